@@ -1,0 +1,45 @@
+# Compile options of every target, and the two helpers that add a library and a test.
+
+add_library(sl_options INTERFACE)
+target_compile_definitions(sl_options INTERFACE _POSIX_C_SOURCE=200809L)
+target_compile_options(sl_options INTERFACE
+    -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes
+    -Wpointer-arith -Wwrite-strings -Wvla -Wundef -Wformat=2
+    -fno-omit-frame-pointer -ffunction-sections -fdata-sections)
+target_link_options(sl_options INTERFACE -Wl,--gc-sections)
+if(SL_DEVELOPER)
+    target_compile_options(sl_options INTERFACE -Werror)
+endif()
+if(SL_SANITIZE)
+    target_compile_options(sl_options INTERFACE -fsanitize=${SL_SANITIZE} -fno-sanitize-recover=all)
+    target_link_options(sl_options INTERFACE -fsanitize=${SL_SANITIZE})
+endif()
+if(SL_COVERAGE)
+    target_compile_options(sl_options INTERFACE --coverage)
+    target_link_options(sl_options INTERFACE --coverage)
+endif()
+if(SL_FUZZ)
+    target_compile_options(sl_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
+# sl_add_library(NAME [LINK lib...]): the static library sl_NAME of all .c files in this folder.
+# A folder's headers are private to it unless another library links it: then they are seen as
+# "NAME/header.h".
+function(sl_add_library name)
+    cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+    file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.c")
+    add_library(sl_${name} STATIC ${sources})
+    target_include_directories(sl_${name} PUBLIC "${CMAKE_SOURCE_DIR}/src")
+    target_link_libraries(sl_${name} PUBLIC sl_options ${ARG_LINK})
+endfunction()
+
+# sl_add_test(NAME SOURCES file... LINK lib... [LABELS label...]): a cmocka program that ctest runs.
+function(sl_add_test name)
+    cmake_parse_arguments(ARG "" "" "SOURCES;LINK;LABELS" ${ARGN})
+    add_executable(${name} ${ARG_SOURCES})
+    target_link_libraries(${name} PRIVATE sl_options ${ARG_LINK} PkgConfig::CMOCKA)
+    target_compile_definitions(${name} PRIVATE SL_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+    add_test(NAME ${name} COMMAND ${name})
+    set_tests_properties(${name} PROPERTIES TIMEOUT 300 LABELS "${ARG_LABELS}"
+        WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
+endfunction()

@@ -1,0 +1,79 @@
+/* What the codec read from a Kubernetes object, before anybody has judged it: plain text in lists,
+ * all of it in the arena of whoever decodes. The core turns facts into struct sl_pod and
+ * struct sl_node; nothing else reads them. */
+#ifndef SLICED_FACTS_H
+#define SLICED_FACTS_H
+
+#include "util/str.h"
+
+/* One entry of a map of strings (labels, annotations, quantities). Text is NUL-terminated too. */
+struct sl_pair {
+    struct sl_str key;
+    struct sl_str value;
+    struct sl_pair *next;
+};
+
+struct sl_container_facts {
+    struct sl_str name;
+    struct sl_pair *requests; /* resource -> quantity as text */
+    struct sl_pair *limits;
+    bool restart_always; /* an init container with restartPolicy Always: a sidecar */
+    struct sl_container_facts *next;
+};
+
+struct sl_pod_facts {
+    struct sl_str namespace; /* empty: "default" */
+    struct sl_str name;
+    struct sl_str uid;
+    struct sl_str resource_version; /* opaque */
+    struct sl_str node_name;        /* spec.nodeName, empty when not bound */
+    struct sl_str scheduler_name;
+    struct sl_str phase; /* status.phase, empty: Pending */
+    int64_t created_us;  /* metadata.creationTimestamp, Unix microseconds; 0 when absent */
+    int64_t deadline_s;  /* spec.activeDeadlineSeconds; 0 when absent */
+    int32_t priority;    /* spec.priority */
+    bool deleting;       /* metadata.deletionTimestamp is there */
+    struct sl_pair *labels;
+    struct sl_pair *annotations;
+    struct sl_pair *overhead;
+    struct sl_container_facts *containers;      /* in their order */
+    struct sl_container_facts *init_containers; /* in their order: it matters */
+    struct sl_pair *gates;                      /* key = name of a scheduling gate */
+};
+
+/* One entry of the node annotation sliced.dev/devices (docs/devices.md). */
+struct sl_instance_facts {
+    struct sl_str profile;
+    int start; /* memory slice, -1 when not said */
+    struct sl_instance_facts *next;
+};
+
+struct sl_device_facts {
+    int index; /* as nvidia-smi counts */
+    struct sl_str uuid;
+    struct sl_str product;
+    int64_t memory_mib; /* 0: as the node's labels say */
+    bool unhealthy;
+    bool mig; /* MIG mode is on */
+    struct sl_instance_facts *instances;
+    struct sl_device_facts *next;
+};
+
+struct sl_node_facts {
+    struct sl_str name;
+    struct sl_str uid;
+    struct sl_str resource_version;
+    struct sl_pair *labels;
+    struct sl_pair *annotations;
+    struct sl_pair *allocatable; /* resource -> quantity as text */
+    struct sl_pair *capacity;
+    struct sl_device_facts *devices; /* from sliced.dev/devices; NULL when absent or malformed */
+    struct sl_str problem;           /* why an annotation could not be read; empty when none */
+    bool unschedulable;
+    bool deleting;
+};
+
+/* The first pair with that key, NULL when there is none. */
+const struct sl_pair *sl_pair_find(const struct sl_pair *list, struct sl_str key);
+
+#endif

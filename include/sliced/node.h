@@ -1,0 +1,79 @@
+/* A node's GPUs as its labels, allocatable and annotations tell: immutable, counted references.
+ * Allocatable is the truth about how many; labels say what they are; annotations, where they exist,
+ * say which device holds what. */
+#ifndef SLICED_NODE_H
+#define SLICED_NODE_H
+
+#include "sliced/ask.h"
+#include "util/error.h"
+
+enum { SL_NODE_DEVICES_MAX = 64, SL_NODE_POOLS_MAX = 32, SL_NODE_PROBLEM_MAX = 256 };
+
+/* How the devices of a node are known. */
+enum sl_layout {
+    SL_LAYOUT_UNKNOWN,   /* counts only: the node's resources are not tied to devices */
+    SL_LAYOUT_INFERRED,  /* labels and allocatable leave one possibility (order of devices aside) */
+    SL_LAYOUT_ANNOTATED, /* sliced.dev/devices or nos' status annotations say it */
+};
+
+/* A MIG instance that exists on a device. */
+struct sl_instance {
+    const struct sl_mig_profile *profile; /* NULL: a profile that the table lacks */
+    uint16_t device;                      /* index in node->device */
+    int8_t start;                         /* memory slice, -1 unknown */
+    uint8_t pool;                         /* index in node->pool */
+};
+
+struct sl_device {
+    int16_t index;  /* as nvidia-smi counts */
+    bool healthy;
+    bool mig;       /* partitioned: not to be given whole */
+    const struct sl_mig_model *model; /* NULL when unknown */
+    const char *uuid;                 /* NULL when unknown */
+    const char *product;              /* NULL when unknown */
+    int64_t memory_mib;               /* 0 when unknown */
+    int64_t memory_units;             /* capacity in units of the memory pool; 0 when there is none */
+};
+
+/* One schedulable resource of the node. */
+struct sl_pool {
+    const char *resource;
+    uint64_t key;
+    enum sl_kind kind;                    /* what a unit really is on this node */
+    const struct sl_mig_profile *profile; /* MIG, or REPLICA of an instance; else or unknown NULL */
+    int64_t capacity;                     /* allocatable, units */
+    int32_t replicas; /* REPLICA: per device or instance (>= 1); otherwise 1 */
+    bool on_devices;  /* its units are tied to node->device (and instance); else counts only */
+};
+
+struct sl_node {
+    const char *name;
+    const char *product; /* label nvidia.com/gpu.product without -SHARED and -MIG-..., or NULL */
+    const char *problem; /* what is wrong with its labels or annotations, NULL when nothing is */
+    const struct sl_mig_model *model; /* of the node's devices when all are of one; else NULL */
+    enum sl_layout layout;
+    bool dynamic_mig; /* repartitioned by demand (nos label, or sliced.dev/partitioning) */
+    uint16_t n_devices;
+    uint16_t n_instances;
+    uint16_t n_pools;
+    struct sl_device *device;     /* ordered by index */
+    struct sl_instance *instance; /* ordered by device, then start */
+    struct sl_pool *pool;         /* ordered by resource name */
+    uint32_t refs;                /* atomic */
+};
+
+/* Judges the facts. What is odd becomes node->problem, never an error; an error is a node without a
+ * name, or one beyond the maxima above, or no memory. New reference; NULL on error. */
+struct sl_node *sl_node_new(const struct sl_node_facts *facts, struct sl_error *err);
+struct sl_node *sl_node_ref(struct sl_node *node);
+void sl_node_unref(struct sl_node *node); /* NULL is allowed */
+
+/* Has it anything that sliced schedules? */
+bool sl_node_has_gpus(const struct sl_node *node);
+
+/* Index of the pool of that resource, -1 when the node has none. */
+int sl_node_pool(const struct sl_node *node, uint64_t key);
+
+const char *sl_layout_name(enum sl_layout layout); /* "unknown", "inferred", "annotated" */
+
+#endif

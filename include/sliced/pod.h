@@ -1,0 +1,72 @@
+/* A pod as sliced keeps it: immutable, one allocation, counted references. */
+#ifndef SLICED_POD_H
+#define SLICED_POD_H
+
+#include "sliced/ask.h"
+#include "util/error.h"
+
+enum sl_pod_phase {
+    SL_POD_PENDING,
+    SL_POD_RUNNING,
+    SL_POD_SUCCEEDED,
+    SL_POD_FAILED,
+    SL_POD_UNKNOWN,
+};
+
+enum { SL_ASSIGNMENT_MAX = 16, SL_ASSIGNMENT_TEXT_MAX = 1024 };
+
+/* Where the units of an ask are on a node. device is an index in the node's list of devices,
+ * instance one in its list of instances; -1 when only the kubelet knows. */
+struct sl_assignment_part {
+    uint8_t item; /* index in the ask */
+    int16_t device;
+    int16_t instance;
+    int64_t amount; /* units of the item's resource, > 0 */
+};
+
+struct sl_assignment {
+    uint8_t n;
+    struct sl_assignment_part part[SL_ASSIGNMENT_MAX];
+};
+
+struct sl_pod {
+    const char *namespace;
+    const char *name;
+    const char *uid;
+    const char *node;       /* NULL: not bound */
+    const char *malformed;  /* why the ask is malformed, NULL when it is not */
+    const char *assignment; /* text of the assignment annotation, NULL when none */
+    enum sl_pod_phase phase;
+    bool deleting;
+    int32_t priority;
+    int64_t created_us;
+    int64_t timeout_s; /* activeDeadlineSeconds, else annotation sliced.dev/timeout; 0: none */
+    uint32_t n_items;
+    struct sl_ask_item *items; /* in the same allocation */
+    uint32_t refs; /* atomic, use sl_pod_ref and sl_pod_unref */
+};
+
+/* Judges the facts. A malformed ask makes a pod that fits nowhere and says why; only a pod without
+ * a name, or with text too long to keep, is an error. New reference; NULL on error. */
+struct sl_pod *sl_pod_new(const struct sl_pod_facts *facts, struct sl_error *err);
+
+/* A copy that stands on node with that assignment text (may be NULL) in that phase. New reference;
+ * NULL when out of memory. */
+struct sl_pod *sl_pod_bound_to(const struct sl_pod *pod, const char *node, const char *assignment,
+                               enum sl_pod_phase phase);
+
+struct sl_pod *sl_pod_ref(struct sl_pod *pod);
+void sl_pod_unref(struct sl_pod *pod); /* NULL is allowed */
+
+/* The pod's ask as the policy functions take it (borrows the pod's text). */
+void sl_pod_ask(const struct sl_pod *pod, struct sl_ask *out);
+
+/* Bound and not finished: it holds its devices. A deleting pod does until it is gone. */
+bool sl_pod_holds(const struct sl_pod *pod);
+
+/* Not bound, not finished, not deleting, and asks for something of ours. */
+bool sl_pod_waits(const struct sl_pod *pod);
+
+const char *sl_pod_phase_name(enum sl_pod_phase phase); /* "Pending", ... */
+
+#endif

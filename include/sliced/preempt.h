@@ -1,0 +1,15 @@
+/* Would the victims' going really make room, on real devices? */
+#ifndef SLICED_PREEMPT_H
+#define SLICED_PREEMPT_H
+
+#include "sliced/fit.h"
+
+/* victims[i] are UIDs that kube-scheduler would end on this node. True when the ask fits without
+ * them; keep[i] then says which must go: a victim that holds devices nobody needs is spared,
+ * highest priority first, then the one that started last; one that holds nothing of ours is kept,
+ * because the scheduler chose it for reasons of its own. On false keep is all false and verdict
+ * (may be NULL) says what is missing even then. */
+bool sl_preempt(const struct sl_view *view, const struct sl_ask *ask, const struct sl_str *victims,
+                size_t n, bool *keep, struct sl_verdict *verdict);
+
+#endif

@@ -1,0 +1,43 @@
+/* Kubernetes resource quantities, exact.
+ * Grammar: k8s.io/apimachinery/pkg/api/resource, "Quantity": a signed decimal number and a suffix
+ * (n u m, none, k M G T P E; Ki Mi Gi Ti Pi Ei; e<int> or E<int>). */
+#ifndef SLICED_QUANTITY_H
+#define SLICED_QUANTITY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* whole + nano / 10^9. Both have the same sign or are 0; |nano| < 10^9. Digits finer than a nano
+ * are rounded away from zero, as Kubernetes does. */
+struct sl_quantity {
+    int64_t whole;
+    int32_t nano;
+};
+
+enum sl_quantity_result {
+    SL_QUANTITY_OK = 0,
+    SL_QUANTITY_SYNTAX = -1, /* not a quantity */
+    SL_QUANTITY_RANGE = -2,  /* a quantity, but beyond +-(2^63 - 1) (Kubernetes caps, we refuse) */
+};
+
+/* Parses all of text[0..len). *out is set only on SL_QUANTITY_OK. */
+enum sl_quantity_result sl_quantity_parse(const char *text, size_t len, struct sl_quantity *out);
+
+bool sl_quantity_is_integer(struct sl_quantity q);
+
+/* The value rounded up to a multiple of 1 (like Go's Value()); SL_QUANTITY_RANGE when it passes
+ * INT64_MAX. */
+enum sl_quantity_result sl_quantity_ceil(struct sl_quantity q, int64_t *out);
+
+/* The value in thousandths, rounded up (like Go's MilliValue()); SL_QUANTITY_RANGE on overflow. */
+enum sl_quantity_result sl_quantity_milli(struct sl_quantity q, int64_t *out);
+
+/* < 0, 0, > 0. */
+int sl_quantity_cmp(struct sl_quantity a, struct sl_quantity b);
+
+/* a + b; SL_QUANTITY_RANGE on overflow, *out then untouched. */
+enum sl_quantity_result sl_quantity_add(struct sl_quantity a, struct sl_quantity b,
+                                        struct sl_quantity *out);
+
+#endif

@@ -1,0 +1,59 @@
+/* Scores: a weighted sum of named integer terms, each 0..100 and visible in an explanation. */
+#ifndef SLICED_SCORE_H
+#define SLICED_SCORE_H
+
+#include "sliced/fit.h"
+
+enum sl_term {
+    SL_TERM_AVAILABILITY, /* what the placement leaves of the profiles in demand */
+    SL_TERM_PACKING,      /* the fuller the node gets, the better */
+    SL_TERM_SPREADING,    /* the emptier it stays, the better */
+    SL_TERM_COUNT,
+};
+
+/* "availability", "packing", "spreading": names in the configuration and in explanations. */
+const char *sl_term_name(enum sl_term term);
+const char *sl_term_help(enum sl_term term);
+
+struct sl_score_config {
+    int32_t weight[SL_TERM_COUNT]; /* 0..1000; all 0 counts as all equal */
+};
+
+enum { SL_DEMAND_MAX = 32 };
+
+/* What others want: resources waited for or asked for lately, with weights. */
+struct sl_demand_row {
+    uint64_t key;
+    enum sl_kind kind;
+    struct sl_mig_shape shape;
+    int32_t weight; /* > 0; pods waiting for it plus recent asks */
+};
+
+struct sl_demand {
+    uint8_t n;
+    struct sl_demand_row row[SL_DEMAND_MAX];
+};
+
+struct sl_score {
+    int32_t term[SL_TERM_COUNT]; /* 0..100 each */
+    int32_t total;               /* 0..100, weighted mean rounded half up */
+};
+
+/* Scores a node on which the ask fits; where it does not, all is 0.
+ *
+ * availability = 100 - 100 * sum_d w_d * loss_d / sum_d w_d, loss_d in 0..1: the memory slices'
+ * worth of instances of d that the node can provide before and no longer after the placement, over
+ * the memory slices of one device (capped at 1). Counted exactly from free instances or, where the
+ * node is repartitioned by demand, from legal placements. Without demand for profiles: every
+ * profile of the node's model weighs the same.
+ * packing = 100 * used/capacity of the ask's pools after the placement, the mean over its items.
+ * spreading = 100 - packing. */
+void sl_score(const struct sl_view *view, const struct sl_ask *ask, const struct sl_demand *demand,
+              const struct sl_score_config *config, struct sl_score *out);
+
+/* Maps totals (0..100) to the wire's 0..10. The best node - highest total, among equals the one
+ * with the lowest rank - alone gets 10; the others get floor(total * 9 / 100). rank[i] is any
+ * number that orders equals the same way in every call (the node's place by name). */
+void sl_score_wire(const int32_t *totals, const uint32_t *rank, size_t n, uint8_t *out);
+
+#endif

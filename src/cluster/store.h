@@ -1,0 +1,115 @@
+/* The mutable state: nodes, pods, the ledger of reservations, and the published snapshot. One lock
+ * guards all of it; nobody holds it during I/O. */
+#ifndef SLICED_CLUSTER_STORE_H
+#define SLICED_CLUSTER_STORE_H
+
+#include "sliced/score.h"
+#include "util/error.h"
+
+struct sl_store;
+
+struct sl_store_limits {
+    size_t max_nodes;
+    size_t max_pods;
+    size_t max_reservations;
+    int64_t reservation_us; /* a reservation that is neither committed nor seen bound lapses */
+};
+
+struct sl_store *sl_store_new(const struct sl_store_limits *limits, struct sl_error *err);
+void sl_store_free(struct sl_store *store); /* no snapshot may be out */
+void sl_store_set_limits(struct sl_store *store, const struct sl_store_limits *limits);
+
+/* Changes. Each takes its argument over (stolen), also on failure. Between begin and end no
+ * snapshot is published: for lists. Without them each change publishes one. Nested calls are not
+ * allowed; begin and end are of one thread, others may still read. */
+void sl_store_begin(struct sl_store *store);
+int sl_store_end(struct sl_store *store, struct sl_error *err);
+int sl_store_put_node(struct sl_store *store, struct sl_node *node, struct sl_error *err);
+int sl_store_delete_node(struct sl_store *store, struct sl_str name, struct sl_error *err);
+int sl_store_put_pod(struct sl_store *store, struct sl_pod *pod, struct sl_error *err);
+int sl_store_delete_pod(struct sl_store *store, struct sl_str ns, struct sl_str name,
+                        struct sl_error *err);
+
+/* The pod of that name, new reference; NULL when there is none. */
+struct sl_pod *sl_store_pod(struct sl_store *store, struct sl_str ns, struct sl_str name);
+
+/* ---- snapshot ---- */
+
+/* An immutable picture at one generation. Views are in order of node name. A view that a newer
+ * generation replaced is freed when the last snapshot that can see it is released. */
+struct sl_snapshot {
+    uint64_t generation;
+    size_t n_nodes;
+    const struct sl_view *const *view;
+    const struct sl_node_index *index;
+    struct sl_demand demand;
+    size_t n_pods;    /* known to the store */
+    size_t n_waiting; /* of them: neither bound nor finished, with an ask */
+    size_t n_bound;   /* of them: holding devices */
+    size_t n_reserved;
+};
+
+const struct sl_snapshot *sl_store_acquire(struct sl_store *store); /* never NULL */
+void sl_store_release(struct sl_store *store, const struct sl_snapshot *snapshot);
+
+enum { SL_NODE_NONE = UINT32_MAX };
+
+/* Place of the node in snapshot->view, or SL_NODE_NONE. hint is where the caller expects it (one
+ * after the last found: schedulers list nodes in order) and makes that case one comparison. */
+uint32_t sl_snapshot_find(const struct sl_snapshot *snapshot, struct sl_str name, uint32_t hint);
+
+/* ---- bind ---- */
+
+enum sl_bind_code {
+    SL_BIND_RESERVED,      /* new reservation; commit or roll back */
+    SL_BIND_ALREADY,       /* the same pod stands on the same node: success, nothing to do */
+    SL_BIND_IN_PROGRESS,   /* another call holds the reservation for the same pod and node */
+    SL_BIND_OTHER_NODE,    /* the pod stands, or is reserved, on another node */
+    SL_BIND_UNKNOWN_POD,
+    SL_BIND_OTHER_UID,     /* a pod of that name, but made anew */
+    SL_BIND_UNKNOWN_NODE,
+    SL_BIND_NO_ROOM,       /* verdict says why */
+    SL_BIND_FINISHED,      /* the pod has ended or is being deleted */
+    SL_BIND_FULL,          /* max_reservations are out */
+    SL_BIND_NOMEM,
+};
+
+struct sl_bind_result {
+    enum sl_bind_code code;
+    struct sl_verdict verdict;             /* NO_ROOM */
+    char assignment[SL_ASSIGNMENT_TEXT_MAX]; /* RESERVED, ALREADY: the annotation's text */
+    char text[320];                        /* a sentence for the scheduler when it is no success */
+};
+
+/* "Reserved", "Already", ... */
+const char *sl_bind_code_name(enum sl_bind_code code);
+
+/* Chooses devices and reserves them, in one critical section, against the current state. From here
+ * on every snapshot shows them in use. now_us: Unix microseconds, for expiry. */
+void sl_store_reserve(struct sl_store *store, struct sl_str ns, struct sl_str name,
+                      struct sl_str uid, struct sl_str node, int64_t now_us,
+                      struct sl_bind_result *result);
+
+/* The binding is done: the pod is bound (phase as given) until the API server says otherwise.
+ * False when there is no such reservation any more (it lapsed, or the pod is gone). */
+bool sl_store_commit(struct sl_store *store, struct sl_str uid, enum sl_pod_phase phase);
+
+/* The binding has failed for sure: gives the devices back. */
+bool sl_store_rollback(struct sl_store *store, struct sl_str uid);
+
+/* Rolls back what has lapsed at now_us; returns how many. */
+size_t sl_store_expire(struct sl_store *store, int64_t now_us);
+
+struct sl_store_stats {
+    uint64_t binds, conflicts, lapses, rollbacks;
+    uint64_t limit_hits; /* nodes or pods refused because of a maximum */
+};
+void sl_store_stats(struct sl_store *store, struct sl_store_stats *out);
+
+/* Calls visit for each pod that waits, by creation time and UID, at most max of them; returns how
+ * many there are in all. The pod is borrowed during the call, which must not call the store. */
+size_t sl_store_visit_waiting(struct sl_store *store, size_t max,
+                              void (*visit)(void *context, const struct sl_pod *pod),
+                              void *context);
+
+#endif

@@ -1,0 +1,45 @@
+/* One stream of events for JSON and YAML; every decoder is written once, on it. */
+#ifndef SLICED_CODEC_EVENT_H
+#define SLICED_CODEC_EVENT_H
+
+#include "util/error.h"
+#include "util/str.h"
+
+enum sl_event_type {
+    SL_EVENT_OBJECT, /* { */
+    SL_EVENT_OBJECT_END,
+    SL_EVENT_ARRAY, /* [ */
+    SL_EVENT_ARRAY_END,
+    SL_EVENT_KEY,
+    SL_EVENT_STRING,
+    SL_EVENT_NUMBER, /* text as it stands */
+    SL_EVENT_BOOL,
+    SL_EVENT_NULL,
+    SL_EVENT_DOCUMENT_END, /* after each YAML document, and at the end of JSON text */
+};
+
+struct sl_event {
+    enum sl_event_type type;
+    bool boolean;
+    struct sl_str text; /* KEY, STRING (unescaped, valid UTF-8), NUMBER; valid during the call */
+    unsigned line;      /* from 1 */
+    unsigned column;    /* from 1, in bytes */
+};
+
+enum {
+    SL_EVENT_FAIL = -1, /* stop: the receiver has set the error */
+    SL_EVENT_GO = 0,
+    SL_EVENT_SKIP = 1, /* after KEY, OBJECT or ARRAY: check what follows but do not report it; the
+                        * END of a skipped OBJECT or ARRAY is not reported either */
+};
+
+/* The receiver of events. */
+typedef int (*sl_event_fn)(void *context, const struct sl_event *event, struct sl_error *err);
+
+struct sl_text_limits {
+    size_t max_bytes;  /* of the whole text */
+    size_t max_string; /* of one key, string or number that is reported */
+    unsigned max_depth;
+};
+
+#endif

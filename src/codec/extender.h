@@ -1,0 +1,59 @@
+/* The extender's bodies (k8s.io/kube-scheduler/extender/v1). Keys in any case; exact names out. */
+#ifndef SLICED_CODEC_EXTENDER_H
+#define SLICED_CODEC_EXTENDER_H
+
+#include "codec/event.h"
+#include "codec/write.h"
+#include "sliced/facts.h"
+#include "util/arena.h"
+
+enum sl_body_kind {
+    SL_BODY_ARGS,    /* ExtenderArgs: filter, prioritize */
+    SL_BODY_BINDING, /* ExtenderBindingArgs */
+    SL_BODY_PREEMPT, /* ExtenderPreemptionArgs */
+};
+
+struct sl_binding_args {
+    struct sl_str pod_name;
+    struct sl_str pod_namespace;
+    struct sl_str pod_uid;
+    struct sl_str node;
+};
+
+/* What reads a body calls. Pointers may be NULL when of no interest. */
+struct sl_body_sink {
+    void *context;
+    /* Each candidate node in order, from NodeNames or from Nodes.items[].metadata.name; name is
+     * valid during the call. */
+    int (*node)(void *context, struct sl_str name, struct sl_error *err);
+    /* Preempt: a node with victims begins; then each victim's UID (Victims' pods and MetaVictims
+     * alike); pdb_violations when the node ends. */
+    int (*victims)(void *context, struct sl_str node, struct sl_error *err);
+    int (*victim)(void *context, struct sl_str uid, struct sl_error *err);
+    int (*victims_end)(void *context, int64_t pdb_violations, struct sl_error *err);
+};
+
+struct sl_body;
+
+/* A decoder for one body at a time; arena memory comes from the arena (borrowed). NULL when out of
+ * memory. */
+struct sl_body *sl_body_new(const struct sl_text_limits *limits, struct sl_arena *arena);
+void sl_body_free(struct sl_body *body); /* NULL is allowed */
+
+/* Starts over for a body of that kind. */
+void sl_body_begin(struct sl_body *body, enum sl_body_kind kind, const struct sl_body_sink *sink);
+
+/* A piece of the body, of any size. 0, or -1 with *err set: its field names the place, as in
+ * "Pod.spec.containers[0].resources.limits". Fails the same way ever after. */
+int sl_body_feed(struct sl_body *body, const char *data, size_t len, struct sl_error *err);
+
+/* The body has ended. Checks what must be there: ARGS needs Pod and one of Nodes and NodeNames,
+ * BINDING all four fields, PREEMPT Pod and one of the two maps. */
+int sl_body_finish(struct sl_body *body, struct sl_error *err);
+
+/* After a successful finish. The pod's text lives in the arena. */
+const struct sl_pod_facts *sl_body_pod(const struct sl_body *body);         /* ARGS, PREEMPT */
+const struct sl_binding_args *sl_body_binding(const struct sl_body *body);  /* BINDING */
+bool sl_body_by_nodes(const struct sl_body *body); /* asked with Nodes: answer with Nodes */
+
+#endif

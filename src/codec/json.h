@@ -1,0 +1,26 @@
+/* Push tokenizer for JSON (RFC 8259), fed with chunks as they come from the network. Holds no more
+ * than one token that was cut by a chunk's end. Strict: UTF-8 and escapes are checked in what is
+ * skipped too; duplicate keys are the receiver's business. */
+#ifndef SLICED_CODEC_JSON_H
+#define SLICED_CODEC_JSON_H
+
+#include "codec/event.h"
+
+struct sl_json;
+
+/* NULL when out of memory. Limits are copied. */
+struct sl_json *sl_json_new(const struct sl_text_limits *limits, sl_event_fn receive,
+                            void *context);
+void sl_json_free(struct sl_json *json); /* NULL is allowed */
+
+/* Back to the beginning, keeping memory, for the next text. */
+void sl_json_reset(struct sl_json *json, sl_event_fn receive, void *context);
+
+/* Feeds a piece of any size. 0, or -1 with *err (place and reason) set; after that every further
+ * call fails the same way. */
+int sl_json_feed(struct sl_json *json, const char *data, size_t len, struct sl_error *err);
+
+/* The text has ended: -1 when it is not complete. */
+int sl_json_finish(struct sl_json *json, struct sl_error *err);
+
+#endif

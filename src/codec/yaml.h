@@ -1,0 +1,13 @@
+/* YAML (libyaml) to the same events as JSON: plain scalars become null, booleans and numbers by
+ * YAML 1.2's core schema (plus nothing of 1.1's "yes" and "on"), quoted ones strings. Anchors, aliases and
+ * tags are refused: no manifest that kubectl prints has them. */
+#ifndef SLICED_CODEC_YAML_H
+#define SLICED_CODEC_YAML_H
+
+#include "codec/event.h"
+
+/* Parses all documents of text. 0, or -1 with *err set. */
+int sl_yaml_parse(const char *text, size_t len, const struct sl_text_limits *limits,
+                  sl_event_fn receive, void *context, struct sl_error *err);
+
+#endif

@@ -1,0 +1,72 @@
+/* The configuration: one YAML file to one validated immutable struct. Every key is one row of the
+ * table in src/config/keys.c, which also makes docs/configuration.md and --print-config. */
+#ifndef SLICED_CONFIG_CONFIG_H
+#define SLICED_CONFIG_CONFIG_H
+
+#include "sliced/score.h"
+#include "util/buf.h"
+#include "util/error.h"
+#include "util/log.h"
+
+enum { SL_CONFIG_TEXT_MAX = 256 };
+
+struct sl_config {
+    struct {
+        char listen[SL_CONFIG_TEXT_MAX]; /* server.listen: ADDRESS:PORT, port 0 picks a free one */
+        int64_t threads;                 /* server.threads: 0 = one per processor, 1..64 */
+        int64_t max_connections;
+        int64_t max_body_bytes;       /* a longer body is refused with 413 */
+        int64_t max_reply_bytes;
+        int64_t connection_memory;    /* bytes per connection for headers and body pieces */
+        int64_t request_timeout_us;   /* a connection idle that long is closed */
+        int64_t shutdown_timeout_us;  /* how long requests in flight may take at the end */
+    } server;
+    struct {
+        char prefix[SL_CONFIG_TEXT_MAX]; /* extender.pathPrefix: "/scheduler" */
+        char filter[SL_CONFIG_TEXT_MAX]; /* extender.filterVerb: "filter" */
+        char prioritize[SL_CONFIG_TEXT_MAX];
+        char bind[SL_CONFIG_TEXT_MAX];
+        char preempt[SL_CONFIG_TEXT_MAX];
+        int64_t max_node_names; /* candidates in one request */
+    } extender;
+    struct {
+        int64_t max_nodes;
+        int64_t max_pods;
+        int64_t max_reservations;
+        int64_t reservation_us; /* cluster.reservationTimeout */
+        int64_t max_manifest_bytes;
+    } cluster;
+    struct {
+        int64_t max_depth;  /* json.maxDepth: nesting of JSON and YAML */
+        int64_t max_string; /* bytes of one string that matters */
+    } decode;
+    struct sl_score_config score; /* score.weights.availability|packing|spreading */
+    struct {
+        enum sl_log_level level;
+        bool json;
+    } log;
+};
+
+/* The built-in values. */
+void sl_config_defaults(struct sl_config *config);
+
+/* Reads a file over the defaults. -1: *err has line, column, the key's path as field, what was
+ * found and what was expected; *config is then untouched. */
+int sl_config_load(const char *path, struct sl_config *config, struct sl_error *err);
+
+/* The same from memory; name stands for the file in messages. */
+int sl_config_parse(const char *name, const char *text, size_t len, struct sl_config *config,
+                    struct sl_error *err);
+
+/* The whole configuration as YAML that sl_config_parse reads back to the same, each key with its
+ * help as a comment when comments is set. */
+void sl_config_print(const struct sl_config *config, bool comments, struct sl_buf *out);
+
+/* docs/configuration.md: a table of keys with type, default, range, reload and meaning. */
+void sl_config_reference(struct sl_buf *out);
+
+/* The first key that differs and needs a restart (server.listen, ...), NULL when all that differs
+ * can be taken over by a running daemon. */
+const char *sl_config_needs_restart(const struct sl_config *old, const struct sl_config *fresh);
+
+#endif

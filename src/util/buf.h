@@ -1,0 +1,39 @@
+/* A growing byte buffer that cannot be made without a maximum. Appends after a failure do nothing;
+ * the failure is read once at the end (buf->failed), so writers need no check per call. */
+#ifndef SLICED_UTIL_BUF_H
+#define SLICED_UTIL_BUF_H
+
+#include "util/str.h"
+
+enum sl_buf_failure {
+    SL_BUF_OK = 0,
+    SL_BUF_FULL,  /* the maximum would have been passed */
+    SL_BUF_NOMEM, /* an allocation failed */
+};
+
+struct sl_buf {
+    char *data; /* not NUL-terminated; owned */
+    size_t len;
+    size_t cap;
+    size_t max;
+    enum sl_buf_failure failed;
+};
+
+/* An empty buffer of at most max bytes; allocates nothing yet. */
+void sl_buf_init(struct sl_buf *buf, size_t max);
+void sl_buf_free(struct sl_buf *buf);
+
+/* Makes room for at least extra more bytes; false (and buf->failed) when that cannot be. */
+bool sl_buf_reserve(struct sl_buf *buf, size_t extra);
+
+void sl_buf_append(struct sl_buf *buf, const char *data, size_t len);
+void sl_buf_puts(struct sl_buf *buf, const char *text);
+void sl_buf_putc(struct sl_buf *buf, char c);
+void sl_buf_i64(struct sl_buf *buf, int64_t value);
+void sl_buf_printf(struct sl_buf *buf, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Hands the memory over (stolen: the caller frees it) and leaves an empty buffer. NULL when empty. */
+char *sl_buf_steal(struct sl_buf *buf, size_t *len);
+
+#endif

@@ -1,0 +1,58 @@
+/* Error object: fixed size, never allocates. */
+#include "util/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+int sl_error_set(struct sl_error *err, enum sl_error_code code, const char *format, ...)
+{
+    if (err == NULL) {
+        return -1;
+    }
+    va_list args;
+    err->code = code;
+    err->line = 0;
+    err->column = 0;
+    err->field[0] = '\0';
+    va_start(args, format);
+    (void)vsnprintf(err->message, sizeof(err->message), format, args);
+    va_end(args);
+    return -1;
+}
+
+int sl_error_nomem(struct sl_error *err)
+{
+    return sl_error_set(err, SL_ERR_NOMEM, "out of memory");
+}
+
+int sl_error_wrap(struct sl_error *err, const char *format, ...)
+{
+    if (err == NULL) {
+        return -1;
+    }
+    char text[sizeof(err->message)];
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    size_t used = n < 0 ? 0 : (size_t)n;
+    if (used < sizeof(text)) {
+        (void)snprintf(text + used, sizeof(text) - used, ": %s", err->message);
+    }
+    memcpy(err->message, text, sizeof(text));
+    return -1;
+}
+
+const char *sl_error_code_name(enum sl_error_code code)
+{
+    static const char *const names[] = {
+        [SL_ERR_NONE] = "None",         [SL_ERR_NOMEM] = "NoMemory",
+        [SL_ERR_SYNTAX] = "Syntax",     [SL_ERR_TYPE] = "WrongType",
+        [SL_ERR_FIELD] = "BadField",    [SL_ERR_LIMIT] = "LimitExceeded",
+        [SL_ERR_NOTFOUND] = "NotFound", [SL_ERR_CONFLICT] = "Conflict",
+        [SL_ERR_SYSTEM] = "System",     [SL_ERR_INTERNAL] = "Internal",
+    };
+    size_t i = (size_t)code;
+    return i < sizeof(names) / sizeof(names[0]) ? names[i] : "Unknown";
+}

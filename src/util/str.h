@@ -1,0 +1,43 @@
+/* A borrowed piece of text: pointer and length, not NUL-terminated unless said. */
+#ifndef SLICED_UTIL_STR_H
+#define SLICED_UTIL_STR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct sl_str {
+    const char *s; /* NULL only when len is 0 */
+    size_t len;
+};
+
+#define SL_STR(literal) ((struct sl_str){(literal), sizeof(literal) - 1})
+
+static inline struct sl_str sl_str_of(const char *s)
+{
+    return (struct sl_str){s, s == NULL ? 0 : strlen(s)};
+}
+
+static inline bool sl_str_eq(struct sl_str a, struct sl_str b)
+{
+    return a.len == b.len && (a.len == 0 || memcmp(a.s, b.s, a.len) == 0);
+}
+
+static inline bool sl_str_starts(struct sl_str a, struct sl_str prefix)
+{
+    return a.len >= prefix.len && memcmp(a.s, prefix.s, prefix.len) == 0;
+}
+
+static inline bool sl_str_ends(struct sl_str a, struct sl_str suffix)
+{
+    return a.len >= suffix.len && memcmp(a.s + (a.len - suffix.len), suffix.s, suffix.len) == 0;
+}
+
+/* 64-bit multiplicative hash; the same in every run of one machine, not for storage. */
+uint64_t sl_hash(const char *s, size_t len);
+
+/* Decimal integer, optional '-', nothing else; returns false on anything else or overflow. */
+bool sl_str_to_i64(struct sl_str text, int64_t *out);
+
+#endif
