@@ -1,0 +1,213 @@
+/* Listening socket and libmicrohttpd daemon. */
+#include "server/server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "util/log.h"
+
+enum { THREADS_MAX = 64, HOST_MAX = 256, PORT_MAX = 16, BACKLOG_DEFAULT = 511 };
+
+struct sl_server {
+    struct MHD_Daemon *daemon;
+    MHD_socket quiesced; /* the listening socket once nobody accepts from it any more */
+    unsigned port;
+    char address[HOST_MAX + PORT_MAX + 4];
+};
+
+/* Takes "host:port" apart; brackets around a v6 address are dropped. */
+static int split_listen(const char *listen, char host[HOST_MAX], char port[PORT_MAX],
+                        struct sl_error *err)
+{
+    const char *colon = strrchr(listen, ':');
+    if (colon == NULL || colon[1] == '\0' || strlen(colon + 1) >= PORT_MAX) {
+        return sl_error_set(err, SL_ERR_FIELD, "\"%s\" is not ADDRESS:PORT", listen);
+    }
+    const char *from = listen;
+    size_t len = (size_t)(colon - listen);
+    if (len >= 2 && from[0] == '[' && from[len - 1] == ']') {
+        from++;
+        len -= 2;
+    }
+    if (len >= HOST_MAX) {
+        return sl_error_set(err, SL_ERR_FIELD, "the address in \"%s\" is too long", listen);
+    }
+    memcpy(host, from, len);
+    host[len] = '\0';
+    (void)snprintf(port, PORT_MAX, "%s", colon + 1);
+    return 0;
+}
+
+/* A socket that listens, non-blocking because the pool's threads share it. */
+static int open_socket(const struct addrinfo *info, int backlog)
+{
+    int fd = socket(info->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0) {
+        return -1;
+    }
+    int on = 1;
+    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    if (bind(fd, info->ai_addr, info->ai_addrlen) == 0 &&
+        listen(fd, backlog > 0 ? backlog : BACKLOG_DEFAULT) == 0) {
+        return fd;
+    }
+    int kept = errno;
+    (void)close(fd);
+    errno = kept;
+    return -1;
+}
+
+static int listen_on(const char *listen, int backlog, struct sl_error *err)
+{
+    char host[HOST_MAX];
+    char port[PORT_MAX];
+    if (split_listen(listen, host, port, err) < 0) {
+        return -1;
+    }
+    struct addrinfo hints = {
+        .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
+    struct addrinfo *list = NULL;
+    int rc = getaddrinfo(host[0] == '\0' ? NULL : host, port, &hints, &list);
+    if (rc != 0) {
+        return sl_error_set(err, SL_ERR_SYSTEM, "cannot listen on %s: %s", listen,
+                            gai_strerror(rc));
+    }
+    int fd = -1;
+    for (const struct addrinfo *at = list; at != NULL && fd < 0; at = at->ai_next) {
+        fd = open_socket(at, backlog);
+    }
+    int kept = errno;
+    freeaddrinfo(list);
+    if (fd < 0) {
+        return sl_error_set(err, SL_ERR_SYSTEM, "cannot listen on %s: %s", listen,
+                            strerror(kept)); // NOLINT(concurrency-mt-unsafe)
+    }
+    return fd;
+}
+
+/* Asks the socket, because port 0 has become a real one. */
+static void read_address(struct sl_server *server, int fd)
+{
+    struct sockaddr_storage address;
+    socklen_t len = sizeof(address);
+    char host[HOST_MAX];
+    char port[PORT_MAX];
+    if (getsockname(fd, (struct sockaddr *)&address, &len) != 0 ||
+        getnameinfo((struct sockaddr *)&address, len, host, sizeof(host), port, sizeof(port),
+                    NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
+        return;
+    }
+    server->port = (unsigned)strtoul(port, NULL, 10);
+    (void)snprintf(server->address, sizeof(server->address),
+                   strchr(host, ':') != NULL ? "[%s]:%s" : "%s:%s", host, port);
+}
+
+static unsigned thread_count(unsigned asked)
+{
+    long n = asked != 0 ? (long)asked : sysconf(_SC_NPROCESSORS_ONLN);
+    if (n < 1) {
+        n = 1;
+    }
+    return n > THREADS_MAX ? THREADS_MAX : (unsigned)n;
+}
+
+__attribute__((format(printf, 2, 0))) static void log_library(void *context, const char *format,
+                                                              va_list args)
+{
+    (void)context;
+    char text[256];
+    int n = vsnprintf(text, sizeof(text), format, args);
+    size_t len = n < 0 ? 0 : strlen(text);
+    while (len > 0 && text[len - 1] == '\n') {
+        text[--len] = '\0';
+    }
+    sl_log(SL_LOG_DEBUG, "http library", "text", text, (char *)NULL);
+}
+
+static struct MHD_Daemon *start_daemon(const struct sl_server_options *options,
+                                       const struct sl_server_calls *calls, int fd)
+{
+    unsigned threads = thread_count(options->threads);
+    unsigned connections = options->max_connections;
+    if (connections < threads) {
+        threads = connections > 0 ? connections : 1;
+        connections = threads;
+    }
+    struct MHD_OptionItem items[] = {
+        {MHD_OPTION_LISTEN_SOCKET, fd, NULL},
+        {MHD_OPTION_CONNECTION_LIMIT, (intptr_t)connections, NULL},
+        {MHD_OPTION_CONNECTION_TIMEOUT, (intptr_t)options->idle_timeout_s, NULL},
+        {MHD_OPTION_CONNECTION_MEMORY_LIMIT, (intptr_t)options->connection_memory, NULL},
+        /* the read buffer grows in these steps: few steps mean few system calls on a big body */
+        {MHD_OPTION_CONNECTION_MEMORY_INCREMENT, (intptr_t)(options->connection_memory / 4), NULL},
+        {MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)calls->completed, calls->context},
+        {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)calls->connection, calls->context},
+        /* last: it is left out for one thread, which needs no pool */
+        {threads > 1 ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END, (intptr_t)threads, NULL},
+        {MHD_OPTION_END, 0, NULL},
+    };
+    unsigned flags = MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_SUSPEND_RESUME |
+                     MHD_USE_ERROR_LOG;
+    return MHD_start_daemon(flags, 0, NULL, NULL, calls->handle, calls->context,
+                            MHD_OPTION_EXTERNAL_LOGGER, log_library, (void *)NULL, MHD_OPTION_ARRAY,
+                            items, MHD_OPTION_END);
+}
+
+struct sl_server *sl_server_start(const struct sl_server_options *options,
+                                  const struct sl_server_calls *calls, struct sl_error *err)
+{
+    struct sl_server *server = calloc(1, sizeof(*server));
+    if (server == NULL) {
+        (void)sl_error_nomem(err);
+        return NULL;
+    }
+    int fd = listen_on(options->listen, options->backlog, err);
+    if (fd < 0) {
+        free(server);
+        return NULL;
+    }
+    server->quiesced = MHD_INVALID_SOCKET;
+    read_address(server, fd);
+    server->daemon = start_daemon(options, calls, fd);
+    if (server->daemon == NULL) {
+        (void)sl_error_set(err, SL_ERR_SYSTEM, "cannot start the HTTP server's threads");
+        (void)close(fd);
+        free(server);
+        return NULL;
+    }
+    return server;
+}
+
+const char *sl_server_address(const struct sl_server *server)
+{
+    return server->address;
+}
+
+unsigned sl_server_port(const struct sl_server *server)
+{
+    return server->port;
+}
+
+void sl_server_quiesce(struct sl_server *server)
+{
+    if (server->quiesced == MHD_INVALID_SOCKET) {
+        server->quiesced = MHD_quiesce_daemon(server->daemon);
+    }
+}
+
+void sl_server_stop(struct sl_server *server)
+{
+    if (server != NULL) {
+        MHD_stop_daemon(server->daemon);
+        /* not before: the pool's threads let go of it with some delay */
+        if (server->quiesced != MHD_INVALID_SOCKET) {
+            (void)close(server->quiesced);
+        }
+        free(server);
+    }
+}

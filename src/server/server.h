@@ -1,0 +1,44 @@
+/* The life of the HTTP server: listening socket, thread pool, limits, quiet end. It knows nothing
+ * of routes; a benchmark runs its null handler on the same options. */
+#ifndef SLICED_SERVER_SERVER_H
+#define SLICED_SERVER_SERVER_H
+
+#include <microhttpd.h>
+
+#include "util/error.h"
+#include "util/str.h"
+
+struct sl_server;
+
+struct sl_server_options {
+    const char *listen;       /* "ADDRESS:PORT", "[V6]:PORT" or ":PORT"; port 0 picks a free one */
+    unsigned threads;         /* 0: one per processor */
+    unsigned max_connections; /* the next one waits in the backlog */
+    size_t connection_memory; /* bytes per connection for headers and one piece of a body */
+    unsigned idle_timeout_s;  /* a connection idle that long is closed */
+    int backlog;              /* of the listening socket */
+};
+
+/* What the server calls, from any of its threads. context is the first argument of all of them. */
+struct sl_server_calls {
+    MHD_AccessHandlerCallback handle;
+    MHD_RequestCompletedCallback completed;  /* may be NULL */
+    MHD_NotifyConnectionCallback connection; /* may be NULL */
+    void *context;
+};
+
+/* Listens and starts the threads. NULL with *err set when it cannot. */
+struct sl_server *sl_server_start(const struct sl_server_options *options,
+                                  const struct sl_server_calls *calls, struct sl_error *err);
+
+/* Where it really listens, "127.0.0.1:8080"; as long as the server lives. */
+const char *sl_server_address(const struct sl_server *server);
+unsigned sl_server_port(const struct sl_server *server);
+
+/* Accepts no more connections; those that are open are still served. */
+void sl_server_quiesce(struct sl_server *server);
+
+/* Closes what is open and ends the threads. NULL is allowed. */
+void sl_server_stop(struct sl_server *server);
+
+#endif
