@@ -1,0 +1,103 @@
+/* Private to json.c and json_token.c: the tokenizer's state, and the tokens that cannot be taken
+ * straight from the chunk (escapes, not ASCII, cut by a chunk's end). */
+#ifndef SLICED_CODEC_JSON_TOKEN_H
+#define SLICED_CODEC_JSON_TOKEN_H
+
+#include "codec/json.h"
+#include "codec/json_scan.h"
+#include "util/buf.h"
+
+/* What the grammar expects next. The order is that of the fallthrough in json.c. */
+enum sl_json_place {
+    SL_JSON_KEY_OR_END, /* after { */
+    SL_JSON_KEY,        /* after , in an object */
+    SL_JSON_COLON,
+    SL_JSON_VALUE_OR_END, /* after [ */
+    SL_JSON_VALUE,
+    SL_JSON_AFTER, /* a value within an object or array stands before */
+    SL_JSON_DONE,  /* the text's value is complete */
+};
+
+enum sl_json_token { /* the token that the last chunk's end has cut */
+                     SL_JSON_TOKEN_NONE,
+                     SL_JSON_TOKEN_STRING,
+                     SL_JSON_TOKEN_NUMBER,
+                     SL_JSON_TOKEN_LITERAL,
+};
+
+enum sl_json_string { /* where within a string */
+                      SL_JSON_STRING_PLAIN,
+                      SL_JSON_STRING_UTF8,      /* within a character */
+                      SL_JSON_STRING_ESCAPE,    /* after a backslash */
+                      SL_JSON_STRING_HEX,       /* within four hexadecimal digits */
+                      SL_JSON_STRING_LOW_SLASH, /* after a high surrogate: a backslash must follow
+                                                   ... */
+                      SL_JSON_STRING_LOW_U,     /* ... and a u */
+};
+
+struct sl_json {
+    sl_event_fn receive;
+    void *context;
+    struct sl_text_limits limits;
+
+    enum sl_json_place place;
+    enum sl_json_token token;
+    bool skipping;      /* report nothing until the value at depth skip_base is complete */
+    unsigned skip_base; /* depth at which the value that is skipped stands */
+    unsigned depth;
+    unsigned char *in_object; /* one per level: 1 in an object, 0 in an array */
+
+    const char *chunk; /* being read */
+    size_t offset;     /* of the chunk in the text */
+    unsigned line;
+    size_t line_start; /* offset of the line's first byte */
+
+    size_t token_start; /* offset of the cut token */
+    struct sl_str text; /* of the token just read */
+    struct sl_buf scratch;
+    enum sl_json_string string;
+    struct sl_utf8 utf8;
+    unsigned hex_digits;
+    uint32_t hex;
+    uint32_t high; /* surrogate that waits for its low one, or 0 */
+    unsigned char number;
+    unsigned char literal;
+    unsigned char literal_at;
+
+    bool failed;
+    bool finished;
+    struct sl_error error;
+};
+
+/* Fails at the byte of that offset; always NULL, so that a scanner can return it. */
+const char *sl_json_fail(struct sl_json *json, enum sl_error_code code, size_t offset,
+                         const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* Fails with "expected what, found (the byte at p)". */
+const char *sl_json_fail_found(struct sl_json *json, const char *p, const char *what);
+
+const char *sl_json_fail_long(struct sl_json *json, size_t token_start);
+
+static inline size_t sl_json_offset(const struct sl_json *json, const char *p)
+{
+    return json->offset + (size_t)(p - json->chunk);
+}
+
+/* Each reads on in [.., end) and returns where it stopped, NULL after a failure. The token is
+ * complete, with json->text, when json->token is SL_JSON_TOKEN_NONE; else the chunk has ended. */
+
+/* start: after the opening quote; p: the first special byte, or end. */
+const char *sl_json_string_rest(struct sl_json *json, const char *start, const char *p,
+                                const char *end);
+const char *sl_json_number(struct sl_json *json, const char *p, const char *end);
+const char *sl_json_literal(struct sl_json *json, const char *p, const char *end);
+/* Goes on with json->token. */
+const char *sl_json_resume(struct sl_json *json, const char *p, const char *end);
+
+/* The text has ended within a token: true when it was a complete number (json->text). */
+bool sl_json_token_finish(struct sl_json *json);
+
+/* Index into the literals: json->literal after sl_json_literal. */
+enum { SL_JSON_TRUE, SL_JSON_FALSE, SL_JSON_NULL };
+
+#endif
