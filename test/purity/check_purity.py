@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+"""Checks rules of the sources that no compiler knows.
+
+usage: check_purity.py symbols LIBCORE LIBUTIL   what core's objects need, read from nm
+       check_purity.py includes ROOT             which folder of src includes which
+       check_purity.py banned ROOT               functions that nobody calls
+
+Each prints what breaks the rule, one a line, and exits 1 when there is any.
+"""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+# What core may need besides itself and util's PURE_UTIL. A list of what is allowed, not of what is
+# forbidden: a symbol that nobody thought of fails the test, and is then judged.
+ALLOWED = set(
+    """
+    calloc free malloc realloc
+    memchr memcmp memcpy memmove memset
+    strchr strcmp strcspn strlen strncmp strnlen strrchr strspn strstr
+    snprintf vsnprintf __snprintf_chk __vsnprintf_chk
+    bsearch qsort
+    __assert_fail __stack_chk_fail __memcpy_chk __memset_chk __memmove_chk
+    _GLOBAL_OFFSET_TABLE_
+    """.split()
+)
+PURE_UTIL = {"str.c.o", "arena.c.o", "buf.c.o", "map.c.o", "error.c.o"}
+
+# folder of src (and the public headers): what it may include besides itself
+LINKS = {
+    "util": set(),
+    "sliced": {"util"},
+    "core": {"util", "sliced"},
+    "codec": {"util", "sliced", "core"},
+    "config": {"util", "sliced", "core", "codec"},
+    "cluster": {"util", "sliced", "core"},
+    "telemetry": {"util", "sliced", "core"},
+    "kube": {"util", "sliced", "core", "codec", "config", "cluster", "telemetry"},
+    "server": {"util", "sliced", "core", "codec", "config", "cluster", "telemetry"},
+    "sim": {"util", "sliced", "core", "codec", "config"},
+}
+LINKS["daemon"] = set(LINKS) - {"sim"}
+
+# Headers of the system that only some folders may use.
+HEADER_HOMES = {
+    "microhttpd.h": {"server"},
+    "curl/curl.h": {"kube", "telemetry"},
+    "yaml.h": {"codec"},
+    "jansson.h": {"codec"},
+    "pthread.h": {"cluster", "kube", "server", "telemetry", "daemon", "util"},
+}
+# Core decides: no input, output, clock, environment or threads.
+CORE_HEADERS = {
+    "assert.h", "errno.h", "inttypes.h", "limits.h", "stdalign.h", "stdarg.h", "stdatomic.h",
+    "stdbool.h", "stddef.h", "stdint.h", "stdio.h", "stdlib.h", "string.h",
+}  # stdio.h for snprintf; the symbols test keeps the rest of it out
+
+BANNED = {
+    "alloca": "unbounded stack",
+    "asctime": "not thread safe",
+    "atof": "no error",
+    "atoi": "no error: use strtol or sl_quantity_parse",
+    "atol": "no error",
+    "atoll": "no error",
+    "ctime": "not thread safe",
+    "gets": "no bound",
+    "gmtime": "not thread safe: gmtime_r",
+    "localtime": "not thread safe: localtime_r",
+    "rand": "not thread safe, not repeatable",
+    "sprintf": "no bound: snprintf",
+    "strcat": "no bound: struct sl_buf",
+    "strcpy": "no bound: snprintf, memcpy",
+    "strncat": "misleading bound",
+    "strncpy": "leaves text without an end",
+    "strtok": "not thread safe",
+    "system": "runs a shell",
+    "popen": "runs a shell",
+    "tmpnam": "race",
+    "vsprintf": "no bound: vsnprintf",
+}
+
+
+def read_symbols(nm_text):
+    """{member of the archive: (defined, undefined)} from the output of nm on an archive."""
+    members = {}
+    member = None
+    for line in nm_text.splitlines():
+        if line.endswith(":"):
+            member = line[:-1]
+            members[member] = (set(), set())
+            continue
+        fields = line.split()
+        if member is None or len(fields) < 2:
+            continue
+        kind, name = fields[-2], fields[-1]
+        members[member][1 if kind in "Uvw" else 0].add(name)
+    return members
+
+
+def impure_symbols(core, util):
+    """What core's objects, and util's as far as core may use them, need and may not."""
+    pure = {name: symbols for name, symbols in util.items() if name in PURE_UTIL}
+    known = set(ALLOWED)
+    for defined, _ in list(core.values()) + list(pure.values()):
+        known |= defined
+    return sorted(
+        f"{member} needs {name}"
+        for library in (core, pure)
+        for member, (_, undefined) in library.items()
+        for name in undefined - known
+    )
+
+
+def nm(library):
+    done = subprocess.run(["nm", library], check=True, capture_output=True, text=True)
+    return read_symbols(done.stdout)
+
+
+def without_comments(text):
+    """C text with comments and the insides of literals blanked; lines stay where they are."""
+    pattern = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
+
+    def blank(match):
+        found = match.group(0)
+        if found[0] == '"' or found[0] == "'":
+            return found[0] * 2
+        return re.sub(r"[^\n]", " ", found)
+
+    return pattern.sub(blank, text)
+
+
+def home_of(path):
+    """The folder of LINKS a file belongs to: src/<home>/... or include/sliced/..."""
+    parts = path.parts
+    return parts[1] if parts[0] in ("src", "include") and len(parts) > 2 else None
+
+
+def wrong_includes(path, text):
+    home = home_of(path)
+    if home not in LINKS:
+        return [f"{path}: folder {home} has no row in LINKS"]
+    wrong = []
+    for number, line in enumerate(text.splitlines(), 1):
+        match = re.match(r'\s*#\s*include\s+([<"])([^>"]+)[>"]', line)
+        if not match:
+            continue
+        style, header = match.groups()
+        where = f"{path}:{number}: "
+        if style == "<":
+            if header in HEADER_HOMES and home not in HEADER_HOMES[header]:
+                wrong.append(f"{where}{home} may not use <{header}>")
+            if home in ("core", "sliced") and header not in CORE_HEADERS:
+                wrong.append(f"{where}{home} may not use <{header}>")
+            continue
+        # A header beside the file may be named alone.
+        target = header.split("/")[0] if "/" in header else home
+        if target != home and target not in LINKS[home]:
+            wrong.append(f"{where}{home} may not include {target} (\"{header}\")")
+    return wrong
+
+
+def banned_calls(path, text):
+    names = "|".join(BANNED)
+    found = []
+    for number, line in enumerate(without_comments(text).splitlines(), 1):
+        for match in re.finditer(rf"(?<![\w.>])({names})\s*\(", line):
+            name = match.group(1)
+            found.append(f"{path}:{number}: {name}: {BANNED[name]}")
+    return found
+
+
+def sources(root, folders):
+    for folder in folders:
+        for path in sorted((root / folder).rglob("*.[ch]")):
+            yield path.relative_to(root), path.read_text(encoding="utf-8")
+
+
+def check_symbols(core, util):
+    members = nm(core)
+    if not members:
+        return ["no objects in " + core]
+    return impure_symbols(members, nm(util))
+
+
+def check_includes(root):
+    files = list(sources(Path(root), ["include", "src"]))
+    return [line for path, text in files for line in wrong_includes(path, text)]
+
+
+def check_banned(root):
+    files = list(sources(Path(root), ["include", "src", "test"]))
+    return [line for path, text in files for line in banned_calls(path, text)]
+
+
+def main(arguments):
+    checks = {"symbols": check_symbols, "includes": check_includes, "banned": check_banned}
+    if not arguments or arguments[0] not in checks:
+        sys.exit(__doc__)
+    wrong = checks[arguments[0]](*arguments[1:])
+    for line in wrong:
+        print(line)
+    print(f"{arguments[0]}: {len(wrong)} broken" if wrong else f"{arguments[0]}: clean")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
