@@ -6,7 +6,8 @@
 
 #include "codec/event.h"
 
-/* Parses all documents of text. 0, or -1 with *err set. */
+/* Parses all documents of text; none at all in an empty one. 0, or -1 with *err set. Columns count
+ * characters, as libyaml does. A number that YAML has and JSON has not (0x1f, .inf) is a NUMBER. */
 int sl_yaml_parse(const char *text, size_t len, const struct sl_text_limits *limits,
                   sl_event_fn receive, void *context, struct sl_error *err);
 
