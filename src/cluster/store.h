@@ -19,9 +19,20 @@ struct sl_store *sl_store_new(const struct sl_store_limits *limits, struct sl_er
 void sl_store_free(struct sl_store *store); /* no snapshot may be out */
 void sl_store_set_limits(struct sl_store *store, const struct sl_store_limits *limits);
 
-/* Changes. Each takes its argument over (stolen), also on failure. Between begin and end no
- * snapshot is published: for lists. Without them each change publishes one. Nested calls are not
- * allowed; begin and end are of one thread, others may still read. */
+/* Changes. Each takes its argument over (stolen), also on failure; a put that fails has changed
+ * nothing. Between begin and end no snapshot is published: for lists. Without them each change
+ * publishes one. Nested calls are not allowed; begin and end are of one thread, others may still
+ * read, and bind: their reservations count at once and show at the end. end fails only for lack of
+ * memory (SL_ERR_NOMEM): the changes stand, and the next call that changes anything publishes them.
+ *
+ * Pods that ask for nothing of ours are passed over. A pod put again replaces itself, moves to the
+ * node it now shows, and settles its reservation: seen bound on the reserved node it is committed,
+ * bound elsewhere or ended the reservation is dropped. A pod known as bound is not unbound by news
+ * that shows it alive without a node (older than the binding: a node is set once). A pod of the
+ * same name with another UID was made anew and takes the place of the old one; a UID that a pod of
+ * another name has is SL_ERR_CONFLICT. Pods bound to a node that is not known count when it comes.
+ * Above a maximum: SL_ERR_LIMIT. Deletes of what is not known: SL_ERR_NOTFOUND; they never fail for
+ * lack of memory. */
 void sl_store_begin(struct sl_store *store);
 int sl_store_end(struct sl_store *store, struct sl_error *err);
 int sl_store_put_node(struct sl_store *store, struct sl_node *node, struct sl_error *err);
@@ -30,79 +41,88 @@ int sl_store_put_pod(struct sl_store *store, struct sl_pod *pod, struct sl_error
 int sl_store_delete_pod(struct sl_store *store, struct sl_str ns, struct sl_str name,
                         struct sl_error *err);
 
-/* The pod of that name, new reference; NULL when there is none. */
+/* The pod of that name, new reference; NULL when there is none. A reserved pod is shown as bound.
+ */
 struct sl_pod *sl_store_pod(struct sl_store *store, struct sl_str ns, struct sl_str name);
 
 /* ---- snapshot ---- */
 
 /* An immutable picture at one generation. Views are in order of node name. A view that a newer
- * generation replaced is freed when the last snapshot that can see it is released. */
+ * generation replaced is freed when the last snapshot that can see it is released. Picking up and
+ * releasing never wait for a change that is being made. */
 struct sl_snapshot {
     uint64_t generation;
     size_t n_nodes;
     const struct sl_view *const *view;
     const struct sl_node_index *index;
     struct sl_demand demand;
-    size_t n_pods;    /* known to the store */
-    size_t n_waiting; /* of them: neither bound nor finished, with an ask */
-    size_t n_bound;   /* of them: holding devices */
-    size_t n_reserved;
+    size_t n_pods;     /* known to the store */
+    size_t n_waiting;  /* of them: neither bound, reserved nor finished, with an ask */
+    size_t n_bound;    /* of them: holding devices, reserved ones too */
+    size_t n_reserved; /* of those bound: the binding is under way */
 };
 
 const struct sl_snapshot *sl_store_acquire(struct sl_store *store); /* never NULL */
 void sl_store_release(struct sl_store *store, const struct sl_snapshot *snapshot);
 
-enum { SL_NODE_NONE = UINT32_MAX };
+#define SL_NODE_NONE UINT32_MAX
 
 /* Place of the node in snapshot->view, or SL_NODE_NONE. hint is where the caller expects it (one
- * after the last found: schedulers list nodes in order) and makes that case one comparison. */
+ * after the last found: schedulers list nodes in order; past the end counts as 0) and makes that
+ * case one comparison. */
 uint32_t sl_snapshot_find(const struct sl_snapshot *snapshot, struct sl_str name, uint32_t hint);
 
 /* ---- bind ---- */
 
 enum sl_bind_code {
-    SL_BIND_RESERVED,      /* new reservation; commit or roll back */
-    SL_BIND_ALREADY,       /* the same pod stands on the same node: success, nothing to do */
-    SL_BIND_IN_PROGRESS,   /* another call holds the reservation for the same pod and node */
-    SL_BIND_OTHER_NODE,    /* the pod stands, or is reserved, on another node */
+    SL_BIND_RESERVED,    /* new reservation; commit or roll back */
+    SL_BIND_ALREADY,     /* the same pod stands on the same node: success, nothing to do */
+    SL_BIND_IN_PROGRESS, /* another call holds the reservation for the same pod and node */
+    SL_BIND_OTHER_NODE,  /* the pod stands, or is reserved, on another node */
     SL_BIND_UNKNOWN_POD,
-    SL_BIND_OTHER_UID,     /* a pod of that name, but made anew */
+    SL_BIND_OTHER_UID, /* a pod of that name, but made anew; or one without a UID */
     SL_BIND_UNKNOWN_NODE,
-    SL_BIND_NO_ROOM,       /* verdict says why */
-    SL_BIND_FINISHED,      /* the pod has ended or is being deleted */
-    SL_BIND_FULL,          /* max_reservations are out */
+    SL_BIND_NO_ROOM,  /* verdict says why */
+    SL_BIND_FINISHED, /* the pod has ended or is being deleted */
+    SL_BIND_FULL,     /* max_reservations are out */
     SL_BIND_NOMEM,
 };
 
 struct sl_bind_result {
     enum sl_bind_code code;
-    struct sl_verdict verdict;             /* NO_ROOM */
+    struct sl_verdict verdict;               /* NO_ROOM */
     char assignment[SL_ASSIGNMENT_TEXT_MAX]; /* RESERVED, ALREADY: the annotation's text */
-    char text[320];                        /* a sentence for the scheduler when it is no success */
+    char text[320]; /* a sentence for the scheduler when it is no success */
 };
 
 /* "Reserved", "Already", ... */
 const char *sl_bind_code_name(enum sl_bind_code code);
 
 /* Chooses devices and reserves them, in one critical section, against the current state. From here
- * on every snapshot shows them in use. now_us: Unix microseconds, for expiry. */
+ * on every snapshot shows them in use. now_us: Unix microseconds, for expiry; what has lapsed by
+ * then is rolled back first. Anything but RESERVED has changed nothing else. */
 void sl_store_reserve(struct sl_store *store, struct sl_str ns, struct sl_str name,
                       struct sl_str uid, struct sl_str node, int64_t now_us,
                       struct sl_bind_result *result);
 
-/* The binding is done: the pod is bound (phase as given) until the API server says otherwise.
- * False when there is no such reservation any more (it lapsed, or the pod is gone). */
+/* The binding is done: the pod is bound (phase as given) until the API server says otherwise. True
+ * too when the pod was seen bound meanwhile. False when there is no such reservation any more (it
+ * lapsed, or the pod is gone). Like rollback and expire it cannot fail for lack of memory: the
+ * snapshot may then show the change late, binds never do. */
 bool sl_store_commit(struct sl_store *store, struct sl_str uid, enum sl_pod_phase phase);
 
-/* The binding has failed for sure: gives the devices back. */
+/* The binding has failed for sure: gives the devices back. False: as above, or it was committed. */
 bool sl_store_rollback(struct sl_store *store, struct sl_str uid);
 
 /* Rolls back what has lapsed at now_us; returns how many. */
 size_t sl_store_expire(struct sl_store *store, int64_t now_us);
 
 struct sl_store_stats {
-    uint64_t binds, conflicts, lapses, rollbacks;
-    uint64_t limit_hits; /* nodes or pods refused because of a maximum */
+    uint64_t binds;     /* reservations committed, or seen bound where they were */
+    uint64_t conflicts; /* refused for NO_ROOM or OTHER_NODE, or seen bound on another node */
+    uint64_t lapses;
+    uint64_t rollbacks;
+    uint64_t limit_hits; /* nodes, pods or reservations refused because of a maximum */
 };
 void sl_store_stats(struct sl_store *store, struct sl_store_stats *out);
 

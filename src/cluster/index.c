@@ -1,0 +1,122 @@
+/* Node names to places in a snapshot, made for thousands of lookups in a request. */
+#include <stdlib.h>
+
+#include "cluster/internal.h"
+
+/* Names of one cluster mostly share their beginning, so the last eight bytes tell them apart. */
+struct sl_index_name {
+    uint64_t tail; /* the last eight bytes; of a shorter name all, rest 0 */
+    uint32_t at;   /* in text */
+    uint32_t len;
+};
+
+struct sl_index_slot {
+    uint32_t hash;
+    uint32_t place; /* SL_NODE_NONE: empty */
+};
+
+static uint64_t tail_of(const char *s, size_t len)
+{
+    uint64_t tail = 0;
+    if (len >= sizeof(tail)) {
+        memcpy(&tail, s + (len - sizeof(tail)), sizeof(tail));
+    } else if (len > 0) {
+        memcpy(&tail, s, len);
+    }
+    return tail;
+}
+
+static void add(struct sl_node_index *index, uint32_t place, struct sl_str name)
+{
+    uint32_t hash = (uint32_t)sl_hash(name.s, name.len);
+    uint32_t slot = hash & index->mask;
+    while (index->slot[slot].place != SL_NODE_NONE) {
+        slot = (slot + 1) & index->mask;
+    }
+    index->slot[slot] = (struct sl_index_slot){hash, place};
+}
+
+struct sl_node_index *sl_index_new(struct sl_home *const *order, size_t n)
+{
+    size_t slots = 8;
+    while (slots < n * 2) {
+        slots *= 2;
+    }
+    size_t bytes = 0;
+    for (size_t i = 0; i < n; i++) {
+        bytes += order[i]->name_len;
+    }
+    struct sl_index_name *name = NULL;
+    struct sl_node_index *index =
+        malloc(sizeof(*index) + n * sizeof(*name) + slots * sizeof(*index->slot) + bytes);
+    if (index == NULL) {
+        return NULL;
+    }
+    name = (struct sl_index_name *)(index + 1);
+    char *text = (char *)(name + n) + slots * sizeof(*index->slot);
+    atomic_init(&index->refs, 1);
+    index->n = (uint32_t)n;
+    index->mask = (uint32_t)(slots - 1);
+    index->name = name;
+    index->slot = (struct sl_index_slot *)(name + n);
+    index->text = text;
+    for (size_t i = 0; i < slots; i++) {
+        index->slot[i] = (struct sl_index_slot){0, SL_NODE_NONE};
+    }
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < index->n; i++) {
+        uint32_t len = order[i]->name_len;
+        memcpy(text + at, order[i]->name, len);
+        name[i] = (struct sl_index_name){tail_of(text + at, len), at, len};
+        add(index, i, (struct sl_str){text + at, len});
+        at += len;
+    }
+    return index;
+}
+
+struct sl_node_index *sl_index_ref(struct sl_node_index *index)
+{
+    atomic_fetch_add_explicit(&index->refs, 1, memory_order_relaxed);
+    return index;
+}
+
+void sl_index_unref(struct sl_node_index *index)
+{
+    if (index != NULL && atomic_fetch_sub_explicit(&index->refs, 1, memory_order_acq_rel) == 1) {
+        free(index);
+    }
+}
+
+static inline bool stands_at(const struct sl_node_index *index, uint32_t place, struct sl_str name,
+                             uint64_t tail)
+{
+    const struct sl_index_name *at = &index->name[place];
+    if (at->tail != tail || at->len != name.len) {
+        return false;
+    }
+    return name.len <= sizeof(tail) ||
+           memcmp(index->text + at->at, name.s, name.len - sizeof(tail)) == 0;
+}
+
+uint32_t sl_snapshot_find(const struct sl_snapshot *snapshot, struct sl_str name, uint32_t hint)
+{
+    const struct sl_node_index *index = snapshot->index;
+    if (index->n == 0) {
+        return SL_NODE_NONE;
+    }
+    uint64_t tail = tail_of(name.s, name.len);
+    uint32_t expected = hint < index->n ? hint : 0;
+    if (stands_at(index, expected, name, tail)) {
+        return expected;
+    }
+    uint32_t hash = (uint32_t)sl_hash(name.s, name.len);
+    for (uint32_t i = hash & index->mask;; i = (i + 1) & index->mask) {
+        uint32_t place = index->slot[i].place;
+        if (place == SL_NODE_NONE) {
+            return SL_NODE_NONE;
+        }
+        if (index->slot[i].hash == hash && stands_at(index, place, name, tail)) {
+            return place;
+        }
+    }
+}

@@ -1,0 +1,198 @@
+/* Pods as the API server (or the embedded cluster's user) tells them. Kept are those that ask for
+ * something of ours, malformed asks included: they are waited for, counted or explained. A pod that
+ * asks for nothing of ours holds nothing either, and is passed over. */
+#include <stdlib.h>
+
+#include "cluster/internal.h"
+
+static bool is_ours(const struct sl_pod *pod)
+{
+    return pod->n_items > 0 || pod->malformed != NULL;
+}
+
+static bool same_uid(const struct sl_pod *a, const struct sl_pod *b)
+{
+    return sl_str_eq(sl_str_of(a->uid), sl_str_of(b->uid));
+}
+
+/* spec.nodeName is set once in a pod's life: what shows the same pod alive without it was sent
+ * before the binding that we know of, and would give its devices a second time. */
+static bool is_outdated(const struct sl_pod *known, const struct sl_pod *pod)
+{
+    return same_uid(known, pod) && sl_pod_has_node(known) && !sl_pod_has_node(pod) &&
+           !sl_pod_finished(pod);
+}
+
+/* A reservation outlives news of its pod only when these leave open how the bind ended. */
+static bool leaves_open(const struct sl_pod *known, const struct sl_pod *pod)
+{
+    return same_uid(known, pod) && !sl_pod_has_node(pod) && !sl_pod_finished(pod);
+}
+
+static void remove_entry(struct sl_store *store, struct sl_entry *entry)
+{
+    const struct sl_state old = entry->state;
+    const struct sl_state none = {NULL, NULL, NULL};
+    sl_entry_apply(store, entry, &none);
+    (void)sl_store_settle(store); /* without memory a later call publishes it */
+    sl_state_drop(store, &old, &none);
+    free(entry);
+}
+
+/* What the entry's state becomes with that pod; pins the pod. -1: out of memory. */
+static int plan(struct sl_store *store, const struct sl_state *old, struct sl_pod *pod,
+                struct sl_state *next)
+{
+    *next = (struct sl_state){pod, NULL, NULL};
+    if (old->reservation != NULL && leaves_open(old->pod, pod)) {
+        next->reservation = old->reservation;
+        next->home = old->home;
+    } else if (sl_pod_holds(pod)) {
+        next->home = sl_home_get(store, sl_str_of(pod->node));
+        if (next->home == NULL) {
+            return -1;
+        }
+    }
+    if (sl_wants_pin(&store->wants, pod) < 0) {
+        sl_home_sweep(store, next->home);
+        return -1;
+    }
+    return 0;
+}
+
+/* Books what the news meant for a reservation, then lets go of the old state. */
+static void settle_account(struct sl_store *store, const struct sl_state *old,
+                           const struct sl_state *next)
+{
+    const struct sl_reservation *reservation = old->reservation;
+    if (reservation != NULL && next->reservation != NULL) {
+        next->reservation->outdated = true;
+    } else if (reservation != NULL && same_uid(old->pod, next->pod) && sl_pod_has_node(next->pod)) {
+        if (strcmp(reservation->bound->node, next->pod->node) == 0) {
+            store->stats.binds++;
+            sl_wants_record(&store->wants, next->pod);
+        } else {
+            store->stats.conflicts++;
+        }
+    }
+    sl_state_drop(store, old, next);
+}
+
+/* Changes an entry (one not yet in the store: all zero) to show pod. Takes the pod on success. */
+static int change(struct sl_store *store, struct sl_entry *entry, struct sl_pod *pod)
+{
+    const struct sl_state old = entry->state;
+    struct sl_state next;
+    if (plan(store, &old, pod, &next) < 0) {
+        return -1;
+    }
+    uint64_t generation = store->generation;
+    sl_entry_apply(store, entry, &next);
+    if (sl_store_settle(store) < 0) {
+        sl_entry_apply(store, entry, &old);
+        store->generation = generation;
+        sl_pod_ref(pod); /* the caller's own, which goes with the state */
+        sl_state_drop(store, &next, &old);
+        return -1;
+    }
+    settle_account(store, &old, &next);
+    return 0;
+}
+
+static int check(struct sl_store *store, const struct sl_entry *entry, const struct sl_pod *pod,
+                 struct sl_error *err)
+{
+    const struct sl_entry *same = sl_entry_find_uid(store, sl_str_of(pod->uid));
+    if (same != NULL && same != entry) {
+        return sl_error_set(err, SL_ERR_CONFLICT, "pod %s/%s has the UID of pod %s/%s",
+                            pod->namespace, pod->name, same->state.pod->namespace,
+                            same->state.pod->name);
+    }
+    if (entry == NULL && store->pods_by_name.len >= store->limits.max_pods) {
+        store->stats.limit_hits++;
+        return sl_error_set(err, SL_ERR_LIMIT, "pod %s/%s: %zu pods are known, the maximum",
+                            pod->namespace, pod->name, store->pods_by_name.len);
+    }
+    return 0;
+}
+
+/* Takes the pod when it returns 1; 0: it is of no interest, -1: error. */
+static int put_pod(struct sl_store *store, struct sl_pod *pod, struct sl_error *err)
+{
+    struct sl_entry *entry = sl_entry_find(store, sl_str_of(pod->namespace), sl_str_of(pod->name));
+    if (!is_ours(pod)) {
+        if (entry != NULL) {
+            remove_entry(store, entry);
+        }
+        return 0;
+    }
+    if (entry != NULL && (entry->state.pod == pod || is_outdated(entry->state.pod, pod))) {
+        return 0;
+    }
+    if (check(store, entry, pod, err) < 0) {
+        return -1;
+    }
+    if (entry != NULL) {
+        return change(store, entry, pod) < 0 ? sl_error_nomem(err) : 1;
+    }
+    entry = calloc(1, sizeof(*entry));
+    if (entry == NULL) {
+        return sl_error_nomem(err);
+    }
+    if (change(store, entry, pod) < 0) {
+        free(entry);
+        return sl_error_nomem(err);
+    }
+    return 1;
+}
+
+int sl_store_put_pod(struct sl_store *store, struct sl_pod *pod, struct sl_error *err)
+{
+    pthread_mutex_lock(&store->lock);
+    int rc = put_pod(store, pod, err);
+    pthread_mutex_unlock(&store->lock);
+    if (rc <= 0) {
+        sl_pod_unref(pod);
+    }
+    return rc < 0 ? -1 : 0;
+}
+
+int sl_store_delete_pod(struct sl_store *store, struct sl_str ns, struct sl_str name,
+                        struct sl_error *err)
+{
+    int rc = 0;
+    pthread_mutex_lock(&store->lock);
+    struct sl_entry *entry = sl_entry_find(store, ns, name);
+    if (entry != NULL) {
+        remove_entry(store, entry);
+    } else {
+        rc = sl_error_set(err, SL_ERR_NOTFOUND, "pod %.*s/%.*s is not known", (int)ns.len, ns.s,
+                          (int)name.len, name.s);
+    }
+    pthread_mutex_unlock(&store->lock);
+    return rc;
+}
+
+struct sl_pod *sl_store_pod(struct sl_store *store, struct sl_str ns, struct sl_str name)
+{
+    pthread_mutex_lock(&store->lock);
+    const struct sl_entry *entry = sl_entry_find(store, ns, name);
+    struct sl_pod *pod = entry == NULL ? NULL : sl_pod_ref(sl_state_pod(&entry->state));
+    pthread_mutex_unlock(&store->lock);
+    return pod;
+}
+
+size_t sl_store_visit_waiting(struct sl_store *store, size_t max,
+                              void (*visit)(void *context, const struct sl_pod *pod), void *context)
+{
+    pthread_mutex_lock(&store->lock);
+    sl_waiting_sort(store);
+    const struct sl_entry *entry = store->waiting.first;
+    for (size_t i = 0; i < max && entry != NULL; i++) {
+        visit(context, entry->state.pod);
+        entry = entry->next;
+    }
+    size_t n = store->n_waiting;
+    pthread_mutex_unlock(&store->lock);
+    return n;
+}
