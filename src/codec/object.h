@@ -22,7 +22,32 @@ struct sl_object {
 /* Returns 0 to go on, -1 with *err set to stop. */
 typedef int (*sl_object_fn)(void *context, const struct sl_object *object, struct sl_error *err);
 
-/* Reads a whole text, JSON (when its first byte is '{') or YAML: an object, a List (List, NodeList,
+enum {
+    SL_OBJECT_BYTES_MAX = 2 << 20, /* of one object that matter and are kept; etcd takes 1.5 MiB */
+    SL_KIND_NAME_MAX = 64,         /* of a kind, with its NUL */
+};
+
+/* ---- JSON that comes in pieces (a POST, a list) ---- */
+
+struct sl_manifest;
+
+/* Reads one JSON text: an object or a List. receive is called during feed. NULL when out of
+ * memory. */
+struct sl_manifest *sl_manifest_new(const struct sl_text_limits *limits, sl_object_fn receive,
+                                    void *context);
+void sl_manifest_free(struct sl_manifest *manifest); /* NULL is allowed */
+
+/* A piece of any size. 0, or -1 with *err set: line and column, and the field's path such as
+ * "items[3].spec.containers[0].name". Fails the same way ever after. */
+int sl_manifest_feed(struct sl_manifest *manifest, const char *data, size_t len,
+                     struct sl_error *err);
+
+/* The text has ended: -1 when it is not complete. */
+int sl_manifest_finish(struct sl_manifest *manifest, struct sl_error *err);
+
+/* ---- whole texts ---- */
+
+/* Reads a whole text, JSON (when it begins with '{') or YAML: an object, a List (List, NodeList,
  * PodList with or without kinds on the items), or several documents. Calls receive for each object
  * as soon as it is complete; never holds more than one. Objects decoded before an error have been
  * received. */

@@ -1,0 +1,435 @@
+/* The extender's bodies as tables. */
+#include "codec/extender.h"
+#include "codec/json.h"
+#include "codec/object_parts.h"
+
+#include <stdlib.h>
+
+struct sl_body {
+    struct sl_json *json;
+    struct sl_arena *arena;
+    enum sl_body_kind kind;
+    struct sl_body_sink sink;
+    struct sl_walker walker;
+    struct sl_build build; /* the pod */
+    struct sl_binding_args binding;
+    int64_t pdb_violations; /* of the node whose victims are read */
+    bool has_pod;
+    bool by_nodes;
+    bool by_names;
+    bool by_victims;
+    bool by_meta_victims;
+    bool named; /* the current item or victim has said its name or UID */
+    bool failed;
+    struct sl_error error; /* when failed */
+};
+
+static int empty(struct sl_walker *walker, const struct sl_event *event, struct sl_error *err)
+{
+    return sl_walk_fail(walker, event, err, SL_ERR_FIELD, "is empty");
+}
+
+/* The sink's failure, with the place where it happened. */
+static int from_sink(struct sl_walker *walker, const struct sl_event *event, int result,
+                     struct sl_error *err)
+{
+    if (result == 0) {
+        return SL_EVENT_GO;
+    }
+    sl_walk_place(walker, event, err);
+    return SL_EVENT_FAIL;
+}
+
+/* One of two fields that exclude each other. */
+static int open_either(struct sl_walker *walker, const struct sl_event *event, bool *this_one,
+                       const bool *other, const char *other_name, struct sl_error *err)
+{
+    if (*other) {
+        return sl_walk_fail(walker, event, err, SL_ERR_FIELD, "is given beside %s", other_name);
+    }
+    *this_one = true;
+    return SL_EVENT_GO;
+}
+
+/* ---- filter, prioritize ---- */
+
+static int open_pod(struct sl_walker *walker, void *target, const struct sl_event *event,
+                    struct sl_error *err)
+{
+    struct sl_body *body = walker->context;
+    (void)target;
+    (void)event;
+    (void)err;
+    body->has_pod = true;
+    return SL_EVENT_GO;
+}
+
+static int open_nodes(struct sl_walker *walker, void *target, const struct sl_event *event,
+                      struct sl_error *err)
+{
+    struct sl_body *body = target;
+    return open_either(walker, event, &body->by_nodes, &body->by_names, "NodeNames", err);
+}
+
+static int open_names(struct sl_walker *walker, void *target, const struct sl_event *event,
+                      struct sl_error *err)
+{
+    struct sl_body *body = target;
+    return open_either(walker, event, &body->by_names, &body->by_nodes, "Nodes", err);
+}
+
+static int take_name(struct sl_walker *walker, void *target, const struct sl_event *event,
+                     struct sl_error *err)
+{
+    struct sl_body *body = target;
+    body->named = true;
+    if (event->text.len == 0) {
+        return empty(walker, event, err);
+    }
+    if (body->sink.node == NULL) {
+        return SL_EVENT_GO;
+    }
+    return from_sink(walker, event, body->sink.node(body->sink.context, event->text, err), err);
+}
+
+static int begin_named(struct sl_walker *walker, void *target, const struct sl_event *event,
+                       struct sl_error *err)
+{
+    struct sl_body *body = target;
+    (void)walker;
+    (void)event;
+    (void)err;
+    body->named = false;
+    return SL_EVENT_GO;
+}
+
+static int end_node(struct sl_walker *walker, void *target, const struct sl_event *event,
+                    struct sl_error *err)
+{
+    const struct sl_body *body = target;
+    return body->named ? SL_EVENT_GO : sl_walk_missing(walker, event, err, "metadata.name");
+}
+
+static const struct sl_field node_meta_fields[] = {
+    {SL_FIELD_NAME("name"), .kind = SL_FIELD_TEXT, .value = take_name},
+};
+static const struct sl_table node_meta_table = {SL_TABLE_FIELDS(node_meta_fields)};
+
+static const struct sl_field node_fields[] = {
+    {SL_FIELD_NAME("metadata"), .kind = SL_FIELD_OBJECT, .table = &node_meta_table},
+};
+static const struct sl_table node_table = {SL_TABLE_FIELDS(node_fields), .begin = begin_named,
+                                           .end = end_node};
+
+static const struct sl_field node_list_fields[] = {
+    {SL_FIELD_NAME("items"), .kind = SL_FIELD_OBJECTS, .table = &node_table},
+};
+static const struct sl_table node_list_table = {SL_TABLE_FIELDS(node_list_fields)};
+
+static const struct sl_field args_fields[] = {
+    {SL_FIELD_NAME("Pod"), .kind = SL_FIELD_OBJECT, .table = &sl_pod_table,
+     .offset = offsetof(struct sl_body, build), .open = open_pod},
+    {SL_FIELD_NAME("Nodes"), .kind = SL_FIELD_OBJECT, .table = &node_list_table,
+     .open = open_nodes},
+    {SL_FIELD_NAME("NodeNames"), .kind = SL_FIELD_TEXTS, .open = open_names, .value = take_name},
+};
+static const struct sl_table args_table = {SL_TABLE_FIELDS(args_fields), .any_case = true};
+
+/* ---- bind ---- */
+
+static const struct sl_field binding_fields[] = {
+    {SL_FIELD_NAME("PodName"), .kind = SL_FIELD_STRING,
+     .offset = offsetof(struct sl_body, binding.pod_name)},
+    {SL_FIELD_NAME("PodNamespace"), .kind = SL_FIELD_STRING,
+     .offset = offsetof(struct sl_body, binding.pod_namespace)},
+    {SL_FIELD_NAME("PodUID"), .kind = SL_FIELD_STRING,
+     .offset = offsetof(struct sl_body, binding.pod_uid)},
+    {SL_FIELD_NAME("Node"), .kind = SL_FIELD_STRING,
+     .offset = offsetof(struct sl_body, binding.node)},
+};
+static const struct sl_table binding_table = {SL_TABLE_FIELDS(binding_fields), .any_case = true};
+
+/* ---- preempt ---- */
+
+static int open_victims(struct sl_walker *walker, void *target, const struct sl_event *event,
+                        struct sl_error *err)
+{
+    struct sl_body *body = target;
+    return open_either(walker, event, &body->by_victims, &body->by_meta_victims,
+                       "NodeNameToMetaVictims", err);
+}
+
+static int open_meta_victims(struct sl_walker *walker, void *target, const struct sl_event *event,
+                             struct sl_error *err)
+{
+    struct sl_body *body = target;
+    return open_either(walker, event, &body->by_meta_victims, &body->by_victims,
+                       "NodeNameToVictims", err);
+}
+
+/* A key of either map: a node with victims begins. */
+static int take_victims_node(struct sl_walker *walker, void *target, const struct sl_event *event,
+                             struct sl_error *err)
+{
+    struct sl_body *body = target;
+    body->pdb_violations = 0;
+    if (event->text.len == 0) {
+        return empty(walker, event, err);
+    }
+    if (body->sink.victims == NULL) {
+        return SL_EVENT_GO;
+    }
+    return from_sink(walker, event, body->sink.victims(body->sink.context, event->text, err), err);
+}
+
+static int end_victims(struct sl_walker *walker, void *target, const struct sl_event *event,
+                       struct sl_error *err)
+{
+    struct sl_body *body = target;
+    if (body->sink.victims_end == NULL) {
+        return SL_EVENT_GO;
+    }
+    int result = body->sink.victims_end(body->sink.context, body->pdb_violations, err);
+    return from_sink(walker, event, result, err);
+}
+
+static int take_uid(struct sl_walker *walker, void *target, const struct sl_event *event,
+                    struct sl_error *err)
+{
+    struct sl_body *body = target;
+    body->named = true;
+    if (event->text.len == 0) {
+        return empty(walker, event, err);
+    }
+    if (body->sink.victim == NULL) {
+        return SL_EVENT_GO;
+    }
+    return from_sink(walker, event, body->sink.victim(body->sink.context, event->text, err), err);
+}
+
+static int end_victim(struct sl_walker *walker, void *target, const struct sl_event *event,
+                      struct sl_error *err)
+{
+    const struct sl_body *body = target;
+    return body->named ? SL_EVENT_GO : sl_walk_missing(walker, event, err, "metadata.uid");
+}
+
+static int end_meta_victim(struct sl_walker *walker, void *target, const struct sl_event *event,
+                           struct sl_error *err)
+{
+    const struct sl_body *body = target;
+    return body->named ? SL_EVENT_GO : sl_walk_missing(walker, event, err, "UID");
+}
+
+static const struct sl_field victim_meta_fields[] = {
+    {SL_FIELD_NAME("uid"), .kind = SL_FIELD_TEXT, .value = take_uid},
+};
+static const struct sl_table victim_meta_table = {SL_TABLE_FIELDS(victim_meta_fields)};
+
+static const struct sl_field victim_fields[] = {
+    {SL_FIELD_NAME("metadata"), .kind = SL_FIELD_OBJECT, .table = &victim_meta_table},
+};
+static const struct sl_table victim_table = {SL_TABLE_FIELDS(victim_fields), .begin = begin_named,
+                                             .end = end_victim};
+
+static const struct sl_field meta_victim_fields[] = {
+    {SL_FIELD_NAME("UID"), .kind = SL_FIELD_TEXT, .value = take_uid},
+};
+static const struct sl_table meta_victim_table = {SL_TABLE_FIELDS(meta_victim_fields),
+                                                  .any_case = true, .begin = begin_named,
+                                                  .end = end_meta_victim};
+
+static const struct sl_field victims_fields[] = {
+    {SL_FIELD_NAME("Pods"), .kind = SL_FIELD_OBJECTS, .table = &victim_table},
+    {SL_FIELD_NAME("NumPDBViolations"), .kind = SL_FIELD_I64,
+     .offset = offsetof(struct sl_body, pdb_violations)},
+};
+static const struct sl_table victims_table = {SL_TABLE_FIELDS(victims_fields), .any_case = true,
+                                              .end = end_victims};
+
+static const struct sl_field meta_victims_fields[] = {
+    {SL_FIELD_NAME("Pods"), .kind = SL_FIELD_OBJECTS, .table = &meta_victim_table},
+    {SL_FIELD_NAME("NumPDBViolations"), .kind = SL_FIELD_I64,
+     .offset = offsetof(struct sl_body, pdb_violations)},
+};
+static const struct sl_table meta_victims_table = {SL_TABLE_FIELDS(meta_victims_fields),
+                                                   .any_case = true, .end = end_victims};
+
+static const struct sl_field preempt_fields[] = {
+    {SL_FIELD_NAME("Pod"), .kind = SL_FIELD_OBJECT, .table = &sl_pod_table,
+     .offset = offsetof(struct sl_body, build), .open = open_pod},
+    {SL_FIELD_NAME("NodeNameToVictims"), .kind = SL_FIELD_OBJECT_MAP, .table = &victims_table,
+     .open = open_victims, .value = take_victims_node},
+    {SL_FIELD_NAME("NodeNameToMetaVictims"), .kind = SL_FIELD_OBJECT_MAP,
+     .table = &meta_victims_table, .open = open_meta_victims, .value = take_victims_node},
+};
+static const struct sl_table preempt_table = {SL_TABLE_FIELDS(preempt_fields), .any_case = true};
+
+/* ---- lifecycle ---- */
+
+static const struct sl_field root_fields[] = {
+    [SL_BODY_ARGS] = {SL_FIELD_NAME(""), .kind = SL_FIELD_OBJECT, .table = &args_table},
+    [SL_BODY_BINDING] = {SL_FIELD_NAME(""), .kind = SL_FIELD_OBJECT, .table = &binding_table},
+    [SL_BODY_PREEMPT] = {SL_FIELD_NAME(""), .kind = SL_FIELD_OBJECT, .table = &preempt_table},
+};
+
+struct sl_body *sl_body_new(const struct sl_text_limits *limits, struct sl_arena *arena)
+{
+    struct sl_body *body = calloc(1, sizeof(*body));
+    if (body == NULL) {
+        return NULL;
+    }
+    body->arena = arena;
+    body->json = sl_json_new(limits, sl_walk_receive, &body->walker);
+    if (body->json == NULL) {
+        sl_body_free(body);
+        return NULL;
+    }
+    sl_body_begin(body, SL_BODY_ARGS, &(struct sl_body_sink){0});
+    return body;
+}
+
+void sl_body_free(struct sl_body *body)
+{
+    if (body == NULL) {
+        return;
+    }
+    sl_json_free(body->json);
+    free(body);
+}
+
+void sl_body_begin(struct sl_body *body, enum sl_body_kind kind, const struct sl_body_sink *sink)
+{
+    body->kind = kind;
+    body->sink = *sink;
+    body->build = (struct sl_build){0};
+    body->binding = (struct sl_binding_args){0};
+    body->has_pod = false;
+    body->by_nodes = false;
+    body->by_names = false;
+    body->by_victims = false;
+    body->by_meta_victims = false;
+    body->failed = false;
+    body->error.code = SL_ERR_NONE;
+    sl_walk_init(&body->walker, &root_fields[kind], body, body->arena, body);
+    sl_json_reset(body->json, sl_walk_receive, &body->walker);
+}
+
+static int settle(struct sl_body *body, int result, struct sl_error *err)
+{
+    if (result == 0) {
+        return 0;
+    }
+    body->failed = true;
+    if (err != NULL) {
+        *err = body->error;
+    }
+    return -1;
+}
+
+int sl_body_feed(struct sl_body *body, const char *data, size_t len, struct sl_error *err)
+{
+    int result = -1;
+    if (!body->failed) {
+        result = sl_json_feed(body->json, data, len, &body->error);
+        if (result != 0) {
+            sl_walk_place(&body->walker, NULL, &body->error);
+        }
+    }
+    return settle(body, result, err);
+}
+
+/* ---- what must be there ---- */
+
+static int missing(struct sl_body *body, const char *field, const char *message)
+{
+    (void)sl_error_set(&body->error, SL_ERR_FIELD, "%s", message);
+    size_t len = strlen(field);
+    memcpy(body->error.field, field, len + 1);
+    return -1;
+}
+
+static int check_pod(struct sl_body *body)
+{
+    if (!body->has_pod) {
+        return missing(body, "Pod", "is missing");
+    }
+    if (body->build.meta.name.len == 0) {
+        return missing(body, "Pod.metadata.name", "is missing");
+    }
+    sl_build_pod(&body->build);
+    return 0;
+}
+
+static int check_args(struct sl_body *body)
+{
+    if (check_pod(body) != 0) {
+        return -1;
+    }
+    return body->by_nodes || body->by_names
+               ? 0
+               : missing(body, "NodeNames", "is missing, and so is Nodes");
+}
+
+static int check_preempt(struct sl_body *body)
+{
+    if (check_pod(body) != 0) {
+        return -1;
+    }
+    return body->by_victims || body->by_meta_victims
+               ? 0
+               : missing(body, "NodeNameToMetaVictims", "is missing, and so is NodeNameToVictims");
+}
+
+static int check_binding(struct sl_body *body)
+{
+    const struct {
+        const char *name;
+        struct sl_str value;
+    } fields[] = {
+        {"PodName", body->binding.pod_name},
+        {"PodNamespace", body->binding.pod_namespace},
+        {"PodUID", body->binding.pod_uid},
+        {"Node", body->binding.node},
+    };
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+        if (fields[i].value.len == 0) {
+            return missing(body, fields[i].name, "is missing or empty");
+        }
+    }
+    return 0;
+}
+
+int sl_body_finish(struct sl_body *body, struct sl_error *err)
+{
+    static int (*const checks[])(struct sl_body *) = {
+        [SL_BODY_ARGS] = check_args,
+        [SL_BODY_BINDING] = check_binding,
+        [SL_BODY_PREEMPT] = check_preempt,
+    };
+    int result = -1;
+    if (!body->failed) {
+        result = sl_json_finish(body->json, &body->error);
+        if (result != 0) {
+            sl_walk_place(&body->walker, NULL, &body->error);
+        } else {
+            result = checks[body->kind](body);
+        }
+    }
+    return settle(body, result, err);
+}
+
+const struct sl_pod_facts *sl_body_pod(const struct sl_body *body)
+{
+    return &body->build.pod;
+}
+
+const struct sl_binding_args *sl_body_binding(const struct sl_body *body)
+{
+    return &body->binding;
+}
+
+bool sl_body_by_nodes(const struct sl_body *body)
+{
+    return body->by_nodes;
+}

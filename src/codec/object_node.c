@@ -1,0 +1,45 @@
+/* Node: spec, status, and what its metadata adds. */
+#include "codec/object_parts.h"
+
+static const struct sl_field spec_fields[] = {
+    {SL_FIELD_NAME("unschedulable"), .kind = SL_FIELD_BOOL,
+     .offset = offsetof(struct sl_build, node.unschedulable)},
+};
+
+const struct sl_table sl_node_spec_table = {SL_TABLE_FIELDS(spec_fields)};
+
+static const struct sl_field status_fields[] = {
+    {SL_FIELD_NAME("allocatable"), .kind = SL_FIELD_QUANTITIES,
+     .offset = offsetof(struct sl_build, node.allocatable)},
+    {SL_FIELD_NAME("capacity"), .kind = SL_FIELD_QUANTITIES,
+     .offset = offsetof(struct sl_build, node.capacity)},
+};
+
+const struct sl_table sl_node_status_table = {SL_TABLE_FIELDS(status_fields)};
+
+static const struct sl_pair *find(const struct sl_pair *list, struct sl_str key)
+{
+    for (; list != NULL; list = list->next) {
+        if (sl_str_eq(list->key, key)) {
+            return list;
+        }
+    }
+    return NULL;
+}
+
+int sl_build_node(struct sl_build *build, struct sl_arena *arena, struct sl_error *err)
+{
+    const struct sl_meta *meta = &build->meta;
+    struct sl_node_facts *node = &build->node;
+    node->name = meta->name;
+    node->uid = meta->uid;
+    node->resource_version = meta->resource_version;
+    node->labels = meta->labels;
+    node->annotations = meta->annotations;
+    node->deleting = meta->deleting;
+    const struct sl_pair *devices = find(meta->annotations, SL_STR("sliced.dev/devices"));
+    if (devices == NULL) {
+        return 0;
+    }
+    return sl_devices_decode(devices->value, arena, &node->devices, &node->problem, err);
+}

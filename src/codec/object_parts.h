@@ -1,0 +1,52 @@
+/* The tables of Kubernetes' own objects, written once: bodies, manifests (and lists and watches)
+ * put them together. Private to the decoders. */
+#ifndef SLICED_CODEC_OBJECT_PARTS_H
+#define SLICED_CODEC_OBJECT_PARTS_H
+
+#include "codec/object.h"
+#include "codec/walker.h"
+
+struct sl_meta {
+    struct sl_str name;
+    struct sl_str namespace;
+    struct sl_str uid;
+    struct sl_str resource_version;
+    int64_t created_us;
+    bool deleting;
+    struct sl_pair *labels;
+    struct sl_pair *annotations;
+};
+
+/* The target of all tables below. Node and Pod are both there because an object's kind may come
+ * after what it describes; their keys do not clash. */
+struct sl_build {
+    struct sl_meta meta;
+    struct sl_node_facts node; /* spec and status */
+    struct sl_pod_facts pod;   /* spec and status */
+};
+
+extern const struct sl_table sl_meta_table;
+extern const struct sl_table sl_node_spec_table;
+extern const struct sl_table sl_node_status_table;
+extern const struct sl_table sl_pod_spec_table;   /* also: the node's */
+extern const struct sl_table sl_pod_status_table; /* also: the node's */
+extern const struct sl_table sl_pod_table;        /* metadata, spec, status of a pod */
+
+/* Which labels and annotations are kept (documented in docs/devices.md). */
+bool sl_meta_keep(struct sl_str key);
+
+/* A value hook: checks that a string is a time. */
+int sl_meta_read_time(struct sl_walker *walker, const struct sl_event *event, int64_t *out_us,
+                      struct sl_error *err);
+
+/* metadata goes into the facts; the node's annotation sliced.dev/devices is read. -1 with *err
+ * when memory or the arena's maximum is out. */
+void sl_build_pod(struct sl_build *build);
+int sl_build_node(struct sl_build *build, struct sl_arena *arena, struct sl_error *err);
+
+/* Reads the text of the annotation sliced.dev/devices (docs/devices.md) into *out. When it is
+ * malformed, *out is NULL and *problem says why. -1 with *err as above. */
+int sl_devices_decode(struct sl_str text, struct sl_arena *arena, struct sl_device_facts **out,
+                      struct sl_str *problem, struct sl_error *err);
+
+#endif

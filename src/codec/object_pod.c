@@ -1,0 +1,99 @@
+/* Pod: spec, status, and what its metadata adds. */
+#include "codec/object_parts.h"
+
+static const struct sl_field resource_fields[] = {
+    {SL_FIELD_NAME("requests"), .kind = SL_FIELD_QUANTITIES,
+     .offset = offsetof(struct sl_container_facts, requests)},
+    {SL_FIELD_NAME("limits"), .kind = SL_FIELD_QUANTITIES,
+     .offset = offsetof(struct sl_container_facts, limits)},
+};
+
+static const struct sl_table resource_table = {SL_TABLE_FIELDS(resource_fields)};
+
+static int set_restart_policy(struct sl_walker *walker, void *target, const struct sl_event *event,
+                              struct sl_error *err)
+{
+    struct sl_container_facts *container = target;
+    (void)walker;
+    (void)err;
+    container->restart_always = sl_str_eq(event->text, SL_STR("Always"));
+    return SL_EVENT_GO;
+}
+
+static const struct sl_field container_fields[] = {
+    {SL_FIELD_NAME("name"), .kind = SL_FIELD_STRING,
+     .offset = offsetof(struct sl_container_facts, name)},
+    {SL_FIELD_NAME("resources"), .kind = SL_FIELD_OBJECT, .table = &resource_table},
+    {SL_FIELD_NAME("restartPolicy"), .kind = SL_FIELD_TEXT, .value = set_restart_policy},
+};
+
+static const struct sl_table container_table = {SL_TABLE_FIELDS(container_fields)};
+
+static int check_gate(struct sl_walker *walker, void *target, const struct sl_event *event,
+                      struct sl_error *err)
+{
+    const struct sl_pair *gate = target;
+    return gate->key.len > 0 ? SL_EVENT_GO : sl_walk_missing(walker, event, err, "name");
+}
+
+static const struct sl_field gate_fields[] = {
+    {SL_FIELD_NAME("name"), .kind = SL_FIELD_STRING, .offset = offsetof(struct sl_pair, key)},
+};
+
+static const struct sl_table gate_table = {SL_TABLE_FIELDS(gate_fields), .end = check_gate};
+
+static const struct sl_field spec_fields[] = {
+    {SL_FIELD_NAME("nodeName"), .kind = SL_FIELD_STRING,
+     .offset = offsetof(struct sl_build, pod.node_name)},
+    {SL_FIELD_NAME("schedulerName"), .kind = SL_FIELD_STRING,
+     .offset = offsetof(struct sl_build, pod.scheduler_name)},
+    {SL_FIELD_NAME("priority"), .kind = SL_FIELD_I32,
+     .offset = offsetof(struct sl_build, pod.priority)},
+    {SL_FIELD_NAME("activeDeadlineSeconds"), .kind = SL_FIELD_I64,
+     .offset = offsetof(struct sl_build, pod.deadline_s)},
+    {SL_FIELD_NAME("overhead"), .kind = SL_FIELD_QUANTITIES,
+     .offset = offsetof(struct sl_build, pod.overhead)},
+    {SL_FIELD_NAME("containers"), .kind = SL_FIELD_OBJECTS, .table = &container_table,
+     .offset = offsetof(struct sl_build, pod.containers), .size = sizeof(struct sl_container_facts),
+     .next = offsetof(struct sl_container_facts, next)},
+    {SL_FIELD_NAME("initContainers"), .kind = SL_FIELD_OBJECTS, .table = &container_table,
+     .offset = offsetof(struct sl_build, pod.init_containers),
+     .size = sizeof(struct sl_container_facts), .next = offsetof(struct sl_container_facts, next)},
+    {SL_FIELD_NAME("schedulingGates"), .kind = SL_FIELD_OBJECTS, .table = &gate_table,
+     .offset = offsetof(struct sl_build, pod.gates), .size = sizeof(struct sl_pair),
+     .next = offsetof(struct sl_pair, next)},
+};
+
+const struct sl_table sl_pod_spec_table = {SL_TABLE_FIELDS(spec_fields),
+                                           .also = &sl_node_spec_table};
+
+static const struct sl_field status_fields[] = {
+    {SL_FIELD_NAME("phase"), .kind = SL_FIELD_STRING,
+     .offset = offsetof(struct sl_build, pod.phase)},
+};
+
+const struct sl_table sl_pod_status_table = {SL_TABLE_FIELDS(status_fields),
+                                             .also = &sl_node_status_table};
+
+static const struct sl_field pod_fields[] = {
+    {SL_FIELD_NAME("metadata"), .kind = SL_FIELD_OBJECT, .table = &sl_meta_table,
+     .offset = offsetof(struct sl_build, meta)},
+    {SL_FIELD_NAME("spec"), .kind = SL_FIELD_OBJECT, .table = &sl_pod_spec_table},
+    {SL_FIELD_NAME("status"), .kind = SL_FIELD_OBJECT, .table = &sl_pod_status_table},
+};
+
+const struct sl_table sl_pod_table = {SL_TABLE_FIELDS(pod_fields)};
+
+void sl_build_pod(struct sl_build *build)
+{
+    const struct sl_meta *meta = &build->meta;
+    struct sl_pod_facts *pod = &build->pod;
+    pod->namespace = meta->namespace;
+    pod->name = meta->name;
+    pod->uid = meta->uid;
+    pod->resource_version = meta->resource_version;
+    pod->created_us = meta->created_us;
+    pod->deleting = meta->deleting;
+    pod->labels = meta->labels;
+    pod->annotations = meta->annotations;
+}

@@ -1,0 +1,611 @@
+/* The walk: a stack of open containers, one table row per value. */
+#include "codec/walker.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+typedef int (*take_fn)(struct sl_walker *walker, const struct sl_field *field, char *target,
+                       const struct sl_event *event, struct sl_error *err);
+
+/* ---- places and failures ---- */
+
+static void path_append(char *out, size_t size, size_t *len, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+static void path_append(char *out, size_t size, size_t *len, const char *format, ...)
+{
+    if (*len + 1 >= size) {
+        return;
+    }
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(out + *len, size - *len, format, args);
+    va_end(args);
+    if (n > 0) {
+        *len += (size_t)n;
+        if (*len >= size) {
+            *len = size - 1;
+        }
+    }
+}
+
+void sl_walk_path(const struct sl_walker *walker, char *out, size_t size)
+{
+    size_t len = 0;
+    if (size == 0) {
+        return;
+    }
+    out[0] = '\0';
+    for (unsigned i = 0; i < walker->depth; i++) {
+        const struct sl_walk_frame *frame = &walker->frame[i];
+        if (frame->field != NULL && frame->field->name_len > 0) {
+            path_append(out, size, &len, "%s%s", len > 0 ? "." : "", frame->field->name);
+        }
+        if (frame->keyed) {
+            path_append(out, size, &len, "[%s]", frame->key);
+        } else if (frame->field != NULL && (frame->field->kind == SL_FIELD_OBJECTS ||
+                                            frame->field->kind == SL_FIELD_TEXTS)) {
+            path_append(out, size, &len, "[%zu]", frame->count);
+        }
+    }
+    if (walker->depth > 0) {
+        const struct sl_field *pending = walker->frame[walker->depth - 1].pending;
+        if (pending != NULL) {
+            path_append(out, size, &len, "%s%s", len > 0 ? "." : "", pending->name);
+        }
+    }
+}
+
+void sl_walk_place(const struct sl_walker *walker, const struct sl_event *event,
+                   struct sl_error *err)
+{
+    if (err == NULL) {
+        return;
+    }
+    if (err->field[0] == '\0') {
+        sl_walk_path(walker, err->field, sizeof(err->field));
+    }
+    if (err->line == 0 && event != NULL) {
+        err->line = event->line;
+        err->column = event->column;
+    }
+}
+
+int sl_walk_fail(struct sl_walker *walker, const struct sl_event *event, struct sl_error *err,
+                 enum sl_error_code code, const char *format, ...)
+{
+    bool defer = walker->defer && (code == SL_ERR_TYPE || code == SL_ERR_FIELD);
+    struct sl_error *into = defer ? &walker->deferred : err;
+    if ((!defer || into->code == SL_ERR_NONE) && into != NULL) {
+        char text[sizeof(into->message)];
+        va_list args;
+        va_start(args, format);
+        (void)vsnprintf(text, sizeof(text), format, args);
+        va_end(args);
+        (void)sl_error_set(into, code, "%s", text);
+        sl_walk_place(walker, event, into);
+    }
+    return defer ? SL_EVENT_SKIP : SL_EVENT_FAIL;
+}
+
+int sl_walk_missing(struct sl_walker *walker, const struct sl_event *event, struct sl_error *err,
+                    const char *path)
+{
+    bool kept = walker->deferred.code != SL_ERR_NONE;
+    int result = sl_walk_fail(walker, event, err, SL_ERR_FIELD, "is missing");
+    struct sl_error *into = walker->defer ? &walker->deferred : err;
+    if (into != NULL && !(walker->defer && kept)) {
+        size_t len = strlen(into->field);
+        path_append(into->field, sizeof(into->field), &len, "%s%s", len > 0 ? "." : "", path);
+    }
+    return result;
+}
+
+int sl_walk_nomem(struct sl_walker *walker, const struct sl_event *event, struct sl_error *err)
+{
+    if (walker->arena->full) {
+        return sl_walk_fail(walker, event, err, SL_ERR_LIMIT,
+                            "more than %zu bytes of it would have to be kept", walker->arena->max);
+    }
+    return sl_error_nomem(err);
+}
+
+static const char *found_name(const struct sl_event *event)
+{
+    static const char *const names[] = {
+        [SL_EVENT_OBJECT] = "an object",      [SL_EVENT_ARRAY] = "an array",
+        [SL_EVENT_STRING] = "a string",       [SL_EVENT_NUMBER] = "a number",
+        [SL_EVENT_BOOL] = "a boolean",        [SL_EVENT_NULL] = "null",
+        [SL_EVENT_DOCUMENT_END] = "no value",
+    };
+    size_t i = (size_t)event->type;
+    const char *name = i < sizeof(names) / sizeof(names[0]) ? names[i] : NULL;
+    return name == NULL ? "something else" : name;
+}
+
+static int wrong_type(struct sl_walker *walker, const struct sl_event *event, const char *expected,
+                      struct sl_error *err)
+{
+    return sl_walk_fail(walker, event, err, SL_ERR_TYPE, "expected %s, found %s", expected,
+                        found_name(event));
+}
+
+/* ---- scalars ---- */
+
+int sl_walk_copy(struct sl_walker *walker, const struct sl_event *event, struct sl_str *out,
+                 struct sl_error *err)
+{
+    if (event->text.len > 0 && memchr(event->text.s, '\0', event->text.len) != NULL) {
+        return sl_walk_fail(walker, event, err, SL_ERR_FIELD, "has a NUL character in it");
+    }
+    const char *copy = sl_arena_strdup(walker->arena, event->text.s, event->text.len);
+    if (copy == NULL) {
+        return sl_walk_nomem(walker, event, err);
+    }
+    *out = (struct sl_str){copy, event->text.len};
+    return SL_EVENT_GO;
+}
+
+static int take_string(struct sl_walker *walker, const struct sl_field *field, char *target,
+                       const struct sl_event *event, struct sl_error *err)
+{
+    struct sl_str copy;
+    int result = sl_walk_copy(walker, event, &copy, err);
+    if (result == SL_EVENT_GO) {
+        memcpy(target + field->offset, &copy, sizeof(copy));
+    }
+    return result;
+}
+
+static bool all_digits(struct sl_str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.s[i] != '-' && (text.s[i] < '0' || text.s[i] > '9')) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static int read_integer(struct sl_walker *walker, const struct sl_event *event, int64_t min,
+                        int64_t max, int64_t *out, struct sl_error *err)
+{
+    int shown = event->text.len < 40 ? (int)event->text.len : 40;
+    if (!sl_str_to_i64(event->text, out)) {
+        return all_digits(event->text)
+                   ? sl_walk_fail(walker, event, err, SL_ERR_FIELD, "%.*s is out of range", shown,
+                                  event->text.s)
+                   : sl_walk_fail(walker, event, err, SL_ERR_TYPE,
+                                  "expected an integer, found %.*s", shown, event->text.s);
+    }
+    if (*out < min || *out > max) {
+        return sl_walk_fail(walker, event, err, SL_ERR_FIELD, "%.*s is out of range", shown,
+                            event->text.s);
+    }
+    return SL_EVENT_GO;
+}
+
+static int take_i64(struct sl_walker *walker, const struct sl_field *field, char *target,
+                    const struct sl_event *event, struct sl_error *err)
+{
+    int64_t value;
+    int result = read_integer(walker, event, INT64_MIN, INT64_MAX, &value, err);
+    if (result == SL_EVENT_GO) {
+        memcpy(target + field->offset, &value, sizeof(value));
+    }
+    return result;
+}
+
+static int take_i32(struct sl_walker *walker, const struct sl_field *field, char *target,
+                    const struct sl_event *event, struct sl_error *err)
+{
+    int64_t value;
+    int result = read_integer(walker, event, INT32_MIN, INT32_MAX, &value, err);
+    if (result == SL_EVENT_GO) {
+        int32_t narrow = (int32_t)value;
+        memcpy(target + field->offset, &narrow, sizeof(narrow));
+    }
+    return result;
+}
+
+static int take_bool(struct sl_walker *walker, const struct sl_field *field, char *target,
+                     const struct sl_event *event, struct sl_error *err)
+{
+    (void)walker;
+    (void)err;
+    memcpy(target + field->offset, &event->boolean, sizeof(event->boolean));
+    return SL_EVENT_GO;
+}
+
+static int take_hook(struct sl_walker *walker, const struct sl_field *field, char *target,
+                     const struct sl_event *event, struct sl_error *err)
+{
+    return field->value(walker, target, event, err);
+}
+
+/* ---- containers ---- */
+
+static struct sl_walk_frame *push(struct sl_walker *walker, const struct sl_event *event,
+                                  struct sl_error *err)
+{
+    if (walker->depth == SL_WALK_DEPTH_MAX) {
+        (void)sl_walk_fail(walker, event, err, SL_ERR_INTERNAL, "tables nest deeper than %d",
+                           (int)SL_WALK_DEPTH_MAX);
+        return NULL;
+    }
+    struct sl_walk_frame *frame = &walker->frame[walker->depth++];
+    frame->field = NULL;
+    frame->table = NULL;
+    frame->pending = NULL;
+    frame->target = NULL;
+    frame->seen = 0;
+    frame->count = 0;
+    frame->tail = NULL;
+    frame->pair = NULL;
+    frame->keyed = false;
+    return frame;
+}
+
+/* An object that its table asks to pass over has no frame, as its end will not be reported. */
+static int begin_object(struct sl_walker *walker, struct sl_walk_frame *frame,
+                        const struct sl_event *event, struct sl_error *err)
+{
+    if (frame->table->begin == NULL) {
+        return SL_EVENT_GO;
+    }
+    int result = frame->table->begin(walker, frame->target, event, err);
+    if (result != SL_EVENT_GO) {
+        walker->depth--;
+    }
+    return result;
+}
+
+static int take_container(struct sl_walker *walker, const struct sl_field *field, char *target,
+                          const struct sl_event *event, struct sl_error *err)
+{
+    if (field->open != NULL) {
+        int result = field->open(walker, target, event, err);
+        if (result != SL_EVENT_GO) {
+            return result;
+        }
+    }
+    struct sl_walk_frame *frame = push(walker, event, err);
+    if (frame == NULL) {
+        return SL_EVENT_FAIL;
+    }
+    frame->field = field;
+    switch (field->kind) {
+    case SL_FIELD_OBJECT:
+        frame->table = field->table;
+        frame->target = target + field->offset;
+        return begin_object(walker, frame, event, err);
+    case SL_FIELD_STRINGS:
+    case SL_FIELD_QUANTITIES:
+        frame->tail = target + field->offset;
+        frame->target = frame->tail;
+        return SL_EVENT_GO;
+    case SL_FIELD_OBJECTS:
+        if (field->size > 0) {
+            frame->tail = target + field->offset;
+        }
+        frame->target = target + field->offset;
+        return SL_EVENT_GO;
+    default: /* TEXTS: the hook wants the outer target */
+        frame->target = field->kind == SL_FIELD_TEXTS ? target : target + field->offset;
+        return SL_EVENT_GO;
+    }
+}
+
+/* Links a pointer to the end of a list whose elements have any type: the slot holds a pointer of
+ * that type, so its bytes are copied. */
+static void link_tail(struct sl_walk_frame *frame, void *element, size_t next_offset)
+{
+    memcpy(frame->tail, &element, sizeof(element));
+    frame->tail = (char *)element + next_offset;
+}
+
+static int take_element(struct sl_walker *walker, const struct sl_field *field, char *target,
+                        const struct sl_event *event, struct sl_error *err)
+{
+    struct sl_walk_frame *outer = &walker->frame[walker->depth - 1];
+    char *element = target;
+    if (field->max > 0 && outer->count >= field->max) {
+        return sl_walk_fail(walker, event, err, SL_ERR_LIMIT, "more than %zu of them", field->max);
+    }
+    if (field->size > 0) {
+        element = sl_arena_alloc(walker->arena, field->size);
+        if (element == NULL) {
+            return sl_walk_nomem(walker, event, err);
+        }
+        link_tail(outer, element, field->next);
+    }
+    struct sl_walk_frame *frame = push(walker, event, err);
+    if (frame == NULL) {
+        return SL_EVENT_FAIL;
+    }
+    frame->table = field->table;
+    frame->target = element;
+    return begin_object(walker, frame, event, err);
+}
+
+static int take_pair(struct sl_walker *walker, const struct sl_field *field, char *target,
+                     const struct sl_event *event, struct sl_error *err)
+{
+    (void)field;
+    (void)target;
+    struct sl_walk_frame *frame = &walker->frame[walker->depth - 1];
+    struct sl_pair *pair = frame->pair;
+    int result = sl_walk_copy(walker, event, &pair->value, err);
+    if (result == SL_EVENT_GO) {
+        link_tail(frame, pair, offsetof(struct sl_pair, next));
+        frame->count++;
+    }
+    return result;
+}
+
+/* What each kind of field takes as its own value, and as an element of it. */
+struct kind_row {
+    unsigned accepts; /* a bit per event type */
+    const char *expected;
+    take_fn take;
+    unsigned element_accepts;
+    const char *element_expected;
+    take_fn element_take;
+};
+
+#define BIT(type)   (1u << (unsigned)(type))
+#define STRING_BIT  BIT(SL_EVENT_STRING)
+#define NUMBER_BIT  BIT(SL_EVENT_NUMBER)
+#define OBJECT_BIT  BIT(SL_EVENT_OBJECT)
+#define ARRAY_BIT   BIT(SL_EVENT_ARRAY)
+#define SCALAR_BITS (STRING_BIT | NUMBER_BIT)
+
+static const struct kind_row kind_rows[SL_FIELD_KINDS] = {
+    [SL_FIELD_STRING] = {STRING_BIT, "a string", take_string, 0, NULL, NULL},
+    [SL_FIELD_I64] = {NUMBER_BIT, "an integer", take_i64, 0, NULL, NULL},
+    [SL_FIELD_I32] = {NUMBER_BIT, "an integer", take_i32, 0, NULL, NULL},
+    [SL_FIELD_BOOL] = {BIT(SL_EVENT_BOOL), "a boolean", take_bool, 0, NULL, NULL},
+    [SL_FIELD_TEXT] = {STRING_BIT, "a string", take_hook, 0, NULL, NULL},
+    [SL_FIELD_SCALAR] = {SCALAR_BITS, "a string or a number", take_hook, 0, NULL, NULL},
+    [SL_FIELD_TEXTS] = {ARRAY_BIT, "an array of strings", take_container, STRING_BIT, "a string",
+                        take_hook},
+    [SL_FIELD_STRINGS] = {OBJECT_BIT, "an object of strings", take_container, STRING_BIT,
+                          "a string", take_pair},
+    [SL_FIELD_QUANTITIES] = {OBJECT_BIT, "an object of quantities", take_container, SCALAR_BITS,
+                             "a quantity (a string or a number)", take_pair},
+    [SL_FIELD_OBJECT] = {OBJECT_BIT, "an object", take_container, 0, NULL, NULL},
+    [SL_FIELD_OBJECTS] = {ARRAY_BIT, "an array of objects", take_container, OBJECT_BIT, "an object",
+                          take_element},
+    [SL_FIELD_OBJECT_MAP] = {OBJECT_BIT, "an object of objects", take_container, OBJECT_BIT,
+                             "an object", take_element},
+};
+
+/* ---- keys ---- */
+
+static bool same_any_case(const char *name, const char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        unsigned a = (unsigned char)name[i];
+        unsigned b = (unsigned char)text[i];
+        a += a - 'A' < 26u ? 'a' - 'A' : 0u;
+        b += b - 'A' < 26u ? 'a' - 'A' : 0u;
+        if (a != b) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static const struct sl_field *find_field(const struct sl_table *table, struct sl_str key,
+                                         unsigned *bit)
+{
+    *bit = 0;
+    for (; table != NULL; table = table->also) {
+        for (unsigned i = 0; i < table->n; i++, (*bit)++) {
+            const struct sl_field *field = &table->field[i];
+            if (field->name_len != key.len) {
+                continue;
+            }
+            if (table->any_case ? same_any_case(field->name, key.s, key.len)
+                                : memcmp(field->name, key.s, key.len) == 0) {
+                return field;
+            }
+        }
+    }
+    return NULL;
+}
+
+static int object_key(struct sl_walker *walker, struct sl_walk_frame *frame,
+                      const struct sl_event *event, struct sl_error *err)
+{
+    unsigned bit;
+    const struct sl_field *field = find_field(frame->table, event->text, &bit);
+    frame->pending = field;
+    if (field == NULL) {
+        return SL_EVENT_SKIP;
+    }
+    uint64_t mask = (uint64_t)1 << bit;
+    if ((frame->seen & mask) != 0) {
+        return sl_walk_fail(walker, event, err, SL_ERR_FIELD, "is given twice");
+    }
+    frame->seen |= mask;
+    return SL_EVENT_GO;
+}
+
+/* Remembers a map's key for the path of an error. */
+static void note_key(struct sl_walk_frame *frame, struct sl_str key)
+{
+    size_t len = key.len < sizeof(frame->key) - 1 ? key.len : sizeof(frame->key) - 1;
+    if (len > 0) {
+        memcpy(frame->key, key.s, len);
+    }
+    frame->key[len] = '\0';
+    frame->keyed = true;
+}
+
+static bool has_pair(const struct sl_walk_frame *frame, struct sl_str key)
+{
+    struct sl_pair *pair;
+    memcpy(&pair, frame->target, sizeof(pair));
+    for (; pair != NULL; pair = pair->next) {
+        if (sl_str_eq(pair->key, key)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int pair_key(struct sl_walker *walker, struct sl_walk_frame *frame,
+                    const struct sl_event *event, struct sl_error *err)
+{
+    frame->pair = NULL;
+    if (frame->field->keep != NULL && !frame->field->keep(event->text)) {
+        frame->keyed = false;
+        return SL_EVENT_SKIP;
+    }
+    note_key(frame, event->text);
+    if (has_pair(frame, event->text)) {
+        return sl_walk_fail(walker, event, err, SL_ERR_FIELD, "is given twice");
+    }
+    if (frame->count == SL_WALK_MAP_MAX) {
+        return sl_walk_fail(walker, event, err, SL_ERR_LIMIT, "more than %d entries that matter",
+                            (int)SL_WALK_MAP_MAX);
+    }
+    frame->pair = sl_arena_alloc(walker->arena, sizeof(*frame->pair));
+    if (frame->pair == NULL) {
+        return sl_walk_nomem(walker, event, err);
+    }
+    return sl_walk_copy(walker, event, &frame->pair->key, err);
+}
+
+static int take_key(struct sl_walker *walker, const struct sl_event *event, struct sl_error *err)
+{
+    struct sl_walk_frame *frame = &walker->frame[walker->depth - 1];
+    if (frame->table != NULL) {
+        return object_key(walker, frame, event, err);
+    }
+    if (frame->field->kind == SL_FIELD_OBJECT_MAP) {
+        note_key(frame, event->text);
+        return frame->field->value(walker, frame->target, event, err);
+    }
+    return pair_key(walker, frame, event, err);
+}
+
+/* ---- values and ends ---- */
+
+static int take_root(struct sl_walker *walker, const struct sl_event *event, struct sl_error *err)
+{
+    const struct kind_row *row = &kind_rows[walker->root->kind];
+    if (event->type == SL_EVENT_NULL && walker->null_root) {
+        return SL_EVENT_GO;
+    }
+    if ((row->accepts & BIT(event->type)) == 0) {
+        return wrong_type(walker, event, row->expected, err);
+    }
+    return row->take(walker, walker->root, walker->target, event, err);
+}
+
+static void element_done(struct sl_walk_frame *frame)
+{
+    frame->pending = NULL;
+    frame->pair = NULL;
+    if (frame->table != NULL) {
+        return;
+    }
+    frame->keyed = false;
+    if (frame->field->kind == SL_FIELD_OBJECTS || frame->field->kind == SL_FIELD_TEXTS) {
+        frame->count++;
+    }
+}
+
+static int member_value(struct sl_walker *walker, struct sl_walk_frame *frame,
+                        const struct sl_event *event, struct sl_error *err)
+{
+    const struct sl_field *field = frame->pending;
+    const struct kind_row *row = &kind_rows[field->kind];
+    if (event->type == SL_EVENT_NULL) {
+        return SL_EVENT_GO;
+    }
+    if ((row->accepts & BIT(event->type)) == 0) {
+        return wrong_type(walker, event, row->expected, err);
+    }
+    return row->take(walker, field, frame->target, event, err);
+}
+
+static int element_value(struct sl_walker *walker, struct sl_walk_frame *frame,
+                         const struct sl_event *event, struct sl_error *err)
+{
+    const struct kind_row *row = &kind_rows[frame->field->kind];
+    bool of_map = row->element_take == take_pair;
+    if (of_map && event->type == SL_EVENT_NULL) {
+        return SL_EVENT_GO;
+    }
+    if ((row->element_accepts & BIT(event->type)) == 0) {
+        return wrong_type(walker, event, row->element_expected, err);
+    }
+    return row->element_take(walker, frame->field, frame->target, event, err);
+}
+
+static int take_value(struct sl_walker *walker, const struct sl_event *event, struct sl_error *err)
+{
+    unsigned depth = walker->depth;
+    if (depth == 0) {
+        return take_root(walker, event, err);
+    }
+    struct sl_walk_frame *frame = &walker->frame[depth - 1];
+    int result = frame->table != NULL ? member_value(walker, frame, event, err)
+                                      : element_value(walker, frame, event, err);
+    if (result != SL_EVENT_FAIL && walker->depth == depth) {
+        element_done(frame);
+    }
+    return result;
+}
+
+static int take_end(struct sl_walker *walker, const struct sl_event *event, struct sl_error *err)
+{
+    struct sl_walk_frame *frame = &walker->frame[walker->depth - 1];
+    frame->pending = NULL;
+    frame->keyed = false;
+    if (frame->table != NULL && frame->table->end != NULL &&
+        frame->table->end(walker, frame->target, event, err) == SL_EVENT_FAIL) {
+        return SL_EVENT_FAIL;
+    }
+    walker->depth--;
+    if (walker->depth > 0) {
+        element_done(&walker->frame[walker->depth - 1]);
+    }
+    return SL_EVENT_GO;
+}
+
+void sl_walk_init(struct sl_walker *walker, const struct sl_field *root, void *target,
+                  struct sl_arena *arena, void *context)
+{
+    walker->context = context;
+    walker->arena = arena;
+    walker->root = root;
+    walker->target = target;
+    walker->null_root = false;
+    walker->defer = false;
+    walker->depth = 0;
+    walker->deferred.code = SL_ERR_NONE;
+}
+
+int sl_walk_receive(void *context, const struct sl_event *event, struct sl_error *err)
+{
+    struct sl_walker *walker = context;
+    switch (event->type) {
+    case SL_EVENT_KEY:
+        return take_key(walker, event, err);
+    case SL_EVENT_OBJECT_END:
+    case SL_EVENT_ARRAY_END:
+        return take_end(walker, event, err);
+    case SL_EVENT_DOCUMENT_END:
+        return SL_EVENT_GO;
+    case SL_EVENT_OBJECT:
+    case SL_EVENT_ARRAY:
+        return take_value(walker, event, err);
+    default:
+        /* A scalar has nothing behind it that could be passed over. */
+        return take_value(walker, event, err) == SL_EVENT_FAIL ? SL_EVENT_FAIL : SL_EVENT_GO;
+    }
+}
