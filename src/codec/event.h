@@ -27,19 +27,20 @@ struct sl_event {
 };
 
 enum {
-    SL_EVENT_FAIL = -1, /* stop: the receiver has set the error */
+    SL_EVENT_FAIL = -1, /* stop: the receiver has set the error; the event's place is put into it
+                         * when it has none */
     SL_EVENT_GO = 0,
     SL_EVENT_SKIP = 1, /* after KEY, OBJECT or ARRAY: check what follows but do not report it; the
                         * END of a skipped OBJECT or ARRAY is not reported either */
 };
 
-/* The receiver of events. */
+/* The receiver of events. Its answer counts as SL_EVENT_SKIP only where that may be given. */
 typedef int (*sl_event_fn)(void *context, const struct sl_event *event, struct sl_error *err);
 
 struct sl_text_limits {
     size_t max_bytes;  /* of the whole text */
     size_t max_string; /* of one key, string or number that is reported */
-    unsigned max_depth;
+    unsigned max_depth; /* of objects and arrays within each other; 0: a single scalar */
 };
 
 #endif

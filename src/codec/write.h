@@ -19,7 +19,8 @@ void sl_write_key_str(struct sl_writer *w, struct sl_str key); /* any text, esca
 void sl_write_str(struct sl_writer *w, struct sl_str value);   /* escaped; bad UTF-8 -> U+FFFD */
 void sl_write_text(struct sl_writer *w, const char *value);    /* NULL writes null */
 void sl_write_i64(struct sl_writer *w, int64_t value);
-void sl_write_double(struct sl_writer *w, double value); /* shortest form that reads back equal */
+/* The shortest form that reads back equal; null for what is not finite. */
+void sl_write_double(struct sl_writer *w, double value);
 void sl_write_bool(struct sl_writer *w, bool value);
 void sl_write_null(struct sl_writer *w);
 
