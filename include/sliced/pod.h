@@ -5,6 +5,8 @@
 #include "sliced/ask.h"
 #include "util/error.h"
 
+#include <stdatomic.h>
+
 enum sl_pod_phase {
     SL_POD_PENDING,
     SL_POD_RUNNING,
@@ -13,10 +15,14 @@ enum sl_pod_phase {
     SL_POD_UNKNOWN,
 };
 
-enum { SL_ASSIGNMENT_MAX = 16, SL_ASSIGNMENT_TEXT_MAX = 1024 };
+/* An assignment names at most 128 places: a whole node of 64 GPUs, or 7 instances on each of 18. An
+ * ask that would need more is refused (SL_REASON_EXCEEDS_NODE), never cut. The text is long enough
+ * for that many parts and for the names of SL_ASK_ITEMS_MAX resources. */
+enum { SL_ASSIGNMENT_MAX = 128, SL_ASSIGNMENT_TEXT_MAX = 2560 };
 
 /* Where the units of an ask are on a node. device is an index in the node's list of devices,
- * instance one in its list of instances; -1 when only the kubelet knows. */
+ * instance one in its list of instances; -1 when only the kubelet knows. No two parts of an item
+ * name the same place. */
 struct sl_assignment_part {
     uint8_t item; /* index in the ask */
     int16_t device;
@@ -36,18 +42,24 @@ struct sl_pod {
     const char *node;       /* NULL: not bound */
     const char *malformed;  /* why the ask is malformed, NULL when it is not */
     const char *assignment; /* text of the assignment annotation, NULL when none */
+    const char *problem;    /* an annotation that was passed over, and why; NULL when none was */
     enum sl_pod_phase phase;
     bool deleting;
     int32_t priority;
     int64_t created_us;
-    int64_t timeout_s; /* activeDeadlineSeconds, else annotation sliced.dev/timeout; 0: none */
+    int64_t timeout_s; /* activeDeadlineSeconds, else annotation sliced.dev/timeout; 0: none.
+                          Never above 2^31 - 1, what activeDeadlineSeconds may be */
     uint32_t n_items;
     struct sl_ask_item *items; /* in the same allocation */
-    uint32_t refs; /* atomic, use sl_pod_ref and sl_pod_unref */
+    _Atomic uint32_t refs;     /* use sl_pod_ref and sl_pod_unref */
 };
 
-/* Judges the facts. A malformed ask makes a pod that fits nowhere and says why; only a pod without
- * a name, or with text too long to keep, is an error. New reference; NULL on error. */
+/* Judges the facts. A malformed ask makes a pod that fits nowhere and says why; a malformed timeout
+ * or assignment is as good as none and leaves a text in pod->problem. Only a pod without a name, or
+ * with a name, namespace, UID or node name that Kubernetes would not accept for its length or a NUL
+ * in it, is an error. The assignment is the annotation sliced.dev/assignment, else what gpushare
+ * wrote (ALIYUN_COM_GPU_MEM_IDX) for a pod that asks for aliyun.com/gpu-mem only. New reference;
+ * NULL on error. */
 struct sl_pod *sl_pod_new(const struct sl_pod_facts *facts, struct sl_error *err);
 
 /* A copy that stands on node with that assignment text (may be NULL) in that phase. New reference;

@@ -39,13 +39,21 @@ struct sl_score {
     int32_t total;               /* 0..100, weighted mean rounded half up */
 };
 
-/* Scores a node on which the ask fits; where it does not, all is 0.
+/* Scores a node on which the ask fits; where it does not, or when it asks for nothing, all is 0.
  *
- * availability = 100 - 100 * sum_d w_d * loss_d / sum_d w_d, loss_d in 0..1: the memory slices'
- * worth of instances of d that the node can provide before and no longer after the placement, over
- * the memory slices of one device (capped at 1). Counted exactly from free instances or, where the
- * node is repartitioned by demand, from legal placements. Without demand for profiles: every
- * profile of the node's model weighs the same.
+ * availability = 100 - 100 * loss, rounded half up; loss in 0..1 is
+ * - for what goes to instances: sum_d w_d * loss_d / sum_d w_d over the demand's profiles d; loss_d
+ *   is the memory slices' worth of instances of d that the node can provide before and no longer
+ *   after the placement, over the memory slices of one device (at most 1). Where the node is
+ *   repartitioned by demand and says where its instances are, they are counted from the legal
+ *   placements beside the instances in use, on the devices that the ask gets a part of; elsewhere
+ *   from the free instances, so that only the profile asked for loses. A replica of an instance is
+ *   the instance's share. Without demand for profiles every profile of the node's model weighs the
+ *   same. An instance of unknown profile counts as a device.
+ * - for what goes to whole GPUs or pieces of them: devices with nothing in use before and something
+ *   after (at most 1): a share of a GPU that others share already costs nothing. Where the node
+ *   knows only counts, the units' share of one device.
+ * - for an ask of both, the larger.
  * packing = 100 * used/capacity of the ask's pools after the placement, the mean over its items.
  * spreading = 100 - packing. */
 void sl_score(const struct sl_view *view, const struct sl_ask *ask, const struct sl_demand *demand,

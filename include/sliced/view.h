@@ -13,36 +13,67 @@ struct sl_device_use {
     int32_t instances;    /* instances in use */
 };
 
-/* A pod that holds something here. part[0..n_parts) says where; units that could not be put on any
- * device (more in use than the node has) are counted in the pool only. */
+/* A pod that holds something here. part[first_part..+n_parts) says where; units that could not be
+ * put on any device (more in use than the node has) are counted in the pool only. */
 struct sl_resident {
     struct sl_pod *pod; /* reference held by the view */
-    uint16_t first_part;
+    uint32_t first_part;
     uint16_t n_parts;
     bool assumed; /* the pod carries no usable assignment: placed as if it were bound now */
+};
+
+/* What one pool can still give. Kept beside the keys so that the usual fit reads nothing else. */
+struct sl_pool_room {
+    uint64_t key;
+    int64_t free;     /* units that could be given now, over all devices; never negative */
+    int64_t largest;  /* the most that one pod may ask now: free, or what one device has (memory) */
+    int64_t capacity; /* as in the node's pool */
+    int64_t most;     /* the most that one pod could ask if the node were empty and healthy */
 };
 
 struct sl_view {
     struct sl_node *node; /* reference held by the view */
     int64_t *pool_used;   /* units in use, by node->pool */
     struct sl_device_use *device;
-    int32_t *instance_used; /* replicas in use by node->instance (1 when an instance is exclusive) */
-    uint16_t n_residents;
+    int32_t
+        *instance_used; /* replicas in use by node->instance (1 when an instance is exclusive) */
     struct sl_resident *resident; /* by creation time, then UID */
     struct sl_assignment_part *part;
+    uint32_t n_residents;
+    uint32_t n_parts;
+    uint16_t n_pools;           /* the node's */
+    bool unhealthy;             /* some device is */
+    struct sl_pool_room room[]; /* by node->pool */
 };
 
+enum { SL_VIEW_PODS_MAX = 1 << 20 };
+
 /* A view of node with the pods that hold devices on it (others in the list are passed over). Takes
- * references of its own. Pods with a usable assignment are placed first, then the others as
- * sl_choose() would, in order of creation time and UID. NULL when out of memory. */
+ * references of its own. Pods with a usable assignment are placed first, in order of creation time
+ * and UID: it names places that the node has and nobody placed before holds (shares of memory may
+ * be over-committed: then nothing of that device is free). The others follow in the same order,
+ * placed as sl_choose() would, and where that fails as many of their units as find a place, on
+ * devices marked unhealthy last. NULL when out of memory or beyond SL_VIEW_PODS_MAX. */
 struct sl_view *sl_view_new(struct sl_node *node, struct sl_pod *const *pods, size_t n_pods);
 void sl_view_free(struct sl_view *view); /* NULL is allowed */
+
+/* Index of the pool of that resource, -1 when the node has none. */
+static inline int sl_view_pool(const struct sl_view *view, uint64_t key)
+{
+    for (int i = 0; i < (int)view->n_pools; i++) {
+        if (view->room[i].key == key) {
+            return i;
+        }
+    }
+    return -1;
+}
 
 /* Units free in a pool, never negative: what its capacity leaves, less what other pools of the
  * node hold of the same devices (a whole GPU and its replicas are one thing). */
 int64_t sl_view_free_units(const struct sl_view *view, unsigned pool);
 
-/* A copy of the use counters that a search may change; the view itself stays as it is. */
+/* A copy of the use counters that a search may change; the view itself stays as it is. Large:
+ * sl_scratch_init copies only as much as the node has. */
 struct sl_scratch {
     const struct sl_view *view;
     int64_t pool_used[SL_NODE_POOLS_MAX];

@@ -1,0 +1,66 @@
+/* The steps that view, fit, score and preempt share: taking units out of a scratch copy. */
+#ifndef SLICED_CORE_CHOOSE_H
+#define SLICED_CORE_CHOOSE_H
+
+#include "sliced/fit.h"
+
+/* Counts of units are cut to this in the books of residents, so that the sum over
+ * SL_VIEW_PODS_MAX of them cannot overflow. */
+#define SL_UNITS_MAX (INT64_C(1) << 42)
+
+struct sl_room {
+    int64_t free;    /* over all devices */
+    int64_t largest; /* the most that one item may ask */
+};
+
+/* What the pool can still give on these counters; any_health counts unhealthy devices too. */
+struct sl_room sl_scratch_room(const struct sl_scratch *scratch, unsigned pool, bool any_health);
+
+/* Do the units of the pool sit on instances (else on devices)? */
+bool sl_pool_on_instances(const struct sl_node *node, unsigned pool);
+
+/* Books (sign 1) or gives back (sign -1) one part. */
+void sl_scratch_take(struct sl_scratch *scratch, unsigned pool,
+                     const struct sl_assignment_part *part, int sign);
+
+/* Could the part be held there beside what is in use now? Health does not matter. */
+bool sl_scratch_can_hold(const struct sl_scratch *scratch, unsigned pool,
+                         const struct sl_assignment_part *part);
+
+/* Puts up to count units of the item somewhere, books them and appends the parts. Returns how many
+ * were put. spare_untouched: a share of memory prefers devices that are in use already. */
+struct sl_place_how {
+    bool any_health;
+    bool spare_untouched;
+};
+int64_t sl_scratch_place(struct sl_scratch *scratch, unsigned pool, uint8_t item, int64_t count,
+                         struct sl_place_how how, struct sl_assignment *assignment);
+
+/* All items at once; else *failed says which did not find its place beside those that did, and the
+ * caller has to sl_scratch_undo the assignment. The items' pools must exist. */
+bool sl_scratch_choose(struct sl_scratch *scratch, const struct sl_ask_item *item, unsigned n,
+                       bool any_health, struct sl_assignment *assignment, unsigned *failed);
+
+/* Gives back the parts of an assignment from the first-th on, and forgets them. */
+void sl_scratch_undo(struct sl_scratch *scratch, const struct sl_ask_item *item,
+                     struct sl_assignment *assignment, unsigned first);
+
+/* No units in use at all. */
+void sl_scratch_clear(struct sl_scratch *scratch, const struct sl_view *view);
+
+/* Books a resident again that sl_scratch_remove took out. */
+void sl_scratch_restore(struct sl_scratch *scratch, unsigned resident);
+
+/* sl_assignment_parse for items outside an ask. */
+bool sl_assignment_read(const struct sl_node *node, const struct sl_ask_item *item, unsigned n,
+                        struct sl_str text, struct sl_assignment *out);
+
+/* The layout of what is in use on a device of a known model: free instances are not in it. One
+ * whose start is not known stands where it fits. False when nothing can be said (no model). */
+bool sl_layout_in_use(const struct sl_node *node, const int32_t *instance_used, unsigned device,
+                      struct sl_mig_layout *out);
+
+/* Index of the profile in the model, -1 when it is none of its. */
+int sl_model_index(const struct sl_mig_model *model, const struct sl_mig_profile *profile);
+
+#endif

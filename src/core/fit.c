@@ -1,0 +1,267 @@
+/* Does an ask fit, and if not, why. Choosing itself is in choose.c. */
+#include "core/choose.h"
+
+/* A scratch that nobody outside asked for holds 4 KiB: it stays uninitialised beyond what the node
+ * has. */
+
+static bool decide(struct sl_verdict *out, struct sl_verdict verdict)
+{
+    if (out != NULL) {
+        *out = verdict;
+    }
+    return verdict.reason == SL_REASON_FITS || verdict.reason == SL_REASON_NO_ASK;
+}
+
+/* ---- instances that repartitioning could make ---- */
+
+/* Units of the asked profile that the node could have, if nothing were in use (empty), or beside
+ * what is in use now. -1: it is not repartitioned by demand, or no model of its has the profile. */
+static int64_t partitionable(const struct sl_scratch *scratch, const struct sl_ask_item *item,
+                             bool empty)
+{
+    const struct sl_node *node = scratch->view->node;
+    struct sl_resource resource;
+    if (!node->dynamic_mig || !sl_resource_parse(sl_str_of(item->resource), &resource) ||
+        resource.kind != SL_KIND_MIG) {
+        return -1;
+    }
+    int64_t sum = -1;
+    for (unsigned i = 0; i < node->n_devices; i++) {
+        const struct sl_mig_model *model = node->device[i].model;
+        const struct sl_mig_profile *profile =
+            model == NULL ? NULL : sl_mig_profile_find(model, resource.profile);
+        int index = profile == NULL ? -1 : sl_model_index(model, profile);
+        if (index < 0) {
+            continue;
+        }
+        sum = sum < 0 ? 0 : sum;
+        const struct sl_device_use *use = &scratch->device[i];
+        bool taken = use->whole || use->replicas > 0 || use->memory_units > 0;
+        struct sl_mig_layout layout = {0};
+        if (!empty && (taken || !node->device[i].healthy ||
+                       !sl_layout_in_use(node, scratch->instance_used, i, &layout))) {
+            continue;
+        }
+        sum += sl_mig_room(model, &layout, (unsigned)index);
+    }
+    return sum;
+}
+
+/* ---- verdicts ---- */
+
+static struct sl_verdict never(const struct sl_scratch *scratch, const struct sl_ask_item *item,
+                               int pool)
+{
+    struct sl_verdict v = {.reason = SL_REASON_FITS, .asked = item->count};
+    if (pool < 0) {
+        int64_t possible = partitionable(scratch, item, true);
+        v.reason = SL_REASON_NOT_OFFERED;
+        if (possible >= item->count) {
+            v.reason = SL_REASON_NOT_PARTITIONED;
+        } else if (possible >= 0) {
+            v.reason = SL_REASON_EXCEEDS_NODE;
+            v.capacity = possible;
+        }
+        return v;
+    }
+    const struct sl_pool_room *room = &scratch->view->room[pool];
+    v.capacity = room->capacity;
+    if (item->count <= room->most) {
+        return v;
+    }
+    const struct sl_node *node = scratch->view->node;
+    if (node->pool[pool].kind == SL_KIND_MEMORY && item->count <= room->capacity &&
+        room->most > 0) {
+        v.reason = SL_REASON_EXCEEDS_DEVICE;
+        v.largest = room->most;
+        return v;
+    }
+    int64_t possible = partitionable(scratch, item, true);
+    if (possible >= item->count) {
+        return v;
+    }
+    v.reason = SL_REASON_EXCEEDS_NODE;
+    v.capacity = item->count > room->capacity ? room->capacity : room->most;
+    v.capacity = possible > v.capacity ? possible : v.capacity;
+    return v;
+}
+
+/* Devices that would be free for a whole GPU if the pieces of them were not in use. */
+static int64_t devices_in_pieces(const struct sl_scratch *scratch)
+{
+    const struct sl_node *node = scratch->view->node;
+    int64_t n = 0;
+    for (unsigned i = 0; i < node->n_devices; i++) {
+        const struct sl_device_use *use = &scratch->device[i];
+        bool pieces = use->replicas > 0 || use->memory_units > 0 || use->instances > 0;
+        n += node->device[i].healthy && !node->device[i].mig && !use->whole && pieces;
+    }
+    return n;
+}
+
+static enum sl_reason not_now_reason(const struct sl_scratch *scratch, unsigned pool, int64_t count,
+                                     struct sl_room room)
+{
+    const struct sl_pool *p = &scratch->view->node->pool[pool];
+    int64_t used = scratch->pool_used[pool];
+    if (used >= p->capacity || count > p->capacity - used) {
+        return SL_REASON_INSUFFICIENT;
+    }
+    int64_t more = 0;
+    if (p->kind == SL_KIND_MEMORY && room.free >= count) {
+        return SL_REASON_FRAGMENTED;
+    }
+    if (p->kind == SL_KIND_WHOLE && p->on_devices) {
+        more = devices_in_pieces(scratch);
+    }
+    if (more > 0 && room.free + more >= count) {
+        return SL_REASON_DEVICES_SHARED;
+    }
+    if (scratch->view->unhealthy && sl_scratch_room(scratch, pool, true).largest + more >= count) {
+        return SL_REASON_UNHEALTHY;
+    }
+    return more > 0 ? SL_REASON_DEVICES_SHARED : SL_REASON_INSUFFICIENT;
+}
+
+/* Why an item that could fit on the empty node does not now. */
+static struct sl_verdict not_now(const struct sl_scratch *scratch, const struct sl_ask_item *item,
+                                 unsigned pool)
+{
+    struct sl_room room = sl_scratch_room(scratch, pool, false);
+    struct sl_verdict v = {
+        .asked = item->count,
+        .free = room.free,
+        .capacity = scratch->view->room[pool].capacity,
+    };
+    if (partitionable(scratch, item, false) >= item->count) {
+        v.reason = SL_REASON_NOT_PARTITIONED;
+        return v;
+    }
+    v.reason = not_now_reason(scratch, pool, item->count, room);
+    v.largest = v.reason == SL_REASON_FRAGMENTED ? room.largest : 0;
+    return v;
+}
+
+/* The items' reasons to say never, in the order of the ask; true when there is one. */
+static bool find_never(const struct sl_scratch *scratch, const struct sl_ask *ask,
+                       struct sl_verdict *out)
+{
+    bool absent = false;
+    for (unsigned i = 0; i < ask->n; i++) {
+        int pool = sl_view_pool(scratch->view, ask->item[i].key);
+        struct sl_verdict v = never(scratch, &ask->item[i], pool);
+        v.item = (uint8_t)i;
+        if (v.reason != SL_REASON_FITS && (!absent || sl_reason_is_never(v.reason))) {
+            *out = v;
+            absent = true;
+        }
+        if (v.reason != SL_REASON_FITS && sl_reason_is_never(v.reason)) {
+            return true;
+        }
+    }
+    return absent;
+}
+
+/* Each item may fit on the empty node, and all of them not. */
+static bool fits_when_empty(const struct sl_view *view, const struct sl_ask *ask)
+{
+    struct sl_scratch empty;
+    struct sl_assignment assignment;
+    unsigned failed = 0;
+    sl_scratch_clear(&empty, view);
+    return sl_scratch_choose(&empty, ask->item, ask->n, true, &assignment, &failed);
+}
+
+/* An item did not find its place on counters where those before it have theirs. */
+static struct sl_verdict explain(const struct sl_scratch *scratch, const struct sl_ask *ask,
+                                 unsigned failed)
+{
+    const struct sl_ask_item *item = &ask->item[failed];
+    int pool = sl_view_pool(scratch->view, item->key);
+    struct sl_verdict v = not_now(scratch, item, (unsigned)pool);
+    v.item = (uint8_t)failed;
+    if (ask->n > 1 && v.reason != SL_REASON_NOT_PARTITIONED &&
+        !fits_when_empty(scratch->view, ask)) {
+        bool parts_ran_out = sl_scratch_room(scratch, (unsigned)pool, false).largest >= v.asked;
+        v.reason = SL_REASON_EXCEEDS_NODE;
+        v.capacity = parts_ran_out ? SL_ASSIGNMENT_MAX : v.capacity;
+    }
+    return v;
+}
+
+bool sl_choose_on(struct sl_scratch *scratch, const struct sl_ask *ask,
+                  struct sl_assignment *assignment, struct sl_verdict *verdict)
+{
+    struct sl_assignment own;
+    struct sl_assignment *out = assignment == NULL ? &own : assignment;
+    struct sl_verdict v = {.reason = SL_REASON_NO_ASK};
+    unsigned failed = 0;
+    out->n = 0;
+    if (ask->malformed) {
+        v.reason = SL_REASON_MALFORMED_ASK;
+        return decide(verdict, v);
+    }
+    if (ask->n == 0 || find_never(scratch, ask, &v)) {
+        return decide(verdict, v);
+    }
+    if (!sl_scratch_choose(scratch, ask->item, ask->n, false, out, &failed)) {
+        v = verdict == NULL ? v : explain(scratch, ask, failed);
+        sl_scratch_undo(scratch, ask->item, out, 0);
+        return verdict != NULL && decide(verdict, v);
+    }
+    const struct sl_pool_room *room =
+        &scratch->view->room[sl_view_pool(scratch->view, ask->item[0].key)];
+    v = (struct sl_verdict){.reason = SL_REASON_FITS,
+                            .asked = ask->item[0].count,
+                            .free = room->free,
+                            .capacity = room->capacity};
+    return decide(verdict, v);
+}
+
+bool sl_choose(const struct sl_view *view, const struct sl_ask *ask,
+               struct sl_assignment *assignment, struct sl_verdict *verdict)
+{
+    struct sl_scratch scratch;
+    sl_scratch_init(&scratch, view);
+    return sl_choose_on(&scratch, ask, assignment, verdict);
+}
+
+/* One item: what the view keeps of the pool decides. The reasons that need no look at devices are
+ * told here, for most nodes of a full cluster. */
+static bool fit_one(const struct sl_view *view, const struct sl_ask *ask,
+                    struct sl_verdict *verdict)
+{
+    int pool = sl_view_pool(view, ask->item[0].key);
+    int64_t asked = ask->item[0].count;
+    if (pool >= 0) {
+        const struct sl_pool_room *room = &view->room[pool];
+        bool fits = asked <= room->largest;
+        if (verdict == NULL) {
+            return fits;
+        }
+        enum sl_kind kind = fits ? SL_KIND_WHOLE : view->node->pool[pool].kind;
+        bool plain = kind == SL_KIND_MIG || kind == SL_KIND_REPLICA;
+        if (fits ||
+            (plain && asked <= room->most && !view->unhealthy && !view->node->dynamic_mig)) {
+            *verdict = (struct sl_verdict){.reason = fits ? SL_REASON_FITS : SL_REASON_INSUFFICIENT,
+                                           .asked = asked,
+                                           .free = room->free,
+                                           .capacity = room->capacity};
+            return fits;
+        }
+    } else if (verdict == NULL) {
+        return false;
+    } else if (!view->node->dynamic_mig) {
+        *verdict = (struct sl_verdict){.reason = SL_REASON_NOT_OFFERED, .asked = asked};
+        return false;
+    }
+    return sl_choose(view, ask, NULL, verdict);
+}
+
+bool sl_fit(const struct sl_view *view, const struct sl_ask *ask, struct sl_verdict *verdict)
+{
+    if (ask->n == 1 && !ask->malformed) {
+        return fit_one(view, ask, verdict);
+    }
+    return sl_choose(view, ask, NULL, verdict);
+}

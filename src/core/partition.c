@@ -1,0 +1,57 @@
+/* What stands on a MIG device because somebody uses it: the free instances may be made anew. */
+#include "core/choose.h"
+
+int sl_model_index(const struct sl_mig_model *model, const struct sl_mig_profile *profile)
+{
+    for (unsigned i = 0; i < model->n_profiles; i++) {
+        if (&model->profiles[i] == profile) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+/* Puts instances of unknown start where they fit; nothing else may then be said of the device when
+ * they do not. */
+static bool place_unknown(const struct sl_mig_model *model, struct sl_mig_layout *layout,
+                          const uint8_t counts[SL_MIG_PROFILES_MAX], unsigned n)
+{
+    struct sl_mig_placement placement[SL_MIG_INSTANCES_MAX];
+    if (n > SL_MIG_INSTANCES_MAX || !sl_mig_pack(model, layout, counts, placement)) {
+        return false;
+    }
+    for (unsigned i = 0; i < n; i++) {
+        sl_mig_place(model, layout, placement[i]);
+    }
+    return true;
+}
+
+bool sl_layout_in_use(const struct sl_node *node, const int32_t *instance_used, unsigned device,
+                      struct sl_mig_layout *out)
+{
+    const struct sl_mig_model *model = node->device[device].model;
+    uint8_t unknown[SL_MIG_PROFILES_MAX] = {0};
+    unsigned n_unknown = 0;
+    *out = (struct sl_mig_layout){0};
+    if (model == NULL) {
+        return false;
+    }
+    for (unsigned i = 0; i < node->n_instances; i++) {
+        const struct sl_instance *instance = &node->instance[i];
+        if (instance->device != device || instance_used[i] == 0) {
+            continue;
+        }
+        int index = sl_model_index(model, instance->profile);
+        if (index < 0) {
+            return false;
+        }
+        if (instance->start < 0) {
+            unknown[index]++;
+            n_unknown++;
+            continue;
+        }
+        sl_mig_place(model, out,
+                     (struct sl_mig_placement){(uint8_t)index, (uint8_t)instance->start});
+    }
+    return n_unknown == 0 || place_unknown(model, out, unknown, n_unknown);
+}

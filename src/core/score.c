@@ -1,0 +1,303 @@
+/* How good a node is for an ask that fits there: integers only, so that every program and machine
+ * says the same. */
+#include "sliced/score.h"
+
+#include "core/choose.h"
+
+/* One whole device, in the unit of losses: slices of 4, 8 and 12 divide it. */
+enum { DEVICE = 24000 };
+
+static const struct {
+    const char *name;
+    const char *help;
+} terms[SL_TERM_COUNT] = {
+    [SL_TERM_AVAILABILITY] =
+        {"availability", "What the placement leaves of the MIG profiles in demand and of whole "
+                         "GPUs: 100 when nothing is lost."},
+    [SL_TERM_PACKING] = {"packing", "How full the node is after the placement: fills nodes up."},
+    [SL_TERM_SPREADING] = {"spreading", "How empty the node stays: spreads work over nodes."},
+};
+
+const char *sl_term_name(enum sl_term term)
+{
+    return terms[term].name;
+}
+
+const char *sl_term_help(enum sl_term term)
+{
+    return terms[term].help;
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* scale * part / whole rounded down, at most scale; exact while whole < 2^40, and never overflows.
+ */
+static int64_t share(int64_t part, int64_t whole, int64_t scale)
+{
+    if (part >= whole) {
+        return scale;
+    }
+    while (whole >= INT64_C(1) << 40) {
+        whole >>= 1;
+        part >>= 1;
+    }
+    return part * scale / whole;
+}
+
+/* ---- weights of demand ---- */
+
+static bool row_of_item(const struct sl_demand_row *row, const struct sl_ask *ask)
+{
+    for (unsigned i = 0; i < ask->n; i++) {
+        if (ask->item[i].key == row->key) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Weight of all rows that name a profile, or that compete with the ask for its own resource. */
+static int64_t demand_weight(const struct sl_demand *demand, const struct sl_ask *ask)
+{
+    int64_t sum = 0;
+    for (unsigned i = 0; demand != NULL && i < demand->n; i++) {
+        const struct sl_demand_row *row = &demand->row[i];
+        sum += row->kind == SL_KIND_MIG || row_of_item(row, ask) ? row->weight : 0;
+    }
+    return sum;
+}
+
+static int64_t weight_of_key(const struct sl_demand *demand, uint64_t key)
+{
+    int64_t sum = 0;
+    for (unsigned i = 0; i < demand->n; i++) {
+        sum += demand->row[i].key == key ? demand->row[i].weight : 0;
+    }
+    return sum;
+}
+
+static int64_t weight_of_profile(const struct sl_demand *demand,
+                                 const struct sl_mig_profile *profile)
+{
+    int64_t sum = 0;
+    for (unsigned i = 0; i < demand->n; i++) {
+        const struct sl_demand_row *row = &demand->row[i];
+        bool same = row->kind == SL_KIND_MIG && row->shape.compute == profile->compute &&
+                    row->shape.memory_gb == profile->memory_gb &&
+                    row->shape.attributes == profile->attributes;
+        sum += same ? row->weight : 0;
+    }
+    return sum;
+}
+
+/* How many profiles weigh the same where there is no demand. */
+static int64_t profiles_of(const struct sl_node *node)
+{
+    int64_t n = node->model == NULL ? 0 : node->model->n_profiles;
+    for (unsigned i = 0; node->model == NULL && i < node->n_pools; i++) {
+        n += node->pool[i].kind == SL_KIND_MIG;
+    }
+    return n > 0 ? n : 1;
+}
+
+/* ---- losses ---- */
+
+/* A sum of losses over their weights, in DEVICEs. */
+static int64_t mean_loss(int64_t sum, int64_t weight)
+{
+    return weight == 0 ? 0 : least(sum / weight, DEVICE);
+}
+
+/* Free instances: those that the ask takes are lost to their own profile. */
+static int64_t loss_of_free(const struct sl_node *node, const struct sl_ask *ask,
+                            const struct sl_demand *demand, const int *pool)
+{
+    int64_t weight = demand_weight(demand, ask);
+    int64_t sum = 0;
+    for (unsigned i = 0; i < ask->n; i++) {
+        const struct sl_pool *p = &node->pool[pool[i]];
+        if (!sl_pool_on_instances(node, (unsigned)pool[i])) {
+            continue;
+        }
+        int64_t size = p->profile == NULL || node->model == NULL
+                           ? DEVICE
+                           : DEVICE / node->model->memory_slices * p->profile->memory;
+        int64_t units = least(ask->item[i].count, (int64_t)DEVICE * p->replicas);
+        int64_t lost = least(units * size / (p->replicas > 0 ? p->replicas : 1), DEVICE);
+        sum += lost * (weight > 0 ? weight_of_key(demand, ask->item[i].key) : 1);
+    }
+    return mean_loss(sum, weight > 0 ? weight : profiles_of(node));
+}
+
+/* Instances of each profile that fit on one device beside what is in use before and not after. */
+static void add_lost_room(const struct sl_view *view, const struct sl_scratch *after,
+                          unsigned device, int64_t lost[SL_MIG_PROFILES_MAX])
+{
+    const struct sl_mig_model *model = view->node->device[device].model;
+    struct sl_mig_layout was;
+    struct sl_mig_layout is;
+    if (!sl_layout_in_use(view->node, view->instance_used, device, &was) ||
+        !sl_layout_in_use(view->node, after->instance_used, device, &is)) {
+        return;
+    }
+    for (unsigned i = 0; i < model->n_profiles; i++) {
+        unsigned before = sl_mig_room(model, &was, i);
+        lost[i] += before == 0 ? 0 : (int64_t)before - sl_mig_room(model, &is, i);
+    }
+}
+
+/* Legal placements: every profile may lose. */
+static int64_t loss_of_room(const struct sl_view *view, const struct sl_ask *ask,
+                            const struct sl_demand *demand, const struct sl_scratch *after,
+                            const struct sl_assignment *assignment)
+{
+    const struct sl_mig_model *model = view->node->model;
+    int64_t lost[SL_MIG_PROFILES_MAX] = {0};
+    uint64_t done = 0;
+    for (unsigned i = 0; i < assignment->n; i++) {
+        const struct sl_assignment_part *part = &assignment->part[i];
+        uint64_t bit = part->device < 0 ? 0 : UINT64_C(1) << part->device;
+        if (part->instance >= 0 && (done & bit) == 0) {
+            done |= bit;
+            add_lost_room(view, after, (unsigned)part->device, lost);
+        }
+    }
+    int64_t weight = demand_weight(demand, ask);
+    int64_t sum = 0;
+    for (unsigned i = 0; i < model->n_profiles; i++) {
+        const struct sl_mig_profile *profile = &model->profiles[i];
+        if (lost[i] > 0) {
+            int64_t size = DEVICE / model->memory_slices * profile->memory;
+            sum += least(lost[i] * size, DEVICE) *
+                   (weight > 0 ? weight_of_profile(demand, profile) : 1);
+        }
+    }
+    return mean_loss(sum, weight > 0 ? weight : model->n_profiles);
+}
+
+static bool untouched(const struct sl_device_use *use)
+{
+    return !use->whole && use->replicas == 0 && use->memory_units == 0 && use->instances == 0;
+}
+
+/* Where only counts are known: the share of a device that the units are. */
+static int64_t loss_of_count(const struct sl_node *node, const struct sl_pool *pool, int64_t count)
+{
+    switch (pool->kind) {
+    case SL_KIND_REPLICA:
+        return share(count, pool->replicas, DEVICE);
+    case SL_KIND_MEMORY:
+        return share(count, pool->capacity / (node->n_devices > 0 ? node->n_devices : 1), DEVICE);
+    case SL_KIND_WHOLE:
+    case SL_KIND_MIG:
+        break;
+    }
+    return DEVICE;
+}
+
+/* Devices that nobody used and that the parts on whole GPUs or pieces of them begin. */
+static int64_t loss_of_devices(const struct sl_view *view, const struct sl_assignment *assignment,
+                               const int *pool)
+{
+    int64_t loss = 0;
+    for (unsigned i = 0; i < assignment->n && loss < DEVICE; i++) {
+        const struct sl_assignment_part *part = &assignment->part[i];
+        unsigned p = (unsigned)pool[part->item];
+        if (part->device >= 0) {
+            bool begins = part->instance < 0 && untouched(&view->device[part->device]);
+            loss += begins ? DEVICE : 0;
+        } else if (!sl_pool_on_instances(view->node, p)) {
+            loss += loss_of_count(view->node, &view->node->pool[p], part->amount);
+        }
+    }
+    return least(loss, DEVICE);
+}
+
+static int64_t loss_of(const struct sl_view *view, const struct sl_ask *ask,
+                       const struct sl_demand *demand, const int *pool)
+{
+    const struct sl_node *node = view->node;
+    const struct sl_pool *first = &node->pool[pool[0]];
+    bool by_room = node->dynamic_mig && node->model != NULL && first->on_devices;
+    if (ask->n == 1 && first->kind == SL_KIND_WHOLE) {
+        return DEVICE;
+    }
+    if (ask->n == 1 && !by_room && sl_pool_on_instances(node, (unsigned)pool[0])) {
+        return loss_of_free(node, ask, demand, pool);
+    }
+    struct sl_scratch after;
+    struct sl_assignment assignment;
+    unsigned failed = 0;
+    sl_scratch_init(&after, view);
+    if (!sl_scratch_choose(&after, ask->item, ask->n, false, &assignment, &failed)) {
+        return DEVICE;
+    }
+    int64_t whole = loss_of_devices(view, &assignment, pool);
+    int64_t split = by_room ? loss_of_room(view, ask, demand, &after, &assignment)
+                            : loss_of_free(node, ask, demand, pool);
+    return whole > split ? whole : split;
+}
+
+/* ---- terms ---- */
+
+static int32_t packing_of(const struct sl_view *view, const struct sl_ask *ask, const int *pool)
+{
+    int64_t sum = 0;
+    for (unsigned i = 0; i < ask->n; i++) {
+        int64_t used = view->pool_used[pool[i]] + ask->item[i].count;
+        sum += share(used, view->room[pool[i]].capacity, 100);
+    }
+    return (int32_t)(sum / ask->n);
+}
+
+static int32_t total_of(const struct sl_score *score, const struct sl_score_config *config)
+{
+    int64_t sum = 0;
+    int64_t weights = 0;
+    for (unsigned i = 0; i < SL_TERM_COUNT; i++) {
+        sum += (int64_t)config->weight[i] * score->term[i];
+        weights += config->weight[i];
+    }
+    if (weights == 0) {
+        weights = SL_TERM_COUNT;
+        for (unsigned i = 0; i < SL_TERM_COUNT; i++) {
+            sum += score->term[i];
+        }
+    }
+    return (int32_t)((2 * sum + weights) / (2 * weights));
+}
+
+void sl_score(const struct sl_view *view, const struct sl_ask *ask, const struct sl_demand *demand,
+              const struct sl_score_config *config, struct sl_score *out)
+{
+    int pool[SL_ASK_ITEMS_MAX];
+    *out = (struct sl_score){0};
+    if (ask->n == 0 || !sl_fit(view, ask, NULL)) {
+        return;
+    }
+    for (unsigned i = 0; i < ask->n; i++) {
+        pool[i] = sl_view_pool(view, ask->item[i].key);
+    }
+    int64_t left = DEVICE - loss_of(view, ask, demand, pool);
+    out->term[SL_TERM_AVAILABILITY] = (int32_t)((200 * left + DEVICE) / (2 * DEVICE));
+    out->term[SL_TERM_PACKING] = packing_of(view, ask, pool);
+    out->term[SL_TERM_SPREADING] = 100 - out->term[SL_TERM_PACKING];
+    out->total = total_of(out, config);
+}
+
+void sl_score_wire(const int32_t *totals, const uint32_t *rank, size_t n, uint8_t *out)
+{
+    size_t best = 0;
+    for (size_t i = 0; i < n; i++) {
+        out[i] = (uint8_t)(totals[i] * 9 / 100);
+        bool better =
+            totals[i] > totals[best] || (totals[i] == totals[best] && rank[i] < rank[best]);
+        best = better ? i : best;
+    }
+    if (n > 0) {
+        out[best] = 10;
+    }
+}

@@ -1,0 +1,293 @@
+/* Builds the picture of a node with what is in use on it, in one allocation. */
+#include <stdlib.h>
+
+#include "core/choose.h"
+
+int64_t sl_view_free_units(const struct sl_view *view, unsigned pool)
+{
+    return view->room[pool].free;
+}
+
+static int64_t units_of(const struct sl_ask_item *item)
+{
+    return item->count < SL_UNITS_MAX ? item->count : SL_UNITS_MAX;
+}
+
+void sl_scratch_clear(struct sl_scratch *scratch, const struct sl_view *view)
+{
+    const struct sl_node *node = view->node;
+    scratch->view = view;
+    memset(scratch->pool_used, 0, node->n_pools * sizeof scratch->pool_used[0]);
+    memset(scratch->device, 0, node->n_devices * sizeof scratch->device[0]);
+    memset(scratch->instance_used, 0, node->n_instances * sizeof scratch->instance_used[0]);
+}
+
+void sl_scratch_init(struct sl_scratch *scratch, const struct sl_view *view)
+{
+    const struct sl_node *node = view->node;
+    scratch->view = view;
+    memcpy(scratch->pool_used, view->pool_used, node->n_pools * sizeof scratch->pool_used[0]);
+    memcpy(scratch->device, view->device, node->n_devices * sizeof scratch->device[0]);
+    memcpy(scratch->instance_used, view->instance_used,
+           node->n_instances * sizeof scratch->instance_used[0]);
+}
+
+/* Books a resident's parts, and all its units in the pools: parts may be fewer. */
+static void book(struct sl_scratch *scratch, const struct sl_resident *resident,
+                 const struct sl_assignment_part *part, int sign)
+{
+    const struct sl_pod *pod = resident->pod;
+    for (unsigned i = 0; i < resident->n_parts; i++) {
+        int pool = sl_view_pool(scratch->view, pod->items[part[i].item].key);
+        sl_scratch_take(scratch, (unsigned)pool, &part[i], sign);
+        scratch->pool_used[pool] -= sign * part[i].amount;
+    }
+    for (unsigned i = 0; i < pod->n_items; i++) {
+        int pool = sl_view_pool(scratch->view, pod->items[i].key);
+        if (pool >= 0) {
+            scratch->pool_used[pool] += sign * units_of(&pod->items[i]);
+        }
+    }
+}
+
+void sl_scratch_remove(struct sl_scratch *scratch, unsigned resident)
+{
+    const struct sl_resident *r = &scratch->view->resident[resident];
+    book(scratch, r, scratch->view->part + r->first_part, -1);
+}
+
+void sl_scratch_restore(struct sl_scratch *scratch, unsigned resident)
+{
+    const struct sl_resident *r = &scratch->view->resident[resident];
+    book(scratch, r, scratch->view->part + r->first_part, 1);
+}
+
+/* ---- placing the residents ---- */
+
+/* Are all the places named still to be had? A part whose place is gone makes the whole text
+ * unusable: the kubelet then gave the pod something else. */
+static bool place_as_assigned(struct sl_scratch *scratch, const struct sl_pod *pod,
+                              struct sl_assignment *assignment)
+{
+    if (pod->assignment == NULL ||
+        !sl_assignment_read(scratch->view->node, pod->items, pod->n_items,
+                            sl_str_of(pod->assignment), assignment)) {
+        return false;
+    }
+    struct sl_assignment done = {0};
+    for (; done.n < assignment->n; done.n++) {
+        struct sl_assignment_part *part = &assignment->part[done.n];
+        unsigned pool = (unsigned)sl_view_pool(scratch->view, pod->items[part->item].key);
+        if (part->amount > SL_UNITS_MAX || !sl_scratch_can_hold(scratch, pool, part)) {
+            sl_scratch_undo(scratch, pod->items, &done, 0);
+            return false;
+        }
+        sl_scratch_take(scratch, pool, part, 1);
+        done.part[done.n] = *part;
+    }
+    return true;
+}
+
+static void place_by_assumption(struct sl_scratch *scratch, const struct sl_pod *pod,
+                                struct sl_assignment *assignment)
+{
+    struct sl_ask_item item[SL_ASK_ITEMS_MAX];
+    unsigned failed = 0;
+    bool known = true;
+    assignment->n = 0;
+    for (unsigned i = 0; i < pod->n_items; i++) {
+        item[i] = pod->items[i];
+        item[i].count = units_of(&item[i]);
+        known = known && sl_view_pool(scratch->view, item[i].key) >= 0;
+    }
+    if (known && sl_scratch_choose(scratch, item, pod->n_items, false, assignment, &failed)) {
+        return;
+    }
+    sl_scratch_undo(scratch, item, assignment, 0);
+    for (unsigned i = 0; i < pod->n_items; i++) {
+        int pool = sl_view_pool(scratch->view, item[i].key);
+        if (pool < 0) {
+            continue;
+        }
+        struct sl_place_how how = {.any_health = false};
+        int64_t put =
+            sl_scratch_place(scratch, (unsigned)pool, (uint8_t)i, item[i].count, how, assignment);
+        if (put < item[i].count) {
+            how.any_health = true;
+            sl_scratch_place(scratch, (unsigned)pool, (uint8_t)i, item[i].count - put, how,
+                             assignment);
+        }
+    }
+}
+
+/* Units without a place count in their pool all the same. */
+static void count_unplaced(struct sl_scratch *scratch, const struct sl_pod *pod,
+                           const struct sl_assignment *assignment)
+{
+    for (unsigned i = 0; i < pod->n_items; i++) {
+        int pool = sl_view_pool(scratch->view, pod->items[i].key);
+        if (pool >= 0) {
+            scratch->pool_used[pool] += units_of(&pod->items[i]);
+        }
+    }
+    for (unsigned i = 0; i < assignment->n; i++) {
+        int pool = sl_view_pool(scratch->view, pod->items[assignment->part[i].item].key);
+        scratch->pool_used[pool] -= assignment->part[i].amount;
+    }
+}
+
+static void keep_parts(struct sl_view *view, struct sl_resident *resident,
+                       const struct sl_assignment *assignment)
+{
+    resident->first_part = view->n_parts;
+    resident->n_parts = assignment->n;
+    memcpy(view->part + view->n_parts, assignment->part,
+           assignment->n * sizeof assignment->part[0]);
+    view->n_parts += assignment->n;
+}
+
+static void place_residents(struct sl_view *view, struct sl_scratch *scratch)
+{
+    struct sl_assignment assignment;
+    for (unsigned i = 0; i < view->n_residents; i++) {
+        struct sl_resident *resident = &view->resident[i];
+        resident->assumed = !place_as_assigned(scratch, resident->pod, &assignment);
+        if (!resident->assumed) {
+            keep_parts(view, resident, &assignment);
+        }
+    }
+    for (unsigned i = 0; i < view->n_residents; i++) {
+        struct sl_resident *resident = &view->resident[i];
+        if (resident->assumed) {
+            place_by_assumption(scratch, resident->pod, &assignment);
+            count_unplaced(scratch, resident->pod, &assignment);
+            keep_parts(view, resident, &assignment);
+        }
+    }
+}
+
+/* ---- one allocation ---- */
+
+static bool resides(const struct sl_node *node, const struct sl_pod *pod)
+{
+    return pod->n_items > 0 && pod->n_items <= SL_ASK_ITEMS_MAX && sl_pod_holds(pod) &&
+           strcmp(pod->node, node->name) == 0;
+}
+
+static int64_t min3(int64_t a, int64_t b, int64_t c)
+{
+    int64_t m = a < b ? a : b;
+    return m < c ? m : c;
+}
+
+/* The most parts that the pod can have on the node. */
+static size_t parts_bound(const struct sl_node *node, const struct sl_pod *pod)
+{
+    int64_t places = node->n_instances > node->n_devices ? node->n_instances : node->n_devices;
+    int64_t sum = 0;
+    for (unsigned i = 0; i < pod->n_items; i++) {
+        sum += min3(pod->items[i].count, places > 0 ? places : 1, SL_ASSIGNMENT_MAX);
+    }
+    return (size_t)min3(sum, SL_ASSIGNMENT_MAX, SL_ASSIGNMENT_MAX);
+}
+
+static struct sl_view *allocate(const struct sl_node *node, size_t n_residents, size_t n_parts)
+{
+    size_t at[6];
+    at[0] = sizeof(struct sl_view) + node->n_pools * sizeof(struct sl_pool_room);
+    at[1] = at[0] + node->n_pools * sizeof(int64_t);
+    at[2] = at[1] + node->n_devices * sizeof(struct sl_device_use);
+    at[3] = at[2] + n_residents * sizeof(struct sl_resident);
+    at[4] = at[3] + n_parts * sizeof(struct sl_assignment_part);
+    at[5] = at[4] + node->n_instances * sizeof(int32_t);
+    char *block = malloc(at[5]);
+    if (block == NULL) {
+        return NULL;
+    }
+    struct sl_view *view = (struct sl_view *)(void *)block;
+    *view = (struct sl_view){.n_pools = node->n_pools};
+    view->pool_used = (int64_t *)(void *)(block + at[0]);
+    view->device = (struct sl_device_use *)(void *)(block + at[1]);
+    view->resident = (struct sl_resident *)(void *)(block + at[2]);
+    view->part = (struct sl_assignment_part *)(void *)(block + at[3]);
+    view->instance_used = (int32_t *)(void *)(block + at[4]);
+    return view;
+}
+
+static int older_first(const void *a, const void *b)
+{
+    const struct sl_pod *x = ((const struct sl_resident *)a)->pod;
+    const struct sl_pod *y = ((const struct sl_resident *)b)->pod;
+    if (x->created_us != y->created_us) {
+        return x->created_us < y->created_us ? -1 : 1;
+    }
+    return strcmp(x->uid == NULL ? "" : x->uid, y->uid == NULL ? "" : y->uid);
+}
+
+static void settle(struct sl_view *view, const struct sl_scratch *scratch)
+{
+    const struct sl_node *node = view->node;
+    memcpy(view->pool_used, scratch->pool_used, node->n_pools * sizeof view->pool_used[0]);
+    memcpy(view->device, scratch->device, node->n_devices * sizeof view->device[0]);
+    memcpy(view->instance_used, scratch->instance_used,
+           node->n_instances * sizeof view->instance_used[0]);
+    for (unsigned i = 0; i < node->n_pools; i++) {
+        struct sl_room room = sl_scratch_room(scratch, i, false);
+        view->room[i].free = room.free;
+        view->room[i].largest = room.largest;
+    }
+}
+
+struct sl_view *sl_view_new(struct sl_node *node, struct sl_pod *const *pods, size_t n_pods)
+{
+    size_t n_residents = 0;
+    size_t n_parts = 0;
+    for (size_t i = 0; i < n_pods; i++) {
+        if (resides(node, pods[i])) {
+            n_residents++;
+            n_parts += parts_bound(node, pods[i]);
+        }
+    }
+    if (n_residents > SL_VIEW_PODS_MAX) {
+        return NULL;
+    }
+    struct sl_view *view = allocate(node, n_residents, n_parts);
+    if (view == NULL) {
+        return NULL;
+    }
+    view->node = sl_node_ref(node);
+    for (size_t i = 0; i < n_pods; i++) {
+        if (resides(node, pods[i])) {
+            view->resident[view->n_residents] = (struct sl_resident){.pod = sl_pod_ref(pods[i])};
+            view->n_residents++;
+        }
+    }
+    if (n_residents > 1) {
+        qsort(view->resident, n_residents, sizeof view->resident[0], older_first);
+    }
+    for (unsigned i = 0; i < node->n_devices; i++) {
+        view->unhealthy = view->unhealthy || !node->device[i].healthy;
+    }
+    struct sl_scratch scratch;
+    sl_scratch_clear(&scratch, view);
+    for (unsigned i = 0; i < node->n_pools; i++) {
+        view->room[i].key = node->pool[i].key;
+        view->room[i].capacity = node->pool[i].capacity;
+        view->room[i].most = sl_scratch_room(&scratch, i, true).largest;
+    }
+    place_residents(view, &scratch);
+    settle(view, &scratch);
+    return view;
+}
+
+void sl_view_free(struct sl_view *view)
+{
+    if (view == NULL) {
+        return;
+    }
+    for (unsigned i = 0; i < view->n_residents; i++) {
+        sl_pod_unref(view->resident[i].pod);
+    }
+    sl_node_unref(view->node);
+    free(view);
+}
