@@ -1,0 +1,159 @@
+/* Life of the application; configuration in force. */
+#include "server/app.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "server/process.h"
+#include "server/request.h"
+
+enum { DRAIN_POLL_NS = 2000000 };
+
+static struct sl_live *live_new(const struct sl_config *config, uint64_t serial)
+{
+    struct sl_live *live = calloc(1, sizeof(*live));
+    if (live == NULL) {
+        return NULL;
+    }
+    live->config = *config;
+    live->serial = serial;
+    atomic_init(&live->refs, 1);
+    const char *const verbs[SL_CLASS_VERBS] = {config->extender.filter, config->extender.prioritize,
+                                               config->extender.bind, config->extender.preempt};
+    for (unsigned i = 0; i < SL_CLASS_VERBS; i++) {
+        (void)snprintf(live->verb_path[i], SL_VERB_PATH_MAX, "%s/%s", config->extender.prefix,
+                       verbs[i]);
+    }
+    return live;
+}
+
+static void live_unref(struct sl_live *live)
+{
+    if (live != NULL && atomic_fetch_sub(&live->refs, 1) == 1) {
+        free(live);
+    }
+}
+
+void sl_live_release(const struct sl_live *live)
+{
+    live_unref((struct sl_live *)live); /* const for readers; the count is not */
+}
+
+const struct sl_live *sl_app_live(struct sl_app *app)
+{
+    (void)pthread_mutex_lock(&app->lock);
+    struct sl_live *live = app->live;
+    (void)atomic_fetch_add(&live->refs, 1);
+    (void)pthread_mutex_unlock(&app->lock);
+    return live;
+}
+
+int sl_app_configure(struct sl_app *app, const struct sl_config *config, struct sl_error *err)
+{
+    (void)pthread_mutex_lock(&app->lock);
+    struct sl_live *old = app->live;
+    struct sl_live *fresh = live_new(config, old->serial + 1);
+    app->live = fresh != NULL ? fresh : old;
+    (void)pthread_mutex_unlock(&app->lock);
+    if (fresh == NULL) {
+        return sl_error_nomem(err);
+    }
+    live_unref(old);
+    return 0;
+}
+
+void sl_app_note_reload(struct sl_app *app, bool ok, const char *text)
+{
+    (void)pthread_mutex_lock(&app->lock);
+    app->note.at_us = sl_clock_real_us();
+    app->note.ok = ok;
+    (void)snprintf(app->note.text, sizeof(app->note.text), "%s", text);
+    (void)pthread_mutex_unlock(&app->lock);
+    (void)atomic_fetch_add(ok ? &app->metrics.reloads_ok : &app->metrics.reloads_failed, 1);
+    sl_log(ok ? SL_LOG_INFO : SL_LOG_ERROR,
+           ok ? "configuration reloaded" : "configuration kept: the new one is wrong", "result",
+           text, (char *)NULL);
+}
+
+void sl_app_last_reload(struct sl_app *app, struct sl_reload_note *out)
+{
+    (void)pthread_mutex_lock(&app->lock);
+    *out = app->note;
+    (void)pthread_mutex_unlock(&app->lock);
+}
+
+struct sl_app *sl_app_new(const struct sl_app_options *options, struct sl_error *err)
+{
+    struct sl_app *app = calloc(1, sizeof(*app));
+    struct sl_live *live = live_new(options->config, 1);
+    if (app == NULL || live == NULL) {
+        free(app);
+        free(live);
+        (void)sl_error_nomem(err);
+        return NULL;
+    }
+    app->store = options->store;
+    app->binder = options->binder;
+    app->config_path = options->config_path;
+    app->embedded = options->embedded;
+    app->live = live;
+    sl_metrics_init(&app->metrics, sl_clock_real_us());
+    (void)pthread_mutex_init(&app->lock, NULL);
+    (void)pthread_mutex_init(&app->admit, NULL);
+    return app;
+}
+
+void sl_app_free(struct sl_app *app)
+{
+    if (app == NULL) {
+        return;
+    }
+    sl_server_stop(app->server);
+    live_unref(app->live);
+    (void)pthread_mutex_destroy(&app->lock);
+    (void)pthread_mutex_destroy(&app->admit);
+    free(app);
+}
+
+int sl_app_serve(struct sl_app *app, struct sl_error *err)
+{
+    const struct sl_config *config = &app->live->config;
+    const struct sl_server_options options = {
+        .listen = config->server.listen,
+        .threads = (unsigned)config->server.threads,
+        .max_connections = (unsigned)config->server.max_connections,
+        .connection_memory = (size_t)config->server.connection_memory,
+        .idle_timeout_s = (unsigned)((config->server.request_timeout_us + 999999) / 1000000),
+    };
+    const struct sl_server_calls calls = {.handle = sl_request_handle,
+                                          .completed = sl_request_completed,
+                                          .connection = sl_request_connection,
+                                          .context = app};
+    app->server = sl_server_start(&options, &calls, err);
+    return app->server == NULL ? -1 : 0;
+}
+
+bool sl_app_drain(struct sl_app *app)
+{
+    const struct sl_live *live = sl_app_live(app);
+    int64_t deadline = sl_clock_monotonic_ns() + live->config.server.shutdown_timeout_us * 1000;
+    sl_live_release(live);
+    atomic_store(&app->draining, true);
+    sl_server_quiesce(app->server);
+    while (atomic_load(&app->in_flight) > 0 && sl_clock_monotonic_ns() < deadline) {
+        const struct timespec pause = {0, DRAIN_POLL_NS};
+        (void)nanosleep(&pause, NULL);
+    }
+    return atomic_load(&app->in_flight) == 0;
+}
+
+int sl_binder_embedded(void *context, const struct sl_binding *binding, struct sl_error *err)
+{
+    if (!sl_store_commit(context, binding->uid, SL_POD_RUNNING)) {
+        return sl_error_set(err, SL_ERR_CONFLICT, "the reservation of %.*s/%.*s has lapsed",
+                            (int)binding->namespace.len, binding->namespace.s,
+                            (int)binding->name.len, binding->name.s);
+    }
+    return 0;
+}

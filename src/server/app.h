@@ -1,0 +1,93 @@
+/* The application behind the HTTP server: the store, the configuration in force, the binder, the
+ * metrics. One per process; everything in it may be used from any thread. */
+#ifndef SLICED_SERVER_APP_H
+#define SLICED_SERVER_APP_H
+
+#include <pthread.h>
+
+#include "config/config.h"
+#include "server/metrics.h"
+#include "server/server.h"
+
+enum { SL_VERB_PATH_MAX = 2 * SL_CONFIG_TEXT_MAX + 2, SL_RELOAD_TEXT_MAX = 640 };
+
+/* The configuration in force: immutable, counted references. */
+struct sl_live {
+    struct sl_config config;
+    char verb_path[SL_CLASS_VERBS][SL_VERB_PATH_MAX]; /* "/scheduler/filter", ... */
+    uint64_t serial;                                  /* goes up with every reload */
+    _Atomic unsigned refs;
+};
+
+/* What a binder has to make true. Text is valid during the call. */
+struct sl_binding {
+    struct sl_str namespace;
+    struct sl_str name;
+    struct sl_str uid;
+    struct sl_str node;
+    const char *assignment;
+};
+
+/* How a reserved pod gets bound: by the store alone on an embedded cluster, by the API server on a
+ * real one. Called without any lock. 0 when it is bound, -1 with *err set when it surely is not:
+ * the reservation is then rolled back. */
+struct sl_binder {
+    void *context;
+    int (*bind)(void *context, const struct sl_binding *binding, struct sl_error *err);
+};
+
+struct sl_app_options {
+    const struct sl_config *config; /* copied */
+    const char *config_path;        /* NULL: none; must outlive the app */
+    struct sl_store *store;         /* borrowed */
+    struct sl_binder binder;
+    bool embedded; /* serves /api/v1/embedded */
+};
+
+/* The last reload, for /api/v1/state. */
+struct sl_reload_note {
+    int64_t at_us; /* 0: there was none */
+    bool ok;
+    char text[SL_RELOAD_TEXT_MAX];
+};
+
+struct sl_app {
+    struct sl_store *store;
+    struct sl_binder binder;
+    const char *config_path;
+    bool embedded;
+    struct sl_metrics metrics;
+    _Atomic bool synced;   /* the store holds the whole cluster */
+    _Atomic bool draining; /* the end has begun */
+    _Atomic unsigned in_flight;
+    struct sl_server *server;
+    pthread_mutex_t admit; /* makes "is the name free" and "put" one step */
+    pthread_mutex_t lock;  /* guards what follows; held for a few instructions */
+    struct sl_live *live;
+    struct sl_reload_note note;
+};
+
+/* NULL with *err set when out of memory. Call sl_app_serve to listen. */
+struct sl_app *sl_app_new(const struct sl_app_options *options, struct sl_error *err);
+/* Stops the server. NULL is allowed. */
+void sl_app_free(struct sl_app *app);
+
+int sl_app_serve(struct sl_app *app, struct sl_error *err);
+/* Fails readiness, accepts no more, waits for what is in flight as long as the configuration says.
+ * True when all requests were answered. */
+bool sl_app_drain(struct sl_app *app);
+
+/* The configuration in force, new reference. */
+const struct sl_live *sl_app_live(struct sl_app *app);
+void sl_live_release(const struct sl_live *live);
+
+/* Puts a new configuration in force for the requests that begin from now on. */
+int sl_app_configure(struct sl_app *app, const struct sl_config *config, struct sl_error *err);
+/* Notes how a reload went, counts and logs it. */
+void sl_app_note_reload(struct sl_app *app, bool ok, const char *text);
+void sl_app_last_reload(struct sl_app *app, struct sl_reload_note *out);
+
+/* The binder of an embedded cluster; context is the struct sl_store. */
+int sl_binder_embedded(void *context, const struct sl_binding *binding, struct sl_error *err);
+
+#endif

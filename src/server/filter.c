@@ -1,0 +1,167 @@
+/* The verb filter: which nodes may take the pod now, and why not the others. The reply is written
+ * in one pass over the candidates; nothing is allocated per node. */
+#include "server/handlers.h"
+#include "server/verbs.h"
+
+enum {
+    SEEN_SLOTS = 64, /* a power of two */
+    REASON_MAX = 512,
+    BYTES_PER_NAME = 24, /* first guess of the reply's size */
+};
+
+/* Nodes of a cluster are refused for few different reasons: a text that was written before is
+ * copied from where it stands. */
+struct seen {
+    struct sl_verdict verdict;
+    size_t at;  /* in its buffer */
+    size_t len; /* 0: free slot */
+};
+
+struct filter {
+    struct sl_request *request;
+    const struct sl_asked *asked;
+    struct seen seen[SEEN_SLOTS];
+    size_t n_passed;
+    bool by_nodes;
+};
+
+int sl_filter_begin(struct sl_request *request)
+{
+    return sl_verb_begin_args(request);
+}
+
+static bool same_verdict(const struct sl_verdict *a, const struct sl_verdict *b)
+{
+    return a->reason == b->reason && a->item == b->item && a->asked == b->asked &&
+           a->free == b->free && a->capacity == b->capacity && a->largest == b->largest;
+}
+
+static size_t slot_of(const struct sl_verdict *v)
+{
+    uint64_t mix = (uint64_t)v->reason * 31 + (uint64_t)v->free * 7 + (uint64_t)v->capacity * 3 +
+                   (uint64_t)v->largest * 13;
+    return (size_t)(mix & (SEEN_SLOTS - 1));
+}
+
+/* The reason as a JSON string. */
+static void put_reason(struct filter *f, struct sl_buf *out, const struct sl_verdict *verdict)
+{
+    struct seen *seen = &f->seen[slot_of(verdict)];
+    if (seen->len > 0 && same_verdict(&seen->verdict, verdict)) {
+        if (sl_buf_reserve(out, seen->len)) { /* before reading: it may move the text */
+            memcpy(out->data + out->len, out->data + seen->at, seen->len);
+            out->len += seen->len;
+        }
+        return;
+    }
+    char text[REASON_MAX];
+    size_t len =
+        sl_verdict_text(verdict, &f->asked->ask, f->asked->pod->malformed, text, sizeof(text));
+    size_t at = out->len;
+    struct sl_writer w = {.buf = out};
+    sl_write_str(&w, (struct sl_str){text, len});
+    if (out->failed == SL_BUF_OK) {
+        *seen = (struct seen){.verdict = *verdict, .at = at, .len = out->len - at};
+    }
+}
+
+static void refuse(struct filter *f, struct sl_str name, const struct sl_verdict *verdict)
+{
+    struct sl_workspace *w = f->request->workspace;
+    struct sl_buf *out = sl_reason_is_never(verdict->reason) ? &w->never : &w->refused;
+    if (out->len > 0) {
+        sl_buf_putc(out, ',');
+    }
+    sl_verb_put_name(out, name);
+    sl_buf_putc(out, ':');
+    put_reason(f, out, verdict);
+}
+
+static void pass(struct filter *f, struct sl_str name)
+{
+    struct sl_buf *out = &f->request->reply;
+    if (f->n_passed++ > 0) {
+        sl_buf_putc(out, ',');
+    }
+    if (f->by_nodes) {
+        sl_buf_puts(out, "{\"metadata\":{\"name\":");
+        sl_verb_put_name(out, name);
+        sl_buf_puts(out, "}}");
+    } else {
+        sl_verb_put_name(out, name);
+    }
+}
+
+static void judge(struct filter *f, size_t i)
+{
+    const struct sl_request *request = f->request;
+    const struct sl_ask *ask = &f->asked->ask;
+    uint32_t place = request->workspace->candidates.place[i];
+    struct sl_verdict verdict = {.reason = SL_REASON_UNKNOWN_NODE};
+    bool fits = ask->n == 0 && !ask->malformed; /* asks for nothing of ours */
+    if (!fits && (place & SL_CANDIDATE_UNKNOWN) == 0) {
+        fits = sl_fit(request->snapshot->view[place], ask, &verdict);
+    }
+    struct sl_str name = sl_candidates_name(request, i);
+    if (fits) {
+        pass(f, name);
+    } else {
+        refuse(f, name, &verdict);
+    }
+}
+
+/* Takes what a buffer has over into the reply, as the members of an object. */
+static void put_map(struct sl_buf *out, const char *key, const struct sl_buf *members)
+{
+    sl_buf_puts(out, key);
+    sl_buf_append(out, members->data, members->len);
+    sl_buf_putc(out, '}');
+    if (members->failed != SL_BUF_OK) {
+        out->failed = members->failed;
+    }
+}
+
+static void write_error(struct sl_request *request, const char *text)
+{
+    struct sl_writer w = {.buf = &request->reply};
+    sl_buf_puts(&request->reply, "{\"Nodes\":null,\"NodeNames\":null,\"FailedNodes\":{},"
+                                 "\"FailedAndUnresolvableNodes\":{},\"Error\":");
+    sl_write_text(&w, text);
+    sl_buf_puts(&request->reply, "}\n");
+    request->outcome = SL_OUTCOME_ERROR;
+}
+
+static void write_result(struct filter *f)
+{
+    struct sl_request *request = f->request;
+    struct sl_buf *out = &request->reply;
+    size_t n = request->workspace->candidates.n;
+    (void)sl_buf_reserve(out, 256 + n * BYTES_PER_NAME);
+    sl_buf_puts(out, f->by_nodes ? "{\"Nodes\":{\"items\":[" : "{\"Nodes\":null,\"NodeNames\":[");
+    for (size_t i = 0; i < n; i++) {
+        judge(f, i);
+    }
+    sl_buf_puts(out, f->by_nodes ? "]},\"NodeNames\":null" : "]");
+    put_map(out, ",\"FailedNodes\":{", &request->workspace->refused);
+    put_map(out, ",\"FailedAndUnresolvableNodes\":{", &request->workspace->never);
+    sl_buf_puts(out, ",\"Error\":\"\"}\n");
+}
+
+void sl_filter_finish(struct sl_request *request)
+{
+    struct sl_asked asked;
+    if (sl_asked_take(request, &asked) < 0) {
+        return;
+    }
+    if (sl_verb_not_ready(request)) {
+        write_error(request, sl_verb_not_ready_text);
+    } else {
+        struct filter filter = {.request = request,
+                                .asked = &asked,
+                                .by_nodes = sl_body_by_nodes(request->workspace->body)};
+        write_result(&filter);
+        request->outcome = filter.n_passed > 0 ? SL_OUTCOME_OK : SL_OUTCOME_REFUSED;
+        sl_metrics_nodes(&request->app->metrics, SL_CLASS_FILTER, request->workspace->candidates.n);
+    }
+    sl_asked_free(&asked);
+}

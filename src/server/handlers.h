@@ -1,0 +1,36 @@
+/* The handlers that the table of routes names. */
+#ifndef SLICED_SERVER_HANDLERS_H
+#define SLICED_SERVER_HANDLERS_H
+
+#include "server/request.h"
+
+/* extender verbs */
+int sl_filter_begin(struct sl_request *request);
+void sl_filter_finish(struct sl_request *request);
+int sl_prioritize_begin(struct sl_request *request);
+void sl_prioritize_finish(struct sl_request *request);
+int sl_bind_begin(struct sl_request *request);
+void sl_bind_finish(struct sl_request *request);
+int sl_preempt_begin(struct sl_request *request);
+void sl_preempt_finish(struct sl_request *request);
+int sl_verb_feed(struct sl_request *request, const char *data, size_t len);
+
+/* debug API */
+void sl_api_nodes(struct sl_request *request);
+void sl_api_node(struct sl_request *request);
+void sl_api_explain(struct sl_request *request);
+void sl_api_state(struct sl_request *request);
+
+/* embedded cluster */
+int sl_embedded_feed(struct sl_request *request, const char *data, size_t len);
+void sl_embedded_post(struct sl_request *request);
+void sl_embedded_delete(struct sl_request *request);
+
+/* probes and the rest */
+void sl_probe_live(struct sl_request *request);
+void sl_probe_ready(struct sl_request *request);
+void sl_probe_version(struct sl_request *request);
+void sl_probe_metrics(struct sl_request *request);
+void sl_probe_index(struct sl_request *request);
+
+#endif

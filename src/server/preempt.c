@@ -1,0 +1,224 @@
+/* The verb preempt: of the victims that kube-scheduler would end, those that really make room. The
+ * answer is always in the meta form. */
+#include "server/handlers.h"
+#include "server/verbs.h"
+
+enum {
+    VICTIM_BYTES = 64,     /* a UID and its entry in the arena */
+    VICTIMS_PER_NODE = 64, /* on average, of extender.maxNodeNames nodes */
+};
+
+/* A node with its victims, in a list because the pod may stand behind them in the body. All of it
+ * is in the arena. */
+struct node_victims {
+    uint32_t place; /* SL_NODE_NONE: unknown */
+    uint32_t n;
+    uint32_t cap;
+    int64_t pdb_violations;
+    struct sl_str *uid;
+    struct node_victims *next;
+};
+
+struct preempt {
+    size_t n_nodes;
+    size_t n_victims;
+    size_t max_victims;
+    uint32_t hint;
+    struct node_victims *first;
+    struct node_victims *last;
+};
+
+static struct preempt *state_of(struct sl_request *request)
+{
+    return request->verb_state;
+}
+
+static int nomem(struct sl_request *request, struct sl_error *err)
+{
+    if (request->workspace->arena.full) {
+        sl_metrics_limit(&request->app->metrics, SL_LIMIT_NAMES);
+        return sl_error_set(err, SL_ERR_LIMIT, "too many victims");
+    }
+    return sl_error_nomem(err);
+}
+
+static int on_node(void *context, struct sl_str name, struct sl_error *err)
+{
+    struct sl_request *request = context;
+    struct preempt *p = state_of(request);
+    if (p->n_nodes >= request->workspace->candidates.max) {
+        sl_metrics_limit(&request->app->metrics, SL_LIMIT_NAMES);
+        return sl_error_set(err, SL_ERR_LIMIT,
+                            "more than %zu nodes with victims (extender.maxNodeNames)",
+                            request->workspace->candidates.max);
+    }
+    struct node_victims *node = sl_arena_alloc(&request->workspace->arena, sizeof(*node));
+    if (node == NULL) {
+        return nomem(request, err);
+    }
+    node->place = sl_snapshot_find(request->snapshot, name, p->hint);
+    p->hint = node->place == SL_NODE_NONE ? p->hint : node->place + 1;
+    if (p->last == NULL) {
+        p->first = node;
+    } else {
+        p->last->next = node;
+    }
+    p->last = node;
+    p->n_nodes++;
+    return 0;
+}
+
+/* Room for one more UID; the old array stays in the arena until the request ends. */
+static int grow_victims(struct sl_request *request, struct node_victims *node)
+{
+    uint32_t cap = node->cap == 0 ? 8 : node->cap * 2;
+    struct sl_str *grown = sl_arena_alloc(&request->workspace->arena, cap * sizeof(*grown));
+    if (grown == NULL) {
+        return -1;
+    }
+    if (node->n > 0) {
+        memcpy(grown, node->uid, node->n * sizeof(*grown));
+    }
+    node->uid = grown;
+    node->cap = cap;
+    return 0;
+}
+
+static int on_victim(void *context, struct sl_str uid, struct sl_error *err)
+{
+    struct sl_request *request = context;
+    struct preempt *p = state_of(request);
+    struct node_victims *node = p->last;
+    if (node->place == SL_NODE_NONE) {
+        return 0; /* will be left out of the answer */
+    }
+    if (p->n_victims >= p->max_victims) {
+        sl_metrics_limit(&request->app->metrics, SL_LIMIT_NAMES);
+        return sl_error_set(err, SL_ERR_LIMIT, "more than %zu victims", p->max_victims);
+    }
+    char *copy = sl_arena_strdup(&request->workspace->arena, uid.len == 0 ? "" : uid.s, uid.len);
+    if (copy == NULL || (node->n == node->cap && grow_victims(request, node) < 0)) {
+        return nomem(request, err);
+    }
+    node->uid[node->n++] = (struct sl_str){copy, uid.len};
+    p->n_victims++;
+    return 0;
+}
+
+static int on_end(void *context, int64_t pdb_violations, struct sl_error *err)
+{
+    (void)err;
+    state_of(context)->last->pdb_violations = pdb_violations;
+    return 0;
+}
+
+int sl_preempt_begin(struct sl_request *request)
+{
+    const struct sl_body_sink sink = {
+        .context = request, .victims = on_node, .victim = on_victim, .victims_end = on_end};
+    if (sl_workspace_begin(request, SL_BODY_PREEMPT, &sink) < 0) {
+        return -1;
+    }
+    struct sl_workspace *w = request->workspace;
+    struct preempt *p = sl_arena_alloc(&w->arena, sizeof(*p));
+    if (p == NULL) {
+        return sl_error_nomem(&request->err);
+    }
+    p->max_victims = w->candidates.max * VICTIMS_PER_NODE;
+    w->arena.max += p->max_victims * VICTIM_BYTES;
+    request->verb_state = p;
+    return 0;
+}
+
+/* Which victims must go. A pod that asks for nothing of ours is none of our business: the
+ * scheduler's choice stands. False when even then there is no room. */
+static bool decide(const struct sl_view *view, const struct sl_ask *ask,
+                   const struct node_victims *node, bool *keep)
+{
+    if (ask->n > 0 || ask->malformed) {
+        return sl_preempt(view, ask, node->uid, node->n, keep, NULL);
+    }
+    for (uint32_t i = 0; i < node->n; i++) {
+        keep[i] = true;
+    }
+    return true;
+}
+
+static void write_node(struct sl_writer *w, const char *name, const struct node_victims *node,
+                       const bool *keep)
+{
+    bool any = false;
+    sl_write_key_str(w, sl_str_of(name));
+    sl_write_object(w);
+    sl_write_key(w, "Pods");
+    sl_write_array(w);
+    for (uint32_t i = 0; i < node->n; i++) {
+        if (keep[i]) {
+            any = true;
+            sl_write_object(w);
+            sl_write_key(w, "UID");
+            sl_write_str(w, node->uid[i]);
+            sl_write_object_end(w);
+        }
+    }
+    sl_write_array_end(w);
+    sl_write_key(w, "NumPDBViolations");
+    sl_write_i64(w, any ? node->pdb_violations : 0);
+    sl_write_object_end(w);
+}
+
+/* Returns how many nodes are in the answer, -1 when out of memory. */
+static int64_t write_nodes(struct sl_request *request, const struct sl_ask *ask,
+                           struct sl_writer *w)
+{
+    int64_t answered = 0;
+    for (const struct node_victims *node = state_of(request)->first; node != NULL;
+         node = node->next) {
+        if (node->place == SL_NODE_NONE) {
+            continue;
+        }
+        bool *keep = sl_arena_alloc(&request->workspace->arena, node->n + 1);
+        if (keep == NULL) {
+            return nomem(request, &request->err);
+        }
+        const struct sl_view *view = request->snapshot->view[node->place];
+        if (decide(view, ask, node, keep)) {
+            write_node(w, view->node->name, node, keep);
+            answered++;
+        }
+    }
+    return answered;
+}
+
+static void write_result(struct sl_request *request, const struct sl_ask *ask)
+{
+    struct sl_writer w = {.buf = &request->reply};
+    sl_write_object(&w);
+    sl_write_key(&w, "NodeNameToMetaVictims");
+    sl_write_object(&w);
+    int64_t answered = write_nodes(request, ask, &w);
+    sl_write_object_end(&w);
+    sl_write_object_end(&w);
+    sl_buf_putc(&request->reply, '\n');
+    if (answered < 0) {
+        (void)sl_request_fail_err(request);
+        return;
+    }
+    request->outcome = answered > 0 ? SL_OUTCOME_OK : SL_OUTCOME_REFUSED;
+}
+
+void sl_preempt_finish(struct sl_request *request)
+{
+    struct sl_asked asked;
+    if (sl_asked_take(request, &asked) < 0) {
+        return;
+    }
+    if (sl_verb_not_ready(request)) { /* ExtenderPreemptionResult has no place for an error */
+        (void)sl_error_set(&request->err, SL_ERR_SYSTEM, "%s", sl_verb_not_ready_text);
+        (void)sl_request_fail(request, 503);
+    } else {
+        write_result(request, &asked.ask);
+        sl_metrics_nodes(&request->app->metrics, SL_CLASS_PREEMPT, state_of(request)->n_nodes);
+    }
+    sl_asked_free(&asked);
+}

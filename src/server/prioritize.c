@@ -1,0 +1,98 @@
+/* The verb prioritize: a score of 0..10 for each candidate. */
+#include "server/handlers.h"
+#include "server/verbs.h"
+
+enum { BYTES_PER_SCORE = 48 };
+
+/* Scores of the candidates on which the ask fits; the others keep 0. */
+struct scores {
+    int32_t *total;
+    uint32_t *rank;
+    uint32_t *candidate; /* whose score it is */
+    uint8_t *wire;       /* by candidate */
+    uint8_t *packed;     /* by place in total */
+    size_t n;
+};
+
+int sl_prioritize_begin(struct sl_request *request)
+{
+    return sl_verb_begin_args(request);
+}
+
+static int scores_init(struct scores *s, struct sl_arena *arena, size_t n)
+{
+    s->n = 0;
+    s->total = sl_arena_alloc(arena, n * sizeof(*s->total) + 1);
+    s->rank = sl_arena_alloc(arena, n * sizeof(*s->rank) + 1);
+    s->candidate = sl_arena_alloc(arena, n * sizeof(*s->candidate) + 1);
+    s->wire = sl_arena_alloc(arena, n + 1);
+    s->packed = sl_arena_alloc(arena, n + 1);
+    return s->total == NULL || s->rank == NULL || s->candidate == NULL || s->wire == NULL ||
+                   s->packed == NULL
+               ? -1
+               : 0;
+}
+
+static void collect(struct sl_request *request, const struct sl_ask *ask, struct scores *s)
+{
+    const struct sl_candidates *c = &request->workspace->candidates;
+    for (size_t i = 0; i < c->n; i++) {
+        if ((c->place[i] & SL_CANDIDATE_UNKNOWN) != 0) {
+            continue;
+        }
+        const struct sl_view *view = request->snapshot->view[c->place[i]];
+        struct sl_score score;
+        sl_score(view, ask, &request->snapshot->demand, &request->live->config.score, &score);
+        /* a score above 0 says that it fits; 0 may mean either */
+        if (score.total > 0 || sl_fit(view, ask, NULL)) {
+            s->total[s->n] = score.total;
+            s->rank[s->n] = c->place[i];
+            s->candidate[s->n++] = (uint32_t)i;
+        }
+    }
+    sl_score_wire(s->total, s->rank, s->n, s->packed);
+    for (size_t i = 0; i < s->n; i++) {
+        s->wire[s->candidate[i]] = s->packed[i];
+    }
+}
+
+static void write_list(struct sl_request *request, const uint8_t *wire)
+{
+    struct sl_buf *out = &request->reply;
+    size_t n = request->workspace->candidates.n;
+    (void)sl_buf_reserve(out, 16 + n * BYTES_PER_SCORE);
+    sl_buf_putc(out, '[');
+    for (size_t i = 0; i < n; i++) {
+        sl_buf_puts(out, i == 0 ? "{\"Host\":" : ",{\"Host\":");
+        sl_verb_put_name(out, sl_candidates_name(request, i));
+        sl_buf_puts(out, ",\"Score\":");
+        sl_buf_i64(out, wire[i]);
+        sl_buf_putc(out, '}');
+    }
+    sl_buf_puts(out, "]\n");
+}
+
+void sl_prioritize_finish(struct sl_request *request)
+{
+    struct sl_asked asked;
+    struct scores scores;
+    if (sl_asked_take(request, &asked) < 0) {
+        return;
+    }
+    if (sl_verb_not_ready(request)) { /* HostPriorityList has no place for an error */
+        (void)sl_error_set(&request->err, SL_ERR_SYSTEM, "%s", sl_verb_not_ready_text);
+        (void)sl_request_fail(request, 503);
+    } else if (scores_init(&scores, &request->workspace->arena, request->workspace->candidates.n) <
+               0) {
+        (void)sl_error_nomem(&request->err);
+        (void)sl_request_fail_err(request);
+    } else {
+        if (asked.ask.n > 0 && !asked.ask.malformed) {
+            collect(request, &asked.ask, &scores);
+        }
+        write_list(request, scores.wire);
+        sl_metrics_nodes(&request->app->metrics, SL_CLASS_PRIORITIZE,
+                         request->workspace->candidates.n);
+    }
+    sl_asked_free(&asked);
+}

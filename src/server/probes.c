@@ -1,0 +1,62 @@
+/* Probes, version, metrics and the index. */
+#include "codec/write.h"
+#include "server/handlers.h"
+#include "server/routes.h"
+#include "server/version.h"
+
+#include <stdio.h>
+
+static const char plain_text[] = "text/plain; charset=utf-8";
+
+void sl_probe_live(struct sl_request *request)
+{
+    request->content_type = plain_text;
+    sl_buf_puts(&request->reply, "ok\n");
+}
+
+void sl_probe_ready(struct sl_request *request)
+{
+    const char *missing = NULL;
+    if (atomic_load(&request->app->draining)) {
+        missing = "shutting down";
+    } else if (!atomic_load(&request->app->synced)) {
+        missing = "the cluster is not loaded yet";
+    }
+    if (missing == NULL) {
+        sl_probe_live(request);
+        return;
+    }
+    (void)sl_error_set(&request->err, SL_ERR_SYSTEM, "not ready: %s", missing);
+    (void)sl_request_fail(request, 503);
+}
+
+void sl_probe_version(struct sl_request *request)
+{
+    struct sl_writer w = {.buf = &request->reply};
+    sl_write_object(&w);
+    sl_write_key(&w, "name");
+    sl_write_text(&w, "sliced");
+    sl_write_key(&w, "version");
+    sl_write_text(&w, SL_VERSION);
+    sl_write_key(&w, "compiler");
+    sl_write_text(&w, SL_COMPILER);
+    sl_write_key(&w, "libmicrohttpd");
+    sl_write_text(&w, MHD_get_version());
+    sl_write_object_end(&w);
+    sl_buf_putc(&request->reply, '\n');
+}
+
+void sl_probe_metrics(struct sl_request *request)
+{
+    struct sl_store_stats stats;
+    sl_store_stats(request->app->store, &stats);
+    request->content_type = "text/plain; version=0.0.4; charset=utf-8";
+    sl_metrics_write(&request->app->metrics, sl_request_snapshot(request), &stats, &request->reply);
+}
+
+void sl_probe_index(struct sl_request *request)
+{
+    request->content_type = plain_text;
+    sl_buf_printf(&request->reply, "sliced %s\n\n", SL_VERSION);
+    sl_routes_index(request, &request->reply);
+}

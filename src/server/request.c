@@ -1,0 +1,347 @@
+/* From the HTTP library's calls to handlers and back. */
+#include "server/request.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "server/process.h"
+#include "server/routes.h"
+#include "server/status.h"
+#include "server/workspace.h"
+
+enum {
+    SLOW_FACTOR = 4, /* a body may take that many idle timeouts in all */
+    SWALLOW_AT_ONCE =
+        1 << 20, /* a wrong request with a longer body is answered before it is read */
+};
+
+/* One request at a time runs on a connection, so both live and die with it. */
+struct connection {
+    struct sl_request request;
+    struct sl_workspace workspace;
+};
+
+int sl_request_fail(struct sl_request *request, unsigned code)
+{
+    if (!request->failed) {
+        request->failed = true;
+        request->code = code;
+        request->outcome = SL_OUTCOME_ERROR;
+    }
+    return -1;
+}
+
+int sl_request_fail_err(struct sl_request *request)
+{
+    return sl_request_fail(request, sl_status_code(request->err.code));
+}
+
+const struct sl_snapshot *sl_request_snapshot(struct sl_request *request)
+{
+    if (request->snapshot == NULL) {
+        request->snapshot = sl_store_acquire(request->app->store);
+    }
+    return request->snapshot;
+}
+
+struct sl_str sl_request_query(const struct sl_request *request, const char *name)
+{
+    return sl_str_of(MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, name));
+}
+
+bool sl_request_wants_table(struct sl_request *request)
+{
+    if (!sl_str_eq(sl_request_query(request, "output"), SL_STR("table"))) {
+        request->content_type = "application/json";
+        return false;
+    }
+    request->content_type = "text/plain; charset=utf-8";
+    return true;
+}
+
+int sl_request_number(struct sl_request *request, const char *name, int64_t fallback, int64_t max,
+                      int64_t *out)
+{
+    struct sl_str text = sl_request_query(request, name);
+    *out = fallback;
+    if (text.len == 0) {
+        return 0;
+    }
+    if (!sl_str_to_i64(text, out) || *out < 1 || *out > max) {
+        (void)sl_error_set(&request->err, SL_ERR_FIELD, "%s is a number of 1..%lld", name,
+                           (long long)max);
+        (void)snprintf(request->err.field, sizeof(request->err.field), "%s", name);
+        return sl_request_fail(request, 400);
+    }
+    return 0;
+}
+
+/* ---- the reply ---- */
+
+/* The reply when there is no memory for a better one. */
+static struct MHD_Response *last_resort(struct sl_request *request)
+{
+    static char text[] = "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\","
+                         "\"reason\":\"ServiceUnavailable\",\"code\":503,"
+                         "\"message\":\"out of memory\"}\n";
+    request->code = 503;
+    request->outcome = SL_OUTCOME_ERROR;
+    return MHD_create_response_from_buffer(sizeof(text) - 1, text, MHD_RESPMEM_PERSISTENT);
+}
+
+static void write_status(struct sl_request *request)
+{
+    request->content_type = "application/json";
+    request->reply.len = 0;
+    request->reply.failed = SL_BUF_OK;
+    sl_status_write(&request->reply, request->code, &request->err, request->class < SL_CLASS_VERBS);
+}
+
+/* A reply beyond its maximum becomes an error that says so. */
+static void check_reply(struct sl_request *request)
+{
+    if (request->reply.failed == SL_BUF_FULL) {
+        sl_metrics_limit(&request->app->metrics, SL_LIMIT_REPLY);
+        (void)sl_error_set(&request->err, SL_ERR_LIMIT,
+                           "the reply would be longer than %lld bytes (server.maxReplyBytes)",
+                           (long long)request->live->config.server.max_reply_bytes);
+        request->failed = false;
+        (void)sl_request_fail(request, 500);
+        sl_buf_free(&request->reply);
+        sl_buf_init(&request->reply, 8192); /* a Status is at most a few kB */
+        write_status(request);
+    }
+}
+
+static struct MHD_Response *make_response(struct sl_request *request)
+{
+    check_reply(request);
+    if (request->reply.failed != SL_BUF_OK || request->reply.len == 0) {
+        sl_buf_free(&request->reply);
+        return last_resort(request);
+    }
+    size_t len = 0;
+    char *data = sl_buf_steal(&request->reply, &len);
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(len, data, MHD_RESPMEM_MUST_FREE);
+    if (response == NULL) {
+        free(data);
+        return last_resort(request);
+    }
+    return response;
+}
+
+static void release_snapshot(struct sl_request *request)
+{
+    if (request->snapshot != NULL) {
+        sl_store_release(request->app->store, request->snapshot);
+        request->snapshot = NULL;
+    }
+}
+
+/* Before the reply leaves, so that who has it finds it counted. */
+static void count(struct sl_request *request)
+{
+    struct sl_metrics *metrics = &request->app->metrics;
+    sl_metrics_request(metrics, request->class, request->code);
+    if (request->class < SL_CLASS_VERBS) {
+        sl_metrics_duration(metrics, request->class, request->outcome,
+                            sl_clock_monotonic_ns() - request->started_ns);
+    }
+    request->counted = true;
+}
+
+static enum MHD_Result respond(struct sl_request *request)
+{
+    if (request->failed) {
+        write_status(request);
+    }
+    struct MHD_Response *response = make_response(request);
+    release_snapshot(request); /* the client may be slow in reading */
+    if (response == NULL) {
+        return MHD_NO;
+    }
+    count(request);
+    enum MHD_Result rc =
+        MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, request->content_type);
+    if (rc == MHD_YES && request->code == 405 && request->allow != NULL) {
+        rc = MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, request->allow);
+    }
+    if (rc == MHD_YES && atomic_load(&request->app->draining)) {
+        rc = MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+    }
+    if (rc == MHD_YES) {
+        rc = MHD_queue_response(request->connection, request->code, response);
+    }
+    MHD_destroy_response(response);
+    request->answered = rc == MHD_YES;
+    return rc;
+}
+
+/* ---- the request ---- */
+
+/* A declared length beyond the maximum is refused before the first byte is read. */
+static int check_length(struct sl_request *request)
+{
+    const char *text = MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND,
+                                                   MHD_HTTP_HEADER_CONTENT_LENGTH);
+    int64_t length = 0;
+    int64_t max = request->live->config.server.max_body_bytes;
+    if (text == NULL || !sl_str_to_i64(sl_str_of(text), &length) || length <= max) {
+        return 0;
+    }
+    sl_metrics_limit(&request->app->metrics, SL_LIMIT_BODY);
+    (void)sl_error_set(&request->err, SL_ERR_LIMIT,
+                       "the body has %lld bytes, at most %lld are taken (server.maxBodyBytes)",
+                       (long long)length, (long long)max);
+    return sl_request_fail(request, 413);
+}
+
+/* Is the rest of a request that has failed worth waiting for? A short rest is: the connection can
+ * then be used again. */
+static bool answer_at_once(const struct sl_request *request)
+{
+    const char *text = MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND,
+                                                   MHD_HTTP_HEADER_CONTENT_LENGTH);
+    int64_t length = 0;
+    return request->code == 413 ||
+           (text != NULL && sl_str_to_i64(sl_str_of(text), &length) && length > SWALLOW_AT_ONCE);
+}
+
+static struct sl_request *begin(struct sl_app *app, struct MHD_Connection *http, const char *url,
+                                const char *method)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(http, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    struct connection *connection = info == NULL ? NULL : info->socket_context;
+    if (connection == NULL) {
+        return NULL; /* there was no memory for it */
+    }
+    struct sl_request *request = &connection->request;
+    *request = (struct sl_request){
+        .app = app,
+        .live = sl_app_live(app),
+        .connection = http,
+        .workspace = &connection->workspace,
+        .class = SL_CLASS_OTHER,
+        .path = sl_str_of(url),
+        .started_ns = sl_clock_monotonic_ns(),
+        .begun = true,
+        .code = 200,
+        .content_type = "application/json",
+    };
+    (void)atomic_fetch_add(&app->in_flight, 1);
+    sl_buf_init(&request->reply, (size_t)request->live->config.server.max_reply_bytes);
+    if (sl_routes_match(request, method) == 0 && check_length(request) == 0 &&
+        request->route->begin != NULL && request->route->begin(request) < 0) {
+        (void)sl_request_fail_err(request);
+    }
+    return request;
+}
+
+/* False when the connection is to be closed without an answer: the client was told to stop by
+ * every means that HTTP has and still sends. */
+static bool take(struct sl_request *request, const char *data, size_t len)
+{
+    const struct sl_config *config = &request->live->config;
+    uint64_t max = (uint64_t)config->server.max_body_bytes;
+    int64_t limit_ns = config->server.request_timeout_us * 1000 * SLOW_FACTOR;
+    request->received += len;
+    if (sl_clock_monotonic_ns() - request->started_ns > limit_ns) {
+        sl_metrics_limit(&request->app->metrics, SL_LIMIT_TIME);
+        return false;
+    }
+    if (request->received > max) {
+        if (!request->failed) {
+            sl_metrics_limit(&request->app->metrics, SL_LIMIT_BODY);
+            (void)sl_error_set(&request->err, SL_ERR_LIMIT,
+                               "the body has more than %lld bytes (server.maxBodyBytes)",
+                               (long long)max);
+            (void)sl_request_fail(request, 413);
+        }
+        return request->received <= 2 * max;
+    }
+    if (!request->failed && request->route->feed != NULL &&
+        request->route->feed(request, data, len) < 0) {
+        (void)sl_request_fail_err(request);
+    }
+    return true;
+}
+
+enum MHD_Result sl_request_handle(void *context, struct MHD_Connection *connection, const char *url,
+                                  const char *method, const char *version, const char *upload_data,
+                                  size_t *upload_data_size, void **request_context)
+{
+    (void)version;
+    struct sl_request *request = *request_context;
+    if (request == NULL) {
+        request = begin(context, connection, url, method);
+        *request_context = request;
+        if (request == NULL) {
+            return MHD_NO;
+        }
+        return request->failed && answer_at_once(request) ? respond(request) : MHD_YES;
+    }
+    if (*upload_data_size > 0) {
+        bool go_on = take(request, upload_data, *upload_data_size);
+        *upload_data_size = 0;
+        return go_on ? MHD_YES : MHD_NO;
+    }
+    if (request->answered) {
+        return MHD_YES;
+    }
+    if (!request->failed) {
+        request->route->finish(request);
+    }
+    return respond(request);
+}
+
+void sl_request_completed(void *context, struct MHD_Connection *connection, void **request_context,
+                          enum MHD_RequestTerminationCode how)
+{
+    (void)connection;
+    (void)how;
+    struct sl_app *app = context;
+    struct sl_request *request = *request_context;
+    *request_context = NULL;
+    if (request == NULL || !request->begun) {
+        return;
+    }
+    if (!request->counted) {
+        sl_metrics_request(&app->metrics, request->class, 0);
+    }
+    release_snapshot(request);
+    sl_live_release(request->live);
+    sl_buf_free(&request->reply);
+    sl_workspace_reset(request->workspace);
+    request->begun = false;
+    (void)atomic_fetch_sub(&app->in_flight, 1);
+}
+
+void sl_request_connection(void *context, struct MHD_Connection *connection, void **socket_context,
+                           enum MHD_ConnectionNotificationCode what)
+{
+    (void)connection;
+    struct sl_app *app = context;
+    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+        struct connection *fresh = calloc(1, sizeof(*fresh));
+        if (fresh != NULL) {
+            sl_workspace_init(&fresh->workspace);
+        }
+        *socket_context = fresh;
+        int64_t open = atomic_fetch_add(&app->metrics.connections, 1) + 1;
+        const struct sl_live *live = sl_app_live(app);
+        if (open >= live->config.server.max_connections) {
+            sl_metrics_limit(&app->metrics, SL_LIMIT_CONNECTIONS);
+        }
+        sl_live_release(live);
+    } else {
+        struct connection *old = *socket_context;
+        (void)atomic_fetch_sub(&app->metrics.connections, 1);
+        if (old != NULL) {
+            sl_workspace_free(&old->workspace);
+            free(old);
+            *socket_context = NULL;
+        }
+    }
+}

@@ -1,0 +1,87 @@
+/* Status replies: {"kind":"Status","status":"Failure",...}. */
+#include "server/status.h"
+
+unsigned sl_status_code(enum sl_error_code code)
+{
+    switch (code) {
+    case SL_ERR_SYNTAX:
+    case SL_ERR_TYPE:
+    case SL_ERR_FIELD:
+        return 400;
+    case SL_ERR_NOTFOUND:
+        return 404;
+    case SL_ERR_CONFLICT:
+        return 409;
+    case SL_ERR_LIMIT:
+        return 413;
+    case SL_ERR_NOMEM:
+        return 503;
+    case SL_ERR_NONE:
+    case SL_ERR_SYSTEM:
+    case SL_ERR_INTERNAL:
+        break;
+    }
+    return 500;
+}
+
+const char *sl_status_reason(unsigned code)
+{
+    static const struct {
+        unsigned code;
+        const char *reason;
+    } rows[] = {
+        {400, "BadRequest"},       {403, "Forbidden"},          {404, "NotFound"},
+        {405, "MethodNotAllowed"}, {409, "AlreadyExists"},      {413, "RequestEntityTooLarge"},
+        {500, "InternalError"},    {503, "ServiceUnavailable"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        if (rows[i].code == code) {
+            return rows[i].reason;
+        }
+    }
+    return "Unknown";
+}
+
+void sl_status_write(struct sl_buf *out, unsigned code, const struct sl_error *err, bool verb)
+{
+    struct sl_writer w = {.buf = out};
+    sl_write_object(&w);
+    sl_write_key(&w, "kind");
+    sl_write_text(&w, "Status");
+    sl_write_key(&w, "apiVersion");
+    sl_write_text(&w, "v1");
+    sl_write_key(&w, "status");
+    sl_write_text(&w, "Failure");
+    sl_write_key(&w, "reason");
+    sl_write_text(&w, sl_status_reason(code));
+    sl_write_key(&w, "code");
+    sl_write_i64(&w, code);
+    sl_write_key(&w, "message");
+    sl_write_text(&w, err->message);
+    sl_write_key(&w, "details");
+    sl_write_object(&w);
+    sl_write_key(&w, "causes");
+    sl_write_array(&w);
+    sl_write_object(&w);
+    sl_write_key(&w, "reason");
+    sl_write_text(&w, sl_error_code_name(err->code));
+    sl_write_key(&w, "field");
+    sl_write_text(&w, err->field);
+    if (err->line > 0) {
+        sl_write_key(&w, "line");
+        sl_write_i64(&w, err->line);
+        sl_write_key(&w, "column");
+        sl_write_i64(&w, err->column);
+    }
+    sl_write_key(&w, "message");
+    sl_write_text(&w, err->message);
+    sl_write_object_end(&w);
+    sl_write_array_end(&w);
+    sl_write_object_end(&w);
+    if (verb) {
+        sl_write_key(&w, "Error");
+        sl_write_text(&w, err->message);
+    }
+    sl_write_object_end(&w);
+    sl_buf_putc(out, '\n');
+}

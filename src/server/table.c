@@ -1,0 +1,92 @@
+/* Text tables. */
+#include "server/table.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+enum { GAP = 3, CELL_MAX = 512 };
+
+void sl_table_init(struct sl_table *table, unsigned columns, const char *const *head,
+                   size_t max_bytes)
+{
+    memset(table, 0, sizeof(*table));
+    sl_buf_init(&table->cells, max_bytes);
+    table->columns = columns > SL_TABLE_COLUMNS_MAX ? SL_TABLE_COLUMNS_MAX : columns;
+    for (unsigned i = 0; i < table->columns; i++) {
+        sl_table_text(table, head[i]);
+    }
+}
+
+void sl_table_free(struct sl_table *table)
+{
+    sl_buf_free(&table->cells);
+}
+
+/* Bytes that begin a character: what a terminal gives a column to. */
+static size_t columns_of(struct sl_str text)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        n += ((unsigned char)text.s[i] & 0xc0) != 0x80 ? 1 : 0;
+    }
+    return n;
+}
+
+void sl_table_cell(struct sl_table *table, struct sl_str text)
+{
+    if (text.len == 0) {
+        text = SL_STR("-");
+    }
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.s[i];
+        sl_buf_putc(&table->cells, c < 0x20 || c == 0x7f ? ' ' : text.s[i]);
+    }
+    sl_buf_putc(&table->cells, '\0');
+    size_t width = columns_of(text);
+    if (width > table->width[table->at]) {
+        table->width[table->at] = width;
+    }
+    table->at = (table->at + 1) % table->columns;
+}
+
+void sl_table_text(struct sl_table *table, const char *text)
+{
+    sl_table_cell(table, sl_str_of(text));
+}
+
+void sl_table_i64(struct sl_table *table, int64_t value)
+{
+    sl_table_printf(table, "%lld", (long long)value);
+}
+
+void sl_table_printf(struct sl_table *table, const char *format, ...)
+{
+    char text[CELL_MAX];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    sl_table_text(table, text);
+}
+
+void sl_table_write(const struct sl_table *table, struct sl_buf *out)
+{
+    if (table->cells.failed != SL_BUF_OK) {
+        out->failed = table->cells.failed;
+        return;
+    }
+    const char *cell = table->cells.data;
+    const char *end = table->cells.data + table->cells.len;
+    for (unsigned column = 0; cell < end; column = (column + 1) % table->columns) {
+        struct sl_str text = sl_str_of(cell);
+        sl_buf_append(out, text.s, text.len);
+        if (column + 1 == table->columns) {
+            sl_buf_putc(out, '\n');
+        } else {
+            for (size_t n = columns_of(text); n < table->width[column] + GAP; n++) {
+                sl_buf_putc(out, ' ');
+            }
+        }
+        cell += text.len + 1;
+    }
+}

@@ -1,0 +1,80 @@
+/* What the extender's verbs share. */
+#include "server/verbs.h"
+
+#include "server/handlers.h"
+
+const char *const sl_verb_not_ready_text =
+    "sliced is not ready: it does not know the whole cluster yet";
+
+int sl_asked_take(struct sl_request *request, struct sl_asked *out)
+{
+    struct sl_body *body = request->workspace->body;
+    if (sl_body_finish(body, &request->err) < 0) {
+        return sl_request_fail_err(request);
+    }
+    out->pod = sl_pod_new(sl_body_pod(body), &request->err);
+    if (out->pod == NULL) {
+        return sl_request_fail_err(request);
+    }
+    sl_pod_ask(out->pod, &out->ask);
+    return 0;
+}
+
+void sl_asked_free(struct sl_asked *asked)
+{
+    sl_pod_unref(asked->pod);
+    asked->pod = NULL;
+}
+
+static int take_node(void *context, struct sl_str name, struct sl_error *err)
+{
+    return sl_candidates_add(context, name, err);
+}
+
+int sl_verb_begin_args(struct sl_request *request)
+{
+    const struct sl_body_sink sink = {.context = request, .node = take_node};
+    return sl_workspace_begin(request, SL_BODY_ARGS, &sink);
+}
+
+int sl_verb_feed(struct sl_request *request, const char *data, size_t len)
+{
+    if (sl_body_feed(request->workspace->body, data, len, &request->err) < 0) {
+        if (request->err.code == SL_ERR_LIMIT &&
+            request->workspace->candidates.n < request->workspace->candidates.max) {
+            sl_metrics_limit(&request->app->metrics, SL_LIMIT_DECODE);
+        }
+        return sl_request_fail_err(request);
+    }
+    return 0;
+}
+
+static bool is_plain(struct sl_str name)
+{
+    for (size_t i = 0; i < name.len; i++) {
+        unsigned char c = (unsigned char)name.s[i];
+        if (c < 0x20 || c >= 0x7f || c == '"' || c == '\\') {
+            return false;
+        }
+    }
+    return true;
+}
+
+void sl_verb_put_name(struct sl_buf *out, struct sl_str name)
+{
+    if (!is_plain(name) || !sl_buf_reserve(out, name.len + 2)) {
+        struct sl_writer w = {.buf = out};
+        sl_write_str(&w, name);
+        return;
+    }
+    char *at = out->data + out->len;
+    at[0] = '"';
+    memcpy(at + 1, name.s, name.len);
+    at[name.len + 1] = '"';
+    out->len += name.len + 2;
+}
+
+bool sl_verb_not_ready(const struct sl_request *request)
+{
+    return !atomic_load(&request->app->synced);
+}

@@ -1,0 +1,28 @@
+/* What the extender's verbs share. */
+#ifndef SLICED_SERVER_VERBS_H
+#define SLICED_SERVER_VERBS_H
+
+#include "codec/write.h"
+#include "server/workspace.h"
+
+/* The pod of the body, judged. */
+struct sl_asked {
+    struct sl_pod *pod; /* reference of the caller: sl_asked_free */
+    struct sl_ask ask;
+};
+
+/* Ends the body and judges its pod. -1 after sl_request_fail. */
+int sl_asked_take(struct sl_request *request, struct sl_asked *out);
+void sl_asked_free(struct sl_asked *asked);
+
+/* Begins a body whose candidates are collected; sink->node is set. */
+int sl_verb_begin_args(struct sl_request *request);
+
+/* A quoted node name. Names that the API server let through need no escapes: one pass finds out. */
+void sl_verb_put_name(struct sl_buf *out, struct sl_str name);
+
+/* The daemon does not know the whole cluster yet: no decision may be made. */
+bool sl_verb_not_ready(const struct sl_request *request);
+extern const char *const sl_verb_not_ready_text;
+
+#endif

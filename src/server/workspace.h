@@ -1,0 +1,21 @@
+/* The memory that a connection keeps between requests. */
+#ifndef SLICED_SERVER_WORKSPACE_H
+#define SLICED_SERVER_WORKSPACE_H
+
+#include "server/request.h"
+
+void sl_workspace_init(struct sl_workspace *workspace);
+void sl_workspace_free(struct sl_workspace *workspace);
+/* Forgets the last request; gives large pieces back. */
+void sl_workspace_reset(struct sl_workspace *workspace);
+
+/* Starts decoding a verb's body. -1 with request->err set when out of memory. */
+int sl_workspace_begin(struct sl_request *request, enum sl_body_kind kind,
+                       const struct sl_body_sink *sink);
+
+/* One more candidate node; an error names its place in the body. */
+int sl_candidates_add(struct sl_request *request, struct sl_str name, struct sl_error *err);
+/* Its name as the caller wrote it. */
+struct sl_str sl_candidates_name(const struct sl_request *request, size_t i);
+
+#endif
