@@ -38,8 +38,8 @@ enum {
 typedef int (*sl_event_fn)(void *context, const struct sl_event *event, struct sl_error *err);
 
 struct sl_text_limits {
-    size_t max_bytes;  /* of the whole text */
-    size_t max_string; /* of one key, string or number that is reported */
+    size_t max_bytes;   /* of the whole text */
+    size_t max_string;  /* of one key, string or number that is reported */
     unsigned max_depth; /* of objects and arrays within each other; 0: a single scalar */
 };
 

@@ -78,8 +78,8 @@ static const char *put_special(struct sl_buf *buf, const char *p, const char *en
 static void put_quoted(struct sl_writer *w, struct sl_str text, struct sl_str tail)
 {
     struct sl_buf *buf = w->buf;
-    const char *end = text.len == 0 ? text.s : text.s + text.len;
-    const char *p = text.s;
+    const char *p = text.len == 0 ? "" : text.s;
+    const char *end = p + text.len;
     if (!sl_buf_reserve(buf, text.len + 4)) { /* comma, quotes, colon */
         return;
     }
@@ -88,11 +88,9 @@ static void put_quoted(struct sl_writer *w, struct sl_str text, struct sl_str ta
         *out++ = ',';
     }
     *out++ = '"';
-    const char *special = text.len == 0 ? end : sl_scan_plain(p, end);
+    const char *special = sl_scan_plain(p, end);
     size_t plain = (size_t)(special - p);
-    if (plain > 0) {
-        memcpy(out, p, plain);
-    }
+    memcpy(out, p, plain);
     buf->len = (size_t)(out - buf->data) + plain;
     for (p = special; p < end; p = special) {
         p = put_special(buf, p, end);

@@ -14,7 +14,7 @@ void sl_write_object(struct sl_writer *w);
 void sl_write_object_end(struct sl_writer *w);
 void sl_write_array(struct sl_writer *w);
 void sl_write_array_end(struct sl_writer *w);
-void sl_write_key(struct sl_writer *w, const char *key); /* a constant that needs no escape */
+void sl_write_key(struct sl_writer *w, const char *key);       /* a constant that needs no escape */
 void sl_write_key_str(struct sl_writer *w, struct sl_str key); /* any text, escaped */
 void sl_write_str(struct sl_writer *w, struct sl_str value);   /* escaped; bad UTF-8 -> U+FFFD */
 void sl_write_text(struct sl_writer *w, const char *value);    /* NULL writes null */

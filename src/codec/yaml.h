@@ -1,6 +1,6 @@
 /* YAML (libyaml) to the same events as JSON: plain scalars become null, booleans and numbers by
- * YAML 1.2's core schema (plus nothing of 1.1's "yes" and "on"), quoted ones strings. Anchors, aliases and
- * tags are refused: no manifest that kubectl prints has them. */
+ * YAML 1.2's core schema (nothing of 1.1's "yes" and "on"), quoted ones strings. Anchors, aliases
+ * and tags are refused: no manifest that kubectl prints has them. */
 #ifndef SLICED_CODEC_YAML_H
 #define SLICED_CODEC_YAML_H
 
