@@ -1,0 +1,124 @@
+/* The table of reasons and the sentences made from it. Called for each node of a request: appends
+ * only, no formatting library. */
+#include "sliced/reason.h"
+
+#include "core/text.h"
+
+/* In a text: $r resource, $a asked, $f free, $c capacity, $l largest, $m the pod's own text. */
+static const struct row {
+    const char *name;
+    bool never;
+    const char *help;
+    struct sl_str text;
+} rows[SL_REASON_COUNT] = {
+#define TEXT(literal)                                                                              \
+    {                                                                                              \
+        (literal), sizeof(literal) - 1                                                             \
+    }
+    [SL_REASON_FITS] = {"Fits", false, "Everything asked for is free on the node.", TEXT("fits")},
+    [SL_REASON_NO_ASK] = {"NoAsk", false,
+                          "The pod asks for no GPU resource; any node will do for sliced.",
+                          TEXT("asks for no GPU")},
+    [SL_REASON_INSUFFICIENT] = {"Insufficient", false,
+                                "Fewer units are free on the node than are asked for.",
+                                TEXT("$r: $a asked, $f free of $c")},
+    [SL_REASON_FRAGMENTED] = {"Fragmented", false,
+                              "The node has enough in sum, but no single GPU of it has.",
+                              TEXT("$r: $a asked, $f free in sum but at most $l on one GPU")},
+    [SL_REASON_DEVICES_SHARED] = {"DevicesShared", false,
+                                  "A GPU is free to be given whole only while no part of it is in "
+                                  "use, and too few are.",
+                                  TEXT("$r: $a asked, $f free of $c, parts of others are in use")},
+    [SL_REASON_UNHEALTHY] = {"Unhealthy", false,
+                             "What is left on the node is on GPUs that are marked unhealthy.",
+                             TEXT("$r: $a asked, $f free of $c on healthy GPUs")},
+    [SL_REASON_NOT_PARTITIONED] = {"NotPartitioned", false,
+                                   "The node is repartitioned by demand and could offer the "
+                                   "profile, but does not now.",
+                                   TEXT("$r: $a asked, this node is not partitioned for it now")},
+    [SL_REASON_NOT_OFFERED] = {"NotOffered", true, "The node does not have the resource at all.",
+                               TEXT("$r: not offered by this node")},
+    [SL_REASON_EXCEEDS_NODE] = {"ExceedsNode", true,
+                                "More is asked for than the node has, even when it is empty.",
+                                TEXT("$r: $a asked, this node has $c in all")},
+    [SL_REASON_EXCEEDS_DEVICE] = {"ExceedsDevice", true,
+                                  "More is asked for than any one GPU of the node has.",
+                                  TEXT("$r: $a asked, one GPU of this node has at most $l")},
+    [SL_REASON_MALFORMED_ASK] = {"MalformedAsk", true,
+                                 "The pod's own request is wrong and has to be changed.",
+                                 TEXT("malformed GPU request$m")},
+    [SL_REASON_UNKNOWN_NODE] = {"UnknownNode", false, "The node has not been seen yet, or is gone.",
+                                TEXT("node not known (yet)")},
+#undef TEXT
+};
+
+static const struct row *row_of(enum sl_reason reason)
+{
+    size_t i = (size_t)reason;
+    return i < SL_REASON_COUNT ? &rows[i] : &rows[SL_REASON_UNKNOWN_NODE];
+}
+
+const char *sl_reason_name(enum sl_reason reason)
+{
+    return row_of(reason)->name;
+}
+
+bool sl_reason_is_never(enum sl_reason reason)
+{
+    return row_of(reason)->never;
+}
+
+const char *sl_reason_help(enum sl_reason reason)
+{
+    return row_of(reason)->help;
+}
+
+static void add_value(struct sl_text *text, char which, const struct sl_verdict *verdict,
+                      const char *resource, const char *malformed)
+{
+    switch (which) {
+    case 'r':
+        sl_text_puts(text, resource);
+        break;
+    case 'a':
+        sl_text_i64(text, verdict->asked);
+        break;
+    case 'f':
+        sl_text_i64(text, verdict->free);
+        break;
+    case 'c':
+        sl_text_i64(text, verdict->capacity);
+        break;
+    case 'l':
+        sl_text_i64(text, verdict->largest);
+        break;
+    default:
+        if (malformed != NULL) {
+            sl_text_puts(text, ": ");
+            sl_text_puts(text, malformed);
+        }
+        break;
+    }
+}
+
+size_t sl_verdict_text(const struct sl_verdict *verdict, const struct sl_ask *ask,
+                       const char *malformed, char *out, size_t size)
+{
+    struct sl_text text;
+    sl_text_init(&text, out, size);
+    bool named = ask != NULL && verdict->item < ask->n;
+    const char *resource = named ? ask->item[verdict->item].resource : "GPU";
+    struct sl_str rest = row_of(verdict->reason)->text;
+    while (rest.len > 0) {
+        const char *mark = memchr(rest.s, '$', rest.len);
+        size_t plain = mark == NULL ? rest.len : (size_t)(mark - rest.s);
+        sl_text_add(&text, (struct sl_str){rest.s, plain});
+        if (mark == NULL) {
+            break;
+        }
+        add_value(&text, mark[1], verdict, resource, malformed);
+        rest.s += plain + 2;
+        rest.len -= plain + 2;
+    }
+    return text.len;
+}
