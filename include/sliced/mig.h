@@ -21,26 +21,26 @@ enum sl_mig_attribute {
 };
 
 struct sl_mig_profile {
-    const char *name;         /* as NVIDIA spells it: "1g.6gb+me" */
-    const char *resource;     /* the device plugin's resource: "nvidia.com/mig-1g.6gb.me" */
-    uint8_t compute;          /* compute slices */
-    uint8_t memory;           /* memory slices = size of a placement */
-    uint8_t max_count;        /* instances of it on an empty device */
-    uint8_t attributes;       /* enum sl_mig_attribute bits */
-    uint16_t starts;          /* bit s set: it may start at memory slice s */
-    bool media_exclusive;     /* holds a media engine that exists once per device */
-    uint16_t memory_gb;       /* the GB in its name */
+    const char *name;     /* as NVIDIA spells it: "1g.6gb+me" */
+    const char *resource; /* the device plugin's resource: "nvidia.com/mig-1g.6gb.me" */
+    uint8_t compute;      /* compute slices */
+    uint8_t memory;       /* memory slices = size of a placement */
+    uint8_t max_count;    /* instances of it on an empty device */
+    uint8_t attributes;   /* enum sl_mig_attribute bits */
+    uint16_t starts;      /* bit s set: it may start at memory slice s */
+    bool media_exclusive; /* holds a media engine that exists once per device */
+    uint16_t memory_gb;   /* the GB in its name */
 };
 
 struct sl_mig_model {
-    const char *name; /* "A30-24GB" */
+    const char *name;            /* "A30-24GB" */
     const char *const *products; /* gpu.product label values (GFD spelling), NULL-terminated */
     const char *const *pci_ids;  /* "0x20B710DE", NULL-terminated */
+    const struct sl_mig_profile *profiles; /* smallest first, as nvidia-smi lists them */
     uint16_t memory_gib;
     uint8_t compute_slices;
     uint8_t memory_slices;
     uint8_t n_profiles;
-    const struct sl_mig_profile *profiles; /* smallest first, as nvidia-smi lists them */
     bool placements_verified; /* false: inferred from a sister model, see the table */
 };
 
@@ -54,21 +54,27 @@ struct sl_mig_shape {
 size_t sl_mig_model_count(void);
 const struct sl_mig_model *sl_mig_model_at(size_t i);
 
-/* The model of a nvidia.com/gpu.product value. "-SHARED" and "-MIG-<profile>" endings are ignored;
- * memory_mib (the label nvidia.com/gpu.memory of a full GPU; 0 when unknown) tells models of one
- * product name apart and finds a known board under a new name. NULL when unknown. */
+/* The model of a nvidia.com/gpu.product value, with or without "NVIDIA-". "-SHARED" and
+ * "-MIG-<profile>" endings are ignored. memory_mib (the label nvidia.com/gpu.memory of a full GPU;
+ * 0 when unknown; not looked at beside "-MIG-", where it is the instance's) tells boards with one
+ * chip apart and finds a known board under a new name: NVIDIA-A100-SXM-80GB. NULL when unknown,
+ * and when the chip is known but neither the memory nor a size in the name is that of its boards.
+ */
 const struct sl_mig_model *sl_mig_model_find(struct sl_str product, int64_t memory_mib);
 
-/* "1g.5gb", "1g.5gb+me", "1g.5gb.me" (resource spelling), "1g.24gb-me", "1g.24gb+me.all",
- * "1c.3g.20gb" is not a GPU instance profile and is refused. False when it is no profile name. */
+/* "1g.5gb", "1g.5gb+me", "1g.5gb.me" (resource spelling), "1g.24gb-me", "1g.24gb+me.all".
+ * "1c.3g.20gb" is not a GPU instance profile and is refused. False when it is no profile name; *out
+ * is then untouched. */
 bool sl_mig_shape_parse(struct sl_str name, struct sl_mig_shape *out);
 
 /* The profile of that model; resource spelling and a GB that a driver rounds otherwise (3g.39gb on
- * an 80 GB A100) are accepted: key is (compute, memory slices, attributes). NULL when none. */
+ * an 80 GB A100) are accepted: the one of equal compute slices and attributes whose GB is nearest,
+ * unless it is off by more than 0.5 + 6 %. NULL when none. */
 const struct sl_mig_profile *sl_mig_profile_find(const struct sl_mig_model *model,
                                                  struct sl_str name);
 
-/* What is on one device: memory slices taken and how many of each profile (index in the model). */
+/* What is on one device: memory slices taken and how many of each profile (index in the model). A
+ * zeroed one is an empty device. */
 struct sl_mig_layout {
     uint16_t memory; /* bit s: memory slice s is taken */
     uint8_t count[SL_MIG_PROFILES_MAX];
@@ -83,18 +89,21 @@ struct sl_mig_placement {
  * the compute cap. */
 bool sl_mig_can_place(const struct sl_mig_model *model, const struct sl_mig_layout *layout,
                       struct sl_mig_placement placement);
+/* Takes a placement that sl_mig_can_place allows, gives back one that is there. */
 void sl_mig_place(const struct sl_mig_model *model, struct sl_mig_layout *layout,
                   struct sl_mig_placement placement);
 void sl_mig_remove(const struct sl_mig_model *model, struct sl_mig_layout *layout,
                    struct sl_mig_placement placement);
 
-/* How many more instances of that profile the device can still take, exactly. */
+/* How many more instances of that profile the device can still take, exactly. Some ten
+ * nanoseconds. */
 unsigned sl_mig_room(const struct sl_mig_model *model, const struct sl_mig_layout *layout,
                      unsigned profile);
 
 /* Is there a way to place counts[i] more instances of profile i, all at once, on the layout? The
- * placements found go to out (as many as the counts add up to, out may be NULL). Exact, by search
- * with a bound of a few hundred states. */
+ * placements found go to out, biggest first (as many as the counts add up to, at most
+ * SL_MIG_SLICES_MAX; out may be NULL, and is untouched on false). Exact, by a search of at most
+ * some hundred steps. */
 bool sl_mig_pack(const struct sl_mig_model *model, const struct sl_mig_layout *layout,
                  const uint8_t counts[SL_MIG_PROFILES_MAX], struct sl_mig_placement *out);
 

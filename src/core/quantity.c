@@ -21,9 +21,9 @@ struct number {
 };
 
 struct suffix {
-    char text[3];
-    int8_t exponent; /* of 10 */
-    uint8_t shift;   /* of 2 */
+    char text[4];
+    int16_t exponent; /* of 10 */
+    uint16_t shift;   /* of 2 */
 };
 
 static const struct suffix SUFFIXES[] = {
