@@ -33,7 +33,8 @@ void sl_buf_i64(struct sl_buf *buf, int64_t value);
 void sl_buf_printf(struct sl_buf *buf, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Hands the memory over (stolen: the caller frees it) and leaves an empty buffer. NULL when empty. */
+/* Hands the memory over (stolen: the caller frees it) and leaves an empty buffer. NULL when empty.
+ */
 char *sl_buf_steal(struct sl_buf *buf, size_t *len);
 
 #endif

@@ -37,9 +37,14 @@ int sl_error_wrap(struct sl_error *err, const char *format, ...)
     int n = vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     size_t used = n < 0 ? 0 : (size_t)n;
-    if (used < sizeof(text)) {
-        (void)snprintf(text + used, sizeof(text) - used, ": %s", err->message);
+    const char *parts[] = {": ", err->message};
+    for (size_t i = 0; i < 2 && used < sizeof(text) - 1; i++) {
+        size_t room = sizeof(text) - 1 - used;
+        size_t len = strnlen(parts[i], room);
+        memcpy(text + used, parts[i], len);
+        used += len;
     }
+    text[used < sizeof(text) ? used : sizeof(text) - 1] = '\0';
     memcpy(err->message, text, sizeof(text));
     return -1;
 }

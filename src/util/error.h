@@ -28,8 +28,8 @@ struct sl_error {
     char message[384];
 };
 
-/* Both return -1, so that "return sl_error_set(err, ...)" reads well. Text that does not fit is cut.
- * err may be NULL. sl_error_set clears field, line and column. */
+/* Both return -1, so that "return sl_error_set(err, ...)" reads well. Text that does not fit is
+ * cut. err may be NULL. sl_error_set clears field, line and column. */
 int sl_error_set(struct sl_error *err, enum sl_error_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -13,7 +13,7 @@
 static _Atomic int threshold = SL_LOG_INFO;
 static _Atomic bool as_json;
 
-enum { LINE_MAX_BYTES = 4096 };
+enum { LINE_MAX_BYTES = 8192, VALUE_MAX_BYTES = 1024 };
 
 struct line {
     char text[LINE_MAX_BYTES];
@@ -35,11 +35,16 @@ static void puts_to(struct line *line, const char *text)
     put(line, text, strlen(text));
 }
 
-/* A quoted string, control characters and quotes escaped (valid in JSON and in logfmt). */
+/* A quoted string, control characters and quotes escaped (valid in JSON and in logfmt). A long one
+ * is cut, so that one value cannot push the others out of the line. */
 static void put_quoted(struct line *line, const char *text)
 {
+    size_t end = line->len + VALUE_MAX_BYTES;
+    if (line->len + 2 > sizeof(line->text) - VALUE_MAX_BYTES - 16) {
+        text = ""; /* the line is full: keep it whole */
+    }
     puts_to(line, "\"");
-    for (const char *c = text; *c != '\0'; c++) {
+    for (const char *c = text; *c != '\0' && line->len < end; c++) {
         char escape[8];
         if (*c == '"' || *c == '\\') {
             escape[0] = '\\';

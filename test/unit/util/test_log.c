@@ -1,0 +1,94 @@
+/* Log lines: one write each, valid JSON in JSON form whatever the values hold. */
+#include <fcntl.h>
+#include <jansson.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "util/log.h"
+
+static char captured[65536];
+
+/* Runs one logging call with standard error going to a file and reads it back. */
+static const char *capture(enum sl_log_level level, const char *value)
+{
+    char path[] = "/tmp/sliced-log-XXXXXX";
+    int file = mkstemp(path);
+    int saved = dup(STDERR_FILENO);
+    assert_true(file >= 0 && saved >= 0);
+    assert_true(dup2(file, STDERR_FILENO) >= 0);
+    sl_log(level, "pod bound", "pod", value, "none", (char *)NULL, (char *)NULL);
+    assert_true(dup2(saved, STDERR_FILENO) >= 0);
+    ssize_t n = pread(file, captured, sizeof(captured) - 1, 0);
+    assert_true(n >= 0);
+    captured[n] = '\0';
+    (void)close(saved);
+    (void)close(file);
+    (void)unlink(path);
+    return captured;
+}
+
+static void text_lines_carry_level_message_and_pairs(void **state)
+{
+    (void)state;
+    sl_log_configure(SL_LOG_INFO, false);
+    const char *line = capture(SL_LOG_WARN, "default/a");
+    assert_non_null(strstr(line, " warn \"pod bound\" pod=\"default/a\" none=\"\"\n"));
+}
+
+static void lines_below_the_level_are_not_written(void **state)
+{
+    (void)state;
+    sl_log_configure(SL_LOG_WARN, false);
+    assert_string_equal(capture(SL_LOG_INFO, "x"), "");
+    assert_false(sl_log_enabled(SL_LOG_DEBUG));
+    assert_true(sl_log_enabled(SL_LOG_ERROR));
+}
+
+static void json_lines_parse_whatever_the_value(void **state)
+{
+    (void)state;
+    static const char *const values[] = {"plain", "quote \" backslash \\", "line\nfeed\ttab\x01",
+                                         "\xc3\xa9"};
+    sl_log_configure(SL_LOG_INFO, true);
+    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+        json_error_t error;
+        json_t *root = json_loads(capture(SL_LOG_INFO, values[i]), 0, &error);
+        assert_non_null(root);
+        assert_string_equal(json_string_value(json_object_get(root, "pod")), values[i]);
+        assert_string_equal(json_string_value(json_object_get(root, "level")), "info");
+        json_decref(root);
+    }
+}
+
+static void a_huge_value_is_cut_but_the_line_stays_whole(void **state)
+{
+    (void)state;
+    char *value = malloc(20001);
+    assert_non_null(value);
+    memset(value, 'v', 20000);
+    value[20000] = '\0';
+    sl_log_configure(SL_LOG_INFO, true);
+    json_t *root = json_loads(capture(SL_LOG_INFO, value), 0, NULL);
+    assert_non_null(root);
+    json_decref(root);
+    free(value);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(text_lines_carry_level_message_and_pairs),
+        cmocka_unit_test(lines_below_the_level_are_not_written),
+        cmocka_unit_test(json_lines_parse_whatever_the_value),
+        cmocka_unit_test(a_huge_value_is_cut_but_the_line_stays_whole),
+    };
+    return cmocka_run_group_tests_name("util/log", tests, NULL, NULL);
+}
