@@ -87,5 +87,10 @@ uint64_t sl_metrics_limit_hits(const struct sl_metrics *metrics, const struct sl
                                enum sl_limit limit)
 {
     uint64_t hits = atomic_load_explicit(&metrics->limits[limit], memory_order_relaxed);
-    return limit == SL_LIMIT_OBJECTS ? hits + stats->limit_hits : hits;
+    if (limit != SL_LIMIT_OBJECTS) {
+        return hits;
+    }
+    /* the store counts full ledgers among its hits; they have a label of their own */
+    uint64_t full = sl_metrics_limit_hits(metrics, stats, SL_LIMIT_RESERVATIONS);
+    return stats->limit_hits > full ? stats->limit_hits - full : 0;
 }

@@ -1,5 +1,6 @@
 /* The verb preempt: of the victims that kube-scheduler would end, those that really make room. The
  * answer is always in the meta form. */
+#include "sliced/preempt.h"
 #include "server/handlers.h"
 #include "server/verbs.h"
 

@@ -1,6 +1,8 @@
 /* Status replies: {"kind":"Status","status":"Failure",...}. */
 #include "server/status.h"
 
+#include <stdio.h>
+
 unsigned sl_status_code(enum sl_error_code code)
 {
     switch (code) {
@@ -42,9 +44,21 @@ const char *sl_status_reason(unsigned code)
     return "Unknown";
 }
 
+void sl_status_text(const struct sl_error *err, char *out, size_t size)
+{
+    char place[64] = "";
+    if (err->line > 0) {
+        (void)snprintf(place, sizeof(place), " (line %u, column %u)", err->line, err->column);
+    }
+    (void)snprintf(out, size, "%s%s%s%s", err->field, err->field[0] == '\0' ? "" : ": ",
+                   err->message, place);
+}
+
 void sl_status_write(struct sl_buf *out, unsigned code, const struct sl_error *err, bool verb)
 {
     struct sl_writer w = {.buf = out};
+    char text[sizeof(err->field) + sizeof(err->message) + 64];
+    sl_status_text(err, text, sizeof(text));
     sl_write_object(&w);
     sl_write_key(&w, "kind");
     sl_write_text(&w, "Status");
@@ -57,7 +71,7 @@ void sl_status_write(struct sl_buf *out, unsigned code, const struct sl_error *e
     sl_write_key(&w, "code");
     sl_write_i64(&w, code);
     sl_write_key(&w, "message");
-    sl_write_text(&w, err->message);
+    sl_write_text(&w, text);
     sl_write_key(&w, "details");
     sl_write_object(&w);
     sl_write_key(&w, "causes");
@@ -80,7 +94,7 @@ void sl_status_write(struct sl_buf *out, unsigned code, const struct sl_error *e
     sl_write_object_end(&w);
     if (verb) {
         sl_write_key(&w, "Error");
-        sl_write_text(&w, err->message);
+        sl_write_text(&w, text);
     }
     sl_write_object_end(&w);
     sl_buf_putc(out, '\n');

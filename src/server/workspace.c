@@ -2,7 +2,6 @@
  * leaves 20 KB behind and no text. */
 #include "server/workspace.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "util/map.h"
@@ -145,22 +144,10 @@ static void *with_room(void *array, size_t *cap, size_t n, size_t size)
     return grown;
 }
 
-/* Says where in the body the candidate stands. */
-static int name_error(const struct sl_request *request, size_t i, struct sl_error *err)
+static int duplicate(struct sl_str name, struct sl_error *err)
 {
-    if (sl_body_by_nodes(request->workspace->body)) {
-        (void)snprintf(err->field, sizeof(err->field), "Nodes.items[%zu].metadata.name", i);
-    } else {
-        (void)snprintf(err->field, sizeof(err->field), "NodeNames[%zu]", i);
-    }
-    return -1;
-}
-
-static int duplicate(const struct sl_request *request, struct sl_str name, struct sl_error *err)
-{
-    (void)sl_error_set(err, SL_ERR_FIELD, "node \"%.*s\" is named twice",
-                       (int)(name.len > 253 ? 253 : name.len), name.s == NULL ? "" : name.s);
-    return name_error(request, request->workspace->candidates.n, err);
+    return sl_error_set(err, SL_ERR_FIELD, "node \"%.*s\" is named twice",
+                        (int)(name.len > 253 ? 253 : name.len), name.s == NULL ? "" : name.s);
 }
 
 static int add_unknown(struct sl_request *request, struct sl_str name, uint32_t *place,
@@ -182,7 +169,7 @@ static int add_unknown(struct sl_request *request, struct sl_str name, uint32_t 
         return sl_error_nomem(err);
     }
     if (before != NULL) {
-        return duplicate(request, name, err);
+        return duplicate(name, err);
     }
     *place = SL_CANDIDATE_UNKNOWN | (uint32_t)c->n_unknown;
     c->unknown[c->n_unknown++] = (struct sl_str){copy, name.len};
@@ -194,9 +181,8 @@ int sl_candidates_add(struct sl_request *request, struct sl_str name, struct sl_
     struct sl_candidates *c = &request->workspace->candidates;
     if (c->n >= c->max) {
         sl_metrics_limit(&request->app->metrics, SL_LIMIT_NAMES);
-        (void)sl_error_set(err, SL_ERR_LIMIT,
-                           "more than %zu candidate nodes (extender.maxNodeNames)", c->max);
-        return name_error(request, c->n, err);
+        return sl_error_set(err, SL_ERR_LIMIT,
+                            "more than %zu candidate nodes (extender.maxNodeNames)", c->max);
     }
     uint32_t *room = with_room(c->place, &c->cap, c->n, sizeof(*c->place));
     if (room == NULL) {
@@ -211,7 +197,7 @@ int sl_candidates_add(struct sl_request *request, struct sl_str name, struct sl_
     } else {
         uint64_t bit = UINT64_C(1) << (place % 64);
         if ((c->seen[place / 64] & bit) != 0) {
-            return duplicate(request, name, err);
+            return duplicate(name, err);
         }
         c->seen[place / 64] |= bit;
         c->hint = place + 1;

@@ -13,7 +13,7 @@ void sl_workspace_reset(struct sl_workspace *workspace);
 int sl_workspace_begin(struct sl_request *request, enum sl_body_kind kind,
                        const struct sl_body_sink *sink);
 
-/* One more candidate node; an error names its place in the body. */
+/* One more candidate node. An error's place in the body is the decoder's to say. */
 int sl_candidates_add(struct sl_request *request, struct sl_str name, struct sl_error *err);
 /* Its name as the caller wrote it. */
 struct sl_str sl_candidates_name(const struct sl_request *request, size_t i);

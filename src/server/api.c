@@ -1,0 +1,164 @@
+/* Pieces that several replies of the debug API have in common. */
+#include "server/api.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "codec/object.h"
+
+void sl_api_time(struct sl_writer *w, int64_t us)
+{
+    char text[32];
+    if (us == 0) {
+        sl_write_null(w);
+        return;
+    }
+    sl_time_format(us, text);
+    sl_write_text(w, text);
+}
+
+static void write_ask(struct sl_writer *w, const struct sl_pod *pod)
+{
+    sl_write_array(w);
+    for (uint32_t i = 0; i < pod->n_items; i++) {
+        sl_write_object(w);
+        sl_write_key(w, "resource");
+        sl_write_text(w, pod->items[i].resource);
+        sl_write_key(w, "count");
+        sl_write_i64(w, pod->items[i].count);
+        sl_write_key(w, "kind");
+        sl_write_text(w, sl_kind_name(pod->items[i].kind));
+        sl_write_object_end(w);
+    }
+    sl_write_array_end(w);
+}
+
+void sl_api_pod_members(struct sl_writer *w, const struct sl_pod *pod)
+{
+    sl_write_key(w, "namespace");
+    sl_write_text(w, pod->namespace);
+    sl_write_key(w, "name");
+    sl_write_text(w, pod->name);
+    sl_write_key(w, "uid");
+    sl_write_text(w, pod->uid);
+    sl_write_key(w, "phase");
+    sl_write_text(w, sl_pod_phase_name(pod->phase));
+    sl_write_key(w, "node");
+    sl_write_text(w, pod->node);
+    sl_write_key(w, "createdAt");
+    sl_api_time(w, pod->created_us);
+    sl_write_key(w, "priority");
+    sl_write_i64(w, pod->priority);
+    sl_write_key(w, "timeoutSeconds");
+    if (pod->timeout_s > 0) {
+        sl_write_i64(w, pod->timeout_s);
+    } else {
+        sl_write_null(w);
+    }
+    sl_write_key(w, "ask");
+    write_ask(w, pod);
+    sl_write_key(w, "malformed");
+    sl_write_text(w, pod->malformed);
+}
+
+/* Appends to text that lies in out[0..size); what does not fit is cut. */
+__attribute__((format(printf, 4, 5))) static void add(char *out, size_t size, size_t *len,
+                                                      const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(out + *len, size - *len, format, args);
+    va_end(args);
+    if (n > 0) {
+        *len += (size_t)n < size - *len ? (size_t)n : size - *len - 1;
+    }
+}
+
+void sl_api_ask_text(const struct sl_pod *pod, char *out, size_t size)
+{
+    size_t len = 0;
+    out[0] = '\0';
+    for (uint32_t i = 0; i < pod->n_items; i++) {
+        add(out, size, &len, "%s%s=%lld", i == 0 ? "" : ",", pod->items[i].resource,
+            (long long)pod->items[i].count);
+    }
+}
+
+static void write_device(struct sl_writer *w, const struct sl_node *node, int device)
+{
+    sl_write_key(w, "device");
+    if (device < 0 || device >= node->n_devices) {
+        sl_write_null(w);
+        return;
+    }
+    sl_write_i64(w, node->device[device].index);
+    if (node->device[device].uuid != NULL) {
+        sl_write_key(w, "uuid");
+        sl_write_text(w, node->device[device].uuid);
+    }
+}
+
+static void write_instance(struct sl_writer *w, const struct sl_node *node, int index)
+{
+    if (index < 0 || index >= node->n_instances) {
+        return;
+    }
+    const struct sl_instance *instance = &node->instance[index];
+    sl_write_key(w, "instance");
+    sl_write_i64(w, index);
+    sl_write_key(w, "profile");
+    sl_write_text(w, instance->profile == NULL ? NULL : instance->profile->name);
+    sl_write_key(w, "start");
+    if (instance->start >= 0) {
+        sl_write_i64(w, instance->start);
+    } else {
+        sl_write_null(w);
+    }
+}
+
+void sl_api_parts(struct sl_writer *w, const struct sl_node *node, const struct sl_ask *ask,
+                  const struct sl_assignment_part *part, unsigned n)
+{
+    sl_write_array(w);
+    for (unsigned i = 0; i < n; i++) {
+        sl_write_object(w);
+        sl_write_key(w, "resource");
+        sl_write_text(w, part[i].item < ask->n ? ask->item[part[i].item].resource : NULL);
+        write_device(w, node, part[i].device);
+        write_instance(w, node, part[i].instance);
+        sl_write_key(w, "amount");
+        sl_write_i64(w, part[i].amount);
+        sl_write_object_end(w);
+    }
+    sl_write_array_end(w);
+}
+
+void sl_api_parts_text(const struct sl_node *node, const struct sl_assignment_part *part,
+                       unsigned n, char *out, size_t size)
+{
+    size_t len = 0;
+    out[0] = '\0';
+    for (unsigned i = 0; i < n; i++) {
+        add(out, size, &len, "%s", i == 0 ? "" : " ");
+        if (part[i].device < 0 || part[i].device >= node->n_devices) {
+            add(out, size, &len, "?");
+        } else {
+            add(out, size, &len, "%d", node->device[part[i].device].index);
+        }
+        if (part[i].instance >= 0 && part[i].instance < node->n_instances &&
+            node->instance[part[i].instance].start >= 0) {
+            add(out, size, &len, "/%d", node->instance[part[i].instance].start);
+        }
+        if (part[i].amount != 1) {
+            add(out, size, &len, "*%lld", (long long)part[i].amount);
+        }
+    }
+}
+
+void sl_api_unknown_pod(struct sl_request *request, struct sl_str ns, struct sl_str name)
+{
+    (void)sl_error_set(&request->err, SL_ERR_NOTFOUND, "pod %.*s/%.*s is not known",
+                       (int)(ns.len > 64 ? 64 : ns.len), ns.s,
+                       (int)(name.len > 253 ? 253 : name.len), name.s);
+    (void)sl_request_fail(request, 404);
+}

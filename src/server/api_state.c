@@ -1,0 +1,132 @@
+/* GET /api/v1/state: what the daemon is doing, in one page. */
+#include "server/api.h"
+#include "server/handlers.h"
+#include "server/process.h"
+#include "server/version.h"
+
+static void write_counts(struct sl_writer *w, const struct sl_snapshot *snapshot)
+{
+    sl_write_key(w, "cluster");
+    sl_write_object(w);
+    sl_write_key(w, "nodes");
+    sl_write_i64(w, (int64_t)snapshot->n_nodes);
+    sl_write_key(w, "pods");
+    sl_write_i64(w, (int64_t)snapshot->n_pods);
+    sl_write_key(w, "waiting");
+    sl_write_i64(w, (int64_t)snapshot->n_waiting);
+    sl_write_key(w, "bound");
+    sl_write_i64(w, (int64_t)snapshot->n_bound);
+    sl_write_key(w, "reserved");
+    sl_write_i64(w, (int64_t)snapshot->n_reserved);
+    sl_write_object_end(w);
+}
+
+/* The name that a key of the demand has on some node; NULL when no node offers it. */
+static const char *resource_of(const struct sl_snapshot *snapshot, uint64_t key)
+{
+    for (size_t i = 0; i < snapshot->n_nodes; i++) {
+        int pool = sl_node_pool(snapshot->view[i]->node, key);
+        if (pool >= 0) {
+            return snapshot->view[i]->node->pool[pool].resource;
+        }
+    }
+    return NULL;
+}
+
+static void write_demand(struct sl_writer *w, const struct sl_snapshot *snapshot)
+{
+    sl_write_key(w, "demand");
+    sl_write_array(w);
+    for (unsigned i = 0; i < snapshot->demand.n; i++) {
+        const struct sl_demand_row *row = &snapshot->demand.row[i];
+        sl_write_object(w);
+        sl_write_key(w, "resource");
+        sl_write_text(w, resource_of(snapshot, row->key));
+        sl_write_key(w, "kind");
+        sl_write_text(w, sl_kind_name(row->kind));
+        sl_write_key(w, "weight");
+        sl_write_i64(w, row->weight);
+        sl_write_object_end(w);
+    }
+    sl_write_array_end(w);
+}
+
+static void write_ledger(struct sl_writer *w, const struct sl_store_stats *stats)
+{
+    sl_write_key(w, "ledger");
+    sl_write_object(w);
+    sl_write_key(w, "binds");
+    sl_write_i64(w, (int64_t)stats->binds);
+    sl_write_key(w, "conflicts");
+    sl_write_i64(w, (int64_t)stats->conflicts);
+    sl_write_key(w, "lapses");
+    sl_write_i64(w, (int64_t)stats->lapses);
+    sl_write_key(w, "rollbacks");
+    sl_write_i64(w, (int64_t)stats->rollbacks);
+    sl_write_object_end(w);
+}
+
+static void write_limits(struct sl_writer *w, const struct sl_app *app,
+                         const struct sl_store_stats *stats)
+{
+    sl_write_key(w, "limitHits");
+    sl_write_object(w);
+    for (unsigned i = 0; i < SL_LIMIT_COUNT; i++) {
+        sl_write_key(w, sl_limit_name((enum sl_limit)i));
+        sl_write_i64(w, (int64_t)sl_metrics_limit_hits(&app->metrics, stats, (enum sl_limit)i));
+    }
+    sl_write_object_end(w);
+}
+
+static void write_config(struct sl_writer *w, struct sl_app *app)
+{
+    struct sl_reload_note note;
+    sl_app_last_reload(app, &note);
+    sl_write_key(w, "config");
+    sl_write_object(w);
+    sl_write_key(w, "path");
+    sl_write_text(w, app->config_path);
+    sl_write_key(w, "lastReload");
+    if (note.at_us == 0) {
+        sl_write_null(w);
+    } else {
+        sl_write_object(w);
+        sl_write_key(w, "at");
+        sl_api_time(w, note.at_us);
+        sl_write_key(w, "result");
+        sl_write_text(w, note.ok ? "ok" : "failed");
+        sl_write_key(w, "message");
+        sl_write_text(w, note.text);
+        sl_write_object_end(w);
+    }
+    sl_write_object_end(w);
+}
+
+void sl_api_state(struct sl_request *request)
+{
+    struct sl_app *app = request->app;
+    const struct sl_snapshot *snapshot = sl_request_snapshot(request);
+    struct sl_store_stats stats;
+    sl_store_stats(app->store, &stats);
+    struct sl_writer w = {.buf = &request->reply};
+    sl_write_object(&w);
+    sl_write_key(&w, "version");
+    sl_write_text(&w, SL_VERSION);
+    sl_write_key(&w, "mode");
+    sl_write_text(&w, app->embedded ? "embedded" : "cluster");
+    sl_write_key(&w, "ready");
+    sl_write_bool(&w, atomic_load(&app->synced) && !atomic_load(&app->draining));
+    sl_write_key(&w, "startedAt");
+    sl_api_time(&w, app->metrics.started_us);
+    sl_write_key(&w, "uptimeSeconds");
+    sl_write_i64(&w, (sl_clock_real_us() - app->metrics.started_us) / 1000000);
+    sl_write_key(&w, "generation");
+    sl_write_i64(&w, (int64_t)snapshot->generation);
+    write_counts(&w, snapshot);
+    write_demand(&w, snapshot);
+    write_ledger(&w, &stats);
+    write_limits(&w, app, &stats);
+    write_config(&w, app);
+    sl_write_object_end(&w);
+    sl_buf_putc(&request->reply, '\n');
+}
