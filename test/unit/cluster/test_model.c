@@ -1,0 +1,428 @@
+/* A long random sequence of operations against a naive model: plain arrays, counted anew each time.
+ * The model knows only sums; every node has one resource, so a pod fits where the sum allows it. */
+#include "unit/cluster/fixture.h"
+
+enum { NODES = 6, PODS = 40, HELD = 8, STEPS = 6000, LAPSE_US = 1000 };
+
+struct model_pod {
+    bool there;
+    unsigned uid;
+    int node;     /* -1: not bound; NODES: one that is never known */
+    int reserved; /* -1: not reserved */
+    bool finished;
+    bool deleting;
+    bool whole;
+    int count;
+    int64_t expires_us;
+};
+
+struct model {
+    struct sl_store *store;
+    uint64_t seed;
+    int64_t now_us;
+    unsigned last_uid;
+    int capacity[NODES]; /* -1: not known */
+    struct model_pod pod[PODS];
+    bool batch;
+    uint64_t generation;
+};
+
+/* What a snapshot must go on showing while it is held. */
+struct picture {
+    const struct sl_snapshot *snapshot;
+    uint64_t generation;
+    size_t n_nodes;
+    int64_t free[NODES];
+    uint64_t residents[NODES];
+};
+
+static const char *node_name(int node)
+{
+    static const char *const names[] = {"gpu-3", "gpu-1", "gpu-10", "b", "gpu-2", "a", "nowhere"};
+    return names[node];
+}
+
+static bool node_is_whole(int node)
+{
+    return node % 2 == 1;
+}
+
+static struct sl_node *node_of(int node, int capacity)
+{
+    return node_is_whole(node) ? whole_node(node_name(node), capacity)
+                               : sliced_node(node_name(node), capacity);
+}
+
+static int place_of(const struct model_pod *pod)
+{
+    if (!pod->there || pod->finished) {
+        return -1;
+    }
+    return pod->reserved >= 0 ? pod->reserved : pod->node;
+}
+
+static int64_t free_in_model(const struct model *model, int node)
+{
+    int64_t left = model->capacity[node];
+    for (int i = 0; i < PODS; i++) {
+        const struct model_pod *pod = &model->pod[i];
+        if (place_of(pod) == node && pod->whole == node_is_whole(node)) {
+            left -= pod->count;
+        }
+    }
+    return left < 0 ? 0 : left;
+}
+
+/* Which pods stand on the node, as a set of bits. */
+static uint64_t residents_in_model(const struct model *model, int node)
+{
+    uint64_t set = 0;
+    for (int i = 0; i < PODS; i++) {
+        set |= place_of(&model->pod[i]) == node ? (uint64_t)1 << i : 0;
+    }
+    return set;
+}
+
+static uint64_t residents_in_view(const struct sl_view *view)
+{
+    uint64_t set = 0;
+    for (uint32_t i = 0; i < view->n_residents; i++) {
+        const struct sl_pod *pod = view->resident[i].pod;
+        assert_string_equal(pod->node, view->node->name);
+        set |= (uint64_t)1 << atoi(pod->name + 1);
+    }
+    return set;
+}
+
+static const char *resource_at(int node)
+{
+    return node_is_whole(node) ? GPU : SLICE;
+}
+
+static void expect_counts(const struct model *model, const struct sl_snapshot *snapshot)
+{
+    size_t n_pods = 0;
+    size_t n_waiting = 0;
+    size_t n_bound = 0;
+    size_t n_reserved = 0;
+    for (int i = 0; i < PODS; i++) {
+        const struct model_pod *pod = &model->pod[i];
+        if (!pod->there) {
+            continue;
+        }
+        n_pods++;
+        n_bound += place_of(pod) >= 0;
+        n_reserved += pod->reserved >= 0;
+        n_waiting += place_of(pod) < 0 && !pod->finished && !pod->deleting;
+    }
+    assert_int_equal(snapshot->n_pods, n_pods);
+    assert_int_equal(snapshot->n_waiting, n_waiting);
+    assert_int_equal(snapshot->n_bound, n_bound);
+    assert_int_equal(snapshot->n_reserved, n_reserved);
+}
+
+static void expect_same(struct model *model)
+{
+    if (model->batch) {
+        return;
+    }
+    const struct sl_snapshot *snapshot = sl_store_acquire(model->store);
+    size_t n_nodes = 0;
+    for (int node = 0; node < NODES; node++) {
+        const struct sl_view *view = view_at(snapshot, node_name(node));
+        assert_int_equal(view != NULL, model->capacity[node] >= 0);
+        if (view != NULL) {
+            n_nodes++;
+            assert_int_equal(free_at(snapshot, node_name(node), resource_at(node)),
+                             free_in_model(model, node));
+            assert_int_equal(residents_in_view(view), residents_in_model(model, node));
+        }
+    }
+    assert_int_equal(snapshot->n_nodes, n_nodes);
+    assert_true(snapshot->generation >= model->generation);
+    model->generation = snapshot->generation;
+    expect_counts(model, snapshot);
+    sl_store_release(model->store, snapshot);
+}
+
+/* ---- operations ---- */
+
+static void name_of(int i, char out[8])
+{
+    snprintf(out, 8, "p%d", i);
+}
+
+static void uid_of(const struct model_pod *pod, char out[16])
+{
+    snprintf(out, 16, "uid-%u", pod->uid);
+}
+
+static void send_pod(struct model *model, int i, int node)
+{
+    const struct model_pod *pod = &model->pod[i];
+    char name[8];
+    char uid[16];
+    char count[8];
+    name_of(i, name);
+    uid_of(pod, uid);
+    snprintf(count, sizeof(count), "%d", pod->count);
+    put_pod(model->store, (struct pod_spec){
+                              .name = name,
+                              .uid = uid,
+                              .node = node < 0 ? NULL : node_name(node),
+                              .resource = pod->whole ? GPU : SLICE,
+                              .count = count,
+                              .phase = pod->finished ? "Failed" : "Pending",
+                              .deleting = pod->deleting,
+                              .created_us = pod->uid,
+                          });
+}
+
+static void make_pod(struct model *model, int i)
+{
+    struct model_pod *pod = &model->pod[i];
+    *pod = (struct model_pod){.there = true, .node = -1, .reserved = -1};
+    pod->uid = ++model->last_uid;
+    pod->whole = random_below(&model->seed, 2) == 0;
+    pod->count = 1 + (int)random_below(&model->seed, 3);
+    if (random_below(&model->seed, 4) == 0) {
+        pod->node = (int)random_below(&model->seed, NODES + 1);
+    }
+    send_pod(model, i, pod->node);
+}
+
+/* News of a known pod: bound, moved, unbound by an old message, ended, or going. */
+static void change_pod(struct model *model, int i)
+{
+    struct model_pod *pod = &model->pod[i];
+    if (!pod->there || random_below(&model->seed, 8) == 0) {
+        make_pod(model, i);
+        return;
+    }
+    switch (random_below(&model->seed, 4)) {
+    case 0:
+        if (pod->finished) {
+            break;
+        }
+        pod->node = (int)random_below(&model->seed, NODES + 1);
+        pod->reserved = -1;
+        break;
+    case 1: /* an older message: says nothing of where the pod stands now */
+        if (!pod->finished) {
+            send_pod(model, i, -1);
+        }
+        return;
+    case 2:
+        pod->finished = true;
+        pod->reserved = -1;
+        break;
+    default:
+        pod->deleting = true;
+        break;
+    }
+    send_pod(model, i, pod->node);
+}
+
+static void remove_pod(struct model *model, int i)
+{
+    char name[8];
+    name_of(i, name);
+    assert_int_equal(delete_pod(model->store, name), model->pod[i].there ? 0 : -1);
+    model->pod[i].there = false;
+}
+
+static void change_node(struct model *model, int node)
+{
+    if (random_below(&model->seed, 3) == 0) {
+        assert_int_equal(sl_store_delete_node(model->store, sl_str_of(node_name(node)), NULL),
+                         model->capacity[node] < 0 ? -1 : 0);
+        model->capacity[node] = -1;
+        return;
+    }
+    model->capacity[node] = 4 * (1 + (int)random_below(&model->seed, 3));
+    put_node(model->store, node_of(node, model->capacity[node]));
+}
+
+static size_t lapse_in_model(struct model *model)
+{
+    size_t n = 0;
+    for (int i = 0; i < PODS; i++) {
+        struct model_pod *pod = &model->pod[i];
+        if (pod->there && pod->reserved >= 0 && pod->expires_us <= model->now_us) {
+            pod->reserved = -1;
+            n++;
+        }
+    }
+    return n;
+}
+
+static enum sl_bind_code expected_code(const struct model *model, const struct model_pod *pod,
+                                       int node)
+{
+    if (!pod->there) {
+        return SL_BIND_UNKNOWN_POD;
+    }
+    if (pod->node >= 0) {
+        return pod->node == node ? SL_BIND_ALREADY : SL_BIND_OTHER_NODE;
+    }
+    if (pod->reserved >= 0) {
+        return pod->reserved == node ? SL_BIND_IN_PROGRESS : SL_BIND_OTHER_NODE;
+    }
+    if (pod->finished || pod->deleting) {
+        return SL_BIND_FINISHED;
+    }
+    if (model->capacity[node] < 0) {
+        return SL_BIND_UNKNOWN_NODE;
+    }
+    bool fits =
+        pod->whole == node_is_whole(node) && free_in_model(model, node) >= (int64_t)pod->count;
+    return fits ? SL_BIND_RESERVED : SL_BIND_NO_ROOM;
+}
+
+static void bind_pod(struct model *model, int i)
+{
+    struct model_pod *pod = &model->pod[i];
+    int node = (int)random_below(&model->seed, NODES);
+    char name[8];
+    char uid[16];
+    struct sl_bind_result result;
+    name_of(i, name);
+    uid_of(pod, uid);
+    (void)lapse_in_model(model);
+    enum sl_bind_code expected = expected_code(model, pod, node);
+    reserve(model->store, name, uid, node_name(node), model->now_us, &result);
+    assert_string_equal(sl_bind_code_name(result.code), sl_bind_code_name(expected));
+    bool success = result.code == SL_BIND_RESERVED || result.code == SL_BIND_ALREADY;
+    assert_int_equal(result.text[0] == '\0', success);
+    if (result.code == SL_BIND_RESERVED) {
+        assert_true(strlen(result.assignment) > 0);
+        pod->reserved = node;
+        pod->expires_us = model->now_us + LAPSE_US;
+    }
+}
+
+static void finish_bind(struct model *model, int i)
+{
+    struct model_pod *pod = &model->pod[i];
+    char uid[16];
+    uid_of(pod, uid);
+    bool reserved = pod->there && pod->reserved >= 0;
+    if (random_below(&model->seed, 2) == 0) {
+        assert_int_equal(sl_store_rollback(model->store, sl_str_of(uid)), reserved);
+    } else {
+        bool stands = reserved || (pod->there && pod->node >= 0);
+        assert_int_equal(sl_store_commit(model->store, sl_str_of(uid), SL_POD_RUNNING), stands);
+        pod->node = reserved ? pod->reserved : pod->node;
+    }
+    pod->reserved = -1;
+}
+
+static void pass_time(struct model *model)
+{
+    model->now_us += random_below(&model->seed, LAPSE_US / 2);
+    size_t expected = lapse_in_model(model);
+    assert_int_equal(sl_store_expire(model->store, model->now_us), expected);
+}
+
+static void toggle_batch(struct model *model)
+{
+    if (model->batch) {
+        assert_int_equal(sl_store_end(model->store, NULL), 0);
+    } else {
+        sl_store_begin(model->store);
+    }
+    model->batch = !model->batch;
+}
+
+static void step(struct model *model)
+{
+    int i = (int)random_below(&model->seed, PODS);
+    unsigned dice = random_below(&model->seed, 100);
+    if (dice < 30) {
+        change_pod(model, i);
+    } else if (dice < 36) {
+        remove_pod(model, i);
+    } else if (dice < 41) {
+        change_node(model, (int)random_below(&model->seed, NODES));
+    } else if (dice < 75) {
+        bind_pod(model, i);
+    } else if (dice < 93) {
+        finish_bind(model, i);
+    } else if (dice < 98 || (!model->batch && dice < 99)) {
+        pass_time(model);
+    } else {
+        toggle_batch(model);
+    }
+}
+
+/* ---- held snapshots ---- */
+
+static void hold(struct model *model, struct picture *picture)
+{
+    if (picture->snapshot != NULL) {
+        sl_store_release(model->store, picture->snapshot);
+    }
+    picture->snapshot = sl_store_acquire(model->store);
+    picture->generation = picture->snapshot->generation;
+    picture->n_nodes = picture->snapshot->n_nodes;
+    for (int node = 0; node < NODES; node++) {
+        const struct sl_view *view = view_at(picture->snapshot, node_name(node));
+        picture->free[node] = free_at(picture->snapshot, node_name(node), resource_at(node));
+        picture->residents[node] = view == NULL ? 0 : residents_in_view(view);
+    }
+}
+
+static void expect_unchanged(const struct picture *picture)
+{
+    const struct sl_snapshot *snapshot = picture->snapshot;
+    if (snapshot == NULL) {
+        return;
+    }
+    assert_int_equal(snapshot->generation, picture->generation);
+    assert_int_equal(snapshot->n_nodes, picture->n_nodes);
+    for (int node = 0; node < NODES; node++) {
+        const struct sl_view *view = view_at(snapshot, node_name(node));
+        assert_int_equal(free_at(snapshot, node_name(node), resource_at(node)),
+                         picture->free[node]);
+        assert_int_equal(view == NULL ? 0 : residents_in_view(view), picture->residents[node]);
+    }
+}
+
+static void run(uint64_t seed)
+{
+    const struct sl_store_limits limits = {NODES, PODS, PODS, LAPSE_US};
+    struct picture held[HELD] = {{0}};
+    struct model model = {.store = store_of(&limits), .seed = seed};
+    for (int node = 0; node < NODES; node++) {
+        model.capacity[node] = -1;
+    }
+    for (int i = 0; i < STEPS; i++) {
+        step(&model);
+        expect_same(&model);
+        if (random_below(&model.seed, 10) == 0) {
+            hold(&model, &held[random_below(&model.seed, HELD)]);
+        }
+        expect_unchanged(&held[random_below(&model.seed, HELD)]);
+    }
+    for (int i = 0; i < HELD; i++) {
+        expect_unchanged(&held[i]);
+        sl_store_release(model.store, held[i].snapshot);
+    }
+    sl_store_free(model.store);
+}
+
+static void a_random_life_agrees_with_the_model(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 5; seed++) {
+        run(seed * 0x9e3779b97f4a7c15u);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_random_life_agrees_with_the_model),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

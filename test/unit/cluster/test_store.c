@@ -1,0 +1,558 @@
+/* Nodes and pods in the store: what counts where, and what waits. */
+#include "unit/cluster/fixture.h"
+
+static int setup(void **state)
+{
+    *state = store_of(&roomy);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    sl_store_free(*state);
+    return 0;
+}
+
+static void expect_counts(struct sl_store *store, size_t pods, size_t waiting, size_t bound)
+{
+    const struct sl_snapshot *snapshot = sl_store_acquire(store);
+    assert_int_equal(snapshot->n_pods, pods);
+    assert_int_equal(snapshot->n_waiting, waiting);
+    assert_int_equal(snapshot->n_bound, bound);
+    assert_int_equal(snapshot->n_reserved, 0);
+    sl_store_release(store, snapshot);
+}
+
+static void a_new_store_has_an_empty_snapshot(void **state)
+{
+    struct sl_store *store = *state;
+    const struct sl_snapshot *snapshot = sl_store_acquire(store);
+    assert_non_null(snapshot);
+    assert_int_equal(snapshot->n_nodes, 0);
+    assert_int_equal(snapshot->demand.n, 0);
+    sl_store_release(store, snapshot);
+    expect_counts(store, 0, 0, 0);
+}
+
+static void a_bound_pod_takes_from_its_node(void **state)
+{
+    struct sl_store *store = *state;
+    put_node(store, sliced_node("gpu-1", 8));
+    put_pod(store,
+            (struct pod_spec){
+                .name = "a", .uid = "u-a", .node = "gpu-1", .resource = SLICE, .count = "3"});
+    assert_int_equal(free_now(store, "gpu-1", SLICE), 5);
+    expect_counts(store, 1, 0, 1);
+}
+
+static void a_waiting_pod_takes_nothing(void **state)
+{
+    struct sl_store *store = *state;
+    put_node(store, sliced_node("gpu-1", 8));
+    put_pod(store, (struct pod_spec){.name = "a", .uid = "u-a", .resource = SLICE});
+    assert_int_equal(free_now(store, "gpu-1", SLICE), 8);
+    expect_counts(store, 1, 1, 0);
+}
+
+static void a_pod_put_again_moves_to_its_new_node(void **state)
+{
+    struct sl_store *store = *state;
+    put_node(store, sliced_node("gpu-1", 8));
+    put_node(store, sliced_node("gpu-2", 8));
+    put_pod(store,
+            (struct pod_spec){.name = "a", .uid = "u-a", .node = "gpu-1", .resource = SLICE});
+    put_pod(store,
+            (struct pod_spec){.name = "a", .uid = "u-a", .node = "gpu-2", .resource = SLICE});
+    assert_int_equal(free_now(store, "gpu-1", SLICE), 8);
+    assert_int_equal(free_now(store, "gpu-2", SLICE), 7);
+    expect_counts(store, 1, 0, 1);
+}
+
+static void a_pod_on_a_node_not_yet_known_counts_when_it_comes(void **state)
+{
+    struct sl_store *store = *state;
+    put_pod(store,
+            (struct pod_spec){
+                .name = "a", .uid = "u-a", .node = "gpu-1", .resource = SLICE, .count = "2"});
+    expect_counts(store, 1, 0, 1);
+    put_node(store, sliced_node("gpu-1", 8));
+    assert_int_equal(free_now(store, "gpu-1", SLICE), 6);
+}
+
+static void a_finished_pod_holds_nothing(void **state)
+{
+    static const char *const phases[] = {"Succeeded", "Failed"};
+    struct sl_store *store = *state;
+    put_node(store, sliced_node("gpu-1", 8));
+    for (size_t i = 0; i < 2; i++) {
+        put_pod(
+            store,
+            (struct pod_spec){
+                .name = "a", .uid = "u-a", .node = "gpu-1", .resource = SLICE, .phase = "Running"});
+        assert_int_equal(free_now(store, "gpu-1", SLICE), 7);
+        put_pod(
+            store,
+            (struct pod_spec){
+                .name = "a", .uid = "u-a", .node = "gpu-1", .resource = SLICE, .phase = phases[i]});
+        assert_int_equal(free_now(store, "gpu-1", SLICE), 8);
+        expect_counts(store, 1, 0, 0);
+    }
+}
+
+static void a_deleting_pod_holds_until_it_is_gone(void **state)
+{
+    struct sl_store *store = *state;
+    put_node(store, sliced_node("gpu-1", 8));
+    put_pod(store,
+            (struct pod_spec){
+                .name = "a", .uid = "u-a", .node = "gpu-1", .resource = SLICE, .deleting = true});
+    assert_int_equal(free_now(store, "gpu-1", SLICE), 7);
+    assert_int_equal(delete_pod(store, "a"), 0);
+    assert_int_equal(free_now(store, "gpu-1", SLICE), 8);
+    expect_counts(store, 0, 0, 0);
+}
+
+static void a_pod_made_anew_under_its_name_frees_what_the_old_one_had(void **state)
+{
+    struct sl_store *store = *state;
+    put_node(store, sliced_node("gpu-1", 8));
+    put_pod(store,
+            (struct pod_spec){.name = "a", .uid = "u-old", .node = "gpu-1", .resource = SLICE});
+    put_pod(store, (struct pod_spec){.name = "a", .uid = "u-new", .resource = SLICE});
+    assert_int_equal(free_now(store, "gpu-1", SLICE), 8);
+    expect_counts(store, 1, 1, 0);
+    assert_false(sl_store_commit(store, SL_STR("u-old"), SL_POD_RUNNING));
+}
+
+static void old_news_of_a_bound_pod_does_not_unbind_it(void **state)
+{
+    struct sl_store *store = *state;
+    put_node(store, sliced_node("gpu-1", 8));
+    put_pod(store,
+            (struct pod_spec){.name = "a", .uid = "u-a", .node = "gpu-1", .resource = SLICE});
+    put_pod(store, (struct pod_spec){.name = "a", .uid = "u-a", .resource = SLICE});
+    assert_int_equal(free_now(store, "gpu-1", SLICE), 7);
+    put_pod(store,
+            (struct pod_spec){.name = "a", .uid = "u-a", .resource = SLICE, .phase = "Failed"});
+    assert_int_equal(free_now(store, "gpu-1", SLICE), 8);
+}
+
+static void a_uid_belongs_to_one_pod(void **state)
+{
+    struct sl_store *store = *state;
+    struct sl_error err = {0};
+    put_pod(store, (struct pod_spec){.name = "a", .uid = "u-1", .resource = SLICE});
+    struct pod_spec twin = {.name = "b", .uid = "u-1", .resource = SLICE};
+    assert_int_equal(sl_store_put_pod(store, pod_of(&twin), &err), -1);
+    assert_int_equal(err.code, SL_ERR_CONFLICT);
+    assert_string_equal(err.message, "pod default/b has the UID of pod default/a");
+    expect_counts(store, 1, 1, 0);
+}
+
+static void pods_without_a_uid_are_kept_apart_by_name(void **state)
+{
+    struct sl_store *store = *state;
+    put_node(store, sliced_node("gpu-1", 8));
+    put_pod(store, (struct pod_spec){.name = "a", .uid = "", .node = "gpu-1", .resource = SLICE});
+    put_pod(store, (struct pod_spec){.name = "b", .uid = "", .node = "gpu-1", .resource = SLICE});
+    assert_int_equal(free_now(store, "gpu-1", SLICE), 6);
+    assert_int_equal(delete_pod(store, "a"), 0);
+    assert_int_equal(free_now(store, "gpu-1", SLICE), 7);
+}
+
+static void pods_that_ask_for_nothing_of_ours_are_passed_over(void **state)
+{
+    struct sl_store *store = *state;
+    uint64_t before = generation_of(store);
+    put_pod(store, (struct pod_spec){.name = "a", .uid = "u-a", .node = "gpu-1"});
+    expect_counts(store, 0, 0, 0);
+    assert_int_equal(generation_of(store), before);
+    put_pod(store, (struct pod_spec){.name = "a", .uid = "u-b", .resource = SLICE});
+    put_pod(store, (struct pod_spec){.name = "a", .uid = "u-c"});
+    expect_counts(store, 0, 0, 0);
+}
+
+static void a_malformed_ask_is_kept_for_its_explanation(void **state)
+{
+    struct sl_store *store = *state;
+    put_pod(store,
+            (struct pod_spec){.name = "a", .uid = "u-a", .resource = SLICE, .count = "1500m"});
+    struct sl_pod *pod = sl_store_pod(store, SL_STR("default"), SL_STR("a"));
+    assert_non_null(pod);
+    assert_non_null(pod->malformed);
+    sl_pod_unref(pod);
+}
+
+static void the_same_pod_put_twice_changes_nothing(void **state)
+{
+    struct sl_store *store = *state;
+    struct pod_spec spec = {.name = "a", .uid = "u-a", .resource = SLICE};
+    struct sl_pod *pod = pod_of(&spec);
+    assert_int_equal(sl_store_put_pod(store, sl_pod_ref(pod), NULL), 0);
+    uint64_t before = generation_of(store);
+    assert_int_equal(sl_store_put_pod(store, pod, NULL), 0);
+    assert_int_equal(generation_of(store), before);
+    expect_counts(store, 1, 1, 0);
+}
+
+static void pods_are_found_by_namespace_and_name(void **state)
+{
+    struct sl_store *store = *state;
+    put_pod(store, (struct pod_spec){.name = "a", .uid = "u-a", .resource = SLICE});
+    struct sl_pod *pod = sl_store_pod(store, SL_STR("default"), SL_STR("a"));
+    assert_non_null(pod);
+    assert_string_equal(pod->uid, "u-a");
+    sl_pod_unref(pod);
+    assert_null(sl_store_pod(store, SL_STR("other"), SL_STR("a")));
+    assert_null(sl_store_pod(store, SL_STR("default"), SL_STR("b")));
+    assert_null(sl_store_pod(store, SL_STR("defaulta"), SL_STR("")));
+}
+
+static void deleting_what_is_not_known_says_so(void **state)
+{
+    struct sl_store *store = *state;
+    struct sl_error err = {0};
+    assert_int_equal(sl_store_delete_pod(store, SL_STR("ns"), SL_STR("a"), &err), -1);
+    assert_int_equal(err.code, SL_ERR_NOTFOUND);
+    assert_string_equal(err.message, "pod ns/a is not known");
+    assert_int_equal(sl_store_delete_node(store, SL_STR("gpu-1"), &err), -1);
+    assert_int_equal(err.code, SL_ERR_NOTFOUND);
+    assert_string_equal(err.message, "node gpu-1 is not known");
+}
+
+static void a_node_that_only_pods_name_is_not_a_node(void **state)
+{
+    struct sl_store *store = *state;
+    put_pod(store,
+            (struct pod_spec){.name = "a", .uid = "u-a", .node = "gpu-1", .resource = SLICE});
+    const struct sl_snapshot *snapshot = sl_store_acquire(store);
+    assert_int_equal(snapshot->n_nodes, 0);
+    assert_int_equal(sl_snapshot_find(snapshot, SL_STR("gpu-1"), 0), SL_NODE_NONE);
+    sl_store_release(store, snapshot);
+    assert_int_equal(sl_store_delete_node(store, SL_STR("gpu-1"), NULL), -1);
+}
+
+static void a_node_that_comes_back_finds_its_pods(void **state)
+{
+    struct sl_store *store = *state;
+    put_node(store, sliced_node("gpu-1", 8));
+    put_pod(store,
+            (struct pod_spec){.name = "a", .uid = "u-a", .node = "gpu-1", .resource = SLICE});
+    assert_int_equal(sl_store_delete_node(store, SL_STR("gpu-1"), NULL), 0);
+    assert_int_equal(free_now(store, "gpu-1", SLICE), -1);
+    expect_counts(store, 1, 0, 1);
+    put_node(store, sliced_node("gpu-1", 4));
+    assert_int_equal(free_now(store, "gpu-1", SLICE), 3);
+}
+
+static void a_node_put_again_shows_its_new_resources(void **state)
+{
+    struct sl_store *store = *state;
+    put_node(store, sliced_node("gpu-1", 8));
+    put_pod(store,
+            (struct pod_spec){.name = "a", .uid = "u-a", .node = "gpu-1", .resource = SLICE});
+    put_node(store, sliced_node("gpu-1", 4));
+    assert_int_equal(free_now(store, "gpu-1", SLICE), 3);
+    struct sl_node *node = whole_node("gpu-1", 2);
+    put_node(store, sl_node_ref(node));
+    assert_int_equal(free_now(store, "gpu-1", SLICE), -1);
+    assert_int_equal(free_now(store, "gpu-1", GPU), 2);
+    uint64_t before = generation_of(store);
+    put_node(store, node);
+    assert_int_equal(generation_of(store), before);
+}
+
+static void more_than_the_maximum_is_refused_and_counted(void **state)
+{
+    struct sl_store *store = *state;
+    struct sl_store_limits limits = {1, 2, 1, 1};
+    struct sl_store_stats stats;
+    struct sl_error err = {0};
+    sl_store_set_limits(store, &limits);
+    put_node(store, sliced_node("gpu-1", 4));
+    put_node(store, sliced_node("gpu-1", 8));
+    assert_int_equal(sl_store_put_node(store, sliced_node("gpu-2", 4), &err), -1);
+    assert_int_equal(err.code, SL_ERR_LIMIT);
+    put_pod(store, (struct pod_spec){.name = "a", .uid = "u-a", .resource = SLICE});
+    put_pod(store, (struct pod_spec){.name = "b", .uid = "u-b", .resource = SLICE});
+    put_pod(store,
+            (struct pod_spec){.name = "b", .uid = "u-b", .node = "gpu-1", .resource = SLICE});
+    struct pod_spec third = {.name = "c", .uid = "u-c", .resource = SLICE};
+    err = (struct sl_error){0};
+    assert_int_equal(sl_store_put_pod(store, pod_of(&third), &err), -1);
+    assert_int_equal(err.code, SL_ERR_LIMIT);
+    sl_store_stats(store, &stats);
+    assert_int_equal(stats.limit_hits, 2);
+    expect_counts(store, 2, 1, 1);
+    assert_int_equal(delete_pod(store, "a"), 0);
+    put_pod(store, third);
+}
+
+static void a_batch_is_published_at_its_end(void **state)
+{
+    struct sl_store *store = *state;
+    sl_store_begin(store);
+    put_node(store, sliced_node("gpu-2", 8));
+    put_pod(store,
+            (struct pod_spec){.name = "a", .uid = "u-a", .node = "gpu-2", .resource = SLICE});
+    put_pod(store,
+            (struct pod_spec){.name = "b", .uid = "u-b", .node = "gpu-1", .resource = SLICE});
+    put_node(store, sliced_node("gpu-1", 8));
+    put_pod(store,
+            (struct pod_spec){
+                .name = "b", .uid = "u-b", .node = "gpu-1", .resource = SLICE, .phase = "Failed"});
+    expect_counts(store, 0, 0, 0);
+    assert_int_equal(free_now(store, "gpu-1", SLICE), -1);
+    assert_int_equal(sl_store_end(store, NULL), 0);
+    expect_counts(store, 2, 0, 1);
+    assert_int_equal(free_now(store, "gpu-1", SLICE), 8);
+    assert_int_equal(free_now(store, "gpu-2", SLICE), 7);
+}
+
+static void a_node_that_comes_and_goes_in_a_batch_leaves_nothing(void **state)
+{
+    struct sl_store *store = *state;
+    put_node(store, sliced_node("gpu-1", 8));
+    sl_store_begin(store);
+    put_node(store, sliced_node("gpu-0", 8));
+    put_pod(store,
+            (struct pod_spec){.name = "a", .uid = "u-a", .node = "gpu-0", .resource = SLICE});
+    assert_int_equal(sl_store_delete_node(store, SL_STR("gpu-0"), NULL), 0);
+    assert_int_equal(delete_pod(store, "a"), 0);
+    assert_int_equal(sl_store_end(store, NULL), 0);
+    assert_int_equal(free_now(store, "gpu-0", SLICE), -1);
+    assert_int_equal(free_now(store, "gpu-1", SLICE), 8);
+}
+
+/* ---- waiting pods ---- */
+
+struct seen {
+    char names[128];
+    size_t n;
+};
+
+static void note(void *context, const struct sl_pod *pod)
+{
+    struct seen *seen = context;
+    seen->n++;
+    size_t len = strlen(seen->names);
+    snprintf(seen->names + len, sizeof(seen->names) - len, "%s ", pod->name);
+}
+
+static void waiting_pods_come_by_creation_time_and_uid(void **state)
+{
+    struct sl_store *store = *state;
+    put_pod(store,
+            (struct pod_spec){.name = "c", .uid = "u-3", .resource = SLICE, .created_us = 30});
+    put_pod(store,
+            (struct pod_spec){.name = "e", .uid = "u-9", .resource = SLICE, .created_us = 20});
+    put_pod(store,
+            (struct pod_spec){.name = "a", .uid = "u-1", .resource = SLICE, .created_us = 40});
+    put_pod(store,
+            (struct pod_spec){
+                .name = "x", .uid = "u-x", .node = "gpu-1", .resource = SLICE, .created_us = 1});
+    put_pod(store,
+            (struct pod_spec){.name = "y", .uid = "u-y", .resource = SLICE, .phase = "Failed"});
+    put_pod(store,
+            (struct pod_spec){.name = "d", .uid = "u-4", .resource = SLICE, .created_us = 20});
+    struct seen seen = {0};
+    assert_int_equal(sl_store_visit_waiting(store, 10, note, &seen), 4);
+    assert_string_equal(seen.names, "d e c a ");
+    seen = (struct seen){0};
+    put_pod(store,
+            (struct pod_spec){.name = "b", .uid = "u-0", .resource = SLICE, .created_us = 20});
+    assert_int_equal(delete_pod(store, "e"), 0);
+    assert_int_equal(sl_store_visit_waiting(store, 2, note, &seen), 4);
+    assert_string_equal(seen.names, "b d ");
+}
+
+struct order {
+    int64_t created_us;
+    char uid[16];
+    size_t n;
+};
+
+static void expect_order(void *context, const struct sl_pod *pod)
+{
+    struct order *order = context;
+    if (order->n > 0 && pod->created_us == order->created_us) {
+        assert_true(strcmp(pod->uid, order->uid) > 0);
+    } else if (order->n > 0) {
+        assert_true(pod->created_us > order->created_us);
+    }
+    order->created_us = pod->created_us;
+    snprintf(order->uid, sizeof(order->uid), "%s", pod->uid);
+    order->n++;
+}
+
+static void many_waiting_pods_are_visited_in_order(void **state)
+{
+    struct sl_store *store = *state;
+    uint64_t seed = 7;
+    sl_store_begin(store);
+    for (int i = 0; i < 1000; i++) {
+        char name[16];
+        char uid[16];
+        snprintf(name, sizeof(name), "p-%d", i);
+        snprintf(uid, sizeof(uid), "u-%04u", (unsigned)i * 7919u % 1000u);
+        put_pod(store, (struct pod_spec){.name = name,
+                                         .uid = uid,
+                                         .resource = SLICE,
+                                         .created_us = random_below(&seed, 50)});
+    }
+    assert_int_equal(sl_store_end(store, NULL), 0);
+    struct order order = {0};
+    assert_int_equal(sl_store_visit_waiting(store, 1000, expect_order, &order), 1000);
+    assert_int_equal(order.n, 1000);
+}
+
+/* ---- demand ---- */
+
+static int32_t weight_of(struct sl_store *store, const char *resource)
+{
+    const struct sl_snapshot *snapshot = sl_store_acquire(store);
+    int32_t weight = 0;
+    for (uint8_t i = 0; i < snapshot->demand.n; i++) {
+        const struct sl_demand_row *row = &snapshot->demand.row[i];
+        weight += row->key == sl_hash(resource, strlen(resource)) ? row->weight : 0;
+        assert_true(row->weight > 0);
+        if (i > 0) {
+            const struct sl_demand_row *prev = row - 1;
+            assert_true(prev->weight > row->weight ||
+                        (prev->weight == row->weight && prev->key < row->key));
+        }
+    }
+    sl_store_release(store, snapshot);
+    return weight;
+}
+
+static void demand_counts_waiting_pods_by_resource(void **state)
+{
+    struct sl_store *store = *state;
+    put_pod(store, (struct pod_spec){.name = "a", .uid = "u-a", .resource = SLICE, .count = "3"});
+    put_pod(store, (struct pod_spec){.name = "b", .uid = "u-b", .resource = SLICE});
+    put_pod(store, (struct pod_spec){.name = "c", .uid = "u-c", .resource = GPU});
+    put_pod(store, (struct pod_spec){.name = "d", .uid = "u-d", .node = "gpu-1", .resource = GPU});
+    assert_int_equal(weight_of(store, SLICE), 2);
+    assert_int_equal(weight_of(store, GPU), 1);
+    put_pod(store,
+            (struct pod_spec){.name = "a", .uid = "u-a", .resource = SLICE, .phase = "Failed"});
+    assert_int_equal(delete_pod(store, "c"), 0);
+    assert_int_equal(weight_of(store, SLICE), 1);
+    assert_int_equal(weight_of(store, GPU), 0);
+}
+
+static void demand_carries_kind_and_shape(void **state)
+{
+    struct sl_store *store = *state;
+    put_pod(store, (struct pod_spec){.name = "a", .uid = "u-a", .resource = SLICE});
+    const struct sl_snapshot *snapshot = sl_store_acquire(store);
+    assert_int_equal(snapshot->demand.n, 1);
+    assert_int_equal(snapshot->demand.row[0].kind, SL_KIND_MIG);
+    assert_int_equal(snapshot->demand.row[0].shape.compute, 1);
+    assert_int_equal(snapshot->demand.row[0].shape.memory_gb, 6);
+    sl_store_release(store, snapshot);
+}
+
+static void bind_once(struct sl_store *store, const char *resource, const char *node)
+{
+    put_pod(store, (struct pod_spec){.name = "p", .uid = "u-p", .resource = resource});
+    assert_int_equal(reserve_code(store, "p", "u-p", node), SL_BIND_RESERVED);
+    assert_true(sl_store_commit(store, SL_STR("u-p"), SL_POD_RUNNING));
+    assert_int_equal(delete_pod(store, "p"), 0);
+}
+
+static void demand_remembers_the_last_256_binds(void **state)
+{
+    struct sl_store *store = *state;
+    put_node(store, sliced_node("mig", 4));
+    put_node(store, whole_node("whole", 1));
+    for (int i = 0; i < 10; i++) {
+        bind_once(store, GPU, "whole");
+    }
+    for (int i = 0; i < 246; i++) {
+        bind_once(store, SLICE, "mig");
+    }
+    assert_int_equal(weight_of(store, GPU), 10);
+    assert_int_equal(weight_of(store, SLICE), 246);
+    for (int i = 0; i < 4; i++) {
+        bind_once(store, SLICE, "mig");
+    }
+    assert_int_equal(weight_of(store, GPU), 6);
+    assert_int_equal(weight_of(store, SLICE), 250);
+    for (int i = 0; i < 6; i++) {
+        bind_once(store, SLICE, "mig");
+    }
+    assert_int_equal(weight_of(store, GPU), 0);
+    assert_int_equal(weight_of(store, SLICE), 256);
+}
+
+static void demand_keeps_the_32_resources_wanted_most(void **state)
+{
+    struct sl_store *store = *state;
+    char first[64] = "";
+    for (int i = 0; i < 40; i++) {
+        char resource[64];
+        snprintf(resource, sizeof(resource), "nvidia.com/mig-%dg.%dgb", 1 + i % 7, 5 + i);
+        for (int k = 0; k <= i; k++) {
+            char name[32];
+            snprintf(name, sizeof(name), "p-%d-%d", i, k);
+            put_pod(store, (struct pod_spec){.name = name, .uid = name, .resource = resource});
+        }
+        if (i == 7) {
+            snprintf(first, sizeof(first), "%s", resource);
+        }
+    }
+    assert_int_equal(weight_of(store, first), 0);
+    assert_int_equal(weight_of(store, "nvidia.com/mig-5g.44gb"), 40);
+    assert_int_equal(weight_of(store, "nvidia.com/mig-2g.13gb"), 9);
+    const struct sl_snapshot *snapshot = sl_store_acquire(store);
+    assert_int_equal(snapshot->demand.n, SL_DEMAND_MAX);
+    sl_store_release(store, snapshot);
+}
+
+static void a_malformed_ask_is_no_demand(void **state)
+{
+    struct sl_store *store = *state;
+    put_pod(store,
+            (struct pod_spec){.name = "a", .uid = "u-a", .resource = SLICE, .count = "1500m"});
+    assert_int_equal(weight_of(store, SLICE), 0);
+    assert_int_equal(delete_pod(store, "a"), 0);
+}
+
+int main(void)
+{
+#define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        T(a_new_store_has_an_empty_snapshot),
+        T(a_bound_pod_takes_from_its_node),
+        T(a_waiting_pod_takes_nothing),
+        T(a_pod_put_again_moves_to_its_new_node),
+        T(a_pod_on_a_node_not_yet_known_counts_when_it_comes),
+        T(a_finished_pod_holds_nothing),
+        T(a_deleting_pod_holds_until_it_is_gone),
+        T(a_pod_made_anew_under_its_name_frees_what_the_old_one_had),
+        T(old_news_of_a_bound_pod_does_not_unbind_it),
+        T(a_uid_belongs_to_one_pod),
+        T(pods_without_a_uid_are_kept_apart_by_name),
+        T(pods_that_ask_for_nothing_of_ours_are_passed_over),
+        T(a_malformed_ask_is_kept_for_its_explanation),
+        T(the_same_pod_put_twice_changes_nothing),
+        T(pods_are_found_by_namespace_and_name),
+        T(deleting_what_is_not_known_says_so),
+        T(a_node_that_only_pods_name_is_not_a_node),
+        T(a_node_that_comes_back_finds_its_pods),
+        T(a_node_put_again_shows_its_new_resources),
+        T(more_than_the_maximum_is_refused_and_counted),
+        T(a_batch_is_published_at_its_end),
+        T(a_node_that_comes_and_goes_in_a_batch_leaves_nothing),
+        T(waiting_pods_come_by_creation_time_and_uid),
+        T(many_waiting_pods_are_visited_in_order),
+        T(demand_counts_waiting_pods_by_resource),
+        T(demand_carries_kind_and_shape),
+        T(demand_remembers_the_last_256_binds),
+        T(demand_keeps_the_32_resources_wanted_most),
+        T(a_malformed_ask_is_no_demand),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
