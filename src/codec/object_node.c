@@ -17,16 +17,6 @@ static const struct sl_field status_fields[] = {
 
 const struct sl_table sl_node_status_table = {SL_TABLE_FIELDS(status_fields)};
 
-static const struct sl_pair *find(const struct sl_pair *list, struct sl_str key)
-{
-    for (; list != NULL; list = list->next) {
-        if (sl_str_eq(list->key, key)) {
-            return list;
-        }
-    }
-    return NULL;
-}
-
 int sl_build_node(struct sl_build *build, struct sl_arena *arena, struct sl_error *err)
 {
     const struct sl_meta *meta = &build->meta;
@@ -37,7 +27,7 @@ int sl_build_node(struct sl_build *build, struct sl_arena *arena, struct sl_erro
     node->labels = meta->labels;
     node->annotations = meta->annotations;
     node->deleting = meta->deleting;
-    const struct sl_pair *devices = find(meta->annotations, SL_STR("sliced.dev/devices"));
+    const struct sl_pair *devices = sl_pair_find(meta->annotations, SL_STR("sliced.dev/devices"));
     if (devices == NULL) {
         return 0;
     }

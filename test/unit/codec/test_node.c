@@ -1,0 +1,140 @@
+/* Node objects, through manifests. */
+#include "codec/object.h"
+#include "unit/codec/describe.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+static const struct sl_text_limits limits = {
+    .max_bytes = 1 << 20, .max_string = 1 << 16, .max_depth = 32};
+
+/* The text decodes to (or fails with) those lines. */
+static void assert_decodes(const char *text, const char *expected)
+{
+    struct sl_buf out;
+    struct sl_error err = {0};
+    sl_buf_init(&out, 1 << 20);
+    if (sl_manifest_decode(text, strlen(text), &limits, describe_object, &out, &err) != 0) {
+        describe_error(&out, &err);
+    }
+    sl_buf_putc(&out, '\0');
+    assert_string_equal(out.data, expected);
+    sl_buf_free(&out);
+}
+
+#define NODE "{\"apiVersion\":\"v1\",\"kind\":\"Node\","
+
+static void what_matters_of_a_node_is_kept(void **state)
+{
+    (void)state;
+    assert_decodes(
+        NODE "\"metadata\":{\"name\":\"a30-00\",\"uid\":\"u-1\",\"resourceVersion\":\"77\","
+             "\"creationTimestamp\":\"2026-11-21T12:38:09Z\",\"generateName\":7,"
+             "\"labels\":{\"kubernetes.io/os\":\"linux\",\"nvidia.com/gpu.count\":\"2\"},"
+             "\"annotations\":{\"nos.nebuly.com/status-gpu-0-1g.6gb-free\":\"4\",\"x\":\"y\"}},"
+             "\"spec\":{\"unschedulable\":true,\"taints\":[{\"key\":\"gpu\"}]},"
+             "\"status\":{\"allocatable\":{\"cpu\":\"64\",\"nvidia.com/gpu\":2},"
+             "\"capacity\":{\"cpu\":\"64\",\"nvidia.com/gpu\":\"2\"},\"conditions\":[{}]}}",
+        "Node name=a30-00 uid=u-1 rv=77 unschedulable\n"
+        "  label nvidia.com/gpu.count =2\n"
+        "  annotation nos.nebuly.com/status-gpu-0-1g.6gb-free =4\n"
+        "  allocatable cpu =64\n"
+        "  allocatable nvidia.com/gpu =2\n"
+        "  capacity cpu =64\n"
+        "  capacity nvidia.com/gpu =2\n");
+}
+
+static void the_keys_that_are_kept_are_those_of_gpus_and_ours(void **state)
+{
+    (void)state;
+    assert_decodes(NODE "\"metadata\":{\"name\":\"n\",\"labels\":{"
+                        "\"nvidia.com/mig.strategy\":\"1\",\"aliyun.com/x\":\"2\","
+                        "\"sliced.dev/x\":\"3\",\"nos.nebuly.com/x\":\"4\","
+                        "\"ALIYUN_COM_GPU_MEM_IDX\":\"5\",\"scheduling.k8s.io/x\":\"6\","
+                        "\"feature.node.kubernetes.io/x\":\"7\",\"nvidia.org/x\":\"8\","
+                        "\"nvidia.com\":\"9\",\"xnvidia.com/a\":\"10\"}}}",
+                   "Node name=n\n"
+                   "  label nvidia.com/mig.strategy =1\n"
+                   "  label aliyun.com/x =2\n"
+                   "  label sliced.dev/x =3\n"
+                   "  label nos.nebuly.com/x =4\n"
+                   "  label ALIYUN_COM_GPU_MEM_IDX =5\n"
+                   "  label scheduling.k8s.io/x =6\n");
+}
+
+static void a_deletion_time_marks_the_node(void **state)
+{
+    (void)state;
+    assert_decodes(NODE
+                   "\"metadata\":{\"name\":\"n\",\"deletionTimestamp\":\"2026-11-21T12:38:09Z\"}}",
+                   "Node name=n deleting\n");
+    assert_decodes(NODE "\"metadata\":{\"name\":\"n\",\"deletionTimestamp\":null}}",
+                   "Node name=n\n");
+}
+
+static void a_bare_node_is_a_node(void **state)
+{
+    (void)state;
+    assert_decodes(NODE "\"metadata\":{\"name\":\"n\"},\"spec\":null,\"status\":{}}",
+                   "Node name=n\n");
+}
+
+static void faults_name_their_field(void **state)
+{
+    (void)state;
+    assert_decodes(NODE "\"metadata\":{\"labels\":{}}}",
+                   "BadField metadata.name: is missing (1:1)\n");
+    assert_decodes(NODE "\"metadata\":{\"name\":\"\"}}",
+                   "BadField metadata.name: is missing (1:1)\n");
+    assert_decodes(NODE "\"spec\":{\"unschedulable\":\"yes\"}}",
+                   "WrongType spec.unschedulable: expected a boolean, found a string (1:58)\n");
+    assert_decodes(NODE "\"status\":{\"allocatable\":{\"cpu\":[]}}}",
+                   "WrongType status.allocatable[cpu]: expected a quantity (a string or a number), "
+                   "found an array (1:65)\n");
+    assert_decodes(NODE "\"status\":{\"allocatable\":{\"cpu\":1,\"cpu\":1}}}",
+                   "BadField status.allocatable[cpu]: is given twice (1:67)\n");
+    assert_decodes(NODE "\"metadata\":{\"creationTimestamp\":\"yesterday\"}}",
+                   "BadField metadata.creationTimestamp: \"yesterday\" is not a time such as "
+                   "2026-11-21T12:38:09Z (1:66)\n");
+    assert_decodes(NODE "\"metadata\":{\"name\":\"n\"}",
+                   "Syntax expected ',' or '}', found the end "
+                   "of the text (1:57)\n");
+}
+
+static void devices_come_from_the_annotation(void **state)
+{
+    (void)state;
+    assert_decodes(NODE "\"metadata\":{\"name\":\"n\",\"annotations\":{\"sliced.dev/devices\":"
+                        "\"[{\\\"index\\\":1,\\\"memory\\\":\\\"24Gi\\\"}]\"}}}",
+                   "Node name=n\n"
+                   "  annotation sliced.dev/devices =[{\"index\":1,\"memory\":\"24Gi\"}]\n"
+                   "  device 1 memory=24576\n");
+}
+
+static void a_malformed_devices_annotation_is_a_problem_and_no_error(void **state)
+{
+    (void)state;
+    assert_decodes(NODE "\"metadata\":{\"name\":\"n\",\"annotations\":{\"sliced.dev/devices\":"
+                        "\"[{\\\"index\\\":true}]\"}}}",
+                   "Node name=n\n"
+                   "  annotation sliced.dev/devices =[{\"index\":true}]\n"
+                   "  problem annotation sliced.dev/devices: [0].index: expected an integer, found "
+                   "a boolean (line 1, column 11)\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_matters_of_a_node_is_kept),
+        cmocka_unit_test(the_keys_that_are_kept_are_those_of_gpus_and_ours),
+        cmocka_unit_test(a_deletion_time_marks_the_node),
+        cmocka_unit_test(a_bare_node_is_a_node),
+        cmocka_unit_test(faults_name_their_field),
+        cmocka_unit_test(devices_come_from_the_annotation),
+        cmocka_unit_test(a_malformed_devices_annotation_is_a_problem_and_no_error),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,148 @@
+/* Pod objects, through manifests. */
+#include "codec/object.h"
+#include "unit/codec/describe.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+static const struct sl_text_limits limits = {
+    .max_bytes = 1 << 24, .max_string = 1 << 16, .max_depth = 32};
+
+static void assert_decodes(const char *text, const char *expected)
+{
+    struct sl_buf out;
+    struct sl_error err = {0};
+    sl_buf_init(&out, 1 << 20);
+    if (sl_manifest_decode(text, strlen(text), &limits, describe_object, &out, &err) != 0) {
+        describe_error(&out, &err);
+    }
+    sl_buf_putc(&out, '\0');
+    assert_string_equal(out.data, expected);
+    sl_buf_free(&out);
+}
+
+#define POD       "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\"}"
+#define POD_SPEC  POD ",\"spec\":{"
+#define CONTAINER POD_SPEC "\"containers\":[{"
+
+static void what_matters_of_a_pod_is_kept(void **state)
+{
+    (void)state;
+    assert_decodes(
+        "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"p-1\","
+        "\"namespace\":\"team\",\"uid\":\"u-1\",\"resourceVersion\":\"9\","
+        "\"creationTimestamp\":\"1970-01-01T00:00:02.5Z\","
+        "\"deletionTimestamp\":\"2026-11-21T12:38:09Z\",\"ownerReferences\":[{\"name\":\"j\"}],"
+        "\"labels\":{\"app\":\"x\",\"sliced.dev/team\":\"a\"},"
+        "\"annotations\":{\"sliced.dev/timeout\":\"90s\",\"ALIYUN_COM_GPU_MEM_IDX\":\"1\","
+        "\"kubectl.kubernetes.io/last-applied-configuration\":\"{}\"}},"
+        "\"spec\":{\"nodeName\":\"n-1\",\"schedulerName\":\"s\",\"priority\":-10,"
+        "\"activeDeadlineSeconds\":90,\"overhead\":{\"memory\":\"120Mi\"},"
+        "\"restartPolicy\":\"Always\","
+        "\"schedulingGates\":[{\"name\":\"sliced.dev/queue\"},{\"name\":\"other\"}],"
+        "\"initContainers\":[{\"name\":\"i\",\"restartPolicy\":\"Always\"},{\"name\":\"j\","
+        "\"restartPolicy\":\"OnFailure\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":1}}}],"
+        "\"containers\":[{\"name\":\"a\",\"image\":\"x\",\"resources\":{\"limits\":"
+        "{\"nvidia.com/mig-1g.6gb\":\"2\"},\"requests\":{\"cpu\":\"100m\","
+        "\"nvidia.com/mig-1g.6gb\":\"2\"},\"claims\":[]}},{\"name\":\"b\"}]},"
+        "\"status\":{\"phase\":\"Running\",\"conditions\":[]}}",
+        "Pod namespace=team name=p-1 uid=u-1 rv=9 node=n-1 scheduler=s phase=Running "
+        "created=2500000 deadline=90 priority=-10 deleting\n"
+        "  label sliced.dev/team =a\n"
+        "  annotation sliced.dev/timeout =90s\n"
+        "  annotation ALIYUN_COM_GPU_MEM_IDX =1\n"
+        "  overhead memory =120Mi\n"
+        "  init name=i sidecar\n"
+        "  init name=j\n"
+        "    limit nvidia.com/gpu =1\n"
+        "  container name=a\n"
+        "    request cpu =100m\n"
+        "    request nvidia.com/mig-1g.6gb =2\n"
+        "    limit nvidia.com/mig-1g.6gb =2\n"
+        "  container name=b\n"
+        "  gate sliced.dev/queue\n"
+        "  gate other\n");
+}
+
+static void a_bare_pod_is_a_pod(void **state)
+{
+    (void)state;
+    assert_decodes(POD "}", "Pod name=p\n");
+    assert_decodes(POD_SPEC "\"containers\":null,\"initContainers\":[],\"priority\":null}}",
+                   "Pod name=p\n");
+}
+
+static void faults_name_their_field(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *error;
+    } cases[] = {
+        {"{\"apiVersion\":\"v1\",\"kind\":\"Pod\"}", "BadField metadata.name: is missing (1:1)\n"},
+        {POD_SPEC "\"containers\":{}}}",
+         "WrongType spec.containers: expected an array of objects, found an object (1:78)\n"},
+        {POD_SPEC "\"containers\":[{},null]}}",
+         "WrongType spec.containers[1]: expected an object, found null (1:82)\n"},
+        {CONTAINER "\"resources\":{\"limits\":{\"nvidia.com/gpu\":{}}}}]}}",
+         "WrongType spec.containers[0].resources.limits[nvidia.com/gpu]: expected a quantity (a "
+         "string or a number), found an object (1:120)\n"},
+        {CONTAINER "\"resources\":{\"limits\":{\"a\":1,\"a\":1}}}]}}",
+         "BadField spec.containers[0].resources.limits[a]: is given twice (1:109)\n"},
+        {CONTAINER "\"resources\":[]}]}}",
+         "WrongType spec.containers[0].resources: expected an object, found an array (1:92)\n"},
+        {CONTAINER "\"restartPolicy\":true}]}}",
+         "WrongType spec.containers[0].restartPolicy: expected a string, found a boolean (1:96)\n"},
+        {POD_SPEC "\"schedulingGates\":[{\"name\":\"a\"},{}]}}",
+         "BadField spec.schedulingGates[1].name: is missing (1:98)\n"},
+        {POD_SPEC "\"priority\":3000000000}}",
+         "BadField spec.priority: 3000000000 is out of range (1:76)\n"},
+        {POD_SPEC "\"priority\":\"high\"}}",
+         "WrongType spec.priority: expected an integer, found a string (1:76)\n"},
+        {POD_SPEC "\"nodeName\":\"a\",\"nodeName\":\"b\"}}",
+         "BadField spec.nodeName: is given twice (1:80)\n"},
+        {POD ",\"spec\":[]}", "WrongType spec: expected an object, found an array (1:64)\n"},
+        {POD ",\"status\":{\"phase\":1}}",
+         "WrongType status.phase: expected a string, found a number (1:75)\n"},
+        {POD ",\"metadata\":{}}", "BadField metadata: is given twice (1:57)\n"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_decodes(cases[i].text, cases[i].error);
+    }
+}
+
+static void what_is_kept_of_one_pod_is_bounded(void **state)
+{
+    (void)state;
+    struct sl_buf text;
+    struct sl_buf out;
+    struct sl_error err = {0};
+    sl_buf_init(&text, 1 << 24);
+    sl_buf_init(&out, 1 << 20);
+    sl_buf_puts(&text, POD_SPEC "\"containers\":[{}");
+    for (int i = 0; i < 100000; i++) {
+        sl_buf_puts(&text, ",{}");
+    }
+    sl_buf_puts(&text, "]}}");
+    assert_int_equal(sl_manifest_decode(text.data, text.len, &limits, describe_object, &out, &err),
+                     -1);
+    assert_int_equal(err.code, SL_ERR_LIMIT);
+    assert_int_equal(strncmp(err.field, "spec.containers[", 16), 0);
+    assert_int_equal(out.len, 0);
+    sl_buf_free(&text);
+    sl_buf_free(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_matters_of_a_pod_is_kept),
+        cmocka_unit_test(a_bare_pod_is_a_pod),
+        cmocka_unit_test(faults_name_their_field),
+        cmocka_unit_test(what_is_kept_of_one_pod_is_bounded),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
