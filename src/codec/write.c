@@ -80,7 +80,7 @@ static void put_quoted(struct sl_writer *w, struct sl_str text, struct sl_str ta
     struct sl_buf *buf = w->buf;
     const char *p = text.len == 0 ? "" : text.s;
     const char *end = p + text.len;
-    if (!sl_buf_reserve(buf, text.len + 4)) { /* comma, quotes, colon */
+    if (!sl_buf_reserve(buf, (w->comma ? 1U : 0U) + 1 + text.len + tail.len)) {
         return;
     }
     char *out = buf->data + buf->len;
