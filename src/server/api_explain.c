@@ -1,0 +1,315 @@
+/* GET /api/v1/pods/{namespace}/{name}/explain */
+#include "server/api.h"
+#include "server/explain.h"
+#include "server/handlers.h"
+#include "server/table.h"
+
+enum { LIMIT_DEFAULT = 50, LIMIT_MAX = 5000, PARTS_TEXT = 320 };
+
+static const char *state_name(const struct sl_pod *pod)
+{
+    if (pod->phase == SL_POD_SUCCEEDED || pod->phase == SL_POD_FAILED) {
+        return "finished";
+    }
+    if (pod->deleting) {
+        return "deleting";
+    }
+    return pod->node != NULL ? "bound" : "waiting";
+}
+
+/* Where the pod is, as the snapshot has it; NULL when it is nowhere. */
+static const struct sl_resident *resident_of(const struct sl_explain *explain,
+                                             const struct sl_view **view)
+{
+    const struct sl_pod *pod = explain->pod;
+    if (pod->node == NULL) {
+        return NULL;
+    }
+    uint32_t place = sl_snapshot_find(explain->snapshot, sl_str_of(pod->node), 0);
+    if (place == SL_NODE_NONE) {
+        return NULL;
+    }
+    *view = explain->snapshot->view[place];
+    for (unsigned i = 0; i < (*view)->n_residents; i++) {
+        if (strcmp((*view)->resident[i].pod->uid, pod->uid) == 0) {
+            return &(*view)->resident[i];
+        }
+    }
+    return NULL;
+}
+
+static void write_bound(struct sl_writer *w, const struct sl_explain *explain)
+{
+    const struct sl_view *view = NULL;
+    const struct sl_resident *resident = resident_of(explain, &view);
+    sl_write_key(w, "assignment");
+    if (explain->pod->node == NULL) {
+        sl_write_null(w);
+        return;
+    }
+    sl_write_object(w);
+    sl_write_key(w, "node");
+    sl_write_text(w, explain->pod->node);
+    sl_write_key(w, "annotation");
+    sl_write_text(w, explain->pod->assignment);
+    if (resident != NULL) {
+        sl_write_key(w, "assumed");
+        sl_write_bool(w, resident->assumed);
+        sl_write_key(w, "devices");
+        sl_api_parts(w, view->node, &explain->ask, view->part + resident->first_part,
+                     resident->n_parts);
+    }
+    sl_write_object_end(w);
+}
+
+static void write_summary(struct sl_writer *w, const struct sl_explain *explain)
+{
+    sl_write_key(w, "summary");
+    sl_write_object(w);
+    sl_write_key(w, "nodes");
+    sl_write_i64(w, (int64_t)explain->n);
+    sl_write_key(w, "fit");
+    sl_write_i64(w, (int64_t)explain->n_fit);
+    sl_write_key(w, "reasons");
+    sl_write_array(w);
+    for (unsigned i = 0; i < SL_REASON_COUNT; i++) {
+        if (explain->count[i] == 0 || i == SL_REASON_FITS) {
+            continue;
+        }
+        enum sl_reason reason = (enum sl_reason)i;
+        sl_write_object(w);
+        sl_write_key(w, "reason");
+        sl_write_text(w, sl_reason_name(reason));
+        sl_write_key(w, "nodes");
+        sl_write_i64(w, (int64_t)explain->count[i]);
+        sl_write_key(w, "never");
+        sl_write_bool(w, sl_reason_is_never(reason));
+        sl_write_key(w, "help");
+        sl_write_text(w, sl_reason_help(reason));
+        sl_write_object_end(w);
+    }
+    sl_write_array_end(w);
+    sl_write_object_end(w);
+}
+
+static void write_weights(struct sl_writer *w, const struct sl_score_config *config)
+{
+    sl_write_key(w, "weights");
+    sl_write_object(w);
+    for (unsigned i = 0; i < SL_TERM_COUNT; i++) {
+        sl_write_key(w, sl_term_name((enum sl_term)i));
+        sl_write_i64(w, config->weight[i]);
+    }
+    sl_write_object_end(w);
+}
+
+static void write_numbers(struct sl_writer *w, const struct sl_verdict *verdict)
+{
+    sl_write_key(w, "asked");
+    sl_write_i64(w, verdict->asked);
+    sl_write_key(w, "free");
+    sl_write_i64(w, verdict->free);
+    sl_write_key(w, "capacity");
+    sl_write_i64(w, verdict->capacity);
+    sl_write_key(w, "largest");
+    sl_write_i64(w, verdict->largest);
+}
+
+static void write_choice(struct sl_writer *w, const struct sl_explain *explain,
+                         const struct sl_explain_row *row)
+{
+    const struct sl_view *view = explain->snapshot->view[row->place];
+    struct sl_assignment assignment = {.n = 0};
+    sl_write_key(w, "score");
+    sl_write_object(w);
+    for (unsigned i = 0; i < SL_TERM_COUNT; i++) {
+        sl_write_key(w, sl_term_name((enum sl_term)i));
+        sl_write_i64(w, row->score.term[i]);
+    }
+    sl_write_key(w, "total");
+    sl_write_i64(w, row->score.total);
+    sl_write_key(w, "wire");
+    sl_write_i64(w, row->wire);
+    sl_write_object_end(w);
+    sl_write_key(w, "devices");
+    if (sl_choose(view, &explain->ask, &assignment, NULL)) {
+        sl_api_parts(w, view->node, &explain->ask, assignment.part, assignment.n);
+    } else {
+        sl_write_null(w);
+    }
+}
+
+static void row_text(const struct sl_explain *explain, const struct sl_explain_row *row, char *out,
+                     size_t size)
+{
+    (void)sl_verdict_text(&row->verdict, &explain->ask, explain->pod->malformed, out, size);
+}
+
+static void write_row(struct sl_writer *w, const struct sl_explain *explain,
+                      const struct sl_explain_row *row)
+{
+    char text[SL_EXPLAIN_TEXT_MAX];
+    row_text(explain, row, text, sizeof(text));
+    sl_write_object(w);
+    sl_write_key(w, "name");
+    sl_write_text(w, explain->snapshot->view[row->place]->node->name);
+    sl_write_key(w, "fits");
+    sl_write_bool(w, row->fits);
+    sl_write_key(w, "reason");
+    sl_write_text(w, sl_reason_name(row->verdict.reason));
+    sl_write_key(w, "never");
+    sl_write_bool(w, sl_reason_is_never(row->verdict.reason));
+    sl_write_key(w, "text");
+    sl_write_text(w, text);
+    write_numbers(w, &row->verdict);
+    if (row->fits) {
+        write_choice(w, explain, row);
+    }
+    sl_write_object_end(w);
+}
+
+/* A pod that waits is weighed against all nodes; for others that says nothing. */
+static size_t rows_shown(const struct sl_explain *explain, int64_t limit)
+{
+    if (strcmp(state_name(explain->pod), "waiting") != 0) {
+        return 0;
+    }
+    return (size_t)limit < explain->n ? (size_t)limit : explain->n;
+}
+
+static void write_json(struct sl_request *request, const struct sl_explain *explain, size_t shown)
+{
+    char why[SL_EXPLAIN_TEXT_MAX];
+    struct sl_writer w = {.buf = &request->reply};
+    sl_explain_why(explain, why, sizeof(why));
+    sl_write_object(&w);
+    sl_write_key(&w, "pod");
+    sl_write_object(&w);
+    sl_api_pod_members(&w, explain->pod);
+    sl_write_object_end(&w);
+    sl_write_key(&w, "state");
+    sl_write_text(&w, state_name(explain->pod));
+    sl_write_key(&w, "why");
+    sl_write_text(&w, why);
+    sl_write_key(&w, "generation");
+    sl_write_i64(&w, (int64_t)explain->snapshot->generation);
+    write_bound(&w, explain);
+    if (shown > 0) {
+        write_summary(&w, explain);
+        write_weights(&w, &request->live->config.score);
+        sl_write_key(&w, "omitted");
+        sl_write_i64(&w, (int64_t)(explain->n - shown));
+        sl_write_key(&w, "nodes");
+        sl_write_array(&w);
+        for (size_t i = 0; i < shown; i++) {
+            write_row(&w, explain, &explain->row[i]);
+        }
+        sl_write_array_end(&w);
+    }
+    sl_write_object_end(&w);
+    sl_buf_putc(&request->reply, '\n');
+}
+
+/* ---- table ---- */
+
+static void add_row(struct sl_table *table, const struct sl_explain *explain,
+                    const struct sl_explain_row *row)
+{
+    const struct sl_view *view = explain->snapshot->view[row->place];
+    struct sl_assignment assignment = {.n = 0};
+    char text[SL_EXPLAIN_TEXT_MAX];
+    sl_table_text(table, view->node->name);
+    sl_table_text(table, row->fits ? "yes" : "no");
+    sl_table_text(table, sl_reason_name(row->verdict.reason));
+    if (!row->fits) {
+        row_text(explain, row, text, sizeof(text));
+        sl_table_text(table, NULL);
+        sl_table_text(table, NULL);
+        sl_table_text(table, NULL);
+        sl_table_text(table, text);
+        return;
+    }
+    text[0] = '\0';
+    if (sl_choose(view, &explain->ask, &assignment, NULL)) {
+        sl_api_parts_text(view->node, assignment.part, assignment.n, text, PARTS_TEXT);
+    }
+    sl_table_i64(table, row->score.total);
+    sl_table_i64(table, row->wire);
+    sl_table_text(table, text);
+    sl_table_printf(table, "availability %d, packing %d, spreading %d",
+                    (int)row->score.term[SL_TERM_AVAILABILITY],
+                    (int)row->score.term[SL_TERM_PACKING], (int)row->score.term[SL_TERM_SPREADING]);
+}
+
+static void write_rows_table(struct sl_request *request, const struct sl_explain *explain,
+                             size_t shown)
+{
+    static const char *const head[] = {"NODE", "FITS",    "REASON", "SCORE",
+                                       "WIRE", "DEVICES", "DETAIL"};
+    struct sl_table table;
+    sl_table_init(&table, sizeof(head) / sizeof(head[0]), head, request->reply.max);
+    for (size_t i = 0; i < shown; i++) {
+        add_row(&table, explain, &explain->row[i]);
+    }
+    sl_buf_putc(&request->reply, '\n');
+    sl_table_write(&table, &request->reply);
+    sl_table_free(&table);
+    if (shown < explain->n) {
+        sl_buf_printf(&request->reply, "(%zu more nodes: ?limit=)\n", explain->n - shown);
+    }
+}
+
+static void write_table(struct sl_request *request, const struct sl_explain *explain, size_t shown)
+{
+    struct sl_buf *out = &request->reply;
+    const struct sl_pod *pod = explain->pod;
+    const struct sl_view *view = NULL;
+    const struct sl_resident *resident = resident_of(explain, &view);
+    char text[SL_EXPLAIN_TEXT_MAX];
+    sl_buf_printf(out, "Pod:       %s/%s\n", pod->namespace, pod->name);
+    sl_buf_printf(out, "State:     %s\n", state_name(pod));
+    sl_api_ask_text(pod, text, sizeof(text));
+    sl_buf_printf(out, "Ask:       %s\n", text);
+    sl_explain_why(explain, text, sizeof(text));
+    sl_buf_printf(out, "Why:       %s\n", text);
+    if (pod->node != NULL) {
+        sl_buf_printf(out, "Node:      %s\n", pod->node);
+    }
+    if (resident != NULL) {
+        sl_api_parts_text(view->node, view->part + resident->first_part, resident->n_parts, text,
+                          sizeof(text));
+        sl_buf_printf(out, "Devices:   %s%s\n", text, resident->assumed ? " (assumed)" : "");
+    }
+    if (shown > 0) {
+        write_rows_table(request, explain, shown);
+    }
+}
+
+void sl_api_explain(struct sl_request *request)
+{
+    struct sl_explain explain;
+    int64_t limit = 0;
+    if (sl_request_number(request, "limit", LIMIT_DEFAULT, LIMIT_MAX, &limit) < 0) {
+        return;
+    }
+    struct sl_str ns = request->param[0];
+    struct sl_str name = request->param[1];
+    struct sl_pod *pod = sl_store_pod(request->app->store, ns, name);
+    if (pod == NULL) {
+        sl_api_unknown_pod(request, ns, name);
+        return;
+    }
+    if (sl_explain_init(&explain, sl_request_snapshot(request), pod, &request->live->config.score,
+                        &request->err) < 0) {
+        (void)sl_request_fail_err(request);
+    } else {
+        size_t shown = rows_shown(&explain, limit);
+        if (sl_request_wants_table(request)) {
+            write_table(request, &explain, shown);
+        } else {
+            write_json(request, &explain, shown);
+        }
+        sl_explain_free(&explain);
+    }
+    sl_pod_unref(pod);
+}

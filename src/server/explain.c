@@ -1,0 +1,238 @@
+/* Judging all nodes for one pod, and the sentence that sums it up. */
+#include "server/explain.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static int by_use(const void *left, const void *right)
+{
+    const struct sl_explain_row *a = left;
+    const struct sl_explain_row *b = right;
+    if (a->fits != b->fits) {
+        return a->fits ? -1 : 1;
+    }
+    if (a->score.total != b->score.total) {
+        return a->score.total > b->score.total ? -1 : 1;
+    }
+    bool never_a = sl_reason_is_never(a->verdict.reason);
+    bool never_b = sl_reason_is_never(b->verdict.reason);
+    if (never_a != never_b) {
+        return never_a ? 1 : -1;
+    }
+    return a->place < b->place ? -1 : a->place > b->place;
+}
+
+static void judge(struct sl_explain *explain, const struct sl_score_config *config)
+{
+    for (size_t i = 0; i < explain->n; i++) {
+        struct sl_explain_row *row = &explain->row[i];
+        const struct sl_view *view = explain->snapshot->view[i];
+        row->place = (uint32_t)i;
+        row->fits = sl_fit(view, &explain->ask, &row->verdict);
+        if (row->fits) {
+            row->verdict.reason = SL_REASON_FITS;
+            explain->n_fit++;
+            sl_score(view, &explain->ask, &explain->snapshot->demand, config, &row->score);
+        }
+        explain->count[row->verdict.reason]++;
+    }
+}
+
+/* The wire's 0..10 for the rows that fit, which stand first. */
+static int put_wire(struct sl_explain *explain)
+{
+    size_t n = explain->n_fit;
+    int32_t *total = calloc(n + 1, sizeof(*total));
+    uint32_t *rank = calloc(n + 1, sizeof(*rank));
+    uint8_t *wire = calloc(n + 1, sizeof(*wire));
+    bool ok = total != NULL && rank != NULL && wire != NULL;
+    if (ok) {
+        for (size_t i = 0; i < n; i++) {
+            total[i] = explain->row[i].score.total;
+            rank[i] = explain->row[i].place;
+        }
+        sl_score_wire(total, rank, n, wire);
+        for (size_t i = 0; i < n; i++) {
+            explain->row[i].wire = wire[i];
+        }
+    }
+    free(total);
+    free(rank);
+    free(wire);
+    return ok ? 0 : -1;
+}
+
+int sl_explain_init(struct sl_explain *explain, const struct sl_snapshot *snapshot,
+                    const struct sl_pod *pod, const struct sl_score_config *config,
+                    struct sl_error *err)
+{
+    memset(explain, 0, sizeof(*explain));
+    explain->snapshot = snapshot;
+    explain->pod = pod;
+    explain->n = snapshot->n_nodes;
+    sl_pod_ask(pod, &explain->ask);
+    explain->row = calloc(explain->n + 1, sizeof(*explain->row));
+    if (explain->row == NULL) {
+        return sl_error_nomem(err);
+    }
+    judge(explain, config);
+    qsort(explain->row, explain->n, sizeof(*explain->row), by_use);
+    if (put_wire(explain) < 0) {
+        sl_explain_free(explain);
+        return sl_error_nomem(err);
+    }
+    return 0;
+}
+
+void sl_explain_free(struct sl_explain *explain)
+{
+    free(explain->row);
+    explain->row = NULL;
+}
+
+/* ---- the sentence ---- */
+
+/* The nodes refused for the most frequent reason, in sum. */
+struct gist {
+    enum sl_reason reason;
+    const char *resource;
+    size_t nodes;
+    int64_t asked;
+    int64_t capacity;
+    int64_t free;
+    int64_t most_capacity; /* of one node */
+    int64_t largest;       /* on one device */
+};
+
+static enum sl_reason most_frequent(const struct sl_explain *explain, bool never)
+{
+    enum sl_reason most = SL_REASON_FITS;
+    for (unsigned i = 0; i < SL_REASON_COUNT; i++) {
+        bool counts = i != SL_REASON_FITS && sl_reason_is_never((enum sl_reason)i) == never;
+        if (counts && explain->count[i] > 0 &&
+            (most == SL_REASON_FITS || explain->count[i] > explain->count[most])) {
+            most = (enum sl_reason)i;
+        }
+    }
+    return most;
+}
+
+static void sum_up(const struct sl_explain *explain, enum sl_reason reason, struct gist *gist)
+{
+    *gist = (struct gist){.reason = reason, .resource = "GPU"};
+    unsigned item = SL_ASK_ITEMS_MAX;
+    for (size_t i = 0; i < explain->n; i++) {
+        const struct sl_verdict *v = &explain->row[i].verdict;
+        if (v->reason != reason || (item != SL_ASK_ITEMS_MAX && v->item != item)) {
+            continue;
+        }
+        item = v->item;
+        gist->nodes++;
+        gist->asked = v->asked;
+        gist->capacity += v->capacity;
+        gist->free += v->free;
+        gist->most_capacity = v->capacity > gist->most_capacity ? v->capacity : gist->most_capacity;
+        gist->largest = v->largest > gist->largest ? v->largest : gist->largest;
+    }
+    if (item < explain->ask.n) {
+        gist->resource = explain->ask.item[item].resource;
+    }
+}
+
+static void say_insufficient(const struct gist *g, char *out, size_t size)
+{
+    long long used = (long long)(g->capacity - g->free);
+    if (g->free == 0) {
+        (void)snprintf(out, size, "%lld of %lld %s are in use; waits for %s to end", used,
+                       (long long)g->capacity, g->resource, g->asked == 1 ? "one" : "some");
+    } else {
+        (void)snprintf(out, size,
+                       "%lld of %lld %s are in use and no node has the %lld asked for free; waits "
+                       "for some to end",
+                       used, (long long)g->capacity, g->resource, (long long)g->asked);
+    }
+}
+
+/* What is the matter when no node fits now. */
+static void say_refused(const struct sl_explain *explain, const struct gist *g, char *out,
+                        size_t size)
+{
+    long long asked = (long long)g->asked;
+    switch (g->reason) {
+    case SL_REASON_INSUFFICIENT:
+        say_insufficient(g, out, size);
+        return;
+    case SL_REASON_FRAGMENTED:
+        (void)snprintf(out, size,
+                       "%lld %s asked, %lld are free in sum but at most %lld on one GPU; waits for "
+                       "pods there to end",
+                       asked, g->resource, (long long)g->free, (long long)g->largest);
+        return;
+    case SL_REASON_DEVICES_SHARED:
+        (void)snprintf(out, size,
+                       "%lld %s asked, but parts of the GPUs are in use; waits for a whole one to "
+                       "become free",
+                       asked, g->resource);
+        return;
+    case SL_REASON_UNHEALTHY:
+        (void)snprintf(out, size,
+                       "what is left of %s is on GPUs that are marked unhealthy; waits for these "
+                       "to recover or for pods to end",
+                       g->resource);
+        return;
+    case SL_REASON_NOT_PARTITIONED:
+        (void)snprintf(out, size,
+                       "no GPU is partitioned for %s now; %zu nodes could be repartitioned for it",
+                       g->resource, g->nodes);
+        return;
+    case SL_REASON_NOT_OFFERED:
+        (void)snprintf(out, size, "no node offers %s: it cannot start in this cluster as it is",
+                       g->resource);
+        return;
+    case SL_REASON_EXCEEDS_NODE:
+        (void)snprintf(out, size,
+                       "%lld %s asked, the largest node has %lld in all: it cannot start in this "
+                       "cluster as it is",
+                       asked, g->resource, (long long)g->most_capacity);
+        return;
+    case SL_REASON_EXCEEDS_DEVICE:
+        (void)snprintf(out, size,
+                       "%lld %s asked, one GPU has at most %lld: it cannot start in this cluster "
+                       "as it is",
+                       asked, g->resource, (long long)g->largest);
+        return;
+    case SL_REASON_MALFORMED_ASK:
+        (void)snprintf(out, size, "its GPU request is wrong and has to be changed: %s",
+                       explain->pod->malformed == NULL ? "malformed" : explain->pod->malformed);
+        return;
+    case SL_REASON_FITS:
+    case SL_REASON_NO_ASK:
+    case SL_REASON_UNKNOWN_NODE:
+    case SL_REASON_COUNT:
+        break;
+    }
+    (void)snprintf(out, size, "no node is known that could take it");
+}
+
+void sl_explain_why(const struct sl_explain *explain, char *out, size_t size)
+{
+    const struct sl_pod *pod = explain->pod;
+    if (pod->phase == SL_POD_SUCCEEDED || pod->phase == SL_POD_FAILED) {
+        (void)snprintf(out, size, "it has ended (%s)", sl_pod_phase_name(pod->phase));
+    } else if (pod->node != NULL) {
+        (void)snprintf(out, size, "it is bound to node %s", pod->node);
+    } else if (pod->deleting) {
+        (void)snprintf(out, size, "it is being deleted");
+    } else if (pod->malformed != NULL) {
+        say_refused(explain, &(struct gist){.reason = SL_REASON_MALFORMED_ASK}, out, size);
+    } else if (explain->n_fit > 0) {
+        (void)snprintf(
+            out, size, "fits on %zu of %zu nodes, best on %s; waits for the scheduler to bind it",
+            explain->n_fit, explain->n, explain->snapshot->view[explain->row[0].place]->node->name);
+    } else {
+        struct gist gist;
+        enum sl_reason reason = most_frequent(explain, false);
+        sum_up(explain, reason != SL_REASON_FITS ? reason : most_frequent(explain, true), &gist);
+        say_refused(explain, &gist, out, size);
+    }
+}
