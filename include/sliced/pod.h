@@ -18,7 +18,7 @@ enum sl_pod_phase {
 /* An assignment names at most 128 places: a whole node of 64 GPUs, or 7 instances on each of 18. An
  * ask that would need more is refused (SL_REASON_EXCEEDS_NODE), never cut. The text is long enough
  * for that many parts and for the names of SL_ASK_ITEMS_MAX resources. */
-enum { SL_ASSIGNMENT_MAX = 128, SL_ASSIGNMENT_TEXT_MAX = 2560 };
+enum { SL_ASSIGNMENT_MAX = 128, SL_ASSIGNMENT_TEXT_MAX = 3072 };
 
 /* Where the units of an ask are on a node. device is an index in the node's list of devices,
  * instance one in its list of instances; -1 when only the kubelet knows. No two parts of an item

@@ -85,13 +85,16 @@ size_t sl_assignment_format(const struct sl_node *node, const struct sl_ask *ask
 
 /* ---- reading ---- */
 
-/* Cuts off what stands before the separator (all of it when there is none). */
+/* Cuts off what stands before the separator; all of it when there is none: rest->s is then NULL. */
 static struct sl_str cut(struct sl_str *rest, char separator)
 {
     const char *end = rest->len == 0 ? NULL : memchr(rest->s, separator, rest->len);
-    struct sl_str head = {rest->s, end == NULL ? rest->len : (size_t)(end - rest->s)};
-    size_t past = end == NULL ? head.len : head.len + 1;
-    *rest = (struct sl_str){rest->s + past, rest->len - past};
+    struct sl_str head = *rest;
+    *rest = (struct sl_str){0};
+    if (end != NULL) {
+        *rest = (struct sl_str){end + 1, head.len - (size_t)(end - head.s) - 1};
+        head.len = (size_t)(end - head.s);
+    }
     return head;
 }
 
@@ -132,9 +135,9 @@ static bool read_place(const struct sl_node *node, unsigned pool, struct sl_str 
                        struct sl_assignment_part *out)
 {
     bool on_instances = sl_pool_on_instances(node, pool);
-    bool has_instance = text.len > 0 && memchr(text.s, '/', text.len) != NULL;
+    struct sl_str index = cut(&text, '/');
     int64_t n = 0;
-    if (on_instances != has_instance || !number(cut(&text, '/'), &n)) {
+    if (on_instances != (text.s != NULL) || !number(index, &n)) {
         return false;
     }
     int device = find_device(node, n);
@@ -190,12 +193,12 @@ static bool read_item(const struct sl_node *node, const struct sl_ask_item *item
         return false;
     }
     const struct sl_pool *p = &node->pool[pool];
-    while (text.len > 0) {
+    while (text.s != NULL) {
         struct sl_str amount = cut(&text, ',');
-        bool plain = amount.len == 0 || memchr(amount.s, '*', amount.len) == NULL;
         struct sl_str place = cut(&amount, '*');
         struct sl_assignment_part part = {.item = index, .device = -1, .instance = -1, .amount = 1};
-        if ((!plain && !number(amount, &part.amount)) || part.amount < 1 || part.amount > left) {
+        if ((amount.s != NULL && !number(amount, &part.amount)) || part.amount < 1 ||
+            part.amount > left) {
             return false;
         }
         left -= part.amount;
@@ -234,7 +237,7 @@ bool sl_assignment_read(const struct sl_node *node, const struct sl_ask_item *it
 {
     unsigned seen = 0;
     out->n = 0;
-    while (text.len > 0) {
+    while (text.s != NULL) {
         struct sl_str parts = cut(&text, ';');
         struct sl_str name = cut(&parts, '=');
         int i = find_item(item, n, name);

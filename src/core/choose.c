@@ -457,34 +457,48 @@ void sl_scratch_undo(struct sl_scratch *scratch, const struct sl_ask_item *item,
  * first, to a device in use if one suffices, and so costs a whole GPU only when it must; which of
  * the untouched devices go whole then makes no difference to replicas, that find as many in the
  * rest. */
+enum { TURNS = 3 };
+
 static unsigned turn(enum sl_kind kind)
 {
-    static const unsigned turns[] = {
+    static const uint8_t turns[] = {
         [SL_KIND_MEMORY] = 0, [SL_KIND_WHOLE] = 1, [SL_KIND_MIG] = 2, [SL_KIND_REPLICA] = 2};
     return turns[kind];
+}
+
+/* All the units of one item, or none. */
+static bool place_item(struct sl_scratch *scratch, unsigned pool, const struct sl_ask_item *items,
+                       unsigned i, struct sl_place_how how, struct sl_assignment *assignment)
+{
+    int64_t count = items[i].count;
+    int64_t used = scratch->pool_used[pool];
+    int64_t capacity = scratch->view->node->pool[pool].capacity;
+    if (used >= capacity || count > capacity - used) {
+        return false;
+    }
+    unsigned first = assignment->n;
+    if (sl_scratch_place(scratch, pool, (uint8_t)i, count, how, assignment) < count) {
+        sl_scratch_undo(scratch, items, assignment, first);
+        return false;
+    }
+    return true;
 }
 
 bool sl_scratch_choose(struct sl_scratch *scratch, const struct sl_ask_item *item, unsigned n,
                        bool any_health, struct sl_assignment *assignment, unsigned *failed)
 {
-    const struct sl_node *node = scratch->view->node;
-    int pool[SL_ASK_ITEMS_MAX];
+    const struct sl_pool *pools = scratch->view->node->pool;
+    unsigned pool[SL_ASK_ITEMS_MAX];
     struct sl_place_how how = {.any_health = any_health};
     for (unsigned i = 0; i < n; i++) {
-        pool[i] = sl_view_pool(scratch->view, item[i].key);
-        how.spare_untouched |= node->pool[pool[i]].kind == SL_KIND_WHOLE;
+        pool[i] = (unsigned)sl_view_pool(scratch->view, item[i].key);
+        how.spare_untouched |= pools[pool[i]].kind == SL_KIND_WHOLE;
     }
     assignment->n = 0;
-    for (unsigned round = 0; round < 3; round++) {
+    for (unsigned round = 0; round < TURNS; round++) {
         for (unsigned i = 0; i < n; i++) {
-            const struct sl_pool *p = &node->pool[pool[i]];
-            if (turn(p->kind) != round) {
-                continue;
-            }
-            int64_t used = scratch->pool_used[pool[i]];
-            bool room = used < p->capacity && item[i].count <= p->capacity - used;
-            if (!room || sl_scratch_place(scratch, (unsigned)pool[i], (uint8_t)i, item[i].count,
-                                          how, assignment) < item[i].count) {
+            if (turn(pools[pool[i]].kind) == round &&
+                !place_item(scratch, pool[i], item, i, how, assignment)) {
                 *failed = i;
                 return false;
             }
