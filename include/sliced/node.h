@@ -7,6 +7,8 @@
 #include "sliced/ask.h"
 #include "util/error.h"
 
+#include <stdatomic.h>
+
 enum { SL_NODE_DEVICES_MAX = 64, SL_NODE_POOLS_MAX = 32, SL_NODE_PROBLEM_MAX = 256 };
 
 /* How the devices of a node are known. */
@@ -25,14 +27,14 @@ struct sl_instance {
 };
 
 struct sl_device {
-    int16_t index;  /* as nvidia-smi counts */
+    int16_t index; /* as nvidia-smi counts */
     bool healthy;
-    bool mig;       /* partitioned: not to be given whole */
+    bool mig;                         /* partitioned: not to be given whole */
     const struct sl_mig_model *model; /* NULL when unknown */
     const char *uuid;                 /* NULL when unknown */
     const char *product;              /* NULL when unknown */
     int64_t memory_mib;               /* 0 when unknown */
-    int64_t memory_units;             /* capacity in units of the memory pool; 0 when there is none */
+    int64_t memory_units; /* capacity in units of the memory pool; 0 when there is none */
 };
 
 /* One schedulable resource of the node. */
@@ -42,8 +44,8 @@ struct sl_pool {
     enum sl_kind kind;                    /* what a unit really is on this node */
     const struct sl_mig_profile *profile; /* MIG, or REPLICA of an instance; else or unknown NULL */
     int64_t capacity;                     /* allocatable, units */
-    int32_t replicas; /* REPLICA: per device or instance (>= 1); otherwise 1 */
-    bool on_devices;  /* its units are tied to node->device (and instance); else counts only */
+    int32_t replicas;                     /* REPLICA: per device or instance (>= 1); otherwise 1 */
+    bool on_devices; /* its units are tied to node->device (and instance); else counts only */
 };
 
 struct sl_node {
@@ -59,11 +61,18 @@ struct sl_node {
     struct sl_device *device;     /* ordered by index */
     struct sl_instance *instance; /* ordered by device, then start */
     struct sl_pool *pool;         /* ordered by resource name */
-    uint32_t refs;                /* atomic */
+    _Atomic uint32_t refs;        /* use sl_node_ref and sl_node_unref */
 };
 
 /* Judges the facts. What is odd becomes node->problem, never an error; an error is a node without a
- * name, or one beyond the maxima above, or no memory. New reference; NULL on error. */
+ * usable name, one with more than SL_NODE_POOLS_MAX resources of ours or SL_NODE_DEVICES_MAX
+ * annotated devices, or no memory. New reference; NULL on error.
+ *
+ * Resources of which nothing is allocatable make no pool. Devices come, in this order, from
+ * facts->devices, from nos' annotations, or are inferred. A pool whose allocatable disagrees with
+ * them is counts only (on_devices false), its instances are not listed, and node->problem says so;
+ * a device marked unhealthy may be missing from allocatable or be counted there still. The list of
+ * inferred devices leaves out partitioned ones when it is open which of them holds what. */
 struct sl_node *sl_node_new(const struct sl_node_facts *facts, struct sl_error *err);
 struct sl_node *sl_node_ref(struct sl_node *node);
 void sl_node_unref(struct sl_node *node); /* NULL is allowed */

@@ -1,0 +1,221 @@
+/* Devices from counts alone: only where labels and allocatable leave one possibility, the order of
+ * the devices aside. */
+#include "core/draft.h"
+
+/* Devices that a resource of whole GPUs and replicas of them make up; they may contradict. */
+static int64_t replicated_things(struct sl_draft *draft, struct sl_draft_pool *pool)
+{
+    int64_t units = pool->pool.capacity;
+    int64_t count = pool->label_count;
+    int64_t replicas = pool->label_replicas;
+    int64_t product = 0;
+    if (count > 0 && replicas > 0 && !__builtin_mul_overflow(count, replicas, &product) &&
+        product == units) {
+        return count;
+    }
+    if (replicas > 0 && units % replicas == 0) {
+        /* The plugin's own number; one GPU may have failed since it was counted. */
+        return units / replicas;
+    }
+    if (count > 0 && units % count == 0) {
+        if (replicas > 0) {
+            sl_draft_problem_count(draft, pool->resource, units,
+                                   " allocatable, no multiple of the replicas in the labels");
+            pool->label_replicas = 0; /* not believed */
+        }
+        return count;
+    }
+    if (count > 0 || replicas > 0) {
+        sl_draft_problem_count(draft, pool->resource, units,
+                               " allocatable, not what count and replicas in the labels make");
+    }
+    return 0;
+}
+
+int64_t sl_draft_things(struct sl_draft *draft, struct sl_draft_pool *pool)
+{
+    if (pool->pool.kind == SL_KIND_REPLICA) {
+        return replicated_things(draft, pool);
+    }
+    return pool->pool.capacity;
+}
+
+static bool model_has(const struct sl_mig_model *model, const struct sl_mig_profile *profile)
+{
+    return profile >= model->profiles && profile < model->profiles + model->n_profiles;
+}
+
+/* How many instances of each profile of the node's model the pools of instances make up. False when
+ * they cannot be told apart or are not all known. */
+static bool count_instances(struct sl_draft *draft, int64_t counts[SL_MIG_PROFILES_MAX])
+{
+    for (unsigned i = 0; i < draft->n_pools; i++) {
+        struct sl_draft_pool *pool = &draft->pool[i];
+        if (!pool->on_instances) {
+            continue;
+        }
+        const struct sl_mig_profile *profile = pool->pool.profile;
+        int64_t things = sl_draft_things(draft, pool);
+        if (profile == NULL || things == 0 || !model_has(draft->model, profile) ||
+            counts[profile - draft->model->profiles] > 0) {
+            return false;
+        }
+        counts[profile - draft->model->profiles] = things;
+    }
+    return true;
+}
+
+/* Devices with the instances of split; the names of the instances are the model's. */
+static void add_split(struct sl_draft *draft, unsigned n,
+                      uint8_t split[SL_NODE_DEVICES_MAX][SL_MIG_PROFILES_MAX])
+{
+    for (unsigned d = 0; d < n; d++) {
+        unsigned device = draft->n_devices;
+        (void)sl_draft_add_device(draft, true);
+        for (unsigned p = 0; p < draft->model->n_profiles; p++) {
+            struct sl_str name = sl_str_of(draft->model->profiles[p].name);
+            for (unsigned i = 0; i < split[d][p]; i++) {
+                (void)sl_draft_add_instance(draft, device, name, -1);
+            }
+        }
+    }
+}
+
+/* Strategy single: the labels count instances, not GPUs, so only full ones can be told. */
+static void infer_single(struct sl_draft *draft)
+{
+    uint8_t split[SL_NODE_DEVICES_MAX][SL_MIG_PROFILES_MAX] = {{0}};
+    int64_t counts[SL_MIG_PROFILES_MAX] = {0};
+    if (draft->model == NULL || !count_instances(draft, counts)) {
+        return;
+    }
+    unsigned kinds = 0;
+    unsigned profile = 0;
+    for (unsigned p = 0; p < draft->model->n_profiles; p++) {
+        if (counts[p] > 0) {
+            kinds++;
+            profile = p;
+        }
+    }
+    int64_t each = draft->model->profiles[profile].max_count;
+    if (kinds != 1 || counts[profile] % each != 0 || counts[profile] / each > SL_NODE_DEVICES_MAX) {
+        return;
+    }
+    unsigned n = (unsigned)(counts[profile] / each);
+    for (unsigned d = 0; d < n; d++) {
+        split[d][profile] = (uint8_t)each;
+    }
+    add_split(draft, n, split);
+}
+
+/* GPUs that are partitioned, on a node of n of them. */
+static void infer_partitioned(struct sl_draft *draft, int64_t n)
+{
+    uint8_t split[SL_NODE_DEVICES_MAX][SL_MIG_PROFILES_MAX];
+    int64_t counts[SL_MIG_PROFILES_MAX] = {0};
+    if (draft->model == NULL || n > SL_NODE_DEVICES_MAX - (int64_t)draft->n_devices ||
+        !count_instances(draft, counts)) {
+        return;
+    }
+    enum sl_split found = sl_split_find(draft->model, counts, (unsigned)n, split);
+    if (found == SL_SPLIT_ONE) {
+        add_split(draft, (unsigned)n, split);
+    } else if (found == SL_SPLIT_NONE) {
+        sl_draft_problem_count(draft, SL_STR("nvidia.com/gpu.count"), draft->labels.count,
+                               ", but the MIG instances allocatable do not fit on so many GPUs");
+    }
+}
+
+static void add_whole(struct sl_draft *draft, int64_t n)
+{
+    if (n > SL_NODE_DEVICES_MAX) {
+        sl_draft_problem_count(draft, SL_STR("GPUs"), n, " are too many to be told apart");
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        (void)sl_draft_add_device(draft, false);
+    }
+}
+
+struct survey {
+    int64_t whole; /* GPUs that are not partitioned, by allocatable; -1: cannot be told */
+    bool plain;    /* nvidia.com/gpu or nvidia.com/gpu.shared is there */
+    bool instances;
+    bool memory;
+};
+
+static struct survey survey_of(struct sl_draft *draft)
+{
+    struct survey survey = {0};
+    for (unsigned i = 0; i < draft->n_pools; i++) {
+        struct sl_draft_pool *pool = &draft->pool[i];
+        if (pool->on_instances) {
+            survey.instances = true;
+        } else if (pool->pool.kind == SL_KIND_MEMORY) {
+            survey.memory = true;
+        } else {
+            int64_t things = sl_draft_things(draft, pool);
+            survey.plain = true;
+            if (things == 0 || survey.whole < 0 ||
+                __builtin_add_overflow(survey.whole, things, &survey.whole)) {
+                survey.whole = -1;
+            }
+        }
+    }
+    return survey;
+}
+
+/* gpushare's plugin alone on the node. */
+static int64_t memory_devices(struct sl_draft *draft)
+{
+    if (draft->gpu_count > 0) {
+        return draft->gpu_count;
+    }
+    if (draft->labels.count > 0) {
+        return draft->labels.count;
+    }
+    sl_draft_problem(draft, "nothing says how many GPUs share aliyun.com/gpu-mem: taken for one");
+    return 1;
+}
+
+static void infer_full(struct sl_draft *draft)
+{
+    struct survey survey = survey_of(draft);
+    int64_t count = draft->labels.count;
+    if (survey.whole < 0) {
+        return;
+    }
+    /* On a node partitioned by demand a GPU that offers nothing waits to be cut. */
+    bool empty = draft->dynamic_mig && draft->model != NULL && count > survey.whole;
+    bool partitioned = survey.instances || empty;
+    if (!survey.plain && survey.memory && !partitioned) {
+        add_whole(draft, memory_devices(draft));
+        return;
+    }
+    add_whole(draft, survey.whole);
+    if (!partitioned) {
+        if (survey.plain && count > 0 && count != survey.whole) {
+            sl_draft_problem_count(draft, SL_STR("nvidia.com/gpu.count"), count,
+                                   ", but allocatable makes ");
+            sl_text_i64(&draft->problem, survey.whole);
+        }
+    } else if (count > survey.whole) {
+        infer_partitioned(draft, count - survey.whole);
+    } else if (count > 0) {
+        sl_draft_problem_count(draft, SL_STR("nvidia.com/gpu.count"), count,
+                               ", which leaves no GPU for the MIG instances allocatable");
+    }
+}
+
+void sl_draft_infer(struct sl_draft *draft)
+{
+    if (draft->labels.mig_profile.len > 0) {
+        infer_single(draft);
+    } else {
+        infer_full(draft);
+    }
+    if (draft->n_devices > 0) {
+        draft->layout = SL_LAYOUT_INFERRED;
+        sl_draft_place(draft);
+    }
+}

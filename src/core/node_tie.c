@@ -1,0 +1,240 @@
+/* Ties a node's pools to its devices and instances. Allocatable is the truth about how many: where
+ * the devices do not add up to it, the pool is counts only. */
+#include "core/draft.h"
+
+/* The things that a pool's units sit on; a plugin that has noticed a failed one leaves it out. */
+struct base {
+    int64_t all;
+    int64_t healthy;
+};
+
+static bool is_name_of(const struct sl_draft_instance *instance, struct sl_str profile)
+{
+    if (instance->profile.len != profile.len) {
+        return false;
+    }
+    for (size_t i = 0; i < profile.len; i++) {
+        /* '+' cannot be in a resource's name and is '.' there. */
+        char c = instance->profile.s[i] == '+' ? '.' : instance->profile.s[i];
+        if (c != profile.s[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool is_of_pool(const struct sl_draft *draft, const struct sl_draft_instance *instance,
+                       const struct sl_draft_pool *pool)
+{
+    if (!pool->on_instances) {
+        return false;
+    }
+    if (pool->profile.len == 0 || is_name_of(instance, pool->profile)) {
+        return true;
+    }
+    const struct sl_mig_model *model = draft->device[instance->instance.device].device.model;
+    return instance->instance.profile != NULL &&
+           sl_mig_profile_find(model, pool->profile) == instance->instance.profile;
+}
+
+static void tie_instances_to_pools(struct sl_draft *draft)
+{
+    for (unsigned i = 0; i < draft->n_instances; i++) {
+        struct sl_draft_instance *instance = &draft->instance[i];
+        for (unsigned p = 0; p < draft->n_pools; p++) {
+            if (is_of_pool(draft, instance, &draft->pool[p])) {
+                instance->instance.pool = (uint8_t)p;
+                break;
+            }
+        }
+    }
+}
+
+static struct base base_of(const struct sl_draft *draft, unsigned pool)
+{
+    struct base base = {0};
+    if (draft->pool[pool].on_instances) {
+        for (unsigned i = 0; i < draft->n_instances; i++) {
+            const struct sl_instance *instance = &draft->instance[i].instance;
+            if (instance->pool == pool) {
+                base.all++;
+                base.healthy += draft->device[instance->device].device.healthy;
+            }
+        }
+        return base;
+    }
+    for (unsigned i = 0; i < draft->n_devices; i++) {
+        const struct sl_device *device = &draft->device[i].device;
+        if (!device->mig) {
+            base.all++;
+            base.healthy += device->healthy;
+        }
+    }
+    return base;
+}
+
+/* Replicas of each thing, label of them (0: not said); 0 when the units do not make that up. */
+static int64_t replicas_of(int64_t units, struct base base, int64_t label)
+{
+    const int64_t things[] = {base.all, base.healthy};
+    for (unsigned i = 0; i < 2; i++) {
+        int64_t each = things[i] > 0 && units % things[i] == 0 ? units / things[i] : 0;
+        if (each > 0 && each <= INT32_MAX && (label == 0 || each == label)) {
+            return each;
+        }
+    }
+    return 0;
+}
+
+static bool tie_countable(struct sl_draft *draft, unsigned index)
+{
+    struct sl_draft_pool *pool = &draft->pool[index];
+    struct base base = base_of(draft, index);
+    int64_t units = pool->pool.capacity;
+    if (pool->pool.kind != SL_KIND_REPLICA) {
+        return base.all > 0 && (units == base.all || units == base.healthy);
+    }
+    int64_t replicas = replicas_of(units, base, pool->label_replicas);
+    if (replicas > 0) {
+        pool->pool.replicas = (int32_t)replicas;
+    }
+    return replicas > 0;
+}
+
+/* What one device gives of the units, by its memory: exactly when the unit is a MiB, or a GiB
+ * counted down as gpushare's plugin does; else its part of the sum. */
+struct scale {
+    int64_t units;
+    int64_t mib;   /* of all devices */
+    int64_t gib;   /* of each device, counted down, all summed up */
+    bool by_size;  /* every device's memory is known */
+    int64_t share; /* when not by size */
+};
+
+static int64_t scaled(const struct scale *scale, int64_t mib)
+{
+    int64_t product = 0;
+    if (!scale->by_size) {
+        return scale->share;
+    }
+    if (scale->units == scale->mib) {
+        return mib;
+    }
+    if (scale->units == scale->gib) {
+        return mib / 1024;
+    }
+    return __builtin_mul_overflow(scale->units, mib, &product) ? scale->share
+                                                               : product / scale->mib;
+}
+
+static bool tie_memory(struct sl_draft *draft, unsigned index)
+{
+    struct base base = base_of(draft, index);
+    int64_t count = draft->gpu_count;
+    int64_t units = draft->pool[index].pool.capacity;
+    if (base.all == 0 || (count > 0 && count != base.all && count != base.healthy)) {
+        return false;
+    }
+    /* The remainder is nobody's: no GPU has it, so nobody may be given it. */
+    struct scale scale = {.units = units, .by_size = true, .share = units / base.all};
+    for (unsigned i = 0; i < draft->n_devices; i++) {
+        const struct sl_device *device = &draft->device[i].device;
+        if (!device->mig) {
+            scale.by_size = scale.by_size && device->memory_mib > 0 &&
+                            !__builtin_add_overflow(scale.mib, device->memory_mib, &scale.mib);
+            scale.gib += device->memory_mib / 1024;
+        }
+    }
+    bool some = false;
+    for (unsigned i = 0; i < draft->n_devices; i++) {
+        struct sl_device *device = &draft->device[i].device;
+        device->memory_units = device->mig ? 0 : scaled(&scale, device->memory_mib);
+        some = some || device->memory_units > 0;
+    }
+    return some;
+}
+
+/* nvidia.com/gpu beside nvidia.com/gpu.shared: which GPUs are the shared ones is open. */
+static bool is_ambiguous(const struct sl_draft *draft)
+{
+    unsigned plain = 0;
+    for (unsigned i = 0; i < draft->n_pools; i++) {
+        const struct sl_draft_pool *pool = &draft->pool[i];
+        plain += !pool->on_instances && pool->pool.kind != SL_KIND_MEMORY;
+    }
+    return plain > 1;
+}
+
+static void say_untied(struct sl_draft *draft, unsigned index)
+{
+    struct base base = base_of(draft, index);
+    if (base.all == 0 && draft->layout != SL_LAYOUT_ANNOTATED) {
+        return; /* nothing was inferred for it: no contradiction */
+    }
+    const struct sl_draft_pool *pool = &draft->pool[index];
+    sl_draft_problem_count(draft, pool->resource, pool->pool.capacity, " allocatable");
+    if (pool->pool.kind == SL_KIND_MEMORY && draft->gpu_count > 0) {
+        sl_text_puts(&draft->problem, " on ");
+        sl_text_i64(&draft->problem, draft->gpu_count);
+    }
+    sl_text_puts(&draft->problem,
+                 pool->on_instances ? ", instances known for it: " : ", GPUs known for it: ");
+    sl_text_i64(&draft->problem, base.all);
+}
+
+/* Forgets the instances whose pool is not tied; what nobody can ask for is told once. */
+static void drop_instances(struct sl_draft *draft)
+{
+    unsigned kept = 0;
+    unsigned not_allocatable = 0;
+    for (unsigned i = 0; i < draft->n_instances; i++) {
+        const struct sl_draft_instance *instance = &draft->instance[i];
+        bool has_pool = instance->instance.pool != SL_DRAFT_NO_POOL;
+        not_allocatable += !has_pool;
+        if (has_pool && draft->pool[instance->instance.pool].pool.on_devices) {
+            draft->instance[kept++] = *instance;
+        }
+    }
+    draft->n_instances = kept;
+    if (not_allocatable > 0) {
+        sl_draft_problem_count(draft, SL_STR("MIG instances"), not_allocatable,
+                               " described that are not allocatable");
+    }
+}
+
+/* Inferred devices that no pool is tied to are a guess of no use. */
+static void drop_guess(struct sl_draft *draft)
+{
+    bool used = draft->n_pools == 0;
+    for (unsigned i = 0; i < draft->n_pools; i++) {
+        used = used || draft->pool[i].pool.on_devices;
+    }
+    if (!used) {
+        draft->n_devices = 0;
+    }
+    if (draft->n_devices == 0) {
+        draft->layout = SL_LAYOUT_UNKNOWN;
+    }
+}
+
+void sl_draft_tie(struct sl_draft *draft)
+{
+    bool ambiguous = is_ambiguous(draft);
+    tie_instances_to_pools(draft);
+    for (unsigned i = 0; i < draft->n_pools; i++) {
+        struct sl_draft_pool *pool = &draft->pool[i];
+        bool memory = pool->pool.kind == SL_KIND_MEMORY;
+        if (ambiguous && !memory && !pool->on_instances) {
+            continue;
+        }
+        pool->pool.on_devices =
+            draft->n_devices > 0 && (memory ? tie_memory(draft, i) : tie_countable(draft, i));
+        if (!pool->pool.on_devices && draft->n_devices > 0) {
+            say_untied(draft, i);
+        }
+    }
+    drop_instances(draft);
+    if (draft->layout == SL_LAYOUT_INFERRED) {
+        drop_guess(draft);
+    }
+}
