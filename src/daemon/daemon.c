@@ -1,0 +1,263 @@
+/* Wiring, signals, the end. The main thread waits for signals and lets reservations lapse; all else
+ * runs in the HTTP server's threads. */
+#include "daemon/daemon.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "daemon/load.h"
+#include "daemon/options.h"
+#include "server/app.h"
+#include "server/process.h"
+#include "server/version.h"
+
+enum { EXIT_REFUSED = 1, EXIT_WRONG = 2, TEXT_MAX_BYTES = 1 << 20, EXPIRE_EVERY_S = 1 };
+
+struct daemon {
+    struct sl_options options;
+    struct sl_config config; /* what the process was started with */
+    struct sl_store *store;
+    struct sl_app *app;
+    struct sl_load_counts counts;
+    sigset_t signals;
+};
+
+static int complain(int status, const struct sl_error *err)
+{
+    (void)fprintf(stderr, "sliced: %s\n", err->message);
+    return status;
+}
+
+/* The file's configuration, and on top of it what the command line says. */
+static int read_config(const struct sl_options *options, struct sl_config *config,
+                       struct sl_error *err)
+{
+    sl_config_defaults(config);
+    if (options->config != NULL && sl_config_load(options->config, config, err) < 0) {
+        char place[64] = "";
+        if (err->line > 0) {
+            (void)snprintf(place, sizeof(place), ":%u:%u", err->line, err->column);
+        }
+        return err->field[0] != '\0'
+                   ? sl_error_wrap(err, "%s%s: %s", options->config, place, err->field)
+                   : sl_error_wrap(err, "%s%s", options->config, place);
+    }
+    if (options->listen != NULL) {
+        int n =
+            snprintf(config->server.listen, sizeof(config->server.listen), "%s", options->listen);
+        if (n < 0 || (size_t)n >= sizeof(config->server.listen)) {
+            return sl_error_set(err, SL_ERR_FIELD, "--listen: the address is too long");
+        }
+    }
+    return 0;
+}
+
+/* ---- what only prints ---- */
+
+static int print_text(const struct sl_buf *text)
+{
+    if (text->failed != SL_BUF_OK) {
+        (void)fprintf(stderr, "sliced: out of memory\n");
+        return EXIT_REFUSED;
+    }
+    size_t written = fwrite(text->data, 1, text->len, stdout);
+    return written == text->len && fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_REFUSED;
+}
+
+static bool only_prints(const struct sl_options *options)
+{
+    return options->help || options->version || options->check_config || options->print_config ||
+           options->print_config_reference;
+}
+
+static int print(const struct sl_options *options, const struct sl_config *config)
+{
+    struct sl_buf text;
+    sl_buf_init(&text, TEXT_MAX_BYTES);
+    if (options->help) {
+        sl_options_help(&text);
+    } else if (options->version) {
+        sl_buf_printf(&text, "sliced %s\n", SL_VERSION);
+    } else if (options->print_config_reference) {
+        sl_config_reference(&text);
+    } else if (options->print_config) {
+        sl_config_print(config, true, &text);
+    } else {
+        sl_buf_printf(&text, "%s: the configuration is valid\n", options->config);
+    }
+    int status = print_text(&text);
+    sl_buf_free(&text);
+    return status;
+}
+
+/* ---- start ---- */
+
+static struct sl_store_limits store_limits(const struct sl_config *config)
+{
+    return (struct sl_store_limits){
+        .max_nodes = (size_t)config->cluster.max_nodes,
+        .max_pods = (size_t)config->cluster.max_pods,
+        .max_reservations = (size_t)config->cluster.max_reservations,
+        .reservation_us = config->cluster.reservation_us,
+    };
+}
+
+/* Signals are taken by the main thread alone; every thread made later inherits the mask. */
+static void set_up_signals(struct daemon *daemon)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    (void)sigaction(SIGPIPE, &ignore, NULL);
+    (void)sigemptyset(&daemon->signals);
+    (void)sigaddset(&daemon->signals, SIGTERM);
+    (void)sigaddset(&daemon->signals, SIGINT);
+    (void)sigaddset(&daemon->signals, SIGHUP);
+    (void)pthread_sigmask(SIG_BLOCK, &daemon->signals, NULL);
+}
+
+/* The exit status when it cannot start, -1 when it runs. */
+static int start(struct daemon *daemon, struct sl_error *err)
+{
+    const struct sl_store_limits limits = store_limits(&daemon->config);
+    daemon->store = sl_store_new(&limits, err);
+    if (daemon->store == NULL) {
+        return EXIT_REFUSED;
+    }
+    if (sl_load_cluster(daemon->store, &daemon->config, daemon->options.cluster,
+                        daemon->options.n_cluster, &daemon->counts, err) < 0) {
+        return err->code == SL_ERR_NOMEM ? EXIT_REFUSED : EXIT_WRONG;
+    }
+    const struct sl_app_options options = {
+        .config = &daemon->config,
+        .config_path = daemon->options.config,
+        .store = daemon->store,
+        .binder = {.context = daemon->store, .bind = sl_binder_embedded},
+        .embedded = true,
+    };
+    daemon->app = sl_app_new(&options, err);
+    if (daemon->app == NULL) {
+        return EXIT_REFUSED;
+    }
+    atomic_store(&daemon->app->synced, true);
+    if (sl_app_serve(daemon->app, err) < 0) {
+        return err->code == SL_ERR_FIELD ? EXIT_WRONG : EXIT_REFUSED;
+    }
+    return -1;
+}
+
+static void announce(const struct daemon *daemon)
+{
+    (void)printf("sliced %s listening on http://%s (embedded cluster: %zu nodes, %zu pods)\n",
+                 SL_VERSION, sl_server_address(daemon->app->server), daemon->counts.nodes,
+                 daemon->counts.pods);
+    (void)fflush(stdout);
+}
+
+/* ---- while it runs ---- */
+
+static void reload(struct daemon *daemon)
+{
+    struct sl_config fresh;
+    struct sl_error err = {.code = SL_ERR_NONE};
+    char text[SL_RELOAD_TEXT_MAX];
+    if (daemon->options.config == NULL) {
+        sl_app_note_reload(daemon->app, false,
+                           "there is no file to read: started without --config");
+        return;
+    }
+    if (read_config(&daemon->options, &fresh, &err) < 0 ||
+        sl_app_configure(daemon->app, &fresh, &err) < 0) {
+        sl_app_note_reload(daemon->app, false, err.message);
+        return;
+    }
+    const struct sl_store_limits limits = store_limits(&fresh);
+    sl_store_set_limits(daemon->store, &limits);
+    sl_log_configure(fresh.log.level, fresh.log.json);
+    const char *restart = sl_config_needs_restart(&daemon->config, &fresh);
+    if (restart != NULL) {
+        (void)snprintf(text, sizeof(text), "in force, except what needs a restart: %s", restart);
+    } else {
+        (void)snprintf(text, sizeof(text), "in force");
+    }
+    sl_app_note_reload(daemon->app, true, text);
+}
+
+static void expire(struct daemon *daemon)
+{
+    size_t n = sl_store_expire(daemon->store, sl_clock_real_us());
+    if (n > 0) {
+        char text[24];
+        (void)snprintf(text, sizeof(text), "%zu", n);
+        sl_log(SL_LOG_WARN, "reservations lapsed", "count", text, (char *)NULL);
+    }
+}
+
+/* Until a signal says to end. */
+static void run(struct daemon *daemon)
+{
+    for (;;) {
+        const struct timespec wait = {EXPIRE_EVERY_S, 0};
+        int which = sigtimedwait(&daemon->signals, NULL, &wait);
+        if (which == SIGTERM || which == SIGINT) {
+            sl_log(SL_LOG_INFO, "shutting down", "signal", which == SIGTERM ? "TERM" : "INT",
+                   (char *)NULL);
+            return;
+        }
+        if (which == SIGHUP) {
+            reload(daemon);
+        }
+        expire(daemon);
+    }
+}
+
+static int serve(struct daemon *daemon)
+{
+    struct sl_error err = {.code = SL_ERR_NONE};
+    set_up_signals(daemon);
+    sl_log_configure(daemon->config.log.level, daemon->config.log.json);
+    int status = start(daemon, &err);
+    if (status >= 0) {
+        (void)complain(status, &err);
+    } else {
+        announce(daemon);
+        run(daemon);
+        if (!sl_app_drain(daemon->app)) {
+            sl_log(SL_LOG_WARN, "requests in flight were cut off", (char *)NULL);
+        }
+        status = EXIT_SUCCESS;
+    }
+    sl_app_free(daemon->app);
+    if (daemon->store != NULL) {
+        sl_store_free(daemon->store);
+    }
+    return status;
+}
+
+int sl_daemon_main(int argc, char **argv)
+{
+    static struct daemon daemon; /* large, and one per process */
+    struct sl_error err = {.code = SL_ERR_NONE};
+    if (sl_options_parse(argc, argv, &daemon.options, &err) < 0) {
+        return complain(EXIT_WRONG, &err);
+    }
+    if (daemon.options.check_config && daemon.options.config == NULL) {
+        (void)fprintf(stderr, "sliced: --check-config needs a file: --config FILE\n");
+        return EXIT_WRONG;
+    }
+    if (read_config(&daemon.options, &daemon.config, &err) < 0) {
+        return complain(EXIT_WRONG, &err);
+    }
+    if (only_prints(&daemon.options)) {
+        return print(&daemon.options, &daemon.config);
+    }
+    if (daemon.options.n_cluster == 0) {
+        (void)fprintf(
+            stderr,
+            "sliced: --cluster FILE is needed: the nodes and pods to schedule, as \"kubectl get "
+            "nodes,pods -A -o yaml\" prints them.\nThis version schedules on such an embedded "
+            "cluster; it does not connect to an API server.\nTry: sliced --help\n");
+        return EXIT_WRONG;
+    }
+    return serve(&daemon);
+}

@@ -1,0 +1,210 @@
+/* Command line. */
+#include "daemon/options.h"
+
+#include <stdio.h>
+
+#include "server/version.h"
+
+enum { NAME_MAX_LEN = 32 };
+
+enum option_kind {
+    OPTION_CLUSTER,
+    OPTION_LISTEN,
+    OPTION_CONFIG,
+    OPTION_CHECK,
+    OPTION_PRINT,
+    OPTION_REFERENCE,
+    OPTION_VERSION,
+    OPTION_HELP,
+};
+
+static const struct option {
+    const char *name;
+    const char *value; /* NULL: takes none */
+    const char *help;
+    enum option_kind kind;
+} table[] = {
+    {"--cluster", "FILE...",
+     "nodes and pods of the embedded cluster: what \"kubectl get nodes,pods -A -o yaml\" (or json) "
+     "prints; files, folders, - for standard input",
+     OPTION_CLUSTER},
+    {"--listen", "ADDRESS:PORT", "where to serve HTTP; port 0 picks a free one", OPTION_LISTEN},
+    {"--config", "FILE", "configuration; it is read again on SIGHUP", OPTION_CONFIG},
+    {"--check-config", NULL, "check the file of --config and exit", OPTION_CHECK},
+    {"--print-config", NULL, "print the configuration in force, with comments, and exit",
+     OPTION_PRINT},
+    {"--print-config-reference", NULL, "print a table of all configuration keys and exit",
+     OPTION_REFERENCE},
+    {"--version", NULL, "print the version and exit", OPTION_VERSION},
+    {"--help", NULL, "print this and exit", OPTION_HELP},
+};
+
+enum { OPTIONS = sizeof(table) / sizeof(table[0]) };
+
+static size_t smallest(size_t a, size_t b, size_t c)
+{
+    size_t least = a < b ? a : b;
+    return least < c ? least : c;
+}
+
+/* Edits between two words; words longer than a name can be are far from all of them. */
+static size_t distance(const char *a, const char *b)
+{
+    size_t row[NAME_MAX_LEN + 1];
+    size_t len_a = strlen(a);
+    size_t len_b = strlen(b);
+    if (len_a > NAME_MAX_LEN || len_b > NAME_MAX_LEN) {
+        return NAME_MAX_LEN;
+    }
+    for (size_t i = 0; i <= len_b; i++) {
+        row[i] = i;
+    }
+    for (size_t i = 1; i <= len_a; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= len_b; j++) {
+            size_t above = row[j];
+            row[j] = smallest(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1] ? 1 : 0));
+            diagonal = above;
+        }
+    }
+    return row[len_b];
+}
+
+static int unknown(const char *word, struct sl_error *err)
+{
+    const char *nearest = NULL;
+    size_t best = 4; /* farther is no typing error */
+    for (size_t i = 0; i < OPTIONS; i++) {
+        size_t d = distance(word, table[i].name);
+        if (d < best) {
+            best = d;
+            nearest = table[i].name;
+        }
+    }
+    if (nearest != NULL) {
+        return sl_error_set(err, SL_ERR_FIELD, "unknown option %s; did you mean %s?", word,
+                            nearest);
+    }
+    return sl_error_set(err, SL_ERR_FIELD, "unknown option %s; sliced --help lists them", word);
+}
+
+static int add_cluster(struct sl_options *out, const char *file, struct sl_error *err)
+{
+    if (out->n_cluster == SL_CLUSTER_FILES_MAX) {
+        return sl_error_set(err, SL_ERR_LIMIT, "more than %d cluster files; put them into a folder",
+                            SL_CLUSTER_FILES_MAX);
+    }
+    out->cluster[out->n_cluster++] = file;
+    return 0;
+}
+
+static int apply(struct sl_options *out, const struct option *option, const char *value,
+                 struct sl_error *err)
+{
+    switch (option->kind) {
+    case OPTION_CLUSTER:
+        return add_cluster(out, value, err);
+    case OPTION_LISTEN:
+        out->listen = value;
+        break;
+    case OPTION_CONFIG:
+        out->config = value;
+        break;
+    case OPTION_CHECK:
+        out->check_config = true;
+        break;
+    case OPTION_PRINT:
+        out->print_config = true;
+        break;
+    case OPTION_REFERENCE:
+        out->print_config_reference = true;
+        break;
+    case OPTION_VERSION:
+        out->version = true;
+        break;
+    case OPTION_HELP:
+        out->help = true;
+        break;
+    }
+    return 0;
+}
+
+/* The option of that name; *value points behind '=' when there is one. */
+static const struct option *find(const char *word, const char **value)
+{
+    for (size_t i = 0; i < OPTIONS; i++) {
+        size_t len = strlen(table[i].name);
+        if (strncmp(word, table[i].name, len) == 0 && (word[len] == '\0' || word[len] == '=')) {
+            *value = word[len] == '=' ? word + len + 1 : NULL;
+            return &table[i];
+        }
+    }
+    return NULL;
+}
+
+int sl_options_parse(int argc, char *const *argv, struct sl_options *out, struct sl_error *err)
+{
+    memset(out, 0, sizeof(*out));
+    bool files = false; /* words without dashes are further files of --cluster */
+    for (int i = 1; i < argc; i++) {
+        const char *word = strcmp(argv[i], "-h") == 0 ? "--help" : argv[i];
+        const char *value = NULL;
+        if (word[0] != '-' || strcmp(word, "-") == 0) {
+            if (!files) {
+                return sl_error_set(err, SL_ERR_FIELD, "%s: did you mean --cluster %s?", word,
+                                    word);
+            }
+            if (add_cluster(out, word, err) < 0) {
+                return -1;
+            }
+            continue;
+        }
+        const struct option *option = find(word, &value);
+        if (option == NULL) {
+            return unknown(word, err);
+        }
+        if (option->value == NULL && value != NULL) {
+            return sl_error_set(err, SL_ERR_FIELD, "%s takes no value", option->name);
+        }
+        if (option->value != NULL && value == NULL && i + 1 < argc) {
+            value = argv[++i];
+        }
+        if (option->value != NULL && (value == NULL || value[0] == '\0')) {
+            return sl_error_set(err, SL_ERR_FIELD, "%s needs a value: %s %s", option->name,
+                                option->name, option->value);
+        }
+        if (apply(out, option, value, err) < 0) {
+            return -1;
+        }
+        files = option->kind == OPTION_CLUSTER;
+    }
+    return 0;
+}
+
+void sl_options_help(struct sl_buf *out)
+{
+    sl_buf_printf(out,
+                  "sliced %s: schedules slices of GPUs on Kubernetes, as an extender of "
+                  "kube-scheduler\n\nUsage: sliced --cluster FILE... [--listen ADDRESS:PORT] "
+                  "[--config FILE]\n\nOptions:\n",
+                  SL_VERSION);
+    for (size_t i = 0; i < OPTIONS; i++) {
+        char left[64];
+        (void)snprintf(left, sizeof(left), "%s %s", table[i].name,
+                       table[i].value == NULL ? "" : table[i].value);
+        sl_buf_printf(out, "  %-26s %s\n", left, table[i].help);
+    }
+    sl_buf_puts(
+        out,
+        "\nExamples:\n"
+        "  sliced --cluster deploy/examples/a30-mixed.yaml --listen 127.0.0.1:8910\n"
+        "  kubectl get nodes,pods -A -o yaml | sliced --cluster - --listen 127.0.0.1:0\n"
+        "  sliced --config sliced.yaml --check-config\n"
+        "\nOnce it runs:\n"
+        "  curl http://127.0.0.1:8910/                               what there is\n"
+        "  curl http://127.0.0.1:8910/api/v1/nodes?output=table      nodes and what is free\n"
+        "\nSIGHUP reads the configuration again, SIGTERM ends it after the requests in flight.\n"
+        "Exit status: 0 done, 1 the system refused something, 2 wrong option, configuration or\n"
+        "manifest.\n");
+}
