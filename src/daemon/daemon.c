@@ -68,10 +68,10 @@ static int print_text(const struct sl_buf *text)
 
 static bool only_prints(const struct sl_options *options)
 {
-    return options->help || options->version || options->check_config || options->print_config ||
-           options->print_config_reference;
+    return options->check_config || options->print_config || options->print_config_reference;
 }
 
+/* config may be NULL where it is not what is printed. */
 static int print(const struct sl_options *options, const struct sl_config *config)
 {
     struct sl_buf text;
@@ -244,6 +244,9 @@ int sl_daemon_main(int argc, char **argv)
     if (daemon.options.check_config && daemon.options.config == NULL) {
         (void)fprintf(stderr, "sliced: --check-config needs a file: --config FILE\n");
         return EXIT_WRONG;
+    }
+    if (daemon.options.help || daemon.options.version) {
+        return print(&daemon.options, NULL);
     }
     if (read_config(&daemon.options, &daemon.config, &err) < 0) {
         return complain(EXIT_WRONG, &err);

@@ -5,8 +5,6 @@
 
 #include "server/version.h"
 
-enum { NAME_MAX_LEN = 32 };
-
 enum option_kind {
     OPTION_CLUSTER,
     OPTION_LISTEN,
@@ -41,44 +39,23 @@ static const struct option {
 
 enum { OPTIONS = sizeof(table) / sizeof(table[0]) };
 
-static size_t smallest(size_t a, size_t b, size_t c)
+static size_t common_prefix(const char *a, const char *b)
 {
-    size_t least = a < b ? a : b;
-    return least < c ? least : c;
-}
-
-/* Edits between two words; words longer than a name can be are far from all of them. */
-static size_t distance(const char *a, const char *b)
-{
-    size_t row[NAME_MAX_LEN + 1];
-    size_t len_a = strlen(a);
-    size_t len_b = strlen(b);
-    if (len_a > NAME_MAX_LEN || len_b > NAME_MAX_LEN) {
-        return NAME_MAX_LEN;
+    size_t n = 0;
+    while (a[n] != '\0' && a[n] == b[n]) {
+        n++;
     }
-    for (size_t i = 0; i <= len_b; i++) {
-        row[i] = i;
-    }
-    for (size_t i = 1; i <= len_a; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= len_b; j++) {
-            size_t above = row[j];
-            row[j] = smallest(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1] ? 1 : 0));
-            diagonal = above;
-        }
-    }
-    return row[len_b];
+    return n;
 }
 
 static int unknown(const char *word, struct sl_error *err)
 {
     const char *nearest = NULL;
-    size_t best = 4; /* farther is no typing error */
+    size_t most = 3; /* two dashes and one letter say nothing */
     for (size_t i = 0; i < OPTIONS; i++) {
-        size_t d = distance(word, table[i].name);
-        if (d < best) {
-            best = d;
+        size_t n = common_prefix(word, table[i].name);
+        if (n > most) {
+            most = n;
             nearest = table[i].name;
         }
     }

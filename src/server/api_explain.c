@@ -1,8 +1,8 @@
 /* GET /api/v1/pods/{namespace}/{name}/explain */
 #include "server/api.h"
 #include "server/explain.h"
+#include "server/grid.h"
 #include "server/handlers.h"
-#include "server/table.h"
 
 enum { LIMIT_DEFAULT = 50, LIMIT_MAX = 5000, PARTS_TEXT = 320 };
 
@@ -212,33 +212,33 @@ static void write_json(struct sl_request *request, const struct sl_explain *expl
 
 /* ---- table ---- */
 
-static void add_row(struct sl_table *table, const struct sl_explain *explain,
+static void add_row(struct sl_grid *table, const struct sl_explain *explain,
                     const struct sl_explain_row *row)
 {
     const struct sl_view *view = explain->snapshot->view[row->place];
     struct sl_assignment assignment = {.n = 0};
     char text[SL_EXPLAIN_TEXT_MAX];
-    sl_table_text(table, view->node->name);
-    sl_table_text(table, row->fits ? "yes" : "no");
-    sl_table_text(table, sl_reason_name(row->verdict.reason));
+    sl_grid_text(table, view->node->name);
+    sl_grid_text(table, row->fits ? "yes" : "no");
+    sl_grid_text(table, sl_reason_name(row->verdict.reason));
     if (!row->fits) {
         row_text(explain, row, text, sizeof(text));
-        sl_table_text(table, NULL);
-        sl_table_text(table, NULL);
-        sl_table_text(table, NULL);
-        sl_table_text(table, text);
+        sl_grid_text(table, NULL);
+        sl_grid_text(table, NULL);
+        sl_grid_text(table, NULL);
+        sl_grid_text(table, text);
         return;
     }
     text[0] = '\0';
     if (sl_choose(view, &explain->ask, &assignment, NULL)) {
         sl_api_parts_text(view->node, assignment.part, assignment.n, text, PARTS_TEXT);
     }
-    sl_table_i64(table, row->score.total);
-    sl_table_i64(table, row->wire);
-    sl_table_text(table, text);
-    sl_table_printf(table, "availability %d, packing %d, spreading %d",
-                    (int)row->score.term[SL_TERM_AVAILABILITY],
-                    (int)row->score.term[SL_TERM_PACKING], (int)row->score.term[SL_TERM_SPREADING]);
+    sl_grid_i64(table, row->score.total);
+    sl_grid_i64(table, row->wire);
+    sl_grid_text(table, text);
+    sl_grid_printf(table, "availability %d, packing %d, spreading %d",
+                   (int)row->score.term[SL_TERM_AVAILABILITY],
+                   (int)row->score.term[SL_TERM_PACKING], (int)row->score.term[SL_TERM_SPREADING]);
 }
 
 static void write_rows_table(struct sl_request *request, const struct sl_explain *explain,
@@ -246,14 +246,14 @@ static void write_rows_table(struct sl_request *request, const struct sl_explain
 {
     static const char *const head[] = {"NODE", "FITS",    "REASON", "SCORE",
                                        "WIRE", "DEVICES", "DETAIL"};
-    struct sl_table table;
-    sl_table_init(&table, sizeof(head) / sizeof(head[0]), head, request->reply.max);
+    struct sl_grid table;
+    sl_grid_init(&table, sizeof(head) / sizeof(head[0]), head, request->reply.max);
     for (size_t i = 0; i < shown; i++) {
         add_row(&table, explain, &explain->row[i]);
     }
     sl_buf_putc(&request->reply, '\n');
-    sl_table_write(&table, &request->reply);
-    sl_table_free(&table);
+    sl_grid_write(&table, &request->reply);
+    sl_grid_free(&table);
     if (shown < explain->n) {
         sl_buf_printf(&request->reply, "(%zu more nodes: ?limit=)\n", explain->n - shown);
     }

@@ -1,7 +1,7 @@
 /* GET /api/v1/nodes and /api/v1/nodes/{name}: devices, instances, pools, and who uses them. */
 #include "server/api.h"
+#include "server/grid.h"
 #include "server/handlers.h"
-#include "server/table.h"
 
 #include <stdio.h>
 
@@ -184,36 +184,36 @@ static void write_node(struct sl_writer *w, const struct sl_view *view)
 
 /* ---- tables ---- */
 
-static void add_pool_rows(struct sl_table *table, const struct sl_view *view)
+static void add_pool_rows(struct sl_grid *table, const struct sl_view *view)
 {
     const struct sl_node *node = view->node;
     if (node->n_pools == 0) {
-        sl_table_text(table, node->name);
-        sl_table_text(table, node->product);
+        sl_grid_text(table, node->name);
+        sl_grid_text(table, node->product);
         for (unsigned i = 0; i < 5; i++) {
-            sl_table_text(table, NULL);
+            sl_grid_text(table, NULL);
         }
-        sl_table_text(table, sl_layout_name(node->layout));
-        sl_table_text(table, node->problem);
+        sl_grid_text(table, sl_layout_name(node->layout));
+        sl_grid_text(table, node->problem);
     }
     for (unsigned i = 0; i < node->n_pools; i++) {
-        sl_table_text(table, node->name);
-        sl_table_text(table, node->product);
-        sl_table_text(table, node->pool[i].resource);
-        sl_table_text(table, sl_kind_name(node->pool[i].kind));
-        sl_table_i64(table, node->pool[i].capacity);
-        sl_table_i64(table, view->pool_used[i]);
-        sl_table_i64(table, sl_view_free_units(view, i));
-        sl_table_text(table, sl_layout_name(node->layout));
-        sl_table_text(table, node->problem);
+        sl_grid_text(table, node->name);
+        sl_grid_text(table, node->product);
+        sl_grid_text(table, node->pool[i].resource);
+        sl_grid_text(table, sl_kind_name(node->pool[i].kind));
+        sl_grid_i64(table, node->pool[i].capacity);
+        sl_grid_i64(table, view->pool_used[i]);
+        sl_grid_i64(table, sl_view_free_units(view, i));
+        sl_grid_text(table, sl_layout_name(node->layout));
+        sl_grid_text(table, node->problem);
     }
 }
 
-static void pools_table(struct sl_table *table, size_t max_bytes)
+static void pools_table(struct sl_grid *table, size_t max_bytes)
 {
     static const char *const head[] = {"NODE", "PRODUCT", "RESOURCE", "KIND",   "CAPACITY",
                                        "USED", "FREE",    "LAYOUT",   "PROBLEM"};
-    sl_table_init(table, sizeof(head) / sizeof(head[0]), head, max_bytes);
+    sl_grid_init(table, sizeof(head) / sizeof(head[0]), head, max_bytes);
 }
 
 /* "ns/a, ns/b" */
@@ -233,31 +233,31 @@ static void users_text(const struct sl_view *view, int device, int instance, cha
     }
 }
 
-static void add_device_row(struct sl_table *table, const struct sl_view *view, unsigned d, int i)
+static void add_device_row(struct sl_grid *table, const struct sl_view *view, unsigned d, int i)
 {
     const struct sl_device *device = &view->node->device[d];
     const struct sl_instance *instance = i < 0 ? NULL : &view->node->instance[i];
     char users[USERS_TEXT];
     users_text(view, (int)d, i, users, sizeof(users));
-    sl_table_i64(table, device->index);
-    sl_table_text(table, device->uuid);
-    sl_table_text(table, device->healthy ? "yes" : "no");
-    sl_table_text(table,
-                  instance == NULL || instance->profile == NULL ? NULL : instance->profile->name);
+    sl_grid_i64(table, device->index);
+    sl_grid_text(table, device->uuid);
+    sl_grid_text(table, device->healthy ? "yes" : "no");
+    sl_grid_text(table,
+                 instance == NULL || instance->profile == NULL ? NULL : instance->profile->name);
     if (instance == NULL || instance->start < 0) {
-        sl_table_text(table, NULL);
+        sl_grid_text(table, NULL);
     } else {
-        sl_table_i64(table, instance->start);
+        sl_grid_i64(table, instance->start);
     }
-    sl_table_text(table, users);
+    sl_grid_text(table, users);
 }
 
 static void write_devices_table(const struct sl_view *view, size_t max_bytes, struct sl_buf *out)
 {
     static const char *const head[] = {"DEVICE", "UUID", "HEALTHY", "PROFILE", "START", "PODS"};
-    struct sl_table table;
+    struct sl_grid table;
     const struct sl_node *node = view->node;
-    sl_table_init(&table, sizeof(head) / sizeof(head[0]), head, max_bytes);
+    sl_grid_init(&table, sizeof(head) / sizeof(head[0]), head, max_bytes);
     for (unsigned d = 0; d < node->n_devices; d++) {
         bool any = false;
         for (unsigned i = 0; i < node->n_instances; i++) {
@@ -270,28 +270,28 @@ static void write_devices_table(const struct sl_view *view, size_t max_bytes, st
             add_device_row(&table, view, d, -1);
         }
     }
-    sl_table_write(&table, out);
-    sl_table_free(&table);
+    sl_grid_write(&table, out);
+    sl_grid_free(&table);
 }
 
 static void write_residents_table(const struct sl_view *view, size_t max_bytes, struct sl_buf *out)
 {
     static const char *const head[] = {"POD", "PHASE", "ASK", "DEVICES"};
-    struct sl_table table;
-    sl_table_init(&table, sizeof(head) / sizeof(head[0]), head, max_bytes);
+    struct sl_grid table;
+    sl_grid_init(&table, sizeof(head) / sizeof(head[0]), head, max_bytes);
     for (unsigned i = 0; i < view->n_residents; i++) {
         const struct sl_resident *resident = &view->resident[i];
         char text[USERS_TEXT];
-        sl_table_printf(&table, "%s/%s", resident->pod->namespace, resident->pod->name);
-        sl_table_text(&table, sl_pod_phase_name(resident->pod->phase));
+        sl_grid_printf(&table, "%s/%s", resident->pod->namespace, resident->pod->name);
+        sl_grid_text(&table, sl_pod_phase_name(resident->pod->phase));
         sl_api_ask_text(resident->pod, text, sizeof(text));
-        sl_table_text(&table, text);
+        sl_grid_text(&table, text);
         sl_api_parts_text(view->node, view->part + resident->first_part, resident->n_parts, text,
                           sizeof(text));
-        sl_table_text(&table, text);
+        sl_grid_text(&table, text);
     }
-    sl_table_write(&table, out);
-    sl_table_free(&table);
+    sl_grid_write(&table, out);
+    sl_grid_free(&table);
 }
 
 /* ---- handlers ---- */
@@ -335,13 +335,13 @@ static void write_list(struct sl_request *request, size_t from, size_t to)
 
 static void write_list_table(struct sl_request *request, size_t from, size_t to)
 {
-    struct sl_table table;
+    struct sl_grid table;
     pools_table(&table, request->reply.max);
     for (size_t i = from; i < to; i++) {
         add_pool_rows(&table, request->snapshot->view[i]);
     }
-    sl_table_write(&table, &request->reply);
-    sl_table_free(&table);
+    sl_grid_write(&table, &request->reply);
+    sl_grid_free(&table);
     if (to < request->snapshot->n_nodes) {
         sl_buf_printf(&request->reply, "(%zu more nodes: ?continue=%s)\n",
                       request->snapshot->n_nodes - to,
@@ -385,11 +385,11 @@ void sl_api_node(struct sl_request *request)
         sl_buf_putc(out, '\n');
         return;
     }
-    struct sl_table table;
+    struct sl_grid table;
     pools_table(&table, out->max);
     add_pool_rows(&table, view);
-    sl_table_write(&table, out);
-    sl_table_free(&table);
+    sl_grid_write(&table, out);
+    sl_grid_free(&table);
     sl_buf_putc(out, '\n');
     write_devices_table(view, out->max, out);
     if (view->n_residents > 0) {

@@ -47,7 +47,8 @@ static void make_true(struct sl_request *request, const struct sl_binding *bindi
     const struct sl_binder *binder = &request->app->binder;
     if (binder->bind(binder->context, binding, &err) < 0) {
         (void)sl_store_rollback(request->app->store, binding->uid);
-        (void)snprintf(result->text, sizeof(result->text), "%s", err.message);
+        (void)snprintf(result->text, sizeof(result->text), "%.*s", (int)sizeof(result->text) - 1,
+                       err.message);
         request->outcome = SL_OUTCOME_ERROR;
     }
 }

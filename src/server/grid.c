@@ -1,23 +1,23 @@
 /* Text tables. */
-#include "server/table.h"
+#include "server/grid.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 
 enum { GAP = 3, CELL_MAX = 512 };
 
-void sl_table_init(struct sl_table *table, unsigned columns, const char *const *head,
-                   size_t max_bytes)
+void sl_grid_init(struct sl_grid *table, unsigned columns, const char *const *head,
+                  size_t max_bytes)
 {
     memset(table, 0, sizeof(*table));
     sl_buf_init(&table->cells, max_bytes);
-    table->columns = columns > SL_TABLE_COLUMNS_MAX ? SL_TABLE_COLUMNS_MAX : columns;
+    table->columns = columns > SL_GRID_COLUMNS_MAX ? SL_GRID_COLUMNS_MAX : columns;
     for (unsigned i = 0; i < table->columns; i++) {
-        sl_table_text(table, head[i]);
+        sl_grid_text(table, head[i]);
     }
 }
 
-void sl_table_free(struct sl_table *table)
+void sl_grid_free(struct sl_grid *table)
 {
     sl_buf_free(&table->cells);
 }
@@ -32,7 +32,7 @@ static size_t columns_of(struct sl_str text)
     return n;
 }
 
-void sl_table_cell(struct sl_table *table, struct sl_str text)
+void sl_grid_cell(struct sl_grid *table, struct sl_str text)
 {
     if (text.len == 0) {
         text = SL_STR("-");
@@ -49,27 +49,27 @@ void sl_table_cell(struct sl_table *table, struct sl_str text)
     table->at = (table->at + 1) % table->columns;
 }
 
-void sl_table_text(struct sl_table *table, const char *text)
+void sl_grid_text(struct sl_grid *table, const char *text)
 {
-    sl_table_cell(table, sl_str_of(text));
+    sl_grid_cell(table, sl_str_of(text));
 }
 
-void sl_table_i64(struct sl_table *table, int64_t value)
+void sl_grid_i64(struct sl_grid *table, int64_t value)
 {
-    sl_table_printf(table, "%lld", (long long)value);
+    sl_grid_printf(table, "%lld", (long long)value);
 }
 
-void sl_table_printf(struct sl_table *table, const char *format, ...)
+void sl_grid_printf(struct sl_grid *table, const char *format, ...)
 {
     char text[CELL_MAX];
     va_list args;
     va_start(args, format);
     (void)vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    sl_table_text(table, text);
+    sl_grid_text(table, text);
 }
 
-void sl_table_write(const struct sl_table *table, struct sl_buf *out)
+void sl_grid_write(const struct sl_grid *table, struct sl_buf *out)
 {
     if (table->cells.failed != SL_BUF_OK) {
         out->failed = table->cells.failed;
