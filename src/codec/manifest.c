@@ -59,10 +59,18 @@ if (node || sl_str_eq(kind, SL_STR("Pod")))
 return sl_str_ends(kind, SL_STR("List")) ? CLASS_LIST : CLASS_OTHER;
 }
 
-/* While it is not known whether the object matters, its faults wait. */
+/* A list whose items were opened, not one of the items. */
+static bool at_list(const struct sl_manifest *manifest)
+{
+    return manifest->in_list && manifest->walker.depth == 1;
+}
+
+/* While it is not known whether the object matters, its faults wait; when it does not, they wait
+ * for nobody. */
 static void update_defer(struct sl_manifest *manifest)
 {
-    manifest->walker.defer = classify(&manifest->head) == CLASS_UNKNOWN;
+    enum class class = classify(&manifest->head);
+    manifest->walker.defer = !at_list(manifest) && (class == CLASS_UNKNOWN || class == CLASS_OTHER);
 }
 
 static void begin_object(struct sl_manifest *manifest, const struct sl_event *event)
