@@ -1,0 +1,557 @@
+/* The extender's bodies: golden files in the shape that kube-scheduler sends, and what is wrong. */
+#include "codec/extender.h"
+#include "unit/codec/describe.h"
+
+#include <dirent.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+static const struct sl_text_limits limits = {
+    .max_bytes = 8 << 20, .max_string = 1 << 12, .max_depth = 32};
+
+struct fixture {
+    struct sl_arena arena;
+    struct sl_body *body;
+    struct sl_buf out;
+};
+
+static int setup(void **state)
+{
+    struct fixture *f = calloc(1, sizeof(*f));
+    if (f == NULL) {
+        return -1;
+    }
+    sl_arena_init(&f->arena, 1 << 20);
+    sl_buf_init(&f->out, 1 << 20);
+    f->body = sl_body_new(&limits, &f->arena);
+    *state = f;
+    return f->body == NULL ? -1 : 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+    sl_body_free(f->body);
+    sl_arena_free(&f->arena);
+    sl_buf_free(&f->out);
+    free(f);
+    return 0;
+}
+
+static const char *decode(struct fixture *f, enum sl_body_kind kind, struct sl_str text,
+                          size_t chunk)
+{
+    sl_arena_reset(&f->arena);
+    f->out.len = 0;
+    (void)describe_body(&f->out, f->body, kind, text.s, text.len, chunk);
+    sl_buf_putc(&f->out, '\0');
+    return f->out.data;
+}
+
+static void assert_decodes(struct fixture *f, enum sl_body_kind kind, const char *text,
+                           const char *expected)
+{
+    assert_string_equal(decode(f, kind, sl_str_of(text), 0), expected);
+}
+
+/* The file's text; the caller frees it. */
+static struct sl_str read_file(const char *folder, const char *name)
+{
+    char path[1024];
+    (void)snprintf(path, sizeof(path), "%s/%s", folder, name);
+    FILE *file = fopen(path, "rb");
+    if (file == NULL) {
+        fail_msg("%s cannot be opened", path);
+    }
+    char *text = malloc(1 << 20);
+    assert_non_null(text);
+    size_t len = fread(text, 1, 1 << 20, file);
+    (void)fclose(file);
+    assert_true(len < 1 << 20);
+    return (struct sl_str){text, len};
+}
+
+/* ---- golden files ---- */
+
+#define UID_LOW "5d0c5f0e-3b0a-4a55-9f43-8a3f1c2b7e10"
+
+static const char low_pod[] =
+    "Pod namespace=vision name=detect-day-7xk2p uid=" UID_LOW " rv=41201 "
+    "scheduler=default-scheduler phase=Pending created=1791188141000000 deadline=900\n"
+    "  label sliced.dev/team =detect\n"
+    "  annotation sliced.dev/timeout =15m\n"
+    "  init name=fetch\n"
+    "    request nvidia.com/mig-1g.6gb =1\n"
+    "    limit nvidia.com/mig-1g.6gb =1\n"
+    "  init name=proxy sidecar\n"
+    "  container name=work\n"
+    "    request cpu =500m\n"
+    "    request memory =4Gi\n"
+    "    request nvidia.com/mig-1g.6gb =1\n"
+    "    limit cpu =2\n"
+    "    limit memory =4Gi\n"
+    "    limit nvidia.com/mig-1g.6gb =1\n";
+
+static const char vip_pod[] =
+    "Pod namespace=vision name=detect-live-m4c9q uid=c1f0a1de-77b5-4c0c-8b1e-0d6f2f7c9a31 "
+    "rv=41377 scheduler=default-scheduler phase=Pending created=1791188137000000 priority=100000\n"
+    "  label sliced.dev/team =detect\n"
+    "  container name=work\n"
+    "    request cpu =500m\n"
+    "    request memory =4Gi\n"
+    "    request nvidia.com/mig-1g.6gb =2\n"
+    "    limit cpu =2\n"
+    "    limit memory =4Gi\n"
+    "    limit nvidia.com/mig-1g.6gb =2\n";
+
+static const char four_names[] = "node a30-00\nnode a30-01\nnode a30-02\nnode a30-03\n";
+static const char victims[] = "victims on a30-00\n"
+                              "  victim 9e3779b1-4c1d-4e2f-9a3b-000001234567\n"
+                              "  victim 3c6ef362-4c1d-4e2f-9a3b-000002468ace\n"
+                              "  violations 0\n"
+                              "victims on a30-01\n"
+                              "  victim daa66d13-4c1d-4e2f-9a3b-00000369d035\n"
+                              "  violations 1\n";
+static const char one_victim[] = "victims on a30-00\n"
+                                 "  victim 9e3779b1-4c1d-4e2f-9a3b-000001234567\n"
+                                 "  violations 2\n";
+static const char binding[] =
+    "bind name=detect-day-7xk2p namespace=vision uid=" UID_LOW " node=a30-02\n";
+
+static const struct golden {
+    const char *file;
+    enum sl_body_kind kind;
+    const char *told; /* to the sink */
+    const char *read;
+} goldens[] = {
+    {"names-filter.json", SL_BODY_ARGS, four_names, low_pod},
+    {"names-prioritize.json", SL_BODY_ARGS, "node a30-01\nnode a30-02\n", low_pod},
+    {"names-preempt.json", SL_BODY_PREEMPT, victims, vip_pod},
+    {"names-bind.json", SL_BODY_BINDING, "", binding},
+    {"nodes-filter.json", SL_BODY_ARGS, "node a30-00\nnode a30-01\nnode cpu-00\nby nodes\n",
+     low_pod},
+    {"nodes-preempt.json", SL_BODY_PREEMPT, victims, vip_pod},
+    {"anycase-filter.json", SL_BODY_ARGS, four_names, low_pod},
+    {"anycase-bind.json", SL_BODY_BINDING, "", binding},
+    {"anycase-preempt.json", SL_BODY_PREEMPT, one_victim, vip_pod},
+};
+
+enum { GOLDENS = sizeof(goldens) / sizeof(goldens[0]) };
+
+static void golden_bodies_decode_in_pieces_of_any_size(void **state)
+{
+    struct fixture *f = *state;
+    static const size_t chunks[] = {0, 1, 2, 3, 7, 64, 1000};
+    for (size_t i = 0; i < GOLDENS; i++) {
+        char expected[4096];
+        struct sl_str text = read_file(SL_SOURCE_DIR "/test/data/wire", goldens[i].file);
+        (void)snprintf(expected, sizeof(expected), "%s%s", goldens[i].told, goldens[i].read);
+        for (size_t c = 0; c < sizeof(chunks) / sizeof(chunks[0]); c++) {
+            assert_string_equal(decode(f, goldens[i].kind, text, chunks[c]), expected);
+        }
+        free((char *)(uintptr_t)text.s);
+    }
+}
+
+static void golden_bodies_that_are_cut_short_are_refused(void **state)
+{
+    struct fixture *f = *state;
+    for (size_t i = 0; i < GOLDENS; i++) {
+        struct sl_str text = read_file(SL_SOURCE_DIR "/test/data/wire", goldens[i].file);
+        for (size_t len = 0; len < text.len; len += len < 200 ? 1 : 37) {
+            const char *out = decode(f, goldens[i].kind, (struct sl_str){text.s, len}, 0);
+            const char *error = strstr(out, "Syntax ");
+            assert_non_null(error);
+            assert_non_null(strstr(error, "found the end of the text"));
+        }
+        free((char *)(uintptr_t)text.s);
+    }
+}
+
+/* A folder of bodies that real schedulers sent; each is named ...-VERB.json. */
+static void recorded_bodies_decode(void **state)
+{
+    struct fixture *f = *state;
+    const char *data = getenv("SLICED_DATA"); // NOLINT(concurrency-mt-unsafe)
+    char folder[1024];
+    if (data == NULL) {
+        print_message("SLICED_DATA is not set: no recorded bodies\n");
+        skip();
+    }
+    (void)snprintf(folder, sizeof(folder), "%s/wire", data);
+    DIR *dir = opendir(folder);
+    assert_non_null(dir);
+    int decoded = 0;
+    for (struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir)) {
+        if (strstr(entry->d_name, ".json") == NULL) {
+            continue;
+        }
+        enum sl_body_kind kind = SL_BODY_ARGS;
+        if (strstr(entry->d_name, "-bind.json") != NULL) {
+            kind = SL_BODY_BINDING;
+        } else if (strstr(entry->d_name, "-preempt.json") != NULL) {
+            kind = SL_BODY_PREEMPT;
+        }
+        struct sl_str text = read_file(folder, entry->d_name);
+        char *whole = strdup(decode(f, kind, text, 0));
+        assert_non_null(whole);
+        if (kind == SL_BODY_BINDING) {
+            assert_int_equal(strncmp(whole, "bind name=", 10), 0);
+        } else {
+            assert_non_null(strstr(whole, kind == SL_BODY_ARGS ? "node " : "  violations "));
+            assert_non_null(strstr(whole, "\nPod namespace="));
+            assert_non_null(strstr(whole, "  container name="));
+        }
+        assert_string_equal(decode(f, kind, text, 1), whole);
+        free(whole);
+        free((char *)(uintptr_t)text.s);
+        decoded++;
+    }
+    (void)closedir(dir);
+    assert_true(decoded > 0);
+}
+
+/* ---- filter and prioritize ---- */
+
+#define POD  "\"Pod\":{\"metadata\":{\"name\":\"p\"}}"
+#define ARGS "{" POD ","
+
+static void keys_match_in_any_case_and_order(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const texts[] = {
+        "{\"pod\":{\"metadata\":{\"name\":\"p\"}},\"nodenames\":[\"a\",\"b\"]}",
+        "{\"NODENAMES\":[\"a\",\"b\"],\"NODES\":null,\"POD\":{\"metadata\":{\"name\":\"p\"}}}",
+        "{\"nodeNames\":[\"a\",\"b\"],\"x\":[{\"Pod\":1}],\"Pod\":{\"spec\":{},\"metadata\":"
+        "{\"name\":\"p\"},\"extra\":[[]]}}",
+    };
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        assert_decodes(f, SL_BODY_ARGS, texts[i], "node a\nnode b\nPod name=p\n");
+    }
+}
+
+static void keys_of_kubernetes_own_objects_match_exactly(void **state)
+{
+    struct fixture *f = *state;
+    assert_decodes(f, SL_BODY_ARGS, "{\"Pod\":{\"Metadata\":{\"name\":\"p\"}},\"NodeNames\":[]}",
+                   "BadField Pod.metadata.name: is missing (0:0)\n");
+}
+
+static void of_full_nodes_only_the_name_is_read(void **state)
+{
+    struct fixture *f = *state;
+    assert_decodes(f, SL_BODY_ARGS,
+                   ARGS "\"Nodes\":{\"metadata\":5,\"items\":["
+                        "{\"metadata\":{\"labels\":7,\"name\":\"a\",\"uid\":[]},\"spec\":1},"
+                        "{\"status\":{\"metadata\":{\"name\":\"x\"}},\"metadata\":{\"name\":\"b\"}}"
+                        "]},\"NodeNames\":null}",
+                   "node a\nnode b\nby nodes\nPod name=p\n");
+    size_t with_two = f->arena.used;
+    (void)decode(f, SL_BODY_ARGS, sl_str_of(ARGS "\"NodeNames\":[]}"), 0);
+    assert_int_equal(f->arena.used, with_two);
+}
+
+static void no_candidates_at_all_are_candidates(void **state)
+{
+    struct fixture *f = *state;
+    assert_decodes(f, SL_BODY_ARGS, ARGS "\"NodeNames\":[]}", "Pod name=p\n");
+    assert_decodes(f, SL_BODY_ARGS, ARGS "\"Nodes\":{\"items\":null}}", "by nodes\nPod name=p\n");
+}
+
+struct expectation {
+    const char *text;
+    const char *result;
+};
+
+static void assert_all(struct fixture *f, enum sl_body_kind kind, const struct expectation *e,
+                       size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        assert_decodes(f, kind, e[i].text, e[i].result);
+    }
+}
+
+static void faults_of_args_name_their_field(void **state)
+{
+    struct fixture *f = *state;
+    static const struct expectation cases[] = {
+        {"[]", "WrongType expected an object, found an array (1:1)\n"},
+        {"null", "WrongType expected an object, found null (1:1)\n"},
+        {"{}", "BadField Pod: is missing (0:0)\n"},
+        {"{\"Pod\":null,\"NodeNames\":[]}", "BadField Pod: is missing (0:0)\n"},
+        {"{\"Pod\":{},\"NodeNames\":[]}", "BadField Pod.metadata.name: is missing (0:0)\n"},
+        {"{\"Pod\":[]}", "WrongType Pod: expected an object, found an array (1:8)\n"},
+        {"{" POD "}", "BadField NodeNames: is missing, and so is Nodes (0:0)\n"},
+        {ARGS "\"Nodes\":null,\"NodeNames\":null}",
+         "BadField NodeNames: is missing, and so is Nodes (0:0)\n"},
+        {ARGS "\"Nodes\":{\"items\":[]},\"NodeNames\":[]}",
+         "BadField NodeNames: is given beside Nodes (1:67)\n"},
+        {ARGS "\"NodeNames\":[],\"Nodes\":{}}",
+         "BadField Nodes: is given beside NodeNames (1:57)\n"},
+        {ARGS POD "}", "BadField Pod: is given twice (1:34)\n"},
+        {ARGS "\"pod\":{}}", "BadField Pod: is given twice (1:34)\n"},
+        {ARGS "\"NodeNames\":[\"a\",2]}",
+         "node a\nWrongType NodeNames[1]: expected a string, found a number (1:51)\n"},
+        {ARGS "\"NodeNames\":[\"a\",null]}",
+         "node a\nWrongType NodeNames[1]: expected a string, found null (1:51)\n"},
+        {ARGS "\"NodeNames\":[\"a\",\"\"]}", "node a\nBadField NodeNames[1]: is empty (1:51)\n"},
+        {ARGS "\"NodeNames\":{\"a\":1}}",
+         "WrongType NodeNames: expected an array of strings, found an object (1:46)\n"},
+        {ARGS "\"Nodes\":[]}", "WrongType Nodes: expected an object, found an array (1:42)\n"},
+        {ARGS "\"Nodes\":{\"items\":[{\"metadata\":{\"name\":\"a\"}},{}]}}",
+         "node a\nBadField Nodes.items[1].metadata.name: is missing (1:79)\n"},
+        {ARGS "\"Nodes\":{\"items\":[{\"metadata\":{\"name\":7}}]}}",
+         "WrongType Nodes.items[0].metadata.name: expected a string, found a number (1:72)\n"},
+        {ARGS "\"Nodes\":{\"items\":[{\"metadata\":{\"name\":\"a\",\"name\":\"b\"}}]}}",
+         "node a\nBadField Nodes.items[0].metadata.name: is given twice (1:76)\n"},
+        {"{\"Pod\":{\"spec\":{\"containers\":[{\"resources\":{\"limits\":5}}]}}}",
+         "WrongType Pod.spec.containers[0].resources.limits: expected an object of quantities, "
+         "found a number (1:54)\n"},
+    };
+    assert_all(f, SL_BODY_ARGS, cases, sizeof(cases) / sizeof(cases[0]));
+}
+
+static void faults_of_the_text_name_the_field_they_are_in(void **state)
+{
+    struct fixture *f = *state;
+    static const struct {
+        const char *text;
+        const char *field;
+    } cases[] = {
+        {"{\"Pod\":{\"metadata\":{\"name\":\"\xc3(\"}}}", "Pod.metadata.name"},
+        {"{\"Pod\":{\"metadata\":{\"name\":\"\\ud800\"}}}", "Pod.metadata.name"},
+        {"{\"Pod\":{\"spec\":{\"volumes\":[{\"x\":\"\xff\"}]}}}", "Pod.spec"},
+        {"{\"NodeNames\":[\"a\",\"b\"\"c\"]}", "NodeNames[2]"},
+        {"{\"Pod\":{\"spec\":{\"priority\":01}}}", "Pod.spec"},
+        {"{\"Pod\":{\"status\":{\"phase\":tru}}}", "Pod.status.phase"},
+        {"{\"Nodes\":{\"items\":[{\"metadata\":{\"name\":\"a\"}},]", "Nodes.items[1]"},
+        {"\xef\xbb\xbf{}", ""},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct sl_error err = {0};
+        const struct sl_body_sink none = {0};
+        sl_body_begin(f->body, SL_BODY_ARGS, &none);
+        assert_int_equal(sl_body_feed(f->body, cases[i].text, strlen(cases[i].text), &err), -1);
+        assert_string_equal(err.field, cases[i].field);
+        assert_int_equal(err.line, 1);
+    }
+}
+
+static void depth_length_and_strings_have_ceilings(void **state)
+{
+    struct fixture *f = *state;
+    struct sl_buf text;
+    sl_buf_init(&text, 16 << 20);
+    sl_buf_puts(&text, ARGS "\"Nodes\":{\"items\":[{\"status\":");
+    for (int i = 0; i < 100000; i++) {
+        sl_buf_putc(&text, '[');
+    }
+    assert_string_equal(decode(f, SL_BODY_ARGS, (struct sl_str){text.data, text.len}, 4096),
+                        "LimitExceeded Nodes.items[0]: nested deeper than 32 levels (1:90)\n");
+    text.len = 0;
+    sl_buf_puts(&text, "{\"NodeNames\":[\"");
+    for (int i = 0; i < 5000; i++) {
+        sl_buf_putc(&text, 'n');
+    }
+    sl_buf_puts(&text, "\"]}");
+    assert_non_null(strstr(decode(f, SL_BODY_ARGS, (struct sl_str){text.data, text.len}, 0),
+                           "LimitExceeded NodeNames[0]: "));
+    text.len = 0;
+    for (size_t i = 0; i <= limits.max_bytes; i++) {
+        sl_buf_putc(&text, ' ');
+    }
+    assert_non_null(
+        strstr(decode(f, SL_BODY_ARGS, (struct sl_str){text.data, text.len}, 0), "LimitExceeded "));
+    sl_buf_free(&text);
+}
+
+/* ---- bind ---- */
+
+static void a_binding_needs_all_four_fields(void **state)
+{
+    struct fixture *f = *state;
+    static const struct expectation cases[] = {
+        {"{\"node\":\"n\",\"podUid\":\"u\",\"PODNAME\":\"p\",\"podnamespace\":\"s\",\"x\":1}",
+         "bind name=p namespace=s uid=u node=n\n"},
+        {"{\"PodNamespace\":\"s\",\"PodUID\":\"u\",\"Node\":\"n\"}",
+         "BadField PodName: is missing or empty (0:0)\n"},
+        {"{\"PodName\":\"p\",\"PodNamespace\":null,\"PodUID\":\"u\",\"Node\":\"n\"}",
+         "BadField PodNamespace: is missing or empty (0:0)\n"},
+        {"{\"PodName\":\"p\",\"PodNamespace\":\"s\",\"PodUID\":\"\",\"Node\":\"n\"}",
+         "BadField PodUID: is missing or empty (0:0)\n"},
+        {"{\"PodName\":\"p\",\"PodNamespace\":\"s\",\"PodUID\":\"u\"}",
+         "BadField Node: is missing or empty (0:0)\n"},
+        {"{\"PodName\":{},\"PodNamespace\":\"s\"}",
+         "WrongType PodName: expected a string, found an object (1:12)\n"},
+        {"{\"Node\":\"a\",\"node\":\"b\"}", "BadField Node: is given twice (1:13)\n"},
+        {"{\"Node\":\"a\\u0000b\"}", "BadField Node: has a NUL character in it (1:9)\n"},
+        {"3", "WrongType expected an object, found a number (1:1)\n"},
+    };
+    assert_all(f, SL_BODY_BINDING, cases, sizeof(cases) / sizeof(cases[0]));
+}
+
+/* ---- preempt ---- */
+
+static void victims_may_come_before_the_pod_and_counts_before_victims(void **state)
+{
+    struct fixture *f = *state;
+    static const struct expectation cases[] = {
+        {"{\"NodeNameToMetaVictims\":{\"a\":{\"NumPDBViolations\":3,\"Pods\":[{\"uid\":\"u\"}]},"
+         "\"b\":{\"Pods\":null},\"c\":{}}," POD "}",
+         "victims on a\n  victim u\n  violations 3\nvictims on b\n  violations 0\n"
+         "victims on c\n  violations 0\nPod name=p\n"},
+        {ARGS "\"nodeNameToVictims\":{\"a\":{\"numpdbviolations\":1,\"pods\":[{\"spec\":5,"
+              "\"metadata\":{\"name\":8,\"uid\":\"u\"}}]}}}",
+         "victims on a\n  victim u\n  violations 1\nPod name=p\n"},
+        {ARGS "\"NodeNameToVictims\":{}}", "Pod name=p\n"},
+    };
+    assert_all(f, SL_BODY_PREEMPT, cases, sizeof(cases) / sizeof(cases[0]));
+}
+
+static void faults_of_preempt_name_their_field(void **state)
+{
+    struct fixture *f = *state;
+    static const struct expectation cases[] = {
+        {"{\"NodeNameToVictims\":{}}", "BadField Pod: is missing (0:0)\n"},
+        {"{" POD "}",
+         "BadField NodeNameToMetaVictims: is missing, and so is NodeNameToVictims (0:0)\n"},
+        {ARGS "\"NodeNameToVictims\":{},\"NodeNameToMetaVictims\":{}}",
+         "BadField NodeNameToMetaVictims: is given beside NodeNameToVictims (1:81)\n"},
+        {ARGS "\"NodeNameToMetaVictims\":{},\"NodeNameToVictims\":{}}",
+         "BadField NodeNameToVictims: is given beside NodeNameToMetaVictims (1:81)\n"},
+        {ARGS "\"NodeNameToMetaVictims\":{\"a\":null}}",
+         "victims on a\n"
+         "WrongType NodeNameToMetaVictims[a]: expected an object, found null (1:63)\n"},
+        {ARGS "\"NodeNameToMetaVictims\":{\"\":{}}}",
+         "BadField NodeNameToMetaVictims[]: is empty (1:59)\n"},
+        {ARGS "\"NodeNameToMetaVictims\":{\"a\":{\"Pods\":[{\"Uid\":\"u\"},{}]}}}",
+         "victims on a\n  victim u\n"
+         "BadField NodeNameToMetaVictims[a].Pods[1].UID: is missing (1:85)\n"},
+        {ARGS "\"NodeNameToMetaVictims\":{\"a\":{\"Pods\":[{\"UID\":\"\"}]}}}",
+         "victims on a\nBadField NodeNameToMetaVictims[a].Pods[0].UID: is empty (1:79)\n"},
+        {ARGS "\"NodeNameToVictims\":{\"a\":{\"Pods\":[{\"metadata\":{}}]}}}",
+         "victims on a\n"
+         "BadField NodeNameToVictims[a].Pods[0].metadata.uid: is missing (1:82)\n"},
+        {ARGS "\"NodeNameToVictims\":{\"a\":{\"Pods\":[null]}}}",
+         "victims on a\n"
+         "WrongType NodeNameToVictims[a].Pods[0]: expected an object, found null (1:68)\n"},
+        {ARGS "\"NodeNameToVictims\":{\"a\":{\"NumPDBViolations\":\"1\"}}}",
+         "victims on a\n"
+         "WrongType NodeNameToVictims[a].NumPDBViolations: expected an integer, found a string "
+         "(1:79)\n"},
+        {ARGS "\"NodeNameToVictims\":{\"a\":{\"Pods\":[],\"pods\":[]}}}",
+         "victims on a\nBadField NodeNameToVictims[a].Pods: is given twice (1:70)\n"},
+    };
+    assert_all(f, SL_BODY_PREEMPT, cases, sizeof(cases) / sizeof(cases[0]));
+}
+
+/* ---- the decoder itself ---- */
+
+static int refuse_name(void *context, struct sl_str name, struct sl_error *err)
+{
+    (void)context;
+    return sl_str_eq(name, SL_STR("bad"))
+               ? sl_error_set(err, SL_ERR_FIELD, "is not known to the test")
+               : 0;
+}
+
+static void a_sink_that_refuses_stops_the_body_with_the_place(void **state)
+{
+    struct fixture *f = *state;
+    const struct sl_body_sink sink = {.node = refuse_name};
+    struct sl_str text = SL_STR("{\"NodeNames\":[\"good\",\"bad\",\"good\"]}");
+    struct sl_error err = {0};
+    struct sl_error later = {0};
+    sl_body_begin(f->body, SL_BODY_ARGS, &sink);
+    assert_int_equal(sl_body_feed(f->body, text.s, text.len, &err), -1);
+    assert_string_equal(err.field, "NodeNames[1]");
+    assert_string_equal(err.message, "is not known to the test");
+    assert_int_equal(err.column, 22);
+    assert_int_equal(sl_body_feed(f->body, "{}", 2, &later), -1);
+    assert_memory_equal(&err, &later, sizeof(err));
+    assert_int_equal(sl_body_finish(f->body, &later), -1);
+    assert_memory_equal(&err, &later, sizeof(err));
+    assert_int_equal(sl_body_finish(f->body, NULL), -1);
+}
+
+static void a_sink_may_want_nothing(void **state)
+{
+    struct fixture *f = *state;
+    const struct sl_body_sink none = {0};
+    static const struct {
+        enum sl_body_kind kind;
+        const char *text;
+    } bodies[] = {
+        {SL_BODY_ARGS, ARGS "\"NodeNames\":[\"a\"]}"},
+        {SL_BODY_PREEMPT, ARGS "\"NodeNameToMetaVictims\":{\"a\":{\"Pods\":[{\"UID\":\"u\"}]}}}"},
+    };
+    for (size_t i = 0; i < 2; i++) {
+        struct sl_error err = {0};
+        sl_body_begin(f->body, bodies[i].kind, &none);
+        assert_int_equal(sl_body_feed(f->body, bodies[i].text, strlen(bodies[i].text), &err), 0);
+        assert_int_equal(sl_body_finish(f->body, &err), 0);
+        assert_string_equal(sl_body_pod(f->body)->name.s, "p");
+    }
+}
+
+static void a_decoder_starts_over_after_anything(void **state)
+{
+    struct fixture *f = *state;
+    assert_decodes(f, SL_BODY_ARGS, ARGS "\"Nodes\":{\"items\":[]}}", "by nodes\nPod name=p\n");
+    assert_decodes(f, SL_BODY_ARGS, "{\"NodeNames\":[\"a\"]}",
+                   "node a\nBadField Pod: is missing (0:0)\n");
+    assert_decodes(f, SL_BODY_BINDING, "{\"Node\":",
+                   "Syntax Node: expected a value, found the end "
+                   "of the text (1:9)\n");
+    assert_decodes(f, SL_BODY_BINDING, "{\"Node\":\"n\"}",
+                   "BadField PodName: is missing or empty (0:0)\n");
+    assert_decodes(f, SL_BODY_ARGS, ARGS "\"NodeNames\":[\"a\"]}", "node a\nPod name=p\n");
+}
+
+static void a_pod_that_does_not_fit_the_arena_is_refused(void **state)
+{
+    struct fixture *f = *state;
+    f->arena.max = 300;
+    const char *out =
+        decode(f, SL_BODY_ARGS,
+               sl_str_of("{\"Pod\":{\"metadata\":{\"labels\":{\"sliced.dev/a\":\"1\","
+                         "\"sliced.dev/b\":\"2\",\"sliced.dev/c\":\"3\",\"sliced.dev/d\":\"4\","
+                         "\"sliced.dev/e\":\"5\",\"sliced.dev/f\":\"6\"}}}}"),
+               0);
+    assert_non_null(strstr(out, "LimitExceeded Pod.metadata.labels[sliced.dev/"));
+    assert_non_null(strstr(out, "more than 300 bytes of it would have to be kept"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(golden_bodies_decode_in_pieces_of_any_size, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(golden_bodies_that_are_cut_short_are_refused, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(recorded_bodies_decode, setup, teardown),
+        cmocka_unit_test_setup_teardown(keys_match_in_any_case_and_order, setup, teardown),
+        cmocka_unit_test_setup_teardown(keys_of_kubernetes_own_objects_match_exactly, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(of_full_nodes_only_the_name_is_read, setup, teardown),
+        cmocka_unit_test_setup_teardown(no_candidates_at_all_are_candidates, setup, teardown),
+        cmocka_unit_test_setup_teardown(faults_of_args_name_their_field, setup, teardown),
+        cmocka_unit_test_setup_teardown(faults_of_the_text_name_the_field_they_are_in, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(depth_length_and_strings_have_ceilings, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_binding_needs_all_four_fields, setup, teardown),
+        cmocka_unit_test_setup_teardown(victims_may_come_before_the_pod_and_counts_before_victims,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(faults_of_preempt_name_their_field, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_sink_that_refuses_stops_the_body_with_the_place, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_sink_may_want_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_decoder_starts_over_after_anything, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_pod_that_does_not_fit_the_arena_is_refused, setup,
+                                        teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
