@@ -71,6 +71,7 @@ static void settle_account(struct sl_store *store, const struct sl_state *old,
         if (strcmp(reservation->bound->node, next->pod->node) == 0) {
             store->stats.binds++;
             sl_wants_record(&store->wants, next->pod);
+            store->dirty = true; /* demand goes out with the next publish */
         } else {
             store->stats.conflicts++;
         }

@@ -51,8 +51,8 @@ static inline struct sl_node *sliced_node(const char *name, int slices)
     return node;
 }
 
-/* A node of whole T4s. */
-static inline struct sl_node *whole_node(const char *name, int gpus)
+/* A node of whole T4s; NULL with *err set when there is no memory. */
+static inline struct sl_node *whole_node_from(const char *name, int gpus, struct sl_error *err)
 {
     char count[16];
     snprintf(count, sizeof(count), "%d", gpus);
@@ -67,7 +67,12 @@ static inline struct sl_node *whole_node(const char *name, int gpus)
     facts.labels = &label[3];
     facts.allocatable = &allocatable;
     facts.capacity = &allocatable;
-    struct sl_node *node = sl_node_new(&facts, NULL);
+    return sl_node_new(&facts, err);
+}
+
+static inline struct sl_node *whole_node(const char *name, int gpus)
+{
+    struct sl_node *node = whole_node_from(name, gpus, NULL);
     assert_non_null(node);
     return node;
 }
@@ -84,7 +89,8 @@ struct pod_spec {
     bool deleting;
 };
 
-static inline struct sl_pod *pod_of(const struct pod_spec *spec)
+/* NULL with *err set when there is no memory. */
+static inline struct sl_pod *pod_from(const struct pod_spec *spec, struct sl_error *err)
 {
     struct sl_pair cpu = pair_of("cpu", "1", NULL);
     struct sl_pair limit = pair_of(spec->resource, spec->count == NULL ? "1" : spec->count, &cpu);
@@ -103,7 +109,12 @@ static inline struct sl_pod *pod_of(const struct pod_spec *spec)
     facts.deleting = spec->deleting;
     facts.annotations = spec->assignment == NULL ? NULL : &annotation;
     facts.containers = &container;
-    struct sl_pod *pod = sl_pod_new(&facts, NULL);
+    return sl_pod_new(&facts, err);
+}
+
+static inline struct sl_pod *pod_of(const struct pod_spec *spec)
+{
+    struct sl_pod *pod = pod_from(spec, NULL);
     assert_non_null(pod);
     return pod;
 }

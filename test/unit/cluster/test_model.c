@@ -414,7 +414,7 @@ static void run(uint64_t seed)
 static void a_random_life_agrees_with_the_model(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= 5; seed++) {
+    for (uint64_t seed = 1; seed <= 20; seed++) {
         run(seed * 0x9e3779b97f4a7c15u);
     }
 }

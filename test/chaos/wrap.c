@@ -1,0 +1,152 @@
+/* The allocator's wrappers. Blocks are remembered by address, so that freeing what a library has
+ * allocated on its own (libyaml, libc) does not count. One thread only. */
+#include "chaos/wrap.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SLOTS = 1 << 16 };
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *old, size_t size);
+void __real_free(void *block);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+char *__wrap_strdup(const char *text);
+char *__wrap_strndup(const char *text, size_t max);
+void __wrap_free(void *block);
+
+static struct {
+    bool armed;
+    bool forever;
+    bool hit;
+    size_t tried;
+    size_t fail_at;
+    size_t live;
+    void *block[SLOTS]; /* open addressing; GONE where one was */
+} chaos;
+
+static char gone;
+#define GONE ((void *)&gone)
+
+static size_t slot_of(const void *block)
+{
+    return (size_t)(((uintptr_t)block >> 4) * 0x9e3779b97f4a7c15u >> 40) % SLOTS;
+}
+
+static void *remember(void *block)
+{
+    if (block == NULL) {
+        return NULL;
+    }
+    if (chaos.live >= SLOTS / 2) {
+        abort(); /* the table is too small for the scenario */
+    }
+    size_t i = slot_of(block);
+    while (chaos.block[i] != NULL && chaos.block[i] != GONE) {
+        i = (i + 1) % SLOTS;
+    }
+    chaos.block[i] = block;
+    chaos.live++;
+    return block;
+}
+
+static void forget(const void *block)
+{
+    size_t i = slot_of(block);
+    for (size_t probes = 0; probes < SLOTS && chaos.block[i] != NULL; probes++) {
+        if (chaos.block[i] == block) {
+            size_t next = (i + 1) % SLOTS;
+            chaos.block[i] = chaos.block[next] == NULL ? NULL : GONE;
+            chaos.live--;
+            return;
+        }
+        i = (i + 1) % SLOTS;
+    }
+}
+
+static bool refuse(void)
+{
+    if (!chaos.armed) {
+        return false;
+    }
+    chaos.tried++;
+    bool fail = chaos.tried == chaos.fail_at || (chaos.forever && chaos.tried > chaos.fail_at);
+    chaos.hit = chaos.hit || fail;
+    return fail;
+}
+
+void *__wrap_malloc(size_t size)
+{
+    return refuse() ? NULL : remember(__real_malloc(size));
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+    return refuse() ? NULL : remember(__real_calloc(n, size));
+}
+
+void *__wrap_realloc(void *old, size_t size)
+{
+    if (refuse()) {
+        return NULL;
+    }
+    uintptr_t before = (uintptr_t)old;
+    void *block = __real_realloc(old, size);
+    if (block != NULL && before != 0) {
+        forget((const void *)before);
+    }
+    return remember(block);
+}
+
+char *__wrap_strndup(const char *text, size_t max)
+{
+    size_t len = strnlen(text, max);
+    char *copy = __wrap_malloc(len + 1);
+    if (copy != NULL) {
+        memcpy(copy, text, len);
+        copy[len] = '\0';
+    }
+    return copy;
+}
+
+char *__wrap_strdup(const char *text)
+{
+    return __wrap_strndup(text, SIZE_MAX);
+}
+
+void __wrap_free(void *block)
+{
+    if (block != NULL) {
+        forget(block);
+    }
+    __real_free(block);
+}
+
+void chaos_arm(size_t n, bool forever)
+{
+    chaos.armed = true;
+    chaos.forever = forever;
+    chaos.hit = false;
+    chaos.tried = 0;
+    chaos.fail_at = n;
+}
+
+bool chaos_disarm(void)
+{
+    chaos.armed = false;
+    return chaos.hit;
+}
+
+size_t chaos_tried(void)
+{
+    return chaos.tried;
+}
+
+size_t chaos_live(void)
+{
+    return chaos.live;
+}
