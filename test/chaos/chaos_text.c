@@ -10,19 +10,21 @@ static const struct sl_text_limits limits = {1 << 20, 1 << 14, 64};
 
 static const char manifest_json[] =
     "{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":["
-    "{\"kind\":\"Node\",\"metadata\":{\"name\":\"gpu-1\",\"labels\":{"
+    "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"gpu-1\",\"labels\":{"
     "\"nvidia.com/gpu.product\":\"NVIDIA-A30\",\"nvidia.com/gpu.count\":\"2\","
     "\"nvidia.com/mig.strategy\":\"mixed\",\"nvidia.com/gpu.memory\":\"24576\"},"
     "\"annotations\":{\"sliced.dev/devices\":\"[{\\\"index\\\":0,\\\"uuid\\\":\\\"GPU-0\\\","
     "\\\"mig\\\":true,\\\"instances\\\":[{\\\"profile\\\":\\\"1g.6gb\\\",\\\"start\\\":0},"
     "{\\\"profile\\\":\\\"1g.6gb\\\",\\\"start\\\":1}]}]\"}},"
     "\"status\":{\"allocatable\":{\"nvidia.com/mig-1g.6gb\":\"2\"}}},"
-    "{\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"other\"}},"
-    "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\",\"namespace\":\"ns\",\"uid\":\"u-a\","
+    "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"other\"}},"
+    "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\",\"namespace\":\"ns\","
+    "\"uid\":\"u-a\","
     "\"creationTimestamp\":\"2026-01-02T03:04:05Z\"},\"spec\":{\"nodeName\":\"gpu-1\","
     "\"containers\":[{\"name\":\"main\",\"resources\":{\"limits\":{"
     "\"nvidia.com/mig-1g.6gb\":\"1\"}}}]},\"status\":{\"phase\":\"Running\"}},"
-    "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"b\",\"namespace\":\"ns\",\"uid\":\"u-b\"},"
+    "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"b\",\"namespace\":\"ns\","
+    "\"uid\":\"u-b\"},"
     "\"spec\":{\"containers\":[{\"name\":\"main\",\"resources\":{\"limits\":{"
     "\"nvidia.com/mig-1g.6gb\":\"x\"}}}]}}"
     "]}";
@@ -87,6 +89,9 @@ static void teardown_reading(void *context)
 
 static int told(int rc, const struct sl_error *err)
 {
+    if (rc < 0 && err->code != SL_ERR_NOMEM) {
+        fail_msg("%s: %s", err->field, err->message);
+    }
     assert_int_equal(err->code, rc == 0 ? SL_ERR_NONE : SL_ERR_NOMEM);
     return rc;
 }
