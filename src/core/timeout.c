@@ -30,17 +30,25 @@ static bool is_digit(struct sl_str text, size_t i)
     return i < text.len && text.s[i] >= '0' && text.s[i] <= '9';
 }
 
-/* The digits after the point: value / scale, as many as fit; the rest is below a nanosecond's
- * worth of any unit. Returns the index behind them. */
+/* The digits after the point as value / scale, nine of them: finer ones are dropped, as Go does
+ * with what is below a nanosecond. Returns the index behind them. */
 static size_t read_fraction(struct sl_str text, size_t i, int64_t *value, int64_t *scale)
 {
     for (; is_digit(text, i); i++) {
-        if (*scale < INT64_C(100000)) {
+        if (*scale < second_ns) {
             *value = *value * 10 + (text.s[i] - '0');
             *scale *= 10;
         }
     }
     return i;
+}
+
+/* value / scale of a unit in nanoseconds, in steps that stay below 2^63. */
+static int64_t fraction_of(int64_t unit_ns, int64_t value, int64_t scale)
+{
+    int64_t seconds = value * (unit_ns / second_ns);
+    return seconds / scale * second_ns + seconds % scale * second_ns / scale +
+           value * (unit_ns % second_ns) / scale;
 }
 
 /* One "<number><unit>" at the start of *text, taken off it and added to *ns. */
@@ -70,7 +78,7 @@ static bool read_part(struct sl_str *text, int64_t *ns)
     *text = (struct sl_str){text->s + unit->name.len, text->len - unit->name.len};
     int64_t part = 0;
     return !__builtin_mul_overflow(whole, unit->ns, &part) &&
-           !__builtin_add_overflow(part, fraction * unit->ns / scale, &part) &&
+           !__builtin_add_overflow(part, fraction_of(unit->ns, fraction, scale), &part) &&
            !__builtin_add_overflow(*ns, part, ns);
 }
 

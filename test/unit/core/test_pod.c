@@ -1,0 +1,425 @@
+/* Pods: what is read from facts, timeouts, assignments, references. */
+#include "facts_rig.h"
+
+#include "core/timeout.h"
+#include "sliced/pod.h"
+
+struct pod_rig {
+    struct facts_rig facts;
+    struct sl_pod_facts pod;
+    struct sl_pod *made;
+};
+
+static int set_up(void **state)
+{
+    struct pod_rig *rig = calloc(1, sizeof(*rig));
+    assert_non_null(rig);
+    facts_init(&rig->facts);
+    rig->pod.name = SL_STR("train-0");
+    rig->pod.namespace = SL_STR("team");
+    rig->pod.uid = SL_STR("5e0b9b0c-7a53-4a0b-a58f-0d9a9f5f3b11");
+    *state = rig;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct pod_rig *rig = *state;
+    sl_pod_unref(rig->made);
+    facts_free(&rig->facts);
+    free(rig);
+    return 0;
+}
+
+static const struct sl_pod *make(struct pod_rig *rig)
+{
+    struct sl_error err = {0};
+    sl_pod_unref(rig->made);
+    rig->made = sl_pod_new(&rig->pod, &err);
+    if (rig->made == NULL) {
+        fail_msg("%s", err.message);
+    }
+    return rig->made;
+}
+
+static void asks(struct pod_rig *rig, const char *limits)
+{
+    rig->pod.containers = NULL;
+    facts_container(&rig->facts, &rig->pod.containers, "main", NULL, limits);
+}
+
+static void annotate(struct pod_rig *rig, const char *key, const char *value)
+{
+    facts_pair(&rig->facts, &rig->pod.annotations, key, value);
+}
+
+static void every_field_is_kept_in_memory_of_its_own(void **state)
+{
+    struct pod_rig *rig = *state;
+    asks(rig, "nvidia.com/mig-1g.6gb=2 aliyun.com/gpu-mem=3");
+    rig->pod.node_name = SL_STR("node-7");
+    rig->pod.phase = SL_STR("Running");
+    rig->pod.created_us = 1700000000000000;
+    rig->pod.deadline_s = 90;
+    rig->pod.priority = -5;
+    rig->pod.deleting = true;
+    const struct sl_pod *pod = make(rig);
+    sl_arena_reset(&rig->facts.arena);
+    assert_string_equal(pod->namespace, "team");
+    assert_string_equal(pod->name, "train-0");
+    assert_string_equal(pod->uid, "5e0b9b0c-7a53-4a0b-a58f-0d9a9f5f3b11");
+    assert_string_equal(pod->node, "node-7");
+    assert_int_equal(pod->phase, SL_POD_RUNNING);
+    assert_int_equal(pod->created_us, 1700000000000000);
+    assert_int_equal(pod->timeout_s, 90);
+    assert_int_equal(pod->priority, -5);
+    assert_true(pod->deleting);
+    assert_null(pod->malformed);
+    assert_null(pod->assignment);
+    assert_null(pod->problem);
+    assert_int_equal(pod->n_items, 2);
+    assert_string_equal(pod->items[0].resource, "aliyun.com/gpu-mem");
+    assert_int_equal(pod->items[1].count, 2);
+    struct sl_ask ask;
+    sl_pod_ask(pod, &ask);
+    assert_int_equal(ask.n, 2);
+    assert_false(ask.malformed);
+    assert_string_equal(ask.item[1].resource, "nvidia.com/mig-1g.6gb");
+}
+
+static void what_is_not_said_has_its_default(void **state)
+{
+    struct pod_rig *rig = *state;
+    rig->pod = (struct sl_pod_facts){.name = SL_STR("p")};
+    const struct sl_pod *pod = make(rig);
+    assert_string_equal(pod->namespace, "default");
+    assert_string_equal(pod->uid, "");
+    assert_null(pod->node);
+    assert_int_equal(pod->phase, SL_POD_PENDING);
+    assert_int_equal(pod->timeout_s, 0);
+    assert_int_equal(pod->n_items, 0);
+}
+
+static void check_refused(struct pod_rig *rig, const char *message)
+{
+    struct sl_error err = {0};
+    assert_null(sl_pod_new(&rig->pod, &err));
+    assert_int_equal(err.code, SL_ERR_FIELD);
+    assert_string_equal(err.message, message);
+    assert_null(sl_pod_new(&rig->pod, NULL));
+}
+
+static void names_that_cannot_be_are_errors(void **state)
+{
+    struct pod_rig *rig = *state;
+    char text[300];
+    memset(text, 'a', sizeof(text));
+    rig->pod.name = (struct sl_str){0};
+    check_refused(rig, "metadata.name is missing");
+    rig->pod.name = (struct sl_str){text, 254};
+    check_refused(rig, "metadata.name is longer than Kubernetes allows");
+    rig->pod.name = (struct sl_str){"a\0b", 3};
+    check_refused(rig, "metadata.name holds a NUL character");
+    rig->pod.name = (struct sl_str){text, 253};
+    rig->pod.uid = (struct sl_str){text, 129};
+    check_refused(rig, "metadata.uid is longer than Kubernetes allows");
+    rig->pod.uid = (struct sl_str){text, 36};
+    rig->pod.namespace = (struct sl_str){text, 64};
+    check_refused(rig, "metadata.namespace is longer than Kubernetes allows");
+    rig->pod.namespace = (struct sl_str){text, 63};
+    rig->pod.node_name = (struct sl_str){text, 254};
+    check_refused(rig, "spec.nodeName is longer than Kubernetes allows");
+    rig->pod.node_name = (struct sl_str){text, 253};
+    assert_int_equal(strlen(make(rig)->name), 253);
+}
+
+static void a_malformed_ask_makes_a_pod_that_says_so(void **state)
+{
+    struct pod_rig *rig = *state;
+    asks(rig, "nvidia.com/gpu=500m");
+    const struct sl_pod *pod = make(rig);
+    assert_string_equal(
+        pod->malformed,
+        "container \"main\": limits[nvidia.com/gpu]: \"500m\" is not a whole number");
+    assert_int_equal(pod->n_items, 0);
+    struct sl_ask ask;
+    sl_pod_ask(pod, &ask);
+    assert_true(ask.malformed);
+    assert_true(sl_pod_waits(pod));
+}
+
+static void durations_are_read_as_go_does_and_rounded_up(void **state)
+{
+    (void)state;
+    const struct {
+        const char *text;
+        int64_t seconds;
+    } cases[] = {
+        {"1h30m", 5400},
+        {"90s", 90},
+        {"90", 90},
+        {"1", 1},
+        {"500ms", 1},
+        {"1500ms", 2},
+        {"1ns", 1},
+        {"1us", 1},
+        {"1\xc2\xb5s", 1},
+        {"1\xce\xbcs", 1},
+        {"2.5h", 9000},
+        {"1.5s", 2},
+        {".5m", 30},
+        {"5.m", 300},
+        {"1h0m0.000000001s", 3601},
+        {"1m1m", 120},
+        {"0.1s0.9s", 1},
+        {"2147483647", 2147483647},
+        {"2147483647s", 2147483647},
+        {"1.99999999999999999999999999s", 2},
+        {"0.000000001h", 1},
+        {"0.999999999h", 3600},
+        {"0.5ms", 1},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        int64_t seconds = -1;
+        if (!sl_timeout_parse(sl_str_of(cases[i].text), &seconds) || seconds != cases[i].seconds) {
+            fail_msg("\"%s\" gave %lld", cases[i].text, (long long)seconds);
+        }
+    }
+}
+
+static void other_text_is_no_timeout(void **state)
+{
+    (void)state;
+    const char *texts[] = {"",
+                           "0",
+                           "0s",
+                           "-1",
+                           "-1h",
+                           "+1h",
+                           "1d",
+                           "h",
+                           ".s",
+                           "1 h",
+                           "1h ",
+                           "1.5",
+                           "1h30",
+                           "s1",
+                           "0.0000000001s",
+                           "1hh",
+                           "1..5s",
+                           "1e3s",
+                           "2147483648",
+                           "2147483648s",
+                           "99999999999999999h",
+                           "99999999999999999999",
+                           "9223372036s9223372036s"};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        int64_t seconds = -1;
+        if (sl_timeout_parse(sl_str_of(texts[i]), &seconds)) {
+            fail_msg("\"%s\" gave %lld", texts[i], (long long)seconds);
+        }
+        assert_int_equal(seconds, -1);
+    }
+}
+
+static void the_deadline_goes_before_the_annotation(void **state)
+{
+    struct pod_rig *rig = *state;
+    annotate(rig, "sliced.dev/timeout", "1h30m");
+    assert_int_equal(make(rig)->timeout_s, 5400);
+    rig->pod.deadline_s = 60;
+    assert_int_equal(make(rig)->timeout_s, 60);
+    rig->pod.deadline_s = INT64_MAX;
+    assert_int_equal(make(rig)->timeout_s, INT32_MAX);
+}
+
+static void a_malformed_timeout_is_none_and_told(void **state)
+{
+    struct pod_rig *rig = *state;
+    asks(rig, "nvidia.com/gpu=1");
+    annotate(rig, "sliced.dev/timeout", "soon");
+    const struct sl_pod *pod = make(rig);
+    assert_int_equal(pod->timeout_s, 0);
+    assert_null(pod->malformed);
+    assert_int_equal(pod->n_items, 1);
+    assert_string_equal(pod->problem,
+                        "annotation sliced.dev/timeout: \"soon\" is not a duration such as "
+                        "\"1h30m\" or \"90\" (seconds): ignored");
+}
+
+static void the_assignment_is_kept_as_it_stands(void **state)
+{
+    struct pod_rig *rig = *state;
+    asks(rig, "aliyun.com/gpu-mem=8");
+    annotate(rig, "ALIYUN_COM_GPU_MEM_IDX", "3");
+    annotate(rig, "sliced.dev/assignment", "aliyun.com/gpu-mem=1*8");
+    assert_string_equal(make(rig)->assignment, "aliyun.com/gpu-mem=1*8");
+}
+
+static void an_assignment_too_long_is_ignored_and_told(void **state)
+{
+    struct pod_rig *rig = *state;
+    char text[SL_ASSIGNMENT_TEXT_MAX + 2];
+    memset(text, 'x', sizeof(text));
+    text[SL_ASSIGNMENT_TEXT_MAX] = '\0';
+    annotate(rig, "sliced.dev/assignment", text);
+    assert_int_equal(strlen(make(rig)->assignment), SL_ASSIGNMENT_TEXT_MAX);
+    text[SL_ASSIGNMENT_TEXT_MAX] = 'x';
+    text[SL_ASSIGNMENT_TEXT_MAX + 1] = '\0';
+    rig->pod.annotations = NULL;
+    annotate(rig, "sliced.dev/timeout", "?");
+    annotate(rig, "sliced.dev/assignment", text);
+    const struct sl_pod *pod = make(rig);
+    assert_null(pod->assignment);
+    assert_non_null(strstr(pod->problem, "sliced.dev/timeout"));
+    assert_non_null(strstr(pod->problem, "; annotation sliced.dev/assignment: "));
+}
+
+static void gpushares_index_becomes_an_assignment(void **state)
+{
+    struct pod_rig *rig = *state;
+    asks(rig, "aliyun.com/gpu-mem=8 cpu=1");
+    annotate(rig, "ALIYUN_COM_GPU_MEM_IDX", "3");
+    assert_string_equal(make(rig)->assignment, "aliyun.com/gpu-mem=3*8");
+}
+
+static void gpushares_index_is_passed_over_where_it_cannot_speak(void **state)
+{
+    struct pod_rig *rig = *state;
+    annotate(rig, "ALIYUN_COM_GPU_MEM_IDX", "3");
+    asks(rig, "aliyun.com/gpu-mem=8 nvidia.com/gpu=1");
+    assert_null(make(rig)->assignment);
+    asks(rig, "nvidia.com/gpu=1");
+    assert_null(make(rig)->assignment);
+    asks(rig, "cpu=1");
+    assert_null(make(rig)->assignment);
+    asks(rig, "aliyun.com/gpu-mem=8");
+    rig->pod.annotations = NULL;
+    annotate(rig, "ALIYUN_COM_GPU_MEM_IDX", "-1");
+    assert_null(make(rig)->assignment);
+    rig->pod.annotations = NULL;
+    annotate(rig, "ALIYUN_COM_GPU_MEM_IDX", "first");
+    assert_null(make(rig)->assignment);
+}
+
+static void a_bound_copy_differs_in_node_assignment_and_phase_only(void **state)
+{
+    struct pod_rig *rig = *state;
+    asks(rig, "nvidia.com/gpu=2");
+    annotate(rig, "sliced.dev/timeout", "x");
+    rig->pod.priority = 9;
+    rig->pod.created_us = 77;
+    struct sl_pod *copy = sl_pod_bound_to(make(rig), "n1", "nvidia.com/gpu=0,1", SL_POD_RUNNING);
+    assert_non_null(copy);
+    sl_pod_unref(rig->made);
+    rig->made = copy;
+    sl_arena_reset(&rig->facts.arena);
+    assert_string_equal(copy->node, "n1");
+    assert_string_equal(copy->assignment, "nvidia.com/gpu=0,1");
+    assert_int_equal(copy->phase, SL_POD_RUNNING);
+    assert_string_equal(copy->name, "train-0");
+    assert_string_equal(copy->namespace, "team");
+    assert_int_equal(copy->n_items, 1);
+    assert_string_equal(copy->items[0].resource, "nvidia.com/gpu");
+    assert_int_equal(copy->items[0].count, 2);
+    assert_int_equal(copy->priority, 9);
+    assert_int_equal(copy->created_us, 77);
+    assert_non_null(copy->problem);
+    struct sl_pod *plain = sl_pod_bound_to(copy, "n2", NULL, SL_POD_PENDING);
+    assert_null(plain->assignment);
+    assert_string_equal(plain->node, "n2");
+    sl_pod_unref(plain);
+}
+
+static void phases_are_read_and_named(void **state)
+{
+    struct pod_rig *rig = *state;
+    const char *names[] = {"Pending", "Running", "Succeeded", "Failed", "Unknown"};
+    for (int i = 0; i < 5; i++) {
+        rig->pod.phase = sl_str_of(names[i]);
+        assert_int_equal(make(rig)->phase, i);
+        assert_string_equal(sl_pod_phase_name((enum sl_pod_phase)i), names[i]);
+    }
+    rig->pod.phase = SL_STR("running");
+    assert_int_equal(make(rig)->phase, SL_POD_UNKNOWN);
+}
+
+static void a_bound_pod_holds_until_it_has_finished(void **state)
+{
+    struct pod_rig *rig = *state;
+    asks(rig, "nvidia.com/gpu=1");
+    assert_false(sl_pod_holds(make(rig)));
+    rig->pod.node_name = SL_STR("n");
+    assert_true(sl_pod_holds(make(rig)));
+    rig->pod.deleting = true;
+    assert_true(sl_pod_holds(make(rig)));
+    rig->pod.phase = SL_STR("Succeeded");
+    assert_false(sl_pod_holds(make(rig)));
+    rig->pod.phase = SL_STR("Failed");
+    assert_false(sl_pod_holds(make(rig)));
+    rig->pod.phase = SL_STR("Unknown");
+    assert_true(sl_pod_holds(make(rig)));
+}
+
+static void a_pod_waits_that_could_still_be_bound(void **state)
+{
+    struct pod_rig *rig = *state;
+    assert_false(sl_pod_waits(make(rig)));
+    asks(rig, "nvidia.com/gpu=1");
+    assert_true(sl_pod_waits(make(rig)));
+    rig->pod.deleting = true;
+    assert_false(sl_pod_waits(make(rig)));
+    rig->pod.deleting = false;
+    rig->pod.phase = SL_STR("Failed");
+    assert_false(sl_pod_waits(make(rig)));
+    rig->pod.phase = SL_STR("Pending");
+    rig->pod.node_name = SL_STR("n");
+    assert_false(sl_pod_waits(make(rig)));
+}
+
+static void the_last_reference_frees(void **state)
+{
+    struct pod_rig *rig = *state;
+    (void)make(rig);
+    assert_ptr_equal(sl_pod_ref(rig->made), rig->made);
+    sl_pod_unref(rig->made);
+    assert_string_equal(rig->made->name, "train-0");
+    sl_pod_unref(NULL);
+}
+
+static void fifty_thousand_pods_fit_in_fifteen_mebibytes(void **state)
+{
+    (void)state;
+    const size_t names = sizeof("team-a") + sizeof("train-resnet50-7d9c5b6f4-x2k8q") + 37 +
+                         sizeof("gpu-node-0123") + sizeof("nvidia.com/mig-1g.6gb") +
+                         sizeof("nvidia.com/mig-1g.6gb=0/3");
+    const size_t one = sizeof(struct sl_pod) + sizeof(struct sl_ask_item) + names + 16;
+    assert_true(50000 * one <= (size_t)15 << 20);
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(every_field_is_kept_in_memory_of_its_own),
+        TEST(what_is_not_said_has_its_default),
+        TEST(names_that_cannot_be_are_errors),
+        TEST(a_malformed_ask_makes_a_pod_that_says_so),
+        cmocka_unit_test(durations_are_read_as_go_does_and_rounded_up),
+        cmocka_unit_test(other_text_is_no_timeout),
+        TEST(the_deadline_goes_before_the_annotation),
+        TEST(a_malformed_timeout_is_none_and_told),
+        TEST(the_assignment_is_kept_as_it_stands),
+        TEST(an_assignment_too_long_is_ignored_and_told),
+        TEST(gpushares_index_becomes_an_assignment),
+        TEST(gpushares_index_is_passed_over_where_it_cannot_speak),
+        TEST(a_bound_copy_differs_in_node_assignment_and_phase_only),
+        TEST(phases_are_read_and_named),
+        TEST(a_bound_pod_holds_until_it_has_finished),
+        TEST(a_pod_waits_that_could_still_be_bound),
+        TEST(the_last_reference_frees),
+        cmocka_unit_test(fifty_thousand_pods_fit_in_fifteen_mebibytes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
