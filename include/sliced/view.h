@@ -29,6 +29,12 @@ struct sl_pool_room {
     int64_t largest;  /* the most that one pod may ask now: free, or what one device has (memory) */
     int64_t capacity; /* as in the node's pool */
     int64_t most;     /* the most that one pod could ask if the node were empty and healthy */
+    /* Where the next unit would go, as sl_choose() says: an index in the node's devices; -1 when
+     * there is none, or only counts are known, or it depends on how many are asked (memory). And,
+     * where the node is repartitioned by demand, how many instances of each profile of its model
+     * could then no longer be made. */
+    int16_t next_device;
+    uint8_t lost[SL_MIG_PROFILES_MAX];
 };
 
 struct sl_view {

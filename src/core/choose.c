@@ -254,13 +254,18 @@ static int64_t place_instances(struct sl_scratch *scratch, unsigned pool, uint8_
                                int64_t count, bool any_health, struct sl_assignment *assignment)
 {
     const struct sl_node *node = scratch->view->node;
-    const struct sl_pool *p = &node->pool[pool];
-    uint16_t free[SL_NODE_DEVICES_MAX] = {0};
+    bool open[SL_NODE_DEVICES_MAX];
+    uint16_t free[SL_NODE_DEVICES_MAX];
     uint16_t first[SL_NODE_DEVICES_MAX]; /* lowest free instance, where there is one */
+    for (unsigned d = 0; d < node->n_devices; d++) {
+        open[d] = splittable(&node->device[d], &scratch->device[d], any_health);
+        free[d] = 0;
+    }
     for (unsigned i = node->n_instances; i-- > 0;) {
-        if (node->instance[i].pool == pool && instance_free(scratch, p, i, any_health) > 0) {
-            free[node->instance[i].device]++;
-            first[node->instance[i].device] = (uint16_t)i;
+        const struct sl_instance *instance = &node->instance[i];
+        if (instance->pool == pool && scratch->instance_used[i] == 0 && open[instance->device]) {
+            free[instance->device]++;
+            first[instance->device] = (uint16_t)i;
         }
     }
     int64_t put = 0;
@@ -272,7 +277,9 @@ static int64_t place_instances(struct sl_scratch *scratch, unsigned pool, uint8_
         /* The device stays the one with the fewest until it has none. */
         for (unsigned i = first[device]; i < node->n_instances && free[device] > 0 && put < count;
              i++) {
-            if (node->instance[i].pool != pool || instance_free(scratch, p, i, any_health) == 0) {
+            const struct sl_instance *instance = &node->instance[i];
+            if (instance->pool != pool || instance->device != device ||
+                scratch->instance_used[i] != 0) {
                 continue;
             }
             struct sl_assignment_part part = {item, (int16_t)device, (int16_t)i, 1};

@@ -14,8 +14,15 @@ static bool decide(struct sl_verdict *out, struct sl_verdict verdict)
 
 /* ---- instances that repartitioning could make ---- */
 
+static int index_of(const struct sl_mig_model *model, struct sl_str profile)
+{
+    const struct sl_mig_profile *found = model == NULL ? NULL : sl_mig_profile_find(model, profile);
+    return found == NULL ? -1 : sl_model_index(model, found);
+}
+
 /* Units of the asked profile that the node could have, if nothing were in use (empty), or beside
- * what is in use now. -1: it is not repartitioned by demand, or no model of its has the profile. */
+ * what is in use now; counted until they are enough. -1: it is not repartitioned by demand, or no
+ * model of its has the profile. */
 static int64_t partitionable(const struct sl_scratch *scratch, const struct sl_ask_item *item,
                              bool empty)
 {
@@ -25,12 +32,14 @@ static int64_t partitionable(const struct sl_scratch *scratch, const struct sl_a
         resource.kind != SL_KIND_MIG) {
         return -1;
     }
+    const struct sl_mig_model *model = NULL;
+    int index = -1;
     int64_t sum = -1;
-    for (unsigned i = 0; i < node->n_devices; i++) {
-        const struct sl_mig_model *model = node->device[i].model;
-        const struct sl_mig_profile *profile =
-            model == NULL ? NULL : sl_mig_profile_find(model, resource.profile);
-        int index = profile == NULL ? -1 : sl_model_index(model, profile);
+    for (unsigned i = 0; i < node->n_devices && sum < item->count; i++) {
+        if (node->device[i].model != model) {
+            model = node->device[i].model;
+            index = index_of(model, resource.profile);
+        }
         if (index < 0) {
             continue;
         }

@@ -11,6 +11,22 @@ int sl_model_index(const struct sl_mig_model *model, const struct sl_mig_profile
     return -1;
 }
 
+/* The first instance of the device, or of a later one: they are ordered. */
+static unsigned first_instance(const struct sl_node *node, unsigned device)
+{
+    unsigned low = 0;
+    unsigned high = node->n_instances;
+    while (low < high) {
+        unsigned middle = (low + high) / 2;
+        if (node->instance[middle].device < device) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
 /* Puts instances of unknown start where they fit; nothing else may then be said of the device when
  * they do not. */
 static bool place_unknown(const struct sl_mig_model *model, struct sl_mig_layout *layout,
@@ -36,9 +52,12 @@ bool sl_layout_in_use(const struct sl_node *node, const int32_t *instance_used, 
     if (model == NULL) {
         return false;
     }
-    for (unsigned i = 0; i < node->n_instances; i++) {
+    for (unsigned i = first_instance(node, device); i < node->n_instances; i++) {
         const struct sl_instance *instance = &node->instance[i];
-        if (instance->device != device || instance_used[i] == 0) {
+        if (instance->device != device) {
+            break;
+        }
+        if (instance_used[i] == 0) {
             continue;
         }
         int index = sl_model_index(model, instance->profile);
@@ -54,4 +73,27 @@ bool sl_layout_in_use(const struct sl_node *node, const int32_t *instance_used, 
                      (struct sl_mig_placement){(uint8_t)index, (uint8_t)instance->start});
     }
     return n_unknown == 0 || place_unknown(model, out, unknown, n_unknown);
+}
+
+bool sl_pool_is_remade(const struct sl_node *node, unsigned pool)
+{
+    return node->dynamic_mig && node->model != NULL && node->pool[pool].on_devices;
+}
+
+void sl_lost_room(const struct sl_node *node, const int32_t *before, const int32_t *after,
+                  unsigned device, uint8_t lost[SL_MIG_PROFILES_MAX])
+{
+    const struct sl_mig_model *model = node->device[device].model;
+    struct sl_mig_layout was;
+    struct sl_mig_layout is;
+    if (!sl_layout_in_use(node, before, device, &was) ||
+        !sl_layout_in_use(node, after, device, &is)) {
+        return;
+    }
+    for (unsigned i = 0; i < model->n_profiles; i++) {
+        unsigned had = sl_mig_room(model, &was, i);
+        unsigned has = had == 0 ? 0 : sl_mig_room(model, &is, i);
+        unsigned sum = lost[i] + (had > has ? had - has : 0);
+        lost[i] = (uint8_t)(sum < UINT8_MAX ? sum : UINT8_MAX);
+    }
 }

@@ -105,14 +105,15 @@ static int64_t profiles_of(const struct sl_node *node)
 
 /* ---- losses ---- */
 
-/* A sum of losses over their weights, in DEVICEs. */
-static int64_t mean_loss(int64_t sum, int64_t weight)
+/* What 100 leaves of a weighted sum of losses, rounded half up. */
+static int32_t left_of(int64_t sum, int64_t weight)
 {
-    return weight == 0 ? 0 : least(sum / weight, DEVICE);
+    int64_t all = weight * DEVICE;
+    return (int32_t)((200 * (all - least(sum, all)) + all) / (2 * all));
 }
 
 /* Free instances: those that the ask takes are lost to their own profile. */
-static int64_t loss_of_free(const struct sl_node *node, const struct sl_ask *ask,
+static int32_t left_of_free(const struct sl_node *node, const struct sl_ask *ask,
                             const struct sl_demand *demand, const int *pool)
 {
     int64_t weight = demand_weight(demand, ask);
@@ -129,53 +130,44 @@ static int64_t loss_of_free(const struct sl_node *node, const struct sl_ask *ask
         int64_t lost = least(units * size / (p->replicas > 0 ? p->replicas : 1), DEVICE);
         sum += lost * (weight > 0 ? weight_of_key(demand, ask->item[i].key) : 1);
     }
-    return mean_loss(sum, weight > 0 ? weight : profiles_of(node));
-}
-
-/* Instances of each profile that fit on one device beside what is in use before and not after. */
-static void add_lost_room(const struct sl_view *view, const struct sl_scratch *after,
-                          unsigned device, int64_t lost[SL_MIG_PROFILES_MAX])
-{
-    const struct sl_mig_model *model = view->node->device[device].model;
-    struct sl_mig_layout was;
-    struct sl_mig_layout is;
-    if (!sl_layout_in_use(view->node, view->instance_used, device, &was) ||
-        !sl_layout_in_use(view->node, after->instance_used, device, &is)) {
-        return;
-    }
-    for (unsigned i = 0; i < model->n_profiles; i++) {
-        unsigned before = sl_mig_room(model, &was, i);
-        lost[i] += before == 0 ? 0 : (int64_t)before - sl_mig_room(model, &is, i);
-    }
+    return left_of(sum, weight > 0 ? weight : profiles_of(node));
 }
 
 /* Legal placements: every profile may lose. */
-static int64_t loss_of_room(const struct sl_view *view, const struct sl_ask *ask,
-                            const struct sl_demand *demand, const struct sl_scratch *after,
-                            const struct sl_assignment *assignment)
+static int32_t left_of_room(const struct sl_node *node, const struct sl_ask *ask,
+                            const struct sl_demand *demand, const uint8_t lost[SL_MIG_PROFILES_MAX])
 {
-    const struct sl_mig_model *model = view->node->model;
-    int64_t lost[SL_MIG_PROFILES_MAX] = {0};
-    uint64_t done = 0;
-    for (unsigned i = 0; i < assignment->n; i++) {
-        const struct sl_assignment_part *part = &assignment->part[i];
-        uint64_t bit = part->device < 0 ? 0 : UINT64_C(1) << part->device;
-        if (part->instance >= 0 && (done & bit) == 0) {
-            done |= bit;
-            add_lost_room(view, after, (unsigned)part->device, lost);
-        }
-    }
+    const struct sl_mig_model *model = node->model;
     int64_t weight = demand_weight(demand, ask);
+    int64_t slice = DEVICE / model->memory_slices;
     int64_t sum = 0;
     for (unsigned i = 0; i < model->n_profiles; i++) {
         const struct sl_mig_profile *profile = &model->profiles[i];
         if (lost[i] > 0) {
-            int64_t size = DEVICE / model->memory_slices * profile->memory;
-            sum += least(lost[i] * size, DEVICE) *
+            sum += least(lost[i] * slice * profile->memory, DEVICE) *
                    (weight > 0 ? weight_of_profile(demand, profile) : 1);
         }
     }
-    return mean_loss(sum, weight > 0 ? weight : model->n_profiles);
+    return left_of(sum, weight > 0 ? weight : model->n_profiles);
+}
+
+/* The same for parts just placed, over the devices that they are on. */
+static int32_t left_of_parts(const struct sl_view *view, const struct sl_ask *ask,
+                             const struct sl_demand *demand, const struct sl_scratch *after,
+                             const struct sl_assignment *assignment)
+{
+    uint8_t lost[SL_MIG_PROFILES_MAX] = {0};
+    uint64_t done = 0;
+    for (unsigned i = 0; i < assignment->n; i++) {
+        const struct sl_assignment_part *part = &assignment->part[i];
+        uint64_t bit = part->instance < 0 ? 0 : UINT64_C(1) << part->device;
+        if ((done & bit) == 0 && bit != 0) {
+            done |= bit;
+            sl_lost_room(view->node, view->instance_used, after->instance_used,
+                         (unsigned)part->device, lost);
+        }
+    }
+    return left_of_room(view->node, ask, demand, lost);
 }
 
 static bool untouched(const struct sl_device_use *use)
@@ -199,7 +191,7 @@ static int64_t loss_of_count(const struct sl_node *node, const struct sl_pool *p
 }
 
 /* Devices that nobody used and that the parts on whole GPUs or pieces of them begin. */
-static int64_t loss_of_devices(const struct sl_view *view, const struct sl_assignment *assignment,
+static int32_t left_of_devices(const struct sl_view *view, const struct sl_assignment *assignment,
                                const int *pool)
 {
     int64_t loss = 0;
@@ -213,32 +205,62 @@ static int64_t loss_of_devices(const struct sl_view *view, const struct sl_assig
             loss += loss_of_count(view->node, &view->node->pool[p], part->amount);
         }
     }
-    return least(loss, DEVICE);
+    return left_of(loss, 1);
 }
 
-static int64_t loss_of(const struct sl_view *view, const struct sl_ask *ask,
-                       const struct sl_demand *demand, const int *pool)
+/* An ask of one item that needs no search; false when it does. */
+static bool plain_availability(const struct sl_view *view, const struct sl_ask *ask,
+                               const struct sl_demand *demand, const int *pool, int32_t *out)
 {
     const struct sl_node *node = view->node;
-    const struct sl_pool *first = &node->pool[pool[0]];
-    bool by_room = node->dynamic_mig && node->model != NULL && first->on_devices;
-    if (ask->n == 1 && first->kind == SL_KIND_WHOLE) {
-        return DEVICE;
+    unsigned p = (unsigned)pool[0];
+    const struct sl_pool_room *room = &view->room[p];
+    bool single = ask->item[0].count == 1 && room->next_device >= 0;
+    if (ask->n > 1) {
+        return false;
     }
-    if (ask->n == 1 && !by_room && sl_pool_on_instances(node, (unsigned)pool[0])) {
-        return loss_of_free(node, ask, demand, pool);
+    if (node->pool[p].kind == SL_KIND_WHOLE) {
+        *out = 0;
+        return true;
+    }
+    if (sl_pool_on_instances(node, p)) {
+        bool remade = sl_pool_is_remade(node, p);
+        if (remade && !single) {
+            return false;
+        }
+        *out = remade ? left_of_room(node, ask, demand, room->lost)
+                      : left_of_free(node, ask, demand, pool);
+        return true;
+    }
+    if (single) {
+        *out = untouched(&view->device[room->next_device]) ? 0 : 100;
+    }
+    return single;
+}
+
+static int32_t availability_of(const struct sl_view *view, const struct sl_ask *ask,
+                               const struct sl_demand *demand, const int *pool)
+{
+    int32_t plain = 0;
+    if (plain_availability(view, ask, demand, pool, &plain)) {
+        return plain;
     }
     struct sl_scratch after;
     struct sl_assignment assignment;
     unsigned failed = 0;
+    bool remade = false;
     sl_scratch_init(&after, view);
     if (!sl_scratch_choose(&after, ask->item, ask->n, false, &assignment, &failed)) {
-        return DEVICE;
+        return 0;
     }
-    int64_t whole = loss_of_devices(view, &assignment, pool);
-    int64_t split = by_room ? loss_of_room(view, ask, demand, &after, &assignment)
-                            : loss_of_free(node, ask, demand, pool);
-    return whole > split ? whole : split;
+    for (unsigned i = 0; i < ask->n; i++) {
+        remade = remade || (sl_pool_on_instances(view->node, (unsigned)pool[i]) &&
+                            sl_pool_is_remade(view->node, (unsigned)pool[i]));
+    }
+    int32_t whole = left_of_devices(view, &assignment, pool);
+    int32_t split = remade ? left_of_parts(view, ask, demand, &after, &assignment)
+                           : left_of_free(view->node, ask, demand, pool);
+    return whole < split ? whole : split;
 }
 
 /* ---- terms ---- */
@@ -281,8 +303,7 @@ void sl_score(const struct sl_view *view, const struct sl_ask *ask, const struct
     for (unsigned i = 0; i < ask->n; i++) {
         pool[i] = sl_view_pool(view, ask->item[i].key);
     }
-    int64_t left = DEVICE - loss_of(view, ask, demand, pool);
-    out->term[SL_TERM_AVAILABILITY] = (int32_t)((200 * left + DEVICE) / (2 * DEVICE));
+    out->term[SL_TERM_AVAILABILITY] = availability_of(view, ask, demand, pool);
     out->term[SL_TERM_PACKING] = packing_of(view, ask, pool);
     out->term[SL_TERM_SPREADING] = 100 - out->term[SL_TERM_PACKING];
     out->total = total_of(out, config);

@@ -174,21 +174,27 @@ static bool resides(const struct sl_node *node, const struct sl_pod *pod)
            strcmp(pod->node, node->name) == 0;
 }
 
-static int64_t min3(int64_t a, int64_t b, int64_t c)
+static int64_t least(int64_t a, int64_t b)
 {
-    int64_t m = a < b ? a : b;
-    return m < c ? m : c;
+    return a < b ? a : b;
 }
 
 /* The most parts that the pod can have on the node. */
 static size_t parts_bound(const struct sl_node *node, const struct sl_pod *pod)
 {
-    int64_t places = node->n_instances > node->n_devices ? node->n_instances : node->n_devices;
     int64_t sum = 0;
     for (unsigned i = 0; i < pod->n_items; i++) {
-        sum += min3(pod->items[i].count, places > 0 ? places : 1, SL_ASSIGNMENT_MAX);
+        int pool = sl_node_pool(node, pod->items[i].key);
+        if (pool < 0) {
+            continue;
+        }
+        const struct sl_pool *p = &node->pool[pool];
+        bool single = !p->on_devices || p->kind == SL_KIND_MEMORY;
+        int64_t places =
+            sl_pool_on_instances(node, (unsigned)pool) ? node->n_instances : node->n_devices;
+        sum += single ? 1 : least(pod->items[i].count, places);
     }
-    return (size_t)min3(sum, SL_ASSIGNMENT_MAX, SL_ASSIGNMENT_MAX);
+    return (size_t)least(sum, SL_ASSIGNMENT_MAX);
 }
 
 static struct sl_view *allocate(const struct sl_node *node, size_t n_residents, size_t n_parts)
@@ -224,7 +230,29 @@ static int older_first(const void *a, const void *b)
     return strcmp(x->uid == NULL ? "" : x->uid, y->uid == NULL ? "" : y->uid);
 }
 
-static void settle(struct sl_view *view, const struct sl_scratch *scratch)
+/* Looks where the next unit of a pool would go, and what that would cost. */
+static void look_ahead(struct sl_view *view, struct sl_scratch *scratch, unsigned pool)
+{
+    const struct sl_node *node = view->node;
+    struct sl_pool_room *room = &view->room[pool];
+    struct sl_assignment one;
+    one.n = 0;
+    room->next_device = -1;
+    memset(room->lost, 0, sizeof room->lost);
+    if (room->free == 0 || !node->pool[pool].on_devices ||
+        node->pool[pool].kind == SL_KIND_MEMORY ||
+        sl_scratch_place(scratch, pool, 0, 1, (struct sl_place_how){false, false}, &one) == 0) {
+        return;
+    }
+    room->next_device = one.part[0].device;
+    if (one.part[0].instance >= 0 && sl_pool_is_remade(node, pool)) {
+        sl_lost_room(node, view->instance_used, scratch->instance_used, (unsigned)room->next_device,
+                     room->lost);
+    }
+    sl_scratch_take(scratch, pool, &one.part[0], -1);
+}
+
+static void settle(struct sl_view *view, struct sl_scratch *scratch)
 {
     const struct sl_node *node = view->node;
     memcpy(view->pool_used, scratch->pool_used, node->n_pools * sizeof view->pool_used[0]);
@@ -235,6 +263,22 @@ static void settle(struct sl_view *view, const struct sl_scratch *scratch)
         struct sl_room room = sl_scratch_room(scratch, i, false);
         view->room[i].free = room.free;
         view->room[i].largest = room.largest;
+        look_ahead(view, scratch, i);
+    }
+}
+
+/* What the node is when nobody is on it; scratch is left empty. */
+static void measure_empty(struct sl_view *view, struct sl_scratch *scratch)
+{
+    const struct sl_node *node = view->node;
+    sl_scratch_clear(scratch, view);
+    for (unsigned i = 0; i < node->n_devices; i++) {
+        view->unhealthy = view->unhealthy || !node->device[i].healthy;
+    }
+    for (unsigned i = 0; i < node->n_pools; i++) {
+        view->room[i].key = node->pool[i].key;
+        view->room[i].capacity = node->pool[i].capacity;
+        view->room[i].most = sl_scratch_room(scratch, i, true).largest;
     }
 }
 
@@ -248,10 +292,8 @@ struct sl_view *sl_view_new(struct sl_node *node, struct sl_pod *const *pods, si
             n_parts += parts_bound(node, pods[i]);
         }
     }
-    if (n_residents > SL_VIEW_PODS_MAX) {
-        return NULL;
-    }
-    struct sl_view *view = allocate(node, n_residents, n_parts);
+    struct sl_view *view =
+        n_residents > SL_VIEW_PODS_MAX ? NULL : allocate(node, n_residents, n_parts);
     if (view == NULL) {
         return NULL;
     }
@@ -265,16 +307,8 @@ struct sl_view *sl_view_new(struct sl_node *node, struct sl_pod *const *pods, si
     if (n_residents > 1) {
         qsort(view->resident, n_residents, sizeof view->resident[0], older_first);
     }
-    for (unsigned i = 0; i < node->n_devices; i++) {
-        view->unhealthy = view->unhealthy || !node->device[i].healthy;
-    }
     struct sl_scratch scratch;
-    sl_scratch_clear(&scratch, view);
-    for (unsigned i = 0; i < node->n_pools; i++) {
-        view->room[i].key = node->pool[i].key;
-        view->room[i].capacity = node->pool[i].capacity;
-        view->room[i].most = sl_scratch_room(&scratch, i, true).largest;
-    }
+    measure_empty(view, &scratch);
     place_residents(view, &scratch);
     settle(view, &scratch);
     return view;
