@@ -1,0 +1,1 @@
+"""What the end-to-end stories stand on: a real control plane on loopback, and sliced beside it."""

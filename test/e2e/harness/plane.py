@@ -1,0 +1,245 @@
+"""A real control plane on loopback: etcd, kube-apiserver, kube-controller-manager, kube-scheduler,
+and KWOK in the kubelet's place. Every port is free-picked; everything lies in one folder."""
+
+import json
+import os
+import ssl
+import subprocess
+import urllib.request
+
+import yaml
+
+from . import pki
+from .process import Process, free_port, wait_for
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+CONTROLLERS = ("job-controller,serviceaccount-controller,serviceaccount-token-controller,"
+               "garbage-collector-controller,namespace-controller,root-ca-certificate-publisher-controller,"
+               "disruption-controller,deployment-controller,replicaset-controller,"
+               "daemonset-controller,endpointslice-controller,clusterrole-aggregation-controller")
+
+
+def tools():
+    """The folder of the binaries that test/e2e/build-tools made."""
+    script = os.path.join(os.path.dirname(HERE), "build-tools")
+    return subprocess.run([script], check=True, stdout=subprocess.PIPE,
+                          text=True).stdout.strip()
+
+
+class Plane:
+    """One cluster. start() waits until it is ready; stop() ends all of it."""
+
+    def __init__(self, minor, folder, tools_dir=None):
+        self.minor = minor
+        self.folder = str(folder)
+        self.tools = tools_dir or tools()
+        self.bin = os.path.join(self.tools, minor)
+        self.port = free_port()
+        self.url = f"https://127.0.0.1:{self.port}"
+        self.processes = {}
+        os.makedirs(self.folder, exist_ok=True)
+
+    # ---- life ----
+
+    def start(self, scheduler_config=None):
+        """scheduler_config: a KubeSchedulerConfiguration as a dict, or None for no scheduler."""
+        self._make_credentials()
+        self._start_etcd()
+        self.start_apiserver()
+        self._start_controllers()
+        self._start_kwok()
+        if scheduler_config is not None:
+            self.start_scheduler(scheduler_config)
+        wait_for("service account default", lambda: self.get(
+            "/api/v1/namespaces/default/serviceaccounts/default"), timeout=60)
+        return self
+
+    def stop(self):
+        for name in reversed(list(self.processes)):
+            self.processes[name].stop()
+        self.processes.clear()
+
+    def _run(self, name, argv):
+        # etcd 3.4 cannot tell the progress of a watch, which streamed lists need
+        process = Process(name, argv, self.folder,
+                          {"KUBE_FEATURE_WatchListClient": "false"}).start()
+        self.processes[name] = process
+        return process
+
+    def _make_credentials(self):
+        self.ca = pki.Authority(os.path.join(self.folder, "pki"))
+        self.serving = self.ca.issue("apiserver", "kube-apiserver",
+                                     hosts=("127.0.0.1", "localhost", "kubernetes.default.svc"))
+        self.sa_key, self.sa_pub = pki.signing_key(os.path.join(self.folder, "pki", "sa"))
+        self.kubeconfigs = {
+            "admin": self.client_kubeconfig("admin", "admin", "system:masters"),
+            "scheduler": self.client_kubeconfig("scheduler", "system:kube-scheduler"),
+            "controllers": self.client_kubeconfig("controllers", "system:kube-controller-manager"),
+            "kwok": self.client_kubeconfig("kwok", "kwok", "system:masters"),
+        }
+        self.kubeconfig = self.kubeconfigs["admin"]
+        self.context = ssl.create_default_context(cafile=self.ca.crt)
+        self.context.load_cert_chain(*self._pair("admin"))
+
+    def _pair(self, name):
+        return (os.path.join(self.folder, "pki", f"{name}.crt"),
+                os.path.join(self.folder, "pki", f"{name}.key"))
+
+    def write_kubeconfig(self, name, user, server=None):
+        """A kubeconfig file with that user entry (as in a kubeconfig's users[].user)."""
+        path = os.path.join(self.folder, f"{name}.kubeconfig")
+        with open(path, "w", encoding="utf-8") as file:
+            yaml.safe_dump({
+                "apiVersion": "v1", "kind": "Config", "current-context": "e2e",
+                "clusters": [{"name": "e2e", "cluster": {
+                    "server": server or self.url, "certificate-authority": self.ca.crt}}],
+                "users": [{"name": name, "user": user}],
+                "contexts": [{"name": "e2e", "context": {"cluster": "e2e", "user": name}}],
+            }, file)
+        return path
+
+    def client_kubeconfig(self, name, common_name, organisation=None):
+        crt, key = self.ca.issue(name, common_name, organisation)
+        return self.write_kubeconfig(name, {"client-certificate": crt, "client-key": key})
+
+    def service_account_kubeconfig(self, name, namespace, account, seconds=3600):
+        """A kubeconfig whose token is what a pod of that service account would get."""
+        token = self.token(namespace, account, seconds)
+        path = os.path.join(self.folder, f"{name}.token")
+        with open(path, "w", encoding="ascii") as file:
+            file.write(token)
+        return self.write_kubeconfig(name, {"tokenFile": path})
+
+    def token(self, namespace, account, seconds=3600):
+        answer = self.post(
+            f"/api/v1/namespaces/{namespace}/serviceaccounts/{account}/token",
+            {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
+             "spec": {"expirationSeconds": seconds}})
+        return answer["status"]["token"]
+
+    # ---- parts ----
+
+    def _start_etcd(self):
+        client, peer = free_port(), free_port()
+        self.etcd_url = f"http://127.0.0.1:{client}"
+        self._run("etcd", [
+            "etcd", "--data-dir", os.path.join(self.folder, "etcd"), "--unsafe-no-fsync",
+            "--listen-client-urls", self.etcd_url, "--advertise-client-urls", self.etcd_url,
+            "--listen-peer-urls", f"http://127.0.0.1:{peer}",
+            "--initial-advertise-peer-urls", f"http://127.0.0.1:{peer}",
+            "--initial-cluster", f"default=http://127.0.0.1:{peer}",
+            "--log-level", "warn"])
+        wait_for("etcd", lambda: urllib.request.urlopen(
+            f"{self.etcd_url}/health", timeout=1).status == 200)
+
+    def start_apiserver(self, extra=()):
+        crt, key = self.serving
+        self._run("kube-apiserver", [
+            os.path.join(self.bin, "kube-apiserver"),
+            f"--etcd-servers={self.etcd_url}", f"--secure-port={self.port}",
+            "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1",
+            f"--cert-dir={self.folder}/pki", f"--tls-cert-file={crt}",
+            f"--tls-private-key-file={key}", f"--client-ca-file={self.ca.crt}",
+            "--service-account-issuer=https://kubernetes.default.svc",
+            f"--service-account-key-file={self.sa_pub}",
+            f"--service-account-signing-key-file={self.sa_key}",
+            "--authorization-mode=RBAC", "--service-cluster-ip-range=10.0.0.0/24",
+            "--enable-admission-plugins=NodeRestriction",
+            # without it a new node stays tainted not-ready until a node controller comes along
+            "--disable-admission-plugins=TaintNodesByCondition", "--profiling=false",
+            "--max-requests-inflight=3000", "--max-mutating-requests-inflight=1000", *extra])
+        self.wait_apiserver()
+
+    def wait_apiserver(self):
+        def ready():
+            self.processes["kube-apiserver"].assert_running()
+            return self.get("/readyz", raw=True) == "ok"
+        wait_for("kube-apiserver", ready, timeout=120)
+
+    def restart_apiserver(self):
+        self.processes["kube-apiserver"].stop()
+        self.start_apiserver()
+
+    def _start_controllers(self):
+        self._run("kube-controller-manager", [
+            os.path.join(self.bin, "kube-controller-manager"),
+            f"--kubeconfig={self.kubeconfigs['controllers']}",
+            f"--authentication-kubeconfig={self.kubeconfigs['controllers']}",
+            f"--authorization-kubeconfig={self.kubeconfigs['controllers']}",
+            f"--secure-port={free_port()}", "--bind-address=127.0.0.1", "--leader-elect=false",
+            f"--cert-dir={self.folder}/pki/controllers",
+            f"--service-account-private-key-file={self.sa_key}", f"--root-ca-file={self.ca.crt}",
+            "--use-service-account-credentials=true", f"--controllers={CONTROLLERS}",
+            "--kube-api-qps=500", "--kube-api-burst=1000"])
+
+    def start_scheduler(self, config, name="kube-scheduler"):
+        """config: KubeSchedulerConfiguration; what concerns this harness is filled in."""
+        port = free_port()
+        config = {
+            "apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
+            **config,
+            "clientConnection": {"kubeconfig": self.kubeconfigs["scheduler"], "qps": 5000,
+                                 "burst": 5000},
+            "leaderElection": {"leaderElect": False},
+        }
+        path = os.path.join(self.folder, f"{name}.yaml")
+        with open(path, "w", encoding="utf-8") as file:
+            yaml.safe_dump(config, file)
+        process = self._run(name, [
+            os.path.join(self.bin, "kube-scheduler"), f"--config={path}",
+            f"--secure-port={port}", "--bind-address=127.0.0.1",
+            f"--authentication-kubeconfig={self.kubeconfigs['scheduler']}",
+            f"--authorization-kubeconfig={self.kubeconfigs['scheduler']}",
+            f"--cert-dir={self.folder}/pki/{name}"])
+
+        def ready():
+            process.assert_running()
+            context = ssl.create_default_context()
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+            return urllib.request.urlopen(f"https://127.0.0.1:{port}/readyz", context=context,
+                                          timeout=2).status == 200
+        wait_for(name, ready, timeout=60)
+        return process
+
+    def stop_scheduler(self, name="kube-scheduler"):
+        self.processes.pop(name).stop()
+
+    def _start_kwok(self):
+        self._run("kwok", [
+            os.path.join(self.tools, "kwok"), f"--kubeconfig={self.kubeconfigs['kwok']}",
+            f"--config={HERE}/stages.yaml", "--manage-all-nodes",
+            "--node-lease-duration-seconds=0", f"--server-address=127.0.0.1:{free_port()}"])
+
+    # ---- the API, by the administrator ----
+
+    def request(self, method, path, body=None, content_type="application/json", raw=False):
+        data = None if body is None else (
+            body if isinstance(body, bytes) else json.dumps(body).encode())
+        request = urllib.request.Request(self.url + path, data=data, method=method, headers={
+            "Content-Type": content_type, "Accept": "application/json"})
+        with urllib.request.urlopen(request, context=self.context, timeout=30) as answer:
+            text = answer.read().decode()
+        return text if raw else json.loads(text)
+
+    def get(self, path, raw=False):
+        return self.request("GET", path, raw=raw)
+
+    def post(self, path, body):
+        return self.request("POST", path, body)
+
+    def patch(self, path, body, content_type="application/merge-patch+json"):
+        return self.request("PATCH", path, body, content_type)
+
+    def delete(self, path, grace_seconds=None):
+        body = None if grace_seconds is None else {
+            "apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": grace_seconds}
+        return self.request("DELETE", path, body)
+
+    def kubectl(self, *args, text=None, check=True):
+        """Runs the real kubectl; returns its output."""
+        done = subprocess.run(
+            [os.path.join(self.bin, "kubectl"), f"--kubeconfig={self.kubeconfig}", *args],
+            input=text, capture_output=True, text=True, check=False)
+        assert not check or done.returncode == 0, f"kubectl {' '.join(args)}: {done.stderr}"
+        return done.stdout
