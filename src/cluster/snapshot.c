@@ -97,7 +97,7 @@ static void fill_views(struct sl_store *store, struct sl_picture *picture)
         }
         return;
     }
-    memcpy(picture->view, store->current->view, store->n_order * sizeof(picture->view[0]));
+    memcpy(picture->view, store->current->view, store->n_order * sizeof(struct sl_view *));
     for (const struct sl_home *home = store->touched; home != NULL; home = home->touched_next) {
         if (home->node != NULL) {
             picture->view[home->place] = home->box->view;
@@ -108,7 +108,7 @@ static void fill_views(struct sl_store *store, struct sl_picture *picture)
 static struct sl_picture *picture_new(struct sl_store *store)
 {
     struct sl_picture *picture =
-        malloc(sizeof(*picture) + store->n_order * sizeof(picture->view[0]));
+        malloc(sizeof(*picture) + store->n_order * sizeof(struct sl_view *));
     if (picture == NULL) {
         return NULL;
     }

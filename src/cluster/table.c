@@ -8,7 +8,7 @@ enum { BUCKETS_MIN = 64 };
 int sl_table_init(struct sl_table *table)
 {
     *table = (struct sl_table){0};
-    table->bucket = calloc(BUCKETS_MIN, sizeof(*table->bucket));
+    table->bucket = calloc(BUCKETS_MIN, sizeof(struct sl_chain *));
     if (table->bucket == NULL) {
         return -1;
     }
@@ -25,7 +25,7 @@ void sl_table_free(struct sl_table *table)
 static void grow(struct sl_table *table)
 {
     size_t n = (table->mask + 1) * 2;
-    struct sl_chain **fresh = calloc(n, sizeof(*fresh));
+    struct sl_chain **fresh = calloc(n, sizeof(struct sl_chain *));
     if (fresh == NULL) {
         return;
     }

@@ -85,7 +85,7 @@ static size_t add(struct CMUnitTest *tests, const struct scenario *scenarios, si
     for (size_t i = 0; i < n; i++) {
         tests[i] = (struct CMUnitTest){.name = scenarios[i].name,
                                        .test_func = survives,
-                                       .initial_state = (void *)(uintptr_t)&scenarios[i]};
+                                       .initial_state = (void *)&scenarios[i]};
     }
     return n;
 }

@@ -94,10 +94,12 @@ void *__wrap_realloc(void *old, size_t size)
     if (refuse()) {
         return NULL;
     }
-    uintptr_t before = (uintptr_t)old;
+    if (old != NULL) {
+        forget(old);
+    }
     void *block = __real_realloc(old, size);
-    if (block != NULL && before != 0) {
-        forget((const void *)before);
+    if (block == NULL) {
+        abort(); /* a real one: this test can say nothing then */
     }
     return remember(block);
 }

@@ -119,7 +119,7 @@ static inline struct sl_pod *pod_of(const struct pod_spec *spec)
     return pod;
 }
 
-static const struct sl_store_limits roomy = {10000, 100000, 10000, 30 * 1000000};
+static const struct sl_store_limits roomy = {10000, 100000, 10000, 30000000};
 
 static inline struct sl_store *store_of(const struct sl_store_limits *limits)
 {

@@ -89,7 +89,7 @@ static uint64_t residents_in_view(const struct sl_view *view)
     for (uint32_t i = 0; i < view->n_residents; i++) {
         const struct sl_pod *pod = view->resident[i].pod;
         assert_string_equal(pod->node, view->node->name);
-        set |= (uint64_t)1 << atoi(pod->name + 1);
+        set |= (uint64_t)1 << strtol(pod->name + 1, NULL, 10);
     }
     return set;
 }

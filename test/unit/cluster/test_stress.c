@@ -210,7 +210,7 @@ static void check_snapshot(const struct sl_snapshot *snapshot)
                 used++;
             }
         }
-        check(free_at(snapshot, view->node->name, SLICE) == GPUS * STARTS - used);
+        check(free_at(snapshot, view->node->name, SLICE) == (int64_t)GPUS * STARTS - used);
     }
     check(snapshot->n_bound == residents);
     check(snapshot->n_pods == snapshot->n_waiting + snapshot->n_bound);
