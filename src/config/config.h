@@ -15,11 +15,11 @@ struct sl_config {
         char listen[SL_CONFIG_TEXT_MAX]; /* server.listen: ADDRESS:PORT, port 0 picks a free one */
         int64_t threads;                 /* server.threads: 0 = one per processor, 1..64 */
         int64_t max_connections;
-        int64_t max_body_bytes;       /* a longer body is refused with 413 */
+        int64_t max_body_bytes; /* a longer body is refused with 413 */
         int64_t max_reply_bytes;
-        int64_t connection_memory;    /* bytes per connection for headers and body pieces */
-        int64_t request_timeout_us;   /* a connection idle that long is closed */
-        int64_t shutdown_timeout_us;  /* how long requests in flight may take at the end */
+        int64_t connection_memory;   /* bytes per connection for headers and body pieces */
+        int64_t request_timeout_us;  /* a connection idle that long is closed */
+        int64_t shutdown_timeout_us; /* how long requests in flight may take at the end */
     } server;
     struct {
         char prefix[SL_CONFIG_TEXT_MAX]; /* extender.pathPrefix: "/scheduler" */
@@ -54,9 +54,12 @@ void sl_config_defaults(struct sl_config *config);
  * found and what was expected; *config is then untouched. */
 int sl_config_load(const char *path, struct sl_config *config, struct sl_error *err);
 
-/* The same from memory; name stands for the file in messages. */
+/* The same from memory; name stands for the file where a message has to name it. */
 int sl_config_parse(const char *name, const char *text, size_t len, struct sl_config *config,
                     struct sl_error *err);
+
+/* "file:line:column: field: message" for people, without the parts that *err lacks. Cut to size. */
+void sl_config_describe(const char *name, const struct sl_error *err, char *out, size_t size);
 
 /* The whole configuration as YAML that sl_config_parse reads back to the same, each key with its
  * help as a comment when comments is set. */

@@ -1,0 +1,183 @@
+/* Every configuration key, once: path, type, built-in value, limits, meaning. */
+#include "config/keys.h"
+
+#define KI     ((int64_t)1024)
+#define MI     (1024 * KI)
+#define GI     (1024 * MI)
+#define SECOND ((int64_t)1000000)
+#define MINUTE (60 * SECOND)
+#define HOUR   (60 * MINUTE)
+
+/* Where a key's value lives in struct sl_config. */
+#define AT(field)                                                                                  \
+    .offset = offsetof(struct sl_config, field), .size = sizeof(((struct sl_config *)NULL)->field)
+
+static const char *const LEVELS[] = {[SL_LOG_ERROR] = "error",
+                                     [SL_LOG_WARN] = "warn",
+                                     [SL_LOG_INFO] = "info",
+                                     [SL_LOG_DEBUG] = "debug",
+                                     NULL};
+static const char *const FORMATS[] = {"text", "json", NULL};
+
+const struct sl_key_section sl_key_sections[SL_KEY_SECTIONS] = {
+    {"", "The configuration of sliced."},
+    {"server", "The HTTP server."},
+    {"extender", "The scheduler extender's verbs, as KubeSchedulerConfiguration names them."},
+    {"cluster", "What the daemon keeps of the cluster."},
+    {"json", "How bodies and manifests are read, JSON and YAML alike."},
+    {"score", "How nodes are ranked."},
+    {"score.weights", "The terms of a node's score: a weighted mean; all 0 counts as all equal."},
+    {"log", "Log lines, on standard error."},
+};
+
+const struct sl_key sl_keys[SL_KEYS] = {
+    {"server.listen", SL_KEY_ADDRESS, .restart = true, .text = true, AT(server.listen),
+     .string = "127.0.0.1:8888", .help = "Address and port to listen on; port 0 picks a free one."},
+    {"server.threads", SL_KEY_INTEGER, .restart = true, AT(server.threads), .min = 0, .max = 64,
+     .number = 0, .help = "Threads that answer requests; 0 is one per processor."},
+    {"server.maxConnections", SL_KEY_INTEGER, .restart = true, AT(server.max_connections), .min = 1,
+     .max = 65536, .number = 256, .help = "Connections open at a time; further ones are refused."},
+    {"server.maxBodyBytes", SL_KEY_SIZE, AT(server.max_body_bytes), .min = KI, .max = 4 * GI,
+     .number = 128 * MI, .help = "Longest body of a request; a longer one is answered with 413."},
+    {"server.maxReplyBytes", SL_KEY_SIZE, AT(server.max_reply_bytes), .min = KI, .max = 4 * GI,
+     .number = 64 * MI, .help = "Longest reply; a request that needs more fails."},
+    {"server.connectionMemory", SL_KEY_SIZE, .restart = true, AT(server.connection_memory),
+     .min = 4 * KI, .max = 16 * MI, .number = 64 * KI,
+     .help = "Memory of a connection for headers and pieces of a body."},
+    {"server.requestTimeout", SL_KEY_DURATION, .restart = true, AT(server.request_timeout_us),
+     .min = SECOND, .max = HOUR, .number = 30 * SECOND,
+     .help = "A connection on which nothing moves for that long is closed."},
+    {"server.shutdownTimeout", SL_KEY_DURATION, AT(server.shutdown_timeout_us), .min = 0,
+     .max = HOUR, .number = 10 * SECOND,
+     .help = "How long requests in flight may still take when the daemon is told to stop."},
+
+    {"extender.pathPrefix", SL_KEY_PREFIX, .text = true, AT(extender.prefix),
+     .string = "/scheduler",
+     .help = "Path before the verbs: what follows host and port in the extender's urlPrefix."},
+    {"extender.filterVerb", SL_KEY_VERB, .text = true, AT(extender.filter), .string = "filter",
+     .help = "Name of the filter verb: the extender's filterVerb."},
+    {"extender.prioritizeVerb", SL_KEY_VERB, .text = true, AT(extender.prioritize),
+     .string = "prioritize", .help = "Name of the prioritize verb: the extender's prioritizeVerb."},
+    {"extender.bindVerb", SL_KEY_VERB, .text = true, AT(extender.bind), .string = "bind",
+     .help = "Name of the bind verb: the extender's bindVerb."},
+    {"extender.preemptVerb", SL_KEY_VERB, .text = true, AT(extender.preempt), .string = "preempt",
+     .help = "Name of the preempt verb: the extender's preemptVerb."},
+    {"extender.maxNodeNames", SL_KEY_INTEGER, AT(extender.max_node_names), .min = 1, .max = 1000000,
+     .number = 20000, .help = "Candidate nodes in one request; a request with more fails."},
+
+    {"cluster.maxNodes", SL_KEY_INTEGER, .restart = true, AT(cluster.max_nodes), .min = 1,
+     .max = 1000000, .number = 10000, .help = "Nodes kept; further ones are refused."},
+    {"cluster.maxPods", SL_KEY_INTEGER, .restart = true, AT(cluster.max_pods), .min = 1,
+     .max = 10000000, .number = 200000, .help = "Pods kept; further ones are refused."},
+    {"cluster.maxReservations", SL_KEY_INTEGER, .restart = true, AT(cluster.max_reservations),
+     .min = 1, .max = 1000000, .number = 10000,
+     .help = "Binds not yet seen back from the cluster; a bind beyond fails."},
+    {"cluster.reservationTimeout", SL_KEY_DURATION, .restart = true, AT(cluster.reservation_us),
+     .min = SECOND, .max = HOUR, .number = 60 * SECOND,
+     .help = "A bind not seen back for that long gives its devices back."},
+    {"cluster.maxManifestBytes", SL_KEY_SIZE, AT(cluster.max_manifest_bytes), .min = KI,
+     .max = 64 * GI, .number = GI, .help = "Longest file of manifests that is read."},
+
+    {"json.maxDepth", SL_KEY_INTEGER, AT(decode.max_depth), .min = 16, .max = 1024, .number = 64,
+     .help = "How deep maps and lists may be nested."},
+    {"json.maxString", SL_KEY_SIZE, AT(decode.max_string), .min = 4 * KI, .max = 64 * MI,
+     .number = MI, .help = "Longest single string of a field that matters."},
+
+    {"score.weights.availability", SL_KEY_INTEGER, AT(score.weight[SL_TERM_AVAILABILITY]), .min = 0,
+     .max = 1000, .number = 100,
+     .help = "Weight of what a placement leaves of the MIG profiles in demand."},
+    {"score.weights.packing", SL_KEY_INTEGER, AT(score.weight[SL_TERM_PACKING]), .min = 0,
+     .max = 1000, .number = 50, .help = "Weight of filling nodes that are already in use."},
+    {"score.weights.spreading", SL_KEY_INTEGER, AT(score.weight[SL_TERM_SPREADING]), .min = 0,
+     .max = 1000, .number = 0, .help = "Weight of using the emptiest nodes."},
+
+    {"log.level", SL_KEY_ENUM, AT(log.level), .words = LEVELS, .number = SL_LOG_INFO,
+     .help = "Least important lines that are written."},
+    {"log.format", SL_KEY_ENUM, AT(log.json), .words = FORMATS, .number = 0,
+     .help = "Lines as text or as JSON objects."},
+};
+
+size_t sl_key_parent_len(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    return dot == NULL ? 0 : (size_t)(dot - path);
+}
+
+/* Numbers are int64_t, int32_t and unsigned enums of four bytes, and bool. */
+int64_t sl_key_number(const struct sl_key *key, const struct sl_config *config)
+{
+    const char *at = (const char *)config + key->offset;
+    int64_t wide = 0;
+    int32_t narrow = 0;
+    bool boolean = false;
+    if (key->size == sizeof(wide)) {
+        memcpy(&wide, at, sizeof(wide));
+        return wide;
+    }
+    if (key->size == sizeof(narrow)) {
+        memcpy(&narrow, at, sizeof(narrow));
+        return narrow;
+    }
+    memcpy(&boolean, at, sizeof(boolean));
+    return boolean ? 1 : 0;
+}
+
+void sl_key_set_number(const struct sl_key *key, struct sl_config *config, int64_t value)
+{
+    char *at = (char *)config + key->offset;
+    int32_t narrow = (int32_t)value;
+    bool boolean = value != 0;
+    if (key->size == sizeof(value)) {
+        memcpy(at, &value, sizeof(value));
+    } else if (key->size == sizeof(narrow)) {
+        memcpy(at, &narrow, sizeof(narrow));
+    } else {
+        memcpy(at, &boolean, sizeof(boolean));
+    }
+}
+
+const char *sl_key_text(const struct sl_key *key, const struct sl_config *config)
+{
+    return (const char *)config + key->offset;
+}
+
+bool sl_key_set_text(const struct sl_key *key, struct sl_config *config, struct sl_str value)
+{
+    char *at = (char *)config + key->offset;
+    if (value.len >= key->size) {
+        return false;
+    }
+    memset(at, 0, key->size);
+    memcpy(at, value.s, value.len);
+    return true;
+}
+
+bool sl_key_equal(const struct sl_key *key, const struct sl_config *a, const struct sl_config *b)
+{
+    if (key->text) {
+        return strcmp(sl_key_text(key, a), sl_key_text(key, b)) == 0;
+    }
+    return sl_key_number(key, a) == sl_key_number(key, b);
+}
+
+void sl_config_defaults(struct sl_config *config)
+{
+    memset(config, 0, sizeof(*config));
+    for (size_t i = 0; i < SL_KEYS; i++) {
+        if (sl_keys[i].text) {
+            (void)sl_key_set_text(&sl_keys[i], config, sl_str_of(sl_keys[i].string));
+        } else {
+            sl_key_set_number(&sl_keys[i], config, sl_keys[i].number);
+        }
+    }
+}
+
+const char *sl_config_needs_restart(const struct sl_config *old, const struct sl_config *fresh)
+{
+    for (size_t i = 0; i < SL_KEYS; i++) {
+        if (sl_keys[i].restart && !sl_key_equal(&sl_keys[i], old, fresh)) {
+            return sl_keys[i].path;
+        }
+    }
+    return NULL;
+}

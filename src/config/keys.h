@@ -1,0 +1,84 @@
+/* The table of configuration keys: what reading, printing and the reference page are made from. */
+#ifndef SLICED_CONFIG_KEYS_H
+#define SLICED_CONFIG_KEYS_H
+
+#include "config/config.h"
+
+#define SL_CONFIG_API_VERSION "sliced.dev/v1alpha1"
+#define SL_CONFIG_KIND        "SlicedConfiguration"
+
+enum sl_key_type {
+    SL_KEY_INTEGER,
+    SL_KEY_SIZE,     /* bytes: a number or a quantity ("64Mi") */
+    SL_KEY_DURATION, /* kept in microseconds: "1m30s" */
+    SL_KEY_ENUM,     /* kept as the word's place in words */
+    SL_KEY_ADDRESS,  /* "127.0.0.1:8888", "[::1]:0", "localhost:80" */
+    SL_KEY_PREFIX,   /* "/scheduler" */
+    SL_KEY_VERB,     /* one part of a path: "filter" */
+    SL_KEY_TYPES,
+};
+
+struct sl_key {
+    const char *path; /* "server.threads" */
+    enum sl_key_type type;
+    bool restart; /* a running daemon cannot take a change over */
+    bool text;    /* a char array; else a number of size bytes */
+    uint16_t offset;
+    uint16_t size;            /* in struct sl_config */
+    int64_t min;              /* of numbers */
+    int64_t max;              /* of numbers */
+    int64_t number;           /* built-in value of numbers and enums */
+    const char *string;       /* built-in value of texts */
+    const char *const *words; /* of enums, NULL-terminated */
+    const char *help;         /* one sentence */
+};
+
+/* A map of the file: "server", "score.weights". The root is the first, its path empty. */
+struct sl_key_section {
+    const char *path;
+    const char *help;
+};
+
+enum { SL_KEYS = 26, SL_KEY_SECTIONS = 8 };
+
+/* Keys of one section stand together; a section's keys follow those of its parent. */
+extern const struct sl_key sl_keys[SL_KEYS];
+extern const struct sl_key_section sl_key_sections[SL_KEY_SECTIONS];
+
+/* The section that holds a key or a section ("score.weights" -> "score" -> ""), as the length of
+ * its path. */
+size_t sl_key_parent_len(const char *path);
+
+int64_t sl_key_number(const struct sl_key *key, const struct sl_config *config);
+void sl_key_set_number(const struct sl_key *key, struct sl_config *config, int64_t value);
+const char *sl_key_text(const struct sl_key *key, const struct sl_config *config);
+/* False when it does not fit. */
+bool sl_key_set_text(const struct sl_key *key, struct sl_config *config, struct sl_str value);
+bool sl_key_equal(const struct sl_key *key, const struct sl_config *a, const struct sl_config *b);
+
+/* --- value.c: one value as text --- */
+
+enum sl_value_result {
+    SL_VALUE_OK = 0,
+    SL_VALUE_TYPE = -1,  /* not of the key's type */
+    SL_VALUE_RANGE = -2, /* of the type, but not allowed */
+};
+
+/* Reads a number-like value (integer, size, duration, enum). quoted: it was a string in the file,
+ * not a number. */
+enum sl_value_result sl_value_number(const struct sl_key *key, struct sl_str text, bool quoted,
+                                     int64_t *out);
+/* Is it an address, a prefix, a verb? */
+bool sl_value_text(const struct sl_key *key, struct sl_str text);
+
+/* "1m30s", "64Mi", "17", "info": sl_value_number reads it back. */
+void sl_value_print(const struct sl_key *key, int64_t value, struct sl_buf *out);
+
+/* What the key takes: "an integer from 0 to 64". */
+void sl_value_expected(const struct sl_key *key, struct sl_buf *out);
+
+/* The same as short as a table needs it: "integer", "0 to 64". */
+const char *sl_value_type_name(const struct sl_key *key);
+void sl_value_range(const struct sl_key *key, struct sl_buf *out);
+
+#endif

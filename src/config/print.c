@@ -1,0 +1,137 @@
+/* The configuration as YAML, and the reference page. */
+#include <stdio.h>
+
+#include "config/keys.h"
+
+enum { INDENT = 2 };
+
+static unsigned depth_of(const char *path)
+{
+    unsigned n = path[0] == '\0' ? 0 : 1;
+    for (; *path != '\0'; path++) {
+        n += *path == '.';
+    }
+    return n;
+}
+
+static void indent(unsigned depth, struct sl_buf *out)
+{
+    for (unsigned i = 1; i < depth; i++) {
+        sl_buf_puts(out, "  ");
+    }
+}
+
+/* Values hold nothing that needs an escape: sl_value_text lets no quote and no control through. */
+static void print_value(const struct sl_key *key, const struct sl_config *config,
+                        struct sl_buf *out)
+{
+    if (key->text) {
+        sl_buf_putc(out, '"');
+        sl_buf_puts(out, sl_key_text(key, config));
+        sl_buf_putc(out, '"');
+    } else {
+        sl_value_print(key, sl_key_number(key, config), out);
+    }
+}
+
+static void print_key(const struct sl_key *key, const struct sl_config *config, bool comments,
+                      struct sl_buf *out)
+{
+    unsigned depth = depth_of(key->path);
+    if (comments) {
+        indent(depth, out);
+        sl_buf_puts(out, "# ");
+        sl_buf_puts(out, key->help);
+        if (!key->text) {
+            sl_buf_puts(out, " (");
+            sl_value_range(key, out);
+            sl_buf_puts(out, ")");
+        }
+        sl_buf_putc(out, '\n');
+    }
+    size_t parent = sl_key_parent_len(key->path);
+    indent(depth, out);
+    sl_buf_puts(out, key->path + parent + 1);
+    sl_buf_puts(out, ": ");
+    print_value(key, config, out);
+    sl_buf_putc(out, '\n');
+}
+
+static void print_section(const struct sl_key_section *section, bool comments, struct sl_buf *out)
+{
+    unsigned depth = depth_of(section->path);
+    size_t parent = sl_key_parent_len(section->path);
+    if (comments) {
+        sl_buf_puts(out, depth == 1 ? "\n" : "");
+        indent(depth, out);
+        sl_buf_puts(out, "# ");
+        sl_buf_puts(out, section->help);
+        sl_buf_putc(out, '\n');
+    }
+    indent(depth, out);
+    sl_buf_puts(out, section->path + (parent == 0 ? 0 : parent + 1));
+    sl_buf_puts(out, ":\n");
+}
+
+void sl_config_print(const struct sl_config *config, bool comments, struct sl_buf *out)
+{
+    sl_buf_puts(out, "apiVersion: " SL_CONFIG_API_VERSION "\nkind: " SL_CONFIG_KIND "\n");
+    for (size_t s = 1; s < SL_KEY_SECTIONS; s++) {
+        const char *path = sl_key_sections[s].path;
+        print_section(&sl_key_sections[s], comments, out);
+        for (size_t i = 0; i < SL_KEYS; i++) {
+            size_t len = sl_key_parent_len(sl_keys[i].path);
+            if (len == strlen(path) && memcmp(sl_keys[i].path, path, len) == 0) {
+                print_key(&sl_keys[i], config, comments, out);
+            }
+        }
+    }
+}
+
+static void print_row(const struct sl_key *key, const struct sl_config *defaults,
+                      struct sl_buf *out)
+{
+    sl_buf_puts(out, "| `");
+    sl_buf_puts(out, key->path);
+    sl_buf_puts(out, "` | ");
+    sl_buf_puts(out, sl_value_type_name(key));
+    sl_buf_puts(out, " | `");
+    if (key->text) {
+        sl_buf_puts(out, sl_key_text(key, defaults));
+    } else {
+        sl_value_print(key, sl_key_number(key, defaults), out);
+    }
+    sl_buf_puts(out, "` | ");
+    sl_value_range(key, out);
+    sl_buf_puts(out, key->restart ? " | restart | " : " | reload | ");
+    sl_buf_puts(out, key->help);
+    sl_buf_puts(out, " |\n");
+}
+
+void sl_config_reference(struct sl_buf *out)
+{
+    struct sl_config defaults;
+    sl_config_defaults(&defaults);
+    sl_buf_puts(
+        out,
+        "<!-- Made by `sliced --print-config-reference`; change src/config/keys.c instead. -->\n"
+        "# Configuration\n\n"
+        "`sliced --config FILE` reads one YAML (or JSON) file. `apiVersion: " SL_CONFIG_API_VERSION
+        "` and\n`kind: " SL_CONFIG_KIND
+        "` must be there; every other key may be left out and then has its default.\n"
+        "`sliced --config FILE --check-config` says what is wrong with it: the error names the "
+        "file, line, column\nand key, what was found and what was expected. `sliced "
+        "--print-config` prints the configuration in\nforce.\n\n"
+        "On SIGHUP the file is read again. Keys marked *restart* take effect only when the daemon "
+        "starts; a\nfile with an error changes nothing.\n\n"
+        "Sizes are bytes, plain or as a Kubernetes quantity: `65536`, `64Ki`, `1Gi`. Durations are "
+        "written as\nin Go: `500ms`, `5s`, `1m30s`.\n\n"
+        "| key | type | default | range | change | meaning |\n"
+        "|---|---|---|---|---|---|\n");
+    for (size_t i = 0; i < SL_KEYS; i++) {
+        print_row(&sl_keys[i], &defaults, out);
+    }
+    sl_buf_puts(out, "\n## All defaults\n\n```yaml\n");
+    sl_config_print(&defaults, true, out);
+    sl_buf_puts(out, "```\n");
+}

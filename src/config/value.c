@@ -1,0 +1,361 @@
+/* One value of the configuration: from text, to text, and what a key takes in words. */
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "config/keys.h"
+#include "sliced/quantity.h"
+
+/* --- Durations, as Go writes them --------------------------------------------------------------
+ */
+
+enum { NS_PER_US = 1000, VERB_MAX = 63, PREFIX_MAX = 127 };
+
+static const struct unit {
+    struct sl_str name;
+    int64_t ns;
+} UNITS[] = {
+    /* From small to big, as printing goes down; "ms" before "m", as reading takes the first. */
+    {{"ns", 2}, 1},
+    {{"\xc2\xb5s", 3}, 1000},
+    {{"us", 2}, 1000},
+    {{"ms", 2}, 1000000},
+    {{"s", 1}, 1000000000},
+    {{"m", 1}, 60000000000},
+    {{"h", 1}, 3600000000000},
+};
+
+enum { N_UNITS = sizeof(UNITS) / sizeof(UNITS[0]) };
+
+static struct sl_str after(struct sl_str text, size_t n)
+{
+    return (struct sl_str){text.s + n, text.len - n};
+}
+
+static struct sl_str take_digits(struct sl_str *text)
+{
+    size_t n = 0;
+    while (n < text->len && text->s[n] >= '0' && text->s[n] <= '9') {
+        n++;
+    }
+    struct sl_str digits = {text->s, n};
+    *text = after(*text, n);
+    return digits;
+}
+
+static const struct unit *take_unit(struct sl_str *text)
+{
+    for (size_t i = 0; i < N_UNITS; i++) {
+        if (sl_str_starts(*text, UNITS[i].name)) {
+            *text = after(*text, UNITS[i].name.len);
+            return &UNITS[i];
+        }
+    }
+    return NULL;
+}
+
+/* whole.fraction units, added to *ns; false when that is too much or finer than 1 ns. */
+static bool add_part(struct sl_str whole, struct sl_str fraction, int64_t unit, int64_t *ns)
+{
+    int64_t value = 0;
+    for (size_t i = 0; i < whole.len; i++) {
+        if (__builtin_mul_overflow(value, 10, &value) ||
+            __builtin_add_overflow(value, whole.s[i] - '0', &value)) {
+            return false;
+        }
+    }
+    if (__builtin_mul_overflow(value, unit, &value)) {
+        return false;
+    }
+    for (size_t i = 0; i < fraction.len; i++) {
+        int digit = fraction.s[i] - '0';
+        if (digit != 0 && (unit == 0 || unit % 10 != 0)) {
+            return false;
+        }
+        unit /= 10;
+        if (__builtin_add_overflow(value, unit * digit, &value)) {
+            return false;
+        }
+    }
+    return !__builtin_add_overflow(*ns, value, ns);
+}
+
+static enum sl_value_result read_duration(struct sl_str text, int64_t *out)
+{
+    bool negative = text.len > 0 && text.s[0] == '-';
+    bool fits = true;
+    int64_t ns = 0;
+    if (sl_str_eq(text, SL_STR("0"))) {
+        *out = 0;
+        return SL_VALUE_OK;
+    }
+    if (negative) {
+        text = after(text, 1);
+    }
+    if (text.len == 0) {
+        return SL_VALUE_TYPE;
+    }
+    while (text.len > 0) {
+        struct sl_str whole = take_digits(&text);
+        struct sl_str fraction = {NULL, 0};
+        if (text.len > 0 && text.s[0] == '.') {
+            text = after(text, 1);
+            fraction = take_digits(&text);
+        }
+        const struct unit *unit = take_unit(&text);
+        if (whole.len + fraction.len == 0 || unit == NULL) {
+            return SL_VALUE_TYPE;
+        }
+        fits = fits && add_part(whole, fraction, unit->ns, &ns);
+    }
+    if (!fits || negative || ns % NS_PER_US != 0) {
+        return SL_VALUE_RANGE;
+    }
+    *out = ns / NS_PER_US;
+    return SL_VALUE_OK;
+}
+
+static void print_duration(int64_t us, struct sl_buf *out)
+{
+    if (us == 0) {
+        sl_buf_puts(out, "0s");
+    }
+    for (size_t i = N_UNITS; i-- > 0 && us > 0;) {
+        int64_t unit = UNITS[i].ns / NS_PER_US;
+        if (us >= unit) {
+            sl_buf_i64(out, us / unit);
+            sl_buf_append(out, UNITS[i].name.s, UNITS[i].name.len);
+            us %= unit;
+        }
+    }
+}
+
+/* --- Sizes, integers, words --------------------------------------------------------------------
+ */
+
+static enum sl_value_result read_size(struct sl_str text, int64_t *out)
+{
+    struct sl_quantity q = {0, 0};
+    enum sl_quantity_result result = sl_quantity_parse(text.s, text.len, &q);
+    if (result == SL_QUANTITY_SYNTAX) {
+        return SL_VALUE_TYPE;
+    }
+    if (result != SL_QUANTITY_OK || !sl_quantity_is_integer(q)) {
+        return SL_VALUE_RANGE;
+    }
+    *out = q.whole;
+    return SL_VALUE_OK;
+}
+
+static void print_size(int64_t bytes, struct sl_buf *out)
+{
+    static const char *const suffixes[] = {"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"};
+    unsigned i = 0;
+    while (i < 6 && bytes != 0 && bytes % 1024 == 0) {
+        bytes /= 1024;
+        i++;
+    }
+    sl_buf_i64(out, bytes);
+    sl_buf_puts(out, suffixes[i]);
+}
+
+static bool is_integer(struct sl_str text)
+{
+    size_t sign = text.len > 0 && text.s[0] == '-' ? 1 : 0;
+    struct sl_str digits = after(text, sign);
+    return digits.len > 0 && take_digits(&digits).len == text.len - sign;
+}
+
+static enum sl_value_result read_integer(struct sl_str text, bool quoted, int64_t *out)
+{
+    if (quoted || !is_integer(text)) {
+        return SL_VALUE_TYPE;
+    }
+    return sl_str_to_i64(text, out) ? SL_VALUE_OK : SL_VALUE_RANGE;
+}
+
+static enum sl_value_result read_word(const struct sl_key *key, struct sl_str text, int64_t *out)
+{
+    for (int64_t i = 0; key->words[i] != NULL; i++) {
+        if (sl_str_eq(text, sl_str_of(key->words[i]))) {
+            *out = i;
+            return SL_VALUE_OK;
+        }
+    }
+    return SL_VALUE_RANGE;
+}
+
+enum sl_value_result sl_value_number(const struct sl_key *key, struct sl_str text, bool quoted,
+                                     int64_t *out)
+{
+    int64_t value = 0;
+    enum sl_value_result result = SL_VALUE_TYPE;
+    if (key->type == SL_KEY_ENUM) {
+        return quoted ? read_word(key, text, out) : SL_VALUE_TYPE;
+    }
+    if (key->type == SL_KEY_INTEGER) {
+        result = read_integer(text, quoted, &value);
+    } else if (key->type == SL_KEY_SIZE) {
+        result = read_size(text, &value);
+    } else if (key->type == SL_KEY_DURATION) {
+        result = read_duration(text, &value);
+    }
+    if (result != SL_VALUE_OK) {
+        return result;
+    }
+    if (value < key->min || value > key->max) {
+        return SL_VALUE_RANGE;
+    }
+    *out = value;
+    return SL_VALUE_OK;
+}
+
+void sl_value_print(const struct sl_key *key, int64_t value, struct sl_buf *out)
+{
+    if (key->type == SL_KEY_ENUM) {
+        sl_buf_puts(out, key->words[value]);
+    } else if (key->type == SL_KEY_SIZE) {
+        print_size(value, out);
+    } else if (key->type == SL_KEY_DURATION) {
+        print_duration(value, out);
+    } else {
+        sl_buf_i64(out, value);
+    }
+}
+
+/* --- Texts -------------------------------------------------------------------------------------
+ */
+
+static bool is_port(struct sl_str text)
+{
+    int64_t port = 0;
+    bool padded = text.len > 1 && text.s[0] == '0';
+    return text.len <= 5 && !padded && is_integer(text) && sl_str_to_i64(text, &port) &&
+           port >= 0 && port <= UINT16_MAX && text.s[0] != '-';
+}
+
+static bool is_host(struct sl_str host)
+{
+    char text[INET6_ADDRSTRLEN + 1];
+    struct in6_addr address;
+    int family = AF_INET;
+    if (sl_str_eq(host, SL_STR("localhost"))) {
+        return true;
+    }
+    if (host.len > 2 && host.s[0] == '[' && host.s[host.len - 1] == ']') {
+        host = (struct sl_str){host.s + 1, host.len - 2};
+        family = AF_INET6;
+    }
+    if (host.len == 0 || host.len >= sizeof(text) || memchr(host.s, '\0', host.len) != NULL) {
+        return false;
+    }
+    memcpy(text, host.s, host.len);
+    text[host.len] = '\0';
+    return inet_pton(family, text, &address) == 1;
+}
+
+static bool is_address(struct sl_str text)
+{
+    size_t colon = text.len;
+    while (colon > 0 && text.s[colon - 1] != ':') {
+        colon--;
+    }
+    return colon > 1 && is_host((struct sl_str){text.s, colon - 1}) && is_port(after(text, colon));
+}
+
+/* RFC 3986's unreserved characters: the same however a client escapes a path. */
+static bool is_segment(struct sl_str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.s[i];
+        bool good = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                    c == '-' || c == '.' || c == '_' || c == '~';
+        if (!good) {
+            return false;
+        }
+    }
+    return text.len > 0 && !sl_str_eq(text, SL_STR(".")) && !sl_str_eq(text, SL_STR(".."));
+}
+
+/* "/api/..." is taken by the daemon's own interface. */
+static bool is_prefix(struct sl_str text)
+{
+    if (text.len < 2 || text.len > PREFIX_MAX || text.s[0] != '/' ||
+        sl_str_eq(text, SL_STR("/api")) || sl_str_starts(text, SL_STR("/api/"))) {
+        return false;
+    }
+    size_t from = 1;
+    for (size_t i = 1; i <= text.len; i++) {
+        if (i == text.len || text.s[i] == '/') {
+            if (!is_segment((struct sl_str){text.s + from, i - from})) {
+                return false;
+            }
+            from = i + 1;
+        }
+    }
+    return true;
+}
+
+bool sl_value_text(const struct sl_key *key, struct sl_str text)
+{
+    if (key->type == SL_KEY_ADDRESS) {
+        return is_address(text);
+    }
+    if (key->type == SL_KEY_PREFIX) {
+        return is_prefix(text);
+    }
+    return text.len <= VERB_MAX && is_segment(text);
+}
+
+/* --- In words ----------------------------------------------------------------------------------
+ */
+
+static const struct {
+    const char *name;     /* in the reference */
+    const char *expected; /* in an error, before the range */
+    const char *example;  /* after it */
+    const char *range;    /* of texts, in the reference */
+} TYPES[SL_KEY_TYPES] = {
+    [SL_KEY_INTEGER] = {"integer", "an integer from ", "", NULL},
+    [SL_KEY_SIZE] = {"size", "a size from ", " (in bytes, or as 64Ki, 1Mi, 2Gi)", NULL},
+    [SL_KEY_DURATION] = {"duration", "a duration from ", " (as 500ms, 5s, 1m30s)", NULL},
+    [SL_KEY_ENUM] = {"word", "one of ", "", NULL},
+    [SL_KEY_ADDRESS] = {"address", "ADDRESS:PORT, as 127.0.0.1:8888, [::1]:8888 or localhost:0", "",
+                        "IPv4, [IPv6] or localhost; port 0 to 65535"},
+    [SL_KEY_PREFIX] = {"path",
+                       "a path such as /scheduler: \"/\" first and none at the end, of letters, "
+                       "digits and -._~, not below /api",
+                       "", "begins with /, does not end with it, not below /api"},
+    [SL_KEY_VERB] = {"name", "one part of a path: 1 to 63 letters, digits and -._~, no \"/\"", "",
+                     "1 to 63 letters, digits, `-._~`; all verbs differ"},
+};
+
+const char *sl_value_type_name(const struct sl_key *key)
+{
+    return TYPES[key->type].name;
+}
+
+void sl_value_range(const struct sl_key *key, struct sl_buf *out)
+{
+    if (key->text) {
+        sl_buf_puts(out, TYPES[key->type].range);
+    } else if (key->type == SL_KEY_ENUM) {
+        for (size_t i = 0; key->words[i] != NULL; i++) {
+            sl_buf_puts(out, i > 0 ? ", " : "");
+            sl_buf_puts(out, key->words[i]);
+        }
+    } else {
+        sl_value_print(key, key->min, out);
+        sl_buf_puts(out, " to ");
+        sl_value_print(key, key->max, out);
+    }
+}
+
+void sl_value_expected(const struct sl_key *key, struct sl_buf *out)
+{
+    sl_buf_puts(out, TYPES[key->type].expected);
+    if (!key->text) {
+        sl_value_range(key, out);
+    }
+    sl_buf_puts(out, TYPES[key->type].example);
+}

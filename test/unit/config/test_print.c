@@ -1,0 +1,202 @@
+/* The table of keys, printing, and the reference page. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config/keys.h"
+
+static uint64_t g_random = 88172645463325252u;
+
+static uint64_t random_u64(void)
+{
+    g_random ^= g_random << 13;
+    g_random ^= g_random >> 7;
+    g_random ^= g_random << 17;
+    return g_random;
+}
+
+static const char *random_of(const char *const *texts, size_t n)
+{
+    return texts[random_u64() % n];
+}
+
+static void random_text(const struct sl_key *key, size_t index, struct sl_config *config)
+{
+    static const char *const addresses[] = {"127.0.0.1:0", "[::1]:80", "localhost:65535",
+                                            "10.1.2.3:8888"};
+    static const char *const prefixes[] = {"/scheduler", "/a/b", "/null", "/123", "/x-1.0~_"};
+    static const char *const verbs[] = {"filter", "null", "true", "1e3", "-", "~", "0x1f", "a.b"};
+    char text[80];
+    if (key->type == SL_KEY_ADDRESS) {
+        (void)snprintf(text, sizeof(text), "%s", random_of(addresses, 4));
+    } else if (key->type == SL_KEY_PREFIX) {
+        (void)snprintf(text, sizeof(text), "%s", random_of(prefixes, 5));
+    } else { /* told apart by the key's place */
+        (void)snprintf(text, sizeof(text), "%.*s%s", (int)(index % 4), "____", random_of(verbs, 8));
+    }
+    assert_true(sl_value_text(key, sl_str_of(text)));
+    assert_true(sl_key_set_text(key, config, sl_str_of(text)));
+}
+
+static int64_t random_number(const struct sl_key *key)
+{
+    if (key->type == SL_KEY_ENUM) {
+        size_t n = 0;
+        while (key->words[n] != NULL) {
+            n++;
+        }
+        assert_true(n > 0);
+        return n == 0 ? 0 : (int64_t)(random_u64() % n);
+    }
+    uint64_t span = (uint64_t)(key->max - key->min) + 1;
+    switch (random_u64() % 4) {
+    case 0:
+        return key->min;
+    case 1:
+        return key->max;
+    default:
+        return key->min + (int64_t)(random_u64() % span);
+    }
+}
+
+static void random_config(struct sl_config *config)
+{
+    memset(config, 0, sizeof(*config));
+    for (size_t i = 0; i < SL_KEYS; i++) {
+        if (sl_keys[i].text) {
+            random_text(&sl_keys[i], i, config);
+        } else {
+            sl_key_set_number(&sl_keys[i], config, random_number(&sl_keys[i]));
+        }
+    }
+    if (config->server.max_connections < config->server.threads) {
+        config->server.max_connections = config->server.threads;
+    }
+}
+
+static void check_round_trip(const struct sl_config *config, bool comments)
+{
+    struct sl_buf out;
+    struct sl_config again;
+    struct sl_error err = {0};
+    sl_buf_init(&out, 65536);
+    memset(&again, 0, sizeof(again));
+    sl_config_print(config, comments, &out);
+    assert_int_equal(out.failed, SL_BUF_OK);
+    if (sl_config_parse("printed", out.data, out.len, &again, &err) != 0) {
+        fail_msg("%u:%u: %s: %s\nin\n%.*s", err.line, err.column, err.field, err.message,
+                 (int)out.len, out.data);
+    }
+    for (size_t i = 0; i < SL_KEYS; i++) {
+        if (!sl_key_equal(&sl_keys[i], config, &again)) {
+            fail_msg("%s differs after\n%.*s", sl_keys[i].path, (int)out.len, out.data);
+        }
+    }
+    sl_buf_free(&out);
+}
+
+static void what_is_printed_reads_back_to_the_same(void **state)
+{
+    (void)state;
+    struct sl_config config;
+    sl_config_defaults(&config);
+    check_round_trip(&config, false);
+    check_round_trip(&config, true);
+    for (int i = 0; i < 500; i++) {
+        random_config(&config);
+        check_round_trip(&config, i % 2 == 0);
+    }
+}
+
+static void every_key_has_a_section_a_help_and_a_good_default(void **state)
+{
+    (void)state;
+    struct sl_config defaults;
+    sl_config_defaults(&defaults);
+    for (size_t i = 0; i < SL_KEYS; i++) {
+        const struct sl_key *key = &sl_keys[i];
+        size_t len = sl_key_parent_len(key->path);
+        bool section = false;
+        for (size_t s = 1; s < SL_KEY_SECTIONS; s++) {
+            section = section || (strlen(sl_key_sections[s].path) == len &&
+                                  memcmp(sl_key_sections[s].path, key->path, len) == 0);
+        }
+        assert_true(section);
+        assert_true(strlen(key->help) > 10);
+        assert_null(strpbrk(key->help, "|\n"));
+        if (key->text) {
+            assert_true(sl_value_text(key, sl_str_of(sl_key_text(key, &defaults))));
+            assert_int_equal(key->size, SL_CONFIG_TEXT_MAX);
+        } else if (key->type != SL_KEY_ENUM) {
+            assert_in_range(key->number, key->min, key->max);
+        }
+        for (size_t k = 0; k < i; k++) {
+            assert_string_not_equal(key->path, sl_keys[k].path);
+            assert_int_not_equal(key->offset, sl_keys[k].offset);
+        }
+    }
+}
+
+static void only_keys_so_marked_need_a_restart(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < SL_KEYS; i++) {
+        const struct sl_key *key = &sl_keys[i];
+        struct sl_config old;
+        struct sl_config fresh;
+        sl_config_defaults(&old);
+        sl_config_defaults(&fresh);
+        assert_null(sl_config_needs_restart(&old, &fresh));
+        if (key->text) {
+            assert_true(sl_key_set_text(key, &fresh, SL_STR("changed")));
+        } else {
+            int64_t number = sl_key_number(key, &old);
+            sl_key_set_number(key, &fresh, number == 0 ? 1 : number - 1);
+        }
+        assert_false(sl_key_equal(key, &old, &fresh));
+        const char *path = sl_config_needs_restart(&old, &fresh);
+        assert_ptr_equal(path, key->restart ? key->path : NULL);
+    }
+    struct sl_config old;
+    struct sl_config fresh;
+    sl_config_defaults(&old);
+    sl_config_defaults(&fresh);
+    (void)snprintf(fresh.server.listen, sizeof(fresh.server.listen), "localhost:1");
+    assert_string_equal(sl_config_needs_restart(&old, &fresh), "server.listen");
+}
+
+static void the_reference_page_is_up_to_date(void **state)
+{
+    (void)state;
+    static char page[65536];
+    struct sl_buf out;
+    FILE *file = fopen(SL_SOURCE_DIR "/docs/configuration.md", "rb");
+    assert_non_null(file);
+    size_t len = fread(page, 1, sizeof(page), file);
+    assert_int_equal(fclose(file), 0);
+    sl_buf_init(&out, sizeof(page));
+    sl_config_reference(&out);
+    assert_int_equal(out.failed, SL_BUF_OK);
+    if (len != out.len || memcmp(page, out.data, len) != 0) {
+        fail_msg("docs/configuration.md is not what the table of keys says; make it anew: "
+                 "sliced --print-config-reference > docs/configuration.md");
+    }
+    sl_buf_free(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_printed_reads_back_to_the_same),
+        cmocka_unit_test(every_key_has_a_section_a_help_and_a_good_default),
+        cmocka_unit_test(only_keys_so_marked_need_a_restart),
+        cmocka_unit_test(the_reference_page_is_up_to_date),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

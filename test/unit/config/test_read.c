@@ -1,0 +1,345 @@
+/* Reading the configuration: what is taken, and what is said, and where, of what is not. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "config/config.h"
+
+#define HEAD "apiVersion: sliced.dev/v1alpha1\nkind: SlicedConfiguration\n"
+
+static struct sl_config parsed(const char *text)
+{
+    struct sl_config config;
+    struct sl_error err = {0};
+    memset(&config, 0, sizeof(config));
+    if (sl_config_parse("test.yaml", text, strlen(text), &config, &err) != 0) {
+        fail_msg("%u:%u: %s: %s\nin\n%s", err.line, err.column, err.field, err.message, text);
+    }
+    return config;
+}
+
+static void a_file_with_nothing_but_its_kind_gives_the_defaults(void **state)
+{
+    (void)state;
+    struct sl_config c = parsed(HEAD);
+    assert_string_equal(c.server.listen, "127.0.0.1:8888");
+    assert_int_equal(c.server.threads, 0);
+    assert_int_equal(c.server.max_connections, 256);
+    assert_int_equal(c.server.max_body_bytes, 128 << 20);
+    assert_int_equal(c.server.max_reply_bytes, 64 << 20);
+    assert_int_equal(c.server.connection_memory, 64 << 10);
+    assert_int_equal(c.server.request_timeout_us, 30000000);
+    assert_int_equal(c.server.shutdown_timeout_us, 10000000);
+    assert_string_equal(c.extender.prefix, "/scheduler");
+    assert_string_equal(c.extender.filter, "filter");
+    assert_string_equal(c.extender.prioritize, "prioritize");
+    assert_string_equal(c.extender.bind, "bind");
+    assert_string_equal(c.extender.preempt, "preempt");
+    assert_int_equal(c.extender.max_node_names, 20000);
+    assert_int_equal(c.cluster.max_nodes, 10000);
+    assert_int_equal(c.cluster.max_pods, 200000);
+    assert_int_equal(c.cluster.max_reservations, 10000);
+    assert_int_equal(c.cluster.reservation_us, 60000000);
+    assert_int_equal(c.cluster.max_manifest_bytes, 1 << 30);
+    assert_int_equal(c.decode.max_depth, 64);
+    assert_int_equal(c.decode.max_string, 1 << 20);
+    assert_int_equal(c.score.weight[SL_TERM_AVAILABILITY], 100);
+    assert_int_equal(c.score.weight[SL_TERM_PACKING], 50);
+    assert_int_equal(c.score.weight[SL_TERM_SPREADING], 0);
+    assert_int_equal(c.log.level, SL_LOG_INFO);
+    assert_false(c.log.json);
+}
+
+static void every_kind_of_value_is_read(void **state)
+{
+    (void)state;
+    struct sl_config c = parsed("# a comment\n" HEAD "server:\n"
+                                "  listen: \"[::1]:0\"\n"
+                                "  threads: 8\n"
+                                "  maxBodyBytes: 1Mi\n"
+                                "  maxReplyBytes: 2000000\n"
+                                "  requestTimeout: 1m30s\n"
+                                "  shutdownTimeout: 1.5s\n"
+                                "extender:\n"
+                                "  pathPrefix: /a/b\n"
+                                "  filterVerb: pick\n"
+                                "cluster:\n"
+                                "score:\n"
+                                "  weights: {packing: 0, spreading: 1000}\n"
+                                "log: {level: debug, format: json}\n");
+    assert_string_equal(c.server.listen, "[::1]:0");
+    assert_int_equal(c.server.threads, 8);
+    assert_int_equal(c.server.max_body_bytes, 1 << 20);
+    assert_int_equal(c.server.max_reply_bytes, 2000000);
+    assert_int_equal(c.server.request_timeout_us, 90000000);
+    assert_int_equal(c.server.shutdown_timeout_us, 1500000);
+    assert_string_equal(c.extender.prefix, "/a/b");
+    assert_string_equal(c.extender.filter, "pick");
+    assert_string_equal(c.extender.bind, "bind");
+    assert_int_equal(c.score.weight[SL_TERM_AVAILABILITY], 100);
+    assert_int_equal(c.score.weight[SL_TERM_PACKING], 0);
+    assert_int_equal(c.score.weight[SL_TERM_SPREADING], 1000);
+    assert_int_equal(c.log.level, SL_LOG_DEBUG);
+    assert_true(c.log.json);
+}
+
+static void json_is_read_as_well(void **state)
+{
+    (void)state;
+    struct sl_config c =
+        parsed("{\"kind\": \"SlicedConfiguration\", \"apiVersion\": \"sliced.dev/v1alpha1\",\n"
+               " \"server\": {\"threads\": 3, \"maxBodyBytes\": 4096}}\n");
+    assert_int_equal(c.server.threads, 3);
+    assert_int_equal(c.server.max_body_bytes, 4096);
+}
+
+struct error_case {
+    const char *text;
+    enum sl_error_code code;
+    unsigned line;
+    unsigned column;
+    const char *field;
+    const char *message; /* a part of it */
+};
+
+static void check_error(const struct error_case *c)
+{
+    struct sl_config config;
+    struct sl_config before;
+    struct sl_error err = {0};
+    memset(&config, 0x5a, sizeof(config));
+    memset(&before, 0x5a, sizeof(before));
+    if (sl_config_parse("test.yaml", c->text, strlen(c->text), &config, &err) != -1) {
+        fail_msg("accepted:\n%s", c->text);
+    }
+    assert_memory_equal(&config, &before, sizeof(config));
+    if (err.code != c->code || err.line != c->line || err.column != c->column ||
+        strcmp(err.field, c->field) != 0 || strstr(err.message, c->message) == NULL) {
+        fail_msg("%s at %u:%u: \"%s\": %s\nnot %s at %u:%u: \"%s\": %s\nfor\n%s",
+                 sl_error_code_name(err.code), err.line, err.column, err.field, err.message,
+                 sl_error_code_name(c->code), c->line, c->column, c->field, c->message, c->text);
+    }
+}
+
+static void check_errors(const struct error_case *cases, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        check_error(&cases[i]);
+    }
+}
+
+static void a_wrong_value_is_told_with_place_and_expectation(void **state)
+{
+    (void)state;
+    const struct error_case cases[] = {
+        {HEAD "server:\n  threads: many\n", SL_ERR_TYPE, 4, 12, "server.threads",
+         "found \"many\", expected an integer from 0 to 64"},
+        {HEAD "server:\n  threads: 65\n", SL_ERR_FIELD, 4, 12, "server.threads",
+         "found 65, expected an integer from 0 to 64"},
+        {HEAD "server:\n  threads: -1\n", SL_ERR_FIELD, 4, 12, "server.threads", "found -1"},
+        {HEAD "server:\n  threads: \"4\"\n", SL_ERR_TYPE, 4, 12, "server.threads", "found \"4\""},
+        {HEAD "server:\n  threads: 4.0\n", SL_ERR_TYPE, 4, 12, "server.threads", "found 4.0"},
+        {HEAD "server:\n  threads: 99999999999999999999\n", SL_ERR_FIELD, 4, 12, "server.threads",
+         "found 99999999999999999999"},
+        {HEAD "server:\n  threads: true\n", SL_ERR_TYPE, 4, 12, "server.threads", "found true"},
+        {HEAD "server:\n  threads:\n", SL_ERR_TYPE, 4, 11, "server.threads", "found nothing"},
+        {HEAD "server:\n  threads: {a: 1}\n", SL_ERR_TYPE, 4, 12, "server.threads", "found a map"},
+        {HEAD "server:\n  threads:\n  - 1\n", SL_ERR_TYPE, 5, 3, "server.threads", "found a list"},
+        {HEAD "server: 5\n", SL_ERR_TYPE, 3, 9, "server", "found 5, expected a map of keys"},
+        {HEAD "server: []\n", SL_ERR_TYPE, 3, 9, "server", "found a list, expected a map of keys"},
+        {HEAD "score:\n  weights: 5\n", SL_ERR_TYPE, 4, 12, "score.weights", "found 5"},
+        {HEAD "score:\n  weights:\n    packing: 1001\n", SL_ERR_FIELD, 5, 14,
+         "score.weights.packing", "found 1001, expected an integer from 0 to 1000"},
+        {HEAD "server:\n  maxBodyBytes: 1KB\n", SL_ERR_TYPE, 4, 17, "server.maxBodyBytes",
+         "found \"1KB\", expected a size from 1Ki to 4Gi"},
+        {HEAD "server:\n  maxBodyBytes: 100\n", SL_ERR_FIELD, 4, 17, "server.maxBodyBytes",
+         "found 100"},
+        {HEAD "server:\n  maxBodyBytes: 1500.5\n", SL_ERR_FIELD, 4, 17, "server.maxBodyBytes",
+         "found 1500.5"},
+        {HEAD "server:\n  maxBodyBytes: 99999Ei\n", SL_ERR_FIELD, 4, 17, "server.maxBodyBytes",
+         "found \"99999Ei\""},
+        {HEAD "server:\n  requestTimeout: 30\n", SL_ERR_TYPE, 4, 19, "server.requestTimeout",
+         "found 30, expected a duration from 1s to 1h (as 500ms, 5s, 1m30s)"},
+        {HEAD "server:\n  requestTimeout: 2h\n", SL_ERR_FIELD, 4, 19, "server.requestTimeout",
+         "found \"2h\""},
+        {HEAD "server:\n  listen: 8888\n", SL_ERR_TYPE, 4, 11, "server.listen",
+         "found 8888, expected ADDRESS:PORT"},
+        {HEAD "server:\n  listen: example.org:80\n", SL_ERR_FIELD, 4, 11, "server.listen",
+         "found \"example.org:80\", expected ADDRESS:PORT"},
+        {HEAD "log:\n  level: loud\n", SL_ERR_FIELD, 4, 10, "log.level",
+         "found \"loud\", expected one of error, warn, info, debug"},
+        {HEAD "log:\n  level: 3\n", SL_ERR_TYPE, 4, 10, "log.level", "found 3"},
+        {HEAD "extender:\n  pathPrefix: scheduler\n", SL_ERR_FIELD, 4, 15, "extender.pathPrefix",
+         "found \"scheduler\", expected a path such as /scheduler"},
+        {HEAD "extender:\n  bindVerb: a/b\n", SL_ERR_FIELD, 4, 13, "extender.bindVerb",
+         "found \"a/b\""},
+        {HEAD "log:\n  level: \"a\\e[31m\\n\"\n", SL_ERR_FIELD, 4, 10, "log.level",
+         "found \"a?[31m?\""},
+    };
+    check_errors(cases, sizeof(cases) / sizeof(cases[0]));
+}
+
+static void an_unknown_key_is_told_with_the_nearest_known_one(void **state)
+{
+    (void)state;
+    const struct error_case cases[] = {
+        {HEAD "server:\n  thread: 4\n", SL_ERR_FIELD, 4, 3, "server.thread",
+         "found an unknown key, expected perhaps \"server.threads\""},
+        {HEAD "server:\n  maxbodybytes: 4\n", SL_ERR_FIELD, 4, 3, "server.maxbodybytes",
+         "\"server.maxBodyBytes\""},
+        {HEAD "threads: 4\n", SL_ERR_FIELD, 3, 1, "threads", "\"server.threads\""},
+        {HEAD "sever:\n  threads: 4\n", SL_ERR_FIELD, 3, 1, "sever", "\"server\""},
+        {HEAD "score:\n  packing: 4\n", SL_ERR_FIELD, 4, 3, "score.packing",
+         "\"score.weights.packing\""},
+        {HEAD "log:\n  colour: red\n", SL_ERR_FIELD, 4, 3, "log.colour",
+         "found an unknown key, expected one of level, format"},
+        {HEAD "zzz: 1\n", SL_ERR_FIELD, 3, 1, "zzz",
+         "expected one of apiVersion, kind, server, extender, cluster, json, score, log"},
+        {"apiversion: x\n", SL_ERR_FIELD, 1, 1, "apiversion", "\"apiVersion\""},
+        {HEAD "\"\": 1\n", SL_ERR_FIELD, 3, 1, "", "found an unknown key"},
+        {HEAD "server.threads: 4\n", SL_ERR_FIELD, 3, 1, "server.threads",
+         "found a key with \".\" in it, expected nested maps"},
+        {HEAD "\"server\\0\": {}\n", SL_ERR_FIELD, 3, 1, "server?", "found an unknown key"},
+        {HEAD "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa: 4\n",
+         SL_ERR_FIELD, 3, 1, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa...",
+         "found an unknown key, expected one of"},
+    };
+    check_errors(cases, sizeof(cases) / sizeof(cases[0]));
+}
+
+static void a_key_given_twice_is_refused(void **state)
+{
+    (void)state;
+    const struct error_case cases[] = {
+        {HEAD "server:\n  threads: 4\n  threads: 4\n", SL_ERR_FIELD, 5, 3, "server.threads",
+         "found a second time, expected once (first on line 4)"},
+        {HEAD "server: {}\nlog: {}\nserver: {}\n", SL_ERR_FIELD, 5, 1, "server",
+         "(first on line 3)"},
+        {HEAD "kind: SlicedConfiguration\n", SL_ERR_FIELD, 3, 1, "kind", "(first on line 2)"},
+    };
+    check_errors(cases, sizeof(cases) / sizeof(cases[0]));
+}
+
+static void the_version_and_the_kind_must_be_there(void **state)
+{
+    (void)state;
+    const struct error_case cases[] = {
+        {"", SL_ERR_FIELD, 1, 1, "apiVersion", "found nothing, expected sliced.dev/v1alpha1"},
+        {"# only a comment\n", SL_ERR_FIELD, 1, 1, "apiVersion", "found nothing"},
+        {"\n\nkind: SlicedConfiguration\n", SL_ERR_FIELD, 3, 1, "apiVersion", "found nothing"},
+        {"apiVersion: sliced.dev/v1alpha1\n", SL_ERR_FIELD, 1, 1, "kind",
+         "found nothing, expected SlicedConfiguration"},
+        {"apiVersion: v1\nkind: SlicedConfiguration\n", SL_ERR_FIELD, 1, 13, "apiVersion",
+         "found \"v1\", expected sliced.dev/v1alpha1"},
+        {"apiVersion: sliced.dev/v1alpha1\nkind: Pod\n", SL_ERR_FIELD, 2, 7, "kind",
+         "found \"Pod\", expected SlicedConfiguration"},
+        {"apiVersion: 1\n", SL_ERR_TYPE, 1, 13, "apiVersion", "found 1"},
+        {"- a\n", SL_ERR_TYPE, 1, 1, "", "found a list, expected a map with apiVersion and kind"},
+        {"hello\n", SL_ERR_TYPE, 1, 1, "", "found \"hello\""},
+        {HEAD "---\n" HEAD, SL_ERR_FIELD, 4, 1, "", "found a second document, expected one"},
+    };
+    check_errors(cases, sizeof(cases) / sizeof(cases[0]));
+}
+
+static void values_that_contradict_each_other_are_refused(void **state)
+{
+    (void)state;
+    const struct error_case cases[] = {
+        {HEAD "extender:\n  bindVerb: go\n  filterVerb: go\n", SL_ERR_FIELD, 5, 3,
+         "extender.filterVerb",
+         "found \"go\", expected another name than that of extender.bindVerb"},
+        {HEAD "extender:\n  filterVerb: preempt\n", SL_ERR_FIELD, 4, 3, "extender.filterVerb",
+         "expected another name than that of extender.preemptVerb"},
+        {HEAD "server:\n  threads: 8\n  maxConnections: 4\n", SL_ERR_FIELD, 5, 3,
+         "server.maxConnections", "found 4, expected at least as many as server.threads, 8"},
+    };
+    check_errors(cases, sizeof(cases) / sizeof(cases[0]));
+    (void)parsed(HEAD "extender:\n  filterVerb: bind\n  bindVerb: filter\n");
+}
+
+static void what_is_not_yaml_is_told_with_its_place(void **state)
+{
+    (void)state;
+    struct sl_config config;
+    struct sl_error err = {0};
+    const char *text = HEAD "server: {threads: 1\n";
+    assert_int_equal(sl_config_parse("test.yaml", text, strlen(text), &config, &err), -1);
+    assert_int_equal(err.code, SL_ERR_SYNTAX);
+    assert_true(err.line >= 3);
+}
+
+static void a_file_that_is_too_long_is_refused(void **state)
+{
+    (void)state;
+    static char text[1024 * 1024 + 1];
+    struct sl_config config;
+    struct sl_error err = {0};
+    memset(text, '\n', sizeof(text));
+    assert_int_equal(sl_config_parse("test.yaml", text, sizeof(text), &config, &err), -1);
+    assert_int_equal(err.code, SL_ERR_LIMIT);
+    assert_non_null(strstr(err.message, "test.yaml"));
+}
+
+static void a_file_is_loaded_and_a_missing_one_is_told(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/sliced-config-XXXXXX";
+    const char *text = HEAD "server:\n  threads: 7\n";
+    struct sl_config config;
+    struct sl_error err = {0};
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    assert_int_equal(close(fd), 0);
+    int rc = sl_config_load(path, &config, &err);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rc, 0);
+    assert_int_equal(config.server.threads, 7);
+    assert_int_equal(sl_config_load(path, &config, &err), -1);
+    assert_int_equal(err.code, SL_ERR_SYSTEM);
+    assert_int_equal(sl_config_load("/", &config, &err), -1);
+    assert_int_equal(err.code, SL_ERR_SYSTEM);
+    assert_int_equal(config.server.threads, 7);
+}
+
+static void errors_are_described_like_a_compiler_does(void **state)
+{
+    (void)state;
+    char text[256];
+    struct sl_error err = {0};
+    struct sl_config config;
+    const char *bad = HEAD "server:\n  threads: many\n";
+    assert_int_equal(sl_config_parse("a.yaml", bad, strlen(bad), &config, &err), -1);
+    sl_config_describe("a.yaml", &err, text, sizeof(text));
+    assert_string_equal(text, "a.yaml:4:12: server.threads: found \"many\", expected an integer "
+                              "from 0 to 64");
+    (void)sl_error_set(&err, SL_ERR_SYSTEM, "cannot open");
+    sl_config_describe("a.yaml", &err, text, sizeof(text));
+    assert_string_equal(text, "a.yaml: cannot open");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_file_with_nothing_but_its_kind_gives_the_defaults),
+        cmocka_unit_test(every_kind_of_value_is_read),
+        cmocka_unit_test(json_is_read_as_well),
+        cmocka_unit_test(a_wrong_value_is_told_with_place_and_expectation),
+        cmocka_unit_test(an_unknown_key_is_told_with_the_nearest_known_one),
+        cmocka_unit_test(a_key_given_twice_is_refused),
+        cmocka_unit_test(the_version_and_the_kind_must_be_there),
+        cmocka_unit_test(values_that_contradict_each_other_are_refused),
+        cmocka_unit_test(what_is_not_yaml_is_told_with_its_place),
+        cmocka_unit_test(a_file_that_is_too_long_is_refused),
+        cmocka_unit_test(a_file_is_loaded_and_a_missing_one_is_told),
+        cmocka_unit_test(errors_are_described_like_a_compiler_does),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
