@@ -244,8 +244,8 @@ static void add_row(struct sl_grid *table, const struct sl_explain *explain,
 static void write_rows_table(struct sl_request *request, const struct sl_explain *explain,
                              size_t shown)
 {
-    static const char *const head[] = {"NODE", "FITS",    "REASON", "SCORE",
-                                       "WIRE", "DEVICES", "DETAIL"};
+    static const char *const head[] = {"NODE", "FITS",         "REASON", "SCORE",
+                                       "WIRE", "DEVICE/START", "DETAIL"};
     struct sl_grid table;
     sl_grid_init(&table, sizeof(head) / sizeof(head[0]), head, request->reply.max);
     for (size_t i = 0; i < shown; i++) {

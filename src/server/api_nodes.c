@@ -276,7 +276,7 @@ static void write_devices_table(const struct sl_view *view, size_t max_bytes, st
 
 static void write_residents_table(const struct sl_view *view, size_t max_bytes, struct sl_buf *out)
 {
-    static const char *const head[] = {"POD", "PHASE", "ASK", "DEVICES"};
+    static const char *const head[] = {"POD", "PHASE", "ASK", "DEVICE/START"};
     struct sl_grid table;
     sl_grid_init(&table, sizeof(head) / sizeof(head[0]), head, max_bytes);
     for (unsigned i = 0; i < view->n_residents; i++) {

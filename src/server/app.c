@@ -141,11 +141,11 @@ bool sl_app_drain(struct sl_app *app)
     sl_live_release(live);
     atomic_store(&app->draining, true);
     sl_server_quiesce(app->server);
-    while (atomic_load(&app->in_flight) > 0 && sl_clock_monotonic_ns() < deadline) {
+    while (atomic_load(&app->metrics.in_flight) > 0 && sl_clock_monotonic_ns() < deadline) {
         const struct timespec pause = {0, DRAIN_POLL_NS};
         (void)nanosleep(&pause, NULL);
     }
-    return atomic_load(&app->in_flight) == 0;
+    return atomic_load(&app->metrics.in_flight) == 0;
 }
 
 int sl_binder_embedded(void *context, const struct sl_binding *binding, struct sl_error *err)

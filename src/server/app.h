@@ -59,7 +59,6 @@ struct sl_app {
     struct sl_metrics metrics;
     _Atomic bool synced;   /* the store holds the whole cluster */
     _Atomic bool draining; /* the end has begun */
-    _Atomic unsigned in_flight;
     struct sl_server *server;
     pthread_mutex_t admit; /* makes "is the name free" and "put" one step */
     pthread_mutex_t lock;  /* guards what follows; held for a few instructions */

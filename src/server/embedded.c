@@ -10,6 +10,9 @@
 #include "server/handlers.h"
 #include "server/process.h"
 
+/* What etcd takes of one object by default: no API server has a longer pod. */
+enum { POD_BYTES_MAX = 3 << 19 };
+
 int sl_uid_new(char out[SL_UID_TEXT], struct sl_error *err)
 {
     unsigned char b[16];
@@ -53,13 +56,12 @@ void sl_embedded_pod_write(struct sl_writer *w, const struct sl_pod *pod)
 int sl_embedded_feed(struct sl_request *request, const char *data, size_t len)
 {
     struct sl_buf *held = &request->workspace->held;
-    held->max = (size_t)request->live->config.cluster.max_manifest_bytes;
+    held->max = POD_BYTES_MAX;
     sl_buf_append(held, data, len);
     if (held->failed == SL_BUF_FULL) {
         sl_metrics_limit(&request->app->metrics, SL_LIMIT_BODY);
-        return sl_error_set(&request->err, SL_ERR_LIMIT,
-                            "the manifest has more than %zu bytes (cluster.maxManifestBytes)",
-                            held->max);
+        return sl_error_set(&request->err, SL_ERR_LIMIT, "the manifest has more than %d bytes",
+                            POD_BYTES_MAX);
     }
     return held->failed == SL_BUF_NOMEM ? sl_error_nomem(&request->err) : 0;
 }
@@ -83,7 +85,7 @@ static struct sl_pod *decode(struct sl_request *request)
 {
     const struct sl_config *config = &request->live->config;
     const struct sl_buf *held = &request->workspace->held;
-    const struct sl_text_limits limits = {.max_bytes = (size_t)config->cluster.max_manifest_bytes,
+    const struct sl_text_limits limits = {.max_bytes = POD_BYTES_MAX,
                                           .max_string = (size_t)config->decode.max_string,
                                           .max_depth = (unsigned)config->decode.max_depth};
     struct sl_pod *pod = NULL;

@@ -104,13 +104,15 @@ struct gist {
     int64_t largest;       /* on one device */
 };
 
+/* Nodes without the resource are many and say little: they count only when there are no others. */
 static enum sl_reason most_frequent(const struct sl_explain *explain, bool never)
 {
     enum sl_reason most = SL_REASON_FITS;
     for (unsigned i = 0; i < SL_REASON_COUNT; i++) {
         bool counts = i != SL_REASON_FITS && sl_reason_is_never((enum sl_reason)i) == never;
         if (counts && explain->count[i] > 0 &&
-            (most == SL_REASON_FITS || explain->count[i] > explain->count[most])) {
+            (most == SL_REASON_FITS || most == SL_REASON_NOT_OFFERED ||
+             (i != SL_REASON_NOT_OFFERED && explain->count[i] > explain->count[most]))) {
             most = (enum sl_reason)i;
         }
     }
@@ -147,8 +149,8 @@ static void say_insufficient(const struct gist *g, char *out, size_t size)
                        (long long)g->capacity, g->resource, g->asked == 1 ? "one" : "some");
     } else {
         (void)snprintf(out, size,
-                       "%lld of %lld %s are in use and no node has the %lld asked for free; waits "
-                       "for some to end",
+                       "%lld of %lld %s are in use and no node has %lld free; waits for "
+                       "some to end",
                        used, (long long)g->capacity, g->resource, (long long)g->asked);
     }
 }

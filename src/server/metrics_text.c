@@ -247,6 +247,12 @@ static void write_connections(const struct source *source, const char *name)
     sample(source, name, n > 0 ? (uint64_t)n : 0);
 }
 
+static void write_in_flight(const struct source *source, const char *name)
+{
+    int64_t n = atomic_load_explicit(&source->metrics->in_flight, memory_order_relaxed);
+    sample(source, name, n > 0 ? (uint64_t)n : 0);
+}
+
 static void write_resident(const struct source *source, const char *name)
 {
     sample(source, name, source->process.resident_bytes);
@@ -294,6 +300,8 @@ static const struct metric metrics_table[] = {
     {"sliced_snapshot_generation", "gauge", "Generation of the published snapshot.",
      write_generation},
     {"sliced_http_connections", "gauge", "Open HTTP connections.", write_connections},
+    {"sliced_http_requests_in_flight", "gauge",
+     "Requests that are being read or answered, this one included.", write_in_flight},
     {"process_resident_memory_bytes", "gauge", "Resident memory size in bytes.", write_resident},
     {"process_virtual_memory_bytes", "gauge", "Virtual memory size in bytes.", write_virtual},
     {"process_open_fds", "gauge", "Number of open file descriptors.", write_files},

@@ -68,8 +68,8 @@ int sl_request_number(struct sl_request *request, const char *name, int64_t fall
         return 0;
     }
     if (!sl_str_to_i64(text, out) || *out < 1 || *out > max) {
-        (void)sl_error_set(&request->err, SL_ERR_FIELD, "%s is a number of 1..%lld", name,
-                           (long long)max);
+        (void)sl_error_set(&request->err, SL_ERR_FIELD, "\"%.*s\" is not a number of 1..%lld",
+                           (int)(text.len > 32 ? 32 : text.len), text.s, (long long)max);
         (void)snprintf(request->err.field, sizeof(request->err.field), "%s", name);
         return sl_request_fail(request, 400);
     }
@@ -230,7 +230,7 @@ static struct sl_request *begin(struct sl_app *app, struct MHD_Connection *http,
         .code = 200,
         .content_type = "application/json",
     };
-    (void)atomic_fetch_add(&app->in_flight, 1);
+    (void)atomic_fetch_add(&app->metrics.in_flight, 1);
     sl_buf_init(&request->reply, (size_t)request->live->config.server.max_reply_bytes);
     if (sl_routes_match(request, method) == 0 && check_length(request) == 0 &&
         request->route->begin != NULL && request->route->begin(request) < 0) {
@@ -315,7 +315,7 @@ void sl_request_completed(void *context, struct MHD_Connection *connection, void
     sl_buf_free(&request->reply);
     sl_workspace_reset(request->workspace);
     request->begun = false;
-    (void)atomic_fetch_sub(&app->in_flight, 1);
+    (void)atomic_fetch_sub(&app->metrics.in_flight, 1);
 }
 
 void sl_request_connection(void *context, struct MHD_Connection *connection, void **socket_context,

@@ -1,8 +1,6 @@
 /* Routes. */
 #include "server/routes.h"
 
-#include <stdio.h>
-
 #include "server/handlers.h"
 
 /* clang-format off */
@@ -100,13 +98,11 @@ int sl_routes_match(struct sl_request *request, const char *method)
         request->allow = allow_of(route);
         (void)sl_error_set(&request->err, SL_ERR_FIELD, "%.16s is not served here, only %s", method,
                            request->allow);
-        (void)snprintf(request->err.field, sizeof(request->err.field), "method");
         return sl_request_fail(request, 405);
     }
     (void)sl_error_set(&request->err, SL_ERR_NOTFOUND,
                        "there is nothing at \"%.*s\"; GET / lists what there is",
                        (int)(request->path.len > 200 ? 200 : request->path.len), request->path.s);
-    (void)snprintf(request->err.field, sizeof(request->err.field), "path");
     return sl_request_fail(request, 404);
 }
 

@@ -129,6 +129,15 @@ __attribute__((format(printf, 2, 0))) static void log_library(void *context, con
     sl_log(SL_LOG_DEBUG, "http library", "text", text, (char *)NULL);
 }
 
+/* A path is text: an escaped NUL would cut it short, so such a path stays escaped and is found
+ * nowhere. */
+static size_t unescape(void *context, struct MHD_Connection *connection, char *text)
+{
+    (void)context;
+    (void)connection;
+    return strstr(text, "%00") != NULL ? strlen(text) : MHD_http_unescape(text);
+}
+
 static struct MHD_Daemon *start_daemon(const struct sl_server_options *options,
                                        const struct sl_server_calls *calls, int fd)
 {

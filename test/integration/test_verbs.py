@@ -1,0 +1,210 @@
+"""The extender's verbs as kube-scheduler calls them."""
+import json
+import uuid
+
+import pytest
+
+from sliced_daemon import EXAMPLES, pod_of
+
+MIG = "nvidia.com/mig-1g.6gb"
+NODE = "gpu-a30-1"
+
+
+@pytest.fixture
+def daemon(start):
+    return start(EXAMPLES / "a30-mixed.yaml")
+
+
+def some_uid():
+    return str(uuid.uuid4())
+
+
+def test_filter_by_names_says_which_fit_and_why_not(shared):
+    reply = shared.filter(pod_of("p", {MIG: 2}, some_uid()), ["cpu-1", NODE])
+    assert reply["NodeNames"] == [NODE]
+    assert reply["Nodes"] is None
+    assert reply["FailedNodes"] == {}
+    assert list(reply["FailedAndUnresolvableNodes"]) == ["cpu-1"]
+    assert MIG in reply["FailedAndUnresolvableNodes"]["cpu-1"]
+    assert reply["Error"] == ""
+
+
+def test_filter_by_nodes_answers_with_nodes(shared):
+    nodes = {"items": [{"metadata": {"name": "cpu-1"}}, {"metadata": {"name": NODE}}]}
+    body = {"Pod": pod_of("p", {MIG: 1}, some_uid()), "Nodes": nodes, "NodeNames": None}
+    reply = shared.post("/scheduler/filter", body).json
+    assert [n["metadata"]["name"] for n in reply["Nodes"]["items"]] == [NODE]
+    assert reply["NodeNames"] is None
+
+
+def test_filter_keeps_the_order_asked(shared):
+    pod = pod_of("p", {"cpu": 1}, some_uid())
+    assert shared.filter(pod, [NODE, "zz", "cpu-1", "aa"])["NodeNames"] == [NODE, "zz", "cpu-1",
+                                                                            "aa"]
+
+
+def test_a_pod_that_asks_for_no_gpu_fits_everywhere_and_scores_nothing(shared):
+    pod = pod_of("p", {"cpu": 1}, some_uid())
+    assert shared.filter(pod, ["cpu-1", NODE, "unknown"])["NodeNames"] == ["cpu-1", NODE, "unknown"]
+    assert shared.prioritize(pod, ["cpu-1", NODE]) == {"cpu-1": 0, NODE: 0}
+
+
+def test_an_unknown_node_fails_with_a_reason_and_scores_nothing(shared):
+    pod = pod_of("p", {MIG: 1}, some_uid())
+    reply = shared.filter(pod, ["nowhere", NODE])
+    assert reply["NodeNames"] == [NODE]
+    assert "not known" in reply["FailedNodes"]["nowhere"]
+    assert shared.prioritize(pod, ["nowhere", NODE]) == {"nowhere": 0, NODE: 10}
+
+
+def test_names_that_json_must_escape_come_back_as_they_were(shared):
+    odd = ['qu"ote', "back\\slash", "ünï", "tab\t", "\U0001f600"]
+    reply = shared.filter(pod_of("p", {"cpu": 1}, some_uid()), odd)
+    assert reply["NodeNames"] == odd
+    assert set(shared.filter(pod_of("p", {MIG: 1}, some_uid()), odd)["FailedNodes"]) == set(odd)
+
+
+def test_too_much_for_the_node_is_unresolvable_and_too_much_for_now_is_not(daemon):
+    names = [NODE]
+    assert NODE in daemon.filter(pod_of("p", {MIG: 9}, some_uid()), names)[
+        "FailedAndUnresolvableNodes"]
+    daemon.bind(daemon.add_pod("a", {MIG: 8}), NODE)
+    assert NODE in daemon.filter(pod_of("p", {MIG: 1}, some_uid()), names)["FailedNodes"]
+
+
+def test_a_malformed_ask_fits_nowhere_and_says_so(shared):
+    reply = shared.filter(pod_of("p", {MIG: "1.5"}, some_uid()), [NODE])
+    assert reply["NodeNames"] == []
+    assert MIG in reply["FailedAndUnresolvableNodes"][NODE]
+
+
+def test_empty_list_of_candidates_is_answered(shared):
+    pod = pod_of("p", {MIG: 1}, some_uid())
+    assert shared.filter(pod, [])["NodeNames"] == []
+    assert shared.prioritize(pod, []) == {}
+
+
+def test_keys_are_taken_in_any_case_in_any_order(shared):
+    body = {"nodeNAMES": [NODE], "pod": pod_of("p", {MIG: 1}, some_uid())}
+    assert shared.post("/scheduler/filter", body).json["NodeNames"] == [NODE]
+
+
+def test_bind_takes_the_devices_and_is_idempotent(daemon):
+    pod = daemon.add_pod("a", {MIG: 3})
+    assert daemon.bind(pod, NODE) == ""
+    generation = daemon.generation
+    used = [p["used"] for p in daemon.nodes()[NODE]["pools"] if p["resource"] == MIG]
+    assert used == [3]
+    assert daemon.bind(pod, NODE) == ""
+    assert daemon.generation == generation
+
+
+def test_bind_to_another_node_is_refused_and_changes_nothing(daemon):
+    pod = daemon.add_pod("a", {MIG: 3})
+    assert daemon.bind(pod, NODE) == ""
+    generation = daemon.generation
+    assert NODE in daemon.bind(pod, "cpu-1")
+    assert daemon.generation == generation
+    assert daemon.explain(pod)["assignment"]["node"] == NODE
+
+
+@pytest.mark.parametrize("change, text", [
+    ({"PodName": "nobody"}, "not known"),
+    ({"PodUID": "another"}, "UID"),
+    ({"Node": "nowhere"}, "not known"),
+    ({"Node": "cpu-1"}, MIG),
+])
+def test_bind_that_cannot_be_is_an_error_with_status_200(daemon, change, text):
+    pod = daemon.add_pod("a", {MIG: 1})
+    body = {"PodName": "a", "PodNamespace": "default", "PodUID": pod["metadata"]["uid"],
+            "Node": NODE}
+    generation = daemon.generation
+    reply = daemon.post("/scheduler/bind", {**body, **change})
+    assert reply.status == 200
+    assert text in reply.json["Error"]
+    assert daemon.generation == generation
+    assert daemon.explain(pod)["state"] == "waiting"
+
+
+def test_bind_without_room_is_refused(daemon):
+    assert daemon.bind(daemon.add_pod("a", {MIG: 6}), NODE) == ""
+    late = daemon.add_pod("b", {MIG: 3})
+    generation = daemon.generation
+    assert "3 asked, 2 free of 8" in daemon.bind(late, NODE)
+    assert daemon.generation == generation
+    assert daemon.metric('sliced_bind_total{code="NoRoom"}') == 1
+
+
+def test_devices_are_never_given_twice(daemon):
+    taken = []
+    for i in range(8):
+        pod = daemon.add_pod(f"p{i}", {MIG: 1})
+        assert daemon.bind(pod, NODE) == ""
+        part, = daemon.explain(pod)["assignment"]["devices"]
+        taken.append((part["device"], part["start"]))
+    assert sorted(taken) == [(d, s) for d in range(2) for s in range(4)]
+    assert daemon.schedule(daemon.add_pod("p8", {MIG: 1}), [NODE]) is None
+
+
+def test_preempt_keeps_only_victims_that_make_room(daemon):
+    small = daemon.add_pod("small", {MIG: 2})
+    large = daemon.add_pod("large", {MIG: 6})
+    for pod in (small, large):
+        assert daemon.bind(pod, NODE) == ""
+    uids = [p["metadata"]["uid"] for p in (small, large)]
+    meta = {NODE: {"Pods": [{"UID": u} for u in uids], "NumPDBViolations": 1},
+            "unknown": {"Pods": [{"UID": "x"}], "NumPDBViolations": 0}}
+    body = {"Pod": pod_of("vip", {MIG: 5}, some_uid()), "NodeNameToMetaVictims": meta}
+    reply = daemon.post("/scheduler/preempt", body).json
+    assert reply == {"NodeNameToMetaVictims": {
+        NODE: {"Pods": [{"UID": uids[1]}], "NumPDBViolations": 1}}}
+
+
+def test_preempt_answers_full_victims_in_the_meta_form(daemon):
+    pod = daemon.add_pod("a", {MIG: 8})
+    assert daemon.bind(pod, NODE) == ""
+    body = {"Pod": pod_of("vip", {MIG: 1}, some_uid()),
+            "NodeNameToVictims": {NODE: {"Pods": [pod], "NumPDBViolations": 0}}}
+    reply = daemon.post("/scheduler/preempt", body).json
+    assert reply["NodeNameToMetaVictims"][NODE]["Pods"] == [{"UID": pod["metadata"]["uid"]}]
+
+
+def test_preempt_leaves_a_node_out_where_no_room_can_be_made(shared):
+    body = {"Pod": pod_of("vip", {MIG: 9}, some_uid()),
+            "NodeNameToMetaVictims": {NODE: {"Pods": [], "NumPDBViolations": 0}}}
+    assert shared.post("/scheduler/preempt", body).json == {"NodeNameToMetaVictims": {}}
+
+
+def test_preempt_for_a_pod_that_asks_for_no_gpu_changes_nothing(shared):
+    body = {"Pod": pod_of("vip", {"cpu": 9}, some_uid()),
+            "NodeNameToMetaVictims": {NODE: {"Pods": [{"UID": "u"}], "NumPDBViolations": 2}}}
+    assert shared.post("/scheduler/preempt", body).json["NodeNameToMetaVictims"] == {
+        NODE: {"Pods": [{"UID": "u"}], "NumPDBViolations": 2}}
+
+
+def test_scores_are_integers_of_0_to_10_and_one_node_is_best(start):
+    daemon = start(EXAMPLES / "a100-h100.yaml")
+    names = sorted(daemon.nodes())
+    pod = pod_of("p", {"nvidia.com/mig-1g.5gb": 1}, some_uid())
+    fits = daemon.filter(pod, names)["NodeNames"]
+    scores = daemon.prioritize(pod, names)
+    assert fits
+    assert all(isinstance(s, int) and 0 <= s <= 10 for s in scores.values())
+    assert [s for s in scores.values()].count(10) == 1
+    assert all(scores[n] == 0 for n in names if n not in fits)
+
+
+def test_prioritize_repeats_itself(start):
+    daemon = start(EXAMPLES / "a100-h100.yaml")
+    names = sorted(daemon.nodes())
+    pod = pod_of("p", {"nvidia.com/gpu": 1}, some_uid())
+    assert len({json.dumps(daemon.prioritize(pod, names)) for _ in range(5)}) == 1
+
+
+def test_paths_of_the_verbs_are_configuration(start):
+    daemon = start(EXAMPLES / "a30-mixed.yaml",
+                   config='extender:\n  pathPrefix: "/x/y"\n  filterVerb: "sieve"\n')
+    body = {"Pod": pod_of("p", {MIG: 1}, some_uid()), "NodeNames": [NODE]}
+    assert daemon.post("/x/y/sieve", body).json["NodeNames"] == [NODE]
+    assert daemon.post("/scheduler/filter", body).status == 404
+    assert "/x/y/bind" in daemon.get("/").text
