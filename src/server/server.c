@@ -163,7 +163,8 @@ static struct MHD_Daemon *start_daemon(const struct sl_server_options *options,
     unsigned flags = MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_SUSPEND_RESUME |
                      MHD_USE_ERROR_LOG;
     return MHD_start_daemon(flags, 0, NULL, NULL, calls->handle, calls->context,
-                            MHD_OPTION_EXTERNAL_LOGGER, log_library, (void *)NULL, MHD_OPTION_ARRAY,
+                            MHD_OPTION_EXTERNAL_LOGGER, log_library, (void *)NULL,
+                            MHD_OPTION_UNESCAPE_CALLBACK, unescape, (void *)NULL, MHD_OPTION_ARRAY,
                             items, MHD_OPTION_END);
 }
 

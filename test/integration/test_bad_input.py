@@ -69,7 +69,7 @@ def pod_with(**spec):
     ("bind", with_(BINDING, PodUID=""), "PodUID"),
     ("preempt", with_(PREEMPT, NodeNameToMetaVictims=[]), "NodeNameToMetaVictims"),
     ("preempt", with_(PREEMPT, NodeNameToMetaVictims={NODE: {"Pods": [{"UID": 1}]}}),
-     f"NodeNameToMetaVictims"),
+     "NodeNameToMetaVictims"),
     ("preempt", {"Pod": POD}, "NodeNameTo"),
 ])
 def test_wrong_types_and_missing_fields_name_the_field(shared, verb, body, field):
@@ -128,9 +128,9 @@ def test_numbers_beyond_everything_do_not_matter_where_nobody_looks(shared):
     assert shared.post("/scheduler/filter", body).status == 200
 
 
-@pytest.mark.parametrize("name", ["a" * 300, "a" * 100000])
+@pytest.mark.parametrize("name", ["a" * 300, "a" * 100000], ids=["300", "100000"])
 def test_a_pods_name_that_is_too_long_is_refused(shared, name):
-    cause = refused(shared, "filter", with_(ARGS, Pod=pod_of(name, {MIG: 1})), status=None or 400)
+    cause = refused(shared, "filter", with_(ARGS, Pod=pod_of(name, {MIG: 1})))
     assert "name" in cause["field"] + cause["message"]
 
 
@@ -194,7 +194,7 @@ def test_a_wrong_number_in_the_query_names_the_parameter(shared, limit):
     b"POST /scheduler/filter HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n",
     b"GET / HTTP/1.1\r\nHost: x\r\n" + b"X: " + b"a" * 300000 + b"\r\n\r\n",
     b"GET /" + b"a" * 300000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
-])
+], ids=lambda junk: repr(junk[:40]))
 def test_junk_ends_the_connection_and_nothing_else(shared, junk):
     with shared.socket() as s:
         try:

@@ -1,0 +1,269 @@
+"""Command line, configuration, signals, the end."""
+import json
+import signal
+import socket
+
+import pytest
+
+from sliced_daemon import EXAMPLES, eventually, pod_of, run
+
+A30 = EXAMPLES / "a30-mixed.yaml"
+MIG = "nvidia.com/mig-1g.6gb"
+NODE = "gpu-a30-1"
+
+NODE_YAML = """apiVersion: v1
+kind: Node
+metadata: {name: n}
+status: {allocatable: {nvidia.com/gpu: "1"}}
+"""
+
+
+# ---- command line ----
+
+
+def test_help_teaches_by_example():
+    status, out, _ = run("--help")
+    assert status == 0
+    for word in ("--cluster FILE", "Examples:", "curl ", "SIGHUP", "Exit status"):
+        assert word in out
+
+
+def test_version_is_one_line():
+    assert run("--version")[:2] == (0, "sliced 0.1.0\n")
+
+
+@pytest.mark.parametrize("args, text", [
+    (["--clutser", "x"], "did you mean --cluster?"),
+    (["--frobnicate"], "sliced --help"),
+    (["x.yaml"], "did you mean --cluster x.yaml?"),
+    (["--cluster"], "--cluster FILE"),
+    (["--listen="], "--listen ADDRESS:PORT"),
+    (["--version=2"], "takes no value"),
+    (["--check-config"], "--config FILE"),
+    ([], "kubectl get nodes,pods -A -o yaml"),
+    (["--listen", "127.0.0.1:0"], "--cluster FILE"),
+    (["--cluster", A30, "--listen", "nonsense"], "ADDRESS:PORT"),
+])
+def test_a_wrong_command_line_is_exit_2_with_a_hint(args, text):
+    status, out, err = run(*args)
+    assert status == 2
+    assert out == ""
+    assert text in err
+
+
+def test_a_port_in_use_is_exit_1_and_says_so(start):
+    daemon = start(A30)
+    status, out, err = run("--cluster", A30, "--listen", f"127.0.0.1:{daemon.port}")
+    assert (status, out) == (1, "")
+    assert "Address already in use" in err and str(daemon.port) in err
+
+
+def test_one_line_says_where_it_listens(start):
+    daemon = start(A30)
+    expected = (f"sliced 0.1.0 listening on http://127.0.0.1:{daemon.port} "
+                "(embedded cluster: 2 nodes, 1 pods)\n")
+    assert daemon.line == expected
+
+
+# ---- manifests ----
+
+
+def test_clusters_come_from_files_folders_and_standard_input(start, tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "b.yml").write_text(NODE_YAML.replace("name: n", "name: b"), encoding="utf-8")
+    (folder / "a.json").write_text(json.dumps({
+        "apiVersion": "v1", "kind": "NodeList",
+        "items": [{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}}]}),
+        encoding="utf-8")
+    (folder / "ignored.txt").write_text("not: [yaml", encoding="utf-8")
+    daemon = start(folder, "-", A30, stdin=NODE_YAML)
+    assert sorted(daemon.nodes()) == ["a", "b", "cpu-1", NODE, "n"]
+
+
+@pytest.mark.parametrize("text, where, what", [
+    ("a: [", "2:1", ""),
+    (NODE_YAML + "---\n" + NODE_YAML, "6:1", "given twice"),
+    (NODE_YAML.replace('"1"', "[1]"), "4:", "allocatable"),
+    ("kind: Node\nmetadata: {name: n}\n", "1:1", "apiVersion"),
+])
+def test_a_wrong_manifest_is_exit_2_with_its_place(tmp_path, text, where, what):
+    path = tmp_path / "bad.yaml"
+    path.write_text(text, encoding="utf-8")
+    status, out, err = run("--cluster", path)
+    assert (status, out) == (2, "")
+    assert f"sliced: {path}:{where}" in err and what in err
+
+
+@pytest.mark.parametrize("name", ["missing.yaml", ""])
+def test_files_that_are_not_there_are_named(tmp_path, name):
+    status, _, err = run("--cluster", tmp_path / name)
+    assert status == 2
+    assert str(tmp_path) in err
+
+
+# ---- configuration ----
+
+
+def test_configuration_errors_have_a_place_a_field_and_exit_2(tmp_path):
+    path = tmp_path / "c.yaml"
+    path.write_text("apiVersion: sliced.dev/v1alpha1\nkind: SlicedConfiguration\n"
+                    "server:\n  threads: many\n", encoding="utf-8")
+    for args in (["--check-config"], ["--cluster", A30]):
+        status, out, err = run("--config", path, *args)
+        assert (status, out) == (2, "")
+        assert f"{path}:4:12: server.threads: " in err
+
+
+def test_a_right_configuration_is_said_to_be_right(tmp_path):
+    path = tmp_path / "c.yaml"
+    status, out, _ = run("--print-config")
+    assert status == 0
+    path.write_text(out, encoding="utf-8")
+    status, again, err = run("--config", path, "--check-config")
+    assert status == 0 and "valid" in again, err
+    assert run("--config", path, "--print-config")[1] == out
+
+
+def test_the_reference_names_every_key():
+    status, out, _ = run("--print-config-reference")
+    assert status == 0
+    assert "server.listen" in out and "score.weights.availability" in out
+
+
+def test_the_command_line_goes_before_the_file(start):
+    daemon = start(A30, config='server:\n  listen: "127.0.0.1:1"\n')
+    assert daemon.get("/healthz").status == 200
+
+
+# ---- SIGHUP ----
+
+
+def reloaded(daemon, before=None):
+    def changed():
+        note = daemon.state["config"]["lastReload"]
+        return note if note is not None and note["at"] != (before or {}).get("at") else None
+    daemon.signal(signal.SIGHUP)
+    return eventually(changed)
+
+
+def test_hup_takes_over_a_new_configuration(start):
+    daemon = start(A30, config="extender:\n  maxNodeNames: 10\n")
+    body = {"Pod": pod_of("p", {MIG: 1}), "NodeNames": ["a", "b", "c"]}
+    connection = daemon.connect()
+    assert daemon.post("/scheduler/filter", body, connection=connection).status == 200
+    daemon.write_config('extender:\n  maxNodeNames: 2\n  filterVerb: "sieve"\n')
+    note = reloaded(daemon)
+    assert note["result"] == "ok"
+    assert daemon.post("/scheduler/filter", body, connection=connection).status == 404
+    assert daemon.post("/scheduler/sieve", body, connection=connection).status == 413
+    connection.close()
+    assert daemon.metric('sliced_config_reloads_total{result="ok"}') == 1
+
+
+def test_hup_keeps_the_old_configuration_when_the_new_one_is_wrong(start):
+    daemon = start(A30, config="extender:\n  maxNodeNames: 2\n")
+    daemon.write_config("extender:\n  maxNodeNames: 0\n")
+    note = reloaded(daemon)
+    assert note["result"] == "failed"
+    assert f"{daemon.config_path}:4:17: extender.maxNodeNames" in note["message"]
+    assert note["message"] in daemon.log
+    body = {"Pod": pod_of("p", {MIG: 1}), "NodeNames": ["a", "b", "c"]}
+    assert daemon.post("/scheduler/filter", body).status == 413
+    daemon.write_config("extender:\n  maxNodeNames: 3\n")
+    assert reloaded(daemon, note)["result"] == "ok"
+    assert daemon.post("/scheduler/filter", body).status == 200
+
+
+def test_hup_names_what_needs_a_restart_and_takes_the_rest(start):
+    daemon = start(A30, config="extender:\n  maxNodeNames: 3\n")
+    daemon.write_config("server:\n  threads: 3\nextender:\n  maxNodeNames: 2\n")
+    note = reloaded(daemon)
+    assert note["result"] == "ok" and "server.threads" in note["message"]
+    body = {"Pod": pod_of("p", {MIG: 1}), "NodeNames": ["a", "b", "c"]}
+    assert daemon.post("/scheduler/filter", body).status == 413
+
+
+def test_hup_without_a_file_changes_nothing(start):
+    daemon = start(A30)
+    assert "without --config" in reloaded(daemon)["message"]
+
+
+def test_hup_changes_what_is_logged(start):
+    daemon = start(A30, config="log:\n  level: error\n")
+    daemon.add_pod("a", {MIG: 1})
+    assert "pod added" not in daemon.log
+    daemon.write_config("log:\n  level: info\n  format: json\n")
+    reloaded(daemon)
+    daemon.add_pod("b", {MIG: 1})
+    lines = [json.loads(line) for line in daemon.log.splitlines()]
+    assert lines[-1]["message"] == "pod added" and lines[-1]["name"] == "b"
+
+
+# ---- the end ----
+
+
+@pytest.mark.parametrize("which", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_with_0(start, which):
+    daemon = start(A30)
+    idle = daemon.socket()
+    daemon.signal(which)
+    assert daemon.process.wait(timeout=30) == 0
+    idle.close()
+
+
+def half_sent(daemon):
+    """A filter call of which half the body is sent, and what is left of it."""
+    body = json.dumps({"Pod": pod_of("p", {MIG: 1}), "NodeNames": [NODE]}).encode()
+    s = daemon.socket()
+    s.sendall(b"POST /scheduler/filter HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n"
+              % len(body) + body[:20])
+    eventually(lambda: daemon.metric("sliced_http_requests_in_flight") == 2)
+    return s, body[20:]
+
+
+def test_term_answers_what_is_in_flight(start):
+    daemon = start(A30)
+    s, rest = half_sent(daemon)
+    other = daemon.connect()
+    assert daemon.get("/readyz", connection=other).status == 200
+    daemon.signal(signal.SIGTERM)
+
+    def ready():
+        reply = daemon.get("/readyz", connection=other)
+        return None if reply.status == 200 else reply
+
+    reply = eventually(ready)
+    assert reply.status == 503 and "shutting down" in reply.json["message"]
+    assert reply.headers["connection"].lower() == "close"
+    other.close()
+    assert daemon.alive()
+    s.sendall(rest)
+    answer = s.recv(65536)
+    assert answer.startswith(b"HTTP/1.1 200") and NODE.encode() in answer
+    assert daemon.process.wait(timeout=30) == 0
+    s.close()
+    assert "cut off" not in daemon.log
+
+
+def test_term_does_not_wait_for_ever(start):
+    daemon = start(A30, config="server:\n  shutdownTimeout: 1s\n")
+    s, _ = half_sent(daemon)
+    daemon.signal(signal.SIGTERM)
+    assert daemon.process.wait(timeout=30) == 0
+    assert "cut off" in daemon.log
+    s.close()
+
+
+def test_no_new_connection_is_served_after_the_end_has_begun(start):
+    daemon = start(A30)
+    s, rest = half_sent(daemon)
+    daemon.signal(signal.SIGTERM)
+    eventually(lambda: "shutting down" in daemon.log)
+    s.sendall(rest)
+    assert s.recv(65536).startswith(b"HTTP/1.1 200")
+    s.close()
+    assert daemon.process.wait(timeout=30) == 0
+    with pytest.raises(OSError):
+        socket.create_connection(("127.0.0.1", daemon.port), timeout=5)
+
