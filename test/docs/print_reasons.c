@@ -1,0 +1,42 @@
+/* Prints docs/reasons.md from the table of reasons. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "sliced/reason.h"
+
+/* Numbers that make sense of a reason; the others' rows are zero: usual stands for them. */
+static const struct sl_verdict usual = {.asked = 3, .free = 2, .capacity = 8};
+static const struct sl_verdict example[SL_REASON_COUNT] = {
+    [SL_REASON_FRAGMENTED] = {.asked = 2, .free = 3, .capacity = 8, .largest = 1},
+    [SL_REASON_EXCEEDS_NODE] = {.asked = 9, .capacity = 8},
+    [SL_REASON_EXCEEDS_DEVICE] = {.asked = 5, .capacity = 8, .largest = 4},
+};
+
+int main(void)
+{
+    static const struct sl_ask ask = {.n = 1, .item = {{.resource = "nvidia.com/mig-1g.6gb"}}};
+    puts(
+        "<!-- Made from src/core/reason.c by test/docs/print_reasons; scripts/docs writes it. -->\n"
+        "# Reasons\n\n"
+        "Why a pod may not go to a node, as filter, explain and the metrics say it. *Not now*:\n"
+        "something that ends may help, kube-scheduler finds the node under `FailedNodes`. "
+        "*Never*:\n"
+        "nothing that ends on that node helps, it stands under `FailedAndUnresolvableNodes`.\n\n"
+        "| reason | when | meaning | text, by example |\n"
+        "|---|---|---|---|");
+    for (int i = 0; i < SL_REASON_COUNT; i++) {
+        enum sl_reason reason = (enum sl_reason)i;
+        struct sl_verdict verdict = example[i].asked > 0 ? example[i] : usual;
+        verdict.reason = reason;
+        const char *malformed = reason == SL_REASON_MALFORMED_ASK
+                                    ? "nvidia.com/mig-1g.6gb: \"x\" is no quantity"
+                                    : NULL;
+        char text[256];
+        (void)sl_verdict_text(&verdict, &ask, malformed, text, sizeof text);
+        bool fits = reason == SL_REASON_FITS || reason == SL_REASON_NO_ASK;
+        const char *when = sl_reason_is_never(reason) ? "never" : "not now";
+        printf("| `%s` | %s | %s | %s |\n", sl_reason_name(reason), fits ? "fits" : when,
+               sl_reason_help(reason), text);
+    }
+    return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
