@@ -98,7 +98,7 @@ facts_device(struct facts_rig *rig, struct sl_node_facts *node, int index, const
         struct sl_instance_facts *instance = sl_arena_alloc(&rig->arena, sizeof(*instance));
         assert_non_null(instance);
         instance->profile = facts_text(rig, instances, name_len);
-        instance->start = name_len < len ? atoi(instances + name_len + 1) : -1;
+        instance->start = name_len < len ? (int)strtol(instances + name_len + 1, NULL, 10) : -1;
         *end = instance;
         end = &instance->next;
         instances += len;

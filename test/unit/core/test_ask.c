@@ -352,7 +352,7 @@ static int64_t amount_of(const struct sl_container_facts *c, const char *resourc
 {
     const struct sl_pair *p = sl_pair_find(c->limits, sl_str_of(resource));
     p = p != NULL ? p : sl_pair_find(c->requests, sl_str_of(resource));
-    return p == NULL ? 0 : atoll(p->value.s);
+    return p == NULL ? 0 : strtoll(p->value.s, NULL, 10);
 }
 
 static int64_t simulate(const struct sl_pod_facts *pod, const char *resource)
@@ -368,7 +368,7 @@ static int64_t simulate(const struct sl_pod_facts *pod, const char *resource)
         start(&s, amount_of(c, resource));
     }
     const struct sl_pair *overhead = sl_pair_find(pod->overhead, sl_str_of(resource));
-    return s.peak + (overhead == NULL ? 0 : atoll(overhead->value.s));
+    return s.peak + (overhead == NULL ? 0 : strtoll(overhead->value.s, NULL, 10));
 }
 
 static const char *const random_names[] = {"aliyun.com/gpu-mem", "nvidia.com/gpu",
