@@ -3,9 +3,11 @@
 
 #include "cluster/internal.h"
 
-/* Names of one cluster mostly share their beginning, so the last eight bytes tell them apart. */
+/* The ends of a name tell it from others (names of one cluster mostly share their beginning, hence
+ * the last bytes first) and are all of it up to 16 bytes: only longer ones need their text. */
 struct sl_index_name {
     uint64_t tail; /* the last eight bytes; of a shorter name all, rest 0 */
+    uint64_t head; /* the first eight bytes; of a shorter name all, rest 0 */
     uint32_t at;   /* in text */
     uint32_t len;
 };
@@ -15,20 +17,28 @@ struct sl_index_slot {
     uint32_t place; /* SL_NODE_NONE: empty */
 };
 
-static uint64_t tail_of(const char *s, size_t len)
+enum { END = sizeof(uint64_t) };
+
+struct ends {
+    uint64_t head;
+    uint64_t tail;
+};
+
+static inline struct ends ends_of(struct sl_str name)
 {
-    uint64_t tail = 0;
-    if (len >= sizeof(tail)) {
-        memcpy(&tail, s + (len - sizeof(tail)), sizeof(tail));
-    } else if (len > 0) {
-        memcpy(&tail, s, len);
+    struct ends ends = {0, 0};
+    if (name.len >= END) {
+        memcpy(&ends.head, name.s, END);
+        memcpy(&ends.tail, name.s + (name.len - END), END);
+    } else if (name.len > 0) {
+        memcpy(&ends.head, name.s, name.len);
+        ends.tail = ends.head;
     }
-    return tail;
+    return ends;
 }
 
-static void add(struct sl_node_index *index, uint32_t place, struct sl_str name)
+static void add(struct sl_node_index *index, uint32_t place, uint32_t hash)
 {
-    uint32_t hash = (uint32_t)sl_hash(name.s, name.len);
     uint32_t slot = hash & index->mask;
     while (index->slot[slot].place != SL_NODE_NONE) {
         slot = (slot + 1) & index->mask;
@@ -67,8 +77,9 @@ struct sl_node_index *sl_index_new(struct sl_home *const *order, size_t n)
     for (uint32_t i = 0; i < index->n; i++) {
         uint32_t len = order[i]->name_len;
         memcpy(text + at, order[i]->name, len);
-        name[i] = (struct sl_index_name){tail_of(text + at, len), at, len};
-        add(index, i, (struct sl_str){text + at, len});
+        struct ends ends = ends_of((struct sl_str){text + at, len});
+        name[i] = (struct sl_index_name){ends.tail, ends.head, at, len};
+        add(index, i, order[i]->by_name.hash);
         at += len;
     }
     return index;
@@ -88,14 +99,15 @@ void sl_index_unref(struct sl_node_index *index)
 }
 
 static inline bool stands_at(const struct sl_node_index *index, uint32_t place, struct sl_str name,
-                             uint64_t tail)
+                             struct ends ends)
 {
     const struct sl_index_name *at = &index->name[place];
-    if (at->tail != tail || at->len != name.len) {
+    if (at->tail != ends.tail || at->len != name.len || at->head != ends.head) {
         return false;
     }
-    return name.len <= sizeof(tail) ||
-           memcmp(index->text + at->at, name.s, name.len - sizeof(tail)) == 0;
+    const size_t both = 2 * (size_t)END;
+    return name.len <= both ||
+           memcmp(index->text + at->at + END, name.s + END, name.len - both) == 0;
 }
 
 uint32_t sl_snapshot_find(const struct sl_snapshot *snapshot, struct sl_str name, uint32_t hint)
@@ -104,9 +116,9 @@ uint32_t sl_snapshot_find(const struct sl_snapshot *snapshot, struct sl_str name
     if (index->n == 0) {
         return SL_NODE_NONE;
     }
-    uint64_t tail = tail_of(name.s, name.len);
+    struct ends ends = ends_of(name);
     uint32_t expected = hint < index->n ? hint : 0;
-    if (stands_at(index, expected, name, tail)) {
+    if (stands_at(index, expected, name, ends)) {
         return expected;
     }
     uint32_t hash = (uint32_t)sl_hash(name.s, name.len);
@@ -115,7 +127,7 @@ uint32_t sl_snapshot_find(const struct sl_snapshot *snapshot, struct sl_str name
         if (place == SL_NODE_NONE) {
             return SL_NODE_NONE;
         }
-        if (index->slot[i].hash == hash && stands_at(index, place, name, tail)) {
+        if (index->slot[i].hash == hash && stands_at(index, place, name, ends)) {
             return place;
         }
     }

@@ -154,10 +154,10 @@ struct sl_reservation {
 
 /* A node name: of a node, of pods bound there, or of both. */
 struct sl_home {
-    struct sl_chain by_name;
-    struct sl_node *node; /* NULL: not known (yet) */
-    struct sl_box *box;   /* the view; NULL: none built yet */
-    struct sl_list pods;  /* those that hold devices */
+    struct sl_chain by_name; /* by sl_hash of the name, which the index takes over */
+    struct sl_node *node;    /* NULL: not known (yet) */
+    struct sl_box *box;      /* the view; NULL: none built yet */
+    struct sl_list pods;     /* those that hold devices */
     size_t n_pods;
     struct sl_home *touched_prev; /* changed since the last publish */
     struct sl_home *touched_next;
