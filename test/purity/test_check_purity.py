@@ -63,6 +63,10 @@ class Banned(unittest.TestCase):
         self.assertEqual(len(self.judge("int x;\nstrcpy(a, b);\n")), 1)
         self.assertIn("a.c:2", self.judge("int x;\nstrcpy(a, b);\n")[0])
 
+    def test_what_only_tests_may_call_is_found_in_src(self):
+        self.assertEqual(len(self.judge("atoi(x);\n")), 1)
+        self.assertEqual(purity.banned_calls(Path("test/unit/a.c"), "atoi(x);\n"), [])
+
     def test_comments_literals_and_longer_names_are_not(self):
         self.assertEqual(self.judge('/* strcpy(a, b) */ puts("atoi(1)"); // system(x)\n'), [])
         self.assertEqual(self.judge("sl_system(x); snprintf(a, 1, b); s->rand(1);\n"), [])
