@@ -20,7 +20,9 @@ struct sl_binding_args {
     struct sl_str node;
 };
 
-/* What reads a body calls. Pointers may be NULL when of no interest. */
+/* What reads a body calls. Pointers may be NULL when of no interest. A refusal (-1 with *err set)
+ * stops the body and is given the place. No name and no UID is empty; duplicates among them are for
+ * the sink to find: the decoder keeps none of them. */
 struct sl_body_sink {
     void *context;
     /* Each candidate node in order, from NodeNames or from Nodes.items[].metadata.name; name is
@@ -35,8 +37,8 @@ struct sl_body_sink {
 
 struct sl_body;
 
-/* A decoder for one body at a time; arena memory comes from the arena (borrowed). NULL when out of
- * memory. */
+/* A decoder for one body at a time; what is kept of a body is put in the arena (borrowed; whoever
+ * owns it resets it between bodies, before sl_body_begin). NULL when out of memory. */
 struct sl_body *sl_body_new(const struct sl_text_limits *limits, struct sl_arena *arena);
 void sl_body_free(struct sl_body *body); /* NULL is allowed */
 
@@ -52,8 +54,8 @@ int sl_body_feed(struct sl_body *body, const char *data, size_t len, struct sl_e
 int sl_body_finish(struct sl_body *body, struct sl_error *err);
 
 /* After a successful finish. The pod's text lives in the arena. */
-const struct sl_pod_facts *sl_body_pod(const struct sl_body *body);         /* ARGS, PREEMPT */
-const struct sl_binding_args *sl_body_binding(const struct sl_body *body);  /* BINDING */
+const struct sl_pod_facts *sl_body_pod(const struct sl_body *body);        /* ARGS, PREEMPT */
+const struct sl_binding_args *sl_body_binding(const struct sl_body *body); /* BINDING */
 bool sl_body_by_nodes(const struct sl_body *body); /* asked with Nodes: answer with Nodes */
 
 #endif

@@ -6,6 +6,8 @@
 
 typedef int (*take_fn)(struct sl_walker *walker, const struct sl_field *field, char *target,
                        const struct sl_event *event, struct sl_error *err);
+typedef int (*element_fn)(struct sl_walker *walker, struct sl_walk_frame *frame,
+                          const struct sl_event *event, struct sl_error *err);
 
 /* ---- places and failures ---- */
 
@@ -304,12 +306,12 @@ static void link_tail(struct sl_walk_frame *frame, void *element, size_t next_of
     frame->tail = (char *)element + next_offset;
 }
 
-static int take_element(struct sl_walker *walker, const struct sl_field *field, char *target,
+static int take_element(struct sl_walker *walker, struct sl_walk_frame *frame,
                         const struct sl_event *event, struct sl_error *err)
 {
-    struct sl_walk_frame *outer = &walker->frame[walker->depth - 1];
-    char *element = target;
-    if (field->max > 0 && outer->count >= field->max) {
+    const struct sl_field *field = frame->field;
+    char *element = frame->target;
+    if (field->max > 0 && frame->count >= field->max) {
         return sl_walk_fail(walker, event, err, SL_ERR_LIMIT, "more than %zu of them", field->max);
     }
     if (field->size > 0) {
@@ -317,23 +319,20 @@ static int take_element(struct sl_walker *walker, const struct sl_field *field, 
         if (element == NULL) {
             return sl_walk_nomem(walker, event, err);
         }
-        link_tail(outer, element, field->next);
+        link_tail(frame, element, field->next);
     }
-    struct sl_walk_frame *frame = push(walker, event, err);
-    if (frame == NULL) {
+    struct sl_walk_frame *inner = push(walker, event, err);
+    if (inner == NULL) {
         return SL_EVENT_FAIL;
     }
-    frame->table = field->table;
-    frame->target = element;
-    return begin_object(walker, frame, event, err);
+    inner->table = field->table;
+    inner->target = element;
+    return begin_object(walker, inner, event, err);
 }
 
-static int take_pair(struct sl_walker *walker, const struct sl_field *field, char *target,
+static int take_pair(struct sl_walker *walker, struct sl_walk_frame *frame,
                      const struct sl_event *event, struct sl_error *err)
 {
-    (void)field;
-    (void)target;
-    struct sl_walk_frame *frame = &walker->frame[walker->depth - 1];
     struct sl_pair *pair = frame->pair;
     int result = sl_walk_copy(walker, event, &pair->value, err);
     if (result == SL_EVENT_GO) {
@@ -343,14 +342,20 @@ static int take_pair(struct sl_walker *walker, const struct sl_field *field, cha
     return result;
 }
 
+static int take_text(struct sl_walker *walker, struct sl_walk_frame *frame,
+                     const struct sl_event *event, struct sl_error *err)
+{
+    return frame->field->value(walker, frame->target, event, err);
+}
+
 /* What each kind of field takes as its own value, and as an element of it. */
 struct kind_row {
-    unsigned accepts; /* a bit per event type */
-    const char *expected;
     take_fn take;
-    unsigned element_accepts;
+    const char *expected;
+    element_fn element_take;
     const char *element_expected;
-    take_fn element_take;
+    unsigned accepts; /* a bit per event type */
+    unsigned element_accepts;
 };
 
 #define BIT(type)   (1u << (unsigned)(type))
@@ -361,23 +366,23 @@ struct kind_row {
 #define SCALAR_BITS (STRING_BIT | NUMBER_BIT)
 
 static const struct kind_row kind_rows[SL_FIELD_KINDS] = {
-    [SL_FIELD_STRING] = {STRING_BIT, "a string", take_string, 0, NULL, NULL},
-    [SL_FIELD_I64] = {NUMBER_BIT, "an integer", take_i64, 0, NULL, NULL},
-    [SL_FIELD_I32] = {NUMBER_BIT, "an integer", take_i32, 0, NULL, NULL},
-    [SL_FIELD_BOOL] = {BIT(SL_EVENT_BOOL), "a boolean", take_bool, 0, NULL, NULL},
-    [SL_FIELD_TEXT] = {STRING_BIT, "a string", take_hook, 0, NULL, NULL},
-    [SL_FIELD_SCALAR] = {SCALAR_BITS, "a string or a number", take_hook, 0, NULL, NULL},
-    [SL_FIELD_TEXTS] = {ARRAY_BIT, "an array of strings", take_container, STRING_BIT, "a string",
-                        take_hook},
-    [SL_FIELD_STRINGS] = {OBJECT_BIT, "an object of strings", take_container, STRING_BIT,
-                          "a string", take_pair},
-    [SL_FIELD_QUANTITIES] = {OBJECT_BIT, "an object of quantities", take_container, SCALAR_BITS,
-                             "a quantity (a string or a number)", take_pair},
-    [SL_FIELD_OBJECT] = {OBJECT_BIT, "an object", take_container, 0, NULL, NULL},
-    [SL_FIELD_OBJECTS] = {ARRAY_BIT, "an array of objects", take_container, OBJECT_BIT, "an object",
-                          take_element},
-    [SL_FIELD_OBJECT_MAP] = {OBJECT_BIT, "an object of objects", take_container, OBJECT_BIT,
-                             "an object", take_element},
+    [SL_FIELD_STRING] = {take_string, "a string", .accepts = STRING_BIT},
+    [SL_FIELD_I64] = {take_i64, "an integer", .accepts = NUMBER_BIT},
+    [SL_FIELD_I32] = {take_i32, "an integer", .accepts = NUMBER_BIT},
+    [SL_FIELD_BOOL] = {take_bool, "a boolean", .accepts = BIT(SL_EVENT_BOOL)},
+    [SL_FIELD_TEXT] = {take_hook, "a string", .accepts = STRING_BIT},
+    [SL_FIELD_SCALAR] = {take_hook, "a string or a number", .accepts = SCALAR_BITS},
+    [SL_FIELD_TEXTS] = {take_container, "an array of strings", take_text, "a string", ARRAY_BIT,
+                        STRING_BIT},
+    [SL_FIELD_STRINGS] = {take_container, "an object of strings", take_pair, "a string", OBJECT_BIT,
+                          STRING_BIT},
+    [SL_FIELD_QUANTITIES] = {take_container, "an object of quantities", take_pair,
+                             "a quantity (a string or a number)", OBJECT_BIT, SCALAR_BITS},
+    [SL_FIELD_OBJECT] = {take_container, "an object", .accepts = OBJECT_BIT},
+    [SL_FIELD_OBJECTS] = {take_container, "an array of objects", take_element, "an object",
+                          ARRAY_BIT, OBJECT_BIT},
+    [SL_FIELD_OBJECT_MAP] = {take_container, "an object of objects", take_element, "an object",
+                             OBJECT_BIT, OBJECT_BIT},
 };
 
 /* ---- keys ---- */
@@ -445,9 +450,9 @@ static void note_key(struct sl_walk_frame *frame, struct sl_str key)
 
 static bool has_pair(const struct sl_walk_frame *frame, struct sl_str key)
 {
-    struct sl_pair *pair;
-    memcpy(&pair, frame->target, sizeof(pair));
-    for (; pair != NULL; pair = pair->next) {
+    void *head;
+    memcpy(&head, frame->target, sizeof(head));
+    for (const struct sl_pair *pair = head; pair != NULL; pair = pair->next) {
         if (sl_str_eq(pair->key, key)) {
             return true;
         }
@@ -543,7 +548,7 @@ static int element_value(struct sl_walker *walker, struct sl_walk_frame *frame,
     if ((row->element_accepts & BIT(event->type)) == 0) {
         return wrong_type(walker, event, row->element_expected, err);
     }
-    return row->element_take(walker, frame->field, frame->target, event, err);
+    return row->element_take(walker, frame, event, err);
 }
 
 static int take_value(struct sl_walker *walker, const struct sl_event *event, struct sl_error *err)

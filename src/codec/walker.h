@@ -100,7 +100,7 @@ void sl_walk_init(struct sl_walker *walker, const struct sl_field *root, void *t
 
 /* An sl_event_fn: context is the walker. After SL_EVENT_FAIL the walker must be initialised anew.
  */
-int sl_walk_receive(void *walker, const struct sl_event *event, struct sl_error *err);
+int sl_walk_receive(void *context, const struct sl_event *event, struct sl_error *err);
 
 /* Fails with the place: path of the current value, line and column of event (may be NULL). While
  * walker->defer is set SL_ERR_TYPE and SL_ERR_FIELD do not stop the walk: the first is kept in

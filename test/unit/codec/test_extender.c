@@ -57,8 +57,13 @@ static void assert_decodes(struct fixture *f, enum sl_body_kind kind, const char
     assert_string_equal(decode(f, kind, sl_str_of(text), 0), expected);
 }
 
-/* The file's text; the caller frees it. */
-static struct sl_str read_file(const char *folder, const char *name)
+/* A file's text; the caller frees it. */
+struct file {
+    char *text;
+    size_t len;
+};
+
+static struct file read_file(const char *folder, const char *name)
 {
     char path[1024];
     (void)snprintf(path, sizeof(path), "%s/%s", folder, name);
@@ -71,7 +76,12 @@ static struct sl_str read_file(const char *folder, const char *name)
     size_t len = fread(text, 1, 1 << 20, file);
     (void)fclose(file);
     assert_true(len < 1 << 20);
-    return (struct sl_str){text, len};
+    return (struct file){text, len};
+}
+
+static struct sl_str text_of(const struct file *file)
+{
+    return (struct sl_str){file->text, file->len};
 }
 
 /* ---- golden files ---- */
@@ -147,12 +157,12 @@ static void golden_bodies_decode_in_pieces_of_any_size(void **state)
     static const size_t chunks[] = {0, 1, 2, 3, 7, 64, 1000};
     for (size_t i = 0; i < GOLDENS; i++) {
         char expected[4096];
-        struct sl_str text = read_file(SL_SOURCE_DIR "/test/data/wire", goldens[i].file);
+        struct file file = read_file(SL_SOURCE_DIR "/test/data/wire", goldens[i].file);
         (void)snprintf(expected, sizeof(expected), "%s%s", goldens[i].told, goldens[i].read);
         for (size_t c = 0; c < sizeof(chunks) / sizeof(chunks[0]); c++) {
-            assert_string_equal(decode(f, goldens[i].kind, text, chunks[c]), expected);
+            assert_string_equal(decode(f, goldens[i].kind, text_of(&file), chunks[c]), expected);
         }
-        free((char *)(uintptr_t)text.s);
+        free(file.text);
     }
 }
 
@@ -160,14 +170,14 @@ static void golden_bodies_that_are_cut_short_are_refused(void **state)
 {
     struct fixture *f = *state;
     for (size_t i = 0; i < GOLDENS; i++) {
-        struct sl_str text = read_file(SL_SOURCE_DIR "/test/data/wire", goldens[i].file);
-        for (size_t len = 0; len < text.len; len += len < 200 ? 1 : 37) {
-            const char *out = decode(f, goldens[i].kind, (struct sl_str){text.s, len}, 0);
+        struct file file = read_file(SL_SOURCE_DIR "/test/data/wire", goldens[i].file);
+        for (size_t len = 0; len < file.len; len += len < 200 ? 1 : 37) {
+            const char *out = decode(f, goldens[i].kind, (struct sl_str){file.text, len}, 0);
             const char *error = strstr(out, "Syntax ");
             assert_non_null(error);
             assert_non_null(strstr(error, "found the end of the text"));
         }
-        free((char *)(uintptr_t)text.s);
+        free(file.text);
     }
 }
 
@@ -195,8 +205,8 @@ static void recorded_bodies_decode(void **state)
         } else if (strstr(entry->d_name, "-preempt.json") != NULL) {
             kind = SL_BODY_PREEMPT;
         }
-        struct sl_str text = read_file(folder, entry->d_name);
-        char *whole = strdup(decode(f, kind, text, 0));
+        struct file file = read_file(folder, entry->d_name);
+        char *whole = strdup(decode(f, kind, text_of(&file), 0));
         assert_non_null(whole);
         if (kind == SL_BODY_BINDING) {
             assert_int_equal(strncmp(whole, "bind name=", 10), 0);
@@ -205,9 +215,9 @@ static void recorded_bodies_decode(void **state)
             assert_non_null(strstr(whole, "\nPod namespace="));
             assert_non_null(strstr(whole, "  container name="));
         }
-        assert_string_equal(decode(f, kind, text, 1), whole);
+        assert_string_equal(decode(f, kind, text_of(&file), 1), whole);
         free(whole);
-        free((char *)(uintptr_t)text.s);
+        free(file.text);
         decoded++;
     }
     (void)closedir(dir);
@@ -225,8 +235,7 @@ static void keys_match_in_any_case_and_order(void **state)
     static const char *const texts[] = {
         "{\"pod\":{\"metadata\":{\"name\":\"p\"}},\"nodenames\":[\"a\",\"b\"]}",
         "{\"NODENAMES\":[\"a\",\"b\"],\"NODES\":null,\"POD\":{\"metadata\":{\"name\":\"p\"}}}",
-        "{\"nodeNames\":[\"a\",\"b\"],\"x\":[{\"Pod\":1}],\"Pod\":{\"spec\":{},\"metadata\":"
-        "{\"name\":\"p\"},\"extra\":[[]]}}",
+        "{\"nodeNames\":[\"a\",\"b\"],\"x\":[{\"Pod\":1}]," POD "}",
     };
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         assert_decodes(f, SL_BODY_ARGS, texts[i], "node a\nnode b\nPod name=p\n");
