@@ -15,7 +15,7 @@ struct holder {
 static int find_resident(const struct sl_view *view, struct sl_str uid)
 {
     for (unsigned i = 0; i < view->n_residents; i++) {
-        if (sl_str_eq(sl_str_of(view->resident[i].pod->uid), uid)) {
+        if (uid.len > 0 && sl_str_eq(sl_str_of(view->resident[i].pod->uid), uid)) {
             return (int)i;
         }
     }
@@ -64,11 +64,6 @@ static int spared_first(const void *a, const void *b)
     return (x->victim > y->victim) - (x->victim < y->victim);
 }
 
-static bool repeats(const struct holder *holder, size_t i)
-{
-    return i > 0 && holder[i].resident == holder[i - 1].resident;
-}
-
 /* Does the ask fit on these counters? Leaves them as they are. */
 static bool would_fit(struct sl_scratch *scratch, const struct sl_ask *ask,
                       struct sl_verdict *verdict)
@@ -79,43 +74,54 @@ static bool would_fit(struct sl_scratch *scratch, const struct sl_ask *ask,
     return fits;
 }
 
+static bool is_listed(const struct sl_str *victims, size_t n, struct sl_str uid)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (uid.len > 0 && sl_str_eq(victims[i], uid)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Books victims again, one after the other, as long as the ask still fits. What fits beside a
+ * resident fits without it, so one pass leaves nobody who could be spared. */
+static void spare(struct sl_scratch *scratch, const struct sl_ask *ask, const struct holder *holder,
+                  size_t count, bool *keep)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0 && holder[i].resident == holder[i - 1].resident) {
+            keep[holder[i].victim] = keep[holder[i - 1].victim];
+            continue;
+        }
+        sl_scratch_restore(scratch, holder[i].resident);
+        keep[holder[i].victim] = !would_fit(scratch, ask, NULL);
+        if (keep[holder[i].victim]) {
+            sl_scratch_remove(scratch, holder[i].resident);
+        }
+    }
+}
+
 bool sl_preempt(const struct sl_view *view, const struct sl_ask *ask, const struct sl_str *victims,
                 size_t n, bool *keep, struct sl_verdict *verdict)
 {
     struct sl_scratch scratch;
-    struct holder *holder = n == 0 ? NULL : malloc(n * sizeof *holder);
-    size_t count = 0;
-    for (size_t i = 0; i < n; i++) {
-        keep[i] = false;
-    }
     sl_scratch_init(&scratch, view);
-    if (holder != NULL) {
-        count = list_holders(view, victims, n, holder);
-        qsort(holder, count, sizeof *holder, spared_first);
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (!repeats(holder, i)) {
-            sl_scratch_remove(&scratch, holder[i].resident);
+    for (unsigned i = 0; i < view->n_residents; i++) {
+        if (is_listed(victims, n, sl_str_of(view->resident[i].pod->uid))) {
+            sl_scratch_remove(&scratch, i);
         }
     }
     bool fits = would_fit(&scratch, ask, verdict);
-    for (size_t i = 0; fits && i < n; i++) {
-        keep[i] = true;
+    for (size_t i = 0; i < n; i++) {
+        keep[i] = fits;
     }
-    /* What fits beside a resident fits without it, so one pass leaves nobody who could be spared.
-     */
-    for (size_t i = 0; fits && i < count; i++) {
-        if (repeats(holder, i)) {
-            keep[holder[i].victim] = keep[holder[i - 1].victim];
-            continue;
-        }
-        sl_scratch_restore(&scratch, holder[i].resident);
-        if (would_fit(&scratch, ask, NULL)) {
-            keep[holder[i].victim] = false;
-        } else {
-            sl_scratch_remove(&scratch, holder[i].resident);
-        }
+    struct holder *holder = fits && n > 0 ? malloc(n * sizeof *holder) : NULL;
+    if (holder != NULL) {
+        size_t count = list_holders(view, victims, n, holder);
+        qsort(holder, count, sizeof *holder, spared_first);
+        spare(&scratch, ask, holder, count, keep);
+        free(holder);
     }
-    free(holder);
     return fits;
 }

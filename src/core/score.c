@@ -108,7 +108,7 @@ static int64_t profiles_of(const struct sl_node *node)
 /* What 100 leaves of a weighted sum of losses, rounded half up. */
 static int32_t left_of(int64_t sum, int64_t weight)
 {
-    int64_t all = weight * DEVICE;
+    int64_t all = (weight > 0 ? weight : 1) * DEVICE;
     return (int32_t)((200 * (all - least(sum, all)) + all) / (2 * all));
 }
 

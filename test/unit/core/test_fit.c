@@ -296,7 +296,7 @@ static void parts_of_several_items_are_bounded_together(void **state)
     struct rig *rig = many_instances(20);
     rig_pool(rig, "nvidia.com/mig-2g.10gb", SL_KIND_MIG, 70);
     for (unsigned i = 0; i < 70; i++) {
-        rig->instance[2 * i].pool = 1;
+        rig->instance[2 * (size_t)i].pool = 1;
     }
     rig->pool[0].capacity = 70;
     struct sl_ask ask = rig_ask2("nvidia.com/mig-1g.5gb", 70, "nvidia.com/mig-2g.10gb", 58);
