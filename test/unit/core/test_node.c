@@ -321,6 +321,18 @@ static void mixed_full_gpus_have_one_layout(void **state)
                "1 mig 1g.6gb@0 1g.6gb@1 1g.6gb@2 1g.6gb@3\n");
 }
 
+static void mixed_profiles_that_fill_each_gpu_alike_have_one_layout(void **state)
+{
+    struct node_rig *rig = *state;
+    given(rig, A100 "nvidia.com/gpu.count=8", "nvidia.com/mig-1g.5gb=8 nvidia.com/mig-2g.10gb=24");
+    const struct sl_node *node = make(rig);
+    assert_int_equal(node->layout, SL_LAYOUT_INFERRED);
+    assert_int_equal(node->n_devices, 8);
+    assert_int_equal(node->n_instances, 32);
+    given(rig, A100 "nvidia.com/gpu.count=8", "nvidia.com/mig-3g.20gb=8 nvidia.com/mig-4g.20gb=8");
+    assert_int_equal(make(rig)->n_instances, 16);
+}
+
 static void mixed_on_one_gpu_has_one_layout_with_legal_placements(void **state)
 {
     struct node_rig *rig = *state;
@@ -556,11 +568,17 @@ static void annotated_replicas_spread_evenly_or_not_at_all(void **state)
     device(rig, 1, NULL);
     given(rig, T4 "nvidia.com/gpu.replicas=4", "nvidia.com/gpu=8");
     check(rig, "annotated\nnvidia.com/gpu replica 8x4 on\n0 whole\n1 whole\n");
+    given(rig, T4 "nvidia.com/gpu.replicas=4", "nvidia.com/gpu=6");
+    check(rig, "annotated\nnvidia.com/gpu replica 6 off\n0 whole\n1 whole\n"
+               "! nvidia.com/gpu: 6 allocatable, GPUs known for it: 2\n");
     given(rig, "", "nvidia.com/gpu.shared=6");
     check(rig, "annotated\nnvidia.com/gpu.shared replica 6x3 on\n0 whole\n1 whole\n");
     given(rig, "", "nvidia.com/gpu.shared=7");
     check(rig, "annotated\nnvidia.com/gpu.shared replica 7 off\n0 whole\n1 whole\n"
                "! nvidia.com/gpu.shared: 7 allocatable, GPUs known for it: 2\n");
+    rig->node.devices->unhealthy = true;
+    given(rig, "nvidia.com/gpu.replicas=7", "nvidia.com/gpu.shared=7");
+    check(rig, "annotated\nnvidia.com/gpu.shared replica 7x7 on\n0 whole sick\n1 whole\n");
 }
 
 static void an_unusable_annotation_is_told_and_inference_goes_on(void **state)
@@ -840,6 +858,7 @@ int main(void)
         TEST(single_unevenly_partitioned_is_a_problem),
         TEST(single_with_an_unknown_profile_is_schedulable_by_count),
         TEST(mixed_full_gpus_have_one_layout),
+        TEST(mixed_profiles_that_fill_each_gpu_alike_have_one_layout),
         TEST(mixed_on_one_gpu_has_one_layout_with_legal_placements),
         TEST(mixed_that_no_gpu_could_hold_is_counts_and_a_problem),
         TEST(mixed_with_several_ways_is_counts),

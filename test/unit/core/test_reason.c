@@ -1,6 +1,7 @@
 /* Reasons: the sentences, and what counts as never. */
 #include "facts_rig.h"
 
+#include "core/text.h"
 #include "sliced/reason.h"
 
 static const struct sl_ask mig_ask = {
@@ -104,6 +105,20 @@ static void a_text_is_never_cut_inside_a_character(void **state)
     assert_int_equal(len, 23);
 }
 
+static void nothing_follows_a_cut(void **state)
+{
+    (void)state;
+    char out[4];
+    struct sl_text text;
+    sl_text_init(&text, out, sizeof(out));
+    sl_text_puts(&text, "ab\xc3\xa4");
+    sl_text_puts(&text, "c");
+    sl_text_i64(&text, 1);
+    assert_string_equal(out, "ab");
+    assert_true(text.cut);
+    assert_int_equal(text.len, 2);
+}
+
 static void never_is_what_no_end_of_a_pod_would_help(void **state)
 {
     (void)state;
@@ -137,6 +152,7 @@ int main(void)
         cmocka_unit_test(an_item_outside_the_ask_is_named_gpu),
         cmocka_unit_test(a_text_is_cut_at_every_size_and_never_overruns),
         cmocka_unit_test(a_text_is_never_cut_inside_a_character),
+        cmocka_unit_test(nothing_follows_a_cut),
         cmocka_unit_test(never_is_what_no_end_of_a_pod_would_help),
         cmocka_unit_test(every_reason_has_a_name_of_its_own_and_a_help),
     };
