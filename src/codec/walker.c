@@ -1,116 +1,12 @@
 /* The walk: a stack of open containers, one table row per value. */
 #include "codec/walker.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-
 typedef int (*take_fn)(struct sl_walker *walker, const struct sl_field *field, char *target,
                        const struct sl_event *event, struct sl_error *err);
 typedef int (*element_fn)(struct sl_walker *walker, struct sl_walk_frame *frame,
                           const struct sl_event *event, struct sl_error *err);
 
-/* ---- places and failures ---- */
-
-static void path_append(char *out, size_t size, size_t *len, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-
-static void path_append(char *out, size_t size, size_t *len, const char *format, ...)
-{
-    if (*len + 1 >= size) {
-        return;
-    }
-    va_list args;
-    va_start(args, format);
-    int n = vsnprintf(out + *len, size - *len, format, args);
-    va_end(args);
-    if (n > 0) {
-        *len += (size_t)n;
-        if (*len >= size) {
-            *len = size - 1;
-        }
-    }
-}
-
-void sl_walk_path(const struct sl_walker *walker, char *out, size_t size)
-{
-    size_t len = 0;
-    if (size == 0) {
-        return;
-    }
-    out[0] = '\0';
-    for (unsigned i = 0; i < walker->depth; i++) {
-        const struct sl_walk_frame *frame = &walker->frame[i];
-        if (frame->field != NULL && frame->field->name_len > 0) {
-            path_append(out, size, &len, "%s%s", len > 0 ? "." : "", frame->field->name);
-        }
-        if (frame->keyed) {
-            path_append(out, size, &len, "[%s]", frame->key);
-        } else if (frame->field != NULL && (frame->field->kind == SL_FIELD_OBJECTS ||
-                                            frame->field->kind == SL_FIELD_TEXTS)) {
-            path_append(out, size, &len, "[%zu]", frame->count);
-        }
-    }
-    if (walker->depth > 0) {
-        const struct sl_field *pending = walker->frame[walker->depth - 1].pending;
-        if (pending != NULL) {
-            path_append(out, size, &len, "%s%s", len > 0 ? "." : "", pending->name);
-        }
-    }
-}
-
-void sl_walk_place(const struct sl_walker *walker, const struct sl_event *event,
-                   struct sl_error *err)
-{
-    if (err == NULL) {
-        return;
-    }
-    if (err->field[0] == '\0') {
-        sl_walk_path(walker, err->field, sizeof(err->field));
-    }
-    if (err->line == 0 && event != NULL) {
-        err->line = event->line;
-        err->column = event->column;
-    }
-}
-
-int sl_walk_fail(struct sl_walker *walker, const struct sl_event *event, struct sl_error *err,
-                 enum sl_error_code code, const char *format, ...)
-{
-    bool defer = walker->defer && (code == SL_ERR_TYPE || code == SL_ERR_FIELD);
-    struct sl_error *into = defer ? &walker->deferred : err;
-    if ((!defer || into->code == SL_ERR_NONE) && into != NULL) {
-        char text[sizeof(into->message)];
-        va_list args;
-        va_start(args, format);
-        (void)vsnprintf(text, sizeof(text), format, args);
-        va_end(args);
-        (void)sl_error_set(into, code, "%s", text);
-        sl_walk_place(walker, event, into);
-    }
-    return defer ? SL_EVENT_SKIP : SL_EVENT_FAIL;
-}
-
-int sl_walk_missing(struct sl_walker *walker, const struct sl_event *event, struct sl_error *err,
-                    const char *path)
-{
-    bool kept = walker->deferred.code != SL_ERR_NONE;
-    int result = sl_walk_fail(walker, event, err, SL_ERR_FIELD, "is missing");
-    struct sl_error *into = walker->defer ? &walker->deferred : err;
-    if (into != NULL && !(walker->defer && kept)) {
-        size_t len = strlen(into->field);
-        path_append(into->field, sizeof(into->field), &len, "%s%s", len > 0 ? "." : "", path);
-    }
-    return result;
-}
-
-int sl_walk_nomem(struct sl_walker *walker, const struct sl_event *event, struct sl_error *err)
-{
-    if (walker->arena->full) {
-        return sl_walk_fail(walker, event, err, SL_ERR_LIMIT,
-                            "more than %zu bytes of it would have to be kept", walker->arena->max);
-    }
-    return sl_error_nomem(err);
-}
+/* ---- failures ---- */
 
 static const char *found_name(const struct sl_event *event)
 {
@@ -292,8 +188,12 @@ static int take_container(struct sl_walker *walker, const struct sl_field *field
         }
         frame->target = target + field->offset;
         return SL_EVENT_GO;
-    default: /* TEXTS: the hook wants the outer target */
-        frame->target = field->kind == SL_FIELD_TEXTS ? target : target + field->offset;
+    case SL_FIELD_TEXTS:
+        frame->target = target; /* the hook wants the outer one */
+        walker->texts = frame;
+        return SL_EVENT_GO;
+    default:
+        frame->target = target + field->offset;
         return SL_EVENT_GO;
     }
 }
@@ -566,9 +466,23 @@ static int take_value(struct sl_walker *walker, const struct sl_event *event, st
     return result;
 }
 
+/* The short way for lists of names, which come by the thousand. */
+static int take_listed_text(struct sl_walker *walker, const struct sl_event *event,
+                            struct sl_error *err)
+{
+    struct sl_walk_frame *frame = walker->texts;
+    int result = frame->field->value(walker, frame->target, event, err);
+    if (result == SL_EVENT_FAIL) {
+        return result;
+    }
+    frame->count++;
+    return SL_EVENT_GO;
+}
+
 static int take_end(struct sl_walker *walker, const struct sl_event *event, struct sl_error *err)
 {
     struct sl_walk_frame *frame = &walker->frame[walker->depth - 1];
+    walker->texts = NULL;
     frame->pending = NULL;
     frame->keyed = false;
     if (frame->table != NULL && frame->table->end != NULL &&
@@ -592,6 +506,7 @@ void sl_walk_init(struct sl_walker *walker, const struct sl_field *root, void *t
     walker->null_root = false;
     walker->defer = false;
     walker->depth = 0;
+    walker->texts = NULL;
     walker->deferred.code = SL_ERR_NONE;
 }
 
@@ -609,6 +524,11 @@ int sl_walk_receive(void *context, const struct sl_event *event, struct sl_error
     case SL_EVENT_OBJECT:
     case SL_EVENT_ARRAY:
         return take_value(walker, event, err);
+    case SL_EVENT_STRING:
+        if (walker->texts != NULL) {
+            return take_listed_text(walker, event, err);
+        }
+        /* fall through */
     default:
         /* A scalar has nothing behind it that could be passed over. */
         return take_value(walker, event, err) == SL_EVENT_FAIL ? SL_EVENT_FAIL : SL_EVENT_GO;

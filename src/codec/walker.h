@@ -91,6 +91,7 @@ struct sl_walker {
     bool null_root;              /* a text may be null (an empty YAML document) */
     bool defer;                  /* wrong types and fields wait in deferred: see sl_walk_fail */
     unsigned depth;
+    struct sl_walk_frame *texts; /* the innermost frame when it is an array of strings */
     struct sl_walk_frame frame[SL_WALK_DEPTH_MAX];
     struct sl_error deferred;
 };
