@@ -66,14 +66,9 @@ const char *sl_suggest_key(const char *path)
     }
     for (size_t i = 0; i < CANDIDATES; i++) {
         unsigned d = distance(name, last_name(candidate(i)));
-        if (siblings(path, candidate(i)) && d < best_distance) {
+        if (d < best_distance && (d == 0 || siblings(path, candidate(i)))) {
             best = candidate(i);
             best_distance = d;
-        }
-    }
-    for (size_t i = 0; i < CANDIDATES && best == NULL; i++) {
-        if (distance(name, last_name(candidate(i))) == 0) {
-            best = candidate(i);
         }
     }
     return best;

@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-/* The path of the known key or section nearest to a path that is none: one that is spelt almost so
- * in the same section, or exactly so in another. NULL when none is near. */
+/* The path of the known key or section nearest to a path that is none: one that is spelt exactly so
+ * in any section (letters' case aside), or almost so in the same. NULL when none is near. */
 const char *sl_suggest_key(const char *path);
 
 /* The names that may stand where the path stands: "a, b, c". */

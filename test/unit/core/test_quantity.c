@@ -183,6 +183,7 @@ static void what_passes_2_63_is_refused_as_out_of_range(void **state)
                            "9.3E",
                            "7.9999999999999999999999999999999999Ei",
                            "18446744073709551615.99999999999",
+                           "18014398509481983.9999999999999999999999999999Ki",
                            "17179869183.9999999999999Gi"};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct sl_quantity q = {77, 7};
