@@ -22,13 +22,17 @@ const char *sl_kind_name(enum sl_kind kind);
 struct sl_resource {
     uint64_t key; /* sl_hash of the name: equal names, equal keys */
     enum sl_kind kind;
-    bool shared; /* the name ends in ".shared" */
+    bool shared;    /* the name ends in ".shared" */
     bool inventory; /* aliyun.com/gpu-count: describes a node, nobody is given one */
-    struct sl_mig_shape shape; /* of a mig name; zeros otherwise or when not a profile we can read */
-    struct sl_str profile;     /* of a mig name: "1g.6gb.me", points into the name; else empty */
+    struct sl_mig_shape
+        shape;             /* of a mig name; zeros otherwise or when not a profile we can read */
+    struct sl_str profile; /* of a mig name: "1g.6gb.me", points into the name; else empty */
 };
 
-/* False when the resource is not one of ours (cpu, memory, other vendors). */
+/* False when the resource is not one of ours (cpu, memory, other vendors), or is spelled as
+ * Kubernetes would not accept it (more than 63 characters behind the '/', others than
+ * [-._0-9A-Za-z]). Every nvidia.com/mig-<something> is ours: profiles that nobody here knows are
+ * scheduled by count. */
 bool sl_resource_parse(struct sl_str name, struct sl_resource *out);
 
 struct sl_ask_item {

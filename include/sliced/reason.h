@@ -7,17 +7,17 @@
 
 enum sl_reason {
     SL_REASON_FITS,
-    SL_REASON_NO_ASK,             /* asks for nothing of ours: fits everywhere */
-    SL_REASON_INSUFFICIENT,       /* not now: fewer free than asked */
-    SL_REASON_FRAGMENTED,         /* not now: enough in sum, but on no single device */
-    SL_REASON_DEVICES_SHARED,     /* not now: whole GPUs asked, pieces of them are in use */
-    SL_REASON_UNHEALTHY,          /* not now: what is left is on devices marked unhealthy */
-    SL_REASON_NOT_PARTITIONED,    /* not now: the node is repartitioned by demand and could offer it */
-    SL_REASON_NOT_OFFERED,        /* never: the node has no such resource */
-    SL_REASON_EXCEEDS_NODE,       /* never: more asked than the node has in all */
-    SL_REASON_EXCEEDS_DEVICE,     /* never: more asked than any one device has */
-    SL_REASON_MALFORMED_ASK,      /* never: the pod's own request is wrong, text in the pod */
-    SL_REASON_UNKNOWN_NODE,       /* not now: the node is not in the snapshot (yet) */
+    SL_REASON_NO_ASK,          /* asks for nothing of ours: fits everywhere */
+    SL_REASON_INSUFFICIENT,    /* not now: fewer free than asked */
+    SL_REASON_FRAGMENTED,      /* not now: enough in sum, but on no single device */
+    SL_REASON_DEVICES_SHARED,  /* not now: whole GPUs asked, pieces of them are in use */
+    SL_REASON_UNHEALTHY,       /* not now: what is left is on devices marked unhealthy */
+    SL_REASON_NOT_PARTITIONED, /* not now: the node is repartitioned by demand and could offer it */
+    SL_REASON_NOT_OFFERED,     /* never: the node has no such resource */
+    SL_REASON_EXCEEDS_NODE,    /* never: more asked than the node has in all */
+    SL_REASON_EXCEEDS_DEVICE,  /* never: more asked than any one device has */
+    SL_REASON_MALFORMED_ASK,   /* never: the pod's own request is wrong, text in the pod */
+    SL_REASON_UNKNOWN_NODE,    /* not now: the node is not in the snapshot (yet) */
     SL_REASON_COUNT,
 };
 
@@ -42,8 +42,9 @@ bool sl_reason_is_never(enum sl_reason reason);
 const char *sl_reason_help(enum sl_reason reason);
 
 /* Writes a sentence with the numbers, such as
- * "nvidia.com/mig-1g.6gb: 2 asked, 1 free of 8", into out[0..size), cut when longer.
- * malformed is the pod's own text (SL_REASON_MALFORMED_ASK), may be NULL. Returns its length. */
+ * "nvidia.com/mig-1g.6gb: 2 asked, 1 free of 8", into out[0..size), cut between characters
+ * when longer and NUL-terminated unless size is 0. malformed is the pod's own text
+ * (SL_REASON_MALFORMED_ASK), may be NULL; so may ask. Returns the length written. */
 size_t sl_verdict_text(const struct sl_verdict *verdict, const struct sl_ask *ask,
                        const char *malformed, char *out, size_t size);
 
