@@ -294,6 +294,25 @@ static void sharing_a_shared_gpu_costs_nothing_and_a_fresh_one_all(void **state)
     rig_free(rig);
 }
 
+static void replica_on_a_gpu_that_is_shared_costs_nothing(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    rig_pool(rig, SHARED, SL_KIND_REPLICA, 8);
+    rig->pool[0].replicas = 4;
+    rig_device(rig, 0);
+    rig_device(rig, 0);
+    struct sl_ask one = rig_ask(SHARED, 1);
+    struct sl_ask two = rig_ask(SHARED, 2);
+    assert_int_equal(availability(rig, &one, NULL), 0);
+    rig_run(rig, &one, NULL);
+    assert_int_equal(availability(rig, &one, NULL), 0); /* the least used device comes first */
+    rig_run(rig, &one, NULL);
+    assert_int_equal(availability(rig, &one, NULL), 100);
+    assert_int_equal(availability(rig, &two, NULL), 100);
+    rig_free(rig);
+}
+
 static void replicas_where_only_counts_are_known_cost_their_share(void **state)
 {
     (void)state;
@@ -451,6 +470,7 @@ int main(void)
             touched_device_is_better_than_an_untouched_one_where_gpus_are_repartitioned),
         cmocka_unit_test(availability_counts_legal_placements),
         cmocka_unit_test(sharing_a_shared_gpu_costs_nothing_and_a_fresh_one_all),
+        cmocka_unit_test(replica_on_a_gpu_that_is_shared_costs_nothing),
         cmocka_unit_test(replicas_where_only_counts_are_known_cost_their_share),
         cmocka_unit_test(ask_of_both_sorts_has_the_larger_loss),
         cmocka_unit_test(packing_is_the_mean_of_the_pools_after_the_placement),

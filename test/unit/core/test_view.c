@@ -289,6 +289,23 @@ static void counted_pools_need_no_devices(void **state)
     rig_free(rig);
 }
 
+static void next_unit_is_where_the_choice_puts_it(void **state)
+{
+    (void)state;
+    struct rig *rig = two_a30();
+    struct sl_ask ask = rig_ask("nvidia.com/mig-1g.6gb", 1);
+    for (unsigned i = 0; i < 8; i++) {
+        struct sl_assignment assignment;
+        const struct sl_view *view = rig_view(rig);
+        assert_true(sl_choose(view, &ask, &assignment, NULL));
+        assert_int_equal(view->room[0].next_device, assignment.part[0].device);
+        assert_int_equal(sl_view_free_units(view, 0), 8 - i);
+        rig_run(rig, &ask, NULL);
+    }
+    assert_int_equal(rig_view(rig)->room[0].next_device, -1);
+    rig_free(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -309,6 +326,7 @@ int main(void)
         cmocka_unit_test(resource_that_the_node_lost_is_no_part_of_the_view),
         cmocka_unit_test(scratch_without_a_resident_is_the_view_without_it),
         cmocka_unit_test(counted_pools_need_no_devices),
+        cmocka_unit_test(next_unit_is_where_the_choice_puts_it),
     };
     return cmocka_run_group_tests_name("view", tests, NULL, NULL);
 }
