@@ -177,11 +177,23 @@ static void a_full_arena_is_an_error_and_no_problem_of_the_node(void **state)
     struct sl_node_facts node = {0};
     struct sl_error err = {0};
     struct sl_arena arena;
-    sl_arena_init(&arena, 100);
-    struct sl_str text = SL_STR("[{\"index\":0},{\"index\":1}]");
-    assert_int_equal(sl_devices_decode(text, &arena, &node.devices, &node.problem, &err), -1);
-    assert_int_equal(err.code, SL_ERR_LIMIT);
-    sl_arena_free(&arena);
+    char text[1000];
+    char uuid[901];
+    memset(uuid, 'u', sizeof(uuid) - 1);
+    uuid[sizeof(uuid) - 1] = '\0';
+    int n = snprintf(text, sizeof(text), "[{\"index\":0},{\"index\":1,\"uuid\":\"%s\"}]", uuid);
+    /* no second device; and no UUID, though a problem's text would find room */
+    static const size_t sizes[] = {120, 900};
+    for (size_t i = 0; i < 2; i++) {
+        err.code = SL_ERR_NONE;
+        sl_arena_init(&arena, sizes[i]);
+        assert_int_equal(sl_devices_decode((struct sl_str){text, (size_t)n}, &arena, &node.devices,
+                                           &node.problem, &err),
+                         -1);
+        assert_int_equal(err.code, SL_ERR_LIMIT);
+        assert_int_equal(node.problem.len, 0);
+        sl_arena_free(&arena);
+    }
 }
 
 int main(void)

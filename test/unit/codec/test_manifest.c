@@ -228,6 +228,10 @@ static void a_fault_in_a_list_has_the_items_number_and_its_line(void **state)
                    "expected a quantity (a string or a number), found an array (15:27)\n");
     assert_decodes("apiVersion: v1\nkind: List\nitems:\n- 5\n",
                    "WrongType items[0]: expected an object, found a number (4:3)\n");
+    assert_decodes("items: []\napiVersion: v1\nkind: 5\n",
+                   "WrongType kind: expected a string, found a number (3:7)\n");
+    assert_decodes("items: []\nmetadata: {labels: 5}\napiVersion: v1\nspec: []\n",
+                   "WrongType spec: expected an object, found an array (4:7)\n");
     assert_decodes("apiVersion: v1\nkind: List\nitems: []\nitems: []\n",
                    "BadField items: is given twice (4:1)\n");
 }
@@ -311,6 +315,35 @@ static void nesting_length_and_strings_have_ceilings(void **state)
     assert_string_equal(out.data, "BadField kind: expected 1 to 63 bytes, found 64 (1:9)\n");
     sl_buf_free(&text);
     sl_buf_free(&out);
+}
+
+static int count(void *context, const struct sl_object *object, struct sl_error *err)
+{
+    size_t *bytes = context;
+    (void)err;
+    *bytes += object->pod->node_name.len;
+    return 0;
+}
+
+static void a_lists_items_together_may_be_larger_than_one_object_may(void **state)
+{
+    (void)state;
+    struct sl_text_limits large = limits;
+    struct sl_error err = {0};
+    struct sl_buf text;
+    size_t bytes = 0;
+    large.max_bytes = (size_t)4 * SL_OBJECT_BYTES_MAX;
+    sl_buf_init(&text, large.max_bytes);
+    sl_buf_puts(&text, "{\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"items\":[");
+    while (text.len < (size_t)2 * SL_OBJECT_BYTES_MAX) {
+        sl_buf_printf(&text, "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"nodeName\":\"%04000d\"}},",
+                      0);
+    }
+    sl_buf_puts(&text, "{\"metadata\":{\"name\":\"last\"}}]}");
+    assert_int_equal(text.failed, SL_BUF_OK);
+    assert_int_equal(sl_manifest_decode(text.data, text.len, &large, count, &bytes, &err), 0);
+    assert_true(bytes > SL_OBJECT_BYTES_MAX);
+    sl_buf_free(&text);
 }
 
 static int refuse(void *context, const struct sl_object *object, struct sl_error *err)
@@ -419,6 +452,7 @@ int main(void)
         cmocka_unit_test(broken_text_is_an_error_with_its_place),
         cmocka_unit_test(every_text_that_was_cut_short_is_refused),
         cmocka_unit_test(nesting_length_and_strings_have_ceilings),
+        cmocka_unit_test(a_lists_items_together_may_be_larger_than_one_object_may),
         cmocka_unit_test(a_receiver_that_refuses_stops_the_reading_with_the_place),
         cmocka_unit_test(json_may_come_in_pieces_of_any_size),
         cmocka_unit_test(after_a_failure_every_call_fails_the_same_way),
