@@ -404,9 +404,8 @@ static void the_arenas_maximum_is_an_error_of_the_field(void **state)
 {
     struct fixture *f = *state;
     f->arena.max = 80;
-    assert_fails(
-        f, "{\"amounts\":{\"a\":\"1\",\"b\":\"2\"}}",
-        "LimitExceeded amounts[b]: more than 80 bytes of it would have to be kept (1:21)");
+    assert_fails(f, "{\"amounts\":{\"a\":\"1\",\"b\":\"2\"}}",
+                 "LimitExceeded amounts[b]: more than 80 bytes of it would have to be kept (1:21)");
     assert_int_equal(walk(f, "{\"name\":\"still works\"}"), 0);
 }
 
