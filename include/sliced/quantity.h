@@ -27,8 +27,8 @@ enum sl_quantity_result sl_quantity_parse(const char *text, size_t len, struct s
 
 bool sl_quantity_is_integer(struct sl_quantity q);
 
-/* The value rounded away from zero to a multiple of 1 (like Go's Value()); SL_QUANTITY_RANGE when it
- * passes INT64_MAX. */
+/* The value rounded away from zero to a multiple of 1 (like Go's Value()); SL_QUANTITY_RANGE when
+ * it passes INT64_MAX. */
 enum sl_quantity_result sl_quantity_ceil(struct sl_quantity q, int64_t *out);
 
 /* The value in thousandths, rounded away from zero (like Go's MilliValue()); SL_QUANTITY_RANGE on

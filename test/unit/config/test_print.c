@@ -143,6 +143,24 @@ static void every_key_has_a_section_a_help_and_a_good_default(void **state)
     }
 }
 
+static void every_term_of_the_score_has_its_weight(void **state)
+{
+    (void)state;
+    for (int t = 0; t < SL_TERM_COUNT; t++) {
+        char path[64];
+        struct sl_config config;
+        (void)snprintf(path, sizeof(path), "score.weights.%s", sl_term_name((enum sl_term)t));
+        size_t i = 0;
+        while (i < SL_KEYS && strcmp(sl_keys[i].path, path) != 0) {
+            i++;
+        }
+        assert_true(i < SL_KEYS);
+        sl_config_defaults(&config);
+        sl_key_set_number(&sl_keys[i], &config, 77);
+        assert_int_equal(config.score.weight[t], 77);
+    }
+}
+
 static void only_keys_so_marked_need_a_restart(void **state)
 {
     (void)state;
@@ -195,6 +213,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_printed_reads_back_to_the_same),
         cmocka_unit_test(every_key_has_a_section_a_help_and_a_good_default),
+        cmocka_unit_test(every_term_of_the_score_has_its_weight),
         cmocka_unit_test(only_keys_so_marked_need_a_restart),
         cmocka_unit_test(the_reference_page_is_up_to_date),
     };
