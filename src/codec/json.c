@@ -148,8 +148,9 @@ SL_INLINE void open_container(struct sl_json *json, struct walk *w, bool object,
     size_t offset = sl_json_offset(json, w->p);
     unsigned base = w->depth;
     if (base == json->limits.max_depth) {
-        w->p = sl_json_fail(json, SL_ERR_LIMIT, offset, "nested deeper than %u levels",
-                            json->limits.max_depth);
+        (void)sl_error_set(&json->error, SL_ERR_LIMIT, "nested deeper than %u levels",
+                           json->limits.max_depth);
+        w->p = sl_json_fail(json, offset);
         return;
     }
     json->in_object[base] = object;
@@ -193,9 +194,10 @@ SL_INLINE void take_other(struct sl_json *json, struct walk *w, const bool skipp
     } else if (*start == 't' || *start == 'f' || *start == 'n') {
         w->p = sl_json_literal(json, start, w->end);
     } else if (offset == 0 && (unsigned char)*start >= 0x80) {
-        w->p = sl_json_fail(json, SL_ERR_SYNTAX, offset,
-                            "expected a value, found a byte order mark or no UTF-8 (byte 0x%02x)",
-                            (unsigned)(unsigned char)*start);
+        (void)sl_error_set(&json->error, SL_ERR_SYNTAX,
+                           "expected a value, found a byte order mark or no UTF-8 (byte 0x%02x)",
+                           (unsigned)(unsigned char)*start);
+        w->p = sl_json_fail(json, offset);
     } else {
         w->p = sl_json_fail_found(json, start,
                                   w->place == SL_JSON_VALUE ? "a value" : "a value or ']'");
@@ -427,8 +429,9 @@ int sl_json_feed(struct sl_json *json, const char *data, size_t len, struct sl_e
     json->offset += take;
     json->chunk = NULL;
     if (take < len) {
-        (void)sl_json_fail(json, SL_ERR_LIMIT, json->offset, "the text is longer than %zu bytes",
+        (void)sl_error_set(&json->error, SL_ERR_LIMIT, "the text is longer than %zu bytes",
                            json->limits.max_bytes);
+        (void)sl_json_fail(json, json->offset);
         return failure(json, err);
     }
     return 0;
@@ -470,8 +473,9 @@ int sl_json_finish(struct sl_json *json, struct sl_error *err)
         return failure(json, err);
     }
     if (json->place != SL_JSON_DONE) {
-        (void)sl_json_fail(json, SL_ERR_SYNTAX, json->offset,
-                           "expected %s, found the end of the text", missing(json));
+        (void)sl_error_set(&json->error, SL_ERR_SYNTAX, "expected %s, found the end of the text",
+                           missing(json));
+        (void)sl_json_fail(json, json->offset);
         return failure(json, err);
     }
     if (report(json, SL_EVENT_DOCUMENT_END, (struct sl_str){0}, false, json->offset) < 0) {

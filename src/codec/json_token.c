@@ -3,18 +3,8 @@
  * it, and only when it will be reported. */
 #include "codec/json_token.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-
-const char *sl_json_fail(struct sl_json *json, enum sl_error_code code, size_t offset,
-                         const char *format, ...)
+const char *sl_json_fail(struct sl_json *json, size_t offset)
 {
-    char text[sizeof(json->error.message)];
-    va_list args;
-    va_start(args, format);
-    (void)vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    (void)sl_error_set(&json->error, code, "%s", text);
     json->error.line = json->line;
     json->error.column = (unsigned)(offset - json->line_start + 1);
     json->failed = true;
@@ -26,19 +16,22 @@ const char *sl_json_fail_found(struct sl_json *json, const char *p, const char *
     unsigned char c = (unsigned char)*p;
     size_t at = sl_json_offset(json, p);
     if (c == '"') {
-        return sl_json_fail(json, SL_ERR_SYNTAX, at, "expected %s, found a string", what);
+        (void)sl_error_set(&json->error, SL_ERR_SYNTAX, "expected %s, found a string", what);
+        return sl_json_fail(json, at);
     }
     if (c > 0x20 && c < 0x7f) {
-        return sl_json_fail(json, SL_ERR_SYNTAX, at, "expected %s, found '%c'", what, c);
+        (void)sl_error_set(&json->error, SL_ERR_SYNTAX, "expected %s, found '%c'", what, c);
+        return sl_json_fail(json, at);
     }
-    return sl_json_fail(json, SL_ERR_SYNTAX, at, "expected %s, found byte 0x%02x", what, c);
+    (void)sl_error_set(&json->error, SL_ERR_SYNTAX, "expected %s, found byte 0x%02x", what, c);
+    return sl_json_fail(json, at);
 }
 
 const char *sl_json_fail_long(struct sl_json *json, size_t token_start)
 {
-    return sl_json_fail(json, SL_ERR_LIMIT, token_start,
-                        "a key, string or number is longer than %zu bytes",
-                        json->limits.max_string);
+    (void)sl_error_set(&json->error, SL_ERR_LIMIT,
+                       "a key, string or number is longer than %zu bytes", json->limits.max_string);
+    return sl_json_fail(json, token_start);
 }
 
 /* Adds to the cut token's text; false after a failure. */
@@ -53,7 +46,8 @@ static bool keep(struct sl_json *json, const char *data, size_t len)
     }
     sl_buf_append(&json->scratch, data, len);
     if (json->scratch.failed != SL_BUF_OK) {
-        (void)sl_json_fail(json, SL_ERR_NOMEM, json->token_start, "out of memory");
+        (void)sl_error_set(&json->error, SL_ERR_NOMEM, "out of memory");
+        (void)sl_json_fail(json, json->token_start);
         return false;
     }
     return true;
@@ -80,10 +74,12 @@ static const char *fail_in_string(struct sl_json *json, const char *p)
     unsigned char c = (unsigned char)*p;
     size_t at = sl_json_offset(json, p);
     if (c < 0x20) {
-        return sl_json_fail(json, SL_ERR_SYNTAX, at,
-                            "a string has control character 0x%02x, which must be escaped", c);
+        (void)sl_error_set(&json->error, SL_ERR_SYNTAX,
+                           "a string has control character 0x%02x, which must be escaped", c);
+        return sl_json_fail(json, at);
     }
-    return sl_json_fail(json, SL_ERR_SYNTAX, at, "a string is not UTF-8 at byte 0x%02x", c);
+    (void)sl_error_set(&json->error, SL_ERR_SYNTAX, "a string is not UTF-8 at byte 0x%02x", c);
+    return sl_json_fail(json, at);
 }
 
 static bool keep_code(struct sl_json *json, uint32_t code)
@@ -147,9 +143,10 @@ static const char *string_code(struct sl_json *json, const char *p)
     bool high = code >= 0xd800 && code <= 0xdbff;
     bool low = code >= 0xdc00 && code <= 0xdfff;
     if (low != (json->high != 0)) {
-        return sl_json_fail(json, SL_ERR_SYNTAX, sl_json_offset(json, p),
-                            "\\u%04x is half of a surrogate pair without the other half",
-                            (unsigned)(low ? code : json->high));
+        (void)sl_error_set(&json->error, SL_ERR_SYNTAX,
+                           "\\u%04x is half of a surrogate pair without the other half",
+                           (unsigned)(low ? code : json->high));
+        return sl_json_fail(json, sl_json_offset(json, p));
     }
     if (high) {
         json->high = code;
@@ -184,9 +181,10 @@ static const char *string_low(struct sl_json *json, const char *p)
 {
     bool slash = json->string == SL_JSON_STRING_LOW_SLASH;
     if (*p != (slash ? '\\' : 'u')) {
-        return sl_json_fail(json, SL_ERR_SYNTAX, sl_json_offset(json, p),
-                            "\\u%04x is half of a surrogate pair without the other half",
-                            (unsigned)json->high);
+        (void)sl_error_set(&json->error, SL_ERR_SYNTAX,
+                           "\\u%04x is half of a surrogate pair without the other half",
+                           (unsigned)json->high);
+        return sl_json_fail(json, sl_json_offset(json, p));
     }
     json->string = slash ? SL_JSON_STRING_LOW_U : SL_JSON_STRING_HEX;
     json->hex = 0;

@@ -69,9 +69,9 @@ struct sl_json {
     struct sl_error error;
 };
 
-/* Fails at the byte of that offset; always NULL, so that a scanner can return it. */
-const char *sl_json_fail(struct sl_json *json, enum sl_error_code code, size_t offset,
-                         const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* The text is bad at the byte of that offset; json->error has been set but for its place. Always
+ * NULL, so that a scanner can return it. */
+const char *sl_json_fail(struct sl_json *json, size_t offset);
 
 /* Fails with "expected what, found (the byte at p)". */
 const char *sl_json_fail_found(struct sl_json *json, const char *p, const char *what);

@@ -327,7 +327,7 @@ int sl_yaml_parse(const char *text, size_t len, const struct sl_text_limits *lim
         return sl_error_set(err, SL_ERR_LIMIT, "the text is longer than %zu bytes",
                             limits->max_bytes);
     }
-    r.level = malloc(limits->max_depth + (size_t)1);
+    r.level = calloc(limits->max_depth + (size_t)1, 1);
     if (r.level == NULL) {
         return sl_error_nomem(err);
     }

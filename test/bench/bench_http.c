@@ -154,7 +154,7 @@ static void measure_big_bodies(const struct bench_server *sliced, size_t nodes)
     if (bench_server_reset_peak(sliced) != 0) {
         printf("(the peak could not be reset: VmHWM is of the daemon's whole life)\n");
     }
-    bench_load(sliced, &request, BIG_CONNECTIONS, 2 * BIG_CONNECTIONS, &cost);
+    bench_load(sliced, &request, BIG_CONNECTIONS, (size_t)2 * BIG_CONNECTIONS, &cost);
     (void)snprintf(title, sizeof(title), "while bodies of %.1f MB came in, %d at once",
                    (double)text.len / 1e6, BIG_CONNECTIONS);
     print_memory(sliced, title);

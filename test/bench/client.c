@@ -13,7 +13,6 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 void bench_request_init(struct bench_request *request, const char *path, const char *body,
@@ -43,27 +42,15 @@ void bench_client_open(struct bench_client *client, unsigned port)
     (void)setsockopt(client->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 }
 
-static void send_all(int fd, const struct bench_request *request)
+static void send_all(int fd, const char *data, size_t len, int flags)
 {
-    size_t sent = 0;
-    size_t total = request->header_len + request->body_len;
-    while (sent < total) {
-        struct iovec parts[2];
-        struct msghdr message = {.msg_iov = parts};
-        if (sent < request->header_len) {
-            parts[0].iov_base = (void *)(uintptr_t)(request->header + sent);
-            parts[0].iov_len = request->header_len - sent;
-            message.msg_iovlen = 1;
-        }
-        size_t from = sent > request->header_len ? sent - request->header_len : 0;
-        parts[message.msg_iovlen].iov_base = (void *)(uintptr_t)(request->body + from);
-        parts[message.msg_iovlen].iov_len = request->body_len - from;
-        message.msg_iovlen++;
-        ssize_t n = sendmsg(fd, &message, MSG_NOSIGNAL);
+    while (len > 0) {
+        ssize_t n = send(fd, data, len, MSG_NOSIGNAL | flags);
         if (n <= 0) {
             bench_die("a server closed the connection within a request");
         }
-        sent += (size_t)n;
+        data += n;
+        len -= (size_t)n;
     }
 }
 
@@ -103,7 +90,8 @@ void bench_client_call(struct bench_client *client, const struct bench_request *
 {
     const char *end = NULL;
     client->reply_len = 0;
-    send_all(client->fd, request);
+    send_all(client->fd, request->header, request->header_len, MSG_MORE);
+    send_all(client->fd, request->body, request->body_len, 0);
     while (end == NULL) {
         receive(client);
         end = strstr(client->reply, "\r\n\r\n");

@@ -158,6 +158,7 @@ static void does_not_copy_a_string_that_lies_in_one_chunk(void **state)
 
 /* ---- chunks ---- */
 
+// NOLINTBEGIN(bugprone-suspicious-missing-comma): long texts go over two lines
 static const char *const documents[] = {
     "{\"Pod\":{\"metadata\":{\"name\":\"p\"}},\"Nodes\":null,\"NodeNames\":[\"n-1\",\"n-2\",\"n-"
     "3\"]}",
@@ -191,6 +192,7 @@ static const char *const documents[] = {
     "-",
     "",
 };
+// NOLINTEND(bugprone-suspicious-missing-comma)
 
 static void assert_same_however_cut(const struct sl_text_limits *limits, struct sl_str text)
 {

@@ -151,7 +151,7 @@ static void reads_back_equal_whatever_is_escaped_where(void **state)
     (void)state;
     const struct sl_text_limits limits = {.max_bytes = 9999, .max_string = 999, .max_depth = 1};
     static const char *const specials[] = {"\"", "\x01", "\n", "\xc3\xa4", "\xf0\x9f\x98\x80", ""};
-    for (size_t i = 0; i < 6 * 70 * 70; i++) {
+    for (size_t i = 0; i < (size_t)6 * 70 * 70; i++) {
         const char *special = specials[i % 6];
         size_t before = i / 6 % 70;
         size_t after = i / 420;
