@@ -1,0 +1,2 @@
+/* Credentials as of now. */
+#include "kube/auth.h"

@@ -1,0 +1,90 @@
+/* HTTP client of the API server on libcurl: one thread runs all transfers (curl_multi), so a
+ * thousand calls in flight cost no thread each. Calls come from any thread, answers are told on the
+ * client's thread. Keep-alive, HTTP/2 where the server has it, a rate limit with priorities,
+ * Retry-After, bounded retries with jitter for calls that may be repeated. */
+#ifndef SLICED_KUBE_CLIENT_H
+#define SLICED_KUBE_CLIENT_H
+
+#include "kube/kubeconfig.h"
+#include "util/buf.h"
+
+struct sl_client;
+
+enum sl_call_priority {
+    SL_CALL_BIND,   /* bindings, leases: never behind the others */
+    SL_CALL_NORMAL, /* lists, watches, reads, patches */
+    SL_CALL_LOW,    /* events */
+    SL_CALL_PRIORITIES,
+};
+
+struct sl_client_options {
+    const struct sl_kube_access *access; /* must outlive the client */
+    const char *user_agent;
+    double qps;             /* calls a second over all priorities; 0: no limit */
+    unsigned burst;         /* tokens that may be saved up */
+    unsigned max_in_flight; /* without watches */
+    unsigned max_queued;    /* further calls are refused (SL_ERR_LIMIT) */
+    int64_t connect_timeout_us;
+    size_t max_reply; /* of a collected body */
+};
+
+/* What came of a call. status 0: no HTTP answer was had; err says why. A status of 400 and above
+ * has the API server's Status message in err (and its reason in reason), the call was answered all
+ * the same. maybe_done: the request may have reached the server though no answer was had. */
+struct sl_reply {
+    int status;
+    bool maybe_done;
+    struct sl_str body;     /* collected; empty when streamed */
+    char reason[64];        /* Status.reason: "Conflict", "Expired", ... or empty */
+    int64_t retry_after_us; /* from Retry-After, else 0 */
+    struct sl_error err;
+};
+
+typedef void (*sl_call_done)(void *context, const struct sl_reply *reply);
+
+/* A piece of a body that is streamed (status 200 only). -1 with *err set ends the call. */
+typedef int (*sl_call_data)(void *context, const char *data, size_t len, struct sl_error *err);
+
+struct sl_call_options {
+    const char *method;       /* "GET" */
+    const char *path;         /* "/api/v1/pods?limit=500", copied */
+    const char *content_type; /* of the body, NULL: application/json */
+    struct sl_str body;       /* copied; empty: none */
+    enum sl_call_priority priority;
+    bool repeatable;    /* may be sent again after a failure (GET, or an idempotent write) */
+    unsigned max_tries; /* 0: 1 */
+    int64_t timeout_us; /* of one try, whole; 0: none (a watch) */
+    int64_t silence_us; /* a stream with no byte for that long is ended (SL_ERR_SYSTEM); 0: none */
+    sl_call_data data;  /* NULL: the body is collected */
+    sl_call_done done;  /* exactly once, on the client's thread; may start further calls */
+    void *context;
+};
+
+struct sl_client *sl_client_new(const struct sl_client_options *options, struct sl_error *err);
+
+/* Ends all calls (done is called with status 0) and the thread. NULL is allowed. */
+void sl_client_free(struct sl_client *client);
+
+/* Starts a call. 0 when done will be called; -1 (and no call of done) when it was refused. *id,
+ * when not NULL, names the call for sl_client_cancel. */
+int sl_client_call(struct sl_client *client, const struct sl_call_options *options, uint64_t *id,
+                   struct sl_error *err);
+/* Ends a call early; done is called with status 0. An id that is over is no harm. */
+void sl_client_cancel(struct sl_client *client, uint64_t id);
+
+/* Waits on the calling thread (never the client's own) for one call's answer; body is copied to
+ * *body when not NULL. For start-up, tests and command line use. */
+int sl_client_call_wait(struct sl_client *client, const struct sl_call_options *options,
+                        struct sl_buf *body, struct sl_reply *reply);
+
+/* Runs fn on the client's thread after delay_us. 0, or -1 when out of memory. */
+int sl_client_after(struct sl_client *client, int64_t delay_us, void (*fn)(void *context),
+                    void *context);
+
+struct sl_client_stats {
+    uint64_t calls, retries, throttled, refused, failures;
+    unsigned in_flight, queued;
+};
+void sl_client_stats(struct sl_client *client, struct sl_client_stats *out);
+
+#endif

@@ -1,0 +1,16 @@
+/* Small files whole, and base64: what access to the API server is made of. */
+#ifndef SLICED_KUBE_FILE_H
+#define SLICED_KUBE_FILE_H
+
+#include "util/arena.h"
+#include "util/error.h"
+
+/* Reads a whole file of at most max bytes into the arena, NUL-terminated. */
+int sl_file_read(const char *path, size_t max, struct sl_arena *arena, struct sl_str *out,
+                 struct sl_error *err);
+
+/* Standard base64 (RFC 4648) with padding; white space between is passed over. */
+int sl_base64_decode(struct sl_str text, struct sl_arena *arena, struct sl_str *out,
+                     struct sl_error *err);
+
+#endif
