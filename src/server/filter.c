@@ -6,7 +6,7 @@
 enum {
     SEEN_SLOTS = 64, /* a power of two */
     REASON_MAX = 512,
-    BYTES_PER_NAME = 24, /* first guess of the reply's size */
+    BYTES_PER_NODE = 26, /* what a node has in the form {"metadata":{"name":...}} beside its name */
 };
 
 /* Nodes of a cluster are refused for few different reasons: a text that was written before is
@@ -22,6 +22,7 @@ struct filter {
     const struct sl_asked *asked;
     struct seen seen[SEEN_SLOTS];
     size_t n_passed;
+    size_t run; /* first candidate of the run that passes and is not written yet */
     bool by_nodes;
 };
 
@@ -65,31 +66,49 @@ static void put_reason(struct filter *f, struct sl_buf *out, const struct sl_ver
     }
 }
 
-static void refuse(struct filter *f, struct sl_str name, const struct sl_verdict *verdict)
+static void refuse(struct filter *f, size_t i, const struct sl_verdict *verdict)
 {
     struct sl_workspace *w = f->request->workspace;
     struct sl_buf *out = sl_reason_is_never(verdict->reason) ? &w->never : &w->refused;
+    struct sl_str name = sl_candidates_quoted(&w->candidates, i);
     if (out->len > 0) {
         sl_buf_putc(out, ',');
     }
-    sl_verb_put_name(out, name);
+    sl_buf_append(out, name.s, name.len);
     sl_buf_putc(out, ':');
     put_reason(f, out, verdict);
 }
 
-static void pass(struct filter *f, struct sl_str name)
+static void put_node(struct sl_buf *out, struct sl_str name)
+{
+    sl_buf_puts(out, "{\"metadata\":{\"name\":");
+    sl_buf_append(out, name.s, name.len);
+    sl_buf_puts(out, "}}");
+}
+
+/* Writes the candidates from the begin of the run up to end, all of which pass. */
+static void flush(struct filter *f, size_t end)
 {
     struct sl_buf *out = &f->request->reply;
-    if (f->n_passed++ > 0) {
+    const struct sl_candidates *c = &f->request->workspace->candidates;
+    size_t begin = f->run;
+    f->run = end + 1; /* end is refused, or there is none */
+    if (begin >= end) {
+        return;
+    }
+    if (f->n_passed > 0) {
         sl_buf_putc(out, ',');
     }
+    f->n_passed += end - begin;
     if (f->by_nodes) {
-        sl_buf_puts(out, "{\"metadata\":{\"name\":");
-        sl_verb_put_name(out, name);
-        sl_buf_puts(out, "}}");
-    } else {
-        sl_verb_put_name(out, name);
+        for (size_t i = begin; i < end; i++) {
+            sl_buf_puts(out, i > begin ? "," : "");
+            put_node(out, sl_candidates_quoted(c, i));
+        }
+        return;
     }
+    const char *from = sl_candidates_quoted(c, begin).s;
+    sl_buf_append(out, from, (size_t)(c->text.data + c->end[end - 1] - 1 - from));
 }
 
 static void judge(struct filter *f, size_t i)
@@ -98,16 +117,12 @@ static void judge(struct filter *f, size_t i)
     const struct sl_ask *ask = &f->asked->ask;
     uint32_t place = request->workspace->candidates.place[i];
     struct sl_verdict verdict = {.reason = SL_REASON_UNKNOWN_NODE};
-    bool fits = ask->n == 0 && !ask->malformed; /* asks for nothing of ours */
-    if (!fits && (place & SL_CANDIDATE_UNKNOWN) == 0) {
-        fits = sl_fit(request->snapshot->view[place], ask, &verdict);
+    if ((ask->n == 0 && !ask->malformed) || /* asks for nothing of ours */
+        (place != SL_NODE_NONE && sl_fit(request->snapshot->view[place], ask, &verdict))) {
+        return;
     }
-    struct sl_str name = sl_candidates_name(request, i);
-    if (fits) {
-        pass(f, name);
-    } else {
-        refuse(f, name, &verdict);
-    }
+    flush(f, i);
+    refuse(f, i, &verdict);
 }
 
 /* Takes what a buffer has over into the reply, as the members of an object. */
@@ -136,11 +151,13 @@ static void write_result(struct filter *f)
     struct sl_request *request = f->request;
     struct sl_buf *out = &request->reply;
     size_t n = request->workspace->candidates.n;
-    (void)sl_buf_reserve(out, 256 + n * BYTES_PER_NAME);
+    (void)sl_buf_reserve(out, 256 + request->workspace->candidates.text.len +
+                                  (f->by_nodes ? n * BYTES_PER_NODE : 0));
     sl_buf_puts(out, f->by_nodes ? "{\"Nodes\":{\"items\":[" : "{\"Nodes\":null,\"NodeNames\":[");
     for (size_t i = 0; i < n; i++) {
         judge(f, i);
     }
+    flush(f, n);
     sl_buf_puts(out, f->by_nodes ? "]},\"NodeNames\":null" : "]");
     put_map(out, ",\"FailedNodes\":{", &request->workspace->refused);
     put_map(out, ",\"FailedAndUnresolvableNodes\":{", &request->workspace->never);

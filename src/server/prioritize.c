@@ -2,7 +2,7 @@
 #include "server/handlers.h"
 #include "server/verbs.h"
 
-enum { BYTES_PER_SCORE = 48 };
+enum { BYTES_PER_SCORE = 24 }; /* ,{"Host":,"Score":10} */
 
 /* Scores of the candidates on which the ask fits; the others keep 0. */
 struct scores {
@@ -37,7 +37,7 @@ static void collect(struct sl_request *request, const struct sl_ask *ask, struct
 {
     const struct sl_candidates *c = &request->workspace->candidates;
     for (size_t i = 0; i < c->n; i++) {
-        if ((c->place[i] & SL_CANDIDATE_UNKNOWN) != 0) {
+        if (c->place[i] == SL_NODE_NONE) {
             continue;
         }
         const struct sl_view *view = request->snapshot->view[c->place[i]];
@@ -56,20 +56,33 @@ static void collect(struct sl_request *request, const struct sl_ask *ask, struct
     }
 }
 
+static char *put(char *at, struct sl_str text)
+{
+    memcpy(at, text.s, text.len);
+    return at + text.len;
+}
+
 static void write_list(struct sl_request *request, const uint8_t *wire)
 {
     struct sl_buf *out = &request->reply;
-    size_t n = request->workspace->candidates.n;
-    (void)sl_buf_reserve(out, 16 + n * BYTES_PER_SCORE);
-    sl_buf_putc(out, '[');
-    for (size_t i = 0; i < n; i++) {
-        sl_buf_puts(out, i == 0 ? "{\"Host\":" : ",{\"Host\":");
-        sl_verb_put_name(out, sl_candidates_name(request, i));
-        sl_buf_puts(out, ",\"Score\":");
-        sl_buf_i64(out, wire[i]);
-        sl_buf_putc(out, '}');
+    const struct sl_candidates *c = &request->workspace->candidates;
+    if (!sl_buf_reserve(out, 16 + c->text.len + c->n * BYTES_PER_SCORE)) {
+        return;
     }
-    sl_buf_puts(out, "]\n");
+    char *at = out->data;
+    *at++ = '[';
+    for (size_t i = 0; i < c->n; i++) {
+        at = put(at, i == 0 ? SL_STR("{\"Host\":") : SL_STR(",{\"Host\":"));
+        at = put(at, sl_candidates_quoted(c, i));
+        at = put(at, SL_STR(",\"Score\":"));
+        if (wire[i] >= 10) {
+            *at++ = '1';
+        }
+        *at++ = (char)('0' + wire[i] % 10);
+        *at++ = '}';
+    }
+    at = put(at, SL_STR("]\n"));
+    out->len = (size_t)(at - out->data);
 }
 
 void sl_prioritize_finish(struct sl_request *request)

@@ -25,22 +25,20 @@ struct sl_route {
 };
 
 /* What kube-scheduler may choose from, resolved to places in the snapshot as the names stream in.
- */
+ * The names are kept as the reply will have them: quoted, each with a comma behind it, one after
+ * the other, so that a run of nodes that pass is one copy. */
 struct sl_candidates {
-    uint32_t *place; /* in the snapshot, or SL_CANDIDATE_UNKNOWN | index in unknown */
+    uint32_t *place; /* in the snapshot, or SL_NODE_NONE: unknown */
+    uint32_t *end;   /* in text, behind the comma */
     size_t n;
     size_t cap;
     size_t max;
-    struct sl_str *unknown; /* names that the snapshot lacks, in the arena */
-    size_t n_unknown;
-    size_t cap_unknown;
+    struct sl_buf text;
     uint64_t *seen; /* a bit per place: finds duplicates */
     size_t seen_words;
-    struct sl_map *unknown_seen;
-    uint32_t hint; /* where the next name is expected */
+    struct sl_map *unknown_seen; /* the same for unknown names; these are in the arena */
+    uint32_t hint;               /* where the next name is expected */
 };
-
-#define SL_CANDIDATE_UNKNOWN UINT32_C(0x80000000)
 
 /* What a connection keeps from one request to the next, so that a call allocates almost nothing. */
 struct sl_workspace {

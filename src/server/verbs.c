@@ -49,31 +49,6 @@ int sl_verb_feed(struct sl_request *request, const char *data, size_t len)
     return 0;
 }
 
-static bool is_plain(struct sl_str name)
-{
-    for (size_t i = 0; i < name.len; i++) {
-        unsigned char c = (unsigned char)name.s[i];
-        if (c < 0x20 || c >= 0x7f || c == '"' || c == '\\') {
-            return false;
-        }
-    }
-    return true;
-}
-
-void sl_verb_put_name(struct sl_buf *out, struct sl_str name)
-{
-    if (!is_plain(name) || !sl_buf_reserve(out, name.len + 2)) {
-        struct sl_writer w = {.buf = out};
-        sl_write_str(&w, name);
-        return;
-    }
-    char *at = out->data + out->len;
-    at[0] = '"';
-    memcpy(at + 1, name.s, name.len);
-    at[name.len + 1] = '"';
-    out->len += name.len + 2;
-}
-
 bool sl_verb_not_ready(const struct sl_request *request)
 {
     return !atomic_load(&request->app->synced);

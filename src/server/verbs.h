@@ -18,9 +18,6 @@ void sl_asked_free(struct sl_asked *asked);
 /* Begins a body whose candidates are collected; sink->node is set. */
 int sl_verb_begin_args(struct sl_request *request);
 
-/* A quoted node name. Names that the API server let through need no escapes: one pass finds out. */
-void sl_verb_put_name(struct sl_buf *out, struct sl_str name);
-
 /* The daemon does not know the whole cluster yet: no decision may be made. */
 bool sl_verb_not_ready(const struct sl_request *request);
 extern const char *const sl_verb_not_ready_text;

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "codec/write.h"
 #include "util/map.h"
 
 enum {
@@ -11,12 +12,14 @@ enum {
     POD_ARENA_BYTES = 4 << 20, /* text of one pod */
     NAME_ARENA_BYTES = 320,    /* per candidate: an unknown name (253 at most), or its score */
     FIRST_CANDIDATES = 256,
+    TEXT_MAX_BYTES = INT32_MAX, /* ends are 32 bits; a body's own maximum comes first */
 };
 
 void sl_workspace_init(struct sl_workspace *workspace)
 {
     memset(workspace, 0, sizeof(*workspace));
     sl_arena_init(&workspace->arena, POD_ARENA_BYTES);
+    sl_buf_init(&workspace->candidates.text, 0);
     sl_buf_init(&workspace->refused, 0);
     sl_buf_init(&workspace->never, 0);
     sl_buf_init(&workspace->held, 0);
@@ -29,7 +32,6 @@ static void forget_unknown(struct sl_candidates *c)
         free(c->unknown_seen);
         c->unknown_seen = NULL;
     }
-    c->n_unknown = 0;
 }
 
 void sl_workspace_free(struct sl_workspace *workspace)
@@ -37,8 +39,9 @@ void sl_workspace_free(struct sl_workspace *workspace)
     struct sl_candidates *c = &workspace->candidates;
     forget_unknown(c);
     free(c->place);
-    free(c->unknown);
+    free(c->end);
     free(c->seen);
+    sl_buf_free(&c->text);
     sl_body_free(workspace->body);
     sl_buf_free(&workspace->refused);
     sl_buf_free(&workspace->never);
@@ -61,14 +64,12 @@ void sl_workspace_reset(struct sl_workspace *workspace)
     forget_unknown(c);
     if (c->cap * sizeof(*c->place) > KEEP_BYTES) {
         free(c->place);
+        free(c->end);
         c->place = NULL;
+        c->end = NULL;
         c->cap = 0;
     }
-    if (c->cap_unknown * sizeof(*c->unknown) > KEEP_BYTES) {
-        free(c->unknown);
-        c->unknown = NULL;
-        c->cap_unknown = 0;
-    }
+    trim_buf(&c->text);
     trim_buf(&workspace->refused);
     trim_buf(&workspace->never);
     trim_buf(&workspace->held);
@@ -118,6 +119,8 @@ int sl_workspace_begin(struct sl_request *request, enum sl_body_kind kind,
     w->candidates.max = (size_t)config->extender.max_node_names;
     w->candidates.n = 0;
     w->candidates.hint = 0;
+    w->candidates.text.len = 0;
+    w->candidates.text.max = TEXT_MAX_BYTES;
     w->arena.max = POD_ARENA_BYTES + w->candidates.max * NAME_ARENA_BYTES;
     w->refused.max = (size_t)config->server.max_reply_bytes;
     w->never.max = w->refused.max;
@@ -129,19 +132,25 @@ int sl_workspace_begin(struct sl_request *request, enum sl_body_kind kind,
     return 0;
 }
 
-/* The array with room for one more element of that size; NULL, and the array untouched, when out
- * of memory. */
-static void *with_room(void *array, size_t *cap, size_t n, size_t size)
+/* Room for one more candidate. */
+static int make_room(struct sl_candidates *c)
 {
-    if (n < *cap) {
-        return array;
+    if (c->n < c->cap) {
+        return 0;
     }
-    size_t wanted = *cap == 0 ? FIRST_CANDIDATES : *cap * 2;
-    void *grown = realloc(array, wanted * size);
-    if (grown != NULL) {
-        *cap = wanted;
+    size_t cap = c->cap == 0 ? FIRST_CANDIDATES : c->cap * 2;
+    uint32_t *place = realloc(c->place, cap * sizeof(*place));
+    if (place == NULL) {
+        return -1;
     }
-    return grown;
+    c->place = place;
+    uint32_t *end = realloc(c->end, cap * sizeof(*end));
+    if (end == NULL) {
+        return -1;
+    }
+    c->end = end;
+    c->cap = cap;
+    return 0;
 }
 
 static int duplicate(struct sl_str name, struct sl_error *err)
@@ -150,30 +159,81 @@ static int duplicate(struct sl_str name, struct sl_error *err)
                         (int)(name.len > 253 ? 253 : name.len), name.s == NULL ? "" : name.s);
 }
 
-static int add_unknown(struct sl_request *request, struct sl_str name, uint32_t *place,
-                       struct sl_error *err)
+/* Unknown names have no place to be marked. */
+static int see_unknown(struct sl_request *request, struct sl_str name, struct sl_error *err)
 {
     struct sl_candidates *c = &request->workspace->candidates;
     if (c->unknown_seen == NULL) {
         c->unknown_seen = calloc(1, sizeof(*c->unknown_seen));
     }
-    struct sl_str *unknown =
-        with_room(c->unknown, &c->cap_unknown, c->n_unknown, sizeof(*c->unknown));
     char *copy = sl_arena_strdup(&request->workspace->arena, name.len == 0 ? "" : name.s, name.len);
-    c->unknown = unknown != NULL ? unknown : c->unknown;
-    if (c->unknown_seen == NULL || copy == NULL || unknown == NULL) {
-        return sl_error_nomem(err);
-    }
     void *before = NULL;
-    if (sl_map_put(c->unknown_seen, copy, name.len, copy, &before) < 0) {
+    if (c->unknown_seen == NULL || copy == NULL ||
+        sl_map_put(c->unknown_seen, copy, name.len, copy, &before) < 0) {
         return sl_error_nomem(err);
     }
-    if (before != NULL) {
+    return before != NULL ? duplicate(name, err) : 0;
+}
+
+static int see(struct sl_request *request, uint32_t place, struct sl_str name, struct sl_error *err)
+{
+    struct sl_candidates *c = &request->workspace->candidates;
+    if (place == SL_NODE_NONE) {
+        return see_unknown(request, name, err);
+    }
+    uint64_t bit = UINT64_C(1) << (place % 64);
+    if ((c->seen[place / 64] & bit) != 0) {
         return duplicate(name, err);
     }
-    *place = SL_CANDIDATE_UNKNOWN | (uint32_t)c->n_unknown;
-    c->unknown[c->n_unknown++] = (struct sl_str){copy, name.len};
+    c->seen[place / 64] |= bit;
+    c->hint = place + 1;
     return 0;
+}
+
+/* Not 0 when one of eight bytes is a quote, a backslash or a control character. The usual tests for
+ * a byte that is less than n or equal to c, on all eight at once; bytes beyond ASCII are none. */
+static inline uint64_t special_of_eight(const char *at)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    uint64_t v = 0;
+    memcpy(&v, at, sizeof(v));
+    uint64_t quote = v ^ (ones * '"');
+    uint64_t backslash = v ^ (ones * '\\');
+    uint64_t control = (v - ones * 0x20) & ~v;
+    quote = (quote - ones) & ~quote;
+    backslash = (backslash - ones) & ~backslash;
+    return (control | quote | backslash) & (ones * 0x80);
+}
+
+/* Text that came as a JSON string is valid UTF-8: only these need an escape. */
+static bool needs_escape(struct sl_str name)
+{
+    char few[8] = "aaaaaaaa";
+    if (name.len < sizeof(few)) {
+        memcpy(few, name.len == 0 ? "" : name.s, name.len);
+        return special_of_eight(few) != 0;
+    }
+    uint64_t special = special_of_eight(name.s + name.len - 8);
+    for (size_t i = 0; i + 8 < name.len; i += 8) {
+        special |= special_of_eight(name.s + i);
+    }
+    return special != 0;
+}
+
+static void put_quoted(struct sl_buf *text, struct sl_str name)
+{
+    if (needs_escape(name)) {
+        struct sl_writer w = {.buf = text};
+        sl_write_str(&w, name);
+        sl_buf_putc(text, ',');
+    } else if (sl_buf_reserve(text, name.len + 3)) {
+        char *at = text->data + text->len;
+        at[0] = '"';
+        memcpy(at + 1, name.s, name.len);
+        at[name.len + 1] = '"';
+        at[name.len + 2] = ',';
+        text->len += name.len + 3;
+    }
 }
 
 int sl_candidates_add(struct sl_request *request, struct sl_str name, struct sl_error *err)
@@ -184,34 +244,21 @@ int sl_candidates_add(struct sl_request *request, struct sl_str name, struct sl_
         return sl_error_set(err, SL_ERR_LIMIT,
                             "more than %zu candidate nodes (extender.maxNodeNames)", c->max);
     }
-    uint32_t *room = with_room(c->place, &c->cap, c->n, sizeof(*c->place));
-    if (room == NULL) {
+    uint32_t place = sl_snapshot_find(request->snapshot, name, c->hint);
+    if (see(request, place, name, err) < 0) {
+        return -1;
+    }
+    put_quoted(&c->text, name);
+    if (c->text.failed != SL_BUF_OK || make_room(c) < 0) {
         return sl_error_nomem(err);
     }
-    c->place = room;
-    uint32_t place = sl_snapshot_find(request->snapshot, name, c->hint);
-    if (place == SL_NODE_NONE) {
-        if (add_unknown(request, name, &place, err) < 0) {
-            return -1;
-        }
-    } else {
-        uint64_t bit = UINT64_C(1) << (place % 64);
-        if ((c->seen[place / 64] & bit) != 0) {
-            return duplicate(name, err);
-        }
-        c->seen[place / 64] |= bit;
-        c->hint = place + 1;
-    }
-    c->place[c->n++] = place;
+    c->place[c->n] = place;
+    c->end[c->n++] = (uint32_t)c->text.len;
     return 0;
 }
 
-struct sl_str sl_candidates_name(const struct sl_request *request, size_t i)
+struct sl_str sl_candidates_quoted(const struct sl_candidates *candidates, size_t i)
 {
-    const struct sl_candidates *c = &request->workspace->candidates;
-    uint32_t place = c->place[i];
-    if ((place & SL_CANDIDATE_UNKNOWN) != 0) {
-        return c->unknown[place & ~SL_CANDIDATE_UNKNOWN];
-    }
-    return sl_str_of(request->snapshot->view[place]->node->name);
+    uint32_t from = i == 0 ? 0 : candidates->end[i - 1];
+    return (struct sl_str){candidates->text.data + from, candidates->end[i] - from - 1};
 }

@@ -15,7 +15,7 @@ int sl_workspace_begin(struct sl_request *request, enum sl_body_kind kind,
 
 /* One more candidate node. An error's place in the body is the decoder's to say. */
 int sl_candidates_add(struct sl_request *request, struct sl_str name, struct sl_error *err);
-/* Its name as the caller wrote it. */
-struct sl_str sl_candidates_name(const struct sl_request *request, size_t i);
+/* Its name, quoted. */
+struct sl_str sl_candidates_quoted(const struct sl_candidates *candidates, size_t i);
 
 #endif
