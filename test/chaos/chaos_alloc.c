@@ -31,6 +31,7 @@ static bool try_with(const struct scenario *scenario, size_t n, bool forever, co
                      const char *after)
 {
     void *context = scenario->setup();
+    size_t live = chaos_live();
     chaos_arm(n, forever);
     int rc = scenario->run(context);
     bool hit = chaos_disarm();
@@ -41,6 +42,7 @@ static bool try_with(const struct scenario *scenario, size_t n, bool forever, co
         assert_false(scenario->must_finish);
         if (!scenario->partial) {
             expect_digest(scenario, context, before);
+            assert_int_equal(chaos_live(), live);
         }
         assert_int_equal(scenario->run(context), 0);
         expect_digest(scenario, context, after);
@@ -94,10 +96,11 @@ int main(void)
 {
     enum { TESTS_MAX = 64 };
     struct CMUnitTest tests[TESTS_MAX] = {{0}};
-    if (n_cluster_scenarios + n_text_scenarios > TESTS_MAX) {
+    if (n_cluster_scenarios + n_text_scenarios + 1 > TESTS_MAX) {
         return 1;
     }
     size_t n = add(tests, cluster_scenarios, n_cluster_scenarios);
     n += add(tests + n, text_scenarios, n_text_scenarios);
+    tests[n++] = (struct CMUnitTest)cmocka_unit_test(coming_and_going_leaves_nothing_behind);
     return _cmocka_run_group_tests("chaos", tests, n, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 #include "unit/cluster/fixture.h"
 
 #include "chaos/scenario.h"
+#include "chaos/wrap.h"
 
 /* Two nodes of 8 slices; a, b, e wait (b for 4, e for 8), r is reserved on gpu-1, c is bound there
  * and fills it, d was committed on gpu-2. What an operation puts is made beforehand. */
@@ -124,6 +125,12 @@ static void *with_pod(struct pod_spec spec)
 static void *with_new_pod(void)
 {
     return with_pod((struct pod_spec){.name = "n", .uid = "u-n", .resource = GPU});
+}
+
+static void *with_pod_of_two_resources(void)
+{
+    return with_pod((struct pod_spec){
+        .name = "n", .uid = "u-n", .resource = GPU, .second = "nvidia.com/mig-2g.12gb"});
 }
 
 static void *with_new_bound_pod(void)
@@ -395,6 +402,48 @@ static void digest_exists(void *context, struct sl_buf *out)
     sl_buf_puts(out, ((struct world *)context)->store == NULL ? "none" : "there");
 }
 
+/* A pod of a resource and on a node that nobody else names, a bind that lapses, one that ends, and
+ * a node that comes and goes. */
+static void one_round(struct sl_store *store, int round)
+{
+    char name[32];
+    char resource[64];
+    struct sl_bind_result result;
+    snprintf(name, sizeof(name), "x%d", round);
+    snprintf(resource, sizeof(resource), "nvidia.com/mig-1g.%dgb", 1000 + round);
+    put_pod(store,
+            (struct pod_spec){.name = name, .uid = name, .resource = resource, .node = name});
+    assert_int_equal(delete_pod(store, name), 0);
+    reserve(store, "a", "u-a", "gpu-2", round, &result);
+    assert_int_equal(result.code, SL_BIND_RESERVED);
+    assert_true(sl_store_rollback(store, SL_STR("u-a")));
+    put_node(store, whole_node(name, 1));
+    put_pod(store, (struct pod_spec){.name = name, .uid = name, .resource = GPU});
+    reserve(store, name, name, name, round, &result);
+    assert_int_equal(result.code, SL_BIND_RESERVED);
+    assert_true(sl_store_commit(store, sl_str_of(name), SL_POD_RUNNING));
+    put_pod(store,
+            (struct pod_spec){
+                .name = name, .uid = name, .resource = GPU, .node = name, .phase = "Failed"});
+    assert_int_equal(sl_store_delete_node(store, sl_str_of(name), NULL), 0);
+    assert_int_equal(delete_pod(store, name), 0);
+}
+
+void coming_and_going_leaves_nothing_behind(void **state)
+{
+    (void)state;
+    struct world *world = setup_world();
+    size_t live = 0;
+    for (int round = 0; round < 20; round++) {
+        one_round(world->store, round);
+        if (round == 1) {
+            live = chaos_live();
+        }
+    }
+    assert_int_equal(chaos_live(), live);
+    teardown_world(world);
+}
+
 #define WORLD .digest = digest_world, .teardown = teardown_world
 #define PUT   .run = run_put_pod, WORLD
 #define BACK  .setup = setup_world, .must_finish = true, WORLD
@@ -406,6 +455,7 @@ const struct scenario cluster_scenarios[] = {
      .digest = digest_exists,
      .teardown = teardown_world},
     {.name = "a waiting pod comes", .setup = with_new_pod, PUT},
+    {.name = "a pod of two resources comes", .setup = with_pod_of_two_resources, PUT},
     {.name = "a bound pod comes", .setup = with_new_bound_pod, PUT},
     {.name = "a pod on a node not yet known comes", .setup = with_pod_on_new_node, PUT},
     {.name = "a pod moves", .setup = with_moved_pod, PUT},

@@ -19,6 +19,9 @@ struct scenario {
     bool no_memory;   /* run may not allocate at all */
 };
 
+/* A round that ends where it began: once the store is warm, no round may leave a block behind. */
+void coming_and_going_leaves_nothing_behind(void **state);
+
 extern const struct scenario cluster_scenarios[];
 extern const size_t n_cluster_scenarios;
 extern const struct scenario text_scenarios[];

@@ -83,6 +83,7 @@ struct pod_spec {
     const char *node;       /* NULL: not bound */
     const char *resource;   /* NULL: asks for nothing of ours */
     const char *count;      /* NULL: "1" */
+    const char *second;     /* NULL: no second resource; else one unit of it too */
     const char *phase;      /* NULL: Pending */
     const char *assignment; /* NULL: none */
     int64_t created_us;
@@ -92,7 +93,8 @@ struct pod_spec {
 /* NULL with *err set when there is no memory. */
 static inline struct sl_pod *pod_from(const struct pod_spec *spec, struct sl_error *err)
 {
-    struct sl_pair cpu = pair_of("cpu", "1", NULL);
+    struct sl_pair second = pair_of(spec->second, "1", NULL);
+    struct sl_pair cpu = pair_of("cpu", "1", spec->second == NULL ? NULL : &second);
     struct sl_pair limit = pair_of(spec->resource, spec->count == NULL ? "1" : spec->count, &cpu);
     struct sl_pair annotation = pair_of("sliced.dev/assignment", spec->assignment, NULL);
     struct sl_container_facts container = {0};

@@ -119,6 +119,18 @@ static void commit_sets_the_phase(void **state)
     sl_pod_unref(pod);
 }
 
+static void commit_of_a_pod_that_has_ended_meanwhile_frees_its_devices(void **state)
+{
+    struct sl_store *store = *state;
+    assert_int_equal(reserve_code(store, "a", "u-a", "gpu-1"), SL_BIND_RESERVED);
+    assert_true(sl_store_commit(store, SL_STR("u-a"), SL_POD_SUCCEEDED));
+    expect_free_again(store);
+    const struct sl_snapshot *snapshot = sl_store_acquire(store);
+    assert_int_equal(snapshot->n_bound, 0);
+    assert_int_equal(view_at(snapshot, "gpu-1")->n_residents, 0);
+    sl_store_release(store, snapshot);
+}
+
 static void commit_of_a_bind_already_seen_is_true_and_counts_once(void **state)
 {
     struct sl_store *store = *state;
@@ -434,6 +446,7 @@ int main(void)
         T(a_second_call_for_the_same_bind_waits_for_the_first),
         T(a_committed_bind_asked_again_is_a_success_with_the_same_devices),
         T(commit_sets_the_phase),
+        T(commit_of_a_pod_that_has_ended_meanwhile_frees_its_devices),
         T(commit_of_a_bind_already_seen_is_true_and_counts_once),
         T(commit_without_a_reservation_is_false),
         T(a_rolled_back_pod_waits_again_and_its_devices_are_free),

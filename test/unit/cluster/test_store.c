@@ -442,6 +442,20 @@ static void demand_counts_waiting_pods_by_resource(void **state)
     assert_int_equal(weight_of(store, GPU), 0);
 }
 
+static void resources_wanted_alike_come_in_order_of_their_keys(void **state)
+{
+    static const char *const resources[] = {SLICE, GPU, "nvidia.com/gpu.shared",
+                                            "nvidia.com/mig-2g.12gb", "aliyun.com/gpu-mem"};
+    struct sl_store *store = *state;
+    for (size_t i = 0; i < 5; i++) {
+        put_pod(store, (struct pod_spec){
+                           .name = resources[i], .uid = resources[i], .resource = resources[i]});
+    }
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(weight_of(store, resources[i]), 1); /* looks at the order too */
+    }
+}
+
 static void demand_carries_kind_and_shape(void **state)
 {
     struct sl_store *store = *state;
@@ -549,6 +563,7 @@ int main(void)
         T(waiting_pods_come_by_creation_time_and_uid),
         T(many_waiting_pods_are_visited_in_order),
         T(demand_counts_waiting_pods_by_resource),
+        T(resources_wanted_alike_come_in_order_of_their_keys),
         T(demand_carries_kind_and_shape),
         T(demand_remembers_the_last_256_binds),
         T(demand_keeps_the_32_resources_wanted_most),
