@@ -160,7 +160,10 @@ static struct MHD_Daemon *start_daemon(const struct sl_server_options *options,
         {threads > 1 ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END, (intptr_t)threads, NULL},
         {MHD_OPTION_END, 0, NULL},
     };
-    unsigned flags = MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_SUSPEND_RESUME |
+    /* Not epoll: the library (0.9.75) uses it edge-triggered and forgets the edge after a read that
+     * did not fill its buffer, so a client's end that arrives together with its last bytes would be
+     * seen only at the timeout. poll costs some microseconds a call more. */
+    unsigned flags = MHD_USE_POLL | MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_SUSPEND_RESUME |
                      MHD_USE_ERROR_LOG;
     return MHD_start_daemon(flags, 0, NULL, NULL, calls->handle, calls->context,
                             MHD_OPTION_EXTERNAL_LOGGER, log_library, (void *)NULL,
