@@ -64,8 +64,8 @@ static int open_socket(const struct addrinfo *info, int backlog)
 
 static int listen_on(const char *listen, int backlog, struct sl_error *err)
 {
-    char host[HOST_MAX];
-    char port[PORT_MAX];
+    char host[HOST_MAX] = "";
+    char port[PORT_MAX] = "";
     if (split_listen(listen, host, port, err) < 0) {
         return -1;
     }

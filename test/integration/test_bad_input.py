@@ -202,8 +202,8 @@ def test_junk_ends_the_connection_and_nothing_else(shared, junk):
             s.shutdown(socket.SHUT_WR)
             while s.recv(65536):
                 pass
-        except (ConnectionResetError, BrokenPipeError):
-            pass
+        except OSError:
+            pass  # it was closed before all of the junk was sent
     assert shared.get("/healthz").status == 200
 
 
