@@ -70,8 +70,27 @@ static inline unsigned sl_scan_special_mask(const char *p)
     return (unsigned)_mm_movemask_epi8(hit);
 }
 
+/* Less than 32 bytes are left at p. Not inlined: it would get in the way of the common case. */
+static __attribute__((noinline, unused)) const char *
+sl_scan_plain_tail(const char *begin, const char *p, const char *end)
+{
+    if (end - begin < 16) {
+        return sl_scan_plain_words(p, end);
+    }
+    if (end - p >= 16) {
+        unsigned mask = sl_scan_special_mask(p);
+        if (mask != 0) {
+            return p + __builtin_ctz(mask);
+        }
+    }
+    /* the last 16 bytes, of which some were seen before and were plain */
+    unsigned mask = sl_scan_special_mask(end - 16);
+    return mask == 0 ? end : end - 16 + __builtin_ctz(mask);
+}
+
 static inline const char *sl_scan_plain_sse2(const char *p, const char *end)
 {
+    const char *begin = p;
     /* 32 at a time: nearly every string ends in the first step, which is one predictable branch */
     while (end - p >= 32) {
         unsigned mask = sl_scan_special_mask(p) | (sl_scan_special_mask(p + 16) << 16);
@@ -80,14 +99,7 @@ static inline const char *sl_scan_plain_sse2(const char *p, const char *end)
         }
         p += 32;
     }
-    if (end - p >= 16) {
-        unsigned mask = sl_scan_special_mask(p);
-        if (mask != 0) {
-            return p + __builtin_ctz(mask);
-        }
-        p += 16;
-    }
-    return sl_scan_plain_bytes(p, end);
+    return sl_scan_plain_tail(begin, p, end);
 }
 
 static inline const char *sl_scan_spaces_sse2(const char *p, const char *end)

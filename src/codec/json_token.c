@@ -249,7 +249,6 @@ const char *sl_json_string_rest(struct sl_json *json, const char *start, const c
     }
     begin_cut(json, SL_JSON_TOKEN_STRING, start - 1);
     json->string = SL_JSON_STRING_PLAIN;
-    json->high = 0;
     if (!keep(json, start, (size_t)(p - start))) {
         return NULL;
     }
