@@ -17,9 +17,13 @@ struct sl_config {
         int64_t max_connections;
         int64_t max_body_bytes; /* a longer body is refused with 413 */
         int64_t max_reply_bytes;
-        int64_t connection_memory;   /* bytes per connection for headers and body pieces */
-        int64_t request_timeout_us;  /* a connection idle that long is closed */
-        int64_t shutdown_timeout_us; /* how long requests in flight may take at the end */
+        int64_t connection_memory;          /* bytes per connection for headers and body pieces */
+        int64_t request_timeout_us;         /* a connection idle that long is closed */
+        int64_t shutdown_timeout_us;        /* how long requests in flight may take at the end */
+        bool insecure;                      /* plain HTTP also where others can reach it */
+        char cert_file[SL_CONFIG_TEXT_MAX]; /* server.tls.certFile; empty: plain HTTP */
+        char key_file[SL_CONFIG_TEXT_MAX];
+        char client_ca_file[SL_CONFIG_TEXT_MAX]; /* empty: clients need no certificate */
     } server;
     struct {
         char prefix[SL_CONFIG_TEXT_MAX]; /* extender.pathPrefix: "/scheduler" */
@@ -40,6 +44,32 @@ struct sl_config {
         int64_t max_depth;  /* json.maxDepth: nesting of JSON and YAML */
         int64_t max_string; /* bytes of one string that matters */
     } decode;
+    struct {
+        char kubeconfig[SL_CONFIG_TEXT_MAX]; /* empty: found as kubectl does */
+        char context[SL_CONFIG_TEXT_MAX];    /* empty: the file's current-context */
+        int64_t qps;                         /* calls a second; 0: no limit */
+        int64_t burst;
+        int64_t max_in_flight;
+        int64_t request_timeout_us;
+        int64_t bind_timeout_us; /* less than the scheduler waits for the verb bind */
+        int64_t watch_timeout_us;
+        int64_t watch_silence_us;
+        int64_t list_page;
+    } kubernetes;
+    struct {
+        bool enabled;
+        char namespace[SL_CONFIG_TEXT_MAX]; /* empty: where the service account lives */
+        char name[SL_CONFIG_TEXT_MAX];
+        int64_t lease_duration_us;
+        int64_t renew_deadline_us;
+        int64_t retry_period_us;
+    } election; /* leaderElection */
+    struct {
+        bool enabled;
+        int64_t per_second;
+        int64_t burst;
+        int64_t repeat_us;
+    } events;
     struct sl_score_config score; /* score.weights.availability|packing|spreading */
     struct {
         enum sl_log_level level;
@@ -57,6 +87,10 @@ int sl_config_load(const char *path, struct sl_config *config, struct sl_error *
 /* The same from memory; name stands for the file where a message has to name it. */
 int sl_config_parse(const char *name, const char *text, size_t len, struct sl_config *config,
                     struct sl_error *err);
+
+/* What single values cannot tell: whether they go together. The readers above have asked it; who
+ * changes a configuration afterwards asks again. -1: *err has the key's path as field. */
+int sl_config_check(const struct sl_config *config, struct sl_error *err);
 
 /* "file:line:column: field: message" for people, without the parts that *err lacks. Cut to size. */
 void sl_config_describe(const char *name, const struct sl_error *err, char *out, size_t size);

@@ -12,9 +12,13 @@ enum sl_key_type {
     SL_KEY_SIZE,     /* bytes: a number or a quantity ("64Mi") */
     SL_KEY_DURATION, /* kept in microseconds: "1m30s" */
     SL_KEY_ENUM,     /* kept as the word's place in words */
+    SL_KEY_BOOLEAN,  /* true or false */
     SL_KEY_ADDRESS,  /* "127.0.0.1:8888", "[::1]:0", "localhost:80" */
     SL_KEY_PREFIX,   /* "/scheduler" */
     SL_KEY_VERB,     /* one part of a path: "filter" */
+    SL_KEY_PATH,     /* a file's name, or empty; the file need not be there yet */
+    SL_KEY_WORD,     /* any text without quotes, backslashes and control characters, or empty */
+    SL_KEY_OBJECT,   /* the name of a Kubernetes object; empty where the built-in value is */
     SL_KEY_TYPES,
 };
 
@@ -39,7 +43,7 @@ struct sl_key_section {
     const char *help;
 };
 
-enum { SL_KEYS = 26, SL_KEY_SECTIONS = 8 };
+enum { SL_KEYS = 50, SL_KEY_SECTIONS = 12 };
 
 /* Keys of one section stand together; a section's keys follow those of its parent. */
 extern const struct sl_key sl_keys[SL_KEYS];
@@ -56,6 +60,17 @@ const char *sl_key_text(const struct sl_key *key, const struct sl_config *config
 bool sl_key_set_text(const struct sl_key *key, struct sl_config *config, struct sl_str value);
 bool sl_key_equal(const struct sl_key *key, const struct sl_config *a, const struct sl_config *b);
 
+/* --- check.c: what single values cannot tell --- */
+
+/* A contradiction between two keys. */
+struct sl_key_clash {
+    const char *key;   /* to blame */
+    const char *other; /* blamed instead when key stands nowhere in the file */
+};
+
+/* -1 with *clash and *err (without a place) set. */
+int sl_keys_check(const struct sl_config *config, struct sl_key_clash *clash, struct sl_error *err);
+
 /* --- value.c: one value as text --- */
 
 enum sl_value_result {
@@ -68,7 +83,7 @@ enum sl_value_result {
  * not a number. */
 enum sl_value_result sl_value_number(const struct sl_key *key, struct sl_str text, bool quoted,
                                      int64_t *out);
-/* Is it an address, a prefix, a verb? */
+/* Is it an address, a prefix, a verb, ... as the key wants it? */
 bool sl_value_text(const struct sl_key *key, struct sl_str text);
 
 /* "1m30s", "64Mi", "17", "info": sl_value_number reads it back. */

@@ -95,13 +95,17 @@ static void print_row(const struct sl_key *key, const struct sl_config *defaults
     sl_buf_puts(out, key->path);
     sl_buf_puts(out, "` | ");
     sl_buf_puts(out, sl_value_type_name(key));
-    sl_buf_puts(out, " | `");
-    if (key->text) {
-        sl_buf_puts(out, sl_key_text(key, defaults));
+    if (key->text && sl_key_text(key, defaults)[0] == '\0') {
+        sl_buf_puts(out, " | (empty) | ");
     } else {
-        sl_value_print(key, sl_key_number(key, defaults), out);
+        sl_buf_puts(out, " | `");
+        if (key->text) {
+            sl_buf_puts(out, sl_key_text(key, defaults));
+        } else {
+            sl_value_print(key, sl_key_number(key, defaults), out);
+        }
+        sl_buf_puts(out, "` | ");
     }
-    sl_buf_puts(out, "` | ");
     sl_value_range(key, out);
     sl_buf_puts(out, key->restart ? " | restart | " : " | reload | ");
     sl_buf_puts(out, key->help);

@@ -199,6 +199,10 @@ static int set_key(struct reader *r, const struct sl_event *event, struct sl_err
 {
     const struct sl_key *key = &sl_keys[r->index];
     bool string = event->type == SL_EVENT_STRING;
+    if (key->type == SL_KEY_BOOLEAN && event->type == SL_EVENT_BOOL) {
+        sl_key_set_number(key, &r->config, event->boolean ? 1 : 0);
+        return 0;
+    }
     if (!string && event->type != SL_EVENT_NUMBER) {
         return refuse_key_value(key, SL_ERR_TYPE, event, err);
     }
@@ -348,22 +352,17 @@ static int check_verbs(const struct reader *r, struct sl_error *err)
     return 0;
 }
 
-/* libmicrohttpd divides the connections among the threads: each must get one. */
-static int check_threads(const struct reader *r, struct sl_error *err)
+static int check_clashes(const struct reader *r, struct sl_error *err)
 {
-    int64_t connections = r->config.server.max_connections;
-    int64_t threads = r->config.server.threads;
-    struct place place = place_of_key(r, "server.maxConnections");
-    if (connections >= threads) {
+    struct sl_key_clash clash = {NULL, NULL};
+    if (sl_keys_check(&r->config, &clash, err) == 0) {
         return 0;
     }
+    struct place place = place_of_key(r, clash.key);
     if (place.line == 0) {
-        place = place_of_key(r, "server.threads");
+        place = place_of_key(r, clash.other);
     }
-    (void)sl_error_set(err, SL_ERR_FIELD,
-                       "found %lld, expected at least as many as server.threads, %lld",
-                       (long long)connections, (long long)threads);
-    return at(err, place, "server.maxConnections");
+    return at(err, place, clash.key);
 }
 
 static int check_all(const struct reader *r, struct sl_error *err)
@@ -378,7 +377,7 @@ static int check_all(const struct reader *r, struct sl_error *err)
     if (check_verbs(r, err) != 0) {
         return -1;
     }
-    return check_threads(r, err);
+    return check_clashes(r, err);
 }
 
 int sl_config_parse(const char *name, const char *text, size_t len, struct sl_config *config,

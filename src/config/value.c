@@ -9,7 +9,7 @@
 /* --- Durations, as Go writes them --------------------------------------------------------------
  */
 
-enum { NS_PER_US = 1000, VERB_MAX = 63, PREFIX_MAX = 127 };
+enum { NS_PER_US = 1000, VERB_MAX = 63, PREFIX_MAX = 127, OBJECT_MAX = 253 };
 
 static const struct unit {
     struct sl_str name;
@@ -190,6 +190,9 @@ enum sl_value_result sl_value_number(const struct sl_key *key, struct sl_str tex
 {
     int64_t value = 0;
     enum sl_value_result result = SL_VALUE_TYPE;
+    if (key->type == SL_KEY_BOOLEAN) {
+        return SL_VALUE_TYPE; /* neither a number nor a text */
+    }
     if (key->type == SL_KEY_ENUM) {
         return quoted ? read_word(key, text, out) : SL_VALUE_TYPE;
     }
@@ -214,6 +217,8 @@ void sl_value_print(const struct sl_key *key, int64_t value, struct sl_buf *out)
 {
     if (key->type == SL_KEY_ENUM) {
         sl_buf_puts(out, key->words[value]);
+    } else if (key->type == SL_KEY_BOOLEAN) {
+        sl_buf_puts(out, value != 0 ? "true" : "false");
     } else if (key->type == SL_KEY_SIZE) {
         print_size(value, out);
     } else if (key->type == SL_KEY_DURATION) {
@@ -296,15 +301,49 @@ static bool is_prefix(struct sl_str text)
     return true;
 }
 
+/* Nothing that a double-quoted YAML text would have to escape: printing counts on it. */
+static bool is_plain(struct sl_str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.s[i];
+        if (c < 0x20 || c == 0x7f || c == '"' || c == '\\') {
+            return false;
+        }
+    }
+    return text.len < SL_CONFIG_TEXT_MAX;
+}
+
+/* A DNS subdomain, RFC 1123: what Kubernetes takes as the name of most objects. */
+static bool is_object_name(struct sl_str text)
+{
+    bool outer = true; /* at the begin or end of a label, where only letters and digits may be */
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.s[i];
+        bool inner = (c == '-' || c == '.') && !outer && i + 1 < text.len;
+        bool good = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+        if ((!good && !inner) || (c == '.' && text.s[i - 1] == '-')) {
+            return false;
+        }
+        outer = c == '.';
+    }
+    return text.len <= OBJECT_MAX;
+}
+
 bool sl_value_text(const struct sl_key *key, struct sl_str text)
 {
-    if (key->type == SL_KEY_ADDRESS) {
+    switch (key->type) {
+    case SL_KEY_ADDRESS:
         return is_address(text);
-    }
-    if (key->type == SL_KEY_PREFIX) {
+    case SL_KEY_PREFIX:
         return is_prefix(text);
+    case SL_KEY_PATH:
+    case SL_KEY_WORD:
+        return is_plain(text);
+    case SL_KEY_OBJECT:
+        return is_object_name(text) && (text.len > 0 || key->string[0] == '\0');
+    default:
+        return text.len <= VERB_MAX && is_segment(text);
     }
-    return text.len <= VERB_MAX && is_segment(text);
 }
 
 /* --- In words ----------------------------------------------------------------------------------
@@ -320,6 +359,7 @@ static const struct {
     [SL_KEY_SIZE] = {"size", "a size from ", " (in bytes, or as 64Ki, 1Mi, 2Gi)", NULL},
     [SL_KEY_DURATION] = {"duration", "a duration from ", " (as 500ms, 5s, 1m30s)", NULL},
     [SL_KEY_ENUM] = {"word", "one of ", "", NULL},
+    [SL_KEY_BOOLEAN] = {"boolean", "", "", NULL},
     [SL_KEY_ADDRESS] = {"address", "ADDRESS:PORT, as 127.0.0.1:8888, [::1]:8888 or localhost:0", "",
                         "IPv4, [IPv6] or localhost; port 0 to 65535"},
     [SL_KEY_PREFIX] = {"path",
@@ -328,6 +368,13 @@ static const struct {
                        "", "begins with /, does not end with it, not below /api"},
     [SL_KEY_VERB] = {"name", "one part of a path: 1 to 63 letters, digits and -._~, no \"/\"", "",
                      "1 to 63 letters, digits, `-._~`; all verbs differ"},
+    [SL_KEY_PATH] = {"file", "a file's name without quotes, backslashes and control characters", "",
+                     "up to 255 characters"},
+    [SL_KEY_WORD] = {"text", "a text without quotes, backslashes and control characters", "",
+                     "up to 255 characters"},
+    [SL_KEY_OBJECT] = {"name",
+                       "the name of a Kubernetes object: small letters, digits, \"-\" and \".\"",
+                       "", "as Kubernetes names objects"},
 };
 
 const char *sl_value_type_name(const struct sl_key *key)
@@ -339,6 +386,8 @@ void sl_value_range(const struct sl_key *key, struct sl_buf *out)
 {
     if (key->text) {
         sl_buf_puts(out, TYPES[key->type].range);
+    } else if (key->type == SL_KEY_BOOLEAN) {
+        sl_buf_puts(out, "true or false");
     } else if (key->type == SL_KEY_ENUM) {
         for (size_t i = 0; key->words[i] != NULL; i++) {
             sl_buf_puts(out, i > 0 ? ", " : "");

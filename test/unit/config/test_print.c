@@ -32,8 +32,17 @@ static void random_text(const struct sl_key *key, size_t index, struct sl_config
                                             "10.1.2.3:8888"};
     static const char *const prefixes[] = {"/scheduler", "/a/b", "/null", "/123", "/x-1.0~_"};
     static const char *const verbs[] = {"filter", "null", "true", "1e3", "-", "~", "0x1f", "a.b"};
+    static const char *const files[] = {"", "/etc/x/tls.crt", "a b#c", "null", "x: y"};
+    static const char *const words[] = {"", "admin@cluster", "arn:aws:eks:1:cluster/x", "~", "'"};
+    static const char *const objects[] = {"a", "null", "x-1.y", "0"};
     char text[80];
-    if (key->type == SL_KEY_ADDRESS) {
+    if (key->type == SL_KEY_PATH) {
+        (void)snprintf(text, sizeof(text), "%s", random_of(files, 5));
+    } else if (key->type == SL_KEY_WORD) {
+        (void)snprintf(text, sizeof(text), "%s", random_of(words, 5));
+    } else if (key->type == SL_KEY_OBJECT) {
+        (void)snprintf(text, sizeof(text), "%s", random_of(objects, 4));
+    } else if (key->type == SL_KEY_ADDRESS) {
         (void)snprintf(text, sizeof(text), "%s", random_of(addresses, 4));
     } else if (key->type == SL_KEY_PREFIX) {
         (void)snprintf(text, sizeof(text), "%s", random_of(prefixes, 5));
@@ -77,6 +86,20 @@ static void random_config(struct sl_config *config)
     }
     if (config->server.max_connections < config->server.threads) {
         config->server.max_connections = config->server.threads;
+    }
+    if (config->server.cert_file[0] == '\0' || config->server.key_file[0] == '\0') {
+        config->server.cert_file[0] = '\0';
+        config->server.key_file[0] = '\0';
+        config->server.client_ca_file[0] = '\0';
+        config->server.insecure = true;
+    }
+    config->election.lease_duration_us -= config->election.lease_duration_us % 1000000;
+    config->election.renew_deadline_us = config->election.lease_duration_us / 2;
+    config->election.retry_period_us = config->election.lease_duration_us / 4;
+    config->kubernetes.bind_timeout_us = config->election.lease_duration_us / 2 - 1;
+    struct sl_error err = {.code = SL_ERR_NONE};
+    if (sl_config_check(config, &err) < 0) {
+        fail_msg("%s: %s", err.field, err.message);
     }
 }
 

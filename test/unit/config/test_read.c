@@ -90,6 +90,34 @@ static void every_kind_of_value_is_read(void **state)
     assert_true(c.log.json);
 }
 
+static void sections_of_a_deployment_are_read(void **state)
+{
+    (void)state;
+    struct sl_config c =
+        parsed(HEAD "server:\n  insecure: true\n  tls:\n    certFile: /etc/sliced/tls/tls.crt\n"
+                    "    keyFile: /etc/sliced/tls/tls.key\n    clientCAFile: ca.crt\n"
+                    "kubernetes:\n  kubeconfig: /etc/kc\n  context: a@b\n  qps: 0\n"
+                    "  watchSilence: 2m\n"
+                    "leaderElection:\n  enabled: false\n  namespace: sliced-system\n"
+                    "events:\n  perSecond: 7\n  repeatAfter: 1m\n");
+    assert_true(c.server.insecure);
+    assert_string_equal(c.server.cert_file, "/etc/sliced/tls/tls.crt");
+    assert_string_equal(c.server.key_file, "/etc/sliced/tls/tls.key");
+    assert_string_equal(c.server.client_ca_file, "ca.crt");
+    assert_string_equal(c.kubernetes.kubeconfig, "/etc/kc");
+    assert_string_equal(c.kubernetes.context, "a@b");
+    assert_int_equal(c.kubernetes.qps, 0);
+    assert_int_equal(c.kubernetes.burst, 400);
+    assert_int_equal(c.kubernetes.watch_silence_us, 120000000);
+    assert_false(c.election.enabled);
+    assert_string_equal(c.election.namespace, "sliced-system");
+    assert_string_equal(c.election.name, "sliced");
+    assert_int_equal(c.election.lease_duration_us, 15000000);
+    assert_true(c.events.enabled);
+    assert_int_equal(c.events.per_second, 7);
+    assert_int_equal(c.events.repeat_us, 60000000);
+}
+
 static void json_is_read_as_well(void **state)
 {
     (void)state;
@@ -180,6 +208,17 @@ static void a_wrong_value_is_told_with_place_and_expectation(void **state)
          "found \"scheduler\", expected a path such as /scheduler"},
         {HEAD "extender:\n  bindVerb: a/b\n", SL_ERR_FIELD, 4, 13, "extender.bindVerb",
          "found \"a/b\""},
+        {HEAD "events:\n  enabled: 1\n", SL_ERR_TYPE, 4, 12, "events.enabled",
+         "found 1, expected true or false"},
+        {HEAD "events:\n  enabled: \"true\"\n", SL_ERR_TYPE, 4, 12, "events.enabled",
+         "found \"true\", expected true or false"},
+        {HEAD "events:\n  perSecond: true\n", SL_ERR_TYPE, 4, 14, "events.perSecond", "found true"},
+        {HEAD "server:\n  tls:\n    certFile: \"a\\tb\"\n", SL_ERR_FIELD, 5, 15,
+         "server.tls.certFile", "expected a file's name"},
+        {HEAD "leaderElection:\n  name: Sliced\n", SL_ERR_FIELD, 4, 9, "leaderElection.name",
+         "found \"Sliced\", expected the name of a Kubernetes object"},
+        {HEAD "leaderElection:\n  name: \"\"\n", SL_ERR_FIELD, 4, 9, "leaderElection.name",
+         "found \"\""},
         {HEAD "log:\n  level: \"a\\e[31m\\n\"\n", SL_ERR_FIELD, 4, 10, "log.level",
          "found \"a?[31m?\""},
     };
@@ -207,7 +246,8 @@ static void an_unknown_key_is_told_with_the_nearest_known_one(void **state)
         {HEAD "log:\n  colour: red\n", SL_ERR_FIELD, 4, 3, "log.colour",
          "found an unknown key, expected one of level, format"},
         {HEAD "zzz: 1\n", SL_ERR_FIELD, 3, 1, "zzz",
-         "expected one of apiVersion, kind, server, extender, cluster, json, score, log"},
+         "expected one of apiVersion, kind, server, extender, cluster, kubernetes, leaderElection, "
+         "events, json, score, log"},
         {"apiversion: x\n", SL_ERR_FIELD, 1, 1, "apiversion", "\"apiVersion\""},
         {HEAD "\"\": 1\n", SL_ERR_FIELD, 3, 1, "", "found an unknown key"},
         {HEAD "server.threads: 4\n", SL_ERR_FIELD, 3, 1, "server.threads",
@@ -267,8 +307,32 @@ static void values_that_contradict_each_other_are_refused(void **state)
          "expected another name than that of extender.preemptVerb"},
         {HEAD "server:\n  threads: 8\n  maxConnections: 4\n", SL_ERR_FIELD, 5, 3,
          "server.maxConnections", "found 4, expected at least as many as server.threads, 8"},
+        {HEAD "server:\n  tls:\n    certFile: a\n", SL_ERR_FIELD, 5, 5, "server.tls.keyFile",
+         "found nothing, expected a file beside that of server.tls.certFile"},
+        {HEAD "server:\n  tls: {keyFile: a}\n", SL_ERR_FIELD, 4, 9, "server.tls.certFile",
+         "found nothing"},
+        {HEAD "server:\n  tls: {clientCAFile: a}\n", SL_ERR_FIELD, 4, 9, "server.tls.clientCAFile",
+         "found \"a\" without server.tls.certFile"},
+        {HEAD "server:\n  listen: 0.0.0.0:80\n", SL_ERR_FIELD, 4, 3, "server.listen",
+         "found \"0.0.0.0:80\", which other machines can reach, without server.tls"},
+        {HEAD "server:\n  listen: \"[::]:80\"\n", SL_ERR_FIELD, 4, 3, "server.listen",
+         "set server.insecure to true"},
+        {HEAD "leaderElection:\n  renewDeadline: 15s\n", SL_ERR_FIELD, 4, 3,
+         "leaderElection.renewDeadline", "found 15s, expected less than"},
+        {HEAD "leaderElection:\n  leaseDuration: 10s\n", SL_ERR_FIELD, 4, 3,
+         "leaderElection.renewDeadline", "found 10s, expected less than"},
+        {HEAD "leaderElection:\n  leaseDuration: 15500ms\n", SL_ERR_FIELD, 4, 3,
+         "leaderElection.leaseDuration", "found 15.5s, expected whole seconds"},
+        {HEAD "leaderElection:\n  retryPeriod: 8334ms\n", SL_ERR_FIELD, 4, 3,
+         "leaderElection.retryPeriod", "found 8.334s, expected less than"},
+        {HEAD "kubernetes:\n  bindTimeout: 5s\n", SL_ERR_FIELD, 4, 3, "kubernetes.bindTimeout",
+         "found 5s, expected less than what lies between"},
     };
     check_errors(cases, sizeof(cases) / sizeof(cases[0]));
+    (void)parsed(HEAD "server: {listen: \"0.0.0.0:80\", insecure: true}\n");
+    (void)parsed(HEAD "server: {listen: \"0.0.0.0:80\", tls: {certFile: a, keyFile: b}}\n");
+    (void)parsed(HEAD "leaderElection: {retryPeriod: 8333ms}\n");
+    (void)parsed(HEAD "kubernetes: {bindTimeout: 5s}\nleaderElection: {enabled: false}\n");
     (void)parsed(HEAD "extender:\n  filterVerb: bind\n  bindVerb: filter\n");
 }
 
@@ -338,6 +402,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_with_nothing_but_its_kind_gives_the_defaults),
         cmocka_unit_test(every_kind_of_value_is_read),
+        cmocka_unit_test(sections_of_a_deployment_are_read),
         cmocka_unit_test(json_is_read_as_well),
         cmocka_unit_test(a_wrong_value_is_told_with_place_and_expectation),
         cmocka_unit_test(an_unknown_key_is_told_with_the_nearest_known_one),

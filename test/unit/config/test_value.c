@@ -175,6 +175,36 @@ static void paths_and_verbs_are_checked(void **state)
     check_texts(SL_KEY_VERB, bad_verb, false);
 }
 
+static void files_and_names_of_objects_are_checked(void **state)
+{
+    (void)state;
+    char longest[SL_CONFIG_TEXT_MAX];
+    char too_long[SL_CONFIG_TEXT_MAX + 1];
+    memset(longest, 'a', sizeof(longest));
+    memset(too_long, 'a', sizeof(too_long));
+    longest[sizeof(longest) - 1] = '\0';
+    too_long[sizeof(too_long) - 1] = '\0';
+    const char *const good_file[] = {"", "a", "/etc/x y", "../tls.crt", "/\xc3\xa9", longest, NULL};
+    const char *const bad_file[] = {"a\"b", "a\\b", "a\nb", "\x7f", too_long, NULL};
+    static const char *const good_name[] = {"a", "0", "sliced-system", "a.b-c.d", NULL};
+    const char *const bad_name[] = {"",     "-",    "a-", "-a",  ".a",  "a.",    "a..b",
+                                    "a-.b", "a.-b", "A",  "a_b", "a b", longest, NULL};
+    check_texts(SL_KEY_PATH, good_file, true);
+    check_texts(SL_KEY_PATH, bad_file, false);
+    check_texts(SL_KEY_WORD, good_file, true);
+    check_texts(SL_KEY_WORD, bad_file, false);
+    struct sl_key key = key_of(SL_KEY_OBJECT);
+    key.string = "sliced";
+    for (size_t i = 0; good_name[i] != NULL; i++) {
+        assert_true(sl_value_text(&key, sl_str_of(good_name[i])));
+    }
+    for (size_t i = 0; bad_name[i] != NULL; i++) {
+        assert_false(sl_value_text(&key, sl_str_of(bad_name[i])));
+    }
+    key.string = "";
+    assert_true(sl_value_text(&key, SL_STR("")));
+}
+
 static void printed_numbers_read_back_to_the_same(void **state)
 {
     (void)state;
@@ -210,6 +240,7 @@ int main(void)
         cmocka_unit_test(integers_are_plain),
         cmocka_unit_test(addresses_are_checked),
         cmocka_unit_test(paths_and_verbs_are_checked),
+        cmocka_unit_test(files_and_names_of_objects_are_checked),
         cmocka_unit_test(printed_numbers_read_back_to_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

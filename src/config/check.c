@@ -1,0 +1,155 @@
+/* What single values cannot tell: one function for each rule, one table of them. */
+#include <stdio.h>
+
+#include "config/keys.h"
+
+/* client-go's JitterFactor: a retry period may be that much longer (in tenths). */
+enum { JITTER_TENTHS = 12 };
+
+typedef int (*rule)(const struct sl_config *config, struct sl_key_clash *clash,
+                    struct sl_error *err);
+
+/* libmicrohttpd divides the connections among the threads: each must get one. */
+static int check_threads(const struct sl_config *config, struct sl_key_clash *clash,
+                         struct sl_error *err)
+{
+    *clash = (struct sl_key_clash){"server.maxConnections", "server.threads"};
+    if (config->server.max_connections >= config->server.threads) {
+        return 0;
+    }
+    return sl_error_set(
+        err, SL_ERR_FIELD, "found %lld, expected at least as many as server.threads, %lld",
+        (long long)config->server.max_connections, (long long)config->server.threads);
+}
+
+static int check_pair(const struct sl_config *config, struct sl_key_clash *clash,
+                      struct sl_error *err)
+{
+    bool cert = config->server.cert_file[0] != '\0';
+    bool key = config->server.key_file[0] != '\0';
+    if (cert == key) {
+        return 0;
+    }
+    *clash = cert ? (struct sl_key_clash){"server.tls.keyFile", "server.tls.certFile"}
+                  : (struct sl_key_clash){"server.tls.certFile", "server.tls.keyFile"};
+    return sl_error_set(err, SL_ERR_FIELD, "found nothing, expected a file beside that of %s",
+                        clash->other);
+}
+
+static int check_client_ca(const struct sl_config *config, struct sl_key_clash *clash,
+                           struct sl_error *err)
+{
+    *clash = (struct sl_key_clash){"server.tls.clientCAFile", "server.tls.certFile"};
+    if (config->server.client_ca_file[0] == '\0' || config->server.cert_file[0] != '\0') {
+        return 0;
+    }
+    return sl_error_set(err, SL_ERR_FIELD,
+                        "found \"%s\" without server.tls.certFile: only HTTPS has client "
+                        "certificates",
+                        config->server.client_ca_file);
+}
+
+static bool is_loopback(const char *listen)
+{
+    struct sl_str text = sl_str_of(listen);
+    return sl_str_starts(text, SL_STR("127.")) || sl_str_starts(text, SL_STR("[::1]:")) ||
+           sl_str_starts(text, SL_STR("localhost:"));
+}
+
+static int check_plain(const struct sl_config *config, struct sl_key_clash *clash,
+                       struct sl_error *err)
+{
+    *clash = (struct sl_key_clash){"server.listen", "server.insecure"};
+    if (config->server.cert_file[0] != '\0' || config->server.insecure ||
+        is_loopback(config->server.listen)) {
+        return 0;
+    }
+    return sl_error_set(err, SL_ERR_FIELD,
+                        "found \"%s\", which other machines can reach, without server.tls: give it "
+                        "a certificate, listen on 127.0.0.1, or set server.insecure to true",
+                        config->server.listen);
+}
+
+static double seconds(int64_t us)
+{
+    return (double)us / 1e6;
+}
+
+/* As client-go checks them (tools/leaderelection.NewLeaderElector). */
+static int check_deadline(const struct sl_config *config, struct sl_key_clash *clash,
+                          struct sl_error *err)
+{
+    *clash = (struct sl_key_clash){"leaderElection.renewDeadline", "leaderElection.leaseDuration"};
+    if (config->election.renew_deadline_us < config->election.lease_duration_us) {
+        return 0;
+    }
+    return sl_error_set(
+        err, SL_ERR_FIELD, "found %gs, expected less than leaderElection.leaseDuration, %gs",
+        seconds(config->election.renew_deadline_us), seconds(config->election.lease_duration_us));
+}
+
+static int check_retry(const struct sl_config *config, struct sl_key_clash *clash,
+                       struct sl_error *err)
+{
+    *clash = (struct sl_key_clash){"leaderElection.retryPeriod", "leaderElection.renewDeadline"};
+    if (config->election.retry_period_us * JITTER_TENTHS / 10 <
+        config->election.renew_deadline_us) {
+        return 0;
+    }
+    return sl_error_set(err, SL_ERR_FIELD,
+                        "found %gs, expected less than leaderElection.renewDeadline, %gs, also "
+                        "with a fifth on top",
+                        seconds(config->election.retry_period_us),
+                        seconds(config->election.renew_deadline_us));
+}
+
+/* The Lease object has the duration in seconds. */
+static int check_whole(const struct sl_config *config, struct sl_key_clash *clash,
+                       struct sl_error *err)
+{
+    *clash = (struct sl_key_clash){"leaderElection.leaseDuration", "leaderElection.leaseDuration"};
+    if (config->election.lease_duration_us % 1000000 == 0) {
+        return 0;
+    }
+    return sl_error_set(err, SL_ERR_FIELD, "found %gs, expected whole seconds",
+                        seconds(config->election.lease_duration_us));
+}
+
+/* A binding that was begun at the last moment of leading must be over before another leads. */
+static int check_bind(const struct sl_config *config, struct sl_key_clash *clash,
+                      struct sl_error *err)
+{
+    *clash = (struct sl_key_clash){"kubernetes.bindTimeout", "leaderElection.renewDeadline"};
+    int64_t rest = config->election.lease_duration_us - config->election.renew_deadline_us;
+    if (!config->election.enabled || config->kubernetes.bind_timeout_us < rest) {
+        return 0;
+    }
+    return sl_error_set(err, SL_ERR_FIELD,
+                        "found %gs, expected less than what lies between "
+                        "leaderElection.renewDeadline and leaseDuration, %gs",
+                        seconds(config->kubernetes.bind_timeout_us), seconds(rest));
+}
+
+int sl_keys_check(const struct sl_config *config, struct sl_key_clash *clash, struct sl_error *err)
+{
+    static const rule rules[] = {check_threads, check_pair,     check_client_ca, check_plain,
+                                 check_whole,   check_deadline, check_retry,     check_bind};
+    for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
+        if (rules[i](config, clash, err) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+int sl_config_check(const struct sl_config *config, struct sl_error *err)
+{
+    struct sl_key_clash clash = {NULL, NULL};
+    if (sl_keys_check(config, &clash, err) == 0) {
+        return 0;
+    }
+    if (err != NULL) {
+        (void)snprintf(err->field, sizeof(err->field), "%s", clash.key);
+    }
+    return -1;
+}
