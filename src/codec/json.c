@@ -250,6 +250,20 @@ SL_INLINE void take_after(struct sl_json *json, struct walk *w, const bool skipp
     }
 }
 
+/* The stream's next text begins at w->p. */
+static void next_text(struct sl_json *json, struct walk *w)
+{
+    size_t offset = sl_json_offset(json, w->p);
+    if (report(json, SL_EVENT_DOCUMENT_END, (struct sl_str){0}, false, offset) < 0) {
+        w->p = NULL;
+        return;
+    }
+    json->offset -= offset;
+    json->line = 1;
+    json->line_start = 0;
+    w->place = SL_JSON_VALUE;
+}
+
 /* One step; each case goes on to what most often follows it. */
 SL_INLINE void step(struct sl_json *json, struct walk *w, const bool skipping)
 {
@@ -291,6 +305,10 @@ SL_INLINE void step(struct sl_json *json, struct walk *w, const bool skipping)
         take_after(json, w, skipping);
         break;
     case SL_JSON_DONE:
+        if (json->stream) {
+            next_text(json, w);
+            break;
+        }
         w->p = sl_json_fail_found(json, w->p, "the end of the text after its value");
         break;
     }
@@ -402,6 +420,12 @@ void sl_json_reset(struct sl_json *json, sl_event_fn receive, void *context)
     *json = fresh;
 }
 
+void sl_json_reset_stream(struct sl_json *json, sl_event_fn receive, void *context)
+{
+    sl_json_reset(json, receive, context);
+    json->stream = true;
+}
+
 static int failure(struct sl_json *json, struct sl_error *err)
 {
     if (err != NULL) {
@@ -410,28 +434,38 @@ static int failure(struct sl_json *json, struct sl_error *err)
     return -1;
 }
 
+/* Up to the limit the text is read, so that the same is reported however it is cut. */
+static size_t room(struct sl_json *json)
+{
+    if (json->stream && json->place == SL_JSON_DONE && json->offset >= json->limits.max_bytes) {
+        json->line_start -= json->offset; /* what follows is white space, or another text */
+        json->offset = 0;
+    }
+    return json->limits.max_bytes - json->offset;
+}
+
 int sl_json_feed(struct sl_json *json, const char *data, size_t len, struct sl_error *err)
 {
     if (json->failed) {
         return failure(json, err);
     }
-    if (len == 0) {
-        return 0;
-    }
-    /* up to the limit the text is read, so that the same is reported however it is cut */
-    size_t room = json->limits.max_bytes - json->offset;
-    size_t take = len < room ? len : room;
-    json->chunk = data;
-    if (read_chunk(json, data, data + take) == NULL) {
-        return failure(json, err);
-    }
-    json->offset += take;
-    json->chunk = NULL;
-    if (take < len) {
-        (void)sl_error_set(&json->error, SL_ERR_LIMIT, "the text is longer than %zu bytes",
-                           json->limits.max_bytes);
-        (void)sl_json_fail(json, json->offset);
-        return failure(json, err);
+    while (len > 0) {
+        size_t most = room(json);
+        size_t take = len < most ? len : most;
+        if (take == 0) {
+            (void)sl_error_set(&json->error, SL_ERR_LIMIT, "the text is longer than %zu bytes",
+                               json->limits.max_bytes);
+            (void)sl_json_fail(json, json->offset);
+            return failure(json, err);
+        }
+        json->chunk = data;
+        if (read_chunk(json, data, data + take) == NULL) {
+            return failure(json, err);
+        }
+        json->offset += take;
+        json->chunk = NULL;
+        data += take;
+        len -= take;
     }
     return 0;
 }
@@ -470,6 +504,11 @@ int sl_json_finish(struct sl_json *json, struct sl_error *err)
     }
     if (sl_json_token_finish(json) && complete_token(json, SL_JSON_TOKEN_NUMBER, "") == NULL) {
         return failure(json, err);
+    }
+    bool none = json->place == SL_JSON_VALUE && json->depth == 0;
+    if (json->stream && none && json->token == SL_JSON_TOKEN_NONE) {
+        json->finished = true; /* no text at all */
+        return 0;
     }
     if (json->place != SL_JSON_DONE) {
         (void)sl_error_set(&json->error, SL_ERR_SYNTAX, "expected %s, found the end of the text",

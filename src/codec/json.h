@@ -16,6 +16,11 @@ void sl_json_free(struct sl_json *json); /* NULL is allowed */
 /* Back to the beginning, keeping memory, for the next text. */
 void sl_json_reset(struct sl_json *json, sl_event_fn receive, void *context);
 
+/* The same, for a stream of any number of texts, with or without white space between them. Each has
+ * its own lines, columns and limit of bytes, and its DOCUMENT_END: reported when the next one
+ * begins, or at the stream's end. */
+void sl_json_reset_stream(struct sl_json *json, sl_event_fn receive, void *context);
+
 /* Feeds a piece of any size. 0, or -1 with *err (place and reason) set; after that every further
  * call fails the same way. */
 int sl_json_feed(struct sl_json *json, const char *data, size_t len, struct sl_error *err);

@@ -48,7 +48,7 @@ struct sl_json {
     unsigned char *in_object; /* one per level: 1 in an object, 0 in an array */
 
     const char *chunk; /* being read */
-    size_t offset;     /* of the chunk in the text */
+    size_t offset;     /* of the chunk in the text; wraps below 0 when the text began within it */
     unsigned line;
     size_t line_start; /* offset of the line's first byte */
 
@@ -64,6 +64,7 @@ struct sl_json {
     unsigned char literal;
     unsigned char literal_at;
 
+    bool stream; /* further texts may follow */
     bool failed;
     bool finished;
     struct sl_error error;
