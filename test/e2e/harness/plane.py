@@ -10,6 +10,7 @@ import urllib.request
 import yaml
 
 from . import pki
+from .api import Api, collection_path
 from .process import Process, free_port, wait_for
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -80,6 +81,7 @@ class Plane:
         self.kubeconfig = self.kubeconfigs["admin"]
         self.context = ssl.create_default_context(cafile=self.ca.crt)
         self.context.load_cert_chain(*self._pair("admin"))
+        self.api = Api(self.url, self.context)
 
     def _pair(self, name):
         return (os.path.join(self.folder, "pki", f"{name}.crt"),
@@ -172,24 +174,25 @@ class Plane:
             "--use-service-account-credentials=true", f"--controllers={CONTROLLERS}",
             "--kube-api-qps=500", "--kube-api-burst=1000"])
 
-    def start_scheduler(self, config, name="kube-scheduler"):
-        """config: KubeSchedulerConfiguration; what concerns this harness is filled in."""
+    def start_scheduler(self, config, name="kube-scheduler", kubeconfig=None, elects=False):
+        """config: KubeSchedulerConfiguration; what concerns this harness is filled in. elects: it
+        keeps its leader election."""
         port = free_port()
+        kubeconfig = kubeconfig or self.kubeconfigs["scheduler"]
         config = {
             "apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
-            **config,
-            "clientConnection": {"kubeconfig": self.kubeconfigs["scheduler"], "qps": 5000,
-                                 "burst": 5000},
-            "leaderElection": {"leaderElect": False},
-        }
+            "clientConnection": {"qps": 5000, "burst": 5000}, **config}
+        config["clientConnection"] = {**config["clientConnection"], "kubeconfig": kubeconfig}
+        if not elects:
+            config["leaderElection"] = {"leaderElect": False}
         path = os.path.join(self.folder, f"{name}.yaml")
         with open(path, "w", encoding="utf-8") as file:
             yaml.safe_dump(config, file)
         process = self._run(name, [
             os.path.join(self.bin, "kube-scheduler"), f"--config={path}",
             f"--secure-port={port}", "--bind-address=127.0.0.1",
-            f"--authentication-kubeconfig={self.kubeconfigs['scheduler']}",
-            f"--authorization-kubeconfig={self.kubeconfigs['scheduler']}",
+            f"--authentication-kubeconfig={kubeconfig}",
+            f"--authorization-kubeconfig={kubeconfig}",
             f"--cert-dir={self.folder}/pki/{name}"])
 
         def ready():
@@ -213,28 +216,31 @@ class Plane:
 
     # ---- the API, by the administrator ----
 
-    def request(self, method, path, body=None, content_type="application/json", raw=False):
-        data = None if body is None else (
-            body if isinstance(body, bytes) else json.dumps(body).encode())
-        request = urllib.request.Request(self.url + path, data=data, method=method, headers={
-            "Content-Type": content_type, "Accept": "application/json"})
-        with urllib.request.urlopen(request, context=self.context, timeout=30) as answer:
-            text = answer.read().decode()
-        return text if raw else json.loads(text)
-
     def get(self, path, raw=False):
-        return self.request("GET", path, raw=raw)
+        return self.api.get(path, raw)
 
     def post(self, path, body):
-        return self.request("POST", path, body)
+        return self.api.post(path, body)
 
     def patch(self, path, body, content_type="application/merge-patch+json"):
-        return self.request("PATCH", path, body, content_type)
+        return self.api.patch(path, body, content_type)
 
-    def delete(self, path, grace_seconds=None):
-        body = None if grace_seconds is None else {
-            "apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": grace_seconds}
-        return self.request("DELETE", path, body)
+    def delete(self, path, grace_seconds=None, propagation=None):
+        return self.api.delete(path, grace_seconds, propagation)
+
+    def create(self, manifest, dry_run=False):
+        path = collection_path(manifest["kind"], manifest["metadata"].get("namespace"))
+        return self.post(path + ("?dryRun=All&fieldValidation=Strict" if dry_run else ""), manifest)
+
+    def compact(self):
+        """Makes etcd forget all but the present; an API server that starts after it cannot tell what
+        happened before."""
+        def call(path, body):
+            request = urllib.request.Request(self.etcd_url + path, json.dumps(body).encode())
+            with urllib.request.urlopen(request, timeout=30) as answer:
+                return json.load(answer)
+        revision = call("/v3/kv/range", {"key": "AA=="})["header"]["revision"]
+        call("/v3/kv/compaction", {"revision": revision, "physical": True})
 
     def kubectl(self, *args, text=None, check=True):
         """Runs the real kubectl; returns its output."""

@@ -1,0 +1,194 @@
+"""What a story is told on: a control plane with the chart's objects in it, the scheduler that the chart
+configures, and the daemons, reached by the scheduler through a Service."""
+
+import concurrent.futures
+import os
+import urllib.parse
+
+from . import chart
+from . import sliced as daemons
+from .api import ApiError, collection_path, object_path
+from .checker import check
+from .forwarder import Forwarder
+from .process import free_port, wait_for
+
+# The chart's Deployments are not started as pods: their programs run here, beside the API server.
+NOT_CREATED = ("Deployment",)
+SCHEDULER = "sliced-scheduler"
+
+
+class Cluster:
+    def __init__(self, plane, helm):
+        self.plane = plane
+        self.helm = helm
+        self.objects = helm.objects({}, plane.minor)
+        self.pki = daemons.write_pki(self.objects, os.path.join(plane.folder, "tls"))
+        self.replicas = []
+        self.service = Forwarder(self._leader)
+        # between the daemons and the API server
+        self.cable = Forwarder(lambda: ("127.0.0.1", plane.port))
+        self.count = 0
+
+    def start(self):
+        plane = self.plane
+        plane.create({"apiVersion": "v1", "kind": "Namespace",
+                      "metadata": {"name": chart.NAMESPACE}})
+        for each in self.objects:
+            if each["kind"] not in NOT_CREATED:
+                plane.create(each)
+        self.scheduler_user = plane.service_account_kubeconfig(
+            "sliced-scheduler", chart.NAMESPACE, "sliced-scheduler")
+        self.start_scheduler()
+        return self
+
+    def stop(self):
+        self.stop_daemons()
+        self.service.close()
+        self.cable.close()
+        self.plane.stop()
+
+    def _leader(self):
+        """The endpoint of the Service: a replica that is ready."""
+        for replica in list(self.replicas):
+            if replica.process and replica.process.running():
+                try:
+                    if replica.get("/readyz")[0] == 200:
+                        return "127.0.0.1", replica.port
+                except OSError:
+                    pass
+        return None
+
+    # ---- programs ----
+
+    def start_scheduler(self, over=None, name="kube-scheduler"):
+        """The chart's scheduler; over changes its extender's entry."""
+        config = daemons.scheduler_config(
+            self.objects, f"https://127.0.0.1:{self.service.port}", self.pki, over)
+        return self.plane.start_scheduler(config, name, self.scheduler_user)
+
+    def new_daemon(self, name=None, config=None, kubeconfig=None, pki=None):
+        """A replica, not yet started."""
+        self.count += 1
+        name = name or f"sliced-{self.count}"
+        if kubeconfig is None:
+            token = self.plane.token(chart.NAMESPACE, "sliced")
+            kubeconfig = self.daemon_kubeconfig(name, token)
+        replica = daemons.Sliced(name, self.plane.folder, kubeconfig, self.objects,
+                                 pki or self.pki, config, free_port())
+        self.replicas.append(replica)
+        return replica
+
+    def daemon_kubeconfig(self, name, token):
+        """As a pod of the service account has it: a token in a file, and the API server at the end
+        of the cable."""
+        path = os.path.join(self.plane.folder, f"{name}.token")
+        with open(f"{path}.new", "w", encoding="ascii") as file:
+            file.write(token)
+        os.rename(f"{path}.new", path)
+        return self.plane.write_kubeconfig(name, {"tokenFile": path},
+                                           f"https://127.0.0.1:{self.cable.port}")
+
+    def start_daemon(self, **more):
+        return self.new_daemon(**more).start()
+
+    def stop_daemons(self):
+        for replica in self.replicas:
+            replica.stop()
+
+    # ---- objects ----
+
+    def add(self, *manifests):
+        """Creates them, in order when they are few."""
+        if len(manifests) < 8:
+            return [self.plane.create(each) for each in manifests]
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            return list(pool.map(self.plane.create, manifests))
+
+    def list(self, kind, namespace="default"):
+        return self.plane.get(collection_path(kind, namespace))["items"]
+
+    def nodes(self):
+        return self.list("Node")
+
+    def pods(self):
+        """All pods of all namespaces, by name."""
+        return {each["metadata"]["name"]: each for each in self.plane.get("/api/v1/pods")["items"]}
+
+    def pod(self, name):
+        return self.plane.get(f"{collection_path('Pod')}/{name}")
+
+    def delete_pod(self, name, grace_seconds=0):
+        return self.plane.delete(f"{collection_path('Pod')}/{name}", grace_seconds)
+
+    def annotate(self, name, **annotations):
+        return self.plane.patch(f"{collection_path('Pod')}/{name}",
+                                {"metadata": {"annotations": annotations}})
+
+    def ungate(self, name):
+        return self.plane.patch(f"{collection_path('Pod')}/{name}",
+                                {"spec": {"schedulingGates": None}})
+
+    def wait_bound(self, *names, timeout=30):
+        """Until all of those pods have a node; returns the pods, by name."""
+        def bound():
+            pods = self.pods()
+            missing = [name for name in names if not pods.get(name, {}).get("spec", {}).get("nodeName")]
+            assert not missing, f"{len(missing)} not bound: {missing[:5]} {self.why(missing[0])}"
+            return pods
+        return wait_for("pods bound", bound, timeout, 0.1)
+
+    def wait_phase(self, name, phase, timeout=30):
+        return wait_for(f"{name} {phase}",
+                        lambda: self.pod(name)["status"].get("phase") == phase, timeout, 0.1)
+
+    def events(self, name, reason=None):
+        """The events on a pod, as kubectl describe shows them."""
+        query = urllib.parse.quote(f"involvedObject.name={name}")
+        found = self.plane.get(f"/api/v1/namespaces/default/events?fieldSelector={query}")["items"]
+        return [each for each in found if reason is None or each["reason"] == reason]
+
+    def why(self, name):
+        """For messages of failed waits."""
+        try:
+            return [f"{each['reason']}: {each['message']}" for each in self.events(name)][-3:]
+        except ApiError as error:
+            return [str(error)]
+
+    def wait_event(self, name, text, source=None, timeout=30):
+        """Until an event on the pod has the text in its message; returns the event."""
+        def found():
+            for each in self.events(name):
+                component = each.get("reportingComponent") or each["source"].get("component", "")
+                if text in each["message"] and (source is None or source in component):
+                    return each
+            raise AssertionError(self.why(name))
+        return wait_for(f"an event on {name} with {text!r}", found, timeout, 0.1)
+
+    # ---- between stories ----
+
+    def wrong(self):
+        """What the independent checker finds."""
+        return check(self.nodes(), self.pods().values())
+
+    def clear(self):
+        """No daemons, jobs, pods, nodes, events: as new."""
+        for replica in self.replicas:
+            if replica.process and replica.process.running():
+                replica.kill()
+        self.replicas.clear()
+        self.cable.refuse(False)
+        self.cable.to_server.set()
+        self.cable.to_client.set()
+        self.plane.delete(collection_path("Job"), 0, "Background")
+        for name, pod in self.pods().items():
+            del name
+            if pod["metadata"]["namespace"] == "default":
+                self.plane.delete(collection_path("Pod"), 0)
+                break
+        for path in (collection_path("Node"), "/api/v1/namespaces/default/events",
+                     f"/apis/coordination.k8s.io/v1/namespaces/{chart.NAMESPACE}/leases"):
+            self.plane.delete(path, 0)
+        for each in self.list("PriorityClass"):
+            if not each["metadata"]["name"].startswith("system-"):
+                self.plane.delete(object_path({**each, "kind": "PriorityClass"}))
+        wait_for("no pods left", lambda: not self.list("Pod"), 30, 0.1)

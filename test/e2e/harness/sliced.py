@@ -1,0 +1,190 @@
+"""The daemon under test: deploy's own configuration, with only addresses, paths and the lease's periods
+made ours; the chart's rights, by a token of its service account."""
+
+import base64
+import copy
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+import ssl
+
+import yaml
+
+from . import chart
+from .process import Process, free_port, wait_for
+
+BIN = os.environ.get("SLICED_BIN", os.path.join(chart.ROOT, "build/dev/src/daemon/sliced"))
+LEASE = {"leaseDuration": "3s", "renewDeadline": "2s", "retryPeriod": "500ms"}
+
+
+def merge(base, over):
+    """over laid upon base, maps key by key."""
+    out = copy.deepcopy(base)
+    for key, value in over.items():
+        both = isinstance(value, dict) and isinstance(out.get(key), dict)
+        out[key] = merge(out[key], value) if both else value
+    return out
+
+
+class Sliced:
+    """One replica. name is also the name of its log."""
+
+    def __init__(self, name, folder, kubeconfig, objects, pki, config=None, port=None):
+        """objects: what the chart made; pki: a folder with tls.crt, tls.key, ca.crt."""
+        self.name = name
+        self.folder = folder
+        self.kubeconfig = kubeconfig
+        self.pki = pki
+        self.port = port or free_port()
+        own = {"server": {"listen": f"127.0.0.1:{self.port}",
+                          "tls": {"certFile": f"{pki}/tls.crt", "keyFile": f"{pki}/tls.key"}},
+               "leaderElection": LEASE}
+        shipped = chart.config_of(objects, "sliced")
+        if "clientCAFile" in shipped["server"]["tls"]:
+            own["server"]["tls"]["clientCAFile"] = f"{pki}/ca.crt"
+        self.config = merge(merge(shipped, own), config or {})
+        self.config_path = os.path.join(folder, f"{name}.config.yaml")
+        self.write_config(self.config)
+        self.process = None
+
+    def write_config(self, config):
+        self.config = config
+        with open(self.config_path, "w", encoding="utf-8") as file:
+            yaml.safe_dump(config, file)
+
+    # ---- life ----
+
+    def launch(self):
+        """Starts it and does not wait."""
+        self.process = Process(self.name, [
+            BIN, "--config", self.config_path, "--kubeconfig", self.kubeconfig], self.folder).start()
+        return self
+
+    def start(self):
+        """Starts it and waits until it leads and is in sync."""
+        return self.launch().wait_ready()
+
+    def wait_ready(self, timeout=30):
+        wait_for(f"{self.name} ready", self.check_ready, timeout)
+        return self
+
+    def wait_up(self, timeout=30):
+        """Until it answers at all: a standby is alive and not ready."""
+        wait_for(f"{self.name} alive", lambda: self.check("/livez"), timeout)
+        return self
+
+    def check(self, path):
+        self.process.assert_running()
+        try:
+            return self.get(path)[0] == 200
+        except (OSError, http.client.HTTPException):
+            return False
+
+    def check_ready(self):
+        return self.check("/readyz")
+
+    def kill(self):
+        self.process.kill()
+
+    def stop(self):
+        """SIGTERM; it must end cleanly."""
+        if self.process is None or not self.process.running():
+            return
+        self.process.stop()
+        assert self.process.child.returncode == 0, (
+            f"{self.name} ended with {self.process.child.returncode}:\n{self.process.log()[-3000:]}")
+
+    def reload(self):
+        self.process.signal(signal.SIGHUP)
+
+    # ---- asking it ----
+
+    def connect(self, cert=None, verify=True):
+        """A TLS connection, with the certificate checked as kube-scheduler does."""
+        context = ssl.create_default_context(cafile=f"{self.pki}/ca.crt")
+        if not verify:
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        if cert:
+            context.load_cert_chain(*cert)
+        raw = socket.create_connection(("127.0.0.1", self.port), timeout=10)
+        try:
+            return context.wrap_socket(raw, server_hostname=chart.SERVICE)
+        except BaseException:
+            raw.close()
+            raise
+
+    def request(self, method, path, body=None, cert=None):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        connection.sock = self.connect(cert)
+        try:
+            connection.request(method, path, body, {"Content-Type": "application/json"})
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode()
+        finally:
+            connection.close()
+
+    def get(self, path):
+        return self.request("GET", path)
+
+    def json(self, path):
+        status, text = self.get(path)
+        assert status == 200, f"{path}: {status} {text}"
+        return json.loads(text)
+
+    def state(self):
+        return self.json("/api/v1/state")
+
+    def metrics(self):
+        """{(name, frozenset of label pairs): value}"""
+        found = {}
+        for line in self.get("/metrics")[1].splitlines():
+            match = re.match(r"^(\w+)(?:\{(.*)\})? (\S+)$", line)
+            if match:
+                labels = frozenset(re.findall(r'(\w+)="((?:[^"\\]|\\.)*)"', match[2] or ""))
+                found[match[1], labels] = float(match[3])
+        return found
+
+    def metric(self, name, **labels):
+        """The sum over all series of that name which have those labels."""
+        wanted = set(labels.items())
+        return sum(value for (each, has), value in self.metrics().items()
+                   if each == name and wanted <= has)
+
+    def certificate(self):
+        """The certificate that it shows, in DER."""
+        with self.connect(verify=False) as connection:
+            return connection.getpeercert(binary_form=True)
+
+    def log(self):
+        return self.process.log()
+
+    def log_count(self, message):
+        """Lines of the log with that message."""
+        return sum(json.loads(line).get("message") == message
+                   for line in self.log().splitlines() if line.startswith("{"))
+
+
+def write_pki(objects, folder):
+    """The files of the chart's TLS Secret, as its volume would have them."""
+    os.makedirs(folder, exist_ok=True)
+    for name, text in chart.one(objects, "Secret", "sliced-tls")["data"].items():
+        with open(os.path.join(folder, name), "wb") as file:
+            file.write(base64.b64decode(text))
+    return folder
+
+
+def scheduler_config(objects, url, pki, over=None):
+    """The chart's KubeSchedulerConfiguration, with the extender at url and its files at hand."""
+    config = chart.config_of(objects, "sliced-scheduler")
+    extender = config["extenders"][0]
+    path = extender["urlPrefix"].split(chart.SERVICE, 1)[1]
+    extender["urlPrefix"] = url + path
+    extender["tlsConfig"]["caFile"] = f"{pki}/ca.crt"
+    if "certFile" in extender["tlsConfig"]:
+        extender["tlsConfig"].update(certFile=f"{pki}/client.crt", keyFile=f"{pki}/client.key")
+    extender.update(over or {})
+    return config

@@ -1,0 +1,291 @@
+"""What deploy/ makes: valid, least in rights, the same from chart and manifests, and taken by real API
+servers and schedulers."""
+
+import os
+import re
+import subprocess
+
+import pytest
+import yaml
+
+from harness import chart, gpus
+from harness import sliced as daemons
+from harness.api import ApiError, object_path
+from harness.chart import CHART, MANIFESTS, NAMESPACE, ROOT, SERVICE, config_of, one
+from harness.process import wait_for
+
+VALUES = {
+    "defaults": {},
+    "own secret": {"tls": {"existingSecret": "from-cert-manager"}},
+    "client certificates": {"tls": {"existingSecret": "ours", "clientSecret": "scheduler-tls"}},
+    "own scheduler": {"scheduler": {"mode": "config"}, "service": {"clusterIP": "10.0.0.53"}},
+    "all in": {
+        "image": {"repository": "registry.example.com/sliced", "tag": "1"}, "replicas": 3,
+        "imagePullSecrets": [{"name": "pull"}], "priorityClassName": "",
+        "config": {"log": {"level": "debug"}, "leaderElection": {"name": "mine"}},
+        "scheduler": {"name": "gpu-scheduler", "replicas": 1, "nodeCacheCapable": False,
+                      "image": {"repository": "registry.example.com/kube-scheduler"}},
+        "nodeSelector": {"role": "infra"}, "podAnnotations": {"team": "gpu"},
+        "tolerations": [{"key": "infra", "operator": "Exists"}],
+        "networkPolicy": {"from": [{"namespaceSelector": {}}]},
+        "managedResources": ["nvidia.com/gpu"]},
+    "bare": {"networkPolicy": {"enabled": False}, "podDisruptionBudget": {"enabled": False}},
+}
+
+
+@pytest.mark.parametrize("values", VALUES.values(), ids=VALUES)
+def test_the_linter_has_nothing_against_it(helm, values):
+    said = helm.run("lint", "--strict", CHART, "-f", "-", text=yaml.safe_dump(values))
+    assert "0 chart(s) failed" in said
+
+
+@pytest.mark.parametrize("values", VALUES.values(), ids=VALUES)
+def test_every_pod_may_run_under_the_strictest_standard(helm, values):
+    pods = [each["spec"]["template"]["spec"] for each in helm.objects(values)
+            if each["kind"] == "Deployment"]
+    assert pods
+    for pod in pods:
+        assert pod["securityContext"]["runAsNonRoot"] and pod["securityContext"]["runAsUser"] > 0
+        for container in pod["containers"]:
+            limits = container["securityContext"]
+            assert limits["readOnlyRootFilesystem"] and not limits["allowPrivilegeEscalation"]
+            assert limits["capabilities"] == {"drop": ["ALL"]}
+            assert container["resources"]["limits"]["memory"]
+            assert container["livenessProbe"] and container["readinessProbe"]
+
+
+@pytest.mark.parametrize("values, why", [
+    ({"replicas": 0}, "replicas"),
+    ({"replica": 2}, "replica"),
+    ({"scheduler": {"mode": "third"}}, "mode"),
+    ({"scheduler": {"name": "Not A Name"}}, "name"),
+    ({"scheduler": {"percentageOfNodesToScore": 101}}, "percentageOfNodesToScore"),
+    ({"scheduler": {"httpTimeout": "soon"}}, "httpTimeout"),
+    ({"scheduler": {"tlsFolder": "relative"}}, "tlsFolder"),
+    ({"managedResources": []}, "managedResources"),
+    ({"managedResources": ["nvidia.com/*"]}, "managedResources"),
+    ({"config": {"kind": "Pod"}}, "kind"),
+    ({"image": {"pullPolicy": "Sometimes"}}, "pullPolicy"),
+    ({"tls": {"secret": "x"}}, "secret"),
+    ({"service": {"clusterIP": "a name"}}, "clusterIP"),
+    ({"networkPolicy": {"apiServerPorts": [0]}}, "apiServerPorts"),
+])
+def test_a_mistake_in_the_values_is_refused_by_name(helm, values, why):
+    code, said = helm.template(values, check=False)
+    assert code != 0 and why in said, said
+
+
+def test_an_existing_secret_is_mounted_and_none_is_made(helm):
+    objects = helm.objects(VALUES["own secret"])
+    assert not [each for each in objects if each["kind"] == "Secret"]
+    for name in ("sliced", "sliced-scheduler"):
+        volumes = one(objects, "Deployment", name)["spec"]["template"]["spec"]["volumes"]
+        assert "from-cert-manager" in [each.get("secret", {}).get("secretName") for each in volumes]
+
+
+def test_the_scheduler_is_given_no_private_key_of_the_daemon(helm):
+    volumes = one(helm.objects(), "Deployment", "sliced-scheduler")["spec"]["template"]["spec"]["volumes"]
+    secret = [each["secret"] for each in volumes if "secret" in each]
+    assert secret == [{"secretName": "sliced-tls", "items": [{"key": "ca.crt", "path": "ca.crt"}]}]
+
+
+def test_client_certificates_are_asked_for_at_both_ends(helm):
+    objects = helm.objects(VALUES["client certificates"])
+    assert config_of(objects, "sliced")["server"]["tls"]["clientCAFile"] == "/etc/sliced/tls/ca.crt"
+    tls = config_of(objects, "sliced-scheduler")["extenders"][0]["tlsConfig"]
+    mounts = one(objects, "Deployment", "sliced-scheduler")["spec"]["template"]["spec"][
+        "containers"][0]["volumeMounts"]
+    assert os.path.dirname(tls["certFile"]) in [each["mountPath"] for each in mounts]
+    assert os.path.dirname(tls["caFile"]) in [each["mountPath"] for each in mounts]
+
+
+def test_your_own_scheduler_gets_only_its_configuration(helm):
+    objects = helm.objects(VALUES["own scheduler"])
+    assert not [each for each in objects
+                if each["kind"] != "ConfigMap" and each["metadata"]["name"].startswith("sliced-scheduler")]
+    extender = config_of(objects, "sliced-scheduler")["extenders"][0]
+    assert extender["urlPrefix"] == "https://10.0.0.53/scheduler"
+    assert extender["tlsConfig"]["serverName"] == SERVICE
+    assert one(objects, "Service", "sliced")["spec"]["clusterIP"] == "10.0.0.53"
+
+
+def test_the_certificate_is_for_the_name_that_the_scheduler_checks(helm, tmp_path):
+    objects = helm.objects()
+    pki = daemons.write_pki(objects, tmp_path)
+    name = config_of(objects, "sliced-scheduler")["extenders"][0]["tlsConfig"]["serverName"]
+    subprocess.run(["openssl", "verify", "-CAfile", f"{pki}/ca.crt", "-verify_hostname", name,
+                    f"{pki}/tls.crt"], check=True, capture_output=True)
+
+
+def test_every_mig_profile_that_sliced_knows_is_managed(helm):
+    with open(os.path.join(ROOT, "src/core/mig_table.c"), encoding="ascii") as file:
+        suffixes = re.findall(r'PROFILE\("[^"]+", "([^"]+)"', file.read())
+    assert len(suffixes) > 50
+    managed = {each["name"] for each in
+               config_of(helm.objects(), "sliced-scheduler")["extenders"][0]["managedResources"]}
+    assert {f"nvidia.com/mig-{suffix}" for suffix in suffixes} <= managed
+    assert {"nvidia.com/gpu", "nvidia.com/gpu.shared", "aliyun.com/gpu-mem"} <= managed
+
+
+@pytest.mark.parametrize("values", VALUES.values(), ids=VALUES)
+def test_the_daemon_takes_the_configuration(helm, values, tmp_path):
+    path = tmp_path / "sliced.yaml"
+    path.write_text(one(helm.objects(values), "ConfigMap", "sliced")["data"]["config.yaml"])
+    done = subprocess.run([daemons.BIN, "--config", path, "--check-config"], capture_output=True,
+                          text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_daemon_writes_only_what_it_must(helm):
+    """The whole of the rights, spelled out a second time: a new one has to be argued for here."""
+    objects = helm.objects()
+
+    def rights(kind):
+        return {(group, resource, verb)
+                for rule in one(objects, kind, "sliced")["rules"]
+                for group in rule["apiGroups"] for resource in rule["resources"]
+                for verb in rule["verbs"]}
+    assert rights("ClusterRole") == {
+        ("", "nodes", "list"), ("", "nodes", "watch"),
+        ("", "pods", "get"), ("", "pods", "list"), ("", "pods", "watch"), ("", "pods", "patch"),
+        ("", "pods/binding", "create"),
+        ("events.k8s.io", "events", "create"), ("events.k8s.io", "events", "patch")}
+    assert rights("Role") == {("coordination.k8s.io", "leases", verb)
+                              for verb in ("create", "get", "update")}
+
+
+def test_the_manifests_are_what_the_chart_makes(tools):
+    done = subprocess.run([os.path.join(ROOT, "scripts/render-manifests"), "--check"],
+                          env={**os.environ, "HELM": os.path.join(tools, "helm")},
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_image_holds_all_that_the_program_needs(tmp_path):
+    """The image's root file system, made as its recipe does, runs the program in it."""
+    root = tmp_path / "image"
+    subprocess.run([os.path.join(ROOT, "deploy/image/collect"), daemons.BIN, root], check=True)
+    ldd = subprocess.run(["ldd", daemons.BIN], capture_output=True, text=True, check=True).stdout
+    for library in re.findall(r"(/\S+)", ldd):
+        assert (root / library.lstrip("/")).is_file()
+    assert not list(root.rglob("*sh"))
+    if os.geteuid() == 0 and "libasan" not in ldd:
+        said = subprocess.run(["chroot", "--userspec=65532:65532", root, "/usr/bin/sliced",
+                               "--version"], capture_output=True, text=True, check=True).stdout
+        assert said.startswith("sliced ")
+
+
+def test_the_recipe_names_no_registry_and_no_root():
+    with open(os.path.join(ROOT, "deploy/image/Dockerfile"), encoding="utf-8") as file:
+        text = file.read()
+    assert re.search(r"^USER 65532", text, re.M) and re.search(r"^FROM scratch", text, re.M)
+    assert not re.search(r"^(FROM|ARG BASE).*[a-z0-9]\.[a-z]+/", text, re.M)
+
+
+# ---- against real API servers ----
+
+def fresh_namespace(plane):
+    try:
+        plane.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {
+            "name": NAMESPACE, "labels": {"pod-security.kubernetes.io/enforce": "restricted"}}})
+    except ApiError as error:
+        assert error.code == 409
+
+
+@pytest.mark.both
+@pytest.mark.parametrize("values", VALUES.values(), ids=VALUES)
+def test_a_server_side_dry_run_takes_every_object(bare_plane, helm, values):
+    fresh_namespace(bare_plane)
+    for each in helm.objects(values, bare_plane.minor):
+        bare_plane.create(each, dry_run=True)
+
+
+@pytest.mark.both
+def test_a_server_side_dry_run_takes_every_manifest(bare_plane):
+    fresh_namespace(bare_plane)
+    said = bare_plane.kubectl("apply", "--dry-run=server", "-f", MANIFESTS)
+    assert said.count("(server dry run)") == len(chart.manifests())
+    for each in chart.manifests():
+        if each["kind"] != "Namespace":
+            bare_plane.create(each, dry_run=True)  # strict: no unknown field
+
+
+@pytest.mark.both
+def test_the_real_scheduler_takes_the_configuration(bare_plane, helm, tmp_path):
+    objects = helm.objects({}, bare_plane.minor)
+    pki = daemons.write_pki(objects, tmp_path)
+    config = daemons.scheduler_config(objects, "https://127.0.0.1:9", pki)
+    bare_plane.start_scheduler(config, "config-test")
+    bare_plane.stop_scheduler("config-test")
+
+
+def install(plane, helm, *more):
+    run = chart.Helm(os.path.dirname(helm.program), plane.kubeconfig).run
+    return run("upgrade", "--install", "sliced", CHART, "--namespace", NAMESPACE, *more)
+
+
+def set_ready(plane, pod):
+    condition = {"status": "True"}
+    plane.patch(object_path({**pod, "kind": "Pod"}) + "/status",
+                {"status": {"conditions": [{"type": "Ready", **condition},
+                                           {"type": "ContainersReady", **condition}]}},
+                "application/strategic-merge-patch+json")
+
+
+def two_daemons(plane):
+    """The pods of the daemon, when there are two that run."""
+    path = f"/api/v1/namespaces/{NAMESPACE}/pods?labelSelector=app.kubernetes.io/component%3Ddaemon"
+    pods = [each for each in plane.get(path)["items"]
+            if each["status"].get("podIP") and "deletionTimestamp" not in each["metadata"]]
+    return pods if len(pods) == 2 else None
+
+
+def evict(plane, pod):
+    plane.post(object_path({**pod, "kind": "Pod"}) + "/eviction", {
+        "apiVersion": "policy/v1", "kind": "Eviction",
+        "metadata": {"name": pod["metadata"]["name"], "namespace": NAMESPACE}})
+
+
+@pytest.mark.both
+def test_installed_drained_and_upgraded_while_one_alone_is_ever_ready(bare_plane, helm):
+    """Readiness is leadership, so Kubernetes never sees more than one replica available. A drain must
+    get past that, and a roll-out come to its end."""
+    plane = bare_plane
+    fresh_namespace(plane)
+    plane.create(gpus.node("infra", {}))
+    never = ["--set", "podAnnotations.sliced\\.dev/e2e-never-ready=yes"]
+    plane.start_scheduler({}, "install-test")
+    secret = f"/api/v1/namespaces/{NAMESPACE}/secrets/sliced-tls"
+    budget = f"/apis/policy/v1/namespaces/{NAMESPACE}/poddisruptionbudgets/sliced"
+    try:
+        install(plane, helm, *never)
+        leader, standby = wait_for("two replicas", lambda: two_daemons(plane))
+        certificate = plane.get(secret)["data"]
+
+        # the leader may be drained, and then nobody until another leads
+        set_ready(plane, leader)
+        wait_for("the budget", lambda: plane.get(budget)["status"]["disruptionsAllowed"] == 1)
+        evict(plane, leader)
+        wait_for("nobody leads", lambda: plane.get(budget)["status"]["currentHealthy"] == 0)
+        with pytest.raises(ApiError, match="disruption budget"):
+            evict(plane, standby)
+        wait_for("a new standby", lambda: two_daemons(plane))
+        set_ready(plane, standby)
+        wait_for("it leads", lambda: plane.get(budget)["status"]["disruptionsAllowed"] == 1)
+
+        # an upgrade replaces both, though the new ones are not ready either
+        old = {each["metadata"]["uid"] for each in two_daemons(plane)}
+        install(plane, helm, *never, "--set", "config.log.level=debug")
+
+        def replaced():
+            pods = two_daemons(plane)
+            return pods and not old & {each["metadata"]["uid"] for each in pods}
+        wait_for("the roll-out", replaced)
+        assert plane.get(secret)["data"] == certificate, "the upgrade changed the certificate"
+    finally:
+        plane.stop_scheduler("install-test")
+        chart.Helm(os.path.dirname(helm.program), plane.kubeconfig).run(
+            "uninstall", "sliced", "--namespace", NAMESPACE)
+        plane.delete("/api/v1/nodes/infra")
+    left = plane.get("/apis/rbac.authorization.k8s.io/v1/clusterroles")["items"]
+    assert not [each for each in left if each["metadata"]["name"].startswith("sliced")]
