@@ -1,0 +1,373 @@
+/* Pages of lists and watch streams, cut anywhere, with what a server should not send. */
+#include "codec/watch.h"
+#include "unit/codec/describe.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+static const struct sl_text_limits limits = {
+    .max_bytes = 64 << 20, .max_string = 1 << 20, .max_depth = 64};
+
+struct story {
+    struct sl_buf out;
+    size_t stop_after; /* items; 0: never */
+    size_t items;
+};
+
+static int tell(void *context, const struct sl_watch_item *item, struct sl_error *err)
+{
+    static const char *const names[] = {"+ ", "~ ", "- ", "bookmark", "error"};
+    struct story *story = context;
+    struct sl_buf *out = &story->out;
+    story->items++;
+    if (story->items == story->stop_after) {
+        return sl_error_set(err, SL_ERR_CONFLICT, "enough");
+    }
+    if (item->problem != NULL) {
+        assert_null(item->object);
+        assert_null(item->status);
+        sl_buf_puts(out, "skipped");
+        describe_text(out, "namespace", item->namespace);
+        describe_text(out, "name", item->name);
+        describe_text(out, "rv", item->resource_version);
+        sl_buf_printf(out, " %s: %s\n", item->problem->field, item->problem->message);
+        return 0;
+    }
+    sl_buf_puts(out, names[item->event]);
+    if (item->event == SL_WATCH_ERROR) {
+        describe_number(out, "code", item->status->code);
+        describe_text(out, "reason", item->status->reason);
+        describe_text(out, "message", item->status->message);
+        sl_buf_putc(out, '\n');
+    } else if (item->event == SL_WATCH_BOOKMARK) {
+        describe_text(out, "rv", item->resource_version);
+        sl_buf_putc(out, '\n');
+    } else {
+        return describe_object(out, item->object, err);
+    }
+    return 0;
+}
+
+/* The whole story: a first piece of cut bytes, then pieces of step. */
+static void read_text(struct sl_watch *watch, struct story *story, enum sl_watch_form form,
+                      const char *text, size_t len, size_t cut, size_t step)
+{
+    struct sl_error err = {0};
+    struct sl_list_meta meta = {{NULL, 0}, {NULL, 0}, 0};
+    int rc = 0;
+    story->out.len = 0;
+    story->items = 0;
+    sl_watch_reset(watch);
+    for (size_t at = 0; at < len && rc == 0;) {
+        size_t n = at == 0 && cut > 0 ? cut : step;
+        n = n < len - at ? n : len - at;
+        char *piece = malloc(n); /* of its own, so that a read beyond its end is seen */
+        assert_non_null(piece);
+        memcpy(piece, text + at, n);
+        rc = sl_watch_feed(watch, piece, n, &err);
+        free(piece);
+        at += n;
+    }
+    if (rc == 0) {
+        rc = sl_watch_finish(watch, &meta, &err);
+    }
+    if (rc != 0) {
+        struct sl_error again = {0};
+        err.line = 0; /* finish has no place to point at */
+        err.column = 0;
+        describe_error(&story->out, &err);
+        assert_int_equal(sl_watch_feed(watch, "{}", 2, &again), -1);
+        assert_string_equal(again.message, err.message);
+    } else if (form == SL_WATCH_LIST) {
+        sl_buf_puts(&story->out, "end");
+        describe_text(&story->out, "rv", meta.resource_version);
+        describe_text(&story->out, "next", meta.next);
+        describe_number(&story->out, "remaining", meta.remaining);
+        sl_buf_putc(&story->out, '\n');
+    }
+    sl_buf_putc(&story->out, '\0');
+}
+
+static void assert_story(enum sl_watch_form form, enum sl_object_kind kind, const char *text,
+                         const char *expected)
+{
+    size_t len = strlen(text);
+    struct story story = {.stop_after = 0};
+    sl_buf_init(&story.out, 1 << 20);
+    struct sl_watch *watch = sl_watch_new(form, kind, &limits, tell, &story);
+    assert_non_null(watch);
+    for (size_t cut = 0; cut <= len; cut++) {
+        read_text(watch, &story, form, text, len, cut, cut == 0 ? 1 : len);
+        assert_string_equal(story.out.data, expected);
+    }
+    sl_watch_free(watch);
+    sl_buf_free(&story.out);
+}
+
+static void assert_list(const char *text, const char *expected)
+{
+    assert_story(SL_WATCH_LIST, SL_OBJECT_POD, text, expected);
+}
+
+static void assert_watch(const char *text, const char *expected)
+{
+    assert_story(SL_WATCH_STREAM, SL_OBJECT_POD, text, expected);
+}
+
+/* ---- lists ---- */
+
+static void a_page_tells_each_object_and_where_it_goes_on(void **state)
+{
+    (void)state;
+    assert_list("{\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":"
+                "\"77\",\"continue\":\"abc\",\"remainingItemCount\":12},\"items\":["
+                "{\"metadata\":{\"name\":\"a\",\"namespace\":\"n\",\"resourceVersion\":\"5\","
+                "\"managedFields\":[{\"fieldsV1\":{\"f:x\":{}}}]},\"spec\":{\"nodeName\":\"m\"}},"
+                "{\"metadata\":{\"name\":\"b\"},\"status\":{\"phase\":\"Running\"}}]}\n",
+                "+ Pod namespace=n name=a rv=5 node=m\n+ Pod name=b phase=Running\n"
+                "end rv=77 next=abc remaining=12\n");
+    assert_story(SL_WATCH_LIST, SL_OBJECT_NODE,
+                 "{\"items\":[{\"metadata\":{\"name\":\"a\"},\"status\":{\"allocatable\":"
+                 "{\"nvidia.com/gpu\":\"8\",\"cpu\":\"4\"}}}],\"kind\":\"NodeList\","
+                 "\"metadata\":{\"resourceVersion\":\"7\"}}",
+                 "+ Node name=a\n  allocatable nvidia.com/gpu =8\n  allocatable cpu =4\nend rv=7\n");
+}
+
+static void a_page_may_be_empty(void **state)
+{
+    (void)state;
+    assert_list("{\"kind\":\"PodList\",\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[]}",
+                "end rv=1\n");
+    assert_list("{\"kind\":\"PodList\",\"metadata\":{\"resourceVersion\":\"1\"},\"items\":null}",
+                "end rv=1\n");
+}
+
+static void what_is_no_list_is_never_an_empty_one(void **state)
+{
+    (void)state;
+    assert_list("{}", "BadField List.kind: is missing (0:0)\n");
+    assert_list("{\"kind\":\"PodList\",\"items\":[]}",
+                "BadField List.metadata.resourceVersion: is missing (0:0)\n");
+    assert_list("{\"kind\":\"NodeList\"}",
+                "BadField List.kind: expected PodList, found \"NodeList\" (0:0)\n");
+    assert_list("{\"kind\":\"Status\"}",
+                "BadField List.kind: expected PodList, found \"Status\" (0:0)\n");
+    assert_list("", "Syntax expected a value, found the end of the text (0:0)\n");
+    assert_list("{\"kind\":\"PodList\",\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[",
+                "Syntax expected a value or ']', found the end of the text (0:0)\n");
+}
+
+static void a_bad_object_of_a_list_is_passed_over(void **state)
+{
+    (void)state;
+    assert_list("{\"kind\":\"PodList\",\"metadata\":{\"resourceVersion\":\"1\"},\"items\":["
+                "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"nodeName\":[{\"x\":1}]}},"
+                "{\"metadata\":{\"namespace\":\"q\"}},"
+                "{\"metadata\":{\"name\":\"c\"},\"metadata\":{\"name\":\"d\"}},"
+                "{\"metadata\":{\"name\":\"b\"}}]}",
+                "skipped name=a Pod.spec.nodeName: expected a string, found an array\n"
+                "skipped namespace=q Pod.metadata.name: is missing\n"
+                "skipped name=c Pod.metadata: is given twice\n"
+                "+ Pod name=b\nend rv=1\n");
+}
+
+/* ---- watches ---- */
+
+static void a_watch_tells_each_event(void **state)
+{
+    (void)state;
+    assert_watch("{\"type\":\"ADDED\",\"object\":{\"kind\":\"Pod\",\"apiVersion\":\"v1\","
+                 "\"metadata\":{\"name\":\"a\",\"resourceVersion\":\"1\"}}}\n"
+                 "{\"type\":\"MODIFIED\",\"object\":{\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\","
+                 "\"resourceVersion\":\"2\"},\"spec\":{\"nodeName\":\"m\"}}}\n"
+                 "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"Pod\",\"metadata\":{"
+                 "\"resourceVersion\":\"9\",\"creationTimestamp\":null},\"spec\":{\"containers\":"
+                 "null},\"status\":{}}}\n"
+                 "{\"type\":\"DELETED\",\"object\":{\"metadata\":{\"name\":\"a\"}}}\n",
+                 "+ Pod name=a rv=1\n~ Pod name=a rv=2 node=m\nbookmark rv=9\n- Pod name=a\n");
+    assert_watch("", "");
+}
+
+static void the_type_may_come_after_the_object(void **state)
+{
+    (void)state;
+    assert_watch("{\"object\":{\"metadata\":{\"name\":\"a\"}},\"type\":\"DELETED\"}"
+                 "{\"object\":{\"status\":\"Failure\",\"code\":410,\"reason\":\"Expired\","
+                 "\"kind\":\"Status\",\"message\":\"too old\"},\"type\":\"ERROR\"}",
+                 "- Pod name=a\nerror code=410 reason=Expired message=too old\n");
+}
+
+static void an_error_carries_its_status(void **state)
+{
+    (void)state;
+    assert_watch("{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"apiVersion\":\"v1\","
+                 "\"metadata\":{},\"status\":\"Failure\",\"message\":\"too old resource version: "
+                 "1 (2)\",\"reason\":\"Expired\",\"details\":{\"x\":[1]},\"code\":410}}\n",
+                 "error code=410 reason=Expired message=too old resource version: 1 (2)\n");
+    assert_watch("{\"type\":\"ERROR\",\"object\":{}}", "error\n");
+}
+
+static void a_bad_event_is_passed_over(void **state)
+{
+    (void)state;
+    assert_watch(
+        "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"a\",\"resourceVersion\":\"3\"},"
+        "\"spec\":{\"containers\":{\"name\":1}}}}\n"
+        "{\"type\":\"GROWN\",\"object\":{\"metadata\":{\"name\":\"a\"}}}\n"
+        "{\"type\":\"ADDED\"}\n"
+        "{\"object\":{\"metadata\":{\"name\":\"a\"}}}\n"
+        "{\"type\":\"ADDED\",\"object\":null}\n"
+        "{\"type\":7,\"object\":{\"metadata\":{\"name\":\"a\"}}}\n"
+        "{\"type\":\"ADDED\",\"object\":[{\"name\":\"a\"}]}\n"
+        "{\"type\":\"ADDED\",\"object\":{\"kind\":\"Table\",\"metadata\":{\"name\":\"a\"}}}\n"
+        "{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"name\":\"a\"}}}\n"
+        "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"b\"}}}\n",
+        "skipped name=a rv=3 Pod.spec.containers: expected an array of objects, found an object\n"
+        "skipped Event.type: \"GROWN\" is no event\n"
+        "skipped Event.object: is missing\n"
+        "skipped Event.type: is missing\n"
+        "skipped Event.object: is missing\n"
+        "skipped Event.type: expected a string, found a number\n"
+        "skipped Event.object: expected an object, found an array\n"
+        "skipped name=a Pod.kind: is another kind\n"
+        "skipped name=a Pod.metadata.resourceVersion: is missing\n"
+        "+ Pod name=b\n");
+}
+
+static void a_deletion_needs_no_more_than_a_name(void **state)
+{
+    (void)state;
+    assert_watch("{\"type\":\"DELETED\",\"object\":{\"metadata\":{\"name\":\"a\"},\"spec\":5}}\n"
+                 "{\"type\":\"DELETED\",\"object\":{\"metadata\":{\"name\":6},\"spec\":{}}}\n",
+                 "- Pod name=a\n"
+                 "skipped Pod.metadata.name: expected a string, found a number\n");
+}
+
+static void what_is_not_json_ends_the_stream(void **state)
+{
+    (void)state;
+    assert_watch("{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"b\"}}}\n<html>",
+                 "+ Pod name=b\nSyntax expected a value, found '<' (0:0)\n");
+    assert_watch("{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"b\"",
+                 "Syntax expected ',' or '}', found the end of the text (0:0)\n");
+    assert_watch("[]", "WrongType expected an object, found an array (0:0)\n");
+}
+
+/* ---- sizes ---- */
+
+/* A pod whose kept annotations have n entries of 64 KiB. */
+static void put_fat_pod(struct sl_buf *text, const char *name, unsigned n)
+{
+    char *value = malloc(1 << 16);
+    assert_non_null(value);
+    memset(value, 'x', 1 << 16);
+    sl_buf_printf(text, "{\"metadata\":{\"name\":\"%s\",\"annotations\":{", name);
+    for (unsigned i = 0; i < n; i++) {
+        sl_buf_printf(text, "%s\"sliced.dev/%u\":\"", i == 0 ? "" : ",", i);
+        sl_buf_append(text, value, 1 << 16);
+        sl_buf_puts(text, "\"");
+    }
+    sl_buf_puts(text, "}},\"spec\":{\"nodeName\":\"m\",\"containers\":[{\"name\":\"c\"}]}}");
+    free(value);
+}
+
+static void an_object_that_is_too_large_is_passed_over(void **state)
+{
+    struct sl_buf list;
+    struct sl_buf stream;
+    struct story story = {.stop_after = 0};
+    (void)state;
+    sl_buf_init(&story.out, 8 << 20);
+    sl_buf_init(&list, 8 << 20);
+    sl_buf_init(&stream, 8 << 20);
+    sl_buf_puts(&list,
+                "{\"kind\":\"PodList\",\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[");
+    put_fat_pod(&list, "fat", 40);
+    sl_buf_puts(&list, ",{\"metadata\":{\"name\":\"b\"}}]}");
+    sl_buf_puts(&stream, "{\"type\":\"ADDED\",\"object\":");
+    put_fat_pod(&stream, "fat", 40);
+    sl_buf_puts(&stream, "}{\"type\":\"DELETED\",\"object\":");
+    put_fat_pod(&stream, "fat", 40);
+    sl_buf_puts(&stream, "}{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"b\"}}}");
+    struct sl_watch *watch = sl_watch_new(SL_WATCH_LIST, SL_OBJECT_POD, &limits, tell, &story);
+    assert_non_null(watch);
+    for (size_t step = 1000; step < 1 << 20; step *= 3) {
+        read_text(watch, &story, SL_WATCH_LIST, list.data, list.len, 0, step);
+        assert_string_equal(story.out.data,
+                            "skipped name=fat Pod.metadata.annotations[sliced.dev/31]: more than "
+                            "2097152 bytes of it would have to be kept\n+ Pod name=b\nend rv=1\n");
+    }
+    sl_watch_free(watch);
+    watch = sl_watch_new(SL_WATCH_STREAM, SL_OBJECT_POD, &limits, tell, &story);
+    assert_non_null(watch);
+    read_text(watch, &story, SL_WATCH_STREAM, stream.data, stream.len, 0, 4096);
+    assert_true(story.out.len > 0 && sl_str_starts((struct sl_str){story.out.data, story.out.len},
+                                                   SL_STR("skipped name=fat ")));
+    assert_non_null(strstr(story.out.data, "\n- Pod name=fat\n"));
+    assert_true(sl_str_ends((struct sl_str){story.out.data, story.out.len - 1},
+                            SL_STR("\n+ Pod name=b\n")));
+    sl_watch_free(watch);
+    sl_buf_free(&story.out);
+    sl_buf_free(&list);
+    sl_buf_free(&stream);
+}
+
+static void a_watch_may_be_longer_than_any_one_event(void **state)
+{
+    static const char *const event = "{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{"
+                                     "\"resourceVersion\":\"1\"}}}\n";
+    static const struct sl_text_limits small = {
+        .max_bytes = 100, .max_string = 100, .max_depth = 9};
+    struct story story = {.stop_after = 0};
+    struct sl_error err = {0};
+    (void)state;
+    sl_buf_init(&story.out, 1 << 20);
+    struct sl_watch *watch = sl_watch_new(SL_WATCH_STREAM, SL_OBJECT_POD, &small, tell, &story);
+    assert_non_null(watch);
+    for (size_t i = 0; i < 100; i++) {
+        assert_int_equal(sl_watch_feed(watch, event, strlen(event), &err), 0);
+    }
+    assert_int_equal(sl_watch_finish(watch, NULL, &err), 0);
+    assert_int_equal(story.items, 100);
+    sl_watch_free(watch);
+    sl_buf_free(&story.out);
+}
+
+static void the_receiver_may_end_it(void **state)
+{
+    struct story story = {.stop_after = 2};
+    (void)state;
+    static const char *const text =
+        "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"b\"}}}"
+        "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"c\"}}}";
+    sl_buf_init(&story.out, 1 << 20);
+    struct sl_watch *watch = sl_watch_new(SL_WATCH_STREAM, SL_OBJECT_POD, &limits, tell, &story);
+    assert_non_null(watch);
+    read_text(watch, &story, SL_WATCH_STREAM, text, strlen(text), 0, 7);
+    assert_string_equal(story.out.data, "+ Pod name=b\nConflict enough (0:0)\n");
+    sl_watch_free(watch);
+    sl_buf_free(&story.out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_page_tells_each_object_and_where_it_goes_on),
+        cmocka_unit_test(a_page_may_be_empty),
+        cmocka_unit_test(what_is_no_list_is_never_an_empty_one),
+        cmocka_unit_test(a_bad_object_of_a_list_is_passed_over),
+        cmocka_unit_test(a_watch_tells_each_event),
+        cmocka_unit_test(the_type_may_come_after_the_object),
+        cmocka_unit_test(an_error_carries_its_status),
+        cmocka_unit_test(a_bad_event_is_passed_over),
+        cmocka_unit_test(a_deletion_needs_no_more_than_a_name),
+        cmocka_unit_test(what_is_not_json_ends_the_stream),
+        cmocka_unit_test(an_object_that_is_too_large_is_passed_over),
+        cmocka_unit_test(a_watch_may_be_longer_than_any_one_event),
+        cmocka_unit_test(the_receiver_may_end_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
