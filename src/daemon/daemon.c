@@ -13,12 +13,19 @@
 #include "server/process.h"
 #include "server/version.h"
 
-enum { EXIT_REFUSED = 1, EXIT_WRONG = 2, TEXT_MAX_BYTES = 1 << 20, EXPIRE_EVERY_S = 1 };
+enum {
+    EXIT_REFUSED = 1,
+    EXIT_WRONG = 2,
+    TEXT_MAX_BYTES = 1 << 20,
+    EXPIRE_EVERY_S = 1,
+    TLS_EVERY = 5
+};
 
 struct daemon {
     struct sl_options options;
     struct sl_config config; /* what the process was started with */
     struct sl_store *store;
+    struct sl_tls *tls; /* NULL: plain HTTP */
     struct sl_app *app;
     struct sl_load_counts counts;
     sigset_t signals;
@@ -28,6 +35,19 @@ static int complain(int status, const struct sl_error *err)
 {
     (void)fprintf(stderr, "sliced: %s\n", err->message);
     return status;
+}
+
+/* What --listen says, over the file. */
+static int override_listen(const char *listen, struct sl_config *config, struct sl_error *err)
+{
+    int n = snprintf(config->server.listen, sizeof(config->server.listen), "%s", listen);
+    if (n < 0 || (size_t)n >= sizeof(config->server.listen)) {
+        return sl_error_set(err, SL_ERR_FIELD, "--listen: the address is too long");
+    }
+    if (strchr(listen, ':') == NULL) {
+        return sl_error_set(err, SL_ERR_FIELD, "--listen: \"%s\" is not ADDRESS:PORT", listen);
+    }
+    return sl_config_check(config, err) < 0 ? sl_error_wrap(err, "--listen") : 0;
 }
 
 /* The file's configuration, and on top of it what the command line says. */
@@ -44,14 +64,7 @@ static int read_config(const struct sl_options *options, struct sl_config *confi
                    ? sl_error_wrap(err, "%s%s: %s", options->config, place, err->field)
                    : sl_error_wrap(err, "%s%s", options->config, place);
     }
-    if (options->listen != NULL) {
-        int n =
-            snprintf(config->server.listen, sizeof(config->server.listen), "%s", options->listen);
-        if (n < 0 || (size_t)n >= sizeof(config->server.listen)) {
-            return sl_error_set(err, SL_ERR_FIELD, "--listen: the address is too long");
-        }
-    }
-    return 0;
+    return options->listen == NULL ? 0 : override_listen(options->listen, config, err);
 }
 
 /* ---- what only prints ---- */
@@ -116,10 +129,29 @@ static void set_up_signals(struct daemon *daemon)
     (void)pthread_sigmask(SIG_BLOCK, &daemon->signals, NULL);
 }
 
+static int open_tls(struct daemon *daemon, struct sl_error *err)
+{
+    const struct sl_config *config = &daemon->config;
+    const struct sl_tls_options options = {
+        .cert_file = config->server.cert_file,
+        .key_file = config->server.key_file,
+        .client_ca_file =
+            config->server.client_ca_file[0] == '\0' ? NULL : config->server.client_ca_file,
+    };
+    if (config->server.cert_file[0] == '\0') {
+        return 0;
+    }
+    daemon->tls = sl_tls_new(&options, err);
+    return daemon->tls == NULL ? -1 : 0;
+}
+
 /* The exit status when it cannot start, -1 when it runs. */
 static int start(struct daemon *daemon, struct sl_error *err)
 {
     const struct sl_store_limits limits = store_limits(&daemon->config);
+    if (open_tls(daemon, err) < 0) {
+        return err->code == SL_ERR_NOMEM ? EXIT_REFUSED : EXIT_WRONG;
+    }
     daemon->store = sl_store_new(&limits, err);
     if (daemon->store == NULL) {
         return EXIT_REFUSED;
@@ -133,6 +165,7 @@ static int start(struct daemon *daemon, struct sl_error *err)
         .config_path = daemon->options.config,
         .store = daemon->store,
         .binder = {.context = daemon->store, .bind = sl_binder_embedded},
+        .tls = daemon->tls,
         .embedded = true,
     };
     daemon->app = sl_app_new(&options, err);
@@ -148,9 +181,9 @@ static int start(struct daemon *daemon, struct sl_error *err)
 
 static void announce(const struct daemon *daemon)
 {
-    (void)printf("sliced %s listening on http://%s (embedded cluster: %zu nodes, %zu pods)\n",
-                 SL_VERSION, sl_server_address(daemon->app->server), daemon->counts.nodes,
-                 daemon->counts.pods);
+    (void)printf("sliced %s listening on %s://%s (embedded cluster: %zu nodes, %zu pods)\n",
+                 SL_VERSION, daemon->tls == NULL ? "http" : "https",
+                 sl_server_address(daemon->app->server), daemon->counts.nodes, daemon->counts.pods);
     (void)fflush(stdout);
 }
 
@@ -196,7 +229,7 @@ static void expire(struct daemon *daemon)
 /* Until a signal says to end. */
 static void run(struct daemon *daemon)
 {
-    for (;;) {
+    for (unsigned ticks = 0;;) {
         const struct timespec wait = {EXPIRE_EVERY_S, 0};
         int which = sigtimedwait(&daemon->signals, NULL, &wait);
         if (which == SIGTERM || which == SIGINT) {
@@ -206,6 +239,9 @@ static void run(struct daemon *daemon)
         }
         if (which == SIGHUP) {
             reload(daemon);
+        }
+        if (which == SIGHUP || ++ticks % TLS_EVERY == 0) {
+            sl_app_refresh_tls(daemon->app, which == SIGHUP);
         }
         expire(daemon);
     }
@@ -228,6 +264,7 @@ static int serve(struct daemon *daemon)
         status = EXIT_SUCCESS;
     }
     sl_app_free(daemon->app);
+    sl_tls_free(daemon->tls);
     if (daemon->store != NULL) {
         sl_store_free(daemon->store);
     }

@@ -83,6 +83,45 @@ void sl_app_last_reload(struct sl_app *app, struct sl_reload_note *out)
     (void)pthread_mutex_unlock(&app->lock);
 }
 
+/* ---- certificate ---- */
+
+static void note_certificate(struct sl_app *app, const char *what)
+{
+    int64_t end = sl_tls_not_after(app->tls);
+    bool over = end * 1000000 <= sl_clock_real_us();
+    char text[32] = "";
+    struct tm tm;
+    time_t at = (time_t)end;
+    atomic_store(&app->metrics.tls_not_after, end);
+    if (gmtime_r(&at, &tm) != NULL) {
+        (void)strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm);
+    }
+    sl_log(over ? SL_LOG_WARN : SL_LOG_INFO, over ? "certificate has expired" : what, "notAfter",
+           text, (char *)NULL);
+}
+
+void sl_app_refresh_tls(struct sl_app *app, bool loud)
+{
+    struct sl_error err = {.code = SL_ERR_NONE};
+    if (app->tls == NULL) {
+        return;
+    }
+    int rc = sl_tls_refresh(app->tls, &err);
+    if (rc < 0) {
+        (void)atomic_fetch_add(&app->metrics.tls_reloads_failed, 1);
+        if (loud || strcmp(err.message, app->tls_err.message) != 0) {
+            sl_log(SL_LOG_ERROR, "certificate kept: the new one is wrong", "reason", err.message,
+                   (char *)NULL);
+        }
+    } else if (rc > 0) {
+        (void)atomic_fetch_add(&app->metrics.tls_reloads_ok, 1);
+        note_certificate(app, "certificate replaced");
+    } else if (loud) {
+        note_certificate(app, "certificate unchanged");
+    }
+    app->tls_err = err;
+}
+
 struct sl_app *sl_app_new(const struct sl_app_options *options, struct sl_error *err)
 {
     struct sl_app *app = calloc(1, sizeof(*app));
@@ -95,10 +134,14 @@ struct sl_app *sl_app_new(const struct sl_app_options *options, struct sl_error 
     }
     app->store = options->store;
     app->binder = options->binder;
+    app->tls = options->tls;
     app->config_path = options->config_path;
     app->embedded = options->embedded;
     app->live = live;
     sl_metrics_init(&app->metrics, sl_clock_real_us());
+    if (app->tls != NULL) {
+        note_certificate(app, "certificate loaded");
+    }
     (void)pthread_mutex_init(&app->lock, NULL);
     (void)pthread_mutex_init(&app->admit, NULL);
     return app;
@@ -125,6 +168,7 @@ int sl_app_serve(struct sl_app *app, struct sl_error *err)
         .max_connections = (unsigned)config->server.max_connections,
         .connection_memory = (size_t)config->server.connection_memory,
         .idle_timeout_s = (unsigned)((config->server.request_timeout_us + 999999) / 1000000),
+        .tls = app->tls,
     };
     const struct sl_server_calls calls = {.handle = sl_request_handle,
                                           .completed = sl_request_completed,

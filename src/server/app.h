@@ -41,7 +41,8 @@ struct sl_app_options {
     const char *config_path;        /* NULL: none; must outlive the app */
     struct sl_store *store;         /* borrowed */
     struct sl_binder binder;
-    bool embedded; /* serves /api/v1/embedded */
+    struct sl_tls *tls; /* borrowed; NULL: plain HTTP */
+    bool embedded;      /* serves /api/v1/embedded */
 };
 
 /* The last reload, for /api/v1/state. */
@@ -60,8 +61,10 @@ struct sl_app {
     _Atomic bool synced;   /* the store holds the whole cluster */
     _Atomic bool draining; /* the end has begun */
     struct sl_server *server;
-    pthread_mutex_t admit; /* makes "is the name free" and "put" one step */
-    pthread_mutex_t lock;  /* guards what follows; held for a few instructions */
+    struct sl_tls *tls;
+    struct sl_error tls_err; /* of the last refresh; used by the refreshing thread alone */
+    pthread_mutex_t admit;   /* makes "is the name free" and "put" one step */
+    pthread_mutex_t lock;    /* guards what follows; held for a few instructions */
     struct sl_live *live;
     struct sl_reload_note note;
 };
@@ -75,6 +78,10 @@ int sl_app_serve(struct sl_app *app, struct sl_error *err);
 /* Fails readiness, accepts no more, waits for what is in flight as long as the configuration says.
  * True when all requests were answered. */
 bool sl_app_drain(struct sl_app *app);
+
+/* Reads the certificate's files again if they changed; notes, counts and logs what came of it. The
+ * same trouble is logged once, unless loud. For one thread. */
+void sl_app_refresh_tls(struct sl_app *app, bool loud);
 
 /* The configuration in force, new reference. */
 const struct sl_live *sl_app_live(struct sl_app *app);

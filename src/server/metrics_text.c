@@ -20,6 +20,7 @@ struct metric {
     const char *type;
     const char *help;
     void (*write)(const struct source *source, const char *name);
+    bool (*shown)(const struct source *source); /* NULL: always */
 };
 
 void sl_metrics_label(struct sl_buf *out, struct sl_str value)
@@ -160,6 +161,25 @@ static void write_reloads(const struct source *source, const char *name)
                   load(&source->metrics->reloads_failed));
 }
 
+static void write_tls_reloads(const struct source *source, const char *name)
+{
+    sl_buf_printf(source->out, "%s{result=\"ok\"} %" PRIu64 "\n", name,
+                  load(&source->metrics->tls_reloads_ok));
+    sl_buf_printf(source->out, "%s{result=\"failed\"} %" PRIu64 "\n", name,
+                  load(&source->metrics->tls_reloads_failed));
+}
+
+static bool has_tls(const struct source *source)
+{
+    return atomic_load_explicit(&source->metrics->tls_not_after, memory_order_relaxed) != 0;
+}
+
+static void write_tls_end(const struct source *source, const char *name)
+{
+    int64_t end = atomic_load_explicit(&source->metrics->tls_not_after, memory_order_relaxed);
+    sl_buf_printf(source->out, "%s %" PRId64 "\n", name, end);
+}
+
 static void write_cluster_nodes(const struct source *source, const char *name)
 {
     sample(source, name, source->snapshot->n_nodes);
@@ -279,36 +299,45 @@ static void write_start(const struct source *source, const char *name)
 }
 
 static const struct metric metrics_table[] = {
-    {"sliced_build_info", "gauge", "The build that runs; its value is always 1.", write_build},
+    {"sliced_build_info", "gauge", "The build that runs; its value is always 1.", write_build,
+     NULL},
     {"sliced_http_requests_total", "counter",
      "HTTP requests by what they were for and by status; code none: the client went away.",
-     write_requests},
+     write_requests, NULL},
     {"sliced_verb_duration_seconds", "histogram",
-     "Time from a request's headers to its reply, by extender verb and outcome.", write_durations},
+     "Time from a request's headers to its reply, by extender verb and outcome.", write_durations,
+     NULL},
     {"sliced_verb_nodes_total", "counter", "Candidate nodes looked at, by extender verb.",
-     write_nodes},
-    {"sliced_bind_total", "counter", "Bind calls by the ledger's answer.", write_binds},
-    {"sliced_ledger_events_total", "counter", "What happened to reservations.", write_ledger},
-    {"sliced_limit_hits_total", "counter", "Times that a configured ceiling was met.",
-     write_limits},
-    {"sliced_config_reloads_total", "counter", "Configuration reloads (SIGHUP).", write_reloads},
-    {"sliced_cluster_nodes", "gauge", "Nodes known.", write_cluster_nodes},
-    {"sliced_cluster_pods", "gauge", "Pods known, by state.", write_cluster_pods},
-    {"sliced_pool_units", "gauge", "Units of each GPU resource over all nodes.", write_pools},
+     write_nodes, NULL},
+    {"sliced_bind_total", "counter", "Bind calls by the ledger's answer.", write_binds, NULL},
+    {"sliced_ledger_events_total", "counter", "What happened to reservations.", write_ledger, NULL},
+    {"sliced_limit_hits_total", "counter", "Times that a configured ceiling was met.", write_limits,
+     NULL},
+    {"sliced_config_reloads_total", "counter", "Configuration reloads (SIGHUP).", write_reloads,
+     NULL},
+    {"sliced_tls_reloads_total", "counter", "Changed certificate files, by what came of them.",
+     write_tls_reloads, has_tls},
+    {"sliced_tls_certificate_not_after_seconds", "gauge",
+     "Unix time at which the HTTPS certificate ends; absent with plain HTTP.", write_tls_end,
+     has_tls},
+    {"sliced_cluster_nodes", "gauge", "Nodes known.", write_cluster_nodes, NULL},
+    {"sliced_cluster_pods", "gauge", "Pods known, by state.", write_cluster_pods, NULL},
+    {"sliced_pool_units", "gauge", "Units of each GPU resource over all nodes.", write_pools, NULL},
     {"sliced_reservations", "gauge", "Reservations that are neither committed nor lapsed.",
-     write_reservations},
+     write_reservations, NULL},
     {"sliced_snapshot_generation", "gauge", "Generation of the published snapshot.",
-     write_generation},
-    {"sliced_http_connections", "gauge", "Open HTTP connections.", write_connections},
+     write_generation, NULL},
+    {"sliced_http_connections", "gauge", "Open HTTP connections.", write_connections, NULL},
     {"sliced_http_requests_in_flight", "gauge",
-     "Requests that are being read or answered, this one included.", write_in_flight},
-    {"process_resident_memory_bytes", "gauge", "Resident memory size in bytes.", write_resident},
-    {"process_virtual_memory_bytes", "gauge", "Virtual memory size in bytes.", write_virtual},
-    {"process_open_fds", "gauge", "Number of open file descriptors.", write_files},
+     "Requests that are being read or answered, this one included.", write_in_flight, NULL},
+    {"process_resident_memory_bytes", "gauge", "Resident memory size in bytes.", write_resident,
+     NULL},
+    {"process_virtual_memory_bytes", "gauge", "Virtual memory size in bytes.", write_virtual, NULL},
+    {"process_open_fds", "gauge", "Number of open file descriptors.", write_files, NULL},
     {"process_cpu_seconds_total", "counter", "Total user and system CPU time spent in seconds.",
-     write_cpu},
+     write_cpu, NULL},
     {"process_start_time_seconds", "gauge",
-     "Start time of the process since Unix epoch in seconds.", write_start},
+     "Start time of the process since Unix epoch in seconds.", write_start, NULL},
 };
 
 void sl_metrics_write(struct sl_metrics *metrics, const struct sl_snapshot *snapshot,
@@ -318,6 +347,9 @@ void sl_metrics_write(struct sl_metrics *metrics, const struct sl_snapshot *snap
     sl_process_read(&source.process);
     for (size_t i = 0; i < sizeof(metrics_table) / sizeof(metrics_table[0]); i++) {
         const struct metric *metric = &metrics_table[i];
+        if (metric->shown != NULL && !metric->shown(&source)) {
+            continue;
+        }
         sl_buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", metric->name, metric->help, metric->name,
                       metric->type);
         metric->write(&source, metric->name);

@@ -10,6 +10,7 @@
 #include "server/workspace.h"
 
 enum {
+    PEER_WHY_MAX = 256,
     SLOW_FACTOR = 4, /* a body may take that many idle timeouts in all */
     SWALLOW_AT_ONCE =
         1 << 20, /* a wrong request with a longer body is answered before it is read */
@@ -19,6 +20,7 @@ enum {
 struct connection {
     struct sl_request request;
     struct sl_workspace workspace;
+    struct sl_tls_peer peer;
 };
 
 int sl_request_fail(struct sl_request *request, unsigned code)
@@ -208,6 +210,25 @@ static bool answer_at_once(const struct sl_request *request)
            (text != NULL && sl_str_to_i64(sl_str_of(text), &length) && length > SWALLOW_AT_ONCE);
 }
 
+/* HTTPS with client certificates: all but the probes is for those that have one. */
+static int check_peer(struct sl_request *request, struct sl_tls_peer *peer)
+{
+    struct sl_tls *tls = request->app->tls;
+    char why[PEER_WHY_MAX] = "no TLS session";
+    if (tls == NULL || request->class == SL_CLASS_PROBE) {
+        return 0;
+    }
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+    if (info != NULL && sl_tls_peer_ok(tls, info->tls_session, peer, why, sizeof(why))) {
+        return 0;
+    }
+    request->failed = false; /* who may not ask learns nothing of what is wrong */
+    request->allow = NULL;
+    (void)sl_error_set(&request->err, SL_ERR_FIELD, "%s", why);
+    return sl_request_fail(request, 403);
+}
+
 static struct sl_request *begin(struct sl_app *app, struct MHD_Connection *http, const char *url,
                                 const char *method)
 {
@@ -232,7 +253,8 @@ static struct sl_request *begin(struct sl_app *app, struct MHD_Connection *http,
     };
     (void)atomic_fetch_add(&app->metrics.in_flight, 1);
     sl_buf_init(&request->reply, (size_t)request->live->config.server.max_reply_bytes);
-    if (sl_routes_match(request, method) == 0 && check_length(request) == 0 &&
+    bool matched = sl_routes_match(request, method) == 0;
+    if (check_peer(request, &connection->peer) == 0 && matched && check_length(request) == 0 &&
         request->route->begin != NULL && request->route->begin(request) < 0) {
         (void)sl_request_fail_err(request);
     }
@@ -318,6 +340,15 @@ void sl_request_completed(void *context, struct MHD_Connection *connection, void
     (void)atomic_fetch_sub(&app->metrics.in_flight, 1);
 }
 
+static void prepare_tls(struct sl_app *app, struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+    if (info != NULL) {
+        sl_tls_prepare(app->tls, info->tls_session);
+    }
+}
+
 void sl_request_connection(void *context, struct MHD_Connection *connection, void **socket_context,
                            enum MHD_ConnectionNotificationCode what)
 {
@@ -327,6 +358,9 @@ void sl_request_connection(void *context, struct MHD_Connection *connection, voi
         struct connection *fresh = calloc(1, sizeof(*fresh));
         if (fresh != NULL) {
             sl_workspace_init(&fresh->workspace);
+        }
+        if (app->tls != NULL) {
+            prepare_tls(app, connection);
         }
         *socket_context = fresh;
         int64_t open = atomic_fetch_add(&app->metrics.connections, 1) + 1;

@@ -11,6 +11,9 @@
 
 #include "util/log.h"
 
+/* GnuTLS' own choice without what RFC 8996 has deprecated */
+#define PRIORITIES "NORMAL:-VERS-TLS1.0:-VERS-TLS1.1:-VERS-DTLS-ALL:%SERVER_PRECEDENCE"
+
 enum { THREADS_MAX = 64, HOST_MAX = 256, PORT_MAX = 16, BACKLOG_DEFAULT = 511 };
 
 struct sl_server {
@@ -164,11 +167,13 @@ static struct MHD_Daemon *start_daemon(const struct sl_server_options *options,
      * did not fill its buffer, so a client's end that arrives together with its last bytes would be
      * seen only at the timeout. poll costs some microseconds a call more. */
     unsigned flags = MHD_USE_POLL | MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_SUSPEND_RESUME |
-                     MHD_USE_ERROR_LOG;
-    return MHD_start_daemon(flags, 0, NULL, NULL, calls->handle, calls->context,
-                            MHD_OPTION_EXTERNAL_LOGGER, log_library, (void *)NULL,
-                            MHD_OPTION_UNESCAPE_CALLBACK, unescape, (void *)NULL, MHD_OPTION_ARRAY,
-                            items, MHD_OPTION_END);
+                     MHD_USE_ERROR_LOG | (options->tls != NULL ? MHD_USE_TLS : 0);
+    return MHD_start_daemon(
+        flags, 0, NULL, NULL, calls->handle, calls->context, MHD_OPTION_EXTERNAL_LOGGER,
+        log_library, (void *)NULL, MHD_OPTION_UNESCAPE_CALLBACK, unescape, (void *)NULL,
+        MHD_OPTION_ARRAY, items,
+        options->tls != NULL ? MHD_OPTION_HTTPS_PRIORITIES : MHD_OPTION_END, PRIORITIES,
+        MHD_OPTION_HTTPS_CERT_CALLBACK2, sl_tls_retrieve, MHD_OPTION_END);
 }
 
 struct sl_server *sl_server_start(const struct sl_server_options *options,

@@ -5,6 +5,7 @@
 
 #include <microhttpd.h>
 
+#include "server/tls.h"
 #include "util/error.h"
 #include "util/str.h"
 
@@ -17,6 +18,7 @@ struct sl_server_options {
     size_t connection_memory; /* bytes per connection for headers and one piece of a body */
     unsigned idle_timeout_s;  /* a connection idle that long is closed */
     int backlog;              /* of the listening socket */
+    struct sl_tls *tls;       /* NULL: plain HTTP; must outlive the server */
 };
 
 /* What the server calls, from any of its threads. context is the first argument of all of them. */

@@ -53,10 +53,10 @@ class Reply:
 
 
 class Daemon:
-    def __init__(self, *cluster, config=None, stdin=None, args=()):
+    def __init__(self, *cluster, config=None, stdin=None, args=(), listen="127.0.0.1:0"):
         self.folder = tempfile.TemporaryDirectory()
         self.config_path = None
-        command = [BIN, "--cluster", *map(str, cluster), "--listen", "127.0.0.1:0", *args]
+        command = [BIN, "--cluster", *map(str, cluster), "--listen", listen, *args]
         if config is not None:
             self.config_path = pathlib.Path(self.folder.name) / "sliced.yaml"
             self.write_config(config)
@@ -72,7 +72,7 @@ class Daemon:
         ready, _, _ = select.select([self.process.stdout], [], [], START_DEADLINE_S)
         assert ready, "it said nothing: " + self.log
         self.line = self.process.stdout.readline()
-        match = re.search(r"listening on http://127\.0\.0\.1:(\d+)", self.line)
+        match = re.search(r"listening on https?://[^ ]*:(\d+) ", self.line)
         assert match, f"{self.line!r}; {self.log}"
         self.port = int(match.group(1))
 
