@@ -1,5 +1,5 @@
 /* Who we are, as of now: the Authorization header and the client certificate, from a fixed token, a
- * token file that rotates, or an exec credential plugin. Used by the client's thread alone. */
+ * token file that rotates, or an exec credential plugin. Used by one thread (the client's). */
 #ifndef SLICED_KUBE_AUTH_H
 #define SLICED_KUBE_AUTH_H
 
@@ -12,18 +12,30 @@ struct sl_credentials {
     const char *authorization; /* "Bearer ...", "Basic ..." or NULL */
     struct sl_str cert;        /* PEM of a client certificate that a plugin gave; empty: none */
     struct sl_str key;
-    uint64_t serial; /* changes when the certificate does: connections must not be reused */
+    uint64_t serial; /* of these credentials, never 0; says which ones were refused */
 };
 
-/* access is borrowed. NULL when out of memory. */
-struct sl_auth *sl_auth_new(const struct sl_kube_access *access, struct sl_error *err);
-void sl_auth_free(struct sl_auth *auth); /* NULL is allowed */
+/* access is borrowed. wake(context) is called on another thread when sl_auth_get, having answered
+ * SL_AUTH_WAIT, should be asked again. NULL when out of memory. */
+struct sl_auth *sl_auth_new(const struct sl_kube_access *access, void (*wake)(void *context),
+                            void *context, struct sl_error *err);
+
+/* Ends a plugin that runs. NULL is allowed. */
+void sl_auth_free(struct sl_auth *auth);
+
+enum { SL_AUTH_READY = 0, SL_AUTH_WAIT = 1 };
 
 /* The credentials at now_us (Unix microseconds). A token file is read again every minute (as
- * client-go), and at once when refused says that the server answered 401 to the last ones; a plugin
- * runs again when its credentials expire within 30 s or are refused. -1: *err says what went wrong;
- * a token file that cannot be read now leaves the last token in force. */
-int sl_auth_get(struct sl_auth *auth, int64_t now_us, bool refused, struct sl_credentials *out,
+ * client-go); one that cannot be read now leaves the last token in force. A plugin runs beside us,
+ * never on this thread, when there are no credentials, when they expire within 30 s (they stay in
+ * force meanwhile) and when they were refused. SL_AUTH_READY, SL_AUTH_WAIT while a plugin runs and
+ * nothing is in force, or -1: *err says what went wrong. A plugin that failed is not run again for
+ * a second: the error stands for so long. */
+int sl_auth_get(struct sl_auth *auth, int64_t now_us, struct sl_credentials *out,
                 struct sl_error *err);
+
+/* The server answered 401 to the credentials with that serial: unless newer ones are in force, the
+ * next sl_auth_get gets new ones. */
+void sl_auth_refused(struct sl_auth *auth, uint64_t serial);
 
 #endif

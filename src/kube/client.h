@@ -22,15 +22,16 @@ struct sl_client_options {
     const char *user_agent;
     double qps;             /* calls a second over all priorities; 0: no limit */
     unsigned burst;         /* tokens that may be saved up */
-    unsigned max_in_flight; /* without watches */
-    unsigned max_queued;    /* further calls are refused (SL_ERR_LIMIT) */
+    unsigned max_in_flight; /* without watches; an eighth of it (one at least) is for binds alone */
+    unsigned max_queued;    /* of each priority; further calls are refused (SL_ERR_LIMIT) */
     int64_t connect_timeout_us;
     size_t max_reply; /* of a collected body */
 };
 
-/* What came of a call. status 0: no HTTP answer was had; err says why. A status of 400 and above
+/* What came of a call. status 0: no HTTP answer was had; err says why. A status that is not 2xx
  * has the API server's Status message in err (and its reason in reason), the call was answered all
- * the same. maybe_done: the request may have reached the server though no answer was had. */
+ * the same. maybe_done: the request of this or an earlier try may have reached the server though no
+ * answer to it was had. */
 struct sl_reply {
     int status;
     bool maybe_done;
@@ -51,10 +52,12 @@ struct sl_call_options {
     const char *content_type; /* of the body, NULL: application/json */
     struct sl_str body;       /* copied; empty: none */
     enum sl_call_priority priority;
-    bool repeatable;    /* may be sent again after a failure (GET, or an idempotent write) */
-    unsigned max_tries; /* 0: 1 */
+    bool repeatable;    /* may be sent again after a failure (GET, or an idempotent write); a
+                         * stream never is once data was told of it */
+    unsigned max_tries; /* 0: 1; one more after a 401, with new credentials */
     int64_t timeout_us; /* of one try, whole; 0: none (a watch) */
-    int64_t silence_us; /* a stream with no byte for that long is ended (SL_ERR_SYSTEM); 0: none */
+    int64_t silence_us; /* no byte of an answer for that long ends the try (SL_ERR_SYSTEM); 0: none
+                         */
     sl_call_data data;  /* NULL: the body is collected */
     sl_call_done done;  /* exactly once, on the client's thread; may start further calls */
     void *context;
@@ -62,14 +65,16 @@ struct sl_call_options {
 
 struct sl_client *sl_client_new(const struct sl_client_options *options, struct sl_error *err);
 
-/* Ends all calls (done is called with status 0) and the thread. NULL is allowed. */
+/* Ends all calls (done is called with status 0), runs the timers that are left, and ends the
+ * thread. Not on the client's thread. NULL is allowed. */
 void sl_client_free(struct sl_client *client);
 
 /* Starts a call. 0 when done will be called; -1 (and no call of done) when it was refused. *id,
  * when not NULL, names the call for sl_client_cancel. */
 int sl_client_call(struct sl_client *client, const struct sl_call_options *options, uint64_t *id,
                    struct sl_error *err);
-/* Ends a call early; done is called with status 0. An id that is over is no harm. */
+/* Ends a call early; done is called with status 0, on the client's thread, never from within this
+ * call. Any thread. An id that is over, or 0, is no harm. */
 void sl_client_cancel(struct sl_client *client, uint64_t id);
 
 /* Waits on the calling thread (never the client's own) for one call's answer; body is copied to
@@ -77,12 +82,17 @@ void sl_client_cancel(struct sl_client *client, uint64_t id);
 int sl_client_call_wait(struct sl_client *client, const struct sl_call_options *options,
                         struct sl_buf *body, struct sl_reply *reply);
 
-/* Runs fn on the client's thread after delay_us. 0, or -1 when out of memory. */
+/* Runs fn on the client's thread, once, after delay_us, or earlier when the client is stopped (then
+ * calls and further timers are refused), so that what context owns can always be freed. 0, or -1
+ * when out of memory or stopped: fn is not run. */
 int sl_client_after(struct sl_client *client, int64_t delay_us, void (*fn)(void *context),
                     void *context);
 
 struct sl_client_stats {
-    uint64_t calls, retries, throttled, refused, failures;
+    uint64_t calls, retries; /* taken; tries after the first */
+    uint64_t throttled;      /* calls that had to wait for the rate limit */
+    uint64_t refused;        /* not taken: queue full, or stopping */
+    uint64_t failures;       /* ended without an answer, or with 400 and above */
     unsigned in_flight, queued;
 };
 void sl_client_stats(struct sl_client *client, struct sl_client_stats *out);

@@ -9,27 +9,44 @@
 #include "kube/client.h"
 #include "kube/pacing.h"
 
-enum { SL_CURL_ERROR_MAX = CURL_ERROR_SIZE };
+/* Queues in the order in which they are served. Streams have their own: they take no place among
+ * the calls in flight, so none of them waits behind calls that do. */
+enum sl_lane { SL_LANE_BIND, SL_LANE_STREAM, SL_LANE_NORMAL, SL_LANE_LOW, SL_LANES };
 
 struct sl_call {
     struct sl_call *next; /* in a queue or in the list of active calls */
     struct sl_call_options options;
+    enum sl_lane lane;
     uint64_t id;
     char *url;
     char *body;
     char *method;
     char *content_type;
     unsigned tries;
-    int64_t not_before_us;  /* monotonic: waits for its repetition until then */
-    bool fresh_credentials; /* the server said 401 once */
+    int64_t not_before_us; /* monotonic: waits for its repetition until then */
+    bool throttled;        /* was counted as such */
+    bool unauthorized;     /* the server said 401 once */
+    bool maybe_done;       /* a try was sent and not answered */
+    bool told;             /* data was told of the stream */
     /* of the current try */
     CURL *easy;
     struct curl_slist *headers;
+    struct curl_slist *connect_to;
+    uint64_t credentials;         /* serial */
+    int64_t started_us, heard_us; /* monotonic; heard: the last byte of an answer */
+    size_t body_at;               /* bytes of the body that libcurl took */
     struct sl_buf collected;
     struct sl_error data_err; /* set when the receiver of a stream ended it */
     bool data_failed;
+    bool expired; /* by timeout_us or silence_us */
     int64_t retry_after_us;
-    char curl_error[SL_CURL_ERROR_MAX];
+    char curl_error[CURL_ERROR_SIZE];
+};
+
+struct sl_call_list {
+    struct sl_call *first;
+    struct sl_call **tail;
+    unsigned n;
 };
 
 struct sl_timer {
@@ -52,27 +69,39 @@ struct sl_client {
     pthread_t thread;
     /* guarded by lock */
     pthread_mutex_t lock;
-    struct sl_call *queue[SL_CALL_PRIORITIES]; /* in order of arrival */
-    struct sl_call **tail[SL_CALL_PRIORITIES];
-    struct sl_timer *timers; /* by due time */
+    struct sl_call_list lane[SL_LANES]; /* in order of arrival */
+    struct sl_call *delayed;            /* wait for their repetition, by not_before_us */
+    struct sl_timer *timers;            /* by due time */
     struct sl_cancel *cancels;
     struct sl_client_stats stats;
     uint64_t last_id;
     bool stop;
     /* of the client's thread alone */
     struct sl_call *active;
+    unsigned taken; /* active calls that are no streams */
     struct sl_bucket bucket;
     uint64_t jitter;
 };
 
+/* The client's thread (loop.c). */
+void *sl_client_run(void *context);
+void sl_call_free(struct sl_call *call); /* NULL is allowed */
+
 /* Makes the easy handle of the next try and gives it to the multi handle. */
-int sl_transfer_start(struct sl_client *client, struct sl_call *call, struct sl_error *err);
+int sl_transfer_start(struct sl_client *client, struct sl_call *call,
+                      const struct sl_credentials *credentials, struct sl_error *err);
 
 /* Ends the try: takes the easy handle away and frees what belongs to it. */
 void sl_transfer_end(struct sl_client *client, struct sl_call *call);
 
+/* When the try is over for want of an answer (monotonic); INT64_MAX: never. */
+int64_t sl_transfer_deadline(const struct sl_call *call);
+
+/* May the server have got the request of the try that is running? */
+bool sl_transfer_sent(const struct sl_call *call);
+
 /* What came of the try that libcurl ended with result. reply->body points into the call. */
-void sl_transfer_reply(const struct sl_call *call, CURLcode result, struct sl_reply *reply);
+void sl_transfer_reply(struct sl_call *call, CURLcode result, struct sl_reply *reply);
 
 /* May it be sent again after that reply, and when (monotonic)? */
 bool sl_transfer_again(struct sl_client *client, struct sl_call *call, const struct sl_reply *reply,

@@ -5,16 +5,15 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-static int read_all(int file, size_t max, struct sl_arena *arena, struct sl_str *out,
-                    struct sl_error *err)
+static int read_all(int file, struct sl_buf *buf, struct sl_error *err)
 {
-    char *data = sl_arena_alloc(arena, max + 1);
-    size_t len = 0;
-    if (data == NULL) {
-        return sl_error_nomem(err);
-    }
     for (;;) {
-        ssize_t n = read(file, data + len, max + 1 - len);
+        if (!sl_buf_reserve(buf, 1)) {
+            return buf->failed == SL_BUF_FULL
+                       ? sl_error_set(err, SL_ERR_LIMIT, "longer than %zu bytes", buf->max - 1)
+                       : sl_error_nomem(err);
+        }
+        ssize_t n = read(file, buf->data + buf->len, buf->cap - buf->len);
         if (n < 0 && errno == EINTR) {
             continue;
         }
@@ -22,27 +21,30 @@ static int read_all(int file, size_t max, struct sl_arena *arena, struct sl_str 
             return sl_error_set(err, SL_ERR_SYSTEM, "%s", strerror(errno));
         }
         if (n == 0) {
-            break;
+            return 0;
         }
-        len += (size_t)n;
-        if (len > max) {
-            return sl_error_set(err, SL_ERR_LIMIT, "longer than %zu bytes", max);
-        }
+        buf->len += (size_t)n;
     }
-    data[len] = '\0';
-    *out = (struct sl_str){data, len};
-    return 0;
 }
 
 int sl_file_read(const char *path, size_t max, struct sl_arena *arena, struct sl_str *out,
                  struct sl_error *err)
 {
+    struct sl_buf buf;
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0) {
-        return sl_error_set(err, SL_ERR_SYSTEM, "%s: %s", path, strerror(errno));
+        return sl_error_set(err, errno == ENOENT ? SL_ERR_NOTFOUND : SL_ERR_SYSTEM, "%s: %s", path,
+                            strerror(errno));
     }
-    int result = read_all(file, max, arena, out, err);
+    sl_buf_init(&buf, max + 1); /* one more, to see that there is more */
+    int result = read_all(file, &buf, err);
     (void)close(file);
+    if (result == 0) {
+        const char *text = sl_arena_strdup(arena, buf.data, buf.len);
+        result = text == NULL ? sl_error_nomem(err) : 0;
+        *out = text == NULL ? *out : (struct sl_str){text, buf.len};
+    }
+    sl_buf_free(&buf);
     return result < 0 ? sl_error_wrap(err, "%s", path) : 0;
 }
 
@@ -95,4 +97,21 @@ int sl_base64_decode(struct sl_str text, struct sl_arena *arena, struct sl_str *
     *out = (struct sl_str){data, len - padding};
     data[out->len] = '\0';
     return 0;
+}
+
+void sl_base64_encode(struct sl_str data, struct sl_buf *out)
+{
+    static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for (size_t i = 0; i < data.len; i += 3) {
+        size_t n = data.len - i < 3 ? data.len - i : 3;
+        uint32_t bits = 0;
+        char group[4];
+        for (size_t k = 0; k < 3; k++) {
+            bits = bits << 8 | (k < n ? (unsigned char)data.s[i + k] : 0U);
+        }
+        for (size_t k = 0; k < 4; k++) {
+            group[k] = k <= n ? digit[bits >> (18 - 6 * k) & 63] : '=';
+        }
+        sl_buf_append(out, group, sizeof(group));
+    }
 }

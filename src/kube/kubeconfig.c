@@ -41,6 +41,8 @@ struct named_user {
     struct sl_str exec_command;
     struct sl_pair *exec_args; /* keys, last first */
     struct env_entry *exec_env;
+    struct sl_str exec_interactive;
+    struct sl_str impersonated;
     bool provide_cluster_info;
     bool auth_provider;
     const char *folder;
@@ -132,6 +134,7 @@ static const struct sl_field exec_fields[] = {
     STRING(named_user, exec_command, "command"),
     {SL_FIELD_NAME("args"), .kind = SL_FIELD_TEXTS, .max = ARGS_MAX, .value = add_arg},
     LIST(named_user, exec_env, env_entry, env_table, "env"),
+    STRING(named_user, exec_interactive, "interactiveMode"),
     BOOL(named_user, provide_cluster_info, "provideClusterInfo"),
 };
 static const struct sl_table exec_table = {SL_TABLE_FIELDS(exec_fields)};
@@ -145,6 +148,7 @@ static const struct sl_field user_fields[] = {
     STRING(named_user, token_file, "tokenFile"),
     STRING(named_user, username, "username"),
     STRING(named_user, password, "password"),
+    STRING(named_user, impersonated, "as"),
     OBJECT(exec_table, "exec"),
     {SL_FIELD_NAME("auth-provider"), .kind = SL_FIELD_OBJECT, .table = &no_table,
      .open = note_auth_provider},
@@ -238,10 +242,13 @@ static void add_file(struct kubeconfig *all, const struct kubeconfig *more)
     }
 }
 
+/* As kubectl: of several files those that are not there are passed over. */
 static int read_files(const char *paths, struct sl_arena *arena, struct kubeconfig *all,
                       struct sl_error *err)
 {
     const char *at = paths;
+    bool several = strchr(paths, ':') != NULL;
+    bool any = false;
     while (*at != '\0') {
         const char *end = strchr(at, ':');
         size_t len = end == NULL ? strlen(at) : (size_t)(end - at);
@@ -251,14 +258,18 @@ static int read_files(const char *paths, struct sl_arena *arena, struct kubeconf
             if (path == NULL) {
                 return sl_error_nomem(err);
             }
-            if (read_file(path, arena, &one, err) < 0) {
+            struct sl_error why = {.code = SL_ERR_NONE};
+            if (read_file(path, arena, &one, &why) == 0) {
+                add_file(all, &one);
+                any = true;
+            } else if (!several || why.code != SL_ERR_NOTFOUND) {
+                *err = why;
                 return -1;
             }
-            add_file(all, &one);
         }
         at += len + (end != NULL);
     }
-    return 0;
+    return any ? 0 : sl_error_set(err, SL_ERR_NOTFOUND, "%s: no such file", paths);
 }
 
 /* ---- from names to access ---- */
@@ -266,6 +277,11 @@ static int read_files(const char *paths, struct sl_arena *arena, struct kubeconf
 static const char *text_or_null(struct sl_str text)
 {
     return text.len == 0 ? NULL : text.s;
+}
+
+static const char *shown(struct sl_str text)
+{
+    return text.len == 0 ? "" : text.s;
 }
 
 static int resolve(const char *folder, struct sl_str path, struct sl_arena *arena, const char **out,
@@ -306,7 +322,7 @@ static int take_cluster(const struct named_cluster *cluster, struct sl_arena *ar
     if (!sl_str_starts(server, SL_STR("https://")) && !sl_str_starts(server, SL_STR("http://"))) {
         return sl_error_set(err, SL_ERR_FIELD,
                             "cluster \"%s\": server is \"%.100s\", expected an http(s) URL",
-                            cluster->name.s, server.len == 0 ? "" : server.s);
+                            shown(cluster->name), shown(server));
     }
     while (server.s[server.len - 1] == '/') {
         server.len--;
@@ -324,6 +340,38 @@ static int take_cluster(const struct named_cluster *cluster, struct sl_arena *ar
     return resolve(cluster->folder, cluster->ca_file, arena, &out->ca_file, err);
 }
 
+static const char *join_entry(const struct env_entry *env, struct sl_arena *arena)
+{
+    size_t size = env->name.len + env->value.len + 2;
+    char *entry = sl_arena_alloc(arena, size);
+    if (entry != NULL) {
+        (void)snprintf(entry, size, "%s=%s", shown(env->name), shown(env->value));
+    }
+    return entry;
+}
+
+static int check_exec(const struct named_user *user, struct sl_error *err)
+{
+    const char *name = shown(user->name);
+    if (user->exec_command.len == 0) {
+        return sl_error_set(err, SL_ERR_FIELD, "user \"%s\": exec has no command", name);
+    }
+    if (!sl_str_eq(user->exec_version, SL_STR("client.authentication.k8s.io/v1")) &&
+        !sl_str_eq(user->exec_version, SL_STR("client.authentication.k8s.io/v1beta1"))) {
+        return sl_error_set(err, SL_ERR_FIELD,
+                            "user \"%s\": exec apiVersion is \"%.60s\", expected "
+                            "client.authentication.k8s.io/v1 or v1beta1",
+                            name, shown(user->exec_version));
+    }
+    if (sl_str_eq(user->exec_interactive, SL_STR("Always"))) {
+        return sl_error_set(err, SL_ERR_FIELD,
+                            "user \"%s\": exec has interactiveMode Always, and nobody is there to "
+                            "answer",
+                            name);
+    }
+    return 0;
+}
+
 static int take_exec(const struct named_user *user, struct sl_arena *arena,
                      struct sl_kube_exec *out, struct sl_error *err)
 {
@@ -332,15 +380,8 @@ static int take_exec(const struct named_user *user, struct sl_arena *arena,
     if (user->exec_version.len == 0 && user->exec_command.len == 0) {
         return 0;
     }
-    if (user->exec_command.len == 0) {
-        return sl_error_set(err, SL_ERR_FIELD, "user \"%s\": exec has no command", user->name.s);
-    }
-    if (!sl_str_eq(user->exec_version, SL_STR("client.authentication.k8s.io/v1")) &&
-        !sl_str_eq(user->exec_version, SL_STR("client.authentication.k8s.io/v1beta1"))) {
-        return sl_error_set(err, SL_ERR_FIELD,
-                            "user \"%s\": exec apiVersion is \"%.60s\", expected "
-                            "client.authentication.k8s.io/v1 or v1beta1",
-                            user->name.s, user->exec_version.len == 0 ? "" : user->exec_version.s);
+    if (check_exec(user, err) < 0) {
+        return -1;
     }
     for (const struct sl_pair *arg = user->exec_args; arg != NULL; arg = arg->next) {
         n_args++;
@@ -354,23 +395,18 @@ static int take_exec(const struct named_user *user, struct sl_arena *arena,
         return sl_error_nomem(err);
     }
     for (const struct sl_pair *arg = user->exec_args; arg != NULL; arg = arg->next) {
-        out->args[--n_args] = arg->key.len == 0 ? "" : arg->key.s;
+        out->args[--n_args] = shown(arg->key);
     }
     n_env = 0;
     for (const struct env_entry *env = user->exec_env; env != NULL; env = env->next) {
-        size_t size = env->name.len + env->value.len + 2;
-        char *entry = sl_arena_alloc(arena, size);
-        if (entry == NULL) {
+        out->env[n_env] = join_entry(env, arena);
+        if (out->env[n_env++] == NULL) {
             return sl_error_nomem(err);
         }
-        (void)snprintf(entry, size, "%s=%s", env->name.len == 0 ? "" : env->name.s,
-                       env->value.len == 0 ? "" : env->value.s);
-        out->env[n_env++] = entry;
     }
     out->api_version = user->exec_version.s;
     out->provide_cluster_info = user->provide_cluster_info;
-    /* as client-go: a command with a '/' is relative to the file, a bare name is looked up in PATH
-     */
+    /* as client-go: with a '/' it is relative to the file, a bare name is looked up in PATH */
     if (strchr(user->exec_command.s, '/') != NULL) {
         return resolve(user->folder, user->exec_command, arena, &out->command, err);
     }
@@ -385,7 +421,11 @@ static int take_user(const struct named_user *user, struct sl_arena *arena,
         return sl_error_set(err, SL_ERR_FIELD,
                             "user \"%s\": auth-provider is gone from Kubernetes since 1.26: use "
                             "an exec credential plugin",
-                            user->name.s);
+                            shown(user->name));
+    }
+    if (user->impersonated.len > 0) {
+        return sl_error_set(err, SL_ERR_FIELD, "user \"%s\": impersonation (as) is not supported",
+                            shown(user->name));
     }
     out->token = text_or_null(user->token);
     out->username = text_or_null(user->username);
@@ -429,7 +469,7 @@ int sl_kubeconfig_load(const char *path, const char *context, struct sl_arena *a
     FIND(all.clusters, chosen->cluster, cluster)
     if (cluster == NULL) {
         return sl_error_set(err, SL_ERR_NOTFOUND, "%s: context \"%s\": no cluster \"%s\"", path,
-                            wanted.s, chosen->cluster.len == 0 ? "" : chosen->cluster.s);
+                            wanted.s, shown(chosen->cluster));
     }
     FIND(all.users, chosen->user, user)
     if (user == NULL && chosen->user.len > 0) {

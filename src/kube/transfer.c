@@ -1,14 +1,23 @@
 /* One try of a call: the libcurl handle, its callbacks, and what its end means. */
+#define _DEFAULT_SOURCE 1 /* TCP_USER_TIMEOUT */
+
 #include "kube/client_internal.h"
 
 #include <jansson.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
+#include <sys/socket.h>
+
+enum { KEEPALIVE_IDLE_S = 15, KEEPALIVE_INTERVAL_S = 5, UNACKED_MAX_MS = 20000 };
+enum { RETRY_AFTER_MAX_S = 3600 };
 
 static const int64_t us_per_s = 1000000;
 static const int64_t retry_base_us = 100000;
 static const int64_t retry_max_us = 10000000;
+static const int64_t retry_after_max_us = 60000000;
 
 /* ---- callbacks of libcurl ---- */
 
@@ -18,7 +27,9 @@ static size_t on_data(char *data, size_t size, size_t n, void *context)
     size_t len = size * n;
     long status = 0;
     (void)curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
+    call->heard_us = sl_kube_monotonic_us();
     if (call->options.data != NULL && status == 200) {
+        call->told = true;
         if (call->options.data(call->options.context, data, len, &call->data_err) < 0) {
             call->data_failed = true;
             return 0;
@@ -42,6 +53,7 @@ static size_t on_header(char *data, size_t size, size_t n, void *context)
     static const char name[] = "retry-after:";
     struct sl_call *call = context;
     size_t len = size * n;
+    call->heard_us = sl_kube_monotonic_us();
     if (len > sizeof(name) - 1 && strncasecmp(data, name, sizeof(name) - 1) == 0) {
         struct sl_str value = {data + sizeof(name) - 1, len - (sizeof(name) - 1)};
         int64_t seconds = 0;
@@ -53,11 +65,57 @@ static size_t on_header(char *data, size_t size, size_t n, void *context)
             value.len--;
         }
         /* the API server sends seconds; a date is not worth a wait of unknown length */
-        if (sl_str_to_i64(value, &seconds) && seconds >= 0 && seconds <= 3600) {
-            call->retry_after_us = seconds * us_per_s;
+        if (sl_str_to_i64(value, &seconds) && seconds >= 0) {
+            call->retry_after_us =
+                (seconds > RETRY_AFTER_MAX_S ? RETRY_AFTER_MAX_S : seconds) * us_per_s;
         }
     }
     return len;
+}
+
+/* The body is read through a callback, with none to rewind it, because libcurl by itself sends a
+ * request anew when a connection that was used before ends without an answer, a POST as well. A
+ * second reading is allowed where the call may be repeated. */
+static size_t on_read(char *out, size_t size, size_t n, void *context)
+{
+    struct sl_call *call = context;
+    size_t left = call->options.body.len - call->body_at;
+    size_t len = size * n < left ? size * n : left;
+    if (len > 0) {
+        memcpy(out, call->body + call->body_at, len);
+        call->body_at += len;
+    }
+    return len;
+}
+
+static int on_seek(void *context, curl_off_t offset, int origin)
+{
+    struct sl_call *call = context;
+    if (!call->options.repeatable || origin != SEEK_SET || offset < 0 ||
+        (uint64_t)offset > call->options.body.len) {
+        return CURL_SEEKFUNC_FAIL;
+    }
+    call->body_at = (size_t)offset;
+    return CURL_SEEKFUNC_OK;
+}
+
+/* Sockets that a credential plugin does not inherit. */
+static curl_socket_t on_socket(void *context, curlsocktype purpose, struct curl_sockaddr *address)
+{
+    (void)context;
+    (void)purpose;
+    return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
+/* A peer that is gone without a word: the kernel's own patience is a quarter of an hour, in which
+ * every call and watch of the connection would hang. */
+static int on_socket_made(void *context, curl_socket_t fd, curlsocktype purpose)
+{
+    const unsigned unacked_ms = UNACKED_MAX_MS;
+    (void)context;
+    (void)purpose;
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unacked_ms, sizeof(unacked_ms));
+    return CURL_SOCKOPT_OK;
 }
 
 /* ---- the handle ---- */
@@ -82,8 +140,7 @@ static bool add_header(struct sl_call *call, const char *name, const char *value
 static struct curl_blob blob_of(struct sl_str data)
 {
     /* libcurl takes void *, and copies */
-    return (struct curl_blob){
-        .data = (void *)(uintptr_t)data.s, .len = data.len, .flags = CURL_BLOB_COPY};
+    return (struct curl_blob){.data = (void *)data.s, .len = data.len, .flags = CURL_BLOB_COPY};
 }
 
 static void set_tls(CURL *easy, const struct sl_kube_access *access,
@@ -115,6 +172,38 @@ static void set_tls(CURL *easy, const struct sl_kube_access *access,
     }
 }
 
+/* The certificate's name is not the server's: the URL has the name, so that it is asked for and
+ * checked, and the connection goes to the server; the Host header stays the server's. */
+static bool set_server_name(struct sl_call *call, const struct sl_kube_access *access)
+{
+    char line[1024];
+    const char *host = strstr(access->server, "://") + 3;
+    size_t host_len = strcspn(host, "/");
+    const char *bracket = memchr(host, ']', host_len);
+    const char *colon = memchr(bracket == NULL ? host : bracket, ':',
+                               host_len - (size_t)(bracket == NULL ? 0 : bracket - host));
+    bool tls = strncmp(access->server, "https:", 6) == 0;
+    size_t name_len = colon == NULL ? host_len : (size_t)(colon - host);
+    const char *port = colon == NULL ? (tls ? ":443" : ":80") : colon;
+    int port_len = colon == NULL ? (int)strlen(port) : (int)(host_len - name_len);
+    const char *path = call->url + (host - access->server) + host_len;
+    size_t size = strlen(access->tls_server_name) + strlen(path) + (size_t)port_len + 9;
+    char *url = malloc(size);
+    if (url == NULL) {
+        return false;
+    }
+    (void)snprintf(url, size, "%s%s%.*s%s", tls ? "https://" : "http://", access->tls_server_name,
+                   port_len, port, path);
+    CURLcode code = curl_easy_setopt(call->easy, CURLOPT_URL, url);
+    free(url);
+    (void)snprintf(line, sizeof(line), "::%.*s%.*s", (int)name_len, host, port_len, port);
+    call->connect_to = curl_slist_append(NULL, line);
+    (void)snprintf(line, sizeof(line), "%.*s", (int)host_len, host);
+    return code == CURLE_OK && call->connect_to != NULL &&
+           curl_easy_setopt(call->easy, CURLOPT_CONNECT_TO, call->connect_to) == CURLE_OK &&
+           add_header(call, "Host", line);
+}
+
 static void set_request(const struct sl_client *client, struct sl_call *call)
 {
     const struct sl_call_options *options = &call->options;
@@ -122,78 +211,95 @@ static void set_request(const struct sl_client *client, struct sl_call *call)
     (void)curl_easy_setopt(easy, CURLOPT_URL, call->url);
     (void)curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, call->method);
     if (options->body.len > 0) {
-        (void)curl_easy_setopt(easy, CURLOPT_POSTFIELDS, call->body);
+        (void)curl_easy_setopt(easy, CURLOPT_POST, 1L);
         (void)curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)options->body.len);
+        (void)curl_easy_setopt(easy, CURLOPT_READFUNCTION, on_read);
+        (void)curl_easy_setopt(easy, CURLOPT_READDATA, call);
+        (void)curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, on_seek);
+        (void)curl_easy_setopt(easy, CURLOPT_SEEKDATA, call);
+    } else if (!options->repeatable && strcmp(call->method, "GET") != 0) {
+        /* nothing to rewind, see on_read: only a new connection is surely used once */
+        (void)curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
     }
-    (void)curl_easy_setopt(easy, CURLOPT_HTTPHEADER, call->headers);
     (void)curl_easy_setopt(easy, CURLOPT_USERAGENT, client->user_agent);
     (void)curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
                            (long)(client->options.connect_timeout_us / 1000));
-    if (options->timeout_us > 0) {
-        (void)curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)(options->timeout_us / 1000));
+    if (client->options.access->proxy_url != NULL) {
+        (void)curl_easy_setopt(easy, CURLOPT_PROXY, client->options.access->proxy_url);
     }
-    if (options->silence_us > 0) {
-        (void)curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
-        (void)curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME,
-                               (long)((options->silence_us + us_per_s - 1) / us_per_s));
-    }
+}
+
+static void set_connection(struct sl_call *call)
+{
+    bool tls = strncmp(call->url, "https:", 6) == 0;
+    CURL *easy = call->easy;
+    (void)curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    (void)curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    (void)curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
+    /* a call that finds the first connection being made waits to share it. Not without TLS: then
+     * nothing tells libcurl early that the connection cannot be shared, and calls would wait behind
+     * a watch for as long as it lasts */
+    (void)curl_easy_setopt(easy, CURLOPT_PIPEWAIT, tls ? 1L : 0L);
+    (void)curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
+    (void)curl_easy_setopt(easy, CURLOPT_TCP_KEEPIDLE, (long)KEEPALIVE_IDLE_S);
+    (void)curl_easy_setopt(easy, CURLOPT_TCP_KEEPINTVL, (long)KEEPALIVE_INTERVAL_S);
+    (void)curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, on_socket);
+    (void)curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, on_socket_made);
 }
 
 static void set_callbacks(struct sl_call *call)
 {
     CURL *easy = call->easy;
     (void)curl_easy_setopt(easy, CURLOPT_PRIVATE, call);
-    (void)curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-    (void)curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
-    /* a call that finds the first connection being made waits to share it */
-    (void)curl_easy_setopt(easy, CURLOPT_PIPEWAIT, 1L);
-    (void)curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
     (void)curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_data);
     (void)curl_easy_setopt(easy, CURLOPT_WRITEDATA, call);
     (void)curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
     (void)curl_easy_setopt(easy, CURLOPT_HEADERDATA, call);
+    (void)curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     (void)curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, call->curl_error);
 }
 
 static bool set_headers(struct sl_call *call, const struct sl_credentials *credentials)
 {
     const char *type = call->content_type == NULL ? "application/json" : call->content_type;
+    bool body = call->options.body.len > 0;
     return add_header(call, "Accept", "application/json") &&
-           (call->options.body.len == 0 || add_header(call, "Content-Type", type)) &&
+           (!body || (add_header(call, "Content-Type", type) && add_header(call, "Expect", ""))) &&
            (credentials->authorization == NULL ||
             add_header(call, "Authorization", credentials->authorization));
 }
 
-int sl_transfer_start(struct sl_client *client, struct sl_call *call, struct sl_error *err)
+int sl_transfer_start(struct sl_client *client, struct sl_call *call,
+                      const struct sl_credentials *credentials, struct sl_error *err)
 {
-    struct sl_credentials credentials = {.authorization = NULL};
-    bool refused = call->fresh_credentials;
+    const struct sl_kube_access *access = client->options.access;
     call->curl_error[0] = '\0';
     call->data_failed = false;
+    call->expired = false;
     call->retry_after_us = 0;
+    call->body_at = 0;
     call->collected.len = 0;
     call->collected.failed = SL_BUF_OK;
-    if (sl_auth_get(client->auth, sl_kube_real_us(), refused, &credentials, err) < 0) {
-        return -1;
-    }
+    call->credentials = credentials->serial;
+    call->started_us = sl_kube_monotonic_us();
+    call->heard_us = call->started_us;
     call->easy = curl_easy_init();
-    if (call->easy == NULL || !set_headers(call, &credentials)) {
-        sl_transfer_end(client, call);
+    if (call->easy == NULL || !set_headers(call, credentials)) {
         return sl_error_nomem(err);
     }
     set_callbacks(call);
+    set_connection(call);
     set_request(client, call);
-    set_tls(call->easy, client->options.access, &credentials);
-    if (client->options.access->proxy_url != NULL) {
-        (void)curl_easy_setopt(call->easy, CURLOPT_PROXY, client->options.access->proxy_url);
+    set_tls(call->easy, access, credentials);
+    if (access->tls_server_name != NULL && !set_server_name(call, access)) {
+        return sl_error_nomem(err);
     }
+    (void)curl_easy_setopt(call->easy, CURLOPT_HTTPHEADER, call->headers);
     call->tries++;
     CURLMcode code = curl_multi_add_handle(client->multi, call->easy);
-    if (code != CURLM_OK) {
-        sl_transfer_end(client, call);
-        return sl_error_set(err, SL_ERR_INTERNAL, "libcurl: %s", curl_multi_strerror(code));
-    }
-    return 0;
+    return code == CURLM_OK
+               ? 0
+               : sl_error_set(err, SL_ERR_INTERNAL, "libcurl: %s", curl_multi_strerror(code));
 }
 
 void sl_transfer_end(struct sl_client *client, struct sl_call *call)
@@ -204,7 +310,25 @@ void sl_transfer_end(struct sl_client *client, struct sl_call *call)
         call->easy = NULL;
     }
     curl_slist_free_all(call->headers);
+    curl_slist_free_all(call->connect_to);
     call->headers = NULL;
+    call->connect_to = NULL;
+}
+
+int64_t sl_transfer_deadline(const struct sl_call *call)
+{
+    int64_t whole =
+        call->options.timeout_us == 0 ? INT64_MAX : call->started_us + call->options.timeout_us;
+    int64_t silent =
+        call->options.silence_us == 0 ? INT64_MAX : call->heard_us + call->options.silence_us;
+    return whole < silent ? whole : silent;
+}
+
+bool sl_transfer_sent(const struct sl_call *call)
+{
+    long sent = 0;
+    (void)curl_easy_getinfo(call->easy, CURLINFO_REQUEST_SIZE, &sent);
+    return sent > 0;
 }
 
 /* ---- the end ---- */
@@ -236,26 +360,48 @@ static bool never_sent(CURLcode result)
            result == CURLE_SSL_CERTPROBLEM || result == CURLE_URL_MALFORMAT;
 }
 
-void sl_transfer_reply(const struct sl_call *call, CURLcode result, struct sl_reply *reply)
+static void say_expired(const struct sl_call *call, struct sl_error *err)
+{
+    bool whole = call->options.timeout_us > 0 &&
+                 call->started_us + call->options.timeout_us <= sl_kube_monotonic_us();
+    int64_t us = whole ? call->options.timeout_us : call->options.silence_us;
+    (void)sl_error_set(err, SL_ERR_SYSTEM,
+                       whole ? "no complete answer within %lld ms" : "nothing heard for %lld ms",
+                       (long long)(us / 1000));
+}
+
+void sl_transfer_reply(struct sl_call *call, CURLcode result, struct sl_reply *reply)
 {
     long status = 0;
     (void)curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
     *reply = (struct sl_reply){.status = result == CURLE_OK ? (int)status : 0,
                                .body = {call->collected.data, call->collected.len},
                                .retry_after_us = call->retry_after_us};
-    if (call->data_failed) {
-        reply->maybe_done = true;
-        reply->err = call->data_err;
-    } else if (result != CURLE_OK) {
+    if (result != CURLE_OK) {
         const char *text =
             call->curl_error[0] != '\0' ? call->curl_error : curl_easy_strerror(result);
-        long sent = 0;
-        (void)curl_easy_getinfo(call->easy, CURLINFO_REQUEST_SIZE, &sent);
-        reply->maybe_done = !never_sent(result) && sent > 0;
-        (void)sl_error_set(&reply->err, SL_ERR_SYSTEM, "%s", text);
-    } else if (status >= 400) {
+        reply->body = (struct sl_str){NULL, 0};
+        call->maybe_done = call->maybe_done || (!never_sent(result) && sl_transfer_sent(call));
+        if (call->data_failed) {
+            reply->err = call->data_err;
+        } else if (call->expired) {
+            say_expired(call, &reply->err);
+        } else {
+            (void)sl_error_set(&reply->err, SL_ERR_SYSTEM, "%s", text);
+        }
+    } else if (status < 200 || status >= 300) {
         read_status(reply);
     }
+    reply->maybe_done = call->maybe_done;
+}
+
+/* 401 and 429 were not carried out; all else may have been, unless nothing was sent. */
+static bool repeatable(const struct sl_call *call, const struct sl_reply *reply)
+{
+    bool passing = reply->status == 0 || reply->status == 500 || reply->status == 502 ||
+                   reply->status == 503 || reply->status == 504;
+    return reply->status == 429 || (reply->status == 0 && !reply->maybe_done) ||
+           (passing && call->options.repeatable);
 }
 
 bool sl_transfer_again(struct sl_client *client, struct sl_call *call, const struct sl_reply *reply,
@@ -263,19 +409,16 @@ bool sl_transfer_again(struct sl_client *client, struct sl_call *call, const str
 {
     int64_t delay =
         sl_backoff_us(call->tries, retry_base_us, retry_max_us, sl_jitter(&client->jitter));
-    if (reply->status == 401 && !call->fresh_credentials) {
-        call->fresh_credentials = true; /* once, with credentials read anew */
+    if (reply->status == 401) {
+        sl_auth_refused(client->auth, call->credentials);
+        bool again = !call->unauthorized;
+        call->unauthorized = true;
+        call->tries -= again; /* that try was no failure of the call's */
         *at_us = now_us;
-        return true;
+        return again;
     }
-    if (call->tries >= call->options.max_tries || call->data_failed) {
-        return false;
-    }
-    /* 429 was not carried out; all else may have been, unless nothing was sent */
-    bool refused = reply->status == 429 || (reply->status == 0 && !reply->maybe_done);
-    bool passing = reply->status == 0 || reply->status == 500 || reply->status == 502 ||
-                   reply->status == 503 || reply->status == 504;
-    if (!refused && !(passing && call->options.repeatable)) {
+    if (call->tries >= call->options.max_tries || call->data_failed || call->told ||
+        reply->retry_after_us > retry_after_max_us || !repeatable(call, reply)) {
         return false;
     }
     *at_us = now_us + (reply->retry_after_us > delay ? reply->retry_after_us : delay);

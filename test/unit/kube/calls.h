@@ -1,0 +1,126 @@
+/* What the tests of the client share: a fake API server, a client of it, and calls whose answers
+ * are waited for. */
+#ifndef SLICED_TEST_CALLS_H
+#define SLICED_TEST_CALLS_H
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "fake_api.h"
+#include "kube/client.h"
+
+#define MS INT64_C(1000)
+
+struct rig {
+    struct fake_api *api;
+    struct sl_kube_access access;
+    struct sl_client_options options;
+    struct sl_client *client;
+};
+
+static inline void rig_start_client(struct rig *rig)
+{
+    struct sl_error err;
+    rig->client = sl_client_new(&rig->options, &err);
+    assert_non_null(rig->client);
+}
+
+/* A server, and a client without a rate limit. */
+static inline void rig_start(struct rig *rig)
+{
+    *rig = (struct rig){.api = fake_api_start()};
+    rig->access = fake_api_access(rig->api);
+    rig->options = (struct sl_client_options){.access = &rig->access,
+                                              .user_agent = "test",
+                                              .burst = 1,
+                                              .max_in_flight = 32,
+                                              .max_queued = 10000,
+                                              .connect_timeout_us = 5000 * MS,
+                                              .max_reply = 1 << 20};
+    rig_start_client(rig);
+}
+
+static inline void rig_end(struct rig *rig)
+{
+    sl_client_free(rig->client);
+    fake_api_stop(rig->api);
+}
+
+static inline struct sl_call_options rig_get(const char *path)
+{
+    return (struct sl_call_options){.method = "GET",
+                                    .path = path,
+                                    .priority = SL_CALL_NORMAL,
+                                    .repeatable = true,
+                                    .timeout_us = 20000 * MS};
+}
+
+static inline struct sl_call_options rig_post(const char *path)
+{
+    return (struct sl_call_options){.method = "POST",
+                                    .path = path,
+                                    .body = SL_STR("{\"kind\":\"Binding\"}"),
+                                    .priority = SL_CALL_BIND,
+                                    .max_tries = 3,
+                                    .timeout_us = 20000 * MS};
+}
+
+/* An answer that comes some time. */
+struct pending {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    unsigned done; /* how often done was called */
+    struct sl_reply reply;
+    char body[256];
+};
+
+#define PENDING_INIT                                                                               \
+    {                                                                                              \
+        .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER                     \
+    }
+
+static inline void pending_done(void *context, const struct sl_reply *reply)
+{
+    struct pending *pending = context;
+    (void)pthread_mutex_lock(&pending->lock);
+    size_t len =
+        reply->body.len < sizeof(pending->body) - 1 ? reply->body.len : sizeof(pending->body) - 1;
+    pending->reply = *reply;
+    pending->reply.body = (struct sl_str){pending->body, len};
+    if (len > 0) {
+        memcpy(pending->body, reply->body.s, len);
+    }
+    pending->body[len] = '\0';
+    pending->done++;
+    (void)pthread_cond_broadcast(&pending->changed);
+    (void)pthread_mutex_unlock(&pending->lock);
+}
+
+/* Waits until done was called n times; fails the test after 20 s. */
+static inline void pending_wait(struct pending *pending, unsigned n)
+{
+    struct timespec until;
+    int code = 0;
+    (void)clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += 20;
+    (void)pthread_mutex_lock(&pending->lock);
+    while (pending->done < n && code == 0) {
+        code = pthread_cond_timedwait(&pending->changed, &pending->lock, &until);
+    }
+    (void)pthread_mutex_unlock(&pending->lock);
+    assert_int_equal(code, 0);
+}
+
+static inline uint64_t rig_call(struct rig *rig, struct sl_call_options call,
+                                struct pending *pending)
+{
+    uint64_t id = 0;
+    struct sl_error err;
+    call.done = pending_done;
+    call.context = pending;
+    assert_int_equal(sl_client_call(rig->client, &call, &id, &err), 0);
+    return id;
+}
+
+#endif
