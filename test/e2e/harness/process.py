@@ -45,10 +45,10 @@ class Process:
         self.env = {**os.environ, **(env or {})}
         self.child = None
 
-    def start(self):
+    def start(self, stdin=subprocess.DEVNULL):
         with open(self.log_path, "ab") as log:
             self.child = subprocess.Popen(
-                self.argv, stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=self.env,
+                self.argv, stdout=log, stderr=log, stdin=stdin, env=self.env,
                 start_new_session=True)
         return self
 
