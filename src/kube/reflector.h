@@ -4,47 +4,58 @@
 #ifndef SLICED_KUBE_REFLECTOR_H
 #define SLICED_KUBE_REFLECTOR_H
 
-#include "codec/object.h"
+#include "codec/watch.h"
 #include "kube/client.h"
-
-enum sl_watch_event { SL_WATCH_ADDED, SL_WATCH_MODIFIED, SL_WATCH_DELETED };
 
 /* What the reflector tells, all on the client's thread. */
 struct sl_reflector_calls {
     void *context;
     /* A list begins: objects until listed() are the whole truth, others are gone. */
     void (*list_begin)(void *context);
-    /* An object, of a list (ADDED) or a watch. -1 with *err: the object is skipped and counted. */
-    int (*object)(void *context, enum sl_watch_event event, const struct sl_object *object,
+    /* An object, of a list (ADDED) or a watch (ADDED, MODIFIED, DELETED). received_us: when it came
+     * in (monotonic). -1 with *err: the object is skipped and counted, or, when memory is short,
+     * told again with the next list or watch. */
+    int (*object)(void *context, const struct sl_watch_item *item, int64_t received_us,
                   struct sl_error *err);
+    /* An object that was skipped, in the decoder (item->object is NULL) or by object(): the truth
+     * about it is not known. Its name may be empty. */
+    void (*skipped)(void *context, const struct sl_watch_item *item, const struct sl_error *why);
     /* A list is complete (ok), or was given up half way (not ok: keep what you had). */
     void (*listed)(void *context, bool ok);
 };
 
+/* Text is copied. */
 struct sl_reflector_options {
     struct sl_client *client;
-    const char *name;   /* for logs and metrics: "pods" */
-    const char *path;   /* "/api/v1/pods" */
-    const char *query;  /* selectors, already encoded, or NULL */
-    unsigned page;      /* limit= of a list page; 500 */
-    int64_t watch_us;   /* timeoutSeconds asked of the server; jittered by up to as much again */
+    enum sl_object_kind kind; /* Node or Pod */
+    const char *name;         /* for logs and metrics: "pods" */
+    const char *path;         /* "/api/v1/pods" */
+    const char *query;        /* selectors, already encoded, or NULL */
+    unsigned page;            /* limit= of a list page; 500 */
+    int64_t page_us;          /* a page takes that long at most */
+    int64_t watch_us;         /* timeoutSeconds asked of the server; jittered by up to as much
+                               * again */
     int64_t silence_us; /* a watch with nothing, not even a bookmark, for that long is replaced */
     int64_t backoff_us, backoff_max_us;
-    struct sl_text_limits limits; /* of one object */
+    struct sl_text_limits limits; /* of one object; max_string: of one text of it that is kept */
     struct sl_reflector_calls calls;
 };
 
 struct sl_reflector;
 struct sl_reflector *sl_reflector_start(const struct sl_reflector_options *options,
                                         struct sl_error *err);
-/* Ends its calls; none of its callbacks runs after it returns. Not on the client's thread. */
+/* Ends its calls; none of its callbacks runs after it returns. Neither on the client's thread nor
+ * from a callback. The client may have been freed before, not meanwhile. NULL is allowed. */
 void sl_reflector_stop(struct sl_reflector *reflector);
 
 struct sl_reflector_stats {
-    bool synced; /* a list was complete and nothing since says otherwise */
-    uint64_t lists, watches, events, bookmarks, skipped, expired, failures;
-    int64_t last_event_us; /* Unix microseconds */
+    bool synced;     /* a list was complete and nothing since says otherwise (a 410 does) */
+    uint64_t lists;  /* begun */
+    uint64_t listed; /* complete */
+    uint64_t watches, events, bookmarks, skipped, expired, failures;
+    int64_t last_event_us; /* Unix microseconds of the last event, bookmark or complete list */
 };
+/* Any thread, also from a callback. */
 void sl_reflector_stats(struct sl_reflector *reflector, struct sl_reflector_stats *out);
 
 #endif
