@@ -3,9 +3,10 @@ configures, and the daemons, reached by the scheduler through a Service."""
 
 import concurrent.futures
 import os
+import shutil
 import urllib.parse
 
-from . import chart
+from . import chart, pki
 from . import sliced as daemons
 from .api import ApiError, collection_path, object_path
 from .checker import check
@@ -17,17 +18,24 @@ NOT_CREATED = ("Deployment",)
 SCHEDULER = "sliced-scheduler"
 
 
+def write_token(path, token):
+    """As the kubelet does when it renews a token: by a rename."""
+    with open(f"{path}.new", "w", encoding="ascii") as file:
+        file.write(token)
+    os.rename(f"{path}.new", path)
+
+
 class Cluster:
     def __init__(self, plane, helm):
         self.plane = plane
         self.helm = helm
         self.objects = helm.objects({}, plane.minor)
-        self.pki = daemons.write_pki(self.objects, os.path.join(plane.folder, "tls"))
+        self.count = 0
+        self.authority = pki.Authority(os.path.join(plane.folder, "authority"), "sliced-ca")
+        self.pki = self.new_pki("tls")
+        self.count = 0
         self.replicas = []
         self.service = Forwarder(self._leader)
-        # between the daemons and the API server
-        self.cable = Forwarder(lambda: ("127.0.0.1", plane.port))
-        self.count = 0
 
     def start(self):
         plane = self.plane
@@ -44,8 +52,25 @@ class Cluster:
     def stop(self):
         self.stop_daemons()
         self.service.close()
-        self.cable.close()
         self.plane.stop()
+
+    def new_pki(self, name):
+        """A folder as the TLS Secret's volume: tls.crt, tls.key, ca.crt; and the scheduler's pair."""
+        folder = os.path.join(self.plane.folder, name)
+        os.makedirs(folder, exist_ok=True)
+        shutil.copy(self.authority.crt, os.path.join(folder, "ca.crt"))
+        self.renew_certificate(folder)
+        for file in self.authority.issue(f"{name}-client", "kube-scheduler"):
+            shutil.copy(file, os.path.join(folder, "client" + os.path.splitext(file)[1]))
+        return folder
+
+    def renew_certificate(self, folder):
+        """A fresh server certificate into the folder, file by file as a rename."""
+        self.count += 1
+        for file in self.authority.issue(f"server-{self.count}", chart.SERVICE, hosts=(chart.SERVICE,)):
+            path = os.path.join(folder, "tls" + os.path.splitext(file)[1])
+            shutil.copy(file, f"{path}.new")
+            os.rename(f"{path}.new", path)
 
     def _leader(self):
         """The endpoint of the Service: a replica that is ready."""
@@ -60,33 +85,28 @@ class Cluster:
 
     # ---- programs ----
 
-    def start_scheduler(self, over=None, name="kube-scheduler"):
+    def start_scheduler(self, over=None, name="kube-scheduler", objects=None):
         """The chart's scheduler; over changes its extender's entry."""
         config = daemons.scheduler_config(
-            self.objects, f"https://127.0.0.1:{self.service.port}", self.pki, over)
+            objects or self.objects, f"https://127.0.0.1:{self.service.port}", self.pki, over)
         return self.plane.start_scheduler(config, name, self.scheduler_user)
 
-    def new_daemon(self, name=None, config=None, kubeconfig=None, pki=None):
+    def new_daemon(self, name=None, config=None, folder=None):
         """A replica, not yet started."""
         self.count += 1
         name = name or f"sliced-{self.count}"
-        if kubeconfig is None:
-            token = self.plane.token(chart.NAMESPACE, "sliced")
-            kubeconfig = self.daemon_kubeconfig(name, token)
+        # the way to the API server, which a story may cut
+        cable = Forwarder(lambda: ("127.0.0.1", self.plane.port))
+        token = os.path.join(self.plane.folder, f"{name}.token")
+        write_token(token, self.plane.token(chart.NAMESPACE, "sliced"))
+        kubeconfig = self.plane.write_kubeconfig(name, {"tokenFile": token},
+                                                 f"https://127.0.0.1:{cable.port}")
         replica = daemons.Sliced(name, self.plane.folder, kubeconfig, self.objects,
-                                 pki or self.pki, config, free_port())
+                                 folder or self.pki, config, free_port())
+        replica.cable = cable
+        replica.token = token
         self.replicas.append(replica)
         return replica
-
-    def daemon_kubeconfig(self, name, token):
-        """As a pod of the service account has it: a token in a file, and the API server at the end
-        of the cable."""
-        path = os.path.join(self.plane.folder, f"{name}.token")
-        with open(f"{path}.new", "w", encoding="ascii") as file:
-            file.write(token)
-        os.rename(f"{path}.new", path)
-        return self.plane.write_kubeconfig(name, {"tokenFile": path},
-                                           f"https://127.0.0.1:{self.cable.port}")
 
     def start_daemon(self, **more):
         return self.new_daemon(**more).start()
@@ -175,10 +195,8 @@ class Cluster:
         for replica in self.replicas:
             if replica.process and replica.process.running():
                 replica.kill()
+            replica.cable.close()
         self.replicas.clear()
-        self.cable.refuse(False)
-        self.cable.to_server.set()
-        self.cable.to_client.set()
         self.plane.delete(collection_path("Job"), 0, "Background")
         for name, pod in self.pods().items():
             del name

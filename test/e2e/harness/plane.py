@@ -112,11 +112,14 @@ class Plane:
             file.write(token)
         return self.write_kubeconfig(name, {"tokenFile": path})
 
-    def token(self, namespace, account, seconds=3600):
+    def token(self, namespace, account, seconds=3600, bound_to=None):
+        """bound_to: an object with whose end the token ends."""
         answer = self.post(
             f"/api/v1/namespaces/{namespace}/serviceaccounts/{account}/token",
             {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
-             "spec": {"expirationSeconds": seconds}})
+             "spec": {"expirationSeconds": seconds, "boundObjectRef": bound_to and {
+                 "apiVersion": "v1", "kind": bound_to["kind"], "name": bound_to["metadata"]["name"],
+                 "uid": bound_to["metadata"]["uid"]}}})
         return answer["status"]["token"]
 
     # ---- parts ----
