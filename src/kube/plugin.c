@@ -53,7 +53,7 @@ static int write_cluster(struct sl_writer *w, const struct sl_kube_access *acces
 }
 
 /* "KUBERNETES_EXEC_INFO={...}" */
-static int write_info(const struct sl_kube_access *access, struct sl_arena *arena, char **out,
+static int write_info(const struct sl_kube_access *access, struct sl_arena *arena, const char **out,
                       struct sl_error *err)
 {
     struct sl_buf text;
@@ -115,23 +115,22 @@ int sl_plugin_init(struct sl_plugin *plugin, const struct sl_kube_access *access
     const char *const *ours = (const char *const *)environ;
     size_t n_args = count((const char *const *)exec->args);
     size_t n = 0;
-    char **argv = sl_arena_alloc(arena, (n_args + 2) * sizeof(*argv));
-    char **envp = sl_arena_alloc(arena, (count(ours) + count(own) + 2) * sizeof(*envp));
+    const char **argv = sl_arena_alloc(arena, (n_args + 2) * sizeof(*argv));
+    const char **envp = sl_arena_alloc(arena, (count(ours) + count(own) + 2) * sizeof(*envp));
     if (argv == NULL || envp == NULL) {
         return sl_error_nomem(err);
     }
-    /* posix_spawn takes pointers to text that it does not change */
-    argv[0] = (char *)exec->command;
+    argv[0] = exec->command;
     for (size_t i = 0; i < n_args; i++) {
-        argv[i + 1] = (char *)exec->args[i];
+        argv[i + 1] = exec->args[i];
     }
     for (; *ours != NULL; ours++) {
         if (!is_overridden(*ours, own)) {
-            envp[n++] = (char *)*ours;
+            envp[n++] = *ours;
         }
     }
     for (size_t i = 0; own[i] != NULL; i++) {
-        envp[n++] = (char *)own[i];
+        envp[n++] = own[i];
     }
     if (write_info(access, arena, &envp[n], err) < 0) {
         return sl_error_wrap(err, "credential plugin %s", exec->command);

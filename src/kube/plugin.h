@@ -16,8 +16,8 @@ struct sl_plugin_answer {
 
 struct sl_plugin {
     const char *command;
-    char **argv; /* with the command first, NULL-terminated */
-    char **envp; /* ours, the plugin's own, KUBERNETES_EXEC_INFO */
+    const char **argv; /* with the command first, NULL-terminated */
+    const char **envp; /* ours, the plugin's own, KUBERNETES_EXEC_INFO */
 };
 
 /* Puts argv and envp together in the arena. */

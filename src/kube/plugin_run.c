@@ -85,8 +85,9 @@ static int spawn(const struct sl_plugin *plugin, const int fd[STREAMS], pid_t *p
     if (code == 0) {
         code = add_actions(&actions, fd);
         code = code == 0 ? set_attributes(&attributes) : code;
-        code = code == 0 ? posix_spawnp(pid, plugin->command, &actions, &attributes, plugin->argv,
-                                        plugin->envp)
+        /* which takes pointers to text that it does not change */
+        code = code == 0 ? posix_spawnp(pid, plugin->command, &actions, &attributes,
+                                        (char *const *)plugin->argv, (char *const *)plugin->envp)
                          : code;
         (void)posix_spawnattr_destroy(&attributes);
     }

@@ -66,6 +66,13 @@ static inline struct sl_call_options rig_post(const char *path)
                                     .timeout_us = 20000 * MS};
 }
 
+static inline struct sl_reply rig_wait(struct rig *rig, struct sl_call_options call)
+{
+    struct sl_reply reply;
+    (void)sl_client_call_wait(rig->client, &call, NULL, &reply);
+    return reply;
+}
+
 /* An answer that comes some time. */
 struct pending {
     pthread_mutex_t lock;

@@ -37,21 +37,21 @@ enum fake_kind {
 struct fake_answer {
     const char *method; /* NULL: any */
     const char *path;   /* what the path begins with; NULL: any */
-    unsigned times;     /* then it is used up, and the next that fits is taken; 0: always */
-    enum fake_kind kind;
-    unsigned status;  /* 0: 200 */
-    const char *body; /* must outlive the fake unless fn made it; NULL: "{}" */
-    size_t body_len;  /* 0: strlen(body) */
+    const char *body;   /* must outlive the fake unless free_body is set; NULL: "{}" */
+    size_t body_len;    /* 0: strlen(body) */
     const char *retry_after;
-    size_t piece;      /* bytes at a time, chunked as a watch is; 0: at once, with its length */
-    unsigned pause_ms; /* before each piece */
-    bool cut;          /* the connection is closed after cut_at bytes of the body */
-    bool hang;         /* after cut_at bytes nothing more comes, the connection stays */
+    size_t piece; /* bytes at a time, chunked as a watch is; 0: at once, with its length */
     size_t cut_at;
     /* Makes the answer when not NULL: *reply is a copy of this entry; a body that it allocates with
      * malloc is freed when free_body is set. Under the fake's lock: one at a time. */
     void (*fn)(void *context, const struct fake_request *request, struct fake_answer *reply);
     void *context;
+    unsigned times; /* then it is used up, and the next that fits is taken; 0: always */
+    enum fake_kind kind;
+    unsigned status;   /* 0: 200 */
+    unsigned pause_ms; /* before each piece */
+    bool cut;          /* the connection is closed after cut_at bytes of the body */
+    bool hang;         /* after cut_at bytes nothing more comes, the connection stays */
     bool free_body;
 };
 

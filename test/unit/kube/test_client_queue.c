@@ -1,0 +1,444 @@
+/* The client's queues: order, limits, ends before time, and many threads at once. */
+#include "calls.h"
+
+#include "kube/client_internal.h"
+
+enum { HANGS = 4 };
+
+static void restart(struct rig *rig)
+{
+    sl_client_free(rig->client);
+    rig_start_client(rig);
+}
+
+/* ---- order and limits ---- */
+
+struct order {
+    struct pending pending;
+    char letters[16];
+    size_t n;
+};
+
+static void note_order(void *context, const struct fake_request *request, struct fake_answer *reply)
+{
+    struct order *order = context; /* under the fake's lock */
+    (void)reply;
+    order->letters[order->n++] = request->path[1];
+}
+
+struct letter {
+    struct rig *rig;
+    struct pending *pending;
+};
+
+static void ask(struct rig *rig, const char *path, enum sl_call_priority priority,
+                struct pending *pending)
+{
+    struct sl_call_options call = rig_get(path);
+    call.priority = priority;
+    rig_call(rig, call, pending);
+}
+
+/* On the client's thread: none of the calls starts before all are queued. */
+static void ask_all(void *context)
+{
+    const struct letter *letter = context;
+    ask(letter->rig, "/low", SL_CALL_LOW, letter->pending);
+    ask(letter->rig, "/low", SL_CALL_LOW, letter->pending);
+    ask(letter->rig, "/normal", SL_CALL_NORMAL, letter->pending);
+    ask(letter->rig, "/normal", SL_CALL_NORMAL, letter->pending);
+    ask(letter->rig, "/bind", SL_CALL_BIND, letter->pending);
+    ask(letter->rig, "/bind", SL_CALL_BIND, letter->pending);
+}
+
+static void binds_go_first_and_events_last_under_a_rate_limit(void **state)
+{
+    struct rig rig;
+    struct order order = {.pending = PENDING_INIT};
+    struct sl_client_stats stats;
+    struct letter letter = {&rig, &order.pending};
+    (void)state;
+    rig_start(&rig);
+    rig.options.qps = 50;
+    rig.options.burst = 1;
+    rig.options.max_in_flight = 1; /* so that they arrive in the order in which they are sent */
+    int64_t begin_us = sl_kube_monotonic_us();
+    restart(&rig);
+    fake_api_add(rig.api, (struct fake_answer){.fn = note_order, .context = &order});
+
+    assert_int_equal(sl_client_after(rig.client, 0, ask_all, &letter), 0);
+
+    pending_wait(&order.pending, 6);
+    sl_client_stats(rig.client, &stats);
+    assert_memory_equal(order.letters, "bbnnll", 6);
+    assert_true(stats.throttled > 0);
+    /* one token at once, the others 20 ms apart: it cannot be sooner */
+    assert_true(fake_api_request(rig.api, 5)->at_us - begin_us >= 100 * MS);
+    rig_end(&rig);
+}
+
+static void calls_wait_for_a_place_and_take_it_as_soon_as_it_is_free(void **state)
+{
+    enum { CALLS = 400 };
+    struct rig rig;
+    struct pending pending = PENDING_INIT;
+    (void)state;
+    rig_start(&rig);
+    rig.options.max_in_flight = 2;
+    restart(&rig);
+    fake_api_add(rig.api, (struct fake_answer){.status = 200});
+    for (int i = 0; i < CALLS; i++) {
+        rig_call(&rig, rig_get("/x"), &pending);
+    }
+    /* were a place seen only at the next look a second later, this would take minutes */
+    pending_wait(&pending, CALLS);
+    assert_true(fake_api_connections(rig.api) <= 2);
+    rig_end(&rig);
+}
+
+static void hanging_calls_leave_a_place_for_binds(void **state)
+{
+    struct rig rig;
+    struct pending hanging = PENDING_INIT;
+    struct sl_client_stats stats;
+    (void)state;
+    rig_start(&rig);
+    rig.options.max_in_flight = HANGS + 1;
+    restart(&rig);
+    fake_api_add(rig.api, (struct fake_answer){.path = "/hang", .kind = FAKE_HANG});
+    fake_api_add(rig.api, (struct fake_answer){.path = "/bind"});
+    for (int i = 0; i < 2 * HANGS; i++) {
+        rig_call(&rig, rig_get("/hang"), &hanging);
+    }
+    fake_api_wait(rig.api, HANGS);
+
+    assert_int_equal(rig_wait(&rig, rig_post("/bind")).status, 200);
+
+    sl_client_stats(rig.client, &stats);
+    assert_int_equal(fake_api_count(rig.api, NULL, "/hang"), HANGS);
+    assert_int_equal(stats.in_flight, HANGS);
+    assert_int_equal(stats.queued, HANGS);
+    rig_end(&rig);
+    assert_int_equal(hanging.done, 2 * HANGS);
+}
+
+static void a_full_queue_refuses_but_not_calls_of_another_priority(void **state)
+{
+    struct rig rig;
+    struct pending hanging = PENDING_INIT;
+    struct sl_client_stats stats;
+    struct sl_error err;
+    struct sl_call_options call = rig_get("/hang");
+    (void)state;
+    rig_start(&rig);
+    rig.options.max_in_flight = 2;
+    rig.options.max_queued = 3;
+    restart(&rig);
+    fake_api_add(rig.api, (struct fake_answer){.path = "/hang", .kind = FAKE_HANG});
+    fake_api_add(rig.api, (struct fake_answer){.path = "/bind"});
+    rig_call(&rig, call, &hanging);
+    fake_api_wait(rig.api, 1);
+    for (int i = 0; i < 3; i++) {
+        rig_call(&rig, call, &hanging);
+    }
+    call.done = pending_done;
+    call.context = &hanging;
+
+    assert_int_equal(sl_client_call(rig.client, &call, NULL, &err), -1);
+
+    assert_int_equal(err.code, SL_ERR_LIMIT);
+    assert_int_equal(rig_wait(&rig, rig_post("/bind")).status, 200);
+    sl_client_stats(rig.client, &stats);
+    assert_int_equal(stats.refused, 1);
+    rig_end(&rig);
+    assert_int_equal(hanging.done, 4);
+}
+
+/* ---- ends before time ---- */
+
+static void a_call_that_hangs_ends_by_its_time(void **state)
+{
+    struct rig rig;
+    struct sl_call_options call = rig_get("/hang");
+    (void)state;
+    rig_start(&rig);
+    call.timeout_us = 80 * MS;
+    call.max_tries = 2;
+    fake_api_add(rig.api, (struct fake_answer){.kind = FAKE_HANG});
+
+    struct sl_reply reply = rig_wait(&rig, call);
+
+    assert_int_equal(reply.status, 0);
+    assert_true(reply.maybe_done);
+    assert_string_equal(reply.err.message, "no complete answer within 80 ms");
+    assert_int_equal(fake_api_requests(rig.api), 2);
+    rig_end(&rig);
+}
+
+static void a_slow_body_ends_by_its_time(void **state)
+{
+    struct rig rig;
+    struct sl_call_options call = rig_get("/slow");
+    (void)state;
+    rig_start(&rig);
+    call.timeout_us = 100 * MS;
+    fake_api_add(rig.api,
+                 (struct fake_answer){.body = "{                                              }",
+                                      .piece = 1,
+                                      .pause_ms = 10});
+
+    struct sl_reply reply = rig_wait(&rig, call);
+
+    assert_int_equal(reply.status, 0);
+    assert_int_equal(reply.body.len, 0);
+    rig_end(&rig);
+}
+
+static void a_call_is_cancelled_in_flight_in_the_queue_and_before_its_repetition(void **state)
+{
+    struct rig rig;
+    struct pending flying = PENDING_INIT;
+    struct pending queued = PENDING_INIT;
+    struct pending delayed = PENDING_INIT;
+    struct sl_call_options call = rig_get("/hang");
+    struct sl_call_options again = rig_get("/again");
+    (void)state;
+    rig_start(&rig);
+    rig.options.max_in_flight = 2;
+    restart(&rig);
+    again.max_tries = 2;
+    fake_api_add(rig.api, (struct fake_answer){.path = "/hang", .kind = FAKE_HANG});
+    fake_api_add(rig.api,
+                 (struct fake_answer){.path = "/again", .status = 429, .retry_after = "30"});
+    fake_api_add(rig.api, (struct fake_answer){.path = "/bind"});
+    uint64_t delayed_id = rig_call(&rig, again, &delayed);
+    fake_api_wait(rig.api, 1);
+    uint64_t flying_id = rig_call(&rig, call, &flying);
+    fake_api_wait(rig.api, 2);
+    uint64_t queued_id = rig_call(&rig, call, &queued);
+
+    sl_client_cancel(rig.client, queued_id);
+    pending_wait(&queued, 1);
+    sl_client_cancel(rig.client, flying_id);
+    pending_wait(&flying, 1);
+    sl_client_cancel(rig.client, delayed_id);
+    pending_wait(&delayed, 1);
+    sl_client_cancel(rig.client, 0);
+    sl_client_cancel(rig.client, flying_id);
+
+    assert_false(queued.reply.maybe_done);
+    assert_true(flying.reply.maybe_done);
+    assert_int_equal(delayed.reply.status, 0);
+    assert_int_equal(rig_wait(&rig, rig_post("/bind")).status, 200);
+    rig_end(&rig);
+    assert_int_equal(flying.done + queued.done + delayed.done, 3);
+}
+
+static void cancel_of_nothing_ends_nothing(void **state)
+{
+    struct rig rig;
+    struct pending hanging = PENDING_INIT;
+    (void)state;
+    rig_start(&rig);
+    fake_api_add(rig.api, (struct fake_answer){.path = "/hang", .kind = FAKE_HANG});
+    fake_api_add(rig.api, (struct fake_answer){.path = "/bind"});
+    rig_call(&rig, rig_get("/hang"), &hanging);
+    fake_api_wait(rig.api, 1);
+
+    sl_client_cancel(rig.client, 0);
+    sl_client_cancel(rig.client, 12345);
+
+    /* the cancellations are carried out before a call that comes after them */
+    assert_int_equal(rig_wait(&rig, rig_post("/bind")).status, 200);
+    assert_int_equal(hanging.done, 0);
+    rig_end(&rig);
+}
+
+static void count_timer(void *context)
+{
+    (*(unsigned *)context)++;
+}
+
+static void stopping_ends_every_call_once_and_runs_every_timer(void **state)
+{
+    struct rig rig;
+    struct pending pending = PENDING_INIT;
+    struct sl_call_options again = rig_get("/again");
+    unsigned timers = 0;
+    (void)state;
+    rig_start(&rig);
+    rig.options.max_in_flight = 4;
+    restart(&rig);
+    again.max_tries = 2;
+    fake_api_add(rig.api,
+                 (struct fake_answer){.path = "/again", .status = 429, .retry_after = "30"});
+    fake_api_add(rig.api, (struct fake_answer){.kind = FAKE_HANG});
+    rig_call(&rig, again, &pending);
+    fake_api_wait(rig.api, 1);
+    for (int i = 0; i < 10; i++) {
+        rig_call(&rig, rig_get("/hang"), &pending);
+        assert_int_equal(sl_client_after(rig.client, 3600000 * MS, count_timer, &timers), 0);
+    }
+    fake_api_wait(rig.api, 3);
+
+    rig_end(&rig);
+
+    assert_int_equal(pending.done, 11);
+    assert_int_equal(timers, 10);
+}
+
+/* ---- calls from callbacks ---- */
+
+struct chain {
+    struct pending pending; /* first */
+    struct rig *rig;
+    unsigned left;
+    bool refused;
+};
+
+static void next_of_chain(void *context, const struct sl_reply *reply)
+{
+    struct chain *chain = context;
+    struct sl_call_options call = rig_get("/chain");
+    struct sl_error err;
+    call.done = next_of_chain;
+    call.context = chain;
+    if (chain->left-- == 0) {
+        pending_done(&chain->pending, reply);
+    } else if (sl_client_call(chain->rig->client, &call, NULL, &err) < 0) {
+        chain->refused = true;
+    }
+}
+
+static void an_answer_may_lead_to_the_next_call(void **state)
+{
+    struct rig rig;
+    struct chain chain = {.pending = PENDING_INIT, .rig = &rig, .left = 300};
+    (void)state;
+    rig_start(&rig);
+    fake_api_add(rig.api, (struct fake_answer){.status = 200});
+    next_of_chain(&chain, NULL);
+    pending_wait(&chain.pending, 1);
+    assert_int_equal(fake_api_requests(rig.api), 300);
+    rig_end(&rig);
+}
+
+static void a_callback_at_the_stop_may_call_and_is_refused(void **state)
+{
+    struct rig rig;
+    struct chain chain = {.pending = PENDING_INIT, .rig = &rig, .left = 100};
+    (void)state;
+    rig_start(&rig);
+    fake_api_add(rig.api, (struct fake_answer){.kind = FAKE_HANG});
+    next_of_chain(&chain, NULL);
+    fake_api_wait(rig.api, 1);
+    rig_end(&rig);
+    assert_true(chain.refused);
+}
+
+struct ticks {
+    struct pending pending; /* first */
+    struct rig *rig;
+    unsigned n;
+};
+
+static void tick(void *context)
+{
+    struct ticks *ticks = context;
+    const struct sl_reply reply = {.status = 0};
+    if (ticks->n++ == 100) {
+        pending_done(&ticks->pending, &reply);
+    }
+    (void)sl_client_after(ticks->rig->client, 0, tick, ticks);
+}
+
+static void a_timer_that_sets_itself_anew_lets_calls_through(void **state)
+{
+    struct rig rig;
+    struct ticks ticks = {.pending = PENDING_INIT, .rig = &rig};
+    (void)state;
+    rig_start(&rig);
+    fake_api_add(rig.api, (struct fake_answer){.status = 200});
+    assert_int_equal(sl_client_after(rig.client, 0, tick, &ticks), 0);
+    pending_wait(&ticks.pending, 1);
+    assert_int_equal(rig_wait(&rig, rig_get("/x")).status, 200);
+    rig_end(&rig);
+}
+
+/* ---- many threads ---- */
+
+enum { THREADS = 16, CALLS_EACH = 60 };
+
+struct caller {
+    struct rig *rig;
+    unsigned number;
+    unsigned answered;
+    struct pending pending;
+};
+
+static void *call_much(void *context)
+{
+    struct caller *caller = context;
+    for (unsigned i = 0; i < CALLS_EACH; i++) {
+        struct sl_call_options call = rig_get(i % 7 == 3 ? "/bad" : "/x");
+        call.priority = (enum sl_call_priority)(i % SL_CALL_PRIORITIES);
+        call.max_tries = 2;
+        if (i % 5 == caller->number % 5) {
+            caller->answered += rig_wait(caller->rig, call).status != 0;
+            continue;
+        }
+        call.done = pending_done;
+        call.context = &caller->pending;
+        uint64_t id = 0;
+        if (sl_client_call(caller->rig->client, &call, &id, NULL) == 0 && i % 11 == 0) {
+            sl_client_cancel(caller->rig->client, id);
+        }
+    }
+    return NULL;
+}
+
+static void sixteen_threads_at_once_get_each_answer_once(void **state)
+{
+    struct rig rig;
+    struct caller caller[THREADS];
+    pthread_t thread[THREADS];
+    (void)state;
+    rig_start(&rig);
+    fake_api_add(rig.api, (struct fake_answer){.path = "/bad", .times = 30, .kind = FAKE_CLOSE});
+    fake_api_add(rig.api, (struct fake_answer){.status = 200});
+    for (unsigned i = 0; i < THREADS; i++) {
+        caller[i] = (struct caller){.rig = &rig, .number = i, .pending = PENDING_INIT};
+        assert_int_equal(pthread_create(&thread[i], NULL, call_much, &caller[i]), 0);
+    }
+    for (unsigned i = 0; i < THREADS; i++) {
+        assert_int_equal(pthread_join(thread[i], NULL), 0);
+    }
+    sl_client_free(rig.client); /* ends what is under way */
+    unsigned done = 0;
+    for (unsigned i = 0; i < THREADS; i++) {
+        done += caller[i].pending.done;
+        assert_int_equal(caller[i].answered, CALLS_EACH / 5);
+    }
+    assert_int_equal(done, THREADS * (CALLS_EACH - CALLS_EACH / 5));
+    fake_api_stop(rig.api);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(binds_go_first_and_events_last_under_a_rate_limit),
+        cmocka_unit_test(calls_wait_for_a_place_and_take_it_as_soon_as_it_is_free),
+        cmocka_unit_test(hanging_calls_leave_a_place_for_binds),
+        cmocka_unit_test(a_full_queue_refuses_but_not_calls_of_another_priority),
+        cmocka_unit_test(a_call_that_hangs_ends_by_its_time),
+        cmocka_unit_test(a_slow_body_ends_by_its_time),
+        cmocka_unit_test(a_call_is_cancelled_in_flight_in_the_queue_and_before_its_repetition),
+        cmocka_unit_test(cancel_of_nothing_ends_nothing),
+        cmocka_unit_test(stopping_ends_every_call_once_and_runs_every_timer),
+        cmocka_unit_test(an_answer_may_lead_to_the_next_call),
+        cmocka_unit_test(a_callback_at_the_stop_may_call_and_is_refused),
+        cmocka_unit_test(a_timer_that_sets_itself_anew_lets_calls_through),
+        cmocka_unit_test(sixteen_threads_at_once_get_each_answer_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
