@@ -164,7 +164,7 @@ static int start(struct daemon *daemon, struct sl_error *err)
         .config = &daemon->config,
         .config_path = daemon->options.config,
         .store = daemon->store,
-        .binder = {.context = daemon->store, .bind = sl_binder_embedded},
+        .binder = {.context = daemon->store, .immediate = true, .bind = sl_binder_embedded},
         .tls = daemon->tls,
         .embedded = true,
     };

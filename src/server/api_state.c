@@ -115,7 +115,7 @@ void sl_api_state(struct sl_request *request)
     sl_write_key(&w, "mode");
     sl_write_text(&w, app->embedded ? "embedded" : "cluster");
     sl_write_key(&w, "ready");
-    sl_write_bool(&w, atomic_load(&app->synced) && !atomic_load(&app->draining));
+    sl_write_bool(&w, sl_app_missing(app) == NULL && !atomic_load(&app->draining));
     sl_write_key(&w, "startedAt");
     sl_api_time(&w, app->metrics.started_us);
     sl_write_key(&w, "uptimeSeconds");
@@ -127,6 +127,9 @@ void sl_api_state(struct sl_request *request)
     write_ledger(&w, &stats);
     write_limits(&w, app, &stats);
     write_config(&w, app);
+    if (app->hooks.state != NULL) {
+        app->hooks.state(app->hooks.context, &w);
+    }
     sl_write_object_end(&w);
     sl_buf_putc(&request->reply, '\n');
 }

@@ -134,6 +134,8 @@ struct sl_app *sl_app_new(const struct sl_app_options *options, struct sl_error 
     }
     app->store = options->store;
     app->binder = options->binder;
+    app->hooks = options->hooks;
+    sl_binds_init(&app->binds);
     app->tls = options->tls;
     app->config_path = options->config_path;
     app->embedded = options->embedded;
@@ -147,12 +149,29 @@ struct sl_app *sl_app_new(const struct sl_app_options *options, struct sl_error 
     return app;
 }
 
+/* The library must not be stopped while connections are suspended. */
+void sl_app_stop(struct sl_app *app)
+{
+    sl_binds_close(&app->binds);
+    sl_server_stop(app->server);
+    app->server = NULL;
+}
+
+const char *sl_app_missing(const struct sl_app *app)
+{
+    if (!atomic_load(&app->synced)) {
+        return "it does not know the whole cluster yet";
+    }
+    return app->hooks.missing == NULL ? NULL : app->hooks.missing(app->hooks.context);
+}
+
 void sl_app_free(struct sl_app *app)
 {
     if (app == NULL) {
         return;
     }
-    sl_server_stop(app->server);
+    sl_app_stop(app);
+    sl_binds_free(&app->binds);
     live_unref(app->live);
     (void)pthread_mutex_destroy(&app->lock);
     (void)pthread_mutex_destroy(&app->admit);
@@ -192,12 +211,16 @@ bool sl_app_drain(struct sl_app *app)
     return atomic_load(&app->metrics.in_flight) == 0;
 }
 
-int sl_binder_embedded(void *context, const struct sl_binding *binding, struct sl_error *err)
+void sl_binder_embedded(void *context, const struct sl_binding *binding, sl_bind_done done,
+                        void *call)
 {
-    if (!sl_store_commit(context, binding->uid, SL_POD_RUNNING)) {
-        return sl_error_set(err, SL_ERR_CONFLICT, "the reservation of %.*s/%.*s has lapsed",
-                            (int)binding->namespace.len, binding->namespace.s,
-                            (int)binding->name.len, binding->name.s);
+    struct sl_error err = {.code = SL_ERR_NONE};
+    if (sl_store_commit(context, binding->uid, SL_POD_RUNNING)) {
+        done(call, SL_BIND_END_BOUND, NULL);
+        return;
     }
-    return 0;
+    (void)sl_error_set(&err, SL_ERR_CONFLICT, "the reservation of %.*s/%.*s has lapsed",
+                       (int)binding->namespace.len, binding->namespace.s, (int)binding->name.len,
+                       binding->name.s);
+    done(call, SL_BIND_END_FAILED, &err);
 }

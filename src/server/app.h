@@ -5,7 +5,9 @@
 
 #include <pthread.h>
 
+#include "codec/write.h"
 #include "config/config.h"
+#include "server/binds.h"
 #include "server/metrics.h"
 #include "server/server.h"
 
@@ -19,21 +21,17 @@ struct sl_live {
     _Atomic unsigned refs;
 };
 
-/* What a binder has to make true. Text is valid during the call. */
-struct sl_binding {
-    struct sl_str namespace;
-    struct sl_str name;
-    struct sl_str uid;
-    struct sl_str node;
-    const char *assignment;
-};
-
-/* How a reserved pod gets bound: by the store alone on an embedded cluster, by the API server on a
- * real one. Called without any lock. 0 when it is bound, -1 with *err set when it surely is not:
- * the reservation is then rolled back. */
-struct sl_binder {
+/* What the daemon adds for a real cluster. All may be NULL; any thread; none may wait. */
+struct sl_hooks {
     void *context;
-    int (*bind)(void *context, const struct sl_binding *binding, struct sl_error *err);
+    /* What is missing before a decision may be made, in words; NULL: nothing. */
+    const char *(*missing)(void *context);
+    /* A pod was bound. */
+    void (*bound)(void *context, const struct sl_binding *binding);
+    /* Further members of /api/v1/state. */
+    void (*state)(void *context, struct sl_writer *w);
+    /* Further metrics. */
+    void (*metrics)(void *context, struct sl_buf *out);
 };
 
 struct sl_app_options {
@@ -41,6 +39,7 @@ struct sl_app_options {
     const char *config_path;        /* NULL: none; must outlive the app */
     struct sl_store *store;         /* borrowed */
     struct sl_binder binder;
+    struct sl_hooks hooks;
     struct sl_tls *tls; /* borrowed; NULL: plain HTTP */
     bool embedded;      /* serves /api/v1/embedded */
 };
@@ -55,6 +54,8 @@ struct sl_reload_note {
 struct sl_app {
     struct sl_store *store;
     struct sl_binder binder;
+    struct sl_hooks hooks;
+    struct sl_binds binds;
     const char *config_path;
     bool embedded;
     struct sl_metrics metrics;
@@ -71,13 +72,21 @@ struct sl_app {
 
 /* NULL with *err set when out of memory. Call sl_app_serve to listen. */
 struct sl_app *sl_app_new(const struct sl_app_options *options, struct sl_error *err);
-/* Stops the server. NULL is allowed. */
+/* Stops the server, if sl_app_stop did not. The binder has told of all that it was given. NULL is
+ * allowed. */
 void sl_app_free(struct sl_app *app);
 
 int sl_app_serve(struct sl_app *app, struct sl_error *err);
 /* Fails readiness, accepts no more, waits for what is in flight as long as the configuration says.
  * True when all requests were answered. */
 bool sl_app_drain(struct sl_app *app);
+
+/* Closes all connections and ends the server's threads: no hook and no binder is called from here
+ * on. Bindings under way go on and still change the ledger. */
+void sl_app_stop(struct sl_app *app);
+
+/* What is missing before a decision may be made, in words; NULL: nothing. */
+const char *sl_app_missing(const struct sl_app *app);
 
 /* Reads the certificate's files again if they changed; notes, counts and logs what came of it. The
  * same trouble is logged once, unless loud. For one thread. */
@@ -93,7 +102,8 @@ int sl_app_configure(struct sl_app *app, const struct sl_config *config, struct 
 void sl_app_note_reload(struct sl_app *app, bool ok, const char *text);
 void sl_app_last_reload(struct sl_app *app, struct sl_reload_note *out);
 
-/* The binder of an embedded cluster; context is the struct sl_store. */
-int sl_binder_embedded(void *context, const struct sl_binding *binding, struct sl_error *err);
+/* The binder of an embedded cluster, immediate; context is the struct sl_store. */
+void sl_binder_embedded(void *context, const struct sl_binding *binding, sl_bind_done done,
+                        void *call);
 
 #endif

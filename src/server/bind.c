@@ -21,64 +21,45 @@ static void write_result(struct sl_request *request, const char *error)
     sl_buf_putc(&request->reply, '\n');
 }
 
-static void log_bind(const struct sl_binding *binding, const struct sl_bind_result *result,
-                     const char *error)
+static void log_refusal(const struct sl_binding_args *args, const struct sl_bind_result *result)
 {
-    bool ok = error[0] == '\0';
     char pod[600];
     char node[256];
-    (void)snprintf(pod, sizeof(pod), "%.*s/%.*s", (int)binding->namespace.len, binding->namespace.s,
-                   (int)binding->name.len, binding->name.s);
-    (void)snprintf(node, sizeof(node), "%.*s", (int)binding->node.len, binding->node.s);
-    if (ok) {
-        sl_log(SL_LOG_INFO, "pod bound", "pod", pod, "node", node, "assignment", result->assignment,
-               "ledger", sl_bind_code_name(result->code), (char *)NULL);
-    } else {
-        sl_log(SL_LOG_WARN, "bind refused", "pod", pod, "node", node, "ledger",
-               sl_bind_code_name(result->code), "reason", error, (char *)NULL);
-    }
+    (void)snprintf(pod, sizeof(pod), "%.*s/%.*s", (int)args->pod_namespace.len,
+                   args->pod_namespace.s, (int)args->pod_name.len, args->pod_name.s);
+    (void)snprintf(node, sizeof(node), "%.*s", (int)args->node.len, args->node.s);
+    sl_log(SL_LOG_WARN, "bind refused", "pod", pod, "node", node, "ledger",
+           sl_bind_code_name(result->code), "reason", result->text, (char *)NULL);
 }
 
-/* The binding of a fresh reservation; on failure the devices are given back. */
-static void make_true(struct sl_request *request, const struct sl_binding *binding,
-                      struct sl_bind_result *result)
+void sl_bind_answered(struct sl_request *request)
 {
-    struct sl_error err = {.code = SL_ERR_NONE};
-    const struct sl_binder *binder = &request->app->binder;
-    if (binder->bind(binder->context, binding, &err) < 0) {
-        (void)sl_store_rollback(request->app->store, binding->uid);
-        (void)snprintf(result->text, sizeof(result->text), "%.*s", (int)sizeof(result->text) - 1,
-                       err.message);
-        request->outcome = SL_OUTCOME_ERROR;
-    }
+    write_result(request, request->bind.result.text);
 }
 
 static void reserve_and_bind(struct sl_request *request, const struct sl_binding_args *args)
 {
-    struct sl_bind_result result;
-    memset(&result, 0, sizeof(result));
-    sl_store_reserve(request->app->store, args->pod_namespace, args->pod_name, args->pod_uid,
-                     args->node, sl_clock_real_us(), &result);
-    const struct sl_binding binding = {.namespace = args->pod_namespace,
-                                       .name = args->pod_name,
-                                       .uid = args->pod_uid,
-                                       .node = args->node,
-                                       .assignment = result.assignment};
-    bool stands = result.code == SL_BIND_RESERVED || result.code == SL_BIND_ALREADY;
-    request->outcome = stands ? SL_OUTCOME_OK : SL_OUTCOME_REFUSED;
-    sl_metrics_bind(&request->app->metrics, result.code);
-    if (stands) {
-        result.text[0] = '\0';
-    } else if (result.text[0] == '\0') {
-        (void)snprintf(result.text, sizeof(result.text), "%s", sl_bind_code_name(result.code));
+    struct sl_metrics *metrics = &request->app->metrics;
+    struct sl_bind_result *result = &request->bind.result;
+    sl_binds_reserve(request, args->pod_namespace, args->pod_name, args->pod_uid, args->node);
+    sl_metrics_bind(metrics, result->code);
+    if (request->wake != NULL) {
+        return;
     }
-    if (result.code == SL_BIND_RESERVED) {
-        make_true(request, &binding, &result);
-    } else if (result.code == SL_BIND_FULL) {
-        sl_metrics_limit(&request->app->metrics, SL_LIMIT_RESERVATIONS);
+    if (!request->bind.answered && result->code == SL_BIND_ALREADY) {
+        result->text[0] = '\0';
+    } else if (!request->bind.answered) {
+        request->outcome = SL_OUTCOME_REFUSED;
+        if (result->text[0] == '\0') {
+            (void)snprintf(result->text, sizeof(result->text), "%s",
+                           sl_bind_code_name(result->code));
+        }
+        if (result->code == SL_BIND_FULL) {
+            sl_metrics_limit(metrics, SL_LIMIT_RESERVATIONS);
+        }
+        log_refusal(args, result);
     }
-    log_bind(&binding, &result, result.text);
-    write_result(request, result.text);
+    sl_bind_answered(request);
 }
 
 void sl_bind_finish(struct sl_request *request)
@@ -88,9 +69,9 @@ void sl_bind_finish(struct sl_request *request)
         (void)sl_request_fail_err(request);
         return;
     }
-    if (sl_verb_not_ready(request)) {
+    if (sl_verb_ready(request) < 0) {
         request->outcome = SL_OUTCOME_ERROR;
-        write_result(request, sl_verb_not_ready_text);
+        write_result(request, request->err.message);
         return;
     }
     reserve_and_bind(request, sl_body_binding(body));

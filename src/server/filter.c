@@ -6,6 +6,7 @@
 enum {
     SEEN_SLOTS = 64, /* a power of two */
     REASON_MAX = 512,
+    NODE_NAME_MAX = 254, /* a DNS subdomain and its NUL */
     BYTES_PER_NODE = 26, /* what a node has in the form {"metadata":{"name":...}} beside its name */
 };
 
@@ -20,6 +21,7 @@ struct seen {
 struct filter {
     struct sl_request *request;
     const struct sl_asked *asked;
+    char standing[NODE_NAME_MAX]; /* node on which the pod's devices are reserved, or empty */
     struct seen seen[SEEN_SLOTS];
     size_t n_passed;
     size_t run; /* first candidate of the run that passes and is not written yet */
@@ -111,12 +113,34 @@ static void flush(struct filter *f, size_t end)
     sl_buf_append(out, from, (size_t)(c->text.data + c->end[end - 1] - 1 - from));
 }
 
+/* A pod whose binding has not ended stays where its devices are reserved: it may be bound there
+ * already (kubernetes#96579), and another bind for that node will tell. */
+static void judge_standing(struct filter *f, size_t i)
+{
+    struct sl_workspace *w = f->request->workspace;
+    struct sl_str name = sl_candidates_quoted(&w->candidates, i);
+    struct sl_str node = sl_str_of(f->standing);
+    if (name.len == node.len + 2 && memcmp(name.s + 1, node.s, node.len) == 0) {
+        return;
+    }
+    flush(f, i);
+    if (w->refused.len > 0) {
+        sl_buf_putc(&w->refused, ',');
+    }
+    sl_buf_append(&w->refused, name.s, name.len);
+    sl_buf_puts(&w->refused, ":\"its devices are reserved on another node\"");
+}
+
 static void judge(struct filter *f, size_t i)
 {
     const struct sl_request *request = f->request;
     const struct sl_ask *ask = &f->asked->ask;
     uint32_t place = request->workspace->candidates.place[i];
     struct sl_verdict verdict = {.reason = SL_REASON_UNKNOWN_NODE};
+    if (f->standing[0] != '\0') {
+        judge_standing(f, i);
+        return;
+    }
     if ((ask->n == 0 && !ask->malformed) || /* asks for nothing of ours */
         (place != SL_NODE_NONE && sl_fit(request->snapshot->view[place], ask, &verdict))) {
         return;
@@ -170,12 +194,14 @@ void sl_filter_finish(struct sl_request *request)
     if (sl_asked_take(request, &asked) < 0) {
         return;
     }
-    if (sl_verb_not_ready(request)) {
-        write_error(request, sl_verb_not_ready_text);
+    if (sl_verb_ready(request) < 0) {
+        write_error(request, request->err.message);
     } else {
         struct filter filter = {.request = request,
                                 .asked = &asked,
                                 .by_nodes = sl_body_by_nodes(request->workspace->body)};
+        (void)sl_binds_node(&request->app->binds, sl_str_of(asked.pod->uid), filter.standing,
+                            sizeof(filter.standing));
         write_result(&filter);
         request->outcome = filter.n_passed > 0 ? SL_OUTCOME_OK : SL_OUTCOME_REFUSED;
         sl_metrics_nodes(&request->app->metrics, SL_CLASS_FILTER, request->workspace->candidates.n);

@@ -11,6 +11,7 @@ int sl_prioritize_begin(struct sl_request *request);
 void sl_prioritize_finish(struct sl_request *request);
 int sl_bind_begin(struct sl_request *request);
 void sl_bind_finish(struct sl_request *request);
+void sl_bind_answered(struct sl_request *request);
 int sl_preempt_begin(struct sl_request *request);
 void sl_preempt_finish(struct sl_request *request);
 int sl_verb_feed(struct sl_request *request, const char *data, size_t len);

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "cluster/store.h"
+#include "server/binds.h"
 #include "util/buf.h"
 
 /* What a request was for: the label "verb". The first four are the extender's verbs. */
@@ -60,6 +61,7 @@ struct sl_metrics {
     _Atomic uint64_t requests[SL_CLASS_COUNT][SL_METRIC_CODES];
     _Atomic uint64_t nodes[SL_CLASS_VERBS];
     _Atomic uint64_t binds[SL_BIND_CODES];
+    _Atomic uint64_t bind_ends[SL_BIND_ENDS];
     _Atomic uint64_t limits[SL_LIMIT_COUNT];
     _Atomic uint64_t reloads_ok;
     _Atomic uint64_t reloads_failed;

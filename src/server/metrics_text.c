@@ -129,6 +129,17 @@ static void write_binds(const struct source *source, const char *name)
     }
 }
 
+static void write_bind_ends(const struct source *source, const char *name)
+{
+    static const char *const ends[SL_BIND_ENDS] = {[SL_BIND_END_BOUND] = "bound",
+                                                   [SL_BIND_END_FAILED] = "failed",
+                                                   [SL_BIND_END_UNKNOWN] = "unknown"};
+    for (unsigned i = 0; i < SL_BIND_ENDS; i++) {
+        sl_buf_printf(source->out, "%s{outcome=\"%s\"} %" PRIu64 "\n", name, ends[i],
+                      load(&source->metrics->bind_ends[i]));
+    }
+}
+
 static void write_limits(const struct source *source, const char *name)
 {
     for (unsigned i = 0; i < SL_LIMIT_COUNT; i++) {
@@ -310,6 +321,8 @@ static const struct metric metrics_table[] = {
     {"sliced_verb_nodes_total", "counter", "Candidate nodes looked at, by extender verb.",
      write_nodes, NULL},
     {"sliced_bind_total", "counter", "Bind calls by the ledger's answer.", write_binds, NULL},
+    {"sliced_bindings_total", "counter",
+     "Bindings that were made for a reservation, by what came of them.", write_bind_ends, NULL},
     {"sliced_ledger_events_total", "counter", "What happened to reservations.", write_ledger, NULL},
     {"sliced_limit_hits_total", "counter", "Times that a configured ceiling was met.", write_limits,
      NULL},

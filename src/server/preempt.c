@@ -214,8 +214,7 @@ void sl_preempt_finish(struct sl_request *request)
     if (sl_asked_take(request, &asked) < 0) {
         return;
     }
-    if (sl_verb_not_ready(request)) { /* ExtenderPreemptionResult has no place for an error */
-        (void)sl_error_set(&request->err, SL_ERR_SYSTEM, "%s", sl_verb_not_ready_text);
+    if (sl_verb_ready(request) < 0) { /* ExtenderPreemptionResult has no place for an error */
         (void)sl_request_fail(request, 503);
     } else {
         write_result(request, &asked.ask);

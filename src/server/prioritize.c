@@ -36,15 +36,12 @@ static int scores_init(struct scores *s, struct sl_arena *arena, size_t n)
 static void collect(struct sl_request *request, const struct sl_ask *ask, struct scores *s)
 {
     const struct sl_candidates *c = &request->workspace->candidates;
+    struct sl_scorer scorer;
+    sl_scorer_init(&scorer, ask, &request->snapshot->demand, &request->live->config.score);
     for (size_t i = 0; i < c->n; i++) {
-        if (c->place[i] == SL_NODE_NONE) {
-            continue;
-        }
-        const struct sl_view *view = request->snapshot->view[c->place[i]];
         struct sl_score score;
-        sl_score(view, ask, &request->snapshot->demand, &request->live->config.score, &score);
-        /* a score above 0 says that it fits; 0 may mean either */
-        if (score.total > 0 || sl_fit(view, ask, NULL)) {
+        if (c->place[i] != SL_NODE_NONE &&
+            sl_scorer_score(&scorer, request->snapshot->view[c->place[i]], &score)) {
             s->total[s->n] = score.total;
             s->rank[s->n] = c->place[i];
             s->candidate[s->n++] = (uint32_t)i;
@@ -92,8 +89,7 @@ void sl_prioritize_finish(struct sl_request *request)
     if (sl_asked_take(request, &asked) < 0) {
         return;
     }
-    if (sl_verb_not_ready(request)) { /* HostPriorityList has no place for an error */
-        (void)sl_error_set(&request->err, SL_ERR_SYSTEM, "%s", sl_verb_not_ready_text);
+    if (sl_verb_ready(request) < 0) { /* HostPriorityList has no place for an error */
         (void)sl_request_fail(request, 503);
     } else if (scores_init(&scores, &request->workspace->arena, request->workspace->candidates.n) <
                0) {

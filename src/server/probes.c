@@ -16,12 +16,8 @@ void sl_probe_live(struct sl_request *request)
 
 void sl_probe_ready(struct sl_request *request)
 {
-    const char *missing = NULL;
-    if (atomic_load(&request->app->draining)) {
-        missing = "shutting down";
-    } else if (!atomic_load(&request->app->synced)) {
-        missing = "the cluster is not loaded yet";
-    }
+    const char *missing =
+        atomic_load(&request->app->draining) ? "it is shutting down" : sl_app_missing(request->app);
     if (missing == NULL) {
         sl_probe_live(request);
         return;
@@ -52,6 +48,9 @@ void sl_probe_metrics(struct sl_request *request)
     sl_store_stats(request->app->store, &stats);
     request->content_type = "text/plain; version=0.0.4; charset=utf-8";
     sl_metrics_write(&request->app->metrics, sl_request_snapshot(request), &stats, &request->reply);
+    if (request->app->hooks.metrics != NULL) {
+        request->app->hooks.metrics(request->app->hooks.context, &request->reply);
+    }
 }
 
 void sl_probe_index(struct sl_request *request)

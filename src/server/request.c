@@ -312,8 +312,14 @@ enum MHD_Result sl_request_handle(void *context, struct MHD_Connection *connecti
     if (request->answered) {
         return MHD_YES;
     }
-    if (!request->failed) {
+    if (request->wake != NULL) {
+        request->wake(request);
+        request->wake = NULL;
+    } else if (!request->failed) {
         request->route->finish(request);
+        if (request->wake != NULL) {
+            return MHD_YES; /* suspended; this is called again when it goes on */
+        }
     }
     return respond(request);
 }

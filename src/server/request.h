@@ -68,6 +68,13 @@ struct sl_request {
     bool failed;       /* code and err say why; the rest of the body is dropped */
     bool answered;
     bool counted; /* in the metrics */
+    /* While the connection is suspended: what writes the reply once it goes on; else NULL. */
+    void (*wake)(struct sl_request *request);
+    struct {
+        struct sl_bind_result result;
+        struct sl_request *next; /* that waits for the same binding */
+        bool answered;
+    } bind;
     unsigned code;
     enum sl_outcome outcome;
     const char *content_type;

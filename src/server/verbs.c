@@ -3,9 +3,6 @@
 
 #include "server/handlers.h"
 
-const char *const sl_verb_not_ready_text =
-    "sliced is not ready: it does not know the whole cluster yet";
-
 int sl_asked_take(struct sl_request *request, struct sl_asked *out)
 {
     struct sl_body *body = request->workspace->body;
@@ -49,7 +46,10 @@ int sl_verb_feed(struct sl_request *request, const char *data, size_t len)
     return 0;
 }
 
-bool sl_verb_not_ready(const struct sl_request *request)
+int sl_verb_ready(struct sl_request *request)
 {
-    return !atomic_load(&request->app->synced);
+    const char *missing = sl_app_missing(request->app);
+    return missing == NULL
+               ? 0
+               : sl_error_set(&request->err, SL_ERR_SYSTEM, "sliced is not ready: %s", missing);
 }

@@ -18,8 +18,8 @@ void sl_asked_free(struct sl_asked *asked);
 /* Begins a body whose candidates are collected; sink->node is set. */
 int sl_verb_begin_args(struct sl_request *request);
 
-/* The daemon does not know the whole cluster yet: no decision may be made. */
-bool sl_verb_not_ready(const struct sl_request *request);
-extern const char *const sl_verb_not_ready_text;
+/* -1 with request->err set when no decision may be made: the daemon does not know the whole cluster
+ * yet, or it does not lead. */
+int sl_verb_ready(struct sl_request *request);
 
 #endif

@@ -1,0 +1,71 @@
+/* Bindings under way: a reservation that somebody is making true, the requests that wait for it,
+ * and what the ledger is told when it is known. Nobody who waits is a thread. */
+#ifndef SLICED_SERVER_BINDS_H
+#define SLICED_SERVER_BINDS_H
+
+#include <pthread.h>
+
+#include "cluster/store.h"
+
+struct sl_app;
+struct sl_request;
+
+/* What has to be made true. */
+struct sl_binding {
+    struct sl_str namespace;
+    struct sl_str name;
+    struct sl_str uid;
+    struct sl_str node;
+    const char *assignment;
+};
+
+enum sl_bind_end {
+    SL_BIND_END_BOUND,
+    SL_BIND_END_FAILED,  /* it surely is not bound */
+    SL_BIND_END_UNKNOWN, /* nobody could say */
+    SL_BIND_ENDS,
+};
+
+/* err says why it is not bound, or not known to be. */
+typedef void (*sl_bind_done)(void *call, enum sl_bind_end end, const struct sl_error *err);
+
+/* How a reserved pod gets bound: by the store alone on an embedded cluster, by the API server on a
+ * real one. Called without any lock, from any thread. done is called exactly once, from any thread,
+ * perhaps before bind returns; the binding's text is valid until then. */
+struct sl_binder {
+    void *context;
+    bool immediate; /* done is always called before bind returns */
+    void (*bind)(void *context, const struct sl_binding *binding, sl_bind_done done, void *call);
+};
+
+struct sl_bind_call;
+
+/* All of one application. */
+struct sl_binds {
+    pthread_mutex_t
+        lock; /* guards the list, the waiting requests' bind, and the ledger with them */
+    struct sl_bind_call *first;
+    _Atomic unsigned n;
+    bool closed; /* nobody may wait any more */
+};
+
+void sl_binds_init(struct sl_binds *binds);
+/* The binder has told of all that it was given. */
+void sl_binds_free(struct sl_binds *binds);
+
+/* Reserves, and has the reservation made true when it is new, or when its outcome was not known
+ * before. A request that has to wait is suspended, and goes on with request->wake; else it has its
+ * answer when this returns. request->bind has the result, its text empty on success. */
+void sl_binds_reserve(struct sl_request *request, struct sl_str ns, struct sl_str name,
+                      struct sl_str uid, struct sl_str node);
+
+/* The node to which the pod is being bound, or may have been; false when there is none. */
+bool sl_binds_node(struct sl_binds *binds, struct sl_str uid, char *out, size_t size);
+
+/* Answers all requests that wait; from now on none does. The bindings themselves go on. */
+void sl_binds_close(struct sl_binds *binds);
+
+/* Forgets what has been unknown for longer than reservations live. */
+void sl_binds_forget(struct sl_binds *binds, int64_t now_us, int64_t age_us);
+
+#endif
