@@ -133,6 +133,7 @@ struct sl_entry {
     struct sl_chain by_uid;
     struct sl_entry *prev; /* in home->pods, or store->waiting, or none */
     struct sl_entry *next;
+    uint64_t seen; /* store->sweep when the pod was last put */
     struct sl_state state;
 };
 
@@ -164,7 +165,8 @@ struct sl_home {
     uint32_t place; /* in the current picture, while !store->order_changed */
     uint32_t name_len;
     bool touched;
-    bool stale; /* box does not show node and pods as they are */
+    bool stale;    /* box does not show node and pods as they are */
+    uint64_t seen; /* store->sweep when the node was last put */
     char name[];
 };
 
@@ -189,6 +191,8 @@ struct sl_store {
     struct sl_pod **gather;  /* scratch for building a view */
     size_t cap_gather;
     uint64_t generation;
+    uint64_t sweep;                      /* goes up with every sweep that begins */
+    uint64_t sweep_from[SL_SWEEP_KINDS]; /* what was seen before is gone; 0: no sweep is open */
     size_t n_waiting;
     size_t n_bound;
     size_t n_reserved;
@@ -226,6 +230,12 @@ void sl_home_retire(struct sl_store *store, struct sl_home *home);
 int sl_order_reserve(struct sl_store *store);
 void sl_order_add(struct sl_store *store, struct sl_home *home);
 void sl_order_remove(struct sl_store *store, struct sl_home *home);
+
+/* store.c: the node is no longer known; publishes. */
+void sl_home_forget(struct sl_store *store, struct sl_home *home);
+
+/* pods.c: the pod is no longer known; publishes, frees the entry. */
+void sl_entry_remove(struct sl_store *store, struct sl_entry *entry);
 
 /* snapshot.c */
 void sl_boxes_add(struct sl_boxes *boxes, struct sl_box *box);

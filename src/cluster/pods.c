@@ -29,7 +29,7 @@ static bool leaves_open(const struct sl_pod *known, const struct sl_pod *pod)
     return same_uid(known, pod) && !sl_pod_has_node(pod) && !sl_pod_finished(pod);
 }
 
-static void remove_entry(struct sl_store *store, struct sl_entry *entry)
+void sl_entry_remove(struct sl_store *store, struct sl_entry *entry)
 {
     const struct sl_state old = entry->state;
     const struct sl_state none = {NULL, NULL, NULL};
@@ -123,9 +123,12 @@ static int put_pod(struct sl_store *store, struct sl_pod *pod, struct sl_error *
     struct sl_entry *entry = sl_entry_find(store, sl_str_of(pod->namespace), sl_str_of(pod->name));
     if (!is_ours(pod)) {
         if (entry != NULL) {
-            remove_entry(store, entry);
+            sl_entry_remove(store, entry);
         }
         return 0;
+    }
+    if (entry != NULL) {
+        entry->seen = store->sweep;
     }
     if (entry != NULL && (entry->state.pod == pod || is_outdated(entry->state.pod, pod))) {
         return 0;
@@ -140,6 +143,7 @@ static int put_pod(struct sl_store *store, struct sl_pod *pod, struct sl_error *
     if (entry == NULL) {
         return sl_error_nomem(err);
     }
+    entry->seen = store->sweep;
     if (change(store, entry, pod) < 0) {
         free(entry);
         return sl_error_nomem(err);
@@ -165,7 +169,7 @@ int sl_store_delete_pod(struct sl_store *store, struct sl_str ns, struct sl_str 
     pthread_mutex_lock(&store->lock);
     struct sl_entry *entry = sl_entry_find(store, ns, name);
     if (entry != NULL) {
-        remove_entry(store, entry);
+        sl_entry_remove(store, entry);
     } else {
         rc = sl_error_set(err, SL_ERR_NOTFOUND, "pod %.*s/%.*s is not known", (int)ns.len, ns.s,
                           (int)name.len, name.s);

@@ -142,6 +142,9 @@ static int put_node(struct sl_store *store, struct sl_node *node, struct sl_erro
 {
     struct sl_home *home = sl_home_find(store, sl_str_of(node->name));
     bool known = home != NULL && home->node != NULL;
+    if (known) {
+        home->seen = store->sweep;
+    }
     if (known && home->node == node) {
         sl_node_unref(node);
         return 0;
@@ -160,6 +163,7 @@ static int put_node(struct sl_store *store, struct sl_node *node, struct sl_erro
         return sl_error_nomem(err);
     }
     uint64_t generation = store->generation;
+    home->seen = store->sweep;
     struct sl_node *old = swap_node(store, home, node);
     int rc = sl_store_settle(store);
     if (rc < 0) {
@@ -170,6 +174,14 @@ static int put_node(struct sl_store *store, struct sl_node *node, struct sl_erro
     }
     sl_node_unref(old);
     return rc;
+}
+
+void sl_home_forget(struct sl_store *store, struct sl_home *home)
+{
+    struct sl_node *old = swap_node(store, home, NULL);
+    (void)sl_store_settle(store); /* without memory a later call publishes it */
+    sl_node_unref(old);
+    sl_home_sweep(store, home);
 }
 
 int sl_store_put_node(struct sl_store *store, struct sl_node *node, struct sl_error *err)
@@ -188,10 +200,7 @@ int sl_store_delete_node(struct sl_store *store, struct sl_str name, struct sl_e
     if (home == NULL || home->node == NULL) {
         rc = sl_error_set(err, SL_ERR_NOTFOUND, "node %.*s is not known", (int)name.len, name.s);
     } else {
-        struct sl_node *old = swap_node(store, home, NULL);
-        (void)sl_store_settle(store); /* without memory a later call publishes it */
-        sl_node_unref(old);
-        sl_home_sweep(store, home);
+        sl_home_forget(store, home);
     }
     pthread_mutex_unlock(&store->lock);
     return rc;

@@ -41,6 +41,17 @@ int sl_store_put_pod(struct sl_store *store, struct sl_pod *pod, struct sl_error
 int sl_store_delete_pod(struct sl_store *store, struct sl_str ns, struct sl_str name,
                         struct sl_error *err);
 
+/* A list that is the whole truth: what is put between begin and end is there, all else of that kind
+ * is deleted at the end, reservations of such pods with it. What was put, but not taken because of
+ * an error, counts as there when it was known before; keep says so of what could not even be put. A
+ * reservation whose pod is listed as not bound stays. The two kinds may be swept at the same time;
+ * a sweep that is begun anew, or never ended, deletes nothing. end returns how many were deleted. */
+enum sl_sweep { SL_SWEEP_NODES, SL_SWEEP_PODS, SL_SWEEP_KINDS };
+void sl_store_sweep_begin(struct sl_store *store, enum sl_sweep kind);
+size_t sl_store_sweep_end(struct sl_store *store, enum sl_sweep kind);
+void sl_store_sweep_keep_node(struct sl_store *store, struct sl_str name);
+void sl_store_sweep_keep_pod(struct sl_store *store, struct sl_str ns, struct sl_str name);
+
 /* The pod of that name, new reference; NULL when there is none. A reserved pod is shown as bound.
  */
 struct sl_pod *sl_store_pod(struct sl_store *store, struct sl_str ns, struct sl_str name);

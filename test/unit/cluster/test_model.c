@@ -243,6 +243,45 @@ static void change_node(struct model *model, int node)
     put_node(model->store, node_of(node, model->capacity[node]));
 }
 
+/* A list of all pods, as the API server has them: three of four are still there. Bindings that are
+ * under way do not show in it. */
+static void list_pods(struct model *model)
+{
+    size_t gone = 0;
+    sl_store_sweep_begin(model->store, SL_SWEEP_PODS);
+    for (int i = 0; i < PODS; i++) {
+        struct model_pod *pod = &model->pod[i];
+        if (!pod->there) {
+            continue;
+        }
+        if (random_below(&model->seed, 4) == 0) {
+            pod->there = false;
+            gone++;
+        } else {
+            send_pod(model, i, pod->node);
+        }
+    }
+    assert_int_equal(sl_store_sweep_end(model->store, SL_SWEEP_PODS), gone);
+}
+
+static void list_nodes(struct model *model)
+{
+    size_t gone = 0;
+    sl_store_sweep_begin(model->store, SL_SWEEP_NODES);
+    for (int node = 0; node < NODES; node++) {
+        if (model->capacity[node] < 0) {
+            continue;
+        }
+        if (random_below(&model->seed, 4) == 0) {
+            model->capacity[node] = -1;
+            gone++;
+        } else {
+            put_node(model->store, node_of(node, model->capacity[node]));
+        }
+    }
+    assert_int_equal(sl_store_sweep_end(model->store, SL_SWEEP_NODES), gone);
+}
+
 static size_t lapse_in_model(struct model *model)
 {
     size_t n = 0;
@@ -338,7 +377,13 @@ static void step(struct model *model)
 {
     int i = (int)random_below(&model->seed, PODS);
     unsigned dice = random_below(&model->seed, 100);
-    if (dice < 30) {
+    if (dice == 0) {
+        if (random_below(&model->seed, 2) == 0) {
+            list_pods(model);
+        } else {
+            list_nodes(model);
+        }
+    } else if (dice < 30) {
         change_pod(model, i);
     } else if (dice < 36) {
         remove_pod(model, i);

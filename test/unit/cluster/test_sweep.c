@@ -1,0 +1,217 @@
+/* Lists that are the whole truth: what they do not name is gone. */
+#include "unit/cluster/fixture.h"
+
+static bool is_known(struct sl_store *store, const char *name)
+{
+    struct sl_pod *pod = sl_store_pod(store, SL_STR("default"), sl_str_of(name));
+    sl_pod_unref(pod);
+    return pod != NULL;
+}
+
+static size_t counts(struct sl_store *store, size_t *n_pods)
+{
+    const struct sl_snapshot *snapshot = sl_store_acquire(store);
+    size_t n_nodes = snapshot->n_nodes;
+    *n_pods = snapshot->n_pods;
+    sl_store_release(store, snapshot);
+    return n_nodes;
+}
+
+static void put_slice(struct sl_store *store, const char *name, const char *uid, const char *node)
+{
+    put_pod(store, (struct pod_spec){.name = name, .uid = uid, .node = node, .resource = SLICE});
+}
+
+static struct sl_store *example(void)
+{
+    struct sl_store *store = store_of(&roomy);
+    put_node(store, sliced_node("n1", 4));
+    put_node(store, sliced_node("n2", 4));
+    put_slice(store, "a", "ua", "n1");
+    put_slice(store, "b", "ub", "n1");
+    put_slice(store, "c", "uc", NULL);
+    return store;
+}
+
+static void what_a_list_does_not_name_is_deleted(void **state)
+{
+    struct sl_store *store = example();
+    size_t n_pods = 0;
+    (void)state;
+    sl_store_sweep_begin(store, SL_SWEEP_PODS);
+    put_slice(store, "b", "ub", "n1");
+    put_slice(store, "d", "ud", "n2");
+    assert_true(is_known(store, "a"));
+    assert_int_equal(sl_store_sweep_end(store, SL_SWEEP_PODS), 2);
+    assert_false(is_known(store, "a"));
+    assert_false(is_known(store, "c"));
+    assert_int_equal(free_now(store, "n1", SLICE), 3);
+    assert_int_equal(free_now(store, "n2", SLICE), 3);
+
+    sl_store_sweep_begin(store, SL_SWEEP_NODES);
+    put_node(store, sliced_node("n2", 4));
+    assert_int_equal(sl_store_sweep_end(store, SL_SWEEP_NODES), 1);
+    assert_int_equal(counts(store, &n_pods), 1);
+    assert_int_equal(n_pods, 2);
+    assert_int_equal(free_now(store, "n1", SLICE), -1);
+    put_node(store, sliced_node("n1", 4));
+    assert_int_equal(free_now(store, "n1", SLICE), 3);
+    sl_store_free(store);
+}
+
+static void all_go_with_one_snapshot(void **state)
+{
+    struct sl_store *store = example();
+    (void)state;
+    sl_store_sweep_begin(store, SL_SWEEP_PODS);
+    const struct sl_snapshot *before = sl_store_acquire(store);
+    assert_int_equal(sl_store_sweep_end(store, SL_SWEEP_PODS), 3);
+    assert_int_equal(before->n_pods, 3);
+    const struct sl_snapshot *after = sl_store_acquire(store);
+    assert_int_equal(after->n_pods, 0);
+    sl_store_release(store, before);
+    sl_store_release(store, after);
+    sl_store_free(store);
+}
+
+static void within_a_batch_nothing_shows_before_its_end(void **state)
+{
+    struct sl_store *store = example();
+    size_t n_pods = 0;
+    (void)state;
+    sl_store_begin(store);
+    sl_store_sweep_begin(store, SL_SWEEP_PODS);
+    assert_int_equal(sl_store_sweep_end(store, SL_SWEEP_PODS), 3);
+    (void)counts(store, &n_pods);
+    assert_int_equal(n_pods, 3);
+    assert_int_equal(sl_store_end(store, NULL), 0);
+    (void)counts(store, &n_pods);
+    assert_int_equal(n_pods, 0);
+    sl_store_free(store);
+}
+
+static void a_reservation_goes_with_its_pod_and_only_then(void **state)
+{
+    struct sl_store *store = example();
+    (void)state;
+    put_slice(store, "d", "ud", NULL);
+    assert_int_equal(reserve_code(store, "c", "uc", "n2"), SL_BIND_RESERVED);
+    assert_int_equal(reserve_code(store, "d", "ud", "n2"), SL_BIND_RESERVED);
+    sl_store_sweep_begin(store, SL_SWEEP_PODS);
+    put_slice(store, "c", "uc", NULL); /* the list is older than its binding */
+    assert_int_equal(sl_store_sweep_end(store, SL_SWEEP_PODS), 3);
+    assert_int_equal(free_now(store, "n2", SLICE), 3);
+    assert_false(sl_store_rollback(store, SL_STR("ud")));
+    assert_true(sl_store_commit(store, SL_STR("uc"), SL_POD_PENDING));
+    assert_int_equal(free_now(store, "n2", SLICE), 3);
+    sl_store_free(store);
+}
+
+static void an_older_word_on_a_bound_pod_counts_as_seen(void **state)
+{
+    struct sl_store *store = example();
+    (void)state;
+    sl_store_sweep_begin(store, SL_SWEEP_PODS);
+    put_slice(store, "a", "ua", NULL);
+    assert_int_equal(sl_store_sweep_end(store, SL_SWEEP_PODS), 2);
+    assert_int_equal(free_now(store, "n1", SLICE), 3);
+    sl_store_free(store);
+}
+
+static void what_could_not_be_put_is_kept(void **state)
+{
+    struct sl_store *store = example();
+    size_t n_pods = 0;
+    (void)state;
+    sl_store_sweep_begin(store, SL_SWEEP_PODS);
+    sl_store_sweep_begin(store, SL_SWEEP_NODES);
+    sl_store_sweep_keep_pod(store, SL_STR("default"), SL_STR("a"));
+    sl_store_sweep_keep_pod(store, SL_STR("default"), SL_STR("nobody"));
+    sl_store_sweep_keep_node(store, SL_STR("n1"));
+    sl_store_sweep_keep_node(store, SL_STR("nowhere"));
+    assert_int_equal(sl_store_sweep_end(store, SL_SWEEP_PODS), 2);
+    assert_int_equal(sl_store_sweep_end(store, SL_SWEEP_NODES), 1);
+    assert_int_equal(counts(store, &n_pods), 1);
+    assert_int_equal(n_pods, 1);
+    assert_int_equal(free_now(store, "n1", SLICE), 3);
+    sl_store_free(store);
+}
+
+static void sweeps_of_both_kinds_may_overlap(void **state)
+{
+    struct sl_store *store = example();
+    size_t n_pods = 0;
+    (void)state;
+    sl_store_sweep_begin(store, SL_SWEEP_PODS);
+    put_slice(store, "a", "ua", "n1");
+    sl_store_sweep_begin(store, SL_SWEEP_NODES);
+    put_slice(store, "b", "ub", "n1");
+    put_node(store, sliced_node("n1", 4));
+    assert_int_equal(sl_store_sweep_end(store, SL_SWEEP_PODS), 1);
+    assert_int_equal(sl_store_sweep_end(store, SL_SWEEP_NODES), 1);
+    assert_int_equal(counts(store, &n_pods), 1);
+    assert_int_equal(n_pods, 2);
+    sl_store_free(store);
+}
+
+static void a_sweep_that_was_given_up_deletes_nothing(void **state)
+{
+    struct sl_store *store = example();
+    (void)state;
+    assert_int_equal(sl_store_sweep_end(store, SL_SWEEP_PODS), 0); /* none was begun */
+    sl_store_sweep_begin(store, SL_SWEEP_PODS);
+    put_slice(store, "a", "ua", "n1");
+    sl_store_sweep_begin(store, SL_SWEEP_PODS);
+    put_slice(store, "b", "ub", "n1");
+    put_slice(store, "c", "uc", NULL);
+    assert_int_equal(sl_store_sweep_end(store, SL_SWEEP_PODS), 1);
+    assert_false(is_known(store, "a"));
+    assert_true(is_known(store, "b"));
+    assert_int_equal(sl_store_sweep_end(store, SL_SWEEP_PODS), 0);
+    sl_store_free(store);
+}
+
+static void a_pod_made_anew_is_not_its_forerunner(void **state)
+{
+    struct sl_store *store = example();
+    (void)state;
+    sl_store_sweep_begin(store, SL_SWEEP_PODS);
+    put_slice(store, "a", "ua2", NULL);
+    assert_int_equal(sl_store_sweep_end(store, SL_SWEEP_PODS), 2);
+    assert_int_equal(free_now(store, "n1", SLICE), 4);
+    sl_store_free(store);
+}
+
+static void pods_that_ask_for_nothing_of_ours_are_not_kept(void **state)
+{
+    struct sl_store *store = example();
+    size_t n_pods = 0;
+    (void)state;
+    sl_store_sweep_begin(store, SL_SWEEP_PODS);
+    for (int i = 0; i < 200; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "web%d", i);
+        put_pod(store, (struct pod_spec){.name = name, .uid = name, .node = "n1"});
+    }
+    assert_int_equal(sl_store_sweep_end(store, SL_SWEEP_PODS), 3);
+    (void)counts(store, &n_pods);
+    assert_int_equal(n_pods, 0);
+    sl_store_free(store);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_a_list_does_not_name_is_deleted),
+        cmocka_unit_test(all_go_with_one_snapshot),
+        cmocka_unit_test(within_a_batch_nothing_shows_before_its_end),
+        cmocka_unit_test(a_reservation_goes_with_its_pod_and_only_then),
+        cmocka_unit_test(an_older_word_on_a_bound_pod_counts_as_seen),
+        cmocka_unit_test(what_could_not_be_put_is_kept),
+        cmocka_unit_test(sweeps_of_both_kinds_may_overlap),
+        cmocka_unit_test(a_sweep_that_was_given_up_deletes_nothing),
+        cmocka_unit_test(a_pod_made_anew_is_not_its_forerunner),
+        cmocka_unit_test(pods_that_ask_for_nothing_of_ours_are_not_kept),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
