@@ -116,7 +116,11 @@ bool sl_preempt(const struct sl_view *view, const struct sl_ask *ask, const stru
     for (size_t i = 0; i < n; i++) {
         keep[i] = fits;
     }
-    struct holder *holder = fits && n > 0 ? malloc(n * sizeof *holder) : NULL;
+    /* Where nobody had to go for it, it was something else that the scheduler wants them gone for.
+     * A node without victims would fail the pod's whole preemption: "expected at least one victim
+     * pod" (kube-scheduler, framework/preemption, callExtenders). */
+    bool needs = fits && n > 0 && !sl_choose(view, ask, NULL, NULL);
+    struct holder *holder = needs ? malloc(n * sizeof *holder) : NULL;
     if (holder != NULL) {
         size_t count = list_holders(view, victims, n, holder);
         qsort(holder, count, sizeof *holder, spared_first);
