@@ -16,8 +16,9 @@ enum sl_reason {
     SL_REASON_NOT_OFFERED,     /* never: the node has no such resource */
     SL_REASON_EXCEEDS_NODE,    /* never: more asked than the node has in all */
     SL_REASON_EXCEEDS_DEVICE,  /* never: more asked than any one device has */
-    SL_REASON_MALFORMED_ASK,   /* never: the pod's own request is wrong, text in the pod */
-    SL_REASON_UNKNOWN_NODE,    /* not now: the node is not in the snapshot (yet) */
+    SL_REASON_EXCEEDS_TOGETHER, /* never: each item could be had alone, but not all at once */
+    SL_REASON_MALFORMED_ASK,    /* never: the pod's own request is wrong, text in the pod */
+    SL_REASON_UNKNOWN_NODE,     /* not now: the node is not in the snapshot (yet) */
     SL_REASON_COUNT,
 };
 

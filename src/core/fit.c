@@ -191,9 +191,7 @@ static struct sl_verdict explain(const struct sl_scratch *scratch, const struct 
     v.item = (uint8_t)failed;
     if (ask->n > 1 && v.reason != SL_REASON_NOT_PARTITIONED &&
         !fits_when_empty(scratch->view, ask)) {
-        bool parts_ran_out = sl_scratch_room(scratch, (unsigned)pool, false).largest >= v.asked;
-        v.reason = SL_REASON_EXCEEDS_NODE;
-        v.capacity = parts_ran_out ? SL_ASSIGNMENT_MAX : v.capacity;
+        v.reason = SL_REASON_EXCEEDS_TOGETHER;
     }
     return v;
 }

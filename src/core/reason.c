@@ -44,6 +44,11 @@ static const struct row {
     [SL_REASON_EXCEEDS_DEVICE] = {"ExceedsDevice", true,
                                   "More is asked for than any one GPU of the node has.",
                                   TEXT("$r: $a asked, one GPU of this node has at most $l")},
+    [SL_REASON_EXCEEDS_TOGETHER] =
+        {"ExceedsTogether", true,
+         "Each GPU resource of the pod could be had alone, but not all of them at once, even when "
+         "the node is empty.",
+         TEXT("$r: $a asked, never to be had on this node beside the pod's other GPU requests")},
     [SL_REASON_MALFORMED_ASK] = {"MalformedAsk", true,
                                  "The pod's own request is wrong and has to be changed.",
                                  TEXT("malformed GPU request$m")},

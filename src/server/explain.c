@@ -104,17 +104,43 @@ struct gist {
     int64_t largest;       /* on one device */
 };
 
-/* Nodes without the resource are many and say little: they count only when there are no others. */
-static enum sl_reason most_frequent(const struct sl_explain *explain, bool never)
+/* FITS when no node is refused for now. */
+static enum sl_reason most_frequent_not_now(const struct sl_explain *explain)
 {
     enum sl_reason most = SL_REASON_FITS;
     for (unsigned i = 0; i < SL_REASON_COUNT; i++) {
-        bool counts = i != SL_REASON_FITS && sl_reason_is_never((enum sl_reason)i) == never;
+        bool counts = i != SL_REASON_FITS && !sl_reason_is_never((enum sl_reason)i);
         if (counts && explain->count[i] > 0 &&
-            (most == SL_REASON_FITS || most == SL_REASON_NOT_OFFERED ||
-             (i != SL_REASON_NOT_OFFERED && explain->count[i] > explain->count[most]))) {
+            (most == SL_REASON_FITS || explain->count[i] > explain->count[most])) {
             most = (enum sl_reason)i;
         }
+    }
+    return most;
+}
+
+/* Of the reasons that say never the one that comes nearest to fitting. What "the largest node has"
+ * is then true of all nodes. */
+static enum sl_reason nearest_never(const struct sl_explain *explain)
+{
+    static const enum sl_reason nearest_first[] = {SL_REASON_EXCEEDS_TOGETHER,
+                                                   SL_REASON_EXCEEDS_DEVICE, SL_REASON_EXCEEDS_NODE,
+                                                   SL_REASON_NOT_OFFERED};
+    for (size_t i = 0; i < sizeof(nearest_first) / sizeof(nearest_first[0]); i++) {
+        if (explain->count[nearest_first[i]] > 0) {
+            return nearest_first[i];
+        }
+    }
+    return SL_REASON_FITS;
+}
+
+/* The most that one GPU of any node could give of the ask's first item. */
+static int64_t most_on_one_gpu(const struct sl_explain *explain)
+{
+    int64_t most = 0;
+    for (size_t i = 0; i < explain->n; i++) {
+        const struct sl_view *view = explain->snapshot->view[i];
+        int pool = sl_view_pool(view, explain->ask.item[0].key);
+        most = pool >= 0 && view->room[pool].most > most ? view->room[pool].most : most;
     }
     return most;
 }
@@ -184,8 +210,8 @@ static void say_refused(const struct sl_explain *explain, const struct gist *g, 
         return;
     case SL_REASON_NOT_PARTITIONED:
         (void)snprintf(out, size,
-                       "no GPU is partitioned for %s now; %zu nodes could be repartitioned for it",
-                       g->resource, g->nodes);
+                       "no GPU is partitioned for %s now; %zu node%s could be repartitioned for it",
+                       g->resource, g->nodes, g->nodes == 1 ? "" : "s");
         return;
     case SL_REASON_NOT_OFFERED:
         (void)snprintf(out, size, "no node offers %s: it cannot start in this cluster as it is",
@@ -201,12 +227,13 @@ static void say_refused(const struct sl_explain *explain, const struct gist *g, 
         (void)snprintf(out, size,
                        "%lld %s asked, one GPU has at most %lld: it cannot start in this cluster "
                        "as it is",
-                       asked, g->resource, (long long)g->largest);
+                       asked, g->resource, (long long)most_on_one_gpu(explain));
         return;
     case SL_REASON_MALFORMED_ASK:
         (void)snprintf(out, size, "its GPU request is wrong and has to be changed: %s",
                        explain->pod->malformed == NULL ? "malformed" : explain->pod->malformed);
         return;
+    case SL_REASON_EXCEEDS_TOGETHER: /* only for several items: say_never() */
     case SL_REASON_FITS:
     case SL_REASON_NO_ASK:
     case SL_REASON_UNKNOWN_NODE:
@@ -214,6 +241,28 @@ static void say_refused(const struct sl_explain *explain, const struct gist *g, 
         break;
     }
     (void)snprintf(out, size, "no node is known that could take it");
+}
+
+/* No node could take it even when empty. Of several items each node may lack another one, so no sum
+ * over nodes is true: the node that comes nearest speaks for itself. */
+static void say_never(const struct sl_explain *explain, char *out, size_t size)
+{
+    enum sl_reason reason = nearest_never(explain);
+    for (size_t i = 0; i < explain->n && explain->ask.n > 1; i++) {
+        const struct sl_explain_row *row = &explain->row[i];
+        if (row->verdict.reason == reason) {
+            char text[SL_EXPLAIN_TEXT_MAX];
+            (void)sl_verdict_text(&row->verdict, &explain->ask, NULL, text, sizeof(text));
+            (void)snprintf(out, size,
+                           "no node can give all that it asks for, even when empty: it cannot "
+                           "start in this cluster as it is (%s: %s)",
+                           explain->snapshot->view[row->place]->node->name, text);
+            return;
+        }
+    }
+    struct gist gist;
+    sum_up(explain, reason, &gist);
+    say_refused(explain, &gist, out, size);
 }
 
 void sl_explain_why(const struct sl_explain *explain, char *out, size_t size)
@@ -231,10 +280,11 @@ void sl_explain_why(const struct sl_explain *explain, char *out, size_t size)
         (void)snprintf(
             out, size, "fits on %zu of %zu nodes, best on %s; waits for the scheduler to bind it",
             explain->n_fit, explain->n, explain->snapshot->view[explain->row[0].place]->node->name);
+    } else if (most_frequent_not_now(explain) == SL_REASON_FITS) {
+        say_never(explain, out, size);
     } else {
         struct gist gist;
-        enum sl_reason reason = most_frequent(explain, false);
-        sum_up(explain, reason != SL_REASON_FITS ? reason : most_frequent(explain, true), &gist);
+        sum_up(explain, most_frequent_not_now(explain), &gist);
         say_refused(explain, &gist, out, size);
     }
 }

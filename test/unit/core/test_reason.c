@@ -39,6 +39,10 @@ static void sentences_carry_the_resource_and_the_numbers(void **state)
     check_text(v, NULL, "aliyun.com/gpu-mem: 8 asked, 12 free in sum but at most 6 on one GPU");
     v.reason = SL_REASON_EXCEEDS_DEVICE;
     check_text(v, NULL, "aliyun.com/gpu-mem: 8 asked, one GPU of this node has at most 6");
+    v.reason = SL_REASON_EXCEEDS_TOGETHER;
+    check_text(v, NULL,
+               "aliyun.com/gpu-mem: 8 asked, never to be had on this node beside the pod's other "
+               "GPU requests");
 }
 
 static void sentences_without_numbers(void **state)
@@ -124,7 +128,8 @@ static void never_is_what_no_end_of_a_pod_would_help(void **state)
     (void)state;
     for (enum sl_reason r = SL_REASON_FITS; r < SL_REASON_COUNT; r++) {
         bool never = r == SL_REASON_NOT_OFFERED || r == SL_REASON_EXCEEDS_NODE ||
-                     r == SL_REASON_EXCEEDS_DEVICE || r == SL_REASON_MALFORMED_ASK;
+                     r == SL_REASON_EXCEEDS_DEVICE || r == SL_REASON_EXCEEDS_TOGETHER ||
+                     r == SL_REASON_MALFORMED_ASK;
         assert_int_equal(sl_reason_is_never(r), never);
     }
 }

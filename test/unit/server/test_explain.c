@@ -79,6 +79,38 @@ static void many_nodes_without_the_resource_do_not_hide_the_one_that_is_full(voi
                "2 of 2 " MIG " are in use; waits for one to end");
 }
 
+#define MEM               "aliyun.com/gpu-mem"
+#define GPUSHARE(n, gpus) n "\", aliyun.com/gpu-count: \"" gpus
+
+static void the_largest_gpu_of_all_nodes_is_named_when_none_is_large_enough(void **state)
+{
+    (void)state;
+    assert_why(RIG_NODE("a", MEM, GPUSHARE("22", "1")) RIG_NODE("b", MEM, GPUSHARE("30", "2"))
+                   RIG_NODE("c", MEM, GPUSHARE("128", "8")) RIG_POD("p", "u", MEM, "33"),
+               "33 " MEM " asked, one GPU has at most 22: it cannot start in this cluster as it "
+               "is");
+}
+
+static void resources_that_no_node_has_together_are_told_by_the_nearest_node(void **state)
+{
+    (void)state;
+    const char *two = RIG_POD("p", "u", "nvidia.com/gpu", "1\", " MEM ": \"1");
+    struct explained e;
+    char cluster[2048];
+    (void)snprintf(cluster, sizeof(cluster), "%s%s",
+                   RIG_NODE("a", MEM, "8") RIG_NODE("b", "nvidia.com/gpu", "8"), two);
+    assert_why(cluster, "no node can give all that it asks for, even when empty: it cannot start "
+                        "in this cluster as it is (a: nvidia.com/gpu: not offered by this node)");
+    (void)snprintf(cluster, sizeof(cluster), "%s%s",
+                   RIG_NODE("a", MEM, "8")
+                       RIG_NODE("b", "nvidia.com/gpu", "1\", " MEM ": \"" GPUSHARE("16", "1")),
+                   two);
+    explain(&e, cluster);
+    assert_non_null(strstr(e.why, "(b: "));
+    assert_non_null(strstr(e.why, "beside the pod's other GPU requests"));
+    end(&e);
+}
+
 static void a_malformed_ask_says_what_is_wrong_with_it(void **state)
 {
     struct explained e;
@@ -124,6 +156,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_sentence_fits_the_cause),
         cmocka_unit_test(many_nodes_without_the_resource_do_not_hide_the_one_that_is_full),
+        cmocka_unit_test(the_largest_gpu_of_all_nodes_is_named_when_none_is_large_enough),
+        cmocka_unit_test(resources_that_no_node_has_together_are_told_by_the_nearest_node),
         cmocka_unit_test(a_malformed_ask_says_what_is_wrong_with_it),
         cmocka_unit_test(a_bound_pod_names_its_node),
         cmocka_unit_test(best_nodes_come_first_then_not_now_then_never),
