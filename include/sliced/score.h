@@ -39,7 +39,30 @@ struct sl_score {
     int32_t total;               /* 0..100, weighted mean rounded half up */
 };
 
-/* Scores a node on which the ask fits; where it does not, or when it asks for nothing, all is 0.
+enum { SL_SCORER_MEMO = 64 };
+
+/* Scores one ask on many nodes: what does not differ between them is worked out once, and nodes
+ * that do not differ are scored once. All that is pointed at is borrowed; demand may be NULL. For
+ * one thread. */
+struct sl_scorer {
+    const struct sl_ask *ask;
+    const struct sl_demand *demand;
+    const struct sl_score_config *config;
+    int64_t weight;                        /* of the demand that counts; 0: all weigh the same */
+    int64_t item_weight[SL_ASK_ITEMS_MAX]; /* of the demand for each item's resource */
+    const struct sl_mig_model *model;      /* whose profiles' weights follow; NULL at first */
+    int64_t profile_weight[SL_MIG_PROFILES_MAX];
+    struct {
+        uint64_t digest; /* of the view; 0: none yet */
+        struct sl_score score;
+    } memo[SL_SCORER_MEMO]; /* by the digest's last bits */
+};
+
+void sl_scorer_init(struct sl_scorer *scorer, const struct sl_ask *ask,
+                    const struct sl_demand *demand, const struct sl_score_config *config);
+
+/* True when the ask fits on the node; where it does not, or when it asks for nothing, all of *out
+ * is 0.
  *
  * availability = 100 - 100 * loss, rounded half up; loss in 0..1 is
  * - for what goes to instances: sum_d w_d * loss_d / sum_d w_d over the demand's profiles d; loss_d
@@ -56,6 +79,12 @@ struct sl_score {
  * - for an ask of both, the larger.
  * packing = 100 * used/capacity of the ask's pools after the placement, the mean over its items.
  * spreading = 100 - packing. */
+/* Whether it fits is always looked at; the score of an equal digest is taken for the same. Should
+ * two states ever share one (64 bits), a node that fits gets another's score, the same in every
+ * run: nothing is refused or given for it. */
+bool sl_scorer_score(struct sl_scorer *scorer, const struct sl_view *view, struct sl_score *out);
+
+/* The same for one node. */
 void sl_score(const struct sl_view *view, const struct sl_ask *ask, const struct sl_demand *demand,
               const struct sl_score_config *config, struct sl_score *out);
 

@@ -47,6 +47,7 @@ struct sl_view {
     struct sl_assignment_part *part;
     uint32_t n_residents;
     uint32_t n_parts;
+    uint64_t digest;            /* equal where every ask scores alike: see sl_scorer_score() */
     uint16_t n_pools;           /* the node's */
     bool unhealthy;             /* some device is */
     struct sl_pool_room room[]; /* by node->pool */

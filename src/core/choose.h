@@ -68,6 +68,9 @@ void sl_lost_room(const struct sl_node *node, const int32_t *before, const int32
 /* May the node make other instances than it has, and knows it where those of the pool are? */
 bool sl_pool_is_remade(const struct sl_node *node, unsigned pool);
 
+/* For view->digest: the view is complete but for it. */
+uint64_t sl_view_digest(const struct sl_view *view);
+
 /* Index of the profile in the model, -1 when it is none of its. */
 int sl_model_index(const struct sl_mig_model *model, const struct sl_mig_profile *profile);
 

@@ -73,7 +73,7 @@ static int64_t demand_weight(const struct sl_demand *demand, const struct sl_ask
 static int64_t weight_of_key(const struct sl_demand *demand, uint64_t key)
 {
     int64_t sum = 0;
-    for (unsigned i = 0; i < demand->n; i++) {
+    for (unsigned i = 0; demand != NULL && i < demand->n; i++) {
         sum += demand->row[i].key == key ? demand->row[i].weight : 0;
     }
     return sum;
@@ -83,7 +83,7 @@ static int64_t weight_of_profile(const struct sl_demand *demand,
                                  const struct sl_mig_profile *profile)
 {
     int64_t sum = 0;
-    for (unsigned i = 0; i < demand->n; i++) {
+    for (unsigned i = 0; demand != NULL && i < demand->n; i++) {
         const struct sl_demand_row *row = &demand->row[i];
         bool same = row->kind == SL_KIND_MIG && row->shape.compute == profile->compute &&
                     row->shape.memory_gb == profile->memory_gb &&
@@ -91,6 +91,19 @@ static int64_t weight_of_profile(const struct sl_demand *demand,
         sum += same ? row->weight : 0;
     }
     return sum;
+}
+
+/* Weights of the model's profiles; nodes that follow each other mostly have the same. */
+static const int64_t *weights_of_model(struct sl_scorer *scorer, const struct sl_mig_model *model)
+{
+    if (scorer->model != model) {
+        scorer->model = model;
+        for (unsigned i = 0; i < model->n_profiles; i++) {
+            scorer->profile_weight[i] =
+                scorer->weight > 0 ? weight_of_profile(scorer->demand, &model->profiles[i]) : 1;
+        }
+    }
+    return scorer->profile_weight;
 }
 
 /* How many profiles weigh the same where there is no demand. */
@@ -113,10 +126,10 @@ static int32_t left_of(int64_t sum, int64_t weight)
 }
 
 /* Free instances: those that the ask takes are lost to their own profile. */
-static int32_t left_of_free(const struct sl_node *node, const struct sl_ask *ask,
-                            const struct sl_demand *demand, const int *pool)
+static int32_t left_of_free(const struct sl_scorer *scorer, const struct sl_node *node,
+                            const int *pool)
 {
-    int64_t weight = demand_weight(demand, ask);
+    const struct sl_ask *ask = scorer->ask;
     int64_t sum = 0;
     for (unsigned i = 0; i < ask->n; i++) {
         const struct sl_pool *p = &node->pool[pool[i]];
@@ -127,34 +140,29 @@ static int32_t left_of_free(const struct sl_node *node, const struct sl_ask *ask
                            ? DEVICE
                            : DEVICE / node->model->memory_slices * p->profile->memory;
         int64_t units = least(ask->item[i].count, (int64_t)DEVICE * p->replicas);
-        int64_t lost = least(units * size / (p->replicas > 0 ? p->replicas : 1), DEVICE);
-        sum += lost * (weight > 0 ? weight_of_key(demand, ask->item[i].key) : 1);
+        int64_t lost = least(p->replicas > 1 ? units * size / p->replicas : units * size, DEVICE);
+        sum += lost * (scorer->weight > 0 ? scorer->item_weight[i] : 1);
     }
-    return left_of(sum, weight > 0 ? weight : profiles_of(node));
+    return left_of(sum, scorer->weight > 0 ? scorer->weight : profiles_of(node));
 }
 
 /* Legal placements: every profile may lose. */
-static int32_t left_of_room(const struct sl_node *node, const struct sl_ask *ask,
-                            const struct sl_demand *demand, const uint8_t lost[SL_MIG_PROFILES_MAX])
+static int32_t left_of_room(struct sl_scorer *scorer, const struct sl_node *node,
+                            const uint8_t lost[SL_MIG_PROFILES_MAX])
 {
     const struct sl_mig_model *model = node->model;
-    int64_t weight = demand_weight(demand, ask);
+    const int64_t *weight = weights_of_model(scorer, model);
     int64_t slice = DEVICE / model->memory_slices;
     int64_t sum = 0;
     for (unsigned i = 0; i < model->n_profiles; i++) {
-        const struct sl_mig_profile *profile = &model->profiles[i];
-        if (lost[i] > 0) {
-            sum += least(lost[i] * slice * profile->memory, DEVICE) *
-                   (weight > 0 ? weight_of_profile(demand, profile) : 1);
-        }
+        sum += least(lost[i] * slice * model->profiles[i].memory, DEVICE) * weight[i];
     }
-    return left_of(sum, weight > 0 ? weight : model->n_profiles);
+    return left_of(sum, scorer->weight > 0 ? scorer->weight : model->n_profiles);
 }
 
 /* The same for parts just placed, over the devices that they are on. */
-static int32_t left_of_parts(const struct sl_view *view, const struct sl_ask *ask,
-                             const struct sl_demand *demand, const struct sl_scratch *after,
-                             const struct sl_assignment *assignment)
+static int32_t left_of_parts(struct sl_scorer *scorer, const struct sl_view *view,
+                             const struct sl_scratch *after, const struct sl_assignment *assignment)
 {
     uint8_t lost[SL_MIG_PROFILES_MAX] = {0};
     uint64_t done = 0;
@@ -167,7 +175,7 @@ static int32_t left_of_parts(const struct sl_view *view, const struct sl_ask *as
                          (unsigned)part->device, lost);
         }
     }
-    return left_of_room(view->node, ask, demand, lost);
+    return left_of_room(scorer, view->node, lost);
 }
 
 static bool untouched(const struct sl_device_use *use)
@@ -209,9 +217,10 @@ static int32_t left_of_devices(const struct sl_view *view, const struct sl_assig
 }
 
 /* An ask of one item that needs no search; false when it does. */
-static bool plain_availability(const struct sl_view *view, const struct sl_ask *ask,
-                               const struct sl_demand *demand, const int *pool, int32_t *out)
+static bool plain_availability(struct sl_scorer *scorer, const struct sl_view *view,
+                               const int *pool, int32_t *out)
 {
+    const struct sl_ask *ask = scorer->ask;
     const struct sl_node *node = view->node;
     unsigned p = (unsigned)pool[0];
     const struct sl_pool_room *room = &view->room[p];
@@ -228,8 +237,7 @@ static bool plain_availability(const struct sl_view *view, const struct sl_ask *
         if (remade && !single) {
             return false;
         }
-        *out = remade ? left_of_room(node, ask, demand, room->lost)
-                      : left_of_free(node, ask, demand, pool);
+        *out = remade ? left_of_room(scorer, node, room->lost) : left_of_free(scorer, node, pool);
         return true;
     }
     if (single) {
@@ -238,13 +246,10 @@ static bool plain_availability(const struct sl_view *view, const struct sl_ask *
     return single;
 }
 
-static int32_t availability_of(const struct sl_view *view, const struct sl_ask *ask,
-                               const struct sl_demand *demand, const int *pool)
+static int32_t search_availability(struct sl_scorer *scorer, const struct sl_view *view,
+                                   const int *pool)
 {
-    int32_t plain = 0;
-    if (plain_availability(view, ask, demand, pool, &plain)) {
-        return plain;
-    }
+    const struct sl_ask *ask = scorer->ask;
     struct sl_scratch after;
     struct sl_assignment assignment;
     unsigned failed = 0;
@@ -258,9 +263,17 @@ static int32_t availability_of(const struct sl_view *view, const struct sl_ask *
                             sl_pool_is_remade(view->node, (unsigned)pool[i]));
     }
     int32_t whole = left_of_devices(view, &assignment, pool);
-    int32_t split = remade ? left_of_parts(view, ask, demand, &after, &assignment)
-                           : left_of_free(view->node, ask, demand, pool);
+    int32_t split = remade ? left_of_parts(scorer, view, &after, &assignment)
+                           : left_of_free(scorer, view->node, pool);
     return whole < split ? whole : split;
+}
+
+static int32_t availability_of(struct sl_scorer *scorer, const struct sl_view *view,
+                               const int *pool)
+{
+    int32_t plain = 0;
+    return plain_availability(scorer, view, pool, &plain) ? plain
+                                                          : search_availability(scorer, view, pool);
 }
 
 /* ---- terms ---- */
@@ -272,7 +285,7 @@ static int32_t packing_of(const struct sl_view *view, const struct sl_ask *ask, 
         int64_t used = view->pool_used[pool[i]] + ask->item[i].count;
         sum += share(used, view->room[pool[i]].capacity, 100);
     }
-    return (int32_t)(sum / ask->n);
+    return (int32_t)(ask->n == 1 ? sum : sum / ask->n);
 }
 
 static int32_t total_of(const struct sl_score *score, const struct sl_score_config *config)
@@ -292,21 +305,57 @@ static int32_t total_of(const struct sl_score *score, const struct sl_score_conf
     return (int32_t)((2 * sum + weights) / (2 * weights));
 }
 
-void sl_score(const struct sl_view *view, const struct sl_ask *ask, const struct sl_demand *demand,
-              const struct sl_score_config *config, struct sl_score *out)
+void sl_scorer_init(struct sl_scorer *scorer, const struct sl_ask *ask,
+                    const struct sl_demand *demand, const struct sl_score_config *config)
 {
-    int pool[SL_ASK_ITEMS_MAX];
-    *out = (struct sl_score){0};
-    if (ask->n == 0 || !sl_fit(view, ask, NULL)) {
-        return;
+    scorer->ask = ask;
+    scorer->demand = demand;
+    scorer->config = config;
+    scorer->model = NULL;
+    memset(scorer->memo, 0, sizeof scorer->memo);
+    scorer->weight = demand_weight(demand, ask);
+    for (unsigned i = 0; i < ask->n; i++) {
+        scorer->item_weight[i] = weight_of_key(demand, ask->item[i].key);
     }
+}
+
+/* The ask fits. */
+static void score_fitting(struct sl_scorer *scorer, const struct sl_view *view,
+                          struct sl_score *out)
+{
+    const struct sl_ask *ask = scorer->ask;
+    int pool[SL_ASK_ITEMS_MAX];
     for (unsigned i = 0; i < ask->n; i++) {
         pool[i] = sl_view_pool(view, ask->item[i].key);
     }
-    out->term[SL_TERM_AVAILABILITY] = availability_of(view, ask, demand, pool);
+    out->term[SL_TERM_AVAILABILITY] = availability_of(scorer, view, pool);
     out->term[SL_TERM_PACKING] = packing_of(view, ask, pool);
     out->term[SL_TERM_SPREADING] = 100 - out->term[SL_TERM_PACKING];
-    out->total = total_of(out, config);
+    out->total = total_of(out, scorer->config);
+}
+
+bool sl_scorer_score(struct sl_scorer *scorer, const struct sl_view *view, struct sl_score *out)
+{
+    bool fits = sl_fit(view, scorer->ask, NULL);
+    if (!fits || scorer->ask->n == 0) {
+        *out = (struct sl_score){0};
+        return fits;
+    }
+    size_t slot = view->digest % SL_SCORER_MEMO;
+    if (scorer->memo[slot].digest != view->digest) {
+        score_fitting(scorer, view, &scorer->memo[slot].score);
+        scorer->memo[slot].digest = view->digest;
+    }
+    *out = scorer->memo[slot].score;
+    return true;
+}
+
+void sl_score(const struct sl_view *view, const struct sl_ask *ask, const struct sl_demand *demand,
+              const struct sl_score_config *config, struct sl_score *out)
+{
+    struct sl_scorer scorer;
+    sl_scorer_init(&scorer, ask, demand, config);
+    (void)sl_scorer_score(&scorer, view, out);
 }
 
 void sl_score_wire(const int32_t *totals, const uint32_t *rank, size_t n, uint8_t *out)

@@ -311,6 +311,7 @@ struct sl_view *sl_view_new(struct sl_node *node, struct sl_pod *const *pods, si
     measure_empty(view, &scratch);
     place_residents(view, &scratch);
     settle(view, &scratch);
+    view->digest = sl_view_digest(view);
     return view;
 }
 
