@@ -98,6 +98,21 @@ void sl_index_unref(struct sl_node_index *index)
     }
 }
 
+/* Equal between their ends? Names are short: words, the last of which may overlap, beat memcmp. */
+static inline bool same_middle(const char *a, const char *b, size_t len)
+{
+    uint64_t differ = 0;
+    for (size_t i = END; i < len - END; i += END) {
+        size_t at = i < len - 2 * (size_t)END ? i : len - 2 * (size_t)END;
+        uint64_t x;
+        uint64_t y;
+        memcpy(&x, a + at, END);
+        memcpy(&y, b + at, END);
+        differ |= x ^ y;
+    }
+    return differ == 0;
+}
+
 static inline bool stands_at(const struct sl_node_index *index, uint32_t place, struct sl_str name,
                              struct ends ends)
 {
@@ -105,22 +120,13 @@ static inline bool stands_at(const struct sl_node_index *index, uint32_t place, 
     if (at->tail != ends.tail || at->len != name.len || at->head != ends.head) {
         return false;
     }
-    const size_t both = 2 * (size_t)END;
-    return name.len <= both ||
-           memcmp(index->text + at->at + END, name.s + END, name.len - both) == 0;
+    return name.len <= 2 * (size_t)END || same_middle(index->text + at->at, name.s, name.len);
 }
 
-uint32_t sl_snapshot_find(const struct sl_snapshot *snapshot, struct sl_str name, uint32_t hint)
+/* Not inlined: it would get in the way of the common case. */
+static __attribute__((noinline)) uint32_t look_up(const struct sl_node_index *index,
+                                                  struct sl_str name, struct ends ends)
 {
-    const struct sl_node_index *index = snapshot->index;
-    if (index->n == 0) {
-        return SL_NODE_NONE;
-    }
-    struct ends ends = ends_of(name);
-    uint32_t expected = hint < index->n ? hint : 0;
-    if (stands_at(index, expected, name, ends)) {
-        return expected;
-    }
     uint32_t hash = (uint32_t)sl_hash(name.s, name.len);
     for (uint32_t i = hash & index->mask;; i = (i + 1) & index->mask) {
         uint32_t place = index->slot[i].place;
@@ -131,4 +137,33 @@ uint32_t sl_snapshot_find(const struct sl_snapshot *snapshot, struct sl_str name
             return place;
         }
     }
+}
+
+static inline uint32_t find(const struct sl_node_index *index, struct sl_str name, uint32_t hint)
+{
+    if (index->n == 0) {
+        return SL_NODE_NONE;
+    }
+    struct ends ends = ends_of(name);
+    uint32_t expected = hint < index->n ? hint : 0;
+    return stands_at(index, expected, name, ends) ? expected : look_up(index, name, ends);
+}
+
+uint32_t sl_snapshot_find(const struct sl_snapshot *snapshot, struct sl_str name, uint32_t hint)
+{
+    return find(snapshot->index, name, hint);
+}
+
+size_t sl_snapshot_find_run(const struct sl_snapshot *snapshot, const struct sl_str *name, size_t n,
+                            uint32_t hint, uint32_t *place)
+{
+    const struct sl_node_index *index = snapshot->index;
+    for (size_t i = 0; i < n; i++) {
+        place[i] = find(index, name[i], hint);
+        if (place[i] == SL_NODE_NONE) {
+            return i;
+        }
+        hint = place[i] + 1;
+    }
+    return n;
 }

@@ -83,6 +83,10 @@ void sl_store_release(struct sl_store *store, const struct sl_snapshot *snapshot
  * case one comparison. */
 uint32_t sl_snapshot_find(const struct sl_snapshot *snapshot, struct sl_str name, uint32_t hint);
 
+/* The places of names, into place[0..n), up to the first that is unknown; returns how many. */
+size_t sl_snapshot_find_run(const struct sl_snapshot *snapshot, const struct sl_str *name, size_t n,
+                            uint32_t hint, uint32_t *place);
+
 /* ---- bind ---- */
 
 enum sl_bind_code {

@@ -16,14 +16,21 @@ enum sl_event_type {
     SL_EVENT_BOOL,
     SL_EVENT_NULL,
     SL_EVENT_DOCUMENT_END, /* after each YAML document, and at the end of JSON text */
+    SL_EVENT_STRINGS,      /* see SL_EVENT_RUNS */
 };
 
 struct sl_event {
     enum sl_event_type type;
     bool boolean;
-    struct sl_str text; /* KEY, STRING (unescaped, valid UTF-8), NUMBER; valid during the call */
-    unsigned line;      /* from 1 */
-    unsigned column;    /* from 1, in bytes */
+    union {                 /* valid during the call */
+        struct sl_str text; /* KEY, STRING (unescaped, valid UTF-8), NUMBER */
+        struct {
+            const struct sl_str *item;
+            size_t n;
+        } run; /* STRINGS */
+    };
+    unsigned line;   /* from 1 */
+    unsigned column; /* from 1, in bytes */
 };
 
 enum {
@@ -32,9 +39,13 @@ enum {
     SL_EVENT_GO = 0,
     SL_EVENT_SKIP = 1, /* after KEY, OBJECT or ARRAY: check what follows but do not report it; the
                         * END of a skipped OBJECT or ARRAY is not reported either */
+    SL_EVENT_RUNS = 2, /* after ARRAY: go on, and strings of it may come several in one STRINGS
+                        * event: such as stand in the text one behind the other as ASCII without
+                        * escapes, with nothing but `","` between two of them */
 };
 
-/* The receiver of events. Its answer counts as SL_EVENT_SKIP only where that may be given. */
+/* The receiver of events. Its answer counts as SL_EVENT_SKIP or SL_EVENT_RUNS only where that may
+ * be given. */
 typedef int (*sl_event_fn)(void *context, const struct sl_event *event, struct sl_error *err);
 
 struct sl_text_limits {

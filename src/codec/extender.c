@@ -92,6 +92,14 @@ static int take_name(struct sl_walker *walker, void *target, const struct sl_eve
     return from_sink(walker, event, body->sink.node(body->sink.context, event->text, err), err);
 }
 
+static size_t take_names(struct sl_walker *walker, void *target, const struct sl_str *name,
+                         size_t n)
+{
+    const struct sl_body *body = target;
+    (void)walker;
+    return body->sink.nodes == NULL ? 0 : body->sink.nodes(body->sink.context, name, n);
+}
+
 static int begin_named(struct sl_walker *walker, void *target, const struct sl_event *event,
                        struct sl_error *err)
 {
@@ -131,7 +139,8 @@ static const struct sl_field args_fields[] = {
      .offset = offsetof(struct sl_body, build), .open = open_pod},
     {SL_FIELD_NAME("Nodes"), .kind = SL_FIELD_OBJECT, .table = &node_list_table,
      .open = open_nodes},
-    {SL_FIELD_NAME("NodeNames"), .kind = SL_FIELD_TEXTS, .open = open_names, .value = take_name},
+    {SL_FIELD_NAME("NodeNames"), .kind = SL_FIELD_TEXTS, .open = open_names, .value = take_name,
+     .run = take_names},
 };
 static const struct sl_table args_table = {SL_TABLE_FIELDS(args_fields), .any_case = true};
 

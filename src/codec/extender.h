@@ -28,6 +28,11 @@ struct sl_body_sink {
     /* Each candidate node in order, from NodeNames or from Nodes.items[].metadata.name; name is
      * valid during the call. */
     int (*node)(void *context, struct sl_str name, struct sl_error *err);
+    /* The short way for NodeNames, beside node: takes as many of the first of these names as it
+     * can without a complaint, none that is empty, and returns how many; node is called for the one
+     * behind them. They stand in the body one behind the other: quoted, without escapes, and with
+     * nothing but a comma between. */
+    size_t (*nodes)(void *context, const struct sl_str *name, size_t n);
     /* Preempt: a node with victims begins; then each victim's UID (Victims' pods and MetaVictims
      * alike); pdb_violations when the node ends. */
     int (*victims)(void *context, struct sl_str node, struct sl_error *err);

@@ -8,6 +8,8 @@
 
 #define SL_INLINE static inline __attribute__((always_inline))
 
+enum { RUN_MAX = 64 }; /* strings in one event */
+
 /* The reader's position. Lives in registers: its address goes to inlined functions only. */
 struct walk {
     const char *p; /* NULL after a failure */
@@ -46,25 +48,27 @@ SL_INLINE bool skip_white(struct sl_json *json, struct walk *w)
 
 /* ---- reporting ---- */
 
-static int report(struct sl_json *json, enum sl_event_type type, struct sl_str text, bool boolean,
-                  size_t offset)
+/* Gives the event its place and hands it over. */
+SL_INLINE int send(struct sl_json *json, struct sl_event *event, size_t offset)
 {
-    struct sl_event event = {
-        .type = type,
-        .boolean = boolean,
-        .text = text,
-        .line = json->line,
-        .column = (unsigned)(offset - json->line_start + 1),
-    };
-    int answer = json->receive(json->context, &event, &json->error);
+    event->line = json->line;
+    event->column = (unsigned)(offset - json->line_start + 1);
+    int answer = json->receive(json->context, event, &json->error);
     if (answer < 0) {
         json->failed = true;
         if (json->error.line == 0) {
-            json->error.line = event.line;
-            json->error.column = event.column;
+            json->error.line = event->line;
+            json->error.column = event->column;
         }
     }
     return answer;
+}
+
+static int report(struct sl_json *json, enum sl_event_type type, struct sl_str text, bool boolean,
+                  size_t offset)
+{
+    struct sl_event event = {.type = type, .boolean = boolean, .text = text};
+    return send(json, &event, offset);
 }
 
 /* Reports a KEY, OBJECT or ARRAY; the value at depth base may be skipped. */
@@ -78,6 +82,8 @@ SL_INLINE void report_begin(struct sl_json *json, struct walk *w, enum sl_event_
         json->skipping = true;
         json->skip_base = base;
         w->leave = true;
+    } else {
+        json->runs = answer == SL_EVENT_RUNS && type == SL_EVENT_ARRAY;
     }
 }
 
@@ -166,6 +172,7 @@ SL_INLINE void open_container(struct sl_json *json, struct walk *w, bool object,
 SL_INLINE void close_container(struct sl_json *json, struct walk *w, const bool skipping)
 {
     size_t offset = sl_json_offset(json, w->p);
+    json->runs = false;
     w->depth--;
     w->p++;
     value_done(json, w, skipping);
@@ -218,9 +225,41 @@ SL_INLINE void take_other(struct sl_json *json, struct walk *w, const bool skipp
     }
 }
 
+/* Strings that follow each other with nothing but a comma between, the first at p, in one event.
+ * Returns what is behind them; p when there is no such string; NULL after a failure. */
+static const char *take_run(struct sl_json *json, const char *p, const char *end)
+{
+    struct sl_str item[RUN_MAX];
+    size_t n = 0;
+    const char *start = p + 1;
+    const char *behind = p;
+    while (n < RUN_MAX) {
+        const char *q = sl_scan_plain(start, end);
+        size_t len = (size_t)(q - start);
+        if (q == end || *q != '"' || len > json->limits.max_string) {
+            break;
+        }
+        item[n++] = (struct sl_str){start, len};
+        behind = q + 1;
+        if (end - behind < 2 || behind[0] != ',' || behind[1] != '"') {
+            break;
+        }
+        start = behind + 2;
+    }
+    struct sl_event event = {.type = SL_EVENT_STRINGS, .run = {item, n}};
+    return n > 0 && send(json, &event, sl_json_offset(json, p)) < 0 ? NULL : behind;
+}
+
 SL_INLINE void take_value(struct sl_json *json, struct walk *w, const bool skipping)
 {
     const char *start = w->p;
+    if (!skipping && json->runs && *start == '"') {
+        w->p = take_run(json, start, w->end);
+        if (w->p != start) {
+            w->place = SL_JSON_AFTER;
+            return;
+        }
+    }
     if (*start == '"') {
         struct sl_str text;
         w->place = SL_JSON_VALUE;

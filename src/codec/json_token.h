@@ -64,6 +64,7 @@ struct sl_json {
     unsigned char literal;
     unsigned char literal_at;
 
+    bool runs;   /* in an array whose receiver takes SL_EVENT_STRINGS, and in nothing within it */
     bool stream; /* further texts may follow */
     bool failed;
     bool finished;

@@ -191,7 +191,7 @@ static int take_container(struct sl_walker *walker, const struct sl_field *field
     case SL_FIELD_TEXTS:
         frame->target = target; /* the hook wants the outer one */
         walker->texts = frame;
-        return SL_EVENT_GO;
+        return field->run != NULL ? SL_EVENT_RUNS : SL_EVENT_GO;
     default:
         frame->target = target + field->offset;
         return SL_EVENT_GO;
@@ -466,7 +466,6 @@ static int take_value(struct sl_walker *walker, const struct sl_event *event, st
     return result;
 }
 
-/* The short way for lists of names, which come by the thousand. */
 static int take_listed_text(struct sl_walker *walker, const struct sl_event *event,
                             struct sl_error *err)
 {
@@ -476,6 +475,30 @@ static int take_listed_text(struct sl_walker *walker, const struct sl_event *eve
         return result;
     }
     frame->count++;
+    return SL_EVENT_GO;
+}
+
+/* The short way for lists of names, which come by the thousand. */
+static int take_run(struct sl_walker *walker, const struct sl_event *event, struct sl_error *err)
+{
+    struct sl_walk_frame *frame = walker->texts;
+    const struct sl_str *item = event->run.item;
+    for (size_t i = 0; i < event->run.n;) {
+        size_t taken = frame->field->run(walker, frame->target, item + i, event->run.n - i);
+        frame->count += taken;
+        i += taken;
+        if (i == event->run.n) {
+            break;
+        }
+        struct sl_event one = {.type = SL_EVENT_STRING,
+                               .text = item[i],
+                               .line = event->line,
+                               .column = event->column + (unsigned)(item[i].s - item[0].s)};
+        if (take_listed_text(walker, &one, err) == SL_EVENT_FAIL) {
+            return SL_EVENT_FAIL;
+        }
+        i++;
+    }
     return SL_EVENT_GO;
 }
 
@@ -524,6 +547,8 @@ int sl_walk_receive(void *context, const struct sl_event *event, struct sl_error
     case SL_EVENT_OBJECT:
     case SL_EVENT_ARRAY:
         return take_value(walker, event, err);
+    case SL_EVENT_STRINGS:
+        return take_run(walker, event, err);
     case SL_EVENT_STRING:
         if (walker->texts != NULL) {
             return take_listed_text(walker, event, err);

@@ -21,6 +21,11 @@ struct sl_walker;
 typedef int (*sl_walk_hook)(struct sl_walker *walker, void *target, const struct sl_event *event,
                             struct sl_error *err);
 
+/* For lists of strings that are thousands long: takes as many of the first of these as need no word
+ * and returns how many; the one behind them then goes to the field's hook value. */
+typedef size_t (*sl_walk_run)(struct sl_walker *walker, void *target, const struct sl_str *item,
+                              size_t n);
+
 /* What a field takes, and what becomes of it. null is the same as an absent field (as in Go), but
  * an array's elements and an object map's values may not be null. */
 enum sl_field_kind {
@@ -54,6 +59,7 @@ struct sl_field {
     bool (*keep)(struct sl_str key); /* maps of strings: which entries; NULL keeps all */
     sl_walk_hook open;               /* containers: before it is opened, with the outer target */
     sl_walk_hook value;
+    sl_walk_run run; /* TEXTS: may be NULL */
 };
 
 #define SL_FIELD_NAME(text) .name = (text), .name_len = sizeof(text) - 1

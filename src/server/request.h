@@ -34,8 +34,8 @@ struct sl_candidates {
     size_t cap;
     size_t max;
     struct sl_buf text;
-    uint64_t *seen; /* a bit per place: finds duplicates */
-    size_t seen_words;
+    bool *seen; /* by place: finds duplicates */
+    size_t seen_cap;
     struct sl_map *unknown_seen; /* the same for unknown names; these are in the arena */
     uint32_t hint;               /* where the next name is expected */
 };

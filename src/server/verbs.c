@@ -28,9 +28,14 @@ static int take_node(void *context, struct sl_str name, struct sl_error *err)
     return sl_candidates_add(context, name, err);
 }
 
+static size_t take_nodes(void *context, const struct sl_str *name, size_t n)
+{
+    return sl_candidates_add_run(context, name, n);
+}
+
 int sl_verb_begin_args(struct sl_request *request)
 {
-    const struct sl_body_sink sink = {.context = request, .node = take_node};
+    const struct sl_body_sink sink = {.context = request, .node = take_node, .nodes = take_nodes};
     return sl_workspace_begin(request, SL_BODY_ARGS, &sink);
 }
 

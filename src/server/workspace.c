@@ -79,19 +79,20 @@ void sl_workspace_reset(struct sl_workspace *workspace)
     sl_arena_reset(&workspace->arena);
 }
 
-/* A clear bitmap with a bit for every node of the snapshot. */
+/* Nothing is marked, for all nodes of the snapshot. */
 static int clear_seen(struct sl_candidates *c, size_t n_nodes)
 {
-    size_t words = n_nodes / 64 + 1;
-    if (words > c->seen_words) {
-        uint64_t *grown = realloc(c->seen, words * sizeof(*grown));
+    if (n_nodes > c->seen_cap) {
+        bool *grown = realloc(c->seen, n_nodes * sizeof(*grown));
         if (grown == NULL) {
             return -1;
         }
         c->seen = grown;
-        c->seen_words = words;
+        c->seen_cap = n_nodes;
     }
-    memset(c->seen, 0, words * sizeof(*c->seen));
+    if (n_nodes > 0) {
+        memset(c->seen, 0, n_nodes * sizeof(*c->seen));
+    }
     return 0;
 }
 
@@ -132,13 +133,14 @@ int sl_workspace_begin(struct sl_request *request, enum sl_body_kind kind,
     return 0;
 }
 
-/* Room for one more candidate. */
-static int make_room(struct sl_candidates *c)
+/* Room for so many more candidates. */
+static int make_room(struct sl_candidates *c, size_t more)
 {
-    if (c->n < c->cap) {
+    if (more <= c->cap - c->n) {
         return 0;
     }
     size_t cap = c->cap == 0 ? FIRST_CANDIDATES : c->cap * 2;
+    cap = cap < c->n + more ? c->n + more : cap;
     uint32_t *place = realloc(c->place, cap * sizeof(*place));
     if (place == NULL) {
         return -1;
@@ -175,17 +177,23 @@ static int see_unknown(struct sl_request *request, struct sl_str name, struct sl
     return before != NULL ? duplicate(name, err) : 0;
 }
 
+/* Marks a place; false when it was marked before. */
+static inline bool mark(struct sl_candidates *c, uint32_t place)
+{
+    bool before = c->seen[place];
+    c->seen[place] = true;
+    return !before;
+}
+
 static int see(struct sl_request *request, uint32_t place, struct sl_str name, struct sl_error *err)
 {
     struct sl_candidates *c = &request->workspace->candidates;
     if (place == SL_NODE_NONE) {
         return see_unknown(request, name, err);
     }
-    uint64_t bit = UINT64_C(1) << (place % 64);
-    if ((c->seen[place / 64] & bit) != 0) {
+    if (!mark(c, place)) {
         return duplicate(name, err);
     }
-    c->seen[place / 64] |= bit;
     c->hint = place + 1;
     return 0;
 }
@@ -249,12 +257,46 @@ int sl_candidates_add(struct sl_request *request, struct sl_str name, struct sl_
         return -1;
     }
     put_quoted(&c->text, name);
-    if (c->text.failed != SL_BUF_OK || make_room(c) < 0) {
+    if (c->text.failed != SL_BUF_OK || make_room(c, 1) < 0) {
         return sl_error_nomem(err);
     }
     c->place[c->n] = place;
     c->end[c->n++] = (uint32_t)c->text.len;
     return 0;
+}
+
+size_t sl_candidates_add_run(struct sl_request *request, const struct sl_str *name, size_t n)
+{
+    struct sl_candidates *c = &request->workspace->candidates;
+    size_t most = n < c->max - c->n ? n : c->max - c->n;
+    if (most == 0 || make_room(c, most) < 0) {
+        return 0;
+    }
+    /* as it stands in the body, from quote to quote, so it will stand in the reply */
+    const char *from = name[0].s - 1;
+    size_t base = c->text.len;
+    if (!sl_buf_reserve(&c->text, (size_t)(name[most - 1].s + name[most - 1].len + 2 - from))) {
+        return 0;
+    }
+    uint32_t *place = c->place + c->n;
+    size_t found = sl_snapshot_find_run(request->snapshot, name, most, c->hint, place);
+    size_t taken = 0;
+    while (taken < found && mark(c, place[taken])) {
+        taken++;
+    }
+    if (taken == 0) {
+        return 0;
+    }
+    size_t len = (size_t)(name[taken - 1].s + name[taken - 1].len + 1 - from);
+    memcpy(c->text.data + base, from, len);
+    c->text.data[base + len] = ',';
+    c->text.len = base + len + 1;
+    for (size_t i = 0; i < taken; i++) {
+        c->end[c->n + i] = (uint32_t)(base + (size_t)(name[i].s + name[i].len + 2 - from));
+    }
+    c->n += taken;
+    c->hint = place[taken - 1] + 1;
+    return taken;
 }
 
 struct sl_str sl_candidates_quoted(const struct sl_candidates *candidates, size_t i)

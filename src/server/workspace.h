@@ -15,6 +15,9 @@ int sl_workspace_begin(struct sl_request *request, enum sl_body_kind kind,
 
 /* One more candidate node. An error's place in the body is the decoder's to say. */
 int sl_candidates_add(struct sl_request *request, struct sl_str name, struct sl_error *err);
+/* Many at once, which stand in the body as sl_body_sink says of nodes: takes those up to the first
+ * that is unknown, or was given before, or finds no room, and returns how many. */
+size_t sl_candidates_add_run(struct sl_request *request, const struct sl_str *name, size_t n);
 /* Its name, quoted. */
 struct sl_str sl_candidates_quoted(const struct sl_candidates *candidates, size_t i);
 

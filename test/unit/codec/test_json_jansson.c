@@ -27,7 +27,7 @@ static int rewrite(void *context, const struct sl_event *event, struct sl_error 
         break;
     case SL_EVENT_ARRAY:
         sl_write_array(w);
-        break;
+        return SL_EVENT_RUNS;
     case SL_EVENT_ARRAY_END:
         sl_write_array_end(w);
         break;
@@ -49,6 +49,11 @@ static int rewrite(void *context, const struct sl_event *event, struct sl_error 
         break;
     case SL_EVENT_NULL:
         sl_write_null(w);
+        break;
+    case SL_EVENT_STRINGS:
+        for (size_t i = 0; i < event->run.n; i++) {
+            sl_write_str(w, event->run.item[i]);
+        }
         break;
     case SL_EVENT_DOCUMENT_END:
         break;
