@@ -23,6 +23,13 @@ struct sl_server {
     char address[HOST_MAX + PORT_MAX + 4];
 };
 
+/* getaddrinfo() takes 99999 for 34463. */
+static bool is_port(const char *text)
+{
+    size_t digits = strspn(text, "0123456789");
+    return digits > 0 && digits <= 5 && text[digits] == '\0' && strtoul(text, NULL, 10) <= 65535;
+}
+
 /* Takes "host:port" apart; brackets around a v6 address are dropped. */
 static int split_listen(const char *listen, char host[HOST_MAX], char port[PORT_MAX],
                         struct sl_error *err)
@@ -30,6 +37,10 @@ static int split_listen(const char *listen, char host[HOST_MAX], char port[PORT_
     const char *colon = strrchr(listen, ':');
     if (colon == NULL || colon[1] == '\0' || strlen(colon + 1) >= PORT_MAX) {
         return sl_error_set(err, SL_ERR_FIELD, "\"%s\" is not ADDRESS:PORT", listen);
+    }
+    if (!is_port(colon + 1)) {
+        return sl_error_set(err, SL_ERR_FIELD, "\"%s\" is no port: a number from 0 to 65535 is",
+                            colon + 1);
     }
     const char *from = listen;
     size_t len = (size_t)(colon - listen);

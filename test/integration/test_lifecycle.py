@@ -43,6 +43,8 @@ def test_version_is_one_line():
     ([], "kubectl get nodes,pods -A -o yaml"),
     (["--listen", "127.0.0.1:0"], "--cluster FILE"),
     (["--cluster", A30, "--listen", "nonsense"], "ADDRESS:PORT"),
+    (["--cluster", A30, "--listen", "127.0.0.1:99999"], "99999"),
+    (["--cluster", A30, "--listen", "127.0.0.1:http"], "from 0 to 65535"),
 ])
 def test_a_wrong_command_line_is_exit_2_with_a_hint(args, text):
     status, out, err = run(*args)
