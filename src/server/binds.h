@@ -5,29 +5,11 @@
 
 #include <pthread.h>
 
+#include "cluster/binding.h"
 #include "cluster/store.h"
 
 struct sl_app;
 struct sl_request;
-
-/* What has to be made true. */
-struct sl_binding {
-    struct sl_str namespace;
-    struct sl_str name;
-    struct sl_str uid;
-    struct sl_str node;
-    const char *assignment;
-};
-
-enum sl_bind_end {
-    SL_BIND_END_BOUND,
-    SL_BIND_END_FAILED,  /* it surely is not bound */
-    SL_BIND_END_UNKNOWN, /* nobody could say */
-    SL_BIND_ENDS,
-};
-
-/* err says why it is not bound, or not known to be. */
-typedef void (*sl_bind_done)(void *call, enum sl_bind_end end, const struct sl_error *err);
 
 /* How a reserved pod gets bound: by the store alone on an embedded cluster, by the API server on a
  * real one. Called without any lock, from any thread. done is called exactly once, from any thread,
