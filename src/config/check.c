@@ -115,25 +115,10 @@ static int check_whole(const struct sl_config *config, struct sl_key_clash *clas
                         seconds(config->election.lease_duration_us));
 }
 
-/* A binding that was begun at the last moment of leading must be over before another leads. */
-static int check_bind(const struct sl_config *config, struct sl_key_clash *clash,
-                      struct sl_error *err)
-{
-    *clash = (struct sl_key_clash){"kubernetes.bindTimeout", "leaderElection.renewDeadline"};
-    int64_t rest = config->election.lease_duration_us - config->election.renew_deadline_us;
-    if (!config->election.enabled || config->kubernetes.bind_timeout_us < rest) {
-        return 0;
-    }
-    return sl_error_set(err, SL_ERR_FIELD,
-                        "found %gs, expected less than what lies between "
-                        "leaderElection.renewDeadline and leaseDuration, %gs",
-                        seconds(config->kubernetes.bind_timeout_us), seconds(rest));
-}
-
 int sl_keys_check(const struct sl_config *config, struct sl_key_clash *clash, struct sl_error *err)
 {
     static const rule rules[] = {check_threads, check_pair,     check_client_ca, check_plain,
-                                 check_whole,   check_deadline, check_retry,     check_bind};
+                                 check_whole,   check_deadline, check_retry};
     for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
         if (rules[i](config, clash, err) < 0) {
             return -1;

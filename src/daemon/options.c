@@ -9,6 +9,8 @@ enum option_kind {
     OPTION_CLUSTER,
     OPTION_LISTEN,
     OPTION_CONFIG,
+    OPTION_KUBECONFIG,
+    OPTION_CONTEXT,
     OPTION_CHECK,
     OPTION_PRINT,
     OPTION_REFERENCE,
@@ -23,11 +25,18 @@ static const struct option {
     enum option_kind kind;
 } table[] = {
     {"--cluster", "FILE...",
-     "nodes and pods of the embedded cluster: what \"kubectl get nodes,pods -A -o yaml\" (or json) "
+     "schedule on an embedded cluster, with no API server: what \"kubectl get nodes,pods -A -o "
+     "yaml\" (or json) "
      "prints; files, folders, - for standard input",
      OPTION_CLUSTER},
-    {"--listen", "ADDRESS:PORT", "where to serve HTTP; port 0 picks a free one", OPTION_LISTEN},
     {"--config", "FILE", "configuration; it is read again on SIGHUP", OPTION_CONFIG},
+    {"--kubeconfig", "FILE",
+     "access to the cluster; else kubernetes.kubeconfig, $KUBECONFIG, the pod's service account, "
+     "~/.kube/config",
+     OPTION_KUBECONFIG},
+    {"--context", "NAME", "context of the kubeconfig", OPTION_CONTEXT},
+    {"--listen", "ADDRESS:PORT", "where to serve HTTP or HTTPS; port 0 picks a free one",
+     OPTION_LISTEN},
     {"--check-config", NULL, "check the file of --config and exit", OPTION_CHECK},
     {"--print-config", NULL, "print the configuration in force, with comments, and exit",
      OPTION_PRINT},
@@ -87,6 +96,12 @@ static int apply(struct sl_options *out, const struct option *option, const char
         break;
     case OPTION_CONFIG:
         out->config = value;
+        break;
+    case OPTION_KUBECONFIG:
+        out->kubeconfig = value;
+        break;
+    case OPTION_CONTEXT:
+        out->context = value;
         break;
     case OPTION_CHECK:
         out->check_config = true;
@@ -163,8 +178,9 @@ void sl_options_help(struct sl_buf *out)
 {
     sl_buf_printf(out,
                   "sliced %s: schedules slices of GPUs on Kubernetes, as an extender of "
-                  "kube-scheduler\n\nUsage: sliced --cluster FILE... [--listen ADDRESS:PORT] "
-                  "[--config FILE]\n\nOptions:\n",
+                  "kube-scheduler\n\nUsage: sliced [--config FILE] [--kubeconfig FILE] "
+                  "[--context NAME] [--listen ADDRESS:PORT]\n       sliced --cluster FILE... "
+                  "[--config FILE] [--listen ADDRESS:PORT]\n\nOptions:\n",
                   SL_VERSION);
     for (size_t i = 0; i < OPTIONS; i++) {
         char left[64];
@@ -175,6 +191,8 @@ void sl_options_help(struct sl_buf *out)
     sl_buf_puts(
         out,
         "\nExamples:\n"
+        "  sliced --config sliced.yaml                               in a cluster, or with access "
+        "to one\n"
         "  sliced --cluster deploy/examples/a30-mixed.yaml --listen 127.0.0.1:8910\n"
         "  kubectl get nodes,pods -A -o yaml | sliced --cluster - --listen 127.0.0.1:0\n"
         "  sliced --config sliced.yaml --check-config\n"

@@ -14,6 +14,8 @@ struct sl_options {
     size_t n_cluster;
     const char *listen; /* NULL: as the configuration says */
     const char *config; /* NULL: built-in values */
+    const char *kubeconfig;
+    const char *context;
     bool check_config;
     bool print_config;
     bool print_config_reference;
