@@ -59,7 +59,11 @@ void sl_metrics_request(struct sl_metrics *metrics, enum sl_class which, unsigne
 void sl_metrics_duration(struct sl_metrics *metrics, enum sl_class verb, enum sl_outcome outcome,
                          int64_t ns)
 {
-    struct sl_histogram *histogram = &metrics->duration[verb][outcome];
+    sl_histogram_observe(&metrics->duration[verb][outcome], ns);
+}
+
+void sl_histogram_observe(struct sl_histogram *histogram, int64_t ns)
+{
     unsigned i = 0;
     while (i < SL_METRIC_BUCKETS && ns > sl_metric_bounds[i]) {
         i++;

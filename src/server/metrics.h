@@ -74,6 +74,11 @@ struct sl_metrics {
     int64_t started_us; /* Unix microseconds; set once */
 };
 
+void sl_histogram_observe(struct sl_histogram *histogram, int64_t ns);
+/* Its samples; labels as "verb=\"bind\"", or empty. */
+void sl_histogram_write(struct sl_histogram *histogram, const char *name, const char *labels,
+                        struct sl_buf *out);
+
 const char *sl_class_name(enum sl_class which);
 const char *sl_outcome_name(enum sl_outcome outcome);
 const char *sl_limit_name(enum sl_limit limit);

@@ -82,24 +82,32 @@ static void write_requests(const struct source *source, const char *name)
     }
 }
 
-static void write_histogram(const struct source *source, const char *name, unsigned verb,
-                            unsigned outcome)
+void sl_histogram_write(struct sl_histogram *histogram, const char *name, const char *labels,
+                        struct sl_buf *out)
 {
-    struct sl_histogram *histogram = &source->metrics->duration[verb][outcome];
-    char labels[64];
-    (void)snprintf(labels, sizeof(labels), "verb=\"%s\",outcome=\"%s\"",
-                   sl_class_name((enum sl_class)verb), sl_outcome_name((enum sl_outcome)outcome));
+    const char *comma = labels[0] == '\0' ? "" : ",";
+    const char *open = labels[0] == '\0' ? "" : "{";
+    const char *close = labels[0] == '\0' ? "" : "}";
     uint64_t sum = 0;
     for (unsigned i = 0; i < SL_METRIC_BUCKETS; i++) {
         sum += load(&histogram->bucket[i]);
-        sl_buf_printf(source->out, "%s_bucket{%s,le=\"%g\"} %" PRIu64 "\n", name, labels,
+        sl_buf_printf(out, "%s_bucket{%s%sle=\"%g\"} %" PRIu64 "\n", name, labels, comma,
                       (double)sl_metric_bounds[i] / 1e9, sum);
     }
     sum += load(&histogram->bucket[SL_METRIC_BUCKETS]);
-    sl_buf_printf(source->out, "%s_bucket{%s,le=\"+Inf\"} %" PRIu64 "\n", name, labels, sum);
-    sl_buf_printf(source->out, "%s_sum{%s} %.9f\n", name, labels,
+    sl_buf_printf(out, "%s_bucket{%s%sle=\"+Inf\"} %" PRIu64 "\n", name, labels, comma, sum);
+    sl_buf_printf(out, "%s_sum%s%s%s %.9f\n", name, open, labels, close,
                   (double)load(&histogram->sum_ns) / 1e9);
-    sl_buf_printf(source->out, "%s_count{%s} %" PRIu64 "\n", name, labels, sum);
+    sl_buf_printf(out, "%s_count%s%s%s %" PRIu64 "\n", name, open, labels, close, sum);
+}
+
+static void write_histogram(const struct source *source, const char *name, unsigned verb,
+                            unsigned outcome)
+{
+    char labels[64];
+    (void)snprintf(labels, sizeof(labels), "verb=\"%s\",outcome=\"%s\"",
+                   sl_class_name((enum sl_class)verb), sl_outcome_name((enum sl_outcome)outcome));
+    sl_histogram_write(&source->metrics->duration[verb][outcome], name, labels, source->out);
 }
 
 static void write_durations(const struct source *source, const char *name)
