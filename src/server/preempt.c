@@ -131,31 +131,15 @@ int sl_preempt_begin(struct sl_request *request)
     return 0;
 }
 
-/* Which victims must go. A pod that asks for nothing of ours is none of our business: the
- * scheduler's choice stands. False when even then there is no room. */
-static bool decide(const struct sl_view *view, const struct sl_ask *ask,
-                   const struct node_victims *node, bool *keep)
-{
-    if (ask->n > 0 || ask->malformed) {
-        return sl_preempt(view, ask, node->uid, node->n, keep, NULL);
-    }
-    for (uint32_t i = 0; i < node->n; i++) {
-        keep[i] = true;
-    }
-    return true;
-}
-
 static void write_node(struct sl_writer *w, const char *name, const struct node_victims *node,
                        const bool *keep)
 {
-    bool any = false;
     sl_write_key_str(w, sl_str_of(name));
     sl_write_object(w);
     sl_write_key(w, "Pods");
     sl_write_array(w);
     for (uint32_t i = 0; i < node->n; i++) {
         if (keep[i]) {
-            any = true;
             sl_write_object(w);
             sl_write_key(w, "UID");
             sl_write_str(w, node->uid[i]);
@@ -164,7 +148,7 @@ static void write_node(struct sl_writer *w, const char *name, const struct node_
     }
     sl_write_array_end(w);
     sl_write_key(w, "NumPDBViolations");
-    sl_write_i64(w, any ? node->pdb_violations : 0);
+    sl_write_i64(w, node->pdb_violations);
     sl_write_object_end(w);
 }
 
@@ -175,15 +159,15 @@ static int64_t write_nodes(struct sl_request *request, const struct sl_ask *ask,
     int64_t answered = 0;
     for (const struct node_victims *node = state_of(request)->first; node != NULL;
          node = node->next) {
-        if (node->place == SL_NODE_NONE) {
-            continue;
+        if (node->place == SL_NODE_NONE || node->n == 0) {
+            continue; /* a node without victims would be an error of the whole call */
         }
-        bool *keep = sl_arena_alloc(&request->workspace->arena, node->n + 1);
+        bool *keep = sl_arena_alloc(&request->workspace->arena, node->n);
         if (keep == NULL) {
             return nomem(request, &request->err);
         }
         const struct sl_view *view = request->snapshot->view[node->place];
-        if (decide(view, ask, node, keep)) {
+        if (sl_preempt(view, ask, node->uid, node->n, keep, NULL)) {
             write_node(w, view->node->name, node, keep);
             answered++;
         }

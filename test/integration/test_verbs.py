@@ -175,6 +175,17 @@ def test_preempt_leaves_a_node_out_where_no_room_can_be_made(shared):
     assert shared.post("/scheduler/preempt", body).json == {"NodeNameToMetaVictims": {}}
 
 
+def test_preempt_never_answers_a_node_without_victims(daemon):
+    """kube-scheduler: "expected at least one victim pod on node", for the whole call."""
+    pod = daemon.add_pod("a", {MIG: 2})
+    assert daemon.bind(pod, NODE) == ""
+    victims = [{"UID": pod["metadata"]["uid"]}]
+    for pods, expected in ((victims, {NODE: {"Pods": victims, "NumPDBViolations": 0}}), ([], {})):
+        body = {"Pod": pod_of("vip", {MIG: 1, "cpu": 9}, some_uid()),
+                "NodeNameToMetaVictims": {NODE: {"Pods": pods, "NumPDBViolations": 0}}}
+        assert daemon.post("/scheduler/preempt", body).json["NodeNameToMetaVictims"] == expected
+
+
 def test_preempt_for_a_pod_that_asks_for_no_gpu_changes_nothing(shared):
     body = {"Pod": pod_of("vip", {"cpu": 9}, some_uid()),
             "NodeNameToMetaVictims": {NODE: {"Pods": [{"UID": "u"}], "NumPDBViolations": 2}}}
