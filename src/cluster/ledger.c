@@ -181,7 +181,9 @@ static bool may_reserve(const struct sl_store *store, const struct sl_entry *ent
         return false;
     }
     if (store->n_reserved >= store->limits.max_reservations) {
-        refuse_pod(result, SL_BIND_FULL, bind, "must wait: %zu binds are under way, the maximum",
+        refuse_pod(result, SL_BIND_FULL, bind,
+                   "must wait: %zu binds are under way, the maximum "
+                   "(cluster.maxReservations)",
                    store->n_reserved);
         return false;
     }

@@ -111,7 +111,8 @@ static int check(struct sl_store *store, const struct sl_entry *entry, const str
     }
     if (entry == NULL && store->pods_by_name.len >= store->limits.max_pods) {
         store->stats.limit_hits++;
-        return sl_error_set(err, SL_ERR_LIMIT, "pod %s/%s: %zu pods are known, the maximum",
+        return sl_error_set(err, SL_ERR_LIMIT,
+                            "pod %s/%s: %zu pods are known, the maximum (cluster.maxPods)",
                             pod->namespace, pod->name, store->pods_by_name.len);
     }
     return 0;

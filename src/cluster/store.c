@@ -151,7 +151,8 @@ static int put_node(struct sl_store *store, struct sl_node *node, struct sl_erro
     }
     if (!known && store->n_order >= store->limits.max_nodes) {
         store->stats.limit_hits++;
-        sl_error_set(err, SL_ERR_LIMIT, "node %s: %zu nodes are known, the maximum", node->name,
+        sl_error_set(err, SL_ERR_LIMIT,
+                     "node %s: %zu nodes are known, the maximum (cluster.maxNodes)", node->name,
                      store->n_order);
         sl_node_unref(node);
         return -1;

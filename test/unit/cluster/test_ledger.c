@@ -250,7 +250,8 @@ static void reservations_have_a_maximum(void **state)
     assert_int_equal(reserve_code(store, "a", "u-a", "gpu-1"), SL_BIND_RESERVED);
     reserve(store, "b", "u-b", "gpu-2", 0, &result);
     assert_int_equal(result.code, SL_BIND_FULL);
-    assert_string_equal(result.text, "pod default/b must wait: 1 binds are under way, the maximum");
+    assert_string_equal(result.text, "pod default/b must wait: 1 binds are under way, the maximum "
+                                     "(cluster.maxReservations)");
     expect_stats(store, (struct sl_store_stats){.limit_hits = 1});
     assert_true(sl_store_commit(store, SL_STR("u-a"), SL_POD_PENDING));
     assert_int_equal(reserve_code(store, "b", "u-b", "gpu-2"), SL_BIND_RESERVED);

@@ -273,6 +273,7 @@ static void more_than_the_maximum_is_refused_and_counted(void **state)
     put_node(store, sliced_node("gpu-1", 8));
     assert_int_equal(sl_store_put_node(store, sliced_node("gpu-2", 4), &err), -1);
     assert_int_equal(err.code, SL_ERR_LIMIT);
+    assert_non_null(strstr(err.message, "(cluster.maxNodes)"));
     put_pod(store, (struct pod_spec){.name = "a", .uid = "u-a", .resource = SLICE});
     put_pod(store, (struct pod_spec){.name = "b", .uid = "u-b", .resource = SLICE});
     put_pod(store,
@@ -281,6 +282,7 @@ static void more_than_the_maximum_is_refused_and_counted(void **state)
     err = (struct sl_error){0};
     assert_int_equal(sl_store_put_pod(store, pod_of(&third), &err), -1);
     assert_int_equal(err.code, SL_ERR_LIMIT);
+    assert_non_null(strstr(err.message, "(cluster.maxPods)"));
     sl_store_stats(store, &stats);
     assert_int_equal(stats.limit_hits, 2);
     expect_counts(store, 2, 1, 1);
