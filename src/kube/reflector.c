@@ -400,8 +400,8 @@ static bool page_done(struct sl_reflector *reflector, const struct sl_reply *rep
     reflector->version[meta.resource_version.len] = '\0';
     reflector->watching = true;
     reflector->paged_expired = 0;
-    count(reflector, COUNT_LISTED);
     tell_listed(reflector, true);
+    count(reflector, COUNT_LISTED); /* synced only when the receiver has it all */
     return go_on(reflector);
 }
 

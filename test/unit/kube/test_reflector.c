@@ -233,12 +233,12 @@ static void is_synced_when_the_list_is_complete_not_before(void **state)
         (struct fake_answer){
             .path = LIST, .times = 1, .body = page, .piece = 8, .hang = true, .cut_at = 130});
     add(&scene, LIST, 1, page);
-    add_open_watch(&scene, "");
+    add_open_watch(&scene, EVENT("ADDED", POD("c", "11")));
     scene_start(&scene);
     story_wait(&scene.story, "[+a", 0);
     assert_false(stats_of(&scene).synced);
     fake_api_release(scene.rig.api);
-    story_wait(&scene.story, "![+a+b]", 0);
+    story_wait(&scene.story, "![+a+b]+c", 0);
     assert_true(stats_of(&scene).synced);
     scene_end(&scene);
 }

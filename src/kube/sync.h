@@ -1,0 +1,43 @@
+/* Keeps the store like the API server: all nodes, all pods. Pods have no field selector: what a pod
+ * asks for decides, and the store passes over those that ask for nothing of ours. After a restart
+ * the ledger is what the annotations of bound pods say. */
+#ifndef SLICED_KUBE_SYNC_H
+#define SLICED_KUBE_SYNC_H
+
+#include "cluster/store.h"
+#include "kube/reflector.h"
+
+struct sl_sync;
+
+struct sl_sync_options {
+    struct sl_client *client;
+    struct sl_store *store;
+    unsigned page; /* as in struct sl_reflector_options, as are the times */
+    int64_t page_us;
+    int64_t watch_us;
+    int64_t silence_us;
+    int64_t backoff_us;
+    int64_t backoff_max_us;
+    /* An event of a watch has changed the store: the snapshot that shows it was published delay_us
+     * after the event came in. On the client's thread. NULL: nobody counts. */
+    void (*published)(void *context, int64_t delay_us);
+    void *context;
+};
+
+struct sl_sync *sl_sync_start(const struct sl_sync_options *options, struct sl_error *err);
+/* The store is left alone from here on. As sl_reflector_stop. NULL is allowed. */
+void sl_sync_stop(struct sl_sync *sync);
+
+/* What is missing before the store is the whole cluster ("waiting for the list of pods"); NULL when
+ * nothing is. Any thread. */
+const char *sl_sync_missing(struct sl_sync *sync);
+
+struct sl_sync_stats {
+    struct sl_reflector_stats nodes;
+    struct sl_reflector_stats pods;
+    uint64_t swept_nodes; /* deleted because a list did not name them */
+    uint64_t swept_pods;
+};
+void sl_sync_stats(struct sl_sync *sync, struct sl_sync_stats *out);
+
+#endif
