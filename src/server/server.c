@@ -226,6 +226,10 @@ void sl_server_quiesce(struct sl_server *server)
 {
     if (server->quiesced == MHD_INVALID_SOCKET) {
         server->quiesced = MHD_quiesce_daemon(server->daemon);
+        if (server->quiesced != MHD_INVALID_SOCKET) {
+            /* Whoever comes now is refused at once; in the backlog he would wait for nothing. */
+            (void)shutdown(server->quiesced, SHUT_RDWR);
+        }
     }
 }
 

@@ -224,6 +224,14 @@ def half_sent(daemon):
     return s, body[20:]
 
 
+def refused(port):
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=5).close()
+    except ConnectionRefusedError:
+        return True
+    return False
+
+
 def test_term_answers_what_is_in_flight(start):
     daemon = start(A30)
     s, rest = half_sent(daemon)
@@ -239,6 +247,7 @@ def test_term_answers_what_is_in_flight(start):
     assert reply.status == 503 and "shutting down" in reply.json["message"]
     assert reply.headers["connection"].lower() == "close"
     other.close()
+    eventually(lambda: refused(daemon.port))
     assert daemon.alive()
     s.sendall(rest)
     answer = s.recv(65536)
