@@ -1,4 +1,6 @@
 /* GET /api/v1/state: what the daemon is doing, in one page. */
+#include <stdio.h>
+
 #include "server/api.h"
 #include "server/handlers.h"
 #include "server/process.h"
@@ -33,15 +35,53 @@ static const char *resource_of(const struct sl_snapshot *snapshot, uint64_t key)
     return NULL;
 }
 
-static void write_demand(struct sl_writer *w, const struct sl_snapshot *snapshot)
+enum { RESOURCE_MAX = 128, VISITED_MAX = 10000 };
+
+/* Rows of the demand without a name, and the names that pods waiting for them have. */
+struct unoffered {
+    unsigned n;
+    uint64_t key[SL_DEMAND_MAX];
+    char name[SL_DEMAND_MAX][RESOURCE_MAX];
+};
+
+static void take_names(void *context, const struct sl_pod *pod)
 {
+    struct unoffered *unoffered = context;
+    for (uint32_t i = 0; i < pod->n_items; i++) {
+        for (unsigned k = 0; k < unoffered->n; k++) {
+            if (unoffered->key[k] == pod->items[i].key) {
+                (void)snprintf(unoffered->name[k], RESOURCE_MAX, "%s", pod->items[i].resource);
+            }
+        }
+    }
+}
+
+static void write_demand(struct sl_writer *w, struct sl_store *store,
+                         const struct sl_snapshot *snapshot)
+{
+    struct unoffered unoffered = {0};
+    for (unsigned i = 0; i < snapshot->demand.n; i++) {
+        uint64_t key = snapshot->demand.row[i].key;
+        if (resource_of(snapshot, key) == NULL) {
+            unoffered.key[unoffered.n++] = key;
+        }
+    }
+    if (unoffered.n > 0) {
+        (void)sl_store_visit_waiting(store, VISITED_MAX, take_names, &unoffered);
+    }
+    unsigned next = 0;
     sl_write_key(w, "demand");
     sl_write_array(w);
     for (unsigned i = 0; i < snapshot->demand.n; i++) {
         const struct sl_demand_row *row = &snapshot->demand.row[i];
+        const char *name = resource_of(snapshot, row->key);
+        if (name == NULL) {
+            name = unoffered.name[next][0] == '\0' ? NULL : unoffered.name[next];
+            next++;
+        }
         sl_write_object(w);
         sl_write_key(w, "resource");
-        sl_write_text(w, resource_of(snapshot, row->key));
+        sl_write_text(w, name);
         sl_write_key(w, "kind");
         sl_write_text(w, sl_kind_name(row->kind));
         sl_write_key(w, "weight");
@@ -123,7 +163,7 @@ void sl_api_state(struct sl_request *request)
     sl_write_key(&w, "generation");
     sl_write_i64(&w, (int64_t)snapshot->generation);
     write_counts(&w, snapshot);
-    write_demand(&w, snapshot);
+    write_demand(&w, app->store, snapshot);
     write_ledger(&w, &stats);
     write_limits(&w, app, &stats);
     write_config(&w, app);

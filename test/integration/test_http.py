@@ -133,6 +133,9 @@ def test_state_tells_what_the_daemon_is_doing(start):
     assert after["generation"] > before["generation"]
     assert after["cluster"] == {"nodes": 2, "pods": 2, "waiting": 1, "bound": 1, "reserved": 0}
     assert [row["resource"] for row in after["demand"]] == [MIG]
+    daemon.add_pod("c", {"nvidia.com/mig-9g.99gb": 1})  # what no node offers
+    demand = {row["resource"]: row["weight"] for row in daemon.state["demand"]}
+    assert demand["nvidia.com/mig-9g.99gb"] == 1 and None not in demand
     assert after["ledger"]["binds"] == 1
     assert daemon.explain(b)["state"] == "waiting"
 
