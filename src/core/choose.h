@@ -60,10 +60,10 @@ bool sl_assignment_read(const struct sl_node *node, const struct sl_ask_item *it
 bool sl_layout_in_use(const struct sl_node *node, const int32_t *instance_used, unsigned device,
                       struct sl_mig_layout *out);
 
-/* Adds to lost[p], for each profile p of the device's model, how many instances of it fit beside
- * what is in use before and not beside what is in use after. */
+/* Adds to lost[p], for each profile p of the device's model that is wanted (bit p of the set), how
+ * many instances of it fit beside what is in use before and not beside what is in use after. */
 void sl_lost_room(const struct sl_node *node, const int32_t *before, const int32_t *after,
-                  unsigned device, uint8_t lost[SL_MIG_PROFILES_MAX]);
+                  unsigned device, unsigned wanted, uint8_t lost[SL_MIG_PROFILES_MAX]);
 
 /* May the node make other instances than it has, and knows it where those of the pool are? */
 bool sl_pool_is_remade(const struct sl_node *node, unsigned pool);

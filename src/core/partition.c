@@ -81,7 +81,7 @@ bool sl_pool_is_remade(const struct sl_node *node, unsigned pool)
 }
 
 void sl_lost_room(const struct sl_node *node, const int32_t *before, const int32_t *after,
-                  unsigned device, uint8_t lost[SL_MIG_PROFILES_MAX])
+                  unsigned device, unsigned wanted, uint8_t lost[SL_MIG_PROFILES_MAX])
 {
     const struct sl_mig_model *model = node->device[device].model;
     struct sl_mig_layout was;
@@ -91,7 +91,7 @@ void sl_lost_room(const struct sl_node *node, const int32_t *before, const int32
         return;
     }
     for (unsigned i = 0; i < model->n_profiles; i++) {
-        unsigned had = sl_mig_room(model, &was, i);
+        unsigned had = (wanted >> i & 1) == 0 ? 0 : sl_mig_room(model, &was, i);
         unsigned has = had == 0 ? 0 : sl_mig_room(model, &is, i);
         unsigned sum = lost[i] + (had > has ? had - has : 0);
         lost[i] = (uint8_t)(sum < UINT8_MAX ? sum : UINT8_MAX);

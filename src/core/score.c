@@ -164,15 +164,20 @@ static int32_t left_of_room(struct sl_scorer *scorer, const struct sl_node *node
 static int32_t left_of_parts(struct sl_scorer *scorer, const struct sl_view *view,
                              const struct sl_scratch *after, const struct sl_assignment *assignment)
 {
+    const int64_t *weight = weights_of_model(scorer, view->node->model);
     uint8_t lost[SL_MIG_PROFILES_MAX] = {0};
     uint64_t done = 0;
+    unsigned wanted = 0;
+    for (unsigned i = 0; i < view->node->model->n_profiles; i++) {
+        wanted |= (weight[i] > 0 ? 1U : 0U) << i;
+    }
     for (unsigned i = 0; i < assignment->n; i++) {
         const struct sl_assignment_part *part = &assignment->part[i];
         uint64_t bit = part->instance < 0 ? 0 : UINT64_C(1) << part->device;
         if ((done & bit) == 0 && bit != 0) {
             done |= bit;
             sl_lost_room(view->node, view->instance_used, after->instance_used,
-                         (unsigned)part->device, lost);
+                         (unsigned)part->device, wanted, lost);
         }
     }
     return left_of_room(scorer, view->node, lost);

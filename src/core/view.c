@@ -247,7 +247,7 @@ static void look_ahead(struct sl_view *view, struct sl_scratch *scratch, unsigne
     room->next_device = one.part[0].device;
     if (one.part[0].instance >= 0 && sl_pool_is_remade(node, pool)) {
         sl_lost_room(node, view->instance_used, scratch->instance_used, (unsigned)room->next_device,
-                     room->lost);
+                     ~0U, room->lost);
     }
     sl_scratch_take(scratch, pool, &one.part[0], -1);
 }

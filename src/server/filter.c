@@ -136,13 +136,17 @@ static void judge(struct filter *f, size_t i)
     const struct sl_request *request = f->request;
     const struct sl_ask *ask = &f->asked->ask;
     uint32_t place = request->workspace->candidates.place[i];
-    struct sl_verdict verdict = {.reason = SL_REASON_UNKNOWN_NODE};
+    struct sl_verdict verdict;
     if (f->standing[0] != '\0') {
         judge_standing(f, i);
         return;
     }
-    if ((ask->n == 0 && !ask->malformed) || /* asks for nothing of ours */
-        (place != SL_NODE_NONE && sl_fit(request->snapshot->view[place], ask, &verdict))) {
+    if (ask->n == 0 && !ask->malformed) { /* asks for nothing of ours */
+        return;
+    }
+    if (place == SL_NODE_NONE) {
+        verdict = (struct sl_verdict){.reason = SL_REASON_UNKNOWN_NODE};
+    } else if (sl_fit(request->snapshot->view[place], ask, &verdict)) {
         return;
     }
     flush(f, i);

@@ -298,9 +298,3 @@ size_t sl_candidates_add_run(struct sl_request *request, const struct sl_str *na
     c->hint = place[taken - 1] + 1;
     return taken;
 }
-
-struct sl_str sl_candidates_quoted(const struct sl_candidates *candidates, size_t i)
-{
-    uint32_t from = i == 0 ? 0 : candidates->end[i - 1];
-    return (struct sl_str){candidates->text.data + from, candidates->end[i] - from - 1};
-}

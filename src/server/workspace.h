@@ -19,6 +19,10 @@ int sl_candidates_add(struct sl_request *request, struct sl_str name, struct sl_
  * that is unknown, or was given before, or finds no room, and returns how many. */
 size_t sl_candidates_add_run(struct sl_request *request, const struct sl_str *name, size_t n);
 /* Its name, quoted. */
-struct sl_str sl_candidates_quoted(const struct sl_candidates *candidates, size_t i);
+static inline struct sl_str sl_candidates_quoted(const struct sl_candidates *candidates, size_t i)
+{
+    uint32_t from = i == 0 ? 0 : candidates->end[i - 1];
+    return (struct sl_str){candidates->text.data + from, candidates->end[i] - from - 1};
+}
 
 #endif

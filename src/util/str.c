@@ -1,21 +1,29 @@
 #include "util/str.h"
 
+static uint64_t hash_word(uint64_t h, uint64_t word)
+{
+    h = (h ^ word) * UINT64_C(0x9fb21c651e98df25);
+    return h ^ (h >> 32);
+}
+
 uint64_t sl_hash(const char *s, size_t len)
 {
-    uint64_t h = 0xcbf29ce484222325u ^ len;
-    while (len >= 8) {
-        uint64_t word;
-        memcpy(&word, s, 8);
-        h = (h ^ word) * 0x9fb21c651e98df25u;
-        h ^= h >> 32;
-        s += 8;
-        len -= 8;
+    uint64_t h = UINT64_C(0xcbf29ce484222325) ^ len;
+    uint64_t word = 0;
+    size_t at = 0;
+    for (; at + sizeof(word) < len; at += sizeof(word)) {
+        memcpy(&word, s + at, sizeof(word));
+        h = hash_word(h, word);
     }
-    for (; len > 0; len--) {
-        h = (h ^ (unsigned char)*s++) * 0x100000001b3u;
+    /* the last word may overlap the one before it */
+    if (len >= sizeof(word)) {
+        memcpy(&word, s + (len - sizeof(word)), sizeof(word));
+    } else if (len > 0) {
+        memcpy(&word, s, len);
     }
+    h = hash_word(h, word);
     h ^= h >> 29;
-    h *= 0xbf58476d1ce4e5b9u;
+    h *= UINT64_C(0xbf58476d1ce4e5b9);
     return h ^ (h >> 32);
 }
 
