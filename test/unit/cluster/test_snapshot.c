@@ -246,6 +246,38 @@ static void lookup_agrees_with_a_search_by_hand(void **state)
     sl_store_release(store, snapshot);
 }
 
+/* Runs of names in any order, some unknown: as one by one, up to the first that is unknown. */
+static void a_run_of_names_is_found_up_to_the_first_unknown(void **state)
+{
+    struct sl_store *store = *state;
+    uint64_t seed = 7;
+    add_random_nodes(store, &seed);
+    const struct sl_snapshot *snapshot = sl_store_acquire(store);
+    unsigned n_nodes = (unsigned)snapshot->n_nodes;
+    for (int round = 0; round < 500; round++) {
+        struct sl_str name[16];
+        uint32_t place[16];
+        size_t n = random_below(&seed, 17);
+        size_t known = n;
+        uint32_t next = random_below(&seed, n_nodes);
+        for (size_t i = 0; i < n; i++) {
+            next =
+                random_below(&seed, 3) == 0 ? random_below(&seed, n_nodes) : (next + 1) % n_nodes;
+            name[i] = sl_str_of(snapshot->view[next]->node->name);
+            if (random_below(&seed, 20) == 0) {
+                name[i] = SL_STR("no-such-node");
+                known = known < i ? known : i;
+            }
+        }
+        uint32_t hint = random_below(&seed, 400);
+        assert_int_equal(sl_snapshot_find_run(snapshot, name, n, hint, place), known);
+        for (size_t i = 0; i < known; i++) {
+            assert_int_equal(place[i], sl_snapshot_find(snapshot, name[i], 0));
+        }
+    }
+    sl_store_release(store, snapshot);
+}
+
 static void odd_names_are_not_found(void **state)
 {
     struct sl_store *store = *state;
@@ -273,6 +305,7 @@ int main(void)
         T(nodes_that_did_not_change_share_their_view_and_the_index),
         T(views_stand_in_order_of_name),
         T(lookup_agrees_with_a_search_by_hand),
+        T(a_run_of_names_is_found_up_to_the_first_unknown),
         T(odd_names_are_not_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

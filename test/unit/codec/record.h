@@ -12,6 +12,7 @@
 struct record {
     struct sl_buf lines;
     bool places; /* write line and column down too */
+    bool runs;   /* take SL_EVENT_STRINGS, written down as the strings one by one */
     bool pass;
     size_t fail_after; /* events; 0: never */
     size_t events;
@@ -28,6 +29,17 @@ static inline void record_free(struct record *record)
     sl_buf_free(&record->lines);
 }
 
+static inline void record_string(struct record *record, struct sl_str text, unsigned line,
+                                 unsigned column)
+{
+    if (record->places) {
+        sl_buf_printf(&record->lines, "%u:%u ", line, column);
+    }
+    sl_buf_puts(&record->lines, "string ");
+    sl_buf_append(&record->lines, text.s, text.len);
+    sl_buf_putc(&record->lines, '\n');
+}
+
 static inline int record_event(void *context, const struct sl_event *event, struct sl_error *err)
 {
     static const char *const names[] = {"{",      "}",      "[",    "]",    "key",
@@ -37,6 +49,14 @@ static inline int record_event(void *context, const struct sl_event *event, stru
     record->events++;
     if (record->events == record->fail_after) {
         return sl_error_set(err, SL_ERR_FIELD, "refused by the receiver");
+    }
+    for (size_t i = 0; event->type == SL_EVENT_STRINGS && i < event->run.n; i++) {
+        size_t behind_first = (size_t)(event->run.item[i].s - event->run.item[0].s);
+        record_string(record, event->run.item[i], event->line,
+                      event->column + (unsigned)behind_first);
+    }
+    if (event->type == SL_EVENT_STRINGS) {
+        return SL_EVENT_GO;
     }
     if (record->places) {
         sl_buf_printf(lines, "%u:%u ", event->line, event->column);
@@ -56,7 +76,9 @@ static inline int record_event(void *context, const struct sl_event *event, stru
     if (event->type == SL_EVENT_KEY && sl_str_starts(event->text, SL_STR("skip"))) {
         return SL_EVENT_SKIP;
     }
-    return pass ? SL_EVENT_SKIP : SL_EVENT_GO; /* ignored after a scalar */
+    return pass           ? SL_EVENT_SKIP /* ignored after a scalar, as runs are */
+           : record->runs ? SL_EVENT_RUNS
+                          : SL_EVENT_GO;
 }
 
 /* The lines so far, NUL-terminated. */

@@ -486,6 +486,71 @@ static void a_sink_that_refuses_stops_the_body_with_the_place(void **state)
     assert_int_equal(sl_body_finish(f->body, NULL), -1);
 }
 
+struct taken {
+    struct sl_buf log;
+    size_t at_once; /* of a run */
+};
+
+/* Takes at most that many of a run, and none from one that begins with "odd". */
+static size_t take_some(void *context, const struct sl_str *name, size_t n)
+{
+    struct taken *taken = context;
+    size_t i = 0;
+    for (; i < n && i < taken->at_once && !sl_str_starts(name[i], SL_STR("odd")); i++) {
+        sl_buf_append(&taken->log, name[i].s, name[i].len);
+        sl_buf_putc(&taken->log, '+');
+        /* as the contract says: nothing but a comma between, in quotes */
+        assert_int_equal(name[i].s[-1], '"');
+        assert_true(i == 0 || name[i - 1].s + name[i - 1].len + 3 == name[i].s);
+    }
+    return i;
+}
+
+static int take_single(void *context, struct sl_str name, struct sl_error *err)
+{
+    struct taken *taken = context;
+    sl_buf_append(&taken->log, name.s, name.len);
+    sl_buf_putc(&taken->log, '.');
+    return sl_str_eq(name, SL_STR("odd-bad")) ? sl_error_set(err, SL_ERR_FIELD, "is odd") : 0;
+}
+
+static void assert_taken(struct fixture *f, const char *names, size_t at_once, const char *log,
+                         const char *field, unsigned column)
+{
+    struct taken taken = {.at_once = at_once};
+    const struct sl_body_sink sink = {.context = &taken, .node = take_single, .nodes = take_some};
+    struct sl_error err = {0};
+    sl_buf_init(&taken.log, 1 << 12);
+    sl_body_begin(f->body, SL_BODY_ARGS, &sink);
+    int rc = sl_body_feed(f->body, names, strlen(names), &err);
+    sl_buf_putc(&taken.log, '\0');
+    assert_string_equal(taken.log.data, log);
+    assert_int_equal(rc, field == NULL ? 0 : -1);
+    assert_string_equal(err.field, field == NULL ? "" : field);
+    assert_int_equal(err.column, column);
+    sl_buf_free(&taken.log);
+}
+
+static void names_in_a_run_go_to_the_sink_in_order_each_once(void **state)
+{
+    struct fixture *f = *state;
+    assert_taken(f, "{\"NodeNames\":[\"a\",\"b\",\"c\",\"d\"]}", 9, "a+b+c+d+", NULL, 0);
+    assert_taken(f, "{\"NodeNames\":[\"a\",\"b\",\"c\",\"d\"]}", 1, "a+b.c+d.", NULL, 0);
+    assert_taken(f, "{\"NodeNames\":[\"a\",\"b\",\"c\",\"d\"]}", 0, "a.b.c.d.", NULL, 0);
+    assert_taken(f, "{\"NodeNames\":[\"a\", \"b\",\"\\u0063\",\"d\"]}", 9, "a+b+c.d+", NULL, 0);
+    assert_taken(f, "{\"nodenames\":[\"odd\",\"a\",\"odd2\",\"b\"]}", 9, "odd.a+odd2.b+", NULL, 0);
+}
+
+static void an_error_in_a_run_has_the_place_of_its_name(void **state)
+{
+    struct fixture *f = *state;
+    assert_taken(f, "{\"NodeNames\":[\"a\",\"bb\",\"odd-bad\",\"d\"]}", 9, "a+bb+odd-bad.",
+                 "NodeNames[2]", 24);
+    assert_taken(f, "{\"NodeNames\":[\"a\",\"odd\",\"odd-bad\"]}", 9, "a+odd.odd-bad.",
+                 "NodeNames[2]", 25);
+    assert_taken(f, "{\"NodeNames\":[\"a\",\"\"]}", 1, "a+", "NodeNames[1]", 19);
+}
+
 static void a_sink_may_want_nothing(void **state)
 {
     struct fixture *f = *state;
@@ -556,6 +621,10 @@ int main(void)
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(faults_of_preempt_name_their_field, setup, teardown),
         cmocka_unit_test_setup_teardown(a_sink_that_refuses_stops_the_body_with_the_place, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(names_in_a_run_go_to_the_sink_in_order_each_once, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(an_error_in_a_run_has_the_place_of_its_name, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(a_sink_may_want_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(a_decoder_starts_over_after_anything, setup, teardown),

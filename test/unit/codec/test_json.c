@@ -174,11 +174,14 @@ static const char *const documents[] = {
     "-1.25E-7",
     "false",
     "\"\\u0000\"",
+    "[\"a\",\"bb\",\n\"c\",\"d\",[\"e\",\"f\"],\"g\",{\"h\":\"i\",\"skip\":[\"j\",\"k\"]},\"l\"]",
     /* not JSON: the same failure in the same place wherever it is cut */
     "{\"a\":tru3}",
     "[1,2",
     "[\"\\ud83dx\"]",
     "[\"a\x01\"]",
+    "[\"a\",\"b\"\"c\"]",
+    "[\"a\",\"b\",]",
     "[\"\xe2\x82\"]",
     "[\"plain \xf0\x9f\x98\"",
     "{\"skip\":[\"\xff\"]}",
@@ -200,12 +203,13 @@ static void assert_same_however_cut(const struct sl_text_limits *limits, struct 
     struct sl_error whole_err = {0};
     record_init(&whole, true);
     int whole_rc = read_cut(limits, text, text.len, 1, &whole, &whole_err);
-    for (size_t i = 0; i < 3 * (text.len + 1); i++) {
-        size_t cut = i / 3;
+    for (size_t i = 0; i < 6 * (text.len + 1); i++) {
+        size_t cut = i / 6;
         static const size_t steps[] = {(size_t)1 << 20, 1, 7};
         struct record record;
         struct sl_error err = {0};
         record_init(&record, true);
+        record.runs = i % 2 == 1;
         int rc = read_cut(limits, text, cut, steps[i % 3], &record, &err);
         assert_string_equal(record_text(&record), record_text(&whole));
         assert_int_equal(rc, whole_rc);
@@ -215,6 +219,63 @@ static void assert_same_however_cut(const struct sl_text_limits *limits, struct 
         record_free(&record);
     }
     record_free(&whole);
+}
+
+static int count_runs(void *context, const struct sl_event *event, struct sl_error *err)
+{
+    size_t *runs = context;
+    (void)err;
+    if (event->type == SL_EVENT_STRINGS) {
+        runs[event->run.n]++;
+    }
+    assert_true(event->type != SL_EVENT_STRINGS || event->run.n > 0);
+    return event->type == SL_EVENT_ARRAY ? SL_EVENT_RUNS : SL_EVENT_GO;
+}
+
+/* How the strings of the array came: how many runs of one, of two, and so on. */
+static void count_runs_of(const char *text, size_t runs[80])
+{
+    struct sl_error err = {0};
+    struct sl_json *json = sl_json_new(&roomy, count_runs, runs);
+    memset(runs, 0, 80 * sizeof(*runs));
+    assert_int_equal(sl_json_feed(json, text, strlen(text), &err), 0);
+    assert_int_equal(sl_json_finish(json, &err), 0);
+    sl_json_free(json);
+}
+
+static void strings_that_follow_each_other_come_in_runs(void **state)
+{
+    (void)state;
+    size_t runs[80];
+    count_runs_of("[\"a\",\"\",\"ccc\"]", runs);
+    assert_int_equal(runs[3], 1);
+    count_runs_of("[\"a\",\"b\", \"c\",\"d\\n\",\"e\",1,\"f\"]", runs);
+    assert_int_equal(runs[1], 3);
+    assert_int_equal(runs[2], 1);
+    count_runs_of("{\"a\":[[\"a\",\"b\"],\"c\",\"d\"],\"k\":\"v\"}", runs);
+    assert_int_equal(runs[2], 1); /* c and d stand in an array that has something else in it */
+    count_runs_of("\"alone\"", runs);
+    assert_int_equal(runs[1], 0);
+}
+
+static void long_runs_come_in_pieces(void **state)
+{
+    (void)state;
+    size_t runs[80];
+    struct sl_buf text;
+    size_t sum = 0;
+    sl_buf_init(&text, 1 << 12);
+    for (int i = 0; i < 200; i++) {
+        sl_buf_puts(&text, i == 0 ? "[\"n\"" : ",\"n\"");
+    }
+    sl_buf_append(&text, "]", 2);
+    count_runs_of(text.data, runs);
+    for (size_t i = 0; i < 80; i++) {
+        sum += i * runs[i];
+    }
+    assert_int_equal(sum, 200);
+    assert_int_equal(runs[1], 0);
+    sl_buf_free(&text);
 }
 
 static void reports_the_same_wherever_chunks_are_cut(void **state)
@@ -450,6 +511,8 @@ int main(void)
         cmocka_unit_test(keeps_a_nul_that_was_escaped),
         cmocka_unit_test(reports_duplicate_keys_both),
         cmocka_unit_test(does_not_copy_a_string_that_lies_in_one_chunk),
+        cmocka_unit_test(strings_that_follow_each_other_come_in_runs),
+        cmocka_unit_test(long_runs_come_in_pieces),
         cmocka_unit_test(reports_the_same_wherever_chunks_are_cut),
         cmocka_unit_test(meets_limits_in_the_same_place_wherever_chunks_are_cut),
         cmocka_unit_test(skips_the_value_after_a_key),

@@ -421,6 +421,66 @@ static void node_without_room_and_ask_for_nothing_score_nothing(void **state)
     rig_free(rig);
 }
 
+/* ---- many nodes ---- */
+
+enum { MANY = 120 };
+
+/* Nodes of two models, some equal, with a few pods each. */
+static void many_nodes(uint64_t *seed, struct rig *rigs[MANY])
+{
+    static const struct base bases[] = {
+        {"A30-24GB", {"1g.6gb", "2g.12gb", "4g.24gb"}},
+        {"A100-40GB / A800-40GB", {"1g.5gb", "2g.10gb", "3g.20gb"}},
+    };
+    for (unsigned i = 0; i < MANY; i++) {
+        rigs[i] = i % 3 == 0 ? a30(2, i % 2 == 0) : random_partition(seed, &bases[i % 2]);
+        unsigned pods = rig_random(seed, 4);
+        for (unsigned p = 0; p < pods; p++) {
+            unsigned pool = rig_random(seed, rigs[i]->node.n_pools);
+            struct sl_ask ask = rig_ask(rigs[i]->pool[pool].resource, 1);
+            rig_run(rigs[i], &ask, NULL);
+        }
+        rig_view(rigs[i]);
+    }
+}
+
+/* The memory of what was scored before must not show: neither in a second look nor by order. */
+static void one_scorer_for_many_nodes_says_what_each_alone_would_be(void **state)
+{
+    (void)state;
+    static const struct sl_score_config config = {{7, 2, 1}};
+    uint64_t seed = 11;
+    struct rig *rigs[MANY];
+    unsigned fitting = 0;
+    many_nodes(&seed, rigs);
+    for (unsigned round = 0; round < 40; round++) {
+        struct sl_demand demand = {0};
+        struct sl_scorer scorer;
+        struct sl_ask ask = round % 4 == 3
+                                ? rig_ask2(MIG1, 1, MIG2, 1)
+                                : rig_ask(round % 2 == 0 ? MIG1 : "nvidia.com/mig-1g.5gb",
+                                          1 + rig_random(&seed, 3));
+        for (unsigned i = rig_random(&seed, 3); i < 3; i++) {
+            add_demand(&demand, rigs[i]->pool[0].resource, 1 + (int32_t)rig_random(&seed, 9));
+        }
+        sl_scorer_init(&scorer, &ask, round % 5 == 0 ? NULL : &demand, &config);
+        for (unsigned i = 0; i < 2 * MANY; i++) {
+            const struct sl_view *view = rigs[i % MANY]->view;
+            struct sl_score expected;
+            struct sl_score got;
+            sl_score(view, &ask, round % 5 == 0 ? NULL : &demand, &config, &expected);
+            bool fits = sl_scorer_score(&scorer, view, &got);
+            assert_int_equal(fits, sl_fit(view, &ask, NULL));
+            assert_memory_equal(&got, &expected, sizeof got);
+            fitting += fits;
+        }
+    }
+    assert_true(fitting > 1000);
+    for (unsigned i = 0; i < MANY; i++) {
+        rig_free(rigs[i]);
+    }
+}
+
 /* ---- the wire ---- */
 
 static void best_node_alone_gets_ten(void **state)
@@ -478,6 +538,7 @@ int main(void)
         cmocka_unit_test(huge_capacities_do_not_overflow),
         cmocka_unit_test(total_is_the_weighted_mean_rounded_half_up),
         cmocka_unit_test(node_without_room_and_ask_for_nothing_score_nothing),
+        cmocka_unit_test(one_scorer_for_many_nodes_says_what_each_alone_would_be),
         cmocka_unit_test(best_node_alone_gets_ten),
         cmocka_unit_test(best_is_best_even_when_all_are_poor),
         cmocka_unit_test(terms_have_names_and_help),
