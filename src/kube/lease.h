@@ -10,26 +10,28 @@ struct sl_lease_options {
     struct sl_client *client;
     const char *namespace;
     const char *name;
-    const char *identity;                        /* unique: host name and a random part */
-    int64_t lease_duration_us;                   /* 15 s */
-    int64_t renew_deadline_us;                   /* 10 s, < lease duration */
-    int64_t retry_period_us;                     /* 2 s, jittered by up to a fifth */
-    void (*changed)(void *context, bool leader); /* on the client's thread */
+    const char *identity;      /* unique: host name and a random part; at most 200 bytes */
+    int64_t lease_duration_us; /* 15 s; the Lease says it in whole seconds, rounded up */
+    int64_t renew_deadline_us; /* 10 s, < lease duration */
+    int64_t retry_period_us;   /* 2 s, jittered by up to a fifth; < renew deadline / 1.2 */
+    void (*changed)(void *context, bool leader); /* on the client's thread; may be NULL */
     void *context;
 };
 
+/* Text in options is copied. The lease must be stopped before its client is freed. */
 struct sl_lease;
 struct sl_lease *sl_lease_start(const struct sl_lease_options *options, struct sl_error *err);
 
 /* True while the lease is surely ours: last renewal's start + renew deadline is not past (monotonic
- * clock). Asked before every binding; any thread. */
+ * clock). Asked before every binding; any thread. Turns false by time alone. */
 bool sl_lease_held(struct sl_lease *lease);
 
-/* Seconds-free view for /api/v1/state: who holds it, as last seen. */
+/* Who holds it, as last seen; empty when nobody does, or nothing was seen yet. Any thread. */
 void sl_lease_holder(struct sl_lease *lease, char *out, size_t size);
 
-/* Gives the lease up (holderIdentity "" and a duration of 1 s) when it is ours, and ends. Waits at
- * most timeout_us. Not on the client's thread. */
+/* Gives the lease up (holderIdentity "" and a duration of 1 s) when it is ours, after
+ * changed(false) was told, and ends. Waits at most timeout_us. Nothing is told after it returns.
+ * Not on the client's thread. NULL is allowed. */
 void sl_lease_stop(struct sl_lease *lease, int64_t timeout_us);
 
 #endif

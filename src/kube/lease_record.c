@@ -1,0 +1,90 @@
+/* Reading and rewriting Lease objects. The whole object is kept and written back, as client-go
+ * does: labels and fields that others put there are not ours to drop. */
+#include "kube/lease_record.h"
+
+#include <stdlib.h>
+
+#include "kube/microtime.h"
+
+static const json_t *spec_of(const json_t *object)
+{
+    return json_object_get(object, "spec");
+}
+
+const char *sl_lease_record_holder(const json_t *object)
+{
+    const char *holder = json_string_value(json_object_get(spec_of(object), "holderIdentity"));
+    return holder == NULL ? "" : holder;
+}
+
+int64_t sl_lease_record_duration_us(const json_t *object, int64_t otherwise_us)
+{
+    int64_t seconds = json_integer_value(json_object_get(spec_of(object), "leaseDurationSeconds"));
+    return seconds > 0 && seconds <= INT32_MAX ? seconds * 1000000 : otherwise_us;
+}
+
+bool sl_lease_record_same(const json_t *a, const json_t *b)
+{
+    const json_t *one = spec_of(a);
+    const json_t *other = spec_of(b);
+    return (one == NULL && other == NULL) ||
+           (one != NULL && other != NULL && json_equal(one, other));
+}
+
+static json_t *new_object(const struct sl_lease_claim *claim)
+{
+    return json_pack("{s:s, s:s, s:{s:s, s:s}, s:{}}", "apiVersion", "coordination.k8s.io/v1",
+                     "kind", "Lease", "metadata", "namespace", claim->namespace, "name",
+                     claim->name, "spec");
+}
+
+/* The object's spec, put there when there is none. */
+static json_t *own_spec(json_t *object)
+{
+    json_t *spec = json_object_get(object, "spec");
+    if (!json_is_object(spec)) {
+        (void)json_object_set_new(object, "spec", json_object());
+        spec = json_object_get(object, "spec");
+    }
+    return spec;
+}
+
+/* acquireTime and leaseTransitions stay while the holder does; a holder that gives it up is no
+ * transition, and its acquireTime is new (leaderelection.go: release). */
+static int write_claim(json_t *spec, const struct sl_lease_claim *claim, bool first, bool same)
+{
+    char now[40];
+    int failed = 0;
+    bool given_up = claim->identity[0] == '\0';
+    int64_t transitions = json_integer_value(json_object_get(spec, "leaseTransitions"));
+    sl_kube_microtime(claim->now_us, now);
+    if (!same || given_up || json_object_get(spec, "acquireTime") == NULL) {
+        failed |= json_object_set_new(spec, "acquireTime", json_string(now));
+    }
+    transitions += !first && !same && !given_up;
+    failed |= json_object_set_new(spec, "holderIdentity", json_string(claim->identity));
+    failed |= json_object_set_new(spec, "leaseDurationSeconds", json_integer(claim->duration_s));
+    failed |= json_object_set_new(spec, "renewTime", json_string(now));
+    failed |= json_object_set_new(spec, "leaseTransitions", json_integer(transitions));
+    return failed;
+}
+
+static int append(const char *data, size_t len, void *context)
+{
+    sl_buf_append(context, data, len);
+    return 0;
+}
+
+int sl_lease_record_write(const json_t *old, const struct sl_lease_claim *claim, struct sl_buf *out)
+{
+    bool same = strcmp(sl_lease_record_holder(old), claim->identity) == 0;
+    json_t *object = old == NULL ? new_object(claim) : json_deep_copy(old);
+    json_t *spec = own_spec(object);
+    int result = spec == NULL || write_claim(spec, claim, old == NULL, same) != 0 ||
+                         json_dump_callback(object, append, out, JSON_COMPACT) != 0 ||
+                         out->failed != SL_BUF_OK
+                     ? -1
+                     : 0;
+    json_decref(object);
+    return result;
+}
