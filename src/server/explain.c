@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "util/buf.h"
+
 static int by_use(const void *left, const void *right)
 {
     const struct sl_explain_row *a = left;
@@ -265,6 +267,52 @@ static void say_never(const struct sl_explain *explain, char *out, size_t size)
     say_refused(explain, &gist, out, size);
 }
 
+/* Nodes refused for now are full in more than one way, or of more than one resource: a sum would be
+ * true of some of them only. */
+static void say_mixed(const struct sl_explain *explain, char *out, size_t size)
+{
+    struct sl_buf text;
+    const char *separator = " now (";
+    const struct sl_ask *ask = &explain->ask;
+    sl_buf_init(&text, size - 1);
+    if (ask->n == 1) {
+        sl_buf_printf(&text, "no node has room for %lld %s", (long long)ask->item[0].count,
+                      ask->item[0].resource);
+    } else {
+        sl_buf_puts(&text, "no node has room for all that it asks for");
+    }
+    for (unsigned i = 0; i < SL_REASON_COUNT; i++) {
+        bool counts = i != SL_REASON_FITS && !sl_reason_is_never((enum sl_reason)i);
+        if (counts && explain->count[i] > 0) {
+            sl_buf_printf(&text, "%s%s: %zu node%s", separator, sl_reason_name((enum sl_reason)i),
+                          explain->count[i], explain->count[i] == 1 ? "" : "s");
+            separator = ", ";
+        }
+    }
+    sl_buf_puts(&text, "); waits for pods there to end");
+    (void)snprintf(out, size, "%.*s", (int)text.len, text.len == 0 ? "" : text.data);
+    sl_buf_free(&text);
+}
+
+static void say_not_now(const struct sl_explain *explain, char *out, size_t size)
+{
+    size_t refused = 0;
+    struct gist gist;
+    for (unsigned i = 0; i < SL_REASON_COUNT; i++) {
+        bool counts = i != SL_REASON_FITS && !sl_reason_is_never((enum sl_reason)i);
+        refused += counts ? explain->count[i] : 0;
+    }
+    sum_up(explain, most_frequent_not_now(explain), &gist);
+    /* These two say "no node has" and "at most", of all that are refused for now. */
+    bool of_all = gist.reason == SL_REASON_FRAGMENTED ||
+                  (gist.reason == SL_REASON_INSUFFICIENT && gist.free > 0);
+    if (of_all && gist.nodes < refused) {
+        say_mixed(explain, out, size);
+    } else {
+        say_refused(explain, &gist, out, size);
+    }
+}
+
 void sl_explain_why(const struct sl_explain *explain, char *out, size_t size)
 {
     const struct sl_pod *pod = explain->pod;
@@ -283,8 +331,6 @@ void sl_explain_why(const struct sl_explain *explain, char *out, size_t size)
     } else if (most_frequent_not_now(explain) == SL_REASON_FITS) {
         say_never(explain, out, size);
     } else {
-        struct gist gist;
-        sum_up(explain, most_frequent_not_now(explain), &gist);
-        say_refused(explain, &gist, out, size);
+        say_not_now(explain, out, size);
     }
 }

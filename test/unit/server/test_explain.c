@@ -91,6 +91,22 @@ static void the_largest_gpu_of_all_nodes_is_named_when_none_is_large_enough(void
                "is");
 }
 
+#define SHARER(name, node, units)                                                                  \
+    "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " name ", uid: " name "}\n"                  \
+    "spec: {nodeName: " node ", containers: [{name: c, resources: {limits: {" MEM ": \"" units     \
+    "\"}}}]}\nstatus: {phase: Running}\n"
+
+static void nodes_that_are_full_in_different_ways_are_not_summed_up(void **state)
+{
+    (void)state;
+    assert_why(RIG_NODE("a", MEM, GPUSHARE("30", "2")) SHARER("h", "a", "8") SHARER("i", "a", "8")
+                   RIG_NODE("b", MEM, GPUSHARE("30", "2")) SHARER("j", "b", "15")
+                       SHARER("k", "b", "12") RIG_POD("p", "u", MEM, "10"),
+               "no node has room for 10 " MEM
+               " now (Insufficient: 1 node, Fragmented: 1 node); waits for "
+               "pods there to end");
+}
+
 static void resources_that_no_node_has_together_are_told_by_the_nearest_node(void **state)
 {
     (void)state;
@@ -157,6 +173,7 @@ int main(void)
         cmocka_unit_test(the_sentence_fits_the_cause),
         cmocka_unit_test(many_nodes_without_the_resource_do_not_hide_the_one_that_is_full),
         cmocka_unit_test(the_largest_gpu_of_all_nodes_is_named_when_none_is_large_enough),
+        cmocka_unit_test(nodes_that_are_full_in_different_ways_are_not_summed_up),
         cmocka_unit_test(resources_that_no_node_has_together_are_told_by_the_nearest_node),
         cmocka_unit_test(a_malformed_ask_says_what_is_wrong_with_it),
         cmocka_unit_test(a_bound_pod_names_its_node),
