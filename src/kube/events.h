@@ -10,12 +10,12 @@ struct sl_events;
 struct sl_events_options {
     struct sl_client *client;
     const char *controller; /* reportingController: "sliced.dev/scheduler" */
-    const char *instance;   /* reportingInstance */
-    double per_second;      /* over all pods */
+    const char *instance;   /* reportingInstance, at most 128 bytes; longer ones are cut */
+    double per_second;      /* over all pods; 0: no limit */
     unsigned burst;
-    int64_t
-        repeat_us; /* the same (pod, reason, note) is told again after that long at the earliest */
-    size_t max_queued;
+    int64_t repeat_us;     /* the same (pod, reason, note) is told again after that long at the
+                            * earliest, as a series; another note is a new Event at once */
+    size_t max_queued;     /* waiting to be sent */
     size_t max_remembered; /* (pod, reason) pairs for aggregation, least recently used go first */
 };
 
@@ -25,18 +25,25 @@ struct sl_event_note {
     struct sl_str uid;
     bool warning;       /* type Warning, else Normal */
     const char *reason; /* "Bound", "Waiting", ...: at most 128 */
-    const char *action; /* "Binding", "Scheduling" */
-    const char *note;   /* a sentence, at most 1,024 bytes */
+    const char *action; /* "Binding", "Scheduling": at most 128 */
+    const char *note;   /* a sentence, at most 1,024 bytes; a longer one is cut */
 };
 
+/* The client must outlive it; text is copied. */
 struct sl_events *sl_events_new(const struct sl_events_options *options, struct sl_error *err);
-void sl_events_free(struct sl_events *events); /* what is queued is dropped */
 
-/* Queues a note; any thread; never blocks. */
+/* What is queued is dropped. Not on the client's thread. NULL is allowed. */
+void sl_events_free(struct sl_events *events);
+
+/* Queues a note; any thread; never blocks on the network. */
 void sl_events_tell(struct sl_events *events, const struct sl_event_note *note);
 
+/* Every note told ends as one of these, sooner or later. */
 struct sl_events_stats {
-    uint64_t sent, aggregated, dropped, failed;
+    uint64_t sent;       /* Events created, and series patched */
+    uint64_t aggregated; /* counted in a series, or overtaken by a newer note before it was sent */
+    uint64_t dropped;    /* queue or memory full */
+    uint64_t failed;     /* the API server did not take it */
 };
 void sl_events_stats(struct sl_events *events, struct sl_events_stats *out);
 
