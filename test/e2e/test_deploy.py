@@ -211,8 +211,9 @@ def test_a_server_side_dry_run_takes_every_manifest(bare_plane):
 
 
 @pytest.mark.both
-def test_the_real_scheduler_takes_the_configuration(bare_plane, helm, tmp_path):
-    objects = helm.objects({}, bare_plane.minor)
+@pytest.mark.parametrize("mode", ["second", "config"])
+def test_the_real_scheduler_takes_the_configuration(bare_plane, helm, tmp_path, mode):
+    objects = helm.objects({"scheduler": {"mode": mode}}, bare_plane.minor)
     pki = daemons.write_pki(objects, tmp_path)
     config = daemons.scheduler_config(objects, "https://127.0.0.1:9", pki)
     bare_plane.start_scheduler(config, "config-test")
