@@ -49,6 +49,7 @@ struct sl_pod {
     int64_t created_us;
     int64_t timeout_s; /* activeDeadlineSeconds, else annotation sliced.dev/timeout; 0: none.
                           Never above 2^31 - 1, what activeDeadlineSeconds may be */
+    bool has_deadline; /* activeDeadlineSeconds is set: the kubelet keeps the timeout */
     uint32_t n_items;
     struct sl_ask_item *items; /* in the same allocation */
     _Atomic uint32_t refs;     /* use sl_pod_ref and sl_pod_unref */

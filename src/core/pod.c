@@ -208,6 +208,7 @@ struct sl_pod *sl_pod_new(const struct sl_pod_facts *facts, struct sl_error *err
     pod->priority = facts->priority;
     pod->created_us = facts->created_us;
     pod->timeout_s = timeout_s;
+    pod->has_deadline = facts->deadline_s > 0;
     return pod;
 }
 
@@ -234,6 +235,7 @@ struct sl_pod *sl_pod_bound_to(const struct sl_pod *pod, const char *node, const
     copy->priority = pod->priority;
     copy->created_us = pod->created_us;
     copy->timeout_s = pod->timeout_s;
+    copy->has_deadline = pod->has_deadline;
     return copy;
 }
 

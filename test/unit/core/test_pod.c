@@ -227,8 +227,10 @@ static void the_deadline_goes_before_the_annotation(void **state)
     struct pod_rig *rig = *state;
     annotate(rig, "sliced.dev/timeout", "1h30m");
     assert_int_equal(make(rig)->timeout_s, 5400);
+    assert_false(make(rig)->has_deadline);
     rig->pod.deadline_s = 60;
     assert_int_equal(make(rig)->timeout_s, 60);
+    assert_true(make(rig)->has_deadline);
     rig->pod.deadline_s = INT64_MAX;
     assert_int_equal(make(rig)->timeout_s, INT32_MAX);
 }
