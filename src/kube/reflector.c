@@ -3,6 +3,7 @@
 #include "kube/reflector.h"
 
 #include "kube/client_internal.h"
+#include "kube/url.h"
 #include "util/log.h"
 
 #include <stdio.h>
@@ -201,20 +202,6 @@ static int on_data(void *context, const char *data, size_t len, struct sl_error 
 
 /* ---- paths ---- */
 
-static void put_value(struct sl_buf *path, const char *text, size_t len)
-{
-    static const char plain[] = "-._~";
-    for (size_t i = 0; i < len; i++) {
-        char c = text[i];
-        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-        if (letter || memchr(plain, c, sizeof(plain) - 1) != NULL) {
-            sl_buf_putc(path, c);
-        } else {
-            sl_buf_printf(path, "%%%02X", (unsigned)(unsigned char)c);
-        }
-    }
-}
-
 static void put_list_query(struct sl_reflector *reflector, struct sl_buf *path)
 {
     if (reflector->paged_expired < PAGED_EXPIRED_MAX) {
@@ -224,7 +211,7 @@ static void put_list_query(struct sl_reflector *reflector, struct sl_buf *path)
     }
     if (reflector->next.len > 0) {
         sl_buf_puts(path, "&continue=");
-        put_value(path, reflector->next.data, reflector->next.len);
+        sl_url_put(path, (struct sl_str){reflector->next.data, reflector->next.len});
     }
 }
 
@@ -233,7 +220,7 @@ static void put_watch_query(struct sl_reflector *reflector, struct sl_buf *path)
     uint64_t span = (uint64_t)(reflector->options.watch_us / us_per_s);
     uint64_t seconds = span + sl_jitter(&reflector->jitter) % (span + 1);
     sl_buf_puts(path, "watch=true&allowWatchBookmarks=true&resourceVersion=");
-    put_value(path, reflector->version, strlen(reflector->version));
+    sl_url_put(path, sl_str_of(reflector->version));
     sl_buf_puts(path, "&timeoutSeconds=");
     sl_buf_i64(path, (int64_t)(seconds == 0 ? 1 : seconds));
 }

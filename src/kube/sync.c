@@ -138,7 +138,11 @@ static int on_pod(void *context, const struct sl_watch_item *item, int64_t recei
     if (pod == NULL) {
         return -1;
     }
+    const struct sl_sync_options *options = &feed->sync->options;
     bool ours = pod->n_items > 0 || pod->malformed != NULL;
+    if (ours && feed->listing && options->listed_pod != NULL) {
+        options->listed_pod(options->context, pod);
+    }
     int result = sl_store_put_pod(store, pod, err);
     if (ours) {
         tell_published(feed, received_us);

@@ -21,6 +21,9 @@ struct sl_sync_options {
     /* An event of a watch has changed the store: the snapshot that shows it was published delay_us
      * after the event came in. On the client's thread. NULL: nobody counts. */
     void (*published)(void *context, int64_t delay_us);
+    /* A list named this pod, which is of ours: for what a forerunner may have left undone. On the
+     * client's thread, the pod is borrowed. NULL: nobody asks. */
+    void (*listed_pod)(void *context, const struct sl_pod *pod);
     void *context;
 };
 

@@ -38,6 +38,7 @@ struct scene {
     struct sl_store *store;
     struct sl_sync *sync;
     atomic_uint published;
+    atomic_uint listed;
 };
 
 static void on_published(void *context, int64_t delay_us)
@@ -45,6 +46,13 @@ static void on_published(void *context, int64_t delay_us)
     struct scene *scene = context;
     assert_true(delay_us >= 0);
     (void)atomic_fetch_add(&scene->published, 1);
+}
+
+static void on_listed_pod(void *context, const struct sl_pod *pod)
+{
+    struct scene *scene = context;
+    assert_true(pod->n_items > 0);
+    (void)atomic_fetch_add(&scene->listed, 1);
 }
 
 static void scene_begin(struct scene *scene)
@@ -55,6 +63,7 @@ static void scene_begin(struct scene *scene)
     scene->store = sl_store_new(&limits, NULL);
     assert_non_null(scene->store);
     atomic_init(&scene->published, 0);
+    atomic_init(&scene->listed, 0);
 }
 
 static void scene_start(struct scene *scene)
@@ -69,6 +78,7 @@ static void scene_start(struct scene *scene)
         .backoff_us = 1 * MS,
         .backoff_max_us = 4 * MS,
         .published = on_published,
+        .listed_pod = on_listed_pod,
         .context = scene,
     };
     scene->sync = sl_sync_start(&options, NULL);
@@ -184,6 +194,7 @@ static void the_store_is_what_the_lists_say(void **state)
     assert_int_equal(snapshot->n_bound, 2);
     sl_store_release(scene.store, snapshot);
     assert_int_equal(atomic_load(&scene.published), 0); /* lists are no events */
+    assert_int_equal(atomic_load(&scene.listed), 4);    /* those that are ours */
     scene_end(&scene);
 }
 

@@ -1,0 +1,526 @@
+/* One binding at a time is a small machine: post, read, wait, until it is known what is true. Each
+ * step begins where the last one ends, on the client's thread; only the first is the caller's. */
+#include "kube/binder.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "codec/object.h"
+#include "codec/write.h"
+#include "kube/client_internal.h"
+#include "kube/url.h"
+#include "util/log.h"
+
+enum { PATH_BYTES_MAX = 4096, BODY_BYTES_MAX = 64 << 10, PATCH_TRIES = 4, OPEN_ENDS = 256 };
+
+static const int64_t open_end_us = 120000000;
+
+/* A pod whose binding ended unknown: a POST for it may be on its way still. */
+struct open_end {
+    uint64_t uid_hash;
+    int64_t at_us;
+};
+
+struct sl_kube_binder {
+    struct sl_kube_binder_options options;
+    atomic_uint_least64_t ends[SL_BIND_ENDS];
+    atomic_uint_least64_t posts;
+    atomic_uint_least64_t reads;
+    atomic_uint_least64_t deadlines;
+    atomic_uint_least64_t deadline_failures;
+    atomic_uint in_flight;
+    pthread_mutex_t lock;
+    struct open_end open_end[OPEN_ENDS]; /* the oldest is overwritten */
+    unsigned next_open_end;
+};
+
+/* A pod's name, and what is to be done about it. */
+struct op {
+    struct sl_kube_binder *binder;
+    struct sl_binding binding; /* its text stands in text */
+    sl_bind_done done;
+    void *call;
+    int64_t deadline_us; /* monotonic */
+    uint64_t jitter;
+    unsigned tries;
+    bool maybe;  /* a POST may have been carried out, or may yet */
+    bool unread; /* only the pod can tell what the last answer meant */
+    struct sl_error err;
+    char text[];
+};
+
+static void post(void *context);
+static void read_pod(void *context);
+
+/* ---- text ---- */
+
+static struct sl_str put_text(char **at, struct sl_str text)
+{
+    struct sl_str copy = {*at, text.len};
+    if (text.len > 0) {
+        memcpy(*at, text.s, text.len);
+    }
+    (*at)[text.len] = '\0';
+    *at += text.len + 1;
+    return copy;
+}
+
+static struct op *op_new(struct sl_kube_binder *binder, const struct sl_binding *binding)
+{
+    struct sl_str assignment = sl_str_of(binding->assignment);
+    size_t size = binding->namespace.len + binding->name.len + binding->uid.len +
+                  binding->node.len + assignment.len + 5;
+    struct op *op = calloc(1, sizeof(*op) + size);
+    if (op == NULL) {
+        return NULL;
+    }
+    char *at = op->text;
+    op->binder = binder;
+    op->binding.namespace = put_text(&at, binding->namespace);
+    op->binding.name = put_text(&at, binding->name);
+    op->binding.uid = put_text(&at, binding->uid);
+    op->binding.node = put_text(&at, binding->node);
+    op->binding.assignment = put_text(&at, assignment).s;
+    op->jitter = (uint64_t)sl_kube_monotonic_us() ^ (uint64_t)(uintptr_t)op;
+    return op;
+}
+
+static void put_path(struct sl_buf *path, const struct sl_binding *binding, const char *end)
+{
+    sl_buf_init(path, PATH_BYTES_MAX);
+    sl_buf_puts(path, "/api/v1/namespaces/");
+    sl_url_put(path, binding->namespace);
+    sl_buf_puts(path, "/pods/");
+    sl_url_put(path, binding->name);
+    sl_buf_puts(path, end);
+    sl_buf_putc(path, '\0');
+}
+
+static void write_member(struct sl_writer *w, const char *key, struct sl_str value)
+{
+    sl_write_key(w, key);
+    sl_write_str(w, value);
+}
+
+static void write_binding(struct sl_buf *body, const struct sl_binding *binding)
+{
+    sl_buf_init(body, BODY_BYTES_MAX);
+    struct sl_writer w = {.buf = body};
+    sl_write_object(&w);
+    write_member(&w, "apiVersion", SL_STR("v1"));
+    write_member(&w, "kind", SL_STR("Binding"));
+    sl_write_key(&w, "metadata");
+    sl_write_object(&w);
+    write_member(&w, "name", binding->name);
+    write_member(&w, "namespace", binding->namespace);
+    write_member(&w, "uid", binding->uid);
+    sl_write_key(&w, "annotations");
+    sl_write_object(&w);
+    write_member(&w, "sliced.dev/assignment", sl_str_of(binding->assignment));
+    sl_write_object_end(&w);
+    sl_write_object_end(&w);
+    sl_write_key(&w, "target");
+    sl_write_object(&w);
+    write_member(&w, "apiVersion", SL_STR("v1"));
+    write_member(&w, "kind", SL_STR("Node"));
+    write_member(&w, "name", binding->node);
+    sl_write_object_end(&w);
+    sl_write_object_end(&w);
+}
+
+/* ---- the deadline ---- */
+
+/* Called by the client; the operation ends with it. */
+static void on_patched(void *context, const struct sl_reply *reply)
+{
+    struct op *op = context;
+    struct sl_kube_binder *binder = op->binder;
+    bool set = reply->status == 200;
+    bool gone = reply->status == 404 || reply->status == 409 || reply->status == 422;
+    if (set) {
+        (void)atomic_fetch_add(&binder->deadlines, 1);
+    } else if (!gone) {
+        (void)atomic_fetch_add(&binder->deadline_failures, 1);
+        sl_log(SL_LOG_WARN, "activeDeadlineSeconds not set", "namespace", op->binding.namespace.s,
+               "pod", op->binding.name.s, "problem", reply->err.message, (char *)NULL);
+    }
+    free(op);
+}
+
+/* Takes the operation over. */
+static void patch_deadline(struct op *op, int64_t seconds)
+{
+    const struct sl_kube_binder_options *options = &op->binder->options;
+    struct sl_buf path;
+    struct sl_buf body;
+    struct sl_reply refused = {.status = 0};
+    put_path(&path, &op->binding, "");
+    sl_buf_init(&body, BODY_BYTES_MAX);
+    struct sl_writer w = {.buf = &body};
+    sl_write_object(&w);
+    sl_write_key(&w, "metadata");
+    sl_write_object(&w);
+    write_member(&w, "uid", op->binding.uid); /* refuses a pod made anew */
+    sl_write_object_end(&w);
+    sl_write_key(&w, "spec");
+    sl_write_object(&w);
+    sl_write_key(&w, "activeDeadlineSeconds");
+    sl_write_i64(&w, seconds);
+    sl_write_object_end(&w);
+    sl_write_object_end(&w);
+    const struct sl_call_options call = {
+        .method = "PATCH",
+        .path = path.data,
+        .content_type = "application/merge-patch+json",
+        .body = {body.data, body.len},
+        .priority = SL_CALL_NORMAL,
+        .repeatable = true,
+        .max_tries = PATCH_TRIES,
+        .timeout_us = options->try_us,
+        .done = on_patched,
+        .context = op,
+    };
+    int result = path.failed == SL_BUF_OK && body.failed == SL_BUF_OK
+                     ? sl_client_call(options->client, &call, NULL, &refused.err)
+                     : sl_error_nomem(&refused.err);
+    sl_buf_free(&path);
+    sl_buf_free(&body);
+    if (result < 0) {
+        on_patched(op, &refused);
+    }
+}
+
+static bool wants_deadline(const struct sl_pod *pod)
+{
+    return pod->timeout_s > 0 && !pod->has_deadline;
+}
+
+/* After the bind: takes the operation over. */
+static void follow_up(struct op *op)
+{
+    const struct sl_binding *binding = &op->binding;
+    struct sl_pod *pod = sl_store_pod(op->binder->options.store, binding->namespace, binding->name);
+    if (pod != NULL && sl_str_eq(sl_str_of(pod->uid), binding->uid) && wants_deadline(pod)) {
+        patch_deadline(op, pod->timeout_s);
+    } else {
+        free(op);
+    }
+    sl_pod_unref(pod);
+}
+
+static bool may_bind(const struct sl_kube_binder *binder)
+{
+    const struct sl_kube_binder_options *options = &binder->options;
+    return options->may_bind == NULL || options->may_bind(options->context);
+}
+
+void sl_kube_set_deadline(struct sl_kube_binder *binder, const struct sl_pod *pod)
+{
+    if (!wants_deadline(pod) || !sl_pod_holds(pod) || pod->assignment == NULL ||
+        !may_bind(binder)) {
+        return;
+    }
+    const struct sl_binding binding = {.namespace = sl_str_of(pod->namespace),
+                                       .name = sl_str_of(pod->name),
+                                       .uid = sl_str_of(pod->uid),
+                                       .node = sl_str_of(pod->node),
+                                       .assignment = ""};
+    struct op *op = op_new(binder, &binding);
+    if (op == NULL) {
+        (void)atomic_fetch_add(&binder->deadline_failures, 1);
+        return;
+    }
+    patch_deadline(op, pod->timeout_s);
+}
+
+/* ---- ends ---- */
+
+static void note_open_end(struct sl_kube_binder *binder, struct sl_str uid)
+{
+    (void)pthread_mutex_lock(&binder->lock);
+    binder->open_end[binder->next_open_end % OPEN_ENDS] =
+        (struct open_end){sl_hash(uid.s, uid.len), sl_kube_monotonic_us()};
+    binder->next_open_end++;
+    (void)pthread_mutex_unlock(&binder->lock);
+}
+
+static bool has_open_end(struct sl_kube_binder *binder, struct sl_str uid)
+{
+    uint64_t hash = sl_hash(uid.s, uid.len);
+    int64_t since_us = sl_kube_monotonic_us() - open_end_us;
+    bool found = false;
+    (void)pthread_mutex_lock(&binder->lock);
+    for (size_t i = 0; i < OPEN_ENDS && !found; i++) {
+        const struct open_end *end = &binder->open_end[i];
+        found = end->at_us > 0 && end->at_us >= since_us && end->uid_hash == hash;
+    }
+    (void)pthread_mutex_unlock(&binder->lock);
+    return found;
+}
+
+static void finish(struct op *op, enum sl_bind_end end)
+{
+    struct sl_kube_binder *binder = op->binder;
+    bool bound = end == SL_BIND_END_BOUND;
+    (void)atomic_fetch_add(&binder->ends[end], 1);
+    if (end == SL_BIND_END_UNKNOWN) {
+        (void)sl_error_wrap(&op->err, "whether the pod is bound is not known");
+        note_open_end(binder, op->binding.uid);
+    }
+    op->done(op->call, end, bound ? NULL : &op->err);
+    (void)atomic_fetch_sub(&binder->in_flight, 1);
+    if (bound) {
+        follow_up(op);
+    } else {
+        free(op);
+    }
+}
+
+/* No time, or no client, is left. */
+static void give_up(struct op *op)
+{
+    finish(op, op->maybe || op->unread ? SL_BIND_END_UNKNOWN : SL_BIND_END_FAILED);
+}
+
+static void later(struct op *op, void (*step)(void *context), int64_t retry_after_us)
+{
+    const struct sl_kube_binder_options *options = &op->binder->options;
+    op->tries++;
+    int64_t delay_us = sl_backoff_us(op->tries, options->backoff_us, options->backoff_max_us,
+                                     sl_jitter(&op->jitter));
+    delay_us = delay_us < retry_after_us ? retry_after_us : delay_us;
+    if (sl_kube_monotonic_us() + delay_us >= op->deadline_us ||
+        sl_client_after(options->client, delay_us, step, op) < 0) {
+        give_up(op);
+    }
+}
+
+/* ---- calls ---- */
+
+struct expiry {
+    struct sl_client *client;
+    uint64_t id;
+};
+
+static void on_expiry(void *context)
+{
+    struct expiry *expiry = context;
+    sl_client_cancel(expiry->client, expiry->id);
+    free(expiry);
+}
+
+/* Starts a call that ends within try_us and before the deadline, its time in the queue included. On
+ * success the operation is the call's, and may be over already. */
+static int start(struct op *op, struct sl_call_options *call, struct sl_error *err)
+{
+    const struct sl_kube_binder_options *options = &op->binder->options;
+    int64_t left_us = op->deadline_us - sl_kube_monotonic_us();
+    call->timeout_us = left_us < options->try_us ? left_us : options->try_us;
+    if (call->timeout_us <= 0) {
+        return sl_error_set(err, SL_ERR_LIMIT, "no time was left");
+    }
+    struct expiry *expiry = malloc(sizeof(*expiry));
+    if (expiry == NULL) {
+        return sl_error_nomem(err);
+    }
+    int64_t timeout_us = call->timeout_us;
+    expiry->client = options->client;
+    call->priority = SL_CALL_BIND;
+    call->max_tries = 1; /* may_bind and the pod are asked before each repetition */
+    call->context = op;
+    if (sl_client_call(options->client, call, &expiry->id, err) < 0) {
+        free(expiry);
+        return -1;
+    }
+    if (sl_client_after(expiry->client, timeout_us, on_expiry, expiry) < 0) {
+        on_expiry(expiry);
+    }
+    return 0;
+}
+
+/* ---- the POST ---- */
+
+static void on_posted(void *context, const struct sl_reply *reply)
+{
+    struct op *op = context;
+    int status = reply->status;
+    if (status == 200 || status == 201) {
+        finish(op, SL_BIND_END_BOUND);
+        return;
+    }
+    op->err = reply->err;
+    op->maybe = op->maybe || reply->maybe_done || status >= 500;
+    if (status == 429 || (status == 0 && !reply->maybe_done)) {
+        later(op, post, reply->retry_after_us); /* that one was not carried out */
+    } else if (op->maybe || status == 409 || status == 404) {
+        op->unread = true;
+        read_pod(op);
+    } else {
+        finish(op, SL_BIND_END_FAILED);
+    }
+}
+
+static void post(void *context)
+{
+    struct op *op = context;
+    struct sl_buf path;
+    struct sl_buf body;
+    struct sl_error err = {.code = SL_ERR_NONE};
+    if (!may_bind(op->binder)) {
+        (void)sl_error_set(&op->err, SL_ERR_CONFLICT, "this replica is not the leader any more");
+        if (op->maybe) {
+            later(op, read_pod, 0);
+        } else {
+            finish(op, SL_BIND_END_FAILED);
+        }
+        return;
+    }
+    put_path(&path, &op->binding, "/binding");
+    write_binding(&body, &op->binding);
+    struct sl_call_options call = {
+        .method = "POST", .path = path.data, .body = {body.data, body.len}, .done = on_posted};
+    (void)atomic_fetch_add(&op->binder->posts, 1);
+    int result = path.failed == SL_BUF_OK && body.failed == SL_BUF_OK ? start(op, &call, &err)
+                                                                      : sl_error_nomem(&err);
+    sl_buf_free(&path);
+    sl_buf_free(&body);
+    if (result < 0) {
+        op->err = err;
+        give_up(op);
+    }
+}
+
+/* ---- the pod ---- */
+
+/* What is read of it. Text lives in the decoder. */
+struct reading {
+    struct op *op;
+    bool seen;
+    enum sl_bind_end end; /* UNKNOWN: it has no node */
+};
+
+static int judge(void *context, const struct sl_object *object, struct sl_error *err)
+{
+    struct reading *reading = context;
+    struct op *op = reading->op;
+    const struct sl_pod_facts *pod = object->pod;
+    (void)err;
+    if (pod == NULL) {
+        return 0;
+    }
+    reading->seen = true;
+    reading->end = SL_BIND_END_FAILED;
+    if (!sl_str_eq(pod->uid, op->binding.uid)) {
+        (void)sl_error_set(&op->err, SL_ERR_CONFLICT, "the pod was made anew, with UID %.*s",
+                           (int)(pod->uid.len < 64 ? pod->uid.len : 64), pod->uid.s);
+    } else if (sl_str_eq(pod->node_name, op->binding.node)) {
+        reading->end = SL_BIND_END_BOUND;
+    } else if (pod->node_name.len > 0) {
+        (void)sl_error_set(&op->err, SL_ERR_CONFLICT, "the pod is bound to node %.*s",
+                           (int)(pod->node_name.len < 253 ? pod->node_name.len : 253),
+                           pod->node_name.s);
+    } else if (pod->deleting) {
+        (void)sl_error_set(&op->err, SL_ERR_CONFLICT, "the pod is being deleted");
+    } else if (op->maybe) {
+        reading->end = SL_BIND_END_UNKNOWN;
+    } /* else: unbound as it was, the refusal's own words say why */
+    return 0;
+}
+
+static void on_read(void *context, const struct sl_reply *reply)
+{
+    static const struct sl_text_limits limits = {
+        .max_bytes = SIZE_MAX, .max_string = 1 << 20, .max_depth = 256};
+    struct op *op = context;
+    struct reading reading = {.op = op};
+    struct sl_error err = reply->err;
+    if (reply->status == 404) {
+        (void)sl_error_set(&op->err, SL_ERR_NOTFOUND, "the pod is gone");
+        finish(op, SL_BIND_END_FAILED);
+        return;
+    }
+    if (reply->status == 200 &&
+        sl_manifest_decode(reply->body.s, reply->body.len, &limits, judge, &reading, &err) == 0) {
+        (void)sl_error_set(&err, SL_ERR_FIELD, "the API server's answer was no pod");
+    }
+    if (!reading.seen) {
+        op->err = err;
+        later(op, read_pod, reply->retry_after_us);
+    } else if (reading.end == SL_BIND_END_UNKNOWN) {
+        op->unread = false;
+        later(op, post, 0); /* the UID makes it safe: once is all it can happen */
+    } else {
+        finish(op, reading.end);
+    }
+}
+
+static void read_pod(void *context)
+{
+    struct op *op = context;
+    struct sl_buf path;
+    struct sl_error err = {.code = SL_ERR_NONE};
+    put_path(&path, &op->binding, "");
+    struct sl_call_options call = {
+        .method = "GET", .path = path.data, .repeatable = true, .done = on_read};
+    (void)atomic_fetch_add(&op->binder->reads, 1);
+    int result = path.failed == SL_BUF_OK ? start(op, &call, &err) : sl_error_nomem(&err);
+    sl_buf_free(&path);
+    if (result < 0) {
+        later(op, read_pod, 0);
+    }
+}
+
+/* ---- interface ---- */
+
+struct sl_kube_binder *sl_kube_binder_new(const struct sl_kube_binder_options *options,
+                                          struct sl_error *err)
+{
+    struct sl_kube_binder *binder = calloc(1, sizeof(*binder));
+    if (binder == NULL) {
+        (void)sl_error_nomem(err);
+        return NULL;
+    }
+    binder->options = *options;
+    (void)pthread_mutex_init(&binder->lock, NULL);
+    return binder;
+}
+
+void sl_kube_binder_free(struct sl_kube_binder *binder)
+{
+    if (binder != NULL) {
+        (void)pthread_mutex_destroy(&binder->lock);
+        free(binder);
+    }
+}
+
+void sl_kube_bind(void *context, const struct sl_binding *binding, sl_bind_done done, void *call)
+{
+    struct sl_kube_binder *binder = context;
+    struct op *op = op_new(binder, binding);
+    if (op == NULL) {
+        struct sl_error err;
+        (void)sl_error_nomem(&err);
+        (void)atomic_fetch_add(&binder->ends[SL_BIND_END_FAILED], 1);
+        done(call, SL_BIND_END_FAILED, &err);
+        return;
+    }
+    op->done = done;
+    op->call = call;
+    op->maybe = has_open_end(binder, binding->uid);
+    op->deadline_us = sl_kube_monotonic_us() + binder->options.timeout_us;
+    (void)atomic_fetch_add(&binder->in_flight, 1);
+    post(op);
+}
+
+void sl_kube_binder_stats(struct sl_kube_binder *binder, struct sl_kube_binder_stats *out)
+{
+    out->in_flight = atomic_load(&binder->in_flight); /* first: what has ended is in ends */
+    for (size_t i = 0; i < SL_BIND_ENDS; i++) {
+        out->ends[i] = atomic_load(&binder->ends[i]);
+    }
+    out->posts = atomic_load(&binder->posts);
+    out->reads = atomic_load(&binder->reads);
+    out->deadlines = atomic_load(&binder->deadlines);
+    out->deadline_failures = atomic_load(&binder->deadline_failures);
+}
