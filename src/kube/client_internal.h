@@ -61,6 +61,8 @@ struct sl_cancel {
     uint64_t id;
 };
 
+enum { SL_HEARD_MAX = 64, SL_SOCKETS_MAX = 256 };
+
 struct sl_client {
     struct sl_client_options options;
     char *user_agent;
@@ -81,6 +83,9 @@ struct sl_client {
     unsigned taken; /* active calls that are no streams */
     struct sl_bucket bucket;
     uint64_t jitter;
+    int64_t heard_us[SL_HEARD_MAX];        /* by local port: the last byte of calls that ended */
+    curl_socket_t sockets[SL_SOCKETS_MAX]; /* open ones; those past the maximum are not known */
+    unsigned n_sockets;
 };
 
 /* The client's thread (loop.c). */
@@ -93,6 +98,13 @@ int sl_transfer_start(struct sl_client *client, struct sl_call *call,
 
 /* Ends the try: takes the easy handle away and frees what belongs to it. */
 void sl_transfer_end(struct sl_client *client, struct sl_call *call);
+
+/* The call's time is up. When nothing at all was heard on its connection meanwhile, the connection
+ * is dead, and is shut down: libcurl would go on to share it (HTTP/2) with calls to come. */
+void sl_transfer_give_up(struct sl_client *client, const struct sl_call *call);
+
+/* Notes when the connection of a call that ends was last heard. */
+void sl_transfer_note_heard(struct sl_client *client, const struct sl_call *call);
 
 /* When the try is over for want of an answer (monotonic); INT64_MAX: never. */
 int64_t sl_transfer_deadline(const struct sl_call *call);

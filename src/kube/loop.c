@@ -162,6 +162,7 @@ static void finish(struct sl_client *client, struct sl_call *call, CURLcode resu
 {
     struct sl_reply reply;
     int64_t at_us = 0;
+    sl_transfer_note_heard(client, call);
     sl_transfer_reply(call, result, &reply);
     bool again = sl_transfer_again(client, call, &reply, sl_kube_monotonic_us(), &at_us);
     drop_active(client, call);
@@ -209,6 +210,7 @@ static bool finish_expired(struct sl_client *client, int64_t *wait_us)
         int64_t deadline_us = sl_transfer_deadline(call);
         if (deadline_us <= now_us) {
             call->expired = true;
+            sl_transfer_give_up(client, call);
             finish(client, call, CURLE_OPERATION_TIMEDOUT);
             any = true;
         } else if (deadline_us < INT64_MAX) {

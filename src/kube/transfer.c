@@ -3,6 +3,7 @@
 
 #include "kube/client_internal.h"
 
+#include <arpa/inet.h>
 #include <jansson.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <strings.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 enum { KEEPALIVE_IDLE_S = 15, KEEPALIVE_INTERVAL_S = 5, UNACKED_MAX_MS = 20000 };
 enum { RETRY_AFTER_MAX_S = 3600 };
@@ -102,9 +104,26 @@ static int on_seek(void *context, curl_off_t offset, int origin)
 /* Sockets that a credential plugin does not inherit. */
 static curl_socket_t on_socket(void *context, curlsocktype purpose, struct curl_sockaddr *address)
 {
-    (void)context;
+    struct sl_client *client = context;
+    curl_socket_t fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
     (void)purpose;
-    return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    if (fd != CURL_SOCKET_BAD && client->n_sockets < SL_SOCKETS_MAX) {
+        client->sockets[client->n_sockets++] = fd;
+    }
+    return fd;
+}
+
+static int on_close(void *context, curl_socket_t fd)
+{
+    struct sl_client *client = context;
+    unsigned at = 0;
+    while (at < client->n_sockets && client->sockets[at] != fd) {
+        at++;
+    }
+    if (at < client->n_sockets) {
+        client->sockets[at] = client->sockets[--client->n_sockets];
+    }
+    return close(fd);
 }
 
 /* A peer that is gone without a word: the kernel's own patience is a quarter of an hour, in which
@@ -229,7 +248,7 @@ static void set_request(const struct sl_client *client, struct sl_call *call)
     }
 }
 
-static void set_connection(struct sl_call *call)
+static void set_connection(struct sl_client *client, struct sl_call *call)
 {
     bool tls = strncmp(call->url, "https:", 6) == 0;
     CURL *easy = call->easy;
@@ -244,6 +263,9 @@ static void set_connection(struct sl_call *call)
     (void)curl_easy_setopt(easy, CURLOPT_TCP_KEEPIDLE, (long)KEEPALIVE_IDLE_S);
     (void)curl_easy_setopt(easy, CURLOPT_TCP_KEEPINTVL, (long)KEEPALIVE_INTERVAL_S);
     (void)curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, on_socket);
+    (void)curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, client);
+    (void)curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, on_close);
+    (void)curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, client);
     (void)curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, on_socket_made);
 }
 
@@ -288,7 +310,7 @@ int sl_transfer_start(struct sl_client *client, struct sl_call *call,
         return sl_error_nomem(err);
     }
     set_callbacks(call);
-    set_connection(call);
+    set_connection(client, call);
     set_request(client, call);
     set_tls(call->easy, access, credentials);
     if (access->tls_server_name != NULL && !set_server_name(call, access)) {
@@ -313,6 +335,52 @@ void sl_transfer_end(struct sl_client *client, struct sl_call *call)
     curl_slist_free_all(call->connect_to);
     call->headers = NULL;
     call->connect_to = NULL;
+}
+
+/* The connection's local port, 0 when there is none yet. libcurl tells it for connections that were
+ * used before as well, other than the socket (CURLINFO_ACTIVESOCKET). */
+static long port_of(const struct sl_call *call)
+{
+    long port = 0;
+    (void)curl_easy_getinfo(call->easy, CURLINFO_LOCAL_PORT, &port);
+    return port;
+}
+
+/* Two ports may share a place: then a connection that is dead is given up later, by another call.
+ */
+void sl_transfer_note_heard(struct sl_client *client, const struct sl_call *call)
+{
+    int64_t *heard_us = &client->heard_us[port_of(call) % SL_HEARD_MAX];
+    if (call->heard_us > call->started_us && call->heard_us > *heard_us) {
+        *heard_us = call->heard_us;
+    }
+}
+
+static void shut_down(const struct sl_client *client, long port)
+{
+    for (unsigned i = 0; i < client->n_sockets; i++) {
+        struct sockaddr_in6 address; /* its port is where an IPv4 address has it */
+        socklen_t len = sizeof(address);
+        if (getsockname(client->sockets[i], (struct sockaddr *)&address, &len) == 0 &&
+            ntohs(address.sin6_port) == port) {
+            (void)shutdown(client->sockets[i], SHUT_RDWR);
+        }
+    }
+}
+
+void sl_transfer_give_up(struct sl_client *client, const struct sl_call *call)
+{
+    long port = port_of(call);
+    bool alive = port == 0 || call->heard_us > call->started_us ||
+                 client->heard_us[port % SL_HEARD_MAX] > call->started_us;
+    for (const struct sl_call *other = client->active; other != NULL && !alive;
+         other = other->next) {
+        alive = other->heard_us > call->started_us && other->heard_us > other->started_us &&
+                port_of(other) == port;
+    }
+    if (!alive) {
+        shut_down(client, port);
+    }
 }
 
 int64_t sl_transfer_deadline(const struct sl_call *call)
