@@ -425,15 +425,17 @@ static void node_without_room_and_ask_for_nothing_score_nothing(void **state)
 
 enum { MANY = 120 };
 
-/* Nodes of two models, some equal, with a few pods each. */
+/* Nodes of three models, two of which have a profile of one name; some equal, each with a few pods.
+ */
 static void many_nodes(uint64_t *seed, struct rig *rigs[MANY])
 {
     static const struct base bases[] = {
         {"A30-24GB", {"1g.6gb", "2g.12gb", "4g.24gb"}},
-        {"A100-40GB / A800-40GB", {"1g.5gb", "2g.10gb", "3g.20gb"}},
+        {"A100-40GB / A800-40GB", {"1g.5gb", "1g.10gb", "3g.20gb"}},
+        {"H100-80GB / H800-80GB", {"1g.10gb", "1g.20gb", "3g.40gb"}},
     };
     for (unsigned i = 0; i < MANY; i++) {
-        rigs[i] = i % 3 == 0 ? a30(2, i % 2 == 0) : random_partition(seed, &bases[i % 2]);
+        rigs[i] = i % 3 == 0 ? a30(2, i % 2 == 0) : random_partition(seed, &bases[i / 3 % 3]);
         unsigned pods = rig_random(seed, 4);
         for (unsigned p = 0; p < pods; p++) {
             unsigned pool = rig_random(seed, rigs[i]->node.n_pools);
@@ -458,10 +460,11 @@ static void one_scorer_for_many_nodes_says_what_each_alone_would_be(void **state
         struct sl_scorer scorer;
         struct sl_ask ask = round % 4 == 3
                                 ? rig_ask2(MIG1, 1, MIG2, 1)
-                                : rig_ask(round % 2 == 0 ? MIG1 : "nvidia.com/mig-1g.5gb",
+                                : rig_ask(round % 2 == 0 ? MIG1 : "nvidia.com/mig-1g.10gb",
                                           1 + rig_random(&seed, 3));
-        for (unsigned i = rig_random(&seed, 3); i < 3; i++) {
-            add_demand(&demand, rigs[i]->pool[0].resource, 1 + (int32_t)rig_random(&seed, 9));
+        for (unsigned i = rig_random(&seed, 9); i < 9; i++) { /* three of each model */
+            const struct rig *of = rigs[i - i % 3 + 1];
+            add_demand(&demand, of->pool[i % 3].resource, 1 + (int32_t)rig_random(&seed, 9));
         }
         sl_scorer_init(&scorer, &ask, round % 5 == 0 ? NULL : &demand, &config);
         for (unsigned i = 0; i < 2 * MANY; i++) {
