@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "daemon/cluster.h"
 #include "daemon/load.h"
 #include "daemon/options.h"
 #include "server/app.h"
@@ -17,9 +18,11 @@ enum {
     EXIT_REFUSED = 1,
     EXIT_WRONG = 2,
     TEXT_MAX_BYTES = 1 << 20,
-    EXPIRE_EVERY_S = 1,
-    TLS_EVERY = 5
+    TICK_S = 1,
+    ACCESS_MAX = 16 << 20,
 };
+
+static const int64_t tls_every_ns = 5000000000;
 
 struct daemon {
     struct sl_options options;
@@ -27,7 +30,13 @@ struct daemon {
     struct sl_store *store;
     struct sl_tls *tls; /* NULL: plain HTTP */
     struct sl_app *app;
-    struct sl_load_counts counts;
+    struct sl_load_counts counts; /* of an embedded cluster */
+    struct sl_arena arena;        /* of access */
+    struct sl_kube_access access;
+    char from[SL_ACCESS_FROM_MAX];
+    struct sl_cluster *cluster; /* NULL: embedded */
+    pthread_t main;
+    int64_t tls_ns; /* of the last look at the certificate */
     sigset_t signals;
 };
 
@@ -35,6 +44,13 @@ static int complain(int status, const struct sl_error *err)
 {
     (void)fprintf(stderr, "sliced: %s\n", err->message);
     return status;
+}
+
+/* Who has no API server at hand may want to try the program without. */
+static void hint_embedded(void)
+{
+    (void)fprintf(stderr, "To schedule without an API server: sliced --cluster FILE, with what "
+                          "\"kubectl get nodes,pods -A -o yaml\" prints.\nTry: sliced --help\n");
 }
 
 /* What --listen says, over the file. */
@@ -126,6 +142,7 @@ static void set_up_signals(struct daemon *daemon)
     (void)sigaddset(&daemon->signals, SIGTERM);
     (void)sigaddset(&daemon->signals, SIGINT);
     (void)sigaddset(&daemon->signals, SIGHUP);
+    (void)sigaddset(&daemon->signals, SIGUSR1); /* our own: look around now */
     (void)pthread_sigmask(SIG_BLOCK, &daemon->signals, NULL);
 }
 
@@ -145,10 +162,59 @@ static int open_tls(struct daemon *daemon, struct sl_error *err)
     return daemon->tls == NULL ? -1 : 0;
 }
 
+static int start_embedded(struct daemon *daemon, struct sl_app_options *options,
+                          struct sl_error *err)
+{
+    options->binder =
+        (struct sl_binder){.context = daemon->store, .immediate = true, .bind = sl_binder_embedded};
+    options->embedded = true;
+    return sl_load_cluster(daemon->store, &daemon->config, daemon->options.cluster,
+                           daemon->options.n_cluster, &daemon->counts, err);
+}
+
+static void wake(void *context)
+{
+    const struct daemon *daemon = context;
+    (void)pthread_kill(daemon->main, SIGUSR1);
+}
+
+static const char *first_of(const char *a, const char *b)
+{
+    return a != NULL ? a : b;
+}
+
+static int start_cluster(struct daemon *daemon, struct sl_app_options *options,
+                         struct sl_error *err)
+{
+    struct sl_access_places places = {
+        .kubeconfig = first_of(daemon->options.kubeconfig, daemon->config.kubernetes.kubeconfig),
+        .context = first_of(daemon->options.context, daemon->config.kubernetes.context)};
+    const struct sl_cluster_options cluster = {.config = &daemon->config,
+                                               .access = &daemon->access,
+                                               .from = daemon->from,
+                                               .store = daemon->store,
+                                               .wake = wake,
+                                               .context = daemon};
+    sl_access_environment(&places);
+    sl_arena_init(&daemon->arena, ACCESS_MAX);
+    if (sl_access_find(&places, &daemon->arena, &daemon->access, daemon->from, err) < 0) {
+        return -1;
+    }
+    daemon->cluster = sl_cluster_new(&cluster, err);
+    if (daemon->cluster == NULL) {
+        return -1;
+    }
+    options->binder = sl_cluster_binder(daemon->cluster);
+    options->hooks = sl_cluster_hooks(daemon->cluster);
+    return sl_cluster_start(daemon->cluster, err);
+}
+
 /* The exit status when it cannot start, -1 when it runs. */
 static int start(struct daemon *daemon, struct sl_error *err)
 {
     const struct sl_store_limits limits = store_limits(&daemon->config);
+    struct sl_app_options options = {.config = &daemon->config,
+                                     .config_path = daemon->options.config};
     if (open_tls(daemon, err) < 0) {
         return err->code == SL_ERR_NOMEM ? EXIT_REFUSED : EXIT_WRONG;
     }
@@ -156,23 +222,17 @@ static int start(struct daemon *daemon, struct sl_error *err)
     if (daemon->store == NULL) {
         return EXIT_REFUSED;
     }
-    if (sl_load_cluster(daemon->store, &daemon->config, daemon->options.cluster,
-                        daemon->options.n_cluster, &daemon->counts, err) < 0) {
+    options.store = daemon->store;
+    options.tls = daemon->tls;
+    if ((daemon->options.n_cluster > 0 ? start_embedded(daemon, &options, err)
+                                       : start_cluster(daemon, &options, err)) < 0) {
         return err->code == SL_ERR_NOMEM ? EXIT_REFUSED : EXIT_WRONG;
     }
-    const struct sl_app_options options = {
-        .config = &daemon->config,
-        .config_path = daemon->options.config,
-        .store = daemon->store,
-        .binder = {.context = daemon->store, .immediate = true, .bind = sl_binder_embedded},
-        .tls = daemon->tls,
-        .embedded = true,
-    };
     daemon->app = sl_app_new(&options, err);
     if (daemon->app == NULL) {
         return EXIT_REFUSED;
     }
-    atomic_store(&daemon->app->synced, true);
+    atomic_store(&daemon->app->synced, true); /* of a real cluster the hook knows */
     if (sl_app_serve(daemon->app, err) < 0) {
         return err->code == SL_ERR_FIELD ? EXIT_WRONG : EXIT_REFUSED;
     }
@@ -181,9 +241,14 @@ static int start(struct daemon *daemon, struct sl_error *err)
 
 static void announce(const struct daemon *daemon)
 {
-    (void)printf("sliced %s listening on %s://%s (embedded cluster: %zu nodes, %zu pods)\n",
-                 SL_VERSION, daemon->tls == NULL ? "http" : "https",
-                 sl_server_address(daemon->app->server), daemon->counts.nodes, daemon->counts.pods);
+    (void)printf("sliced %s listening on %s://%s ", SL_VERSION,
+                 daemon->tls == NULL ? "http" : "https", sl_server_address(daemon->app->server));
+    if (daemon->cluster != NULL) {
+        (void)printf("(cluster %s as %s)\n", daemon->access.server, daemon->from);
+    } else {
+        (void)printf("(embedded cluster: %zu nodes, %zu pods)\n", daemon->counts.nodes,
+                     daemon->counts.pods);
+    }
     (void)fflush(stdout);
 }
 
@@ -226,11 +291,29 @@ static void expire(struct daemon *daemon)
     }
 }
 
+/* What has to be done now and then. */
+static void tick(struct daemon *daemon, bool hup)
+{
+    int64_t now_ns = sl_clock_monotonic_ns();
+    if (hup || now_ns - daemon->tls_ns >= tls_every_ns) {
+        daemon->tls_ns = now_ns;
+        sl_app_refresh_tls(daemon->app, hup);
+    }
+    expire(daemon);
+    if (daemon->cluster != NULL) {
+        const struct sl_live *live = sl_app_live(daemon->app);
+        sl_cluster_tick(daemon->cluster, &live->config.score);
+        sl_binds_forget(&daemon->app->binds, sl_clock_real_us(),
+                        live->config.cluster.reservation_us);
+        sl_live_release(live);
+    }
+}
+
 /* Until a signal says to end. */
 static void run(struct daemon *daemon)
 {
-    for (unsigned ticks = 0;;) {
-        const struct timespec wait = {EXPIRE_EVERY_S, 0};
+    for (;;) {
+        const struct timespec wait = {TICK_S, 0};
         int which = sigtimedwait(&daemon->signals, NULL, &wait);
         if (which == SIGTERM || which == SIGINT) {
             sl_log(SL_LOG_INFO, "shutting down", "signal", which == SIGTERM ? "TERM" : "INT",
@@ -240,21 +323,38 @@ static void run(struct daemon *daemon)
         if (which == SIGHUP) {
             reload(daemon);
         }
-        if (which == SIGHUP || ++ticks % TLS_EVERY == 0) {
-            sl_app_refresh_tls(daemon->app, which == SIGHUP);
-        }
-        expire(daemon);
+        tick(daemon, which == SIGHUP);
     }
+}
+
+/* The server first: then nobody asks the cluster's side any more, and its last bindings end in a
+ * ledger that is still there. */
+static void stop(struct daemon *daemon)
+{
+    if (daemon->app != NULL) {
+        sl_app_stop(daemon->app);
+    }
+    sl_cluster_free(daemon->cluster);
+    sl_app_free(daemon->app);
+    sl_tls_free(daemon->tls);
+    if (daemon->store != NULL) {
+        sl_store_free(daemon->store);
+    }
+    sl_arena_free(&daemon->arena);
 }
 
 static int serve(struct daemon *daemon)
 {
     struct sl_error err = {.code = SL_ERR_NONE};
+    daemon->main = pthread_self();
     set_up_signals(daemon);
     sl_log_configure(daemon->config.log.level, daemon->config.log.json);
     int status = start(daemon, &err);
     if (status >= 0) {
         (void)complain(status, &err);
+        if (daemon->options.n_cluster == 0 && err.code == SL_ERR_NOTFOUND) {
+            hint_embedded();
+        }
     } else {
         announce(daemon);
         run(daemon);
@@ -263,11 +363,7 @@ static int serve(struct daemon *daemon)
         }
         status = EXIT_SUCCESS;
     }
-    sl_app_free(daemon->app);
-    sl_tls_free(daemon->tls);
-    if (daemon->store != NULL) {
-        sl_store_free(daemon->store);
-    }
+    stop(daemon);
     return status;
 }
 
@@ -291,12 +387,10 @@ int sl_daemon_main(int argc, char **argv)
     if (only_prints(&daemon.options)) {
         return print(&daemon.options, &daemon.config);
     }
-    if (daemon.options.n_cluster == 0) {
-        (void)fprintf(
-            stderr,
-            "sliced: --cluster FILE is needed: the nodes and pods to schedule, as \"kubectl get "
-            "nodes,pods -A -o yaml\" prints them.\nThis version schedules on such an embedded "
-            "cluster; it does not connect to an API server.\nTry: sliced --help\n");
+    if (daemon.options.n_cluster > 0 &&
+        (daemon.options.kubeconfig != NULL || daemon.options.context != NULL)) {
+        (void)fprintf(stderr, "sliced: --cluster is an embedded cluster, which has no API server: "
+                              "leave out --kubeconfig and --context, or --cluster\n");
         return EXIT_WRONG;
     }
     return serve(&daemon);

@@ -19,10 +19,16 @@ WIRE = ROOT / "test/data/wire"
 START_DEADLINE_S = 60  # sanitizers are slow
 
 
-def run(*args, stdin=None):
+# No API server of the machine's own is ever found.
+ENVIRON = {key: value for key, value in os.environ.items()
+           if key != "KUBECONFIG" and not key.startswith("KUBERNETES_")}
+ENVIRON["HOME"] = "/nonexistent"
+
+
+def run(*args, stdin=None, env=None):
     """The program to its end: (status, stdout, stderr)."""
     done = subprocess.run([BIN, *map(str, args)], input=stdin, capture_output=True, text=True,
-                          timeout=START_DEADLINE_S, check=False)
+                          timeout=START_DEADLINE_S, check=False, env={**ENVIRON, **(env or {})})
     return done.returncode, done.stdout, done.stderr
 
 

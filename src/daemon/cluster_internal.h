@@ -1,0 +1,54 @@
+/* Private to the daemon's side towards a cluster. */
+#ifndef SLICED_DAEMON_CLUSTER_INTERNAL_H
+#define SLICED_DAEMON_CLUSTER_INTERNAL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "daemon/cluster.h"
+#include "daemon/waiting.h"
+#include "kube/binder.h"
+#include "kube/client.h"
+#include "kube/events.h"
+#include "kube/lease.h"
+#include "kube/sync.h"
+
+enum { SL_IDENTITY_MAX = 200 };
+
+struct sl_cluster {
+    struct sl_cluster_options options;
+    struct sl_config config;
+    char identity[SL_IDENTITY_MAX];
+    struct sl_client *client;
+    struct sl_lease *lease; /* NULL: leader election is off, or it was stopped */
+    struct sl_kube_binder *binder;
+    struct sl_waiting *waiting;
+    _Atomic uint64_t terms;    /* how often leadership came */
+    _Atomic bool elected;      /* as last told; sl_lease_held is asked beside it */
+    struct sl_histogram delay; /* from event to snapshot */
+    pthread_mutex_t lock;      /* guards what follows */
+    struct sl_events *events;  /* NULL: off; changed at the end alone */
+    struct sl_sync *sync;      /* NULL: not yet, or being made anew */
+    uint64_t term;             /* the one in which sync was started */
+    struct sl_sync_stats past; /* of those before it */
+    /* of the main thread alone */
+    int64_t started_ns; /* monotonic */
+    int64_t round_ns;   /* of the last look at waiting pods */
+};
+
+/* Holds the lease, or needs none. */
+bool sl_cluster_leads(struct sl_cluster *cluster);
+
+/* What is missing before it may decide; NULL: nothing. */
+const char *sl_cluster_missing(struct sl_cluster *cluster);
+
+/* All since the start; where it stands now. sl_sync_missing's text, or why there is no watch. */
+const char *sl_cluster_sync_stats(struct sl_cluster *cluster, struct sl_sync_stats *out);
+
+void sl_cluster_add_stats(struct sl_sync_stats *sum, const struct sl_sync_stats *more);
+
+/* Members of /api/v1/state, and metrics. */
+void sl_cluster_state(void *context, struct sl_writer *w);
+void sl_cluster_metrics(void *context, struct sl_buf *out);
+
+#endif
