@@ -171,6 +171,10 @@ static void set_tls(CURL *easy, const struct sl_kube_access *access,
         (void)curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
         (void)curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
     }
+    if (access->ca_data.len > 0 || access->ca_file != NULL) {
+        /* the cluster's CA in place of the system's, not beside them */
+        (void)curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
+    }
     if (access->ca_data.len > 0) {
         struct curl_blob blob = blob_of(access->ca_data);
         (void)curl_easy_setopt(easy, CURLOPT_CAINFO_BLOB, &blob);

@@ -1,6 +1,8 @@
 /* What the client sends again and what it does not, and with which credentials. */
 #include "calls.h"
 
+#include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- what is repeated ---- */
@@ -274,6 +276,71 @@ static void without_credentials_a_call_is_not_sent(void **state)
     rig_end(&rig);
 }
 
+/* A plugin that answers when a file is there. */
+static const char waiting_plugin[] =
+    "while ! test -e $0.go; do sleep 0.01; done\n"
+    "echo run >>$0.runs\n"
+    "echo '{\"kind\":\"ExecCredential\",\"apiVersion\":\"client.authentication.k8s.io/v1\","
+    "\"status\":{\"token\":\"t\"}}'\n";
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void let_plugin_go(void *context)
+{
+    write_file(context, "");
+}
+
+static void calls_wait_for_a_plugin_while_the_clients_thread_goes_on(void **state)
+{
+    enum { CALLS = 10 };
+    char script[] = "/tmp/sliced-plugin-XXXXXX";
+    char go[64];
+    char runs[64];
+    const char *const none[] = {NULL};
+    const char *args[] = {script, NULL};
+    struct rig rig;
+    struct pending pending = PENDING_INIT;
+    struct stat ran;
+    (void)state;
+    int file = mkstemp(script);
+    assert_true(file >= 0);
+    (void)close(file);
+    write_file(script, waiting_plugin);
+    (void)snprintf(go, sizeof(go), "%s.go", script);
+    (void)snprintf(runs, sizeof(runs), "%s.runs", script);
+    rig_start(&rig);
+    sl_client_free(rig.client);
+    rig.access.exec = (struct sl_kube_exec){.api_version = "client.authentication.k8s.io/v1",
+                                            .command = "sh",
+                                            .args = args,
+                                            .env = (const char **)none};
+    rig_start_client(&rig);
+    fake_api_add(rig.api, (struct fake_answer){.status = 200});
+    for (int i = 0; i < CALLS; i++) {
+        rig_call(&rig, rig_get("/x"), &pending);
+    }
+    assert_int_equal(fake_api_requests(rig.api), 0);
+
+    /* it runs on the client's thread, which therefore does not wait for the plugin */
+    assert_int_equal(sl_client_after(rig.client, 0, let_plugin_go, go), 0);
+
+    pending_wait(&pending, CALLS);
+    assert_int_equal(pending.reply.status, 200);
+    assert_string_equal(fake_api_request(rig.api, CALLS - 1)->authorization, "Bearer t");
+    assert_int_equal(stat(runs, &ran), 0);
+    assert_int_equal(ran.st_size, 4);
+    rig_end(&rig);
+    (void)unlink(go);
+    (void)unlink(runs);
+    (void)unlink(script);
+}
+
 /* The tls_server_name is for certificates; over plain HTTP it shows what is sent where. */
 static void another_server_name_changes_neither_the_address_nor_the_host_header(void **state)
 {
@@ -308,6 +375,7 @@ int main(void)
         cmocka_unit_test(after_401_the_token_file_is_read_anew),
         cmocka_unit_test(a_second_401_is_the_answer),
         cmocka_unit_test(without_credentials_a_call_is_not_sent),
+        cmocka_unit_test(calls_wait_for_a_plugin_while_the_clients_thread_goes_on),
         cmocka_unit_test(another_server_name_changes_neither_the_address_nor_the_host_header),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
