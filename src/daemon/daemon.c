@@ -281,8 +281,10 @@ static void reload(struct daemon *daemon)
     sl_app_note_reload(daemon->app, true, text);
 }
 
+/* What has used up its time: connections, reservations. */
 static void expire(struct daemon *daemon)
 {
+    sl_app_end_slow(daemon->app);
     size_t n = sl_store_expire(daemon->store, sl_clock_real_us());
     if (n > 0) {
         char text[24];

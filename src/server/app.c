@@ -136,6 +136,7 @@ struct sl_app *sl_app_new(const struct sl_app_options *options, struct sl_error 
     app->binder = options->binder;
     app->hooks = options->hooks;
     sl_binds_init(&app->binds);
+    sl_deadlines_init(&app->deadlines);
     app->tls = options->tls;
     app->config_path = options->config_path;
     app->embedded = options->embedded;
@@ -172,6 +173,7 @@ void sl_app_free(struct sl_app *app)
     }
     sl_app_stop(app);
     sl_binds_free(&app->binds);
+    sl_deadlines_free(&app->deadlines);
     live_unref(app->live);
     (void)pthread_mutex_destroy(&app->lock);
     (void)pthread_mutex_destroy(&app->admit);
@@ -193,8 +195,14 @@ int sl_app_serve(struct sl_app *app, struct sl_error *err)
                                           .completed = sl_request_completed,
                                           .connection = sl_request_connection,
                                           .context = app};
+    app->patience_ns = (int64_t)options.idle_timeout_s * 1000000000;
     app->server = sl_server_start(&options, &calls, err);
     return app->server == NULL ? -1 : 0;
+}
+
+void sl_app_end_slow(struct sl_app *app)
+{
+    sl_deadlines_enforce(&app->deadlines, sl_clock_monotonic_ns(), &app->metrics);
 }
 
 bool sl_app_drain(struct sl_app *app)

@@ -8,6 +8,7 @@
 #include "codec/write.h"
 #include "config/config.h"
 #include "server/binds.h"
+#include "server/deadlines.h"
 #include "server/metrics.h"
 #include "server/server.h"
 
@@ -56,6 +57,8 @@ struct sl_app {
     struct sl_binder binder;
     struct sl_hooks hooks;
     struct sl_binds binds;
+    struct sl_deadlines deadlines; /* of the connections */
+    int64_t patience_ns;           /* server.requestTimeout as the server was started with it */
     const char *config_path;
     bool embedded;
     struct sl_metrics metrics;
@@ -84,6 +87,10 @@ bool sl_app_drain(struct sl_app *app);
 /* Closes all connections and ends the server's threads: no hook and no binder is called from here
  * on. Bindings under way go on and still change the ledger. */
 void sl_app_stop(struct sl_app *app);
+
+/* Ends connections that have used up their time; every second or so, from one thread, while the
+ * server runs. */
+void sl_app_end_slow(struct sl_app *app);
 
 /* What is missing before a decision may be made, in words; NULL: nothing. */
 const char *sl_app_missing(const struct sl_app *app);

@@ -35,7 +35,9 @@ enum sl_outcome {
 enum sl_limit {
     SL_LIMIT_BODY,        /* server.maxBodyBytes */
     SL_LIMIT_REPLY,       /* server.maxReplyBytes */
-    SL_LIMIT_TIME,        /* a body that took too long to arrive */
+    SL_LIMIT_HEADER_TIME, /* headers that took too long to arrive */
+    SL_LIMIT_TIME,        /* a body that did */
+    SL_LIMIT_REPLY_TIME,  /* a reply that its client took too long to read */
     SL_LIMIT_CONNECTIONS, /* server.maxConnections */
     SL_LIMIT_NAMES,       /* extender.maxNodeNames */
     SL_LIMIT_DECODE,      /* nesting and length of strings */

@@ -11,7 +11,8 @@
 
 enum {
     PEER_WHY_MAX = 256,
-    SLOW_FACTOR = 4, /* a body may take that many idle timeouts in all */
+    SLOW_FACTOR = 4, /* a body, and a reply's reading, may take that many idle timeouts in all */
+    WAIT_FACTOR = 2, /* so may the wait for a request and its headers: one for each */
     SWALLOW_AT_ONCE =
         1 << 20, /* a wrong request with a longer body is answered before it is read */
 };
@@ -21,7 +22,27 @@ struct connection {
     struct sl_request request;
     struct sl_workspace workspace;
     struct sl_tls_peer peer;
+    struct sl_deadline deadline; /* none while a body comes in and while it is answered */
 };
+
+static struct connection *connection_of(struct MHD_Connection *http)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(http, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info == NULL ? NULL : info->socket_context;
+}
+
+/* Of the connection that a request runs on. */
+static struct sl_deadline *deadline_of(struct sl_request *request)
+{
+    return &connection_of(request->connection)->deadline;
+}
+
+static void set_deadline(const struct sl_app *app, struct sl_deadline *deadline, enum sl_limit what,
+                         int factor)
+{
+    sl_deadline_set(deadline, what, sl_clock_monotonic_ns() + factor * app->patience_ns);
+}
 
 int sl_request_fail(struct sl_request *request, unsigned code)
 {
@@ -173,6 +194,7 @@ static enum MHD_Result respond(struct sl_request *request)
         rc = MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
     }
     if (rc == MHD_YES) {
+        set_deadline(request->app, deadline_of(request), SL_LIMIT_REPLY_TIME, SLOW_FACTOR);
         rc = MHD_queue_response(request->connection, request->code, response);
     }
     MHD_destroy_response(response);
@@ -232,12 +254,11 @@ static int check_peer(struct sl_request *request, struct sl_tls_peer *peer)
 static struct sl_request *begin(struct sl_app *app, struct MHD_Connection *http, const char *url,
                                 const char *method)
 {
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(http, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    struct connection *connection = info == NULL ? NULL : info->socket_context;
+    struct connection *connection = connection_of(http);
     if (connection == NULL) {
         return NULL; /* there was no memory for it */
     }
+    sl_deadline_clear(&connection->deadline);
     struct sl_request *request = &connection->request;
     *request = (struct sl_request){
         .app = app,
@@ -342,6 +363,7 @@ void sl_request_completed(void *context, struct MHD_Connection *connection, void
     sl_live_release(request->live);
     sl_buf_free(&request->reply);
     sl_workspace_reset(request->workspace);
+    set_deadline(app, deadline_of(request), SL_LIMIT_HEADER_TIME, WAIT_FACTOR);
     request->begun = false;
     (void)atomic_fetch_sub(&app->metrics.in_flight, 1);
 }
@@ -355,20 +377,39 @@ static void prepare_tls(struct sl_app *app, struct MHD_Connection *connection)
     }
 }
 
+/* NULL when out of memory: its requests are then refused. */
+static struct connection *open_connection(struct sl_app *app, struct MHD_Connection *http)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(http, MHD_CONNECTION_INFO_CONNECTION_FD);
+    struct connection *fresh = info == NULL ? NULL : calloc(1, sizeof(*fresh));
+    if (fresh != NULL) {
+        sl_workspace_init(&fresh->workspace);
+        set_deadline(app, &fresh->deadline, SL_LIMIT_HEADER_TIME, WAIT_FACTOR);
+        sl_deadlines_add(&app->deadlines, &fresh->deadline, info->connect_fd);
+    }
+    return fresh;
+}
+
+/* The library closes the socket only after this. */
+static void close_connection(struct sl_app *app, struct connection *old)
+{
+    if (old != NULL) {
+        sl_deadlines_remove(&app->deadlines, &old->deadline);
+        sl_workspace_free(&old->workspace);
+        free(old);
+    }
+}
+
 void sl_request_connection(void *context, struct MHD_Connection *connection, void **socket_context,
                            enum MHD_ConnectionNotificationCode what)
 {
-    (void)connection;
     struct sl_app *app = context;
     if (what == MHD_CONNECTION_NOTIFY_STARTED) {
-        struct connection *fresh = calloc(1, sizeof(*fresh));
-        if (fresh != NULL) {
-            sl_workspace_init(&fresh->workspace);
-        }
         if (app->tls != NULL) {
             prepare_tls(app, connection);
         }
-        *socket_context = fresh;
+        *socket_context = open_connection(app, connection);
         int64_t open = atomic_fetch_add(&app->metrics.connections, 1) + 1;
         const struct sl_live *live = sl_app_live(app);
         if (open >= live->config.server.max_connections) {
@@ -376,12 +417,8 @@ void sl_request_connection(void *context, struct MHD_Connection *connection, voi
         }
         sl_live_release(live);
     } else {
-        struct connection *old = *socket_context;
         (void)atomic_fetch_sub(&app->metrics.connections, 1);
-        if (old != NULL) {
-            sl_workspace_free(&old->workspace);
-            free(old);
-            *socket_context = NULL;
-        }
+        close_connection(app, *socket_context);
+        *socket_context = NULL;
     }
 }

@@ -1,6 +1,9 @@
 """Bad input: a status, an error that names the field, no change of state, and the daemon lives."""
+import itertools
 import json
+import select
 import socket
+import time
 
 import pytest
 
@@ -311,6 +314,46 @@ def test_more_connections_than_configured_wait_for_their_turn(small):
 def test_an_idle_connection_is_closed(small):
     with small.socket() as s:
         assert s.recv(10) == b""
+
+
+def dripped(sock, data, every_s=0.1):
+    """Sends data byte by byte, over and over, until the other side has closed; the seconds it
+    took."""
+    begin = time.monotonic()
+    for at in itertools.count():
+        try:
+            sock.sendall(data[at % len(data):at % len(data) + 1])
+        except OSError:
+            return time.monotonic() - begin
+        if select.select([sock], [], [], every_s)[0] and sock.recv(65536) == b"":
+            return time.monotonic() - begin
+        assert time.monotonic() - begin < 60, "it was never closed"
+
+
+@pytest.mark.parametrize("first", [b"", b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"],
+                         ids=["new", "used before"])
+def test_headers_that_drip_in_are_cut_off(small, first):
+    with small.socket() as s:
+        if first:
+            s.sendall(first)
+            assert s.recv(65536).startswith(b"HTTP/1.1 200")
+        s.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n")
+        assert dripped(s, b"x-a: b\r\n") >= 1  # not before its time
+    assert small.metric('sliced_limit_hits_total{limit="header_time"}') == 1
+    assert small.get("/healthz").status == 200
+
+
+def test_a_connection_that_is_used_now_and_then_is_kept(small):
+    connection = small.connect()
+    connection.connect()
+    sock = connection.sock
+    end = time.monotonic() + 4  # longer than the patience with one request
+    while time.monotonic() < end:
+        assert small.get("/healthz", connection=connection).status == 200
+        select.select([], [], [], 0.4)
+    assert connection.sock is sock
+    connection.close()
+    assert small.metric('sliced_limit_hits_total{limit="header_time"}') == 0
 
 
 def test_a_slow_client_does_not_hold_up_the_others(small):
