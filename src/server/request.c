@@ -190,7 +190,7 @@ static enum MHD_Result respond(struct sl_request *request)
     if (rc == MHD_YES && request->code == 405 && request->allow != NULL) {
         rc = MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, request->allow);
     }
-    if (rc == MHD_YES && atomic_load(&request->app->draining)) {
+    if (rc == MHD_YES && (request->close || atomic_load(&request->app->draining))) {
         rc = MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
     }
     if (rc == MHD_YES) {

@@ -68,6 +68,7 @@ struct sl_request {
     bool failed;       /* code and err say why; the rest of the body is dropped */
     bool answered;
     bool counted; /* in the metrics */
+    bool close;   /* the connection ends with the reply */
     /* While the connection is suspended: what writes the reply once it goes on; else NULL. */
     void (*wake)(struct sl_request *request);
     struct {

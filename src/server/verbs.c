@@ -54,7 +54,10 @@ int sl_verb_feed(struct sl_request *request, const char *data, size_t len)
 int sl_verb_ready(struct sl_request *request)
 {
     const char *missing = sl_app_missing(request->app);
-    return missing == NULL
-               ? 0
-               : sl_error_set(&request->err, SL_ERR_SYSTEM, "sliced is not ready: %s", missing);
+    if (missing == NULL) {
+        return 0;
+    }
+    /* A Service leads new connections to the replica that is ready; one that stands stays here. */
+    request->close = true;
+    return sl_error_set(&request->err, SL_ERR_SYSTEM, "sliced is not ready: %s", missing);
 }

@@ -30,6 +30,7 @@ static struct {
     struct given given[CALLS_MAX];
     size_t n;
     const char *missing;
+    bool keep; /* connections are asked to stay */
     char bound[64];
 } g = {.lock = PTHREAD_MUTEX_INITIALIZER, .more = PTHREAD_COND_INITIALIZER};
 
@@ -111,6 +112,7 @@ static int set_up(void **state)
     };
     g.n = 0;
     g.missing = NULL;
+    g.keep = false;
     g.bound[0] = '\0';
     rig.app = sl_app_new(&options, &err);
     assert_non_null(rig.app);
@@ -141,10 +143,10 @@ static int ask(const struct rig *rig, const char *path, const char *body)
     assert_true(fd >= 0);
     (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
     assert_int_equal(connect(fd, (struct sockaddr *)&at, sizeof(at)), 0);
-    int n = snprintf(text, sizeof(text),
-                     "%s %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: "
-                     "%zu\r\n\r\n%s",
-                     body[0] == '\0' ? "GET" : "POST", path, strlen(body), body);
+    int n =
+        snprintf(text, sizeof(text), "%s %s HTTP/1.1\r\nHost: x\r\n%sContent-Length: %zu\r\n\r\n%s",
+                 body[0] == '\0' ? "GET" : "POST", path, g.keep ? "" : "Connection: close\r\n",
+                 strlen(body), body);
     assert_int_equal(send(fd, text, (size_t)n, 0), n);
     return fd;
 }
@@ -371,6 +373,22 @@ static void what_is_unknown_for_long_is_forgotten(void **state)
     assert_false(sl_binds_node(&rig->app->binds, SL_STR("u-p"), node, sizeof(node)));
 }
 
+/* Else a scheduler would ask a replica that has lost the lease for as long as it lives. */
+static void a_verb_that_cannot_be_served_ends_the_connection(void **state)
+{
+    const struct rig *rig = *state;
+    g.keep = true;
+    g.missing = "another replica leads";
+    /* reply() reads to the end of the connection, which the client has not asked for */
+    assert_reply(ask_bind(rig, "p", "n1"), "another replica leads");
+    assert_reply(
+        ask(rig, "/scheduler/filter", "{\"Pod\":{\"metadata\":{\"name\":\"p\"}},\"NodeNames\":[]}"),
+        "another replica leads");
+    assert_reply(ask(rig, "/scheduler/prioritize",
+                     "{\"Pod\":{\"metadata\":{\"name\":\"p\"}},\"NodeNames\":[]}"),
+                 "another replica leads");
+}
+
 static void what_is_missing_is_told_by_verbs_and_readiness(void **state)
 {
     const struct rig *rig = *state;
@@ -403,6 +421,7 @@ int main(void)
         TEST(stopping_leaves_nobody_waiting_and_the_ledger_still_learns_the_outcome),
         TEST(what_is_unknown_for_long_is_forgotten),
         TEST(what_is_missing_is_told_by_verbs_and_readiness),
+        TEST(a_verb_that_cannot_be_served_ends_the_connection),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
