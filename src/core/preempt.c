@@ -4,23 +4,15 @@
 #include <stdlib.h>
 
 #include "core/choose.h"
+#include "core/uids.h"
 
-/* A victim that holds something here. */
+/* A victim that runs here. */
 struct holder {
     uint32_t resident;
     uint32_t victim; /* index in victims */
     int32_t priority;
+    bool units; /* it has some of what the node offers */
 };
-
-static int find_resident(const struct sl_view *view, struct sl_str uid)
-{
-    for (unsigned i = 0; i < view->n_residents; i++) {
-        if (uid.len > 0 && sl_str_eq(sl_str_of(view->resident[i].pod->uid), uid)) {
-            return (int)i;
-        }
-    }
-    return -1;
-}
 
 /* Does the resident have anything in a pool of the node? */
 static bool holds_units(const struct sl_view *view, unsigned resident)
@@ -34,16 +26,17 @@ static bool holds_units(const struct sl_view *view, unsigned resident)
     return false;
 }
 
-static size_t list_holders(const struct sl_view *view, const struct sl_str *victims, size_t n,
-                           struct holder *out)
+static size_t list_holders(const struct sl_view *view, struct sl_uids *uids,
+                           const struct sl_str *victims, size_t n, struct holder *out)
 {
     size_t count = 0;
     for (size_t i = 0; i < n; i++) {
-        int resident = find_resident(view, victims[i]);
-        if (resident >= 0 && holds_units(view, (unsigned)resident)) {
+        int64_t resident = sl_uids_find(uids, victims[i]);
+        if (resident >= 0) {
             out[count] = (struct holder){.resident = (uint32_t)resident,
                                          .victim = (uint32_t)i,
-                                         .priority = view->resident[resident].pod->priority};
+                                         .priority = view->resident[resident].pod->priority,
+                                         .units = holds_units(view, (unsigned)resident)};
             count++;
         }
     }
@@ -74,14 +67,10 @@ static bool would_fit(struct sl_scratch *scratch, const struct sl_ask *ask,
     return fits;
 }
 
-static bool is_listed(const struct sl_str *victims, size_t n, struct sl_str uid)
+/* Does the same pod stand before it in the list? */
+static bool is_again(const struct holder *holder, size_t i)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (uid.len > 0 && sl_str_eq(victims[i], uid)) {
-            return true;
-        }
-    }
-    return false;
+    return i > 0 && holder[i].resident == holder[i - 1].resident;
 }
 
 /* Books victims again, one after the other, as long as the ask still fits. What fits beside a
@@ -90,8 +79,11 @@ static void spare(struct sl_scratch *scratch, const struct sl_ask *ask, const st
                   size_t count, bool *keep)
 {
     for (size_t i = 0; i < count; i++) {
-        if (i > 0 && holder[i].resident == holder[i - 1].resident) {
+        if (is_again(holder, i)) {
             keep[holder[i].victim] = keep[holder[i - 1].victim];
+            continue;
+        }
+        if (!holder[i].units) {
             continue;
         }
         sl_scratch_restore(scratch, holder[i].resident);
@@ -102,14 +94,15 @@ static void spare(struct sl_scratch *scratch, const struct sl_ask *ask, const st
     }
 }
 
-bool sl_preempt(const struct sl_view *view, const struct sl_ask *ask, const struct sl_str *victims,
-                size_t n, bool *keep, struct sl_verdict *verdict)
+static bool decide(const struct sl_view *view, const struct sl_ask *ask,
+                   const struct holder *holder, size_t count, size_t n, bool *keep,
+                   struct sl_verdict *verdict)
 {
     struct sl_scratch scratch;
     sl_scratch_init(&scratch, view);
-    for (unsigned i = 0; i < view->n_residents; i++) {
-        if (is_listed(victims, n, sl_str_of(view->resident[i].pod->uid))) {
-            sl_scratch_remove(&scratch, i);
+    for (size_t i = 0; i < count; i++) {
+        if (!is_again(holder, i)) {
+            sl_scratch_remove(&scratch, holder[i].resident);
         }
     }
     bool fits = would_fit(&scratch, ask, verdict);
@@ -119,13 +112,29 @@ bool sl_preempt(const struct sl_view *view, const struct sl_ask *ask, const stru
     /* Where nobody had to go for it, it was something else that the scheduler wants them gone for.
      * A node without victims would fail the pod's whole preemption: "expected at least one victim
      * pod" (kube-scheduler, framework/preemption, callExtenders). */
-    bool needs = fits && n > 0 && !sl_choose(view, ask, NULL, NULL);
-    struct holder *holder = needs ? malloc(n * sizeof *holder) : NULL;
-    if (holder != NULL) {
-        size_t count = list_holders(view, victims, n, holder);
-        qsort(holder, count, sizeof *holder, spared_first);
+    if (fits && count > 0 && !sl_choose(view, ask, NULL, NULL)) {
         spare(&scratch, ask, holder, count, keep);
-        free(holder);
     }
     return fits;
+}
+
+int sl_preempt(const struct sl_view *view, const struct sl_ask *ask, const struct sl_str *victims,
+               size_t n, bool *keep, struct sl_verdict *verdict)
+{
+    struct sl_uids uids = {.row = NULL};
+    struct holder *holder = n == 0 ? NULL : malloc(n * sizeof(*holder));
+    size_t count = 0;
+    int result = -1;
+    if ((n > 0 && holder == NULL) || !sl_uids_init(&uids, view)) {
+        goto done;
+    }
+    count = list_holders(view, &uids, victims, n, holder);
+    if (count > 0) {
+        qsort(holder, count, sizeof(*holder), spared_first);
+    }
+    result = decide(view, ask, holder, count, n, keep, verdict) ? 1 : 0;
+done:
+    sl_uids_free(&uids);
+    free(holder);
+    return result;
 }

@@ -5,8 +5,9 @@
 #include "server/verbs.h"
 
 enum {
-    VICTIM_BYTES = 64,     /* a UID and its entry in the arena */
-    VICTIMS_PER_NODE = 64, /* on average, of extender.maxNodeNames nodes */
+    VICTIM_BYTES = 64,        /* a UID and its entry in the arena */
+    VICTIMS_PER_NODE = 64,    /* on average, of extender.maxNodeNames nodes */
+    NODE_VICTIMS_MAX = 10000, /* of one node; a kubelet runs some hundred pods */
 };
 
 /* A node with its victims, in a list because the pod may stand behind them in the body. All of it
@@ -93,6 +94,10 @@ static int on_victim(void *context, struct sl_str uid, struct sl_error *err)
     if (node->place == SL_NODE_NONE) {
         return 0; /* will be left out of the answer */
     }
+    if (node->n >= NODE_VICTIMS_MAX) {
+        return sl_error_set(err, SL_ERR_FIELD, "more than %d victims on one node",
+                            (int)NODE_VICTIMS_MAX);
+    }
     if (p->n_victims >= p->max_victims) {
         sl_metrics_limit(&request->app->metrics, SL_LIMIT_NAMES);
         return sl_error_set(err, SL_ERR_LIMIT, "more than %zu victims", p->max_victims);
@@ -167,7 +172,11 @@ static int64_t write_nodes(struct sl_request *request, const struct sl_ask *ask,
             return nomem(request, &request->err);
         }
         const struct sl_view *view = request->snapshot->view[node->place];
-        if (sl_preempt(view, ask, node->uid, node->n, keep, NULL)) {
+        int fits = sl_preempt(view, ask, node->uid, node->n, keep, NULL);
+        if (fits < 0) {
+            return sl_error_nomem(&request->err);
+        }
+        if (fits > 0) {
             write_node(w, view->node->name, node, keep);
             answered++;
         }

@@ -301,6 +301,16 @@ def test_more_candidates_than_configured_are_refused(small):
     assert small.filter(POD, [f"n{i}" for i in range(5)])["Error"] == ""
 
 
+def test_more_victims_than_a_node_can_run_are_refused(shared):
+    def body(n):
+        return {"Pod": POD, "NodeNameToMetaVictims": {NODE: {"Pods": [{"UID": f"u{i}"}
+                                                                      for i in range(n)]}}}
+    assert shared.post("/scheduler/preempt", body(10000)).status == 200
+    cause = refused(shared, "preempt", body(10001))
+    assert cause["field"] == f"NodeNameToMetaVictims[{NODE}].Pods[10000].UID"
+    assert "10000" in cause["message"]
+
+
 def test_more_connections_than_configured_wait_for_their_turn(small):
     held = [small.socket() for _ in range(4)]
     late = small.socket()

@@ -1,6 +1,7 @@
 /* Which victims have to go: the rules, and small random nodes against every subset of victims. */
 #include "rig.h"
 
+#include "core/uids.h"
 #include "sliced/preempt.h"
 
 #define GPU "nvidia.com/gpu"
@@ -25,7 +26,7 @@ static void victim_whose_devices_nobody_needs_is_spared(void **state)
     struct sl_ask ask = rig_ask(GPU, 1);
     struct sl_str victims[] = {SL_STR("u0"), SL_STR("u1")};
     bool keep[2];
-    assert_true(sl_preempt(rig_view(rig), &ask, victims, 2, keep, NULL));
+    assert_int_equal(sl_preempt(rig_view(rig), &ask, victims, 2, keep, NULL), 1);
     assert_true(keep[0]);
     assert_false(keep[1]); /* started last */
     rig_free(rig);
@@ -40,7 +41,7 @@ static void highest_priority_is_spared_first(void **state)
     struct sl_ask ask = rig_ask(GPU, 1);
     struct sl_str victims[] = {SL_STR("u0"), SL_STR("u1")};
     bool keep[2];
-    assert_true(sl_preempt(rig_view(rig), &ask, victims, 2, keep, NULL));
+    assert_int_equal(sl_preempt(rig_view(rig), &ask, victims, 2, keep, NULL), 1);
     assert_false(keep[0]);
     assert_true(keep[1]);
     rig_free(rig);
@@ -59,11 +60,11 @@ static void victims_whose_going_makes_no_room_on_one_device_are_no_answer(void *
     struct sl_str together[] = {SL_STR("u0"), SL_STR("u1"), SL_STR("u2")};
     struct sl_verdict verdict;
     bool keep[3] = {true, true, true};
-    assert_false(sl_preempt(rig_view(rig), &ask, apart, 2, keep, &verdict));
+    assert_int_equal(sl_preempt(rig_view(rig), &ask, apart, 2, keep, &verdict), 0);
     assert_int_equal(verdict.reason, SL_REASON_FRAGMENTED);
     assert_int_equal(verdict.largest, 8);
     assert_false(keep[0] || keep[1]);
-    assert_true(sl_preempt(rig->view, &ask, together, 3, keep, NULL));
+    assert_int_equal(sl_preempt(rig->view, &ask, together, 3, keep, NULL), 1);
     assert_true(keep[0] && keep[1]);
     assert_false(keep[2]);
     rig_free(rig);
@@ -78,7 +79,7 @@ static void victims_that_hold_nothing_here_are_kept(void **state)
     struct sl_ask ask = rig_ask(GPU, 1);
     struct sl_str victims[] = {SL_STR("stranger"), SL_STR("u0"), SL_STR("u1"), SL_STR("")};
     bool keep[4];
-    assert_true(sl_preempt(rig_view(rig), &ask, victims, 4, keep, NULL));
+    assert_int_equal(sl_preempt(rig_view(rig), &ask, victims, 4, keep, NULL), 1);
     assert_true(keep[0] && keep[1] && keep[2] && keep[3]);
     rig_free(rig);
 }
@@ -92,7 +93,7 @@ static void all_victims_go_when_the_ask_fits_beside_them(void **state)
     struct sl_ask ask = rig_ask(GPU, 1);
     struct sl_str victims[] = {SL_STR("u0"), SL_STR("stranger")};
     bool keep[2];
-    assert_true(sl_preempt(rig_view(rig), &ask, victims, 2, keep, NULL));
+    assert_int_equal(sl_preempt(rig_view(rig), &ask, victims, 2, keep, NULL), 1);
     assert_true(keep[0] && keep[1]);
     rig_free(rig);
 }
@@ -105,9 +106,9 @@ static void ask_for_nothing_spares_nobody(void **state)
     struct sl_ask ask = {0};
     struct sl_str victims[] = {SL_STR("u0")};
     bool keep[1];
-    assert_true(sl_preempt(rig_view(rig), &ask, victims, 1, keep, NULL));
+    assert_int_equal(sl_preempt(rig_view(rig), &ask, victims, 1, keep, NULL), 1);
     assert_true(keep[0]);
-    assert_true(sl_preempt(rig->view, &ask, NULL, 0, NULL, NULL));
+    assert_int_equal(sl_preempt(rig->view, &ask, NULL, 0, NULL, NULL), 1);
     rig_free(rig);
 }
 
@@ -120,7 +121,7 @@ static void what_never_fits_is_told(void **state)
     struct sl_str victims[] = {SL_STR("u0")};
     struct sl_verdict verdict;
     bool keep[1];
-    assert_false(sl_preempt(rig_view(rig), &ask, victims, 1, keep, &verdict));
+    assert_int_equal(sl_preempt(rig_view(rig), &ask, victims, 1, keep, &verdict), 0);
     assert_int_equal(verdict.reason, SL_REASON_EXCEEDS_NODE);
     assert_false(keep[0]);
     rig_free(rig);
@@ -135,9 +136,51 @@ static void victim_named_twice_is_one_victim(void **state)
     struct sl_ask ask = rig_ask(GPU, 1);
     struct sl_str victims[] = {SL_STR("u1"), SL_STR("u0"), SL_STR("u1"), SL_STR("u0")};
     bool keep[4];
-    assert_true(sl_preempt(rig_view(rig), &ask, victims, 4, keep, NULL));
+    assert_int_equal(sl_preempt(rig_view(rig), &ask, victims, 4, keep, NULL), 1);
     assert_false(keep[0] || keep[2]);
     assert_true(keep[1] && keep[3]);
+    rig_free(rig);
+}
+
+/* Victims times residents would be some 500,000 a round. */
+static void finding_a_victim_among_many_takes_few_steps(void **state)
+{
+    (void)state;
+    enum { PODS = 1000, STEPS = 10 };
+    static struct sl_pod pod[PODS];
+    static struct sl_resident resident[PODS];
+    static char uid[PODS][8];
+    const struct sl_view view = {.resident = resident, .n_residents = PODS};
+    struct sl_uids uids;
+    for (unsigned i = 0; i < PODS; i++) {
+        snprintf(uid[i], sizeof(uid[i]), "u%u", i * 7 % PODS);
+        pod[i].uid = uid[i];
+        resident[i].pod = &pod[i];
+    }
+    assert_true(sl_uids_init(&uids, &view));
+    for (unsigned i = 0; i < PODS; i++) {
+        assert_int_equal(sl_uids_find(&uids, sl_str_of(uid[i])), i);
+    }
+    assert_in_range(uids.compared, PODS, PODS * STEPS);
+    uids.compared = 0;
+    for (unsigned i = 0; i < PODS; i++) {
+        assert_int_equal(sl_uids_find(&uids, (struct sl_str){uid[i], 1}), -1);
+        assert_int_equal(sl_uids_find(&uids, SL_STR("u9999")), -1);
+    }
+    assert_in_range(uids.compared, PODS, 2 * PODS * STEPS);
+    sl_uids_free(&uids);
+}
+
+static void a_resident_without_a_uid_is_nobody_s_victim(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of_gpus(1, 16);
+    struct sl_pod *pod = run(rig, GPU, 1, GPU "=0", 0);
+    pod->uid = "";
+    struct sl_ask ask = rig_ask(GPU, 1);
+    struct sl_str victims[] = {SL_STR("")};
+    bool keep[1];
+    assert_int_equal(sl_preempt(rig_view(rig), &ask, victims, 1, keep, NULL), 0);
     rig_free(rig);
 }
 
@@ -186,7 +229,7 @@ static void check_keep(struct rig *rig, const struct sl_ask *ask, unsigned victi
             n++;
         }
     }
-    bool fits = sl_preempt(rig->view, ask, uid, n, keep, NULL);
+    bool fits = sl_preempt(rig->view, ask, uid, n, keep, NULL) == 1;
     assert_int_equal(fits, fits_without(rig, ask, victims));
     unsigned gone = 0;
     for (unsigned i = 0; i < n; i++) {
@@ -239,6 +282,8 @@ int main(void)
         cmocka_unit_test(ask_for_nothing_spares_nobody),
         cmocka_unit_test(what_never_fits_is_told),
         cmocka_unit_test(victim_named_twice_is_one_victim),
+        cmocka_unit_test(finding_a_victim_among_many_takes_few_steps),
+        cmocka_unit_test(a_resident_without_a_uid_is_nobody_s_victim),
         cmocka_unit_test(kept_victims_suffice_and_none_of_them_could_be_spared),
     };
     return cmocka_run_group_tests_name("preempt", tests, NULL, NULL);
