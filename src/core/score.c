@@ -140,7 +140,7 @@ static int32_t left_of_free(const struct sl_scorer *scorer, const struct sl_node
                            ? DEVICE
                            : DEVICE / node->model->memory_slices * p->profile->memory;
         int64_t units = least(ask->item[i].count, (int64_t)DEVICE * p->replicas);
-        int64_t lost = least(p->replicas > 1 ? units * size / p->replicas : units * size, DEVICE);
+        int64_t lost = least(units * size / (p->replicas > 0 ? p->replicas : 1), DEVICE);
         sum += lost * (scorer->weight > 0 ? scorer->item_weight[i] : 1);
     }
     return left_of(sum, scorer->weight > 0 ? scorer->weight : profiles_of(node));
@@ -290,7 +290,7 @@ static int32_t packing_of(const struct sl_view *view, const struct sl_ask *ask, 
         int64_t used = view->pool_used[pool[i]] + ask->item[i].count;
         sum += share(used, view->room[pool[i]].capacity, 100);
     }
-    return (int32_t)(ask->n == 1 ? sum : sum / ask->n);
+    return (int32_t)(sum / ask->n);
 }
 
 static int32_t total_of(const struct sl_score *score, const struct sl_score_config *config)
@@ -333,9 +333,9 @@ static void score_fitting(struct sl_scorer *scorer, const struct sl_view *view,
     for (unsigned i = 0; i < ask->n; i++) {
         pool[i] = sl_view_pool(view, ask->item[i].key);
     }
-    out->term[SL_TERM_AVAILABILITY] = availability_of(scorer, view, pool);
     out->term[SL_TERM_PACKING] = packing_of(view, ask, pool);
     out->term[SL_TERM_SPREADING] = 100 - out->term[SL_TERM_PACKING];
+    out->term[SL_TERM_AVAILABILITY] = availability_of(scorer, view, pool);
     out->total = total_of(out, scorer->config);
 }
 
