@@ -128,6 +128,15 @@ static void end_sync(struct sl_cluster *cluster)
     sl_sync_stop(old);
 }
 
+/* The term that is led now; empty when none is. */
+static void lead_as(struct sl_cluster *cluster, char out[SL_TERM_MAX])
+{
+    out[0] = '\0';
+    if (cluster->lease != NULL && atomic_load(&cluster->elected)) {
+        sl_lease_term(cluster->lease, out, SL_TERM_MAX);
+    }
+}
+
 static void begin_sync(struct sl_cluster *cluster)
 {
     const struct sl_config *config = &cluster->config;
@@ -146,6 +155,7 @@ static void begin_sync(struct sl_cluster *cluster)
         .context = cluster,
     };
     uint64_t term = atomic_load(&cluster->terms);
+    lead_as(cluster, cluster->led_as);
     struct sl_sync *sync = sl_sync_start(&options, &err);
     if (sync == NULL) {
         sl_log(SL_LOG_ERROR, "the watch cannot begin", "reason", err.message, (char *)NULL);
@@ -170,12 +180,30 @@ static bool may_begin(struct sl_cluster *cluster)
     return holder[0] != '\0' && strcmp(holder, cluster->identity) != 0;
 }
 
+/* Nobody else has led since this replica did: what it knows is still all there is. */
+static bool led_on(struct sl_cluster *cluster, uint64_t terms)
+{
+    char now[SL_TERM_MAX];
+    lead_as(cluster, now);
+    if (now[0] == '\0' || strcmp(now, cluster->led_as) != 0) {
+        return false;
+    }
+    (void)pthread_mutex_lock(&cluster->lock);
+    cluster->term = terms;
+    (void)pthread_mutex_unlock(&cluster->lock);
+    return true;
+}
+
 /* A new leader's picture must show all that the one before it has done, and a watch may lag: only a
  * list that begins now is sure to have it. */
 static void look_anew(struct sl_cluster *cluster)
 {
-    bool outdated = cluster->sync != NULL && atomic_load(&cluster->elected) &&
-                    cluster->term != atomic_load(&cluster->terms);
+    uint64_t terms = atomic_load(&cluster->terms);
+    bool outdated =
+        cluster->sync != NULL && atomic_load(&cluster->elected) && cluster->term != terms;
+    if (outdated && led_on(cluster, terms)) {
+        return;
+    }
     if (outdated) {
         sl_log(SL_LOG_INFO, "looking at the cluster anew as the leader", (char *)NULL);
         end_sync(cluster);

@@ -13,7 +13,7 @@
 #include "kube/lease.h"
 #include "kube/sync.h"
 
-enum { SL_IDENTITY_MAX = 200 };
+enum { SL_IDENTITY_MAX = 200, SL_TERM_MAX = 300 };
 
 struct sl_cluster {
     struct sl_cluster_options options;
@@ -29,11 +29,12 @@ struct sl_cluster {
     pthread_mutex_t lock;      /* guards what follows */
     struct sl_events *events;  /* NULL: off; changed at the end alone */
     struct sl_sync *sync;      /* NULL: not yet, or being made anew */
-    uint64_t term;             /* the one in which sync was started */
+    uint64_t term; /* the last one in which sync was known to show all of the terms before */
     struct sl_sync_stats past; /* of those before it */
     /* of the main thread alone */
-    int64_t started_ns; /* monotonic */
-    int64_t round_ns;   /* of the last look at waiting pods */
+    char led_as[SL_TERM_MAX]; /* sl_lease_term of that term; empty: not led yet */
+    int64_t started_ns;       /* monotonic */
+    int64_t round_ns;         /* of the last look at waiting pods */
 };
 
 /* Holds the lease, or needs none. */

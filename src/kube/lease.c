@@ -10,7 +10,7 @@
 #include "kube/client_internal.h"
 #include "kube/lease_record.h"
 
-enum { PATH_MAX_BYTES = 1024, IDENTITY_MAX = 200, BODY_MAX = 1 << 20 };
+enum { PATH_MAX_BYTES = 1024, IDENTITY_MAX = 200, TERM_MAX = 300, BODY_MAX = 1 << 20 };
 
 enum step { IDLE, READ, CREATE, UPDATE, RELEASE, RELEASE_READ };
 
@@ -36,6 +36,7 @@ struct sl_lease {
     pthread_mutex_t lock;
     pthread_cond_t ended_cond;
     char holder[IDENTITY_MAX + 1];
+    char term[TERM_MAX];
     uint64_t call; /* under way */
     bool ended;
     /* held while changed() is called */
@@ -137,6 +138,7 @@ static void see(struct sl_lease *lease, json_t *object)
     lease->seen = object;
     (void)pthread_mutex_lock(&lease->lock);
     (void)snprintf(lease->holder, sizeof(lease->holder), "%s", sl_lease_record_holder(object));
+    sl_lease_record_term(object, lease->term, sizeof(lease->term));
     (void)pthread_mutex_unlock(&lease->lock);
 }
 
@@ -409,6 +411,13 @@ void sl_lease_holder(struct sl_lease *lease, char *out, size_t size)
 {
     (void)pthread_mutex_lock(&lease->lock);
     (void)snprintf(out, size, "%s", lease->holder);
+    (void)pthread_mutex_unlock(&lease->lock);
+}
+
+void sl_lease_term(struct sl_lease *lease, char *out, size_t size)
+{
+    (void)pthread_mutex_lock(&lease->lock);
+    (void)snprintf(out, size, "%s", lease->term);
     (void)pthread_mutex_unlock(&lease->lock);
 }
 

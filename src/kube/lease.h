@@ -29,6 +29,11 @@ bool sl_lease_held(struct sl_lease *lease);
 /* Who holds it, as last seen; empty when nobody does, or nothing was seen yet. Any thread. */
 void sl_lease_holder(struct sl_lease *lease, char *out, size_t size);
 
+/* Names the term of whoever holds it, as last seen: another text when the holder is another, or has
+ * taken it anew after it was given up. A leader that finds the term of its last time leading was
+ * the only one to lead since. Any thread. */
+void sl_lease_term(struct sl_lease *lease, char *out, size_t size);
+
 /* Gives the lease up (holderIdentity "" and a duration of 1 s) when it is ours, after
  * changed(false) was told, and ends. Waits at most timeout_us. Nothing is told after it returns.
  * Not on the client's thread. NULL is allowed. */

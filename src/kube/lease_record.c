@@ -2,6 +2,7 @@
  * does: labels and fields that others put there are not ours to drop. */
 #include "kube/lease_record.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "kube/microtime.h"
@@ -21,6 +22,15 @@ int64_t sl_lease_record_duration_us(const json_t *object, int64_t otherwise_us)
 {
     int64_t seconds = json_integer_value(json_object_get(spec_of(object), "leaseDurationSeconds"));
     return seconds > 0 && seconds <= INT32_MAX ? seconds * 1000000 : otherwise_us;
+}
+
+void sl_lease_record_term(const json_t *object, char *out, size_t size)
+{
+    const json_t *spec = spec_of(object);
+    const char *since = json_string_value(json_object_get(spec, "acquireTime"));
+    (void)snprintf(out, size, "%s %s %lld", sl_lease_record_holder(object),
+                   since == NULL ? "" : since,
+                   (long long)json_integer_value(json_object_get(spec, "leaseTransitions")));
 }
 
 bool sl_lease_record_same(const json_t *a, const json_t *b)

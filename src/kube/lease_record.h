@@ -12,6 +12,9 @@ const char *sl_lease_record_holder(const json_t *object);
 /* spec.leaseDurationSeconds in microseconds; otherwise when it is not said. */
 int64_t sl_lease_record_duration_us(const json_t *object, int64_t otherwise_us);
 
+/* Names who holds it since when: "HOLDER ACQUIRETIME TRANSITIONS", cut to size. */
+void sl_lease_record_term(const json_t *object, char *out, size_t size);
+
 /* Same holder, times, duration and transitions? */
 bool sl_lease_record_same(const json_t *a, const json_t *b);
 
