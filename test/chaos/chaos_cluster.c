@@ -303,6 +303,18 @@ static int run_delete_node(void *context)
     return sl_store_delete_node(world->store, SL_STR("gpu-1"), NULL);
 }
 
+/* A list without pods and with one node; what was reserved for the pods goes with them. */
+static int run_sweep(void *context)
+{
+    struct world *world = context;
+    sl_store_sweep_begin(world->store, SL_SWEEP_NODES);
+    sl_store_sweep_begin(world->store, SL_SWEEP_PODS);
+    sl_store_sweep_keep_node(world->store, SL_STR("gpu-2"));
+    sl_store_sweep_keep_pod(world->store, SL_STR("default"), SL_STR("d"));
+    assert_int_equal(sl_store_sweep_end(world->store, SL_SWEEP_PODS), 5);
+    return sl_store_sweep_end(world->store, SL_SWEEP_NODES) == 1 ? 0 : -1;
+}
+
 /* Without memory for the phase that commit was told, the pod stands all the same. */
 static int run_commit_running(void *context)
 {
@@ -484,6 +496,7 @@ const struct scenario cluster_scenarios[] = {
     {.name = "lapse", .run = run_lapse, BACK},
     {.name = "delete a pod", .run = run_delete_pod, BACK},
     {.name = "delete a node", .run = run_delete_node, BACK},
+    {.name = "sweep", .run = run_sweep, BACK},
     {.name = "commit in another phase",
      .setup = setup_world,
      .run = run_commit_running,
