@@ -118,21 +118,33 @@ static int end_node(struct sl_walker *walker, void *target, const struct sl_even
     return body->named ? SL_EVENT_GO : sl_walk_missing(walker, event, err, "metadata.name");
 }
 
+/* Go writes "items": null for a list of none; a list that does not speak of them is another thing.
+ */
+static int end_node_list(struct sl_walker *walker, void *target, const struct sl_event *event,
+                         struct sl_error *err)
+{
+    (void)target;
+    bool has_items = walker->frame[walker->depth - 1].seen != 0;
+    return has_items ? SL_EVENT_GO : sl_walk_missing(walker, event, err, "items");
+}
+
 static const struct sl_field node_meta_fields[] = {
     {SL_FIELD_NAME("name"), .kind = SL_FIELD_TEXT, .value = take_name},
 };
-static const struct sl_table node_meta_table = {SL_TABLE_FIELDS(node_meta_fields)};
+static const struct sl_table node_meta_table = {SL_TABLE_FIELDS(node_meta_fields),
+                                                .any_case = true};
 
 static const struct sl_field node_fields[] = {
     {SL_FIELD_NAME("metadata"), .kind = SL_FIELD_OBJECT, .table = &node_meta_table},
 };
-static const struct sl_table node_table = {SL_TABLE_FIELDS(node_fields), .begin = begin_named,
-                                           .end = end_node};
+static const struct sl_table node_table = {SL_TABLE_FIELDS(node_fields), .any_case = true,
+                                           .begin = begin_named, .end = end_node};
 
 static const struct sl_field node_list_fields[] = {
     {SL_FIELD_NAME("items"), .kind = SL_FIELD_OBJECTS, .table = &node_table},
 };
-static const struct sl_table node_list_table = {SL_TABLE_FIELDS(node_list_fields)};
+static const struct sl_table node_list_table = {SL_TABLE_FIELDS(node_list_fields), .any_case = true,
+                                                .end = end_node_list};
 
 static const struct sl_field args_fields[] = {
     {SL_FIELD_NAME("Pod"), .kind = SL_FIELD_OBJECT, .table = &sl_pod_table,
@@ -233,13 +245,14 @@ static int end_meta_victim(struct sl_walker *walker, void *target, const struct 
 static const struct sl_field victim_meta_fields[] = {
     {SL_FIELD_NAME("uid"), .kind = SL_FIELD_TEXT, .value = take_uid},
 };
-static const struct sl_table victim_meta_table = {SL_TABLE_FIELDS(victim_meta_fields)};
+static const struct sl_table victim_meta_table = {SL_TABLE_FIELDS(victim_meta_fields),
+                                                  .any_case = true};
 
 static const struct sl_field victim_fields[] = {
     {SL_FIELD_NAME("metadata"), .kind = SL_FIELD_OBJECT, .table = &victim_meta_table},
 };
-static const struct sl_table victim_table = {SL_TABLE_FIELDS(victim_fields), .begin = begin_named,
-                                             .end = end_victim};
+static const struct sl_table victim_table = {SL_TABLE_FIELDS(victim_fields), .any_case = true,
+                                             .begin = begin_named, .end = end_victim};
 
 static const struct sl_field meta_victim_fields[] = {
     {SL_FIELD_NAME("UID"), .kind = SL_FIELD_TEXT, .value = take_uid},

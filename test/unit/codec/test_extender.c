@@ -263,6 +263,18 @@ static void of_full_nodes_only_the_name_is_read(void **state)
     assert_int_equal(f->arena.used, with_two);
 }
 
+/* As Go reads them: what has the right letters is the field. */
+static void full_nodes_are_found_in_any_letter_case(void **state)
+{
+    struct fixture *f = *state;
+    assert_decodes(f, SL_BODY_ARGS, ARGS "\"nodes\":{\"ITEMS\":[{\"Metadata\":{\"NAME\":\"a\"}}]}}",
+                   "node a\nby nodes\nPod name=p\n");
+    assert_decodes(f, SL_BODY_PREEMPT,
+                   ARGS
+                   "\"nodeNameToVictims\":{\"n\":{\"pods\":[{\"METADATA\":{\"UID\":\"u\"}}]}}}",
+                   "victims on n\n  victim u\n  violations 0\nPod name=p\n");
+}
+
 static void no_candidates_at_all_are_candidates(void **state)
 {
     struct fixture *f = *state;
@@ -309,6 +321,10 @@ static void faults_of_args_name_their_field(void **state)
         {ARGS "\"NodeNames\":[\"a\",\"\"]}", "node a\nBadField NodeNames[1]: is empty (1:51)\n"},
         {ARGS "\"NodeNames\":{\"a\":1}}",
          "WrongType NodeNames: expected an array of strings, found an object (1:46)\n"},
+        {ARGS "\"Nodes\":{}}", "BadField Nodes.items: is missing (1:43)\n"},
+        {ARGS "\"Nodes\":{\"kind\":\"NodeList\"}}", "BadField Nodes.items: is missing (1:60)\n"},
+        {ARGS "\"Nodes\":{\"items\":[],\"Items\":[]}}",
+         "BadField Nodes.items: is given twice (1:54)\n"},
         {ARGS "\"Nodes\":[]}", "WrongType Nodes: expected an object, found an array (1:42)\n"},
         {ARGS "\"Nodes\":{\"items\":[{\"metadata\":{\"name\":\"a\"}},{}]}}",
          "node a\nBadField Nodes.items[1].metadata.name: is missing (1:79)\n"},
@@ -619,6 +635,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_binding_needs_all_four_fields, setup, teardown),
         cmocka_unit_test_setup_teardown(victims_may_come_before_the_pod_and_counts_before_victims,
                                         setup, teardown),
+        cmocka_unit_test_setup_teardown(full_nodes_are_found_in_any_letter_case, setup, teardown),
         cmocka_unit_test_setup_teardown(faults_of_preempt_name_their_field, setup, teardown),
         cmocka_unit_test_setup_teardown(a_sink_that_refuses_stops_the_body_with_the_place, setup,
                                         teardown),
