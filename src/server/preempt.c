@@ -22,10 +22,8 @@ struct node_victims {
 };
 
 struct preempt {
-    size_t n_nodes;
     size_t n_victims;
     size_t max_victims;
-    uint32_t hint;
     struct node_victims *first;
     struct node_victims *last;
 };
@@ -48,25 +46,21 @@ static int on_node(void *context, struct sl_str name, struct sl_error *err)
 {
     struct sl_request *request = context;
     struct preempt *p = state_of(request);
-    if (p->n_nodes >= request->workspace->candidates.max) {
-        sl_metrics_limit(&request->app->metrics, SL_LIMIT_NAMES);
-        return sl_error_set(err, SL_ERR_LIMIT,
-                            "more than %zu nodes with victims (extender.maxNodeNames)",
-                            request->workspace->candidates.max);
+    struct sl_candidates *named = &request->workspace->candidates;
+    if (sl_candidates_add(request, name, err) < 0) {
+        return -1;
     }
     struct node_victims *node = sl_arena_alloc(&request->workspace->arena, sizeof(*node));
     if (node == NULL) {
         return nomem(request, err);
     }
-    node->place = sl_snapshot_find(request->snapshot, name, p->hint);
-    p->hint = node->place == SL_NODE_NONE ? p->hint : node->place + 1;
+    node->place = named->place[named->n - 1];
     if (p->last == NULL) {
         p->first = node;
     } else {
         p->last->next = node;
     }
     p->last = node;
-    p->n_nodes++;
     return 0;
 }
 
@@ -211,7 +205,8 @@ void sl_preempt_finish(struct sl_request *request)
         (void)sl_request_fail(request, 503);
     } else {
         write_result(request, &asked.ask);
-        sl_metrics_nodes(&request->app->metrics, SL_CLASS_PREEMPT, state_of(request)->n_nodes);
+        sl_metrics_nodes(&request->app->metrics, SL_CLASS_PREEMPT,
+                         request->workspace->candidates.n);
     }
     sl_asked_free(&asked);
 }

@@ -57,6 +57,7 @@ def pod_with(**spec):
     ("filter", with_(ARGS, NodeNames=[NODE, NODE]), "NodeNames[1]"),
     ("filter", with_(ARGS, NodeNames=None, Nodes=[]), "Nodes"),
     ("filter", with_(ARGS, NodeNames=None, Nodes={"items": 1}), "Nodes.items"),
+    ("filter", with_(ARGS, NodeNames=None, Nodes={}), "Nodes.items"),
     ("filter", with_(ARGS, NodeNames=None, Nodes={"items": [{}]}), "Nodes.items[0].metadata.name"),
     ("filter", with_(ARGS, NodeNames=None), "Node"),
     ("filter", {"NodeNames": ["a"]}, "Pod"),
@@ -74,6 +75,10 @@ def pod_with(**spec):
     ("preempt", with_(PREEMPT, NodeNameToMetaVictims={NODE: {"Pods": [{"UID": 1}]}}),
      "NodeNameToMetaVictims"),
     ("preempt", {"Pod": POD}, "NodeNameTo"),
+    ("preempt", '{"Pod": {"metadata": {"name": "p"}}, "NodeNameToMetaVictims": '
+                '{"gpu-a30-1": {}, "gpu-a30-1": {}}}', "NodeNameToMetaVictims[gpu-a30-1]"),
+    ("preempt", '{"Pod": {"metadata": {"name": "p"}}, "NodeNameToVictims": '
+                '{"x": {}, "gpu-a30-1": {}, "x": {}}}', "NodeNameToVictims[x]"),
 ])
 def test_wrong_types_and_missing_fields_name_the_field(shared, verb, body, field):
     cause = refused(shared, verb, body)
