@@ -109,10 +109,12 @@ def test_a_watch_that_is_cut_goes_on_where_it_was(cluster):
 @pytest.mark.both
 def test_a_watch_that_comes_back_too_late_lists_again(cluster):
     """A real 410: the API server no longer has what happened while the daemon was cut off."""
-    cluster.add(gpus.a30_mixed("gpu-1"), gpus.a30_mixed("gone"))
+    cluster.add(gpus.a30_mixed("gpu-1"))
     daemon = cluster.start_daemon()
     cluster.add(gpus.pod("first", {MIG: 1}), gpus.pod("second", {MIG: 1}))
     cluster.wait_bound("first", "second")
+    cluster.add(gpus.whole("gone"))
+    wait_for("the watch", lambda: daemon.get("/api/v1/nodes/gone")[0] == 200)
     daemon.cable.refuse()
     cluster.delete_pod("first")
     cluster.plane.delete("/api/v1/nodes/gone")
@@ -120,9 +122,9 @@ def test_a_watch_that_comes_back_too_late_lists_again(cluster):
     cluster.plane.compact()
     cluster.plane.restart_apiserver()
     daemon.cable.refuse(False)
-    wait_for("the new node", lambda: daemon.get("/api/v1/nodes/gpu-2")[0] == 200, 60)
-    wait_for("the old one is forgotten", lambda: daemon.get("/api/v1/nodes/gone")[0] == 404)
-    assert daemon.get("/api/v1/pods/default/first/explain")[0] == 404
+    for path, status in (("/api/v1/nodes/gpu-2", 200), ("/api/v1/nodes/gone", 404),
+                         ("/api/v1/pods/default/first/explain", 404)):
+        wait_for(f"{path}: {status}", lambda: daemon.get(path)[0] == status, 60)
     assert daemon.metric("sliced_reflector_expired_total") >= 1, "there was no 410"
     cluster.add(gpus.pod("third", {MIG: 8}))
     cluster.wait_bound("third", timeout=60)

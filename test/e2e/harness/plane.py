@@ -38,6 +38,7 @@ class Plane:
         self.port = free_port()
         self.url = f"https://127.0.0.1:{self.port}"
         self.processes = {}
+        self.restarts = 0
         os.makedirs(self.folder, exist_ok=True)
 
     # ---- life ----
@@ -152,6 +153,8 @@ class Plane:
             "--enable-admission-plugins=NodeRestriction",
             # without it a new node stays tainted not-ready until a node controller comes along
             "--disable-admission-plugins=TaintNodesByCondition", "--profiling=false",
+            # with etcd 3.4 the API server would refuse the watches that KWOK begins at version 0
+            "--feature-gates=WatchList=false",
             "--max-requests-inflight=3000", "--max-mutating-requests-inflight=1000", *extra])
         self.wait_apiserver()
 
@@ -162,7 +165,9 @@ class Plane:
         wait_for("kube-apiserver", ready, timeout=120)
 
     def restart_apiserver(self):
-        self.processes["kube-apiserver"].stop()
+        """As after a crash."""
+        self.processes["kube-apiserver"].kill()
+        self.restarts += 1
         self.start_apiserver()
 
     def _start_controllers(self):
