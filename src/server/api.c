@@ -155,6 +155,25 @@ void sl_api_parts_text(const struct sl_node *node, const struct sl_assignment_pa
     }
 }
 
+void sl_api_resident_text(const struct sl_view *view, const struct sl_resident *resident, char *out,
+                          size_t size)
+{
+    const struct sl_assignment_part *part = view->part + resident->first_part;
+    bool any = false;
+    for (unsigned i = 0; i < resident->n_parts; i++) {
+        any = any || part[i].device >= 0;
+    }
+    if (any) {
+        sl_api_parts_text(view->node, part, resident->n_parts, out, size);
+        size_t len = strlen(out);
+        add(out, size, &len, "%s", resident->assumed ? " (assumed)" : "");
+    } else {
+        (void)snprintf(out, size, "unknown: %s",
+                       resident->n_parts > 0 ? "the kubelet chose"
+                                             : "the node has no place left that it could hold");
+    }
+}
+
 void sl_api_unknown_pod(struct sl_request *request, struct sl_str ns, struct sl_str name)
 {
     (void)sl_error_set(&request->err, SL_ERR_NOTFOUND, "pod %.*s/%.*s is not known",

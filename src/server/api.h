@@ -22,6 +22,11 @@ void sl_api_parts(struct sl_writer *w, const struct sl_node *node, const struct 
 void sl_api_parts_text(const struct sl_node *node, const struct sl_assignment_part *part,
                        unsigned n, char *out, size_t size);
 
+/* The same of a pod on a node, never empty: " (assumed)" stands behind devices that are only
+ * thought to be its own; where none can be thought of "unknown" and why. */
+void sl_api_resident_text(const struct sl_view *view, const struct sl_resident *resident, char *out,
+                          size_t size);
+
 /* A time as RFC 3339 text, null when 0. */
 void sl_api_time(struct sl_writer *w, int64_t us);
 

@@ -276,9 +276,8 @@ static void write_table(struct sl_request *request, const struct sl_explain *exp
         sl_buf_printf(out, "Node:      %s\n", pod->node);
     }
     if (resident != NULL) {
-        sl_api_parts_text(view->node, view->part + resident->first_part, resident->n_parts, text,
-                          sizeof(text));
-        sl_buf_printf(out, "Devices:   %s%s\n", text, resident->assumed ? " (assumed)" : "");
+        sl_api_resident_text(view, resident, text, sizeof(text));
+        sl_buf_printf(out, "Devices:   %s\n", text);
     }
     if (shown > 0) {
         write_rows_table(request, explain, shown);

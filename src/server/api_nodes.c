@@ -2,10 +2,23 @@
 #include "server/api.h"
 #include "server/grid.h"
 #include "server/handlers.h"
+#include "sliced/overcommit.h"
 
 #include <stdio.h>
 
-enum { LIMIT_DEFAULT = 500, LIMIT_MAX = 5000, USERS_TEXT = 320 };
+enum { LIMIT_DEFAULT = 500, LIMIT_MAX = 5000, USERS_TEXT = 320, PROBLEM_TEXT = 1024 };
+
+/* What is wrong with the node's labels, and with what its pods hold. NULL: nothing. */
+static const char *problem_text(const struct sl_view *view, char out[PROBLEM_TEXT])
+{
+    const char *problem = view->node->problem;
+    int n = problem == NULL ? 0 : snprintf(out, PROBLEM_TEXT, "%s; ", problem);
+    if (n < 0 || n >= PROBLEM_TEXT) {
+        return problem;
+    }
+    sl_overcommit_text(view, out + n, (size_t)(PROBLEM_TEXT - n));
+    return out[n] == '\0' ? problem : out;
+}
 
 /* ---- JSON ---- */
 
@@ -152,6 +165,7 @@ static void write_resident(struct sl_writer *w, const struct sl_view *view,
 static void write_node(struct sl_writer *w, const struct sl_view *view)
 {
     const struct sl_node *node = view->node;
+    char problem[PROBLEM_TEXT];
     sl_write_object(w);
     sl_write_key(w, "name");
     sl_write_text(w, node->name);
@@ -164,7 +178,7 @@ static void write_node(struct sl_writer *w, const struct sl_view *view)
     sl_write_key(w, "dynamicMig");
     sl_write_bool(w, node->dynamic_mig);
     sl_write_key(w, "problem");
-    sl_write_text(w, node->problem);
+    sl_write_text(w, problem_text(view, problem));
     sl_write_key(w, "pools");
     write_pools(w, view);
     sl_write_key(w, "devices");
@@ -187,6 +201,8 @@ static void write_node(struct sl_writer *w, const struct sl_view *view)
 static void add_pool_rows(struct sl_grid *table, const struct sl_view *view)
 {
     const struct sl_node *node = view->node;
+    char text[PROBLEM_TEXT];
+    const char *problem = problem_text(view, text);
     if (node->n_pools == 0) {
         sl_grid_text(table, node->name);
         sl_grid_text(table, node->product);
@@ -194,7 +210,7 @@ static void add_pool_rows(struct sl_grid *table, const struct sl_view *view)
             sl_grid_text(table, NULL);
         }
         sl_grid_text(table, sl_layout_name(node->layout));
-        sl_grid_text(table, node->problem);
+        sl_grid_text(table, problem);
     }
     for (unsigned i = 0; i < node->n_pools; i++) {
         sl_grid_text(table, node->name);
@@ -205,7 +221,7 @@ static void add_pool_rows(struct sl_grid *table, const struct sl_view *view)
         sl_grid_i64(table, view->pool_used[i]);
         sl_grid_i64(table, sl_view_free_units(view, i));
         sl_grid_text(table, sl_layout_name(node->layout));
-        sl_grid_text(table, node->problem);
+        sl_grid_text(table, problem);
     }
 }
 

@@ -319,7 +319,9 @@ void sl_explain_why(const struct sl_explain *explain, char *out, size_t size)
     if (pod->phase == SL_POD_SUCCEEDED || pod->phase == SL_POD_FAILED) {
         (void)snprintf(out, size, "it has ended (%s)", sl_pod_phase_name(pod->phase));
     } else if (pod->node != NULL) {
-        (void)snprintf(out, size, "it is bound to node %s", pod->node);
+        bool known = sl_snapshot_find(explain->snapshot, sl_str_of(pod->node), 0) != SL_NODE_NONE;
+        (void)snprintf(out, size, "it is bound to node %s%s", pod->node,
+                       known ? "" : ", which is not known");
     } else if (pod->deleting) {
         (void)snprintf(out, size, "it is being deleted");
     } else if (pod->malformed != NULL) {

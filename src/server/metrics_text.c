@@ -6,6 +6,7 @@
 #include "server/metrics_table.h"
 #include "server/process.h"
 #include "server/version.h"
+#include "sliced/overcommit.h"
 
 struct source {
     struct sl_metrics *metrics;
@@ -204,6 +205,15 @@ static void write_cluster_nodes(const struct source *source, const char *name)
     sample(source, name, source->snapshot->n_nodes);
 }
 
+static void write_overcommitted(const struct source *source, const char *name)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < source->snapshot->n_nodes; i++) {
+        n += sl_view_overcommitted(source->snapshot->view[i]) ? 1 : 0;
+    }
+    sample(source, name, n);
+}
+
 static void write_cluster_pods(const struct source *source, const char *name)
 {
     const struct sl_snapshot *s = source->snapshot;
@@ -342,6 +352,9 @@ static const struct metric metrics_table[] = {
      "Unix time at which the HTTPS certificate ends; absent with plain HTTP.", write_tls_end,
      has_tls},
     {"sliced_cluster_nodes", "gauge", "Nodes known.", write_cluster_nodes, NULL},
+    {"sliced_cluster_nodes_overcommitted", "gauge",
+     "Nodes whose pods hold more GPU units than the node has or has places for.",
+     write_overcommitted, NULL},
     {"sliced_cluster_pods", "gauge", "Pods known, by state.", write_cluster_pods, NULL},
     {"sliced_pool_units", "gauge", "Units of each GPU resource over all nodes.", write_pools, NULL},
     {"sliced_reservations", "gauge", "Reservations that are neither committed nor lapsed.",

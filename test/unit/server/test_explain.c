@@ -49,6 +49,14 @@ static void assert_why(const char *cluster, const char *expected)
     "spec: {nodeName: " node ", containers: [{name: c, resources: {limits: {" MIG ": \"" units     \
     "\"}}}]}\nstatus: {phase: Running}\n"
 
+static void a_bound_pod_is_told_whether_its_node_is_known(void **state)
+{
+    (void)state;
+    assert_why(RIG_NODE("a", MIG, "8") HOLDER("p", "a", "1"), "it is bound to node a");
+    assert_why(RIG_NODE("a", MIG, "8") HOLDER("p", "gone", "1"),
+               "it is bound to node gone, which is not known");
+}
+
 static void the_sentence_fits_the_cause(void **state)
 {
     (void)state;
@@ -170,6 +178,7 @@ static void best_nodes_come_first_then_not_now_then_never(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_bound_pod_is_told_whether_its_node_is_known),
         cmocka_unit_test(the_sentence_fits_the_cause),
         cmocka_unit_test(many_nodes_without_the_resource_do_not_hide_the_one_that_is_full),
         cmocka_unit_test(the_largest_gpu_of_all_nodes_is_named_when_none_is_large_enough),
