@@ -25,7 +25,9 @@ static bool given(const char *text)
 static int load(const char *path, const struct sl_access_places *places, struct sl_arena *arena,
                 struct sl_kube_access *out, char from[SL_ACCESS_FROM_MAX], struct sl_error *err)
 {
-    (void)snprintf(from, SL_ACCESS_FROM_MAX, "kubeconfig %s", path);
+    static const char before[] = "kubeconfig ";
+    const int room = (int)(SL_ACCESS_FROM_MAX - sizeof(before)); /* a longer path is cut */
+    (void)snprintf(from, SL_ACCESS_FROM_MAX, "%s%.*s", before, room, path);
     return sl_kubeconfig_load(path, given(places->context) ? places->context : NULL, arena, out,
                               err);
 }
