@@ -356,8 +356,8 @@ void *sl_client_run(void *context)
     while (!stopping(client)) {
         int64_t wait_us = poll_max_us;
         int running = 0;
-        run_cancels(client);
         run_timers(client, sl_kube_monotonic_us(), &wait_us);
+        run_cancels(client); /* those of the timers too: after a pause nothing late is sent */
         wake_delayed(client, sl_kube_monotonic_us(), &wait_us);
         start_calls(client, &wait_us);
         (void)curl_multi_perform(client->multi, &running);

@@ -1,6 +1,7 @@
 /* Every way in which a binding can end, told apart by reading the pod. */
 #include "calls.h"
 
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 
@@ -388,6 +389,51 @@ static void who_does_not_lead_sends_nothing(void **state)
     scene_end(&scene);
 }
 
+/* Keeps the client's thread from going on, as a machine that stands still does. */
+static void stand_still(void *context, const struct sl_reply *reply)
+{
+    atomic_int *still = context;
+    (void)reply;
+    atomic_store(still, 2);
+    while (atomic_load(still) != 0) {
+        (void)sched_yield();
+    }
+}
+
+static int64_t now_us(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+static void what_was_allowed_before_a_pause_is_not_sent_after_it(void **state)
+{
+    struct scene scene;
+    atomic_int still = 1;
+    (void)state;
+    scene_begin(&scene);
+    scene.options.try_us = 1 * MS;
+    scene.options.timeout_us = 2 * MS;
+    scene_start(&scene);
+    struct sl_call_options call = rig_get("/still");
+    call.done = stand_still;
+    call.context = &still;
+    assert_int_equal(sl_client_call(scene.rig.client, &call, NULL, NULL), 0);
+    while (atomic_load(&still) == 1) {
+        (void)sched_yield();
+    }
+    bind_begin(&scene);
+    for (int64_t until_us = now_us() + 5 * MS; now_us() < until_us;) {
+        (void)sched_yield();
+    }
+    atomic_store(&still, 0);
+    bind_wait(&scene);
+    assert_int_equal(scene.outcome.end, SL_BIND_END_FAILED);
+    assert_int_equal(count(&scene, "POST"), 0);
+    scene_end(&scene);
+}
+
 static void who_is_deposed_only_reads(void **state)
 {
     struct scene scene;
@@ -563,6 +609,7 @@ int main(void)
         cmocka_unit_test(a_server_that_was_too_busy_has_not_bound),
         cmocka_unit_test(an_unknown_end_is_remembered),
         cmocka_unit_test(who_does_not_lead_sends_nothing),
+        cmocka_unit_test(what_was_allowed_before_a_pause_is_not_sent_after_it),
         cmocka_unit_test(who_is_deposed_only_reads),
         cmocka_unit_test(a_client_that_goes_ends_all),
         cmocka_unit_test(a_bound_pods_timeout_becomes_its_deadline),
