@@ -215,6 +215,10 @@ static int start(struct daemon *daemon, struct sl_error *err)
     const struct sl_store_limits limits = store_limits(&daemon->config);
     struct sl_app_options options = {.config = &daemon->config,
                                      .config_path = daemon->options.config};
+    /* before a large cluster is read */
+    if (sl_server_check_listen(daemon->config.server.listen, err) < 0) {
+        return err->code == SL_ERR_FIELD ? EXIT_WRONG : EXIT_REFUSED;
+    }
     if (open_tls(daemon, err) < 0) {
         return err->code == SL_ERR_NOMEM ? EXIT_REFUSED : EXIT_WRONG;
     }
@@ -246,8 +250,9 @@ static void announce(const struct daemon *daemon)
     if (daemon->cluster != NULL) {
         (void)printf("(cluster %s as %s)\n", daemon->access.server, daemon->from);
     } else {
-        (void)printf("(embedded cluster: %zu nodes, %zu pods)\n", daemon->counts.nodes,
-                     daemon->counts.pods);
+        (void)printf("(embedded cluster: %zu node%s, %zu pod%s)\n", daemon->counts.nodes,
+                     daemon->counts.nodes == 1 ? "" : "s", daemon->counts.pods,
+                     daemon->counts.pods == 1 ? "" : "s");
     }
     (void)fflush(stdout);
 }

@@ -125,11 +125,16 @@ static int decode(struct loader *loader, const char *name, const struct sl_buf *
     const struct sl_text_limits limits = {.max_bytes = (size_t)config->cluster.max_manifest_bytes,
                                           .max_string = (size_t)config->decode.max_string,
                                           .max_depth = (unsigned)config->decode.max_depth};
+    size_t before = loader->counts.nodes + loader->counts.pods;
     if (text->len == 0) {
         sl_log(SL_LOG_WARN, "manifest is empty", "file", name, (char *)NULL);
         return 0;
     }
-    return sl_manifest_decode(text->data, text->len, &limits, take_object, loader, err);
+    int rc = sl_manifest_decode(text->data, text->len, &limits, take_object, loader, err);
+    if (rc == 0 && loader->counts.nodes + loader->counts.pods == before) {
+        sl_log(SL_LOG_WARN, "manifest has no Node and no Pod", "file", name, (char *)NULL);
+    }
+    return rc;
 }
 
 /* Makes "name:line:column: field: message" of an error. */

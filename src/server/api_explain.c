@@ -255,7 +255,8 @@ static void write_rows_table(struct sl_request *request, const struct sl_explain
     sl_grid_write(&table, &request->reply);
     sl_grid_free(&table);
     if (shown < explain->n) {
-        sl_buf_printf(&request->reply, "(%zu more nodes: ?limit=)\n", explain->n - shown);
+        size_t more = explain->n - shown;
+        sl_buf_printf(&request->reply, "(%zu more node%s: ?limit=)\n", more, more == 1 ? "" : "s");
     }
 }
 
@@ -288,7 +289,9 @@ void sl_api_explain(struct sl_request *request)
 {
     struct sl_explain explain;
     int64_t limit = 0;
-    if (sl_request_number(request, "limit", LIMIT_DEFAULT, LIMIT_MAX, &limit) < 0) {
+    bool as_table = false;
+    if (sl_request_number(request, "limit", LIMIT_DEFAULT, LIMIT_MAX, &limit) < 0 ||
+        sl_request_output(request, &as_table) < 0) {
         return;
     }
     struct sl_str ns = request->param[0];
@@ -303,7 +306,7 @@ void sl_api_explain(struct sl_request *request)
         (void)sl_request_fail_err(request);
     } else {
         size_t shown = rows_shown(&explain, limit);
-        if (sl_request_wants_table(request)) {
+        if (as_table) {
             write_table(request, &explain, shown);
         } else {
             write_json(request, &explain, shown);

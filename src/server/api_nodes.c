@@ -359,8 +359,9 @@ static void write_list_table(struct sl_request *request, size_t from, size_t to)
     sl_grid_write(&table, &request->reply);
     sl_grid_free(&table);
     if (to < request->snapshot->n_nodes) {
-        sl_buf_printf(&request->reply, "(%zu more nodes: ?continue=%s)\n",
-                      request->snapshot->n_nodes - to,
+        size_t more = request->snapshot->n_nodes - to;
+        sl_buf_printf(&request->reply, "(%zu more node%s: ?continue=%s)\n", more,
+                      more == 1 ? "" : "s",
                       to > 0 ? request->snapshot->view[to - 1]->node->name : "");
     }
 }
@@ -368,14 +369,16 @@ static void write_list_table(struct sl_request *request, size_t from, size_t to)
 void sl_api_nodes(struct sl_request *request)
 {
     int64_t limit = 0;
-    if (sl_request_number(request, "limit", LIMIT_DEFAULT, LIMIT_MAX, &limit) < 0) {
+    bool as_table = false;
+    if (sl_request_number(request, "limit", LIMIT_DEFAULT, LIMIT_MAX, &limit) < 0 ||
+        sl_request_output(request, &as_table) < 0) {
         return;
     }
     const struct sl_snapshot *snapshot = sl_request_snapshot(request);
     size_t from = first_after(snapshot, sl_request_query(request, "continue"));
     size_t left = snapshot->n_nodes - from;
     size_t to = from + ((size_t)limit < left ? (size_t)limit : left);
-    if (sl_request_wants_table(request)) {
+    if (as_table) {
         write_list_table(request, from, to);
     } else {
         write_list(request, from, to);
@@ -384,6 +387,10 @@ void sl_api_nodes(struct sl_request *request)
 
 void sl_api_node(struct sl_request *request)
 {
+    bool as_table = false;
+    if (sl_request_output(request, &as_table) < 0) {
+        return;
+    }
     const struct sl_snapshot *snapshot = sl_request_snapshot(request);
     struct sl_str name = request->param[0];
     uint32_t place = sl_snapshot_find(snapshot, name, 0);
@@ -395,7 +402,7 @@ void sl_api_node(struct sl_request *request)
     }
     const struct sl_view *view = snapshot->view[place];
     struct sl_buf *out = &request->reply;
-    if (!sl_request_wants_table(request)) {
+    if (!as_table) {
         struct sl_writer w = {.buf = out};
         write_node(&w, view);
         sl_buf_putc(out, '\n');

@@ -327,9 +327,10 @@ void sl_explain_why(const struct sl_explain *explain, char *out, size_t size)
     } else if (pod->malformed != NULL) {
         say_refused(explain, &(struct gist){.reason = SL_REASON_MALFORMED_ASK}, out, size);
     } else if (explain->n_fit > 0) {
-        (void)snprintf(
-            out, size, "fits on %zu of %zu nodes, best on %s; waits for the scheduler to bind it",
-            explain->n_fit, explain->n, explain->snapshot->view[explain->row[0].place]->node->name);
+        (void)snprintf(out, size,
+                       "fits on %zu of %zu node%s, best on %s; waits for the scheduler to bind it",
+                       explain->n_fit, explain->n, explain->n == 1 ? "" : "s",
+                       explain->snapshot->view[explain->row[0].place]->node->name);
     } else if (most_frequent_not_now(explain) == SL_REASON_FITS) {
         say_never(explain, out, size);
     } else {

@@ -4,7 +4,7 @@
 #include "server/metrics_table.h"
 
 const unsigned sl_metric_codes[SL_METRIC_CODES] = {200, 201, 400, 403, 404, 405, 409,
-                                                   413, 500, 501, 503, 599, 0};
+                                                   413, 415, 500, 501, 503, 599, 0};
 
 /* Upper bounds in nanoseconds. A verb takes tens of microseconds; the scheduler waits 5 s. */
 const int64_t sl_metric_bounds[SL_METRIC_BUCKETS] = {

@@ -48,7 +48,7 @@ enum sl_limit {
 };
 
 enum {
-    SL_METRIC_CODES = 13,
+    SL_METRIC_CODES = 14,
     SL_METRIC_BUCKETS = 16,
     SL_METRIC_RESOURCES_MAX = 64,
     SL_BIND_CODES = SL_BIND_NOMEM + 1,

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 
 #include "server/process.h"
 #include "server/routes.h"
@@ -72,14 +73,24 @@ struct sl_str sl_request_query(const struct sl_request *request, const char *nam
     return sl_str_of(MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, name));
 }
 
-bool sl_request_wants_table(struct sl_request *request)
+/* The request ends because of that parameter of its query. */
+static int fail_query(struct sl_request *request, const char *name)
 {
-    if (!sl_str_eq(sl_request_query(request, "output"), SL_STR("table"))) {
-        request->content_type = "application/json";
-        return false;
+    (void)snprintf(request->err.field, sizeof(request->err.field), "%s", name);
+    return sl_request_fail(request, 400);
+}
+
+int sl_request_output(struct sl_request *request, bool *table)
+{
+    struct sl_str text = sl_request_query(request, "output");
+    *table = sl_str_eq(text, SL_STR("table"));
+    if (!*table && text.len > 0 && !sl_str_eq(text, SL_STR("json"))) {
+        (void)sl_error_set(&request->err, SL_ERR_FIELD, "found \"%.*s\", expected json or table",
+                           (int)(text.len > 32 ? 32 : text.len), text.s);
+        return fail_query(request, "output");
     }
-    request->content_type = "text/plain; charset=utf-8";
-    return true;
+    request->content_type = *table ? "text/plain; charset=utf-8" : "application/json";
+    return 0;
 }
 
 int sl_request_number(struct sl_request *request, const char *name, int64_t fallback, int64_t max,
@@ -93,8 +104,7 @@ int sl_request_number(struct sl_request *request, const char *name, int64_t fall
     if (!sl_str_to_i64(text, out) || *out < 1 || *out > max) {
         (void)sl_error_set(&request->err, SL_ERR_FIELD, "\"%.*s\" is not a number of 1..%lld",
                            (int)(text.len > 32 ? 32 : text.len), text.s, (long long)max);
-        (void)snprintf(request->err.field, sizeof(request->err.field), "%s", name);
-        return sl_request_fail(request, 400);
+        return fail_query(request, name);
     }
     return 0;
 }
@@ -221,6 +231,21 @@ static int check_length(struct sl_request *request)
     return sl_request_fail(request, 413);
 }
 
+/* Nothing is unpacked here: that would need bounds of its own, and the scheduler packs nothing. */
+static int check_encoding(struct sl_request *request)
+{
+    const char *text = MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND,
+                                                   MHD_HTTP_HEADER_CONTENT_ENCODING);
+    if (text == NULL || text[0] == '\0' || strcasecmp(text, "identity") == 0) {
+        return 0;
+    }
+    (void)sl_error_set(&request->err, SL_ERR_FIELD,
+                       "found \"%.32s\", expected identity: a body is taken only as it is", text);
+    (void)snprintf(request->err.field, sizeof(request->err.field), "%s",
+                   MHD_HTTP_HEADER_CONTENT_ENCODING);
+    return sl_request_fail(request, 415);
+}
+
 /* Is the rest of a request that has failed worth waiting for? A short rest is: the connection can
  * then be used again. */
 static bool answer_at_once(const struct sl_request *request)
@@ -276,6 +301,7 @@ static struct sl_request *begin(struct sl_app *app, struct MHD_Connection *http,
     sl_buf_init(&request->reply, (size_t)request->live->config.server.max_reply_bytes);
     bool matched = sl_routes_match(request, method) == 0;
     if (check_peer(request, &connection->peer) == 0 && matched && check_length(request) == 0 &&
+        (request->route->feed == NULL || check_encoding(request) == 0) &&
         request->route->begin != NULL && request->route->begin(request) < 0) {
         (void)sl_request_fail_err(request);
     }

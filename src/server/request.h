@@ -92,9 +92,11 @@ int sl_request_fail_err(struct sl_request *request);
 /* The one snapshot that this request sees. */
 const struct sl_snapshot *sl_request_snapshot(struct sl_request *request);
 
-/* A parameter of the query, empty when absent. "?output=table" asks for text. */
+/* A parameter of the query, empty when absent. */
 struct sl_str sl_request_query(const struct sl_request *request, const char *name);
-bool sl_request_wants_table(struct sl_request *request);
+/* Is text asked for (?output=table), or JSON (?output=json, or nothing)? Sets the content type. -1
+ * after sl_request_fail. */
+int sl_request_output(struct sl_request *request, bool *table);
 /* The number ?name=, within 1..max, fallback when absent. -1 after sl_request_fail. */
 int sl_request_number(struct sl_request *request, const char *name, int64_t fallback, int64_t max,
                       int64_t *out);

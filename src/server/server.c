@@ -76,20 +76,40 @@ static int open_socket(const struct addrinfo *info, int backlog)
     return -1;
 }
 
-static int listen_on(const char *listen, int backlog, struct sl_error *err)
+/* The addresses that it stands for: freeaddrinfo. NULL with *err set. */
+static struct addrinfo *resolve(const char *listen, struct sl_error *err)
 {
     char host[HOST_MAX] = "";
     char port[PORT_MAX] = "";
     if (split_listen(listen, host, port, err) < 0) {
-        return -1;
+        return NULL;
     }
     struct addrinfo hints = {
         .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
     struct addrinfo *list = NULL;
     int rc = getaddrinfo(host[0] == '\0' ? NULL : host, port, &hints, &list);
     if (rc != 0) {
-        return sl_error_set(err, SL_ERR_SYSTEM, "cannot listen on %s: %s", listen,
-                            gai_strerror(rc));
+        (void)sl_error_set(err, SL_ERR_SYSTEM, "cannot listen on %s: %s", listen, gai_strerror(rc));
+        return NULL;
+    }
+    return list;
+}
+
+int sl_server_check_listen(const char *listen, struct sl_error *err)
+{
+    struct addrinfo *list = resolve(listen, err);
+    if (list == NULL) {
+        return -1;
+    }
+    freeaddrinfo(list);
+    return 0;
+}
+
+static int listen_on(const char *listen, int backlog, struct sl_error *err)
+{
+    struct addrinfo *list = resolve(listen, err);
+    if (list == NULL) {
+        return -1;
     }
     int fd = -1;
     for (const struct addrinfo *at = list; at != NULL && fd < 0; at = at->ai_next) {

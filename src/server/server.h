@@ -29,6 +29,9 @@ struct sl_server_calls {
     void *context;
 };
 
+/* Says without listening what is wrong with such a listen, as far as that can be known. */
+int sl_server_check_listen(const char *listen, struct sl_error *err);
+
 /* Listens and starts the threads. NULL with *err set when it cannot. */
 struct sl_server *sl_server_start(const struct sl_server_options *options,
                                   const struct sl_server_calls *calls, struct sl_error *err);

@@ -32,9 +32,9 @@ const char *sl_status_reason(unsigned code)
         unsigned code;
         const char *reason;
     } rows[] = {
-        {400, "BadRequest"},       {403, "Forbidden"},          {404, "NotFound"},
-        {405, "MethodNotAllowed"}, {409, "AlreadyExists"},      {413, "RequestEntityTooLarge"},
-        {500, "InternalError"},    {503, "ServiceUnavailable"},
+        {400, "BadRequest"},           {403, "Forbidden"},     {404, "NotFound"},
+        {405, "MethodNotAllowed"},     {409, "AlreadyExists"}, {413, "RequestEntityTooLarge"},
+        {415, "UnsupportedMediaType"}, {500, "InternalError"}, {503, "ServiceUnavailable"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         if (rows[i].code == code) {

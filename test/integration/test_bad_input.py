@@ -1,4 +1,5 @@
 """Bad input: a status, an error that names the field, no change of state, and the daemon lives."""
+import gzip
 import itertools
 import json
 import select
@@ -250,6 +251,21 @@ def test_a_body_that_comes_byte_by_byte_is_understood(shared):
         for i in range(len(body)):
             s.sendall(body[i:i + 1])
         assert s.recv(65536).startswith(b"HTTP/1.1 200")
+
+
+@pytest.mark.parametrize("path", ["/scheduler/filter", "/scheduler/bind", "/api/v1/embedded/pods"])
+def test_a_packed_body_is_415_and_says_why(shared, path):
+    packed = gzip.compress(json.dumps(ARGS).encode())
+    reply = shared.post(path, packed, headers={"Content-Encoding": "gzip"})
+    cause, = reply.json["details"]["causes"]
+    assert (reply.status, cause["field"]) == (415, "Content-Encoding")
+    assert reply.json["reason"] == "UnsupportedMediaType"
+    assert '"gzip"' in cause["message"] and "identity" in cause["message"]
+
+
+def test_a_body_as_it_is_may_say_so(shared):
+    reply = shared.post("/scheduler/filter", ARGS, headers={"Content-Encoding": "Identity"})
+    assert (reply.status, reply.json["NodeNames"]) == (200, [NODE])
 
 
 # ---- limits ----

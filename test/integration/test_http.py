@@ -107,6 +107,18 @@ def test_tables_are_aligned(shared):
     assert "1g.6gb" in one and MIG in one
 
 
+@pytest.mark.parametrize("path", ["/api/v1/nodes", f"/api/v1/nodes/{NODE}",
+                                  "/api/v1/pods/default/running/explain"])
+def test_another_output_than_json_and_table_is_refused(start, path):
+    daemon = start(EXAMPLES / "a30-mixed.yaml")
+    daemon.add_pod("running", {MIG: 1})
+    assert daemon.get(path + "?output=json").json == daemon.get(path).json
+    reply = daemon.get(path + "?output=yaml")
+    cause, = reply.json["details"]["causes"]
+    assert (reply.status, cause["field"]) == (400, "output")
+    assert '"yaml"' in cause["message"] and "table" in cause["message"]
+
+
 def test_lists_of_nodes_come_in_pages(start):
     daemon = start(EXAMPLES / "a100-h100.yaml")
     whole = [n["name"] for n in daemon.get("/api/v1/nodes").json["items"]]

@@ -57,6 +57,32 @@ def test_a_wrong_command_line_is_exit_2_with_a_hint(args, text):
     assert text in err
 
 
+@pytest.mark.parametrize("listen, status, text", [
+    ("127.0.0.1:http", 2, "from 0 to 65535"),
+    ("127.0.0.256:1", 1, "cannot listen on 127.0.0.256:1"),
+])
+def test_a_wrong_address_is_noticed_before_manifests_are_read(tmp_path, listen, status, text):
+    config = tmp_path / "sliced.yaml"
+    config.write_text("apiVersion: sliced.dev/v1alpha1\nkind: SlicedConfiguration\n"
+                      "server: {insecure: true}\n", encoding="utf-8")
+    done, out, err = run("--cluster", A30, "--config", config, "--listen", listen)
+    assert (done, out) == (status, "")
+    assert text in err and "manifest" not in err
+
+
+@pytest.mark.parametrize("text", [
+    "apiVersion: v1\nkind: Service\nmetadata: {name: s}\n", "# nothing\n",
+    '{"apiVersion": "v1", "kind": "List", "items": []}', "",
+], ids=["other kind", "comment", "empty list", "empty file"])
+def test_a_manifest_without_node_and_pod_is_warned_of(start, tmp_path, text):
+    path = tmp_path / "odd.yaml"
+    path.write_text(text, encoding="utf-8")
+    daemon = start(path)
+    assert "0 nodes, 0 pods" in daemon.line
+    warning, = [line for line in daemon.log.splitlines() if "WARN" in line.upper()]
+    assert str(path) in warning
+
+
 def test_a_port_in_use_is_exit_1_and_says_so(start):
     daemon = start(A30)
     status, out, err = run("--cluster", A30, "--listen", f"127.0.0.1:{daemon.port}")
@@ -67,7 +93,7 @@ def test_a_port_in_use_is_exit_1_and_says_so(start):
 def test_one_line_says_where_it_listens(start):
     daemon = start(A30)
     expected = (f"sliced 0.1.0 listening on http://127.0.0.1:{daemon.port} "
-                "(embedded cluster: 2 nodes, 1 pods)\n")
+                "(embedded cluster: 2 nodes, 1 pod)\n")
     assert daemon.line == expected
 
 

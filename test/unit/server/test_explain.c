@@ -72,7 +72,7 @@ static void the_sentence_fits_the_cause(void **state)
                    HOLDER("i", "b", "3") POD("2"),
                "7 of 8 " MIG " are in use and no node has 2 free; waits for some to end");
     assert_why(RIG_NODE("a", MIG, "8") POD("1"),
-               "fits on 1 of 1 nodes, best on a; waits for the scheduler to bind it");
+               "fits on 1 of 1 node, best on a; waits for the scheduler to bind it");
 }
 
 static void many_nodes_without_the_resource_do_not_hide_the_one_that_is_full(void **state)
