@@ -33,8 +33,9 @@ static const char controller[] = "sliced.dev/scheduler";
 
 bool sl_cluster_leads(struct sl_cluster *cluster)
 {
-    return cluster->lease == NULL ||
-           (atomic_load(&cluster->elected) && sl_lease_held(cluster->lease));
+    return !atomic_load(&cluster->stopping) &&
+           (cluster->lease == NULL ||
+            (atomic_load(&cluster->elected) && sl_lease_held(cluster->lease)));
 }
 
 static void leader_changed(void *context, bool leader)
@@ -406,7 +407,14 @@ int sl_cluster_start(struct sl_cluster *cluster, struct sl_error *err)
 
 void sl_cluster_stop(struct sl_cluster *cluster)
 {
+    atomic_store(&cluster->stopping, true);
     end_sync(cluster);
+    /* the next leader must not begin while a binding of ours may yet be carried out */
+    if (cluster->lease != NULL && !sl_kube_binder_is_quiet(cluster->binder)) {
+        sl_log(SL_LOG_WARN, "the lease is left to run out: a binding may be under way still",
+               (char *)NULL);
+        sl_lease_keep(cluster->lease);
+    }
     sl_lease_stop(cluster->lease, release_timeout_us);
     cluster->lease = NULL;
     (void)pthread_mutex_lock(&cluster->lock);

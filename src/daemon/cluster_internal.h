@@ -24,6 +24,7 @@ struct sl_cluster {
     struct sl_kube_binder *binder;
     struct sl_waiting *waiting;
     _Atomic uint64_t terms;    /* how often leadership came */
+    _Atomic bool stopping;     /* leads no more, whatever the lease says */
     _Atomic bool elected;      /* as last told; sl_lease_held is asked beside it */
     struct sl_histogram delay; /* from event to snapshot */
     pthread_mutex_t lock;      /* guards what follows */

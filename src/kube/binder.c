@@ -245,6 +245,18 @@ static void note_open_end(struct sl_kube_binder *binder, struct sl_str uid)
     (void)pthread_mutex_unlock(&binder->lock);
 }
 
+bool sl_kube_binder_is_quiet(struct sl_kube_binder *binder)
+{
+    int64_t since_us = sl_kube_monotonic_us() - open_end_us;
+    bool quiet = atomic_load(&binder->in_flight) == 0;
+    (void)pthread_mutex_lock(&binder->lock);
+    for (size_t i = 0; i < OPEN_ENDS && quiet; i++) {
+        quiet = binder->open_end[i].at_us == 0 || binder->open_end[i].at_us < since_us;
+    }
+    (void)pthread_mutex_unlock(&binder->lock);
+    return quiet;
+}
+
 static bool has_open_end(struct sl_kube_binder *binder, struct sl_str uid)
 {
     uint64_t hash = sl_hash(uid.s, uid.len);

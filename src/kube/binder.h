@@ -41,6 +41,10 @@ void sl_kube_bind(void *context, const struct sl_binding *binding, sl_bind_done 
  * deadline, and may_bind. For what a crash may have left undone; any thread. */
 void sl_kube_set_deadline(struct sl_kube_binder *binder, const struct sl_pod *pod);
 
+/* Nothing of it may be carried out from now on: no binding is under way, and none has ended as
+ * UNKNOWN within the last two minutes. */
+bool sl_kube_binder_is_quiet(struct sl_kube_binder *binder);
+
 struct sl_kube_binder_stats {
     uint64_t ends[SL_BIND_ENDS];
     uint64_t posts, reads;

@@ -20,6 +20,7 @@ struct sl_lease {
     char name[256];
     char identity[IDENTITY_MAX + 1];
     _Atomic int64_t held_until_us; /* monotonic */
+    _Atomic bool kept;             /* is not given up at the end */
     atomic_uint refs;              /* owner, timers and the call under way */
     /* of the client's thread */
     enum step step;
@@ -297,7 +298,7 @@ static void finish(struct sl_lease *lease)
 static void release(struct sl_lease *lease)
 {
     enum step step = lease->unsure ? RELEASE_READ : RELEASE;
-    if ((!lease->unsure && !is_ours(lease)) || !ask(lease, step)) {
+    if (atomic_load(&lease->kept) || (!lease->unsure && !is_ours(lease)) || !ask(lease, step)) {
         finish(lease);
     }
     lease->unsure = false;
@@ -438,6 +439,11 @@ static void wait_for_end(struct sl_lease *lease, int64_t timeout_us)
     if (code != 0) {
         sl_client_cancel(lease->options.client, call);
     }
+}
+
+void sl_lease_keep(struct sl_lease *lease)
+{
+    atomic_store(&lease->kept, true);
 }
 
 void sl_lease_stop(struct sl_lease *lease, int64_t timeout_us)

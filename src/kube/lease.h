@@ -34,6 +34,10 @@ void sl_lease_holder(struct sl_lease *lease, char *out, size_t size);
  * the only one to lead since. Any thread. */
 void sl_lease_term(struct sl_lease *lease, char *out, size_t size);
 
+/* sl_lease_stop will not give the lease up, so that it runs out by itself: something that was begun
+ * while it was held may not be over. Any thread. */
+void sl_lease_keep(struct sl_lease *lease);
+
 /* Gives the lease up (holderIdentity "" and a duration of 1 s) when it is ours, after
  * changed(false) was told, and ends. Waits at most timeout_us. Nothing is told after it returns.
  * Not on the client's thread. NULL is allowed. */

@@ -256,6 +256,25 @@ static void it_leads_first_and_one_list_is_enough(void **state)
     assert_string_equal(lease.ours, ""); /* it was given up */
 }
 
+static void the_lease_is_not_given_up_while_a_binding_may_be_carried_out(void **state)
+{
+    struct scene scene;
+    struct outcome outcome = {.done = false};
+    (void)state;
+    begin(&scene, true);
+    wait_missing(&scene, "");
+    fake_api_clear(scene.api);
+    fake_api_add(scene.api, (struct fake_answer){.path = BINDING, .kind = FAKE_HANG});
+    fake_api_add(scene.api, (struct fake_answer){.path = LEASES, .fn = give_lease});
+    scene.binder.bind(scene.binder.context, &binding, note_end, &outcome);
+    wait_requests(&scene, "POST", BINDING, 1);
+    sl_cluster_stop(scene.cluster);
+    assert_true(atomic_load(&outcome.done));
+    assert_int_equal(outcome.end, SL_BIND_END_UNKNOWN);
+    assert_string_not_equal(lease.ours, "");
+    end(&scene);
+}
+
 static void without_an_election_it_leads_at_once(void **state)
 {
     struct scene scene;
@@ -385,6 +404,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(it_leads_first_and_one_list_is_enough, set_up),
+        cmocka_unit_test_setup(the_lease_is_not_given_up_while_a_binding_may_be_carried_out,
+                               set_up),
         cmocka_unit_test_setup(without_an_election_it_leads_at_once, set_up),
         cmocka_unit_test_setup(a_standby_watches_and_takes_over_after_a_list_of_its_own_time,
                                set_up),
