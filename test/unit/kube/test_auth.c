@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "codec/object.h"
+#include "folder.h"
 #include "kube/auth.h"
 
 #define S INT64_C(1000000)
@@ -105,10 +106,8 @@ static void make_plugin(struct rig *rig, const char *script)
 
 static void end(struct rig *rig)
 {
-    char command[128];
     sl_auth_free(rig->auth);
-    (void)snprintf(command, sizeof(command), "rm -rf %s", rig->folder);
-    assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c): a folder of our own */
+    folder_remove(rig->folder);
     (void)pthread_cond_destroy(&rig->woken);
     (void)pthread_mutex_destroy(&rig->lock);
 }
