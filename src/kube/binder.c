@@ -45,6 +45,7 @@ struct op {
     uint64_t jitter;
     unsigned tries;
     bool maybe;  /* a POST may have been carried out, or may yet */
+    bool late;   /* too long ago for any POST: it is only read */
     bool unread; /* only the pod can tell what the last answer meant */
     struct sl_error err;
     char text[];
@@ -278,7 +279,9 @@ static void finish(struct op *op, enum sl_bind_end end)
     (void)atomic_fetch_add(&binder->ends[end], 1);
     if (end == SL_BIND_END_UNKNOWN) {
         (void)sl_error_wrap(&op->err, "whether the pod is bound is not known");
-        note_open_end(binder, op->binding.uid);
+        if (!op->late) {
+            note_open_end(binder, op->binding.uid);
+        }
     }
     op->done(op->call, end, bound ? NULL : &op->err);
     (void)atomic_fetch_sub(&binder->in_flight, 1);
@@ -405,6 +408,32 @@ static void post(void *context)
 
 /* ---- the pod ---- */
 
+static bool stands(const struct sl_pod *pod, struct sl_str node, const char *assignment)
+{
+    return pod->node != NULL && pod->assignment != NULL && sl_str_eq(sl_str_of(pod->node), node) &&
+           strcmp(pod->assignment, assignment) == 0;
+}
+
+/* The pod may stand otherwise than the reservation says: by a binding that was taken for lost,
+ * perhaps another replica's. The ledger must not count on the watch to be in time. */
+static void tell_store(const struct op *op, const struct sl_pod_facts *facts)
+{
+    struct sl_store *store = op->binder->options.store;
+    const struct sl_binding *binding = &op->binding;
+    struct sl_pod *known = sl_store_pod(store, binding->namespace, binding->name);
+    struct sl_pod *pod = NULL;
+    /* else the watch has told of it, and perhaps of more */
+    if (known != NULL && sl_str_eq(sl_str_of(known->uid), binding->uid) &&
+        (known->node == NULL || stands(known, binding->node, binding->assignment))) {
+        pod = sl_pod_new(facts, NULL);
+    }
+    if (pod != NULL && !(known->node != NULL && stands(pod, binding->node, binding->assignment))) {
+        (void)sl_store_put_pod(store, sl_pod_ref(pod), NULL);
+    }
+    sl_pod_unref(pod);
+    sl_pod_unref(known);
+}
+
 /* What is read of it. Text lives in the decoder. */
 struct reading {
     struct op *op;
@@ -423,6 +452,9 @@ static int judge(void *context, const struct sl_object *object, struct sl_error 
     }
     reading->seen = true;
     reading->end = SL_BIND_END_FAILED;
+    if (sl_str_eq(pod->uid, op->binding.uid) && pod->node_name.len > 0) {
+        tell_store(op, pod);
+    }
     if (!sl_str_eq(pod->uid, op->binding.uid)) {
         (void)sl_error_set(&op->err, SL_ERR_CONFLICT, "the pod was made anew, with UID %.*s",
                            (int)(pod->uid.len < 64 ? pod->uid.len : 64), pod->uid.s);
@@ -434,6 +466,8 @@ static int judge(void *context, const struct sl_object *object, struct sl_error 
                            pod->node_name.s);
     } else if (pod->deleting) {
         (void)sl_error_set(&op->err, SL_ERR_CONFLICT, "the pod is being deleted");
+    } else if (op->late) {
+        (void)sl_error_set(&op->err, SL_ERR_CONFLICT, "the pod was not bound");
     } else if (op->maybe) {
         reading->end = SL_BIND_END_UNKNOWN;
     } /* else: unbound as it was, the refusal's own words say why */
@@ -506,6 +540,15 @@ void sl_kube_binder_free(struct sl_kube_binder *binder)
     }
 }
 
+static void begin(struct op *op, sl_bind_done done, void *call)
+{
+    struct sl_kube_binder *binder = op->binder;
+    op->done = done;
+    op->call = call;
+    op->deadline_us = sl_kube_monotonic_us() + binder->options.timeout_us;
+    (void)atomic_fetch_add(&binder->in_flight, 1);
+}
+
 void sl_kube_bind(void *context, const struct sl_binding *binding, sl_bind_done done, void *call)
 {
     struct sl_kube_binder *binder = context;
@@ -517,12 +560,26 @@ void sl_kube_bind(void *context, const struct sl_binding *binding, sl_bind_done 
         done(call, SL_BIND_END_FAILED, &err);
         return;
     }
-    op->done = done;
-    op->call = call;
     op->maybe = has_open_end(binder, binding->uid);
-    op->deadline_us = sl_kube_monotonic_us() + binder->options.timeout_us;
-    (void)atomic_fetch_add(&binder->in_flight, 1);
+    begin(op, done, call);
     post(op);
+}
+
+void sl_kube_resolve(void *context, const struct sl_binding *binding, sl_bind_done done, void *call)
+{
+    struct sl_kube_binder *binder = context;
+    struct op *op = op_new(binder, binding);
+    if (op == NULL) {
+        struct sl_error err;
+        (void)sl_error_nomem(&err);
+        (void)atomic_fetch_add(&binder->ends[SL_BIND_END_UNKNOWN], 1);
+        done(call, SL_BIND_END_UNKNOWN, &err);
+        return;
+    }
+    op->late = true;
+    op->unread = true;
+    begin(op, done, call);
+    read_pod(op);
 }
 
 void sl_kube_binder_stats(struct sl_kube_binder *binder, struct sl_kube_binder_stats *out)

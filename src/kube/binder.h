@@ -37,6 +37,12 @@ void sl_kube_binder_free(struct sl_kube_binder *binder);
  * was stopped meanwhile */
 void sl_kube_bind(void *context, const struct sl_binding *binding, sl_bind_done done, void *call);
 
+/* Finds out, only by reading, what became of a binding that ended as UNKNOWN so long ago that no
+ * POST of it can be carried out any more: a pod without a node is FAILED. Else as sl_kube_bind;
+ * UNKNOWN when the pod could not be read. */
+void sl_kube_resolve(void *context, const struct sl_binding *binding, sl_bind_done done,
+                     void *call);
+
 /* Sets activeDeadlineSeconds when the pod stands on a node by our assignment, has a timeout and no
  * deadline, and may_bind. For what a crash may have left undone; any thread. */
 void sl_kube_set_deadline(struct sl_kube_binder *binder, const struct sl_pod *pod);

@@ -107,7 +107,9 @@ static void add_kind(struct scene *scene, const char *method, enum fake_kind kin
                  (struct fake_answer){.method = method, .path = POD, .times = times, .kind = kind});
 }
 
-static void bind_begin(struct scene *scene)
+static void bind_with(struct scene *scene,
+                      void (*bind)(void *context, const struct sl_binding *binding,
+                                   sl_bind_done done, void *call))
 {
     const struct sl_binding binding = {.namespace = SL_STR("default"),
                                        .name = SL_STR("p"),
@@ -116,7 +118,12 @@ static void bind_begin(struct scene *scene)
                                        .assignment = "nvidia.com/mig-1g.6gb=0/2"};
     scene->outcome =
         (struct outcome){.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
-    sl_kube_bind(scene->binder, &binding, on_done, &scene->outcome);
+    bind(scene->binder, &binding, on_done, &scene->outcome);
+}
+
+static void bind_begin(struct scene *scene)
+{
+    bind_with(scene, sl_kube_bind);
 }
 
 static void bind_wait(struct scene *scene)
@@ -389,6 +396,82 @@ static void who_does_not_lead_sends_nothing(void **state)
     scene_end(&scene);
 }
 
+static struct sl_pod *pod_with(const char *timeout, int64_t deadline_s, const char *node)
+{
+    struct sl_pair annotation = {SL_STR("sliced.dev/timeout"), sl_str_of(timeout), NULL};
+    struct sl_pair assignment = {SL_STR("sliced.dev/assignment"), SL_STR("x=0"),
+                                 timeout == NULL ? NULL : &annotation};
+    struct sl_pair limit = {SL_STR("nvidia.com/gpu"), SL_STR("1"), NULL};
+    struct sl_container_facts container = {.name = SL_STR("c"), .limits = &limit};
+    const struct sl_pod_facts facts = {.namespace = SL_STR("default"),
+                                       .name = SL_STR("p"),
+                                       .uid = SL_STR("u1"),
+                                       .node_name = sl_str_of(node),
+                                       .deadline_s = deadline_s,
+                                       .annotations = &assignment,
+                                       .containers = &container};
+    struct sl_pod *pod = sl_pod_new(&facts, NULL);
+    assert_non_null(pod);
+    return pod;
+}
+
+static void what_is_late_is_only_read(void **state)
+{
+    static const struct {
+        unsigned status;
+        const char *body;
+        enum sl_bind_end end;
+        const char *text;
+    } looks[] = {
+        {200, OURS, SL_BIND_END_BOUND, ""},
+        {200, UNBOUND, SL_BIND_END_FAILED, "the pod was not bound"},
+        {200, READ("u1", "n2", ""), SL_BIND_END_FAILED, "the pod is bound to node n2"},
+        {404, STATUS("NotFound", "404"), SL_BIND_END_FAILED, "the pod is gone"},
+        {403, STATUS("Forbidden", "403"), SL_BIND_END_UNKNOWN,
+         "whether the pod is bound is not known: no Forbidden"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(looks) / sizeof(looks[0]); i++) {
+        struct scene scene;
+        scene_begin(&scene);
+        scene.options.timeout_us = looks[i].status == 403 ? 100 * MS : scene.options.timeout_us;
+        scene_start(&scene);
+        atomic_store(&scene.may_bind, 0); /* who does not lead may read */
+        fake_api_add(scene.rig.api, (struct fake_answer){.method = "GET",
+                                                         .path = POD,
+                                                         .status = looks[i].status,
+                                                         .body = looks[i].body});
+        bind_with(&scene, sl_kube_resolve);
+        bind_wait(&scene);
+        assert_int_equal(scene.outcome.end, looks[i].end);
+        assert_string_equal(scene.outcome.text, looks[i].text);
+        assert_int_equal(count(&scene, "POST"), 0);
+        scene_end(&scene);
+    }
+}
+
+/* A binding that was taken for lost has been carried out, with other devices than those of now. */
+static void the_ledger_learns_what_the_pod_really_has(void **state)
+{
+    struct scene scene;
+    (void)state;
+    scene_begin(&scene);
+    scene_start(&scene);
+    assert_int_equal(sl_store_put_pod(scene.store, pod_with(NULL, 0, NULL), NULL), 0);
+    add(&scene, "POST", BINDING, 409, STATUS("Conflict", "409"));
+    add(&scene, "GET", POD, 200,
+        "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"p\",\"namespace\":"
+        "\"default\",\"uid\":\"u1\",\"annotations\":{\"sliced.dev/assignment\":\"y=1\"}},"
+        "\"spec\":{\"nodeName\":\"n1\",\"containers\":[{\"name\":\"c\",\"resources\":"
+        "{\"limits\":{\"nvidia.com/gpu\":\"1\"}}}]}}");
+    assert_int_equal(bind_whole(&scene), SL_BIND_END_BOUND);
+    struct sl_pod *pod = sl_store_pod(scene.store, SL_STR("default"), SL_STR("p"));
+    assert_string_equal(pod->node, "n1");
+    assert_string_equal(pod->assignment, "y=1");
+    sl_pod_unref(pod);
+    scene_end(&scene);
+}
+
 /* Keeps the client's thread from going on, as a machine that stands still does. */
 static void stand_still(void *context, const struct sl_reply *reply)
 {
@@ -471,25 +554,6 @@ static void a_client_that_goes_ends_all(void **state)
 }
 
 /* ---- the deadline ---- */
-
-static struct sl_pod *pod_with(const char *timeout, int64_t deadline_s, const char *node)
-{
-    struct sl_pair annotation = {SL_STR("sliced.dev/timeout"), sl_str_of(timeout), NULL};
-    struct sl_pair assignment = {SL_STR("sliced.dev/assignment"), SL_STR("x=0"),
-                                 timeout == NULL ? NULL : &annotation};
-    struct sl_pair limit = {SL_STR("nvidia.com/gpu"), SL_STR("1"), NULL};
-    struct sl_container_facts container = {.name = SL_STR("c"), .limits = &limit};
-    const struct sl_pod_facts facts = {.namespace = SL_STR("default"),
-                                       .name = SL_STR("p"),
-                                       .uid = SL_STR("u1"),
-                                       .node_name = sl_str_of(node),
-                                       .deadline_s = deadline_s,
-                                       .annotations = &assignment,
-                                       .containers = &container};
-    struct sl_pod *pod = sl_pod_new(&facts, NULL);
-    assert_non_null(pod);
-    return pod;
-}
 
 static void wait_for_deadline(struct scene *scene, uint64_t set, uint64_t failed)
 {
@@ -609,6 +673,8 @@ int main(void)
         cmocka_unit_test(a_server_that_was_too_busy_has_not_bound),
         cmocka_unit_test(an_unknown_end_is_remembered),
         cmocka_unit_test(who_does_not_lead_sends_nothing),
+        cmocka_unit_test(what_is_late_is_only_read),
+        cmocka_unit_test(the_ledger_learns_what_the_pod_really_has),
         cmocka_unit_test(what_was_allowed_before_a_pause_is_not_sent_after_it),
         cmocka_unit_test(who_is_deposed_only_reads),
         cmocka_unit_test(a_client_that_goes_ends_all),
