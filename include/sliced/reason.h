@@ -30,6 +30,9 @@ struct sl_verdict {
     int64_t free;     /* on the node now */
     int64_t capacity; /* of the node */
     int64_t largest;  /* free on the one device that has most (FRAGMENTED, EXCEEDS_DEVICE) */
+    /* NOT_PARTITIONED: the profile as the node would offer it, where the ask spells it otherwise
+     * ("3g.39gb" for 3g.40gb) and so would never be given it; else NULL. In the table. */
+    const struct sl_mig_profile *alias;
 };
 
 /* "Insufficient", "Fragmented", ... as in JSON and metric labels. */

@@ -22,9 +22,10 @@ static int index_of(const struct sl_mig_model *model, struct sl_str profile)
 
 /* Units of the asked profile that the node could have, if nothing were in use (empty), or beside
  * what is in use now; counted until they are enough. -1: it is not repartitioned by demand, or no
- * model of its has the profile. */
+ * model of its has the profile. *alias (may be NULL) is set to the profile when the item spells its
+ * name otherwise. */
 static int64_t partitionable(const struct sl_scratch *scratch, const struct sl_ask_item *item,
-                             bool empty)
+                             bool empty, const struct sl_mig_profile **alias)
 {
     const struct sl_node *node = scratch->view->node;
     struct sl_resource resource;
@@ -44,6 +45,9 @@ static int64_t partitionable(const struct sl_scratch *scratch, const struct sl_a
             continue;
         }
         sum = sum < 0 ? 0 : sum;
+        if (alias != NULL && strcmp(item->resource, model->profiles[index].resource) != 0) {
+            *alias = &model->profiles[index];
+        }
         const struct sl_device_use *use = &scratch->device[i];
         bool taken = use->whole || use->replicas > 0 || use->memory_units > 0;
         struct sl_mig_layout layout = {0};
@@ -63,10 +67,12 @@ static struct sl_verdict never(const struct sl_scratch *scratch, const struct sl
 {
     struct sl_verdict v = {.reason = SL_REASON_FITS, .asked = item->count};
     if (pool < 0) {
-        int64_t possible = partitionable(scratch, item, true);
+        const struct sl_mig_profile *alias = NULL;
+        int64_t possible = partitionable(scratch, item, true, &alias);
         v.reason = SL_REASON_NOT_OFFERED;
         if (possible >= item->count) {
             v.reason = SL_REASON_NOT_PARTITIONED;
+            v.alias = alias;
         } else if (possible >= 0) {
             v.reason = SL_REASON_EXCEEDS_NODE;
             v.capacity = possible;
@@ -85,7 +91,7 @@ static struct sl_verdict never(const struct sl_scratch *scratch, const struct sl
         v.largest = room->most;
         return v;
     }
-    int64_t possible = partitionable(scratch, item, true);
+    int64_t possible = partitionable(scratch, item, true, NULL);
     if (possible >= item->count) {
         return v;
     }
@@ -142,7 +148,7 @@ static struct sl_verdict not_now(const struct sl_scratch *scratch, const struct 
         .free = room.free,
         .capacity = scratch->view->room[pool].capacity,
     };
-    if (partitionable(scratch, item, false) >= item->count) {
+    if (partitionable(scratch, item, false, NULL) >= item->count) {
         v.reason = SL_REASON_NOT_PARTITIONED;
         return v;
     }

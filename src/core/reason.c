@@ -4,7 +4,8 @@
 
 #include "core/text.h"
 
-/* In a text: $r resource, $a asked, $f free, $c capacity, $l largest, $m the pod's own text. */
+/* In a text: $r resource, $a asked, $f free, $c capacity, $l largest, $m the pod's own text, $o the
+ * name under which the node would offer it. */
 static const struct row {
     const char *name;
     bool never;
@@ -35,7 +36,7 @@ static const struct row {
     [SL_REASON_NOT_PARTITIONED] = {"NotPartitioned", false,
                                    "The node is repartitioned by demand and could offer the "
                                    "profile, but does not now.",
-                                   TEXT("$r: $a asked, this node is not partitioned for it now")},
+                                   TEXT("$r: $a asked, this node is not partitioned for it now$o")},
     [SL_REASON_NOT_OFFERED] = {"NotOffered", true, "The node does not have the resource at all.",
                                TEXT("$r: not offered by this node")},
     [SL_REASON_EXCEEDS_NODE] = {"ExceedsNode", true,
@@ -96,6 +97,12 @@ static void add_value(struct sl_text *text, char which, const struct sl_verdict 
         break;
     case 'l':
         sl_text_i64(text, verdict->largest);
+        break;
+    case 'o':
+        if (verdict->alias != NULL) {
+            sl_text_puts(text, "; it offers that profile as ");
+            sl_text_puts(text, verdict->alias->resource);
+        }
         break;
     default:
         if (malformed != NULL) {

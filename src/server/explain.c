@@ -102,8 +102,9 @@ struct gist {
     int64_t asked;
     int64_t capacity;
     int64_t free;
-    int64_t most_capacity; /* of one node */
-    int64_t largest;       /* on one device */
+    int64_t most_capacity;              /* of one node */
+    int64_t largest;                    /* on one device */
+    const struct sl_mig_profile *alias; /* what some of them call it */
 };
 
 /* FITS when no node is refused for now. */
@@ -157,6 +158,7 @@ static void sum_up(const struct sl_explain *explain, enum sl_reason reason, stru
             continue;
         }
         item = v->item;
+        gist->alias = v->alias != NULL ? v->alias : gist->alias;
         gist->nodes++;
         gist->asked = v->asked;
         gist->capacity += v->capacity;
@@ -211,9 +213,12 @@ static void say_refused(const struct sl_explain *explain, const struct gist *g, 
                        g->resource);
         return;
     case SL_REASON_NOT_PARTITIONED:
-        (void)snprintf(out, size,
-                       "no GPU is partitioned for %s now; %zu node%s could be repartitioned for it",
-                       g->resource, g->nodes, g->nodes == 1 ? "" : "s");
+        (void)snprintf(
+            out, size,
+            "no GPU is partitioned for %s now; %zu node%s could be repartitioned for it%s%s",
+            g->resource, g->nodes, g->nodes == 1 ? "" : "s",
+            g->alias == NULL ? "" : ", where the profile is offered as ",
+            g->alias == NULL ? "" : g->alias->resource);
         return;
     case SL_REASON_NOT_OFFERED:
         (void)snprintf(out, size, "no node offers %s: it cannot start in this cluster as it is",

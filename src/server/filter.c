@@ -36,7 +36,8 @@ int sl_filter_begin(struct sl_request *request)
 static bool same_verdict(const struct sl_verdict *a, const struct sl_verdict *b)
 {
     return a->reason == b->reason && a->item == b->item && a->asked == b->asked &&
-           a->free == b->free && a->capacity == b->capacity && a->largest == b->largest;
+           a->free == b->free && a->capacity == b->capacity && a->largest == b->largest &&
+           a->alias == b->alias;
 }
 
 static size_t slot_of(const struct sl_verdict *v)

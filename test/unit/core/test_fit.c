@@ -459,6 +459,33 @@ static void profile_not_offered_now_may_be_made(void **state)
     rig_free(rig);
 }
 
+/* The kubelet compares names: a node makes the instance, but not under the name that was asked. */
+static void profile_asked_under_another_name_is_told_with_the_nodes_own(void **state)
+{
+    (void)state;
+    struct rig *rig = dynamic_a30();
+    static const struct {
+        const char *asked;
+        const char *text;
+    } cases[] = {
+        {"nvidia.com/mig-4g.23gb",
+         "nvidia.com/mig-4g.23gb: 1 asked, this node is not partitioned for it now; it offers that "
+         "profile as nvidia.com/mig-4g.24gb"},
+        {"nvidia.com/mig-4g.24gb",
+         "nvidia.com/mig-4g.24gb: 1 asked, this node is not partitioned for it now"},
+        {"nvidia.com/mig-1g.6gb.me",
+         "nvidia.com/mig-1g.6gb.me: 1 asked, this node is not partitioned for it now"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char text[256];
+        struct sl_ask ask = rig_ask(cases[i].asked, 1);
+        struct sl_verdict v = rig_verdict(rig, &ask);
+        (void)sl_verdict_text(&v, &ask, NULL, text, sizeof(text));
+        assert_string_equal(text, cases[i].text);
+    }
+    rig_free(rig);
+}
+
 static void profile_of_another_model_is_not_offered(void **state)
 {
     (void)state;
@@ -543,6 +570,7 @@ int main(void)
         cmocka_unit_test(room_on_ill_devices_is_told_as_such),
         cmocka_unit_test(items_that_fit_alone_but_not_together_even_when_empty_are_told_as_such),
         cmocka_unit_test(profile_not_offered_now_may_be_made),
+        cmocka_unit_test(profile_asked_under_another_name_is_told_with_the_nodes_own),
         cmocka_unit_test(profile_of_another_model_is_not_offered),
         cmocka_unit_test(more_than_any_partition_has_is_never),
         cmocka_unit_test(fewer_offered_than_free_room_allows_is_not_partitioned),

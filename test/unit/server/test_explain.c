@@ -49,6 +49,18 @@ static void assert_why(const char *cluster, const char *expected)
     "spec: {nodeName: " node ", containers: [{name: c, resources: {limits: {" MIG ": \"" units     \
     "\"}}}]}\nstatus: {phase: Running}\n"
 
+static void a_profile_under_another_name_is_told_with_the_nodes_own(void **state)
+{
+    (void)state;
+    assert_why(
+        "---\napiVersion: v1\nkind: Node\nmetadata: {name: a, labels: {nvidia.com/gpu.product: "
+        "NVIDIA-A30, nvidia.com/gpu.count: \"1\", sliced.dev/partitioning: dynamic}}\n"
+        "status: {allocatable: {nvidia.com/mig-1g.6gb: \"4\"}}\n" RIG_POD(
+            "p", "u", "nvidia.com/mig-4g.23gb", "1"),
+        "no GPU is partitioned for nvidia.com/mig-4g.23gb now; 1 node could be repartitioned "
+        "for it, where the profile is offered as nvidia.com/mig-4g.24gb");
+}
+
 static void a_bound_pod_is_told_whether_its_node_is_known(void **state)
 {
     (void)state;
@@ -178,6 +190,7 @@ static void best_nodes_come_first_then_not_now_then_never(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_profile_under_another_name_is_told_with_the_nodes_own),
         cmocka_unit_test(a_bound_pod_is_told_whether_its_node_is_known),
         cmocka_unit_test(the_sentence_fits_the_cause),
         cmocka_unit_test(many_nodes_without_the_resource_do_not_hide_the_one_that_is_full),
