@@ -183,6 +183,7 @@ struct sl_store {
     bool batch;
     bool dirty; /* something differs from the current picture */
     bool waiting_sorted;
+    bool lapses_held;
     struct sl_list waiting;
     struct sl_reservation *oldest; /* ledger, by expiry */
     struct sl_reservation *newest;

@@ -75,7 +75,7 @@ static void give_back(struct sl_store *store, struct sl_entry *entry)
 size_t sl_ledger_lapse(struct sl_store *store, int64_t now_us)
 {
     size_t n = 0;
-    while (store->oldest != NULL && store->oldest->expires_us <= now_us) {
+    while (!store->lapses_held && store->oldest != NULL && store->oldest->expires_us <= now_us) {
         give_back(store, store->oldest->entry);
         store->stats.lapses++;
         n++;
@@ -355,6 +355,13 @@ bool sl_store_rollback(struct sl_store *store, struct sl_str uid)
     }
     pthread_mutex_unlock(&store->lock);
     return found;
+}
+
+void sl_store_hold_lapses(struct sl_store *store, bool hold)
+{
+    pthread_mutex_lock(&store->lock);
+    store->lapses_held = hold;
+    pthread_mutex_unlock(&store->lock);
 }
 
 size_t sl_store_expire(struct sl_store *store, int64_t now_us)

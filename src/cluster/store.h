@@ -45,7 +45,8 @@ int sl_store_delete_pod(struct sl_store *store, struct sl_str ns, struct sl_str 
  * is deleted at the end, reservations of such pods with it. What was put, but not taken because of
  * an error, counts as there when it was known before; keep says so of what could not even be put. A
  * reservation whose pod is listed as not bound stays. The two kinds may be swept at the same time;
- * a sweep that is begun anew, or never ended, deletes nothing. end returns how many were deleted. */
+ * a sweep that is begun anew, or never ended, deletes nothing. end returns how many were deleted.
+ */
 enum sl_sweep { SL_SWEEP_NODES, SL_SWEEP_PODS, SL_SWEEP_KINDS };
 void sl_store_sweep_begin(struct sl_store *store, enum sl_sweep kind);
 size_t sl_store_sweep_end(struct sl_store *store, enum sl_sweep kind);
@@ -131,6 +132,9 @@ bool sl_store_rollback(struct sl_store *store, struct sl_str uid);
 
 /* Rolls back what has lapsed at now_us; returns how many. */
 size_t sl_store_expire(struct sl_store *store, int64_t now_us);
+
+/* While held, nothing lapses: for as long as news of what became of a binding may be late. */
+void sl_store_hold_lapses(struct sl_store *store, bool hold);
 
 struct sl_store_stats {
     uint64_t binds;     /* reservations committed, or seen bound where they were */

@@ -306,14 +306,14 @@ static void tick(struct daemon *daemon, bool hup)
         daemon->tls_ns = now_ns;
         sl_app_refresh_tls(daemon->app, hup);
     }
+    const struct sl_live *live = sl_app_live(daemon->app);
+    bool lapses = daemon->cluster == NULL || sl_cluster_tick(daemon->cluster, &live->config.score);
     expire(daemon);
-    if (daemon->cluster != NULL) {
-        const struct sl_live *live = sl_app_live(daemon->app);
-        sl_cluster_tick(daemon->cluster, &live->config.score);
+    if (lapses) { /* else they may still be reserved */
         sl_binds_forget(&daemon->app->binds, sl_clock_real_us(),
                         live->config.cluster.reservation_us);
-        sl_live_release(live);
     }
+    sl_live_release(live);
 }
 
 /* Until a signal says to end. */

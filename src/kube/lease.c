@@ -10,7 +10,7 @@
 #include "kube/client_internal.h"
 #include "kube/lease_record.h"
 
-enum { PATH_MAX_BYTES = 1024, IDENTITY_MAX = 200, TERM_MAX = 300, BODY_MAX = 1 << 20 };
+enum { PATH_MAX_BYTES = 1024, IDENTITY_MAX = 200, TERM_MAX = 303, BODY_MAX = 1 << 20 };
 
 enum step { IDLE, READ, CREATE, UPDATE, RELEASE, RELEASE_READ };
 

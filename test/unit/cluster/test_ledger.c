@@ -289,6 +289,21 @@ static void a_reservation_lapses_when_its_time_is_over(void **state)
     expect_stats(store, (struct sl_store_stats){.lapses = 1});
 }
 
+static void nothing_lapses_while_lapses_are_held(void **state)
+{
+    struct sl_store *store = *state;
+    struct sl_bind_result result;
+    reserve(store, "a", "u-a", "gpu-1", 1000, &result);
+    sl_store_hold_lapses(store, true);
+    assert_int_equal(sl_store_expire(store, INT64_MAX), 0);
+    reserve(store, "b", "u-b", "gpu-1", 1000 + LAPSE_US, &result); /* looks for what has lapsed */
+    struct sl_store_stats stats;
+    sl_store_stats(store, &stats);
+    assert_int_equal(stats.lapses, 0);
+    sl_store_hold_lapses(store, false);
+    assert_int_equal(sl_store_expire(store, 1000 + LAPSE_US), 1);
+}
+
 static void a_bind_does_not_wait_for_what_has_lapsed(void **state)
 {
     struct sl_store *store = *state;
@@ -459,6 +474,7 @@ int main(void)
         T(reservations_have_a_maximum),
         T(long_names_make_a_text_that_is_cut_and_whole),
         T(a_reservation_lapses_when_its_time_is_over),
+        T(nothing_lapses_while_lapses_are_held),
         T(a_bind_does_not_wait_for_what_has_lapsed),
         T(what_lapses_shows_even_when_the_bind_is_refused),
         T(a_clock_that_goes_back_keeps_the_order_of_expiry),

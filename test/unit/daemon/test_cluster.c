@@ -113,7 +113,7 @@ static void wake(void *context)
     (void)atomic_fetch_add(&scene->wakes, 1);
 }
 
-static void begin(struct scene *scene, bool election)
+static void begin_with(struct scene *scene, bool election, int64_t silence_us)
 {
     static const struct sl_store_limits limits = {100, 100, 100, 30000000};
     struct sl_error err = {.code = SL_ERR_NONE};
@@ -123,6 +123,7 @@ static void begin(struct scene *scene, bool election)
     scene->access = fake_api_access(scene->api);
     sl_config_defaults(&scene->config);
     scene->config.election.enabled = election;
+    scene->config.kubernetes.watch_silence_us = silence_us;
     scene->config.election.lease_duration_us = 1000000;
     scene->config.election.renew_deadline_us = 600000;
     scene->config.election.retry_period_us = 50000;
@@ -142,6 +143,11 @@ static void begin(struct scene *scene, bool election)
     scene->hooks = sl_cluster_hooks(scene->cluster);
     scene->binder = sl_cluster_binder(scene->cluster);
     assert_int_equal(sl_cluster_start(scene->cluster, &err), 0);
+}
+
+static void begin(struct scene *scene, bool election)
+{
+    begin_with(scene, election, 90000000);
 }
 
 static int set_up(void **state)
@@ -174,7 +180,7 @@ static void wait_missing(struct scene *scene, const char *text)
         if ((int64_t)time(NULL) > until) {
             fail_msg("\"%s\" and not \"%s\"", missing(scene), text);
         }
-        sl_cluster_tick(scene->cluster, &score);
+        (void)sl_cluster_tick(scene->cluster, &score);
         (void)sched_yield();
     }
 }
@@ -184,7 +190,7 @@ static void wait_requests(struct scene *scene, const char *method, const char *p
     int64_t until = (int64_t)time(NULL) + WAIT_S;
     while (fake_api_count(scene->api, method, path) < n) {
         assert_true((int64_t)time(NULL) <= until);
-        sl_cluster_tick(scene->cluster, &score);
+        (void)sl_cluster_tick(scene->cluster, &score);
         (void)sched_yield();
     }
 }
@@ -353,6 +359,29 @@ static void who_leads_again_after_another_looks_anew(void **state)
     end(&scene);
 }
 
+static void reservations_lapse_only_when_the_watch_has_long_been_well(void **state)
+{
+    struct scene scene;
+    (void)state;
+    begin(&scene, true);
+    assert_false(sl_cluster_tick(scene.cluster, &score));
+    wait_missing(&scene, "");
+    assert_false(sl_cluster_tick(scene.cluster, &score)); /* watchSilence is 90 s */
+    end(&scene);
+
+    memset(&lease, 0, sizeof(lease));
+    begin_with(&scene, true, 300000);
+    wait_missing(&scene, "");
+    int64_t until = (int64_t)time(NULL) + WAIT_S;
+    while (!sl_cluster_tick(scene.cluster, &score)) {
+        assert_true((int64_t)time(NULL) <= until);
+    }
+    atomic_store(&lease.broken, true);
+    wait_missing(&scene, "no replica leads, it tries to take the lease");
+    assert_false(sl_cluster_tick(scene.cluster, &score));
+    end(&scene);
+}
+
 static void owners_are_told(void **state)
 {
     struct scene scene;
@@ -412,6 +441,7 @@ int main(void)
         cmocka_unit_test_setup(who_cannot_renew_stops_binding_and_goes_on_when_nobody_led_meanwhile,
                                set_up),
         cmocka_unit_test_setup(who_leads_again_after_another_looks_anew, set_up),
+        cmocka_unit_test_setup(reservations_lapse_only_when_the_watch_has_long_been_well, set_up),
         cmocka_unit_test_setup(owners_are_told, set_up),
         cmocka_unit_test_setup(the_state_says_who_leads_and_how_the_watch_is, set_up),
     };
