@@ -94,7 +94,7 @@ const struct sl_key sl_keys[SL_KEYS] = {
      .help = "Binds not yet seen back from the cluster; a bind beyond fails."},
     {"cluster.reservationTimeout", SL_KEY_DURATION, .restart = true, AT(cluster.reservation_us),
      .min = SECOND, .max = HOUR, .number = 60 * SECOND,
-     .help = "A bind not seen back for that long gives its devices back."},
+     .help = "A bind of unknown outcome is looked up after that long, a minute at least."},
     {"cluster.maxManifestBytes", SL_KEY_SIZE, AT(cluster.max_manifest_bytes), .min = KI,
      .max = 64 * GI, .number = GI, .help = "Longest file of manifests that is read."},
 

@@ -23,7 +23,6 @@ static const int64_t connect_timeout_us = 5000000;
 static const int64_t backoff_us = 200000;
 static const int64_t backoff_max_us = 10000000;
 static const int64_t grace_us = 2000000;
-static const int64_t heard_us = 15000000;
 /* how long the watch waits for the lease to be looked at, so that one list is enough */
 static const int64_t lease_first_ns = 2000000000;
 static const int64_t release_timeout_us = 3000000;
@@ -215,25 +214,6 @@ static void look_anew(struct sl_cluster *cluster)
     }
 }
 
-/* A binding whose outcome nobody could tell may stand, and only the watch can say so. Its
- * reservation must not lapse before that: not while this replica does not decide, not soon after a
- * watch broke, and not when the last news is old, since a dead connection looks like a quiet one
- * for a while. */
-static bool guard_lapses(struct sl_cluster *cluster, int64_t now_ns)
-{
-    struct sl_sync_stats stats;
-    (void)sl_cluster_sync_stats(cluster, &stats);
-    uint64_t failures = stats.nodes.failures + stats.pods.failures;
-    if (failures != cluster->failures || sl_cluster_missing(cluster) != NULL) {
-        cluster->failures = failures;
-        cluster->trouble_ns = now_ns;
-    }
-    bool calm = now_ns - cluster->trouble_ns > cluster->config.kubernetes.watch_silence_us * 1000;
-    bool heard = sl_clock_real_us() - stats.pods.last_event_us < heard_us;
-    sl_store_hold_lapses(cluster->options.store, !calm || !heard);
-    return calm && heard;
-}
-
 /* ---- events ---- */
 
 /* Bindings may end after the events have. */
@@ -263,17 +243,15 @@ static void hook_bound(void *context, const struct sl_binding *binding)
     tell(context, &note);
 }
 
-bool sl_cluster_tick(struct sl_cluster *cluster, const struct sl_score_config *score)
+void sl_cluster_tick(struct sl_cluster *cluster, const struct sl_score_config *score)
 {
     int64_t now_ns = sl_clock_monotonic_ns();
     look_anew(cluster);
-    bool lapses = guard_lapses(cluster, now_ns);
     if (cluster->waiting != NULL && now_ns - cluster->round_ns >= ns_per_s &&
         sl_cluster_missing(cluster) == NULL) {
         cluster->round_ns = now_ns;
         (void)sl_waiting_round(cluster->waiting, score, sl_clock_real_us());
     }
-    return lapses;
 }
 
 /* ---- life ---- */
@@ -372,7 +350,8 @@ static int make_binder(struct sl_cluster *cluster, struct sl_error *err)
 
 struct sl_binder sl_cluster_binder(struct sl_cluster *cluster)
 {
-    return (struct sl_binder){.context = cluster->binder, .bind = sl_kube_bind};
+    return (struct sl_binder){
+        .context = cluster->binder, .bind = sl_kube_bind, .resolve = sl_kube_resolve};
 }
 
 struct sl_cluster *sl_cluster_new(const struct sl_cluster_options *options, struct sl_error *err)
@@ -385,6 +364,8 @@ struct sl_cluster *sl_cluster_new(const struct sl_cluster_options *options, stru
     cluster->options = *options;
     cluster->config = *options->config;
     (void)pthread_mutex_init(&cluster->lock, NULL);
+    /* no clock knows what became of a binding: whoever made the reservation ends it */
+    sl_store_hold_lapses(cluster->options.store, true);
     if (make_identity(cluster, err) < 0 || make_client(cluster, err) < 0 ||
         make_events(cluster, err) < 0 || make_binder(cluster, err) < 0) {
         sl_cluster_free(cluster);

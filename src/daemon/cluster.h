@@ -31,9 +31,8 @@ struct sl_hooks sl_cluster_hooks(struct sl_cluster *cluster);
 int sl_cluster_start(struct sl_cluster *cluster, struct sl_error *err);
 
 /* What the main thread does from time to time: a fresh look at the cluster after leadership came,
- * a word to the owners of waiting pods. score: as configured now. True when the news is fresh
- * enough for reservations to lapse; else the store is told to hold them. */
-bool sl_cluster_tick(struct sl_cluster *cluster, const struct sl_score_config *score);
+ * a word to the owners of waiting pods. score: as configured now. */
+void sl_cluster_tick(struct sl_cluster *cluster, const struct sl_score_config *score);
 
 /* Ends all calls and gives the lease up. Bindings under way are told as unknown. No hook may be
  * called any more. */

@@ -36,8 +36,6 @@ struct sl_cluster {
     char led_as[SL_TERM_MAX]; /* sl_lease_term of that term; empty: not led yet */
     int64_t started_ns;       /* monotonic */
     int64_t round_ns;         /* of the last look at waiting pods */
-    uint64_t failures;        /* of lists and watches, as of the last tick */
-    int64_t trouble_ns;       /* when there was last something wrong with the watch */
 };
 
 /* Holds the lease, or needs none. */

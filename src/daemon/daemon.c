@@ -23,6 +23,8 @@ enum {
 };
 
 static const int64_t tls_every_ns = 5000000000;
+/* kube-apiserver carries no request out any more after that (--request-timeout, 1m) */
+static const int64_t post_max_us = 60000000;
 
 struct daemon {
     struct sl_options options;
@@ -307,11 +309,11 @@ static void tick(struct daemon *daemon, bool hup)
         sl_app_refresh_tls(daemon->app, hup);
     }
     const struct sl_live *live = sl_app_live(daemon->app);
-    bool lapses = daemon->cluster == NULL || sl_cluster_tick(daemon->cluster, &live->config.score);
     expire(daemon);
-    if (lapses) { /* else they may still be reserved */
-        sl_binds_forget(&daemon->app->binds, sl_clock_real_us(),
-                        live->config.cluster.reservation_us);
+    if (daemon->cluster != NULL) {
+        int64_t age_us = live->config.cluster.reservation_us;
+        sl_cluster_tick(daemon->cluster, &live->config.score);
+        sl_binds_resolve(daemon->app, now_ns / 1000, age_us < post_max_us ? post_max_us : age_us);
     }
     sl_live_release(live);
 }

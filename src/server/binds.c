@@ -9,13 +9,15 @@
 #include "server/process.h"
 #include "server/request.h"
 
+enum { RESOLVED_MAX = 64 /* at a time */ };
+
 struct sl_bind_call {
     struct sl_bind_call *next;
     struct sl_app *app;
     struct sl_request *waiting; /* by bind.next */
     struct sl_binding binding;  /* its text stands in text */
     bool under_way;             /* else the outcome is unknown */
-    int64_t since_us;           /* that it is so */
+    int64_t since_us;           /* that it is so, monotonic */
     char assignment[SL_ASSIGNMENT_TEXT_MAX];
     char text[];
 };
@@ -158,7 +160,7 @@ static void done(void *context, enum sl_bind_end end, const struct sl_error *err
     answer_all(call, end, text);
     if (end == SL_BIND_END_UNKNOWN) {
         call->under_way = false;
-        call->since_us = sl_clock_real_us();
+        call->since_us = sl_clock_monotonic_ns() / 1000;
         call = NULL;
     } else {
         take_out(&app->binds, call);
@@ -269,16 +271,20 @@ void sl_binds_close(struct sl_binds *binds)
     (void)pthread_mutex_unlock(&binds->lock);
 }
 
-void sl_binds_forget(struct sl_binds *binds, int64_t now_us, int64_t age_us)
+void sl_binds_resolve(struct sl_app *app, int64_t now_us, int64_t age_us)
 {
-    (void)pthread_mutex_lock(&binds->lock);
-    for (struct sl_bind_call *call = binds->first; call != NULL;) {
-        struct sl_bind_call *next = call->next;
+    struct sl_bind_call *old[RESOLVED_MAX];
+    size_t n = 0;
+    (void)pthread_mutex_lock(&app->binds.lock);
+    for (struct sl_bind_call *call = app->binds.first; call != NULL && n < RESOLVED_MAX;
+         call = call->next) {
         if (!call->under_way && now_us - call->since_us > age_us) {
-            take_out(binds, call);
-            free(call);
+            call->under_way = true; /* ours: whoever asks for it now waits */
+            old[n++] = call;
         }
-        call = next;
     }
-    (void)pthread_mutex_unlock(&binds->lock);
+    (void)pthread_mutex_unlock(&app->binds.lock);
+    for (size_t i = 0; i < n; i++) {
+        app->binder.resolve(app->binder.context, &old[i]->binding, done, old[i]);
+    }
 }

@@ -18,6 +18,8 @@ struct sl_binder {
     void *context;
     bool immediate; /* done is always called before bind returns */
     void (*bind)(void *context, const struct sl_binding *binding, sl_bind_done done, void *call);
+    /* As bind, but it only looks what became of it. NULL: bind leaves nothing unknown. */
+    void (*resolve)(void *context, const struct sl_binding *binding, sl_bind_done done, void *call);
 };
 
 struct sl_bind_call;
@@ -47,7 +49,8 @@ bool sl_binds_node(struct sl_binds *binds, struct sl_str uid, char *out, size_t 
 /* Answers all requests that wait; from now on none does. The bindings themselves go on. */
 void sl_binds_close(struct sl_binds *binds);
 
-/* Forgets what has been unknown for longer than reservations live. */
-void sl_binds_forget(struct sl_binds *binds, int64_t now_us, int64_t age_us);
+/* Has bindings looked at that have been unknown for longer than age_us (now_us is monotonic): their
+ * reservations end by what is found, not by time. */
+void sl_binds_resolve(struct sl_app *app, int64_t now_us, int64_t age_us);
 
 #endif

@@ -113,7 +113,7 @@ static void wake(void *context)
     (void)atomic_fetch_add(&scene->wakes, 1);
 }
 
-static void begin_with(struct scene *scene, bool election, int64_t silence_us)
+static void begin(struct scene *scene, bool election)
 {
     static const struct sl_store_limits limits = {100, 100, 100, 30000000};
     struct sl_error err = {.code = SL_ERR_NONE};
@@ -123,7 +123,6 @@ static void begin_with(struct scene *scene, bool election, int64_t silence_us)
     scene->access = fake_api_access(scene->api);
     sl_config_defaults(&scene->config);
     scene->config.election.enabled = election;
-    scene->config.kubernetes.watch_silence_us = silence_us;
     scene->config.election.lease_duration_us = 1000000;
     scene->config.election.renew_deadline_us = 600000;
     scene->config.election.retry_period_us = 50000;
@@ -143,11 +142,6 @@ static void begin_with(struct scene *scene, bool election, int64_t silence_us)
     scene->hooks = sl_cluster_hooks(scene->cluster);
     scene->binder = sl_cluster_binder(scene->cluster);
     assert_int_equal(sl_cluster_start(scene->cluster, &err), 0);
-}
-
-static void begin(struct scene *scene, bool election)
-{
-    begin_with(scene, election, 90000000);
 }
 
 static int set_up(void **state)
@@ -180,7 +174,7 @@ static void wait_missing(struct scene *scene, const char *text)
         if ((int64_t)time(NULL) > until) {
             fail_msg("\"%s\" and not \"%s\"", missing(scene), text);
         }
-        (void)sl_cluster_tick(scene->cluster, &score);
+        sl_cluster_tick(scene->cluster, &score);
         (void)sched_yield();
     }
 }
@@ -190,7 +184,7 @@ static void wait_requests(struct scene *scene, const char *method, const char *p
     int64_t until = (int64_t)time(NULL) + WAIT_S;
     while (fake_api_count(scene->api, method, path) < n) {
         assert_true((int64_t)time(NULL) <= until);
-        (void)sl_cluster_tick(scene->cluster, &score);
+        sl_cluster_tick(scene->cluster, &score);
         (void)sched_yield();
     }
 }
@@ -208,6 +202,19 @@ static unsigned place_of(struct scene *scene, const char *method, const char *pa
     }
     fail_msg("no such request: %s %s", method, path);
     return 0;
+}
+
+static struct sl_pod *small_pod(void)
+{
+    struct sl_pair limit = {SL_STR("nvidia.com/gpu"), SL_STR("1"), NULL};
+    struct sl_container_facts container = {.name = SL_STR("c"), .limits = &limit};
+    const struct sl_pod_facts facts = {.namespace = SL_STR("default"),
+                                       .name = SL_STR("s"),
+                                       .uid = SL_STR("u-s"),
+                                       .containers = &container};
+    struct sl_pod *pod = sl_pod_new(&facts, NULL);
+    assert_non_null(pod);
+    return pod;
 }
 
 /* ---- a binding ---- */
@@ -359,26 +366,18 @@ static void who_leads_again_after_another_looks_anew(void **state)
     end(&scene);
 }
 
-static void reservations_lapse_only_when_the_watch_has_long_been_well(void **state)
+static void no_reservation_ends_by_the_clock(void **state)
 {
     struct scene scene;
+    struct sl_bind_result result;
     (void)state;
-    begin(&scene, true);
-    assert_false(sl_cluster_tick(scene.cluster, &score));
+    begin(&scene, false);
     wait_missing(&scene, "");
-    assert_false(sl_cluster_tick(scene.cluster, &score)); /* watchSilence is 90 s */
-    end(&scene);
-
-    memset(&lease, 0, sizeof(lease));
-    begin_with(&scene, true, 300000);
-    wait_missing(&scene, "");
-    int64_t until = (int64_t)time(NULL) + WAIT_S;
-    while (!sl_cluster_tick(scene.cluster, &score)) {
-        assert_true((int64_t)time(NULL) <= until);
-    }
-    atomic_store(&lease.broken, true);
-    wait_missing(&scene, "no replica leads, it tries to take the lease");
-    assert_false(sl_cluster_tick(scene.cluster, &score));
+    assert_int_equal(sl_store_put_pod(scene.store, small_pod(), NULL), 0);
+    sl_store_reserve(scene.store, SL_STR("default"), SL_STR("s"), SL_STR("u-s"), SL_STR("n1"), 1,
+                     &result);
+    assert_int_equal(result.code, SL_BIND_RESERVED);
+    assert_int_equal(sl_store_expire(scene.store, INT64_MAX), 0);
     end(&scene);
 }
 
@@ -441,7 +440,7 @@ int main(void)
         cmocka_unit_test_setup(who_cannot_renew_stops_binding_and_goes_on_when_nobody_led_meanwhile,
                                set_up),
         cmocka_unit_test_setup(who_leads_again_after_another_looks_anew, set_up),
-        cmocka_unit_test_setup(reservations_lapse_only_when_the_watch_has_long_been_well, set_up),
+        cmocka_unit_test_setup(no_reservation_ends_by_the_clock, set_up),
         cmocka_unit_test_setup(owners_are_told, set_up),
         cmocka_unit_test_setup(the_state_says_who_leads_and_how_the_watch_is, set_up),
     };

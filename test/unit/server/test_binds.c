@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "server/app.h"
+#include "server/process.h"
 
 #define MIG "nvidia.com/gpu"
 
@@ -29,6 +30,8 @@ static struct {
     pthread_cond_t more;
     struct given given[CALLS_MAX];
     size_t n;
+    struct given resolved; /* the last one */
+    size_t n_resolved;
     const char *missing;
     bool keep; /* connections are asked to stay */
     char bound[64];
@@ -46,6 +49,16 @@ static void take_binding(void *context, const struct sl_binding *binding, sl_bin
     (void)snprintf(given->assignment, sizeof(given->assignment), "%s", binding->assignment);
     (void)pthread_cond_broadcast(&g.more);
     (void)pthread_mutex_unlock(&g.lock);
+}
+
+static void take_lost(void *context, const struct sl_binding *binding, sl_bind_done done,
+                      void *call)
+{
+    (void)context;
+    (void)binding;
+    g.resolved.done = done;
+    g.resolved.call = call;
+    g.n_resolved++;
 }
 
 /* The i-th binding that the binder was given, once it has come. */
@@ -107,10 +120,11 @@ static int set_up(void **state)
     const struct sl_app_options options = {
         .config = &config,
         .store = rig.store,
-        .binder = {.bind = take_binding},
+        .binder = {.bind = take_binding, .resolve = take_lost},
         .hooks = {.missing = missing, .bound = note_bound},
     };
     g.n = 0;
+    g.n_resolved = 0;
     g.missing = NULL;
     g.keep = false;
     g.bound[0] = '\0';
@@ -358,18 +372,35 @@ static void stopping_leaves_nobody_waiting_and_the_ledger_still_learns_the_outco
     assert_int_equal(reserved(rig), 1);
 }
 
-static void what_is_unknown_for_long_is_forgotten(void **state)
+static void what_is_unknown_for_long_is_looked_at(void **state)
 {
     const struct rig *rig = *state;
     char node[64] = "";
     int fd = ask_bind(rig, "p", "n1");
     end(wait_given(0), SL_BIND_END_UNKNOWN, "?");
     assert_reply(fd, "?");
-    int64_t now = (int64_t)time(NULL) * 1000000;
-    sl_binds_forget(&rig->app->binds, now, INT64_C(60000000));
+    int64_t now = sl_clock_monotonic_ns() / 1000;
+    sl_binds_resolve(rig->app, now, INT64_C(60000000));
+    assert_int_equal(g.n_resolved, 0);
     assert_true(sl_binds_node(&rig->app->binds, SL_STR("u-p"), node, sizeof(node)));
     assert_string_equal(node, "n1");
-    sl_binds_forget(&rig->app->binds, now + INT64_C(70000000), INT64_C(60000000));
+
+    sl_binds_resolve(rig->app, now + INT64_C(70000000), INT64_C(60000000));
+    sl_binds_resolve(rig->app, now + INT64_C(80000000), INT64_C(60000000));
+    assert_int_equal(g.n_resolved, 1); /* one look at a time */
+    end(&g.resolved, SL_BIND_END_UNKNOWN, "?");
+    assert_int_equal(reserved(rig), 1);
+
+    sl_binds_resolve(rig->app, now + INT64_C(700000000), INT64_C(60000000));
+    assert_int_equal(g.n_resolved, 2);
+    fd = ask_bind(rig, "p", "n1"); /* waits for the look */
+    while (atomic_load(&rig->app->metrics.binds[SL_BIND_IN_PROGRESS]) == 0) {
+        assert_reply(ask(rig, "/healthz", ""), "ok");
+    }
+    end(&g.resolved, SL_BIND_END_FAILED, "the pod was not bound");
+    assert_reply(fd, "the pod was not bound");
+    assert_int_equal(reserved(rig), 0);
+    assert_int_equal(count_given(), 1);
     assert_false(sl_binds_node(&rig->app->binds, SL_STR("u-p"), node, sizeof(node)));
 }
 
@@ -419,7 +450,7 @@ int main(void)
         TEST(while_it_is_bound_filter_offers_its_node_alone),
         TEST(draining_waits_for_bindings),
         TEST(stopping_leaves_nobody_waiting_and_the_ledger_still_learns_the_outcome),
-        TEST(what_is_unknown_for_long_is_forgotten),
+        TEST(what_is_unknown_for_long_is_looked_at),
         TEST(what_is_missing_is_told_by_verbs_and_readiness),
         TEST(a_verb_that_cannot_be_served_ends_the_connection),
     };
