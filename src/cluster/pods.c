@@ -109,7 +109,8 @@ static int check(struct sl_store *store, const struct sl_entry *entry, const str
                             pod->namespace, pod->name, same->state.pod->namespace,
                             same->state.pod->name);
     }
-    if (entry == NULL && store->pods_by_name.len >= store->limits.max_pods) {
+    /* what holds devices counts in any case, else they would be given a second time */
+    if (entry == NULL && !sl_pod_holds(pod) && store->pods_by_name.len >= store->limits.max_pods) {
         store->stats.limit_hits++;
         return sl_error_set(err, SL_ERR_LIMIT,
                             "pod %s/%s: %zu pods are known, the maximum (cluster.maxPods)",

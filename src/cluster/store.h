@@ -31,8 +31,8 @@ void sl_store_set_limits(struct sl_store *store, const struct sl_store_limits *l
  * that shows it alive without a node (older than the binding: a node is set once). A pod of the
  * same name with another UID was made anew and takes the place of the old one; a UID that a pod of
  * another name has is SL_ERR_CONFLICT. Pods bound to a node that is not known count when it comes.
- * Above a maximum: SL_ERR_LIMIT. Deletes of what is not known: SL_ERR_NOTFOUND; they never fail for
- * lack of memory. */
+ * Above a maximum: SL_ERR_LIMIT, except for a pod that holds devices. Deletes of what is not known:
+ * SL_ERR_NOTFOUND; they never fail for lack of memory. */
 void sl_store_begin(struct sl_store *store);
 int sl_store_end(struct sl_store *store, struct sl_error *err);
 int sl_store_put_node(struct sl_store *store, struct sl_node *node, struct sl_error *err);

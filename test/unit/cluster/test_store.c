@@ -290,6 +290,17 @@ static void more_than_the_maximum_is_refused_and_counted(void **state)
     put_pod(store, third);
 }
 
+static void what_holds_devices_counts_beyond_the_maximum_of_pods(void **state)
+{
+    struct sl_store *store = *state;
+    struct sl_store_limits limits = {1, 1, 1, 1};
+    sl_store_set_limits(store, &limits);
+    put_node(store, whole_node("gpu-1", 1));
+    put_pod(store, (struct pod_spec){.name = "a", .uid = "u-a", .resource = GPU});
+    put_pod(store, (struct pod_spec){.name = "b", .uid = "u-b", .node = "gpu-1", .resource = GPU});
+    assert_int_equal(free_now(store, "gpu-1", GPU), 0);
+}
+
 static void a_batch_is_published_at_its_end(void **state)
 {
     struct sl_store *store = *state;
@@ -560,6 +571,7 @@ int main(void)
         T(a_node_that_comes_back_finds_its_pods),
         T(a_node_put_again_shows_its_new_resources),
         T(more_than_the_maximum_is_refused_and_counted),
+        T(what_holds_devices_counts_beyond_the_maximum_of_pods),
         T(a_batch_is_published_at_its_end),
         T(a_node_that_comes_and_goes_in_a_batch_leaves_nothing),
         T(waiting_pods_come_by_creation_time_and_uid),
