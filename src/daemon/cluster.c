@@ -99,6 +99,12 @@ static const char *hook_missing(void *context)
     return sl_cluster_missing(context);
 }
 
+static uint64_t hook_term(void *context)
+{
+    struct sl_cluster *cluster = context;
+    return atomic_load(&cluster->terms);
+}
+
 /* ---- the watch ---- */
 
 static void published(void *context, int64_t delay_us)
@@ -446,6 +452,7 @@ struct sl_hooks sl_cluster_hooks(struct sl_cluster *cluster)
 {
     return (struct sl_hooks){.context = cluster,
                              .missing = hook_missing,
+                             .term = hook_term,
                              .bound = hook_bound,
                              .state = sl_cluster_state,
                              .metrics = sl_cluster_metrics};

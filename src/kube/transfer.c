@@ -180,7 +180,8 @@ static void set_tls(CURL *easy, const struct sl_kube_access *access,
         (void)curl_easy_setopt(easy, CURLOPT_CAINFO_BLOB, &blob);
     } else if (access->ca_file != NULL) {
         (void)curl_easy_setopt(easy, CURLOPT_CAINFO, access->ca_file);
-#if LIBCURL_VERSION_NUM >= 0x075700 /* which keeps a file's CA for a day: it is rotated in place */
+#if LIBCURL_VERSION_NUM >= 0x075700 /* which keeps a file's CA for a day: it is rotated in place   \
+                                     */
         (void)curl_easy_setopt(easy, CURLOPT_CA_CACHE_TIMEOUT, 0L);
 #endif
     }

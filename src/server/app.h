@@ -27,6 +27,8 @@ struct sl_hooks {
     void *context;
     /* What is missing before a decision may be made, in words; NULL: nothing. */
     const char *(*missing)(void *context);
+    /* Goes up whenever this replica becomes the leader; NULL: there is but one. */
+    uint64_t (*term)(void *context);
     /* A pod was bound. */
     void (*bound)(void *context, const struct sl_binding *binding);
     /* Further members of /api/v1/state. */

@@ -18,12 +18,21 @@ struct sl_bind_call {
     struct sl_binding binding;  /* its text stands in text */
     bool under_way;             /* else the outcome is unknown */
     int64_t since_us;           /* that it is so, monotonic */
+    uint64_t term;              /* of leadership, in which its devices were chosen */
     char assignment[SL_ASSIGNMENT_TEXT_MAX];
     char text[];
 };
 
 static const char closing_text[] =
     "sliced is shutting down; whether the pod gets bound is not known here";
+
+static const char earlier_text[] =
+    "an earlier binding of the pod, begun before another replica led, is still being looked up";
+
+static uint64_t term_of(const struct sl_app *app)
+{
+    return app->hooks.term == NULL ? 0 : app->hooks.term(app->hooks.context);
+}
 
 void sl_binds_init(struct sl_binds *binds)
 {
@@ -81,6 +90,7 @@ static struct sl_bind_call *add(struct sl_binds *binds, struct sl_app *app,
     }
     char *to = call->text;
     call->app = app;
+    call->term = term_of(app);
     call->binding.namespace = copy(&to, binding->namespace);
     call->binding.name = copy(&to, binding->name);
     call->binding.uid = copy(&to, binding->uid);
@@ -224,6 +234,12 @@ static struct sl_bind_call *admit(struct sl_request *request, const struct sl_bi
             return NULL;
         }
     } else if (result->code != SL_BIND_IN_PROGRESS || call == NULL) {
+        return NULL;
+    }
+    if (!call->under_way && call->term != term_of(request->app)) {
+        /* another replica may have given its devices since: sl_binds_resolve ends it, and the next
+         * bind chooses anew */
+        answer(request, SL_BIND_END_UNKNOWN, earlier_text);
         return NULL;
     }
     bool start = !call->under_way;

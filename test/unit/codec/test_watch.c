@@ -129,11 +129,12 @@ static void a_page_tells_each_object_and_where_it_goes_on(void **state)
                 "{\"metadata\":{\"name\":\"b\"},\"status\":{\"phase\":\"Running\"}}]}\n",
                 "+ Pod namespace=n name=a rv=5 node=m\n+ Pod name=b phase=Running\n"
                 "end rv=77 next=abc remaining=12\n");
-    assert_story(SL_WATCH_LIST, SL_OBJECT_NODE,
-                 "{\"items\":[{\"metadata\":{\"name\":\"a\"},\"status\":{\"allocatable\":"
-                 "{\"nvidia.com/gpu\":\"8\",\"cpu\":\"4\"}}}],\"kind\":\"NodeList\","
-                 "\"metadata\":{\"resourceVersion\":\"7\"}}",
-                 "+ Node name=a\n  allocatable nvidia.com/gpu =8\n  allocatable cpu =4\nend rv=7\n");
+    assert_story(
+        SL_WATCH_LIST, SL_OBJECT_NODE,
+        "{\"items\":[{\"metadata\":{\"name\":\"a\"},\"status\":{\"allocatable\":"
+        "{\"nvidia.com/gpu\":\"8\",\"cpu\":\"4\"}}}],\"kind\":\"NodeList\","
+        "\"metadata\":{\"resourceVersion\":\"7\"}}",
+        "+ Node name=a\n  allocatable nvidia.com/gpu =8\n  allocatable cpu =4\nend rv=7\n");
 }
 
 static void a_page_may_be_empty(void **state)

@@ -33,6 +33,7 @@ static struct {
     struct given resolved; /* the last one */
     size_t n_resolved;
     const char *missing;
+    _Atomic uint64_t term;
     bool keep; /* connections are asked to stay */
     char bound[64];
 } g = {.lock = PTHREAD_MUTEX_INITIALIZER, .more = PTHREAD_COND_INITIALIZER};
@@ -102,6 +103,12 @@ static void note_bound(void *context, const struct sl_binding *binding)
     (void)snprintf(g.bound, sizeof(g.bound), "%.*s", (int)binding->name.len, binding->name.s);
 }
 
+static uint64_t term(void *context)
+{
+    (void)context;
+    return atomic_load(&g.term);
+}
+
 struct rig {
     struct sl_store *store;
     struct sl_app *app;
@@ -121,7 +128,7 @@ static int set_up(void **state)
         .config = &config,
         .store = rig.store,
         .binder = {.bind = take_binding, .resolve = take_lost},
-        .hooks = {.missing = missing, .bound = note_bound},
+        .hooks = {.missing = missing, .term = term, .bound = note_bound},
     };
     g.n = 0;
     g.n_resolved = 0;
@@ -274,6 +281,29 @@ static void an_unknown_outcome_keeps_the_reservation_and_the_next_bind_finds_out
     assert_reply(fd, "{\"Error\":\"\"}");
     assert_int_equal(reserved(rig), 0);
     assert_int_equal(stats(rig).binds, 1);
+}
+
+/* Its devices were chosen before the other replica led and may be somebody else's by now. */
+static void an_unknown_outcome_of_an_earlier_term_is_looked_up_and_not_sent_again(void **state)
+{
+    const struct rig *rig = *state;
+    int fd = ask_bind(rig, "p", "n1");
+    end(wait_given(0), SL_BIND_END_UNKNOWN, "no answer in time");
+    assert_reply(fd, "no answer in time");
+    (void)atomic_fetch_add(&g.term, 1);
+
+    assert_reply(ask_bind(rig, "p", "n1"), "before another replica led");
+    assert_int_equal(count_given(), 1);
+    assert_int_equal(reserved(rig), 1);
+
+    sl_binds_resolve(rig->app, sl_clock_monotonic_ns() / 1000 + INT64_C(70000000),
+                     INT64_C(60000000));
+    assert_int_equal(g.n_resolved, 1);
+    end(&g.resolved, SL_BIND_END_FAILED, "the pod was not bound");
+    assert_int_equal(reserved(rig), 0);
+    fd = ask_bind(rig, "p", "n1"); /* chooses anew */
+    end(wait_given(1), SL_BIND_END_BOUND, "");
+    assert_reply(fd, "{\"Error\":\"\"}");
 }
 
 static void a_second_bind_waits_for_the_first_and_gets_its_outcome(void **state)
@@ -445,6 +475,7 @@ int main(void)
         TEST(the_reply_comes_when_the_binding_has_ended),
         TEST(a_binding_that_surely_failed_gives_its_devices_back),
         TEST(an_unknown_outcome_keeps_the_reservation_and_the_next_bind_finds_out),
+        TEST(an_unknown_outcome_of_an_earlier_term_is_looked_up_and_not_sent_again),
         TEST(a_second_bind_waits_for_the_first_and_gets_its_outcome),
         TEST(a_client_that_went_away_changes_nothing_of_the_outcome),
         TEST(while_it_is_bound_filter_offers_its_node_alone),
