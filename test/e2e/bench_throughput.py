@@ -215,7 +215,7 @@ def print_table(rows):
                  f"{row['cpu']['extender']:.2f}" if "extender" in row["cpu"] else "",
                  *(f"{row['cpu'][name]:.2f}" for name in ("kube-scheduler", "kube-apiserver", "etcd")),
                  f"{row['MiB']:.1f}" if "MiB" in row else "", f"{row['scheduler MiB']:.0f}",
-                 *("" if each is None else f"{each:.1f}" for each in delay)]
+                 *("" if each is None else f"{each:.2f}" for each in delay)]
         print("| " + " | ".join(cells) + " |")
 
 
