@@ -5,7 +5,9 @@
 
 #define GPU "nvidia.com/gpu"
 
-enum { HOUR = 3600, SECOND = 1000000 };
+enum { HOUR = 3600 };
+
+#define SECOND INT64_C(1000000)
 
 static const struct sl_score_config score = {{100, 50, 0}};
 
@@ -30,7 +32,7 @@ static struct sl_waiting *open_waiting(struct sl_store *store, unsigned max_told
     const struct sl_waiting_options options = {.store = store,
                                                .tell = tell,
                                                .grace_us = 2 * SECOND,
-                                               .repeat_us = (int64_t)300 * SECOND,
+                                               .repeat_us = 300 * SECOND,
                                                .max_told = max_told};
     struct sl_waiting *waiting = sl_waiting_new(&options, &err);
     assert_non_null(waiting);

@@ -418,17 +418,17 @@ static struct sl_pod *pod_with(const char *timeout, int64_t deadline_s, const ch
 static void what_is_late_is_only_read(void **state)
 {
     static const struct {
-        unsigned status;
         const char *body;
-        enum sl_bind_end end;
         const char *text;
+        unsigned status;
+        enum sl_bind_end end;
     } looks[] = {
-        {200, OURS, SL_BIND_END_BOUND, ""},
-        {200, UNBOUND, SL_BIND_END_FAILED, "the pod was not bound"},
-        {200, READ("u1", "n2", ""), SL_BIND_END_FAILED, "the pod is bound to node n2"},
-        {404, STATUS("NotFound", "404"), SL_BIND_END_FAILED, "the pod is gone"},
-        {403, STATUS("Forbidden", "403"), SL_BIND_END_UNKNOWN,
-         "whether the pod is bound is not known: no Forbidden"},
+        {OURS, "", 200, SL_BIND_END_BOUND},
+        {UNBOUND, "the pod was not bound", 200, SL_BIND_END_FAILED},
+        {READ("u1", "n2", ""), "the pod is bound to node n2", 200, SL_BIND_END_FAILED},
+        {STATUS("NotFound", "404"), "the pod is gone", 404, SL_BIND_END_FAILED},
+        {STATUS("Forbidden", "403"), "whether the pod is bound is not known: no Forbidden", 403,
+         SL_BIND_END_UNKNOWN},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(looks) / sizeof(looks[0]); i++) {
