@@ -44,15 +44,15 @@ struct sl_pod {
     const char *assignment; /* text of the assignment annotation, NULL when none */
     const char *problem;    /* an annotation that was passed over, and why; NULL when none was */
     enum sl_pod_phase phase;
-    bool deleting;
-    bool has_deadline; /* activeDeadlineSeconds is set: the kubelet keeps the timeout */
     int32_t priority;
     int64_t created_us;
     int64_t timeout_s; /* activeDeadlineSeconds, else annotation sliced.dev/timeout; 0: none.
                           Never above 2^31 - 1, what activeDeadlineSeconds may be */
-    uint32_t n_items;
     struct sl_ask_item *items; /* in the same allocation */
-    _Atomic uint32_t refs;     /* use sl_pod_ref and sl_pod_unref */
+    uint32_t n_items;
+    _Atomic uint32_t refs; /* use sl_pod_ref and sl_pod_unref */
+    bool deleting;
+    bool has_deadline; /* activeDeadlineSeconds is set: the kubelet keeps the timeout */
 };
 
 /* Judges the facts. A malformed ask makes a pod that fits nowhere and says why; a malformed timeout
