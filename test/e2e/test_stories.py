@@ -192,8 +192,10 @@ def test_who_matters_more_displaces_who_matters_less(cluster):
     pods = cluster.wait_bound("vip")
     calls = verb_calls(daemon, "preempt")
     assert calls >= 1
-    # The scheduler may try again on news that has not reached us yet, and preempt once more.
-    assert sum(name not in pods for name in low) == 2 * calls, "two make room, and no more than two"
+    # The scheduler may try again on news that has not reached us yet, and preempt once more; of
+    # those victims some may still be going.
+    gone = sum(name not in pods for name in low)
+    assert 2 <= gone <= 2 * calls, "two make room, and no more than two for each call"
 
 
 @pytest.mark.both
