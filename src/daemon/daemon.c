@@ -74,13 +74,9 @@ static int read_config(const struct sl_options *options, struct sl_config *confi
 {
     sl_config_defaults(config);
     if (options->config != NULL && sl_config_load(options->config, config, err) < 0) {
-        char place[64] = "";
-        if (err->line > 0) {
-            (void)snprintf(place, sizeof(place), ":%u:%u", err->line, err->column);
-        }
-        return err->field[0] != '\0'
-                   ? sl_error_wrap(err, "%s%s: %s", options->config, place, err->field)
-                   : sl_error_wrap(err, "%s%s", options->config, place);
+        char text[sizeof(err->message)];
+        sl_config_describe(options->config, err, text, sizeof(text));
+        return sl_error_set(err, err->code, "%s", text);
     }
     return options->listen == NULL ? 0 : override_listen(options->listen, config, err);
 }
