@@ -48,6 +48,31 @@ struct sl_pool {
     bool on_devices; /* its units are tied to node->device (and instance); else counts only */
 };
 
+enum sl_taint_effect {
+    SL_TAINT_ANY,
+    SL_TAINT_NO_SCHEDULE,
+    SL_TAINT_NO_EXECUTE,
+    SL_TAINT_PREFER_NO_SCHEDULE, /* keeps nobody away */
+};
+
+struct sl_taint {
+    const char *key;
+    const char *value; /* "" when it has none */
+    uint8_t effect;    /* enum sl_taint_effect */
+};
+
+struct sl_label {
+    const char *key;
+    const char *value;
+};
+
+/* What is allocatable of a node beside GPUs; -1 where it does not say. */
+struct sl_host {
+    int64_t cpu_milli;
+    int64_t memory_bytes;
+    int64_t pods;
+};
+
 struct sl_node {
     const char *name;
     const char *product; /* label nvidia.com/gpu.product without -SHARED and -MIG-..., or NULL */
@@ -61,7 +86,15 @@ struct sl_node {
     struct sl_device *device;     /* ordered by index */
     struct sl_instance *instance; /* ordered by device, then start */
     struct sl_pool *pool;         /* ordered by resource name */
-    _Atomic uint32_t refs;        /* use sl_node_ref and sl_node_unref */
+    const struct sl_label *label; /* all of them, ordered by key */
+    const struct sl_taint *taint;
+    uint16_t n_labels;
+    uint16_t n_taints;
+    bool unschedulable; /* cordoned */
+    struct sl_host host;
+    uint64_t site_digest;  /* equal for nodes that sl_constraints_admit cannot tell apart but for
+                              their names */
+    _Atomic uint32_t refs; /* use sl_node_ref and sl_node_unref */
 };
 
 /* Judges the facts. What is odd becomes node->problem, never an error; an error is a node without a

@@ -35,6 +35,15 @@ struct sl_assignment {
     struct sl_assignment_part part[SL_ASSIGNMENT_MAX];
 };
 
+/* The scheduling gate sliced.dev/queue on a waiting pod. */
+enum sl_gate {
+    SL_GATE_NONE,   /* kube-scheduler tries the pod */
+    SL_GATE_OURS,   /* ours is the only one: opening it lets kube-scheduler try the pod */
+    SL_GATE_OTHERS, /* others' gates hold the pod, ours may be among them: it is not planned for */
+};
+
+struct sl_constraints;
+
 struct sl_pod {
     const char *namespace;
     const char *name;
@@ -43,16 +52,26 @@ struct sl_pod {
     const char *malformed;  /* why the ask is malformed, NULL when it is not */
     const char *assignment; /* text of the assignment annotation, NULL when none */
     const char *problem;    /* an annotation that was passed over, and why; NULL when none was */
+    const char *nominated;  /* status.nominatedNodeName, NULL when none */
+    const char *after;      /* annotation sliced.dev/after, NULL when none */
+    const struct sl_constraints *constraints; /* in the same allocation */
+    const uint64_t *label; /* of each label two sl_hash: of "key" and of "key=value"; sorted */
     enum sl_pod_phase phase;
+    enum sl_gate gate;
     int32_t priority;
     int64_t created_us;
+    int64_t started_us;         /* status.startTime, from which a deadline counts; 0: not started */
+    int64_t gpu_memory_mib;     /* annotation sliced.dev/gpu-memory, of each replica; 0: none */
+    int64_t min_gpu_memory_mib; /* annotation sliced.dev/min-gpu-memory; 0: none */
     int64_t timeout_s; /* activeDeadlineSeconds, else annotation sliced.dev/timeout; 0: none.
                           Never above 2^31 - 1, what activeDeadlineSeconds may be */
     struct sl_ask_item *items; /* in the same allocation */
     uint32_t n_items;
+    uint32_t n_labels;     /* entries of label */
     _Atomic uint32_t refs; /* use sl_pod_ref and sl_pod_unref */
     bool deleting;
-    bool has_deadline; /* activeDeadlineSeconds is set: the kubelet keeps the timeout */
+    bool has_deadline;   /* activeDeadlineSeconds is set: the kubelet keeps the timeout */
+    bool never_preempts; /* spec.preemptionPolicy is Never */
 };
 
 /* Judges the facts. A malformed ask makes a pod that fits nowhere and says why; a malformed timeout

@@ -47,7 +47,11 @@ struct sl_view {
     struct sl_assignment_part *part;
     uint32_t n_residents;
     uint32_t n_parts;
-    uint64_t digest;            /* equal where every ask scores alike: see sl_scorer_score() */
+    uint64_t digest;   /* equal where every ask scores alike: see sl_scorer_score() */
+    int64_t cpu_milli; /* requests of all pods on the node, those that ask for nothing of
+                          ours too; as is memory_bytes */
+    int64_t memory_bytes;
+    uint32_t n_pods;            /* all pods on the node */
     uint16_t n_pools;           /* the node's */
     bool unhealthy;             /* some device is */
     struct sl_pool_room room[]; /* by node->pool */

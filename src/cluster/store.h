@@ -72,6 +72,7 @@ struct sl_snapshot {
     size_t n_waiting;  /* of them: neither bound, reserved nor finished, with an ask */
     size_t n_bound;    /* of them: holding devices, reserved ones too */
     size_t n_reserved; /* of those bound: the binding is under way */
+    size_t n_claimed;  /* of those waiting: devices are set aside for them */
 };
 
 const struct sl_snapshot *sl_store_acquire(struct sl_store *store); /* never NULL */
@@ -102,6 +103,7 @@ enum sl_bind_code {
     SL_BIND_FINISHED, /* the pod has ended or is being deleted */
     SL_BIND_FULL,     /* max_reservations are out */
     SL_BIND_NOMEM,
+    SL_BIND_NOT_CLAIMED, /* claims only: the devices named are not free, or the pod has a claim */
 };
 
 struct sl_bind_result {
@@ -135,6 +137,39 @@ size_t sl_store_expire(struct sl_store *store, int64_t now_us);
 
 /* While held, nothing lapses: for as long as news of what became of a binding may be late. */
 void sl_store_hold_lapses(struct sl_store *store, bool hold);
+
+/* ---- claims: what the plan has set aside for a pod whose turn has come ---- */
+
+/* Sets the devices of that assignment on that node aside for the pod, as a reservation would: from
+ * here on every snapshot shows them in use, by the pod as a resident. RESERVED, or a code that says
+ * why not and has changed nothing. A claim does not lapse by itself. sl_store_reserve for that node
+ * turns the claim into a reservation with the same devices (so the bind gets what the plan chose);
+ * for another node the claim is given back when, and only when, the pod finds room there. A pod
+ * with a claim still waits. */
+void sl_store_claim(struct sl_store *store, struct sl_str uid, struct sl_str node,
+                    struct sl_str assignment, struct sl_bind_result *result);
+
+/* Gives the claim back; false when there is none (it is a reservation by now, or never was). */
+bool sl_store_unclaim(struct sl_store *store, struct sl_str uid);
+size_t sl_store_unclaim_all(struct sl_store *store);
+
+/* The node on which that pod has a claim, into out; false when it has none. */
+bool sl_store_claimed_node(struct sl_store *store, struct sl_str uid, char *out, size_t size);
+
+/* ---- the queue's feed ---- */
+
+/* Tells of every pod that waits when it is put (waits is true; also when it only changed), and of
+ * its UID when it waits no more: bound, ended, deleted (waits is false). Reservations and claims do
+ * not count: such a pod waits until it is bound. Called with the store's lock held: it must be
+ * short and must not call the store. Setting it tells of all that wait now. One at a time; NULL
+ * ends it. */
+typedef void (*sl_store_feed)(void *context, struct sl_pod *pod, bool waits);
+void sl_store_set_feed(struct sl_store *store, sl_store_feed feed, void *context);
+
+/* Called after each publication of a snapshot, on the thread that published, possibly with the
+ * store's lock held: it must be short and must not call the store. */
+void sl_store_set_published(struct sl_store *store, void (*published)(void *context),
+                            void *context);
 
 struct sl_store_stats {
     uint64_t binds;     /* reservations committed, or seen bound where they were */

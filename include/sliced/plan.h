@@ -1,0 +1,205 @@
+/* The plan: who goes next, where, and when the others may. One object, fed with what changed; the
+ * daemon and the simulator use it alike. Pure: `now` is an argument, equal input gives equal
+ * output. For one thread.
+ *
+ * Words: a pod whose turn has come gets a claim (node and devices) and is released; all others are
+ * held. Backfill is EASY (Lifka, ANL/IBM SP scheduling, 1995): for each resource the first pod that
+ * cannot start has a reservation at the earliest time at which the ends of the running pods (start
+ * plus timeout, which is enforced) make room for it; pods behind it may start now when they end
+ * before that time or leave room for it. */
+#ifndef SLICED_PLAN_H
+#define SLICED_PLAN_H
+
+#include "sliced/constraint.h"
+#include "sliced/order.h"
+#include "sliced/score.h"
+
+enum {
+    SL_PLAN_RULES_MAX = 32, /* limits, headrooms, overrides of the order: each */
+    SL_PLAN_NAME_MAX = 64,  /* bytes of a namespace or resource in a rule, with NUL */
+    SL_PLAN_TEXT_MAX = 320, /* bytes of a sentence for people, with NUL */
+};
+
+/* A pod whose timeout is longer than max_timeout_us is refused for good. */
+struct sl_plan_limit {
+    char resource[SL_PLAN_NAME_MAX]; /* full name; "" all */
+    int64_t max_timeout_us;
+};
+
+/* Keeps that many units of a resource for pods that are no longer than max_timeout_us: longer ones
+ * start only where at least that many stay free. */
+struct sl_plan_headroom {
+    char resource[SL_PLAN_NAME_MAX];
+    int64_t max_timeout_us;
+    int64_t units;
+};
+
+/* Another order for the pods of a namespace, or of a PriorityClass' value. Applies to alpha, beta,
+ * gamma only: the name of the order is one for all. */
+struct sl_plan_override {
+    char namespace[SL_PLAN_NAME_MAX];
+    struct sl_order_config order;
+};
+
+struct sl_plan_config {
+    struct sl_order_config order;
+    int64_t default_timeout_us; /* of pods that state none */
+    int64_t hold_us;            /* a claim that is not bound lapses after that */
+    int64_t hold_max_us;        /* each lapse of a pod doubles the time until its next claim, from
+                                   hold_us up to this */
+    bool backfill;
+    bool preemption;         /* release, without a claim, a pod that could preempt running ones */
+    int32_t autoscaler_pods; /* held pods per resource released without a claim; 0: none */
+    uint8_t n_limits;
+    uint8_t n_headrooms;
+    uint8_t n_overrides;
+    struct sl_plan_limit limit[SL_PLAN_RULES_MAX];
+    struct sl_plan_headroom headroom[SL_PLAN_RULES_MAX];
+    struct sl_plan_override override[SL_PLAN_RULES_MAX];
+    struct sl_score_config score; /* chooses the node among those that have room */
+};
+
+void sl_plan_defaults(struct sl_plan_config *config);
+
+enum sl_queue_state {
+    SL_QUEUE_HELD,     /* waits for its turn */
+    SL_QUEUE_CLAIMED,  /* its turn has come: node and devices are set aside */
+    SL_QUEUE_RELEASED, /* released without a claim: for preemption or an autoscaler */
+    SL_QUEUE_STAGED,   /* waits for the pods or Jobs of sliced.dev/after */
+    SL_QUEUE_GATED,    /* others' scheduling gates hold it */
+    SL_QUEUE_REFUSED,  /* for good: over a limit, a failed stage, a cycle, a malformed ask */
+    SL_QUEUE_STATES,
+};
+const char *sl_queue_state_name(enum sl_queue_state state); /* "Held", "Claimed", ... */
+
+enum sl_hold_reason {
+    SL_HOLD_NONE,
+    SL_HOLD_NO_ROOM,      /* fits on no node now; first of its resource, or behind others */
+    SL_HOLD_BEHIND,       /* there is room now, but starting would delay a pod ahead (backfill) */
+    SL_HOLD_PROMISE,      /* there is room now, but another pod's latest start would be missed */
+    SL_HOLD_HEADROOM,     /* what is free is kept for short pods */
+    SL_HOLD_PACE,         /* as many are released as may be at once */
+    SL_HOLD_LAPSED,       /* it did not take its claim; tried again later */
+    SL_HOLD_CONSTRAINT,   /* room on nodes that its constraints exclude */
+    SL_HOLD_NEVER,        /* no node of the cluster could ever take it */
+    SL_HOLD_STAGE,        /* predecessors have not succeeded yet */
+    SL_HOLD_STAGE_FAILED, /* for good: a predecessor has failed */
+    SL_HOLD_STAGE_CYCLE,  /* for good */
+    SL_HOLD_LIMIT,        /* for good: its timeout is longer than allowed */
+    SL_HOLD_MALFORMED,    /* for good: its request */
+    SL_HOLD_GATES,
+    SL_HOLD_REASONS,
+};
+const char *sl_hold_reason_name(enum sl_hold_reason reason); /* "NoRoom", ... */
+const char *sl_hold_reason_help(enum sl_hold_reason reason); /* for docs/reasons.md */
+
+/* How sure an estimated start is. */
+enum sl_estimate {
+    SL_ESTIMATE_NONE,     /* nothing can be said */
+    SL_ESTIMATE_NOW,      /* claimed */
+    SL_ESTIMATE_RESERVED, /* its reservation: enforced timeouts free the room by then */
+    SL_ESTIMATE_LAID_OUT, /* by laying out all pods ahead with their timeouts: seldom later, often
+                             earlier, unless others come in ahead */
+};
+const char *sl_estimate_name(enum sl_estimate estimate); /* "none", "now", "reserved", "estimate" */
+
+/* What there is to say of a waiting pod. Text and pod are valid until the next call that changes
+ * the planner. */
+struct sl_queue_row {
+    const struct sl_pod *pod;
+    enum sl_queue_state state;
+    enum sl_hold_reason reason;
+    uint32_t ahead;              /* pods ahead of it that wait for its first resource */
+    const struct sl_pod *first;  /* the foremost of them; NULL when there is none */
+    struct sl_order_parts parts; /* its P and what it is made of */
+    int64_t timeout_us;          /* as used: its own or the default */
+    int64_t latest_start_us;     /* bounded: what is promised; 0: nothing is */
+    enum sl_estimate estimate;
+    int64_t start_us;       /* estimated start; 0 with SL_ESTIMATE_NONE */
+    const char *node;       /* CLAIMED: where; NO_ROOM with a reservation: where; else NULL */
+    const char *assignment; /* CLAIMED */
+    int64_t since_us;       /* in this state */
+    uint32_t lapses;        /* claims that it did not take */
+};
+
+/* The sentence for its owner: "held: 3 pods ahead for nvidia.com/mig-1g.5gb; first is ns/name;
+ * estimated start in 4m10s". Returns the length. */
+size_t sl_queue_text(const struct sl_queue_row *row, int64_t now_us, char *out, size_t size);
+
+enum sl_plan_action_kind {
+    SL_PLAN_CLAIM,   /* set node and assignment aside, nominate, open the gate */
+    SL_PLAN_RELEASE, /* open the gate without a nomination (preemption, autoscaler) */
+    SL_PLAN_LAPSE,   /* give the claim back: it was not taken in time */
+    SL_PLAN_REFUSE,  /* tell the owner: it never starts, row.reason says why */
+};
+
+struct sl_plan_action {
+    enum sl_plan_action_kind kind;
+    const struct sl_pod *pod;
+    const char *node;       /* CLAIM */
+    const char *assignment; /* CLAIM: text as in the annotation */
+    enum sl_hold_reason reason;
+    bool backfilled; /* CLAIM: ahead of a pod that has a reservation */
+};
+
+struct sl_planner;
+
+struct sl_planner *sl_planner_new(const struct sl_plan_config *config, struct sl_error *err);
+void sl_planner_free(struct sl_planner *planner); /* NULL is allowed */
+int sl_planner_configure(struct sl_planner *planner, const struct sl_plan_config *config,
+                         struct sl_error *err);
+
+/* A pod that waits is there, or has changed. Takes a reference of its own. What changed about a pod
+ * ends its time-out after a lapse. A pod without our gate that carries a nomination
+ * (pod->nominated) was released before a restart: it gets its claim there first, when it fits. */
+int sl_planner_put(struct sl_planner *planner, struct sl_pod *pod, int64_t now_us,
+                   struct sl_error *err);
+
+/* It waits no more: bound, ended or gone. Unknown UIDs are no harm. */
+void sl_planner_remove(struct sl_planner *planner, struct sl_str uid, int64_t now_us);
+
+/* What stages say of it, SL_HOLD_NONE (it may go), STAGE, STAGE_FAILED or STAGE_CYCLE. Forgotten
+ * with the pod. */
+void sl_planner_set_stage(struct sl_planner *planner, struct sl_str uid, enum sl_hold_reason stage);
+
+/* The cluster as it is now: views in order of node name, borrowed until the next call. Those that
+ * are the same pointers as before cost a comparison. A claim may or may not show as a resident
+ * already; by UID it is counted once. */
+int sl_planner_cluster(struct sl_planner *planner, const struct sl_view *const *view, size_t n,
+                       int64_t now_us, struct sl_error *err);
+
+/* Plans: appends what has to be done by calling act, at most max_claims claims. Claims stand from
+ * here on, until the pod is removed, or they are told as failed, or lapse. demand may be NULL. -1:
+ * out of memory; what was told stands, the next call goes on. */
+int sl_planner_run(struct sl_planner *planner, const struct sl_demand *demand, size_t max_claims,
+                   int64_t now_us, void (*act)(void *context, const struct sl_plan_action *action),
+                   void *context, struct sl_error *err);
+
+/* The claim could not be made true (the node has changed, the pod was refused there): it is given
+ * back; the pod may have another at once, but not on that node unless the node changes. */
+void sl_planner_failed(struct sl_planner *planner, struct sl_str uid, int64_t now_us);
+
+/* When to run again though nothing changes; INT64_MAX: no need. */
+int64_t sl_planner_wake(const struct sl_planner *planner);
+
+/* Works the estimated starts out for all waiting pods. O(pods log devices). */
+int sl_planner_estimate(struct sl_planner *planner, int64_t now_us, struct sl_error *err);
+
+/* The row of one pod; false when it is not known. */
+bool sl_planner_row(const struct sl_planner *planner, struct sl_str uid, int64_t now_us,
+                    struct sl_queue_row *out);
+
+/* All, in the order in which they are to go; ahead counts from that. Returns how many there are;
+ * visits the first max. */
+size_t sl_planner_visit(struct sl_planner *planner, int64_t now_us, size_t max,
+                        void (*visit)(void *context, const struct sl_queue_row *row),
+                        void *context);
+
+struct sl_plan_stats {
+    uint64_t claims, lapses, failed, backfills, releases, refusals;
+    size_t waiting[SL_QUEUE_STATES];
+    int64_t oldest_us; /* submission of the oldest that is not refused; 0: none */
+};
+void sl_planner_stats(const struct sl_planner *planner, struct sl_plan_stats *out);
+
+#endif
