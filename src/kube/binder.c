@@ -2,13 +2,15 @@
  * step begins where the last one ends, on the client's thread; only the first is the caller's. */
 #include "kube/binder.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "codec/object.h"
 #include "codec/write.h"
-#include "kube/client_internal.h"
+#include "kube/clock.h"
+#include "kube/pacing.h"
 #include "kube/url.h"
 #include "util/log.h"
 
@@ -42,6 +44,7 @@ struct op {
     sl_bind_done done;
     void *call;
     int64_t deadline_us; /* monotonic */
+    int64_t try_end_us;  /* of the call under way, monotonic */
     uint64_t jitter;
     unsigned tries;
     bool maybe;  /* a POST may have been carried out, or may yet */
@@ -313,6 +316,17 @@ static void later(struct op *op, void (*step)(void *context), int64_t retry_afte
 
 /* ---- calls ---- */
 
+/* What the server said tells more than that a later try had no time. */
+static void take_error(struct op *op, int status, const struct sl_error *err)
+{
+    bool late = status == 0 && sl_kube_monotonic_us() >= op->try_end_us;
+    if (!late) {
+        op->err = *err;
+    } else if (op->err.code == SL_ERR_NONE) {
+        (void)sl_error_set(&op->err, SL_ERR_SYSTEM, "the API server did not answer in time");
+    }
+}
+
 struct expiry {
     struct sl_client *client;
     uint64_t id;
@@ -340,6 +354,7 @@ static int start(struct op *op, struct sl_call_options *call, struct sl_error *e
         return sl_error_nomem(err);
     }
     int64_t timeout_us = call->timeout_us;
+    op->try_end_us = sl_kube_monotonic_us() + timeout_us;
     expiry->client = options->client;
     call->priority = SL_CALL_BIND;
     call->max_tries = 1; /* may_bind and the pod are asked before each repetition */
@@ -364,7 +379,7 @@ static void on_posted(void *context, const struct sl_reply *reply)
         finish(op, SL_BIND_END_BOUND);
         return;
     }
-    op->err = reply->err;
+    take_error(op, status, &reply->err);
     op->maybe = op->maybe || reply->maybe_done || status >= 500;
     if (status == 429 || (status == 0 && !reply->maybe_done)) {
         later(op, post, reply->retry_after_us); /* that one was not carried out */
@@ -401,7 +416,9 @@ static void post(void *context)
     sl_buf_free(&path);
     sl_buf_free(&body);
     if (result < 0) {
-        op->err = err;
+        if (op->err.code == SL_ERR_NONE) {
+            op->err = err;
+        }
         give_up(op);
     }
 }
@@ -491,7 +508,7 @@ static void on_read(void *context, const struct sl_reply *reply)
         (void)sl_error_set(&err, SL_ERR_FIELD, "the API server's answer was no pod");
     }
     if (!reading.seen) {
-        op->err = err;
+        take_error(op, reply->status, &err);
         later(op, read_pod, reply->retry_after_us);
     } else if (reading.end == SL_BIND_END_UNKNOWN) {
         op->unread = false;

@@ -4,26 +4,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum { SPARE_CONNECTIONS = 16 }; /* for streams */
-
-static int64_t clock_us(clockid_t id)
-{
-    struct timespec now;
-    (void)clock_gettime(id, &now);
-    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
-
-int64_t sl_kube_monotonic_us(void)
-{
-    return clock_us(CLOCK_MONOTONIC);
-}
-
-int64_t sl_kube_real_us(void)
-{
-    return clock_us(CLOCK_REALTIME);
-}
 
 /* ---- calls ---- */
 
@@ -258,52 +240,4 @@ void sl_client_free(struct sl_client *client)
         client->cancels = next;
     }
     client_free(client);
-}
-
-/* ---- waiting ---- */
-
-struct waiter {
-    pthread_mutex_t lock;
-    pthread_cond_t done;
-    bool over;
-    struct sl_buf *body;
-    struct sl_reply *reply;
-};
-
-static void wake_waiter(void *context, const struct sl_reply *reply)
-{
-    struct waiter *waiter = context;
-    (void)pthread_mutex_lock(&waiter->lock);
-    *waiter->reply = *reply;
-    waiter->reply->body = (struct sl_str){NULL, 0};
-    if (waiter->body != NULL) {
-        sl_buf_append(waiter->body, reply->body.s, reply->body.len);
-    }
-    waiter->over = true;
-    (void)pthread_cond_signal(&waiter->done);
-    (void)pthread_mutex_unlock(&waiter->lock);
-}
-
-int sl_client_call_wait(struct sl_client *client, const struct sl_call_options *options,
-                        struct sl_buf *body, struct sl_reply *reply)
-{
-    struct waiter waiter = {.body = body, .reply = reply};
-    struct sl_call_options mine = *options;
-    *reply = (struct sl_reply){.status = 0};
-    (void)pthread_mutex_init(&waiter.lock, NULL);
-    (void)pthread_cond_init(&waiter.done, NULL);
-    mine.done = wake_waiter;
-    mine.context = &waiter;
-    int result = sl_client_call(client, &mine, NULL, &reply->err);
-    if (result == 0) {
-        (void)pthread_mutex_lock(&waiter.lock);
-        while (!waiter.over) {
-            (void)pthread_cond_wait(&waiter.done, &waiter.lock);
-        }
-        (void)pthread_mutex_unlock(&waiter.lock);
-        result = reply->status == 0 ? -1 : 0;
-    }
-    (void)pthread_cond_destroy(&waiter.done);
-    (void)pthread_mutex_destroy(&waiter.lock);
-    return result;
 }

@@ -77,11 +77,6 @@ int sl_client_call(struct sl_client *client, const struct sl_call_options *optio
  * call. Any thread. An id that is over, or 0, is no harm. */
 void sl_client_cancel(struct sl_client *client, uint64_t id);
 
-/* Waits on the calling thread (never the client's own) for one call's answer; body is copied to
- * *body when not NULL. For start-up, tests and command line use. */
-int sl_client_call_wait(struct sl_client *client, const struct sl_call_options *options,
-                        struct sl_buf *body, struct sl_reply *reply);
-
 /* Runs fn on the client's thread, once, after delay_us, or earlier when the client is stopped (then
  * calls and further timers are refused), so that what context owns can always be freed. 0, or -1
  * when out of memory or stopped: fn is not run. */

@@ -7,6 +7,7 @@
 
 #include "kube/auth.h"
 #include "kube/client.h"
+#include "kube/clock.h"
 #include "kube/pacing.h"
 
 /* Queues in the order in which they are served. Streams have their own: they take no place among
@@ -118,9 +119,5 @@ void sl_transfer_reply(struct sl_call *call, CURLcode result, struct sl_reply *r
 /* May it be sent again after that reply, and when (monotonic)? */
 bool sl_transfer_again(struct sl_client *client, struct sl_call *call, const struct sl_reply *reply,
                        int64_t now_us, int64_t *at_us);
-
-/* Monotonic and Unix microseconds. */
-int64_t sl_kube_monotonic_us(void);
-int64_t sl_kube_real_us(void);
 
 #endif

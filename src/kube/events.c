@@ -1,11 +1,13 @@
 /* Events: what was told is remembered by pod and reason, so that a repetition becomes a series. */
 #include "kube/events.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "kube/client_internal.h"
+#include "kube/clock.h"
 #include "kube/event_write.h"
+#include "kube/pacing.h"
 #include "util/map.h"
 
 enum { SENDING_MAX = 8, TRIES = 4, BODY_MAX = 16 << 10, KEY_MAX = 1024, PATH_BYTES = 2048 };

@@ -2,13 +2,15 @@
  * of client-go's tools/leaderelection (leaderelection.go: tryAcquireOrRenew, renew, release). */
 #include "kube/lease.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-#include "kube/client_internal.h"
+#include "kube/clock.h"
 #include "kube/lease_record.h"
+#include "kube/pacing.h"
 
 enum { PATH_MAX_BYTES = 1024, IDENTITY_MAX = 200, TERM_MAX = 303, BODY_MAX = 1 << 20 };
 

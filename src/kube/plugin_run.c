@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "kube/client_internal.h"
+#include "kube/clock.h"
 #include "kube/plugin.h"
 
 enum { OUT, ERR, STREAMS };

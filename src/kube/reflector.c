@@ -2,10 +2,12 @@
  * the client's thread. */
 #include "kube/reflector.h"
 
-#include "kube/client_internal.h"
+#include "kube/clock.h"
+#include "kube/pacing.h"
 #include "kube/url.h"
 #include "util/log.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "kube/client_internal.h"
+#include "kube/clock.h"
 #include "util/log.h"
 
 enum {

@@ -66,13 +66,6 @@ static inline struct sl_call_options rig_post(const char *path)
                                     .timeout_us = 20000 * MS};
 }
 
-static inline struct sl_reply rig_wait(struct rig *rig, struct sl_call_options call)
-{
-    struct sl_reply reply;
-    (void)sl_client_call_wait(rig->client, &call, NULL, &reply);
-    return reply;
-}
-
 /* An answer that comes some time. */
 struct pending {
     pthread_mutex_t lock;
@@ -104,13 +97,13 @@ static inline void pending_done(void *context, const struct sl_reply *reply)
     (void)pthread_mutex_unlock(&pending->lock);
 }
 
-/* Waits until done was called n times; fails the test after 20 s. */
+/* Waits until done was called n times; fails the test after a minute. */
 static inline void pending_wait(struct pending *pending, unsigned n)
 {
     struct timespec until;
     int code = 0;
     (void)clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += 20;
+    until.tv_sec += 60;
     (void)pthread_mutex_lock(&pending->lock);
     while (pending->done < n && code == 0) {
         code = pthread_cond_timedwait(&pending->changed, &pending->lock, &until);
@@ -128,6 +121,60 @@ static inline uint64_t rig_call(struct rig *rig, struct sl_call_options call,
     call.context = pending;
     assert_int_equal(sl_client_call(rig->client, &call, &id, &err), 0);
     return id;
+}
+
+/* Waits for the answer; its body is not kept. */
+static inline struct sl_reply rig_wait(struct rig *rig, struct sl_call_options call)
+{
+    struct pending pending = PENDING_INIT;
+    rig_call(rig, call, &pending);
+    pending_wait(&pending, 1);
+    pending.reply.body = (struct sl_str){NULL, 0};
+    return pending.reply;
+}
+
+/* Keeps the client's thread from going on, as a machine that stands still does. */
+struct block {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool closed; /* the thread stands there */
+    bool open;
+};
+
+#define BLOCK_INIT                                                                                 \
+    {                                                                                              \
+        .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER                     \
+    }
+
+static inline void block_stand(void *context)
+{
+    struct block *block = context;
+    (void)pthread_mutex_lock(&block->lock);
+    block->closed = true;
+    (void)pthread_cond_broadcast(&block->changed);
+    while (!block->open) {
+        (void)pthread_cond_wait(&block->changed, &block->lock);
+    }
+    (void)pthread_mutex_unlock(&block->lock);
+}
+
+/* Returns when the client's thread stands still. */
+static inline void block_close(struct block *block, struct sl_client *client)
+{
+    assert_int_equal(sl_client_after(client, 0, block_stand, block), 0);
+    (void)pthread_mutex_lock(&block->lock);
+    while (!block->closed) {
+        (void)pthread_cond_wait(&block->changed, &block->lock);
+    }
+    (void)pthread_mutex_unlock(&block->lock);
+}
+
+static inline void block_open(struct block *block)
+{
+    (void)pthread_mutex_lock(&block->lock);
+    block->open = true;
+    (void)pthread_cond_broadcast(&block->changed);
+    (void)pthread_mutex_unlock(&block->lock);
 }
 
 #endif

@@ -76,7 +76,7 @@ unsigned fake_api_connections(struct fake_api *api);
 const struct fake_request *fake_api_request(struct fake_api *api, unsigned at);
 /* How many requests have that method (NULL: any) and a path that begins so. */
 unsigned fake_api_count(struct fake_api *api, const char *method, const char *path);
-/* Waits until there were n requests in all; fails the test after 20 s. */
+/* Waits until there were n requests in all; fails the test after a minute. */
 void fake_api_wait(struct fake_api *api, unsigned n);
 
 #endif

@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 #include "codec/object.h"
-#include "kube/client_internal.h"
+#include "kube/clock.h"
 #include "kube/lease.h"
 
 #define PATH "/apis/coordination.k8s.io/v1/namespaces/gpu/leases"
@@ -211,22 +211,6 @@ static inline unsigned first(struct election *e, const char *method)
     }
     fail_msg("no %s", method);
     return 0;
-}
-
-struct block {
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    bool open;
-};
-
-static inline void wait_until_open(void *context)
-{
-    struct block *block = context;
-    (void)pthread_mutex_lock(&block->lock);
-    while (!block->open) {
-        (void)pthread_cond_wait(&block->changed, &block->lock);
-    }
-    (void)pthread_mutex_unlock(&block->lock);
 }
 
 #endif

@@ -1,7 +1,7 @@
 /* The client's queues: order, limits, ends before time, and many threads at once. */
 #include "calls.h"
 
-#include "kube/client_internal.h"
+#include "kube/clock.h"
 
 enum { HANGS = 4 };
 

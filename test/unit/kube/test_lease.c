@@ -187,12 +187,12 @@ static void a_leader_whose_calls_hang_is_deposed_by_time(void **state)
 static void held_turns_false_even_when_the_clients_thread_stands_still(void **state)
 {
     struct election e;
-    struct block block = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+    struct block block = BLOCK_INIT;
     (void)state;
     start(&e, NULL);
     shorten(&e);
     become_leader(&e);
-    assert_int_equal(sl_client_after(e.rig.client, 0, wait_until_open, &block), 0);
+    block_close(&block, e.rig.client);
 
     int64_t until_us = sl_kube_monotonic_us() + 20000 * MS;
     while (sl_lease_held(e.lease) && sl_kube_monotonic_us() < until_us) {
@@ -200,10 +200,7 @@ static void held_turns_false_even_when_the_clients_thread_stands_still(void **st
     }
 
     assert_false(sl_lease_held(e.lease));
-    (void)pthread_mutex_lock(&block.lock);
-    block.open = true;
-    (void)pthread_cond_signal(&block.changed);
-    (void)pthread_mutex_unlock(&block.lock);
+    block_open(&block);
     end(&e);
 }
 

@@ -150,9 +150,9 @@ static void of_two_one_leads_and_the_other_follows_when_it_is_cut_off(void **sta
     atomic_store(&pair.lease[1], lease);
 
     /* the first is cut off: its thread stands still, it is told nothing */
-    struct block block = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+    struct block block = BLOCK_INIT;
     atomic_store(&pair.leads[0], false); /* what counts is sl_lease_held */
-    assert_int_equal(sl_client_after(e.rig.client, 0, wait_until_open, &block), 0);
+    block_close(&block, e.rig.client);
     pending_wait(&half[1].changes, 1);
 
     assert_true(sl_lease_held(lease));
@@ -160,10 +160,7 @@ static void of_two_one_leads_and_the_other_follows_when_it_is_cut_off(void **sta
     assert_false(atomic_load(&pair.both));
 
     /* and back: the second stops, the first is let go */
-    (void)pthread_mutex_lock(&block.lock);
-    block.open = true;
-    (void)pthread_cond_signal(&block.changed);
-    (void)pthread_mutex_unlock(&block.lock);
+    block_open(&block);
     pending_wait(&half[0].changes, 2);
     atomic_store(&pair.lease[1], NULL);
     sl_lease_stop(lease, 20000 * MS);

@@ -1,0 +1,84 @@
+/* The timeout of a pod that was bound: spec.activeDeadlineSeconds. */
+#include "binder_rig.h"
+
+#include <sched.h>
+
+static void wait_for_deadline(struct scene *scene, uint64_t set, uint64_t failed)
+{
+    struct sl_kube_binder_stats stats = {.deadlines = 0};
+    int64_t until_us = sl_kube_monotonic_us() + 60000 * MS;
+    while (stats.deadlines < set || stats.deadline_failures < failed) {
+        assert_true(sl_kube_monotonic_us() < until_us);
+        (void)sched_yield();
+        sl_kube_binder_stats(scene->binder, &stats);
+    }
+}
+
+static void a_bound_pods_timeout_becomes_its_deadline(void **state)
+{
+    struct scene scene;
+    (void)state;
+    scene_begin(&scene);
+    scene_start(&scene);
+    assert_int_equal(sl_store_put_pod(scene.store, pod_with("90m", 0, NULL), NULL), 0);
+    add(&scene, "POST", BINDING, 201, "{}");
+    add(&scene, "PATCH", POD, 503, "{}");
+    add(&scene, "PATCH", POD, 200, "{}");
+    assert_int_equal(bind_whole(&scene), SL_BIND_END_BOUND);
+    wait_for_deadline(&scene, 1, 0);
+    const struct fake_request *request = fake_api_request(scene.rig.api, 1);
+    assert_string_equal(request->method, "PATCH");
+    assert_string_equal(request->path, POD);
+    assert_string_equal(request->content_type, "application/merge-patch+json");
+    assert_string_equal(request->body, "{\"metadata\":{\"uid\":\"u1\"},\"spec\":{"
+                                       "\"activeDeadlineSeconds\":5400}}");
+    scene_end(&scene);
+}
+
+static void a_deadline_that_cannot_be_set_is_counted_not_fatal(void **state)
+{
+    struct scene scene;
+    (void)state;
+    scene_begin(&scene);
+    scene_start(&scene);
+    assert_int_equal(sl_store_put_pod(scene.store, pod_with("90m", 0, NULL), NULL), 0);
+    add(&scene, "POST", BINDING, 201, "{}");
+    add(&scene, "PATCH", POD, 403, STATUS("Forbidden", "403"));
+    assert_int_equal(bind_whole(&scene), SL_BIND_END_BOUND);
+    wait_for_deadline(&scene, 0, 1);
+    scene_end(&scene);
+}
+
+static void nobody_elses_deadline_is_touched(void **state)
+{
+    struct scene scene;
+    (void)state;
+    scene_begin(&scene);
+    scene_start(&scene);
+    struct sl_pod *const left[] = {pod_with("90m", 60, "n1"), pod_with(NULL, 0, "n1"),
+                                   pod_with("90m", 0, NULL)};
+    for (size_t i = 0; i < sizeof(left) / sizeof(left[0]); i++) {
+        sl_kube_set_deadline(scene.binder, left[i]);
+        sl_pod_unref(left[i]);
+    }
+    struct sl_pod *pod = pod_with("90m", 0, "n1");
+    atomic_store(&scene.may_bind, 0);
+    sl_kube_set_deadline(scene.binder, pod);
+    atomic_store(&scene.may_bind, -1);
+    add(&scene, "PATCH", POD, 200, "{}");
+    sl_kube_set_deadline(scene.binder, pod);
+    sl_pod_unref(pod);
+    wait_for_deadline(&scene, 1, 0);
+    assert_int_equal(fake_api_requests(scene.rig.api), 1);
+    scene_end(&scene);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_bound_pods_timeout_becomes_its_deadline),
+        cmocka_unit_test(a_deadline_that_cannot_be_set_is_counted_not_fatal),
+        cmocka_unit_test(nobody_elses_deadline_is_touched),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
