@@ -1,0 +1,101 @@
+/* Bounded shortest job first: a shorter pod may overtake as long as every other waiting pod can
+ * still start by its latest start. What it promises and why is in the comment at the end.
+ *
+ * One struct sl_bound is one lane: the pods that ask for one resource, and its units. It is told
+ * what happens (arrive, start, end, withdraw, set_capacity) and answers who may go. It does not
+ * know nodes: whether the pod fits somewhere is the caller's to find out. Pure and deterministic;
+ * not thread safe. Times are microseconds since the epoch; `now` never goes back (an earlier one is
+ * taken for the last). */
+#ifndef SLICED_BOUND_H
+#define SLICED_BOUND_H
+
+#include "util/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sl_bound;
+
+enum {
+    SL_BOUND_C_MIN = 1000,     /* 1.0: FIFO's longest wait */
+    SL_BOUND_C_MAX = 100000,   /* 100 */
+    SL_BOUND_C_DEFAULT = 1150, /* 1.15 */
+    SL_BOUND_PODS_DEFAULT = 131072,
+};
+
+struct sl_bound_config {
+    int32_t c_permille; /* SL_BOUND_C_MIN..SL_BOUND_C_MAX: how much longer than FIFO's longest */
+    uint32_t pods_max;  /* pods known at a time, waiting and running; and as many in the memory of
+                           the virtual FIFO */
+};
+
+void sl_bound_defaults(struct sl_bound_config *config);
+
+struct sl_bound_pod {
+    /* The caller's number, of no other pod of the lane. Of two pods of one priority and submission
+     * the smaller id is first: the leading 64 bits of the UID make that the same after a restart.
+     */
+    uint64_t id;
+    int64_t width;      /* units asked, > 0 */
+    int64_t submit_us;  /* since when it could start: created, or its gate or stage open */
+    int64_t timeout_us; /* the longest it can run, > 0 (less is taken for 1 s) */
+    int32_t priority;
+};
+
+/* NULL when out of memory. No capacity yet. */
+struct sl_bound *sl_bound_new(const struct sl_bound_config *config);
+void sl_bound_free(struct sl_bound *bound); /* NULL is allowed */
+
+/* Units of the lane, in use or not; 0 or more. -1 when out of memory (nothing changed). */
+int sl_bound_set_capacity(struct sl_bound *bound, int64_t units, int64_t now_us,
+                          struct sl_error *err);
+
+/* A pod waits. -1: out of memory, pods_max reached, a width of 0, or the id is known. */
+int sl_bound_arrive(struct sl_bound *bound, const struct sl_bound_pod *pod, int64_t now_us,
+                    struct sl_error *err);
+
+/* A pod that this object never saw waiting runs since started_us: after a restart of the daemon, or
+ * started by others. Its wait counts as seen: see sl_bound_observe(). -1 as sl_bound_arrive(). */
+int sl_bound_adopt(struct sl_bound *bound, const struct sl_bound_pod *pod, int64_t started_us,
+                   int64_t now_us, struct sl_error *err);
+
+/* A waiting pod was given its units (a claim counts). -1: no such pod waits. */
+int sl_bound_start(struct sl_bound *bound, uint64_t id, int64_t now_us, struct sl_error *err);
+/* It did not come for them: it waits again, as if never started. -1: no such pod runs. */
+int sl_bound_unstart(struct sl_bound *bound, uint64_t id, int64_t now_us, struct sl_error *err);
+/* A running pod ended; its units are free. The id may be used again. -1: no such pod runs. */
+int sl_bound_end(struct sl_bound *bound, uint64_t id, int64_t now_us, struct sl_error *err);
+/* A waiting pod is gone, or set aside because something else holds it (arrive again when that
+ * changes). -1: no such pod waits. */
+int sl_bound_withdraw(struct sl_bound *bound, uint64_t id, int64_t now_us, struct sl_error *err);
+
+/* May this waiting pod go now, before all others that wait? True when, with it started, every other
+ * waiting pod of its priority still starts by its latest start and none of higher priority starts
+ * later than without it (laid out in the order of due()); who is late already is not made later.
+ * The first in that order is always admitted. False when no such pod waits. */
+bool sl_bound_admits(struct sl_bound *bound, uint64_t id, int64_t now_us);
+
+/* The pod that must go next when no other is admitted: the first by priority, then submission, then
+ * id. Where it does not fit yet, its units are to be left free for it. False when nobody waits. */
+bool sl_bound_due(const struct sl_bound *bound, uint64_t *id);
+
+/* submit + c*W with the W of now: what the pod is promised at present; a growing W moves it. 0 when
+ * no such pod waits. */
+int64_t sl_bound_latest_start(struct sl_bound *bound, uint64_t id, int64_t now_us);
+
+/* W of a priority: the longest wait that the virtual FIFO has shown for it so far. */
+int64_t sl_bound_longest_us(struct sl_bound *bound, int32_t priority, int64_t now_us);
+
+/* W of a priority starts from wait_us/c at least: a wait seen before this object was there was
+ * stretched by up to c itself. */
+int sl_bound_observe(struct sl_bound *bound, int32_t priority, int64_t wait_us,
+                     struct sl_error *err);
+
+/* How long pods run against what they state, in thousandths: 1000 when timeouts are exact. Learned
+ * from those that ended. */
+int32_t sl_bound_ratio_permille(const struct sl_bound *bound);
+
+uint32_t sl_bound_waiting(const struct sl_bound *bound); /* pods */
+uint32_t sl_bound_running(const struct sl_bound *bound);
+
+#endif
