@@ -2,6 +2,8 @@
 # What the scripts share; sourced, never run.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# What outlives a checkout: compiled objects, files found clean, control planes for the tests.
+cache=${SLICED_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/sliced}
 
 die() {
     printf '%s: %s\n' "$(basename "$0")" "$*" >&2
@@ -17,8 +19,18 @@ jobs_count() {
     nproc 2>/dev/null || echo 2
 }
 
+# Lets what CMake configures from here on compile through ccache, where there is one: its objects serve
+# every checkout, and are bounded.
+use_ccache() {
+    local ccache
+    ccache=$(command -v ccache) || return 0
+    export CMAKE_C_COMPILER_LAUNCHER=${CMAKE_C_COMPILER_LAUNCHER-$ccache}
+    export CCACHE_DIR=$cache/ccache CCACHE_MAXSIZE=1G CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
+}
+
 # configure PRESET: once; later builds reconfigure by themselves.
 configure() {
+    use_ccache
     if [ ! -f "$root/build/$1/build.ninja" ]; then
         (cd "$root" && cmake --preset "$1")
     fi
