@@ -1,5 +1,7 @@
 """Fixtures: a control plane of each version, what a story stands on, and the check after it."""
 
+import signal
+
 import pytest
 
 from harness import chart
@@ -7,23 +9,48 @@ from harness import plane as planes
 from harness.cluster import Cluster
 
 
+# The lane of what is not told on every version; the other lanes have the versions' names.
+ONCE = "once"
+
+
 def pytest_addoption(parser):
     parser.addoption("--planes", default="1.36,1.31",
                      help="minor versions of Kubernetes; stories that are not about versions are "
                           "told on the first alone")
+    parser.addoption("--lane", help="only a part, which can run beside the others on planes of its "
+                                    "own: a version (what is told on every version, told on that "
+                                    f"one) or '{ONCE}' (what is told on the first alone)")
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "both: told on every version of Kubernetes")
+    # once: pytest takes another string of the same text for another parameter, and starts a new plane
+    config.minors = config.getoption("--planes").split(",")
+    config.addinivalue_line("markers", "both: told on every version of Kubernetes, not once")
+    # Both end the tests in order, fixtures included; a shell's child in the background would not see
+    # the first.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
 
 
 def pytest_generate_tests(metafunc):
     if "minor" in metafunc.fixturenames:
-        minors = metafunc.config.getoption("--planes").split(",")
+        minors = metafunc.config.minors
         if metafunc.definition.get_closest_marker("both") is None:
             minors = minors[:1]
         # a session's scope lets pytest put the stories of one version together
         metafunc.parametrize("minor", minors, indirect=True, scope="session")
+
+
+def lane_of(item):
+    both = item.get_closest_marker("both") is not None
+    return item.callspec.params["minor"] if both else ONCE
+
+
+def pytest_collection_modifyitems(config, items):
+    lane = config.getoption("--lane")
+    if lane is not None:
+        config.hook.pytest_deselected(items=[each for each in items if lane_of(each) != lane])
+        items[:] = [each for each in items if lane_of(each) == lane]
 
 
 @pytest.fixture(scope="session")
@@ -41,7 +68,7 @@ def helm(tools):
     return chart.Helm(tools)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def bare_plane(minor, tools, tmp_path_factory):
     """A control plane with nothing in it and no scheduler."""
     plane = planes.Plane(minor, tmp_path_factory.mktemp(f"bare-{minor}"), tools)

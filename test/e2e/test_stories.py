@@ -120,7 +120,7 @@ def settle(cluster, daemon, count):
         could = [name for name in waiting if not fits_nowhere(daemon, name)]
         assert not could, f"{len(could)} wait though they would fit: {could[:9]}"
         return True
-    wait_for("all that fit are bound", settled, 60, 0.5)
+    wait_for("all that fit are bound", settled, 120, 0.5)
     assert cluster.wrong() == []
 
 
@@ -204,7 +204,7 @@ def test_two_hundred_pods_that_ask_for_nothing_of_ours_never_reach_us(cluster):
     daemon = cluster.start_daemon()
     names = [f"web-{i:03}" for i in range(200)]
     cluster.add(*(gpus.pod(name, {"memory": "1Mi"}) for name in names))
-    cluster.wait_bound(*names, timeout=60)
+    cluster.wait_bound(*names, timeout=120)
     assert verb_calls(daemon) == 0
 
 

@@ -148,18 +148,18 @@ class Cluster:
         return self.plane.patch(f"{collection_path('Pod')}/{name}",
                                 {"spec": {"schedulingGates": None}})
 
-    def wait_bound(self, *names, timeout=30):
+    def wait_bound(self, *names, timeout=90):
         """Until all of those pods have a node; returns the pods, by name."""
         def bound():
             pods = self.pods()
             missing = [name for name in names if not pods.get(name, {}).get("spec", {}).get("nodeName")]
             assert not missing, f"{len(missing)} not bound: {missing[:5]} {self.why(missing[0])}"
             return pods
-        return wait_for("pods bound", bound, timeout, 0.1)
+        return wait_for("pods bound", bound, timeout)
 
-    def wait_phase(self, name, phase, timeout=30):
+    def wait_phase(self, name, phase, timeout=60):
         return wait_for(f"{name} {phase}",
-                        lambda: self.pod(name)["status"].get("phase") == phase, timeout, 0.1)
+                        lambda: self.pod(name)["status"].get("phase") == phase, timeout)
 
     def events(self, name, reason=None):
         """The events on a pod, as kubectl describe shows them."""
@@ -174,7 +174,7 @@ class Cluster:
         except ApiError as error:
             return [str(error)]
 
-    def wait_event(self, name, text, source=None, timeout=30):
+    def wait_event(self, name, text, source=None, timeout=60):
         """Until an event on the pod has the text in its message; returns the event."""
         def found():
             for each in self.events(name):
@@ -182,7 +182,7 @@ class Cluster:
                 if text in each["message"] and (source is None or source in component):
                     return each
             raise AssertionError(self.why(name))
-        return wait_for(f"an event on {name} with {text!r}", found, timeout, 0.1)
+        return wait_for(f"an event on {name} with {text!r}", found, timeout)
 
     # ---- between stories ----
 
@@ -209,4 +209,4 @@ class Cluster:
         for each in self.list("PriorityClass"):
             if not each["metadata"]["name"].startswith("system-"):
                 self.plane.delete(object_path({**each, "kind": "PriorityClass"}))
-        wait_for("no pods left", lambda: not self.list("Pod"), 30, 0.1)
+        wait_for("no pods left", lambda: not self.list("Pod"), 60)

@@ -52,7 +52,7 @@ class Forwarder:
     def _connect(self, near):
         address = None if self.refusing else self.pick()
         try:
-            far = None if address is None else socket.create_connection(address, timeout=5)
+            far = None if address is None else socket.create_connection(address, timeout=30)
         except OSError:
             far = None
         if far is None:

@@ -26,7 +26,7 @@ def answers(port, path):
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
-    connection = http.client.HTTPSConnection("127.0.0.1", port, context=context, timeout=2)
+    connection = http.client.HTTPSConnection("127.0.0.1", port, context=context, timeout=10)
     try:
         connection.request("GET", path)
         return connection.getresponse().status == 200

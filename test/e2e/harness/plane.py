@@ -53,12 +53,13 @@ class Plane:
         if scheduler_config is not None:
             self.start_scheduler(scheduler_config)
         wait_for("service account default", lambda: self.get(
-            "/api/v1/namespaces/default/serviceaccounts/default"), timeout=60)
+            "/api/v1/namespaces/default/serviceaccounts/default"), timeout=120)
         return self
 
     def stop(self):
-        for name in reversed(list(self.processes)):
-            self.processes[name].stop()
+        """At once: nobody wants its data."""
+        for process in self.processes.values():
+            process.kill()
         self.processes.clear()
 
     def _run(self, name, argv):
@@ -136,7 +137,7 @@ class Plane:
             "--initial-cluster", f"default=http://127.0.0.1:{peer}",
             "--log-level", "warn"])
         wait_for("etcd", lambda: urllib.request.urlopen(
-            f"{self.etcd_url}/health", timeout=1).status == 200)
+            f"{self.etcd_url}/health", timeout=5).status == 200)
 
     def start_apiserver(self, extra=()):
         crt, key = self.serving
@@ -209,8 +210,8 @@ class Plane:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
             return urllib.request.urlopen(f"https://127.0.0.1:{port}/readyz", context=context,
-                                          timeout=2).status == 200
-        wait_for(name, ready, timeout=60)
+                                          timeout=10).status == 200
+        wait_for(name, ready, timeout=120)
         return process
 
     def stop_scheduler(self, name="kube-scheduler"):
