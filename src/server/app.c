@@ -135,6 +135,7 @@ struct sl_app *sl_app_new(const struct sl_app_options *options, struct sl_error 
     app->store = options->store;
     app->binder = options->binder;
     app->hooks = options->hooks;
+    app->queue = options->queue;
     sl_binds_init(&app->binds);
     sl_deadlines_init(&app->deadlines);
     app->tls = options->tls;

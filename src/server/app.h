@@ -10,6 +10,7 @@
 #include "server/binds.h"
 #include "server/deadlines.h"
 #include "server/metrics.h"
+#include "server/queue.h"
 #include "server/server.h"
 
 enum { SL_VERB_PATH_MAX = 2 * SL_CONFIG_TEXT_MAX + 2, SL_RELOAD_TEXT_MAX = 640 };
@@ -43,8 +44,9 @@ struct sl_app_options {
     struct sl_store *store;         /* borrowed */
     struct sl_binder binder;
     struct sl_hooks hooks;
-    struct sl_tls *tls; /* borrowed; NULL: plain HTTP */
-    bool embedded;      /* serves /api/v1/embedded */
+    struct sl_queue queue; /* NULLs: none */
+    struct sl_tls *tls;    /* borrowed; NULL: plain HTTP */
+    bool embedded;         /* serves /api/v1/embedded */
 };
 
 /* The last reload, for /api/v1/state. */
@@ -58,6 +60,7 @@ struct sl_app {
     struct sl_store *store;
     struct sl_binder binder;
     struct sl_hooks hooks;
+    struct sl_queue queue;
     struct sl_binds binds;
     struct sl_deadlines deadlines; /* of the connections */
     int64_t patience_ns;           /* server.requestTimeout as the server was started with it */

@@ -1,0 +1,56 @@
+/* Rows of the queue, copied out. */
+#include "server/queue.h"
+
+#include <stdlib.h>
+
+enum { TEXT_PER_ROW = 4096 };
+
+bool sl_queue_may_go(const struct sl_queue_status *status)
+{
+    return status->state == SL_QUEUE_CLAIMED || status->state == SL_QUEUE_RELEASED;
+}
+
+int sl_queue_list_init(struct sl_queue_list *list, size_t max, struct sl_error *err)
+{
+    *list = (struct sl_queue_list){.n = 0};
+    sl_arena_init(&list->text, (max + 1) * TEXT_PER_ROW);
+    list->row = calloc(max > 0 ? max : 1, sizeof(*list->row));
+    return list->row == NULL ? sl_error_nomem(err) : 0;
+}
+
+static int copy(struct sl_queue_list *list, const char **text, struct sl_error *err)
+{
+    if (*text == NULL) {
+        return 0;
+    }
+    *text = sl_arena_strdup(&list->text, *text, strlen(*text));
+    return *text == NULL ? sl_error_nomem(err) : 0;
+}
+
+int sl_queue_list_add(struct sl_queue_list *list, const struct sl_queue_row *row,
+                      struct sl_error *err)
+{
+    struct sl_queue_row own = *row;
+    if (copy(list, &own.node, err) < 0 || copy(list, &own.assignment, err) < 0) {
+        return -1;
+    }
+    /* the count is not const */
+    own.pod = sl_pod_ref((struct sl_pod *)row->pod);
+    if (row->first != NULL) {
+        own.first = sl_pod_ref((struct sl_pod *)row->first);
+    }
+    list->row[list->n++] = own;
+    return 0;
+}
+
+void sl_queue_list_free(struct sl_queue_list *list)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        sl_pod_unref((struct sl_pod *)list->row[i].pod);
+        sl_pod_unref((struct sl_pod *)list->row[i].first);
+    }
+    free(list->row);
+    list->row = NULL;
+    list->n = 0;
+    sl_arena_free(&list->text);
+}
