@@ -93,7 +93,12 @@ struct sl_scratch {
 };
 
 void sl_scratch_init(struct sl_scratch *scratch, const struct sl_view *view);
-/* Takes the units of a resident pod out of the scratch (preemption). */
+/* Takes the units of a resident pod out of the scratch (preemption, a claim's own pod). */
 void sl_scratch_remove(struct sl_scratch *scratch, unsigned resident);
+/* Takes exactly these places for the ask if all of them can be given now: free, on healthy devices,
+ * in what the pools have left. False: nothing is changed. The assignment is one that
+ * sl_assignment_parse() read against the node for that ask. */
+bool sl_scratch_take_exactly(struct sl_scratch *scratch, const struct sl_ask *ask,
+                             const struct sl_assignment *assignment);
 
 #endif

@@ -51,7 +51,7 @@ struct sl_pod *sl_state_pod(const struct sl_state *state)
 
 static bool waits(const struct sl_state *state)
 {
-    return state->reservation == NULL && sl_pod_waits(state->pod);
+    return !sl_state_reserved(state) && sl_pod_waits(state->pod);
 }
 
 static bool earlier(const struct sl_entry *a, const struct sl_entry *b)
@@ -64,32 +64,34 @@ static bool earlier(const struct sl_entry *a, const struct sl_entry *b)
     return strcmp(pod_a->uid, pod_b->uid) < 0;
 }
 
-static void list_add(struct sl_list *list, struct sl_entry *entry)
+static void list_add(struct sl_list *list, struct sl_entry *entry, enum sl_place place)
 {
-    entry->prev = list->last;
-    entry->next = NULL;
+    entry->link[place].prev = list->last;
+    entry->link[place].next = NULL;
     if (list->last != NULL) {
-        list->last->next = entry;
+        list->last->link[place].next = entry;
     } else {
         list->first = entry;
     }
     list->last = entry;
 }
 
-static void list_remove(struct sl_list *list, struct sl_entry *entry)
+static void list_remove(struct sl_list *list, struct sl_entry *entry, enum sl_place place)
 {
-    if (entry->prev != NULL) {
-        entry->prev->next = entry->next;
+    struct sl_entry *prev = entry->link[place].prev;
+    struct sl_entry *next = entry->link[place].next;
+    if (prev != NULL) {
+        prev->link[place].next = next;
     } else {
-        list->first = entry->next;
+        list->first = next;
     }
-    if (entry->next != NULL) {
-        entry->next->prev = entry->prev;
+    if (next != NULL) {
+        next->link[place].prev = prev;
     } else {
-        list->last = entry->prev;
+        list->last = prev;
     }
-    entry->prev = NULL;
-    entry->next = NULL;
+    entry->link[place].prev = NULL;
+    entry->link[place].next = NULL;
 }
 
 static void join_waiting(struct sl_store *store, struct sl_entry *entry)
@@ -97,7 +99,7 @@ static void join_waiting(struct sl_store *store, struct sl_entry *entry)
     if (store->waiting.last != NULL && earlier(entry, store->waiting.last)) {
         store->waiting_sorted = false;
     }
-    list_add(&store->waiting, entry);
+    list_add(&store->waiting, entry, SL_PLACE_WAITING);
     store->n_waiting++;
     sl_wants_waiting(&store->wants, entry->state.pod, 1);
 }
@@ -115,13 +117,16 @@ static void join(struct sl_store *store, struct sl_entry *entry)
         sl_table_add(&store->pods_by_uid, &entry->by_uid, (uint32_t)sl_hash(uid.s, uid.len));
     }
     if (state->home != NULL) {
-        list_add(&state->home->pods, entry);
+        list_add(&state->home->pods, entry, SL_PLACE_HOME);
         state->home->n_pods++;
-        store->n_bound++;
-    } else if (waits(state)) {
+        store->n_bound += sl_state_claimed(state) ? 0 : 1;
+    }
+    if (waits(state)) {
         join_waiting(store, entry);
     }
-    if (state->reservation != NULL) {
+    if (sl_state_claimed(state)) {
+        sl_claims_add(store, state->reservation);
+    } else if (state->reservation != NULL) {
         sl_ledger_add(store, state->reservation);
         store->n_reserved++;
     }
@@ -138,15 +143,18 @@ static void leave(struct sl_store *store, struct sl_entry *entry)
         sl_table_remove(&store->pods_by_uid, &entry->by_uid);
     }
     if (state->home != NULL) {
-        list_remove(&state->home->pods, entry);
+        list_remove(&state->home->pods, entry, SL_PLACE_HOME);
         state->home->n_pods--;
-        store->n_bound--;
-    } else if (waits(state)) {
-        list_remove(&store->waiting, entry);
+        store->n_bound -= sl_state_claimed(state) ? 0 : 1;
+    }
+    if (waits(state)) {
+        list_remove(&store->waiting, entry, SL_PLACE_WAITING);
         store->n_waiting--;
         sl_wants_waiting(&store->wants, state->pod, -1);
     }
-    if (state->reservation != NULL) {
+    if (sl_state_claimed(state)) {
+        sl_claims_remove(store, state->reservation);
+    } else if (state->reservation != NULL) {
         sl_ledger_remove(store, state->reservation);
         store->n_reserved--;
     }
@@ -185,7 +193,7 @@ void sl_state_drop(struct sl_store *store, const struct sl_state *old, const str
     }
 }
 
-/* Merges two runs that are in order, linked by next. */
+/* Merges two runs of those that wait that are in order. */
 static struct sl_entry *merge(struct sl_entry *a, struct sl_entry *b)
 {
     struct sl_entry *first = NULL;
@@ -193,8 +201,8 @@ static struct sl_entry *merge(struct sl_entry *a, struct sl_entry *b)
     while (a != NULL && b != NULL) {
         struct sl_entry **from = earlier(b, a) ? &b : &a;
         *at = *from;
-        at = &(*from)->next;
-        *from = (*from)->next;
+        at = &(*from)->link[SL_PLACE_WAITING].next;
+        *from = *at;
     }
     *at = a != NULL ? a : b;
     return first;
@@ -210,8 +218,8 @@ void sl_waiting_sort(struct sl_store *store)
     struct sl_entry *rest = store->waiting.first;
     while (rest != NULL) {
         struct sl_entry *one = rest;
-        rest = rest->next;
-        one->next = NULL;
+        rest = rest->link[SL_PLACE_WAITING].next;
+        one->link[SL_PLACE_WAITING].next = NULL;
         size_t i = 0;
         for (; run[i] != NULL; i++) {
             one = merge(run[i], one);
@@ -224,8 +232,8 @@ void sl_waiting_sort(struct sl_store *store)
         all = merge(run[i], all);
     }
     store->waiting = (struct sl_list){all, NULL};
-    for (struct sl_entry *entry = all; entry != NULL; entry = entry->next) {
-        entry->prev = store->waiting.last;
+    for (struct sl_entry *entry = all; entry != NULL; entry = entry->link[SL_PLACE_WAITING].next) {
+        entry->link[SL_PLACE_WAITING].prev = store->waiting.last;
         store->waiting.last = entry;
     }
     store->waiting_sorted = true;

@@ -106,7 +106,8 @@ int sl_home_refresh(struct sl_store *store, struct sl_home *home)
         return -1;
     }
     size_t n = 0;
-    for (const struct sl_entry *entry = home->pods.first; entry != NULL; entry = entry->next) {
+    for (const struct sl_entry *entry = home->pods.first; entry != NULL;
+         entry = entry->link[SL_PLACE_HOME].next) {
         store->gather[n++] = sl_state_pod(&entry->state);
     }
     struct sl_box *box = calloc(1, sizeof(*box));

@@ -124,16 +124,21 @@ struct sl_picture {
  * store keeps (tables, lists, counts, demand, ledger order) follows from it: see sl_entry_apply. */
 struct sl_state {
     struct sl_pod *pod;                 /* as the API server or a commit said; NULL: not there */
-    struct sl_reservation *reservation; /* NULL: none */
+    struct sl_reservation *reservation; /* or claim; NULL: none */
     struct sl_home *home;               /* where it holds devices, NULL: nowhere */
 };
+
+/* A pod with a claim is in two lists: it holds devices, and it waits. */
+enum sl_place { SL_PLACE_HOME, SL_PLACE_WAITING, SL_PLACES };
 
 struct sl_entry {
     struct sl_chain by_name;
     struct sl_chain by_uid;
-    struct sl_entry *prev; /* in home->pods, or store->waiting, or none */
-    struct sl_entry *next;
-    uint64_t seen; /* store->sweep when the pod was last put */
+    struct {
+        struct sl_entry *prev;
+        struct sl_entry *next;
+    } link[SL_PLACES]; /* in home->pods, in store->waiting */
+    uint64_t seen;     /* store->sweep when the pod was last put */
     struct sl_state state;
 };
 
@@ -143,14 +148,16 @@ struct sl_list {
 };
 
 /* The pod as it will stand is made with the reservation, and the pod as it was stays in the entry:
- * neither commit nor rollback then depends on memory. */
+ * neither commit nor rollback then depends on memory. A claim is a reservation without an end whose
+ * pod goes on waiting. */
 struct sl_reservation {
-    struct sl_reservation *prev; /* by expiry */
+    struct sl_reservation *prev; /* in the ledger, by expiry; a claim: in store->claims */
     struct sl_reservation *next;
     struct sl_entry *entry;
     struct sl_pod *bound;
     int64_t expires_us;
     bool outdated; /* the pod was put anew since bound was made */
+    bool claim;
 };
 
 /* A node name: of a node, of pods bound there, or of both. */
@@ -187,6 +194,7 @@ struct sl_store {
     struct sl_list waiting;
     struct sl_reservation *oldest; /* ledger, by expiry */
     struct sl_reservation *newest;
+    struct sl_reservation *claims; /* in no order */
     struct sl_home *touched;
     struct sl_boxes retired; /* replaced since the last publish */
     struct sl_pod **gather;  /* scratch for building a view */
@@ -197,8 +205,13 @@ struct sl_store {
     size_t n_waiting;
     size_t n_bound;
     size_t n_reserved;
+    size_t n_claimed;
     struct sl_store_stats stats;
     struct sl_wants wants;
+    sl_store_feed feed; /* NULL: nobody listens */
+    void *feed_context;
+    void (*published)(void *context); /* NULL: nobody listens */
+    void *published_context;
 
     pthread_mutex_t door; /* held for a few instructions only */
     struct sl_picture *current;
@@ -207,8 +220,16 @@ struct sl_store {
 /* entry.c */
 struct sl_entry *sl_entry_find(const struct sl_store *store, struct sl_str ns, struct sl_str name);
 struct sl_entry *sl_entry_find_uid(const struct sl_store *store, struct sl_str uid);
-/* The pod as every view must show it: bound when it is reserved. */
+/* The pod as every view must show it: bound when it is reserved or claimed. */
 struct sl_pod *sl_state_pod(const struct sl_state *state);
+static inline bool sl_state_claimed(const struct sl_state *state)
+{
+    return state->reservation != NULL && state->reservation->claim;
+}
+static inline bool sl_state_reserved(const struct sl_state *state)
+{
+    return state->reservation != NULL && !state->reservation->claim;
+}
 /* Moves the entry from its state to the next; cannot fail. References stay with the caller. */
 void sl_entry_apply(struct sl_store *store, struct sl_entry *entry, const struct sl_state *next);
 /* Gives up what a state that is left held and the next does not: pod, reservation, home. */
@@ -250,6 +271,44 @@ void sl_picture_free(struct sl_picture *picture);
 size_t sl_ledger_lapse(struct sl_store *store, int64_t now_us);
 void sl_ledger_add(struct sl_store *store, struct sl_reservation *reservation);
 void sl_ledger_remove(struct sl_store *store, struct sl_reservation *reservation);
+/* The devices are free again; the pod stays as it was. Publishes nothing. */
+void sl_entry_give_back(struct sl_store *store, struct sl_entry *entry);
+
+/* reserve.c: what is asked for, and the words of a refusal. */
+struct sl_bind {
+    struct sl_str ns;
+    struct sl_str name;
+    struct sl_str uid;
+    struct sl_str node;
+    int64_t now_us;
+};
+
+/* "pod NS/NAME " and what is the matter with it; "node NAME" and why. */
+void sl_refuse_pod(struct sl_bind_result *result, enum sl_bind_code code,
+                   const struct sl_bind *bind, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+void sl_refuse_node(struct sl_bind_result *result, enum sl_bind_code code,
+                    const struct sl_bind *bind, const char *why);
+void sl_refuse_memory(struct sl_bind_result *result);
+/* The pod is bound or reserved: success, or a refusal that changes nothing. */
+void sl_refuse_standing(const struct sl_entry *entry, const struct sl_bind *bind,
+                        struct sl_bind_result *result);
+/* The known node that is asked for, its view up to date; NULL: the result says why not. */
+struct sl_home *sl_bind_home(struct sl_store *store, const struct sl_bind *bind,
+                             struct sl_bind_result *result);
+/* Makes result->assignment on that node part of the pod's state and publishes. False: out of
+ * memory, which the result says; nothing is changed. */
+bool sl_bind_take(struct sl_store *store, struct sl_entry *entry, struct sl_home *home, bool claim,
+                  int64_t now_us, struct sl_bind_result *result);
+
+/* claims.c */
+void sl_claims_add(struct sl_store *store, struct sl_reservation *claim);
+void sl_claims_remove(struct sl_store *store, struct sl_reservation *claim);
+/* Gives back what is claimed there; publishes nothing. */
+void sl_claims_leave(struct sl_store *store, struct sl_home *home);
+
+/* feed.c: tells what has changed for the queue; call it once the change stands. */
+void sl_feed_tell(struct sl_store *store, struct sl_pod *old, struct sl_pod *next);
 
 static inline bool sl_pod_has_node(const struct sl_pod *pod)
 {

@@ -23,10 +23,24 @@ static bool is_outdated(const struct sl_pod *known, const struct sl_pod *pod)
            !sl_pod_finished(pod);
 }
 
-/* A reservation outlives news of its pod only when these leave open how the bind ended. */
-static bool leaves_open(const struct sl_pod *known, const struct sl_pod *pod)
+static bool same_ask(const struct sl_pod *a, const struct sl_pod *b)
 {
-    return same_uid(known, pod) && !sl_pod_has_node(pod) && !sl_pod_finished(pod);
+    bool same = a->n_items == b->n_items;
+    for (uint32_t i = 0; same && i < a->n_items; i++) {
+        same = a->items[i].key == b->items[i].key && a->items[i].count == b->items[i].count;
+    }
+    return same;
+}
+
+/* A reservation outlives news of its pod only when these leave open how the bind ended; a claim
+ * only while the pod waits for what is set aside. */
+static bool outlives(const struct sl_state *state, const struct sl_pod *pod)
+{
+    if (state->reservation == NULL || !same_uid(state->pod, pod) || sl_pod_has_node(pod)) {
+        return false;
+    }
+    return state->reservation->claim ? sl_pod_waits(pod) && same_ask(state->pod, pod)
+                                     : !sl_pod_finished(pod);
 }
 
 void sl_entry_remove(struct sl_store *store, struct sl_entry *entry)
@@ -35,6 +49,7 @@ void sl_entry_remove(struct sl_store *store, struct sl_entry *entry)
     const struct sl_state none = {NULL, NULL, NULL};
     sl_entry_apply(store, entry, &none);
     (void)sl_store_settle(store); /* without memory a later call publishes it */
+    sl_feed_tell(store, old.pod, NULL);
     sl_state_drop(store, &old, &none);
     free(entry);
 }
@@ -44,7 +59,7 @@ static int plan(struct sl_store *store, const struct sl_state *old, struct sl_po
                 struct sl_state *next)
 {
     *next = (struct sl_state){pod, NULL, NULL};
-    if (old->reservation != NULL && leaves_open(old->pod, pod)) {
+    if (outlives(old, pod)) {
         next->reservation = old->reservation;
         next->home = old->home;
     } else if (sl_pod_holds(pod)) {
@@ -67,7 +82,8 @@ static void settle_account(struct sl_store *store, const struct sl_state *old,
     const struct sl_reservation *reservation = old->reservation;
     if (reservation != NULL && next->reservation != NULL) {
         next->reservation->outdated = true;
-    } else if (reservation != NULL && same_uid(old->pod, next->pod) && sl_pod_has_node(next->pod)) {
+    } else if (sl_state_reserved(old) && same_uid(old->pod, next->pod) &&
+               sl_pod_has_node(next->pod)) {
         if (strcmp(reservation->bound->node, next->pod->node) == 0) {
             store->stats.binds++;
             sl_wants_record(&store->wants, next->pod);
@@ -76,6 +92,7 @@ static void settle_account(struct sl_store *store, const struct sl_state *old,
             store->stats.conflicts++;
         }
     }
+    sl_feed_tell(store, old->pod, next->pod);
     sl_state_drop(store, old, next);
 }
 
@@ -184,7 +201,11 @@ struct sl_pod *sl_store_pod(struct sl_store *store, struct sl_str ns, struct sl_
 {
     pthread_mutex_lock(&store->lock);
     const struct sl_entry *entry = sl_entry_find(store, ns, name);
-    struct sl_pod *pod = entry == NULL ? NULL : sl_pod_ref(sl_state_pod(&entry->state));
+    struct sl_pod *pod = NULL;
+    if (entry != NULL) {
+        pod = sl_pod_ref(sl_state_claimed(&entry->state) ? entry->state.pod
+                                                         : sl_state_pod(&entry->state));
+    }
     pthread_mutex_unlock(&store->lock);
     return pod;
 }
@@ -197,7 +218,7 @@ size_t sl_store_visit_waiting(struct sl_store *store, size_t max,
     const struct sl_entry *entry = store->waiting.first;
     for (size_t i = 0; i < max && entry != NULL; i++) {
         visit(context, entry->state.pod);
-        entry = entry->next;
+        entry = entry->link[SL_PLACE_WAITING].next;
     }
     size_t n = store->n_waiting;
     pthread_mutex_unlock(&store->lock);

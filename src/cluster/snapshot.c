@@ -131,6 +131,7 @@ static struct sl_picture *picture_new(struct sl_store *store)
         .n_waiting = store->n_waiting,
         .n_bound = store->n_bound,
         .n_reserved = store->n_reserved,
+        .n_claimed = store->n_claimed,
     };
     return picture;
 }
@@ -155,7 +156,18 @@ int sl_store_settle(struct sl_store *store)
     }
     store->order_changed = false;
     store->dirty = false;
+    if (store->published != NULL) {
+        store->published(store->published_context);
+    }
     return 0;
+}
+
+void sl_store_set_published(struct sl_store *store, void (*published)(void *context), void *context)
+{
+    pthread_mutex_lock(&store->lock);
+    store->published = published;
+    store->published_context = context;
+    pthread_mutex_unlock(&store->lock);
 }
 
 const struct sl_snapshot *sl_store_acquire(struct sl_store *store)

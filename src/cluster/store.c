@@ -179,6 +179,7 @@ static int put_node(struct sl_store *store, struct sl_node *node, struct sl_erro
 
 void sl_home_forget(struct sl_store *store, struct sl_home *home)
 {
+    sl_claims_leave(store, home);
     struct sl_node *old = swap_node(store, home, NULL);
     (void)sl_store_settle(store); /* without memory a later call publishes it */
     sl_node_unref(old);

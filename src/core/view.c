@@ -62,6 +62,44 @@ void sl_scratch_restore(struct sl_scratch *scratch, unsigned resident)
     book(scratch, r, scratch->view->part + r->first_part, 1);
 }
 
+/* A part of an assignment to be, unlike one that stands, needs a healthy device and memory that is
+ * not over-committed by it. */
+static bool can_give(const struct sl_scratch *scratch, unsigned pool,
+                     const struct sl_assignment_part *part)
+{
+    const struct sl_node *node = scratch->view->node;
+    const struct sl_pool *p = &node->pool[pool];
+    if (scratch->pool_used[pool] >= p->capacity ||
+        part->amount > p->capacity - scratch->pool_used[pool] ||
+        !sl_scratch_can_hold(scratch, pool, part)) {
+        return false;
+    }
+    if (!p->on_devices) {
+        return true;
+    }
+    const struct sl_device *device = &node->device[part->device];
+    const struct sl_device_use *use = &scratch->device[part->device];
+    return device->healthy &&
+           (p->kind != SL_KIND_MEMORY || part->amount <= device->memory_units - use->memory_units);
+}
+
+bool sl_scratch_take_exactly(struct sl_scratch *scratch, const struct sl_ask *ask,
+                             const struct sl_assignment *assignment)
+{
+    struct sl_assignment done = {0};
+    for (; done.n < assignment->n; done.n++) {
+        const struct sl_assignment_part *part = &assignment->part[done.n];
+        int pool = sl_view_pool(scratch->view, ask->item[part->item].key);
+        if (pool < 0 || !can_give(scratch, (unsigned)pool, part)) {
+            sl_scratch_undo(scratch, ask->item, &done, 0);
+            return false;
+        }
+        sl_scratch_take(scratch, (unsigned)pool, part, 1);
+        done.part[done.n] = *part;
+    }
+    return true;
+}
+
 /* ---- placing the residents ---- */
 
 /* Are all the places named still to be had? A part whose place is gone makes the whole text
