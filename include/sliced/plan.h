@@ -10,6 +10,7 @@
 #ifndef SLICED_PLAN_H
 #define SLICED_PLAN_H
 
+#include "sliced/bound.h"
 #include "sliced/constraint.h"
 #include "sliced/order.h"
 #include "sliced/score.h"
@@ -34,19 +35,22 @@ struct sl_plan_headroom {
     int64_t units;
 };
 
-/* Another order for the pods of a namespace, or of a PriorityClass' value. Applies to alpha, beta,
- * gamma only: the name of the order is one for all. */
+/* Other weights of P for the pods of a namespace, or of a PriorityClass' value, or of both; the
+ * first that matches counts. The name of the order is one for all. */
 struct sl_plan_override {
-    char namespace[SL_PLAN_NAME_MAX];
-    struct sl_order_config order;
+    char namespace[SL_PLAN_NAME_MAX]; /* "" all */
+    bool of_priority;                 /* only pods of that spec.priority */
+    int32_t priority;
+    struct sl_order_weights weights;
 };
 
 struct sl_plan_config {
     struct sl_order_config order;
-    int64_t default_timeout_us; /* of pods that state none */
-    int64_t hold_us;            /* a claim that is not bound lapses after that */
-    int64_t hold_max_us;        /* each lapse of a pod doubles the time until its next claim, from
-                                   hold_us up to this */
+    struct sl_bound_config bound; /* of the order bounded */
+    int64_t default_timeout_us;   /* of pods that state none */
+    int64_t hold_us;              /* a claim that is not bound lapses after that */
+    int64_t hold_max_us;          /* each lapse of a pod doubles the time until its next claim, from
+                                     hold_us up to this */
     bool backfill;
     bool preemption;         /* release, without a claim, a pod that could preempt running ones */
     int32_t autoscaler_pods; /* held pods per resource released without a claim; 0: none */
@@ -67,7 +71,8 @@ enum sl_queue_state {
     SL_QUEUE_RELEASED, /* released without a claim: for preemption or an autoscaler */
     SL_QUEUE_STAGED,   /* waits for the pods or Jobs of sliced.dev/after */
     SL_QUEUE_GATED,    /* others' scheduling gates hold it */
-    SL_QUEUE_REFUSED,  /* for good: over a limit, a failed stage, a cycle, a malformed ask */
+    SL_QUEUE_REFUSED,  /* over a limit, a failed stage, a cycle, a malformed ask: for good; or an
+                          ask that no node could ever take, until nodes change */
     SL_QUEUE_STATES,
 };
 const char *sl_queue_state_name(enum sl_queue_state state); /* "Held", "Claimed", ... */
@@ -136,10 +141,11 @@ enum sl_plan_action_kind {
 struct sl_plan_action {
     enum sl_plan_action_kind kind;
     const struct sl_pod *pod;
-    const char *node;       /* CLAIM */
-    const char *assignment; /* CLAIM: text as in the annotation */
-    enum sl_hold_reason reason;
-    bool backfilled; /* CLAIM: ahead of a pod that has a reservation */
+    const char *node;           /* CLAIM, LAPSE */
+    const char *assignment;     /* CLAIM, LAPSE: text as in the annotation */
+    enum sl_hold_reason reason; /* REFUSE: why. LAPSE: SL_HOLD_LAPSED when it was not taken in
+                                   time, SL_HOLD_NO_ROOM when its node has it no more */
+    bool backfilled;            /* CLAIM: ahead of a pod that has a reservation */
 };
 
 struct sl_planner;
@@ -162,9 +168,10 @@ void sl_planner_remove(struct sl_planner *planner, struct sl_str uid, int64_t no
  * with the pod. */
 void sl_planner_set_stage(struct sl_planner *planner, struct sl_str uid, enum sl_hold_reason stage);
 
-/* The cluster as it is now: views in order of node name, borrowed until the next call. Those that
- * are the same pointers as before cost a comparison. A claim may or may not show as a resident
- * already; by UID it is counted once. */
+/* The cluster as it is now: views in order of node name, borrowed until the next call has returned
+ * (or the planner is freed). Those that are the same pointers as before cost a comparison. A claim
+ * may or may not show as a resident already; by UID it is counted once. -1: out of memory; there is
+ * then no cluster, and nothing is planned, until a call succeeds. */
 int sl_planner_cluster(struct sl_planner *planner, const struct sl_view *const *view, size_t n,
                        int64_t now_us, struct sl_error *err);
 
