@@ -1,0 +1,372 @@
+/* Command line of slicesim: one table of options. */
+#include "sim/options.h"
+
+#include <stddef.h>
+#include <stdio.h>
+
+#include "sim/reproduce.h"
+
+enum {
+    IN_RUN = 1 << SL_COMMAND_RUN,
+    IN_REPRODUCE = 1 << SL_COMMAND_REPRODUCE,
+    IN_ALL = IN_RUN | IN_REPRODUCE | 1 << SL_COMMAND_NONE,
+    SEEDS_MAX = 1000000,
+    THREADS_MAX = 256,
+};
+
+enum option_kind { OPTION_TEXT, OPTION_FILES, OPTION_NUMBER, OPTION_FLAG };
+
+static const struct option {
+    const char *name;
+    const char *value; /* NULL: takes none */
+    const char *help;
+    size_t at; /* of the member in struct sl_sim_options */
+    uint64_t min;
+    uint64_t max; /* of a number */
+    enum option_kind kind;
+    int commands;
+} table[] = {
+    {"--trace", "FORMAT:FILE", "jobs from a trace: openb, philly, adaptdl or csv",
+     offsetof(struct sl_sim_options, trace), 0, 0, OPTION_TEXT, IN_RUN},
+    {"--generate", "SPEC", "jobs from a generator: KEY=VALUE,... (below)",
+     offsetof(struct sl_sim_options, generate), 0, 0, OPTION_TEXT, IN_RUN},
+    {"--cluster", "FILE...",
+     "nodes from manifests: what \"kubectl get nodes,pods -A -o yaml\" prints, as sliced takes "
+     "them; pods bound there keep what they hold",
+     offsetof(struct sl_sim_options, cluster), 0, 0, OPTION_FILES, IN_RUN},
+    {"--nodes", "FORMAT:FILE", "nodes from a list: openb or csv",
+     offsetof(struct sl_sim_options, nodes), 0, 0, OPTION_TEXT, IN_RUN},
+    {"--gpus", "N|NODESxN[:MODEL]",
+     "N whole GPUs, 8 to a node; or that many nodes of N; or of a MIG model cut as asked "
+     "(2x2:A30:1g.6gb*4)",
+     offsetof(struct sl_sim_options, gpus), 0, 0, OPTION_TEXT, IN_RUN},
+    {"--policy", "NAME,...",
+     "who goes first: fifo, sjf, p, hrrn, bounded, with parameters as in p:gamma=0.25; or "
+     "config:FILE",
+     offsetof(struct sl_sim_options, policy), 0, 0, OPTION_TEXT, IN_RUN},
+    {"--estimate", "exact|factor:LOW:HIGH",
+     "what jobs state as their timeout against their run time, over what the trace says",
+     offsetof(struct sl_sim_options, estimate), 0, 0, OPTION_TEXT, IN_RUN},
+    {"--runtime", "DISTRIBUTION", "run times, over what the trace says",
+     offsetof(struct sl_sim_options, runtime), 0, 0, OPTION_TEXT, IN_RUN},
+    {"--decisions", "FILE", "write who started when, where, on which devices (CSV)",
+     offsetof(struct sl_sim_options, decisions), 0, 0, OPTION_TEXT, IN_RUN},
+    {"--data", "FOLDER", "where the published traces are (else $SLICED_DATA)",
+     offsetof(struct sl_sim_options, data), 0, 0, OPTION_TEXT, IN_REPRODUCE},
+    {"--seeds", "N", "runs, each with the next seed", offsetof(struct sl_sim_options, seeds), 1,
+     SEEDS_MAX, OPTION_NUMBER, IN_RUN | IN_REPRODUCE},
+    {"--seed", "N", "the first seed (1)", offsetof(struct sl_sim_options, seed), 0, INT64_MAX,
+     OPTION_NUMBER, IN_RUN | IN_REPRODUCE},
+    {"--threads", "N", "how many run at once (one per processor); results do not depend on it",
+     offsetof(struct sl_sim_options, threads), 1, THREADS_MAX, OPTION_NUMBER,
+     IN_RUN | IN_REPRODUCE},
+    {"--output", "table|csv|json|svg", "form of the report, also -o (table)",
+     offsetof(struct sl_sim_options, output_name), 0, 0, OPTION_TEXT, IN_RUN | IN_REPRODUCE},
+    {"--quiet", NULL, "no progress and no notes on standard error",
+     offsetof(struct sl_sim_options, quiet), 0, 0, OPTION_FLAG, IN_RUN | IN_REPRODUCE},
+    {"--version", NULL, "print the version and exit", offsetof(struct sl_sim_options, version), 0,
+     0, OPTION_FLAG, IN_ALL},
+    {"--help", NULL, "print this and exit", offsetof(struct sl_sim_options, help), 0, 0,
+     OPTION_FLAG, IN_ALL},
+};
+
+enum { OPTIONS = sizeof(table) / sizeof(table[0]) };
+
+static const char *const outputs[] = {
+    [SL_OUTPUT_TABLE] = "table",
+    [SL_OUTPUT_CSV] = "csv",
+    [SL_OUTPUT_JSON] = "json",
+    [SL_OUTPUT_SVG] = "svg",
+};
+
+static const char *const commands[] = {
+    [SL_COMMAND_NONE] = "slicesim",
+    [SL_COMMAND_RUN] = "slicesim run",
+    [SL_COMMAND_REPRODUCE] = "slicesim reproduce",
+};
+
+/* ---- parsing ---- */
+
+static size_t common_prefix(const char *a, const char *b)
+{
+    size_t n = 0;
+    while (a[n] != '\0' && a[n] == b[n]) {
+        n++;
+    }
+    return n;
+}
+
+static int unknown(enum sl_sim_command command, const char *word, struct sl_error *err)
+{
+    const char *nearest = NULL;
+    size_t most = 3; /* two dashes and one letter say nothing */
+    for (size_t i = 0; i < OPTIONS; i++) {
+        size_t n = common_prefix(word, table[i].name);
+        if (n > most && (table[i].commands & 1 << command) != 0) {
+            most = n;
+            nearest = table[i].name;
+        }
+    }
+    if (nearest != NULL) {
+        return sl_error_set(err, SL_ERR_FIELD, "unknown option %s; did you mean %s?", word,
+                            nearest);
+    }
+    return sl_error_set(err, SL_ERR_FIELD, "unknown option %s; %s --help lists them", word,
+                        commands[command]);
+}
+
+/* The option of that name; *value points behind '=' when there is one. */
+static const struct option *find(enum sl_sim_command command, const char *word, const char **value)
+{
+    const char *name = word;
+    if (strcmp(word, "-h") == 0) {
+        name = "--help";
+    } else if (strcmp(word, "-o") == 0) {
+        name = "--output";
+    }
+    for (size_t i = 0; i < OPTIONS; i++) {
+        size_t len = strlen(table[i].name);
+        if (strncmp(name, table[i].name, len) == 0 && (name[len] == '\0' || name[len] == '=') &&
+            (table[i].commands & 1 << command) != 0) {
+            *value = name[len] == '=' ? name + len + 1 : NULL;
+            return &table[i];
+        }
+    }
+    return NULL;
+}
+
+static int add_file(struct sl_sim_options *out, const char *file, struct sl_error *err)
+{
+    if (out->n_cluster == SL_SIM_FILES_MAX) {
+        return sl_error_set(err, SL_ERR_LIMIT, "more than %d cluster files", SL_SIM_FILES_MAX);
+    }
+    out->cluster[out->n_cluster++] = file;
+    return 0;
+}
+
+static int apply_number(uint64_t *member, const struct option *option, const char *value,
+                        struct sl_error *err)
+{
+    int64_t number = 0;
+    if (!sl_str_to_i64(sl_str_of(value), &number) || number < 0 || (uint64_t)number < option->min ||
+        (uint64_t)number > option->max) {
+        return sl_error_set(err, SL_ERR_FIELD, "%s takes an integer in %llu..%llu, not \"%s\"",
+                            option->name, (unsigned long long)option->min,
+                            (unsigned long long)option->max, value);
+    }
+    *member = (uint64_t)number;
+    return 0;
+}
+
+static int apply(struct sl_sim_options *out, const struct option *option, const char *value,
+                 struct sl_error *err)
+{
+    void *member = (char *)out + option->at;
+    const char **text = member;
+    bool *flag = member;
+    switch (option->kind) {
+    case OPTION_TEXT:
+        if (*text != NULL) {
+            return sl_error_set(err, SL_ERR_FIELD, "%s is given twice", option->name);
+        }
+        *text = value;
+        return 0;
+    case OPTION_FILES:
+        return add_file(out, value, err);
+    case OPTION_NUMBER:
+        return apply_number(member, option, value, err);
+    case OPTION_FLAG:
+        *flag = true;
+        break;
+    }
+    return 0;
+}
+
+static int take_output(struct sl_sim_options *out, struct sl_error *err)
+{
+    if (out->output_name == NULL) {
+        return 0;
+    }
+    for (size_t i = 0; i < sizeof(outputs) / sizeof(outputs[0]); i++) {
+        if (strcmp(outputs[i], out->output_name) == 0) {
+            out->output = (enum sl_output)i;
+            return 0;
+        }
+    }
+    return sl_error_set(err, SL_ERR_FIELD, "--output \"%s\": expected table, csv, json or svg",
+                        out->output_name);
+}
+
+/* A word without dashes: the experiment, or a further file of --cluster. */
+static int take_word(struct sl_sim_options *out, const char *word, bool files, struct sl_error *err)
+{
+    if (files) {
+        return add_file(out, word, err);
+    }
+    if (out->command == SL_COMMAND_REPRODUCE && out->experiment == NULL) {
+        out->experiment = word;
+        return 0;
+    }
+    return sl_error_set(err, SL_ERR_FIELD, "unexpected \"%s\"; %s --help shows how", word,
+                        commands[out->command]);
+}
+
+static int take_command(struct sl_sim_options *out, const char *word, struct sl_error *err)
+{
+    if (strcmp(word, "run") == 0) {
+        out->command = SL_COMMAND_RUN;
+    } else if (strcmp(word, "reproduce") == 0) {
+        out->command = SL_COMMAND_REPRODUCE;
+    } else {
+        return sl_error_set(err, SL_ERR_FIELD, "unknown command \"%s\"; expected run or reproduce",
+                            word);
+    }
+    return 0;
+}
+
+int sl_sim_options_parse(int argc, char *const *argv, struct sl_sim_options *out,
+                         struct sl_error *err)
+{
+    memset(out, 0, sizeof(*out));
+    out->seed = 1;
+    int first = 1;
+    bool files = false;
+    if (argc > 1 && argv[1][0] != '-') {
+        if (take_command(out, argv[1], err) < 0) {
+            return -1;
+        }
+        first = 2;
+    }
+    for (int i = first; i < argc; i++) {
+        const char *word = argv[i];
+        const char *value = NULL;
+        if (word[0] != '-' || strcmp(word, "-") == 0) {
+            if (take_word(out, word, files, err) < 0) {
+                return -1;
+            }
+            continue;
+        }
+        const struct option *option = find(out->command, word, &value);
+        if (option == NULL) {
+            return unknown(out->command, word, err);
+        }
+        if (option->value == NULL && value != NULL) {
+            return sl_error_set(err, SL_ERR_FIELD, "%s takes no value", option->name);
+        }
+        if (option->value != NULL && value == NULL && i + 1 < argc) {
+            value = argv[++i];
+        }
+        if (option->value != NULL && (value == NULL || value[0] == '\0')) {
+            return sl_error_set(err, SL_ERR_FIELD, "%s needs a value: %s %s", option->name,
+                                option->name, option->value);
+        }
+        if (apply(out, option, value, err) < 0) {
+            return -1;
+        }
+        files = option->kind == OPTION_FILES;
+    }
+    return take_output(out, err);
+}
+
+/* ---- help ---- */
+
+static void list_options(enum sl_sim_command command, struct sl_buf *out)
+{
+    sl_buf_puts(out, "\nOptions:\n");
+    for (size_t i = 0; i < OPTIONS; i++) {
+        char left[64];
+        if ((table[i].commands & 1 << command) == 0) {
+            continue;
+        }
+        (void)snprintf(left, sizeof(left), "%s %s", table[i].name,
+                       table[i].value == NULL ? "" : table[i].value);
+        sl_buf_printf(out, "  %-32s %s\n", left, table[i].help);
+    }
+}
+
+static void help_none(struct sl_buf *out)
+{
+    sl_buf_printf(
+        out,
+        "slicesim %s: who starts when and where, under the policies of sliced, in virtual time\n\n"
+        "Usage: slicesim run --trace FORMAT:FILE|--generate SPEC\n"
+        "                    --cluster FILE|--nodes FORMAT:FILE|--gpus N\n"
+        "                    --policy NAME[,NAME...] [--seeds N] [-o table|csv|json|svg]\n"
+        "       slicesim reproduce EXPERIMENT [--seeds N] [-o table|csv|json|svg]\n\n"
+        "Commands:\n"
+        "  run         simulate a workload on a cluster; slicesim run --help\n"
+        "  reproduce   published experiments, run again; slicesim reproduce --help\n",
+        SL_VERSION);
+    list_options(SL_COMMAND_NONE, out);
+    sl_buf_puts(out, "\nExit status: 0 done, 1 the system refused something, 2 wrong option, "
+                     "trace, cluster or\nconfiguration.\n");
+}
+
+static const char run_help[] =
+    "\nGenerator, KEY=VALUE separated by commas; what is left out is as in this line:\n"
+    "  tasks=20,gap=exp:25,runtime=loguniform:1:3,ask=nvidia.com/gpu:1,estimate=exact,priority=0,\n"
+    "  namespace=default\n"
+    "  tasks      how many jobs\n"
+    "  gap        seconds between two submissions, a distribution; the first job comes at 0\n"
+    "  runtime    seconds, a distribution; rounded up to whole seconds, as Kubernetes' deadlines\n"
+    "             are\n"
+    "  ask        RESOURCE:COUNT, or several with their shares: nvidia.com/gpu:1@0.8+"
+    "nvidia.com/gpu:4@0.2\n"
+    "  estimate   the timeout: exact, or factor:LOW:HIGH (run time times a number drawn evenly)\n"
+    "  priority, namespace   one value, or several with their shares: 0@0.9+100@0.1\n"
+    "Distributions:\n"
+    "  constant:X  uniform:LOW:HIGH  exp:MEAN  loguniform:A:B (10^A..10^B)\n"
+    "  lognormal:MU:SIGMA (of the natural logarithm)\n"
+    "\nPolicies:\n"
+    "  fifo       by priority, then submission\n"
+    "  sjf        by priority, then the shorter timeout\n"
+    "  p          by P = alpha*priority - beta*timeout - gamma*submission; p:gamma=0.25\n"
+    "  hrrn       by (wait + timeout)/timeout\n"
+    "  bounded    as sjf, but nobody waits longer than c times FIFO's longest wait; bounded:c=1.3\n"
+    "  Every policy takes backfill=true|false, and score=packing|spreading|availability.\n"
+    "  config:FILE takes order, limits, headroom and weights from a configuration of sliced.\n"
+    "\nExamples:\n"
+    "  slicesim run --generate tasks=20 --gpus 2 --policy fifo,sjf,p --seeds 100\n"
+    "  slicesim run --generate tasks=1000,estimate=factor:1:5 --gpus 9 --policy bounded,sjf "
+    "-o json\n"
+    "  slicesim run --trace csv:jobs.csv --cluster deploy/examples/a30-mixed.yaml --policy "
+    "bounded\n"
+    "  slicesim run --trace csv:jobs.csv --gpus 4 --policy fifo,bounded -o svg > plot.svg\n"
+    "\nTimes are in seconds in every report. docs/simulator.md says what each figure is.\n";
+
+static void help_run(struct sl_buf *out)
+{
+    sl_buf_puts(out, "Usage: slicesim run --trace FORMAT:FILE|--generate SPEC\n"
+                     "                    --cluster FILE|--nodes FORMAT:FILE|--gpus N\n"
+                     "                    --policy NAME[,NAME...] [--seeds N] "
+                     "[-o table|csv|json|svg]\n");
+    list_options(SL_COMMAND_RUN, out);
+    sl_buf_puts(out, run_help);
+}
+
+static void help_reproduce(struct sl_buf *out)
+{
+    sl_buf_puts(out, "Usage: slicesim reproduce EXPERIMENT [--seeds N] [-o table|csv|json|svg]\n"
+                     "\nExperiments:\n");
+    for (size_t i = 0; sl_reproduce_at(i) != NULL; i++) {
+        const struct sl_reproduction *row = sl_reproduce_at(i);
+        sl_buf_printf(out, "  %-16s %s\n", row->name, row->summary);
+        if (row->data != NULL) {
+            sl_buf_printf(out, "  %-16s needs --data: %s\n", "", row->data);
+        }
+    }
+    list_options(SL_COMMAND_REPRODUCE, out);
+    sl_buf_puts(out, "\nExamples:\n"
+                     "  slicesim reproduce short-tasks\n"
+                     "  slicesim reproduce orders --seeds 100 -o svg > orders.svg\n");
+}
+
+void sl_sim_options_help(enum sl_sim_command command, struct sl_buf *out)
+{
+    static void (*const help[])(struct sl_buf * out) = {
+        [SL_COMMAND_NONE] = help_none,
+        [SL_COMMAND_RUN] = help_run,
+        [SL_COMMAND_REPRODUCE] = help_reproduce,
+    };
+    help[command](out);
+}
