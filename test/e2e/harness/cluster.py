@@ -89,6 +89,8 @@ class Cluster:
         """The chart's scheduler; over changes its extender's entry."""
         config = daemons.scheduler_config(
             objects or self.objects, f"https://127.0.0.1:{self.service.port}", self.pki, over)
+        # not ten seconds, for which stories would wait
+        config["podMaxBackoffSeconds"] = 3
         return self.plane.start_scheduler(config, name, self.scheduler_user)
 
     def new_daemon(self, name=None, config=None, folder=None):
