@@ -3,12 +3,19 @@
 #ifndef SLICED_CONFIG_CONFIG_H
 #define SLICED_CONFIG_CONFIG_H
 
-#include "sliced/score.h"
+#include "sliced/plan.h"
 #include "util/buf.h"
 #include "util/error.h"
 #include "util/log.h"
 
 enum { SL_CONFIG_TEXT_MAX = 256 };
+
+/* How the scheduling gate gets on pods. */
+enum sl_queue_gate {
+    SL_QUEUE_GATE_POLICY,  /* by a MutatingAdmissionPolicy */
+    SL_QUEUE_GATE_WEBHOOK, /* by the daemon's mutating webhook */
+    SL_QUEUE_GATE_NONE,    /* not, or by their owners: filter holds the others */
+};
 
 struct sl_config {
     struct {
@@ -70,6 +77,27 @@ struct sl_config {
         int64_t burst;
         int64_t repeat_us;
     } events;
+    struct {
+        bool enabled;
+        bool backfill;
+        bool preemption;
+        enum sl_queue_gate gate;
+        enum sl_order_kind order;
+        int64_t alpha; /* millionths, as in struct sl_order_weights */
+        int64_t beta;
+        int64_t gamma;
+        int64_t bound; /* millionths: how much longer than fifo's longest wait */
+        int64_t default_timeout_us;
+        int64_t hold_s;
+        int64_t max_releases;
+        int64_t autoscaler_pods;
+        uint8_t n_limits;
+        uint8_t n_headrooms;
+        uint8_t n_overrides;
+        struct sl_plan_limit limit[SL_PLAN_RULES_MAX];
+        struct sl_plan_headroom headroom[SL_PLAN_RULES_MAX];
+        struct sl_plan_override override[SL_PLAN_RULES_MAX]; /* src/config/lists.c */
+    } queue;
     struct sl_score_config score; /* score.weights.availability|packing|spreading */
     struct {
         enum sl_log_level level;

@@ -5,6 +5,7 @@
 #define MI     (1024 * KI)
 #define GI     (1024 * MI)
 #define SECOND ((int64_t)1000000)
+#define ONE    ((int64_t)SL_ORDER_ONE)
 #define MINUTE (60 * SECOND)
 #define HOUR   (60 * MINUTE)
 
@@ -18,6 +19,13 @@ static const char *const LEVELS[] = {[SL_LOG_ERROR] = "error",
                                      [SL_LOG_DEBUG] = "debug",
                                      NULL};
 static const char *const FORMATS[] = {"text", "json", NULL};
+static const char *const GATES[] = {[SL_QUEUE_GATE_POLICY] = "policy",
+                                    [SL_QUEUE_GATE_WEBHOOK] = "webhook",
+                                    [SL_QUEUE_GATE_NONE] = "none",
+                                    NULL};
+static const char *const ORDERS[] = {
+    [SL_ORDER_FIFO] = "fifo", [SL_ORDER_SJF] = "sjf",         [SL_ORDER_P] = "p",
+    [SL_ORDER_HRRN] = "hrrn", [SL_ORDER_BOUNDED] = "bounded", NULL};
 
 const struct sl_key_section sl_key_sections[SL_KEY_SECTIONS] = {
     {"", "The configuration of sliced."},
@@ -32,6 +40,7 @@ const struct sl_key_section sl_key_sections[SL_KEY_SECTIONS] = {
      "One replica leads and is ready, the others wait (coordination.k8s.io Lease)."},
     {"events", "What pods' owners are told (events.k8s.io)."},
     {"json", "How bodies and manifests are read, JSON and YAML alike."},
+    {"queue", "Which waiting pod goes next; without it kube-scheduler's own order holds."},
     {"score", "How nodes are ranked."},
     {"score.weights", "The terms of a node's score: a weighted mean; all 0 counts as all equal."},
     {"log", "Log lines, on standard error."},
@@ -106,9 +115,9 @@ const struct sl_key sl_keys[SL_KEYS] = {
     {"kubernetes.context", SL_KEY_WORD, .restart = true, .text = true, AT(kubernetes.context),
      .string = "", .help = "Context of the kubeconfig; empty: its current-context."},
     {"kubernetes.qps", SL_KEY_INTEGER, .restart = true, AT(kubernetes.qps), .min = 0, .max = 100000,
-     .number = 200, .help = "Calls to the API server a second; 0 is no limit."},
+     .number = 1000, .help = "Calls to the API server a second; 0 is no limit."},
     {"kubernetes.burst", SL_KEY_INTEGER, .restart = true, AT(kubernetes.burst), .min = 1,
-     .max = 100000, .number = 400, .help = "Calls that may be made at once after a quiet time."},
+     .max = 100000, .number = 1000, .help = "Calls that may be made at once after a quiet time."},
     {"kubernetes.maxInFlight", SL_KEY_INTEGER, .restart = true, AT(kubernetes.max_in_flight),
      .min = 1, .max = 10000, .number = 100, .help = "Calls under way at a time, watches aside."},
     {"kubernetes.requestTimeout", SL_KEY_DURATION, .restart = true,
@@ -160,6 +169,42 @@ const struct sl_key sl_keys[SL_KEYS] = {
     {"json.maxString", SL_KEY_SIZE, AT(decode.max_string), .min = 4 * KI, .max = 64 * MI,
      .number = MI, .help = "Longest single string of a field that matters."},
 
+    {"queue.enabled", SL_KEY_BOOLEAN, .restart = true, AT(queue.enabled), .max = 1, .number = 0,
+     .help = "Plan for the waiting pods: set devices aside for those whose turn it is, open their "
+             "gates, hold the others."},
+    {"queue.gate", SL_KEY_ENUM, AT(queue.gate), .words = GATES, .number = SL_QUEUE_GATE_NONE,
+     .help = "How pods get the gate sliced.dev/queue: by a MutatingAdmissionPolicy, by the "
+             "daemon's webhook, or not. Pods without it are held by filter in any case."},
+    {"queue.order", SL_KEY_ENUM, AT(queue.order), .words = ORDERS, .number = SL_ORDER_BOUNDED,
+     .help = "Who goes first: docs/policies.md says what each order does."},
+    {"queue.alpha", SL_KEY_DECIMAL, AT(queue.alpha), .min = 0, .max = SL_ORDER_ALPHA_MAX,
+     .number = SL_ORDER_ALPHA_MAX, .help = "Order p: weight of a unit of the pod's priority."},
+    {"queue.beta", SL_KEY_DECIMAL, AT(queue.beta), .min = 0, .max = SL_ORDER_WEIGHT_MAX,
+     .number = SL_ORDER_ONE, .help = "Order p: weight of a second of the pod's timeout."},
+    {"queue.gamma", SL_KEY_DECIMAL, AT(queue.gamma), .min = 0, .max = SL_ORDER_WEIGHT_MAX,
+     .number = SL_ORDER_ONE, .help = "Order p: weight of a second of submission."},
+    {"queue.bound", SL_KEY_DECIMAL, AT(queue.bound), .min = ONE, .max = 100 * ONE,
+     .number = 115 * ONE / 100,
+     .help = "Order bounded: nobody waits longer than that many times the longest wait that fifo "
+             "would have shown."},
+    {"queue.defaultTimeout", SL_KEY_DURATION, AT(queue.default_timeout_us), .min = SECOND,
+     .max = 24 * 365 * HOUR, .number = 168 * HOUR,
+     .help = "Timeout of pods that state none; long, so that they go behind those that do."},
+    {"queue.holdSeconds", SL_KEY_INTEGER, AT(queue.hold_s), .min = 1, .max = 86400, .number = 30,
+     .help = "A pod that was released and is not bound after that long gives its devices back; "
+             "each time that it happens doubles the time until its next turn."},
+    {"queue.maxReleases", SL_KEY_INTEGER, AT(queue.max_releases), .min = 1, .max = 10000,
+     .number = 256,
+     .help = "Pods released and not bound yet, at most; how many really follows what gets bound."},
+    {"queue.backfill", SL_KEY_BOOLEAN, AT(queue.backfill), .max = 1, .number = 1,
+     .help = "Pods behind one that has no room yet may start when that does not delay it."},
+    {"queue.preemption", SL_KEY_BOOLEAN, AT(queue.preemption), .max = 1, .number = 1,
+     .help = "Release a pod that could start by preempting pods of lower priority."},
+    {"queue.autoscalerPods", SL_KEY_INTEGER, AT(queue.autoscaler_pods), .min = 0, .max = 1000,
+     .number = 0,
+     .help = "Held pods of each resource that are released all the same, so that a cluster "
+             "autoscaler sees that more nodes are wanted."},
+
     {"score.weights.availability", SL_KEY_INTEGER, AT(score.weight[SL_TERM_AVAILABILITY]), .min = 0,
      .max = 1000, .number = 100,
      .help = "Weight of what a placement leaves of the MIG profiles in demand."},
@@ -181,9 +226,9 @@ size_t sl_key_parent_len(const char *path)
 }
 
 /* Numbers are int64_t, int32_t and unsigned enums of four bytes, and bool. */
-int64_t sl_key_number(const struct sl_key *key, const struct sl_config *config)
+int64_t sl_key_number(const struct sl_key *key, const void *base)
 {
-    const char *at = (const char *)config + key->offset;
+    const char *at = (const char *)base + key->offset;
     int64_t wide = 0;
     int32_t narrow = 0;
     bool boolean = false;
@@ -199,9 +244,9 @@ int64_t sl_key_number(const struct sl_key *key, const struct sl_config *config)
     return boolean ? 1 : 0;
 }
 
-void sl_key_set_number(const struct sl_key *key, struct sl_config *config, int64_t value)
+void sl_key_set_number(const struct sl_key *key, void *base, int64_t value)
 {
-    char *at = (char *)config + key->offset;
+    char *at = (char *)base + key->offset;
     int32_t narrow = (int32_t)value;
     bool boolean = value != 0;
     if (key->size == sizeof(value)) {
@@ -213,14 +258,14 @@ void sl_key_set_number(const struct sl_key *key, struct sl_config *config, int64
     }
 }
 
-const char *sl_key_text(const struct sl_key *key, const struct sl_config *config)
+const char *sl_key_text(const struct sl_key *key, const void *base)
 {
-    return (const char *)config + key->offset;
+    return (const char *)base + key->offset;
 }
 
-bool sl_key_set_text(const struct sl_key *key, struct sl_config *config, struct sl_str value)
+bool sl_key_set_text(const struct sl_key *key, void *base, struct sl_str value)
 {
-    char *at = (char *)config + key->offset;
+    char *at = (char *)base + key->offset;
     if (value.len >= key->size) {
         return false;
     }
@@ -229,7 +274,7 @@ bool sl_key_set_text(const struct sl_key *key, struct sl_config *config, struct 
     return true;
 }
 
-bool sl_key_equal(const struct sl_key *key, const struct sl_config *a, const struct sl_config *b)
+bool sl_key_equal(const struct sl_key *key, const void *a, const void *b)
 {
     if (key->text) {
         return strcmp(sl_key_text(key, a), sl_key_text(key, b)) == 0;
@@ -237,15 +282,20 @@ bool sl_key_equal(const struct sl_key *key, const struct sl_config *a, const str
     return sl_key_number(key, a) == sl_key_number(key, b);
 }
 
+void sl_key_set_default(const struct sl_key *key, void *base)
+{
+    if (key->text) {
+        (void)sl_key_set_text(key, base, sl_str_of(key->string));
+    } else {
+        sl_key_set_number(key, base, key->number);
+    }
+}
+
 void sl_config_defaults(struct sl_config *config)
 {
     memset(config, 0, sizeof(*config));
     for (size_t i = 0; i < SL_KEYS; i++) {
-        if (sl_keys[i].text) {
-            (void)sl_key_set_text(&sl_keys[i], config, sl_str_of(sl_keys[i].string));
-        } else {
-            sl_key_set_number(&sl_keys[i], config, sl_keys[i].number);
-        }
+        sl_key_set_default(&sl_keys[i], config);
     }
 }
 

@@ -11,6 +11,7 @@ enum sl_key_type {
     SL_KEY_INTEGER,
     SL_KEY_SIZE,     /* bytes: a number or a quantity ("64Mi") */
     SL_KEY_DURATION, /* kept in microseconds: "1m30s" */
+    SL_KEY_DECIMAL,  /* kept in millionths: "1.15" */
     SL_KEY_ENUM,     /* kept as the word's place in words */
     SL_KEY_BOOLEAN,  /* true or false */
     SL_KEY_ADDRESS,  /* "127.0.0.1:8888", "[::1]:0", "localhost:80" */
@@ -25,10 +26,12 @@ enum sl_key_type {
 struct sl_key {
     const char *path; /* "server.threads" */
     enum sl_key_type type;
-    bool restart; /* a running daemon cannot take a change over */
-    bool text;    /* a char array; else a number of size bytes */
+    bool restart;  /* a running daemon cannot take a change over */
+    bool text;     /* a char array; else a number of size bytes */
+    bool required; /* of a list's entry: it must be there */
+    bool unique;   /* of a list's entry: no two have the same */
     uint16_t offset;
-    uint16_t size;            /* in struct sl_config */
+    uint16_t size;            /* in struct sl_config, or in an entry */
     int64_t min;              /* of numbers */
     int64_t max;              /* of numbers */
     int64_t number;           /* built-in value of numbers and enums */
@@ -43,22 +46,45 @@ struct sl_key_section {
     const char *help;
 };
 
-enum { SL_KEYS = 50, SL_KEY_SECTIONS = 12 };
+/* A list of maps: "queue.limits". Its entries stand in an array of struct sl_config. */
+struct sl_key_list {
+    const char *path;
+    const char *help;
+    const struct sl_key *field; /* "queue.limits.resource", ...: offsets are within an entry */
+    uint16_t n_fields;
+    uint16_t offset; /* of the array in struct sl_config */
+    uint16_t stride; /* bytes of an entry */
+    uint16_t count;  /* offset of how many there are, an uint8_t */
+    uint8_t max;     /* entries */
+};
+
+enum { SL_KEYS = 63, SL_KEY_SECTIONS = 13, SL_KEY_LISTS = 3, SL_KEY_FIELDS_MAX = 5 };
 
 /* Keys of one section stand together; a section's keys follow those of its parent. */
 extern const struct sl_key sl_keys[SL_KEYS];
 extern const struct sl_key_section sl_key_sections[SL_KEY_SECTIONS];
+extern const struct sl_key_list sl_key_lists[SL_KEY_LISTS];
 
 /* The section that holds a key or a section ("score.weights" -> "score" -> ""), as the length of
  * its path. */
 size_t sl_key_parent_len(const char *path);
 
-int64_t sl_key_number(const struct sl_key *key, const struct sl_config *config);
-void sl_key_set_number(const struct sl_key *key, struct sl_config *config, int64_t value);
-const char *sl_key_text(const struct sl_key *key, const struct sl_config *config);
+/* base: the struct sl_config, or the entry of a list that the key is a field of. */
+int64_t sl_key_number(const struct sl_key *key, const void *base);
+void sl_key_set_number(const struct sl_key *key, void *base, int64_t value);
+const char *sl_key_text(const struct sl_key *key, const void *base);
 /* False when it does not fit. */
-bool sl_key_set_text(const struct sl_key *key, struct sl_config *config, struct sl_str value);
-bool sl_key_equal(const struct sl_key *key, const struct sl_config *a, const struct sl_config *b);
+bool sl_key_set_text(const struct sl_key *key, void *base, struct sl_str value);
+bool sl_key_equal(const struct sl_key *key, const void *a, const void *b);
+/* The built-in value. */
+void sl_key_set_default(const struct sl_key *key, void *base);
+
+size_t sl_list_count(const struct sl_key_list *list, const struct sl_config *config);
+void sl_list_set_count(const struct sl_key_list *list, struct sl_config *config, size_t n);
+/* The entry at that place, below max. */
+void *sl_list_entry(const struct sl_key_list *list, struct sl_config *config, size_t i);
+const void *sl_list_entry_of(const struct sl_key_list *list, const struct sl_config *config,
+                             size_t i);
 
 /* --- check.c: what single values cannot tell --- */
 

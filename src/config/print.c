@@ -22,15 +22,55 @@ static void indent(unsigned depth, struct sl_buf *out)
 }
 
 /* Values hold nothing that needs an escape: sl_value_text lets no quote and no control through. */
-static void print_value(const struct sl_key *key, const struct sl_config *config,
-                        struct sl_buf *out)
+static void print_value(const struct sl_key *key, const void *base, struct sl_buf *out)
 {
     if (key->text) {
         sl_buf_putc(out, '"');
-        sl_buf_puts(out, sl_key_text(key, config));
+        sl_buf_puts(out, sl_key_text(key, base));
         sl_buf_putc(out, '"');
     } else {
-        sl_value_print(key, sl_key_number(key, config), out);
+        sl_value_print(key, sl_key_number(key, base), out);
+    }
+}
+
+static void print_entry(const struct sl_key_list *list, const void *entry, unsigned depth,
+                        struct sl_buf *out)
+{
+    const char *mark = "- ";
+    for (size_t i = 0; i < list->n_fields; i++) {
+        const struct sl_key *key = &list->field[i];
+        if (!key->text && !key->required && sl_key_number(key, entry) == key->number) {
+            continue; /* not said: the built-in value may be none that can be written */
+        }
+        indent(depth + 1, out);
+        sl_buf_puts(out, mark);
+        sl_buf_puts(out, key->path + sl_key_parent_len(key->path) + 1);
+        sl_buf_puts(out, ": ");
+        print_value(key, entry, out);
+        sl_buf_putc(out, '\n');
+        mark = "  ";
+    }
+}
+
+static void print_list(const struct sl_key_list *list, const struct sl_config *config,
+                       bool comments, struct sl_buf *out)
+{
+    unsigned depth = depth_of(list->path);
+    size_t n = sl_list_count(list, config);
+    if (comments) {
+        indent(depth, out);
+        sl_buf_printf(out, "# %s (up to %u of:", list->help, list->max);
+        for (size_t i = 0; i < list->n_fields; i++) {
+            const char *path = list->field[i].path;
+            sl_buf_printf(out, "%s %s", i > 0 ? "," : "", path + sl_key_parent_len(path) + 1);
+        }
+        sl_buf_puts(out, ")\n");
+    }
+    indent(depth, out);
+    sl_buf_puts(out, list->path + sl_key_parent_len(list->path) + 1);
+    sl_buf_puts(out, n == 0 ? ": []\n" : ":\n");
+    for (size_t i = 0; i < n; i++) {
+        print_entry(list, sl_list_entry_of(list, config, i), depth, out);
     }
 }
 
@@ -85,6 +125,12 @@ void sl_config_print(const struct sl_config *config, bool comments, struct sl_bu
                 print_key(&sl_keys[i], config, comments, out);
             }
         }
+        for (size_t i = 0; i < SL_KEY_LISTS; i++) {
+            size_t len = sl_key_parent_len(sl_key_lists[i].path);
+            if (len == strlen(path) && memcmp(sl_key_lists[i].path, path, len) == 0) {
+                print_list(&sl_key_lists[i], config, comments, out);
+            }
+        }
     }
 }
 
@@ -112,6 +158,22 @@ static void print_row(const struct sl_key *key, const struct sl_config *defaults
     sl_buf_puts(out, " |\n");
 }
 
+/* A list, and below it what its entries have. */
+static void print_list_rows(const struct sl_key_list *list, struct sl_buf *out)
+{
+    sl_buf_printf(out, "| `%s` | list | (empty) | up to %u entries | reload | %s |\n", list->path,
+                  list->max, list->help);
+    for (size_t i = 0; i < list->n_fields; i++) {
+        const struct sl_key *key = &list->field[i];
+        size_t parent = sl_key_parent_len(key->path);
+        sl_buf_printf(out, "| `%.*s[].%s` | %s | %s | ", (int)parent, key->path,
+                      key->path + parent + 1, sl_value_type_name(key),
+                      key->required ? "(required)" : "(empty)");
+        sl_value_range(key, out);
+        sl_buf_printf(out, " | reload | %s |\n", key->help);
+    }
+}
+
 void sl_config_reference(struct sl_buf *out)
 {
     struct sl_config defaults;
@@ -134,6 +196,9 @@ void sl_config_reference(struct sl_buf *out)
         "|---|---|---|---|---|---|\n");
     for (size_t i = 0; i < SL_KEYS; i++) {
         print_row(&sl_keys[i], &defaults, out);
+    }
+    for (size_t i = 0; i < SL_KEY_LISTS; i++) {
+        print_list_rows(&sl_key_lists[i], out);
     }
     sl_buf_puts(out, "\n## All defaults\n\n```yaml\n");
     sl_config_print(&defaults, true, out);

@@ -29,17 +29,22 @@ struct place {
 };
 
 /* What the key at hand is. */
-enum target { TARGET_NONE, TARGET_KEY, TARGET_SECTION, TARGET_HEADER };
+enum target { TARGET_NONE, TARGET_KEY, TARGET_SECTION, TARGET_HEADER, TARGET_LIST };
 
 struct reader {
     struct sl_config config;
     struct place key[SL_KEYS];
     struct place section[SL_KEY_SECTIONS]; /* [0] is the root */
     struct place header[HEADERS];
+    struct place list[SL_KEY_LISTS];
+    struct place field[SL_KEY_FIELDS_MAX]; /* of the entry that is open */
+    struct place entry;
     size_t open; /* the section whose keys come, when the root is open */
     unsigned depth;
     enum target target;
     size_t index;
+    const struct sl_key_list *in_list; /* whose entries come; NULL: none */
+    bool in_entry;                     /* of that list: its last */
 };
 
 static struct place place_of(const struct sl_event *event)
@@ -101,11 +106,34 @@ static int refuse_key(const char *path, const struct sl_event *event, struct sl_
     return at(err, place_of(event), path);
 }
 
+/* "queue.limits[1].maxTimeout"; key NULL: the entry. */
+static void entry_path(const struct reader *r, const struct sl_key *key, char out[PATH_MAX_LEN])
+{
+    size_t n = sl_list_count(r->in_list, &r->config);
+    (void)snprintf(out, PATH_MAX_LEN, "%s[%zu]%s", r->in_list->path, n > 0 ? n - 1 : 0,
+                   key == NULL ? "" : key->path + strlen(r->in_list->path));
+}
+
+static int on_field_key(struct reader *r, const char *path, const struct sl_event *event,
+                        struct sl_error *err)
+{
+    for (size_t i = 0; i < r->in_list->n_fields; i++) {
+        if (strcmp(path, r->in_list->field[i].path) == 0) {
+            char where[PATH_MAX_LEN];
+            entry_path(r, &r->in_list->field[i], where);
+            r->target = TARGET_KEY;
+            r->index = i;
+            return claim(&r->field[i], where, event, err);
+        }
+    }
+    return refuse_key(path, event, err);
+}
+
 static int on_key(struct reader *r, const struct sl_event *event, struct sl_error *err)
 {
     char path[PATH_MAX_LEN];
     char shown[SHOWN_MAX + 4];
-    const char *section = sl_key_sections[r->open].path;
+    const char *section = r->in_entry ? r->in_list->path : sl_key_sections[r->open].path;
     const char *dot = section[0] == '\0' ? "" : ".";
     show(event->text, shown);
     (void)snprintf(path, sizeof(path), "%s%s%s", section, dot, shown);
@@ -116,6 +144,9 @@ static int on_key(struct reader *r, const struct sl_event *event, struct sl_erro
     }
     bool whole = strlen(path) == prefix + event->text.len &&
                  memcmp(path + prefix, event->text.s, event->text.len) == 0;
+    if (r->in_entry) {
+        return whole ? on_field_key(r, path, event, err) : refuse_key(path, event, err);
+    }
     for (size_t i = 0; whole && i < HEADERS; i++) {
         if (strcmp(path, HEADER[i].path) == 0) {
             r->target = TARGET_HEADER;
@@ -135,6 +166,13 @@ static int on_key(struct reader *r, const struct sl_event *event, struct sl_erro
             r->target = TARGET_KEY;
             r->index = i;
             return claim(&r->key[i], path, event, err);
+        }
+    }
+    for (size_t i = 0; whole && i < SL_KEY_LISTS; i++) {
+        if (strcmp(path, sl_key_lists[i].path) == 0) {
+            r->target = TARGET_LIST;
+            r->index = i;
+            return claim(&r->list[i], path, event, err);
         }
     }
     return refuse_key(path, event, err);
@@ -179,9 +217,11 @@ static int refuse_value(const char *path, enum sl_error_code code, const struct 
     return at(err, place_of(event), path);
 }
 
-static int refuse_key_value(const struct sl_key *key, enum sl_error_code code,
-                            const struct sl_event *event, struct sl_error *err)
+static int refuse_key_value(const struct reader *r, const struct sl_key *key,
+                            enum sl_error_code code, const struct sl_event *event,
+                            struct sl_error *err)
 {
+    char path[PATH_MAX_LEN];
     struct sl_buf expected;
     sl_buf_init(&expected, 512);
     sl_value_expected(key, &expected);
@@ -190,40 +230,126 @@ static int refuse_key_value(const struct sl_key *key, enum sl_error_code code,
         sl_buf_free(&expected);
         return sl_error_nomem(err);
     }
-    (void)refuse_value(key->path, code, event, expected.data, err);
+    (void)snprintf(path, sizeof(path), "%s", key->path);
+    if (r->in_entry) {
+        entry_path(r, key, path);
+    }
+    (void)refuse_value(path, code, event, expected.data, err);
     sl_buf_free(&expected);
     return -1;
 }
 
 static int set_key(struct reader *r, const struct sl_event *event, struct sl_error *err)
 {
-    const struct sl_key *key = &sl_keys[r->index];
+    const struct sl_key *key = r->in_entry ? &r->in_list->field[r->index] : &sl_keys[r->index];
+    void *base = r->in_entry ? sl_list_entry(r->in_list, &r->config,
+                                             sl_list_count(r->in_list, &r->config) - 1)
+                             : (void *)&r->config;
     bool string = event->type == SL_EVENT_STRING;
     if (key->type == SL_KEY_BOOLEAN && event->type == SL_EVENT_BOOL) {
-        sl_key_set_number(key, &r->config, event->boolean ? 1 : 0);
+        sl_key_set_number(key, base, event->boolean ? 1 : 0);
         return 0;
     }
     if (!string && event->type != SL_EVENT_NUMBER) {
-        return refuse_key_value(key, SL_ERR_TYPE, event, err);
+        return refuse_key_value(r, key, SL_ERR_TYPE, event, err);
     }
     if (key->text) {
         if (!string) {
-            return refuse_key_value(key, SL_ERR_TYPE, event, err);
+            return refuse_key_value(r, key, SL_ERR_TYPE, event, err);
         }
-        if (!sl_value_text(key, event->text) || !sl_key_set_text(key, &r->config, event->text)) {
-            return refuse_key_value(key, SL_ERR_FIELD, event, err);
+        if (!sl_value_text(key, event->text) || !sl_key_set_text(key, base, event->text)) {
+            return refuse_key_value(r, key, SL_ERR_FIELD, event, err);
         }
         return 0;
     }
     int64_t value = 0;
     enum sl_value_result result = sl_value_number(key, event->text, string, &value);
     if (result != SL_VALUE_OK) {
-        return refuse_key_value(key, result == SL_VALUE_TYPE ? SL_ERR_TYPE : SL_ERR_FIELD, event,
+        return refuse_key_value(r, key, result == SL_VALUE_TYPE ? SL_ERR_TYPE : SL_ERR_FIELD, event,
                                 err);
     }
-    sl_key_set_number(key, &r->config, value);
+    sl_key_set_number(key, base, value);
     return 0;
 }
+
+/* --- Lists -------------------------------------------------------------------------------------
+ */
+
+static int open_list(struct reader *r, const struct sl_event *event, struct sl_error *err)
+{
+    const struct sl_key_list *list = &sl_key_lists[r->index];
+    if (event->type == SL_EVENT_ARRAY) {
+        r->in_list = list;
+        return 0;
+    }
+    if (event->type == SL_EVENT_NULL) {
+        return 0;
+    }
+    return refuse_value(list->path, SL_ERR_TYPE, event, "a list of maps", err);
+}
+
+static int open_entry(struct reader *r, const struct sl_event *event, struct sl_error *err)
+{
+    char path[PATH_MAX_LEN];
+    const struct sl_key_list *list = r->in_list;
+    size_t n = sl_list_count(list, &r->config);
+    if (event->type != SL_EVENT_OBJECT) {
+        (void)snprintf(path, sizeof(path), "%s[%zu]", list->path, n);
+        return refuse_value(path, SL_ERR_TYPE, event, "a map", err);
+    }
+    if (n == list->max) {
+        (void)sl_error_set(err, SL_ERR_LIMIT, "found one more entry, expected at most %u",
+                           list->max);
+        return at(err, place_of(event), list->path);
+    }
+    sl_list_set_count(list, &r->config, n + 1);
+    memset(r->field, 0, sizeof(r->field));
+    r->entry = place_of(event);
+    r->in_entry = true;
+    for (size_t i = 0; i < list->n_fields; i++) {
+        sl_key_set_default(&list->field[i], sl_list_entry(list, &r->config, n));
+    }
+    return 0;
+}
+
+/* Is there, and no entry before it has the same? */
+static int check_field(const struct reader *r, size_t i, struct sl_error *err)
+{
+    char path[PATH_MAX_LEN];
+    const struct sl_key_list *list = r->in_list;
+    const struct sl_key *key = &list->field[i];
+    size_t last = sl_list_count(list, &r->config) - 1;
+    if (key->required && r->field[i].line == 0) {
+        entry_path(r, NULL, path);
+        (void)sl_error_set(err, SL_ERR_FIELD, "found no %s, expected one",
+                           key->path + sl_key_parent_len(key->path) + 1);
+        return at(err, r->entry, path);
+    }
+    for (size_t k = 0; key->unique && k < last; k++) {
+        if (sl_key_equal(key, sl_list_entry_of(list, &r->config, k),
+                         sl_list_entry_of(list, &r->config, last))) {
+            entry_path(r, key, path);
+            (void)sl_error_set(err, SL_ERR_FIELD, "found what %s[%zu] has, expected another",
+                               list->path, k);
+            return at(err, r->field[i].line == 0 ? r->entry : r->field[i], path);
+        }
+    }
+    return 0;
+}
+
+static int close_entry(struct reader *r, struct sl_error *err)
+{
+    for (size_t i = 0; i < r->in_list->n_fields; i++) {
+        if (check_field(r, i, err) < 0) {
+            return -1;
+        }
+    }
+    r->in_entry = false;
+    return 0;
+}
+
+/* --- Maps --------------------------------------------------------------------------------------
+ */
 
 static int check_header(const struct reader *r, const struct sl_event *event, struct sl_error *err)
 {
@@ -263,6 +389,12 @@ static int on_value(struct reader *r, const struct sl_event *event, struct sl_er
     if (target == TARGET_KEY) {
         return set_key(r, event, err);
     }
+    if (target == TARGET_LIST) {
+        return open_list(r, event, err);
+    }
+    if (r->in_list != NULL) {
+        return open_entry(r, event, err);
+    }
     if (target == TARGET_HEADER) {
         return check_header(r, event, err);
     }
@@ -298,9 +430,14 @@ static int receive(void *context, const struct sl_event *event, struct sl_error 
     case SL_EVENT_KEY:
         return on_key(r, event, err);
     case SL_EVENT_OBJECT_END:
+        if (r->in_entry) {
+            return close_entry(r, err);
+        }
         on_object_end(r);
         return 0;
     case SL_EVENT_ARRAY_END:
+        r->in_list = NULL;
+        return 0;
     case SL_EVENT_DOCUMENT_END:
         return 0;
     default:

@@ -3,8 +3,10 @@
 
 #include "config/keys.h"
 
-enum { NAME_MAX_LEN = 64, HEADERS = 2, CANDIDATES = SL_KEYS + SL_KEY_SECTIONS - 1 + HEADERS };
+enum { NAME_MAX_LEN = 64, HEADERS = 2, FIELDS = SL_KEY_LISTS * SL_KEY_FIELDS_MAX };
+enum { CANDIDATES = HEADERS + SL_KEY_SECTIONS - 1 + SL_KEYS + SL_KEY_LISTS + FIELDS };
 
+/* "" where a list has fewer fields. */
 static const char *candidate(size_t i)
 {
     static const char *const headers[HEADERS] = {"apiVersion", "kind"};
@@ -12,8 +14,21 @@ static const char *candidate(size_t i)
         return headers[i];
     }
     i -= HEADERS;
-    return i < SL_KEY_SECTIONS - 1 ? sl_key_sections[i + 1].path
-                                   : sl_keys[i - (SL_KEY_SECTIONS - 1)].path;
+    if (i < SL_KEY_SECTIONS - 1) {
+        return sl_key_sections[i + 1].path;
+    }
+    i -= SL_KEY_SECTIONS - 1;
+    if (i < SL_KEYS) {
+        return sl_keys[i].path;
+    }
+    i -= SL_KEYS;
+    if (i < SL_KEY_LISTS) {
+        return sl_key_lists[i].path;
+    }
+    i -= SL_KEY_LISTS;
+    const struct sl_key_list *list = &sl_key_lists[i / SL_KEY_FIELDS_MAX];
+    i %= SL_KEY_FIELDS_MAX;
+    return i < list->n_fields ? list->field[i].path : "";
 }
 
 static const char *last_name(const char *path)
@@ -66,6 +81,9 @@ const char *sl_suggest_key(const char *path)
     }
     for (size_t i = 0; i < CANDIDATES; i++) {
         unsigned d = distance(name, last_name(candidate(i)));
+        if (candidate(i)[0] == '\0') {
+            continue;
+        }
         if (d < best_distance && (d == 0 || siblings(path, candidate(i)))) {
             best = candidate(i);
             best_distance = d;
@@ -80,7 +98,7 @@ void sl_suggest_list(const char *path, char *out, size_t size)
     out[0] = '\0';
     for (size_t i = 0; i < CANDIDATES; i++) {
         const char *name = last_name(candidate(i));
-        if (siblings(path, candidate(i)) && used + strlen(name) + 3 < size) {
+        if (name[0] != '\0' && siblings(path, candidate(i)) && used + strlen(name) + 3 < size) {
             const char *comma = used > 0 ? ", " : "";
             memcpy(out + used, comma, strlen(comma));
             used += strlen(comma);

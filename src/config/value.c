@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "config/keys.h"
+#include "sliced/order.h"
 #include "sliced/quantity.h"
 
 /* --- Durations, as Go writes them --------------------------------------------------------------
@@ -174,6 +175,30 @@ static enum sl_value_result read_integer(struct sl_str text, bool quoted, int64_
     return sl_str_to_i64(text, out) ? SL_VALUE_OK : SL_VALUE_RANGE;
 }
 
+static enum sl_value_result read_decimal(struct sl_str text, bool quoted, int64_t *out)
+{
+    int64_t value = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        quoted = quoted || ((text.s[i] < '0' || text.s[i] > '9') && text.s[i] != '.');
+    }
+    if (quoted) {
+        return SL_VALUE_TYPE;
+    }
+    if (!sl_order_weight_parse(text, SL_ORDER_ALPHA_MAX, &value)) {
+        return SL_VALUE_RANGE;
+    }
+    *out = value;
+    return SL_VALUE_OK;
+}
+
+static void print_decimal(int64_t value, struct sl_buf *out)
+{
+    char text[SL_ORDER_AMOUNT_TEXT];
+    const struct sl_order_amount amount = {value / SL_ORDER_ONE, (int32_t)(value % SL_ORDER_ONE)};
+    sl_order_amount_print(amount, text);
+    sl_buf_puts(out, text);
+}
+
 static enum sl_value_result read_word(const struct sl_key *key, struct sl_str text, int64_t *out)
 {
     for (int64_t i = 0; key->words[i] != NULL; i++) {
@@ -202,6 +227,8 @@ enum sl_value_result sl_value_number(const struct sl_key *key, struct sl_str tex
         result = read_size(text, &value);
     } else if (key->type == SL_KEY_DURATION) {
         result = read_duration(text, &value);
+    } else if (key->type == SL_KEY_DECIMAL) {
+        result = read_decimal(text, quoted, &value);
     }
     if (result != SL_VALUE_OK) {
         return result;
@@ -223,6 +250,8 @@ void sl_value_print(const struct sl_key *key, int64_t value, struct sl_buf *out)
         print_size(value, out);
     } else if (key->type == SL_KEY_DURATION) {
         print_duration(value, out);
+    } else if (key->type == SL_KEY_DECIMAL) {
+        print_decimal(value, out);
     } else {
         sl_buf_i64(out, value);
     }
@@ -340,7 +369,7 @@ bool sl_value_text(const struct sl_key *key, struct sl_str text)
     case SL_KEY_WORD:
         return is_plain(text);
     case SL_KEY_OBJECT:
-        return is_object_name(text) && (text.len > 0 || key->string[0] == '\0');
+        return is_object_name(text) && (text.len > 0 || (key->string[0] == '\0' && !key->required));
     default:
         return text.len <= VERB_MAX && is_segment(text);
     }
@@ -358,6 +387,8 @@ static const struct {
     [SL_KEY_INTEGER] = {"integer", "an integer from ", "", NULL},
     [SL_KEY_SIZE] = {"size", "a size from ", " (in bytes, or as 64Ki, 1Mi, 2Gi)", NULL},
     [SL_KEY_DURATION] = {"duration", "a duration from ", " (as 500ms, 5s, 1m30s)", NULL},
+    [SL_KEY_DECIMAL] = {"decimal", "a number from ", ", with at most six digits behind the point",
+                        NULL},
     [SL_KEY_ENUM] = {"word", "one of ", "", NULL},
     [SL_KEY_BOOLEAN] = {"boolean", "", "", NULL},
     [SL_KEY_ADDRESS] = {"address", "ADDRESS:PORT, as 127.0.0.1:8888, [::1]:8888 or localhost:0", "",
@@ -369,9 +400,8 @@ static const struct {
     [SL_KEY_VERB] = {"name", "one part of a path: 1 to 63 letters, digits and -._~, no \"/\"", "",
                      "1 to 63 letters, digits, `-._~`; all verbs differ"},
     [SL_KEY_PATH] = {"file", "a file's name without quotes, backslashes and control characters", "",
-                     "up to 255 characters"},
-    [SL_KEY_WORD] = {"text", "a text without quotes, backslashes and control characters", "",
-                     "up to 255 characters"},
+                     NULL},
+    [SL_KEY_WORD] = {"text", "a text without quotes, backslashes and control characters", "", NULL},
     [SL_KEY_OBJECT] = {"name",
                        "the name of a Kubernetes object: small letters, digits, \"-\" and \".\"",
                        "", "as Kubernetes names objects"},
@@ -384,7 +414,9 @@ const char *sl_value_type_name(const struct sl_key *key)
 
 void sl_value_range(const struct sl_key *key, struct sl_buf *out)
 {
-    if (key->text) {
+    if (key->text && TYPES[key->type].range == NULL) {
+        sl_buf_printf(out, "up to %u characters", key->size - 1U);
+    } else if (key->text) {
         sl_buf_puts(out, TYPES[key->type].range);
     } else if (key->type == SL_KEY_BOOLEAN) {
         sl_buf_puts(out, "true or false");

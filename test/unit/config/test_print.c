@@ -74,9 +74,40 @@ static int64_t random_number(const struct sl_key *key)
     }
 }
 
+static void random_field(const struct sl_key *key, size_t n, void *entry)
+{
+    static const char *const names[] = {"", "null", "nvidia.com/mig-1g.5gb", "x-1"};
+    if (key->text) {
+        char text[64];
+        const char *name = key->type == SL_KEY_WORD ? names[random_u64() % 4] : "ns";
+        (void)snprintf(text, sizeof(text), "%s%s%zu", name, key->unique ? "-" : "",
+                       key->unique ? n : 0);
+        assert_true(sl_key_set_text(key, entry, sl_str_of(text)));
+    } else if (!key->required && random_u64() % 2 == 0) {
+        sl_key_set_default(key, entry);
+    } else {
+        sl_key_set_number(key, entry, random_number(key));
+    }
+}
+
+static void random_lists(struct sl_config *config)
+{
+    for (size_t i = 0; i < SL_KEY_LISTS; i++) {
+        const struct sl_key_list *list = &sl_key_lists[i];
+        size_t n = random_u64() % (random_u64() % 4 == 0 ? list->max + 1U : 3);
+        sl_list_set_count(list, config, n);
+        for (size_t e = 0; e < n; e++) {
+            for (size_t f = 0; f < list->n_fields; f++) {
+                random_field(&list->field[f], e, sl_list_entry(list, config, e));
+            }
+        }
+    }
+}
+
 static void random_config(struct sl_config *config)
 {
     memset(config, 0, sizeof(*config));
+    random_lists(config);
     for (size_t i = 0; i < SL_KEYS; i++) {
         if (sl_keys[i].text) {
             random_text(&sl_keys[i], i, config);
@@ -121,6 +152,17 @@ static void check_round_trip(const struct sl_config *config, bool comments)
             fail_msg("%s differs after\n%.*s", sl_keys[i].path, (int)out.len, out.data);
         }
     }
+    for (size_t i = 0; i < SL_KEY_LISTS; i++) {
+        const struct sl_key_list *list = &sl_key_lists[i];
+        size_t n = sl_list_count(list, config);
+        assert_int_equal(n, sl_list_count(list, &again));
+        for (size_t k = 0; k < n * list->n_fields; k++) {
+            size_t e = k / list->n_fields;
+            assert_true(sl_key_equal(&list->field[k % list->n_fields],
+                                     sl_list_entry_of(list, config, e),
+                                     sl_list_entry_of(list, &again, e)));
+        }
+    }
     sl_buf_free(&out);
 }
 
@@ -162,6 +204,24 @@ static void every_key_has_a_section_a_help_and_a_good_default(void **state)
         for (size_t k = 0; k < i; k++) {
             assert_string_not_equal(key->path, sl_keys[k].path);
             assert_int_not_equal(key->offset, sl_keys[k].offset);
+        }
+    }
+}
+
+static void every_list_has_a_help_and_fields_that_say_whether_they_must_be_there(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < SL_KEY_LISTS; i++) {
+        const struct sl_key_list *list = &sl_key_lists[i];
+        assert_true(strlen(list->help) > 10);
+        assert_in_range(list->n_fields, 1, SL_KEY_FIELDS_MAX);
+        for (size_t f = 0; f < list->n_fields; f++) {
+            const struct sl_key *key = &list->field[f];
+            size_t parent = sl_key_parent_len(key->path);
+            assert_int_equal(parent, strlen(list->path));
+            assert_memory_equal(key->path, list->path, parent);
+            assert_true(key->offset + key->size <= list->stride);
+            assert_true(key->text == (key->string != NULL));
         }
     }
 }
@@ -236,6 +296,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_printed_reads_back_to_the_same),
         cmocka_unit_test(every_key_has_a_section_a_help_and_a_good_default),
+        cmocka_unit_test(every_list_has_a_help_and_fields_that_say_whether_they_must_be_there),
         cmocka_unit_test(every_term_of_the_score_has_its_weight),
         cmocka_unit_test(only_keys_so_marked_need_a_restart),
         cmocka_unit_test(the_reference_page_is_up_to_date),

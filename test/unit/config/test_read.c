@@ -107,7 +107,7 @@ static void sections_of_a_deployment_are_read(void **state)
     assert_string_equal(c.kubernetes.kubeconfig, "/etc/kc");
     assert_string_equal(c.kubernetes.context, "a@b");
     assert_int_equal(c.kubernetes.qps, 0);
-    assert_int_equal(c.kubernetes.burst, 400);
+    assert_int_equal(c.kubernetes.burst, 1000);
     assert_int_equal(c.kubernetes.watch_silence_us, 120000000);
     assert_false(c.election.enabled);
     assert_string_equal(c.election.namespace, "sliced-system");
@@ -225,6 +225,97 @@ static void a_wrong_value_is_told_with_place_and_expectation(void **state)
     check_errors(cases, sizeof(cases) / sizeof(cases[0]));
 }
 
+static void lists_of_maps_are_read(void **state)
+{
+    (void)state;
+    struct sl_config c = parsed(
+        HEAD "queue:\n  enabled: true\n  gate: webhook\n  order: p\n  alpha: 0.25\n  gamma: 2\n"
+             "  bound: 1.5\n  defaultTimeout: 24h\n  holdSeconds: 5\n"
+             "  limits:\n  - maxTimeout: 48h\n  - {resource: nvidia.com/gpu, maxTimeout: 1h}\n"
+             "  headroom: [{resource: nvidia.com/gpu, maxTimeout: 10m, devices: 2}]\n"
+             "  overrides:\n  - namespace: batch\n    beta: 0.5\n  - priority: -7\n"
+             "    gamma: 0\n"
+             "  maxReleases: 9\n");
+    assert_true(c.queue.enabled);
+    assert_int_equal(c.queue.gate, SL_QUEUE_GATE_WEBHOOK);
+    assert_int_equal(c.queue.order, SL_ORDER_P);
+    assert_int_equal(c.queue.alpha, 250000);
+    assert_int_equal(c.queue.beta, 1000000);
+    assert_int_equal(c.queue.gamma, 2000000);
+    assert_int_equal(c.queue.bound, 1500000);
+    assert_int_equal(c.queue.hold_s, 5);
+    assert_int_equal(c.queue.max_releases, 9);
+    assert_int_equal(c.queue.n_limits, 2);
+    assert_string_equal(c.queue.limit[0].resource, "");
+    assert_int_equal(c.queue.limit[0].max_timeout_us, 48 * INT64_C(3600000000));
+    assert_string_equal(c.queue.limit[1].resource, "nvidia.com/gpu");
+    assert_int_equal(c.queue.n_headrooms, 1);
+    assert_int_equal(c.queue.headroom[0].units, 2);
+    assert_int_equal(c.queue.n_overrides, 2);
+    assert_string_equal(c.queue.override[0].namespace, "batch");
+    assert_int_equal(c.queue.override[0].priority, INT32_MIN);
+    assert_int_equal(c.queue.override[0].weights.alpha, -1);
+    assert_int_equal(c.queue.override[0].weights.beta, 500000);
+    assert_string_equal(c.queue.override[1].namespace, "");
+    assert_int_equal(c.queue.override[1].priority, -7);
+    assert_int_equal(c.queue.override[1].weights.gamma, 0);
+}
+
+static void the_queue_is_off_unless_it_is_asked_for(void **state)
+{
+    (void)state;
+    struct sl_config c = parsed(HEAD "queue:\n  limits:\n  headroom: []\n");
+    assert_false(c.queue.enabled);
+    assert_int_equal(c.queue.order, SL_ORDER_BOUNDED);
+    assert_int_equal(c.queue.bound, 1150000);
+    assert_int_equal(c.queue.n_limits, 0);
+    assert_int_equal(c.queue.n_headrooms, 0);
+}
+
+static void an_error_in_a_list_is_told_with_the_entry(void **state)
+{
+    (void)state;
+    static const char line[] = "  - {maxTimeout: 1h, resource: r%02d}\n";
+    char many[2048] = HEAD "queue:\n  limits:\n";
+    for (int i = 0; i < SL_PLAN_RULES_MAX + 1; i++) {
+        (void)snprintf(many + strlen(many), sizeof(many) - strlen(many), line, i);
+    }
+    const struct error_case cases[] = {
+        {HEAD "queue:\n  limits: 5\n", SL_ERR_TYPE, 4, 11, "queue.limits",
+         "found 5, expected a list of maps"},
+        {HEAD "queue:\n  limits:\n    maxTimeout: 1h\n", SL_ERR_TYPE, 5, 5, "queue.limits",
+         "found a map, expected a list of maps"},
+        {HEAD "queue:\n  limits: [1h]\n", SL_ERR_TYPE, 4, 12, "queue.limits[0]",
+         "found \"1h\", expected a map"},
+        {HEAD "queue:\n  limits: [[]]\n", SL_ERR_TYPE, 4, 12, "queue.limits[0]", "found a list"},
+        {HEAD "queue:\n  limits:\n  - maxTimeout: 1h\n  - resource: x\n", SL_ERR_FIELD, 6, 5,
+         "queue.limits[1]", "found no maxTimeout, expected one"},
+        {HEAD "queue:\n  limits:\n  - maxTimeout: soon\n", SL_ERR_TYPE, 5, 17,
+         "queue.limits[0].maxTimeout", "found \"soon\", expected a duration"},
+        {HEAD "queue:\n  limits:\n  - maxTimeout: {}\n", SL_ERR_TYPE, 5, 17,
+         "queue.limits[0].maxTimeout", "found a map, expected a duration"},
+        {HEAD "queue:\n  limits:\n  - {maxTimeout: 1h, maxTimeout: 2h}\n", SL_ERR_FIELD, 5, 22,
+         "queue.limits[0].maxTimeout", "found a second time, expected once (first on line 5)"},
+        {HEAD "queue:\n  limits:\n  - {maxTimeout: 1h}\n  - {maxTimeout: 2h}\n", SL_ERR_FIELD, 6, 5,
+         "queue.limits[1].resource", "found what queue.limits[0] has, expected another"},
+        {HEAD "queue:\n  limits:\n  - maxTimout: 1h\n", SL_ERR_FIELD, 5, 5,
+         "queue.limits.maxTimout", "expected perhaps \"queue.limits.maxTimeout\""},
+        {HEAD "queue:\n  headroom:\n  - color: red\n", SL_ERR_FIELD, 5, 5, "queue.headroom.color",
+         "expected one of resource, maxTimeout, devices"},
+        {HEAD "queue:\n  overrides:\n  - alpha: -1\n", SL_ERR_TYPE, 5, 12,
+         "queue.overrides[0].alpha", "found -1, expected a number from 0 to 1000000000"},
+        {HEAD "queue:\n  beta: 0.1234567\n", SL_ERR_FIELD, 4, 9, "queue.beta",
+         "found 0.1234567, expected a number from 0 to 1000000, with at most six digits"},
+        {HEAD "queue:\n  bound: 0.9\n", SL_ERR_FIELD, 4, 10, "queue.bound", "found 0.9"},
+        {HEAD "queue:\n  bound: \"2\"\n", SL_ERR_TYPE, 4, 10, "queue.bound", "found \"2\""},
+        {HEAD "queue:\n  limit: []\n", SL_ERR_FIELD, 4, 3, "queue.limit",
+         "expected perhaps \"queue.limits\""},
+        {many, SL_ERR_LIMIT, 5 + SL_PLAN_RULES_MAX, 5, "queue.limits",
+         "found one more entry, expected at most 32"},
+    };
+    check_errors(cases, sizeof(cases) / sizeof(cases[0]));
+}
+
 static void an_unknown_key_is_told_with_the_nearest_known_one(void **state)
 {
     (void)state;
@@ -247,7 +338,7 @@ static void an_unknown_key_is_told_with_the_nearest_known_one(void **state)
          "found an unknown key, expected one of level, format"},
         {HEAD "zzz: 1\n", SL_ERR_FIELD, 3, 1, "zzz",
          "expected one of apiVersion, kind, server, extender, cluster, kubernetes, leaderElection, "
-         "events, json, score, log"},
+         "events, json, queue, score, log"},
         {"apiversion: x\n", SL_ERR_FIELD, 1, 1, "apiversion", "\"apiVersion\""},
         {HEAD "\"\": 1\n", SL_ERR_FIELD, 3, 1, "", "found an unknown key"},
         {HEAD "server.threads: 4\n", SL_ERR_FIELD, 3, 1, "server.threads",
@@ -402,6 +493,9 @@ int main(void)
         cmocka_unit_test(sections_of_a_deployment_are_read),
         cmocka_unit_test(json_is_read_as_well),
         cmocka_unit_test(a_wrong_value_is_told_with_place_and_expectation),
+        cmocka_unit_test(lists_of_maps_are_read),
+        cmocka_unit_test(the_queue_is_off_unless_it_is_asked_for),
+        cmocka_unit_test(an_error_in_a_list_is_told_with_the_entry),
         cmocka_unit_test(an_unknown_key_is_told_with_the_nearest_known_one),
         cmocka_unit_test(a_key_given_twice_is_refused),
         cmocka_unit_test(the_version_and_the_kind_must_be_there),

@@ -1,0 +1,79 @@
+/* The keys that are lists of maps. */
+#include "config/keys.h"
+
+#define SECOND ((int64_t)1000000)
+#define HOUR   (3600 * SECOND)
+
+/* Where a field's value lives in its entry. */
+#define AT(type, member)                                                                           \
+    .offset = offsetof(struct type, member), .size = sizeof(((struct type *)NULL)->member)
+
+#define LIST(array, n)                                                                             \
+    .offset = offsetof(struct sl_config, array), .count = offsetof(struct sl_config, n),           \
+    .stride = sizeof(((struct sl_config *)NULL)->array[0]), .max = SL_PLAN_RULES_MAX
+
+static const struct sl_key LIMIT[] = {
+    {"queue.limits.resource", SL_KEY_WORD, .text = true, .unique = true,
+     AT(sl_plan_limit, resource), .string = "", .help = "Full name of the resource; empty: all."},
+    {"queue.limits.maxTimeout", SL_KEY_DURATION, .required = true,
+     AT(sl_plan_limit, max_timeout_us), .min = SECOND, .max = 24 * 365 * HOUR,
+     .help = "Longest timeout that is allowed."},
+};
+
+static const struct sl_key HEADROOM[] = {
+    {"queue.headroom.resource", SL_KEY_WORD, .text = true, .required = true,
+     AT(sl_plan_headroom, resource), .string = "", .help = "Full name of the resource."},
+    {"queue.headroom.maxTimeout", SL_KEY_DURATION, .required = true,
+     AT(sl_plan_headroom, max_timeout_us), .min = SECOND, .max = 24 * 365 * HOUR,
+     .help = "Longest timeout of the pods for which the units are kept."},
+    {"queue.headroom.devices", SL_KEY_INTEGER, .required = true, AT(sl_plan_headroom, units),
+     .min = 1, .max = 1000000, .help = "Units of the resource that are kept for them."},
+};
+
+/* Weights of -1: as for all pods. A priority of INT32_MIN: any. */
+static const struct sl_key OVERRIDE[] = {
+    {"queue.overrides.namespace", SL_KEY_OBJECT, .text = true, AT(sl_plan_override, namespace),
+     .string = "", .help = "Namespace of the pods; empty: all."},
+    {"queue.overrides.priority", SL_KEY_INTEGER, AT(sl_plan_override, priority), .min = -INT32_MAX,
+     .max = INT32_MAX, .number = INT32_MIN,
+     .help = "Only pods of that priority, as their PriorityClass gives it."},
+    {"queue.overrides.alpha", SL_KEY_DECIMAL, AT(sl_plan_override, weights.alpha), .min = 0,
+     .max = SL_ORDER_ALPHA_MAX, .number = -1, .help = "In place of queue.alpha."},
+    {"queue.overrides.beta", SL_KEY_DECIMAL, AT(sl_plan_override, weights.beta), .min = 0,
+     .max = SL_ORDER_WEIGHT_MAX, .number = -1, .help = "In place of queue.beta."},
+    {"queue.overrides.gamma", SL_KEY_DECIMAL, AT(sl_plan_override, weights.gamma), .min = 0,
+     .max = SL_ORDER_WEIGHT_MAX, .number = -1, .help = "In place of queue.gamma."},
+};
+
+const struct sl_key_list sl_key_lists[SL_KEY_LISTS] = {
+    {"queue.limits", "Pods whose timeout is longer than maxTimeout are refused for good.",
+     .field = LIMIT, .n_fields = sizeof(LIMIT) / sizeof(LIMIT[0]),
+     LIST(queue.limit, queue.n_limits)},
+    {"queue.headroom", "Units kept for short pods: longer ones leave that many free.",
+     .field = HEADROOM, .n_fields = sizeof(HEADROOM) / sizeof(HEADROOM[0]),
+     LIST(queue.headroom, queue.n_headrooms)},
+    {"queue.overrides", "Other weights of order p for some pods; the first that matches counts.",
+     .field = OVERRIDE, .n_fields = sizeof(OVERRIDE) / sizeof(OVERRIDE[0]),
+     LIST(queue.override, queue.n_overrides)},
+};
+
+size_t sl_list_count(const struct sl_key_list *list, const struct sl_config *config)
+{
+    return *((const uint8_t *)config + list->count);
+}
+
+void sl_list_set_count(const struct sl_key_list *list, struct sl_config *config, size_t n)
+{
+    *((uint8_t *)config + list->count) = (uint8_t)n;
+}
+
+const void *sl_list_entry_of(const struct sl_key_list *list, const struct sl_config *config,
+                             size_t i)
+{
+    return (const char *)config + list->offset + i * list->stride;
+}
+
+void *sl_list_entry(const struct sl_key_list *list, struct sl_config *config, size_t i)
+{
+    return (char *)config + list->offset + i * list->stride;
+}
