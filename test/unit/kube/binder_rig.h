@@ -23,7 +23,8 @@
 #define OURS    READ("u1", "n1", "")
 #define UNBOUND READ("u1", "", "")
 
-enum { TIMEOUT_S = 1000 }; /* no machine is as slow as that: only the fake clock ends it */
+/* no machine is as slow as that: only the fake clock ends it */
+static const int64_t long_us = INT64_C(1000000000);
 
 struct outcome {
     pthread_mutex_t lock;
@@ -76,8 +77,8 @@ static inline void scene_begin(struct scene *scene)
         .store = scene->store,
         .may_bind = may_bind,
         .context = scene,
-        .timeout_us = TIMEOUT_S * 1000 * MS,
-        .try_us = TIMEOUT_S * 1000 * MS,
+        .timeout_us = long_us,
+        .try_us = long_us,
         .backoff_us = 1 * MS,
         .backoff_max_us = 4 * MS,
     };

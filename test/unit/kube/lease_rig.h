@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 #include "codec/object.h"
-#include "kube/clock.h"
+#include "fake_clock.h"
 #include "kube/lease.h"
 
 #define PATH "/apis/coordination.k8s.io/v1/namespaces/gpu/leases"
@@ -137,18 +137,17 @@ static inline void start(struct election *e, const char *object)
                                            .namespace = "gpu",
                                            .name = "sliced",
                                            .identity = "me",
-                                           .lease_duration_us = 30000 * MS,
-                                           .renew_deadline_us = 20000 * MS,
+                                           .lease_duration_us = 3000000 * MS,
+                                           .renew_deadline_us = 2000000 * MS,
                                            .retry_period_us = 40 * MS,
                                            .changed = on_changed,
                                            .context = e};
 }
 
-/* For those who wait for an end by time. */
-static inline void shorten(struct election *e)
+/* Ends every lease that is not renewed from now on. */
+static inline void lease_runs_out(struct election *e)
 {
-    e->options.lease_duration_us = 1500 * MS;
-    e->options.renew_deadline_us = 1000 * MS;
+    fake_clock_advance(e->rig.client, e->options.lease_duration_us);
 }
 
 static inline void run(struct election *e)
@@ -176,7 +175,7 @@ static inline void become_leader(struct election *e)
 #define HELD_BY(who, more)                                                                         \
     "{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"metadata\":{\"name\":"        \
     "\"sliced\",\"namespace\":\"gpu\"},\"spec\":{\"holderIdentity\":\"" who "\"" more "}}"
-#define OTHER HELD_BY("other", ",\"leaseDurationSeconds\":1,\"leaseTransitions\":7")
+#define OTHER HELD_BY("other", ",\"leaseDurationSeconds\":3600,\"leaseTransitions\":7")
 
 /* The spec of request number at; the caller frees object. */
 static inline json_t *spec_of(struct election *e, unsigned at, json_t **object)

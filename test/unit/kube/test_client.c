@@ -2,6 +2,8 @@
  */
 #include "calls.h"
 
+#include "fake_clock.h"
+
 /* ---- plain calls ---- */
 
 static void an_answer_comes_with_its_status_and_body(void **state)
@@ -133,20 +135,36 @@ struct stream {
     struct pending pending; /* first */
     char data[256];
     size_t len;
-    unsigned pieces;
     size_t fail_at; /* the receiver gives up then; 0: never */
+    struct sl_client *client;
+    int64_t advance_us; /* the clock, after each piece */
 };
 
 static int receive(void *context, const char *data, size_t len, struct sl_error *err)
 {
     struct stream *stream = context;
+    (void)pthread_mutex_lock(&stream->pending.lock);
     assert_true(stream->len + len <= sizeof(stream->data));
     memcpy(stream->data + stream->len, data, len);
     stream->len += len;
-    stream->pieces++;
+    (void)pthread_cond_broadcast(&stream->pending.changed);
+    (void)pthread_mutex_unlock(&stream->pending.lock);
+    if (stream->advance_us > 0) {
+        fake_clock_advance(stream->client, stream->advance_us);
+    }
     return stream->fail_at > 0 && stream->len >= stream->fail_at
                ? sl_error_set(err, SL_ERR_SYNTAX, "not what was expected")
                : 0;
+}
+
+/* Waits until so many bytes were received. */
+static void stream_wait(struct stream *stream, size_t len)
+{
+    (void)pthread_mutex_lock(&stream->pending.lock);
+    while (stream->len < len) {
+        (void)pthread_cond_wait(&stream->pending.changed, &stream->pending.lock);
+    }
+    (void)pthread_mutex_unlock(&stream->pending.lock);
 }
 
 static struct sl_call_options watch(const char *path)
@@ -249,15 +267,17 @@ static void a_silent_stream_is_ended(void **state)
     struct sl_call_options call = watch("/watch");
     (void)state;
     rig_start(&rig);
-    call.silence_us = 100 * MS;
+    call.silence_us = 3600000 * MS;
     fake_api_add(rig.api,
                  (struct fake_answer){.body = "abcdef", .piece = 1, .hang = true, .cut_at = 4});
-
     rig_call(&rig, call, &stream.pending);
+    stream_wait(&stream, 4);
+
+    fake_clock_advance(rig.client, call.silence_us);
 
     pending_wait(&stream.pending, 1);
     assert_int_equal(stream.pending.reply.status, 0);
-    assert_string_equal(stream.pending.reply.err.message, "nothing heard for 100 ms");
+    assert_string_equal(stream.pending.reply.err.message, "nothing heard for 3600000 ms");
     assert_int_equal(stream.len, 4);
     rig_end(&rig);
 }
@@ -269,8 +289,10 @@ static void a_slow_stream_is_not_silent(void **state)
     struct sl_call_options call = watch("/watch");
     (void)state;
     rig_start(&rig);
-    call.silence_us = 5000 * MS;
-    fake_api_add(rig.api, (struct fake_answer){.body = "abcdefghij", .piece = 1, .pause_ms = 20});
+    call.silence_us = 3600000 * MS;
+    stream.client = rig.client;
+    stream.advance_us = call.silence_us / 10 * 9;
+    fake_api_add(rig.api, (struct fake_answer){.body = "abcdefghij", .piece = 1, .pause_ms = 5});
 
     rig_call(&rig, call, &stream.pending);
 

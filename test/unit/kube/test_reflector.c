@@ -1,8 +1,10 @@
 /* The reflector against a server that cuts, expires, is silent, and talks nonsense. */
 #include "calls.h"
 
+#include <sched.h>
 #include <stdio.h>
 
+#include "fake_clock.h"
 #include "kube/reflector.h"
 #include "util/log.h"
 
@@ -76,13 +78,14 @@ static void on_listed(void *context, bool ok)
     tell(context, ok ? "]" : "!", SL_STR(""));
 }
 
-/* Waits until so many callbacks ran, or (n 0) until the text has part in it; fails after 20 s. */
+/* Waits until so many callbacks ran, or (n 0) until the text has part in it; fails after a minute.
+ */
 static void story_wait(struct story *story, const char *part, unsigned n)
 {
     struct timespec until;
     int code = 0;
     (void)clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += 20;
+    until.tv_sec += 60;
     (void)pthread_mutex_lock(&story->lock);
     while ((n > 0 ? story->calls < n : strstr(story->text, part) == NULL) && code == 0) {
         code = pthread_cond_timedwait(&story->changed, &story->lock, &until);
@@ -112,7 +115,7 @@ static void scene_begin(struct scene *scene)
         .page = 2,
         .page_us = 20000 * MS,
         .watch_us = 300000 * MS,
-        .silence_us = 20000 * MS,
+        .silence_us = 1000000 * MS,
         .backoff_us = 1 * MS,
         .backoff_max_us = 4 * MS,
         .limits = {.max_bytes = 1 << 20, .max_string = 1 << 16, .max_depth = 32},
@@ -439,34 +442,30 @@ static void a_server_that_hangs_up_is_tried_again(void **state)
     scene_end(&scene);
 }
 
-/* Each watch tells what is new and is silent then; the first is so from the start. */
-static void answer_once(void *context, const struct fake_request *request,
-                        struct fake_answer *reply)
-{
-    unsigned *watches = context;
-    bool has_b = strstr(request->path, "resourceVersion=11&") != NULL;
-    reply->kind = *watches == 0 ? FAKE_HANG : FAKE_REPLY;
-    reply->body = has_b ? EVENT("ADDED", POD("c", "12")) : EVENT("ADDED", POD("b", "11"));
-    reply->body_len = strlen(reply->body);
-    reply->cut_at = reply->body_len;
-    (*watches)++;
-}
-
 static void a_silent_watch_is_replaced(void **state)
 {
     struct scene scene = {.options = {.page = 0}};
-    unsigned watches = 0;
     (void)state;
     scene_begin(&scene);
-    scene.options.silence_us = 30 * MS;
     add(&scene, LIST, 1, PAGE("10", "", POD("a", "1")));
-    fake_api_add(
-        scene.rig.api,
-        (struct fake_answer){
-            .path = WATCH, .fn = answer_once, .context = &watches, .piece = 64, .hang = true});
+    fake_api_add(scene.rig.api, (struct fake_answer){.path = WATCH, .times = 1, .kind = FAKE_HANG});
+    fake_api_add(scene.rig.api, (struct fake_answer){.path = WATCH,
+                                                     .times = 1,
+                                                     .body = EVENT("ADDED", POD("b", "11")),
+                                                     .piece = 64,
+                                                     .hang = true,
+                                                     .cut_at = SIZE_MAX});
+    add_open_watch(&scene, EVENT("ADDED", POD("c", "12")));
     scene_start(&scene);
+
+    fake_api_wait(scene.rig.api, 2);
+    fake_clock_advance(scene.rig.client, scene.options.silence_us);
+    story_wait(&scene.story, "+b", 0);
+    fake_clock_advance(scene.rig.client, scene.options.silence_us);
     story_wait(&scene.story, "+c", 0);
-    assert_true(strncmp(scene.story.text, "[+a]+b+c", 8) == 0);
+
+    assert_string_equal(scene.story.text, "[+a]+b+c");
+    assert_non_null(strstr(path_at(&scene, 3), "resourceVersion=11&"));
     assert_int_equal(stats_of(&scene).lists, 1);
     scene_end(&scene);
 }
@@ -566,6 +565,7 @@ static void stop_ends_a_call_that_hangs(void **state)
     scene_stop(&scene);
     struct sl_client_stats stats = {.in_flight = 1};
     while (stats.in_flight > 0) { /* the client lets go of it by itself */
+        (void)sched_yield();
         sl_client_stats(scene.rig.client, &stats);
     }
     fake_api_release(scene.rig.api);

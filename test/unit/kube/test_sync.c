@@ -134,7 +134,7 @@ static int64_t deadline(void)
 
 static void wait_for(struct scene *scene, bool (*holds)(struct scene *scene))
 {
-    int64_t until = deadline() + 20;
+    int64_t until = deadline() + 60;
     while (!holds(scene)) {
         if (deadline() >= until) {
             for (unsigned i = 0; i < fake_api_requests(scene->rig.api); i++) {
