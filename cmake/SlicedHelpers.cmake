@@ -40,6 +40,6 @@ function(sl_add_test name)
     target_link_libraries(${name} PRIVATE sl_options ${ARG_LINK} PkgConfig::CMOCKA)
     target_compile_definitions(${name} PRIVATE SL_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
     add_test(NAME ${name} COMMAND ${name})
-    set_tests_properties(${name} PROPERTIES TIMEOUT 300 LABELS "${ARG_LABELS}"
+    set_tests_properties(${name} PROPERTIES TIMEOUT 900 LABELS "${ARG_LABELS}"
         WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
 endfunction()

@@ -79,7 +79,7 @@ def run_commands(commands, address):
     for _, command, _ in commands:
         script += [command.replace(ADDRESS, address), f"printf '\\n{MARK}\\n'"]
     done = subprocess.run(
-        ["bash"], input="\n".join(script) + "\n", capture_output=True, text=True, timeout=90
+        ["bash"], input="\n".join(script) + "\n", capture_output=True, text=True, timeout=600
     )
     outputs = done.stdout.replace(address, ADDRESS).split(f"\n{MARK}\n")
     if len(outputs) != len(commands) + 1:
@@ -98,7 +98,7 @@ def main(program, page_path):
             outputs = run_commands(commands, address)
         finally:
             daemon.terminate()
-            status = daemon.wait(timeout=30)
+            status = daemon.wait(timeout=120)
     wrong = 0
     for (number, command, expected), actual in zip(commands, outputs):
         if not matches(expected, actual):

@@ -240,7 +240,7 @@ def test_a_signal_ends_it_with_0(start, which):
     daemon = start(A30)
     idle = daemon.socket()
     daemon.signal(which)
-    assert daemon.process.wait(timeout=30) == 0
+    assert daemon.process.wait(timeout=120) == 0
     idle.close()
 
 
@@ -282,7 +282,7 @@ def test_term_answers_what_is_in_flight(start):
     s.sendall(rest)
     answer = s.recv(65536)
     assert answer.startswith(b"HTTP/1.1 200") and NODE.encode() in answer
-    assert daemon.process.wait(timeout=30) == 0
+    assert daemon.process.wait(timeout=120) == 0
     s.close()
     assert "cut off" not in daemon.log
 
@@ -291,7 +291,7 @@ def test_term_does_not_wait_for_ever(start):
     daemon = start(A30, config="server:\n  shutdownTimeout: 1s\n")
     s, _ = half_sent(daemon)
     daemon.signal(signal.SIGTERM)
-    assert daemon.process.wait(timeout=30) == 0
+    assert daemon.process.wait(timeout=120) == 0
     assert "cut off" in daemon.log
     s.close()
 
@@ -304,7 +304,7 @@ def test_no_new_connection_is_served_after_the_end_has_begun(start):
     s.sendall(rest)
     assert s.recv(65536).startswith(b"HTTP/1.1 200")
     s.close()
-    assert daemon.process.wait(timeout=30) == 0
+    assert daemon.process.wait(timeout=120) == 0
     with pytest.raises(OSError):
         socket.create_connection(("127.0.0.1", daemon.port), timeout=5)
 
