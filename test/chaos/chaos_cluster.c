@@ -74,9 +74,9 @@ static void digest_world(void *context, struct sl_buf *out)
     sl_store_expire(store, 0);
     sl_store_visit_waiting(store, 1000, write_waiting, out);
     const struct sl_snapshot *snapshot = sl_store_acquire(store);
-    sl_buf_printf(out, "generation %llu pods %zu waiting %zu bound %zu reserved %zu\n",
+    sl_buf_printf(out, "generation %llu pods %zu waiting %zu bound %zu reserved %zu claimed %zu\n",
                   (unsigned long long)snapshot->generation, snapshot->n_pods, snapshot->n_waiting,
-                  snapshot->n_bound, snapshot->n_reserved);
+                  snapshot->n_bound, snapshot->n_reserved, snapshot->n_claimed);
     for (size_t i = 0; i < snapshot->n_nodes; i++) {
         write_view(snapshot->view[i], out);
         assert_int_equal(sl_snapshot_find(snapshot, sl_str_of(snapshot->view[i]->node->name), 0),
@@ -271,6 +271,65 @@ static int run_reserve(void *context)
         return -1;
     }
     return 0;
+}
+
+static int claim_for_b(struct sl_store *store, const char *node)
+{
+    struct sl_bind_result result;
+    sl_store_claim(store, SL_STR("u-b"), sl_str_of(node), SL_STR(SLICE "=1/0,1/1,1/2,1/3"),
+                   &result);
+    assert_true(result.code == SL_BIND_RESERVED || result.code == SL_BIND_NOMEM);
+    assert_int_equal(result.assignment[0] == '\0', result.code == SL_BIND_NOMEM);
+    return result.code == SL_BIND_RESERVED ? 0 : -1;
+}
+
+static int run_claim(void *context)
+{
+    return claim_for_b(((struct world *)context)->store, "gpu-2");
+}
+
+static void *with_claim(void)
+{
+    struct world *world = setup_world();
+    assert_int_equal(claim_for_b(world->store, "gpu-2"), 0);
+    return world;
+}
+
+static void *with_claim_and_room_elsewhere(void)
+{
+    struct world *world = with_claim();
+    put_node(world->store, sliced_node("gpu-3", 8));
+    return world;
+}
+
+static int run_reserve_elsewhere(void *context)
+{
+    struct world *world = context;
+    struct sl_bind_result result;
+    reserve(world->store, "b", "u-b", "gpu-3", 0, &result);
+    assert_true(result.code == SL_BIND_RESERVED || result.code == SL_BIND_NOMEM);
+    return result.code == SL_BIND_RESERVED ? 0 : -1;
+}
+
+static int run_unclaim(void *context)
+{
+    struct world *world = context;
+    return sl_store_unclaim(world->store, SL_STR("u-b")) ? 0 : -1;
+}
+
+static int run_delete_claimed_node(void *context)
+{
+    struct world *world = context;
+    return sl_store_delete_node(world->store, SL_STR("gpu-2"), NULL);
+}
+
+static void *with_claimed_pod_bound(void)
+{
+    struct world *world = with_claim();
+    const struct pod_spec spec = {
+        .name = "b", .uid = "u-b", .resource = SLICE, .count = "4", .node = "gpu-1"};
+    world->pod = pod_of(&spec);
+    return world;
 }
 
 static int run_commit(void *context)
@@ -491,6 +550,19 @@ const struct scenario cluster_scenarios[] = {
      .teardown = teardown_world,
      .partial = true},
     {.name = "reserve", .setup = setup_world, .run = run_reserve, WORLD},
+    {.name = "claim", .setup = setup_world, .run = run_claim, WORLD},
+    {.name = "reserve what is claimed", .setup = with_claim, .run = run_reserve, WORLD},
+    {.name = "reserve elsewhere than claimed",
+     .setup = with_claim_and_room_elsewhere,
+     .run = run_reserve_elsewhere,
+     WORLD},
+    {.name = "a pod with a claim is bound elsewhere", .setup = with_claimed_pod_bound, PUT},
+    {.name = "unclaim", .setup = with_claim, .run = run_unclaim, .must_finish = true, WORLD},
+    {.name = "delete a node with a claim",
+     .setup = with_claim,
+     .run = run_delete_claimed_node,
+     .must_finish = true,
+     WORLD},
     {.name = "commit", .run = run_commit, BACK},
     {.name = "roll back", .run = run_rollback, BACK},
     {.name = "lapse", .run = run_lapse, BACK},

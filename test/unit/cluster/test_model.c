@@ -9,6 +9,7 @@ struct model_pod {
     unsigned uid;
     int node;     /* -1: not bound; NODES: one that is never known */
     int reserved; /* -1: not reserved */
+    int claimed;  /* -1: no claim */
     bool finished;
     bool deleting;
     bool whole;
@@ -21,8 +22,10 @@ struct model {
     uint64_t seed;
     int64_t now_us;
     unsigned last_uid;
+    unsigned claims;     /* that were made */
     int capacity[NODES]; /* -1: not known */
     struct model_pod pod[PODS];
+    unsigned fed[PODS]; /* UID of the pod that the queue believes to wait; 0: none */
     bool batch;
     uint64_t generation;
 };
@@ -58,7 +61,16 @@ static int place_of(const struct model_pod *pod)
     if (!pod->there || pod->finished) {
         return -1;
     }
+    if (pod->claimed >= 0) {
+        return pod->claimed;
+    }
     return pod->reserved >= 0 ? pod->reserved : pod->node;
+}
+
+/* For the queue: also while it is reserved or claimed. */
+static bool waits(const struct model_pod *pod)
+{
+    return pod->there && pod->node < 0 && !pod->finished && !pod->deleting;
 }
 
 static int64_t free_in_model(const struct model *model, int node)
@@ -105,24 +117,36 @@ static void expect_counts(const struct model *model, const struct sl_snapshot *s
     size_t n_waiting = 0;
     size_t n_bound = 0;
     size_t n_reserved = 0;
+    size_t n_claimed = 0;
     for (int i = 0; i < PODS; i++) {
         const struct model_pod *pod = &model->pod[i];
         if (!pod->there) {
             continue;
         }
         n_pods++;
-        n_bound += place_of(pod) >= 0;
+        n_bound += place_of(pod) >= 0 && pod->claimed < 0;
         n_reserved += pod->reserved >= 0;
-        n_waiting += place_of(pod) < 0 && !pod->finished && !pod->deleting;
+        n_claimed += pod->claimed >= 0;
+        n_waiting += waits(pod) && pod->reserved < 0;
     }
     assert_int_equal(snapshot->n_pods, n_pods);
     assert_int_equal(snapshot->n_waiting, n_waiting);
     assert_int_equal(snapshot->n_bound, n_bound);
     assert_int_equal(snapshot->n_reserved, n_reserved);
+    assert_int_equal(snapshot->n_claimed, n_claimed);
+}
+
+static void expect_feed(const struct model *model)
+{
+    for (int i = 0; i < PODS; i++) {
+        const struct model_pod *pod = &model->pod[i];
+        assert_int_equal(model->fed[i], waits(pod) ? pod->uid : 0);
+    }
 }
 
 static void expect_same(struct model *model)
 {
+    expect_feed(model);
     if (model->batch) {
         return;
     }
@@ -143,6 +167,31 @@ static void expect_same(struct model *model)
     model->generation = snapshot->generation;
     expect_counts(model, snapshot);
     sl_store_release(model->store, snapshot);
+}
+
+/* ---- the feed ---- */
+
+static void hear(void *context, struct sl_pod *pod, bool is_waiting)
+{
+    struct model *model = context;
+    long i = strtol(pod->name + 1, NULL, 10);
+    unsigned uid = (unsigned)strtoul(pod->uid + strlen("uid-"), NULL, 10);
+    if (is_waiting) {
+        assert_true(model->fed[i] == 0 || model->fed[i] == uid);
+        assert_true(sl_pod_waits(pod));
+        model->fed[i] = uid;
+    } else {
+        assert_int_equal(model->fed[i], uid);
+        model->fed[i] = 0;
+    }
+}
+
+/* Whoever listens anew is told of all that wait. */
+static void listen_anew(struct model *model)
+{
+    sl_store_set_feed(model->store, NULL, NULL);
+    memset(model->fed, 0, sizeof(model->fed));
+    sl_store_set_feed(model->store, hear, model);
 }
 
 /* ---- operations ---- */
@@ -181,7 +230,7 @@ static void send_pod(struct model *model, int i, int node)
 static void make_pod(struct model *model, int i)
 {
     struct model_pod *pod = &model->pod[i];
-    *pod = (struct model_pod){.there = true, .node = -1, .reserved = -1};
+    *pod = (struct model_pod){.there = true, .node = -1, .reserved = -1, .claimed = -1};
     pod->uid = ++model->last_uid;
     pod->whole = random_below(&model->seed, 2) == 0;
     pod->count = 1 + (int)random_below(&model->seed, 3);
@@ -206,6 +255,7 @@ static void change_pod(struct model *model, int i)
         }
         pod->node = (int)random_below(&model->seed, NODES + 1);
         pod->reserved = -1;
+        pod->claimed = -1;
         break;
     case 1: /* an older message: says nothing of where the pod stands now */
         if (!pod->finished) {
@@ -215,9 +265,11 @@ static void change_pod(struct model *model, int i)
     case 2:
         pod->finished = true;
         pod->reserved = -1;
+        pod->claimed = -1;
         break;
     default:
         pod->deleting = true;
+        pod->claimed = -1;
         break;
     }
     send_pod(model, i, pod->node);
@@ -228,7 +280,17 @@ static void remove_pod(struct model *model, int i)
     char name[8];
     name_of(i, name);
     assert_int_equal(delete_pod(model->store, name), model->pod[i].there ? 0 : -1);
-    model->pod[i].there = false;
+    model->pod[i] = (struct model_pod){.node = -1, .reserved = -1, .claimed = -1};
+}
+
+static void lose_node(struct model *model, int node)
+{
+    model->capacity[node] = -1;
+    for (int i = 0; i < PODS; i++) {
+        if (model->pod[i].claimed == node) {
+            model->pod[i].claimed = -1;
+        }
+    }
 }
 
 static void change_node(struct model *model, int node)
@@ -236,7 +298,7 @@ static void change_node(struct model *model, int node)
     if (random_below(&model->seed, 3) == 0) {
         assert_int_equal(sl_store_delete_node(model->store, sl_str_of(node_name(node)), NULL),
                          model->capacity[node] < 0 ? -1 : 0);
-        model->capacity[node] = -1;
+        lose_node(model, node);
         return;
     }
     model->capacity[node] = 4 * (1 + (int)random_below(&model->seed, 3));
@@ -255,7 +317,7 @@ static void list_pods(struct model *model)
             continue;
         }
         if (random_below(&model->seed, 4) == 0) {
-            pod->there = false;
+            *pod = (struct model_pod){.node = -1, .reserved = -1, .claimed = -1};
             gone++;
         } else {
             send_pod(model, i, pod->node);
@@ -273,7 +335,7 @@ static void list_nodes(struct model *model)
             continue;
         }
         if (random_below(&model->seed, 4) == 0) {
-            model->capacity[node] = -1;
+            lose_node(model, node);
             gone++;
         } else {
             put_node(model->store, node_of(node, model->capacity[node]));
@@ -295,6 +357,15 @@ static size_t lapse_in_model(struct model *model)
     return n;
 }
 
+/* What the pod's own claim holds there is free for it. */
+static bool fits_in_model(const struct model *model, const struct model_pod *pod, int node)
+{
+    struct model without = *model;
+    without.pod[pod - model->pod].claimed = -1;
+    return pod->whole == node_is_whole(node) &&
+           free_in_model(&without, node) >= (int64_t)pod->count;
+}
+
 static enum sl_bind_code expected_code(const struct model *model, const struct model_pod *pod,
                                        int node)
 {
@@ -313,9 +384,7 @@ static enum sl_bind_code expected_code(const struct model *model, const struct m
     if (model->capacity[node] < 0) {
         return SL_BIND_UNKNOWN_NODE;
     }
-    bool fits =
-        pod->whole == node_is_whole(node) && free_in_model(model, node) >= (int64_t)pod->count;
-    return fits ? SL_BIND_RESERVED : SL_BIND_NO_ROOM;
+    return fits_in_model(model, pod, node) ? SL_BIND_RESERVED : SL_BIND_NO_ROOM;
 }
 
 static void bind_pod(struct model *model, int i)
@@ -336,8 +405,99 @@ static void bind_pod(struct model *model, int i)
     if (result.code == SL_BIND_RESERVED) {
         assert_true(strlen(result.assignment) > 0);
         pod->reserved = node;
+        pod->claimed = -1;
         pod->expires_us = model->now_us + LAPSE_US;
     }
+}
+
+/* The devices that a claim names: what the present snapshot leaves, as a plan would choose; or the
+ * first places of the node, free or not. False: nothing there could be named. */
+static bool plan_claim(struct model *model, const struct model_pod *pod, int node, char *text,
+                       size_t size)
+{
+    const struct sl_snapshot *snapshot = sl_store_acquire(model->store);
+    const struct sl_view *view = view_at(snapshot, node_name(node));
+    bool found = false;
+    if (view != NULL && pod->whole == node_is_whole(node)) {
+        struct sl_scratch scratch;
+        struct sl_assignment assignment;
+        struct sl_ask ask = {.n = 1};
+        const char *resource = resource_at(node);
+        ask.item[0] = (struct sl_ask_item){.resource = resource,
+                                           .key = sl_hash(resource, strlen(resource)),
+                                           .count = pod->count,
+                                           .kind = pod->whole ? SL_KIND_WHOLE : SL_KIND_MIG};
+        sl_scratch_init(&scratch, view);
+        for (unsigned i = 0; random_below(&model->seed, 4) == 0 && i < view->n_residents; i++) {
+            sl_scratch_remove(&scratch, i);
+        }
+        found = sl_choose_on(&scratch, &ask, &assignment, NULL) &&
+                sl_assignment_format(view->node, &ask, &assignment, text, size) > 0;
+    }
+    sl_store_release(model->store, snapshot);
+    return found;
+}
+
+/* Which places are free the model does not know: what is named may be taken even where the sum
+ * would do, but never given where it does not. */
+static void expect_claim(const struct model *model, const struct model_pod *pod, int node,
+                         bool named, const struct sl_bind_result *result)
+{
+    enum sl_bind_code expected = expected_code(model, pod, node);
+    if (pod->there && pod->claimed >= 0) {
+        expected = SL_BIND_NOT_CLAIMED;
+    } else if (expected == SL_BIND_NO_ROOM || (expected == SL_BIND_RESERVED && !named)) {
+        expected = SL_BIND_NOT_CLAIMED;
+    } else if (expected == SL_BIND_RESERVED && result->code == SL_BIND_NOT_CLAIMED) {
+        expected = SL_BIND_NOT_CLAIMED;
+    }
+    assert_string_equal(sl_bind_code_name(result->code), sl_bind_code_name(expected));
+    assert_int_equal(result->text[0] == '\0',
+                     expected == SL_BIND_RESERVED || expected == SL_BIND_ALREADY);
+}
+
+static void claim_for_pod(struct model *model, int i)
+{
+    struct model_pod *pod = &model->pod[i];
+    int node = (int)random_below(&model->seed, NODES);
+    for (int k = 0; k < NODES && !fits_in_model(model, pod, node); k++) {
+        node = (node + 1) % NODES;
+    }
+    char uid[16];
+    char text[SL_ASSIGNMENT_TEXT_MAX] = "";
+    char where[32] = "";
+    struct sl_bind_result result;
+    uid_of(pod, uid);
+    bool named = plan_claim(model, pod, node, text, sizeof(text));
+    sl_store_claim(model->store, sl_str_of(uid), sl_str_of(node_name(node)), sl_str_of(text),
+                   &result);
+    expect_claim(model, pod, node, named, &result);
+    if (result.code == SL_BIND_RESERVED) {
+        assert_string_equal(result.assignment, text);
+        pod->claimed = node;
+        model->claims++;
+    }
+    bool claimed = sl_store_claimed_node(model->store, sl_str_of(uid), where, sizeof(where));
+    assert_int_equal(claimed, pod->there && pod->claimed >= 0);
+    assert_string_equal(where, claimed ? node_name(pod->claimed) : "");
+}
+
+static void give_claims_back(struct model *model, int i)
+{
+    struct model_pod *pod = &model->pod[i];
+    char uid[16];
+    uid_of(pod, uid);
+    if (random_below(&model->seed, 20) > 0) {
+        assert_int_equal(sl_store_unclaim(model->store, sl_str_of(uid)), pod->claimed >= 0);
+        pod->claimed = -1;
+        return;
+    }
+    size_t n = 0;
+    for (int k = 0; k < PODS; k++) {
+        n += model->pod[k].claimed >= 0;
+        model->pod[k].claimed = -1;
+    }
+    assert_int_equal(sl_store_unclaim_all(model->store), n);
 }
 
 static void finish_bind(struct model *model, int i)
@@ -389,10 +549,16 @@ static void step(struct model *model)
         remove_pod(model, i);
     } else if (dice < 41) {
         change_node(model, (int)random_below(&model->seed, NODES));
-    } else if (dice < 75) {
+    } else if (dice < 65) {
         bind_pod(model, i);
-    } else if (dice < 93) {
+    } else if (dice < 78) {
+        claim_for_pod(model, i);
+    } else if (dice < 81) {
+        give_claims_back(model, i);
+    } else if (dice < 92) {
         finish_bind(model, i);
+    } else if (dice < 93) {
+        listen_anew(model);
     } else if (dice < 98 || (!model->batch && dice < 99)) {
         pass_time(model);
     } else {
@@ -441,6 +607,10 @@ static void run(uint64_t seed)
     for (int node = 0; node < NODES; node++) {
         model.capacity[node] = -1;
     }
+    for (int i = 0; i < PODS; i++) {
+        model.pod[i] = (struct model_pod){.node = -1, .reserved = -1, .claimed = -1};
+    }
+    sl_store_set_feed(model.store, hear, &model);
     for (int i = 0; i < STEPS; i++) {
         step(&model);
         expect_same(&model);
@@ -449,6 +619,7 @@ static void run(uint64_t seed)
         }
         expect_unchanged(&held[random_below(&model.seed, HELD)]);
     }
+    assert_true(model.claims > STEPS / 100); /* enough to mean something */
     for (int i = 0; i < HELD; i++) {
         expect_unchanged(&held[i]);
         sl_store_release(model.store, held[i].snapshot);

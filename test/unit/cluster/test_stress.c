@@ -1,6 +1,6 @@
-/* 64 threads bind, end and remake pods on a cluster that is always too small, while others read.
- * Whether anything was given twice is judged without the core: from the texts of the assignments,
- * in a table of places where each holder must find zero and leaves its own number. */
+/* 64 threads claim for, bind, end and remake pods on a cluster that is always too small, while
+ * others read. Whether anything was given twice is judged without the core: from the texts of the
+ * assignments, in a table of places where each holder must find zero and leaves its own number. */
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -38,6 +38,8 @@ static atomic_uint reserved;
 static atomic_uint committed;
 static atomic_uint rolled_back;
 static atomic_uint refused;
+static atomic_uint claimed;
+static atomic_uint fed[PODS]; /* UID of the pod that the queue believes to wait, plus one */
 static atomic_bool over;
 
 static void check(bool good)
@@ -157,6 +159,49 @@ static void try_bind(int pod, uint64_t *seed)
     }
 }
 
+/* Claims what a snapshot, old by then, says is free; or gives a claim back. */
+static void try_claim(int pod, uint64_t *seed)
+{
+    char uid_text[32];
+    struct sl_bind_result result;
+    uid_name(pod, atomic_load(&players[pod].uid), uid_text);
+    if (random_below(seed, 4) == 0) {
+        (void)sl_store_unclaim(store, sl_str_of(uid_text));
+        return;
+    }
+    struct sl_ask ask = {.n = 1};
+    struct sl_assignment assignment;
+    char text[SL_ASSIGNMENT_TEXT_MAX];
+    ask.item[0] = (struct sl_ask_item){.resource = SLICE,
+                                       .key = sl_hash(SLICE, strlen(SLICE)),
+                                       .count = players[pod].slices,
+                                       .kind = SL_KIND_MIG};
+    const struct sl_snapshot *snapshot = sl_store_acquire(store);
+    const struct sl_view *view = snapshot->view[random_below(seed, NODES)];
+    if (sl_choose(view, &ask, &assignment, NULL) &&
+        sl_assignment_format(view->node, &ask, &assignment, text, sizeof(text)) > 0) {
+        sl_store_claim(store, sl_str_of(uid_text), sl_str_of(view->node->name), sl_str_of(text),
+                       &result);
+        check(result.code == SL_BIND_RESERVED || result.code == SL_BIND_NOT_CLAIMED ||
+              result.code == SL_BIND_ALREADY || result.code == SL_BIND_IN_PROGRESS ||
+              result.code == SL_BIND_OTHER_NODE || result.code == SL_BIND_UNKNOWN_POD);
+        check((result.code == SL_BIND_RESERVED) == (strcmp(result.assignment, text) == 0) ||
+              result.code == SL_BIND_ALREADY);
+        atomic_fetch_add(&claimed, result.code == SL_BIND_RESERVED ? 1 : 0);
+    }
+    sl_store_release(store, snapshot);
+}
+
+/* With the store's lock held: no two at once. */
+static void hear(void *context, struct sl_pod *pod, bool waits)
+{
+    (void)context;
+    long i = strtol(pod->name + strlen("pod-"), NULL, 10);
+    unsigned uid = (unsigned)strtoul(strchr(pod->uid, '-') + 1, NULL, 10) + 1;
+    unsigned before = atomic_exchange(&fed[i], waits ? uid : 0);
+    check(waits ? before == 0 || before == uid : before == uid);
+}
+
 /* Ends a bound pod and makes it anew, with another UID. */
 static void end_and_remake(int pod, uint64_t *seed)
 {
@@ -182,8 +227,11 @@ static void *binder(void *context)
     uint64_t seed = *(const uint64_t *)context;
     while (atomic_load(&reserved) < BINDS) {
         int pod = (int)random_below(&seed, PODS);
-        if (random_below(&seed, 3) == 0) {
+        unsigned dice = random_below(&seed, 8);
+        if (dice < 2) {
             end_and_remake(pod, &seed);
+        } else if (dice == 2) {
+            try_claim(pod, &seed);
         } else {
             try_bind(pod, &seed);
         }
@@ -212,7 +260,8 @@ static void check_snapshot(const struct sl_snapshot *snapshot)
         }
         check(free_at(snapshot, view->node->name, SLICE) == (int64_t)GPUS * STARTS - used);
     }
-    check(snapshot->n_bound == residents);
+    check(snapshot->n_bound + snapshot->n_claimed == residents);
+    check(snapshot->n_claimed <= snapshot->n_waiting);
     check(snapshot->n_pods == snapshot->n_waiting + snapshot->n_bound);
     check(snapshot->n_reserved <= snapshot->n_bound);
 }
@@ -256,7 +305,10 @@ static void expect_table_of_the_bound(void)
 {
     size_t bound = 0;
     size_t slices = 0;
+    (void)sl_store_unclaim_all(store);
     for (int pod = 0; pod < PODS; pod++) {
+        bool waits = atomic_load(&players[pod].state) == WAITING;
+        assert_int_equal(atomic_load(&fed[pod]), waits ? atomic_load(&players[pod].uid) + 1 : 0);
         if (atomic_load(&players[pod].state) == BOUND) {
             mark(players[pod].assignment, players[pod].node, players[pod].slices, pod + 1, 0);
             bound++;
@@ -285,6 +337,7 @@ static void nothing_is_given_twice_by_ten_thousand_binds_of_64_threads(void **st
 {
     (void)state;
     store = store_of(&roomy);
+    sl_store_set_feed(store, hear, NULL);
     for (int node = 0; node < NODES; node++) {
         char name[16];
         node_name(node, name);
@@ -303,6 +356,7 @@ static void nothing_is_given_twice_by_ten_thousand_binds_of_64_threads(void **st
     assert_int_equal(atomic_load(&defects), 0);
     assert_true(atomic_load(&reserved) >= BINDS);
     assert_true(atomic_load(&refused) > 0);
+    assert_true(atomic_load(&claimed) > 0);
     assert_int_equal(stats.binds, atomic_load(&committed));
     assert_int_equal(stats.rollbacks, atomic_load(&rolled_back));
     assert_int_equal(stats.binds + stats.rollbacks, atomic_load(&reserved));
