@@ -188,7 +188,7 @@ const struct sl_key sl_keys[SL_KEYS] = {
      .help = "Order bounded: nobody waits longer than that many times the longest wait that fifo "
              "would have shown."},
     {"queue.defaultTimeout", SL_KEY_DURATION, AT(queue.default_timeout_us), .min = SECOND,
-     .max = 24 * 365 * HOUR, .number = 168 * HOUR,
+     .max = HOUR * 24 * 365, .number = 168 * HOUR,
      .help = "Timeout of pods that state none; long, so that they go behind those that do."},
     {"queue.holdSeconds", SL_KEY_INTEGER, AT(queue.hold_s), .min = 1, .max = 86400, .number = 30,
      .help = "A pod that was released and is not bound after that long gives its devices back; "

@@ -16,7 +16,7 @@ static const struct sl_key LIMIT[] = {
     {"queue.limits.resource", SL_KEY_WORD, .text = true, .unique = true,
      AT(sl_plan_limit, resource), .string = "", .help = "Full name of the resource; empty: all."},
     {"queue.limits.maxTimeout", SL_KEY_DURATION, .required = true,
-     AT(sl_plan_limit, max_timeout_us), .min = SECOND, .max = 24 * 365 * HOUR,
+     AT(sl_plan_limit, max_timeout_us), .min = SECOND, .max = HOUR * 24 * 365,
      .help = "Longest timeout that is allowed."},
 };
 
@@ -24,7 +24,7 @@ static const struct sl_key HEADROOM[] = {
     {"queue.headroom.resource", SL_KEY_WORD, .text = true, .required = true,
      AT(sl_plan_headroom, resource), .string = "", .help = "Full name of the resource."},
     {"queue.headroom.maxTimeout", SL_KEY_DURATION, .required = true,
-     AT(sl_plan_headroom, max_timeout_us), .min = SECOND, .max = 24 * 365 * HOUR,
+     AT(sl_plan_headroom, max_timeout_us), .min = SECOND, .max = HOUR * 24 * 365,
      .help = "Longest timeout of the pods for which the units are kept."},
     {"queue.headroom.devices", SL_KEY_INTEGER, .required = true, AT(sl_plan_headroom, units),
      .min = 1, .max = 1000000, .help = "Units of the resource that are kept for them."},
