@@ -16,6 +16,10 @@ from .process import free_port, wait_for
 # The chart's Deployments are not started as pods: their programs run here, beside the API server.
 NOT_CREATED = ("Deployment",)
 SCHEDULER = "sliced-scheduler"
+# Of the namespace default: what makes pods or protects them.
+WORKLOADS = (collection_path("Job"), collection_path("PodDisruptionBudget"),
+             *(f"/apis/apps/v1/namespaces/default/{plural}"
+               for plural in ("deployments", "replicasets", "daemonsets", "statefulsets")))
 
 
 def write_token(path, token):
@@ -193,13 +197,15 @@ class Cluster:
         return check(self.nodes(), self.pods().values())
 
     def clear(self):
-        """No daemons, jobs, pods, nodes, events: as new."""
+        """No daemons, workloads, pods, nodes, events: as new. What else a story makes, it removes: the
+        next one stands on the same control plane."""
         for replica in self.replicas:
             if replica.process and replica.process.running():
                 replica.kill()
             replica.cable.close()
         self.replicas.clear()
-        self.plane.delete(collection_path("Job"), 0, "Background")
+        for path in WORKLOADS:
+            self.plane.delete(path, 0, "Background")
         for name, pod in self.pods().items():
             del name
             if pod["metadata"]["namespace"] == "default":
