@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "../kube/fake_api.h"
+#include "../kube/fake_clock.h"
 #include "daemon/cluster.h"
 #include "util/log.h"
 
@@ -20,8 +21,9 @@
 #define PODS    "/api/v1/pods?limit"
 #define BINDING "/api/v1/namespaces/default/pods/p/binding"
 #define EVENTS  "/apis/events.k8s.io/v1/"
-#define WAIT_S  20
+#define WAIT_S  60
 
+static const int64_t lease_us = 3600000000; /* only the fake clock ends it */
 static const struct sl_score_config score = {{100, 50, 0}};
 
 /* The server's one Lease. Guarded by the fake's lock, and by the test when nothing runs. */
@@ -81,7 +83,7 @@ static void give_lease(void *context, const struct fake_request *request, struct
     (void)snprintf(text, 1024,
                    "{\"kind\":\"Lease\",\"apiVersion\":\"coordination.k8s.io/v1\",\"metadata\":{"
                    "\"name\":\"sliced\",\"namespace\":\"gpu\",\"resourceVersion\":\"v%u\"},"
-                   "\"spec\":{\"holderIdentity\":\"%s\",\"leaseDurationSeconds\":1,"
+                   "\"spec\":{\"holderIdentity\":\"%s\",\"leaseDurationSeconds\":3600,"
                    "\"acquireTime\":\"%s\",\"renewTime\":\"2026-01-01T00:00:00.%06uZ\"}}",
                    lease.version, atomic_load(&lease.other) ? "other" : lease.ours, lease.acquired,
                    lease.version);
@@ -123,8 +125,8 @@ static void begin(struct scene *scene, bool election)
     scene->access = fake_api_access(scene->api);
     sl_config_defaults(&scene->config);
     scene->config.election.enabled = election;
-    scene->config.election.lease_duration_us = 1000000;
-    scene->config.election.renew_deadline_us = 600000;
+    scene->config.election.lease_duration_us = lease_us;
+    scene->config.election.renew_deadline_us = lease_us / 2;
     scene->config.election.retry_period_us = 50000;
     (void)snprintf(scene->config.election.namespace, sizeof(scene->config.election.namespace),
                    "gpu");
@@ -328,6 +330,7 @@ static void who_cannot_renew_stops_binding_and_goes_on_when_nobody_led_meanwhile
     begin(&scene, true);
     wait_missing(&scene, "");
     atomic_store(&lease.broken, true);
+    fake_clock_advance(NULL, lease_us);
     wait_missing(&scene, "no replica leads, it tries to take the lease");
     assert_int_equal(bind_pod(&scene).end, SL_BIND_END_FAILED);
     assert_int_equal(fake_api_count(scene.api, "POST", BINDING), 0);
@@ -347,6 +350,7 @@ static void who_leads_again_after_another_looks_anew(void **state)
     begin(&scene, true);
     wait_missing(&scene, "");
     atomic_store(&lease.broken, true);
+    fake_clock_advance(NULL, lease_us);
     wait_missing(&scene, "no replica leads, it tries to take the lease");
     lease.ours[0] = '\0'; /* another took it and has given it up again, unseen */
     (void)snprintf(lease.acquired, sizeof(lease.acquired), "2026-01-02T00:00:00.000000Z");

@@ -34,11 +34,11 @@ static inline void fake_clock_noticed(void *context)
     (void)context;
 }
 
-/* Puts it forward and has the client look at it. */
+/* Puts it forward and has the client look at it; NULL: that client looks when it next does. */
 static inline void fake_clock_advance(struct sl_client *client, int64_t us)
 {
     (void)atomic_fetch_add(&fake_clock_ahead_us, us);
-    if (sl_client_after(client, 0, fake_clock_noticed, NULL) < 0) {
+    if (client != NULL && sl_client_after(client, 0, fake_clock_noticed, NULL) < 0) {
         abort();
     }
 }
