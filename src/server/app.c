@@ -137,6 +137,7 @@ struct sl_app *sl_app_new(const struct sl_app_options *options, struct sl_error 
     app->hooks = options->hooks;
     app->queue = options->queue;
     sl_binds_init(&app->binds);
+    sl_grants_init(&app->grants);
     sl_deadlines_init(&app->deadlines);
     app->tls = options->tls;
     app->config_path = options->config_path;
@@ -174,6 +175,7 @@ void sl_app_free(struct sl_app *app)
     }
     sl_app_stop(app);
     sl_binds_free(&app->binds);
+    sl_grants_free(&app->grants);
     sl_deadlines_free(&app->deadlines);
     live_unref(app->live);
     (void)pthread_mutex_destroy(&app->lock);

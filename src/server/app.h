@@ -9,6 +9,7 @@
 #include "config/config.h"
 #include "server/binds.h"
 #include "server/deadlines.h"
+#include "server/grants.h"
 #include "server/metrics.h"
 #include "server/queue.h"
 #include "server/server.h"
@@ -62,6 +63,7 @@ struct sl_app {
     struct sl_hooks hooks;
     struct sl_queue queue;
     struct sl_binds binds;
+    struct sl_grants grants;
     struct sl_deadlines deadlines; /* of the connections */
     int64_t patience_ns;           /* server.requestTimeout as the server was started with it */
     const char *config_path;

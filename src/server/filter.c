@@ -1,6 +1,7 @@
 /* The verb filter: which nodes may take the pod now, and why not the others. The reply is written
  * in one pass over the candidates; nothing is allocated per node. */
 #include "server/handlers.h"
+#include "server/process.h"
 #include "server/verbs.h"
 
 enum {
@@ -21,6 +22,8 @@ struct seen {
 struct filter {
     struct sl_request *request;
     const struct sl_asked *asked;
+    struct sl_grant *grant; /* victims that go for the pod; NULL: none */
+    int64_t now_ns;
     char standing[NODE_NAME_MAX]; /* node on which the pod's devices are reserved, or empty */
     struct seen seen[SEEN_SLOTS];
     size_t n_passed;
@@ -132,6 +135,12 @@ static void judge_standing(struct filter *f, size_t i)
     sl_buf_puts(&w->refused, ":\"its devices are reserved on another node\"");
 }
 
+static bool fits(const struct filter *f, const struct sl_view *view, struct sl_verdict *verdict)
+{
+    return sl_fit(view, &f->asked->ask, verdict) ||
+           (f->grant != NULL && sl_grant_fits(f->grant, view, &f->asked->ask, f->now_ns));
+}
+
 static void judge(struct filter *f, size_t i)
 {
     const struct sl_request *request = f->request;
@@ -147,7 +156,7 @@ static void judge(struct filter *f, size_t i)
     }
     if (place == SL_NODE_NONE) {
         verdict = (struct sl_verdict){.reason = SL_REASON_UNKNOWN_NODE};
-    } else if (sl_fit(request->snapshot->view[place], ask, &verdict)) {
+    } else if (fits(f, request->snapshot->view[place], &verdict)) {
         return;
     }
     flush(f, i);
@@ -204,10 +213,14 @@ void sl_filter_finish(struct sl_request *request)
     } else {
         struct filter filter = {.request = request,
                                 .asked = &asked,
+                                .now_ns = sl_clock_monotonic_ns(),
                                 .by_nodes = sl_body_by_nodes(request->workspace->body)};
+        filter.grant =
+            sl_grants_get(&request->app->grants, sl_str_of(asked.pod->uid), filter.now_ns);
         (void)sl_binds_node(&request->app->binds, sl_str_of(asked.pod->uid), filter.standing,
                             sizeof(filter.standing));
         write_result(&filter);
+        sl_grant_unref(filter.grant);
         request->outcome = filter.n_passed > 0 ? SL_OUTCOME_OK : SL_OUTCOME_REFUSED;
         sl_metrics_nodes(&request->app->metrics, SL_CLASS_FILTER, request->workspace->candidates.n);
     }

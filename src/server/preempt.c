@@ -2,6 +2,7 @@
  * answer is always in the meta form. */
 #include "sliced/preempt.h"
 #include "server/handlers.h"
+#include "server/process.h"
 #include "server/verbs.h"
 
 enum {
@@ -26,6 +27,7 @@ struct preempt {
     size_t max_victims;
     struct node_victims *first;
     struct node_victims *last;
+    struct sl_grant *grant; /* what is answered; NULL: not remembered, for lack of memory */
 };
 
 static struct preempt *state_of(struct sl_request *request)
@@ -130,8 +132,16 @@ int sl_preempt_begin(struct sl_request *request)
     return 0;
 }
 
+static void remember(struct sl_grant *grant, const char *name, struct sl_str victim)
+{
+    if (grant != NULL && grant->n < SL_GRANT_VICTIMS_MAX) {
+        grant->row[grant->n++] =
+            (struct sl_grant_row){sl_hash(name, strlen(name)), sl_hash(victim.s, victim.len)};
+    }
+}
+
 static void write_node(struct sl_writer *w, const char *name, const struct node_victims *node,
-                       const bool *keep)
+                       const bool *keep, struct sl_grant *grant)
 {
     sl_write_key_str(w, sl_str_of(name));
     sl_write_object(w);
@@ -143,6 +153,7 @@ static void write_node(struct sl_writer *w, const char *name, const struct node_
             sl_write_key(w, "UID");
             sl_write_str(w, node->uid[i]);
             sl_write_object_end(w);
+            remember(grant, name, node->uid[i]);
         }
     }
     sl_write_array_end(w);
@@ -171,23 +182,31 @@ static int64_t write_nodes(struct sl_request *request, const struct sl_ask *ask,
             return sl_error_nomem(&request->err);
         }
         if (fits > 0) {
-            write_node(w, view->node->name, node, keep);
+            write_node(w, view->node->name, node, keep, state_of(request)->grant);
             answered++;
         }
     }
     return answered;
 }
 
-static void write_result(struct sl_request *request, const struct sl_ask *ask)
+static void write_result(struct sl_request *request, const struct sl_asked *asked)
 {
     struct sl_writer w = {.buf = &request->reply};
+    struct preempt *p = state_of(request);
+    size_t rows = p->n_victims < SL_GRANT_VICTIMS_MAX ? p->n_victims : SL_GRANT_VICTIMS_MAX;
+    p->grant = sl_grant_new(sl_str_of(asked->pod->uid), rows, sl_clock_monotonic_ns());
     sl_write_object(&w);
     sl_write_key(&w, "NodeNameToMetaVictims");
     sl_write_object(&w);
-    int64_t answered = write_nodes(request, ask, &w);
+    int64_t answered = write_nodes(request, &asked->ask, &w);
     sl_write_object_end(&w);
     sl_write_object_end(&w);
     sl_buf_putc(&request->reply, '\n');
+    if (answered > 0 && p->grant != NULL) {
+        sl_grants_put(&request->app->grants, p->grant);
+    } else {
+        sl_grant_unref(p->grant);
+    }
     if (answered < 0) {
         (void)sl_request_fail_err(request);
         return;
@@ -204,7 +223,7 @@ void sl_preempt_finish(struct sl_request *request)
     if (sl_verb_ready(request) < 0) { /* ExtenderPreemptionResult has no place for an error */
         (void)sl_request_fail(request, 503);
     } else {
-        write_result(request, &asked.ask);
+        write_result(request, &asked);
         sl_metrics_nodes(&request->app->metrics, SL_CLASS_PREEMPT,
                          request->workspace->candidates.n);
     }

@@ -190,6 +190,110 @@ def test_who_matters_more_displaces_who_matters_less(cluster):
     cluster.wait_bound(*low)
     cluster.add(gpus.pod("vip", {MIG: 2}, priority="high"))
     pods = cluster.wait_bound("vip")
+    assert verb_calls(daemon, "preempt") >= 1
+    gone = sum(name not in pods for name in low)
+    assert gone == 2, "two make room, and nobody is ended twice for it"
+
+
+@pytest.mark.both
+def test_two_hundred_pods_on_mixed_kinds_are_given_nothing_twice(cluster):
+    cluster.add(*mixed_nodes())
+    daemon = cluster.start_daemon()
+    asks = mixed_asks(200)
+    cluster.add(*(gpus.pod(f"pod-{i:03}", ask) for i, ask in enumerate(asks)))
+
+    settle(cluster, daemon, len(asks))
+    bound = [pod for pod in cluster.pods().values() if pod["spec"].get("nodeName")]
+    assert len(bound) > 100
+
+    # a third of them end, and those that wait and others take their places
+    for pod in bound[::3]:
+        cluster.delete_pod(pod["metadata"]["name"])
+    late = mixed_asks(60)
+    cluster.add(*(gpus.pod(f"late-{i:03}", ask) for i, ask in enumerate(late)))
+    settle(cluster, daemon, len(asks) - len(bound[::3]) + len(late))
+
+
+def settle(cluster, daemon, count):
+    """Waits until each of so many pods is bound, or waits and the daemon sees room on no node."""
+    def settled():
+        pods = cluster.pods()
+        waiting = [name for name, pod in pods.items() if not pod["spec"].get("nodeName")]
+        assert len(pods) == count
+        assert daemon.state()["cluster"]["waiting"] == len(waiting), "not in sync yet"
+        for name in waiting:
+            assert fits_nowhere(daemon, name), f"{name} waits though it would fit"
+        return True
+    wait_for("all that fit are bound", settled, 300, 0.5)
+    assert cluster.wrong() == []
+
+
+def fits_nowhere(daemon, name):
+    explained = daemon.json(f"/api/v1/pods/default/{name}/explain")
+    return explained["state"] == "waiting" and not any(
+        node["fits"] for node in explained["nodes"])
+
+
+@pytest.mark.both
+def test_a_deleted_pod_holds_its_devices_until_it_is_gone(cluster):
+    cluster.add(gpus.a30_mixed("gpu-1", gpus=1))
+    cluster.start_daemon()
+    slow = gpus.pod("slow", {MIG: 4}, annotations={"sliced.dev/e2e-lingers": "yes"})
+    cluster.add(slow)
+    cluster.wait_bound("slow")
+    cluster.delete_pod("slow", grace_seconds=300)
+    cluster.add(gpus.pod("next", {MIG: 1}))
+    cluster.wait_event("next", "nodes are available")
+    assert "deletionTimestamp" in cluster.pod("slow")["metadata"]
+    assert not cluster.pod("next")["spec"].get("nodeName")
+    cluster.delete_pod("slow", grace_seconds=0)
+    cluster.wait_bound("next")
+
+
+def test_the_timeout_of_a_pod_becomes_its_deadline(cluster):
+    cluster.add(gpus.a30_mixed("gpu-1"))
+    cluster.start_daemon()
+    cluster.add(gpus.pod("bounded", {MIG: 1}, annotations={"sliced.dev/timeout": "2s"}),
+                gpus.pod("free", {MIG: 1}))
+    cluster.wait_bound("bounded", "free")
+    wait_for("the deadline", lambda: cluster.pod("bounded")["spec"].get("activeDeadlineSeconds") == 2)
+    cluster.wait_phase("bounded", "Failed")
+    assert cluster.pod("bounded")["status"]["reason"] == "DeadlineExceeded"
+    assert "activeDeadlineSeconds" not in cluster.pod("free")["spec"]
+
+
+@pytest.mark.both
+@pytest.mark.parametrize("capable", [True, False], ids=["names", "whole nodes"])
+def test_the_scheduler_may_send_names_or_whole_nodes(cluster, capable):
+    cluster.add(*(gpus.a30_mixed(f"gpu-{i}") for i in range(3)), gpus.node("cpu-1", {}))
+    daemon = cluster.start_daemon()
+    if not capable:
+        cluster.plane.stop_scheduler()
+        cluster.start_scheduler({"nodeCacheCapable": False})
+    try:
+        names = [f"pod-{i}" for i in range(6)]
+        cluster.add(*(gpus.pod(name, {MIG: 4}) for name in names))
+        cluster.wait_bound(*names)
+        looked_at = daemon.metric("sliced_verb_nodes_total", verb="filter")
+        assert looked_at >= 6 and verb_calls(daemon, "bind") >= 6
+    finally:
+        if not capable:
+            cluster.plane.stop_scheduler()
+            cluster.start_scheduler()
+
+
+@pytest.mark.both
+def test_who_matters_more_displaces_who_matters_less(cluster):
+    for name, value in (("low", 10), ("high", 1000)):
+        cluster.add({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
+                     "metadata": {"name": name}, "value": value})
+    cluster.add(gpus.a30_mixed("gpu-1", gpus=1), gpus.a30_mixed("gpu-2", gpus=1))
+    daemon = cluster.start_daemon()
+    low = [f"low-{i}" for i in range(8)]
+    cluster.add(*(gpus.pod(name, {MIG: 1}, priority="low") for name in low))
+    cluster.wait_bound(*low)
+    cluster.add(gpus.pod("vip", {MIG: 2}, priority="high"))
+    pods = cluster.wait_bound("vip")
     calls = verb_calls(daemon, "preempt")
     assert calls >= 1
     # The scheduler may try again on news that has not reached us yet, and preempt once more; of
