@@ -11,10 +11,10 @@
 #include "codec/write.h"
 #include "kube/clock.h"
 #include "kube/pacing.h"
-#include "kube/url.h"
+#include "kube/pod_call.h"
 #include "util/log.h"
 
-enum { PATH_BYTES_MAX = 4096, BODY_BYTES_MAX = 64 << 10, PATCH_TRIES = 4, OPEN_ENDS = 256 };
+enum { BODY_BYTES_MAX = 64 << 10, PATCH_TRIES = 4, OPEN_ENDS = 256 };
 
 static const int64_t open_end_us = 120000000;
 
@@ -59,17 +59,6 @@ static void read_pod(void *context);
 
 /* ---- text ---- */
 
-static struct sl_str put_text(char **at, struct sl_str text)
-{
-    struct sl_str copy = {*at, text.len};
-    if (text.len > 0) {
-        memcpy(*at, text.s, text.len);
-    }
-    (*at)[text.len] = '\0';
-    *at += text.len + 1;
-    return copy;
-}
-
 static struct op *op_new(struct sl_kube_binder *binder, const struct sl_binding *binding)
 {
     struct sl_str assignment = sl_str_of(binding->assignment);
@@ -81,24 +70,18 @@ static struct op *op_new(struct sl_kube_binder *binder, const struct sl_binding 
     }
     char *at = op->text;
     op->binder = binder;
-    op->binding.namespace = put_text(&at, binding->namespace);
-    op->binding.name = put_text(&at, binding->name);
-    op->binding.uid = put_text(&at, binding->uid);
-    op->binding.node = put_text(&at, binding->node);
-    op->binding.assignment = put_text(&at, assignment).s;
+    op->binding.namespace = sl_pod_put_text(&at, binding->namespace);
+    op->binding.name = sl_pod_put_text(&at, binding->name);
+    op->binding.uid = sl_pod_put_text(&at, binding->uid);
+    op->binding.node = sl_pod_put_text(&at, binding->node);
+    op->binding.assignment = sl_pod_put_text(&at, assignment).s;
     op->jitter = (uint64_t)sl_kube_monotonic_us() ^ (uint64_t)(uintptr_t)op;
     return op;
 }
 
 static void put_path(struct sl_buf *path, const struct sl_binding *binding, const char *end)
 {
-    sl_buf_init(path, PATH_BYTES_MAX);
-    sl_buf_puts(path, "/api/v1/namespaces/");
-    sl_url_put(path, binding->namespace);
-    sl_buf_puts(path, "/pods/");
-    sl_url_put(path, binding->name);
-    sl_buf_puts(path, end);
-    sl_buf_putc(path, '\0');
+    sl_pod_path(path, binding->namespace, binding->name, end);
 }
 
 static void write_member(struct sl_writer *w, const char *key, struct sl_str value)
@@ -327,46 +310,21 @@ static void take_error(struct op *op, int status, const struct sl_error *err)
     }
 }
 
-struct expiry {
-    struct sl_client *client;
-    uint64_t id;
-};
-
-static void on_expiry(void *context)
-{
-    struct expiry *expiry = context;
-    sl_client_cancel(expiry->client, expiry->id);
-    free(expiry);
-}
-
 /* Starts a call that ends within try_us and before the deadline, its time in the queue included. On
  * success the operation is the call's, and may be over already. */
 static int start(struct op *op, struct sl_call_options *call, struct sl_error *err)
 {
     const struct sl_kube_binder_options *options = &op->binder->options;
     int64_t left_us = op->deadline_us - sl_kube_monotonic_us();
-    call->timeout_us = left_us < options->try_us ? left_us : options->try_us;
-    if (call->timeout_us <= 0) {
+    int64_t timeout_us = left_us < options->try_us ? left_us : options->try_us;
+    if (timeout_us <= 0) {
         return sl_error_set(err, SL_ERR_LIMIT, "no time was left");
     }
-    struct expiry *expiry = malloc(sizeof(*expiry));
-    if (expiry == NULL) {
-        return sl_error_nomem(err);
-    }
-    int64_t timeout_us = call->timeout_us;
     op->try_end_us = sl_kube_monotonic_us() + timeout_us;
-    expiry->client = options->client;
     call->priority = SL_CALL_BIND;
     call->max_tries = 1; /* may_bind and the pod are asked before each repetition */
     call->context = op;
-    if (sl_client_call(options->client, call, &expiry->id, err) < 0) {
-        free(expiry);
-        return -1;
-    }
-    if (sl_client_after(expiry->client, timeout_us, on_expiry, expiry) < 0) {
-        on_expiry(expiry);
-    }
-    return 0;
+    return sl_call_within(options->client, call, timeout_us, err);
 }
 
 /* ---- the POST ---- */
