@@ -3,6 +3,7 @@ and KWOK in the kubelet's place. Every port is free-picked; everything lies in o
 
 import json
 import os
+import shutil
 import ssl
 import subprocess
 import urllib.request
@@ -57,10 +58,11 @@ class Plane:
         return self
 
     def stop(self):
-        """At once: nobody wants its data."""
+        """At once: nobody wants its data, only the logs."""
         for process in self.processes.values():
             process.kill()
         self.processes.clear()
+        shutil.rmtree(os.path.join(self.folder, "etcd"), ignore_errors=True)
 
     def _run(self, name, argv):
         # etcd 3.4 cannot tell the progress of a watch, which streamed lists need
