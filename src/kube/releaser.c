@@ -1,0 +1,464 @@
+/* One release at a time is a small machine: nominate, open, and when an answer leaves it open, read
+ * or wait and go on. Each step begins where the last one ends, on the client's thread; only the
+ * first is the caller's. */
+#include "kube/releaser.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "codec/object.h"
+#include "codec/write.h"
+#include "kube/clock.h"
+#include "kube/pacing.h"
+#include "kube/pod_call.h"
+
+enum { BODY_BYTES_MAX = 64 << 10, REFUSALS_MAX = 3 };
+
+static const char merge_patch[] = "application/merge-patch+json";
+static const char strategic_patch[] = "application/strategic-merge-patch+json";
+static const char json_patch[] = "application/json-patch+json";
+
+struct sl_releaser {
+    struct sl_releaser_options options;
+    atomic_uint_least64_t ends[SL_RELEASE_ENDS];
+    atomic_uint_least64_t patches;
+    atomic_uint_least64_t reads;
+    atomic_uint_least64_t repeats;
+    atomic_uint_least64_t withdrawn;
+    atomic_uint in_flight;
+};
+
+struct op {
+    struct sl_releaser *releaser;
+    struct sl_release release; /* its text stands in text */
+    sl_release_done done;
+    void *call;
+    int64_t deadline_us; /* monotonic */
+    uint64_t jitter;
+    unsigned tries;
+    unsigned refusals; /* answers that said the pod does not allow it */
+    bool maybe;        /* the gate's patch may have been carried out, or may yet */
+    char at[32];       /* the annotation's time: the same with each try */
+    struct sl_error err;
+    char text[];
+};
+
+static void nominate(void *context);
+static void open_gate(void *context);
+static void read_pod(void *context);
+
+/* ---- ends ---- */
+
+static void finish(struct op *op, enum sl_release_end end)
+{
+    struct sl_releaser *releaser = op->releaser;
+    (void)atomic_fetch_add(&releaser->ends[end], 1);
+    (void)atomic_fetch_sub(&releaser->in_flight, 1);
+    op->done(op->call, end, end == SL_RELEASE_RELEASED ? NULL : &op->err);
+    free(op);
+}
+
+/* No time, or no client, or no leadership is left. */
+static void give_up(struct op *op)
+{
+    finish(op, op->maybe ? SL_RELEASE_UNKNOWN : SL_RELEASE_FAILED);
+}
+
+static void later(struct op *op, void (*step)(void *context), int64_t retry_after_us)
+{
+    const struct sl_releaser_options *options = &op->releaser->options;
+    op->tries++;
+    (void)atomic_fetch_add(&op->releaser->repeats, 1);
+    int64_t delay_us = sl_backoff_us(op->tries, options->backoff_us, options->backoff_max_us,
+                                     sl_jitter(&op->jitter));
+    delay_us = delay_us < retry_after_us ? retry_after_us : delay_us;
+    if (sl_kube_monotonic_us() + delay_us >= op->deadline_us ||
+        sl_client_after(options->client, delay_us, step, op) < 0) {
+        give_up(op);
+    }
+}
+
+/* ---- calls ---- */
+
+static bool leads(const struct op *op)
+{
+    const struct sl_releaser_options *options = &op->releaser->options;
+    return (options->term == NULL ? 1 : options->term(options->context)) == op->release.term;
+}
+
+/* Starts a call that ends within try_us and before the deadline. On success the operation is the
+ * call's, and may be over already. */
+static int start(struct op *op, struct sl_call_options *call, const char *end, struct sl_buf *body,
+                 struct sl_error *err)
+{
+    const struct sl_releaser_options *options = &op->releaser->options;
+    int64_t left_us = op->deadline_us - sl_kube_monotonic_us();
+    struct sl_buf path;
+    int result = -1;
+    sl_pod_path(&path, op->release.namespace, op->release.name, end);
+    call->path = path.data;
+    call->body = (struct sl_str){body->data, body->len};
+    call->priority = SL_CALL_NORMAL;
+    call->max_tries = 1; /* the term is asked before each repetition */
+    call->context = op;
+    if (path.failed != SL_BUF_OK || body->failed != SL_BUF_OK) {
+        (void)sl_error_nomem(err);
+    } else if (left_us <= 0) {
+        (void)sl_error_set(err, SL_ERR_LIMIT, "no time was left");
+    } else {
+        result = sl_call_within(options->client, call,
+                                left_us < options->try_us ? left_us : options->try_us, err);
+    }
+    sl_buf_free(&path);
+    sl_buf_free(body);
+    return result;
+}
+
+/* Begins the metadata with what refuses a pod made anew, and leaves it open. */
+static void write_begin(struct sl_writer *w, const struct op *op)
+{
+    sl_write_object(w);
+    sl_write_key(w, "metadata");
+    sl_write_object(w);
+    sl_write_key(w, "uid");
+    sl_write_str(w, op->release.uid);
+}
+
+static void patch(struct op *op, const char *end, const char *type, struct sl_buf *body,
+                  sl_call_done done, void (*again)(void *context))
+{
+    struct sl_error err = {.code = SL_ERR_NONE};
+    struct sl_call_options call = {
+        .method = "PATCH", .content_type = type, .repeatable = true, .done = done};
+    if (!leads(op)) {
+        sl_buf_free(body);
+        (void)sl_error_set(&op->err, SL_ERR_CONFLICT, "this replica is not the leader any more");
+        give_up(op);
+        return;
+    }
+    (void)atomic_fetch_add(&op->releaser->patches, 1);
+    if (start(op, &call, end, body, &err) < 0) {
+        op->err = err;
+        later(op, again, 0);
+    }
+}
+
+/* What to do after an answer that is no success. */
+static void refused(struct op *op, const struct sl_reply *reply, void (*again)(void *context))
+{
+    int status = reply->status;
+    op->err = reply->err;
+    if (status == 404) {
+        (void)sl_error_set(&op->err, SL_ERR_NOTFOUND, "the pod is gone");
+        finish(op, SL_RELEASE_GONE);
+    } else if (status == 0 || status == 408 || status == 429 || status >= 500) {
+        later(op, again, reply->retry_after_us);
+    } else if ((status == 409 || status == 422) && ++op->refusals < REFUSALS_MAX) {
+        read_pod(op);
+    } else {
+        give_up(op);
+    }
+}
+
+/* ---- the nomination ---- */
+
+static void on_nominated(void *context, const struct sl_reply *reply)
+{
+    struct op *op = context;
+    if (reply->status == 200) {
+        op->release.nominated = true;
+        op->tries = 0;
+        open_gate(op);
+    } else {
+        refused(op, reply, nominate);
+    }
+}
+
+static void nominate(void *context)
+{
+    struct op *op = context;
+    struct sl_buf body;
+    if (op->release.nominated || op->release.node.len == 0) {
+        open_gate(op);
+        return;
+    }
+    sl_buf_init(&body, BODY_BYTES_MAX);
+    struct sl_writer w = {.buf = &body};
+    write_begin(&w, op);
+    sl_write_object_end(&w);
+    sl_write_key(&w, "status");
+    sl_write_object(&w);
+    sl_write_key(&w, "nominatedNodeName");
+    sl_write_str(&w, op->release.node);
+    sl_write_object_end(&w);
+    sl_write_object_end(&w);
+    patch(op, "/status", merge_patch, &body, on_nominated, nominate);
+}
+
+/* ---- the gate ---- */
+
+static void on_opened(void *context, const struct sl_reply *reply)
+{
+    struct op *op = context;
+    if (reply->status == 200) {
+        finish(op, SL_RELEASE_RELEASED);
+        return;
+    }
+    op->maybe = op->maybe || reply->maybe_done || reply->status >= 500;
+    refused(op, reply, open_gate);
+}
+
+static void write_spec(struct sl_writer *w, const struct sl_release *release)
+{
+    sl_write_key(w, "spec");
+    sl_write_object(w);
+    if (release->gated) {
+        sl_write_key(w, "schedulingGates");
+        sl_write_array(w);
+        sl_write_object(w);
+        sl_write_key(w, "$patch");
+        sl_write_text(w, "delete");
+        sl_write_key(w, "name");
+        sl_write_text(w, SL_QUEUE_GATE);
+        sl_write_object_end(w);
+        sl_write_array_end(w);
+    }
+    if (release->deadline_s > 0) {
+        sl_write_key(w, "activeDeadlineSeconds");
+        sl_write_i64(w, release->deadline_s);
+    }
+    sl_write_object_end(w);
+}
+
+static void open_gate(void *context)
+{
+    struct op *op = context;
+    const struct sl_release *release = &op->release;
+    struct sl_buf body;
+    sl_buf_init(&body, BODY_BYTES_MAX);
+    struct sl_writer w = {.buf = &body};
+    write_begin(&w, op);
+    sl_write_key(&w, "annotations");
+    sl_write_object(&w);
+    sl_write_key(&w, SL_RELEASED_ANNOTATION);
+    sl_write_text(&w, op->at);
+    sl_write_object_end(&w);
+    sl_write_object_end(&w);
+    if (release->gated || release->deadline_s > 0) {
+        write_spec(&w, release);
+    }
+    sl_write_object_end(&w);
+    patch(op, "", strategic_patch, &body, on_opened, open_gate);
+}
+
+/* ---- reading ---- */
+
+/* What is read of it. */
+struct reading {
+    struct op *op;
+    bool seen;
+    bool over; /* it ends as end */
+    enum sl_release_end end;
+};
+
+static bool is_over(const struct sl_pod_facts *pod)
+{
+    return pod->deleting || sl_str_eq(pod->phase, SL_STR("Succeeded")) ||
+           sl_str_eq(pod->phase, SL_STR("Failed"));
+}
+
+static int judge(void *context, const struct sl_object *object, struct sl_error *err)
+{
+    struct reading *reading = context;
+    struct op *op = reading->op;
+    const struct sl_pod_facts *pod = object->pod;
+    (void)err;
+    if (pod == NULL) {
+        return 0;
+    }
+    bool gated = sl_pair_find(pod->gates, SL_STR(SL_QUEUE_GATE)) != NULL;
+    reading->seen = true;
+    reading->over = true;
+    if (!sl_str_eq(pod->uid, op->release.uid)) {
+        reading->end = SL_RELEASE_GONE;
+        (void)sl_error_set(&op->err, SL_ERR_CONFLICT, "the pod was made anew, with UID %.*s",
+                           (int)(pod->uid.len < 64 ? pod->uid.len : 64), pod->uid.s);
+    } else if (is_over(pod)) {
+        reading->end = SL_RELEASE_GONE;
+        (void)sl_error_set(&op->err, SL_ERR_CONFLICT, "the pod has ended or is being deleted");
+    } else if (pod->node_name.len > 0 || (op->release.gated && !gated)) {
+        reading->end = SL_RELEASE_RELEASED;
+    } else {
+        reading->over = false;
+        op->release.gated = gated;
+        op->release.deadline_s = pod->deadline_s > 0 ? 0 : op->release.deadline_s;
+    }
+    return 0;
+}
+
+static void on_read(void *context, const struct sl_reply *reply)
+{
+    static const struct sl_text_limits limits = {
+        .max_bytes = SIZE_MAX, .max_string = 1 << 20, .max_depth = 256};
+    struct op *op = context;
+    struct reading reading = {.op = op, .end = SL_RELEASE_UNKNOWN};
+    struct sl_error err = reply->err;
+    if (reply->status == 200 &&
+        sl_manifest_decode(reply->body.s, reply->body.len, &limits, judge, &reading, &err) == 0) {
+        (void)sl_error_set(&err, SL_ERR_FIELD, "the API server's answer was no pod");
+    }
+    if (reply->status == 404) {
+        (void)sl_error_set(&op->err, SL_ERR_NOTFOUND, "the pod is gone");
+        finish(op, SL_RELEASE_GONE);
+    } else if (!reading.seen) {
+        op->err = err;
+        later(op, read_pod, reply->retry_after_us);
+    } else if (reading.over) {
+        finish(op, reading.end);
+    } else {
+        later(op, nominate, 0);
+    }
+}
+
+static void read_pod(void *context)
+{
+    struct op *op = context;
+    struct sl_error err = {.code = SL_ERR_NONE};
+    struct sl_buf none;
+    struct sl_call_options call = {.method = "GET", .repeatable = true, .done = on_read};
+    sl_buf_init(&none, 0);
+    (void)atomic_fetch_add(&op->releaser->reads, 1);
+    if (start(op, &call, "", &none, &err) < 0) {
+        op->err = err;
+        later(op, read_pod, 0);
+    }
+}
+
+/* ---- taking a nomination back ---- */
+
+static void on_withdrawn(void *context, const struct sl_reply *reply)
+{
+    struct op *op = context;
+    if (reply->status == 200) {
+        (void)atomic_fetch_add(&op->releaser->withdrawn, 1);
+    }
+    free(op); /* 422: it is another node's, or none, or another pod's */
+}
+
+static void write_test(struct sl_writer *w, const char *path, struct sl_str value)
+{
+    sl_write_object(w);
+    sl_write_key(w, "op");
+    sl_write_text(w, "test");
+    sl_write_key(w, "path");
+    sl_write_text(w, path);
+    sl_write_key(w, "value");
+    sl_write_str(w, value);
+    sl_write_object_end(w);
+}
+
+static void write_withdrawal(struct sl_buf *body, const struct op *op)
+{
+    static const char path[] = "/status/nominatedNodeName";
+    sl_buf_init(body, BODY_BYTES_MAX);
+    struct sl_writer w = {.buf = body};
+    sl_write_array(&w);
+    write_test(&w, "/metadata/uid", op->release.uid);
+    write_test(&w, path, op->release.node);
+    sl_write_object(&w);
+    sl_write_key(&w, "op");
+    sl_write_text(&w, "remove");
+    sl_write_key(&w, "path");
+    sl_write_text(&w, path);
+    sl_write_object_end(&w);
+    sl_write_array_end(&w);
+}
+
+/* ---- interface ---- */
+
+struct sl_releaser *sl_releaser_new(const struct sl_releaser_options *options, struct sl_error *err)
+{
+    struct sl_releaser *releaser = calloc(1, sizeof(*releaser));
+    if (releaser == NULL) {
+        (void)sl_error_nomem(err);
+        return NULL;
+    }
+    releaser->options = *options;
+    return releaser;
+}
+
+void sl_releaser_free(struct sl_releaser *releaser)
+{
+    free(releaser);
+}
+
+static struct op *op_new(struct sl_releaser *releaser, const struct sl_release *release)
+{
+    size_t size =
+        release->namespace.len + release->name.len + release->uid.len + release->node.len + 4;
+    struct op *op = calloc(1, sizeof(*op) + size);
+    if (op == NULL) {
+        return NULL;
+    }
+    char *at = op->text;
+    op->releaser = releaser;
+    op->release = *release;
+    op->release.namespace = sl_pod_put_text(&at, release->namespace);
+    op->release.name = sl_pod_put_text(&at, release->name);
+    op->release.uid = sl_pod_put_text(&at, release->uid);
+    op->release.node = sl_pod_put_text(&at, release->node);
+    op->jitter = (uint64_t)sl_kube_monotonic_us() ^ (uint64_t)(uintptr_t)op;
+    op->deadline_us = sl_kube_monotonic_us() + releaser->options.timeout_us;
+    sl_time_format(sl_kube_real_us(), op->at);
+    return op;
+}
+
+void sl_release(struct sl_releaser *releaser, const struct sl_release *release,
+                sl_release_done done, void *call)
+{
+    struct op *op = op_new(releaser, release);
+    if (op == NULL) {
+        struct sl_error err;
+        (void)sl_error_nomem(&err);
+        (void)atomic_fetch_add(&releaser->ends[SL_RELEASE_FAILED], 1);
+        done(call, SL_RELEASE_FAILED, &err);
+        return;
+    }
+    op->done = done;
+    op->call = call;
+    (void)atomic_fetch_add(&releaser->in_flight, 1);
+    nominate(op);
+}
+
+void sl_release_withdraw(struct sl_releaser *releaser, const struct sl_release *release)
+{
+    struct op *op = op_new(releaser, release);
+    struct sl_buf body;
+    struct sl_call_options call = {
+        .method = "PATCH", .content_type = json_patch, .repeatable = true, .done = on_withdrawn};
+    if (op == NULL) {
+        return;
+    }
+    if (!leads(op)) {
+        free(op);
+        return;
+    }
+    write_withdrawal(&body, op);
+    (void)atomic_fetch_add(&releaser->patches, 1);
+    if (start(op, &call, "/status", &body, NULL) < 0) {
+        free(op);
+    }
+}
+
+void sl_releaser_stats(struct sl_releaser *releaser, struct sl_releaser_stats *out)
+{
+    out->in_flight = atomic_load(&releaser->in_flight);
+    for (size_t i = 0; i < SL_RELEASE_ENDS; i++) {
+        out->ends[i] = atomic_load(&releaser->ends[i]);
+    }
+    out->patches = atomic_load(&releaser->patches);
+    out->reads = atomic_load(&releaser->reads);
+    out->repeats = atomic_load(&releaser->repeats);
+    out->withdrawn = atomic_load(&releaser->withdrawn);
+}

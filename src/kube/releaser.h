@@ -1,0 +1,72 @@
+/* Lets kube-scheduler have a pod whose turn has come: nominates its node, then opens its gate, or,
+ * for a pod without one, sets an annotation, which makes the scheduler try it at once. Both patches
+ * say the same however often they are sent, so what may have been lost is sent again; the pod is
+ * read when an answer leaves open how it stands. */
+#ifndef SLICED_KUBE_RELEASER_H
+#define SLICED_KUBE_RELEASER_H
+
+#include "kube/client.h"
+
+#define SL_QUEUE_GATE          "sliced.dev/queue"
+#define SL_RELEASED_ANNOTATION "sliced.dev/released"
+
+struct sl_releaser;
+
+struct sl_releaser_options {
+    struct sl_client *client;
+    /* Asked before each patch: the term in which this replica leads; 0: it does not. Any thread.
+     * NULL: it always leads, in term 1. */
+    uint64_t (*term)(void *context);
+    void *context;
+    int64_t timeout_us; /* of one release, all tries and reads */
+    int64_t try_us;     /* of one call, its waiting for the rate limit included: a patch that term
+                         * allowed is not sent later than that */
+    int64_t backoff_us; /* before a repetition, doubled for each */
+    int64_t backoff_max_us;
+};
+
+struct sl_releaser *sl_releaser_new(const struct sl_releaser_options *options,
+                                    struct sl_error *err);
+/* All that was given to it has ended, or the client was freed, which ends it. NULL is allowed. */
+void sl_releaser_free(struct sl_releaser *releaser);
+
+struct sl_release {
+    struct sl_str namespace;
+    struct sl_str name;
+    struct sl_str uid;
+    struct sl_str node; /* to nominate; empty: released without a nomination */
+    int64_t deadline_s; /* spec.activeDeadlineSeconds to set; 0: none, or it has one */
+    uint64_t term;      /* in which it was planned: in another it is not patched */
+    bool gated;         /* carries our gate, as far as is known */
+    bool nominated;     /* to that node already */
+};
+
+enum sl_release_end {
+    SL_RELEASE_RELEASED, /* kube-scheduler has it, or it is bound already */
+    SL_RELEASE_GONE,     /* gone, made anew, being deleted, or it has ended */
+    SL_RELEASE_FAILED,   /* surely not released: refused, or no patch of the gate was sent */
+    SL_RELEASE_UNKNOWN,  /* the gate's patch may have been carried out, or may yet */
+    SL_RELEASE_ENDS,
+};
+
+/* err says why it is not released, or not known to be. */
+typedef void (*sl_release_done)(void *call, enum sl_release_end end, const struct sl_error *err);
+
+/* done is called exactly once, on the client's thread, or on the caller's before this returns. Text
+ * of release is copied. Any thread. */
+void sl_release(struct sl_releaser *releaser, const struct sl_release *release,
+                sl_release_done done, void *call);
+
+/* Takes the nomination back when it is still that node, of that pod. Nobody is told: when it does
+ * not come about, a wrong nomination costs kube-scheduler one look. Any thread. */
+void sl_release_withdraw(struct sl_releaser *releaser, const struct sl_release *release);
+
+struct sl_releaser_stats {
+    uint64_t ends[SL_RELEASE_ENDS];
+    uint64_t patches, reads, repeats; /* calls; repeats of them after the first try */
+    uint64_t withdrawn;               /* nominations taken back */
+    unsigned in_flight;               /* releases */
+};
+void sl_releaser_stats(struct sl_releaser *releaser, struct sl_releaser_stats *out);
+
+#endif
