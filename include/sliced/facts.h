@@ -21,6 +21,41 @@ struct sl_container_facts {
     struct sl_container_facts *next;
 };
 
+struct sl_text_facts {
+    struct sl_str text;
+    struct sl_text_facts *next;
+};
+
+/* One entry of matchExpressions or matchFields. */
+struct sl_expression_facts {
+    struct sl_str key;
+    struct sl_str op;             /* "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt" */
+    struct sl_text_facts *values; /* the last one first: their order means nothing */
+    struct sl_expression_facts *next;
+};
+
+/* One of the terms of which a node has to meet one. */
+struct sl_term_facts {
+    struct sl_expression_facts *expressions;
+    struct sl_expression_facts *fields;
+    struct sl_term_facts *next;
+};
+
+struct sl_toleration_facts {
+    struct sl_str key;
+    struct sl_str op; /* "Exists", "Equal" or empty */
+    struct sl_str value;
+    struct sl_str effect;
+    struct sl_toleration_facts *next;
+};
+
+struct sl_taint_facts {
+    struct sl_str key;
+    struct sl_str value;
+    struct sl_str effect;
+    struct sl_taint_facts *next;
+};
+
 struct sl_pod_facts {
     struct sl_str namespace; /* empty: "default" */
     struct sl_str name;
@@ -28,17 +63,24 @@ struct sl_pod_facts {
     struct sl_str resource_version; /* opaque */
     struct sl_str node_name;        /* spec.nodeName, empty when not bound */
     struct sl_str scheduler_name;
-    struct sl_str phase; /* status.phase, empty: Pending */
-    int64_t created_us;  /* metadata.creationTimestamp, Unix microseconds; 0 when absent */
-    int64_t deadline_s;  /* spec.activeDeadlineSeconds; 0 when absent */
-    int32_t priority;    /* spec.priority */
-    bool deleting;       /* metadata.deletionTimestamp is there */
+    struct sl_str phase;             /* status.phase, empty: Pending */
+    struct sl_str nominated;         /* status.nominatedNodeName */
+    struct sl_str preemption_policy; /* spec.preemptionPolicy */
+    int64_t started_us;              /* status.startTime, Unix microseconds; 0 when absent */
+    int64_t created_us; /* metadata.creationTimestamp, Unix microseconds; 0 when absent */
+    int64_t deadline_s; /* spec.activeDeadlineSeconds; 0 when absent */
+    int32_t priority;   /* spec.priority */
+    bool deleting;      /* metadata.deletionTimestamp is there */
+    bool affinity;      /* the pod requires node affinity: terms are what it requires */
     struct sl_pair *labels;
     struct sl_pair *annotations;
     struct sl_pair *overhead;
     struct sl_container_facts *containers;      /* in their order */
     struct sl_container_facts *init_containers; /* in their order: it matters */
     struct sl_pair *gates;                      /* key = name of a scheduling gate */
+    struct sl_pair *node_selector;
+    struct sl_term_facts *terms; /* spec.affinity.nodeAffinity.required... */
+    struct sl_toleration_facts *tolerations;
 };
 
 /* One entry of the node annotation sliced.dev/devices (docs/devices.md). */
@@ -67,6 +109,7 @@ struct sl_node_facts {
     struct sl_pair *annotations;
     struct sl_pair *allocatable; /* resource -> quantity as text */
     struct sl_pair *capacity;
+    struct sl_taint_facts *taints;
     struct sl_device_facts *devices; /* from sliced.dev/devices; NULL when absent or malformed */
     struct sl_str problem;           /* why an annotation could not be read; empty when none */
     bool unschedulable;

@@ -1,8 +1,9 @@
 /* metadata: the same for every Kubernetes object. */
 #include "codec/object_parts.h"
 
-/* What the core reads: the GPU stack's labels and resources, its rivals' annotations that sliced
- * honours, and its own. A pod's or node's other labels never take memory. */
+/* What the core reads of the annotations: the GPU stack's, its rivals' that sliced honours, and its
+ * own. The others, which may be long, never take memory. Labels are kept all: pods select by them.
+ */
 bool sl_meta_keep(struct sl_str key)
 {
     static const struct {
@@ -56,8 +57,7 @@ static const struct sl_field meta_fields[] = {
      .offset = offsetof(struct sl_meta, resource_version)},
     {SL_FIELD_NAME("creationTimestamp"), .kind = SL_FIELD_TEXT, .value = set_created},
     {SL_FIELD_NAME("deletionTimestamp"), .kind = SL_FIELD_TEXT, .value = set_deleting},
-    {SL_FIELD_NAME("labels"), .kind = SL_FIELD_STRINGS, .offset = offsetof(struct sl_meta, labels),
-     .keep = sl_meta_keep},
+    {SL_FIELD_NAME("labels"), .kind = SL_FIELD_STRINGS, .offset = offsetof(struct sl_meta, labels)},
     {SL_FIELD_NAME("annotations"), .kind = SL_FIELD_STRINGS,
      .offset = offsetof(struct sl_meta, annotations), .keep = sl_meta_keep},
 };

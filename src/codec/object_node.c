@@ -1,9 +1,22 @@
 /* Node: spec, status, and what its metadata adds. */
 #include "codec/object_parts.h"
 
+static const struct sl_field taint_fields[] = {
+    {SL_FIELD_NAME("key"), .kind = SL_FIELD_STRING, .offset = offsetof(struct sl_taint_facts, key)},
+    {SL_FIELD_NAME("value"), .kind = SL_FIELD_STRING,
+     .offset = offsetof(struct sl_taint_facts, value)},
+    {SL_FIELD_NAME("effect"), .kind = SL_FIELD_STRING,
+     .offset = offsetof(struct sl_taint_facts, effect)},
+};
+
+static const struct sl_table taint_table = {SL_TABLE_FIELDS(taint_fields)};
+
 static const struct sl_field spec_fields[] = {
     {SL_FIELD_NAME("unschedulable"), .kind = SL_FIELD_BOOL,
      .offset = offsetof(struct sl_build, node.unschedulable)},
+    {SL_FIELD_NAME("taints"), .kind = SL_FIELD_OBJECTS, .table = &taint_table,
+     .offset = offsetof(struct sl_build, node.taints), .size = sizeof(struct sl_taint_facts),
+     .next = offsetof(struct sl_taint_facts, next)},
 };
 
 const struct sl_table sl_node_spec_table = {SL_TABLE_FIELDS(spec_fields)};

@@ -31,8 +31,10 @@ extern const struct sl_table sl_node_status_table;
 extern const struct sl_table sl_pod_spec_table;   /* also: the node's */
 extern const struct sl_table sl_pod_status_table; /* also: the node's */
 extern const struct sl_table sl_pod_table;        /* metadata, spec, status of a pod */
+extern const struct sl_table sl_affinity_table;   /* of a pod's spec; target: sl_pod_facts */
+extern const struct sl_table sl_toleration_table; /* target: sl_toleration_facts */
 
-/* Which labels and annotations are kept (documented in docs/devices.md). */
+/* Which annotations are kept (documented in docs/devices.md). */
 bool sl_meta_keep(struct sl_str key);
 
 /* A value hook: checks that a string is a time. */

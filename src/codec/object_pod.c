@@ -62,12 +62,32 @@ static const struct sl_field spec_fields[] = {
     {SL_FIELD_NAME("schedulingGates"), .kind = SL_FIELD_OBJECTS, .table = &gate_table,
      .offset = offsetof(struct sl_build, pod.gates), .size = sizeof(struct sl_pair),
      .next = offsetof(struct sl_pair, next)},
+    {SL_FIELD_NAME("preemptionPolicy"), .kind = SL_FIELD_STRING,
+     .offset = offsetof(struct sl_build, pod.preemption_policy)},
+    {SL_FIELD_NAME("nodeSelector"), .kind = SL_FIELD_STRINGS,
+     .offset = offsetof(struct sl_build, pod.node_selector)},
+    {SL_FIELD_NAME("affinity"), .kind = SL_FIELD_OBJECT, .table = &sl_affinity_table,
+     .offset = offsetof(struct sl_build, pod)},
+    {SL_FIELD_NAME("tolerations"), .kind = SL_FIELD_OBJECTS, .table = &sl_toleration_table,
+     .offset = offsetof(struct sl_build, pod.tolerations),
+     .size = sizeof(struct sl_toleration_facts),
+     .next = offsetof(struct sl_toleration_facts, next)},
 };
 
 const struct sl_table sl_pod_spec_table = {SL_TABLE_FIELDS(spec_fields),
                                            .also = &sl_node_spec_table};
 
+static int set_started(struct sl_walker *walker, void *target, const struct sl_event *event,
+                       struct sl_error *err)
+{
+    struct sl_build *build = target;
+    return sl_meta_read_time(walker, event, &build->pod.started_us, err);
+}
+
 static const struct sl_field status_fields[] = {
+    {SL_FIELD_NAME("nominatedNodeName"), .kind = SL_FIELD_STRING,
+     .offset = offsetof(struct sl_build, pod.nominated)},
+    {SL_FIELD_NAME("startTime"), .kind = SL_FIELD_TEXT, .value = set_started},
     {SL_FIELD_NAME("phase"), .kind = SL_FIELD_STRING,
      .offset = offsetof(struct sl_build, pod.phase)},
 };

@@ -50,6 +50,39 @@ static inline void describe_containers(struct sl_buf *out, const char *name,
     }
 }
 
+static inline void describe_expressions(struct sl_buf *out, const char *name,
+                                        const struct sl_expression_facts *list)
+{
+    for (; list != NULL; list = list->next) {
+        sl_buf_printf(out, "    %s", name);
+        describe_text(out, "key", list->key);
+        describe_text(out, "operator", list->op);
+        for (const struct sl_text_facts *value = list->values; value != NULL; value = value->next) {
+            describe_text(out, "value", value->text);
+        }
+        sl_buf_putc(out, '\n');
+    }
+}
+
+static inline void describe_constraints(struct sl_buf *out, const struct sl_pod_facts *pod)
+{
+    describe_pairs(out, "selector", pod->node_selector);
+    sl_buf_puts(out, pod->affinity ? "  affinity\n" : "");
+    for (const struct sl_term_facts *term = pod->terms; term != NULL; term = term->next) {
+        sl_buf_puts(out, "  term\n");
+        describe_expressions(out, "expression", term->expressions);
+        describe_expressions(out, "field", term->fields);
+    }
+    for (const struct sl_toleration_facts *t = pod->tolerations; t != NULL; t = t->next) {
+        sl_buf_puts(out, "  toleration");
+        describe_text(out, "key", t->key);
+        describe_text(out, "operator", t->op);
+        describe_text(out, "value", t->value);
+        describe_text(out, "effect", t->effect);
+        sl_buf_putc(out, '\n');
+    }
+}
+
 static inline void describe_pod(struct sl_buf *out, const struct sl_pod_facts *pod)
 {
     sl_buf_puts(out, "Pod");
@@ -60,7 +93,10 @@ static inline void describe_pod(struct sl_buf *out, const struct sl_pod_facts *p
     describe_text(out, "node", pod->node_name);
     describe_text(out, "scheduler", pod->scheduler_name);
     describe_text(out, "phase", pod->phase);
+    describe_text(out, "nominated", pod->nominated);
+    describe_text(out, "preemption", pod->preemption_policy);
     describe_number(out, "created", pod->created_us);
+    describe_number(out, "started", pod->started_us);
     describe_number(out, "deadline", pod->deadline_s);
     describe_number(out, "priority", pod->priority);
     sl_buf_puts(out, pod->deleting ? " deleting\n" : "\n");
@@ -70,6 +106,7 @@ static inline void describe_pod(struct sl_buf *out, const struct sl_pod_facts *p
     describe_containers(out, "init", pod->init_containers);
     describe_containers(out, "container", pod->containers);
     describe_pairs(out, "gate", pod->gates);
+    describe_constraints(out, pod);
 }
 
 static inline void describe_devices(struct sl_buf *out, const struct sl_device_facts *list)
@@ -99,6 +136,13 @@ static inline void describe_node(struct sl_buf *out, const struct sl_node_facts 
     describe_pairs(out, "annotation", node->annotations);
     describe_pairs(out, "allocatable", node->allocatable);
     describe_pairs(out, "capacity", node->capacity);
+    for (const struct sl_taint_facts *t = node->taints; t != NULL; t = t->next) {
+        sl_buf_puts(out, "  taint");
+        describe_text(out, "key", t->key);
+        describe_text(out, "value", t->value);
+        describe_text(out, "effect", t->effect);
+        sl_buf_putc(out, '\n');
+    }
     describe_devices(out, node->devices);
     if (node->problem.len > 0) {
         sl_buf_printf(out, "  problem %s\n", node->problem.s);

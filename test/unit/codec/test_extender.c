@@ -90,7 +90,10 @@ static struct sl_str text_of(const struct file *file)
 
 static const char low_pod[] =
     "Pod namespace=vision name=detect-day-7xk2p uid=" UID_LOW " rv=41201 "
-    "scheduler=default-scheduler phase=Pending created=1791188141000000 deadline=900\n"
+    "scheduler=default-scheduler phase=Pending preemption=PreemptLowerPriority "
+    "created=1791188141000000 deadline=900\n"
+    "  label app.kubernetes.io/name =detect-day\n"
+    "  label batch.kubernetes.io/job-name =detect-day\n"
     "  label sliced.dev/team =detect\n"
     "  annotation sliced.dev/timeout =15m\n"
     "  init name=fetch\n"
@@ -103,11 +106,15 @@ static const char low_pod[] =
     "    request nvidia.com/mig-1g.6gb =1\n"
     "    limit cpu =2\n"
     "    limit memory =4Gi\n"
-    "    limit nvidia.com/mig-1g.6gb =1\n";
+    "    limit nvidia.com/mig-1g.6gb =1\n"
+    "  toleration key=node.kubernetes.io/not-ready operator=Exists effect=NoExecute\n";
 
 static const char vip_pod[] =
     "Pod namespace=vision name=detect-live-m4c9q uid=c1f0a1de-77b5-4c0c-8b1e-0d6f2f7c9a31 "
-    "rv=41377 scheduler=default-scheduler phase=Pending created=1791188137000000 priority=100000\n"
+    "rv=41377 scheduler=default-scheduler phase=Pending preemption=PreemptLowerPriority "
+    "created=1791188137000000 priority=100000\n"
+    "  label app.kubernetes.io/name =detect-live\n"
+    "  label batch.kubernetes.io/job-name =detect-live\n"
     "  label sliced.dev/team =detect\n"
     "  container name=work\n"
     "    request cpu =500m\n"
@@ -115,7 +122,8 @@ static const char vip_pod[] =
     "    request nvidia.com/mig-1g.6gb =2\n"
     "    limit cpu =2\n"
     "    limit memory =4Gi\n"
-    "    limit nvidia.com/mig-1g.6gb =2\n";
+    "    limit nvidia.com/mig-1g.6gb =2\n"
+    "  toleration key=node.kubernetes.io/not-ready operator=Exists effect=NoExecute\n";
 
 static const char four_names[] = "node a30-00\nnode a30-01\nnode a30-02\nnode a30-03\n";
 static const char victims[] = "victims on a30-00\n"

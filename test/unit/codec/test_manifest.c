@@ -248,7 +248,7 @@ static void broken_text_is_an_error_with_its_place(void **state)
          "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\"}},\n"
          "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"\xff\"}}]}",
          "items[1].metadata.name", 3},
-        {"{\"metadata\":{\"labels\":\n{\"x\":\"\\q\"}}}", "metadata.labels", 2},
+        {"{\"metadata\":{\"labels\":\n{\"x\":\"\\q\"}}}", "metadata.labels[x]", 2},
         {"{\"spec\":{\"x\":[1,}}", "spec", 1},
         {"kind: Pod\nmetadata:\n\tname: p\n", "metadata", 3},
         {"kind: Pod\nmetadata: \"p\n", "metadata", 3},

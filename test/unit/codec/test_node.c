@@ -35,34 +35,38 @@ static void what_matters_of_a_node_is_kept(void **state)
              "\"creationTimestamp\":\"2026-11-21T12:38:09Z\",\"generateName\":7,"
              "\"labels\":{\"kubernetes.io/os\":\"linux\",\"nvidia.com/gpu.count\":\"2\"},"
              "\"annotations\":{\"nos.nebuly.com/status-gpu-0-1g.6gb-free\":\"4\",\"x\":\"y\"}},"
-             "\"spec\":{\"unschedulable\":true,\"taints\":[{\"key\":\"gpu\"}]},"
+             "\"spec\":{\"unschedulable\":true,\"taints\":[{\"key\":\"gpu\"},"
+             "{\"key\":\"a/b\",\"value\":\"c\",\"effect\":\"NoExecute\",\"timeAdded\":null}]},"
              "\"status\":{\"allocatable\":{\"cpu\":\"64\",\"nvidia.com/gpu\":2},"
              "\"capacity\":{\"cpu\":\"64\",\"nvidia.com/gpu\":\"2\"},\"conditions\":[{}]}}",
         "Node name=a30-00 uid=u-1 rv=77 unschedulable\n"
+        "  label kubernetes.io/os =linux\n"
         "  label nvidia.com/gpu.count =2\n"
         "  annotation nos.nebuly.com/status-gpu-0-1g.6gb-free =4\n"
         "  allocatable cpu =64\n"
         "  allocatable nvidia.com/gpu =2\n"
         "  capacity cpu =64\n"
-        "  capacity nvidia.com/gpu =2\n");
+        "  capacity nvidia.com/gpu =2\n"
+        "  taint key=gpu\n"
+        "  taint key=a/b value=c effect=NoExecute\n");
 }
 
-static void the_keys_that_are_kept_are_those_of_gpus_and_ours(void **state)
+static void the_annotations_that_are_kept_are_those_of_gpus_and_ours(void **state)
 {
     (void)state;
-    assert_decodes(NODE "\"metadata\":{\"name\":\"n\",\"labels\":{"
+    assert_decodes(NODE "\"metadata\":{\"name\":\"n\",\"annotations\":{"
                         "\"nvidia.com/mig.strategy\":\"1\",\"aliyun.com/x\":\"2\","
                         "\"sliced.dev/x\":\"3\",\"nos.nebuly.com/x\":\"4\","
                         "\"ALIYUN_COM_GPU_MEM_IDX\":\"5\",\"scheduling.k8s.io/x\":\"6\","
                         "\"feature.node.kubernetes.io/x\":\"7\",\"nvidia.org/x\":\"8\","
                         "\"nvidia.com\":\"9\",\"xnvidia.com/a\":\"10\"}}}",
                    "Node name=n\n"
-                   "  label nvidia.com/mig.strategy =1\n"
-                   "  label aliyun.com/x =2\n"
-                   "  label sliced.dev/x =3\n"
-                   "  label nos.nebuly.com/x =4\n"
-                   "  label ALIYUN_COM_GPU_MEM_IDX =5\n"
-                   "  label scheduling.k8s.io/x =6\n");
+                   "  annotation nvidia.com/mig.strategy =1\n"
+                   "  annotation aliyun.com/x =2\n"
+                   "  annotation sliced.dev/x =3\n"
+                   "  annotation nos.nebuly.com/x =4\n"
+                   "  annotation ALIYUN_COM_GPU_MEM_IDX =5\n"
+                   "  annotation scheduling.k8s.io/x =6\n");
 }
 
 static void a_deletion_time_marks_the_node(void **state)
@@ -129,7 +133,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_matters_of_a_node_is_kept),
-        cmocka_unit_test(the_keys_that_are_kept_are_those_of_gpus_and_ours),
+        cmocka_unit_test(the_annotations_that_are_kept_are_those_of_gpus_and_ours),
         cmocka_unit_test(a_deletion_time_marks_the_node),
         cmocka_unit_test(a_bare_node_is_a_node),
         cmocka_unit_test(faults_name_their_field),

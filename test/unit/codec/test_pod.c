@@ -51,6 +51,7 @@ static void what_matters_of_a_pod_is_kept(void **state)
         "\"status\":{\"phase\":\"Running\",\"conditions\":[]}}",
         "Pod namespace=team name=p-1 uid=u-1 rv=9 node=n-1 scheduler=s phase=Running "
         "created=2500000 deadline=90 priority=-10 deleting\n"
+        "  label app =x\n"
         "  label sliced.dev/team =a\n"
         "  annotation sliced.dev/timeout =90s\n"
         "  annotation ALIYUN_COM_GPU_MEM_IDX =1\n"
@@ -65,6 +66,47 @@ static void what_matters_of_a_pod_is_kept(void **state)
         "  container name=b\n"
         "  gate sliced.dev/queue\n"
         "  gate other\n");
+}
+
+static void where_a_pod_may_go_is_kept(void **state)
+{
+    (void)state;
+    assert_decodes(
+        POD_SPEC
+        "\"preemptionPolicy\":\"Never\",\"nodeSelector\":{\"a\":\"1\",\"b\":\"\"},"
+        "\"affinity\":{\"podAffinity\":{\"x\":1},\"nodeAffinity\":{"
+        "\"preferredDuringSchedulingIgnoredDuringExecution\":[{\"weight\":1}],"
+        "\"requiredDuringSchedulingIgnoredDuringExecution\":{\"nodeSelectorTerms\":["
+        "{\"matchExpressions\":[{\"key\":\"zone\",\"operator\":\"In\",\"values\":[\"a\",\"b\"]},"
+        "{\"key\":\"gpu\",\"operator\":\"Exists\"}],"
+        "\"matchFields\":[{\"key\":\"metadata.name\",\"operator\":\"In\",\"values\":[\"n\"]}]},{}]}"
+        "}},"
+        "\"tolerations\":[{\"operator\":\"Exists\"},{\"key\":\"k\",\"operator\":\"Equal\","
+        "\"value\":\"v\",\"effect\":\"NoExecute\",\"tolerationSeconds\":300}]},"
+        "\"status\":{\"nominatedNodeName\":\"n-2\",\"startTime\":\"1970-01-01T00:00:03Z\"}}",
+        "Pod name=p nominated=n-2 preemption=Never started=3000000\n"
+        "  selector a =1\n"
+        "  selector b\n"
+        "  affinity\n"
+        "  term\n"
+        "    expression key=zone operator=In value=b value=a\n"
+        "    expression key=gpu operator=Exists\n"
+        "    field key=metadata.name operator=In value=n\n"
+        "  term\n"
+        "  toleration operator=Exists\n"
+        "  toleration key=k operator=Equal value=v effect=NoExecute\n");
+}
+
+static void affinity_that_is_only_preferred_is_none(void **state)
+{
+    (void)state;
+    assert_decodes(POD_SPEC "\"affinity\":{\"nodeAffinity\":{"
+                            "\"requiredDuringSchedulingIgnoredDuringExecution\":null}},"
+                            "\"tolerations\":null,\"nodeSelector\":null}}",
+                   "Pod name=p\n");
+    assert_decodes(POD_SPEC "\"affinity\":{\"nodeAffinity\":{"
+                            "\"requiredDuringSchedulingIgnoredDuringExecution\":{}}}}}",
+                   "Pod name=p\n  affinity\n");
 }
 
 static void a_bare_pod_is_a_pod(void **state)
@@ -107,6 +149,19 @@ static void faults_name_their_field(void **state)
         {POD ",\"spec\":[]}", "WrongType spec: expected an object, found an array (1:64)\n"},
         {POD ",\"status\":{\"phase\":1}}",
          "WrongType status.phase: expected a string, found a number (1:75)\n"},
+        {POD_SPEC "\"nodeSelector\":{\"a\":1}}}",
+         "WrongType spec.nodeSelector[a]: expected a string, found a number (1:85)\n"},
+        {POD_SPEC "\"affinity\":{\"nodeAffinity\":{"
+                  "\"requiredDuringSchedulingIgnoredDuringExecution\":{\"nodeSelectorTerms\":["
+                  "{\"matchExpressions\":[{\"values\":[1]}]}]}}}}}",
+         "WrongType spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution."
+         "nodeSelectorTerms[0].matchExpressions[0].values[0]: expected a string, found a number "
+         "(1:196)\n"},
+        {POD_SPEC "\"tolerations\":[7]}}",
+         "WrongType spec.tolerations[0]: expected an object, found a number (1:80)\n"},
+        {POD ",\"status\":{\"startTime\":\"soon\"}}",
+         "BadField status.startTime: \"soon\" is not a time such as 2026-11-21T12:38:09Z "
+         "(1:79)\n"},
         {POD ",\"metadata\":{}}", "BadField metadata: is given twice (1:57)\n"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -140,6 +195,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_matters_of_a_pod_is_kept),
+        cmocka_unit_test(where_a_pod_may_go_is_kept),
+        cmocka_unit_test(affinity_that_is_only_preferred_is_none),
         cmocka_unit_test(a_bare_pod_is_a_pod),
         cmocka_unit_test(faults_name_their_field),
         cmocka_unit_test(what_is_kept_of_one_pod_is_bounded),
