@@ -23,6 +23,10 @@ class Timeout(AssertionError):
     """A condition did not come true in time."""
 
 
+class Ended(Exception):
+    """A program is not running; no wait for it goes on."""
+
+
 def wait_for(what, condition, timeout=60.0, interval=0.05):
     """Calls condition() until it returns something true, and returns that. It is asked more rarely the
     longer it takes, as questions cost what is waited for its processor."""
@@ -141,8 +145,8 @@ class Process:
             return log.read()
 
     def assert_running(self):
-        assert self.running(), (
-            f"{self.name} ended with {self.child.returncode}:\n" + "\n".join(
+        if not self.running():
+            raise Ended(f"{self.name} ended with {self.child.returncode}:\n" + "\n".join(
                 self.log().splitlines()[-30:]))
 
     def signal(self, number):
