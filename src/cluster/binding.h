@@ -3,6 +3,8 @@
 #ifndef SLICED_CLUSTER_BINDING_H
 #define SLICED_CLUSTER_BINDING_H
 
+#include <stdint.h>
+
 #include "util/error.h"
 #include "util/str.h"
 
@@ -13,6 +15,7 @@ struct sl_binding {
     struct sl_str uid;
     struct sl_str node;
     const char *assignment;
+    uint64_t term; /* of leadership, in which it was chosen */
 };
 
 enum sl_bind_end {
@@ -24,5 +27,8 @@ enum sl_bind_end {
 
 /* err says why it is not bound, or not known to be. */
 typedef void (*sl_bind_done)(void *call, enum sl_bind_end end, const struct sl_error *err);
+
+/* A pod was looked for: the store knows it now if it is there. */
+typedef void (*sl_fetch_done)(void *call);
 
 #endif

@@ -16,6 +16,7 @@ enum {
     EVENTS_QUEUED = 1024,
     EVENTS_REMEMBERED = 4096,
     TOLD_PER_ROUND = 50,
+    FETCHES_MAX = 32,
 };
 
 static const int64_t ns_per_s = 1000000000;
@@ -117,7 +118,19 @@ static void published(void *context, int64_t delay_us)
 static void listed_pod(void *context, const struct sl_pod *pod)
 {
     struct sl_cluster *cluster = context;
-    sl_kube_set_deadline(cluster->binder, pod);
+    sl_kube_set_deadline(cluster->binder, pod, atomic_load(&cluster->terms));
+}
+
+static void deleted_pod(void *context, struct sl_str namespace, struct sl_str name)
+{
+    struct sl_cluster *cluster = context;
+    sl_fetcher_deleted(cluster->fetcher, namespace, name);
+}
+
+static void listing_pods(void *context, bool listing)
+{
+    struct sl_cluster *cluster = context;
+    sl_fetcher_listing(cluster->fetcher, listing);
 }
 
 /* Takes the watch away and keeps what it had counted. */
@@ -159,6 +172,8 @@ static void begin_sync(struct sl_cluster *cluster)
         .backoff_max_us = backoff_max_us,
         .published = published,
         .listed_pod = listed_pod,
+        .deleted_pod = deleted_pod,
+        .listing_pods = listing_pods,
         .context = cluster,
     };
     uint64_t term = atomic_load(&cluster->terms);
@@ -325,9 +340,11 @@ static int make_events(struct sl_cluster *cluster, struct sl_error *err)
     return cluster->waiting == NULL ? -1 : 0;
 }
 
-static bool may_bind(void *context)
+/* The lead first: a term that begins in between is then seen. */
+static bool may_bind(void *context, uint64_t term)
 {
-    return sl_cluster_leads(context);
+    struct sl_cluster *cluster = context;
+    return sl_cluster_leads(cluster) && atomic_load(&cluster->terms) == term;
 }
 
 static int make_binder(struct sl_cluster *cluster, struct sl_error *err)
@@ -350,14 +367,40 @@ static int make_binder(struct sl_cluster *cluster, struct sl_error *err)
         .backoff_us = backoff_us / 2,
         .backoff_max_us = whole_us / 2,
     };
+    const struct sl_fetcher_options fetcher = {
+        .client = cluster->client,
+        .store = cluster->options.store,
+        .timeout_us = whole_us / 4, /* the binding comes after it */
+        .max = FETCHES_MAX,
+    };
     cluster->binder = sl_kube_binder_new(&options, err);
-    return cluster->binder == NULL ? -1 : 0;
+    cluster->fetcher = sl_fetcher_new(&fetcher, err);
+    return cluster->binder == NULL || cluster->fetcher == NULL ? -1 : 0;
+}
+
+static void bind_pod(void *context, const struct sl_binding *binding, sl_bind_done done, void *call)
+{
+    struct sl_cluster *cluster = context;
+    sl_kube_bind(cluster->binder, binding, done, call);
+}
+
+static void resolve_pod(void *context, const struct sl_binding *binding, sl_bind_done done,
+                        void *call)
+{
+    struct sl_cluster *cluster = context;
+    sl_kube_resolve(cluster->binder, binding, done, call);
+}
+
+static void fetch_pod(void *context, const struct sl_binding *pod, sl_fetch_done done, void *call)
+{
+    struct sl_cluster *cluster = context;
+    sl_fetch_pod(cluster->fetcher, pod->namespace, pod->name, pod->uid, done, call);
 }
 
 struct sl_binder sl_cluster_binder(struct sl_cluster *cluster)
 {
     return (struct sl_binder){
-        .context = cluster->binder, .bind = sl_kube_bind, .resolve = sl_kube_resolve};
+        .context = cluster, .bind = bind_pod, .resolve = resolve_pod, .fetch = fetch_pod};
 }
 
 struct sl_cluster *sl_cluster_new(const struct sl_cluster_options *options, struct sl_error *err)
@@ -435,6 +478,8 @@ void sl_cluster_stop(struct sl_cluster *cluster)
     cluster->client = NULL;
     sl_kube_binder_free(cluster->binder);
     cluster->binder = NULL;
+    sl_fetcher_free(cluster->fetcher);
+    cluster->fetcher = NULL;
 }
 
 void sl_cluster_free(struct sl_cluster *cluster)

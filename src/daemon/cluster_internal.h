@@ -10,6 +10,7 @@
 #include "kube/binder.h"
 #include "kube/client.h"
 #include "kube/events.h"
+#include "kube/fetch.h"
 #include "kube/lease.h"
 #include "kube/sync.h"
 
@@ -22,6 +23,7 @@ struct sl_cluster {
     struct sl_client *client;
     struct sl_lease *lease; /* NULL: leader election is off, or it was stopped */
     struct sl_kube_binder *binder;
+    struct sl_fetcher *fetcher;
     struct sl_waiting *waiting;
     _Atomic uint64_t terms;    /* how often leadership came */
     _Atomic bool stopping;     /* leads no more, whatever the lease says */

@@ -241,13 +241,17 @@ static void write_calls(struct sl_buf *out, struct sl_cluster *cluster)
 static void write_binder(struct sl_buf *out, struct sl_cluster *cluster)
 {
     struct sl_kube_binder_stats stats;
+    struct sl_fetcher_stats fetches;
     sl_kube_binder_stats(cluster->binder, &stats);
+    sl_fetcher_stats(cluster->fetcher, &fetches);
     family(out, "sliced_binder_calls_total", "counter",
-           "What bindings cost: Bindings posted, pods read to find out what became of one.");
+           "What bindings cost: Bindings posted, pods read to find out what became of one, pods "
+           "read because the watch had not told of them yet.");
     sl_buf_printf(out,
                   "sliced_binder_calls_total{what=\"post\"} %" PRIu64 "\n"
-                  "sliced_binder_calls_total{what=\"read\"} %" PRIu64 "\n",
-                  stats.posts, stats.reads);
+                  "sliced_binder_calls_total{what=\"read\"} %" PRIu64 "\n"
+                  "sliced_binder_calls_total{what=\"fetch\"} %" PRIu64 "\n",
+                  stats.posts, stats.reads, fetches.begun);
     family(out, "sliced_deadlines_total", "counter",
            "activeDeadlineSeconds set from sliced.dev/timeout after binding, or given up.");
     sl_buf_printf(out,

@@ -75,6 +75,7 @@ static struct op *op_new(struct sl_kube_binder *binder, const struct sl_binding 
     op->binding.uid = sl_pod_put_text(&at, binding->uid);
     op->binding.node = sl_pod_put_text(&at, binding->node);
     op->binding.assignment = sl_pod_put_text(&at, assignment).s;
+    op->binding.term = binding->term;
     op->jitter = (uint64_t)sl_kube_monotonic_us() ^ (uint64_t)(uintptr_t)op;
     return op;
 }
@@ -196,16 +197,16 @@ static void follow_up(struct op *op)
     sl_pod_unref(pod);
 }
 
-static bool may_bind(const struct sl_kube_binder *binder)
+static bool may_bind(const struct sl_kube_binder *binder, uint64_t term)
 {
     const struct sl_kube_binder_options *options = &binder->options;
-    return options->may_bind == NULL || options->may_bind(options->context);
+    return options->may_bind == NULL || options->may_bind(options->context, term);
 }
 
-void sl_kube_set_deadline(struct sl_kube_binder *binder, const struct sl_pod *pod)
+void sl_kube_set_deadline(struct sl_kube_binder *binder, const struct sl_pod *pod, uint64_t term)
 {
     if (!wants_deadline(pod) || !sl_pod_holds(pod) || pod->assignment == NULL ||
-        !may_bind(binder)) {
+        !may_bind(binder, term)) {
         return;
     }
     const struct sl_binding binding = {.namespace = sl_str_of(pod->namespace),
@@ -355,7 +356,7 @@ static void post(void *context)
     struct sl_buf path;
     struct sl_buf body;
     struct sl_error err = {.code = SL_ERR_NONE};
-    if (!may_bind(op->binder)) {
+    if (!may_bind(op->binder, op->binding.term)) {
         (void)sl_error_set(&op->err, SL_ERR_CONFLICT, "this replica is not the leader any more");
         if (op->maybe) {
             later(op, read_pod, 0);

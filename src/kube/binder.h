@@ -13,8 +13,9 @@ struct sl_kube_binder;
 struct sl_kube_binder_options {
     struct sl_client *client;
     struct sl_store *store; /* is asked for the pod's timeout */
-    /* Asked before each POST: is it ours to bind (the leader's)? Any thread. NULL: it is. */
-    bool (*may_bind)(void *context);
+    /* Asked before each POST: is it ours to bind what was chosen in that term (does this replica
+     * lead, and has it not lost the lead since)? Any thread. NULL: it is. */
+    bool (*may_bind)(void *context, uint64_t term);
     void *context;
     int64_t timeout_us; /* of one binding, all tries and reads */
     int64_t try_us;     /* of one POST or GET, its waiting for the rate limit included: a POST that
@@ -45,7 +46,7 @@ void sl_kube_resolve(void *context, const struct sl_binding *binding, sl_bind_do
 
 /* Sets activeDeadlineSeconds when the pod stands on a node by our assignment, has a timeout and no
  * deadline, and may_bind. For what a crash may have left undone; any thread. */
-void sl_kube_set_deadline(struct sl_kube_binder *binder, const struct sl_pod *pod);
+void sl_kube_set_deadline(struct sl_kube_binder *binder, const struct sl_pod *pod, uint64_t term);
 
 /* Nothing of it may be carried out from now on: no binding is under way, and none has ended as
  * UNKNOWN within the last two minutes. */

@@ -31,12 +31,21 @@ struct sl_sync {
 
 /* ---- lists ---- */
 
+static void tell_listing(const struct feed *feed, bool listing)
+{
+    const struct sl_sync_options *options = &feed->sync->options;
+    if (feed->kind == SL_SWEEP_PODS && options->listing_pods != NULL) {
+        options->listing_pods(options->context, listing);
+    }
+}
+
 static void on_list_begin(void *context)
 {
     struct feed *feed = context;
     struct sl_sync *sync = feed->sync;
     feed->listing = true;
     feed->blind = false;
+    tell_listing(feed, true);
     if (sync->lists == 0) {
         sl_store_begin(sync->options.store);
     }
@@ -49,6 +58,7 @@ static void end_list(struct feed *feed)
     struct sl_sync *sync = feed->sync;
     struct sl_error err;
     feed->listing = false;
+    tell_listing(feed, false);
     sync->lists--;
     if (sync->lists == 0 && sl_store_end(sync->options.store, &err) < 0) {
         sl_log(SL_LOG_WARN, "snapshot is late", "problem", err.message, (char *)NULL);
@@ -129,6 +139,10 @@ static int on_pod(void *context, const struct sl_watch_item *item, int64_t recei
     struct feed *feed = context;
     struct sl_store *store = feed->sync->options.store;
     if (item->event == SL_WATCH_DELETED) {
+        if (feed->sync->options.deleted_pod != NULL) {
+            feed->sync->options.deleted_pod(feed->sync->options.context, namespace_of(item),
+                                            item->name);
+        }
         if (sl_store_delete_pod(store, namespace_of(item), item->name, NULL) == 0) {
             tell_published(feed, received_us);
         }

@@ -37,15 +37,10 @@ void sl_bind_answered(struct sl_request *request)
     write_result(request, request->bind.result.text);
 }
 
-static void reserve_and_bind(struct sl_request *request, const struct sl_binding_args *args)
+static void reply_to(struct sl_request *request, const struct sl_binding_args *args)
 {
     struct sl_metrics *metrics = &request->app->metrics;
     struct sl_bind_result *result = &request->bind.result;
-    sl_binds_reserve(request, args->pod_namespace, args->pod_name, args->pod_uid, args->node);
-    sl_metrics_bind(metrics, result->code);
-    if (request->wake != NULL) {
-        return;
-    }
     if (!request->bind.answered && result->code == SL_BIND_ALREADY) {
         result->text[0] = '\0';
     } else if (!request->bind.answered) {
@@ -62,17 +57,32 @@ static void reserve_and_bind(struct sl_request *request, const struct sl_binding
     sl_bind_answered(request);
 }
 
-void sl_bind_finish(struct sl_request *request)
+/* Again when the pod was looked for: much may have changed meanwhile. */
+static void reserve_and_bind(struct sl_request *request)
 {
-    struct sl_body *body = request->workspace->body;
-    if (sl_body_finish(body, &request->err) < 0) {
-        (void)sl_request_fail_err(request);
-        return;
-    }
+    const struct sl_binding_args *args = sl_body_binding(request->workspace->body);
+    request->bind.term = sl_binds_term(request->app);
     if (sl_verb_ready(request) < 0) {
         request->outcome = SL_OUTCOME_ERROR;
         write_result(request, request->err.message);
         return;
     }
-    reserve_and_bind(request, sl_body_binding(body));
+    sl_binds_reserve(request, args->pod_namespace, args->pod_name, args->pod_uid, args->node);
+    if (sl_binds_fetch(request, args->pod_namespace, args->pod_name, args->pod_uid,
+                       reserve_and_bind)) {
+        return;
+    }
+    sl_metrics_bind(&request->app->metrics, request->bind.result.code);
+    if (request->wake == NULL) {
+        reply_to(request, args);
+    }
+}
+
+void sl_bind_finish(struct sl_request *request)
+{
+    if (sl_body_finish(request->workspace->body, &request->err) < 0) {
+        (void)sl_request_fail_err(request);
+        return;
+    }
+    reserve_and_bind(request);
 }

@@ -18,9 +18,15 @@ struct sl_bind_call {
     struct sl_binding binding;  /* its text stands in text */
     bool under_way;             /* else the outcome is unknown */
     int64_t since_us;           /* that it is so, monotonic */
-    uint64_t term;              /* of leadership, in which its devices were chosen */
     char assignment[SL_ASSIGNMENT_TEXT_MAX];
     char text[];
+};
+
+/* A reading of a pod, for a request that waits for it. */
+struct sl_bind_fetch {
+    struct sl_bind_fetch *next;
+    struct sl_app *app;
+    struct sl_request *request; /* NULL: it waits no more */
 };
 
 static const char closing_text[] =
@@ -29,7 +35,7 @@ static const char closing_text[] =
 static const char earlier_text[] =
     "an earlier binding of the pod, begun before another replica led, is still being looked up";
 
-static uint64_t term_of(const struct sl_app *app)
+uint64_t sl_binds_term(const struct sl_app *app)
 {
     return app->hooks.term == NULL ? 0 : app->hooks.term(app->hooks.context);
 }
@@ -90,7 +96,7 @@ static struct sl_bind_call *add(struct sl_binds *binds, struct sl_app *app,
     }
     char *to = call->text;
     call->app = app;
-    call->term = term_of(app);
+    call->binding.term = binding->term;
     call->binding.namespace = copy(&to, binding->namespace);
     call->binding.name = copy(&to, binding->name);
     call->binding.uid = copy(&to, binding->uid);
@@ -236,7 +242,7 @@ static struct sl_bind_call *admit(struct sl_request *request, const struct sl_bi
     } else if (result->code != SL_BIND_IN_PROGRESS || call == NULL) {
         return NULL;
     }
-    if (!call->under_way && call->term != term_of(request->app)) {
+    if (!call->under_way && call->binding.term != request->bind.term) {
         /* another replica may have given its devices since: sl_binds_resolve ends it, and the next
          * bind chooses anew */
         answer(request, SL_BIND_END_UNKNOWN, earlier_text);
@@ -253,7 +259,7 @@ void sl_binds_reserve(struct sl_request *request, struct sl_str ns, struct sl_st
 {
     struct sl_app *app = request->app;
     struct sl_bind_result *result = &request->bind.result;
-    const struct sl_binding binding = {ns, name, uid, node, result->assignment};
+    const struct sl_binding binding = {ns, name, uid, node, result->assignment, request->bind.term};
     (void)pthread_mutex_lock(&app->binds.lock);
     sl_store_reserve(app->store, ns, name, uid, node, sl_clock_real_us(), result);
     struct sl_bind_call *call = admit(request, &binding);
@@ -261,6 +267,64 @@ void sl_binds_reserve(struct sl_request *request, struct sl_str ns, struct sl_st
     if (call != NULL) {
         app->binder.bind(app->binder.context, &call->binding, done, call);
     }
+}
+
+/* ---- a pod that the watch has not told of ---- */
+
+/* With the lock held. */
+static void let_go(struct sl_bind_fetch *fetch)
+{
+    if (fetch->request != NULL) {
+        MHD_resume_connection(fetch->request->connection);
+        fetch->request = NULL;
+    }
+}
+
+static void fetched(void *context)
+{
+    struct sl_bind_fetch *fetch = context;
+    struct sl_binds *binds = &fetch->app->binds;
+    (void)pthread_mutex_lock(&binds->lock);
+    struct sl_bind_fetch **at = &binds->fetches;
+    while (*at != fetch) {
+        at = &(*at)->next;
+    }
+    *at = fetch->next;
+    let_go(fetch);
+    (void)pthread_mutex_unlock(&binds->lock);
+    free(fetch);
+}
+
+bool sl_binds_fetch(struct sl_request *request, struct sl_str ns, struct sl_str name,
+                    struct sl_str uid, void (*wake)(struct sl_request *request))
+{
+    struct sl_app *app = request->app;
+    enum sl_bind_code code = request->bind.result.code;
+    const struct sl_binding pod = {.namespace = ns, .name = name, .uid = uid};
+    if ((code != SL_BIND_UNKNOWN_POD && code != SL_BIND_OTHER_UID) || request->bind.fetched ||
+        app->binder.fetch == NULL) {
+        return false;
+    }
+    request->bind.fetched = true;
+    struct sl_bind_fetch *fetch = calloc(1, sizeof(*fetch));
+    if (fetch == NULL) {
+        return false;
+    }
+    (void)pthread_mutex_lock(&app->binds.lock);
+    bool closed = app->binds.closed;
+    if (!closed) {
+        *fetch = (struct sl_bind_fetch){app->binds.fetches, app, request};
+        app->binds.fetches = fetch;
+        request->wake = wake;
+        MHD_suspend_connection(request->connection);
+    }
+    (void)pthread_mutex_unlock(&app->binds.lock);
+    if (closed) {
+        free(fetch);
+        return false;
+    }
+    app->binder.fetch(app->binder.context, &pod, fetched, fetch);
+    return true;
 }
 
 bool sl_binds_node(struct sl_binds *binds, struct sl_str uid, char *out, size_t size)
@@ -283,6 +347,9 @@ void sl_binds_close(struct sl_binds *binds)
     binds->closed = true;
     for (struct sl_bind_call *call = binds->first; call != NULL; call = call->next) {
         answer_all(call, SL_BIND_END_UNKNOWN, closing_text);
+    }
+    for (struct sl_bind_fetch *fetch = binds->fetches; fetch != NULL; fetch = fetch->next) {
+        let_go(fetch);
     }
     (void)pthread_mutex_unlock(&binds->lock);
 }

@@ -18,17 +18,22 @@ struct sl_binder {
     void *context;
     bool immediate; /* done is always called before bind returns */
     void (*bind)(void *context, const struct sl_binding *binding, sl_bind_done done, void *call);
+    /* Has the store know the pod (namespace, name and UID), if it is there: the watch may not have
+     * told of it yet. done as in bind. NULL: the store knows all pods. */
+    void (*fetch)(void *context, const struct sl_binding *pod, sl_fetch_done done, void *call);
     /* As bind, but it only looks what became of it. NULL: bind leaves nothing unknown. */
     void (*resolve)(void *context, const struct sl_binding *binding, sl_bind_done done, void *call);
 };
 
 struct sl_bind_call;
+struct sl_bind_fetch;
 
 /* All of one application. */
 struct sl_binds {
     pthread_mutex_t
         lock; /* guards the list, the waiting requests' bind, and the ledger with them */
     struct sl_bind_call *first;
+    struct sl_bind_fetch *fetches; /* pods that are looked for */
     _Atomic unsigned n;
     bool closed; /* nobody may wait any more */
 };
@@ -39,9 +44,19 @@ void sl_binds_free(struct sl_binds *binds);
 
 /* Reserves, and has the reservation made true when it is new, or when its outcome was not known
  * before. A request that has to wait is suspended, and goes on with request->wake; else it has its
- * answer when this returns. request->bind has the result, its text empty on success. */
+ * answer when this returns. request->bind has the result, its text empty on success; its term is
+ * the one for which the binding is made. */
 void sl_binds_reserve(struct sl_request *request, struct sl_str ns, struct sl_str name,
                       struct sl_str uid, struct sl_str node);
+
+/* After a refusal because the pod is not known: has it looked for, once for each request. True: the
+ * request is suspended and goes on with wake. False: that changes nothing, the refusal stands. */
+bool sl_binds_fetch(struct sl_request *request, struct sl_str ns, struct sl_str name,
+                    struct sl_str uid, void (*wake)(struct sl_request *request));
+
+/* The term of leadership that a request is decided in; to be taken before it is known that the
+ * cluster's picture is complete. */
+uint64_t sl_binds_term(const struct sl_app *app);
 
 /* The node to which the pod is being bound, or may have been; false when there is none. */
 bool sl_binds_node(struct sl_binds *binds, struct sl_str uid, char *out, size_t size);

@@ -359,11 +359,11 @@ enum MHD_Result sl_request_handle(void *context, struct MHD_Connection *connecti
     if (request->answered) {
         return MHD_YES;
     }
-    if (request->wake != NULL) {
-        request->wake(request);
+    if (!request->failed) {
+        void (*go_on)(struct sl_request * request) =
+            request->wake != NULL ? request->wake : request->route->finish;
         request->wake = NULL;
-    } else if (!request->failed) {
-        request->route->finish(request);
+        go_on(request);
         if (request->wake != NULL) {
             return MHD_YES; /* suspended; this is called again when it goes on */
         }

@@ -69,12 +69,15 @@ struct sl_request {
     bool answered;
     bool counted; /* in the metrics */
     bool close;   /* the connection ends with the reply */
-    /* While the connection is suspended: what writes the reply once it goes on; else NULL. */
+    /* While the connection is suspended: what writes the reply once it goes on, or suspends it
+     * again; else NULL. */
     void (*wake)(struct sl_request *request);
     struct {
         struct sl_bind_result result;
         struct sl_request *next; /* that waits for the same binding */
+        uint64_t term;           /* sl_binds_term */
         bool answered;
+        bool fetched; /* the pod was looked for */
     } bind;
     unsigned code;
     enum sl_outcome outcome;

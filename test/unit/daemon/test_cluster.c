@@ -241,16 +241,23 @@ static const struct sl_binding binding = {.namespace = {"default", 7},
                                           .node = {"n1", 2},
                                           .assignment = "nvidia.com/gpu=0"};
 
-static struct outcome bind_pod(struct scene *scene)
+static struct outcome bind_in(struct scene *scene, uint64_t term)
 {
     struct outcome outcome = {.done = false};
+    struct sl_binding of_term = binding;
     int64_t until = (int64_t)time(NULL) + WAIT_S;
-    scene->binder.bind(scene->binder.context, &binding, note_end, &outcome);
+    of_term.term = term;
+    scene->binder.bind(scene->binder.context, &of_term, note_end, &outcome);
     while (!atomic_load(&outcome.done)) {
         assert_true((int64_t)time(NULL) <= until);
         (void)sched_yield();
     }
     return outcome;
+}
+
+static struct outcome bind_pod(struct scene *scene)
+{
+    return bind_in(scene, scene->hooks.term(scene->hooks.context));
 }
 
 /* ---- */
@@ -281,7 +288,9 @@ static void the_lease_is_not_given_up_while_a_binding_may_be_carried_out(void **
     fake_api_clear(scene.api);
     fake_api_add(scene.api, (struct fake_answer){.path = BINDING, .kind = FAKE_HANG});
     fake_api_add(scene.api, (struct fake_answer){.path = LEASES, .fn = give_lease});
-    scene.binder.bind(scene.binder.context, &binding, note_end, &outcome);
+    struct sl_binding now = binding;
+    now.term = scene.hooks.term(scene.hooks.context);
+    scene.binder.bind(scene.binder.context, &now, note_end, &outcome);
     wait_requests(&scene, "POST", BINDING, 1);
     sl_cluster_stop(scene.cluster);
     assert_true(atomic_load(&outcome.done));
@@ -338,7 +347,10 @@ static void who_cannot_renew_stops_binding_and_goes_on_when_nobody_led_meanwhile
     atomic_store(&lease.broken, false);
     wait_missing(&scene, "");
     assert_int_equal(fake_api_count(scene.api, "GET", PODS), 1);
-    assert_int_equal(bind_pod(&scene).end, SL_BIND_END_BOUND);
+    uint64_t term = scene.hooks.term(scene.hooks.context);
+    assert_int_equal(bind_in(&scene, term - 1).end, SL_BIND_END_FAILED);
+    assert_int_equal(fake_api_count(scene.api, "POST", BINDING), 0);
+    assert_int_equal(bind_in(&scene, term).end, SL_BIND_END_BOUND);
     end(&scene);
 }
 
@@ -382,6 +394,37 @@ static void no_reservation_ends_by_the_clock(void **state)
                      &result);
     assert_int_equal(result.code, SL_BIND_RESERVED);
     assert_int_equal(sl_store_expire(scene.store, INT64_MAX), 0);
+    end(&scene);
+}
+
+static void note_fetched(void *call)
+{
+    atomic_store((_Atomic bool *)call, true);
+}
+
+static void a_pod_that_the_watch_has_not_told_of_is_read(void **state)
+{
+    struct scene scene;
+    static _Atomic bool fetched;
+    static const char body[] =
+        "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"s\",\"namespace\":"
+        "\"default\",\"uid\":\"u-s\"},\"spec\":{\"containers\":[{\"name\":\"c\",\"resources\":{"
+        "\"limits\":{\"nvidia.com/gpu\":\"1\"}}}]}}";
+    static const struct sl_binding s = {
+        .namespace = {"default", 7}, .name = {"s", 1}, .uid = {"u-s", 3}};
+    (void)state;
+    atomic_store(&fetched, false);
+    begin(&scene, true);
+    fake_api_add(scene.api,
+                 (struct fake_answer){.path = "/api/v1/namespaces/default/pods/s", .body = body});
+    wait_missing(&scene, "");
+    scene.binder.fetch(scene.binder.context, &s, note_fetched, (void *)&fetched);
+    while (!atomic_load(&fetched)) {
+        (void)sched_yield();
+    }
+    struct sl_pod *pod = sl_store_pod(scene.store, s.namespace, s.name);
+    assert_non_null(pod);
+    sl_pod_unref(pod);
     end(&scene);
 }
 
@@ -445,6 +488,7 @@ int main(void)
                                set_up),
         cmocka_unit_test_setup(who_leads_again_after_another_looks_anew, set_up),
         cmocka_unit_test_setup(no_reservation_ends_by_the_clock, set_up),
+        cmocka_unit_test_setup(a_pod_that_the_watch_has_not_told_of_is_read, set_up),
         cmocka_unit_test_setup(owners_are_told, set_up),
         cmocka_unit_test_setup(the_state_says_who_leads_and_how_the_watch_is, set_up),
     };

@@ -41,16 +41,17 @@ struct scene {
     struct sl_kube_binder *binder;
     struct outcome outcome;
     atomic_int may_bind; /* how often still; negative: always */
+    uint64_t term;       /* of the bindings that may be made */
 };
 
-static inline bool may_bind(void *context)
+static inline bool may_bind(void *context, uint64_t term)
 {
     struct scene *scene = context;
     int left = atomic_load(&scene->may_bind);
     if (left > 0) {
         (void)atomic_fetch_sub(&scene->may_bind, 1);
     }
-    return left != 0;
+    return left != 0 && term == scene->term;
 }
 
 static inline void on_done(void *call, enum sl_bind_end end, const struct sl_error *err)
@@ -72,6 +73,7 @@ static inline void scene_begin(struct scene *scene)
     scene->store = sl_store_new(&limits, NULL);
     assert_non_null(scene->store);
     atomic_init(&scene->may_bind, -1);
+    scene->term = 7;
     scene->options = (struct sl_kube_binder_options){
         .client = scene->rig.client,
         .store = scene->store,
@@ -123,7 +125,8 @@ static inline void bind_with(struct scene *scene,
                                        .name = SL_STR("p"),
                                        .uid = SL_STR("u1"),
                                        .node = SL_STR("n1"),
-                                       .assignment = "nvidia.com/mig-1g.6gb=0/2"};
+                                       .assignment = "nvidia.com/mig-1g.6gb=0/2",
+                                       .term = 7};
     scene->outcome =
         (struct outcome){.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
     bind(scene->binder, &binding, on_done, &scene->outcome);

@@ -158,15 +158,21 @@ static inline void block_stand(void *context)
     (void)pthread_mutex_unlock(&block->lock);
 }
 
-/* Returns when the client's thread stands still. */
-static inline void block_close(struct block *block, struct sl_client *client)
+/* Returns when a thread stands there. */
+static inline void block_wait(struct block *block)
 {
-    assert_int_equal(sl_client_after(client, 0, block_stand, block), 0);
     (void)pthread_mutex_lock(&block->lock);
     while (!block->closed) {
         (void)pthread_cond_wait(&block->changed, &block->lock);
     }
     (void)pthread_mutex_unlock(&block->lock);
+}
+
+/* Returns when the client's thread stands still. */
+static inline void block_close(struct block *block, struct sl_client *client)
+{
+    assert_int_equal(sl_client_after(client, 0, block_stand, block), 0);
+    block_wait(block);
 }
 
 static inline void block_open(struct block *block)

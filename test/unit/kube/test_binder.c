@@ -158,6 +158,19 @@ static void who_does_not_lead_sends_nothing(void **state)
     scene_end(&scene);
 }
 
+static void nothing_of_an_earlier_term_is_sent(void **state)
+{
+    struct scene scene;
+    (void)state;
+    scene_begin(&scene);
+    scene_start(&scene);
+    scene.term++; /* it has lost the lead since, and has it again */
+    assert_int_equal(bind_whole(&scene), SL_BIND_END_FAILED);
+    assert_string_equal(scene.outcome.text, "this replica is not the leader any more");
+    assert_int_equal(fake_api_requests(scene.rig.api), 0);
+    scene_end(&scene);
+}
+
 static void who_is_deposed_only_reads(void **state)
 {
     struct scene scene;
@@ -246,7 +259,7 @@ static void many_bindings_go_at_the_same_time(void **state)
         char name[16];
         (void)snprintf(name, sizeof(name), "p%d", i);
         const struct sl_binding binding = {SL_STR("default"), sl_str_of(name), sl_str_of(name),
-                                           SL_STR("n1"), "x=0"};
+                                           SL_STR("n1"),      "x=0",           7};
         outcomes[i] = (struct outcome){.lock = PTHREAD_MUTEX_INITIALIZER,
                                        .changed = PTHREAD_COND_INITIALIZER};
         sl_kube_bind(scene.binder, &binding, on_done, &outcomes[i]);
@@ -272,6 +285,7 @@ int main(void)
         cmocka_unit_test(an_unbound_pod_is_bound_again_while_a_post_may_be_lost),
         cmocka_unit_test(an_answer_that_is_cut_is_read_up),
         cmocka_unit_test(who_does_not_lead_sends_nothing),
+        cmocka_unit_test(nothing_of_an_earlier_term_is_sent),
         cmocka_unit_test(who_is_deposed_only_reads),
         cmocka_unit_test(what_is_late_is_only_read),
         cmocka_unit_test(the_ledger_learns_what_the_pod_really_has),

@@ -58,15 +58,15 @@ static void nobody_elses_deadline_is_touched(void **state)
     struct sl_pod *const left[] = {pod_with("90m", 60, "n1"), pod_with(NULL, 0, "n1"),
                                    pod_with("90m", 0, NULL)};
     for (size_t i = 0; i < sizeof(left) / sizeof(left[0]); i++) {
-        sl_kube_set_deadline(scene.binder, left[i]);
+        sl_kube_set_deadline(scene.binder, left[i], 7);
         sl_pod_unref(left[i]);
     }
     struct sl_pod *pod = pod_with("90m", 0, "n1");
     atomic_store(&scene.may_bind, 0);
-    sl_kube_set_deadline(scene.binder, pod);
+    sl_kube_set_deadline(scene.binder, pod, 7);
     atomic_store(&scene.may_bind, -1);
     add(&scene, "PATCH", POD, 200, "{}");
-    sl_kube_set_deadline(scene.binder, pod);
+    sl_kube_set_deadline(scene.binder, pod, 7);
     sl_pod_unref(pod);
     wait_for_deadline(&scene, 1, 0);
     assert_int_equal(fake_api_requests(scene.rig.api), 1);

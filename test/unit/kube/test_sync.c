@@ -39,6 +39,9 @@ struct scene {
     struct sl_sync *sync;
     atomic_uint published;
     atomic_uint listed;
+    atomic_uint deleted; /* told of a */
+    atomic_int listings; /* begun, less those that are over */
+    atomic_uint begun;
 };
 
 static void on_published(void *context, int64_t delay_us)
@@ -55,6 +58,20 @@ static void on_listed_pod(void *context, const struct sl_pod *pod)
     (void)atomic_fetch_add(&scene->listed, 1);
 }
 
+static void on_deleted_pod(void *context, struct sl_str namespace, struct sl_str name)
+{
+    struct scene *scene = context;
+    assert_true(sl_str_eq(namespace, SL_STR("default")));
+    (void)atomic_fetch_add(&scene->deleted, sl_str_eq(name, SL_STR("a")) ? 1 : 0);
+}
+
+static void on_listing_pods(void *context, bool listing)
+{
+    struct scene *scene = context;
+    (void)atomic_fetch_add(&scene->listings, listing ? 1 : -1);
+    (void)atomic_fetch_add(&scene->begun, listing ? 1 : 0);
+}
+
 static void scene_begin(struct scene *scene)
 {
     static const struct sl_store_limits limits = {100, 100, 100, 30000000};
@@ -64,6 +81,9 @@ static void scene_begin(struct scene *scene)
     assert_non_null(scene->store);
     atomic_init(&scene->published, 0);
     atomic_init(&scene->listed, 0);
+    atomic_init(&scene->deleted, 0);
+    atomic_init(&scene->listings, 0);
+    atomic_init(&scene->begun, 0);
 }
 
 static void scene_start(struct scene *scene)
@@ -79,6 +99,8 @@ static void scene_start(struct scene *scene)
         .backoff_max_us = 4 * MS,
         .published = on_published,
         .listed_pod = on_listed_pod,
+        .deleted_pod = on_deleted_pod,
+        .listing_pods = on_listing_pods,
         .context = scene,
     };
     scene->sync = sl_sync_start(&options, NULL);
@@ -273,6 +295,7 @@ static void events_change_the_store(void **state)
     wait_for(&scene, knows_last);
     assert_int_equal(free_on_n1(&scene), 3);
     assert_false(is_known(&scene, "a"));
+    assert_int_equal(atomic_load(&scene.deleted), 1);
     assert_true(atomic_load(&scene.published) >= 3); /* of those that are ours */
     scene_end(&scene);
 }
@@ -302,6 +325,8 @@ static void a_new_list_sweeps_what_is_gone(void **state)
     wait_for(&scene, is_synced);
     assert_int_equal(free_on_n1(&scene), 2);
     sl_sync_stats(scene.sync, &stats);
+    assert_int_equal(atomic_load(&scene.begun), 2); /* of pods alone */
+    assert_int_equal(atomic_load(&scene.listings), 0);
     assert_int_equal(stats.swept_pods, 1);
     assert_int_equal(stats.swept_nodes, 0);
     assert_int_equal(stats.pods.skipped, 1);
@@ -348,7 +373,9 @@ static void a_list_given_up_half_way_keeps_what_there_was(void **state)
     assert_true(is_known(&scene, "a"));
     assert_true(is_known(&scene, "b"));
     assert_non_null(sl_sync_missing(scene.sync));
+    assert_int_equal(atomic_load(&scene.listings), 1);
     scene_end(&scene); /* in the middle of a list: the store is left in order */
+    assert_int_equal(atomic_load(&scene.listings), 0);
 }
 
 int main(void)

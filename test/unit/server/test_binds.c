@@ -23,6 +23,7 @@ struct given {
     void *call;
     char pod[64];
     char assignment[SL_ASSIGNMENT_TEXT_MAX];
+    uint64_t term;
 };
 
 static struct {
@@ -32,6 +33,10 @@ static struct {
     size_t n;
     struct given resolved; /* the last one */
     size_t n_resolved;
+    sl_fetch_done fetched; /* of the pod that is looked for */
+    void *fetch;
+    char looked_for[64];
+    size_t n_fetches;
     const char *missing;
     _Atomic uint64_t term;
     bool keep; /* connections are asked to stay */
@@ -46,6 +51,7 @@ static void take_binding(void *context, const struct sl_binding *binding, sl_bin
     struct given *given = &g.given[g.n++];
     given->done = done;
     given->call = call;
+    given->term = binding->term;
     (void)snprintf(given->pod, sizeof(given->pod), "%.*s", (int)binding->name.len, binding->name.s);
     (void)snprintf(given->assignment, sizeof(given->assignment), "%s", binding->assignment);
     (void)pthread_cond_broadcast(&g.more);
@@ -62,6 +68,20 @@ static void take_lost(void *context, const struct sl_binding *binding, sl_bind_d
     g.n_resolved++;
 }
 
+static void take_fetch(void *context, const struct sl_binding *pod, sl_fetch_done done, void *call)
+{
+    (void)context;
+    (void)pthread_mutex_lock(&g.lock);
+    g.fetched = done;
+    g.fetch = call;
+    (void)snprintf(g.looked_for, sizeof(g.looked_for), "%.*s/%.*s/%.*s", (int)pod->namespace.len,
+                   pod->namespace.s, (int)pod->name.len, pod->name.s, (int)pod->uid.len,
+                   pod->uid.s);
+    g.n_fetches++;
+    (void)pthread_cond_broadcast(&g.more);
+    (void)pthread_mutex_unlock(&g.lock);
+}
+
 /* The i-th binding that the binder was given, once it has come. */
 static struct given *wait_given(size_t i)
 {
@@ -74,6 +94,15 @@ static struct given *wait_given(size_t i)
     }
     (void)pthread_mutex_unlock(&g.lock);
     return &g.given[i];
+}
+
+static void wait_fetch(void)
+{
+    (void)pthread_mutex_lock(&g.lock);
+    while (g.n_fetches == 0) {
+        (void)pthread_cond_wait(&g.more, &g.lock);
+    }
+    (void)pthread_mutex_unlock(&g.lock);
 }
 
 static size_t count_given(void)
@@ -127,11 +156,12 @@ static int set_up(void **state)
     const struct sl_app_options options = {
         .config = &config,
         .store = rig.store,
-        .binder = {.bind = take_binding, .resolve = take_lost},
+        .binder = {.bind = take_binding, .resolve = take_lost, .fetch = take_fetch},
         .hooks = {.missing = missing, .term = term, .bound = note_bound},
     };
     g.n = 0;
     g.n_resolved = 0;
+    g.n_fetches = 0;
     g.missing = NULL;
     g.keep = false;
     g.bound[0] = '\0';
@@ -302,6 +332,7 @@ static void an_unknown_outcome_of_an_earlier_term_is_looked_up_and_not_sent_agai
     end(&g.resolved, SL_BIND_END_FAILED, "the pod was not bound");
     assert_int_equal(reserved(rig), 0);
     fd = ask_bind(rig, "p", "n1"); /* chooses anew */
+    assert_int_equal(wait_given(1)->term, wait_given(0)->term + 1);
     end(wait_given(1), SL_BIND_END_BOUND, "");
     assert_reply(fd, "{\"Error\":\"\"}");
 }
@@ -434,6 +465,71 @@ static void what_is_unknown_for_long_is_looked_at(void **state)
     assert_false(sl_binds_node(&rig->app->binds, SL_STR("u-p"), node, sizeof(node)));
 }
 
+/* ---- the scheduler is ahead of our watch ---- */
+
+static void a_pod_that_is_not_known_is_looked_for_and_bound(void **state)
+{
+    const struct rig *rig = *state;
+    int fd = ask_bind(rig, "x", "n1");
+    wait_fetch();
+    assert_string_equal(g.looked_for, "default/x/u-x");
+    assert_false(answered(fd));
+    rig_load(rig->store, RIG_POD("x", "u-x", MIG, "1"));
+    g.fetched(g.fetch);
+    end(wait_given(0), SL_BIND_END_BOUND, "");
+    assert_reply(fd, "{\"Error\":\"\"}");
+    assert_int_equal(g.n_fetches, 1);
+    assert_int_equal(atomic_load(&rig->app->metrics.binds[SL_BIND_UNKNOWN_POD]), 0);
+    assert_int_equal(atomic_load(&rig->app->metrics.binds[SL_BIND_RESERVED]), 1);
+}
+
+static void a_pod_that_was_made_anew_is_looked_for_too(void **state)
+{
+    const struct rig *rig = *state;
+    rig_load(rig->store, RIG_POD("x", "u-old", MIG, "1"));
+    int fd = ask_bind(rig, "x", "n1");
+    wait_fetch();
+    rig_load(rig->store, RIG_POD("x", "u-x", MIG, "1"));
+    g.fetched(g.fetch);
+    end(wait_given(0), SL_BIND_END_BOUND, "");
+    assert_reply(fd, "{\"Error\":\"\"}");
+}
+
+static void a_pod_that_is_not_there_either_is_refused_after_one_look(void **state)
+{
+    const struct rig *rig = *state;
+    int fd = ask_bind(rig, "x", "n1");
+    wait_fetch();
+    g.fetched(g.fetch);
+    assert_reply(fd, "pod default/x is not known");
+    assert_int_equal(g.n_fetches, 1);
+    assert_int_equal(count_given(), 0);
+    assert_int_equal(atomic_load(&rig->app->metrics.binds[SL_BIND_UNKNOWN_POD]), 1);
+}
+
+static void who_leads_no_more_after_the_look_binds_nothing(void **state)
+{
+    const struct rig *rig = *state;
+    int fd = ask_bind(rig, "x", "n1");
+    wait_fetch();
+    rig_load(rig->store, RIG_POD("x", "u-x", MIG, "1"));
+    g.missing = "another replica leads";
+    g.fetched(g.fetch);
+    assert_reply(fd, "sliced is not ready: another replica leads");
+    assert_int_equal(count_given(), 0);
+    assert_int_equal(reserved(rig), 0);
+}
+
+static void stopping_does_not_wait_for_a_look(void **state)
+{
+    const struct rig *rig = *state;
+    int fd = ask_bind(rig, "x", "n1");
+    wait_fetch();
+    sl_app_stop(rig->app);
+    g.fetched(g.fetch);
+    (void)close(fd);
+}
+
 /* Else a scheduler would ask a replica that has lost the lease for as long as it lives. */
 static void a_verb_that_cannot_be_served_ends_the_connection(void **state)
 {
@@ -483,6 +579,11 @@ int main(void)
         TEST(stopping_leaves_nobody_waiting_and_the_ledger_still_learns_the_outcome),
         TEST(what_is_unknown_for_long_is_looked_at),
         TEST(what_is_missing_is_told_by_verbs_and_readiness),
+        TEST(a_pod_that_is_not_known_is_looked_for_and_bound),
+        TEST(a_pod_that_was_made_anew_is_looked_for_too),
+        TEST(a_pod_that_is_not_there_either_is_refused_after_one_look),
+        TEST(who_leads_no_more_after_the_look_binds_nothing),
+        TEST(stopping_does_not_wait_for_a_look),
         TEST(a_verb_that_cannot_be_served_ends_the_connection),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
