@@ -115,10 +115,24 @@ static int check_whole(const struct sl_config *config, struct sl_key_clash *clas
                         seconds(config->election.lease_duration_us));
 }
 
+/* A binding that outlasts a lease would end in another's time. */
+static int check_bind(const struct sl_config *config, struct sl_key_clash *clash,
+                      struct sl_error *err)
+{
+    *clash = (struct sl_key_clash){"kubernetes.bindTimeout", "leaderElection.leaseDuration"};
+    if (!config->election.enabled ||
+        config->kubernetes.bind_timeout_us < config->election.lease_duration_us) {
+        return 0;
+    }
+    return sl_error_set(
+        err, SL_ERR_FIELD, "found %gs, expected less than leaderElection.leaseDuration, %gs",
+        seconds(config->kubernetes.bind_timeout_us), seconds(config->election.lease_duration_us));
+}
+
 int sl_keys_check(const struct sl_config *config, struct sl_key_clash *clash, struct sl_error *err)
 {
     static const rule rules[] = {check_threads, check_pair,     check_client_ca, check_plain,
-                                 check_whole,   check_deadline, check_retry};
+                                 check_whole,   check_deadline, check_retry,     check_bind};
     for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
         if (rules[i](config, clash, err) < 0) {
             return -1;

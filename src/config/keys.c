@@ -125,9 +125,9 @@ const struct sl_key sl_keys[SL_KEYS] = {
      .help = "How long the API server may take for a call."},
     {"kubernetes.bindTimeout", SL_KEY_DURATION, .restart = true, AT(kubernetes.bind_timeout_us),
      .min = SECOND / 10, .max = HOUR, .number = 4 * SECOND,
-     .help = "How long a binding may take; keep it below the extender's httpTimeout. A single try "
-             "takes "
-             "at most half of it, and no longer than leaseDuration minus renewDeadline."},
+     .help = "How long a binding may take: below leaseDuration, and below the extender's "
+             "httpTimeout. A single try takes at most half of it, and no longer than leaseDuration "
+             "minus renewDeadline."},
     {"kubernetes.watchTimeout", SL_KEY_DURATION, .restart = true, AT(kubernetes.watch_timeout_us),
      .min = SECOND, .max = 24 * HOUR, .number = 5 * MINUTE,
      .help = "A watch is asked to last that long, up to as much again at random."},

@@ -416,11 +416,15 @@ static void values_that_contradict_each_other_are_refused(void **state)
          "leaderElection.leaseDuration", "found 15.5s, expected whole seconds"},
         {HEAD "leaderElection:\n  retryPeriod: 8334ms\n", SL_ERR_FIELD, 4, 3,
          "leaderElection.retryPeriod", "found 8.334s, expected less than"},
+        {HEAD "kubernetes:\n  bindTimeout: 15s\n", SL_ERR_FIELD, 4, 3, "kubernetes.bindTimeout",
+         "found 15s, expected less than leaderElection.leaseDuration, 15s"},
     };
     check_errors(cases, sizeof(cases) / sizeof(cases[0]));
     (void)parsed(HEAD "server: {listen: \"0.0.0.0:80\", insecure: true}\n");
     (void)parsed(HEAD "server: {listen: \"0.0.0.0:80\", tls: {certFile: a, keyFile: b}}\n");
     (void)parsed(HEAD "leaderElection: {retryPeriod: 8333ms}\n");
+    (void)parsed(HEAD "kubernetes: {bindTimeout: 14999ms}\n");
+    (void)parsed(HEAD "kubernetes: {bindTimeout: 15s}\nleaderElection: {enabled: false}\n");
     (void)parsed(HEAD "extender:\n  filterVerb: bind\n  bindVerb: filter\n");
 }
 
