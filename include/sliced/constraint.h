@@ -19,7 +19,8 @@ enum sl_match_op {
 
 /* One expression of a node selector term. */
 struct sl_match {
-    const char *key; /* of a label; "metadata.name" with field set */
+    const char *key; /* of a label; "metadata.name" with field set. What Kubernetes would not take
+                        for an expression is kept as In without a value: it never holds */
     const char *const *value;
     uint16_t n_values;
     uint8_t op; /* enum sl_match_op */
@@ -38,6 +39,16 @@ struct sl_toleration {
     uint8_t effect;    /* enum sl_taint_effect; SL_TAINT_ANY: all */
 };
 
+/* How much of a pod's is kept; where it has more, that constraint is left out, and pod->problem
+ * says so. Matches and values are of all expressions together, text is of all keys and values. */
+enum {
+    SL_CONSTRAINT_TERMS_MAX = 32,
+    SL_CONSTRAINT_MATCHES_MAX = 128,
+    SL_CONSTRAINT_VALUES_MAX = 512,
+    SL_CONSTRAINT_TOLERATIONS_MAX = 64,
+    SL_CONSTRAINT_TEXT_MAX = 8192,
+};
+
 /* A pod's; immutable, in the pod's own allocation. */
 struct sl_constraints {
     const struct sl_match *selector;  /* spec.nodeSelector, all of them */
@@ -47,6 +58,8 @@ struct sl_constraints {
     uint16_t n_terms;
     uint16_t n_tolerations;
     bool affinity;     /* required node affinity is there: without a term it admits no node */
+    bool by_name;      /* asks for what site_digest leaves out, such as the node's name: only the
+                          node itself can tell, another one's answer does not stand for it */
     int64_t cpu_milli; /* requests, counted as Kubernetes counts them; saturated */
     int64_t memory_bytes;
     uint64_t digest; /* equal constraints, equal digests; of all of the above */
@@ -66,6 +79,9 @@ enum sl_constraint {
 
 /* "None", "Unschedulable", "NodeSelector", "NodeAffinity", "Taint", "CPU", "Memory", "Pods". */
 const char *sl_constraint_name(enum sl_constraint constraint);
+
+/* Tells whether the toleration is good for the taint. */
+bool sl_toleration_covers(const struct sl_toleration *toleration, const struct sl_taint *taint);
 
 /* What of the node does not change with the pods on it: SL_CONSTRAINT_NONE or what is against it.
  * constraints may be NULL (a pod that only has to tolerate the taints). */

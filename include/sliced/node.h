@@ -9,7 +9,13 @@
 
 #include <stdatomic.h>
 
-enum { SL_NODE_DEVICES_MAX = 64, SL_NODE_POOLS_MAX = 32, SL_NODE_PROBLEM_MAX = 256 };
+enum {
+    SL_NODE_DEVICES_MAX = 64,
+    SL_NODE_POOLS_MAX = 32,
+    SL_NODE_PROBLEM_MAX = 256,
+    SL_NODE_LABELS_MAX = 512, /* those beyond are left out, which node->problem says */
+    SL_NODE_TAINTS_MAX = 64,  /* the same */
+};
 
 /* How the devices of a node are known. */
 enum sl_layout {
@@ -92,8 +98,8 @@ struct sl_node {
     uint16_t n_taints;
     bool unschedulable; /* cordoned */
     struct sl_host host;
-    uint64_t site_digest;  /* equal for nodes that sl_constraints_admit cannot tell apart but for
-                              their names */
+    uint64_t site_digest;  /* equal for nodes that sl_constraints_admit cannot tell apart, but for
+                              constraints that ask by name (by_name in struct sl_constraints) */
     _Atomic uint32_t refs; /* use sl_node_ref and sl_node_unref */
 };
 

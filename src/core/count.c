@@ -253,3 +253,57 @@ bool sl_ask_count(const struct sl_pod_facts *facts, struct sl_ask *out, char why
     }
     return true;
 }
+
+/* ---- CPU and memory ---- */
+
+/* sl_quantity_milli or sl_quantity_ceil. */
+typedef enum sl_quantity_result (*measure_fn)(struct sl_quantity q, int64_t *out);
+
+static int64_t read_host(const struct sl_pair *pair, measure_fn measure)
+{
+    struct sl_quantity q = {0};
+    int64_t value = 0;
+    if (pair == NULL) {
+        return 0;
+    }
+    enum sl_quantity_result result = sl_quantity_parse(pair->value.s, pair->value.len, &q);
+    if (result == SL_QUANTITY_OK) {
+        result = measure(q, &value);
+    }
+    if (result == SL_QUANTITY_RANGE) {
+        return INT64_MAX;
+    }
+    return result == SL_QUANTITY_OK && value > 0 ? value : 0;
+}
+
+static int64_t host_of(const struct sl_container_facts *container, struct sl_str name,
+                       measure_fn measure)
+{
+    const struct sl_pair *request = sl_pair_find(container->requests, name);
+    return read_host(request != NULL ? request : sl_pair_find(container->limits, name), measure);
+}
+
+static int64_t count_host(const struct sl_pod_facts *facts, struct sl_str name, measure_fn measure)
+{
+    struct tally tally = {0};
+    bool good =
+        tally_add(&tally, ROLE_OVERHEAD, read_host(sl_pair_find(facts->overhead, name), measure));
+    const struct sl_container_facts *container = facts->init_containers;
+    for (; container != NULL; container = container->next) {
+        enum role role = container->restart_always ? ROLE_SIDECAR : ROLE_INIT;
+        good = tally_add(&tally, role, host_of(container, name, measure)) && good;
+    }
+    for (container = facts->containers; container != NULL; container = container->next) {
+        good = tally_add(&tally, ROLE_CONTAINER, host_of(container, name, measure)) && good;
+    }
+    int64_t sum = tally.together > tally.step ? tally.together : tally.step;
+    return good && add(&sum, tally.overhead) ? sum : INT64_MAX;
+}
+
+struct sl_host_ask sl_host_count(const struct sl_pod_facts *facts)
+{
+    return (struct sl_host_ask){
+        .cpu_milli = count_host(facts, SL_STR("cpu"), sl_quantity_milli),
+        .memory_bytes = count_host(facts, SL_STR("memory"), sl_quantity_ceil),
+    };
+}

@@ -58,6 +58,10 @@ struct sl_draft {
     struct sl_draft_instance instance[SL_DRAFT_INSTANCES_MAX];
     struct sl_text problem;
     char problem_text[SL_NODE_PROBLEM_MAX];
+    unsigned n_labels; /* of the facts', from the first on */
+    unsigned n_taints;
+    size_t site_text; /* bytes of them that have to be copied */
+    struct sl_host host;
 };
 
 /* Begins a sentence of the problem, to be completed with sl_text_...(&draft->problem, ...). */
@@ -68,6 +72,13 @@ void sl_draft_problem_count(struct sl_draft *draft, struct sl_str what, int64_t 
 
 /* Labels and pools. -1 with *err set beyond SL_NODE_POOLS_MAX. */
 int sl_draft_read(struct sl_draft *draft, struct sl_error *err);
+
+/* Labels, taints and what is allocatable beside GPUs (node_site.c): counts what is kept; and once
+ * there is memory of that size behind the node, fills it in. */
+void sl_draft_site(struct sl_draft *draft);
+size_t sl_draft_site_words(const struct sl_draft *draft);
+struct sl_pack;
+void sl_draft_site_pack(const struct sl_draft *draft, struct sl_node *node, struct sl_pack *at);
 
 /* Devices from annotations, if there are any. -1 with *err set beyond SL_NODE_DEVICES_MAX. */
 int sl_draft_annotated(struct sl_draft *draft, struct sl_error *err);

@@ -1,6 +1,7 @@
 /* Nodes: judged once from the facts (draft.h), then immutable. */
 #include "sliced/node.h"
 
+#include "core/constraint_draft.h"
 #include "core/draft.h"
 
 #include <stdlib.h>
@@ -75,6 +76,7 @@ static int judge(struct sl_draft *draft, struct sl_error *err)
     }
     sl_draft_tie(draft);
     profiles_from_instances(draft);
+    sl_draft_site(draft);
     return 0;
 }
 
@@ -83,11 +85,17 @@ static size_t text_size(struct sl_str text)
     return text.len == 0 ? 0 : text.len + 1;
 }
 
+/* Everything but text. */
+static size_t words_of(const struct sl_draft *draft)
+{
+    return sizeof(struct sl_node) + draft->n_devices * sizeof(struct sl_device) +
+           draft->n_instances * sizeof(struct sl_instance) +
+           draft->n_pools * sizeof(struct sl_pool) + sl_draft_site_words(draft);
+}
+
 static size_t size_of(const struct sl_draft *draft)
 {
-    size_t size = sizeof(struct sl_node) + draft->n_devices * sizeof(struct sl_device) +
-                  draft->n_instances * sizeof(struct sl_instance) +
-                  draft->n_pools * sizeof(struct sl_pool);
+    size_t size = words_of(draft) + draft->site_text;
     size +=
         text_size(draft->facts->name) + text_size(draft->labels.product) + draft->problem.len + 1;
     for (unsigned i = 0; i < draft->n_devices; i++) {
@@ -158,7 +166,9 @@ static struct sl_node *build(const struct sl_draft *draft)
     node->device = (struct sl_device *)(node + 1);
     node->instance = (struct sl_instance *)(node->device + draft->n_devices);
     node->pool = (struct sl_pool *)(node->instance + draft->n_instances);
-    char *at = (char *)(node->pool + draft->n_pools);
+    struct sl_pack site = {(char *)(node->pool + draft->n_pools), (char *)node + words_of(draft)};
+    sl_draft_site_pack(draft, node, &site);
+    char *at = site.text;
     node->name = put_text(&at, draft->facts->name);
     node->product = put_text(&at, draft->labels.product);
     node->problem = put_text(&at, (struct sl_str){draft->problem.out, draft->problem.len});

@@ -1,14 +1,14 @@
 /* Pods: judged once from the facts, then immutable. */
 #include "sliced/pod.h"
 
+#include "core/constraint_draft.h"
 #include "core/count.h"
-#include "core/text.h"
-#include "core/timeout.h"
+#include "core/pod_read.h"
 
 #include <stdlib.h>
 
 /* Kubernetes' own limits (DNS-1123 label and subdomain); a UID is 36 long, others are let in. */
-enum { NAMESPACE_MAX = 63, NAME_MAX_LEN = 253, UID_MAX = 128, PROBLEM_MAX = 256 };
+enum { NAMESPACE_MAX = 63, NAME_MAX_LEN = 253, UID_MAX = 128, PROBLEM_MAX = 512 };
 
 /* What goes into one allocation. Texts with len 0 become NULL where a pod has NULL for none. */
 struct parts {
@@ -19,23 +19,31 @@ struct parts {
     struct sl_str malformed;
     struct sl_str assignment;
     struct sl_str problem;
+    struct sl_str nominated;
+    struct sl_str after;
     const struct sl_ask_item *items;
+    const struct sl_constraints *constraints;
+    const uint64_t *label;
     uint32_t n_items;
+    uint32_t n_labels;
 };
-
-static size_t items_size(const struct parts *parts)
-{
-    size_t size = 0;
-    for (uint32_t i = 0; i < parts->n_items; i++) {
-        size += sizeof(parts->items[i]) + strlen(parts->items[i].resource) + 1;
-    }
-    return size;
-}
 
 /* Room for the text behind the pod, with its NUL; none for what is not there. */
 static size_t text_size(struct sl_str text)
 {
     return text.len == 0 ? 0 : text.len + 1;
+}
+
+static size_t texts_size(const struct parts *parts)
+{
+    size_t size = parts->namespace.len + 1 + parts->name.len + 1 + text_size(parts->uid) +
+                  text_size(parts->node) + text_size(parts->malformed) +
+                  text_size(parts->assignment) + text_size(parts->problem) +
+                  text_size(parts->nominated) + text_size(parts->after);
+    for (uint32_t i = 0; i < parts->n_items; i++) {
+        size += sl_pack_text_size(parts->items[i].resource);
+    }
+    return size;
 }
 
 static const char *put_text(char **at, struct sl_str text)
@@ -52,31 +60,46 @@ static const char *put_optional(char **at, struct sl_str text)
     return text.len == 0 ? NULL : put_text(at, text);
 }
 
+static void put_texts(struct sl_pod *pod, const struct parts *parts, struct sl_pack *at)
+{
+    for (uint32_t i = 0; i < parts->n_items; i++) {
+        pod->items[i] = parts->items[i];
+        pod->items[i].resource = sl_pack_text(at, parts->items[i].resource);
+    }
+    pod->namespace = put_text(&at->text, parts->namespace);
+    pod->name = put_text(&at->text, parts->name);
+    pod->uid = parts->uid.len == 0 ? "" : put_text(&at->text, parts->uid);
+    pod->node = put_optional(&at->text, parts->node);
+    pod->malformed = put_optional(&at->text, parts->malformed);
+    pod->assignment = put_optional(&at->text, parts->assignment);
+    pod->problem = put_optional(&at->text, parts->problem);
+    pod->nominated = put_optional(&at->text, parts->nominated);
+    pod->after = put_optional(&at->text, parts->after);
+}
+
 /* All but the plain fields, which are the caller's to set. */
 static struct sl_pod *pod_alloc(const struct parts *parts)
 {
-    size_t size = sizeof(struct sl_pod) + items_size(parts) + parts->namespace.len + 1 +
-                  parts->name.len + 1 + text_size(parts->uid) + text_size(parts->node) +
-                  text_size(parts->malformed) + text_size(parts->assignment) +
-                  text_size(parts->problem);
-    struct sl_pod *pod = malloc(size);
-    if (pod == NULL) {
+    size_t labels = parts->n_labels * sizeof(parts->label[0]);
+    size_t items = parts->n_items * sizeof(parts->items[0]);
+    size_t words = sizeof(struct sl_pod) + items + labels;
+    size_t text = texts_size(parts);
+    sl_constraint_measure(parts->constraints, &words, &text);
+    char *block = malloc(words + text);
+    if (block == NULL) {
         return NULL;
     }
-    *pod = (struct sl_pod){.n_items = parts->n_items};
+    struct sl_pod *pod = (struct sl_pod *)(void *)block;
+    *pod = (struct sl_pod){.n_items = parts->n_items, .n_labels = parts->n_labels};
     pod->items = (struct sl_ask_item *)(pod + 1);
-    char *at = (char *)(pod->items + parts->n_items);
-    for (uint32_t i = 0; i < parts->n_items; i++) {
-        pod->items[i] = parts->items[i];
-        pod->items[i].resource = put_text(&at, sl_str_of(parts->items[i].resource));
+    uint64_t *label = (uint64_t *)(void *)(block + sizeof(*pod) + items);
+    if (labels > 0) {
+        memcpy(label, parts->label, labels);
     }
-    pod->namespace = put_text(&at, parts->namespace);
-    pod->name = put_text(&at, parts->name);
-    pod->uid = parts->uid.len == 0 ? "" : put_text(&at, parts->uid);
-    pod->node = put_optional(&at, parts->node);
-    pod->malformed = put_optional(&at, parts->malformed);
-    pod->assignment = put_optional(&at, parts->assignment);
-    pod->problem = put_optional(&at, parts->problem);
+    pod->label = label;
+    struct sl_pack at = {block + sizeof(*pod) + items + labels, block + words};
+    pod->constraints = sl_constraint_pack(parts->constraints, &at);
+    put_texts(pod, parts, &at);
     atomic_init(&pod->refs, 1);
     return pod;
 }
@@ -105,73 +128,21 @@ static bool names_fit(const struct sl_pod_facts *facts, struct sl_error *err)
     return text_fits(facts->name, NAME_MAX_LEN, "metadata.name", err) &&
            text_fits(facts->namespace, NAMESPACE_MAX, "metadata.namespace", err) &&
            text_fits(facts->uid, UID_MAX, "metadata.uid", err) &&
-           text_fits(facts->node_name, NAME_MAX_LEN, "spec.nodeName", err);
+           text_fits(facts->node_name, NAME_MAX_LEN, "spec.nodeName", err) &&
+           text_fits(facts->nominated, NAME_MAX_LEN, "status.nominatedNodeName", err);
 }
 
-static enum sl_pod_phase phase_of(struct sl_str phase)
+/* What is neither text nor list. */
+static void read_plain(struct sl_pod *pod, const struct sl_pod_facts *facts)
 {
-    if (phase.len == 0) {
-        return SL_POD_PENDING;
-    }
-    for (enum sl_pod_phase p = SL_POD_PENDING; p < SL_POD_UNKNOWN; p++) {
-        if (sl_str_eq(phase, sl_str_of(sl_pod_phase_name(p)))) {
-            return p;
-        }
-    }
-    return SL_POD_UNKNOWN;
-}
-
-static int64_t timeout_of(const struct sl_pod_facts *facts, struct sl_text *problem)
-{
-    if (facts->deadline_s > 0) {
-        return facts->deadline_s < SL_TIMEOUT_MAX_S ? facts->deadline_s : SL_TIMEOUT_MAX_S;
-    }
-    const struct sl_pair *pair = sl_pair_find(facts->annotations, SL_STR("sliced.dev/timeout"));
-    int64_t seconds = 0;
-    if (pair == NULL || sl_timeout_parse(pair->value, &seconds)) {
-        return seconds;
-    }
-    sl_text_puts(problem, "annotation sliced.dev/timeout: ");
-    sl_text_quoted(problem, pair->value);
-    sl_text_puts(problem, " is not a duration such as \"1h30m\" or \"90\" (seconds): ignored");
-    return 0;
-}
-
-/* What gpushare's extender wrote, in our spelling, into text[0..SL_ASSIGNMENT_TEXT_MAX]. Its index
- * stands on the pod alone, so it can only speak for one item. */
-static struct sl_str gpushare_assignment(const struct sl_pod_facts *facts, const struct sl_ask *ask,
-                                         char *text)
-{
-    static const char *const resource = "aliyun.com/gpu-mem";
-    struct sl_text out;
-    sl_text_init(&out, text, SL_ASSIGNMENT_TEXT_MAX + 1);
-    const struct sl_pair *pair = sl_pair_find(facts->annotations, SL_STR("ALIYUN_COM_GPU_MEM_IDX"));
-    int64_t index = -1; /* gpushare's own word for "not assigned" */
-    if (pair != NULL && ask->n == 1 && strcmp(ask->item[0].resource, resource) == 0 &&
-        sl_str_to_i64(pair->value, &index) && index >= 0) {
-        sl_text_puts(&out, resource);
-        sl_text_puts(&out, "=");
-        sl_text_i64(&out, index);
-        sl_text_puts(&out, "*");
-        sl_text_i64(&out, ask->item[0].count);
-    }
-    return (struct sl_str){text, out.len};
-}
-
-static struct sl_str assignment_of(const struct sl_pod_facts *facts, const struct sl_ask *ask,
-                                   char *text, struct sl_text *problem)
-{
-    const struct sl_pair *pair = sl_pair_find(facts->annotations, SL_STR("sliced.dev/assignment"));
-    if (pair == NULL) {
-        return gpushare_assignment(facts, ask, text);
-    }
-    if (pair->value.len <= SL_ASSIGNMENT_TEXT_MAX &&
-        (pair->value.len == 0 || memchr(pair->value.s, '\0', pair->value.len) == NULL)) {
-        return pair->value;
-    }
-    sl_text_puts(problem, problem->len > 0 ? "; " : "");
-    sl_text_puts(problem, "annotation sliced.dev/assignment: not written by sliced: ignored");
-    return (struct sl_str){0};
+    pod->phase = sl_pod_read_phase(facts->phase);
+    pod->gate = sl_pod_read_gate(facts->gates);
+    pod->deleting = facts->deleting;
+    pod->priority = facts->priority;
+    pod->created_us = facts->created_us;
+    pod->started_us = facts->started_us;
+    pod->has_deadline = facts->deadline_s > 0;
+    pod->never_preempts = sl_str_eq(facts->preemption_policy, SL_STR("Never"));
 }
 
 struct sl_pod *sl_pod_new(const struct sl_pod_facts *facts, struct sl_error *err)
@@ -179,36 +150,46 @@ struct sl_pod *sl_pod_new(const struct sl_pod_facts *facts, struct sl_error *err
     struct sl_ask ask;
     char why[SL_ASK_WHY_MAX];
     char problem_text[PROBLEM_MAX];
-    char gpushare[SL_ASSIGNMENT_TEXT_MAX + 1];
+    char assignment[SL_ASSIGNMENT_TEXT_MAX + 1];
+    uint64_t label[2 * SL_POD_LABELS_MAX];
+    struct sl_constraint_draft draft;
     struct sl_text problem;
     if (!names_fit(facts, err)) {
         return NULL;
     }
     sl_text_init(&problem, problem_text, sizeof(problem_text));
     (void)sl_ask_count(facts, &ask, why);
-    int64_t timeout_s = timeout_of(facts, &problem);
+    int64_t timeout_s = sl_pod_read_timeout(facts, &problem);
+    struct sl_host_ask host = sl_host_count(facts);
+    draft.constraints =
+        (struct sl_constraints){.cpu_milli = host.cpu_milli, .memory_bytes = host.memory_bytes};
     struct parts parts = {
         .namespace = facts->namespace.len > 0 ? facts->namespace : SL_STR("default"),
         .name = facts->name,
         .uid = facts->uid,
         .node = facts->node_name,
         .malformed = sl_str_of(ask.malformed ? why : NULL),
-        .assignment = assignment_of(facts, &ask, gpushare, &problem),
-        .problem = {problem.out, problem.len},
+        .assignment = sl_pod_read_assignment(facts, &ask, assignment, &problem),
+        .nominated = facts->nominated,
+        .after = sl_pod_read_after(facts, &problem),
         .items = ask.item,
         .n_items = ask.n,
+        .label = label,
     };
+    int64_t memory = sl_pod_read_gpu_memory(facts, SL_STR("sliced.dev/gpu-memory"), &problem);
+    int64_t least = sl_pod_read_gpu_memory(facts, SL_STR("sliced.dev/min-gpu-memory"), &problem);
+    parts.n_labels = sl_pod_read_labels(facts, label, &problem);
+    parts.constraints = sl_constraint_read(&draft, facts, &problem);
+    parts.problem = (struct sl_str){problem.out, problem.len};
     struct sl_pod *pod = pod_alloc(&parts);
     if (pod == NULL) {
         (void)sl_error_nomem(err);
         return NULL;
     }
-    pod->phase = phase_of(facts->phase);
-    pod->deleting = facts->deleting;
-    pod->priority = facts->priority;
-    pod->created_us = facts->created_us;
+    read_plain(pod, facts);
     pod->timeout_s = timeout_s;
-    pod->has_deadline = facts->deadline_s > 0;
+    pod->gpu_memory_mib = memory;
+    pod->min_gpu_memory_mib = least;
     return pod;
 }
 
@@ -223,19 +204,29 @@ struct sl_pod *sl_pod_bound_to(const struct sl_pod *pod, const char *node, const
         .malformed = sl_str_of(pod->malformed),
         .assignment = sl_str_of(assignment),
         .problem = sl_str_of(pod->problem),
+        .nominated = sl_str_of(pod->nominated),
+        .after = sl_str_of(pod->after),
         .items = pod->items,
+        .constraints = pod->constraints,
+        .label = pod->label,
         .n_items = pod->n_items,
+        .n_labels = pod->n_labels,
     };
     struct sl_pod *copy = pod_alloc(&parts);
     if (copy == NULL) {
         return NULL;
     }
     copy->phase = phase;
+    copy->gate = pod->gate;
     copy->deleting = pod->deleting;
     copy->priority = pod->priority;
     copy->created_us = pod->created_us;
+    copy->started_us = pod->started_us;
     copy->timeout_s = pod->timeout_s;
+    copy->gpu_memory_mib = pod->gpu_memory_mib;
+    copy->min_gpu_memory_mib = pod->min_gpu_memory_mib;
     copy->has_deadline = pod->has_deadline;
+    copy->never_preempts = pod->never_preempts;
     return copy;
 }
 
