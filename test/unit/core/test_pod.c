@@ -1,8 +1,9 @@
 /* Pods: what is read from facts, timeouts, assignments, references. */
 #include "facts_rig.h"
 
+#include "core/pod_read.h"
 #include "core/timeout.h"
-#include "sliced/pod.h"
+#include "sliced/constraint.h"
 
 struct pod_rig {
     struct facts_rig facts;
@@ -389,14 +390,171 @@ static void the_last_reference_frees(void **state)
     sl_pod_unref(NULL);
 }
 
-static void fifty_thousand_pods_fit_in_fifteen_mebibytes(void **state)
+/* ---- what the queue and the plan need ---- */
+
+static void the_gate_is_ours_only_when_it_is_the_only_one(void **state)
+{
+    struct pod_rig *rig = *state;
+    assert_int_equal(make(rig)->gate, SL_GATE_NONE);
+    facts_pair(&rig->facts, &rig->pod.gates, "sliced.dev/queue", "");
+    assert_int_equal(make(rig)->gate, SL_GATE_OURS);
+    facts_pair(&rig->facts, &rig->pod.gates, "example.com/quota", "");
+    assert_int_equal(make(rig)->gate, SL_GATE_OTHERS);
+    rig->pod.gates = rig->pod.gates->next;
+    assert_int_equal(make(rig)->gate, SL_GATE_OTHERS);
+}
+
+static void what_the_queue_needs_is_kept_by_a_bound_copy_too(void **state)
+{
+    struct pod_rig *rig = *state;
+    rig->pod.nominated = SL_STR("n-2");
+    rig->pod.started_us = 12;
+    rig->pod.preemption_policy = SL_STR("Never");
+    rig->pod.labels = facts_pairs(&rig->facts, "app=a team=b");
+    rig->pod.node_selector = facts_pairs(&rig->facts, "zone=a");
+    facts_pair(&rig->facts, &rig->pod.gates, "sliced.dev/queue", "");
+    annotate(rig, "sliced.dev/after", "job/prepare");
+    annotate(rig, "sliced.dev/gpu-memory", "5Gi");
+    annotate(rig, "sliced.dev/min-gpu-memory", "4000");
+    for (int copied = 0; copied < 2; copied++) {
+        const struct sl_pod *pod = make(rig);
+        if (copied == 1) {
+            struct sl_pod *copy = sl_pod_bound_to(pod, "n", NULL, SL_POD_RUNNING);
+            sl_pod_unref(rig->made);
+            rig->made = copy;
+            pod = copy;
+            sl_arena_reset(&rig->facts.arena);
+        }
+        assert_string_equal(pod->nominated, "n-2");
+        assert_string_equal(pod->after, "job/prepare");
+        assert_int_equal(pod->gate, SL_GATE_OURS);
+        assert_int_equal(pod->started_us, 12);
+        assert_int_equal(pod->gpu_memory_mib, 5120);
+        assert_int_equal(pod->min_gpu_memory_mib, 4000);
+        assert_true(pod->never_preempts);
+        assert_null(pod->problem);
+        assert_int_equal(pod->n_labels, 4);
+        assert_int_equal(pod->constraints->n_selector, 1);
+        assert_string_equal(pod->constraints->selector[0].key, "zone");
+        assert_string_equal(pod->constraints->selector[0].value[0], "a");
+    }
+}
+
+static void a_pod_that_says_nothing_of_this_has_none_of_it(void **state)
+{
+    struct pod_rig *rig = *state;
+    rig->pod.preemption_policy = SL_STR("PreemptLowerPriority");
+    annotate(rig, "sliced.dev/after", "");
+    const struct sl_pod *pod = make(rig);
+    assert_null(pod->nominated);
+    assert_null(pod->after);
+    assert_null(pod->constraints);
+    assert_null(pod->problem);
+    assert_int_equal(pod->started_us, 0);
+    assert_int_equal(pod->gpu_memory_mib, 0);
+    assert_int_equal(pod->n_labels, 0);
+    assert_false(pod->never_preempts);
+}
+
+static void gpu_memory_is_a_quantity_or_a_number_of_mebibytes(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t mib; /* 0: malformed */
+    } cases[] = {
+        {"24576", 24576},  {"1", 1},           {"5Gi", 5120}, {"1.5Gi", 1536},
+        {"1M", 1},         {"1048577k", 1001}, {"1e9", 954},  {"2147483647", INT32_MAX},
+        {"2147483648", 0}, {"0", 0},           {"-1Gi", 0},   {"", 0},
+        {"5 Gi", 0},       {"5GB", 0},         {"lots", 0},   {"8Ei", 0},
+        {"0.1Ki", 1},
+    };
+    struct pod_rig *rig = *state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        rig->pod.annotations = NULL;
+        annotate(rig, "sliced.dev/gpu-memory", cases[i].text);
+        const struct sl_pod *pod = make(rig);
+        assert_int_equal(pod->gpu_memory_mib, cases[i].mib);
+        assert_int_equal(pod->problem == NULL, cases[i].mib > 0);
+    }
+}
+
+static void each_annotation_that_is_passed_over_is_named(void **state)
+{
+    struct pod_rig *rig = *state;
+    annotate(rig, "sliced.dev/timeout", "soon");
+    annotate(rig, "sliced.dev/min-gpu-memory", "much");
+    assert_string_equal(
+        make(rig)->problem,
+        "annotation sliced.dev/timeout: \"soon\" is not a duration such as \"1h30m\" or \"90\" "
+        "(seconds): ignored; annotation sliced.dev/min-gpu-memory: \"much\" is not an amount of "
+        "memory such as \"5Gi\" or \"5120\" (MiB): ignored");
+}
+
+static void what_is_kept_of_stages_and_labels_is_bounded(void **state)
+{
+    struct pod_rig *rig = *state;
+    char text[SL_POD_AFTER_MAX + 2];
+    memset(text, 'a', sizeof(text));
+    text[SL_POD_AFTER_MAX + 1] = '\0';
+    annotate(rig, "sliced.dev/after", text);
+    for (int i = 0; i < SL_POD_LABELS_MAX + 1; i++) {
+        char key[16];
+        (void)snprintf(key, sizeof(key), "key-%d", i);
+        facts_pair(&rig->facts, &rig->pod.labels, key, "v");
+    }
+    const struct sl_pod *pod = make(rig);
+    assert_null(pod->after);
+    assert_int_equal(pod->n_labels, 2 * SL_POD_LABELS_MAX);
+    assert_string_equal(pod->problem,
+                        "annotation sliced.dev/after: longer than 1024 bytes: ignored; "
+                        "metadata.labels: more or longer than what is kept of them: the rest is "
+                        "ignored");
+    text[SL_POD_AFTER_MAX] = '\0';
+    rig->pod.annotations = NULL;
+    rig->pod.labels = rig->pod.labels->next;
+    annotate(rig, "sliced.dev/after", text);
+    pod = make(rig);
+    assert_string_equal(pod->after, text);
+    assert_null(pod->problem);
+}
+
+static bool has_label(const struct sl_pod *pod, const char *text)
+{
+    uint64_t hash = sl_hash(text, strlen(text));
+    for (uint32_t i = 0; i < pod->n_labels; i++) {
+        if (pod->label[i] == hash) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void labels_are_kept_as_hashes_in_order(void **state)
+{
+    struct pod_rig *rig = *state;
+    rig->pod.labels = facts_pairs(&rig->facts, "app=a app.kubernetes.io/name=b empty=");
+    const struct sl_pod *pod = make(rig);
+    assert_int_equal(pod->n_labels, 6);
+    for (uint32_t i = 1; i < pod->n_labels; i++) {
+        assert_true(pod->label[i - 1] < pod->label[i]);
+    }
+    assert_true(has_label(pod, "app"));
+    assert_true(has_label(pod, "app=a"));
+    assert_true(has_label(pod, "app.kubernetes.io/name=b"));
+    assert_true(has_label(pod, "empty"));
+    assert_true(has_label(pod, "empty="));
+    assert_false(has_label(pod, "app=b"));
+}
+
+static void fifty_thousand_pods_fit_in_twenty_four_mebibytes(void **state)
 {
     (void)state;
     const size_t names = sizeof("team-a") + sizeof("train-resnet50-7d9c5b6f4-x2k8q") + 37 +
                          sizeof("gpu-node-0123") + sizeof("nvidia.com/mig-1g.6gb") +
                          sizeof("nvidia.com/mig-1g.6gb=0/3");
-    const size_t one = sizeof(struct sl_pod) + sizeof(struct sl_ask_item) + names + 16;
-    assert_true(50000 * one <= (size_t)15 << 20);
+    const size_t words = sizeof(struct sl_constraints) + 8 * sizeof(uint64_t); /* four labels */
+    const size_t one = sizeof(struct sl_pod) + sizeof(struct sl_ask_item) + words + names + 16;
+    assert_true(50000 * one <= (size_t)24 << 20);
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
@@ -421,7 +579,14 @@ int main(void)
         TEST(a_bound_pod_holds_until_it_has_finished),
         TEST(a_pod_waits_that_could_still_be_bound),
         TEST(the_last_reference_frees),
-        cmocka_unit_test(fifty_thousand_pods_fit_in_fifteen_mebibytes),
+        TEST(the_gate_is_ours_only_when_it_is_the_only_one),
+        TEST(what_the_queue_needs_is_kept_by_a_bound_copy_too),
+        TEST(a_pod_that_says_nothing_of_this_has_none_of_it),
+        TEST(gpu_memory_is_a_quantity_or_a_number_of_mebibytes),
+        TEST(each_annotation_that_is_passed_over_is_named),
+        TEST(what_is_kept_of_stages_and_labels_is_bounded),
+        TEST(labels_are_kept_as_hashes_in_order),
+        cmocka_unit_test(fifty_thousand_pods_fit_in_twenty_four_mebibytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
