@@ -1,0 +1,240 @@
+/* Many runs. */
+#include "sim/experiment.h"
+
+#include <stdlib.h>
+
+#include "sim/trace.h"
+
+enum { RESULTS_MAX = 20000000 };
+
+static const double us_per_s = 1e6;
+
+/* ---- the numbers of one run ---- */
+
+/* Mean slowdown of each namespace, or of each job where there is one namespace. Returns how many.
+ */
+static size_t by_owner(const struct sl_workload *workload, const struct sl_sim_run *run,
+                       const double *slowdown, double *out)
+{
+    const char *owner[256];
+    size_t jobs[256] = {0};
+    size_t owners = 0;
+    for (size_t i = 0, k = 0; i < run->n; i++) {
+        size_t at = 0;
+        if (run->job[i].outcome == SL_SIM_NEVER) {
+            continue;
+        }
+        while (at < owners && owner[at] != workload->job[i].namespace) {
+            at++;
+        }
+        if (at == owners && owners < 256) {
+            owner[owners] = workload->job[i].namespace;
+            out[owners++] = 0;
+        }
+        at = at < 256 ? at : 255; /* the last ones share a place */
+        out[at] += slowdown[k++];
+        jobs[at]++;
+    }
+    for (size_t i = 0; i < owners; i++) {
+        out[i] /= (double)jobs[i];
+    }
+    return owners;
+}
+
+static double fairness_of(const struct sl_workload *workload, const struct sl_sim_run *run,
+                          const double *slowdown, double *spare)
+{
+    size_t owners = by_owner(workload, run, slowdown, spare);
+    return owners > 1 ? sl_jain(spare, owners) : sl_jain(slowdown, run->started);
+}
+
+static double ratio(double part, double whole)
+{
+    return whole > 0 ? part / whole : 0;
+}
+
+static void integrals(const struct sl_sim_run *run, struct sl_result *out)
+{
+    out->makespan = (double)run->end_us / us_per_s;
+    out->utilisation = ratio(run->busy, run->capacity * out->makespan);
+    out->fragmentation = ratio(run->fragmented, run->capacity * out->makespan);
+    out->allocation = run->waiting_s > 0 ? ratio(run->busy_waiting, run->capacity * run->waiting_s)
+                                         : out->utilisation;
+}
+
+int sl_result_of(const struct sl_workload *workload, const struct sl_sim_run *run,
+                 struct sl_result *out, double *wait, struct sl_error *err)
+{
+    size_t room = run->n + 256;
+    double *value = malloc(4 * room * sizeof(*value));
+    if (value == NULL) {
+        return sl_error_nomem(err);
+    }
+    double *response = value;
+    double *waited = value + room;
+    double *slowdown = value + 2 * room;
+    size_t n = 0;
+    for (size_t i = 0; i < run->n; i++) {
+        const struct sl_sim_job *job = &run->job[i];
+        if (job->outcome == SL_SIM_NEVER) {
+            continue;
+        }
+        int64_t submit_us = workload->job[i].submit_us;
+        response[n] = (double)(job->end_us - submit_us) / us_per_s;
+        waited[n] = (double)(job->start_us - submit_us) / us_per_s;
+        slowdown[n] = (double)(job->end_us - submit_us) / (double)(job->end_us - job->start_us);
+        out->finish += (double)job->end_us / us_per_s;
+        n++;
+    }
+    out->jobs = n;
+    out->never = run->n - n;
+    out->killed = run->killed;
+    out->backfills = run->backfills;
+    out->finish = n > 0 ? out->finish / (double)n : 0;
+    out->fairness = fairness_of(workload, run, slowdown, value + 3 * room);
+    sl_summary_of(response, n, &out->response);
+    sl_summary_of(waited, n, &out->wait);
+    sl_summary_of(slowdown, n, &out->slowdown);
+    integrals(run, out);
+    for (int i = 0; wait != NULL && i < SL_QUANTILES; i++) {
+        wait[i] = sl_percentile(waited, n, 100.0 * i / (SL_QUANTILES - 1));
+    }
+    free(value);
+    return 0;
+}
+
+/* ---- jobs ---- */
+
+bool sl_source_random(const struct sl_source *source)
+{
+    return source->generator != NULL || source->runtime != NULL || sl_trace_random(source->trace) ||
+           (source->estimate != NULL && sl_estimate_random(source->estimate));
+}
+
+struct labour {
+    struct sl_experiment *experiment;
+    struct sl_workload base;      /* of a trace that is not random */
+    double (*wait)[SL_QUANTILES]; /* by result, when details are kept */
+};
+
+static int make_jobs(const struct labour *labour, uint64_t seed, struct sl_workload *out,
+                     struct sl_error *err)
+{
+    const struct sl_source *source = labour->experiment->source;
+    int rc = 0;
+    sl_workload_init(out);
+    if (source->generator != NULL) {
+        rc = sl_generate(source->generator, seed, out, err);
+    } else if (sl_trace_random(source->trace)) {
+        rc = sl_trace_read(source->trace, seed, out, err);
+    } else {
+        rc = sl_workload_copy(&labour->base, out, err);
+    }
+    if (rc == 0 && source->runtime != NULL) {
+        sl_redraw_run_times(out, source->runtime, seed);
+    }
+    if (rc == 0 && source->estimate != NULL) {
+        sl_redraw_timeouts(out, source->estimate, seed);
+    }
+    return rc;
+}
+
+/* ---- runs ---- */
+
+static int one_run(void *context, size_t index, struct sl_error *err)
+{
+    struct labour *labour = context;
+    struct sl_experiment *experiment = labour->experiment;
+    size_t policy = index % experiment->policies->n;
+    uint64_t seed = experiment->seed + index / experiment->policies->n;
+    bool first = seed == experiment->seed && experiment->keep;
+    struct sl_workload workload;
+    struct sl_sim_run run = {.n = 0};
+    struct sl_result *result = &experiment->result[index];
+    *result = (struct sl_result){.policy = policy, .seed = seed};
+    int rc = make_jobs(labour, seed, &workload, err);
+    if (rc == 0) {
+        const struct sl_sim_input input = {
+            .workload = &workload,
+            .fleet = experiment->fleet,
+            .plan = &experiment->policies->policy[policy].plan,
+            .keep_places = first,
+        };
+        rc = sl_sim_run(&input, &run, err);
+    }
+    if (rc == 0) {
+        rc = sl_result_of(&workload, &run, result,
+                          labour->wait == NULL ? NULL : labour->wait[index], err);
+    }
+    if (rc == 0 && first) {
+        experiment->detail[policy].workload = workload;
+        experiment->detail[policy].run = run;
+        return 0;
+    }
+    sl_sim_run_free(&run);
+    sl_workload_free(&workload);
+    return rc;
+}
+
+/* In the order of the results: the sums come out alike whoever was first. */
+static void average_waits(const struct labour *labour)
+{
+    struct sl_experiment *experiment = labour->experiment;
+    for (size_t i = 0; i < experiment->n; i++) {
+        struct sl_detail *detail = &experiment->detail[i % experiment->policies->n];
+        for (int q = 0; q < SL_QUANTILES; q++) {
+            detail->wait[q] += labour->wait[i][q] / experiment->seeds;
+        }
+    }
+}
+
+static int make_room(struct labour *labour, struct sl_error *err)
+{
+    struct sl_experiment *experiment = labour->experiment;
+    experiment->n = (size_t)experiment->seeds * experiment->policies->n;
+    if (experiment->n > RESULTS_MAX) {
+        return sl_error_set(err, SL_ERR_LIMIT, "more than %d runs", RESULTS_MAX);
+    }
+    experiment->result = calloc(experiment->n, sizeof(*experiment->result));
+    if (experiment->keep) {
+        experiment->detail = calloc(experiment->policies->n, sizeof(*experiment->detail));
+        labour->wait = calloc(experiment->n, sizeof(*labour->wait));
+    }
+    bool lacking = experiment->keep && (experiment->detail == NULL || labour->wait == NULL);
+    return experiment->result == NULL || lacking ? sl_error_nomem(err) : 0;
+}
+
+int sl_experiment_run(struct sl_experiment *experiment, struct sl_error *err)
+{
+    struct labour labour = {.experiment = experiment, .wait = NULL};
+    const struct sl_source *source = experiment->source;
+    sl_workload_init(&labour.base);
+    int rc = make_room(&labour, err);
+    if (rc == 0 && source->generator == NULL && !sl_trace_random(source->trace)) {
+        rc = sl_trace_read(source->trace, experiment->seed, &labour.base, err);
+        experiment->passed_over = labour.base.passed_over;
+    }
+    if (rc == 0) {
+        rc = sl_crew_run(&experiment->crew, experiment->n, one_run, &labour, err);
+    }
+    if (rc == 0 && experiment->keep) {
+        average_waits(&labour);
+    }
+    /* details borrow the trace's text */
+    experiment->base = labour.base;
+    free(labour.wait);
+    return rc;
+}
+
+void sl_experiment_free(struct sl_experiment *experiment)
+{
+    for (size_t i = 0; experiment->detail != NULL && i < experiment->policies->n; i++) {
+        sl_sim_run_free(&experiment->detail[i].run);
+        sl_workload_free(&experiment->detail[i].workload);
+    }
+    free(experiment->detail);
+    free(experiment->result);
+    sl_workload_free(&experiment->base);
+    experiment->detail = NULL;
+    experiment->result = NULL;
+}

@@ -1,0 +1,443 @@
+/* The event loop. At each moment: ends, arrivals, then one plan; a claim starts its job at once. */
+#include "sim/loop.h"
+
+#include <stdlib.h>
+
+#include "sim/share.h"
+
+enum { PLACES_MAX = 1 << 30, IDLE_WAKES_MAX = 10000 };
+
+static const int64_t us_per_s = 1000000;
+static const size_t claims_max = 1 << 16;
+
+struct end {
+    int64_t at_us;
+    size_t job;
+};
+
+struct station {
+    struct sl_view *view;
+    struct sl_pod **pod; /* that run here; references */
+    size_t n;
+    size_t cap;
+    int64_t busy; /* millionths of a GPU */
+    int64_t fragmented;
+    bool touched;
+};
+
+struct simulation {
+    const struct sl_sim_input *input;
+    struct sl_sim_run *run;
+    struct sl_planner *planner;
+    struct station *station; /* by fleet->node */
+    const struct sl_view **view;
+    struct sl_view **old; /* views that the planner may still look at until it has the new ones */
+    size_t n_old;
+    size_t *touched;
+    size_t n_touched;
+    struct sl_pod **pod; /* by job: while it waits or runs; references */
+    struct end *heap;    /* of running jobs, the earliest end first */
+    size_t n_heap;
+    size_t *started; /* in the plan that runs now */
+    size_t n_started;
+    size_t arrived;
+    size_t waiting;
+    int64_t now_us;
+    int64_t busy; /* millionths of a GPU, sums over stations */
+    int64_t fragmented;
+    struct sl_share_asks asks;
+    struct sl_error *err;
+    bool failed; /* in a call of the planner's */
+};
+
+/* ---- ends ---- */
+
+static bool before(const struct end *a, const struct end *b)
+{
+    return a->at_us != b->at_us ? a->at_us < b->at_us : a->job < b->job;
+}
+
+static void push_end(struct simulation *sim, struct end end)
+{
+    size_t at = sim->n_heap++;
+    while (at > 0 && before(&end, &sim->heap[(at - 1) / 2])) {
+        sim->heap[at] = sim->heap[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    sim->heap[at] = end;
+}
+
+static struct end pop_end(struct simulation *sim)
+{
+    struct end top = sim->heap[0];
+    struct end last = sim->heap[--sim->n_heap];
+    size_t at = 0;
+    for (;;) {
+        size_t child = 2 * at + 1;
+        if (child + 1 < sim->n_heap && before(&sim->heap[child + 1], &sim->heap[child])) {
+            child++;
+        }
+        if (child >= sim->n_heap || !before(&sim->heap[child], &last)) {
+            break;
+        }
+        sim->heap[at] = sim->heap[child];
+        at = child;
+    }
+    sim->heap[at] = last;
+    return top;
+}
+
+/* ---- nodes ---- */
+
+static void touch(struct simulation *sim, size_t node)
+{
+    if (!sim->station[node].touched) {
+        sim->station[node].touched = true;
+        sim->touched[sim->n_touched++] = node;
+    }
+}
+
+static int seat(struct simulation *sim, size_t node, struct sl_pod *pod)
+{
+    struct station *station = &sim->station[node];
+    if (station->n == station->cap) {
+        size_t cap = station->cap == 0 ? 8 : station->cap * 2;
+        struct sl_pod **grown = realloc(station->pod, cap * sizeof(struct sl_pod *));
+        if (grown == NULL) {
+            return -1;
+        }
+        station->pod = grown;
+        station->cap = cap;
+    }
+    station->pod[station->n++] = sl_pod_ref(pod);
+    touch(sim, node);
+    return 0;
+}
+
+static void unseat(struct simulation *sim, size_t node, const struct sl_pod *pod)
+{
+    struct station *station = &sim->station[node];
+    for (size_t i = 0; i < station->n; i++) {
+        if (station->pod[i] == pod) {
+            sl_pod_unref(station->pod[i]);
+            station->pod[i] = station->pod[--station->n];
+            touch(sim, node);
+            return;
+        }
+    }
+}
+
+static int rebuild(struct simulation *sim, size_t node)
+{
+    struct station *station = &sim->station[node];
+    struct sl_view *fresh = sl_view_new(sim->input->fleet->node[node], station->pod, station->n);
+    if (fresh == NULL) {
+        return sl_error_nomem(sim->err);
+    }
+    if (station->view != NULL) {
+        sim->old[sim->n_old++] = station->view;
+    }
+    station->view = fresh;
+    sim->view[node] = fresh;
+    sim->busy -= station->busy;
+    sim->fragmented -= station->fragmented;
+    station->busy = sl_share_busy(fresh);
+    station->fragmented = sl_share_fragmented(fresh, &sim->asks);
+    sim->busy += station->busy;
+    sim->fragmented += station->fragmented;
+    station->touched = false;
+    return 0;
+}
+
+/* New views of what was touched, and the planner told. */
+static int refresh(struct simulation *sim)
+{
+    if (sim->n_touched == 0) {
+        return 0;
+    }
+    for (size_t i = 0; i < sim->n_touched; i++) {
+        if (rebuild(sim, sim->touched[i]) < 0) {
+            return -1;
+        }
+    }
+    sim->n_touched = 0;
+    int rc = sl_planner_cluster(sim->planner, sim->view, sim->input->fleet->n,
+                                SL_SIM_EPOCH_US + sim->now_us, sim->err);
+    for (size_t i = 0; rc == 0 && i < sim->n_old; i++) {
+        sl_view_free(sim->old[i]);
+    }
+    sim->n_old = rc == 0 ? 0 : sim->n_old;
+    return rc;
+}
+
+/* ---- what the plan decides ---- */
+
+static size_t job_of(const struct sl_pod *pod)
+{
+    return (size_t)strtoull(pod->uid, NULL, 16); /* stops at the first dash */
+}
+
+static int64_t run_time(const struct sl_job *job, enum sl_sim_outcome *outcome)
+{
+    int64_t timeout_us = (int64_t)job->timeout_s * us_per_s;
+    *outcome = job->run_us > timeout_us ? SL_SIM_KILLED : SL_SIM_DONE;
+    return job->run_us > timeout_us ? timeout_us : job->run_us;
+}
+
+/* True when the job runs now. */
+static bool start(struct simulation *sim, const struct sl_plan_action *action, size_t index)
+{
+    struct sl_sim_job *result = &sim->run->job[index];
+    int node = sl_fleet_find(sim->input->fleet, action->node);
+    struct sl_pod *pod =
+        sl_pod_bound_to(sim->pod[index], action->node, action->assignment, SL_POD_RUNNING);
+    if (node < 0 || pod == NULL) {
+        sl_pod_unref(pod);
+        return false;
+    }
+    pod->started_us = SL_SIM_EPOCH_US + sim->now_us; /* nobody else has seen the copy yet */
+    if (seat(sim, (size_t)node, pod) < 0) {
+        sl_pod_unref(pod);
+        return false;
+    }
+    sl_pod_unref(sim->pod[index]);
+    sim->pod[index] = pod;
+    result->node = node;
+    result->start_us = sim->now_us;
+    result->order = (uint32_t)sim->run->started++;
+    result->end_us = sim->now_us + run_time(&sim->input->workload->job[index], &result->outcome);
+    sim->run->killed += result->outcome == SL_SIM_KILLED ? 1 : 0;
+    sim->run->backfills += action->backfilled ? 1 : 0;
+    sim->waiting--;
+    push_end(sim, (struct end){result->end_us, index});
+    sim->started[sim->n_started++] = index;
+    if (sim->input->keep_places) {
+        result->place =
+            sl_arena_strdup(&sim->run->places, action->assignment, strlen(action->assignment));
+        return result->place != NULL;
+    }
+    return true;
+}
+
+static void act(void *context, const struct sl_plan_action *action)
+{
+    struct simulation *sim = context;
+    size_t index = job_of(action->pod);
+    if (sim->failed || index >= sim->run->n || sim->run->job[index].node >= 0) {
+        sim->failed = true;
+        return;
+    }
+    if (action->kind == SL_PLAN_CLAIM && !start(sim, action, index)) {
+        sim->failed = true;
+    }
+}
+
+/* Plans until nothing more can start; what was claimed runs, and is told to the planner as bound.
+ */
+static int plan(struct simulation *sim)
+{
+    do {
+        sim->n_started = 0;
+        if (refresh(sim) < 0 ||
+            sl_planner_run(sim->planner, NULL, claims_max, SL_SIM_EPOCH_US + sim->now_us, act, sim,
+                           sim->err) < 0) {
+            return -1;
+        }
+        if (sim->failed) {
+            return sl_error_nomem(sim->err);
+        }
+        if (refresh(sim) < 0) {
+            return -1;
+        }
+        for (size_t i = 0; i < sim->n_started; i++) {
+            sl_planner_remove(sim->planner, sl_str_of(sim->pod[sim->started[i]]->uid),
+                              SL_SIM_EPOCH_US + sim->now_us);
+        }
+    } while (sim->n_started == claims_max);
+    return 0;
+}
+
+/* ---- time ---- */
+
+static void pass_time(struct simulation *sim, int64_t until_us)
+{
+    double span = (double)(until_us - sim->now_us) / (double)us_per_s;
+    double busy = (double)sim->busy / SL_SHARE_ONE * span;
+    struct sl_sim_run *run = sim->run;
+    run->busy += busy;
+    run->fragmented += (double)sim->fragmented / SL_SHARE_ONE * span;
+    if (sim->waiting > 0) {
+        run->busy_waiting += busy;
+        run->waiting_s += span;
+    }
+    sim->now_us = until_us;
+}
+
+static void end_jobs(struct simulation *sim)
+{
+    while (sim->n_heap > 0 && sim->heap[0].at_us <= sim->now_us) {
+        struct end end = pop_end(sim);
+        unseat(sim, (size_t)sim->run->job[end.job].node, sim->pod[end.job]);
+        sl_pod_unref(sim->pod[end.job]);
+        sim->pod[end.job] = NULL;
+        sim->run->end_us = end.at_us;
+    }
+}
+
+static int submit_jobs(struct simulation *sim)
+{
+    const struct sl_workload *workload = sim->input->workload;
+    while (sim->arrived < workload->n && workload->job[sim->arrived].submit_us <= sim->now_us) {
+        size_t index = sim->arrived;
+        struct sl_pod *pod = sl_workload_pod(workload, index, SL_SIM_EPOCH_US, sim->err);
+        if (pod == NULL) {
+            return -1;
+        }
+        sim->pod[index] = pod;
+        sim->arrived++;
+        sim->waiting++;
+        if (sl_planner_put(sim->planner, pod, SL_SIM_EPOCH_US + sim->now_us, sim->err) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* INT64_MAX: nothing will happen any more. */
+static int64_t next_event(const struct simulation *sim, bool *by_wake)
+{
+    const struct sl_workload *workload = sim->input->workload;
+    int64_t at_us = INT64_MAX;
+    *by_wake = false;
+    if (sim->arrived < workload->n) {
+        at_us = workload->job[sim->arrived].submit_us;
+    }
+    if (sim->n_heap > 0 && sim->heap[0].at_us < at_us) {
+        at_us = sim->heap[0].at_us;
+    }
+    int64_t wake_us = sl_planner_wake(sim->planner);
+    if (wake_us != INT64_MAX && wake_us - SL_SIM_EPOCH_US < at_us) {
+        *by_wake = true;
+        at_us = wake_us - SL_SIM_EPOCH_US;
+    }
+    return at_us;
+}
+
+static int simulate(struct simulation *sim)
+{
+    size_t idle_wakes = 0;
+    bool by_wake = false;
+    if (refresh(sim) < 0) {
+        return -1;
+    }
+    for (;;) {
+        int64_t at_us = next_event(sim, &by_wake);
+        bool more = at_us != INT64_MAX && idle_wakes < IDLE_WAKES_MAX;
+        if (!more) {
+            return 0;
+        }
+        pass_time(sim, at_us > sim->now_us ? at_us : sim->now_us);
+        end_jobs(sim);
+        if (submit_jobs(sim) < 0 || plan(sim) < 0) {
+            return -1;
+        }
+        idle_wakes = by_wake && sim->n_started == 0 ? idle_wakes + 1 : 0;
+    }
+}
+
+/* ---- life ---- */
+
+/* Pods of the manifests run on for ever. */
+static int seat_residents(struct simulation *sim)
+{
+    const struct sl_fleet *fleet = sim->input->fleet;
+    for (size_t i = 0; i < fleet->n_pods; i++) {
+        int node = sl_fleet_find(fleet, fleet->pod[i]->node);
+        if (node >= 0 && seat(sim, (size_t)node, fleet->pod[i]) < 0) {
+            return sl_error_nomem(sim->err);
+        }
+    }
+    for (size_t i = 0; i < fleet->n; i++) {
+        touch(sim, i);
+    }
+    return 0;
+}
+
+static int prepare(struct simulation *sim)
+{
+    size_t jobs = sim->input->workload->n;
+    size_t nodes = sim->input->fleet->n;
+    struct sl_sim_run *run = sim->run;
+    run->job = calloc(jobs, sizeof(*run->job));
+    sim->station = calloc(nodes, sizeof(*sim->station));
+    sim->view = calloc(nodes, sizeof(struct sl_view *));
+    sim->old = calloc(nodes, sizeof(struct sl_view *));
+    sim->touched = calloc(nodes, sizeof(*sim->touched));
+    sim->pod = calloc(jobs, sizeof(struct sl_pod *));
+    sim->heap = calloc(jobs, sizeof(*sim->heap));
+    sim->started = calloc(jobs, sizeof(*sim->started));
+    if (run->job == NULL || sim->station == NULL || sim->view == NULL || sim->old == NULL ||
+        sim->touched == NULL || sim->pod == NULL || sim->heap == NULL || sim->started == NULL) {
+        return sl_error_nomem(sim->err);
+    }
+    run->n = jobs;
+    for (size_t i = 0; i < jobs; i++) {
+        run->job[i].node = -1;
+    }
+    for (size_t i = 0; i < nodes; i++) {
+        run->capacity += (double)sl_share_capacity(sim->input->fleet->node[i]) / SL_SHARE_ONE;
+    }
+    sl_share_asks_of(sim->input->workload, &sim->asks);
+    sim->planner = sl_planner_new(sim->input->plan, sim->err);
+    return sim->planner == NULL ? -1 : seat_residents(sim);
+}
+
+static void finish(struct simulation *sim)
+{
+    sl_planner_free(sim->planner); /* first: it borrows the views */
+    for (size_t i = 0; sim->station != NULL && i < sim->input->fleet->n; i++) {
+        struct station *station = &sim->station[i];
+        for (size_t k = 0; k < station->n; k++) {
+            sl_pod_unref(station->pod[k]);
+        }
+        free(station->pod);
+        sl_view_free(station->view);
+    }
+    for (size_t i = 0; i < sim->n_old; i++) {
+        sl_view_free(sim->old[i]);
+    }
+    for (size_t i = 0; sim->pod != NULL && i < sim->arrived; i++) {
+        sl_pod_unref(sim->pod[i]);
+    }
+    free(sim->station);
+    free((void *)sim->view);
+    free(sim->old);
+    free(sim->touched);
+    free(sim->pod);
+    free(sim->heap);
+    free(sim->started);
+}
+
+int sl_sim_run(const struct sl_sim_input *input, struct sl_sim_run *run, struct sl_error *err)
+{
+    struct simulation *sim = calloc(1, sizeof(*sim));
+    memset(run, 0, sizeof(*run));
+    sl_arena_init(&run->places, PLACES_MAX);
+    if (sim == NULL) {
+        return sl_error_nomem(err);
+    }
+    sim->input = input;
+    sim->run = run;
+    sim->err = err;
+    int rc = prepare(sim) < 0 ? -1 : simulate(sim);
+    finish(sim);
+    free(sim);
+    return rc;
+}
+
+void sl_sim_run_free(struct sl_sim_run *run)
+{
+    free(run->job);
+    sl_arena_free(&run->places);
+    memset(run, 0, sizeof(*run));
+}

@@ -1,0 +1,192 @@
+/* slicesim run. */
+#include "sim/run.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "sim/experiment.h"
+#include "sim/plot.h"
+#include "sim/report.h"
+#include "sim/trace.h"
+
+enum { DECISIONS_MAX_BYTES = 1 << 30 };
+
+struct command {
+    const struct sl_sim_options *options;
+    struct sl_generator generator;
+    struct sl_distribution runtime;
+    struct sl_estimate_error estimate;
+    struct sl_source source;
+    struct sl_fleet fleet;
+    struct sl_policies policies;
+};
+
+static int needs_one(int given, const char *what, const char *names, struct sl_error *err)
+{
+    if (given == 1) {
+        return 0;
+    }
+    return sl_error_set(err, SL_ERR_FIELD, given == 0 ? "%s: give one of %s" : "%s: only one of %s",
+                        what, names);
+}
+
+static int read_source(struct command *command, struct sl_error *err)
+{
+    const struct sl_sim_options *options = command->options;
+    struct sl_source *source = &command->source;
+    if (needs_one((options->trace != NULL) + (options->generate != NULL), "which jobs",
+                  "--trace FORMAT:FILE, --generate SPEC", err) < 0) {
+        return -1;
+    }
+    if (options->generate != NULL) {
+        source->generator = &command->generator;
+        if (sl_generator_parse(sl_str_of(options->generate), &command->generator, err) < 0) {
+            return sl_error_wrap(err, "--generate");
+        }
+    }
+    source->trace = options->trace;
+    if (options->runtime != NULL) {
+        source->runtime = &command->runtime;
+        if (sl_distribution_parse(sl_str_of(options->runtime), &command->runtime, err) < 0) {
+            return sl_error_wrap(err, "--runtime");
+        }
+    }
+    if (options->estimate != NULL) {
+        source->estimate = &command->estimate;
+        if (sl_estimate_parse(sl_str_of(options->estimate), &command->estimate, err) < 0) {
+            return sl_error_wrap(err, "--estimate");
+        }
+    }
+    if (options->seeds > 1 && !sl_source_random(source)) {
+        return sl_error_set(err, SL_ERR_FIELD,
+                            "--seeds: this trace is the same for every seed; --estimate "
+                            "factor:LOW:HIGH or --runtime DISTRIBUTION draw something from it");
+    }
+    return 0;
+}
+
+static int read_fleet(struct command *command, struct sl_error *err)
+{
+    const struct sl_sim_options *options = command->options;
+    int given = (options->n_cluster > 0) + (options->nodes != NULL) + (options->gpus != NULL);
+    int rc = needs_one(given, "which nodes", "--cluster FILE, --nodes FORMAT:FILE, --gpus N", err);
+    if (rc == 0 && options->n_cluster > 0) {
+        rc = sl_fleet_manifests(&command->fleet, options->cluster, options->n_cluster, err);
+    } else if (rc == 0 && options->nodes != NULL) {
+        rc = sl_fleet_list(&command->fleet, options->nodes, err);
+        rc = rc < 0 ? sl_error_wrap(err, "--nodes") : 0;
+    } else if (rc == 0) {
+        rc = sl_fleet_gpus(&command->fleet, options->gpus, err);
+        rc = rc < 0 ? sl_error_wrap(err, "--gpus") : 0;
+    }
+    return rc < 0 ? -1 : sl_fleet_finish(&command->fleet, err);
+}
+
+static int read_policies(struct command *command, struct sl_error *err)
+{
+    if (command->options->policy == NULL) {
+        return sl_error_set(err, SL_ERR_FIELD,
+                            "which policies: --policy fifo,sjf,p,hrrn,bounded or some of them");
+    }
+    return sl_policies_parse(command->options->policy, &command->policies, err) < 0
+               ? sl_error_wrap(err, "--policy")
+               : 0;
+}
+
+static void note(const struct command *command, const struct sl_experiment *experiment)
+{
+    size_t never = 0;
+    if (command->options->quiet) {
+        return;
+    }
+    for (size_t i = 0; i < experiment->n; i++) {
+        never = experiment->result[i].never > never ? experiment->result[i].never : never;
+    }
+    if (experiment->passed_over > 0) {
+        (void)fprintf(stderr,
+                      "slicesim: %zu records passed over: they ask for no GPU or did not "
+                      "run\n",
+                      experiment->passed_over);
+    }
+    if (command->fleet.waiting > 0) {
+        (void)fprintf(stderr, "slicesim: %zu waiting pods of the manifests passed over\n",
+                      command->fleet.waiting);
+    }
+    if (never > 0) {
+        (void)fprintf(
+            stderr,
+            "slicesim: up to %zu jobs of a run never started: no node could take them, or "
+            "a limit refused them\n",
+            never);
+    }
+}
+
+static int write_decisions(const char *path, const struct sl_experiment *experiment,
+                           struct sl_error *err)
+{
+    struct sl_buf text;
+    sl_buf_init(&text, DECISIONS_MAX_BYTES);
+    sl_report_decisions(experiment, &text);
+    int rc = text.failed != SL_BUF_OK ? sl_error_nomem(err) : 0;
+    FILE *file = rc < 0 ? NULL : fopen(path, "we");
+    bool written = file != NULL && fwrite(text.data, 1, text.len, file) == text.len;
+    written = file != NULL && fclose(file) == 0 && written;
+    if (rc == 0 && !written) {
+        rc = sl_error_set(err, SL_ERR_SYSTEM, "--decisions %s: %s", path,
+                          strerror(errno)); // NOLINT(concurrency-mt-unsafe)
+    }
+    sl_buf_free(&text);
+    return rc;
+}
+
+static int simulate(struct command *command, struct sl_buf *out, struct sl_error *err)
+{
+    static void (*const report[])(const struct sl_experiment *experiment, struct sl_buf *out) = {
+        [SL_OUTPUT_TABLE] = sl_report_table,
+        [SL_OUTPUT_CSV] = sl_report_csv,
+        [SL_OUTPUT_JSON] = sl_report_json,
+        [SL_OUTPUT_SVG] = sl_plot,
+    };
+    const struct sl_sim_options *options = command->options;
+    struct sl_experiment experiment = {
+        .source = &command->source,
+        .fleet = &command->fleet,
+        .policies = &command->policies,
+        .seed = options->seed,
+        .seeds = options->seeds > 0 ? (uint32_t)options->seeds : 1,
+        .crew = {.threads = (unsigned)options->threads,
+                 .progress = !options->quiet,
+                 .doing = "simulating"},
+        .keep = options->output == SL_OUTPUT_SVG || options->decisions != NULL,
+    };
+    int rc = sl_experiment_run(&experiment, err);
+    if (rc == 0) {
+        note(command, &experiment);
+        report[options->output](&experiment, out);
+    }
+    if (rc == 0 && options->decisions != NULL) {
+        rc = write_decisions(options->decisions, &experiment, err);
+    }
+    sl_experiment_free(&experiment);
+    return rc;
+}
+
+int sl_sim_command_run(const struct sl_sim_options *options, struct sl_buf *out,
+                       struct sl_error *err)
+{
+    struct command *command = calloc(1, sizeof(*command));
+    if (command == NULL) {
+        return sl_error_nomem(err);
+    }
+    command->options = options;
+    sl_fleet_init(&command->fleet);
+    int rc = -1;
+    if (read_source(command, err) == 0 && read_policies(command, err) == 0 &&
+        read_fleet(command, err) == 0) {
+        rc = simulate(command, out, err);
+    }
+    sl_fleet_free(&command->fleet);
+    free(command);
+    return rc;
+}

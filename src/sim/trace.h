@@ -1,0 +1,25 @@
+/* Traces: FORMAT:FILE to a workload. Each format is one row of a table. */
+#ifndef SLICED_SIM_TRACE_H
+#define SLICED_SIM_TRACE_H
+
+#include "sim/workload.h"
+
+/* A pod runs on one node: what traces count as a job of more GPUs than this becomes several pods of
+ * as many, each a job of its own. */
+enum { SL_TRACE_GPUS_PER_POD = 8 };
+
+/* The seed is for what a format does not say (adaptdl: run times). Errors begin with
+ * "file:line:column: field: ". */
+int sl_trace_read(const char *format_and_file, uint64_t seed, struct sl_workload *out,
+                  struct sl_error *err);
+
+/* True when a workload of that format differs from seed to seed. */
+bool sl_trace_random(const char *format_and_file);
+
+/* "openb, philly, adaptdl, csv". */
+const char *sl_trace_formats(void);
+
+/* Splits "format:file"; false when there is no colon. */
+bool sl_trace_split(const char *text, struct sl_str *format, const char **file);
+
+#endif

@@ -1,0 +1,84 @@
+/* The jobs of a simulation: from a trace or a generator. A job is one pod. */
+#ifndef SLICED_SIM_WORKLOAD_H
+#define SLICED_SIM_WORKLOAD_H
+
+#include "sliced/pod.h"
+#include "util/arena.h"
+#include "util/error.h"
+#include "util/map.h"
+
+enum { SL_JOBS_MAX = 4000000, SL_JOB_ASKS_MAX = 60000 };
+
+/* What jobs ask for; one for all jobs that ask for the same. Text lives in the workload. */
+struct sl_job_ask {
+    const char *resource;
+    int64_t count;
+    int64_t cpu_milli;  /* 0: says nothing */
+    int64_t memory_mib; /* 0: says nothing */
+    const char *models; /* "V100M16|V100M32": values of the label nvidia.com/gpu.product; or NULL */
+    uint32_t jobs;      /* how many ask so */
+};
+
+struct sl_job {
+    const char *name; /* in the workload, as namespace is */
+    const char *namespace;
+    int64_t submit_us; /* from the first submission, which is at 0 */
+    int64_t run_us;    /* > 0; how long it would run */
+    int32_t timeout_s; /* > 0; it is killed after that */
+    int32_t priority;
+    uint32_t ask; /* index in workload->ask */
+};
+
+struct sl_workload {
+    struct sl_job *job; /* by submission */
+    size_t n;
+    size_t cap;
+    struct sl_job_ask *ask;
+    uint32_t n_asks;
+    uint32_t cap_asks;
+    struct sl_map ask_of;     /* "resource count ..." -> index + 1 */
+    struct sl_map namespaces; /* so that each name is kept once */
+    struct sl_arena arena;
+    size_t passed_over; /* records of a trace that ask for no GPU or never ran */
+    bool borrowed;      /* all but job belongs to another workload */
+};
+
+void sl_workload_init(struct sl_workload *workload);
+void sl_workload_free(struct sl_workload *workload);
+
+/* One job as it is read. Times in microseconds. */
+struct sl_job_facts {
+    struct sl_str name;      /* empty: job-<number> */
+    struct sl_str namespace; /* empty: default */
+    struct sl_str resource;
+    struct sl_str models;
+    int64_t count;
+    int64_t cpu_milli;
+    int64_t memory_mib;
+    int64_t submit_us;
+    int64_t run_us;
+    int64_t timeout_us; /* 0: the run time */
+    int32_t priority;
+};
+
+/* Takes a copy. A run time of 0 is taken for 1 us; a timeout is rounded up to whole seconds, as
+ * Kubernetes counts deadlines, and is at most 2^31 - 1 s. */
+int sl_workload_add(struct sl_workload *workload, const struct sl_job_facts *facts,
+                    struct sl_error *err);
+
+/* Sorts by submission (equal ones stay as they came) and moves the first to 0. */
+int sl_workload_finish(struct sl_workload *workload, struct sl_error *err);
+
+/* The pod of a job, waiting, created at epoch_us + submission; its UID begins with its number, so
+ * that UIDs are in order of submission. New reference; NULL with *err set. */
+struct sl_pod *sl_workload_pod(const struct sl_workload *workload, size_t job, int64_t epoch_us,
+                               struct sl_error *err);
+
+/* The same jobs with an array of their own, so that times may be changed; the rest is borrowed from
+ * base, which must outlive it. */
+int sl_workload_copy(const struct sl_workload *base, struct sl_workload *out, struct sl_error *err);
+
+/* The timeout that Kubernetes can keep, in seconds. */
+int32_t sl_timeout_seconds(int64_t us);
+
+#endif
