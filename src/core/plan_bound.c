@@ -1,0 +1,311 @@
+/* The order bounded: tells each lane's bound what happens. A pod of several resources belongs to
+ * the lane of its first. Without memory a pod is simply not known to the bound, and not bounded. */
+#include "core/plan_internal.h"
+
+static bool is_bounded(const struct sl_planner *planner)
+{
+    return planner->config.order.kind == SL_ORDER_BOUNDED;
+}
+
+/* ---- numbers for pods ---- */
+
+static int hex_of(char c)
+{
+    if (c >= '0' && c <= '9') {
+        return c - '0';
+    }
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* The leading 64 bits of a UID; of one that is spelled otherwise a hash. */
+static uint64_t number_of(const char *uid)
+{
+    uint64_t number = 0;
+    unsigned digits = 0;
+    for (const char *c = uid; *c != '\0' && digits < 16; c++) {
+        int digit = hex_of(*c);
+        if (digit < 0 && *c != '-') {
+            break;
+        }
+        number = digit < 0 ? number : number << 4 | (unsigned)digit;
+        digits += digit >= 0;
+    }
+    return digits == 16 ? number : sl_hash(uid, strlen(uid));
+}
+
+static bool take_id(struct sl_planner *planner, struct sl_plan_pod *pod)
+{
+    pod->bound_id = number_of(pod->pod->uid);
+    while (sl_map_get(&planner->ids, (const char *)&pod->bound_id, sizeof pod->bound_id) != NULL) {
+        pod->bound_id++;
+    }
+    return sl_map_put(&planner->ids, (const char *)&pod->bound_id, sizeof pod->bound_id, pod,
+                      NULL) == 0;
+}
+
+static void give_id(struct sl_planner *planner, const uint64_t *id)
+{
+    sl_map_remove(&planner->ids, (const char *)id, sizeof *id);
+}
+
+/* ---- what others started ---- */
+
+void sl_plan_bound_adopt(struct sl_planner *planner, const struct sl_pod *pod)
+{
+    struct sl_plan_lane *lane =
+        pod->n_items == 0 ? NULL : sl_plan_lane_find(planner, pod->items[0].key);
+    if (lane == NULL || lane->bound == NULL || pod->uid[0] == '\0' ||
+        sl_map_get(&planner->pods, pod->uid, strlen(pod->uid)) != NULL ||
+        sl_plan_ran_find(planner, pod->uid) != NULL) {
+        return;
+    }
+    int64_t started_us = pod->started_us > 0 ? pod->started_us : pod->created_us;
+    struct sl_plan_ran *ran = sl_plan_ran_new(planner, pod->uid);
+    if (ran == NULL) {
+        return;
+    }
+    ran->claimed_us = started_us;
+    ran->lane = lane->key;
+    ran->seen = true;
+    ran->bound_id = number_of(pod->uid);
+    while (sl_map_get(&planner->ids, (const char *)&ran->bound_id, sizeof ran->bound_id) != NULL) {
+        ran->bound_id++;
+    }
+    const struct sl_bound_pod row = {
+        .id = ran->bound_id,
+        .width = pod->items[0].count,
+        .submit_us = pod->created_us,
+        .timeout_us = sl_plan_timeout(planner, pod),
+        .priority = pod->priority,
+    };
+    if (sl_map_put(&planner->ids, (const char *)&ran->bound_id, sizeof ran->bound_id, ran, NULL) <
+        0) {
+        return;
+    }
+    ran->counted = sl_bound_adopt(lane->bound, &row, started_us, planner->now_us, NULL) == 0;
+    if (!ran->counted) {
+        give_id(planner, &ran->bound_id);
+    }
+}
+
+static struct sl_bound *bound_of(struct sl_planner *planner, struct sl_plan_lane *lane)
+{
+    if (lane->bound != NULL) {
+        return lane->bound;
+    }
+    lane->bound = sl_bound_new(&planner->config.bound);
+    lane->bound_units = 0;
+    for (size_t i = 0; lane->bound != NULL && i < planner->n_nodes; i++) {
+        const struct sl_view *view = planner->node[i]->base;
+        for (unsigned r = 0; view != NULL && r < view->n_residents; r++) {
+            sl_plan_bound_adopt(planner, view->resident[r].pod);
+        }
+    }
+    return lane->bound;
+}
+
+void sl_plan_bound_capacity(struct sl_planner *planner)
+{
+    for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
+        if (lane->bound != NULL && lane->bound_units != lane->capacity &&
+            sl_bound_set_capacity(lane->bound, lane->capacity, planner->now_us, NULL) == 0) {
+            lane->bound_units = lane->capacity;
+        }
+    }
+}
+
+/* ---- pods of ours ---- */
+
+void sl_plan_bound_arrive(struct sl_planner *planner, struct sl_plan_pod *pod)
+{
+    struct sl_plan_lane *lane = sl_plan_lane_of(pod);
+    if (!is_bounded(planner) || pod->arrived || pod->started || bound_of(planner, lane) == NULL ||
+        !take_id(planner, pod)) {
+        return;
+    }
+    const struct sl_bound_pod row = {
+        .id = pod->bound_id,
+        .width = pod->class->ask->ask.item[0].count,
+        .submit_us = pod->ready_us,
+        .timeout_us = pod->item.timeout_us,
+        .priority = pod->item.priority,
+    };
+    pod->arrived = sl_bound_arrive(lane->bound, &row, planner->now_us, NULL) == 0;
+    if (!pod->arrived) {
+        give_id(planner, &pod->bound_id);
+    }
+}
+
+void sl_plan_bound_leave(struct sl_planner *planner, struct sl_plan_pod *pod)
+{
+    if (pod->arrived) {
+        struct sl_plan_lane *lane = sl_plan_lane_of(pod);
+        (void)sl_bound_withdraw(lane->bound, pod->bound_id, planner->now_us, NULL);
+        give_id(planner, &pod->bound_id);
+        pod->arrived = false;
+    }
+}
+
+void sl_plan_bound_start(struct sl_planner *planner, struct sl_plan_pod *pod)
+{
+    if (pod->arrived) {
+        struct sl_plan_lane *lane = sl_plan_lane_of(pod);
+        pod->arrived = false;
+        pod->started = sl_bound_start(lane->bound, pod->bound_id, planner->now_us, NULL) == 0;
+    }
+}
+
+void sl_plan_bound_unstart(struct sl_planner *planner, struct sl_plan_pod *pod)
+{
+    if (pod->started) {
+        struct sl_plan_lane *lane = sl_plan_lane_of(pod);
+        pod->started = false;
+        pod->arrived = sl_bound_unstart(lane->bound, pod->bound_id, planner->now_us, NULL) == 0;
+    }
+}
+
+bool sl_plan_bound_admits(struct sl_planner *planner, const struct sl_plan_pod *pod)
+{
+    return !pod->arrived ||
+           sl_bound_admits(sl_plan_lane_of(pod)->bound, pod->bound_id, planner->now_us);
+}
+
+struct sl_plan_pod *sl_plan_bound_due(const struct sl_planner *planner, struct sl_plan_lane *lane)
+{
+    uint64_t id = 0;
+    if (lane->bound == NULL || !sl_bound_due(lane->bound, &id)) {
+        return NULL;
+    }
+    struct sl_plan_pod *pod = sl_map_get(&planner->ids, (const char *)&id, sizeof id);
+    return pod;
+}
+
+int64_t sl_plan_bound_latest(const struct sl_planner *planner, const struct sl_plan_pod *pod)
+{
+    if (!pod->arrived) {
+        return 0;
+    }
+    return sl_bound_latest_start(sl_plan_lane_of(pod)->bound, pod->bound_id, planner->now_us);
+}
+
+/* ---- what runs and ends ---- */
+
+static void end_ran(struct sl_planner *planner, struct sl_plan_ran *ran)
+{
+    struct sl_plan_lane *lane = ran->counted ? sl_plan_lane_find(planner, ran->lane) : NULL;
+    if (lane != NULL && lane->bound != NULL) {
+        if (ran->seen) {
+            (void)sl_bound_end(lane->bound, ran->bound_id, planner->now_us, NULL);
+        } else if (sl_bound_unstart(lane->bound, ran->bound_id, planner->now_us, NULL) == 0) {
+            (void)sl_bound_withdraw(lane->bound, ran->bound_id, planner->now_us, NULL);
+        }
+    }
+    if (ran->counted) {
+        give_id(planner, &ran->bound_id);
+    }
+    sl_plan_ran_forget(planner, ran);
+}
+
+void sl_plan_ran_keep(struct sl_planner *planner, struct sl_plan_pod *pod)
+{
+    struct sl_plan_ran *ran = sl_plan_ran_new(planner, pod->pod->uid);
+    if (ran == NULL) {
+        return; /* its bound, if it has one, sees it go at once */
+    }
+    ran->claimed_us = pod->claimed_us;
+    ran->lane = sl_plan_lane_of(pod)->key;
+    ran->seen = pod->node->base != NULL && sl_plan_shows(pod->node->base, pod->claim);
+    ran->bound_id = pod->bound_id;
+    ran->counted = pod->started;
+    if (pod->started) {
+        pod->started = false;
+        (void)sl_map_put(&planner->ids, (const char *)&ran->bound_id, sizeof ran->bound_id, ran,
+                         NULL); /* the key moves: never fails */
+    }
+}
+
+static int order_of(const struct sl_pod *a, const struct sl_pod *b)
+{
+    if (a->created_us != b->created_us) {
+        return a->created_us < b->created_us ? -1 : 1;
+    }
+    return strcmp(a->uid, b->uid);
+}
+
+static void came(struct sl_planner *planner, const struct sl_pod *pod)
+{
+    struct sl_plan_ran *ran = sl_plan_ran_find(planner, pod->uid);
+    struct sl_plan_pod *waiting = sl_map_get(&planner->pods, pod->uid, strlen(pod->uid));
+    if (ran != NULL) {
+        ran->seen = true;
+    } else if (waiting != NULL) {
+        waiting->elsewhere = waiting->claim == NULL;
+    } else if (is_bounded(planner)) {
+        sl_plan_bound_adopt(planner, pod);
+    }
+}
+
+static void went(struct sl_planner *planner, const struct sl_pod *pod)
+{
+    struct sl_plan_ran *ran = planner->ran == NULL ? NULL : sl_plan_ran_find(planner, pod->uid);
+    if (ran != NULL) {
+        end_ran(planner, ran);
+    }
+}
+
+/* Residents are in order of creation and UID in both. */
+void sl_plan_bound_diff(struct sl_planner *planner, const struct sl_view *before,
+                        const struct sl_view *after)
+{
+    unsigned n_before = before == NULL ? 0 : before->n_residents;
+    unsigned n_after = after == NULL ? 0 : after->n_residents;
+    unsigned i = 0;
+    unsigned j = 0;
+    while (i < n_before || j < n_after) {
+        const struct sl_pod *old = i < n_before ? before->resident[i].pod : NULL;
+        const struct sl_pod *fresh = j < n_after ? after->resident[j].pod : NULL;
+        int order = old == NULL ? 1 : fresh == NULL ? -1 : order_of(old, fresh);
+        if (order < 0) {
+            went(planner, old);
+        } else if (order > 0) {
+            came(planner, fresh);
+        }
+        i += order <= 0;
+        j += order >= 0;
+    }
+}
+
+void sl_plan_ran_check(struct sl_planner *planner)
+{
+    struct sl_plan_ran *next = NULL;
+    for (struct sl_plan_ran *ran = planner->ran; ran != NULL; ran = next) {
+        next = ran->next;
+        if (!ran->seen) {
+            end_ran(planner, ran);
+        }
+    }
+}
+
+void sl_plan_bound_reset(struct sl_planner *planner)
+{
+    for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
+        sl_bound_free(lane->bound);
+        lane->bound = NULL;
+    }
+    sl_map_free(&planner->ids);
+    struct sl_plan_ran *next = NULL;
+    for (struct sl_plan_ran *ran = planner->ran; ran != NULL; ran = next) {
+        next = ran->next;
+        ran->counted = false;
+    }
+    size_t at = 0;
+    for (struct sl_plan_pod *pod = sl_map_next(&planner->pods, &at); pod != NULL;
+         pod = sl_map_next(&planner->pods, &at)) {
+        pod->arrived = false;
+        pod->started = false;
+        if (pod->claim != NULL) {
+            sl_plan_bound_arrive(planner, pod);
+            sl_plan_bound_start(planner, pod);
+        }
+    }
+}

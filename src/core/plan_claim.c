@@ -1,0 +1,170 @@
+/* Claims: made, given back, and remembered as what runs once they are bound. */
+#include "core/plan_internal.h"
+
+#include <stdlib.h>
+
+static char *assignment_text(const struct sl_plan_node *node, const struct sl_plan_pod *pod,
+                             const struct sl_assignment *assignment,
+                             char text[SL_ASSIGNMENT_TEXT_MAX])
+{
+    size_t len = sl_assignment_format(node->node, &pod->class->ask->ask, assignment, text,
+                                      SL_ASSIGNMENT_TEXT_MAX);
+    return len == 0 ? NULL : text;
+}
+
+bool sl_plan_claim(struct sl_planner *planner, struct sl_plan_pod *pod, struct sl_plan_node *node,
+                   const struct sl_assignment *assignment)
+{
+    char text[SL_ASSIGNMENT_TEXT_MAX];
+    struct sl_pod *claim = sl_pod_bound_to(
+        pod->pod, node->node->name, assignment_text(node, pod, assignment, text), SL_POD_PENDING);
+    if (claim == NULL) {
+        return false;
+    }
+    struct sl_view *own = sl_plan_node_with(planner, node, claim);
+    if (own == NULL) {
+        sl_pod_unref(claim);
+        return false;
+    }
+    pod->claim = claim;
+    pod->claimed_us = planner->now_us;
+    pod->shown = false;
+    pod->broken = false;
+    pod->released = false;
+    pod->node = node;
+    pod->node_next = node->claims;
+    node->claims = pod;
+    sl_plan_settle(planner, pod);
+    sl_plan_bound_start(planner, pod);
+    sl_plan_node_take(planner, node, own);
+    planner->n_claims++;
+    return true;
+}
+
+void sl_plan_unclaim(struct sl_planner *planner, struct sl_plan_pod *pod)
+{
+    struct sl_plan_node *node = pod->node;
+    struct sl_plan_pod **at = &node->claims;
+    while (*at != pod) {
+        at = &(*at)->node_next;
+    }
+    *at = pod->node_next;
+    pod->node_next = NULL;
+    pod->node = NULL;
+    sl_pod_unref(pod->claim);
+    pod->claim = NULL;
+    sl_plan_bound_unstart(planner, pod);
+    sl_plan_node_stale(planner, node, false);
+}
+
+void sl_plan_time_out(struct sl_planner *planner, struct sl_plan_pod *pod)
+{
+    int64_t wait = planner->config.hold_us;
+    for (uint32_t i = 0; i < pod->strikes && wait < planner->config.hold_max_us; i++) {
+        wait = sl_plan_add(wait, wait);
+    }
+    wait = wait < planner->config.hold_max_us ? wait : planner->config.hold_max_us;
+    pod->retry_us = sl_plan_add(planner->now_us, wait);
+    pod->strikes++;
+}
+
+bool sl_plan_is_barred(const struct sl_planner *planner, const struct sl_plan_pod *pod)
+{
+    const struct sl_plan_node *node =
+        pod->bad_node == NULL ? NULL : sl_plan_node_find(planner, pod->bad_node->name);
+    return node != NULL && node->seq <= pod->bad_seq;
+}
+
+void sl_plan_lapse(struct sl_planner *planner, struct sl_plan_pod *pod, enum sl_hold_reason why)
+{
+    struct sl_pod *claim = sl_pod_ref(pod->claim);
+    sl_plan_unclaim(planner, pod);
+    pod->broken = false;
+    if (why == SL_HOLD_LAPSED) {
+        sl_plan_time_out(planner, pod);
+        pod->lapses++;
+        planner->n_lapses++;
+    }
+    sl_plan_settle(planner, pod);
+    const struct sl_plan_action action = {.kind = SL_PLAN_LAPSE,
+                                          .pod = pod->pod,
+                                          .node = claim->node,
+                                          .assignment = claim->assignment,
+                                          .reason = why};
+    sl_plan_tell(planner, &action);
+    sl_pod_unref(claim);
+}
+
+void sl_plan_expire(struct sl_planner *planner)
+{
+    while (planner->gone != NULL) {
+        struct sl_plan_node *node = planner->gone;
+        while (node->claims != NULL) {
+            sl_plan_lapse(planner, node->claims, SL_HOLD_NO_ROOM);
+        }
+        planner->gone = node->stale_next;
+        sl_plan_node_free(node);
+    }
+    struct sl_plan_pod *next = NULL;
+    for (struct sl_plan_pod *pod = planner->claims.first; pod != NULL; pod = next) {
+        next = pod->next;
+        if (sl_plan_add(pod->claimed_us, planner->config.hold_us) <= planner->now_us) {
+            sl_plan_lapse(planner, pod, SL_HOLD_LAPSED);
+        }
+    }
+    for (struct sl_plan_pod *pod = planner->lapsed.first; pod != NULL; pod = next) {
+        next = pod->next;
+        if (pod->retry_us <= planner->now_us) {
+            sl_plan_settle(planner, pod);
+        }
+    }
+    for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
+        if (lane->preemptor != NULL &&
+            sl_plan_add(lane->preempting_us, planner->config.hold_us) <= planner->now_us) {
+            lane->preemptor = NULL; /* no room was made for it: another may try */
+            planner->dirty = true;
+        }
+    }
+}
+
+/* ---- what runs ---- */
+
+struct sl_plan_ran *sl_plan_ran_find(const struct sl_planner *planner, const char *uid)
+{
+    return sl_map_get(&planner->rans, uid, strlen(uid));
+}
+
+void sl_plan_ran_forget(struct sl_planner *planner, struct sl_plan_ran *ran)
+{
+    sl_map_remove(&planner->rans, ran->uid, ran->uid_len);
+    if (ran->prev != NULL) {
+        ran->prev->next = ran->next;
+    } else {
+        planner->ran = ran->next;
+    }
+    if (ran->next != NULL) {
+        ran->next->prev = ran->prev;
+    }
+    free(ran);
+}
+
+struct sl_plan_ran *sl_plan_ran_new(struct sl_planner *planner, const char *uid)
+{
+    size_t len = strlen(uid);
+    struct sl_plan_ran *ran = calloc(1, sizeof *ran + len + 1);
+    if (ran == NULL) {
+        return NULL;
+    }
+    ran->uid_len = (uint32_t)len;
+    memcpy(ran->uid, uid, len + 1);
+    if (sl_map_put(&planner->rans, ran->uid, len, ran, NULL) < 0) {
+        free(ran);
+        return NULL;
+    }
+    ran->next = planner->ran;
+    if (ran->next != NULL) {
+        ran->next->prev = ran;
+    }
+    planner->ran = ran;
+    return ran;
+}

@@ -1,0 +1,199 @@
+/* Pods that are alike share a class; classes share what is asked; asks share lanes, one for each
+ * resource. What is found out for one pod holds for all of its class. */
+#include "core/plan_internal.h"
+
+#include <stdlib.h>
+
+enum {
+    HEAD = 3,        /* words of a class' key before its ask's */
+    LANES_KEPT = 64, /* with what their bound has learned, though nobody waits */
+};
+
+static size_t ask_key(const struct sl_pod *pod, uint64_t *out)
+{
+    for (unsigned i = 0; i < pod->n_items; i++) {
+        out[2 * i] = pod->items[i].key;
+        out[2 * i + 1] = (uint64_t)pod->items[i].count;
+    }
+    return 2 * (size_t)pod->n_items;
+}
+
+static size_t class_key(const struct sl_pod *pod, uint64_t *out)
+{
+    out[0] = pod->constraints == NULL ? 0 : pod->constraints->digest;
+    out[1] = (uint64_t)pod->gpu_memory_mib;
+    out[2] = (uint64_t)pod->min_gpu_memory_mib;
+    return HEAD + ask_key(pod, out + HEAD);
+}
+
+/* ---- lanes ---- */
+
+struct sl_plan_lane *sl_plan_lane_find(const struct sl_planner *planner, uint64_t key)
+{
+    struct sl_plan_lane *lane = planner->lane;
+    while (lane != NULL && lane->key != key) {
+        lane = lane->next;
+    }
+    return lane;
+}
+
+static struct sl_plan_lane *lane_get(struct sl_planner *planner, uint64_t key)
+{
+    struct sl_plan_lane *lane = sl_plan_lane_find(planner, key);
+    if (lane == NULL) {
+        if (!sl_plan_grow(&planner->heap, &planner->heap_cap, planner->n_lanes + 1,
+                          sizeof *planner->heap)) {
+            return NULL;
+        }
+        lane = calloc(1, sizeof *lane);
+        if (lane == NULL) {
+            return NULL;
+        }
+        lane->key = key;
+        struct sl_plan_lane **at = &planner->lane;
+        while (*at != NULL && (*at)->key < key) {
+            at = &(*at)->next;
+        }
+        lane->next = *at;
+        *at = lane;
+        planner->n_lanes++;
+    }
+    lane->refs++;
+    return lane;
+}
+
+void sl_plan_lane_tidy(struct sl_planner *planner)
+{
+    struct sl_plan_lane **at = &planner->lane;
+    while (*at != NULL) {
+        struct sl_plan_lane *lane = *at;
+        bool remembers = lane->bound != NULL &&
+                         (planner->n_lanes <= LANES_KEPT || sl_bound_running(lane->bound) > 0);
+        if (lane->refs > 0 || remembers) {
+            at = &lane->next;
+            continue;
+        }
+        *at = lane->next;
+        planner->n_lanes--;
+        sl_bound_free(lane->bound);
+        free(lane->queue);
+        free(lane->tree);
+        free(lane->node_free);
+        free(lane);
+    }
+}
+
+/* ---- asks ---- */
+
+static void ask_unref(struct sl_planner *planner, struct sl_plan_ask *ask)
+{
+    ask->refs--;
+    if (ask->refs > 0) {
+        return;
+    }
+    sl_map_remove(&planner->asks, (const char *)ask->key, ask->ask.n * 2 * sizeof ask->key[0]);
+    for (unsigned i = 0; i < ask->ask.n; i++) {
+        if (ask->lane[i] != NULL) {
+            ask->lane[i]->refs--;
+        }
+    }
+    if (ask->prev != NULL) {
+        ask->prev->next = ask->next;
+    } else {
+        planner->ask = ask->next;
+    }
+    if (ask->next != NULL) {
+        ask->next->prev = ask->prev;
+    }
+    planner->scored = planner->scored == ask ? NULL : planner->scored;
+    sl_pod_unref(ask->pod);
+    free(ask);
+}
+
+static struct sl_plan_ask *ask_get(struct sl_planner *planner, struct sl_pod *pod)
+{
+    uint64_t key[2 * SL_ASK_ITEMS_MAX];
+    size_t len = ask_key(pod, key) * sizeof key[0];
+    struct sl_plan_ask *ask = sl_map_get(&planner->asks, (const char *)key, len);
+    if (ask != NULL) {
+        ask->refs++;
+        return ask;
+    }
+    ask = calloc(1, sizeof *ask);
+    if (ask == NULL) {
+        return NULL;
+    }
+    ask->refs = 1;
+    ask->pod = sl_pod_ref(pod);
+    memcpy(ask->key, key, len);
+    sl_pod_ask(pod, &ask->ask);
+    ask->next = planner->ask;
+    if (ask->next != NULL) {
+        ask->next->prev = ask;
+    }
+    planner->ask = ask;
+    bool whole = sl_map_put(&planner->asks, (const char *)ask->key, len, ask, NULL) == 0;
+    for (unsigned i = 0; whole && i < ask->ask.n; i++) {
+        ask->lane[i] = lane_get(planner, ask->ask.item[i].key);
+        whole = ask->lane[i] != NULL;
+    }
+    if (!whole) {
+        ask_unref(planner, ask);
+        sl_plan_lane_tidy(planner);
+        return NULL;
+    }
+    planner->dirty = true;
+    return ask;
+}
+
+/* ---- classes ---- */
+
+bool sl_plan_class_is_of(const struct sl_plan_class *class, const struct sl_pod *pod)
+{
+    uint64_t key[HEAD + 2 * SL_ASK_ITEMS_MAX];
+    size_t words = class_key(pod, key);
+    return words == class->key_words && memcmp(key, class->key, words * sizeof key[0]) == 0;
+}
+
+void sl_plan_class_unref(struct sl_planner *planner, struct sl_plan_class *class)
+{
+    class->refs--;
+    if (class->refs > 0) {
+        return;
+    }
+    sl_map_remove(&planner->classes, (const char *)class->key,
+                  class->key_words * sizeof class->key[0]);
+    if (class->ask != NULL) {
+        ask_unref(planner, class->ask);
+    }
+    sl_pod_unref(class->pod);
+    free(class);
+}
+
+struct sl_plan_class *sl_plan_class_get(struct sl_planner *planner, struct sl_pod *pod)
+{
+    uint64_t key[HEAD + 2 * SL_ASK_ITEMS_MAX];
+    size_t words = class_key(pod, key);
+    size_t len = words * sizeof key[0];
+    struct sl_plan_class *class = sl_map_get(&planner->classes, (const char *)key, len);
+    if (class != NULL) {
+        class->refs++;
+        return class;
+    }
+    class = calloc(1, sizeof *class + len);
+    if (class == NULL) {
+        return NULL;
+    }
+    class->refs = 1;
+    class->key_words = (uint32_t)words;
+    class->pod = sl_pod_ref(pod);
+    class->constraints = pod->constraints;
+    memcpy(class->key, key, len);
+    class->ask = ask_get(planner, pod);
+    if (class->ask == NULL ||
+        sl_map_put(&planner->classes, (const char *)class->key, len, class, NULL) < 0) {
+        sl_plan_class_unref(planner, class);
+        return NULL;
+    }
+    return class;
+}

@@ -1,0 +1,427 @@
+/* What the parts of the plan share. plan.c: pods come and go; plan_class.c: pods that are alike;
+ * plan_queue.c: their order; plan_node.c: the cluster with the claims in it; plan_claim.c: claims;
+ * plan_reserve.c: reservations and backfill; plan_pick.c: which node; plan_walk.c: a plan;
+ * plan_bound.c: the order bounded; plan_report.c and plan_text.c: what is told of it. */
+#ifndef SLICED_CORE_PLAN_INTERNAL_H
+#define SLICED_CORE_PLAN_INTERNAL_H
+
+#include "core/choose.h"
+#include "sliced/plan.h"
+#include "util/map.h"
+
+enum {
+    SL_PLAN_MEMO = 4096,        /* answers kept of which pods a kind of node admits */
+    SL_PLAN_CHECKS = 1 << 20,   /* nodes looked at in one run; the next goes on */
+    SL_PLAN_RESERVE_TRIES = 16, /* pods of a lane that may turn out to have no time, in one run */
+    SL_PLAN_EXACT_MAX = 256,    /* nodes searched device by device for one reservation */
+    SL_PLAN_REFUSED_MAX = 32,   /* pods of a lane that the bound refuses in one run */
+    SL_PLAN_PREEMPT_MAX = 8,    /* pods of a lane looked at for preemption in one run */
+};
+
+struct sl_plan_pod;
+struct sl_plan_node;
+
+/* The time at which the first pod of a lane that cannot start will, and where. */
+struct sl_plan_reserve {
+    struct sl_plan_pod *pod;   /* NULL: nobody */
+    struct sl_plan_node *node; /* NULL: no node, it waits for headroom */
+    int64_t at_us;
+    uint64_t touch; /* state of the cluster that it was made in */
+    bool active;    /* its pod was met in this run: those behind keep to it */
+    bool fixed;     /* no other node has it as early, in this run */
+    struct sl_assignment assignment;
+};
+
+/* A resource: where there is room for it, and who waits for it. */
+struct sl_plan_lane {
+    uint64_t key;
+    struct sl_plan_lane *next; /* of all, by key */
+    uint32_t refs;             /* items of asks that name it */
+    uint32_t members;          /* pods whose first item it is: the queue has room for them */
+
+    /* For each node what one pod may ask now at most; over them a tree of maxima, root at 1. */
+    int64_t *tree;
+    int64_t *node_free;     /* units, by node */
+    int64_t *node_capacity; /* units, by node */
+    uint32_t leaves;        /* a power of two; 0: to be built */
+    int64_t free;           /* sums */
+    int64_t capacity;
+
+    struct sl_plan_pod **queue; /* those that may go, in order */
+    uint32_t n_queue;
+    uint32_t queue_cap;
+    struct sl_bound *bound;        /* order bounded: NULL before the first pod */
+    int64_t bound_units;           /* capacity that it was told of */
+    struct sl_plan_pod *preemptor; /* released to preempt */
+    int64_t preempting_us;         /* since when */
+    struct sl_plan_reserve reserve;
+
+    /* of the run */
+    uint32_t at; /* in the queue */
+    uint32_t tries;
+    uint32_t refused;
+    bool due_tried;
+    int64_t least;     /* that anybody of the lane asks for */
+    uint64_t rest_run; /* those that this run did not come to wait for rest_reason */
+    enum sl_hold_reason rest_reason;
+    int64_t headroom_us; /* long pods behind one that waits for headroom end before; 0: none */
+};
+
+/* What pods ask for. */
+struct sl_plan_ask {
+    uint32_t refs;      /* classes */
+    bool never;         /* no node could ever take it */
+    uint64_t never_seq; /* nodes_seq when that was judged; 0: not yet */
+    struct sl_plan_ask *prev;
+    struct sl_plan_ask *next;
+    struct sl_pod *pod;                          /* whose names the ask borrows */
+    struct sl_plan_lane *lane[SL_ASK_ITEMS_MAX]; /* by item */
+    uint64_t key[2 * SL_ASK_ITEMS_MAX];          /* of the map: key and count of each item */
+    struct sl_ask ask;
+};
+
+/* Pods that no decision can tell apart but for order and timeout. */
+struct sl_plan_class {
+    uint32_t refs;
+    uint32_t key_words;
+    struct sl_plan_ask *ask;
+    struct sl_pod *pod; /* whose constraints it borrows */
+    const struct sl_constraints *constraints;
+    uint64_t failed_seq; /* no node that last grew by then can take it */
+    enum sl_hold_reason failed_reason;
+    uint64_t window_epoch; /* in this epoch only pods that end by then may still find a node */
+    int64_t window_us;
+    uint64_t timeless_seq; /* sites_seq when no node could ever take it */
+    uint64_t key[];        /* digest of the constraints, memory, memory, then as the ask's */
+};
+
+struct sl_plan_pod {
+    struct sl_pod *pod;          /* reference */
+    struct sl_plan_class *class; /* NULL: malformed */
+    struct sl_order_item item;
+    uint64_t bound_id;
+    enum sl_queue_state state;
+    enum sl_hold_reason reason;
+    enum sl_hold_reason stage;
+    enum sl_hold_reason told; /* refusal that the owner was told of */
+    uint64_t run;             /* that reason is of */
+    int64_t since_us;
+    int64_t ready_us; /* since when it may start: others' gates and stages are passed */
+    int64_t retry_us; /* after a lapse; 0: at once */
+    int64_t start_us; /* estimated; 0: not */
+    uint32_t lapses;
+    uint32_t strikes; /* lapses since something about it changed */
+    bool elsewhere;   /* others bound it; it is about to be removed */
+    bool queued;
+    bool released;   /* without a claim */
+    bool broken;     /* what it asks for changed while it had a claim */
+    bool arrived;    /* known to the lane's bound as waiting */
+    bool started;    /* known to the lane's bound as running */
+    bool nominated;  /* to be tried on the node that it names, first of all */
+    bool preemptive; /* released to preempt once */
+
+    struct sl_pod *claim; /* a copy that stands where its claim is; NULL: none */
+    struct sl_plan_node *node;
+    struct sl_plan_pod *node_next; /* claims of the node */
+    int64_t claimed_us;
+    bool shown; /* the cluster shows the claim */
+
+    struct sl_node *bad_node; /* reference: not there, unless it grows; only the name counts */
+    uint64_t bad_seq;
+
+    struct sl_plan_list *list; /* that it is in: claims, lapsed or refused */
+    struct sl_plan_pod *prev;
+    struct sl_plan_pod *next;
+};
+
+struct sl_plan_list {
+    struct sl_plan_pod *first;
+    struct sl_plan_pod *last;
+    size_t n;
+};
+
+struct sl_plan_end {
+    int64_t at_us; /* may have passed */
+    uint32_t resident;
+};
+
+struct sl_plan_node {
+    struct sl_node *node;       /* reference */
+    const struct sl_view *base; /* borrowed; NULL: not there */
+    struct sl_view *own;        /* with the claims that base does not show; NULL: it shows all */
+    const struct sl_view *view; /* own or base; NULL: to be made */
+    uint64_t seq;               /* when it last had more room */
+    uint32_t index;
+    int32_t least_priority; /* of its residents */
+    bool stale;             /* the view is to be made anew */
+    bool shrunk;            /* only by a claim: nobody fits that did not */
+    struct sl_plan_node *stale_next;
+    struct sl_plan_pod *claims;
+    struct sl_plan_end *end; /* residents by end; NULL: to be made */
+    uint32_t n_ends;
+    uint32_t end_cap;
+};
+
+/* A pod that was claimed and bound, or that others started: remembered until it is gone. */
+struct sl_plan_ran {
+    int64_t claimed_us;
+    uint64_t bound_id;
+    uint64_t lane; /* key */
+    bool seen;     /* a node has shown it */
+    bool counted;  /* known to the lane's bound as running */
+    struct sl_plan_ran *prev;
+    struct sl_plan_ran *next;
+    struct sl_node *node; /* reference */
+    uint32_t uid_len;
+    char uid[];
+};
+
+struct sl_plan_memo {
+    uint64_t pod;  /* digest of constraints */
+    uint64_t site; /* digest of the node */
+    uint32_t answer;
+    bool known;
+};
+
+struct sl_plan_bid {
+    int64_t at_us;
+    uint32_t node;
+};
+
+/* Units that become free. */
+struct sl_plan_freed {
+    int64_t at_us;
+    int64_t units;
+};
+
+struct sl_planner {
+    struct sl_plan_config config;
+    int64_t now_us;       /* latest */
+    int64_t order_now_us; /* that queues are ordered for */
+    struct sl_map pods;   /* uid -> struct sl_plan_pod */
+    struct sl_map classes;
+    struct sl_map asks;
+    struct sl_map rans; /* uid -> struct sl_plan_ran */
+    struct sl_map ids;  /* bound id -> struct sl_plan_pod or ran: taken */
+    struct sl_plan_ran *ran;
+    struct sl_plan_ask *ask; /* all of them */
+    struct sl_plan_lane *lane;
+    size_t n_lanes;
+
+    struct sl_plan_list claims; /* by time */
+    struct sl_plan_list lapsed;
+    struct sl_plan_list refused; /* to be told */
+    size_t n_nominated;
+
+    struct sl_plan_node **node; /* by name */
+    const struct sl_view **base;
+    size_t n_nodes;
+    struct sl_plan_node *stale; /* list */
+    struct sl_plan_node *gone;  /* list through stale_next: have claims, are not there */
+    bool ready;                 /* a cluster is known */
+
+    uint64_t seq;         /* goes up when a node has more room */
+    uint64_t touch;       /* goes up when anything of a node changes */
+    uint64_t nodes_seq;   /* goes up when what nodes are changes */
+    uint64_t settled_seq; /* nodes_seq that all pods were judged by */
+    uint64_t epoch;       /* goes up with each run and each reservation that moves */
+    uint64_t run;
+    bool dirty;  /* a run may do something */
+    bool paused; /* the last run stopped for its pace */
+    bool hurry;  /* it stopped for its budget */
+
+    /* of the run */
+    const struct sl_demand *demand;
+    size_t checks;
+    size_t room;       /* claims that may still be made */
+    size_t n_reserves; /* active */
+    struct sl_scorer scorer;
+    const struct sl_plan_ask *scored; /* that the scorer is for */
+    void (*act)(void *context, const struct sl_plan_action *action);
+    void *context;
+    bool lacking; /* memory */
+
+    struct sl_plan_lane **heap;
+    size_t heap_cap;
+    struct sl_plan_bid *bid;
+    size_t bid_cap;
+    struct sl_plan_freed *freed;
+    size_t freed_cap;
+    struct sl_pod **pod_list;
+    size_t pod_cap;
+    struct sl_plan_pod **sort;
+    size_t sort_cap;
+
+    size_t count[SL_QUEUE_STATES];
+    uint64_t n_claims;
+    uint64_t n_lapses;
+    uint64_t n_failed;
+    uint64_t n_backfills;
+    uint64_t n_releases;
+    uint64_t n_refusals;
+    struct sl_plan_memo memo[SL_PLAN_MEMO];
+};
+
+/* ---- plan.c ---- */
+
+/* Makes room for n items of that size; false when out of memory. */
+bool sl_plan_grow(void *array, size_t *cap, size_t n, size_t size);
+/* Brings state, lists and queue of a pod in line with what is known of it. Never fails. */
+void sl_plan_settle(struct sl_planner *planner, struct sl_plan_pod *pod);
+void sl_plan_set_state(struct sl_planner *planner, struct sl_plan_pod *pod,
+                       enum sl_queue_state state, enum sl_hold_reason reason);
+void sl_plan_list_add(struct sl_plan_list *list, struct sl_plan_pod *pod);
+void sl_plan_list_remove(struct sl_plan_pod *pod);
+int64_t sl_plan_add(int64_t a, int64_t b); /* saturates */
+void sl_plan_tell(struct sl_planner *planner, const struct sl_plan_action *action);
+
+/* ---- plan_class.c ---- */
+
+/* The class of a pod, made when there is none; a reference. NULL: out of memory. */
+struct sl_plan_class *sl_plan_class_get(struct sl_planner *planner, struct sl_pod *pod);
+void sl_plan_class_unref(struct sl_planner *planner, struct sl_plan_class *class);
+bool sl_plan_class_is_of(const struct sl_plan_class *class, const struct sl_pod *pod);
+struct sl_plan_lane *sl_plan_lane_find(const struct sl_planner *planner, uint64_t key);
+/* Frees what nobody needs any more. */
+void sl_plan_lane_tidy(struct sl_planner *planner);
+
+/* ---- plan_queue.c ---- */
+
+int sl_plan_compare(const struct sl_planner *planner, const struct sl_plan_pod *a,
+                    const struct sl_plan_pod *b);
+/* Where the pod stands in the queue, or would. */
+uint32_t sl_plan_queue_place(const struct sl_planner *planner, const struct sl_plan_lane *lane,
+                             const struct sl_plan_pod *pod);
+bool sl_plan_queue_reserve(struct sl_plan_lane *lane, size_t n);
+void sl_plan_queue_add(struct sl_planner *planner, struct sl_plan_pod *pod);
+void sl_plan_queue_remove(struct sl_planner *planner, struct sl_plan_pod *pod);
+/* Sorts n pods; scratch has room for as many. Few steps where they are nearly in order. */
+void sl_plan_sort(struct sl_plan_pod **pods, struct sl_plan_pod **scratch, size_t n,
+                  int (*compare)(const void *context, const struct sl_plan_pod *a,
+                                 const struct sl_plan_pod *b),
+                  const void *context);
+/* Orders all queues for the time, where the order changes with it. False: out of memory. */
+bool sl_plan_queue_order(struct sl_planner *planner, int64_t now_us);
+
+static inline struct sl_plan_lane *sl_plan_lane_of(const struct sl_plan_pod *pod)
+{
+    return pod->class == NULL ? NULL : pod->class->ask->lane[0];
+}
+
+/* ---- plan_node.c ---- */
+
+void sl_plan_node_free(struct sl_plan_node *node);
+void sl_plan_node_stale(struct sl_planner *planner, struct sl_plan_node *node, bool shrunk);
+bool sl_plan_shows(const struct sl_view *view, const struct sl_pod *pod);
+/* Makes all views and trees that are to be made; claims that no longer hold are given back. False:
+ * out of memory, to be called again. */
+bool sl_plan_refresh(struct sl_planner *planner);
+/* A view of the node with that claim more. NULL: out of memory. */
+struct sl_view *sl_plan_node_with(struct sl_planner *planner, const struct sl_plan_node *node,
+                                  struct sl_pod *more);
+void sl_plan_node_take(struct sl_planner *planner, struct sl_plan_node *node, struct sl_view *own);
+/* Residents by end. False: out of memory. */
+bool sl_plan_node_ends(struct sl_planner *planner, struct sl_plan_node *node);
+struct sl_plan_node *sl_plan_node_find(const struct sl_planner *planner, const char *name);
+/* Since when a pod runs, or may. */
+int64_t sl_plan_start(const struct sl_planner *planner, const struct sl_pod *pod);
+int64_t sl_plan_timeout(const struct sl_planner *planner, const struct sl_pod *pod);
+
+/* ---- plan_claim.c ---- */
+
+/* False: out of memory, nothing changed. */
+bool sl_plan_claim(struct sl_planner *planner, struct sl_plan_pod *pod, struct sl_plan_node *node,
+                   const struct sl_assignment *assignment);
+/* Takes the claim away; the node's view follows at the next refresh. */
+void sl_plan_unclaim(struct sl_planner *planner, struct sl_plan_pod *pod);
+/* No claim for a while: longer each time. */
+void sl_plan_time_out(struct sl_planner *planner, struct sl_plan_pod *pod);
+/* Is there a node where a claim of the pod failed, and that has not changed since? */
+bool sl_plan_is_barred(const struct sl_planner *planner, const struct sl_plan_pod *pod);
+/* Gives it back and tells so. */
+void sl_plan_lapse(struct sl_planner *planner, struct sl_plan_pod *pod, enum sl_hold_reason why);
+/* Those that were not taken in time; claims on nodes that are gone; time-outs that are over. */
+void sl_plan_expire(struct sl_planner *planner);
+/* Remembers a claimed pod that waits no more. */
+void sl_plan_ran_keep(struct sl_planner *planner, struct sl_plan_pod *pod);
+void sl_plan_ran_forget(struct sl_planner *planner, struct sl_plan_ran *ran);
+/* A record of a pod that runs. NULL: out of memory. */
+struct sl_plan_ran *sl_plan_ran_new(struct sl_planner *planner, const char *uid);
+struct sl_plan_ran *sl_plan_ran_find(const struct sl_planner *planner, const char *uid);
+
+/* ---- plan_pick.c ---- */
+
+struct sl_plan_pick {
+    struct sl_plan_node *node; /* NULL: none */
+    enum sl_hold_reason reason;
+    bool backfilled;
+    struct sl_assignment assignment;
+};
+
+/* Is there a node where the pod may start now, and which is best? only: look at no other node. */
+void sl_plan_pick(struct sl_planner *planner, struct sl_plan_pod *pod, struct sl_plan_node *only,
+                  struct sl_plan_pick *out);
+/* May pods of the class ever run there, as far as constraints tell? */
+bool sl_plan_admits(struct sl_planner *planner, const struct sl_plan_class *class,
+                    const struct sl_node *node);
+/* Is headroom kept from the pod? */
+bool sl_plan_needs_headroom(const struct sl_planner *planner, const struct sl_plan_pod *pod);
+/* Units of room that the pod has to leave for shorter ones are there beside it? */
+bool sl_plan_headroom(const struct sl_planner *planner, const struct sl_plan_pod *pod);
+
+/* ---- plan_reserve.c ---- */
+
+/* Reserves for a pod that cannot start. False: there is no time that can be told. */
+bool sl_plan_reserve(struct sl_planner *planner, struct sl_plan_lane *lane,
+                     struct sl_plan_pod *pod);
+void sl_plan_reserve_end(struct sl_planner *planner, struct sl_plan_lane *lane);
+/* May the pod start on the node now without delaying a reservation there? The devices are in out.
+ * Else *at_us is when the earliest of those that it would delay begins. */
+bool sl_plan_reserve_allows(struct sl_planner *planner, const struct sl_plan_pod *pod,
+                            struct sl_plan_node *node, struct sl_assignment *out, int64_t *at_us);
+/* A pod has started on the node: reservations there keep their time and may change devices. True
+ * when it started ahead of a pod that has one anywhere. */
+bool sl_plan_reserve_adjust(struct sl_planner *planner, struct sl_plan_node *node);
+/* Moves a reservation on that node to another as early. */
+bool sl_plan_reserve_move(struct sl_planner *planner, struct sl_plan_node *node);
+
+/* When as many units are free as the pod needs beside the headroom, at the latest. INT64_MAX: not
+ * by ends. */
+int64_t sl_plan_headroom_time(struct sl_planner *planner, const struct sl_plan_lane *lane,
+                              const struct sl_plan_pod *pod);
+
+/* ---- plan_report.c ---- */
+
+/* Why it waits, as far as the last run tells. */
+enum sl_hold_reason sl_plan_reason(const struct sl_planner *planner, const struct sl_plan_pod *pod);
+/* The ends of what holds units of the lane into planner->freed, by time when sorted. Returns how
+ * many; -1: out of memory. */
+ptrdiff_t sl_plan_freed_list(struct sl_planner *planner, const struct sl_plan_lane *lane);
+
+/* ---- plan_bound.c ---- */
+
+void sl_plan_bound_arrive(struct sl_planner *planner, struct sl_plan_pod *pod);
+void sl_plan_bound_leave(struct sl_planner *planner, struct sl_plan_pod *pod);
+void sl_plan_bound_start(struct sl_planner *planner, struct sl_plan_pod *pod);
+void sl_plan_bound_unstart(struct sl_planner *planner, struct sl_plan_pod *pod);
+bool sl_plan_bound_admits(struct sl_planner *planner, const struct sl_plan_pod *pod);
+/* The pod of the lane that must go next; NULL when there is none. */
+struct sl_plan_pod *sl_plan_bound_due(const struct sl_planner *planner, struct sl_plan_lane *lane);
+int64_t sl_plan_bound_latest(const struct sl_planner *planner, const struct sl_plan_pod *pod);
+/* Capacities of all lanes, and what was started by others. */
+void sl_plan_bound_capacity(struct sl_planner *planner);
+/* What ended, and what others started, between two views of a node; either may be NULL. */
+void sl_plan_bound_diff(struct sl_planner *planner, const struct sl_view *before,
+                        const struct sl_view *after);
+/* A pod that others started. */
+void sl_plan_bound_adopt(struct sl_planner *planner, const struct sl_pod *pod);
+/* Forgets what was bound and never came to run. */
+void sl_plan_ran_check(struct sl_planner *planner);
+void sl_plan_bound_reset(struct sl_planner *planner);
+
+/* ---- plan_walk.c, plan_release.c ---- */
+
+void sl_plan_walk(struct sl_planner *planner);
+void sl_plan_release(struct sl_planner *planner);
+
+#endif

@@ -1,0 +1,582 @@
+/* The nodes as the plan sees them: what is in use and what claims set aside; and for each resource
+ * where there is room. Views are made anew only where something changed. */
+#include "core/plan_internal.h"
+
+#include <stdlib.h>
+
+/* ---- nodes ---- */
+
+void sl_plan_node_free(struct sl_plan_node *node)
+{
+    sl_view_free(node->own);
+    sl_node_unref(node->node);
+    free(node->end);
+    free(node);
+}
+
+static struct sl_plan_node *node_new(const struct sl_view *base)
+{
+    struct sl_plan_node *node = calloc(1, sizeof *node);
+    if (node != NULL) {
+        node->node = sl_node_ref(base->node);
+    }
+    return node;
+}
+
+void sl_plan_node_stale(struct sl_planner *planner, struct sl_plan_node *node, bool shrunk)
+{
+    planner->dirty = true;
+    if (node->stale) {
+        node->shrunk = node->shrunk && shrunk;
+    } else if (node->base != NULL) {
+        node->stale = true;
+        node->shrunk = shrunk;
+        node->stale_next = planner->stale;
+        planner->stale = node;
+    }
+}
+
+struct sl_plan_node *sl_plan_node_find(const struct sl_planner *planner, const char *name)
+{
+    size_t low = 0;
+    size_t high = planner->n_nodes;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = strcmp(planner->node[middle]->node->name, name);
+        if (order == 0) {
+            return planner->node[middle];
+        }
+        low = order < 0 ? middle + 1 : low;
+        high = order < 0 ? high : middle;
+    }
+    return NULL;
+}
+
+static bool same_host(const struct sl_host *a, const struct sl_host *b)
+{
+    return a->cpu_milli == b->cpu_milli && a->memory_bytes == b->memory_bytes && a->pods == b->pods;
+}
+
+/* Is it, whatever runs there, the same node for every decision? */
+static bool same_kind(const struct sl_node *a, const struct sl_node *b)
+{
+    if (a == b) {
+        return true;
+    }
+    bool same = a->site_digest == b->site_digest && a->n_pools == b->n_pools &&
+                a->n_devices == b->n_devices && a->n_instances == b->n_instances &&
+                a->dynamic_mig == b->dynamic_mig && a->unschedulable == b->unschedulable &&
+                same_host(&a->host, &b->host);
+    for (unsigned i = 0; same && i < a->n_pools; i++) {
+        same = a->pool[i].key == b->pool[i].key && a->pool[i].capacity == b->pool[i].capacity;
+    }
+    for (unsigned i = 0; same && i < a->n_devices; i++) {
+        same = a->device[i].healthy == b->device[i].healthy;
+    }
+    return same;
+}
+
+/* A view that replaces the one before. */
+static void set_base(struct sl_planner *planner, size_t i, const struct sl_view *view)
+{
+    struct sl_plan_node *node = planner->node[i];
+    if (!same_kind(node->node, view->node) || node->base == NULL) {
+        planner->nodes_seq++;
+    }
+    sl_plan_bound_diff(planner, node->base, view);
+    struct sl_node *old = node->node;
+    node->node = sl_node_ref(view->node);
+    sl_node_unref(old);
+    node->base = view;
+    planner->base[i] = view;
+    sl_plan_node_stale(planner, node, false);
+}
+
+/* ---- the set of nodes ---- */
+
+static bool same_set(const struct sl_planner *planner, const struct sl_view *const *view, size_t n)
+{
+    bool same = planner->n_nodes == n;
+    for (size_t i = 0; same && i < n; i++) {
+        same = planner->base[i] == view[i] ||
+               strcmp(planner->node[i]->node->name, view[i]->node->name) == 0;
+    }
+    return same;
+}
+
+/* A node that is there no more. One with claims is kept until they are given back. */
+static void drop_node(struct sl_planner *planner, struct sl_plan_node *node)
+{
+    sl_plan_bound_diff(planner, node->base, NULL);
+    node->base = NULL;
+    planner->dirty = true;
+    if (node->claims == NULL) {
+        sl_plan_node_free(node);
+        return;
+    }
+    node->stale_next = planner->gone;
+    planner->gone = node;
+}
+
+/* The nodes of the new list: those known move over, others are made. Nothing has changed where it
+ * returns false: out of memory. */
+static bool match_nodes(const struct sl_planner *planner, const struct sl_view *const *view,
+                        size_t n, struct sl_plan_node **out, bool *fresh)
+{
+    size_t old = 0;
+    for (size_t i = 0; i < n; i++) {
+        int order = 1;
+        while (old < planner->n_nodes) {
+            order = strcmp(planner->node[old]->node->name, view[i]->node->name);
+            if (order >= 0) {
+                break;
+            }
+            old++;
+        }
+        bool known = old < planner->n_nodes && order == 0;
+        out[i] = known ? planner->node[old] : node_new(view[i]);
+        fresh[i] = !known;
+        old += known;
+        if (out[i] == NULL) {
+            while (i > 0) {
+                i--;
+                if (fresh[i]) {
+                    sl_plan_node_free(out[i]);
+                }
+            }
+            return false;
+        }
+    }
+    return true;
+}
+
+static void forget_places(struct sl_planner *planner)
+{
+    for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
+        sl_plan_reserve_end(planner, lane);
+        lane->leaves = 0;
+    }
+    while (planner->stale != NULL) {
+        struct sl_plan_node *node = planner->stale;
+        planner->stale = node->stale_next;
+        node->stale = false;
+    }
+}
+
+static bool replace_nodes(struct sl_planner *planner, const struct sl_view *const *view, size_t n)
+{
+    struct sl_plan_node **node = calloc(n + 1, sizeof *node);
+    const struct sl_view **base = calloc(n + 1, sizeof *base);
+    bool *fresh = calloc(n + 1, sizeof *fresh);
+    if (node == NULL || base == NULL || fresh == NULL ||
+        !match_nodes(planner, view, n, node, fresh)) {
+        free(node);
+        free(base);
+        free(fresh);
+        return false;
+    }
+    forget_places(planner);
+    size_t kept = 0;
+    for (size_t i = 0; i < planner->n_nodes; i++) {
+        while (kept < n && (fresh[kept] || node[kept]->index < i)) {
+            kept++;
+        }
+        if (kept < n && node[kept] == planner->node[i]) {
+            kept++;
+            continue;
+        }
+        drop_node(planner, planner->node[i]);
+    }
+    free(planner->node);
+    free(planner->base);
+    free(fresh);
+    planner->node = node;
+    planner->base = base;
+    planner->n_nodes = n;
+    planner->nodes_seq++;
+    for (size_t i = 0; i < n; i++) {
+        node[i]->index = (uint32_t)i;
+        base[i] = node[i]->base;
+        sl_plan_node_stale(planner, node[i], false);
+    }
+    return true;
+}
+
+int sl_planner_cluster(struct sl_planner *planner, const struct sl_view *const *view, size_t n,
+                       int64_t now_us, struct sl_error *err)
+{
+    planner->now_us = now_us > planner->now_us ? now_us : planner->now_us;
+    if (!planner->ready || !same_set(planner, view, n)) {
+        if (!replace_nodes(planner, view, n)) {
+            for (size_t i = 0; i < planner->n_nodes; i++) {
+                sl_plan_bound_diff(planner, planner->node[i]->base, NULL);
+                planner->node[i]->base = NULL;
+                planner->base[i] = NULL;
+            }
+            planner->ready = false;
+            return sl_error_nomem(err);
+        }
+    }
+    bool changed = !planner->ready;
+    planner->ready = true;
+    for (size_t i = 0; i < n; i++) {
+        if (planner->base[i] != view[i]) {
+            set_base(planner, i, view[i]);
+            changed = true;
+        }
+    }
+    planner->touch += changed;
+    sl_plan_ran_check(planner);
+    return 0;
+}
+
+/* ---- where there is room ---- */
+
+static int64_t largest_of(const struct sl_view *view, const struct sl_plan_lane *lane,
+                          uint32_t node, int64_t *free_units, int64_t *capacity)
+{
+    (void)node;
+    int pool = view == NULL ? -1 : sl_view_pool(view, lane->key);
+    *free_units = pool < 0 ? 0 : view->room[pool].free;
+    *capacity = pool < 0 ? 0 : view->room[pool].capacity;
+    return pool < 0 ? 0 : view->room[pool].largest;
+}
+
+static void set_leaf(struct sl_plan_lane *lane, const struct sl_plan_node *node)
+{
+    int64_t units = 0;
+    int64_t capacity = 0;
+    uint32_t at = lane->leaves + node->index;
+    int64_t largest = largest_of(node->view, lane, node->index, &units, &capacity);
+    lane->free += units - lane->node_free[node->index];
+    lane->capacity += capacity - lane->node_capacity[node->index];
+    lane->node_free[node->index] = units;
+    lane->node_capacity[node->index] = capacity;
+    lane->tree[at] = largest;
+    for (at /= 2; at > 0; at /= 2) {
+        int64_t a = lane->tree[2 * at];
+        int64_t b = lane->tree[2 * at + 1];
+        int64_t most = a > b ? a : b;
+        if (lane->tree[at] == most) {
+            break;
+        }
+        lane->tree[at] = most;
+    }
+}
+
+static bool build_tree(const struct sl_planner *planner, struct sl_plan_lane *lane)
+{
+    uint32_t leaves = 1;
+    while (leaves < planner->n_nodes) {
+        leaves *= 2;
+    }
+    int64_t *tree = calloc((size_t)2 * leaves, sizeof *tree);
+    int64_t *units = calloc((size_t)2 * leaves, sizeof *units);
+    if (tree == NULL || units == NULL) {
+        free(tree);
+        free(units);
+        return false;
+    }
+    free(lane->tree);
+    free(lane->node_free);
+    lane->tree = tree;
+    lane->node_free = units;
+    lane->node_capacity = units + leaves;
+    lane->leaves = leaves;
+    lane->free = 0;
+    lane->capacity = 0;
+    for (size_t i = 0; i < planner->n_nodes; i++) {
+        uint32_t at = leaves + (uint32_t)i;
+        lane->tree[at] = largest_of(planner->node[i]->view, lane, (uint32_t)i, &lane->node_free[i],
+                                    &lane->node_capacity[i]);
+        lane->free += lane->node_free[i];
+        lane->capacity += lane->node_capacity[i];
+    }
+    for (uint32_t at = leaves - 1; at > 0; at--) {
+        int64_t a = tree[2 * at];
+        int64_t b = tree[2 * at + 1];
+        tree[at] = a > b ? a : b;
+    }
+    return true;
+}
+
+/* ---- views with claims ---- */
+
+static int64_t cpu_of(const struct sl_pod *pod)
+{
+    return pod->constraints == NULL ? 0 : pod->constraints->cpu_milli;
+}
+
+static int64_t memory_of(const struct sl_pod *pod)
+{
+    return pod->constraints == NULL ? 0 : pod->constraints->memory_bytes;
+}
+
+bool sl_plan_shows(const struct sl_view *view, const struct sl_pod *pod)
+{
+    for (unsigned i = 0; i < view->n_residents; i++) {
+        const struct sl_resident *resident = &view->resident[i];
+        if (resident->pod->created_us == pod->created_us &&
+            strcmp(resident->pod->uid, pod->uid) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Where a pod that came first has its place: a view's residents are in order of creation. */
+struct sl_view *sl_plan_node_with(struct sl_planner *planner, const struct sl_plan_node *node,
+                                  struct sl_pod *more)
+{
+    const struct sl_view *base = node->base;
+    size_t n = base->n_residents;
+    if (!sl_plan_grow(&planner->pod_list, &planner->pod_cap, n + 1, sizeof *planner->pod_list)) {
+        return NULL;
+    }
+    for (size_t i = 0; i < n; i++) {
+        planner->pod_list[i] = base->resident[i].pod;
+    }
+    int64_t cpu = base->cpu_milli;
+    int64_t memory = base->memory_bytes;
+    uint32_t pods = base->n_pods;
+    for (const struct sl_plan_pod *pod = node->claims; pod != NULL || more != NULL;
+         pod = pod == NULL ? NULL : pod->node_next) {
+        struct sl_pod *claim = pod == NULL ? more : pod->claim;
+        more = pod == NULL ? NULL : more;
+        if (pod != NULL && pod->shown) {
+            continue;
+        }
+        if (!sl_plan_grow(&planner->pod_list, &planner->pod_cap, n + 1,
+                          sizeof *planner->pod_list)) {
+            return NULL;
+        }
+        planner->pod_list[n] = claim;
+        n++;
+        cpu = sl_plan_add(cpu, cpu_of(claim));
+        memory = sl_plan_add(memory, memory_of(claim));
+        pods++;
+    }
+    struct sl_view *view = sl_view_new(node->node, planner->pod_list, n);
+    if (view != NULL) {
+        view->cpu_milli = cpu;
+        view->memory_bytes = memory;
+        view->n_pods = pods;
+    }
+    return view;
+}
+
+static int32_t least_priority(const struct sl_view *view)
+{
+    int32_t least = INT32_MAX;
+    for (unsigned i = 0; i < view->n_residents; i++) {
+        int32_t priority = view->resident[i].pod->priority;
+        least = priority < least ? priority : least;
+    }
+    return least;
+}
+
+void sl_plan_node_take(struct sl_planner *planner, struct sl_plan_node *node, struct sl_view *own)
+{
+    sl_view_free(node->own);
+    node->own = own;
+    node->view = own != NULL ? own : node->base;
+    node->n_ends = 0;
+    node->least_priority = least_priority(node->view);
+    planner->touch++;
+    for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
+        if (lane->leaves > 0) {
+            set_leaf(lane, node);
+        }
+    }
+}
+
+/* Does every part of the claim still have its place? Books it when it does. */
+static bool holds(struct sl_scratch *scratch, const struct sl_pod *claim)
+{
+    const struct sl_node *node = scratch->view->node;
+    struct sl_assignment assignment;
+    if (!sl_assignment_read(node, claim->items, claim->n_items, sl_str_of(claim->assignment),
+                            &assignment)) {
+        return false;
+    }
+    for (unsigned i = 0; i < assignment.n; i++) {
+        const struct sl_assignment_part *part = &assignment.part[i];
+        int pool = sl_view_pool(scratch->view, claim->items[part->item].key);
+        if (pool < 0 || !sl_scratch_can_hold(scratch, (unsigned)pool, part) ||
+            (part->device >= 0 && !node->device[part->device].healthy)) {
+            return false;
+        }
+        int64_t used = scratch->pool_used[pool];
+        if (part->amount > node->pool[pool].capacity - used) {
+            return false;
+        }
+        if (node->pool[pool].kind == SL_KIND_MEMORY && part->device >= 0 &&
+            part->amount > node->device[part->device].memory_units -
+                               scratch->device[part->device].memory_units) {
+            return false;
+        }
+        sl_scratch_take(scratch, (unsigned)pool, part, 1);
+    }
+    return true;
+}
+
+/* Gives back the claims that what else came to the node has taken the place of. */
+static void check_claims(struct sl_planner *planner, struct sl_plan_node *node)
+{
+    struct sl_scratch scratch;
+    sl_scratch_init(&scratch, node->base);
+    struct sl_plan_pod *next = NULL;
+    for (struct sl_plan_pod *pod = node->claims; pod != NULL; pod = next) {
+        next = pod->node_next;
+        pod->shown = sl_plan_shows(node->base, pod->claim);
+        if (pod->broken || (!pod->shown && !holds(&scratch, pod->claim))) {
+            sl_plan_lapse(planner, pod, SL_HOLD_NO_ROOM);
+        }
+    }
+}
+
+static bool hides_a_claim(const struct sl_plan_node *node)
+{
+    bool hidden = false;
+    for (const struct sl_plan_pod *pod = node->claims; pod != NULL; pod = pod->node_next) {
+        hidden = hidden || !pod->shown;
+    }
+    return hidden;
+}
+
+static bool freshen(struct sl_planner *planner, struct sl_plan_node *node)
+{
+    check_claims(planner, node);
+    struct sl_view *own = NULL;
+    if (hides_a_claim(node)) {
+        own = sl_plan_node_with(planner, node, NULL);
+        if (own == NULL) {
+            return false;
+        }
+    }
+    if (!node->shrunk || node->seq == 0) {
+        planner->seq++;
+        node->seq = planner->seq;
+    }
+    sl_plan_node_take(planner, node, own);
+    return true;
+}
+
+/* ---- asks that no node could take ---- */
+
+static bool could_take(const struct sl_view *view, const struct sl_ask *ask)
+{
+    struct sl_verdict verdict;
+    return sl_fit(view, ask, &verdict) || !sl_reason_is_never(verdict.reason);
+}
+
+/* True when it is another answer than before. */
+static bool judge(const struct sl_planner *planner, struct sl_plan_ask *ask)
+{
+    bool never = planner->n_nodes > 0;
+    for (size_t i = 0; never && i < planner->n_nodes; i++) {
+        never = !could_take(planner->node[i]->base, &ask->ask);
+    }
+    bool changed = never != ask->never;
+    ask->never = never;
+    ask->never_seq = planner->nodes_seq;
+    return changed;
+}
+
+static void settle_all(struct sl_planner *planner)
+{
+    size_t at = 0;
+    for (struct sl_plan_pod *pod = sl_map_next(&planner->pods, &at); pod != NULL;
+         pod = sl_map_next(&planner->pods, &at)) {
+        sl_plan_settle(planner, pod);
+    }
+}
+
+/* New nodes, or nodes that changed: time-outs end. */
+static void judge_asks(struct sl_planner *planner)
+{
+    bool changed = false;
+    for (struct sl_plan_ask *ask = planner->ask; ask != NULL; ask = ask->next) {
+        changed = (ask->never_seq != planner->nodes_seq && judge(planner, ask)) || changed;
+    }
+    if (planner->settled_seq != planner->nodes_seq) {
+        planner->settled_seq = planner->nodes_seq;
+        for (struct sl_plan_pod *pod = planner->lapsed.first; pod != NULL; pod = pod->next) {
+            pod->retry_us = 0;
+        }
+        changed = true;
+    }
+    if (changed) {
+        settle_all(planner);
+    }
+}
+
+bool sl_plan_refresh(struct sl_planner *planner)
+{
+    if (!planner->ready) {
+        return true;
+    }
+    while (planner->stale != NULL) {
+        struct sl_plan_node *node = planner->stale;
+        if (!freshen(planner, node)) {
+            return false;
+        }
+        planner->stale = node->stale_next;
+        node->stale = false;
+    }
+    bool built = true;
+    for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
+        built = built && (lane->leaves > 0 || build_tree(planner, lane));
+    }
+    if (built) {
+        sl_plan_bound_capacity(planner);
+        judge_asks(planner);
+    }
+    return built;
+}
+
+/* ---- ends ---- */
+
+int64_t sl_plan_start(const struct sl_planner *planner, const struct sl_pod *pod)
+{
+    if (pod->started_us > 0) {
+        return pod->started_us;
+    }
+    const struct sl_plan_pod *waiting = sl_map_get(&planner->pods, pod->uid, strlen(pod->uid));
+    if (waiting != NULL && waiting->claim != NULL) {
+        return waiting->claimed_us;
+    }
+    const struct sl_plan_ran *ran = sl_plan_ran_find(planner, pod->uid);
+    return ran != NULL ? ran->claimed_us : pod->created_us;
+}
+
+static int earlier_end(const void *a, const void *b)
+{
+    const struct sl_plan_end *x = a;
+    const struct sl_plan_end *y = b;
+    if (x->at_us != y->at_us) {
+        return x->at_us < y->at_us ? -1 : 1;
+    }
+    return (x->resident > y->resident) - (x->resident < y->resident);
+}
+
+bool sl_plan_node_ends(struct sl_planner *planner, struct sl_plan_node *node)
+{
+    const struct sl_view *view = node->view;
+    if (node->n_ends == view->n_residents) {
+        return true;
+    }
+    size_t cap = node->end_cap;
+    if (!sl_plan_grow(&node->end, &cap, view->n_residents, sizeof *node->end)) {
+        return false;
+    }
+    node->end_cap = (uint32_t)cap;
+    for (uint32_t i = 0; i < view->n_residents; i++) {
+        const struct sl_pod *pod = view->resident[i].pod;
+        node->end[i] = (struct sl_plan_end){
+            sl_plan_add(sl_plan_start(planner, pod), sl_plan_timeout(planner, pod)), i};
+    }
+    qsort(node->end, view->n_residents, sizeof *node->end, earlier_end);
+    node->n_ends = view->n_residents;
+    return true;
+}

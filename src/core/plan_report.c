@@ -1,0 +1,303 @@
+/* What there is to tell of the plan: rows, estimated starts, numbers. */
+#include "core/plan_internal.h"
+
+#include <stdlib.h>
+
+/* ---- estimated starts ---- */
+
+static int64_t end_of(const struct sl_planner *planner, const struct sl_pod *pod, int64_t start_us)
+{
+    return sl_plan_add(start_us, sl_plan_timeout(planner, pod));
+}
+
+static bool add_freed(struct sl_planner *planner, size_t *n, const struct sl_plan_lane *lane,
+                      const struct sl_pod *pod, int64_t at_us)
+{
+    for (unsigned i = 0; i < pod->n_items; i++) {
+        if (pod->items[i].key != lane->key) {
+            continue;
+        }
+        if (!sl_plan_grow(&planner->freed, &planner->freed_cap, *n + 1, sizeof *planner->freed)) {
+            return false;
+        }
+        int64_t units = pod->items[i].count < SL_UNITS_MAX ? pod->items[i].count : SL_UNITS_MAX;
+        planner->freed[*n] = (struct sl_plan_freed){at_us, units};
+        (*n)++;
+    }
+    return true;
+}
+
+/* From the cluster as it was last told, not from views, that may be out of date here. */
+ptrdiff_t sl_plan_freed_list(struct sl_planner *planner, const struct sl_plan_lane *lane)
+{
+    size_t n = 0;
+    bool whole = true;
+    for (size_t i = 0; i < planner->n_nodes; i++) {
+        const struct sl_plan_node *node = planner->node[i];
+        const struct sl_view *view = node->base;
+        if (view == NULL || sl_view_pool(view, lane->key) < 0) {
+            continue;
+        }
+        for (unsigned r = 0; r < view->n_residents && whole; r++) {
+            const struct sl_pod *pod = view->resident[r].pod;
+            whole = add_freed(planner, &n, lane, pod,
+                              end_of(planner, pod, sl_plan_start(planner, pod)));
+        }
+        for (const struct sl_plan_pod *pod = node->claims; pod != NULL && whole;
+             pod = pod->node_next) {
+            whole = sl_plan_shows(view, pod->claim) ||
+                    add_freed(planner, &n, lane, pod->claim,
+                              end_of(planner, pod->pod, pod->claimed_us));
+        }
+    }
+    return whole ? (ptrdiff_t)n : -1;
+}
+
+static void sift_down(struct sl_plan_freed *heap, size_t n, size_t at)
+{
+    for (;;) {
+        size_t least = at;
+        for (size_t child = 2 * at + 1; child <= 2 * at + 2 && child < n; child++) {
+            least = heap[child].at_us < heap[least].at_us ? child : least;
+        }
+        if (least == at) {
+            return;
+        }
+        struct sl_plan_freed swap = heap[at];
+        heap[at] = heap[least];
+        heap[least] = swap;
+        at = least;
+    }
+}
+
+static void sift_up(struct sl_plan_freed *heap, size_t at)
+{
+    while (at > 0 && heap[at].at_us < heap[(at - 1) / 2].at_us) {
+        struct sl_plan_freed swap = heap[at];
+        heap[at] = heap[(at - 1) / 2];
+        heap[(at - 1) / 2] = swap;
+        at = (at - 1) / 2;
+    }
+}
+
+static int64_t capacity_of(const struct sl_planner *planner, uint64_t key)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < planner->n_nodes; i++) {
+        const struct sl_view *view = planner->node[i]->base;
+        int pool = view == NULL ? -1 : sl_view_pool(view, key);
+        sum = sl_plan_add(sum, pool < 0 ? 0 : view->room[pool].capacity);
+    }
+    return sum;
+}
+
+/* Pods one after the other, each as soon as its units are free and those ahead have started. */
+static bool lay_out(struct sl_planner *planner, struct sl_plan_lane *lane)
+{
+    int64_t capacity = capacity_of(planner, lane->key);
+    ptrdiff_t count = sl_plan_freed_list(planner, lane);
+    if (count < 0 || !sl_plan_grow(&planner->freed, &planner->freed_cap,
+                                   (size_t)count + lane->n_queue, sizeof *planner->freed)) {
+        return false;
+    }
+    size_t n = (size_t)count;
+    struct sl_plan_freed *heap = planner->freed;
+    int64_t units = capacity;
+    int64_t at_us = planner->now_us;
+    for (size_t i = 0; i < n; i++) {
+        units -= heap[i].units;
+    }
+    for (size_t i = n / 2; i > 0; i--) {
+        sift_down(heap, n, i - 1);
+    }
+    for (uint32_t i = 0; i < lane->n_queue; i++) {
+        struct sl_plan_pod *pod = lane->queue[i];
+        int64_t width = pod->class->ask->ask.item[0].count;
+        pod->start_us = 0;
+        if (width > capacity || pod->class->ask->never) {
+            continue;
+        }
+        while (units < width && n > 0) {
+            at_us = heap[0].at_us > at_us ? heap[0].at_us : at_us;
+            units += heap[0].units;
+            n--;
+            heap[0] = heap[n];
+            sift_down(heap, n, 0);
+        }
+        if (units < width) {
+            continue;
+        }
+        pod->start_us = at_us;
+        units -= width;
+        heap[n] = (struct sl_plan_freed){sl_plan_add(at_us, pod->item.timeout_us), width};
+        sift_up(heap, n);
+        n++;
+    }
+    return true;
+}
+
+int sl_planner_estimate(struct sl_planner *planner, int64_t now_us, struct sl_error *err)
+{
+    planner->now_us = now_us > planner->now_us ? now_us : planner->now_us;
+    bool whole = true;
+    for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
+        whole = whole && lay_out(planner, lane);
+    }
+    return whole ? 0 : sl_error_nomem(err);
+}
+
+/* ---- rows ---- */
+
+static bool has_room(const struct sl_plan_ask *ask)
+{
+    bool room = true;
+    for (unsigned i = 0; i < ask->ask.n; i++) {
+        const struct sl_plan_lane *lane = ask->lane[i];
+        room = room && lane->leaves > 0 && lane->tree[1] >= ask->ask.item[i].count;
+    }
+    return room;
+}
+
+enum sl_hold_reason sl_plan_reason(const struct sl_planner *planner, const struct sl_plan_pod *pod)
+{
+    if (!pod->queued) {
+        return pod->reason;
+    }
+    if (pod->run == planner->run && planner->run > 0) {
+        return pod->reason;
+    }
+    const struct sl_plan_lane *lane = sl_plan_lane_of(pod);
+    if (lane->rest_run != planner->run || planner->run == 0) {
+        return SL_HOLD_NONE; /* it came after the last run */
+    }
+    return has_room(pod->class->ask) ? lane->rest_reason : SL_HOLD_NO_ROOM;
+}
+
+static void set_estimate(const struct sl_planner *planner, const struct sl_plan_pod *pod,
+                         struct sl_queue_row *row)
+{
+    const struct sl_plan_lane *lane = sl_plan_lane_of(pod);
+    int64_t now_us = planner->now_us;
+    if (pod->claim != NULL) {
+        row->estimate = SL_ESTIMATE_NOW;
+        row->start_us = now_us;
+    } else if (pod->queued && lane->reserve.pod == pod && lane->reserve.node != NULL) {
+        row->estimate = SL_ESTIMATE_RESERVED;
+        row->start_us = lane->reserve.at_us > now_us ? lane->reserve.at_us : now_us;
+        row->node = lane->reserve.node->node->name;
+    } else if (pod->queued && pod->start_us > 0) {
+        row->estimate = SL_ESTIMATE_LAID_OUT;
+        row->start_us = pod->start_us > now_us ? pod->start_us : now_us;
+        bool sooner = row->latest_start_us > now_us && row->latest_start_us < row->start_us;
+        row->start_us = sooner ? row->latest_start_us : row->start_us;
+    }
+}
+
+static void make_row(const struct sl_planner *planner, const struct sl_plan_pod *pod,
+                     uint32_t place, struct sl_queue_row *row)
+{
+    *row = (struct sl_queue_row){
+        .pod = pod->pod,
+        .state = pod->state,
+        .reason = sl_plan_reason(planner, pod),
+        .timeout_us = pod->item.timeout_us,
+        .latest_start_us = sl_plan_bound_latest(planner, pod),
+        .since_us = pod->since_us,
+        .lapses = pod->lapses,
+    };
+    sl_order_explain(&planner->config.order, &pod->item, &row->parts);
+    if (pod->queued && place > 0) {
+        row->ahead = place;
+        row->first = sl_plan_lane_of(pod)->queue[0]->pod;
+    }
+    if (pod->claim != NULL) {
+        row->node = pod->claim->node;
+        row->assignment = pod->claim->assignment;
+    }
+    set_estimate(planner, pod, row);
+}
+
+bool sl_planner_row(const struct sl_planner *planner, struct sl_str uid, int64_t now_us,
+                    struct sl_queue_row *out)
+{
+    (void)now_us;
+    const struct sl_plan_pod *pod =
+        uid.len == 0 ? NULL : sl_map_get(&planner->pods, uid.s, uid.len);
+    if (pod == NULL) {
+        return false;
+    }
+    uint32_t place = pod->queued ? sl_plan_queue_place(planner, sl_plan_lane_of(pod), pod) : 0;
+    make_row(planner, pod, place, out);
+    return true;
+}
+
+/* Claimed pods first, then those that may go, then those that something else holds. */
+static int rank_of(const struct sl_plan_pod *pod)
+{
+    static const int ranks[SL_QUEUE_STATES] = {
+        [SL_QUEUE_CLAIMED] = 0, [SL_QUEUE_HELD] = 1,  [SL_QUEUE_RELEASED] = 1,
+        [SL_QUEUE_STAGED] = 2,  [SL_QUEUE_GATED] = 3, [SL_QUEUE_REFUSED] = 4,
+    };
+    return ranks[pod->state];
+}
+
+static int compare_for_visit(const void *context, const struct sl_plan_pod *a,
+                             const struct sl_plan_pod *b)
+{
+    int order = rank_of(a) - rank_of(b);
+    return order != 0 ? order : sl_plan_compare(context, a, b);
+}
+
+size_t sl_planner_visit(struct sl_planner *planner, int64_t now_us, size_t max,
+                        void (*visit)(void *context, const struct sl_queue_row *row), void *context)
+{
+    (void)now_us;
+    size_t n = 0;
+    size_t at = 0;
+    if (!sl_plan_grow(&planner->sort, &planner->sort_cap, 2 * planner->pods.len,
+                      sizeof *planner->sort)) {
+        return planner->pods.len;
+    }
+    for (struct sl_plan_pod *pod = sl_map_next(&planner->pods, &at); pod != NULL;
+         pod = sl_map_next(&planner->pods, &at)) {
+        planner->sort[n] = pod;
+        n++;
+    }
+    sl_plan_sort(planner->sort, planner->sort + n, n, compare_for_visit, planner);
+    for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
+        lane->at = 0;
+    }
+    for (size_t i = 0; i < n && i < max; i++) {
+        const struct sl_plan_pod *pod = planner->sort[i];
+        struct sl_queue_row row;
+        uint32_t place = 0;
+        if (pod->queued) {
+            struct sl_plan_lane *lane = sl_plan_lane_of(pod);
+            place = lane->at; /* the same order as the lane's */
+            lane->at++;
+        }
+        make_row(planner, pod, place, &row);
+        visit(context, &row);
+    }
+    return n;
+}
+
+void sl_planner_stats(const struct sl_planner *planner, struct sl_plan_stats *out)
+{
+    *out = (struct sl_plan_stats){
+        .claims = planner->n_claims,
+        .lapses = planner->n_lapses,
+        .failed = planner->n_failed,
+        .backfills = planner->n_backfills,
+        .releases = planner->n_releases,
+        .refusals = planner->n_refusals,
+    };
+    memcpy(out->waiting, planner->count, sizeof out->waiting);
+    size_t at = 0;
+    for (const struct sl_plan_pod *pod = sl_map_next(&planner->pods, &at); pod != NULL;
+         pod = sl_map_next(&planner->pods, &at)) {
+        int64_t since_us = pod->item.submit_us;
+        bool older = out->oldest_us == 0 || since_us < out->oldest_us;
+        out->oldest_us = pod->state != SL_QUEUE_REFUSED && older ? since_us : out->oldest_us;
+    }
+}

@@ -1,0 +1,208 @@
+/* Names of states and reasons, and the sentence for a pod's owner. */
+#include "core/text.h"
+#include "sliced/plan.h"
+
+static const char *const state_names[SL_QUEUE_STATES] = {
+    [SL_QUEUE_HELD] = "Held",     [SL_QUEUE_CLAIMED] = "Claimed", [SL_QUEUE_RELEASED] = "Released",
+    [SL_QUEUE_STAGED] = "Staged", [SL_QUEUE_GATED] = "Gated",     [SL_QUEUE_REFUSED] = "Refused",
+};
+
+static const char *const estimate_names[] = {
+    [SL_ESTIMATE_NONE] = "none",
+    [SL_ESTIMATE_NOW] = "now",
+    [SL_ESTIMATE_RESERVED] = "reserved",
+    [SL_ESTIMATE_LAID_OUT] = "estimate",
+};
+
+static const struct {
+    const char *name;
+    const char *help;
+    const char *text; /* in the sentence; NULL: nothing to add */
+} reasons[SL_HOLD_REASONS] = {
+    [SL_HOLD_NONE] = {"None",
+                      "Nothing is against it; a pod that has just come is looked at in the "
+                      "next plan.",
+                      NULL},
+    [SL_HOLD_NO_ROOM] = {"NoRoom",
+                         "No node has room for it now: it is the first of its resource, "
+                         "or stands behind others.",
+                         NULL},
+    [SL_HOLD_BEHIND] = {"Behind",
+                        "There is room now, but starting it would delay a pod ahead of "
+                        "it: it runs longer than until that pod's reserved start.",
+                        "it would delay a pod ahead"},
+    [SL_HOLD_PROMISE] = {"Promise",
+                         "There is room now, but another pod would miss its latest "
+                         "start (order bounded).",
+                         "another pod's latest start comes first"},
+    [SL_HOLD_HEADROOM] = {"Headroom",
+                          "What is free is kept for pods with shorter timeouts "
+                          "(headroom).",
+                          "what is free is kept for shorter pods"},
+    [SL_HOLD_PACE] = {"Pace",
+                      "As many pods are released as kube-scheduler takes at a time; it "
+                      "follows.",
+                      "as many pods are released as may be at once"},
+    [SL_HOLD_LAPSED] = {"Lapsed",
+                        "It did not take what was set aside for it within "
+                        "queue.holdSeconds: look for another reason why kube-scheduler "
+                        "cannot place it. It is tried again later, or when it or the "
+                        "nodes change.",
+                        "it did not take the node set aside for it, and is tried again later"},
+    [SL_HOLD_CONSTRAINT] = {"Constraint",
+                            "There is room, but only on nodes that its node "
+                            "selector, affinity, tolerations, CPU or memory "
+                            "exclude.",
+                            "nodes with room are excluded by its node selector, affinity, "
+                            "tolerations, CPU or memory"},
+    [SL_HOLD_NEVER] = {"Never",
+                       "No node of the cluster could ever take it, not even an empty "
+                       "one. It is planned for when nodes come or change.",
+                       "no node of the cluster could ever take it"},
+    [SL_HOLD_STAGE] = {"Stage",
+                       "It waits until what its annotation sliced.dev/after names has "
+                       "succeeded.",
+                       "it waits for what sliced.dev/after names"},
+    [SL_HOLD_STAGE_FAILED] = {"StageFailed",
+                              "Something that its annotation sliced.dev/after names "
+                              "has failed: it never starts.",
+                              "something that sliced.dev/after names has failed"},
+    [SL_HOLD_STAGE_CYCLE] = {"StageCycle",
+                             "Annotations sliced.dev/after form a cycle: it never "
+                             "starts.",
+                             "annotations sliced.dev/after form a cycle"},
+    [SL_HOLD_LIMIT] = {"Limit",
+                       "Its timeout is longer than its resource allows (limits): it never "
+                       "starts. State a shorter activeDeadlineSeconds.",
+                       "its timeout is longer than allowed; state a shorter "
+                       "activeDeadlineSeconds"},
+    [SL_HOLD_MALFORMED] = {"Malformed",
+                           "Its request for GPU resources is malformed: it never "
+                           "starts.",
+                           "its request is malformed"},
+    [SL_HOLD_GATES] = {"Gates",
+                       "Scheduling gates of others hold it: it is planned for when they "
+                       "are gone.",
+                       "scheduling gates of others hold it"},
+};
+
+const char *sl_queue_state_name(enum sl_queue_state state)
+{
+    return state < SL_QUEUE_STATES ? state_names[state] : "Unknown";
+}
+
+const char *sl_hold_reason_name(enum sl_hold_reason reason)
+{
+    return reason < SL_HOLD_REASONS ? reasons[reason].name : "Unknown";
+}
+
+const char *sl_hold_reason_help(enum sl_hold_reason reason)
+{
+    return reason < SL_HOLD_REASONS ? reasons[reason].help : "";
+}
+
+const char *sl_estimate_name(enum sl_estimate estimate)
+{
+    return estimate <= SL_ESTIMATE_LAID_OUT ? estimate_names[estimate] : "none";
+}
+
+/* ---- the sentence ---- */
+
+/* "4m10s", "2h5m", "3d4h": two units at most, as kubectl writes ages. */
+static void put_duration(struct sl_text *text, int64_t us)
+{
+    static const struct {
+        int64_t seconds;
+        const char *name;
+    } units[] = {{86400, "d"}, {3600, "h"}, {60, "m"}, {1, "s"}};
+    int64_t left = us <= 0 ? 0 : (us - 1) / 1000000 + 1;
+    unsigned written = 0;
+    if (left == 0) {
+        sl_text_puts(text, "0s");
+    }
+    for (unsigned i = 0; i < sizeof units / sizeof units[0] && written < 2; i++) {
+        if (left >= units[i].seconds) {
+            sl_text_i64(text, left / units[i].seconds);
+            sl_text_puts(text, units[i].name);
+            left %= units[i].seconds;
+            written++;
+        } else if (written > 0) {
+            break;
+        }
+    }
+}
+
+static void put_pod(struct sl_text *text, const struct sl_pod *pod)
+{
+    sl_text_puts(text, pod->namespace);
+    sl_text_puts(text, "/");
+    sl_text_puts(text, pod->name);
+}
+
+static void put_ahead(struct sl_text *text, const struct sl_queue_row *row)
+{
+    const char *resource = row->pod->n_items > 0 ? row->pod->items[0].resource : "GPUs";
+    if (row->ahead == 0) {
+        sl_text_puts(text, "first for ");
+        sl_text_puts(text, resource);
+        return;
+    }
+    sl_text_i64(text, row->ahead);
+    sl_text_puts(text, row->ahead == 1 ? " pod ahead for " : " pods ahead for ");
+    sl_text_puts(text, resource);
+    if (row->first != NULL) {
+        sl_text_puts(text, row->ahead == 1 ? "; it is " : "; first is ");
+        put_pod(text, row->first);
+    }
+}
+
+static void put_reason(struct sl_text *text, const struct sl_queue_row *row, const char *before)
+{
+    if (row->reason < SL_HOLD_REASONS && reasons[row->reason].text != NULL) {
+        sl_text_puts(text, before);
+        sl_text_puts(text, reasons[row->reason].text);
+    }
+    if (row->reason == SL_HOLD_MALFORMED && row->pod->malformed != NULL) {
+        sl_text_puts(text, ": ");
+        sl_text_puts(text, row->pod->malformed);
+    }
+}
+
+static void put_estimate(struct sl_text *text, const struct sl_queue_row *row, int64_t now_us)
+{
+    if (row->estimate != SL_ESTIMATE_RESERVED && row->estimate != SL_ESTIMATE_LAID_OUT) {
+        return;
+    }
+    bool reserved = row->estimate == SL_ESTIMATE_RESERVED;
+    sl_text_puts(text, reserved ? "; starts in " : "; estimated start in ");
+    put_duration(text, row->start_us - now_us);
+    sl_text_puts(text, reserved ? " at the latest" : "");
+}
+
+size_t sl_queue_text(const struct sl_queue_row *row, int64_t now_us, char *out, size_t size)
+{
+    static const char *const starts[SL_QUEUE_STATES] = {
+        [SL_QUEUE_HELD] = "held: ",
+        [SL_QUEUE_CLAIMED] = "its turn has come: node ",
+        [SL_QUEUE_RELEASED] = "released without a node: ",
+        [SL_QUEUE_STAGED] = "held: ",
+        [SL_QUEUE_GATED] = "held: ",
+        [SL_QUEUE_REFUSED] = "refused: ",
+    };
+    struct sl_text text;
+    sl_text_init(&text, out, size);
+    sl_text_puts(&text, row->state < SL_QUEUE_STATES ? starts[row->state] : "");
+    if (row->state == SL_QUEUE_CLAIMED) {
+        sl_text_puts(&text, row->node != NULL ? row->node : "unknown");
+    } else if (row->state == SL_QUEUE_HELD || row->state == SL_QUEUE_RELEASED) {
+        bool queued = row->reason != SL_HOLD_LAPSED && row->reason != SL_HOLD_NEVER;
+        if (queued) {
+            put_ahead(&text, row);
+        }
+        put_reason(&text, row, queued ? "; " : "");
+        put_estimate(&text, row, now_us);
+    } else {
+        put_reason(&text, row, "");
+    }
+    return text.len;
+}
