@@ -139,6 +139,7 @@ struct sl_entry {
         struct sl_entry *next;
     } link[SL_PLACES]; /* in home->pods, in store->waiting */
     uint64_t seen;     /* store->sweep when the pod was last put */
+    uint64_t bound;    /* store->sweep when it was last known to have a node */
     struct sl_state state;
 };
 
@@ -167,6 +168,9 @@ struct sl_home {
     struct sl_box *box;      /* the view; NULL: none built yet */
     struct sl_list pods;     /* those that hold devices */
     size_t n_pods;
+    int64_t others_cpu_milli; /* of pods that ask for nothing of ours: see others.c */
+    int64_t others_memory_kib;
+    uint32_t n_others;
     struct sl_home *touched_prev; /* changed since the last publish */
     struct sl_home *touched_next;
     uint32_t place; /* in the current picture, while !store->order_changed */
@@ -183,6 +187,7 @@ struct sl_store {
     struct sl_table pods_by_name;
     struct sl_table pods_by_uid; /* of pods that have one */
     struct sl_table homes;
+    struct sl_table others;
     struct sl_home **order; /* known nodes by name */
     size_t n_order;
     size_t cap_order;
@@ -306,6 +311,18 @@ void sl_claims_add(struct sl_store *store, struct sl_reservation *claim);
 void sl_claims_remove(struct sl_store *store, struct sl_reservation *claim);
 /* Gives back what is claimed there; publishes nothing. */
 void sl_claims_leave(struct sl_store *store, struct sl_home *home);
+
+/* others.c: pods that ask for nothing of ours. put: -1 with *err when out of memory, nothing is
+ * changed then. These publish nothing. */
+struct sl_other_use {
+    uint32_t cpu_milli;
+    uint32_t memory_kib;
+};
+int sl_others_put(struct sl_store *store, const struct sl_pod *pod, struct sl_error *err);
+bool sl_others_drop(struct sl_store *store, struct sl_str ns, struct sl_str name);
+void sl_others_keep(struct sl_store *store, struct sl_str ns, struct sl_str name);
+void sl_others_sweep(struct sl_store *store, uint64_t from);
+void sl_others_free(struct sl_store *store);
 
 /* feed.c: tells what has changed for the queue; call it once the change stands. */
 void sl_feed_tell(struct sl_store *store, struct sl_pod *old, struct sl_pod *next);

@@ -88,6 +88,7 @@ bool sl_store_commit(struct sl_store *store, struct sl_str uid, enum sl_pod_phas
         struct sl_state next = {committed_pod(store, &old, phase), NULL, NULL};
         next.home = sl_pod_holds(next.pod) ? old.home : NULL;
         sl_entry_apply(store, entry, &next);
+        entry->bound = store->sweep;
         sl_wants_record(&store->wants, next.pod);
         store->stats.binds++;
         (void)sl_store_settle(store); /* without memory a later call publishes it */

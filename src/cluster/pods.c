@@ -1,6 +1,6 @@
 /* Pods as the API server (or the embedded cluster's user) tells them. Kept are those that ask for
- * something of ours, malformed asks included: they are waited for, counted or explained. A pod that
- * asks for nothing of ours holds nothing either, and is passed over. */
+ * something of ours, malformed asks included: they are waited for, counted or explained. Of a pod
+ * that asks for nothing of ours only what it takes of its node is kept (others.c). */
 #include <stdlib.h>
 
 #include "cluster/internal.h"
@@ -16,11 +16,14 @@ static bool same_uid(const struct sl_pod *a, const struct sl_pod *b)
 }
 
 /* spec.nodeName is set once in a pod's life: what shows the same pod alive without it was sent
- * before the binding that we know of, and would give its devices a second time. */
-static bool is_outdated(const struct sl_pod *known, const struct sl_pod *pod)
+ * before the binding that we know of, and would give its devices a second time. Only a list that
+ * was begun after we knew of the binding says otherwise: the API server's store was set back. */
+static bool is_outdated(const struct sl_store *store, const struct sl_entry *entry,
+                        const struct sl_pod *pod)
 {
+    const struct sl_pod *known = entry->state.pod;
     return same_uid(known, pod) && sl_pod_has_node(known) && !sl_pod_has_node(pod) &&
-           !sl_pod_finished(pod);
+           !sl_pod_finished(pod) && entry->bound >= store->sweep_from[SL_SWEEP_PODS];
 }
 
 static bool same_ask(const struct sl_pod *a, const struct sl_pod *b)
@@ -113,6 +116,7 @@ static int change(struct sl_store *store, struct sl_entry *entry, struct sl_pod 
         sl_state_drop(store, &next, &old);
         return -1;
     }
+    entry->bound = sl_pod_has_node(pod) ? store->sweep : entry->bound;
     settle_account(store, &old, &next);
     return 0;
 }
@@ -141,15 +145,17 @@ static int put_pod(struct sl_store *store, struct sl_pod *pod, struct sl_error *
 {
     struct sl_entry *entry = sl_entry_find(store, sl_str_of(pod->namespace), sl_str_of(pod->name));
     if (!is_ours(pod)) {
-        if (entry != NULL) {
+        int rc = sl_others_put(store, pod, err);
+        if (rc == 0 && entry != NULL) {
             sl_entry_remove(store, entry);
         }
-        return 0;
+        (void)sl_store_settle(store); /* without memory a later call publishes it */
+        return rc;
     }
     if (entry != NULL) {
         entry->seen = store->sweep;
     }
-    if (entry != NULL && (entry->state.pod == pod || is_outdated(entry->state.pod, pod))) {
+    if (entry != NULL && (entry->state.pod == pod || is_outdated(store, entry, pod))) {
         return 0;
     }
     if (check(store, entry, pod, err) < 0) {
@@ -174,6 +180,9 @@ int sl_store_put_pod(struct sl_store *store, struct sl_pod *pod, struct sl_error
 {
     pthread_mutex_lock(&store->lock);
     int rc = put_pod(store, pod, err);
+    if (rc > 0 && sl_others_drop(store, sl_str_of(pod->namespace), sl_str_of(pod->name))) {
+        (void)sl_store_settle(store); /* without memory a later call publishes it */
+    }
     pthread_mutex_unlock(&store->lock);
     if (rc <= 0) {
         sl_pod_unref(pod);
@@ -189,6 +198,8 @@ int sl_store_delete_pod(struct sl_store *store, struct sl_str ns, struct sl_str 
     struct sl_entry *entry = sl_entry_find(store, ns, name);
     if (entry != NULL) {
         sl_entry_remove(store, entry);
+    } else if (sl_others_drop(store, ns, name)) {
+        (void)sl_store_settle(store); /* without memory a later call publishes it */
     } else {
         rc = sl_error_set(err, SL_ERR_NOTFOUND, "pod %.*s/%.*s is not known", (int)ns.len, ns.s,
                           (int)name.len, name.s);

@@ -121,6 +121,12 @@ static void listed_pod(void *context, const struct sl_pod *pod)
     sl_kube_set_deadline(cluster->binder, pod, atomic_load(&cluster->terms));
 }
 
+static void changed_pod(void *context, const struct sl_pod *pod)
+{
+    struct sl_cluster *cluster = context;
+    sl_kube_retry_deadline(cluster->binder, pod, atomic_load(&cluster->terms));
+}
+
 static void deleted_pod(void *context, struct sl_str namespace, struct sl_str name)
 {
     struct sl_cluster *cluster = context;
@@ -172,6 +178,7 @@ static void begin_sync(struct sl_cluster *cluster)
         .backoff_max_us = backoff_max_us,
         .published = published,
         .listed_pod = listed_pod,
+        .changed_pod = changed_pod,
         .deleted_pod = deleted_pod,
         .listing_pods = listing_pods,
         .context = cluster,

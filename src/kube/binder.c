@@ -14,7 +14,7 @@
 #include "kube/pod_call.h"
 #include "util/log.h"
 
-enum { BODY_BYTES_MAX = 64 << 10, PATCH_TRIES = 4, OPEN_ENDS = 256 };
+enum { BODY_BYTES_MAX = 64 << 10, PATCH_TRIES = 4, OPEN_ENDS = 256, NO_DEADLINES = 256 };
 
 static const int64_t open_end_us = 120000000;
 
@@ -35,6 +35,9 @@ struct sl_kube_binder {
     pthread_mutex_t lock;
     struct open_end open_end[OPEN_ENDS]; /* the oldest is overwritten */
     unsigned next_open_end;
+    uint64_t no_deadline[NO_DEADLINES]; /* pods by UID's hash; 0: none; as above */
+    unsigned next_no_deadline;
+    atomic_uint n_no_deadline; /* entries */
 };
 
 /* A pod's name, and what is to be done about it. */
@@ -119,6 +122,39 @@ static void write_binding(struct sl_buf *body, const struct sl_binding *binding)
 
 /* ---- the deadline ---- */
 
+static uint64_t hash_of(struct sl_str uid)
+{
+    uint64_t hash = sl_hash(uid.s, uid.len);
+    return hash == 0 ? 1 : hash;
+}
+
+static void note_no_deadline(struct sl_kube_binder *binder, struct sl_str uid)
+{
+    (void)pthread_mutex_lock(&binder->lock);
+    uint64_t *slot = &binder->no_deadline[binder->next_no_deadline % NO_DEADLINES];
+    (void)atomic_fetch_add(&binder->n_no_deadline, *slot == 0 ? 1 : 0);
+    *slot = hash_of(uid);
+    binder->next_no_deadline++;
+    (void)pthread_mutex_unlock(&binder->lock);
+}
+
+/* True once for each time that it was noted. */
+static bool take_no_deadline(struct sl_kube_binder *binder, struct sl_str uid)
+{
+    uint64_t hash = hash_of(uid);
+    bool found = false;
+    (void)pthread_mutex_lock(&binder->lock);
+    for (size_t i = 0; i < NO_DEADLINES && !found; i++) {
+        found = binder->no_deadline[i] == hash;
+        if (found) {
+            binder->no_deadline[i] = 0;
+            (void)atomic_fetch_sub(&binder->n_no_deadline, 1);
+        }
+    }
+    (void)pthread_mutex_unlock(&binder->lock);
+    return found;
+}
+
 /* Called by the client; the operation ends with it. */
 static void on_patched(void *context, const struct sl_reply *reply)
 {
@@ -130,6 +166,7 @@ static void on_patched(void *context, const struct sl_reply *reply)
         (void)atomic_fetch_add(&binder->deadlines, 1);
     } else if (!gone) {
         (void)atomic_fetch_add(&binder->deadline_failures, 1);
+        note_no_deadline(binder, op->binding.uid);
         sl_log(SL_LOG_WARN, "activeDeadlineSeconds not set", "namespace", op->binding.namespace.s,
                "pod", op->binding.name.s, "problem", reply->err.message, (char *)NULL);
     }
@@ -220,6 +257,14 @@ void sl_kube_set_deadline(struct sl_kube_binder *binder, const struct sl_pod *po
         return;
     }
     patch_deadline(op, pod->timeout_s);
+}
+
+void sl_kube_retry_deadline(struct sl_kube_binder *binder, const struct sl_pod *pod, uint64_t term)
+{
+    if (atomic_load(&binder->n_no_deadline) > 0 && wants_deadline(pod) && sl_pod_holds(pod) &&
+        take_no_deadline(binder, sl_str_of(pod->uid))) {
+        sl_kube_set_deadline(binder, pod, term);
+    }
 }
 
 /* ---- ends ---- */

@@ -48,6 +48,10 @@ void sl_kube_resolve(void *context, const struct sl_binding *binding, sl_bind_do
  * deadline, and may_bind. For what a crash may have left undone; any thread. */
 void sl_kube_set_deadline(struct sl_kube_binder *binder, const struct sl_pod *pod, uint64_t term);
 
+/* The same for a pod whose deadline could not be set before: when the watch tells of the pod again.
+ * It is remembered of the last 256 such pods; the others' turn is the next list. */
+void sl_kube_retry_deadline(struct sl_kube_binder *binder, const struct sl_pod *pod, uint64_t term);
+
 /* Nothing of it may be carried out from now on: no binding is under way, and none has ended as
  * UNKNOWN within the last two minutes. */
 bool sl_kube_binder_is_quiet(struct sl_kube_binder *binder);

@@ -20,6 +20,7 @@ enum {
 };
 
 static const int64_t us_per_s = 1000000;
+static const int64_t retry_after_max_us = 60000000;
 static const int64_t short_watch_us = 1000000;
 static const int64_t skip_log_us = 10000000;
 
@@ -305,6 +306,9 @@ static bool go_on_later(struct sl_reflector *reflector, int64_t retry_after_us)
     const struct sl_reflector_options *options = &reflector->options;
     int64_t delay_us = sl_backoff_us(reflector->tries, options->backoff_us, options->backoff_max_us,
                                      sl_jitter(&reflector->jitter));
+    /* nothing is known of the cluster meanwhile: an hour, which a server may ask for, is too long
+     */
+    retry_after_us = retry_after_us < retry_after_max_us ? retry_after_us : retry_after_max_us;
     delay_us = delay_us < retry_after_us ? retry_after_us : delay_us;
     return sl_client_after(options->client, delay_us, on_timer, reflector) == 0;
 }

@@ -154,8 +154,10 @@ static int on_pod(void *context, const struct sl_watch_item *item, int64_t recei
     }
     const struct sl_sync_options *options = &feed->sync->options;
     bool ours = pod->n_items > 0 || pod->malformed != NULL;
-    if (ours && feed->listing && options->listed_pod != NULL) {
-        options->listed_pod(options->context, pod);
+    void (*told)(void *context, const struct sl_pod *pod) =
+        feed->listing ? options->listed_pod : options->changed_pod;
+    if (ours && told != NULL) {
+        told(options->context, pod);
     }
     int result = sl_store_put_pod(store, pod, err);
     if (ours) {

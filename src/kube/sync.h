@@ -24,6 +24,8 @@ struct sl_sync_options {
     /* A list named this pod, which is of ours: for what a forerunner may have left undone. On the
      * client's thread, the pod is borrowed. NULL: nobody asks. */
     void (*listed_pod)(void *context, const struct sl_pod *pod);
+    /* A watch told of this pod (its end aside), which is of ours; as listed_pod. */
+    void (*changed_pod)(void *context, const struct sl_pod *pod);
     /* The watch told of that pod's end; a list of pods begins or is over. For sl_fetcher, on the
      * client's thread (a list that is cut off: sl_sync_stop's). NULL: nobody asks. */
     void (*deleted_pod)(void *context, struct sl_str namespace, struct sl_str name);

@@ -107,14 +107,43 @@ static void a_reservation_goes_with_its_pod_and_only_then(void **state)
     sl_store_free(store);
 }
 
-static void an_older_word_on_a_bound_pod_counts_as_seen(void **state)
+static void an_older_word_on_a_pod_bound_meanwhile_counts_as_seen(void **state)
 {
     struct sl_store *store = example();
     (void)state;
     sl_store_sweep_begin(store, SL_SWEEP_PODS);
-    put_slice(store, "a", "ua", NULL);
+    assert_int_equal(reserve_code(store, "c", "uc", "n2"), SL_BIND_RESERVED);
+    assert_true(sl_store_commit(store, SL_STR("uc"), SL_POD_PENDING));
+    put_slice(store, "c", "uc", NULL);
+    put_slice(store, "d", "ud", "n2");
+    put_slice(store, "d", "ud", NULL);
     assert_int_equal(sl_store_sweep_end(store, SL_SWEEP_PODS), 2);
+    assert_int_equal(free_now(store, "n2", SLICE), 2);
+    sl_store_free(store);
+}
+
+/* As after etcd was restored from a backup. */
+static void a_list_begun_after_a_binding_may_show_the_pod_unbound(void **state)
+{
+    struct sl_store *store = example();
+    (void)state;
+    assert_int_equal(reserve_code(store, "c", "uc", "n2"), SL_BIND_RESERVED);
+    assert_true(sl_store_commit(store, SL_STR("uc"), SL_POD_PENDING));
+    put_slice(store, "c", "uc", NULL); /* of a watch: older than the binding */
+    assert_int_equal(free_now(store, "n2", SLICE), 3);
+    sl_store_sweep_begin(store, SL_SWEEP_NODES); /* says nothing of pods */
+    put_slice(store, "c", "uc", NULL);
+    assert_int_equal(free_now(store, "n2", SLICE), 3);
+
+    sl_store_sweep_begin(store, SL_SWEEP_PODS);
+    put_slice(store, "a", "ua", NULL);
+    put_slice(store, "b", "ub", "n1");
+    put_slice(store, "c", "uc", NULL);
+    assert_int_equal(sl_store_sweep_end(store, SL_SWEEP_PODS), 0);
     assert_int_equal(free_now(store, "n1", SLICE), 3);
+    assert_int_equal(free_now(store, "n2", SLICE), 4);
+    assert_int_equal(reserve_code(store, "c", "uc", "n1"), SL_BIND_RESERVED);
+    assert_int_equal(reserve_code(store, "a", "ua", "n2"), SL_BIND_RESERVED);
     sl_store_free(store);
 }
 
@@ -206,7 +235,8 @@ int main(void)
         cmocka_unit_test(all_go_with_one_snapshot),
         cmocka_unit_test(within_a_batch_nothing_shows_before_its_end),
         cmocka_unit_test(a_reservation_goes_with_its_pod_and_only_then),
-        cmocka_unit_test(an_older_word_on_a_bound_pod_counts_as_seen),
+        cmocka_unit_test(an_older_word_on_a_pod_bound_meanwhile_counts_as_seen),
+        cmocka_unit_test(a_list_begun_after_a_binding_may_show_the_pod_unbound),
         cmocka_unit_test(what_could_not_be_put_is_kept),
         cmocka_unit_test(sweeps_of_both_kinds_may_overlap),
         cmocka_unit_test(a_sweep_that_was_given_up_deletes_nothing),

@@ -49,6 +49,28 @@ static void a_deadline_that_cannot_be_set_is_counted_not_fatal(void **state)
     scene_end(&scene);
 }
 
+static void a_deadline_that_could_not_be_set_is_tried_again_when_the_pod_is_told_of(void **state)
+{
+    struct scene scene;
+    (void)state;
+    scene_begin(&scene);
+    scene_start(&scene);
+    struct sl_pod *pod = pod_with("90m", 0, "n1");
+    add(&scene, "PATCH", POD, 403, STATUS("Forbidden", "403"));
+    add(&scene, "PATCH", POD, 200, "{}");
+    sl_kube_retry_deadline(scene.binder, pod, 7); /* nothing has failed */
+    sl_kube_set_deadline(scene.binder, pod, 7);
+    wait_for_deadline(&scene, 0, 1);
+    assert_int_equal(count(&scene, "PATCH"), 1);
+
+    sl_kube_retry_deadline(scene.binder, pod, 7);
+    sl_kube_retry_deadline(scene.binder, pod, 7); /* once for each failure */
+    wait_for_deadline(&scene, 1, 1);
+    assert_int_equal(count(&scene, "PATCH"), 2);
+    sl_pod_unref(pod);
+    scene_end(&scene);
+}
+
 static void nobody_elses_deadline_is_touched(void **state)
 {
     struct scene scene;
@@ -78,6 +100,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_bound_pods_timeout_becomes_its_deadline),
         cmocka_unit_test(a_deadline_that_cannot_be_set_is_counted_not_fatal),
+        cmocka_unit_test(a_deadline_that_could_not_be_set_is_tried_again_when_the_pod_is_told_of),
         cmocka_unit_test(nobody_elses_deadline_is_touched),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

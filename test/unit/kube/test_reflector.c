@@ -470,6 +470,45 @@ static void a_silent_watch_is_replaced(void **state)
     scene_end(&scene);
 }
 
+static void note_turn(void *context)
+{
+    const struct sl_reply reply = {.status = 0};
+    pending_done(context, &reply);
+}
+
+/* The client's thread has done all that was due. */
+static void turn_over(struct scene *scene)
+{
+    struct pending turn = PENDING_INIT;
+    assert_int_equal(sl_client_after(scene->rig.client, 0, note_turn, &turn), 0);
+    pending_wait(&turn, 1);
+}
+
+static void a_server_that_asks_for_an_hour_is_tried_after_a_minute(void **state)
+{
+    struct scene scene = {.options = {.page = 0}};
+    struct sl_client_stats stats;
+    (void)state;
+    scene_begin(&scene);
+    fake_api_add(scene.rig.api,
+                 (struct fake_answer){
+                     .path = LIST, .times = 1, .status = 429, .body = "{}", .retry_after = "3600"});
+    add(&scene, LIST, 1, PAGE("10", "", POD("a", "1")));
+    add_open_watch(&scene, "");
+    scene_start(&scene);
+    story_wait(&scene.story, "[!", 0);
+
+    turn_over(&scene); /* its timer is set */
+    fake_clock_advance(scene.rig.client, 50000 * MS);
+    turn_over(&scene);
+    sl_client_stats(scene.rig.client, &stats);
+    assert_int_equal(stats.calls, 1);
+    fake_clock_advance(scene.rig.client, 10000 * MS);
+
+    story_wait(&scene.story, "![+a]", 0);
+    scene_end(&scene);
+}
+
 /* ---- what cannot be used ---- */
 
 static void what_cannot_be_used_is_skipped_and_counted(void **state)
@@ -613,6 +652,7 @@ int main(void)
         cmocka_unit_test(a_list_cut_at_any_byte_is_begun_anew),
         cmocka_unit_test(a_server_that_hangs_up_is_tried_again),
         cmocka_unit_test(a_silent_watch_is_replaced),
+        cmocka_unit_test(a_server_that_asks_for_an_hour_is_tried_after_a_minute),
         cmocka_unit_test(what_cannot_be_used_is_skipped_and_counted),
         cmocka_unit_test(an_object_for_which_there_was_no_memory_is_told_again),
         cmocka_unit_test(nonsense_in_a_watch_ends_in_a_new_list),

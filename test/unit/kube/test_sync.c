@@ -39,6 +39,7 @@ struct scene {
     struct sl_sync *sync;
     atomic_uint published;
     atomic_uint listed;
+    atomic_uint changed;
     atomic_uint deleted; /* told of a */
     atomic_int listings; /* begun, less those that are over */
     atomic_uint begun;
@@ -56,6 +57,13 @@ static void on_listed_pod(void *context, const struct sl_pod *pod)
     struct scene *scene = context;
     assert_true(pod->n_items > 0);
     (void)atomic_fetch_add(&scene->listed, 1);
+}
+
+static void on_changed_pod(void *context, const struct sl_pod *pod)
+{
+    struct scene *scene = context;
+    assert_true(pod->n_items > 0);
+    (void)atomic_fetch_add(&scene->changed, 1);
 }
 
 static void on_deleted_pod(void *context, struct sl_str namespace, struct sl_str name)
@@ -81,6 +89,7 @@ static void scene_begin(struct scene *scene)
     assert_non_null(scene->store);
     atomic_init(&scene->published, 0);
     atomic_init(&scene->listed, 0);
+    atomic_init(&scene->changed, 0);
     atomic_init(&scene->deleted, 0);
     atomic_init(&scene->listings, 0);
     atomic_init(&scene->begun, 0);
@@ -99,6 +108,7 @@ static void scene_start(struct scene *scene)
         .backoff_max_us = 4 * MS,
         .published = on_published,
         .listed_pod = on_listed_pod,
+        .changed_pod = on_changed_pod,
         .deleted_pod = on_deleted_pod,
         .listing_pods = on_listing_pods,
         .context = scene,
@@ -296,7 +306,8 @@ static void events_change_the_store(void **state)
     assert_int_equal(free_on_n1(&scene), 3);
     assert_false(is_known(&scene, "a"));
     assert_int_equal(atomic_load(&scene.deleted), 1);
-    assert_true(atomic_load(&scene.published) >= 3); /* of those that are ours */
+    assert_int_equal(atomic_load(&scene.changed), 3); /* b, c and last */
+    assert_true(atomic_load(&scene.published) >= 3);  /* of those that are ours */
     scene_end(&scene);
 }
 
