@@ -48,8 +48,9 @@ struct sl_view {
     uint32_t n_residents;
     uint32_t n_parts;
     uint64_t digest;   /* equal where every ask scores alike: see sl_scorer_score() */
-    int64_t cpu_milli; /* requests of all pods on the node, those that ask for nothing of
-                          ours too; as is memory_bytes */
+    int64_t cpu_milli; /* requests of all pods on the node; as is memory_bytes. sl_view_new()
+                          counts those it is given, the store adds those that ask for nothing of
+                          ours. Not in the digest: no score reads them */
     int64_t memory_bytes;
     uint32_t n_pods;            /* all pods on the node */
     uint16_t n_pools;           /* the node's */

@@ -65,7 +65,7 @@ void sl_home_untouch(struct sl_store *store, struct sl_home *home)
 
 void sl_home_sweep(struct sl_store *store, struct sl_home *home)
 {
-    if (home == NULL || home->node != NULL || home->n_pods > 0) {
+    if (home == NULL || home->node != NULL || home->n_pods > 0 || home->n_others > 0) {
         return;
     }
     sl_home_untouch(store, home);
@@ -96,6 +96,18 @@ static int make_gather_room(struct sl_store *store, size_t n)
     return 0;
 }
 
+static void count_others(struct sl_view *view, const struct sl_home *home)
+{
+    int64_t memory_bytes = home->others_memory_kib * 1024;
+    view->n_pods += home->n_others;
+    if (__builtin_add_overflow(view->cpu_milli, home->others_cpu_milli, &view->cpu_milli)) {
+        view->cpu_milli = INT64_MAX;
+    }
+    if (__builtin_add_overflow(view->memory_bytes, memory_bytes, &view->memory_bytes)) {
+        view->memory_bytes = INT64_MAX;
+    }
+}
+
 int sl_home_refresh(struct sl_store *store, struct sl_home *home)
 {
     if (!home->stale || home->node == NULL) {
@@ -119,6 +131,7 @@ int sl_home_refresh(struct sl_store *store, struct sl_home *home)
         free(box);
         return -1;
     }
+    count_others(box->view, home);
     sl_home_retire(store, home);
     home->box = box;
     home->stale = false;

@@ -6,7 +6,8 @@
 static int init(struct sl_store *store, struct sl_error *err)
 {
     if (sl_table_init(&store->pods_by_name) < 0 || sl_table_init(&store->pods_by_uid) < 0 ||
-        sl_table_init(&store->homes) < 0 || sl_wants_init(&store->wants) < 0) {
+        sl_table_init(&store->homes) < 0 || sl_table_init(&store->others) < 0 ||
+        sl_wants_init(&store->wants) < 0) {
         return sl_error_nomem(err);
     }
     store->waiting_sorted = true;
@@ -73,6 +74,7 @@ void sl_store_free(struct sl_store *store)
         return;
     }
     free_pods(store);
+    sl_others_free(store);
     free_homes(store);
     sl_boxes_free(&store->retired);
     sl_picture_free(store->current);

@@ -24,6 +24,7 @@ static size_t sweep_pods(struct sl_store *store, uint64_t from)
             }
         }
     }
+    sl_others_sweep(store, from);
     return n;
 }
 
@@ -41,6 +42,7 @@ static size_t sweep_nodes(struct sl_store *store, uint64_t from)
             }
         }
     }
+    sl_others_sweep(store, 0);
     return n;
 }
 
@@ -78,5 +80,6 @@ void sl_store_sweep_keep_pod(struct sl_store *store, struct sl_str ns, struct sl
     if (entry != NULL) {
         entry->seen = store->sweep;
     }
+    sl_others_keep(store, ns, name);
     pthread_mutex_unlock(&store->lock);
 }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "core/choose.h"
+#include "sliced/constraint.h"
 
 int64_t sl_view_free_units(const struct sl_view *view, unsigned pool)
 {
@@ -258,6 +259,27 @@ static struct sl_view *allocate(const struct sl_node *node, size_t n_residents, 
     return view;
 }
 
+static int64_t sum(int64_t a, int64_t b)
+{
+    return __builtin_add_overflow(a, b, &a) ? INT64_MAX : a;
+}
+
+/* CPU, memory and number of all pods that stand here, whatever they ask for. */
+static void count_host(struct sl_view *view, struct sl_pod *const *pods, size_t n_pods)
+{
+    for (size_t i = 0; i < n_pods; i++) {
+        if (!sl_pod_holds(pods[i]) || strcmp(pods[i]->node, view->node->name) != 0) {
+            continue;
+        }
+        const struct sl_constraints *c = pods[i]->constraints;
+        view->n_pods++;
+        if (c != NULL) {
+            view->cpu_milli = sum(view->cpu_milli, c->cpu_milli);
+            view->memory_bytes = sum(view->memory_bytes, c->memory_bytes);
+        }
+    }
+}
+
 static int older_first(const void *a, const void *b)
 {
     const struct sl_pod *x = ((const struct sl_resident *)a)->pod;
@@ -349,6 +371,7 @@ struct sl_view *sl_view_new(struct sl_node *node, struct sl_pod *const *pods, si
     measure_empty(view, &scratch);
     place_residents(view, &scratch);
     settle(view, &scratch);
+    count_host(view, pods, n_pods);
     view->digest = sl_view_digest(view);
     return view;
 }
