@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { READ_STEP = 1 << 16, SHOWN_MAX = 40, DIGITS_MAX = 18 };
+enum { READ_STEP = 1 << 16, SHOWN_MAX = 40, DIGITS_MAX = 18, DECIMALS_MAX = 12 };
 
 /* ---- files ---- */
 
@@ -331,23 +331,27 @@ bool sl_csv_parse_time(struct sl_str text, int64_t unit, int64_t *out)
     if (!parse_decimal(text, &number)) {
         return false;
     }
-    /* unit * digits may pass 64 bits: first the digits that lie below what can count are cut */
-    while (number.exponent < 0 && number.digits > SL_CSV_TIME_MAX / unit) {
-        number.digits /= 10;
-        number.exponent++;
-    }
-    if (number.digits > SL_CSV_TIME_MAX / unit) {
-        return false;
-    }
-    int64_t value = number.digits * unit;
-    for (; number.exponent < 0 && value > 0; number.exponent++) {
-        value /= 10;
-    }
-    for (; number.exponent > 0 && value > 0; number.exponent--) {
-        if (value > SL_CSV_TIME_MAX / 10) {
+    for (; number.exponent > 0 && number.digits > 0; number.exponent--) {
+        if (number.digits > SL_CSV_TIME_MAX / 10) {
             return false;
         }
-        value *= 10;
+        number.digits *= 10;
+    }
+    for (; number.exponent < -DECIMALS_MAX; number.exponent++) {
+        number.digits /= 10;
+    }
+    int64_t one = 1;
+    for (; number.exponent < 0; number.exponent++) {
+        one *= 10;
+    }
+    /* whole and fraction apart: their product with unit would pass 64 bits */
+    int64_t whole = number.digits / one;
+    if (whole > SL_CSV_TIME_MAX / unit) {
+        return false;
+    }
+    int64_t value = whole * unit + number.digits % one * unit / one;
+    if (value > SL_CSV_TIME_MAX) {
+        return false;
     }
     *out = value;
     return true;

@@ -12,7 +12,9 @@ static int ascending(const void *a, const void *b)
 
 void sl_sort(double *values, size_t n)
 {
-    qsort(values, n, sizeof(*values), ascending);
+    if (n > 1) {
+        qsort(values, n, sizeof(*values), ascending);
+    }
 }
 
 double sl_percentile(const double *sorted, size_t n, double p)
