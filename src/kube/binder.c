@@ -12,9 +12,9 @@
 #include "kube/clock.h"
 #include "kube/pacing.h"
 #include "kube/pod_call.h"
-#include "util/log.h"
+#include "kube/pod_deadline.h"
 
-enum { BODY_BYTES_MAX = 64 << 10, PATCH_TRIES = 4, OPEN_ENDS = 256, NO_DEADLINES = 256 };
+enum { BODY_BYTES_MAX = 64 << 10, OPEN_ENDS = 256 };
 
 static const int64_t open_end_us = 120000000;
 
@@ -29,15 +29,11 @@ struct sl_kube_binder {
     atomic_uint_least64_t ends[SL_BIND_ENDS];
     atomic_uint_least64_t posts;
     atomic_uint_least64_t reads;
-    atomic_uint_least64_t deadlines;
-    atomic_uint_least64_t deadline_failures;
+    struct sl_pod_deadlines deadlines;
     atomic_uint in_flight;
     pthread_mutex_t lock;
     struct open_end open_end[OPEN_ENDS]; /* the oldest is overwritten */
     unsigned next_open_end;
-    uint64_t no_deadline[NO_DEADLINES]; /* pods by UID's hash; 0: none; as above */
-    unsigned next_no_deadline;
-    atomic_uint n_no_deadline; /* entries */
 };
 
 /* A pod's name, and what is to be done about it. */
@@ -122,148 +118,43 @@ static void write_binding(struct sl_buf *body, const struct sl_binding *binding)
 
 /* ---- the deadline ---- */
 
-static uint64_t hash_of(struct sl_str uid)
-{
-    uint64_t hash = sl_hash(uid.s, uid.len);
-    return hash == 0 ? 1 : hash;
-}
-
-static void note_no_deadline(struct sl_kube_binder *binder, struct sl_str uid)
-{
-    (void)pthread_mutex_lock(&binder->lock);
-    uint64_t *slot = &binder->no_deadline[binder->next_no_deadline % NO_DEADLINES];
-    (void)atomic_fetch_add(&binder->n_no_deadline, *slot == 0 ? 1 : 0);
-    *slot = hash_of(uid);
-    binder->next_no_deadline++;
-    (void)pthread_mutex_unlock(&binder->lock);
-}
-
-/* True once for each time that it was noted. */
-static bool take_no_deadline(struct sl_kube_binder *binder, struct sl_str uid)
-{
-    uint64_t hash = hash_of(uid);
-    bool found = false;
-    (void)pthread_mutex_lock(&binder->lock);
-    for (size_t i = 0; i < NO_DEADLINES && !found; i++) {
-        found = binder->no_deadline[i] == hash;
-        if (found) {
-            binder->no_deadline[i] = 0;
-            (void)atomic_fetch_sub(&binder->n_no_deadline, 1);
-        }
-    }
-    (void)pthread_mutex_unlock(&binder->lock);
-    return found;
-}
-
-/* Called by the client; the operation ends with it. */
-static void on_patched(void *context, const struct sl_reply *reply)
-{
-    struct op *op = context;
-    struct sl_kube_binder *binder = op->binder;
-    bool set = reply->status == 200;
-    bool gone = reply->status == 404 || reply->status == 409 || reply->status == 422;
-    if (set) {
-        (void)atomic_fetch_add(&binder->deadlines, 1);
-    } else if (!gone) {
-        (void)atomic_fetch_add(&binder->deadline_failures, 1);
-        note_no_deadline(binder, op->binding.uid);
-        sl_log(SL_LOG_WARN, "activeDeadlineSeconds not set", "namespace", op->binding.namespace.s,
-               "pod", op->binding.name.s, "problem", reply->err.message, (char *)NULL);
-    }
-    free(op);
-}
-
-/* Takes the operation over. */
-static void patch_deadline(struct op *op, int64_t seconds)
-{
-    const struct sl_kube_binder_options *options = &op->binder->options;
-    struct sl_buf path;
-    struct sl_buf body;
-    struct sl_reply refused = {.status = 0};
-    put_path(&path, &op->binding, "");
-    sl_buf_init(&body, BODY_BYTES_MAX);
-    struct sl_writer w = {.buf = &body};
-    sl_write_object(&w);
-    sl_write_key(&w, "metadata");
-    sl_write_object(&w);
-    write_member(&w, "uid", op->binding.uid); /* refuses a pod made anew */
-    sl_write_object_end(&w);
-    sl_write_key(&w, "spec");
-    sl_write_object(&w);
-    sl_write_key(&w, "activeDeadlineSeconds");
-    sl_write_i64(&w, seconds);
-    sl_write_object_end(&w);
-    sl_write_object_end(&w);
-    const struct sl_call_options call = {
-        .method = "PATCH",
-        .path = path.data,
-        .content_type = "application/merge-patch+json",
-        .body = {body.data, body.len},
-        .priority = SL_CALL_NORMAL,
-        .repeatable = true,
-        .max_tries = PATCH_TRIES,
-        .timeout_us = options->try_us,
-        .done = on_patched,
-        .context = op,
-    };
-    int result = path.failed == SL_BUF_OK && body.failed == SL_BUF_OK
-                     ? sl_client_call(options->client, &call, NULL, &refused.err)
-                     : sl_error_nomem(&refused.err);
-    sl_buf_free(&path);
-    sl_buf_free(&body);
-    if (result < 0) {
-        on_patched(op, &refused);
-    }
-}
-
-static bool wants_deadline(const struct sl_pod *pod)
-{
-    return pod->timeout_s > 0 && !pod->has_deadline;
-}
-
-/* After the bind: takes the operation over. */
-static void follow_up(struct op *op)
-{
-    const struct sl_binding *binding = &op->binding;
-    struct sl_pod *pod = sl_store_pod(op->binder->options.store, binding->namespace, binding->name);
-    if (pod != NULL && sl_str_eq(sl_str_of(pod->uid), binding->uid) && wants_deadline(pod)) {
-        patch_deadline(op, pod->timeout_s);
-    } else {
-        free(op);
-    }
-    sl_pod_unref(pod);
-}
-
 static bool may_bind(const struct sl_kube_binder *binder, uint64_t term)
 {
     const struct sl_kube_binder_options *options = &binder->options;
     return options->may_bind == NULL || options->may_bind(options->context, term);
 }
 
+/* After the bind: takes the operation over. */
+static void follow_up(struct op *op)
+{
+    struct sl_kube_binder *binder = op->binder;
+    const struct sl_binding *binding = &op->binding;
+    struct sl_pod *pod = sl_store_pod(binder->options.store, binding->namespace, binding->name);
+    if (pod != NULL && sl_str_eq(sl_str_of(pod->uid), binding->uid) &&
+        sl_pod_deadline_wanted(pod)) {
+        sl_pod_deadline_set(&binder->deadlines, pod);
+    }
+    sl_pod_unref(pod);
+    free(op);
+}
+
+static bool lacks_deadline(const struct sl_pod *pod)
+{
+    return sl_pod_deadline_wanted(pod) && sl_pod_holds(pod) && pod->assignment != NULL;
+}
+
 void sl_kube_set_deadline(struct sl_kube_binder *binder, const struct sl_pod *pod, uint64_t term)
 {
-    if (!wants_deadline(pod) || !sl_pod_holds(pod) || pod->assignment == NULL ||
-        !may_bind(binder, term)) {
-        return;
+    if (lacks_deadline(pod) && may_bind(binder, term)) {
+        sl_pod_deadline_set(&binder->deadlines, pod);
     }
-    const struct sl_binding binding = {.namespace = sl_str_of(pod->namespace),
-                                       .name = sl_str_of(pod->name),
-                                       .uid = sl_str_of(pod->uid),
-                                       .node = sl_str_of(pod->node),
-                                       .assignment = ""};
-    struct op *op = op_new(binder, &binding);
-    if (op == NULL) {
-        (void)atomic_fetch_add(&binder->deadline_failures, 1);
-        return;
-    }
-    patch_deadline(op, pod->timeout_s);
 }
 
 void sl_kube_retry_deadline(struct sl_kube_binder *binder, const struct sl_pod *pod, uint64_t term)
 {
-    if (atomic_load(&binder->n_no_deadline) > 0 && wants_deadline(pod) && sl_pod_holds(pod) &&
-        take_no_deadline(binder, sl_str_of(pod->uid))) {
-        sl_kube_set_deadline(binder, pod, term);
+    if (lacks_deadline(pod) && may_bind(binder, term) &&
+        sl_pod_deadline_missed(&binder->deadlines, pod)) {
+        sl_pod_deadline_set(&binder->deadlines, pod);
     }
 }
 
@@ -550,12 +441,14 @@ struct sl_kube_binder *sl_kube_binder_new(const struct sl_kube_binder_options *o
     }
     binder->options = *options;
     (void)pthread_mutex_init(&binder->lock, NULL);
+    sl_pod_deadlines_init(&binder->deadlines, options->client, options->try_us);
     return binder;
 }
 
 void sl_kube_binder_free(struct sl_kube_binder *binder)
 {
     if (binder != NULL) {
+        sl_pod_deadlines_free(&binder->deadlines);
         (void)pthread_mutex_destroy(&binder->lock);
         free(binder);
     }
@@ -611,6 +504,6 @@ void sl_kube_binder_stats(struct sl_kube_binder *binder, struct sl_kube_binder_s
     }
     out->posts = atomic_load(&binder->posts);
     out->reads = atomic_load(&binder->reads);
-    out->deadlines = atomic_load(&binder->deadlines);
-    out->deadline_failures = atomic_load(&binder->deadline_failures);
+    out->deadlines = atomic_load(&binder->deadlines.set);
+    out->deadline_failures = atomic_load(&binder->deadlines.failures);
 }
