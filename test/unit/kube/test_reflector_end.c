@@ -1,0 +1,146 @@
+/* The reflector against a server that talks nonsense, and its end. */
+#include "reflector_rig.h"
+
+/* ---- what cannot be used ---- */
+
+static void what_cannot_be_used_is_skipped_and_counted(void **state)
+{
+    struct scene scene = {.options = {.page = 0}};
+    (void)state;
+    scene_begin(&scene);
+    scene.story.refuse = "r";
+    scene.story.refusal = SL_ERR_LIMIT;
+    scene.story.refusals = 2;
+    add(&scene, LIST, 1,
+        PAGE("10", "", POD("a", "1") ",{\"metadata\":{\"name\":\"m\"},\"spec\":7}," POD("r", "3")));
+    add_open_watch(&scene, EVENT("ADDED", "{\"metadata\":{\"name\":\"n\"},\"spec\":[]}")
+                               EVENT("GROWN", POD("x", "12")) EVENT("MODIFIED", POD("r", "13"))
+                                   EVENT("ADDED", POD("b", "14")));
+    scene_start(&scene);
+    story_wait(&scene.story, "+b", 0);
+    assert_string_equal(scene.story.text, "[+a?m?r]?n??r+b");
+    assert_int_equal(stats_of(&scene).skipped, 5);
+    scene_end(&scene);
+}
+
+static void an_object_for_which_there_was_no_memory_is_told_again(void **state)
+{
+    struct scene scene = {.options = {.page = 0}};
+    struct history history = {0};
+    (void)state;
+    scene_begin(&scene);
+    scene.story.refuse = "b";
+    scene.story.refusal = SL_ERR_NOMEM;
+    scene.story.refusals = 2;
+    add(&scene, LIST, 1, PAGE("10", "", POD("a", "1")));
+    fake_api_add(scene.rig.api,
+                 (struct fake_answer){.path = WATCH, .fn = answer_watch, .context = &history});
+    scene_start(&scene);
+    story_wait(&scene.story, "+last", 0);
+    assert_string_equal(scene.story.text, "[+a]+b~a-b+last");
+    scene_end(&scene);
+}
+
+static void nonsense_in_a_watch_ends_in_a_new_list(void **state)
+{
+    struct scene scene = {.options = {.page = 0}};
+    (void)state;
+    scene_begin(&scene);
+    add(&scene, LIST, 1, PAGE("10", "", POD("a", "1")));
+    add(&scene, WATCH, 4, "<html>");
+    add(&scene, LIST, 1, PAGE("50", "", POD("c", "1")));
+    add_open_watch(&scene, EVENT("ADDED", POD("d", "51")));
+    scene_start(&scene);
+    story_wait(&scene.story, "+d", 0);
+    assert_string_equal(scene.story.text, "[+a][+c]+d");
+    scene_end(&scene);
+}
+
+/* ---- the end ---- */
+
+static void nothing_is_told_after_stop_at_any_moment(void **state)
+{
+    struct scene scene = {.options = {.page = 0}};
+    (void)state;
+    scene_begin(&scene);
+    for (unsigned n = 1; n < 120; n++) {
+        fake_api_clear(scene.rig.api);
+        fake_api_add(scene.rig.api,
+                     (struct fake_answer){.path = LIST,
+                                          .piece = 3,
+                                          .body = PAGE("10", "", POD("a", "1") "," POD("b", "2"))});
+        fake_api_add(scene.rig.api,
+                     (struct fake_answer){.path = WATCH,
+                                          .piece = 5,
+                                          .times = 1 + n % 3,
+                                          .body = EVENT("ADDED", POD("c", "11"))
+                                              EVENT("DELETED", POD("c", "12")) BOOKMARK("13")});
+        fake_api_add(
+            scene.rig.api,
+            (struct fake_answer){.path = WATCH, .piece = 7, .body = EVENT("ERROR", EXPIRED)});
+        scene_start(&scene);
+        story_wait(&scene.story, "", 1 + n % 17);
+        scene_stop(&scene);
+    }
+    rig_end(&scene.rig);
+}
+
+static void stop_ends_a_call_that_hangs(void **state)
+{
+    struct scene scene = {.options = {.page = 0}};
+    (void)state;
+    scene_begin(&scene);
+    fake_api_add(scene.rig.api, (struct fake_answer){.path = LIST, .kind = FAKE_HANG});
+    scene_start(&scene);
+    fake_api_wait(scene.rig.api, 1);
+    scene_stop(&scene);
+    struct sl_client_stats stats = {.in_flight = 1};
+    while (stats.in_flight > 0) { /* the client lets go of it by itself */
+        (void)sched_yield();
+        sl_client_stats(scene.rig.client, &stats);
+    }
+    fake_api_release(scene.rig.api);
+    rig_end(&scene.rig);
+}
+
+static void stop_does_not_wait_for_a_backoff(void **state)
+{
+    struct scene scene = {.options = {.page = 0}};
+    (void)state;
+    scene_begin(&scene);
+    scene.options.backoff_us = 3600000 * MS;
+    scene.options.backoff_max_us = 3600000 * MS;
+    add_status(&scene, LIST, 500, "{}");
+    scene_start(&scene);
+    story_wait(&scene.story, "[!", 0);
+    scene_end(&scene);
+}
+
+static void the_client_may_go_first(void **state)
+{
+    struct scene scene = {.options = {.page = 0}};
+    (void)state;
+    scene_begin(&scene);
+    add(&scene, LIST, 1, PAGE("10", "", POD("a", "1")));
+    add_open_watch(&scene, EVENT("ADDED", POD("b", "11")));
+    scene_start(&scene);
+    story_wait(&scene.story, "+b", 0);
+    sl_client_free(scene.rig.client);
+    scene.rig.client = NULL;
+    assert_false(stats_of(&scene).synced);
+    scene_end(&scene);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_cannot_be_used_is_skipped_and_counted),
+        cmocka_unit_test(an_object_for_which_there_was_no_memory_is_told_again),
+        cmocka_unit_test(nonsense_in_a_watch_ends_in_a_new_list),
+        cmocka_unit_test(nothing_is_told_after_stop_at_any_moment),
+        cmocka_unit_test(stop_ends_a_call_that_hangs),
+        cmocka_unit_test(stop_does_not_wait_for_a_backoff),
+        cmocka_unit_test(the_client_may_go_first),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
