@@ -3,6 +3,7 @@
 #define SLICED_SERVER_API_H
 
 #include "codec/write.h"
+#include "server/queue.h"
 #include "server/request.h"
 #include "server/status.h"
 
@@ -26,6 +27,11 @@ void sl_api_parts_text(const struct sl_node *node, const struct sl_assignment_pa
  * thought to be its own; where none can be thought of "unknown" and why. */
 void sl_api_resident_text(const struct sl_view *view, const struct sl_resident *resident, char *out,
                           size_t size);
+
+/* What the queue knows of a pod that waits, as members of an open object: state, reason, text,
+ * since, waitedSeconds, ahead, first, plannedTimeoutSeconds, P, estimatedStart, latestStart, claim,
+ * lapses. */
+void sl_api_queue_members(struct sl_writer *w, const struct sl_queue_row *row, int64_t now_us);
 
 /* A time as RFC 3339 text, null when 0. */
 void sl_api_time(struct sl_writer *w, int64_t us);

@@ -177,11 +177,35 @@ static size_t rows_shown(const struct sl_explain *explain, int64_t limit)
     return (size_t)limit < explain->n ? (size_t)limit : explain->n;
 }
 
-static void write_json(struct sl_request *request, const struct sl_explain *explain, size_t shown)
+/* What the queue knows of the pod comes first: it is why the pod waits. */
+static void why_text(const struct sl_explain *explain, const struct sl_queue_list *queue,
+                     char out[SL_EXPLAIN_TEXT_MAX])
+{
+    if (queue->n > 0) {
+        (void)sl_queue_text(&queue->row[0], queue->now_us, out, SL_EXPLAIN_TEXT_MAX);
+    } else {
+        sl_explain_why(explain, out, SL_EXPLAIN_TEXT_MAX);
+    }
+}
+
+static void write_queue(struct sl_writer *w, const struct sl_queue_list *queue)
+{
+    sl_write_key(w, "queue");
+    if (queue->n == 0) {
+        sl_write_null(w);
+        return;
+    }
+    sl_write_object(w);
+    sl_api_queue_members(w, &queue->row[0], queue->now_us);
+    sl_write_object_end(w);
+}
+
+static void write_json(struct sl_request *request, const struct sl_explain *explain,
+                       const struct sl_queue_list *queue, size_t shown)
 {
     char why[SL_EXPLAIN_TEXT_MAX];
     struct sl_writer w = {.buf = &request->reply};
-    sl_explain_why(explain, why, sizeof(why));
+    why_text(explain, queue, why);
     sl_write_object(&w);
     sl_write_key(&w, "pod");
     sl_write_object(&w);
@@ -194,6 +218,7 @@ static void write_json(struct sl_request *request, const struct sl_explain *expl
     sl_write_key(&w, "generation");
     sl_write_i64(&w, (int64_t)explain->snapshot->generation);
     write_bound(&w, explain);
+    write_queue(&w, queue);
     if (shown > 0) {
         write_summary(&w, explain);
         write_weights(&w, &request->live->config.score);
@@ -260,7 +285,8 @@ static void write_rows_table(struct sl_request *request, const struct sl_explain
     }
 }
 
-static void write_table(struct sl_request *request, const struct sl_explain *explain, size_t shown)
+static void write_table(struct sl_request *request, const struct sl_explain *explain,
+                        const struct sl_queue_list *queue, size_t shown)
 {
     struct sl_buf *out = &request->reply;
     const struct sl_pod *pod = explain->pod;
@@ -271,8 +297,12 @@ static void write_table(struct sl_request *request, const struct sl_explain *exp
     sl_buf_printf(out, "State:     %s\n", state_name(pod));
     sl_api_ask_text(pod, text, sizeof(text));
     sl_buf_printf(out, "Ask:       %s\n", text);
-    sl_explain_why(explain, text, sizeof(text));
+    why_text(explain, queue, text);
     sl_buf_printf(out, "Why:       %s\n", text);
+    if (queue->n > 0) {
+        sl_buf_printf(out, "Queue:     %s, %u ahead\n", sl_queue_state_name(queue->row[0].state),
+                      (unsigned)queue->row[0].ahead);
+    }
     if (pod->node != NULL) {
         sl_buf_printf(out, "Node:      %s\n", pod->node);
     }
@@ -283,6 +313,15 @@ static void write_table(struct sl_request *request, const struct sl_explain *exp
     if (shown > 0) {
         write_rows_table(request, explain, shown);
     }
+}
+
+/* The pod's row, when there is a queue and it waits there. */
+static int ask_queue(struct sl_request *request, const struct sl_pod *pod,
+                     struct sl_queue_list *out)
+{
+    const struct sl_queue *queue = &request->app->queue;
+    return queue->row == NULL ? 0
+                              : queue->row(queue->context, sl_str_of(pod->uid), out, &request->err);
 }
 
 void sl_api_explain(struct sl_request *request)
@@ -301,16 +340,20 @@ void sl_api_explain(struct sl_request *request)
         sl_api_unknown_pod(request, ns, name);
         return;
     }
+    struct sl_queue_list queue = {.n = 0};
     if (sl_explain_init(&explain, sl_request_snapshot(request), pod, &request->live->config.score,
                         &request->err) < 0) {
         (void)sl_request_fail_err(request);
     } else {
         size_t shown = rows_shown(&explain, limit);
-        if (as_table) {
-            write_table(request, &explain, shown);
+        if (ask_queue(request, pod, &queue) < 0) {
+            (void)sl_request_fail_err(request);
+        } else if (as_table) {
+            write_table(request, &explain, &queue, shown);
         } else {
-            write_json(request, &explain, shown);
+            write_json(request, &explain, &queue, shown);
         }
+        sl_queue_list_free(&queue);
         sl_explain_free(&explain);
     }
     sl_pod_unref(pod);

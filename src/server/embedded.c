@@ -11,7 +11,7 @@
 #include "server/process.h"
 
 /* What etcd takes of one object by default: no API server has a longer pod. */
-enum { POD_BYTES_MAX = 3 << 19 };
+enum { POD_BYTES_MAX = 3 << 19, SETTLE_US = 2000000 };
 
 int sl_uid_new(char out[SL_UID_TEXT], struct sl_error *err)
 {
@@ -129,6 +129,14 @@ static int admit(struct sl_app *app, struct sl_pod *pod, struct sl_error *err)
     return rc;
 }
 
+/* Whoever plays a story with curl asks for the next thing at once: the plan should know of this. */
+static void settle(struct sl_app *app)
+{
+    if (app->queue.settle != NULL) {
+        (void)app->queue.settle(app->queue.context, SETTLE_US);
+    }
+}
+
 void sl_embedded_post(struct sl_request *request)
 {
     struct sl_pod *pod = decode(request);
@@ -142,6 +150,7 @@ void sl_embedded_post(struct sl_request *request)
             request, request->err.code == SL_ERR_LIMIT ? 403 : sl_status_code(request->err.code));
     } else {
         struct sl_writer w = {.buf = &request->reply};
+        settle(request->app);
         sl_embedded_pod_write(&w, pod);
         sl_buf_putc(&request->reply, '\n');
         request->code = 201;
@@ -170,6 +179,7 @@ void sl_embedded_delete(struct sl_request *request)
         (void)sl_request_fail_err(request);
     } else {
         struct sl_writer w = {.buf = &request->reply};
+        settle(app);
         sl_embedded_pod_write(&w, pod);
         sl_buf_putc(&request->reply, '\n');
         sl_log(SL_LOG_INFO, "pod ended", "namespace", pod->namespace, "name", pod->name, "uid",

@@ -24,6 +24,7 @@ struct filter {
     const struct sl_asked *asked;
     struct sl_grant *grant; /* victims that go for the pod; NULL: none */
     int64_t now_ns;
+    char claimed[NODE_NAME_MAX];  /* node on which the plan has set devices aside, or empty */
     char standing[NODE_NAME_MAX]; /* node on which the pod's devices are reserved, or empty */
     struct seen seen[SEEN_SLOTS];
     size_t n_passed;
@@ -117,14 +118,47 @@ static void flush(struct filter *f, size_t end)
     sl_buf_append(out, from, (size_t)(c->text.data + c->end[end - 1] - 1 - from));
 }
 
+/* Is candidate i the node of that name? */
+static bool is_node(const struct filter *f, size_t i, const char *node)
+{
+    struct sl_str quoted = sl_candidates_quoted(&f->request->workspace->candidates, i);
+    size_t len = strlen(node);
+    return quoted.len == len + 2 && memcmp(quoted.s + 1, node, len) == 0;
+}
+
+/* A pod whose turn has not come: no node, for a reason that ends nobody for it. */
+static void refuse_held(struct filter *f, const char *text)
+{
+    struct sl_buf *out = &f->request->workspace->never;
+    const struct sl_candidates *c = &f->request->workspace->candidates;
+    struct sl_writer w = {.buf = out};
+    size_t at = 0;
+    size_t len = 0;
+    f->run = c->n;
+    for (size_t i = 0; i < c->n; i++) {
+        struct sl_str name = sl_candidates_quoted(c, i);
+        sl_buf_puts(out, i > 0 ? "," : "");
+        sl_buf_append(out, name.s, name.len);
+        sl_buf_putc(out, ':');
+        if (i == 0) {
+            at = out->len;
+            w.comma = false;
+            sl_write_text(&w, text);
+            len = out->len - at;
+        } else if (sl_buf_reserve(out, len)) { /* before reading: it may move the text */
+            memcpy(out->data + out->len, out->data + at, len);
+            out->len += len;
+        }
+    }
+}
+
 /* A pod whose binding has not ended stays where its devices are reserved: it may be bound there
  * already (kubernetes#96579), and another bind for that node will tell. */
 static void judge_standing(struct filter *f, size_t i)
 {
     struct sl_workspace *w = f->request->workspace;
     struct sl_str name = sl_candidates_quoted(&w->candidates, i);
-    struct sl_str node = sl_str_of(f->standing);
-    if (name.len == node.len + 2 && memcmp(name.s + 1, node.s, node.len) == 0) {
+    if (is_node(f, i, f->standing)) {
         return;
     }
     flush(f, i);
@@ -153,6 +187,9 @@ static void judge(struct filter *f, size_t i)
     }
     if (ask->n == 0 && !ask->malformed) { /* asks for nothing of ours */
         return;
+    }
+    if (f->claimed[0] != '\0' && is_node(f, i, f->claimed)) {
+        return; /* what its claim holds is its own */
     }
     if (place == SL_NODE_NONE) {
         verdict = (struct sl_verdict){.reason = SL_REASON_UNKNOWN_NODE};
@@ -184,7 +221,8 @@ static void write_error(struct sl_request *request, const char *text)
     request->outcome = SL_OUTCOME_ERROR;
 }
 
-static void write_result(struct filter *f)
+/* held: why its turn has not come; NULL: it may go. */
+static void write_result(struct filter *f, const char *held)
 {
     struct sl_request *request = f->request;
     struct sl_buf *out = &request->reply;
@@ -192,14 +230,37 @@ static void write_result(struct filter *f)
     (void)sl_buf_reserve(out, 256 + request->workspace->candidates.text.len +
                                   (f->by_nodes ? n * BYTES_PER_NODE : 0));
     sl_buf_puts(out, f->by_nodes ? "{\"Nodes\":{\"items\":[" : "{\"Nodes\":null,\"NodeNames\":[");
-    for (size_t i = 0; i < n; i++) {
-        judge(f, i);
+    if (held != NULL) {
+        refuse_held(f, held);
+    } else {
+        for (size_t i = 0; i < n; i++) {
+            judge(f, i);
+        }
+        flush(f, n);
     }
-    flush(f, n);
     sl_buf_puts(out, f->by_nodes ? "]},\"NodeNames\":null" : "]");
     put_map(out, ",\"FailedNodes\":{", &request->workspace->refused);
     put_map(out, ",\"FailedAndUnresolvableNodes\":{", &request->workspace->never);
     sl_buf_puts(out, ",\"Error\":\"\"}\n");
+}
+
+/* What the queue says against it; NULL: nothing. Pods that ask for nothing of ours, or are being
+ * bound, are not the queue's. */
+static const char *held_by_queue(struct filter *f, struct sl_queue_status *status)
+{
+    struct sl_app *app = f->request->app;
+    struct sl_str uid = sl_str_of(f->asked->pod->uid);
+    if (app->queue.status == NULL || f->asked->ask.n == 0 || f->standing[0] != '\0') {
+        return NULL;
+    }
+    app->queue.status(app->queue.context, uid, status);
+    if (!sl_queue_may_go(status)) {
+        return status->text;
+    }
+    if (status->state == SL_QUEUE_CLAIMED) {
+        (void)sl_store_claimed_node(app->store, uid, f->claimed, sizeof(f->claimed));
+    }
+    return NULL;
 }
 
 void sl_filter_finish(struct sl_request *request)
@@ -219,7 +280,8 @@ void sl_filter_finish(struct sl_request *request)
             sl_grants_get(&request->app->grants, sl_str_of(asked.pod->uid), filter.now_ns);
         (void)sl_binds_node(&request->app->binds, sl_str_of(asked.pod->uid), filter.standing,
                             sizeof(filter.standing));
-        write_result(&filter);
+        struct sl_queue_status status;
+        write_result(&filter, held_by_queue(&filter, &status));
         sl_grant_unref(filter.grant);
         request->outcome = filter.n_passed > 0 ? SL_OUTCOME_OK : SL_OUTCOME_REFUSED;
         sl_metrics_nodes(&request->app->metrics, SL_CLASS_FILTER, request->workspace->candidates.n);

@@ -20,6 +20,7 @@ int sl_verb_feed(struct sl_request *request, const char *data, size_t len);
 void sl_api_nodes(struct sl_request *request);
 void sl_api_node(struct sl_request *request);
 void sl_api_explain(struct sl_request *request);
+void sl_api_queue(struct sl_request *request);
 void sl_api_state(struct sl_request *request);
 
 /* embedded cluster */

@@ -51,6 +51,9 @@ void sl_probe_metrics(struct sl_request *request)
     if (request->app->hooks.metrics != NULL) {
         request->app->hooks.metrics(request->app->hooks.context, &request->reply);
     }
+    if (request->app->queue.metrics != NULL) {
+        request->app->queue.metrics(request->app->queue.context, &request->reply);
+    }
 }
 
 void sl_probe_index(struct sl_request *request)

@@ -26,6 +26,8 @@ static const struct sl_route routes[] = {
      "one node (?output=table)"},
     {"GET", "/api/v1/pods/{namespace}/{name}/explain", SL_CLASS_API, false, NULL, NULL,
      sl_api_explain, "why a pod waits, or where it is (?output=table, ?limit=)"},
+    {"GET", "/api/v1/queue", SL_CLASS_API, false, NULL, NULL, sl_api_queue,
+     "pods that wait, in their order (?output=table, ?limit=, ?namespace=, ?resource=)"},
     {"GET", "/api/v1/state", SL_CLASS_API, false, NULL, NULL, sl_api_state,
      "the daemon's own state"},
     {"POST", "/api/v1/embedded/pods", SL_CLASS_EMBEDDED, true, NULL, sl_embedded_feed,

@@ -1,0 +1,250 @@
+/* GET /api/v1/queue: who waits, in the order in which they are to go, and why. */
+#include "server/api.h"
+#include "server/grid.h"
+#include "server/handlers.h"
+
+#include <stdio.h>
+
+enum { LIMIT_DEFAULT = 500, LIMIT_MAX = 100000, QUEUE_MAX = 100000, US_PER_S = 1000000 };
+
+static void write_amount(struct sl_writer *w, const char *key, struct sl_order_amount amount)
+{
+    sl_write_key(w, key);
+    sl_write_double(w, (double)amount.whole + (double)amount.millionths / SL_ORDER_ONE);
+}
+
+static void write_parts(struct sl_writer *w, const struct sl_order_parts *parts)
+{
+    sl_write_key(w, "P");
+    sl_write_object(w);
+    write_amount(w, "value", parts->p);
+    write_amount(w, "priority", parts->priority);
+    write_amount(w, "timeout", parts->timeout);
+    write_amount(w, "submission", parts->submission);
+    sl_write_object_end(w);
+}
+
+static void write_start(struct sl_writer *w, const struct sl_queue_row *row, int64_t now_us)
+{
+    sl_write_key(w, "estimatedStart");
+    sl_write_object(w);
+    sl_write_key(w, "sure");
+    sl_write_text(w, sl_estimate_name(row->estimate));
+    sl_write_key(w, "at");
+    sl_api_time(w, row->start_us);
+    sl_write_key(w, "inSeconds");
+    if (row->estimate == SL_ESTIMATE_NONE) {
+        sl_write_null(w);
+    } else {
+        sl_write_i64(w, row->start_us <= now_us ? 0 : (row->start_us - now_us) / US_PER_S);
+    }
+    sl_write_object_end(w);
+}
+
+void sl_api_queue_members(struct sl_writer *w, const struct sl_queue_row *row, int64_t now_us)
+{
+    char text[SL_PLAN_TEXT_MAX];
+    (void)sl_queue_text(row, now_us, text, sizeof(text));
+    sl_write_key(w, "state");
+    sl_write_text(w, sl_queue_state_name(row->state));
+    sl_write_key(w, "reason");
+    sl_write_text(w, sl_hold_reason_name(row->reason));
+    sl_write_key(w, "text");
+    sl_write_text(w, text);
+    sl_write_key(w, "since");
+    sl_api_time(w, row->since_us);
+    sl_write_key(w, "waitedSeconds");
+    sl_write_i64(w, (now_us - row->pod->created_us) / US_PER_S);
+    sl_write_key(w, "ahead");
+    sl_write_i64(w, row->ahead);
+    sl_write_key(w, "first");
+    if (row->first == NULL) {
+        sl_write_null(w);
+    } else {
+        sl_write_object(w);
+        sl_write_key(w, "namespace");
+        sl_write_text(w, row->first->namespace);
+        sl_write_key(w, "name");
+        sl_write_text(w, row->first->name);
+        sl_write_object_end(w);
+    }
+    sl_write_key(w, "plannedTimeoutSeconds");
+    sl_write_i64(w, row->timeout_us / US_PER_S);
+    write_parts(w, &row->parts);
+    write_start(w, row, now_us);
+    sl_write_key(w, "latestStart");
+    sl_api_time(w, row->latest_start_us);
+    sl_write_key(w, "claim");
+    if (row->state == SL_QUEUE_CLAIMED) {
+        sl_write_object(w);
+        sl_write_key(w, "node");
+        sl_write_text(w, row->node);
+        sl_write_key(w, "assignment");
+        sl_write_text(w, row->assignment);
+        sl_write_object_end(w);
+    } else {
+        sl_write_null(w);
+    }
+    sl_write_key(w, "lapses");
+    sl_write_i64(w, row->lapses);
+}
+
+/* What of the list is asked for: the place of a row is its place in the whole queue. */
+struct selection {
+    struct sl_str namespace; /* empty: all */
+    struct sl_str resource;  /* empty: all */
+    size_t limit;
+};
+
+static bool is_selected(const struct selection *selection, const struct sl_pod *pod)
+{
+    if (selection->namespace.len > 0 &&
+        !sl_str_eq(selection->namespace, sl_str_of(pod->namespace))) {
+        return false;
+    }
+    bool found = selection->resource.len == 0;
+    for (uint32_t i = 0; i < pod->n_items && !found; i++) {
+        found = sl_str_eq(selection->resource, sl_str_of(pod->items[i].resource));
+    }
+    return found;
+}
+
+static void write_json(struct sl_request *request, const struct sl_queue_list *list,
+                       const struct selection *selection)
+{
+    struct sl_writer w = {.buf = &request->reply};
+    size_t shown = 0;
+    size_t omitted = list->total - list->n;
+    sl_write_object(&w);
+    sl_write_key(&w, "at");
+    sl_api_time(&w, list->now_us);
+    sl_write_key(&w, "order");
+    sl_write_text(&w, sl_order_name(request->live->config.queue.order));
+    sl_write_key(&w, "total");
+    sl_write_i64(&w, (int64_t)list->total);
+    sl_write_key(&w, "items");
+    sl_write_array(&w);
+    for (size_t i = 0; i < list->n; i++) {
+        const struct sl_queue_row *row = &list->row[i];
+        if (!is_selected(selection, row->pod)) {
+            continue;
+        }
+        if (shown++ >= selection->limit) {
+            omitted++;
+            continue;
+        }
+        sl_write_object(&w);
+        sl_write_key(&w, "position");
+        sl_write_i64(&w, (int64_t)i + 1);
+        sl_api_pod_members(&w, row->pod);
+        sl_api_queue_members(&w, row, list->now_us);
+        sl_write_object_end(&w);
+    }
+    sl_write_array_end(&w);
+    sl_write_key(&w, "omitted");
+    sl_write_i64(&w, (int64_t)omitted);
+    sl_write_object_end(&w);
+    sl_buf_putc(&request->reply, '\n');
+}
+
+/* ---- table ---- */
+
+/* As kubectl prints ages: "45s", "12m", "3h20m", "5d". */
+static void put_span(struct sl_grid *table, int64_t us)
+{
+    long long s = us <= 0 ? 0 : us / US_PER_S;
+    if (s < 120) {
+        sl_grid_printf(table, "%llds", s);
+    } else if (s < 3 * 3600) {
+        sl_grid_printf(table, "%lldm", s / 60);
+    } else if (s < 48 * 3600) {
+        sl_grid_printf(table, "%lldh%lldm", s / 3600, s % 3600 / 60);
+    } else {
+        sl_grid_printf(table, "%lldd", s / 86400);
+    }
+}
+
+static void put_row(struct sl_grid *table, const struct sl_queue_row *row, size_t position,
+                    int64_t now_us)
+{
+    char ask[SL_PLAN_TEXT_MAX];
+    sl_api_ask_text(row->pod, ask, sizeof(ask));
+    sl_grid_i64(table, (int64_t)position);
+    sl_grid_text(table, row->pod->namespace);
+    sl_grid_text(table, row->pod->name);
+    sl_grid_text(table, ask);
+    sl_grid_i64(table, row->pod->priority);
+    put_span(table, row->timeout_us);
+    put_span(table, now_us - row->pod->created_us);
+    sl_grid_text(table, sl_queue_state_name(row->state));
+    sl_grid_text(table, row->reason == SL_HOLD_NONE ? NULL : sl_hold_reason_name(row->reason));
+    sl_grid_i64(table, row->ahead);
+    if (row->estimate == SL_ESTIMATE_NONE) {
+        sl_grid_text(table, NULL);
+    } else {
+        put_span(table, row->start_us - now_us);
+    }
+    sl_grid_text(table, row->node);
+}
+
+static void write_table(struct sl_request *request, const struct sl_queue_list *list,
+                        const struct selection *selection)
+{
+    static const char *const head[] = {"POS",      "NAMESPACE", "NAME",     "ASK",
+                                       "PRIORITY", "TIMEOUT",   "WAITED",   "STATE",
+                                       "REASON",   "AHEAD",     "START-IN", "NODE"};
+    struct sl_grid table;
+    size_t shown = 0;
+    size_t omitted = list->total - list->n;
+    sl_grid_init(&table, sizeof(head) / sizeof(head[0]), head, request->reply.max);
+    for (size_t i = 0; i < list->n; i++) {
+        if (!is_selected(selection, list->row[i].pod)) {
+            continue;
+        }
+        if (shown++ >= selection->limit) {
+            omitted++;
+            continue;
+        }
+        put_row(&table, &list->row[i], i + 1, list->now_us);
+    }
+    if (shown == 0) {
+        sl_buf_puts(&request->reply, "No pods wait.\n");
+    } else {
+        sl_grid_write(&table, &request->reply);
+    }
+    sl_grid_free(&table);
+    if (omitted > 0) {
+        sl_buf_printf(&request->reply, "(%zu more pod%s: ?limit=)\n", omitted,
+                      omitted == 1 ? "" : "s");
+    }
+}
+
+void sl_api_queue(struct sl_request *request)
+{
+    const struct sl_queue *queue = &request->app->queue;
+    struct sl_queue_list list;
+    int64_t limit = 0;
+    bool as_table = false;
+    if (sl_request_number(request, "limit", LIMIT_DEFAULT, LIMIT_MAX, &limit) < 0 ||
+        sl_request_output(request, &as_table) < 0) {
+        return;
+    }
+    if (queue->list == NULL) {
+        (void)sl_error_set(&request->err, SL_ERR_NOTFOUND,
+                           "there is no queue here: it is off (queue.enabled)");
+        (void)sl_request_fail(request, 404);
+        return;
+    }
+    const struct selection selection = {.namespace = sl_request_query(request, "namespace"),
+                                        .resource = sl_request_query(request, "resource"),
+                                        .limit = (size_t)limit};
+    bool all = selection.namespace.len > 0 || selection.resource.len > 0;
+    if (queue->list(queue->context, all ? QUEUE_MAX : selection.limit, &list, &request->err) < 0) {
+        (void)sl_request_fail_err(request);
+    } else if (as_table) {
+        write_table(request, &list, &selection);
+    } else {
+        write_json(request, &list, &selection);
+    }
+    sl_queue_list_free(&list);
+}
