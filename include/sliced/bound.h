@@ -88,8 +88,7 @@ int64_t sl_bound_longest_us(struct sl_bound *bound, int32_t priority, int64_t no
 
 /* W of a priority starts from wait_us/c at least: a wait seen before this object was there was
  * stretched by up to c itself. */
-int sl_bound_observe(struct sl_bound *bound, int32_t priority, int64_t wait_us,
-                     struct sl_error *err);
+void sl_bound_observe(struct sl_bound *bound, int32_t priority, int64_t wait_us);
 
 /* How long pods run against what they state, in thousandths: 1000 when timeouts are exact. Learned
  * from those that ended. */

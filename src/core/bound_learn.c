@@ -1,0 +1,117 @@
+/* How long pods run against what they state, from those that ended: a mean by the timeout's size,
+ * leaning on the next smaller size where there is little to go by. */
+#include "bound_internal.h"
+
+enum {
+    ONE = 1 << SL_LEARN_SHIFT, /* a share */
+    FORGET_CLASS = 64,         /* pods after which the sums are halved */
+    FORGET_ERROR = 256,
+    PUBLISH = 32, /* an estimate changes when it is off by more than one in so many */
+};
+
+static unsigned class_of(int64_t timeout_us)
+{
+    unsigned octave = 0;
+    while (timeout_us >> octave > 3) {
+        octave++;
+    }
+    const unsigned i = octave * 2 + ((timeout_us >> octave) == 3 ? 1 : 0);
+    return i < SL_LEARN_CLASSES ? i : SL_LEARN_CLASSES - 1;
+}
+
+static int64_t part_of(int64_t us, int64_t share)
+{
+    return (int64_t)(((sl_work)us * share) >> SL_LEARN_SHIFT);
+}
+
+int64_t sl_learn_estimate(const struct sl_learn *learn, int64_t timeout_us)
+{
+    const int64_t rest =
+        timeout_us - part_of(timeout_us, learn->by_size[class_of(timeout_us)].share);
+    return rest > 0 ? rest : 1;
+}
+
+int64_t sl_learn_rest(const struct sl_learn *learn, int64_t timeout_us, int64_t elapsed_us)
+{
+    const int64_t left = timeout_us > elapsed_us ? timeout_us - elapsed_us : 0;
+    const int64_t expected = sl_learn_estimate(learn, timeout_us) - elapsed_us;
+    const int64_t share = learn->by_size[class_of(timeout_us)].share;
+    /* Past its estimate a pod is expected to use half of the usual share of what is left. */
+    const int64_t late = (left - part_of(left, share)) / 2;
+    return expected > late ? expected : late;
+}
+
+/* (unused + weight * share) / (stated + weight), in 2^-30; the sums are shifted to fit. */
+static int64_t blend(int64_t unused, int64_t stated, int64_t weight, int64_t share)
+{
+    while (stated + weight >= INT64_C(1) << 32) {
+        stated >>= 1;
+        unused >>= 1;
+        weight >>= 1;
+    }
+    const int64_t sum = stated + weight;
+    return sum == 0 ? share : ((unused << SL_LEARN_SHIFT) + weight * share) / sum;
+}
+
+static void add(struct sl_learn_class *class, int64_t timeout_us, int64_t unused, unsigned forget)
+{
+    if (class->n == forget) {
+        class->n /= 2;
+        class->stated /= 2;
+        class->unused /= 2;
+    }
+    class->n++;
+    class->stated += timeout_us;
+    class->unused += unused;
+}
+
+/* Estimates move in steps, so that what is built on them lasts. */
+static void publish(struct sl_learn *learn)
+{
+    const struct sl_learn_class *all = &learn->all;
+    const int64_t mean = all->n == 0 ? 0 : all->stated / all->n;
+    int64_t share = blend(all->unused, all->stated, 2 * mean, 0);
+    learn->all.share = share;
+    for (unsigned i = 0; i < SL_LEARN_CLASSES; i++) {
+        struct sl_learn_class *class = &learn->by_size[i];
+        share = blend(class->unused, class->stated, INT64_C(2) << (i / 2), share);
+        const int64_t change = share > class->share ? share - class->share : class->share - share;
+        if (change > (ONE - class->share) / PUBLISH) {
+            class->share = share;
+            learn->version++;
+        }
+    }
+}
+
+void sl_learn_ended(struct sl_learn *learn, int64_t timeout_us, int64_t run_us)
+{
+    const int64_t run = run_us < timeout_us ? run_us : timeout_us;
+    const int64_t estimate = sl_learn_estimate(learn, timeout_us);
+    if (learn->n == FORGET_ERROR) {
+        learn->n /= 2;
+        learn->error /= 2;
+        learn->run /= 2;
+    }
+    learn->n++;
+    learn->error += estimate > run ? estimate - run : run - estimate;
+    learn->run += run;
+    add(&learn->by_size[class_of(timeout_us)], timeout_us, timeout_us - run, FORGET_CLASS);
+    add(&learn->all, timeout_us, timeout_us - run, FORGET_ERROR);
+    publish(learn);
+}
+
+int64_t sl_learn_error_us(const struct sl_learn *learn)
+{
+    return learn->n == 0 ? 0 : learn->error / learn->n;
+}
+
+int64_t sl_learn_error_permille(const struct sl_learn *learn)
+{
+    int64_t error = learn->error;
+    int64_t run = learn->run;
+    while (error >= INT64_C(1) << 40) {
+        error >>= 1;
+        run >>= 1;
+    }
+    return run <= 0 ? (error > 0 ? 1000 : 0) : error * 1000 / run;
+}
