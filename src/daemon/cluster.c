@@ -48,6 +48,7 @@ static void leader_changed(void *context, bool leader)
     atomic_store(&cluster->elected, leader);
     sl_log(SL_LOG_INFO, leader ? "this replica leads" : "this replica does not lead any more",
            "identity", cluster->identity, (char *)NULL);
+    sl_queuer_wake(cluster->queuer);
     cluster->options.wake(cluster->options.context);
 }
 
@@ -245,7 +246,7 @@ static void look_anew(struct sl_cluster *cluster)
 /* ---- events ---- */
 
 /* Bindings may end after the events have. */
-static void tell(void *context, const struct sl_event_note *note)
+void sl_cluster_tell(void *context, const struct sl_event_note *note)
 {
     struct sl_cluster *cluster = context;
     (void)pthread_mutex_lock(&cluster->lock);
@@ -268,7 +269,7 @@ static void hook_bound(void *context, const struct sl_binding *binding)
         .action = "Binding",
         .note = text,
     };
-    tell(context, &note);
+    sl_cluster_tell(context, &note);
 }
 
 void sl_cluster_tick(struct sl_cluster *cluster, const struct sl_score_config *score)
@@ -329,7 +330,7 @@ static int make_events(struct sl_cluster *cluster, struct sl_error *err)
     };
     const struct sl_waiting_options waiting = {
         .store = cluster->options.store,
-        .tell = tell,
+        .tell = sl_cluster_tell,
         .context = cluster,
         .grace_us = grace_us,
         .repeat_us = config->events.repeat_us,
@@ -342,6 +343,9 @@ static int make_events(struct sl_cluster *cluster, struct sl_error *err)
     cluster->events = sl_events_new(&events, err);
     if (cluster->events == NULL) {
         return -1;
+    }
+    if (config->queue.enabled) {
+        return 0; /* the queue tells why a pod waits */
     }
     cluster->waiting = sl_waiting_new(&waiting, err);
     return cluster->waiting == NULL ? -1 : 0;
@@ -382,7 +386,10 @@ static int make_binder(struct sl_cluster *cluster, struct sl_error *err)
     };
     cluster->binder = sl_kube_binder_new(&options, err);
     cluster->fetcher = sl_fetcher_new(&fetcher, err);
-    return cluster->binder == NULL || cluster->fetcher == NULL ? -1 : 0;
+    if (cluster->binder == NULL || cluster->fetcher == NULL) {
+        return -1;
+    }
+    return sl_cluster_make_queue(cluster, try_us, err);
 }
 
 static void bind_pod(void *context, const struct sl_binding *binding, sl_bind_done done, void *call)
@@ -461,12 +468,15 @@ int sl_cluster_start(struct sl_cluster *cluster, struct sl_error *err)
         }
     }
     look_anew(cluster);
-    return 0;
+    return cluster->queuer == NULL ? 0 : sl_queuer_start(cluster->queuer, err);
 }
 
 void sl_cluster_stop(struct sl_cluster *cluster)
 {
     atomic_store(&cluster->stopping, true);
+    if (cluster->queuer != NULL) {
+        sl_queuer_stop(cluster->queuer);
+    }
     end_sync(cluster);
     /* the next leader must not begin while a binding of ours may yet be carried out */
     if (cluster->lease != NULL && !sl_kube_binder_is_quiet(cluster->binder)) {
@@ -483,6 +493,10 @@ void sl_cluster_stop(struct sl_cluster *cluster)
     sl_events_free(events);
     sl_client_free(cluster->client);
     cluster->client = NULL;
+    sl_queuer_free(cluster->queuer);
+    cluster->queuer = NULL;
+    sl_releaser_free(cluster->releaser);
+    cluster->releaser = NULL;
     sl_kube_binder_free(cluster->binder);
     cluster->binder = NULL;
     sl_fetcher_free(cluster->fetcher);

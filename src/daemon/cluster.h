@@ -26,6 +26,7 @@ struct sl_cluster *sl_cluster_new(const struct sl_cluster_options *options, stru
 /* What the application needs of it. */
 struct sl_binder sl_cluster_binder(struct sl_cluster *cluster);
 struct sl_hooks sl_cluster_hooks(struct sl_cluster *cluster);
+struct sl_queue sl_cluster_queue(struct sl_cluster *cluster); /* NULLs: none is configured */
 
 /* Begins: the lease, then the watch. */
 int sl_cluster_start(struct sl_cluster *cluster, struct sl_error *err);
@@ -33,6 +34,9 @@ int sl_cluster_start(struct sl_cluster *cluster, struct sl_error *err);
 /* What the main thread does from time to time: a fresh look at the cluster after leadership came,
  * a word to the owners of waiting pods. score: as configured now. */
 void sl_cluster_tick(struct sl_cluster *cluster, const struct sl_score_config *score);
+
+/* A new configuration, as far as it can be taken over while it runs. */
+void sl_cluster_configure(struct sl_cluster *cluster, const struct sl_config *config);
 
 /* Ends all calls and gives the lease up. Bindings under way are told as unknown. No hook may be
  * called any more. */

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "daemon/cluster.h"
+#include "daemon/queue.h"
 #include "daemon/waiting.h"
 #include "kube/binder.h"
 #include "kube/client.h"
@@ -24,14 +25,16 @@ struct sl_cluster {
     struct sl_lease *lease; /* NULL: leader election is off, or it was stopped */
     struct sl_kube_binder *binder;
     struct sl_fetcher *fetcher;
-    struct sl_waiting *waiting;
-    _Atomic uint64_t terms;    /* how often leadership came */
-    _Atomic bool stopping;     /* leads no more, whatever the lease says */
-    _Atomic bool elected;      /* as last told; sl_lease_held is asked beside it */
-    struct sl_histogram delay; /* from event to snapshot */
-    pthread_mutex_t lock;      /* guards what follows */
-    struct sl_events *events;  /* NULL: off; changed at the end alone */
-    struct sl_sync *sync;      /* NULL: not yet, or being made anew */
+    struct sl_releaser *releaser;
+    struct sl_queuer *queuer;   /* NULL: queue.enabled is false */
+    struct sl_waiting *waiting; /* NULL: there is a queue, or events are off */
+    _Atomic uint64_t terms;     /* how often leadership came */
+    _Atomic bool stopping;      /* leads no more, whatever the lease says */
+    _Atomic bool elected;       /* as last told; sl_lease_held is asked beside it */
+    struct sl_histogram delay;  /* from event to snapshot */
+    pthread_mutex_t lock;       /* guards what follows */
+    struct sl_events *events;   /* NULL: off; changed at the end alone */
+    struct sl_sync *sync;       /* NULL: not yet, or being made anew */
     uint64_t term; /* the last one in which sync was known to show all of the terms before */
     struct sl_sync_stats past; /* of those before it */
     /* of the main thread alone */
@@ -50,6 +53,12 @@ const char *sl_cluster_missing(struct sl_cluster *cluster);
 const char *sl_cluster_sync_stats(struct sl_cluster *cluster, struct sl_sync_stats *out);
 
 void sl_cluster_add_stats(struct sl_sync_stats *sum, const struct sl_sync_stats *more);
+
+/* Makes the releaser and the queue, when it is configured; try_us: of one call. */
+int sl_cluster_make_queue(struct sl_cluster *cluster, int64_t try_us, struct sl_error *err);
+
+/* Queues an Event; context is the cluster. */
+void sl_cluster_tell(void *context, const struct sl_event_note *note);
 
 /* Members of /api/v1/state, and metrics. */
 void sl_cluster_state(void *context, struct sl_writer *w);

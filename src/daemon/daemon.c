@@ -10,6 +10,7 @@
 #include "daemon/cluster.h"
 #include "daemon/load.h"
 #include "daemon/options.h"
+#include "daemon/queue.h"
 #include "server/app.h"
 #include "server/process.h"
 #include "server/version.h"
@@ -37,6 +38,7 @@ struct daemon {
     struct sl_kube_access access;
     char from[SL_ACCESS_FROM_MAX];
     struct sl_cluster *cluster; /* NULL: embedded */
+    struct sl_queuer *queuer;   /* of an embedded cluster; NULL: none */
     pthread_t main;
     int64_t tls_ns; /* of the last look at the certificate */
     sigset_t signals;
@@ -160,14 +162,29 @@ static int open_tls(struct daemon *daemon, struct sl_error *err)
     return daemon->tls == NULL ? -1 : 0;
 }
 
+/* Claims alone: there is no gate to open, whoever asks filter may try. */
+static int start_queue(struct daemon *daemon, struct sl_app_options *options, struct sl_error *err)
+{
+    const struct sl_queuer_options queuer = {.store = daemon->store, .config = &daemon->config};
+    daemon->queuer = sl_queuer_new(&queuer, err);
+    if (daemon->queuer == NULL) {
+        return -1;
+    }
+    options->queue = sl_queuer_queue(daemon->queuer);
+    return sl_queuer_start(daemon->queuer, err);
+}
+
 static int start_embedded(struct daemon *daemon, struct sl_app_options *options,
                           struct sl_error *err)
 {
     options->binder =
         (struct sl_binder){.context = daemon->store, .immediate = true, .bind = sl_binder_embedded};
     options->embedded = true;
-    return sl_load_cluster(daemon->store, &daemon->config, daemon->options.cluster,
-                           daemon->options.n_cluster, &daemon->counts, err);
+    if (sl_load_cluster(daemon->store, &daemon->config, daemon->options.cluster,
+                        daemon->options.n_cluster, &daemon->counts, err) < 0) {
+        return -1;
+    }
+    return daemon->config.queue.enabled ? start_queue(daemon, options, err) : 0;
 }
 
 static void wake(void *context)
@@ -204,6 +221,7 @@ static int start_cluster(struct daemon *daemon, struct sl_app_options *options,
     }
     options->binder = sl_cluster_binder(daemon->cluster);
     options->hooks = sl_cluster_hooks(daemon->cluster);
+    options->queue = sl_cluster_queue(daemon->cluster);
     return sl_cluster_start(daemon->cluster, err);
 }
 
@@ -274,6 +292,11 @@ static void reload(struct daemon *daemon)
     }
     const struct sl_store_limits limits = store_limits(&fresh);
     sl_store_set_limits(daemon->store, &limits);
+    if (daemon->cluster != NULL) {
+        sl_cluster_configure(daemon->cluster, &fresh);
+    } else if (daemon->queuer != NULL) {
+        sl_queuer_configure(daemon->queuer, &fresh);
+    }
     sl_log_configure(fresh.log.level, fresh.log.json);
     const char *restart = sl_config_needs_restart(&daemon->config, &fresh);
     if (restart != NULL) {
@@ -340,6 +363,7 @@ static void stop(struct daemon *daemon)
         sl_app_stop(daemon->app);
     }
     sl_cluster_free(daemon->cluster);
+    sl_queuer_free(daemon->queuer);
     sl_app_free(daemon->app);
     sl_tls_free(daemon->tls);
     if (daemon->store != NULL) {

@@ -1,0 +1,342 @@
+/* The queue's life: its thread, when it plans, and what the server sees of it. */
+#include "daemon/queue.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "daemon/queue_internal.h"
+#include "server/process.h"
+#include "util/log.h"
+
+enum { SLACK_LETTERS = 4096, REST = 4 /* times as long as a round took */ };
+
+static const int64_t ns_per_us = 1000;
+static const int64_t ns_per_s = 1000000000;
+static const int64_t rest_max_ns = 50000000; /* between two rounds */
+static const int64_t estimates_us = 1000000;
+static const int64_t hold_max = 16; /* times hold */
+
+void sl_queuer_plan_config(const struct sl_config *config, struct sl_plan_config *out)
+{
+    const struct sl_order_weights weights = {config->queue.alpha, config->queue.beta,
+                                             config->queue.gamma};
+    sl_plan_defaults(out);
+    out->order = (struct sl_order_config){config->queue.order, weights};
+    out->bound.c_permille = (int32_t)(config->queue.bound / 1000);
+    out->default_timeout_us = config->queue.default_timeout_us;
+    out->hold_us = config->queue.hold_s * 1000000;
+    out->hold_max_us = out->hold_us * hold_max;
+    out->backfill = config->queue.backfill;
+    out->preemption = config->queue.preemption;
+    out->autoscaler_pods = (int32_t)config->queue.autoscaler_pods;
+    out->n_limits = config->queue.n_limits;
+    out->n_headrooms = config->queue.n_headrooms;
+    out->n_overrides = config->queue.n_overrides;
+    memcpy(out->limit, config->queue.limit, sizeof(out->limit));
+    memcpy(out->headroom, config->queue.headroom, sizeof(out->headroom));
+    memcpy(out->override, config->queue.override, sizeof(out->override));
+    for (size_t i = 0; i < out->n_overrides; i++) {
+        struct sl_plan_override *one = &out->override[i];
+        one->of_priority = one->priority != INT32_MIN;
+        one->weights.alpha = one->weights.alpha < 0 ? weights.alpha : one->weights.alpha;
+        one->weights.beta = one->weights.beta < 0 ? weights.beta : one->weights.beta;
+        one->weights.gamma = one->weights.gamma < 0 ? weights.gamma : one->weights.gamma;
+    }
+    out->score = config->score;
+}
+
+/* ---- the thread ---- */
+
+static struct timespec timespec_of(int64_t ns)
+{
+    return (struct timespec){.tv_sec = (time_t)(ns / ns_per_s), .tv_nsec = (long)(ns % ns_per_s)};
+}
+
+static bool has_mail(const struct sl_queuer *queuer)
+{
+    return queuer->posted != queuer->planned;
+}
+
+/* Until there is something to do, or it is until_ns (monotonic); not before rest_ns. False: the end
+ * has come. */
+static bool wait_for_work(struct sl_queuer *queuer, int64_t rest_ns, int64_t until_ns)
+{
+    const struct timespec rest = timespec_of(rest_ns);
+    const struct timespec until = timespec_of(until_ns);
+    int code = 0;
+    (void)pthread_mutex_lock(&queuer->mail);
+    while (!queuer->stop && code != ETIMEDOUT && sl_clock_monotonic_ns() < rest_ns) {
+        code = pthread_cond_timedwait(&queuer->woken, &queuer->mail, &rest);
+    }
+    code = 0;
+    while (!queuer->stop && code != ETIMEDOUT && !has_mail(queuer)) {
+        code = pthread_cond_timedwait(&queuer->woken, &queuer->mail, &until);
+    }
+    bool go_on = !queuer->stop;
+    (void)pthread_mutex_unlock(&queuer->mail);
+    return go_on;
+}
+
+static void *run(void *context)
+{
+    struct sl_queuer *queuer = context;
+    int64_t rest_ns = 0;
+    int64_t until_ns = 0;
+    while (wait_for_work(queuer, rest_ns, until_ns)) {
+        int64_t begin_ns = sl_clock_monotonic_ns();
+        int64_t now_us = sl_clock_real_us();
+        int64_t again_us = sl_queue_round(queuer, now_us);
+        int64_t end_ns = sl_clock_monotonic_ns();
+        int64_t took_ns = (end_ns - begin_ns) * REST;
+        int64_t left_us = again_us > now_us ? again_us - now_us : 0;
+        left_us = left_us > estimates_us ? estimates_us : left_us; /* the term may have changed */
+        rest_ns = end_ns + (took_ns > rest_max_ns ? rest_max_ns : took_ns);
+        until_ns = end_ns + left_us * ns_per_us;
+    }
+    return NULL;
+}
+
+void sl_queuer_wake(struct sl_queuer *queuer)
+{
+    if (queuer != NULL) {
+        sl_queue_published(queuer);
+    }
+}
+
+/* ---- life ---- */
+
+static void init_locks(struct sl_queuer *queuer)
+{
+    pthread_condattr_t attr;
+    (void)pthread_mutex_init(&queuer->plan, NULL);
+    (void)pthread_mutex_init(&queuer->status, NULL);
+    (void)pthread_mutex_init(&queuer->mail, NULL);
+    (void)pthread_condattr_init(&attr);
+    (void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&queuer->woken, &attr);
+    (void)pthread_cond_init(&queuer->settled, &attr);
+    (void)pthread_condattr_destroy(&attr);
+}
+
+struct sl_queuer *sl_queuer_new(const struct sl_queuer_options *options, struct sl_error *err)
+{
+    struct sl_queuer *queuer = calloc(1, sizeof(*queuer));
+    if (queuer == NULL) {
+        (void)sl_error_nomem(err);
+        return NULL;
+    }
+    queuer->options = *options;
+    queuer->config = *options->config;
+    queuer->options.config = NULL;
+    queuer->max_letters = (size_t)queuer->config.cluster.max_pods + SLACK_LETTERS;
+    queuer->posted = 1; /* there is a first look */
+    sl_pace_init(&queuer->pace, (unsigned)queuer->config.queue.max_releases);
+    init_locks(queuer);
+    return queuer;
+}
+
+int sl_queuer_start(struct sl_queuer *queuer, struct sl_error *err)
+{
+    sl_store_set_published(queuer->options.store, sl_queue_published, queuer);
+    int code = pthread_create(&queuer->thread, NULL, run, queuer);
+    if (code != 0) {
+        return sl_error_set(err, SL_ERR_SYSTEM, "no thread for the queue: %s", strerror(code));
+    }
+    queuer->started = true;
+    return 0;
+}
+
+void sl_queuer_stop(struct sl_queuer *queuer)
+{
+    sl_store_set_published(queuer->options.store, NULL, NULL);
+    sl_store_set_feed(queuer->options.store, NULL, NULL);
+    if (!queuer->started) {
+        return;
+    }
+    (void)pthread_mutex_lock(&queuer->mail);
+    queuer->stop = true;
+    (void)pthread_cond_broadcast(&queuer->woken);
+    (void)pthread_cond_broadcast(&queuer->settled);
+    (void)pthread_mutex_unlock(&queuer->mail);
+    (void)pthread_join(queuer->thread, NULL);
+    sl_store_set_feed(queuer->options.store, NULL, NULL); /* the thread may have set it again */
+    queuer->started = false;
+}
+
+void sl_queuer_free(struct sl_queuer *queuer)
+{
+    uint64_t posted = 0;
+    if (queuer == NULL) {
+        return;
+    }
+    sl_queuer_stop(queuer);
+    struct sl_queue_mail mail = sl_queue_take_mail(queuer, &posted);
+    sl_queue_free_mail(&mail);
+    sl_planner_free(queuer->planner);
+    if (queuer->snapshot != NULL) {
+        sl_store_release(queuer->options.store, queuer->snapshot);
+    }
+    sl_queue_forget_all(queuer);
+    sl_map_free(&queuer->entries);
+    free(queuer->fresh);
+    (void)pthread_cond_destroy(&queuer->woken);
+    (void)pthread_cond_destroy(&queuer->settled);
+    (void)pthread_mutex_destroy(&queuer->plan);
+    (void)pthread_mutex_destroy(&queuer->status);
+    (void)pthread_mutex_destroy(&queuer->mail);
+    free(queuer);
+}
+
+void sl_queuer_configure(struct sl_queuer *queuer, const struct sl_config *config)
+{
+    struct sl_config *fresh = malloc(sizeof(*fresh));
+    if (fresh == NULL) {
+        sl_log(SL_LOG_ERROR, "the queue keeps its configuration: out of memory", (char *)NULL);
+        return;
+    }
+    *fresh = *config;
+    (void)pthread_mutex_lock(&queuer->mail);
+    struct sl_config *old = queuer->fresh;
+    queuer->fresh = fresh;
+    (void)pthread_mutex_unlock(&queuer->mail);
+    free(old);
+    sl_queuer_wake(queuer);
+}
+
+/* ---- what the server sees ---- */
+
+/* Said while a plan is being made, or before the first. */
+static const char *short_text(enum sl_queue_state state, bool known)
+{
+    static const char *const texts[SL_QUEUE_STATES] = {
+        [SL_QUEUE_HELD] = "held: others are ahead of it",
+        [SL_QUEUE_CLAIMED] = "its turn has come",
+        [SL_QUEUE_RELEASED] = "released to be tried",
+        [SL_QUEUE_STAGED] = "held: it waits for others to succeed",
+        [SL_QUEUE_GATED] = "held: other scheduling gates are shut",
+        [SL_QUEUE_REFUSED] = "refused",
+    };
+    return known ? texts[state] : "held: the queue has not seen it yet";
+}
+
+static void put_short(struct sl_queue_status *out)
+{
+    const char *text = short_text(out->state, out->known);
+    size_t len = strlen(text);
+    memcpy(out->text, text, len + 1);
+}
+
+static void status(void *context, struct sl_str uid, struct sl_queue_status *out)
+{
+    struct sl_queuer *queuer = context;
+    struct sl_queue_row row;
+    *out = (struct sl_queue_status){.state = SL_QUEUE_HELD};
+    (void)pthread_mutex_lock(&queuer->status);
+    const struct sl_queue_entry *entry = sl_map_get(&queuer->entries, uid.s, uid.len);
+    out->known = entry != NULL;
+    out->state = entry != NULL ? entry->state : SL_QUEUE_HELD;
+    (void)pthread_mutex_unlock(&queuer->status);
+    put_short(out);
+    if (!out->known || pthread_mutex_trylock(&queuer->plan) != 0) {
+        return;
+    }
+    int64_t now_us = sl_clock_real_us();
+    if (queuer->planner != NULL && sl_planner_row(queuer->planner, uid, now_us, &row) &&
+        (row.state == out->state || !sl_queue_may_go(out))) {
+        (void)sl_queue_text(&row, now_us, out->text, sizeof(out->text));
+        out->state =
+            sl_queue_may_go(out) || row.state == SL_QUEUE_CLAIMED || row.state == SL_QUEUE_RELEASED
+                ? out->state
+                : row.state;
+    }
+    (void)pthread_mutex_unlock(&queuer->plan);
+}
+
+/* With plan held. */
+static int estimate(struct sl_queuer *queuer, int64_t now_us, struct sl_error *err)
+{
+    if (now_us - queuer->estimated_us < estimates_us && now_us >= queuer->estimated_us) {
+        return 0;
+    }
+    if (sl_planner_estimate(queuer->planner, now_us, err) < 0) {
+        return -1;
+    }
+    queuer->estimated_us = now_us;
+    return 0;
+}
+
+struct copy {
+    struct sl_queue_list *list;
+    struct sl_error *err;
+    int result;
+};
+
+static void copy_row(void *context, const struct sl_queue_row *row)
+{
+    struct copy *copy = context;
+    if (copy->result == 0) {
+        copy->result = sl_queue_list_add(copy->list, row, copy->err);
+    }
+}
+
+static int list(void *context, size_t max, struct sl_queue_list *out, struct sl_error *err)
+{
+    struct sl_queuer *queuer = context;
+    (void)pthread_mutex_lock(&queuer->plan);
+    size_t known = queuer->entries.len;
+    max = max < known ? max : known;
+    struct copy copy = {.list = out, .err = err};
+    copy.result = sl_queue_list_init(out, max, err);
+    out->now_us = sl_clock_real_us();
+    if (copy.result == 0 && queuer->planner != NULL) {
+        copy.result = estimate(queuer, out->now_us, err);
+        out->total = sl_planner_visit(queuer->planner, out->now_us, max, copy_row, &copy);
+    }
+    (void)pthread_mutex_unlock(&queuer->plan);
+    return copy.result;
+}
+
+static int row_of(void *context, struct sl_str uid, struct sl_queue_list *out, struct sl_error *err)
+{
+    struct sl_queuer *queuer = context;
+    struct sl_queue_row row;
+    (void)pthread_mutex_lock(&queuer->plan);
+    int result = sl_queue_list_init(out, 1, err);
+    out->now_us = sl_clock_real_us();
+    if (result == 0 && queuer->planner != NULL) {
+        result = estimate(queuer, out->now_us, err);
+        if (sl_planner_row(queuer->planner, uid, out->now_us, &row)) {
+            result = result < 0 ? result : sl_queue_list_add(out, &row, err);
+            out->total = 1;
+        }
+    }
+    (void)pthread_mutex_unlock(&queuer->plan);
+    return result;
+}
+
+static bool settle(void *context, int64_t timeout_us)
+{
+    struct sl_queuer *queuer = context;
+    const struct timespec until = timespec_of(sl_clock_monotonic_ns() + timeout_us * ns_per_us);
+    int code = 0;
+    (void)pthread_mutex_lock(&queuer->mail);
+    uint64_t posted = queuer->posted;
+    while (queuer->planned < posted && code == 0 && !queuer->stop) {
+        code = pthread_cond_timedwait(&queuer->settled, &queuer->mail, &until);
+    }
+    bool settled = queuer->planned >= posted;
+    (void)pthread_mutex_unlock(&queuer->mail);
+    return settled;
+}
+
+struct sl_queue sl_queuer_queue(struct sl_queuer *queuer)
+{
+    return (struct sl_queue){.context = queuer,
+                             .status = status,
+                             .list = list,
+                             .row = row_of,
+                             .stats = sl_queue_stats,
+                             .metrics = sl_queue_metrics,
+                             .settle = settle};
+}

@@ -1,0 +1,180 @@
+/* Doing what a plan says: claims in the store, releases, lapses. On the queue's thread, with plan
+ * held. */
+#include <stdlib.h>
+
+#include "daemon/queue_internal.h"
+
+/* Its devices are set aside, or it is being bound already. */
+static bool claim(struct sl_queuer *queuer, const struct sl_queue_entry *entry,
+                  const struct sl_plan_action *action, bool *bound)
+{
+    struct sl_bind_result result;
+    sl_store_claim(queuer->options.store, sl_str_of(entry->uid), sl_str_of(action->node),
+                   sl_str_of(action->assignment), &result);
+    *bound = result.code == SL_BIND_ALREADY || result.code == SL_BIND_IN_PROGRESS ||
+             result.code == SL_BIND_OTHER_NODE;
+    return *bound || result.code == SL_BIND_RESERVED;
+}
+
+static void act_claim(struct sl_queuer *queuer, struct sl_queue_entry *entry,
+                      const struct sl_plan_action *action)
+{
+    bool bound = false;
+    free(entry->node);
+    entry->node = strdup(action->node);
+    entry->failed =
+        entry->call != NULL || entry->node == NULL || !claim(queuer, entry, action, &bound);
+    entry->release = !bound && !entry->failed;
+    (void)pthread_mutex_lock(&queuer->status);
+    queuer->counts.refused += entry->failed ? 1 : 0;
+    if (!entry->failed && entry->told_start_us > 0) {
+        int64_t off_us = queuer->now_us - entry->told_start_us;
+        sl_queue_note_error(&queuer->counts, off_us < 0 ? -off_us : off_us);
+    }
+    (void)pthread_mutex_unlock(&queuer->status);
+    sl_queue_claimed(queuer, entry, queuer->now_us);
+}
+
+static void act_lapse(struct sl_queuer *queuer, struct sl_queue_entry *entry,
+                      const struct sl_plan_action *action)
+{
+    bool given_back = sl_store_unclaim(queuer->options.store, sl_str_of(entry->uid));
+    sl_queue_unclaim(queuer, entry);
+    entry->again = false;
+    entry->reason = action->reason;
+    entry->lapsed = given_back || action->reason != SL_HOLD_LAPSED;
+    if (action->reason == SL_HOLD_LAPSED) {
+        (void)pthread_mutex_lock(&queuer->status);
+        sl_pace_lapse(&queuer->pace);
+        (void)pthread_mutex_unlock(&queuer->status);
+    }
+}
+
+void sl_queue_act(void *context, const struct sl_plan_action *action)
+{
+    struct sl_queuer *queuer = context;
+    struct sl_queue_entry *entry = sl_queue_find(queuer, sl_str_of(action->pod->uid));
+    if (entry == NULL) {
+        return;
+    }
+    switch (action->kind) {
+    case SL_PLAN_CLAIM:
+        act_claim(queuer, entry, action);
+        break;
+    case SL_PLAN_LAPSE:
+        act_lapse(queuer, entry, action);
+        break;
+    case SL_PLAN_RELEASE:
+        entry->claim = ++queuer->last_claim;
+        entry->release = true;
+        sl_queue_set_state(queuer, entry, SL_QUEUE_RELEASED);
+        break;
+    case SL_PLAN_REFUSE:
+        entry->refused = true;
+        sl_queue_set_state(queuer, entry, SL_QUEUE_REFUSED);
+        break;
+    }
+    if (!entry->listed) {
+        entry->listed = true;
+        entry->todo = queuer->todo;
+        queuer->todo = entry;
+    }
+}
+
+/* ---- releases ---- */
+
+static struct sl_release release_of(const struct sl_queuer *queuer,
+                                    const struct sl_queue_entry *entry)
+{
+    const struct sl_pod *pod = entry->pod;
+    const char *node = entry->state == SL_QUEUE_RELEASED || entry->node == NULL ? "" : entry->node;
+    return (struct sl_release){
+        .namespace = sl_str_of(pod->namespace),
+        .name = sl_str_of(pod->name),
+        .uid = sl_str_of(pod->uid),
+        .node = sl_str_of(node),
+        .deadline_s = pod->has_deadline ? 0 : pod->timeout_s,
+        .term = queuer->term,
+        .gated = pod->gate != SL_GATE_NONE,
+        .nominated = pod->nominated != NULL && strcmp(pod->nominated, node) == 0,
+    };
+}
+
+static void release(struct sl_queuer *queuer, struct sl_queue_entry *entry)
+{
+    const struct sl_queuer_options *options = &queuer->options;
+    size_t len = strlen(entry->uid);
+    if (options->release == NULL) {
+        return;
+    }
+    struct sl_queue_call *call = calloc(1, sizeof(*call) + len + 1);
+    if (call == NULL) {
+        entry->again = true;
+        queuer->again = true;
+        return;
+    }
+    const struct sl_release wanted = release_of(queuer, entry);
+    memcpy(call->uid, entry->uid, len);
+    call->queuer = queuer;
+    call->claim = entry->claim;
+    entry->call = call;
+    options->release(options->context, &wanted, sl_queue_released, call);
+}
+
+static void take_back(struct sl_queuer *queuer, struct sl_queue_entry *entry)
+{
+    const struct sl_queuer_options *options = &queuer->options;
+    if (options->withdraw != NULL && entry->node != NULL && entry->call == NULL) {
+        struct sl_release wanted = release_of(queuer, entry);
+        wanted.node = sl_str_of(entry->node);
+        options->withdraw(options->context, &wanted);
+        (void)pthread_mutex_lock(&queuer->status);
+        queuer->counts.withdrawn++;
+        (void)pthread_mutex_unlock(&queuer->status);
+    }
+    sl_queue_tell_lapse(queuer, entry);
+}
+
+bool sl_queue_follow_up(struct sl_queuer *queuer, int64_t now_us)
+{
+    bool again = false;
+    struct sl_queue_entry *entry = queuer->todo;
+    queuer->todo = NULL;
+    while (entry != NULL) {
+        struct sl_queue_entry *next = entry->todo;
+        entry->todo = NULL;
+        entry->listed = false;
+        if (entry->lapsed) {
+            take_back(queuer, entry);
+        }
+        if (entry->failed) {
+            sl_queue_unclaim(queuer, entry);
+            sl_planner_failed(queuer->planner, sl_str_of(entry->uid), now_us);
+            again = true;
+        } else if (entry->release) {
+            release(queuer, entry);
+        }
+        if (entry->refused) {
+            sl_queue_tell_one(queuer, entry, now_us);
+        }
+        entry->lapsed = false;
+        entry->failed = false;
+        entry->release = false;
+        entry->refused = false;
+        entry = next;
+    }
+    return again;
+}
+
+void sl_queue_release_again(struct sl_queuer *queuer)
+{
+    size_t at = 0;
+    queuer->again = false;
+    for (struct sl_queue_entry *entry = sl_map_next(&queuer->entries, &at); entry != NULL;
+         entry = sl_map_next(&queuer->entries, &at)) {
+        if (entry->again && entry->call == NULL) {
+            entry->again = false;
+            release(queuer, entry);
+        }
+    }
+}

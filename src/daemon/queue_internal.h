@@ -1,0 +1,176 @@
+/* Private to the queue at work.
+ *
+ * Locks, in the order in which they may be taken: plan, then the store's, then mail; status is
+ * taken last and alone. The store calls the feed with its lock held: that only takes mail. */
+#ifndef SLICED_DAEMON_QUEUE_INTERNAL_H
+#define SLICED_DAEMON_QUEUE_INTERNAL_H
+
+#include <pthread.h>
+
+#include "daemon/queue.h"
+#include "daemon/queue_pace.h"
+#include "util/map.h"
+
+/* A waiting pod as the queue's thread knows it. Others read state with the lock status held. */
+struct sl_queue_entry {
+    struct sl_pod *pod;                 /* reference: as it was told last */
+    char *node;                         /* of the claim; kept until the next one */
+    struct sl_queue_call *call;         /* its release is under way; NULL: none is */
+    struct sl_queue_entry *prev, *next; /* CLAIMED: by time of the claim, the oldest first */
+    struct sl_queue_entry *todo;        /* of this round */
+    uint64_t claim;                     /* number of the claim or release; 0: none */
+    uint64_t round;                     /* the last reading of all that told of it */
+    int64_t claimed_us;
+    int64_t told_us;       /* when its owner was told last; 0: never */
+    int64_t told_start_us; /* the estimated start that was told; 0: none */
+    enum sl_queue_state state;
+    enum sl_hold_reason reason; /* of the last lapse */
+    bool stale;                 /* its claim counts in the window no more */
+    bool again;                 /* its release came to nothing: once more, later */
+    bool listed;                /* in todo, as these say */
+    bool failed;                /* its claim could not be made true */
+    bool release;
+    bool lapsed;
+    bool refused;
+    char uid[];
+};
+
+struct sl_queue_letter {
+    struct sl_pod *pod; /* reference */
+    bool waits;
+};
+
+/* A release under way, and its end. */
+struct sl_queue_call {
+    struct sl_queue_call *next;
+    struct sl_queuer *queuer;
+    uint64_t claim;
+    enum sl_release_end end;
+    char text[200]; /* why */
+    char uid[];
+};
+
+struct sl_queue_stage {
+    struct sl_queue_stage *next;
+    enum sl_hold_reason stage;
+    char uid[];
+};
+
+/* What came in and is not looked at yet. */
+struct sl_queue_mail {
+    struct sl_queue_letter *letter;
+    size_t n, cap;
+    struct sl_queue_call *ends; /* newest first */
+    struct sl_queue_stage *stages;
+    bool lost;    /* a letter had no place: all is read again */
+    bool changed; /* the cluster, the configuration, or the term */
+};
+
+enum { SL_QUEUE_WAIT_BUCKETS = 14, SL_QUEUE_ERROR_BUCKETS = 10 };
+
+struct sl_queue_counts {
+    uint64_t runs, run_us, rereads, bound, wrong, refused, withdrawn;
+    uint64_t ends[SL_RELEASE_ENDS];
+    uint64_t wait[SL_QUEUE_WAIT_BUCKETS + 1]; /* from submission to bound */
+    uint64_t wait_us;
+    uint64_t error[SL_QUEUE_ERROR_BUCKETS + 1]; /* between the start that was told and the real */
+    uint64_t error_us;
+};
+
+struct sl_queuer {
+    struct sl_queuer_options options;
+    struct sl_config config; /* of the queue's thread */
+    pthread_t thread;
+    bool started;
+
+    pthread_mutex_t plan; /* guards the planner and the snapshot that it has borrowed */
+    struct sl_planner *planner;
+    const struct sl_snapshot *snapshot; /* NULL: none */
+    int64_t estimated_us;               /* when estimates were worked out last */
+
+    pthread_mutex_t status; /* guards entries' states, counts and what follows */
+    struct sl_map entries;  /* by UID; the set changes with plan held as well */
+    struct sl_queue_counts counts;
+    struct sl_pace pace;
+    unsigned outstanding; /* claims */
+    unsigned stale;       /* of them: old */
+    uint64_t term;        /* in which is planned; 0: not now */
+
+    pthread_mutex_t mail; /* guards what follows */
+    pthread_cond_t woken;
+    pthread_cond_t settled;
+    struct sl_queue_mail box;
+    struct sl_config *fresh; /* NULL: no new one */
+    uint64_t posted;         /* goes up with everything that comes in */
+    uint64_t planned;        /* all up to there is planned for */
+    size_t max_letters;
+    bool stop;
+
+    /* of the queue's thread alone */
+    struct sl_queue_entry *oldest, *newest; /* claims */
+    struct sl_queue_entry *todo;
+    uint64_t last_claim;
+    uint64_t round;
+    int64_t now_us;   /* of this round */
+    int64_t wake_us;  /* when to plan again though nothing comes in */
+    int64_t pause_us; /* after failures of the API server; 0: none */
+    int64_t
+        paused_until_us;   /* no release is tried again before; after some failures, none at all */
+    int64_t told_round_us; /* of the last look at all */
+    size_t untold;         /* entries of which nobody was told yet */
+    unsigned failures;     /* of releases, in a row */
+    bool again;            /* some entry is to be released again */
+    bool full;             /* the window may have been in the way of a claim */
+    bool unread;           /* all is to be read again */
+    bool short_of_memory;
+};
+
+/* One round: reads the mail, plans, and does what the plan says. Returns when to come again though
+ * nothing comes in (real time, microseconds). */
+int64_t sl_queue_round(struct sl_queuer *queuer, int64_t now_us);
+
+/* Applies the mail that was taken. False: something was lost, all is to be read again. */
+bool sl_queue_read_mail(struct sl_queuer *queuer, struct sl_queue_mail *mail, int64_t now_us);
+/* Takes all mail out of the box. *posted: what it brings the plan up to. */
+struct sl_queue_mail sl_queue_take_mail(struct sl_queuer *queuer, uint64_t *posted);
+void sl_queue_free_mail(struct sl_queue_mail *mail);
+/* The store's feed and news. */
+void sl_queue_feed(void *context, struct sl_pod *pod, bool waits);
+void sl_queue_published(void *context);
+/* The end of a release. */
+void sl_queue_released(void *call, enum sl_release_end end, const struct sl_error *err);
+
+struct sl_queue_entry *sl_queue_find(struct sl_queuer *queuer, struct sl_str uid);
+/* A new one, HELD; NULL when out of memory. */
+struct sl_queue_entry *sl_queue_add(struct sl_queuer *queuer, struct sl_str uid);
+void sl_queue_claimed(struct sl_queuer *queuer, struct sl_queue_entry *entry, int64_t now_us);
+/* Claims that are older than the window's patience do not count in it any more. */
+void sl_queue_age(struct sl_queuer *queuer, int64_t now_us);
+/* The claim is over: bound, lapsed, failed or gone. Its state is HELD then. */
+void sl_queue_unclaim(struct sl_queuer *queuer, struct sl_queue_entry *entry);
+/* Takes the entry out and frees it. */
+void sl_queue_forget(struct sl_queuer *queuer, struct sl_queue_entry *entry);
+void sl_queue_forget_all(struct sl_queuer *queuer);
+void sl_queue_set_state(struct sl_queuer *queuer, struct sl_queue_entry *entry,
+                        enum sl_queue_state state);
+
+/* What a plan says is to be done: act for sl_planner_run, and what follows after it. */
+void sl_queue_act(void *context, const struct sl_plan_action *action);
+/* True when claims came to nothing, so that it is worth planning again. */
+bool sl_queue_follow_up(struct sl_queuer *queuer, int64_t now_us);
+void sl_queue_release_again(struct sl_queuer *queuer);
+
+/* Tells owners: of what happened to one pod, and from time to time of all. With plan held. */
+void sl_queue_tell_one(struct sl_queuer *queuer, struct sl_queue_entry *entry, int64_t now_us);
+void sl_queue_tell_lapse(struct sl_queuer *queuer, struct sl_queue_entry *entry);
+void sl_queue_tell_all(struct sl_queuer *queuer, int64_t now_us);
+/* When that has to be again, or wake_us when it is earlier. */
+int64_t sl_queue_tell_time(const struct sl_queuer *queuer, int64_t wake_us);
+
+/* Histograms. */
+void sl_queue_note_wait(struct sl_queue_counts *counts, int64_t us);
+void sl_queue_note_error(struct sl_queue_counts *counts, int64_t us);
+void sl_queue_metrics(void *context, struct sl_buf *out);
+void sl_queue_stats(void *context, struct sl_queue_stats *out);
+
+#endif

@@ -1,0 +1,119 @@
+/* What comes in to the queue: from the store, with its lock held, and from the releaser. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "daemon/queue_internal.h"
+
+enum { FIRST_LETTERS = 64 };
+
+/* With mail held. */
+static void ring(struct sl_queuer *queuer)
+{
+    queuer->posted++;
+    (void)pthread_cond_signal(&queuer->woken);
+}
+
+/* With mail held. False: there is no place. */
+static bool make_room(struct sl_queuer *queuer)
+{
+    struct sl_queue_mail *box = &queuer->box;
+    size_t cap = box->cap == 0 ? FIRST_LETTERS : box->cap * 2;
+    if (box->n < box->cap) {
+        return true;
+    }
+    if (box->n >= queuer->max_letters) {
+        return false;
+    }
+    struct sl_queue_letter *more = realloc(box->letter, cap * sizeof(*more));
+    if (more == NULL) {
+        return false;
+    }
+    box->letter = more;
+    box->cap = cap;
+    return true;
+}
+
+void sl_queue_feed(void *context, struct sl_pod *pod, bool waits)
+{
+    struct sl_queuer *queuer = context;
+    (void)pthread_mutex_lock(&queuer->mail);
+    if (make_room(queuer)) {
+        queuer->box.letter[queuer->box.n++] =
+            (struct sl_queue_letter){.pod = sl_pod_ref(pod), .waits = waits};
+    } else {
+        queuer->box.lost = true;
+    }
+    ring(queuer);
+    (void)pthread_mutex_unlock(&queuer->mail);
+}
+
+void sl_queue_published(void *context)
+{
+    struct sl_queuer *queuer = context;
+    (void)pthread_mutex_lock(&queuer->mail);
+    queuer->box.changed = true;
+    ring(queuer);
+    (void)pthread_mutex_unlock(&queuer->mail);
+}
+
+void sl_queue_released(void *context, enum sl_release_end end, const struct sl_error *err)
+{
+    struct sl_queue_call *call = context;
+    struct sl_queuer *queuer = call->queuer;
+    call->end = end;
+    (void)snprintf(call->text, sizeof(call->text), "%.199s", err == NULL ? "" : err->message);
+    (void)pthread_mutex_lock(&queuer->mail);
+    call->next = queuer->box.ends;
+    queuer->box.ends = call;
+    ring(queuer);
+    (void)pthread_mutex_unlock(&queuer->mail);
+}
+
+int sl_queuer_set_stage(struct sl_queuer *queuer, struct sl_str uid, enum sl_hold_reason stage,
+                        struct sl_error *err)
+{
+    struct sl_queue_stage *note = calloc(1, sizeof(*note) + uid.len + 1);
+    if (note == NULL) {
+        return sl_error_nomem(err);
+    }
+    memcpy(note->uid, uid.s, uid.len);
+    note->stage = stage;
+    (void)pthread_mutex_lock(&queuer->mail);
+    struct sl_queue_stage **at = &queuer->box.stages;
+    while (*at != NULL) {
+        at = &(*at)->next;
+    }
+    *at = note;
+    ring(queuer);
+    (void)pthread_mutex_unlock(&queuer->mail);
+    return 0;
+}
+
+struct sl_queue_mail sl_queue_take_mail(struct sl_queuer *queuer, uint64_t *posted)
+{
+    (void)pthread_mutex_lock(&queuer->mail);
+    struct sl_queue_mail mail = queuer->box;
+    queuer->box = (struct sl_queue_mail){.n = 0};
+    *posted = queuer->posted;
+    (void)pthread_mutex_unlock(&queuer->mail);
+    return mail;
+}
+
+void sl_queue_free_mail(struct sl_queue_mail *mail)
+{
+    for (size_t i = 0; i < mail->n; i++) {
+        sl_pod_unref(mail->letter[i].pod);
+    }
+    while (mail->ends != NULL) {
+        struct sl_queue_call *next = mail->ends->next;
+        free(mail->ends);
+        mail->ends = next;
+    }
+    while (mail->stages != NULL) {
+        struct sl_queue_stage *next = mail->stages->next;
+        free(mail->stages);
+        mail->stages = next;
+    }
+    free(mail->letter);
+    *mail = (struct sl_queue_mail){.n = 0};
+}

@@ -1,0 +1,359 @@
+/* One round of the queue: what came in goes to the planner, and what the planner says is done. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "daemon/queue_internal.h"
+#include "server/process.h"
+#include "util/log.h"
+
+enum { PLANS_PER_ROUND = 4, FAILURES_MIN = 3 };
+
+static const int64_t pause_first_us = 1000000;
+static const int64_t pause_max_us = 30000000;
+static const int64_t memory_us = 1000000; /* until all is tried again when memory was short */
+static const int64_t idle_us = INT64_C(3600000000);
+
+/* ---- what came in ---- */
+
+/* It waits no more. Was it bound, and where? */
+static void note_end(struct sl_queuer *queuer, const struct sl_queue_entry *entry, int64_t now_us)
+{
+    struct sl_pod *pod = sl_store_pod(queuer->options.store, sl_str_of(entry->pod->namespace),
+                                      sl_str_of(entry->pod->name));
+    bool bound = pod != NULL && strcmp(pod->uid, entry->uid) == 0 && pod->node != NULL;
+    if (bound) {
+        bool claimed = entry->state == SL_QUEUE_CLAIMED;
+        (void)pthread_mutex_lock(&queuer->status);
+        queuer->counts.bound += claimed ? 1 : 0;
+        queuer->counts.wrong +=
+            claimed && entry->node != NULL && strcmp(entry->node, pod->node) != 0 ? 1 : 0;
+        sl_queue_note_wait(&queuer->counts, now_us - entry->pod->created_us);
+        if (claimed && !entry->stale) {
+            sl_pace_bound(&queuer->pace, now_us - entry->claimed_us, queuer->full, now_us);
+        }
+        (void)pthread_mutex_unlock(&queuer->status);
+    }
+    sl_pod_unref(pod);
+}
+
+/* False: out of memory. */
+static bool put(struct sl_queuer *queuer, struct sl_pod *pod, int64_t now_us)
+{
+    struct sl_error err = {.code = SL_ERR_NONE};
+    struct sl_str uid = sl_str_of(pod->uid);
+    struct sl_queue_entry *entry = sl_queue_find(queuer, uid);
+    if (entry == NULL) {
+        entry = sl_queue_add(queuer, uid);
+        if (entry == NULL) {
+            return false;
+        }
+    }
+    struct sl_pod *old = entry->pod;
+    entry->pod = sl_pod_ref(pod);
+    entry->round = queuer->round;
+    sl_pod_unref(old);
+    if (sl_planner_put(queuer->planner, pod, now_us, &err) == 0) {
+        return true;
+    }
+    if (err.code != SL_ERR_NOMEM) {
+        sl_log(SL_LOG_ERROR, "a pod has no place in the queue", "namespace", pod->namespace, "pod",
+               pod->name, "reason", err.message, (char *)NULL);
+        return true;
+    }
+    return false;
+}
+
+static void remove_entry(struct sl_queuer *queuer, struct sl_queue_entry *entry, int64_t now_us)
+{
+    sl_planner_remove(queuer->planner, sl_str_of(entry->uid), now_us);
+    sl_queue_forget(queuer, entry);
+}
+
+static void note_failure(struct sl_queuer *queuer, int64_t now_us, const struct sl_queue_call *call)
+{
+    queuer->failures++;
+    queuer->pause_us = queuer->pause_us == 0 ? pause_first_us : queuer->pause_us * 2;
+    queuer->pause_us = queuer->pause_us > pause_max_us ? pause_max_us : queuer->pause_us;
+    if (now_us >= queuer->paused_until_us) {
+        queuer->paused_until_us = now_us + queuer->pause_us;
+        sl_log(SL_LOG_WARN, "a pod could not be released", "uid", call->uid, "reason", call->text,
+               (char *)NULL);
+    }
+}
+
+static void take_end(struct sl_queuer *queuer, const struct sl_queue_call *call, int64_t now_us)
+{
+    struct sl_queue_entry *entry = sl_queue_find(queuer, sl_str_of(call->uid));
+    (void)pthread_mutex_lock(&queuer->status);
+    queuer->counts.ends[call->end]++;
+    (void)pthread_mutex_unlock(&queuer->status);
+    if (call->end == SL_RELEASE_RELEASED) {
+        queuer->failures = 0;
+        queuer->pause_us = 0;
+    } else if (call->end != SL_RELEASE_GONE) {
+        note_failure(queuer, now_us, call);
+    }
+    if (entry == NULL || entry->call != call) {
+        return; /* of an earlier term, or of a pod that came and went */
+    }
+    entry->call = NULL;
+    if (call->end == SL_RELEASE_GONE) {
+        (void)sl_store_unclaim(queuer->options.store, sl_str_of(entry->uid));
+        remove_entry(queuer, entry, now_us);
+    } else if (call->end == SL_RELEASE_FAILED && entry->claim == call->claim && entry->claim != 0) {
+        entry->again = true;
+        queuer->again = true;
+    }
+}
+
+bool sl_queue_read_mail(struct sl_queuer *queuer, struct sl_queue_mail *mail, int64_t now_us)
+{
+    bool read = true;
+    for (size_t i = 0; i < mail->n; i++) {
+        struct sl_pod *pod = mail->letter[i].pod;
+        struct sl_queue_entry *entry = NULL;
+        if (mail->letter[i].waits) {
+            read = put(queuer, pod, now_us) && read;
+            continue;
+        }
+        entry = sl_queue_find(queuer, sl_str_of(pod->uid));
+        if (entry != NULL) {
+            note_end(queuer, entry, now_us);
+            remove_entry(queuer, entry, now_us);
+        }
+    }
+    for (const struct sl_queue_call *call = mail->ends; call != NULL; call = call->next) {
+        take_end(queuer, call, now_us);
+    }
+    for (const struct sl_queue_stage *note = mail->stages; note != NULL; note = note->next) {
+        sl_planner_set_stage(queuer->planner, sl_str_of(note->uid), note->stage);
+    }
+    return read && !mail->lost;
+}
+
+/* What the store has is the truth: entries that it does not tell of are gone. False: out of memory.
+ */
+static bool read_all(struct sl_queuer *queuer, int64_t now_us)
+{
+    uint64_t posted = 0;
+    queuer->round++;
+    (void)pthread_mutex_lock(&queuer->status);
+    queuer->counts.rereads++;
+    (void)pthread_mutex_unlock(&queuer->status);
+    sl_store_set_feed(queuer->options.store, sl_queue_feed, queuer);
+    struct sl_queue_mail mail = sl_queue_take_mail(queuer, &posted);
+    bool read = sl_queue_read_mail(queuer, &mail, now_us);
+    sl_queue_free_mail(&mail);
+    size_t at = 0;
+    struct sl_queue_entry *entry = read ? sl_map_next(&queuer->entries, &at) : NULL;
+    while (entry != NULL) {
+        struct sl_queue_entry *next = sl_map_next(&queuer->entries, &at);
+        if (entry->round != queuer->round) {
+            note_end(queuer, entry, now_us);
+            remove_entry(queuer, entry, now_us);
+        }
+        entry = next;
+    }
+    return read;
+}
+
+/* ---- the term ---- */
+
+static void leave(struct sl_queuer *queuer)
+{
+    sl_store_set_feed(queuer->options.store, NULL, NULL);
+    sl_queue_forget_all(queuer);
+    sl_planner_free(queuer->planner);
+    queuer->planner = NULL;
+    if (queuer->snapshot != NULL) {
+        sl_store_release(queuer->options.store, queuer->snapshot);
+        queuer->snapshot = NULL;
+    }
+    (void)sl_store_unclaim_all(queuer->options.store);
+}
+
+/* False: out of memory. */
+static bool enter(struct sl_queuer *queuer)
+{
+    struct sl_plan_config config;
+    struct sl_error err = {.code = SL_ERR_NONE};
+    sl_queuer_plan_config(&queuer->config, &config);
+    (void)sl_store_unclaim_all(queuer->options.store);
+    queuer->planner = sl_planner_new(&config, &err);
+    if (queuer->planner == NULL) {
+        sl_log(SL_LOG_ERROR, "the queue cannot begin", "reason", err.message, (char *)NULL);
+        return false;
+    }
+    queuer->failures = 0;
+    queuer->pause_us = 0;
+    queuer->paused_until_us = 0;
+    queuer->again = false;
+    queuer->unread = true;
+    return true;
+}
+
+/* With plan held. */
+static void follow_term(struct sl_queuer *queuer)
+{
+    const struct sl_queuer_options *options = &queuer->options;
+    uint64_t term = options->term == NULL ? 1 : options->term(options->context);
+    if (term == queuer->term) {
+        return;
+    }
+    if (queuer->planner != NULL) {
+        leave(queuer);
+    }
+    bool entered = term != 0 && enter(queuer);
+    (void)pthread_mutex_lock(&queuer->status);
+    queuer->term = entered ? term : 0;
+    sl_pace_init(&queuer->pace, (unsigned)queuer->config.queue.max_releases);
+    (void)pthread_mutex_unlock(&queuer->status);
+}
+
+/* With plan held. */
+static void follow_config(struct sl_queuer *queuer)
+{
+    struct sl_plan_config config;
+    struct sl_error err = {.code = SL_ERR_NONE};
+    (void)pthread_mutex_lock(&queuer->mail);
+    struct sl_config *fresh = queuer->fresh;
+    queuer->fresh = NULL;
+    (void)pthread_mutex_unlock(&queuer->mail);
+    if (fresh == NULL) {
+        return;
+    }
+    queuer->config = *fresh;
+    free(fresh);
+    sl_queuer_plan_config(&queuer->config, &config);
+    if (queuer->planner != NULL && sl_planner_configure(queuer->planner, &config, &err) < 0) {
+        sl_log(SL_LOG_ERROR, "the queue keeps its configuration", "reason", err.message,
+               (char *)NULL);
+    }
+    (void)pthread_mutex_lock(&queuer->status);
+    sl_pace_set_max(&queuer->pace, (unsigned)queuer->config.queue.max_releases);
+    (void)pthread_mutex_unlock(&queuer->status);
+}
+
+/* ---- the plan ---- */
+
+/* False: out of memory. */
+static bool look(struct sl_queuer *queuer, int64_t now_us)
+{
+    const struct sl_snapshot *old = queuer->snapshot;
+    queuer->snapshot = sl_store_acquire(queuer->options.store);
+    int result = sl_planner_cluster(queuer->planner, queuer->snapshot->view,
+                                    queuer->snapshot->n_nodes, now_us, NULL);
+    if (old != NULL) {
+        sl_store_release(queuer->options.store, old);
+    }
+    return result == 0;
+}
+
+/* How many claims may be made now. */
+static size_t allowed(const struct sl_queuer *queuer, int64_t now_us)
+{
+    unsigned fresh = queuer->outstanding - queuer->stale;
+    unsigned window = sl_pace_window(&queuer->pace);
+    unsigned max = (unsigned)queuer->config.queue.max_releases;
+    unsigned left = queuer->outstanding < max ? max - queuer->outstanding : 0;
+    if (queuer->options.release == NULL) {
+        return left;
+    }
+    if (queuer->failures >= FAILURES_MIN && now_us < queuer->paused_until_us) {
+        return 0;
+    }
+    window = fresh < window ? window - fresh : 0;
+    return window < left ? window : left;
+}
+
+/* False: out of memory. */
+static bool plan(struct sl_queuer *queuer, int64_t now_us)
+{
+    bool ok = true;
+    bool again = true;
+    for (int i = 0; again && ok && i < PLANS_PER_ROUND; i++) {
+        sl_queue_age(queuer, now_us);
+        size_t max = allowed(queuer, now_us);
+        unsigned before = queuer->outstanding;
+        ok = look(queuer, now_us) && sl_planner_run(queuer->planner, &queuer->snapshot->demand, max,
+                                                    now_us, sl_queue_act, queuer, NULL) == 0;
+        queuer->full = queuer->outstanding >= before + max;
+        again = sl_queue_follow_up(queuer, now_us);
+    }
+    return ok && !again;
+}
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t wake_time(const struct sl_queuer *queuer, int64_t now_us)
+{
+    int64_t wake_us = earlier(sl_planner_wake(queuer->planner), now_us + idle_us);
+    if (queuer->unread || queuer->short_of_memory) {
+        wake_us = earlier(wake_us, now_us + memory_us);
+    }
+    if (now_us < queuer->paused_until_us) {
+        wake_us = earlier(wake_us, queuer->paused_until_us);
+    }
+    if (queuer->full && queuer->outstanding > queuer->stale && queuer->options.release != NULL) {
+        const struct sl_queue_entry *entry = queuer->oldest;
+        while (entry->stale) {
+            entry = entry->next;
+        }
+        wake_us = earlier(wake_us, entry->claimed_us + sl_pace_patience_us(&queuer->pace));
+    }
+    return sl_queue_tell_time(queuer, wake_us);
+}
+
+/* With plan held. */
+static void work(struct sl_queuer *queuer, struct sl_queue_mail *mail, int64_t now_us)
+{
+    int64_t begin_ns = sl_clock_monotonic_ns();
+    if (!sl_queue_read_mail(queuer, mail, now_us) || queuer->unread) {
+        queuer->unread = !read_all(queuer, now_us);
+    }
+    if (queuer->again && now_us >= queuer->paused_until_us) {
+        sl_queue_release_again(queuer);
+    }
+    queuer->short_of_memory = !plan(queuer, now_us);
+    int64_t took_ns = sl_clock_monotonic_ns() - begin_ns;
+    (void)pthread_mutex_lock(&queuer->status);
+    queuer->counts.runs++;
+    queuer->counts.run_us += (uint64_t)(took_ns > 0 ? took_ns / 1000 : 0);
+    (void)pthread_mutex_unlock(&queuer->status);
+    sl_queue_tell_all(queuer, now_us);
+    queuer->wake_us = wake_time(queuer, now_us);
+}
+
+static void settled(struct sl_queuer *queuer, uint64_t posted)
+{
+    (void)pthread_mutex_lock(&queuer->mail);
+    queuer->planned = posted;
+    (void)pthread_cond_broadcast(&queuer->settled);
+    (void)pthread_mutex_unlock(&queuer->mail);
+}
+
+int64_t sl_queue_round(struct sl_queuer *queuer, int64_t now_us)
+{
+    uint64_t posted = 0;
+    struct sl_queue_mail mail = sl_queue_take_mail(queuer, &posted);
+    int64_t wake_us = now_us + idle_us;
+    (void)pthread_mutex_lock(&queuer->plan);
+    uint64_t before = queuer->term;
+    queuer->now_us = now_us;
+    follow_term(queuer);
+    follow_config(queuer);
+    bool due = mail.n > 0 || mail.changed || mail.lost || mail.ends != NULL ||
+               mail.stages != NULL || queuer->term != before || now_us >= queuer->wake_us;
+    if (queuer->planner != NULL && due) {
+        work(queuer, &mail, now_us);
+    }
+    wake_us = queuer->planner != NULL ? queuer->wake_us : wake_us;
+    (void)pthread_mutex_unlock(&queuer->plan);
+    sl_queue_free_mail(&mail);
+    settled(queuer, posted);
+    return wake_us;
+}

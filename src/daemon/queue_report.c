@@ -1,0 +1,213 @@
+/* What the queue says of itself: counts, and Prometheus' text of them. */
+#include <inttypes.h>
+
+#include "daemon/queue_internal.h"
+#include "server/metrics.h"
+#include "server/process.h"
+
+enum { RESOURCES_MAX = 32 };
+
+/* Upper bounds in microseconds. */
+static const int64_t wait_bounds[SL_QUEUE_WAIT_BUCKETS] = {
+    100000,   250000,   500000,    1000000,    2500000,    5000000,     10000000,
+    30000000, 60000000, 300000000, 1800000000, 7200000000, 43200000000, 259200000000};
+static const int64_t error_bounds[SL_QUEUE_ERROR_BUCKETS] = {
+    1000000,   5000000,    15000000,   60000000,    300000000,
+    900000000, 3600000000, 7200000000, 43200000000, 259200000000};
+
+static void note(uint64_t *bucket, const int64_t *bounds, unsigned n, int64_t us)
+{
+    unsigned i = 0;
+    while (i < n && us > bounds[i]) {
+        i++;
+    }
+    bucket[i]++;
+}
+
+void sl_queue_note_wait(struct sl_queue_counts *counts, int64_t us)
+{
+    us = us < 0 ? 0 : us;
+    note(counts->wait, wait_bounds, SL_QUEUE_WAIT_BUCKETS, us);
+    counts->wait_us += (uint64_t)us;
+}
+
+void sl_queue_note_error(struct sl_queue_counts *counts, int64_t us)
+{
+    note(counts->error, error_bounds, SL_QUEUE_ERROR_BUCKETS, us);
+    counts->error_us += (uint64_t)us;
+}
+
+void sl_queue_stats(void *context, struct sl_queue_stats *out)
+{
+    struct sl_queuer *queuer = context;
+    *out = (struct sl_queue_stats){.plans = false};
+    (void)pthread_mutex_lock(&queuer->plan);
+    if (queuer->planner != NULL) {
+        sl_planner_stats(queuer->planner, &out->plan);
+    }
+    (void)pthread_mutex_unlock(&queuer->plan);
+    (void)pthread_mutex_lock(&queuer->status);
+    const struct sl_queue_counts *counts = &queuer->counts;
+    out->plans = queuer->term != 0;
+    out->runs = counts->runs;
+    out->run_us = counts->run_us;
+    out->rereads = counts->rereads;
+    out->bound = counts->bound;
+    out->wrong = counts->wrong;
+    out->refused = counts->refused;
+    out->released = counts->ends[SL_RELEASE_RELEASED];
+    out->gone = counts->ends[SL_RELEASE_GONE];
+    out->failed = counts->ends[SL_RELEASE_FAILED];
+    out->unknown = counts->ends[SL_RELEASE_UNKNOWN];
+    out->withdrawn = counts->withdrawn;
+    out->outstanding = queuer->outstanding;
+    out->window = sl_pace_window(&queuer->pace);
+    out->bind_us = queuer->pace.rtt_us;
+    (void)pthread_mutex_unlock(&queuer->status);
+}
+
+/* ---- metrics ---- */
+
+static void family(struct sl_buf *out, const char *name, const char *type, const char *help)
+{
+    sl_buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+static void single(struct sl_buf *out, const char *name, const char *type, const char *help,
+                   uint64_t value)
+{
+    family(out, name, type, help);
+    sl_buf_printf(out, "%s %" PRIu64 "\n", name, value);
+}
+
+static void histogram(struct sl_buf *out, const char *name, const char *help,
+                      const uint64_t *bucket, const int64_t *bounds, unsigned n, uint64_t sum_us)
+{
+    uint64_t sum = 0;
+    family(out, name, "histogram", help);
+    for (unsigned i = 0; i < n; i++) {
+        sum += bucket[i];
+        sl_buf_printf(out, "%s_bucket{le=\"%g\"} %" PRIu64 "\n", name, (double)bounds[i] / 1e6,
+                      sum);
+    }
+    sum += bucket[n];
+    sl_buf_printf(out, "%s_bucket{le=\"+Inf\"} %" PRIu64 "\n%s_sum %.6f\n%s_count %" PRIu64 "\n",
+                  name, sum, name, (double)sum_us / 1e6, name, sum);
+}
+
+/* Waiting pods by their first resource, state and reason. */
+struct tally {
+    struct {
+        const char *resource;
+        uint32_t count[SL_QUEUE_STATES][SL_HOLD_REASONS];
+    } row[RESOURCES_MAX];
+    unsigned n;
+};
+
+static void count_row(void *context, const struct sl_queue_row *row)
+{
+    struct tally *tally = context;
+    const char *resource = row->pod->n_items > 0 ? row->pod->items[0].resource : "";
+    unsigned i = 0;
+    while (i < tally->n && strcmp(tally->row[i].resource, resource) != 0) {
+        i++;
+    }
+    if (i == RESOURCES_MAX) {
+        i = RESOURCES_MAX - 1; /* the last counts for all that have no row of their own */
+    } else if (i == tally->n) {
+        tally->row[tally->n++].resource = i == RESOURCES_MAX - 1 ? "others" : resource;
+    }
+    tally->row[i].count[row->state][row->reason]++;
+}
+
+static void write_waiting(struct sl_buf *out, const struct tally *tally)
+{
+    static const char name[] = "sliced_queue_pods";
+    family(out, name, "gauge", "Waiting pods by their first resource, their state and the reason.");
+    for (unsigned i = 0; i < tally->n; i++) {
+        for (unsigned k = 0; k < SL_QUEUE_STATES * SL_HOLD_REASONS; k++) {
+            unsigned state = k / SL_HOLD_REASONS;
+            unsigned reason = k % SL_HOLD_REASONS;
+            if (tally->row[i].count[state][reason] == 0) {
+                continue;
+            }
+            sl_buf_printf(out, "%s{resource=\"", name);
+            sl_metrics_label(out, sl_str_of(tally->row[i].resource));
+            sl_buf_printf(out, "\",state=\"%s\",reason=\"%s\"} %u\n",
+                          sl_queue_state_name((enum sl_queue_state)state),
+                          sl_hold_reason_name((enum sl_hold_reason)reason),
+                          tally->row[i].count[state][reason]);
+        }
+    }
+}
+
+static void write_counters(struct sl_buf *out, const struct sl_queue_stats *stats)
+{
+    family(out, "sliced_queue_claims_total", "counter",
+           "Claims: made, of these ahead of a pod with a reservation (backfilled), refused by the "
+           "store, not taken in time (lapsed), bound, and of these bound on another node than was "
+           "nominated (wrong).");
+    sl_buf_printf(out,
+                  "sliced_queue_claims_total{what=\"made\"} %" PRIu64 "\n"
+                  "sliced_queue_claims_total{what=\"backfilled\"} %" PRIu64 "\n"
+                  "sliced_queue_claims_total{what=\"refused\"} %" PRIu64 "\n"
+                  "sliced_queue_claims_total{what=\"lapsed\"} %" PRIu64 "\n"
+                  "sliced_queue_claims_total{what=\"bound\"} %" PRIu64 "\n"
+                  "sliced_queue_claims_total{what=\"wrong\"} %" PRIu64 "\n",
+                  stats->plan.claims, stats->plan.backfills, stats->refused, stats->plan.lapses,
+                  stats->bound, stats->wrong);
+    family(out, "sliced_queue_releases_total", "counter",
+           "Pods given to kube-scheduler, by what came of it.");
+    sl_buf_printf(out,
+                  "sliced_queue_releases_total{outcome=\"released\"} %" PRIu64 "\n"
+                  "sliced_queue_releases_total{outcome=\"gone\"} %" PRIu64 "\n"
+                  "sliced_queue_releases_total{outcome=\"failed\"} %" PRIu64 "\n"
+                  "sliced_queue_releases_total{outcome=\"unknown\"} %" PRIu64 "\n",
+                  stats->released, stats->gone, stats->failed, stats->unknown);
+    single(out, "sliced_queue_refusals_total", "counter", "Pods refused.", stats->plan.refusals);
+    single(out, "sliced_queue_rereads_total", "counter", "Times that all pods were read anew.",
+           stats->rereads);
+    single(out, "sliced_queue_plans_total", "counter", "Plans made.", stats->runs);
+    family(out, "sliced_queue_plan_seconds_total", "counter", "Time spent in plans.");
+    sl_buf_printf(out, "sliced_queue_plan_seconds_total %.6f\n", (double)stats->run_us / 1e6);
+}
+
+static void write_gauges(struct sl_buf *out, const struct sl_queue_stats *stats)
+{
+    int64_t age_us = stats->plan.oldest_us == 0 ? 0 : sl_clock_real_us() - stats->plan.oldest_us;
+    single(out, "sliced_queue_outstanding", "gauge", "Claims that are not bound yet.",
+           stats->outstanding);
+    single(out, "sliced_queue_window", "gauge", "How many releases may be under way.",
+           stats->window);
+    family(out, "sliced_queue_bind_seconds", "gauge", "Smoothed time from claim to bound.");
+    sl_buf_printf(out, "sliced_queue_bind_seconds %.6f\n", (double)stats->bind_us / 1e6);
+    family(out, "sliced_queue_oldest_wait_seconds", "gauge",
+           "Age of the oldest waiting pod that is not refused.");
+    sl_buf_printf(out, "sliced_queue_oldest_wait_seconds %.3f\n",
+                  age_us < 0 ? 0 : (double)age_us / 1e6);
+}
+
+void sl_queue_metrics(void *context, struct sl_buf *out)
+{
+    struct sl_queuer *queuer = context;
+    struct sl_queue_stats stats;
+    struct sl_queue_counts counts;
+    struct tally tally = {.n = 0};
+    sl_queue_stats(queuer, &stats);
+    (void)pthread_mutex_lock(&queuer->plan);
+    if (queuer->planner != NULL) {
+        (void)sl_planner_visit(queuer->planner, sl_clock_real_us(), SIZE_MAX, count_row, &tally);
+    }
+    write_waiting(out, &tally); /* its names are the pods' */
+    (void)pthread_mutex_unlock(&queuer->plan);
+    (void)pthread_mutex_lock(&queuer->status);
+    counts = queuer->counts;
+    (void)pthread_mutex_unlock(&queuer->status);
+    write_counters(out, &stats);
+    write_gauges(out, &stats);
+    histogram(out, "sliced_queue_wait_seconds", "Time from submission to bound.", counts.wait,
+              wait_bounds, SL_QUEUE_WAIT_BUCKETS, counts.wait_us);
+    histogram(out, "sliced_queue_estimate_error_seconds",
+              "Between the start that its owner was told at first and the claim.", counts.error,
+              error_bounds, SL_QUEUE_ERROR_BUCKETS, counts.error_us);
+}

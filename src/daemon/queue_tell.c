@@ -1,0 +1,155 @@
+/* What the owners of waiting pods are told: that they wait and why, once; when the estimated start
+ * has moved much; that a turn was not taken; that a pod is refused. With plan held. */
+#include <stdio.h>
+
+#include "daemon/queue_internal.h"
+#include "server/explain.h"
+
+enum { TOLD_PER_ROUND = 20, MOVED_FACTOR = 2 };
+
+static const int64_t second_us = 1000000;
+static const int64_t grace_us = 2000000; /* most are bound by then */
+static const int64_t moved_us = 60000000;
+static const int64_t repeat_us = 60000000; /* between two words on the estimate */
+static const int64_t moves_us = 15000000;  /* between two looks at all estimates */
+
+static void tell(const struct sl_queuer *queuer, const struct sl_pod *pod, const char *reason,
+                 bool warning, const char *text)
+{
+    const struct sl_event_note note = {
+        .namespace = sl_str_of(pod->namespace),
+        .name = sl_str_of(pod->name),
+        .uid = sl_str_of(pod->uid),
+        .warning = warning,
+        .reason = reason,
+        .action = "Scheduling",
+        .note = text,
+    };
+    if (queuer->options.tell != NULL) {
+        queuer->options.tell(queuer->options.context, &note);
+    }
+}
+
+static void note_told(struct sl_queuer *queuer, struct sl_queue_entry *entry, int64_t now_us)
+{
+    queuer->untold -= entry->told_us == 0 && queuer->untold > 0 ? 1 : 0;
+    entry->told_us = now_us;
+}
+
+/* Of a pod that no node could take, what is in the way on the nodes that there are. */
+static bool explain(const struct sl_queuer *queuer, const struct sl_pod *pod, char *out,
+                    size_t size)
+{
+    struct sl_explain found;
+    if (queuer->snapshot == NULL ||
+        sl_explain_init(&found, queuer->snapshot, pod, &queuer->config.score, NULL) < 0) {
+        return false;
+    }
+    sl_explain_why(&found, out, size);
+    sl_explain_free(&found);
+    return true;
+}
+
+void sl_queue_tell_one(struct sl_queuer *queuer, struct sl_queue_entry *entry, int64_t now_us)
+{
+    char text[SL_EXPLAIN_TEXT_MAX];
+    struct sl_queue_row row;
+    if (queuer->options.tell == NULL ||
+        !sl_planner_row(queuer->planner, sl_str_of(entry->uid), now_us, &row)) {
+        return;
+    }
+    bool never = row.reason == SL_HOLD_NEVER || row.reason == SL_HOLD_MALFORMED;
+    if (!never || !explain(queuer, entry->pod, text, sizeof(text))) {
+        (void)sl_queue_text(&row, now_us, text, sizeof(text));
+    }
+    tell(queuer, entry->pod, never ? "NeverFits" : "Refused", true, text);
+    note_told(queuer, entry, now_us);
+}
+
+void sl_queue_tell_lapse(struct sl_queuer *queuer, struct sl_queue_entry *entry)
+{
+    char text[512];
+    const char *node = entry->node == NULL ? "" : entry->node;
+    if (entry->reason != SL_HOLD_LAPSED) {
+        return; /* its node has changed: that is not the pod's doing, it is planned for anew */
+    }
+    (void)snprintf(text, sizeof(text),
+                   "node %s was set aside for it, but kube-scheduler did not place it there within "
+                   "%llds; others go first until its next turn",
+                   node, (long long)queuer->config.queue.hold_s);
+    tell(queuer, entry->pod, "Lapsed", true, text);
+}
+
+/* ---- all ---- */
+
+struct round {
+    struct sl_queuer *queuer;
+    int64_t now_us;
+    unsigned left;
+    size_t untold; /* left over */
+};
+
+static bool has_moved(const struct sl_queue_entry *entry, const struct sl_queue_row *row,
+                      int64_t now_us)
+{
+    if (row->start_us == 0 || entry->told_start_us == 0 || now_us - entry->told_us < repeat_us) {
+        return false;
+    }
+    int64_t told_us = entry->told_start_us - now_us;
+    int64_t left_us = row->start_us - now_us;
+    int64_t off_us = left_us > told_us ? left_us - told_us : told_us - left_us;
+    told_us = told_us < second_us ? second_us : told_us;
+    left_us = left_us < second_us ? second_us : left_us;
+    return off_us > moved_us &&
+           (left_us >= told_us * MOVED_FACTOR || told_us >= left_us * MOVED_FACTOR);
+}
+
+static void look_at(void *context, const struct sl_queue_row *row)
+{
+    struct round *round = context;
+    struct sl_queuer *queuer = round->queuer;
+    struct sl_queue_entry *entry = sl_queue_find(queuer, sl_str_of(row->pod->uid));
+    char text[SL_PLAN_TEXT_MAX];
+    bool waits = row->state == SL_QUEUE_HELD || row->state == SL_QUEUE_STAGED;
+    if (entry == NULL || !waits) {
+        return;
+    }
+    bool first = entry->told_us == 0;
+    bool young = round->now_us - row->pod->created_us < grace_us;
+    bool due = first ? !young : has_moved(entry, row, round->now_us);
+    if (!due || round->left == 0) {
+        round->untold += first ? 1 : 0;
+        return;
+    }
+    (void)sl_queue_text(row, round->now_us, text, sizeof(text));
+    tell(queuer, entry->pod, first ? "Waiting" : "EstimateMoved", false, text);
+    note_told(queuer, entry, round->now_us);
+    entry->told_start_us = row->start_us;
+    round->left--;
+}
+
+void sl_queue_tell_all(struct sl_queuer *queuer, int64_t now_us)
+{
+    struct round round = {.queuer = queuer, .now_us = now_us, .left = TOLD_PER_ROUND};
+    int64_t every_us = queuer->untold > 0 ? second_us : moves_us;
+    if (queuer->options.tell == NULL || queuer->entries.len == 0 ||
+        now_us - queuer->told_round_us < every_us) {
+        return;
+    }
+    queuer->told_round_us = now_us;
+    if (sl_planner_estimate(queuer->planner, now_us, NULL) == 0) {
+        queuer->estimated_us = now_us;
+    }
+    (void)sl_planner_visit(queuer->planner, now_us, queuer->entries.len, look_at, &round);
+    queuer->untold = round.untold;
+}
+
+int64_t sl_queue_tell_time(const struct sl_queuer *queuer, int64_t wake_us)
+{
+    int64_t every_us = queuer->untold > 0 ? second_us : moves_us;
+    if (queuer->options.tell == NULL || queuer->entries.len == 0) {
+        return wake_us;
+    }
+    int64_t next_us = queuer->told_round_us + every_us;
+    return next_us < wake_us ? next_us : wake_us;
+}
