@@ -26,10 +26,10 @@ static inline void rig_start_client(struct rig *rig)
     assert_non_null(rig->client);
 }
 
-/* A server, and a client without a rate limit. */
-static inline void rig_start(struct rig *rig)
+/* A client of that server, not started yet. */
+static inline void rig_prepare(struct rig *rig, struct fake_api *api)
 {
-    *rig = (struct rig){.api = fake_api_start()};
+    *rig = (struct rig){.api = api};
     rig->access = fake_api_access(rig->api);
     rig->options = (struct sl_client_options){.access = &rig->access,
                                               .user_agent = "test",
@@ -38,6 +38,12 @@ static inline void rig_start(struct rig *rig)
                                               .max_queued = 10000,
                                               .connect_timeout_us = 5000 * MS,
                                               .max_reply = 1 << 20};
+}
+
+/* A server, and a client without a rate limit. */
+static inline void rig_start(struct rig *rig)
+{
+    rig_prepare(rig, fake_api_start());
     rig_start_client(rig);
 }
 

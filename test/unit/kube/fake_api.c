@@ -2,6 +2,7 @@
 #include "fake_api.h"
 
 #include <arpa/inet.h>
+#include <gnutls/x509.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
 #include <pthread.h>
@@ -177,6 +178,44 @@ static enum MHD_Result add_query(void *context, enum MHD_ValueKind kind, const c
     return MHD_YES;
 }
 
+/* ---- HTTPS ---- */
+
+/* The common name of the client's certificate, NULL when it has none or it does not count. */
+static char *peer_of(gnutls_session_t session)
+{
+    unsigned status = 1;
+    unsigned n = 0;
+    char name[128];
+    size_t size = sizeof(name);
+    gnutls_x509_crt_t cert = NULL;
+    const gnutls_datum_t *list = gnutls_certificate_get_peers(session, &n);
+    if (n == 0 || gnutls_certificate_verify_peers2(session, &status) < 0 || status != 0 ||
+        gnutls_x509_crt_init(&cert) < 0) {
+        return NULL;
+    }
+    bool found =
+        gnutls_x509_crt_import(cert, &list[0], GNUTLS_X509_FMT_DER) == 0 &&
+        gnutls_x509_crt_get_dn_by_oid(cert, GNUTLS_OID_X520_COMMON_NAME, 0, 0, name, &size) == 0;
+    gnutls_x509_crt_deinit(cert);
+    return found ? copy(name) : NULL;
+}
+
+static void keep_session(struct MHD_Connection *connection, struct fake_request *request)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+    char name[256];
+    size_t size = sizeof(name);
+    unsigned type = 0;
+    if (info == NULL || info->tls_session == NULL) {
+        return;
+    }
+    if (gnutls_server_name_get(info->tls_session, name, &size, &type, 0) == 0) {
+        request->server_name = copy(name);
+    }
+    request->peer = peer_of(info->tls_session);
+}
+
 static struct fake_request *keep_request(struct MHD_Connection *connection, const char *url,
                                          const char *method, struct sl_buf *body)
 {
@@ -202,6 +241,7 @@ static struct fake_request *keep_request(struct MHD_Connection *connection, cons
     request->body_len--;
     request->connection = *(const unsigned *)info->socket_context;
     request->at_us = sl_kube_monotonic_us();
+    keep_session(connection, request);
     return request;
 }
 
@@ -285,26 +325,44 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
 
 struct fake_api *fake_api_start(void)
 {
+    return fake_api_start_tls(NULL);
+}
+
+struct fake_api *fake_api_start_tls(const struct fake_tls *tls)
+{
+    static const unsigned flags =
+        MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL;
     struct fake_api *api = calloc(1, sizeof(*api));
     struct sockaddr_in address = {.sin_family = AF_INET};
+    struct MHD_OptionItem options[4] = {{MHD_OPTION_END, 0, NULL}};
+    if (tls != NULL) {
+        options[0] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)tls->cert};
+        options[1] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)tls->key};
+        options[2] = tls->client_ca == NULL ? (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL}
+                                            : (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_TRUST, 0,
+                                                                      (void *)tls->client_ca};
+        options[3] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
+    }
     assert_non_null(api);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     (void)pthread_mutex_init(&api->lock, NULL);
     (void)pthread_cond_init(&api->changed, NULL);
     api->daemon = MHD_start_daemon(
-        MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL, 0, NULL,
-        NULL, on_request, api, MHD_OPTION_SOCK_ADDR, &address, MHD_OPTION_NOTIFY_COMPLETED,
-        on_completed, api, MHD_OPTION_NOTIFY_CONNECTION, on_connection, api, MHD_OPTION_END);
+        tls == NULL ? flags : flags | MHD_USE_TLS, 0, NULL, NULL, on_request, api, MHD_OPTION_ARRAY,
+        options, MHD_OPTION_SOCK_ADDR, &address, MHD_OPTION_NOTIFY_COMPLETED, on_completed, api,
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, api, MHD_OPTION_END);
     assert_non_null(api->daemon);
     const union MHD_DaemonInfo *info = MHD_get_daemon_info(api->daemon, MHD_DAEMON_INFO_BIND_PORT);
-    (void)snprintf(api->url, sizeof(api->url), "http://127.0.0.1:%u", (unsigned)info->port);
+    (void)snprintf(api->url, sizeof(api->url), "%s://127.0.0.1:%u", tls == NULL ? "http" : "https",
+                   (unsigned)info->port);
     return api;
 }
 
 static void free_request(struct fake_request *request)
 {
     const char *const text[] = {request->method,       request->path, request->authorization,
-                                request->content_type, request->host, request->body};
+                                request->content_type, request->host, request->server_name,
+                                request->peer,         request->body};
     for (size_t i = 0; i < sizeof(text) / sizeof(text[0]); i++) {
         free((void *)text[i]);
     }

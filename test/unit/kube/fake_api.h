@@ -1,5 +1,6 @@
 /* An API server that does what a real one cannot be told to: scripted answers, bodies in pieces of
- * any size, cut anywhere, connections that hang. Plain HTTP on loopback, a thread a connection. */
+ * any size, cut anywhere, connections that hang. HTTP or HTTPS on loopback, a thread a connection.
+ */
 #ifndef SLICED_TEST_FAKE_API_H
 #define SLICED_TEST_FAKE_API_H
 
@@ -22,7 +23,9 @@ struct fake_request {
     const char *authorization;
     const char *content_type;
     const char *host;
-    const char *body; /* NUL-terminated */
+    const char *server_name; /* HTTPS: the one that was asked for (SNI), NULL: none */
+    const char *peer;        /* HTTPS: of the client's certificate, if client_ca signed it */
+    const char *body;        /* NUL-terminated */
     size_t body_len;
     unsigned connection; /* counted from 1 */
     int64_t at_us;       /* monotonic */
@@ -56,9 +59,18 @@ struct fake_answer {
 };
 
 struct fake_api *fake_api_start(void);
+
+/* PEM, which must outlive the fake. */
+struct fake_tls {
+    const char *cert;
+    const char *key;
+    const char *client_ca; /* NULL: clients are asked for no certificate */
+};
+struct fake_api *fake_api_start_tls(const struct fake_tls *tls);
+
 void fake_api_stop(struct fake_api *api);
 
-/* Where it listens, "http://127.0.0.1:PORT". */
+/* Where it listens, "http://127.0.0.1:PORT", "https:..." */
 const char *fake_api_url(const struct fake_api *api);
 /* Access with nothing but the server's name. */
 struct sl_kube_access fake_api_access(const struct fake_api *api);
