@@ -48,9 +48,8 @@ struct sl_view {
     uint32_t n_residents;
     uint32_t n_parts;
     uint64_t digest;   /* equal where every ask scores alike: see sl_scorer_score() */
-    int64_t cpu_milli; /* requests of all pods on the node; as is memory_bytes. sl_view_new()
-                          counts those it is given, the store adds those that ask for nothing of
-                          ours. Not in the digest: no score reads them */
+    int64_t cpu_milli; /* requests of all pods on the node, those that ask for nothing of
+                          ours too; as is memory_bytes */
     int64_t memory_bytes;
     uint32_t n_pods;            /* all pods on the node */
     uint16_t n_pools;           /* the node's */
@@ -67,6 +66,15 @@ enum { SL_VIEW_PODS_MAX = 1 << 20 };
  * placed as sl_choose() would, and where that fails as many of their units as find a place, on
  * devices marked unhealthy last. NULL when out of memory or beyond SL_VIEW_PODS_MAX. */
 struct sl_view *sl_view_new(struct sl_node *node, struct sl_pod *const *pods, size_t n_pods);
+
+/* The same beside pods of which only that is known, that they take CPU and memory there. */
+struct sl_host_use {
+    int64_t cpu_milli;
+    int64_t memory_bytes;
+    uint32_t n_pods;
+};
+struct sl_view *sl_view_new_beside(struct sl_node *node, struct sl_pod *const *pods, size_t n_pods,
+                                   const struct sl_host_use *others);
 void sl_view_free(struct sl_view *view); /* NULL is allowed */
 
 /* Index of the pool of that resource, -1 when the node has none. */

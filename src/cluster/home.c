@@ -96,18 +96,6 @@ static int make_gather_room(struct sl_store *store, size_t n)
     return 0;
 }
 
-static void count_others(struct sl_view *view, const struct sl_home *home)
-{
-    int64_t memory_bytes = home->others_memory_kib * 1024;
-    view->n_pods += home->n_others;
-    if (__builtin_add_overflow(view->cpu_milli, home->others_cpu_milli, &view->cpu_milli)) {
-        view->cpu_milli = INT64_MAX;
-    }
-    if (__builtin_add_overflow(view->memory_bytes, memory_bytes, &view->memory_bytes)) {
-        view->memory_bytes = INT64_MAX;
-    }
-}
-
 int sl_home_refresh(struct sl_store *store, struct sl_home *home)
 {
     if (!home->stale || home->node == NULL) {
@@ -126,12 +114,13 @@ int sl_home_refresh(struct sl_store *store, struct sl_home *home)
     if (box == NULL) {
         return -1;
     }
-    box->view = sl_view_new(home->node, store->gather, n);
+    const struct sl_host_use others = {home->others_cpu_milli, home->others_memory_kib * 1024,
+                                       home->n_others};
+    box->view = sl_view_new_beside(home->node, store->gather, n, &others);
     if (box->view == NULL) {
         free(box);
         return -1;
     }
-    count_others(box->view, home);
     sl_home_retire(store, home);
     home->box = box;
     home->stale = false;

@@ -235,6 +235,48 @@ static int compare(struct sl_str text, const char *other)
     return memcmp(text.s, other, len);
 }
 
+/* The resource of a MIG profile and the labels of GPU feature discovery that go with it. */
+#define MIG "nvidia.com/mig-"
+#define PROFILE(p)                                                                                 \
+    {                                                                                              \
+        MIG p,                                                                                     \
+        {                                                                                          \
+            MIG p, MIG p ".product", MIG p ".count", MIG p ".replicas", MIG p ".memory",           \
+                MIG p ".slices.gi", MIG p ".slices.ci", MIG p ".multiprocessors",                  \
+                MIG p ".sharing-strategy", MIG p ".engines.copy", MIG p ".engines.decoder",        \
+                MIG p ".engines.encoder", MIG p ".engines.jpeg", MIG p ".engines.ofa"              \
+        }                                                                                          \
+    }
+
+static const struct {
+    const char *resource;
+    const char *text[14];
+} profiles[] = {
+    PROFILE("1g.5gb"),  PROFILE("2g.10gb"),  PROFILE("3g.20gb"), PROFILE("4g.20gb"),
+    PROFILE("7g.40gb"), PROFILE("1g.10gb"),  PROFILE("1g.20gb"), PROFILE("2g.20gb"),
+    PROFILE("3g.40gb"), PROFILE("4g.40gb"),  PROFILE("7g.80gb"), PROFILE("1g.6gb"),
+    PROFILE("2g.12gb"), PROFILE("4g.24gb"),  PROFILE("1g.12gb"), PROFILE("1g.24gb"),
+    PROFILE("2g.24gb"), PROFILE("3g.48gb"),  PROFILE("4g.48gb"), PROFILE("7g.96gb"),
+    PROFILE("1g.18gb"), PROFILE("1g.35gb"),  PROFILE("2g.35gb"), PROFILE("3g.71gb"),
+    PROFILE("4g.71gb"), PROFILE("7g.141gb"), PROFILE("1g.23gb"), PROFILE("1g.45gb"),
+    PROFILE("2g.45gb"), PROFILE("3g.90gb"),  PROFILE("4g.90gb"), PROFILE("7g.180gb"),
+};
+
+static const char *find_profile(struct sl_str text)
+{
+    for (size_t p = 0; p < sizeof(profiles) / sizeof(profiles[0]); p++) {
+        if (!sl_str_starts(text, sl_str_of(profiles[p].resource))) {
+            continue;
+        }
+        for (size_t i = 0; i < sizeof(profiles[p].text) / sizeof(profiles[p].text[0]); i++) {
+            if (compare(text, profiles[p].text[i]) == 0) {
+                return profiles[p].text[i];
+            }
+        }
+    }
+    return NULL;
+}
+
 const char *sl_known_text(struct sl_str text)
 {
     size_t low = 0;
@@ -251,5 +293,5 @@ const char *sl_known_text(struct sl_str text)
             low = middle + 1;
         }
     }
-    return NULL;
+    return sl_str_starts(text, SL_STR(MIG)) ? find_profile(text) : NULL;
 }

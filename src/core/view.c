@@ -265,8 +265,12 @@ static int64_t sum(int64_t a, int64_t b)
 }
 
 /* CPU, memory and number of all pods that stand here, whatever they ask for. */
-static void count_host(struct sl_view *view, struct sl_pod *const *pods, size_t n_pods)
+static void count_host(struct sl_view *view, struct sl_pod *const *pods, size_t n_pods,
+                       const struct sl_host_use *others)
 {
+    view->cpu_milli = others->cpu_milli;
+    view->memory_bytes = others->memory_bytes;
+    view->n_pods = others->n_pods;
     for (size_t i = 0; i < n_pods; i++) {
         if (!sl_pod_holds(pods[i]) || strcmp(pods[i]->node, view->node->name) != 0) {
             continue;
@@ -344,6 +348,13 @@ static void measure_empty(struct sl_view *view, struct sl_scratch *scratch)
 
 struct sl_view *sl_view_new(struct sl_node *node, struct sl_pod *const *pods, size_t n_pods)
 {
+    const struct sl_host_use none = {0, 0, 0};
+    return sl_view_new_beside(node, pods, n_pods, &none);
+}
+
+struct sl_view *sl_view_new_beside(struct sl_node *node, struct sl_pod *const *pods, size_t n_pods,
+                                   const struct sl_host_use *others)
+{
     size_t n_residents = 0;
     size_t n_parts = 0;
     for (size_t i = 0; i < n_pods; i++) {
@@ -371,7 +382,7 @@ struct sl_view *sl_view_new(struct sl_node *node, struct sl_pod *const *pods, si
     measure_empty(view, &scratch);
     place_residents(view, &scratch);
     settle(view, &scratch);
-    count_host(view, pods, n_pods);
+    count_host(view, pods, n_pods, others);
     view->digest = sl_view_digest(view);
     return view;
 }

@@ -572,13 +572,17 @@ static void known_texts_are_found_and_others_are_not(void **state)
                                         "kubernetes.io/os",
                                         "nvidia.com/gpu.product",
                                         "feature.node.kubernetes.io/cpu-cpuid.AVX512VPOPCNTDQ",
-                                        "node.kubernetes.io/unreachable"};
+                                        "node.kubernetes.io/unreachable",
+                                        "nvidia.com/mig-1g.6gb",
+                                        "nvidia.com/mig-7g.141gb.slices.gi"};
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         assert_string_equal(sl_known_text(sl_str_of(known[i])), known[i]);
         assert_null(sl_known_text((struct sl_str){known[i], strlen(known[i]) + 1}));
     }
     assert_null(sl_known_text(SL_STR("")));
     assert_null(sl_known_text(SL_STR("tru")));
+    assert_null(sl_known_text(SL_STR("nvidia.com/mig-1g.6gb.shared")));
+    assert_null(sl_known_text(SL_STR("nvidia.com/mig-")));
     assert_null(sl_known_text(SL_STR("kubernetes.io/ow")));
 }
 
