@@ -1,13 +1,18 @@
 /* The table of published experiments. */
-#include "sim/reproduce.h"
+#include "sim/reproductions.h"
 
 static const struct sl_reproduction table[] = {
-    {NULL, NULL, NULL, 0, false, NULL},
+    {"short-tasks", "Shao et al., Table II: 20 short tasks on 2 GPUs under fifo, sjf, p", NULL,
+     2000, true, sl_reproduce_short_tasks},
+    {"orders", "mean response and longest wait of all orders on long queues, and over c", NULL, 100,
+     true, sl_reproduce_orders},
+    {"mig", "Park et al., Table III: batch, GPU parallel and MIG parallel on two A30", NULL, 1,
+     false, sl_reproduce_mig},
 };
 
 const struct sl_reproduction *sl_reproduce_at(size_t i)
 {
-    size_t n = sizeof(table) / sizeof(table[0]) - 1;
+    size_t n = sizeof(table) / sizeof(table[0]);
     return i < n ? &table[i] : NULL;
 }
 

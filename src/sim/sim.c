@@ -6,6 +6,7 @@
 
 #include "sim/options.h"
 #include "sim/reproduce.h"
+#include "sim/run.h"
 
 enum { EXIT_REFUSED = 1, EXIT_WRONG = 2, REPORT_MAX_BYTES = 1 << 30 };
 
@@ -89,6 +90,9 @@ static int command(const struct sl_sim_options *options, struct sl_buf *out, str
     }
     if (options->command == SL_COMMAND_REPRODUCE) {
         return reproduce(options, out, err);
+    }
+    if (options->command == SL_COMMAND_RUN) {
+        return sl_sim_command_run(options, out, err);
     }
     return sl_error_set(err, SL_ERR_FIELD,
                         "nothing to do: slicesim run or slicesim reproduce; slicesim --help shows "

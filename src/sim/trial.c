@@ -72,9 +72,9 @@ void sl_trial_ratios(const struct sl_trial *trial, double (*figure)(const struct
     }
 }
 
-double sl_mean_response(const struct sl_result *result)
+double sl_mean_wait(const struct sl_result *result)
 {
-    return result->response.mean;
+    return result->wait.mean;
 }
 
 double sl_longest_wait(const struct sl_result *result)
@@ -82,7 +82,7 @@ double sl_longest_wait(const struct sl_result *result)
     return result->wait.max;
 }
 
-double sl_mean_finish(const struct sl_result *result)
+double sl_mean_response(const struct sl_result *result)
 {
-    return result->finish;
+    return result->response.mean;
 }

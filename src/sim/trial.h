@@ -28,8 +28,8 @@ void sl_trial_ratios(const struct sl_trial *trial, double (*figure)(const struct
 void sl_trial_values(const struct sl_trial *trial, double (*figure)(const struct sl_result *result),
                      size_t policy, double *values);
 
-double sl_mean_response(const struct sl_result *result);
+double sl_mean_wait(const struct sl_result *result);
 double sl_longest_wait(const struct sl_result *result);
-double sl_mean_finish(const struct sl_result *result);
+double sl_mean_response(const struct sl_result *result);
 
 #endif
