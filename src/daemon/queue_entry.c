@@ -90,7 +90,6 @@ void sl_queue_age(struct sl_queuer *queuer, int64_t now_us)
 void sl_queue_forget(struct sl_queuer *queuer, struct sl_queue_entry *entry)
 {
     sl_queue_unclaim(queuer, entry);
-    queuer->untold -= entry->told_us == 0 && queuer->untold > 0 ? 1 : 0;
     (void)pthread_mutex_lock(&queuer->status);
     (void)sl_map_remove(&queuer->entries, entry->uid, strlen(entry->uid));
     (void)pthread_mutex_unlock(&queuer->status);

@@ -117,11 +117,11 @@ struct sl_queuer {
     int64_t
         paused_until_us;   /* no release is tried again before; after some failures, none at all */
     int64_t told_round_us; /* of the last look at all */
-    size_t untold;         /* entries of which nobody was told yet */
-    unsigned failures;     /* of releases, in a row */
-    bool again;            /* some entry is to be released again */
-    bool full;             /* the window may have been in the way of a claim */
-    bool unread;           /* all is to be read again */
+    size_t untold;     /* entries that want a first word, as of that look, and those new since */
+    unsigned failures; /* of releases, in a row */
+    bool again;        /* some entry is to be released again */
+    bool full;         /* the window may have been in the way of a claim */
+    bool unread;       /* all is to be read again */
     bool short_of_memory;
 };
 

@@ -30,12 +30,6 @@ static void tell(const struct sl_queuer *queuer, const struct sl_pod *pod, const
     }
 }
 
-static void note_told(struct sl_queuer *queuer, struct sl_queue_entry *entry, int64_t now_us)
-{
-    queuer->untold -= entry->told_us == 0 && queuer->untold > 0 ? 1 : 0;
-    entry->told_us = now_us;
-}
-
 /* Of a pod that no node could take, what is in the way on the nodes that there are. */
 static bool explain(const struct sl_queuer *queuer, const struct sl_pod *pod, char *out,
                     size_t size)
@@ -63,7 +57,7 @@ void sl_queue_tell_one(struct sl_queuer *queuer, struct sl_queue_entry *entry, i
         (void)sl_queue_text(&row, now_us, text, sizeof(text));
     }
     tell(queuer, entry->pod, never ? "NeverFits" : "Refused", true, text);
-    note_told(queuer, entry, now_us);
+    entry->told_us = now_us;
 }
 
 void sl_queue_tell_lapse(struct sl_queuer *queuer, struct sl_queue_entry *entry)
@@ -123,7 +117,7 @@ static void look_at(void *context, const struct sl_queue_row *row)
     }
     (void)sl_queue_text(row, round->now_us, text, sizeof(text));
     tell(queuer, entry->pod, first ? "Waiting" : "EstimateMoved", false, text);
-    note_told(queuer, entry, round->now_us);
+    entry->told_us = round->now_us;
     entry->told_start_us = row->start_us;
     round->left--;
 }

@@ -24,7 +24,7 @@
 #define WAIT_S  60
 
 static const int64_t lease_us = 3600000000; /* only the fake clock ends it */
-static const struct sl_score_config score = {{100, 50, 0}};
+static const struct sl_score_config score = {.weight = {100, 50, 0}};
 
 /* The server's one Lease. Guarded by the fake's lock, and by the test when nothing runs. */
 static struct {

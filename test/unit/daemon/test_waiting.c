@@ -9,7 +9,7 @@ enum { HOUR = 3600 };
 
 #define SECOND INT64_C(1000000)
 
-static const struct sl_score_config score = {{100, 50, 0}};
+static const struct sl_score_config score = {.weight = {100, 50, 0}};
 
 static struct {
     char text[16][640];

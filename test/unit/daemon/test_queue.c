@@ -1,0 +1,575 @@
+/* The queue at work, round by round. */
+#include "queue_rig.h"
+
+/* ---- claims and releases ---- */
+
+static void a_pod_that_fits_is_claimed_and_released_there(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin(&rig);
+    rig_node(&rig, "n1", 2);
+    rig_start(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true, .timeout = "1h"});
+    assert_int_equal(rig_state(&rig, "a"), SL_QUEUE_HELD);
+    (void)rig_round(&rig);
+    assert_int_equal(rig.n_released, 1);
+    assert_string_equal(rig.released[0].uid, "u-a");
+    assert_string_equal(rig.released[0].node, "n1");
+    assert_int_equal(rig.released[0].deadline_s, 3600);
+    assert_int_equal(rig.released[0].term, 1);
+    assert_true(rig.released[0].gated);
+    assert_false(rig.released[0].nominated);
+    assert_int_equal(rig_state(&rig, "a"), SL_QUEUE_CLAIMED);
+    assert_string_equal(rig_claim(&rig, "a"), "n1");
+    rig_end(&rig);
+}
+
+static void the_next_is_released_in_the_round_after_an_end(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin(&rig);
+    rig_node(&rig, "n1", 1);
+    rig_start(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true});
+    (void)rig_round(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "b", .gated = true});
+    (void)rig_round(&rig);
+    assert_int_equal(rig.n_released, 1);
+    assert_int_equal(rig_state(&rig, "b"), SL_QUEUE_HELD);
+    rig_answer(&rig, 0, SL_RELEASE_RELEASED);
+    rig_put(&rig, (struct rig_pod){.name = "a", .node = "n1"});
+    (void)rig_round(&rig);
+    assert_int_equal(rig.n_released, 1);
+    rig_put(&rig, (struct rig_pod){.name = "a", .node = "n1", .ended = true});
+    (void)rig_round(&rig);
+    assert_int_equal(rig.n_released, 2);
+    assert_string_equal(rig.released[1].uid, "u-b");
+    struct sl_queue_stats stats;
+    rig.queue.stats(rig.queue.context, &stats);
+    assert_int_equal(stats.bound, 1);
+    assert_int_equal(stats.wrong, 0);
+    assert_int_equal(stats.outstanding, 1);
+    rig_end(&rig);
+}
+
+static void a_pod_bound_elsewhere_counts_as_wrongly_nominated(void **state)
+{
+    static struct queue_rig rig;
+    struct sl_queue_stats stats;
+    (void)state;
+    rig_begin(&rig);
+    rig_node(&rig, "n1", 1);
+    rig_node(&rig, "n2", 1);
+    rig_start(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true});
+    (void)rig_round(&rig);
+    const char *other = strcmp(rig.released[0].node, "n1") == 0 ? "n2" : "n1";
+    rig_put(&rig, (struct rig_pod){.name = "a", .node = other});
+    (void)rig_round(&rig);
+    rig.queue.stats(rig.queue.context, &stats);
+    assert_int_equal(stats.bound, 1);
+    assert_int_equal(stats.wrong, 1);
+    assert_string_equal(rig_claim(&rig, "a"), "");
+    rig_end(&rig);
+}
+
+static void a_claim_that_is_not_taken_is_given_back_and_its_owner_told(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin(&rig);
+    rig.config.queue.hold_s = 5;
+    rig_node(&rig, "n1", 1);
+    rig_start(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true});
+    (void)rig_round(&rig);
+    rig_answer(&rig, 0, SL_RELEASE_RELEASED);
+    rig_put(&rig, (struct rig_pod){.name = "b", .gated = true});
+    int64_t wake_us = rig_round(&rig);
+    assert_true(wake_us <= rig.now_us + 5 * SECOND);
+    (void)rig_later(&rig, 6 * SECOND);
+    assert_string_equal(rig_claim(&rig, "a"), "");
+    assert_int_equal(rig.n_withdrawn, 1);
+    assert_string_equal(rig.withdrawn, "u-a n1");
+    assert_int_equal(rig_state(&rig, "a"), SL_QUEUE_HELD);
+    (void)rig_round(&rig);
+    assert_int_equal(rig_state(&rig, "b"), SL_QUEUE_CLAIMED); /* what could not go blocks nobody */
+    assert_int_equal(rig.n_released, 2);
+    rig_end(&rig);
+}
+
+static void a_turn_that_was_not_taken_is_told(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin(&rig);
+    rig.config.queue.hold_s = 5;
+    rig_node(&rig, "n1", 1);
+    rig_start(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true});
+    (void)rig_round(&rig);
+    rig_answer(&rig, 0, SL_RELEASE_RELEASED);
+    for (int i = 0; i < 5 && strstr(rig.all_told, "Lapsed") == NULL; i++) {
+        (void)rig_later(&rig, 2 * SECOND);
+    }
+    assert_non_null(strstr(rig.all_told, "Lapsed: node n1 was set aside for it"));
+    rig_end(&rig);
+}
+
+static void a_pod_without_a_gate_is_woken(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin(&rig);
+    rig_node(&rig, "n1", 1);
+    rig_start(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "a"});
+    (void)rig_round(&rig);
+    assert_int_equal(rig.n_released, 1);
+    assert_false(rig.released[0].gated);
+    rig_end(&rig);
+}
+
+/* ---- how releases end ---- */
+
+static void a_release_that_failed_is_tried_again_for_the_same_claim(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin(&rig);
+    rig_node(&rig, "n1", 1);
+    rig_start(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true});
+    (void)rig_round(&rig);
+    rig_answer(&rig, 0, SL_RELEASE_FAILED);
+    int64_t wake_us = rig_round(&rig);
+    assert_int_equal(rig.n_released, 1);
+    assert_in_range(wake_us, rig.now_us + 1, rig.now_us + SECOND);
+    (void)rig_later(&rig, SECOND);
+    assert_int_equal(rig.n_released, 2);
+    assert_string_equal(rig.released[1].node, "n1");
+    assert_string_equal(rig_claim(&rig, "a"), "n1");
+    rig_end(&rig);
+}
+
+static void a_release_of_unknown_end_is_not_made_again_before_its_claim_has_lapsed(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin(&rig);
+    rig.config.queue.hold_s = 20;
+    rig_node(&rig, "n1", 1);
+    rig_start(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true});
+    (void)rig_round(&rig);
+    rig_answer(&rig, 0, SL_RELEASE_UNKNOWN);
+    for (int i = 0; i < 19; i++) {
+        (void)rig_later(&rig, SECOND);
+        assert_int_equal(rig.n_released, 1);
+        assert_string_equal(rig_claim(&rig, "a"), "n1");
+    }
+    (void)rig_later(&rig, 2 * SECOND);
+    assert_string_equal(rig_claim(&rig, "a"), "");
+    rig_end(&rig);
+}
+
+static void a_pod_that_is_gone_gives_its_devices_to_the_next(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin(&rig);
+    rig_node(&rig, "n1", 1);
+    rig_start(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true});
+    (void)rig_round(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "b", .gated = true});
+    rig_answer(&rig, 0, SL_RELEASE_GONE);
+    (void)rig_round(&rig);
+    assert_string_equal(rig_claim(&rig, "a"), "");
+    assert_string_equal(rig_claim(&rig, "b"), "n1");
+    rig_end(&rig);
+}
+
+static void after_failures_in_a_row_no_further_claims_are_made_for_a_while(void **state)
+{
+    static struct queue_rig rig;
+    char name[4] = "a";
+    (void)state;
+    rig_begin(&rig);
+    rig_node(&rig, "n1", 8);
+    rig_start(&rig);
+    for (unsigned i = 0; i < 3; i++, name[0]++) {
+        rig_put(&rig, (struct rig_pod){.name = name, .gated = true});
+        (void)rig_round(&rig);
+        rig_answer(&rig, i, SL_RELEASE_FAILED);
+    }
+    (void)rig_round(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "z", .gated = true});
+    (void)rig_round(&rig);
+    assert_int_equal(rig_state(&rig, "z"), SL_QUEUE_HELD);
+    assert_int_equal(rig.n_released, 3);
+    (void)rig_later(&rig, 10 * SECOND);
+    assert_int_equal(rig_state(&rig, "z"), SL_QUEUE_CLAIMED);
+    assert_int_equal(rig.n_released, 7); /* z, and the three once more */
+    rig_end(&rig);
+}
+
+static void a_release_that_fails_at_once_is_no_harm(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin(&rig);
+    rig_node(&rig, "n1", 1);
+    rig_start(&rig);
+    rig.refuses = true;
+    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true});
+    (void)rig_round(&rig);
+    (void)rig_round(&rig);
+    rig.refuses = false;
+    (void)rig_later(&rig, SECOND);
+    assert_int_equal(rig.n_released, 2);
+    rig_end(&rig);
+}
+
+/* ---- the window ---- */
+
+static void only_so_many_are_released_at_a_time(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin(&rig);
+    rig.config.queue.max_releases = 256;
+    rig_node(&rig, "n1", 60);
+    rig_start(&rig);
+    for (int i = 0; i < 60; i++) {
+        char name[8];
+        (void)snprintf(name, sizeof(name), "p%02d", i);
+        rig_put(&rig, (struct rig_pod){.name = name, .gated = true});
+    }
+    (void)rig_round(&rig);
+    assert_int_equal(rig.n_released, SL_PACE_FIRST);
+    for (int i = 0; i < 4; i++) {
+        char name[8];
+        (void)snprintf(name, sizeof(name), "%s", rig.released[i].uid + 2);
+        rig_answer(&rig, (unsigned)i, SL_RELEASE_RELEASED);
+        rig_put(&rig, (struct rig_pod){.name = name, .node = "n1"});
+    }
+    rig.now_us += SECOND / 10;
+    (void)rig_round(&rig);
+    assert_int_equal(rig.n_released, SL_PACE_FIRST + 8); /* four more and four for those bound */
+    rig_end(&rig);
+}
+
+static void those_that_are_not_bound_soon_make_room_for_others(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin(&rig);
+    rig_node(&rig, "n1", 60);
+    rig_start(&rig);
+    for (int i = 0; i < 60; i++) {
+        char name[8];
+        (void)snprintf(name, sizeof(name), "p%02d", i);
+        rig_put(&rig, (struct rig_pod){.name = name, .gated = true});
+    }
+    int64_t wake_us = rig_round(&rig);
+    assert_int_equal(rig.n_released, SL_PACE_FIRST);
+    assert_in_range(wake_us, rig.now_us + 1, rig.now_us + SECOND);
+    (void)rig_later(&rig, SECOND);
+    assert_int_equal(rig.n_released, 2 * SL_PACE_FIRST);
+    rig_end(&rig);
+}
+
+static void never_more_are_out_than_configured(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin(&rig);
+    rig.config.queue.max_releases = 3;
+    rig_node(&rig, "n1", 8);
+    rig_start(&rig);
+    for (char name[2] = "a"; name[0] < 'i'; name[0]++) {
+        rig_put(&rig, (struct rig_pod){.name = name, .gated = true});
+    }
+    (void)rig_round(&rig);
+    (void)rig_later(&rig, 10 * SECOND);
+    assert_int_equal(rig.n_released, 3);
+    rig.config.queue.max_releases = 5;
+    sl_queuer_configure(rig.queuer, &rig.config);
+    (void)rig_round(&rig);
+    assert_int_equal(rig.n_released, 5);
+    rig_end(&rig);
+}
+
+/* ---- terms ---- */
+
+static void who_does_not_lead_plans_nothing(void **state)
+{
+    static struct queue_rig rig;
+    struct sl_queue_stats stats;
+    (void)state;
+    rig_begin(&rig);
+    rig.term = 0;
+    rig_node(&rig, "n1", 1);
+    rig_start(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true});
+    (void)rig_round(&rig);
+    assert_int_equal(rig.n_released, 0);
+    rig.queue.stats(rig.queue.context, &stats);
+    assert_false(stats.plans);
+    rig_end(&rig);
+}
+
+static void the_end_of_a_term_drops_all_claims_and_a_new_one_plans_anew(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin(&rig);
+    rig_node(&rig, "n1", 1);
+    rig_start(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true});
+    (void)rig_round(&rig);
+    rig.term = 0;
+    (void)rig_round(&rig);
+    assert_string_equal(rig_claim(&rig, "a"), "");
+    rig_answer(&rig, 0, SL_RELEASE_FAILED); /* of the term that is over */
+    (void)rig_later(&rig, 60 * SECOND);
+    assert_int_equal(rig.n_released, 1);
+    rig.term = 2;
+    (void)rig_round(&rig);
+    assert_int_equal(rig.n_released, 2);
+    assert_int_equal(rig.released[1].term, 2);
+    assert_string_equal(rig_claim(&rig, "a"), "n1");
+    rig_end(&rig);
+}
+
+static void a_new_leader_gives_those_released_before_it_their_nodes_first(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin(&rig);
+    rig_node(&rig, "n1", 1);
+    rig_node(&rig, "n2", 1);
+    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true});
+    rig_put(&rig, (struct rig_pod){.name = "b", .gated = true});
+    rig.now_us += HOUR;
+    rig_put(&rig, (struct rig_pod){.name = "c", .nominated = "n1"});
+    rig_start(&rig);
+    (void)rig_round(&rig);
+    assert_string_equal(rig_claim(&rig, "c"), "n1");
+    for (unsigned i = 0; i < rig.n_released; i++) {
+        if (strcmp(rig.released[i].uid, "u-c") == 0) {
+            assert_true(rig.released[i].nominated);
+        }
+    }
+    rig_end(&rig);
+}
+
+/* ---- mail ---- */
+
+static void what_was_lost_on_the_way_is_read_again(void **state)
+{
+    static struct queue_rig rig;
+    struct sl_queue_stats stats;
+    (void)state;
+    rig_begin(&rig);
+    rig_node(&rig, "n1", 8);
+    rig_start(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true});
+    rig_put(&rig, (struct rig_pod){.name = "b", .gated = true});
+    (void)rig_round(&rig);
+    rig.queuer->max_letters = 0; /* no news has a place */
+    rig_delete(&rig, "a");
+    rig_put(&rig, (struct rig_pod){.name = "c", .gated = true});
+    rig.queuer->max_letters = 1000;
+    (void)rig_round(&rig);
+    rig.queue.stats(rig.queue.context, &stats);
+    assert_int_equal(stats.rereads, 2); /* the first is the begin */
+    assert_int_equal(stats.outstanding, 2);
+    assert_int_equal(rig_state(&rig, "c"), SL_QUEUE_CLAIMED);
+    assert_int_equal(rig.n_released, 3);
+    rig_end(&rig);
+}
+
+/* ---- what the server sees ---- */
+
+static void the_list_has_all_in_their_order(void **state)
+{
+    static struct queue_rig rig;
+    struct sl_queue_list list;
+    (void)state;
+    rig_begin(&rig);
+    rig_node(&rig, "n1", 1);
+    rig_start(&rig);
+    for (char name[2] = "a"; name[0] < 'e'; name[0]++) {
+        rig_put(&rig, (struct rig_pod){.name = name, .gated = true, .timeout = "1h"});
+        rig.now_us += SECOND;
+    }
+    (void)rig_round(&rig);
+    assert_int_equal(rig.queue.list(rig.queue.context, 3, &list, NULL), 0);
+    assert_int_equal(list.total, 4);
+    assert_int_equal(list.n, 3);
+    assert_string_equal(list.row[0].pod->name, "a");
+    assert_int_equal(list.row[0].state, SL_QUEUE_CLAIMED);
+    assert_string_equal(list.row[0].node, "n1");
+    assert_string_equal(list.row[1].pod->name, "b");
+    assert_int_equal(list.row[2].ahead, 1);
+    sl_queue_list_free(&list);
+    assert_int_equal(rig.queue.row(rig.queue.context, SL_STR("u-d"), &list, NULL), 0);
+    assert_int_equal(list.n, 1);
+    assert_string_equal(list.row[0].pod->name, "d");
+    sl_queue_list_free(&list);
+    assert_int_equal(rig.queue.row(rig.queue.context, SL_STR("u-x"), &list, NULL), 0);
+    assert_int_equal(list.n, 0);
+    sl_queue_list_free(&list);
+    rig_end(&rig);
+}
+
+static void a_pod_that_nobody_has_seen_is_held(void **state)
+{
+    static struct queue_rig rig;
+    struct sl_queue_status status;
+    (void)state;
+    rig_begin(&rig);
+    rig_start(&rig);
+    (void)rig_round(&rig);
+    rig.queue.status(rig.queue.context, SL_STR("u-x"), &status);
+    assert_false(status.known);
+    assert_false(sl_queue_may_go(&status));
+    assert_string_equal(status.text, "held: the queue has not seen it yet");
+    rig_end(&rig);
+}
+
+static void metrics_count_waiting_pods_by_resource_and_reason(void **state)
+{
+    static struct queue_rig rig;
+    struct sl_buf out;
+    (void)state;
+    rig_begin(&rig);
+    rig_node(&rig, "n1", 1);
+    rig_start(&rig);
+    for (char name[2] = "a"; name[0] < 'd'; name[0]++) {
+        rig_put(&rig, (struct rig_pod){.name = name, .gated = true});
+    }
+    (void)rig_round(&rig);
+    sl_buf_init(&out, 1 << 20);
+    rig.queue.metrics(rig.queue.context, &out);
+    sl_buf_putc(&out, '\0');
+    assert_int_equal(out.failed, SL_BUF_OK);
+    assert_non_null(strstr(
+        out.data,
+        "sliced_queue_pods{resource=\"nvidia.com/gpu\",state=\"Held\",reason=\"NoRoom\"} 2"));
+    assert_non_null(strstr(out.data, "sliced_queue_claims_total{what=\"made\"} 1"));
+    assert_non_null(strstr(out.data, "sliced_queue_outstanding 1"));
+    sl_buf_free(&out);
+    rig_end(&rig);
+}
+
+/* ---- events ---- */
+
+static void its_owner_is_told_once_that_a_pod_waits(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin(&rig);
+    rig_node(&rig, "n1", 1);
+    rig_start(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true, .timeout = "1h"});
+    rig_put(&rig, (struct rig_pod){.name = "b", .gated = true, .timeout = "1h"});
+    (void)rig_round(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "a", .node = "n1", .timeout = "1h"});
+    (void)rig_later(&rig, SECOND);
+    assert_int_equal(rig.n_told, 0); /* most are bound by then */
+    (void)rig_later(&rig, 2 * SECOND);
+    assert_int_equal(rig.n_told, 1);
+    assert_non_null(strstr(rig.told, "Waiting: held: "));
+    (void)rig_later(&rig, 20 * SECOND);
+    assert_int_equal(rig.n_told, 1);
+    rig_end(&rig);
+}
+
+static void a_pod_over_the_limit_is_told_what_to_change(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin(&rig);
+    rig.config.queue.n_limits = 1;
+    rig.config.queue.limit[0].max_timeout_us = HOUR;
+    rig_node(&rig, "n1", 1);
+    rig_start(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true, .timeout = "2h"});
+    (void)rig_round(&rig);
+    assert_int_equal(rig.n_told, 1);
+    assert_non_null(strstr(rig.told, "Refused: "));
+    assert_non_null(strstr(rig.told, "activeDeadlineSeconds"));
+    assert_int_equal(rig_state(&rig, "a"), SL_QUEUE_REFUSED);
+    assert_int_equal(rig.n_released, 0);
+    rig_end(&rig);
+}
+
+static void what_no_node_could_take_is_told_in_the_words_of_the_explanation(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin(&rig);
+    rig_node(&rig, "n1", 1);
+    rig_start(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true, .gpus = 2});
+    (void)rig_round(&rig);
+    (void)rig_later(&rig, 3 * SECOND);
+    assert_non_null(strstr(rig.told, "NeverFits: "));
+    rig_end(&rig);
+}
+
+/* ---- with its thread ---- */
+
+static void settled_means_planned(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin(&rig);
+    rig_node(&rig, "n1", 4);
+    rig_start(&rig);
+    assert_int_equal(sl_queuer_start(rig.queuer, NULL), 0);
+    for (char name[2] = "a"; name[0] < 'e'; name[0]++) {
+        rig_put(&rig, (struct rig_pod){.name = name, .gated = true});
+        assert_true(rig.queue.settle(rig.queue.context, 60 * SECOND));
+        assert_int_equal(rig_state(&rig, name), SL_QUEUE_CLAIMED);
+    }
+    sl_queuer_stop(rig.queuer);
+    rig_end(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_pod_that_fits_is_claimed_and_released_there),
+        cmocka_unit_test(the_next_is_released_in_the_round_after_an_end),
+        cmocka_unit_test(a_pod_bound_elsewhere_counts_as_wrongly_nominated),
+        cmocka_unit_test(a_claim_that_is_not_taken_is_given_back_and_its_owner_told),
+        cmocka_unit_test(a_turn_that_was_not_taken_is_told),
+        cmocka_unit_test(a_pod_without_a_gate_is_woken),
+        cmocka_unit_test(a_release_that_failed_is_tried_again_for_the_same_claim),
+        cmocka_unit_test(a_release_of_unknown_end_is_not_made_again_before_its_claim_has_lapsed),
+        cmocka_unit_test(a_pod_that_is_gone_gives_its_devices_to_the_next),
+        cmocka_unit_test(after_failures_in_a_row_no_further_claims_are_made_for_a_while),
+        cmocka_unit_test(a_release_that_fails_at_once_is_no_harm),
+        cmocka_unit_test(only_so_many_are_released_at_a_time),
+        cmocka_unit_test(those_that_are_not_bound_soon_make_room_for_others),
+        cmocka_unit_test(never_more_are_out_than_configured),
+        cmocka_unit_test(who_does_not_lead_plans_nothing),
+        cmocka_unit_test(the_end_of_a_term_drops_all_claims_and_a_new_one_plans_anew),
+        cmocka_unit_test(a_new_leader_gives_those_released_before_it_their_nodes_first),
+        cmocka_unit_test(what_was_lost_on_the_way_is_read_again),
+        cmocka_unit_test(the_list_has_all_in_their_order),
+        cmocka_unit_test(a_pod_that_nobody_has_seen_is_held),
+        cmocka_unit_test(metrics_count_waiting_pods_by_resource_and_reason),
+        cmocka_unit_test(its_owner_is_told_once_that_a_pod_waits),
+        cmocka_unit_test(a_pod_over_the_limit_is_told_what_to_change),
+        cmocka_unit_test(what_no_node_could_take_is_told_in_the_words_of_the_explanation),
+        cmocka_unit_test(settled_means_planned),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
