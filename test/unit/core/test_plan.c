@@ -1,0 +1,338 @@
+/* Who goes when: claims, holds, lapses and what is told of them. */
+#include "plan_rig.h"
+
+static void a_pod_that_fits_gets_a_claim_with_its_devices(void **state)
+{
+    struct plan_rig *rig = *state;
+    plan_rig_node(rig, "n1", 2);
+    plan_rig_wait(rig, "a", 1, 60);
+    assert_string_equal(plan_rig_plan(rig), "claim a on n1: nvidia.com/gpu=0\n");
+    assert_string_equal(plan_rig_state(rig, "a"), "Claimed None");
+}
+
+static void claims_stand_over_runs_and_are_not_given_twice(void **state)
+{
+    struct plan_rig *rig = *state;
+    plan_rig_node(rig, "n1", 2);
+    plan_rig_wait(rig, "a", 1, 60);
+    plan_rig_plan(rig);
+    plan_rig_wait(rig, "b", 2, 60);
+    plan_rig_wait(rig, "c", 1, 30);
+    assert_string_equal(plan_rig_plan(rig), "backfill c on n1: nvidia.com/gpu=1\n");
+    assert_string_equal(plan_rig_run(rig, 1000), "");
+    assert_string_equal(plan_rig_state(rig, "b"), "Held NoRoom");
+}
+
+static void a_bound_claim_is_counted_once_while_the_cluster_shows_it(void **state)
+{
+    struct plan_rig *rig = *state;
+    plan_rig_node(rig, "n1", 2);
+    struct plan_rig_pod *a = plan_rig_wait(rig, "a", 1, 60);
+    plan_rig_wait(rig, "b", 1, 60);
+    plan_rig_cluster(rig);
+    plan_rig_run(rig, 1);
+    a->bound = sl_pod_bound_to(&a->pod, "n1", "nvidia.com/gpu=0", SL_POD_PENDING);
+    assert_string_equal(plan_rig_plan(rig), "claim b on n1: nvidia.com/gpu=1\n");
+    plan_rig_wait(rig, "c", 1, 60);
+    sl_planner_remove(rig->planner, SL_STR("a"), rig->now_us);
+    assert_string_equal(plan_rig_plan(rig), "");
+    plan_rig_end(rig, "a");
+    assert_string_equal(plan_rig_plan(rig), "claim c on n1: nvidia.com/gpu=0\n");
+}
+
+static void a_removed_pod_gives_its_claim_back(void **state)
+{
+    struct plan_rig *rig = *state;
+    plan_rig_node(rig, "n1", 1);
+    plan_rig_wait(rig, "a", 1, 60);
+    plan_rig_wait(rig, "b", 1, 60);
+    plan_rig_plan(rig);
+    sl_planner_remove(rig->planner, SL_STR("a"), rig->now_us);
+    assert_string_equal(plan_rig_run(rig, 1000), "claim b on n1: nvidia.com/gpu=0\n");
+    assert_string_equal(plan_rig_state(rig, "a"), "unknown");
+}
+
+static void the_pace_is_kept_and_those_behind_follow(void **state)
+{
+    struct plan_rig *rig = *state;
+    plan_rig_node(rig, "n1", 2);
+    plan_rig_wait(rig, "a", 1, 60);
+    plan_rig_wait(rig, "b", 1, 60);
+    plan_rig_wait(rig, "c", 1, 60);
+    plan_rig_cluster(rig);
+    assert_string_equal(plan_rig_run(rig, 1), "claim a on n1: nvidia.com/gpu=0\n");
+    assert_string_equal(plan_rig_state(rig, "b"), "Held Pace");
+    assert_string_equal(plan_rig_run(rig, 1), "claim b on n1: nvidia.com/gpu=1\n");
+    assert_string_equal(plan_rig_run(rig, 1), "");
+    assert_string_equal(plan_rig_state(rig, "c"), "Held NoRoom");
+}
+
+static void a_claim_that_is_not_taken_lapses_and_the_next_goes(void **state)
+{
+    struct plan_rig *rig = *state;
+    plan_rig_node(rig, "n1", 1);
+    plan_rig_wait(rig, "a", 1, 60);
+    rig->now_us += SECONDS(1);
+    plan_rig_wait(rig, "b", 1, 60);
+    plan_rig_plan(rig);
+    assert_int_equal(sl_planner_wake(rig->planner), rig->now_us + rig->config.hold_us);
+    rig->now_us += rig->config.hold_us - 1;
+    assert_string_equal(plan_rig_run(rig, 1000), "");
+    rig->now_us += 1;
+    assert_string_equal(plan_rig_run(rig, 1000),
+                        "lapse a on n1: Lapsed\nclaim b on n1: nvidia.com/gpu=0\n");
+    assert_string_equal(plan_rig_state(rig, "a"), "Held Lapsed");
+}
+
+static void a_time_out_after_a_lapse_doubles_to_its_maximum(void **state)
+{
+    struct plan_rig *rig = *state;
+    rig->config.hold_us = SECONDS(10);
+    rig->config.hold_max_us = SECONDS(30);
+    plan_rig_configure(rig);
+    plan_rig_node(rig, "n1", 1);
+    plan_rig_wait(rig, "a", 1, 60);
+    plan_rig_plan(rig);
+    static const int64_t waits[] = {10, 20, 30, 30};
+    for (unsigned i = 0; i < 4; i++) {
+        rig->now_us += SECONDS(10);
+        assert_string_equal(plan_rig_run(rig, 1000), "lapse a on n1: Lapsed\n");
+        assert_int_equal(sl_planner_wake(rig->planner), rig->now_us + SECONDS(waits[i]));
+        rig->now_us += SECONDS(waits[i]) - 1;
+        assert_string_equal(plan_rig_run(rig, 1000), "");
+        rig->now_us += 1;
+        assert_string_equal(plan_rig_run(rig, 1000), "claim a on n1: nvidia.com/gpu=0\n");
+    }
+}
+
+static void a_change_that_matters_ends_the_time_out(void **state)
+{
+    struct plan_rig *rig = *state;
+    plan_rig_node(rig, "n1", 1);
+    struct plan_rig_pod *a = plan_rig_wait(rig, "a", 1, 60);
+    plan_rig_plan(rig);
+    rig->now_us += rig->config.hold_us;
+    plan_rig_run(rig, 1000);
+    struct plan_rig_pod *same = plan_rig_pod(rig, "a", GPU, 1, 60);
+    same->pod.created_us = a->pod.created_us;
+    same->pod.gate = SL_GATE_NONE; /* our own doing */
+    plan_rig_put(rig, same);
+    assert_string_equal(plan_rig_run(rig, 1000), "");
+    struct plan_rig_pod *other = plan_rig_pod(rig, "a", GPU, 1, 30);
+    other->pod.created_us = a->pod.created_us;
+    plan_rig_put(rig, other);
+    assert_string_equal(plan_rig_run(rig, 1000), "claim a on n1: nvidia.com/gpu=0\n");
+}
+
+static void new_nodes_end_the_time_out(void **state)
+{
+    struct plan_rig *rig = *state;
+    plan_rig_node(rig, "n1", 1);
+    plan_rig_wait(rig, "a", 1, 60);
+    plan_rig_plan(rig);
+    rig->now_us += rig->config.hold_us;
+    assert_string_equal(plan_rig_plan(rig), "lapse a on n1: Lapsed\n");
+    plan_rig_node(rig, "n2", 1);
+    assert_string_equal(plan_rig_plan(rig), "claim a on n1: nvidia.com/gpu=0\n");
+}
+
+static void a_failed_claim_goes_elsewhere(void **state)
+{
+    struct plan_rig *rig = *state;
+    plan_rig_node(rig, "n1", 1);
+    plan_rig_node(rig, "n2", 1);
+    plan_rig_wait(rig, "a", 1, 60);
+    plan_rig_plan(rig);
+    sl_planner_failed(rig->planner, SL_STR("a"), rig->now_us);
+    assert_string_equal(plan_rig_run(rig, 1000), "claim a on n2: nvidia.com/gpu=0\n");
+    sl_planner_failed(rig->planner, SL_STR("a"), rig->now_us);
+    assert_string_equal(plan_rig_run(rig, 1000), ""); /* twice: it waits as after a lapse */
+    assert_string_equal(plan_rig_state(rig, "a"), "Held Lapsed");
+    rig->now_us = sl_planner_wake(rig->planner);
+    assert_string_equal(plan_rig_run(rig, 1000), "claim a on n1: nvidia.com/gpu=0\n");
+}
+
+static void where_a_pod_failed_others_may_go(void **state)
+{
+    struct plan_rig *rig = *state;
+    plan_rig_node(rig, "n1", 1);
+    plan_rig_wait(rig, "a", 1, 60);
+    plan_rig_wait(rig, "b", 1, 60);
+    plan_rig_plan(rig);
+    sl_planner_failed(rig->planner, SL_STR("a"), rig->now_us);
+    assert_string_equal(plan_rig_run(rig, 1000), "claim b on n1: nvidia.com/gpu=0\n");
+}
+
+static void claims_on_a_node_that_vanishes_are_given_back(void **state)
+{
+    struct plan_rig *rig = *state;
+    plan_rig_node(rig, "n1", 1);
+    plan_rig_node(rig, "n2", 1);
+    plan_rig_wait(rig, "a", 1, 60);
+    plan_rig_wait(rig, "b", 1, 60);
+    plan_rig_plan(rig);
+    struct sl_view *gone = rig->view[1];
+    rig->view[1] = NULL;
+    rig->n_nodes = 1;
+    assert_string_equal(plan_rig_plan(rig), "lapse b on n2: NoRoom\n");
+    sl_view_free(gone);
+    assert_string_equal(plan_rig_state(rig, "b"), "Held NoRoom");
+}
+
+static void a_claim_whose_devices_another_took_moves(void **state)
+{
+    struct plan_rig *rig = *state;
+    plan_rig_node(rig, "n1", 2);
+    plan_rig_wait(rig, "a", 1, 60);
+    plan_rig_plan(rig);
+    struct plan_rig_pod *other = plan_rig_pod(rig, "x", GPU, 1, 60);
+    plan_rig_start(rig, other, "n1", "nvidia.com/gpu=0");
+    assert_string_equal(plan_rig_plan(rig),
+                        "lapse a on n1: NoRoom\nclaim a on n1: nvidia.com/gpu=1\n");
+}
+
+static void a_claim_on_a_device_that_falls_ill_is_given_back(void **state)
+{
+    struct plan_rig *rig = *state;
+    plan_rig_node(rig, "n1", 1);
+    plan_rig_wait(rig, "a", 1, 60);
+    plan_rig_plan(rig);
+    rig->node[0].device[0].healthy = false;
+    assert_string_equal(plan_rig_plan(rig), "lapse a on n1: NoRoom\n");
+}
+
+static void pods_with_gates_of_others_are_reported_and_not_planned(void **state)
+{
+    struct plan_rig *rig = *state;
+    plan_rig_node(rig, "n1", 1);
+    struct plan_rig_pod *a = plan_rig_pod(rig, "a", GPU, 1, 60);
+    a->pod.gate = SL_GATE_OTHERS;
+    plan_rig_put(rig, a);
+    assert_string_equal(plan_rig_plan(rig), "");
+    assert_string_equal(plan_rig_state(rig, "a"), "Gated Gates");
+    struct plan_rig_pod *free = plan_rig_pod(rig, "a", GPU, 1, 60);
+    plan_rig_put(rig, free);
+    assert_string_equal(plan_rig_run(rig, 1000), "claim a on n1: nvidia.com/gpu=0\n");
+}
+
+static void stages_hold_and_refuse(void **state)
+{
+    struct plan_rig *rig = *state;
+    plan_rig_node(rig, "n1", 1);
+    plan_rig_wait(rig, "a", 1, 60);
+    sl_planner_set_stage(rig->planner, SL_STR("a"), SL_HOLD_STAGE);
+    assert_string_equal(plan_rig_plan(rig), "");
+    assert_string_equal(plan_rig_state(rig, "a"), "Staged Stage");
+    sl_planner_set_stage(rig->planner, SL_STR("a"), SL_HOLD_STAGE_FAILED);
+    assert_string_equal(plan_rig_run(rig, 1000), "refuse a: StageFailed\n");
+    assert_string_equal(plan_rig_run(rig, 1000), "");
+    sl_planner_set_stage(rig->planner, SL_STR("a"), SL_HOLD_STAGE_CYCLE);
+    assert_string_equal(plan_rig_run(rig, 1000), "refuse a: StageCycle\n");
+    sl_planner_set_stage(rig->planner, SL_STR("a"), SL_HOLD_NONE);
+    assert_string_equal(plan_rig_run(rig, 1000), "claim a on n1: nvidia.com/gpu=0\n");
+}
+
+static void a_pod_over_a_limit_is_refused_once(void **state)
+{
+    struct plan_rig *rig = *state;
+    rig->config.n_limits = 1;
+    rig->config.limit[0] = (struct sl_plan_limit){GPU, SECONDS(60)};
+    plan_rig_configure(rig);
+    plan_rig_node(rig, "n1", 2);
+    plan_rig_wait(rig, "a", 1, 61);
+    plan_rig_wait(rig, "b", 1, 60);
+    assert_string_equal(plan_rig_plan(rig), "refuse a: Limit\nclaim b on n1: nvidia.com/gpu=0\n");
+    assert_string_equal(plan_rig_plan(rig), "");
+    assert_string_equal(plan_rig_state(rig, "a"), "Refused Limit");
+    rig->config.n_limits = 0;
+    plan_rig_configure(rig);
+    assert_string_equal(plan_rig_run(rig, 1000), "claim a on n1: nvidia.com/gpu=1\n");
+}
+
+static void a_malformed_pod_is_refused(void **state)
+{
+    struct plan_rig *rig = *state;
+    plan_rig_node(rig, "n1", 2);
+    struct plan_rig_pod *a = plan_rig_pod(rig, "a", GPU, 1, 60);
+    a->pod.malformed = "limits and requests differ";
+    a->pod.n_items = 0;
+    plan_rig_put(rig, a);
+    assert_string_equal(plan_rig_plan(rig), "refuse a: Malformed\n");
+}
+
+static void what_no_node_could_take_is_refused_until_one_comes(void **state)
+{
+    struct plan_rig *rig = *state;
+    plan_rig_node(rig, "n1", 2);
+    plan_rig_wait(rig, "a", 4, 60);
+    plan_rig_wait(rig, "b", 2, 60);
+    assert_string_equal(plan_rig_plan(rig), "refuse a: Never\nclaim b on n1: nvidia.com/gpu=0,1\n");
+    assert_string_equal(plan_rig_state(rig, "a"), "Refused Never");
+    plan_rig_node(rig, "n2", 4);
+    assert_string_equal(plan_rig_plan(rig), "claim a on n2: nvidia.com/gpu=0,1,2,3\n");
+}
+
+static void a_pod_released_before_a_restart_gets_its_claim_there_first(void **state)
+{
+    struct plan_rig *rig = *state;
+    plan_rig_node(rig, "n1", 1);
+    plan_rig_node(rig, "n2", 1);
+    plan_rig_wait(rig, "a", 1, 60);
+    rig->now_us += SECONDS(1);
+    struct plan_rig_pod *b = plan_rig_pod(rig, "b", GPU, 1, 60);
+    b->pod.gate = SL_GATE_NONE;
+    b->pod.nominated = "n1";
+    plan_rig_put(rig, b);
+    assert_string_equal(plan_rig_plan(rig),
+                        "claim b on n1: nvidia.com/gpu=0\nclaim a on n2: nvidia.com/gpu=0\n");
+}
+
+static void nothing_is_planned_before_a_cluster_is_known(void **state)
+{
+    struct plan_rig *rig = *state;
+    plan_rig_wait(rig, "a", 1, 60);
+    assert_string_equal(plan_rig_run(rig, 1000), "");
+    assert_string_equal(plan_rig_state(rig, "a"), "Held None");
+    assert_string_equal(plan_rig_plan(rig), ""); /* a cluster without nodes refuses nobody */
+    assert_string_equal(plan_rig_state(rig, "a"), "Held NoRoom");
+}
+
+static void a_configuration_that_cannot_be_is_refused(void **state)
+{
+    struct plan_rig *rig = *state;
+    struct sl_error err = {0};
+    struct sl_plan_config config = rig->config;
+    config.hold_max_us = config.hold_us - 1;
+    assert_int_equal(sl_planner_configure(rig->planner, &config, &err), -1);
+    assert_int_equal(err.code, SL_ERR_FIELD);
+    assert_null(sl_planner_new(&config, &err));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        PLAN_TEST(a_pod_that_fits_gets_a_claim_with_its_devices),
+        PLAN_TEST(claims_stand_over_runs_and_are_not_given_twice),
+        PLAN_TEST(a_bound_claim_is_counted_once_while_the_cluster_shows_it),
+        PLAN_TEST(a_removed_pod_gives_its_claim_back),
+        PLAN_TEST(the_pace_is_kept_and_those_behind_follow),
+        PLAN_TEST(a_claim_that_is_not_taken_lapses_and_the_next_goes),
+        PLAN_TEST(a_time_out_after_a_lapse_doubles_to_its_maximum),
+        PLAN_TEST(a_change_that_matters_ends_the_time_out),
+        PLAN_TEST(new_nodes_end_the_time_out),
+        PLAN_TEST(a_failed_claim_goes_elsewhere),
+        PLAN_TEST(where_a_pod_failed_others_may_go),
+        PLAN_TEST(claims_on_a_node_that_vanishes_are_given_back),
+        PLAN_TEST(a_claim_whose_devices_another_took_moves),
+        PLAN_TEST(a_claim_on_a_device_that_falls_ill_is_given_back),
+        PLAN_TEST(pods_with_gates_of_others_are_reported_and_not_planned),
+        PLAN_TEST(stages_hold_and_refuse),
+        PLAN_TEST(a_pod_over_a_limit_is_refused_once),
+        PLAN_TEST(a_malformed_pod_is_refused),
+        PLAN_TEST(what_no_node_could_take_is_refused_until_one_comes),
+        PLAN_TEST(a_pod_released_before_a_restart_gets_its_claim_there_first),
+        PLAN_TEST(nothing_is_planned_before_a_cluster_is_known),
+        PLAN_TEST(a_configuration_that_cannot_be_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

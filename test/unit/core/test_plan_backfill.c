@@ -1,0 +1,450 @@
+/* Reservations and backfill, headroom, constraints, preemption and autoscalers, and what is told:
+ * rows, estimated starts, sentences. */
+#include "plan_rig.h"
+
+#include "sliced/constraint.h"
+
+/* ---- backfill ---- */
+
+/* One node of two GPUs; x runs on one of them for 100 s, big waits for both. */
+static void given_a_pod_that_waits_for_both(struct plan_rig *rig)
+{
+    plan_rig_node(rig, "n1", 2);
+    plan_rig_run_on(rig, "x", "n1", 1, 100);
+    plan_rig_wait(rig, "big", 2, 50);
+    plan_rig_plan(rig);
+    rig->now_us += SECONDS(10);
+}
+
+static void the_first_that_cannot_start_has_a_reservation_at_the_end_of_what_runs(void **state)
+{
+    struct plan_rig *rig = *state;
+    struct sl_queue_row row;
+    given_a_pod_that_waits_for_both(rig);
+    assert_true(plan_rig_row(rig, "big", &row));
+    assert_int_equal(row.estimate, SL_ESTIMATE_RESERVED);
+    assert_int_equal(row.start_us, SECONDS(1000000 + 100));
+    assert_string_equal(row.node, "n1");
+}
+
+static void a_pod_behind_may_start_when_it_ends_before_the_reservation(void **state)
+{
+    struct plan_rig *rig = *state;
+    given_a_pod_that_waits_for_both(rig);
+    plan_rig_wait(rig, "long", 1, 91);
+    assert_string_equal(plan_rig_run(rig, 1000), "");
+    assert_string_equal(plan_rig_state(rig, "long"), "Held Behind");
+    plan_rig_wait(rig, "short", 1, 90);
+    assert_string_equal(plan_rig_run(rig, 1000), "backfill short on n1: nvidia.com/gpu=1\n");
+}
+
+static void a_pod_behind_may_take_what_the_reservation_does_not_need(void **state)
+{
+    struct plan_rig *rig = *state;
+    plan_rig_node(rig, "n1", 4);
+    plan_rig_run_on(rig, "x", "n1", 1, 100);
+    plan_rig_run_on(rig, "y", "n1", 1, 100);
+    plan_rig_wait(rig, "big", 3, 50);
+    plan_rig_wait(rig, "long", 1, 5000);
+    plan_rig_wait(rig, "other", 1, 5000);
+    assert_string_equal(plan_rig_plan(rig), "backfill long on n1: nvidia.com/gpu=2\n");
+    assert_string_equal(plan_rig_state(rig, "other"), "Held Behind");
+}
+
+static void a_reservation_moves_to_a_node_that_has_it_as_early(void **state)
+{
+    struct plan_rig *rig = *state;
+    struct sl_queue_row row;
+    plan_rig_node(rig, "n1", 2);
+    plan_rig_node(rig, "n2", 2);
+    plan_rig_run_on(rig, "x", "n1", 1, 100);
+    plan_rig_run_on(rig, "y", "n2", 2, 100);
+    plan_rig_wait(rig, "big", 2, 50);
+    plan_rig_wait(rig, "long", 1, 5000);
+    assert_string_equal(plan_rig_plan(rig), "backfill long on n1: nvidia.com/gpu=1\n");
+    assert_true(plan_rig_row(rig, "big", &row));
+    assert_string_equal(row.node, "n2");
+    assert_int_equal(row.start_us, SECONDS(1000000 + 100));
+}
+
+static void a_pod_past_its_timeout_is_taken_to_end_now(void **state)
+{
+    struct plan_rig *rig = *state;
+    struct sl_queue_row row;
+    given_a_pod_that_waits_for_both(rig);
+    rig->now_us += SECONDS(500);
+    plan_rig_wait(rig, "short", 1, 1);
+    assert_string_equal(plan_rig_plan(rig), "");
+    assert_true(plan_rig_row(rig, "big", &row));
+    assert_int_equal(row.start_us, rig->now_us);
+}
+
+static void without_backfill_nobody_of_the_resource_overtakes(void **state)
+{
+    struct plan_rig *rig = *state;
+    rig->config.backfill = false;
+    plan_rig_configure(rig);
+    given_a_pod_that_waits_for_both(rig);
+    plan_rig_wait(rig, "short", 1, 1);
+    assert_string_equal(plan_rig_run(rig, 1000), "");
+    assert_string_equal(plan_rig_state(rig, "short"), "Held Behind");
+}
+
+static void a_reservation_holds_against_other_resources_of_the_same_devices(void **state)
+{
+    struct plan_rig *rig = *state;
+    plan_rig_share(plan_rig_node(rig, "n1", 2), 16);
+    plan_rig_run_on(rig, "x", "n1", 1, 100);
+    plan_rig_wait(rig, "big", 2, 50);
+    rig->now_us += SECONDS(1);
+    plan_rig_put(rig, plan_rig_pod(rig, "long", MEM, 4, 5000));
+    assert_string_equal(plan_rig_plan(rig), "");
+    plan_rig_put(rig, plan_rig_pod(rig, "short", MEM, 4, 5));
+    assert_string_equal(plan_rig_run(rig, 1000), "backfill short on n1: aliyun.com/gpu-mem=1*4\n");
+}
+
+static void a_lapsed_pod_blocks_nobody(void **state)
+{
+    struct plan_rig *rig = *state;
+    plan_rig_node(rig, "n1", 2);
+    plan_rig_wait(rig, "stuck", 2, 50);
+    plan_rig_plan(rig);
+    rig->now_us += SECONDS(1);
+    plan_rig_wait(rig, "long", 1, 5000);
+    assert_string_equal(plan_rig_run(rig, 1000), "");
+    rig->now_us += rig->config.hold_us;
+    assert_string_equal(plan_rig_run(rig, 1000),
+                        "lapse stuck on n1: Lapsed\nclaim long on n1: nvidia.com/gpu=0\n");
+}
+
+/* ---- orders ---- */
+
+static void each_order_chooses_its_own_first(void **state)
+{
+    static const struct {
+        enum sl_order_kind kind;
+        const char *first;
+    } cases[] = {{SL_ORDER_FIFO, "claim old on n1: nvidia.com/gpu=0\n"},
+                 {SL_ORDER_SJF, "claim short on n1: nvidia.com/gpu=0\n"},
+                 {SL_ORDER_P, "claim mid on n1: nvidia.com/gpu=0\n"},
+                 {SL_ORDER_HRRN, "claim mid on n1: nvidia.com/gpu=0\n"}};
+    for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct plan_rig *rig = plan_rig_new();
+        rig->config.order.kind = cases[i].kind;
+        plan_rig_configure(rig);
+        plan_rig_node(rig, "n1", 1);
+        plan_rig_wait(rig, "old", 1, 1000);
+        rig->now_us += SECONDS(600);
+        plan_rig_wait(rig, "mid", 1, 300);
+        rig->now_us += SECONDS(600);
+        plan_rig_wait(rig, "short", 1, 100);
+        assert_string_equal(plan_rig_plan(rig), cases[i].first);
+        plan_rig_free(rig);
+    }
+    (void)state;
+}
+
+static void weights_of_a_namespace_count_for_its_pods_alone(void **state)
+{
+    struct plan_rig *rig = *state;
+    rig->config.order.kind = SL_ORDER_P;
+    rig->config.n_overrides = 1;
+    rig->config.override[0] = (struct sl_plan_override){
+        .namespace = "vip", .weights = {SL_ORDER_ALPHA_MAX, 0, SL_ORDER_ONE}};
+    plan_rig_configure(rig);
+    plan_rig_node(rig, "n1", 1);
+    plan_rig_wait(rig, "a", 1, 100);
+    struct plan_rig_pod *b = plan_rig_pod(rig, "b", GPU, 1, 1000);
+    b->pod.namespace = "vip";
+    plan_rig_put(rig, b);
+    assert_string_equal(plan_rig_plan(rig), "claim b on n1: nvidia.com/gpu=0\n");
+}
+
+/* ---- headroom ---- */
+
+static void headroom_is_kept_for_short_pods(void **state)
+{
+    struct plan_rig *rig = *state;
+    rig->config.n_headrooms = 1;
+    rig->config.headroom[0] = (struct sl_plan_headroom){GPU, SECONDS(60), 1};
+    plan_rig_configure(rig);
+    plan_rig_node(rig, "n1", 2);
+    plan_rig_node(rig, "n2", 1);
+    plan_rig_wait(rig, "long1", 2, 100);
+    plan_rig_wait(rig, "long2", 1, 100);
+    plan_rig_wait(rig, "short", 1, 60);
+    assert_string_equal(plan_rig_plan(rig), "claim long1 on n1: nvidia.com/gpu=0,1\n"
+                                            "claim short on n2: nvidia.com/gpu=0\n");
+    assert_string_equal(plan_rig_state(rig, "long2"), "Held Headroom");
+    plan_rig_bind(rig, "short");
+    plan_rig_cluster(rig);
+    plan_rig_end(rig, "short");
+    assert_string_equal(plan_rig_plan(rig), "");
+    assert_string_equal(plan_rig_state(rig, "long2"), "Held Headroom");
+}
+
+/* ---- constraints ---- */
+
+static const char *const west[] = {"west"};
+static const struct sl_match in_west = {
+    .key = "zone", .value = west, .n_values = 1, .op = SL_MATCH_IN};
+
+static void a_pod_goes_only_where_its_constraints_allow(void **state)
+{
+    struct plan_rig *rig = *state;
+    static const struct sl_label east_label[] = {{"zone", "east"}};
+    static const struct sl_label west_label[] = {{"zone", "west"}};
+    struct plan_rig_node *n1 = plan_rig_node(rig, "n1", 1);
+    struct plan_rig_node *n2 = plan_rig_node(rig, "n2", 1);
+    n1->node.label = east_label;
+    n1->node.n_labels = 1;
+    n1->node.site_digest = 1;
+    n2->node.label = west_label;
+    n2->node.n_labels = 1;
+    n2->node.site_digest = 2;
+    for (unsigned i = 0; i < 3; i++) {
+        static const char *const names[] = {"a", "b", "c"};
+        struct plan_rig_pod *p = plan_rig_pod(rig, names[i], GPU, 1, 100);
+        p->constraints =
+            (struct sl_constraints){.selector = &in_west, .n_selector = 1, .digest = 7};
+        p->pod.constraints = i < 2 ? &p->constraints : NULL;
+        plan_rig_put(rig, p);
+    }
+    assert_string_equal(plan_rig_plan(rig), "claim a on n2: nvidia.com/gpu=0\n"
+                                            "backfill c on n1: nvidia.com/gpu=0\n");
+    assert_string_equal(plan_rig_state(rig, "b"), "Held Constraint");
+    plan_rig_bind(rig, "c");
+    plan_rig_cluster(rig);
+    plan_rig_end(rig, "c");
+    assert_string_equal(plan_rig_plan(rig), "");
+    assert_string_equal(plan_rig_state(rig, "b"), "Held Constraint");
+}
+
+static void cpu_that_claims_need_counts(void **state)
+{
+    struct plan_rig *rig = *state;
+    plan_rig_node(rig, "n1", 2)->node.host.cpu_milli = 1000;
+    for (unsigned i = 0; i < 3; i++) {
+        static const char *const names[] = {"a", "b", "c"};
+        struct plan_rig_pod *p = plan_rig_pod(rig, names[i], GPU, 1, 100);
+        p->constraints =
+            (struct sl_constraints){.cpu_milli = i < 2 ? 600 : 400, .digest = i < 2 ? 1 : 2};
+        p->pod.constraints = &p->constraints;
+        plan_rig_put(rig, p);
+    }
+    assert_string_equal(plan_rig_plan(rig), "claim a on n1: nvidia.com/gpu=0\n"
+                                            "backfill c on n1: nvidia.com/gpu=1\n");
+    assert_string_equal(plan_rig_state(rig, "b"), "Held Constraint");
+}
+
+static void a_pod_that_nobody_can_host_blocks_nobody(void **state)
+{
+    struct plan_rig *rig = *state;
+    plan_rig_node(rig, "n1", 2)->node.host.cpu_milli = 1000;
+    struct plan_rig_pod *p = plan_rig_pod(rig, "huge", GPU, 2, 100);
+    p->constraints = (struct sl_constraints){.cpu_milli = 5000, .digest = 1};
+    p->pod.constraints = &p->constraints;
+    plan_rig_put(rig, p);
+    plan_rig_wait(rig, "small", 1, 5000);
+    assert_string_equal(plan_rig_plan(rig), "claim small on n1: nvidia.com/gpu=0\n");
+    assert_string_equal(plan_rig_state(rig, "huge"), "Held Constraint");
+}
+
+/* ---- released though it does not fit ---- */
+
+static void one_pod_that_could_preempt_is_released(void **state)
+{
+    struct plan_rig *rig = *state;
+    plan_rig_node(rig, "n1", 1);
+    plan_rig_run_on(rig, "x", "n1", 1, 1000);
+    static const char *const names[] = {"a", "b"};
+    for (unsigned i = 0; i < 2; i++) {
+        struct plan_rig_pod *p = plan_rig_pod(rig, names[i], GPU, 1, 100);
+        p->pod.priority = 10;
+        plan_rig_put(rig, p);
+    }
+    assert_string_equal(plan_rig_plan(rig), "release a\n");
+    assert_string_equal(plan_rig_state(rig, "a"), "Released NoRoom");
+    assert_string_equal(plan_rig_plan(rig), "");
+    plan_rig_end(rig, "x");
+    assert_string_equal(plan_rig_plan(rig), "claim a on n1: nvidia.com/gpu=0\n");
+}
+
+static void nobody_is_released_who_may_not_or_could_not_preempt(void **state)
+{
+    struct plan_rig *rig = *state;
+    plan_rig_node(rig, "n1", 2);
+    plan_rig_run_on(rig, "x", "n1", 1, 1000)->bound->priority = 10;
+    plan_rig_run_on(rig, "y", "n1", 1, 1000);
+    struct plan_rig_pod *never = plan_rig_pod(rig, "never", GPU, 1, 100);
+    never->pod.priority = 10;
+    never->pod.never_preempts = true;
+    plan_rig_put(rig, never);
+    struct plan_rig_pod *two = plan_rig_pod(rig, "two", GPU, 2, 100);
+    two->pod.priority = 10;
+    plan_rig_put(rig, two);
+    plan_rig_wait(rig, "equal", 1, 100);
+    assert_string_equal(plan_rig_plan(rig), "");
+}
+
+static void the_first_few_are_released_for_an_autoscaler(void **state)
+{
+    struct plan_rig *rig = *state;
+    rig->config.autoscaler_pods = 2;
+    plan_rig_configure(rig);
+    plan_rig_node(rig, "n1", 1);
+    plan_rig_wait(rig, "a", 1, 100);
+    plan_rig_wait(rig, "b", 8, 100); /* no node has so many, a new one may */
+    plan_rig_wait(rig, "c", 1, 100);
+    plan_rig_wait(rig, "d", 1, 100);
+    assert_string_equal(plan_rig_plan(rig),
+                        "claim a on n1: nvidia.com/gpu=0\nrelease b\nrelease c\n");
+    assert_string_equal(plan_rig_state(rig, "b"), "Released Never");
+    plan_rig_node(rig, "n2", 8);
+    assert_string_equal(plan_rig_plan(rig), "claim b on n2: nvidia.com/gpu=0,1,2,3,4,5,6,7\n"
+                                            "release d\n");
+}
+
+/* ---- what is told ---- */
+
+static const char *sentence(struct plan_rig *rig, const char *name)
+{
+    static char text[SL_PLAN_TEXT_MAX];
+    struct sl_queue_row row;
+    assert_true(plan_rig_row(rig, name, &row));
+    size_t len = sl_queue_text(&row, rig->now_us, text, sizeof text);
+    assert_int_equal(len, strlen(text));
+    return text;
+}
+
+static void the_sentence_says_who_is_ahead_and_when_it_starts(void **state)
+{
+    struct plan_rig *rig = *state;
+    struct sl_error err = {0};
+    plan_rig_node(rig, "n1", 1);
+    plan_rig_run_on(rig, "x", "n1", 1, 100);
+    plan_rig_wait(rig, "a", 1, 150);
+    plan_rig_wait(rig, "b", 1, 7200);
+    plan_rig_wait(rig, "c", 1, 60);
+    plan_rig_plan(rig);
+    assert_int_equal(sl_planner_estimate(rig->planner, rig->now_us, &err), 0);
+    assert_string_equal(sentence(rig, "a"),
+                        "held: first for nvidia.com/gpu; starts in 1m40s at the latest");
+    assert_string_equal(
+        sentence(rig, "b"),
+        "held: 1 pod ahead for nvidia.com/gpu; it is ns/a; estimated start in 4m10s");
+    assert_string_equal(
+        sentence(rig, "c"),
+        "held: 2 pods ahead for nvidia.com/gpu; first is ns/a; estimated start in 2h4m");
+    plan_rig_end(rig, "x");
+    plan_rig_plan(rig);
+    assert_string_equal(sentence(rig, "a"), "its turn has come: node n1");
+}
+
+static void estimated_starts_lay_pods_out_over_all_devices(void **state)
+{
+    struct plan_rig *rig = *state;
+    struct sl_error err = {0};
+    struct sl_queue_row row;
+    static const char *const names[] = {"a", "b", "c", "d"};
+    static const int64_t starts[] = {100, 100, 200, 300};
+    plan_rig_node(rig, "n1", 2);
+    plan_rig_run_on(rig, "x", "n1", 1, 100);
+    plan_rig_run_on(rig, "y", "n1", 1, 200);
+    plan_rig_wait(rig, "a", 1, 200);
+    for (unsigned i = 1; i < 4; i++) {
+        plan_rig_wait(rig, names[i], 1, 1000);
+    }
+    plan_rig_plan(rig);
+    assert_int_equal(sl_planner_estimate(rig->planner, rig->now_us, &err), 0);
+    for (unsigned i = 0; i < 4; i++) {
+        assert_true(plan_rig_row(rig, names[i], &row));
+        int64_t expected = i == 1 ? 200 : i == 2 ? 300 : i == 3 ? 1200 : starts[i];
+        assert_int_equal(row.start_us, SECONDS(1000000 + expected));
+    }
+}
+
+static void add_name(void *context, const struct sl_queue_row *row)
+{
+    char *text = context;
+    size_t len = strlen(text);
+    (void)snprintf(text + len, 200 - len, "%s:%u ", row->pod->name, (unsigned)row->ahead);
+}
+
+static void rows_come_in_the_order_in_which_pods_go(void **state)
+{
+    struct plan_rig *rig = *state;
+    char text[200] = "";
+    rig->config.order.kind = SL_ORDER_SJF;
+    plan_rig_configure(rig);
+    plan_rig_node(rig, "n1", 1);
+    plan_rig_wait(rig, "a", 1, 300);
+    plan_rig_wait(rig, "b", 1, 100);
+    plan_rig_wait(rig, "c", 1, 200);
+    plan_rig_wait(rig, "d", 5, 50);
+    plan_rig_plan(rig);
+    assert_int_equal(sl_planner_visit(rig->planner, rig->now_us, 10, add_name, text), 4);
+    assert_string_equal(text, "b:0 c:0 a:1 d:0 ");
+    text[0] = '\0';
+    assert_int_equal(sl_planner_visit(rig->planner, rig->now_us, 2, add_name, text), 4);
+    assert_string_equal(text, "b:0 c:0 ");
+}
+
+static void numbers_count_what_happened(void **state)
+{
+    struct plan_rig *rig = *state;
+    struct sl_plan_stats stats;
+    given_a_pod_that_waits_for_both(rig);
+    plan_rig_wait(rig, "short", 1, 5);
+    plan_rig_wait(rig, "never", 9, 5);
+    plan_rig_run(rig, 1000);
+    sl_planner_stats(rig->planner, &stats);
+    assert_int_equal(stats.claims, 1);
+    assert_int_equal(stats.backfills, 1);
+    assert_int_equal(stats.refusals, 1);
+    assert_int_equal(stats.waiting[SL_QUEUE_HELD], 1);
+    assert_int_equal(stats.waiting[SL_QUEUE_CLAIMED], 1);
+    assert_int_equal(stats.waiting[SL_QUEUE_REFUSED], 1);
+    assert_int_equal(stats.oldest_us, SECONDS(1000000));
+}
+
+static void every_name_and_help_is_there(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < SL_HOLD_REASONS; i++) {
+        assert_true(strlen(sl_hold_reason_name((enum sl_hold_reason)i)) > 0);
+        assert_true(strlen(sl_hold_reason_help((enum sl_hold_reason)i)) > 0);
+    }
+    for (unsigned i = 0; i < SL_QUEUE_STATES; i++) {
+        assert_true(strlen(sl_queue_state_name((enum sl_queue_state)i)) > 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        PLAN_TEST(the_first_that_cannot_start_has_a_reservation_at_the_end_of_what_runs),
+        PLAN_TEST(a_pod_behind_may_start_when_it_ends_before_the_reservation),
+        PLAN_TEST(a_pod_behind_may_take_what_the_reservation_does_not_need),
+        PLAN_TEST(a_reservation_moves_to_a_node_that_has_it_as_early),
+        PLAN_TEST(a_pod_past_its_timeout_is_taken_to_end_now),
+        PLAN_TEST(without_backfill_nobody_of_the_resource_overtakes),
+        PLAN_TEST(a_reservation_holds_against_other_resources_of_the_same_devices),
+        PLAN_TEST(a_lapsed_pod_blocks_nobody),
+        PLAN_TEST(each_order_chooses_its_own_first),
+        PLAN_TEST(weights_of_a_namespace_count_for_its_pods_alone),
+        PLAN_TEST(headroom_is_kept_for_short_pods),
+        PLAN_TEST(a_pod_goes_only_where_its_constraints_allow),
+        PLAN_TEST(cpu_that_claims_need_counts),
+        PLAN_TEST(a_pod_that_nobody_can_host_blocks_nobody),
+        PLAN_TEST(one_pod_that_could_preempt_is_released),
+        PLAN_TEST(nobody_is_released_who_may_not_or_could_not_preempt),
+        PLAN_TEST(the_first_few_are_released_for_an_autoscaler),
+        PLAN_TEST(the_sentence_says_who_is_ahead_and_when_it_starts),
+        PLAN_TEST(estimated_starts_lay_pods_out_over_all_devices),
+        PLAN_TEST(rows_come_in_the_order_in_which_pods_go),
+        PLAN_TEST(numbers_count_what_happened),
+        PLAN_TEST(every_name_and_help_is_there),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
