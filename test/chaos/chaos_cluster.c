@@ -46,7 +46,8 @@ static void teardown_world(void *context)
 
 static void write_view(const struct sl_view *view, struct sl_buf *out)
 {
-    sl_buf_printf(out, "node %s:", view->node->name);
+    sl_buf_printf(out, "node %s, cpu %lld of %u pods:", view->node->name,
+                  (long long)view->cpu_milli, view->n_pods);
     for (unsigned i = 0; i < view->node->n_pools; i++) {
         sl_buf_printf(out, " %s %lld of %lld", view->node->pool[i].resource,
                       (long long)sl_view_free_units(view, i),
@@ -181,6 +182,21 @@ static void *with_news_of_reserved_pod(void)
 {
     return with_pod((struct pod_spec){
         .name = "r", .uid = "u-r", .resource = SLICE, .count = "4", .deleting = true});
+}
+
+static void *with_pod_of_no_interest(void)
+{
+    return with_pod((struct pod_spec){.name = "n", .uid = "u-n", .node = "gpu-2"});
+}
+
+static void *with_pod_of_no_interest_on_new_node(void)
+{
+    return with_pod((struct pod_spec){.name = "n", .uid = "u-n", .node = "gpu-9"});
+}
+
+static void *with_pod_that_asks_no_more(void)
+{
+    return with_pod((struct pod_spec){.name = "c", .uid = "u-c", .node = "gpu-1"});
 }
 
 static void *with_new_node(void)
@@ -435,7 +451,7 @@ static int run_fit(void *context)
 {
     struct world *world = context;
     const struct sl_snapshot *snapshot = sl_store_acquire(world->store);
-    const struct sl_score_config config = {{1, 1, 1}};
+    const struct sl_score_config config = {.weight = {1, 1, 1}};
     struct sl_ask ask;
     struct sl_pod *pod = sl_store_pod(world->store, SL_STR("default"), SL_STR("b"));
     sl_pod_ask(pod, &ask);
@@ -535,6 +551,11 @@ const struct scenario cluster_scenarios[] = {
     {.name = "a reserved pod is seen bound", .setup = with_seen_pod, PUT},
     {.name = "a reserved pod is bound elsewhere", .setup = with_pod_bound_elsewhere, PUT},
     {.name = "news of a reserved pod", .setup = with_news_of_reserved_pod, PUT},
+    {.name = "a pod of no interest comes", .setup = with_pod_of_no_interest, PUT},
+    {.name = "a pod of no interest comes on a node not yet known",
+     .setup = with_pod_of_no_interest_on_new_node,
+     PUT},
+    {.name = "a pod asks for nothing any more", .setup = with_pod_that_asks_no_more, PUT},
     {.name = "a node comes", .setup = with_new_node, .run = run_put_node, WORLD},
     {.name = "a node changes", .setup = with_changed_node, .run = run_put_node, WORLD},
     {.name = "many nodes and pods come",
