@@ -412,6 +412,15 @@ static void swap_pod(struct sl_planner *planner, struct sl_plan_pod *known, stru
     sl_pod_unref(old);
 }
 
+/* A claimed pod that asks for something else now. */
+static void leave_lane(struct sl_planner *planner, struct sl_plan_pod *pod)
+{
+    struct sl_plan_lane *lane = sl_plan_lane_of(pod);
+    sl_plan_bound_unstart(planner, pod);
+    sl_plan_bound_leave(planner, pod);
+    lane->retrying = lane->retrying == pod ? NULL : lane->retrying;
+}
+
 static int change_pod(struct sl_planner *planner, struct sl_plan_pod *known, struct sl_pod *pod,
                       struct sl_error *err)
 {
@@ -428,6 +437,9 @@ static int change_pod(struct sl_planner *planner, struct sl_plan_pod *known, str
         sl_plan_bound_leave(planner, known);
     }
     known->broken = known->claim != NULL && class != known->class;
+    if (known->broken && (class == NULL || class->ask->lane[0] != sl_plan_lane_of(known))) {
+        leave_lane(planner, known);
+    }
     planner->dirty = planner->dirty || known->broken;
     struct sl_plan_class *old = known->class;
     known->class = class;
@@ -606,6 +618,7 @@ int64_t sl_planner_wake(const struct sl_planner *planner)
     for (const struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
         int64_t at = sl_plan_add(lane->preempting_us, planner->config.hold_us);
         wake = lane->preemptor != NULL && at < wake ? at : wake;
+        wake = lane->retry_waits && lane->retry_us < wake ? lane->retry_us : wake;
     }
     return wake;
 }

@@ -213,7 +213,7 @@ void sl_plan_ran_keep(struct sl_planner *planner, struct sl_plan_pod *pod)
         return; /* its bound, if it has one, sees it go at once */
     }
     ran->claimed_us = pod->claimed_us;
-    ran->lane = sl_plan_lane_of(pod)->key;
+    ran->lane = pod->claim->items[0].key;
     ran->seen = pod->node->base != NULL && sl_plan_shows(pod->node->base, pod->claim);
     ran->bound_id = pod->bound_id;
     ran->counted = pod->started;

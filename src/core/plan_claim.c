@@ -34,6 +34,9 @@ bool sl_plan_claim(struct sl_planner *planner, struct sl_plan_pod *pod, struct s
     pod->node = node;
     pod->node_next = node->claims;
     node->claims = pod;
+    if (pod->strikes > 0) {
+        sl_plan_lane_of(pod)->retrying = pod;
+    }
     sl_plan_settle(planner, pod);
     sl_plan_bound_start(planner, pod);
     sl_plan_node_take(planner, node, own);
@@ -53,6 +56,10 @@ void sl_plan_unclaim(struct sl_planner *planner, struct sl_plan_pod *pod)
     pod->node = NULL;
     sl_pod_unref(pod->claim);
     pod->claim = NULL;
+    struct sl_plan_lane *lane = sl_plan_lane_of(pod);
+    if (lane != NULL && lane->retrying == pod) {
+        lane->retrying = NULL;
+    }
     sl_plan_bound_unstart(planner, pod);
     sl_plan_node_stale(planner, node, false);
 }
@@ -78,8 +85,13 @@ bool sl_plan_is_barred(const struct sl_planner *planner, const struct sl_plan_po
 void sl_plan_lapse(struct sl_planner *planner, struct sl_plan_pod *pod, enum sl_hold_reason why)
 {
     struct sl_pod *claim = sl_pod_ref(pod->claim);
+    struct sl_plan_lane *lane = sl_plan_lane_of(pod);
+    bool again = lane != NULL && lane->retrying == pod;
     sl_plan_unclaim(planner, pod);
     pod->broken = false;
+    if (again && why == SL_HOLD_LAPSED) {
+        lane->retry_us = sl_plan_add(planner->now_us, planner->config.hold_us);
+    }
     if (why == SL_HOLD_LAPSED) {
         sl_plan_time_out(planner, pod);
         pod->lapses++;
@@ -122,6 +134,9 @@ void sl_plan_expire(struct sl_planner *planner)
         if (lane->preemptor != NULL &&
             sl_plan_add(lane->preempting_us, planner->config.hold_us) <= planner->now_us) {
             lane->preemptor = NULL; /* no room was made for it: another may try */
+            planner->dirty = true;
+        }
+        if (lane->retry_waits && lane->retry_us <= planner->now_us) {
             planner->dirty = true;
         }
     }

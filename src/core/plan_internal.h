@@ -55,6 +55,9 @@ struct sl_plan_lane {
     struct sl_plan_pod *preemptor; /* released to preempt */
     int64_t preempting_us;         /* since when */
     struct sl_plan_reserve reserve;
+    struct sl_plan_pod *retrying; /* has a claim once more after a lapse: one at a time */
+    int64_t retry_us;             /* not before that the next */
+    bool retry_waits;             /* somebody waits for that */
 
     /* of the run */
     uint32_t at; /* in the queue */

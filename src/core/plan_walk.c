@@ -79,7 +79,8 @@ static bool is_bounded(const struct sl_planner *planner)
 static void reserve(struct sl_planner *planner, struct sl_plan_lane *lane, struct sl_plan_pod *pod)
 {
     bool taken = lane->reserve.active || lane->headroom_us > 0;
-    if (taken || lane->tries >= SL_PLAN_RESERVE_TRIES) {
+    bool doubtful = pod->strikes > 0; /* it may well not come: nothing idles for it */
+    if (taken || doubtful || lane->tries >= SL_PLAN_RESERVE_TRIES) {
         return;
     }
     if (pod->reason == SL_HOLD_HEADROOM) {
@@ -154,10 +155,27 @@ static enum step yield_to_due(struct sl_planner *planner, struct sl_plan_lane *l
     return STEP_HELD;
 }
 
+/* Pods that did not take their claims try again one at a time, with a pause behind each that fails
+ * again: however many there are, they keep at most half of the time of one pod's devices from those
+ * that come. */
+static bool is_to_pause(struct sl_planner *planner, struct sl_plan_lane *lane,
+                        const struct sl_plan_pod *pod)
+{
+    if (pod->strikes == 0 || (lane->retrying == NULL && lane->retry_us <= planner->now_us)) {
+        return false;
+    }
+    lane->retry_waits = lane->retry_waits || lane->retrying == NULL;
+    return true;
+}
+
 static enum step try_pod(struct sl_planner *planner, struct sl_plan_lane *lane,
                          struct sl_plan_pod *pod)
 {
     struct sl_plan_pick pick;
+    if (is_to_pause(planner, lane, pod)) {
+        set_reason(planner, pod, SL_HOLD_LAPSED);
+        return STEP_HELD;
+    }
     if (pod->class->ask->never) { /* kept for an autoscaler's sake */
         set_reason(planner, pod, SL_HOLD_NEVER);
         return STEP_HELD;
@@ -229,6 +247,7 @@ static size_t begin(struct sl_planner *planner)
         lane->tries = 0;
         lane->refused = 0;
         lane->due_tried = false;
+        lane->retry_waits = false;
         lane->headroom_us = 0;
         lane->rest_run = 0;
         lane->least = INT64_MAX;
