@@ -155,6 +155,16 @@ static int apply(struct sl_str pair, struct sl_plan_config *plan, struct sl_erro
 
 /* ---- configuration files ---- */
 
+/* A rule's weights that it does not state are those of queue.alpha, beta, gamma. */
+static void inherit(struct sl_plan_override *rule, const struct sl_order_weights *weights)
+{
+    rule->of_priority = rule->priority != INT32_MIN;
+    rule->weights.alpha = rule->weights.alpha < 0 ? weights->alpha : rule->weights.alpha;
+    rule->weights.beta = rule->weights.beta < 0 ? weights->beta : rule->weights.beta;
+    rule->weights.gamma = rule->weights.gamma < 0 ? weights->gamma : rule->weights.gamma;
+}
+
+/* As the daemon takes it, but for what has no meaning here (gates, releases, preemption). */
 static void from_config(const struct sl_config *config, struct sl_plan_config *plan)
 {
     plan->order.kind = config->queue.order;
@@ -162,12 +172,16 @@ static void from_config(const struct sl_config *config, struct sl_plan_config *p
         (struct sl_order_weights){config->queue.alpha, config->queue.beta, config->queue.gamma};
     plan->bound.c_permille = (int32_t)(config->queue.bound / 1000);
     plan->default_timeout_us = config->queue.default_timeout_us;
+    plan->backfill = config->queue.backfill;
     plan->n_limits = config->queue.n_limits;
     plan->n_headrooms = config->queue.n_headrooms;
     plan->n_overrides = config->queue.n_overrides;
     memcpy(plan->limit, config->queue.limit, sizeof(plan->limit));
     memcpy(plan->headroom, config->queue.headroom, sizeof(plan->headroom));
     memcpy(plan->override, config->queue.override, sizeof(plan->override));
+    for (unsigned i = 0; i < plan->n_overrides; i++) {
+        inherit(&plan->override[i], &plan->order.weights);
+    }
     plan->score = config->score;
 }
 

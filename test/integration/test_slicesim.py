@@ -1,0 +1,190 @@
+"""slicesim as people call it: the commands of its page, traces, errors, reports in every form."""
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+import xml.dom.minidom
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SLICESIM = os.environ["SLICESIM_BIN"]
+EXAMPLES = ROOT / "deploy" / "examples"
+sys.path.insert(0, str(ROOT / "test" / "docs"))
+
+from check_readme import MARK, matches, read_commands  # noqa: E402
+
+
+def run(*arguments, stdin="", status=0):
+    done = subprocess.run([SLICESIM, *map(str, arguments)], input=stdin, capture_output=True,
+                          text=True, timeout=300)
+    assert done.returncode == status, done.stderr
+    return done
+
+
+def runs_of(*arguments):
+    return json.loads(run("run", *arguments, "-o", "json").stdout)["runs"]
+
+
+def test_the_pages_commands_answer_as_the_page_says(tmp_path):
+    commands = read_commands((ROOT / "docs" / "simulator.md").read_text(encoding="utf-8"))
+    assert len(commands) >= 8
+    (tmp_path / "deploy").symlink_to(ROOT / "deploy")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "slicesim").symlink_to(SLICESIM)
+    script = "exec 2>&1\n" + "".join(
+        f"{command}\nprintf '\\n{MARK}\\n'\n" for _, command, _ in commands)
+    done = subprocess.run(["bash"], input=script, cwd=tmp_path, capture_output=True, text=True,
+                          timeout=300,
+                          env={**os.environ, "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}"})
+    outputs = done.stdout.split(f"\n{MARK}\n")
+    assert len(outputs) == len(commands) + 1, done.stdout + done.stderr
+    for (line, command, expected), actual in zip(commands, outputs):
+        assert matches(expected, actual), f"docs/simulator.md:{line}: $ {command}\n{actual}"
+
+
+def test_help_teaches_with_examples():
+    for command in ([], ["run"], ["reproduce"]):
+        text = run(*command, "--help").stdout
+        assert "Usage: slicesim" in text
+    assert "Examples:" in run("run", "--help").stdout
+    for name in ("short-tasks", "orders", "mig"):
+        assert name in run("reproduce", "--help").stdout
+    assert run("--version").stdout.startswith("slicesim ")
+
+
+@pytest.mark.parametrize("arguments,message", [
+    ([], "nothing to do: slicesim run or slicesim reproduce"),
+    (["run"], "which jobs: give one of --trace FORMAT:FILE, --generate SPEC"),
+    (["run", "--generate", "tasks=2", "--gpus", "1"], "which policies: --policy"),
+    (["run", "--generate", "tasks=2", "--policy", "fifo"], "which nodes: give one of --cluster"),
+    (["run", "--generate", "tasks=2", "--policy", "fifo", "--gpus", "1", "--nodes", "csv:x"],
+     "which nodes: only one of"),
+    (["run", "--generate", "tasks=two", "--policy", "fifo", "--gpus", "1"],
+     "--generate: tasks: \"two\": expected an integer"),
+    (["run", "--trace", "csv:/nonexistent", "--policy", "fifo", "--gpus", "1"],
+     "/nonexistent: No such file or directory"),
+    (["run", "--generate", "tasks=2", "--policy", "shortest", "--gpus", "1"],
+     "there is no policy \"shortest\"; there are fifo, sjf, p, hrrn, bounded"),
+    (["reproduce"], "reproduce what? One of short-tasks, orders, mig"),
+    (["reproduce", "table-9"], "unknown experiment \"table-9\"; there are short-tasks"),
+    (["reproduce", "mig", "-o", "svg"], "reproduce mig has no plot"),
+])
+def test_what_is_wrong_is_told(arguments, message):
+    done = run(*arguments, status=2)
+    assert message in done.stderr
+    assert done.stdout == ""
+
+
+def test_seeds_of_a_trace_that_nothing_is_drawn_from_are_refused():
+    trace = f"csv:{EXAMPLES / 'simulator' / 'jobs.csv'}"
+    options = ["run", "--trace", trace, "--gpus", "1x2:A30:1g.6gb*4", "--policy", "sjf", "--seeds", 3]
+    assert "the same for every seed" in run(*options, status=2).stderr
+    assert "3 seeds" in run(*options, "--estimate", "factor:1:5").stdout
+
+
+def test_a_manifests_error_has_its_place(tmp_path):
+    broken = tmp_path / "nodes.yaml"
+    broken.write_text("apiVersion: v1\nkind: Node\nmetadata:\n  name: [a]\n")
+    done = run("run", "--generate", "tasks=2", "--policy", "fifo", "--cluster", broken, status=2)
+    assert f"{broken}:4:" in done.stderr
+
+
+def test_pods_bound_in_manifests_keep_their_devices():
+    jobs = "tasks=40,gap=constant:0,runtime=constant:100,ask=aliyun.com/gpu-mem:4"
+    found = runs_of("--generate", jobs, "--policy", "fifo", "--cluster", EXAMPLES / "gpushare.yaml")
+    assert 0 < found[0]["utilisation"] <= 1
+    assert found[0]["jobs"] == 40
+    assert found[0]["wait"]["max"] > 0  # 40 shares of 4 GiB and the residents do not fit at once
+
+
+def test_every_form_tells_the_same():
+    options = ["--generate", "tasks=30", "--gpus", "3", "--policy", "fifo,sjf", "--seeds", "2"]
+    found = runs_of(*options)
+    rows = list(csv.DictReader(io.StringIO(run("run", *options, "-o", "csv").stdout)))
+    assert [(r["policy"], r["seed"]) for r in found] == \
+        [("fifo", 1), ("sjf", 1), ("fifo", 2), ("sjf", 2)]
+    for one, row in zip(found, rows):
+        assert (row["policy"], int(row["seed"])) == (one["policy"], one["seed"])
+        for group in ("response", "wait", "slowdown"):
+            assert set(one[group]) == {"mean", "p50", "p95", "p99", "max"}
+            for member, value in one[group].items():
+                assert float(row[f"{group}_{member}"]) == pytest.approx(value, abs=2e-6)
+        assert one["response"]["mean"] > one["wait"]["mean"] >= 0
+        assert 0 < one["utilisation"] <= one["allocation"] <= 1
+        assert one["makespan"] >= one["response"]["max"]
+
+
+def test_results_do_not_depend_on_threads():
+    options = ["run", "--generate", "tasks=50,estimate=factor:1:4", "--gpus", "4", "--policy",
+               "fifo,sjf,p,hrrn,bounded", "--seeds", "10", "-o", "json"]
+    texts = {run(*options, "--threads", n).stdout for n in (1, 2, 5)}
+    assert len(texts) == 1
+
+
+@pytest.mark.parametrize("arguments", [
+    ["run", "--generate", "tasks=30,namespace=a+b", "--gpus", "3", "--policy",
+     "fifo,bounded:c=1.3", "--seeds", "3"],
+    ["run", "--generate", "tasks=30,ask=nvidia.com/mig-1g.6gb:1+nvidia.com/mig-1g.6gb:2", "--gpus",
+     "1x2:A30:1g.6gb*4", "--policy", "sjf"],
+    ["reproduce", "short-tasks", "--seeds", "5"],
+    ["reproduce", "orders", "--seeds", "1"],
+])
+def test_plots_are_well_formed_and_follow_the_pages_colours(arguments):
+    text = run(*arguments, "-o", "svg").stdout
+    root = xml.dom.minidom.parseString(text).documentElement
+    assert root.tagName == "svg"
+    assert "prefers-color-scheme:dark" in text
+    for name in ("x", "y", "width", "height"):
+        for rect in root.getElementsByTagName("rect"):
+            assert float(rect.getAttribute(name) or 0) >= 0
+
+
+def test_decisions_name_every_start_once(tmp_path):
+    path = tmp_path / "starts.csv"
+    run("run", "--generate", "tasks=40", "--gpus", "2x2", "--policy", "sjf,bounded", "--decisions",
+        path)
+    rows = list(csv.DictReader(path.open()))
+    assert len(rows) == 80
+    for policy in ("sjf", "bounded"):
+        mine = [r for r in rows if r["policy"] == policy]
+        assert len({r["pod"] for r in mine}) == 40
+        assert [float(r["time"]) for r in mine] == sorted(float(r["time"]) for r in mine)
+        assert all(r["devices"].startswith("nvidia.com/gpu=") for r in mine)
+
+
+def test_short_tasks_lie_where_the_paper_does():
+    rows = {r["policy"]: r for r in json.loads(
+        run("reproduce", "short-tasks", "--seeds", "2000", "-o", "json").stdout)["rows"]}
+    assert rows["sjf"]["ofFifo"]["median"] == pytest.approx(0.48, abs=0.02)
+    assert rows["p"]["ofFifo"]["median"] == pytest.approx(0.53, abs=0.02)
+    assert rows["sjf"]["paper"]["inside"] and rows["p"]["paper"]["inside"]
+    assert rows["sjf"]["ofFifo"]["p5"] < 0.447 < rows["sjf"]["ofFifo"]["p95"]
+
+
+def test_mig_keeps_table_threes_shape():
+    rows = json.loads(run("reproduce", "mig", "-o", "json").stdout)["rows"]
+    for row in rows:
+        assert row["here"] == pytest.approx(row["paper"], rel=0.15)
+    mig = [r["here"] for r in rows if r["way"] == "MIG parallel"]
+    assert max(mig) == min(mig)
+
+
+@pytest.mark.skipif("SLICED_DATA" not in os.environ, reason="SLICED_DATA: no published traces here")
+@pytest.mark.parametrize("trace,nodes", [
+    ("philly:philly/simulator_trace-data_trace1.csv", ["--gpus", "64"]),
+    ("adaptdl:philly/adaptdl_workload-1.csv", ["--gpus", "64"]),
+    ("openb:openb/openb_pod_list_default.csv", ["--nodes", "openb:openb/openb_node_list_gpu_node.csv"]),
+])
+def test_published_traces_run(trace, nodes):
+    def below(text):
+        name, path = text.split(":", 1)
+        return f"{name}:{os.environ['SLICED_DATA']}/{path}"
+
+    nodes = [below(word) if ":" in word else word for word in nodes]
+    found = runs_of("--trace", below(trace), *nodes, "--policy", "fifo,sjf", "--quiet")
+    assert all(r["jobs"] > 0 and r["neverStarted"] == 0 for r in found)
+    assert found[1]["wait"]["mean"] <= found[0]["wait"]["mean"]
