@@ -381,7 +381,7 @@ static int make_binder(struct sl_cluster *cluster, struct sl_error *err)
     const struct sl_fetcher_options fetcher = {
         .client = cluster->client,
         .store = cluster->options.store,
-        .timeout_us = whole_us / 4, /* the binding comes after it */
+        .timeout_us = whole_us / 8, /* the binding comes after it, both within httpTimeout */
         .max = FETCHES_MAX,
     };
     cluster->binder = sl_kube_binder_new(&options, err);
