@@ -410,14 +410,16 @@ static void bind_pod(struct model *model, int i)
     }
 }
 
-/* The devices that a claim names: what the present snapshot leaves, as a plan would choose; or the
- * first places of the node, free or not. False: nothing there could be named. */
-static bool plan_claim(struct model *model, const struct model_pod *pod, int node, char *text,
-                       size_t size)
+enum named { NAMED_NONE, NAMED_MAYBE, NAMED_FREE };
+
+/* The devices that a claim names: what the present snapshot leaves, as a plan would choose; or some
+ * that a resident holds. While a batch is open the snapshot is of before. */
+static enum named plan_claim(struct model *model, const struct model_pod *pod, int node, char *text,
+                             size_t size)
 {
     const struct sl_snapshot *snapshot = sl_store_acquire(model->store);
     const struct sl_view *view = view_at(snapshot, node_name(node));
-    bool found = false;
+    enum named named = NAMED_NONE;
     if (view != NULL && pod->whole == node_is_whole(node)) {
         struct sl_scratch scratch;
         struct sl_assignment assignment;
@@ -428,27 +430,29 @@ static bool plan_claim(struct model *model, const struct model_pod *pod, int nod
                                            .count = pod->count,
                                            .kind = pod->whole ? SL_KIND_WHOLE : SL_KIND_MIG};
         sl_scratch_init(&scratch, view);
-        for (unsigned i = 0; random_below(&model->seed, 4) == 0 && i < view->n_residents; i++) {
-            sl_scratch_remove(&scratch, i);
+        unsigned n = 0;
+        for (; random_below(&model->seed, 4) == 0 && n < view->n_residents; n++) {
+            sl_scratch_remove(&scratch, n);
         }
-        found = sl_choose_on(&scratch, &ask, &assignment, NULL) &&
-                sl_assignment_format(view->node, &ask, &assignment, text, size) > 0;
+        if (sl_choose_on(&scratch, &ask, &assignment, NULL) &&
+            sl_assignment_format(view->node, &ask, &assignment, text, size) > 0) {
+            named = n == 0 && !model->batch ? NAMED_FREE : NAMED_MAYBE;
+        }
     }
     sl_store_release(model->store, snapshot);
-    return found;
+    return named;
 }
 
-/* Which places are free the model does not know: what is named may be taken even where the sum
- * would do, but never given where it does not. */
+/* Which places are free the model does not know: those that a resident held may be refused even
+ * where the sum would do, but are never given where it does not. */
 static void expect_claim(const struct model *model, const struct model_pod *pod, int node,
-                         bool named, const struct sl_bind_result *result)
+                         enum named named, const struct sl_bind_result *result)
 {
     enum sl_bind_code expected = expected_code(model, pod, node);
-    if (pod->there && pod->claimed >= 0) {
-        expected = SL_BIND_NOT_CLAIMED;
-    } else if (expected == SL_BIND_NO_ROOM || (expected == SL_BIND_RESERVED && !named)) {
-        expected = SL_BIND_NOT_CLAIMED;
-    } else if (expected == SL_BIND_RESERVED && result->code == SL_BIND_NOT_CLAIMED) {
+    bool fits = expected == SL_BIND_RESERVED;
+    bool refused = fits && (named == NAMED_NONE ||
+                            (named == NAMED_MAYBE && result->code == SL_BIND_NOT_CLAIMED));
+    if ((pod->there && pod->claimed >= 0) || expected == SL_BIND_NO_ROOM || refused) {
         expected = SL_BIND_NOT_CLAIMED;
     }
     assert_string_equal(sl_bind_code_name(result->code), sl_bind_code_name(expected));
@@ -468,7 +472,7 @@ static void claim_for_pod(struct model *model, int i)
     char where[32] = "";
     struct sl_bind_result result;
     uid_of(pod, uid);
-    bool named = plan_claim(model, pod, node, text, sizeof(text));
+    enum named named = plan_claim(model, pod, node, text, sizeof(text));
     sl_store_claim(model->store, sl_str_of(uid), sl_str_of(node_name(node)), sl_str_of(text),
                    &result);
     expect_claim(model, pod, node, named, &result);
