@@ -90,9 +90,10 @@ static bool first_of(const struct sl_fifo *fifo, uint32_t a, uint32_t b)
     if (x->adopted != y->adopted) {
         return x->adopted;
     }
-    const struct sl_bound_pod p = spec_of(x);
-    const struct sl_bound_pod q = spec_of(y);
-    return sl_bound_compare(&p, &q) < 0;
+    if (x->priority != y->priority) {
+        return x->priority > y->priority;
+    }
+    return x->submit_us != y->submit_us ? x->submit_us < y->submit_us : x->id < y->id;
 }
 
 static void push(struct sl_fifo *fifo, size_t *n, uint32_t index)

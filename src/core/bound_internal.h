@@ -159,6 +159,7 @@ struct sl_bound {
     uint64_t base_state;
     struct sl_units units; /* free times of the running */
     struct sl_units base;  /* after the layout without anybody overtaking, sorted */
+    int64_t base_last_us;  /* the last start there */
     struct sl_units scratch;
     sl_work running_work;
     int64_t running_end;

@@ -9,13 +9,14 @@ enum {
     PUBLISH = 32, /* an estimate changes when it is off by more than one in so many */
 };
 
+/* By the two leading bits: timeouts of 2^o and 1.5 * 2^o microseconds open a class each. */
 static unsigned class_of(int64_t timeout_us)
 {
-    unsigned octave = 0;
-    while (timeout_us >> octave > 3) {
-        octave++;
+    if (timeout_us < 2) {
+        return 0;
     }
-    const unsigned i = octave * 2 + ((timeout_us >> octave) == 3 ? 1 : 0);
+    const unsigned lead = 63 - (unsigned)__builtin_clzll((unsigned long long)timeout_us);
+    const unsigned i = (lead - 1) * 2 + (unsigned)((timeout_us >> (lead - 1)) & 1);
     return i < SL_LEARN_CLASSES ? i : SL_LEARN_CLASSES - 1;
 }
 
