@@ -11,6 +11,7 @@
 #include "daemon/load.h"
 #include "daemon/options.h"
 #include "daemon/queue.h"
+#include "daemon/release.h"
 #include "server/app.h"
 #include "server/process.h"
 #include "server/version.h"
@@ -400,6 +401,9 @@ int sl_daemon_main(int argc, char **argv)
 {
     static struct daemon daemon; /* large, and one per process */
     struct sl_error err = {.code = SL_ERR_NONE};
+    if (argc > 1 && strcmp(argv[1], "release") == 0) {
+        return sl_release_main(argc - 1, argv + 1);
+    }
     if (sl_options_parse(argc, argv, &daemon.options, &err) < 0) {
         return complain(EXIT_WRONG, &err);
     }

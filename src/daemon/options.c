@@ -180,7 +180,8 @@ void sl_options_help(struct sl_buf *out)
                   "sliced %s: schedules slices of GPUs on Kubernetes, as an extender of "
                   "kube-scheduler\n\nUsage: sliced [--config FILE] [--kubeconfig FILE] "
                   "[--context NAME] [--listen ADDRESS:PORT]\n       sliced --cluster FILE... "
-                  "[--config FILE] [--listen ADDRESS:PORT]\n\nOptions:\n",
+                  "[--config FILE] [--listen ADDRESS:PORT]\n       sliced release --all | "
+                  "NAMESPACE/POD   (sliced release --help)\n\nOptions:\n",
                   SL_VERSION);
     for (size_t i = 0; i < OPTIONS; i++) {
         char left[64];

@@ -29,4 +29,21 @@ int sl_options_parse(int argc, char *const *argv, struct sl_options *out, struct
 
 void sl_options_help(struct sl_buf *out);
 
+/* "sliced release": either all, perhaps of one namespace, or one pod of a namespace. */
+struct sl_release_options {
+    const char *namespace; /* NULL: all */
+    const char *name;      /* of the pod; NULL: all */
+    const char *kubeconfig;
+    const char *context;
+    bool all;
+    bool dry_run;
+    bool help;
+    char pod_namespace[64]; /* where namespace points when a pod is named */
+};
+
+/* argv[0] is "release". *out must stay where it is. As sl_options_parse. */
+int sl_release_options_parse(int argc, char *const *argv, struct sl_release_options *out,
+                             struct sl_error *err);
+void sl_release_options_help(struct sl_buf *out);
+
 #endif

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 #include "codec/object.h"
-#include "codec/write.h"
 #include "kube/clock.h"
 #include "kube/pacing.h"
 #include "kube/pod_call.h"
@@ -209,20 +208,25 @@ static void on_opened(void *context, const struct sl_reply *reply)
     refused(op, reply, open_gate);
 }
 
+void sl_release_write_gate(struct sl_writer *w)
+{
+    sl_write_key(w, "schedulingGates");
+    sl_write_array(w);
+    sl_write_object(w);
+    sl_write_key(w, "$patch");
+    sl_write_text(w, "delete");
+    sl_write_key(w, "name");
+    sl_write_text(w, SL_QUEUE_GATE);
+    sl_write_object_end(w);
+    sl_write_array_end(w);
+}
+
 static void write_spec(struct sl_writer *w, const struct sl_release *release)
 {
     sl_write_key(w, "spec");
     sl_write_object(w);
     if (release->gated) {
-        sl_write_key(w, "schedulingGates");
-        sl_write_array(w);
-        sl_write_object(w);
-        sl_write_key(w, "$patch");
-        sl_write_text(w, "delete");
-        sl_write_key(w, "name");
-        sl_write_text(w, SL_QUEUE_GATE);
-        sl_write_object_end(w);
-        sl_write_array_end(w);
+        sl_release_write_gate(w);
     }
     if (release->deadline_s > 0) {
         sl_write_key(w, "activeDeadlineSeconds");

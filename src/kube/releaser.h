@@ -5,10 +5,14 @@
 #ifndef SLICED_KUBE_RELEASER_H
 #define SLICED_KUBE_RELEASER_H
 
+#include "codec/write.h"
 #include "kube/client.h"
 
 #define SL_QUEUE_GATE          "sliced.dev/queue"
 #define SL_RELEASED_ANNOTATION "sliced.dev/released"
+
+/* The member of a strategic merge patch of a pod's spec that takes our gate off, and no other. */
+void sl_release_write_gate(struct sl_writer *w);
 
 struct sl_releaser;
 
