@@ -178,6 +178,9 @@ static void a_claim_of_what_is_taken_changes_nothing(void **state)
     assert_int_equal(claim(store, "u-b", "gpu-1", all, &result), SL_BIND_NOT_CLAIMED);
     assert_string_equal(result.text, "node gpu-1: the devices are not free any more");
     assert_string_equal(result.assignment, "");
+    put_pod(store, (struct pod_spec){.name = "c", .uid = "u-c", .resource = SLICE});
+    generation = generation_of(store);
+    assert_int_equal(claim(store, "u-c", "gpu-1", FOURTH, &result), SL_BIND_NOT_CLAIMED);
     assert_int_equal(claim(store, "u-a", "gpu-2", FIRST, &result), SL_BIND_NOT_CLAIMED);
     assert_string_equal(result.text, "pod default/a has a claim on node gpu-1");
     assert_int_equal(generation_of(store), generation);

@@ -460,6 +460,25 @@ static void expect_claim(const struct model *model, const struct model_pod *pod,
                      expected == SL_BIND_RESERVED || expected == SL_BIND_ALREADY);
 }
 
+/* The resident with that UID stands where its assignment says. */
+static void expect_in_its_place(const struct model *model, int node, const char *uid)
+{
+    if (model->batch) {
+        return;
+    }
+    const struct sl_snapshot *snapshot = sl_store_acquire(model->store);
+    const struct sl_view *view = view_at(snapshot, node_name(node));
+    unsigned found = 0;
+    for (uint32_t i = 0; i < view->n_residents; i++) {
+        if (strcmp(view->resident[i].pod->uid, uid) == 0) {
+            assert_false(view->resident[i].assumed);
+            found++;
+        }
+    }
+    assert_int_equal(found, 1);
+    sl_store_release(model->store, snapshot);
+}
+
 static void claim_for_pod(struct model *model, int i)
 {
     struct model_pod *pod = &model->pod[i];
@@ -480,6 +499,7 @@ static void claim_for_pod(struct model *model, int i)
         assert_string_equal(result.assignment, text);
         pod->claimed = node;
         model->claims++;
+        expect_in_its_place(model, node, uid);
     }
     bool claimed = sl_store_claimed_node(model->store, sl_str_of(uid), where, sizeof(where));
     assert_int_equal(claimed, pod->there && pod->claimed >= 0);
