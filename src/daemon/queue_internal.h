@@ -137,8 +137,8 @@ void sl_queue_free_mail(struct sl_queue_mail *mail);
 /* The store's feed and news. */
 void sl_queue_feed(void *context, struct sl_pod *pod, bool waits);
 void sl_queue_published(void *context);
-/* The end of a release. */
-void sl_queue_released(void *call, enum sl_release_end end, const struct sl_error *err);
+/* The end of a release; context is its struct sl_queue_call. */
+void sl_queue_released(void *context, enum sl_release_end end, const struct sl_error *err);
 
 struct sl_queue_entry *sl_queue_find(struct sl_queuer *queuer, struct sl_str uid);
 /* A new one, HELD; NULL when out of memory. */

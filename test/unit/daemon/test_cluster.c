@@ -57,6 +57,15 @@ static void take_text(const char *body, const char *key, char *out, size_t size)
     (void)snprintf(out, size, "%.*s", (int)strcspn(at, "\""), at);
 }
 
+static bool is_current(const char *body)
+{
+    char said[32];
+    char version[32];
+    take_text(body, "\"resourceVersion\":\"", said, sizeof(said));
+    (void)snprintf(version, sizeof(version), "v%u", lease.version);
+    return strcmp(said, version) == 0;
+}
+
 static void give_lease(void *context, const struct fake_request *request, struct fake_answer *reply)
 {
     (void)context;
@@ -66,6 +75,11 @@ static void give_lease(void *context, const struct fake_request *request, struct
     if (atomic_load(&lease.broken)) {
         reply->status = 500;
         (void)snprintf(text, 1024, "{\"kind\":\"Status\",\"code\":500,\"message\":\"broken\"}");
+        return;
+    }
+    if (strcmp(request->method, "PUT") == 0 && !is_current(request->body)) {
+        reply->status = 409;
+        (void)snprintf(text, 1024, "{\"kind\":\"Status\",\"code\":409,\"reason\":\"Conflict\"}");
         return;
     }
     if (strcmp(request->method, "GET") != 0) {
@@ -219,6 +233,14 @@ static struct sl_pod *small_pod(void)
     return pod;
 }
 
+/* From now on no call on the lease succeeds, and it has run out. */
+static void break_lease(struct scene *scene)
+{
+    atomic_store(&lease.broken, true);
+    (void)fake_api_requests(scene->api); /* takes the lock: what was being answered has been */
+    fake_clock_advance(NULL, lease_us);
+}
+
 /* ---- a binding ---- */
 
 struct outcome {
@@ -338,8 +360,7 @@ static void who_cannot_renew_stops_binding_and_goes_on_when_nobody_led_meanwhile
     (void)state;
     begin(&scene, true);
     wait_missing(&scene, "");
-    atomic_store(&lease.broken, true);
-    fake_clock_advance(NULL, lease_us);
+    break_lease(&scene);
     wait_missing(&scene, "no replica leads, it tries to take the lease");
     assert_int_equal(bind_pod(&scene).end, SL_BIND_END_FAILED);
     assert_int_equal(fake_api_count(scene.api, "POST", BINDING), 0);
@@ -361,9 +382,9 @@ static void who_leads_again_after_another_looks_anew(void **state)
     (void)state;
     begin(&scene, true);
     wait_missing(&scene, "");
-    atomic_store(&lease.broken, true);
-    fake_clock_advance(NULL, lease_us);
+    break_lease(&scene);
     wait_missing(&scene, "no replica leads, it tries to take the lease");
+    lease.version += 2;
     lease.ours[0] = '\0'; /* another took it and has given it up again, unseen */
     (void)snprintf(lease.acquired, sizeof(lease.acquired), "2026-01-02T00:00:00.000000Z");
     atomic_store(&lease.broken, false);

@@ -1,0 +1,136 @@
+/* The window of releases against a scheduler that is played: one pod after another, each after a
+ * delay that every pod has. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "daemon/queue_pace.h"
+
+enum { PODS = 4000, OUT_MAX = 1024 };
+
+struct played {
+    int64_t service_us; /* of a pod in the scheduler */
+    int64_t delay_us;   /* that each has beside it */
+    unsigned max;
+};
+
+struct outcome {
+    double per_second; /* of the second half */
+    int64_t wait_us;   /* the longest from claim to bound, of the second half */
+    unsigned window;
+};
+
+/* As many as the window lets are out; the scheduler takes them in their order. */
+static struct outcome play(const struct played *played)
+{
+    static int64_t claimed[OUT_MAX];
+    struct sl_pace pace;
+    struct outcome outcome = {.wait_us = 0};
+    int64_t now_us = 0;
+    int64_t idle_us = 0; /* when the scheduler has nothing more to do */
+    int64_t half_us = 0;
+    unsigned first = 0;
+    unsigned next = 0;
+    static int64_t bound[OUT_MAX];
+    sl_pace_init(&pace, played->max);
+    for (unsigned done = 0; done < PODS; done++) {
+        while (next - first < sl_pace_window(&pace)) {
+            int64_t begin_us = now_us > idle_us ? now_us : idle_us;
+            idle_us = begin_us + played->service_us;
+            claimed[next % OUT_MAX] = now_us;
+            bound[next % OUT_MAX] = idle_us + played->delay_us;
+            next++;
+        }
+        now_us = bound[first % OUT_MAX];
+        int64_t rtt_us = now_us - claimed[first % OUT_MAX];
+        first++;
+        sl_pace_bound(&pace, rtt_us, true, now_us);
+        if (done == PODS / 2) {
+            half_us = now_us;
+        }
+        if (done > PODS / 2 && rtt_us > outcome.wait_us) {
+            outcome.wait_us = rtt_us;
+        }
+    }
+    outcome.per_second = (double)(PODS / 2) * 1e6 / (double)(now_us - half_us);
+    outcome.window = sl_pace_window(&pace);
+    return outcome;
+}
+
+static void the_scheduler_is_kept_busy_and_few_wait_in_it(void **state)
+{
+    static const struct played cases[] = {
+        {5000, 30000, 256},  /* 200 a second */
+        {1500, 20000, 256},  /* 670 a second */
+        {1500, 100000, 256}, /* far away */
+        {20000, 5000, 256},  /* slow */
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const struct outcome outcome = play(&cases[i]);
+        const double most = 1e6 / (double)cases[i].service_us;
+        assert_true(outcome.per_second >= 0.95 * most);
+        assert_true(outcome.wait_us <= cases[i].delay_us + 40 * cases[i].service_us);
+    }
+}
+
+static void the_window_never_passes_its_maximum(void **state)
+{
+    static const struct played played = {100, 1000000, 64};
+    (void)state;
+    assert_int_equal(play(&played).window, 64);
+}
+
+static void a_lapse_halves_it_down_to_a_minimum(void **state)
+{
+    struct sl_pace pace;
+    (void)state;
+    sl_pace_init(&pace, 256);
+    assert_int_equal(sl_pace_window(&pace), SL_PACE_FIRST);
+    sl_pace_lapse(&pace);
+    sl_pace_lapse(&pace);
+    assert_int_equal(sl_pace_window(&pace), SL_PACE_MIN);
+    sl_pace_set_max(&pace, 3);
+    assert_int_equal(sl_pace_window(&pace), 3);
+}
+
+static void it_grows_only_while_it_is_in_the_way(void **state)
+{
+    struct sl_pace pace;
+    (void)state;
+    sl_pace_init(&pace, 256);
+    for (int i = 0; i < 100; i++) {
+        sl_pace_bound(&pace, 50000, false, i * 50000);
+    }
+    assert_int_equal(sl_pace_window(&pace), SL_PACE_FIRST);
+    sl_pace_bound(&pace, 50000, true, 6000000);
+    assert_int_equal(sl_pace_window(&pace), SL_PACE_FIRST + 1);
+}
+
+static void patience_is_a_multiple_of_what_is_usual_and_a_second_at_least(void **state)
+{
+    struct sl_pace pace;
+    (void)state;
+    sl_pace_init(&pace, 256);
+    assert_int_equal(sl_pace_patience_us(&pace), 1000000);
+    for (int i = 0; i < 100; i++) {
+        sl_pace_bound(&pace, 2000000, false, i);
+    }
+    assert_int_equal(sl_pace_patience_us(&pace), 8000000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_scheduler_is_kept_busy_and_few_wait_in_it),
+        cmocka_unit_test(the_window_never_passes_its_maximum),
+        cmocka_unit_test(a_lapse_halves_it_down_to_a_minimum),
+        cmocka_unit_test(it_grows_only_while_it_is_in_the_way),
+        cmocka_unit_test(patience_is_a_multiple_of_what_is_usual_and_a_second_at_least),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
