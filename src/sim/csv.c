@@ -80,7 +80,7 @@ static int take_field(struct sl_csv *csv, char *line, size_t len, size_t *at, st
 {
     size_t begin = *at;
     size_t i = begin;
-    size_t end = begin;
+    size_t end = 0;
     if (csv->n_fields == SL_CSV_COLUMNS_MAX) {
         return wrong_at(csv, begin + 1, err, "more than 64 columns");
     }

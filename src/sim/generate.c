@@ -57,16 +57,16 @@ static int shown(struct sl_str text)
 static const struct kind {
     const char *name;
     const char *form;
-    unsigned parameters;
     double min_a; /* of the parameters */
-    double max_b; /* of the last one */
+    double max_b;
+    unsigned parameters;
     bool ordered; /* the second is not below the first */
 } kinds[] = {
-    [SL_DISTRIBUTION_CONSTANT] = {"constant", "constant:SECONDS", 1, 0, 1e9, false},
-    [SL_DISTRIBUTION_UNIFORM] = {"uniform", "uniform:LOW:HIGH", 2, 0, 1e9, true},
-    [SL_DISTRIBUTION_EXP] = {"exp", "exp:MEAN", 1, 0, 1e9, false},
-    [SL_DISTRIBUTION_LOGUNIFORM] = {"loguniform", "loguniform:A:B (10^A..10^B)", 2, -6, 9, true},
-    [SL_DISTRIBUTION_LOGNORMAL] = {"lognormal", "lognormal:MU:SIGMA", 2, -20, 20, false},
+    [SL_DISTRIBUTION_CONSTANT] = {"constant", "constant:SECONDS", 0, 1e9, 1, false},
+    [SL_DISTRIBUTION_UNIFORM] = {"uniform", "uniform:LOW:HIGH", 0, 1e9, 2, true},
+    [SL_DISTRIBUTION_EXP] = {"exp", "exp:MEAN", 0, 1e9, 1, false},
+    [SL_DISTRIBUTION_LOGUNIFORM] = {"loguniform", "loguniform:A:B (10^A..10^B)", -6, 9, 2, true},
+    [SL_DISTRIBUTION_LOGNORMAL] = {"lognormal", "lognormal:MU:SIGMA", -20, 20, 2, false},
 };
 
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };

@@ -54,7 +54,7 @@ static void draw_panel(struct page *page, const struct panel *panel, double x, d
     const struct sl_experiment *experiment = page->experiment;
     const struct sl_figure *figure = figure_of(panel->figure);
     struct sl_band band[SL_POLICIES_MAX];
-    double *values = malloc(experiment->seeds * sizeof(*values));
+    double *values = malloc(((size_t)experiment->seeds + 1) * sizeof(*values));
     double most = 0;
     if (values == NULL) {
         page->out->failed = SL_BUF_NOMEM;

@@ -38,7 +38,7 @@ static void count_ask(const struct sl_workload *workload, uint32_t ask, struct c
 
 void sl_share_asks_of(const struct sl_workload *workload, struct sl_share_asks *out)
 {
-    struct count list[SL_SHARE_ASKS_MAX];
+    struct count list[SL_SHARE_ASKS_MAX] = {{0}};
     uint64_t sum = 0;
     memset(out, 0, sizeof(*out));
     for (uint32_t i = 0; i < workload->n_asks; i++) {
@@ -59,7 +59,7 @@ void sl_share_asks_of(const struct sl_workload *workload, struct sl_share_asks *
             .kind = resource.kind,
             .shape = resource.shape,
         };
-        out->popularity[i] = (int64_t)(list[i].jobs * SL_SHARE_ONE / sum);
+        out->popularity[i] = (int64_t)(sum > 0 ? list[i].jobs * SL_SHARE_ONE / sum : 0);
     }
 }
 

@@ -71,7 +71,7 @@ int sl_workload_finish(struct sl_workload *workload, struct sl_error *err);
 
 /* The pod of a job, waiting, created at epoch_us + submission; its UID begins with its number, so
  * that UIDs are in order of submission. New reference; NULL with *err set. */
-struct sl_pod *sl_workload_pod(const struct sl_workload *workload, size_t job, int64_t epoch_us,
+struct sl_pod *sl_workload_pod(const struct sl_workload *workload, size_t index, int64_t epoch_us,
                                struct sl_error *err);
 
 /* The same jobs with an array of their own, so that times may be changed; the rest is borrowed from

@@ -21,7 +21,7 @@ static struct sl_error error;
 
 /* ---- reports ---- */
 
-static const struct sl_result results[] = {
+static struct sl_result results[] = {
     {.policy = 0,
      .seed = 1,
      .jobs = 3,
@@ -45,11 +45,8 @@ static struct sl_policies two = {.n = 2,
 
 static struct sl_experiment experiment_of(uint32_t seeds)
 {
-    return (struct sl_experiment){.policies = &two,
-                                  .seed = 1,
-                                  .seeds = seeds,
-                                  .n = (size_t)seeds * 2,
-                                  .result = (struct sl_result *)(uintptr_t)results};
+    return (struct sl_experiment){
+        .policies = &two, .seed = 1, .seeds = seeds, .n = (size_t)seeds * 2, .result = results};
 }
 
 static void json_has_the_members_that_are_promised(void **state)
@@ -242,7 +239,9 @@ static void a_wrong_policy_lists_what_there_is(void **state)
 
 static int parse(struct sl_sim_options *options, int argc, const char *const *argv)
 {
-    return sl_sim_options_parse(argc, (char *const *)(uintptr_t)argv, options, &error);
+    char *copy[16] = {NULL};
+    memcpy((void *)copy, (const void *)argv, (size_t)argc * sizeof(char *));
+    return sl_sim_options_parse(argc, copy, options, &error);
 }
 
 static void options_are_read(void **state)
