@@ -1,4 +1,4 @@
-/* The extender's bodies as tables. */
+/* The bodies of requests as tables. */
 #include "codec/extender.h"
 #include "codec/json.h"
 #include "codec/object_parts.h"
@@ -13,6 +13,9 @@ struct sl_body {
     struct sl_walker walker;
     struct sl_build build; /* the pod */
     struct sl_binding_args binding;
+    struct sl_review review;
+    struct sl_str api_version; /* of the review, as is kind_name */
+    struct sl_str kind_name;
     int64_t pdb_violations; /* of the node whose victims are read */
     bool has_pod;
     bool by_nodes;
@@ -287,12 +290,86 @@ static const struct sl_field preempt_fields[] = {
 };
 static const struct sl_table preempt_table = {SL_TABLE_FIELDS(preempt_fields), .any_case = true};
 
+/* ---- admission ---- */
+
+static int open_object(struct sl_walker *walker, void *target, const struct sl_event *event,
+                       struct sl_error *err)
+{
+    struct sl_body *body = target;
+    (void)walker;
+    (void)event;
+    (void)err;
+    body->review.has_object = true;
+    return SL_EVENT_GO;
+}
+
+static int take_owner(struct sl_walker *walker, void *target, const struct sl_event *event,
+                      struct sl_error *err)
+{
+    struct sl_body *body = walker->context;
+    (void)target;
+    (void)err;
+    if (sl_str_eq(event->text, SL_STR("DaemonSet"))) {
+        body->review.daemon_set = true;
+    }
+    return SL_EVENT_GO;
+}
+
+static const struct sl_field owner_fields[] = {
+    {SL_FIELD_NAME("kind"), .kind = SL_FIELD_TEXT, .value = take_owner},
+};
+static const struct sl_table owner_table = {SL_TABLE_FIELDS(owner_fields)};
+
+static const struct sl_field review_meta_fields[] = {
+    {SL_FIELD_NAME("ownerReferences"), .kind = SL_FIELD_OBJECTS, .table = &owner_table},
+};
+static const struct sl_table review_meta_table = {SL_TABLE_FIELDS(review_meta_fields),
+                                                  .also = &sl_meta_table};
+
+static const struct sl_field review_pod_fields[] = {
+    {SL_FIELD_NAME("metadata"), .kind = SL_FIELD_OBJECT, .table = &review_meta_table,
+     .offset = offsetof(struct sl_build, meta)},
+    {SL_FIELD_NAME("spec"), .kind = SL_FIELD_OBJECT, .table = &sl_pod_spec_table},
+};
+static const struct sl_table review_pod_table = {SL_TABLE_FIELDS(review_pod_fields)};
+
+static const struct sl_field review_kind_fields[] = {
+    {SL_FIELD_NAME("group"), .kind = SL_FIELD_STRING,
+     .offset = offsetof(struct sl_body, review.group)},
+    {SL_FIELD_NAME("version"), .kind = SL_FIELD_STRING,
+     .offset = offsetof(struct sl_body, review.version)},
+    {SL_FIELD_NAME("kind"), .kind = SL_FIELD_STRING,
+     .offset = offsetof(struct sl_body, review.kind)},
+};
+static const struct sl_table review_kind_table = {SL_TABLE_FIELDS(review_kind_fields)};
+
+static const struct sl_field review_request_fields[] = {
+    {SL_FIELD_NAME("uid"), .kind = SL_FIELD_STRING, .offset = offsetof(struct sl_body, review.uid)},
+    {SL_FIELD_NAME("operation"), .kind = SL_FIELD_STRING,
+     .offset = offsetof(struct sl_body, review.operation)},
+    {SL_FIELD_NAME("subResource"), .kind = SL_FIELD_STRING,
+     .offset = offsetof(struct sl_body, review.subresource)},
+    {SL_FIELD_NAME("kind"), .kind = SL_FIELD_OBJECT, .table = &review_kind_table},
+    {SL_FIELD_NAME("object"), .kind = SL_FIELD_OBJECT, .table = &review_pod_table,
+     .offset = offsetof(struct sl_body, build), .open = open_object},
+};
+static const struct sl_table review_request_table = {SL_TABLE_FIELDS(review_request_fields)};
+
+static const struct sl_field review_fields[] = {
+    {SL_FIELD_NAME("apiVersion"), .kind = SL_FIELD_STRING,
+     .offset = offsetof(struct sl_body, api_version)},
+    {SL_FIELD_NAME("kind"), .kind = SL_FIELD_STRING, .offset = offsetof(struct sl_body, kind_name)},
+    {SL_FIELD_NAME("request"), .kind = SL_FIELD_OBJECT, .table = &review_request_table},
+};
+static const struct sl_table review_table = {SL_TABLE_FIELDS(review_fields)};
+
 /* ---- lifecycle ---- */
 
 static const struct sl_field root_fields[] = {
     [SL_BODY_ARGS] = {SL_FIELD_NAME(""), .kind = SL_FIELD_OBJECT, .table = &args_table},
     [SL_BODY_BINDING] = {SL_FIELD_NAME(""), .kind = SL_FIELD_OBJECT, .table = &binding_table},
     [SL_BODY_PREEMPT] = {SL_FIELD_NAME(""), .kind = SL_FIELD_OBJECT, .table = &preempt_table},
+    [SL_BODY_REVIEW] = {SL_FIELD_NAME(""), .kind = SL_FIELD_OBJECT, .table = &review_table},
 };
 
 struct sl_body *sl_body_new(const struct sl_text_limits *limits, struct sl_arena *arena)
@@ -326,6 +403,9 @@ void sl_body_begin(struct sl_body *body, enum sl_body_kind kind, const struct sl
     body->sink = *sink;
     body->build = (struct sl_build){0};
     body->binding = (struct sl_binding_args){0};
+    body->review = (struct sl_review){0};
+    body->api_version = (struct sl_str){0};
+    body->kind_name = (struct sl_str){0};
     body->has_pod = false;
     body->by_nodes = false;
     body->by_names = false;
@@ -422,12 +502,28 @@ static int check_binding(struct sl_body *body)
     return 0;
 }
 
+static int check_review(struct sl_body *body)
+{
+    if (!sl_str_eq(body->api_version, SL_STR("admission.k8s.io/v1"))) {
+        return missing(body, "apiVersion", "is not admission.k8s.io/v1");
+    }
+    if (!sl_str_eq(body->kind_name, SL_STR("AdmissionReview"))) {
+        return missing(body, "kind", "is not AdmissionReview");
+    }
+    if (body->review.uid.len == 0) {
+        return missing(body, "request.uid", "is missing or empty");
+    }
+    sl_build_pod(&body->build);
+    return 0;
+}
+
 int sl_body_finish(struct sl_body *body, struct sl_error *err)
 {
     static int (*const checks[])(struct sl_body *) = {
         [SL_BODY_ARGS] = check_args,
         [SL_BODY_BINDING] = check_binding,
         [SL_BODY_PREEMPT] = check_preempt,
+        [SL_BODY_REVIEW] = check_review,
     };
     int result = -1;
     if (!body->failed) {
@@ -449,6 +545,11 @@ const struct sl_pod_facts *sl_body_pod(const struct sl_body *body)
 const struct sl_binding_args *sl_body_binding(const struct sl_body *body)
 {
     return &body->binding;
+}
+
+const struct sl_review *sl_body_review(const struct sl_body *body)
+{
+    return &body->review;
 }
 
 bool sl_body_by_nodes(const struct sl_body *body)

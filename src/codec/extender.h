@@ -1,4 +1,5 @@
-/* The extender's bodies (k8s.io/kube-scheduler/extender/v1). Keys in any case; exact names out. */
+/* The bodies of requests: the extender's (k8s.io/kube-scheduler/extender/v1; keys in any case,
+ * exact names out) and a webhook's AdmissionReview (k8s.io/api/admission/v1). */
 #ifndef SLICED_CODEC_EXTENDER_H
 #define SLICED_CODEC_EXTENDER_H
 
@@ -11,6 +12,7 @@ enum sl_body_kind {
     SL_BODY_ARGS,    /* ExtenderArgs: filter, prioritize */
     SL_BODY_BINDING, /* ExtenderBindingArgs */
     SL_BODY_PREEMPT, /* ExtenderPreemptionArgs */
+    SL_BODY_REVIEW,  /* AdmissionReview: of a pod, or of something else */
 };
 
 struct sl_binding_args {
@@ -18,6 +20,18 @@ struct sl_binding_args {
     struct sl_str pod_namespace;
     struct sl_str pod_uid;
     struct sl_str node;
+};
+
+/* What an API server asks a webhook about. */
+struct sl_review {
+    struct sl_str uid;         /* of the request: the answer repeats it */
+    struct sl_str operation;   /* "CREATE" */
+    struct sl_str subresource; /* "status", ...; empty: the object itself */
+    struct sl_str group;       /* of the object's kind, as are version and kind */
+    struct sl_str version;
+    struct sl_str kind;
+    bool has_object;
+    bool daemon_set; /* a DaemonSet is one of its owners */
 };
 
 /* What reads a body calls. Pointers may be NULL when of no interest. A refusal (-1 with *err set)
@@ -55,12 +69,16 @@ void sl_body_begin(struct sl_body *body, enum sl_body_kind kind, const struct sl
 int sl_body_feed(struct sl_body *body, const char *data, size_t len, struct sl_error *err);
 
 /* The body has ended. Checks what must be there: ARGS needs Pod and one of Nodes and NodeNames,
- * BINDING all four fields, PREEMPT Pod and one of the two maps. */
+ * BINDING all four fields, PREEMPT Pod and one of the two maps, REVIEW that it is one of v1 and has
+ * a request with a UID. */
 int sl_body_finish(struct sl_body *body, struct sl_error *err);
 
 /* After a successful finish. The pod's text lives in the arena. */
-const struct sl_pod_facts *sl_body_pod(const struct sl_body *body);        /* ARGS, PREEMPT */
+/* ARGS, PREEMPT; REVIEW: the object, read as a pod. One that is about to be created may have no
+ * name yet. */
+const struct sl_pod_facts *sl_body_pod(const struct sl_body *body);
 const struct sl_binding_args *sl_body_binding(const struct sl_body *body); /* BINDING */
+const struct sl_review *sl_body_review(const struct sl_body *body);        /* REVIEW */
 bool sl_body_by_nodes(const struct sl_body *body); /* asked with Nodes: answer with Nodes */
 
 #endif

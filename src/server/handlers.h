@@ -16,6 +16,10 @@ int sl_preempt_begin(struct sl_request *request);
 void sl_preempt_finish(struct sl_request *request);
 int sl_verb_feed(struct sl_request *request, const char *data, size_t len);
 
+/* the gate's webhook */
+int sl_gate_begin(struct sl_request *request);
+void sl_gate_finish(struct sl_request *request);
+
 /* debug API */
 void sl_api_nodes(struct sl_request *request);
 void sl_api_node(struct sl_request *request);

@@ -14,7 +14,8 @@ const int64_t sl_metric_bounds[SL_METRIC_BUCKETS] = {
 const char *sl_class_name(enum sl_class which)
 {
     static const char *const names[SL_CLASS_COUNT] = {
-        "filter", "prioritize", "bind", "preempt", "api", "embedded", "probe", "metrics", "other"};
+        "filter",    "prioritize", "bind",  "preempt", "api",
+        "admission", "embedded",   "probe", "metrics", "other"};
     return names[which];
 }
 

@@ -17,6 +17,7 @@ enum sl_class {
     SL_CLASS_PREEMPT,
     SL_CLASS_VERBS, /* how many of the above there are */
     SL_CLASS_API = SL_CLASS_VERBS,
+    SL_CLASS_ADMISSION,
     SL_CLASS_EMBEDDED,
     SL_CLASS_PROBE,
     SL_CLASS_METRICS,

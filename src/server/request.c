@@ -257,12 +257,19 @@ static bool answer_at_once(const struct sl_request *request)
            (text != NULL && sl_str_to_i64(sl_str_of(text), &length) && length > SWALLOW_AT_ONCE);
 }
 
-/* HTTPS with client certificates: all but the probes is for those that have one. */
+/* For everybody: probes, and the webhook, to which API servers come without a certificate; what it
+ * answers follows from the question alone. */
+static bool is_public(enum sl_class class)
+{
+    return class == SL_CLASS_PROBE || class == SL_CLASS_ADMISSION;
+}
+
+/* HTTPS with client certificates: the rest is for those that have one. */
 static int check_peer(struct sl_request *request, struct sl_tls_peer *peer)
 {
     struct sl_tls *tls = request->app->tls;
     char why[PEER_WHY_MAX] = "no TLS session";
-    if (tls == NULL || request->class == SL_CLASS_PROBE) {
+    if (tls == NULL || is_public(request->class)) {
         return 0;
     }
     const union MHD_ConnectionInfo *info =

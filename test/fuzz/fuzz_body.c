@@ -1,4 +1,4 @@
-/* Extender bodies. The first byte says which kind and the size of the pieces; in pieces or at once,
+/* Bodies of requests. The first byte says which kind and the size of the pieces; in pieces or at once,
  * the sink must be told the same and the result must be the same. */
 #include "../unit/codec/describe.h"
 
@@ -6,7 +6,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { KINDS = 3, ARENA_MAX = 1 << 14, OUT_MAX = 1 << 24 };
+enum { KINDS = 4, ARENA_MAX = 1 << 14, OUT_MAX = 1 << 24 };
 
 static void decode(struct sl_buf *out, enum sl_body_kind kind, const char *text, size_t len,
                    size_t chunk)

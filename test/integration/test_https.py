@@ -231,6 +231,13 @@ def test_without_a_client_certificate_there_are_the_probes_and_nothing_else(mutu
         assert reply.json["Error"]
 
 
+def test_the_webhook_needs_no_client_certificate(mutual):
+    """API servers come without one. That nothing is asked of them is told by the answer: a 400."""
+    reply = mutual.daemon.request("POST", "/admission/gate/any", body="{}",
+                                  connection=mutual.connect())
+    assert reply.status == 400 and "apiVersion" in reply.text
+
+
 def test_a_good_client_certificate_opens_all(mutual):
     good = mutual.clients.pair("scheduler", usage="clientAuth")
     connection = mutual.connect(client=good)

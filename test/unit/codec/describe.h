@@ -214,6 +214,22 @@ static inline int describe_victims_end(void *context, int64_t pdb_violations, st
     return 0;
 }
 
+static inline void describe_review(struct sl_buf *out, const struct sl_body *body)
+{
+    const struct sl_review *review = sl_body_review(body);
+    sl_buf_puts(out, "review");
+    describe_text(out, "uid", review->uid);
+    describe_text(out, "operation", review->operation);
+    describe_text(out, "subresource", review->subresource);
+    describe_text(out, "group", review->group);
+    describe_text(out, "version", review->version);
+    describe_text(out, "kind", review->kind);
+    sl_buf_puts(out, review->daemon_set ? " of a DaemonSet\n" : "\n");
+    if (review->has_object) {
+        describe_pod(out, sl_body_pod(body));
+    }
+}
+
 /* The whole result of a body that comes in pieces of chunk bytes (0: at once): what the sink was
  * told, then what was read, or the error. 0 or -1 as the decoder said. */
 static inline int describe_body(struct sl_buf *out, struct sl_body *body, enum sl_body_kind kind,
@@ -251,6 +267,8 @@ static inline int describe_body(struct sl_buf *out, struct sl_body *body, enum s
         describe_text(out, "uid", args->pod_uid);
         describe_text(out, "node", args->node);
         sl_buf_putc(out, '\n');
+    } else if (kind == SL_BODY_REVIEW) {
+        describe_review(out, body);
     } else {
         sl_buf_puts(out, sl_body_by_nodes(body) ? "by nodes\n" : "");
         describe_pod(out, sl_body_pod(body));

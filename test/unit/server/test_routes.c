@@ -101,6 +101,8 @@ static void routes_are_found_by_path_and_method(void **state)
         {"GET", "/api/v1/nodes/a", 200, SL_CLASS_API},
         {"GET", "/api/v1/pods/a/b/explain", 200, SL_CLASS_API},
         {"POST", "/api/v1/embedded/pods", 200, SL_CLASS_EMBEDDED},
+        {"POST", "/admission/gate/sliced-scheduler", 200, SL_CLASS_ADMISSION},
+        {"GET", "/admission/gate/sliced-scheduler", 405, SL_CLASS_ADMISSION},
         {"GET", "/nothing", 404, SL_CLASS_OTHER},
     };
     (void)state;

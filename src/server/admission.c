@@ -1,0 +1,103 @@
+/* The webhook that puts the gate sliced.dev/queue on new pods, for clusters without
+ * MutatingAdmissionPolicy. It knows nothing but what it is asked, so that every replica may answer,
+ * and refuses no pod. */
+#include "server/handlers.h"
+#include "server/workspace.h"
+
+/* JSON patches (RFC 6902) in base64, as the answer has them; the tests read them back:
+ * [{"op":"add","path":"/spec/schedulingGates","value":[{"name":"sliced.dev/queue"}]}] */
+static const char first_gate[] =
+    "W3sib3AiOiJhZGQiLCJwYXRoIjoiL3NwZWMvc2NoZWR1bGluZ0dhdGVzIiwidmFsdWUiOlt7Im5hbWUiOiJzbGlj"
+    "ZWQuZGV2L3F1ZXVlIn1dfV0=";
+/* [{"op":"add","path":"/spec/schedulingGates/-","value":{"name":"sliced.dev/queue"}}] */
+static const char one_more_gate[] =
+    "W3sib3AiOiJhZGQiLCJwYXRoIjoiL3NwZWMvc2NoZWR1bGluZ0dhdGVzLy0iLCJ2YWx1ZSI6eyJuYW1lIjoic2xp"
+    "Y2VkLmRldi9xdWV1ZSJ9fV0=";
+
+int sl_gate_begin(struct sl_request *request)
+{
+    static const struct sl_body_sink none;
+    return sl_workspace_begin(request, SL_BODY_REVIEW, &none);
+}
+
+/* A pod that is created now, the pod itself and not a part of it. */
+static bool is_new_pod(const struct sl_review *review)
+{
+    return review->has_object && sl_str_eq(review->operation, SL_STR("CREATE")) &&
+           review->subresource.len == 0 && review->group.len == 0 &&
+           sl_str_eq(review->version, SL_STR("v1")) && sl_str_eq(review->kind, SL_STR("Pod"));
+}
+
+/* Those that the queue knows as waiting: any other would never see its gate opened. */
+static bool asks_for_ours(const struct sl_pod_facts *facts, bool *out, struct sl_error *err)
+{
+    struct sl_pod_facts named = *facts;
+    if (named.name.len == 0) {
+        named.name = SL_STR("unnamed"); /* it has a generateName */
+    }
+    struct sl_pod *pod = sl_pod_new(&named, err);
+    *out = pod != NULL && (pod->n_items > 0 || pod->malformed != NULL);
+    sl_pod_unref(pod);
+    /* what else is wrong with a pod is for the API server to say */
+    return pod != NULL || err->code != SL_ERR_NOMEM;
+}
+
+/* What is to be done about the pod; NULL: nothing. False with *err when it cannot be said. */
+static bool choose_patch(const struct sl_body *body, struct sl_str scheduler, const char **out,
+                         struct sl_error *err)
+{
+    const struct sl_review *review = sl_body_review(body);
+    const struct sl_pod_facts *pod = sl_body_pod(body);
+    bool asks = false;
+    *out = NULL;
+    if (!is_new_pod(review) || review->daemon_set || pod->node_name.len > 0 ||
+        !sl_str_eq(pod->scheduler_name, scheduler) ||
+        sl_pair_find(pod->gates, SL_STR("sliced.dev/queue")) != NULL) {
+        return true;
+    }
+    if (!asks_for_ours(pod, &asks, err)) {
+        return false;
+    }
+    if (asks) {
+        *out = pod->gates == NULL ? first_gate : one_more_gate;
+    }
+    return true;
+}
+
+static void write_answer(struct sl_request *request, const char *patch)
+{
+    struct sl_writer w = {.buf = &request->reply};
+    sl_write_object(&w);
+    sl_write_key(&w, "kind");
+    sl_write_text(&w, "AdmissionReview");
+    sl_write_key(&w, "apiVersion");
+    sl_write_text(&w, "admission.k8s.io/v1");
+    sl_write_key(&w, "response");
+    sl_write_object(&w);
+    sl_write_key(&w, "uid");
+    sl_write_str(&w, sl_body_review(request->workspace->body)->uid);
+    sl_write_key(&w, "allowed");
+    sl_write_bool(&w, true);
+    if (patch != NULL) {
+        sl_write_key(&w, "patchType");
+        sl_write_text(&w, "JSONPatch");
+        sl_write_key(&w, "patch");
+        sl_write_text(&w, patch);
+    }
+    sl_write_object_end(&w);
+    sl_write_object_end(&w);
+    sl_buf_putc(&request->reply, '\n');
+}
+
+void sl_gate_finish(struct sl_request *request)
+{
+    struct sl_body *body = request->workspace->body;
+    const char *patch = NULL;
+    if (sl_body_finish(body, &request->err) < 0 ||
+        !choose_patch(body, request->param[0], &patch, &request->err)) {
+        (void)sl_request_fail_err(request);
+        return;
+    }
+    request->err.code = SL_ERR_NONE;
+    write_answer(request, patch);
+}
