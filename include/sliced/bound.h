@@ -125,7 +125,8 @@ uint32_t sl_bound_running(const struct sl_bound *bound);
  * are off; the promise is soft, at most (c + 3)*W as estimated.
  *
  * With several priorities a lower one never delays a higher; the promise holds among equals, as far
- * as higher ones leave room. Past 16 priorities in a lane's life a new one counts as the next lower.
+ * as higher ones leave room. Past 16 priorities in a lane's life a new one counts as the next
+ * lower.
  *
  * How to ask: go through the waiting pods, the highest priority first, then the shortest; start
  * what is admitted and fits; when nobody else may go, start what is due, or leave its units free

@@ -288,6 +288,40 @@ static void longest_wait_is_the_fifos_also_of_what_it_foresees(void **state)
     sl_bound_free(bound);
 }
 
+static void virtual_fifo_starts_nobody_before_he_came(void **state)
+{
+    (void)state;
+    struct sl_bound *bound = lane(1);
+    arrive(bound, pod_of(1, 1, 1000, 100));
+    arrive(bound, pod_of(2, 1, 1010, 100));
+    assert_int_equal(sl_bound_longest_us(bound, 0, 1010 * s), 90 * s);
+    sl_bound_free(bound);
+}
+
+static void while_w_is_small_the_end_of_the_lane_stays_close_to_fifos(void **state)
+{
+    (void)state;
+    struct sl_bound *bound = lane(2);
+    arrive(bound, pod_of(1, 1, 0, 1000));
+    arrive(bound, pod_of(2, 1, 0, 1000));
+    start(bound, 1, 0);
+    start(bound, 2, 0);
+    arrive(bound, pod_of(3, 1, 930, 1000)); /* waits 70 s: W */
+    end(bound, 1, 1000);
+    end(bound, 2, 1000);
+    start(bound, 3, 1000);
+    arrive(bound, pod_of(4, 1, 1000, 1010));
+    start(bound, 4, 1000);
+    arrive(bound, pod_of(5, 1, 1950, 1000));
+    arrive(bound, pod_of(6, 1, 1999, 5));
+    end(bound, 3, 2000);
+    /* 5 could start at 2005, after 55 s; but then it would end at 3005, under FIFO at 3000. */
+    assert_true(sl_bound_latest_start(bound, 5, 2000 * s) > 2005 * s);
+    assert_false(sl_bound_admits(bound, 6, 2000 * s));
+    assert_true(sl_bound_admits(bound, 5, 2000 * s));
+    sl_bound_free(bound);
+}
+
 static void early_end_shortens_what_fifo_foresees(void **state)
 {
     (void)state;
@@ -416,6 +450,8 @@ int main(void)
         cmocka_unit_test(withdrawn_pod_leaves_no_trace),
         cmocka_unit_test(equal_submissions_go_by_id),
         cmocka_unit_test(longest_wait_is_the_fifos_also_of_what_it_foresees),
+        cmocka_unit_test(virtual_fifo_starts_nobody_before_he_came),
+        cmocka_unit_test(while_w_is_small_the_end_of_the_lane_stays_close_to_fifos),
         cmocka_unit_test(early_end_shortens_what_fifo_foresees),
         cmocka_unit_test(share_of_timeouts_that_is_used_is_learned),
         cmocka_unit_test(after_a_restart_the_wait_of_running_pods_counts_less_its_stretch),

@@ -161,7 +161,8 @@ static void every_order_is_total(void **state)
     uint32_t seed = 7;
     static const char *const uids[] = {"a", "b", "c", "d"};
     for (unsigned round = 0; round < 20000; round++) {
-        const struct sl_order_config config = config_of((enum sl_order_kind)(round % 5));
+        const struct sl_order_config config =
+            config_of((enum sl_order_kind)(round % SL_ORDER_KINDS));
         struct sl_order_item x[3];
         for (unsigned i = 0; i < 3; i++) {
             x[i] = item((int32_t)(next_random(&seed) % 2), (int64_t)(next_random(&seed) % 4) * s,
@@ -214,8 +215,7 @@ static void an_explanation_has_p_and_its_parts(void **state)
 {
     (void)state;
     struct sl_order_config config = config_of(SL_ORDER_P);
-    config.weights =
-        (struct sl_order_weights){.alpha = 2 * SL_ORDER_ONE, .beta = 500000, .gamma = 250001};
+    config.weights = (struct sl_order_weights){.alpha = 2000000, .beta = 500000, .gamma = 250001};
     const struct sl_order_item pod = item(-3, 3601 * s + 500000, 10 * s, "a");
     struct sl_order_parts parts;
     sl_order_explain(&config, &pod, &parts);
