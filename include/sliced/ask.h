@@ -46,6 +46,7 @@ struct sl_ask_item {
 struct sl_ask {
     uint8_t n; /* 0: the pod asks for nothing of ours */
     bool malformed;
+    int64_t cpu_milli; /* CPU that the pod requests beside; 0: says nothing. Only scores read it */
     struct sl_ask_item item[SL_ASK_ITEMS_MAX]; /* sorted by resource name */
 };
 

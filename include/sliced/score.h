@@ -5,21 +5,29 @@
 #include "sliced/fit.h"
 
 enum sl_term {
-    SL_TERM_AVAILABILITY, /* what the placement leaves of the profiles in demand */
-    SL_TERM_PACKING,      /* the fuller the node gets, the better */
-    SL_TERM_SPREADING,    /* the emptier it stays, the better */
+    SL_TERM_AVAILABILITY,  /* what the placement leaves of the profiles in demand */
+    SL_TERM_PACKING,       /* the fuller the node gets, the better */
+    SL_TERM_SPREADING,     /* the emptier it stays, the better */
+    SL_TERM_FRAGMENTATION, /* what of the idle GPUs others will be able to use */
+    SL_TERM_WHOLE,         /* whole GPUs in the numbers that others ask for at once */
     SL_TERM_COUNT,
 };
 
-/* "availability", "packing", "spreading": names in the configuration and in explanations. */
+/* "availability", "packing", ...: names in the configuration and in explanations. */
 const char *sl_term_name(enum sl_term term);
 const char *sl_term_help(enum sl_term term);
 
+enum { SL_KIND_COUNT = SL_KIND_MEMORY + 1 };
+
+/* Weights are 0..1000. An ask is scored by those of its kind; where these are all 0, by the first
+ * row; where that is all 0 too, all terms weigh the same. An ask of several kinds counts as the one
+ * that comes first in: memory, whole, replica, mig. */
 struct sl_score_config {
-    int32_t weight[SL_TERM_COUNT]; /* 0..1000; all 0 counts as all equal */
+    int32_t weight[SL_TERM_COUNT];
+    int32_t by_kind[SL_KIND_COUNT][SL_TERM_COUNT];
 };
 
-enum { SL_DEMAND_MAX = 32 };
+enum { SL_DEMAND_MAX = 32, SL_TYPICAL_MAX = 64, SL_DEMAND_RECENT = 1024 };
 
 /* What others want: resources waited for or asked for lately, with weights. */
 struct sl_demand_row {
@@ -29,9 +37,20 @@ struct sl_demand_row {
     int32_t weight; /* > 0; pods waiting for it plus recent asks */
 };
 
+/* One thing that pods ask for, with its size. */
+struct sl_typical {
+    uint64_t key;
+    int64_t count;     /* units in one pod, > 0 */
+    int64_t cpu_milli; /* that the pod requests beside; 0: says nothing */
+    int32_t weight;    /* > 0; as in the rows */
+    enum sl_kind kind;
+};
+
 struct sl_demand {
     uint8_t n;
+    uint8_t n_typical;
     struct sl_demand_row row[SL_DEMAND_MAX];
+    struct sl_typical typical[SL_TYPICAL_MAX];
 };
 
 struct sl_score {
@@ -39,7 +58,34 @@ struct sl_score {
     int32_t total;               /* 0..100, weighted mean rounded half up */
 };
 
-enum { SL_SCORER_MEMO = 64 };
+enum {
+    SL_SCORER_MEMO = 64,
+    SL_IDLE_STEPS = 128,
+    SL_IDLE_TABLES = 4,
+    SL_IDLE_GROUPS = 8,
+    SL_SCORER_KEYS = 8
+};
+
+/* What is going to become of idle shares of a GPU, on nodes that offer the same resources and on
+ * devices of one size. A share is counted in steps of its device. */
+struct sl_idle {
+    uint64_t offered; /* bit i: the i-th typical ask can be had there */
+    int64_t units;    /* memory units of a device; 0: no shares of memory */
+    int32_t replicas; /* of a device; 0: none */
+    int32_t steps;    /* of a device; 0: nothing is in the table */
+    int64_t cpu;      /* milli CPU asked with a whole device's worth; 0: nobody says */
+    int32_t waste[SL_IDLE_STEPS + 1]; /* of so many idle steps nobody will use; 64000 is a device */
+    int32_t need[SL_IDLE_STEPS + 1];  /* milli CPU that those who use the rest will want */
+    struct {
+        int64_t cpu; /* milli CPU of such an ask */
+        int32_t count;
+        int32_t share;       /* of all devices asked for, 65536 is all */
+    } group[SL_IDLE_GROUPS]; /* asks of several whole GPUs */
+    uint32_t n_groups;
+};
+
+/* The weights, by term, that hold for the ask. */
+const int32_t *sl_score_weights(const struct sl_score_config *config, const struct sl_ask *ask);
 
 /* Scores one ask on many nodes: what does not differ between them is worked out once, and nodes
  * that do not differ are scored once. All that is pointed at is borrowed; demand may be NULL. For
@@ -47,7 +93,7 @@ enum { SL_SCORER_MEMO = 64 };
 struct sl_scorer {
     const struct sl_ask *ask;
     const struct sl_demand *demand;
-    const struct sl_score_config *config;
+    const int32_t *term_weight;            /* of the configuration, for the ask's kind */
     int64_t weight;                        /* of the demand that counts; 0: all weigh the same */
     int64_t item_weight[SL_ASK_ITEMS_MAX]; /* of the demand for each item's resource */
     const struct sl_mig_model *model;      /* whose profiles' weights follow; NULL at first */
@@ -56,6 +102,16 @@ struct sl_scorer {
         uint64_t digest; /* of the view; 0: none yet */
         struct sl_score score;
     } memo[SL_SCORER_MEMO]; /* by the digest's last bits */
+    const struct sl_typical *typical;
+    struct sl_typical own[SL_ASK_ITEMS_MAX]; /* the ask's own, where there is no demand */
+    uint8_t n_typical;
+    uint8_t n_keys;
+    uint8_t n_idle; /* tables that are made */
+    struct {
+        uint64_t key;
+        uint64_t rows; /* bit i: the i-th typical ask is for it */
+    } asked[SL_SCORER_KEYS];
+    struct sl_idle idle[SL_IDLE_TABLES];
 };
 
 void sl_scorer_init(struct sl_scorer *scorer, const struct sl_ask *ask,
@@ -78,7 +134,14 @@ void sl_scorer_init(struct sl_scorer *scorer, const struct sl_ask *ask,
  *   knows only counts, the units' share of one device.
  * - for an ask of both, the larger.
  * packing = 100 * used/capacity of the ask's pools after the placement, the mean over its items.
- * spreading = 100 - packing. */
+ * spreading = 100 - packing.
+ * fragmentation = 50 + 50 * d / (|d| + 0.4 GPU), d the idle GPUs on the node that nobody is
+ * expected to use before the placement less those after it, per GPU asked (docs/placement.md has
+ * the model: gaps that typical asks leave, and GPUs whose CPU is gone). Of what goes to instances
+ * it is the availability. 50 where nothing is known of devices. whole = the same of the GPUs that
+ * are idle and whole, but too few for those who ask for several at once; each such ask counts by
+ * its share of the GPUs asked for. An ask for nothing that requests CPU has fragmentation and whole
+ * only; the others are 0. */
 /* Whether it fits is always looked at; the score of an equal digest is taken for the same. Should
  * two states ever share one (64 bits), a node that fits gets another's score, the same in every
  * run: nothing is refused or given for it. */

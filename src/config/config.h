@@ -98,7 +98,7 @@ struct sl_config {
         struct sl_plan_headroom headroom[SL_PLAN_RULES_MAX];
         struct sl_plan_override override[SL_PLAN_RULES_MAX]; /* src/config/lists.c */
     } queue;
-    struct sl_score_config score; /* score.weights.availability|packing|spreading */
+    struct sl_score_config score; /* score.weights.<term>, score.byKind.<kind>.<term> */
     struct {
         enum sl_log_level level;
         bool json;

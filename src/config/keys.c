@@ -27,6 +27,19 @@ static const char *const ORDERS[] = {
     [SL_ORDER_FIFO] = "fifo", [SL_ORDER_SJF] = "sjf",         [SL_ORDER_P] = "p",
     [SL_ORDER_HRRN] = "hrrn", [SL_ORDER_BOUNDED] = "bounded", NULL};
 
+#define KIND_WEIGHT(name, kind, which, term, value)                                                \
+    {                                                                                              \
+        "score.byKind." name "." which, SL_KEY_INTEGER, AT(score.by_kind[kind][term]),             \
+            .min = 0, .max = 1000, .number = (value),                                              \
+            .help = "Weight of " which " for these asks."                                          \
+    }
+#define KIND_WEIGHTS(name, kind, availability, packing, fragmentation, whole)                      \
+    KIND_WEIGHT(name, kind, "availability", SL_TERM_AVAILABILITY, availability),                   \
+        KIND_WEIGHT(name, kind, "packing", SL_TERM_PACKING, packing),                              \
+        KIND_WEIGHT(name, kind, "spreading", SL_TERM_SPREADING, 0),                                \
+        KIND_WEIGHT(name, kind, "fragmentation", SL_TERM_FRAGMENTATION, fragmentation),            \
+        KIND_WEIGHT(name, kind, "whole", SL_TERM_WHOLE, whole)
+
 const struct sl_key_section sl_key_sections[SL_KEY_SECTIONS] = {
     {"", "The configuration of sliced."},
     {"server", "The HTTP server."},
@@ -42,7 +55,17 @@ const struct sl_key_section sl_key_sections[SL_KEY_SECTIONS] = {
     {"json", "How bodies and manifests are read, JSON and YAML alike."},
     {"queue", "Which waiting pod goes next; without it kube-scheduler's own order holds."},
     {"score", "How nodes are ranked."},
-    {"score.weights", "The terms of a node's score: a weighted mean; all 0 counts as all equal."},
+    {"score.weights",
+     "The terms of a node's score: a weighted mean; all 0 counts as all equal. They "
+     "hold for kinds without weights of their own in score.byKind."},
+    {"score.byKind",
+     "Other weights for asks of a kind; a kind whose weights are all 0 has those of "
+     "score.weights. An ask of several kinds counts as the one that comes first "
+     "in: memory, whole, replica, mig."},
+    {"score.byKind.whole", "Asks for whole GPUs."},
+    {"score.byKind.mig", "Asks for MIG instances."},
+    {"score.byKind.replica", "Asks for replicas (time-slicing, MPS)."},
+    {"score.byKind.memory", "Asks for shares of a GPU's memory."},
     {"log", "Log lines, on standard error."},
 };
 
@@ -212,6 +235,16 @@ const struct sl_key sl_keys[SL_KEYS] = {
      .max = 1000, .number = 50, .help = "Weight of filling nodes that are already in use."},
     {"score.weights.spreading", SL_KEY_INTEGER, AT(score.weight[SL_TERM_SPREADING]), .min = 0,
      .max = 1000, .number = 0, .help = "Weight of using the emptiest nodes."},
+    {"score.weights.fragmentation", SL_KEY_INTEGER, AT(score.weight[SL_TERM_FRAGMENTATION]),
+     .min = 0, .max = 1000, .number = 0,
+     .help = "Weight of leaving idle GPUs so that those who typically ask can use them."},
+    {"score.weights.whole", SL_KEY_INTEGER, AT(score.weight[SL_TERM_WHOLE]), .min = 0, .max = 1000,
+     .number = 0,
+     .help = "Weight of keeping whole GPUs together for those who ask for several at once."},
+    KIND_WEIGHTS("whole", SL_KIND_WHOLE, 0, 10, 100, 30),
+    KIND_WEIGHTS("mig", SL_KIND_MIG, 0, 0, 0, 0),
+    KIND_WEIGHTS("replica", SL_KIND_REPLICA, 0, 0, 0, 0),
+    KIND_WEIGHTS("memory", SL_KIND_MEMORY, 0, 10, 100, 30),
 
     {"log.level", SL_KEY_ENUM, AT(log.level), .words = LEVELS, .number = SL_LOG_INFO,
      .help = "Least important lines that are written."},

@@ -247,6 +247,7 @@ void sl_pod_ask(const struct sl_pod *pod, struct sl_ask *out)
 {
     out->n = (uint8_t)pod->n_items;
     out->malformed = pod->malformed != NULL;
+    out->cpu_milli = pod->constraints == NULL ? 0 : pod->constraints->cpu_milli;
     memcpy(out->item, pod->items, pod->n_items * sizeof(pod->items[0]));
 }
 

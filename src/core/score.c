@@ -3,6 +3,7 @@
 #include "sliced/score.h"
 
 #include "core/choose.h"
+#include "core/idle.h"
 
 /* One whole device, in the unit of losses: slices of 4, 8 and 12 divide it. */
 enum { DEVICE = 24000 };
@@ -16,6 +17,11 @@ static const struct {
                          "GPUs: 100 when nothing is lost."},
     [SL_TERM_PACKING] = {"packing", "How full the node is after the placement: fills nodes up."},
     [SL_TERM_SPREADING] = {"spreading", "How empty the node stays: spreads work over nodes."},
+    [SL_TERM_FRAGMENTATION] = {"fragmentation",
+                               "What of the node's idle GPUs others will be able to use, by the "
+                               "asks that are typical: above 50 when it becomes more."},
+    [SL_TERM_WHOLE] = {"whole", "Whole GPUs that stay together in the numbers that others ask for "
+                                "at once: above 50 when it becomes more."},
 };
 
 const char *sl_term_name(enum sl_term term)
@@ -293,13 +299,13 @@ static int32_t packing_of(const struct sl_view *view, const struct sl_ask *ask, 
     return (int32_t)(sum / ask->n);
 }
 
-static int32_t total_of(const struct sl_score *score, const struct sl_score_config *config)
+static int32_t total_of(const struct sl_score *score, const int32_t *weight)
 {
     int64_t sum = 0;
     int64_t weights = 0;
     for (unsigned i = 0; i < SL_TERM_COUNT; i++) {
-        sum += (int64_t)config->weight[i] * score->term[i];
-        weights += config->weight[i];
+        sum += (int64_t)weight[i] * score->term[i];
+        weights += weight[i];
     }
     if (weights == 0) {
         weights = SL_TERM_COUNT;
@@ -310,18 +316,41 @@ static int32_t total_of(const struct sl_score *score, const struct sl_score_conf
     return (int32_t)((2 * sum + weights) / (2 * weights));
 }
 
+static bool any_weight(const int32_t *weight)
+{
+    for (unsigned i = 0; i < SL_TERM_COUNT; i++) {
+        if (weight[i] != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+const int32_t *sl_score_weights(const struct sl_score_config *config, const struct sl_ask *ask)
+{
+    static const uint8_t rank[] = {
+        [SL_KIND_MEMORY] = 0, [SL_KIND_WHOLE] = 1, [SL_KIND_REPLICA] = 2, [SL_KIND_MIG] = 3};
+    enum sl_kind kind = ask->n == 0 ? SL_KIND_WHOLE : ask->item[0].kind;
+    for (unsigned i = 1; i < ask->n; i++) {
+        kind = rank[ask->item[i].kind] < rank[kind] ? ask->item[i].kind : kind;
+    }
+    const int32_t *own = config->by_kind[kind];
+    return any_weight(own) ? own : config->weight;
+}
+
 void sl_scorer_init(struct sl_scorer *scorer, const struct sl_ask *ask,
                     const struct sl_demand *demand, const struct sl_score_config *config)
 {
     scorer->ask = ask;
     scorer->demand = demand;
-    scorer->config = config;
+    scorer->term_weight = sl_score_weights(config, ask);
     scorer->model = NULL;
     memset(scorer->memo, 0, sizeof scorer->memo);
     scorer->weight = demand_weight(demand, ask);
     for (unsigned i = 0; i < ask->n; i++) {
         scorer->item_weight[i] = weight_of_key(demand, ask->item[i].key);
     }
+    sl_idle_init(scorer);
 }
 
 /* The ask fits. */
@@ -333,23 +362,36 @@ static void score_fitting(struct sl_scorer *scorer, const struct sl_view *view,
     for (unsigned i = 0; i < ask->n; i++) {
         pool[i] = sl_view_pool(view, ask->item[i].key);
     }
-    out->term[SL_TERM_PACKING] = packing_of(view, ask, pool);
-    out->term[SL_TERM_SPREADING] = 100 - out->term[SL_TERM_PACKING];
-    out->term[SL_TERM_AVAILABILITY] = availability_of(scorer, view, pool);
-    out->total = total_of(out, scorer->config);
+    *out = (struct sl_score){0};
+    if (ask->n > 0) {
+        out->term[SL_TERM_PACKING] = packing_of(view, ask, pool);
+        out->term[SL_TERM_SPREADING] = 100 - out->term[SL_TERM_PACKING];
+        out->term[SL_TERM_AVAILABILITY] = availability_of(scorer, view, pool);
+    }
+    sl_idle_terms(scorer, view, pool, out);
+    out->total = total_of(out, scorer->term_weight);
+}
+
+/* The digest, and the CPU that is free: not in the digest, since few asks are scored by it. */
+static uint64_t memo_key(const struct sl_view *view)
+{
+    uint64_t cpu = (uint64_t)(sl_idle_cpu(view) + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t key = view->digest ^ cpu ^ cpu >> 29;
+    return key == 0 ? 1 : key;
 }
 
 bool sl_scorer_score(struct sl_scorer *scorer, const struct sl_view *view, struct sl_score *out)
 {
     bool fits = sl_fit(view, scorer->ask, NULL);
-    if (!fits || scorer->ask->n == 0) {
+    if (!fits || (scorer->ask->n == 0 && scorer->ask->cpu_milli == 0)) {
         *out = (struct sl_score){0};
         return fits;
     }
-    size_t slot = view->digest % SL_SCORER_MEMO;
-    if (scorer->memo[slot].digest != view->digest) {
+    uint64_t key = memo_key(view);
+    size_t slot = key % SL_SCORER_MEMO;
+    if (scorer->memo[slot].digest != key) {
         score_fitting(scorer, view, &scorer->memo[slot].score);
-        scorer->memo[slot].digest = view->digest;
+        scorer->memo[slot].digest = key;
     }
     *out = scorer->memo[slot].score;
     return true;

@@ -92,13 +92,13 @@ static void write_summary(struct sl_writer *w, const struct sl_explain *explain)
     sl_write_object_end(w);
 }
 
-static void write_weights(struct sl_writer *w, const struct sl_score_config *config)
+static void write_weights(struct sl_writer *w, const int32_t *weight)
 {
     sl_write_key(w, "weights");
     sl_write_object(w);
     for (unsigned i = 0; i < SL_TERM_COUNT; i++) {
         sl_write_key(w, sl_term_name((enum sl_term)i));
-        sl_write_i64(w, config->weight[i]);
+        sl_write_i64(w, weight[i]);
     }
     sl_write_object_end(w);
 }
@@ -221,7 +221,7 @@ static void write_json(struct sl_request *request, const struct sl_explain *expl
     write_queue(&w, queue);
     if (shown > 0) {
         write_summary(&w, explain);
-        write_weights(&w, &request->live->config.score);
+        write_weights(&w, sl_score_weights(&request->live->config.score, &explain->ask));
         sl_write_key(&w, "omitted");
         sl_write_i64(&w, (int64_t)(explain->n - shown));
         sl_write_key(&w, "nodes");

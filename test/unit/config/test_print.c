@@ -226,21 +226,34 @@ static void every_list_has_a_help_and_fields_that_say_whether_they_must_be_there
     }
 }
 
-static void every_term_of_the_score_has_its_weight(void **state)
+/* Sets the key of that name to 77. */
+static void set_weight(struct sl_config *config, const char *path)
+{
+    size_t i = 0;
+    while (i < SL_KEYS && strcmp(sl_keys[i].path, path) != 0) {
+        i++;
+    }
+    assert_true(i < SL_KEYS);
+    sl_config_defaults(config);
+    sl_key_set_number(&sl_keys[i], config, 77);
+}
+
+static void every_term_of_the_score_has_its_weights(void **state)
 {
     (void)state;
     for (int t = 0; t < SL_TERM_COUNT; t++) {
+        const char *term = sl_term_name((enum sl_term)t);
         char path[64];
         struct sl_config config;
-        (void)snprintf(path, sizeof(path), "score.weights.%s", sl_term_name((enum sl_term)t));
-        size_t i = 0;
-        while (i < SL_KEYS && strcmp(sl_keys[i].path, path) != 0) {
-            i++;
-        }
-        assert_true(i < SL_KEYS);
-        sl_config_defaults(&config);
-        sl_key_set_number(&sl_keys[i], &config, 77);
+        (void)snprintf(path, sizeof(path), "score.weights.%s", term);
+        set_weight(&config, path);
         assert_int_equal(config.score.weight[t], 77);
+        for (int k = 0; k < SL_KIND_COUNT; k++) {
+            (void)snprintf(path, sizeof(path), "score.byKind.%s.%s", sl_kind_name((enum sl_kind)k),
+                           term);
+            set_weight(&config, path);
+            assert_int_equal(config.score.by_kind[k][t], 77);
+        }
     }
 }
 
@@ -297,7 +310,7 @@ int main(void)
         cmocka_unit_test(what_is_printed_reads_back_to_the_same),
         cmocka_unit_test(every_key_has_a_section_a_help_and_a_good_default),
         cmocka_unit_test(every_list_has_a_help_and_fields_that_say_whether_they_must_be_there),
-        cmocka_unit_test(every_term_of_the_score_has_its_weight),
+        cmocka_unit_test(every_term_of_the_score_has_its_weights),
         cmocka_unit_test(only_keys_so_marked_need_a_restart),
         cmocka_unit_test(the_reference_page_is_up_to_date),
     };

@@ -11,7 +11,7 @@
 #define MIG2   "nvidia.com/mig-2g.12gb"
 #define MIG4   "nvidia.com/mig-4g.24gb"
 
-static const struct sl_score_config only_availability = {{1, 0, 0}};
+static const struct sl_score_config only_availability = {.weight = {1, 0, 0}};
 
 static void add_demand(struct sl_demand *demand, const char *resource, int32_t weight)
 {
@@ -396,12 +396,12 @@ static void total_is_the_weighted_mean_rounded_half_up(void **state)
     struct rig *rig = rig_of_gpus(4, 16);
     struct sl_ask one = rig_ask(GPU, 1); /* 0, 25, 75 */
     struct sl_score s;
-    sl_score(rig_view(rig), &one, NULL, &(struct sl_score_config){{1, 1, 0}}, &s);
+    sl_score(rig_view(rig), &one, NULL, &(struct sl_score_config){.weight = {1, 1, 0}}, &s);
     assert_int_equal(s.total, 13);
-    sl_score(rig->view, &one, NULL, &(struct sl_score_config){{0, 1000, 1000}}, &s);
+    sl_score(rig->view, &one, NULL, &(struct sl_score_config){.weight = {0, 1000, 1000}}, &s);
     assert_int_equal(s.total, 50);
-    sl_score(rig->view, &one, NULL, &(struct sl_score_config){{0, 0, 0}}, &s);
-    assert_int_equal(s.total, 33);
+    sl_score(rig->view, &one, NULL, &(struct sl_score_config){.weight = {0, 0, 0}}, &s);
+    assert_int_equal(s.total, 40);
     rig_free(rig);
 }
 
@@ -450,7 +450,7 @@ static void many_nodes(uint64_t *seed, struct rig *rigs[MANY])
 static void one_scorer_for_many_nodes_says_what_each_alone_would_be(void **state)
 {
     (void)state;
-    static const struct sl_score_config config = {{7, 2, 1}};
+    static const struct sl_score_config config = {.weight = {7, 2, 1}};
     uint64_t seed = 11;
     struct rig *rigs[MANY];
     unsigned fitting = 0;

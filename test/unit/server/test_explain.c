@@ -6,7 +6,7 @@
 #define MIG        "nvidia.com/mig-1g.6gb"
 #define POD(units) RIG_POD("p", "u", MIG, units)
 
-static const struct sl_score_config weights = {{100, 50, 0}};
+static const struct sl_score_config weights = {.weight = {100, 50, 0}};
 
 struct explained {
     struct sl_store *store;
