@@ -1,6 +1,6 @@
-/* slicesim reproduce openb: a list of pods arrives one by one, in a shuffled order, until as much is
- * asked as a multiple of the cluster's GPUs; none leaves. How much of the GPUs is given in the end?
- * The set-up, and six policies to compare with, are those of FGD (Weng et al., Beware of
+/* slicesim reproduce openb: a list of pods arrives one by one, in a shuffled order, until as much
+ * is asked as a multiple of the cluster's GPUs; none leaves. How much of the GPUs is given in the
+ * end? The set-up, and six policies to compare with, are those of FGD (Weng et al., Beware of
  * Fragmentation, ATC 2023; github.com/hkust-adsl/kubernetes-scheduler-simulator). */
 #ifndef SLICED_SIM_OPENB_H
 #define SLICED_SIM_OPENB_H
@@ -52,12 +52,12 @@ struct sl_openb_node {
 };
 
 struct sl_openb_run;
+struct sl_openb_seen;
 
 /* A policy: how good a node that fits is for a pod of the class; *gpu is the device for a share of
  * one GPU, -1 as sl_choose() says. */
 struct sl_openb_policy {
-    const char *name;  /* "fgd" */
-    const char *title; /* as published: "FGD"; NULL: ours */
+    const char *name; /* "fgd" */
     int64_t (*score)(struct sl_openb_run *run, const struct sl_openb_node *node,
                      const struct sl_openb_class *class, int *gpu);
     bool random; /* one of the nodes that fit, whatever their score */
@@ -101,9 +101,10 @@ struct sl_openb_outcome {
     size_t failed;
 };
 
-/* One run: pods and names of the nodes are shuffled by the seed; load 1.3 is 130 %. */
+/* One run: pods and names of the nodes are shuffled by the seed; load 1.3 is 130 %. weights: those
+ * of our own policy. */
 int sl_openb_simulate(const struct sl_openb *openb, const struct sl_openb_policy *policy,
-                      uint64_t seed, double load, struct sl_openb_outcome *out,
-                      struct sl_error *err);
+                      const struct sl_score_config *weights, uint64_t seed, double load,
+                      struct sl_openb_outcome *out, struct sl_error *err);
 
 #endif

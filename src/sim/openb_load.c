@@ -40,8 +40,8 @@ static void require(struct models *models, const char *text, struct sl_pod_facts
     unsigned n = 0;
     for (const char *at = text; *at != '\0' && n < MODELS_MAX; n++) {
         size_t len = strcspn(at, "|");
-        models->value[n] = (struct sl_text_facts){.text = {at, len},
-                                                  .next = n > 0 ? &models->value[n - 1] : NULL};
+        models->value[n] =
+            (struct sl_text_facts){.text = {at, len}, .next = n > 0 ? &models->value[n - 1] : NULL};
         at += len + (at[len] == '|' ? 1 : 0);
     }
     if (n == 0) {

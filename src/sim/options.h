@@ -21,6 +21,7 @@ struct sl_sim_options {
     const char *generate;
     const char *cluster[SL_SIM_FILES_MAX];
     const char *nodes;
+    const char *pods;
     const char *gpus;
     const char *policy;
     const char *estimate;

@@ -8,6 +8,8 @@ static const struct sl_reproduction table[] = {
      true, sl_reproduce_orders},
     {"mig", "Park et al., Table III: batch, GPU parallel and MIG parallel on two A30", NULL, 1,
      false, sl_reproduce_mig},
+    {"openb", "FGD's comparison: GPUs given of the openb cluster at 130 % load, by policy", NULL,
+     10, false, sl_reproduce_openb},
 };
 
 const struct sl_reproduction *sl_reproduce_at(size_t i)

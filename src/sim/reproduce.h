@@ -14,6 +14,9 @@ struct sl_reproduce_options {
     uint32_t seeds;   /* runs; never 0 */
     unsigned threads; /* 0: one per processor */
     const char *data; /* --data, else $SLICED_DATA: a folder with published traces; or NULL */
+    const char *pods; /* --pods, --nodes, --policy; NULL where not given */
+    const char *nodes;
+    const char *policy;
     enum sl_output output;
     bool progress;
 };

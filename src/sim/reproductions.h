@@ -10,5 +10,7 @@ int sl_reproduce_orders(const struct sl_reproduce_options *options, struct sl_bu
                         struct sl_error *err);
 int sl_reproduce_mig(const struct sl_reproduce_options *options, struct sl_buf *out,
                      struct sl_error *err);
+int sl_reproduce_openb(const struct sl_reproduce_options *options, struct sl_buf *out,
+                       struct sl_error *err);
 
 #endif

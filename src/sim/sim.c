@@ -63,6 +63,9 @@ static int reproduce(const struct sl_sim_options *options, struct sl_buf *out, s
         .seeds = options->seeds > 0 ? (uint32_t)options->seeds : row->seeds,
         .threads = (unsigned)options->threads,
         .data = data,
+        .pods = options->pods,
+        .nodes = options->nodes,
+        .policy = options->policy,
         .output = options->output,
         .progress = !options->quiet,
     };
