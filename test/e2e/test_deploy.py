@@ -1,6 +1,7 @@
 """What deploy/ makes: valid, least in rights, the same from chart and manifests, and taken by real API
 servers and schedulers."""
 
+import base64
 import os
 import re
 import subprocess
@@ -29,6 +30,11 @@ VALUES = {
         "tolerations": [{"key": "infra", "operator": "Exists"}],
         "networkPolicy": {"from": [{"namespaceSelector": {}}]},
         "managedResources": ["nvidia.com/gpu"]},
+    "webhook": {"queue": {"gate": "webhook"}},
+    "no queue": {"queue": {"enabled": False}},
+    "some namespaces": {"queue": {"namespaceSelector": {
+        "matchLabels": {"gpus": "queued"},
+        "matchExpressions": [{"key": "team", "operator": "Exists"}]}}},
     "bare": {"networkPolicy": {"enabled": False}, "podDisruptionBudget": {"enabled": False}},
 }
 
@@ -69,6 +75,12 @@ def test_every_pod_may_run_under_the_strictest_standard(helm, values):
     ({"tls": {"secret": "x"}}, "secret"),
     ({"service": {"clusterIP": "a name"}}, "clusterIP"),
     ({"networkPolicy": {"apiServerPorts": [0]}}, "apiServerPorts"),
+    ({"queue": {"gate": "always"}}, "gate"),
+    ({"queue": {"gates": "none"}}, "gates"),
+    ({"queue": {"namespaceSelector": {"gpus": "queued"}}}, "namespaceSelector"),
+    ({"config": {"queue": {"enabled": False}}}, "enabled"),
+    ({"config": {"queue": {"gate": "none"}}}, "gate"),
+    ({"queue": {"gate": "webhook"}, "tls": {"existingSecret": "ours"}}, "queue.caBundle"),
 ])
 def test_a_mistake_in_the_values_is_refused_by_name(helm, values, why):
     code, said = helm.template(values, check=False)
@@ -148,10 +160,70 @@ def test_the_daemon_writes_only_what_it_must(helm):
     assert rights("ClusterRole") == {
         ("", "nodes", "list"), ("", "nodes", "watch"),
         ("", "pods", "get"), ("", "pods", "list"), ("", "pods", "watch"), ("", "pods", "patch"),
-        ("", "pods/binding", "create"),
+        ("", "pods/status", "patch"), ("", "pods/binding", "create"),
         ("events.k8s.io", "events", "create"), ("events.k8s.io", "events", "patch")}
     assert rights("Role") == {("coordination.k8s.io", "leases", verb)
                               for verb in ("create", "get", "update")}
+
+
+GATES = {"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding", "MutatingWebhookConfiguration"}
+
+
+def gates(objects):
+    return {each["kind"]: each for each in objects if each["kind"] in GATES}
+
+
+def test_the_gate_comes_by_what_the_cluster_has(helm):
+    policy = {"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"}
+    for minor, values, kinds, said in (
+            ("1.36", {}, policy, "policy"),
+            ("1.31", {}, {"MutatingWebhookConfiguration"}, "webhook"),
+            ("1.36", {"queue": {"gate": "webhook"}}, {"MutatingWebhookConfiguration"}, "webhook"),
+            ("1.31", {"queue": {"gate": "policy"}}, policy, "policy"),
+            ("1.36", {"queue": {"gate": "none"}}, set(), "none"),
+            ("1.36", {"queue": {"enabled": False, "gate": "policy"}}, set(), "none"),
+            # whose authority nobody knows before the Secret is there
+            ("1.31", VALUES["own secret"], set(), "none"),
+            ("1.31", {**VALUES["own secret"], "queue": {"caBundle": "Y2E="}},
+             {"MutatingWebhookConfiguration"}, "webhook")):
+        objects = helm.objects(values, minor)
+        assert set(gates(objects)) == kinds, (minor, values)
+        queue = config_of(objects, "sliced")["queue"]
+        assert queue == {"enabled": values.get("queue", {}).get("enabled", True), "gate": said}
+
+
+def test_nobody_is_gated_while_nobody_opens(helm):
+    """The gate and the queue that opens it are turned on and off by one value."""
+    for values in VALUES.values():
+        for minor in chart.RELEASES:
+            objects = helm.objects(values, minor)
+            assert not gates(objects) or config_of(objects, "sliced")["queue"]["enabled"]
+
+
+def test_the_gate_is_put_on_no_more_pods_than_the_values_say(helm):
+    values = {**VALUES["some namespaces"], "managedResources": ["nvidia.com/gpu", "aliyun.com/gpu-mem"],
+              "scheduler": {"name": "gpu-scheduler"}}
+    policy = gates(helm.objects(values))["MutatingAdmissionPolicy"]["spec"]
+    webhook = gates(helm.objects(values, "1.31"))["MutatingWebhookConfiguration"]["webhooks"][0]
+    assert policy["failurePolicy"] == webhook["failurePolicy"] == "Ignore"
+    assert policy["matchConditions"] == webhook["matchConditions"]
+    assert policy["matchConstraints"]["resourceRules"] == webhook["rules"]
+    assert policy["matchConstraints"]["namespaceSelector"] == webhook["namespaceSelector"] == {
+        "matchLabels": {"gpus": "queued"},
+        "matchExpressions": [{"key": "kubernetes.io/metadata.name", "operator": "NotIn",
+                              "values": ["kube-system", NAMESPACE]},
+                             {"key": "team", "operator": "Exists"}]}
+    said = " ".join(each["expression"] for each in webhook["matchConditions"])
+    assert "'gpu-scheduler'" in said and "'nvidia.com/gpu'" in said and "mig-" not in said
+    assert webhook["clientConfig"]["service"] == {
+        "name": "sliced", "namespace": NAMESPACE, "port": 443, "path": "/admission/gate/gpu-scheduler"}
+
+
+def test_the_api_server_trusts_the_certificate_that_the_daemon_shows(helm):
+    objects = helm.objects({}, "1.31")
+    webhook = gates(objects)["MutatingWebhookConfiguration"]["webhooks"][0]
+    secret = one(objects, "Secret", "sliced-tls")["data"]
+    assert webhook["clientConfig"]["caBundle"] == secret["ca.crt"]
 
 
 def test_the_manifests_are_what_the_chart_makes(tools):
@@ -208,6 +280,14 @@ def test_a_server_side_dry_run_takes_every_manifest(bare_plane):
     for each in chart.manifests():
         if each["kind"] != "Namespace":
             bare_plane.create(each, dry_run=True)  # strict: no unknown field
+    for name, objects in chart.gate_manifests(bare_plane.minor).items():
+        for each in objects:
+            if name == "webhook":
+                client = each["webhooks"][0]["clientConfig"]
+                assert client["caBundle"] == "CA_BUNDLE"
+                with open(bare_plane.ca.crt, "rb") as file:
+                    client["caBundle"] = base64.b64encode(file.read()).decode()
+            bare_plane.create(each, dry_run=True)
 
 
 @pytest.mark.both

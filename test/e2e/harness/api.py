@@ -112,6 +112,7 @@ RESOURCES = {
     "ConfigMap": ("/api/v1", "configmaps", True),
     "Job": ("/apis/batch/v1", "jobs", True),
     "Deployment": ("/apis/apps/v1", "deployments", True),
+    "DaemonSet": ("/apis/apps/v1", "daemonsets", True),
     "PodDisruptionBudget": ("/apis/policy/v1", "poddisruptionbudgets", True),
     "NetworkPolicy": ("/apis/networking.k8s.io/v1", "networkpolicies", True),
     "PriorityClass": ("/apis/scheduling.k8s.io/v1", "priorityclasses", False),
@@ -119,6 +120,12 @@ RESOURCES = {
     "ClusterRoleBinding": ("/apis/rbac.authorization.k8s.io/v1", "clusterrolebindings", False),
     "Role": ("/apis/rbac.authorization.k8s.io/v1", "roles", True),
     "RoleBinding": ("/apis/rbac.authorization.k8s.io/v1", "rolebindings", True),
+    "MutatingAdmissionPolicy": (
+        "/apis/admissionregistration.k8s.io/v1", "mutatingadmissionpolicies", False),
+    "MutatingAdmissionPolicyBinding": (
+        "/apis/admissionregistration.k8s.io/v1", "mutatingadmissionpolicybindings", False),
+    "MutatingWebhookConfiguration": (
+        "/apis/admissionregistration.k8s.io/v1", "mutatingwebhookconfigurations", False),
 }
 
 

@@ -13,6 +13,8 @@ SERVICE = f"sliced.{NAMESPACE}.svc"
 
 # Kubernetes' release of each minor version, as the tools' build has it
 RELEASES = {"1.36": "1.36.3", "1.31": "1.31.0"}
+# What helm would find in such a cluster, of what the chart asks for
+APIS = {"1.36": ["admissionregistration.k8s.io/v1/MutatingAdmissionPolicy"], "1.31": []}
 
 
 class Helm:
@@ -34,7 +36,8 @@ class Helm:
 
     def template(self, values=None, minor="1.36", check=True):
         return self.run("template", "sliced", CHART, "--namespace", NAMESPACE, "--kube-version",
-                        RELEASES[minor], "-f", "-", text=yaml.safe_dump(values or {}), check=check)
+                        RELEASES[minor], *(f"--api-versions={each}" for each in APIS[minor]),
+                        "-f", "-", text=yaml.safe_dump(values or {}), check=check)
 
     def objects(self, values=None, minor="1.36"):
         """The objects that the chart makes, each a dict."""
@@ -52,6 +55,15 @@ def one(objects, kind, name):
 def config_of(objects, name):
     """What a ConfigMap of the chart holds: the configuration of sliced, or of kube-scheduler."""
     return yaml.safe_load(one(objects, "ConfigMap", name)["data"]["config.yaml"])
+
+
+def gate_manifests(minor):
+    """The objects of deploy/manifests/gate that such a cluster takes, by the name of their file."""
+    found = {}
+    for name in ["policy", "webhook"] if APIS[minor] else ["webhook"]:
+        with open(os.path.join(MANIFESTS, "gate", f"{name}.yaml"), encoding="utf-8") as file:
+            found[name] = [each for each in yaml.safe_load_all(file) if each]
+    return found
 
 
 def manifests():

@@ -1,6 +1,7 @@
 """What a story is told on: a control plane with the chart's objects in it, the scheduler that the chart
 configures, and the daemons, reached by the scheduler through a Service."""
 
+import base64
 import concurrent.futures
 import os
 import shutil
@@ -14,12 +15,21 @@ from .forwarder import Forwarder
 from .process import free_port, wait_for
 
 # The chart's Deployments are not started as pods: their programs run here, beside the API server.
-NOT_CREATED = ("Deployment",)
+# What puts the gate on pods is there for the stories that are about it: see Cluster.put_up_gate.
+GATES = ("MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding", "MutatingWebhookConfiguration")
+NOT_CREATED = ("Deployment", *GATES)
 SCHEDULER = "sliced-scheduler"
 # Of the namespace default: what makes pods or protects them.
 WORKLOADS = (collection_path("Job"), collection_path("PodDisruptionBudget"),
              *(f"/apis/apps/v1/namespaces/default/{plural}"
                for plural in ("deployments", "replicasets", "daemonsets", "statefulsets")))
+
+
+GATE = "sliced.dev/queue"
+
+
+def gates_of(pod):
+    return [each["name"] for each in pod["spec"].get("schedulingGates", [])]
 
 
 def write_token(path, token):
@@ -71,7 +81,7 @@ class Cluster:
     def renew_certificate(self, folder):
         """A fresh server certificate into the folder, file by file as a rename."""
         self.count += 1
-        for file in self.authority.issue(f"server-{self.count}", chart.SERVICE, hosts=(chart.SERVICE,)):
+        for file in self.authority.issue(f"server-{self.count}", chart.SERVICE, hosts=(chart.SERVICE, "127.0.0.1")):
             path = os.path.join(folder, "tls" + os.path.splitext(file)[1])
             shutil.copy(file, f"{path}.new")
             os.rename(f"{path}.new", path)
@@ -120,6 +130,36 @@ class Cluster:
     def stop_daemons(self):
         for replica in self.replicas:
             replica.stop()
+
+    # ---- the gate ----
+
+    def put_up_gate(self, values=None):
+        """What the chart has for this version to put the gate on pods; until it does. A webhook is
+        called at the Service's forwarder, as nothing here resolves the Service's name."""
+        made = [each for each in self.helm.objects(values or {}, self.plane.minor)
+                if each["kind"] in GATES]
+        for each in made:
+            for webhook in each.get("webhooks", []):
+                path = webhook["clientConfig"]["service"]["path"]
+                with open(self.authority.crt, "rb") as file:
+                    webhook["clientConfig"] = {
+                        "url": f"https://127.0.0.1:{self.service.port}{path}",
+                        "caBundle": base64.b64encode(file.read()).decode()}
+            self.plane.create(each)
+        return {each["kind"] for each in made}
+
+    def wait_gate(self, manifest):
+        """Until the gate is put on such a pod."""
+        wait_for("the gate is put on pods",
+                 lambda: gates_of(self.plane.create(manifest, dry_run=True)) == [GATE])
+
+    def take_down_gate(self):
+        for kind in GATES:
+            try:
+                for each in self.list(kind):
+                    self.plane.delete(object_path({**each, "kind": kind}))
+            except ApiError as error:
+                assert error.code == 404, error  # no such kind in this version
 
     # ---- objects ----
 
@@ -217,4 +257,5 @@ class Cluster:
         for each in self.list("PriorityClass"):
             if not each["metadata"]["name"].startswith("system-"):
                 self.plane.delete(object_path({**each, "kind": "PriorityClass"}))
+        self.take_down_gate()
         wait_for("no pods left", lambda: not self.list("Pod"), 60)

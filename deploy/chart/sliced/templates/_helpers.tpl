@@ -34,6 +34,96 @@ leaderElection:
   enabled: true
   namespace: {{ .Release.Namespace }}
   name: sliced
+queue:
+  enabled: {{ .Values.queue.enabled }}
+  gate: {{ include "sliced.gate" . }}
 log:
   format: json
+{{- end }}
+
+{{- /* What is in the TLS Secret that the chart makes; the same wherever it is asked for. */}}
+{{- define "sliced.tls" -}}
+{{- if not (hasKey .Values "tlsData") }}
+{{- $old := lookup "v1" "Secret" .Release.Namespace "sliced-tls" }}
+{{- if $old }}
+{{- /* an upgrade keeps the certificate: kube-scheduler trusts it */}}
+{{- $_ := set .Values "tlsData" (pick $old.data "ca.crt" "tls.crt" "tls.key") }}
+{{- else }}
+{{- $ca := genCA "sliced-ca" 3650 }}
+{{- $name := include "sliced.service" . }}
+{{- $cert := genSignedCert $name nil (list $name (printf "%s.cluster.local" $name)) 3650 $ca }}
+{{- $_ := set .Values "tlsData" (dict "ca.crt" (b64enc $ca.Cert) "tls.crt" (b64enc $cert.Cert) "tls.key" (b64enc $cert.Key)) }}
+{{- end }}
+{{- end }}
+{{- toYaml .Values.tlsData }}
+{{- end }}
+
+{{- /* The authority by which the API server checks the webhook; empty when it is not known. */}}
+{{- define "sliced.caBundle" -}}
+{{- if .Values.queue.caBundle }}
+{{- .Values.queue.caBundle }}
+{{- else if .Values.tls.existingSecret }}
+{{- with lookup "v1" "Secret" .Release.Namespace .Values.tls.existingSecret }}
+{{- index .data "ca.crt" }}
+{{- end }}
+{{- else }}
+{{- index (include "sliced.tls" . | fromYaml) "ca.crt" }}
+{{- end }}
+{{- end }}
+
+{{- /* How pods get the gate: policy, webhook or none. */}}
+{{- define "sliced.gate" -}}
+{{- if not .Values.queue.enabled }}none
+{{- else if .Values.queue.gate }}{{ .Values.queue.gate }}
+{{- else if .Capabilities.APIVersions.Has "admissionregistration.k8s.io/v1/MutatingAdmissionPolicy" }}policy
+{{- else if include "sliced.caBundle" . }}webhook
+{{- else }}none
+{{- end }}
+{{- end }}
+
+{{- define "sliced.gate.rules" -}}
+- apiGroups: [""]
+  apiVersions: [v1]
+  resources: [pods]
+  operations: [CREATE]
+{{- end }}
+
+{{- /* Never where Kubernetes' own pods and ours are. */}}
+{{- define "sliced.gate.namespaces" -}}
+matchExpressions:
+- {key: kubernetes.io/metadata.name, operator: NotIn, values: [kube-system, {{ .Release.Namespace }}]}
+{{- with .Values.queue.namespaceSelector.matchExpressions }}
+{{ toYaml . }}
+{{- end }}
+{{- with .Values.queue.namespaceSelector.matchLabels }}
+matchLabels: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{- /* Which pods: those that the queue will see as waiting, and whose gate it will open. */}}
+{{- define "sliced.gate.conditions" -}}
+- name: of-our-scheduler
+  expression: object.spec.schedulerName == '{{ .Values.scheduler.name }}'
+- name: not-placed
+  # the API server refuses a gate on a pod that has a node
+  expression: "!has(object.spec.nodeName) || object.spec.nodeName == ''"
+- name: not-of-a-daemonset
+  expression: >-
+    !has(object.metadata.ownerReferences) ||
+    !object.metadata.ownerReferences.exists(o, o.kind == 'DaemonSet')
+- name: not-gated
+  expression: >-
+    !has(object.spec.schedulingGates) ||
+    !object.spec.schedulingGates.exists(g, g.name == 'sliced.dev/queue')
+- name: asks-for-gpus
+  expression: |-
+    (object.spec.containers + (has(object.spec.initContainers) ? object.spec.initContainers : []))
+    .filter(c, has(c.resources)).map(c, c.resources)
+    .exists(r, ((has(r.limits) ? [r.limits] : []) + (has(r.requests) ? [r.requests] : []))
+    .exists(m, m.exists(name, m[name] != '0' && name in [
+      {{- range $i, $name := .Values.managedResources }}
+      {{- if $i }},{{ end }}
+      '{{ $name }}'
+      {{- end }}
+    ])))
 {{- end }}
