@@ -189,6 +189,7 @@ void sl_planner_free(struct sl_planner *planner)
     free(planner->pod_list);
     free(planner->sort);
     free(planner->freed);
+    free(planner->arriving);
     free(planner);
 }
 
@@ -362,10 +363,13 @@ static void part(struct sl_planner *planner, struct sl_plan_class *class)
 static int add_pod(struct sl_planner *planner, struct sl_pod *pod, struct sl_error *err)
 {
     struct sl_plan_pod *fresh = calloc(1, sizeof *fresh);
+    planner->order_now_us = planner->pods.len == 0 ? planner->now_us : planner->order_now_us;
     if (fresh == NULL) {
         return sl_error_nomem(err);
     }
-    if (!join(planner, pod, &fresh->class) ||
+    if (!sl_plan_grow(&planner->arriving, &planner->arriving_cap, planner->pods.len + 1,
+                      sizeof *planner->arriving) ||
+        !join(planner, pod, &fresh->class) ||
         sl_map_put(&planner->pods, pod->uid, strlen(pod->uid), fresh, NULL) < 0) {
         part(planner, fresh->class);
         free(fresh);
@@ -555,6 +559,7 @@ int sl_planner_run(struct sl_planner *planner, const struct sl_demand *demand, s
         planner->dirty = true;
         return sl_error_nomem(err);
     }
+    sl_plan_bound_tell(planner);
     while (planner->refused.first != NULL) {
         struct sl_plan_pod *pod = planner->refused.first;
         sl_plan_list_remove(pod);

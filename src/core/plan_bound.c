@@ -88,22 +88,6 @@ void sl_plan_bound_adopt(struct sl_planner *planner, const struct sl_pod *pod)
     }
 }
 
-static struct sl_bound *bound_of(struct sl_planner *planner, struct sl_plan_lane *lane)
-{
-    if (lane->bound != NULL) {
-        return lane->bound;
-    }
-    lane->bound = sl_bound_new(&planner->config.bound);
-    lane->bound_units = 0;
-    for (size_t i = 0; lane->bound != NULL && i < planner->n_nodes; i++) {
-        const struct sl_view *view = planner->node[i]->base;
-        for (unsigned r = 0; view != NULL && r < view->n_residents; r++) {
-            sl_plan_bound_adopt(planner, view->resident[r].pod);
-        }
-    }
-    return lane->bound;
-}
-
 void sl_plan_bound_capacity(struct sl_planner *planner)
 {
     for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
@@ -114,13 +98,38 @@ void sl_plan_bound_capacity(struct sl_planner *planner)
     }
 }
 
+static struct sl_bound *bound_of(struct sl_planner *planner, struct sl_plan_lane *lane)
+{
+    if (lane->bound != NULL) {
+        return lane->bound;
+    }
+    lane->bound = sl_bound_new(&planner->config.bound);
+    lane->bound_units = 0;
+    sl_plan_bound_capacity(planner);
+    for (size_t i = 0; lane->bound != NULL && i < planner->n_nodes; i++) {
+        const struct sl_view *view = planner->node[i]->base;
+        for (unsigned r = 0; view != NULL && r < view->n_residents; r++) {
+            sl_plan_bound_adopt(planner, view->resident[r].pod);
+        }
+    }
+    return lane->bound;
+}
+
 /* ---- pods of ours ---- */
 
 void sl_plan_bound_arrive(struct sl_planner *planner, struct sl_plan_pod *pod)
 {
+    if (is_bounded(planner) && !pod->arrived && !pod->started && pod->arriving == 0) {
+        planner->arriving[planner->n_arriving] = pod;
+        planner->n_arriving++;
+        pod->arriving = (uint32_t)planner->n_arriving;
+    }
+}
+
+static void arrive(struct sl_planner *planner, struct sl_plan_pod *pod)
+{
     struct sl_plan_lane *lane = sl_plan_lane_of(pod);
-    if (!is_bounded(planner) || pod->arrived || pod->started || bound_of(planner, lane) == NULL ||
-        !take_id(planner, pod)) {
+    if (bound_of(planner, lane) == NULL || !take_id(planner, pod)) {
         return;
     }
     const struct sl_bound_pod row = {
@@ -136,8 +145,38 @@ void sl_plan_bound_arrive(struct sl_planner *planner, struct sl_plan_pod *pod)
     }
 }
 
+static int by_submission(const void *context, const struct sl_plan_pod *a,
+                         const struct sl_plan_pod *b)
+{
+    (void)context;
+    if (a->ready_us != b->ready_us) {
+        return a->ready_us < b->ready_us ? -1 : 1;
+    }
+    return strcmp(a->pod->uid, b->pod->uid);
+}
+
+void sl_plan_bound_tell(struct sl_planner *planner)
+{
+    size_t n = planner->n_arriving;
+    if (sl_plan_grow(&planner->sort, &planner->sort_cap, n, sizeof *planner->sort)) {
+        sl_plan_sort(planner->arriving, planner->sort, n, by_submission, NULL);
+    }
+    planner->n_arriving = 0;
+    for (size_t i = 0; i < n; i++) {
+        planner->arriving[i]->arriving = 0;
+        arrive(planner, planner->arriving[i]);
+    }
+}
+
 void sl_plan_bound_leave(struct sl_planner *planner, struct sl_plan_pod *pod)
 {
+    if (pod->arriving > 0) {
+        planner->n_arriving--;
+        struct sl_plan_pod *last = planner->arriving[planner->n_arriving];
+        planner->arriving[pod->arriving - 1] = last;
+        last->arriving = pod->arriving;
+        pod->arriving = 0;
+    }
     if (pod->arrived) {
         struct sl_plan_lane *lane = sl_plan_lane_of(pod);
         (void)sl_bound_withdraw(lane->bound, pod->bound_id, planner->now_us, NULL);
@@ -303,8 +342,8 @@ void sl_plan_bound_reset(struct sl_planner *planner)
          pod = sl_map_next(&planner->pods, &at)) {
         pod->arrived = false;
         pod->started = false;
-        if (pod->claim != NULL) {
-            sl_plan_bound_arrive(planner, pod);
+        if (pod->claim != NULL && is_bounded(planner)) {
+            arrive(planner, pod);
             sl_plan_bound_start(planner, pod);
         }
     }

@@ -113,8 +113,9 @@ struct sl_plan_pod {
     int64_t retry_us; /* after a lapse; 0: at once */
     int64_t start_us; /* estimated; 0: not */
     uint32_t lapses;
-    uint32_t strikes; /* lapses since something about it changed */
-    bool elsewhere;   /* others bound it; it is about to be removed */
+    uint32_t arriving; /* its place in planner->arriving, from 1; 0: not there */
+    uint32_t strikes;  /* lapses since something about it changed */
+    bool elsewhere;    /* others bound it; it is about to be removed */
     bool queued;
     bool released;   /* without a claim */
     bool broken;     /* what it asks for changed while it had a claim */
@@ -237,6 +238,7 @@ struct sl_planner {
     const struct sl_demand *demand;
     size_t checks;
     size_t room;       /* claims that may still be made */
+    size_t n_open;     /* lanes in which somebody waits */
     size_t n_reserves; /* active */
     struct sl_scorer scorer;
     const struct sl_plan_ask *scored; /* that the scorer is for */
@@ -252,6 +254,9 @@ struct sl_planner {
     size_t freed_cap;
     struct sl_pod **pod_list;
     size_t pod_cap;
+    struct sl_plan_pod **arriving; /* their lane's bound is to be told of them; room for all pods */
+    size_t n_arriving;
+    size_t arriving_cap;
     struct sl_plan_pod **sort;
     size_t sort_cap;
 
@@ -404,6 +409,8 @@ ptrdiff_t sl_plan_freed_list(struct sl_planner *planner, const struct sl_plan_la
 /* ---- plan_bound.c ---- */
 
 void sl_plan_bound_arrive(struct sl_planner *planner, struct sl_plan_pod *pod);
+/* Tells the bounds of those that arrived since, in order of submission whoever was put first. */
+void sl_plan_bound_tell(struct sl_planner *planner);
 void sl_plan_bound_leave(struct sl_planner *planner, struct sl_plan_pod *pod);
 void sl_plan_bound_start(struct sl_planner *planner, struct sl_plan_pod *pod);
 void sl_plan_bound_unstart(struct sl_planner *planner, struct sl_plan_pod *pod);

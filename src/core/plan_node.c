@@ -529,8 +529,8 @@ bool sl_plan_refresh(struct sl_planner *planner)
         built = built && (lane->leaves > 0 || build_tree(planner, lane));
     }
     if (built) {
-        sl_plan_bound_capacity(planner);
         judge_asks(planner);
+        sl_plan_bound_capacity(planner);
     }
     return built;
 }

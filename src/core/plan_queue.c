@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+enum { MOVES = 2 }; /* for each pod: above that, merging costs less than inserting */
+
 int sl_plan_compare(const struct sl_planner *planner, const struct sl_plan_pod *a,
                     const struct sl_plan_pod *b)
 {
@@ -109,12 +111,33 @@ static void merge(struct sl_plan_pod **pods, struct sl_plan_pod **scratch, size_
     memcpy(pods + start, scratch, n * sizeof *pods);
 }
 
+/* Where only neighbours have changed places a few moves do. False, and only some of it done, when
+ * it would take many. */
+static bool insert_all(struct sl_plan_pod **pods, size_t n,
+                       int (*compare)(const void *, const struct sl_plan_pod *,
+                                      const struct sl_plan_pod *),
+                       const void *context)
+{
+    size_t moves = 0;
+    for (size_t i = 1; i < n && moves <= MOVES * n; i++) {
+        struct sl_plan_pod *pod = pods[i];
+        size_t at = i;
+        while (at > 0 && moves <= MOVES * n && compare(context, pod, pods[at - 1]) < 0) {
+            pods[at] = pods[at - 1];
+            at--;
+            moves++;
+        }
+        pods[at] = pod;
+    }
+    return moves <= MOVES * n;
+}
+
 void sl_plan_sort(struct sl_plan_pod **pods, struct sl_plan_pod **scratch, size_t n,
                   int (*compare)(const void *context, const struct sl_plan_pod *a,
                                  const struct sl_plan_pod *b),
                   const void *context)
 {
-    bool again = n > 1;
+    bool again = n > 1 && !insert_all(pods, n, compare, context);
     while (again) {
         size_t start = 0;
         again = false;

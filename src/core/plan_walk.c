@@ -88,7 +88,7 @@ static void reserve(struct sl_planner *planner, struct sl_plan_lane *lane, struc
         return;
     }
     if (is_bounded(planner) && !sl_plan_bound_admits(planner, pod)) {
-        lane->tries++; /* as little may it keep devices from others as start */
+        lane->tries = SL_PLAN_RESERVE_TRIES; /* as little may it keep devices as have them */
         return;
     }
     lane->tries += !sl_plan_reserve(planner, lane, pod);
@@ -104,6 +104,10 @@ static enum step held(struct sl_planner *planner, struct sl_plan_lane *lane,
                       struct sl_plan_pod *pod, enum sl_hold_reason reason)
 {
     set_reason(planner, pod, reason);
+    if (is_bounded(planner) && is_empty(lane) && planner->n_open == 1) {
+        lane->rest_reason = SL_HOLD_NO_ROOM; /* nobody to keep anything from */
+        return STEP_CLOSED;
+    }
     reserve(planner, lane, pod);
     bool settled = lane->reserve.active || lane->tries >= SL_PLAN_RESERVE_TRIES;
     if (settled && is_empty(lane)) {
@@ -267,6 +271,7 @@ static size_t begin(struct sl_planner *planner)
             n++;
         }
     }
+    planner->n_open = n;
     for (size_t i = n / 2; i > 0; i--) {
         sink(planner, n, i - 1);
     }
