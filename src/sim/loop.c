@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "sim/demand.h"
 #include "sim/share.h"
 
 enum { PLACES_MAX = 1 << 30, IDLE_WAKES_MAX = 10000 };
@@ -46,6 +47,7 @@ struct simulation {
     int64_t busy; /* millionths of a GPU, sums over stations */
     int64_t fragmented;
     struct sl_share_asks asks;
+    struct sl_sim_demand demand;
     struct sl_error *err;
     bool failed; /* in a call of the planner's */
 };
@@ -239,8 +241,8 @@ static int plan(struct simulation *sim)
     do {
         sim->n_started = 0;
         if (refresh(sim) < 0 ||
-            sl_planner_run(sim->planner, NULL, claims_max, SL_SIM_EPOCH_US + sim->now_us, act, sim,
-                           sim->err) < 0) {
+            sl_planner_run(sim->planner, sl_sim_demand_top(&sim->demand), claims_max,
+                           SL_SIM_EPOCH_US + sim->now_us, act, sim, sim->err) < 0) {
             return -1;
         }
         if (sim->failed) {
@@ -250,8 +252,11 @@ static int plan(struct simulation *sim)
             return -1;
         }
         for (size_t i = 0; i < sim->n_started; i++) {
-            sl_planner_remove(sim->planner, sl_str_of(sim->pod[sim->started[i]]->uid),
+            size_t job = sim->started[i];
+            sl_planner_remove(sim->planner, sl_str_of(sim->pod[job]->uid),
                               SL_SIM_EPOCH_US + sim->now_us);
+            sl_sim_demand_waits(&sim->demand, sim->input->workload->job[job].ask, -1);
+            sl_sim_demand_bound(&sim->demand, sim->input->workload->job[job].ask);
         }
     } while (sim->n_started == claims_max);
     return 0;
@@ -296,6 +301,7 @@ static int submit_jobs(struct simulation *sim)
         sim->pod[index] = pod;
         sim->arrived++;
         sim->waiting++;
+        sl_sim_demand_waits(&sim->demand, workload->job[index].ask, 1);
         if (sl_planner_put(sim->planner, pod, SL_SIM_EPOCH_US + sim->now_us, sim->err) < 0) {
             return -1;
         }
@@ -388,6 +394,9 @@ static int prepare(struct simulation *sim)
         run->capacity += (double)sl_share_capacity(sim->input->fleet->node[i]) / SL_SHARE_ONE;
     }
     sl_share_asks_of(sim->input->workload, &sim->asks);
+    if (sl_sim_demand_init(&sim->demand, sim->input->workload, sim->err) < 0) {
+        return -1;
+    }
     sim->planner = sl_planner_new(sim->input->plan, sim->err);
     return sim->planner == NULL ? -1 : seat_residents(sim);
 }
@@ -409,6 +418,7 @@ static void finish(struct simulation *sim)
     for (size_t i = 0; sim->pod != NULL && i < sim->arrived; i++) {
         sl_pod_unref(sim->pod[i]);
     }
+    sl_sim_demand_free(&sim->demand);
     free(sim->station);
     free((void *)sim->view);
     free(sim->old);

@@ -282,6 +282,58 @@ static void sjf_takes_the_shortest_that_is_there(void **state)
     assert_starts("sjf", true);
 }
 
+/* With asks of one unit, no GPU idles while a job waits, whoever goes first. */
+static void assert_nothing_idles(const struct scene *scene, size_t gpus)
+{
+    for (size_t i = 0; i < scene->run.n; i++) {
+        int64_t at_us = scene->run.job[i].start_us - 1; /* just before it starts */
+        size_t running = 0;
+        if (scene->jobs.job[i].submit_us > at_us) {
+            continue;
+        }
+        for (size_t k = 0; k < scene->run.n; k++) {
+            const struct sl_sim_job *run = &scene->run.job[k];
+            running += run->start_us <= at_us && run->end_us > at_us ? 1 : 0;
+        }
+        assert_int_equal(running, gpus);
+    }
+}
+
+static void no_gpu_idles_while_a_job_waits_for_one(void **state)
+{
+    (void)state;
+    struct scene scene;
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        set_up(&scene, "tasks=150,gap=exp:40,estimate=factor:1:5,priority=0@0.9+5@0.1", seed, "5",
+               0);
+        for (size_t p = 0; p < sizeof(policies) / sizeof(policies[0]); p++) {
+            simulate(&scene, policies[p]);
+            assert_nothing_idles(&scene, 5);
+        }
+        tear_down(&scene);
+    }
+}
+
+static void nobody_waits_longer_than_c_times_fifos_longest(void **state)
+{
+    (void)state;
+    struct scene scene;
+    for (uint64_t seed = 1; seed <= 12; seed++) {
+        int64_t longest_us[2] = {0, 0};
+        static const char *const pair[] = {"fifo", "bounded"};
+        set_up(&scene, "tasks=150,gap=exp:60", seed, "4", 0);
+        for (size_t p = 0; p < 2; p++) {
+            simulate(&scene, pair[p]);
+            for (size_t i = 0; i < scene.run.n; i++) {
+                int64_t wait_us = scene.run.job[i].start_us - scene.jobs.job[i].submit_us;
+                longest_us[p] = wait_us > longest_us[p] ? wait_us : longest_us[p];
+            }
+        }
+        assert_true(longest_us[1] * 1000 <= longest_us[0] * SL_BOUND_C_DEFAULT);
+        tear_down(&scene);
+    }
+}
+
 /* ---- results ---- */
 
 static void integrals_agree_with_the_jobs_that_ran(void **state)
@@ -364,6 +416,8 @@ int main(void)
         cmocka_unit_test(instances_are_given_once),
         cmocka_unit_test(fifo_is_a_queue_of_many_servers),
         cmocka_unit_test(sjf_takes_the_shortest_that_is_there),
+        cmocka_unit_test(no_gpu_idles_while_a_job_waits_for_one),
+        cmocka_unit_test(nobody_waits_longer_than_c_times_fifos_longest),
         cmocka_unit_test(integrals_agree_with_the_jobs_that_ran),
         cmocka_unit_test(what_fits_nowhere_never_starts_and_blocks_nobody),
         cmocka_unit_test(results_do_not_depend_on_the_number_of_threads),
