@@ -15,6 +15,9 @@ static const int64_t ns_per_us = 1000;
 static const int64_t ns_per_s = 1000000000;
 static const int64_t rest_max_ns = 50000000; /* between two rounds */
 static const int64_t estimates_us = 1000000;
+/* between two looks at the term, of which nobody tells when the cluster is known */
+static const int64_t look_idle_us = 200000;
+static const int64_t look_busy_us = 1000000;
 static const int64_t hold_max = 16; /* times hold */
 
 void sl_queuer_plan_config(const struct sl_config *config, struct sl_plan_config *out)
@@ -90,7 +93,8 @@ static void *run(void *context)
         int64_t end_ns = sl_clock_monotonic_ns();
         int64_t took_ns = (end_ns - begin_ns) * REST;
         int64_t left_us = again_us > now_us ? again_us - now_us : 0;
-        left_us = left_us > estimates_us ? estimates_us : left_us; /* the term may have changed */
+        int64_t look_us = queuer->term == 0 ? look_idle_us : look_busy_us;
+        left_us = left_us > look_us ? look_us : left_us;
         rest_ns = end_ns + (took_ns > rest_max_ns ? rest_max_ns : took_ns);
         until_ns = end_ns + left_us * ns_per_us;
     }

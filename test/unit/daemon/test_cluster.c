@@ -129,7 +129,7 @@ static void wake(void *context)
     (void)atomic_fetch_add(&scene->wakes, 1);
 }
 
-static void begin(struct scene *scene, bool election)
+static void begin_with(struct scene *scene, bool election, bool queue)
 {
     static const struct sl_store_limits limits = {100, 100, 100, 30000000};
     struct sl_error err = {.code = SL_ERR_NONE};
@@ -139,6 +139,7 @@ static void begin(struct scene *scene, bool election)
     scene->access = fake_api_access(scene->api);
     sl_config_defaults(&scene->config);
     scene->config.election.enabled = election;
+    scene->config.queue.enabled = queue;
     scene->config.election.lease_duration_us = lease_us;
     scene->config.election.renew_deadline_us = lease_us / 2;
     scene->config.election.retry_period_us = 50000;
@@ -158,6 +159,11 @@ static void begin(struct scene *scene, bool election)
     scene->hooks = sl_cluster_hooks(scene->cluster);
     scene->binder = sl_cluster_binder(scene->cluster);
     assert_int_equal(sl_cluster_start(scene->cluster, &err), 0);
+}
+
+static void begin(struct scene *scene, bool election)
+{
+    begin_with(scene, election, false);
 }
 
 static int set_up(void **state)
@@ -496,9 +502,53 @@ static void the_state_says_who_leads_and_how_the_watch_is(void **state)
     end(&scene);
 }
 
+/* ---- the queue ---- */
+
+#define SMALL "/api/v1/namespaces/default/pods/s"
+
+static void the_leader_releases_the_pod_whose_turn_has_come(void **state)
+{
+    struct scene scene;
+    (void)state;
+    begin_with(&scene, true, true);
+    fake_api_add(scene.api, (struct fake_answer){.method = "PATCH", .path = SMALL});
+    wait_missing(&scene, "");
+    assert_int_equal(sl_store_put_pod(scene.store, small_pod(), NULL), 0);
+    wait_requests(&scene, "PATCH", SMALL, 2);
+    const struct fake_request *first =
+        fake_api_request(scene.api, place_of(&scene, "PATCH", SMALL, 1));
+    const struct fake_request *second =
+        fake_api_request(scene.api, place_of(&scene, "PATCH", SMALL, 2));
+    assert_string_equal(first->path, SMALL "/status");
+    assert_non_null(strstr(first->body, "\"nominatedNodeName\":\"n1\""));
+    assert_string_equal(second->path, SMALL);
+    assert_non_null(strstr(second->body, "sliced.dev/released"));
+    end(&scene);
+}
+
+static void a_standby_releases_nothing(void **state)
+{
+    struct scene scene;
+    (void)state;
+    atomic_store(&lease.exists, true);
+    atomic_store(&lease.other, true);
+    atomic_store(&lease.renewed, true);
+    begin_with(&scene, true, true);
+    wait_missing(&scene, "another replica leads");
+    wait_requests(&scene, "GET", PODS, 1);
+    const struct sl_queue queue = sl_cluster_queue(scene.cluster);
+    assert_int_equal(sl_store_put_pod(scene.store, small_pod(), NULL), 0);
+    assert_true(queue.settle(queue.context, (int64_t)WAIT_S * 1000000));
+    assert_int_equal(fake_api_count(scene.api, "PATCH", SMALL), 0);
+    assert_false(sl_store_unclaim(scene.store, SL_STR("u-s")));
+    end(&scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(the_leader_releases_the_pod_whose_turn_has_come, set_up),
+        cmocka_unit_test_setup(a_standby_releases_nothing, set_up),
         cmocka_unit_test_setup(it_leads_first_and_one_list_is_enough, set_up),
         cmocka_unit_test_setup(the_lease_is_not_given_up_while_a_binding_may_be_carried_out,
                                set_up),
