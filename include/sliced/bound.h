@@ -23,10 +23,13 @@ enum {
     SL_BOUND_PODS_DEFAULT = 131072,
 };
 
+/* 203 days: the sum over all pods of a lane fits in 64 bits. */
+#define SL_BOUND_TIMEOUT_MAX_US (INT64_C(1) << 44)
+
 struct sl_bound_config {
     int32_t c_permille; /* SL_BOUND_C_MIN..SL_BOUND_C_MAX: how much longer than FIFO's longest */
-    uint32_t pods_max;  /* pods known at a time, waiting and running; and as many in the memory of
-                           the virtual FIFO */
+    uint32_t pods_max;  /* pods known at a time, waiting and running; the virtual FIFO remembers
+                           four times as many at most */
 };
 
 void sl_bound_defaults(struct sl_bound_config *config);
@@ -38,7 +41,8 @@ struct sl_bound_pod {
     uint64_t id;
     int64_t width;      /* units asked, > 0 */
     int64_t submit_us;  /* since when it could start: created, or its gate or stage open */
-    int64_t timeout_us; /* the longest it can run, > 0 (less is taken for 1 s) */
+    int64_t timeout_us; /* the longest it can run, > 0 (0 and less are taken for 1 s, and more than
+                           SL_BOUND_TIMEOUT_MAX_US for that) */
     int32_t priority;
 };
 

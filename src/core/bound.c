@@ -133,6 +133,9 @@ static struct sl_bound_waiter *admit(struct sl_bound *bound, const struct sl_bou
     if (waiter->spec.timeout_us <= 0) {
         waiter->spec.timeout_us = US_PER_S;
     }
+    if (waiter->spec.timeout_us > SL_BOUND_TIMEOUT_MAX_US) {
+        waiter->spec.timeout_us = SL_BOUND_TIMEOUT_MAX_US;
+    }
     waiter->rank = sl_rank_of(bound, pod->priority);
     return waiter;
 }
@@ -397,7 +400,14 @@ int64_t sl_bound_longest_us(struct sl_bound *bound, int32_t priority, int64_t no
 {
     set_now(bound, now_us);
     sl_fifo_refresh(bound);
-    return bound->rank[sl_rank_of(bound, priority)].longest_us;
+    for (unsigned r = 0; r < bound->n_ranks; r++) { /* nothing new for a priority never seen */
+        const struct sl_rank *rank = &bound->rank[bound->order[r]];
+        if (rank->priority == priority ||
+            (rank->priority < priority && bound->n_ranks == SL_BOUND_RANKS)) {
+            return rank->longest_us;
+        }
+    }
+    return 0;
 }
 
 void sl_bound_observe(struct sl_bound *bound, int32_t priority, int64_t wait_us)

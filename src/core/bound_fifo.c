@@ -7,7 +7,12 @@
 
 #define NO_ENTRY UINT32_MAX
 
-enum { NEWS_SHARE = 64 };
+/* How much of the past a replay lets go: what no news can change; also pods that began under FIFO
+ * and still run, taking their estimates for their run times; also pods that are over in fact and
+ * that FIFO has yet to begin. */
+enum thrift { KEEP, SPARE, STARVE };
+
+enum { NEWS_SHARE = 64, SPARE_FROM = 1024 };
 
 static struct sl_bound_pod spec_of(const struct sl_entry *entry)
 {
@@ -130,7 +135,7 @@ static uint32_t pop(struct sl_fifo *fifo, size_t *n)
 }
 
 /* Starts one entry in the new schedule, and for good while all before it were for good. */
-static void start_entry(struct sl_bound *bound, uint32_t index, bool forced, bool *settling)
+static void start_entry(struct sl_bound *bound, uint32_t index, enum thrift thrift, bool *settling)
 {
     struct sl_fifo *fifo = &bound->fifo;
     struct sl_entry *entry = &fifo->entry[index];
@@ -139,9 +144,14 @@ static void start_entry(struct sl_bound *bound, uint32_t index, bool forced, boo
     const int64_t start = begin(bound, &fifo->units, &fifo->last_us, entry);
     const int64_t wait = wait_of(bound, entry, start);
     const bool over = entry->waiter == NULL;
+    const bool began = start <= bound->now;
     show(&rank->longest_us, wait);
     fifo->tail = spec_of(entry);
-    *settling = *settling && (forced ? over || start <= bound->now : over && start <= bound->now);
+    if (thrift == STARVE) {
+        *settling = over || began;
+    } else {
+        *settling = *settling && began && (over || thrift == SPARE);
+    }
     if (*settling) {
         (void)begin(bound, &fifo->settled, &fifo->settled_last_us, entry);
         show(&rank->settled_us, wait);
@@ -168,7 +178,7 @@ static void drop_settled(struct sl_fifo *fifo)
     fifo->kept = fifo->known;
 }
 
-static void replay(struct sl_bound *bound, bool forced)
+static void replay(struct sl_bound *bound, enum thrift thrift)
 {
     struct sl_fifo *fifo = &bound->fifo;
     size_t waiting = 0;
@@ -195,7 +205,7 @@ static void replay(struct sl_bound *bound, bool forced)
             next++;
         }
         if (waiting > 0) {
-            start_entry(bound, pop(fifo, &waiting), forced, &settling);
+            start_entry(bound, pop(fifo, &waiting), thrift, &settling);
         }
     }
     drop_settled(fifo);
@@ -230,12 +240,22 @@ static int reserve(struct sl_fifo *fifo, size_t n)
     return 0;
 }
 
+/* A pod that runs for weeks would keep all that came after it. */
+static void bound_memory(struct sl_bound *bound)
+{
+    struct sl_fifo *fifo = &bound->fifo;
+    const size_t alive = bound->n_waiting + bound->n_running;
+    if (fifo->n < SPARE_FROM || fifo->n < fifo->spare_at) {
+        return;
+    }
+    replay(bound, fifo->n < (size_t)4 * bound->config.pods_max ? SPARE : STARVE);
+    fifo->spare_at = 2 * (fifo->n > alive ? fifo->n : alive);
+}
+
 int sl_fifo_arrive(struct sl_bound *bound, struct sl_bound_waiter *waiter, bool adopted)
 {
     struct sl_fifo *fifo = &bound->fifo;
-    if (fifo->n >= (size_t)2 * bound->config.pods_max) {
-        replay(bound, true);
-    }
+    bound_memory(bound);
     merge_free(&fifo->units, fifo->last_us < bound->now ? fifo->last_us : bound->now);
     if (reserve(fifo, fifo->n + 1) != 0) {
         return -1;
@@ -306,7 +326,7 @@ void sl_fifo_refresh(struct sl_bound *bound)
     const size_t news = fifo->news + (fifo->version != bound->learn.version ? 1 : 0);
     const size_t known = fifo->known - fifo->kept;
     if ((news > 0 && news * NEWS_SHARE >= fifo->n) || known > fifo->n / 2 + NEWS_SHARE) {
-        replay(bound, false);
+        replay(bound, KEEP);
     }
 }
 

@@ -115,6 +115,7 @@ struct sl_fifo {
     size_t kept;             /* of these, what the present schedule could not settle */
     size_t news;             /* what the present schedule does not know */
     uint32_t version;        /* of the estimates in the present schedule */
+    size_t spare_at;         /* entries from which on the past is let go */
     struct sl_units settled; /* free times after what no news can change */
     int64_t settled_last_us; /* and the last start there */
     struct sl_units units;   /* free times after all entries */

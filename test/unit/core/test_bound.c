@@ -380,6 +380,60 @@ static void observed_wait_raises_w_and_never_lowers_it(void **state)
     sl_bound_free(bound);
 }
 
+static void pod_that_runs_for_weeks_does_not_keep_the_past(void **state)
+{
+    (void)state;
+    struct sl_bound *bound = lane(2);
+    arrive(bound, pod_of(1, 1, 0, 10000000));
+    start(bound, 1, 0);
+    for (uint64_t id = 2; id < 20000; id++) { /* FIFO makes every second one wait 10 s */
+        const int64_t at = (int64_t)(id / 2) * 40;
+        arrive(bound, pod_of(id, 1, at, 10));
+        if (id % 2 == 1) {
+            start(bound, id - 1, at);
+            end(bound, id - 1, at + 10);
+            start(bound, id, at + 10);
+            end(bound, id, at + 20);
+        }
+    }
+    assert_int_equal(sl_bound_longest_us(bound, 0, 400000 * s), 10 * s);
+    assert_int_equal(sl_bound_ratio_permille(bound), 1000);
+    sl_bound_free(bound);
+}
+
+static void asking_for_a_priority_never_seen_leaves_the_others_alone(void **state)
+{
+    (void)state;
+    struct sl_bound *bound = lane(1);
+    for (int32_t priority = 1000; priority < 1100; priority++) {
+        assert_int_equal(sl_bound_longest_us(bound, priority, 0), 0);
+    }
+    arrive_above(bound, pod_of(1, 1, 0, 10), 5);
+    arrive_above(bound, pod_of(2, 1, 0, 10), 4);
+    assert_int_equal(sl_bound_longest_us(bound, 5, 0), 0);
+    assert_int_equal(sl_bound_longest_us(bound, 4, 0), 10 * s);
+    sl_bound_free(bound);
+}
+
+static void absurd_timeouts_overflow_nothing(void **state)
+{
+    (void)state;
+    struct sl_bound *bound = lane(1);
+    for (uint64_t id = 1; id <= 300; id++) {
+        struct sl_bound_pod pod = pod_of(id, 1, 0, 0);
+        pod.timeout_us = id % 3 == 0 ? INT64_MAX : id % 3 == 1 ? INT64_MIN : 1;
+        arrive(bound, pod);
+    }
+    for (uint64_t id = 1; id <= 300; id++) {
+        assert_true(sl_bound_longest_us(bound, 0, 0) <= 100 * SL_BOUND_TIMEOUT_MAX_US + 101 * s);
+        assert_int_equal(due(bound), id);
+        assert_true(sl_bound_admits(bound, id, (int64_t)id * s));
+        start(bound, id, (int64_t)id * s);
+        end(bound, id, (int64_t)id * s + s);
+    }
+    sl_bound_free(bound);
+}
+
 static void wrong_calls_are_errors_that_change_nothing(void **state)
 {
     (void)state;
@@ -456,6 +510,9 @@ int main(void)
         cmocka_unit_test(share_of_timeouts_that_is_used_is_learned),
         cmocka_unit_test(after_a_restart_the_wait_of_running_pods_counts_less_its_stretch),
         cmocka_unit_test(observed_wait_raises_w_and_never_lowers_it),
+        cmocka_unit_test(pod_that_runs_for_weeks_does_not_keep_the_past),
+        cmocka_unit_test(asking_for_a_priority_never_seen_leaves_the_others_alone),
+        cmocka_unit_test(absurd_timeouts_overflow_nothing),
         cmocka_unit_test(wrong_calls_are_errors_that_change_nothing),
         cmocka_unit_test(any_number_of_priorities_is_served_in_order),
     };
