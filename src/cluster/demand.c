@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "cluster/internal.h"
+#include "sliced/constraint.h"
 
 int sl_wants_init(struct sl_wants *wants)
 {
@@ -18,32 +19,58 @@ void sl_wants_free(struct sl_wants *wants)
     sl_table_free(&wants->table);
 }
 
-static struct sl_want *find(const struct sl_wants *wants, uint64_t key)
+/* The i-th want of a pod: of each item first the resource, then the resource with its size. The CPU
+ * goes with the first item. */
+static struct sl_want want_of(const struct sl_pod *pod, uint32_t i)
 {
-    struct sl_chain *link = sl_table_at(&wants->table, (uint32_t)key);
+    const struct sl_ask_item *item = &pod->items[i / 2];
+    struct sl_want want = {.key = item->key, .kind = item->kind, .shape = item->shape};
+    if (i % 2 == 1) {
+        bool first = i == 1 && pod->constraints != NULL;
+        want.count = item->count;
+        want.cpu_milli = first ? pod->constraints->cpu_milli : 0;
+    }
+    return want;
+}
+
+static uint32_t hash_of(const struct sl_want *want)
+{
+    uint64_t h = want->key + (uint64_t)want->count * UINT64_C(0x9e3779b97f4a7c15) +
+                 (uint64_t)want->cpu_milli * UINT64_C(0xc2b2ae3d27d4eb4f);
+    return (uint32_t)(h ^ h >> 32);
+}
+
+static struct sl_want *find(const struct sl_wants *wants, const struct sl_want *like)
+{
+    struct sl_chain *link = sl_table_at(&wants->table, hash_of(like));
     for (; link != NULL; link = link->next) {
         struct sl_want *want = SL_CONTAINER(link, struct sl_want, by_key);
-        if (want->key == key) {
+        if (want->key == like->key && want->count == like->count &&
+            want->cpu_milli == like->cpu_milli) {
             return want;
         }
     }
     return NULL;
 }
 
-static struct sl_want *find_or_add(struct sl_wants *wants, const struct sl_ask_item *item)
+static struct sl_want *find_of(const struct sl_wants *wants, const struct sl_pod *pod, uint32_t i)
 {
-    struct sl_want *want = find(wants, item->key);
+    struct sl_want like = want_of(pod, i);
+    return find(wants, &like);
+}
+
+static struct sl_want *find_or_add(struct sl_wants *wants, const struct sl_want *like)
+{
+    struct sl_want *want = find(wants, like);
     if (want != NULL) {
         return want;
     }
-    want = calloc(1, sizeof(*want));
+    want = malloc(sizeof(*want));
     if (want == NULL) {
         return NULL;
     }
-    want->key = item->key;
-    want->kind = item->kind;
-    want->shape = item->shape;
-    sl_table_add(&wants->table, &want->by_key, (uint32_t)item->key);
+    *want = *like;
+    sl_table_add(&wants->table, &want->by_key, hash_of(like));
     return want;
 }
 
@@ -58,12 +85,13 @@ static void unpin(struct sl_wants *wants, struct sl_want *want)
 
 int sl_wants_pin(struct sl_wants *wants, const struct sl_pod *pod)
 {
-    for (uint32_t i = 0; i < pod->n_items; i++) {
-        struct sl_want *want = find_or_add(wants, &pod->items[i]);
+    for (uint32_t i = 0; i < 2 * pod->n_items; i++) {
+        struct sl_want like = want_of(pod, i);
+        struct sl_want *want = find_or_add(wants, &like);
         if (want == NULL) {
             while (i > 0) {
                 i--;
-                unpin(wants, find(wants, pod->items[i].key));
+                unpin(wants, find_of(wants, pod, i));
             }
             return -1;
         }
@@ -74,8 +102,8 @@ int sl_wants_pin(struct sl_wants *wants, const struct sl_pod *pod)
 
 void sl_wants_unpin(struct sl_wants *wants, const struct sl_pod *pod)
 {
-    for (uint32_t i = 0; i < pod->n_items; i++) {
-        unpin(wants, find(wants, pod->items[i].key));
+    for (uint32_t i = 0; i < 2 * pod->n_items; i++) {
+        unpin(wants, find_of(wants, pod, i));
     }
 }
 
@@ -84,8 +112,8 @@ void sl_wants_waiting(struct sl_wants *wants, const struct sl_pod *pod, int32_t 
     if (pod->malformed != NULL) {
         return; /* it waits for nothing that any node could free */
     }
-    for (uint32_t i = 0; i < pod->n_items; i++) {
-        find(wants, pod->items[i].key)->waiting += by;
+    for (uint32_t i = 0; i < 2 * pod->n_items; i++) {
+        find_of(wants, pod, i)->waiting += by;
     }
     wants->dirty = true;
 }
@@ -98,8 +126,8 @@ void sl_wants_record(struct sl_wants *wants, const struct sl_pod *pod)
         unpin(wants, wants->recent[slot].want[i]);
     }
     wants->recent[slot].n = 0;
-    for (uint32_t i = 0; i < pod->n_items && i < SL_ASK_ITEMS_MAX; i++) {
-        struct sl_want *want = find(wants, pod->items[i].key);
+    for (uint32_t i = 0; i < 2 * pod->n_items && i < 2 * SL_ASK_ITEMS_MAX; i++) {
+        struct sl_want *want = find_of(wants, pod, i);
         want->pins++;
         want->recent++;
         wants->recent[slot].want[i] = want;
@@ -131,6 +159,50 @@ static void offer(struct sl_demand *top, const struct sl_demand_row *row)
     top->n++;
 }
 
+static bool typical_before(const struct sl_typical *a, const struct sl_typical *b)
+{
+    if (a->weight != b->weight) {
+        return a->weight > b->weight;
+    }
+    if (a->key != b->key) {
+        return a->key < b->key;
+    }
+    return a->count != b->count ? a->count < b->count : a->cpu_milli < b->cpu_milli;
+}
+
+/* The same for asks with their size. */
+static void offer_typical(struct sl_demand *top, const struct sl_typical *typical)
+{
+    if (top->n_typical == SL_TYPICAL_MAX) {
+        if (!typical_before(typical, &top->typical[SL_TYPICAL_MAX - 1])) {
+            return;
+        }
+        top->n_typical--;
+    }
+    uint8_t at = top->n_typical;
+    for (; at > 0 && typical_before(typical, &top->typical[at - 1]); at--) {
+        top->typical[at] = top->typical[at - 1];
+    }
+    top->typical[at] = *typical;
+    top->n_typical++;
+}
+
+/* Instances leave no gaps on a device of their own making: they are in the rows. */
+static void offer_want(struct sl_demand *top, const struct sl_want *want)
+{
+    int32_t weight = want->waiting + want->recent;
+    if (weight <= 0) {
+        return;
+    }
+    if (want->count == 0) {
+        struct sl_demand_row row = {want->key, want->kind, want->shape, weight};
+        offer(top, &row);
+    } else if (want->kind != SL_KIND_MIG) {
+        struct sl_typical typical = {want->key, want->count, want->cpu_milli, weight, want->kind};
+        offer_typical(top, &typical);
+    }
+}
+
 const struct sl_demand *sl_wants_top(struct sl_wants *wants)
 {
     if (!wants->dirty) {
@@ -139,12 +211,7 @@ const struct sl_demand *sl_wants_top(struct sl_wants *wants)
     wants->top = (struct sl_demand){0};
     for (size_t i = 0; i <= wants->table.mask; i++) {
         for (struct sl_chain *link = wants->table.bucket[i]; link != NULL; link = link->next) {
-            const struct sl_want *want = SL_CONTAINER(link, struct sl_want, by_key);
-            struct sl_demand_row row = {want->key, want->kind, want->shape,
-                                        want->waiting + want->recent};
-            if (row.weight > 0) {
-                offer(&wants->top, &row);
-            }
+            offer_want(&wants->top, SL_CONTAINER(link, struct sl_want, by_key));
         }
     }
     wants->dirty = false;

@@ -41,11 +41,14 @@ struct sl_chain *sl_table_pop(struct sl_table *table, size_t *bucket);
 
 /* ---- demand.c: what is waited for and was bound lately, by resource ---- */
 
-enum { SL_WANTS_RECENT = 256 };
+enum { SL_WANTS_RECENT = SL_DEMAND_RECENT };
 
+/* A resource, or a resource with the size of the ask. */
 struct sl_want {
     struct sl_chain by_key;
     uint64_t key;
+    int64_t count;     /* units in one pod; 0: of any size */
+    int64_t cpu_milli; /* that the pod requests beside; 0 for any size */
     enum sl_kind kind;
     struct sl_mig_shape shape;
     uint32_t pins; /* pods that the store holds and binds in the ring that name it */
@@ -57,7 +60,7 @@ struct sl_wants {
     struct sl_table table;
     struct {
         uint8_t n;
-        struct sl_want *want[SL_ASK_ITEMS_MAX];
+        struct sl_want *want[2 * SL_ASK_ITEMS_MAX]; /* of each item both */
     } recent[SL_WANTS_RECENT];
     unsigned next; /* slot of the oldest bind, overwritten next */
     bool dirty;    /* top is not up to date */

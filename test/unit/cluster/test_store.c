@@ -489,7 +489,7 @@ static void bind_once(struct sl_store *store, const char *resource, const char *
     assert_int_equal(delete_pod(store, "p"), 0);
 }
 
-static void demand_remembers_the_last_256_binds(void **state)
+static void demand_remembers_the_last_1024_binds(void **state)
 {
     struct sl_store *store = *state;
     put_node(store, sliced_node("mig", 4));
@@ -497,21 +497,47 @@ static void demand_remembers_the_last_256_binds(void **state)
     for (int i = 0; i < 10; i++) {
         bind_once(store, GPU, "whole");
     }
-    for (int i = 0; i < 246; i++) {
+    for (int i = 0; i < 1014; i++) {
         bind_once(store, SLICE, "mig");
     }
     assert_int_equal(weight_of(store, GPU), 10);
-    assert_int_equal(weight_of(store, SLICE), 246);
+    assert_int_equal(weight_of(store, SLICE), 1014);
     for (int i = 0; i < 4; i++) {
         bind_once(store, SLICE, "mig");
     }
     assert_int_equal(weight_of(store, GPU), 6);
-    assert_int_equal(weight_of(store, SLICE), 250);
+    assert_int_equal(weight_of(store, SLICE), 1018);
     for (int i = 0; i < 6; i++) {
         bind_once(store, SLICE, "mig");
     }
     assert_int_equal(weight_of(store, GPU), 0);
-    assert_int_equal(weight_of(store, SLICE), 256);
+    assert_int_equal(weight_of(store, SLICE), 1024);
+}
+
+static void demand_counts_asks_with_their_size(void **state)
+{
+    struct sl_store *store = *state;
+    put_node(store, whole_node("whole", 4));
+    for (int i = 0; i < 5; i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "p-%d", i);
+        put_pod(store, (struct pod_spec){
+                           .name = name, .uid = name, .resource = GPU, .count = i < 3 ? "1" : "2"});
+    }
+    put_pod(store, (struct pod_spec){.name = "mig", .uid = "mig", .resource = SLICE});
+    const struct sl_snapshot *snapshot = sl_store_acquire(store);
+    const struct sl_demand *demand = &snapshot->demand;
+    assert_int_equal(demand->n, 2); /* resources */
+    assert_int_equal(demand->n_typical, 2);
+    assert_int_equal(demand->typical[0].count, 1);
+    assert_int_equal(demand->typical[0].weight, 3);
+    assert_int_equal(demand->typical[1].count, 2);
+    assert_int_equal(demand->typical[1].weight, 2);
+    assert_int_equal(demand->typical[0].cpu_milli, 1000);
+    assert_int_equal(demand->typical[0].kind, SL_KIND_WHOLE);
+    sl_store_release(store, snapshot);
+    assert_int_equal(delete_pod(store, "p-0"), 0);
+    assert_int_equal(weight_of(store, GPU), 4);
 }
 
 static void demand_keeps_the_32_resources_wanted_most(void **state)
@@ -579,7 +605,8 @@ int main(void)
         T(demand_counts_waiting_pods_by_resource),
         T(resources_wanted_alike_come_in_order_of_their_keys),
         T(demand_carries_kind_and_shape),
-        T(demand_remembers_the_last_256_binds),
+        T(demand_remembers_the_last_1024_binds),
+        T(demand_counts_asks_with_their_size),
         T(demand_keeps_the_32_resources_wanted_most),
         T(a_malformed_ask_is_no_demand),
     };
