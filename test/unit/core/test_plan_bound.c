@@ -1,0 +1,231 @@
+/* The order bounded in the plan: what its lanes are told, and that its promise is kept where
+ * devices are all alike. What a bound itself does is tested elsewhere. */
+#include "plan_rig.h"
+
+static int set_up(void **state)
+{
+    struct plan_rig *rig = plan_rig_new();
+    rig->config.order.kind = SL_ORDER_BOUNDED;
+    plan_rig_configure(rig);
+    *state = rig;
+    return 0;
+}
+
+#define BOUND_TEST(function) cmocka_unit_test_setup_teardown(function, set_up, plan_rig_tear_down)
+
+static void the_shortest_goes_first_where_nobody_is_late(void **state)
+{
+    struct plan_rig *rig = *state;
+    plan_rig_node(rig, "n1", 1);
+    plan_rig_wait(rig, "long", 1, 1000);
+    plan_rig_wait(rig, "mid", 1, 100);
+    plan_rig_wait(rig, "short", 1, 10);
+    plan_rig_plan(rig);
+    assert_string_equal(plan_rig_state(rig, "short"), "Claimed None");
+}
+
+static void a_long_pod_in_a_stream_of_short_ones_starts_by_its_latest_start(void **state)
+{
+    struct plan_rig *rig = *state;
+    struct sl_queue_row row;
+    char name[PLAN_NAME];
+    plan_rig_node(rig, "n1", 1);
+    plan_rig_run_on(rig, "x", "n1", 1, 100);
+    plan_rig_wait(rig, "long", 1, 300);
+    int64_t latest = 0;
+    const char *running = "x";
+    int64_t end = rig->now_us + SECONDS(100);
+    static char claimed[PLAN_NAME];
+    for (unsigned i = 0; i < 200; i++) {
+        snprintf(name, sizeof name, "s%03u", i);
+        plan_rig_wait(rig, name, 1, 60); /* as many as the node can take: it never runs empty */
+        plan_rig_plan(rig);
+        assert_true(plan_rig_row(rig, "long", &row));
+        latest = row.latest_start_us > latest ? row.latest_start_us : latest;
+        rig->now_us = end;
+        plan_rig_end(rig, running);
+        plan_rig_plan(rig);
+        assert_true(plan_rig_row(rig, "long", &row));
+        if (row.state == SL_QUEUE_CLAIMED) {
+            assert_true(i > 0);
+            assert_true(rig->now_us <= latest);
+            return;
+        }
+        assert_true(row.latest_start_us > 0);
+        for (unsigned k = 0; k <= i; k++) {
+            snprintf(claimed, sizeof claimed, "s%03u", k);
+            if (plan_rig_row(rig, claimed, &row) && row.state == SL_QUEUE_CLAIMED) {
+                break;
+            }
+        }
+        plan_rig_bind(rig, claimed);
+        running = claimed;
+        end = rig->now_us + SECONDS(60);
+    }
+    fail_msg("the long pod never started");
+}
+
+static void a_wide_pod_that_is_the_shortest_has_the_reservation(void **state)
+{
+    struct plan_rig *rig = *state;
+    struct sl_queue_row row;
+    plan_rig_node(rig, "n1", 2);
+    plan_rig_run_on(rig, "x", "n1", 1, 100);
+    plan_rig_wait(rig, "wide", 2, 10);
+    rig->now_us += SECONDS(1);
+    plan_rig_wait(rig, "long", 1, 500);
+    assert_string_equal(plan_rig_plan(rig), "");
+    assert_string_equal(plan_rig_state(rig, "long"), "Held Behind");
+    assert_true(plan_rig_row(rig, "wide", &row));
+    assert_int_equal(row.estimate, SL_ESTIMATE_RESERVED);
+    assert_int_equal(row.start_us, SECONDS(1000000 + 100));
+    plan_rig_wait(rig, "short", 1, 50);
+    assert_string_equal(plan_rig_run(rig, 1000), "backfill short on n1: nvidia.com/gpu=1\n");
+}
+
+static void what_others_started_counts_as_running(void **state)
+{
+    struct plan_rig *rig = *state;
+    struct sl_queue_row row;
+    plan_rig_node(rig, "n1", 1);
+    plan_rig_run_on(rig, "x", "n1", 1, 1000);
+    plan_rig_wait(rig, "a", 1, 10);
+    plan_rig_plan(rig);
+    assert_true(plan_rig_row(rig, "a", &row));
+    assert_true(row.latest_start_us >= rig->now_us + SECONDS(1000));
+}
+
+static void another_order_and_back_forgets_no_pod(void **state)
+{
+    struct plan_rig *rig = *state;
+    plan_rig_node(rig, "n1", 1);
+    plan_rig_wait(rig, "a", 1, 100);
+    plan_rig_plan(rig);
+    plan_rig_wait(rig, "b", 1, 10);
+    plan_rig_run(rig, 1000);
+    rig->config.order.kind = SL_ORDER_FIFO;
+    plan_rig_configure(rig);
+    plan_rig_run(rig, 1000);
+    rig->config.order.kind = SL_ORDER_BOUNDED;
+    plan_rig_configure(rig);
+    plan_rig_run(rig, 1000);
+    assert_string_equal(plan_rig_state(rig, "a"), "Claimed None");
+    plan_rig_bind(rig, "a");
+    plan_rig_plan(rig);
+    plan_rig_end(rig, "a");
+    plan_rig_plan(rig);
+    assert_string_equal(plan_rig_state(rig, "b"), "Claimed None");
+}
+
+/* ---- many pods on devices that are alike: nothing idles, nobody waits too long ---- */
+
+enum { PODS = 60, SEEDS = 40 };
+
+struct job {
+    char name[PLAN_NAME];
+    int64_t arrive;
+    int64_t run;
+    int64_t start; /* -1: waits */
+    int64_t fifo;  /* wait under strict order of submission */
+};
+
+static uint64_t next_random(uint64_t *random)
+{
+    *random = *random * 6364136223846793005u + 1442695040888963407u;
+    return *random >> 33;
+}
+
+static int64_t longest_under_fifo(struct job *job, unsigned gpus)
+{
+    int64_t free_at[8] = {0};
+    int64_t longest = 0;
+    for (unsigned i = 0; i < PODS; i++) {
+        unsigned first = 0;
+        for (unsigned g = 1; g < gpus; g++) {
+            first = free_at[g] < free_at[first] ? g : first;
+        }
+        int64_t start = free_at[first] > job[i].arrive ? free_at[first] : job[i].arrive;
+        job[i].fifo = start - job[i].arrive;
+        longest = job[i].fifo > longest ? job[i].fifo : longest;
+        free_at[first] = start + job[i].run;
+    }
+    return longest;
+}
+
+static void step(struct plan_rig *rig, struct job *job, int64_t now, unsigned gpus)
+{
+    unsigned busy = 0;
+    unsigned waiting = 0;
+    for (unsigned i = 0; i < PODS; i++) {
+        if (job[i].arrive == now) {
+            plan_rig_wait(rig, job[i].name, 1, job[i].run);
+        }
+        if (job[i].start >= 0 && job[i].start + job[i].run == now) {
+            plan_rig_end(rig, job[i].name);
+        }
+    }
+    plan_rig_plan(rig);
+    for (unsigned i = 0; i < PODS; i++) {
+        struct sl_queue_row row;
+        if (job[i].start < 0 && plan_rig_row(rig, job[i].name, &row)) {
+            waiting += row.state != SL_QUEUE_CLAIMED;
+            if (row.state == SL_QUEUE_CLAIMED) {
+                plan_rig_bind(rig, job[i].name);
+                job[i].start = now;
+            }
+        }
+        busy += job[i].start >= 0 && now < job[i].start + job[i].run;
+    }
+    assert_true(waiting == 0 || busy == gpus); /* work conserving */
+}
+
+static void play(uint64_t seed)
+{
+    struct job job[PODS];
+    struct plan_rig *rig = plan_rig_new();
+    uint64_t random = seed;
+    int64_t at = 0;
+    unsigned gpus = 1 + (unsigned)next_random(&random) % 4;
+    rig->config.order.kind = SL_ORDER_BOUNDED;
+    rig->config.preemption = false;
+    plan_rig_configure(rig);
+    plan_rig_node(rig, "n1", gpus);
+    for (unsigned i = 0; i < PODS; i++) {
+        int64_t run = 1 + (int64_t)(next_random(&random) % 10);
+        at += (int64_t)(next_random(&random) % 4);
+        job[i] = (struct job){.arrive = at, .start = -1};
+        job[i].run = next_random(&random) % 4 == 0 ? run * 10 : run;
+        snprintf(job[i].name, sizeof job[i].name, "p%03u", i);
+    }
+    int64_t longest = longest_under_fifo(job, gpus);
+    for (int64_t now = 0; now < 5000; now++) {
+        step(rig, job, now, gpus);
+        rig->now_us += SECONDS(1);
+    }
+    for (unsigned i = 0; i < PODS; i++) {
+        assert_true(job[i].start >= 0);
+        assert_true((job[i].start - job[i].arrive) * 1000 <= longest * 1150 + longest * 500);
+    }
+    plan_rig_free(rig);
+}
+
+static void no_device_idles_and_nobody_waits_longer_than_promised(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        play(seed);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        BOUND_TEST(the_shortest_goes_first_where_nobody_is_late),
+        BOUND_TEST(a_long_pod_in_a_stream_of_short_ones_starts_by_its_latest_start),
+        BOUND_TEST(a_wide_pod_that_is_the_shortest_has_the_reservation),
+        BOUND_TEST(what_others_started_counts_as_running),
+        BOUND_TEST(another_order_and_back_forgets_no_pod),
+        cmocka_unit_test(no_device_idles_and_nobody_waits_longer_than_promised),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
