@@ -10,6 +10,7 @@
 #include "codec/object.h"
 #include "codec/write.h"
 #include "kube/clock.h"
+#include "kube/gpushare.h"
 #include "kube/pacing.h"
 #include "kube/pod_call.h"
 #include "kube/pod_deadline.h"
@@ -30,6 +31,7 @@ struct sl_kube_binder {
     atomic_uint_least64_t posts;
     atomic_uint_least64_t reads;
     struct sl_pod_deadlines deadlines;
+    _Atomic int64_t assumed_ns; /* the last time stamp that gpushare's plugin was given */
     atomic_uint in_flight;
     pthread_mutex_t lock;
     struct open_end open_end[OPEN_ENDS]; /* the oldest is overwritten */
@@ -50,6 +52,7 @@ struct op {
     bool late;   /* too long ago for any POST: it is only read */
     bool unread; /* only the pod can tell what the last answer meant */
     struct sl_error err;
+    struct sl_gpushare_marks gpushare; /* the same in every repetition of the POST */
     char text[];
 };
 
@@ -90,8 +93,29 @@ static void write_member(struct sl_writer *w, const char *key, struct sl_str val
     sl_write_str(w, value);
 }
 
-static void write_binding(struct sl_buf *body, const struct sl_binding *binding)
+static void write_number(struct sl_writer *w, const char *key, int64_t number)
 {
+    char text[24];
+    int n = snprintf(text, sizeof(text), "%lld", (long long)number);
+    write_member(w, key, (struct sl_str){text, (size_t)n});
+}
+
+/* The plugin sets ASSIGNED to "true" itself; nobody here writes any of these again. */
+static void write_gpushare(struct sl_writer *w, const struct sl_gpushare_marks *marks)
+{
+    if (marks->index[0] == '\0') {
+        return;
+    }
+    write_member(w, "ALIYUN_COM_GPU_MEM_IDX", sl_str_of(marks->index));
+    write_number(w, "ALIYUN_COM_GPU_MEM_DEV", marks->device_units);
+    write_number(w, "ALIYUN_COM_GPU_MEM_POD", marks->pod_units);
+    write_member(w, "ALIYUN_COM_GPU_MEM_ASSIGNED", SL_STR("false"));
+    write_number(w, "ALIYUN_COM_GPU_MEM_ASSUME_TIME", marks->assume_ns);
+}
+
+static void write_binding(struct sl_buf *body, const struct op *op)
+{
+    const struct sl_binding *binding = &op->binding;
     sl_buf_init(body, BODY_BYTES_MAX);
     struct sl_writer w = {.buf = body};
     sl_write_object(&w);
@@ -105,6 +129,7 @@ static void write_binding(struct sl_buf *body, const struct sl_binding *binding)
     sl_write_key(&w, "annotations");
     sl_write_object(&w);
     write_member(&w, "sliced.dev/assignment", sl_str_of(binding->assignment));
+    write_gpushare(&w, &op->gpushare);
     sl_write_object_end(&w);
     sl_write_object_end(&w);
     sl_write_key(&w, "target");
@@ -302,7 +327,7 @@ static void post(void *context)
         return;
     }
     put_path(&path, &op->binding, "/binding");
-    write_binding(&body, &op->binding);
+    write_binding(&body, op);
     struct sl_call_options call = {
         .method = "POST", .path = path.data, .body = {body.data, body.len}, .done = on_posted};
     (void)atomic_fetch_add(&op->binder->posts, 1);
@@ -475,6 +500,8 @@ void sl_kube_bind(void *context, const struct sl_binding *binding, sl_bind_done 
         return;
     }
     op->maybe = has_open_end(binder, binding->uid);
+    sl_gpushare_marks_of(binder->options.store, binding, &binder->assumed_ns, sl_kube_real_us(),
+                         &op->gpushare);
     begin(op, done, call);
     post(op);
 }

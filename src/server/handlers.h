@@ -20,6 +20,10 @@ int sl_verb_feed(struct sl_request *request, const char *data, size_t len);
 int sl_gate_begin(struct sl_request *request);
 void sl_gate_finish(struct sl_request *request);
 
+/* gpushare's own inspection */
+void sl_gpushare_inspect(struct sl_request *request);
+void sl_gpushare_inspect_node(struct sl_request *request);
+
 /* debug API */
 void sl_api_nodes(struct sl_request *request);
 void sl_api_node(struct sl_request *request);
