@@ -121,7 +121,7 @@ uint32_t sl_bound_running(const struct sl_bound *bound);
  * the start it was laid out for when it came. (2) The check keeps the layout's vector and last
  * start within L <= (c - 1)*W + W/2 of the virtual FIFO's, and arrivals append the same pods to
  * both: so a pod is laid out, when it comes, for at most its virtual start + L, which is submission
- * + W + L. Measured, in test/bench/bench_bound.c: at most c*W in every one of 5,000 random
+ * + W + L. Measured in test/bench/bench_bound.c, c = 1.15: at most c*W in each of 10,000 random
  * workloads. Where W is small against the run times L is only (c - 1)*W, and the bound c*W.
  *
  * When pods run shorter than they state, layouts and W use what was learned: the usual share of the

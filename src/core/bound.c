@@ -156,21 +156,13 @@ static int reserve(struct sl_bound *bound)
     return sl_layout_reserve(bound);
 }
 
-static void count_waiting(struct sl_bound *bound, const struct sl_bound_waiter *waiter, int sign)
-{
-    if (sl_bound_fits_lane(bound, waiter->spec.width)) {
-        bound->waiting_units += sign * waiter->spec.width;
-    }
-    bound->n_waiting = sign > 0 ? bound->n_waiting + 1 : bound->n_waiting - 1;
-}
-
 /* It waits from now on. There is room but for its slot. */
 static int line_up(struct sl_bound *bound, struct sl_bound_waiter *waiter)
 {
     if (sl_rank_insert(bound, waiter) != 0) {
         return -1;
     }
-    count_waiting(bound, waiter, 1);
+    bound->n_waiting++;
     const int64_t estimate = sl_learn_estimate(&bound->learn, waiter->spec.timeout_us);
     if (estimate > bound->longest_estimate) {
         bound->longest_estimate = estimate;
@@ -211,7 +203,7 @@ int sl_bound_arrive(struct sl_bound *bound, const struct sl_bound_pod *pod, int6
     }
     if (sl_fifo_arrive(bound, waiter, false) != 0) {
         sl_rank_remove(bound, waiter);
-        count_waiting(bound, waiter, -1);
+        bound->n_waiting--;
         goto unknown;
     }
     count_arrival(bound, waiter);
@@ -281,7 +273,7 @@ int sl_bound_start(struct sl_bound *bound, uint64_t id, int64_t now_us, struct s
     }
     const bool current = bound->units_state == bound->state;
     sl_rank_remove(bound, waiter);
-    count_waiting(bound, waiter, -1);
+    bound->n_waiting--;
     run(bound, waiter, bound->now);
     bound->state++;
     if (current && bound->running_units <= bound->capacity) { /* many may start at one time */
@@ -337,7 +329,7 @@ int sl_bound_withdraw(struct sl_bound *bound, uint64_t id, int64_t now_us, struc
         return -1;
     }
     sl_rank_remove(bound, waiter);
-    count_waiting(bound, waiter, -1);
+    bound->n_waiting--;
     sl_fifo_over(bound, waiter, 0, true);
     forget(bound, waiter);
     return 0;
@@ -367,6 +359,17 @@ bool sl_bound_due(const struct sl_bound *bound, uint64_t *id)
     return true;
 }
 
+/* All before it and it have room now: it overtakes nobody. */
+static bool starts_now(const struct sl_bound *bound, const struct sl_bound_waiter *waiter)
+{
+    int64_t units = bound->running_units;
+    for (unsigned r = 0; bound->order[r] != waiter->rank; r++) {
+        const struct sl_rank *rank = &bound->rank[bound->order[r]];
+        units += rank->size > 0 ? rank->tree[1].units : 0;
+    }
+    return units + sl_rank_units_to(&bound->rank[waiter->rank], waiter) <= bound->capacity;
+}
+
 bool sl_bound_admits(struct sl_bound *bound, uint64_t id, int64_t now_us)
 {
     set_now(bound, now_us);
@@ -376,11 +379,8 @@ bool sl_bound_admits(struct sl_bound *bound, uint64_t id, int64_t now_us)
     }
     sl_fifo_refresh(bound);
     sl_rank_refresh(bound);
-    if (waiter == first_waiting(bound) ||
-        bound->waiting_units + bound->running_units <= bound->capacity) {
-        return true;
-    }
-    return sl_layout_admits(bound, waiter);
+    return waiter == first_waiting(bound) || starts_now(bound, waiter) ||
+           sl_layout_admits(bound, waiter);
 }
 
 int64_t sl_bound_latest_start(struct sl_bound *bound, uint64_t id, int64_t now_us)

@@ -73,6 +73,7 @@ struct sl_bound_waiter {
 struct sl_rank_node {
     sl_work work;  /* sum */
     sl_work slack; /* the least of (divisor * submission - work ahead within the node) */
+    int64_t units; /* sum */
 };
 
 struct sl_rank {
@@ -136,8 +137,7 @@ struct sl_bound {
     int64_t now;
     int64_t capacity;
     int64_t running_units;
-    int64_t waiting_units; /* of pods that are no wider than the lane */
-    struct sl_map pods;    /* by id */
+    struct sl_map pods; /* by id */
     struct sl_bound_waiter **running;
     size_t n_running;
     size_t running_cap;
@@ -189,6 +189,9 @@ void sl_rank_free(struct sl_rank *rank);
  * ahead is in front of all; more than any when nobody is left. */
 sl_work sl_rank_slack(const struct sl_rank *rank, const struct sl_bound_waiter *without,
                       sl_work ahead);
+
+/* Units of those before the waiter in its rank, and its own. */
+int64_t sl_rank_units_to(const struct sl_rank *rank, const struct sl_bound_waiter *waiter);
 
 /* virtual FIFO */
 int sl_fifo_arrive(struct sl_bound *bound, struct sl_bound_waiter *waiter, bool adopted);

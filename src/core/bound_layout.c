@@ -6,7 +6,7 @@
  * workloads, nobody waited longer than c*W with exact timeouts, and with wrong ones both the mean
  * and the longest wait stayed below those of the order p. */
 enum {
-    STEPS_MAX = 32768, /* pods laid out at one time */
+    STEPS_MAX = 16384, /* pods laid out at one time */
 
     /* While W is small against the pods' run times, the next pods to come could be late without
      * anybody's fault. So c grows to its full size until W is this many times the mean estimate, in

@@ -8,18 +8,20 @@ static const sl_work never = (sl_work)1 << 120; /* slack of nobody */
 static struct sl_rank_node join(struct sl_rank_node a, struct sl_rank_node b)
 {
     const sl_work behind = b.slack - a.work;
-    return (struct sl_rank_node){a.work + b.work, a.slack < behind ? a.slack : behind};
+    return (struct sl_rank_node){a.work + b.work, a.slack < behind ? a.slack : behind,
+                                 a.units + b.units};
 }
 
 static struct sl_rank_node leaf_of(const struct sl_bound *bound,
                                    const struct sl_bound_waiter *waiter)
 {
     if (waiter == NULL || !sl_bound_fits_lane(bound, waiter->spec.width)) {
-        return (struct sl_rank_node){0, never};
+        return (struct sl_rank_node){0, never, 0};
     }
     const int64_t estimate = sl_learn_estimate(&bound->learn, waiter->spec.timeout_us);
     return (struct sl_rank_node){(sl_work)waiter->spec.width * estimate,
-                                 (sl_work)bound->divisor * waiter->spec.submit_us};
+                                 (sl_work)bound->divisor * waiter->spec.submit_us,
+                                 waiter->spec.width};
 }
 
 static void set_leaf(const struct sl_bound *bound, struct sl_rank *rank, size_t slot)
@@ -143,8 +145,8 @@ void sl_rank_remove(struct sl_bound *bound, struct sl_bound_waiter *waiter)
 sl_work sl_rank_slack(const struct sl_rank *rank, const struct sl_bound_waiter *without,
                       sl_work ahead)
 {
-    struct sl_rank_node before = {0, never};
-    struct sl_rank_node behind = {0, never};
+    struct sl_rank_node before = {0, never, 0};
+    struct sl_rank_node behind = {0, never, 0};
     for (size_t i = rank->size + without->place; i > 1; i /= 2) {
         if (i % 2 == 1) {
             before = join(rank->tree[i - 1], before);
@@ -153,6 +155,16 @@ sl_work sl_rank_slack(const struct sl_rank *rank, const struct sl_bound_waiter *
         }
     }
     return join(before, behind).slack - ahead;
+}
+
+int64_t sl_rank_units_to(const struct sl_rank *rank, const struct sl_bound_waiter *waiter)
+{
+    size_t i = rank->size + waiter->place;
+    int64_t units = rank->tree[i].units;
+    for (; i > 1; i /= 2) {
+        units += i % 2 == 1 ? rank->tree[i - 1].units : 0;
+    }
+    return units;
 }
 
 void sl_rank_refresh(struct sl_bound *bound)
@@ -164,7 +176,6 @@ void sl_rank_refresh(struct sl_bound *bound)
     bound->tree_version = bound->learn.version;
     bound->longest_estimate = 0;
     bound->widest = 1;
-    bound->waiting_units = 0;
     for (unsigned r = 0; r < bound->n_ranks; r++) {
         const struct sl_rank *rank = &bound->rank[r];
         for (size_t i = rank->first; i < rank->used; i++) {
@@ -173,7 +184,6 @@ void sl_rank_refresh(struct sl_bound *bound)
                 continue;
             }
             const int64_t estimate = sl_learn_estimate(&bound->learn, w->spec.timeout_us);
-            bound->waiting_units += w->spec.width;
             bound->widest = w->spec.width > bound->widest ? w->spec.width : bound->widest;
             bound->longest_estimate =
                 estimate > bound->longest_estimate ? estimate : bound->longest_estimate;
