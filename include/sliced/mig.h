@@ -100,6 +100,24 @@ void sl_mig_remove(const struct sl_mig_model *model, struct sl_mig_layout *layou
 unsigned sl_mig_room(const struct sl_mig_model *model, const struct sl_mig_layout *layout,
                      unsigned profile);
 
+/* What placing it costs the others: the memory slices' worth of instances that could be made before
+ * and no longer after, sum over profiles i of weight[i] * slices of i * (room before - room after).
+ * Weights are 0..2^31; an instance of the profile itself that is taken counts like the others. */
+int64_t sl_mig_cost(const struct sl_mig_model *model, const struct sl_mig_layout *layout,
+                    struct sl_mig_placement placement, const int64_t weight[SL_MIG_PROFILES_MAX]);
+
+/* The placement of least cost on one device; of equal cost the highest start, where a device of
+ * several sizes keeps what is aligned. False when there is none. */
+bool sl_mig_best_start(const struct sl_mig_model *model, const struct sl_mig_layout *layout,
+                       unsigned profile, const int64_t weight[SL_MIG_PROFILES_MAX],
+                       struct sl_mig_placement *out, int64_t *cost);
+
+/* Device and start, among n devices of a model, that leave most to others: of least cost; then on
+ * the device that has most slices in use; then the first. -1 when none has room. */
+int sl_mig_best_device(const struct sl_mig_model *model, const struct sl_mig_layout *layout,
+                       size_t n, unsigned profile, const int64_t weight[SL_MIG_PROFILES_MAX],
+                       struct sl_mig_placement *out);
+
 /* Is there a way to place counts[i] more instances of profile i, all at once, on the layout? The
  * placements found go to out, biggest first (as many as the counts add up to, at most
  * SL_MIG_SLICES_MAX; out may be NULL, and is untouched on false). Exact, by a search of at most

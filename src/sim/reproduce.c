@@ -10,6 +10,8 @@ static const struct sl_reproduction table[] = {
      false, sl_reproduce_mig},
     {"openb", "FGD's comparison: GPUs given of the openb cluster at 130 % load, by policy", NULL,
      10, false, sl_reproduce_openb},
+    {"mig-acceptance", "asks for MIG instances accepted on 100 A100 until a tenth is refused", NULL,
+     20, false, sl_reproduce_mig_acceptance},
 };
 
 const struct sl_reproduction *sl_reproduce_at(size_t i)

@@ -12,5 +12,7 @@ int sl_reproduce_mig(const struct sl_reproduce_options *options, struct sl_buf *
                      struct sl_error *err);
 int sl_reproduce_openb(const struct sl_reproduce_options *options, struct sl_buf *out,
                        struct sl_error *err);
+int sl_reproduce_mig_acceptance(const struct sl_reproduce_options *options, struct sl_buf *out,
+                                struct sl_error *err);
 
 #endif
