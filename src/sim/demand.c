@@ -3,83 +3,161 @@
 
 #include <stdlib.h>
 
-struct sl_sim_want {
-    struct sl_demand_row row; /* its weight is waiting + recent */
-};
-
-static uint32_t want_for(struct sl_sim_demand *demand, const struct sl_job_ask *ask)
+static struct sl_resource resource_of(const struct sl_job_ask *ask)
 {
     struct sl_resource resource;
-    size_t at = 0;
     (void)sl_resource_parse(sl_str_of(ask->resource), &resource);
-    while (at < demand->n && demand->want[at].row.key != resource.key) {
+    return resource;
+}
+
+static uint32_t want_resource(struct sl_sim_demand *demand, const struct sl_job_ask *ask)
+{
+    struct sl_resource resource = resource_of(ask);
+    size_t at = 0;
+    while (at < demand->n_resources && demand->want[at].row.key != resource.key) {
         at++;
     }
-    if (at == demand->n) {
-        demand->want[demand->n++].row = (struct sl_demand_row){
+    if (at == demand->n_resources) {
+        demand->want[at].row = (struct sl_demand_row){
             .key = resource.key, .kind = resource.kind, .shape = resource.shape};
+        demand->n_resources++;
     }
     return (uint32_t)at;
+}
+
+/* Requests of memory do not tell sizes apart, so many asks can share a want. */
+static int same_size(const void *a, const void *b)
+{
+    const struct sl_typical *left = a;
+    const struct sl_typical *right = b;
+    if (left->key != right->key) {
+        return left->key < right->key ? -1 : 1;
+    }
+    if (left->count != right->count) {
+        return left->count < right->count ? -1 : 1;
+    }
+    return (left->cpu_milli > right->cpu_milli) - (left->cpu_milli < right->cpu_milli);
+}
+
+static struct sl_typical typical_of(const struct sl_job_ask *ask)
+{
+    struct sl_resource resource = resource_of(ask);
+    return (struct sl_typical){.key = resource.key,
+                               .count = ask->count,
+                               .cpu_milli = ask->cpu_milli,
+                               .kind = resource.kind};
+}
+
+/* The wants with a size: sorted, each once, behind those by resource. */
+static int want_sizes(struct sl_sim_demand *demand, const struct sl_workload *workload)
+{
+    size_t n = workload->n_asks;
+    struct sl_typical *sorted = calloc(n + 1, sizeof(*sorted));
+    size_t unique = 0;
+    if (sorted == NULL) {
+        return -1;
+    }
+    for (size_t i = 0; i < n; i++) {
+        sorted[i] = typical_of(&workload->ask[i]);
+    }
+    qsort(sorted, n, sizeof(*sorted), same_size);
+    for (size_t i = 0; i < n; i++) {
+        if (unique == 0 || same_size(&sorted[unique - 1], &sorted[i]) != 0) {
+            sorted[unique++] = sorted[i];
+        }
+    }
+    for (size_t i = 0; i < unique; i++) {
+        demand->want[demand->n_resources + i].typical = sorted[i];
+    }
+    demand->n = demand->n_resources + unique;
+    for (size_t i = 0; i < n; i++) {
+        struct sl_typical key = typical_of(&workload->ask[i]);
+        const struct sl_typical *at = bsearch(&key, sorted, unique, sizeof(*sorted), same_size);
+        demand->of[i].sized = (uint32_t)(demand->n_resources + (size_t)(at - sorted));
+    }
+    free(sorted);
+    return 0;
 }
 
 int sl_sim_demand_init(struct sl_sim_demand *demand, const struct sl_workload *workload,
                        struct sl_error *err)
 {
     memset(demand, 0, sizeof(*demand));
-    demand->want = calloc(workload->n_asks + 1, sizeof(*demand->want));
-    demand->want_of = calloc(workload->n_asks + 1, sizeof(*demand->want_of));
-    if (demand->want == NULL || demand->want_of == NULL) {
+    demand->want = calloc(2 * (size_t)workload->n_asks + 1, sizeof(*demand->want));
+    demand->of = calloc((size_t)workload->n_asks + 1, sizeof(*demand->of));
+    if (demand->want == NULL || demand->of == NULL) {
         return sl_error_nomem(err);
     }
     for (uint32_t i = 0; i < workload->n_asks; i++) {
-        demand->want_of[i] = want_for(demand, &workload->ask[i]);
+        demand->of[i].resource = want_resource(demand, &workload->ask[i]);
     }
-    return 0;
+    return want_sizes(demand, workload) < 0 ? sl_error_nomem(err) : 0;
 }
 
 void sl_sim_demand_free(struct sl_sim_demand *demand)
 {
     free(demand->want);
-    free(demand->want_of);
+    free(demand->of);
     demand->want = NULL;
-    demand->want_of = NULL;
+    demand->of = NULL;
 }
 
 void sl_sim_demand_waits(struct sl_sim_demand *demand, uint32_t ask, int by)
 {
-    demand->want[demand->want_of[ask]].row.weight += by;
+    demand->want[demand->of[ask].resource].row.weight += by;
+    demand->want[demand->of[ask].sized].typical.weight += by;
     demand->changed = true;
 }
 
 void sl_sim_demand_bound(struct sl_sim_demand *demand, uint32_t ask)
 {
-    uint32_t *slot = &demand->recent[demand->n_recent % SL_SIM_RECENT];
-    if (demand->n_recent >= SL_SIM_RECENT) {
-        demand->want[*slot].row.weight--;
+    uint32_t *slot = &demand->recent[demand->n_recent % SL_DEMAND_RECENT];
+    if (demand->n_recent >= SL_DEMAND_RECENT) {
+        sl_sim_demand_waits(demand, *slot, -1);
     }
-    *slot = demand->want_of[ask];
-    demand->want[*slot].row.weight++;
+    *slot = ask;
     demand->n_recent++;
-    demand->changed = true;
+    sl_sim_demand_waits(demand, ask, 1);
 }
+
+/* ---- the heaviest ---- */
 
 static bool before(const struct sl_demand_row *a, const struct sl_demand_row *b)
 {
     return a->weight != b->weight ? a->weight > b->weight : a->key < b->key;
 }
 
+static bool typical_before(const struct sl_typical *a, const struct sl_typical *b)
+{
+    return a->weight != b->weight ? a->weight > b->weight : same_size(a, b) < 0;
+}
+
 static void offer(struct sl_demand *top, const struct sl_demand_row *row)
 {
     uint8_t at = top->n;
-    if (top->n == SL_DEMAND_MAX && !before(row, &top->row[SL_DEMAND_MAX - 1])) {
+    if (at == SL_DEMAND_MAX && !before(row, &top->row[SL_DEMAND_MAX - 1])) {
         return;
     }
-    at = top->n == SL_DEMAND_MAX ? SL_DEMAND_MAX - 1 : at;
+    at = at == SL_DEMAND_MAX ? SL_DEMAND_MAX - 1 : at;
     top->n = (uint8_t)(at + 1);
     for (; at > 0 && before(row, &top->row[at - 1]); at--) {
         top->row[at] = top->row[at - 1];
     }
     top->row[at] = *row;
+}
+
+static void offer_typical(struct sl_demand *top, const struct sl_typical *typical)
+{
+    uint8_t at = top->n_typical;
+    if (at == SL_TYPICAL_MAX && !typical_before(typical, &top->typical[SL_TYPICAL_MAX - 1])) {
+        return;
+    }
+    at = at == SL_TYPICAL_MAX ? SL_TYPICAL_MAX - 1 : at;
+    top->n_typical = (uint8_t)(at + 1);
+    for (; at > 0 && typical_before(typical, &top->typical[at - 1]); at--) {
+        top->typical[at] = top->typical[at - 1];
+    }
+    top->typical[at] = *typical;
 }
 
 const struct sl_demand *sl_sim_demand_top(struct sl_sim_demand *demand)
@@ -88,9 +166,16 @@ const struct sl_demand *sl_sim_demand_top(struct sl_sim_demand *demand)
         return &demand->top;
     }
     demand->top.n = 0;
-    for (size_t i = 0; i < demand->n; i++) {
+    demand->top.n_typical = 0;
+    for (size_t i = 0; i < demand->n_resources; i++) {
         if (demand->want[i].row.weight > 0) {
             offer(&demand->top, &demand->want[i].row);
+        }
+    }
+    for (size_t i = demand->n_resources; i < demand->n; i++) {
+        const struct sl_typical *typical = &demand->want[i].typical;
+        if (typical->weight > 0 && typical->kind != SL_KIND_MIG) {
+            offer_typical(&demand->top, typical);
         }
     }
     demand->changed = false;

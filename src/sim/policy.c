@@ -185,6 +185,18 @@ static void from_config(const struct sl_config *config, struct sl_plan_config *p
     plan->score = config->score;
 }
 
+/* A name stands for the daemon's defaults with another order. */
+static void use_defaults(struct sl_plan_config *plan)
+{
+    struct sl_config config;
+    sl_config_defaults(&config);
+    sl_plan_defaults(plan);
+    from_config(&config, plan);
+    /* nothing of the simulation preempts, and no autoscaler looks at it */
+    plan->preemption = false;
+    plan->autoscaler_pods = 0;
+}
+
 static int read_config(struct sl_str path, struct sl_plan_config *plan, struct sl_error *err)
 {
     char file[PATH_TEXT];
@@ -225,10 +237,7 @@ int sl_policy_parse(struct sl_str text, struct sl_policy *out, struct sl_error *
     struct sl_str name = take(&rest, ':');
     struct sl_policy made;
     memset(&made, 0, sizeof(made));
-    sl_plan_defaults(&made.plan);
-    /* nothing of the simulation preempts, and no autoscaler looks at it */
-    made.plan.preemption = false;
-    made.plan.autoscaler_pods = 0;
+    use_defaults(&made.plan);
     if (text.len == 0 || text.len >= sizeof(made.name)) {
         return unknown(name, err);
     }

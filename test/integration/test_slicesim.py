@@ -9,6 +9,7 @@ import xml.dom.minidom
 from pathlib import Path
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 SLICESIM = os.environ["SLICESIM_BIN"]
@@ -197,3 +198,90 @@ def test_the_manual_page_has_every_option():
                    for word in line.split()[:1] if line.startswith("  --")]
         assert len(options) > 5
         assert [option for option in options if option not in page] == []
+
+
+# ---- the simulator against the daemon ----
+
+GOLDEN_MIXES = {
+    "a100-h100.yaml": ["nvidia.com/mig-1g.10gb", "nvidia.com/mig-1g.5gb", "nvidia.com/mig-2g.20gb",
+                       "nvidia.com/mig-3g.20gb", "nvidia.com/gpu"],
+    "a30-mixed.yaml": ["nvidia.com/mig-1g.6gb"],
+    "gpushare.yaml": ["aliyun.com/gpu-mem"],
+    "t4-timeslicing.yaml": ["nvidia.com/gpu.shared", "nvidia.com/gpu"],
+}
+
+
+def without_waiting(path):
+    """The manifest, less the pods that wait: to the daemon they are demand, to the simulator none."""
+    objects = yaml.safe_load(path.read_text())
+    objects["items"] = [o for o in objects["items"]
+                        if o["kind"] != "Pod" or o["spec"].get("nodeName")]
+    return objects
+
+
+def parts_of(text):
+    """"nvidia.com/gpu=0,3" or "...=1/2*3": (device, start, amount) of each part; None: unknown."""
+    parts = []
+    for part in text.split("=", 1)[1].split(","):
+        place, _, amount = part.partition("*")
+        device, _, start = place.partition("/")
+        known = int(device) if device != "?" else None
+        parts.append((known, int(start) if start.isdigit() else None, int(amount or 1)))
+    return parts
+
+
+def parts_held(daemon, name, node):
+    """The same of what the pod holds on that node."""
+    pod, = (p for p in daemon.nodes()[node]["pods"] if p["name"] == name)
+    return [(p["device"], p.get("start"), p["amount"]) for p in pod["devices"]]
+
+
+def golden_jobs(resources, count):
+    """Jobs from a little generator of the test's own: (name, submit, duration, resource, count)."""
+    state = 12345
+    at = 0
+    for number in range(count):
+        picks = []
+        for _ in range(4):
+            state = (state * 1103515245 + 12345) % 2**31
+            picks.append(state >> 8)
+        at += picks[0] % 20
+        units = 1 + picks[3] % 3
+        yield (f"job-{number}", at, 30 + picks[1] % 200, resources[picks[2] % len(resources)], units)
+
+
+@pytest.mark.parametrize("cluster,resources", GOLDEN_MIXES.items())
+def test_the_daemon_decides_by_http_as_the_simulator_does(cluster, resources, start, tmp_path):
+    jobs = {name: (submit, duration, resource, count)
+            for name, submit, duration, resource, count in golden_jobs(resources, 120)}
+    trace = tmp_path / "jobs.csv"
+    trace.write_text("name,submit,duration,resource,count\n" + "".join(
+        f"{name},{','.join(map(str, job))}\n" for name, job in jobs.items()))
+    starts = tmp_path / "starts.csv"
+    nodes = tmp_path / "cluster.yaml"
+    nodes.write_text(yaml.safe_dump(without_waiting(EXAMPLES / cluster)))
+    # with no backfill: a reservation would keep pods off nodes that the scheduler may take
+    run("run", "--trace", f"csv:{trace}", "--cluster", nodes, "--policy", "fifo:backfill=false",
+        "--decisions", starts, "--quiet")
+    rows = list(csv.DictReader(starts.open()))
+    assert len(rows) > 50
+    first = min(job[0] for job in jobs.values())
+    # at one moment: ends, then submissions, then starts
+    events = [(job[0] - first, 1, number, name) for number, (name, job) in enumerate(jobs.items())]
+    for number, row in enumerate(rows):
+        name = row["pod"].split("/")[1]
+        events.append((float(row["time"]), 2, number, name))
+        events.append((float(row["time"]) + jobs[name][1], 0, number, name))
+    decided = {row["pod"].split("/")[1]: row for row in rows}
+    daemon = start(nodes)
+    names = sorted(daemon.nodes())
+    pods = {}
+    for _, kind, _, name in sorted(events):
+        if kind == 0:
+            assert daemon.end(pods[name]).status == 200
+        elif kind == 1:
+            pods[name] = daemon.add_pod(name, {jobs[name][2]: jobs[name][3]})
+        else:
+            node = daemon.schedule(pods[name], names)
+            assert node == decided[name]["node"], name
+            assert parts_held(daemon, name, node) == parts_of(decided[name]["devices"]), name
