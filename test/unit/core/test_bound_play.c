@@ -458,6 +458,59 @@ static void answers_agree_with_an_independent_layout(void **state)
     }
 }
 
+/* One step in which pods end early and others turn up running. */
+static void stir(struct small *small, struct member *m, uint64_t *seed)
+{
+    if (m->is == RUNS && next_random(seed) % 4 == 0) {
+        assert_int_equal(sl_bound_end(small->bound, m->pod.id, small->now_us, NULL), 0);
+        m->is = ABSENT;
+    } else if (m->is == ABSENT && next_random(seed) % 8 == 0) {
+        m->pod = (struct sl_bound_pod){.id = small->next_id++,
+                                       .width = 1 + (int64_t)(next_random(seed) % 3),
+                                       .submit_us = small->now_us - 100 * s,
+                                       .timeout_us = 60 * s};
+        m->started_us = small->now_us - 10 * s;
+        m->is = RUNS;
+        assert_int_equal(sl_bound_adopt(small->bound, &m->pod, m->started_us, small->now_us, NULL),
+                         0);
+    } else if (m->is == ABSENT) {
+        come(small, m, seed);
+    } else if (m->is == WAITS && sl_bound_admits(small->bound, m->pod.id, small->now_us) &&
+               units_in_use(small) + m->pod.width <= small->units) {
+        assert_int_equal(sl_bound_start(small->bound, m->pod.id, small->now_us, NULL), 0);
+        m->is = RUNS;
+    }
+}
+
+static void whatever_happens_the_next_in_order_may_go(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        uint64_t random = seed * 15485863;
+        struct sl_bound_config config;
+        sl_bound_defaults(&config);
+        struct small small = {.bound = sl_bound_new(&config), .units = 4, .next_id = 1};
+        assert_non_null(small.bound);
+        assert_int_equal(sl_bound_set_capacity(small.bound, small.units, 0, NULL), 0);
+        for (unsigned step = 0; step < 1500; step++) {
+            uint64_t due = 0;
+            small.now_us += (int64_t)(next_random(&random) % 4) * s;
+            if (next_random(&random) % 64 == 0) {
+                small.units = (int64_t)(next_random(&random) % 6);
+                assert_int_equal(
+                    sl_bound_set_capacity(small.bound, small.units, small.now_us, NULL), 0);
+            }
+            stir(&small, &small.member[next_random(&random) % PODS], &random);
+            if (sl_bound_due(small.bound, &due)) {
+                assert_true(sl_bound_admits(small.bound, due, small.now_us));
+                assert_true(sl_bound_latest_start(small.bound, due, small.now_us) > -1000 * s);
+            }
+            assert_in_range(sl_bound_ratio_permille(small.bound), 0, 1000);
+        }
+        sl_bound_free(small.bound);
+    }
+}
+
 static void same_workload_is_played_the_same_again(void **state)
 {
     (void)state;
@@ -476,6 +529,7 @@ int main(void)
         cmocka_unit_test(under_overload_it_is_shortest_first_with_a_bound),
         cmocka_unit_test(with_wide_pods_nobody_waits_longer_than_proved),
         cmocka_unit_test(answers_agree_with_an_independent_layout),
+        cmocka_unit_test(whatever_happens_the_next_in_order_may_go),
         cmocka_unit_test(same_workload_is_played_the_same_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
