@@ -91,7 +91,7 @@ int64_t sl_plan_timeout(const struct sl_planner *planner, const struct sl_pod *p
 void sl_plan_defaults(struct sl_plan_config *config)
 {
     *config = (struct sl_plan_config){
-        .default_timeout_us = 24 * 3600 * US_PER_S,
+        .default_timeout_us = 86400 * US_PER_S,
         .hold_us = 60 * US_PER_S,
         .hold_max_us = 3600 * US_PER_S,
         .backfill = true,
@@ -368,7 +368,7 @@ static int add_pod(struct sl_planner *planner, struct sl_pod *pod, struct sl_err
         return sl_error_nomem(err);
     }
     if (!sl_plan_grow(&planner->arriving, &planner->arriving_cap, planner->pods.len + 1,
-                      sizeof *planner->arriving) ||
+                      sizeof(struct sl_plan_pod *)) ||
         !join(planner, pod, &fresh->class) ||
         sl_map_put(&planner->pods, pod->uid, strlen(pod->uid), fresh, NULL) < 0) {
         part(planner, fresh->class);

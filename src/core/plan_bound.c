@@ -158,7 +158,7 @@ static int by_submission(const void *context, const struct sl_plan_pod *a,
 void sl_plan_bound_tell(struct sl_planner *planner)
 {
     size_t n = planner->n_arriving;
-    if (sl_plan_grow(&planner->sort, &planner->sort_cap, n, sizeof *planner->sort)) {
+    if (sl_plan_grow(&planner->sort, &planner->sort_cap, n, sizeof(struct sl_plan_pod *))) {
         sl_plan_sort(planner->arriving, planner->sort, n, by_submission, NULL);
     }
     planner->n_arriving = 0;
@@ -301,13 +301,16 @@ void sl_plan_bound_diff(struct sl_planner *planner, const struct sl_view *before
     unsigned i = 0;
     unsigned j = 0;
     while (i < n_before || j < n_after) {
-        const struct sl_pod *old = i < n_before ? before->resident[i].pod : NULL;
-        const struct sl_pod *fresh = j < n_after ? after->resident[j].pod : NULL;
-        int order = old == NULL ? 1 : fresh == NULL ? -1 : order_of(old, fresh);
+        int order = 0;
+        if (i >= n_before || j >= n_after) {
+            order = i < n_before ? -1 : 1;
+        } else {
+            order = order_of(before->resident[i].pod, after->resident[j].pod);
+        }
         if (order < 0) {
-            went(planner, old);
+            went(planner, before->resident[i].pod);
         } else if (order > 0) {
-            came(planner, fresh);
+            came(planner, after->resident[j].pod);
         }
         i += order <= 0;
         j += order >= 0;

@@ -11,7 +11,7 @@ enum {
 
 static size_t ask_key(const struct sl_pod *pod, uint64_t *out)
 {
-    for (unsigned i = 0; i < pod->n_items; i++) {
+    for (size_t i = 0; i < pod->n_items; i++) {
         out[2 * i] = pod->items[i].key;
         out[2 * i + 1] = (uint64_t)pod->items[i].count;
     }
@@ -42,7 +42,7 @@ static struct sl_plan_lane *lane_get(struct sl_planner *planner, uint64_t key)
     struct sl_plan_lane *lane = sl_plan_lane_find(planner, key);
     if (lane == NULL) {
         if (!sl_plan_grow(&planner->heap, &planner->heap_cap, planner->n_lanes + 1,
-                          sizeof *planner->heap)) {
+                          sizeof(struct sl_plan_lane *))) {
             return NULL;
         }
         lane = calloc(1, sizeof *lane);
@@ -91,7 +91,8 @@ static void ask_unref(struct sl_planner *planner, struct sl_plan_ask *ask)
     if (ask->refs > 0) {
         return;
     }
-    sl_map_remove(&planner->asks, (const char *)ask->key, ask->ask.n * 2 * sizeof ask->key[0]);
+    sl_map_remove(&planner->asks, (const char *)ask->key,
+                  (size_t)ask->ask.n * 2 * sizeof ask->key[0]);
     for (unsigned i = 0; i < ask->ask.n; i++) {
         if (ask->lane[i] != NULL) {
             ask->lane[i]->refs--;

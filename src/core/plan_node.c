@@ -165,8 +165,8 @@ static void forget_places(struct sl_planner *planner)
 
 static bool replace_nodes(struct sl_planner *planner, const struct sl_view *const *view, size_t n)
 {
-    struct sl_plan_node **node = calloc(n + 1, sizeof *node);
-    const struct sl_view **base = calloc(n + 1, sizeof *base);
+    struct sl_plan_node **node = calloc(n + 1, sizeof(struct sl_plan_node *));
+    const struct sl_view **base = calloc(n + 1, sizeof(struct sl_view *));
     bool *fresh = calloc(n + 1, sizeof *fresh);
     if (node == NULL || base == NULL || fresh == NULL ||
         !match_nodes(planner, view, n, node, fresh)) {
@@ -254,8 +254,9 @@ static void set_leaf(struct sl_plan_lane *lane, const struct sl_plan_node *node)
     lane->node_capacity[node->index] = capacity;
     lane->tree[at] = largest;
     for (at /= 2; at > 0; at /= 2) {
-        int64_t a = lane->tree[2 * at];
-        int64_t b = lane->tree[2 * at + 1];
+        size_t left = 2 * (size_t)at;
+        int64_t a = lane->tree[left];
+        int64_t b = lane->tree[left + 1];
         int64_t most = a > b ? a : b;
         if (lane->tree[at] == most) {
             break;
@@ -293,8 +294,9 @@ static bool build_tree(const struct sl_planner *planner, struct sl_plan_lane *la
         lane->capacity += lane->node_capacity[i];
     }
     for (uint32_t at = leaves - 1; at > 0; at--) {
-        int64_t a = tree[2 * at];
-        int64_t b = tree[2 * at + 1];
+        size_t left = 2 * (size_t)at;
+        int64_t a = tree[left];
+        int64_t b = tree[left + 1];
         tree[at] = a > b ? a : b;
     }
     return true;
@@ -330,7 +332,7 @@ struct sl_view *sl_plan_node_with(struct sl_planner *planner, const struct sl_pl
 {
     const struct sl_view *base = node->base;
     size_t n = base->n_residents;
-    if (!sl_plan_grow(&planner->pod_list, &planner->pod_cap, n + 1, sizeof *planner->pod_list)) {
+    if (!sl_plan_grow(&planner->pod_list, &planner->pod_cap, n + 1, sizeof(struct sl_pod *))) {
         return NULL;
     }
     for (size_t i = 0; i < n; i++) {
@@ -346,8 +348,7 @@ struct sl_view *sl_plan_node_with(struct sl_planner *planner, const struct sl_pl
         if (pod != NULL && pod->shown) {
             continue;
         }
-        if (!sl_plan_grow(&planner->pod_list, &planner->pod_cap, n + 1,
-                          sizeof *planner->pod_list)) {
+        if (!sl_plan_grow(&planner->pod_list, &planner->pod_cap, n + 1, sizeof(struct sl_pod *))) {
             return NULL;
         }
         planner->pod_list[n] = claim;

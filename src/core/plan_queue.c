@@ -36,8 +36,11 @@ bool sl_plan_queue_reserve(struct sl_plan_lane *lane, size_t n)
     while (cap < n) {
         cap *= 2;
     }
-    struct sl_plan_pod **fresh = realloc(lane->queue, cap * sizeof *fresh);
-    if (fresh == NULL || cap > UINT32_MAX) {
+    if (cap > UINT32_MAX) {
+        return false;
+    }
+    struct sl_plan_pod **fresh = realloc(lane->queue, cap * sizeof(struct sl_plan_pod *));
+    if (fresh == NULL) {
         return false;
     }
     lane->queue = fresh;
@@ -49,7 +52,8 @@ void sl_plan_queue_add(struct sl_planner *planner, struct sl_plan_pod *pod)
 {
     struct sl_plan_lane *lane = sl_plan_lane_of(pod);
     uint32_t at = sl_plan_queue_place(planner, lane, pod);
-    memmove(lane->queue + at + 1, lane->queue + at, (lane->n_queue - at) * sizeof lane->queue[0]);
+    memmove(lane->queue + at + 1, lane->queue + at,
+            (lane->n_queue - at) * sizeof(struct sl_plan_pod *));
     lane->queue[at] = pod;
     lane->n_queue++;
     pod->queued = true;
@@ -66,7 +70,8 @@ void sl_plan_queue_remove(struct sl_planner *planner, struct sl_plan_pod *pod)
         at++; /* only where two have the same UID, submission and timeout */
     }
     lane->n_queue--;
-    memmove(lane->queue + at, lane->queue + at + 1, (lane->n_queue - at) * sizeof lane->queue[0]);
+    memmove(lane->queue + at, lane->queue + at + 1,
+            (lane->n_queue - at) * sizeof(struct sl_plan_pod *));
     lane->at -= at < lane->at;
     pod->queued = false;
     planner->n_nominated -= pod->nominated;
@@ -106,9 +111,9 @@ static void merge(struct sl_plan_pod **pods, struct sl_plan_pod **scratch, size_
         a += !second;
         n++;
     }
-    memcpy(scratch + n, pods + a, (middle - a) * sizeof *pods);
+    memcpy(scratch + n, pods + a, (middle - a) * sizeof(struct sl_plan_pod *));
     n += middle - a; /* those from b on stand where they are to be */
-    memcpy(pods + start, scratch, n * sizeof *pods);
+    memcpy(pods + start, scratch, n * sizeof(struct sl_plan_pod *));
 }
 
 /* Where only neighbours have changed places a few moves do. False, and only some of it done, when
@@ -168,7 +173,7 @@ bool sl_plan_queue_order(struct sl_planner *planner, int64_t now_us)
     }
     for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
         if (!sl_plan_grow(&planner->sort, &planner->sort_cap, lane->n_queue,
-                          sizeof *planner->sort)) {
+                          sizeof(struct sl_plan_pod *))) {
             return false;
         }
     }

@@ -255,7 +255,7 @@ size_t sl_planner_visit(struct sl_planner *planner, int64_t now_us, size_t max,
     size_t n = 0;
     size_t at = 0;
     if (!sl_plan_grow(&planner->sort, &planner->sort_cap, 2 * planner->pods.len,
-                      sizeof *planner->sort)) {
+                      sizeof(struct sl_plan_pod *))) {
         return planner->pods.len;
     }
     for (struct sl_plan_pod *pod = sl_map_next(&planner->pods, &at); pod != NULL;

@@ -73,8 +73,8 @@ static void make_node(struct bench_node *n, unsigned i)
                                .capacity = DEVICES,
                                .replicas = 1,
                                .on_devices = true};
-    for (int16_t d = 0; d < DEVICES; d++) {
-        n->device[d] = (struct sl_device){.index = d, .healthy = true};
+    for (unsigned d = 0; d < DEVICES; d++) {
+        n->device[d] = (struct sl_device){.index = (int16_t)d, .healthy = true};
     }
 }
 
@@ -164,8 +164,8 @@ static void set_up(struct cluster *c, enum sl_order_kind order, enum mix mix, bo
     memset(c, 0, sizeof *c);
     c->now_us = INT64_C(1700000000) * 1000000;
     c->node = must(calloc(size.nodes, sizeof *c->node));
-    c->view = must(calloc(size.nodes, sizeof *c->view));
-    c->running = must(calloc((size_t)size.nodes * DEVICES, sizeof *c->running));
+    c->view = must(calloc(size.nodes, sizeof(struct sl_view *)));
+    c->running = must(calloc((size_t)size.nodes * DEVICES, sizeof(struct sl_pod *)));
     c->pod = must(calloc((size_t)size.pods + ROUNDS_MAX, sizeof *c->pod));
     sl_plan_defaults(&config);
     config.order.kind = order;
@@ -241,7 +241,7 @@ static void one_plan(enum sl_order_kind order, enum mix mix, bool full, double *
 {
     struct cluster c;
     set_up(&c, order, mix, full);
-    const struct sl_view **old = must(calloc(size.nodes, sizeof *old));
+    const struct sl_view **old = must(calloc(size.nodes, sizeof(struct sl_view *)));
     uint64_t start = cpu_now_ns();
     for (unsigned i = 0; i < size.pods; i++) {
         put(&c, i);
