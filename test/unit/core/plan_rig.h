@@ -92,6 +92,7 @@ static inline struct plan_rig_node *plan_rig_node(struct plan_rig *rig, const ch
     assert_true(rig->n_nodes < PLAN_NODES && gpus <= 8);
     struct plan_rig_node *n = &rig->node[rig->n_nodes];
     rig->n_nodes++;
+    uint32_t refs = n->node.refs > 0 ? n->node.refs : 1000000; /* of one that was there before */
     snprintf(n->name, sizeof n->name, "%s", name);
     n->node = (struct sl_node){
         .name = n->name,
@@ -101,7 +102,7 @@ static inline struct plan_rig_node *plan_rig_node(struct plan_rig *rig, const ch
         .device = n->device,
         .pool = n->pool,
         .host = {-1, -1, -1},
-        .refs = 1000000,
+        .refs = refs,
     };
     n->pool[0] = (struct sl_pool){.resource = GPU,
                                   .key = sl_hash(GPU, strlen(GPU)),
