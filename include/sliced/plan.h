@@ -6,7 +6,18 @@
  * held. Backfill is EASY (Lifka, ANL/IBM SP scheduling, 1995): for each resource the first pod that
  * cannot start has a reservation at the earliest time at which the ends of the running pods (start
  * plus timeout, which is enforced) make room for it; pods behind it may start now when they end
- * before that time or leave room for it. */
+ * before that time or leave room for it. Where several nodes have room as early, the reservation
+ * moves rather than let devices idle. A pod of several resources queues for the first of them, by
+ * name.
+ *
+ * A pod that did not take its claim (lapses) blocks nobody: after its time-out it gets another when
+ * there is room at its turn, but no reservation, and of such pods one at a time for each resource
+ * with a pause of hold_us behind each that lapses again, until something about it changes. So all
+ * of them together keep at most half of the time of one pod's devices from pods that come.
+ *
+ * In the order bounded the shortest is asked first, and a start that would make another late is put
+ * off (SL_HOLD_PROMISE): then the pod that must go next goes, or has the reservation if it does not
+ * fit. The first that cannot start has a reservation only if it might start were there room. */
 #ifndef SLICED_PLAN_H
 #define SLICED_PLAN_H
 
@@ -84,7 +95,7 @@ enum sl_hold_reason {
     SL_HOLD_PROMISE,      /* there is room now, but another pod's latest start would be missed */
     SL_HOLD_HEADROOM,     /* what is free is kept for short pods */
     SL_HOLD_PACE,         /* as many are released as may be at once */
-    SL_HOLD_LAPSED,       /* it did not take its claim; tried again later */
+    SL_HOLD_LAPSED,       /* it did not take its claim; tried again later, one at a time */
     SL_HOLD_CONSTRAINT,   /* room on nodes that its constraints exclude */
     SL_HOLD_NEVER,        /* no node of the cluster could ever take it */
     SL_HOLD_STAGE,        /* predecessors have not succeeded yet */
@@ -183,7 +194,8 @@ int sl_planner_run(struct sl_planner *planner, const struct sl_demand *demand, s
                    void *context, struct sl_error *err);
 
 /* The claim could not be made true (the node has changed, the pod was refused there): it is given
- * back; the pod may have another at once, but not on that node unless the node changes. */
+ * back; the pod may have another at once, but not on that node unless the node changes. When that
+ * one fails too it waits as after a lapse. */
 void sl_planner_failed(struct sl_planner *planner, struct sl_str uid, int64_t now_us);
 
 /* When to run again though nothing changes; INT64_MAX: no need. */
