@@ -3,8 +3,8 @@
 
 enum {
     ONE = 1000,        /* a pod, as the window counts */
-    WAITING_LOW = 8,   /* pods that wait inside the scheduler: fewer, and the window grows */
-    WAITING_HIGH = 20, /* more, and it shrinks */
+    WAITING_LOW = 16,  /* pods that wait inside the scheduler: fewer, and the window grows */
+    WAITING_HIGH = 32, /* more, and it shrinks */
     SMOOTH = 8,
     PATIENCE = 4, /* times the smoothed time */
 };

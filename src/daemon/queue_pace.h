@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { SL_PACE_FIRST = 16, SL_PACE_MIN = 8 };
+enum { SL_PACE_FIRST = 16, SL_PACE_MIN = 12 };
 
 struct sl_pace {
     unsigned max;

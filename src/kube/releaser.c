@@ -240,6 +240,9 @@ static void open_gate(void *context)
     struct op *op = context;
     const struct sl_release *release = &op->release;
     struct sl_buf body;
+    if (op->at[0] == '\0') {
+        sl_time_format(sl_kube_real_us(), op->at);
+    }
     sl_buf_init(&body, BODY_BYTES_MAX);
     struct sl_writer w = {.buf = &body};
     write_begin(&w, op);
@@ -414,7 +417,6 @@ static struct op *op_new(struct sl_releaser *releaser, const struct sl_release *
     op->release.node = sl_pod_put_text(&at, release->node);
     op->jitter = (uint64_t)sl_kube_monotonic_us() ^ (uint64_t)(uintptr_t)op;
     op->deadline_us = sl_kube_monotonic_us() + releaser->options.timeout_us;
-    sl_time_format(sl_kube_real_us(), op->at);
     return op;
 }
 
