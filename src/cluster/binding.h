@@ -16,6 +16,7 @@ struct sl_binding {
     struct sl_str node;
     const char *assignment;
     uint64_t term; /* of leadership, in which it was chosen */
+    bool claimed;  /* the pod had a claim: its deadline was set when it was released */
 };
 
 enum sl_bind_end {

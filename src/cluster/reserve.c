@@ -215,6 +215,7 @@ bool sl_bind_take(struct sl_store *store, struct sl_entry *entry, struct sl_home
                   int64_t now_us, struct sl_bind_result *result)
 {
     struct sl_reservation *reservation = reservation_new(store, entry, home, result->assignment);
+    bool had_claim = sl_state_claimed(&entry->state);
     if (reservation != NULL) {
         reservation->claim = claim;
         if (__builtin_add_overflow(now_us, store->limits.reservation_us,
@@ -228,6 +229,7 @@ bool sl_bind_take(struct sl_store *store, struct sl_entry *entry, struct sl_home
         return false;
     }
     result->code = SL_BIND_RESERVED;
+    result->claimed = had_claim;
     return true;
 }
 
@@ -264,6 +266,7 @@ void sl_store_reserve(struct sl_store *store, struct sl_str ns, struct sl_str na
                       struct sl_bind_result *result)
 {
     const struct sl_bind bind = {ns, name, uid, node, now_us};
+    result->claimed = false;
     result->verdict = (struct sl_verdict){0};
     result->assignment[0] = '\0';
     result->text[0] = '\0';

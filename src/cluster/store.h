@@ -111,6 +111,7 @@ enum sl_bind_code {
 
 struct sl_bind_result {
     enum sl_bind_code code;
+    bool claimed;                            /* RESERVED: the pod had a claim, so it was released */
     struct sl_verdict verdict;               /* NO_ROOM */
     char assignment[SL_ASSIGNMENT_TEXT_MAX]; /* RESERVED, ALREADY: the annotation's text */
     char text[320]; /* a sentence for the scheduler when it is no success */

@@ -157,7 +157,11 @@ static void follow_up(struct op *op)
     struct sl_pod *pod = sl_store_pod(binder->options.store, binding->namespace, binding->name);
     if (pod != NULL && sl_str_eq(sl_str_of(pod->uid), binding->uid) &&
         sl_pod_deadline_wanted(pod)) {
-        sl_pod_deadline_set(&binder->deadlines, pod);
+        if (binding->claimed) { /* our watch may be behind the patch that released it */
+            sl_pod_deadline_look(&binder->deadlines, pod);
+        } else {
+            sl_pod_deadline_set(&binder->deadlines, pod);
+        }
     }
     sl_pod_unref(pod);
     free(op);

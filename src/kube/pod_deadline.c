@@ -22,15 +22,20 @@ static uint64_t hash_of(const struct sl_pod *pod)
     return hash == 0 ? 1 : hash;
 }
 
-static void note_missed(struct sl_pod_deadlines *deadlines, const struct sl_pod *pod)
+void sl_pod_deadline_look(struct sl_pod_deadlines *deadlines, const struct sl_pod *pod)
 {
-    (void)atomic_fetch_add(&deadlines->failures, 1);
     (void)pthread_mutex_lock(&deadlines->lock);
     uint64_t *slot = &deadlines->missed[deadlines->next_missed % SL_POD_DEADLINES_MISSED];
     (void)atomic_fetch_add(&deadlines->n_missed, *slot == 0 ? 1 : 0);
     *slot = hash_of(pod);
     deadlines->next_missed++;
     (void)pthread_mutex_unlock(&deadlines->lock);
+}
+
+static void note_missed(struct sl_pod_deadlines *deadlines, const struct sl_pod *pod)
+{
+    (void)atomic_fetch_add(&deadlines->failures, 1);
+    sl_pod_deadline_look(deadlines, pod);
 }
 
 bool sl_pod_deadline_missed(struct sl_pod_deadlines *deadlines, const struct sl_pod *pod)

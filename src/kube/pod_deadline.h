@@ -32,7 +32,11 @@ bool sl_pod_deadline_wanted(const struct sl_pod *pod);
 /* Sets it, unless the pod is gone or made anew. Any thread. */
 void sl_pod_deadline_set(struct sl_pod_deadlines *deadlines, const struct sl_pod *pod);
 
-/* True once after each time that it could not be set. */
+/* The deadline was set when the pod was released, as far as is known: the pod's next event tells
+ * whether it was. */
+void sl_pod_deadline_look(struct sl_pod_deadlines *deadlines, const struct sl_pod *pod);
+
+/* True once after each time that it could not be set, or was to be looked at. */
 bool sl_pod_deadline_missed(struct sl_pod_deadlines *deadlines, const struct sl_pod *pod);
 
 #endif

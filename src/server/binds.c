@@ -97,6 +97,7 @@ static struct sl_bind_call *add(struct sl_binds *binds, struct sl_app *app,
     char *to = call->text;
     call->app = app;
     call->binding.term = binding->term;
+    call->binding.claimed = binding->claimed;
     call->binding.namespace = copy(&to, binding->namespace);
     call->binding.name = copy(&to, binding->name);
     call->binding.uid = copy(&to, binding->uid);
@@ -259,9 +260,15 @@ void sl_binds_reserve(struct sl_request *request, struct sl_str ns, struct sl_st
 {
     struct sl_app *app = request->app;
     struct sl_bind_result *result = &request->bind.result;
-    const struct sl_binding binding = {ns, name, uid, node, result->assignment, request->bind.term};
+    struct sl_binding binding = {.namespace = ns,
+                                 .name = name,
+                                 .uid = uid,
+                                 .node = node,
+                                 .assignment = result->assignment,
+                                 .term = request->bind.term};
     (void)pthread_mutex_lock(&app->binds.lock);
     sl_store_reserve(app->store, ns, name, uid, node, sl_clock_real_us(), result);
+    binding.claimed = result->claimed;
     struct sl_bind_call *call = admit(request, &binding);
     (void)pthread_mutex_unlock(&app->binds.lock);
     if (call != NULL) {

@@ -74,7 +74,8 @@ class Bench:
         for name in ("kwok", "kube-controller-manager"):
             plane.processes.pop(name).stop()
         helm = chart.Helm(plane.tools)
-        self.objects = helm.objects({}, plane.minor)
+        # pods come with the gate or without, as each part wants
+        self.objects = helm.objects({"queue": {"gate": "none"}}, plane.minor)
         self.pki = daemons.write_pki(self.objects, os.path.join(self.folder, "tls"))
         plane.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": chart.NAMESPACE}})
         for each in self.objects:
@@ -95,17 +96,23 @@ class Bench:
             each for each in self.extender.log().splitlines() if "listening" in each])
         return line[-1].split()[-1]
 
-    def start_sliced(self, tls=False):
+    def make_sliced(self, tls=False, more=None):
+        """Its address; it does not run yet."""
         server = {} if tls else {"tls": {"certFile": "", "keyFile": ""}}
         kubeconfig = self.plane.service_account_kubeconfig("sliced", chart.NAMESPACE, "sliced")
         self.sliced = daemons.Sliced("sliced", self.folder, kubeconfig, self.objects, self.pki, {
             "server": server, "log": {"level": "warn"},
             # the shipped periods: a machine this busy misses the stories' short ones
             "leaderElection": {"leaseDuration": "15s", "renewDeadline": "10s", "retryPeriod": "2s"},
-            "kubernetes": {"qps": 0}, "events": {"enabled": self.options.events}})
+            "kubernetes": {"qps": 0}, "events": {"enabled": self.options.events},
+            **(more or {"queue": {"enabled": False}})})
+        return f"{'https' if tls else 'http'}://127.0.0.1:{self.sliced.port}"
+
+    def start_sliced(self, tls=False):
+        url = self.make_sliced(tls)
         self.extender = self.sliced.launch().process
         self.sliced.wait_ready(60)  # the lease of a part before may have to run out
-        return f"{'https' if tls else 'http'}://127.0.0.1:{self.sliced.port}"
+        return url
 
     def start_sliced_tls(self):
         return self.start_sliced(True)
@@ -164,6 +171,11 @@ class Bench:
         plane.delete("/api/v1/namespaces/default/pods", 0)
         wait_for("pods gone", lambda: not plane.get("/api/v1/pods?limit=1")["items"], 120, 0.2)
         return row
+
+    def end(self):
+        if self.extender is not None:
+            self.extender.stop()
+        self.plane.stop()
 
     def watch_delay(self):
         """(p50, p99) in milliseconds, within the histogram's buckets."""
@@ -252,9 +264,7 @@ def main():
                     found.append(bench.run(part))
                     print(f"# {LABELS[part]}: {found[-1]['pods/s']:.0f} pods/s", file=sys.stderr)
         finally:
-            if bench.extender is not None:
-                bench.extender.stop()
-            bench.plane.stop()
+            bench.end()
     print_table([median_row(found) for found in rows.values()])
 
 

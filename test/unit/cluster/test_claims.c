@@ -95,6 +95,7 @@ static void what_is_claimed_nobody_else_is_given(void **state)
     struct sl_bind_result result;
     reserve(store, "c", "u-c", "gpu-1", 0, &result);
     assert_int_equal(result.code, SL_BIND_RESERVED);
+    assert_false(result.claimed);
     assert_string_equal(result.assignment, SLICE "=0/0,0/1,0/2,1/0,1/1,1/2,1/3");
 }
 
@@ -105,6 +106,7 @@ static void binding_on_the_claimed_node_gives_the_claimed_devices(void **state)
     claim_fourth(store);
     reserve(store, "a", "u-a", "gpu-1", 0, &result);
     assert_int_equal(result.code, SL_BIND_RESERVED);
+    assert_true(result.claimed);
     assert_string_equal(result.assignment, FOURTH);
     expect_counts(store, (struct counts){.waiting = 1, .bound = 1, .reserved = 1});
     assert_int_equal(free_now(store, "gpu-1", SLICE), 7);

@@ -117,7 +117,7 @@ static inline void add_kind(struct scene *scene, const char *method, enum fake_k
                  (struct fake_answer){.method = method, .path = POD, .times = times, .kind = kind});
 }
 
-static inline void bind_with(struct scene *scene,
+static inline void bind_with(struct scene *scene, bool claimed,
                              void (*bind)(void *context, const struct sl_binding *binding,
                                           sl_bind_done done, void *call))
 {
@@ -126,7 +126,8 @@ static inline void bind_with(struct scene *scene,
                                        .uid = SL_STR("u1"),
                                        .node = SL_STR("n1"),
                                        .assignment = "nvidia.com/mig-1g.6gb=0/2",
-                                       .term = 7};
+                                       .term = 7,
+                                       .claimed = claimed};
     scene->outcome =
         (struct outcome){.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
     bind(scene->binder, &binding, on_done, &scene->outcome);
@@ -134,7 +135,7 @@ static inline void bind_with(struct scene *scene,
 
 static inline void bind_begin(struct scene *scene)
 {
-    bind_with(scene, sl_kube_bind);
+    bind_with(scene, false, sl_kube_bind);
 }
 
 static inline void bind_wait(struct scene *scene)

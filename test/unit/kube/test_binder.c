@@ -212,7 +212,7 @@ static void what_is_late_is_only_read(void **state)
                                                          .path = POD,
                                                          .status = looks[i].status,
                                                          .body = looks[i].body});
-        bind_with(&scene, sl_kube_resolve);
+        bind_with(&scene, false, sl_kube_resolve);
         bind_wait(&scene);
         assert_int_equal(scene.outcome.end, looks[i].end);
         assert_string_equal(scene.outcome.text, looks[i].text);
@@ -258,8 +258,8 @@ static void many_bindings_go_at_the_same_time(void **state)
     for (int i = 0; i < N; i++) {
         char name[16];
         (void)snprintf(name, sizeof(name), "p%d", i);
-        const struct sl_binding binding = {SL_STR("default"), sl_str_of(name), sl_str_of(name),
-                                           SL_STR("n1"),      "x=0",           7};
+        const struct sl_binding binding = {
+            SL_STR("default"), sl_str_of(name), sl_str_of(name), SL_STR("n1"), "x=0", 7, false};
         outcomes[i] = (struct outcome){.lock = PTHREAD_MUTEX_INITIALIZER,
                                        .changed = PTHREAD_COND_INITIALIZER};
         sl_kube_bind(scene.binder, &binding, on_done, &outcomes[i]);

@@ -71,6 +71,37 @@ static void a_deadline_that_could_not_be_set_is_tried_again_when_the_pod_is_told
     scene_end(&scene);
 }
 
+/* The patch that opened its gate has set it; the watch may not have told of that yet. */
+static void a_released_pods_deadline_is_set_only_when_its_next_event_lacks_it(void **state)
+{
+    struct scene scene;
+    (void)state;
+    scene_begin(&scene);
+    scene_start(&scene);
+    assert_int_equal(sl_store_put_pod(scene.store, pod_with("90m", 0, NULL), NULL), 0);
+    struct sl_pod *has = pod_with("90m", 5400, "n1");
+    struct sl_pod *lacks = pod_with("90m", 0, "n1");
+    struct sl_kube_binder_stats stats = {.deadlines = 0};
+    int64_t until_us = sl_kube_monotonic_us() + 60000 * MS;
+    add(&scene, "POST", BINDING, 201, "{}");
+    add(&scene, "PATCH", POD, 200, "{}");
+    bind_with(&scene, true, sl_kube_bind);
+    bind_wait(&scene);
+    while (stats.deadlines == 0) {
+        assert_true(sl_kube_monotonic_us() < until_us);
+        sl_kube_retry_deadline(scene.binder, has, 7);
+        assert_int_equal(stats.deadlines, 0);
+        sl_kube_retry_deadline(scene.binder, lacks, 7);
+        (void)sched_yield();
+        sl_kube_binder_stats(scene.binder, &stats);
+    }
+    assert_int_equal(count(&scene, "PATCH"), 1);
+    assert_int_equal(stats.deadline_failures, 0);
+    sl_pod_unref(has);
+    sl_pod_unref(lacks);
+    scene_end(&scene);
+}
+
 static void nobody_elses_deadline_is_touched(void **state)
 {
     struct scene scene;
@@ -99,6 +130,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_bound_pods_timeout_becomes_its_deadline),
+        cmocka_unit_test(a_released_pods_deadline_is_set_only_when_its_next_event_lacks_it),
         cmocka_unit_test(a_deadline_that_cannot_be_set_is_counted_not_fatal),
         cmocka_unit_test(a_deadline_that_could_not_be_set_is_tried_again_when_the_pod_is_told_of),
         cmocka_unit_test(nobody_elses_deadline_is_touched),

@@ -101,7 +101,7 @@ static void an_unknown_end_tells_what_the_server_said(void **state)
     scene_start(&scene);
     add(&scene, "GET", POD, 403, STATUS("Forbidden", "403"));
     add_kind(&scene, "GET", FAKE_HANG, 1);
-    bind_with(&scene, sl_kube_resolve);
+    bind_with(&scene, false, sl_kube_resolve);
     fake_api_wait(scene.rig.api, 2);
     time_runs_out(&scene);
     end_is(&scene, SL_BIND_END_UNKNOWN, "whether the pod is bound is not known: no Forbidden");
