@@ -1,0 +1,221 @@
+#!/usr/bin/env python3
+"""The queue behind gates on a real kube-scheduler: how fast gated pods get bound, and how soon the next
+pod starts when one ends while thousands wait.
+
+  throughput  pods that all fit: plain kube-scheduler (no extender, no gates) beside sliced's queue (each
+              pod nominated, its gate opened, bound through the extender; all writes counted)
+  turns       a full cluster, thousands of gated pods waiting, pods ending one after another: from the end
+              of one to the binding of the next, and how often filter was called for those that wait
+
+All on this machine, no kubelet. scripts/bench-e2e queue builds what it needs and runs it.
+"""
+
+import argparse
+import os
+import statistics
+import sys
+import tempfile
+import threading
+import time
+
+import bench_throughput as throughput
+from harness import gpus
+from harness.checker import check
+from harness.process import wait_for
+
+GATE = "sliced.dev/queue"
+
+
+class Transitions(threading.Thread):
+    """One watch of all pods: when each lost its gate, and when each got its node."""
+
+    def __init__(self, api):
+        super().__init__(daemon=True)
+        self.api = api
+        self.opened = {}
+        self.bound = {}
+        self.over = False
+        self.since = api.get("/api/v1/pods?limit=1")["metadata"]["resourceVersion"]
+        self.start()
+
+    def run(self):
+        while not self.over:
+            self.api.watch(f"/api/v1/namespaces/default/pods?watch=1&resourceVersion={self.since}",
+                           self._event, lambda: self.over)
+
+    def _event(self, kind, pod):
+        now = time.monotonic()
+        self.since = pod["metadata"]["resourceVersion"]
+        name = pod["metadata"]["name"]
+        if kind != "DELETED" and not pod["spec"].get("schedulingGates"):
+            self.opened.setdefault(name, now)
+        if kind != "DELETED" and pod["spec"].get("nodeName"):
+            self.bound.setdefault(name, now)
+
+
+class Bench(throughput.Bench):
+    def start_scheduler_for_queue(self):
+        """The scheduler is up and knows all nodes; the daemon does not run yet."""
+        url = self.make_sliced(more={"queue": {"enabled": True, "gate": "none",
+                                               "order": self.options.order}})
+        self.plane.start_scheduler(self.scheduler_config("queue", url))
+        self.plane.create(gpus.pod("first"))
+        wait_for("the first pod bound", lambda: self.plane.get(
+            "/api/v1/namespaces/default/pods/first")["spec"].get("nodeName"), 120, 0.2)
+
+    def gated(self, name, i):
+        annotations = {"sliced.dev/timeout": f"{600 + (i if self.options.different else 0)}s"}
+        return gpus.pod(name, {throughput.RESOURCE: 1}, gates=[GATE], annotations=annotations)
+
+    def fill(self, names):
+        throughput.parallel(self.plane.create, [self.gated(name, i) for i, name in enumerate(names)])
+
+    def clear(self):
+        plane = self.plane
+        plane.stop_scheduler()
+        self.extender.stop()
+        self.extender = None
+        plane.delete("/api/v1/namespaces/default/pods", 0)
+        wait_for("pods gone", lambda: not plane.get("/api/v1/pods?limit=1")["items"], 300, 0.5)
+
+    def run_queue(self):
+        """Gated pods that all fit, there before the daemon starts."""
+        options, plane = self.options, self.plane
+        self.start_scheduler_for_queue()
+        self.fill([f"pod-{i:05}" for i in range(options.pods)])
+        before = {}
+        times = throughput.BindTimes(plane.api, options.pods, lambda: before.update(self.cpu()))
+        seen = Transitions(plane.api)
+        self.extender = self.sliced.launch().process
+        times.join(600)
+        after = self.cpu()
+        assert len(times.when) == options.pods, f"only {len(times.when)} pods were bound"
+        wait_for("all transitions seen", lambda: len(seen.bound) >= options.pods, 60)
+        seen.over = True
+        spans = sorted(1000 * (seen.bound[name] - seen.opened[name]) for name in seen.bound)
+        bound = sorted(times.when.values())
+        row = {"part": "queue", "pods/s": (len(bound) - 1) / (bound[-1] - bound[0]),
+               "cpu": {name: (after[name] - before[name]) / options.pods * 1000 for name in after},
+               "MiB": self.extender.resident_mib(),
+               "span": (spans[len(spans) // 2], spans[len(spans) * 99 // 100])}
+        if self.options.verbose:
+            for (name, labels), value in sorted(self.sliced.metrics().items()):
+                if not name.endswith("_bucket") and value and name.startswith(
+                        ("sliced_queue", "sliced_http_requests", "sliced_client", "sliced_events",
+                         "sliced_binder")):
+                    print("#", name, dict(labels), value, file=sys.stderr)
+        wrong = check(plane.get("/api/v1/nodes")["items"], plane.get("/api/v1/pods")["items"])
+        assert not wrong, wrong[:5]
+        self.clear()
+        return row
+
+    def run_turns(self):
+        """A full cluster of few nodes, many waiting; pods end one after another."""
+        options, plane = self.options, self.plane
+        self.start_scheduler_for_queue()
+        self.extender = self.sliced.launch().process
+        room = options.nodes * 8
+        running = [f"run-{i:05}" for i in range(room)]
+        self.fill(running)
+        wait_for("a full cluster", lambda: len(
+            [1 for each in plane.get("/api/v1/namespaces/default/pods")["items"]
+             if each["spec"].get("nodeName")]) >= room, 300, 1)
+        self.fill([f"wait-{i:05}" for i in range(options.waiting)])
+        wait_for("all pods in the queue",
+                 lambda: self.sliced.metric("sliced_queue_pods", state="Held") >= options.waiting, 300, 1)
+        seen = Transitions(plane.api)
+        calls = self.sliced.metric("sliced_http_requests_total", verb="filter")
+        spans = []
+        for i in range(options.ends):
+            known = len(seen.bound)
+            start = time.monotonic()
+            plane.delete(f"/api/v1/namespaces/default/pods/{running[i]}", 0)
+            wait_for("the next pod bound", lambda want=known + 1: len(seen.bound) >= want, 60, 0.002)
+            spans.append(1000 * (max(seen.bound.values()) - start))
+            time.sleep(0.05)
+        seen.over = True
+        filters = self.sliced.metric("sliced_http_requests_total", verb="filter") - calls
+        memory = self.extender.resident_mib()
+        self.clear()
+        spans.sort()
+        return {"ends": options.ends, "waiting": options.waiting, "p50": spans[len(spans) // 2],
+                "p99": spans[len(spans) * 99 // 100], "filters": filters, "MiB": memory}
+
+
+def print_throughput(rows):
+    labels = {"none": "plain kube-scheduler", "queue": "sliced's queue, gated pods"}
+    print("| | pods/s | of plain | CPU ms a pod: scheduler | of plain | sliced | API server | etcd "
+          "| released to bound ms: p50 | p99 | resident MiB: sliced |")
+    print("|---|" + "---|" * 10)
+    plain = rows.get("none")
+    for part, row in rows.items():
+        cells = [labels[part], f"{row['pods/s']:.0f}",
+                 f"{row['pods/s'] / plain['pods/s']:.2f}" if plain else "",
+                 f"{row['cpu']['kube-scheduler']:.2f}",
+                 f"{row['cpu']['kube-scheduler'] / plain['cpu']['kube-scheduler']:.2f}" if plain else "",
+                 f"{row['cpu']['extender']:.2f}" if "extender" in row["cpu"] else "",
+                 f"{row['cpu']['kube-apiserver']:.2f}", f"{row['cpu']['etcd']:.2f}",
+                 *(f"{each:.0f}" for each in row.get("span", ())), *([] if "span" in row else ["", ""]),
+                 f"{row['MiB']:.1f}" if "MiB" in row else ""]
+        print("| " + " | ".join(cells) + " |")
+
+
+def print_turns(row):
+    print(f"\n{row['waiting']} gated pods waiting, {row['ends']} pods ending one after another: next pod "
+          f"bound after {row['p50']:.0f} ms (median), {row['p99']:.0f} ms (p99); "
+          f"{row['filters']:.0f} calls of filter, one for each pod that started; "
+          f"sliced {row['MiB']:.1f} MiB resident")
+
+
+def median(rows):
+    middle = throughput.median_row([{"scheduler MiB": 0, **row} for row in rows])
+    if "span" in middle:
+        middle["span"] = tuple(statistics.median(row["span"][i] for row in rows) for i in (0, 1))
+    return middle
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--nodes", type=int, default=1000)
+    parser.add_argument("--pods", type=int, default=2000)
+    parser.add_argument("--waiting", type=int, default=10000, help="pods that wait in the part turns")
+    parser.add_argument("--ends", type=int, default=100, help="pods that end in the part turns")
+    parser.add_argument("--turn-nodes", type=int, default=25, help="nodes in the part turns")
+    parser.add_argument("--different", action="store_true", help="every pod states another timeout")
+    parser.add_argument("--order", default="bounded")
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--plane", default="1.36")
+    parser.add_argument("--parts", default="throughput,turns")
+    parser.add_argument("--verbose", action="store_true", help="print the daemon's counters too")
+    options = parser.parse_args()
+    options.events = True
+    throughput.print_environment(options)
+    parts = options.parts.split(",")
+    if "throughput" in parts:
+        rows = {"none": [], "queue": []}
+        with tempfile.TemporaryDirectory(prefix="sliced-bench-") as folder:
+            bench = Bench(options, folder)
+            try:
+                bench.prepare()
+                for _ in range(options.rounds):
+                    for part, found in rows.items():
+                        found.append(bench.run("none") if part == "none" else bench.run_queue())
+                        print(f"# {part}: {found[-1]['pods/s']:.0f} pods/s", file=sys.stderr)
+            finally:
+                bench.end()
+        print_throughput({part: median(found) for part, found in rows.items()})
+    if "turns" in parts:
+        options.nodes = options.turn_nodes
+        with tempfile.TemporaryDirectory(prefix="sliced-bench-") as folder:
+            bench = Bench(options, folder)
+            try:
+                bench.prepare()
+                print_turns(bench.run_turns())
+            finally:
+                bench.end()
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("PYTHONDONTWRITEBYTECODE", "1")
+    main()
