@@ -94,6 +94,7 @@ struct sl_scorer {
     const struct sl_ask *ask;
     const struct sl_demand *demand;
     const int32_t *term_weight;            /* of the configuration, for the ask's kind */
+    uint32_t wanted;                       /* bit i: term i has a weight */
     int64_t weight;                        /* of the demand that counts; 0: all weigh the same */
     int64_t item_weight[SL_ASK_ITEMS_MAX]; /* of the demand for each item's resource */
     const struct sl_mig_model *model;      /* whose profiles' weights follow; NULL at first */
@@ -142,7 +143,9 @@ void sl_scorer_init(struct sl_scorer *scorer, const struct sl_ask *ask,
  * are idle and whole, but too few for those who ask for several at once; each such ask counts by
  * its share of the GPUs asked for. An ask for nothing that requests CPU has fragmentation and whole
  * only; the others are 0. */
-/* Whether it fits is always looked at; the score of an equal digest is taken for the same. Should
+/* Terms that have no weight may be left 0: sl_score() tells all of them.
+ *
+ * Whether it fits is always looked at; the score of an equal digest is taken for the same. Should
  * two states ever share one (64 bits), a node that fits gets another's score, the same in every
  * run: nothing is refused or given for it. */
 bool sl_scorer_score(struct sl_scorer *scorer, const struct sl_view *view, struct sl_score *out);

@@ -37,6 +37,18 @@ struct sl_pool_room {
     uint8_t lost[SL_MIG_PROFILES_MAX];
 };
 
+/* What scores read of idle GPUs, kept together: the usual score looks at nothing else. A device is
+ * so many steps, of which some are idle. */
+struct sl_view_idle {
+    int64_t cpu_milli;  /* that is free; -1: the node does not say what it has */
+    int64_t units;      /* of memory on a device; 0: no shares of memory */
+    int32_t replicas;   /* of a device; 0: none */
+    int32_t steps;      /* of a device; 0: they differ in size, or there are none */
+    uint32_t pools;     /* bit i: units of the i-th pool are devices or parts of them */
+    int16_t whole;      /* pool of whole GPUs, -1: none */
+    uint16_t n_devices; /* of the node */
+};
+
 struct sl_view {
     struct sl_node *node; /* reference held by the view */
     int64_t *pool_used;   /* units in use, by node->pool */
@@ -47,6 +59,8 @@ struct sl_view {
     struct sl_assignment_part *part;
     uint32_t n_residents;
     uint32_t n_parts;
+    uint8_t *gap; /* idle steps by node->device, where idle.steps is not 0 */
+    struct sl_view_idle idle;
     uint64_t digest;   /* equal where every ask scores alike: see sl_scorer_score() */
     int64_t cpu_milli; /* requests of all pods on the node, those that ask for nothing of
                           ours too; as is memory_bytes */

@@ -68,6 +68,16 @@ void sl_lost_room(const struct sl_node *node, const int32_t *before, const int32
 /* May the node make other instances than it has, and knows it where those of the pool are? */
 bool sl_pool_is_remade(const struct sl_node *node, unsigned pool);
 
+/* Sets view->idle and view->gap from the rest of it. */
+void sl_view_measure_idle(struct sl_view *view);
+
+/* Steps of a device with so many units of memory and replicas, either may be 0. */
+int32_t sl_idle_steps(int64_t units, int32_t replicas);
+
+/* Idle steps of a device that is used like that. */
+int32_t sl_idle_gap(const struct sl_device *device, const struct sl_device_use *use, int64_t units,
+                    int32_t replicas);
+
 /* For view->digest: the view is complete but for it. */
 uint64_t sl_view_digest(const struct sl_view *view);
 

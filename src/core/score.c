@@ -350,7 +350,16 @@ void sl_scorer_init(struct sl_scorer *scorer, const struct sl_ask *ask,
     for (unsigned i = 0; i < ask->n; i++) {
         scorer->item_weight[i] = weight_of_key(demand, ask->item[i].key);
     }
+    scorer->wanted = any_weight(scorer->term_weight) ? 0 : ~0U;
+    for (unsigned i = 0; i < SL_TERM_COUNT; i++) {
+        scorer->wanted |= scorer->term_weight[i] != 0 ? 1U << i : 0;
+    }
     sl_idle_init(scorer);
+}
+
+static bool wants(const struct sl_scorer *scorer, enum sl_term term)
+{
+    return (scorer->wanted >> term & 1) != 0;
 }
 
 /* The ask fits. */
@@ -359,6 +368,7 @@ static void score_fitting(struct sl_scorer *scorer, const struct sl_view *view,
 {
     const struct sl_ask *ask = scorer->ask;
     int pool[SL_ASK_ITEMS_MAX];
+    bool idle = wants(scorer, SL_TERM_FRAGMENTATION) || wants(scorer, SL_TERM_WHOLE);
     for (unsigned i = 0; i < ask->n; i++) {
         pool[i] = sl_view_pool(view, ask->item[i].key);
     }
@@ -366,17 +376,26 @@ static void score_fitting(struct sl_scorer *scorer, const struct sl_view *view,
     if (ask->n > 0) {
         out->term[SL_TERM_PACKING] = packing_of(view, ask, pool);
         out->term[SL_TERM_SPREADING] = 100 - out->term[SL_TERM_PACKING];
+    }
+    /* fragmentation on instances is availability */
+    bool instances = idle && ask->n > 0 && (view->idle.pools >> pool[0] & 1) == 0;
+    if (ask->n > 0 && (wants(scorer, SL_TERM_AVAILABILITY) || instances)) {
         out->term[SL_TERM_AVAILABILITY] = availability_of(scorer, view, pool);
     }
-    sl_idle_terms(scorer, view, pool, out);
+    if (idle) {
+        sl_idle_terms(scorer, view, pool, out);
+    }
     out->total = total_of(out, scorer->term_weight);
 }
 
-/* The digest, and the CPU that is free: not in the digest, since few asks are scored by it. */
-static uint64_t memo_key(const struct sl_view *view)
+/* The digest and, where it matters, the CPU that is free. */
+static uint64_t memo_key(const struct sl_scorer *scorer, const struct sl_view *view)
 {
-    uint64_t cpu = (uint64_t)(sl_idle_cpu(view) + 1) * UINT64_C(0x9e3779b97f4a7c15);
-    uint64_t key = view->digest ^ cpu ^ cpu >> 29;
+    uint64_t key = view->digest;
+    if (wants(scorer, SL_TERM_FRAGMENTATION) || wants(scorer, SL_TERM_WHOLE)) {
+        uint64_t cpu = (uint64_t)(view->idle.cpu_milli + 1) * UINT64_C(0x9e3779b97f4a7c15);
+        key ^= cpu ^ cpu >> 29;
+    }
     return key == 0 ? 1 : key;
 }
 
@@ -387,7 +406,7 @@ bool sl_scorer_score(struct sl_scorer *scorer, const struct sl_view *view, struc
         *out = (struct sl_score){0};
         return fits;
     }
-    uint64_t key = memo_key(view);
+    uint64_t key = memo_key(scorer, view);
     size_t slot = key % SL_SCORER_MEMO;
     if (scorer->memo[slot].digest != key) {
         score_fitting(scorer, view, &scorer->memo[slot].score);
@@ -402,6 +421,7 @@ void sl_score(const struct sl_view *view, const struct sl_ask *ask, const struct
 {
     struct sl_scorer scorer;
     sl_scorer_init(&scorer, ask, demand, config);
+    scorer.wanted = ~0U;
     (void)sl_scorer_score(&scorer, view, out);
 }
 

@@ -28,38 +28,35 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-int64_t sl_idle_cpu(const struct sl_view *view)
-{
-    int64_t all = view->node->host.cpu_milli;
-    if (all <= 0) {
-        return -1;
-    }
-    return view->cpu_milli < all ? all - view->cpu_milli : 0;
-}
-
 /* ---- what the node offers ---- */
 
+/* The typical asks that can be had there. */
+static uint64_t offered(const struct sl_scorer *scorer, const struct sl_view *view)
+{
+    uint64_t rows = 0;
+    for (unsigned i = 0; i < view->n_pools; i++) {
+        for (unsigned k = 0; (view->idle.pools >> i & 1) != 0 && k < scorer->n_keys; k++) {
+            rows |= scorer->asked[k].key == view->room[i].key ? scorer->asked[k].rows : 0;
+        }
+    }
+    return rows;
+}
+
+/* What of a view all its devices have in common. */
 struct offer {
     uint64_t rows;
     int32_t replicas; /* of a device; 0: none */
-    int whole;        /* pool of whole GPUs, -1: none */
+    bool whole;       /* whole GPUs can be had */
     bool memory;
 };
 
-static struct offer offer_of(const struct sl_scorer *scorer, const struct sl_node *node)
+static struct offer offer_of(const struct sl_scorer *scorer, const struct sl_view *view)
 {
-    struct offer offer = {.whole = -1};
-    for (unsigned i = 0; i < node->n_pools; i++) {
-        const struct sl_pool *pool = &node->pool[i];
-        if (sl_pool_on_instances(node, i)) {
-            continue;
-        }
-        offer.whole = pool->kind == SL_KIND_WHOLE ? (int)i : offer.whole;
-        offer.replicas = pool->kind == SL_KIND_REPLICA ? pool->replicas : offer.replicas;
-        offer.memory = offer.memory || pool->kind == SL_KIND_MEMORY;
-        for (unsigned k = 0; k < scorer->n_keys; k++) {
-            offer.rows |= scorer->asked[k].key == pool->key ? scorer->asked[k].rows : 0;
-        }
+    struct offer offer = {.rows = offered(scorer, view),
+                          .replicas = view->idle.replicas,
+                          .whole = view->idle.whole >= 0};
+    for (unsigned i = 0; i < view->n_pools; i++) {
+        offer.memory = offer.memory || view->node->pool[i].kind == SL_KIND_MEMORY;
     }
     return offer;
 }
@@ -71,20 +68,8 @@ static struct gap gap_of(struct sl_scorer *scorer, const struct offer *offer,
 {
     int64_t units = offer->memory ? device->memory_units : 0;
     struct gap gap = {.idle = sl_idle_table(scorer, offer->rows, units, offer->replicas)};
-    if (!device->healthy || device->mig || use->whole || use->instances > 0) {
-        return gap;
-    }
-    gap.steps = gap.idle->steps;
-    gap.whole = offer->whole >= 0 && use->memory_units == 0 && use->replicas == 0;
-    if (use->memory_units > 0) {
-        int64_t left = units > use->memory_units ? units - use->memory_units : 0;
-        gap.steps = units > 0 ? (int32_t)(left * gap.steps / units) : 0;
-    }
-    if (use->replicas > 0) {
-        int32_t left = offer->replicas > use->replicas ? offer->replicas - use->replicas : 0;
-        int32_t steps = offer->replicas > 0 ? left * gap.idle->steps / offer->replicas : 0;
-        gap.steps = steps < gap.steps ? steps : gap.steps;
-    }
+    gap.steps = sl_idle_gap(device, use, units, offer->replicas);
+    gap.whole = offer->whole && gap.steps == gap.idle->steps;
     return gap;
 }
 
@@ -118,25 +103,6 @@ static struct rest rest_of(struct sl_scorer *scorer, const struct offer *offer,
 
 /* ---- after the placement ---- */
 
-/* The device whose free memory is the smallest that suffices, as sl_choose() takes it. */
-static int tightest(const struct sl_view *view, int64_t count)
-{
-    const struct sl_node *node = view->node;
-    int best = -1;
-    int64_t best_free = 0;
-    for (unsigned i = 0; i < node->n_devices; i++) {
-        const struct sl_device_use *use = &view->device[i];
-        int64_t free = node->device[i].memory_units - use->memory_units;
-        bool open = node->device[i].healthy && !node->device[i].mig && !use->whole &&
-                    use->instances == 0 && free >= count;
-        if (open && (best < 0 || free < best_free)) {
-            best = (int)i;
-            best_free = free;
-        }
-    }
-    return best;
-}
-
 static void change_device(struct sl_scorer *scorer, const struct offer *offer,
                           const struct sl_view *view, unsigned i, struct sl_device_use use,
                           struct rest *rest)
@@ -145,43 +111,6 @@ static void change_device(struct sl_scorer *scorer, const struct offer *offer,
     struct gap is = gap_of(scorer, offer, &view->node->device[i], &use);
     add_gap(rest, &was, -1);
     add_gap(rest, &is, 1);
-}
-
-/* The first devices that are whole and free. */
-static void take_whole(struct sl_scorer *scorer, const struct offer *offer,
-                       const struct sl_view *view, int64_t count, struct rest *rest)
-{
-    for (unsigned i = 0; i < view->node->n_devices && count > 0; i++) {
-        struct gap gap = gap_of(scorer, offer, &view->node->device[i], &view->device[i]);
-        if (gap.whole && gap.steps > 0) {
-            add_gap(rest, &gap, -1);
-            count--;
-        }
-    }
-}
-
-/* An ask of one item, where it is plain which devices it gets. */
-static bool change_plainly(struct sl_scorer *scorer, const struct offer *offer,
-                           const struct sl_view *view, unsigned pool, struct rest *rest)
-{
-    const struct sl_pool *p = &view->node->pool[pool];
-    int64_t count = scorer->ask->item[0].count;
-    if (p->kind == SL_KIND_WHOLE && p->on_devices) {
-        take_whole(scorer, offer, view, count, rest);
-        return true;
-    }
-    if (p->kind == SL_KIND_WHOLE) {
-        add_uncounted(scorer, offer, -count, rest);
-        return true;
-    }
-    int device = p->kind == SL_KIND_MEMORY && p->on_devices ? tightest(view, count) : -1;
-    if (device < 0) {
-        return false;
-    }
-    struct sl_device_use use = view->device[device];
-    use.memory_units += count;
-    change_device(scorer, offer, view, (unsigned)device, use, rest);
-    return true;
 }
 
 static bool change_by_search(struct sl_scorer *scorer, const struct offer *offer,
@@ -249,52 +178,132 @@ static int32_t term_of(int64_t gain, int64_t devices)
 }
 
 /* Devices' worth that the ask takes, rounded up. */
-static int64_t devices_of(const struct sl_ask *ask, const struct sl_node *node, const int *pool)
+static int64_t devices_of(const struct sl_ask *ask, const struct sl_view *view, const int *pool)
 {
     int64_t sum = 0;
     for (unsigned i = 0; i < ask->n; i++) {
-        sum += node->pool[pool[i]].kind == SL_KIND_WHOLE
-                   ? least(ask->item[i].count, SL_NODE_DEVICES_MAX)
-                   : 1;
+        sum += pool[i] == view->idle.whole ? least(ask->item[i].count, SL_NODE_DEVICES_MAX) : 1;
     }
     return sum > 0 ? sum : 1;
 }
 
-static bool all_on_instances(const struct sl_ask *ask, const struct sl_node *node, const int *pool)
+static bool all_on_instances(const struct sl_ask *ask, const struct sl_view *view, const int *pool)
 {
     bool all = ask->n > 0;
     for (unsigned i = 0; i < ask->n; i++) {
-        all = all && sl_pool_on_instances(node, (unsigned)pool[i]);
+        all = all && (view->idle.pools >> pool[i] & 1) == 0;
     }
     return all;
+}
+
+/* ---- the usual case: devices of one size, an ask of one item ---- */
+
+static void sum_gaps(const struct sl_idle *idle, const struct sl_view *view, struct rest *rest)
+{
+    int32_t full = view->idle.whole >= 0 ? idle->steps : INT32_MAX;
+    for (unsigned i = 0; i < view->idle.n_devices; i++) {
+        rest->waste += idle->waste[view->gap[i]];
+        rest->need += idle->need[view->gap[i]];
+        rest->whole += view->gap[i] == full;
+    }
+}
+
+/* A share of memory goes to the smallest gap that suffices. */
+static bool take_share(const struct sl_idle *idle, const struct sl_view *view, int32_t size,
+                       struct rest *rest)
+{
+    int32_t best = INT32_MAX;
+    for (unsigned i = 0; i < view->idle.n_devices; i++) {
+        best = view->gap[i] >= size && view->gap[i] < best ? view->gap[i] : best;
+    }
+    if (best == INT32_MAX) {
+        return false;
+    }
+    rest->waste += idle->waste[best - size] - idle->waste[best];
+    rest->need += idle->need[best - size] - idle->need[best];
+    rest->whole -= view->idle.whole >= 0 && best == idle->steps ? 1 : 0;
+    return true;
+}
+
+static void take_whole(const struct sl_idle *idle, int64_t count, struct rest *rest)
+{
+    rest->waste -= count * idle->waste[idle->steps];
+    rest->need -= count * idle->need[idle->steps];
+    rest->whole -= count;
+}
+
+/* False when it is not the usual case. */
+static bool look_at_gaps(struct sl_scorer *scorer, const struct sl_view *view, const int *pool,
+                         struct rest *before, struct rest *after)
+{
+    const struct sl_ask *ask = scorer->ask;
+    const struct sl_view_idle *idle = &view->idle;
+    if (idle->steps == 0 || ask->n > 1) {
+        return false;
+    }
+    const struct sl_idle *table =
+        sl_idle_table(scorer, offered(scorer, view), idle->units, idle->replicas);
+    before->idle = table;
+    sum_gaps(table, view, before);
+    *after = *before;
+    if (ask->n == 0) {
+        return true;
+    }
+    if (pool[0] == idle->whole && before->whole >= ask->item[0].count) {
+        take_whole(table, ask->item[0].count, after);
+        return true;
+    }
+    if (ask->item[0].kind == SL_KIND_MEMORY) {
+        struct sl_typical own = {.count = ask->item[0].count, .kind = SL_KIND_MEMORY};
+        int32_t size = sl_idle_size(table, &own);
+        return size > 0 && take_share(table, view, size, after);
+    }
+    return false;
+}
+
+/* ---- any case ---- */
+
+static bool look_at_devices(struct sl_scorer *scorer, const struct sl_view *view, const int *pool,
+                            struct rest *before, struct rest *after)
+{
+    struct offer offer = offer_of(scorer, view);
+    int whole = view->idle.whole;
+    bool uncounted = whole >= 0 && !view->node->pool[whole].on_devices;
+    if (uncounted) {
+        add_uncounted(scorer, &offer, view->room[whole].free, before);
+    } else {
+        *before = rest_of(scorer, &offer, view->node, view->device);
+    }
+    *after = *before;
+    if (scorer->ask->n == 0) {
+        return true;
+    }
+    if (uncounted && scorer->ask->n == 1 && pool[0] == whole) {
+        add_uncounted(scorer, &offer, -scorer->ask->item[0].count, after);
+        return true;
+    }
+    return change_by_search(scorer, &offer, view, after);
 }
 
 void sl_idle_terms(struct sl_scorer *scorer, const struct sl_view *view, const int *pool,
                    struct sl_score *out)
 {
     const struct sl_ask *ask = scorer->ask;
-    const struct sl_node *node = view->node;
+    struct rest before = {0};
+    struct rest after = {0};
     out->term[SL_TERM_FRAGMENTATION] = 50;
     out->term[SL_TERM_WHOLE] = 50;
-    if (all_on_instances(ask, node, pool)) {
+    if (all_on_instances(ask, view, pool)) {
         out->term[SL_TERM_FRAGMENTATION] = out->term[SL_TERM_AVAILABILITY];
         return;
     }
-    struct offer offer = offer_of(scorer, node);
-    struct rest before = rest_of(scorer, &offer, node, view->device);
-    if (offer.whole >= 0 && !node->pool[offer.whole].on_devices) {
-        add_uncounted(scorer, &offer, view->room[offer.whole].free, &before);
-    }
-    struct rest after = before;
-    bool known = ask->n == 0 ||
-                 (ask->n == 1 && change_plainly(scorer, &offer, view, (unsigned)pool[0], &after)) ||
-                 change_by_search(scorer, &offer, view, &after);
-    if (!known) {
+    if (!look_at_gaps(scorer, view, pool, &before, &after) &&
+        !look_at_devices(scorer, view, pool, &before, &after)) {
         return;
     }
-    int64_t cpu = sl_idle_cpu(view);
+    int64_t cpu = view->idle.cpu_milli;
     int64_t left = cpu < 0 ? cpu : cpu - least(ask->cpu_milli, cpu);
-    int64_t devices = devices_of(ask, node, pool);
+    int64_t devices = devices_of(ask, view, pool);
     int64_t gain = before.waste + starved(&before, cpu) - after.waste - starved(&after, left);
     out->term[SL_TERM_FRAGMENTATION] = term_of(gain, devices);
     out->term[SL_TERM_WHOLE] = term_of(odd_ones(&before, cpu) - odd_ones(&after, left), devices);

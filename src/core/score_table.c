@@ -4,6 +4,7 @@
  * as a gap sees while it stands it also knows which gaps go well with which asks. */
 #include <string.h>
 
+#include "core/choose.h"
 #include "core/idle.h"
 
 enum {
@@ -12,7 +13,6 @@ enum {
     DEVICE_WASTE = 64000, /* thousandths of a device, in 64ths */
     CPU_MAX = 1 << 20,    /* milli CPU for one device; more says no more */
     NEED_MAX = 1 << 21,
-    STEPS = 100, /* of a device that has too many units to count */
 };
 
 #define ONE (INT64_C(1) << ONE_BITS)
@@ -36,14 +36,7 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-static int32_t steps_of(int64_t units, int32_t replicas)
-{
-    int64_t grain = units > 0 ? units : replicas;
-    return grain > 1 && grain <= SL_IDLE_STEPS ? (int32_t)grain : STEPS;
-}
-
-/* Steps of each device that the ask takes a part of; 0 when it can have none of them. */
-static int32_t size_of(const struct sl_idle *idle, const struct sl_typical *ask)
+int32_t sl_idle_size(const struct sl_idle *idle, const struct sl_typical *ask)
 {
     switch (ask->kind) {
     case SL_KIND_WHOLE:
@@ -86,7 +79,7 @@ static int64_t total_weight(const struct sl_scorer *scorer, const struct sl_idle
 {
     int64_t sum = 0;
     for (unsigned i = 0; i < scorer->n_typical; i++) {
-        bool counts = (idle->offered >> i & 1) != 0 && size_of(idle, &scorer->typical[i]) > 0;
+        bool counts = (idle->offered >> i & 1) != 0 && sl_idle_size(idle, &scorer->typical[i]) > 0;
         sum += counts ? scorer->typical[i].weight : 0;
     }
     return sum;
@@ -120,7 +113,7 @@ static void read_mix(const struct sl_scorer *scorer, struct sl_idle *idle, struc
     mix->cpu = 0;
     for (unsigned i = 0; i < scorer->n_typical; i++) {
         const struct sl_typical *ask = &scorer->typical[i];
-        int32_t steps = (idle->offered >> i & 1) != 0 ? size_of(idle, ask) : 0;
+        int32_t steps = (idle->offered >> i & 1) != 0 ? sl_idle_size(idle, ask) : 0;
         if (steps == 0) {
             continue;
         }
@@ -221,7 +214,7 @@ const struct sl_idle *sl_idle_table(struct sl_scorer *scorer, uint64_t offered, 
     idle->offered = offered;
     idle->units = units;
     idle->replicas = replicas;
-    idle->steps = steps_of(units, replicas);
+    idle->steps = sl_idle_steps(units, replicas);
     build(scorer, idle);
     return idle;
 }

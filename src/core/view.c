@@ -238,14 +238,15 @@ static size_t parts_bound(const struct sl_node *node, const struct sl_pod *pod)
 
 static struct sl_view *allocate(const struct sl_node *node, size_t n_residents, size_t n_parts)
 {
-    size_t at[6];
+    size_t at[7];
     at[0] = sizeof(struct sl_view) + node->n_pools * sizeof(struct sl_pool_room);
     at[1] = at[0] + node->n_pools * sizeof(int64_t);
     at[2] = at[1] + node->n_devices * sizeof(struct sl_device_use);
     at[3] = at[2] + n_residents * sizeof(struct sl_resident);
     at[4] = at[3] + n_parts * sizeof(struct sl_assignment_part);
     at[5] = at[4] + node->n_instances * sizeof(int32_t);
-    char *block = malloc(at[5]);
+    at[6] = at[5] + node->n_devices;
+    char *block = malloc(at[6]);
     if (block == NULL) {
         return NULL;
     }
@@ -256,6 +257,7 @@ static struct sl_view *allocate(const struct sl_node *node, size_t n_residents, 
     view->resident = (struct sl_resident *)(void *)(block + at[2]);
     view->part = (struct sl_assignment_part *)(void *)(block + at[3]);
     view->instance_used = (int32_t *)(void *)(block + at[4]);
+    view->gap = (uint8_t *)block + at[5];
     return view;
 }
 
@@ -383,6 +385,7 @@ struct sl_view *sl_view_new_beside(struct sl_node *node, struct sl_pod *const *p
     place_residents(view, &scratch);
     settle(view, &scratch);
     count_host(view, pods, n_pods, others);
+    sl_view_measure_idle(view);
     view->digest = sl_view_digest(view);
     return view;
 }

@@ -474,7 +474,9 @@ static void one_scorer_for_many_nodes_says_what_each_alone_would_be(void **state
             sl_score(view, &ask, round % 5 == 0 ? NULL : &demand, &config, &expected);
             bool fits = sl_scorer_score(&scorer, view, &got);
             assert_int_equal(fits, sl_fit(view, &ask, NULL));
-            assert_memory_equal(&got, &expected, sizeof got);
+            assert_int_equal(got.total, expected.total);
+            assert_memory_equal(&got.term, &expected.term,
+                                (SL_TERM_SPREADING + 1) * sizeof got.term[0]);
             fitting += fits;
         }
     }

@@ -248,6 +248,39 @@ static void without_demand_the_ask_itself_is_typical(void **state)
     rig_free(used);
 }
 
+static void summary_of_a_view_says_what_its_devices_do(void **state)
+{
+    (void)state;
+    uint64_t seed = 3;
+    struct sl_demand demand = {0};
+    unsigned fitting = 0;
+    add(&demand, MEM, 3, 2000, 5);
+    add(&demand, MEM, 8, 4000, 4);
+    add(&demand, GPU, 1, 8000, 4);
+    add(&demand, GPU, 2, 20000, 2);
+    for (unsigned round = 0; round < 300; round++) {
+        char text[8][8];
+        const char *used[8];
+        for (unsigned i = 0; i < 8; i++) {
+            snprintf(text[i], sizeof(text[i]), "%u", 1 + rig_random(&seed, UNITS));
+            used[i] = rig_random(&seed, 3) == 0 ? NULL : text[i];
+        }
+        struct rig *rig = gpus(8, used);
+        rig->node.host.cpu_milli = (int64_t)rig_random(&seed, 100000);
+        struct sl_ask ask = round % 2 == 0 ? rig_ask(MEM, 1 + rig_random(&seed, UNITS))
+                                           : rig_ask(GPU, 1 + rig_random(&seed, 2));
+        ask.cpu_milli = rig_random(&seed, 9000);
+        struct sl_score by_gaps = score(rig, &ask, &demand);
+        struct sl_score by_devices;
+        rig->view->idle.steps = 0;
+        sl_score(rig->view, &ask, &demand, &(struct sl_score_config){.weight = {1}}, &by_devices);
+        assert_memory_equal(by_gaps.term, by_devices.term, sizeof by_gaps.term);
+        fitting += sl_fit(rig->view, &ask, NULL);
+        rig_free(rig);
+    }
+    assert_in_range(fitting, 100, 299);
+}
+
 /* ---- weights ---- */
 
 static void weights_go_by_the_kind_of_the_ask(void **state)
@@ -278,6 +311,7 @@ int main(void)
         cmocka_unit_test(where_only_counts_are_known_whole_gpus_are_counted),
         cmocka_unit_test(ask_of_several_items_is_scored_by_where_it_really_goes),
         cmocka_unit_test(without_demand_the_ask_itself_is_typical),
+        cmocka_unit_test(summary_of_a_view_says_what_its_devices_do),
         cmocka_unit_test(weights_go_by_the_kind_of_the_ask),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
