@@ -188,6 +188,8 @@ static void print_rows(const struct grid *grid, uint32_t seeds, bool json, struc
 
 /* ---- the curve ---- */
 
+enum { LABEL_HEIGHT = 12, LETTER_WIDTH = 6 };
+
 static void widen(double value, double *low, double *high)
 {
     *low = value < *low ? value : *low;
@@ -202,21 +204,55 @@ static size_t curve_at(size_t i)
     return order[i];
 }
 
-static void draw_dot(struct sl_buf *out, const struct sl_axes *axes, const struct point *point,
-                     const char *name, unsigned colour)
+/* Where names stand already; a dot whose name finds no room shows it under the pointer only. */
+struct labels {
+    size_t n;
+    struct {
+        double x, y, width; /* left end and baseline */
+    } box[POLICIES];
+};
+
+static bool is_free(const struct labels *labels, const struct sl_axes *axes, double x, double y,
+                    double width)
 {
+    if (x < axes->x || x + width > axes->x + axes->width || y > axes->y + axes->height) {
+        return false;
+    }
+    for (size_t i = 0; i < labels->n; i++) {
+        if (x < labels->box[i].x + labels->box[i].width && labels->box[i].x < x + width &&
+            y < labels->box[i].y + LABEL_HEIGHT && labels->box[i].y < y + LABEL_HEIGHT) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void draw_dot(struct sl_buf *out, const struct sl_axes *axes, const struct point *point,
+                     const char *name, unsigned colour, struct labels *labels)
+{
+    static const double up[] = {-6, 16, -18, 28};
     double x = sl_axes_x(axes, point->longest_of_fifo);
     double y = sl_axes_y(axes, point->response_of_sjf);
-    bool right = x > axes->x + axes->width * 0.7;
+    double width = (double)strlen(name) * LETTER_WIDTH;
     sl_svg_bar(out, x - 4, y - 4, 8, 8, colour, name);
-    sl_svg_text(out, right ? x - 8 : x + 8, y - 6, right ? SL_SVG_RIGHT : SL_SVG_LEFT, "ink small",
-                name);
+    for (size_t i = 0; i < 2 * sizeof(up) / sizeof(up[0]); i++) {
+        double left = i % 2 == 0 ? x + 7 : x - 7 - width;
+        double base = y + up[i / 2];
+        if (is_free(labels, axes, left, base, width)) {
+            labels->box[labels->n].x = left;
+            labels->box[labels->n].y = base;
+            labels->box[labels->n++].width = width;
+            sl_svg_text(out, left, base, SL_SVG_LEFT, "ink small", name);
+            return;
+        }
+    }
 }
 
 static void draw_setting(struct sl_buf *out, const struct point *point, const char *title, double y)
 {
     double x[CURVE + 1];
     double height[CURVE + 1];
+    struct labels labels = {.n = 0};
     struct sl_axes axes = {.x = 80,
                            .y = y + 30,
                            .width = 820,
@@ -242,13 +278,13 @@ static void draw_setting(struct sl_buf *out, const struct point *point, const ch
         height[i] = point[curve_at(i)].response_of_sjf;
     }
     sl_axes_curve(out, &axes, x, height, CURVE + 1, 0);
-    for (size_t i = 0; i <= CURVE; i++) {
-        const char *name = names[curve_at(i)];
-        draw_dot(out, &axes, &point[curve_at(i)],
-                 curve_at(i) == BOUNDED ? "c=1.15" : name + strlen("bounded:"), 0);
-    }
+    /* names find room in this order */
+    draw_dot(out, &axes, &point[BOUNDED], "c=1.15", 0, &labels);
     for (size_t p = 0; p < BOUNDED; p++) {
-        draw_dot(out, &axes, &point[p], names[p], (unsigned)p + 1);
+        draw_dot(out, &axes, &point[p], names[p], (unsigned)p + 1, &labels);
+    }
+    for (size_t p = FIRST_C; p < POLICIES; p++) {
+        draw_dot(out, &axes, &point[p], names[p] + strlen("bounded:"), 0, &labels);
     }
 }
 
