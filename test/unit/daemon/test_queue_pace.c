@@ -56,7 +56,7 @@ static struct outcome play(const struct played *played)
             outcome.wait_us = rtt_us;
         }
     }
-    outcome.per_second = (double)(PODS / 2) * 1e6 / (double)(now_us - half_us);
+    outcome.per_second = (double)PODS * 5e5 / (double)(now_us - half_us);
     outcome.window = sl_pace_window(&pace);
     return outcome;
 }
@@ -104,7 +104,7 @@ static void it_grows_only_while_it_is_in_the_way(void **state)
     (void)state;
     sl_pace_init(&pace, 256);
     for (int i = 0; i < 100; i++) {
-        sl_pace_bound(&pace, 50000, false, i * 50000);
+        sl_pace_bound(&pace, 50000, false, INT64_C(50000) * i);
     }
     assert_int_equal(sl_pace_window(&pace), SL_PACE_FIRST);
     sl_pace_bound(&pace, 50000, true, 6000000);
