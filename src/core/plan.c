@@ -297,7 +297,8 @@ void sl_plan_settle(struct sl_planner *planner, struct sl_plan_pod *pod)
     if (pod->queued && !may_go) {
         sl_plan_queue_remove(planner, pod);
     }
-    if (!may_go && state != SL_QUEUE_CLAIMED) {
+    bool doubtful = pod->class != NULL && pod->class->ask->never;
+    if ((!may_go && state != SL_QUEUE_CLAIMED) || doubtful) {
         sl_plan_bound_leave(planner, pod);
     }
     struct sl_plan_list *list = NULL;
@@ -320,6 +321,8 @@ void sl_plan_settle(struct sl_planner *planner, struct sl_plan_pod *pod)
     pod->told = state == SL_QUEUE_REFUSED ? pod->told : SL_HOLD_NONE;
     if (may_go && !pod->queued) {
         sl_plan_queue_add(planner, pod);
+    } else if (may_go) {
+        sl_plan_bound_arrive(planner, pod); /* where it was no use before */
     }
 }
 

@@ -119,7 +119,9 @@ static struct sl_bound *bound_of(struct sl_planner *planner, struct sl_plan_lane
 
 void sl_plan_bound_arrive(struct sl_planner *planner, struct sl_plan_pod *pod)
 {
-    if (is_bounded(planner) && !pod->arrived && !pod->started && pod->arriving == 0) {
+    bool doubtful = pod->strikes > 0 || pod->class->ask->never; /* nobody is to wait for it */
+    if (is_bounded(planner) && !doubtful && !pod->aside && !pod->arrived && !pod->started &&
+        pod->arriving == 0) {
         planner->arriving[planner->n_arriving] = pod;
         planner->n_arriving++;
         pod->arriving = (uint32_t)planner->n_arriving;
@@ -155,8 +157,27 @@ static int by_submission(const void *context, const struct sl_plan_pod *a,
     return strcmp(a->pod->uid, b->pod->uid);
 }
 
+static void bring_back(struct sl_planner *planner)
+{
+    unsigned left = SL_PLAN_BACK_MAX;
+    planner->aside_seq = planner->seq;
+    for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
+        for (uint32_t i = 0; i < lane->n_queue && planner->n_aside > 0 && left > 0; i++) {
+            if (lane->queue[i]->aside) {
+                left--;
+                lane->queue[i]->aside = false;
+                planner->n_aside--;
+                sl_plan_bound_arrive(planner, lane->queue[i]);
+            }
+        }
+    }
+}
+
 void sl_plan_bound_tell(struct sl_planner *planner)
 {
+    if (planner->n_aside > 0 && planner->aside_seq != planner->seq) {
+        bring_back(planner);
+    }
     size_t n = planner->n_arriving;
     if (sl_plan_grow(&planner->sort, &planner->sort_cap, n, sizeof(struct sl_plan_pod *))) {
         sl_plan_sort(planner->arriving, planner->sort, n, by_submission, NULL);
@@ -168,8 +189,25 @@ void sl_plan_bound_tell(struct sl_planner *planner)
     }
 }
 
+static void withdraw(struct sl_planner *planner, struct sl_plan_pod *pod)
+{
+    struct sl_plan_lane *lane = sl_plan_lane_of(pod);
+    (void)sl_bound_withdraw(lane->bound, pod->bound_id, planner->now_us, NULL);
+    give_id(planner, &pod->bound_id);
+    pod->arrived = false;
+}
+
+void sl_plan_bound_set_aside(struct sl_planner *planner, struct sl_plan_pod *pod)
+{
+    withdraw(planner, pod);
+    pod->aside = true;
+    planner->n_aside++;
+}
+
 void sl_plan_bound_leave(struct sl_planner *planner, struct sl_plan_pod *pod)
 {
+    planner->n_aside -= pod->aside;
+    pod->aside = false;
     if (pod->arriving > 0) {
         planner->n_arriving--;
         struct sl_plan_pod *last = planner->arriving[planner->n_arriving];
@@ -178,15 +216,14 @@ void sl_plan_bound_leave(struct sl_planner *planner, struct sl_plan_pod *pod)
         pod->arriving = 0;
     }
     if (pod->arrived) {
-        struct sl_plan_lane *lane = sl_plan_lane_of(pod);
-        (void)sl_bound_withdraw(lane->bound, pod->bound_id, planner->now_us, NULL);
-        give_id(planner, &pod->bound_id);
-        pod->arrived = false;
+        withdraw(planner, pod);
     }
 }
 
 void sl_plan_bound_start(struct sl_planner *planner, struct sl_plan_pod *pod)
 {
+    planner->n_aside -= pod->aside;
+    pod->aside = false;
     if (pod->arrived) {
         struct sl_plan_lane *lane = sl_plan_lane_of(pod);
         pod->arrived = false;

@@ -15,6 +15,7 @@ enum {
     SL_PLAN_RESERVE_TRIES = 16, /* pods of a lane that may turn out to have no time, in one run */
     SL_PLAN_EXACT_MAX = 256,    /* nodes searched device by device for one reservation */
     SL_PLAN_REFUSED_MAX = 32,   /* pods of a lane that the bound refuses in one run */
+    SL_PLAN_BACK_MAX = 8,       /* pods set aside that come back when a node has more room */
     SL_PLAN_PREEMPT_MAX = 8,    /* pods of a lane looked at for preemption in one run */
 };
 
@@ -64,6 +65,7 @@ struct sl_plan_lane {
     uint32_t tries;
     uint32_t refused;
     bool due_tried;
+    bool set_aside;    /* somebody who must go next, and cannot */
     int64_t least;     /* that anybody of the lane asks for */
     uint64_t rest_run; /* those that this run did not come to wait for rest_reason */
     enum sl_hold_reason rest_reason;
@@ -121,6 +123,7 @@ struct sl_plan_pod {
     bool broken;     /* what it asks for changed while it had a claim */
     bool arrived;    /* known to the lane's bound as waiting */
     bool started;    /* known to the lane's bound as running */
+    bool aside;      /* taken out of it: something else than units holds it */
     bool nominated;  /* to be tried on the node that it names, first of all */
     bool preemptive; /* released to preempt once */
 
@@ -256,6 +259,8 @@ struct sl_planner {
     size_t pod_cap;
     struct sl_plan_pod **arriving; /* their lane's bound is to be told of them; room for all pods */
     size_t n_arriving;
+    size_t n_aside;     /* pods set aside */
+    uint64_t aside_seq; /* seq when they last came back */
     size_t arriving_cap;
     struct sl_plan_pod **sort;
     size_t sort_cap;
@@ -414,6 +419,9 @@ void sl_plan_bound_tell(struct sl_planner *planner);
 void sl_plan_bound_leave(struct sl_planner *planner, struct sl_plan_pod *pod);
 void sl_plan_bound_start(struct sl_planner *planner, struct sl_plan_pod *pod);
 void sl_plan_bound_unstart(struct sl_planner *planner, struct sl_plan_pod *pod);
+/* It is the pod that must go next and cannot, for other reasons than units: others need not wait
+ * for it until some node has more room. */
+void sl_plan_bound_set_aside(struct sl_planner *planner, struct sl_plan_pod *pod);
 bool sl_plan_bound_admits(struct sl_planner *planner, const struct sl_plan_pod *pod);
 /* The pod of the lane that must go next; NULL when there is none. */
 struct sl_plan_pod *sl_plan_bound_due(const struct sl_planner *planner, struct sl_plan_lane *lane);

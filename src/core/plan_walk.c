@@ -136,6 +136,12 @@ static enum step yield_to_due(struct sl_planner *planner, struct sl_plan_lane *l
 {
     set_reason(planner, pod, SL_HOLD_PROMISE);
     lane->refused++;
+    if (lane->refused > SL_PLAN_REFUSED_MAX) {
+        planner->paused = planner->paused || lane->set_aside;
+        planner->hurry = planner->hurry || lane->set_aside; /* there is more to be found out */
+        lane->rest_reason = SL_HOLD_PROMISE;
+        return STEP_CLOSED;
+    }
     struct sl_plan_pod *due = sl_plan_bound_due(planner, lane);
     if (due != NULL && due != pod && due->queued && !lane->due_tried) {
         struct sl_plan_pick pick;
@@ -150,11 +156,12 @@ static enum step yield_to_due(struct sl_planner *planner, struct sl_plan_lane *l
             return planner->room == 0 ? STEP_STOP : STEP_CLAIMED; /* the same once more */
         }
         set_reason(planner, due, pick.reason);
-        (void)sl_plan_reserve(planner, lane, due);
-    }
-    if (lane->refused >= SL_PLAN_REFUSED_MAX) {
-        lane->rest_reason = SL_HOLD_PROMISE;
-        return STEP_CLOSED;
+        if (pick.reason == SL_HOLD_HEADROOM || !sl_plan_reserve(planner, lane, due)) {
+            sl_plan_bound_set_aside(planner, due);
+            lane->due_tried = false;
+            lane->set_aside = true;
+            return STEP_CLAIMED; /* the same once more */
+        }
     }
     return STEP_HELD;
 }
@@ -251,6 +258,7 @@ static size_t begin(struct sl_planner *planner)
         lane->tries = 0;
         lane->refused = 0;
         lane->due_tried = false;
+        lane->set_aside = false;
         lane->retry_waits = false;
         lane->headroom_us = 0;
         lane->rest_run = 0;
@@ -308,7 +316,7 @@ void sl_plan_walk(struct sl_planner *planner)
     }
     if (step == STEP_STOP) {
         planner->paused = true;
-        planner->hurry = planner->checks == 0;
+        planner->hurry = planner->hurry || planner->checks == 0;
         for (size_t i = 0; i < n; i++) {
             planner->heap[i]->rest_run = planner->run;
             planner->heap[i]->rest_reason = SL_HOLD_PACE;

@@ -83,6 +83,109 @@ static void a_wide_pod_that_is_the_shortest_has_the_reservation(void **state)
     assert_string_equal(plan_rig_run(rig, 1000), "backfill short on n1: nvidia.com/gpu=1\n");
 }
 
+/* All of them are longer than the one that is in the way, so that its promise is at stake. */
+static void all_but_the_first_run(struct plan_rig *rig, const char *first)
+{
+    struct sl_queue_row row;
+    char name[PLAN_NAME];
+    unsigned started = 0;
+    for (unsigned i = 0; i < 20; i++) {
+        snprintf(name, sizeof name, "s%03u", i);
+        plan_rig_wait(rig, name, 1, 50);
+    }
+    for (unsigned step = 0; step < 20; step++) {
+        plan_rig_plan(rig);
+        char running[PLAN_NAME] = "";
+        for (unsigned i = 0; i < 20; i++) {
+            snprintf(name, sizeof name, "s%03u", i);
+            if (plan_rig_row(rig, name, &row) && row.state == SL_QUEUE_CLAIMED) {
+                plan_rig_bind(rig, name);
+                snprintf(running, sizeof running, "%s", name);
+                started++;
+                break;
+            }
+        }
+        plan_rig_plan(rig);
+        rig->now_us += SECONDS(50);
+        if (running[0] != '\0') {
+            plan_rig_end(rig, running);
+        }
+    }
+    assert_true(started >= 18);
+    assert_true(plan_rig_row(rig, first, &row));
+}
+
+static void a_pod_that_nobody_can_host_is_waited_for_by_nobody(void **state)
+{
+    struct plan_rig *rig = *state;
+    plan_rig_node(rig, "n1", 1)->node.host.cpu_milli = 1000;
+    struct plan_rig_pod *p = plan_rig_pod(rig, "huge", GPU, 1, 100);
+    p->constraints = (struct sl_constraints){.cpu_milli = 5000, .digest = 1};
+    p->pod.constraints = &p->constraints;
+    plan_rig_put(rig, p);
+    all_but_the_first_run(rig, "huge");
+}
+
+static void many_pods_that_nobody_can_host_are_waited_for_by_nobody(void **state)
+{
+    struct plan_rig *rig = *state;
+    struct sl_queue_row row;
+    char name[PLAN_NAME];
+    plan_rig_node(rig, "n1", 1)->node.host.cpu_milli = 1000;
+    for (unsigned i = 0; i < 200; i++) {
+        snprintf(name, sizeof name, "h%03u", i);
+        struct plan_rig_pod *p = plan_rig_pod(rig, name, GPU, 1, 100);
+        p->constraints = (struct sl_constraints){.cpu_milli = 5000 + i, .digest = 1 + i};
+        p->pod.constraints = &p->constraints;
+        plan_rig_put(rig, p);
+    }
+    rig->now_us += SECONDS(1);
+    plan_rig_wait(rig, "a", 1, 5000);
+    plan_rig_cluster(rig);
+    unsigned runs = 0;
+    do {
+        assert_true(runs < 20);
+        plan_rig_run(rig, 1000);
+        runs++;
+        assert_true(plan_rig_row(rig, "a", &row));
+    } while (sl_planner_wake(rig->planner) <= rig->now_us);
+    assert_int_equal(row.state, SL_QUEUE_CLAIMED);
+}
+
+static void a_pod_that_does_not_come_is_waited_for_by_nobody(void **state)
+{
+    struct plan_rig *rig = *state;
+    plan_rig_node(rig, "n1", 1);
+    plan_rig_wait(rig, "stuck", 1, 100);
+    plan_rig_plan(rig);
+    rig->now_us += rig->config.hold_us;
+    plan_rig_plan(rig);
+    rig->now_us += rig->config.hold_us; /* it may have another now, and comes behind no more */
+    plan_rig_node(rig, "n2", 1)->node.unschedulable = false;
+    all_but_the_first_run(rig, "stuck");
+}
+
+static void a_pod_that_only_a_new_node_could_take_is_waited_for_by_nobody(void **state)
+{
+    struct plan_rig *rig = *state;
+    rig->config.autoscaler_pods = 1;
+    plan_rig_configure(rig);
+    plan_rig_node(rig, "n1", 1);
+    plan_rig_wait(rig, "wide", 8, 10);
+    all_but_the_first_run(rig, "wide");
+}
+
+static void a_pod_that_headroom_is_kept_from_is_waited_for_by_nobody(void **state)
+{
+    struct plan_rig *rig = *state;
+    rig->config.n_headrooms = 1;
+    rig->config.headroom[0] = (struct sl_plan_headroom){GPU, SECONDS(60), 1};
+    plan_rig_configure(rig);
+    plan_rig_node(rig, "n1", 1);
+    plan_rig_wait(rig, "long", 1, 100);
+    all_but_the_first_run(rig, "long");
+}
+
 static void what_others_started_counts_as_running(void **state)
 {
     struct plan_rig *rig = *state;
@@ -223,6 +326,11 @@ int main(void)
         BOUND_TEST(the_shortest_goes_first_where_nobody_is_late),
         BOUND_TEST(a_long_pod_in_a_stream_of_short_ones_starts_by_its_latest_start),
         BOUND_TEST(a_wide_pod_that_is_the_shortest_has_the_reservation),
+        BOUND_TEST(a_pod_that_nobody_can_host_is_waited_for_by_nobody),
+        BOUND_TEST(many_pods_that_nobody_can_host_are_waited_for_by_nobody),
+        BOUND_TEST(a_pod_that_does_not_come_is_waited_for_by_nobody),
+        BOUND_TEST(a_pod_that_only_a_new_node_could_take_is_waited_for_by_nobody),
+        BOUND_TEST(a_pod_that_headroom_is_kept_from_is_waited_for_by_nobody),
         BOUND_TEST(what_others_started_counts_as_running),
         BOUND_TEST(another_order_and_back_forgets_no_pod),
         cmocka_unit_test(no_device_idles_and_nobody_waits_longer_than_promised),
