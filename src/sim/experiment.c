@@ -5,7 +5,7 @@
 
 #include "sim/trace.h"
 
-enum { RESULTS_MAX = 20000000 };
+enum { RESULTS_MAX = 20000000, DETAILED_MAX = 200000 };
 
 static const double us_per_s = 1e6;
 
@@ -194,6 +194,10 @@ static int make_room(struct labour *labour, struct sl_error *err)
     experiment->n = (size_t)experiment->seeds * experiment->policies->n;
     if (experiment->n > RESULTS_MAX) {
         return sl_error_set(err, SL_ERR_LIMIT, "more than %d runs", RESULTS_MAX);
+    }
+    if (experiment->keep && experiment->n > DETAILED_MAX) {
+        return sl_error_set(err, SL_ERR_LIMIT, "more than %d runs for one plot; fewer seeds",
+                            DETAILED_MAX);
     }
     experiment->result = calloc(experiment->n, sizeof(*experiment->result));
     if (experiment->keep) {

@@ -210,7 +210,7 @@ static bool start(struct simulation *sim, const struct sl_plan_action *action, s
     result->end_us = sim->now_us + run_time(&sim->input->workload->job[index], &result->outcome);
     sim->run->killed += result->outcome == SL_SIM_KILLED ? 1 : 0;
     sim->run->backfills += action->backfilled ? 1 : 0;
-    sim->waiting--;
+    sim->waiting -= result->refused ? 0 : 1;
     push_end(sim, (struct end){result->end_us, index});
     sim->started[sim->n_started++] = index;
     if (sim->input->keep_places) {
@@ -231,6 +231,10 @@ static void act(void *context, const struct sl_plan_action *action)
     }
     if (action->kind == SL_PLAN_CLAIM && !start(sim, action, index)) {
         sim->failed = true;
+    }
+    if (action->kind == SL_PLAN_REFUSE && !sim->run->job[index].refused) {
+        sim->run->job[index].refused = true;
+        sim->waiting--;
     }
 }
 

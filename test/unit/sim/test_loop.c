@@ -372,6 +372,20 @@ static void what_fits_nowhere_never_starts_and_blocks_nobody(void **state)
     tear_down(&scene);
 }
 
+static void what_never_starts_is_nobodys_waiting(void **state)
+{
+    (void)state;
+    struct scene scene;
+    set_up(&scene,
+           "tasks=40,runtime=constant:10,gap=constant:60,ask=nvidia.com/gpu:1+"
+           "nvidia.com/gpu:5",
+           2, "2x4", 0);
+    simulate(&scene, "sjf");
+    assert_true(scene.run.started > 0 && scene.run.started < 40);
+    assert_true(scene.run.waiting_s <= 0);
+    tear_down(&scene);
+}
+
 static void run_all(struct sl_experiment *experiment, unsigned threads)
 {
     experiment->crew = (struct sl_crew){.threads = threads, .doing = "testing"};
@@ -420,6 +434,7 @@ int main(void)
         cmocka_unit_test(nobody_waits_longer_than_c_times_fifos_longest),
         cmocka_unit_test(integrals_agree_with_the_jobs_that_ran),
         cmocka_unit_test(what_fits_nowhere_never_starts_and_blocks_nobody),
+        cmocka_unit_test(what_never_starts_is_nobodys_waiting),
         cmocka_unit_test(results_do_not_depend_on_the_number_of_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
