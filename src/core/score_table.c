@@ -118,7 +118,7 @@ static void read_mix(const struct sl_scorer *scorer, struct sl_idle *idle, struc
             continue;
         }
         int64_t n = devices_of(ask);
-        int64_t share = ask->weight * ONE / total;
+        int64_t share = ask->weight * ONE / (total > 0 ? total : 1);
         int64_t cpu = least(ask->cpu_milli / n, CPU_MAX);
         add_size(mix, (struct size){steps, share, share * cpu});
         mix->devices += share * n * steps;

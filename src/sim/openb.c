@@ -130,7 +130,7 @@ static void write_csv(const struct comparison *all, struct sl_buf *out)
         for (uint32_t s = 0; s < all->seeds; s++) {
             const struct sl_openb_outcome *outcome = &all->outcome[i * all->seeds + s];
             sl_buf_printf(out, "%s,%llu,%.4f,%zu,%zu\n", all->policy[i]->name,
-                          (unsigned long long)(all->seed + s), 100 * outcome->allocation,
+                          (unsigned long long)all->seed + s, 100 * outcome->allocation,
                           outcome->pods, outcome->failed);
         }
     }

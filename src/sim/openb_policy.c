@@ -68,7 +68,7 @@ static int64_t score_dot(struct sl_openb_run *run, const struct sl_openb_node *n
                          const struct sl_openb_class *class, int *gpu)
 {
     (void)run;
-    (void)gpu;
+    *gpu = -1;
     struct state state = state_of(node->view);
     double cpu = (double)state.cpu / CPU_SPEC_MAX * ((double)class->cpu_milli / CPU_SPEC_MAX);
     double gpus = (double)state.total / GPU_SPEC_MAX * ((double)asked(class) / GPU_SPEC_MAX);
@@ -81,7 +81,7 @@ static int64_t score_clustering(struct sl_openb_run *run, const struct sl_openb_
                                 const struct sl_openb_class *class, int *gpu)
 {
     (void)run;
-    (void)gpu;
+    *gpu = -1;
     if (class->gpus == 0) {
         return 0;
     }
@@ -116,7 +116,7 @@ static int64_t score_packing(struct sl_openb_run *run, const struct sl_openb_nod
                              const struct sl_openb_class *class, int *gpu)
 {
     (void)run;
-    (void)gpu;
+    *gpu = -1;
     if (class->gpus == 0) {
         return 0;
     }
@@ -145,7 +145,7 @@ static int64_t score_best(struct sl_openb_run *run, const struct sl_openb_node *
                           const struct sl_openb_class *class, int *gpu)
 {
     (void)run;
-    (void)gpu;
+    *gpu = -1;
     struct state state = state_of(node->view);
     double cpu = (double)(state.cpu - class->cpu_milli) / CPU_SPEC_MAX;
     double gpus = (double)(state.total - asked(class)) / GPU_SPEC_MAX;
