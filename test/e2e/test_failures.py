@@ -14,7 +14,9 @@ from harness.process import wait_for
 from harness.sliced import SHORT_LEASE
 
 MIG = "nvidia.com/mig-1g.6gb"
-ALONE = {"leaderElection": {"enabled": False}}
+# Without the queue: these stories hold the daemon's cable while the scheduler calls, and the queue would
+# hold the pods of which the watch cannot tell.
+ALONE = {"leaderElection": {"enabled": False}, "queue": {"enabled": False}}
 HOLD = "example.com/hold"
 
 

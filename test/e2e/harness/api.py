@@ -126,6 +126,10 @@ RESOURCES = {
         "/apis/admissionregistration.k8s.io/v1", "mutatingadmissionpolicybindings", False),
     "MutatingWebhookConfiguration": (
         "/apis/admissionregistration.k8s.io/v1", "mutatingwebhookconfigurations", False),
+    "ValidatingAdmissionPolicy": (
+        "/apis/admissionregistration.k8s.io/v1", "validatingadmissionpolicies", False),
+    "ValidatingAdmissionPolicyBinding": (
+        "/apis/admissionregistration.k8s.io/v1", "validatingadmissionpolicybindings", False),
 }
 
 

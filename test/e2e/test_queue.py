@@ -1,0 +1,385 @@
+"""Who goes next: the queue behind gates, on real control planes."""
+
+import calendar
+import random
+import time
+
+import pytest
+
+from harness import gpus
+from harness.api import ApiError, object_path
+from harness.cluster import GATE, gates_of
+from harness.history import History
+from harness.process import wait_for
+
+GPU = "nvidia.com/gpu"
+FIFO = {"queue": {"order": "fifo"}}
+HOLD = "example.com/hold"
+POLICY = {"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"}
+WEBHOOK = {"MutatingWebhookConfiguration"}
+
+
+@pytest.fixture
+def gated(cluster):
+    """The cluster puts the gate on pods by what the chart has for its version: start(config) gives the
+    daemon, once it does."""
+    def start(config=None):
+        daemon = cluster.start_daemon(config=config)
+        cluster.put_up_gate()
+        cluster.wait_gate(gpus.pod("probe", {GPU: 1}))
+        return daemon
+    yield start
+    cluster.take_down_gate()
+
+
+def priority_class(name, value):
+    return {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name},
+            "value": value}
+
+
+def rows(daemon):
+    """The queue as the daemon tells it, by name."""
+    return {each["name"]: each for each in daemon.json("/api/v1/queue")["items"]}
+
+
+def row(daemon, name):
+    found = rows(daemon).get(name)
+    assert found is not None, f"{name} is not in the queue"
+    return found
+
+
+def wait_state(daemon, name, state, timeout=60):
+    def there():
+        found = row(daemon, name)
+        assert found["state"] == state, found["text"]
+        return found
+    return wait_for(f"{name} {state}", there, timeout)
+
+
+def filter_calls(daemon):
+    return daemon.metric("sliced_http_requests_total", verb="filter")
+
+
+# ---- the gate ----
+
+@pytest.mark.both
+def test_the_gate_comes_to_pods_that_ask_for_gpus_and_to_no_others(cluster):
+    chosen = {"metadata": {"labels": {"gpus": "queued"}}}
+    default = "/api/v1/namespaces/default"
+    cluster.add(gpus.whole("gpu-1"))
+    cluster.start_daemon()
+    try:
+        cluster.plane.patch(default, chosen)
+        cluster.add({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "elsewhere"}})
+        put_up = cluster.put_up_gate({"queue": {"namespaceSelector": {"matchLabels": {
+            "gpus": "queued"}}}})
+        assert put_up == (POLICY if cluster.plane.minor == "1.36" else WEBHOOK)
+        cluster.wait_gate(gpus.pod("probe", {GPU: 1}))
+        wait_for("the namespace", lambda: cluster.plane.get(
+            "/api/v1/namespaces/elsewhere/serviceaccounts/default"))
+
+        def gets(pod):
+            return gates_of(cluster.plane.create(pod, dry_run=True))
+        init = gpus.pod("init", {"memory": "1Mi"})
+        init["spec"]["initContainers"] = [
+            {"name": "first", "image": "x", "resources": {"limits": {"nvidia.com/mig-1g.6gb": "1"}}}]
+        assert gets(init) == [GATE]
+        assert gets(gpus.pod("two", {GPU: 1}, gates=[HOLD])) == [HOLD, GATE]
+        assert gets(gpus.pod("own", {GPU: 1}, gates=[GATE, HOLD])) == [GATE, HOLD]
+
+        placed = gpus.pod("placed", {GPU: 1})
+        placed["spec"]["nodeName"] = "gpu-1"
+        owned = gpus.pod("owned", {GPU: 1})
+        owned["metadata"]["ownerReferences"] = [
+            {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "agent", "uid": "1"}]
+        for pod in (gpus.pod("web", {"memory": "1Mi"}), gpus.pod("none", {GPU: 0}), placed, owned,
+                    gpus.pod("theirs", {GPU: 1}, scheduler="default-scheduler"),
+                    gpus.pod("far", {GPU: 1}, namespace="elsewhere"),
+                    gpus.pod("system", {GPU: 1}, namespace="kube-system")):
+            assert gets(pod) == [], pod["metadata"]["name"]
+
+        # and that is how they live: the queue opens its gates, and nobody else waits for it
+        template = gpus.pod("agent", {GPU: 1})
+        del template["spec"]["restartPolicy"]
+        cluster.add({"apiVersion": "apps/v1", "kind": "DaemonSet",
+                     "metadata": {"name": "agent", "namespace": "default"},
+                     "spec": {"selector": {"matchLabels": {"app": "agent"}}, "template": {
+                         "metadata": {"labels": {"app": "agent"}}, "spec": template["spec"]}}})
+        cluster.add(gpus.pod("queued", {GPU: 1}), placed)
+        cluster.wait_bound("queued", "placed")
+        wait_for("the DaemonSet's pod runs", lambda: any(
+            name.startswith("agent-") and pod["status"].get("phase") == "Running"
+            for name, pod in cluster.pods().items()))
+        for name, pod in cluster.pods().items():
+            released = "sliced.dev/released" in pod["metadata"].get("annotations", {})
+            assert gates_of(pod) == [] and (released or name != "queued"), name
+        cluster.delete_pod("placed")  # the checker wants an assignment of those that the queue let go
+    finally:
+        cluster.take_down_gate()
+        cluster.plane.delete("/api/v1/namespaces/elsewhere")
+        cluster.plane.patch(default, {"metadata": {"labels": {"gpus": None}}})
+
+
+# ---- what the user sees ----
+
+def test_who_waits_is_told_why_and_for_how_long(cluster, gated):
+    cluster.add(gpus.whole("gpu-1", gpus=1))
+    daemon = gated({"queue": {"order": "fifo", "limits": [{"resource": GPU, "maxTimeout": "1h"}]}})
+    cluster.add(gpus.pod("runs", {GPU: 1}, annotations={"sliced.dev/timeout": "10m"}))
+    cluster.wait_bound("runs")
+    cluster.add(gpus.pod("first", {GPU: 1}, annotations={"sliced.dev/timeout": "20m"}))
+    wait_state(daemon, "first", "Held")
+    time.sleep(1.1)  # submission is told in whole seconds
+    cluster.add(gpus.pod("second", {GPU: 1}, annotations={"sliced.dev/timeout": "5m"}),
+                gpus.pod("greedy", {GPU: 1}, annotations={"sliced.dev/timeout": "2h"}))
+
+    told = cluster.wait_event("second", f"1 pod ahead for {GPU}; it is default/first", "sliced")
+    assert told["type"] == "Normal" and told["reason"] == "Waiting"
+    assert "estimated start in " in told["message"], told["message"]
+    told = cluster.wait_event("first", f"first for {GPU}", "sliced")
+    assert "starts in " in told["message"] and "at the latest" in told["message"], told["message"]
+    told = cluster.wait_event("greedy", "longer than allowed", "sliced")
+    assert told["type"] == "Warning" and told["reason"] == "Refused"
+    assert "state a shorter activeDeadlineSeconds" in told["message"]
+
+    found = row(daemon, "second")
+    assert (found["position"], found["ahead"], found["state"]) == (2, 1, "Held")
+    assert found["first"] == {"namespace": "default", "name": "first"}
+    assert 20 * 60 < found["estimatedStart"]["inSeconds"] <= 30 * 60
+    assert row(daemon, "greedy")["reason"] == "Limit"
+    table = daemon.get("/api/v1/queue?output=table")[1].splitlines()
+    assert [line.split()[2] for line in table[1:]][:2] == ["first", "second"], "\n".join(table)
+    assert all(gates_of(cluster.pod(name)) == [GATE] for name in ("first", "second", "greedy"))
+
+
+def test_two_hundred_that_wait_cost_the_scheduler_nothing(cluster, gated):
+    cluster.add(*(gpus.whole(f"gpu-{i}") for i in range(2)))
+    daemon = gated(FIFO)
+    first = [f"first-{i:02}" for i in range(16)]
+    cluster.add(*(gpus.pod(name, {GPU: 1}) for name in first))
+    cluster.wait_bound(*first)
+    wait_for("all is settled", lambda: not rows(daemon))
+    before = filter_calls(daemon)
+    waiting = [f"wait-{i:03}" for i in range(200)]
+    cluster.add(*(gpus.pod(name, {GPU: 1}) for name in waiting))
+    wait_for("all are in the queue", lambda: len(rows(daemon)) == 200)
+    for _ in range(5):  # events that would have the scheduler try whom it knows
+        cluster.add(gpus.node("passing", {}))
+        cluster.plane.delete("/api/v1/nodes/passing")
+    assert filter_calls(daemon) == before, "a pod that waits was tried"
+
+    with History(cluster.plane) as history:
+        gaps = []
+        for i in range(10):
+            cluster.delete_pod(first[i])
+            wait_for("the next is bound", lambda: len(history.bound) == i + 1)
+            gone = wait_for("the end", lambda: history.ended.get(first[i]))
+            gaps.append(max(history.bound.values()) - gone)
+    # one that was opened for each that ended, tried once or, if the news crossed, once more
+    assert before + 10 <= filter_calls(daemon) <= before + 30
+    print(f"an end to the next pod bound: median {sorted(gaps)[5] * 1000:.0f} ms, "
+          f"longest {max(gaps) * 1000:.0f} ms")
+
+
+# ---- who goes first ----
+
+def test_a_long_pod_in_a_stream_of_short_ones_starts_by_its_bound(cluster, gated):
+    """One GPU, and a new short pod for each that ends: shortest first would let the long one wait for
+    ever."""
+    cluster.add(gpus.whole("gpu-1", gpus=1))
+    daemon = gated({"queue": {"order": "bounded"}})
+
+    def short(number):
+        return gpus.pod(f"short-{number:02}", {GPU: 1}, runs="700ms",
+                        annotations={"sliced.dev/timeout": "2s"})
+    bound = 0
+
+    def look(number):
+        """Keeps the stream going until the long pod starts; notes what it was promised."""
+        nonlocal bound
+        while "long" not in history.bound and len(history.ended) < number - 4:
+            found = rows(daemon).get("long")
+            if found and found["latestStart"]:
+                bound = epoch(found["latestStart"])
+            time.sleep(0.05)
+        return "long" not in history.bound
+    with History(cluster.plane) as history:
+        cluster.add(*(short(number) for number in range(5)),
+                    gpus.pod("long", {GPU: 1}, runs="2s", annotations={"sliced.dev/timeout": "8s"}))
+        number = 5
+        while look(number):
+            assert number < 60, "the long pod starves"
+            cluster.add(short(number))
+            number += 1
+        started = history.bound["long"]
+        ahead = [name for name in rows(daemon) if name.startswith("short-")]
+    assert bound > 0, "no bound was ever told"
+    # an end is known a moment after it is, and a pod takes a moment to be bound
+    assert started <= bound + 3, f"{started - bound:.1f} s after its bound"
+    assert ahead, "there was no stream left to starve in"
+    print(f"after {number} short pods, {bound - started:.1f} s before the latest start it was promised, "
+          f"ahead of {len(ahead)} short ones")
+
+
+def epoch(text):
+    """RFC 3339 in UTC to seconds."""
+    whole, _, rest = text.rstrip("Z").partition(".")
+    return calendar.timegm(time.strptime(whole, "%Y-%m-%dT%H:%M:%S")) + float(f"0.{rest or 0}")
+
+
+@pytest.mark.both
+def test_a_pod_that_never_comes_for_its_gpu_blocks_nobody_for_long(cluster, gated):
+    hold = 3
+    cluster.add(gpus.whole("gpu-1", gpus=1))
+    daemon = gated({"queue": {"order": "fifo", "holdSeconds": hold}})
+    lonely = gpus.pod("lonely", {GPU: 1})
+    lonely["spec"]["affinity"] = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+        {"labelSelector": {"matchLabels": {"app": "nobody"}}, "topologyKey": "kubernetes.io/hostname"}]}}
+    huge = gpus.pod("huge", {GPU: 1})
+    huge["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "1000"
+    with History(cluster.plane) as history:
+        cluster.add(huge, lonely)
+        wait_state(daemon, "lonely", "Claimed")
+        begin = time.time()
+        cluster.add(gpus.pod("next", {GPU: 1}))
+        cluster.wait_bound("next")
+        assert history.bound["next"] - begin < hold + 10
+    cluster.wait_event("lonely", "kube-scheduler did not place it there", "sliced")
+    assert row(daemon, "lonely")["lapses"] >= 1
+    assert row(daemon, "huge")["lapses"] == 0, "no node has the CPU, which the plan knows"
+    # and it is not forgotten: when what it waits for comes, so does its turn
+    cluster.delete_pod("next")
+    friend = gpus.pod("friend", {"memory": "1Mi"})
+    friend["metadata"]["labels"] = {"app": "nobody"}
+    cluster.add(friend)
+    cluster.wait_bound("friend", "lonely")
+
+
+@pytest.mark.both
+def test_who_matters_more_preempts_from_behind_its_gate(cluster, gated):
+    cluster.add(priority_class("low", 10), priority_class("high", 1000))
+    cluster.add(gpus.whole("gpu-1", gpus=2), gpus.whole("gpu-2", gpus=2))
+    daemon = gated()
+    low = [f"low-{i}" for i in range(4)]
+    cluster.add(*(gpus.pod(name, {GPU: 1}, priority="low") for name in low))
+    cluster.wait_bound(*low)
+    cluster.add(gpus.pod("more-low", {GPU: 1}, priority="low"))
+    wait_state(daemon, "more-low", "Held")
+    cluster.add(gpus.pod("vip", {GPU: 2}, priority="high"))
+    pods = cluster.wait_bound("vip")
+    assert daemon.metric("sliced_http_requests_total", verb="preempt") >= 1
+    assert sum(name not in pods for name in low) >= 2
+    assert gates_of(cluster.pod("more-low")) == [GATE], "who cannot preempt has nothing to try"
+
+
+# ---- what goes wrong ----
+
+def refuse_opening(cluster):
+    """Nobody may take the gate off a pod."""
+    cluster.add({
+        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy",
+        "metadata": {"name": "keep-shut"},
+        "spec": {"failurePolicy": "Fail",
+                 "matchConstraints": {"resourceRules": [{
+                     "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"],
+                     "operations": ["UPDATE"]}]},
+                 "validations": [{"message": "kept shut by a test", "expression":
+                                  "!has(oldObject.spec.schedulingGates) || "
+                                  "has(object.spec.schedulingGates)"}]}},
+                {"apiVersion": "admissionregistration.k8s.io/v1",
+                 "kind": "ValidatingAdmissionPolicyBinding", "metadata": {"name": "keep-shut"},
+                 "spec": {"policyName": "keep-shut", "validationActions": ["Deny"]}})
+
+
+def allow_opening(cluster):
+    for kind in ("ValidatingAdmissionPolicyBinding", "ValidatingAdmissionPolicy"):
+        try:
+            cluster.plane.delete(object_path({"kind": kind, "metadata": {"name": "keep-shut"}}))
+        except ApiError as error:
+            assert error.code == 404
+
+
+@pytest.mark.both
+def test_killed_between_the_nomination_and_the_opening(cluster, gated):
+    cluster.add(gpus.whole("gpu-1", gpus=1))
+    daemon = gated({"leaderElection": {"enabled": False}})
+    probe = cluster.add(gpus.pod("probe", {GPU: 1}, gates=[HOLD]))[0]
+    assert gates_of(probe) == [HOLD, GATE]
+    try:
+        refuse_opening(cluster)
+        shut = {"spec": {"schedulingGates": None}}
+        wait_for("gates stay shut", lambda: refused(
+            lambda: cluster.plane.patch(object_path(probe | {"kind": "Pod"}) + "?dryRun=All", shut)))
+        cluster.add(gpus.pod("next", {GPU: 1}))
+        wait_for("the nomination", lambda: cluster.pod("next")["status"].get("nominatedNodeName"))
+        daemon.kill()
+        assert gates_of(cluster.pod("next")) == [GATE]
+    finally:
+        allow_opening(cluster)
+    daemon.start()
+    cluster.wait_bound("next")
+    assert cluster.wrong() == []
+    cluster.delete_pod("probe")
+
+
+def refused(call):
+    try:
+        call()
+    except ApiError as error:
+        return error.code in (403, 422)
+    return False
+
+
+@pytest.mark.both
+def test_killed_between_the_opening_and_the_binding(cluster, gated):
+    cluster.add(gpus.whole("gpu-1", gpus=2))
+    daemon = gated({"leaderElection": {"enabled": False}, **FIFO})
+    cluster.plane.stop_scheduler()
+    try:
+        names = [f"pod-{i}" for i in range(3)]
+        for name in names:
+            cluster.add(gpus.pod(name, {GPU: 1}))
+            time.sleep(1.1)
+        wait_for("two are open", lambda: [gates_of(cluster.pod(each)) for each in names]
+                 == [[], [], [GATE]])
+        daemon.kill()
+        daemon.start()
+        wait_state(daemon, "pod-1", "Claimed")
+        time.sleep(1)
+        assert gates_of(cluster.pod("pod-2")) == [GATE], "what was set aside was forgotten"
+    finally:
+        cluster.start_scheduler()
+    cluster.wait_bound("pod-0", "pod-1")
+    assert cluster.wrong() == []
+    cluster.delete_pod("pod-0")
+    cluster.wait_bound("pod-2")
+
+
+@pytest.mark.both
+def test_killed_at_any_moment_while_pods_come_and_go(cluster, gated):
+    """Nothing is lost, nothing is given twice, nobody starts twice."""
+    choose = random.Random(20261121)
+    cluster.add(*(gpus.whole(f"gpu-{i}", gpus=2) for i in range(2)))
+    daemon = gated({"leaderElection": {"enabled": False}})
+    names = [f"pod-{i:02}" for i in range(40)]
+    with History(cluster.plane) as history:
+        for i, name in enumerate(names):
+            cluster.add(gpus.pod(name, {GPU: choose.choice([1, 1, 1, 2])},
+                                 runs=f"{choose.randrange(200, 900)}ms",
+                                 annotations={"sliced.dev/timeout": f"{choose.randrange(30, 90)}s"}))
+            if i % 8 == 7:
+                time.sleep(choose.uniform(0, 1.0))
+                daemon.kill()
+                assert cluster.wrong() == []
+                daemon.start()
+        def over():
+            left = sorted(set(names) - set(history.ended))
+            assert not left, [(name, cluster.pod(name)["spec"].get("nodeName"), rows(daemon).get(name))
+                              for name in left]
+            return True
+        wait_for("all have run", over, 40)
+    assert cluster.wrong() == []
+    assert all(len(history.uids[name]) == 1 for name in names)
+    assert all(pod["status"]["phase"] == "Succeeded" for pod in cluster.pods().values())
+    wait_for("nothing is kept", lambda: not rows(daemon) and daemon.metric(
+        "sliced_pool_units", resource=GPU, state="used") == 0)
