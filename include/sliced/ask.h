@@ -41,6 +41,10 @@ struct sl_ask_item {
     int64_t count;        /* > 0; units of the resource */
     enum sl_kind kind;    /* by name; what a node makes of nvidia.com/gpu is the node's */
     struct sl_mig_shape shape;
+    /* MiB of GPU memory; 0: the pod says nothing, or asks for memory anyhow (aliyun.com/gpu-mem).
+     */
+    int32_t memory_mib; /* that it uses of each unit; of a replica its declared share */
+    int32_t least_mib;  /* that each GPU, instance or replica it is given has to have */
 };
 
 struct sl_ask {

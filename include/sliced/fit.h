@@ -15,7 +15,9 @@ bool sl_fit(const struct sl_view *view, const struct sl_ask *ask, struct sl_verd
  * free instances of that pool, then the lowest start. Replicas: different devices (or instances)
  * first, of those the least used. Memory: the smallest sufficient free share of one GPU; in an ask
  * that also wants whole GPUs one that others use already, where such a one suffices. Devices that
- * are unhealthy, partitioned or given whole are passed over. assignment may be NULL. */
+ * are unhealthy, partitioned or given whole are passed over. Of an item that says how much GPU
+ * memory it needs each unit has that much, of the units that have it the smallest go first; what
+ * replicas' pods have declared of a GPU is not given again. assignment may be NULL. */
 bool sl_choose(const struct sl_view *view, const struct sl_ask *ask,
                struct sl_assignment *assignment, struct sl_verdict *verdict);
 

@@ -51,7 +51,12 @@ struct sl_pool {
     const struct sl_mig_profile *profile; /* MIG, or REPLICA of an instance; else or unknown NULL */
     int64_t capacity;                     /* allocatable, units */
     int32_t replicas;                     /* REPLICA: per device or instance (>= 1); otherwise 1 */
-    bool on_devices; /* its units are tied to node->device (and instance); else counts only */
+    bool on_devices;    /* its units are tied to node->device (and instance); else counts only */
+    bool one_each;      /* the device plugin refuses a container more than one of these replicas */
+    bool equal_memory;  /* REPLICA: each gets its part of the memory and no more (MPS) */
+    int64_t memory_mib; /* of one unit, by labels or its profile's name; 0: not known. Where units
+                           are on devices these say it */
+    int64_t total_mib;  /* REPLICA by counts only: memory of all GPUs or instances; 0: not known */
 };
 
 enum sl_taint_effect {
@@ -121,6 +126,10 @@ bool sl_node_has_gpus(const struct sl_node *node);
 
 /* Index of the pool of that resource, -1 when the node has none. */
 int sl_node_pool(const struct sl_node *node, uint64_t key);
+
+/* GPU memory that one unit of the pool has on that device, or instance (>= 0); both -1: of a pool
+ * of counts only. 0: not known. A replica without a share of its own has that of all. */
+int64_t sl_node_unit_mib(const struct sl_node *node, unsigned pool, int device, int instance);
 
 const char *sl_layout_name(enum sl_layout layout); /* "unknown", "inferred", "annotated" */
 

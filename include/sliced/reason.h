@@ -13,9 +13,12 @@ enum sl_reason {
     SL_REASON_DEVICES_SHARED,  /* not now: whole GPUs asked, pieces of them are in use */
     SL_REASON_UNHEALTHY,       /* not now: what is left is on devices marked unhealthy */
     SL_REASON_NOT_PARTITIONED, /* not now: the node is repartitioned by demand and could offer it */
+    SL_REASON_MEMORY_TAKEN,    /* not now: units are free, with the GPU memory needed too few */
     SL_REASON_NOT_OFFERED,     /* never: the node has no such resource */
     SL_REASON_EXCEEDS_NODE,    /* never: more asked than the node has in all */
     SL_REASON_EXCEEDS_DEVICE,  /* never: more asked than any one device has */
+    SL_REASON_LITTLE_MEMORY,   /* never: too few of its units have the GPU memory needed */
+    SL_REASON_ONE_EACH,        /* never: several replicas, where a request may be for one */
     SL_REASON_EXCEEDS_TOGETHER, /* never: each item could be had alone, but not all at once */
     SL_REASON_MALFORMED_ASK,    /* never: the pod's own request is wrong, text in the pod */
     SL_REASON_UNKNOWN_NODE,     /* not now: the node is not in the snapshot (yet) */
@@ -29,7 +32,8 @@ struct sl_verdict {
     int64_t asked;
     int64_t free;     /* on the node now */
     int64_t capacity; /* of the node */
-    int64_t largest;  /* free on the one device that has most (FRAGMENTED, EXCEEDS_DEVICE) */
+    int64_t largest;  /* free on the one device that has most (FRAGMENTED, EXCEEDS_DEVICE); MiB
+                         of the largest unit (LITTLE_MEMORY) */
     /* NOT_PARTITIONED: the profile as the node would offer it, where the ask spells it otherwise
      * ("3g.39gb" for 3g.40gb) and so would never be given it; else NULL. In the table. */
     const struct sl_mig_profile *alias;

@@ -11,6 +11,7 @@ struct sl_device_use {
     int32_t replicas;     /* replicas in use on the device */
     int64_t memory_units; /* units of the memory pool in use */
     int32_t instances;    /* instances in use */
+    int64_t declared_mib; /* GPU memory that the replicas' pods say they use of it */
 };
 
 /* A pod that holds something here. part[first_part..+n_parts) says where; units that could not be
@@ -52,9 +53,11 @@ struct sl_view_idle {
 struct sl_view {
     struct sl_node *node; /* reference held by the view */
     int64_t *pool_used;   /* units in use, by node->pool */
+    int64_t *pool_mib;    /* declared GPU memory in use, by pool; of pools of counts only */
     struct sl_device_use *device;
     int32_t
-        *instance_used; /* replicas in use by node->instance (1 when an instance is exclusive) */
+        *instance_used;    /* replicas in use by node->instance (1 when an instance is exclusive) */
+    int64_t *instance_mib; /* declared GPU memory in use, by node->instance */
     struct sl_resident *resident; /* by creation time, then UID */
     struct sl_assignment_part *part;
     uint32_t n_residents;
@@ -111,8 +114,10 @@ int64_t sl_view_free_units(const struct sl_view *view, unsigned pool);
 struct sl_scratch {
     const struct sl_view *view;
     int64_t pool_used[SL_NODE_POOLS_MAX];
+    int64_t pool_mib[SL_NODE_POOLS_MAX];
     struct sl_device_use device[SL_NODE_DEVICES_MAX];
     int32_t instance_used[SL_NODE_DEVICES_MAX * SL_MIG_INSTANCES_MAX];
+    int64_t instance_mib[SL_NODE_DEVICES_MAX * SL_MIG_INSTANCES_MAX];
 };
 
 void sl_scratch_init(struct sl_scratch *scratch, const struct sl_view *view);

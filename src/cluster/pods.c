@@ -30,7 +30,10 @@ static bool same_ask(const struct sl_pod *a, const struct sl_pod *b)
 {
     bool same = a->n_items == b->n_items;
     for (uint32_t i = 0; same && i < a->n_items; i++) {
-        same = a->items[i].key == b->items[i].key && a->items[i].count == b->items[i].count;
+        const struct sl_ask_item *x = &a->items[i];
+        const struct sl_ask_item *y = &b->items[i];
+        same = x->key == y->key && x->count == y->count && x->memory_mib == y->memory_mib &&
+               x->least_mib == y->least_mib;
     }
     return same;
 }

@@ -2,7 +2,11 @@
  * and bind come here both, so that they cannot disagree. */
 #include "core/choose.h"
 
-enum { PLACES_MAX = SL_NODE_DEVICES_MAX * SL_MIG_INSTANCES_MAX };
+enum {
+    PLACES_MAX = SL_NODE_DEVICES_MAX * SL_MIG_INSTANCES_MAX,
+    DECLARED_UNITS_MAX = 2048, /* counted of one part, so that no sum over residents overflows */
+    ANY_SIZE = -1,
+};
 
 static int64_t at_least_zero(int64_t n)
 {
@@ -13,6 +17,15 @@ static int64_t least(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
+
+/* ---- places ---- */
+
+/* What is looked for; item NULL: anything. */
+struct wanted {
+    const struct sl_ask_item *item; /* says how much GPU memory it needs; else NULL */
+    int64_t size;                   /* of the units looked at, in MiB, or ANY_SIZE */
+    bool any_health;
+};
 
 static bool usable(const struct sl_device *device, bool any_health)
 {
@@ -45,26 +58,50 @@ static bool splittable(const struct sl_device *device, const struct sl_device_us
            use->memory_units == 0;
 }
 
-static int64_t instance_free(const struct sl_scratch *scratch, const struct sl_pool *pool,
-                             unsigned i, bool any_health)
+static int64_t instance_free(const struct sl_scratch *scratch, unsigned pool, unsigned i,
+                             struct wanted wanted)
 {
     const struct sl_node *node = scratch->view->node;
     unsigned device = node->instance[i].device;
-    if (!splittable(&node->device[device], &scratch->device[device], any_health)) {
+    if (!splittable(&node->device[device], &scratch->device[device], wanted.any_health) ||
+        (wanted.size != ANY_SIZE && wanted.size != sl_memory_of_instance(node, i))) {
         return 0;
     }
-    int32_t most = pool->kind == SL_KIND_REPLICA ? pool->replicas : 1;
-    return at_least_zero((int64_t)most - scratch->instance_used[i]);
+    int32_t most = node->pool[pool].kind == SL_KIND_REPLICA ? node->pool[pool].replicas : 1;
+    int64_t free = at_least_zero((int64_t)most - scratch->instance_used[i]);
+    return wanted.item == NULL || free == 0
+               ? free
+               : least(free, sl_memory_on_instance(scratch, pool, wanted.item, i));
 }
 
-static int64_t replicas_free(const struct sl_scratch *scratch, const struct sl_pool *pool,
-                             unsigned i, bool any_health)
+static bool is_of_size(const struct sl_node *node, unsigned pool, unsigned device,
+                       struct wanted wanted)
 {
+    return wanted.size == ANY_SIZE || wanted.size == sl_node_unit_mib(node, pool, (int)device, -1);
+}
+
+static int64_t replicas_free(const struct sl_scratch *scratch, unsigned pool, unsigned i,
+                             struct wanted wanted)
+{
+    const struct sl_node *node = scratch->view->node;
     const struct sl_device_use *use = &scratch->device[i];
-    if (!shareable(&scratch->view->node->device[i], use, any_health)) {
+    if (!shareable(&node->device[i], use, wanted.any_health) ||
+        !is_of_size(node, pool, i, wanted)) {
         return 0;
     }
-    return at_least_zero((int64_t)pool->replicas - use->replicas);
+    int64_t free = at_least_zero((int64_t)node->pool[pool].replicas - use->replicas);
+    return wanted.item == NULL || free == 0
+               ? free
+               : least(free, sl_memory_on_device(scratch, pool, wanted.item, i));
+}
+
+static bool whole_open(const struct sl_scratch *scratch, unsigned pool, unsigned i,
+                       struct wanted wanted)
+{
+    const struct sl_node *node = scratch->view->node;
+    return whole_free(&node->device[i], &scratch->device[i], wanted.any_health) &&
+           is_of_size(node, pool, i, wanted) &&
+           (wanted.item == NULL || sl_memory_on_device(scratch, pool, wanted.item, i) > 0);
 }
 
 static int64_t memory_free(const struct sl_scratch *scratch, unsigned i, bool any_health)
@@ -92,13 +129,13 @@ bool sl_pool_on_instances(const struct sl_node *node, unsigned pool)
 }
 
 static struct sl_room room_on_instances(const struct sl_scratch *scratch, unsigned pool,
-                                        bool any_health)
+                                        struct wanted wanted)
 {
     const struct sl_node *node = scratch->view->node;
     struct sl_room room = {0};
     for (unsigned i = 0; i < node->n_instances; i++) {
         if (node->instance[i].pool == pool) {
-            room.free += instance_free(scratch, &node->pool[pool], i, any_health);
+            room.free += instance_free(scratch, pool, i, wanted);
         }
     }
     /* An exclusive instance is a part of its own; so may a replica be on so large a node. */
@@ -119,48 +156,56 @@ static struct sl_room room_of_memory(const struct sl_scratch *scratch, bool any_
 }
 
 static struct sl_room room_on_devices(const struct sl_scratch *scratch, unsigned pool,
-                                      bool any_health)
+                                      struct wanted wanted)
 {
     const struct sl_node *node = scratch->view->node;
     const struct sl_pool *p = &node->pool[pool];
     struct sl_room room = {0};
     for (unsigned i = 0; i < node->n_devices; i++) {
-        room.free += p->kind == SL_KIND_REPLICA
-                         ? replicas_free(scratch, p, i, any_health)
-                         : whole_free(&node->device[i], &scratch->device[i], any_health);
+        room.free += p->kind == SL_KIND_REPLICA ? replicas_free(scratch, pool, i, wanted)
+                                                : whole_open(scratch, pool, i, wanted);
     }
     room.largest = room.free;
     return room;
 }
 
-struct sl_room sl_scratch_room(const struct sl_scratch *scratch, unsigned pool, bool any_health)
+struct sl_room sl_scratch_room(const struct sl_scratch *scratch, unsigned pool,
+                               const struct sl_ask_item *item, bool any_health)
 {
     const struct sl_node *node = scratch->view->node;
     const struct sl_pool *p = &node->pool[pool];
+    bool picky = item != NULL && sl_item_has_memory(item) && p->kind != SL_KIND_MEMORY;
+    const struct wanted wanted = {picky ? item : NULL, ANY_SIZE, any_health};
     int64_t left =
         scratch->pool_used[pool] < p->capacity ? p->capacity - scratch->pool_used[pool] : 0;
     struct sl_room room = {left, left};
     if (!p->on_devices) {
-        return room;
-    }
-    if (p->kind == SL_KIND_MEMORY) {
+        room.free = picky ? least(left, sl_memory_by_counts(scratch, pool, item)) : left;
+        room.largest = room.free;
+    } else if (p->kind == SL_KIND_MEMORY) {
         room = room_of_memory(scratch, any_health);
     } else if (sl_pool_on_instances(node, pool)) {
-        room = room_on_instances(scratch, pool, any_health);
+        room = room_on_instances(scratch, pool, wanted);
     } else {
-        room = room_on_devices(scratch, pool, any_health);
+        room = room_on_devices(scratch, pool, wanted);
     }
     room.free = least(room.free, left);
     room.largest = least(room.largest, left);
+    room.largest = p->one_each ? least(room.largest, 1) : room.largest;
     return room;
 }
 
-void sl_scratch_take(struct sl_scratch *scratch, unsigned pool,
+void sl_scratch_take(struct sl_scratch *scratch, unsigned pool, const struct sl_ask_item *item,
                      const struct sl_assignment_part *part, int sign)
 {
     const struct sl_pool *p = &scratch->view->node->pool[pool];
+    int64_t declared = 0;
+    if (p->kind == SL_KIND_REPLICA && item != NULL) {
+        declared = sign * least(part->amount, DECLARED_UNITS_MAX) * item->memory_mib;
+    }
     scratch->pool_used[pool] += sign * part->amount;
     if (!p->on_devices || part->device < 0) {
+        scratch->pool_mib[pool] += declared;
         return;
     }
     struct sl_device_use *use = &scratch->device[part->device];
@@ -169,10 +214,12 @@ void sl_scratch_take(struct sl_scratch *scratch, unsigned pool,
         bool was = *used > 0;
         *used += (int32_t)(sign * part->amount);
         use->instances += (*used > 0) - was;
+        scratch->instance_mib[part->instance] += declared;
     } else if (p->kind == SL_KIND_WHOLE) {
         use->whole = sign > 0;
     } else if (p->kind == SL_KIND_REPLICA) {
         use->replicas += (int32_t)(sign * part->amount);
+        use->declared_mib += declared;
     } else {
         use->memory_units += sign * part->amount;
     }
@@ -190,14 +237,15 @@ bool sl_scratch_can_hold(const struct sl_scratch *scratch, unsigned pool,
         return false;
     }
     unsigned i = (unsigned)part->device;
+    const struct wanted anything = {NULL, ANY_SIZE, true};
     if (part->instance >= 0) {
-        return part->amount <= instance_free(scratch, p, (unsigned)part->instance, true);
+        return part->amount <= instance_free(scratch, pool, (unsigned)part->instance, anything);
     }
     switch (p->kind) {
     case SL_KIND_WHOLE:
         return whole_free(&node->device[i], &scratch->device[i], true);
     case SL_KIND_REPLICA:
-        return part->amount <= replicas_free(scratch, p, i, true);
+        return part->amount <= replicas_free(scratch, pool, i, anything);
     case SL_KIND_MEMORY:
         /* gpushare's annotation is what its plugin obeys: it holds even when over-committed. */
         return shareable(&node->device[i], &scratch->device[i], true);
@@ -207,30 +255,38 @@ bool sl_scratch_can_hold(const struct sl_scratch *scratch, unsigned pool,
     return false;
 }
 
+/* Where parts go: an item of an ask that is being placed. */
+struct target {
+    struct sl_scratch *scratch;
+    unsigned pool;
+    uint8_t number;                 /* of the item in the ask */
+    const struct sl_ask_item *item; /* what is booked; may be NULL */
+    struct sl_assignment *assignment;
+};
+
 /* Books a part and appends it; false when the assignment is full. */
-static bool add_part(struct sl_scratch *scratch, unsigned pool, struct sl_assignment_part part,
-                     struct sl_assignment *assignment)
+static bool add_part(const struct target *target, int device, int instance, int64_t amount)
 {
+    struct sl_assignment *assignment = target->assignment;
     if (assignment->n >= SL_ASSIGNMENT_MAX) {
         return false;
     }
-    assignment->part[assignment->n] = part;
+    struct sl_assignment_part *part = &assignment->part[assignment->n];
+    *part = (struct sl_assignment_part){target->number, (int16_t)device, (int16_t)instance, amount};
     assignment->n++;
-    sl_scratch_take(scratch, pool, &part, 1);
+    sl_scratch_take(target->scratch, target->pool, target->item, part, 1);
     return true;
 }
 
-static int64_t place_whole(struct sl_scratch *scratch, unsigned pool, uint8_t item, int64_t count,
-                           bool any_health, struct sl_assignment *assignment)
+static int64_t place_whole(const struct target *target, struct wanted wanted, int64_t count)
 {
-    const struct sl_node *node = scratch->view->node;
+    const struct sl_node *node = target->scratch->view->node;
     int64_t put = 0;
     for (unsigned i = 0; i < node->n_devices && put < count; i++) {
-        if (!whole_free(&node->device[i], &scratch->device[i], any_health)) {
+        if (!whole_open(target->scratch, target->pool, i, wanted)) {
             continue;
         }
-        struct sl_assignment_part part = {item, (int16_t)i, -1, 1};
-        if (!add_part(scratch, pool, part, assignment)) {
+        if (!add_part(target, (int)i, -1, 1)) {
             break;
         }
         put++;
@@ -250,20 +306,18 @@ static int fewest(const uint16_t *free, unsigned n)
     return best;
 }
 
-static int64_t place_instances(struct sl_scratch *scratch, unsigned pool, uint8_t item,
-                               int64_t count, bool any_health, struct sl_assignment *assignment)
+static int64_t place_instances(const struct target *target, struct wanted wanted, int64_t count)
 {
+    struct sl_scratch *scratch = target->scratch;
     const struct sl_node *node = scratch->view->node;
-    bool open[SL_NODE_DEVICES_MAX];
     uint16_t free[SL_NODE_DEVICES_MAX];
     uint16_t first[SL_NODE_DEVICES_MAX]; /* lowest free instance, where there is one */
     for (unsigned d = 0; d < node->n_devices; d++) {
-        open[d] = splittable(&node->device[d], &scratch->device[d], any_health);
         free[d] = 0;
     }
     for (unsigned i = node->n_instances; i-- > 0;) {
         const struct sl_instance *instance = &node->instance[i];
-        if (instance->pool == pool && scratch->instance_used[i] == 0 && open[instance->device]) {
+        if (instance->pool == target->pool && instance_free(scratch, target->pool, i, wanted) > 0) {
             free[instance->device]++;
             first[instance->device] = (uint16_t)i;
         }
@@ -278,12 +332,11 @@ static int64_t place_instances(struct sl_scratch *scratch, unsigned pool, uint8_
         for (unsigned i = first[device]; i < node->n_instances && free[device] > 0 && put < count;
              i++) {
             const struct sl_instance *instance = &node->instance[i];
-            if (instance->pool != pool || instance->device != device ||
-                scratch->instance_used[i] != 0) {
+            if (instance->pool != target->pool || instance->device != device ||
+                instance_free(scratch, target->pool, i, wanted) == 0) {
                 continue;
             }
-            struct sl_assignment_part part = {item, (int16_t)device, (int16_t)i, 1};
-            if (!add_part(scratch, pool, part, assignment)) {
+            if (!add_part(target, device, (int)i, 1)) {
                 return put;
             }
             free[device]--;
@@ -303,11 +356,10 @@ struct place {
     int64_t taken;
 };
 
-static unsigned list_places(const struct sl_scratch *scratch, unsigned pool, bool any_health,
+static unsigned list_places(const struct sl_scratch *scratch, unsigned pool, struct wanted wanted,
                             struct place *out)
 {
     const struct sl_node *node = scratch->view->node;
-    const struct sl_pool *p = &node->pool[pool];
     bool on_instances = sl_pool_on_instances(node, pool);
     unsigned count = on_instances ? node->n_instances : node->n_devices;
     unsigned n = 0;
@@ -315,8 +367,8 @@ static unsigned list_places(const struct sl_scratch *scratch, unsigned pool, boo
         if (on_instances && node->instance[i].pool != pool) {
             continue;
         }
-        int64_t free = on_instances ? instance_free(scratch, p, i, any_health)
-                                    : replicas_free(scratch, p, i, any_health);
+        int64_t free = on_instances ? instance_free(scratch, pool, i, wanted)
+                                    : replicas_free(scratch, pool, i, wanted);
         if (free == 0) {
             continue;
         }
@@ -380,19 +432,17 @@ static void deal(struct place *place, unsigned n, int64_t count)
     }
 }
 
-static int64_t place_replicas(struct sl_scratch *scratch, unsigned pool, uint8_t item,
-                              int64_t count, bool any_health, struct sl_assignment *assignment)
+static int64_t place_replicas(const struct target *target, struct wanted wanted, int64_t count)
 {
     struct place place[PLACES_MAX];
-    unsigned n = list_places(scratch, pool, any_health, place);
+    unsigned n = list_places(target->scratch, target->pool, wanted, place);
     deal(place, n, count);
     int64_t put = 0;
     for (unsigned i = 0; i < n; i++) {
         if (place[i].taken == 0) {
             continue;
         }
-        struct sl_assignment_part part = {item, place[i].device, place[i].instance, place[i].taken};
-        if (!add_part(scratch, pool, part, assignment)) {
+        if (!add_part(target, place[i].device, place[i].instance, place[i].taken)) {
             break;
         }
         put += place[i].taken;
@@ -400,9 +450,9 @@ static int64_t place_replicas(struct sl_scratch *scratch, unsigned pool, uint8_t
     return put;
 }
 
-static int64_t place_memory(struct sl_scratch *scratch, unsigned pool, uint8_t item, int64_t count,
-                            struct sl_place_how how, struct sl_assignment *assignment)
+static int64_t place_memory(const struct target *target, struct sl_place_how how, int64_t count)
 {
+    const struct sl_scratch *scratch = target->scratch;
     const struct sl_node *node = scratch->view->node;
     int best = -1;
     bool best_untouched = false;
@@ -422,29 +472,48 @@ static int64_t place_memory(struct sl_scratch *scratch, unsigned pool, uint8_t i
     if (best < 0) {
         return 0;
     }
-    struct sl_assignment_part part = {item, (int16_t)best, -1, count};
-    return add_part(scratch, pool, part, assignment) ? count : 0;
+    return add_part(target, best, -1, count) ? count : 0;
 }
 
-int64_t sl_scratch_place(struct sl_scratch *scratch, unsigned pool, uint8_t item, int64_t count,
-                         struct sl_place_how how, struct sl_assignment *assignment)
+static int64_t place_units(const struct target *target, struct wanted wanted, int64_t count)
 {
-    const struct sl_pool *p = &scratch->view->node->pool[pool];
-    if (!p->on_devices) {
-        struct sl_assignment_part part = {item, -1, -1, count};
-        return add_part(scratch, pool, part, assignment) ? count : 0;
-    }
-    switch (p->kind) {
+    switch (target->scratch->view->node->pool[target->pool].kind) {
     case SL_KIND_WHOLE:
-        return place_whole(scratch, pool, item, count, how.any_health, assignment);
+        return place_whole(target, wanted, count);
     case SL_KIND_MIG:
-        return place_instances(scratch, pool, item, count, how.any_health, assignment);
+        return place_instances(target, wanted, count);
     case SL_KIND_REPLICA:
-        return place_replicas(scratch, pool, item, count, how.any_health, assignment);
+        return place_replicas(target, wanted, count);
     case SL_KIND_MEMORY:
-        return place_memory(scratch, pool, item, count, how, assignment);
+        break;
     }
     return 0;
+}
+
+int64_t sl_scratch_place(struct sl_scratch *scratch, unsigned pool, const struct sl_ask_item *item,
+                         uint8_t number, int64_t count, struct sl_place_how how,
+                         struct sl_assignment *assignment)
+{
+    const struct target target = {scratch, pool, number, item, assignment};
+    const struct sl_node *node = scratch->view->node;
+    bool picky = item != NULL && sl_item_has_memory(item) && !how.any_memory;
+    struct wanted wanted = {picky ? item : NULL, ANY_SIZE, how.any_health};
+    if (!node->pool[pool].on_devices) {
+        int64_t allowed = picky ? sl_memory_by_counts(scratch, pool, item) : INT64_MAX;
+        int64_t put = least(count, allowed);
+        return put > 0 && add_part(&target, -1, -1, put) ? put : 0;
+    }
+    if (node->pool[pool].kind == SL_KIND_MEMORY) {
+        return place_memory(&target, how, count);
+    }
+    if (!picky) {
+        return place_units(&target, wanted, count);
+    }
+    int64_t put = 0;
+    while (put < count && sl_memory_next_size(node, pool, item, &wanted.size)) {
+        put += place_units(&target, wanted, count - put);
+    }
+    return put;
 }
 
 void sl_scratch_undo(struct sl_scratch *scratch, const struct sl_ask_item *item,
@@ -455,7 +524,7 @@ void sl_scratch_undo(struct sl_scratch *scratch, const struct sl_ask_item *item,
         const struct sl_assignment_part *part = &assignment->part[assignment->n];
         int pool = sl_view_pool(scratch->view, item[part->item].key);
         if (pool >= 0) {
-            sl_scratch_take(scratch, (unsigned)pool, part, -1);
+            sl_scratch_take(scratch, (unsigned)pool, &item[part->item], part, -1);
         }
     }
 }
@@ -480,11 +549,12 @@ static bool place_item(struct sl_scratch *scratch, unsigned pool, const struct s
     int64_t count = items[i].count;
     int64_t used = scratch->pool_used[pool];
     int64_t capacity = scratch->view->node->pool[pool].capacity;
-    if (used >= capacity || count > capacity - used) {
+    if (used >= capacity || count > capacity - used ||
+        (count > 1 && scratch->view->node->pool[pool].one_each)) {
         return false;
     }
     unsigned first = assignment->n;
-    if (sl_scratch_place(scratch, pool, (uint8_t)i, count, how, assignment) < count) {
+    if (sl_scratch_place(scratch, pool, &items[i], (uint8_t)i, count, how, assignment) < count) {
         sl_scratch_undo(scratch, items, assignment, first);
         return false;
     }

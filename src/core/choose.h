@@ -13,28 +13,57 @@ struct sl_room {
     int64_t largest; /* the most that one item may ask */
 };
 
-/* What the pool can still give on these counters; any_health counts unhealthy devices too. */
-struct sl_room sl_scratch_room(const struct sl_scratch *scratch, unsigned pool, bool any_health);
+/* What the pool can still give on these counters; any_health counts unhealthy devices too. item may
+ * be NULL; else only what has the GPU memory that it needs counts. */
+struct sl_room sl_scratch_room(const struct sl_scratch *scratch, unsigned pool,
+                               const struct sl_ask_item *item, bool any_health);
+
+/* Does it say how much GPU memory it needs of each unit? */
+static inline bool sl_item_has_memory(const struct sl_ask_item *item)
+{
+    return item->memory_mib > 0 || item->least_mib > 0;
+}
+
+/* The most units of an item that the GPU memory allows there, beside what is declared of it
+ * (gpu_memory.c). */
+int64_t sl_memory_on_instance(const struct sl_scratch *scratch, unsigned pool,
+                              const struct sl_ask_item *item, unsigned instance);
+int64_t sl_memory_on_device(const struct sl_scratch *scratch, unsigned pool,
+                            const struct sl_ask_item *item, unsigned device);
+int64_t sl_memory_by_counts(const struct sl_scratch *scratch, unsigned pool,
+                            const struct sl_ask_item *item);
+int64_t sl_memory_of_instance(const struct sl_node *node, unsigned instance);
+
+/* The smallest size of a unit that will do, above *size; false when there is none. */
+bool sl_memory_next_size(const struct sl_node *node, unsigned pool, const struct sl_ask_item *item,
+                         int64_t *size);
+
+/* Has the place of the part the GPU memory that the item needs of it, beside what is declared? */
+bool sl_scratch_has_memory(const struct sl_scratch *scratch, unsigned pool,
+                           const struct sl_ask_item *item, const struct sl_assignment_part *part);
 
 /* Do the units of the pool sit on instances (else on devices)? */
 bool sl_pool_on_instances(const struct sl_node *node, unsigned pool);
 
-/* Books (sign 1) or gives back (sign -1) one part. */
-void sl_scratch_take(struct sl_scratch *scratch, unsigned pool,
+/* Books (sign 1) or gives back (sign -1) one part of the item. */
+void sl_scratch_take(struct sl_scratch *scratch, unsigned pool, const struct sl_ask_item *item,
                      const struct sl_assignment_part *part, int sign);
 
 /* Could the part be held there beside what is in use now? Health does not matter. */
 bool sl_scratch_can_hold(const struct sl_scratch *scratch, unsigned pool,
                          const struct sl_assignment_part *part);
 
-/* Puts up to count units of the item somewhere, books them and appends the parts. Returns how many
- * were put. spare_untouched: a share of memory prefers devices that are in use already. */
+/* Puts up to count units of the number-th item somewhere, books them and appends the parts. Returns
+ * how many were put. any_memory: it does not matter whether they have what the item needs.
+ * spare_untouched: a share of memory prefers devices that are in use already. */
 struct sl_place_how {
     bool any_health;
+    bool any_memory;
     bool spare_untouched;
 };
-int64_t sl_scratch_place(struct sl_scratch *scratch, unsigned pool, uint8_t item, int64_t count,
-                         struct sl_place_how how, struct sl_assignment *assignment);
+int64_t sl_scratch_place(struct sl_scratch *scratch, unsigned pool, const struct sl_ask_item *item,
+                         uint8_t number, int64_t count, struct sl_place_how how,
+                         struct sl_assignment *assignment);
 
 /* All items at once; else *failed says which did not find its place beside those that did, and the
  * caller has to sl_scratch_undo the assignment. The items' pools must exist. */

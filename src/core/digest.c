@@ -32,6 +32,10 @@ static uint64_t mix_pools(uint64_t h, const struct sl_view *view)
                        (uint32_t)pool->replicas);
         h = mix_profile(h, pool->profile);
         h = mix(h, (uint64_t)view->pool_used[i]);
+        h = mix(h, (uint64_t)pool->memory_mib << 2 | (uint64_t)pool->one_each << 1 |
+                       pool->equal_memory);
+        h = mix(h, (uint64_t)pool->total_mib);
+        h = mix(h, (uint64_t)view->pool_mib[i]);
     }
     return h;
 }
@@ -50,6 +54,8 @@ static uint64_t mix_devices(uint64_t h, const struct sl_view *view)
                        (uint64_t)device->mig << 1 | use->whole);
         h = mix(h, (uint64_t)device->memory_units);
         h = mix(h, (uint64_t)use->memory_units);
+        h = mix(h, (uint64_t)device->memory_mib);
+        h = mix(h, (uint64_t)use->declared_mib);
         h = mix(h, (uint64_t)(uint32_t)use->replicas << 32 | (uint32_t)use->instances);
     }
     return h;
@@ -63,6 +69,7 @@ static uint64_t mix_instances(uint64_t h, const struct sl_view *view)
         h = mix_profile(h, instance->profile);
         h = mix(h, (uint64_t)instance->device << 48 | (uint64_t)(uint8_t)instance->start << 40 |
                        (uint64_t)instance->pool << 32 | (uint32_t)view->instance_used[i]);
+        h = mix(h, (uint64_t)view->instance_mib[i]);
     }
     return h;
 }

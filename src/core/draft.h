@@ -1,7 +1,7 @@
 /* A node while it is being judged: fixed room for everything, text borrowed from the facts. The
  * steps, in their order: labels and allocatable (node_read.c), devices that annotations describe
- * (node_devices.c) or that can be inferred (node_infer.c), pools tied to devices (node_tie.c), one
- * allocation (node.c). */
+ * (node_devices.c) or that can be inferred (node_infer.c), pools tied to devices (node_tie.c), the
+ * memory of a unit (node_memory.c), one allocation (node.c). */
 #ifndef SLICED_CORE_DRAFT_H
 #define SLICED_CORE_DRAFT_H
 
@@ -18,8 +18,11 @@ struct sl_draft_labels {
     struct sl_str mig_profile; /* of -MIG-<profile>: strategy single, every instance is one */
     int64_t count;             /* nvidia.com/gpu.count; 0: absent */
     int64_t memory_mib;        /* of a full GPU; 0: absent, or an instance's */
+    int64_t instance_mib;      /* strategy single: of an instance; 0: absent */
     int64_t replicas;          /* nvidia.com/gpu.replicas; 0: absent */
     bool sharing;              /* some sharing strategy, or replicas above 1 */
+    bool mps;                  /* the sharing strategy is mps */
+    bool one_each;             /* the plugin refuses requests for more than one replica */
     bool single;               /* nvidia.com/mig.strategy=single */
 };
 
@@ -29,6 +32,7 @@ struct sl_draft_pool {
     struct sl_str profile; /* "1g.6gb.me"; empty when not of instances or not known */
     int64_t label_count;   /* devices or instances, by the labels; 0: absent */
     int64_t label_replicas;
+    int64_t label_mib; /* memory of an instance, by the labels; 0: absent */
     bool on_instances; /* its units are (replicas of) MIG instances */
 };
 
@@ -105,6 +109,9 @@ int64_t sl_draft_things(struct sl_draft *draft, struct sl_draft_pool *pool);
 /* Fills pool.on_devices, pool.replicas, instance.pool and memory_units; drops instances of pools
  * that do not tie. */
 void sl_draft_tie(struct sl_draft *draft);
+
+/* What GPU memory a unit of each pool has, and how replicas are given (node_memory.c). */
+void sl_draft_memory(struct sl_draft *draft);
 
 /* Ways to put counts[i] instances of profile i of the model on n devices, leaving aside which
  * device is which. */

@@ -62,6 +62,43 @@ static int64_t partitionable(const struct sl_scratch *scratch, const struct sl_a
 
 /* ---- verdicts ---- */
 
+/* GPU memory of the pool's largest unit; 0: not known. */
+static int64_t largest_unit(const struct sl_node *node, unsigned pool)
+{
+    const struct sl_pool *p = &node->pool[pool];
+    int64_t most = p->on_devices ? 0 : sl_node_unit_mib(node, pool, -1, -1);
+    bool on_instances = sl_pool_on_instances(node, pool);
+    unsigned n = !p->on_devices ? 0 : on_instances ? node->n_instances : node->n_devices;
+    for (unsigned i = 0; i < n; i++) {
+        if (on_instances ? node->instance[i].pool != pool : node->device[i].mig) {
+            continue;
+        }
+        int64_t mib = on_instances ? sl_node_unit_mib(node, pool, node->instance[i].device, (int)i)
+                                   : sl_node_unit_mib(node, pool, (int)i, -1);
+        most = mib > most ? mib : most;
+    }
+    return most;
+}
+
+/* Would too few units of the empty node have the GPU memory that the item needs? */
+static bool lacks_memory(const struct sl_scratch *scratch, const struct sl_ask_item *item,
+                         unsigned pool, struct sl_verdict *out)
+{
+    struct sl_scratch empty;
+    if (!sl_item_has_memory(item)) {
+        return false;
+    }
+    sl_scratch_clear(&empty, scratch->view);
+    struct sl_room room = sl_scratch_room(&empty, pool, item, true);
+    if (item->count <= room.largest) {
+        return false;
+    }
+    out->reason = SL_REASON_LITTLE_MEMORY;
+    out->free = room.free;
+    out->largest = largest_unit(scratch->view->node, pool);
+    return true;
+}
+
 static struct sl_verdict never(const struct sl_scratch *scratch, const struct sl_ask_item *item,
                                int pool)
 {
@@ -80,11 +117,16 @@ static struct sl_verdict never(const struct sl_scratch *scratch, const struct sl
         return v;
     }
     const struct sl_pool_room *room = &scratch->view->room[pool];
+    const struct sl_node *node = scratch->view->node;
     v.capacity = room->capacity;
-    if (item->count <= room->most) {
+    if (node->pool[pool].one_each && item->count > 1) {
+        v.reason = SL_REASON_ONE_EACH;
         return v;
     }
-    const struct sl_node *node = scratch->view->node;
+    if (item->count <= room->most) {
+        (void)lacks_memory(scratch, item, (unsigned)pool, &v);
+        return v;
+    }
     if (node->pool[pool].kind == SL_KIND_MEMORY && item->count <= room->capacity &&
         room->most > 0) {
         v.reason = SL_REASON_EXCEEDS_DEVICE;
@@ -132,7 +174,8 @@ static enum sl_reason not_now_reason(const struct sl_scratch *scratch, unsigned 
     if (more > 0 && room.free + more >= count) {
         return SL_REASON_DEVICES_SHARED;
     }
-    if (scratch->view->unhealthy && sl_scratch_room(scratch, pool, true).largest + more >= count) {
+    if (scratch->view->unhealthy &&
+        sl_scratch_room(scratch, pool, NULL, true).largest + more >= count) {
         return SL_REASON_UNHEALTHY;
     }
     return more > 0 ? SL_REASON_DEVICES_SHARED : SL_REASON_INSUFFICIENT;
@@ -142,7 +185,7 @@ static enum sl_reason not_now_reason(const struct sl_scratch *scratch, unsigned 
 static struct sl_verdict not_now(const struct sl_scratch *scratch, const struct sl_ask_item *item,
                                  unsigned pool)
 {
-    struct sl_room room = sl_scratch_room(scratch, pool, false);
+    struct sl_room room = sl_scratch_room(scratch, pool, NULL, false);
     struct sl_verdict v = {
         .asked = item->count,
         .free = room.free,
@@ -150,6 +193,11 @@ static struct sl_verdict not_now(const struct sl_scratch *scratch, const struct 
     };
     if (partitionable(scratch, item, false, NULL) >= item->count) {
         v.reason = SL_REASON_NOT_PARTITIONED;
+        return v;
+    }
+    if (sl_item_has_memory(item) && item->count <= room.largest) {
+        v.free = sl_scratch_room(scratch, pool, item, false).free;
+        v.reason = SL_REASON_MEMORY_TAKEN;
         return v;
     }
     v.reason = not_now_reason(scratch, pool, item->count, room);
@@ -246,6 +294,11 @@ static bool fit_one(const struct sl_view *view, const struct sl_ask *ask,
 {
     int pool = sl_view_pool(view, ask->item[0].key);
     int64_t asked = ask->item[0].count;
+    if (pool >= 0 && sl_item_has_memory(&ask->item[0])) {
+        return asked <= view->room[pool].largest || verdict != NULL
+                   ? sl_choose(view, ask, NULL, verdict)
+                   : false;
+    }
     if (pool >= 0) {
         const struct sl_pool_room *room = &view->room[pool];
         bool fits = asked <= room->largest;

@@ -76,6 +76,7 @@ static int judge(struct sl_draft *draft, struct sl_error *err)
     }
     sl_draft_tie(draft);
     profiles_from_instances(draft);
+    sl_draft_memory(draft);
     sl_draft_site(draft);
     return 0;
 }

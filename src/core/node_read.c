@@ -16,6 +16,13 @@ static bool is(const struct sl_pair *list, struct sl_str key, struct sl_str valu
     return pair != NULL && sl_str_eq(pair->value, value);
 }
 
+/* Is it "true", as a label or as an annotation? */
+static bool says(const struct sl_draft *draft, struct sl_str key)
+{
+    const struct sl_str yes = SL_STR("true");
+    return is(draft->facts->labels, key, yes) || is(draft->facts->annotations, key, yes);
+}
+
 /* Cuts product behind the last mark; what follows the mark, empty when it is not there. */
 static struct sl_str cut_at(struct sl_str *product, struct sl_str mark)
 {
@@ -63,8 +70,13 @@ static void read_labels(struct sl_draft *draft)
     if (labels->replicas > 1 || (sharing != NULL && !sl_str_eq(sharing->value, SL_STR("none")))) {
         labels->sharing = true;
     }
+    labels->mps = sharing != NULL && sl_str_eq(sharing->value, SL_STR("mps"));
+    labels->one_each = says(draft, SL_STR("sliced.dev/fail-requests-greater-than-one"));
+    int64_t memory_mib = number_of(list, SL_STR("nvidia.com/gpu.memory"));
     if (labels->mig_profile.len == 0) {
-        labels->memory_mib = number_of(list, SL_STR("nvidia.com/gpu.memory"));
+        labels->memory_mib = memory_mib;
+    } else {
+        labels->instance_mib = memory_mib;
     }
     if (labels->product.len > 0) {
         draft->model = sl_mig_model_find(labels->product, labels->memory_mib);
@@ -113,6 +125,7 @@ static void judge_gpu(const struct sl_draft *draft, struct sl_draft_pool *pool, 
     if (labels->mig_profile.len > 0) {
         pool->on_instances = true;
         pool->profile = labels->mig_profile;
+        pool->label_mib = labels->instance_mib;
         pool->pool.kind = SL_KIND_MIG;
     }
     if (shared || labels->sharing) {
@@ -125,6 +138,7 @@ static void judge_profile(const struct sl_draft *draft, struct sl_draft_pool *po
     pool->on_instances = true;
     pool->label_count = profile_label(draft, pool->profile, SL_STR(".count"));
     pool->label_replicas = profile_label(draft, pool->profile, SL_STR(".replicas"));
+    pool->label_mib = profile_label(draft, pool->profile, SL_STR(".memory"));
     if (pool->label_replicas > 1) {
         pool->pool.kind = SL_KIND_REPLICA;
     }

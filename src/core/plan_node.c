@@ -403,7 +403,9 @@ static bool holds(struct sl_scratch *scratch, const struct sl_pod *claim)
     for (unsigned i = 0; i < assignment.n; i++) {
         const struct sl_assignment_part *part = &assignment.part[i];
         int pool = sl_view_pool(scratch->view, claim->items[part->item].key);
+        const struct sl_ask_item *item = &claim->items[part->item];
         if (pool < 0 || !sl_scratch_can_hold(scratch, (unsigned)pool, part) ||
+            !sl_scratch_has_memory(scratch, (unsigned)pool, item, part) ||
             (part->device >= 0 && !node->device[part->device].healthy)) {
             return false;
         }
@@ -416,7 +418,7 @@ static bool holds(struct sl_scratch *scratch, const struct sl_pod *claim)
                                scratch->device[part->device].memory_units) {
             return false;
         }
-        sl_scratch_take(scratch, (unsigned)pool, part, 1);
+        sl_scratch_take(scratch, (unsigned)pool, item, part, 1);
     }
     return true;
 }

@@ -16,7 +16,7 @@ static void book(struct sl_scratch *scratch, const struct sl_ask *ask,
         const struct sl_assignment_part *part = &assignment->part[i];
         int pool = sl_view_pool(scratch->view, ask->item[part->item].key);
         if (pool >= 0) {
-            sl_scratch_take(scratch, (unsigned)pool, part, 1);
+            sl_scratch_take(scratch, (unsigned)pool, &ask->item[part->item], part, 1);
         }
     }
 }

@@ -178,6 +178,11 @@ struct sl_pod *sl_pod_new(const struct sl_pod_facts *facts, struct sl_error *err
     };
     int64_t memory = sl_pod_read_gpu_memory(facts, SL_STR("sliced.dev/gpu-memory"), &problem);
     int64_t least = sl_pod_read_gpu_memory(facts, SL_STR("sliced.dev/min-gpu-memory"), &problem);
+    for (uint32_t i = 0; i < ask.n; i++) {
+        bool shares = ask.item[i].kind == SL_KIND_MEMORY;
+        ask.item[i].memory_mib = shares ? 0 : (int32_t)memory;
+        ask.item[i].least_mib = shares ? 0 : (int32_t)least;
+    }
     parts.n_labels = sl_pod_read_labels(facts, label, &problem);
     parts.constraints = sl_constraint_read(&draft, facts, &problem);
     parts.problem = (struct sl_str){problem.out, problem.len};

@@ -5,7 +5,7 @@
 #include "core/text.h"
 
 /* In a text: $r resource, $a asked, $f free, $c capacity, $l largest, $m the pod's own text, $o the
- * name under which the node would offer it. */
+ * name under which the node would offer it, $n MiB of GPU memory that each unit needs. */
 static const struct row {
     const char *name;
     bool never;
@@ -37,6 +37,11 @@ static const struct row {
                                    "The node is repartitioned by demand and could offer the "
                                    "profile, but does not now.",
                                    TEXT("$r: $a asked, this node is not partitioned for it now$o")},
+    [SL_REASON_MEMORY_TAKEN] =
+        {"MemoryTaken", false,
+         "Enough units are free, but too few of them with the GPU memory that the pod needs of "
+         "each (annotations sliced.dev/gpu-memory, sliced.dev/min-gpu-memory).",
+         TEXT("$r: $a asked with $n MiB of GPU memory each, $f can be had with that now")},
     [SL_REASON_NOT_OFFERED] = {"NotOffered", true, "The node does not have the resource at all.",
                                TEXT("$r: not offered by this node")},
     [SL_REASON_EXCEEDS_NODE] = {"ExceedsNode", true,
@@ -45,6 +50,17 @@ static const struct row {
     [SL_REASON_EXCEEDS_DEVICE] = {"ExceedsDevice", true,
                                   "More is asked for than any one GPU of the node has.",
                                   TEXT("$r: $a asked, one GPU of this node has at most $l")},
+    [SL_REASON_LITTLE_MEMORY] =
+        {"TooLittleMemory", true,
+         "Too few of the node's units have the GPU memory that the pod needs of each (annotations "
+         "sliced.dev/gpu-memory, sliced.dev/min-gpu-memory), even when it is empty.",
+         TEXT("$r: $a asked with $n MiB of GPU memory each, $f of this node's have that, the "
+              "largest has $l MiB")},
+    [SL_REASON_ONE_EACH] =
+        {"OneReplicaEach", true,
+         "The node's device plugin refuses requests for more than one replica "
+         "(failRequestsGreaterThanOne; always under MPS).",
+         TEXT("$r: $a asked, this node's device plugin gives a container one replica at most")},
     [SL_REASON_EXCEEDS_TOGETHER] =
         {"ExceedsTogether", true,
          "Each GPU resource of the pod could be had alone, but not all of them at once, even when "
@@ -79,12 +95,22 @@ const char *sl_reason_help(enum sl_reason reason)
     return row_of(reason)->help;
 }
 
-static void add_value(struct sl_text *text, char which, const struct sl_verdict *verdict,
-                      const char *resource, const char *malformed)
+static int64_t memory_needed(const struct sl_ask *ask, const struct sl_verdict *verdict)
 {
+    if (ask == NULL || verdict->item >= ask->n) {
+        return 0;
+    }
+    const struct sl_ask_item *item = &ask->item[verdict->item];
+    return item->memory_mib > item->least_mib ? item->memory_mib : item->least_mib;
+}
+
+static void add_value(struct sl_text *text, char which, const struct sl_verdict *verdict,
+                      const struct sl_ask *ask, const char *malformed)
+{
+    bool named = ask != NULL && verdict->item < ask->n;
     switch (which) {
     case 'r':
-        sl_text_puts(text, resource);
+        sl_text_puts(text, named ? ask->item[verdict->item].resource : "GPU");
         break;
     case 'a':
         sl_text_i64(text, verdict->asked);
@@ -97,6 +123,9 @@ static void add_value(struct sl_text *text, char which, const struct sl_verdict 
         break;
     case 'l':
         sl_text_i64(text, verdict->largest);
+        break;
+    case 'n':
+        sl_text_i64(text, memory_needed(ask, verdict));
         break;
     case 'o':
         if (verdict->alias != NULL) {
@@ -118,8 +147,6 @@ size_t sl_verdict_text(const struct sl_verdict *verdict, const struct sl_ask *as
 {
     struct sl_text text;
     sl_text_init(&text, out, size);
-    bool named = ask != NULL && verdict->item < ask->n;
-    const char *resource = named ? ask->item[verdict->item].resource : "GPU";
     struct sl_str rest = row_of(verdict->reason)->text;
     while (rest.len > 0) {
         const char *mark = memchr(rest.s, '$', rest.len);
@@ -128,7 +155,7 @@ size_t sl_verdict_text(const struct sl_verdict *verdict, const struct sl_ask *as
         if (mark == NULL) {
             break;
         }
-        add_value(&text, mark[1], verdict, resource, malformed);
+        add_value(&text, mark[1], verdict, ask, malformed);
         rest.s += plain + 2;
         rest.len -= plain + 2;
     }

@@ -19,8 +19,10 @@ void sl_scratch_clear(struct sl_scratch *scratch, const struct sl_view *view)
     const struct sl_node *node = view->node;
     scratch->view = view;
     memset(scratch->pool_used, 0, node->n_pools * sizeof scratch->pool_used[0]);
+    memset(scratch->pool_mib, 0, node->n_pools * sizeof scratch->pool_mib[0]);
     memset(scratch->device, 0, node->n_devices * sizeof scratch->device[0]);
     memset(scratch->instance_used, 0, node->n_instances * sizeof scratch->instance_used[0]);
+    memset(scratch->instance_mib, 0, node->n_instances * sizeof scratch->instance_mib[0]);
 }
 
 void sl_scratch_init(struct sl_scratch *scratch, const struct sl_view *view)
@@ -28,9 +30,12 @@ void sl_scratch_init(struct sl_scratch *scratch, const struct sl_view *view)
     const struct sl_node *node = view->node;
     scratch->view = view;
     memcpy(scratch->pool_used, view->pool_used, node->n_pools * sizeof scratch->pool_used[0]);
+    memcpy(scratch->pool_mib, view->pool_mib, node->n_pools * sizeof scratch->pool_mib[0]);
     memcpy(scratch->device, view->device, node->n_devices * sizeof scratch->device[0]);
     memcpy(scratch->instance_used, view->instance_used,
            node->n_instances * sizeof scratch->instance_used[0]);
+    memcpy(scratch->instance_mib, view->instance_mib,
+           node->n_instances * sizeof scratch->instance_mib[0]);
 }
 
 /* Books a resident's parts, and all its units in the pools: parts may be fewer. */
@@ -39,8 +44,9 @@ static void book(struct sl_scratch *scratch, const struct sl_resident *resident,
 {
     const struct sl_pod *pod = resident->pod;
     for (unsigned i = 0; i < resident->n_parts; i++) {
-        int pool = sl_view_pool(scratch->view, pod->items[part[i].item].key);
-        sl_scratch_take(scratch, (unsigned)pool, &part[i], sign);
+        const struct sl_ask_item *item = &pod->items[part[i].item];
+        int pool = sl_view_pool(scratch->view, item->key);
+        sl_scratch_take(scratch, (unsigned)pool, item, &part[i], sign);
         scratch->pool_used[pool] -= sign * part[i].amount;
     }
     for (unsigned i = 0; i < pod->n_items; i++) {
@@ -66,13 +72,14 @@ void sl_scratch_restore(struct sl_scratch *scratch, unsigned resident)
 /* A part of an assignment to be, unlike one that stands, needs a healthy device and memory that is
  * not over-committed by it. */
 static bool can_give(const struct sl_scratch *scratch, unsigned pool,
-                     const struct sl_assignment_part *part)
+                     const struct sl_ask_item *item, const struct sl_assignment_part *part)
 {
     const struct sl_node *node = scratch->view->node;
     const struct sl_pool *p = &node->pool[pool];
     if (scratch->pool_used[pool] >= p->capacity ||
         part->amount > p->capacity - scratch->pool_used[pool] ||
-        !sl_scratch_can_hold(scratch, pool, part)) {
+        !sl_scratch_can_hold(scratch, pool, part) ||
+        !sl_scratch_has_memory(scratch, pool, item, part)) {
         return false;
     }
     if (!p->on_devices) {
@@ -90,12 +97,13 @@ bool sl_scratch_take_exactly(struct sl_scratch *scratch, const struct sl_ask *as
     struct sl_assignment done = {0};
     for (; done.n < assignment->n; done.n++) {
         const struct sl_assignment_part *part = &assignment->part[done.n];
-        int pool = sl_view_pool(scratch->view, ask->item[part->item].key);
-        if (pool < 0 || !can_give(scratch, (unsigned)pool, part)) {
+        const struct sl_ask_item *item = &ask->item[part->item];
+        int pool = sl_view_pool(scratch->view, item->key);
+        if (pool < 0 || !can_give(scratch, (unsigned)pool, item, part)) {
             sl_scratch_undo(scratch, ask->item, &done, 0);
             return false;
         }
-        sl_scratch_take(scratch, (unsigned)pool, part, 1);
+        sl_scratch_take(scratch, (unsigned)pool, item, part, 1);
         done.part[done.n] = *part;
     }
     return true;
@@ -121,7 +129,7 @@ static bool place_as_assigned(struct sl_scratch *scratch, const struct sl_pod *p
             sl_scratch_undo(scratch, pod->items, &done, 0);
             return false;
         }
-        sl_scratch_take(scratch, pool, part, 1);
+        sl_scratch_take(scratch, pool, &pod->items[part->item], part, 1);
         done.part[done.n] = *part;
     }
     return true;
@@ -148,13 +156,14 @@ static void place_by_assumption(struct sl_scratch *scratch, const struct sl_pod 
         if (pool < 0) {
             continue;
         }
-        struct sl_place_how how = {.any_health = false};
-        int64_t put =
-            sl_scratch_place(scratch, (unsigned)pool, (uint8_t)i, item[i].count, how, assignment);
+        /* It runs, so it has its units, with whatever memory. */
+        struct sl_place_how how = {.any_memory = true};
+        int64_t put = sl_scratch_place(scratch, (unsigned)pool, &item[i], (uint8_t)i, item[i].count,
+                                       how, assignment);
         if (put < item[i].count) {
             how.any_health = true;
-            sl_scratch_place(scratch, (unsigned)pool, (uint8_t)i, item[i].count - put, how,
-                             assignment);
+            sl_scratch_place(scratch, (unsigned)pool, &item[i], (uint8_t)i, item[i].count - put,
+                             how, assignment);
         }
     }
 }
@@ -238,15 +247,17 @@ static size_t parts_bound(const struct sl_node *node, const struct sl_pod *pod)
 
 static struct sl_view *allocate(const struct sl_node *node, size_t n_residents, size_t n_parts)
 {
-    size_t at[7];
+    size_t at[9];
     at[0] = sizeof(struct sl_view) + node->n_pools * sizeof(struct sl_pool_room);
     at[1] = at[0] + node->n_pools * sizeof(int64_t);
     at[2] = at[1] + node->n_devices * sizeof(struct sl_device_use);
     at[3] = at[2] + n_residents * sizeof(struct sl_resident);
     at[4] = at[3] + n_parts * sizeof(struct sl_assignment_part);
-    at[5] = at[4] + node->n_instances * sizeof(int32_t);
-    at[6] = at[5] + node->n_devices;
-    char *block = malloc(at[6]);
+    at[5] = at[4] + node->n_pools * sizeof(int64_t);
+    at[6] = at[5] + node->n_instances * sizeof(int64_t);
+    at[7] = at[6] + node->n_instances * sizeof(int32_t);
+    at[8] = at[7] + node->n_devices;
+    char *block = malloc(at[8]);
     if (block == NULL) {
         return NULL;
     }
@@ -256,8 +267,10 @@ static struct sl_view *allocate(const struct sl_node *node, size_t n_residents, 
     view->device = (struct sl_device_use *)(void *)(block + at[1]);
     view->resident = (struct sl_resident *)(void *)(block + at[2]);
     view->part = (struct sl_assignment_part *)(void *)(block + at[3]);
-    view->instance_used = (int32_t *)(void *)(block + at[4]);
-    view->gap = (uint8_t *)block + at[5];
+    view->pool_mib = (int64_t *)(void *)(block + at[4]);
+    view->instance_mib = (int64_t *)(void *)(block + at[5]);
+    view->instance_used = (int32_t *)(void *)(block + at[6]);
+    view->gap = (uint8_t *)block + at[7];
     return view;
 }
 
@@ -307,7 +320,8 @@ static void look_ahead(struct sl_view *view, struct sl_scratch *scratch, unsigne
     memset(room->lost, 0, sizeof room->lost);
     if (room->free == 0 || !node->pool[pool].on_devices ||
         node->pool[pool].kind == SL_KIND_MEMORY ||
-        sl_scratch_place(scratch, pool, 0, 1, (struct sl_place_how){false, false}, &one) == 0) {
+        sl_scratch_place(scratch, pool, NULL, 0, 1, (struct sl_place_how){.any_health = false},
+                         &one) == 0) {
         return;
     }
     room->next_device = one.part[0].device;
@@ -315,18 +329,21 @@ static void look_ahead(struct sl_view *view, struct sl_scratch *scratch, unsigne
         sl_lost_room(node, view->instance_used, scratch->instance_used, (unsigned)room->next_device,
                      ~0U, room->lost);
     }
-    sl_scratch_take(scratch, pool, &one.part[0], -1);
+    sl_scratch_take(scratch, pool, NULL, &one.part[0], -1);
 }
 
 static void settle(struct sl_view *view, struct sl_scratch *scratch)
 {
     const struct sl_node *node = view->node;
     memcpy(view->pool_used, scratch->pool_used, node->n_pools * sizeof view->pool_used[0]);
+    memcpy(view->pool_mib, scratch->pool_mib, node->n_pools * sizeof view->pool_mib[0]);
     memcpy(view->device, scratch->device, node->n_devices * sizeof view->device[0]);
     memcpy(view->instance_used, scratch->instance_used,
            node->n_instances * sizeof view->instance_used[0]);
+    memcpy(view->instance_mib, scratch->instance_mib,
+           node->n_instances * sizeof view->instance_mib[0]);
     for (unsigned i = 0; i < node->n_pools; i++) {
-        struct sl_room room = sl_scratch_room(scratch, i, false);
+        struct sl_room room = sl_scratch_room(scratch, i, NULL, false);
         view->room[i].free = room.free;
         view->room[i].largest = room.largest;
         look_ahead(view, scratch, i);
@@ -344,7 +361,7 @@ static void measure_empty(struct sl_view *view, struct sl_scratch *scratch)
     for (unsigned i = 0; i < node->n_pools; i++) {
         view->room[i].key = node->pool[i].key;
         view->room[i].capacity = node->pool[i].capacity;
-        view->room[i].most = sl_scratch_room(scratch, i, true).largest;
+        view->room[i].most = sl_scratch_room(scratch, i, NULL, true).largest;
     }
 }
 

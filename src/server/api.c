@@ -33,6 +33,15 @@ static void write_ask(struct sl_writer *w, const struct sl_pod *pod)
     sl_write_array_end(w);
 }
 
+static void write_positive(struct sl_writer *w, int64_t number)
+{
+    if (number > 0) {
+        sl_write_i64(w, number);
+    } else {
+        sl_write_null(w);
+    }
+}
+
 void sl_api_pod_members(struct sl_writer *w, const struct sl_pod *pod)
 {
     sl_write_key(w, "namespace");
@@ -50,13 +59,13 @@ void sl_api_pod_members(struct sl_writer *w, const struct sl_pod *pod)
     sl_write_key(w, "priority");
     sl_write_i64(w, pod->priority);
     sl_write_key(w, "timeoutSeconds");
-    if (pod->timeout_s > 0) {
-        sl_write_i64(w, pod->timeout_s);
-    } else {
-        sl_write_null(w);
-    }
+    write_positive(w, pod->timeout_s);
     sl_write_key(w, "ask");
     write_ask(w, pod);
+    sl_write_key(w, "gpuMemoryMiB");
+    write_positive(w, pod->gpu_memory_mib);
+    sl_write_key(w, "minGpuMemoryMiB");
+    write_positive(w, pod->min_gpu_memory_mib);
     sl_write_key(w, "malformed");
     sl_write_text(w, pod->malformed);
 }
@@ -81,6 +90,12 @@ void sl_api_ask_text(const struct sl_pod *pod, char *out, size_t size)
     for (uint32_t i = 0; i < pod->n_items; i++) {
         add(out, size, &len, "%s%s=%lld", i == 0 ? "" : ",", pod->items[i].resource,
             (long long)pod->items[i].count);
+    }
+    if (pod->gpu_memory_mib > 0) {
+        add(out, size, &len, ",gpu-memory=%lldMi", (long long)pod->gpu_memory_mib);
+    }
+    if (pod->min_gpu_memory_mib > 0) {
+        add(out, size, &len, ",min-gpu-memory=%lldMi", (long long)pod->min_gpu_memory_mib);
     }
 }
 

@@ -42,6 +42,14 @@ static void write_pools(struct sl_writer *w, const struct sl_view *view)
         sl_write_i64(w, sl_view_free_units(view, i));
         sl_write_key(w, "replicas");
         sl_write_i64(w, pool->replicas);
+        sl_write_key(w, "memoryMiB");
+        sl_write_i64(w, pool->memory_mib);
+        sl_write_key(w, "equalMemory");
+        sl_write_bool(w, pool->equal_memory);
+        sl_write_key(w, "oneEach");
+        sl_write_bool(w, pool->one_each);
+        sl_write_key(w, "declaredMiB");
+        sl_write_i64(w, view->pool_mib[i]);
         sl_write_key(w, "onDevices");
         sl_write_bool(w, pool->on_devices);
         sl_write_object_end(w);
@@ -138,6 +146,8 @@ static void write_device(struct sl_writer *w, const struct sl_view *view, unsign
     sl_write_i64(w, use->replicas);
     sl_write_key(w, "memoryUnits");
     sl_write_i64(w, use->memory_units);
+    sl_write_key(w, "declaredMiB");
+    sl_write_i64(w, use->declared_mib);
     sl_write_object_end(w);
     sl_write_key(w, "memoryUnits");
     sl_write_i64(w, device->memory_units);

@@ -104,6 +104,7 @@ struct gist {
     int64_t free;
     int64_t most_capacity;              /* of one node */
     int64_t largest;                    /* on one device */
+    int64_t memory_mib;                 /* of each unit, that the pod needs */
     const struct sl_mig_profile *alias; /* what some of them call it */
 };
 
@@ -125,9 +126,9 @@ static enum sl_reason most_frequent_not_now(const struct sl_explain *explain)
  * is then true of all nodes. */
 static enum sl_reason nearest_never(const struct sl_explain *explain)
 {
-    static const enum sl_reason nearest_first[] = {SL_REASON_EXCEEDS_TOGETHER,
-                                                   SL_REASON_EXCEEDS_DEVICE, SL_REASON_EXCEEDS_NODE,
-                                                   SL_REASON_NOT_OFFERED};
+    static const enum sl_reason nearest_first[] = {
+        SL_REASON_EXCEEDS_TOGETHER, SL_REASON_LITTLE_MEMORY, SL_REASON_ONE_EACH,
+        SL_REASON_EXCEEDS_DEVICE,   SL_REASON_EXCEEDS_NODE,  SL_REASON_NOT_OFFERED};
     for (size_t i = 0; i < sizeof(nearest_first) / sizeof(nearest_first[0]); i++) {
         if (explain->count[nearest_first[i]] > 0) {
             return nearest_first[i];
@@ -167,7 +168,10 @@ static void sum_up(const struct sl_explain *explain, enum sl_reason reason, stru
         gist->largest = v->largest > gist->largest ? v->largest : gist->largest;
     }
     if (item < explain->ask.n) {
-        gist->resource = explain->ask.item[item].resource;
+        const struct sl_ask_item *asked = &explain->ask.item[item];
+        gist->resource = asked->resource;
+        gist->memory_mib =
+            asked->memory_mib > asked->least_mib ? asked->memory_mib : asked->least_mib;
     }
 }
 
@@ -219,6 +223,24 @@ static void say_refused(const struct sl_explain *explain, const struct gist *g, 
             g->resource, g->nodes, g->nodes == 1 ? "" : "s",
             g->alias == NULL ? "" : ", where the profile is offered as ",
             g->alias == NULL ? "" : g->alias->resource);
+        return;
+    case SL_REASON_MEMORY_TAKEN:
+        (void)snprintf(out, size,
+                       "no node has %lld %s with %lld MiB of GPU memory each to give now; waits "
+                       "for pods there to end",
+                       asked, g->resource, (long long)g->memory_mib);
+        return;
+    case SL_REASON_LITTLE_MEMORY:
+        (void)snprintf(out, size,
+                       "no node has %lld %s with %lld MiB of GPU memory each, the largest has %lld "
+                       "MiB: it cannot start in this cluster as it is",
+                       asked, g->resource, (long long)g->memory_mib, (long long)g->largest);
+        return;
+    case SL_REASON_ONE_EACH:
+        (void)snprintf(out, size,
+                       "%lld %s asked, the nodes' device plugin gives a container one replica at "
+                       "most: it cannot start in this cluster as it is",
+                       asked, g->resource);
         return;
     case SL_REASON_NOT_OFFERED:
         (void)snprintf(out, size, "no node offers %s: it cannot start in this cluster as it is",
