@@ -108,11 +108,99 @@ static void infer_single(struct sl_draft *draft)
     add_split(draft, n, split);
 }
 
+/* ---- the configuration that mig-manager has applied ---- */
+
+/* The plain profile of so many compute slices that takes the fewest memory slices. */
+static unsigned plain_profile(const struct sl_mig_model *model, unsigned compute)
+{
+    for (unsigned p = 0; p < model->n_profiles; p++) {
+        if (model->profiles[p].compute == compute && model->profiles[p].attributes == 0) {
+            return p;
+        }
+    }
+    return model->n_profiles;
+}
+
+/* What each GPU holds after "all-<profile>" or "all-balanced" of mig-parted's own configurations.
+ * False for other names, while it is being applied, and where it failed. */
+static bool configured(const struct sl_draft *draft, uint8_t each[SL_MIG_PROFILES_MAX])
+{
+    const struct sl_mig_model *model = draft->model;
+    const struct sl_pair *labels = draft->facts->labels;
+    const struct sl_pair *config = sl_pair_find(labels, SL_STR("nvidia.com/mig.config"));
+    const struct sl_pair *state = sl_pair_find(labels, SL_STR("nvidia.com/mig.config.state"));
+    const struct sl_str all = SL_STR("all-");
+    if (config == NULL || !sl_str_starts(config->value, all) ||
+        (state != NULL && !sl_str_eq(state->value, SL_STR("success")))) {
+        return false;
+    }
+    struct sl_str name = {config->value.s + all.len, config->value.len - all.len};
+    if (!sl_str_eq(name, SL_STR("balanced"))) {
+        const struct sl_mig_profile *profile = sl_mig_profile_find(model, name);
+        if (profile != NULL) {
+            each[profile - model->profiles] = profile->max_count;
+        }
+        return profile != NULL;
+    }
+    for (unsigned compute = 1; compute <= 3 && 2 * compute <= model->compute_slices; compute++) {
+        unsigned p = plain_profile(model, compute);
+        if (p == model->n_profiles) {
+            return false;
+        }
+        each[p] = compute == 1 ? 2 : 1;
+    }
+    return true;
+}
+
+/* How many GPUs hold that each, if the instances counted are just these; 0: they are not. */
+static int64_t devices_of(const struct sl_mig_model *model,
+                          const int64_t counts[SL_MIG_PROFILES_MAX],
+                          const uint8_t each[SL_MIG_PROFILES_MAX])
+{
+    int64_t n = 0;
+    for (unsigned p = 0; p < model->n_profiles; p++) {
+        if (each[p] == 0 && counts[p] == 0) {
+            continue;
+        }
+        bool fits = each[p] > 0 && counts[p] > 0 && counts[p] % each[p] == 0;
+        if (!fits || (n > 0 && counts[p] / each[p] != n)) {
+            return 0;
+        }
+        n = counts[p] / each[p];
+    }
+    return n;
+}
+
+/* The GPUs are cut as configured, if that agrees with what is allocatable. n: how many they are; 0:
+ * nobody says. */
+static bool infer_configured(struct sl_draft *draft, int64_t n)
+{
+    uint8_t split[SL_NODE_DEVICES_MAX][SL_MIG_PROFILES_MAX];
+    uint8_t each[SL_MIG_PROFILES_MAX] = {0};
+    int64_t counts[SL_MIG_PROFILES_MAX] = {0};
+    if (draft->model == NULL || !configured(draft, each) || !count_instances(draft, counts)) {
+        return false;
+    }
+    int64_t devices = devices_of(draft->model, counts, each);
+    if (devices == 0 || (n > 0 && devices != n) ||
+        devices > SL_NODE_DEVICES_MAX - (int64_t)draft->n_devices) {
+        return false;
+    }
+    for (int64_t d = 0; d < devices; d++) {
+        memcpy(split[d], each, sizeof(split[d]));
+    }
+    add_split(draft, (unsigned)devices, split);
+    return true;
+}
+
 /* GPUs that are partitioned, on a node of n of them. */
 static void infer_partitioned(struct sl_draft *draft, int64_t n)
 {
     uint8_t split[SL_NODE_DEVICES_MAX][SL_MIG_PROFILES_MAX];
     int64_t counts[SL_MIG_PROFILES_MAX] = {0};
+    if (infer_configured(draft, n)) {
+        return;
+    }
     if (draft->model == NULL || n > SL_NODE_DEVICES_MAX - (int64_t)draft->n_devices ||
         !count_instances(draft, counts)) {
         return;
@@ -201,7 +289,9 @@ static void infer_full(struct sl_draft *draft)
         }
     } else if (count > survey.whole) {
         infer_partitioned(draft, count - survey.whole);
-    } else if (count > 0) {
+    } else if (count == 0) {
+        (void)infer_configured(draft, 0);
+    } else {
         sl_draft_problem_count(draft, SL_STR("nvidia.com/gpu.count"), count,
                                ", which leaves no GPU for the MIG instances allocatable");
     }
