@@ -71,12 +71,7 @@ void sl_plan_list_remove(struct sl_plan_pod *pod)
     pod->next = NULL;
 }
 
-void sl_plan_tell(struct sl_planner *planner, const struct sl_plan_action *action)
-{
-    planner->act(planner->context, action);
-}
-
-static void advance(struct sl_planner *planner, int64_t now_us)
+void sl_plan_advance(struct sl_planner *planner, int64_t now_us)
 {
     planner->now_us = now_us > planner->now_us ? now_us : planner->now_us;
 }
@@ -328,7 +323,7 @@ void sl_plan_settle(struct sl_planner *planner, struct sl_plan_pod *pod)
 
 /* ---- pods ---- */
 
-static struct sl_plan_pod *find_pod(const struct sl_planner *planner, struct sl_str uid)
+struct sl_plan_pod *sl_plan_find(const struct sl_planner *planner, struct sl_str uid)
 {
     return uid.len == 0 ? NULL : sl_map_get(&planner->pods, uid.s, uid.len);
 }
@@ -464,21 +459,21 @@ static int change_pod(struct sl_planner *planner, struct sl_plan_pod *known, str
 int sl_planner_put(struct sl_planner *planner, struct sl_pod *pod, int64_t now_us,
                    struct sl_error *err)
 {
-    advance(planner, now_us);
+    sl_plan_advance(planner, now_us);
     if (pod->uid[0] == '\0') {
         return sl_error_set(err, SL_ERR_FIELD, "metadata.uid is missing");
     }
     if (pod->n_items == 0 && pod->malformed == NULL) {
         return 0;
     }
-    struct sl_plan_pod *known = find_pod(planner, sl_str_of(pod->uid));
+    struct sl_plan_pod *known = sl_plan_find(planner, sl_str_of(pod->uid));
     return known == NULL ? add_pod(planner, pod, err) : change_pod(planner, known, pod, err);
 }
 
 void sl_planner_remove(struct sl_planner *planner, struct sl_str uid, int64_t now_us)
 {
-    advance(planner, now_us);
-    struct sl_plan_pod *pod = find_pod(planner, uid);
+    sl_plan_advance(planner, now_us);
+    struct sl_plan_pod *pod = sl_plan_find(planner, uid);
     if (pod == NULL) {
         return;
     }
@@ -503,7 +498,7 @@ void sl_planner_remove(struct sl_planner *planner, struct sl_str uid, int64_t no
 
 void sl_planner_set_stage(struct sl_planner *planner, struct sl_str uid, enum sl_hold_reason stage)
 {
-    struct sl_plan_pod *pod = find_pod(planner, uid);
+    struct sl_plan_pod *pod = sl_plan_find(planner, uid);
     if (pod != NULL && pod->stage != stage) {
         pod->stage = stage;
         sl_plan_settle(planner, pod);
@@ -543,90 +538,4 @@ int sl_planner_configure(struct sl_planner *planner, const struct sl_plan_config
         sl_plan_settle(planner, pod);
     }
     return 0;
-}
-
-int sl_planner_run(struct sl_planner *planner, const struct sl_demand *demand, size_t max_claims,
-                   int64_t now_us, void (*act)(void *context, const struct sl_plan_action *action),
-                   void *context, struct sl_error *err)
-{
-    advance(planner, now_us);
-    planner->act = act;
-    planner->context = context;
-    planner->demand = demand;
-    planner->scored = NULL;
-    planner->room = max_claims;
-    planner->checks = SL_PLAN_CHECKS;
-    planner->lacking = false;
-    sl_plan_expire(planner);
-    if (!sl_plan_refresh(planner) || !sl_plan_queue_order(planner, planner->now_us)) {
-        planner->dirty = true;
-        return sl_error_nomem(err);
-    }
-    sl_plan_bound_tell(planner);
-    while (planner->refused.first != NULL) {
-        struct sl_plan_pod *pod = planner->refused.first;
-        sl_plan_list_remove(pod);
-        pod->told = pod->reason;
-        planner->n_refusals++;
-        const struct sl_plan_action action = {
-            .kind = SL_PLAN_REFUSE, .pod = pod->pod, .reason = pod->reason};
-        sl_plan_tell(planner, &action);
-    }
-    if (!planner->ready || (!planner->dirty && !planner->paused)) {
-        return 0;
-    }
-    planner->dirty = false;
-    sl_plan_walk(planner);
-    if (!planner->lacking) {
-        sl_plan_release(planner);
-    }
-    planner->demand = NULL;
-    planner->scored = NULL;
-    if (planner->lacking) {
-        planner->dirty = true;
-        return sl_error_nomem(err);
-    }
-    return 0;
-}
-
-void sl_planner_failed(struct sl_planner *planner, struct sl_str uid, int64_t now_us)
-{
-    advance(planner, now_us);
-    struct sl_plan_pod *pod = find_pod(planner, uid);
-    if (pod == NULL || pod->claim == NULL) {
-        return;
-    }
-    struct sl_plan_node *node = pod->node;
-    bool again = pod->bad_node != NULL && sl_plan_is_barred(planner, pod);
-    sl_node_unref(pod->bad_node);
-    pod->bad_node = sl_node_ref(node->node);
-    sl_plan_unclaim(planner, pod);
-    planner->seq++;
-    node->seq = planner->seq; /* it has more room, but for others only */
-    node->shrunk = true;
-    pod->bad_seq = node->seq;
-    if (again) { /* it failed on two nodes that have not changed since: as good as a lapse */
-        sl_plan_time_out(planner, pod);
-    }
-    planner->n_failed++;
-    planner->dirty = true;
-    sl_plan_settle(planner, pod);
-}
-
-int64_t sl_planner_wake(const struct sl_planner *planner)
-{
-    int64_t wake = planner->hurry ? planner->now_us : INT64_MAX;
-    for (const struct sl_plan_pod *pod = planner->claims.first; pod != NULL; pod = pod->next) {
-        int64_t at = sl_plan_add(pod->claimed_us, planner->config.hold_us);
-        wake = at < wake ? at : wake;
-    }
-    for (const struct sl_plan_pod *pod = planner->lapsed.first; pod != NULL; pod = pod->next) {
-        wake = pod->retry_us < wake ? pod->retry_us : wake;
-    }
-    for (const struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
-        int64_t at = sl_plan_add(lane->preempting_us, planner->config.hold_us);
-        wake = lane->preemptor != NULL && at < wake ? at : wake;
-        wake = lane->retry_waits && lane->retry_us < wake ? lane->retry_us : wake;
-    }
-    return wake;
 }

@@ -1,7 +1,8 @@
-/* What the parts of the plan share. plan.c: pods come and go; plan_class.c: pods that are alike;
- * plan_queue.c: their order; plan_node.c: the cluster with the claims in it; plan_claim.c: claims;
- * plan_reserve.c: reservations and backfill; plan_pick.c: which node; plan_walk.c: a plan;
- * plan_bound.c: the order bounded; plan_report.c and plan_text.c: what is told of it. */
+/* What the parts of the plan share. plan.c: pods come and go; plan_run.c: a run; plan_class.c: pods
+ * that are alike; plan_queue.c: their order; plan_node.c: the cluster with the claims in it;
+ * plan_claim.c: claims; plan_reserve.c: reservations and backfill; plan_pick.c: which node;
+ * plan_walk.c: a plan; plan_bound.c: the order bounded; plan_report.c and plan_text.c: what is told
+ * of it. */
 #ifndef SLICED_CORE_PLAN_INTERNAL_H
 #define SLICED_CORE_PLAN_INTERNAL_H
 
@@ -285,7 +286,9 @@ void sl_plan_set_state(struct sl_planner *planner, struct sl_plan_pod *pod,
                        enum sl_queue_state state, enum sl_hold_reason reason);
 void sl_plan_list_add(struct sl_plan_list *list, struct sl_plan_pod *pod);
 void sl_plan_list_remove(struct sl_plan_pod *pod);
-int64_t sl_plan_add(int64_t a, int64_t b); /* saturates */
+int64_t sl_plan_add(int64_t a, int64_t b);                        /* saturates */
+void sl_plan_advance(struct sl_planner *planner, int64_t now_us); /* time never goes back */
+struct sl_plan_pod *sl_plan_find(const struct sl_planner *planner, struct sl_str uid);
 void sl_plan_tell(struct sl_planner *planner, const struct sl_plan_action *action);
 
 /* ---- plan_class.c ---- */

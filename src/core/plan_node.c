@@ -205,7 +205,7 @@ static bool replace_nodes(struct sl_planner *planner, const struct sl_view *cons
 int sl_planner_cluster(struct sl_planner *planner, const struct sl_view *const *view, size_t n,
                        int64_t now_us, struct sl_error *err)
 {
-    planner->now_us = now_us > planner->now_us ? now_us : planner->now_us;
+    sl_plan_advance(planner, now_us);
     if (!planner->ready || !same_set(planner, view, n)) {
         if (!replace_nodes(planner, view, n)) {
             for (size_t i = 0; i < planner->n_nodes; i++) {

@@ -138,7 +138,7 @@ static bool lay_out(struct sl_planner *planner, struct sl_plan_lane *lane)
 
 int sl_planner_estimate(struct sl_planner *planner, int64_t now_us, struct sl_error *err)
 {
-    planner->now_us = now_us > planner->now_us ? now_us : planner->now_us;
+    sl_plan_advance(planner, now_us);
     bool whole = true;
     for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
         whole = whole && lay_out(planner, lane);
@@ -221,8 +221,7 @@ bool sl_planner_row(const struct sl_planner *planner, struct sl_str uid, int64_t
                     struct sl_queue_row *out)
 {
     (void)now_us;
-    const struct sl_plan_pod *pod =
-        uid.len == 0 ? NULL : sl_map_get(&planner->pods, uid.s, uid.len);
+    const struct sl_plan_pod *pod = sl_plan_find(planner, uid);
     if (pod == NULL) {
         return false;
     }
