@@ -2,49 +2,95 @@
 #include "daemon/queue_pace.h"
 
 enum {
-    ONE = 1000,        /* a pod, as the window counts */
-    WAITING_LOW = 16,  /* pods that wait inside the scheduler: fewer, and the window grows */
-    WAITING_HIGH = 32, /* more, and it shrinks */
     SMOOTH = 8,
-    PATIENCE = 4, /* times the smoothed time */
+    PATIENCE = 4,         /* times the smoothed time */
+    REST_ROUNDS = 8,      /* between two tries */
+    GAIN_TENTHS = 11,     /* a larger window has to bring a tenth more */
+    LOSS_HUNDREDTHS = 95, /* of a hundred: a smaller one has to bring that */
 };
 
-static const int64_t epoch_us = 30000000;
 static const int64_t patience_min_us = 1000000;
 
-static void clamp(struct sl_pace *pace)
+static unsigned clamp(const struct sl_pace *pace, unsigned window)
 {
-    uint64_t max = (uint64_t)pace->max * ONE;
-    uint64_t min = (uint64_t)(pace->max < SL_PACE_MIN ? pace->max : SL_PACE_MIN) * ONE;
-    pace->window = pace->window < min ? min : pace->window;
-    pace->window = pace->window > max ? max : pace->window;
+    unsigned min = pace->max < SL_PACE_MIN ? pace->max : SL_PACE_MIN;
+    window = window < min ? min : window;
+    return window > pace->max ? pace->max : window;
 }
 
 void sl_pace_init(struct sl_pace *pace, unsigned max)
 {
-    *pace = (struct sl_pace){.max = max, .window = (uint64_t)SL_PACE_FIRST * ONE, .fast = true};
-    clamp(pace);
+    *pace = (struct sl_pace){.max = max, .what = SL_PACE_UP, .full = true};
+    pace->window = clamp(pace, SL_PACE_FIRST);
+    pace->before = pace->window;
 }
 
 void sl_pace_set_max(struct sl_pace *pace, unsigned max)
 {
     pace->max = max;
-    clamp(pace);
+    pace->window = clamp(pace, pace->window);
+    pace->before = clamp(pace, pace->before);
 }
 
-/* The shortest time seen lately is what the work takes when nobody is in the way. */
-static int64_t note_least(struct sl_pace *pace, int64_t rtt_us, int64_t now_us)
+/* Goes on with another window; false when there is none. */
+static bool change(struct sl_pace *pace, enum sl_pace_try what)
 {
-    if (now_us - pace->epoch_us >= epoch_us) {
-        pace->epoch_us = now_us;
-        pace->least_last_us = pace->least_us;
-        pace->least_us = 0;
+    unsigned other = what == SL_PACE_UP ? pace->window + pace->window / 2 : pace->window * 2 / 3;
+    other = clamp(pace, other);
+    if (other == pace->window) {
+        return false;
     }
-    if (pace->least_us == 0 || rtt_us < pace->least_us) {
-        pace->least_us = rtt_us;
+    pace->what = what;
+    pace->before = pace->window;
+    pace->window = other;
+    pace->settling = true;
+    return true;
+}
+
+static void rest(struct sl_pace *pace)
+{
+    pace->what = SL_PACE_REST;
+    pace->rounds = 0;
+}
+
+/* A try does not pay. */
+static void go_back(struct sl_pace *pace)
+{
+    pace->window = clamp(pace, pace->before);
+    pace->settling = true;
+    rest(pace);
+}
+
+static void judge(struct sl_pace *pace, int64_t rate)
+{
+    int64_t rate_before = pace->rate;
+    switch (pace->what) {
+    case SL_PACE_UP:
+        pace->rate = rate;
+        if (rate * 10 <= rate_before * GAIN_TENTHS) {
+            pace->rate = rate_before;
+            go_back(pace);
+        } else if (!change(pace, SL_PACE_UP)) {
+            rest(pace);
+        }
+        break;
+    case SL_PACE_DOWN:
+        if (rate * 100 < rate_before * LOSS_HUNDREDTHS) {
+            go_back(pace);
+        } else {
+            rest(pace);
+        }
+        break;
+    case SL_PACE_REST:
+        pace->rate = rate;
+        if (++pace->rounds >= REST_ROUNDS) {
+            pace->down = !pace->down;
+            if (!change(pace, pace->down ? SL_PACE_DOWN : SL_PACE_UP)) {
+                rest(pace);
+            }
+        }
+        break;
     }
-    return pace->least_last_us > 0 && pace->least_last_us < pace->least_us ? pace->least_last_us
-                                                                           : pace->least_us;
 }
 
 void sl_pace_bound(struct sl_pace *pace, int64_t rtt_us, bool full, int64_t now_us)
@@ -52,31 +98,35 @@ void sl_pace_bound(struct sl_pace *pace, int64_t rtt_us, bool full, int64_t now_
     rtt_us = rtt_us < 1 ? 1 : rtt_us;
     pace->rtt_us += pace->rtt_us == 0 ? rtt_us : (rtt_us - pace->rtt_us) / SMOOTH;
     pace->rtt_us = pace->rtt_us < 1 ? 1 : pace->rtt_us;
-    int64_t least_us = note_least(pace, rtt_us, now_us);
-    int64_t over_us = pace->rtt_us > least_us ? pace->rtt_us - least_us : 0;
-    /* Little's law: of those in the window the share that the excess is of the whole time waits */
-    uint64_t waiting = pace->window / ONE * (uint64_t)over_us / (uint64_t)pace->rtt_us;
-    if (waiting > WAITING_HIGH) {
-        pace->fast = false;
-        pace->window -= pace->window > ONE ? (uint64_t)ONE * ONE / pace->window : 0;
-    } else if (full && pace->fast) {
-        pace->window += ONE;
-    } else if (full && waiting < WAITING_LOW) {
-        pace->window += (uint64_t)ONE * ONE / pace->window;
+    pace->begin_us = pace->begin_us == 0 ? now_us - rtt_us : pace->begin_us;
+    pace->full = pace->full && full;
+    if (++pace->n < pace->window) {
+        return;
     }
-    clamp(pace);
+    int64_t took_us = now_us > pace->begin_us ? now_us - pace->begin_us : 1;
+    int64_t rate = (int64_t)pace->n * 1000000000 / took_us;
+    if (pace->full && !pace->settling) {
+        judge(pace, rate);
+    } else {
+        pace->settling = pace->settling && !pace->full;
+    }
+    pace->n = 0;
+    pace->full = true;
+    pace->begin_us = now_us;
 }
 
 void sl_pace_lapse(struct sl_pace *pace)
 {
-    pace->window /= 2;
-    pace->fast = true;
-    clamp(pace);
+    pace->window = clamp(pace, pace->window / 2);
+    pace->before = pace->window;
+    pace->what = SL_PACE_UP;
+    pace->rate = 0;
+    pace->settling = true;
 }
 
 unsigned sl_pace_window(const struct sl_pace *pace)
 {
-    return (unsigned)(pace->window / ONE);
+    return pace->window;
 }
 
 int64_t sl_pace_patience_us(const struct sl_pace *pace)

@@ -1,7 +1,7 @@
-/* How many pods may be released and not bound yet: a window that grows while kube-scheduler binds
- * them without delay, as TCP Vegas' does (Brakmo, O'Malley, Peterson: TCP Vegas, 1994). What it
- * aims at is a few pods waiting inside the scheduler: none would leave it idle, many would only
- * wait there. Pure: time is an argument. */
+/* How many pods may be released and not bound yet. The window follows what it brings: it is made
+ * half as large again as long as clearly more pods a second are bound by that, and smaller as long
+ * as that costs nothing; what waits inside kube-scheduler beyond need would only wait there. Pure:
+ * time is an argument. */
 #ifndef SLICED_DAEMON_QUEUE_PACE_H
 #define SLICED_DAEMON_QUEUE_PACE_H
 
@@ -10,14 +10,21 @@
 
 enum { SL_PACE_FIRST = 16, SL_PACE_MIN = 12 };
 
+enum sl_pace_try { SL_PACE_UP, SL_PACE_REST, SL_PACE_DOWN };
+
 struct sl_pace {
     unsigned max;
-    uint64_t window;  /* in thousandths of a pod */
-    int64_t rtt_us;   /* smoothed time from claim to bound; 0: none was seen */
-    int64_t least_us; /* the shortest of this epoch and of the last one */
-    int64_t least_last_us;
-    int64_t epoch_us; /* when this one began */
-    bool fast;        /* doubles with each round, as at the begin */
+    unsigned window;
+    unsigned before;       /* the window that is gone back to when a try does not pay */
+    unsigned n;            /* pods bound in this round */
+    unsigned rounds;       /* of rest, so far */
+    bool full;             /* in all of this round */
+    bool settling;         /* this round is the first with another window: it says nothing */
+    bool down;             /* which way the next try goes */
+    enum sl_pace_try what; /* tried now */
+    int64_t begin_us;      /* of this round; 0: none has begun */
+    int64_t rate;          /* pods in 1,000 s, before the try */
+    int64_t rtt_us;        /* smoothed time from claim to bound; 0: none was seen */
 };
 
 void sl_pace_init(struct sl_pace *pace, unsigned max);

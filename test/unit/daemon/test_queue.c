@@ -258,7 +258,7 @@ static void only_so_many_are_released_at_a_time(void **state)
     }
     rig.now_us += SECOND / 10;
     (void)rig_round(&rig);
-    assert_int_equal(rig.n_released, SL_PACE_FIRST + 8); /* four more and four for those bound */
+    assert_int_equal(rig.n_released, SL_PACE_FIRST + 4); /* for those bound */
     rig_end(&rig);
 }
 
