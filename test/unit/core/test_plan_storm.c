@@ -137,9 +137,7 @@ static void happen(struct storm *s)
         sl_planner_remove(rig->planner, sl_str_of(p->name), rig->now_us);
         s->live[slot] = NULL;
     } else if (what == 6) {
-        static const enum sl_hold_reason stages[] = {SL_HOLD_NONE, SL_HOLD_NONE, SL_HOLD_STAGE,
-                                                     SL_HOLD_STAGE_FAILED};
-        sl_planner_set_stage(rig->planner, sl_str_of(p->name), stages[pick(s, 4)]);
+        plan_rig_put(s->rig, p); /* news that say nothing new */
     } else if (what == 7) {
         change(s, slot);
     }
