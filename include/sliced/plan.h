@@ -134,6 +134,7 @@ struct sl_queue_row {
     int64_t start_us;       /* estimated start; 0 with SL_ESTIMATE_NONE */
     const char *node;       /* CLAIMED: where; NO_ROOM with a reservation: where; else NULL */
     const char *assignment; /* CLAIMED */
+    const char *why;        /* STAGE, STAGE_FAILED, STAGE_CYCLE: as told; NULL: not */
     int64_t since_us;       /* in this state */
     uint32_t lapses;        /* claims that it did not take */
 };
@@ -175,9 +176,12 @@ int sl_planner_put(struct sl_planner *planner, struct sl_pod *pod, int64_t now_u
 /* It waits no more: bound, ended or gone. Unknown UIDs are no harm. */
 void sl_planner_remove(struct sl_planner *planner, struct sl_str uid, int64_t now_us);
 
-/* What stages say of it, SL_HOLD_NONE (it may go), STAGE, STAGE_FAILED or STAGE_CYCLE. Forgotten
- * with the pod. */
-void sl_planner_set_stage(struct sl_planner *planner, struct sl_str uid, enum sl_hold_reason stage);
+/* What stages say of it, SL_HOLD_NONE (it may go), STAGE, STAGE_FAILED or STAGE_CYCLE, and why, in
+ * words for its owner (copied; NULL: nothing to say). A pod with the annotation sliced.dev/after is
+ * STAGE until this says otherwise, and again when the annotation changes. Forgotten with the pod.
+ */
+void sl_planner_set_stage(struct sl_planner *planner, struct sl_str uid, enum sl_hold_reason stage,
+                          const char *why);
 
 /* The cluster as it is now: views in order of node name, borrowed until the next call has returned
  * (or the planner is freed). Those that are the same pointers as before cost a comparison. A claim

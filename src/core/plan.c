@@ -138,6 +138,7 @@ static void free_pod(struct sl_planner *planner, struct sl_plan_pod *pod)
     sl_pod_unref(pod->claim);
     sl_pod_unref(pod->pod);
     sl_node_unref(pod->bad_node);
+    free(pod->why);
     free(pod);
 }
 
@@ -271,13 +272,14 @@ static enum sl_hold_reason obstacle(const struct sl_planner *planner, const stru
 void sl_plan_set_state(struct sl_planner *planner, struct sl_plan_pod *pod,
                        enum sl_queue_state state, enum sl_hold_reason reason)
 {
+    bool failed = pod->reason == SL_HOLD_STAGE_FAILED || pod->reason == SL_HOLD_STAGE_CYCLE;
     pod->reason = reason;
     if (pod->state == state) {
         return;
     }
     planner->count[pod->state]--;
     planner->count[state]++;
-    if (pod->state == SL_QUEUE_STAGED || pod->state == SL_QUEUE_GATED) {
+    if (pod->state == SL_QUEUE_STAGED || pod->state == SL_QUEUE_GATED || failed) {
         pod->ready_us = planner->now_us;
     }
     pod->state = state;
@@ -375,6 +377,7 @@ static int add_pod(struct sl_planner *planner, struct sl_pod *pod, struct sl_err
     }
     fresh->pod = sl_pod_ref(pod);
     fresh->item = item_of(planner, pod);
+    fresh->stage = pod->after != NULL ? SL_HOLD_STAGE : SL_HOLD_NONE;
     fresh->ready_us = pod->created_us;
     fresh->since_us = planner->now_us;
     fresh->nominated = pod->gate == SL_GATE_NONE && pod->nominated != NULL;
@@ -388,12 +391,20 @@ static bool same_weights(const struct sl_order_weights *a, const struct sl_order
     return a == b;
 }
 
+static bool same_after(const struct sl_pod *a, const struct sl_pod *b)
+{
+    return sl_str_eq(sl_str_of(a->after), sl_str_of(b->after));
+}
+
 /* Would the planner decide otherwise for the pod as it is now? */
 static bool matters(const struct sl_planner *planner, const struct sl_plan_pod *known,
                     const struct sl_pod *pod)
 {
     struct sl_order_item item = item_of(planner, pod);
     bool malformed = pod->malformed != NULL;
+    if (!same_after(known->pod, pod)) {
+        return true;
+    }
     if (malformed || known->class == NULL) {
         return malformed != (known->class == NULL);
     }
@@ -412,6 +423,18 @@ static void swap_pod(struct sl_planner *planner, struct sl_plan_pod *known, stru
     known->item.uid = sl_str_of(pod->uid);
     (void)sl_map_put(&planner->pods, pod->uid, strlen(pod->uid), known, NULL);
     sl_pod_unref(old);
+}
+
+/* Without memory for the text there is none. */
+static void set_stage(struct sl_plan_pod *pod, enum sl_hold_reason stage, const char *why)
+{
+    size_t size = why == NULL ? 0 : strlen(why) + 1;
+    free(pod->why);
+    pod->why = size == 0 ? NULL : malloc(size);
+    if (pod->why != NULL) {
+        memcpy(pod->why, why, size);
+    }
+    pod->stage = stage;
 }
 
 /* A claimed pod that asks for something else now. */
@@ -445,6 +468,9 @@ static int change_pod(struct sl_planner *planner, struct sl_plan_pod *known, str
     planner->dirty = planner->dirty || known->broken;
     struct sl_plan_class *old = known->class;
     known->class = class;
+    if (!same_after(known->pod, pod)) {
+        set_stage(known, pod->after != NULL ? SL_HOLD_STAGE : SL_HOLD_NONE, NULL);
+    }
     swap_pod(planner, known, pod);
     known->item = item_of(planner, pod);
     known->retry_us = 0;
@@ -496,11 +522,16 @@ void sl_planner_remove(struct sl_planner *planner, struct sl_str uid, int64_t no
     free_pod(planner, pod);
 }
 
-void sl_planner_set_stage(struct sl_planner *planner, struct sl_str uid, enum sl_hold_reason stage)
+void sl_planner_set_stage(struct sl_planner *planner, struct sl_str uid, enum sl_hold_reason stage,
+                          const char *why)
 {
     struct sl_plan_pod *pod = sl_plan_find(planner, uid);
-    if (pod != NULL && pod->stage != stage) {
-        pod->stage = stage;
+    if (pod == NULL) {
+        return;
+    }
+    bool other = pod->stage != stage;
+    set_stage(pod, stage, why);
+    if (other) {
         sl_plan_settle(planner, pod);
     }
 }

@@ -104,6 +104,7 @@ struct sl_plan_class {
 struct sl_plan_pod {
     struct sl_pod *pod;          /* reference */
     struct sl_plan_class *class; /* NULL: malformed */
+    char *why;                   /* of stage; NULL: nothing was said */
     struct sl_order_item item;
     uint64_t bound_id;
     enum sl_queue_state state;

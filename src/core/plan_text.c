@@ -65,11 +65,12 @@ static const struct {
                        "it waits for what sliced.dev/after names"},
     [SL_HOLD_STAGE_FAILED] = {"StageFailed",
                               "Something that its annotation sliced.dev/after names "
-                              "has failed: it never starts.",
+                              "has failed, or the annotation cannot be read: it does not "
+                              "start before that changes.",
                               "something that sliced.dev/after names has failed"},
     [SL_HOLD_STAGE_CYCLE] = {"StageCycle",
-                             "Annotations sliced.dev/after form a cycle: it never "
-                             "starts.",
+                             "Annotations sliced.dev/after form a cycle: it does not "
+                             "start before one of them changes.",
                              "annotations sliced.dev/after form a cycle"},
     [SL_HOLD_LIMIT] = {"Limit",
                        "Its timeout is longer than its resource allows (limits): it never "
@@ -158,6 +159,11 @@ static void put_ahead(struct sl_text *text, const struct sl_queue_row *row)
 
 static void put_reason(struct sl_text *text, const struct sl_queue_row *row, const char *before)
 {
+    if (row->why != NULL) {
+        sl_text_puts(text, before);
+        sl_text_puts(text, row->why);
+        return;
+    }
     if (row->reason < SL_HOLD_REASONS && reasons[row->reason].text != NULL) {
         sl_text_puts(text, before);
         sl_text_puts(text, reasons[row->reason].text);

@@ -98,21 +98,27 @@ enum sl_gate sl_pod_read_gate(const struct sl_pair *gates)
     return ours ? SL_GATE_OURS : SL_GATE_NONE;
 }
 
+/* One that cannot be kept as it is must not read as none, nor as a part of itself: the pod would
+ * start too early. What is returned then is malformed. */
 struct sl_str sl_pod_read_after(const struct sl_pod_facts *facts, struct sl_text *problem)
 {
     const struct sl_pair *pair = sl_pair_find(facts->annotations, SL_STR("sliced.dev/after"));
     if (pair == NULL || pair->value.len == 0) {
         return (struct sl_str){0};
     }
-    if (pair->value.len <= SL_POD_AFTER_MAX &&
-        memchr(pair->value.s, '\0', pair->value.len) == NULL) {
+    if (memchr(pair->value.s, '\0', pair->value.len) != NULL) {
+        begin(problem, pair);
+        sl_text_puts(problem, "has a NUL");
+        return SL_STR("?");
+    }
+    if (pair->value.len <= SL_POD_AFTER_MAX) {
         return pair->value;
     }
     begin(problem, pair);
     sl_text_puts(problem, "longer than ");
     sl_text_i64(problem, SL_POD_AFTER_MAX);
-    sl_text_puts(problem, " bytes: ignored");
-    return (struct sl_str){0};
+    sl_text_puts(problem, " bytes");
+    return (struct sl_str){pair->value.s, SL_POD_AFTER_MAX + 1};
 }
 
 /* ---- memory of a GPU ---- */

@@ -127,7 +127,7 @@ bool sl_queue_read_mail(struct sl_queuer *queuer, struct sl_queue_mail *mail, in
         take_end(queuer, call, now_us);
     }
     for (const struct sl_queue_stage *note = mail->stages; note != NULL; note = note->next) {
-        sl_planner_set_stage(queuer->planner, sl_str_of(note->uid), note->stage);
+        sl_planner_set_stage(queuer->planner, sl_str_of(note->uid), note->stage, NULL);
     }
     return read && !mail->lost;
 }

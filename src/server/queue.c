@@ -31,7 +31,8 @@ int sl_queue_list_add(struct sl_queue_list *list, const struct sl_queue_row *row
                       struct sl_error *err)
 {
     struct sl_queue_row own = *row;
-    if (copy(list, &own.node, err) < 0 || copy(list, &own.assignment, err) < 0) {
+    if (copy(list, &own.node, err) < 0 || copy(list, &own.assignment, err) < 0 ||
+        copy(list, &own.why, err) < 0) {
         return -1;
     }
     /* the count is not const */

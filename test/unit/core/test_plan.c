@@ -220,16 +220,41 @@ static void stages_hold_and_refuse(void **state)
     struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 1);
     plan_rig_wait(rig, "a", 1, 60);
-    sl_planner_set_stage(rig->planner, SL_STR("a"), SL_HOLD_STAGE);
+    sl_planner_set_stage(rig->planner, SL_STR("a"), SL_HOLD_STAGE, NULL);
     assert_string_equal(plan_rig_plan(rig), "");
     assert_string_equal(plan_rig_state(rig, "a"), "Staged Stage");
-    sl_planner_set_stage(rig->planner, SL_STR("a"), SL_HOLD_STAGE_FAILED);
+    sl_planner_set_stage(rig->planner, SL_STR("a"), SL_HOLD_STAGE_FAILED, NULL);
     assert_string_equal(plan_rig_run(rig, 1000), "refuse a: StageFailed\n");
     assert_string_equal(plan_rig_run(rig, 1000), "");
-    sl_planner_set_stage(rig->planner, SL_STR("a"), SL_HOLD_STAGE_CYCLE);
+    sl_planner_set_stage(rig->planner, SL_STR("a"), SL_HOLD_STAGE_CYCLE, NULL);
     assert_string_equal(plan_rig_run(rig, 1000), "refuse a: StageCycle\n");
-    sl_planner_set_stage(rig->planner, SL_STR("a"), SL_HOLD_NONE);
+    sl_planner_set_stage(rig->planner, SL_STR("a"), SL_HOLD_NONE, NULL);
     assert_string_equal(plan_rig_run(rig, 1000), "claim a on n1: nvidia.com/gpu=0\n");
+}
+
+static void a_pod_that_names_others_is_staged_until_told_otherwise(void **state)
+{
+    struct plan_rig *rig = *state;
+    char text[SL_PLAN_TEXT_MAX];
+    struct sl_queue_row row;
+    plan_rig_node(rig, "n1", 1);
+    struct plan_rig_pod *a = plan_rig_pod(rig, "a", GPU, 1, 60);
+    a->pod.after = "pod/x";
+    plan_rig_put(rig, a);
+    assert_string_equal(plan_rig_plan(rig), "");
+    assert_string_equal(plan_rig_state(rig, "a"), "Staged Stage");
+    sl_planner_set_stage(rig->planner, SL_STR("a"), SL_HOLD_STAGE, "it waits for pod/x (running)");
+    assert_true(sl_planner_row(rig->planner, SL_STR("a"), 0, &row));
+    (void)sl_queue_text(&row, 0, text, sizeof(text));
+    assert_string_equal(text, "held: it waits for pod/x (running)");
+    sl_planner_set_stage(rig->planner, SL_STR("a"), SL_HOLD_NONE, NULL);
+    struct plan_rig_pod *other = plan_rig_pod(rig, "a", GPU, 1, 60);
+    other->pod.after = "pod/y";
+    plan_rig_put(rig, other);
+    assert_string_equal(plan_rig_plan(rig), "");
+    struct plan_rig_pod *none = plan_rig_pod(rig, "a", GPU, 1, 60);
+    plan_rig_put(rig, none);
+    assert_string_equal(plan_rig_plan(rig), "claim a on n1: nvidia.com/gpu=0\n");
 }
 
 static void a_pod_over_a_limit_is_refused_once(void **state)
@@ -327,6 +352,7 @@ int main(void)
         PLAN_TEST(a_claim_on_a_device_that_falls_ill_is_given_back),
         PLAN_TEST(pods_with_gates_of_others_are_reported_and_not_planned),
         PLAN_TEST(stages_hold_and_refuse),
+        PLAN_TEST(a_pod_that_names_others_is_staged_until_told_otherwise),
         PLAN_TEST(a_pod_over_a_limit_is_refused_once),
         PLAN_TEST(a_malformed_pod_is_refused),
         PLAN_TEST(what_no_node_could_take_is_refused_until_one_comes),

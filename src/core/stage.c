@@ -1,0 +1,442 @@
+/* Who waits for what. */
+#include "sliced/stage.h"
+
+#include "core/stage_internal.h"
+
+#include <stdlib.h>
+
+static char *copy_text(const char *text)
+{
+    size_t size = strlen(text) + 1;
+    char *copy = malloc(size);
+    if (copy != NULL) {
+        memcpy(copy, text, size);
+    }
+    return copy;
+}
+
+bool sl_stage_has_room(const struct sl_stages *stages)
+{
+    return stages->targets.len + stages->n_records < stages->max;
+}
+
+/* ---- what is to be told ---- */
+
+void sl_stage_touch(struct sl_stages *stages, struct sl_stage_waiter *waiter)
+{
+    if (waiter->changed) {
+        return;
+    }
+    waiter->changed = true;
+    waiter->changed_prev = NULL;
+    waiter->changed_next = stages->changed;
+    if (stages->changed != NULL) {
+        stages->changed->changed_prev = waiter;
+    }
+    stages->changed = waiter;
+}
+
+static void untouch(struct sl_stages *stages, struct sl_stage_waiter *waiter)
+{
+    if (!waiter->changed) {
+        return;
+    }
+    waiter->changed = false;
+    if (waiter->changed_prev != NULL) {
+        waiter->changed_prev->changed_next = waiter->changed_next;
+    } else {
+        stages->changed = waiter->changed_next;
+    }
+    if (waiter->changed_next != NULL) {
+        waiter->changed_next->changed_prev = waiter->changed_prev;
+    }
+}
+
+void sl_stage_touch_all(struct sl_stages *stages, const struct sl_stage_target *target)
+{
+    for (struct sl_stage_link *link = target->links; link != NULL; link = link->next) {
+        sl_stage_touch(stages, link->waiter);
+    }
+}
+
+/* ---- links ---- */
+
+static void add_link(struct sl_stage_waiter *waiter, struct sl_stage_target *target)
+{
+    struct sl_stage_link *link = &waiter->link[waiter->n_links++];
+    *link = (struct sl_stage_link){.waiter = waiter, .target = target, .next = target->links};
+    if (target->links != NULL) {
+        target->links->prev = link;
+    }
+    target->links = link;
+}
+
+static void drop_links(struct sl_stages *stages, struct sl_stage_link *links, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        struct sl_stage_link *link = &links[i];
+        if (link->prev != NULL) {
+            link->prev->next = link->next;
+        } else {
+            link->target->links = link->next;
+        }
+        if (link->next != NULL) {
+            link->next->prev = link->prev;
+        }
+        if (link->target->links == NULL) {
+            sl_stage_target_drop(stages, link->target);
+        }
+    }
+    free(links);
+}
+
+static void set_starved(struct sl_stages *stages, struct sl_stage_waiter *waiter, bool starved)
+{
+    stages->n_starved -= waiter->starved;
+    stages->n_starved += starved;
+    waiter->starved = starved;
+}
+
+/* -1: out of memory; the waiter is starved then. */
+static int link_items(struct sl_stages *stages, struct sl_stage_waiter *waiter,
+                      const struct sl_after *after, struct sl_error *err)
+{
+    waiter->link = calloc((size_t)after->n + 1, sizeof(*waiter->link));
+    waiter->n_links = 0;
+    set_starved(stages, waiter, waiter->link == NULL);
+    for (uint32_t i = 0; i < after->n && !waiter->starved; i++) {
+        const struct sl_stage_item *item = &after->item[i];
+        struct sl_stage_target *target =
+            sl_stage_target_find(stages, sl_str_of(waiter->space->name), item->kind, item->text);
+        if (target == NULL && !sl_stage_has_room(stages)) {
+            stages->n_refused++;
+            set_starved(stages, waiter, true);
+            return 0;
+        }
+        target = sl_stage_target_get(stages, waiter->space, after, item);
+        set_starved(stages, waiter, target == NULL);
+        if (target != NULL) {
+            add_link(waiter, target);
+        }
+    }
+    return waiter->starved ? sl_error_nomem(err) : 0;
+}
+
+/* What the waiter's annotation says now. What it says still is not forgotten in between. */
+static int relink(struct sl_stages *stages, struct sl_stage_waiter *waiter, struct sl_error *err)
+{
+    struct sl_stage_link *old = waiter->link;
+    uint32_t n_old = waiter->n_links;
+    struct sl_error why = {.code = SL_ERR_NONE};
+    struct sl_after after;
+    int result = 0;
+    free(waiter->why);
+    waiter->why = NULL;
+    waiter->link = NULL;
+    waiter->n_links = 0;
+    waiter->cyclic = false;
+    waiter->malformed = sl_after_parse(sl_str_of(waiter->pod->after), &after, &why) < 0;
+    if (waiter->malformed) {
+        set_starved(stages, waiter, false);
+        waiter->why = copy_text(why.message);
+    } else {
+        result = link_items(stages, waiter, &after, err);
+    }
+    drop_links(stages, old, n_old);
+    sl_stage_touch(stages, waiter);
+    return result;
+}
+
+/* ---- who is named ---- */
+
+/* Counts it as a member of all targets that name it, or no more. True when any does. */
+static bool count_as_member(struct sl_stages *stages, const struct sl_stage_waiter *waiter,
+                            bool more)
+{
+    const struct sl_pod *pod = waiter->pod;
+    bool any = false;
+    struct sl_stage_target *by_name =
+        sl_stage_target_find(stages, sl_str_of(pod->namespace), SL_STAGE_POD, sl_str_of(pod->name));
+    if (by_name != NULL) {
+        const struct sl_stage_waiter *holder =
+            sl_stage_waiter_find(stages, sl_str_of(pod->namespace), by_name->text);
+        by_name->members = more || (holder != NULL && holder != waiter);
+        any = true;
+    }
+    for (int kind = SL_STAGE_JOB; kind < SL_STAGE_KINDS; kind++) {
+        for (struct sl_stage_target *target = waiter->space->target[kind]; target != NULL;
+             target = target->next) {
+            bool named = sl_stage_names(target, pod);
+            target->members += named && more;
+            target->members -= named && !more;
+            any = any || named;
+        }
+    }
+    return any;
+}
+
+/* ---- waiters ---- */
+
+struct sl_stage_waiter *sl_stage_waiter_find(const struct sl_stages *stages, struct sl_str space,
+                                             struct sl_str name)
+{
+    char key[SL_STAGE_KEY_MAX];
+    if (space.len == 0 || name.len == 0 || space.len + 1 + name.len >= sizeof(key)) {
+        return NULL;
+    }
+    memcpy(key, space.s, space.len);
+    key[space.len] = '/';
+    memcpy(key + space.len + 1, name.s, name.len);
+    return sl_map_get(&stages->by_name, key, space.len + 1 + name.len);
+}
+
+static const char *uid_of(const struct sl_stage_waiter *waiter)
+{
+    return waiter->key + strlen(waiter->key) + 1;
+}
+
+static struct sl_stage_waiter *waiter_new(struct sl_pod *pod)
+{
+    size_t space = strlen(pod->namespace);
+    size_t name = strlen(pod->name);
+    size_t uid = strlen(pod->uid);
+    struct sl_stage_waiter *waiter = calloc(1, sizeof(*waiter) + space + name + uid + 3);
+    if (waiter != NULL) {
+        memcpy(waiter->key, pod->namespace, space);
+        waiter->key[space] = '/';
+        memcpy(waiter->key + space + 1, pod->name, name);
+        memcpy(waiter->key + space + 1 + name + 1, pod->uid, uid);
+        waiter->pod = sl_pod_ref(pod);
+    }
+    return waiter;
+}
+
+static void free_waiter(struct sl_stage_waiter *waiter)
+{
+    sl_pod_unref(waiter->pod);
+    free(waiter->why);
+    free(waiter);
+}
+
+/* NULL: out of memory. Two pods of one name: the later one counts, the earlier is about to go. */
+static struct sl_stage_waiter *waiter_add(struct sl_stages *stages, struct sl_pod *pod)
+{
+    struct sl_stage_waiter *waiter = waiter_new(pod);
+    struct sl_stage_space *space =
+        waiter == NULL ? NULL : sl_stage_space_get(stages, sl_str_of(pod->namespace));
+    if (space == NULL) {
+        if (waiter != NULL) {
+            free_waiter(waiter);
+        }
+        return NULL;
+    }
+    const char *uid = uid_of(waiter);
+    if (sl_map_put(&stages->waiters, uid, strlen(uid), waiter, NULL) < 0) {
+        sl_stage_space_unref(stages, space);
+        free_waiter(waiter);
+        return NULL;
+    }
+    if (sl_map_put(&stages->by_name, waiter->key, strlen(waiter->key), waiter, NULL) < 0) {
+        (void)sl_map_remove(&stages->waiters, uid, strlen(uid));
+        sl_stage_space_unref(stages, space);
+        free_waiter(waiter);
+        return NULL;
+    }
+    waiter->space = space;
+    waiter->next = space->waiters;
+    if (waiter->next != NULL) {
+        waiter->next->prev = waiter;
+    }
+    space->waiters = waiter;
+    return waiter;
+}
+
+static void waiter_drop(struct sl_stages *stages, struct sl_stage_waiter *waiter)
+{
+    struct sl_stage_space *space = waiter->space;
+    const char *uid = uid_of(waiter);
+    size_t len = strlen(waiter->key);
+    bool cyclic = waiter->cyclic;
+    untouch(stages, waiter);
+    set_starved(stages, waiter, false);
+    (void)count_as_member(stages, waiter, false);
+    (void)sl_map_remove(&stages->waiters, uid, strlen(uid));
+    if (sl_map_get(&stages->by_name, waiter->key, len) == waiter) {
+        (void)sl_map_remove(&stages->by_name, waiter->key, len);
+    }
+    if (waiter->prev != NULL) {
+        waiter->prev->next = waiter->next;
+    } else {
+        space->waiters = waiter->next;
+    }
+    if (waiter->next != NULL) {
+        waiter->next->prev = waiter->prev;
+    }
+    drop_links(stages, waiter->link, waiter->n_links);
+    free_waiter(waiter);
+    if (cyclic) {
+        sl_stage_cycle_review(stages, space);
+    }
+    sl_stage_space_unref(stages, space);
+}
+
+static bool same_labels(const struct sl_pod *a, const struct sl_pod *b)
+{
+    return a->n_labels == b->n_labels &&
+           (a->n_labels == 0 || memcmp(a->label, b->label, a->n_labels * sizeof(a->label[0])) == 0);
+}
+
+static void swap_pod(struct sl_stage_waiter *waiter, struct sl_pod *pod)
+{
+    struct sl_pod *old = waiter->pod;
+    waiter->pod = sl_pod_ref(pod);
+    sl_pod_unref(old);
+}
+
+/* The annotation or the labels are others. */
+static int change(struct sl_stages *stages, struct sl_stage_waiter *waiter, struct sl_pod *pod,
+                  struct sl_error *err)
+{
+    bool cyclic = waiter->cyclic;
+    (void)count_as_member(stages, waiter, false);
+    swap_pod(waiter, pod);
+    (void)count_as_member(stages, waiter, true);
+    int result = relink(stages, waiter, err);
+    if (cyclic) {
+        sl_stage_cycle_review(stages, waiter->space);
+    }
+    sl_stage_cycle_find(stages, waiter);
+    return result;
+}
+
+int sl_stages_put(struct sl_stages *stages, struct sl_pod *pod, struct sl_error *err)
+{
+    struct sl_stage_waiter *waiter = sl_map_get(&stages->waiters, pod->uid, strlen(pod->uid));
+    if (pod->after == NULL || pod->uid[0] == '\0') {
+        sl_stages_remove(stages, sl_str_of(pod->uid));
+        return 0;
+    }
+    if (waiter != NULL && strcmp(waiter->pod->name, pod->name) != 0) {
+        waiter_drop(stages, waiter);
+        waiter = NULL;
+    }
+    if (waiter == NULL) {
+        waiter = waiter_add(stages, pod);
+        if (waiter == NULL) {
+            return sl_error_nomem(err);
+        }
+        bool named = count_as_member(stages, waiter, true);
+        int result = relink(stages, waiter, err);
+        for (uint32_t i = 0; i < waiter->n_links && !named; i++) {
+            named = sl_stage_names(waiter->link[i].target, pod);
+        }
+        if (named) { /* else nobody waits for it */
+            sl_stage_cycle_find(stages, waiter);
+        }
+        return result;
+    }
+    if (strcmp(waiter->pod->after, pod->after) == 0 && same_labels(waiter->pod, pod) &&
+        !waiter->starved) {
+        swap_pod(waiter, pod);
+        return 0;
+    }
+    return change(stages, waiter, pod, err);
+}
+
+void sl_stages_remove(struct sl_stages *stages, struct sl_str uid)
+{
+    struct sl_stage_waiter *waiter =
+        uid.len == 0 ? NULL : sl_map_get(&stages->waiters, uid.s, uid.len);
+    if (waiter != NULL) {
+        waiter_drop(stages, waiter);
+    }
+}
+
+/* ---- all ---- */
+
+struct sl_stages *sl_stages_new(size_t max, struct sl_error *err)
+{
+    struct sl_stages *stages = calloc(1, sizeof(*stages));
+    if (stages == NULL) {
+        (void)sl_error_nomem(err);
+        return NULL;
+    }
+    stages->max = max;
+    return stages;
+}
+
+void sl_stages_clear(struct sl_stages *stages)
+{
+    size_t at = 0;
+    struct sl_stage_waiter *waiter = sl_map_next(&stages->waiters, &at);
+    for (struct sl_stage_waiter *each = waiter; each != NULL; each = waiter) {
+        waiter = sl_map_next(&stages->waiters, &at);
+        each->cyclic = false;
+        waiter_drop(stages, each);
+    }
+}
+
+void sl_stages_free(struct sl_stages *stages)
+{
+    if (stages == NULL) {
+        return;
+    }
+    sl_stages_clear(stages);
+    sl_map_free(&stages->waiters);
+    sl_map_free(&stages->by_name);
+    sl_map_free(&stages->spaces);
+    sl_map_free(&stages->targets);
+    free(stages);
+}
+
+void sl_stages_set_max(struct sl_stages *stages, size_t max)
+{
+    stages->max = max;
+}
+
+/* Those for which there was no room, when there is some. */
+static void feed_starved(struct sl_stages *stages)
+{
+    size_t at = 0;
+    if (stages->n_starved == 0 || !sl_stage_has_room(stages)) {
+        return;
+    }
+    for (struct sl_stage_waiter *waiter = sl_map_next(&stages->waiters, &at); waiter != NULL;
+         waiter = sl_map_next(&stages->waiters, &at)) {
+        if (waiter->starved && sl_stage_has_room(stages)) {
+            (void)relink(stages, waiter, NULL);
+            sl_stage_cycle_find(stages, waiter);
+        }
+    }
+}
+
+bool sl_stages_changed(const struct sl_stages *stages)
+{
+    return stages->changed != NULL || (stages->n_starved > 0 && sl_stage_has_room(stages));
+}
+
+void sl_stages_collect(struct sl_stages *stages,
+                       void (*visit)(void *context, struct sl_str uid, enum sl_hold_reason stage,
+                                     const char *why),
+                       void *context)
+{
+    char why[SL_STAGE_TEXT_MAX];
+    feed_starved(stages);
+    while (stages->changed != NULL) {
+        struct sl_stage_waiter *waiter = stages->changed;
+        untouch(stages, waiter);
+        enum sl_hold_reason stage = sl_stage_verdict(waiter, why, sizeof(why));
+        visit(context, sl_str_of(uid_of(waiter)), stage, stage == SL_HOLD_NONE ? NULL : why);
+    }
+}
+
+void sl_stages_stats(const struct sl_stages *stages, struct sl_stages_stats *out)
+{
+    *out = (struct sl_stages_stats){
+        .waiters = stages->waiters.len,
+        .targets = stages->targets.len,
+        .jobs = stages->n_jobs,
+        .records = stages->n_records,
+        .refused = stages->n_refused,
+    };
+}

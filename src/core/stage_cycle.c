@@ -1,0 +1,164 @@
+/* Pods that wait for each other. A search from one of them, along what it waits for, that comes
+ * back to it has found a cycle. */
+#include "core/stage_internal.h"
+
+#include "core/text.h"
+
+#include <stdlib.h>
+
+enum { SEARCHES_MAX = 1024 }; /* for one change; only cycles take more than one */
+
+struct search {
+    struct sl_stages *stages;
+    struct sl_stage_waiter *start;
+    struct sl_stage_waiter *first, *last; /* to be looked at */
+    struct sl_stage_waiter *end;          /* the one that waits for the start; NULL: none yet */
+};
+
+static void reach(struct search *search, struct sl_stage_waiter *from, struct sl_stage_waiter *to)
+{
+    if (to == search->start) {
+        search->end = from;
+        return;
+    }
+    if (to->mark == search->stages->mark) {
+        return;
+    }
+    to->mark = search->stages->mark;
+    to->from = from;
+    to->visit = NULL;
+    search->last->visit = to;
+    search->last = to;
+}
+
+static void look_at(struct search *search, struct sl_stage_waiter *from,
+                    struct sl_stage_target *target)
+{
+    if (target->members == 0 || target->mark == search->stages->mark) {
+        return;
+    }
+    target->mark = search->stages->mark;
+    if (target->kind == SL_STAGE_POD) {
+        struct sl_stage_waiter *to =
+            sl_stage_waiter_find(search->stages, sl_str_of(target->space->name), target->text);
+        if (to != NULL) {
+            reach(search, from, to);
+        }
+        return;
+    }
+    for (struct sl_stage_waiter *to = target->space->waiters; to != NULL && search->end == NULL;
+         to = to->next) {
+        if (sl_stage_names(target, to->pod)) {
+            reach(search, from, to);
+        }
+    }
+}
+
+/* True when there is a cycle: from search->end back to the start by from. */
+static bool find(struct search *search)
+{
+    struct sl_stage_waiter *start = search->start;
+    search->stages->mark++;
+    start->mark = search->stages->mark;
+    start->visit = NULL;
+    start->from = NULL;
+    search->first = start;
+    search->last = start;
+    for (struct sl_stage_waiter *at = start; at != NULL && search->end == NULL; at = at->visit) {
+        for (uint32_t i = 0; i < at->n_links && search->end == NULL; i++) {
+            look_at(search, at, at->link[i].target);
+        }
+    }
+    return search->end != NULL;
+}
+
+static void mark(struct sl_stages *stages, struct sl_stage_waiter *waiter, const char *why)
+{
+    size_t size = strlen(why) + 1;
+    if (waiter->cyclic) {
+        return;
+    }
+    waiter->cyclic = true;
+    free(waiter->why);
+    waiter->why = malloc(size);
+    if (waiter->why != NULL) {
+        memcpy(waiter->why, why, size);
+    }
+    sl_stage_touch(stages, waiter);
+}
+
+/* "annotations sliced.dev/after form a cycle: pod/a after pod/b after pod/a", from the end on: each
+ * is waited for by the one that it came from. */
+static void put_cycle(struct search *search, char *out, size_t size)
+{
+    struct sl_text text;
+    const char *between = "annotations sliced.dev/after form a cycle: pod/";
+    struct sl_stage_waiter *next = NULL;
+    struct sl_stage_waiter *at = search->end;
+    /* turned round: the start first, then what it waits for */
+    while (at != NULL) {
+        struct sl_stage_waiter *before = at->from;
+        at->visit = next;
+        next = at;
+        at = before;
+    }
+    sl_text_init(&text, out, size);
+    for (at = next; at != NULL; at = at->visit) {
+        sl_text_puts(&text, between);
+        sl_text_puts(&text, at->pod->name);
+        between = " after pod/";
+    }
+    sl_text_puts(&text, between);
+    sl_text_puts(&text, search->start->pod->name);
+}
+
+/* True when the waiter is in a cycle; all of that are marked. */
+static bool mark_cycle(struct sl_stages *stages, struct sl_stage_waiter *waiter)
+{
+    struct search search = {.stages = stages, .start = waiter};
+    char why[SL_STAGE_TEXT_MAX];
+    if (!find(&search)) {
+        return false;
+    }
+    put_cycle(&search, why, sizeof(why));
+    for (struct sl_stage_waiter *at = search.end; at != NULL; at = at->from) {
+        mark(stages, at, why);
+    }
+    return true;
+}
+
+void sl_stage_cycle_find(struct sl_stages *stages, struct sl_stage_waiter *waiter)
+{
+    unsigned searches = 1;
+    if (waiter->n_links == 0 || !mark_cycle(stages, waiter)) {
+        return;
+    }
+    /* others may be in a cycle with it that is not the shortest */
+    for (struct sl_stage_waiter *at = waiter->space->waiters; at != NULL && searches < SEARCHES_MAX;
+         at = at->next) {
+        if (!at->cyclic && at->n_links > 0) {
+            searches++;
+            (void)mark_cycle(stages, at);
+        }
+    }
+}
+
+void sl_stage_cycle_review(struct sl_stages *stages, struct sl_stage_space *space)
+{
+    for (struct sl_stage_waiter *at = space->waiters; at != NULL; at = at->next) {
+        if (at->cyclic) {
+            at->cyclic = false;
+            free(at->why);
+            at->why = NULL;
+            sl_stage_touch(stages, at);
+        }
+    }
+    unsigned searches = 0;
+    for (struct sl_stage_waiter *at = space->waiters; at != NULL && searches < SEARCHES_MAX;
+         at = at->next) {
+        if (at->changed && !at->cyclic && at->n_links > 0) {
+            searches++;
+            (void)mark_cycle(stages, at);
+        }
+    }
+}

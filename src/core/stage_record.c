@@ -1,0 +1,381 @@
+/* What there is of the pods and Jobs that somebody waits for, as watches and readings tell. */
+#include "core/stage_internal.h"
+
+#include <stdlib.h>
+
+static struct sl_stage_record *find(const struct sl_stage_target *target, struct sl_str name)
+{
+    if (target->kind == SL_STAGE_SELECTOR) {
+        return name.len == 0 ? NULL : sl_map_get(&target->records, name.s, name.len);
+    }
+    return target->only;
+}
+
+size_t sl_stage_records(const struct sl_stage_target *target)
+{
+    return target->kind == SL_STAGE_SELECTOR ? target->records.len : target->only != NULL;
+}
+
+static void set_full(struct sl_stages *stages, struct sl_stage_target *target, bool full)
+{
+    stages->n_full -= target->full;
+    stages->n_full += full;
+    target->full = full;
+}
+
+/* NULL: out of memory. */
+static struct sl_stage_record *add(struct sl_stage_target *target, struct sl_str name)
+{
+    struct sl_stage_record *record = calloc(1, sizeof(*record) + name.len + 1);
+    if (record == NULL) {
+        return NULL;
+    }
+    memcpy(record->name, name.s, name.len);
+    if (target->kind != SL_STAGE_SELECTOR) {
+        target->only = record;
+    } else if (sl_map_put(&target->records, record->name, name.len, record, NULL) < 0) {
+        free(record);
+        return NULL;
+    }
+    return record;
+}
+
+static void drop(struct sl_stages *stages, struct sl_stage_target *target,
+                 struct sl_stage_record *record)
+{
+    target->count[record->phase]--;
+    stages->n_records--;
+    if (target->kind == SL_STAGE_SELECTOR) {
+        (void)sl_map_remove(&target->records, record->name, strlen(record->name));
+    } else {
+        target->only = NULL;
+    }
+    free(record);
+    sl_stage_touch_all(stages, target);
+}
+
+static void take_gone(struct sl_stages *stages, struct sl_stage_target *target,
+                      struct sl_stage_record *record)
+{
+    target->past = target->past || record->phase == SL_POD_SUCCEEDED;
+    drop(stages, target, record);
+}
+
+static bool has_ended(enum sl_pod_phase phase)
+{
+    return phase == SL_POD_SUCCEEDED || phase == SL_POD_FAILED;
+}
+
+/* Who has ended stays so: what says otherwise was sent before. */
+static void set(struct sl_stages *stages, struct sl_stage_target *target, struct sl_str name,
+                struct sl_str uid, enum sl_pod_phase phase)
+{
+    struct sl_stage_record *record = find(target, name);
+    uint64_t hash = uid.len == 0 ? 0 : sl_hash(uid.s, uid.len);
+    bool fresh = record == NULL;
+    if (fresh && !sl_stage_has_room(stages)) {
+        stages->n_refused++;
+        set_full(stages, target, true);
+        sl_stage_touch_all(stages, target);
+        return;
+    }
+    record = fresh ? add(target, name) : record;
+    if (record == NULL) {
+        sl_stage_unread(stages, target);
+        return;
+    }
+    record->seen = true;
+    if (!fresh && record->uid == hash && (has_ended(record->phase) || record->phase == phase)) {
+        return;
+    }
+    stages->n_records += fresh;
+    target->count[record->phase] -= !fresh;
+    target->count[phase]++;
+    record->phase = phase;
+    record->uid = hash;
+    sl_stage_touch_all(stages, target);
+}
+
+/* ---- what watches tell ---- */
+
+void sl_stages_pod(struct sl_stages *stages, const struct sl_pod *pod)
+{
+    struct sl_str space = sl_str_of(pod->namespace);
+    struct sl_str name = sl_str_of(pod->name);
+    struct sl_stage_space *known = sl_stage_space_find(stages, space);
+    if (known == NULL) {
+        return;
+    }
+    struct sl_stage_target *target = sl_stage_target_find(stages, space, SL_STAGE_POD, name);
+    if (target != NULL) {
+        set(stages, target, name, sl_str_of(pod->uid), pod->phase);
+    }
+    for (target = known->target[SL_STAGE_SELECTOR]; target != NULL; target = target->next) {
+        if (sl_stage_names(target, pod)) {
+            set(stages, target, name, sl_str_of(pod->uid), pod->phase);
+            continue;
+        }
+        struct sl_stage_record *record = find(target, name);
+        if (record != NULL) { /* its labels are others now */
+            drop(stages, target, record);
+        }
+    }
+}
+
+static void gone(struct sl_stages *stages, struct sl_stage_target *target, struct sl_str name)
+{
+    struct sl_stage_record *record = find(target, name);
+    if (record != NULL) {
+        take_gone(stages, target, record);
+    }
+    if (target->gone == NULL) {
+        return;
+    }
+    if (target->gone->n == SL_STAGE_GONE_MAX) {
+        target->stale = true;
+        return;
+    }
+    target->gone->hash[target->gone->n++] = sl_hash(name.s, name.len);
+}
+
+void sl_stages_pod_gone(struct sl_stages *stages, struct sl_str namespace, struct sl_str name)
+{
+    struct sl_stage_space *known = sl_stage_space_find(stages, namespace);
+    if (known == NULL || name.len == 0) {
+        return;
+    }
+    struct sl_stage_target *target = sl_stage_target_find(stages, namespace, SL_STAGE_POD, name);
+    if (target != NULL) {
+        gone(stages, target, name);
+    }
+    for (target = known->target[SL_STAGE_SELECTOR]; target != NULL; target = target->next) {
+        gone(stages, target, name);
+    }
+}
+
+void sl_stages_job(struct sl_stages *stages, struct sl_str namespace, struct sl_str name,
+                   struct sl_str uid, enum sl_pod_phase phase)
+{
+    struct sl_stage_target *target = sl_stage_target_find(stages, namespace, SL_STAGE_JOB, name);
+    if (target != NULL) {
+        set(stages, target, name, uid, phase);
+    }
+}
+
+void sl_stages_job_gone(struct sl_stages *stages, struct sl_str namespace, struct sl_str name)
+{
+    struct sl_stage_target *target = sl_stage_target_find(stages, namespace, SL_STAGE_JOB, name);
+    if (target != NULL) {
+        gone(stages, target, name);
+    }
+}
+
+void sl_stages_reread(struct sl_stages *stages, bool jobs)
+{
+    size_t at = 0;
+    for (struct sl_stage_target *target = sl_map_next(&stages->targets, &at); target != NULL;
+         target = sl_map_next(&stages->targets, &at)) {
+        if ((target->kind == SL_STAGE_JOB) == jobs) {
+            sl_stage_unread(stages, target);
+        }
+    }
+}
+
+/* ---- readings ---- */
+
+void sl_stage_unread(struct sl_stages *stages, struct sl_stage_target *target)
+{
+    if (target->reading != 0) {
+        target->stale = true;
+        return;
+    }
+    if (target->unread) {
+        return;
+    }
+    target->unread = true;
+    target->unread_next = NULL;
+    target->unread_prev = stages->unread_last;
+    if (stages->unread_last != NULL) {
+        stages->unread_last->unread_next = target;
+    } else {
+        stages->unread = target;
+    }
+    stages->unread_last = target;
+}
+
+static void take_out(struct sl_stages *stages, struct sl_stage_target *target)
+{
+    if (!target->unread) {
+        return;
+    }
+    struct sl_stage_target **before =
+        target->unread_prev != NULL ? &target->unread_prev->unread_next : &stages->unread;
+    struct sl_stage_target **behind =
+        target->unread_next != NULL ? &target->unread_next->unread_prev : &stages->unread_last;
+    *before = target->unread_next;
+    *behind = target->unread_prev;
+    target->unread = false;
+}
+
+static struct sl_stage_target *being_read(const struct sl_stages *stages, uint64_t id)
+{
+    for (int i = 0; i < SL_STAGE_READS_MAX; i++) {
+        if (stages->reads[i] != NULL && stages->reads[i]->reading == id) {
+            return stages->reads[i];
+        }
+    }
+    return NULL;
+}
+
+static void end_reading(struct sl_stages *stages, struct sl_stage_target *target)
+{
+    for (int i = 0; i < SL_STAGE_READS_MAX; i++) {
+        if (stages->reads[i] == target) {
+            stages->reads[i] = NULL;
+        }
+    }
+    free(target->gone);
+    target->gone = NULL;
+    target->reading = 0;
+}
+
+/* When there is room again, those that did not find any are looked at once more. */
+static void refill(struct sl_stages *stages)
+{
+    size_t at = 0;
+    size_t used = stages->targets.len + stages->n_records;
+    if (stages->n_full == 0 || used + stages->max / 8 >= stages->max) {
+        return;
+    }
+    for (struct sl_stage_target *target = sl_map_next(&stages->targets, &at); target != NULL;
+         target = sl_map_next(&stages->targets, &at)) {
+        if (target->full) {
+            set_full(stages, target, false);
+            sl_stage_unread(stages, target);
+        }
+    }
+}
+
+/* Calls each for the records of a target; that may take the record out. */
+static void for_each(struct sl_stages *stages, struct sl_stage_target *target,
+                     void (*each)(struct sl_stages *stages, struct sl_stage_target *target,
+                                  struct sl_stage_record *record))
+{
+    size_t at = 0;
+    if (target->kind != SL_STAGE_SELECTOR) {
+        if (target->only != NULL) {
+            each(stages, target, target->only);
+        }
+        return;
+    }
+    struct sl_stage_record *record = sl_map_next(&target->records, &at);
+    while (record != NULL) {
+        struct sl_stage_record *next = sl_map_next(&target->records, &at);
+        each(stages, target, record);
+        record = next;
+    }
+}
+
+static void unsee(struct sl_stages *stages, struct sl_stage_target *target,
+                  struct sl_stage_record *record)
+{
+    (void)stages;
+    (void)target;
+    record->seen = false;
+}
+
+static void drop_unseen(struct sl_stages *stages, struct sl_stage_target *target,
+                        struct sl_stage_record *record)
+{
+    if (!record->seen) {
+        take_gone(stages, target, record);
+    }
+}
+
+bool sl_stages_next_read(struct sl_stages *stages, struct sl_stage_read *out)
+{
+    int slot = 0;
+    refill(stages);
+    while (slot < SL_STAGE_READS_MAX && stages->reads[slot] != NULL) {
+        slot++;
+    }
+    struct sl_stage_target *target = stages->unread;
+    if (target == NULL || slot == SL_STAGE_READS_MAX) {
+        return false;
+    }
+    target->gone = calloc(1, sizeof(*target->gone));
+    if (target->gone == NULL) {
+        return false;
+    }
+    take_out(stages, target);
+    for_each(stages, target, unsee);
+    target->stale = false;
+    target->reading = ++stages->reading;
+    stages->reads[slot] = target;
+    *out = (struct sl_stage_read){.id = target->reading,
+                                  .kind = target->kind,
+                                  .namespace = sl_str_of(target->space->name),
+                                  .text = target->text};
+    return true;
+}
+
+/* Was it deleted while it was read? Then what was read is older. */
+static bool was_deleted(const struct sl_stage_target *target, struct sl_str name)
+{
+    uint64_t hash = sl_hash(name.s, name.len);
+    for (uint32_t i = 0; i < target->gone->n; i++) {
+        if (target->gone->hash[i] == hash) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void sl_stages_read_pod(struct sl_stages *stages, uint64_t id, const struct sl_pod *pod)
+{
+    struct sl_stage_target *target = being_read(stages, id);
+    struct sl_str name = sl_str_of(pod->name);
+    if (target != NULL && target->kind != SL_STAGE_JOB &&
+        strcmp(target->space->name, pod->namespace) == 0 && sl_stage_names(target, pod) &&
+        !was_deleted(target, name)) {
+        set(stages, target, name, sl_str_of(pod->uid), pod->phase);
+    }
+}
+
+void sl_stages_read_job(struct sl_stages *stages, uint64_t id, struct sl_str name,
+                        struct sl_str uid, enum sl_pod_phase phase)
+{
+    struct sl_stage_target *target = being_read(stages, id);
+    if (target != NULL && target->kind == SL_STAGE_JOB && sl_str_eq(target->text, name) &&
+        !was_deleted(target, name)) {
+        set(stages, target, name, uid, phase);
+    }
+}
+
+void sl_stages_read_end(struct sl_stages *stages, uint64_t id, bool ok)
+{
+    struct sl_stage_target *target = being_read(stages, id);
+    if (target == NULL) {
+        return;
+    }
+    bool whole = ok && !target->stale;
+    end_reading(stages, target);
+    if (!whole) {
+        sl_stage_unread(stages, target);
+        return;
+    }
+    for_each(stages, target, drop_unseen);
+    if (!target->known) {
+        target->known = true;
+        sl_stage_touch_all(stages, target);
+    }
+}
+
+void sl_stage_forget(struct sl_stages *stages, struct sl_stage_target *target)
+{
+    take_out(stages, target);
+    end_reading(stages, target);
+    set_full(stages, target, false);
+    for_each(stages, target, drop);
+    sl_map_free(&target->records);
+}

@@ -1,0 +1,192 @@
+/* What somebody waits for: each item once, and the namespaces that they are in. */
+#include "core/stage_internal.h"
+
+#include <stdlib.h>
+
+/* ---- namespaces ---- */
+
+struct sl_stage_space *sl_stage_space_find(const struct sl_stages *stages, struct sl_str name)
+{
+    return name.len == 0 ? NULL : sl_map_get(&stages->spaces, name.s, name.len);
+}
+
+struct sl_stage_space *sl_stage_space_get(struct sl_stages *stages, struct sl_str name)
+{
+    struct sl_stage_space *space = sl_stage_space_find(stages, name);
+    if (space == NULL) {
+        space = calloc(1, sizeof(*space) + name.len + 1);
+        if (space == NULL) {
+            return NULL;
+        }
+        memcpy(space->name, name.s, name.len);
+        if (sl_map_put(&stages->spaces, space->name, name.len, space, NULL) < 0) {
+            free(space);
+            return NULL;
+        }
+    }
+    space->refs++;
+    return space;
+}
+
+void sl_stage_space_unref(struct sl_stages *stages, struct sl_stage_space *space)
+{
+    space->refs--;
+    if (space->refs == 0) {
+        (void)sl_map_remove(&stages->spaces, space->name, strlen(space->name));
+        free(space);
+    }
+}
+
+/* ---- targets ---- */
+
+bool sl_stage_names(const struct sl_stage_target *target, const struct sl_pod *pod)
+{
+    if (target->kind == SL_STAGE_POD) {
+        return sl_str_eq(target->text, sl_str_of(pod->name));
+    }
+    return sl_stage_matches(target->rule, target->n_rules, target->hash, pod->label, pod->n_labels);
+}
+
+/* Returns 0 when it does not fit: no such key can be there. */
+static size_t put_key(char out[SL_STAGE_KEY_MAX], struct sl_str space, enum sl_stage_kind kind,
+                      struct sl_str text)
+{
+    static const char *const kinds[SL_STAGE_KINDS] = {
+        [SL_STAGE_POD] = "/p/", [SL_STAGE_JOB] = "/j/", [SL_STAGE_SELECTOR] = "/s/"};
+    if (space.len + 3 + text.len >= SL_STAGE_KEY_MAX) {
+        return 0;
+    }
+    memcpy(out, space.s, space.len);
+    memcpy(out + space.len, kinds[kind], 3);
+    memcpy(out + space.len + 3, text.s, text.len);
+    return space.len + 3 + text.len;
+}
+
+struct sl_stage_target *sl_stage_target_find(const struct sl_stages *stages, struct sl_str space,
+                                             enum sl_stage_kind kind, struct sl_str text)
+{
+    char key[SL_STAGE_KEY_MAX];
+    size_t len = text.len == 0 ? 0 : put_key(key, space, kind, text);
+    return len == 0 ? NULL : sl_map_get(&stages->targets, key, len);
+}
+
+static void free_target(struct sl_stage_target *target)
+{
+    free(target->rule);
+    free(target->hash);
+    free(target);
+}
+
+/* The labels that the Job controller puts on pods, the second before Kubernetes 1.27. */
+static void put_job_label(struct sl_str name, uint64_t out[2])
+{
+    static const char *const keys[2] = {"batch.kubernetes.io/job-name=", "job-name="};
+    char text[SL_STAGE_KEY_MAX];
+    for (int i = 0; i < 2; i++) {
+        size_t len = strlen(keys[i]);
+        memcpy(text, keys[i], len);
+        memcpy(text + len, name.s, name.len);
+        out[i] = sl_hash(text, len + name.len);
+    }
+}
+
+/* False: out of memory. */
+static bool put_rules(struct sl_stage_target *target, const struct sl_after *after,
+                      const struct sl_stage_item *item)
+{
+    uint32_t n_hashes = target->kind == SL_STAGE_JOB ? 2 : after->n_hashes;
+    target->n_rules = target->kind == SL_STAGE_JOB ? 1 : item->n_rules;
+    target->rule = calloc(target->n_rules, sizeof(*target->rule));
+    target->hash = calloc((size_t)n_hashes + 1, sizeof(*target->hash));
+    if (target->rule == NULL || target->hash == NULL) {
+        return false;
+    }
+    if (target->kind == SL_STAGE_JOB) {
+        target->rule[0].n = 2;
+        put_job_label(item->text, target->hash);
+        return true;
+    }
+    memcpy(target->rule, after->rule + item->rule, target->n_rules * sizeof(*target->rule));
+    memcpy(target->hash, after->hash, n_hashes * sizeof(*target->hash));
+    return true;
+}
+
+static struct sl_stage_target *target_new(const struct sl_after *after,
+                                          const struct sl_stage_item *item, const char *key,
+                                          size_t len)
+{
+    struct sl_stage_target *target = calloc(1, sizeof(*target) + len + 1);
+    if (target == NULL) {
+        return NULL;
+    }
+    memcpy(target->key, key, len);
+    target->text = (struct sl_str){target->key + (len - item->text.len), item->text.len};
+    target->kind = item->kind;
+    if (item->kind != SL_STAGE_POD && !put_rules(target, after, item)) {
+        free_target(target);
+        return NULL;
+    }
+    return target;
+}
+
+static void count_members(const struct sl_stages *stages, struct sl_stage_target *target)
+{
+    if (target->kind == SL_STAGE_POD) {
+        target->members =
+            sl_stage_waiter_find(stages, sl_str_of(target->space->name), target->text) != NULL;
+        return;
+    }
+    for (const struct sl_stage_waiter *waiter = target->space->waiters; waiter != NULL;
+         waiter = waiter->next) {
+        target->members += sl_stage_names(target, waiter->pod);
+    }
+}
+
+struct sl_stage_target *sl_stage_target_get(struct sl_stages *stages, struct sl_stage_space *space,
+                                            const struct sl_after *after,
+                                            const struct sl_stage_item *item)
+{
+    char key[SL_STAGE_KEY_MAX];
+    size_t len = put_key(key, sl_str_of(space->name), item->kind, item->text);
+    struct sl_stage_target *target = sl_map_get(&stages->targets, key, len);
+    if (target != NULL) {
+        return target;
+    }
+    target = target_new(after, item, key, len);
+    if (target == NULL) {
+        return NULL;
+    }
+    if (sl_map_put(&stages->targets, target->key, len, target, NULL) < 0) {
+        free_target(target);
+        return NULL;
+    }
+    target->space = space;
+    space->refs++;
+    target->next = space->target[target->kind];
+    if (target->next != NULL) {
+        target->next->prev = target;
+    }
+    space->target[target->kind] = target;
+    stages->n_jobs += target->kind == SL_STAGE_JOB;
+    count_members(stages, target);
+    sl_stage_unread(stages, target);
+    return target;
+}
+
+void sl_stage_target_drop(struct sl_stages *stages, struct sl_stage_target *target)
+{
+    struct sl_stage_space *space = target->space;
+    sl_stage_forget(stages, target);
+    if (target->prev != NULL) {
+        target->prev->next = target->next;
+    } else {
+        space->target[target->kind] = target->next;
+    }
+    if (target->next != NULL) {
+        target->next->prev = target->prev;
+    }
+    stages->n_jobs -= target->kind == SL_STAGE_JOB;
+    (void)sl_map_remove(&stages->targets, target->key, strlen(target->key));
+    free_target(target);
+    sl_stage_space_unref(stages, space);
+}

@@ -1,0 +1,430 @@
+/* Who waits for whom, and when it ends. */
+#include "stage_rig.h"
+
+static int set_up(void **state)
+{
+    *state = stage_rig_new(1000);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    stage_rig_free(*state);
+    return 0;
+}
+
+static void a_pod_waits_until_another_has_succeeded(void **state)
+{
+    struct stage_rig *rig = *state;
+    stage_rig_wait(rig, "w", NULL, "pod/a");
+    assert_string_equal(stage_rig_collect(rig), "w Stage: it waits for pod/a (not read yet)\n");
+    stage_rig_read_nothing(rig);
+    assert_string_equal(stage_rig_collect(rig), "w Stage: it waits for pod/a (not there)\n");
+    stage_rig_pod(rig, "a", "a-1", NULL, "Pending");
+    assert_string_equal(stage_rig_collect(rig), "w Stage: it waits for pod/a (pending)\n");
+    stage_rig_pod(rig, "a", "a-1", NULL, "Running");
+    assert_string_equal(stage_rig_collect(rig), "w Stage: it waits for pod/a (running)\n");
+    stage_rig_pod(rig, "a", "a-1", NULL, "Running");
+    assert_string_equal(stage_rig_collect(rig), "");
+    stage_rig_pod(rig, "a", "a-1", NULL, "Succeeded");
+    assert_string_equal(stage_rig_collect(rig), "w None\n");
+}
+
+static void what_succeeded_counts_when_it_is_gone(void **state)
+{
+    struct stage_rig *rig = *state;
+    stage_rig_wait(rig, "w", NULL, "a,b");
+    stage_rig_read_nothing(rig);
+    stage_rig_pod(rig, "a", "a-1", NULL, "Succeeded");
+    stage_rig_pod(rig, "b", "b-1", NULL, "Running");
+    stage_rig_gone(rig, "a");
+    assert_string_equal(stage_rig_collect(rig), "w Stage: it waits for pod/b (running)\n");
+    stage_rig_gone(rig, "b");
+    assert_string_equal(stage_rig_collect(rig), "w Stage: it waits for pod/b (not there)\n");
+    /* made anew it counts as it is now */
+    stage_rig_pod(rig, "a", "a-2", NULL, "Running");
+    assert_string_equal(stage_rig_collect(rig),
+                        "w Stage: it waits for pod/a (running), pod/b (not there)\n");
+}
+
+static void news_of_before_its_end_change_nothing(void **state)
+{
+    struct stage_rig *rig = *state;
+    stage_rig_wait(rig, "w", NULL, "a");
+    stage_rig_read_nothing(rig);
+    stage_rig_pod(rig, "a", "a-1", NULL, "Succeeded");
+    stage_rig_pod(rig, "a", "a-1", NULL, "Running");
+    assert_string_equal(stage_rig_collect(rig), "w None\n");
+}
+
+static void jobs_are_waited_for(void **state)
+{
+    struct stage_rig *rig = *state;
+    struct sl_stages_stats stats;
+    stage_rig_wait(rig, "w", NULL, "job/a");
+    stage_rig_read_nothing(rig);
+    stage_rig_pod(rig, "a", "a-1", NULL, "Succeeded"); /* a pod, no Job */
+    assert_string_equal(stage_rig_collect(rig), "w Stage: it waits for job/a (not there)\n");
+    stage_rig_job(rig, "a", "1", SL_POD_RUNNING);
+    assert_string_equal(stage_rig_collect(rig), "w Stage: it waits for job/a (running)\n");
+    sl_stages_stats(rig->stages, &stats);
+    assert_int_equal(stats.jobs, 1);
+    stage_rig_job(rig, "a", "1", SL_POD_SUCCEEDED);
+    sl_stages_job_gone(rig->stages, SL_STR("ns"), SL_STR("a"));
+    assert_string_equal(stage_rig_collect(rig), "w None\n");
+}
+
+static void a_selector_wants_one_at_least_and_all(void **state)
+{
+    struct stage_rig *rig = *state;
+    stage_rig_wait(rig, "w", NULL, "(app=x)");
+    stage_rig_read_nothing(rig);
+    stage_rig_pod(rig, "other", "o", "app=y", "Running");
+    assert_string_equal(stage_rig_collect(rig),
+                        "w Stage: it waits for pods (app=x) (none is there)\n");
+    stage_rig_pod(rig, "a", "a", "app=x", "Succeeded");
+    stage_rig_pod(rig, "b", "b", "app=x", "Running");
+    assert_string_equal(stage_rig_collect(rig),
+                        "w Stage: it waits for pods (app=x) (1 of 2 have succeeded)\n");
+    stage_rig_pod(rig, "b", "b", "app=x", "Succeeded");
+    assert_string_equal(stage_rig_collect(rig), "w None\n");
+    stage_rig_gone(rig, "a");
+    stage_rig_gone(rig, "b");
+    assert_string_equal(stage_rig_collect(rig), "w None\n");
+    stage_rig_pod(rig, "c", "c", "app=x", "Running");
+    assert_string_equal(stage_rig_collect(rig),
+                        "w Stage: it waits for pods (app=x) (0 of 1 have succeeded)\n");
+    stage_rig_pod(rig, "c", "c", "app=y", "Running"); /* relabelled */
+    assert_string_equal(stage_rig_collect(rig), "w None\n");
+}
+
+static void a_failed_predecessor_fails_who_waits_until_it_is_made_anew(void **state)
+{
+    struct stage_rig *rig = *state;
+    stage_rig_wait(rig, "w", NULL, "a");
+    stage_rig_wait(rig, "x", NULL, "app=x");
+    stage_rig_wait(rig, "y", NULL, "job/j");
+    stage_rig_read_nothing(rig);
+    (void)stage_rig_collect(rig);
+    stage_rig_pod(rig, "a", "a-1", NULL, "Failed");
+    assert_string_equal(stage_rig_collect(rig),
+                        "w StageFailed: pod/a has failed, and sliced.dev/after names it\n");
+    stage_rig_pod(rig, "b", "b", "app=x", "Failed");
+    stage_rig_pod(rig, "c", "c", "app=x", "Succeeded");
+    assert_string_equal(
+        stage_rig_collect(rig),
+        "x StageFailed: pod/b of pods (app=x) has failed, and sliced.dev/after names it\n");
+    stage_rig_job(rig, "j", "1", SL_POD_FAILED);
+    assert_string_equal(stage_rig_collect(rig),
+                        "y StageFailed: job/j has failed, and sliced.dev/after names it\n");
+    stage_rig_gone(rig, "a");
+    assert_string_equal(stage_rig_collect(rig), "w Stage: it waits for pod/a (not there)\n");
+    stage_rig_pod(rig, "a", "a-2", NULL, "Succeeded");
+    assert_string_equal(stage_rig_collect(rig), "w None\n");
+}
+
+static void an_annotation_that_cannot_be_read_is_told(void **state)
+{
+    struct stage_rig *rig = *state;
+    stage_rig_wait(rig, "w", NULL, "a,,b");
+    assert_string_equal(
+        stage_rig_collect(rig),
+        "w StageFailed: annotation sliced.dev/after: \"\": there is nothing between two commas\n");
+    stage_rig_wait(rig, "w", NULL, "a");
+    stage_rig_read_nothing(rig);
+    assert_string_equal(stage_rig_collect(rig), "w Stage: it waits for pod/a (not there)\n");
+}
+
+static void other_namespaces_do_not_count(void **state)
+{
+    struct stage_rig *rig = *state;
+    stage_rig_wait(rig, "w", NULL, "a,app=x");
+    stage_rig_read_nothing(rig);
+    (void)stage_rig_collect(rig);
+    struct sl_pod_facts facts = {.namespace = SL_STR("other"),
+                                 .name = SL_STR("a"),
+                                 .uid = SL_STR("a"),
+                                 .phase = SL_STR("Succeeded"),
+                                 .labels = facts_pairs(&rig->facts, "app=x")};
+    struct sl_pod *pod = sl_pod_new(&facts, NULL);
+    sl_stages_pod(rig->stages, pod);
+    sl_pod_unref(pod);
+    assert_string_equal(stage_rig_collect(rig), "");
+}
+
+static void long_lists_are_told_in_short(void **state)
+{
+    struct stage_rig *rig = *state;
+    stage_rig_wait(rig, "w", NULL, "a,b,c,d,e");
+    stage_rig_read_nothing(rig);
+    assert_string_equal(stage_rig_collect(rig),
+                        "w Stage: it waits for pod/a (not there), pod/b (not there), pod/c (not "
+                        "there) and 2 more\n");
+}
+
+/* ---- cycles ---- */
+
+static void who_waits_for_each_other_is_told_so(void **state)
+{
+    struct stage_rig *rig = *state;
+    stage_rig_wait(rig, "a", NULL, "b");
+    stage_rig_read_nothing(rig);
+    stage_rig_wait(rig, "b", NULL, "app=c");
+    stage_rig_read_nothing(rig);
+    stage_rig_wait(rig, "w", NULL, "a"); /* outside: it waits */
+    stage_rig_read_nothing(rig);
+    (void)stage_rig_collect(rig);
+    stage_rig_wait(rig, "c", "app=c", "pod/a");
+    stage_rig_read_nothing(rig);
+    const char *log = stage_rig_collect(rig);
+    static const char *const whys[] = {
+        "a StageCycle: annotations sliced.dev/after form a cycle: pod/c after pod/a after pod/b "
+        "after pod/c\n",
+        "b StageCycle: annotations sliced.dev/after form a cycle: pod/c after pod/a after pod/b "
+        "after pod/c\n",
+        "c StageCycle: annotations sliced.dev/after form a cycle: pod/c after pod/a after pod/b "
+        "after pod/c\n",
+    };
+    for (size_t i = 0; i < 3; i++) {
+        assert_non_null(strstr(log, whys[i]));
+    }
+    assert_null(strstr(log, "w Stage"));
+    /* one of them gives way */
+    sl_stages_remove(rig->stages, SL_STR("c"));
+    log = stage_rig_collect(rig);
+    assert_non_null(strstr(log, "a Stage: it waits for pod/b (pending)\n"));
+    assert_non_null(strstr(log, "b Stage: it waits for pods (app=c) (0 of 1 have succeeded)\n"));
+}
+
+static void a_pod_that_names_itself_is_a_cycle(void **state)
+{
+    struct stage_rig *rig = *state;
+    stage_rig_wait(rig, "a", "app=x", "app=x");
+    assert_string_equal(
+        stage_rig_collect(rig),
+        "a StageCycle: annotations sliced.dev/after form a cycle: pod/a after pod/a\n");
+}
+
+static void a_pod_of_the_job_that_it_waits_for_is_a_cycle(void **state)
+{
+    struct stage_rig *rig = *state;
+    stage_rig_wait(rig, "train-x1", "batch.kubernetes.io/job-name=train", "job/prepare");
+    stage_rig_wait(rig, "prepare-x1", "job-name=prepare", "job/train");
+    const char *log = stage_rig_collect(rig);
+    assert_non_null(strstr(log, "train-x1 StageCycle: "));
+    assert_non_null(strstr(log, "prepare-x1 StageCycle: "));
+}
+
+static void the_annotation_may_be_mended(void **state)
+{
+    struct stage_rig *rig = *state;
+    stage_rig_wait(rig, "a", NULL, "b");
+    stage_rig_wait(rig, "b", NULL, "a");
+    stage_rig_read_nothing(rig);
+    (void)stage_rig_collect(rig);
+    stage_rig_wait(rig, "b", NULL, "c");
+    stage_rig_read_nothing(rig);
+    const char *log = stage_rig_collect(rig);
+    assert_non_null(strstr(log, "a Stage: it waits for pod/b (pending)\n"));
+    assert_non_null(strstr(log, "b Stage: it waits for pod/c (not there)\n"));
+}
+
+/* ---- readings ---- */
+
+static struct sl_stage_read next_read(struct stage_rig *rig)
+{
+    struct sl_stage_read read;
+    assert_true(sl_stages_next_read(rig->stages, &read));
+    return read;
+}
+
+static void found(struct stage_rig *rig, uint64_t id, const char *name, const char *labels,
+                  const char *phase)
+{
+    struct sl_pod *pod = stage_rig_make(rig, name, name, labels, NULL, phase);
+    sl_stages_read_pod(rig->stages, id, pod);
+    sl_pod_unref(pod);
+}
+
+static void what_is_there_already_is_read(void **state)
+{
+    struct stage_rig *rig = *state;
+    stage_rig_wait(rig, "w", NULL, "app=x");
+    struct sl_stage_read read = next_read(rig);
+    assert_int_equal(read.kind, SL_STAGE_SELECTOR);
+    assert_true(sl_str_eq(read.namespace, SL_STR("ns")));
+    assert_true(sl_str_eq(read.text, SL_STR("app=x")));
+    found(rig, read.id, "a", "app=x", "Succeeded");
+    found(rig, read.id, "b", "app=y", "Failed"); /* the server said too much */
+    sl_stages_read_end(rig->stages, read.id, true);
+    assert_string_equal(stage_rig_collect(rig), "w None\n");
+    assert_false(sl_stages_next_read(rig->stages, &read));
+}
+
+static void a_reading_that_failed_is_made_again(void **state)
+{
+    struct stage_rig *rig = *state;
+    stage_rig_wait(rig, "w", NULL, "a");
+    struct sl_stage_read read = next_read(rig);
+    sl_stages_read_end(rig->stages, read.id, false);
+    assert_string_equal(stage_rig_collect(rig), "w Stage: it waits for pod/a (not read yet)\n");
+    uint64_t first = read.id;
+    read = next_read(rig);
+    assert_int_not_equal(read.id, first);
+    sl_stages_read_end(rig->stages, first, true); /* over */
+    assert_string_equal(stage_rig_collect(rig), "");
+    sl_stages_read_end(rig->stages, read.id, true);
+    assert_string_equal(stage_rig_collect(rig), "w Stage: it waits for pod/a (not there)\n");
+}
+
+static void a_reading_does_not_bring_back_what_was_deleted_meanwhile(void **state)
+{
+    struct stage_rig *rig = *state;
+    stage_rig_wait(rig, "w", NULL, "app=x");
+    struct sl_stage_read read = next_read(rig);
+    stage_rig_gone(rig, "a");
+    stage_rig_pod(rig, "b", "b", "app=x", "Succeeded");
+    found(rig, read.id, "a", "app=x", "Running");
+    found(rig, read.id, "b", "app=x", "Running");
+    sl_stages_read_end(rig->stages, read.id, true);
+    assert_string_equal(stage_rig_collect(rig), "w None\n");
+}
+
+static void after_a_new_list_what_is_gone_is_noticed(void **state)
+{
+    struct stage_rig *rig = *state;
+    stage_rig_wait(rig, "w", NULL, "app=x,a");
+    stage_rig_read_nothing(rig);
+    stage_rig_pod(rig, "a", "a", "app=x", "Running");
+    stage_rig_pod(rig, "b", "b", "app=x", "Succeeded");
+    (void)stage_rig_collect(rig);
+    sl_stages_reread(rig->stages, true); /* of Jobs: none */
+    struct sl_stage_read read;
+    assert_false(sl_stages_next_read(rig->stages, &read));
+    sl_stages_reread(rig->stages, false);
+    read = next_read(rig);
+    found(rig, read.id, "b", "app=x", "Succeeded");
+    sl_stages_reread(rig->stages, false); /* while it is read: once more */
+    sl_stages_read_end(rig->stages, read.id, true);
+    read = next_read(rig);
+    sl_stages_read_end(rig->stages, read.id, true);
+    read = next_read(rig);
+    sl_stages_read_end(rig->stages, read.id, true);
+    assert_false(sl_stages_next_read(rig->stages, &read));
+    assert_string_equal(stage_rig_collect(rig), "w Stage: it waits for pod/a (not there)\n");
+}
+
+static void only_some_are_read_at_a_time(void **state)
+{
+    struct stage_rig *rig = *state;
+    struct sl_stage_read read;
+    stage_rig_wait(rig, "w", NULL, "a,b,c,d,e,f,g,h,i,j");
+    int n = 0;
+    while (sl_stages_next_read(rig->stages, &read)) {
+        n++;
+    }
+    assert_int_equal(n, 8);
+    sl_stages_remove(rig->stages, SL_STR("w")); /* nobody wants to know any more */
+    sl_stages_read_end(rig->stages, read.id, true);
+    struct sl_stages_stats stats;
+    sl_stages_stats(rig->stages, &stats);
+    assert_int_equal(stats.targets, 0);
+    assert_int_equal(stats.records, 0);
+}
+
+/* ---- bounds ---- */
+
+static void what_there_is_no_room_for_holds_and_is_looked_at_when_there_is(void **state)
+{
+    struct stage_rig *rig = *state;
+    struct sl_stages_stats stats;
+    sl_stages_set_max(rig->stages, 2);
+    stage_rig_wait(rig, "v", NULL, "a,b");
+    stage_rig_wait(rig, "w", NULL, "c");
+    stage_rig_read_nothing(rig);
+    const char *log = stage_rig_collect(rig);
+    assert_non_null(strstr(log, "w Stage: it waits for what sliced.dev/after names, for which "
+                                "queue.maxPredecessors leaves no room\n"));
+    sl_stages_stats(rig->stages, &stats);
+    assert_int_equal(stats.targets, 2);
+    assert_true(stats.refused > 0);
+    sl_stages_remove(rig->stages, SL_STR("v"));
+    assert_true(sl_stages_changed(rig->stages));
+    assert_string_equal(stage_rig_collect(rig), "w Stage: it waits for pod/c (not read yet)\n");
+}
+
+static void a_selector_with_too_many_pods_holds(void **state)
+{
+    struct stage_rig *rig = *state;
+    sl_stages_set_max(rig->stages, 16);
+    stage_rig_wait(rig, "w", NULL, "app=x");
+    stage_rig_read_nothing(rig);
+    for (int i = 0; i < 16; i++) {
+        char name[16];
+        (void)snprintf(name, sizeof(name), "p%d", i);
+        stage_rig_pod(rig, name, name, "app=x", "Succeeded");
+    }
+    assert_string_equal(stage_rig_collect(rig),
+                        "w Stage: it waits for pods (app=x) (more than queue.maxPredecessors "
+                        "leaves room for)\n");
+    for (int i = 0; i < 4; i++) {
+        char name[16];
+        (void)snprintf(name, sizeof(name), "p%d", i);
+        stage_rig_gone(rig, name);
+    }
+    struct sl_stage_read read = next_read(rig);
+    for (int i = 4; i < 16; i++) {
+        char name[16];
+        (void)snprintf(name, sizeof(name), "p%d", i);
+        found(rig, read.id, name, "app=x", "Succeeded");
+    }
+    sl_stages_read_end(rig->stages, read.id, true);
+    assert_string_equal(stage_rig_collect(rig), "w None\n");
+}
+
+static void nothing_is_left_when_nobody_waits(void **state)
+{
+    struct stage_rig *rig = *state;
+    struct sl_stages_stats stats;
+    stage_rig_wait(rig, "v", NULL, "a,job/b,app=x");
+    stage_rig_wait(rig, "w", "app=x", "v");
+    stage_rig_pod(rig, "a", "a", NULL, "Running");
+    sl_stages_stats(rig->stages, &stats);
+    assert_int_equal(stats.waiters, 2);
+    assert_int_equal(stats.targets, 4);
+    stage_rig_wait(rig, "v", NULL, NULL); /* the annotation was taken off */
+    sl_stages_clear(rig->stages);
+    sl_stages_stats(rig->stages, &stats);
+    assert_int_equal(stats.waiters + stats.targets + stats.records + stats.jobs, 0);
+    assert_string_equal(stage_rig_collect(rig), "");
+}
+
+#define STAGE_TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        STAGE_TEST(a_pod_waits_until_another_has_succeeded),
+        STAGE_TEST(what_succeeded_counts_when_it_is_gone),
+        STAGE_TEST(news_of_before_its_end_change_nothing),
+        STAGE_TEST(jobs_are_waited_for),
+        STAGE_TEST(a_selector_wants_one_at_least_and_all),
+        STAGE_TEST(a_failed_predecessor_fails_who_waits_until_it_is_made_anew),
+        STAGE_TEST(an_annotation_that_cannot_be_read_is_told),
+        STAGE_TEST(other_namespaces_do_not_count),
+        STAGE_TEST(long_lists_are_told_in_short),
+        STAGE_TEST(who_waits_for_each_other_is_told_so),
+        STAGE_TEST(a_pod_that_names_itself_is_a_cycle),
+        STAGE_TEST(a_pod_of_the_job_that_it_waits_for_is_a_cycle),
+        STAGE_TEST(the_annotation_may_be_mended),
+        STAGE_TEST(what_is_there_already_is_read),
+        STAGE_TEST(a_reading_that_failed_is_made_again),
+        STAGE_TEST(a_reading_does_not_bring_back_what_was_deleted_meanwhile),
+        STAGE_TEST(after_a_new_list_what_is_gone_is_noticed),
+        STAGE_TEST(only_some_are_read_at_a_time),
+        STAGE_TEST(what_there_is_no_room_for_holds_and_is_looked_at_when_there_is),
+        STAGE_TEST(a_selector_with_too_many_pods_holds),
+        STAGE_TEST(nothing_is_left_when_nobody_waits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
