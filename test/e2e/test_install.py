@@ -10,6 +10,7 @@ from harness import gpus
 from harness.chart import ROOT
 from harness.kubelet import NODE, Kubelet
 from harness.plane import Plane
+from harness.sliced import BIN
 
 sys.path.insert(0, os.path.join(ROOT, "test", "docs"))
 import check_readme as pages  # noqa: E402  (the README's test reads console blocks the same way)
@@ -44,7 +45,10 @@ def test_the_page_on_installing_holds_word_for_word(minor, tools, tmp_path):
         plane.create(gpu)
         plane.create(gpus.node(NODE, {}))
         kubelet = Kubelet(plane, plane.folder).start()
-        outputs = follow(commands, tmp_path, f"{plane.bin}:{tools}", plane.kubeconfig)
+        (tmp_path / "bin").mkdir()
+        os.symlink(BIN, tmp_path / "bin" / "sliced")
+        outputs = follow(commands, tmp_path, f"{plane.bin}:{tools}:{tmp_path / 'bin'}",
+                         plane.kubeconfig)
         wrong = [f"docs/install.md:{number}: $ {command}\n-- the page says\n" + "\n".join(expected)
                  + f"\n-- it was\n{actual.rstrip()}\n"
                  for (number, command, expected), actual in zip(commands, outputs)

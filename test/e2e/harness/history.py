@@ -15,6 +15,7 @@ class History:
     def __init__(self, plane, namespace="default"):
         self.plane = plane
         self.path = collection_path("Pod", namespace)
+        self.made = {}     # name -> when it was first seen
         self.bound = {}    # name -> when a node was first seen
         self.ended = {}    # name -> when it was first seen over, or gone
         self.uids = {}     # name -> all UIDs that were seen bound
@@ -47,6 +48,7 @@ class History:
             return
         name = pod["metadata"]["name"]
         self.version = pod["metadata"]["resourceVersion"]
+        self.made.setdefault(name, now)
         if pod["spec"].get("nodeName") and pod["metadata"]["uid"] not in self.before:
             self.bound.setdefault(name, now)
             self.uids.setdefault(name, set()).add(pod["metadata"]["uid"])
