@@ -1,5 +1,4 @@
 /* The terms fragmentation and whole: what a placement does to the GPUs that stay idle. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/choose.h"
@@ -173,7 +172,7 @@ static int64_t odd_ones(const struct rest *rest, int64_t cpu)
 
 static int32_t term_of(int64_t gain, int64_t devices)
 {
-    int64_t scale = llabs(gain) + HALF_WAY * devices;
+    int64_t scale = (gain < 0 ? -gain : gain) + HALF_WAY * devices;
     return (int32_t)((200 * (scale + gain) / scale + 2) / 4);
 }
 
