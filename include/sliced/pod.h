@@ -66,6 +66,7 @@ struct sl_pod {
     int64_t timeout_s; /* activeDeadlineSeconds, else annotation sliced.dev/timeout; 0: none.
                           Never above 2^31 - 1, what activeDeadlineSeconds may be */
     struct sl_ask_item *items; /* in the same allocation */
+    uint64_t scheduler; /* sl_hash of spec.schedulerName; of "default-scheduler" without one */
     uint32_t n_items;
     uint32_t n_labels;     /* entries of label */
     _Atomic uint32_t refs; /* use sl_pod_ref and sl_pod_unref */

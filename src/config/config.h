@@ -83,6 +83,7 @@ struct sl_config {
         bool preemption;
         enum sl_queue_gate gate;
         enum sl_order_kind order;
+        char scheduler[SL_CONFIG_TEXT_MAX]; /* queue.schedulerName; empty: any */
         int64_t alpha; /* millionths, as in struct sl_order_weights */
         int64_t beta;
         int64_t gamma;

@@ -198,6 +198,10 @@ const struct sl_key sl_keys[SL_KEYS] = {
     {"queue.gate", SL_KEY_ENUM, AT(queue.gate), .words = GATES, .number = SL_QUEUE_GATE_NONE,
      .help = "How pods get the gate sliced.dev/queue: by a MutatingAdmissionPolicy, by the "
              "daemon's webhook, or not. Pods without it are held by filter in any case."},
+    {"queue.schedulerName", SL_KEY_WORD, .restart = true, .text = true, AT(queue.scheduler),
+     .string = "",
+     .help = "Pods that have no gate are the queue's when they name this scheduler; empty: all "
+             "are. Pods with the gate always are."},
     {"queue.order", SL_KEY_ENUM, AT(queue.order), .words = ORDERS, .number = SL_ORDER_BOUNDED,
      .help = "Who goes first: docs/policies.md says what each order does."},
     {"queue.alpha", SL_KEY_DECIMAL, AT(queue.alpha), .min = 0, .max = SL_ORDER_ALPHA_MAX,

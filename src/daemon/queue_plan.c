@@ -113,12 +113,16 @@ bool sl_queue_read_mail(struct sl_queuer *queuer, struct sl_queue_mail *mail, in
     for (size_t i = 0; i < mail->n; i++) {
         struct sl_pod *pod = mail->letter[i].pod;
         struct sl_queue_entry *entry = NULL;
-        if (mail->letter[i].waits) {
+        bool ours = sl_queue_is_ours(&queuer->config, pod);
+        if (mail->letter[i].waits && ours) {
             read = put(queuer, pod, now_us) && read;
             continue;
         }
         entry = sl_queue_find(queuer, sl_str_of(pod->uid));
         if (entry != NULL) {
+            if (mail->letter[i].waits) { /* its gate is open, and another scheduler has it */
+                (void)sl_store_unclaim(queuer->options.store, sl_str_of(pod->uid));
+            }
             note_end(queuer, entry, now_us);
             remove_entry(queuer, entry, now_us);
         }

@@ -37,6 +37,7 @@ leaderElection:
 queue:
   enabled: {{ .Values.queue.enabled }}
   gate: {{ include "sliced.gate" . }}
+  schedulerName: {{ .Values.scheduler.name }}
 log:
   format: json
 {{- end }}
