@@ -375,7 +375,7 @@ int sl_generate(const struct sl_generator *generator, uint64_t seed, struct sl_w
         if (at_us > SL_CSV_TIME_MAX) {
             return sl_error_set(err, SL_ERR_LIMIT, "gap: the jobs span more than 285 years");
         }
-        const struct sl_job_facts facts = {
+        const struct sl_trace_job facts = {
             .namespace = sl_str_of(generator->namespace.text[namespace]),
             .resource = sl_str_of(generator->ask.text[ask]),
             .count = generator->ask.count[ask],

@@ -51,7 +51,7 @@ static int simulate(const struct way *way, int n, const struct sl_fleet *fleet, 
     sl_workload_init(&workload);
     int rc = sl_policy_parse(SL_STR("fifo"), &policy, err);
     for (int i = 0; i < n && rc == 0; i++) {
-        const struct sl_job_facts facts = {
+        const struct sl_trace_job facts = {
             .resource = sl_str_of(way->resource),
             .count = 1,
             .run_us = (int64_t)(service_s(way) + 0.5) * 1000000,

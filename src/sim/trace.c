@@ -25,11 +25,11 @@ struct reader {
 /* ---- what formats share ---- */
 
 /* A job of many GPUs as pods of at most SL_TRACE_GPUS_PER_POD. */
-static int add_gang(struct reader *reader, const struct sl_job_facts *facts, struct sl_error *err)
+static int add_gang(struct reader *reader, const struct sl_trace_job *facts, struct sl_error *err)
 {
     int64_t left = facts->count;
     for (int part = 0; left > 0; part++) {
-        struct sl_job_facts pod = *facts;
+        struct sl_trace_job pod = *facts;
         char name[320];
         pod.count = left < SL_TRACE_GPUS_PER_POD ? left : SL_TRACE_GPUS_PER_POD;
         if (facts->count > SL_TRACE_GPUS_PER_POD) {
@@ -79,7 +79,7 @@ enum openb {
 };
 
 /* Run time: from when it was scheduled (else created) to when it was deleted. */
-static int openb_times(struct reader *reader, struct sl_job_facts *facts, struct sl_error *err)
+static int openb_times(struct reader *reader, struct sl_trace_job *facts, struct sl_error *err)
 {
     const int *column = reader->column;
     int64_t begin_us = 0;
@@ -104,7 +104,7 @@ static int openb_times(struct reader *reader, struct sl_job_facts *facts, struct
 static int openb_job(struct reader *reader, struct sl_error *err)
 {
     const int *column = reader->column;
-    struct sl_job_facts facts = {.name = text_of(reader, column[OPENB_NAME]),
+    struct sl_trace_job facts = {.name = text_of(reader, column[OPENB_NAME]),
                                  .models = text_of(reader, column[OPENB_SPEC])};
     int64_t gpus = 0;
     int64_t milli = MILLI;
@@ -135,7 +135,7 @@ static int philly_job(struct reader *reader, struct sl_error *err)
     char name[64];
     struct sl_str id = text_of(reader, column[PHILLY_NAME]);
     int64_t priority = 0;
-    struct sl_job_facts facts = {.resource = SL_STR("nvidia.com/gpu")};
+    struct sl_trace_job facts = {.resource = SL_STR("nvidia.com/gpu")};
     (void)snprintf(name, sizeof(name), "job-%.*s", id.len < 40 ? (int)id.len : 40,
                    id.len > 0 ? id.s : "");
     facts.name = sl_str_of(name);
@@ -167,7 +167,7 @@ static const struct application {
     {"bert", 0, 1},     {"cifar10", -1, 0}, {"ncf", -1, 0},
 };
 
-static int adaptdl_runtime(struct reader *reader, struct sl_job_facts *facts, struct sl_error *err)
+static int adaptdl_runtime(struct reader *reader, struct sl_trace_job *facts, struct sl_error *err)
 {
     const int *column = reader->column;
     struct sl_str name = text_of(reader, column[ADAPTDL_APPLICATION]);
@@ -196,7 +196,7 @@ static int adaptdl_runtime(struct reader *reader, struct sl_job_facts *facts, st
 static int adaptdl_job(struct reader *reader, struct sl_error *err)
 {
     const int *column = reader->column;
-    struct sl_job_facts facts = {.name = text_of(reader, column[ADAPTDL_NAME]),
+    struct sl_trace_job facts = {.name = text_of(reader, column[ADAPTDL_NAME]),
                                  .resource = SL_STR("nvidia.com/gpu")};
     if (sl_csv_i64(&reader->csv, column[ADAPTDL_GPUS], 1, GPUS_MAX, &facts.count, err) < 0 ||
         time_of(reader, column[ADAPTDL_SUBMIT], second_us, &facts.submit_us, err) < 0 ||
@@ -222,7 +222,7 @@ enum csv {
     CSV_MODELS
 };
 
-static int csv_resource(const struct reader *reader, struct sl_job_facts *facts,
+static int csv_resource(const struct reader *reader, struct sl_trace_job *facts,
                         struct sl_error *err)
 {
     int column = reader->column[CSV_RESOURCE];
@@ -245,7 +245,7 @@ static int csv_job(struct reader *reader, struct sl_error *err)
 {
     const int *column = reader->column;
     int64_t priority = 0;
-    struct sl_job_facts facts = {.name = text_of(reader, column[CSV_NAME]),
+    struct sl_trace_job facts = {.name = text_of(reader, column[CSV_NAME]),
                                  .namespace = text_of(reader, column[CSV_NAMESPACE]),
                                  .models = text_of(reader, column[CSV_MODELS]),
                                  .count = 1};

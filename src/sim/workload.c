@@ -93,7 +93,7 @@ static int grow_asks(struct sl_workload *workload, struct sl_error *err)
     return 0;
 }
 
-static int new_ask(struct sl_workload *workload, const struct sl_job_facts *facts,
+static int new_ask(struct sl_workload *workload, const struct sl_trace_job *facts,
                    struct sl_str key, struct sl_error *err)
 {
     if (grow_asks(workload, err) < 0) {
@@ -118,7 +118,7 @@ static int new_ask(struct sl_workload *workload, const struct sl_job_facts *fact
     return 0;
 }
 
-static int find_ask(struct sl_workload *workload, const struct sl_job_facts *facts, uint32_t *out,
+static int find_ask(struct sl_workload *workload, const struct sl_trace_job *facts, uint32_t *out,
                     struct sl_error *err)
 {
     char text[KEY_MAX];
@@ -162,7 +162,7 @@ static int grow_jobs(struct sl_workload *workload, struct sl_error *err)
     return 0;
 }
 
-int sl_workload_add(struct sl_workload *workload, const struct sl_job_facts *facts,
+int sl_workload_add(struct sl_workload *workload, const struct sl_trace_job *facts,
                     struct sl_error *err)
 {
     char made[32];

@@ -47,7 +47,7 @@ void sl_workload_init(struct sl_workload *workload);
 void sl_workload_free(struct sl_workload *workload);
 
 /* One job as it is read. Times in microseconds. */
-struct sl_job_facts {
+struct sl_trace_job {
     struct sl_str name;      /* empty: job-<number> */
     struct sl_str namespace; /* empty: default */
     struct sl_str resource;
@@ -63,7 +63,7 @@ struct sl_job_facts {
 
 /* Takes a copy. A run time of 0 is taken for 1 us; a timeout is rounded up to whole seconds, as
  * Kubernetes counts deadlines, and is at most 2^31 - 1 s. */
-int sl_workload_add(struct sl_workload *workload, const struct sl_job_facts *facts,
+int sl_workload_add(struct sl_workload *workload, const struct sl_trace_job *facts,
                     struct sl_error *err);
 
 /* Sorts by submission (equal ones stay as they came) and moves the first to 0. */

@@ -194,11 +194,11 @@ static void shares_add_up_over_kinds(void **state)
     struct sl_workload jobs;
     struct sl_share_asks asks;
     sl_workload_init(&jobs);
-    struct sl_job_facts fact = {.resource = SL_STR("aliyun.com/gpu-mem"), .count = 500};
+    struct sl_trace_job fact = {.resource = SL_STR("aliyun.com/gpu-mem"), .count = 500};
     assert_int_equal(sl_workload_add(&jobs, &fact, &error), 0);
     assert_int_equal(sl_workload_add(&jobs, &fact, &error), 0);
     assert_int_equal(sl_workload_add(&jobs, &fact, &error), 0);
-    fact = (struct sl_job_facts){.resource = SL_STR("nvidia.com/gpu"), .count = 2};
+    fact = (struct sl_trace_job){.resource = SL_STR("nvidia.com/gpu"), .count = 2};
     assert_int_equal(sl_workload_add(&jobs, &fact, &error), 0);
     sl_share_asks_of(&jobs, &asks);
     assert_int_equal(asks.n, 2);
