@@ -151,7 +151,8 @@ def test_explain_ranks_nodes_as_prioritize_does(start):
     assert explained["nodes"][0]["score"]["wire"] == 10
     assert explained["summary"]["fit"] == len(fits)
     assert sum(r["nodes"] for r in explained["summary"]["reasons"]) == len(names) - len(fits)
-    assert set(explained["weights"]) == {"availability", "packing", "spreading"}
+    terms = {"availability", "packing", "spreading", "fragmentation", "whole"}
+    assert set(explained["weights"]) == terms
 
 
 def test_explain_names_the_devices_that_bind_then_takes(start):
