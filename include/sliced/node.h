@@ -35,6 +35,7 @@ struct sl_instance {
 struct sl_device {
     int16_t index; /* as nvidia-smi counts */
     bool healthy;
+    bool sound;                       /* healthy as the node itself says: see sl_node_marked */
     bool mig;                         /* partitioned: not to be given whole */
     const struct sl_mig_model *model; /* NULL when unknown */
     const char *uuid;                 /* NULL when unknown */
@@ -105,6 +106,7 @@ struct sl_node {
     struct sl_host host;
     uint64_t site_digest;  /* equal for nodes that sl_constraints_admit cannot tell apart, but for
                               constraints that ask by name (by_name in struct sl_constraints) */
+    uint32_t size;         /* bytes of all of it, for sl_node_marked */
     _Atomic uint32_t refs; /* use sl_node_ref and sl_node_unref */
 };
 
@@ -120,6 +122,11 @@ struct sl_node {
 struct sl_node *sl_node_new(const struct sl_node_facts *facts, struct sl_error *err);
 struct sl_node *sl_node_ref(struct sl_node *node);
 void sl_node_unref(struct sl_node *node); /* NULL is allowed */
+
+/* The node with the devices of these indexes marked unhealthy by somebody else, beside those that
+ * the node itself says are; marks made before are forgotten. A new reference to the same where that
+ * changes nothing; NULL when out of memory. */
+struct sl_node *sl_node_marked(struct sl_node *node, const int16_t *index, size_t n);
 
 /* Has it anything that sliced schedules? */
 bool sl_node_has_gpus(const struct sl_node *node);

@@ -196,6 +196,15 @@ int sl_store_put_node(struct sl_store *store, struct sl_node *node, struct sl_er
     return rc;
 }
 
+struct sl_node *sl_store_node(struct sl_store *store, struct sl_str name)
+{
+    pthread_mutex_lock(&store->lock);
+    const struct sl_home *home = sl_home_find(store, name);
+    struct sl_node *node = home == NULL || home->node == NULL ? NULL : sl_node_ref(home->node);
+    pthread_mutex_unlock(&store->lock);
+    return node;
+}
+
 int sl_store_delete_node(struct sl_store *store, struct sl_str name, struct sl_error *err)
 {
     int rc = 0;

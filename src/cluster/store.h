@@ -39,6 +39,8 @@ void sl_store_set_limits(struct sl_store *store, const struct sl_store_limits *l
 void sl_store_begin(struct sl_store *store);
 int sl_store_end(struct sl_store *store, struct sl_error *err);
 int sl_store_put_node(struct sl_store *store, struct sl_node *node, struct sl_error *err);
+/* The node of that name, new reference; NULL when it is not known. */
+struct sl_node *sl_store_node(struct sl_store *store, struct sl_str name);
 int sl_store_delete_node(struct sl_store *store, struct sl_str name, struct sl_error *err);
 int sl_store_put_pod(struct sl_store *store, struct sl_pod *pod, struct sl_error *err);
 int sl_store_delete_pod(struct sl_store *store, struct sl_str ns, struct sl_str name,

@@ -8,15 +8,17 @@
 #include "sliced/facts.h"
 #include "util/arena.h"
 
-enum sl_object_kind { SL_OBJECT_NODE, SL_OBJECT_POD, SL_OBJECT_OTHER };
+enum sl_object_kind { SL_OBJECT_NODE, SL_OBJECT_POD, SL_OBJECT_CONFIG_MAP, SL_OBJECT_OTHER };
 
-/* One decoded object; exactly one of node and pod is set (none for SL_OBJECT_OTHER). Valid during
- * the call: its text is in the decoder's arena, which is reset after each object. */
+/* One decoded object; of node and pod that of its kind is set. Valid during the call: its text is
+ * in the decoder's arena, which is reset after each object. Manifests tell of a ConfigMap as of any
+ * other kind. */
 struct sl_object {
     enum sl_object_kind kind;
     struct sl_str kind_name; /* "ConfigMap" */
     struct sl_node_facts *node;
     struct sl_pod_facts *pod;
+    const struct sl_pair *data; /* of a ConfigMap's the key "gpus" alone */
 };
 
 /* Returns 0 to go on, -1 with *err set to stop. */

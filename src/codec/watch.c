@@ -10,10 +10,11 @@
 
 enum { ENVELOPE_BYTES_MAX = 64 << 10 /* resourceVersion and continue */ };
 
-/* An object: a Node or Pod, or the Status of an ERROR event, which is known last. */
+/* An object: a Node, a Pod or a ConfigMap, or the Status of an ERROR event, which is known last. */
 struct part {
     struct sl_build build;
     struct sl_watch_status status;
+    struct sl_pair *data;
     struct sl_str kind;
 };
 
@@ -80,6 +81,28 @@ static int complete_pod(struct sl_watch *watch, struct sl_object *object, struct
     return 0;
 }
 
+/* gpushare's list of unhealthy GPUs; other ConfigMaps' data takes no memory. */
+static bool keep_data(struct sl_str key)
+{
+    return sl_str_eq(key, SL_STR("gpus"));
+}
+
+static const struct sl_field config_map_fields[] = {
+    {SL_FIELD_NAME("data"), .kind = SL_FIELD_STRINGS, .offset = offsetof(struct part, data),
+     .keep = keep_data},
+};
+
+static const struct sl_table config_map_table = {SL_TABLE_FIELDS(config_map_fields),
+                                                 .also = &object_table};
+
+static int complete_config_map(struct sl_watch *watch, struct sl_object *object,
+                               struct sl_error *err)
+{
+    (void)err;
+    object->data = watch->part.data;
+    return 0;
+}
+
 struct kind_row {
     struct sl_field root; /* named as the kind is */
     int (*complete)(struct sl_watch *watch, struct sl_object *object, struct sl_error *err);
@@ -90,6 +113,9 @@ static const struct kind_row kinds[] = {
                         complete_node},
     [SL_OBJECT_POD] = {{SL_FIELD_NAME("Pod"), .kind = SL_FIELD_OBJECT, .table = &object_table},
                        complete_pod},
+    [SL_OBJECT_CONFIG_MAP] = {{SL_FIELD_NAME("ConfigMap"), .kind = SL_FIELD_OBJECT,
+                               .table = &config_map_table},
+                              complete_config_map},
 };
 
 static struct sl_str kind_name(const struct sl_watch *watch)

@@ -64,6 +64,10 @@ struct sl_config {
         int64_t list_page;
     } kubernetes;
     struct {
+        bool unhealthy_gpus;
+        char namespace[SL_CONFIG_TEXT_MAX];
+    } gpushare;
+    struct {
         bool enabled;
         char namespace[SL_CONFIG_TEXT_MAX]; /* empty: where the service account lives */
         char name[SL_CONFIG_TEXT_MAX];

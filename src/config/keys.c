@@ -49,6 +49,7 @@ const struct sl_key_section sl_key_sections[SL_KEY_SECTIONS] = {
     {"extender", "The scheduler extender's verbs, as KubeSchedulerConfiguration names them."},
     {"cluster", "What the daemon keeps of the cluster."},
     {"kubernetes", "The API server; not used with --cluster."},
+    {"gpushare", "What gpushare's other parts tell; not used with --cluster."},
     {"leaderElection",
      "One replica leads and is ready, the others wait (coordination.k8s.io Lease)."},
     {"events", "What pods' owners are told (events.k8s.io)."},
@@ -159,6 +160,13 @@ const struct sl_key sl_keys[SL_KEYS] = {
      .help = "A watch that brings nothing for that long is replaced; bookmarks come every minute."},
     {"kubernetes.listPage", SL_KEY_INTEGER, .restart = true, AT(kubernetes.list_page), .min = 1,
      .max = 10000, .number = 500, .help = "Objects in one page of a list."},
+
+    {"gpushare.unhealthyGpus", SL_KEY_BOOLEAN, .restart = true, AT(gpushare.unhealthy_gpus),
+     .max = 1, .number = 0,
+     .help = "Watch the ConfigMaps unhealthy-gpu-<node>, whose key gpus lists GPUs that get no "
+             "more pods; needs leave to list and watch ConfigMaps of that namespace."},
+    {"gpushare.namespace", SL_KEY_OBJECT, .restart = true, .text = true, AT(gpushare.namespace),
+     .string = "kube-system", .help = "Where these ConfigMaps are."},
 
     {"leaderElection.enabled", SL_KEY_BOOLEAN, .restart = true, AT(election.enabled), .max = 1,
      .number = 1, .help = "Lead only while holding the lease; without it one replica may run."},

@@ -126,6 +126,7 @@ static void copy_devices(struct sl_node *node, const struct sl_draft *draft, cha
     for (unsigned i = 0; i < draft->n_devices; i++) {
         const struct sl_draft_device *from = &draft->device[i];
         node->device[i] = from->device;
+        node->device[i].sound = from->device.healthy;
         node->device[i].uuid = put_text(at, from->uuid);
         node->device[i].product =
             from->product.len > 0 ? put_text(at, from->product) : node->product;
@@ -152,7 +153,8 @@ static void copy_instances(struct sl_node *node, const struct sl_draft *draft)
 
 static struct sl_node *build(const struct sl_draft *draft)
 {
-    struct sl_node *node = malloc(size_of(draft));
+    size_t size = size_of(draft);
+    struct sl_node *node = size > UINT32_MAX ? NULL : malloc(size);
     if (node == NULL) {
         return NULL;
     }
@@ -162,6 +164,7 @@ static struct sl_node *build(const struct sl_draft *draft)
         .n_devices = (uint16_t)draft->n_devices,
         .n_instances = (uint16_t)draft->n_instances,
         .n_pools = (uint16_t)draft->n_pools,
+        .size = (uint32_t)size,
     };
     atomic_init(&node->refs, 1);
     node->device = (struct sl_device *)(node + 1);

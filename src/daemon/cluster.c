@@ -92,6 +92,9 @@ const char *sl_cluster_missing(struct sl_cluster *cluster)
     } else {
         missing = sl_sync_missing(cluster->sync);
     }
+    if (missing == NULL && cluster->unhealthy != NULL) {
+        missing = sl_unhealthy_missing(cluster->unhealthy);
+    }
     (void)pthread_mutex_unlock(&cluster->lock);
     return missing;
 }
@@ -140,6 +143,13 @@ static void listing_pods(void *context, bool listing)
     sl_fetcher_listing(cluster->fetcher, listing);
 }
 
+static size_t unhealthy_of(void *context, const struct sl_node *node,
+                           int16_t index[SL_NODE_DEVICES_MAX])
+{
+    const struct sl_cluster *cluster = context;
+    return sl_unhealthy_of(cluster->unhealthy, sl_str_of(node->name), index);
+}
+
 /* Takes the watch away and keeps what it had counted. */
 static void end_sync(struct sl_cluster *cluster)
 {
@@ -182,6 +192,7 @@ static void begin_sync(struct sl_cluster *cluster)
         .changed_pod = changed_pod,
         .deleted_pod = deleted_pod,
         .listing_pods = listing_pods,
+        .unhealthy = cluster->unhealthy == NULL ? NULL : unhealthy_of,
         .context = cluster,
     };
     uint64_t term = atomic_load(&cluster->terms);
@@ -446,6 +457,27 @@ static const char *lease_namespace(const struct sl_cluster *cluster)
     return own != NULL && own[0] != '\0' ? own : "default";
 }
 
+static int start_unhealthy(struct sl_cluster *cluster, struct sl_error *err)
+{
+    const struct sl_config *config = &cluster->config;
+    const struct sl_unhealthy_options options = {
+        .client = cluster->client,
+        .store = cluster->options.store,
+        .namespace = config->gpushare.namespace,
+        .page = (unsigned)config->kubernetes.list_page,
+        .page_us = config->kubernetes.request_timeout_us,
+        .watch_us = config->kubernetes.watch_timeout_us,
+        .silence_us = config->kubernetes.watch_silence_us,
+        .backoff_us = backoff_us,
+        .backoff_max_us = backoff_max_us,
+    };
+    if (!config->gpushare.unhealthy_gpus) {
+        return 0;
+    }
+    cluster->unhealthy = sl_unhealthy_start(&options, err);
+    return cluster->unhealthy == NULL ? -1 : 0;
+}
+
 int sl_cluster_start(struct sl_cluster *cluster, struct sl_error *err)
 {
     const struct sl_config *config = &cluster->config;
@@ -461,6 +493,9 @@ int sl_cluster_start(struct sl_cluster *cluster, struct sl_error *err)
         .context = cluster,
     };
     cluster->started_ns = sl_clock_monotonic_ns();
+    if (start_unhealthy(cluster, err) < 0) {
+        return -1;
+    }
     if (config->election.enabled) {
         cluster->lease = sl_lease_start(&options, err);
         if (cluster->lease == NULL) {
@@ -486,6 +521,11 @@ void sl_cluster_stop(struct sl_cluster *cluster)
     }
     sl_lease_stop(cluster->lease, release_timeout_us);
     cluster->lease = NULL;
+    (void)pthread_mutex_lock(&cluster->lock);
+    struct sl_unhealthy *unhealthy = cluster->unhealthy;
+    cluster->unhealthy = NULL;
+    (void)pthread_mutex_unlock(&cluster->lock);
+    sl_unhealthy_stop(unhealthy);
     (void)pthread_mutex_lock(&cluster->lock);
     struct sl_events *events = cluster->events;
     cluster->events = NULL;

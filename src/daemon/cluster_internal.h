@@ -14,6 +14,7 @@
 #include "kube/fetch.h"
 #include "kube/lease.h"
 #include "kube/sync.h"
+#include "kube/unhealthy.h"
 
 enum { SL_IDENTITY_MAX = 200, SL_TERM_MAX = 300 };
 
@@ -26,15 +27,16 @@ struct sl_cluster {
     struct sl_kube_binder *binder;
     struct sl_fetcher *fetcher;
     struct sl_releaser *releaser;
-    struct sl_queuer *queuer;   /* NULL: queue.enabled is false */
-    struct sl_waiting *waiting; /* NULL: there is a queue, or events are off */
-    _Atomic uint64_t terms;     /* how often leadership came */
-    _Atomic bool stopping;      /* leads no more, whatever the lease says */
-    _Atomic bool elected;       /* as last told; sl_lease_held is asked beside it */
-    struct sl_histogram delay;  /* from event to snapshot */
-    pthread_mutex_t lock;       /* guards what follows */
-    struct sl_events *events;   /* NULL: off; changed at the end alone */
-    struct sl_sync *sync;       /* NULL: not yet, or being made anew */
+    struct sl_queuer *queuer;       /* NULL: queue.enabled is false */
+    struct sl_waiting *waiting;     /* NULL: there is a queue, or events are off */
+    _Atomic uint64_t terms;         /* how often leadership came */
+    _Atomic bool stopping;          /* leads no more, whatever the lease says */
+    _Atomic bool elected;           /* as last told; sl_lease_held is asked beside it */
+    struct sl_histogram delay;      /* from event to snapshot */
+    pthread_mutex_t lock;           /* guards what follows */
+    struct sl_events *events;       /* NULL: off; changed at the end alone */
+    struct sl_unhealthy *unhealthy; /* NULL: gpushare.unhealthyGpus is false; as events */
+    struct sl_sync *sync;           /* NULL: not yet, or being made anew */
     uint64_t term; /* the last one in which sync was known to show all of the terms before */
     struct sl_sync_stats past; /* of those before it */
     /* of the main thread alone */

@@ -110,6 +110,23 @@ static void tell_published(const struct feed *feed, int64_t received_us)
     }
 }
 
+/* Steals the node; NULL when out of memory. */
+static struct sl_node *mark(const struct feed *feed, struct sl_node *node, struct sl_error *err)
+{
+    const struct sl_sync_options *options = &feed->sync->options;
+    int16_t index[SL_NODE_DEVICES_MAX];
+    size_t n = options->unhealthy == NULL ? 0 : options->unhealthy(options->context, node, index);
+    if (n == 0) {
+        return node;
+    }
+    struct sl_node *marked = sl_node_marked(node, index, n);
+    sl_node_unref(node);
+    if (marked == NULL) {
+        (void)sl_error_nomem(err);
+    }
+    return marked;
+}
+
 static int on_node(void *context, const struct sl_watch_item *item, int64_t received_us,
                    struct sl_error *err)
 {
@@ -128,7 +145,8 @@ static int on_node(void *context, const struct sl_watch_item *item, int64_t rece
         sl_log(SL_LOG_WARN, "node is odd", "node", node->name, "problem", node->problem,
                (char *)NULL);
     }
-    int result = sl_store_put_node(store, node, err);
+    node = mark(feed, node, err);
+    int result = node == NULL ? -1 : sl_store_put_node(store, node, err);
     tell_published(feed, received_us);
     return result;
 }

@@ -30,6 +30,10 @@ struct sl_sync_options {
      * client's thread (a list that is cut off: sl_sync_stop's). NULL: nobody asks. */
     void (*deleted_pod)(void *context, struct sl_str namespace, struct sl_str name);
     void (*listing_pods)(void *context, bool listing);
+    /* Which devices of a node that is about to be put are unhealthy beside those that it says are:
+     * up to SL_NODE_DEVICES_MAX indexes. On the client's thread. NULL: nobody else knows. */
+    size_t (*unhealthy)(void *context, const struct sl_node *node,
+                        int16_t index[SL_NODE_DEVICES_MAX]);
     void *context;
 };
 

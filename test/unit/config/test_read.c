@@ -337,7 +337,8 @@ static void an_unknown_key_is_told_with_the_nearest_known_one(void **state)
         {HEAD "log:\n  colour: red\n", SL_ERR_FIELD, 4, 3, "log.colour",
          "found an unknown key, expected one of level, format"},
         {HEAD "zzz: 1\n", SL_ERR_FIELD, 3, 1, "zzz",
-         "expected one of apiVersion, kind, server, extender, cluster, kubernetes, leaderElection, "
+         "expected one of apiVersion, kind, server, extender, cluster, kubernetes, gpushare, "
+         "leaderElection, "
          "events, json, queue, score, log"},
         {"apiversion: x\n", SL_ERR_FIELD, 1, 1, "apiversion", "\"apiVersion\""},
         {HEAD "\"\": 1\n", SL_ERR_FIELD, 3, 1, "", "found an unknown key"},

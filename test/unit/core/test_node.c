@@ -395,6 +395,59 @@ static void a_node_lives_in_memory_of_its_own_and_counts_references(void **state
     sl_node_unref(NULL);
 }
 
+static void check_texts(const struct sl_node *a, const struct sl_node *b)
+{
+    assert_string_equal(a->name, b->name);
+    assert_string_equal(a->product, b->product);
+    assert_string_equal(a->problem, b->problem);
+    assert_string_equal(a->device[1].uuid, b->device[1].uuid);
+    assert_string_equal(a->device[1].product, b->device[1].product);
+    assert_int_equal(a->n_labels, b->n_labels);
+    for (unsigned i = 0; i < a->n_labels; i++) {
+        assert_string_equal(a->label[i].key, b->label[i].key);
+        assert_string_equal(a->label[i].value, b->label[i].value);
+    }
+    assert_int_equal(a->n_taints, 1);
+    assert_string_equal(a->taint[0].key, b->taint[0].key);
+    assert_string_equal(a->taint[0].value, b->taint[0].value);
+    for (unsigned i = 0; i < a->n_pools; i++) {
+        assert_string_equal(a->pool[i].resource, b->pool[i].resource);
+        assert_ptr_equal(a->pool[i].profile, b->pool[i].profile);
+    }
+}
+
+static void marks_are_made_on_a_copy_that_stands_alone(void **state)
+{
+    struct node_rig *rig = *state;
+    struct sl_taint_facts taint = {.key = SL_STR("gpu"), .effect = SL_STR("NoSchedule")};
+    static const int16_t first[] = {0, 7};
+    given(rig, A30 "zone=a", "nvidia.com/gpu=3 nvidia.com/mig-9g.9gb=1");
+    rig->node.taints = &taint;
+    device(rig, 0, "");
+    device(rig, 1, "")->uuid = SL_STR("GPU-1");
+    device(rig, 2, "")->unhealthy = true;
+    (void)make(rig);
+    struct sl_node *marked = sl_node_marked(rig->made, first, 2);
+    struct sl_node *again = sl_node_marked(marked, first, 2);
+    struct sl_node *free_again = sl_node_marked(marked, NULL, 0);
+
+    assert_ptr_not_equal(marked, rig->made);
+    assert_ptr_equal(again, marked);
+    check_texts(marked, rig->made);
+    sl_node_unref(again);
+    sl_node_unref(marked);
+    check_texts(free_again, rig->made);
+    assert_false(free_again->device[2].healthy);
+    assert_true(free_again->device[0].healthy);
+    sl_node_unref(free_again);
+    marked = sl_node_marked(rig->made, first, 2);
+    sl_node_unref(rig->made);
+    rig->made = marked;
+    assert_string_equal(marked->name, "gpu-1");
+    assert_false(marked->device[0].healthy);
+    assert_true(marked->device[1].healthy);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -431,6 +484,7 @@ int main(void)
         TEST(a_long_problem_is_cut),
         TEST(a_node_without_a_usable_name_is_an_error),
         TEST(the_most_of_everything_is_kept_and_one_more_is_an_error),
+        TEST(marks_are_made_on_a_copy_that_stands_alone),
         TEST(a_node_lives_in_memory_of_its_own_and_counts_references),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -38,6 +38,11 @@ queue:
   enabled: {{ .Values.queue.enabled }}
   gate: {{ include "sliced.gate" . }}
   schedulerName: {{ .Values.scheduler.name }}
+{{- if .Values.gpushare.unhealthyGpus }}
+gpushare:
+  unhealthyGpus: true
+  namespace: {{ .Values.gpushare.namespace }}
+{{- end }}
 log:
   format: json
 {{- end }}

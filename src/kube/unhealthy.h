@@ -1,0 +1,38 @@
+/* GPUs that gpushare's ConfigMaps call unhealthy: unhealthy-gpu-<node>, of whose data the key
+ * "gpus" lists indexes with commas between. Watches the ConfigMaps of one namespace and marks the
+ * devices of the store's nodes. */
+#ifndef SLICED_KUBE_UNHEALTHY_H
+#define SLICED_KUBE_UNHEALTHY_H
+
+#include "cluster/store.h"
+#include "kube/reflector.h"
+
+struct sl_unhealthy;
+
+struct sl_unhealthy_options {
+    struct sl_client *client;
+    struct sl_store *store;
+    const char *namespace; /* "kube-system" */
+    unsigned page;         /* as in struct sl_reflector_options, as are the times */
+    int64_t page_us;
+    int64_t watch_us;
+    int64_t silence_us;
+    int64_t backoff_us;
+    int64_t backoff_max_us;
+};
+
+struct sl_unhealthy *sl_unhealthy_start(const struct sl_unhealthy_options *options,
+                                        struct sl_error *err);
+/* The store is left alone from here on, with the marks that it has. As sl_reflector_stop. NULL is
+ * allowed. */
+void sl_unhealthy_stop(struct sl_unhealthy *unhealthy);
+
+/* What is marked of that node, at most SL_NODE_DEVICES_MAX indexes. On the client's thread: for a
+ * node that is about to be put. */
+size_t sl_unhealthy_of(const struct sl_unhealthy *unhealthy, struct sl_str node,
+                       int16_t index[SL_NODE_DEVICES_MAX]);
+
+/* NULL once the first list was complete or refused; else what is waited for. Any thread. */
+const char *sl_unhealthy_missing(struct sl_unhealthy *unhealthy);
+
+#endif
