@@ -6,12 +6,20 @@ from harness import gpus
 from harness.checker import ask_of, check
 
 
-def bound(name, node, asks, assignment, phase="Running", deleting=False):
+def marks(index, of, units, stamp):
+    """What gpushare's device plugin reads."""
+    return {f"ALIYUN_COM_GPU_MEM_{key}": str(value) for key, value in {
+        "IDX": index, "DEV": of, "POD": units, "ASSIGNED": "false",
+        "ASSUME_TIME": 1_800_000_000_000_000_000 + stamp}.items()}
+
+
+def bound(name, node, asks, assignment, phase="Running", deleting=False, annotations=None):
     made = gpus.pod(name, asks)
     made["spec"]["nodeName"] = node
     made["status"] = {"phase": phase}
     if assignment is not None:
         made["metadata"]["annotations"]["sliced.dev/assignment"] = assignment
+    made["metadata"]["annotations"].update(annotations or {})
     if deleting:
         made["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     return made
@@ -24,6 +32,10 @@ A100 = gpus.a100_mixed("a100")
 WHOLE = gpus.whole("whole")
 T4 = gpus.t4_shared("t4")
 MEMORY = gpus.gpushare("memory")
+SIZES = gpus.gpushare_of("sizes", (16, 24))
+REPLICAS = gpus.replicas("replicas")
+MPS = gpus.replicas("mps", mps=True)
+ME = gpus.a100_me("me")
 
 
 def test_a_full_cluster_that_is_right_has_nothing_wrong():
@@ -35,10 +47,22 @@ def test_a_full_cluster_that_is_right_has_nothing_wrong():
                    "nvidia.com/gpu=" + ",".join(map(str, range(8))))]
     pods += [bound(f"t{i}", "t4", {"nvidia.com/gpu.shared": 4},
                    f"nvidia.com/gpu.shared={i}*4") for i in range(4)]
-    pods += [bound("g", "memory", {"aliyun.com/gpu-mem": 32}, "aliyun.com/gpu-mem=3*32"),
+    pods += [bound("g", "memory", {"aliyun.com/gpu-mem": 32}, "aliyun.com/gpu-mem=3*32",
+                   annotations=marks(3, 32, 32, 0)),
+             bound("s0", "sizes", {"aliyun.com/gpu-mem": 24}, "aliyun.com/gpu-mem=1*24",
+                   annotations=marks(1, 24, 24, 1)),
+             bound("s1", "sizes", {"aliyun.com/gpu-mem": 16}, "aliyun.com/gpu-mem=0*16",
+                   annotations=marks(0, 16, 16, 2)),
+             bound("r0", "replicas", {"nvidia.com/gpu": 2}, "nvidia.com/gpu=0,1",
+                   annotations={"sliced.dev/gpu-memory": "10Gi"}),
+             bound("r1", "replicas", {"nvidia.com/gpu": 3}, "nvidia.com/gpu=0*3"),
+             bound("mps", "mps", {"nvidia.com/gpu": 1}, "nvidia.com/gpu=0",
+                   annotations={"sliced.dev/gpu-memory": "3840", "sliced.dev/min-gpu-memory": "3Gi"}),
+             bound("me", "me", {"nvidia.com/mig-1g.5gb.me": 1}, "nvidia.com/mig-1g.5gb.me=1/6",
+                   annotations={"sliced.dev/min-gpu-memory": "4Gi"}),
              bound("b", "a100", {"nvidia.com/mig-3g.20gb": 1, "nvidia.com/mig-1g.5gb": 2},
                    "nvidia.com/mig-1g.5gb=0/2,1/6;nvidia.com/mig-3g.20gb=0/4")]
-    assert check([A30, SINGLE, A100, WHOLE, T4, MEMORY], pods) == []
+    assert check([A30, SINGLE, A100, WHOLE, T4, MEMORY, SIZES, REPLICAS, MPS, ME], pods) == []
 
 
 def test_who_has_ended_holds_nothing_and_who_is_deleting_holds_on():
@@ -84,11 +108,58 @@ def test_a_planted_fault_is_found(what, node, pods):
     assert any(what in each for each in check([node], made)), check([node], made)
 
 
+SHARE = "aliyun.com/gpu-mem"
+
+
+@pytest.mark.parametrize("what, node, pods", [
+    ("17 of 16 units of memory", SIZES, [({SHARE: 17}, f"{SHARE}=0*17", marks(0, 16, 17, 0))]),
+    ("which is not in its list", SIZES, [({SHARE: 1}, f"{SHARE}=2*1", marks(2, 0, 1, 0))]),
+    ("says {'IDX': None", SIZES, [({SHARE: 1}, f"{SHARE}=1*1", {})]),
+    ("says {'IDX': '0'", SIZES, [({SHARE: 1}, f"{SHARE}=1*1", marks(0, 24, 1, 0))]),
+    ("'DEV': '16'", SIZES, [({SHARE: 1}, f"{SHARE}=1*1", marks(1, 16, 1, 0))]),
+    ("'POD': '2'", SIZES, [({SHARE: 1}, f"{SHARE}=1*1", marks(1, 24, 2, 0))]),
+    ("has the time stamp of default/p0", SIZES, [({SHARE: 1}, f"{SHARE}=1*1", marks(1, 24, 1, 5))] * 2),
+    ("cannot be read by the device plugin", SIZES, [
+        ({SHARE: 1}, f"{SHARE}=1*1", {**marks(1, 24, 1, 0), "ALIYUN_COM_GPU_MEM_ASSIGNED": "no"})]),
+    ("cannot be read by the device plugin", SIZES, [
+        ({SHARE: 1}, f"{SHARE}=1*1", {**marks(1, 24, 1, 0), "ALIYUN_COM_GPU_MEM_ASSUME_TIME": "1"})]),
+    ("20480 of 15360 MiB are declared", REPLICAS, [
+        ({"nvidia.com/gpu": 1}, "nvidia.com/gpu=1", {"sliced.dev/gpu-memory": "10Gi"})] * 2),
+    ("40960 of 30720 MiB are declared", REPLICAS, [
+        ({"nvidia.com/gpu": 2}, "nvidia.com/gpu=?*2", {"sliced.dev/gpu-memory": "10Gi"})] * 2),
+    ("uses 4096 MiB and was given 3840", MPS, [
+        ({"nvidia.com/gpu": 1}, "nvidia.com/gpu=1", {"sliced.dev/gpu-memory": "4Gi"})]),
+    ("for 2 nvidia.com/gpu at once, which it refuses", MPS, [
+        ({"nvidia.com/gpu": 2}, "nvidia.com/gpu=0,1", {})]),
+    ("for 2 nvidia.com/gpu at once, which it refuses", gpus.replicas("strict", one_each=True), [
+        ({"nvidia.com/gpu": 2}, "nvidia.com/gpu=0,1", {})]),
+    ("accepts 6144 MiB and was given 5952", SINGLE, [
+        ({"nvidia.com/gpu": 1}, "nvidia.com/gpu=0/0", {"sliced.dev/min-gpu-memory": "6Gi"})]),
+    ("accepts 10241 MiB and was given 10240", A100, [
+        ({"nvidia.com/mig-2g.10gb": 1}, "nvidia.com/mig-2g.10gb=0/0",
+         {"sliced.dev/min-gpu-memory": "10241"})]),
+    ("where 1g.5gb.me is", ME, [({"nvidia.com/mig-1g.5gb": 1}, "nvidia.com/mig-1g.5gb=0/6", {})]),
+])
+def test_a_fault_in_memory_is_found(what, node, pods):
+    name = node["metadata"]["name"]
+    made = [bound(f"p{i}", name, asks, text, annotations=more)
+            for i, (asks, text, more) in enumerate(pods)]
+    assert any(what in each for each in check([node], made)), check([node], made)
+
+
+def test_a_partitioned_gpu_given_whole_is_found():
+    node = gpus.a100_me("half")
+    node["status"]["allocatable"]["nvidia.com/gpu"] = "1"
+    wrong = check([node], [bound("all", "half", {"nvidia.com/gpu": 1}, "nvidia.com/gpu=1")])
+    assert wrong == ["default/all: was given GPU 1 of half whole, which is partitioned"]
+
+
 def test_a_gpu_given_whole_and_in_part_is_found():
     node = gpus.node("both", {"nvidia.com/gpu": 2, "aliyun.com/gpu-mem": 16, "aliyun.com/gpu-count": 2},
                      gpus.gpu_labels("Tesla-V100", 2, 8192))
     pods = [bound("all", "both", {"nvidia.com/gpu": 1}, "nvidia.com/gpu=0"),
-            bound("part", "both", {"aliyun.com/gpu-mem": 4}, "aliyun.com/gpu-mem=0*4")]
+            bound("part", "both", {"aliyun.com/gpu-mem": 4}, "aliyun.com/gpu-mem=0*4",
+                  annotations=marks(0, 8, 4, 0))]
     assert check([node], pods) == ["default/all: has all of GPU both/0, and default/part a part"]
 
 

@@ -7,6 +7,8 @@ import json
 import re
 
 ASSIGNMENT = "sliced.dev/assignment"
+GPU_MEM = "aliyun.com/gpu-mem"
+MARK = "ALIYUN_COM_GPU_MEM_"
 OURS = re.compile(r"^(nvidia\.com/(gpu|gpu\.shared|mig-.+)|aliyun\.com/gpu-mem)$")
 PART = re.compile(r"^(?:(?P<unknown>\?)|(?P<device>\d+)(?:/(?:(?P<start>\d+)|#(?P<nth>\d+)))?)"
                   r"(?:\*(?P<amount>[1-9]\d*))?$")
@@ -40,6 +42,16 @@ def ask_of(pod):
         if total > 0:
             ask[name] = total
     return ask
+
+
+def mib_of(text):
+    """A quantity of bytes, or a number of MiB, in MiB; None without one."""
+    if text is None:
+        return None
+    match = re.match(r"^(\d+)(Mi|Gi)?$", str(text))
+    if not match:
+        raise ValueError(f"{text!r} is no amount of memory that the stories use")
+    return int(match[1]) * (1024 if match[2] == "Gi" else 1)
 
 
 def holds(pod):
@@ -82,26 +94,76 @@ class NodeFacts:
         allocatable = node["status"].get("allocatable", {})
         self.name = node["metadata"]["name"]
         self.units = {name: int(count) for name, count in allocatable.items() if OURS.match(name)}
+        annotations = node["metadata"].get("annotations", {})
         product = labels.get("nvidia.com/gpu.product", "")
+        self.labels = labels
         self.single = "-MIG-" in product and product.split("-MIG-")[1]
         self.slices = 4 if "A30" in product else 8
         self.replicas = int(labels.get("nvidia.com/gpu.replicas", "1") or 1)
+        self.mps = labels.get("nvidia.com/gpu.sharing-strategy") == "mps"
+        self.one_each = self.mps or "true" in (
+            each.get("sliced.dev/fail-requests-greater-than-one") for each in (labels, annotations))
         self.count = int(labels.get("nvidia.com/gpu.count", "0"))
+        self.mib = int(labels.get("nvidia.com/gpu.memory", "0"))  # of a GPU; single: of an instance
         if self.single:
-            # count and memory are those of instances; gigabytes of the GPU are not in the labels
-            self.gigabytes = 24 if "A30" in product else None
-            self.count = None
+            self.count = None  # of instances
+            named = re.search(r"(\d+)GB", product)
+            self.gigabytes = 24 if "A30" in product else int(named[1]) if named else None
         else:
-            self.gigabytes = round(int(labels.get("nvidia.com/gpu.memory", "0")) / 1024)
+            self.gigabytes = round(self.mib / 1024)
+        self._read_devices(annotations.get("sliced.dev/devices"))
         gpus = int(allocatable.get("aliyun.com/gpu-count", "0")) or self.count
-        total = self.units.get("aliyun.com/gpu-mem", 0)
-        self.memory_units = total // gpus if gpus and total else None
-        annotation = node["metadata"].get("annotations", {}).get("sliced.dev/devices")
-        self.starts = None  # {(device, start): profile}, where the annotation says it
+        self._share_out(self.units.get(GPU_MEM, 0), gpus)
+
+    def _read_devices(self, annotation):
+        """starts: {(device, start): profile}; sizes: {device: MiB}; cut: devices with instances. None
+        where the annotation does not say it."""
+        self.starts = self.sizes = None
+        self.cut = set()
         if annotation:
+            devices = json.loads(annotation)
             self.starts = {(device["index"], instance["start"]): instance["profile"]
-                           for device in json.loads(annotation)
+                           for device in devices
                            for instance in device.get("instances", []) if "start" in instance}
+            self.sizes = {device["index"]: mib_of(device.get("memory")) or self.mib
+                          for device in devices}
+            self.cut = {device["index"] for device in devices
+                        if device.get("instances") or device.get("mig")}
+
+    def _share_out(self, total, gpus):
+        """memory_units: {device: units of memory to share}, or one number for all. A unit is a MiB, or a
+        GiB counted down; else each GPU has its part by size."""
+        self.memory_units = total // gpus if gpus and total else None
+        if total and self.sizes:
+            shared = {device: mib for device, mib in self.sizes.items() if device not in self.cut}
+            all_mib = sum(shared.values())
+            gibs = {device: mib // 1024 for device, mib in shared.items()}
+            if total == all_mib:
+                self.memory_units = shared
+            elif total == sum(gibs.values()):
+                self.memory_units = gibs
+            else:
+                self.memory_units = {device: total * mib // all_mib for device, mib in shared.items()}
+
+    def units_of(self, device):
+        """Units of memory on a GPU; None where nothing says it."""
+        if isinstance(self.memory_units, dict):
+            return self.memory_units.get(device, 0)
+        return self.memory_units
+
+    def mib_of_gpu(self, device):
+        return self.sizes[device] if self.sizes and device in self.sizes else self.mib
+
+    def mib_of_unit(self, resource, device):
+        """GPU memory of what is given with one unit; None where nothing says it."""
+        profile = self.profile_of(resource)
+        if self.single:
+            return self.mib
+        if profile:
+            told = self.labels.get(f"nvidia.com/mig-{profile}.memory")
+            return int(told) if told else int(re.search(r"\.(\d+)gb", profile)[1]) * 1024
+        whole = self.mib_of_gpu(device) if device is not None else self.mib
+        return whole // self.replicas if self.mps and self.shared(resource) else whole
 
     def profile_of(self, resource):
         """The MIG profile of a unit, or None."""
@@ -133,6 +195,8 @@ class Checker:
         self.slices = {}                        # (node, device, slice or "#nth") -> pod
         self.replicas = collections.Counter()   # (node, resource, device, place) -> units
         self.memory = collections.Counter()     # (node, device) -> units
+        self.declared = collections.Counter()   # (node, device or None) -> MiB of replicas' pods
+        self.assumed = {}                       # (node, time stamp for gpushare's plugin) -> pod
         self.touched = collections.defaultdict(set)  # (node, device) -> pods, other than whole
         self.holding = 0
         for pod in pods:
@@ -164,16 +228,69 @@ class Checker:
             self._say(name, f"asks for {ask} and was given {given}")
         for resource, places in items:
             for device, place, amount in places:
+                self._memory_of(name, node, pod, resource, device, amount)
                 if device is not None:
                     self._place(name, node, resource, device, place, amount)
+            if resource == GPU_MEM:
+                self._marks(name, node, pod, places)
+            if node.one_each and node.shared(resource):
+                self._one_each(name, node, pod, resource)
         return None
+
+    def _memory_of(self, name, node, pod, resource, device, amount):
+        """What the pod says of GPU memory: the least of each unit, the part that it uses of replicas."""
+        annotations = pod["metadata"].get("annotations", {})
+        least = mib_of(annotations.get("sliced.dev/min-gpu-memory"))
+        uses = mib_of(annotations.get("sliced.dev/gpu-memory"))
+        if resource == GPU_MEM:
+            return
+        there = node.mib_of_unit(resource, device)
+        if least is not None and there < least:
+            self._say(name, f"accepts {least} MiB and was given {there} on {node.name}")
+        if uses is None:
+            return
+        if uses > there:
+            self._say(name, f"uses {uses} MiB and was given {there} on {node.name}")
+        if node.shared(resource) and not node.profile_of(resource):
+            self.declared[node.name, device] += uses * amount
+
+    def _marks(self, name, node, pod, places):
+        """What gpushare's device plugin reads says the same as our own annotation."""
+        annotations = pod["metadata"].get("annotations", {})
+        marks = {key[len(MARK):]: text for key, text in annotations.items() if key.startswith(MARK)}
+        devices = [device for device, _, _ in places]
+        if None in devices:
+            if marks:
+                self._say(name, f"is on no GPU that is known and says {marks}")
+            return
+        wanted = {"IDX": ",".join(map(str, devices)), "DEV": str(node.units_of(devices[0])),
+                  "POD": str(sum(amount for _, _, amount in places))}
+        found = {key: marks.get(key) for key in wanted}
+        if found != wanted:
+            self._say(name, f"has {wanted} and says {found} to the device plugin")
+        stamp = (node.name, marks.get("ASSUME_TIME"))
+        if stamp in self.assumed:
+            self._say(name, f"has the time stamp of {self.assumed[stamp]}")
+        self.assumed[stamp] = name
+        if not re.match(r"^\d{19}$", marks.get("ASSUME_TIME", "")) or \
+                marks.get("ASSIGNED") not in ("true", "false"):
+            self._say(name, f"cannot be read by the device plugin: {marks}")
+
+    def _one_each(self, name, node, pod, resource):
+        spec = pod["spec"]
+        for container in spec.get("containers", []) + spec.get("initContainers", []):
+            count = int(container.get("resources", {}).get("limits", {}).get(resource, "0"))
+            if count > 1:
+                self._say(name, f"asks {node.name} for {count} {resource} at once, which it refuses")
 
     def _place(self, pod, node, resource, device, place, amount):
         key = (node.name, device)
         profile = node.profile_of(resource)
-        if node.count is not None and device >= node.count:
+        if node.sizes is None and node.count is not None and device >= node.count:
             self._say(pod, f"was given GPU {device} of {node.name}, which has {node.count}")
-        if resource == "aliyun.com/gpu-mem":
+        if node.sizes is not None and device not in node.sizes:
+            self._say(pod, f"was given GPU {device} of {node.name}, which is not in its list")
+        if resource == GPU_MEM:
             self.memory[key] += amount
             self.touched[key].add(pod)
         elif node.shared(resource):
@@ -187,6 +304,8 @@ class Checker:
                 self._say(pod, f"was given GPU {device} of {node.name} {amount} times")
             if key in self.whole:
                 self._say(pod, f"was given GPU {device} of {node.name}, as was {self.whole[key]}")
+            if device in node.cut:
+                self._say(pod, f"was given GPU {device} of {node.name} whole, which is partitioned")
             self.whole[key] = pod
 
     def _instance(self, pod, node, device, place, profile, amount):
@@ -222,9 +341,14 @@ class Checker:
                 self.wrong.append(f"{name}/{device}{place or ''}: {units} replicas of "
                                   f"{self.nodes[name].replicas} {resource} are given")
         for (name, device), units in self.memory.items():
-            size = self.nodes[name].memory_units
+            size = self.nodes[name].units_of(device)
             if size is not None and units > size:
                 self.wrong.append(f"{name}/{device}: {units} of {size} units of memory are given")
+        for (name, device), mib in self.declared.items():
+            node = self.nodes[name]
+            there = node.mib * (node.count or 1) if device is None else node.mib_of_gpu(device)
+            if mib > there:
+                self.wrong.append(f"{name}/{device}: {mib} of {there} MiB are declared")
         for key, pod in self.whole.items():
             for other in self.touched.get(key, set()) - {pod}:
                 self.wrong.append(f"{pod}: has all of GPU {key[0]}/{key[1]}, and {other} a part")

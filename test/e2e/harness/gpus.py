@@ -39,10 +39,15 @@ def a30_mixed(name, gpus=2):
                  "nvidia.com/mig-1g.6gb.count": str(4 * gpus)})
 
 
+def single(name, product, profile, memory, instances):
+    """Strategy single: an instance is an nvidia.com/gpu; count and memory are those of instances."""
+    return node(name, {"nvidia.com/gpu": instances},
+                gpu_labels(f"{product}-MIG-{profile}", instances, memory, strategy="single"))
+
+
 def a30_single(name, gpus=2):
-    """The same GPUs under strategy single: an instance is an nvidia.com/gpu."""
-    return node(name, {"nvidia.com/gpu": 4 * gpus},
-                gpu_labels("NVIDIA-A30-MIG-1g.6gb", 4 * gpus, 5952, strategy="single"))
+    """The same GPUs under strategy single."""
+    return single(name, "NVIDIA-A30", "1g.6gb", 5952, 4 * gpus)
 
 
 def t4_shared(name, gpus=4, replicas=4):
@@ -55,6 +60,23 @@ def gpushare(name, gpus=4, units=32):
     """Shared memory in the manner of gpushare: aliyun.com/gpu-mem."""
     return node(name, {"aliyun.com/gpu-count": gpus, "aliyun.com/gpu-mem": gpus * units},
                 gpu_labels("Tesla-V100-SXM2-32GB", gpus, 32768))
+
+
+def replicas(name, gpus=2, count=4, mps=False, one_each=False):
+    """Time-sliced T4, or shared by MPS, not renamed: a replica is an nvidia.com/gpu."""
+    labels = gpu_labels("Tesla-T4-SHARED", gpus, 15360, count, "mps" if mps else "time-slicing")
+    if one_each:
+        labels["sliced.dev/fail-requests-greater-than-one"] = "true"
+    return node(name, {"nvidia.com/gpu": gpus * count}, labels)
+
+
+def gpushare_of(name, sizes, unhealthy=()):
+    """gpushare with GPUs of those sizes in GiB on one node."""
+    devices = [{"index": index, "uuid": f"GPU-{name}-{index}", "memory": f"{gib}Gi",
+                **({"healthy": False} if index in unhealthy else {})}
+               for index, gib in enumerate(sizes)]
+    return node(name, {"aliyun.com/gpu-count": len(sizes), "aliyun.com/gpu-mem": sum(sizes)},
+                annotations={"sliced.dev/devices": json.dumps(devices)})
 
 
 def whole(name, gpus=8):
@@ -84,6 +106,13 @@ def a100_mixed(name):
     return cut(name, "NVIDIA-A100-SXM4-40GB", 40960, [
         [("3g.20gb", 4), ("2g.10gb", 0), ("1g.5gb", 2), ("1g.5gb", 3)],
         [("1g.5gb", start) for start in range(7)]])
+
+
+def a100_me(name):
+    """Two A100 40 GB, on each one instance with media engines (1g.5gb+me)."""
+    return cut(name, "NVIDIA-A100-SXM4-40GB", 40960, [
+        [("3g.20gb", 0), ("1g.5gb", 4), ("1g.5gb", 5), ("1g.5gb+me", 6)],
+        [("2g.10gb", 0), ("2g.10gb", 2), ("1g.5gb", 4), ("1g.5gb+me", 6)]])
 
 
 def h100_mixed(name):

@@ -1,0 +1,75 @@
+"""Stands in for kubelet and gpushare's device plugin on all nodes: which GPU does each container really
+get? The kubelet starts pods in the order in which they are bound. It tells the plugin how many units it
+needs, never which pod it is for; the plugin takes the oldest pod of the node (ASSUME_TIME) that has not
+got its GPU (ASSIGNED "false") and whose units add up to that number. That is the real one's matching; in
+place of phase Pending, which KWOK ends early here, stands that the pod is bound and not over."""
+
+import http.client
+import threading
+import time
+import urllib.parse
+
+from .api import collection_path, object_path
+from .checker import GPU_MEM, MARK, ask_of, holds
+
+
+class GpusharePlugin:
+    """Notes from now on who is bound; serve() hands out GPUs to those."""
+
+    def __init__(self, plane, namespace="default"):
+        self.plane = plane
+        self.path = collection_path("Pod", namespace)
+        self.bound = []   # (uid, name, node, units), in the order of the bindings
+        self.served = 0   # of these
+        self.given = {}   # name -> the GPU that its container got; None: the plugin found no pod
+        self.ending = False
+        self.version = plane.get(self.path)["metadata"]["resourceVersion"]
+        self.seen = set()
+        self.thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.ending = True
+
+    def _run(self):
+        while not self.ending:
+            try:
+                self.plane.api.watch(f"{self.path}?watch=1&resourceVersion={self.version}",
+                                     self._event, lambda: self.ending)
+            except (OSError, http.client.HTTPException, ValueError):
+                time.sleep(0.1)
+
+    def _event(self, kind, pod):
+        self.version = pod["metadata"].get("resourceVersion", self.version)
+        units = ask_of(pod).get(GPU_MEM) if kind in ("ADDED", "MODIFIED") else None
+        uid = pod["metadata"].get("uid")
+        if units and pod["spec"].get("nodeName") and uid not in self.seen:
+            self.seen.add(uid)
+            self.bound.append((uid, pod["metadata"]["name"], pod["spec"]["nodeName"], units))
+
+    def serve(self):
+        """Starts all pods that were bound so far; returns how many."""
+        end = len(self.bound)
+        for _, name, node, units in self.bound[self.served:end]:
+            self.given[name] = self._allocate(node, units)
+        started, self.served = end - self.served, end
+        return started
+
+    def _allocate(self, node, units):
+        query = urllib.parse.quote(f"spec.nodeName={node}")
+        candidates = [pod for pod in self.plane.get(f"{self.path}?fieldSelector={query}")["items"]
+                      if holds(pod) and self._mark(pod, "ASSUME_TIME")
+                      and self._mark(pod, "ASSIGNED") == "false"]
+        for pod in sorted(candidates, key=lambda each: int(self._mark(each, "ASSUME_TIME"))):
+            if ask_of(pod).get(GPU_MEM) == units:
+                self.plane.patch(object_path({**pod, "kind": "Pod"}), {"metadata": {"annotations": {
+                    MARK + "ASSIGNED": "true", MARK + "ASSUME_TIME": str(time.time_ns())}}})
+                return int(self._mark(pod, "IDX"))
+        return None
+
+    @staticmethod
+    def _mark(pod, key):
+        return pod["metadata"].get("annotations", {}).get(MARK + key)
