@@ -41,7 +41,7 @@ struct sl_pool_room {
 /* What scores read of idle GPUs, kept together: the usual score looks at nothing else. A device is
  * so many steps, of which some are idle. */
 struct sl_view_idle {
-    int64_t cpu_milli;  /* that is free; -1: the node does not say what it has */
+    int64_t cpu_milli;  /* of the node; -1: it does not say */
     int64_t units;      /* of memory on a device; 0: no shares of memory */
     int32_t replicas;   /* of a device; 0: none */
     int32_t steps;      /* of a device; 0: they differ in size, or there are none */

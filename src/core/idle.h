@@ -11,6 +11,9 @@ void sl_idle_init(struct sl_scorer *scorer);
 void sl_idle_terms(struct sl_scorer *scorer, const struct sl_view *view, const int *pool,
                    struct sl_score *out);
 
+/* Milli CPU that is free on the node; -1 where the node does not say what it has. */
+int64_t sl_idle_cpu(const struct sl_view *view);
+
 /* Steps of each device that the ask takes a part of; 0 when it can have none of them. */
 int32_t sl_idle_size(const struct sl_idle *idle, const struct sl_typical *ask);
 

@@ -393,7 +393,7 @@ static uint64_t memo_key(const struct sl_scorer *scorer, const struct sl_view *v
 {
     uint64_t key = view->digest;
     if (wants(scorer, SL_TERM_FRAGMENTATION) || wants(scorer, SL_TERM_WHOLE)) {
-        uint64_t cpu = (uint64_t)(view->idle.cpu_milli + 1) * UINT64_C(0x9e3779b97f4a7c15);
+        uint64_t cpu = (uint64_t)(sl_idle_cpu(view) + 1) * UINT64_C(0x9e3779b97f4a7c15);
         key ^= cpu ^ cpu >> 29;
     }
     return key == 0 ? 1 : key;

@@ -27,6 +27,15 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
+int64_t sl_idle_cpu(const struct sl_view *view)
+{
+    int64_t all = view->idle.cpu_milli;
+    if (all < 0) {
+        return -1;
+    }
+    return view->cpu_milli < all ? all - view->cpu_milli : 0;
+}
+
 /* ---- what the node offers ---- */
 
 /* The typical asks that can be had there. */
@@ -300,7 +309,7 @@ void sl_idle_terms(struct sl_scorer *scorer, const struct sl_view *view, const i
         !look_at_devices(scorer, view, pool, &before, &after)) {
         return;
     }
-    int64_t cpu = view->idle.cpu_milli;
+    int64_t cpu = sl_idle_cpu(view);
     int64_t left = cpu < 0 ? cpu : cpu - least(ask->cpu_milli, cpu);
     int64_t devices = devices_of(ask, view, pool);
     int64_t gain = before.waste + starved(&before, cpu) - after.waste - starved(&after, left);

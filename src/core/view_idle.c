@@ -57,22 +57,14 @@ static bool read_pools(const struct sl_node *node, struct sl_view_idle *idle, bo
     return tied;
 }
 
-static int64_t free_cpu(const struct sl_view *view)
-{
-    int64_t all = view->node->host.cpu_milli;
-    if (all <= 0) {
-        return -1;
-    }
-    return view->cpu_milli < all ? all - view->cpu_milli : 0;
-}
-
 void sl_view_measure_idle(struct sl_view *view)
 {
     const struct sl_node *node = view->node;
     struct sl_view_idle *idle = &view->idle;
     bool memory = false;
-    *idle = (struct sl_view_idle){
-        .cpu_milli = free_cpu(view), .whole = -1, .n_devices = node->n_devices};
+    *idle = (struct sl_view_idle){.cpu_milli = node->host.cpu_milli > 0 ? node->host.cpu_milli : -1,
+                                  .whole = -1,
+                                  .n_devices = node->n_devices};
     if (!read_pools(node, idle, &memory) || node->n_devices == 0) {
         return;
     }
