@@ -83,6 +83,15 @@ struct sl_pod_facts {
     struct sl_toleration_facts *tolerations;
 };
 
+/* A Job of batch/v1. */
+struct sl_job_facts {
+    struct sl_str namespace;
+    struct sl_str name;
+    struct sl_str uid;
+    bool complete; /* its condition Complete is true */
+    bool failed;   /* its condition Failed is true */
+};
+
 /* One entry of the node annotation sliced.dev/devices (docs/devices.md). */
 struct sl_instance_facts {
     struct sl_str profile;

@@ -1,4 +1,4 @@
-/* What the queue hears of the pods that wait. */
+/* What the queue hears of the pods that wait, and who watches of all. */
 #include "cluster/internal.h"
 
 /* A pod without a UID cannot be bound by us, nor told from another: the queue does not hear of it.
@@ -8,8 +8,21 @@ static bool is_fed(const struct sl_pod *pod)
     return pod != NULL && pod->uid[0] != '\0' && sl_pod_waits(pod);
 }
 
+static void tell_watch(struct sl_store *store, struct sl_pod *old, struct sl_pod *next)
+{
+    if (old != NULL && (next == NULL || strcmp(old->uid, next->uid) != 0)) {
+        store->watch(store->watch_context, old, false);
+    }
+    if (next != NULL) {
+        store->watch(store->watch_context, next, true);
+    }
+}
+
 void sl_feed_tell(struct sl_store *store, struct sl_pod *old, struct sl_pod *next)
 {
+    if (store->watch != NULL && old != next) {
+        tell_watch(store, old, next);
+    }
     if (store->feed == NULL || old == next) {
         return;
     }
@@ -23,19 +36,40 @@ void sl_feed_tell(struct sl_store *store, struct sl_pod *old, struct sl_pod *nex
     }
 }
 
+/* Tells of all pods; the lock is held. */
+static void visit_all(struct sl_store *store,
+                      void (*visit)(void *context, struct sl_pod *pod, bool waits), void *context,
+                      bool only_fed)
+{
+    for (size_t i = 0; i <= store->pods_by_name.mask; i++) {
+        for (struct sl_chain *link = store->pods_by_name.bucket[i]; link != NULL;
+             link = link->next) {
+            struct sl_pod *pod = SL_CONTAINER(link, struct sl_entry, by_name)->state.pod;
+            if (!only_fed || is_fed(pod)) {
+                visit(context, pod, true);
+            }
+        }
+    }
+}
+
 void sl_store_set_feed(struct sl_store *store, sl_store_feed feed, void *context)
 {
     pthread_mutex_lock(&store->lock);
     store->feed = feed;
     store->feed_context = context;
-    for (size_t i = 0; feed != NULL && i <= store->pods_by_name.mask; i++) {
-        for (struct sl_chain *link = store->pods_by_name.bucket[i]; link != NULL;
-             link = link->next) {
-            struct sl_pod *pod = SL_CONTAINER(link, struct sl_entry, by_name)->state.pod;
-            if (is_fed(pod)) {
-                feed(context, pod, true);
-            }
-        }
+    if (feed != NULL) {
+        visit_all(store, feed, context, true);
+    }
+    pthread_mutex_unlock(&store->lock);
+}
+
+void sl_store_set_watch(struct sl_store *store, sl_store_watch watch, void *context)
+{
+    pthread_mutex_lock(&store->lock);
+    store->watch = watch;
+    store->watch_context = context;
+    if (watch != NULL) {
+        visit_all(store, watch, context, false);
     }
     pthread_mutex_unlock(&store->lock);
 }

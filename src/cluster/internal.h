@@ -218,6 +218,8 @@ struct sl_store {
     struct sl_wants wants;
     sl_store_feed feed; /* NULL: nobody listens */
     void *feed_context;
+    sl_store_watch watch; /* NULL: nobody listens */
+    void *watch_context;
     void (*published)(void *context); /* NULL: nobody listens */
     void *published_context;
 

@@ -172,6 +172,11 @@ bool sl_store_claimed_node(struct sl_store *store, struct sl_str uid, char *out,
 typedef void (*sl_store_feed)(void *context, struct sl_pod *pod, bool waits);
 void sl_store_set_feed(struct sl_store *store, sl_store_feed feed, void *context);
 
+/* Tells of every pod that is put or bound (there is true), and of one that goes, as it was (there
+ * is false); else as the feed. Of pods that ask for nothing of ours nothing is told. */
+typedef void (*sl_store_watch)(void *context, struct sl_pod *pod, bool there);
+void sl_store_set_watch(struct sl_store *store, sl_store_watch watch, void *context);
+
 /* Called after each publication of a snapshot, on the thread that published, possibly with the
  * store's lock held: it must be short and must not call the store. */
 void sl_store_set_published(struct sl_store *store, void (*published)(void *context),

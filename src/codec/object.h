@@ -8,16 +8,23 @@
 #include "sliced/facts.h"
 #include "util/arena.h"
 
-enum sl_object_kind { SL_OBJECT_NODE, SL_OBJECT_POD, SL_OBJECT_CONFIG_MAP, SL_OBJECT_OTHER };
+enum sl_object_kind {
+    SL_OBJECT_NODE,
+    SL_OBJECT_POD,
+    SL_OBJECT_JOB,
+    SL_OBJECT_CONFIG_MAP,
+    SL_OBJECT_OTHER,
+};
 
-/* One decoded object; of node and pod that of its kind is set. Valid during the call: its text is
- * in the decoder's arena, which is reset after each object. Manifests tell of a ConfigMap as of any
- * other kind. */
+/* One decoded object; of node, pod and job that of its kind is set. Valid during the call: its text
+ * is in the decoder's arena, which is reset after each object. Manifests have no Jobs and
+ * ConfigMaps: they are others there. */
 struct sl_object {
     enum sl_object_kind kind;
     struct sl_str kind_name; /* "ConfigMap" */
     struct sl_node_facts *node;
     struct sl_pod_facts *pod;
+    struct sl_job_facts *job;
     const struct sl_pair *data; /* of a ConfigMap's the key "gpus" alone */
 };
 

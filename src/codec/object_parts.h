@@ -25,12 +25,20 @@ struct sl_build {
     struct sl_pod_facts pod;   /* spec and status */
 };
 
+/* The target of a Job's status. */
+struct sl_job_build {
+    struct sl_job_facts facts;
+    struct sl_str type; /* of the condition that is read */
+    struct sl_str status;
+};
+
 extern const struct sl_table sl_meta_table;
 extern const struct sl_table sl_node_spec_table;
 extern const struct sl_table sl_node_status_table;
 extern const struct sl_table sl_pod_spec_table;   /* also: the node's */
 extern const struct sl_table sl_pod_status_table; /* also: the node's */
 extern const struct sl_table sl_pod_table;        /* metadata, spec, status of a pod */
+extern const struct sl_table sl_job_status_table; /* target: sl_job_build */
 extern const struct sl_table sl_affinity_table;   /* of a pod's spec; target: sl_pod_facts */
 extern const struct sl_table sl_toleration_table; /* target: sl_toleration_facts */
 

@@ -10,9 +10,11 @@
 
 enum { ENVELOPE_BYTES_MAX = 64 << 10 /* resourceVersion and continue */ };
 
-/* An object: a Node, a Pod or a ConfigMap, or the Status of an ERROR event, which is known last. */
+/* An object: a Node, Pod, Job or ConfigMap, or the Status of an ERROR event, which is known last.
+ */
 struct part {
     struct sl_build build;
+    struct sl_job_build job;
     struct sl_watch_status status;
     struct sl_pair *data;
     struct sl_str kind;
@@ -67,6 +69,21 @@ static const struct sl_field object_fields[] = {
 
 static const struct sl_table object_table = {SL_TABLE_FIELDS(object_fields)};
 
+static const struct sl_field job_fields[] = {
+    {SL_FIELD_NAME("kind"), .kind = SL_FIELD_STRING, .offset = offsetof(struct part, kind)},
+    {SL_FIELD_NAME("metadata"), .kind = SL_FIELD_OBJECT, .table = &sl_meta_table,
+     .offset = offsetof(struct part, build.meta)},
+    {SL_FIELD_NAME("status"), .kind = SL_FIELD_OBJECT, .table = &sl_job_status_table,
+     .offset = offsetof(struct part, job)},
+    {SL_FIELD_NAME("code"), .kind = SL_FIELD_I32, .offset = offsetof(struct part, status.code)},
+    {SL_FIELD_NAME("reason"), .kind = SL_FIELD_STRING,
+     .offset = offsetof(struct part, status.reason)},
+    {SL_FIELD_NAME("message"), .kind = SL_FIELD_STRING,
+     .offset = offsetof(struct part, status.message)},
+};
+
+static const struct sl_table job_table = {SL_TABLE_FIELDS(job_fields)};
+
 static int complete_node(struct sl_watch *watch, struct sl_object *object, struct sl_error *err)
 {
     object->node = &watch->part.build.node;
@@ -78,6 +95,18 @@ static int complete_pod(struct sl_watch *watch, struct sl_object *object, struct
     (void)err;
     object->pod = &watch->part.build.pod;
     sl_build_pod(&watch->part.build);
+    return 0;
+}
+
+static int complete_job(struct sl_watch *watch, struct sl_object *object, struct sl_error *err)
+{
+    const struct sl_meta *meta = &watch->part.build.meta;
+    struct sl_job_facts *job = &watch->part.job.facts;
+    (void)err;
+    job->namespace = meta->namespace;
+    job->name = meta->name;
+    job->uid = meta->uid;
+    object->job = job;
     return 0;
 }
 
@@ -113,6 +142,8 @@ static const struct kind_row kinds[] = {
                         complete_node},
     [SL_OBJECT_POD] = {{SL_FIELD_NAME("Pod"), .kind = SL_FIELD_OBJECT, .table = &object_table},
                        complete_pod},
+    [SL_OBJECT_JOB] = {{SL_FIELD_NAME("Job"), .kind = SL_FIELD_OBJECT, .table = &job_table},
+                       complete_job},
     [SL_OBJECT_CONFIG_MAP] = {{SL_FIELD_NAME("ConfigMap"), .kind = SL_FIELD_OBJECT,
                                .table = &config_map_table},
                               complete_config_map},

@@ -48,7 +48,7 @@ enum sl_watch_form { SL_WATCH_LIST, SL_WATCH_STREAM };
 
 struct sl_watch;
 
-/* Reads objects of that kind (Node, Pod or ConfigMap; the items of a list do not say what they are).
+/* Reads objects of that kind (the items of a list do not say what they are).
  * limits->max_bytes is of a whole list page, or of one event of a watch; max_string of one text
  * that is kept (a user's annotation may have 256 KiB). NULL when out of memory. */
 struct sl_watch *sl_watch_new(enum sl_watch_form form, enum sl_object_kind kind,

@@ -88,13 +88,14 @@ struct sl_config {
         enum sl_queue_gate gate;
         enum sl_order_kind order;
         char scheduler[SL_CONFIG_TEXT_MAX]; /* queue.schedulerName; empty: any */
-        int64_t alpha; /* millionths, as in struct sl_order_weights */
+        int64_t alpha;                      /* millionths, as in struct sl_order_weights */
         int64_t beta;
         int64_t gamma;
         int64_t bound; /* millionths: how much longer than fifo's longest wait */
         int64_t default_timeout_us;
         int64_t hold_s;
         int64_t max_releases;
+        int64_t max_predecessors; /* of pods with sliced.dev/after */
         int64_t autoscaler_pods;
         uint8_t n_limits;
         uint8_t n_headrooms;

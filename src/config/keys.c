@@ -231,6 +231,11 @@ const struct sl_key sl_keys[SL_KEYS] = {
     {"queue.maxReleases", SL_KEY_INTEGER, AT(queue.max_releases), .min = 1, .max = 10000,
      .number = 256,
      .help = "Pods released and not bound yet, at most; how many really follows what gets bound."},
+    {"queue.maxPredecessors", SL_KEY_INTEGER, AT(queue.max_predecessors), .min = 1, .max = 1000000,
+     .number = 20000,
+     .help =
+         "Items of sliced.dev/after that pods wait for, and pods that selectors match, at most; "
+         "who waits for more does not start before there is room."},
     {"queue.backfill", SL_KEY_BOOLEAN, AT(queue.backfill), .max = 1, .number = 1,
      .help = "Pods behind one that has no room yet may start when that does not delay it."},
     {"queue.preemption", SL_KEY_BOOLEAN, AT(queue.preemption), .max = 1, .number = 1,

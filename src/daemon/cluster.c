@@ -131,16 +131,30 @@ static void changed_pod(void *context, const struct sl_pod *pod)
     sl_kube_retry_deadline(cluster->binder, pod, atomic_load(&cluster->terms));
 }
 
+static void seen_pod(void *context, const struct sl_pod *pod)
+{
+    struct sl_cluster *cluster = context;
+    if (cluster->stages != NULL) {
+        sl_stager_pod(cluster->stages, pod);
+    }
+}
+
 static void deleted_pod(void *context, struct sl_str namespace, struct sl_str name)
 {
     struct sl_cluster *cluster = context;
     sl_fetcher_deleted(cluster->fetcher, namespace, name);
+    if (cluster->stages != NULL) {
+        sl_stager_pod_gone(cluster->stages, namespace, name);
+    }
 }
 
 static void listing_pods(void *context, bool listing)
 {
     struct sl_cluster *cluster = context;
     sl_fetcher_listing(cluster->fetcher, listing);
+    if (!listing && cluster->stages != NULL) {
+        sl_stager_listed(cluster->stages, false);
+    }
 }
 
 static size_t unhealthy_of(void *context, const struct sl_node *node,
@@ -190,6 +204,7 @@ static void begin_sync(struct sl_cluster *cluster)
         .published = published,
         .listed_pod = listed_pod,
         .changed_pod = changed_pod,
+        .seen_pod = seen_pod,
         .deleted_pod = deleted_pod,
         .listing_pods = listing_pods,
         .unhealthy = cluster->unhealthy == NULL ? NULL : unhealthy_of,
@@ -287,6 +302,7 @@ void sl_cluster_tick(struct sl_cluster *cluster, const struct sl_score_config *s
 {
     int64_t now_ns = sl_clock_monotonic_ns();
     look_anew(cluster);
+    sl_cluster_follow_jobs(cluster);
     if (cluster->waiting != NULL && now_ns - cluster->round_ns >= ns_per_s &&
         sl_cluster_missing(cluster) == NULL) {
         cluster->round_ns = now_ns;
@@ -513,6 +529,8 @@ void sl_cluster_stop(struct sl_cluster *cluster)
         sl_queuer_stop(cluster->queuer);
     }
     end_sync(cluster);
+    sl_jobs_stop(cluster->jobs);
+    cluster->jobs = NULL;
     /* the next leader must not begin while a binding of ours may yet be carried out */
     if (cluster->lease != NULL && !sl_kube_binder_is_quiet(cluster->binder)) {
         sl_log(SL_LOG_WARN, "the lease is left to run out: a binding may be under way still",
@@ -535,6 +553,8 @@ void sl_cluster_stop(struct sl_cluster *cluster)
     cluster->client = NULL;
     sl_queuer_free(cluster->queuer);
     cluster->queuer = NULL;
+    sl_stager_free(cluster->stages);
+    cluster->stages = NULL;
     sl_releaser_free(cluster->releaser);
     cluster->releaser = NULL;
     sl_kube_binder_free(cluster->binder);

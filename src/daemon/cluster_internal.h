@@ -12,6 +12,7 @@
 #include "kube/client.h"
 #include "kube/events.h"
 #include "kube/fetch.h"
+#include "kube/jobs.h"
 #include "kube/lease.h"
 #include "kube/sync.h"
 #include "kube/unhealthy.h"
@@ -28,6 +29,7 @@ struct sl_cluster {
     struct sl_fetcher *fetcher;
     struct sl_releaser *releaser;
     struct sl_queuer *queuer;       /* NULL: queue.enabled is false */
+    struct sl_stager *stages;       /* as the queuer */
     struct sl_waiting *waiting;     /* NULL: there is a queue, or events are off */
     _Atomic uint64_t terms;         /* how often leadership came */
     _Atomic bool stopping;          /* leads no more, whatever the lease says */
@@ -43,6 +45,8 @@ struct sl_cluster {
     char led_as[SL_TERM_MAX]; /* sl_lease_term of that term; empty: not led yet */
     int64_t started_ns;       /* monotonic */
     int64_t round_ns;         /* of the last look at waiting pods */
+    struct sl_jobs *jobs;     /* NULL: nobody waits for a Job */
+    int64_t jobs_ns;          /* when somebody did last */
 };
 
 /* Holds the lease, or needs none. */
@@ -58,6 +62,9 @@ void sl_cluster_add_stats(struct sl_sync_stats *sum, const struct sl_sync_stats 
 
 /* Makes the releaser and the queue, when it is configured; try_us: of one call. */
 int sl_cluster_make_queue(struct sl_cluster *cluster, int64_t try_us, struct sl_error *err);
+
+/* Watches Jobs while somebody waits for one. On the main thread. */
+void sl_cluster_follow_jobs(struct sl_cluster *cluster);
 
 /* Queues an Event; context is the cluster. */
 void sl_cluster_tell(void *context, const struct sl_event_note *note);

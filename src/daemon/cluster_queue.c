@@ -1,9 +1,15 @@
 /* The queue on a real cluster: who may plan when, and how a pod gets to kube-scheduler. */
 #include "daemon/cluster_internal.h"
 
+#include "server/process.h"
+#include "util/log.h"
+
 static const int64_t release_backoff_us = 100000;
 static const int64_t release_backoff_max_us = 2000000;
 static const int64_t release_max_us = 15000000;
+static const int64_t jobs_rest_ns = 60000000000; /* without anybody who waits for a Job */
+static const int64_t jobs_backoff_us = 200000;
+static const int64_t jobs_backoff_max_us = 10000000;
 
 /* Terms count from 0; the queue takes that for none. */
 static uint64_t leading_term(void *context)
@@ -35,6 +41,71 @@ static void withdraw_pod(void *context, const struct sl_release *release)
     sl_release_withdraw(cluster->releaser, release);
 }
 
+/* ---- stages ---- */
+
+static void wake_queue(void *context)
+{
+    struct sl_cluster *cluster = context;
+    sl_queuer_wake(cluster->queuer);
+}
+
+static void on_job(void *context, const struct sl_job_facts *job)
+{
+    struct sl_cluster *cluster = context;
+    sl_stager_job(cluster->stages, job);
+}
+
+static void on_job_gone(void *context, struct sl_str namespace, struct sl_str name)
+{
+    struct sl_cluster *cluster = context;
+    sl_stager_job_gone(cluster->stages, namespace, name);
+}
+
+static void on_jobs_listed(void *context)
+{
+    struct sl_cluster *cluster = context;
+    sl_stager_listed(cluster->stages, true);
+}
+
+static void start_jobs(struct sl_cluster *cluster)
+{
+    const struct sl_config *config = &cluster->config;
+    struct sl_error err = {.code = SL_ERR_NONE};
+    const struct sl_jobs_options options = {
+        .client = cluster->client,
+        .page = (unsigned)config->kubernetes.list_page,
+        .page_us = config->kubernetes.request_timeout_us,
+        .watch_us = config->kubernetes.watch_timeout_us,
+        .silence_us = config->kubernetes.watch_silence_us,
+        .backoff_us = jobs_backoff_us,
+        .backoff_max_us = jobs_backoff_max_us,
+        .job = on_job,
+        .gone = on_job_gone,
+        .listed = on_jobs_listed,
+        .context = cluster,
+    };
+    cluster->jobs = sl_jobs_start(&options, &err);
+    if (cluster->jobs == NULL) {
+        sl_log(SL_LOG_WARN, "the watch of jobs cannot begin", "reason", err.message, (char *)NULL);
+    }
+}
+
+void sl_cluster_follow_jobs(struct sl_cluster *cluster)
+{
+    int64_t now_ns = sl_clock_monotonic_ns();
+    if (cluster->stages != NULL && sl_stager_wants_jobs(cluster->stages)) {
+        cluster->jobs_ns = now_ns;
+        if (cluster->jobs == NULL) {
+            start_jobs(cluster);
+        }
+    } else if (cluster->jobs != NULL && now_ns - cluster->jobs_ns > jobs_rest_ns) {
+        sl_jobs_stop(cluster->jobs);
+        cluster->jobs = NULL;
+    }
+}
+
+/* ---- making it ---- */
+
 int sl_cluster_make_queue(struct sl_cluster *cluster, int64_t try_us, struct sl_error *err)
 {
     const struct sl_config *config = &cluster->config;
@@ -48,7 +119,14 @@ int sl_cluster_make_queue(struct sl_cluster *cluster, int64_t try_us, struct sl_
         .backoff_us = release_backoff_us,
         .backoff_max_us = release_backoff_max_us,
     };
-    const struct sl_queuer_options queuer = {
+    const struct sl_stager_options stages = {
+        .client = cluster->client,
+        .max = (size_t)config->queue.max_predecessors,
+        .timeout_us = config->kubernetes.request_timeout_us,
+        .wake = wake_queue,
+        .context = cluster,
+    };
+    struct sl_queuer_options queuer = {
         .store = cluster->options.store,
         .config = config,
         .term = planning_term,
@@ -64,6 +142,11 @@ int sl_cluster_make_queue(struct sl_cluster *cluster, int64_t try_us, struct sl_
     if (cluster->releaser == NULL) {
         return -1;
     }
+    cluster->stages = sl_stager_new(&stages, err);
+    if (cluster->stages == NULL) {
+        return -1;
+    }
+    queuer.stages = cluster->stages;
     cluster->queuer = sl_queuer_new(&queuer, err);
     return cluster->queuer == NULL ? -1 : 0;
 }
@@ -78,5 +161,6 @@ void sl_cluster_configure(struct sl_cluster *cluster, const struct sl_config *co
 {
     if (cluster->queuer != NULL) {
         sl_queuer_configure(cluster->queuer, config);
+        sl_stager_set_max(cluster->stages, (size_t)config->queue.max_predecessors);
     }
 }

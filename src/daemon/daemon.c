@@ -40,6 +40,7 @@ struct daemon {
     char from[SL_ACCESS_FROM_MAX];
     struct sl_cluster *cluster; /* NULL: embedded */
     struct sl_queuer *queuer;   /* of an embedded cluster; NULL: none */
+    struct sl_stager *stages;   /* as queuer */
     pthread_t main;
     int64_t tls_ns; /* of the last look at the certificate */
     sigset_t signals;
@@ -163,10 +164,27 @@ static int open_tls(struct daemon *daemon, struct sl_error *err)
     return daemon->tls == NULL ? -1 : 0;
 }
 
+static void wake_queue(void *context)
+{
+    const struct daemon *daemon = context;
+    sl_queuer_wake(daemon->queuer);
+}
+
 /* Claims alone: there is no gate to open, whoever asks filter may try. */
 static int start_queue(struct daemon *daemon, struct sl_app_options *options, struct sl_error *err)
 {
-    const struct sl_queuer_options queuer = {.store = daemon->store, .config = &daemon->config};
+    const struct sl_stager_options stages = {
+        .store = daemon->store,
+        .max = (size_t)daemon->config.queue.max_predecessors,
+        .wake = wake_queue,
+        .context = daemon,
+    };
+    struct sl_queuer_options queuer = {.store = daemon->store, .config = &daemon->config};
+    daemon->stages = sl_stager_new(&stages, err);
+    if (daemon->stages == NULL) {
+        return -1;
+    }
+    queuer.stages = daemon->stages;
     daemon->queuer = sl_queuer_new(&queuer, err);
     if (daemon->queuer == NULL) {
         return -1;
@@ -297,6 +315,7 @@ static void reload(struct daemon *daemon)
         sl_cluster_configure(daemon->cluster, &fresh);
     } else if (daemon->queuer != NULL) {
         sl_queuer_configure(daemon->queuer, &fresh);
+        sl_stager_set_max(daemon->stages, (size_t)fresh.queue.max_predecessors);
     }
     sl_log_configure(fresh.log.level, fresh.log.json);
     const char *restart = sl_config_needs_restart(&daemon->config, &fresh);
@@ -365,6 +384,7 @@ static void stop(struct daemon *daemon)
     }
     sl_cluster_free(daemon->cluster);
     sl_queuer_free(daemon->queuer);
+    sl_stager_free(daemon->stages);
     sl_app_free(daemon->app);
     sl_tls_free(daemon->tls);
     if (daemon->store != NULL) {

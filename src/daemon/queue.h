@@ -6,6 +6,7 @@
 
 #include "cluster/store.h"
 #include "config/config.h"
+#include "daemon/stages.h"
 #include "kube/events.h"
 #include "kube/releaser.h"
 #include "server/queue.h"
@@ -15,6 +16,7 @@ struct sl_queuer;
 struct sl_queuer_options {
     struct sl_store *store;
     const struct sl_config *config; /* copied */
+    struct sl_stager *stages;       /* NULL: pods with sliced.dev/after never start */
     /* The term in which plans may be made now: this replica leads and knows the cluster. 0: none.
      * Any thread. NULL: always 1. */
     uint64_t (*term)(void *context);
@@ -39,9 +41,6 @@ void sl_queuer_free(struct sl_queuer *queuer);
 void sl_queuer_wake(struct sl_queuer *queuer);
 /* A new configuration, from the next plan on. Any thread. */
 void sl_queuer_configure(struct sl_queuer *queuer, const struct sl_config *config);
-/* As sl_planner_set_stage. Any thread. -1: out of memory. */
-int sl_queuer_set_stage(struct sl_queuer *queuer, struct sl_str uid, enum sl_hold_reason stage,
-                        struct sl_error *err);
 
 /* For the server; valid until the queuer is freed. */
 struct sl_queue sl_queuer_queue(struct sl_queuer *queuer);

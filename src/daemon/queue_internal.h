@@ -50,20 +50,13 @@ struct sl_queue_call {
     char uid[];
 };
 
-struct sl_queue_stage {
-    struct sl_queue_stage *next;
-    enum sl_hold_reason stage;
-    char uid[];
-};
-
 /* What came in and is not looked at yet. */
 struct sl_queue_mail {
     struct sl_queue_letter *letter;
     size_t n, cap;
     struct sl_queue_call *ends; /* newest first */
-    struct sl_queue_stage *stages;
-    bool lost;    /* a letter had no place: all is read again */
-    bool changed; /* the cluster, the configuration, or the term */
+    bool lost;                  /* a letter had no place: all is read again */
+    bool changed;               /* the cluster, the configuration, or the term */
 };
 
 enum { SL_QUEUE_WAIT_BUCKETS = 14, SL_QUEUE_ERROR_BUCKETS = 10 };

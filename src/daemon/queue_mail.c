@@ -69,26 +69,6 @@ void sl_queue_released(void *context, enum sl_release_end end, const struct sl_e
     (void)pthread_mutex_unlock(&queuer->mail);
 }
 
-int sl_queuer_set_stage(struct sl_queuer *queuer, struct sl_str uid, enum sl_hold_reason stage,
-                        struct sl_error *err)
-{
-    struct sl_queue_stage *note = calloc(1, sizeof(*note) + uid.len + 1);
-    if (note == NULL) {
-        return sl_error_nomem(err);
-    }
-    memcpy(note->uid, uid.s, uid.len);
-    note->stage = stage;
-    (void)pthread_mutex_lock(&queuer->mail);
-    struct sl_queue_stage **at = &queuer->box.stages;
-    while (*at != NULL) {
-        at = &(*at)->next;
-    }
-    *at = note;
-    ring(queuer);
-    (void)pthread_mutex_unlock(&queuer->mail);
-    return 0;
-}
-
 struct sl_queue_mail sl_queue_take_mail(struct sl_queuer *queuer, uint64_t *posted)
 {
     (void)pthread_mutex_lock(&queuer->mail);
@@ -108,11 +88,6 @@ void sl_queue_free_mail(struct sl_queue_mail *mail)
         struct sl_queue_call *next = mail->ends->next;
         free(mail->ends);
         mail->ends = next;
-    }
-    while (mail->stages != NULL) {
-        struct sl_queue_stage *next = mail->stages->next;
-        free(mail->stages);
-        mail->stages = next;
     }
     free(mail->letter);
     *mail = (struct sl_queue_mail){.n = 0};

@@ -53,7 +53,11 @@ static bool put(struct sl_queuer *queuer, struct sl_pod *pod, int64_t now_us)
     entry->pod = sl_pod_ref(pod);
     entry->round = queuer->round;
     sl_pod_unref(old);
-    if (sl_planner_put(queuer->planner, pod, now_us, &err) == 0) {
+    int result = sl_planner_put(queuer->planner, pod, now_us, &err);
+    if (result == 0 && queuer->options.stages != NULL) {
+        result = sl_stager_put(queuer->options.stages, pod, &err);
+    }
+    if (result == 0) {
         return true;
     }
     if (err.code != SL_ERR_NOMEM) {
@@ -67,6 +71,9 @@ static bool put(struct sl_queuer *queuer, struct sl_pod *pod, int64_t now_us)
 static void remove_entry(struct sl_queuer *queuer, struct sl_queue_entry *entry, int64_t now_us)
 {
     sl_planner_remove(queuer->planner, sl_str_of(entry->uid), now_us);
+    if (queuer->options.stages != NULL) {
+        sl_stager_remove(queuer->options.stages, sl_str_of(entry->uid));
+    }
     sl_queue_forget(queuer, entry);
 }
 
@@ -130,9 +137,6 @@ bool sl_queue_read_mail(struct sl_queuer *queuer, struct sl_queue_mail *mail, in
     for (const struct sl_queue_call *call = mail->ends; call != NULL; call = call->next) {
         take_end(queuer, call, now_us);
     }
-    for (const struct sl_queue_stage *note = mail->stages; note != NULL; note = note->next) {
-        sl_planner_set_stage(queuer->planner, sl_str_of(note->uid), note->stage, NULL);
-    }
     return read && !mail->lost;
 }
 
@@ -168,6 +172,9 @@ static void leave(struct sl_queuer *queuer)
 {
     sl_store_set_feed(queuer->options.store, NULL, NULL);
     sl_queue_forget_all(queuer);
+    if (queuer->options.stages != NULL) {
+        sl_stager_clear(queuer->options.stages);
+    }
     sl_planner_free(queuer->planner);
     queuer->planner = NULL;
     if (queuer->snapshot != NULL) {
@@ -312,12 +319,21 @@ static int64_t wake_time(const struct sl_queuer *queuer, int64_t now_us)
     return sl_queue_tell_time(queuer, wake_us);
 }
 
+static void set_stage(void *context, struct sl_str uid, enum sl_hold_reason stage, const char *why)
+{
+    struct sl_queuer *queuer = context;
+    sl_planner_set_stage(queuer->planner, uid, stage, why);
+}
+
 /* With plan held. */
 static void work(struct sl_queuer *queuer, struct sl_queue_mail *mail, int64_t now_us)
 {
     int64_t begin_ns = sl_clock_monotonic_ns();
     if (!sl_queue_read_mail(queuer, mail, now_us) || queuer->unread) {
         queuer->unread = !read_all(queuer, now_us);
+    }
+    if (queuer->options.stages != NULL) {
+        sl_stager_collect(queuer->options.stages, set_stage, queuer);
     }
     if (queuer->again && now_us >= queuer->paused_until_us) {
         sl_queue_release_again(queuer);
@@ -351,7 +367,7 @@ int64_t sl_queue_round(struct sl_queuer *queuer, int64_t now_us)
     follow_term(queuer);
     follow_config(queuer);
     bool due = mail.n > 0 || mail.changed || mail.lost || mail.ends != NULL ||
-               mail.stages != NULL || queuer->term != before || now_us >= queuer->wake_us;
+               queuer->term != before || now_us >= queuer->wake_us;
     if (queuer->planner != NULL && due) {
         work(queuer, &mail, now_us);
     }

@@ -207,6 +207,9 @@ void sl_queue_metrics(void *context, struct sl_buf *out)
     write_gauges(out, &stats);
     histogram(out, "sliced_queue_wait_seconds", "Time from submission to bound.", counts.wait,
               wait_bounds, SL_QUEUE_WAIT_BUCKETS, counts.wait_us);
+    if (queuer->options.stages != NULL) {
+        sl_stager_metrics(queuer->options.stages, out);
+    }
     histogram(out, "sliced_queue_estimate_error_seconds",
               "Between the start that its owner was told at first and the claim.", counts.error,
               error_bounds, SL_QUEUE_ERROR_BUCKETS, counts.error_us);

@@ -27,7 +27,7 @@ struct sl_reflector_calls {
 /* Text is copied. */
 struct sl_reflector_options {
     struct sl_client *client;
-    enum sl_object_kind kind; /* Node, Pod or ConfigMap */
+    enum sl_object_kind kind; /* Node, Pod, Job or ConfigMap */
     const char *name;         /* for logs and metrics: "pods" */
     const char *path;         /* "/api/v1/pods" */
     const char *query;        /* selectors, already encoded, or NULL */

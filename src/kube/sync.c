@@ -172,6 +172,9 @@ static int on_pod(void *context, const struct sl_watch_item *item, int64_t recei
     }
     const struct sl_sync_options *options = &feed->sync->options;
     bool ours = pod->n_items > 0 || pod->malformed != NULL;
+    if (options->seen_pod != NULL) {
+        options->seen_pod(options->context, pod);
+    }
     void (*told)(void *context, const struct sl_pod *pod) =
         feed->listing ? options->listed_pod : options->changed_pod;
     if (ours && told != NULL) {

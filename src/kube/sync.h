@@ -26,6 +26,8 @@ struct sl_sync_options {
     void (*listed_pod)(void *context, const struct sl_pod *pod);
     /* A watch told of this pod (its end aside), which is of ours; as listed_pod. */
     void (*changed_pod)(void *context, const struct sl_pod *pod);
+    /* A list or watch told of this pod, of ours or not; as listed_pod. */
+    void (*seen_pod)(void *context, const struct sl_pod *pod);
     /* The watch told of that pod's end; a list of pods begins or is over. For sl_fetcher, on the
      * client's thread (a list that is cut off: sl_sync_stop's). NULL: nobody asks. */
     void (*deleted_pod)(void *context, struct sl_str namespace, struct sl_str name);

@@ -37,9 +37,9 @@ static void read_pieces(struct sl_buf *out, uint8_t shape, const char *text, siz
     struct sl_error err = {0};
     struct sl_list_meta meta;
     bool list = (shape & 1) != 0;
-    struct sl_watch *watch =
-        sl_watch_new(list ? SL_WATCH_LIST : SL_WATCH_STREAM,
-                     (shape & 2) != 0 ? SL_OBJECT_NODE : SL_OBJECT_POD, &limits, tell, out);
+    static const enum sl_object_kind kinds[] = {SL_OBJECT_POD, SL_OBJECT_NODE, SL_OBJECT_JOB};
+    struct sl_watch *watch = sl_watch_new(list ? SL_WATCH_LIST : SL_WATCH_STREAM,
+                                          kinds[(shape >> 1) % 3], &limits, tell, out);
     if (watch == NULL) {
         abort();
     }

@@ -159,6 +159,14 @@ static inline int describe_object(void *context, const struct sl_object *object,
         describe_pod(out, object->pod);
     } else if (object->node != NULL) {
         describe_node(out, object->node);
+    } else if (object->job != NULL) {
+        sl_buf_puts(out, "Job");
+        describe_text(out, "namespace", object->job->namespace);
+        describe_text(out, "name", object->job->name);
+        describe_text(out, "uid", object->job->uid);
+        sl_buf_puts(out, object->job->complete ? " complete" : "");
+        sl_buf_puts(out, object->job->failed ? " failed" : "");
+        sl_buf_putc(out, '\n');
     } else {
         sl_buf_puts(out, "Other ");
         sl_buf_append(out, object->kind_name.s, object->kind_name.len);

@@ -353,9 +353,55 @@ static void the_receiver_may_end_it(void **state)
     sl_buf_free(&story.out);
 }
 
+/* ---- Jobs ---- */
+
+static void a_job_has_ended_by_its_last_conditions_alone(void **state)
+{
+    (void)state;
+    assert_story(
+        SL_WATCH_STREAM, SL_OBJECT_JOB,
+        "{\"type\":\"ADDED\",\"object\":{\"kind\":\"Job\",\"apiVersion\":\"batch/"
+        "v1\",\"metadata\":{"
+        "\"name\":\"a\",\"namespace\":\"n\",\"uid\":\"u\",\"resourceVersion\":\"1\"},\"spec\":{"
+        "\"completions\":1},\"status\":{\"active\":1}}}\n"
+        "{\"type\":\"MODIFIED\",\"object\":{\"metadata\":{\"name\":\"a\"},\"status\":{"
+        "\"conditions\":[{"
+        "\"type\":\"SuccessCriteriaMet\",\"status\":\"True\"},{\"type\":\"Complete\",\"status\":"
+        "\"False\"}]}}}\n"
+        "{\"type\":\"MODIFIED\",\"object\":{\"metadata\":{\"name\":\"a\"},\"status\":{"
+        "\"conditions\":[{"
+        "\"type\":\"SuccessCriteriaMet\",\"status\":\"True\"},{\"status\":\"True\",\"type\":"
+        "\"Complete\"}]}}}\n"
+        "{\"type\":\"MODIFIED\",\"object\":{\"metadata\":{\"name\":\"b\"},\"status\":{"
+        "\"conditions\":[{"
+        "\"type\":\"FailureTarget\",\"status\":\"True\"},{\"type\":\"Failed\",\"status\":\"True\"},"
+        "{"
+        "\"type\":\"Failed\"}]}}}\n"
+        "{\"type\":\"DELETED\",\"object\":{\"metadata\":{\"name\":\"b\"},\"status\":7}}\n"
+        "{\"type\":\"MODIFIED\",\"object\":{\"metadata\":{\"name\":\"c\"},\"status\":{"
+        "\"conditions\":7}}}"
+        "\n"
+        "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"status\":\"Failure\",\"code\":410,"
+        "\"reason\":\"Expired\"}}\n",
+        "+ Job namespace=n name=a uid=u\n"
+        "~ Job name=a\n"
+        "~ Job name=a complete\n"
+        "~ Job name=b failed\n"
+        "- Job name=b\n"
+        "skipped name=c Job.status.conditions: expected an array of objects, found a number\n"
+        "error code=410 reason=Expired\n");
+    assert_story(
+        SL_WATCH_LIST, SL_OBJECT_JOB,
+        "{\"kind\":\"JobList\",\"apiVersion\":\"batch/v1\",\"metadata\":{\"resourceVersion\":"
+        "\"9\"},\"items\":[{\"metadata\":{\"name\":\"a\"},\"status\":{\"conditions\":[{\"type\":"
+        "\"Complete\",\"status\":\"True\"}]}},{\"metadata\":{\"name\":\"b\"}}]}",
+        "+ Job name=a complete\n+ Job name=b\nend rv=9\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_job_has_ended_by_its_last_conditions_alone),
         cmocka_unit_test(a_page_tells_each_object_and_where_it_goes_on),
         cmocka_unit_test(a_page_may_be_empty),
         cmocka_unit_test(what_is_no_list_is_never_an_empty_one),

@@ -1,0 +1,28 @@
+/* Watches all Jobs (batch/v1), for as long as somebody waits for one. */
+#ifndef SLICED_KUBE_JOBS_H
+#define SLICED_KUBE_JOBS_H
+
+#include "kube/reflector.h"
+
+struct sl_jobs;
+
+struct sl_jobs_options {
+    struct sl_client *client;
+    unsigned page; /* as in struct sl_reflector_options, as are the times */
+    int64_t page_us;
+    int64_t watch_us;
+    int64_t silence_us;
+    int64_t backoff_us;
+    int64_t backoff_max_us;
+    /* All on the client's thread. */
+    void (*job)(void *context, const struct sl_job_facts *job);
+    void (*gone)(void *context, struct sl_str namespace, struct sl_str name);
+    void (*listed)(void *context); /* a list is complete: what was not told of is gone */
+    void *context;
+};
+
+struct sl_jobs *sl_jobs_start(const struct sl_jobs_options *options, struct sl_error *err);
+/* As sl_reflector_stop. NULL is allowed. */
+void sl_jobs_stop(struct sl_jobs *jobs);
+
+#endif
