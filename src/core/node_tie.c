@@ -101,15 +101,61 @@ static bool tie_countable(struct sl_draft *draft, unsigned index)
     return replicas > 0;
 }
 
-/* What one device gives of the units, by its memory: exactly when the unit is a MiB, or a GiB
- * counted down as gpushare's plugin does; else its part of the sum. */
+/* Memory of devices that add up. */
+struct sum {
+    int64_t n;
+    int64_t mib;
+    int64_t gib; /* of each device, counted down as gpushare's plugin does */
+};
+
+/* What one device gives of the units, by its memory: exactly when the unit is a MiB or a GiB; else
+ * its part of the sum. */
 struct scale {
     int64_t units;
-    int64_t mib;   /* of all devices */
-    int64_t gib;   /* of each device, counted down, all summed up */
-    bool by_size;  /* every device's memory is known */
-    int64_t share; /* when not by size */
+    struct sum all;
+    struct sum healthy; /* a failed GPU may not be counted any more */
+    int64_t unit_mib;   /* 1 or 1024; 0: neither */
+    int64_t share;      /* when not by size */
+    bool by_size;       /* every device's memory is known */
 };
+
+static bool add_memory(struct sum *sum, int64_t mib)
+{
+    sum->n++;
+    sum->gib += mib / 1024;
+    return !__builtin_add_overflow(sum->mib, mib, &sum->mib);
+}
+
+static int64_t unit_of_sum(const struct scale *scale, const struct sum *sum)
+{
+    if (scale->units == sum->mib) {
+        return 1;
+    }
+    return scale->units == sum->gib ? 1024 : 0;
+}
+
+/* gpushare's plugin takes the first GPU's memory for that of all. */
+static int64_t unit_of_first(const struct sl_draft *draft, const struct scale *scale, int64_t n)
+{
+    for (unsigned i = 0; n > 0 && scale->units % n == 0 && i < draft->n_devices; i++) {
+        const struct sl_device *device = &draft->device[i].device;
+        if (!device->mig && scale->units / n == device->memory_mib) {
+            return 1;
+        }
+        if (!device->mig && scale->units / n == device->memory_mib / 1024) {
+            return 1024;
+        }
+    }
+    return 0;
+}
+
+static int64_t unit_of(const struct sl_draft *draft, const struct scale *scale)
+{
+    int64_t unit = unit_of_sum(scale, &scale->all);
+    unit = unit == 0 ? unit_of_sum(scale, &scale->healthy) : unit;
+    unit = unit == 0 ? unit_of_first(draft, scale, scale->all.n) : unit;
+    return unit == 0 ? unit_of_first(draft, scale, scale->healthy.n) : unit;
+}
 
 static int64_t scaled(const struct scale *scale, int64_t mib)
 {
@@ -117,14 +163,11 @@ static int64_t scaled(const struct scale *scale, int64_t mib)
     if (!scale->by_size) {
         return scale->share;
     }
-    if (scale->units == scale->mib) {
-        return mib;
-    }
-    if (scale->units == scale->gib) {
-        return mib / 1024;
+    if (scale->unit_mib > 0) {
+        return mib / scale->unit_mib;
     }
     return __builtin_mul_overflow(scale->units, mib, &product) ? scale->share
-                                                               : product / scale->mib;
+                                                               : product / scale->all.mib;
 }
 
 static bool tie_memory(struct sl_draft *draft, unsigned index)
@@ -139,12 +182,13 @@ static bool tie_memory(struct sl_draft *draft, unsigned index)
     struct scale scale = {.units = units, .by_size = true, .share = units / base.all};
     for (unsigned i = 0; i < draft->n_devices; i++) {
         const struct sl_device *device = &draft->device[i].device;
+        int64_t mib = device->memory_mib;
         if (!device->mig) {
-            scale.by_size = scale.by_size && device->memory_mib > 0 &&
-                            !__builtin_add_overflow(scale.mib, device->memory_mib, &scale.mib);
-            scale.gib += device->memory_mib / 1024;
+            scale.by_size = scale.by_size && mib > 0 && add_memory(&scale.all, mib) &&
+                            (!device->healthy || add_memory(&scale.healthy, mib));
         }
     }
+    scale.unit_mib = scale.by_size ? unit_of(draft, &scale) : 0;
     bool some = false;
     for (unsigned i = 0; i < draft->n_devices; i++) {
         struct sl_device *device = &draft->device[i].device;

@@ -322,9 +322,38 @@ static void less_memory_than_gpus_is_counts(void **state)
                "! aliyun.com/gpu-mem: 1 allocatable on 2, GPUs known for it: 2\n");
 }
 
+/* gpushare's plugin takes the first GPU's memory for that of all. */
+static void a_plugin_that_counts_all_gpus_alike_hides_no_size(void **state)
+{
+    struct node_rig *rig = *state;
+    given(rig, "", "aliyun.com/gpu-mem=64 aliyun.com/gpu-count=2");
+    device(rig, 0, NULL)->memory_mib = 32768;
+    device(rig, 1, NULL)->memory_mib = 15360;
+    check(rig, "annotated\naliyun.com/gpu-mem memory 64 on\n0 whole 32\n1 whole 15\n");
+    given(rig, "", "aliyun.com/gpu-mem=65536 aliyun.com/gpu-count=2");
+    check(rig, "annotated\naliyun.com/gpu-mem memory 65536 on\n0 whole 32768\n1 whole 15360\n");
+    given(rig, "", "aliyun.com/gpu-mem=30 aliyun.com/gpu-count=2"); /* the small one first */
+    check(rig, "annotated\naliyun.com/gpu-mem memory 30 on\n0 whole 32\n1 whole 15\n");
+}
+
+static void a_failed_gpu_that_is_not_counted_leaves_the_others_their_size(void **state)
+{
+    struct node_rig *rig = *state;
+    given(rig, "", "aliyun.com/gpu-mem=47 aliyun.com/gpu-count=2");
+    device(rig, 0, NULL)->memory_mib = 32768;
+    device(rig, 1, NULL)->memory_mib = 15360;
+    struct sl_device_facts *failed = device(rig, 2, NULL);
+    failed->memory_mib = 15360;
+    failed->unhealthy = true;
+    check(rig, "annotated\naliyun.com/gpu-mem memory 47 on\n0 whole 32\n1 whole 15\n"
+               "2 whole sick 15\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(a_plugin_that_counts_all_gpus_alike_hides_no_size),
+        TEST(a_failed_gpu_that_is_not_counted_leaves_the_others_their_size),
         TEST(the_annotation_says_what_is_where),
         TEST(starts_not_said_are_found_around_those_that_are),
         TEST(instances_that_cannot_stand_there_are_a_problem_and_have_no_start),

@@ -1,0 +1,84 @@
+"""gpushare's own HTTP paths, on the handlers of sliced's."""
+from sliced_daemon import EXAMPLES, pod_of
+
+MEM = "aliyun.com/gpu-mem"
+PREFIX = "/gpushare-scheduler"
+
+
+def inspect(daemon, node=""):
+    reply = daemon.get(PREFIX + "/inspect" + node)
+    assert reply.status == 200
+    assert reply.headers["content-type"] == "application/json"
+    return reply.json
+
+
+def test_filter_and_bind_answer_where_gpushare_has_them(start):
+    daemon = start(EXAMPLES / "gpushare.yaml")
+    names = sorted(daemon.nodes())
+    pod = daemon.add_pod("p", {MEM: 20})
+    body = {"Pod": pod, "Nodes": None, "NodeNames": names}
+    reply = daemon.post(PREFIX + "/filter", body)
+    assert reply.json == daemon.filter(pod, names)
+    assert reply.json["NodeNames"] == ["gpu-a10-1", "gpu-v100-1"]
+    meta = pod["metadata"]
+    binding = {"PodName": "p", "PodNamespace": "default", "PodUID": meta["uid"],
+               "Node": "gpu-a10-1"}
+    assert daemon.post(PREFIX + "/bind", binding).json == {"Error": ""}
+    assert daemon.post(PREFIX + "/bind", binding).json == {"Error": ""}
+    assert daemon.explain(pod)["assignment"]["annotation"] == MEM + "=0*20"
+
+
+def test_filter_takes_whole_nodes_too(start):
+    daemon = start(EXAMPLES / "gpushare.yaml")
+    nodes = {"items": [{"metadata": {"name": "gpu-t4-1"}}, {"metadata": {"name": "gpu-v100-1"}}]}
+    reply = daemon.post(PREFIX + "/filter",
+                        {"Pod": pod_of("p", {MEM: 20}, "u"), "Nodes": nodes, "NodeNames": None})
+    assert [n["metadata"]["name"] for n in reply.json["Nodes"]["items"]] == ["gpu-v100-1"]
+
+
+def test_inspect_has_gpushares_shape(start):
+    daemon = start(EXAMPLES / "gpushare.yaml")
+    assert inspect(daemon, "/gpu-t4-1") == {"nodes": [{
+        "name": "gpu-t4-1", "totalGPU": 30, "usedGPU": 16, "devs": [
+            {"id": 0, "totalGPU": 15, "usedGPU": 10,
+             "pods": [{"name": "ocr-0", "namespace": "serving", "usedGPU": 10}]},
+            {"id": 1, "totalGPU": 15, "usedGPU": 6,
+             "pods": [{"name": "ocr-1", "namespace": "serving", "usedGPU": 6}]}]}]}
+    everything = inspect(daemon)
+    assert [n["name"] for n in everything["nodes"]] == ["gpu-a10-1", "gpu-t4-1", "gpu-v100-1"]
+    assert "error" not in everything
+    for node in everything["nodes"]:
+        assert node["usedGPU"] == sum(d["usedGPU"] for d in node["devs"])
+        for dev in node["devs"]:
+            assert dev["usedGPU"] == sum(p["usedGPU"] for p in dev["pods"])
+
+
+def test_inspect_shows_a_bind_at_once(start):
+    daemon = start(EXAMPLES / "gpushare.yaml")
+    pod = daemon.add_pod("p", {MEM: 22})
+    assert daemon.bind(pod, "gpu-a10-1") == ""
+    node, = inspect(daemon, "/gpu-a10-1")["nodes"]
+    assert node["devs"] == [{"id": 0, "totalGPU": 22, "usedGPU": 22, "pods": [
+        {"name": "p", "namespace": "default", "usedGPU": 22}]}]
+
+
+def test_inspect_of_a_node_without_it_is_an_error_in_words(start):
+    daemon = start(EXAMPLES / "kinds.yaml")
+    assert inspect(daemon, "/nowhere") == {"nodes": [], "error": "node nowhere is not known"}
+    assert inspect(daemon, "/whole-1") == {
+        "nodes": [], "error": "node whole-1 does not offer aliyun.com/gpu-mem"}
+    assert daemon.get(PREFIX + "/bind").status == 405
+
+
+def test_several_containers_share_one_gpu(start):
+    daemon = start(EXAMPLES / "gpushare.yaml")
+    pod = pod_of("p", {MEM: 9})
+    pod["spec"]["containers"].append(
+        {"name": "d", "image": "x", "resources": {"limits": {MEM: "12"}}})
+    pod["spec"]["initContainers"] = [
+        {"name": "i", "image": "x", "resources": {"limits": {MEM: "20"}}}]
+    pod["metadata"]["uid"] = daemon.add(pod)["uid"]
+    reply = daemon.filter(pod, sorted(daemon.nodes()))
+    assert reply["NodeNames"] == ["gpu-a10-1", "gpu-v100-1"]
+    assert daemon.bind(pod, "gpu-a10-1") == ""
+    assert daemon.explain(pod)["assignment"]["annotation"] == MEM + "=0*21"
