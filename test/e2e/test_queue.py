@@ -476,3 +476,52 @@ def test_killed_at_any_moment_while_pods_come_and_go(cluster, gated):
     assert all(pod["status"]["phase"] == "Succeeded" for pod in cluster.pods().values())
     wait_for("nothing is kept", lambda: not rows(daemon) and daemon.metric(
         "sliced_pool_units", resource=GPU, state="used") == 0)
+
+
+# ---- the end ----
+
+def release_all(cluster):
+    """sliced release --all, as the administrator; what it said."""
+    done = subprocess.run([BIN, "release", "--all", "--kubeconfig", cluster.plane.kubeconfig],
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
+@pytest.mark.both
+def test_removed_by_the_documented_steps_no_pod_is_stuck(cluster, gated):
+    """docs/install.md, "Removing it", on a cluster whose own scheduler asks sliced: it goes on alone."""
+    cluster.add(gpus.whole("gpu-1", gpus=2))
+    daemon = gated(FIFO)
+    cluster.add(gpus.pod("runs", {GPU: 1}))
+    cluster.wait_bound("runs")
+    names = [f"pod-{i}" for i in range(4)]
+    cluster.add(*(gpus.pod(name, {GPU: 2}) for name in names),
+                gpus.pod("held", {GPU: 1}, gates=[HOLD]))
+    for name in names:
+        wait_state(daemon, name, "Held")
+    try:
+        cluster.take_down_gate()
+        wait_for("no more gates", lambda: not gates_of(
+            cluster.plane.create(gpus.pod("probe", {GPU: 1}), dry_run=True)))
+        daemon.stop()  # it may have stopped before: the steps do without it
+        said = release_all(cluster)
+        assert said.rstrip().splitlines()[-1].endswith(" 5 gates opened"), said
+        assert release_all(cluster).rstrip().endswith(" 0 gates opened")
+        pods = cluster.pods()
+        assert all(gates_of(pods[name]) == [] for name in names)
+        assert gates_of(pods["held"]) == [HOLD], "another's gate is not ours to open"
+
+        cluster.plane.stop_scheduler()
+        cluster.plane.start_scheduler({"profiles": [{"schedulerName": "sliced-scheduler"}]})
+        cluster.delete_pod("runs")
+        for _ in names:  # two GPUs for one at a time
+            placed = wait_for("the next is placed", lambda: [
+                name for name, pod in cluster.pods().items() if pod["spec"].get("nodeName")])
+            assert len(placed) == 1
+            cluster.delete_pod(placed[0])
+            wait_for("it is gone", lambda: placed[0] not in cluster.pods())
+        assert set(cluster.pods()) == {"held"}
+    finally:
+        cluster.plane.stop_scheduler()
+        cluster.start_scheduler()

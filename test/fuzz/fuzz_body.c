@@ -1,5 +1,5 @@
-/* Bodies of requests. The first byte says which kind and the size of the pieces; in pieces or at once,
- * the sink must be told the same and the result must be the same. */
+/* Bodies of requests. The first byte says which kind and the size of the pieces; in pieces or at
+ * once, the sink must be told the same and the result must be the same. */
 #include "../unit/codec/describe.h"
 
 #include <stdint.h>
