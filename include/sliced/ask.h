@@ -45,6 +45,9 @@ struct sl_ask_item {
      */
     int32_t memory_mib; /* that it uses of each unit; of a replica its declared share */
     int32_t least_mib;  /* that each GPU, instance or replica it is given has to have */
+    /* A share of memory (aliyun.com/gpu-mem): equal parts of it on so many GPUs, where the node's
+     * plugin gives that; 0 and 1: on one. It divides the count. */
+    uint8_t gpus;
 };
 
 struct sl_ask {

@@ -54,6 +54,7 @@ struct sl_pool {
     int32_t replicas;                     /* REPLICA: per device or instance (>= 1); otherwise 1 */
     bool on_devices;    /* its units are tied to node->device (and instance); else counts only */
     bool one_each;      /* the device plugin refuses a container more than one of these replicas */
+    bool spans;         /* MEMORY: a pod may have parts of it on several GPUs (sl_ask_item.gpus) */
     bool equal_memory;  /* REPLICA: each gets its part of the memory and no more (MPS) */
     int64_t memory_mib; /* of one unit, by labels or its profile's name; 0: not known. Where units
                            are on devices these say it */

@@ -33,7 +33,7 @@ static bool same_ask(const struct sl_pod *a, const struct sl_pod *b)
         const struct sl_ask_item *x = &a->items[i];
         const struct sl_ask_item *y = &b->items[i];
         same = x->key == y->key && x->count == y->count && x->memory_mib == y->memory_mib &&
-               x->least_mib == y->least_mib;
+               x->least_mib == y->least_mib && x->gpus == y->gpus;
     }
     return same;
 }

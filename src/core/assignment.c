@@ -207,7 +207,7 @@ static bool read_item(const struct sl_node *node, const struct sl_ask_item *item
         }
         bool ok = out->n < SL_ASSIGNMENT_MAX && amount_allowed(p, part.amount) &&
                   read_place(node, (unsigned)pool, place, &part) && !named_twice(out, &part) &&
-                  (p->kind != SL_KIND_MEMORY || left == 0);
+                  (p->kind != SL_KIND_MEMORY || left == 0 || item->gpus > 1);
         if (!ok) {
             return false;
         }

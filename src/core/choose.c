@@ -144,13 +144,31 @@ static struct sl_room room_on_instances(const struct sl_scratch *scratch, unsign
     return room;
 }
 
-static struct sl_room room_of_memory(const struct sl_scratch *scratch, bool any_health)
+/* Of how many GPUs of the node parts of that share are wanted. */
+static unsigned parts_of(const struct sl_node *node, unsigned pool, const struct sl_ask_item *item)
 {
+    return node->pool[pool].spans && item != NULL && item->gpus > 1 ? item->gpus : 1;
+}
+
+/* For no item in particular it is as much as any could get. */
+static struct sl_room room_of_memory(const struct sl_scratch *scratch, unsigned pool,
+                                     const struct sl_ask_item *item, bool any_health)
+{
+    const struct sl_node *node = scratch->view->node;
+    unsigned parts = parts_of(node, pool, item);
+    int64_t share = parts > 1 ? item->count / parts : 0;
+    int64_t n = 0;
     struct sl_room room = {0};
-    for (unsigned i = 0; i < scratch->view->node->n_devices; i++) {
+    for (unsigned i = 0; i < node->n_devices; i++) {
         int64_t free = memory_free(scratch, i, any_health);
+        n += parts > 1 && free >= share;
         room.free = free > INT64_MAX - room.free ? INT64_MAX : room.free + free;
         room.largest = free > room.largest ? free : room.largest;
+    }
+    if (parts > 1) {
+        room.largest = n >= (int64_t)parts ? item->count : n * share;
+    } else if (item == NULL && node->pool[pool].spans) {
+        room.largest = room.free;
     }
     return room;
 }
@@ -183,7 +201,7 @@ struct sl_room sl_scratch_room(const struct sl_scratch *scratch, unsigned pool,
         room.free = picky ? least(left, sl_memory_by_counts(scratch, pool, item)) : left;
         room.largest = room.free;
     } else if (p->kind == SL_KIND_MEMORY) {
-        room = room_of_memory(scratch, any_health);
+        room = room_of_memory(scratch, pool, item, any_health);
     } else if (sl_pool_on_instances(node, pool)) {
         room = room_on_instances(scratch, pool, wanted);
     } else {
@@ -450,7 +468,20 @@ static int64_t place_replicas(const struct target *target, struct wanted wanted,
     return put;
 }
 
-static int64_t place_memory(const struct target *target, struct sl_place_how how, int64_t count)
+/* Does the assignment name the device for that item already? */
+static bool has_part_on(const struct target *target, unsigned device)
+{
+    for (unsigned i = 0; i < target->assignment->n; i++) {
+        const struct sl_assignment_part *part = &target->assignment->part[i];
+        if (part->item == target->number && part->device == (int)device) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* One part of so many units; false when no device has it. */
+static bool place_share(const struct target *target, struct sl_place_how how, int64_t units)
 {
     const struct sl_scratch *scratch = target->scratch;
     const struct sl_node *node = scratch->view->node;
@@ -459,7 +490,7 @@ static int64_t place_memory(const struct target *target, struct sl_place_how how
     int64_t best_free = 0;
     for (unsigned i = 0; i < node->n_devices; i++) {
         int64_t free = memory_free(scratch, i, how.any_health);
-        if (free < count) {
+        if (free < units || has_part_on(target, i)) {
             continue;
         }
         bool fresh = how.spare_untouched && untouched(&scratch->device[i]);
@@ -469,10 +500,18 @@ static int64_t place_memory(const struct target *target, struct sl_place_how how
             best_free = free;
         }
     }
-    if (best < 0) {
-        return 0;
+    return best >= 0 && add_part(target, best, -1, units);
+}
+
+static int64_t place_memory(const struct target *target, struct sl_place_how how, int64_t count)
+{
+    unsigned parts = parts_of(target->scratch->view->node, target->pool, target->item);
+    int64_t share = parts > 1 ? target->item->count / parts : count;
+    int64_t put = 0;
+    while (share > 0 && count - put >= share && place_share(target, how, share)) {
+        put += share;
     }
-    return add_part(target, best, -1, count) ? count : 0;
+    return put;
 }
 
 static int64_t place_units(const struct target *target, struct wanted wanted, int64_t count)

@@ -32,8 +32,8 @@ static uint64_t mix_pools(uint64_t h, const struct sl_view *view)
                        (uint32_t)pool->replicas);
         h = mix_profile(h, pool->profile);
         h = mix(h, (uint64_t)view->pool_used[i]);
-        h = mix(h, (uint64_t)pool->memory_mib << 2 | (uint64_t)pool->one_each << 1 |
-                       pool->equal_memory);
+        h = mix(h, (uint64_t)pool->memory_mib << 3 | (uint64_t)pool->spans << 2 |
+                       (uint64_t)pool->one_each << 1 | pool->equal_memory);
         h = mix(h, (uint64_t)pool->total_mib);
         h = mix(h, (uint64_t)view->pool_mib[i]);
     }

@@ -22,6 +22,7 @@ struct sl_draft_labels {
     int64_t replicas;          /* nvidia.com/gpu.replicas; 0: absent */
     bool sharing;              /* some sharing strategy, or replicas above 1 */
     bool mps;                  /* the sharing strategy is mps */
+    bool spans;                /* gpushare's plugin gives a pod parts of several GPUs */
     bool one_each;             /* the plugin refuses requests for more than one replica */
     bool single;               /* nvidia.com/mig.strategy=single */
 };

@@ -99,6 +99,25 @@ static bool lacks_memory(const struct sl_scratch *scratch, const struct sl_ask_i
     return true;
 }
 
+/* Memory that may span GPUs: what a pod can get depends on how many it wants. */
+static bool exceeds_devices(const struct sl_scratch *scratch, const struct sl_ask_item *item,
+                            unsigned pool, struct sl_verdict *out)
+{
+    const struct sl_node *node = scratch->view->node;
+    struct sl_scratch empty;
+    sl_scratch_clear(&empty, scratch->view);
+    if (item->count > node->pool[pool].capacity ||
+        item->count <= sl_scratch_room(&empty, pool, item, true).largest) {
+        return false;
+    }
+    out->reason = SL_REASON_EXCEEDS_DEVICE;
+    for (unsigned i = 0; i < node->n_devices; i++) {
+        int64_t units = node->device[i].memory_units;
+        out->largest = units > out->largest ? units : out->largest;
+    }
+    return true;
+}
+
 static struct sl_verdict never(const struct sl_scratch *scratch, const struct sl_ask_item *item,
                                int pool)
 {
@@ -121,6 +140,9 @@ static struct sl_verdict never(const struct sl_scratch *scratch, const struct sl
     v.capacity = room->capacity;
     if (node->pool[pool].one_each && item->count > 1) {
         v.reason = SL_REASON_ONE_EACH;
+        return v;
+    }
+    if (node->pool[pool].spans && exceeds_devices(scratch, item, (unsigned)pool, &v)) {
         return v;
     }
     if (item->count <= room->most) {
@@ -185,7 +207,8 @@ static enum sl_reason not_now_reason(const struct sl_scratch *scratch, unsigned 
 static struct sl_verdict not_now(const struct sl_scratch *scratch, const struct sl_ask_item *item,
                                  unsigned pool)
 {
-    struct sl_room room = sl_scratch_room(scratch, pool, NULL, false);
+    bool memory = scratch->view->node->pool[pool].kind == SL_KIND_MEMORY;
+    struct sl_room room = sl_scratch_room(scratch, pool, memory ? item : NULL, false);
     struct sl_verdict v = {
         .asked = item->count,
         .free = room.free,
@@ -294,7 +317,7 @@ static bool fit_one(const struct sl_view *view, const struct sl_ask *ask,
 {
     int pool = sl_view_pool(view, ask->item[0].key);
     int64_t asked = ask->item[0].count;
-    if (pool >= 0 && sl_item_has_memory(&ask->item[0])) {
+    if (pool >= 0 && (sl_item_has_memory(&ask->item[0]) || view->node->pool[pool].spans)) {
         return asked <= view->room[pool].largest || verdict != NULL
                    ? sl_choose(view, ask, NULL, verdict)
                    : false;

@@ -29,6 +29,7 @@ void sl_draft_memory(struct sl_draft *draft)
         struct sl_pool *p = &pool->pool;
         bool replica = p->kind == SL_KIND_REPLICA;
         if (p->kind == SL_KIND_MEMORY) {
+            p->spans = draft->labels.spans;
             continue;
         }
         p->memory_mib = thing_mib(draft, pool);

@@ -71,6 +71,7 @@ static void read_labels(struct sl_draft *draft)
         labels->sharing = true;
     }
     labels->mps = sharing != NULL && sl_str_eq(sharing->value, SL_STR("mps"));
+    labels->spans = says(draft, SL_STR("sliced.dev/gpushare-several-gpus"));
     labels->one_each = says(draft, SL_STR("sliced.dev/fail-requests-greater-than-one"));
     int64_t memory_mib = number_of(list, SL_STR("nvidia.com/gpu.memory"));
     if (labels->mig_profile.len == 0) {

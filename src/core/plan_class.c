@@ -13,10 +13,11 @@ static size_t ask_key(const struct sl_pod *pod, uint64_t *out)
 {
     out[0] = (uint64_t)pod->gpu_memory_mib << 32 | (uint64_t)pod->min_gpu_memory_mib;
     for (size_t i = 0; i < pod->n_items; i++) {
-        out[1 + 2 * i] = pod->items[i].key;
-        out[2 + 2 * i] = (uint64_t)pod->items[i].count;
+        out[1 + 3 * i] = pod->items[i].key;
+        out[2 + 3 * i] = (uint64_t)pod->items[i].count;
+        out[3 + 3 * i] = pod->items[i].gpus;
     }
-    return 1 + 2 * (size_t)pod->n_items;
+    return 1 + 3 * (size_t)pod->n_items;
 }
 
 static size_t class_key(const struct sl_pod *pod, uint64_t *out)
@@ -91,7 +92,7 @@ static void ask_unref(struct sl_planner *planner, struct sl_plan_ask *ask)
         return;
     }
     sl_map_remove(&planner->asks, (const char *)ask->key,
-                  (1 + 2 * (size_t)ask->ask.n) * sizeof ask->key[0]);
+                  (1 + 3 * (size_t)ask->ask.n) * sizeof ask->key[0]);
     for (unsigned i = 0; i < ask->ask.n; i++) {
         if (ask->lane[i] != NULL) {
             ask->lane[i]->refs--;
@@ -112,7 +113,7 @@ static void ask_unref(struct sl_planner *planner, struct sl_plan_ask *ask)
 
 static struct sl_plan_ask *ask_get(struct sl_planner *planner, struct sl_pod *pod)
 {
-    uint64_t key[1 + 2 * SL_ASK_ITEMS_MAX];
+    uint64_t key[1 + 3 * SL_ASK_ITEMS_MAX];
     size_t len = ask_key(pod, key) * sizeof key[0];
     struct sl_plan_ask *ask = sl_map_get(&planner->asks, (const char *)key, len);
     if (ask != NULL) {
@@ -150,7 +151,7 @@ static struct sl_plan_ask *ask_get(struct sl_planner *planner, struct sl_pod *po
 
 bool sl_plan_class_is_of(const struct sl_plan_class *class, const struct sl_pod *pod)
 {
-    uint64_t key[HEAD + 1 + 2 * SL_ASK_ITEMS_MAX];
+    uint64_t key[HEAD + 1 + 3 * SL_ASK_ITEMS_MAX];
     size_t words = class_key(pod, key);
     return words == class->key_words && memcmp(key, class->key, words * sizeof key[0]) == 0;
 }
@@ -172,7 +173,7 @@ void sl_plan_class_unref(struct sl_planner *planner, struct sl_plan_class *class
 
 struct sl_plan_class *sl_plan_class_get(struct sl_planner *planner, struct sl_pod *pod)
 {
-    uint64_t key[HEAD + 1 + 2 * SL_ASK_ITEMS_MAX];
+    uint64_t key[HEAD + 1 + 3 * SL_ASK_ITEMS_MAX];
     size_t words = class_key(pod, key);
     size_t len = words * sizeof key[0];
     struct sl_plan_class *class = sl_map_get(&planner->classes, (const char *)key, len);

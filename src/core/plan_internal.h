@@ -82,7 +82,7 @@ struct sl_plan_ask {
     struct sl_plan_ask *next;
     struct sl_pod *pod;                          /* whose names the ask borrows */
     struct sl_plan_lane *lane[SL_ASK_ITEMS_MAX]; /* by item */
-    uint64_t key[1 + 2 * SL_ASK_ITEMS_MAX];      /* of the map: memory; key and count of each */
+    uint64_t key[1 + 3 * SL_ASK_ITEMS_MAX]; /* of the map: memory; of each key, count and GPUs */
     struct sl_ask ask;
 };
 

@@ -185,6 +185,7 @@ struct sl_pod *sl_pod_new(const struct sl_pod_facts *facts, struct sl_error *err
         bool shares = ask.item[i].kind == SL_KIND_MEMORY;
         ask.item[i].memory_mib = shares ? 0 : (int32_t)memory;
         ask.item[i].least_mib = shares ? 0 : (int32_t)least;
+        ask.item[i].gpus = shares ? sl_pod_read_gpus(facts, ask.item[i].count, &problem) : 1;
     }
     parts.n_labels = sl_pod_read_labels(facts, label, &problem);
     parts.constraints = sl_constraint_read(&draft, facts, &problem);

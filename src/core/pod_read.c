@@ -2,6 +2,7 @@
 #include "core/pod_read.h"
 
 #include "core/timeout.h"
+#include "sliced/node.h"
 #include "sliced/quantity.h"
 
 #include <stdlib.h>
@@ -162,6 +163,25 @@ int64_t sl_pod_read_gpu_memory(const struct sl_pod_facts *facts, struct sl_str a
     }
     refuse(problem, pair, " is not an amount of memory such as \"5Gi\" or \"5120\" (MiB): ignored");
     return 0;
+}
+
+uint8_t sl_pod_read_gpus(const struct sl_pod_facts *facts, int64_t units, struct sl_text *problem)
+{
+    const struct sl_pair *pair = sl_pair_find(facts->labels, SL_STR("aliyun.com/gpu-count"));
+    int64_t gpus = 0;
+    if (pair == NULL) {
+        return 1;
+    }
+    if (sl_str_to_i64(pair->value, &gpus) && gpus > 0 && gpus <= SL_NODE_DEVICES_MAX &&
+        units % gpus == 0) {
+        return (uint8_t)gpus;
+    }
+    sl_text_puts(problem, problem->len > 0 ? "; " : "");
+    sl_text_puts(problem, "label aliyun.com/gpu-count: ");
+    sl_text_quoted(problem, pair->value);
+    sl_text_puts(problem, " is no number of GPUs by which aliyun.com/gpu-mem can be divided: "
+                          "ignored");
+    return 1;
 }
 
 /* ---- labels ---- */

@@ -19,6 +19,10 @@ struct sl_str sl_pod_read_assignment(const struct sl_pod_facts *facts, const str
 
 struct sl_str sl_pod_read_after(const struct sl_pod_facts *facts, struct sl_text *problem);
 
+/* The label aliyun.com/gpu-count of a pod that asks for so many units of aliyun.com/gpu-mem; 1 when
+ * there is none, or none that divides them. */
+uint8_t sl_pod_read_gpus(const struct sl_pod_facts *facts, int64_t units, struct sl_text *problem);
+
 /* MiB, rounded up; 0 when there is none. */
 int64_t sl_pod_read_gpu_memory(const struct sl_pod_facts *facts, struct sl_str annotation,
                                struct sl_text *problem);

@@ -240,7 +240,8 @@ static size_t parts_bound(const struct sl_node *node, const struct sl_pod *pod)
         bool single = !p->on_devices || p->kind == SL_KIND_MEMORY;
         int64_t places =
             sl_pool_on_instances(node, (unsigned)pool) ? node->n_instances : node->n_devices;
-        sum += single ? 1 : least(pod->items[i].count, places);
+        int64_t parts = pod->items[i].gpus > 1 ? pod->items[i].gpus : 1;
+        sum += single ? parts : least(pod->items[i].count, places);
     }
     return (size_t)least(sum, SL_ASSIGNMENT_MAX);
 }

@@ -1,4 +1,6 @@
 """gpushare's own HTTP paths, on the handlers of sliced's."""
+import json
+
 from sliced_daemon import EXAMPLES, pod_of
 
 MEM = "aliyun.com/gpu-mem"
@@ -68,6 +70,28 @@ def test_inspect_of_a_node_without_it_is_an_error_in_words(start):
     assert inspect(daemon, "/whole-1") == {
         "nodes": [], "error": "node whole-1 does not offer aliyun.com/gpu-mem"}
     assert daemon.get(PREFIX + "/bind").status == 405
+
+
+def test_several_gpus_a_pod_where_the_node_says_so(start, tmp_path):
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"},
+            "status": {"allocatable": {MEM: "32", "aliyun.com/gpu-count": "2"}}}
+    other = {**node, "metadata": {"name": "m", "annotations": {
+        "sliced.dev/gpushare-several-gpus": "true"}}}
+    path = tmp_path / "nodes.json"
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [node, other]}),
+                    encoding="utf-8")
+    daemon = start(path)
+    pod = daemon.add_pod("p", {MEM: 20}, labels={"aliyun.com/gpu-count": "2"})
+    reply = daemon.filter(pod, ["m", "n"])
+    assert reply["NodeNames"] == ["m"]
+    assert reply["FailedAndUnresolvableNodes"] == {
+        "n": MEM + ": 20 asked, one GPU of this node has at most 16"}
+    assert daemon.bind(pod, "m") == ""
+    assert daemon.explain(pod)["assignment"]["annotation"] == MEM + "=0*10,1*10"
+    assert [d["usedGPU"] for d in inspect(daemon, "/m")["nodes"][0]["devs"]] == [10, 10]
+    odd = daemon.add_pod("q", {MEM: 7}, labels={"aliyun.com/gpu-count": "2"})
+    assert daemon.filter(odd, ["m"])["NodeNames"] == []
+    assert daemon.filter(odd, ["n"])["NodeNames"] == ["n"]
 
 
 def test_several_containers_share_one_gpu(start):

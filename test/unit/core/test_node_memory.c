@@ -95,6 +95,16 @@ static void replicas_known_by_counts_have_the_memory_of_all_gpus(void **state)
     assert_int_equal(sl_node_unit_mib(rig->made, 1, -1, -1), 3840);
 }
 
+static void shares_span_gpus_only_where_the_node_says_so(void **state)
+{
+    struct node_rig *rig = *state;
+    given(rig, "", "aliyun.com/gpu-mem=32 aliyun.com/gpu-count=2");
+    assert_false(make(rig)->pool[0].spans);
+    given(rig, "sliced.dev/gpushare-several-gpus=true",
+          "aliyun.com/gpu-mem=32 aliyun.com/gpu-count=2");
+    assert_true(make(rig)->pool[0].spans);
+}
+
 /* ---- mig-manager ---- */
 
 static void a_balanced_configuration_tells_what_each_gpu_holds(void **state)
@@ -163,6 +173,7 @@ int main(void)
         TEST(time_slicing_shows_every_replica_all_memory),
         TEST(the_plugins_setting_is_told_by_a_label_or_an_annotation),
         TEST(replicas_known_by_counts_have_the_memory_of_all_gpus),
+        TEST(shares_span_gpus_only_where_the_node_says_so),
         TEST(a_balanced_configuration_tells_what_each_gpu_holds),
         TEST(all_of_one_profile_tells_how_many_gpus_there_are),
         TEST(a_media_profile_is_spelled_with_a_dot),
