@@ -134,6 +134,8 @@ void sl_scorer_init(struct sl_scorer *scorer, const struct sl_ask *ask,
  *   after (at most 1): a share of a GPU that others share already costs nothing. Where the node
  *   knows only counts, the units' share of one device.
  * - for an ask of both, the larger.
+ * Where the ask says the least GPU memory that it accepts, availability and fragmentation are each
+ * the mean of that and of 100 * least / given over what it would be given.
  * packing = 100 * used/capacity of the ask's pools after the placement, the mean over its items.
  * spreading = 100 - packing.
  * fragmentation = 50 + 50 * d / (|d| + 0.4 GPU), d the idle GPUs on the node that nobody is

@@ -27,9 +27,9 @@ static inline bool sl_item_has_memory(const struct sl_ask_item *item)
 /* The most units of an item that the GPU memory allows there, beside what is declared of it
  * (gpu_memory.c). */
 int64_t sl_memory_on_instance(const struct sl_scratch *scratch, unsigned pool,
-                              const struct sl_ask_item *item, unsigned instance);
+                              const struct sl_ask_item *item, unsigned i);
 int64_t sl_memory_on_device(const struct sl_scratch *scratch, unsigned pool,
-                            const struct sl_ask_item *item, unsigned device);
+                            const struct sl_ask_item *item, unsigned i);
 int64_t sl_memory_by_counts(const struct sl_scratch *scratch, unsigned pool,
                             const struct sl_ask_item *item);
 int64_t sl_memory_of_instance(const struct sl_node *node, unsigned instance);
@@ -37,6 +37,10 @@ int64_t sl_memory_of_instance(const struct sl_node *node, unsigned instance);
 /* The smallest size of a unit that will do, above *size; false when there is none. */
 bool sl_memory_next_size(const struct sl_node *node, unsigned pool, const struct sl_ask_item *item,
                          int64_t *size);
+
+/* Of the GPU memory that the ask would be given there, how much it says that it needs at least: 0
+ * to 100, rounded half up. -1 where it says nothing, does not fit, or nobody knows. */
+int32_t sl_memory_share_needed(const struct sl_view *view, const struct sl_ask *ask);
 
 /* Has the place of the part the GPU memory that the item needs of it, beside what is declared? */
 bool sl_scratch_has_memory(const struct sl_scratch *scratch, unsigned pool,

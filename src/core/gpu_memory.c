@@ -122,3 +122,29 @@ bool sl_scratch_has_memory(const struct sl_scratch *scratch, unsigned pool,
     }
     return part->amount <= allowed;
 }
+
+int32_t sl_memory_share_needed(const struct sl_view *view, const struct sl_ask *ask)
+{
+    struct sl_assignment given;
+    int64_t needed = 0;
+    int64_t all = 0;
+    bool says = false;
+    for (unsigned i = 0; i < ask->n; i++) {
+        says = says || ask->item[i].least_mib > 0;
+    }
+    if (!says || !sl_choose(view, ask, &given, NULL)) {
+        return -1;
+    }
+    for (unsigned i = 0; i < given.n; i++) {
+        const struct sl_assignment_part *part = &given.part[i];
+        const struct sl_ask_item *item = &ask->item[part->item];
+        int pool = sl_view_pool(view, item->key);
+        int64_t mib = sl_node_unit_mib(view->node, (unsigned)pool, part->device, part->instance);
+        int64_t most = INT64_MAX / 200 / SL_ASSIGNMENT_MAX / (part->amount > 0 ? part->amount : 1);
+        if (item->least_mib > 0 && mib < most) {
+            needed += item->least_mib * part->amount;
+            all += mib * part->amount;
+        }
+    }
+    return all > 0 ? (int32_t)((200 * needed + all) / (2 * all)) : -1;
+}

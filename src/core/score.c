@@ -362,6 +362,17 @@ static bool wants(const struct sl_scorer *scorer, enum sl_term term)
     return (scorer->wanted >> term & 1) != 0;
 }
 
+/* A pod that says the least GPU memory that it accepts leaves larger GPUs and instances to others:
+ * half of what the placement costs them is then how much it is given beyond that. */
+static void mind_memory(const struct sl_view *view, const struct sl_ask *ask, struct sl_score *out)
+{
+    static const enum sl_term costs[] = {SL_TERM_AVAILABILITY, SL_TERM_FRAGMENTATION};
+    int32_t needed = sl_memory_share_needed(view, ask);
+    for (unsigned i = 0; needed >= 0 && i < sizeof(costs) / sizeof(costs[0]); i++) {
+        out->term[costs[i]] = (out->term[costs[i]] + needed + 1) / 2;
+    }
+}
+
 /* The ask fits. */
 static void score_fitting(struct sl_scorer *scorer, const struct sl_view *view,
                           struct sl_score *out)
@@ -385,6 +396,7 @@ static void score_fitting(struct sl_scorer *scorer, const struct sl_view *view,
     if (idle) {
         sl_idle_terms(scorer, view, pool, out);
     }
+    mind_memory(view, ask, out);
     out->total = total_of(out, scorer->term_weight);
 }
 

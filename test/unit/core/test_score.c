@@ -488,6 +488,69 @@ static void one_scorer_for_many_nodes_says_what_each_alone_would_be(void **state
 
 /* ---- the wire ---- */
 
+/* ---- the least memory that is accepted ---- */
+
+/* So many instances of a profile under the strategy single. */
+static struct rig *single(const char *model, const char *profile, int64_t mib, int64_t count)
+{
+    struct rig *rig = rig_new();
+    unsigned pool = rig_pool(rig, GPU, SL_KIND_MIG, count);
+    rig->node.model = rig_model(model);
+    rig->pool[pool].on_devices = false;
+    rig->pool[pool].profile = rig_profile(rig->node.model, profile);
+    rig->pool[pool].memory_mib = mib;
+    return rig;
+}
+
+static void of_what_suffices_the_smaller_is_the_better(void **state)
+{
+    static const struct sl_score_config config = {
+        .weight = {100, 50}, .by_kind = {[SL_KIND_WHOLE] = {0, 10, 0, 100, 30}}};
+    struct rig *rig[] = {single("A30-24GB", "1g.6gb", 5952, 4),
+                         single("A30-24GB", "2g.12gb", 12032, 2),
+                         single("A100-40GB / A800-40GB", "3g.20gb", 20096, 2)};
+    static const struct {
+        int32_t least;
+        unsigned best;
+    } rows[] = {{4096, 0}, {5952, 0}, {5953, 1}, {10240, 1}, {12032, 1}, {12033, 2}, {16384, 2}};
+    (void)state;
+    for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
+        struct sl_ask ask = rig_ask(GPU, 1);
+        ask.item[0].least_mib = rows[r].least;
+        int32_t total[3] = {0};
+        for (unsigned i = 0; i < 3; i++) {
+            struct sl_score out;
+            sl_score(rig_view(rig[i]), &ask, NULL, &config, &out);
+            total[i] = out.total;
+        }
+        for (unsigned i = 0; i < 3; i++) {
+            assert_true(i == rows[r].best || total[i] < total[rows[r].best]);
+        }
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        rig_free(rig[i]);
+    }
+}
+
+static void memory_beyond_what_is_needed_costs_half_of_the_term(void **state)
+{
+    struct rig *rig = single("A30-24GB", "2g.12gb", 12000, 2);
+    struct sl_ask ask = rig_ask(GPU, 1);
+    struct sl_demand demand = {0};
+    (void)state;
+    add_demand(&demand, GPU, 1);
+    assert_int_equal(availability(rig, &ask, &demand), 50);
+    ask.item[0].least_mib = 12000;
+    assert_int_equal(availability(rig, &ask, &demand), 75);
+    ask.item[0].least_mib = 3000;
+    assert_int_equal(availability(rig, &ask, &demand), 38);
+    rig->pool[0].memory_mib = 0; /* nobody knows: it does not fit */
+    struct sl_score out;
+    sl_score(rig_view(rig), &ask, &demand, &only_availability, &out);
+    assert_int_equal(out.total, 0);
+    rig_free(rig);
+}
+
 static void best_node_alone_gets_ten(void **state)
 {
     (void)state;
@@ -544,6 +607,8 @@ int main(void)
         cmocka_unit_test(total_is_the_weighted_mean_rounded_half_up),
         cmocka_unit_test(node_without_room_and_ask_for_nothing_score_nothing),
         cmocka_unit_test(one_scorer_for_many_nodes_says_what_each_alone_would_be),
+        cmocka_unit_test(of_what_suffices_the_smaller_is_the_better),
+        cmocka_unit_test(memory_beyond_what_is_needed_costs_half_of_the_term),
         cmocka_unit_test(best_node_alone_gets_ten),
         cmocka_unit_test(best_is_best_even_when_all_are_poor),
         cmocka_unit_test(terms_have_names_and_help),
