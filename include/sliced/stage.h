@@ -23,6 +23,7 @@ enum {
     SL_STAGE_ITEMS_MAX = 16,  /* of one annotation */
     SL_STAGE_RULES_MAX = 32,  /* requirements in all selectors of one annotation */
     SL_STAGE_HASHES_MAX = 96, /* values in them */
+    SL_STAGE_READS_MAX = 8,   /* items that are read at a time */
 };
 
 enum sl_stage_kind { SL_STAGE_POD, SL_STAGE_JOB, SL_STAGE_SELECTOR };

@@ -12,7 +12,6 @@ enum {
     SL_STAGE_TEXT_MAX = 256,
     SL_STAGE_KEY_MAX = 2048, /* a namespace, a kind, and an annotation at most */
     SL_STAGE_KINDS = SL_STAGE_SELECTOR + 1,
-    SL_STAGE_READS_MAX = 8, /* at a time */
 };
 
 struct sl_stage_waiter;

@@ -15,21 +15,25 @@ enum { PATH_BYTES_MAX = 8192, STORE_READS_MAX = 1024 };
 static const int64_t pause_first_us = 1000000;
 static const int64_t pause_max_us = 30000000;
 
-struct sl_stager {
-    struct sl_stager_options options;
-    pthread_mutex_t lock; /* guards what follows */
-    struct sl_stages *stages;
-    int64_t pause_us; /* the last one; 0: the last reading went well */
-    bool paused;      /* a reading failed: none is begun */
-    uint64_t reads, failures;
-};
-
 /* A reading under way. */
 struct reading {
     struct sl_stager *stager;
     uint64_t id;
     char *path;
     enum sl_stage_kind kind;
+    bool used;
+    bool lacking; /* memory for an object */
+};
+
+struct sl_stager {
+    struct sl_stager_options options;
+    pthread_mutex_t lock; /* guards what follows */
+    struct sl_stages *stages;
+    struct reading reading[SL_STAGE_READS_MAX]; /* its use; the rest is its caller's */
+    int64_t pause_us;                           /* the last one; 0: the last reading went well */
+    bool paused;                                /* a reading failed: none is begun */
+    bool resumes;                               /* a timer ends that */
+    uint64_t reads, failures;
 };
 
 static void lock(struct sl_stager *stager)
@@ -64,7 +68,7 @@ static void begin_reads(struct sl_stager *stager);
 
 static void on_object(void *context, const struct sl_object *object)
 {
-    const struct reading *reading = context;
+    struct reading *reading = context;
     struct sl_stager *stager = reading->stager;
     struct sl_error err = {.code = SL_ERR_NONE};
     struct sl_pod *pod = object->pod == NULL ? NULL : sl_pod_new(object->pod, &err);
@@ -75,6 +79,7 @@ static void on_object(void *context, const struct sl_object *object)
     } else if (pod != NULL) {
         sl_stages_read_pod(stager->stages, reading->id, pod);
     }
+    reading->lacking = reading->lacking || err.code == SL_ERR_NOMEM;
     unlock(stager);
     sl_pod_unref(pod);
 }
@@ -84,14 +89,9 @@ static void on_resume(void *context)
     struct sl_stager *stager = context;
     lock(stager);
     stager->paused = false;
+    stager->resumes = false;
     unlock(stager);
     begin_reads(stager);
-}
-
-static void free_reading(struct reading *reading)
-{
-    free(reading->path);
-    free(reading);
 }
 
 /* On the client's thread, or, when it could not begin, on the one that began it. */
@@ -103,21 +103,26 @@ static void end_reading(struct reading *reading, bool ok, const struct sl_error 
         sl_log(SL_LOG_WARN, "what sliced.dev/after names could not be read", "path",
                reading->path == NULL ? "" : reading->path, "problem", why->message, (char *)NULL);
     }
+    free(reading->path);
+    reading->path = NULL;
     lock(stager);
     sl_stages_read_end(stager->stages, reading->id, ok);
+    reading->used = false;
     stager->failures += !ok;
     if (ok) {
         stager->pause_us = 0;
     } else if (!stager->paused) {
         stager->paused = true;
+        stager->resumes = true;
         pause_us = stager->pause_us == 0 ? pause_first_us : stager->pause_us * 2;
         pause_us = pause_us > pause_max_us ? pause_max_us : pause_us;
         stager->pause_us = pause_us;
     }
     unlock(stager);
-    free_reading(reading);
-    if (pause_us > 0) { /* refused when the client stops: then nothing is to be read any more */
-        (void)sl_client_after(stager->options.client, pause_us, on_resume, stager);
+    if (pause_us > 0 && sl_client_after(stager->options.client, pause_us, on_resume, stager) < 0) {
+        lock(stager);
+        stager->resumes = false; /* memory was short, or the client stops */
+        (void)pthread_mutex_unlock(&stager->lock);
     }
 }
 
@@ -125,7 +130,7 @@ static void on_done(void *context, bool ok, const struct sl_error *err)
 {
     struct reading *reading = context;
     struct sl_stager *stager = reading->stager;
-    end_reading(reading, ok, err);
+    end_reading(reading, ok && !reading->lacking, err);
     begin_reads(stager);
 }
 
@@ -137,6 +142,7 @@ static char *make_path(const struct sl_stage_read *read)
         [SL_STAGE_SELECTOR] = "/pods?labelSelector=",
     };
     struct sl_buf path;
+    size_t len = 0;
     sl_buf_init(&path, PATH_BYTES_MAX);
     sl_buf_puts(&path,
                 read->kind == SL_STAGE_JOB ? "/apis/batch/v1/namespaces/" : "/api/v1/namespaces/");
@@ -148,31 +154,38 @@ static char *make_path(const struct sl_stage_read *read)
         sl_buf_free(&path);
         return NULL;
     }
-    return sl_buf_steal(&path, NULL);
+    return sl_buf_steal(&path, &len);
 }
 
-/* NULL: nothing is to be read, or memory is out: then something will be told again. */
+/* With the lock held. NULL: as many are under way as may be. */
+static struct reading *free_slot(struct sl_stager *stager)
+{
+    for (int i = 0; i < SL_STAGE_READS_MAX; i++) {
+        if (!stager->reading[i].used) {
+            return &stager->reading[i];
+        }
+    }
+    return NULL;
+}
+
+/* NULL: nothing is to be read now. */
 static struct reading *next_reading(struct sl_stager *stager)
 {
     struct sl_stage_read read;
-    struct reading *reading = calloc(1, sizeof(*reading));
-    if (reading == NULL) {
-        return NULL;
-    }
     lock(stager);
-    bool found = !stager->paused && sl_stages_next_read(stager->stages, &read);
-    if (found) {
-        reading->stager = stager;
-        reading->id = read.id;
-        reading->kind = read.kind;
-        reading->path = make_path(&read);
+    struct reading *reading = stager->paused ? NULL : free_slot(stager);
+    if (reading != NULL && !sl_stages_next_read(stager->stages, &read)) {
+        reading = NULL;
+    }
+    if (reading != NULL) {
+        *reading = (struct reading){.stager = stager,
+                                    .id = read.id,
+                                    .path = make_path(&read),
+                                    .kind = read.kind,
+                                    .used = true};
         stager->reads++;
     }
     unlock(stager);
-    if (!found) {
-        free(reading);
-        return NULL;
-    }
     return reading;
 }
 
@@ -275,6 +288,7 @@ void sl_stager_collect(struct sl_stager *stager,
     }
     lock(stager);
     sl_stages_collect(stager->stages, visit, context);
+    stager->paused = stager->paused && stager->resumes;
     (void)pthread_mutex_unlock(&stager->lock);
     if (stager->options.client != NULL) {
         begin_reads(stager);

@@ -94,7 +94,7 @@ def test_a_failed_predecessor_and_a_cycle_are_told(cluster, gated):  # noqa: F81
         assert told["type"] == "Warning" and told["reason"] == "Refused"
     told = cluster.wait_event("odd", 'annotation sliced.dev/after: "": ', "sliced")
     assert told["type"] == "Warning" and told["reason"] == "Refused"
-    explained = daemon.json("/api/v1/explain?pod=default/egg")
+    explained = daemon.json("/api/v1/pods/default/egg/explain")
     assert "form a cycle" in str(explained)
     assert not any(cluster.pod(name)["spec"].get("nodeName") for name in ("heir", "hen", "egg", "odd"))
 
