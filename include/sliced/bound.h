@@ -87,6 +87,10 @@ bool sl_bound_due(const struct sl_bound *bound, uint64_t *id);
  * no such pod waits. */
 int64_t sl_bound_latest_start(struct sl_bound *bound, uint64_t id, int64_t now_us);
 
+/* When answers may change though nothing happens: a running pod is past its timeout by then, or the
+ * time is over that one that is past it was given. INT64_MAX: never, as of the last answer. */
+int64_t sl_bound_due_us(const struct sl_bound *bound);
+
 /* W of a priority: the longest wait that the virtual FIFO has shown for it so far. */
 int64_t sl_bound_longest_us(struct sl_bound *bound, int32_t priority, int64_t now_us);
 
@@ -123,6 +127,9 @@ uint32_t sl_bound_running(const struct sl_bound *bound);
  * both: so a pod is laid out, when it comes, for at most its virtual start + L, which is submission
  * + W + L. Measured in test/bench/bench_bound.c, c = 1.15: at most c*W in each of 10,000 random
  * workloads. Where W is small against the run times L is only (c - 1)*W, and the bound c*W.
+ *
+ * A pod that runs though its timeout is over is taken to go on for as long as it is late, 1 s at
+ * least.
  *
  * When pods run shorter than they state, layouts and W use what was learned: the usual share of the
  * timeout, by its size. W then gets a discount and every pod some room, both by how far estimates

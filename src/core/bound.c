@@ -33,6 +33,7 @@ struct sl_bound *sl_bound_new(const struct sl_bound_config *config)
     }
     bound->config = *config;
     bound->now = INT64_MIN;
+    bound->due_us = INT64_MAX;
     bound->steps_at = INT64_MIN;
     bound->state = 1;
     bound->widest = 1;
@@ -283,6 +284,8 @@ int sl_bound_start(struct sl_bound *bound, uint64_t id, int64_t now_us, struct s
         sl_units_add(&bound->units, end, waiter->spec.width);
         bound->running_work += (sl_work)waiter->spec.width * estimate;
         bound->running_end = end > bound->running_end ? end : bound->running_end;
+        const int64_t out_us = bound->now + waiter->spec.timeout_us;
+        bound->due_us = out_us < bound->due_us ? out_us : bound->due_us;
         bound->units_state = bound->state;
     }
     return 0;
@@ -394,6 +397,11 @@ int64_t sl_bound_latest_start(struct sl_bound *bound, uint64_t id, int64_t now_u
     sl_fifo_refresh(bound);
     sl_bound_allowance(bound, waiter->rank, &allowance);
     return waiter->spec.submit_us + allowance.wait_us;
+}
+
+int64_t sl_bound_due_us(const struct sl_bound *bound)
+{
+    return bound->due_us;
 }
 
 int64_t sl_bound_longest_us(struct sl_bound *bound, int32_t priority, int64_t now_us)

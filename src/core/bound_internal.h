@@ -157,6 +157,7 @@ struct sl_bound {
     /* What holds for one state: until something happens, or time passes. */
     uint64_t state;
     uint64_t units_state;
+    int64_t due_us; /* see sl_bound_due_us */
     uint64_t base_state;
     struct sl_units units; /* free times of the running */
     struct sl_units base;  /* after the layout without anybody overtaking, sorted */

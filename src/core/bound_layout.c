@@ -79,6 +79,7 @@ static void refresh_units(struct sl_bound *bound)
     bound->units.n = 0;
     bound->running_work = 0;
     bound->running_end = bound->now;
+    bound->due_us = INT64_MAX;
     for (size_t i = 0; i < bound->n_running; i++) {
         const struct sl_bound_waiter *w = bound->running[i];
         const int64_t rest =
@@ -86,6 +87,9 @@ static void refresh_units(struct sl_bound *bound)
         sl_units_add(&bound->units, bound->now + rest, w->spec.width);
         bound->running_work += (sl_work)w->spec.width * rest;
         bound->running_end = most(bound->running_end, bound->now + rest);
+        const int64_t out_us = w->started_us + w->spec.timeout_us;
+        const int64_t due_us = out_us < bound->now ? bound->now + rest : out_us;
+        bound->due_us = due_us < bound->due_us ? due_us : bound->due_us;
     }
     if (bound->running_units < bound->capacity) {
         sl_units_add(&bound->units, bound->now, bound->capacity - bound->running_units);

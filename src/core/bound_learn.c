@@ -6,7 +6,8 @@ enum {
     ONE = 1 << SL_LEARN_SHIFT, /* a share */
     FORGET_CLASS = 64,         /* pods after which the sums are halved */
     FORGET_ERROR = 256,
-    PUBLISH = 32, /* an estimate changes when it is off by more than one in so many */
+    LATE_LEAST_US = 1000000, /* ends are not told to the microsecond */
+    PUBLISH = 32,            /* an estimate changes when it is off by more than one in so many */
 };
 
 /* By the two leading bits: timeouts of 2^o and 1.5 * 2^o microseconds open a class each. */
@@ -34,6 +35,9 @@ int64_t sl_learn_estimate(const struct sl_learn *learn, int64_t timeout_us)
 
 int64_t sl_learn_rest(const struct sl_learn *learn, int64_t timeout_us, int64_t elapsed_us)
 {
+    if (elapsed_us > timeout_us) { /* nothing is known of it but how late it is */
+        return elapsed_us - timeout_us > LATE_LEAST_US ? elapsed_us - timeout_us : LATE_LEAST_US;
+    }
     const int64_t left = timeout_us > elapsed_us ? timeout_us - elapsed_us : 0;
     const int64_t expected = sl_learn_estimate(learn, timeout_us) - elapsed_us;
     const int64_t share = learn->by_size[class_of(timeout_us)].share;

@@ -256,6 +256,12 @@ struct sl_plan_pod *sl_plan_bound_due(const struct sl_planner *planner, struct s
     return pod;
 }
 
+int64_t sl_plan_bound_wake(const struct sl_plan_lane *lane)
+{
+    bool asks = lane->bound != NULL && lane->refused > 0;
+    return asks ? sl_plan_add(sl_bound_due_us(lane->bound), 1) : INT64_MAX;
+}
+
 int64_t sl_plan_bound_latest(const struct sl_planner *planner, const struct sl_plan_pod *pod)
 {
     if (!pod->arrived) {

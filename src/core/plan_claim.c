@@ -139,6 +139,12 @@ void sl_plan_expire(struct sl_planner *planner)
         if (lane->retry_waits && lane->retry_us <= planner->now_us) {
             planner->dirty = true;
         }
+        if (lane->reserve.active && lane->reserve.at_us < planner->now_us) {
+            planner->dirty = true; /* somebody is late */
+        }
+        if (sl_plan_bound_wake(lane) <= planner->now_us) {
+            planner->dirty = true;
+        }
     }
 }
 

@@ -150,7 +150,7 @@ struct sl_plan_list {
 };
 
 struct sl_plan_end {
-    int64_t at_us; /* may have passed */
+    int64_t at_us;
     uint32_t resident;
 };
 
@@ -167,6 +167,7 @@ struct sl_plan_node {
     struct sl_plan_node *stale_next;
     struct sl_plan_pod *claims;
     struct sl_plan_end *end; /* residents by end; NULL: to be made */
+    int64_t ends_us;         /* that they hold until; later they are to be made anew */
     uint32_t n_ends;
     uint32_t end_cap;
 };
@@ -339,10 +340,16 @@ struct sl_view *sl_plan_node_with(struct sl_planner *planner, const struct sl_pl
 void sl_plan_node_take(struct sl_planner *planner, struct sl_plan_node *node, struct sl_view *own);
 /* Residents by end. False: out of memory. */
 bool sl_plan_node_ends(struct sl_planner *planner, struct sl_plan_node *node);
+/* Are they known as of now? */
+bool sl_plan_node_ends_hold(const struct sl_planner *planner, const struct sl_plan_node *node);
 struct sl_plan_node *sl_plan_node_find(const struct sl_planner *planner, const char *name);
 /* Since when a pod runs, or may. */
 int64_t sl_plan_start(const struct sl_planner *planner, const struct sl_pod *pod);
 int64_t sl_plan_timeout(const struct sl_planner *planner, const struct sl_pod *pod);
+/* When it ends that has run since then. Never before now: of who is late nothing is known but that,
+ * so it is taken to go on for as long as it is late, or, where its timeout is only the default, as
+ * it has run. */
+int64_t sl_plan_end(const struct sl_planner *planner, const struct sl_pod *pod, int64_t start_us);
 
 /* ---- plan_claim.c ---- */
 
@@ -429,6 +436,8 @@ void sl_plan_bound_set_aside(struct sl_planner *planner, struct sl_plan_pod *pod
 bool sl_plan_bound_admits(struct sl_planner *planner, const struct sl_plan_pod *pod);
 /* The pod of the lane that must go next; NULL when there is none. */
 struct sl_plan_pod *sl_plan_bound_due(const struct sl_planner *planner, struct sl_plan_lane *lane);
+/* When those that it refused in the last run may be admitted though nothing happens. */
+int64_t sl_plan_bound_wake(const struct sl_plan_lane *lane);
 int64_t sl_plan_bound_latest(const struct sl_planner *planner, const struct sl_plan_pod *pod);
 /* Capacities of all lanes, and what was started by others. */
 void sl_plan_bound_capacity(struct sl_planner *planner);

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+static const int64_t late_least_us = 1000000; /* ends are not told to the microsecond */
+
 /* ---- nodes ---- */
 
 void sl_plan_node_free(struct sl_plan_node *node)
@@ -553,6 +555,17 @@ int64_t sl_plan_start(const struct sl_planner *planner, const struct sl_pod *pod
     return ran != NULL ? ran->claimed_us : pod->created_us;
 }
 
+int64_t sl_plan_end(const struct sl_planner *planner, const struct sl_pod *pod, int64_t start_us)
+{
+    int64_t now_us = planner->now_us;
+    int64_t end_us = sl_plan_add(start_us, sl_plan_timeout(planner, pod));
+    if (end_us >= now_us) {
+        return end_us;
+    }
+    int64_t more_us = now_us - (pod->timeout_s > 0 ? end_us : start_us);
+    return sl_plan_add(now_us, more_us > late_least_us ? more_us : late_least_us);
+}
+
 static int earlier_end(const void *a, const void *b)
 {
     const struct sl_plan_end *x = a;
@@ -563,10 +576,16 @@ static int earlier_end(const void *a, const void *b)
     return (x->resident > y->resident) - (x->resident < y->resident);
 }
 
+bool sl_plan_node_ends_hold(const struct sl_planner *planner, const struct sl_plan_node *node)
+{
+    return node->view != NULL && node->n_ends == node->view->n_residents &&
+           (node->n_ends == 0 || planner->now_us <= node->ends_us);
+}
+
 bool sl_plan_node_ends(struct sl_planner *planner, struct sl_plan_node *node)
 {
     const struct sl_view *view = node->view;
-    if (node->n_ends == view->n_residents) {
+    if (sl_plan_node_ends_hold(planner, node)) {
         return true;
     }
     size_t cap = node->end_cap;
@@ -574,10 +593,15 @@ bool sl_plan_node_ends(struct sl_planner *planner, struct sl_plan_node *node)
         return false;
     }
     node->end_cap = (uint32_t)cap;
+    node->ends_us = INT64_MAX;
     for (uint32_t i = 0; i < view->n_residents; i++) {
         const struct sl_pod *pod = view->resident[i].pod;
-        node->end[i] = (struct sl_plan_end){
-            sl_plan_add(sl_plan_start(planner, pod), sl_plan_timeout(planner, pod)), i};
+        int64_t start_us = sl_plan_start(planner, pod);
+        int64_t end_us = sl_plan_add(start_us, sl_plan_timeout(planner, pod));
+        bool late = end_us < planner->now_us;
+        node->end[i] = (struct sl_plan_end){sl_plan_end(planner, pod, start_us), i};
+        end_us = late ? planner->now_us : end_us; /* who is late is later with every moment */
+        node->ends_us = end_us < node->ends_us ? end_us : node->ends_us;
     }
     qsort(node->end, view->n_residents, sizeof *node->end, earlier_end);
     node->n_ends = view->n_residents;

@@ -5,11 +5,6 @@
 
 /* ---- estimated starts ---- */
 
-static int64_t end_of(const struct sl_planner *planner, const struct sl_pod *pod, int64_t start_us)
-{
-    return sl_plan_add(start_us, sl_plan_timeout(planner, pod));
-}
-
 static bool add_freed(struct sl_planner *planner, size_t *n, const struct sl_plan_lane *lane,
                       const struct sl_pod *pod, int64_t at_us)
 {
@@ -41,13 +36,13 @@ ptrdiff_t sl_plan_freed_list(struct sl_planner *planner, const struct sl_plan_la
         for (unsigned r = 0; r < view->n_residents && whole; r++) {
             const struct sl_pod *pod = view->resident[r].pod;
             whole = add_freed(planner, &n, lane, pod,
-                              end_of(planner, pod, sl_plan_start(planner, pod)));
+                              sl_plan_end(planner, pod, sl_plan_start(planner, pod)));
         }
         for (const struct sl_plan_pod *pod = node->claims; pod != NULL && whole;
              pod = pod->node_next) {
             whole = sl_plan_shows(view, pod->claim) ||
                     add_freed(planner, &n, lane, pod->claim,
-                              end_of(planner, pod->pod, pod->claimed_us));
+                              sl_plan_end(planner, pod->pod, pod->claimed_us));
         }
     }
     return whole ? (ptrdiff_t)n : -1;

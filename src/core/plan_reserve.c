@@ -283,7 +283,7 @@ bool sl_plan_reserve(struct sl_planner *planner, struct sl_plan_lane *lane, stru
 {
     struct sl_plan_reserve *reserve = &lane->reserve;
     if (reserve->pod == pod && reserve->node != NULL && reserve->touch == planner->touch &&
-        reserve->at_us > planner->now_us) {
+        reserve->at_us > planner->now_us && sl_plan_node_ends_hold(planner, reserve->node)) {
         activate(planner, lane);
         return true;
     }

@@ -88,6 +88,10 @@ int64_t sl_planner_wake(const struct sl_planner *planner)
         int64_t at = sl_plan_add(lane->preempting_us, planner->config.hold_us);
         wake = lane->preemptor != NULL && at < wake ? at : wake;
         wake = lane->retry_waits && lane->retry_us < wake ? lane->retry_us : wake;
+        at = sl_plan_add(lane->reserve.at_us, 1);
+        wake = lane->reserve.active && at < wake ? at : wake;
+        at = sl_plan_bound_wake(lane);
+        wake = at < wake ? at : wake;
     }
     return wake;
 }

@@ -67,16 +67,70 @@ static void a_reservation_moves_to_a_node_that_has_it_as_early(void **state)
     assert_int_equal(row.start_us, SECONDS(1000000 + 100));
 }
 
-static void a_pod_past_its_timeout_is_taken_to_end_now(void **state)
+static void a_pod_past_its_timeout_is_taken_to_go_on_for_as_long_as_it_is_late(void **state)
 {
     struct plan_rig *rig = *state;
     struct sl_queue_row row;
     given_a_pod_that_waits_for_both(rig);
-    rig->now_us += SECONDS(500);
-    plan_rig_wait(rig, "short", 1, 1);
+    rig->now_us += SECONDS(100); /* x is 10 s late */
+    plan_rig_wait(rig, "long", 1, 11);
     assert_string_equal(plan_rig_plan(rig), "");
+    assert_string_equal(plan_rig_state(rig, "long"), "Held Behind");
     assert_true(plan_rig_row(rig, "big", &row));
-    assert_int_equal(row.start_us, rig->now_us);
+    assert_int_equal(row.start_us, rig->now_us + SECONDS(10));
+    plan_rig_wait(rig, "short", 1, 10);
+    assert_string_equal(plan_rig_run(rig, 1000), "backfill short on n1: nvidia.com/gpu=1\n");
+}
+
+static void a_pod_that_never_ends_keeps_nothing_idle_for_one_that_waits_for_it(void **state)
+{
+    struct plan_rig *rig = *state;
+    given_a_pod_that_waits_for_both(rig);
+    rig->now_us = SECONDS(1000000 + 101);
+    plan_rig_wait(rig, "small", 1, 60);
+    (void)plan_rig_plan(rig);
+    for (int i = 0; i < 20 && strcmp(plan_rig_state(rig, "small"), "Held Behind") == 0; i++) {
+        assert_true(sl_planner_wake(rig->planner) < rig->now_us + SECONDS(1000));
+        rig->now_us = sl_planner_wake(rig->planner);
+        (void)plan_rig_run(rig, 1000); /* nothing has changed but the time */
+    }
+    assert_string_equal(plan_rig_state(rig, "small"), "Claimed None");
+    assert_true(rig->now_us < SECONDS(1000000 + 100 + 2 * 64 + 2));
+}
+
+static void nothing_idles_beside_one_that_never_ends_in_the_order_bounded(void **state)
+{
+    struct plan_rig *rig = *state;
+    rig->config.order.kind = SL_ORDER_BOUNDED;
+    rig->config.default_timeout_us = SECONDS(86400);
+    plan_rig_configure(rig);
+    plan_rig_node(rig, "n1", 2);
+    plan_rig_run_on(rig, "server", "n1", 1, 0);
+    rig->now_us += SECONDS(90000);
+    plan_rig_wait(rig, "big", 2, 50);
+    (void)plan_rig_plan(rig);
+    plan_rig_wait(rig, "small", 1, 7200);
+    assert_string_equal(plan_rig_plan(rig), "");
+    assert_string_equal(plan_rig_state(rig, "small"), "Held Promise");
+    rig->now_us = sl_planner_wake(rig->planner); /* 3,600 s late have become 7,200 */
+    assert_string_equal(plan_rig_run(rig, 1000), "backfill small on n1: nvidia.com/gpu=1\n");
+    assert_in_range(rig->now_us, SECONDS(1000000 + 93600), SECONDS(1000000 + 93601));
+}
+
+static void a_pod_without_a_timeout_past_the_default_is_taken_to_run_as_long_again(void **state)
+{
+    struct plan_rig *rig = *state;
+    struct sl_queue_row row;
+    rig->config.default_timeout_us = SECONDS(1000);
+    plan_rig_configure(rig);
+    plan_rig_node(rig, "n1", 2);
+    plan_rig_run_on(rig, "server", "n1", 1, 0);
+    rig->now_us += SECONDS(1001);
+    plan_rig_wait(rig, "big", 2, 50);
+    plan_rig_wait(rig, "small", 1, 0);
+    assert_string_equal(plan_rig_plan(rig), "backfill small on n1: nvidia.com/gpu=1\n");
+    assert_true(plan_rig_row(rig, "big", &row));
+    assert_int_equal(row.start_us, rig->now_us + SECONDS(1001));
 }
 
 static void without_backfill_nobody_of_the_resource_overtakes(void **state)
@@ -427,7 +481,10 @@ int main(void)
         PLAN_TEST(a_pod_behind_may_start_when_it_ends_before_the_reservation),
         PLAN_TEST(a_pod_behind_may_take_what_the_reservation_does_not_need),
         PLAN_TEST(a_reservation_moves_to_a_node_that_has_it_as_early),
-        PLAN_TEST(a_pod_past_its_timeout_is_taken_to_end_now),
+        PLAN_TEST(a_pod_past_its_timeout_is_taken_to_go_on_for_as_long_as_it_is_late),
+        PLAN_TEST(a_pod_that_never_ends_keeps_nothing_idle_for_one_that_waits_for_it),
+        PLAN_TEST(nothing_idles_beside_one_that_never_ends_in_the_order_bounded),
+        PLAN_TEST(a_pod_without_a_timeout_past_the_default_is_taken_to_run_as_long_again),
         PLAN_TEST(without_backfill_nobody_of_the_resource_overtakes),
         PLAN_TEST(a_reservation_holds_against_other_resources_of_the_same_devices),
         PLAN_TEST(a_lapsed_pod_blocks_nobody),

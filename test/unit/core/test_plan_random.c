@@ -41,8 +41,8 @@ static unsigned pick(struct model *m, unsigned n)
 
 static int64_t end_of(const struct model *m, const struct model_pod *pod)
 {
-    int64_t end = pod->start + pod->timeout;
-    return end > m->now ? end : m->now;
+    int64_t late = m->now - (pod->start + pod->timeout);
+    return late > 0 ? m->now + late : m->now - late;
 }
 
 static bool holds_gpus(const struct model_pod *pod)
@@ -58,9 +58,7 @@ static int64_t free_at(const struct model *m, int node, int64_t at, const struct
     int64_t units = m->gpus[node];
     for (unsigned i = 0; i < m->n_pods; i++) {
         const struct model_pod *pod = &m->pod[i];
-        bool gone =
-            at > m->now || pod->start + pod->timeout <= m->now ? end_of(m, pod) <= at : false;
-        if (holds_gpus(pod) && pod->node == node && !gone) {
+        if (holds_gpus(pod) && pod->node == node && end_of(m, pod) > at) {
             units -= pod->gpus;
         }
     }
