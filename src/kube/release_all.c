@@ -29,6 +29,7 @@ struct sweep {
     unsigned in_flight;
     unsigned restarts;
     bool listed; /* the page is complete */
+    bool unsure; /* a pod may have been made anew, gated again */
     struct sl_error err;
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t changed;
@@ -63,13 +64,18 @@ static void on_patched(void *context, const struct sl_reply *reply)
 {
     struct gated *pod = context;
     struct sweep *sweep = pod->sweep;
-    bool gone = reply->status == 404 || reply->status == 422;
+    bool changed = reply->status == 409 || reply->status == 422;
     sweep->in_flight--;
-    opened(pod,
-           reply->status == 200 ? SL_OPENING_DONE
-           : gone               ? SL_OPENING_GONE
-                                : SL_OPENING_FAILED,
-           &reply->err);
+    if (changed && sweep->restarts < RESTARTS_MAX) {
+        sweep->unsure = true; /* not told of: the next list tells what it is now */
+        free(pod);
+    } else {
+        opened(pod,
+               reply->status == 200   ? SL_OPENING_DONE
+               : reply->status == 404 ? SL_OPENING_GONE
+                                      : SL_OPENING_FAILED,
+               &reply->err);
+    }
     go_on(sweep);
 }
 
@@ -249,7 +255,13 @@ static void go_on(struct sweep *sweep)
         sweep->first = pod->next;
         open_gate(pod);
     }
-    if (sweep->first == NULL && sweep->in_flight == 0 && !sweep->listed) {
+    bool idle = sweep->first == NULL && sweep->in_flight == 0;
+    if (idle && sweep->listed && sweep->unsure && sweep->err.code == SL_ERR_NONE) {
+        sweep->restarts++;
+        sweep->unsure = false;
+        sweep->listed = false;
+    }
+    if (idle && !sweep->listed) {
         list(sweep);
     }
     if (sweep->first == NULL && sweep->in_flight == 0 && sweep->listed) {

@@ -8,7 +8,7 @@
 enum sl_opening {
     SL_OPENING_DONE,
     SL_OPENING_WOULD, /* dry run */
-    SL_OPENING_GONE,  /* gone, or made anew, before it was opened */
+    SL_OPENING_GONE,  /* before it was opened */
     SL_OPENING_FAILED,
     SL_OPENINGS,
 };
@@ -30,12 +30,13 @@ struct sl_release_all_options {
 };
 
 struct sl_release_all_counts {
-    uint64_t seen; /* pods looked at; a list that had to be begun anew counts them again */
+    uint64_t seen; /* pods looked at; a list that was begun anew counts them again */
     uint64_t openings[SL_OPENINGS];
 };
 
-/* Waits until all is done. -1: the pods could not be listed to the end; what was opened is counted.
- * Not on the client's thread. */
+/* Waits until all is done. A pod that was refused as changed or invalid may have been made anew:
+ * all are listed again then, some times, until there is no such pod. -1: the pods could not be
+ * listed to the end; what was opened is counted. Not on the client's thread. */
 int sl_release_all(const struct sl_release_all_options *options,
                    struct sl_release_all_counts *counts, struct sl_error *err);
 
