@@ -73,6 +73,7 @@ struct sl_pod {
     bool deleting;
     bool has_deadline;   /* activeDeadlineSeconds is set: the kubelet keeps the timeout */
     bool never_preempts; /* spec.preemptionPolicy is Never */
+    bool plugin_took;    /* gpushare's device plugin has given it its GPU (MEM_ASSIGNED) */
 };
 
 /* Judges the facts. A malformed ask makes a pod that fits nowhere and says why; a malformed timeout

@@ -199,6 +199,7 @@ struct sl_store {
     bool dirty; /* something differs from the current picture */
     bool waiting_sorted;
     bool lapses_held;
+    bool one_equal_share;
     struct sl_list waiting;
     struct sl_reservation *oldest; /* ledger, by expiry */
     struct sl_reservation *newest;
@@ -304,6 +305,12 @@ void sl_refuse_memory(struct sl_bind_result *result);
 void sl_refuse_standing(const struct sl_entry *entry, const struct sl_bind *bind,
                         struct sl_bind_result *result);
 /* The known node that is asked for, its view up to date; NULL: the result says why not. */
+/* A pod on the node that gpushare's device plugin could take for this one: it waits for its GPU,
+ * asks for as much, and was given another GPU. NULL: there is none (equal_share.c). */
+const struct sl_pod *sl_equal_share(const struct sl_store *store, const struct sl_view *view,
+                                    const struct sl_ask *ask,
+                                    const struct sl_assignment *assignment);
+
 struct sl_home *sl_bind_home(struct sl_store *store, const struct sl_bind *bind,
                              struct sl_bind_result *result);
 /* Makes result->assignment on that node part of the pod's state and publishes. False: out of

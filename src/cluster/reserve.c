@@ -149,8 +149,9 @@ static const char *own_claim(const struct sl_entry *entry, struct sl_scratch *sc
 }
 
 /* Chooses devices; result->assignment gets them as text. False: the result says why not. */
-static bool choose(const struct sl_view *view, const struct sl_entry *entry,
-                   const struct sl_bind *bind, struct sl_bind_result *result)
+static bool choose(const struct sl_store *store, const struct sl_view *view,
+                   const struct sl_entry *entry, const struct sl_bind *bind,
+                   struct sl_bind_result *result)
 {
     struct sl_ask ask;
     struct sl_scratch scratch;
@@ -163,6 +164,17 @@ static bool choose(const struct sl_view *view, const struct sl_entry *entry,
         !sl_choose_on(&scratch, &ask, &assignment, &result->verdict)) {
         char why[256] = ": ";
         sl_verdict_text(&result->verdict, &ask, pod->malformed, why + 2, sizeof(why) - 2);
+        sl_refuse_node(result, SL_BIND_NO_ROOM, bind, why);
+        return false;
+    }
+    const struct sl_pod *equal =
+        store->one_equal_share ? sl_equal_share(store, view, &ask, &assignment) : NULL;
+    if (equal != NULL) {
+        char why[256];
+        snprintf(why, sizeof(why),
+                 ": waits for gpushare's device plugin to take pod %s/%.100s, which asks for as "
+                 "much of another GPU",
+                 equal->namespace, equal->name);
         sl_refuse_node(result, SL_BIND_NO_ROOM, bind, why);
         return false;
     }
@@ -256,7 +268,7 @@ static void reserve(struct sl_store *store, const struct sl_bind *bind,
         return;
     }
     struct sl_home *home = sl_bind_home(store, bind, result);
-    if (home != NULL && choose(home->box->view, entry, bind, result)) {
+    if (home != NULL && choose(store, home->box->view, entry, bind, result)) {
         (void)sl_bind_take(store, entry, home, false, bind->now_us, result);
     }
 }

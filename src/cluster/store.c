@@ -96,6 +96,13 @@ void sl_store_set_limits(struct sl_store *store, const struct sl_store_limits *l
     pthread_mutex_unlock(&store->lock);
 }
 
+void sl_store_set_one_equal_share(struct sl_store *store, bool on)
+{
+    pthread_mutex_lock(&store->lock);
+    store->one_equal_share = on;
+    pthread_mutex_unlock(&store->lock);
+}
+
 void sl_store_stats(struct sl_store *store, struct sl_store_stats *out)
 {
     pthread_mutex_lock(&store->lock);

@@ -19,6 +19,10 @@ struct sl_store *sl_store_new(const struct sl_store_limits *limits, struct sl_er
 void sl_store_free(struct sl_store *store); /* no snapshot may be out */
 void sl_store_set_limits(struct sl_store *store, const struct sl_store_limits *limits);
 
+/* Of two pods that ask for equal shares of memory on different GPUs of a node the second is
+ * reserved only when gpushare's device plugin has taken the first, or that runs. Off at first. */
+void sl_store_set_one_equal_share(struct sl_store *store, bool on);
+
 /* Changes. Each takes its argument over (stolen), also on failure; a put that fails has changed
  * nothing. Between begin and end no snapshot is published: for lists. Without them each change
  * publishes one. Nested calls are not allowed; begin and end are of one thread, others may still

@@ -65,6 +65,7 @@ struct sl_config {
     } kubernetes;
     struct {
         bool unhealthy_gpus;
+        bool one_equal_share;
         char namespace[SL_CONFIG_TEXT_MAX];
     } gpushare;
     struct {

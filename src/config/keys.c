@@ -165,6 +165,9 @@ const struct sl_key sl_keys[SL_KEYS] = {
      .max = 1, .number = 0,
      .help = "Watch the ConfigMaps unhealthy-gpu-<node>, whose key gpus lists GPUs that get no "
              "more pods; needs leave to list and watch ConfigMaps of that namespace."},
+    {"gpushare.oneEqualShare", SL_KEY_BOOLEAN, AT(gpushare.one_equal_share), .max = 1, .number = 0,
+     .help = "Of pods that ask for equal shares bind one to another GPU of a node only when the "
+             "device plugin has taken those before it: it tells them apart by size alone."},
     {"gpushare.namespace", SL_KEY_OBJECT, .restart = true, .text = true, AT(gpushare.namespace),
      .string = "kube-system", .help = "Where these ConfigMaps are."},
 

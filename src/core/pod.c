@@ -143,6 +143,9 @@ static void read_plain(struct sl_pod *pod, const struct sl_pod_facts *facts)
     pod->started_us = facts->started_us;
     pod->has_deadline = facts->deadline_s > 0;
     pod->never_preempts = sl_str_eq(facts->preemption_policy, SL_STR("Never"));
+    const struct sl_pair *taken =
+        sl_pair_find(facts->annotations, SL_STR("ALIYUN_COM_GPU_MEM_ASSIGNED"));
+    pod->plugin_took = taken != NULL && sl_str_eq(taken->value, SL_STR("true"));
     struct sl_str scheduler =
         facts->scheduler_name.len > 0 ? facts->scheduler_name : SL_STR("default-scheduler");
     pod->scheduler = sl_hash(scheduler.s, scheduler.len);
@@ -236,6 +239,7 @@ struct sl_pod *sl_pod_bound_to(const struct sl_pod *pod, const char *node, const
     copy->min_gpu_memory_mib = pod->min_gpu_memory_mib;
     copy->has_deadline = pod->has_deadline;
     copy->never_preempts = pod->never_preempts;
+    copy->plugin_took = pod->plugin_took;
     copy->scheduler = pod->scheduler;
     return copy;
 }

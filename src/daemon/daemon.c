@@ -261,6 +261,7 @@ static int start(struct daemon *daemon, struct sl_error *err)
     if (daemon->store == NULL) {
         return EXIT_REFUSED;
     }
+    sl_store_set_one_equal_share(daemon->store, daemon->config.gpushare.one_equal_share);
     options.store = daemon->store;
     options.tls = daemon->tls;
     if ((daemon->options.n_cluster > 0 ? start_embedded(daemon, &options, err)
@@ -311,6 +312,7 @@ static void reload(struct daemon *daemon)
     }
     const struct sl_store_limits limits = store_limits(&fresh);
     sl_store_set_limits(daemon->store, &limits);
+    sl_store_set_one_equal_share(daemon->store, fresh.gpushare.one_equal_share);
     if (daemon->cluster != NULL) {
         sl_cluster_configure(daemon->cluster, &fresh);
     } else if (daemon->queuer != NULL) {
