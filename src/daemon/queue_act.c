@@ -22,8 +22,7 @@ static void act_claim(struct sl_queuer *queuer, struct sl_queue_entry *entry,
     bool bound = false;
     free(entry->node);
     entry->node = strdup(action->node);
-    entry->failed =
-        entry->call != NULL || entry->node == NULL || !claim(queuer, entry, action, &bound);
+    entry->failed = entry->node == NULL || !claim(queuer, entry, action, &bound);
     entry->release = !bound && !entry->failed;
     (void)pthread_mutex_lock(&queuer->status);
     queuer->counts.refused += entry->failed ? 1 : 0;
@@ -107,8 +106,8 @@ static void release(struct sl_queuer *queuer, struct sl_queue_entry *entry)
     if (options->release == NULL) {
         return;
     }
-    struct sl_queue_call *call = calloc(1, sizeof(*call) + len + 1);
-    if (call == NULL) {
+    struct sl_queue_call *call = entry->call == NULL ? calloc(1, sizeof(*call) + len + 1) : NULL;
+    if (call == NULL) { /* that of an earlier claim has to end first, or there is no memory */
         entry->again = true;
         queuer->again = true;
         return;
@@ -121,18 +120,48 @@ static void release(struct sl_queuer *queuer, struct sl_queue_entry *entry)
     options->release(options->context, &wanted, sl_queue_released, call);
 }
 
-static void take_back(struct sl_queuer *queuer, struct sl_queue_entry *entry)
+static void withdraw(struct sl_queuer *queuer, const struct sl_queue_entry *entry, const char *node)
 {
     const struct sl_queuer_options *options = &queuer->options;
-    if (options->withdraw != NULL && entry->node != NULL && entry->call == NULL) {
-        struct sl_release wanted = release_of(queuer, entry);
-        wanted.node = sl_str_of(entry->node);
-        options->withdraw(options->context, &wanted);
-        (void)pthread_mutex_lock(&queuer->status);
-        queuer->counts.withdrawn++;
-        (void)pthread_mutex_unlock(&queuer->status);
+    if (options->withdraw == NULL) {
+        return;
+    }
+    struct sl_release wanted = release_of(queuer, entry);
+    wanted.node = sl_str_of(node);
+    options->withdraw(options->context, &wanted);
+    (void)pthread_mutex_lock(&queuer->status);
+    queuer->counts.withdrawn++;
+    (void)pthread_mutex_unlock(&queuer->status);
+}
+
+static void take_back(struct sl_queuer *queuer, struct sl_queue_entry *entry)
+{
+    if (entry->node != NULL && entry->call == NULL) {
+        withdraw(queuer, entry, entry->node);
     }
     sl_queue_tell_lapse(queuer, entry);
+}
+
+/* A leader before this one may have ended between nomination and gate. kube-scheduler counts the
+ * nomination against others, behind a gate too, so it has to go where the pod has to wait. */
+void sl_queue_note_nomination(struct sl_queuer *queuer, struct sl_queue_entry *entry)
+{
+    entry->stray =
+        entry->call == NULL && entry->pod->gate == SL_GATE_OURS && entry->pod->nominated != NULL;
+    queuer->stray = queuer->stray || entry->stray;
+}
+
+static void withdraw_strays(struct sl_queuer *queuer)
+{
+    size_t at = 0;
+    queuer->stray = false;
+    for (struct sl_queue_entry *entry = sl_map_next(&queuer->entries, &at); entry != NULL;
+         entry = sl_map_next(&queuer->entries, &at)) {
+        if (entry->stray && entry->state != SL_QUEUE_CLAIMED && entry->state != SL_QUEUE_RELEASED) {
+            withdraw(queuer, entry, entry->pod->nominated);
+        }
+        entry->stray = false;
+    }
 }
 
 bool sl_queue_follow_up(struct sl_queuer *queuer, int64_t now_us)
@@ -148,6 +177,7 @@ bool sl_queue_follow_up(struct sl_queuer *queuer, int64_t now_us)
             take_back(queuer, entry);
         }
         if (entry->failed) {
+            entry->again = false;
             sl_queue_unclaim(queuer, entry);
             sl_planner_failed(queuer->planner, sl_str_of(entry->uid), now_us);
             again = true;
@@ -163,6 +193,9 @@ bool sl_queue_follow_up(struct sl_queuer *queuer, int64_t now_us)
         entry->refused = false;
         entry = next;
     }
+    if (queuer->stray) {
+        withdraw_strays(queuer);
+    }
     return again;
 }
 
@@ -172,7 +205,7 @@ void sl_queue_release_again(struct sl_queuer *queuer)
     queuer->again = false;
     for (struct sl_queue_entry *entry = sl_map_next(&queuer->entries, &at); entry != NULL;
          entry = sl_map_next(&queuer->entries, &at)) {
-        if (entry->again && entry->call == NULL) {
+        if (entry->again) {
             entry->again = false;
             release(queuer, entry);
         }

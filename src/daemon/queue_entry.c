@@ -109,4 +109,5 @@ void sl_queue_forget_all(struct sl_queuer *queuer)
     }
     queuer->todo = NULL;
     queuer->untold = 0;
+    queuer->told_round_us = 0;
 }

@@ -26,9 +26,10 @@ struct sl_queue_entry {
     enum sl_queue_state state;
     enum sl_hold_reason reason; /* of the last lapse */
     bool stale;                 /* its claim counts in the window no more */
-    bool again;                 /* its release came to nothing: once more, later */
-    bool listed;                /* in todo, as these say */
-    bool failed;                /* its claim could not be made true */
+    bool again;  /* its release came to nothing, or waits for the one before: later */
+    bool stray;  /* carries a nomination behind its gate that is not of its claim */
+    bool listed; /* in todo, as these say */
+    bool failed; /* its claim could not be made true */
     bool release;
     bool lapsed;
     bool refused;
@@ -113,6 +114,7 @@ struct sl_queuer {
     size_t untold;     /* entries that want a first word, as of that look, and those new since */
     unsigned failures; /* of releases, in a row */
     bool again;        /* some entry is to be released again */
+    bool stray;        /* some entry is */
     bool full;         /* the window may have been in the way of a claim */
     bool unread;       /* all is to be read again */
     bool short_of_memory;
@@ -152,6 +154,8 @@ void sl_queue_act(void *context, const struct sl_plan_action *action);
 /* True when claims came to nothing, so that it is worth planning again. */
 bool sl_queue_follow_up(struct sl_queuer *queuer, int64_t now_us);
 void sl_queue_release_again(struct sl_queuer *queuer);
+/* The pod has changed, or a release of it has ended: is there a nomination to be taken back? */
+void sl_queue_note_nomination(struct sl_queuer *queuer, struct sl_queue_entry *entry);
 
 /* Tells owners: of what happened to one pod, and from time to time of all. With plan held. */
 void sl_queue_tell_one(struct sl_queuer *queuer, struct sl_queue_entry *entry, int64_t now_us);

@@ -13,6 +13,7 @@ static const int64_t pause_first_us = 1000000;
 static const int64_t pause_max_us = 30000000;
 static const int64_t memory_us = 1000000; /* until all is tried again when memory was short */
 static const int64_t idle_us = INT64_C(3600000000);
+static const int64_t set_back_us = 2000000; /* by less the planner's time may stand still */
 
 /* ---- what came in ---- */
 
@@ -53,6 +54,7 @@ static bool put(struct sl_queuer *queuer, struct sl_pod *pod, int64_t now_us)
     entry->pod = sl_pod_ref(pod);
     entry->round = queuer->round;
     sl_pod_unref(old);
+    sl_queue_note_nomination(queuer, entry);
     int result = sl_planner_put(queuer->planner, pod, now_us, &err);
     if (result == 0 && queuer->options.stages != NULL) {
         result = sl_stager_put(queuer->options.stages, pod, &err);
@@ -111,6 +113,8 @@ static void take_end(struct sl_queuer *queuer, const struct sl_queue_call *call,
     } else if (call->end == SL_RELEASE_FAILED && entry->claim == call->claim && entry->claim != 0) {
         entry->again = true;
         queuer->again = true;
+    } else {
+        sl_queue_note_nomination(queuer, entry);
     }
 }
 
@@ -204,13 +208,19 @@ static bool enter(struct sl_queuer *queuer)
     return true;
 }
 
-/* With plan held. */
-static void follow_term(struct sl_queuer *queuer)
+/* With plan held. The planner's time never goes back: it would stand still until the clock is where
+ * it was, and with it all that lapses. */
+static void follow_term(struct sl_queuer *queuer, int64_t now_us)
 {
     const struct sl_queuer_options *options = &queuer->options;
     uint64_t term = options->term == NULL ? 1 : options->term(options->context);
-    if (term == queuer->term) {
+    bool set_back = queuer->planner != NULL && now_us < queuer->now_us - set_back_us;
+    queuer->now_us = now_us;
+    if (term == queuer->term && !set_back) {
         return;
+    }
+    if (set_back) {
+        sl_log(SL_LOG_WARN, "the clock was set back: the queue is planned anew", (char *)NULL);
     }
     if (queuer->planner != NULL) {
         leave(queuer);
@@ -363,11 +373,10 @@ int64_t sl_queue_round(struct sl_queuer *queuer, int64_t now_us)
     int64_t wake_us = now_us + idle_us;
     (void)pthread_mutex_lock(&queuer->plan);
     uint64_t before = queuer->term;
-    queuer->now_us = now_us;
-    follow_term(queuer);
+    follow_term(queuer, now_us);
     follow_config(queuer);
     bool due = mail.n > 0 || mail.changed || mail.lost || mail.ends != NULL ||
-               queuer->term != before || now_us >= queuer->wake_us;
+               queuer->term != before || queuer->unread || now_us >= queuer->wake_us;
     if (queuer->planner != NULL && due) {
         work(queuer, &mail, now_us);
     }

@@ -216,6 +216,80 @@ static void after_failures_in_a_row_no_further_claims_are_made_for_a_while(void 
     rig_end(&rig);
 }
 
+/* Its node was taken by others while its gate was being opened, and another has room. */
+static void
+a_pod_that_is_claimed_anew_while_a_release_is_under_way_is_released_after_it(void **state)
+{
+    struct queue_rig rig;
+    (void)state;
+    rig_begin(&rig);
+    rig_node(&rig, "n1", 1);
+    rig_start(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true});
+    rig_round(&rig);
+    assert_int_equal(rig.n_released, 1);
+    (void)sl_store_unclaim_all(rig.store);
+    rig_put(&rig, (struct rig_pod){.name = "x", .node = "n1"});
+    rig_node(&rig, "n2", 1);
+    rig_round(&rig);
+    assert_string_equal(rig_claim(&rig, "a"), "n2");
+    assert_int_equal(rig_state(&rig, "a"), SL_QUEUE_CLAIMED);
+    assert_int_equal(rig.n_released, 1);
+    rig_round(&rig);
+    assert_int_equal(rig.n_released, 1);
+    rig_answer(&rig, 0, SL_RELEASE_RELEASED);
+    rig_round(&rig);
+    assert_int_equal(rig.n_released, 2);
+    assert_string_equal(rig.released[1].node, "n2");
+    rig_round(&rig);
+    assert_int_equal(rig.n_released, 2);
+    rig_end(&rig);
+}
+
+/* kube-scheduler counts a nomination against others, behind a gate too. */
+static void
+a_nomination_left_by_a_leader_before_is_taken_back_from_a_pod_that_has_to_wait(void **state)
+{
+    struct queue_rig rig;
+    (void)state;
+    rig_begin(&rig);
+    rig.config.queue.order = SL_ORDER_SJF;
+    rig_node(&rig, "n1", 1);
+    rig_node(&rig, "n2", 1);
+    rig_start(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true, .timeout = "1m", .nominated = "n1"});
+    rig_put(&rig, (struct rig_pod){.name = "b", .gated = true, .timeout = "2m"});
+    rig_put(&rig, (struct rig_pod){.name = "c", .gated = true, .timeout = "3m", .nominated = "n2"});
+    rig_round(&rig);
+    assert_string_equal(rig_claim(&rig, "a"), "n1");
+    assert_int_equal(rig.n_released, 2);
+    assert_int_equal(rig.n_withdrawn, 1);
+    assert_string_equal(rig.withdrawn, "u-c n2");
+    rig_later(&rig, SECOND);
+    assert_int_equal(rig.n_withdrawn, 1);
+    rig_end(&rig);
+}
+
+static void claims_lapse_though_the_clock_was_set_back(void **state)
+{
+    struct queue_rig rig;
+    (void)state;
+    rig_begin(&rig);
+    rig_node(&rig, "n1", 1);
+    rig_start(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true});
+    rig_put(&rig, (struct rig_pod){.name = "b", .gated = true});
+    rig_round(&rig);
+    assert_int_equal(rig_state(&rig, "a"), SL_QUEUE_CLAIMED);
+    rig_later(&rig, -HOUR);
+    assert_int_equal(rig_state(&rig, "a"), SL_QUEUE_CLAIMED);
+    rig_later(&rig, rig.config.queue.hold_s * SECOND + SECOND);
+    assert_int_equal(rig_state(&rig, "a"), SL_QUEUE_HELD);
+    rig_round(&rig);
+    assert_int_equal(rig_state(&rig, "b"), SL_QUEUE_CLAIMED);
+    rig_end(&rig);
+}
+
 static void a_release_that_fails_at_once_is_no_harm(void **state)
 {
     static struct queue_rig rig;
@@ -555,6 +629,11 @@ int main(void)
         cmocka_unit_test(a_release_of_unknown_end_is_not_made_again_before_its_claim_has_lapsed),
         cmocka_unit_test(a_pod_that_is_gone_gives_its_devices_to_the_next),
         cmocka_unit_test(after_failures_in_a_row_no_further_claims_are_made_for_a_while),
+        cmocka_unit_test(
+            a_pod_that_is_claimed_anew_while_a_release_is_under_way_is_released_after_it),
+        cmocka_unit_test(
+            a_nomination_left_by_a_leader_before_is_taken_back_from_a_pod_that_has_to_wait),
+        cmocka_unit_test(claims_lapse_though_the_clock_was_set_back),
         cmocka_unit_test(a_release_that_fails_at_once_is_no_harm),
         cmocka_unit_test(only_so_many_are_released_at_a_time),
         cmocka_unit_test(those_that_are_not_bound_soon_make_room_for_others),
