@@ -130,6 +130,9 @@ int sl_config_check(const struct sl_config *config, struct sl_error *err);
 /* "file:line:column: field: message" for people, without the parts that *err lacks. Cut to size. */
 void sl_config_describe(const char *name, const struct sl_error *err, char *out, size_t size);
 
+/* What it says of plans. Weights that an override leaves open are those of the order. */
+void sl_config_plan(const struct sl_config *config, struct sl_plan_config *out);
+
 /* The whole configuration as YAML that sl_config_parse reads back to the same, each key with its
  * help as a comment when comments is set. */
 void sl_config_print(const struct sl_config *config, bool comments, struct sl_buf *out);

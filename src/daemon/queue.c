@@ -18,36 +18,6 @@ static const int64_t estimates_us = 1000000;
 /* between two looks at the term, of which nobody tells when the cluster is known */
 static const int64_t look_idle_us = 200000;
 static const int64_t look_busy_us = 1000000;
-static const int64_t hold_max = 16; /* times hold */
-
-void sl_queuer_plan_config(const struct sl_config *config, struct sl_plan_config *out)
-{
-    const struct sl_order_weights weights = {config->queue.alpha, config->queue.beta,
-                                             config->queue.gamma};
-    sl_plan_defaults(out);
-    out->order = (struct sl_order_config){config->queue.order, weights};
-    out->bound.c_permille = (int32_t)(config->queue.bound / 1000);
-    out->default_timeout_us = config->queue.default_timeout_us;
-    out->hold_us = config->queue.hold_s * 1000000;
-    out->hold_max_us = out->hold_us * hold_max;
-    out->backfill = config->queue.backfill;
-    out->preemption = config->queue.preemption;
-    out->autoscaler_pods = (int32_t)config->queue.autoscaler_pods;
-    out->n_limits = config->queue.n_limits;
-    out->n_headrooms = config->queue.n_headrooms;
-    out->n_overrides = config->queue.n_overrides;
-    memcpy(out->limit, config->queue.limit, sizeof(out->limit));
-    memcpy(out->headroom, config->queue.headroom, sizeof(out->headroom));
-    memcpy(out->override, config->queue.override, sizeof(out->override));
-    for (size_t i = 0; i < out->n_overrides; i++) {
-        struct sl_plan_override *one = &out->override[i];
-        one->of_priority = one->priority != INT32_MIN;
-        one->weights.alpha = one->weights.alpha < 0 ? weights.alpha : one->weights.alpha;
-        one->weights.beta = one->weights.beta < 0 ? weights.beta : one->weights.beta;
-        one->weights.gamma = one->weights.gamma < 0 ? weights.gamma : one->weights.gamma;
-    }
-    out->score = config->score;
-}
 
 /* ---- the thread ---- */
 

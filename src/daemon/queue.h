@@ -45,7 +45,4 @@ void sl_queuer_configure(struct sl_queuer *queuer, const struct sl_config *confi
 /* For the server; valid until the queuer is freed. */
 struct sl_queue sl_queuer_queue(struct sl_queuer *queuer);
 
-/* What the configuration says of plans. */
-void sl_queuer_plan_config(const struct sl_config *config, struct sl_plan_config *out);
-
 #endif

@@ -193,7 +193,7 @@ static bool enter(struct sl_queuer *queuer)
 {
     struct sl_plan_config config;
     struct sl_error err = {.code = SL_ERR_NONE};
-    sl_queuer_plan_config(&queuer->config, &config);
+    sl_config_plan(&queuer->config, &config);
     (void)sl_store_unclaim_all(queuer->options.store);
     queuer->planner = sl_planner_new(&config, &err);
     if (queuer->planner == NULL) {
@@ -246,7 +246,7 @@ static void follow_config(struct sl_queuer *queuer)
     }
     queuer->config = *fresh;
     free(fresh);
-    sl_queuer_plan_config(&queuer->config, &config);
+    sl_config_plan(&queuer->config, &config);
     if (queuer->planner != NULL && sl_planner_configure(queuer->planner, &config, &err) < 0) {
         sl_log(SL_LOG_ERROR, "the queue keeps its configuration", "reason", err.message,
                (char *)NULL);

@@ -155,34 +155,13 @@ static int apply(struct sl_str pair, struct sl_plan_config *plan, struct sl_erro
 
 /* ---- configuration files ---- */
 
-/* A rule's weights that it does not state are those of queue.alpha, beta, gamma. */
-static void inherit(struct sl_plan_override *rule, const struct sl_order_weights *weights)
-{
-    rule->of_priority = rule->priority != INT32_MIN;
-    rule->weights.alpha = rule->weights.alpha < 0 ? weights->alpha : rule->weights.alpha;
-    rule->weights.beta = rule->weights.beta < 0 ? weights->beta : rule->weights.beta;
-    rule->weights.gamma = rule->weights.gamma < 0 ? weights->gamma : rule->weights.gamma;
-}
-
-/* As the daemon takes it, but for what has no meaning here (gates, releases, preemption). */
+/* As the daemon takes it, but for what has no meaning here: nothing of the simulation preempts, and
+ * no autoscaler looks at it. */
 static void from_config(const struct sl_config *config, struct sl_plan_config *plan)
 {
-    plan->order.kind = config->queue.order;
-    plan->order.weights =
-        (struct sl_order_weights){config->queue.alpha, config->queue.beta, config->queue.gamma};
-    plan->bound.c_permille = (int32_t)(config->queue.bound / 1000);
-    plan->default_timeout_us = config->queue.default_timeout_us;
-    plan->backfill = config->queue.backfill;
-    plan->n_limits = config->queue.n_limits;
-    plan->n_headrooms = config->queue.n_headrooms;
-    plan->n_overrides = config->queue.n_overrides;
-    memcpy(plan->limit, config->queue.limit, sizeof(plan->limit));
-    memcpy(plan->headroom, config->queue.headroom, sizeof(plan->headroom));
-    memcpy(plan->override, config->queue.override, sizeof(plan->override));
-    for (unsigned i = 0; i < plan->n_overrides; i++) {
-        inherit(&plan->override[i], &plan->order.weights);
-    }
-    plan->score = config->score;
+    sl_config_plan(config, plan);
+    plan->preemption = false;
+    plan->autoscaler_pods = 0;
 }
 
 /* A name stands for the daemon's defaults with another order. */
@@ -190,11 +169,7 @@ static void use_defaults(struct sl_plan_config *plan)
 {
     struct sl_config config;
     sl_config_defaults(&config);
-    sl_plan_defaults(plan);
     from_config(&config, plan);
-    /* nothing of the simulation preempts, and no autoscaler looks at it */
-    plan->preemption = false;
-    plan->autoscaler_pods = 0;
 }
 
 static int read_config(struct sl_str path, struct sl_plan_config *plan, struct sl_error *err)

@@ -1,0 +1,66 @@
+/* What the configuration says of plans. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "config/config.h"
+
+static void the_queue_s_keys_are_those_of_the_plan(void **state)
+{
+    struct sl_config config;
+    struct sl_plan_config plan;
+    (void)state;
+    sl_config_defaults(&config);
+    config.queue.order = SL_ORDER_HRRN;
+    config.queue.bound = 1300000;
+    config.queue.hold_s = 30;
+    config.queue.default_timeout_us = 7000000;
+    config.queue.backfill = false;
+    config.queue.preemption = false;
+    config.queue.autoscaler_pods = 3;
+    sl_config_plan(&config, &plan);
+    assert_int_equal(plan.order.kind, SL_ORDER_HRRN);
+    assert_int_equal(plan.bound.c_permille, 1300);
+    assert_int_equal(plan.hold_us, 30000000);
+    assert_int_equal(plan.hold_max_us, 16 * 30000000);
+    assert_int_equal(plan.default_timeout_us, 7000000);
+    assert_false(plan.backfill);
+    assert_false(plan.preemption);
+    assert_int_equal(plan.autoscaler_pods, 3);
+}
+
+static void weights_that_an_override_leaves_open_are_those_of_the_order(void **state)
+{
+    struct sl_config config;
+    struct sl_plan_config plan;
+    (void)state;
+    sl_config_defaults(&config);
+    config.queue.alpha = 5;
+    config.queue.beta = 6;
+    config.queue.gamma = 7;
+    config.queue.n_overrides = 2;
+    config.queue.override[0] =
+        (struct sl_plan_override){.namespace = "a", .priority = INT32_MIN, .weights = {-1, 60, -1}};
+    config.queue.override[1] = (struct sl_plan_override){.priority = 100, .weights = {-1, -1, 70}};
+    sl_config_plan(&config, &plan);
+    assert_int_equal(plan.n_overrides, 2);
+    assert_false(plan.override[0].of_priority);
+    assert_int_equal(plan.override[0].weights.alpha, 5);
+    assert_int_equal(plan.override[0].weights.beta, 60);
+    assert_int_equal(plan.override[0].weights.gamma, 7);
+    assert_true(plan.override[1].of_priority);
+    assert_int_equal(plan.override[1].weights.beta, 6);
+    assert_int_equal(plan.override[1].weights.gamma, 70);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_queue_s_keys_are_those_of_the_plan),
+        cmocka_unit_test(weights_that_an_override_leaves_open_are_those_of_the_order),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
