@@ -161,6 +161,7 @@ def test_the_daemon_writes_only_what_it_must(helm):
         ("", "nodes", "list"), ("", "nodes", "watch"),
         ("", "pods", "get"), ("", "pods", "list"), ("", "pods", "watch"), ("", "pods", "patch"),
         ("", "pods/status", "patch"), ("", "pods/binding", "create"),
+        ("batch", "jobs", "list"), ("batch", "jobs", "watch"),
         ("events.k8s.io", "events", "create"), ("events.k8s.io", "events", "patch")}
     assert rights("Role") == {("coordination.k8s.io", "leases", verb)
                               for verb in ("create", "get", "update")}

@@ -242,6 +242,13 @@ def as_measured(history, early):
     return dict(sorted(jobs.items()))
 
 
+def others_first(history, order):
+    """Pairs of which the second was bound first. Where both GPUs are free at once two pods are released
+    side by side, and either may be bound a blink before the other."""
+    return [(first, second) for i, first in enumerate(order) for second in order[i + 1:]
+            if history.bound[first] > history.bound[second] + 0.3]
+
+
 def test_the_papers_queue_starts_in_the_order_that_the_simulator_says(cluster, gated, tmp_path):
     cluster.add(gpus.whole("gpu-1", gpus=2))
     daemon = gated()
@@ -263,7 +270,8 @@ def test_the_papers_queue_starts_in_the_order_that_the_simulator_says(cluster, g
                                for pod in cluster.pods().values())
         orders = [simulate(tmp_path, order, as_measured(history, early))[0]
                   for early in (0, 0.05, 0.15)]
-        assert history.starts() in orders, f"{order}: {history.starts()} is none of {orders}"
+        assert any(not others_first(history, each) for each in orders), (
+            f"{order}: {history.starts()} is none of {orders}")
         measured[order, gate] = sum(history.ended[name] - made
                                     for name, made in history.made.items()) / len(RUNS)
         told[order] = simulate(tmp_path, order, nominal)[1]
