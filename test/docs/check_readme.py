@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """Runs the console blocks of a page against a fresh daemon and compares what comes back.
 
-usage: check_readme.py SLICED PAGE
+usage: check_readme.py SLICED SLICESIM PAGE
 
 In a block ```console a line "$ ..." is a command, "> ..." goes on with it, and the lines after it
-are its output, in which "…" stands for any text, and a line of "…" alone for any lines. All
-commands run in one bash, in order. The daemon is started on the page's first example cluster; its
-address takes the place of 127.0.0.1:8888.
+are its output, in which "…" stands for any text, a line of "…" alone for any lines, a duration such
+as 7h59m for any other, and two spaces or more for as many as the columns need. All commands run in
+one bash, in order. The daemon is started on the page's example cluster with its queue; its address
+takes the place of 127.0.0.1:8888, the programs that of build/run/sliced and build/run/slicesim.
 """
 
+import os
 import re
 import subprocess
 import sys
@@ -16,6 +18,8 @@ import tempfile
 
 ADDRESS = "127.0.0.1:8888"
 CLUSTER = "deploy/examples/a30-mixed.yaml"
+CONFIG = "deploy/examples/queue/sliced.yaml"
+PROGRAMS = "build/run/"
 MARK = "@@end-of-command@@"
 
 
@@ -38,15 +42,21 @@ def read_commands(page):
     return commands
 
 
+DURATION = r"(?:\d+[dhms])+"
+ANY = {"…": ".*?", " ": " {2,}"}  # by its first character; a duration else
+
+
 def pattern_of(expected):
     """A regular expression for the expected lines."""
     parts = []
     for line in expected:
         if line.strip() == "…":
             parts.append(r"(?:.*\n)*?")
-        else:
-            pieces = (re.escape(piece) for piece in line.rstrip().split("…"))
-            parts.append(".*?".join(pieces) + r"[ \t]*\n")
+            continue
+        for piece in re.split(rf"(…| {{2,}}|\b{DURATION}\b)", line.rstrip()):
+            varies = re.fullmatch(rf"…| {{2,}}|{DURATION}", piece)
+            parts.append(ANY.get(piece[0], DURATION) if varies else re.escape(piece))
+        parts.append(r"[ \t]*\n")
     return re.compile("".join(parts))
 
 
@@ -59,7 +69,7 @@ def matches(expected, actual):
 def start_daemon(program, log):
     """The running daemon and its address, read from the line that it prints when it is ready."""
     daemon = subprocess.Popen(
-        [program, "--cluster", CLUSTER, "--listen", "127.0.0.1:0"],
+        [program, "--cluster", CLUSTER, "--config", CONFIG, "--listen", "127.0.0.1:0"],
         stdout=subprocess.PIPE,
         stderr=log,
         text=True,
@@ -87,15 +97,19 @@ def run_commands(commands, address):
     return outputs[:-1]
 
 
-def main(program, page_path):
+def main(program, simulator, page_path):
     with open(page_path, encoding="utf-8") as page:
         commands = read_commands(page.read())
     if not commands:
         sys.exit(f"{page_path}: no console blocks")
-    with tempfile.TemporaryFile("w+") as log:
+    with tempfile.TemporaryFile("w+") as log, tempfile.TemporaryDirectory() as folder:
+        os.symlink(os.path.abspath(program), os.path.join(folder, "sliced"))
+        os.symlink(os.path.abspath(simulator), os.path.join(folder, "slicesim"))
         daemon, address = start_daemon(program, log)
         try:
-            outputs = run_commands(commands, address)
+            outputs = run_commands(
+                [(at, command.replace(PROGRAMS, folder + "/"), lines)
+                 for at, command, lines in commands], address)
         finally:
             daemon.terminate()
             status = daemon.wait(timeout=120)
@@ -111,6 +125,6 @@ def main(program, page_path):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
+    if len(sys.argv) != 4:
         sys.exit(__doc__)
     sys.exit(main(*sys.argv[1:]))

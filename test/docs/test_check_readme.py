@@ -50,6 +50,16 @@ class Comparison(unittest.TestCase):
         self.assertTrue(check_readme.matches(["uid … end"], "uid 77 end\n"))
         self.assertFalse(check_readme.matches(["uid … end"], "uid 77\n end\n"))
 
+    def test_a_duration_stands_for_any_duration(self):
+        self.assertTrue(check_readme.matches(["starts in 7h59m"], "starts in 10m\n"))
+        self.assertFalse(check_readme.matches(["starts in 7h59m"], "starts in -\n"))
+        self.assertFalse(check_readme.matches(["8 of 8m5"], "8 of 9m5\n"))
+
+    def test_columns_may_be_wider(self):
+        self.assertTrue(check_readme.matches(["AGE   NODE"], "AGE     NODE\n"))
+        self.assertFalse(check_readme.matches(["AGE   NODE"], "AGE NODE\n"))
+        self.assertFalse(check_readme.matches(["AGE NODE"], "AGE  NODE\n"))
+
     def test_an_ellipsis_alone_stands_for_lines(self):
         self.assertTrue(check_readme.matches(["a", "…", "d"], "a\nb\nc\nd\n"))
         self.assertFalse(check_readme.matches(["a", "…", "d"], "a\nb\n"))
