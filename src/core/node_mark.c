@@ -10,13 +10,18 @@ struct move {
     struct sl_node *to;
 };
 
-/* Where in the copy stands what p points to; what lies outside of the node stays where it is. */
-static void *moved(struct move move, const void *p)
+/* Where in the copy the array stands that is there in the node. */
+static void *moved(struct move move, const void *array)
+{
+    return (char *)move.to + ((const char *)array - (const char *)move.from);
+}
+
+/* The same of a text; one outside of the node stays where it is. */
+static const char *moved_text(struct move move, const char *text)
 {
     const char *base = (const char *)move.from;
-    const char *at = p;
-    bool inside = p != NULL && at >= base && at < base + move.from->size;
-    return inside ? (char *)move.to + (at - base) : (void *)(uintptr_t)p;
+    bool inside = text != NULL && text >= base && text < base + move.from->size;
+    return inside ? moved(move, text) : text;
 }
 
 static void move_site(struct move move)
@@ -25,12 +30,12 @@ static void move_site(struct move move)
     struct sl_label *label = moved(move, node->label);
     struct sl_taint *taint = moved(move, node->taint);
     for (unsigned i = 0; i < node->n_labels; i++) {
-        label[i].key = moved(move, label[i].key);
-        label[i].value = moved(move, label[i].value);
+        label[i].key = moved_text(move, label[i].key);
+        label[i].value = moved_text(move, label[i].value);
     }
     for (unsigned i = 0; i < node->n_taints; i++) {
-        taint[i].key = moved(move, taint[i].key);
-        taint[i].value = moved(move, taint[i].value);
+        taint[i].key = moved_text(move, taint[i].key);
+        taint[i].value = moved_text(move, taint[i].value);
     }
     node->label = label;
     node->taint = taint;
@@ -49,18 +54,18 @@ static struct sl_node *copy_of(const struct sl_node *node)
     memcpy((void *)copy, (const void *)node, refs);
     memcpy((char *)copy + behind, (const char *)node + behind, node->size - behind);
     atomic_init(&copy->refs, 1);
-    copy->name = moved(move, node->name);
-    copy->product = moved(move, node->product);
-    copy->problem = moved(move, node->problem);
+    copy->name = moved_text(move, node->name);
+    copy->product = moved_text(move, node->product);
+    copy->problem = moved_text(move, node->problem);
     copy->device = moved(move, node->device);
     copy->instance = moved(move, node->instance);
     copy->pool = moved(move, node->pool);
     for (unsigned i = 0; i < copy->n_devices; i++) {
-        copy->device[i].uuid = moved(move, copy->device[i].uuid);
-        copy->device[i].product = moved(move, copy->device[i].product);
+        copy->device[i].uuid = moved_text(move, copy->device[i].uuid);
+        copy->device[i].product = moved_text(move, copy->device[i].product);
     }
     for (unsigned i = 0; i < copy->n_pools; i++) {
-        copy->pool[i].resource = moved(move, copy->pool[i].resource);
+        copy->pool[i].resource = moved_text(move, copy->pool[i].resource);
     }
     move_site(move);
     return copy;
