@@ -1,7 +1,8 @@
-/* Prints docs/reasons.md from the table of reasons. */
+/* Prints docs/reasons.md from the tables of reasons. */
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "sliced/plan.h"
 #include "sliced/reason.h"
 
 /* Numbers that make sense of a reason; the others' rows are zero: usual stands for them. */
@@ -12,18 +13,19 @@ static const struct sl_verdict example[SL_REASON_COUNT] = {
     [SL_REASON_EXCEEDS_DEVICE] = {.asked = 5, .capacity = 8, .largest = 4},
 };
 
-int main(void)
+static void print_of_nodes(void)
 {
     static const struct sl_ask ask = {.n = 1, .item = {{.resource = "nvidia.com/mig-1g.6gb"}}};
-    puts(
-        "<!-- Made from src/core/reason.c by test/docs/print_reasons; scripts/docs writes it. -->\n"
-        "# Reasons\n\n"
-        "Why a pod may not go to a node, as filter, explain and the metrics say it. *Not now*:\n"
-        "something that ends may help, kube-scheduler finds the node under `FailedNodes`. "
-        "*Never*:\n"
-        "nothing that ends on that node helps, it stands under `FailedAndUnresolvableNodes`.\n\n"
-        "| reason | when | meaning | text, by example |\n"
-        "|---|---|---|---|");
+    puts("<!-- Made from src/core by test/docs/print_reasons; scripts/docs writes it. -->\n"
+         "# Reasons\n\n"
+         "Why a pod does not go to a node, and why one waits in the [queue](queue.md).\n\n"
+         "## Of a node\n\n"
+         "Why a pod may not go to a node, as filter, explain and the metrics say it. *Not now*:\n"
+         "something that ends may help, kube-scheduler finds the node under `FailedNodes`. "
+         "*Never*:\n"
+         "nothing that ends on that node helps, it stands under `FailedAndUnresolvableNodes`.\n\n"
+         "| reason | when | meaning | text, by example |\n"
+         "|---|---|---|---|");
     for (int i = 0; i < SL_REASON_COUNT; i++) {
         enum sl_reason reason = (enum sl_reason)i;
         struct sl_verdict verdict = example[i].asked > 0 ? example[i] : usual;
@@ -38,5 +40,23 @@ int main(void)
         printf("| `%s` | %s | %s | %s |\n", sl_reason_name(reason), fits ? "fits" : when,
                sl_reason_help(reason), text);
     }
+}
+
+static void print_of_the_queue(void)
+{
+    puts("\n## Of the queue\n\n"
+         "Why a pod waits there: `reason` in `/api/v1/queue`, the label of `sliced_queue_pods`.\n\n"
+         "| reason | meaning |\n"
+         "|---|---|");
+    for (int i = 0; i < SL_HOLD_REASONS; i++) {
+        enum sl_hold_reason reason = (enum sl_hold_reason)i;
+        printf("| `%s` | %s |\n", sl_hold_reason_name(reason), sl_hold_reason_help(reason));
+    }
+}
+
+int main(void)
+{
+    print_of_nodes();
+    print_of_the_queue();
     return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
