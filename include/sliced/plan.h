@@ -181,7 +181,7 @@ void sl_planner_remove(struct sl_planner *planner, struct sl_str uid, int64_t no
  * STAGE until this says otherwise, and again when the annotation changes. Forgotten with the pod.
  */
 void sl_planner_set_stage(struct sl_planner *planner, struct sl_str uid, enum sl_hold_reason stage,
-                          const char *why);
+                          const char *why, int64_t now_us);
 
 /* The cluster as it is now: views in order of node name, borrowed until the next call has returned
  * (or the planner is freed). Those that are the same pointers as before cost a comparison. A claim

@@ -523,8 +523,9 @@ void sl_planner_remove(struct sl_planner *planner, struct sl_str uid, int64_t no
 }
 
 void sl_planner_set_stage(struct sl_planner *planner, struct sl_str uid, enum sl_hold_reason stage,
-                          const char *why)
+                          const char *why, int64_t now_us)
 {
+    sl_plan_advance(planner, now_us);
     struct sl_plan_pod *pod = sl_plan_find(planner, uid);
     if (pod == NULL) {
         return;

@@ -332,7 +332,7 @@ static int64_t wake_time(const struct sl_queuer *queuer, int64_t now_us)
 static void set_stage(void *context, struct sl_str uid, enum sl_hold_reason stage, const char *why)
 {
     struct sl_queuer *queuer = context;
-    sl_planner_set_stage(queuer->planner, uid, stage, why);
+    sl_planner_set_stage(queuer->planner, uid, stage, why, queuer->now_us);
 }
 
 /* With plan held. */

@@ -220,15 +220,15 @@ static void stages_hold_and_refuse(void **state)
     struct plan_rig *rig = *state;
     plan_rig_node(rig, "n1", 1);
     plan_rig_wait(rig, "a", 1, 60);
-    sl_planner_set_stage(rig->planner, SL_STR("a"), SL_HOLD_STAGE, NULL);
+    sl_planner_set_stage(rig->planner, SL_STR("a"), SL_HOLD_STAGE, NULL, rig->now_us);
     assert_string_equal(plan_rig_plan(rig), "");
     assert_string_equal(plan_rig_state(rig, "a"), "Staged Stage");
-    sl_planner_set_stage(rig->planner, SL_STR("a"), SL_HOLD_STAGE_FAILED, NULL);
+    sl_planner_set_stage(rig->planner, SL_STR("a"), SL_HOLD_STAGE_FAILED, NULL, rig->now_us);
     assert_string_equal(plan_rig_run(rig, 1000), "refuse a: StageFailed\n");
     assert_string_equal(plan_rig_run(rig, 1000), "");
-    sl_planner_set_stage(rig->planner, SL_STR("a"), SL_HOLD_STAGE_CYCLE, NULL);
+    sl_planner_set_stage(rig->planner, SL_STR("a"), SL_HOLD_STAGE_CYCLE, NULL, rig->now_us);
     assert_string_equal(plan_rig_run(rig, 1000), "refuse a: StageCycle\n");
-    sl_planner_set_stage(rig->planner, SL_STR("a"), SL_HOLD_NONE, NULL);
+    sl_planner_set_stage(rig->planner, SL_STR("a"), SL_HOLD_NONE, NULL, rig->now_us);
     assert_string_equal(plan_rig_run(rig, 1000), "claim a on n1: nvidia.com/gpu=0\n");
 }
 
@@ -243,11 +243,12 @@ static void a_pod_that_names_others_is_staged_until_told_otherwise(void **state)
     plan_rig_put(rig, a);
     assert_string_equal(plan_rig_plan(rig), "");
     assert_string_equal(plan_rig_state(rig, "a"), "Staged Stage");
-    sl_planner_set_stage(rig->planner, SL_STR("a"), SL_HOLD_STAGE, "it waits for pod/x (running)");
+    sl_planner_set_stage(rig->planner, SL_STR("a"), SL_HOLD_STAGE, "it waits for pod/x (running)",
+                         rig->now_us);
     assert_true(sl_planner_row(rig->planner, SL_STR("a"), 0, &row));
     (void)sl_queue_text(&row, 0, text, sizeof(text));
     assert_string_equal(text, "held: it waits for pod/x (running)");
-    sl_planner_set_stage(rig->planner, SL_STR("a"), SL_HOLD_NONE, NULL);
+    sl_planner_set_stage(rig->planner, SL_STR("a"), SL_HOLD_NONE, NULL, rig->now_us);
     struct plan_rig_pod *other = plan_rig_pod(rig, "a", GPU, 1, 60);
     other->pod.after = "pod/y";
     plan_rig_put(rig, other);

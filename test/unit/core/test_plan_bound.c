@@ -65,6 +65,30 @@ static void a_long_pod_in_a_stream_of_short_ones_starts_by_its_latest_start(void
     fail_msg("the long pod never started");
 }
 
+static void the_wait_of_a_pod_begins_when_its_stage_opens(void **state)
+{
+    struct plan_rig *rig = *state;
+    struct sl_queue_row row;
+    plan_rig_node(rig, "n1", 1);
+    plan_rig_run_on(rig, "x", "n1", 1, 10000);
+    plan_rig_wait(rig, "first", 1, 100); /* W begins to grow */
+    struct plan_rig_pod *staged = plan_rig_pod(rig, "staged", GPU, 1, 100);
+    staged->pod.after = "pod/a";
+    plan_rig_put(rig, staged);
+    plan_rig_plan(rig);
+    assert_true(plan_rig_row(rig, "staged", &row));
+    assert_int_equal(row.latest_start_us, 0); /* nothing is promised yet */
+    rig->now_us += SECONDS(5000);
+    int64_t opened_us = rig->now_us;
+    sl_planner_set_stage(rig->planner, SL_STR("staged"), SL_HOLD_NONE, NULL, rig->now_us);
+    plan_rig_plan(rig);
+    assert_true(plan_rig_row(rig, "first", &row));
+    int64_t first_us = row.latest_start_us;
+    assert_true(plan_rig_row(rig, "staged", &row));
+    /* as long after the opening as the other's is after its submission */
+    assert_int_equal(row.latest_start_us - opened_us, first_us - row.pod->created_us);
+}
+
 static void a_wide_pod_that_is_the_shortest_has_the_reservation(void **state)
 {
     struct plan_rig *rig = *state;
@@ -325,6 +349,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         BOUND_TEST(the_shortest_goes_first_where_nobody_is_late),
         BOUND_TEST(a_long_pod_in_a_stream_of_short_ones_starts_by_its_latest_start),
+        BOUND_TEST(the_wait_of_a_pod_begins_when_its_stage_opens),
         BOUND_TEST(a_wide_pod_that_is_the_shortest_has_the_reservation),
         BOUND_TEST(a_pod_that_nobody_can_host_is_waited_for_by_nobody),
         BOUND_TEST(many_pods_that_nobody_can_host_are_waited_for_by_nobody),
