@@ -49,6 +49,8 @@ def pod(name, asks, node=None, product=None, **says):
     """says: gpu_memory="4Gi" becomes the annotation sliced.dev/gpu-memory."""
     made = gpus.pod(name, asks, annotations={
         f"sliced.dev/{key.replace('_', '-')}": text for key, text in says.items()})
+    if MEMORY in asks:
+        made["metadata"]["annotations"]["sliced.dev/e2e-gpushare"] = "yes"
     selector = {"kubernetes.io/hostname": node, "nvidia.com/gpu.product": product}
     made["spec"]["nodeSelector"] = {key: text for key, text in selector.items() if text}
     return made
@@ -196,33 +198,63 @@ def test_mps_and_plugins_that_give_one_replica_a_request(cluster, gated):
 
 # ---- shares of memory ----
 
+def chosen_gpus(places):
+    """{name: (node, GPU)} of those that share memory."""
+    return {name: (node, int(text.partition("=")[2].partition("*")[0]))
+            for name, (node, text) in places.items() if text.startswith(MEMORY)}
+
+
+def serve(cluster, plugin, count):
+    """Lets kubelet start all of so many pods."""
+    wait_for("the plugin knows all", lambda: len(plugin.bound) == count)
+    plugin.serve()
+    wait_for("they run", lambda: all(
+        cluster.pod(name)["status"]["phase"] == "Running" for _, name, _, _ in plugin.bound))
+
+
 def test_shares_of_memory_go_to_the_gpu_that_the_device_plugin_gives(cluster, gated):
     """Beside gpushare's device plugin, which is told nothing but what stands on the pods."""
     cluster.add(gpus.gpushare_of("mixed-sizes", (16, 24, 32)), gpus.gpushare_of("alike", (16, 16)))
     daemon = gated()
     with GpusharePlugin(cluster.plane) as plugin:
+        two = pod("two-parts", {MEMORY: 0})
+        two["spec"]["containers"] = [
+            {"name": name, "image": "train", "resources": {"limits": {MEMORY: units}}}
+            for name, units in (("main", "10"), ("none", "0"))]
         places = place(cluster, daemon, pod("s20", {MEMORY: 20}), pod("s30", {MEMORY: 30}),
-                       pod("s14", {MEMORY: 14}))
+                       pod("s14", {MEMORY: 14}), two)
         assert places["s20"] == on("mixed-sizes", MEMORY, "1*20")
         assert places["s30"] == on("mixed-sizes", MEMORY, "2*30")
-        # equal asks, all bound at the same moment
-        equal = [pod(f"equal-{i}", {MEMORY: 2}) for i in range(8)]
-        places.update(place(cluster, daemon, *equal))
-        wait_for("the plugin knows all", lambda: len(plugin.bound) == len(places))
-        plugin.serve()
-        assert_given(cluster, plugin, places)
+        serve(cluster, plugin, 4)
+        assert plugin.given == {name: gpu for name, (_, gpu) in chosen_gpus(places).items()}
+
+        # equal asks, all bound before the kubelet starts one: the plugin cannot tell them apart
+        equal = place(cluster, daemon, *(pod(f"equal-{i}", {MEMORY: 2}) for i in range(8)))
+        places.update(equal)
+        serve(cluster, plugin, len(places))
+        given = sorted((node, plugin.given[name]) for name, (node, _) in equal.items())
+        assert given == sorted(chosen_gpus(equal).values()), "a GPU has another sum than was chosen"
     held(cluster, daemon, pod("s33", {MEMORY: 33}), "one GPU of this node has at most 32")
     held(cluster, daemon, pod("s25", {MEMORY: 25}), "25 asked, one GPU of this node has at most 16")
 
 
-def assert_given(cluster, plugin, places):
-    """Each container got the GPU that was chosen for its pod."""
-    chosen = {name: int(text.partition("=")[2].partition("*")[0]) for name, (_, text) in places.items()
-              if text.startswith(MEMORY)}
-    assert plugin.given == chosen
-    marks = {name: found["metadata"]["annotations"] for name, found in cluster.pods().items()
-             if name in chosen}
-    assert all(each["ALIYUN_COM_GPU_MEM_ASSIGNED"] == "true" for each in marks.values())
+def test_equal_shares_get_each_its_own_gpu_when_bound_one_after_the_other(cluster, gated):
+    cluster.add(gpus.gpushare("v100", gpus=3, units=32))
+    daemon = gated({"gpushare": {"oneEqualShare": True}})
+    names = [f"equal-{i}" for i in range(3)]
+    with GpusharePlugin(cluster.plane) as plugin:
+        cluster.add(*(pod(name, {MEMORY: 20}) for name in names))
+        wait_for("one is bound", lambda: len(plugin.bound) == 1)
+        cluster.wait_event(next(name for name in names if name != plugin.bound[0][1]), "plugin")
+        assert len(plugin.bound) == 1, "the next was bound before the plugin had taken the first"
+
+        def all_run():
+            plugin.serve()
+            return len(plugin.given) == 3
+        wait_for("all have their GPUs", all_run)
+    places = {name: place_of(cluster.pod(name)) for name in names}
+    assert plugin.given == {name: gpu for name, (_, gpu) in chosen_gpus(places).items()}
+    assert sorted(plugin.given.values()) == [0, 1, 2]
 
 
 @pytest.fixture
@@ -371,10 +403,10 @@ def test_pods_of_every_kind_at_once_are_given_nothing_twice(cluster, gated):
         assert cluster.wrong() == []
         bound = [name for name, each in sorted(first.items()) if each["spec"].get("nodeName")]
         assert len(bound) > 60
-        share = [name for name in bound if ask_of(first[name]).get(MEMORY)]
-        wait_for("the plugin knows all", lambda: len(plugin.bound) == len(share))
-        plugin.serve()
-        assert_given(cluster, plugin, {name: place_of(first[name]) for name in share})
+        chosen = chosen_gpus({name: place_of(first[name]) for name in bound})
+        serve(cluster, plugin, len(chosen))
+        given = sorted((first[name]["spec"]["nodeName"], gpu) for name, gpu in plugin.given.items())
+        assert given == sorted(chosen.values())
         for name in bound[::3]:
             cluster.delete_pod(name)
         cluster.add(*made[110:])

@@ -1,8 +1,8 @@
 """Stands in for kubelet and gpushare's device plugin on all nodes: which GPU does each container really
 get? The kubelet starts pods in the order in which they are bound. It tells the plugin how many units it
-needs, never which pod it is for; the plugin takes the oldest pod of the node (ASSUME_TIME) that has not
-got its GPU (ASSIGNED "false") and whose units add up to that number. That is the real one's matching; in
-place of phase Pending, which KWOK ends early here, stands that the pod is bound and not over."""
+needs, never which pod it is for; the plugin takes the oldest Pending pod of the node (ASSUME_TIME) that
+has not got its GPU (ASSIGNED "false") and whose units add up to that number. That is the real one's
+matching. The pods say sliced.dev/e2e-gpushare: KWOK lets them run when they have their GPU."""
 
 import http.client
 import threading
@@ -10,7 +10,7 @@ import time
 import urllib.parse
 
 from .api import collection_path, object_path
-from .checker import GPU_MEM, MARK, ask_of, holds
+from .checker import GPU_MEM, MARK, ask_of
 
 
 class GpusharePlugin:
@@ -61,7 +61,7 @@ class GpusharePlugin:
     def _allocate(self, node, units):
         query = urllib.parse.quote(f"spec.nodeName={node}")
         candidates = [pod for pod in self.plane.get(f"{self.path}?fieldSelector={query}")["items"]
-                      if holds(pod) and self._mark(pod, "ASSUME_TIME")
+                      if pod["status"].get("phase") == "Pending" and self._mark(pod, "ASSUME_TIME")
                       and self._mark(pod, "ASSIGNED") == "false"]
         for pod in sorted(candidates, key=lambda each: int(self._mark(each, "ASSUME_TIME"))):
             if ask_of(pod).get(GPU_MEM) == units:
