@@ -163,7 +163,8 @@ static bool count_as_member(struct sl_stages *stages, const struct sl_stage_wait
         by_name->members = more || (holder != NULL && holder != waiter);
         any = true;
     }
-    for (int kind = SL_STAGE_JOB; kind < SL_STAGE_KINDS; kind++) {
+    for (int kind = waiter->of_job ? SL_STAGE_JOB : SL_STAGE_SELECTOR; kind < SL_STAGE_KINDS;
+         kind++) {
         for (struct sl_stage_target *target = waiter->space->target[kind]; target != NULL;
              target = target->next) {
             bool named = sl_stage_names(target, pod);
@@ -207,6 +208,7 @@ static struct sl_stage_waiter *waiter_new(struct sl_pod *pod)
         memcpy(waiter->key + space + 1, pod->name, name);
         memcpy(waiter->key + space + 1 + name + 1, pod->uid, uid);
         waiter->pod = sl_pod_ref(pod);
+        waiter->of_job = sl_stage_is_of_job(pod);
     }
     return waiter;
 }
@@ -290,6 +292,7 @@ static void swap_pod(struct sl_stage_waiter *waiter, struct sl_pod *pod)
 {
     struct sl_pod *old = waiter->pod;
     waiter->pod = sl_pod_ref(pod);
+    waiter->of_job = sl_stage_is_of_job(pod);
     sl_pod_unref(old);
 }
 

@@ -80,6 +80,7 @@ struct sl_stage_waiter {
     char *why; /* malformed or in a cycle: the text; NULL: none, or no memory for it */
     struct sl_stage_link *link;
     uint32_t n_links;
+    bool of_job; /* a Job made it */
     bool malformed;
     bool cyclic;
     bool starved; /* there was no room for what it waits for, or no memory */
@@ -128,6 +129,8 @@ struct sl_stage_space *sl_stage_space_find(const struct sl_stages *stages, struc
 /* A reference, made when there is none; NULL: out of memory. */
 struct sl_stage_space *sl_stage_space_get(struct sl_stages *stages, struct sl_str name);
 void sl_stage_space_unref(struct sl_stages *stages, struct sl_stage_space *space);
+/* Does the pod have a label that the Job controller puts on its pods? */
+bool sl_stage_is_of_job(const struct sl_pod *pod);
 /* Does the target name that pod, or the Job that made it? */
 bool sl_stage_names(const struct sl_stage_target *target, const struct sl_pod *pod);
 

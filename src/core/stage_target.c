@@ -78,13 +78,24 @@ static void free_target(struct sl_stage_target *target)
 }
 
 /* The labels that the Job controller puts on pods, the second before Kubernetes 1.27. */
+static const char *const job_labels[2] = {"batch.kubernetes.io/job-name=", "job-name="};
+
+bool sl_stage_is_of_job(const struct sl_pod *pod)
+{
+    static const struct sl_stage_rule any = {.n = 2};
+    uint64_t hash[2];
+    for (int i = 0; i < 2; i++) {
+        hash[i] = sl_hash(job_labels[i], strlen(job_labels[i]) - 1);
+    }
+    return sl_stage_matches(&any, 1, hash, pod->label, pod->n_labels);
+}
+
 static void put_job_label(struct sl_str name, uint64_t out[2])
 {
-    static const char *const keys[2] = {"batch.kubernetes.io/job-name=", "job-name="};
     char text[SL_STAGE_KEY_MAX];
     for (int i = 0; i < 2; i++) {
-        size_t len = strlen(keys[i]);
-        memcpy(text, keys[i], len);
+        size_t len = strlen(job_labels[i]);
+        memcpy(text, job_labels[i], len);
         memcpy(text + len, name.s, name.len);
         out[i] = sl_hash(text, len + name.len);
     }
@@ -138,7 +149,8 @@ static void count_members(const struct sl_stages *stages, struct sl_stage_target
     }
     for (const struct sl_stage_waiter *waiter = target->space->waiters; waiter != NULL;
          waiter = waiter->next) {
-        target->members += sl_stage_names(target, waiter->pod);
+        bool may = target->kind == SL_STAGE_SELECTOR || waiter->of_job;
+        target->members += may && sl_stage_names(target, waiter->pod);
     }
 }
 
