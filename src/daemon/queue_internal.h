@@ -111,6 +111,7 @@ struct sl_queuer {
     int64_t
         paused_until_us;   /* no release is tried again before; after some failures, none at all */
     int64_t told_round_us; /* of the last look at all */
+    int64_t tell_rest_us;  /* until the next one at least, for what it took */
     size_t untold;     /* entries that want a first word, as of that look, and those new since */
     unsigned failures; /* of releases, in a row */
     bool again;        /* some entry is to be released again */

@@ -1,11 +1,17 @@
 /* What the owners of waiting pods are told: that they wait and why, once; when the estimated start
  * has moved much; that a turn was not taken; that a pod is refused. With plan held. */
 #include <stdio.h>
+#include <time.h>
 
 #include "daemon/queue_internal.h"
 #include "server/explain.h"
 
-enum { TOLD_PER_ROUND = 20, MOVED_FACTOR = 2 };
+enum {
+    TOLD_PER_SECOND = 20,
+    TOLD_AT_ONCE = 200, /* after a longer rest */
+    MOVED_FACTOR = 2,
+    REST = 50, /* times as long as a look at all took */
+};
 
 static const int64_t second_us = 1000000;
 static const int64_t grace_us = 2000000; /* most are bound by then */
@@ -122,28 +128,51 @@ static void look_at(void *context, const struct sl_queue_row *row)
     round->left--;
 }
 
+/* A look at 100,000 pods takes a good part of a second, in which nothing is planned. */
+static int64_t rest_us(const struct sl_queuer *queuer)
+{
+    int64_t every_us = queuer->untold > 0 ? second_us : moves_us;
+    return every_us > queuer->tell_rest_us ? every_us : queuer->tell_rest_us;
+}
+
+static unsigned quota(const struct sl_queuer *queuer, int64_t now_us)
+{
+    int64_t seconds = queuer->told_round_us == 0 ? 1 : (now_us - queuer->told_round_us) / second_us;
+    seconds = seconds < 1 ? 1 : seconds;
+    return seconds < TOLD_AT_ONCE / TOLD_PER_SECOND ? (unsigned)seconds * TOLD_PER_SECOND
+                                                    : TOLD_AT_ONCE;
+}
+
+/* Time of the processor, not of the clock: others may have the machine. */
+static int64_t cpu_us(void)
+{
+    struct timespec time = {.tv_sec = 0};
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return time.tv_sec * second_us + time.tv_nsec / 1000;
+}
+
 void sl_queue_tell_all(struct sl_queuer *queuer, int64_t now_us)
 {
-    struct round round = {.queuer = queuer, .now_us = now_us, .left = TOLD_PER_ROUND};
-    int64_t every_us = queuer->untold > 0 ? second_us : moves_us;
+    struct round round = {.queuer = queuer, .now_us = now_us, .left = quota(queuer, now_us)};
     if (queuer->options.tell == NULL || queuer->entries.len == 0 ||
-        now_us - queuer->told_round_us < every_us) {
+        now_us - queuer->told_round_us < rest_us(queuer)) {
         return;
     }
+    int64_t begin_us = cpu_us();
     queuer->told_round_us = now_us;
     if (sl_planner_estimate(queuer->planner, now_us, NULL) == 0) {
         queuer->estimated_us = now_us;
     }
     (void)sl_planner_visit(queuer->planner, now_us, queuer->entries.len, look_at, &round);
     queuer->untold = round.untold;
+    queuer->tell_rest_us = (cpu_us() - begin_us) * REST;
 }
 
 int64_t sl_queue_tell_time(const struct sl_queuer *queuer, int64_t wake_us)
 {
-    int64_t every_us = queuer->untold > 0 ? second_us : moves_us;
     if (queuer->options.tell == NULL || queuer->entries.len == 0) {
         return wake_us;
     }
-    int64_t next_us = queuer->told_round_us + every_us;
+    int64_t next_us = queuer->told_round_us + rest_us(queuer);
     return next_us < wake_us ? next_us : wake_us;
 }

@@ -564,6 +564,27 @@ static void its_owner_is_told_once_that_a_pod_waits(void **state)
     rig_end(&rig);
 }
 
+static void after_a_longer_rest_more_are_told_but_never_all_at_once(void **state)
+{
+    struct queue_rig rig;
+    char name[NAME_BYTES];
+    (void)state;
+    rig_begin(&rig);
+    rig_node(&rig, "n1", 1);
+    rig_start(&rig);
+    for (int i = 0; i < 400; i++) {
+        (void)snprintf(name, sizeof(name), "p%03d", i);
+        rig_put(&rig, (struct rig_pod){.name = name, .gated = true});
+    }
+    rig_later(&rig, 3 * SECOND);
+    assert_int_equal(rig.n_told, 20);
+    rig_later(&rig, 5 * SECOND);
+    assert_int_equal(rig.n_told, 120);
+    rig_later(&rig, HOUR / 60 / 3);
+    assert_int_equal(rig.n_told, 320);
+    rig_end(&rig);
+}
+
 static void a_pod_over_the_limit_is_told_what_to_change(void **state)
 {
     static struct queue_rig rig;
@@ -646,6 +667,7 @@ int main(void)
         cmocka_unit_test(a_pod_that_nobody_has_seen_is_held),
         cmocka_unit_test(metrics_count_waiting_pods_by_resource_and_reason),
         cmocka_unit_test(its_owner_is_told_once_that_a_pod_waits),
+        cmocka_unit_test(after_a_longer_rest_more_are_told_but_never_all_at_once),
         cmocka_unit_test(a_pod_over_the_limit_is_told_what_to_change),
         cmocka_unit_test(what_no_node_could_take_is_told_in_the_words_of_the_explanation),
         cmocka_unit_test(settled_means_planned),
