@@ -36,6 +36,7 @@ struct sl_pool_room {
      * could then no longer be made. */
     int16_t next_device;
     uint8_t lost[SL_MIG_PROFILES_MAX];
+    bool spans; /* as in the node's pool: largest and most are of no pod in particular then */
 };
 
 /* What scores read of idle GPUs, kept together: the usual score looks at nothing else. A device is

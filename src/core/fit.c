@@ -317,7 +317,7 @@ static bool fit_one(const struct sl_view *view, const struct sl_ask *ask,
 {
     int pool = sl_view_pool(view, ask->item[0].key);
     int64_t asked = ask->item[0].count;
-    if (pool >= 0 && (sl_item_has_memory(&ask->item[0]) || view->node->pool[pool].spans)) {
+    if (pool >= 0 && (sl_item_has_memory(&ask->item[0]) || view->room[pool].spans)) {
         return asked <= view->room[pool].largest || verdict != NULL
                    ? sl_choose(view, ask, NULL, verdict)
                    : false;

@@ -50,6 +50,12 @@ static bool gpu_is_over(const struct sl_view *view, unsigned device)
     return view->device[device].memory_units > view->node->device[device].memory_units;
 }
 
+static bool declared_is_over(const struct sl_view *view, unsigned device)
+{
+    int64_t mib = view->node->device[device].memory_mib;
+    return mib > 0 && view->device[device].declared_mib > mib;
+}
+
 bool sl_view_overcommitted(const struct sl_view *view)
 {
     struct excess excess;
@@ -59,7 +65,7 @@ bool sl_view_overcommitted(const struct sl_view *view)
         over = over || pool_is_over(view, &excess, i);
     }
     for (unsigned i = 0; i < view->node->n_devices; i++) {
-        over = over || gpu_is_over(view, i);
+        over = over || gpu_is_over(view, i) || declared_is_over(view, i);
     }
     return over;
 }
@@ -99,6 +105,14 @@ static void say_gpu(struct sl_text *text, const struct sl_view *view, unsigned d
     sl_text_i64(text, view->node->device[device].index);
 }
 
+static void say_declared(struct sl_text *text, const struct sl_view *view, unsigned device)
+{
+    begin(text, view->device[device].declared_mib, " MiB declared of the ");
+    sl_text_i64(text, view->node->device[device].memory_mib);
+    sl_text_puts(text, " MiB of GPU ");
+    sl_text_i64(text, view->node->device[device].index);
+}
+
 void sl_overcommit_text(const struct sl_view *view, char *out, size_t size)
 {
     struct excess excess;
@@ -113,6 +127,9 @@ void sl_overcommit_text(const struct sl_view *view, char *out, size_t size)
     for (unsigned i = 0; i < view->node->n_devices; i++) {
         if (gpu_is_over(view, i)) {
             say_gpu(&text, view, i);
+        }
+        if (declared_is_over(view, i)) {
+            say_declared(&text, view, i);
         }
     }
     if (excess.absent != NULL) {

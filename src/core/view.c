@@ -361,6 +361,7 @@ static void measure_empty(struct sl_view *view, struct sl_scratch *scratch)
     }
     for (unsigned i = 0; i < node->n_pools; i++) {
         view->room[i].key = node->pool[i].key;
+        view->room[i].spans = node->pool[i].spans;
         view->room[i].capacity = node->pool[i].capacity;
         view->room[i].most = sl_scratch_room(scratch, i, NULL, true).largest;
     }

@@ -2,6 +2,8 @@
  * chosen, against a search that tries every way to deal out the units. */
 #include "rig.h"
 
+#include "sliced/overcommit.h"
+
 #define GPU    "nvidia.com/gpu"
 #define SHARED "nvidia.com/gpu.shared"
 #define MIG    "nvidia.com/mig-1g.6gb"
@@ -241,6 +243,25 @@ static void where_a_request_may_be_for_one_replica_more_is_never(void **state)
     rig_free(rig);
 }
 
+static void a_gpu_of_which_more_is_declared_than_it_has_is_told_of(void **state)
+{
+    static const int64_t mib[] = {16000, 16000};
+    struct rig *rig = gpus(mib, 2, 4);
+    struct sl_ask ask = ask_of(SHARED, 1, 8000, 0);
+    char text[256];
+    (void)state;
+    rig_run(rig, &ask, "nvidia.com/gpu.shared=1");
+    rig_run(rig, &ask, "nvidia.com/gpu.shared=1");
+    assert_false(sl_view_overcommitted(rig_view(rig)));
+    rig_run(rig, &ask, "nvidia.com/gpu.shared=1");
+    assert_true(sl_view_overcommitted(rig_view(rig)));
+    sl_overcommit_text(rig->view, text, sizeof(text));
+    assert_string_equal(text, "24000 MiB declared of the 16000 MiB of GPU 1");
+    ask.item[0].count = 2; /* the other GPU is free, that one has nothing to give */
+    assert_string_equal(rig_choose(rig, &ask), "nvidia.com/gpu.shared=0*2");
+    rig_free(rig);
+}
+
 /* ---- at random ---- */
 
 enum { DEVICES = 3, REPLICAS = 3 };
@@ -392,6 +413,7 @@ int main(void)
         cmocka_unit_test(where_only_counts_are_known_the_node_has_one_sum),
         cmocka_unit_test(an_mps_replica_has_its_equal_part_and_no_more),
         cmocka_unit_test(where_a_request_may_be_for_one_replica_more_is_never),
+        cmocka_unit_test(a_gpu_of_which_more_is_declared_than_it_has_is_told_of),
         cmocka_unit_test(a_choice_is_found_whenever_there_is_one_and_takes_no_more_than_there_is),
         cmocka_unit_test(taking_a_resident_out_gives_its_declared_share_back),
         cmocka_unit_test(exact_places_are_taken_only_while_they_have_the_memory),
