@@ -6,8 +6,8 @@ usage: check_readme.py SLICED SLICESIM PAGE
 In a block ```console a line "$ ..." is a command, "> ..." goes on with it, and the lines after it
 are its output, in which "…" stands for any text, a line of "…" alone for any lines, a duration such
 as 7h59m for any other, and two spaces or more for as many as the columns need. All commands run in
-one bash, in order. The daemon is started on the page's example cluster with its queue; its address
-takes the place of 127.0.0.1:8888, the programs that of build/run/sliced and build/run/slicesim.
+one bash, in order. The daemon is started as the page's first `build/run/sliced --cluster FILE` says,
+else on the README's example cluster with its queue; its address takes the place of 127.0.0.1:8888, the programs that of build/run/sliced and build/run/slicesim.
 """
 
 import os
@@ -66,10 +66,16 @@ def matches(expected, actual):
     return pattern_of(expected).fullmatch(actual) is not None
 
 
-def start_daemon(program, log):
+def options_of(page):
+    """Of the daemon that the page is about."""
+    found = re.search(rf"{PROGRAMS}sliced (--cluster \S+\.yaml(?: --config \S+\.yaml)?)", page)
+    return found[1].split() if found else ["--cluster", CLUSTER, "--config", CONFIG]
+
+
+def start_daemon(program, options, log):
     """The running daemon and its address, read from the line that it prints when it is ready."""
     daemon = subprocess.Popen(
-        [program, "--cluster", CLUSTER, "--config", CONFIG, "--listen", "127.0.0.1:0"],
+        [program, *options, "--listen", "127.0.0.1:0"],
         stdout=subprocess.PIPE,
         stderr=log,
         text=True,
@@ -99,13 +105,14 @@ def run_commands(commands, address):
 
 def main(program, simulator, page_path):
     with open(page_path, encoding="utf-8") as page:
-        commands = read_commands(page.read())
+        text = page.read()
+    commands = read_commands(text)
     if not commands:
         sys.exit(f"{page_path}: no console blocks")
     with tempfile.TemporaryFile("w+") as log, tempfile.TemporaryDirectory() as folder:
         os.symlink(os.path.abspath(program), os.path.join(folder, "sliced"))
         os.symlink(os.path.abspath(simulator), os.path.join(folder, "slicesim"))
-        daemon, address = start_daemon(program, log)
+        daemon, address = start_daemon(program, options_of(text), log)
         try:
             outputs = run_commands(
                 [(at, command.replace(PROGRAMS, folder + "/"), lines)

@@ -38,6 +38,16 @@ class Page(unittest.TestCase):
         )
 
 
+class Options(unittest.TestCase):
+    def test_the_first_daemon_of_the_page_is_started(self):
+        self.assertEqual(check_readme.options_of(
+            "x\nbuild/run/sliced --cluster a.yaml --listen h:1\nbuild/run/sliced --cluster b.yaml"),
+            ["--cluster", "a.yaml"])
+        self.assertEqual(check_readme.options_of("`build/run/sliced --cluster a.yaml --config c.yaml`"),
+                         ["--cluster", "a.yaml", "--config", "c.yaml"])
+        self.assertEqual(check_readme.options_of("slicesim --cluster a.yaml")[1], check_readme.CLUSTER)
+
+
 class Comparison(unittest.TestCase):
     def test_equal_text_matches_and_other_text_does_not(self):
         self.assertTrue(check_readme.matches(["a", "b"], "a\nb\n"))
