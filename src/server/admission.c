@@ -42,16 +42,18 @@ static bool asks_for_ours(const struct sl_pod_facts *facts, bool *out, struct sl
     return pod != NULL || err->code != SL_ERR_NOMEM;
 }
 
-/* What is to be done about the pod; NULL: nothing. False with *err when it cannot be said. */
-static bool choose_patch(const struct sl_body *body, struct sl_str scheduler, const char **out,
-                         struct sl_error *err)
+/* What is to be done about the pod; NULL: nothing. False with *err when it cannot be said. Where
+ * the queue is off (and the webhook was left behind) nobody would open the gate. */
+static bool choose_patch(const struct sl_request *request, const char **out, struct sl_error *err)
 {
+    const struct sl_body *body = request->workspace->body;
+    struct sl_str scheduler = request->param[0];
     const struct sl_review *review = sl_body_review(body);
     const struct sl_pod_facts *pod = sl_body_pod(body);
     bool asks = false;
     *out = NULL;
-    if (!is_new_pod(review) || review->daemon_set || pod->node_name.len > 0 ||
-        !sl_str_eq(pod->scheduler_name, scheduler) ||
+    if (!request->live->config.queue.enabled || !is_new_pod(review) || review->daemon_set ||
+        pod->node_name.len > 0 || !sl_str_eq(pod->scheduler_name, scheduler) ||
         sl_pair_find(pod->gates, SL_STR("sliced.dev/queue")) != NULL) {
         return true;
     }
@@ -91,10 +93,9 @@ static void write_answer(struct sl_request *request, const char *patch)
 
 void sl_gate_finish(struct sl_request *request)
 {
-    struct sl_body *body = request->workspace->body;
     const char *patch = NULL;
-    if (sl_body_finish(body, &request->err) < 0 ||
-        !choose_patch(body, request->param[0], &patch, &request->err)) {
+    if (sl_body_finish(request->workspace->body, &request->err) < 0 ||
+        !choose_patch(request, &patch, &request->err)) {
         (void)sl_request_fail_err(request);
         return;
     }

@@ -5,13 +5,25 @@ import json
 
 import pytest
 
-from sliced_daemon import ROOT
+from sliced_daemon import EXAMPLES, ROOT, Daemon
 
 REVIEWS = ROOT / "test/data/admission"
 PATH = "/admission/gate/sliced-scheduler"
 GATE = {"name": "sliced.dev/queue"}
 OTHER = {"name": "example.com/quota"}
 MIG = "nvidia.com/mig-1g.6gb"
+
+
+@pytest.fixture(scope="module")
+def shared():
+    """One with a queue; for tests that change nothing."""
+    daemon = Daemon(EXAMPLES / "a30-mixed.yaml", config="queue:\n  enabled: true\n")
+    yield daemon
+    daemon.stop()
+
+
+def test_without_a_queue_nobody_gets_a_gate_that_nobody_would_open(start):
+    assert ask(start(EXAMPLES / "a30-mixed.yaml"), review()) is None
 
 
 def review(name="job"):
