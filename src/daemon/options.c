@@ -25,9 +25,8 @@ static const struct option {
     enum option_kind kind;
 } table[] = {
     {"--cluster", "FILE...",
-     "schedule on an embedded cluster, with no API server: what \"kubectl get nodes,pods -A -o "
-     "yaml\" (or json) "
-     "prints; files, folders, - for standard input",
+     "embedded cluster, no API server: what \"kubectl get nodes,pods -A -o yaml\" prints (or "
+     "json); files, folders, - for standard input",
      OPTION_CLUSTER},
     {"--config", "FILE", "configuration; it is read again on SIGHUP", OPTION_CONFIG},
     {"--kubeconfig", "FILE",
@@ -180,8 +179,10 @@ void sl_options_help(struct sl_buf *out)
                   "sliced %s: schedules slices of GPUs on Kubernetes, as an extender of "
                   "kube-scheduler\n\nUsage: sliced [--config FILE] [--kubeconfig FILE] "
                   "[--context NAME] [--listen ADDRESS:PORT]\n       sliced --cluster FILE... "
-                  "[--config FILE] [--listen ADDRESS:PORT]\n       sliced release --all | "
-                  "NAMESPACE/POD   (sliced release --help)\n\nOptions:\n",
+                  "[--config FILE] [--listen ADDRESS:PORT]\n       sliced [--config FILE] "
+                  "--check-config | --print-config\n       sliced release --all | NAMESPACE/POD\n\n"
+                  "Commands:\n  release                    open the gates of waiting pods, before "
+                  "sliced is removed; sliced release --help\n\nOptions:\n",
                   SL_VERSION);
     for (size_t i = 0; i < OPTIONS; i++) {
         char left[64];
@@ -194,13 +195,19 @@ void sl_options_help(struct sl_buf *out)
         "\nExamples:\n"
         "  sliced --config sliced.yaml                               in a cluster, or with access "
         "to one\n"
-        "  sliced --cluster deploy/examples/a30-mixed.yaml --listen 127.0.0.1:8910\n"
+        "  sliced --cluster deploy/examples/a30-mixed.yaml --config "
+        "deploy/examples/queue/sliced.yaml\n"
         "  kubectl get nodes,pods -A -o yaml | sliced --cluster - --listen 127.0.0.1:0\n"
         "  sliced --config sliced.yaml --check-config\n"
         "\nOnce it runs:\n"
-        "  curl http://127.0.0.1:8910/                               what there is\n"
-        "  curl http://127.0.0.1:8910/api/v1/nodes?output=table      nodes and what is free\n"
+        "  curl http://127.0.0.1:8888/                               what there is\n"
+        "  curl http://127.0.0.1:8888/api/v1/nodes?output=table      nodes and what is free\n"
+        "  curl http://127.0.0.1:8888/api/v1/queue?output=table      who waits, in their order, "
+        "and "
+        "why\n"
+        "  curl http://127.0.0.1:8888/api/v1/pods/NAMESPACE/NAME/explain?output=table\n"
         "\nSIGHUP reads the configuration again, SIGTERM ends it after the requests in flight.\n"
         "Exit status: 0 done, 1 the system refused something, 2 wrong option, configuration or\n"
-        "manifest.\n");
+        "manifest.\n"
+        "\nTo try a configuration of the queue on a trace first: slicesim --help.\n");
 }

@@ -327,9 +327,10 @@ static const char run_help[] =
     "  fifo       by priority, then submission\n"
     "  sjf        by priority, then the shorter timeout\n"
     "  p          by P = alpha*priority - beta*timeout - gamma*submission; p:gamma=0.25\n"
-    "  hrrn       by (wait + timeout)/timeout\n"
+    "  hrrn       by priority, then (wait + timeout)/timeout\n"
     "  bounded    as sjf, but nobody waits longer than c times FIFO's longest wait; bounded:c=1.3\n"
-    "  Every policy takes backfill=true|false, and score=packing|spreading|availability.\n"
+    "  Every policy takes backfill=true|false, default-timeout=SECONDS and score=TERM*WEIGHT+...,\n"
+    "  of the terms availability, packing, spreading, fragmentation, whole (score=packing).\n"
     "  config:FILE takes order, limits, headroom and weights from a configuration of sliced.\n"
     "\nExamples:\n"
     "  slicesim run --generate tasks=20 --gpus 2 --policy fifo,sjf,p --seeds 100\n"
@@ -364,7 +365,8 @@ static void help_reproduce(struct sl_buf *out)
     list_options(SL_COMMAND_REPRODUCE, out);
     sl_buf_puts(out, "\nExamples:\n"
                      "  slicesim reproduce short-tasks\n"
-                     "  slicesim reproduce orders --seeds 100 -o svg > orders.svg\n");
+                     "  slicesim reproduce orders --seeds 100 -o svg > orders.svg\n"
+                     "  slicesim reproduce openb --data FOLDER --policy bestfit,fgd,sliced\n");
 }
 
 void sl_sim_options_help(enum sl_sim_command command, struct sl_buf *out)
