@@ -4,6 +4,8 @@
 #include "server/grid.h"
 #include "server/handlers.h"
 
+#include <stdio.h>
+
 enum { LIMIT_DEFAULT = 50, LIMIT_MAX = 5000, PARTS_TEXT = 320 };
 
 static const char *state_name(const struct sl_pod *pod)
@@ -237,8 +239,27 @@ static void write_json(struct sl_request *request, const struct sl_explain *expl
 
 /* ---- table ---- */
 
+/* The terms that have a weight: those that make the score. */
+static void put_terms(struct sl_grid *table, const struct sl_score *score, const int32_t *weight)
+{
+    char text[PARTS_TEXT];
+    int at = 0;
+    bool all = true;
+    for (unsigned i = 0; i < SL_TERM_COUNT; i++) {
+        all = all && weight[i] == 0;
+    }
+    for (unsigned i = 0; i < SL_TERM_COUNT && at >= 0 && at < PARTS_TEXT; i++) {
+        if (all || weight[i] != 0) {
+            int n = snprintf(text + at, (size_t)(PARTS_TEXT - at), "%s%s %d", at > 0 ? ", " : "",
+                             sl_term_name((enum sl_term)i), (int)score->term[i]);
+            at = n < 0 ? n : at + n;
+        }
+    }
+    sl_grid_text(table, text);
+}
+
 static void add_row(struct sl_grid *table, const struct sl_explain *explain,
-                    const struct sl_explain_row *row)
+                    const struct sl_explain_row *row, const int32_t *weight)
 {
     const struct sl_view *view = explain->snapshot->view[row->place];
     struct sl_assignment assignment = {.n = 0};
@@ -261,9 +282,7 @@ static void add_row(struct sl_grid *table, const struct sl_explain *explain,
     sl_grid_i64(table, row->score.total);
     sl_grid_i64(table, row->wire);
     sl_grid_text(table, text);
-    sl_grid_printf(table, "availability %d, packing %d, spreading %d",
-                   (int)row->score.term[SL_TERM_AVAILABILITY],
-                   (int)row->score.term[SL_TERM_PACKING], (int)row->score.term[SL_TERM_SPREADING]);
+    put_terms(table, &row->score, weight);
 }
 
 static void write_rows_table(struct sl_request *request, const struct sl_explain *explain,
@@ -273,8 +292,9 @@ static void write_rows_table(struct sl_request *request, const struct sl_explain
                                        "WIRE", "DEVICE/START", "DETAIL"};
     struct sl_grid table;
     sl_grid_init(&table, sizeof(head) / sizeof(head[0]), head, request->reply.max);
+    const int32_t *weight = sl_score_weights(&request->live->config.score, &explain->ask);
     for (size_t i = 0; i < shown; i++) {
-        add_row(&table, explain, &explain->row[i]);
+        add_row(&table, explain, &explain->row[i], weight);
     }
     sl_buf_putc(&request->reply, '\n');
     sl_grid_write(&table, &request->reply);

@@ -21,6 +21,11 @@ static int by_use(const void *left, const void *right)
     if (never_a != never_b) {
         return never_a ? 1 : -1;
     }
+    bool absent_a = a->verdict.reason == SL_REASON_NOT_OFFERED;
+    bool absent_b = b->verdict.reason == SL_REASON_NOT_OFFERED;
+    if (absent_a != absent_b) {
+        return absent_a ? 1 : -1;
+    }
     return a->place < b->place ? -1 : a->place > b->place;
 }
 

@@ -21,7 +21,8 @@ struct sl_explain {
     size_t n; /* = nodes of the snapshot */
     size_t n_fit;
     size_t count[SL_REASON_COUNT]; /* nodes by reason */
-    struct sl_explain_row *row;    /* best first; then those that may fit later, then the rest */
+    struct sl_explain_row *row;    /* best first; then those that may fit later, those that
+                                    never will, last those that do not offer what is asked */
 };
 
 enum { SL_EXPLAIN_TEXT_MAX = 512 };

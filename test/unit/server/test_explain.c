@@ -164,23 +164,26 @@ static void a_bound_pod_names_its_node(void **state)
     assert_why(RIG_NODE("a", MIG, "8") HOLDER("p", "a", "1"), "it is bound to node a");
 }
 
-static void best_nodes_come_first_then_not_now_then_never(void **state)
+static void
+best_nodes_come_first_then_not_now_then_never_then_those_without_the_resource(void **state)
 {
     struct explained e;
     (void)state;
-    explain(&e, RIG_NODE("a-never", "nvidia.com/gpu", "8") RIG_NODE("b-full", MIG, "1")
+    explain(&e, RIG_NODE("a-without", "nvidia.com/gpu", "8") RIG_NODE("b-full", MIG, "2")
                     RIG_NODE("c-fits", MIG, "8") RIG_NODE("d-fits", MIG, "8")
-                        HOLDER("h", "b-full", "1") HOLDER("i", "d-fits", "4") POD("1"));
+                        RIG_NODE("e-small", MIG, "1") HOLDER("h", "b-full", "1")
+                            HOLDER("i", "d-fits", "4") POD("2"));
 
     const struct sl_explain_row *row = e.explain.row;
-    assert_int_equal(e.explain.n, 4);
+    assert_int_equal(e.explain.n, 5);
     assert_int_equal(e.explain.n_fit, 2);
     assert_true(row[0].fits && row[1].fits && !row[2].fits && !row[3].fits);
     assert_true(row[0].score.total >= row[1].score.total);
     assert_int_equal(row[0].wire, 10);
     assert_true(row[1].wire < 10);
     assert_string_equal(e.snapshot->view[row[2].place]->node->name, "b-full");
-    assert_string_equal(e.snapshot->view[row[3].place]->node->name, "a-never");
+    assert_string_equal(e.snapshot->view[row[3].place]->node->name, "e-small");
+    assert_string_equal(e.snapshot->view[row[4].place]->node->name, "a-without");
     assert_int_equal(e.explain.count[SL_REASON_FITS], 2);
     assert_int_equal(e.explain.count[SL_REASON_INSUFFICIENT], 1);
     assert_int_equal(e.explain.count[SL_REASON_NOT_OFFERED], 1);
@@ -199,7 +202,8 @@ int main(void)
         cmocka_unit_test(resources_that_no_node_has_together_are_told_by_the_nearest_node),
         cmocka_unit_test(a_malformed_ask_says_what_is_wrong_with_it),
         cmocka_unit_test(a_bound_pod_names_its_node),
-        cmocka_unit_test(best_nodes_come_first_then_not_now_then_never),
+        cmocka_unit_test(
+            best_nodes_come_first_then_not_now_then_never_then_those_without_the_resource),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
