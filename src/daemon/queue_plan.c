@@ -91,6 +91,14 @@ static void note_failure(struct sl_queuer *queuer, int64_t now_us, const struct 
     }
 }
 
+/* A claim whose release is of unknown end lapses; a release without a claim would never end. */
+static bool is_due_again(const struct sl_queue_entry *entry, const struct sl_queue_call *call)
+{
+    bool open = call->end == SL_RELEASE_FAILED ||
+                (call->end == SL_RELEASE_UNKNOWN && entry->state == SL_QUEUE_RELEASED);
+    return open && entry->claim == call->claim && entry->claim != 0;
+}
+
 static void take_end(struct sl_queuer *queuer, const struct sl_queue_call *call, int64_t now_us)
 {
     struct sl_queue_entry *entry = sl_queue_find(queuer, sl_str_of(call->uid));
@@ -110,7 +118,7 @@ static void take_end(struct sl_queuer *queuer, const struct sl_queue_call *call,
     if (call->end == SL_RELEASE_GONE) {
         (void)sl_store_unclaim(queuer->options.store, sl_str_of(entry->uid));
         remove_entry(queuer, entry, now_us);
-    } else if (call->end == SL_RELEASE_FAILED && entry->claim == call->claim && entry->claim != 0) {
+    } else if (is_due_again(entry, call)) {
         entry->again = true;
         queuer->again = true;
     } else {

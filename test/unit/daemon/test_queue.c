@@ -175,6 +175,31 @@ static void a_release_of_unknown_end_is_not_made_again_before_its_claim_has_laps
     rig_end(&rig);
 }
 
+/* It has no claim that would lapse. */
+static void a_release_without_a_claim_of_unknown_end_is_made_again(void **state)
+{
+    struct queue_rig rig;
+    (void)state;
+    rig_begin(&rig);
+    rig.config.queue.autoscaler_pods = 1;
+    rig_node(&rig, "n1", 1);
+    rig_start(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "x", .node = "n1"});
+    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true});
+    rig_round(&rig);
+    assert_int_equal(rig_state(&rig, "a"), SL_QUEUE_RELEASED);
+    assert_int_equal(rig.n_released, 1);
+    rig_answer(&rig, 0, SL_RELEASE_UNKNOWN);
+    rig_round(&rig);
+    rig_later(&rig, 2 * SECOND);
+    assert_int_equal(rig.n_released, 2);
+    assert_string_equal(rig.released[1].node, "");
+    rig_answer(&rig, 1, SL_RELEASE_RELEASED);
+    rig_later(&rig, HOUR);
+    assert_int_equal(rig.n_released, 2);
+    rig_end(&rig);
+}
+
 static void a_pod_that_is_gone_gives_its_devices_to_the_next(void **state)
 {
     static struct queue_rig rig;
@@ -648,6 +673,7 @@ int main(void)
         cmocka_unit_test(a_pod_without_a_gate_is_woken),
         cmocka_unit_test(a_release_that_failed_is_tried_again_for_the_same_claim),
         cmocka_unit_test(a_release_of_unknown_end_is_not_made_again_before_its_claim_has_lapsed),
+        cmocka_unit_test(a_release_without_a_claim_of_unknown_end_is_made_again),
         cmocka_unit_test(a_pod_that_is_gone_gives_its_devices_to_the_next),
         cmocka_unit_test(after_failures_in_a_row_no_further_claims_are_made_for_a_while),
         cmocka_unit_test(
