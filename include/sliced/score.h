@@ -53,6 +53,16 @@ struct sl_demand {
     struct sl_typical typical[SL_TYPICAL_MAX];
 };
 
+/* Puts it in its place, the heaviest first, among equals by key, count and CPU; the lightest falls
+ * out where there are SL_DEMAND_MAX, or SL_TYPICAL_MAX, of them. A weight of 0 or less is left out,
+ * and so are instances among the typical asks: they leave no gaps on a device, and are in the rows.
+ */
+void sl_demand_offer(struct sl_demand *demand, const struct sl_demand_row *row);
+void sl_demand_offer_typical(struct sl_demand *demand, const struct sl_typical *typical);
+
+/* By key, count and CPU: below, at or above 0. */
+int sl_typical_compare(const struct sl_typical *a, const struct sl_typical *b);
+
 struct sl_score {
     int32_t term[SL_TERM_COUNT]; /* 0..100 each */
     int32_t total;               /* 0..100, weighted mean rounded half up */

@@ -137,69 +137,16 @@ void sl_wants_record(struct sl_wants *wants, const struct sl_pod *pod)
     wants->dirty = true;
 }
 
-static bool before(const struct sl_demand_row *a, const struct sl_demand_row *b)
-{
-    return a->weight != b->weight ? a->weight > b->weight : a->key < b->key;
-}
-
-/* Keeps the rows of top in order, the SL_DEMAND_MAX that come first. */
-static void offer(struct sl_demand *top, const struct sl_demand_row *row)
-{
-    if (top->n == SL_DEMAND_MAX) {
-        if (!before(row, &top->row[SL_DEMAND_MAX - 1])) {
-            return;
-        }
-        top->n--;
-    }
-    uint8_t at = top->n;
-    for (; at > 0 && before(row, &top->row[at - 1]); at--) {
-        top->row[at] = top->row[at - 1];
-    }
-    top->row[at] = *row;
-    top->n++;
-}
-
-static bool typical_before(const struct sl_typical *a, const struct sl_typical *b)
-{
-    if (a->weight != b->weight) {
-        return a->weight > b->weight;
-    }
-    if (a->key != b->key) {
-        return a->key < b->key;
-    }
-    return a->count != b->count ? a->count < b->count : a->cpu_milli < b->cpu_milli;
-}
-
-/* The same for asks with their size. */
-static void offer_typical(struct sl_demand *top, const struct sl_typical *typical)
-{
-    if (top->n_typical == SL_TYPICAL_MAX) {
-        if (!typical_before(typical, &top->typical[SL_TYPICAL_MAX - 1])) {
-            return;
-        }
-        top->n_typical--;
-    }
-    uint8_t at = top->n_typical;
-    for (; at > 0 && typical_before(typical, &top->typical[at - 1]); at--) {
-        top->typical[at] = top->typical[at - 1];
-    }
-    top->typical[at] = *typical;
-    top->n_typical++;
-}
-
-/* Instances leave no gaps on a device of their own making: they are in the rows. */
 static void offer_want(struct sl_demand *top, const struct sl_want *want)
 {
     int32_t weight = want->waiting + want->recent;
-    if (weight <= 0) {
-        return;
-    }
     if (want->count == 0) {
-        struct sl_demand_row row = {want->key, want->kind, want->shape, weight};
-        offer(top, &row);
-    } else if (want->kind != SL_KIND_MIG) {
-        struct sl_typical typical = {want->key, want->count, want->cpu_milli, weight, want->kind};
-        offer_typical(top, &typical);
+        const struct sl_demand_row row = {want->key, want->kind, want->shape, weight};
+        sl_demand_offer(top, &row);
+    } else {
+        const struct sl_typical typical = {want->key, want->count, want->cpu_milli, weight,
+                                           want->kind};
+        sl_demand_offer_typical(top, &typical);
     }
 }
 

@@ -28,15 +28,7 @@ static uint32_t want_resource(struct sl_sim_demand *demand, const struct sl_job_
 /* Requests of memory do not tell sizes apart, so many asks can share a want. */
 static int same_size(const void *a, const void *b)
 {
-    const struct sl_typical *left = a;
-    const struct sl_typical *right = b;
-    if (left->key != right->key) {
-        return left->key < right->key ? -1 : 1;
-    }
-    if (left->count != right->count) {
-        return left->count < right->count ? -1 : 1;
-    }
-    return (left->cpu_milli > right->cpu_milli) - (left->cpu_milli < right->cpu_milli);
+    return sl_typical_compare(a, b);
 }
 
 static struct sl_typical typical_of(const struct sl_job_ask *ask)
@@ -120,46 +112,6 @@ void sl_sim_demand_bound(struct sl_sim_demand *demand, uint32_t ask)
     sl_sim_demand_waits(demand, ask, 1);
 }
 
-/* ---- the heaviest ---- */
-
-static bool before(const struct sl_demand_row *a, const struct sl_demand_row *b)
-{
-    return a->weight != b->weight ? a->weight > b->weight : a->key < b->key;
-}
-
-static bool typical_before(const struct sl_typical *a, const struct sl_typical *b)
-{
-    return a->weight != b->weight ? a->weight > b->weight : same_size(a, b) < 0;
-}
-
-static void offer(struct sl_demand *top, const struct sl_demand_row *row)
-{
-    uint8_t at = top->n;
-    if (at == SL_DEMAND_MAX && !before(row, &top->row[SL_DEMAND_MAX - 1])) {
-        return;
-    }
-    at = at == SL_DEMAND_MAX ? SL_DEMAND_MAX - 1 : at;
-    top->n = (uint8_t)(at + 1);
-    for (; at > 0 && before(row, &top->row[at - 1]); at--) {
-        top->row[at] = top->row[at - 1];
-    }
-    top->row[at] = *row;
-}
-
-static void offer_typical(struct sl_demand *top, const struct sl_typical *typical)
-{
-    uint8_t at = top->n_typical;
-    if (at == SL_TYPICAL_MAX && !typical_before(typical, &top->typical[SL_TYPICAL_MAX - 1])) {
-        return;
-    }
-    at = at == SL_TYPICAL_MAX ? SL_TYPICAL_MAX - 1 : at;
-    top->n_typical = (uint8_t)(at + 1);
-    for (; at > 0 && typical_before(typical, &top->typical[at - 1]); at--) {
-        top->typical[at] = top->typical[at - 1];
-    }
-    top->typical[at] = *typical;
-}
-
 const struct sl_demand *sl_sim_demand_top(struct sl_sim_demand *demand)
 {
     if (!demand->changed) {
@@ -168,15 +120,10 @@ const struct sl_demand *sl_sim_demand_top(struct sl_sim_demand *demand)
     demand->top.n = 0;
     demand->top.n_typical = 0;
     for (size_t i = 0; i < demand->n_resources; i++) {
-        if (demand->want[i].row.weight > 0) {
-            offer(&demand->top, &demand->want[i].row);
-        }
+        sl_demand_offer(&demand->top, &demand->want[i].row);
     }
     for (size_t i = demand->n_resources; i < demand->n; i++) {
-        const struct sl_typical *typical = &demand->want[i].typical;
-        if (typical->weight > 0 && typical->kind != SL_KIND_MIG) {
-            offer_typical(&demand->top, typical);
-        }
+        sl_demand_offer_typical(&demand->top, &demand->want[i].typical);
     }
     demand->changed = false;
     return &demand->top;
