@@ -1,0 +1,315 @@
+/* The queue at work when things go wrong: releases that fail, leaders that change, a clock that is
+ * set back, news that is lost. */
+#include "queue_rig.h"
+
+/* ---- how releases end ---- */
+
+static void a_release_that_failed_is_tried_again_for_the_same_claim(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin(&rig);
+    rig_node(&rig, "n1", 1);
+    rig_start(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true});
+    (void)rig_round(&rig);
+    rig_answer(&rig, 0, SL_RELEASE_FAILED);
+    int64_t wake_us = rig_round(&rig);
+    assert_int_equal(rig.n_released, 1);
+    assert_in_range(wake_us, rig.now_us + 1, rig.now_us + SECOND);
+    (void)rig_later(&rig, SECOND);
+    assert_int_equal(rig.n_released, 2);
+    assert_string_equal(rig.released[1].node, "n1");
+    assert_string_equal(rig_claim(&rig, "a"), "n1");
+    rig_end(&rig);
+}
+
+static void a_release_of_unknown_end_is_not_made_again_before_its_claim_has_lapsed(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin(&rig);
+    rig.config.queue.hold_s = 20;
+    rig_node(&rig, "n1", 1);
+    rig_start(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true});
+    (void)rig_round(&rig);
+    rig_answer(&rig, 0, SL_RELEASE_UNKNOWN);
+    for (int i = 0; i < 19; i++) {
+        (void)rig_later(&rig, SECOND);
+        assert_int_equal(rig.n_released, 1);
+        assert_string_equal(rig_claim(&rig, "a"), "n1");
+    }
+    (void)rig_later(&rig, 2 * SECOND);
+    assert_string_equal(rig_claim(&rig, "a"), "");
+    rig_end(&rig);
+}
+
+/* It has no claim that would lapse. */
+static void a_release_without_a_claim_of_unknown_end_is_made_again(void **state)
+{
+    struct queue_rig rig;
+    (void)state;
+    rig_begin(&rig);
+    rig.config.queue.autoscaler_pods = 1;
+    rig_node(&rig, "n1", 1);
+    rig_start(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "x", .node = "n1"});
+    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true});
+    rig_round(&rig);
+    assert_int_equal(rig_state(&rig, "a"), SL_QUEUE_RELEASED);
+    assert_int_equal(rig.n_released, 1);
+    rig_answer(&rig, 0, SL_RELEASE_UNKNOWN);
+    rig_round(&rig);
+    rig_later(&rig, 2 * SECOND);
+    assert_int_equal(rig.n_released, 2);
+    assert_string_equal(rig.released[1].node, "");
+    rig_answer(&rig, 1, SL_RELEASE_RELEASED);
+    rig_later(&rig, HOUR);
+    assert_int_equal(rig.n_released, 2);
+    rig_end(&rig);
+}
+
+static void a_pod_that_is_gone_gives_its_devices_to_the_next(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin(&rig);
+    rig_node(&rig, "n1", 1);
+    rig_start(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true});
+    (void)rig_round(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "b", .gated = true});
+    rig_answer(&rig, 0, SL_RELEASE_GONE);
+    (void)rig_round(&rig);
+    assert_string_equal(rig_claim(&rig, "a"), "");
+    assert_string_equal(rig_claim(&rig, "b"), "n1");
+    rig_end(&rig);
+}
+
+static void after_failures_in_a_row_no_further_claims_are_made_for_a_while(void **state)
+{
+    static struct queue_rig rig;
+    char name[4] = "a";
+    (void)state;
+    rig_begin(&rig);
+    rig_node(&rig, "n1", 8);
+    rig_start(&rig);
+    for (unsigned i = 0; i < 3; i++, name[0]++) {
+        rig_put(&rig, (struct rig_pod){.name = name, .gated = true});
+        (void)rig_round(&rig);
+        rig_answer(&rig, i, SL_RELEASE_FAILED);
+    }
+    (void)rig_round(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "z", .gated = true});
+    (void)rig_round(&rig);
+    assert_int_equal(rig_state(&rig, "z"), SL_QUEUE_HELD);
+    assert_int_equal(rig.n_released, 3);
+    (void)rig_later(&rig, 10 * SECOND);
+    assert_int_equal(rig_state(&rig, "z"), SL_QUEUE_CLAIMED);
+    assert_int_equal(rig.n_released, 7); /* z, and the three once more */
+    rig_end(&rig);
+}
+
+/* Its node was taken by others while its gate was being opened, and another has room. */
+static void
+a_pod_that_is_claimed_anew_while_a_release_is_under_way_is_released_after_it(void **state)
+{
+    struct queue_rig rig;
+    (void)state;
+    rig_begin(&rig);
+    rig_node(&rig, "n1", 1);
+    rig_start(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true});
+    rig_round(&rig);
+    assert_int_equal(rig.n_released, 1);
+    (void)sl_store_unclaim_all(rig.store);
+    rig_put(&rig, (struct rig_pod){.name = "x", .node = "n1"});
+    rig_node(&rig, "n2", 1);
+    rig_round(&rig);
+    assert_string_equal(rig_claim(&rig, "a"), "n2");
+    assert_int_equal(rig_state(&rig, "a"), SL_QUEUE_CLAIMED);
+    assert_int_equal(rig.n_released, 1);
+    rig_round(&rig);
+    assert_int_equal(rig.n_released, 1);
+    rig_answer(&rig, 0, SL_RELEASE_RELEASED);
+    rig_round(&rig);
+    assert_int_equal(rig.n_released, 2);
+    assert_string_equal(rig.released[1].node, "n2");
+    rig_round(&rig);
+    assert_int_equal(rig.n_released, 2);
+    rig_end(&rig);
+}
+
+/* kube-scheduler counts a nomination against others, behind a gate too. */
+static void
+a_nomination_left_by_a_leader_before_is_taken_back_from_a_pod_that_has_to_wait(void **state)
+{
+    struct queue_rig rig;
+    (void)state;
+    rig_begin(&rig);
+    rig.config.queue.order = SL_ORDER_SJF;
+    rig_node(&rig, "n1", 1);
+    rig_node(&rig, "n2", 1);
+    rig_start(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true, .timeout = "1m", .nominated = "n1"});
+    rig_put(&rig, (struct rig_pod){.name = "b", .gated = true, .timeout = "2m"});
+    rig_put(&rig, (struct rig_pod){.name = "c", .gated = true, .timeout = "3m", .nominated = "n2"});
+    rig_round(&rig);
+    assert_string_equal(rig_claim(&rig, "a"), "n1");
+    assert_int_equal(rig.n_released, 2);
+    assert_int_equal(rig.n_withdrawn, 1);
+    assert_string_equal(rig.withdrawn, "u-c n2");
+    rig_later(&rig, SECOND);
+    assert_int_equal(rig.n_withdrawn, 1);
+    rig_end(&rig);
+}
+
+static void claims_lapse_though_the_clock_was_set_back(void **state)
+{
+    struct queue_rig rig;
+    (void)state;
+    rig_begin(&rig);
+    rig_node(&rig, "n1", 1);
+    rig_start(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true});
+    rig_put(&rig, (struct rig_pod){.name = "b", .gated = true});
+    rig_round(&rig);
+    assert_int_equal(rig_state(&rig, "a"), SL_QUEUE_CLAIMED);
+    rig_later(&rig, -HOUR);
+    assert_int_equal(rig_state(&rig, "a"), SL_QUEUE_CLAIMED);
+    rig_later(&rig, rig.config.queue.hold_s * SECOND + SECOND);
+    assert_int_equal(rig_state(&rig, "a"), SL_QUEUE_HELD);
+    rig_round(&rig);
+    assert_int_equal(rig_state(&rig, "b"), SL_QUEUE_CLAIMED);
+    rig_end(&rig);
+}
+
+static void a_release_that_fails_at_once_is_no_harm(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin(&rig);
+    rig_node(&rig, "n1", 1);
+    rig_start(&rig);
+    rig.refuses = true;
+    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true});
+    (void)rig_round(&rig);
+    (void)rig_round(&rig);
+    rig.refuses = false;
+    (void)rig_later(&rig, SECOND);
+    assert_int_equal(rig.n_released, 2);
+    rig_end(&rig);
+}
+
+/* ---- terms ---- */
+
+static void who_does_not_lead_plans_nothing(void **state)
+{
+    static struct queue_rig rig;
+    struct sl_queue_stats stats;
+    (void)state;
+    rig_begin(&rig);
+    rig.term = 0;
+    rig_node(&rig, "n1", 1);
+    rig_start(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true});
+    (void)rig_round(&rig);
+    assert_int_equal(rig.n_released, 0);
+    rig.queue.stats(rig.queue.context, &stats);
+    assert_false(stats.plans);
+    rig_end(&rig);
+}
+
+static void the_end_of_a_term_drops_all_claims_and_a_new_one_plans_anew(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin(&rig);
+    rig_node(&rig, "n1", 1);
+    rig_start(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true});
+    (void)rig_round(&rig);
+    rig.term = 0;
+    (void)rig_round(&rig);
+    assert_string_equal(rig_claim(&rig, "a"), "");
+    rig_answer(&rig, 0, SL_RELEASE_FAILED); /* of the term that is over */
+    (void)rig_later(&rig, 60 * SECOND);
+    assert_int_equal(rig.n_released, 1);
+    rig.term = 2;
+    (void)rig_round(&rig);
+    assert_int_equal(rig.n_released, 2);
+    assert_int_equal(rig.released[1].term, 2);
+    assert_string_equal(rig_claim(&rig, "a"), "n1");
+    rig_end(&rig);
+}
+
+static void a_new_leader_gives_those_released_before_it_their_nodes_first(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin(&rig);
+    rig_node(&rig, "n1", 1);
+    rig_node(&rig, "n2", 1);
+    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true});
+    rig_put(&rig, (struct rig_pod){.name = "b", .gated = true});
+    rig.now_us += HOUR;
+    rig_put(&rig, (struct rig_pod){.name = "c", .nominated = "n1"});
+    rig_start(&rig);
+    (void)rig_round(&rig);
+    assert_string_equal(rig_claim(&rig, "c"), "n1");
+    for (unsigned i = 0; i < rig.n_released; i++) {
+        if (strcmp(rig.released[i].uid, "u-c") == 0) {
+            assert_true(rig.released[i].nominated);
+        }
+    }
+    rig_end(&rig);
+}
+
+/* ---- mail ---- */
+
+static void what_was_lost_on_the_way_is_read_again(void **state)
+{
+    static struct queue_rig rig;
+    struct sl_queue_stats stats;
+    (void)state;
+    rig_begin(&rig);
+    rig_node(&rig, "n1", 8);
+    rig_start(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true});
+    rig_put(&rig, (struct rig_pod){.name = "b", .gated = true});
+    (void)rig_round(&rig);
+    rig.queuer->max_letters = 0; /* no news has a place */
+    rig_delete(&rig, "a");
+    rig_put(&rig, (struct rig_pod){.name = "c", .gated = true});
+    rig.queuer->max_letters = 1000;
+    (void)rig_round(&rig);
+    rig.queue.stats(rig.queue.context, &stats);
+    assert_int_equal(stats.rereads, 2); /* the first is the begin */
+    assert_int_equal(stats.outstanding, 2);
+    assert_int_equal(rig_state(&rig, "c"), SL_QUEUE_CLAIMED);
+    assert_int_equal(rig.n_released, 3);
+    rig_end(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_release_that_failed_is_tried_again_for_the_same_claim),
+        cmocka_unit_test(a_release_of_unknown_end_is_not_made_again_before_its_claim_has_lapsed),
+        cmocka_unit_test(a_release_without_a_claim_of_unknown_end_is_made_again),
+        cmocka_unit_test(a_pod_that_is_gone_gives_its_devices_to_the_next),
+        cmocka_unit_test(after_failures_in_a_row_no_further_claims_are_made_for_a_while),
+        cmocka_unit_test(
+            a_pod_that_is_claimed_anew_while_a_release_is_under_way_is_released_after_it),
+        cmocka_unit_test(
+            a_nomination_left_by_a_leader_before_is_taken_back_from_a_pod_that_has_to_wait),
+        cmocka_unit_test(claims_lapse_though_the_clock_was_set_back),
+        cmocka_unit_test(a_release_that_fails_at_once_is_no_harm),
+        cmocka_unit_test(who_does_not_lead_plans_nothing),
+        cmocka_unit_test(the_end_of_a_term_drops_all_claims_and_a_new_one_plans_anew),
+        cmocka_unit_test(a_new_leader_gives_those_released_before_it_their_nodes_first),
+        cmocka_unit_test(what_was_lost_on_the_way_is_read_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
