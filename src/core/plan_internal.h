@@ -1,8 +1,8 @@
 /* What the parts of the plan share. plan.c: pods come and go; plan_run.c: a run; plan_class.c: pods
  * that are alike; plan_queue.c: their order; plan_node.c: the cluster with the claims in it;
- * plan_claim.c: claims; plan_reserve.c: reservations and backfill; plan_pick.c: which node;
- * plan_walk.c: a plan; plan_bound.c: the order bounded; plan_report.c and plan_text.c: what is told
- * of it. */
+ * plan_ends.c: when what runs there ends; plan_claim.c: claims; plan_reserve.c: reservations and
+ * backfill; plan_pick.c: which node; plan_walk.c: a plan; plan_bound.c: the order bounded;
+ * plan_report.c and plan_text.c: what is told of it. */
 #ifndef SLICED_CORE_PLAN_INTERNAL_H
 #define SLICED_CORE_PLAN_INTERNAL_H
 
@@ -338,11 +338,14 @@ bool sl_plan_refresh(struct sl_planner *planner);
 struct sl_view *sl_plan_node_with(struct sl_planner *planner, const struct sl_plan_node *node,
                                   struct sl_pod *more);
 void sl_plan_node_take(struct sl_planner *planner, struct sl_plan_node *node, struct sl_view *own);
+struct sl_plan_node *sl_plan_node_find(const struct sl_planner *planner, const char *name);
+
+/* ---- plan_ends.c ---- */
+
 /* Residents by end. False: out of memory. */
 bool sl_plan_node_ends(struct sl_planner *planner, struct sl_plan_node *node);
 /* Are they known as of now? */
 bool sl_plan_node_ends_hold(const struct sl_planner *planner, const struct sl_plan_node *node);
-struct sl_plan_node *sl_plan_node_find(const struct sl_planner *planner, const char *name);
 /* Since when a pod runs, or may. */
 int64_t sl_plan_start(const struct sl_planner *planner, const struct sl_pod *pod);
 int64_t sl_plan_timeout(const struct sl_planner *planner, const struct sl_pod *pod);
