@@ -4,7 +4,7 @@ import signal
 
 import pytest
 
-from harness import chart
+from harness import chart, gpus
 from harness import plane as planes
 from harness.cluster import Cluster
 
@@ -113,3 +113,16 @@ def cluster(story_cluster, request):
             f"{replica.name} lacks a right that the chart should give: {lacking[0]}")
         assert "AddressSanitizer" not in log and "runtime error:" not in log, log[-4000:]
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.fixture
+def gated(cluster):
+    """The cluster puts the gate on pods by what the chart has for its version: start(config) gives the
+    daemon, once it does."""
+    def start(config=None):
+        daemon = cluster.start_daemon(config=config)
+        cluster.put_up_gate()
+        cluster.wait_gate(gpus.pod("probe", {"nvidia.com/gpu": 1}))
+        return daemon
+    yield start
+    cluster.take_down_gate()

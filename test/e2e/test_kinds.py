@@ -2,6 +2,7 @@
 pod is what the scores chose, and is what the pod gets."""
 
 import contextlib
+import functools
 import random
 import signal
 import threading
@@ -20,18 +21,6 @@ SHARED = "nvidia.com/gpu.shared"
 MEMORY = "aliyun.com/gpu-mem"
 MIG = "nvidia.com/mig-"
 ASSIGNMENT = "sliced.dev/assignment"
-
-
-@pytest.fixture
-def gated(cluster):
-    """start(config) gives the daemon, once the cluster puts the gate on pods."""
-    def start(config=None):
-        daemon = cluster.start_daemon(config=config)
-        cluster.put_up_gate()
-        cluster.wait_gate(gpus.pod("probe", {GPU: 1}))
-        return daemon
-    yield start
-    cluster.take_down_gate()
 
 
 @contextlib.contextmanager
@@ -67,23 +56,24 @@ def place_of(found):
 
 
 def place(cluster, daemon, *pods):
-    """Adds the pods, in order, and returns {name: (node, assignment)}. Each must have been claimed,
-    nominated and explained exactly so before kube-scheduler came to it."""
+    """Adds the pods, one after the other, and returns {name: (node, assignment)}. Each must have been
+    claimed, nominated and explained exactly so before kube-scheduler came to it."""
     names = [each["metadata"]["name"] for each in pods]
 
-    def claimed():
-        claims = claims_of(daemon)
-        missing = [name for name in names if name not in claims]
-        assert not missing, daemon.get("/api/v1/queue?output=table")[1]
-        return claims
+    def claimed(name):
+        assert name in claims_of(daemon), daemon.get("/api/v1/queue?output=table")[1]
+        return True
 
     def nominated():
-        return all(cluster.pod(name)["status"].get("nominatedNodeName") == claims[name][0]
-                   and not gates_of(cluster.pod(name)) for name in names)
+        found = cluster.pods()
+        return all(found[name]["status"].get("nominatedNodeName") == claims[name][0]
+                   and not gates_of(found[name]) for name in names)
     with scheduler_halted(cluster):
         for each in pods:
             cluster.add(each)
-        claims = wait_for("all are claimed", claimed, 20)  # before a claim lapses
+            name = each["metadata"]["name"]
+            wait_for("it is claimed", functools.partial(claimed, name), 20)  # before a claim lapses
+        claims = claims_of(daemon)
         wait_for("all are nominated and let go", nominated)
         for name in names:
             told = daemon.json(f"/api/v1/pods/default/{name}/explain")["queue"]["claim"]
@@ -255,6 +245,20 @@ def test_equal_shares_get_each_its_own_gpu_when_bound_one_after_the_other(cluste
     places = {name: place_of(cluster.pod(name)) for name in names}
     assert plugin.given == {name: gpu for name, (_, gpu) in chosen_gpus(places).items()}
     assert sorted(plugin.given.values()) == [0, 1, 2]
+
+
+def test_a_share_goes_to_two_gpus_where_the_nodes_plugin_takes_a_list(cluster, gated):
+    several = gpus.gpushare("several", gpus=2, units=16)
+    several["metadata"]["labels"]["sliced.dev/gpushare-several-gpus"] = "true"
+    cluster.add(several, gpus.gpushare("one", gpus=2, units=8))
+    daemon = gated()
+    wide = pod("wide", {MEMORY: 24})
+    wide["metadata"]["labels"] = {"aliyun.com/gpu-count": "2"}
+    assert place(cluster, daemon, wide) == {"wide": on("several", MEMORY, "0*12", "1*12")}
+    marks = cluster.pod("wide")["metadata"]["annotations"]
+    assert {key: marks[f"ALIYUN_COM_GPU_MEM_{key}"] for key in ("IDX", "DEV", "POD")} == {
+        "IDX": "0,1", "DEV": "16", "POD": "24"}
+    held(cluster, daemon, pod("narrow", {MEMORY: 9}), "one GPU of this node has at most 8")
 
 
 @pytest.fixture

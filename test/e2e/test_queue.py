@@ -24,19 +24,6 @@ POLICY = {"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"}
 WEBHOOK = {"MutatingWebhookConfiguration"}
 
 
-@pytest.fixture
-def gated(cluster):
-    """The cluster puts the gate on pods by what the chart has for its version: start(config) gives the
-    daemon, once it does."""
-    def start(config=None):
-        daemon = cluster.start_daemon(config=config)
-        cluster.put_up_gate()
-        cluster.wait_gate(gpus.pod("probe", {GPU: 1}))
-        return daemon
-    yield start
-    cluster.take_down_gate()
-
-
 def priority_class(name, value):
     return {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name},
             "value": value}

@@ -6,7 +6,7 @@ import time
 from harness import gpus
 from harness.api import collection_path
 from harness.process import wait_for
-from test_queue import FIFO, GPU, gated, row, rows, wait_state  # noqa: F401  gated is a fixture
+from test_queue import FIFO, GPU, row, rows, wait_state
 
 AFTER = "sliced.dev/after"
 
@@ -28,7 +28,7 @@ def wait_text(daemon, name, text, timeout=60):
     return wait_for(f"{name}: {text}", there, timeout)
 
 
-def test_a_pipeline_of_three_stages_runs_in_order(cluster, gated):  # noqa: F811
+def test_a_pipeline_of_three_stages_runs_in_order(cluster, gated):
     cluster.add(gpus.whole("gpu-1", gpus=4))
     daemon = gated(FIFO)
     prepare = gpus.job("prepare", {}, runs="8s")
@@ -62,7 +62,7 @@ def test_a_pipeline_of_three_stages_runs_in_order(cluster, gated):  # noqa: F811
     wait_for("nobody is waited for", lambda: daemon.metric("sliced_stages", what="items") == 0)
 
 
-def test_all_that_a_selector_matches_have_to_succeed(cluster, gated):  # noqa: F811
+def test_all_that_a_selector_matches_have_to_succeed(cluster, gated):
     cluster.add(gpus.whole("gpu-1", gpus=4))
     daemon = gated(FIFO)
     # there before anybody waits: it is read
@@ -76,7 +76,7 @@ def test_all_that_a_selector_matches_have_to_succeed(cluster, gated):  # noqa: F
     cluster.wait_bound("next")
 
 
-def test_a_failed_predecessor_and_a_cycle_are_told(cluster, gated):  # noqa: F811
+def test_a_failed_predecessor_and_a_cycle_are_told(cluster, gated):
     cluster.add(gpus.whole("gpu-1", gpus=4))
     daemon = gated(FIFO)
     broken = gpus.pod("broken", {}, annotations={"sliced.dev/e2e-fails": "yes"})
@@ -107,7 +107,7 @@ def test_a_failed_predecessor_and_a_cycle_are_told(cluster, gated):  # noqa: F81
     cluster.wait_bound("heir", "egg", "hen", "odd")
 
 
-def test_a_new_leader_reads_what_has_happened_before(cluster, gated):  # noqa: F811
+def test_a_new_leader_reads_what_has_happened_before(cluster, gated):
     cluster.add(gpus.whole("gpu-1", gpus=4))
     first = gated(FIFO)
     cluster.add(gpus.job("done", {}, runs="1s"), gpus.job("goes-on", {}),
