@@ -2,7 +2,11 @@
 #include "server/handlers.h"
 #include "server/verbs.h"
 
-enum { BYTES_PER_SCORE = 24 }; /* ,{"Host":,"Score":10} */
+enum {
+    BYTES_PER_SCORE = 24, /* ,{"Host":,"Score":10} */
+    NODE_NAME_MAX = 254,  /* a DNS subdomain and its NUL */
+    BEST = 10,            /* MaxExtenderPriority */
+};
 
 /* Scores of the candidates on which the ask fits; the others keep 0. */
 struct scores {
@@ -53,6 +57,26 @@ static void collect(struct sl_request *request, const struct sl_ask *ask, struct
     }
 }
 
+/* The plan has chosen for a pod with a claim: its node alone is best, though the claim itself fills
+ * it. */
+static void prefer_claimed(struct sl_request *request, const struct sl_pod *pod, uint8_t *wire)
+{
+    const struct sl_candidates *c = &request->workspace->candidates;
+    char node[NODE_NAME_MAX];
+    if (request->app->queue.status == NULL ||
+        !sl_store_claimed_node(request->app->store, sl_str_of(pod->uid), node, sizeof(node))) {
+        return;
+    }
+    for (size_t i = 0; i < c->n; i++) {
+        struct sl_str quoted = sl_candidates_quoted(c, i);
+        if (quoted.len == strlen(node) + 2 && memcmp(quoted.s + 1, node, strlen(node)) == 0) {
+            wire[i] = BEST;
+        } else if (wire[i] == BEST) {
+            wire[i] = BEST - 1;
+        }
+    }
+}
+
 static char *put(char *at, struct sl_str text)
 {
     memcpy(at, text.s, text.len);
@@ -98,6 +122,7 @@ void sl_prioritize_finish(struct sl_request *request)
     } else {
         if (asked.ask.n > 0 && !asked.ask.malformed) {
             collect(request, &asked.ask, &scores);
+            prefer_claimed(request, asked.pod, scores.wire);
         }
         write_list(request, scores.wire);
         sl_metrics_nodes(&request->app->metrics, SL_CLASS_PRIORITIZE,

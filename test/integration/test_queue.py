@@ -93,3 +93,26 @@ def test_a_trace_gives_the_same_decisions_by_http_and_in_the_simulator(
     wanted = simulated(tmp_path, jobs, policy)
     assert len(wanted) == len(jobs)
     assert played(daemon, jobs) == wanted
+
+
+TWINS = "".join(f"""---
+apiVersion: v1
+kind: Node
+metadata: {{name: twin-{i}, labels: {{nvidia.com/gpu.product: NVIDIA-A100-SXM4-40GB, nvidia.com/gpu.count: "4"}}}}
+status: {{allocatable: {{nvidia.com/gpu: "4"}}}}
+""" for i in (1, 2))
+
+
+def test_the_claimed_node_is_best_though_the_claim_fills_it(start, tmp_path):
+    cluster = tmp_path / "twins.yaml"
+    cluster.write_text(TWINS, encoding="utf-8")
+    daemon = start(cluster, config="queue: {enabled: true}\n")
+    pod = pod_of("train", {"nvidia.com/gpu": 4})
+    pod["metadata"]["uid"] = daemon.add(pod)["uid"]
+    row, = daemon.get("/api/v1/queue").json["items"]
+    claimed = row["claim"]["node"]
+    other, = {"twin-1", "twin-2"} - {claimed}
+    assert daemon.filter(pod, ["twin-1", "twin-2"])["NodeNames"] == ["twin-1", "twin-2"]
+    scores = daemon.prioritize(pod, ["twin-1", "twin-2"])
+    assert scores[claimed] == 10
+    assert scores[other] < 10
