@@ -95,7 +95,8 @@ static struct sl_release release_of(const struct sl_queuer *queuer,
         .deadline_s = pod->has_deadline ? 0 : pod->timeout_s,
         .term = queuer->term,
         .gated = pod->gate != SL_GATE_NONE,
-        .nominated = pod->nominated != NULL && strcmp(pod->nominated, node) == 0,
+        .nominated =
+            !entry->withdrawn && pod->nominated != NULL && strcmp(pod->nominated, node) == 0,
     };
 }
 
@@ -120,7 +121,7 @@ static void release(struct sl_queuer *queuer, struct sl_queue_entry *entry)
     options->release(options->context, &wanted, sl_queue_released, call);
 }
 
-static void withdraw(struct sl_queuer *queuer, const struct sl_queue_entry *entry, const char *node)
+static void withdraw(struct sl_queuer *queuer, struct sl_queue_entry *entry, const char *node)
 {
     const struct sl_queuer_options *options = &queuer->options;
     if (options->withdraw == NULL) {
@@ -129,6 +130,7 @@ static void withdraw(struct sl_queuer *queuer, const struct sl_queue_entry *entr
     struct sl_release wanted = release_of(queuer, entry);
     wanted.node = sl_str_of(node);
     options->withdraw(options->context, &wanted);
+    entry->withdrawn = true;
     (void)pthread_mutex_lock(&queuer->status);
     queuer->counts.withdrawn++;
     (void)pthread_mutex_unlock(&queuer->status);

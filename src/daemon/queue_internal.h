@@ -26,10 +26,11 @@ struct sl_queue_entry {
     enum sl_queue_state state;
     enum sl_hold_reason reason; /* of the last lapse */
     bool stale;                 /* its claim counts in the window no more */
-    bool again;  /* its release came to nothing, or waits for the one before: later */
-    bool stray;  /* carries a nomination behind its gate that is not of its claim */
-    bool listed; /* in todo, as these say */
-    bool failed; /* its claim could not be made true */
+    bool again;     /* its release came to nothing, or waits for the one before: later */
+    bool withdrawn; /* its nomination is being taken back, whatever the pod shows */
+    bool stray;     /* carries a nomination behind its gate that is not of its claim */
+    bool listed;    /* in todo, as these say */
+    bool failed;    /* its claim could not be made true */
     bool release;
     bool lapsed;
     bool refused;

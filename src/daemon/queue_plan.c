@@ -54,6 +54,7 @@ static bool put(struct sl_queuer *queuer, struct sl_pod *pod, int64_t now_us)
     entry->pod = sl_pod_ref(pod);
     entry->round = queuer->round;
     sl_pod_unref(old);
+    entry->withdrawn = false;
     sl_queue_note_nomination(queuer, entry);
     int result = sl_planner_put(queuer->planner, pod, now_us, &err);
     if (result == 0 && queuer->options.stages != NULL) {

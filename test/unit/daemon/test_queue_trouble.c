@@ -165,6 +165,27 @@ a_nomination_left_by_a_leader_before_is_taken_back_from_a_pod_that_has_to_wait(v
     rig_end(&rig);
 }
 
+/* The watch may tell of the withdrawal after the next claim. */
+static void a_nomination_that_was_taken_back_is_made_again_with_the_next_claim(void **state)
+{
+    struct queue_rig rig;
+    (void)state;
+    rig_begin(&rig);
+    rig_node(&rig, "n1", 1);
+    rig_start(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true});
+    rig_round(&rig);
+    rig_answer(&rig, 0, SL_RELEASE_RELEASED);
+    rig_put(&rig, (struct rig_pod){.name = "a", .nominated = "n1"});
+    rig_later(&rig, rig.config.queue.hold_s * SECOND);
+    assert_string_equal(rig.withdrawn, "u-a n1");
+    rig_later(&rig, HOUR);
+    assert_int_equal(rig.n_released, 2);
+    assert_string_equal(rig.released[1].node, "n1");
+    assert_false(rig.released[1].nominated);
+    rig_end(&rig);
+}
+
 static void claims_lapse_though_the_clock_was_set_back(void **state)
 {
     struct queue_rig rig;
@@ -304,6 +325,7 @@ int main(void)
             a_pod_that_is_claimed_anew_while_a_release_is_under_way_is_released_after_it),
         cmocka_unit_test(
             a_nomination_left_by_a_leader_before_is_taken_back_from_a_pod_that_has_to_wait),
+        cmocka_unit_test(a_nomination_that_was_taken_back_is_made_again_with_the_next_claim),
         cmocka_unit_test(claims_lapse_though_the_clock_was_set_back),
         cmocka_unit_test(a_release_that_fails_at_once_is_no_harm),
         cmocka_unit_test(who_does_not_lead_plans_nothing),
