@@ -169,6 +169,7 @@ static void withdraw_strays(struct sl_queuer *queuer)
 bool sl_queue_follow_up(struct sl_queuer *queuer, int64_t now_us)
 {
     bool again = false;
+    unsigned told = 0;
     struct sl_queue_entry *entry = queuer->todo;
     queuer->todo = NULL;
     while (entry != NULL) {
@@ -186,13 +187,15 @@ bool sl_queue_follow_up(struct sl_queuer *queuer, int64_t now_us)
         } else if (entry->release) {
             release(queuer, entry);
         }
-        if (entry->refused) {
+        if (entry->refused && told < SL_QUEUE_TOLD) {
             sl_queue_tell_one(queuer, entry, now_us);
+            told++;
+        } else if (entry->refused) {
+            queuer->untold++; /* later, with all */
         }
         entry->lapsed = false;
         entry->failed = false;
         entry->release = false;
-        entry->refused = false;
         entry = next;
     }
     if (queuer->stray) {

@@ -33,7 +33,7 @@ struct sl_queue_entry {
     bool failed;    /* its claim could not be made true */
     bool release;
     bool lapsed;
-    bool refused;
+    bool refused; /* its owner is to be told so */
     char uid[];
 };
 
@@ -62,6 +62,7 @@ struct sl_queue_mail {
 };
 
 enum { SL_QUEUE_WAIT_BUCKETS = 14, SL_QUEUE_ERROR_BUCKETS = 10 };
+enum { SL_QUEUE_TOLD = 20 /* owners told in a second, or of a round's refusals */ };
 
 struct sl_queue_counts {
     uint64_t runs, run_us, rereads, bound, wrong, refused, withdrawn;

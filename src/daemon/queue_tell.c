@@ -7,7 +7,7 @@
 #include "server/explain.h"
 
 enum {
-    TOLD_PER_SECOND = 20,
+    TOLD_PER_SECOND = SL_QUEUE_TOLD,
     TOLD_AT_ONCE = 200, /* after a longer rest */
     MOVED_FACTOR = 2,
     REST = 50, /* times as long as a look at all took */
@@ -54,8 +54,10 @@ void sl_queue_tell_one(struct sl_queuer *queuer, struct sl_queue_entry *entry, i
 {
     char text[SL_EXPLAIN_TEXT_MAX];
     struct sl_queue_row row;
+    entry->refused = false;
     if (queuer->options.tell == NULL ||
-        !sl_planner_row(queuer->planner, sl_str_of(entry->uid), now_us, &row)) {
+        !sl_planner_row(queuer->planner, sl_str_of(entry->uid), now_us, &row) ||
+        row.state != SL_QUEUE_REFUSED) {
         return;
     }
     bool never = row.reason == SL_HOLD_NEVER || row.reason == SL_HOLD_MALFORMED;
@@ -104,6 +106,16 @@ static bool has_moved(const struct sl_queue_entry *entry, const struct sl_queue_
            (left_us >= told_us * MOVED_FACTOR || told_us >= left_us * MOVED_FACTOR);
 }
 
+static void look_at_refused(struct round *round, struct sl_queue_entry *entry)
+{
+    if (round->left == 0) {
+        round->untold++;
+    } else {
+        sl_queue_tell_one(round->queuer, entry, round->now_us);
+        round->left--;
+    }
+}
+
 static void look_at(void *context, const struct sl_queue_row *row)
 {
     struct round *round = context;
@@ -111,6 +123,10 @@ static void look_at(void *context, const struct sl_queue_row *row)
     struct sl_queue_entry *entry = sl_queue_find(queuer, sl_str_of(row->pod->uid));
     char text[SL_PLAN_TEXT_MAX];
     bool waits = row->state == SL_QUEUE_HELD || row->state == SL_QUEUE_STAGED;
+    if (entry != NULL && entry->refused && row->state == SL_QUEUE_REFUSED) {
+        look_at_refused(round, entry);
+        return;
+    }
     if (entry == NULL || !waits) {
         return;
     }

@@ -339,6 +339,32 @@ static void a_pod_over_the_limit_is_told_what_to_change(void **state)
     rig_end(&rig);
 }
 
+static void of_many_refused_at_once_some_are_told_each_second_until_all_are(void **state)
+{
+    struct queue_rig rig;
+    char name[NAME_BYTES];
+    (void)state;
+    rig_begin(&rig);
+    rig.config.queue.n_limits = 1;
+    rig.config.queue.limit[0] = (struct sl_plan_limit){.max_timeout_us = 3600 * SECOND};
+    rig_node(&rig, "n1", 1);
+    rig_start(&rig);
+    for (int i = 0; i < 70; i++) {
+        (void)snprintf(name, sizeof(name), "p%03d", i);
+        rig_put(&rig, (struct rig_pod){.name = name, .gated = true, .timeout = "2h"});
+    }
+    rig_round(&rig);
+    unsigned first = rig.n_told;
+    assert_in_range(first, 20, 40);
+    for (int i = 0; i < 5; i++) {
+        rig_later(&rig, SECOND);
+        assert_in_range(rig.n_told, first, first + 20);
+        first = rig.n_told;
+    }
+    assert_int_equal(rig.n_told, 70);
+    rig_end(&rig);
+}
+
 static void what_no_node_could_take_is_told_in_the_words_of_the_explanation(void **state)
 {
     static struct queue_rig rig;
@@ -390,6 +416,7 @@ int main(void)
         cmocka_unit_test(its_owner_is_told_once_that_a_pod_waits),
         cmocka_unit_test(after_a_longer_rest_more_are_told_but_never_all_at_once),
         cmocka_unit_test(a_pod_over_the_limit_is_told_what_to_change),
+        cmocka_unit_test(of_many_refused_at_once_some_are_told_each_second_until_all_are),
         cmocka_unit_test(what_no_node_could_take_is_told_in_the_words_of_the_explanation),
         cmocka_unit_test(settled_means_planned),
     };
