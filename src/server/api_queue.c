@@ -152,15 +152,18 @@ static void write_json(struct sl_request *request, const struct sl_queue_list *l
 /* As kubectl prints ages: "45s", "12m", "3h20m", "5d". */
 static void put_span(struct sl_grid *table, int64_t us)
 {
+    static const long long minute = 60;
+    static const long long hour = 3600;
+    static const long long day = 86400;
     long long s = us <= 0 ? 0 : us / US_PER_S;
-    if (s < 120) {
+    if (s < 2 * minute) {
         sl_grid_printf(table, "%llds", s);
-    } else if (s < 3 * 3600) {
-        sl_grid_printf(table, "%lldm", s / 60);
-    } else if (s < 48 * 3600) {
-        sl_grid_printf(table, "%lldh%lldm", s / 3600, s % 3600 / 60);
+    } else if (s < 3 * hour) {
+        sl_grid_printf(table, "%lldm", s / minute);
+    } else if (s < 2 * day) {
+        sl_grid_printf(table, "%lldh%lldm", s / hour, s % hour / minute);
     } else {
-        sl_grid_printf(table, "%lldd", s / 86400);
+        sl_grid_printf(table, "%lldd", s / day);
     }
 }
 
