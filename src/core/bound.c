@@ -57,6 +57,7 @@ void sl_bound_free(struct sl_bound *bound)
         sl_rank_free(&bound->rank[i]);
     }
     sl_fifo_free(&bound->fifo);
+    sl_mixed_free(&bound->mixed);
     free(bound->running);
     free(bound->units.group);
     free(bound->base.group);
@@ -138,6 +139,13 @@ static struct sl_bound_waiter *admit(struct sl_bound *bound, const struct sl_bou
         waiter->spec.timeout_us = SL_BOUND_TIMEOUT_MAX_US;
     }
     waiter->rank = sl_rank_of(bound, pod->priority);
+    if (sl_mixed_begin(bound, pod->width) != 0) {
+        (void)sl_error_nomem(err);
+        free(waiter);
+        return NULL;
+    }
+    bound->mixed.serial++;
+    waiter->serial = bound->mixed.serial;
     return waiter;
 }
 
@@ -154,7 +162,18 @@ static int reserve(struct sl_bound *bound)
         bound->running = running;
         bound->running_cap = cap;
     }
-    return sl_layout_reserve(bound);
+    return sl_layout_reserve(bound) != 0 ? -1 : sl_mixed_reserve(bound);
+}
+
+/* The virtual FIFO is told of it. */
+static int line_up_virtually(struct sl_bound *bound, struct sl_bound_waiter *waiter, bool adopted)
+{
+    if (!bound->mixed.active) {
+        return sl_fifo_arrive(bound, waiter, adopted);
+    }
+    waiter->entry = UINT32_MAX;
+    sl_mixed_arrive(bound, waiter, adopted);
+    return 0;
 }
 
 /* It waits from now on. There is room but for its slot. */
@@ -202,7 +221,7 @@ int sl_bound_arrive(struct sl_bound *bound, const struct sl_bound_pod *pod, int6
     if (line_up(bound, waiter) != 0) {
         goto unknown;
     }
-    if (sl_fifo_arrive(bound, waiter, false) != 0) {
+    if (line_up_virtually(bound, waiter, false) != 0) {
         sl_rank_remove(bound, waiter);
         bound->n_waiting--;
         goto unknown;
@@ -255,7 +274,7 @@ int sl_bound_adopt(struct sl_bound *bound, const struct sl_bound_pod *pod, int64
         free(waiter);
         return sl_error_nomem(err);
     }
-    if (sl_fifo_arrive(bound, waiter, true) != 0) {
+    if (line_up_virtually(bound, waiter, true) != 0) {
         forget(bound, waiter);
         return sl_error_nomem(err);
     }
@@ -273,6 +292,7 @@ int sl_bound_start(struct sl_bound *bound, uint64_t id, int64_t now_us, struct s
         return -1;
     }
     const bool current = bound->units_state == bound->state;
+    sl_mixed_started(bound, waiter);
     sl_rank_remove(bound, waiter);
     bound->n_waiting--;
     run(bound, waiter, bound->now);
@@ -289,6 +309,14 @@ int sl_bound_start(struct sl_bound *bound, uint64_t id, int64_t now_us, struct s
         bound->units_state = bound->state;
     }
     return 0;
+}
+
+void sl_bound_place(struct sl_bound *bound, uint64_t id, uint64_t node)
+{
+    struct sl_bound_waiter *waiter = find_as(bound, id, true, NULL);
+    if (waiter != NULL) {
+        waiter->node = node;
+    }
 }
 
 int sl_bound_unstart(struct sl_bound *bound, uint64_t id, int64_t now_us, struct sl_error *err)
@@ -318,6 +346,7 @@ int sl_bound_end(struct sl_bound *bound, uint64_t id, int64_t now_us, struct sl_
     }
     const int64_t run_us = bound->now - waiter->started_us;
     stop(bound, waiter);
+    sl_mixed_over(bound, waiter, run_us, false);
     sl_fifo_over(bound, waiter, run_us, false);
     sl_learn_ended(&bound->learn, waiter->spec.timeout_us, run_us);
     forget(bound, waiter);
@@ -333,6 +362,7 @@ int sl_bound_withdraw(struct sl_bound *bound, uint64_t id, int64_t now_us, struc
     }
     sl_rank_remove(bound, waiter);
     bound->n_waiting--;
+    sl_mixed_over(bound, waiter, 0, true);
     sl_fifo_over(bound, waiter, 0, true);
     forget(bound, waiter);
     return 0;
@@ -373,17 +403,39 @@ static bool starts_now(const struct sl_bound *bound, const struct sl_bound_waite
     return units + sl_rank_units_to(&bound->rank[waiter->rank], waiter) <= bound->capacity;
 }
 
-bool sl_bound_admits(struct sl_bound *bound, uint64_t id, int64_t now_us)
+static bool admits(struct sl_bound *bound, uint64_t id, uint64_t node, int64_t now_us)
 {
     set_now(bound, now_us);
     const struct sl_bound_waiter *waiter = find_as(bound, id, false, NULL);
     if (waiter == NULL || !sl_bound_fits_lane(bound, waiter->spec.width)) {
         return false;
     }
+    if (bound->mixed.active) {
+        return waiter == first_waiting(bound) || sl_mixed_admits(bound, waiter, node);
+    }
     sl_fifo_refresh(bound);
     sl_rank_refresh(bound);
     return waiter == first_waiting(bound) || starts_now(bound, waiter) ||
            sl_layout_admits(bound, waiter);
+}
+
+bool sl_bound_admits(struct sl_bound *bound, uint64_t id, int64_t now_us)
+{
+    return admits(bound, id, 0, now_us);
+}
+
+bool sl_bound_delays(struct sl_bound *bound, uint64_t id, uint64_t node, int64_t now_us)
+{
+    return !admits(bound, id, node, now_us) && bound->mixed.sure;
+}
+
+static void refresh_longest(struct sl_bound *bound)
+{
+    if (bound->mixed.active) {
+        sl_mixed_look_ahead(bound);
+    } else {
+        sl_fifo_refresh(bound);
+    }
 }
 
 int64_t sl_bound_latest_start(struct sl_bound *bound, uint64_t id, int64_t now_us)
@@ -394,7 +446,7 @@ int64_t sl_bound_latest_start(struct sl_bound *bound, uint64_t id, int64_t now_u
         return 0;
     }
     struct sl_allowance allowance;
-    sl_fifo_refresh(bound);
+    refresh_longest(bound);
     sl_bound_allowance(bound, waiter->rank, &allowance);
     return waiter->spec.submit_us + allowance.wait_us;
 }
@@ -407,7 +459,7 @@ int64_t sl_bound_due_us(const struct sl_bound *bound)
 int64_t sl_bound_longest_us(struct sl_bound *bound, int32_t priority, int64_t now_us)
 {
     set_now(bound, now_us);
-    sl_fifo_refresh(bound);
+    refresh_longest(bound);
     for (unsigned r = 0; r < bound->n_ranks; r++) { /* nothing new for a priority never seen */
         const struct sl_rank *rank = &bound->rank[bound->order[r]];
         if (rank->priority == priority ||

@@ -2,6 +2,7 @@
 #ifndef SLICED_CORE_BOUND_INTERNAL_H
 #define SLICED_CORE_BOUND_INTERNAL_H
 
+#include "core/bound_yard.h"
 #include "sliced/bound.h"
 #include "util/map.h"
 
@@ -66,6 +67,13 @@ struct sl_bound_waiter {
     uint32_t entry;      /* in the virtual FIFO */
     uint8_t rank;
     bool running;
+    /* Of a lane of several widths: */
+    uint64_t serial;
+    uint64_t node;     /* where it runs, 0: not told */
+    uint64_t layout;   /* the number of the last layout that it was in */
+    int64_t laid_us;   /* its start there */
+    int64_t spare_us;  /* that may come later by */
+    int64_t before_us; /* the least of that among those before it */
 };
 
 /* Waiting pods of one priority in order of submission, with a tree over them for the quick check:
@@ -132,6 +140,40 @@ struct sl_reject {
     int64_t width;
 };
 
+/* A pod that may not go to a node (0: any) now: nor may one that is as long and as wide. */
+struct sl_refusal {
+    int64_t run_us;
+    int64_t width;
+    uint64_t node;
+};
+
+/* A lane of several widths. */
+struct sl_mixed {
+    bool active;
+    int64_t width;        /* of the first pod */
+    struct sl_yard fifo;  /* the virtual FIFO, up to now */
+    struct sl_yard trial; /* for looking ahead */
+    uint64_t serial;
+    uint64_t layout; /* number */
+    uint64_t state;  /* that it was made in */
+    sl_work put_in;  /* work of those that started before their time since */
+    int64_t least_us;
+    int64_t asked_us; /* what those ahead would have had to spare for the last one refused */
+    size_t credit;    /* steps that looking ahead may take */
+    int64_t wait_us[SL_BOUND_RANKS]; /* latest starts, as of the layout */
+    int64_t widest;                  /* of all pods so far */
+    int64_t last_fifo_us;            /* when one more, so wide, would start in the virtual FIFO */
+    int64_t last_laid_us;            /* and in the layout */
+    int64_t last_us;                 /* what is to spare there */
+    int64_t lag_us;                  /* that may be later by */
+    const struct sl_bound_waiter *tried; /* of a trial */
+    bool kept;
+    bool sure; /* of the last answer */
+    uint64_t answered_state;
+    struct sl_refusal answered[SL_BOUND_REJECTS]; /* refused in this state */
+    size_t n_answered;
+};
+
 struct sl_bound {
     struct sl_bound_config config;
     int64_t now;
@@ -170,6 +212,7 @@ struct sl_bound {
     size_t n_rejects;
     int64_t steps_at;
     size_t steps;
+    struct sl_mixed mixed;
 };
 
 /* < 0: a goes first. */
@@ -201,6 +244,19 @@ void sl_fifo_over(struct sl_bound *bound, struct sl_bound_waiter *waiter, int64_
 int sl_fifo_capacity(struct sl_bound *bound, int64_t before, int64_t after);
 void sl_fifo_refresh(struct sl_bound *bound);
 void sl_fifo_free(struct sl_fifo *fifo);
+
+/* several widths */
+int sl_mixed_reserve(struct sl_bound *bound);
+/* It arrives, or turns up running. There is room. */
+void sl_mixed_arrive(struct sl_bound *bound, struct sl_bound_waiter *waiter, bool adopted);
+void sl_mixed_started(struct sl_bound *bound, const struct sl_bound_waiter *waiter);
+void sl_mixed_over(struct sl_bound *bound, const struct sl_bound_waiter *waiter, int64_t run_us,
+                   bool withdrawn);
+bool sl_mixed_admits(struct sl_bound *bound, const struct sl_bound_waiter *waiter, uint64_t node);
+/* From now on, when it has nodes, and pods of several widths. */
+int sl_mixed_begin(struct sl_bound *bound, int64_t width);
+void sl_mixed_look_ahead(struct sl_bound *bound); /* brings W up to date */
+void sl_mixed_free(struct sl_mixed *mixed);
 
 /* layout */
 struct sl_allowance {

@@ -16,6 +16,10 @@ enum {
     CLOSE_HALVES = 2,
     LAG_SHARE = 2,
 
+    /* Where pods have several widths a layout says less of what will come: so much of what c allows
+     * is used, the rest makes up for that. */
+    MIXED_EIGHTHS = 7,
+
     /* Where run times are guessed, W is one too: it is taken smaller by 0.9 of the relative error,
      * 0.35 at most, and every pod gets 26 times the mean error, 3W at most. */
     DISCOUNT_PERMILLE = 900,
@@ -44,7 +48,8 @@ void sl_bound_allowance(const struct sl_bound *bound, uint8_t rank, struct sl_al
 {
     const int64_t longest = bound->rank[rank].longest_us;
     const int64_t mean = bound->arrived_n == 0 ? 0 : bound->arrived_sum / bound->arrived_n;
-    const int64_t extra = bound->config.c_permille - 1000;
+    const int64_t beyond_one = bound->config.c_permille - 1000;
+    const int64_t extra = bound->mixed.active ? beyond_one * MIXED_EIGHTHS / 8 : beyond_one;
     const int64_t full = mean / 2 * RAMP_HALVES;
     int64_t beyond = permille(longest, extra);
     if (longest < full) {
@@ -56,7 +61,7 @@ void sl_bound_allowance(const struct sl_bound *bound, uint8_t rank, struct sl_al
     const int64_t unsure = least(error * ERRORS, longest * ERRORS_MAX_LONGEST);
     const int64_t loose = longest > mean / 2 * CLOSE_HALVES ? longest / LAG_SHARE : 0;
     out->wait_us = permille(longest + beyond, 1000 - discount) + unsure;
-    out->lag_us = beyond + loose + unsure;
+    out->lag_us = beyond + unsure + (bound->mixed.active ? 0 : loose);
     out->slip_us = permille(error, SLIP_PERMILLE);
 }
 

@@ -2,6 +2,10 @@
  * the lane of its first. Without memory a pod is simply not known to the bound, and not bounded. */
 #include "core/plan_internal.h"
 
+#include <stdlib.h>
+
+enum { NODE_PARTS_MAX = 64 }; /* devices of a node told apart */
+
 static bool is_bounded(const struct sl_planner *planner)
 {
     return planner->config.order.kind == SL_ORDER_BOUNDED;
@@ -50,6 +54,11 @@ static void give_id(struct sl_planner *planner, const uint64_t *id)
 
 /* ---- what others started ---- */
 
+static uint64_t key_of(const char *node)
+{
+    return sl_hash(node, strlen(node));
+}
+
 void sl_plan_bound_adopt(struct sl_planner *planner, const struct sl_pod *pod)
 {
     struct sl_plan_lane *lane =
@@ -83,17 +92,65 @@ void sl_plan_bound_adopt(struct sl_planner *planner, const struct sl_pod *pod)
         return;
     }
     ran->counted = sl_bound_adopt(lane->bound, &row, started_us, planner->now_us, NULL) == 0;
+    if (ran->counted && pod->node != NULL) {
+        sl_bound_place(lane->bound, ran->bound_id, key_of(pod->node));
+    }
     if (!ran->counted) {
         give_id(planner, &ran->bound_id);
     }
 }
 
+/* What of a node's units one pod can have together: all, or those of a device. */
+static size_t split(const struct sl_plan_lane *lane, const struct sl_plan_node *node,
+                    struct sl_bound_node *out, size_t n)
+{
+    int pool = sl_view_pool(node->view, lane->key);
+    int64_t units = lane->node_capacity[node->index];
+    int64_t most = pool < 0 ? 0 : node->view->room[pool].most;
+    bool parts = most > 0 && units / most < NODE_PARTS_MAX;
+    for (int64_t left = units; left > 0 && out != NULL; left -= parts ? most : left) {
+        out[n] = (struct sl_bound_node){.key = key_of(node->node->name),
+                                        .units = parts && most < left ? most : left};
+        n++;
+    }
+    if (out == NULL && units > 0) {
+        n += parts ? (size_t)((units + most - 1) / most) : 1;
+    }
+    return n;
+}
+
+static size_t split_all(const struct sl_planner *planner, const struct sl_plan_lane *lane,
+                        struct sl_bound_node *out)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < planner->n_nodes; i++) {
+        n = split(lane, planner->node[i], out, n);
+    }
+    return n;
+}
+
+/* Without memory the nodes are told another time. */
+static void tell_nodes(struct sl_planner *planner, struct sl_plan_lane *lane)
+{
+    size_t n = split_all(planner, lane, NULL);
+    struct sl_bound_node *nodes = calloc(n + 1, sizeof *nodes);
+    if (nodes == NULL) {
+        return;
+    }
+    (void)split_all(planner, lane, nodes);
+    if (sl_bound_set_nodes(lane->bound, nodes, n, planner->now_us, NULL) == 0) {
+        lane->bound_units = lane->capacity;
+        lane->bound_seq = planner->nodes_seq;
+    }
+    free(nodes);
+}
+
 void sl_plan_bound_capacity(struct sl_planner *planner)
 {
     for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
-        if (lane->bound != NULL && lane->bound_units != lane->capacity &&
-            sl_bound_set_capacity(lane->bound, lane->capacity, planner->now_us, NULL) == 0) {
-            lane->bound_units = lane->capacity;
+        if (lane->bound != NULL && lane->leaves > 0 &&
+            (lane->bound_units != lane->capacity || lane->bound_seq != planner->nodes_seq)) {
+            tell_nodes(planner, lane);
         }
     }
 }
@@ -105,6 +162,7 @@ static struct sl_bound *bound_of(struct sl_planner *planner, struct sl_plan_lane
     }
     lane->bound = sl_bound_new(&planner->config.bound);
     lane->bound_units = 0;
+    lane->bound_seq = 0;
     sl_plan_bound_capacity(planner);
     for (size_t i = 0; lane->bound != NULL && i < planner->n_nodes; i++) {
         const struct sl_view *view = planner->node[i]->base;
@@ -228,6 +286,7 @@ void sl_plan_bound_start(struct sl_planner *planner, struct sl_plan_pod *pod)
         struct sl_plan_lane *lane = sl_plan_lane_of(pod);
         pod->arrived = false;
         pod->started = sl_bound_start(lane->bound, pod->bound_id, planner->now_us, NULL) == 0;
+        sl_bound_place(lane->bound, pod->bound_id, key_of(pod->node->node->name));
     }
 }
 
@@ -260,6 +319,33 @@ int64_t sl_plan_bound_wake(const struct sl_plan_lane *lane)
 {
     bool asks = lane->bound != NULL && lane->refused > 0;
     return asks ? sl_plan_add(sl_bound_due_us(lane->bound), 1) : INT64_MAX;
+}
+
+bool sl_plan_bound_delays(struct sl_planner *planner, const struct sl_plan_pod *pod,
+                          const struct sl_plan_node *node)
+{
+    return pod->arrived && sl_bound_delays(sl_plan_lane_of(pod)->bound, pod->bound_id,
+                                           key_of(node->node->name), planner->now_us);
+}
+
+bool sl_plan_bound_is_mixed(const struct sl_plan_lane *lane)
+{
+    return lane->bound != NULL && sl_bound_is_mixed(lane->bound);
+}
+
+size_t sl_plan_bound_urgent(const struct sl_planner *planner, const struct sl_plan_pod *pod,
+                            struct sl_plan_pod **out)
+{
+    uint64_t ids[SL_PLAN_URGENT_MAX];
+    size_t n = pod->arrived ? sl_bound_urgent(sl_plan_lane_of(pod)->bound, pod->bound_id, ids,
+                                              SL_PLAN_URGENT_MAX)
+                            : 0;
+    size_t known = 0;
+    for (size_t i = 0; i < n; i++) {
+        out[known] = sl_map_get(&planner->ids, (const char *)&ids[i], sizeof ids[i]);
+        known += out[known] != NULL && out[known]->queued;
+    }
+    return known;
 }
 
 int64_t sl_plan_bound_latest(const struct sl_planner *planner, const struct sl_plan_pod *pod)

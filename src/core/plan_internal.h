@@ -16,6 +16,7 @@ enum {
     SL_PLAN_RESERVE_TRIES = 16, /* pods of a lane that may turn out to have no time, in one run */
     SL_PLAN_EXACT_MAX = 256,    /* nodes searched device by device for one reservation */
     SL_PLAN_REFUSED_MAX = 32,   /* pods of a lane that the bound refuses in one run */
+    SL_PLAN_URGENT_MAX = 64,    /* pods tried before one that the bound refuses, at one time */
     SL_PLAN_BACK_MAX = 8,       /* pods set aside that come back when a node has more room */
     SL_PLAN_PREEMPT_MAX = 8,    /* pods of a lane looked at for preemption in one run */
 };
@@ -54,6 +55,7 @@ struct sl_plan_lane {
     uint32_t queue_cap;
     struct sl_bound *bound;        /* order bounded: NULL before the first pod */
     int64_t bound_units;           /* capacity that it was told of */
+    uint64_t bound_seq;            /* nodes_seq then */
     struct sl_plan_pod *preemptor; /* released to preempt */
     int64_t preempting_us;         /* since when */
     struct sl_plan_reserve reserve;
@@ -67,6 +69,8 @@ struct sl_plan_lane {
     uint32_t refused;
     bool due_tried;
     bool set_aside;    /* somebody who must go next, and cannot */
+    bool kept;         /* the reservation is of one who has nothing to spare */
+    int64_t tried_us;  /* those that a pod so long could make late have been tried */
     int64_t least;     /* that anybody of the lane asks for */
     uint64_t rest_run; /* those that this run did not come to wait for rest_reason */
     enum sl_hold_reason rest_reason;
@@ -441,6 +445,13 @@ bool sl_plan_bound_admits(struct sl_planner *planner, const struct sl_plan_pod *
 struct sl_plan_pod *sl_plan_bound_due(const struct sl_planner *planner, struct sl_plan_lane *lane);
 /* When those that it refused in the last run may be admitted though nothing happens. */
 int64_t sl_plan_bound_wake(const struct sl_plan_lane *lane);
+bool sl_plan_bound_delays(struct sl_planner *planner, const struct sl_plan_pod *pod,
+                          const struct sl_plan_node *node);
+bool sl_plan_bound_is_mixed(const struct sl_plan_lane *lane);
+/* Pods of the lane to be tried before that one, which is not admitted: SL_PLAN_URGENT_MAX at most.
+ */
+size_t sl_plan_bound_urgent(const struct sl_planner *planner, const struct sl_plan_pod *pod,
+                            struct sl_plan_pod **out);
 int64_t sl_plan_bound_latest(const struct sl_planner *planner, const struct sl_plan_pod *pod);
 /* Capacities of all lanes, and what was started by others. */
 void sl_plan_bound_capacity(struct sl_planner *planner);

@@ -87,7 +87,8 @@ static void reserve(struct sl_planner *planner, struct sl_plan_lane *lane, struc
         lane->headroom_us = sl_plan_headroom_time(planner, lane, pod);
         return;
     }
-    if (is_bounded(planner) && !sl_plan_bound_admits(planner, pod)) {
+    if (is_bounded(planner) && !sl_plan_bound_is_mixed(lane) &&
+        !sl_plan_bound_admits(planner, pod)) {
         lane->tries = SL_PLAN_RESERVE_TRIES; /* as little may it keep devices as have them */
         return;
     }
@@ -128,6 +129,55 @@ static bool delays_headroom(const struct sl_planner *planner, const struct sl_pl
     return lane->headroom_us > 0 &&
            sl_plan_add(planner->now_us, pod->item.timeout_us) > lane->headroom_us &&
            sl_plan_needs_headroom(planner, pod);
+}
+
+/* One of those that have nothing to spare: it goes, or has the reservation when no other has. */
+static bool try_urgent(struct sl_planner *planner, struct sl_plan_lane *lane,
+                       struct sl_plan_pod *pod)
+{
+    struct sl_plan_pick pick;
+    sl_plan_pick(planner, pod, NULL, &pick);
+    if (planner->lacking) {
+        return false;
+    }
+    if (pick.node != NULL) {
+        return planner->room > 0 && claim(planner, pod, &pick);
+    }
+    set_reason(planner, pod, pick.reason);
+    if (!lane->kept && pod->strikes == 0 && pick.reason != SL_HOLD_HEADROOM) {
+        sl_plan_reserve_end(planner, lane);
+        lane->kept = sl_plan_reserve(planner, lane, pod);
+        if (!lane->kept && !planner->lacking) {
+            sl_plan_bound_set_aside(planner, pod);
+            lane->set_aside = true;
+        }
+    }
+    return !planner->lacking;
+}
+
+/* Those that a start of the pod could make late are tried before it, in order. */
+static enum step yield_to_urgent(struct sl_planner *planner, struct sl_plan_lane *lane,
+                                 const struct sl_plan_pod *pod)
+{
+    struct sl_plan_pod *urgent[SL_PLAN_URGENT_MAX];
+    lane->tried_us = sl_plan_add(pod->item.timeout_us, pod->item.timeout_us);
+    size_t n = sl_plan_bound_urgent(planner, pod, urgent);
+    bool more = true;
+    if (!lane->kept) { /* it has to be free for one of them */
+        sl_plan_reserve_end(planner, lane);
+    }
+    for (size_t i = 0; i < n && more; i++) {
+        more = try_urgent(planner, lane, urgent[i]);
+    }
+    return more ? STEP_CLAIMED : STEP_STOP; /* the same once more */
+}
+
+/* Does the pod have to let others go first? */
+static bool is_to_yield(struct sl_planner *planner, const struct sl_plan_lane *lane,
+                        const struct sl_plan_pod *pod)
+{
+    return lane->tried_us < pod->item.timeout_us && sl_plan_bound_is_mixed(lane) &&
+           !sl_plan_bound_admits(planner, pod);
 }
 
 /* Somebody would miss a latest start: the pod that must go next goes, or has the reservation. */
@@ -198,6 +248,9 @@ static enum step try_pod(struct sl_planner *planner, struct sl_plan_lane *lane,
     if (planner->lacking) {
         return STEP_STOP;
     }
+    if (is_bounded(planner) && pick.reason != SL_HOLD_HEADROOM && is_to_yield(planner, lane, pod)) {
+        return yield_to_urgent(planner, lane, pod);
+    }
     if (pick.node == NULL) {
         return held(planner, lane, pod, pick.reason);
     }
@@ -205,8 +258,15 @@ static enum step try_pod(struct sl_planner *planner, struct sl_plan_lane *lane,
         set_reason(planner, pod, SL_HOLD_PACE);
         return STEP_STOP;
     }
-    if (is_bounded(planner) && !sl_plan_bound_admits(planner, pod)) {
+    if (is_bounded(planner) && !sl_plan_bound_is_mixed(lane) &&
+        !sl_plan_bound_admits(planner, pod)) {
         return yield_to_due(planner, lane, pod);
+    }
+    if (is_bounded(planner) && sl_plan_bound_is_mixed(lane) &&
+        sl_plan_bound_delays(planner, pod, pick.node)) {
+        lane->refused++;
+        set_reason(planner, pod, SL_HOLD_PROMISE);
+        return planner->checks == 0 ? STEP_STOP : STEP_HELD;
     }
     lane->due_tried = false;
     return claim(planner, pod, &pick) ? STEP_CLAIMED : STEP_STOP;
@@ -259,6 +319,8 @@ static size_t begin(struct sl_planner *planner)
         lane->refused = 0;
         lane->due_tried = false;
         lane->set_aside = false;
+        lane->kept = false;
+        lane->tried_us = 0;
         lane->retry_waits = false;
         lane->headroom_us = 0;
         lane->rest_run = 0;
