@@ -15,7 +15,7 @@ enum {
     SL_PLAN_CHECKS = 1 << 20,   /* nodes looked at in one run; the next goes on */
     SL_PLAN_RESERVE_TRIES = 16, /* pods of a lane that may turn out to have no time, in one run */
     SL_PLAN_EXACT_MAX = 256,    /* nodes searched device by device for one reservation */
-    SL_PLAN_REFUSED_MAX = 32,   /* pods of a lane that the bound refuses in one run */
+    SL_PLAN_REFUSED_MAX = 12,   /* pods of a lane that the bound refuses in one run */
     SL_PLAN_URGENT_MAX = 64,    /* pods tried before one that the bound refuses, at one time */
     SL_PLAN_BACK_MAX = 8,       /* pods set aside that come back when a node has more room */
     SL_PLAN_PREEMPT_MAX = 8,    /* pods of a lane looked at for preemption in one run */

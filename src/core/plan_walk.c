@@ -180,9 +180,9 @@ static bool is_to_yield(struct sl_planner *planner, const struct sl_plan_lane *l
            !sl_plan_bound_admits(planner, pod);
 }
 
-/* Somebody would miss a latest start: the pod that must go next goes, or has the reservation. */
-static enum step yield_to_due(struct sl_planner *planner, struct sl_plan_lane *lane,
-                              struct sl_plan_pod *pod)
+/* Somebody would miss a latest start: others may not be in the way. */
+static enum step refuse(struct sl_planner *planner, struct sl_plan_lane *lane,
+                        struct sl_plan_pod *pod)
 {
     set_reason(planner, pod, SL_HOLD_PROMISE);
     lane->refused++;
@@ -192,8 +192,14 @@ static enum step yield_to_due(struct sl_planner *planner, struct sl_plan_lane *l
         lane->rest_reason = SL_HOLD_PROMISE;
         return STEP_CLOSED;
     }
+    return STEP_HELD;
+}
+
+/* When nobody else may go, the pod that must go next goes, or has the reservation. */
+static enum step yield_to_due(struct sl_planner *planner, struct sl_plan_lane *lane)
+{
     struct sl_plan_pod *due = sl_plan_bound_due(planner, lane);
-    if (due != NULL && due != pod && due->queued && !lane->due_tried) {
+    if (due != NULL && due->queued && !lane->due_tried) {
         struct sl_plan_pick pick;
         lane->due_tried = true;
         sl_plan_reserve_end(planner, lane);
@@ -260,7 +266,7 @@ static enum step try_pod(struct sl_planner *planner, struct sl_plan_lane *lane,
     }
     if (is_bounded(planner) && !sl_plan_bound_is_mixed(lane) &&
         !sl_plan_bound_admits(planner, pod)) {
-        return yield_to_due(planner, lane, pod);
+        return refuse(planner, lane, pod);
     }
     if (is_bounded(planner) && sl_plan_bound_is_mixed(lane) &&
         sl_plan_bound_delays(planner, pod, pick.node)) {
@@ -366,6 +372,12 @@ void sl_plan_walk(struct sl_planner *planner)
         struct sl_plan_lane *lane = planner->heap[0];
         step = try_pod(planner, lane, lane->queue[lane->at]);
         lane->at += step == STEP_HELD;
+        bool over = step == STEP_CLOSED || (step == STEP_HELD && lane->at >= lane->n_queue);
+        if (over && lane->refused > 0 && !sl_plan_bound_is_mixed(lane)) {
+            enum step due = yield_to_due(planner, lane);
+            lane->at = due == STEP_CLAIMED ? 0 : lane->at;
+            step = due == STEP_HELD ? step : due;
+        }
         if (step == STEP_CLOSED) {
             lane->rest_run = planner->run;
         }
