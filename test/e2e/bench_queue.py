@@ -26,13 +26,12 @@ from harness.process import wait_for
 GATE = "sliced.dev/queue"
 
 
-class Transitions(threading.Thread):
-    """One watch of all pods: when each lost its gate, and when each got its node."""
+class Bindings(threading.Thread):
+    """One watch of all pods: when each got its node."""
 
     def __init__(self, api):
         super().__init__(daemon=True)
         self.api = api
-        self.opened = {}
         self.bound = {}
         self.over = False
         self.since = api.get("/api/v1/pods?limit=1")["metadata"]["resourceVersion"]
@@ -47,8 +46,6 @@ class Transitions(threading.Thread):
         now = time.monotonic()
         self.since = pod["metadata"]["resourceVersion"]
         name = pod["metadata"]["name"]
-        if kind != "DELETED" and not pod["spec"].get("schedulingGates"):
-            self.opened.setdefault(name, now)
         if kind != "DELETED" and pod["spec"].get("nodeName"):
             self.bound.setdefault(name, now)
 
@@ -85,14 +82,11 @@ class Bench(throughput.Bench):
         self.fill([f"pod-{i:05}" for i in range(options.pods)])
         before = {}
         times = throughput.BindTimes(plane.api, options.pods, lambda: before.update(self.cpu()))
-        seen = Transitions(plane.api)
         self.extender = self.sliced.launch().process
         times.join(600)
         after = self.cpu()
         assert len(times.when) == options.pods, f"only {len(times.when)} pods were bound"
-        wait_for("all transitions seen", lambda: len(seen.bound) >= options.pods, 60)
-        seen.over = True
-        spans = sorted(1000 * (seen.bound[name] - seen.opened[name]) for name in seen.bound)
+        spans = sorted(1000 * each for each in times.spans)
         bound = sorted(times.when.values())
         row = {"part": "queue", "pods/s": (len(bound) - 1) / (bound[-1] - bound[0]),
                "cpu": {name: (after[name] - before[name]) / options.pods * 1000 for name in after},
@@ -123,7 +117,7 @@ class Bench(throughput.Bench):
         self.fill([f"wait-{i:05}" for i in range(options.waiting)])
         wait_for("all pods in the queue",
                  lambda: self.sliced.metric("sliced_queue_pods", state="Held") >= options.waiting, 300, 1)
-        seen = Transitions(plane.api)
+        seen = Bindings(plane.api)
         calls = self.sliced.metric("sliced_http_requests_total", verb="filter")
         spans = []
         for i in range(options.ends):

@@ -8,6 +8,7 @@ first pod bound to the last, CPU likewise. scripts/bench-e2e builds what it need
 
 import argparse
 import concurrent.futures
+import datetime
 import os
 import platform
 import statistics
@@ -40,6 +41,7 @@ class BindTimes(threading.Thread):
         self.expected = expected
         self.on_first = on_first
         self.when = {}
+        self.spans = []  # seconds from a gate's opening to the binding's event
         self.since = api.get("/api/v1/pods?limit=1")["metadata"]["resourceVersion"]
         self.start()
 
@@ -55,6 +57,10 @@ class BindTimes(threading.Thread):
             if not self.when:
                 self.on_first()
             self.when.setdefault(pod["metadata"]["name"], time.monotonic())
+            released = (pod["metadata"].get("annotations") or {}).get("sliced.dev/released")
+            if released:
+                self.spans.append(time.time() - datetime.datetime.fromisoformat(
+                    released.replace("Z", "+00:00")).timestamp())
 
     def _complete(self):
         return len(self.when) >= self.expected
