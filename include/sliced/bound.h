@@ -171,8 +171,9 @@ uint32_t sl_bound_running(const struct sl_bound *bound);
  * steps for each event pay for, in small lanes at each event. Nothing is proved for these: a
  * pod to come may have bad luck that FIFO's would not have, as EASY backfill itself delays all but
  * the first. Measured with slicesim, longest wait against that of FIFO with backfill: Philly's jobs
- * on 64, 96 and 128 GPUs 1.12, 1.12 and 1.13; 20 workloads of one and four GPUs on two nodes of
- * four, under overload at most 1.15, at load 0.9 1.13 (median) and 1.36 (worst): test_mixed.c.
+ * on 64, 96 and 128 GPUs 1.12, 1.12 and 1.13; in the median and the worst of 20 workloads of one
+ * and four GPUs on two nodes of four, under overload 1.11 and 1.31 (150 jobs) or 1.12 and 1.15 (200
+ * jobs), at load 0.9 1.13 and 1.36; of one to eight GPUs on four nodes of eight 1.21 and 1.86.
  *
  * With several priorities a lower one never delays a higher; the promise holds among equals, as far
  * as higher ones leave room. Past 16 priorities in a lane's life a new one counts as the next
