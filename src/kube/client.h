@@ -52,6 +52,8 @@ struct sl_call_options {
     const char *content_type; /* of the body, NULL: application/json */
     struct sl_str body;       /* copied; empty: none */
     enum sl_call_priority priority;
+    bool metadata_only; /* of the object that is answered (PartialObjectMetadata): less to encode
+                         * for the API server, and to read */
     bool repeatable;    /* may be sent again after a failure (GET, or an idempotent write); a
                          * stream never is once data was told of it */
     unsigned max_tries; /* 0: 1; one more after a 401, with new credentials */

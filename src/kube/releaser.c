@@ -128,8 +128,11 @@ static void patch(struct op *op, const char *end, const char *type, struct sl_bu
                   sl_call_done done, void (*again)(void *context))
 {
     struct sl_error err = {.code = SL_ERR_NONE};
-    struct sl_call_options call = {
-        .method = "PATCH", .content_type = type, .repeatable = true, .done = done};
+    struct sl_call_options call = {.method = "PATCH",
+                                   .content_type = type,
+                                   .metadata_only = true,
+                                   .repeatable = true,
+                                   .done = done};
     if (!leads(op)) {
         sl_buf_free(body);
         (void)sl_error_set(&op->err, SL_ERR_CONFLICT, "this replica is not the leader any more");

@@ -292,8 +292,12 @@ static void set_callbacks(struct sl_call *call)
 static bool set_headers(struct sl_call *call, const struct sl_credentials *credentials)
 {
     const char *type = call->content_type == NULL ? "application/json" : call->content_type;
+    const char *accept = call->options.metadata_only
+                             ? "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,"
+                               "application/json"
+                             : "application/json";
     bool body = call->options.body.len > 0;
-    return add_header(call, "Accept", "application/json") &&
+    return add_header(call, "Accept", accept) &&
            (!body || (add_header(call, "Content-Type", type) && add_header(call, "Expect", ""))) &&
            (credentials->authorization == NULL ||
             add_header(call, "Authorization", credentials->authorization));
