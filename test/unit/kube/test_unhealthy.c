@@ -167,6 +167,7 @@ static void a_configmap_that_comes_later_marks_and_its_end_unmarks(void **state)
     add(&scene, W_MAPS, "", true);
     start_unhealthy(&scene);
     wait_healthy(&scene, 2);
+    fake_api_wait(scene.rig.api, 8); /* the second watch is there: no request is on its way */
     sl_unhealthy_stop(scene.unhealthy);
     fake_api_clear(scene.rig.api);
     add(&scene, MAPS, PAGE("ConfigMap", MAP("unhealthy-gpu-n1", "\"gpus\":\"1\"")), false);
