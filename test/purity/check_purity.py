@@ -22,7 +22,7 @@ ALLOWED = set(
     strchr strcmp strcspn strlen strncmp strnlen strrchr strspn strstr
     snprintf vsnprintf __snprintf_chk __vsnprintf_chk
     bsearch qsort
-    __popcountdi2 __assert_fail __stack_chk_fail __memcpy_chk __memset_chk __memmove_chk
+    __popcountdi2 __divti3 __assert_fail __stack_chk_fail __memcpy_chk __memset_chk __memmove_chk
     _GLOBAL_OFFSET_TABLE_
     """.split()
 )
