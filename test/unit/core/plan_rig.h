@@ -154,7 +154,7 @@ static inline struct plan_rig_pod *plan_rig_pod(struct plan_rig *rig, const char
     struct sl_resource parsed;
     rig->pod[rig->n_pods] = p;
     rig->n_pods++;
-    snprintf(p->name, sizeof p->name, "%s", name);
+    (void)snprintf(p->name, sizeof p->name, "%.*s", (int)sizeof p->name - 1, name);
     p->item[0] = (struct sl_ask_item){
         .resource = resource, .key = sl_hash(resource, strlen(resource)), .count = count};
     assert_true(sl_resource_parse(sl_str_of(resource), &parsed));

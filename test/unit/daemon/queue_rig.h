@@ -236,7 +236,7 @@ static inline enum sl_queue_state rig_state(struct queue_rig *rig, const char *n
 {
     struct sl_queue_status status;
     char uid[NAME_BYTES];
-    (void)snprintf(uid, sizeof(uid), "u-%s", name);
+    (void)snprintf(uid, sizeof(uid), "u-%.*s", NAME_BYTES - 3, name);
     rig->queue.status(rig->queue.context, sl_str_of(uid), &status);
     assert_true(status.text[0] != '\0');
     return status.state;
@@ -247,7 +247,7 @@ static inline const char *rig_claim(struct queue_rig *rig, const char *name)
 {
     static char node[300];
     char uid[NAME_BYTES];
-    (void)snprintf(uid, sizeof(uid), "u-%s", name);
+    (void)snprintf(uid, sizeof(uid), "u-%.*s", NAME_BYTES - 3, name);
     if (!sl_store_claimed_node(rig->store, sl_str_of(uid), node, sizeof(node))) {
         node[0] = '\0';
     }
