@@ -251,6 +251,9 @@ size_t sl_planner_visit(struct sl_planner *planner, int64_t now_us, size_t max,
     (void)now_us;
     size_t n = 0;
     size_t at = 0;
+    if (planner->pods.len == 0) {
+        return 0; /* there may be no array yet */
+    }
     if (!sl_plan_grow(&planner->sort, &planner->sort_cap, 2 * planner->pods.len,
                       sizeof(struct sl_plan_pod *))) {
         return planner->pods.len;
