@@ -78,6 +78,7 @@ static struct op *op_new(struct sl_kube_binder *binder, const struct sl_binding 
     op->binding.node = sl_pod_put_text(&at, binding->node);
     op->binding.assignment = sl_pod_put_text(&at, assignment).s;
     op->binding.term = binding->term;
+    op->binding.claimed = binding->claimed;
     op->jitter = (uint64_t)sl_kube_monotonic_us() ^ (uint64_t)(uintptr_t)op;
     return op;
 }

@@ -80,7 +80,7 @@ static void a_released_pods_deadline_is_set_only_when_its_next_event_lacks_it(vo
     scene_start(&scene);
     assert_int_equal(sl_store_put_pod(scene.store, pod_with("90m", 0, NULL), NULL), 0);
     struct sl_pod *has = pod_with("90m", 5400, "n1");
-    struct sl_pod *lacks = pod_with("90m", 0, "n1");
+    struct sl_pod *lacks = pod_with("60m", 0, "n1"); /* tells its patch from one after the bind */
     struct sl_kube_binder_stats stats = {.deadlines = 0};
     int64_t until_us = sl_kube_monotonic_us() + 60000 * MS;
     add(&scene, "POST", BINDING, 201, "{}");
@@ -96,6 +96,9 @@ static void a_released_pods_deadline_is_set_only_when_its_next_event_lacks_it(vo
         sl_kube_binder_stats(scene.binder, &stats);
     }
     assert_int_equal(count(&scene, "PATCH"), 1);
+    assert_string_equal(fake_api_request(scene.rig.api, 1)->body,
+                        "{\"metadata\":{\"uid\":\"u1\"},\"spec\":{"
+                        "\"activeDeadlineSeconds\":3600}}");
     assert_int_equal(stats.deadline_failures, 0);
     sl_pod_unref(has);
     sl_pod_unref(lacks);
