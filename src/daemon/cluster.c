@@ -188,19 +188,24 @@ static void lead_as(struct sl_cluster *cluster, char out[SL_TERM_MAX])
     }
 }
 
-static void begin_sync(struct sl_cluster *cluster)
+struct sl_reflector_times sl_cluster_watch_times(const struct sl_cluster *cluster)
 {
     const struct sl_config *config = &cluster->config;
+    return (struct sl_reflector_times){.page = (unsigned)config->kubernetes.list_page,
+                                       .page_us = config->kubernetes.request_timeout_us,
+                                       .watch_us = config->kubernetes.watch_timeout_us,
+                                       .silence_us = config->kubernetes.watch_silence_us,
+                                       .backoff_us = backoff_us,
+                                       .backoff_max_us = backoff_max_us};
+}
+
+static void begin_sync(struct sl_cluster *cluster)
+{
     struct sl_error err = {.code = SL_ERR_NONE};
     const struct sl_sync_options options = {
         .client = cluster->client,
         .store = cluster->options.store,
-        .page = (unsigned)config->kubernetes.list_page,
-        .page_us = config->kubernetes.request_timeout_us,
-        .watch_us = config->kubernetes.watch_timeout_us,
-        .silence_us = config->kubernetes.watch_silence_us,
-        .backoff_us = backoff_us,
-        .backoff_max_us = backoff_max_us,
+        .times = sl_cluster_watch_times(cluster),
         .published = published,
         .listed_pod = listed_pod,
         .changed_pod = changed_pod,
@@ -480,12 +485,7 @@ static int start_unhealthy(struct sl_cluster *cluster, struct sl_error *err)
         .client = cluster->client,
         .store = cluster->options.store,
         .namespace = config->gpushare.namespace,
-        .page = (unsigned)config->kubernetes.list_page,
-        .page_us = config->kubernetes.request_timeout_us,
-        .watch_us = config->kubernetes.watch_timeout_us,
-        .silence_us = config->kubernetes.watch_silence_us,
-        .backoff_us = backoff_us,
-        .backoff_max_us = backoff_max_us,
+        .times = sl_cluster_watch_times(cluster),
     };
     if (!config->gpushare.unhealthy_gpus) {
         return 0;

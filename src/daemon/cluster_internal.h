@@ -63,6 +63,9 @@ void sl_cluster_add_stats(struct sl_sync_stats *sum, const struct sl_sync_stats 
 /* Makes the releaser and the queue, when it is configured; try_us: of one call. */
 int sl_cluster_make_queue(struct sl_cluster *cluster, int64_t try_us, struct sl_error *err);
 
+/* What the configuration says of lists and watches. */
+struct sl_reflector_times sl_cluster_watch_times(const struct sl_cluster *cluster);
+
 /* Watches Jobs while somebody waits for one. On the main thread. */
 void sl_cluster_follow_jobs(struct sl_cluster *cluster);
 

@@ -8,8 +8,6 @@ static const int64_t release_backoff_us = 100000;
 static const int64_t release_backoff_max_us = 2000000;
 static const int64_t release_max_us = 15000000;
 static const int64_t jobs_rest_ns = 60000000000; /* without anybody who waits for a Job */
-static const int64_t jobs_backoff_us = 200000;
-static const int64_t jobs_backoff_max_us = 10000000;
 
 /* Terms count from 0; the queue takes that for none. */
 static uint64_t leading_term(void *context)
@@ -69,16 +67,10 @@ static void on_jobs_listed(void *context)
 
 static void start_jobs(struct sl_cluster *cluster)
 {
-    const struct sl_config *config = &cluster->config;
     struct sl_error err = {.code = SL_ERR_NONE};
     const struct sl_jobs_options options = {
         .client = cluster->client,
-        .page = (unsigned)config->kubernetes.list_page,
-        .page_us = config->kubernetes.request_timeout_us,
-        .watch_us = config->kubernetes.watch_timeout_us,
-        .silence_us = config->kubernetes.watch_silence_us,
-        .backoff_us = jobs_backoff_us,
-        .backoff_max_us = jobs_backoff_max_us,
+        .times = sl_cluster_watch_times(cluster),
         .job = on_job,
         .gone = on_job_gone,
         .listed = on_jobs_listed,

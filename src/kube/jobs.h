@@ -8,12 +8,7 @@ struct sl_jobs;
 
 struct sl_jobs_options {
     struct sl_client *client;
-    unsigned page; /* as in struct sl_reflector_options, as are the times */
-    int64_t page_us;
-    int64_t watch_us;
-    int64_t silence_us;
-    int64_t backoff_us;
-    int64_t backoff_max_us;
+    struct sl_reflector_times times;
     /* All on the client's thread. */
     void (*job)(void *context, const struct sl_job_facts *job);
     void (*gone)(void *context, struct sl_str namespace, struct sl_str name);

@@ -208,7 +208,7 @@ static int on_data(void *context, const char *data, size_t len, struct sl_error 
 static void put_list_query(struct sl_reflector *reflector, struct sl_buf *path)
 {
     if (reflector->paged_expired < PAGED_EXPIRED_MAX) {
-        sl_buf_printf(path, "limit=%u", reflector->options.page);
+        sl_buf_printf(path, "limit=%u", reflector->options.times.page);
     } else {
         sl_buf_puts(path, "resourceVersion="); /* the default: something has to follow the '?' */
     }
@@ -220,7 +220,7 @@ static void put_list_query(struct sl_reflector *reflector, struct sl_buf *path)
 
 static void put_watch_query(struct sl_reflector *reflector, struct sl_buf *path)
 {
-    uint64_t span = (uint64_t)(reflector->options.watch_us / us_per_s);
+    uint64_t span = (uint64_t)(reflector->options.times.watch_us / us_per_s);
     uint64_t seconds = span + sl_jitter(&reflector->jitter) % (span + 1);
     sl_buf_puts(path, "watch=true&allowWatchBookmarks=true&resourceVersion=");
     sl_url_put(path, sl_str_of(reflector->version));
@@ -286,8 +286,8 @@ static int begin_call(struct sl_reflector *reflector, struct sl_error *err)
         .path = path.data,
         .priority = SL_CALL_NORMAL,
         .max_tries = 1,
-        .timeout_us = reflector->watching ? 0 : options->page_us,
-        .silence_us = reflector->watching ? options->silence_us : 0,
+        .timeout_us = reflector->watching ? 0 : options->times.page_us,
+        .silence_us = reflector->watching ? options->times.silence_us : 0,
         .data = on_data,
         .done = on_done,
         .context = reflector,
@@ -304,8 +304,8 @@ static int begin_call(struct sl_reflector *reflector, struct sl_error *err)
 static bool go_on_later(struct sl_reflector *reflector, int64_t retry_after_us)
 {
     const struct sl_reflector_options *options = &reflector->options;
-    int64_t delay_us = sl_backoff_us(reflector->tries, options->backoff_us, options->backoff_max_us,
-                                     sl_jitter(&reflector->jitter));
+    int64_t delay_us = sl_backoff_us(reflector->tries, options->times.backoff_us,
+                                     options->times.backoff_max_us, sl_jitter(&reflector->jitter));
     /* nothing is known of the cluster meanwhile: an hour, which a server may ask for, is too long
      */
     retry_after_us = retry_after_us < retry_after_max_us ? retry_after_us : retry_after_max_us;
@@ -423,7 +423,7 @@ static bool watch_done(struct sl_reflector *reflector, const struct sl_reply *re
     struct sl_error err = reply->err;
     bool whole = reply->status == 200 && sl_watch_finish(reflector->stream, NULL, &err) == 0;
     int64_t lasted_us = sl_kube_monotonic_us() - reflector->started_us;
-    if (reflector->progress || lasted_us >= reflector->options.backoff_max_us) {
+    if (reflector->progress || lasted_us >= reflector->options.times.backoff_max_us) {
         reflector->tries = 0;
     }
     if (reflector->progress) {

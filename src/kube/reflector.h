@@ -24,6 +24,15 @@ struct sl_reflector_calls {
     void (*listed)(void *context, bool ok);
 };
 
+/* How patiently it looks. */
+struct sl_reflector_times {
+    unsigned page;      /* limit= of a list page; 500 */
+    int64_t page_us;    /* a page takes that long at most */
+    int64_t watch_us;   /* timeoutSeconds asked of the server; jittered by up to as much again */
+    int64_t silence_us; /* a watch with nothing, not even a bookmark, for that long is replaced */
+    int64_t backoff_us, backoff_max_us;
+};
+
 /* Text is copied. */
 struct sl_reflector_options {
     struct sl_client *client;
@@ -31,12 +40,7 @@ struct sl_reflector_options {
     const char *name;         /* for logs and metrics: "pods" */
     const char *path;         /* "/api/v1/pods" */
     const char *query;        /* selectors, already encoded, or NULL */
-    unsigned page;            /* limit= of a list page; 500 */
-    int64_t page_us;          /* a page takes that long at most */
-    int64_t watch_us;         /* timeoutSeconds asked of the server; jittered by up to as much
-                               * again */
-    int64_t silence_us; /* a watch with nothing, not even a bookmark, for that long is replaced */
-    int64_t backoff_us, backoff_max_us;
+    struct sl_reflector_times times;
     struct sl_text_limits limits; /* of one object; max_string: of one text of it that is kept */
     struct sl_reflector_calls calls;
 };

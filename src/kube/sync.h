@@ -12,12 +12,7 @@ struct sl_sync;
 struct sl_sync_options {
     struct sl_client *client;
     struct sl_store *store;
-    unsigned page; /* as in struct sl_reflector_options, as are the times */
-    int64_t page_us;
-    int64_t watch_us;
-    int64_t silence_us;
-    int64_t backoff_us;
-    int64_t backoff_max_us;
+    struct sl_reflector_times times;
     /* An event of a watch has changed the store: the snapshot that shows it was published delay_us
      * after the event came in. On the client's thread. NULL: nobody counts. */
     void (*published)(void *context, int64_t delay_us);

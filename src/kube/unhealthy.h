@@ -13,12 +13,7 @@ struct sl_unhealthy_options {
     struct sl_client *client;
     struct sl_store *store;
     const char *namespace; /* "kube-system" */
-    unsigned page;         /* as in struct sl_reflector_options, as are the times */
-    int64_t page_us;
-    int64_t watch_us;
-    int64_t silence_us;
-    int64_t backoff_us;
-    int64_t backoff_max_us;
+    struct sl_reflector_times times;
 };
 
 struct sl_unhealthy *sl_unhealthy_start(const struct sl_unhealthy_options *options,

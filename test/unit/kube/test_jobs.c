@@ -117,12 +117,12 @@ static void a_watch_tells_how_jobs_end(void **state)
             .cut_at = SIZE_MAX});
     const struct sl_jobs_options options = {
         .client = scene.rig.client,
-        .page = 10,
-        .page_us = 20000 * MS,
-        .watch_us = 300000 * MS,
-        .silence_us = 1000000 * MS,
-        .backoff_us = 1 * MS,
-        .backoff_max_us = 4 * MS,
+        .times = {.page = 10,
+                  .page_us = 20000 * MS,
+                  .watch_us = 300000 * MS,
+                  .silence_us = 1000000 * MS,
+                  .backoff_us = 1 * MS,
+                  .backoff_max_us = 4 * MS},
         .job = on_job,
         .gone = on_gone,
         .listed = on_listed,

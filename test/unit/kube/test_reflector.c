@@ -5,7 +5,7 @@
 
 static void lists_page_by_page_then_watches_from_there(void **state)
 {
-    struct scene scene = {.options = {.page = 0}};
+    struct scene scene = {.options = {.times = {.page = 0}}};
     (void)state;
     scene_begin(&scene);
     scene.options.query = "labelSelector=a%3Db";
@@ -40,7 +40,7 @@ static void lists_page_by_page_then_watches_from_there(void **state)
 static void is_synced_when_the_list_is_complete_not_before(void **state)
 {
     static const char *const page = PAGE("10", "", POD("a", "1") "," POD("b", "1"));
-    struct scene scene = {.options = {.page = 0}};
+    struct scene scene = {.options = {.times = {.page = 0}}};
     (void)state;
     scene_begin(&scene);
     fake_api_add(
@@ -62,7 +62,7 @@ static void is_synced_when_the_list_is_complete_not_before(void **state)
 
 static void a_410_between_pages_lists_from_the_start(void **state)
 {
-    struct scene scene = {.options = {.page = 0}};
+    struct scene scene = {.options = {.times = {.page = 0}}};
     (void)state;
     scene_begin(&scene);
     add(&scene, LIST, 1, PAGE("10", "x", POD("a", "1")));
@@ -80,7 +80,7 @@ static void a_410_between_pages_lists_from_the_start(void **state)
 
 static void pages_that_expire_again_and_again_end_in_one_list(void **state)
 {
-    struct scene scene = {.options = {.page = 0}};
+    struct scene scene = {.options = {.times = {.page = 0}}};
     (void)state;
     scene_begin(&scene);
     for (int i = 0; i < 2; i++) {
@@ -109,7 +109,7 @@ static void a_410_of_the_watch_lists_anew(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct scene scene = {.options = {.page = 0}};
+        struct scene scene = {.options = {.times = {.page = 0}}};
         scene_begin(&scene);
         add(&scene, LIST, 1, PAGE("10", "", POD("a", "1")));
         add_status(&scene, WATCH, cases[i].status, cases[i].body);
@@ -126,7 +126,7 @@ static void a_410_of_the_watch_lists_anew(void **state)
 
 static void other_errors_do_not_list_until_they_last(void **state)
 {
-    struct scene scene = {.options = {.page = 0}};
+    struct scene scene = {.options = {.times = {.page = 0}}};
     (void)state;
     scene_begin(&scene);
     add(&scene, LIST, 1, PAGE("10", "", POD("a", "1")));

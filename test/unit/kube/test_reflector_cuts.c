@@ -5,7 +5,7 @@
 
 static void a_watch_cut_at_any_byte_goes_on_where_it_was(void **state)
 {
-    struct scene scene = {.options = {.page = 0}};
+    struct scene scene = {.options = {.times = {.page = 0}}};
     struct history history = {0};
     (void)state;
     scene_begin(&scene);
@@ -28,7 +28,7 @@ static void a_watch_cut_at_any_byte_goes_on_where_it_was(void **state)
 static void a_list_cut_at_any_byte_is_begun_anew(void **state)
 {
     static const char *const page = PAGE("10", "", POD("a", "1") "," POD("b", "2"));
-    struct scene scene = {.options = {.page = 0}};
+    struct scene scene = {.options = {.times = {.page = 0}}};
     (void)state;
     scene_begin(&scene);
     for (size_t cut = 0; cut < strlen(page); cut++) {
@@ -54,7 +54,7 @@ static void a_list_cut_at_any_byte_is_begun_anew(void **state)
 
 static void a_server_that_hangs_up_is_tried_again(void **state)
 {
-    struct scene scene = {.options = {.page = 0}};
+    struct scene scene = {.options = {.times = {.page = 0}}};
     (void)state;
     scene_begin(&scene);
     fake_api_add(scene.rig.api, (struct fake_answer){.path = LIST, .times = 3, .kind = FAKE_CLOSE});
@@ -73,7 +73,7 @@ static void a_server_that_hangs_up_is_tried_again(void **state)
 
 static void a_silent_watch_is_replaced(void **state)
 {
-    struct scene scene = {.options = {.page = 0}};
+    struct scene scene = {.options = {.times = {.page = 0}}};
     (void)state;
     scene_begin(&scene);
     add(&scene, LIST, 1, PAGE("10", "", POD("a", "1")));
@@ -88,9 +88,9 @@ static void a_silent_watch_is_replaced(void **state)
     scene_start(&scene);
 
     fake_api_wait(scene.rig.api, 2);
-    fake_clock_advance(scene.rig.client, scene.options.silence_us);
+    fake_clock_advance(scene.rig.client, scene.options.times.silence_us);
     story_wait(&scene.story, "+b", 0);
-    fake_clock_advance(scene.rig.client, scene.options.silence_us);
+    fake_clock_advance(scene.rig.client, scene.options.times.silence_us);
     story_wait(&scene.story, "+c", 0);
 
     assert_string_equal(scene.story.text, "[+a]+b+c");
@@ -115,7 +115,7 @@ static void turn_over(struct scene *scene)
 
 static void a_server_that_asks_for_an_hour_is_tried_after_a_minute(void **state)
 {
-    struct scene scene = {.options = {.page = 0}};
+    struct scene scene = {.options = {.times = {.page = 0}}};
     struct sl_client_stats stats;
     (void)state;
     scene_begin(&scene);

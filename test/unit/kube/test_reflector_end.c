@@ -5,7 +5,7 @@
 
 static void what_cannot_be_used_is_skipped_and_counted(void **state)
 {
-    struct scene scene = {.options = {.page = 0}};
+    struct scene scene = {.options = {.times = {.page = 0}}};
     (void)state;
     scene_begin(&scene);
     scene.story.refuse = "r";
@@ -25,7 +25,7 @@ static void what_cannot_be_used_is_skipped_and_counted(void **state)
 
 static void an_object_for_which_there_was_no_memory_is_told_again(void **state)
 {
-    struct scene scene = {.options = {.page = 0}};
+    struct scene scene = {.options = {.times = {.page = 0}}};
     struct history history = {0};
     (void)state;
     scene_begin(&scene);
@@ -43,7 +43,7 @@ static void an_object_for_which_there_was_no_memory_is_told_again(void **state)
 
 static void nonsense_in_a_watch_ends_in_a_new_list(void **state)
 {
-    struct scene scene = {.options = {.page = 0}};
+    struct scene scene = {.options = {.times = {.page = 0}}};
     (void)state;
     scene_begin(&scene);
     add(&scene, LIST, 1, PAGE("10", "", POD("a", "1")));
@@ -60,7 +60,7 @@ static void nonsense_in_a_watch_ends_in_a_new_list(void **state)
 
 static void nothing_is_told_after_stop_at_any_moment(void **state)
 {
-    struct scene scene = {.options = {.page = 0}};
+    struct scene scene = {.options = {.times = {.page = 0}}};
     (void)state;
     scene_begin(&scene);
     for (unsigned n = 1; n < 120; n++) {
@@ -87,7 +87,7 @@ static void nothing_is_told_after_stop_at_any_moment(void **state)
 
 static void stop_ends_a_call_that_hangs(void **state)
 {
-    struct scene scene = {.options = {.page = 0}};
+    struct scene scene = {.options = {.times = {.page = 0}}};
     (void)state;
     scene_begin(&scene);
     fake_api_add(scene.rig.api, (struct fake_answer){.path = LIST, .kind = FAKE_HANG});
@@ -105,11 +105,11 @@ static void stop_ends_a_call_that_hangs(void **state)
 
 static void stop_does_not_wait_for_a_backoff(void **state)
 {
-    struct scene scene = {.options = {.page = 0}};
+    struct scene scene = {.options = {.times = {.page = 0}}};
     (void)state;
     scene_begin(&scene);
-    scene.options.backoff_us = 3600000 * MS;
-    scene.options.backoff_max_us = 3600000 * MS;
+    scene.options.times.backoff_us = 3600000 * MS;
+    scene.options.times.backoff_max_us = 3600000 * MS;
     add_status(&scene, LIST, 500, "{}");
     scene_start(&scene);
     story_wait(&scene.story, "[!", 0);
@@ -118,7 +118,7 @@ static void stop_does_not_wait_for_a_backoff(void **state)
 
 static void the_client_may_go_first(void **state)
 {
-    struct scene scene = {.options = {.page = 0}};
+    struct scene scene = {.options = {.times = {.page = 0}}};
     (void)state;
     scene_begin(&scene);
     add(&scene, LIST, 1, PAGE("10", "", POD("a", "1")));

@@ -65,12 +65,12 @@ static void start_unhealthy(struct scene *scene)
         .client = scene->rig.client,
         .store = scene->store,
         .namespace = "kube-system",
-        .page = 500,
-        .page_us = 20000 * MS,
-        .watch_us = 300000 * MS,
-        .silence_us = 20000 * MS,
-        .backoff_us = 1 * MS,
-        .backoff_max_us = 4 * MS,
+        .times = {.page = 500,
+                  .page_us = 20000 * MS,
+                  .watch_us = 300000 * MS,
+                  .silence_us = 20000 * MS,
+                  .backoff_us = 1 * MS,
+                  .backoff_max_us = 4 * MS},
     };
     scene->unhealthy = sl_unhealthy_start(&options, NULL);
     assert_non_null(scene->unhealthy);
@@ -81,12 +81,12 @@ static void start_nodes(struct scene *scene)
     const struct sl_sync_options options = {
         .client = scene->rig.client,
         .store = scene->store,
-        .page = 500,
-        .page_us = 20000 * MS,
-        .watch_us = 300000 * MS,
-        .silence_us = 20000 * MS,
-        .backoff_us = 1 * MS,
-        .backoff_max_us = 4 * MS,
+        .times = {.page = 500,
+                  .page_us = 20000 * MS,
+                  .watch_us = 300000 * MS,
+                  .silence_us = 20000 * MS,
+                  .backoff_us = 1 * MS,
+                  .backoff_max_us = 4 * MS},
         .unhealthy = scene->unhealthy == NULL ? NULL : marked,
         .context = scene,
     };
