@@ -13,7 +13,9 @@ enum { SLACK_LETTERS = 4096, REST = 4 /* times as long as a round took */ };
 
 static const int64_t ns_per_us = 1000;
 static const int64_t ns_per_s = 1000000000;
-static const int64_t rest_max_ns = 50000000; /* between two rounds */
+/* between two rounds: what comes in meanwhile is planned for, and released, together */
+static const int64_t rest_min_ns = 10000000;
+static const int64_t rest_max_ns = 50000000;
 static const int64_t estimates_us = 1000000;
 /* between two looks at the term, of which nobody tells when the cluster is known */
 static const int64_t look_idle_us = 200000;
@@ -61,11 +63,12 @@ static void *run(void *context)
         int64_t now_us = sl_clock_real_us();
         int64_t again_us = sl_queue_round(queuer, now_us);
         int64_t end_ns = sl_clock_monotonic_ns();
-        int64_t took_ns = (end_ns - begin_ns) * REST;
+        int64_t rest = (end_ns - begin_ns) * REST;
         int64_t left_us = again_us > now_us ? again_us - now_us : 0;
         int64_t look_us = queuer->term == 0 ? look_idle_us : look_busy_us;
         left_us = left_us > look_us ? look_us : left_us;
-        rest_ns = end_ns + (took_ns > rest_max_ns ? rest_max_ns : took_ns);
+        rest = rest < rest_min_ns ? rest_min_ns : rest;
+        rest_ns = end_ns + (rest > rest_max_ns ? rest_max_ns : rest);
         until_ns = end_ns + left_us * ns_per_us;
     }
     return NULL;

@@ -14,7 +14,9 @@ enum {
 };
 
 static const int64_t second_us = 1000000;
-static const int64_t grace_us = 2000000; /* most are bound by then */
+static const int64_t grace_us = 2000000;    /* most are bound by then */
+static const int64_t soon_us = 10000000;    /* a start that near is awaited, */
+static const int64_t overdue_us = 30000000; /* but not for longer than that */
 static const int64_t moved_us = 60000000;
 static const int64_t repeat_us = 60000000; /* between two words on the estimate */
 static const int64_t moves_us = 15000000;  /* between two looks at all estimates */
@@ -116,6 +118,15 @@ static void look_at_refused(struct round *round, struct sl_queue_entry *entry)
     }
 }
 
+/* No word yet of a pod that has only just come, or is about to start: its owner sees it start, and
+ * an Event costs the API server as much as a third of the pod's way to its node. */
+static bool may_start_soon(const struct sl_queue_row *row, int64_t now_us)
+{
+    int64_t age_us = now_us - row->pod->created_us;
+    bool near = row->start_us > 0 && row->start_us - now_us < soon_us;
+    return age_us < grace_us || (near && age_us < overdue_us);
+}
+
 static void look_at(void *context, const struct sl_queue_row *row)
 {
     struct round *round = context;
@@ -131,8 +142,7 @@ static void look_at(void *context, const struct sl_queue_row *row)
         return;
     }
     bool first = entry->told_us == 0;
-    bool young = round->now_us - row->pod->created_us < grace_us;
-    bool due = first ? !young : has_moved(entry, row, round->now_us);
+    bool due = first ? !may_start_soon(row, round->now_us) : has_moved(entry, row, round->now_us);
     if (!due || round->left == 0) {
         round->untold += first ? 1 : 0;
         return;

@@ -291,7 +291,8 @@ static int start(struct op *op, struct sl_call_options *call, struct sl_error *e
     call->priority = SL_CALL_BIND;
     call->max_tries = 1; /* may_bind and the pod are asked before each repetition */
     call->context = op;
-    return sl_call_within(options->client, call, timeout_us, err);
+    call->within_us = timeout_us;
+    return sl_client_call(options->client, call, NULL, err);
 }
 
 /* ---- the POST ---- */

@@ -72,6 +72,12 @@ static enum sl_lane lane_of(const struct sl_call_options *options)
     return stream ? SL_LANE_STREAM : lane[options->priority];
 }
 
+void sl_client_bound_queue(struct sl_client *client, const struct sl_call *call)
+{
+    client->queue_end_us =
+        call->ends_us < client->queue_end_us ? call->ends_us : client->queue_end_us;
+}
+
 int sl_client_call(struct sl_client *client, const struct sl_call_options *options, uint64_t *id,
                    struct sl_error *err)
 {
@@ -80,6 +86,8 @@ int sl_client_call(struct sl_client *client, const struct sl_call_options *optio
         return sl_error_nomem(err);
     }
     call->lane = lane_of(options);
+    call->ends_us =
+        options->within_us == 0 ? INT64_MAX : sl_kube_monotonic_us() + options->within_us;
     struct sl_call_list *lane = &client->lane[call->lane];
     (void)pthread_mutex_lock(&client->lock);
     bool full = lane->n >= client->options.max_queued;
@@ -96,6 +104,7 @@ int sl_client_call(struct sl_client *client, const struct sl_call_options *optio
         *lane->tail = call;
         lane->tail = &call->next;
         lane->n++;
+        sl_client_bound_queue(client, call);
     }
     (void)pthread_mutex_unlock(&client->lock);
     if (full || stopped) {
@@ -104,7 +113,7 @@ int sl_client_call(struct sl_client *client, const struct sl_call_options *optio
                        : sl_error_set(err, SL_ERR_LIMIT, "%u calls are waiting already",
                                       client->options.max_queued);
     }
-    (void)curl_multi_wakeup(client->multi);
+    sl_client_wake(client);
     return 0;
 }
 
@@ -119,7 +128,7 @@ void sl_client_cancel(struct sl_client *client, uint64_t id)
     cancel->next = client->cancels;
     client->cancels = cancel;
     (void)pthread_mutex_unlock(&client->lock);
-    (void)curl_multi_wakeup(client->multi);
+    sl_client_wake(client);
 }
 
 int sl_client_after(struct sl_client *client, int64_t delay_us, void (*fn)(void *context),
@@ -147,7 +156,7 @@ int sl_client_after(struct sl_client *client, int64_t delay_us, void (*fn)(void 
         free(timer);
         return -1;
     }
-    (void)curl_multi_wakeup(client->multi);
+    sl_client_wake(client);
     return 0;
 }
 
@@ -162,8 +171,7 @@ void sl_client_stats(struct sl_client *client, struct sl_client_stats *out)
 
 static void wake(void *context)
 {
-    struct sl_client *client = context;
-    (void)curl_multi_wakeup(client->multi);
+    sl_client_wake(context);
 }
 
 /* Signals are for the threads that wait for them; here they would only break transfers, and a
@@ -185,6 +193,7 @@ static void client_free(struct sl_client *client)
 {
     sl_auth_free(client->auth); /* before what its wake uses */
     (void)curl_multi_cleanup(client->multi);
+    sl_client_poll_free(client);
     (void)pthread_mutex_destroy(&client->lock);
     free(client->user_agent);
     free(client);
@@ -198,6 +207,9 @@ struct sl_client *sl_client_new(const struct sl_client_options *options, struct 
         return NULL;
     }
     client->options = *options;
+    client->epoll_fd = -1;
+    client->wake_fd = -1;
+    client->queue_end_us = INT64_MAX;
     client->options.max_in_flight = options->max_in_flight < 1 ? 1 : options->max_in_flight;
     for (int i = 0; i < SL_LANES; i++) {
         client->lane[i].tail = &client->lane[i].first;
@@ -210,6 +222,10 @@ struct sl_client *sl_client_new(const struct sl_client_options *options, struct 
     client->multi = curl_multi_init();
     if (client->user_agent == NULL || client->multi == NULL) {
         (void)sl_error_nomem(err);
+        client_free(client);
+        return NULL;
+    }
+    if (sl_client_poll_init(client, err) < 0) {
         client_free(client);
         return NULL;
     }
@@ -232,7 +248,7 @@ void sl_client_free(struct sl_client *client)
     (void)pthread_mutex_lock(&client->lock);
     client->stop = true;
     (void)pthread_mutex_unlock(&client->lock);
-    (void)curl_multi_wakeup(client->multi);
+    sl_client_wake(client);
     (void)pthread_join(client->thread, NULL);
     while (client->cancels != NULL) {
         struct sl_cancel *next = client->cancels->next;

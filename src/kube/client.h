@@ -58,6 +58,8 @@ struct sl_call_options {
                          * stream never is once data was told of it */
     unsigned max_tries; /* 0: 1; one more after a 401, with new credentials */
     int64_t timeout_us; /* of one try, whole; 0: none (a watch) */
+    int64_t within_us;  /* from now to its end, all tries and its time in a queue included: after
+                         * that it is not sent any more; 0: whenever */
     int64_t silence_us; /* no byte of an answer for that long ends the try (SL_ERR_SYSTEM); 0: none
                          */
     sl_call_data data;  /* NULL: the body is collected */

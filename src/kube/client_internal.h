@@ -4,6 +4,7 @@
 
 #include <curl/curl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "kube/auth.h"
 #include "kube/client.h"
@@ -24,6 +25,7 @@ struct sl_call {
     char *method;
     char *content_type;
     unsigned tries;
+    int64_t ends_us;       /* monotonic: by then it is over, sent or not; INT64_MAX: whenever */
     int64_t not_before_us; /* monotonic: waits for its repetition until then */
     bool throttled;        /* was counted as such */
     bool unauthorized;     /* the server said 401 once */
@@ -70,6 +72,8 @@ struct sl_client {
     CURLM *multi;
     struct sl_auth *auth;
     pthread_t thread;
+    int epoll_fd, wake_fd;
+    atomic_bool woken; /* there is word in a queue that the thread has not looked at */
     /* guarded by lock */
     pthread_mutex_t lock;
     struct sl_call_list lane[SL_LANES]; /* in order of arrival */
@@ -77,11 +81,13 @@ struct sl_client {
     struct sl_timer *timers;            /* by due time */
     struct sl_cancel *cancels;
     struct sl_client_stats stats;
+    int64_t queue_end_us; /* none that waits in a queue ends before; INT64_MAX: never */
     uint64_t last_id;
     bool stop;
     /* of the client's thread alone */
     struct sl_call *active;
-    unsigned taken; /* active calls that are no streams */
+    unsigned taken;      /* active calls that are no streams */
+    int64_t curl_due_us; /* monotonic: libcurl wants to be called then; INT64_MAX: never */
     struct sl_bucket bucket;
     uint64_t jitter;
     int64_t heard_us[SL_HEARD_MAX];        /* by local port: the last byte of calls that ended */
@@ -92,6 +98,17 @@ struct sl_client {
 /* The client's thread (loop.c). */
 void *sl_client_run(void *context);
 void sl_call_free(struct sl_call *call); /* NULL is allowed */
+/* The call waits in a queue now. Lock held. */
+void sl_client_bound_queue(struct sl_client *client, const struct sl_call *call);
+
+/* Waiting (poll.c). wake: from any thread, after word was left in a queue. poll: waits for word, or
+ * wait_us, and lets libcurl do what is due. own: the calling thread is the client's. free: of what
+ * a failed init left too. */
+int sl_client_poll_init(struct sl_client *client, struct sl_error *err);
+void sl_client_poll_free(struct sl_client *client);
+void sl_client_own(const struct sl_client *client);
+void sl_client_wake(struct sl_client *client);
+void sl_client_poll(struct sl_client *client, int64_t wait_us);
 
 /* Makes the easy handle of the next try and gives it to the multi handle. */
 int sl_transfer_start(struct sl_client *client, struct sl_call *call,

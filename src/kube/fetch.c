@@ -174,12 +174,11 @@ static int begin(struct fetch *fetch)
         .path = path.data,
         .priority = SL_CALL_BIND, /* the scheduler waits */
         .max_tries = 1,
+        .within_us = options->timeout_us,
         .done = on_read,
         .context = fetch,
     };
-    int result = path.failed == SL_BUF_OK
-                     ? sl_call_within(options->client, &call, options->timeout_us, NULL)
-                     : -1;
+    int result = path.failed == SL_BUF_OK ? sl_client_call(options->client, &call, NULL, NULL) : -1;
     sl_buf_free(&path);
     return result;
 }

@@ -60,11 +60,12 @@ int sl_list_read(const struct sl_list_read *options, struct sl_error *err)
         .path = options->path,
         .priority = SL_CALL_NORMAL,
         .max_tries = 1,
+        .within_us = options->timeout_us,
         .data = on_data,
         .done = on_done,
         .context = reading,
     };
-    if (sl_call_within(options->client, &call, options->timeout_us, err) < 0) {
+    if (sl_client_call(options->client, &call, NULL, err) < 0) {
         free_reading(reading);
         return -1;
     }

@@ -1,5 +1,5 @@
-/* The client's thread: queues by priority, repetitions, deadlines, timers, and libcurl's multi
- * handle. Callbacks run here and may start or cancel calls: both only leave word in a queue. */
+/* The client's thread: queues by priority, repetitions, deadlines and timers. Callbacks run here
+ * and may start or cancel calls: both only leave word in a queue. */
 #include "kube/client_internal.h"
 
 #include <stdlib.h>
@@ -154,6 +154,7 @@ static void repeat_at(struct sl_client *client, struct sl_call *call, int64_t at
     call->throttled = false;
     call->next = *at;
     *at = call;
+    sl_client_bound_queue(client, call);
     client->stats.retries++;
     client->stats.queued++;
 }
@@ -167,7 +168,7 @@ static void finish(struct sl_client *client, struct sl_call *call, CURLcode resu
     bool again = sl_transfer_again(client, call, &reply, sl_kube_monotonic_us(), &at_us);
     drop_active(client, call);
     (void)pthread_mutex_lock(&client->lock);
-    again = again && !client->stop;
+    again = again && !client->stop && at_us < call->ends_us;
     if (again) {
         repeat_at(client, call, at_us);
     } else {
@@ -179,10 +180,8 @@ static void finish(struct sl_client *client, struct sl_call *call, CURLcode resu
     }
 }
 
-/* True when a transfer ended: places are free, or a repetition waits. */
-static bool finish_transfers(struct sl_client *client)
+static void finish_transfers(struct sl_client *client)
 {
-    bool any = false;
     int left = 0;
     const CURLMsg *message = curl_multi_info_read(client->multi, &left);
     while (message != NULL) {
@@ -191,15 +190,14 @@ static bool finish_transfers(struct sl_client *client)
             CURLcode result = message->data.result;
             (void)curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &call);
             finish(client, (struct sl_call *)(void *)call, result);
-            any = true;
         }
         message = curl_multi_info_read(client->multi, &left);
     }
-    return any;
 }
 
 /* Deadlines are kept here: libcurl counts silence in whole seconds, and does not count at all while
  * a transfer waits for another's connection. */
+/* True when one was. */
 static bool finish_expired(struct sl_client *client, int64_t *wait_us)
 {
     bool any = false;
@@ -340,6 +338,42 @@ static void end_all(struct sl_client *client)
     run_timers(client, INT64_MAX, &unused);
 }
 
+/* ---- too late ---- */
+
+/* A queued call that has to be over by now; 0 when none has. */
+static uint64_t find_late(struct sl_client *client, int64_t now_us, int64_t *wait_us)
+{
+    const struct sl_call *late = NULL;
+    (void)pthread_mutex_lock(&client->lock);
+    int64_t end_us = client->queue_end_us;
+    if (end_us <= now_us) {
+        end_us = INT64_MAX;
+        for (int i = 0; late == NULL && i <= SL_LANES; i++) {
+            const struct sl_call *call = i < SL_LANES ? client->lane[i].first : client->delayed;
+            while (call != NULL && call->ends_us > now_us) {
+                end_us = call->ends_us < end_us ? call->ends_us : end_us;
+                call = call->next;
+            }
+            late = call;
+        }
+        client->queue_end_us = late == NULL ? end_us : client->queue_end_us;
+    }
+    (void)pthread_mutex_unlock(&client->lock);
+    if (late == NULL && end_us < INT64_MAX) {
+        sooner(wait_us, end_us - now_us);
+    }
+    return late == NULL ? 0 : late->id;
+}
+
+static void end_late(struct sl_client *client, int64_t now_us, int64_t *wait_us)
+{
+    uint64_t id = find_late(client, now_us, wait_us);
+    while (id != 0) {
+        end_early(client, id, "no time was left when its turn came");
+        id = find_late(client, now_us, wait_us);
+    }
+}
+
 /* ---- the loop ---- */
 
 static bool stopping(struct sl_client *client)
@@ -353,20 +387,18 @@ static bool stopping(struct sl_client *client)
 void *sl_client_run(void *context)
 {
     struct sl_client *client = context;
+    sl_client_own(client);
     while (!stopping(client)) {
         int64_t wait_us = poll_max_us;
-        int running = 0;
-        run_timers(client, sl_kube_monotonic_us(), &wait_us);
-        run_cancels(client); /* those of the timers too: after a pause nothing late is sent */
-        wake_delayed(client, sl_kube_monotonic_us(), &wait_us);
+        int64_t now_us = sl_kube_monotonic_us();
+        run_timers(client, now_us, &wait_us);
+        run_cancels(client);
+        end_late(client, now_us, &wait_us); /* after a pause too nothing late is sent */
+        wake_delayed(client, now_us, &wait_us);
         start_calls(client, &wait_us);
-        (void)curl_multi_perform(client->multi, &running);
-        bool ended = finish_transfers(client);
-        ended = finish_expired(client, &wait_us) || ended;
-        if (!ended) {
-            /* what callbacks and other threads leave in the queues wakes it */
-            (void)curl_multi_poll(client->multi, NULL, 0, (int)((wait_us + 999) / 1000), NULL);
-        }
+        bool ended = finish_expired(client, &wait_us);
+        sl_client_poll(client, ended ? 0 : wait_us); /* places are free, or a repetition waits */
+        finish_transfers(client);
     }
     end_all(client);
     return NULL;

@@ -106,8 +106,8 @@ static int start(struct op *op, struct sl_call_options *call, const char *end, s
     } else if (left_us <= 0) {
         (void)sl_error_set(err, SL_ERR_LIMIT, "no time was left");
     } else {
-        result = sl_call_within(options->client, call,
-                                left_us < options->try_us ? left_us : options->try_us, err);
+        call->within_us = left_us < options->try_us ? left_us : options->try_us;
+        result = sl_client_call(options->client, call, NULL, err);
     }
     sl_buf_free(&path);
     sl_buf_free(body);

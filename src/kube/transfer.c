@@ -401,7 +401,8 @@ int64_t sl_transfer_deadline(const struct sl_call *call)
         call->options.timeout_us == 0 ? INT64_MAX : call->started_us + call->options.timeout_us;
     int64_t silent =
         call->options.silence_us == 0 ? INT64_MAX : call->heard_us + call->options.silence_us;
-    return whole < silent ? whole : silent;
+    int64_t deadline = whole < silent ? whole : silent;
+    return deadline < call->ends_us ? deadline : call->ends_us;
 }
 
 bool sl_transfer_sent(const struct sl_call *call)
@@ -442,9 +443,13 @@ static bool never_sent(CURLcode result)
 
 static void say_expired(const struct sl_call *call, struct sl_error *err)
 {
-    bool whole = call->options.timeout_us > 0 &&
-                 call->started_us + call->options.timeout_us <= sl_kube_monotonic_us();
-    int64_t us = whole ? call->options.timeout_us : call->options.silence_us;
+    int64_t now_us = sl_kube_monotonic_us();
+    bool last = call->ends_us <= now_us;
+    bool whole = last || (call->options.timeout_us > 0 &&
+                          call->started_us + call->options.timeout_us <= now_us);
+    int64_t us = last    ? call->options.within_us
+                 : whole ? call->options.timeout_us
+                         : call->options.silence_us;
     (void)sl_error_set(err, SL_ERR_SYSTEM,
                        whole ? "no complete answer within %lld ms" : "nothing heard for %lld ms",
                        (long long)(us / 1000));

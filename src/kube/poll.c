@@ -1,0 +1,129 @@
+/* Waiting: libcurl's sockets and an eventfd for word from other threads, in one epoll set. With
+ * curl_multi_perform and curl_multi_poll every call in flight would be looked at, with a system
+ * call each, whatever happened; here libcurl hears of the socket that something happened on. */
+#include "kube/client_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+enum { EVENTS_MAX = 16 };
+
+/* The client whose thread this is. */
+static _Thread_local const struct sl_client *own_client;
+
+/* ---- what libcurl says ---- */
+
+/* known is not NULL once the socket is in the set. */
+static int on_interest(CURL *easy, curl_socket_t fd, int what, void *context, void *known)
+{
+    static const uint32_t events[] = {
+        [CURL_POLL_IN] = EPOLLIN,
+        [CURL_POLL_OUT] = EPOLLOUT,
+        [CURL_POLL_INOUT] = EPOLLIN | EPOLLOUT,
+    };
+    struct sl_client *client = context;
+    struct epoll_event event = {.data.fd = fd};
+    (void)easy;
+    if (what == CURL_POLL_REMOVE) {
+        (void)epoll_ctl(client->epoll_fd, EPOLL_CTL_DEL, fd, &event);
+        return 0;
+    }
+    event.events = events[what & CURL_POLL_INOUT];
+    (void)epoll_ctl(client->epoll_fd, known == NULL ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &event);
+    (void)curl_multi_assign(client->multi, fd, client);
+    return 0;
+}
+
+static int on_timer(CURLM *multi, long timeout_ms, void *context)
+{
+    struct sl_client *client = context;
+    (void)multi;
+    client->curl_due_us =
+        timeout_ms < 0 ? INT64_MAX : sl_kube_monotonic_us() + (int64_t)timeout_ms * 1000;
+    return 0;
+}
+
+/* ---- waiting ---- */
+
+void sl_client_wake(struct sl_client *client)
+{
+    static const uint64_t one = 1;
+    bool known = atomic_exchange(&client->woken, true);
+    if (!known && own_client != client) {
+        (void)!write(client->wake_fd, &one, sizeof(one));
+    }
+}
+
+static void take(struct sl_client *client, const struct epoll_event *event)
+{
+    int fd = event->data.fd;
+    int mask = 0;
+    int running = 0;
+    uint64_t count = 0;
+    if (fd == client->wake_fd) {
+        (void)!read(fd, &count, sizeof(count));
+        return;
+    }
+    mask |= (event->events & EPOLLIN) != 0 ? CURL_CSELECT_IN : 0;
+    mask |= (event->events & EPOLLOUT) != 0 ? CURL_CSELECT_OUT : 0;
+    mask |= (event->events & (EPOLLERR | EPOLLHUP)) != 0 ? CURL_CSELECT_ERR : 0;
+    (void)curl_multi_socket_action(client->multi, fd, mask, &running);
+}
+
+void sl_client_poll(struct sl_client *client, int64_t wait_us)
+{
+    struct epoll_event events[EVENTS_MAX];
+    int running = 0;
+    if (client->curl_due_us < INT64_MAX) {
+        int64_t left_us = client->curl_due_us - sl_kube_monotonic_us();
+        wait_us = left_us < wait_us ? left_us : wait_us;
+    }
+    wait_us = wait_us < 0 || atomic_load(&client->woken) ? 0 : wait_us;
+    int n = epoll_wait(client->epoll_fd, events, EVENTS_MAX, (int)((wait_us + 999) / 1000));
+    atomic_store(&client->woken, false); /* what was left until now is looked at next */
+    for (int i = 0; i < n; i++) {
+        take(client, &events[i]);
+    }
+    if (client->curl_due_us <= sl_kube_monotonic_us()) {
+        client->curl_due_us = INT64_MAX; /* libcurl sets it anew */
+        (void)curl_multi_socket_action(client->multi, CURL_SOCKET_TIMEOUT, 0, &running);
+    }
+}
+
+/* ---- life ---- */
+
+void sl_client_own(const struct sl_client *client)
+{
+    own_client = client;
+}
+
+int sl_client_poll_init(struct sl_client *client, struct sl_error *err)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+    client->curl_due_us = INT64_MAX;
+    client->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    client->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    event.data.fd = client->wake_fd;
+    if (client->epoll_fd < 0 || client->wake_fd < 0 ||
+        epoll_ctl(client->epoll_fd, EPOLL_CTL_ADD, client->wake_fd, &event) < 0) {
+        return sl_error_set(err, SL_ERR_SYSTEM, "no epoll set for the client: %s", strerror(errno));
+    }
+    (void)curl_multi_setopt(client->multi, CURLMOPT_SOCKETFUNCTION, on_interest);
+    (void)curl_multi_setopt(client->multi, CURLMOPT_SOCKETDATA, client);
+    (void)curl_multi_setopt(client->multi, CURLMOPT_TIMERFUNCTION, on_timer);
+    (void)curl_multi_setopt(client->multi, CURLMOPT_TIMERDATA, client);
+    return 0;
+}
+
+void sl_client_poll_free(struct sl_client *client)
+{
+    if (client->epoll_fd >= 0) {
+        (void)close(client->epoll_fd);
+    }
+    if (client->wake_fd >= 0) {
+        (void)close(client->wake_fd);
+    }
+}
