@@ -389,6 +389,9 @@ struct sl_plan_pick {
     struct sl_assignment assignment;
 };
 
+/* Does the answer to sl_plan_pick take a look at nodes? */
+bool sl_plan_must_search(struct sl_planner *planner, const struct sl_plan_pod *pod);
+
 /* Is there a node where the pod may start now, and which is best? only: look at no other node. */
 void sl_plan_pick(struct sl_planner *planner, struct sl_plan_pod *pod, struct sl_plan_node *only,
                   struct sl_plan_pick *out);

@@ -217,6 +217,11 @@ static enum sl_hold_reason known_reason(struct sl_planner *planner, const struct
     return sl_plan_headroom(planner, pod) ? SL_HOLD_NONE : SL_HOLD_HEADROOM;
 }
 
+bool sl_plan_must_search(struct sl_planner *planner, const struct sl_plan_pod *pod)
+{
+    return known_reason(planner, pod) == SL_HOLD_NONE;
+}
+
 static void prepare_scorer(struct sl_planner *planner, const struct sl_plan_ask *ask)
 {
     if (planner->scored != ask) {

@@ -250,6 +250,10 @@ static enum step try_pod(struct sl_planner *planner, struct sl_plan_lane *lane,
     if (delays_headroom(planner, lane, pod)) {
         return held(planner, lane, pod, SL_HOLD_HEADROOM);
     }
+    if (planner->room == 0 && sl_plan_must_search(planner, pod)) { /* nothing would come of it */
+        set_reason(planner, pod, SL_HOLD_PACE);
+        return STEP_STOP;
+    }
     sl_plan_pick(planner, pod, NULL, &pick);
     if (planner->lacking) {
         return STEP_STOP;
