@@ -299,6 +299,23 @@ static void its_owner_is_told_once_that_a_pod_waits(void **state)
     rig_end(&rig);
 }
 
+static void of_a_pod_that_is_about_to_start_nobody_is_told_until_it_is_overdue(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin(&rig);
+    rig_node(&rig, "n1", 1);
+    rig_put(&rig, (struct rig_pod){.name = "a", .node = "n1", .timeout = "8s"});
+    rig_start(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "b", .gated = true, .timeout = "1h"});
+    (void)rig_round(&rig);
+    (void)rig_later(&rig, 4 * SECOND);
+    assert_int_equal(rig.n_told, 0); /* a ends in 4 s */
+    (void)rig_later(&rig, 28 * SECOND);
+    assert_int_equal(rig.n_told, 1);
+    rig_end(&rig);
+}
+
 static void after_a_longer_rest_more_are_told_but_never_all_at_once(void **state)
 {
     struct queue_rig rig;
@@ -414,6 +431,7 @@ int main(void)
         cmocka_unit_test(a_pod_that_nobody_has_seen_is_held),
         cmocka_unit_test(metrics_count_waiting_pods_by_resource_and_reason),
         cmocka_unit_test(its_owner_is_told_once_that_a_pod_waits),
+        cmocka_unit_test(of_a_pod_that_is_about_to_start_nobody_is_told_until_it_is_overdue),
         cmocka_unit_test(after_a_longer_rest_more_are_told_but_never_all_at_once),
         cmocka_unit_test(a_pod_over_the_limit_is_told_what_to_change),
         cmocka_unit_test(of_many_refused_at_once_some_are_told_each_second_until_all_are),
