@@ -7,7 +7,6 @@
 enum {
     SEEN_SLOTS = 64, /* a power of two */
     REASON_MAX = 512,
-    NODE_NAME_MAX = 254, /* a DNS subdomain and its NUL */
     BYTES_PER_NODE = 26, /* what a node has in the form {"metadata":{"name":...}} beside its name */
 };
 
@@ -24,8 +23,8 @@ struct filter {
     const struct sl_asked *asked;
     struct sl_grant *grant; /* victims that go for the pod; NULL: none */
     int64_t now_ns;
-    char claimed[NODE_NAME_MAX];  /* node on which the plan has set devices aside, or empty */
-    char standing[NODE_NAME_MAX]; /* node on which the pod's devices are reserved, or empty */
+    char claimed[SL_NODE_NAME_BYTES];  /* node on which the plan has set devices aside, or empty */
+    char standing[SL_NODE_NAME_BYTES]; /* node on which the pod's devices are reserved, or empty */
     struct seen seen[SEEN_SLOTS];
     size_t n_passed;
     size_t run; /* first candidate of the run that passes and is not written yet */
@@ -118,14 +117,6 @@ static void flush(struct filter *f, size_t end)
     sl_buf_append(out, from, (size_t)(c->text.data + c->end[end - 1] - 1 - from));
 }
 
-/* Is candidate i the node of that name? */
-static bool is_node(const struct filter *f, size_t i, const char *node)
-{
-    struct sl_str quoted = sl_candidates_quoted(&f->request->workspace->candidates, i);
-    size_t len = strlen(node);
-    return quoted.len == len + 2 && memcmp(quoted.s + 1, node, len) == 0;
-}
-
 /* A pod whose turn has not come: no node, for a reason that ends nobody for it. */
 static void refuse_held(struct filter *f, const char *text)
 {
@@ -158,7 +149,7 @@ static void judge_standing(struct filter *f, size_t i)
 {
     struct sl_workspace *w = f->request->workspace;
     struct sl_str name = sl_candidates_quoted(&w->candidates, i);
-    if (is_node(f, i, f->standing)) {
+    if (sl_candidates_is(&w->candidates, i, f->standing)) {
         return;
     }
     flush(f, i);
@@ -178,8 +169,8 @@ static bool fits(const struct filter *f, const struct sl_view *view, struct sl_v
 static void judge(struct filter *f, size_t i)
 {
     const struct sl_request *request = f->request;
+    const struct sl_candidates *c = &request->workspace->candidates;
     const struct sl_ask *ask = &f->asked->ask;
-    uint32_t place = request->workspace->candidates.place[i];
     struct sl_verdict verdict;
     if (f->standing[0] != '\0') {
         judge_standing(f, i);
@@ -188,12 +179,12 @@ static void judge(struct filter *f, size_t i)
     if (ask->n == 0 && !ask->malformed) { /* asks for nothing of ours */
         return;
     }
-    if (f->claimed[0] != '\0' && is_node(f, i, f->claimed)) {
+    if (f->claimed[0] != '\0' && sl_candidates_is(c, i, f->claimed)) {
         return; /* what its claim holds is its own */
     }
-    if (place == SL_NODE_NONE) {
+    if (c->place[i] == SL_NODE_NONE) {
         verdict = (struct sl_verdict){.reason = SL_REASON_UNKNOWN_NODE};
-    } else if (fits(f, request->snapshot->view[place], &verdict)) {
+    } else if (fits(f, request->snapshot->view[c->place[i]], &verdict)) {
         return;
     }
     flush(f, i);

@@ -4,7 +4,6 @@
 
 enum {
     BYTES_PER_SCORE = 24, /* ,{"Host":,"Score":10} */
-    NODE_NAME_MAX = 254,  /* a DNS subdomain and its NUL */
     BEST = 10,            /* MaxExtenderPriority */
 };
 
@@ -62,14 +61,13 @@ static void collect(struct sl_request *request, const struct sl_ask *ask, struct
 static void prefer_claimed(struct sl_request *request, const struct sl_pod *pod, uint8_t *wire)
 {
     const struct sl_candidates *c = &request->workspace->candidates;
-    char node[NODE_NAME_MAX];
+    char node[SL_NODE_NAME_BYTES];
     if (request->app->queue.status == NULL ||
         !sl_store_claimed_node(request->app->store, sl_str_of(pod->uid), node, sizeof(node))) {
         return;
     }
     for (size_t i = 0; i < c->n; i++) {
-        struct sl_str quoted = sl_candidates_quoted(c, i);
-        if (quoted.len == strlen(node) + 2 && memcmp(quoted.s + 1, node, strlen(node)) == 0) {
+        if (sl_candidates_is(c, i, node)) {
             wire[i] = BEST;
         } else if (wire[i] == BEST) {
             wire[i] = BEST - 1;

@@ -4,6 +4,8 @@
 
 #include "server/request.h"
 
+enum { SL_NODE_NAME_BYTES = 254 }; /* a DNS subdomain and its NUL */
+
 void sl_workspace_init(struct sl_workspace *workspace);
 void sl_workspace_free(struct sl_workspace *workspace);
 /* Forgets the last request; gives large pieces back. */
@@ -23,6 +25,14 @@ static inline struct sl_str sl_candidates_quoted(const struct sl_candidates *can
 {
     uint32_t from = i == 0 ? 0 : candidates->end[i - 1];
     return (struct sl_str){candidates->text.data + from, candidates->end[i] - from - 1};
+}
+/* Is it the node of that name? */
+static inline bool sl_candidates_is(const struct sl_candidates *candidates, size_t i,
+                                    const char *node)
+{
+    struct sl_str quoted = sl_candidates_quoted(candidates, i);
+    size_t len = strlen(node);
+    return quoted.len == len + 2 && memcmp(quoted.s + 1, node, len) == 0;
 }
 
 #endif
