@@ -8,7 +8,7 @@
 #include <pthread.h>
 
 #include "daemon/queue.h"
-#include "daemon/queue_pace.h"
+#include "sliced/pace.h"
 #include "util/map.h"
 
 /* A waiting pod as the queue's thread knows it. Others read state with the lock status held. */

@@ -1,5 +1,5 @@
 /* The window of releases. */
-#include "daemon/queue_pace.h"
+#include "sliced/pace.h"
 
 enum {
     SMOOTH = 8,

@@ -1,9 +1,8 @@
 /* How many pods may be released and not bound yet. The window follows what it brings: it is made
  * half as large again as long as clearly more pods a second are bound by that, and smaller as long
- * as that costs nothing; what waits inside kube-scheduler beyond need would only wait there. Pure:
- * time is an argument. */
-#ifndef SLICED_DAEMON_QUEUE_PACE_H
-#define SLICED_DAEMON_QUEUE_PACE_H
+ * as that costs nothing; what waits inside kube-scheduler beyond need would only wait there. */
+#ifndef SLICED_PACE_H
+#define SLICED_PACE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "daemon/queue_pace.h"
+#include "sliced/pace.h"
 
 enum { PODS = 4000, OUT_MAX = 1024 };
 
