@@ -101,6 +101,10 @@ bool sl_pod_holds(const struct sl_pod *pod);
 /* Not bound, not finished, not deleting, and asks for something of ours. */
 bool sl_pod_waits(const struct sl_pod *pod);
 
+/* Does a queue for the pods of that scheduler (empty: of any) plan for the pod, while it waits? Not
+ * when it has no gate and is another scheduler's. */
+bool sl_pod_is_queued(const struct sl_pod *pod, struct sl_str scheduler);
+
 const char *sl_pod_phase_name(enum sl_pod_phase phase); /* "Pending", ... */
 
 #endif

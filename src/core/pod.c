@@ -281,6 +281,12 @@ bool sl_pod_waits(const struct sl_pod *pod)
            (pod->n_items > 0 || pod->malformed != NULL);
 }
 
+bool sl_pod_is_queued(const struct sl_pod *pod, struct sl_str scheduler)
+{
+    return pod->gate != SL_GATE_NONE || scheduler.len == 0 ||
+           pod->scheduler == sl_hash(scheduler.s, scheduler.len);
+}
+
 const char *sl_pod_phase_name(enum sl_pod_phase phase)
 {
     static const char *const names[] = {

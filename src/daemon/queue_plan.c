@@ -133,7 +133,7 @@ bool sl_queue_read_mail(struct sl_queuer *queuer, struct sl_queue_mail *mail, in
     for (size_t i = 0; i < mail->n; i++) {
         struct sl_pod *pod = mail->letter[i].pod;
         struct sl_queue_entry *entry = NULL;
-        bool ours = sl_queue_is_ours(&queuer->config, pod);
+        bool ours = sl_pod_is_queued(pod, sl_str_of(queuer->config.queue.scheduler));
         if (mail->letter[i].waits && ours) {
             read = put(queuer, pod, now_us) && read;
             continue;

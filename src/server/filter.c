@@ -242,7 +242,7 @@ static const char *held_by_queue(struct filter *f, struct sl_queue_status *statu
     struct sl_app *app = f->request->app;
     struct sl_str uid = sl_str_of(f->asked->pod->uid);
     if (app->queue.status == NULL || f->asked->ask.n == 0 || f->standing[0] != '\0' ||
-        !sl_queue_is_ours(&f->request->live->config, f->asked->pod)) {
+        !sl_pod_is_queued(f->asked->pod, sl_str_of(f->request->live->config.queue.scheduler))) {
         return NULL;
     }
     app->queue.status(app->queue.context, uid, status);

@@ -5,13 +5,6 @@
 
 enum { TEXT_PER_ROW = 4096 };
 
-bool sl_queue_is_ours(const struct sl_config *config, const struct sl_pod *pod)
-{
-    const char *name = config->queue.scheduler;
-    return pod->gate != SL_GATE_NONE || name[0] == '\0' ||
-           pod->scheduler == sl_hash(name, strlen(name));
-}
-
 bool sl_queue_may_go(const struct sl_queue_status *status)
 {
     return status->state == SL_QUEUE_CLAIMED || status->state == SL_QUEUE_RELEASED;

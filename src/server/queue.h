@@ -4,13 +4,9 @@
 #define SLICED_SERVER_QUEUE_H
 
 #include "codec/write.h"
-#include "config/config.h"
 #include "sliced/plan.h"
 #include "util/arena.h"
 #include "util/buf.h"
-
-/* Does the queue plan for the pod? Not when it has no gate and is another scheduler's. */
-bool sl_queue_is_ours(const struct sl_config *config, const struct sl_pod *pod);
 
 /* Of one pod, for filter. */
 struct sl_queue_status {
