@@ -15,7 +15,6 @@ import os
 import statistics
 import sys
 import tempfile
-import threading
 import time
 
 import bench_throughput as throughput
@@ -24,30 +23,6 @@ from harness.checker import check
 from harness.process import wait_for
 
 GATE = "sliced.dev/queue"
-
-
-class Bindings(threading.Thread):
-    """One watch of all pods: when each got its node."""
-
-    def __init__(self, api):
-        super().__init__(daemon=True)
-        self.api = api
-        self.bound = {}
-        self.over = False
-        self.since = api.get("/api/v1/pods?limit=1")["metadata"]["resourceVersion"]
-        self.start()
-
-    def run(self):
-        while not self.over:
-            self.api.watch(f"/api/v1/namespaces/default/pods?watch=1&resourceVersion={self.since}",
-                           self._event, lambda: self.over)
-
-    def _event(self, kind, pod):
-        now = time.monotonic()
-        self.since = pod["metadata"]["resourceVersion"]
-        name = pod["metadata"]["name"]
-        if kind != "DELETED" and pod["spec"].get("nodeName"):
-            self.bound.setdefault(name, now)
 
 
 class Bench(throughput.Bench):
@@ -117,17 +92,17 @@ class Bench(throughput.Bench):
         self.fill([f"wait-{i:05}" for i in range(options.waiting)])
         wait_for("all pods in the queue",
                  lambda: self.sliced.metric("sliced_queue_pods", state="Held") >= options.waiting, 300, 1)
-        seen = Bindings(plane.api)
+        seen = throughput.BindTimes(plane.api)
         calls = self.sliced.metric("sliced_http_requests_total", verb="filter")
         spans = []
         for i in range(options.ends):
-            known = len(seen.bound)
+            known = len(seen.when)
             start = time.monotonic()
             plane.delete(f"/api/v1/namespaces/default/pods/{running[i]}", 0)
-            wait_for("the next pod bound", lambda want=known + 1: len(seen.bound) >= want, 60, 0.002)
-            spans.append(1000 * (max(seen.bound.values()) - start))
+            wait_for("the next pod bound", lambda want=known + 1: len(seen.when) >= want, 60, 0.002)
+            spans.append(1000 * (max(seen.when.values()) - start))
             time.sleep(0.05)
-        seen.over = True
+        seen.end()
         filters = self.sliced.metric("sliced_http_requests_total", verb="filter") - calls
         memory = self.extender.resident_mib()
         self.clear()
