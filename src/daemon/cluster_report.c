@@ -4,6 +4,7 @@
 
 #include "daemon/cluster_internal.h"
 #include "server/api.h"
+#include "server/metrics.h"
 
 /* ---- sums ---- */
 
@@ -174,43 +175,31 @@ void sl_cluster_state(void *context, struct sl_writer *w)
 
 /* ---- metrics ---- */
 
-static void family(struct sl_buf *out, const char *name, const char *type, const char *help)
-{
-    sl_buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
-}
-
-static void single(struct sl_buf *out, const char *name, const char *type, const char *help,
-                   uint64_t value)
-{
-    family(out, name, type, help);
-    sl_buf_printf(out, "%s %" PRIu64 "\n", name, value);
-}
-
 static void write_delay(struct sl_buf *out, struct sl_cluster *cluster)
 {
-    family(out, "sliced_watch_delay_seconds", "histogram",
-           "Time from an event of a watch to the snapshot that shows it.");
+    sl_metrics_family(out, "sliced_watch_delay_seconds", "histogram",
+                      "Time from an event of a watch to the snapshot that shows it.");
     sl_histogram_write(&cluster->delay, "sliced_watch_delay_seconds", "", out);
 }
 
 static void write_reflectors(struct sl_buf *out, const struct sl_sync_stats *stats)
 {
     for (size_t i = 0; i < COUNTERS; i++) {
-        family(out, counters[i].metric, "counter", counters[i].help);
+        sl_metrics_family(out, counters[i].metric, "counter", counters[i].help);
         sl_buf_printf(out, "%s{resource=\"nodes\"} %" PRIu64 "\n", counters[i].metric,
                       value_of(&stats->nodes, &counters[i]));
         sl_buf_printf(out, "%s{resource=\"pods\"} %" PRIu64 "\n", counters[i].metric,
                       value_of(&stats->pods, &counters[i]));
     }
-    family(out, "sliced_reflector_last_news_timestamp_seconds", "gauge",
-           "Unix time of the last event, bookmark or complete list; 0: there was none.");
+    sl_metrics_family(out, "sliced_reflector_last_news_timestamp_seconds", "gauge",
+                      "Unix time of the last event, bookmark or complete list; 0: there was none.");
     sl_buf_printf(out,
                   "sliced_reflector_last_news_timestamp_seconds{resource=\"nodes\"} %.3f\n"
                   "sliced_reflector_last_news_timestamp_seconds{resource=\"pods\"} %.3f\n",
                   (double)stats->nodes.last_event_us / 1e6,
                   (double)stats->pods.last_event_us / 1e6);
-    family(out, "sliced_reflector_swept_total", "counter",
-           "Objects that were forgotten because a list did not name them.");
+    sl_metrics_family(out, "sliced_reflector_swept_total", "counter",
+                      "Objects that were forgotten because a list did not name them.");
     sl_buf_printf(out,
                   "sliced_reflector_swept_total{resource=\"nodes\"} %" PRIu64 "\n"
                   "sliced_reflector_swept_total{resource=\"pods\"} %" PRIu64 "\n",
@@ -221,21 +210,23 @@ static void write_calls(struct sl_buf *out, struct sl_cluster *cluster)
 {
     struct sl_client_stats stats;
     sl_client_stats(cluster->client, &stats);
-    family(out, "sliced_kube_requests_total", "counter",
-           "Calls to the API server: taken, of these failed (no answer, or 400 and above), and "
-           "refused because too many were queued.");
+    sl_metrics_family(
+        out, "sliced_kube_requests_total", "counter",
+        "Calls to the API server: taken, of these failed (no answer, or 400 and above), and "
+        "refused because too many were queued.");
     sl_buf_printf(out,
                   "sliced_kube_requests_total{what=\"taken\"} %" PRIu64 "\n"
                   "sliced_kube_requests_total{what=\"failed\"} %" PRIu64 "\n"
                   "sliced_kube_requests_total{what=\"refused\"} %" PRIu64 "\n",
                   stats.calls, stats.failures, stats.refused);
-    single(out, "sliced_kube_retries_total", "counter", "Tries after the first.", stats.retries);
-    single(out, "sliced_kube_throttled_total", "counter",
-           "Calls that had to wait for kubernetes.qps.", stats.throttled);
-    single(out, "sliced_kube_requests_in_flight", "gauge", "Calls under way, watches included.",
-           stats.in_flight);
-    single(out, "sliced_kube_requests_queued", "gauge", "Calls that wait for their turn.",
-           stats.queued);
+    sl_metrics_single(out, "sliced_kube_retries_total", "counter", "Tries after the first.",
+                      stats.retries);
+    sl_metrics_single(out, "sliced_kube_throttled_total", "counter",
+                      "Calls that had to wait for kubernetes.qps.", stats.throttled);
+    sl_metrics_single(out, "sliced_kube_requests_in_flight", "gauge",
+                      "Calls under way, watches included.", stats.in_flight);
+    sl_metrics_single(out, "sliced_kube_requests_queued", "gauge",
+                      "Calls that wait for their turn.", stats.queued);
 }
 
 static void write_binder(struct sl_buf *out, struct sl_cluster *cluster)
@@ -244,16 +235,18 @@ static void write_binder(struct sl_buf *out, struct sl_cluster *cluster)
     struct sl_fetcher_stats fetches;
     sl_kube_binder_stats(cluster->binder, &stats);
     sl_fetcher_stats(cluster->fetcher, &fetches);
-    family(out, "sliced_binder_calls_total", "counter",
-           "What bindings cost: Bindings posted, pods read to find out what became of one, pods "
-           "read because the watch had not told of them yet.");
+    sl_metrics_family(
+        out, "sliced_binder_calls_total", "counter",
+        "What bindings cost: Bindings posted, pods read to find out what became of one, pods "
+        "read because the watch had not told of them yet.");
     sl_buf_printf(out,
                   "sliced_binder_calls_total{what=\"post\"} %" PRIu64 "\n"
                   "sliced_binder_calls_total{what=\"read\"} %" PRIu64 "\n"
                   "sliced_binder_calls_total{what=\"fetch\"} %" PRIu64 "\n",
                   stats.posts, stats.reads, fetches.begun);
-    family(out, "sliced_deadlines_total", "counter",
-           "activeDeadlineSeconds set from sliced.dev/timeout after binding, or given up.");
+    sl_metrics_family(
+        out, "sliced_deadlines_total", "counter",
+        "activeDeadlineSeconds set from sliced.dev/timeout after binding, or given up.");
     sl_buf_printf(out,
                   "sliced_deadlines_total{outcome=\"set\"} %" PRIu64 "\n"
                   "sliced_deadlines_total{outcome=\"failed\"} %" PRIu64 "\n",
@@ -267,9 +260,10 @@ static void write_told(struct sl_buf *out, struct sl_cluster *cluster)
         return;
     }
     sl_events_stats(cluster->events, &stats);
-    family(out, "sliced_events_total", "counter",
-           "Events on pods: sent, counted into an earlier one, dropped for the rate or the queue, "
-           "failed.");
+    sl_metrics_family(
+        out, "sliced_events_total", "counter",
+        "Events on pods: sent, counted into an earlier one, dropped for the rate or the queue, "
+        "failed.");
     sl_buf_printf(out,
                   "sliced_events_total{outcome=\"sent\"} %" PRIu64 "\n"
                   "sliced_events_total{outcome=\"aggregated\"} %" PRIu64 "\n"
@@ -283,10 +277,11 @@ void sl_cluster_metrics(void *context, struct sl_buf *out)
     struct sl_cluster *cluster = context;
     struct sl_sync_stats stats;
     const char *missing = sl_cluster_sync_stats(cluster, &stats);
-    single(out, "sliced_leader", "gauge", "1 while this replica leads, or needs no lease.",
-           sl_cluster_leads(cluster) ? 1 : 0);
-    single(out, "sliced_synced", "gauge", "1 while the whole cluster is known.",
-           missing == NULL ? 1 : 0);
+    sl_metrics_single(out, "sliced_leader", "gauge",
+                      "1 while this replica leads, or needs no lease.",
+                      sl_cluster_leads(cluster) ? 1 : 0);
+    sl_metrics_single(out, "sliced_synced", "gauge", "1 while the whole cluster is known.",
+                      missing == NULL ? 1 : 0);
     write_delay(out, cluster);
     write_reflectors(out, &stats);
     write_calls(out, cluster);

@@ -68,31 +68,12 @@ void sl_queue_stats(void *context, struct sl_queue_stats *out)
 
 /* ---- metrics ---- */
 
-static void family(struct sl_buf *out, const char *name, const char *type, const char *help)
-{
-    sl_buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
-}
-
-static void single(struct sl_buf *out, const char *name, const char *type, const char *help,
-                   uint64_t value)
-{
-    family(out, name, type, help);
-    sl_buf_printf(out, "%s %" PRIu64 "\n", name, value);
-}
-
 static void histogram(struct sl_buf *out, const char *name, const char *help,
                       const uint64_t *bucket, const int64_t *bounds, unsigned n, uint64_t sum_us)
 {
-    uint64_t sum = 0;
-    family(out, name, "histogram", help);
-    for (unsigned i = 0; i < n; i++) {
-        sum += bucket[i];
-        sl_buf_printf(out, "%s_bucket{le=\"%g\"} %" PRIu64 "\n", name, (double)bounds[i] / 1e6,
-                      sum);
-    }
-    sum += bucket[n];
-    sl_buf_printf(out, "%s_bucket{le=\"+Inf\"} %" PRIu64 "\n%s_sum %.6f\n%s_count %" PRIu64 "\n",
-                  name, sum, name, (double)sum_us / 1e6, name, sum);
+    const struct sl_buckets buckets = {bucket, bounds, n, sum_us, 1000000, 6};
+    sl_metrics_family(out, name, "histogram", help);
+    sl_metrics_buckets(out, name, "", &buckets);
 }
 
 /* Waiting pods by their first resource, state and reason. */
@@ -123,7 +104,8 @@ static void count_row(void *context, const struct sl_queue_row *row)
 static void write_waiting(struct sl_buf *out, const struct tally *tally)
 {
     static const char name[] = "sliced_queue_pods";
-    family(out, name, "gauge", "Waiting pods by their first resource, their state and the reason.");
+    sl_metrics_family(out, name, "gauge",
+                      "Waiting pods by their first resource, their state and the reason.");
     for (unsigned i = 0; i < tally->n; i++) {
         for (unsigned k = 0; k < SL_QUEUE_STATES * SL_HOLD_REASONS; k++) {
             unsigned state = k / SL_HOLD_REASONS;
@@ -143,10 +125,11 @@ static void write_waiting(struct sl_buf *out, const struct tally *tally)
 
 static void write_counters(struct sl_buf *out, const struct sl_queue_stats *stats)
 {
-    family(out, "sliced_queue_claims_total", "counter",
-           "Claims: made, of these ahead of a pod with a reservation (backfilled), refused by the "
-           "store, not taken in time (lapsed), bound, and of these bound on another node than was "
-           "nominated (wrong).");
+    sl_metrics_family(
+        out, "sliced_queue_claims_total", "counter",
+        "Claims: made, of these ahead of a pod with a reservation (backfilled), refused by the "
+        "store, not taken in time (lapsed), bound, and of these bound on another node than was "
+        "nominated (wrong).");
     sl_buf_printf(out,
                   "sliced_queue_claims_total{what=\"made\"} %" PRIu64 "\n"
                   "sliced_queue_claims_total{what=\"backfilled\"} %" PRIu64 "\n"
@@ -156,33 +139,35 @@ static void write_counters(struct sl_buf *out, const struct sl_queue_stats *stat
                   "sliced_queue_claims_total{what=\"wrong\"} %" PRIu64 "\n",
                   stats->plan.claims, stats->plan.backfills, stats->refused, stats->plan.lapses,
                   stats->bound, stats->wrong);
-    family(out, "sliced_queue_releases_total", "counter",
-           "Pods given to kube-scheduler, by what came of it.");
+    sl_metrics_family(out, "sliced_queue_releases_total", "counter",
+                      "Pods given to kube-scheduler, by what came of it.");
     sl_buf_printf(out,
                   "sliced_queue_releases_total{outcome=\"released\"} %" PRIu64 "\n"
                   "sliced_queue_releases_total{outcome=\"gone\"} %" PRIu64 "\n"
                   "sliced_queue_releases_total{outcome=\"failed\"} %" PRIu64 "\n"
                   "sliced_queue_releases_total{outcome=\"unknown\"} %" PRIu64 "\n",
                   stats->released, stats->gone, stats->failed, stats->unknown);
-    single(out, "sliced_queue_refusals_total", "counter", "Pods refused.", stats->plan.refusals);
-    single(out, "sliced_queue_rereads_total", "counter", "Times that all pods were read anew.",
-           stats->rereads);
-    single(out, "sliced_queue_plans_total", "counter", "Plans made.", stats->runs);
-    family(out, "sliced_queue_plan_seconds_total", "counter", "Time spent in plans.");
+    sl_metrics_single(out, "sliced_queue_refusals_total", "counter", "Pods refused.",
+                      stats->plan.refusals);
+    sl_metrics_single(out, "sliced_queue_rereads_total", "counter",
+                      "Times that all pods were read anew.", stats->rereads);
+    sl_metrics_single(out, "sliced_queue_plans_total", "counter", "Plans made.", stats->runs);
+    sl_metrics_family(out, "sliced_queue_plan_seconds_total", "counter", "Time spent in plans.");
     sl_buf_printf(out, "sliced_queue_plan_seconds_total %.6f\n", (double)stats->run_us / 1e6);
 }
 
 static void write_gauges(struct sl_buf *out, const struct sl_queue_stats *stats)
 {
     int64_t age_us = stats->plan.oldest_us == 0 ? 0 : sl_clock_real_us() - stats->plan.oldest_us;
-    single(out, "sliced_queue_outstanding", "gauge", "Claims that are not bound yet.",
-           stats->outstanding);
-    single(out, "sliced_queue_window", "gauge", "How many releases may be under way.",
-           stats->window);
-    family(out, "sliced_queue_bind_seconds", "gauge", "Smoothed time from claim to bound.");
+    sl_metrics_single(out, "sliced_queue_outstanding", "gauge", "Claims that are not bound yet.",
+                      stats->outstanding);
+    sl_metrics_single(out, "sliced_queue_window", "gauge", "How many releases may be under way.",
+                      stats->window);
+    sl_metrics_family(out, "sliced_queue_bind_seconds", "gauge",
+                      "Smoothed time from claim to bound.");
     sl_buf_printf(out, "sliced_queue_bind_seconds %.6f\n", (double)stats->bind_us / 1e6);
-    family(out, "sliced_queue_oldest_wait_seconds", "gauge",
-           "Age of the oldest waiting pod that is not refused.");
+    sl_metrics_family(out, "sliced_queue_oldest_wait_seconds", "gauge",
+                      "Age of the oldest waiting pod that is not refused.");
     sl_buf_printf(out, "sliced_queue_oldest_wait_seconds %.3f\n",
                   age_us < 0 ? 0 : (double)age_us / 1e6);
 }

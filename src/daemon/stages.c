@@ -8,6 +8,7 @@
 
 #include "kube/list_read.h"
 #include "kube/url.h"
+#include "server/metrics.h"
 #include "util/log.h"
 
 enum { PATH_BYTES_MAX = 8192, STORE_READS_MAX = 1024 };
@@ -303,23 +304,20 @@ void sl_stager_metrics(struct sl_stager *stager, struct sl_buf *out)
     uint64_t reads = stager->reads;
     uint64_t failures = stager->failures;
     (void)pthread_mutex_unlock(&stager->lock);
+    sl_metrics_family(out, "sliced_stages", "gauge",
+                      "Waiting pods with sliced.dev/after, different items that they name, and "
+                      "pods and Jobs known for these.");
     sl_buf_printf(out,
-                  "# HELP sliced_stages Waiting pods with sliced.dev/after, different items that "
-                  "they name, and pods and Jobs known for these.\n"
-                  "# TYPE sliced_stages gauge\n"
                   "sliced_stages{what=\"waiting\"} %zu\n"
                   "sliced_stages{what=\"items\"} %zu\n"
                   "sliced_stages{what=\"predecessors\"} %zu\n",
                   stats.waiters, stats.targets, stats.records);
+    sl_metrics_single(out, "sliced_stages_refused_total", "counter",
+                      "Items and predecessors for which queue.maxPredecessors left no room.",
+                      stats.refused);
+    sl_metrics_family(out, "sliced_stages_reads_total", "counter",
+                      "Readings of what pods wait for.");
     sl_buf_printf(out,
-                  "# HELP sliced_stages_refused_total Items and predecessors for which "
-                  "queue.maxPredecessors left no room.\n"
-                  "# TYPE sliced_stages_refused_total counter\n"
-                  "sliced_stages_refused_total %" PRIu64 "\n",
-                  stats.refused);
-    sl_buf_printf(out,
-                  "# HELP sliced_stages_reads_total Readings of what pods wait for.\n"
-                  "# TYPE sliced_stages_reads_total counter\n"
                   "sliced_stages_reads_total{what=\"begun\"} %" PRIu64 "\n"
                   "sliced_stages_reads_total{what=\"failed\"} %" PRIu64 "\n",
                   reads, failures);

@@ -103,6 +103,27 @@ uint64_t sl_metrics_limit_hits(const struct sl_metrics *metrics, const struct sl
 void sl_metrics_write(struct sl_metrics *metrics, const struct sl_snapshot *snapshot,
                       const struct sl_store_stats *stats, struct sl_buf *out);
 
+/* ---- the text form, for whoever has metrics of its own ---- */
+
+/* What goes before a metric's samples. type: "counter", "gauge", "histogram". */
+void sl_metrics_family(struct sl_buf *out, const char *name, const char *type, const char *help);
+/* The whole of a metric with one sample. */
+void sl_metrics_single(struct sl_buf *out, const char *name, const char *type, const char *help,
+                       uint64_t value);
+
+/* Samples in seconds of a histogram whose n bounds, ascending, and sum are in units of which there
+ * are that many in a second. bucket: n + 1 counts, not cumulative. labels: as above. */
+struct sl_buckets {
+    const uint64_t *bucket;
+    const int64_t *bounds;
+    unsigned n;
+    uint64_t sum;
+    int64_t unit;
+    int decimals; /* of the sum */
+};
+void sl_metrics_buckets(struct sl_buf *out, const char *name, const char *labels,
+                        const struct sl_buckets *buckets);
+
 /* Label values escaped as the format wants it: backslash, quote, newline. */
 void sl_metrics_label(struct sl_buf *out, struct sl_str value);
 

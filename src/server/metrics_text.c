@@ -83,23 +83,48 @@ static void write_requests(const struct source *source, const char *name)
     }
 }
 
-void sl_histogram_write(struct sl_histogram *histogram, const char *name, const char *labels,
-                        struct sl_buf *out)
+void sl_metrics_family(struct sl_buf *out, const char *name, const char *type, const char *help)
+{
+    sl_buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+void sl_metrics_single(struct sl_buf *out, const char *name, const char *type, const char *help,
+                       uint64_t value)
+{
+    sl_metrics_family(out, name, type, help);
+    sl_buf_printf(out, "%s %" PRIu64 "\n", name, value);
+}
+
+void sl_metrics_buckets(struct sl_buf *out, const char *name, const char *labels,
+                        const struct sl_buckets *buckets)
 {
     const char *comma = labels[0] == '\0' ? "" : ",";
     const char *open = labels[0] == '\0' ? "" : "{";
     const char *close = labels[0] == '\0' ? "" : "}";
+    double unit = (double)buckets->unit;
     uint64_t sum = 0;
-    for (unsigned i = 0; i < SL_METRIC_BUCKETS; i++) {
-        sum += load(&histogram->bucket[i]);
+    for (unsigned i = 0; i < buckets->n; i++) {
+        sum += buckets->bucket[i];
         sl_buf_printf(out, "%s_bucket{%s%sle=\"%g\"} %" PRIu64 "\n", name, labels, comma,
-                      (double)sl_metric_bounds[i] / 1e9, sum);
+                      (double)buckets->bounds[i] / unit, sum);
     }
-    sum += load(&histogram->bucket[SL_METRIC_BUCKETS]);
+    sum += buckets->bucket[buckets->n];
     sl_buf_printf(out, "%s_bucket{%s%sle=\"+Inf\"} %" PRIu64 "\n", name, labels, comma, sum);
-    sl_buf_printf(out, "%s_sum%s%s%s %.9f\n", name, open, labels, close,
-                  (double)load(&histogram->sum_ns) / 1e9);
+    sl_buf_printf(out, "%s_sum%s%s%s %.*f\n", name, open, labels, close, buckets->decimals,
+                  (double)buckets->sum / unit);
     sl_buf_printf(out, "%s_count%s%s%s %" PRIu64 "\n", name, open, labels, close, sum);
+}
+
+void sl_histogram_write(struct sl_histogram *histogram, const char *name, const char *labels,
+                        struct sl_buf *out)
+{
+    uint64_t bucket[SL_METRIC_BUCKETS + 1];
+    for (unsigned i = 0; i <= SL_METRIC_BUCKETS; i++) {
+        bucket[i] = load(&histogram->bucket[i]);
+    }
+    const struct sl_buckets buckets = {
+        bucket, sl_metric_bounds, SL_METRIC_BUCKETS, load(&histogram->sum_ns), 1000000000, 9};
+    sl_metrics_buckets(out, name, labels, &buckets);
 }
 
 static void write_histogram(const struct source *source, const char *name, unsigned verb,
@@ -384,8 +409,7 @@ void sl_metrics_write(struct sl_metrics *metrics, const struct sl_snapshot *snap
         if (metric->shown != NULL && !metric->shown(&source)) {
             continue;
         }
-        sl_buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", metric->name, metric->help, metric->name,
-                      metric->type);
+        sl_metrics_family(out, metric->name, metric->type, metric->help);
         metric->write(&source, metric->name);
     }
 }
