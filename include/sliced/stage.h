@@ -121,6 +121,7 @@ struct sl_stages_stats {
     size_t jobs;      /* of them: Jobs */
     size_t records;   /* pods and Jobs known for them */
     uint64_t refused; /* items or pods that there was no room for */
+    uint64_t looks;   /* how often a pod and an item were looked at, whether it names it */
 };
 void sl_stages_stats(const struct sl_stages *stages, struct sl_stages_stats *out);
 

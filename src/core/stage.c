@@ -101,9 +101,10 @@ static void set_starved(struct sl_stages *stages, struct sl_stage_waiter *waiter
 static int link_items(struct sl_stages *stages, struct sl_stage_waiter *waiter,
                       const struct sl_after *after, struct sl_error *err)
 {
+    bool filed = waiter->filings.done || sl_stage_file_waiter(waiter) == 0;
     waiter->link = calloc((size_t)after->n + 1, sizeof(*waiter->link));
     waiter->n_links = 0;
-    set_starved(stages, waiter, waiter->link == NULL);
+    set_starved(stages, waiter, waiter->link == NULL || !filed);
     for (uint32_t i = 0; i < after->n && !waiter->starved; i++) {
         const struct sl_stage_item *item = &after->item[i];
         struct sl_stage_target *target =
@@ -147,35 +148,6 @@ static int relink(struct sl_stages *stages, struct sl_stage_waiter *waiter, stru
     return result;
 }
 
-/* ---- who is named ---- */
-
-/* Counts it as a member of all targets that name it, or no more. True when any does. */
-static bool count_as_member(struct sl_stages *stages, const struct sl_stage_waiter *waiter,
-                            bool more)
-{
-    const struct sl_pod *pod = waiter->pod;
-    bool any = false;
-    struct sl_stage_target *by_name =
-        sl_stage_target_find(stages, sl_str_of(pod->namespace), SL_STAGE_POD, sl_str_of(pod->name));
-    if (by_name != NULL) {
-        const struct sl_stage_waiter *holder =
-            sl_stage_waiter_find(stages, sl_str_of(pod->namespace), by_name->text);
-        by_name->members = more || (holder != NULL && holder != waiter);
-        any = true;
-    }
-    for (int kind = waiter->of_job ? SL_STAGE_JOB : SL_STAGE_SELECTOR; kind < SL_STAGE_KINDS;
-         kind++) {
-        for (struct sl_stage_target *target = waiter->space->target[kind]; target != NULL;
-             target = target->next) {
-            bool named = sl_stage_names(target, pod);
-            target->members += named && more;
-            target->members -= named && !more;
-            any = any || named;
-        }
-    }
-    return any;
-}
-
 /* ---- waiters ---- */
 
 struct sl_stage_waiter *sl_stage_waiter_find(const struct sl_stages *stages, struct sl_str space,
@@ -208,7 +180,6 @@ static struct sl_stage_waiter *waiter_new(struct sl_pod *pod)
         memcpy(waiter->key + space + 1, pod->name, name);
         memcpy(waiter->key + space + 1 + name + 1, pod->uid, uid);
         waiter->pod = sl_pod_ref(pod);
-        waiter->of_job = sl_stage_is_of_job(pod);
     }
     return waiter;
 }
@@ -261,7 +232,7 @@ static void waiter_drop(struct sl_stages *stages, struct sl_stage_waiter *waiter
     bool cyclic = waiter->cyclic;
     untouch(stages, waiter);
     set_starved(stages, waiter, false);
-    (void)count_as_member(stages, waiter, false);
+    sl_stage_unfile(space, SL_STAGE_WAITERS, &waiter->filings);
     (void)sl_map_remove(&stages->waiters, uid, strlen(uid));
     if (sl_map_get(&stages->by_name, waiter->key, len) == waiter) {
         (void)sl_map_remove(&stages->by_name, waiter->key, len);
@@ -292,7 +263,6 @@ static void swap_pod(struct sl_stage_waiter *waiter, struct sl_pod *pod)
 {
     struct sl_pod *old = waiter->pod;
     waiter->pod = sl_pod_ref(pod);
-    waiter->of_job = sl_stage_is_of_job(pod);
     sl_pod_unref(old);
 }
 
@@ -301,9 +271,10 @@ static int change(struct sl_stages *stages, struct sl_stage_waiter *waiter, stru
                   struct sl_error *err)
 {
     bool cyclic = waiter->cyclic;
-    (void)count_as_member(stages, waiter, false);
+    if (!same_labels(waiter->pod, pod)) {
+        sl_stage_unfile(waiter->space, SL_STAGE_WAITERS, &waiter->filings);
+    }
     swap_pod(waiter, pod);
-    (void)count_as_member(stages, waiter, true);
     int result = relink(stages, waiter, err);
     if (cyclic) {
         sl_stage_cycle_review(stages, waiter->space);
@@ -328,14 +299,8 @@ int sl_stages_put(struct sl_stages *stages, struct sl_pod *pod, struct sl_error 
         if (waiter == NULL) {
             return sl_error_nomem(err);
         }
-        bool named = count_as_member(stages, waiter, true);
         int result = relink(stages, waiter, err);
-        for (uint32_t i = 0; i < waiter->n_links && !named; i++) {
-            named = sl_stage_names(waiter->link[i].target, pod);
-        }
-        if (named) { /* else nobody waits for it */
-            sl_stage_cycle_find(stages, waiter);
-        }
+        sl_stage_cycle_find(stages, waiter);
         return result;
     }
     if (strcmp(waiter->pod->after, pod->after) == 0 && same_labels(waiter->pod, pod) &&
@@ -441,5 +406,6 @@ void sl_stages_stats(const struct sl_stages *stages, struct sl_stages_stats *out
         .jobs = stages->n_jobs,
         .records = stages->n_records,
         .refused = stages->n_refused,
+        .looks = stages->looks,
     };
 }

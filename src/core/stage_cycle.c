@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-enum { SEARCHES_MAX = 1024 }; /* for one change; only cycles take more than one */
+enum { LOOKS_MAX = 1 << 17 }; /* for one change; beyond, cycles are not told as such */
 
 struct search {
     struct sl_stages *stages;
@@ -17,10 +17,6 @@ struct search {
 
 static void reach(struct search *search, struct sl_stage_waiter *from, struct sl_stage_waiter *to)
 {
-    if (to == search->start) {
-        search->end = from;
-        return;
-    }
     if (to->mark == search->stages->mark) {
         return;
     }
@@ -34,10 +30,15 @@ static void reach(struct search *search, struct sl_stage_waiter *from, struct sl
 static void look_at(struct search *search, struct sl_stage_waiter *from,
                     struct sl_stage_target *target)
 {
-    if (target->members == 0 || target->mark == search->stages->mark) {
+    if (target->mark == search->stages->mark) {
         return;
     }
     target->mark = search->stages->mark;
+    search->stages->looks++;
+    if (sl_stage_names(target, search->start->pod)) {
+        search->end = from;
+        return;
+    }
     if (target->kind == SL_STAGE_POD) {
         struct sl_stage_waiter *to =
             sl_stage_waiter_find(search->stages, sl_str_of(target->space->name), target->text);
@@ -46,11 +47,11 @@ static void look_at(struct search *search, struct sl_stage_waiter *from,
         }
         return;
     }
-    for (struct sl_stage_waiter *to = target->space->waiters; to != NULL && search->end == NULL;
-         to = to->next) {
-        if (sl_stage_names(target, to->pod)) {
-            reach(search, from, to);
-        }
+    struct sl_stage_named named;
+    sl_stage_named_begin(&named, search->stages, target);
+    for (struct sl_stage_waiter *to = sl_stage_named_next(&named); to != NULL;
+         to = sl_stage_named_next(&named)) {
+        reach(search, from, to);
     }
 }
 
@@ -79,6 +80,7 @@ static void mark(struct sl_stages *stages, struct sl_stage_waiter *waiter, const
         return;
     }
     waiter->cyclic = true;
+    waiter->own = false;
     free(waiter->why);
     waiter->why = malloc(size);
     if (waiter->why != NULL) {
@@ -112,32 +114,42 @@ static void put_cycle(struct search *search, char *out, size_t size)
     sl_text_puts(&text, search->start->pod->name);
 }
 
+static bool is_named(struct sl_stages *stages, const struct sl_stage_waiter *waiter)
+{
+    struct sl_stage_naming naming;
+    sl_stage_naming_begin(&naming, stages, waiter->space, waiter->pod);
+    return sl_stage_target_find(stages, sl_str_of(waiter->space->name), SL_STAGE_POD,
+                                sl_str_of(waiter->pod->name)) != NULL ||
+           sl_stage_naming_next(&naming) != NULL;
+}
+
 /* True when the waiter is in a cycle; all of that are marked. */
 static bool mark_cycle(struct sl_stages *stages, struct sl_stage_waiter *waiter)
 {
     struct search search = {.stages = stages, .start = waiter};
     char why[SL_STAGE_TEXT_MAX];
-    if (!find(&search)) {
+    bool told = waiter->cyclic;
+    if (waiter->n_links == 0 || !is_named(stages, waiter) || !find(&search)) {
         return false;
     }
     put_cycle(&search, why, sizeof(why));
     for (struct sl_stage_waiter *at = search.end; at != NULL; at = at->from) {
         mark(stages, at, why);
     }
+    waiter->own = search.end == waiter && !told;
     return true;
 }
 
 void sl_stage_cycle_find(struct sl_stages *stages, struct sl_stage_waiter *waiter)
 {
-    unsigned searches = 1;
-    if (waiter->n_links == 0 || !mark_cycle(stages, waiter)) {
+    uint64_t end = stages->looks + LOOKS_MAX;
+    if (!mark_cycle(stages, waiter)) {
         return;
     }
     /* others may be in a cycle with it that is not the shortest */
-    for (struct sl_stage_waiter *at = waiter->space->waiters; at != NULL && searches < SEARCHES_MAX;
+    for (struct sl_stage_waiter *at = waiter->space->waiters; at != NULL && stages->looks < end;
          at = at->next) {
-        if (!at->cyclic && at->n_links > 0) {
-            searches++;
+        if (!at->cyclic) {
             (void)mark_cycle(stages, at);
         }
     }
@@ -145,19 +157,18 @@ void sl_stage_cycle_find(struct sl_stages *stages, struct sl_stage_waiter *waite
 
 void sl_stage_cycle_review(struct sl_stages *stages, struct sl_stage_space *space)
 {
+    uint64_t end = stages->looks + LOOKS_MAX;
     for (struct sl_stage_waiter *at = space->waiters; at != NULL; at = at->next) {
-        if (at->cyclic) {
+        if (at->cyclic && !at->own) {
             at->cyclic = false;
             free(at->why);
             at->why = NULL;
             sl_stage_touch(stages, at);
         }
     }
-    unsigned searches = 0;
-    for (struct sl_stage_waiter *at = space->waiters; at != NULL && searches < SEARCHES_MAX;
+    for (struct sl_stage_waiter *at = space->waiters; at != NULL && stages->looks < end;
          at = at->next) {
-        if (at->changed && !at->cyclic && at->n_links > 0) {
-            searches++;
+        if (at->changed && !at->cyclic) {
             (void)mark_cycle(stages, at);
         }
     }

@@ -1,6 +1,6 @@
-/* What the parts of stages share. stage.c: who waits; stage_target.c: for what; stage_record.c:
- * what there is; stage_cycle.c: cycles; stage_text.c: what is told; stage_read.c: the annotation.
- */
+/* What the parts of stages share. stage.c: who waits; stage_target.c: for what; stage_index.c: by
+ * labels; stage_record.c: what there is; stage_cycle.c: cycles; stage_text.c: what is told;
+ * stage_read.c: the annotation. */
 #ifndef SLICED_CORE_STAGE_INTERNAL_H
 #define SLICED_CORE_STAGE_INTERNAL_H
 
@@ -19,9 +19,33 @@ struct sl_stage_waiter;
 /* A namespace in which somebody waits. */
 struct sl_stage_space {
     struct sl_stage_waiter *waiters;
-    struct sl_stage_target *target[SL_STAGE_KINDS];
-    size_t refs; /* waiters and targets */
+    struct sl_stage_target *open; /* selectors that ask for no label, as "a!=b" */
+    struct sl_map buckets;        /* by hash of a label */
+    struct sl_map records;        /* of selectors: the first of a pod's, by its name */
+    size_t refs;                  /* waiters and targets */
     char name[];
+};
+
+enum sl_stage_side { SL_STAGE_WAITERS, SL_STAGE_TARGETS, SL_STAGE_SIDES };
+
+/* Under a label, as in struct sl_pod: who waits and has it, and, each in as few as may be, the
+ * selectors and Jobs that ask for it. */
+struct sl_stage_bucket {
+    uint64_t hash;
+    struct sl_stage_filing *first[SL_STAGE_SIDES];
+    size_t n[SL_STAGE_SIDES];
+};
+
+struct sl_stage_filing {
+    struct sl_stage_bucket *bucket;
+    void *owner; /* the waiter, or target */
+    struct sl_stage_filing *prev, *next;
+};
+
+struct sl_stage_filings {
+    struct sl_stage_filing *filing;
+    uint32_t n;
+    bool done; /* also with none */
 };
 
 /* A pod or Job that counts for a target. */
@@ -29,6 +53,8 @@ struct sl_stage_record {
     enum sl_pod_phase phase;
     bool seen;    /* since the reading began */
     uint64_t uid; /* its hash */
+    struct sl_stage_target *target;
+    struct sl_stage_record *prev, *next; /* of a selector: those of other selectors for the pod */
     char name[];
 };
 
@@ -41,12 +67,12 @@ struct sl_stage_gone {
 struct sl_stage_target {
     struct sl_stage_space *space;
     struct sl_stage_link *links;
-    struct sl_stage_target *prev, *next; /* of the namespace and kind */
+    struct sl_stage_target *prev, *next; /* of the namespace's open ones */
     struct sl_stage_target *unread_prev, *unread_next;
     struct sl_stage_record *only; /* POD, JOB */
     struct sl_map records;        /* SELECTOR: by name */
     size_t count[SL_POD_UNKNOWN + 1];
-    size_t members;             /* waiting pods that it names, or whose Job it names */
+    struct sl_stage_filings filings;
     uint64_t mark;              /* of a search for cycles */
     uint64_t reading;           /* its number; 0: is not being read */
     struct sl_stage_gone *gone; /* while it is read */
@@ -55,12 +81,13 @@ struct sl_stage_target {
     struct sl_str text; /* in key */
     enum sl_stage_kind kind;
     uint32_t n_rules;
-    bool unread; /* is in the list of those to be read */
-    bool known;  /* was read once */
-    bool stale;  /* the reading under way is not enough */
-    bool full;   /* there was no room for all its pods */
-    bool past;   /* something succeeded and is gone */
-    char key[];  /* "NAMESPACE/KIND/TEXT" */
+    uint32_t filed_by; /* the rule; n_rules: it is open */
+    bool unread;       /* is in the list of those to be read */
+    bool known;        /* was read once */
+    bool stale;        /* the reading under way is not enough */
+    bool full;         /* there was no room for all its pods */
+    bool past;         /* something succeeded and is gone */
+    char key[];        /* "NAMESPACE/KIND/TEXT" */
 };
 
 struct sl_stage_link {
@@ -79,10 +106,11 @@ struct sl_stage_waiter {
     uint64_t mark;
     char *why; /* malformed or in a cycle: the text; NULL: none, or no memory for it */
     struct sl_stage_link *link;
+    struct sl_stage_filings filings;
     uint32_t n_links;
-    bool of_job; /* a Job made it */
     bool malformed;
     bool cyclic;
+    bool own;     /* cyclic: it names itself */
     bool starved; /* there was no room for what it waits for, or no memory */
     bool changed; /* is in the list */
     char key[];   /* "NAMESPACE/NAME", and behind the NUL the UID */
@@ -102,6 +130,7 @@ struct sl_stages {
     size_t n_starved;
     size_t n_full;
     uint64_t n_refused;
+    uint64_t looks;
     uint64_t mark;
     uint64_t reading; /* the last number */
 };
@@ -129,10 +158,50 @@ struct sl_stage_space *sl_stage_space_find(const struct sl_stages *stages, struc
 /* A reference, made when there is none; NULL: out of memory. */
 struct sl_stage_space *sl_stage_space_get(struct sl_stages *stages, struct sl_str name);
 void sl_stage_space_unref(struct sl_stages *stages, struct sl_stage_space *space);
-/* Does the pod have a label that the Job controller puts on its pods? */
-bool sl_stage_is_of_job(const struct sl_pod *pod);
 /* Does the target name that pod, or the Job that made it? */
 bool sl_stage_names(const struct sl_stage_target *target, const struct sl_pod *pod);
+
+/* ---- stage_index.c ---- */
+
+/* Under its labels; -1: out of memory. */
+int sl_stage_file_waiter(struct sl_stage_waiter *waiter);
+int sl_stage_file_target(struct sl_stage_target *target);
+void sl_stage_unfile_target(struct sl_stage_target *target);
+void sl_stage_unfile(struct sl_stage_space *space, enum sl_stage_side side,
+                     struct sl_stage_filings *filings);
+
+/* Goes through the selectors and Jobs that name a pod, each once; in between none may come or go.
+ */
+struct sl_stage_naming {
+    struct sl_stages *stages;
+    const struct sl_stage_space *space;
+    const struct sl_pod *pod;
+    struct sl_stage_filing *filing;
+    struct sl_stage_target *open;
+    uint32_t label; /* the next */
+};
+
+void sl_stage_naming_begin(struct sl_stage_naming *naming, struct sl_stages *stages,
+                           const struct sl_stage_space *space, const struct sl_pod *pod);
+struct sl_stage_target *sl_stage_naming_next(struct sl_stage_naming *naming);
+
+/* The same for the waiting pods that a selector or Job names. */
+struct sl_stage_named {
+    struct sl_stages *stages;
+    const struct sl_stage_target *target;
+    struct sl_stage_filing *filing;
+    struct sl_stage_waiter *waiter; /* where it is a look at all */
+    uint32_t rule;
+    uint32_t hash; /* of the rule: the next */
+};
+
+void sl_stage_named_begin(struct sl_stage_named *named, struct sl_stages *stages,
+                          const struct sl_stage_target *target);
+struct sl_stage_waiter *sl_stage_named_next(struct sl_stage_named *named);
+
+/* ---- stage_read.c ---- */
+
+bool sl_stage_has_label(const uint64_t *label, uint32_t n_labels, uint64_t hash);
 
 /* ---- stage_record.c ---- */
 

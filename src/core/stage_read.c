@@ -1,6 +1,6 @@
 /* The text of sliced.dev/after. */
 #include "core/pod_read.h"
-#include "sliced/stage.h"
+#include "core/stage_internal.h"
 
 #include <stdio.h>
 
@@ -301,7 +301,7 @@ int sl_after_parse(struct sl_str text, struct sl_after *out, struct sl_error *er
 
 /* ---- matching ---- */
 
-static bool has_label(const uint64_t *label, uint32_t n_labels, uint64_t hash)
+bool sl_stage_has_label(const uint64_t *label, uint32_t n_labels, uint64_t hash)
 {
     uint32_t low = 0;
     uint32_t high = n_labels;
@@ -322,7 +322,7 @@ bool sl_stage_matches(const struct sl_stage_rule *rule, uint32_t n_rules, const 
     for (uint32_t r = 0; r < n_rules; r++) {
         bool any = false;
         for (uint32_t i = 0; i < rule[r].n && !any; i++) {
-            any = has_label(label, n_labels, hash[rule[r].first + i]);
+            any = sl_stage_has_label(label, n_labels, hash[rule[r].first + i]);
         }
         if (any == rule[r].negated) {
             return false;

@@ -23,6 +23,36 @@ static void set_full(struct sl_stages *stages, struct sl_stage_target *target, b
     target->full = full;
 }
 
+/* Into the records that selectors have of the pod. False: out of memory. */
+static bool chain(struct sl_stage_record *record, size_t len)
+{
+    struct sl_map *records = &record->target->space->records;
+    record->next = sl_map_get(records, record->name, len);
+    if (sl_map_put(records, record->name, len, record, NULL) < 0) {
+        return false;
+    }
+    if (record->next != NULL) {
+        record->next->prev = record;
+    }
+    return true;
+}
+
+static void unchain(struct sl_stage_record *record)
+{
+    struct sl_map *records = &record->target->space->records;
+    size_t len = strlen(record->name);
+    if (record->next != NULL) {
+        record->next->prev = record->prev;
+    }
+    if (record->prev != NULL) {
+        record->prev->next = record->next;
+    } else if (record->next != NULL) { /* in the place that is there: cannot fail */
+        (void)sl_map_put(records, record->next->name, len, record->next, NULL);
+    } else {
+        (void)sl_map_remove(records, record->name, len);
+    }
+}
+
 /* NULL: out of memory. */
 static struct sl_stage_record *add(struct sl_stage_target *target, struct sl_str name)
 {
@@ -31,9 +61,17 @@ static struct sl_stage_record *add(struct sl_stage_target *target, struct sl_str
         return NULL;
     }
     memcpy(record->name, name.s, name.len);
+    record->target = target;
     if (target->kind != SL_STAGE_SELECTOR) {
         target->only = record;
-    } else if (sl_map_put(&target->records, record->name, name.len, record, NULL) < 0) {
+        return record;
+    }
+    if (sl_map_put(&target->records, record->name, name.len, record, NULL) < 0) {
+        free(record);
+        return NULL;
+    }
+    if (!chain(record, name.len)) {
+        (void)sl_map_remove(&target->records, record->name, name.len);
         free(record);
         return NULL;
     }
@@ -47,6 +85,7 @@ static void drop(struct sl_stages *stages, struct sl_stage_target *target,
     stages->n_records--;
     if (target->kind == SL_STAGE_SELECTOR) {
         (void)sl_map_remove(&target->records, record->name, strlen(record->name));
+        unchain(record);
     } else {
         target->only = NULL;
     }
@@ -98,36 +137,47 @@ static void set(struct sl_stages *stages, struct sl_stage_target *target, struct
 
 /* ---- what watches tell ---- */
 
+/* Those of its records whose selectors do not match any more, its labels being others now. */
+static void drop_unmatched(struct sl_stages *stages, const struct sl_stage_space *space,
+                           const struct sl_pod *pod)
+{
+    struct sl_stage_record *record = sl_map_get(&space->records, pod->name, strlen(pod->name));
+    while (record != NULL) {
+        struct sl_stage_record *next = record->next;
+        stages->looks++;
+        if (!sl_stage_names(record->target, pod)) {
+            drop(stages, record->target, record);
+        }
+        record = next;
+    }
+}
+
 void sl_stages_pod(struct sl_stages *stages, const struct sl_pod *pod)
 {
     struct sl_str space = sl_str_of(pod->namespace);
     struct sl_str name = sl_str_of(pod->name);
     struct sl_stage_space *known = sl_stage_space_find(stages, space);
-    if (known == NULL) {
+    struct sl_stage_naming naming;
+    if (known == NULL || name.len == 0) {
         return;
     }
     struct sl_stage_target *target = sl_stage_target_find(stages, space, SL_STAGE_POD, name);
     if (target != NULL) {
         set(stages, target, name, sl_str_of(pod->uid), pod->phase);
     }
-    for (target = known->target[SL_STAGE_SELECTOR]; target != NULL; target = target->next) {
-        if (sl_stage_names(target, pod)) {
+    drop_unmatched(stages, known, pod);
+    sl_stage_naming_begin(&naming, stages, known, pod);
+    for (target = sl_stage_naming_next(&naming); target != NULL;
+         target = sl_stage_naming_next(&naming)) {
+        if (target->kind == SL_STAGE_SELECTOR) {
             set(stages, target, name, sl_str_of(pod->uid), pod->phase);
-            continue;
-        }
-        struct sl_stage_record *record = find(target, name);
-        if (record != NULL) { /* its labels are others now */
-            drop(stages, target, record);
         }
     }
 }
 
-static void gone(struct sl_stages *stages, struct sl_stage_target *target, struct sl_str name)
+/* Where it is being read, what was read before it was deleted must not bring it back. */
+static void note_gone(struct sl_stage_target *target, struct sl_str name)
 {
-    struct sl_stage_record *record = find(target, name);
-    if (record != NULL) {
-        take_gone(stages, target, record);
-    }
     if (target->gone == NULL) {
         return;
     }
@@ -136,6 +186,14 @@ static void gone(struct sl_stages *stages, struct sl_stage_target *target, struc
         return;
     }
     target->gone->hash[target->gone->n++] = sl_hash(name.s, name.len);
+}
+
+static void gone(struct sl_stages *stages, struct sl_stage_target *target, struct sl_str name)
+{
+    if (target->only != NULL) {
+        take_gone(stages, target, target->only);
+    }
+    note_gone(target, name);
 }
 
 void sl_stages_pod_gone(struct sl_stages *stages, struct sl_str namespace, struct sl_str name)
@@ -148,8 +206,17 @@ void sl_stages_pod_gone(struct sl_stages *stages, struct sl_str namespace, struc
     if (target != NULL) {
         gone(stages, target, name);
     }
-    for (target = known->target[SL_STAGE_SELECTOR]; target != NULL; target = target->next) {
-        gone(stages, target, name);
+    struct sl_stage_record *record = sl_map_get(&known->records, name.s, name.len);
+    while (record != NULL) {
+        struct sl_stage_record *next = record->next;
+        take_gone(stages, record->target, record);
+        record = next;
+    }
+    for (int i = 0; i < SL_STAGE_READS_MAX; i++) {
+        target = stages->reads[i];
+        if (target != NULL && target->space == known && target->kind == SL_STAGE_SELECTOR) {
+            note_gone(target, name);
+        }
     }
 }
 

@@ -33,6 +33,8 @@ void sl_stage_space_unref(struct sl_stages *stages, struct sl_stage_space *space
     space->refs--;
     if (space->refs == 0) {
         (void)sl_map_remove(&stages->spaces, space->name, strlen(space->name));
+        sl_map_free(&space->buckets);
+        sl_map_free(&space->records);
         free(space);
     }
 }
@@ -79,16 +81,6 @@ static void free_target(struct sl_stage_target *target)
 
 /* The labels that the Job controller puts on pods, the second before Kubernetes 1.27. */
 static const char *const job_labels[2] = {"batch.kubernetes.io/job-name=", "job-name="};
-
-bool sl_stage_is_of_job(const struct sl_pod *pod)
-{
-    static const struct sl_stage_rule any = {.n = 2};
-    uint64_t hash[2];
-    for (int i = 0; i < 2; i++) {
-        hash[i] = sl_hash(job_labels[i], strlen(job_labels[i]) - 1);
-    }
-    return sl_stage_matches(&any, 1, hash, pod->label, pod->n_labels);
-}
 
 static void put_job_label(struct sl_str name, uint64_t out[2])
 {
@@ -140,20 +132,6 @@ static struct sl_stage_target *target_new(const struct sl_after *after,
     return target;
 }
 
-static void count_members(const struct sl_stages *stages, struct sl_stage_target *target)
-{
-    if (target->kind == SL_STAGE_POD) {
-        target->members =
-            sl_stage_waiter_find(stages, sl_str_of(target->space->name), target->text) != NULL;
-        return;
-    }
-    for (const struct sl_stage_waiter *waiter = target->space->waiters; waiter != NULL;
-         waiter = waiter->next) {
-        bool may = target->kind == SL_STAGE_SELECTOR || waiter->of_job;
-        target->members += may && sl_stage_names(target, waiter->pod);
-    }
-}
-
 struct sl_stage_target *sl_stage_target_get(struct sl_stages *stages, struct sl_stage_space *space,
                                             const struct sl_after *after,
                                             const struct sl_stage_item *item)
@@ -168,19 +146,18 @@ struct sl_stage_target *sl_stage_target_get(struct sl_stages *stages, struct sl_
     if (target == NULL) {
         return NULL;
     }
-    if (sl_map_put(&stages->targets, target->key, len, target, NULL) < 0) {
+    target->space = space;
+    if (sl_stage_file_target(target) < 0) {
         free_target(target);
         return NULL;
     }
-    target->space = space;
-    space->refs++;
-    target->next = space->target[target->kind];
-    if (target->next != NULL) {
-        target->next->prev = target;
+    if (sl_map_put(&stages->targets, target->key, len, target, NULL) < 0) {
+        sl_stage_unfile_target(target);
+        free_target(target);
+        return NULL;
     }
-    space->target[target->kind] = target;
+    space->refs++;
     stages->n_jobs += target->kind == SL_STAGE_JOB;
-    count_members(stages, target);
     sl_stage_unread(stages, target);
     return target;
 }
@@ -189,13 +166,8 @@ void sl_stage_target_drop(struct sl_stages *stages, struct sl_stage_target *targ
 {
     struct sl_stage_space *space = target->space;
     sl_stage_forget(stages, target);
-    if (target->prev != NULL) {
-        target->prev->next = target->next;
-    } else {
-        space->target[target->kind] = target->next;
-    }
-    if (target->next != NULL) {
-        target->next->prev = target->prev;
+    if (target->kind != SL_STAGE_POD) {
+        sl_stage_unfile_target(target);
     }
     stages->n_jobs -= target->kind == SL_STAGE_JOB;
     (void)sl_map_remove(&stages->targets, target->key, strlen(target->key));

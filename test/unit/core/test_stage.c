@@ -382,6 +382,52 @@ static void a_selector_with_too_many_pods_holds(void **state)
     assert_string_equal(stage_rig_collect(rig), "w None\n");
 }
 
+/* How many looks it takes until n pods wait, each for another by a selector, are told of once more,
+ * and are gone. */
+static uint64_t looks_for(unsigned n, const char *before, const char *behind)
+{
+    struct stage_rig *rig = stage_rig_new(100000);
+    struct sl_stages_stats stats;
+    for (unsigned round = 0; round < 3; round++) {
+        for (unsigned i = 0; i < n; i++) {
+            char name[16];
+            char labels[64];
+            char text[96];
+            (void)snprintf(name, sizeof(name), "p%u", i);
+            (void)snprintf(labels, sizeof(labels), "app=train step=%u", i + 1);
+            (void)snprintf(text, sizeof(text), "%s%u%s", before, (i + 1) / 2, behind);
+            struct sl_pod *pod = stage_rig_make(rig, name, name, labels, text, "Pending");
+            if (round < 2) {
+                sl_stages_pod(rig->stages, pod);
+                assert_int_equal(sl_stages_put(rig->stages, pod, NULL), 0);
+            } else {
+                sl_stages_pod_gone(rig->stages, SL_STR("ns"), sl_str_of(name));
+                sl_stages_remove(rig->stages, sl_str_of(name));
+            }
+            sl_pod_unref(pod);
+        }
+    }
+    sl_stages_stats(rig->stages, &stats);
+    stage_rig_free(rig);
+    return stats.looks;
+}
+
+static void pods_with_a_selector_each_are_not_all_looked_at_for_each_other(void **state)
+{
+    static const char *const after[][2] = {{"step=", ""},
+                                           {"(app=train,step=", ")"},
+                                           {"(app,step in (", ",y))"},
+                                           {"(step,step!=0,step=", ")"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(after) / sizeof(after[0]); i++) {
+        uint64_t looks = looks_for(2000, after[i][0], after[i][1]);
+        if (looks > 100000) {
+            fail_msg("%s1%s: %llu looks for 2,000 pods", after[i][0], after[i][1],
+                     (unsigned long long)looks);
+        }
+    }
+}
+
 static void nothing_is_left_when_nobody_waits(void **state)
 {
     struct stage_rig *rig = *state;
@@ -425,6 +471,7 @@ int main(void)
         STAGE_TEST(what_there_is_no_room_for_holds_and_is_looked_at_when_there_is),
         STAGE_TEST(a_selector_with_too_many_pods_holds),
         STAGE_TEST(nothing_is_left_when_nobody_waits),
+        cmocka_unit_test(pods_with_a_selector_each_are_not_all_looked_at_for_each_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,13 +9,38 @@ struct thing {
     bool waits;
     unsigned uid;
     unsigned label; /* g=0.. */
+    bool marked;    /* h=1 */
+    bool of_job;    /* of the Job j */
     unsigned after[3];
     unsigned n_after;
     enum sl_pod_phase phase;
 };
 
-/* Items: 0..NAMES-1 pods, then selectors g=0.., then Jobs that are never there. */
-enum { ITEM_LABEL = NAMES, ITEM_JOB = ITEM_LABEL + LABELS, ITEMS };
+/* Items: 0..NAMES-1 pods, then selectors, then a Job that is never there. */
+enum { ITEM_LABEL = NAMES, SELECTORS = 9, ITEM_JOB = ITEM_LABEL + SELECTORS, ITEMS };
+
+static const char *const selectors[SELECTORS] = {
+    "g=0", "g=1", "g=2", "g!=0", "g in (0,1,0)", "(h,g=2)", "(g=1,!h)", "!h", "(h)"};
+
+static bool selects(unsigned selector, const struct thing *thing)
+{
+    switch (selector) {
+    case 3:
+        return thing->label != 0;
+    case 4:
+        return thing->label < 2;
+    case 5:
+        return thing->marked && thing->label == 2;
+    case 6:
+        return !thing->marked && thing->label == 1;
+    case 7:
+        return !thing->marked;
+    case 8:
+        return thing->marked;
+    default:
+        return thing->label == selector;
+    }
+}
 
 struct model {
     struct thing thing[NAMES];
@@ -36,7 +61,13 @@ static bool names(const struct model *model, unsigned item, unsigned who)
     if (item < ITEM_LABEL) {
         return item == who;
     }
-    return item < ITEM_JOB && model->thing[who].label == item - ITEM_LABEL;
+    return item < ITEM_JOB && selects(item - ITEM_LABEL, &model->thing[who]);
+}
+
+/* Whoever waits for a Job waits for its pods. */
+static bool leads_to(const struct model *model, unsigned item, unsigned who)
+{
+    return item == ITEM_JOB ? model->thing[who].of_job : names(model, item, who);
 }
 
 /* Does a wait, by whatever way, for b? Marks what it has met. */
@@ -46,7 +77,7 @@ static bool reaches(const struct model *model, unsigned a, unsigned b, bool met[
     for (unsigned i = 0; i < thing->n_after; i++) {
         for (unsigned next = 0; next < NAMES; next++) {
             const struct thing *to = &model->thing[next];
-            if (!to->waits || to->n_after == 0 || !names(model, thing->after[i], next)) {
+            if (!to->waits || to->n_after == 0 || !leads_to(model, thing->after[i], next)) {
                 continue;
             }
             if (next == b) {
@@ -95,7 +126,7 @@ static void item_text(unsigned item, char *out, size_t size)
     if (item < ITEM_LABEL) {
         (void)snprintf(out, size, "pod/p%u", item);
     } else if (item < ITEM_JOB) {
-        (void)snprintf(out, size, "g=%u", item - ITEM_LABEL);
+        (void)snprintf(out, size, "%s", selectors[item - ITEM_LABEL]);
     } else {
         (void)snprintf(out, size, "job/j");
     }
@@ -106,12 +137,13 @@ static struct sl_pod *make(struct stage_rig *rig, const struct model *model, uns
     const struct thing *thing = &model->thing[who];
     char name[16];
     char uid[32];
-    char labels[32];
+    char labels[80];
     char after[128] = "";
     size_t len = 0;
     (void)snprintf(name, sizeof(name), "p%u", who);
     (void)snprintf(uid, sizeof(uid), "u%u", thing->uid);
-    (void)snprintf(labels, sizeof(labels), "g=%u", thing->label);
+    (void)snprintf(labels, sizeof(labels), "g=%u%s%s", thing->label, thing->marked ? " h=1" : "",
+                   thing->of_job ? " job-name=j batch.kubernetes.io/job-name=j" : "");
     for (unsigned i = 0; i < thing->n_after; i++) {
         char item[32];
         item_text(thing->after[i], item, sizeof(item));
@@ -174,6 +206,8 @@ static void step(struct stage_rig *rig, struct model *model)
                                 .waits = true,
                                 .uid = ++model->uids,
                                 .label = roll(model, LABELS),
+                                .marked = roll(model, 2) == 0,
+                                .of_job = roll(model, 8) == 0,
                                 .n_after = roll(model, 3)};
         for (unsigned i = 0; i < thing->n_after; i++) {
             thing->after[i] = roll(model, 20) == 0 ? ITEM_JOB : roll(model, ITEM_JOB);
@@ -184,6 +218,7 @@ static void step(struct stage_rig *rig, struct model *model)
         return;
     } else if (thing->waits && roll(model, 3) == 0) {
         thing->label = roll(model, LABELS);
+        thing->marked = roll(model, 2) == 0;
         thing->n_after = roll(model, 3);
         for (unsigned i = 0; i < thing->n_after; i++) {
             thing->after[i] = roll(model, ITEM_JOB);
