@@ -85,19 +85,6 @@ size_t sl_assignment_format(const struct sl_node *node, const struct sl_ask *ask
 
 /* ---- reading ---- */
 
-/* Cuts off what stands before the separator; all of it when there is none: rest->s is then NULL. */
-static struct sl_str cut(struct sl_str *rest, char separator)
-{
-    const char *end = rest->len == 0 ? NULL : memchr(rest->s, separator, rest->len);
-    struct sl_str head = *rest;
-    *rest = (struct sl_str){0};
-    if (end != NULL) {
-        *rest = (struct sl_str){end + 1, head.len - (size_t)(end - head.s) - 1};
-        head.len = (size_t)(end - head.s);
-    }
-    return head;
-}
-
 /* A number without sign, that a part may hold. */
 static bool number(struct sl_str text, int64_t *out)
 {
@@ -135,7 +122,7 @@ static bool read_place(const struct sl_node *node, unsigned pool, struct sl_str 
                        struct sl_assignment_part *out)
 {
     bool on_instances = sl_pool_on_instances(node, pool);
-    struct sl_str index = cut(&text, '/');
+    struct sl_str index = sl_str_cut(&text, '/');
     int64_t n = 0;
     if (on_instances != (text.s != NULL) || !number(index, &n)) {
         return false;
@@ -194,8 +181,8 @@ static bool read_item(const struct sl_node *node, const struct sl_ask_item *item
     }
     const struct sl_pool *p = &node->pool[pool];
     while (text.s != NULL) {
-        struct sl_str amount = cut(&text, ',');
-        struct sl_str place = cut(&amount, '*');
+        struct sl_str amount = sl_str_cut(&text, ',');
+        struct sl_str place = sl_str_cut(&amount, '*');
         struct sl_assignment_part part = {.item = index, .device = -1, .instance = -1, .amount = 1};
         if ((amount.s != NULL && !number(amount, &part.amount)) || part.amount < 1 ||
             part.amount > left) {
@@ -238,8 +225,8 @@ bool sl_assignment_read(const struct sl_node *node, const struct sl_ask_item *it
     unsigned seen = 0;
     out->n = 0;
     while (text.s != NULL) {
-        struct sl_str parts = cut(&text, ';');
-        struct sl_str name = cut(&parts, '=');
+        struct sl_str parts = sl_str_cut(&text, ';');
+        struct sl_str name = sl_str_cut(&parts, '=');
         int i = find_item(item, n, name);
         if (i < 0 || (seen & (1u << i)) != 0 ||
             !read_item(node, &item[i], (uint8_t)i, parts, out)) {

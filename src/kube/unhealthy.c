@@ -48,10 +48,7 @@ static void read_indexes(struct sl_str text, struct mark *mark)
 {
     mark->n = 0;
     while (text.len > 0 && mark->n < SL_NODE_DEVICES_MAX) {
-        const char *comma = memchr(text.s, ',', text.len);
-        struct sl_str item = {text.s, comma == NULL ? text.len : (size_t)(comma - text.s)};
-        text = comma == NULL ? (struct sl_str){0}
-                             : (struct sl_str){comma + 1, text.len - item.len - 1};
+        struct sl_str item = sl_str_cut(&text, ',');
         while (item.len > 0 && item.s[0] == ' ') {
             item = (struct sl_str){item.s + 1, item.len - 1};
         }

@@ -22,17 +22,6 @@ static const double ln10 = 2.302585092994045684018;
 
 /* ---- pieces of text ---- */
 
-/* Takes what stands before the separator (or all of it) off the front of *rest. */
-static struct sl_str take(struct sl_str *rest, char separator)
-{
-    const char *at = rest->len == 0 ? NULL : memchr(rest->s, separator, rest->len);
-    struct sl_str piece = {rest->s, at == NULL ? rest->len : (size_t)(at - rest->s)};
-    size_t gone = piece.len + (at == NULL ? 0 : 1);
-    rest->s = rest->s == NULL ? NULL : rest->s + gone;
-    rest->len -= gone;
-    return piece;
-}
-
 /* A number, with a sign where that is allowed. */
 static bool parse_number(struct sl_str text, double *out)
 {
@@ -86,7 +75,7 @@ static int wrong_distribution(struct sl_str text, const struct kind *kind, struc
 int sl_distribution_parse(struct sl_str text, struct sl_distribution *out, struct sl_error *err)
 {
     struct sl_str rest = text;
-    struct sl_str name = take(&rest, ':');
+    struct sl_str name = sl_str_cut(&rest, ':');
     double value[2] = {0, 0};
     size_t at = 0;
     while (at < KINDS && !sl_str_eq(name, sl_str_of(kinds[at].name))) {
@@ -97,7 +86,7 @@ int sl_distribution_parse(struct sl_str text, struct sl_distribution *out, struc
     }
     const struct kind *kind = &kinds[at];
     for (unsigned i = 0; i < kind->parameters; i++) {
-        struct sl_str piece = take(&rest, ':');
+        struct sl_str piece = sl_str_cut(&rest, ':');
         if (!parse_number(piece, &value[i]) || value[i] < kind->min_a || value[i] > kind->max_b) {
             return wrong_distribution(text, kind, err);
         }
@@ -139,13 +128,13 @@ int64_t sl_distribution_draw(const struct sl_distribution *distribution, struct 
 int sl_estimate_parse(struct sl_str text, struct sl_estimate_error *out, struct sl_error *err)
 {
     struct sl_str rest = text;
-    struct sl_str name = take(&rest, ':');
+    struct sl_str name = sl_str_cut(&rest, ':');
     struct sl_estimate_error made = {1, 1};
     if (sl_str_eq(text, SL_STR("exact"))) {
         *out = made;
         return 0;
     }
-    struct sl_str low = take(&rest, ':');
+    struct sl_str low = sl_str_cut(&rest, ':');
     if (!sl_str_eq(name, SL_STR("factor")) || !parse_number(low, &made.low) ||
         !parse_number(rest, &made.high) || made.low <= 0 || made.high < made.low ||
         made.high > 1e6) {
@@ -182,9 +171,9 @@ static int parse_mix(struct sl_str text, struct sl_mix *out, struct sl_error *er
     double sum = 0;
     memset(out, 0, sizeof(*out));
     do {
-        struct sl_str entry = take(&rest, '+');
+        struct sl_str entry = sl_str_cut(&rest, '+');
         struct sl_str share_text = entry;
-        struct sl_str what = take(&share_text, '@');
+        struct sl_str what = sl_str_cut(&share_text, '@');
         double share = 1;
         if (out->n == SL_MIX_MAX) {
             return sl_error_set(err, SL_ERR_LIMIT, "more than %d kinds", SL_MIX_MAX);
@@ -311,7 +300,8 @@ enum { KEYS = sizeof(keys) / sizeof(keys[0]) };
 static int apply(struct sl_str pair, struct sl_generator *out, unsigned *seen, struct sl_error *err)
 {
     struct sl_str value = pair;
-    struct sl_str name = take(&value, '=');
+    struct sl_str name = sl_str_cut(&value, '=');
+    value.s = value.s == NULL ? "" : value.s;
     for (unsigned i = 0; i < KEYS; i++) {
         if (!sl_str_eq(name, sl_str_of(keys[i].name))) {
             continue;
@@ -340,7 +330,7 @@ int sl_generator_parse(struct sl_str text, struct sl_generator *out, struct sl_e
         }
     }
     while (rest.len > 0) {
-        struct sl_str pair = take(&rest, ',');
+        struct sl_str pair = sl_str_cut(&rest, ',');
         if (pair.len > 0 && apply(pair, &made, &seen, err) < 0) {
             return -1;
         }

@@ -10,16 +10,6 @@ enum { WEIGHT_MAX = 1000, SHOWN_MAX = 60, PATH_TEXT = 4096 };
 
 static const int64_t millionths = 1000000;
 
-static struct sl_str take(struct sl_str *rest, char separator)
-{
-    const char *at = rest->len == 0 ? NULL : memchr(rest->s, separator, rest->len);
-    struct sl_str piece = {rest->s, at == NULL ? rest->len : (size_t)(at - rest->s)};
-    size_t gone = piece.len + (at == NULL ? 0 : 1);
-    rest->s = rest->s == NULL ? NULL : rest->s + gone;
-    rest->len -= gone;
-    return piece;
-}
-
 static int shown(struct sl_str text)
 {
     return text.len < SHOWN_MAX ? (int)text.len : SHOWN_MAX;
@@ -95,8 +85,8 @@ static int set_score(struct sl_str value, struct sl_plan_config *plan, struct sl
     struct sl_str rest = value;
     memset(&plan->score, 0, sizeof(plan->score));
     while (rest.len > 0) {
-        struct sl_str factor = take(&rest, '+');
-        struct sl_str name = take(&factor, '*');
+        struct sl_str factor = sl_str_cut(&rest, '+');
+        struct sl_str name = sl_str_cut(&factor, '*');
         int64_t weight = 1;
         int term = 0;
         while (term < SL_TERM_COUNT &&
@@ -132,7 +122,7 @@ static int apply(struct sl_str pair, struct sl_plan_config *plan, struct sl_erro
 {
     struct sl_buf names;
     struct sl_str value = pair;
-    struct sl_str name = take(&value, '=');
+    struct sl_str name = sl_str_cut(&value, '=');
     sl_buf_init(&names, 256);
     for (size_t i = 0; i < PARAMETERS; i++) {
         const struct parameter *parameter = &parameters[i];
@@ -209,7 +199,7 @@ static int unknown(struct sl_str name, struct sl_error *err)
 int sl_policy_parse(struct sl_str text, struct sl_policy *out, struct sl_error *err)
 {
     struct sl_str rest = text;
-    struct sl_str name = take(&rest, ':');
+    struct sl_str name = sl_str_cut(&rest, ':');
     struct sl_policy made;
     memset(&made, 0, sizeof(made));
     use_defaults(&made.plan);
@@ -226,7 +216,7 @@ int sl_policy_parse(struct sl_str text, struct sl_policy *out, struct sl_error *
         return unknown(name, err);
     }
     while (rest.len > 0) {
-        if (apply(take(&rest, ':'), &made.plan, err) < 0) {
+        if (apply(sl_str_cut(&rest, ':'), &made.plan, err) < 0) {
             return -1;
         }
     }
@@ -239,7 +229,7 @@ int sl_policies_parse(const char *text, struct sl_policies *out, struct sl_error
     struct sl_str rest = sl_str_of(text);
     out->n = 0;
     do {
-        struct sl_str one = take(&rest, ',');
+        struct sl_str one = sl_str_cut(&rest, ',');
         if (out->n == SL_POLICIES_MAX) {
             return sl_error_set(err, SL_ERR_LIMIT, "more than %d policies", SL_POLICIES_MAX);
         }

@@ -27,6 +27,18 @@ uint64_t sl_hash(const char *s, size_t len)
     return h ^ (h >> 32);
 }
 
+struct sl_str sl_str_cut(struct sl_str *rest, char separator)
+{
+    const char *end = rest->len == 0 ? NULL : memchr(rest->s, separator, rest->len);
+    struct sl_str head = *rest;
+    *rest = (struct sl_str){0};
+    if (end != NULL) {
+        *rest = (struct sl_str){end + 1, head.len - (size_t)(end - head.s) - 1};
+        head.len = (size_t)(end - head.s);
+    }
+    return head;
+}
+
 bool sl_str_to_i64(struct sl_str text, int64_t *out)
 {
     size_t i = 0;

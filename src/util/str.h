@@ -34,6 +34,10 @@ static inline bool sl_str_ends(struct sl_str a, struct sl_str suffix)
     return a.len >= suffix.len && memcmp(a.s + (a.len - suffix.len), suffix.s, suffix.len) == 0;
 }
 
+/* Takes what stands before the separator, and it, off the front of *rest; all when there is none:
+ * rest->s is then NULL. */
+struct sl_str sl_str_cut(struct sl_str *rest, char separator);
+
 /* 64-bit multiplicative hash; the same in every run of one machine, not for storage. */
 uint64_t sl_hash(const char *s, size_t len);
 
