@@ -2,81 +2,67 @@
 #include "sim/options.h"
 
 #include <stddef.h>
-#include <stdio.h>
 
 #include "sim/reproduce.h"
+#include "util/option.h"
 
 enum {
     IN_RUN = 1 << SL_COMMAND_RUN,
     IN_REPRODUCE = 1 << SL_COMMAND_REPRODUCE,
-    IN_ALL = IN_RUN | IN_REPRODUCE | 1 << SL_COMMAND_NONE,
     SEEDS_MAX = 1000000,
     THREADS_MAX = 256,
 };
 
-enum option_kind { OPTION_TEXT, OPTION_FILES, OPTION_NUMBER, OPTION_FLAG };
+#define AT(member) .at = offsetof(struct sl_sim_options, member)
 
-static const struct option {
-    const char *name;
-    const char *value; /* NULL: takes none */
-    const char *help;
-    size_t at; /* of the member in struct sl_sim_options */
-    uint64_t min;
-    uint64_t max; /* of a number */
-    enum option_kind kind;
-    int commands;
-} table[] = {
-    {"--trace", "FORMAT:FILE", "jobs from a trace: openb, philly, adaptdl or csv",
-     offsetof(struct sl_sim_options, trace), 0, 0, OPTION_TEXT, IN_RUN},
-    {"--generate", "SPEC", "jobs from a generator: KEY=VALUE,... (below)",
-     offsetof(struct sl_sim_options, generate), 0, 0, OPTION_TEXT, IN_RUN},
+static const struct sl_option options[] = {
+    {"--trace", "FORMAT:FILE", "jobs from a trace: openb, philly, adaptdl or csv", AT(trace),
+     .kind = SL_OPTION_ONCE, .commands = IN_RUN},
+    {"--generate", "SPEC", "jobs from a generator: KEY=VALUE,... (below)", AT(generate),
+     .kind = SL_OPTION_ONCE, .commands = IN_RUN},
     {"--cluster", "FILE...",
      "nodes from manifests: what \"kubectl get nodes,pods -A -o yaml\" prints, as sliced takes "
      "them; pods bound there keep what they hold",
-     offsetof(struct sl_sim_options, cluster), 0, 0, OPTION_FILES, IN_RUN},
-    {"--nodes", "FORMAT:FILE", "nodes from a list: openb or csv",
-     offsetof(struct sl_sim_options, nodes), 0, 0, OPTION_TEXT, IN_RUN},
+     AT(cluster), .kind = SL_OPTION_OTHER, .commands = IN_RUN},
+    {"--nodes", "FORMAT:FILE", "nodes from a list: openb or csv", AT(nodes), .kind = SL_OPTION_ONCE,
+     .commands = IN_RUN},
     {"--gpus", "N|NODESxN[:MODEL]",
      "N whole GPUs, 8 to a node; or that many nodes of N; or of a MIG model cut as asked "
      "(2x2:A30:1g.6gb*4)",
-     offsetof(struct sl_sim_options, gpus), 0, 0, OPTION_TEXT, IN_RUN},
+     AT(gpus), .kind = SL_OPTION_ONCE, .commands = IN_RUN},
     {"--policy", "NAME,...",
      "who goes first: fifo, sjf, p, hrrn, bounded, with parameters as in p:gamma=0.25; or "
      "config:FILE",
-     offsetof(struct sl_sim_options, policy), 0, 0, OPTION_TEXT, IN_RUN},
+     AT(policy), .kind = SL_OPTION_ONCE, .commands = IN_RUN},
     {"--estimate", "exact|factor:LOW:HIGH",
      "what jobs state as their timeout against their run time, over what the trace says",
-     offsetof(struct sl_sim_options, estimate), 0, 0, OPTION_TEXT, IN_RUN},
-    {"--runtime", "DISTRIBUTION", "run times, over what the trace says",
-     offsetof(struct sl_sim_options, runtime), 0, 0, OPTION_TEXT, IN_RUN},
-    {"--decisions", "FILE", "write who started when, where, on which devices (CSV)",
-     offsetof(struct sl_sim_options, decisions), 0, 0, OPTION_TEXT, IN_RUN},
-    {"--pods", "FILE", "openb: the list of pods, over the one in the folder of data",
-     offsetof(struct sl_sim_options, pods), 0, 0, OPTION_TEXT, IN_REPRODUCE},
-    {"--nodes", "FILE", "openb: the list of nodes, over the one in the folder of data",
-     offsetof(struct sl_sim_options, nodes), 0, 0, OPTION_TEXT, IN_REPRODUCE},
-    {"--policy", "NAME,...", "openb: only these policies", offsetof(struct sl_sim_options, policy),
-     0, 0, OPTION_TEXT, IN_REPRODUCE},
-    {"--data", "FOLDER", "where the published traces are (else $SLICED_DATA)",
-     offsetof(struct sl_sim_options, data), 0, 0, OPTION_TEXT, IN_REPRODUCE},
-    {"--seeds", "N", "runs, each with the next seed", offsetof(struct sl_sim_options, seeds), 1,
-     SEEDS_MAX, OPTION_NUMBER, IN_RUN | IN_REPRODUCE},
-    {"--seed", "N", "the first seed (1)", offsetof(struct sl_sim_options, seed), 0, INT64_MAX,
-     OPTION_NUMBER, IN_RUN | IN_REPRODUCE},
+     AT(estimate), .kind = SL_OPTION_ONCE, .commands = IN_RUN},
+    {"--runtime", "DISTRIBUTION", "run times, over what the trace says", AT(runtime),
+     .kind = SL_OPTION_ONCE, .commands = IN_RUN},
+    {"--decisions", "FILE", "write who started when, where, on which devices (CSV)", AT(decisions),
+     .kind = SL_OPTION_ONCE, .commands = IN_RUN},
+    {"--pods", "FILE", "openb: the list of pods, over the one in the folder of data", AT(pods),
+     .kind = SL_OPTION_ONCE, .commands = IN_REPRODUCE},
+    {"--nodes", "FILE", "openb: the list of nodes, over the one in the folder of data", AT(nodes),
+     .kind = SL_OPTION_ONCE, .commands = IN_REPRODUCE},
+    {"--policy", "NAME,...", "openb: only these policies", AT(policy), .kind = SL_OPTION_ONCE,
+     .commands = IN_REPRODUCE},
+    {"--data", "FOLDER", "where the published traces are (else $SLICED_DATA)", AT(data),
+     .kind = SL_OPTION_ONCE, .commands = IN_REPRODUCE},
+    {"--seeds", "N", "runs, each with the next seed", AT(seeds), .min = 1, .max = SEEDS_MAX,
+     .kind = SL_OPTION_NUMBER, .commands = IN_RUN | IN_REPRODUCE},
+    {"--seed", "N", "the first seed (1)", AT(seed), .min = 0, .max = INT64_MAX,
+     .kind = SL_OPTION_NUMBER, .commands = IN_RUN | IN_REPRODUCE},
     {"--threads", "N", "how many run at once (one per processor); results do not depend on it",
-     offsetof(struct sl_sim_options, threads), 1, THREADS_MAX, OPTION_NUMBER,
-     IN_RUN | IN_REPRODUCE},
-    {"--output", "table|csv|json|svg", "form of the report, also -o (table)",
-     offsetof(struct sl_sim_options, output_name), 0, 0, OPTION_TEXT, IN_RUN | IN_REPRODUCE},
-    {"--quiet", NULL, "no progress and no notes on standard error",
-     offsetof(struct sl_sim_options, quiet), 0, 0, OPTION_FLAG, IN_RUN | IN_REPRODUCE},
-    {"--version", NULL, "print the version and exit", offsetof(struct sl_sim_options, version), 0,
-     0, OPTION_FLAG, IN_ALL},
-    {"--help", NULL, "print this and exit", offsetof(struct sl_sim_options, help), 0, 0,
-     OPTION_FLAG, IN_ALL},
+     AT(threads), .min = 1, .max = THREADS_MAX, .kind = SL_OPTION_NUMBER,
+     .commands = IN_RUN | IN_REPRODUCE},
+    {"--output", "table|csv|json|svg", "form of the report, also -o (table)", AT(output_name),
+     .kind = SL_OPTION_ONCE, .commands = IN_RUN | IN_REPRODUCE, .letter = 'o'},
+    {"--quiet", NULL, "no progress and no notes on standard error", AT(quiet),
+     .commands = IN_RUN | IN_REPRODUCE},
+    {"--version", NULL, "print the version and exit", AT(version)},
+    {"--help", NULL, "print this and exit", AT(help), .letter = 'h'},
 };
-
-enum { OPTIONS = sizeof(table) / sizeof(table[0]) };
 
 static const char *const outputs[] = {
     [SL_OUTPUT_TABLE] = "table",
@@ -91,55 +77,15 @@ static const char *const commands[] = {
     [SL_COMMAND_REPRODUCE] = "slicesim reproduce",
 };
 
+static struct sl_option_table table_of(enum sl_sim_command command)
+{
+    return (struct sl_option_table){.option = options,
+                                    .n = sizeof(options) / sizeof(options[0]),
+                                    .command = commands[command],
+                                    .which = 1U << command};
+}
+
 /* ---- parsing ---- */
-
-static size_t common_prefix(const char *a, const char *b)
-{
-    size_t n = 0;
-    while (a[n] != '\0' && a[n] == b[n]) {
-        n++;
-    }
-    return n;
-}
-
-static int unknown(enum sl_sim_command command, const char *word, struct sl_error *err)
-{
-    const char *nearest = NULL;
-    size_t most = 3; /* two dashes and one letter say nothing */
-    for (size_t i = 0; i < OPTIONS; i++) {
-        size_t n = common_prefix(word, table[i].name);
-        if (n > most && (table[i].commands & 1 << command) != 0) {
-            most = n;
-            nearest = table[i].name;
-        }
-    }
-    if (nearest != NULL) {
-        return sl_error_set(err, SL_ERR_FIELD, "unknown option %s; did you mean %s?", word,
-                            nearest);
-    }
-    return sl_error_set(err, SL_ERR_FIELD, "unknown option %s; %s --help lists them", word,
-                        commands[command]);
-}
-
-/* The option of that name; *value points behind '=' when there is one. */
-static const struct option *find(enum sl_sim_command command, const char *word, const char **value)
-{
-    const char *name = word;
-    if (strcmp(word, "-h") == 0) {
-        name = "--help";
-    } else if (strcmp(word, "-o") == 0) {
-        name = "--output";
-    }
-    for (size_t i = 0; i < OPTIONS; i++) {
-        size_t len = strlen(table[i].name);
-        if (strncmp(name, table[i].name, len) == 0 && (name[len] == '\0' || name[len] == '=') &&
-            (table[i].commands & 1 << command) != 0) {
-            *value = name[len] == '=' ? name + len + 1 : NULL;
-            return &table[i];
-        }
-    }
-    return NULL;
-}
 
 static int add_file(struct sl_sim_options *out, const char *file, struct sl_error *err)
 {
@@ -147,44 +93,6 @@ static int add_file(struct sl_sim_options *out, const char *file, struct sl_erro
         return sl_error_set(err, SL_ERR_LIMIT, "more than %d cluster files", SL_SIM_FILES_MAX);
     }
     out->cluster[out->n_cluster++] = file;
-    return 0;
-}
-
-static int apply_number(uint64_t *member, const struct option *option, const char *value,
-                        struct sl_error *err)
-{
-    int64_t number = 0;
-    if (!sl_str_to_i64(sl_str_of(value), &number) || number < 0 || (uint64_t)number < option->min ||
-        (uint64_t)number > option->max) {
-        return sl_error_set(err, SL_ERR_FIELD, "%s takes an integer in %llu..%llu, not \"%s\"",
-                            option->name, (unsigned long long)option->min,
-                            (unsigned long long)option->max, value);
-    }
-    *member = (uint64_t)number;
-    return 0;
-}
-
-static int apply(struct sl_sim_options *out, const struct option *option, const char *value,
-                 struct sl_error *err)
-{
-    void *member = (char *)out + option->at;
-    const char **text = member;
-    bool *flag = member;
-    switch (option->kind) {
-    case OPTION_TEXT:
-        if (*text != NULL) {
-            return sl_error_set(err, SL_ERR_FIELD, "%s is given twice", option->name);
-        }
-        *text = value;
-        return 0;
-    case OPTION_FILES:
-        return add_file(out, value, err);
-    case OPTION_NUMBER:
-        return apply_number(member, option, value, err);
-    case OPTION_FLAG:
-        *flag = true;
-        break;
-    }
     return 0;
 }
 
@@ -252,24 +160,12 @@ int sl_sim_options_parse(int argc, char *const *argv, struct sl_sim_options *out
             }
             continue;
         }
-        const struct option *option = find(out->command, word, &value);
-        if (option == NULL) {
-            return unknown(out->command, word, err);
-        }
-        if (option->value == NULL && value != NULL) {
-            return sl_error_set(err, SL_ERR_FIELD, "%s takes no value", option->name);
-        }
-        if (option->value != NULL && value == NULL && i + 1 < argc) {
-            value = argv[++i];
-        }
-        if (option->value != NULL && (value == NULL || value[0] == '\0')) {
-            return sl_error_set(err, SL_ERR_FIELD, "%s needs a value: %s %s", option->name,
-                                option->name, option->value);
-        }
-        if (apply(out, option, value, err) < 0) {
+        const struct sl_option_table table = table_of(out->command);
+        const struct sl_option *option = sl_option_take(&table, argc, argv, &i, out, &value, err);
+        files = option != NULL && option->kind == SL_OPTION_OTHER;
+        if (option == NULL || (files && add_file(out, value, err) < 0)) {
             return -1;
         }
-        files = option->kind == OPTION_FILES;
     }
     return take_output(out, err);
 }
@@ -278,16 +174,9 @@ int sl_sim_options_parse(int argc, char *const *argv, struct sl_sim_options *out
 
 static void list_options(enum sl_sim_command command, struct sl_buf *out)
 {
+    const struct sl_option_table table = table_of(command);
     sl_buf_puts(out, "\nOptions:\n");
-    for (size_t i = 0; i < OPTIONS; i++) {
-        char left[64];
-        if ((table[i].commands & 1 << command) == 0) {
-            continue;
-        }
-        (void)snprintf(left, sizeof(left), "%s %s", table[i].name,
-                       table[i].value == NULL ? "" : table[i].value);
-        sl_buf_printf(out, "  %-32s %s\n", left, table[i].help);
-    }
+    sl_option_help(&table, 32, out);
 }
 
 static void help_none(struct sl_buf *out)

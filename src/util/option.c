@@ -1,0 +1,136 @@
+/* Options by their table. */
+#include "util/option.h"
+
+#include <stdio.h>
+
+static bool has(const struct sl_option_table *table, const struct sl_option *option)
+{
+    return option->commands == 0 || (option->commands & table->which) != 0;
+}
+
+static size_t common_prefix(const char *a, const char *b)
+{
+    size_t n = 0;
+    while (a[n] != '\0' && a[n] == b[n]) {
+        n++;
+    }
+    return n;
+}
+
+static void unknown(const struct sl_option_table *table, const char *word, struct sl_error *err)
+{
+    const char *nearest = NULL;
+    size_t most = 3; /* two dashes and one letter say nothing */
+    for (size_t i = 0; i < table->n; i++) {
+        size_t n = common_prefix(word, table->option[i].name);
+        if (n > most && has(table, &table->option[i])) {
+            most = n;
+            nearest = table->option[i].name;
+        }
+    }
+    if (nearest != NULL) {
+        (void)sl_error_set(err, SL_ERR_FIELD, "unknown option %s; did you mean %s?", word, nearest);
+    } else {
+        (void)sl_error_set(err, SL_ERR_FIELD, "unknown option %s; %s --help lists them", word,
+                           table->command);
+    }
+}
+
+/* Is the word that option? *value then points behind '=' when there is one. */
+static bool is_option(const struct sl_option *option, const char *word, const char **value)
+{
+    size_t len = strlen(option->name);
+    bool by_letter =
+        option->letter != '\0' && word[0] == '-' && word[1] == option->letter && word[2] == '\0';
+    bool by_name = strncmp(word, option->name, len) == 0 && (word[len] == '\0' || word[len] == '=');
+    *value = by_name && word[len] == '=' ? word + len + 1 : NULL;
+    return by_letter || by_name;
+}
+
+static const struct sl_option *find(const struct sl_option_table *table, const char *word,
+                                    const char **value)
+{
+    for (size_t i = 0; i < table->n; i++) {
+        if (has(table, &table->option[i]) && is_option(&table->option[i], word, value)) {
+            return &table->option[i];
+        }
+    }
+    return NULL;
+}
+
+static int set_number(const struct sl_option *option, const char *value, uint64_t *member,
+                      struct sl_error *err)
+{
+    int64_t number = 0;
+    if (!sl_str_to_i64(sl_str_of(value), &number) || number < 0 || (uint64_t)number < option->min ||
+        (uint64_t)number > option->max) {
+        return sl_error_set(err, SL_ERR_FIELD, "%s takes an integer in %llu..%llu, not \"%s\"",
+                            option->name, (unsigned long long)option->min,
+                            (unsigned long long)option->max, value);
+    }
+    *member = (uint64_t)number;
+    return 0;
+}
+
+static int set(const struct sl_option *option, const char *value, void *out, struct sl_error *err)
+{
+    void *member = (char *)out + option->at;
+    const char **text = member;
+    bool *flag = member;
+    switch (option->kind) {
+    case SL_OPTION_FLAG:
+        *flag = true;
+        break;
+    case SL_OPTION_ONCE:
+        if (*text != NULL) {
+            return sl_error_set(err, SL_ERR_FIELD, "%s is given twice", option->name);
+        }
+        *text = value;
+        break;
+    case SL_OPTION_TEXT:
+        *text = value;
+        break;
+    case SL_OPTION_NUMBER:
+        return set_number(option, value, member, err);
+    case SL_OPTION_OTHER:
+        break;
+    }
+    return 0;
+}
+
+const struct sl_option *sl_option_take(const struct sl_option_table *table, int argc,
+                                       char *const *argv, int *at, void *out, const char **value,
+                                       struct sl_error *err)
+{
+    const struct sl_option *option = find(table, argv[*at], value);
+    if (option == NULL) {
+        unknown(table, argv[*at], err);
+        return NULL;
+    }
+    if (option->value == NULL && *value != NULL) {
+        (void)sl_error_set(err, SL_ERR_FIELD, "%s takes no value", option->name);
+        return NULL;
+    }
+    if (option->value != NULL && *value == NULL && *at + 1 < argc) {
+        *value = argv[++*at];
+    }
+    if (option->value != NULL && (*value == NULL || (*value)[0] == '\0')) {
+        (void)sl_error_set(err, SL_ERR_FIELD, "%s needs a value: %s %s", option->name, option->name,
+                           option->value);
+        return NULL;
+    }
+    return set(option, *value, out, err) < 0 ? NULL : option;
+}
+
+void sl_option_help(const struct sl_option_table *table, int column, struct sl_buf *out)
+{
+    for (size_t i = 0; i < table->n; i++) {
+        const struct sl_option *option = &table->option[i];
+        char left[64];
+        if (has(table, option)) {
+            (void)snprintf(left, sizeof(left), "%s %s", option->name,
+                           option->value == NULL ? "" : option->value);
+            sl_buf_printf(out, "  %-*s %s\n", column, left, option->help);
+        }
+    }
+}

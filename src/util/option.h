@@ -1,0 +1,46 @@
+/* Command lines: a program, or a command of one, has one table of options, from which its help
+ * comes too. "--name VALUE" and "--name=VALUE" are the same. */
+#ifndef SLICED_UTIL_OPTION_H
+#define SLICED_UTIL_OPTION_H
+
+#include "util/buf.h"
+#include "util/error.h"
+
+enum sl_option_kind {
+    SL_OPTION_FLAG,   /* a bool */
+    SL_OPTION_TEXT,   /* a const char *; the last one counts */
+    SL_OPTION_ONCE,   /* the same, and two of it are an error */
+    SL_OPTION_NUMBER, /* a uint64_t */
+    SL_OPTION_OTHER,  /* the caller takes the value itself */
+};
+
+struct sl_option {
+    const char *name;  /* "--listen" */
+    const char *value; /* what the help calls it; NULL: it takes none */
+    const char *help;
+    size_t at; /* of the member in the caller's struct */
+    uint64_t min;
+    uint64_t max; /* of a number, INT64_MAX at most */
+    enum sl_option_kind kind;
+    unsigned commands; /* bits: those that have it; 0: all */
+    char letter;       /* 'o': -o is the same; 0: none */
+};
+
+struct sl_option_table {
+    const struct sl_option *option;
+    size_t n;
+    const char *command; /* "sliced release" */
+    unsigned which;      /* its bit */
+};
+
+/* Takes the option at argv[*at], which begins with '-', into the member of out; *at moves on when
+ * its value is the next argument. *value: as given. NULL with *err set: there is none of that name
+ * (the error names the nearest), its value is missing, one too many, or wrong. */
+const struct sl_option *sl_option_take(const struct sl_option_table *table, int argc,
+                                       char *const *argv, int *at, void *out, const char **value,
+                                       struct sl_error *err);
+
+/* A line each: the option, and from that column on what it does. */
+void sl_option_help(const struct sl_option_table *table, int column, struct sl_buf *out);
+
+#endif
