@@ -67,11 +67,12 @@ struct sl_pod_facts {
     struct sl_str nominated;         /* status.nominatedNodeName */
     struct sl_str preemption_policy; /* spec.preemptionPolicy */
     int64_t started_us;              /* status.startTime, Unix microseconds; 0 when absent */
-    int64_t created_us; /* metadata.creationTimestamp, Unix microseconds; 0 when absent */
-    int64_t deadline_s; /* spec.activeDeadlineSeconds; 0 when absent */
-    int32_t priority;   /* spec.priority */
-    bool deleting;      /* metadata.deletionTimestamp is there */
-    bool affinity;      /* the pod requires node affinity: terms are what it requires */
+    int64_t created_us;  /* metadata.creationTimestamp, Unix microseconds; 0 when absent */
+    int64_t deleting_us; /* metadata.deletionTimestamp, likewise */
+    int64_t deadline_s;  /* spec.activeDeadlineSeconds; 0 when absent */
+    int32_t priority;    /* spec.priority */
+    bool deleting;       /* metadata.deletionTimestamp is there */
+    bool affinity;       /* the pod requires node affinity: terms are what it requires */
     struct sl_pair *labels;
     struct sl_pair *annotations;
     struct sl_pair *overhead;

@@ -59,6 +59,7 @@ struct sl_pod {
     enum sl_pod_phase phase;
     enum sl_gate gate;
     int32_t priority;
+    uint32_t gone_s; /* deleting: when its grace is over, in Unix seconds; 0: not told */
     int64_t created_us;
     int64_t started_us;         /* status.startTime, from which a deadline counts; 0: not started */
     int64_t gpu_memory_mib;     /* annotation sliced.dev/gpu-memory, of each replica; 0: none */

@@ -43,9 +43,8 @@ static int set_deleting(struct sl_walker *walker, void *target, const struct sl_
                         struct sl_error *err)
 {
     struct sl_meta *meta = target;
-    int64_t when;
     meta->deleting = true;
-    return sl_meta_read_time(walker, event, &when, err);
+    return sl_meta_read_time(walker, event, &meta->deleting_us, err);
 }
 
 static const struct sl_field meta_fields[] = {

@@ -12,6 +12,7 @@ struct sl_meta {
     struct sl_str uid;
     struct sl_str resource_version;
     int64_t created_us;
+    int64_t deleting_us;
     bool deleting;
     struct sl_pair *labels;
     struct sl_pair *annotations;

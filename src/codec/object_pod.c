@@ -114,6 +114,7 @@ void sl_build_pod(struct sl_build *build)
     pod->resource_version = meta->resource_version;
     pod->created_us = meta->created_us;
     pod->deleting = meta->deleting;
+    pod->deleting_us = meta->deleting_us;
     pod->labels = meta->labels;
     pod->annotations = meta->annotations;
 }

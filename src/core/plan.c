@@ -450,6 +450,7 @@ static int change_pod(struct sl_planner *planner, struct sl_plan_pod *known, str
                       struct sl_error *err)
 {
     if (!matters(planner, known, pod)) {
+        sl_plan_preempt_note(planner, known, pod);
         swap_pod(planner, known, pod);
         return 0;
     }
@@ -551,7 +552,7 @@ int sl_planner_configure(struct sl_planner *planner, const struct sl_plan_config
     }
     for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
         lane->n_queue = 0;
-        lane->preemptor = NULL;
+        sl_plan_preempt_end(planner, lane);
         sl_plan_reserve_end(planner, lane);
     }
     bool other = config->order.kind != planner->config.order.kind ||

@@ -131,11 +131,7 @@ void sl_plan_expire(struct sl_planner *planner)
         }
     }
     for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
-        if (lane->preemptor != NULL &&
-            sl_plan_add(lane->preempting_us, planner->config.hold_us) <= planner->now_us) {
-            lane->preemptor = NULL; /* no room was made for it: another may try */
-            planner->dirty = true;
-        }
+        sl_plan_preempt_expire(planner, lane);
         if (lane->retry_waits && lane->retry_us <= planner->now_us) {
             planner->dirty = true;
         }

@@ -18,14 +18,28 @@ int64_t sl_plan_start(const struct sl_planner *planner, const struct sl_pod *pod
     return ran != NULL ? ran->claimed_us : pod->created_us;
 }
 
+int64_t sl_plan_gone(const struct sl_pod *pod)
+{
+    return pod->gone_s * INT64_C(1000000);
+}
+
+/* By its timeout, or when the grace that it was given at its deletion is over. */
+static int64_t stated_end(const struct sl_planner *planner, const struct sl_pod *pod,
+                          int64_t start_us)
+{
+    int64_t end_us = sl_plan_add(start_us, sl_plan_timeout(planner, pod));
+    int64_t gone_us = pod->gone_s > 0 ? sl_plan_gone(pod) : planner->now_us - 1;
+    return pod->deleting && gone_us < end_us ? gone_us : end_us;
+}
+
 int64_t sl_plan_end(const struct sl_planner *planner, const struct sl_pod *pod, int64_t start_us)
 {
     int64_t now_us = planner->now_us;
-    int64_t end_us = sl_plan_add(start_us, sl_plan_timeout(planner, pod));
+    int64_t end_us = stated_end(planner, pod, start_us);
     if (end_us >= now_us) {
         return end_us;
     }
-    int64_t more_us = now_us - (pod->timeout_s > 0 ? end_us : start_us);
+    int64_t more_us = now_us - (pod->timeout_s > 0 || pod->deleting ? end_us : start_us);
     return sl_plan_add(now_us, more_us > late_least_us ? more_us : late_least_us);
 }
 
@@ -60,7 +74,7 @@ bool sl_plan_node_ends(struct sl_planner *planner, struct sl_plan_node *node)
     for (uint32_t i = 0; i < view->n_residents; i++) {
         const struct sl_pod *pod = view->resident[i].pod;
         int64_t start_us = sl_plan_start(planner, pod);
-        int64_t end_us = sl_plan_add(start_us, sl_plan_timeout(planner, pod));
+        int64_t end_us = stated_end(planner, pod, start_us);
         bool late = end_us < planner->now_us;
         node->end[i] = (struct sl_plan_end){sl_plan_end(planner, pod, start_us), i};
         end_us = late ? planner->now_us : end_us; /* who is late is later with every moment */

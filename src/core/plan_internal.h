@@ -1,8 +1,9 @@
 /* What the parts of the plan share. plan.c: pods come and go; plan_run.c: a run; plan_class.c: pods
  * that are alike; plan_queue.c: their order; plan_node.c: the cluster with the claims in it;
  * plan_ends.c: when what runs there ends; plan_claim.c: claims; plan_reserve.c: reservations and
- * backfill; plan_pick.c: which node; plan_walk.c: a plan; plan_bound.c: the order bounded;
- * plan_report.c and plan_text.c: what is told of it. */
+ * backfill; plan_pick.c: which node; plan_walk.c: a plan; plan_release.c, plan_preempt.c: pods that
+ * do not fit; plan_bound.c: the order bounded; plan_report.c and plan_text.c: what is told of it.
+ */
 #ifndef SLICED_CORE_PLAN_INTERNAL_H
 #define SLICED_CORE_PLAN_INTERNAL_H
 
@@ -58,13 +59,16 @@ struct sl_plan_lane {
     uint64_t bound_seq;            /* nodes_seq then */
     struct sl_plan_pod *preemptor; /* released to preempt */
     int64_t preempting_us;         /* since when */
+    int64_t asked_us;              /* since when kube-scheduler may look for victims */
+    bool preempt_waits;            /* somebody waits for where that will be */
     struct sl_plan_reserve reserve;
     struct sl_plan_pod *retrying; /* has a claim once more after a lapse: one at a time */
     int64_t retry_us;             /* not before that the next */
     bool retry_waits;             /* somebody waits for that */
 
     /* of the run */
-    uint32_t at; /* in the queue */
+    struct sl_plan_node *making; /* where kube-scheduler makes room for the preemptor; NULL: no */
+    uint32_t at;                 /* in the queue */
     uint32_t tries;
     uint32_t refused;
     bool due_tried;
@@ -99,10 +103,11 @@ struct sl_plan_class {
     const struct sl_constraints *constraints;
     uint64_t failed_seq; /* no node that last grew by then can take it */
     enum sl_hold_reason failed_reason;
-    uint64_t window_epoch; /* in this epoch only pods that end by then may still find a node */
+    uint64_t window_epoch; /* in this epoch only pods that end by then may still find a node, */
     int64_t window_us;
-    uint64_t timeless_seq; /* sites_seq when no node could ever take it */
-    uint64_t key[];        /* digest of the constraints, memory, memory, then as the ask's */
+    int32_t window_priority; /* of those that matter no more than that */
+    uint64_t timeless_seq;   /* sites_seq when no node could ever take it */
+    uint64_t key[];          /* digest of the constraints, memory, memory, then as the ask's */
 };
 
 struct sl_plan_pod {
@@ -250,6 +255,7 @@ struct sl_planner {
     size_t room;       /* claims that may still be made */
     size_t n_open;     /* lanes in which somebody waits */
     size_t n_reserves; /* active */
+    size_t n_making;   /* lanes with a node where room is made */
     struct sl_scorer scorer;
     const struct sl_plan_ask *scored; /* that the scorer is for */
     void (*act)(void *context, const struct sl_plan_action *action);
@@ -353,9 +359,11 @@ bool sl_plan_node_ends_hold(const struct sl_planner *planner, const struct sl_pl
 /* Since when a pod runs, or may. */
 int64_t sl_plan_start(const struct sl_planner *planner, const struct sl_pod *pod);
 int64_t sl_plan_timeout(const struct sl_planner *planner, const struct sl_pod *pod);
+/* When the grace of a pod that is being deleted is over. */
+int64_t sl_plan_gone(const struct sl_pod *pod);
 /* When it ends that has run since then. Never before now: of who is late nothing is known but that,
  * so it is taken to go on for as long as it is late, or, where its timeout is only the default, as
- * it has run. */
+ * it has run. Who is being deleted ends by the end of its grace. */
 int64_t sl_plan_end(const struct sl_planner *planner, const struct sl_pod *pod, int64_t start_us);
 
 /* ---- plan_claim.c ---- */
@@ -416,6 +424,10 @@ bool sl_plan_reserve_allows(struct sl_planner *planner, const struct sl_plan_pod
 /* A pod has started on the node: reservations there keep their time and may change devices. True
  * when it started ahead of a pod that has one anywhere. */
 bool sl_plan_reserve_adjust(struct sl_planner *planner, struct sl_plan_node *node);
+/* When the pod has started there, is there room for the other once those that are being deleted are
+ * gone? */
+bool sl_plan_leaves_room(const struct sl_plan_node *node, const struct sl_plan_pod *other,
+                         const struct sl_plan_pod *pod, const struct sl_assignment *assignment);
 /* Moves a reservation on that node to another as early. */
 bool sl_plan_reserve_move(struct sl_planner *planner, struct sl_plan_node *node);
 
@@ -471,5 +483,33 @@ void sl_plan_bound_reset(struct sl_planner *planner);
 
 void sl_plan_walk(struct sl_planner *planner);
 void sl_plan_release(struct sl_planner *planner);
+
+/* ---- plan_preempt.c: who was released to preempt, until it has a claim ---- */
+
+/* Is there a pod of the lane that could, and may? It is released. */
+void sl_plan_preempt(struct sl_planner *planner, struct sl_plan_lane *lane);
+/* Victims are going on that node already, by what the pod says: go on with it. */
+void sl_plan_preempt_resume(struct sl_planner *planner, struct sl_plan_pod *pod,
+                            const struct sl_plan_node *node);
+/* The run begins: where is room being made, and for whom? */
+void sl_plan_preempt_begin(struct sl_planner *planner);
+/* The pod is about to change into that one. */
+void sl_plan_preempt_note(struct sl_planner *planner, const struct sl_plan_pod *pod,
+                          const struct sl_pod *next);
+void sl_plan_preempt_end(struct sl_planner *planner, struct sl_plan_lane *lane);
+/* Is there nothing more to be expected, or to wait for? */
+void sl_plan_preempt_expire(struct sl_planner *planner, struct sl_plan_lane *lane);
+int64_t sl_plan_preempt_wake(const struct sl_planner *planner, const struct sl_plan_lane *lane);
+/* Has the pod to wait until it is known where room will be made? */
+bool sl_plan_preempt_holds(const struct sl_planner *planner, const struct sl_plan_lane *lane,
+                           const struct sl_plan_pod *pod);
+/* Is room being made there, and not for that pod, nor for one that matters less? */
+bool sl_plan_preempt_keeps(const struct sl_planner *planner, const struct sl_plan_node *node,
+                           const struct sl_plan_pod *pod);
+/* Would it, with that assignment, leave what is being made? */
+bool sl_plan_preempt_allows(const struct sl_planner *planner, const struct sl_plan_node *node,
+                            const struct sl_plan_pod *pod, const struct sl_assignment *assignment);
+/* Releases a pod without a claim. */
+void sl_plan_release_pod(struct sl_planner *planner, struct sl_plan_pod *pod);
 
 #endif

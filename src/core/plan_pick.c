@@ -124,6 +124,7 @@ struct search {
     uint32_t roomy;    /* nodes with room */
     uint32_t blocked;  /* of those admitted: where it would delay others */
     uint32_t held_off; /* not looked at for the pod's own sake */
+    bool kept;         /* of the blocked: room is made there for another */
     int64_t window_us; /* a pod that ends by then may find one of those */
     struct sl_plan_node *blocker;
 };
@@ -133,6 +134,17 @@ static bool is_barred(const struct search *search, const struct sl_plan_node *no
     const struct sl_plan_pod *pod = search->pod;
     return pod->bad_node != NULL && node->seq <= pod->bad_seq &&
            strcmp(pod->bad_node->name, node->node->name) == 0;
+}
+
+/* Room is made there for another: does the pod leave it? */
+static bool leaves_room(const struct search *search, const struct sl_plan_node *node)
+{
+    const struct sl_planner *planner = search->planner;
+    struct sl_assignment *assignment = &search->out->assignment;
+    if (planner->n_reserves == 0) {
+        (void)sl_choose(node->view, &search->pod->class->ask->ask, assignment, NULL);
+    }
+    return sl_plan_preempt_allows(planner, node, search->pod, assignment);
 }
 
 static void consider(struct search *search, struct sl_plan_node *node)
@@ -165,6 +177,13 @@ static void consider(struct search *search, struct sl_plan_node *node)
         search->blocked++;
         search->window_us = at_us > search->window_us ? at_us : search->window_us;
         search->blocker = search->blocker == NULL ? node : search->blocker;
+        return;
+    }
+    if (sl_plan_preempt_keeps(planner, node, search->pod) && !leaves_room(search, node)) {
+        search->blocked++;
+        search->kept = true;
+        search->window_us =
+            planner->now_us > search->window_us ? planner->now_us : search->window_us;
         return;
     }
     search->out->node = node;
@@ -211,7 +230,8 @@ static enum sl_hold_reason known_reason(struct sl_planner *planner, const struct
         return SL_HOLD_NO_ROOM;
     }
     int64_t end = sl_plan_add(planner->now_us, pod->item.timeout_us);
-    if (class->window_epoch == planner->epoch && end > class->window_us) {
+    if (class->window_epoch == planner->epoch && end > class->window_us &&
+        pod->item.priority <= class->window_priority) {
         return SL_HOLD_BEHIND;
     }
     return sl_plan_headroom(planner, pod) ? SL_HOLD_NONE : SL_HOLD_HEADROOM;
@@ -251,6 +271,7 @@ static enum sl_hold_reason conclude(const struct search *search)
         if (search->held_off == 0) {
             class->window_epoch = planner->epoch;
             class->window_us = search->window_us;
+            class->window_priority = search->kept ? search->pod->item.priority : INT32_MAX;
         }
         return SL_HOLD_BEHIND;
     }
@@ -280,7 +301,7 @@ void sl_plan_pick(struct sl_planner *planner, struct sl_plan_pod *pod, struct sl
         look(&search, only);
         again = false;
         if (out->node == NULL && only == NULL) {
-            again = search.blocked > 0 && sl_plan_reserve_move(planner, search.blocker);
+            again = search.blocker != NULL && sl_plan_reserve_move(planner, search.blocker);
             out->reason = again ? SL_HOLD_NONE : conclude(&search);
         } else if (out->node == NULL) {
             out->reason = SL_HOLD_NO_ROOM;

@@ -79,7 +79,9 @@ void sl_plan_queue_remove(struct sl_planner *planner, struct sl_plan_pod *pod)
         sl_plan_reserve_end(planner, lane);
         planner->dirty = true;
     }
-    lane->preemptor = lane->preemptor == pod ? NULL : lane->preemptor;
+    if (lane->preemptor == pod) {
+        sl_plan_preempt_end(planner, lane);
+    }
 }
 
 /* The end of the run of pods that are in order from start on. */

@@ -52,6 +52,13 @@ struct host {
     int64_t pods;
 };
 
+static struct host host_of(const struct sl_plan_node *node, const struct sl_plan_pod *pod)
+{
+    const struct sl_view *view = node->view;
+    return (struct host){pod->class->constraints, &node->node->host, view->cpu_milli,
+                         view->memory_bytes, view->n_pods};
+}
+
 static bool host_fits(const struct host *host)
 {
     int64_t cpu = host->constraints == NULL ? 0 : host->constraints->cpu_milli;
@@ -87,8 +94,7 @@ static int64_t earliest_on(struct sl_planner *planner, struct sl_plan_node *node
                            const struct sl_plan_pod *pod, struct sl_assignment *out)
 {
     const struct sl_view *view = node->view;
-    struct host host = {pod->class->constraints, &node->node->host, view->cpu_milli,
-                        view->memory_bytes, view->n_pods};
+    struct host host = host_of(node, pod);
     struct sl_scratch scratch;
     sl_scratch_init(&scratch, view);
     int64_t at_us = planner->now_us;
@@ -169,7 +175,8 @@ static int64_t bid_of(struct sl_planner *planner, struct sl_plan_node *node,
             return INT64_MAX;
         }
     }
-    if (!sl_plan_admits(planner, pod->class, node->node)) {
+    if (!sl_plan_admits(planner, pod->class, node->node) ||
+        sl_plan_preempt_keeps(planner, node, pod)) {
         return INT64_MAX;
     }
     if (!sl_plan_node_ends(planner, node)) {
@@ -332,8 +339,7 @@ static bool choose_then(const struct sl_plan_node *node, const struct sl_plan_re
                         struct sl_assignment *out)
 {
     const struct sl_view *view = node->view;
-    struct host host = {reserve->pod->class->constraints, &node->node->host, view->cpu_milli,
-                        view->memory_bytes, view->n_pods};
+    struct host host = host_of(node, reserve->pod);
     struct sl_scratch scratch;
     sl_scratch_init(&scratch, view);
     if (assignment != NULL) {
@@ -378,6 +384,24 @@ bool sl_plan_reserve_allows(struct sl_planner *planner, const struct sl_plan_pod
     struct sl_scratch scratch;
     sl_scratch_init(&scratch, node->view);
     return fits_beside(planner, &scratch, node, pod, out);
+}
+
+bool sl_plan_leaves_room(const struct sl_plan_node *node, const struct sl_plan_pod *other,
+                         const struct sl_plan_pod *pod, const struct sl_assignment *assignment)
+{
+    const struct sl_view *view = node->view;
+    struct host host = host_of(node, other);
+    struct sl_scratch scratch;
+    sl_scratch_init(&scratch, view);
+    book(&scratch, &pod->class->ask->ask, assignment);
+    host_join(&host, pod->pod);
+    for (unsigned i = 0; i < view->n_residents; i++) {
+        if (view->resident[i].pod->deleting) {
+            sl_scratch_remove(&scratch, i);
+            host_leave(&host, view->resident[i].pod);
+        }
+    }
+    return host_fits(&host) && sl_choose_on(&scratch, &other->class->ask->ask, NULL, NULL);
 }
 
 bool sl_plan_reserve_adjust(struct sl_planner *planner, struct sl_plan_node *node)

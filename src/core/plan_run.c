@@ -85,8 +85,8 @@ int64_t sl_planner_wake(const struct sl_planner *planner)
         wake = pod->retry_us < wake ? pod->retry_us : wake;
     }
     for (const struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
-        int64_t at = sl_plan_add(lane->preempting_us, planner->config.hold_us);
-        wake = lane->preemptor != NULL && at < wake ? at : wake;
+        int64_t at = sl_plan_preempt_wake(planner, lane);
+        wake = at < wake ? at : wake;
         wake = lane->retry_waits && lane->retry_us < wake ? lane->retry_us : wake;
         at = sl_plan_add(lane->reserve.at_us, 1);
         wake = lane->reserve.active && at < wake ? at : wake;

@@ -136,6 +136,10 @@ static bool try_urgent(struct sl_planner *planner, struct sl_plan_lane *lane,
                        struct sl_plan_pod *pod)
 {
     struct sl_plan_pick pick;
+    if (sl_plan_preempt_holds(planner, lane, pod)) {
+        lane->preempt_waits = true;
+        return true;
+    }
     sl_plan_pick(planner, pod, NULL, &pick);
     if (planner->lacking) {
         return false;
@@ -199,7 +203,8 @@ static enum step refuse(struct sl_planner *planner, struct sl_plan_lane *lane,
 static enum step yield_to_due(struct sl_planner *planner, struct sl_plan_lane *lane)
 {
     struct sl_plan_pod *due = sl_plan_bound_due(planner, lane);
-    if (due != NULL && due->queued && !lane->due_tried) {
+    if (due != NULL && due->queued && !lane->due_tried &&
+        !sl_plan_preempt_holds(planner, lane, due)) {
         struct sl_plan_pick pick;
         lane->due_tried = true;
         sl_plan_reserve_end(planner, lane);
@@ -246,6 +251,11 @@ static enum step try_pod(struct sl_planner *planner, struct sl_plan_lane *lane,
     if (pod->class->ask->never) { /* kept for an autoscaler's sake */
         set_reason(planner, pod, SL_HOLD_NEVER);
         return STEP_HELD;
+    }
+    if (sl_plan_preempt_holds(planner, lane, pod)) {
+        lane->preempt_waits = true;
+        lane->rest_reason = SL_HOLD_BEHIND;
+        return STEP_CLOSED;
     }
     if (delays_headroom(planner, lane, pod)) {
         return held(planner, lane, pod, SL_HOLD_HEADROOM);
@@ -304,11 +314,29 @@ static void claim_nominated(struct sl_planner *planner)
             }
             if (pick.node == NULL) {
                 i++;
+                if (node != NULL) {
+                    sl_plan_preempt_resume(planner, pod, node);
+                }
             } else if (!claim(planner, pod, &pick)) {
                 pod->nominated = true;
                 planner->n_nominated++;
                 return;
             }
+        }
+    }
+}
+
+/* Where kube-scheduler has made room for a pod, that is its own. */
+static void claim_made_room(struct sl_planner *planner)
+{
+    for (struct sl_plan_lane *lane = planner->lane; lane != NULL && planner->room > 0;
+         lane = lane->next) {
+        struct sl_plan_pick pick = {.node = NULL};
+        if (lane->making != NULL && !is_to_pause(planner, lane, lane->preemptor)) {
+            sl_plan_pick(planner, lane->preemptor, lane->making, &pick);
+        }
+        if (pick.node != NULL && !claim(planner, lane->preemptor, &pick)) {
+            return;
         }
     }
 }
@@ -321,6 +349,7 @@ static size_t begin(struct sl_planner *planner)
     planner->run++;
     planner->epoch++;
     planner->n_reserves = 0;
+    planner->n_making = 0;
     planner->hurry = false;
     planner->paused = false;
     for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
@@ -332,6 +361,8 @@ static size_t begin(struct sl_planner *planner)
         lane->kept = false;
         lane->tried_us = 0;
         lane->retry_waits = false;
+        lane->preempt_waits = false;
+        lane->making = NULL;
         lane->headroom_us = 0;
         lane->rest_run = 0;
         lane->least = INT64_MAX;
@@ -345,6 +376,8 @@ static size_t begin(struct sl_planner *planner)
     if (planner->n_nominated > 0) {
         claim_nominated(planner);
     }
+    sl_plan_preempt_begin(planner);
+    claim_made_room(planner);
     for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
         if (lane->n_queue > 0) {
             planner->heap[n] = lane;

@@ -132,12 +132,19 @@ static bool names_fit(const struct sl_pod_facts *facts, struct sl_error *err)
            text_fits(facts->nominated, NAME_MAX_LEN, "status.nominatedNodeName", err);
 }
 
+static uint32_t seconds_of(int64_t us)
+{
+    int64_t s = us / 1000000;
+    return s < 0 || s > UINT32_MAX ? 0 : (uint32_t)s;
+}
+
 /* What is neither text nor list. */
 static void read_plain(struct sl_pod *pod, const struct sl_pod_facts *facts)
 {
     pod->phase = sl_pod_read_phase(facts->phase);
     pod->gate = sl_pod_read_gate(facts->gates);
     pod->deleting = facts->deleting;
+    pod->gone_s = seconds_of(facts->deleting_us);
     pod->priority = facts->priority;
     pod->created_us = facts->created_us;
     pod->started_us = facts->started_us;
@@ -231,6 +238,7 @@ struct sl_pod *sl_pod_bound_to(const struct sl_pod *pod, const char *node, const
     copy->phase = phase;
     copy->gate = pod->gate;
     copy->deleting = pod->deleting;
+    copy->gone_s = pod->gone_s;
     copy->priority = pod->priority;
     copy->created_us = pod->created_us;
     copy->started_us = pod->started_us;

@@ -112,6 +112,24 @@ static void a_deleting_pod_holds_until_it_is_gone(void **state)
     expect_counts(store, 0, 0, 0);
 }
 
+/* The plan counts on it: views that are the same are not looked at again. */
+static void a_pod_that_begins_to_be_deleted_makes_a_new_view(void **state)
+{
+    struct sl_store *store = *state;
+    struct pod_spec spec = {.name = "a", .uid = "u-a", .node = "gpu-1", .resource = SLICE};
+    put_node(store, sliced_node("gpu-1", 8));
+    put_pod(store, spec);
+    const struct sl_snapshot *before = sl_store_acquire(store);
+    spec.deleting = true;
+    put_pod(store, spec);
+    const struct sl_snapshot *after = sl_store_acquire(store);
+    assert_ptr_not_equal(before->view[0], after->view[0]);
+    assert_false(before->view[0]->resident[0].pod->deleting);
+    assert_true(after->view[0]->resident[0].pod->deleting);
+    sl_store_release(store, before);
+    sl_store_release(store, after);
+}
+
 static void a_pod_made_anew_under_its_name_frees_what_the_old_one_had(void **state)
 {
     struct sl_store *store = *state;
@@ -584,6 +602,7 @@ int main(void)
         T(a_pod_on_a_node_not_yet_known_counts_when_it_comes),
         T(a_finished_pod_holds_nothing),
         T(a_deleting_pod_holds_until_it_is_gone),
+        T(a_pod_that_begins_to_be_deleted_makes_a_new_view),
         T(a_pod_made_anew_under_its_name_frees_what_the_old_one_had),
         T(old_news_of_a_bound_pod_does_not_unbind_it),
         T(a_uid_belongs_to_one_pod),

@@ -97,6 +97,7 @@ static inline void describe_pod(struct sl_buf *out, const struct sl_pod_facts *p
     describe_text(out, "preemption", pod->preemption_policy);
     describe_number(out, "created", pod->created_us);
     describe_number(out, "started", pod->started_us);
+    describe_number(out, "gone", pod->deleting_us);
     describe_number(out, "deadline", pod->deadline_s);
     describe_number(out, "priority", pod->priority);
     sl_buf_puts(out, pod->deleting ? " deleting\n" : "\n");

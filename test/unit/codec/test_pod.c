@@ -50,7 +50,7 @@ static void what_matters_of_a_pod_is_kept(void **state)
         "\"nvidia.com/mig-1g.6gb\":\"2\"},\"claims\":[]}},{\"name\":\"b\"}]},"
         "\"status\":{\"phase\":\"Running\",\"conditions\":[]}}",
         "Pod namespace=team name=p-1 uid=u-1 rv=9 node=n-1 scheduler=s phase=Running "
-        "created=2500000 deadline=90 priority=-10 deleting\n"
+        "created=2500000 gone=1795264689000000 deadline=90 priority=-10 deleting\n"
         "  label app =x\n"
         "  label sliced.dev/team =a\n"
         "  annotation sliced.dev/timeout =90s\n"
