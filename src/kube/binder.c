@@ -7,11 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "codec/object.h"
 #include "codec/write.h"
 #include "kube/clock.h"
 #include "kube/gpushare.h"
-#include "kube/pacing.h"
 #include "kube/pod_call.h"
 #include "kube/pod_deadline.h"
 
@@ -44,10 +42,7 @@ struct op {
     struct sl_binding binding; /* its text stands in text */
     sl_bind_done done;
     void *call;
-    int64_t deadline_us; /* monotonic */
-    int64_t try_end_us;  /* of the call under way, monotonic */
-    uint64_t jitter;
-    unsigned tries;
+    struct sl_pod_calls calls;
     bool maybe;  /* a POST may have been carried out, or may yet */
     bool late;   /* too long ago for any POST: it is only read */
     bool unread; /* only the pod can tell what the last answer meant */
@@ -70,6 +65,8 @@ static struct op *op_new(struct sl_kube_binder *binder, const struct sl_binding 
     if (op == NULL) {
         return NULL;
     }
+    const struct sl_kube_binder_options *options = &binder->options;
+    int64_t now_us = sl_kube_monotonic_us();
     char *at = op->text;
     op->binder = binder;
     op->binding.namespace = sl_pod_put_text(&at, binding->namespace);
@@ -79,13 +76,18 @@ static struct op *op_new(struct sl_kube_binder *binder, const struct sl_binding 
     op->binding.assignment = sl_pod_put_text(&at, assignment).s;
     op->binding.term = binding->term;
     op->binding.claimed = binding->claimed;
-    op->jitter = (uint64_t)sl_kube_monotonic_us() ^ (uint64_t)(uintptr_t)op;
+    op->calls = (struct sl_pod_calls){
+        .client = options->client,
+        .namespace = op->binding.namespace,
+        .name = op->binding.name,
+        .priority = SL_CALL_BIND,
+        .try_us = options->try_us,
+        .backoff_us = options->backoff_us,
+        .backoff_max_us = options->backoff_max_us,
+        .deadline_us = now_us + options->timeout_us,
+        .jitter = (uint64_t)now_us ^ (uint64_t)(uintptr_t)op,
+    };
     return op;
-}
-
-static void put_path(struct sl_buf *path, const struct sl_binding *binding, const char *end)
-{
-    sl_pod_path(path, binding->namespace, binding->name, end);
 }
 
 static void write_member(struct sl_writer *w, const char *key, struct sl_str value)
@@ -253,46 +255,20 @@ static void give_up(struct op *op)
 
 static void later(struct op *op, void (*step)(void *context), int64_t retry_after_us)
 {
-    const struct sl_kube_binder_options *options = &op->binder->options;
-    op->tries++;
-    int64_t delay_us = sl_backoff_us(op->tries, options->backoff_us, options->backoff_max_us,
-                                     sl_jitter(&op->jitter));
-    delay_us = delay_us < retry_after_us ? retry_after_us : delay_us;
-    if (sl_kube_monotonic_us() + delay_us >= op->deadline_us ||
-        sl_client_after(options->client, delay_us, step, op) < 0) {
+    if (sl_pod_calls_later(&op->calls, retry_after_us, step, op) < 0) {
         give_up(op);
     }
 }
 
-/* ---- calls ---- */
-
 /* What the server said tells more than that a later try had no time. */
 static void take_error(struct op *op, int status, const struct sl_error *err)
 {
-    bool late = status == 0 && sl_kube_monotonic_us() >= op->try_end_us;
+    bool late = status == 0 && sl_kube_monotonic_us() >= op->calls.try_end_us;
     if (!late) {
         op->err = *err;
     } else if (op->err.code == SL_ERR_NONE) {
         (void)sl_error_set(&op->err, SL_ERR_SYSTEM, "the API server did not answer in time");
     }
-}
-
-/* Starts a call that ends within try_us and before the deadline, its time in the queue included. On
- * success the operation is the call's, and may be over already. */
-static int start(struct op *op, struct sl_call_options *call, struct sl_error *err)
-{
-    const struct sl_kube_binder_options *options = &op->binder->options;
-    int64_t left_us = op->deadline_us - sl_kube_monotonic_us();
-    int64_t timeout_us = left_us < options->try_us ? left_us : options->try_us;
-    if (timeout_us <= 0) {
-        return sl_error_set(err, SL_ERR_LIMIT, "no time was left");
-    }
-    op->try_end_us = sl_kube_monotonic_us() + timeout_us;
-    call->priority = SL_CALL_BIND;
-    call->max_tries = 1; /* may_bind and the pod are asked before each repetition */
-    call->context = op;
-    call->within_us = timeout_us;
-    return sl_client_call(options->client, call, NULL, err);
 }
 
 /* ---- the POST ---- */
@@ -320,7 +296,6 @@ static void on_posted(void *context, const struct sl_reply *reply)
 static void post(void *context)
 {
     struct op *op = context;
-    struct sl_buf path;
     struct sl_buf body;
     struct sl_error err = {.code = SL_ERR_NONE};
     if (!may_bind(op->binder, op->binding.term)) {
@@ -332,16 +307,10 @@ static void post(void *context)
         }
         return;
     }
-    put_path(&path, &op->binding, "/binding");
     write_binding(&body, op);
-    struct sl_call_options call = {
-        .method = "POST", .path = path.data, .body = {body.data, body.len}, .done = on_posted};
+    struct sl_call_options call = {.method = "POST", .done = on_posted, .context = op};
     (void)atomic_fetch_add(&op->binder->posts, 1);
-    int result = path.failed == SL_BUF_OK && body.failed == SL_BUF_OK ? start(op, &call, &err)
-                                                                      : sl_error_nomem(&err);
-    sl_buf_free(&path);
-    sl_buf_free(&body);
-    if (result < 0) {
+    if (sl_pod_calls_start(&op->calls, &call, "/binding", &body, &err) < 0) {
         if (op->err.code == SL_ERR_NONE) {
             op->err = err;
         }
@@ -380,28 +349,18 @@ static void tell_store(const struct op *op, const struct sl_pod_facts *facts)
 /* What is read of it. Text lives in the decoder. */
 struct reading {
     struct op *op;
-    bool seen;
     enum sl_bind_end end; /* UNKNOWN: it has no node */
 };
 
-static int judge(void *context, const struct sl_object *object, struct sl_error *err)
+static void judge(void *context, const struct sl_pod_facts *pod)
 {
     struct reading *reading = context;
     struct op *op = reading->op;
-    const struct sl_pod_facts *pod = object->pod;
-    (void)err;
-    if (pod == NULL) {
-        return 0;
-    }
-    reading->seen = true;
     reading->end = SL_BIND_END_FAILED;
-    if (sl_str_eq(pod->uid, op->binding.uid) && pod->node_name.len > 0) {
+    if (pod->node_name.len > 0) {
         tell_store(op, pod);
     }
-    if (!sl_str_eq(pod->uid, op->binding.uid)) {
-        (void)sl_error_set(&op->err, SL_ERR_CONFLICT, "the pod was made anew, with UID %.*s",
-                           (int)(pod->uid.len < 64 ? pod->uid.len : 64), pod->uid.s);
-    } else if (sl_str_eq(pod->node_name, op->binding.node)) {
+    if (sl_str_eq(pod->node_name, op->binding.node)) {
         reading->end = SL_BIND_END_BOUND;
     } else if (pod->node_name.len > 0) {
         (void)sl_error_set(&op->err, SL_ERR_CONFLICT, "the pod is bound to node %.*s",
@@ -414,29 +373,26 @@ static int judge(void *context, const struct sl_object *object, struct sl_error 
     } else if (op->maybe) {
         reading->end = SL_BIND_END_UNKNOWN;
     } /* else: unbound as it was, the refusal's own words say why */
-    return 0;
 }
 
 static void on_read(void *context, const struct sl_reply *reply)
 {
-    static const struct sl_text_limits limits = {
-        .max_bytes = SIZE_MAX, .max_string = 1 << 20, .max_depth = 256};
     struct op *op = context;
-    struct reading reading = {.op = op};
-    struct sl_error err = reply->err;
-    if (reply->status == 404) {
-        (void)sl_error_set(&op->err, SL_ERR_NOTFOUND, "the pod is gone");
-        finish(op, SL_BIND_END_FAILED);
-        return;
-    }
-    if (reply->status == 200 &&
-        sl_manifest_decode(reply->body.s, reply->body.len, &limits, judge, &reading, &err) == 0) {
-        (void)sl_error_set(&err, SL_ERR_FIELD, "the API server's answer was no pod");
-    }
-    if (!reading.seen) {
+    struct reading reading = {.op = op, .end = SL_BIND_END_UNKNOWN};
+    struct sl_error err = {.code = SL_ERR_NONE};
+    switch (sl_pod_read(reply, op->binding.uid, judge, &reading, &err)) {
+    case SL_POD_UNREAD:
         take_error(op, reply->status, &err);
         later(op, read_pod, reply->retry_after_us);
-    } else if (reading.end == SL_BIND_END_UNKNOWN) {
+        return;
+    case SL_POD_GONE:
+        op->err = err;
+        finish(op, SL_BIND_END_FAILED);
+        return;
+    case SL_POD_READ:
+        break;
+    }
+    if (reading.end == SL_BIND_END_UNKNOWN) {
         op->unread = false;
         later(op, post, 0); /* the UID makes it safe: once is all it can happen */
     } else {
@@ -447,15 +403,10 @@ static void on_read(void *context, const struct sl_reply *reply)
 static void read_pod(void *context)
 {
     struct op *op = context;
-    struct sl_buf path;
-    struct sl_error err = {.code = SL_ERR_NONE};
-    put_path(&path, &op->binding, "");
     struct sl_call_options call = {
-        .method = "GET", .path = path.data, .repeatable = true, .done = on_read};
+        .method = "GET", .repeatable = true, .done = on_read, .context = op};
     (void)atomic_fetch_add(&op->binder->reads, 1);
-    int result = path.failed == SL_BUF_OK ? start(op, &call, &err) : sl_error_nomem(&err);
-    sl_buf_free(&path);
-    if (result < 0) {
+    if (sl_pod_calls_start(&op->calls, &call, "", NULL, NULL) < 0) {
         later(op, read_pod, 0);
     }
 }
@@ -490,7 +441,6 @@ static void begin(struct op *op, sl_bind_done done, void *call)
     struct sl_kube_binder *binder = op->binder;
     op->done = done;
     op->call = call;
-    op->deadline_us = sl_kube_monotonic_us() + binder->options.timeout_us;
     (void)atomic_fetch_add(&binder->in_flight, 1);
 }
 

@@ -9,7 +9,6 @@
 
 #include "codec/object.h"
 #include "kube/clock.h"
-#include "kube/pacing.h"
 #include "kube/pod_call.h"
 
 enum { BODY_BYTES_MAX = 64 << 10, REFUSALS_MAX = 3 };
@@ -33,9 +32,7 @@ struct op {
     struct sl_release release; /* its text stands in text */
     sl_release_done done;
     void *call;
-    int64_t deadline_us; /* monotonic */
-    uint64_t jitter;
-    unsigned tries;
+    struct sl_pod_calls calls;
     unsigned refusals; /* answers that said the pod does not allow it */
     bool maybe;        /* the gate's patch may have been carried out, or may yet */
     char at[32];       /* the annotation's time: the same with each try */
@@ -66,14 +63,8 @@ static void give_up(struct op *op)
 
 static void later(struct op *op, void (*step)(void *context), int64_t retry_after_us)
 {
-    const struct sl_releaser_options *options = &op->releaser->options;
-    op->tries++;
     (void)atomic_fetch_add(&op->releaser->repeats, 1);
-    int64_t delay_us = sl_backoff_us(op->tries, options->backoff_us, options->backoff_max_us,
-                                     sl_jitter(&op->jitter));
-    delay_us = delay_us < retry_after_us ? retry_after_us : delay_us;
-    if (sl_kube_monotonic_us() + delay_us >= op->deadline_us ||
-        sl_client_after(options->client, delay_us, step, op) < 0) {
+    if (sl_pod_calls_later(&op->calls, retry_after_us, step, op) < 0) {
         give_up(op);
     }
 }
@@ -84,34 +75,6 @@ static bool leads(const struct op *op)
 {
     const struct sl_releaser_options *options = &op->releaser->options;
     return (options->term == NULL ? 1 : options->term(options->context)) == op->release.term;
-}
-
-/* Starts a call that ends within try_us and before the deadline. On success the operation is the
- * call's, and may be over already. */
-static int start(struct op *op, struct sl_call_options *call, const char *end, struct sl_buf *body,
-                 struct sl_error *err)
-{
-    const struct sl_releaser_options *options = &op->releaser->options;
-    int64_t left_us = op->deadline_us - sl_kube_monotonic_us();
-    struct sl_buf path;
-    int result = -1;
-    sl_pod_path(&path, op->release.namespace, op->release.name, end);
-    call->path = path.data;
-    call->body = (struct sl_str){body->data, body->len};
-    call->priority = SL_CALL_NORMAL;
-    call->max_tries = 1; /* the term is asked before each repetition */
-    call->context = op;
-    if (path.failed != SL_BUF_OK || body->failed != SL_BUF_OK) {
-        (void)sl_error_nomem(err);
-    } else if (left_us <= 0) {
-        (void)sl_error_set(err, SL_ERR_LIMIT, "no time was left");
-    } else {
-        call->within_us = left_us < options->try_us ? left_us : options->try_us;
-        result = sl_client_call(options->client, call, NULL, err);
-    }
-    sl_buf_free(&path);
-    sl_buf_free(body);
-    return result;
 }
 
 /* Begins the metadata with what refuses a pod made anew, and leaves it open. */
@@ -132,7 +95,8 @@ static void patch(struct op *op, const char *end, const char *type, struct sl_bu
                                    .content_type = type,
                                    .metadata_only = true,
                                    .repeatable = true,
-                                   .done = done};
+                                   .done = done,
+                                   .context = op};
     if (!leads(op)) {
         sl_buf_free(body);
         (void)sl_error_set(&op->err, SL_ERR_CONFLICT, "this replica is not the leader any more");
@@ -140,7 +104,7 @@ static void patch(struct op *op, const char *end, const char *type, struct sl_bu
         return;
     }
     (void)atomic_fetch_add(&op->releaser->patches, 1);
-    if (start(op, &call, end, body, &err) < 0) {
+    if (sl_pod_calls_start(&op->calls, &call, end, body, &err) < 0) {
         op->err = err;
         later(op, again, 0);
     }
@@ -170,7 +134,7 @@ static void on_nominated(void *context, const struct sl_reply *reply)
     struct op *op = context;
     if (reply->status == 200) {
         op->release.nominated = true;
-        op->tries = 0;
+        op->calls.tries = 0;
         open_gate(op);
     } else {
         refused(op, reply, nominate);
@@ -267,7 +231,6 @@ static void open_gate(void *context)
 /* What is read of it. */
 struct reading {
     struct op *op;
-    bool seen;
     bool over; /* it ends as end */
     enum sl_release_end end;
 };
@@ -278,23 +241,13 @@ static bool is_over(const struct sl_pod_facts *pod)
            sl_str_eq(pod->phase, SL_STR("Failed"));
 }
 
-static int judge(void *context, const struct sl_object *object, struct sl_error *err)
+static void judge(void *context, const struct sl_pod_facts *pod)
 {
     struct reading *reading = context;
     struct op *op = reading->op;
-    const struct sl_pod_facts *pod = object->pod;
-    (void)err;
-    if (pod == NULL) {
-        return 0;
-    }
     bool gated = sl_pair_find(pod->gates, SL_STR(SL_QUEUE_GATE)) != NULL;
-    reading->seen = true;
     reading->over = true;
-    if (!sl_str_eq(pod->uid, op->release.uid)) {
-        reading->end = SL_RELEASE_GONE;
-        (void)sl_error_set(&op->err, SL_ERR_CONFLICT, "the pod was made anew, with UID %.*s",
-                           (int)(pod->uid.len < 64 ? pod->uid.len : 64), pod->uid.s);
-    } else if (is_over(pod)) {
+    if (is_over(pod)) {
         reading->end = SL_RELEASE_GONE;
         (void)sl_error_set(&op->err, SL_ERR_CONFLICT, "the pod has ended or is being deleted");
     } else if (pod->node_name.len > 0 || (op->release.gated && !gated)) {
@@ -304,27 +257,23 @@ static int judge(void *context, const struct sl_object *object, struct sl_error 
         op->release.gated = gated;
         op->release.deadline_s = pod->deadline_s > 0 ? 0 : op->release.deadline_s;
     }
-    return 0;
 }
 
 static void on_read(void *context, const struct sl_reply *reply)
 {
-    static const struct sl_text_limits limits = {
-        .max_bytes = SIZE_MAX, .max_string = 1 << 20, .max_depth = 256};
     struct op *op = context;
-    struct reading reading = {.op = op, .end = SL_RELEASE_UNKNOWN};
-    struct sl_error err = reply->err;
-    if (reply->status == 200 &&
-        sl_manifest_decode(reply->body.s, reply->body.len, &limits, judge, &reading, &err) == 0) {
-        (void)sl_error_set(&err, SL_ERR_FIELD, "the API server's answer was no pod");
-    }
-    if (reply->status == 404) {
-        (void)sl_error_set(&op->err, SL_ERR_NOTFOUND, "the pod is gone");
-        finish(op, SL_RELEASE_GONE);
-    } else if (!reading.seen) {
-        op->err = err;
+    struct reading reading = {.op = op, .over = false};
+    switch (sl_pod_read(reply, op->release.uid, judge, &reading, &op->err)) {
+    case SL_POD_UNREAD:
         later(op, read_pod, reply->retry_after_us);
-    } else if (reading.over) {
+        return;
+    case SL_POD_GONE:
+        finish(op, SL_RELEASE_GONE);
+        return;
+    case SL_POD_READ:
+        break;
+    }
+    if (reading.over) {
         finish(op, reading.end);
     } else {
         later(op, nominate, 0);
@@ -335,11 +284,10 @@ static void read_pod(void *context)
 {
     struct op *op = context;
     struct sl_error err = {.code = SL_ERR_NONE};
-    struct sl_buf none;
-    struct sl_call_options call = {.method = "GET", .repeatable = true, .done = on_read};
-    sl_buf_init(&none, 0);
+    struct sl_call_options call = {
+        .method = "GET", .repeatable = true, .done = on_read, .context = op};
     (void)atomic_fetch_add(&op->releaser->reads, 1);
-    if (start(op, &call, "", &none, &err) < 0) {
+    if (sl_pod_calls_start(&op->calls, &call, "", NULL, &err) < 0) {
         op->err = err;
         later(op, read_pod, 0);
     }
@@ -411,6 +359,8 @@ static struct op *op_new(struct sl_releaser *releaser, const struct sl_release *
     if (op == NULL) {
         return NULL;
     }
+    const struct sl_releaser_options *options = &releaser->options;
+    int64_t now_us = sl_kube_monotonic_us();
     char *at = op->text;
     op->releaser = releaser;
     op->release = *release;
@@ -418,8 +368,17 @@ static struct op *op_new(struct sl_releaser *releaser, const struct sl_release *
     op->release.name = sl_pod_put_text(&at, release->name);
     op->release.uid = sl_pod_put_text(&at, release->uid);
     op->release.node = sl_pod_put_text(&at, release->node);
-    op->jitter = (uint64_t)sl_kube_monotonic_us() ^ (uint64_t)(uintptr_t)op;
-    op->deadline_us = sl_kube_monotonic_us() + releaser->options.timeout_us;
+    op->calls = (struct sl_pod_calls){
+        .client = options->client,
+        .namespace = op->release.namespace,
+        .name = op->release.name,
+        .priority = SL_CALL_NORMAL,
+        .try_us = options->try_us,
+        .backoff_us = options->backoff_us,
+        .backoff_max_us = options->backoff_max_us,
+        .deadline_us = now_us + options->timeout_us,
+        .jitter = (uint64_t)now_us ^ (uint64_t)(uintptr_t)op,
+    };
     return op;
 }
 
@@ -444,8 +403,11 @@ void sl_release_withdraw(struct sl_releaser *releaser, const struct sl_release *
 {
     struct op *op = op_new(releaser, release);
     struct sl_buf body;
-    struct sl_call_options call = {
-        .method = "PATCH", .content_type = json_patch, .repeatable = true, .done = on_withdrawn};
+    struct sl_call_options call = {.method = "PATCH",
+                                   .content_type = json_patch,
+                                   .repeatable = true,
+                                   .done = on_withdrawn,
+                                   .context = op};
     if (op == NULL) {
         return;
     }
@@ -455,7 +417,7 @@ void sl_release_withdraw(struct sl_releaser *releaser, const struct sl_release *
     }
     write_withdrawal(&body, op);
     (void)atomic_fetch_add(&releaser->patches, 1);
-    if (start(op, &call, "/status", &body, NULL) < 0) {
+    if (sl_pod_calls_start(&op->calls, &call, "/status", &body, NULL) < 0) {
         free(op);
     }
 }
