@@ -148,7 +148,8 @@ class Bench:
         """CPU seconds so far, by process."""
         found = {}
         for name in ("etcd", "kube-apiserver", "kube-scheduler"):
-            found[name] = self.plane.processes[name].cpu_seconds()
+            if name in self.plane.processes:
+                found[name] = self.plane.processes[name].cpu_seconds()
         if self.extender is not None:
             found["extender"] = self.extender.cpu_seconds()
         return found
