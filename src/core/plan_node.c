@@ -423,7 +423,15 @@ static bool holds(struct sl_scratch *scratch, const struct sl_pod *claim)
     return true;
 }
 
-/* Gives back the claims that what else came to the node has taken the place of. */
+/* Cordoned, tainted or labelled otherwise since: kube-scheduler would not place it there. */
+static bool is_admitted(struct sl_planner *planner, const struct sl_plan_pod *pod,
+                        const struct sl_plan_node *node)
+{
+    return pod->class != NULL && sl_plan_admits(planner, pod->class, node->node);
+}
+
+/* Gives back the claims that what else came to the node has taken the place of, or that the node as
+ * it is now would not take. */
 static void check_claims(struct sl_planner *planner, struct sl_plan_node *node)
 {
     struct sl_scratch scratch;
@@ -432,7 +440,8 @@ static void check_claims(struct sl_planner *planner, struct sl_plan_node *node)
     for (struct sl_plan_pod *pod = node->claims; pod != NULL; pod = next) {
         next = pod->node_next;
         pod->shown = sl_plan_shows(node->base, pod->claim);
-        if (pod->broken || (!pod->shown && !holds(&scratch, pod->claim))) {
+        if (pod->broken || !is_admitted(planner, pod, node) ||
+            (!pod->shown && !holds(&scratch, pod->claim))) {
             sl_plan_lapse(planner, pod, SL_HOLD_NO_ROOM);
         }
     }

@@ -39,6 +39,9 @@ static void act_lapse(struct sl_queuer *queuer, struct sl_queue_entry *entry,
 {
     bool given_back = sl_store_unclaim(queuer->options.store, sl_str_of(entry->uid));
     sl_queue_unclaim(queuer, entry);
+    free(entry->left);
+    entry->left = entry->node;
+    entry->node = NULL;
     entry->again = false;
     entry->reason = action->reason;
     entry->lapsed = given_back || action->reason != SL_HOLD_LAPSED;
@@ -136,10 +139,12 @@ static void withdraw(struct sl_queuer *queuer, struct sl_queue_entry *entry, con
     (void)pthread_mutex_unlock(&queuer->status);
 }
 
+/* Where it has another claim at once, that nomination replaces this one. */
 static void take_back(struct sl_queuer *queuer, struct sl_queue_entry *entry)
 {
-    if (entry->node != NULL && entry->call == NULL) {
-        withdraw(queuer, entry, entry->node);
+    bool replaced = entry->release && !entry->failed;
+    if (entry->left != NULL && entry->call == NULL && !replaced) {
+        withdraw(queuer, entry, entry->left);
     }
     sl_queue_tell_lapse(queuer, entry);
 }

@@ -95,6 +95,7 @@ void sl_queue_forget(struct sl_queuer *queuer, struct sl_queue_entry *entry)
     (void)pthread_mutex_unlock(&queuer->status);
     sl_pod_unref(entry->pod);
     free(entry->node);
+    free(entry->left);
     free(entry);
 }
 

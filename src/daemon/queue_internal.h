@@ -14,7 +14,8 @@
 /* A waiting pod as the queue's thread knows it. Others read state with the lock status held. */
 struct sl_queue_entry {
     struct sl_pod *pod;                 /* reference: as it was told last */
-    char *node;                         /* of the claim; kept until the next one */
+    char *node;                         /* of the claim; NULL: it has none, or no memory */
+    char *left;                         /* where its claim lapsed last */
     struct sl_queue_call *call;         /* its release is under way; NULL: none is */
     struct sl_queue_entry *prev, *next; /* CLAIMED: by time of the claim, the oldest first */
     struct sl_queue_entry *todo;        /* of this round */

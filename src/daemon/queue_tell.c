@@ -73,7 +73,7 @@ void sl_queue_tell_one(struct sl_queuer *queuer, struct sl_queue_entry *entry, i
 void sl_queue_tell_lapse(struct sl_queuer *queuer, struct sl_queue_entry *entry)
 {
     char text[512];
-    const char *node = entry->node == NULL ? "" : entry->node;
+    const char *node = entry->left == NULL ? "" : entry->left;
     if (entry->reason != SL_HOLD_LAPSED) {
         return; /* its node has changed: that is not the pod's doing, it is planned for anew */
     }

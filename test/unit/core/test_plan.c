@@ -1,6 +1,8 @@
 /* Who goes when: claims, holds, lapses and what is told of them. */
 #include "plan_rig.h"
 
+#include "sliced/constraint.h"
+
 static void a_pod_that_fits_gets_a_claim_with_its_devices(void **state)
 {
     struct plan_rig *rig = *state;
@@ -201,6 +203,53 @@ static void a_claim_on_a_device_that_falls_ill_is_given_back(void **state)
     assert_string_equal(plan_rig_plan(rig), "lapse a on n1: NoRoom\n");
 }
 
+/* Its digest goes with it, as that of a node that is read anew does. */
+static void cordon(struct plan_rig *rig, unsigned node, bool cordoned)
+{
+    rig->node[node].node.unschedulable = cordoned;
+    rig->node[node].node.site_digest = cordoned;
+}
+
+static void a_claim_on_a_node_that_is_cordoned_moves_and_is_no_lapse_of_the_pod(void **state)
+{
+    struct plan_rig *rig = *state;
+    struct sl_queue_row row;
+    plan_rig_node(rig, "n1", 1);
+    plan_rig_node(rig, "n2", 1);
+    plan_rig_wait(rig, "a", 1, 60);
+    assert_string_equal(plan_rig_plan(rig), "claim a on n1: nvidia.com/gpu=0\n");
+    cordon(rig, 0, true);
+    assert_string_equal(plan_rig_plan(rig),
+                        "lapse a on n1: NoRoom\nclaim a on n2: nvidia.com/gpu=0\n");
+    cordon(rig, 1, true);
+    assert_string_equal(plan_rig_plan(rig), "lapse a on n2: NoRoom\n");
+    assert_string_equal(plan_rig_state(rig, "a"), "Held Constraint");
+    assert_true(plan_rig_row(rig, "a", &row));
+    assert_int_equal(row.lapses, 0);
+    cordon(rig, 1, false);
+    assert_string_equal(plan_rig_plan(rig), "claim a on n2: nvidia.com/gpu=0\n");
+}
+
+static void a_claim_on_a_node_that_is_tainted_stays_with_who_tolerates_it(void **state)
+{
+    struct plan_rig *rig = *state;
+    static const struct sl_toleration all = {.effect = SL_TAINT_ANY};
+    static const struct sl_taint taint = {"example.com/t", "", SL_TAINT_NO_SCHEDULE};
+    plan_rig_node(rig, "n1", 2);
+    plan_rig_wait(rig, "a", 1, 60);
+    struct plan_rig_pod *b = plan_rig_pod(rig, "b", GPU, 1, 60);
+    b->constraints = (struct sl_constraints){.toleration = &all, .n_tolerations = 1, .digest = 7};
+    b->pod.constraints = &b->constraints;
+    plan_rig_put(rig, b);
+    assert_string_equal(plan_rig_plan(rig), "claim a on n1: nvidia.com/gpu=0\n"
+                                            "claim b on n1: nvidia.com/gpu=1\n");
+    rig->node[0].node.taint = &taint;
+    rig->node[0].node.n_taints = 1;
+    rig->node[0].node.site_digest = 1;
+    assert_string_equal(plan_rig_plan(rig), "lapse a on n1: NoRoom\n");
+    assert_string_equal(plan_rig_state(rig, "b"), "Claimed None");
+}
+
 static void pods_with_gates_of_others_are_reported_and_not_planned(void **state)
 {
     struct plan_rig *rig = *state;
@@ -351,6 +400,8 @@ int main(void)
         PLAN_TEST(claims_on_a_node_that_vanishes_are_given_back),
         PLAN_TEST(a_claim_whose_devices_another_took_moves),
         PLAN_TEST(a_claim_on_a_device_that_falls_ill_is_given_back),
+        PLAN_TEST(a_claim_on_a_node_that_is_cordoned_moves_and_is_no_lapse_of_the_pod),
+        PLAN_TEST(a_claim_on_a_node_that_is_tainted_stays_with_who_tolerates_it),
         PLAN_TEST(pods_with_gates_of_others_are_reported_and_not_planned),
         PLAN_TEST(stages_hold_and_refuse),
         PLAN_TEST(a_pod_that_names_others_is_staged_until_told_otherwise),

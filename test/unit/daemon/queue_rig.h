@@ -163,7 +163,7 @@ static inline int64_t rig_later(struct queue_rig *rig, int64_t us)
     return rig_round(rig);
 }
 
-static inline void rig_node(struct queue_rig *rig, const char *name, int gpus)
+static inline void rig_node_as(struct queue_rig *rig, const char *name, int gpus, bool cordoned)
 {
     char count[16];
     (void)snprintf(count, sizeof(count), "%d", gpus);
@@ -177,10 +177,16 @@ static inline void rig_node(struct queue_rig *rig, const char *name, int gpus)
     const struct sl_node_facts facts = {.name = sl_str_of(name),
                                         .labels = &label[3],
                                         .allocatable = &allocatable,
-                                        .capacity = &allocatable};
+                                        .capacity = &allocatable,
+                                        .unschedulable = cordoned};
     struct sl_node *node = sl_node_new(&facts, NULL);
     assert_non_null(node);
     assert_int_equal(sl_store_put_node(rig->store, node, NULL), 0);
+}
+
+static inline void rig_node(struct queue_rig *rig, const char *name, int gpus)
+{
+    rig_node_as(rig, name, gpus, false);
 }
 
 /* What a pod of the tests is; its UID is "u-" and its name. */

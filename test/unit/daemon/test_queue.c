@@ -100,6 +100,38 @@ static void a_claim_that_is_not_taken_is_given_back_and_its_owner_told(void **st
     rig_end(&rig);
 }
 
+static void a_turn_on_a_node_that_is_cordoned_is_given_again_elsewhere(void **state)
+{
+    static struct queue_rig rig;
+    struct sl_queue_stats stats;
+    (void)state;
+    rig_begin(&rig);
+    rig_node(&rig, "n1", 1);
+    rig_node(&rig, "n2", 1);
+    rig_start(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true});
+    (void)rig_round(&rig);
+    assert_string_equal(rig_claim(&rig, "a"), "n1");
+    rig_answer(&rig, 0, SL_RELEASE_RELEASED);
+    rig_put(&rig, (struct rig_pod){.name = "a", .nominated = "n1"});
+    rig_node_as(&rig, "n1", 1, true);
+    (void)rig_later(&rig, SECOND);
+    assert_string_equal(rig_claim(&rig, "a"), "n2");
+    assert_int_equal(rig.n_withdrawn, 0); /* the next nomination replaces it */
+    assert_int_equal(rig.n_released, 2);
+    assert_string_equal(rig.released[1].node, "n2");
+    assert_false(rig.released[1].nominated);
+    rig_answer(&rig, 1, SL_RELEASE_RELEASED);
+    rig_node_as(&rig, "n2", 1, true);
+    (void)rig_later(&rig, SECOND);
+    assert_int_equal(rig_state(&rig, "a"), SL_QUEUE_HELD);
+    assert_string_equal(rig.withdrawn, "u-a n2");
+    rig.queue.stats(rig.queue.context, &stats);
+    assert_int_equal(stats.plan.lapses, 0);
+    assert_int_equal(rig.n_told, 0);
+    rig_end(&rig);
+}
+
 static void a_turn_that_was_not_taken_is_told(void **state)
 {
     static struct queue_rig rig;
@@ -422,6 +454,7 @@ int main(void)
         cmocka_unit_test(the_next_is_released_in_the_round_after_an_end),
         cmocka_unit_test(a_pod_bound_elsewhere_counts_as_wrongly_nominated),
         cmocka_unit_test(a_claim_that_is_not_taken_is_given_back_and_its_owner_told),
+        cmocka_unit_test(a_turn_on_a_node_that_is_cordoned_is_given_again_elsewhere),
         cmocka_unit_test(a_turn_that_was_not_taken_is_told),
         cmocka_unit_test(a_pod_without_a_gate_is_woken),
         cmocka_unit_test(only_so_many_are_released_at_a_time),
