@@ -74,6 +74,21 @@ static int wrong_at(const struct sl_csv *csv, size_t place, struct sl_error *err
     return -1;
 }
 
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+/* Empty, a comment, or, as spreadsheets leave them, commas with nothing between. */
+static bool says_nothing(const char *line, size_t len)
+{
+    size_t i = 0;
+    while (i < len && (is_blank(line[i]) || line[i] == ',')) {
+        i++;
+    }
+    return i == len || line[0] == '#';
+}
+
 /* Takes the field that begins at *at, unquotes it in place, and leaves *at behind its comma; 1 when
  * another follows, 0 at the end of the line. */
 static int take_field(struct sl_csv *csv, char *line, size_t len, size_t *at, struct sl_error *err)
@@ -83,6 +98,9 @@ static int take_field(struct sl_csv *csv, char *line, size_t len, size_t *at, st
     size_t end = 0;
     if (csv->n_fields == SL_CSV_COLUMNS_MAX) {
         return wrong_at(csv, begin + 1, err, "more than 64 columns");
+    }
+    while (i < len && is_blank(line[i])) {
+        i++;
     }
     if (i < len && line[i] == '"') {
         begin = ++i;
@@ -94,19 +112,19 @@ static int take_field(struct sl_csv *csv, char *line, size_t len, size_t *at, st
         if (i >= len) {
             return wrong_at(csv, begin, err, "the quote that begins here is not closed");
         }
-        i++;
+        do {
+            i++;
+        } while (i < len && is_blank(line[i]));
         if (i < len && line[i] != ',') {
             return wrong_at(csv, i + 1, err, "expected a comma behind the closing quote");
         }
     } else {
+        begin = i;
         while (i < len && line[i] != ',') {
             i++;
         }
         end = i;
-        while (begin < end && line[begin] == ' ') {
-            begin++;
-        }
-        while (begin < end && line[end - 1] == ' ') {
+        while (begin < end && is_blank(line[end - 1])) {
             end--;
         }
     }
@@ -131,7 +149,7 @@ static int split(struct sl_csv *csv, char *line, size_t len, struct sl_error *er
     return more;
 }
 
-/* The next line that is not empty into fields. 1, 0 at the end, -1. */
+/* The next line that says something into fields. 1, 0 at the end, -1. */
 static int read_record(struct sl_csv *csv, struct sl_error *err)
 {
     while (csv->at < csv->text.len) {
@@ -144,7 +162,7 @@ static int read_record(struct sl_csv *csv, struct sl_error *err)
         if (len > 0 && line[len - 1] == '\r') {
             len--;
         }
-        if (len > 0) {
+        if (!says_nothing(line, len)) {
             return split(csv, line, len, err) < 0 ? -1 : 1;
         }
     }
@@ -156,8 +174,9 @@ int sl_csv_next(struct sl_csv *csv, struct sl_error *err)
     int rc = read_record(csv, err);
     if (rc == 1 && csv->n_fields != csv->n_columns) {
         char what[96];
-        (void)snprintf(what, sizeof(what), "%u fields, the header has %u columns", csv->n_fields,
-                       csv->n_columns);
+        (void)snprintf(what, sizeof(what), "%u field%s, the header has %u column%s", csv->n_fields,
+                       csv->n_fields == 1 ? "" : "s", csv->n_columns,
+                       csv->n_columns == 1 ? "" : "s");
         return wrong_at(csv, 1, err, what);
     }
     return rc;
@@ -225,6 +244,12 @@ int sl_csv_column(const struct sl_csv *csv, const char *name)
     return -1;
 }
 
+static bool has_other_separator(struct sl_str header)
+{
+    return header.len > 0 && (memchr(header.s, ';', header.len) != NULL ||
+                              memchr(header.s, '\t', header.len) != NULL);
+}
+
 int sl_csv_need(const struct sl_csv *csv, const char *name, struct sl_error *err)
 {
     int column = sl_csv_column(csv, name);
@@ -237,10 +262,12 @@ int sl_csv_need(const struct sl_csv *csv, const char *name, struct sl_error *err
         sl_buf_printf(&list, "%s%.*s", i > 0 ? ", " : "", (int)csv->column[i].len,
                       csv->column[i].s);
     }
-    (void)sl_error_set(err, SL_ERR_FIELD, "no column \"%s\" in the header, which has %.*s", name,
-                       (int)list.len, list.data == NULL ? "" : list.data);
+    bool other = csv->n_columns == 1 && has_other_separator(csv->column[0]);
+    const char *hint = other ? "; fields are parted by commas" : "";
+    (void)sl_error_set(err, SL_ERR_FIELD, "no column \"%s\" in the header, which has %.*s%s", name,
+                       (int)list.len, list.data == NULL ? "" : list.data, hint);
     if (err != NULL) {
-        err->line = 1;
+        err->line = csv->line;
         err->column = 1;
     }
     sl_buf_free(&list);
@@ -266,20 +293,6 @@ int sl_csv_wrong(const struct sl_csv *csv, int column, const char *expected, str
                        name.len < SHOWN_MAX ? (int)name.len : SHOWN_MAX, name.s);
     }
     return -1;
-}
-
-int sl_csv_i64(const struct sl_csv *csv, int column, int64_t min, int64_t max, int64_t *out,
-               struct sl_error *err)
-{
-    int64_t value = 0;
-    if (!sl_str_to_i64(csv->field[column], &value) || value < min || value > max) {
-        char expected[96];
-        (void)snprintf(expected, sizeof(expected), "an integer in %lld..%lld", (long long)min,
-                       (long long)max);
-        return sl_csv_wrong(csv, column, expected, err);
-    }
-    *out = value;
-    return 0;
 }
 
 struct decimal {
@@ -325,6 +338,43 @@ static bool parse_decimal(struct sl_str text, struct decimal *out)
     return any && i == text.len;
 }
 
+/* "12", and what has been through floating point: "12.0", "1.2e1". */
+static bool parse_integer(struct sl_str text, int64_t *out)
+{
+    struct decimal number;
+    bool negative = text.len > 0 && text.s[0] == '-';
+    struct sl_str digits = {text.s + negative, text.len - negative};
+    if (sl_str_to_i64(text, out)) {
+        return true;
+    }
+    if (!parse_decimal(digits, &number)) {
+        return false;
+    }
+    for (; number.exponent < 0 && number.digits % 10 == 0 && number.digits > 0; number.exponent++) {
+        number.digits /= 10;
+    }
+    for (; number.exponent > 0 && number.digits < SL_CSV_TIME_MAX / 10 && number.digits > 0;
+         number.exponent--) {
+        number.digits *= 10;
+    }
+    *out = negative ? -number.digits : number.digits;
+    return number.exponent == 0 || number.digits == 0;
+}
+
+int sl_csv_i64(const struct sl_csv *csv, int column, int64_t min, int64_t max, int64_t *out,
+               struct sl_error *err)
+{
+    int64_t value = 0;
+    if (!parse_integer(csv->field[column], &value) || value < min || value > max) {
+        char expected[96];
+        (void)snprintf(expected, sizeof(expected), "an integer in %lld..%lld", (long long)min,
+                       (long long)max);
+        return sl_csv_wrong(csv, column, expected, err);
+    }
+    *out = value;
+    return 0;
+}
+
 bool sl_csv_parse_time(struct sl_str text, int64_t unit, int64_t *out)
 {
     struct decimal number;
@@ -361,7 +411,10 @@ int sl_csv_time(const struct sl_csv *csv, int column, int64_t unit, int64_t *out
                 struct sl_error *err)
 {
     if (!sl_csv_parse_time(csv->field[column], unit, out)) {
-        return sl_csv_wrong(csv, column, "a number such as 12 or 0.5, not negative", err);
+        char expected[96];
+        (void)snprintf(expected, sizeof(expected), "a number in 0..%lld, such as 12 or 0.5",
+                       (long long)(SL_CSV_TIME_MAX / unit));
+        return sl_csv_wrong(csv, column, expected, err);
     }
     return 0;
 }

@@ -30,12 +30,12 @@ int sl_csv_column(const struct sl_csv *csv, const char *name);
 /* The same; -1 with *err set, which lists the columns there are. */
 int sl_csv_need(const struct sl_csv *csv, const char *name, struct sl_error *err);
 
-/* The next record; empty lines are passed over. 1, 0 at the end, -1. */
+/* The next record; empty lines and those that begin with # are passed over. 1, 0 at the end, -1. */
 int sl_csv_next(struct sl_csv *csv, struct sl_error *err);
 
 /* True when there is such a column (>= 0) and its field is not empty. */
 bool sl_csv_has(const struct sl_csv *csv, int column);
-/* An integer in min..max. */
+/* An integer in min..max; it may have been through floating point, as in "2.0". */
 int sl_csv_i64(const struct sl_csv *csv, int column, int64_t min, int64_t max, int64_t *out,
                struct sl_error *err);
 /* A number that is not negative ("12", "0.5", "1e3"), times unit and rounded down: with unit

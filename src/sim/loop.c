@@ -5,6 +5,7 @@
 
 #include "sim/demand.h"
 #include "sim/share.h"
+#include "sim/stages.h"
 
 enum { PLACES_MAX = 1 << 30, IDLE_WAKES_MAX = 10000 };
 
@@ -48,6 +49,7 @@ struct simulation {
     int64_t fragmented;
     struct sl_share_asks asks;
     struct sl_sim_demand demand;
+    struct sl_sim_stages stages;
     struct sl_error *err;
     bool failed; /* in a call of the planner's */
 };
@@ -209,6 +211,9 @@ static bool start(struct simulation *sim, const struct sl_plan_action *action, s
     result->order = (uint32_t)sim->run->started++;
     result->end_us = sim->now_us + run_time(&sim->input->workload->job[index], &result->outcome);
     sim->run->killed += result->outcome == SL_SIM_KILLED ? 1 : 0;
+    if (sl_sim_stages_tell(&sim->stages, index, SL_POD_RUNNING, sim->err) < 0) {
+        return false;
+    }
     sim->run->backfills += action->backfilled ? 1 : 0;
     sim->waiting -= result->refused ? 0 : 1;
     push_end(sim, (struct end){result->end_us, index});
@@ -234,8 +239,21 @@ static void act(void *context, const struct sl_plan_action *action)
     }
     if (action->kind == SL_PLAN_REFUSE && !sim->run->job[index].refused) {
         sim->run->job[index].refused = true;
-        sim->waiting--;
+        sim->waiting -= sim->run->job[index].staged ? 0 : 1;
     }
+}
+
+/* What stages say of a job that has been submitted. */
+static void set_stage(void *context, struct sl_str uid, enum sl_hold_reason stage, const char *why)
+{
+    struct simulation *sim = context;
+    struct sl_sim_job *result = &sim->run->job[strtoull(uid.s, NULL, 16)];
+    bool staged = stage != SL_HOLD_NONE;
+    if (staged != result->staged && !result->refused) {
+        sim->waiting += staged ? (size_t)-1 : 1;
+    }
+    result->staged = staged;
+    sl_planner_set_stage(sim->planner, uid, stage, why, SL_SIM_EPOCH_US + sim->now_us);
 }
 
 /* Plans until nothing more can start; what was claimed runs, and is told to the planner as bound.
@@ -282,15 +300,21 @@ static void pass_time(struct simulation *sim, int64_t until_us)
     sim->now_us = until_us;
 }
 
-static void end_jobs(struct simulation *sim)
+static int end_jobs(struct simulation *sim)
 {
     while (sim->n_heap > 0 && sim->heap[0].at_us <= sim->now_us) {
         struct end end = pop_end(sim);
+        bool done = sim->run->job[end.job].outcome == SL_SIM_DONE;
         unseat(sim, (size_t)sim->run->job[end.job].node, sim->pod[end.job]);
         sl_pod_unref(sim->pod[end.job]);
         sim->pod[end.job] = NULL;
         sim->run->end_us = end.at_us;
+        if (sl_sim_stages_tell(&sim->stages, end.job, done ? SL_POD_SUCCEEDED : SL_POD_FAILED,
+                               sim->err) < 0) {
+            return -1;
+        }
     }
+    return 0;
 }
 
 static int submit_jobs(struct simulation *sim)
@@ -304,9 +328,11 @@ static int submit_jobs(struct simulation *sim)
         }
         sim->pod[index] = pod;
         sim->arrived++;
-        sim->waiting++;
+        sim->run->job[index].staged = workload->job[index].after != NULL;
+        sim->waiting += sim->run->job[index].staged ? 0 : 1;
         sl_sim_demand_waits(&sim->demand, workload->job[index].ask, 1);
-        if (sl_planner_put(sim->planner, pod, SL_SIM_EPOCH_US + sim->now_us, sim->err) < 0) {
+        if (sl_planner_put(sim->planner, pod, SL_SIM_EPOCH_US + sim->now_us, sim->err) < 0 ||
+            sl_sim_stages_tell(&sim->stages, index, SL_POD_PENDING, sim->err) < 0) {
             return -1;
         }
     }
@@ -347,8 +373,8 @@ static int simulate(struct simulation *sim)
             return 0;
         }
         pass_time(sim, at_us > sim->now_us ? at_us : sim->now_us);
-        end_jobs(sim);
-        if (submit_jobs(sim) < 0 || plan(sim) < 0) {
+        if (end_jobs(sim) < 0 || submit_jobs(sim) < 0 ||
+            sl_sim_stages_collect(&sim->stages, set_stage, sim, sim->err) < 0 || plan(sim) < 0) {
             return -1;
         }
         idle_wakes = by_wake && sim->n_started == 0 ? idle_wakes + 1 : 0;
@@ -398,7 +424,8 @@ static int prepare(struct simulation *sim)
         run->capacity += (double)sl_share_capacity(sim->input->fleet->node[i]) / SL_SHARE_ONE;
     }
     sl_share_asks_of(sim->input->workload, &sim->asks);
-    if (sl_sim_demand_init(&sim->demand, sim->input->workload, sim->err) < 0) {
+    if (sl_sim_demand_init(&sim->demand, sim->input->workload, sim->err) < 0 ||
+        sl_sim_stages_init(&sim->stages, sim->input->workload, sim->err) < 0) {
         return -1;
     }
     sim->planner = sl_planner_new(sim->input->plan, sim->err);
@@ -423,6 +450,7 @@ static void finish(struct simulation *sim)
         sl_pod_unref(sim->pod[i]);
     }
     sl_sim_demand_free(&sim->demand);
+    sl_sim_stages_free(&sim->stages);
     free(sim->station);
     free((void *)sim->view);
     free(sim->old);

@@ -30,6 +30,7 @@ struct sl_sim_job {
     int32_t node;      /* index in the fleet; -1 when it never started */
     uint32_t order;    /* how many started before it */
     enum sl_sim_outcome outcome;
+    bool staged;  /* waits for other jobs */
     bool refused; /* told that it never starts: nobody waits for it */
 };
 

@@ -5,10 +5,11 @@
 
 #include <stdio.h>
 
+#include "codec/object.h"
 #include "sim/csv.h"
 #include "sim/generate.h"
 
-enum { COLUMNS_MAX = 12, GPUS_MAX = 100000, MILLI = 1000 };
+enum { COLUMNS_MAX = 13, GPUS_MAX = 100000, MILLI = 1000 };
 
 static const int64_t second_us = 1000000;
 static const int64_t millisecond_us = 1000;
@@ -54,6 +55,27 @@ static int time_of(const struct reader *reader, int column, int64_t unit, int64_
                    struct sl_error *err)
 {
     return sl_csv_time(&reader->csv, column, unit, out, err);
+}
+
+/* A time of day, as "2026-11-21 12:38:09" or by RFC 3339, is taken for UTC where it does not say;
+ * else seconds. */
+static int moment_of(const struct reader *reader, int column, int64_t *out, struct sl_error *err)
+{
+    struct sl_str text = reader->csv.field[column];
+    char stamp[48];
+    if (text.len < 19 || text.len + 2 > sizeof(stamp) || text.s[4] != '-') {
+        return time_of(reader, column, second_us, out, err);
+    }
+    bool zoned = strchr("zZ", text.s[text.len - 1]) != NULL ||
+                 memchr(text.s + 10, '+', text.len - 10) != NULL ||
+                 memchr(text.s + 10, '-', text.len - 10) != NULL;
+    (void)snprintf(stamp, sizeof(stamp), "%.*s%s", (int)text.len, text.s, zoned ? "" : "Z");
+    stamp[10] = stamp[10] == ' ' ? 'T' : stamp[10];
+    if (!sl_time_parse(sl_str_of(stamp), out) || *out < 0) {
+        return sl_csv_wrong(&reader->csv, column, "seconds, or a time such as 2026-11-21 12:38:09",
+                            err);
+    }
+    return 0;
 }
 
 /* An integer, or what *out holds already where the field is empty or missing. */
@@ -219,7 +241,8 @@ enum csv {
     CSV_NAMESPACE,
     CSV_CPU,
     CSV_MEMORY,
-    CSV_MODELS
+    CSV_MODELS,
+    CSV_AFTER
 };
 
 static int csv_resource(const struct reader *reader, struct sl_trace_job *facts,
@@ -248,19 +271,26 @@ static int csv_job(struct reader *reader, struct sl_error *err)
     struct sl_trace_job facts = {.name = text_of(reader, column[CSV_NAME]),
                                  .namespace = text_of(reader, column[CSV_NAMESPACE]),
                                  .models = text_of(reader, column[CSV_MODELS]),
+                                 .after = text_of(reader, column[CSV_AFTER]),
                                  .count = 1};
-    if (time_of(reader, column[CSV_SUBMIT], second_us, &facts.submit_us, err) < 0 ||
+    if (moment_of(reader, column[CSV_SUBMIT], &facts.submit_us, err) < 0 ||
         time_of(reader, column[CSV_DURATION], second_us, &facts.run_us, err) < 0 ||
         (sl_csv_has(&reader->csv, column[CSV_TIMEOUT]) &&
          time_of(reader, column[CSV_TIMEOUT], second_us, &facts.timeout_us, err) < 0) ||
         optional_of(reader, column[CSV_PRIORITY], INT32_MIN, INT32_MAX, &priority, err) < 0 ||
-        optional_of(reader, column[CSV_COUNT], 1, INT32_MAX, &facts.count, err) < 0 ||
+        optional_of(reader, column[CSV_COUNT], 0, INT32_MAX, &facts.count, err) < 0 ||
         optional_of(reader, column[CSV_CPU], 0, INT32_MAX, &facts.cpu_milli, err) < 0 ||
         optional_of(reader, column[CSV_MEMORY], 0, INT32_MAX, &facts.memory_mib, err) < 0 ||
         csv_resource(reader, &facts, err) < 0) {
         return -1;
     }
+    if (facts.count == 0) {
+        reader->workload->passed_over++;
+        return 0;
+    }
     facts.priority = (int32_t)priority;
+    facts.line = reader->csv.line;
+    facts.column = facts.after.len > 0 ? reader->csv.place[column[CSV_AFTER]] : 0;
     return sl_workload_add(reader->workload, &facts, err);
 }
 
@@ -316,7 +346,8 @@ static const struct format {
       [CSV_NAMESPACE] = {"namespace", true},
       [CSV_CPU] = {"cpu_milli", true},
       [CSV_MEMORY] = {"memory_mib", true},
-      [CSV_MODELS] = {"models", true}}},
+      [CSV_MODELS] = {"models", true},
+      [CSV_AFTER] = {"after", true}}},
 };
 
 enum { FORMATS = sizeof(formats) / sizeof(formats[0]) };

@@ -4,13 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum {
-    TEXT_MAX_BYTES = 1 << 30,
-    KEY_MAX = 512,
-    NAME_MAX_BYTES = 253,
-    UID_TEXT = 37,
-    MODELS_MAX = 32
-};
+#include "sim/workload_after.h"
+
+enum { TEXT_MAX_BYTES = 1 << 30, KEY_MAX = 512, NAME_MAX_BYTES = 253, MODELS_MAX = 32 };
 
 static const int64_t us_per_s = 1000000;
 
@@ -195,7 +191,8 @@ int sl_workload_add(struct sl_workload *workload, const struct sl_trace_job *fac
         .priority = facts->priority,
         .ask = ask,
     };
-    if (job.name == NULL || job.namespace == NULL) {
+    if (job.name == NULL || job.namespace == NULL ||
+        (facts->after.len > 0 && !sl_workload_keep_after(workload, facts, &job))) {
         return sl_error_nomem(err);
     }
     job.timeout_s = sl_timeout_seconds(facts->timeout_us > 0 ? facts->timeout_us : job.run_us);
@@ -237,7 +234,7 @@ int sl_workload_finish(struct sl_workload *workload, struct sl_error *err)
     for (size_t i = 0; i < workload->n; i++) {
         workload->job[i].submit_us -= first;
     }
-    return 0;
+    return workload->staged ? sl_workload_link(workload, err) : 0;
 }
 
 /* ---- pods ---- */
@@ -277,11 +274,12 @@ struct sl_pod *sl_workload_pod(const struct sl_workload *workload, size_t index,
 {
     const struct sl_job *job = &workload->job[index];
     const struct sl_job_ask *ask = &workload->ask[job->ask];
-    char uid[UID_TEXT];
+    char uid[SL_WORKLOAD_UID_TEXT];
     char count[24];
     char cpu[24];
     char memory[24];
-    (void)snprintf(uid, sizeof(uid), "%08zx-0000-4000-8000-000000000000", index);
+    char after[SL_WORKLOAD_AFTER_TEXT];
+    sl_workload_put_uid(index, uid);
     (void)snprintf(count, sizeof(count), "%lld", (long long)ask->count);
     (void)snprintf(cpu, sizeof(cpu), "%lldm", (long long)ask->cpu_milli);
     (void)snprintf(memory, sizeof(memory), "%lldMi", (long long)ask->memory_mib);
@@ -300,6 +298,9 @@ struct sl_pod *sl_workload_pod(const struct sl_workload *workload, size_t index,
         .priority = job->priority,
         .containers = &container,
     };
+    struct sl_pair annotation = {SL_STR("sliced.dev/after"), sl_workload_put_after(job, after),
+                                 NULL};
+    facts.annotations = job->after != NULL ? &annotation : NULL;
     require_models(&affinity, ask->models, &facts);
     return sl_pod_new(&facts, err);
 }

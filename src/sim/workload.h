@@ -19,6 +19,15 @@ struct sl_job_ask {
     uint32_t jobs;      /* how many ask so */
 };
 
+/* The jobs that have to succeed before one may start. */
+struct sl_job_after {
+    const char *text; /* their names, of its namespace, a bar between two */
+    uint32_t *job;    /* indexes in workload->job; known when all have been added */
+    uint32_t n;
+    unsigned line; /* of the trace, where it says so */
+    unsigned column;
+};
+
 struct sl_job {
     const char *name; /* in the workload, as namespace is */
     const char *namespace;
@@ -26,7 +35,9 @@ struct sl_job {
     int64_t run_us;    /* > 0; how long it would run */
     int32_t timeout_s; /* > 0; it is killed after that */
     int32_t priority;
-    uint32_t ask; /* index in workload->ask */
+    uint32_t ask;                     /* index in workload->ask */
+    bool followed;                    /* others wait for it */
+    const struct sl_job_after *after; /* NULL: for none */
 };
 
 struct sl_workload {
@@ -36,10 +47,11 @@ struct sl_workload {
     struct sl_job_ask *ask;
     uint32_t n_asks;
     uint32_t cap_asks;
-    struct sl_map ask_of;     /* "resource count ..." -> index + 1 */
+    struct sl_map ask_of;     /* "resource count ..." -> its index */
     struct sl_map namespaces; /* so that each name is kept once */
     struct sl_arena arena;
     size_t passed_over; /* records of a trace that ask for no GPU or never ran */
+    bool staged;        /* jobs wait for others */
     bool borrowed;      /* all but job belongs to another workload */
 };
 
@@ -52,6 +64,9 @@ struct sl_trace_job {
     struct sl_str namespace; /* empty: default */
     struct sl_str resource;
     struct sl_str models;
+    struct sl_str after; /* names of jobs, a bar between two; empty: none */
+    unsigned line;       /* of after, for errors */
+    unsigned column;
     int64_t count;
     int64_t cpu_milli;
     int64_t memory_mib;
@@ -66,13 +81,20 @@ struct sl_trace_job {
 int sl_workload_add(struct sl_workload *workload, const struct sl_trace_job *facts,
                     struct sl_error *err);
 
-/* Sorts by submission (equal ones stay as they came) and moves the first to 0. */
+/* Sorts by submission (equal ones stay as they came), moves the first to 0, and looks up the jobs
+ * that others wait for. */
 int sl_workload_finish(struct sl_workload *workload, struct sl_error *err);
 
 /* The pod of a job, waiting, created at epoch_us + submission; its UID begins with its number, so
  * that UIDs are in order of submission. New reference; NULL with *err set. */
 struct sl_pod *sl_workload_pod(const struct sl_workload *workload, size_t index, int64_t epoch_us,
                                struct sl_error *err);
+
+/* The same for stages, without what it asks for: its name is its number. */
+struct sl_pod *sl_workload_stage_pod(const struct sl_workload *workload, size_t index,
+                                     enum sl_pod_phase phase, struct sl_error *err);
+/* The number again. */
+size_t sl_workload_stage_job(struct sl_str name);
 
 /* The same jobs with an array of their own, so that times may be changed; the rest is borrowed from
  * base, which must outlive it. */

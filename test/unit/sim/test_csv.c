@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <string.h>
 
 #include "sim/csv.h"
@@ -31,15 +32,16 @@ static void fields_are_split_trimmed_and_unquoted(void **state)
 {
     (void)state;
     struct sl_csv csv;
-    open_text(&csv, "\xef\xbb\xbfname,b c,x\r\n\n \"not quoted\" , 2,\r\n\"a,\"\"b\"\"\",,\"\"");
+    open_text(&csv, "\xef\xbb\xbfname,b c,x\r\n\n# a comment\n,\t,\n \"quoted\" "
+                    ",\t2,\r\n\"a,\"\"b\"\"\",,\"\"");
     assert_int_equal(sl_csv_column(&csv, "name"), 0);
     assert_int_equal(sl_csv_column(&csv, "b c"), 1);
     assert_int_equal(sl_csv_column(&csv, "y"), -1);
     assert_int_equal(sl_csv_next(&csv, &error), 1);
-    assert_field(&csv, 0, "\"not quoted\"");
+    assert_field(&csv, 0, "quoted");
     assert_field(&csv, 1, "2");
     assert_field(&csv, 2, "");
-    assert_int_equal(csv.line, 3);
+    assert_int_equal(csv.line, 5);
     assert_int_equal(sl_csv_next(&csv, &error), 1);
     assert_field(&csv, 0, "a,\"b\"");
     assert_false(sl_csv_has(&csv, 1));
@@ -67,7 +69,7 @@ static void assert_wrong_text(const char *text, unsigned line, unsigned column, 
 static void malformed_text_is_an_error_with_its_place(void **state)
 {
     (void)state;
-    assert_wrong_text("a,b\n1\n", 2, 1, "1 fields, the header has 2");
+    assert_wrong_text("a,b\n1\n", 2, 1, "1 field, the header has 2 columns");
     assert_wrong_text("a,b\n1,\"x\n", 2, 3, "not closed");
     assert_wrong_text("a,b\n\"x\"y,2\n", 2, 4, "comma behind the closing quote");
     assert_wrong_text("a,b,a\n", 1, 5, "there twice");
@@ -101,6 +103,30 @@ static void a_wrong_value_names_column_and_what_was_expected(void **state)
     sl_csv_close(&csv);
 }
 
+static void integers_may_have_been_through_floating_point(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t value; /* -100: refused */
+    } cases[] = {{"8", 8},        {"8.0", 8},     {"8.", 8},   {"1.6e1", 16}, {"-2.00", -2},
+                 {"0.0", 0},      {"8.5", -100},  {"", -100},  {"-", -100},   {"1e30", -100},
+                 {"1.0.0", -100}, {"0.05", -100}, {"2e1", 20}, {"99.0", 99},  {"100.0", -100}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char text[64];
+        struct sl_csv csv;
+        int64_t value = -100;
+        (void)snprintf(text, sizeof(text), "a,b\nx,%s\n", cases[i].text);
+        open_text(&csv, text);
+        assert_int_equal(sl_csv_next(&csv, &error), 1);
+        int rc = sl_csv_i64(&csv, 1, -99, 99, &value, &error);
+        if ((rc == 0) != (cases[i].value != -100) || value != cases[i].value) {
+            fail_msg("\"%s\" gives %lld", cases[i].text, (long long)value);
+        }
+        sl_csv_close(&csv);
+    }
+}
+
 static void a_missing_column_lists_those_there_are(void **state)
 {
     (void)state;
@@ -108,6 +134,12 @@ static void a_missing_column_lists_those_there_are(void **state)
     open_text(&csv, "name,count\n");
     assert_int_equal(sl_csv_need(&csv, "submit", &error), -1);
     assert_string_equal(error.message, "no column \"submit\" in the header, which has name, count");
+    sl_csv_close(&csv);
+    open_text(&csv, "# jobs\nsubmit;duration\n");
+    assert_int_equal(sl_csv_need(&csv, "submit", &error), -1);
+    assert_int_equal(error.line, 2);
+    assert_string_equal(error.message, "no column \"submit\" in the header, which has "
+                                       "submit;duration; fields are parted by commas");
     sl_csv_close(&csv);
 }
 
@@ -167,6 +199,7 @@ int main(void)
         cmocka_unit_test(malformed_text_is_an_error_with_its_place),
         cmocka_unit_test(a_nul_byte_is_refused),
         cmocka_unit_test(a_wrong_value_names_column_and_what_was_expected),
+        cmocka_unit_test(integers_may_have_been_through_floating_point),
         cmocka_unit_test(a_missing_column_lists_those_there_are),
         cmocka_unit_test(numbers_become_microseconds_exactly),
         cmocka_unit_test(a_file_that_is_not_there_is_told_as_such),

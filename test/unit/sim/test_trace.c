@@ -174,13 +174,14 @@ static void assert_refused(const char *format, const char *text, const char *pla
 static void errors_name_file_line_column_and_field(void **state)
 {
     (void)state;
-    assert_refused("csv", "submit,duration\n0,5\n1,soon\n", ":3:3: ",
-                   "duration: expected a number such as 12 or 0.5, not negative, found \"soon\"");
+    assert_refused(
+        "csv", "submit,duration\n0,5\n1,soon\n", ":3:3: ",
+        "duration: expected a number in 0..9007199254, such as 12 or 0.5, found \"soon\"");
     assert_refused("csv", "submit,duration,resource\n0,5,cpu\n",
                    ":2:5: ", "resource: expected a resource that sliced schedules");
     assert_refused("csv", "submit,length\n0,5\n", ":1:1: ", "no column \"duration\"");
-    assert_refused("csv", "submit,duration,count\n0,5,0\n",
-                   ":2:5: ", "count: expected an integer in 1..2147483647, found \"0\"");
+    assert_refused("csv", "submit,duration,count\n0,5,-1\n",
+                   ":2:5: ", "count: expected an integer in 0..2147483647, found \"-1\"");
     assert_refused("csv", "submit,duration\n", ": ", "has no job");
     assert_refused("csv", "", ": ", "is empty");
     assert_refused("openb",
@@ -191,6 +192,48 @@ static void errors_name_file_line_column_and_field(void **state)
                    ":1:1: ", "no column \"creation_time\"");
     assert_refused("adaptdl", "name,time,application,num_replicas\na,0,llama,1\n",
                    ":2:5: ", "application: expected imagenet, yolov3");
+}
+
+static void csv_takes_dates_and_passes_over_what_asks_for_nothing(void **state)
+{
+    (void)state;
+    struct sl_workload jobs;
+    read_jobs("csv",
+              "submit,duration,count\n2020-04-01 00:00:02,60,1.0\n2020-03-31T23:59:58.5Z,5,0\n"
+              "2020-04-01T02:00:00+02:00,30,8\n",
+              &jobs);
+    assert_int_equal(jobs.n, 2);
+    assert_int_equal(jobs.passed_over, 1);
+    assert_job(&jobs, 0, "job-1", 0, 30, 30, "nvidia.com/gpu", 8);
+    assert_job(&jobs, 1, "job-0", 2, 60, 60, "nvidia.com/gpu", 1);
+    sl_workload_free(&jobs);
+    assert_refused("csv", "submit,duration\n2020-04-31 00:00:02,5\n",
+                   ":2:1: ", "submit: expected seconds, or a time such as 2026-11-21 12:38:09");
+}
+
+static void csv_says_which_jobs_one_waits_for(void **state)
+{
+    (void)state;
+    struct sl_workload jobs;
+    read_jobs("csv",
+              "name,submit,duration,after,namespace\nend,0,1,Mid 1 | mid_2,a\nMid 1,2,1,start,a\n"
+              "mid_2,3,1,start,a\nstart,1,1,,a\nstart,5,1,,b\n",
+              &jobs);
+    assert_true(jobs.staged);
+    assert_int_equal(jobs.job[0].after->n, 2);
+    assert_string_equal(jobs.job[jobs.job[0].after->job[0]].name, "Mid 1");
+    assert_string_equal(jobs.job[jobs.job[0].after->job[1]].name, "mid_2");
+    assert_int_equal(jobs.job[3].after->job[0], 1);
+    assert_null(jobs.job[1].after);
+    assert_true(jobs.job[1].followed && jobs.job[2].followed);
+    assert_false(jobs.job[0].followed || jobs.job[4].followed);
+    sl_workload_free(&jobs);
+    assert_refused("csv", "name,submit,duration,after\na,0,1,\nb,0,1,a|c\n",
+                   ":3:7: ", "after: \"c\": no job of the namespace has this name");
+    assert_refused("csv", "name,submit,duration,after\na,0,1,\na,0,1,\nb,0,1,a\n",
+                   ":4:7: ", "after: \"a\": several jobs of the namespace have this name");
+    assert_refused("csv", "name,submit,duration,after\na,0,1,a|a|a|a|a|a|a|a|a|a|a|a|a|a|a|a|a\n",
+                   ":2:7: ", "after: \"a\": more than 16 names");
 }
 
 static void a_format_that_is_not_known_lists_those_there_are(void **state)
@@ -215,6 +258,8 @@ int main(void)
         cmocka_unit_test(adaptdl_draws_run_times_by_application_unless_they_are_there),
         cmocka_unit_test(equal_submissions_stay_in_the_order_of_the_file),
         cmocka_unit_test(errors_name_file_line_column_and_field),
+        cmocka_unit_test(csv_takes_dates_and_passes_over_what_asks_for_nothing),
+        cmocka_unit_test(csv_says_which_jobs_one_waits_for),
         cmocka_unit_test(a_format_that_is_not_known_lists_those_there_are),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
