@@ -1,0 +1,338 @@
+/* Scores: the term availability by example, and on repartitioned nodes against a count of all legal
+ * placements. */
+#include "score_rig.h"
+
+static void free_instance_is_lost_to_its_own_profile(void **state)
+{
+    (void)state;
+    struct rig *rig = a30(2, false);
+    struct sl_ask one = rig_ask(MIG1, 1);
+    struct sl_ask two = rig_ask(MIG1, 2);
+    struct sl_demand demand = {0};
+    add_demand(&demand, MIG1, 1);
+    add_demand(&demand, MIG2, 1);
+    /* a quarter of a device, at half the weight */
+    assert_int_equal(availability(rig, &one, &demand), 88);
+    assert_int_equal(availability(rig, &two, &demand), 75);
+    rig_free(rig);
+}
+
+static void demand_for_something_else_loses_nothing_on_a_static_node(void **state)
+{
+    (void)state;
+    struct rig *rig = a30(2, false);
+    struct sl_ask one = rig_ask(MIG1, 1);
+    struct sl_demand demand = {0};
+    add_demand(&demand, MIG2, 5);
+    assert_int_equal(availability(rig, &one, &demand), 100);
+    rig_free(rig);
+}
+
+static void without_demand_every_profile_of_the_model_weighs_the_same(void **state)
+{
+    (void)state;
+    struct rig *rig = a30(1, false);
+    struct sl_ask four = rig_ask(MIG1, 4);
+    struct sl_demand other = {0};
+    add_demand(&other, GPU, 9); /* names no profile */
+    int n = rig->node.model->n_profiles;
+    int expected = (200 * (n - 1) + n) / (2 * n);
+    assert_int_equal(availability(rig, &four, NULL), expected);
+    assert_int_equal(availability(rig, &four, &other), expected);
+    rig_free(rig);
+}
+
+static void instance_of_unknown_profile_counts_as_a_device(void **state)
+{
+    (void)state;
+    struct rig *rig = a30(1, false);
+    rig->node.model = NULL;
+    rig->pool[0].profile = NULL;
+    struct sl_ask one = rig_ask(MIG1, 1);
+    struct sl_demand demand = {0};
+    add_demand(&demand, MIG1, 1);
+    add_demand(&demand, MIG2, 3);
+    assert_int_equal(availability(rig, &one, &demand), 75);
+    rig_free(rig);
+}
+
+static void replica_of_an_instance_is_its_share(void **state)
+{
+    (void)state;
+    struct rig *rig = a30(1, false);
+    rig->pool[0].kind = SL_KIND_REPLICA;
+    rig->pool[0].replicas = 5;
+    rig->pool[0].capacity = 20;
+    struct sl_ask one = rig_ask(MIG1, 1);
+    struct sl_demand demand = {0};
+    add_demand(&demand, MIG1, 1);
+    assert_int_equal(availability(rig, &one, &demand), 95);
+    rig_free(rig);
+}
+
+static void
+touched_device_is_better_than_an_untouched_one_where_gpus_are_repartitioned(void **state)
+{
+    (void)state;
+    struct rig *fresh = a30(1, true);
+    struct rig *begun = a30(1, true);
+    struct sl_ask one = rig_ask(MIG1, 1);
+    struct sl_demand demand = {0};
+    add_demand(&demand, MIG4, 1);
+    rig_run(begun, &one, NULL);
+    assert_int_equal(availability(fresh, &one, &demand), 0);
+    assert_int_equal(availability(begun, &one, &demand), 100);
+    rig_free(fresh);
+    rig_free(begun);
+}
+
+/* The most instances of the profile beside those in use, by trying every set of starts. */
+static int most_beside(const struct sl_mig_model *model, const struct sl_mig_profile *profile,
+                       unsigned memory, int compute)
+{
+    int most = 0;
+    for (unsigned set = 0; set < 1u << model->memory_slices; set++) {
+        unsigned taken = memory;
+        int n = 0;
+        bool legal = true;
+        for (unsigned s = 0; legal && s < model->memory_slices; s++) {
+            if ((set >> s & 1) == 0) {
+                continue;
+            }
+            unsigned span = ((1u << profile->memory) - 1) << s;
+            legal = (profile->starts >> s & 1) != 0 && (taken & span) == 0;
+            taken |= span;
+            n++;
+        }
+        if (legal && n > most && n <= profile->max_count &&
+            compute + n * profile->compute <= model->compute_slices) {
+            most = n;
+        }
+    }
+    return most;
+}
+
+static int provides(const struct rig *rig, const bool *used, const struct sl_mig_profile *profile)
+{
+    int sum = 0;
+    for (unsigned d = 0; d < rig->node.n_devices; d++) {
+        unsigned memory = 0;
+        int compute = 0;
+        for (unsigned i = 0; i < rig->node.n_instances; i++) {
+            const struct sl_instance *instance = &rig->instance[i];
+            if (used[i] && instance->device == d) {
+                memory |= ((1u << instance->profile->memory) - 1) << instance->start;
+                compute += instance->profile->compute;
+            }
+        }
+        sum += most_beside(rig->node.model, profile, memory, compute);
+    }
+    return sum;
+}
+
+static int expected_availability(const struct rig *rig, const struct sl_ask *ask,
+                                 const struct sl_demand *demand)
+{
+    struct sl_assignment assignment;
+    bool used[16];
+    int before[3];
+    int64_t sum = 0;
+    int64_t weights = 0;
+    for (unsigned i = 0; i < rig->node.n_instances; i++) {
+        used[i] = rig->view->instance_used[i] > 0;
+    }
+    for (unsigned p = 0; p < 3; p++) {
+        before[p] = provides(rig, used, rig->pool[p].profile);
+    }
+    assert_true(sl_choose(rig->view, ask, &assignment, NULL));
+    for (unsigned i = 0; i < assignment.n; i++) {
+        used[assignment.part[i].instance] = true;
+    }
+    int slices = rig->node.model->memory_slices;
+    for (unsigned p = 0; p < 3; p++) {
+        int lost = before[p] - provides(rig, used, rig->pool[p].profile);
+        int size = lost * rig->pool[p].profile->memory;
+        sum += (int64_t)demand->row[p].weight * (size < slices ? size : slices);
+        weights += demand->row[p].weight;
+    }
+    return (int)((200 * (weights * slices - sum) + weights * slices) / (2 * weights * slices));
+}
+
+static void availability_counts_legal_placements(void **state)
+{
+    (void)state;
+    static const struct base bases[] = {
+        {"A30-24GB", {"1g.6gb", "2g.12gb", "4g.24gb"}},
+        {"A100-40GB / A800-40GB", {"1g.5gb", "2g.10gb", "3g.20gb"}},
+        {"A100-40GB / A800-40GB", {"1g.5gb", "3g.20gb", "7g.40gb"}},
+    };
+    uint64_t seed = 3;
+    unsigned scored = 0;
+    for (unsigned round = 0; round < 300; round++) {
+        struct rig *rig = random_partition(&seed, &bases[round % 3]);
+        struct sl_demand demand = {0};
+        for (unsigned p = 0; p < 3; p++) {
+            add_demand(&demand, rig->pool[p].resource, 1 + (int32_t)rig_random(&seed, 9));
+        }
+        for (unsigned i = 0; i < 4; i++) {
+            struct sl_ask ask =
+                rig_ask(rig->pool[rig_random(&seed, 3)].resource, 1 + rig_random(&seed, 2));
+            if (sl_fit(rig_view(rig), &ask, NULL)) {
+                int expected = expected_availability(rig, &ask, &demand);
+                assert_int_equal(availability(rig, &ask, &demand), expected);
+                rig_run(rig, &ask, NULL);
+                scored++;
+            }
+        }
+        rig_free(rig);
+    }
+    assert_true(scored > 300);
+}
+
+static void sharing_a_shared_gpu_costs_nothing_and_a_fresh_one_all(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of_gpus(2, 16);
+    struct sl_ask six = rig_ask(MEM, 6);
+    assert_int_equal(availability(rig, &six, NULL), 0);
+    rig_run(rig, &six, NULL);
+    assert_int_equal(availability(rig, &six, NULL), 100);
+    struct sl_ask twelve = rig_ask(MEM, 12);
+    assert_int_equal(availability(rig, &twelve, NULL), 0);
+    struct sl_ask whole = rig_ask(GPU, 1);
+    assert_int_equal(availability(rig, &whole, NULL), 0);
+    rig_free(rig);
+}
+
+static void replica_on_a_gpu_that_is_shared_costs_nothing(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    rig_pool(rig, SHARED, SL_KIND_REPLICA, 8);
+    rig->pool[0].replicas = 4;
+    rig_device(rig, 0);
+    rig_device(rig, 0);
+    struct sl_ask one = rig_ask(SHARED, 1);
+    struct sl_ask two = rig_ask(SHARED, 2);
+    assert_int_equal(availability(rig, &one, NULL), 0);
+    rig_run(rig, &one, NULL);
+    assert_int_equal(availability(rig, &one, NULL), 0); /* the least used device comes first */
+    rig_run(rig, &one, NULL);
+    assert_int_equal(availability(rig, &one, NULL), 100);
+    assert_int_equal(availability(rig, &two, NULL), 100);
+    rig_free(rig);
+}
+
+static void replicas_where_only_counts_are_known_cost_their_share(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    rig_pool(rig, SHARED, SL_KIND_REPLICA, 8);
+    rig->pool[0].replicas = 4;
+    rig->pool[0].on_devices = false;
+    struct sl_ask one = rig_ask(SHARED, 1);
+    struct sl_ask five = rig_ask(SHARED, 5);
+    assert_int_equal(availability(rig, &one, NULL), 75);
+    assert_int_equal(availability(rig, &five, NULL), 0);
+    rig_free(rig);
+}
+
+static void ask_of_both_sorts_has_the_larger_loss(void **state)
+{
+    (void)state;
+    struct rig *rig = a30(1, false);
+    rig_pool(rig, MEM, SL_KIND_MEMORY, 16);
+    rig_device(rig, 16);
+    struct sl_ask ask = rig_ask2(MEM, 4, MIG1, 1);
+    struct sl_demand demand = {0};
+    add_demand(&demand, MIG1, 1);
+    assert_int_equal(availability(rig, &ask, &demand), 0);
+    struct sl_ask memory = rig_ask(MEM, 4);
+    rig_run(rig, &memory, NULL);
+    assert_int_equal(availability(rig, &ask, &demand), 75);
+    rig_free(rig);
+}
+
+/* ---- the least memory that is accepted ---- */
+
+/* So many instances of a profile under the strategy single. */
+static struct rig *single(const char *model, const char *profile, int64_t mib, int64_t count)
+{
+    struct rig *rig = rig_new();
+    unsigned pool = rig_pool(rig, GPU, SL_KIND_MIG, count);
+    rig->node.model = rig_model(model);
+    rig->pool[pool].on_devices = false;
+    rig->pool[pool].profile = rig_profile(rig->node.model, profile);
+    rig->pool[pool].memory_mib = mib;
+    return rig;
+}
+
+static void of_what_suffices_the_smaller_is_the_better(void **state)
+{
+    static const struct sl_score_config config = {
+        .weight = {100, 50}, .by_kind = {[SL_KIND_WHOLE] = {0, 10, 0, 100, 30}}};
+    struct rig *rig[] = {single("A30-24GB", "1g.6gb", 5952, 4),
+                         single("A30-24GB", "2g.12gb", 12032, 2),
+                         single("A100-40GB / A800-40GB", "3g.20gb", 20096, 2)};
+    static const struct {
+        int32_t least;
+        unsigned best;
+    } rows[] = {{4096, 0}, {5952, 0}, {5953, 1}, {10240, 1}, {12032, 1}, {12033, 2}, {16384, 2}};
+    (void)state;
+    for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
+        struct sl_ask ask = rig_ask(GPU, 1);
+        ask.item[0].least_mib = rows[r].least;
+        int32_t total[3] = {0};
+        for (unsigned i = 0; i < 3; i++) {
+            struct sl_score out;
+            sl_score(rig_view(rig[i]), &ask, NULL, &config, &out);
+            total[i] = out.total;
+        }
+        for (unsigned i = 0; i < 3; i++) {
+            assert_true(i == rows[r].best || total[i] < total[rows[r].best]);
+        }
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        rig_free(rig[i]);
+    }
+}
+
+static void memory_beyond_what_is_needed_costs_half_of_the_term(void **state)
+{
+    struct rig *rig = single("A30-24GB", "2g.12gb", 12000, 2);
+    struct sl_ask ask = rig_ask(GPU, 1);
+    struct sl_demand demand = {0};
+    (void)state;
+    add_demand(&demand, GPU, 1);
+    assert_int_equal(availability(rig, &ask, &demand), 50);
+    ask.item[0].least_mib = 12000;
+    assert_int_equal(availability(rig, &ask, &demand), 75);
+    ask.item[0].least_mib = 3000;
+    assert_int_equal(availability(rig, &ask, &demand), 38);
+    rig->pool[0].memory_mib = 0; /* nobody knows: it does not fit */
+    struct sl_score out;
+    sl_score(rig_view(rig), &ask, &demand, &only_availability, &out);
+    assert_int_equal(out.total, 0);
+    rig_free(rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(free_instance_is_lost_to_its_own_profile),
+        cmocka_unit_test(demand_for_something_else_loses_nothing_on_a_static_node),
+        cmocka_unit_test(without_demand_every_profile_of_the_model_weighs_the_same),
+        cmocka_unit_test(instance_of_unknown_profile_counts_as_a_device),
+        cmocka_unit_test(replica_of_an_instance_is_its_share),
+        cmocka_unit_test(
+            touched_device_is_better_than_an_untouched_one_where_gpus_are_repartitioned),
+        cmocka_unit_test(availability_counts_legal_placements),
+        cmocka_unit_test(sharing_a_shared_gpu_costs_nothing_and_a_fresh_one_all),
+        cmocka_unit_test(replica_on_a_gpu_that_is_shared_costs_nothing),
+        cmocka_unit_test(replicas_where_only_counts_are_known_cost_their_share),
+        cmocka_unit_test(ask_of_both_sorts_has_the_larger_loss),
+        cmocka_unit_test(of_what_suffices_the_smaller_is_the_better),
+        cmocka_unit_test(memory_beyond_what_is_needed_costs_half_of_the_term),
+    };
+    return cmocka_run_group_tests_name("score_availability", tests, NULL, NULL);
+}
