@@ -7,6 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
+enum { WHOLE = 1000 };
+
 struct work {
     const struct sl_crew *crew;
     int (*task)(void *context, size_t index, struct sl_error *err);
@@ -16,12 +18,17 @@ struct work {
     _Atomic bool failed;
     pthread_mutex_t lock; /* of what follows */
     size_t done;
+    size_t parts; /* of those under way, in thousandths */
     size_t failed_at;
     struct sl_error error;
     struct timespec told;
     bool progress;
     bool shown;
 };
+
+/* Of the thread's task. */
+static _Thread_local struct work *current;
+static _Thread_local size_t current_part; /* in thousandths; is in current->parts */
 
 static bool time_to_tell(struct work *work)
 {
@@ -41,9 +48,23 @@ static void tell(struct work *work)
     if (work->progress && time_to_tell(work)) {
         work->shown = true;
         (void)fprintf(stderr, "\r%s: %zu of %zu (%zu %%)", work->crew->doing, work->done, work->n,
-                      work->done * 100 / work->n);
+                      (work->done * WHOLE + work->parts) / work->n * 100 / WHOLE);
         (void)fflush(stderr);
     }
+}
+
+void sl_crew_part(size_t done, size_t of)
+{
+    struct work *work = current;
+    size_t part = of == 0 ? 0 : (size_t)((double)done / (double)of * WHOLE);
+    if (work == NULL || !work->progress || part <= current_part || part > WHOLE) {
+        return;
+    }
+    (void)pthread_mutex_lock(&work->lock);
+    work->parts += part - current_part;
+    current_part = part;
+    tell(work);
+    (void)pthread_mutex_unlock(&work->lock);
 }
 
 static void *labour(void *argument)
@@ -55,8 +76,12 @@ static void *labour(void *argument)
             break;
         }
         struct sl_error err = {.code = SL_ERR_NONE};
+        current = work;
+        current_part = 0;
         int rc = work->task(work->context, index, &err);
+        current = NULL;
         (void)pthread_mutex_lock(&work->lock);
+        work->parts -= current_part;
         work->done++;
         if (rc < 0) {
             if (!atomic_load(&work->failed) || index < work->failed_at) {

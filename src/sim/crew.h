@@ -22,4 +22,7 @@ int sl_crew_run(const struct sl_crew *crew, size_t n,
                 int (*task)(void *context, size_t index, struct sl_error *err), void *context,
                 struct sl_error *err);
 
+/* For a task: so far it is, for the line of progress. No harm outside of one. */
+void sl_crew_part(size_t done, size_t of);
+
 #endif

@@ -74,9 +74,11 @@ int sl_result_of(const struct sl_workload *workload, const struct sl_sim_run *ru
     double *waited = value + room;
     double *slowdown = value + 2 * room;
     size_t n = 0;
+    out->first_never = SIZE_MAX;
     for (size_t i = 0; i < run->n; i++) {
         const struct sl_sim_job *job = &run->job[i];
         if (job->outcome == SL_SIM_NEVER) {
+            out->first_never = out->first_never == SIZE_MAX ? i : out->first_never;
             continue;
         }
         int64_t submit_us = workload->job[i].submit_us;
@@ -113,7 +115,8 @@ bool sl_source_random(const struct sl_source *source)
 
 struct labour {
     struct sl_experiment *experiment;
-    struct sl_workload base;      /* of a trace that is not random */
+    struct sl_buf text;           /* of a trace that is random */
+    struct sl_workload base;      /* of a trace, with the first seed */
     double (*wait)[SL_QUANTILES]; /* by result, when details are kept */
 };
 
@@ -126,7 +129,7 @@ static int make_jobs(const struct labour *labour, uint64_t seed, struct sl_workl
     if (source->generator != NULL) {
         rc = sl_generate(source->generator, seed, out, err);
     } else if (sl_trace_random(source->trace)) {
-        rc = sl_trace_read(source->trace, seed, out, err);
+        rc = sl_trace_read(source->trace, &labour->text, seed, out, err);
     } else {
         rc = sl_workload_copy(&labour->base, out, err);
     }
@@ -159,6 +162,7 @@ static int one_run(void *context, size_t index, struct sl_error *err)
             .fleet = experiment->fleet,
             .plan = &experiment->policies->policy[policy].plan,
             .keep_places = first,
+            .part = sl_crew_part,
         };
         rc = sl_sim_run(&input, &run, err);
     }
@@ -208,15 +212,29 @@ static int make_room(struct labour *labour, struct sl_error *err)
     return experiment->result == NULL || lacking ? sl_error_nomem(err) : 0;
 }
 
+static int read_trace(struct labour *labour, struct sl_error *err)
+{
+    struct sl_experiment *experiment = labour->experiment;
+    const char *trace = experiment->source->trace;
+    bool random = sl_trace_random(trace);
+    if (random && sl_trace_load(trace, &labour->text, err) < 0) {
+        return -1;
+    }
+    int rc =
+        sl_trace_read(trace, random ? &labour->text : NULL, experiment->seed, &labour->base, err);
+    experiment->passed_over = labour->base.passed_over;
+    return rc;
+}
+
 int sl_experiment_run(struct sl_experiment *experiment, struct sl_error *err)
 {
     struct labour labour = {.experiment = experiment, .wait = NULL};
     const struct sl_source *source = experiment->source;
     sl_workload_init(&labour.base);
+    sl_buf_init(&labour.text, 0);
     int rc = make_room(&labour, err);
-    if (rc == 0 && source->generator == NULL && !sl_trace_random(source->trace)) {
-        rc = sl_trace_read(source->trace, experiment->seed, &labour.base, err);
-        experiment->passed_over = labour.base.passed_over;
+    if (rc == 0 && source->generator == NULL) {
+        rc = read_trace(&labour, err);
     }
     if (rc == 0) {
         rc = sl_crew_run(&experiment->crew, experiment->n, one_run, &labour, err);
@@ -227,6 +245,7 @@ int sl_experiment_run(struct sl_experiment *experiment, struct sl_error *err)
     /* details borrow the trace's text */
     experiment->base = labour.base;
     free(labour.wait);
+    sl_buf_free(&labour.text);
     return rc;
 }
 

@@ -11,7 +11,7 @@
 /* Where jobs come from. */
 struct sl_source {
     const struct sl_generator *generator;     /* or NULL, then trace */
-    const char *trace;                        /* "FORMAT:FILE"; read once, unless it is random */
+    const char *trace;                        /* "FORMAT:FILE"; read once */
     const struct sl_distribution *runtime;    /* over what the source says; or NULL */
     const struct sl_estimate_error *estimate; /* over what the source says; or NULL */
 };
@@ -22,8 +22,9 @@ bool sl_source_random(const struct sl_source *source);
 struct sl_result {
     size_t policy; /* index */
     uint64_t seed;
-    size_t jobs;  /* that ran */
-    size_t never; /* that did not */
+    size_t jobs;        /* that ran */
+    size_t never;       /* that did not */
+    size_t first_never; /* its number; SIZE_MAX: none */
     size_t killed;
     uint64_t backfills;
     struct sl_summary response; /* seconds; so are wait, makespan and finish */
@@ -60,7 +61,7 @@ struct sl_experiment {
     struct sl_detail *detail; /* by policy; NULL unless kept */
     size_t n;
     size_t passed_over;      /* records of the trace */
-    struct sl_workload base; /* of a trace that is not random */
+    struct sl_workload base; /* of a trace, with the first seed; empty of a generator */
 };
 
 /* The caller has filled what is above; free with sl_experiment_free, after a failure too. */

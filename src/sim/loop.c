@@ -7,7 +7,7 @@
 #include "sim/share.h"
 #include "sim/stages.h"
 
-enum { PLACES_MAX = 1 << 30, IDLE_WAKES_MAX = 10000 };
+enum { PLACES_MAX = 1 << 30, IDLE_WAKES_MAX = 10000, PART = 256 };
 
 static const int64_t us_per_s = 1000000;
 static const size_t claims_max = 1 << 16;
@@ -328,6 +328,9 @@ static int submit_jobs(struct simulation *sim)
         }
         sim->pod[index] = pod;
         sim->arrived++;
+        if (sim->input->part != NULL && sim->arrived % PART == 0) {
+            sim->input->part(sim->arrived, workload->n);
+        }
         sim->run->job[index].staged = workload->job[index].after != NULL;
         sim->waiting += sim->run->job[index].staged ? 0 : 1;
         sl_sim_demand_waits(&sim->demand, workload->job[index].ask, 1);

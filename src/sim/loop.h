@@ -15,6 +15,8 @@ struct sl_sim_input {
     const struct sl_fleet *fleet;
     const struct sl_plan_config *plan;
     bool keep_places; /* remember on which devices jobs ran */
+    /* Told now and then how many of all jobs have been submitted; or NULL. */
+    void (*part)(size_t done, size_t of);
 };
 
 enum sl_sim_outcome {

@@ -94,14 +94,33 @@ static int read_policies(struct command *command, struct sl_error *err)
                : 0;
 }
 
-static void note(const struct command *command, const struct sl_experiment *experiment)
+/* How many of them, and the first one, by which people find out why. */
+static void note_never(const struct sl_experiment *experiment)
 {
-    size_t never = 0;
-    if (command->options->quiet) {
+    const struct sl_result *worst = &experiment->result[0];
+    for (size_t i = 1; i < experiment->n; i++) {
+        worst = experiment->result[i].never > worst->never ? &experiment->result[i] : worst;
+    }
+    if (worst->never == 0) {
         return;
     }
-    for (size_t i = 0; i < experiment->n; i++) {
-        never = experiment->result[i].never > never ? experiment->result[i].never : never;
+    (void)fprintf(stderr,
+                  "slicesim: %s%zu of %zu jobs never started: no node could take them, a "
+                  "limit refused them, or their stages did not open",
+                  experiment->n > 1 ? "up to " : "", worst->never, worst->never + worst->jobs);
+    if (worst->first_never < experiment->base.n) {
+        const struct sl_job *job = &experiment->base.job[worst->first_never];
+        const struct sl_job_ask *ask = &experiment->base.ask[job->ask];
+        (void)fprintf(stderr, "; the first is %s/%s, which asks for %lld of %s", job->namespace,
+                      job->name, (long long)ask->count, ask->resource);
+    }
+    (void)fputc('\n', stderr);
+}
+
+static void note(const struct command *command, const struct sl_experiment *experiment)
+{
+    if (command->options->quiet) {
+        return;
     }
     if (experiment->passed_over > 0) {
         (void)fprintf(stderr,
@@ -113,13 +132,7 @@ static void note(const struct command *command, const struct sl_experiment *expe
         (void)fprintf(stderr, "slicesim: %zu waiting pods of the manifests passed over\n",
                       command->fleet.waiting);
     }
-    if (never > 0) {
-        (void)fprintf(
-            stderr,
-            "slicesim: up to %zu jobs of a run never started: no node could take them, or "
-            "a limit refused them\n",
-            never);
-    }
+    note_never(experiment);
 }
 
 static int write_decisions(const char *path, const struct sl_experiment *experiment,

@@ -422,21 +422,43 @@ static int read_jobs(struct reader *reader, const struct format *format, struct 
     return rc < 0 ? -1 : sl_workload_finish(reader->workload, err);
 }
 
-int sl_trace_read(const char *format_and_file, uint64_t seed, struct sl_workload *out,
-                  struct sl_error *err)
+static const struct format *need(const char *format_and_file, const char **file,
+                                 struct sl_error *err)
+{
+    const struct format *format = find(format_and_file, file);
+    if (format == NULL) {
+        (void)sl_error_set(err, SL_ERR_FIELD, "\"%s\": expected FORMAT:FILE with a format of %s",
+                           format_and_file, sl_trace_formats());
+    }
+    return format;
+}
+
+int sl_trace_load(const char *format_and_file, struct sl_buf *out, struct sl_error *err)
+{
+    const char *file = NULL;
+    if (need(format_and_file, &file, err) == NULL) {
+        return -1;
+    }
+    sl_buf_init(out, (size_t)SL_CSV_FILE_MAX + 1);
+    return sl_file_read(file, out, err) < 0 ? sl_csv_locate(file, err) : 0;
+}
+
+int sl_trace_read(const char *format_and_file, const struct sl_buf *text, uint64_t seed,
+                  struct sl_workload *out, struct sl_error *err)
 {
     const char *file = NULL;
     struct reader reader = {.workload = out};
-    const struct format *format = find(format_and_file, &file);
+    const struct format *format = need(format_and_file, &file, err);
     if (format == NULL) {
-        return sl_error_set(err, SL_ERR_FIELD, "\"%s\": expected FORMAT:FILE with a format of %s",
-                            format_and_file, sl_trace_formats());
+        return -1;
     }
-    if (sl_csv_open(&reader.csv, file, err) < 0) {
+    int rc = text == NULL ? sl_csv_open(&reader.csv, file, err)
+                          : sl_csv_parse(&reader.csv, text->data, text->len, err);
+    if (rc < 0) {
         return sl_csv_locate(file, err);
     }
     sl_rng_seed(&reader.rng, seed, 0);
-    int rc = read_jobs(&reader, format, err);
+    rc = read_jobs(&reader, format, err);
     sl_csv_close(&reader.csv);
     return rc < 0 ? sl_csv_locate(file, err) : 0;
 }

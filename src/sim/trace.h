@@ -3,15 +3,19 @@
 #define SLICED_SIM_TRACE_H
 
 #include "sim/workload.h"
+#include "util/buf.h"
 
 /* A pod runs on one node: what traces count as a job of more GPUs than this becomes several pods of
  * as many, each a job of its own. */
 enum { SL_TRACE_GPUS_PER_POD = 8 };
 
-/* The seed is for what a format does not say (adaptdl: run times). Errors begin with
- * "file:line:column: field: ". */
-int sl_trace_read(const char *format_and_file, uint64_t seed, struct sl_workload *out,
-                  struct sl_error *err);
+/* The text of the file, into an empty buffer; for standard input, which can be read only once. */
+int sl_trace_load(const char *format_and_file, struct sl_buf *out, struct sl_error *err);
+
+/* text: what sl_trace_load read; NULL: the file is read. The seed is for what a format does not say
+ * (adaptdl: run times). Errors begin with "file:line:column: field: ". */
+int sl_trace_read(const char *format_and_file, const struct sl_buf *text, uint64_t seed,
+                  struct sl_workload *out, struct sl_error *err);
 
 /* True when a workload of that format differs from seed to seed. */
 bool sl_trace_random(const char *format_and_file);

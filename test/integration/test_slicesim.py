@@ -57,6 +57,23 @@ def test_help_teaches_with_examples():
     assert run("--version").stdout.startswith("slicesim ")
 
 
+def test_jobs_that_never_start_are_counted_and_the_first_is_named():
+    text = "name,submit,duration,count\na,0,5,1\nwide,0,5,9\nwider,0,5,99\n"
+    done = run("run", "--trace", "csv:-", "--gpus", "8", "--policy", "fifo", stdin=text)
+    assert done.stderr == ("slicesim: 2 of 3 jobs never started: no node could take them, a limit "
+                           "refused them, or their stages did not open; the first is default/wide,"
+                           " which asks for 9 of nvidia.com/gpu\n")
+
+
+def test_a_trace_whose_run_times_are_drawn_may_come_from_standard_input():
+    text = "name,time,application,num_replicas\na,0,ncf,1\nb,5,bert,2\n"
+    arguments = ["run", "--trace", "adaptdl:-", "--gpus", "8", "--policy", "fifo,sjf",
+                 "--seeds", "4", "-o", "json"]
+    runs = json.loads(run(*arguments, stdin=text).stdout)["runs"]
+    assert [one["jobs"] for one in runs] == [2] * 8
+    assert len({one["makespan"] for one in runs}) == 4
+
+
 @pytest.mark.parametrize("arguments,message", [
     ([], "nothing to do: slicesim run or slicesim reproduce"),
     (["run"], "which jobs: give one of --trace FORMAT:FILE, --generate SPEC"),

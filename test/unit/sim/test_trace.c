@@ -31,7 +31,7 @@ static const char *file_of(const char *format, const char *text)
 static void read_jobs(const char *format, const char *text, struct sl_workload *out)
 {
     sl_workload_init(out);
-    int rc = sl_trace_read(file_of(format, text), 1, out, &error);
+    int rc = sl_trace_read(file_of(format, text), NULL, 1, out, &error);
     (void)unlink(path);
     if (rc < 0) {
         fail_msg("%s", error.message);
@@ -162,7 +162,7 @@ static void assert_refused(const char *format, const char *text, const char *pla
     struct sl_workload jobs;
     char expected[300];
     sl_workload_init(&jobs);
-    assert_int_equal(sl_trace_read(file_of(format, text), 1, &jobs, &error), -1);
+    assert_int_equal(sl_trace_read(file_of(format, text), NULL, 1, &jobs, &error), -1);
     (void)unlink(path);
     (void)snprintf(expected, sizeof(expected), "%s%s%s", path, place, message);
     if (strstr(error.message, expected) != error.message) {
@@ -241,9 +241,9 @@ static void a_format_that_is_not_known_lists_those_there_are(void **state)
     (void)state;
     struct sl_workload jobs;
     sl_workload_init(&jobs);
-    assert_int_equal(sl_trace_read("slurm:x.csv", 1, &jobs, &error), -1);
+    assert_int_equal(sl_trace_read("slurm:x.csv", NULL, 1, &jobs, &error), -1);
     assert_non_null(strstr(error.message, "a format of openb, philly, adaptdl, csv"));
-    assert_int_equal(sl_trace_read("jobs.csv", 1, &jobs, &error), -1);
+    assert_int_equal(sl_trace_read("jobs.csv", NULL, 1, &jobs, &error), -1);
     assert_non_null(strstr(error.message, "expected FORMAT:FILE"));
     sl_workload_free(&jobs);
 }
