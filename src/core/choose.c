@@ -2,6 +2,8 @@
  * and bind come here both, so that they cannot disagree. */
 #include "core/choose.h"
 
+#include "core/deal.h"
+
 enum {
     PLACES_MAX = SL_NODE_DEVICES_MAX * SL_MIG_INSTANCES_MAX,
     DECLARED_UNITS_MAX = 2048, /* counted of one part, so that no sum over residents overflows */
@@ -364,18 +366,8 @@ static int64_t place_instances(const struct target *target, struct wanted wanted
     return put;
 }
 
-/* A device or an instance that replicas may go to. */
-struct place {
-    int16_t device;
-    int16_t instance;
-    bool picked; /* in the last round */
-    int64_t used;
-    int64_t free;
-    int64_t taken;
-};
-
 static unsigned list_places(const struct sl_scratch *scratch, unsigned pool, struct wanted wanted,
-                            struct place *out)
+                            struct sl_place *out)
 {
     const struct sl_node *node = scratch->view->node;
     bool on_instances = sl_pool_on_instances(node, pool);
@@ -390,71 +382,23 @@ static unsigned list_places(const struct sl_scratch *scratch, unsigned pool, str
         if (free == 0) {
             continue;
         }
-        out[n] = on_instances ? (struct place){.device = (int16_t)node->instance[i].device,
-                                               .instance = (int16_t)i,
-                                               .used = scratch->instance_used[i]}
-                              : (struct place){.device = (int16_t)i,
-                                               .instance = -1,
-                                               .used = scratch->device[i].replicas};
+        out[n] = on_instances ? (struct sl_place){.device = (int16_t)node->instance[i].device,
+                                                  .instance = (int16_t)i,
+                                                  .used = scratch->instance_used[i]}
+                              : (struct sl_place){.device = (int16_t)i,
+                                                  .instance = -1,
+                                                  .used = scratch->device[i].replicas};
         out[n].free = free;
         n++;
     }
     return n;
 }
 
-/* One unit each to the least used places that have not had one in this round. */
-static void last_round(struct place *place, unsigned n, int64_t left)
-{
-    for (; left > 0; left--) {
-        struct place *best = NULL;
-        for (unsigned i = 0; i < n; i++) {
-            if (!place[i].picked && place[i].taken < place[i].free &&
-                (best == NULL || place[i].used < best->used)) {
-                best = &place[i];
-            }
-        }
-        if (best == NULL) {
-            return;
-        }
-        best->picked = true;
-        best->taken++;
-    }
-}
-
-/* Deals out count units in rounds of one for each place that is not full: many rounds at a time, so
- * that the work does not grow with the count. */
-static void deal(struct place *place, unsigned n, int64_t count)
-{
-    int64_t left = count;
-    while (left > 0) {
-        int64_t open = 0;
-        int64_t rounds = INT64_MAX;
-        for (unsigned i = 0; i < n; i++) {
-            if (place[i].taken < place[i].free) {
-                open++;
-                rounds = least(rounds, place[i].free - place[i].taken);
-            }
-        }
-        if (open == 0) {
-            return;
-        }
-        rounds = least(rounds, left / open);
-        if (rounds == 0) {
-            last_round(place, n, left);
-            return;
-        }
-        for (unsigned i = 0; i < n; i++) {
-            place[i].taken += place[i].taken < place[i].free ? rounds : 0;
-        }
-        left -= rounds * open;
-    }
-}
-
 static int64_t place_replicas(const struct target *target, struct wanted wanted, int64_t count)
 {
-    struct place place[PLACES_MAX];
+    struct sl_place place[PLACES_MAX];
     unsigned n = list_places(target->scratch, target->pool, wanted, place);
-    deal(place, n, count);
+    sl_deal(place, n, count);
     int64_t put = 0;
     for (unsigned i = 0; i < n; i++) {
         if (place[i].taken == 0) {
