@@ -115,6 +115,7 @@ bool sl_source_random(const struct sl_source *source)
 
 struct labour {
     struct sl_experiment *experiment;
+    bool random;                  /* else one seed stands for all */
     struct sl_buf text;           /* of a trace that is random */
     struct sl_workload base;      /* of a trace, with the first seed */
     double (*wait)[SL_QUANTILES]; /* by result, when details are kept */
@@ -155,6 +156,9 @@ static int one_run(void *context, size_t index, struct sl_error *err)
     struct sl_sim_run run = {.n = 0};
     struct sl_result *result = &experiment->result[index];
     *result = (struct sl_result){.policy = policy, .seed = seed};
+    if (!labour->random && seed != experiment->seed) {
+        return 0;
+    }
     int rc = make_jobs(labour, seed, &workload, err);
     if (rc == 0) {
         const struct sl_sim_input input = {
@@ -178,6 +182,21 @@ static int one_run(void *context, size_t index, struct sl_error *err)
     sl_sim_run_free(&run);
     sl_workload_free(&workload);
     return rc;
+}
+
+/* What every seed would have given. */
+static void copy_first(const struct labour *labour)
+{
+    struct sl_experiment *experiment = labour->experiment;
+    size_t n = experiment->policies->n;
+    for (size_t i = n; i < experiment->n; i++) {
+        uint64_t seed = experiment->result[i].seed;
+        experiment->result[i] = experiment->result[i % n];
+        experiment->result[i].seed = seed;
+        if (labour->wait != NULL) {
+            memcpy(labour->wait[i], labour->wait[i % n], sizeof(labour->wait[i]));
+        }
+    }
 }
 
 /* In the order of the results: the sums come out alike whoever was first. */
@@ -230,6 +249,7 @@ int sl_experiment_run(struct sl_experiment *experiment, struct sl_error *err)
 {
     struct labour labour = {.experiment = experiment, .wait = NULL};
     const struct sl_source *source = experiment->source;
+    labour.random = sl_source_random(source);
     sl_workload_init(&labour.base);
     sl_buf_init(&labour.text, 0);
     int rc = make_room(&labour, err);
@@ -238,6 +258,9 @@ int sl_experiment_run(struct sl_experiment *experiment, struct sl_error *err)
     }
     if (rc == 0) {
         rc = sl_crew_run(&experiment->crew, experiment->n, one_run, &labour, err);
+    }
+    if (rc == 0 && !labour.random) {
+        copy_first(&labour);
     }
     if (rc == 0 && experiment->keep) {
         average_waits(&labour);

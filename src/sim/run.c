@@ -58,11 +58,6 @@ static int read_source(struct command *command, struct sl_error *err)
             return sl_error_wrap(err, "--estimate");
         }
     }
-    if (options->seeds > 1 && !sl_source_random(source)) {
-        return sl_error_set(err, SL_ERR_FIELD,
-                            "--seeds: this trace is the same for every seed; --estimate "
-                            "factor:LOW:HIGH or --runtime DISTRIBUTION draw something from it");
-    }
     return 0;
 }
 
@@ -131,6 +126,11 @@ static void note(const struct command *command, const struct sl_experiment *expe
     if (command->fleet.waiting > 0) {
         (void)fprintf(stderr, "slicesim: %zu waiting pods of the manifests passed over\n",
                       command->fleet.waiting);
+    }
+    if (experiment->seeds > 1 && !sl_source_random(&command->source)) {
+        (void)fputs("slicesim: this trace is the same for every seed; --estimate factor:LOW:HIGH "
+                    "or --runtime DISTRIBUTION draw something from it\n",
+                    stderr);
     }
     note_never(experiment);
 }

@@ -97,11 +97,18 @@ def test_what_is_wrong_is_told(arguments, message):
     assert done.stdout == ""
 
 
-def test_seeds_of_a_trace_that_nothing_is_drawn_from_are_refused():
+def test_a_trace_that_nothing_is_drawn_from_is_the_same_for_every_seed():
     trace = f"csv:{EXAMPLES / 'simulator' / 'jobs.csv'}"
-    options = ["run", "--trace", trace, "--gpus", "1x2:A30:1g.6gb*4", "--policy", "sjf", "--seeds", 3]
-    assert "the same for every seed" in run(*options, status=2).stderr
-    assert "3 seeds" in run(*options, "--estimate", "factor:1:5").stdout
+    options = ["run", "--trace", trace, "--gpus", "1x2:A30:1g.6gb*4", "--policy", "sjf,fifo", "--seeds",
+               3, "-o", "json"]
+    done = run(*options)
+    assert "the same for every seed" in done.stderr
+    runs = json.loads(done.stdout)["runs"]
+    assert [one.pop("seed") for one in runs] == [1, 1, 2, 2, 3, 3]
+    assert runs[:2] == runs[2:4] == runs[4:] and runs[0] != runs[1]
+    drawn = run(*options, "--estimate", "factor:1:5")
+    assert drawn.stderr == ""
+    assert len({one["wait"]["mean"] for one in json.loads(drawn.stdout)["runs"]}) > 2
 
 
 def test_a_manifests_error_has_its_place(tmp_path):
