@@ -92,6 +92,13 @@ static inline void scene_start(struct scene *scene)
     assert_non_null(scene->binder);
 }
 
+/* Both, where nothing is special about the binder. */
+static inline void scene_open(struct scene *scene)
+{
+    scene_begin(scene);
+    scene_start(scene);
+}
+
 static inline void scene_end(struct scene *scene)
 {
     fake_api_release(scene->rig.api);

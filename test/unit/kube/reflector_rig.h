@@ -2,13 +2,12 @@
 #ifndef SLICED_TEST_REFLECTOR_RIG_H
 #define SLICED_TEST_REFLECTOR_RIG_H
 
-#include "calls.h"
+#include "watches.h"
 
 #include <sched.h>
 #include <stdio.h>
 
 #include "fake_clock.h"
-#include "kube/reflector.h"
 #include "util/log.h"
 
 #define LIST  "/api/v1/pods?limit"
@@ -18,9 +17,8 @@
 #define PAGE(version, next, items)                                                                 \
     "{\"kind\":\"PodList\",\"metadata\":{\"resourceVersion\":\"" version "\",\"continue\":\"" next \
     "\"},\"items\":[" items "]}"
-#define EVENT(type, object) "{\"type\":\"" type "\",\"object\":" object "}\n"
-#define BOOKMARK(version)   EVENT("BOOKMARK", "{\"metadata\":{\"resourceVersion\":\"" version "\"}}")
-#define EXPIRED             "{\"kind\":\"Status\",\"message\":\"old\",\"reason\":\"Expired\",\"code\":410}"
+#define BOOKMARK(version) EVENT("BOOKMARK", "{\"metadata\":{\"resourceVersion\":\"" version "\"}}")
+#define EXPIRED           "{\"kind\":\"Status\",\"message\":\"old\",\"reason\":\"Expired\",\"code\":410}"
 
 /* What the callbacks were told, as text: "[" list_begin, "+a" "~a" "-a" objects, "?a" skipped, "]"
  * listed, "!" given up. */
@@ -116,12 +114,7 @@ static inline void scene_begin(struct scene *scene)
         .kind = SL_OBJECT_POD,
         .name = "pods",
         .path = "/api/v1/pods",
-        .times = {.page = 2,
-                  .page_us = 20000 * MS,
-                  .watch_us = 300000 * MS,
-                  .silence_us = 1000000 * MS,
-                  .backoff_us = 1 * MS,
-                  .backoff_max_us = 4 * MS},
+        .times = watch_times(2),
         .limits = {.max_bytes = 1 << 20, .max_string = 1 << 16, .max_depth = 32},
         .calls = {.context = &scene->story,
                   .list_begin = on_begin,

@@ -9,8 +9,7 @@ static void the_binding_carries_the_assignment_and_the_uid(void **state)
 {
     struct scene scene;
     (void)state;
-    scene_begin(&scene);
-    scene_start(&scene);
+    scene_open(&scene);
     add(&scene, "POST", BINDING, 201, STATUS("x", "201"));
     assert_int_equal(bind_whole(&scene), SL_BIND_END_BOUND);
     const struct fake_request *request = fake_api_request(scene.rig.api, 0);
@@ -90,8 +89,7 @@ static void what_was_not_carried_out_is_sent_again(void **state)
 {
     struct scene scene;
     (void)state;
-    scene_begin(&scene);
-    scene_start(&scene);
+    scene_open(&scene);
     for (int i = 0; i < 3; i++) {
         add(&scene, "POST", BINDING, 429, STATUS("TooManyRequests", "429"));
     }
@@ -106,8 +104,7 @@ static void an_unbound_pod_is_bound_again_while_a_post_may_be_lost(void **state)
 {
     struct scene scene;
     (void)state;
-    scene_begin(&scene);
-    scene_start(&scene);
+    scene_open(&scene);
     add_kind(&scene, "POST", FAKE_CLOSE, 1);
     add(&scene, "GET", POD, 200, UNBOUND);
     add(&scene, "POST", BINDING, 503, "{}");
@@ -128,8 +125,7 @@ static void an_answer_that_is_cut_is_read_up(void **state)
     static const char *const body = STATUS("x", "201");
     struct scene scene;
     (void)state;
-    scene_begin(&scene);
-    scene_start(&scene);
+    scene_open(&scene);
     fake_api_add(scene.rig.api, (struct fake_answer){.method = "POST",
                                                      .path = BINDING,
                                                      .times = 1,
@@ -149,8 +145,7 @@ static void who_does_not_lead_sends_nothing(void **state)
 {
     struct scene scene;
     (void)state;
-    scene_begin(&scene);
-    scene_start(&scene);
+    scene_open(&scene);
     atomic_store(&scene.may_bind, 0);
     assert_int_equal(bind_whole(&scene), SL_BIND_END_FAILED);
     assert_string_equal(scene.outcome.text, "this replica is not the leader any more");
@@ -162,8 +157,7 @@ static void nothing_of_an_earlier_term_is_sent(void **state)
 {
     struct scene scene;
     (void)state;
-    scene_begin(&scene);
-    scene_start(&scene);
+    scene_open(&scene);
     scene.term++; /* it has lost the lead since, and has it again */
     assert_int_equal(bind_whole(&scene), SL_BIND_END_FAILED);
     assert_string_equal(scene.outcome.text, "this replica is not the leader any more");
@@ -175,8 +169,7 @@ static void who_is_deposed_only_reads(void **state)
 {
     struct scene scene;
     (void)state;
-    scene_begin(&scene);
-    scene_start(&scene);
+    scene_open(&scene);
     atomic_store(&scene.may_bind, 1);
     add_kind(&scene, "POST", FAKE_CLOSE, 1);
     add(&scene, "GET", POD, 200, UNBOUND);
@@ -226,8 +219,7 @@ static void the_ledger_learns_what_the_pod_really_has(void **state)
 {
     struct scene scene;
     (void)state;
-    scene_begin(&scene);
-    scene_start(&scene);
+    scene_open(&scene);
     assert_int_equal(sl_store_put_pod(scene.store, pod_with(NULL, 0, NULL), NULL), 0);
     add(&scene, "POST", BINDING, 409, STATUS("Conflict", "409"));
     add(&scene, "GET", POD, 200,
@@ -252,8 +244,7 @@ static void many_bindings_go_at_the_same_time(void **state)
     struct scene scene;
     struct sl_kube_binder_stats stats = {.in_flight = 1};
     (void)state;
-    scene_begin(&scene);
-    scene_start(&scene);
+    scene_open(&scene);
     fake_api_add(scene.rig.api, (struct fake_answer){.method = "POST", .status = 201});
     for (int i = 0; i < N; i++) {
         char name[16];

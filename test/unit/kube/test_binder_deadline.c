@@ -18,8 +18,7 @@ static void a_bound_pods_timeout_becomes_its_deadline(void **state)
 {
     struct scene scene;
     (void)state;
-    scene_begin(&scene);
-    scene_start(&scene);
+    scene_open(&scene);
     assert_int_equal(sl_store_put_pod(scene.store, pod_with("90m", 0, NULL), NULL), 0);
     add(&scene, "POST", BINDING, 201, "{}");
     add(&scene, "PATCH", POD, 503, "{}");
@@ -39,8 +38,7 @@ static void a_deadline_that_cannot_be_set_is_counted_not_fatal(void **state)
 {
     struct scene scene;
     (void)state;
-    scene_begin(&scene);
-    scene_start(&scene);
+    scene_open(&scene);
     assert_int_equal(sl_store_put_pod(scene.store, pod_with("90m", 0, NULL), NULL), 0);
     add(&scene, "POST", BINDING, 201, "{}");
     add(&scene, "PATCH", POD, 403, STATUS("Forbidden", "403"));
@@ -53,8 +51,7 @@ static void a_deadline_that_could_not_be_set_is_tried_again_when_the_pod_is_told
 {
     struct scene scene;
     (void)state;
-    scene_begin(&scene);
-    scene_start(&scene);
+    scene_open(&scene);
     struct sl_pod *pod = pod_with("90m", 0, "n1");
     add(&scene, "PATCH", POD, 403, STATUS("Forbidden", "403"));
     add(&scene, "PATCH", POD, 200, "{}");
@@ -76,8 +73,7 @@ static void a_released_pods_deadline_is_set_only_when_its_next_event_lacks_it(vo
 {
     struct scene scene;
     (void)state;
-    scene_begin(&scene);
-    scene_start(&scene);
+    scene_open(&scene);
     assert_int_equal(sl_store_put_pod(scene.store, pod_with("90m", 0, NULL), NULL), 0);
     struct sl_pod *has = pod_with("90m", 5400, "n1");
     struct sl_pod *lacks = pod_with("60m", 0, "n1"); /* tells its patch from one after the bind */
@@ -109,8 +105,7 @@ static void nobody_elses_deadline_is_touched(void **state)
 {
     struct scene scene;
     (void)state;
-    scene_begin(&scene);
-    scene_start(&scene);
+    scene_open(&scene);
     struct sl_pod *const left[] = {pod_with("90m", 60, "n1"), pod_with(NULL, 0, "n1"),
                                    pod_with("90m", 0, NULL)};
     for (size_t i = 0; i < sizeof(left) / sizeof(left[0]); i++) {

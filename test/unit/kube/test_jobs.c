@@ -1,5 +1,5 @@
 /* The watch of Jobs, and lists that are read once, against a scripted API server. */
-#include "calls.h"
+#include "watches.h"
 
 #include <stdio.h>
 
@@ -117,12 +117,7 @@ static void a_watch_tells_how_jobs_end(void **state)
             .cut_at = SIZE_MAX});
     const struct sl_jobs_options options = {
         .client = scene.rig.client,
-        .times = {.page = 10,
-                  .page_us = 20000 * MS,
-                  .watch_us = 300000 * MS,
-                  .silence_us = 1000000 * MS,
-                  .backoff_us = 1 * MS,
-                  .backoff_max_us = 4 * MS},
+        .times = watch_times(10),
         .job = on_job,
         .gone = on_gone,
         .listed = on_listed,

@@ -1,5 +1,5 @@
 /* The store as the API server's lists and watches make it. */
-#include "calls.h"
+#include "watches.h"
 
 #include <sched.h>
 #include <stdatomic.h>
@@ -8,11 +8,7 @@
 #include "kube/sync.h"
 #include "util/log.h"
 
-#define SLICE   "nvidia.com/mig-1g.6gb"
-#define NODES   "/api/v1/nodes?limit"
-#define PODS    "/api/v1/pods?limit"
-#define W_NODES "/api/v1/nodes?watch"
-#define W_PODS  "/api/v1/pods?watch"
+#define SLICE "nvidia.com/mig-1g.6gb"
 #define NODE(name)                                                                                 \
     "{\"metadata\":{\"name\":\"" name "\",\"labels\":{\"nvidia.com/gpu.product\":\"NVIDIA-A30\","  \
     "\"nvidia.com/gpu.count\":\"1\",\"nvidia.com/gpu.memory\":\"24576\","                          \
@@ -28,10 +24,6 @@
     "\"},\"spec\":{\"nodeName\":\"n1\",\"containers\":[{\"name\":\"c\"}]}}"
 #define ON_N1          ",\"nodeName\":\"n1\""
 #define ASSIGNED(text) ",\"annotations\":{\"sliced.dev/assignment\":\"" text "\"}"
-#define PAGE(kind, items)                                                                          \
-    "{\"kind\":\"" kind "List\",\"metadata\":{\"resourceVersion\":\"10\"},\"items\":[" items "]}"
-#define EVENT(type, object) "{\"type\":\"" type "\",\"object\":" object "}\n"
-#define EXPIRED             EVENT("ERROR", "{\"code\":410}")
 
 struct scene {
     struct rig rig;
@@ -100,12 +92,7 @@ static void scene_start(struct scene *scene)
     const struct sl_sync_options options = {
         .client = scene->rig.client,
         .store = scene->store,
-        .times = {.page = 500,
-                  .page_us = 20000 * MS,
-                  .watch_us = 300000 * MS,
-                  .silence_us = 20000 * MS,
-                  .backoff_us = 1 * MS,
-                  .backoff_max_us = 4 * MS},
+        .times = watch_times(500),
         .published = on_published,
         .listed_pod = on_listed_pod,
         .changed_pod = on_changed_pod,
@@ -123,16 +110,6 @@ static void scene_end(struct scene *scene)
     fake_api_release(scene->rig.api);
     rig_end(&scene->rig);
     sl_store_free(scene->store);
-}
-
-static void add(struct scene *scene, const char *path, const char *body, bool stays_open)
-{
-    fake_api_add(scene->rig.api, (struct fake_answer){.path = path,
-                                                      .times = stays_open ? 0 : 1,
-                                                      .body = body,
-                                                      .piece = 100,
-                                                      .hang = stays_open,
-                                                      .cut_at = stays_open ? strlen(body) : 0});
 }
 
 /* Units free on n1; -1 when it is not known. */
@@ -195,9 +172,11 @@ static void the_store_is_what_the_lists_say(void **state)
     struct scene scene;
     (void)state;
     scene_begin(&scene);
-    add(&scene, NODES, PAGE("Node", NODE("n1") ",{\"metadata\":{\"name\":\"plain\"}}"), false);
-    add(&scene, PODS,
-        PAGE(
+    add_answer(&scene.rig, NODES, WHOLE("Node", NODE("n1") ",{\"metadata\":{\"name\":\"plain\"}}"),
+               false);
+    add_answer(
+        &scene.rig, PODS,
+        WHOLE(
             "Pod",
             POD("a", "ua", "", ON_N1, "\"phase\":\"Running\"") "," WEB("web") "," POD(
                 "w", "uw", "", "",
@@ -212,8 +191,8 @@ static void the_store_is_what_the_lists_say(void **state)
                                                                                     "\"phase\":"
                                                                                     "\"Running\"")),
         false);
-    add(&scene, W_NODES, "", true);
-    add(&scene, W_PODS, "", true);
+    add_answer(&scene.rig, W_NODES, "", true);
+    add_answer(&scene.rig, W_PODS, "", true);
     scene_start(&scene);
     wait_for(&scene, is_synced);
     assert_int_equal(free_on_n1(&scene), 2); /* a, and what is being deleted */
@@ -235,11 +214,12 @@ static void a_restart_finds_assignments_on_the_pods(void **state)
     struct scene scene;
     (void)state;
     scene_begin(&scene);
-    add(&scene, NODES, PAGE("Node", NODE("n1")), false);
-    add(&scene, PODS,
-        PAGE("Pod", POD("a", "ua", ASSIGNED(SLICE "=0/2"), ON_N1, "\"phase\":\"Running\"")), false);
-    add(&scene, W_NODES, "", true);
-    add(&scene, W_PODS, "", true);
+    add_answer(&scene.rig, NODES, WHOLE("Node", NODE("n1")), false);
+    add_answer(&scene.rig, PODS,
+               WHOLE("Pod", POD("a", "ua", ASSIGNED(SLICE "=0/2"), ON_N1, "\"phase\":\"Running\"")),
+               false);
+    add_answer(&scene.rig, W_NODES, "", true);
+    add_answer(&scene.rig, W_PODS, "", true);
     scene_start(&scene);
     wait_for(&scene, is_synced);
     struct sl_pod *pod = sl_store_pod(scene.store, SL_STR("default"), SL_STR("a"));
@@ -261,11 +241,11 @@ static void says_which_list_is_missing(void **state)
     scene_begin(&scene);
     fake_api_add(scene.rig.api, (struct fake_answer){.path = NODES, .times = 1, .kind = FAKE_HANG});
     fake_api_add(scene.rig.api, (struct fake_answer){.path = PODS, .times = 1, .kind = FAKE_HANG});
-    add(&scene, NODES, PAGE("Node", NODE("n1")), false);
+    add_answer(&scene.rig, NODES, WHOLE("Node", NODE("n1")), false);
     fake_api_add(scene.rig.api, (struct fake_answer){.path = PODS, .times = 1, .kind = FAKE_HANG});
-    add(&scene, W_NODES, "", true);
-    add(&scene, PODS, PAGE("Pod", ""), false);
-    add(&scene, W_PODS, "", true);
+    add_answer(&scene.rig, W_NODES, "", true);
+    add_answer(&scene.rig, PODS, WHOLE("Pod", ""), false);
+    add_answer(&scene.rig, W_PODS, "", true);
     scene_start(&scene);
     assert_string_equal(sl_sync_missing(scene.sync), "waiting for the list of nodes");
     fake_api_wait(scene.rig.api, 2);
@@ -283,20 +263,20 @@ static void events_change_the_store(void **state)
     struct scene scene;
     (void)state;
     scene_begin(&scene);
-    add(&scene, NODES, PAGE("Node", NODE("n1") "," NODE("n2")), false);
-    add(&scene, PODS,
-        PAGE("Pod", POD("a", "ua", "", ON_N1, "") "," POD("b", "ub", "", "",
-                                                          "") "," POD("c", "uc", "", ON_N1, "")),
-        false);
-    add(&scene, W_NODES, "", true);
+    add_answer(&scene.rig, NODES, WHOLE("Node", NODE("n1") "," NODE("n2")), false);
+    add_answer(&scene.rig, PODS,
+               WHOLE("Pod", POD("a", "ua", "", ON_N1, "") "," POD("b", "ub", "", "", "") "," POD(
+                                "c", "uc", "", ON_N1, "")),
+               false);
+    add_answer(&scene.rig, W_NODES, "", true);
     fake_api_add(scene.rig.api,
                  (struct fake_answer){.path = W_PODS, .times = 1, .kind = FAKE_HANG});
-    add(&scene, W_PODS,
-        EVENT("MODIFIED", POD("b", "ub", "", ON_N1, "")) EVENT("ADDED", WEB("web"))
-            EVENT("MODIFIED", POD("c", "uc", "", ON_N1, "\"phase\":\"Failed\""))
-                EVENT("DELETED", "{\"metadata\":{\"name\":\"a\",\"namespace\":\"default\"}}")
-                    EVENT("DELETED", WEB("web")) LAST,
-        true);
+    add_answer(&scene.rig, W_PODS,
+               EVENT("MODIFIED", POD("b", "ub", "", ON_N1, "")) EVENT("ADDED", WEB("web"))
+                   EVENT("MODIFIED", POD("c", "uc", "", ON_N1, "\"phase\":\"Failed\""))
+                       EVENT("DELETED", "{\"metadata\":{\"name\":\"a\",\"namespace\":\"default\"}}")
+                           EVENT("DELETED", WEB("web")) LAST,
+               true);
     scene_start(&scene);
     wait_for(&scene, is_synced);
     assert_int_equal(free_on_n1(&scene), 2);
@@ -317,18 +297,19 @@ static void a_new_list_sweeps_what_is_gone(void **state)
     struct sl_sync_stats stats;
     (void)state;
     scene_begin(&scene);
-    add(&scene, NODES, PAGE("Node", NODE("n1") "," NODE("n2")), false);
-    add(&scene, PODS,
-        PAGE("Pod", POD("a", "ua", "", ON_N1, "") "," POD("b", "ub", "", ON_N1,
-                                                          "") "," POD("k", "uk", "", ON_N1, "")),
-        false);
-    add(&scene, W_NODES, "", true);
-    add(&scene, W_PODS, EXPIRED, false);
-    add(&scene, PODS,
-        PAGE("Pod", POD("b", "ub", "", ON_N1, "") ",{\"metadata\":{\"namespace\":\"default\","
-                                                  "\"name\":\"k\"},\"spec\":9}"),
-        false);
-    add(&scene, W_PODS, LAST, true);
+    add_answer(&scene.rig, NODES, WHOLE("Node", NODE("n1") "," NODE("n2")), false);
+    add_answer(&scene.rig, PODS,
+               WHOLE("Pod", POD("a", "ua", "", ON_N1, "") "," POD("b", "ub", "", ON_N1, "") "," POD(
+                                "k", "uk", "", ON_N1, "")),
+               false);
+    add_answer(&scene.rig, W_NODES, "", true);
+    add_answer(&scene.rig, W_PODS, TOO_OLD, false);
+    add_answer(&scene.rig, PODS,
+               WHOLE("Pod",
+                     POD("b", "ub", "", ON_N1, "") ",{\"metadata\":{\"namespace\":\"default\","
+                                                   "\"name\":\"k\"},\"spec\":9}"),
+               false);
+    add_answer(&scene.rig, W_PODS, LAST, true);
     scene_start(&scene);
     wait_for(&scene, knows_last);
     assert_false(is_known(&scene, "a"));
@@ -350,12 +331,12 @@ static void a_list_with_a_nameless_object_deletes_nothing(void **state)
     struct scene scene;
     (void)state;
     scene_begin(&scene);
-    add(&scene, NODES, PAGE("Node", NODE("n1")), false);
-    add(&scene, PODS, PAGE("Pod", POD("a", "ua", "", ON_N1, "")), false);
-    add(&scene, W_NODES, "", true);
-    add(&scene, W_PODS, EXPIRED, false);
-    add(&scene, PODS, PAGE("Pod", "{\"metadata\":{\"name\":8}}"), false);
-    add(&scene, W_PODS, LAST, true);
+    add_answer(&scene.rig, NODES, WHOLE("Node", NODE("n1")), false);
+    add_answer(&scene.rig, PODS, WHOLE("Pod", POD("a", "ua", "", ON_N1, "")), false);
+    add_answer(&scene.rig, W_NODES, "", true);
+    add_answer(&scene.rig, W_PODS, TOO_OLD, false);
+    add_answer(&scene.rig, PODS, WHOLE("Pod", "{\"metadata\":{\"name\":8}}"), false);
+    add_answer(&scene.rig, W_PODS, LAST, true);
     scene_start(&scene);
     wait_for(&scene, knows_last);
     assert_true(is_known(&scene, "a"));
@@ -364,14 +345,14 @@ static void a_list_with_a_nameless_object_deletes_nothing(void **state)
 
 static void a_list_given_up_half_way_keeps_what_there_was(void **state)
 {
-    static const char *const half = PAGE("Pod", POD("b", "ub", "", ON_N1, ""));
+    static const char *const half = WHOLE("Pod", POD("b", "ub", "", ON_N1, ""));
     struct scene scene;
     (void)state;
     scene_begin(&scene);
-    add(&scene, NODES, PAGE("Node", NODE("n1")), false);
-    add(&scene, PODS, PAGE("Pod", POD("a", "ua", "", ON_N1, "")), false);
-    add(&scene, W_NODES, "", true);
-    add(&scene, W_PODS, EXPIRED, false);
+    add_answer(&scene.rig, NODES, WHOLE("Node", NODE("n1")), false);
+    add_answer(&scene.rig, PODS, WHOLE("Pod", POD("a", "ua", "", ON_N1, "")), false);
+    add_answer(&scene.rig, W_NODES, "", true);
+    add_answer(&scene.rig, W_PODS, TOO_OLD, false);
     fake_api_add(scene.rig.api, (struct fake_answer){.path = PODS,
                                                      .times = 1,
                                                      .body = half,

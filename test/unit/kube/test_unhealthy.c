@@ -1,5 +1,5 @@
 /* Devices marked by gpushare's ConfigMaps, whichever of node and ConfigMap comes first. */
-#include "calls.h"
+#include "watches.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -8,12 +8,8 @@
 #include "kube/unhealthy.h"
 #include "util/log.h"
 
-#define NODES   "/api/v1/nodes?limit"
-#define PODS    "/api/v1/pods?limit"
-#define W_NODES "/api/v1/nodes?watch"
-#define W_PODS  "/api/v1/pods?watch"
-#define MAPS    "/api/v1/namespaces/kube-system/configmaps?limit"
-#define W_MAPS  "/api/v1/namespaces/kube-system/configmaps?watch"
+#define MAPS   "/api/v1/namespaces/kube-system/configmaps?limit"
+#define W_MAPS "/api/v1/namespaces/kube-system/configmaps?watch"
 #define NODE(name, version)                                                                        \
     "{\"metadata\":{\"name\":\"" name "\",\"resourceVersion\":\"" version                          \
     "\",\"annotations\":{\"sliced.dev/devices\":\"[{\\\"index\\\":0,\\\"memory\\\":\\\"16Gi\\\"}," \
@@ -21,10 +17,6 @@
     "\\\"healthy\\\":false}]\"}},\"status\":{\"allocatable\":{\"aliyun.com/gpu-mem\":\"48\"}}}"
 #define MAP(name, data)                                                                            \
     "{\"metadata\":{\"namespace\":\"kube-system\",\"name\":\"" name "\"},\"data\":{" data "}}"
-#define PAGE(kind, items)                                                                          \
-    "{\"kind\":\"" kind "List\",\"metadata\":{\"resourceVersion\":\"10\"},\"items\":[" items "]}"
-#define EVENT(type, object) "{\"type\":\"" type "\",\"object\":" object "}\n"
-#define EXPIRED             EVENT("ERROR", "{\"code\":410}")
 
 struct scene {
     struct rig rig;
@@ -37,16 +29,6 @@ static size_t marked(void *context, const struct sl_node *node, int16_t index[SL
 {
     const struct scene *scene = context;
     return sl_unhealthy_of(scene->unhealthy, sl_str_of(node->name), index);
-}
-
-static void add(struct scene *scene, const char *path, const char *body, bool stays_open)
-{
-    fake_api_add(scene->rig.api, (struct fake_answer){.path = path,
-                                                      .times = stays_open ? 0 : 1,
-                                                      .body = body,
-                                                      .piece = 50,
-                                                      .hang = stays_open,
-                                                      .cut_at = stays_open ? strlen(body) : 0});
 }
 
 static void scene_begin(struct scene *scene)
@@ -65,12 +47,7 @@ static void start_unhealthy(struct scene *scene)
         .client = scene->rig.client,
         .store = scene->store,
         .namespace = "kube-system",
-        .times = {.page = 500,
-                  .page_us = 20000 * MS,
-                  .watch_us = 300000 * MS,
-                  .silence_us = 20000 * MS,
-                  .backoff_us = 1 * MS,
-                  .backoff_max_us = 4 * MS},
+        .times = watch_times(500),
     };
     scene->unhealthy = sl_unhealthy_start(&options, NULL);
     assert_non_null(scene->unhealthy);
@@ -81,17 +58,12 @@ static void start_nodes(struct scene *scene)
     const struct sl_sync_options options = {
         .client = scene->rig.client,
         .store = scene->store,
-        .times = {.page = 500,
-                  .page_us = 20000 * MS,
-                  .watch_us = 300000 * MS,
-                  .silence_us = 20000 * MS,
-                  .backoff_us = 1 * MS,
-                  .backoff_max_us = 4 * MS},
+        .times = watch_times(500),
         .unhealthy = scene->unhealthy == NULL ? NULL : marked,
         .context = scene,
     };
-    add(scene, PODS, PAGE("Pod", ""), false);
-    add(scene, W_PODS, "", true);
+    add_answer(&scene->rig, PODS, WHOLE("Pod", ""), false);
+    add_answer(&scene->rig, W_PODS, "", true);
     scene->sync = sl_sync_start(&options, NULL);
     assert_non_null(scene->sync);
 }
@@ -126,6 +98,16 @@ static void wait_healthy(struct scene *scene, int bits)
     }
 }
 
+/* The node is there before the ConfigMaps are. */
+static void scene_begin_with_node(struct scene *scene)
+{
+    scene_begin(scene);
+    add_answer(&scene->rig, NODES, WHOLE("Node", NODE("n1", "1")), false);
+    add_answer(&scene->rig, W_NODES, "", true);
+    start_nodes(scene);
+    wait_healthy(scene, 3);
+}
+
 static void wait_listed(struct scene *scene)
 {
     while (sl_unhealthy_missing(scene->unhealthy) != NULL) {
@@ -138,15 +120,16 @@ static void a_node_that_comes_later_is_marked(void **state)
     struct scene scene;
     (void)state;
     scene_begin(&scene);
-    add(&scene, MAPS,
-        PAGE("ConfigMap", MAP("coredns", "\"Corefile\":\"x\"") "," MAP(
-                              "unhealthy-gpu-n1", "\"gpus\":\"1, x,,70000\",\"other\":\"0\"")),
+    add_answer(
+        &scene.rig, MAPS,
+        WHOLE("ConfigMap", MAP("coredns", "\"Corefile\":\"x\"") "," MAP(
+                               "unhealthy-gpu-n1", "\"gpus\":\"1, x,,70000\",\"other\":\"0\"")),
         false);
-    add(&scene, W_MAPS, "", true);
+    add_answer(&scene.rig, W_MAPS, "", true);
     start_unhealthy(&scene);
     wait_listed(&scene);
-    add(&scene, NODES, PAGE("Node", NODE("n1", "1")), false);
-    add(&scene, W_NODES, "", true);
+    add_answer(&scene.rig, NODES, WHOLE("Node", NODE("n1", "1")), false);
+    add_answer(&scene.rig, W_NODES, "", true);
     start_nodes(&scene);
     wait_healthy(&scene, 1); /* 1 by the ConfigMap, 2 by its own annotation */
     scene_end(&scene);
@@ -156,25 +139,24 @@ static void a_configmap_that_comes_later_marks_and_its_end_unmarks(void **state)
 {
     struct scene scene;
     (void)state;
-    scene_begin(&scene);
-    add(&scene, NODES, PAGE("Node", NODE("n1", "1")), false);
-    add(&scene, W_NODES, "", true);
-    start_nodes(&scene);
-    wait_healthy(&scene, 3);
-    add(&scene, MAPS, PAGE("ConfigMap", ""), false);
-    add(&scene, W_MAPS, EVENT("ADDED", MAP("unhealthy-gpu-n1", "\"gpus\":\"0\"")) EXPIRED, false);
-    add(&scene, MAPS, PAGE("ConfigMap", MAP("unhealthy-gpu-n1", "\"gpus\":\"0\"")), false);
-    add(&scene, W_MAPS, "", true);
+    scene_begin_with_node(&scene);
+    add_answer(&scene.rig, MAPS, WHOLE("ConfigMap", ""), false);
+    add_answer(&scene.rig, W_MAPS,
+               EVENT("ADDED", MAP("unhealthy-gpu-n1", "\"gpus\":\"0\"")) TOO_OLD, false);
+    add_answer(&scene.rig, MAPS, WHOLE("ConfigMap", MAP("unhealthy-gpu-n1", "\"gpus\":\"0\"")),
+               false);
+    add_answer(&scene.rig, W_MAPS, "", true);
     start_unhealthy(&scene);
     wait_healthy(&scene, 2);
     fake_api_wait(scene.rig.api, 8); /* the second watch is there: no request is on its way */
     sl_unhealthy_stop(scene.unhealthy);
     fake_api_clear(scene.rig.api);
-    add(&scene, MAPS, PAGE("ConfigMap", MAP("unhealthy-gpu-n1", "\"gpus\":\"1\"")), false);
-    add(&scene, W_MAPS,
-        EVENT("DELETED", MAP("unhealthy-gpu-n1", ""))
-            EVENT("ADDED", MAP("unhealthy-gpu-n2", "\"gpus\":1")),
-        true);
+    add_answer(&scene.rig, MAPS, WHOLE("ConfigMap", MAP("unhealthy-gpu-n1", "\"gpus\":\"1\"")),
+               false);
+    add_answer(&scene.rig, W_MAPS,
+               EVENT("DELETED", MAP("unhealthy-gpu-n1", ""))
+                   EVENT("ADDED", MAP("unhealthy-gpu-n2", "\"gpus\":1")),
+               true);
     start_unhealthy(&scene);
     wait_healthy(&scene, 3);
     scene_end(&scene);
@@ -184,27 +166,21 @@ static void what_a_list_does_not_name_is_healthy_again(void **state)
 {
     struct scene scene;
     (void)state;
-    scene_begin(&scene);
-    add(&scene, NODES, PAGE("Node", NODE("n1", "1")), false);
-    add(&scene, W_NODES, "", true);
-    start_nodes(&scene);
-    wait_healthy(&scene, 3);
-    add(&scene, MAPS, PAGE("ConfigMap", MAP("unhealthy-gpu-n1", "\"gpus\":\"0,1\"")), false);
-    add(&scene, W_MAPS, "", true);
+    scene_begin_with_node(&scene);
+    add_answer(&scene.rig, MAPS, WHOLE("ConfigMap", MAP("unhealthy-gpu-n1", "\"gpus\":\"0,1\"")),
+               false);
+    add_answer(&scene.rig, W_MAPS, "", true);
     start_unhealthy(&scene);
     wait_healthy(&scene, 0);
     scene_end(&scene);
 
-    scene_begin(&scene);
-    add(&scene, NODES, PAGE("Node", NODE("n1", "1")), false);
-    add(&scene, W_NODES, "", true);
-    start_nodes(&scene);
-    wait_healthy(&scene, 3);
-    add(&scene, MAPS, PAGE("ConfigMap", MAP("unhealthy-gpu-n1", "\"gpus\":\"0,1\"")), false);
-    add(&scene, W_MAPS, EVENT("MODIFIED", MAP("unhealthy-gpu-n1", "\"gpus\":\"1\"")) EXPIRED,
-        false);
-    add(&scene, MAPS, PAGE("ConfigMap", ""), false);
-    add(&scene, W_MAPS, "", true);
+    scene_begin_with_node(&scene);
+    add_answer(&scene.rig, MAPS, WHOLE("ConfigMap", MAP("unhealthy-gpu-n1", "\"gpus\":\"0,1\"")),
+               false);
+    add_answer(&scene.rig, W_MAPS,
+               EVENT("MODIFIED", MAP("unhealthy-gpu-n1", "\"gpus\":\"1\"")) TOO_OLD, false);
+    add_answer(&scene.rig, MAPS, WHOLE("ConfigMap", ""), false);
+    add_answer(&scene.rig, W_MAPS, "", true);
     start_unhealthy(&scene);
     wait_listed(&scene);
     wait_healthy(&scene, 3);
@@ -216,15 +192,16 @@ static void marks_outlive_news_of_the_node(void **state)
     struct scene scene;
     (void)state;
     scene_begin(&scene);
-    add(&scene, MAPS, PAGE("ConfigMap", MAP("unhealthy-gpu-n1", "\"gpus\":\"0\"")), false);
-    add(&scene, W_MAPS, "", true);
+    add_answer(&scene.rig, MAPS, WHOLE("ConfigMap", MAP("unhealthy-gpu-n1", "\"gpus\":\"0\"")),
+               false);
+    add_answer(&scene.rig, W_MAPS, "", true);
     start_unhealthy(&scene);
     wait_listed(&scene);
-    add(&scene, NODES, PAGE("Node", ""), false);
-    add(&scene, W_NODES,
-        EVENT("ADDED", NODE("n1", "11")) EVENT("DELETED", NODE("n1", "12"))
-            EVENT("ADDED", NODE("n1", "13")) EVENT("MODIFIED", NODE("n1", "14")),
-        true);
+    add_answer(&scene.rig, NODES, WHOLE("Node", ""), false);
+    add_answer(&scene.rig, W_NODES,
+               EVENT("ADDED", NODE("n1", "11")) EVENT("DELETED", NODE("n1", "12"))
+                   EVENT("ADDED", NODE("n1", "13")) EVENT("MODIFIED", NODE("n1", "14")),
+               true);
     start_nodes(&scene);
     wait_healthy(&scene, 2);
     scene_end(&scene);
