@@ -196,6 +196,35 @@ static inline uint64_t generation_of(struct sl_store *store)
     return generation;
 }
 
+/* ---- stores that tests begin with ---- */
+
+static inline int setup_empty(void **state)
+{
+    *state = store_of(&roomy);
+    return 0;
+}
+
+/* Two nodes of eight slices; a wants one slice, b all eight of a node. */
+static inline int setup_slices(void **state)
+{
+    struct sl_store *store = store_of(&roomy);
+    put_node(store, sliced_node("gpu-1", 8));
+    put_node(store, sliced_node("gpu-2", 8));
+    put_pod(store,
+            (struct pod_spec){.name = "a", .uid = "u-a", .resource = SLICE, .created_us = 1});
+    put_pod(store,
+            (struct pod_spec){
+                .name = "b", .uid = "u-b", .resource = SLICE, .count = "8", .created_us = 2});
+    *state = store;
+    return 0;
+}
+
+static inline int teardown(void **state)
+{
+    sl_store_free(*state);
+    return 0;
+}
+
 /* xorshift64*: the tests' randomness is the same in every run. */
 static inline uint64_t random_next(uint64_t *state)
 {

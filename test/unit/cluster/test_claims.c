@@ -5,27 +5,6 @@
 #define FOURTH SLICE "=0/3"
 #define FIFTH  SLICE "=1/0"
 
-/* a wants one slice, b all eight of a node. */
-static int setup(void **state)
-{
-    struct sl_store *store = store_of(&roomy);
-    put_node(store, sliced_node("gpu-1", 8));
-    put_node(store, sliced_node("gpu-2", 8));
-    put_pod(store,
-            (struct pod_spec){.name = "a", .uid = "u-a", .resource = SLICE, .created_us = 1});
-    put_pod(store,
-            (struct pod_spec){
-                .name = "b", .uid = "u-b", .resource = SLICE, .count = "8", .created_us = 2});
-    *state = store;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    sl_store_free(*state);
-    return 0;
-}
-
 static enum sl_bind_code claim(struct sl_store *store, const char *uid, const char *node,
                                const char *assignment, struct sl_bind_result *result)
 {
@@ -302,7 +281,7 @@ static void news_that_the_pod_waits_no_more_end_its_claim(void **state)
     };
     for (size_t i = 0; i < sizeof(news) / sizeof(news[0]); i++) {
         void *each = NULL;
-        (void)setup(&each);
+        (void)setup_slices(&each);
         claim_fourth(each);
         put_pod(each, news[i]);
         expect_no_claim(each, "u-a");
@@ -472,7 +451,7 @@ static void each_publication_is_told(void **state)
     assert_int_equal(calls, 2);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup_slices, teardown)
 
 int main(void)
 {

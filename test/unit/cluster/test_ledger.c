@@ -3,26 +3,6 @@
 
 enum { LAPSE_US = 30 * 1000000 };
 
-static int setup(void **state)
-{
-    struct sl_store *store = store_of(&roomy);
-    put_node(store, sliced_node("gpu-1", 8));
-    put_node(store, sliced_node("gpu-2", 8));
-    put_pod(store,
-            (struct pod_spec){.name = "a", .uid = "u-a", .resource = SLICE, .created_us = 1});
-    put_pod(store,
-            (struct pod_spec){
-                .name = "b", .uid = "u-b", .resource = SLICE, .count = "8", .created_us = 2});
-    *state = store;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    sl_store_free(*state);
-    return 0;
-}
-
 static void expect_stats(struct sl_store *store, struct sl_store_stats expected)
 {
     struct sl_store_stats stats;
@@ -456,7 +436,7 @@ static void every_code_has_a_name(void **state)
 
 int main(void)
 {
-#define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+#define T(test) cmocka_unit_test_setup_teardown(test, setup_slices, teardown)
     const struct CMUnitTest tests[] = {
         T(reserving_takes_devices_at_once_and_says_which),
         T(a_second_call_for_the_same_bind_waits_for_the_first),

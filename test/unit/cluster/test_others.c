@@ -76,12 +76,6 @@ static int setup(void **state)
     return 0;
 }
 
-static int teardown(void **state)
-{
-    sl_store_free(*state);
-    return 0;
-}
-
 static void all_pods_of_a_node_count_whatever_they_ask_for(void **state)
 {
     struct sl_store *store = *state;

@@ -1,18 +1,6 @@
 /* The published snapshot: immutable while it is held, cheap to look names up in. */
 #include "unit/cluster/fixture.h"
 
-static int setup(void **state)
-{
-    *state = store_of(&roomy);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    sl_store_free(*state);
-    return 0;
-}
-
 static void a_held_snapshot_stays_as_it_was(void **state)
 {
     struct sl_store *store = *state;
@@ -295,7 +283,7 @@ static void odd_names_are_not_found(void **state)
 
 int main(void)
 {
-#define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+#define T(test) cmocka_unit_test_setup_teardown(test, setup_empty, teardown)
     const struct CMUnitTest tests[] = {
         T(a_held_snapshot_stays_as_it_was),
         T(snapshots_may_be_released_in_any_order),
