@@ -6,24 +6,10 @@
 
 /* ---- constraints ---- */
 
-static bool names_fields(const struct sl_match *match, unsigned n)
-{
-    bool any = false;
-    for (unsigned i = 0; i < n; i++) {
-        any = any || match[i].field;
-    }
-    return any;
-}
-
-/* May answers be kept by kind of node? Not where it asks for nodes by name. */
+/* May answers be kept by kind of node? */
 static bool is_general(const struct sl_constraints *constraints)
 {
-    bool named =
-        constraints != NULL && names_fields(constraints->selector, constraints->n_selector);
-    for (unsigned i = 0; constraints != NULL && i < constraints->n_terms; i++) {
-        named = named || names_fields(constraints->term[i].match, constraints->term[i].n);
-    }
-    return !named;
+    return constraints == NULL || !constraints->by_name;
 }
 
 bool sl_plan_admits(struct sl_planner *planner, const struct sl_plan_class *class,

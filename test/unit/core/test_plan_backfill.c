@@ -274,6 +274,28 @@ static void a_pod_goes_only_where_its_constraints_allow(void **state)
     assert_string_equal(plan_rig_state(rig, "b"), "Held Constraint");
 }
 
+/* Their digests are equal: names of nodes are left out of them. */
+static void a_pod_that_asks_for_a_node_by_its_hostname_is_judged_by_no_other_node(void **state)
+{
+    struct plan_rig *rig = *state;
+    static const char *const second[] = {"n2"};
+    static const struct sl_match on_second = {
+        .key = "kubernetes.io/hostname", .value = second, .n_values = 1, .op = SL_MATCH_IN};
+    static const struct sl_label label[] = {{"kubernetes.io/hostname", "n1"},
+                                            {"kubernetes.io/hostname", "n2"}};
+    for (unsigned i = 0; i < 2; i++) {
+        struct plan_rig_node *n = plan_rig_node(rig, label[i].value, 1);
+        n->node.label = &label[i];
+        n->node.n_labels = 1;
+    }
+    struct plan_rig_pod *p = plan_rig_pod(rig, "a", GPU, 1, 100);
+    p->constraints = (struct sl_constraints){
+        .selector = &on_second, .n_selector = 1, .by_name = true, .digest = 7};
+    p->pod.constraints = &p->constraints;
+    plan_rig_put(rig, p);
+    assert_string_equal(plan_rig_plan(rig), "claim a on n2: nvidia.com/gpu=0\n");
+}
+
 static void cpu_that_claims_need_counts(void **state)
 {
     struct plan_rig *rig = *state;
@@ -492,6 +514,7 @@ int main(void)
         PLAN_TEST(weights_of_a_namespace_count_for_its_pods_alone),
         PLAN_TEST(headroom_is_kept_for_short_pods),
         PLAN_TEST(a_pod_goes_only_where_its_constraints_allow),
+        PLAN_TEST(a_pod_that_asks_for_a_node_by_its_hostname_is_judged_by_no_other_node),
         PLAN_TEST(cpu_that_claims_need_counts),
         PLAN_TEST(a_pod_that_nobody_can_host_blocks_nobody),
         PLAN_TEST(one_pod_that_could_preempt_is_released),
