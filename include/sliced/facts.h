@@ -72,6 +72,7 @@ struct sl_pod_facts {
     int64_t deadline_s;  /* spec.activeDeadlineSeconds; 0 when absent */
     int32_t priority;    /* spec.priority */
     bool deleting;       /* metadata.deletionTimestamp is there */
+    bool tried;          /* condition PodScheduled is False, for another reason than gates */
     bool affinity;       /* the pod requires node affinity: terms are what it requires */
     struct sl_pair *labels;
     struct sl_pair *annotations;

@@ -30,6 +30,7 @@ enum {
     SL_PLAN_RULES_MAX = 32, /* limits, headrooms, overrides of the order: each */
     SL_PLAN_NAME_MAX = 64,  /* bytes of a namespace or resource in a rule, with NUL */
     SL_PLAN_TEXT_MAX = 320, /* bytes of a sentence for people, with NUL */
+    SL_PLAN_SILENT_HOLDS = 20,
 };
 
 /* A pod whose timeout is longer than max_timeout_us is refused for good. */
@@ -59,7 +60,8 @@ struct sl_plan_config {
     struct sl_order_config order;
     struct sl_bound_config bound; /* of the order bounded */
     int64_t default_timeout_us;   /* of pods that state none */
-    int64_t hold_us;              /* a claim that is not bound lapses after that */
+    int64_t hold_us;              /* a claim that is not bound lapses after that; not while
+                                     kube-scheduler is silent (sl_planner_heard) */
     int64_t hold_max_us;          /* each lapse of a pod doubles the time until its next claim, from
                                      hold_us up to this */
     bool backfill;
@@ -136,6 +138,7 @@ struct sl_queue_row {
     const char *assignment; /* CLAIMED */
     const char *why;        /* STAGE, STAGE_FAILED, STAGE_CYCLE: as told; NULL: not */
     int64_t since_us;       /* in this state */
+    int64_t silent_us;      /* CLAIMED: nothing was heard of kube-scheduler since; 0: it was */
     uint32_t lapses;        /* claims that it did not take */
 };
 
@@ -201,6 +204,16 @@ int sl_planner_run(struct sl_planner *planner, const struct sl_demand *demand, s
  * back; the pod may have another at once, but not on that node unless the node changes. When that
  * one fails too it waits as after a lapse. */
 void sl_planner_failed(struct sl_planner *planner, struct sl_str uid, int64_t now_us);
+
+/* kube-scheduler was heard of: it has asked about that pod, or about any other (uid may be empty).
+ * Once this was called a claim does not lapse while kube-scheduler is silent, which is: nothing was
+ * heard of it for half of hold_us though the pod's gate is open, and it has neither asked about the
+ * pod nor said on it that it cannot place it. The hold begins anew with the next word. Not so for a
+ * pod that has lapsed before, nor for longer than SL_PLAN_SILENT_HOLDS times hold_us. */
+void sl_planner_heard(struct sl_planner *planner, struct sl_str uid, int64_t now_us);
+
+/* Since when it is silent though pods wait for it; 0: it is not. */
+int64_t sl_planner_silent(const struct sl_planner *planner, int64_t now_us);
 
 /* When to run again though nothing changes; INT64_MAX: no need. */
 int64_t sl_planner_wake(const struct sl_planner *planner);

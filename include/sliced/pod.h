@@ -71,10 +71,11 @@ struct sl_pod {
     uint32_t n_items;
     uint32_t n_labels;     /* entries of label */
     _Atomic uint32_t refs; /* use sl_pod_ref and sl_pod_unref */
-    bool deleting;
-    bool has_deadline;   /* activeDeadlineSeconds is set: the kubelet keeps the timeout */
-    bool never_preempts; /* spec.preemptionPolicy is Never */
-    bool plugin_took;    /* gpushare's device plugin has given it its GPU (MEM_ASSIGNED) */
+    bool deleting : 1;
+    bool has_deadline : 1;   /* activeDeadlineSeconds is set: the kubelet keeps the timeout */
+    bool never_preempts : 1; /* spec.preemptionPolicy is Never */
+    bool plugin_took : 1;    /* gpushare's device plugin has given it its GPU (MEM_ASSIGNED) */
+    bool tried : 1;          /* kube-scheduler could not place it, by its condition */
 };
 
 /* Judges the facts. A malformed ask makes a pod that fits nowhere and says why; a malformed timeout

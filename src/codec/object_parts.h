@@ -24,6 +24,9 @@ struct sl_build {
     struct sl_meta meta;
     struct sl_node_facts node; /* spec and status */
     struct sl_pod_facts pod;   /* spec and status */
+    bool scheduled_type;       /* of the pod's condition that is read: it is PodScheduled, */
+    bool is_false;             /* its status is False, */
+    bool is_gated;             /* and its reason SchedulingGated */
 };
 
 /* The target of a Job's status. */

@@ -84,12 +84,77 @@ static int set_started(struct sl_walker *walker, void *target, const struct sl_e
     return sl_meta_read_time(walker, event, &build->pod.started_us, err);
 }
 
+static int begin_condition(struct sl_walker *walker, void *target, const struct sl_event *event,
+                           struct sl_error *err)
+{
+    struct sl_build *build = target;
+    (void)walker;
+    (void)event;
+    (void)err;
+    build->scheduled_type = false;
+    build->is_false = false;
+    build->is_gated = false;
+    return SL_EVENT_GO;
+}
+
+static int set_type(struct sl_walker *walker, void *target, const struct sl_event *event,
+                    struct sl_error *err)
+{
+    struct sl_build *build = target;
+    (void)walker;
+    (void)err;
+    build->scheduled_type = sl_str_eq(event->text, SL_STR("PodScheduled"));
+    return SL_EVENT_GO;
+}
+
+static int set_status(struct sl_walker *walker, void *target, const struct sl_event *event,
+                      struct sl_error *err)
+{
+    struct sl_build *build = target;
+    (void)walker;
+    (void)err;
+    build->is_false = sl_str_eq(event->text, SL_STR("False"));
+    return SL_EVENT_GO;
+}
+
+static int set_reason(struct sl_walker *walker, void *target, const struct sl_event *event,
+                      struct sl_error *err)
+{
+    struct sl_build *build = target;
+    (void)walker;
+    (void)err;
+    build->is_gated = sl_str_eq(event->text, SL_STR("SchedulingGated"));
+    return SL_EVENT_GO;
+}
+
+static int end_condition(struct sl_walker *walker, void *target, const struct sl_event *event,
+                         struct sl_error *err)
+{
+    struct sl_build *build = target;
+    (void)walker;
+    (void)event;
+    (void)err;
+    build->pod.tried =
+        build->pod.tried || (build->scheduled_type && build->is_false && !build->is_gated);
+    return SL_EVENT_GO;
+}
+
+static const struct sl_field condition_fields[] = {
+    {SL_FIELD_NAME("type"), .kind = SL_FIELD_TEXT, .value = set_type},
+    {SL_FIELD_NAME("status"), .kind = SL_FIELD_TEXT, .value = set_status},
+    {SL_FIELD_NAME("reason"), .kind = SL_FIELD_TEXT, .value = set_reason},
+};
+
+static const struct sl_table condition_table = {SL_TABLE_FIELDS(condition_fields),
+                                                .begin = begin_condition, .end = end_condition};
+
 static const struct sl_field status_fields[] = {
     {SL_FIELD_NAME("nominatedNodeName"), .kind = SL_FIELD_STRING,
      .offset = offsetof(struct sl_build, pod.nominated)},
     {SL_FIELD_NAME("startTime"), .kind = SL_FIELD_TEXT, .value = set_started},
     {SL_FIELD_NAME("phase"), .kind = SL_FIELD_STRING,
      .offset = offsetof(struct sl_build, pod.phase)},
+    {SL_FIELD_NAME("conditions"), .kind = SL_FIELD_OBJECTS, .table = &condition_table},
 };
 
 const struct sl_table sl_pod_status_table = {SL_TABLE_FIELDS(status_fields),

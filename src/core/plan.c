@@ -449,6 +449,9 @@ static void leave_lane(struct sl_planner *planner, struct sl_plan_pod *pod)
 static int change_pod(struct sl_planner *planner, struct sl_plan_pod *known, struct sl_pod *pod,
                       struct sl_error *err)
 {
+    if (planner->heard_us > 0 && pod->tried && !known->pod->tried) {
+        sl_planner_heard(planner, sl_str_of(pod->uid), planner->now_us);
+    }
     if (!matters(planner, known, pod)) {
         sl_plan_preempt_note(planner, known, pod);
         swap_pod(planner, known, pod);

@@ -28,6 +28,8 @@ bool sl_plan_claim(struct sl_planner *planner, struct sl_plan_pod *pod, struct s
     }
     pod->claim = claim;
     pod->claimed_us = planner->now_us;
+    pod->held_us = planner->now_us;
+    pod->heard = false;
     pod->shown = false;
     pod->broken = false;
     pod->released = false;
@@ -120,7 +122,7 @@ void sl_plan_expire(struct sl_planner *planner)
     struct sl_plan_pod *next = NULL;
     for (struct sl_plan_pod *pod = planner->claims.first; pod != NULL; pod = next) {
         next = pod->next;
-        if (sl_plan_add(pod->claimed_us, planner->config.hold_us) <= planner->now_us) {
+        if (sl_plan_due(planner, pod) <= planner->now_us) {
             sl_plan_lapse(planner, pod, SL_HOLD_LAPSED);
         }
     }

@@ -1,8 +1,9 @@
 /* What the parts of the plan share. plan.c: pods come and go; plan_run.c: a run; plan_class.c: pods
  * that are alike; plan_queue.c: their order; plan_node.c: the cluster with the claims in it;
- * plan_ends.c: when what runs there ends; plan_claim.c: claims; plan_reserve.c: reservations and
- * backfill; plan_pick.c: which node; plan_walk.c: a plan; plan_release.c, plan_preempt.c: pods that
- * do not fit; plan_bound.c: the order bounded; plan_report.c and plan_text.c: what is told of it.
+ * plan_ends.c: when what runs there ends; plan_claim.c: claims; plan_silence.c: while
+ * kube-scheduler is not there; plan_reserve.c: reservations and backfill; plan_pick.c: which node;
+ * plan_walk.c: a plan; plan_release.c, plan_preempt.c: pods that do not fit; plan_bound.c: the
+ * order bounded; plan_report.c and plan_text.c: what is told of it.
  */
 #ifndef SLICED_CORE_PLAN_INTERNAL_H
 #define SLICED_CORE_PLAN_INTERNAL_H
@@ -142,7 +143,9 @@ struct sl_plan_pod {
     struct sl_plan_node *node;
     struct sl_plan_pod *node_next; /* claims of the node */
     int64_t claimed_us;
-    bool shown; /* the cluster shows the claim */
+    int64_t held_us; /* since when the claim is held: claimed, or the end of a silence */
+    bool shown;      /* the cluster shows the claim */
+    bool heard;      /* kube-scheduler has asked about it since */
 
     struct sl_node *bad_node; /* reference: not there, unless it grows; only the name counts */
     uint64_t bad_seq;
@@ -217,6 +220,7 @@ struct sl_planner {
     struct sl_plan_config config;
     int64_t now_us;       /* latest */
     int64_t order_now_us; /* that queues are ordered for */
+    int64_t heard_us;     /* when kube-scheduler was heard of last; 0: nobody tells */
     struct sl_map pods;   /* uid -> struct sl_plan_pod */
     struct sl_map classes;
     struct sl_map asks;
@@ -388,6 +392,16 @@ void sl_plan_ran_forget(struct sl_planner *planner, struct sl_plan_ran *ran);
 struct sl_plan_ran *sl_plan_ran_new(struct sl_planner *planner, const char *uid);
 struct sl_plan_ran *sl_plan_ran_find(const struct sl_planner *planner, const char *uid);
 
+/* ---- plan_silence.c ---- */
+
+/* When the claim lapses, as far as is known now. */
+int64_t sl_plan_due(const struct sl_planner *planner, const struct sl_plan_pod *pod);
+/* Since when kube-scheduler is silent though the claimed pod waits for it; INT64_MAX: that cannot
+ * be said of it. */
+int64_t sl_plan_silent_since(const struct sl_planner *planner, const struct sl_plan_pod *pod);
+/* Then it is one. */
+int64_t sl_plan_silence(const struct sl_planner *planner);
+
 /* ---- plan_pick.c ---- */
 
 struct sl_plan_pick {
@@ -494,7 +508,7 @@ void sl_plan_preempt_resume(struct sl_planner *planner, struct sl_plan_pod *pod,
 /* The run begins: where is room being made, and for whom? */
 void sl_plan_preempt_begin(struct sl_planner *planner);
 /* The pod is about to change into that one. */
-void sl_plan_preempt_note(struct sl_planner *planner, const struct sl_plan_pod *pod,
+void sl_plan_preempt_note(struct sl_planner *planner, struct sl_plan_pod *pod,
                           const struct sl_pod *next);
 void sl_plan_preempt_end(struct sl_planner *planner, struct sl_plan_lane *lane);
 /* Is there nothing more to be expected, or to wait for? */

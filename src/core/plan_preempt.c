@@ -53,13 +53,19 @@ static bool could_preempt(struct sl_planner *planner, const struct sl_plan_pod *
     return false;
 }
 
-static void begin(struct sl_planner *planner, struct sl_plan_lane *lane, struct sl_plan_pod *pod)
+static void watch(struct sl_planner *planner, struct sl_plan_lane *lane, struct sl_plan_pod *pod)
 {
-    pod->preemptive = true;
     lane->preemptor = pod;
     lane->preempting_us = planner->now_us;
     lane->asked_us = planner->now_us;
     planner->touch++;
+    planner->dirty = true;
+}
+
+static void begin(struct sl_planner *planner, struct sl_plan_lane *lane, struct sl_plan_pod *pod)
+{
+    pod->preemptive = true;
+    watch(planner, lane, pod);
     if (!pod->released) {
         sl_plan_release_pod(planner, pod);
     }
@@ -102,10 +108,14 @@ void sl_plan_preempt_end(struct sl_planner *planner, struct sl_plan_lane *lane)
     planner->dirty = true;
 }
 
-void sl_plan_preempt_note(struct sl_planner *planner, const struct sl_plan_pod *pod,
+void sl_plan_preempt_note(struct sl_planner *planner, struct sl_plan_pod *pod,
                           const struct sl_pod *next)
 {
     struct sl_plan_lane *lane = sl_plan_lane_of(pod);
+    if (lane != NULL && lane->preemptor == NULL && pod->released && pod->preemptive &&
+        next->nominated != NULL) { /* later than was waited for */
+        watch(planner, lane, pod);
+    }
     if (lane == NULL || lane->preemptor != pod) {
         return;
     }

@@ -189,7 +189,7 @@ static void set_estimate(const struct sl_planner *planner, const struct sl_plan_
 }
 
 static void make_row(const struct sl_planner *planner, const struct sl_plan_pod *pod,
-                     uint32_t place, struct sl_queue_row *row)
+                     uint32_t place, int64_t now_us, struct sl_queue_row *row)
 {
     *row = (struct sl_queue_row){
         .pod = pod->pod,
@@ -211,6 +211,9 @@ static void make_row(const struct sl_planner *planner, const struct sl_plan_pod 
     if (pod->claim != NULL) {
         row->node = pod->claim->node;
         row->assignment = pod->claim->assignment;
+        int64_t since_us = sl_plan_silent_since(planner, pod);
+        bool silent = since_us < INT64_MAX && now_us - since_us >= sl_plan_silence(planner);
+        row->silent_us = silent ? planner->heard_us : 0;
     }
     set_estimate(planner, pod, row);
 }
@@ -218,13 +221,12 @@ static void make_row(const struct sl_planner *planner, const struct sl_plan_pod 
 bool sl_planner_row(const struct sl_planner *planner, struct sl_str uid, int64_t now_us,
                     struct sl_queue_row *out)
 {
-    (void)now_us;
     const struct sl_plan_pod *pod = sl_plan_find(planner, uid);
     if (pod == NULL) {
         return false;
     }
     uint32_t place = pod->queued ? sl_plan_queue_place(planner, sl_plan_lane_of(pod), pod) : 0;
-    make_row(planner, pod, place, out);
+    make_row(planner, pod, place, now_us, out);
     return true;
 }
 
@@ -248,7 +250,6 @@ static int compare_for_visit(const void *context, const struct sl_plan_pod *a,
 size_t sl_planner_visit(struct sl_planner *planner, int64_t now_us, size_t max,
                         void (*visit)(void *context, const struct sl_queue_row *row), void *context)
 {
-    (void)now_us;
     size_t n = 0;
     size_t at = 0;
     if (planner->pods.len == 0) {
@@ -276,7 +277,7 @@ size_t sl_planner_visit(struct sl_planner *planner, int64_t now_us, size_t max,
             place = lane->at; /* the same order as the lane's */
             lane->at++;
         }
-        make_row(planner, pod, place, &row);
+        make_row(planner, pod, place, now_us, &row);
         visit(context, &row);
     }
     return n;

@@ -78,8 +78,11 @@ int64_t sl_planner_wake(const struct sl_planner *planner)
 {
     int64_t wake = planner->hurry ? planner->now_us : INT64_MAX;
     for (const struct sl_plan_pod *pod = planner->claims.first; pod != NULL; pod = pod->next) {
-        int64_t at = sl_plan_add(pod->claimed_us, planner->config.hold_us);
+        int64_t at = sl_plan_due(planner, pod);
         wake = at < wake ? at : wake;
+        at = sl_plan_silent_since(planner, pod);
+        at = at < INT64_MAX ? sl_plan_add(at, sl_plan_silence(planner)) : at;
+        wake = at > planner->now_us && at < wake ? at : wake; /* that it is silent is told */
     }
     for (const struct sl_plan_pod *pod = planner->lapsed.first; pod != NULL; pod = pod->next) {
         wake = pod->retry_us < wake ? pod->retry_us : wake;

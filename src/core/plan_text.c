@@ -185,6 +185,14 @@ static void put_estimate(struct sl_text *text, const struct sl_queue_row *row, i
     sl_text_puts(text, reserved ? " at the latest" : "");
 }
 
+static void put_silence(struct sl_text *text, const struct sl_queue_row *row, int64_t now_us)
+{
+    if (row->silent_us > 0) {
+        sl_text_puts(text, "; kube-scheduler has not been heard of for ");
+        put_duration(text, now_us - row->silent_us);
+    }
+}
+
 size_t sl_queue_text(const struct sl_queue_row *row, int64_t now_us, char *out, size_t size)
 {
     static const char *const starts[SL_QUEUE_STATES] = {
@@ -200,6 +208,7 @@ size_t sl_queue_text(const struct sl_queue_row *row, int64_t now_us, char *out, 
     sl_text_puts(&text, row->state < SL_QUEUE_STATES ? starts[row->state] : "");
     if (row->state == SL_QUEUE_CLAIMED) {
         sl_text_puts(&text, row->node != NULL ? row->node : "unknown");
+        put_silence(&text, row, now_us);
     } else if (row->state == SL_QUEUE_HELD || row->state == SL_QUEUE_RELEASED) {
         bool queued = row->reason != SL_HOLD_LAPSED && row->reason != SL_HOLD_NEVER;
         if (queued) {

@@ -144,6 +144,7 @@ static void read_plain(struct sl_pod *pod, const struct sl_pod_facts *facts)
     pod->phase = sl_pod_read_phase(facts->phase);
     pod->gate = sl_pod_read_gate(facts->gates);
     pod->deleting = facts->deleting;
+    pod->tried = facts->tried;
     pod->gone_s = seconds_of(facts->deleting_us);
     pod->priority = facts->priority;
     pod->created_us = facts->created_us;
@@ -238,6 +239,7 @@ struct sl_pod *sl_pod_bound_to(const struct sl_pod *pod, const char *node, const
     copy->phase = phase;
     copy->gate = pod->gate;
     copy->deleting = pod->deleting;
+    copy->tried = pod->tried;
     copy->gone_s = pod->gone_s;
     copy->priority = pod->priority;
     copy->created_us = pod->created_us;

@@ -230,6 +230,18 @@ static void status(void *context, struct sl_str uid, struct sl_queue_status *out
     (void)pthread_mutex_unlock(&queuer->plan);
 }
 
+static void heard(void *context, struct sl_str uid)
+{
+    struct sl_queuer *queuer = context;
+    (void)pthread_mutex_lock(&queuer->status);
+    struct sl_queue_entry *entry = sl_map_get(&queuer->entries, uid.s, uid.len);
+    queuer->heard = true;
+    if (entry != NULL) {
+        entry->heard = true;
+    }
+    (void)pthread_mutex_unlock(&queuer->status);
+}
+
 /* With plan held. */
 static int estimate(struct sl_queuer *queuer, int64_t now_us, struct sl_error *err)
 {
@@ -311,6 +323,7 @@ struct sl_queue sl_queuer_queue(struct sl_queuer *queuer)
 {
     return (struct sl_queue){.context = queuer,
                              .status = status,
+                             .heard = heard,
                              .list = list,
                              .row = row_of,
                              .stats = sl_queue_stats,

@@ -49,6 +49,7 @@ void sl_queue_claimed(struct sl_queuer *queuer, struct sl_queue_entry *entry, in
     queuer->newest = entry;
     (void)pthread_mutex_lock(&queuer->status);
     entry->state = SL_QUEUE_CLAIMED;
+    entry->heard = false;
     queuer->outstanding++;
     (void)pthread_mutex_unlock(&queuer->status);
 }

@@ -31,6 +31,7 @@ struct sl_queue_entry {
     bool withdrawn; /* its nomination is being taken back, whatever the pod shows */
     bool stray;     /* carries a nomination behind its gate that is not of its claim */
     bool listed;    /* in todo, as these say */
+    bool heard;     /* kube-scheduler has asked about it; with the lock status held */
     bool failed;    /* its claim could not be made true */
     bool release;
     bool lapsed;
@@ -92,6 +93,7 @@ struct sl_queuer {
     unsigned outstanding; /* claims */
     unsigned stale;       /* of them: old */
     uint64_t term;        /* in which is planned; 0: not now */
+    bool heard;           /* kube-scheduler has asked about any pod */
 
     pthread_mutex_t mail; /* guards what follows */
     pthread_cond_t woken;
@@ -117,6 +119,7 @@ struct sl_queuer {
     int64_t tell_rest_us;  /* until the next one at least, for what it took */
     size_t untold;     /* entries that want a first word, as of that look, and those new since */
     unsigned failures; /* of releases, in a row */
+    bool silent;       /* kube-scheduler is */
     bool again;        /* some entry is to be released again */
     bool stray;        /* some entry is */
     bool full;         /* the window may have been in the way of a claim */

@@ -209,6 +209,10 @@ static bool enter(struct sl_queuer *queuer)
         sl_log(SL_LOG_ERROR, "the queue cannot begin", "reason", err.message, (char *)NULL);
         return false;
     }
+    if (queuer->options.release != NULL) { /* only who is released can be left waiting */
+        sl_planner_heard(queuer->planner, SL_STR(""), queuer->now_us);
+    }
+    queuer->silent = false;
     queuer->failures = 0;
     queuer->pause_us = 0;
     queuer->paused_until_us = 0;
@@ -263,6 +267,45 @@ static void follow_config(struct sl_queuer *queuer)
     (void)pthread_mutex_lock(&queuer->status);
     sl_pace_set_max(&queuer->pace, (unsigned)queuer->config.queue.max_releases);
     (void)pthread_mutex_unlock(&queuer->status);
+}
+
+/* ---- is kube-scheduler there? ---- */
+
+/* With plan held. True when it was heard of since. */
+static bool listen(struct sl_queuer *queuer, int64_t now_us)
+{
+    (void)pthread_mutex_lock(&queuer->status);
+    bool heard = queuer->heard && queuer->planner != NULL && queuer->options.release != NULL;
+    queuer->heard = false;
+    if (heard) {
+        sl_planner_heard(queuer->planner, SL_STR(""), now_us);
+    }
+    for (struct sl_queue_entry *entry = heard ? queuer->oldest : NULL; entry != NULL;
+         entry = entry->next) {
+        if (entry->heard) {
+            sl_planner_heard(queuer->planner, sl_str_of(entry->uid), now_us);
+            entry->heard = false;
+        }
+    }
+    (void)pthread_mutex_unlock(&queuer->status);
+    return heard;
+}
+
+/* Says it once, and when it is over. */
+static void note_silence(struct sl_queuer *queuer, int64_t now_us)
+{
+    int64_t since_us = sl_planner_silent(queuer->planner, now_us);
+    bool silent = since_us > 0;
+    if (silent && !queuer->silent) {
+        char text[24];
+        (void)snprintf(text, sizeof(text), "%" PRId64, (now_us - since_us) / 1000000);
+        sl_log(SL_LOG_WARN, "kube-scheduler has not been heard of: claims are held until it is",
+               "seconds", text, (char *)NULL);
+    } else if (!silent && queuer->silent) {
+        sl_log(SL_LOG_INFO, "kube-scheduler has been heard of again, or no pod waits for it",
+               (char *)NULL);
+    }
+    queuer->silent = silent;
 }
 
 /* ---- the plan ---- */
@@ -364,6 +407,7 @@ static void work(struct sl_queuer *queuer, struct sl_queue_mail *mail, int64_t n
     queuer->counts.run_us += (uint64_t)(took_ns > 0 ? took_ns / 1000 : 0);
     (void)pthread_mutex_unlock(&queuer->status);
     sl_queue_tell_all(queuer, now_us);
+    note_silence(queuer, now_us);
     queuer->wake_us = wake_time(queuer, now_us);
 }
 
@@ -384,8 +428,10 @@ int64_t sl_queue_round(struct sl_queuer *queuer, int64_t now_us)
     uint64_t before = queuer->term;
     follow_term(queuer, now_us);
     follow_config(queuer);
-    bool due = mail.n > 0 || mail.changed || mail.lost || mail.ends != NULL ||
-               queuer->term != before || queuer->unread || now_us >= queuer->wake_us;
+    bool heard = listen(queuer, now_us);
+    bool due = (heard && queuer->outstanding > 0) || mail.n > 0 || mail.changed || mail.lost ||
+               mail.ends != NULL || queuer->term != before || queuer->unread ||
+               now_us >= queuer->wake_us;
     if (queuer->planner != NULL && due) {
         work(queuer, &mail, now_us);
     }

@@ -43,7 +43,10 @@ void sl_queue_stats(void *context, struct sl_queue_stats *out)
     *out = (struct sl_queue_stats){.plans = false};
     (void)pthread_mutex_lock(&queuer->plan);
     if (queuer->planner != NULL) {
+        int64_t now_us = sl_clock_real_us();
+        int64_t since_us = sl_planner_silent(queuer->planner, now_us);
         sl_planner_stats(queuer->planner, &out->plan);
+        out->silent_us = since_us > 0 ? now_us - since_us : 0;
     }
     (void)pthread_mutex_unlock(&queuer->plan);
     (void)pthread_mutex_lock(&queuer->status);
@@ -166,6 +169,10 @@ static void write_gauges(struct sl_buf *out, const struct sl_queue_stats *stats)
     sl_metrics_family(out, "sliced_queue_bind_seconds", "gauge",
                       "Smoothed time from claim to bound.");
     sl_buf_printf(out, "sliced_queue_bind_seconds %.6f\n", (double)stats->bind_us / 1e6);
+    sl_metrics_family(out, "sliced_queue_scheduler_silent_seconds", "gauge",
+                      "For so long nothing was heard of kube-scheduler though pods wait for it.");
+    sl_buf_printf(out, "sliced_queue_scheduler_silent_seconds %.3f\n",
+                  (double)stats->silent_us / 1e6);
     sl_metrics_family(out, "sliced_queue_oldest_wait_seconds", "gauge",
                       "Age of the oldest waiting pod that is not refused.");
     sl_buf_printf(out, "sliced_queue_oldest_wait_seconds %.3f\n",

@@ -84,5 +84,6 @@ void sl_bind_finish(struct sl_request *request)
         (void)sl_request_fail_err(request);
         return;
     }
+    sl_verb_heard(request, sl_body_binding(request->workspace->body)->pod_uid);
     reserve_and_bind(request);
 }

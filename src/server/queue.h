@@ -53,6 +53,7 @@ struct sl_queue_stats {
     unsigned outstanding; /* claims that are not bound yet */
     unsigned window;      /* how many may be */
     int64_t bind_us;      /* smoothed time from claim to bound; 0: none was seen */
+    int64_t silent_us;    /* for so long kube-scheduler has been silent though pods wait for it */
 };
 
 /* All functions may be called from any thread, and none waits for a plan or for I/O except as said.
@@ -62,6 +63,8 @@ struct sl_queue {
     /* Takes a mutex for a few instructions: for filter. The sentence is shorter while a plan is
      * being made. */
     void (*status)(void *context, struct sl_str uid, struct sl_queue_status *out);
+    /* kube-scheduler has asked about that pod, by whatever verb: it is there. As cheap. */
+    void (*heard)(void *context, struct sl_str uid);
     /* The first max rows, estimates not older than a second. Waits for a plan that is being made
      * (milliseconds). -1: out of memory. The caller frees the list, in any case. */
     int (*list)(void *context, size_t max, struct sl_queue_list *out, struct sl_error *err);

@@ -14,7 +14,16 @@ int sl_asked_take(struct sl_request *request, struct sl_asked *out)
         return sl_request_fail_err(request);
     }
     sl_pod_ask(out->pod, &out->ask);
+    sl_verb_heard(request, sl_str_of(out->pod->uid));
     return 0;
+}
+
+void sl_verb_heard(const struct sl_request *request, struct sl_str uid)
+{
+    const struct sl_queue *queue = &request->app->queue;
+    if (queue->heard != NULL) {
+        queue->heard(queue->context, uid);
+    }
 }
 
 void sl_asked_free(struct sl_asked *asked)

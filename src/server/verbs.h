@@ -14,6 +14,8 @@ struct sl_asked {
 /* Ends the body and judges its pod. -1 after sl_request_fail. */
 int sl_asked_take(struct sl_request *request, struct sl_asked *out);
 void sl_asked_free(struct sl_asked *asked);
+/* Tells the queue that kube-scheduler has asked about the pod. */
+void sl_verb_heard(const struct sl_request *request, struct sl_str uid);
 
 /* Begins a body whose candidates are collected; sink->node is set. */
 int sl_verb_begin_args(struct sl_request *request);

@@ -362,6 +362,44 @@ def test_who_matters_more_preempts_from_behind_its_gate(cluster, gated):
 
 # ---- what goes wrong ----
 
+@pytest.mark.both
+def test_nobody_is_blamed_while_the_scheduler_is_away(cluster, gated):
+    hold = 4
+    cluster.add(*(gpus.whole(f"gpu-{i}", gpus=2) for i in range(2)))
+    daemon = gated({"queue": {"order": "fifo", "holdSeconds": hold}})
+    cluster.add(gpus.pod("before", {GPU: 1}))
+    cluster.wait_bound("before")
+    cluster.delete_pod("before")
+    cluster.plane.stop_scheduler()
+    names = [f"pod-{i}" for i in range(7)]
+    try:
+        for name in names[:4]:
+            cluster.add(gpus.pod(name, {GPU: 1}))
+            wait_state(daemon, name, "Claimed")
+        time.sleep(1.1)  # submission is told in whole seconds
+        cluster.add(gpus.pod(names[4], {GPU: 2}), *(gpus.pod(name, {GPU: 1}) for name in names[5:]))
+        time.sleep(3 * hold)
+        found = rows(daemon)
+        assert all(found[name]["state"] == "Claimed" for name in names[:4]), found
+        assert all(found[name]["state"] == "Held" for name in names[4:]), found
+        text = found[names[0]]["text"]
+        assert "kube-scheduler has not been heard of for " in text, text
+        assert daemon.metric("sliced_queue_scheduler_silent_seconds") >= 2 * hold
+        assert daemon.log_count(
+            "kube-scheduler has not been heard of: claims are held until it is") == 1
+    finally:
+        begin = time.time()
+        cluster.start_scheduler()
+    cluster.wait_bound(*names[:4])
+    print(f"all bound {time.time() - begin:.1f} s after the scheduler was started")
+    assert daemon.metric("sliced_queue_claims_total", what="lapsed") == 0
+    assert daemon.metric("sliced_queue_scheduler_silent_seconds") == 0
+    for name in names[:4]:
+        cluster.delete_pod(name)
+    cluster.wait_bound(*names[4:])
+    assert daemon.metric("sliced_queue_claims_total", what="lapsed") == 0
+
+
 def refuse_opening(cluster):
     """Nobody may take the gate off a pod."""
     cluster.add({

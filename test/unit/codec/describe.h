@@ -100,6 +100,7 @@ static inline void describe_pod(struct sl_buf *out, const struct sl_pod_facts *p
     describe_number(out, "gone", pod->deleting_us);
     describe_number(out, "deadline", pod->deadline_s);
     describe_number(out, "priority", pod->priority);
+    sl_buf_puts(out, pod->tried ? " tried" : "");
     sl_buf_puts(out, pod->deleting ? " deleting\n" : "\n");
     describe_pairs(out, "label", pod->labels);
     describe_pairs(out, "annotation", pod->annotations);

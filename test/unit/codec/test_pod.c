@@ -109,6 +109,33 @@ static void affinity_that_is_only_preferred_is_none(void **state)
                    "Pod name=p\n  affinity\n");
 }
 
+static void who_kube_scheduler_could_not_place_is_known(void **state)
+{
+    static const struct {
+        const char *conditions;
+        bool tried;
+    } cases[] = {
+        {"{\"type\":\"PodScheduled\",\"status\":\"False\",\"reason\":\"Unschedulable\"}", true},
+        {"{\"reason\":\"SchedulerError\",\"status\":\"False\",\"type\":\"PodScheduled\"}", true},
+        {"{\"type\":\"PodScheduled\",\"status\":\"False\"},{\"type\":\"Ready\",\"status\":"
+         "\"True\"}",
+         true},
+        {"{\"type\":\"PodScheduled\",\"status\":\"False\",\"reason\":\"SchedulingGated\"}", false},
+        {"{\"type\":\"PodScheduled\",\"status\":\"True\"},{\"type\":\"Ready\",\"status\":"
+         "\"False\"}",
+         false},
+        {"{\"type\":\"Ready\",\"status\":\"False\",\"reason\":\"Unschedulable\"}", false},
+        {"", false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char text[400];
+        (void)snprintf(text, sizeof(text), POD ",\"status\":{\"conditions\":[%s]}}",
+                       cases[i].conditions);
+        assert_decodes(text, cases[i].tried ? "Pod name=p tried\n" : "Pod name=p\n");
+    }
+}
+
 static void a_bare_pod_is_a_pod(void **state)
 {
     (void)state;
@@ -197,6 +224,7 @@ int main(void)
         cmocka_unit_test(what_matters_of_a_pod_is_kept),
         cmocka_unit_test(where_a_pod_may_go_is_kept),
         cmocka_unit_test(affinity_that_is_only_preferred_is_none),
+        cmocka_unit_test(who_kube_scheduler_could_not_place_is_known),
         cmocka_unit_test(a_bare_pod_is_a_pod),
         cmocka_unit_test(faults_name_their_field),
         cmocka_unit_test(what_is_kept_of_one_pod_is_bounded),

@@ -211,6 +211,19 @@ static void without_victims_the_next_may_try_after_a_while(void **state)
     assert_string_equal(plan_rig_plan(rig), "release peer\n");
 }
 
+static void a_node_that_is_named_late_is_kept_all_the_same(void **state)
+{
+    struct plan_rig *rig = *state;
+    given_a_preemptor(rig);
+    scheduler_says(rig, "vip", NULL);
+    rig->now_us += SECONDS(90); /* kube-scheduler had other things to do */
+    assert_string_equal(plan_rig_plan(rig), "");
+    scheduler_says(rig, "vip", "n2");
+    plan_rig_end(rig, "c");
+    assert_string_equal(plan_rig_plan(rig), "");
+    assert_string_equal(plan_rig_state(rig, "more"), "Held Behind");
+}
+
 static void a_planner_that_begins_goes_on_with_a_preemption(void **state)
 {
     struct plan_rig *rig = *state;
@@ -318,6 +331,7 @@ int main(void)
         PLAN_TEST(victims_that_take_their_time_are_waited_for),
         PLAN_TEST(nobody_waits_for_ever_for_a_victim_that_does_not_go),
         PLAN_TEST(without_victims_the_next_may_try_after_a_while),
+        PLAN_TEST(a_node_that_is_named_late_is_kept_all_the_same),
         PLAN_TEST(a_planner_that_begins_goes_on_with_a_preemption),
         PLAN_TEST(all_of_it_holds_in_every_order),
         PLAN_TEST(a_pod_that_is_deleted_ends_with_its_grace),

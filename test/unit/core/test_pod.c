@@ -314,6 +314,7 @@ static void a_bound_copy_differs_in_node_assignment_and_phase_only(void **state)
     rig->pod.created_us = 77;
     rig->pod.deleting = true;
     rig->pod.deleting_us = 3000000;
+    rig->pod.tried = true;
     struct sl_pod *copy = sl_pod_bound_to(make(rig), "n1", "nvidia.com/gpu=0,1", SL_POD_RUNNING);
     assert_non_null(copy);
     sl_pod_unref(rig->made);
@@ -330,6 +331,7 @@ static void a_bound_copy_differs_in_node_assignment_and_phase_only(void **state)
     assert_int_equal(copy->priority, 9);
     assert_int_equal(copy->created_us, 77);
     assert_true(copy->deleting);
+    assert_true(copy->tried);
     assert_int_equal(copy->gone_s, 3);
     assert_non_null(copy->problem);
     struct sl_pod *plain = sl_pod_bound_to(copy, "n2", NULL, SL_POD_PENDING);

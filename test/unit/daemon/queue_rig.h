@@ -198,6 +198,7 @@ struct rig_pod {
     int gpus;              /* 0: 1 */
     bool gated;
     bool ended;
+    bool tried; /* kube-scheduler could not place it */
 };
 
 static inline struct sl_pod *rig_pod_new(const struct queue_rig *rig, const struct rig_pod *spec)
@@ -222,6 +223,7 @@ static inline struct sl_pod *rig_pod_new(const struct queue_rig *rig, const stru
         .annotations = spec->timeout == NULL ? NULL : &timeout,
         .containers = &container,
         .gates = spec->gated ? &gate : NULL,
+        .tried = spec->tried,
     };
     struct sl_pod *pod = sl_pod_new(&facts, NULL);
     assert_non_null(pod);

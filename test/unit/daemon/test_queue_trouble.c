@@ -176,13 +176,109 @@ static void a_nomination_that_was_taken_back_is_made_again_with_the_next_claim(v
     rig_put(&rig, (struct rig_pod){.name = "a", .gated = true});
     rig_round(&rig);
     rig_answer(&rig, 0, SL_RELEASE_RELEASED);
-    rig_put(&rig, (struct rig_pod){.name = "a", .nominated = "n1"});
+    rig_put(&rig, (struct rig_pod){.name = "a", .nominated = "n1", .tried = true});
+    rig_later(&rig, SECOND);
     rig_later(&rig, rig.config.queue.hold_s * SECOND);
     assert_string_equal(rig.withdrawn, "u-a n1");
     rig_later(&rig, HOUR);
     assert_int_equal(rig.n_released, 2);
     assert_string_equal(rig.released[1].node, "n1");
     assert_false(rig.released[1].nominated);
+    rig_end(&rig);
+}
+
+/* ---- kube-scheduler is away ---- */
+
+/* Whose turn has come, with its gate open, while b waits for the same GPU. */
+static void given_a_turn(struct queue_rig *rig)
+{
+    rig_begin(rig);
+    rig->config.queue.hold_s = 20;
+    rig_node(rig, "n1", 1);
+    rig_start(rig);
+    rig_put(rig, (struct rig_pod){.name = "a", .gated = true});
+    (void)rig_round(rig);
+    rig_answer(rig, 0, SL_RELEASE_RELEASED);
+    rig_put(rig, (struct rig_pod){.name = "a", .nominated = "n1"});
+    rig_put(rig, (struct rig_pod){.name = "b", .gated = true});
+    (void)rig_later(rig, SECOND);
+    assert_string_equal(rig_claim(rig, "a"), "n1");
+}
+
+static uint64_t lapses_of(struct queue_rig *rig)
+{
+    struct sl_queue_stats stats;
+    rig->queue.stats(rig->queue.context, &stats);
+    return stats.plan.lapses;
+}
+
+static void turns_are_kept_while_kube_scheduler_is_away(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    given_a_turn(&rig);
+    for (int i = 0; i < 100; i++) {
+        (void)rig_later(&rig, SECOND);
+        assert_string_equal(rig_claim(&rig, "a"), "n1");
+    }
+    rig.queue.heard(rig.queue.context, SL_STR("u-a"));
+    for (int i = 0; i < 19; i++) { /* asked about, and not bound */
+        (void)rig_later(&rig, SECOND);
+        assert_string_equal(rig_claim(&rig, "a"), "n1");
+    }
+    assert_int_equal(lapses_of(&rig), 0);
+    (void)rig_later(&rig, 2 * SECOND);
+    assert_string_equal(rig_claim(&rig, "a"), "");
+    assert_int_equal(lapses_of(&rig), 1);
+    rig_end(&rig);
+}
+
+static void a_turn_of_who_was_asked_about_lapses_in_time(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    given_a_turn(&rig);
+    rig.queue.heard(rig.queue.context, SL_STR("u-a"));
+    (void)rig_later(&rig, SECOND);
+    (void)rig_later(&rig, 17 * SECOND);
+    assert_string_equal(rig_claim(&rig, "a"), "n1");
+    (void)rig_later(&rig, SECOND);
+    assert_string_equal(rig_claim(&rig, "a"), "");
+    assert_int_equal(lapses_of(&rig), 1);
+    rig_end(&rig);
+}
+
+static void a_turn_of_who_cannot_be_placed_lapses_in_time(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    given_a_turn(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "a", .nominated = "n1", .tried = true});
+    (void)rig_later(&rig, SECOND);
+    (void)rig_later(&rig, 17 * SECOND);
+    assert_string_equal(rig_claim(&rig, "a"), "n1");
+    (void)rig_later(&rig, SECOND);
+    assert_string_equal(rig_claim(&rig, "a"), "");
+    assert_int_equal(lapses_of(&rig), 1);
+    rig_end(&rig);
+}
+
+/* What is asked before the turn has come says nothing of the turn. */
+static void words_before_the_turn_do_not_count_for_it(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    given_a_turn(&rig);
+    rig.queue.heard(rig.queue.context,
+                    SL_STR("u-b")); /* kube-scheduler tried it, and was refused */
+    (void)rig_round(&rig);
+    rig_delete(&rig, "a");
+    (void)rig_later(&rig, SECOND);
+    assert_string_equal(rig_claim(&rig, "b"), "n1");
+    rig_put(&rig, (struct rig_pod){.name = "b", .nominated = "n1"});
+    (void)rig_later(&rig, 60 * SECOND);
+    assert_string_equal(rig_claim(&rig, "b"), "n1");
+    assert_int_equal(lapses_of(&rig), 0);
     rig_end(&rig);
 }
 
@@ -326,6 +422,10 @@ int main(void)
         cmocka_unit_test(
             a_nomination_left_by_a_leader_before_is_taken_back_from_a_pod_that_has_to_wait),
         cmocka_unit_test(a_nomination_that_was_taken_back_is_made_again_with_the_next_claim),
+        cmocka_unit_test(turns_are_kept_while_kube_scheduler_is_away),
+        cmocka_unit_test(a_turn_of_who_was_asked_about_lapses_in_time),
+        cmocka_unit_test(a_turn_of_who_cannot_be_placed_lapses_in_time),
+        cmocka_unit_test(words_before_the_turn_do_not_count_for_it),
         cmocka_unit_test(claims_lapse_though_the_clock_was_set_back),
         cmocka_unit_test(a_release_that_fails_at_once_is_no_harm),
         cmocka_unit_test(who_does_not_lead_plans_nothing),
