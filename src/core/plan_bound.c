@@ -52,7 +52,7 @@ static void give_id(struct sl_planner *planner, const uint64_t *id)
     sl_map_remove(&planner->ids, (const char *)id, sizeof *id);
 }
 
-/* ---- what others started ---- */
+/* ---- what others started, or was started before the bound was there ---- */
 
 static uint64_t key_of(const char *node)
 {
@@ -64,12 +64,16 @@ void sl_plan_bound_adopt(struct sl_planner *planner, const struct sl_pod *pod)
     struct sl_plan_lane *lane =
         pod->n_items == 0 ? NULL : sl_plan_lane_find(planner, pod->items[0].key);
     if (lane == NULL || lane->bound == NULL || pod->uid[0] == '\0' ||
-        sl_map_get(&planner->pods, pod->uid, strlen(pod->uid)) != NULL ||
-        sl_plan_ran_find(planner, pod->uid) != NULL) {
+        sl_map_get(&planner->pods, pod->uid, strlen(pod->uid)) != NULL) {
         return;
     }
-    int64_t started_us = pod->started_us > 0 ? pod->started_us : pod->created_us;
-    struct sl_plan_ran *ran = sl_plan_ran_new(planner, pod->uid);
+    int64_t started_us = sl_plan_start(planner, pod);
+    struct sl_plan_ran *ran = sl_plan_ran_find(planner, pod->uid);
+    if (ran != NULL && ran->counted) {
+        return;
+    }
+    /* One that is not counted was known to the bound that was there before a reload. */
+    ran = ran != NULL ? ran : sl_plan_ran_new(planner, pod->uid);
     if (ran == NULL) {
         return;
     }
@@ -406,7 +410,8 @@ static void came(struct sl_planner *planner, const struct sl_pod *pod)
     struct sl_plan_pod *waiting = sl_map_get(&planner->pods, pod->uid, strlen(pod->uid));
     if (ran != NULL) {
         ran->seen = true;
-    } else if (waiting != NULL) {
+    }
+    if (ran == NULL && waiting != NULL) {
         waiting->elsewhere = waiting->claim == NULL;
     } else if (is_bounded(planner)) {
         sl_plan_bound_adopt(planner, pod);

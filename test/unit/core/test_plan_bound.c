@@ -244,6 +244,58 @@ static void another_order_and_back_forgets_no_pod(void **state)
     assert_string_equal(plan_rig_state(rig, "b"), "Claimed None");
 }
 
+/* n1 has one GPU, and the claim of a pod of 1000 s there is bound. */
+static void given_a_claim_that_runs(struct plan_rig *rig)
+{
+    plan_rig_node(rig, "n1", 1);
+    plan_rig_wait(rig, "x", 1, 1000);
+    plan_rig_plan(rig);
+    plan_rig_bind(rig, "x");
+}
+
+static int64_t wait_for_x(struct plan_rig *rig)
+{
+    struct sl_queue_row row;
+    plan_rig_wait(rig, "a", 1, 10);
+    plan_rig_plan(rig);
+    assert_true(plan_rig_row(rig, "a", &row));
+    assert_true(row.latest_start_us > 0);
+    return row.latest_start_us - rig->now_us;
+}
+
+static void what_runs_counts_when_the_order_becomes_bounded(void **state)
+{
+    struct plan_rig *rig = *state;
+    rig->config.order.kind = SL_ORDER_FIFO;
+    plan_rig_configure(rig);
+    given_a_claim_that_runs(rig);
+    plan_rig_plan(rig);
+    rig->config.order.kind = SL_ORDER_BOUNDED;
+    plan_rig_configure(rig);
+    assert_true(wait_for_x(rig) >= SECONDS(1000));
+}
+
+static void what_runs_counts_when_the_bound_is_another(void **state)
+{
+    struct plan_rig *rig = *state;
+    given_a_claim_that_runs(rig);
+    plan_rig_plan(rig);
+    rig->config.bound.c_permille += 1;
+    plan_rig_configure(rig);
+    assert_true(wait_for_x(rig) >= SECONDS(1000));
+}
+
+static void what_was_bound_when_the_bound_became_another_counts_once_it_is_seen(void **state)
+{
+    struct plan_rig *rig = *state;
+    given_a_claim_that_runs(rig);
+    rig->config.bound.c_permille += 1;
+    plan_rig_configure(rig);
+    plan_rig_wait(rig, "b", 1, 5);
+    plan_rig_run(rig, 0); /* there is a bound again, and no node has shown x yet */
+    assert_true(wait_for_x(rig) >= SECONDS(1000));
+}
+
 /* ---- many pods on devices that are alike: nothing idles, nobody waits too long ---- */
 
 enum { PODS = 60, SEEDS = 40 };
@@ -358,6 +410,9 @@ int main(void)
         BOUND_TEST(a_pod_that_headroom_is_kept_from_is_waited_for_by_nobody),
         BOUND_TEST(what_others_started_counts_as_running),
         BOUND_TEST(another_order_and_back_forgets_no_pod),
+        BOUND_TEST(what_runs_counts_when_the_order_becomes_bounded),
+        BOUND_TEST(what_runs_counts_when_the_bound_is_another),
+        BOUND_TEST(what_was_bound_when_the_bound_became_another_counts_once_it_is_seen),
         cmocka_unit_test(no_device_idles_and_nobody_waits_longer_than_promised),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
