@@ -235,6 +235,20 @@ static inline void rig_put(struct queue_rig *rig, struct rig_pod spec)
     assert_int_equal(sl_store_put_pod(rig->store, rig_pod_new(rig, &spec), NULL), 0);
 }
 
+/* It waits behind the gate, and states no timeout. */
+static inline void rig_gated(struct queue_rig *rig, const char *name)
+{
+    rig_put(rig, (struct rig_pod){.name = name, .gated = true});
+}
+
+/* A queue at work for one node, n1. */
+static inline void rig_begin_on(struct queue_rig *rig, int gpus)
+{
+    rig_begin(rig);
+    rig_node(rig, "n1", gpus);
+    rig_start(rig);
+}
+
 static inline void rig_delete(struct queue_rig *rig, const char *name)
 {
     assert_int_equal(sl_store_delete_pod(rig->store, SL_STR("default"), sl_str_of(name), NULL), 0);

@@ -7,9 +7,7 @@ static void a_pod_that_fits_is_claimed_and_released_there(void **state)
 {
     static struct queue_rig rig;
     (void)state;
-    rig_begin(&rig);
-    rig_node(&rig, "n1", 2);
-    rig_start(&rig);
+    rig_begin_on(&rig, 2);
     rig_put(&rig, (struct rig_pod){.name = "a", .gated = true, .timeout = "1h"});
     assert_int_equal(rig_state(&rig, "a"), SL_QUEUE_HELD);
     (void)rig_round(&rig);
@@ -29,12 +27,10 @@ static void the_next_is_released_in_the_round_after_an_end(void **state)
 {
     static struct queue_rig rig;
     (void)state;
-    rig_begin(&rig);
-    rig_node(&rig, "n1", 1);
-    rig_start(&rig);
-    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true});
+    rig_begin_on(&rig, 1);
+    rig_gated(&rig, "a");
     (void)rig_round(&rig);
-    rig_put(&rig, (struct rig_pod){.name = "b", .gated = true});
+    rig_gated(&rig, "b");
     (void)rig_round(&rig);
     assert_int_equal(rig.n_released, 1);
     assert_int_equal(rig_state(&rig, "b"), SL_QUEUE_HELD);
@@ -63,7 +59,7 @@ static void a_pod_bound_elsewhere_counts_as_wrongly_nominated(void **state)
     rig_node(&rig, "n1", 1);
     rig_node(&rig, "n2", 1);
     rig_start(&rig);
-    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true});
+    rig_gated(&rig, "a");
     (void)rig_round(&rig);
     const char *other = strcmp(rig.released[0].node, "n1") == 0 ? "n2" : "n1";
     rig_put(&rig, (struct rig_pod){.name = "a", .node = other});
@@ -83,10 +79,10 @@ static void a_claim_that_is_not_taken_is_given_back_and_its_owner_told(void **st
     rig.config.queue.hold_s = 5;
     rig_node(&rig, "n1", 1);
     rig_start(&rig);
-    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true});
+    rig_gated(&rig, "a");
     (void)rig_round(&rig);
     rig_answer(&rig, 0, SL_RELEASE_RELEASED);
-    rig_put(&rig, (struct rig_pod){.name = "b", .gated = true});
+    rig_gated(&rig, "b");
     int64_t wake_us = rig_round(&rig);
     assert_true(wake_us <= rig.now_us + 5 * SECOND);
     (void)rig_later(&rig, 6 * SECOND);
@@ -109,7 +105,7 @@ static void a_turn_on_a_node_that_is_cordoned_is_given_again_elsewhere(void **st
     rig_node(&rig, "n1", 1);
     rig_node(&rig, "n2", 1);
     rig_start(&rig);
-    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true});
+    rig_gated(&rig, "a");
     (void)rig_round(&rig);
     assert_string_equal(rig_claim(&rig, "a"), "n1");
     rig_answer(&rig, 0, SL_RELEASE_RELEASED);
@@ -140,7 +136,7 @@ static void a_turn_that_was_not_taken_is_told(void **state)
     rig.config.queue.hold_s = 5;
     rig_node(&rig, "n1", 1);
     rig_start(&rig);
-    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true});
+    rig_gated(&rig, "a");
     (void)rig_round(&rig);
     rig_answer(&rig, 0, SL_RELEASE_RELEASED);
     for (int i = 0; i < 5 && strstr(rig.all_told, "Lapsed") == NULL; i++) {
@@ -154,9 +150,7 @@ static void a_pod_without_a_gate_is_woken(void **state)
 {
     static struct queue_rig rig;
     (void)state;
-    rig_begin(&rig);
-    rig_node(&rig, "n1", 1);
-    rig_start(&rig);
+    rig_begin_on(&rig, 1);
     rig_put(&rig, (struct rig_pod){.name = "a"});
     (void)rig_round(&rig);
     assert_int_equal(rig.n_released, 1);
@@ -177,7 +171,7 @@ static void only_so_many_are_released_at_a_time(void **state)
     for (int i = 0; i < 60; i++) {
         char name[8];
         (void)snprintf(name, sizeof(name), "p%02d", i);
-        rig_put(&rig, (struct rig_pod){.name = name, .gated = true});
+        rig_gated(&rig, name);
     }
     (void)rig_round(&rig);
     assert_int_equal(rig.n_released, SL_PACE_FIRST);
@@ -197,13 +191,11 @@ static void those_that_are_not_bound_soon_make_room_for_others(void **state)
 {
     static struct queue_rig rig;
     (void)state;
-    rig_begin(&rig);
-    rig_node(&rig, "n1", 60);
-    rig_start(&rig);
+    rig_begin_on(&rig, 60);
     for (int i = 0; i < 60; i++) {
         char name[8];
         (void)snprintf(name, sizeof(name), "p%02d", i);
-        rig_put(&rig, (struct rig_pod){.name = name, .gated = true});
+        rig_gated(&rig, name);
     }
     int64_t wake_us = rig_round(&rig);
     assert_int_equal(rig.n_released, SL_PACE_FIRST);
@@ -222,7 +214,7 @@ static void never_more_are_out_than_configured(void **state)
     rig_node(&rig, "n1", 8);
     rig_start(&rig);
     for (char name[2] = "a"; name[0] < 'i'; name[0]++) {
-        rig_put(&rig, (struct rig_pod){.name = name, .gated = true});
+        rig_gated(&rig, name);
     }
     (void)rig_round(&rig);
     (void)rig_later(&rig, 10 * SECOND);
@@ -241,9 +233,7 @@ static void the_list_has_all_in_their_order(void **state)
     static struct queue_rig rig;
     struct sl_queue_list list;
     (void)state;
-    rig_begin(&rig);
-    rig_node(&rig, "n1", 1);
-    rig_start(&rig);
+    rig_begin_on(&rig, 1);
     for (char name[2] = "a"; name[0] < 'e'; name[0]++) {
         rig_put(&rig, (struct rig_pod){.name = name, .gated = true, .timeout = "1h"});
         rig.now_us += SECOND;
@@ -288,11 +278,9 @@ static void metrics_count_waiting_pods_by_resource_and_reason(void **state)
     static struct queue_rig rig;
     struct sl_buf out;
     (void)state;
-    rig_begin(&rig);
-    rig_node(&rig, "n1", 1);
-    rig_start(&rig);
+    rig_begin_on(&rig, 1);
     for (char name[2] = "a"; name[0] < 'd'; name[0]++) {
-        rig_put(&rig, (struct rig_pod){.name = name, .gated = true});
+        rig_gated(&rig, name);
     }
     (void)rig_round(&rig);
     sl_buf_init(&out, 1 << 20);
@@ -314,9 +302,7 @@ static void its_owner_is_told_once_that_a_pod_waits(void **state)
 {
     static struct queue_rig rig;
     (void)state;
-    rig_begin(&rig);
-    rig_node(&rig, "n1", 1);
-    rig_start(&rig);
+    rig_begin_on(&rig, 1);
     rig_put(&rig, (struct rig_pod){.name = "a", .gated = true, .timeout = "1h"});
     rig_put(&rig, (struct rig_pod){.name = "b", .gated = true, .timeout = "1h"});
     (void)rig_round(&rig);
@@ -353,12 +339,10 @@ static void after_a_longer_rest_more_are_told_but_never_all_at_once(void **state
     struct queue_rig rig;
     char name[NAME_BYTES];
     (void)state;
-    rig_begin(&rig);
-    rig_node(&rig, "n1", 1);
-    rig_start(&rig);
+    rig_begin_on(&rig, 1);
     for (int i = 0; i < 400; i++) {
         (void)snprintf(name, sizeof(name), "p%03d", i);
-        rig_put(&rig, (struct rig_pod){.name = name, .gated = true});
+        rig_gated(&rig, name);
     }
     rig_later(&rig, 3 * SECOND);
     assert_int_equal(rig.n_told, 20);
@@ -418,9 +402,7 @@ static void what_no_node_could_take_is_told_in_the_words_of_the_explanation(void
 {
     static struct queue_rig rig;
     (void)state;
-    rig_begin(&rig);
-    rig_node(&rig, "n1", 1);
-    rig_start(&rig);
+    rig_begin_on(&rig, 1);
     rig_put(&rig, (struct rig_pod){.name = "a", .gated = true, .gpus = 2});
     (void)rig_round(&rig);
     (void)rig_later(&rig, 3 * SECOND);
@@ -434,12 +416,10 @@ static void settled_means_planned(void **state)
 {
     static struct queue_rig rig;
     (void)state;
-    rig_begin(&rig);
-    rig_node(&rig, "n1", 4);
-    rig_start(&rig);
+    rig_begin_on(&rig, 4);
     assert_int_equal(sl_queuer_start(rig.queuer, NULL), 0);
     for (char name[2] = "a"; name[0] < 'e'; name[0]++) {
-        rig_put(&rig, (struct rig_pod){.name = name, .gated = true});
+        rig_gated(&rig, name);
         assert_true(rig.queue.settle(rig.queue.context, 60 * SECOND));
         assert_int_equal(rig_state(&rig, name), SL_QUEUE_CLAIMED);
     }

@@ -8,10 +8,8 @@ static void a_release_that_failed_is_tried_again_for_the_same_claim(void **state
 {
     static struct queue_rig rig;
     (void)state;
-    rig_begin(&rig);
-    rig_node(&rig, "n1", 1);
-    rig_start(&rig);
-    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true});
+    rig_begin_on(&rig, 1);
+    rig_gated(&rig, "a");
     (void)rig_round(&rig);
     rig_answer(&rig, 0, SL_RELEASE_FAILED);
     int64_t wake_us = rig_round(&rig);
@@ -32,7 +30,7 @@ static void a_release_of_unknown_end_is_not_made_again_before_its_claim_has_laps
     rig.config.queue.hold_s = 20;
     rig_node(&rig, "n1", 1);
     rig_start(&rig);
-    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true});
+    rig_gated(&rig, "a");
     (void)rig_round(&rig);
     rig_answer(&rig, 0, SL_RELEASE_UNKNOWN);
     for (int i = 0; i < 19; i++) {
@@ -55,7 +53,7 @@ static void a_release_without_a_claim_of_unknown_end_is_made_again(void **state)
     rig_node(&rig, "n1", 1);
     rig_start(&rig);
     rig_put(&rig, (struct rig_pod){.name = "x", .node = "n1"});
-    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true});
+    rig_gated(&rig, "a");
     rig_round(&rig);
     assert_int_equal(rig_state(&rig, "a"), SL_QUEUE_RELEASED);
     assert_int_equal(rig.n_released, 1);
@@ -74,12 +72,10 @@ static void a_pod_that_is_gone_gives_its_devices_to_the_next(void **state)
 {
     static struct queue_rig rig;
     (void)state;
-    rig_begin(&rig);
-    rig_node(&rig, "n1", 1);
-    rig_start(&rig);
-    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true});
+    rig_begin_on(&rig, 1);
+    rig_gated(&rig, "a");
     (void)rig_round(&rig);
-    rig_put(&rig, (struct rig_pod){.name = "b", .gated = true});
+    rig_gated(&rig, "b");
     rig_answer(&rig, 0, SL_RELEASE_GONE);
     (void)rig_round(&rig);
     assert_string_equal(rig_claim(&rig, "a"), "");
@@ -92,16 +88,14 @@ static void after_failures_in_a_row_no_further_claims_are_made_for_a_while(void 
     static struct queue_rig rig;
     char name[4] = "a";
     (void)state;
-    rig_begin(&rig);
-    rig_node(&rig, "n1", 8);
-    rig_start(&rig);
+    rig_begin_on(&rig, 8);
     for (unsigned i = 0; i < 3; i++, name[0]++) {
-        rig_put(&rig, (struct rig_pod){.name = name, .gated = true});
+        rig_gated(&rig, name);
         (void)rig_round(&rig);
         rig_answer(&rig, i, SL_RELEASE_FAILED);
     }
     (void)rig_round(&rig);
-    rig_put(&rig, (struct rig_pod){.name = "z", .gated = true});
+    rig_gated(&rig, "z");
     (void)rig_round(&rig);
     assert_int_equal(rig_state(&rig, "z"), SL_QUEUE_HELD);
     assert_int_equal(rig.n_released, 3);
@@ -117,10 +111,8 @@ a_pod_that_is_claimed_anew_while_a_release_is_under_way_is_released_after_it(voi
 {
     struct queue_rig rig;
     (void)state;
-    rig_begin(&rig);
-    rig_node(&rig, "n1", 1);
-    rig_start(&rig);
-    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true});
+    rig_begin_on(&rig, 1);
+    rig_gated(&rig, "a");
     rig_round(&rig);
     assert_int_equal(rig.n_released, 1);
     (void)sl_store_unclaim_all(rig.store);
@@ -170,10 +162,8 @@ static void a_nomination_that_was_taken_back_is_made_again_with_the_next_claim(v
 {
     struct queue_rig rig;
     (void)state;
-    rig_begin(&rig);
-    rig_node(&rig, "n1", 1);
-    rig_start(&rig);
-    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true});
+    rig_begin_on(&rig, 1);
+    rig_gated(&rig, "a");
     rig_round(&rig);
     rig_answer(&rig, 0, SL_RELEASE_RELEASED);
     rig_put(&rig, (struct rig_pod){.name = "a", .nominated = "n1", .tried = true});
@@ -196,11 +186,11 @@ static void given_a_turn(struct queue_rig *rig)
     rig->config.queue.hold_s = 20;
     rig_node(rig, "n1", 1);
     rig_start(rig);
-    rig_put(rig, (struct rig_pod){.name = "a", .gated = true});
+    rig_gated(rig, "a");
     (void)rig_round(rig);
     rig_answer(rig, 0, SL_RELEASE_RELEASED);
     rig_put(rig, (struct rig_pod){.name = "a", .nominated = "n1"});
-    rig_put(rig, (struct rig_pod){.name = "b", .gated = true});
+    rig_gated(rig, "b");
     (void)rig_later(rig, SECOND);
     assert_string_equal(rig_claim(rig, "a"), "n1");
 }
@@ -286,11 +276,9 @@ static void claims_lapse_though_the_clock_was_set_back(void **state)
 {
     struct queue_rig rig;
     (void)state;
-    rig_begin(&rig);
-    rig_node(&rig, "n1", 1);
-    rig_start(&rig);
-    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true});
-    rig_put(&rig, (struct rig_pod){.name = "b", .gated = true});
+    rig_begin_on(&rig, 1);
+    rig_gated(&rig, "a");
+    rig_gated(&rig, "b");
     rig_round(&rig);
     assert_int_equal(rig_state(&rig, "a"), SL_QUEUE_CLAIMED);
     rig_later(&rig, -HOUR);
@@ -306,11 +294,9 @@ static void a_release_that_fails_at_once_is_no_harm(void **state)
 {
     static struct queue_rig rig;
     (void)state;
-    rig_begin(&rig);
-    rig_node(&rig, "n1", 1);
-    rig_start(&rig);
+    rig_begin_on(&rig, 1);
     rig.refuses = true;
-    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true});
+    rig_gated(&rig, "a");
     (void)rig_round(&rig);
     (void)rig_round(&rig);
     rig.refuses = false;
@@ -330,7 +316,7 @@ static void who_does_not_lead_plans_nothing(void **state)
     rig.term = 0;
     rig_node(&rig, "n1", 1);
     rig_start(&rig);
-    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true});
+    rig_gated(&rig, "a");
     (void)rig_round(&rig);
     assert_int_equal(rig.n_released, 0);
     rig.queue.stats(rig.queue.context, &stats);
@@ -342,10 +328,8 @@ static void the_end_of_a_term_drops_all_claims_and_a_new_one_plans_anew(void **s
 {
     static struct queue_rig rig;
     (void)state;
-    rig_begin(&rig);
-    rig_node(&rig, "n1", 1);
-    rig_start(&rig);
-    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true});
+    rig_begin_on(&rig, 1);
+    rig_gated(&rig, "a");
     (void)rig_round(&rig);
     rig.term = 0;
     (void)rig_round(&rig);
@@ -368,8 +352,8 @@ static void a_new_leader_gives_those_released_before_it_their_nodes_first(void *
     rig_begin(&rig);
     rig_node(&rig, "n1", 1);
     rig_node(&rig, "n2", 1);
-    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true});
-    rig_put(&rig, (struct rig_pod){.name = "b", .gated = true});
+    rig_gated(&rig, "a");
+    rig_gated(&rig, "b");
     rig.now_us += HOUR;
     rig_put(&rig, (struct rig_pod){.name = "c", .nominated = "n1"});
     rig_start(&rig);
@@ -390,15 +374,13 @@ static void what_was_lost_on_the_way_is_read_again(void **state)
     static struct queue_rig rig;
     struct sl_queue_stats stats;
     (void)state;
-    rig_begin(&rig);
-    rig_node(&rig, "n1", 8);
-    rig_start(&rig);
-    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true});
-    rig_put(&rig, (struct rig_pod){.name = "b", .gated = true});
+    rig_begin_on(&rig, 8);
+    rig_gated(&rig, "a");
+    rig_gated(&rig, "b");
     (void)rig_round(&rig);
     rig.queuer->max_letters = 0; /* no news has a place */
     rig_delete(&rig, "a");
-    rig_put(&rig, (struct rig_pod){.name = "c", .gated = true});
+    rig_gated(&rig, "c");
     rig.queuer->max_letters = 1000;
     (void)rig_round(&rig);
     rig.queue.stats(rig.queue.context, &stats);
