@@ -174,6 +174,15 @@ static void put_reason(struct sl_text *text, const struct sl_queue_row *row, con
     }
 }
 
+/* What is passed over of the pod; who is refused has other worries, or is refused for just that. */
+static void put_problem(struct sl_text *text, const struct sl_queue_row *row)
+{
+    if (row->pod->problem != NULL && row->state != SL_QUEUE_REFUSED) {
+        sl_text_puts(text, "; ");
+        sl_text_puts(text, row->pod->problem);
+    }
+}
+
 static void put_estimate(struct sl_text *text, const struct sl_queue_row *row, int64_t now_us)
 {
     if (row->estimate != SL_ESTIMATE_RESERVED && row->estimate != SL_ESTIMATE_LAID_OUT) {
@@ -219,5 +228,6 @@ size_t sl_queue_text(const struct sl_queue_row *row, int64_t now_us, char *out, 
     } else {
         put_reason(&text, row, "");
     }
+    put_problem(&text, row);
     return text.len;
 }

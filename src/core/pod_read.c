@@ -46,7 +46,9 @@ int64_t sl_pod_read_timeout(const struct sl_pod_facts *facts, struct sl_text *pr
     if (pair == NULL || sl_timeout_parse(pair->value, &seconds)) {
         return seconds;
     }
-    refuse(problem, pair, " is not a duration such as \"1h30m\" or \"90\" (seconds): ignored");
+    refuse(problem, pair,
+           " cannot be read, expected such as 90m, 2h30m, 1d, of less than 24856 days: "
+           "the default timeout counts");
     return 0;
 }
 

@@ -1,4 +1,4 @@
-/* Go's time.ParseDuration for positive durations, in integers and rounded up to seconds. */
+/* Go's time.ParseDuration for positive durations, and days; in integers, rounded up to seconds. */
 #include "core/timeout.h"
 
 static const struct unit {
@@ -6,11 +6,15 @@ static const struct unit {
     int64_t ns;
 } units[] = {
     /* "ms" before "m": the first that the text starts with is taken. */
-    {{"ns", 2}, 1},           {{"us", 2}, 1000},
+    {{"ns", 2}, 1},
+    {{"us", 2}, 1000},
     {{"\xc2\xb5s", 3}, 1000}, /* micro sign */
     {{"\xce\xbcs", 3}, 1000}, /* Greek mu */
-    {{"ms", 2}, 1000000},     {{"s", 1}, 1000000000},
-    {{"m", 1}, 60000000000},  {{"h", 1}, 3600000000000},
+    {{"ms", 2}, 1000000},
+    {{"s", 1}, 1000000000},
+    {{"m", 1}, 60000000000},
+    {{"h", 1}, 3600000000000},
+    {{"d", 1}, 86400000000000},
 };
 
 static const int64_t second_ns = 1000000000;

@@ -166,6 +166,10 @@ void sl_queue_note_nomination(struct sl_queuer *queuer, struct sl_queue_entry *e
 
 /* Tells owners: of what happened to one pod, and from time to time of all. With plan held. */
 void sl_queue_tell_one(struct sl_queuer *queuer, struct sl_queue_entry *entry, int64_t now_us);
+/* What of the pod is passed over, when that is news beside what was known of it (old; NULL:
+ * nothing). */
+void sl_queue_tell_problem(const struct sl_queuer *queuer, const struct sl_pod *pod,
+                           const struct sl_pod *old);
 void sl_queue_tell_lapse(struct sl_queuer *queuer, struct sl_queue_entry *entry);
 void sl_queue_tell_all(struct sl_queuer *queuer, int64_t now_us);
 /* When that has to be again, or wake_us when it is earlier. */

@@ -53,6 +53,7 @@ static bool put(struct sl_queuer *queuer, struct sl_pod *pod, int64_t now_us)
     struct sl_pod *old = entry->pod;
     entry->pod = sl_pod_ref(pod);
     entry->round = queuer->round;
+    sl_queue_tell_problem(queuer, pod, old);
     sl_pod_unref(old);
     entry->withdrawn = false;
     sl_queue_note_nomination(queuer, entry);

@@ -1,5 +1,6 @@
 /* What the owners of waiting pods are told: that they wait and why, once; when the estimated start
- * has moved much; that a turn was not taken; that a pod is refused. With plan held. */
+ * has moved much; that a turn was not taken; that a pod is refused, or something that it says is
+ * passed over. With plan held. */
 #include <stdio.h>
 #include <time.h>
 
@@ -82,6 +83,15 @@ void sl_queue_tell_lapse(struct sl_queuer *queuer, struct sl_queue_entry *entry)
                    "%llds; others go first until its next turn",
                    node, (long long)queuer->config.queue.hold_s);
     tell(queuer, entry->pod, "Lapsed", true, text);
+}
+
+void sl_queue_tell_problem(const struct sl_queuer *queuer, const struct sl_pod *pod,
+                           const struct sl_pod *old)
+{
+    const char *known = old == NULL ? NULL : old->problem;
+    if (pod->problem != NULL && (known == NULL || strcmp(pod->problem, known) != 0)) {
+        tell(queuer, pod, "Ignored", true, pod->problem);
+    }
 }
 
 /* ---- all ---- */

@@ -68,6 +68,8 @@ void sl_api_pod_members(struct sl_writer *w, const struct sl_pod *pod)
     write_positive(w, pod->min_gpu_memory_mib);
     sl_write_key(w, "malformed");
     sl_write_text(w, pod->malformed);
+    sl_write_key(w, "problem");
+    sl_write_text(w, pod->problem);
 }
 
 /* Appends to text that lies in out[0..size); what does not fit is cut. */

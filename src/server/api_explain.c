@@ -319,6 +319,9 @@ static void write_table(struct sl_request *request, const struct sl_explain *exp
     sl_buf_printf(out, "Ask:       %s\n", text);
     why_text(explain, queue, text);
     sl_buf_printf(out, "Why:       %s\n", text);
+    if (pod->problem != NULL) {
+        sl_buf_printf(out, "Problem:   %s\n", pod->problem);
+    }
     if (queue->n > 0) {
         sl_buf_printf(out, "Queue:     %s, %u ahead\n", sl_queue_state_name(queue->row[0].state),
                       (unsigned)queue->row[0].ahead);

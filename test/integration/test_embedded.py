@@ -118,6 +118,17 @@ def test_a_malformed_ask_is_added_and_explained(daemon):
     assert "has to be changed" in explained["why"]
 
 
+def test_what_of_a_pod_cannot_be_read_is_explained(daemon):
+    pod = pod_of("a", {MIG: 1})
+    pod["metadata"]["annotations"] = {"sliced.dev/timeout": "90min"}
+    daemon.add(pod)
+    problem = daemon.explain(pod)["pod"]["problem"]
+    assert problem.startswith('annotation sliced.dev/timeout: "90min" cannot be read'), problem
+    table = daemon.get("/api/v1/pods/default/a/explain?output=table").text
+    assert f"Problem:   {problem}\n" in table
+    assert daemon.explain(daemon.add_pod("b", {MIG: 1}))["pod"]["problem"] is None
+
+
 def test_no_more_pods_than_configured(start):
     daemon = start(EXAMPLES / "a30-mixed.yaml", config="cluster:\n  maxPods: 2\n")
     for name in ("a", "b"):

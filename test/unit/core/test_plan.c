@@ -297,6 +297,9 @@ static void a_pod_that_names_others_is_staged_until_told_otherwise(void **state)
     assert_true(sl_planner_row(rig->planner, SL_STR("a"), 0, &row));
     (void)sl_queue_text(&row, 0, text, sizeof(text));
     assert_string_equal(text, "held: it waits for pod/x (running)");
+    a->pod.problem = "annotation x: odd";
+    (void)sl_queue_text(&row, 0, text, sizeof(text));
+    assert_string_equal(text, "held: it waits for pod/x (running); annotation x: odd");
     sl_planner_set_stage(rig->planner, SL_STR("a"), SL_HOLD_NONE, NULL, rig->now_us);
     struct plan_rig_pod *other = plan_rig_pod(rig, "a", GPU, 1, 60);
     other->pod.after = "pod/y";

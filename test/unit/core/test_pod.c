@@ -179,6 +179,10 @@ static void durations_are_read_as_go_does_and_rounded_up(void **state)
         {"0.000000001h", 1},
         {"0.999999999h", 3600},
         {"0.5ms", 1},
+        {"1d", 86400},
+        {"1.5d", 129600},
+        {"1d12h", 129600},
+        {"24855d", 2147472000},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         int64_t seconds = -1;
@@ -197,7 +201,13 @@ static void other_text_is_no_timeout(void **state)
                            "-1",
                            "-1h",
                            "+1h",
-                           "1d",
+                           "d",
+                           "1day",
+                           "2w",
+                           "90min",
+                           "1h 30m",
+                           "596524h",
+                           "24856d",
                            "h",
                            ".s",
                            "1 h",
@@ -246,8 +256,8 @@ static void a_malformed_timeout_is_none_and_told(void **state)
     assert_null(pod->malformed);
     assert_int_equal(pod->n_items, 1);
     assert_string_equal(pod->problem,
-                        "annotation sliced.dev/timeout: \"soon\" is not a duration such as "
-                        "\"1h30m\" or \"90\" (seconds): ignored");
+                        "annotation sliced.dev/timeout: \"soon\" cannot be read, expected such as "
+                        "90m, 2h30m, 1d, of less than 24856 days: the default timeout counts");
 }
 
 static void the_assignment_is_kept_as_it_stands(void **state)
@@ -491,8 +501,9 @@ static void each_annotation_that_is_passed_over_is_named(void **state)
     annotate(rig, "sliced.dev/min-gpu-memory", "much");
     assert_string_equal(
         make(rig)->problem,
-        "annotation sliced.dev/timeout: \"soon\" is not a duration such as \"1h30m\" or \"90\" "
-        "(seconds): ignored; annotation sliced.dev/min-gpu-memory: \"much\" is not an amount of "
+        "annotation sliced.dev/timeout: \"soon\" cannot be read, expected such as 90m, 2h30m, 1d, "
+        "of less than 24856 days: the default timeout counts; annotation "
+        "sliced.dev/min-gpu-memory: \"much\" is not an amount of "
         "memory such as \"5Gi\" or \"5120\" (MiB): ignored");
 }
 

@@ -317,6 +317,35 @@ static void its_owner_is_told_once_that_a_pod_waits(void **state)
     rig_end(&rig);
 }
 
+/* It is told though the pod starts at once, and not again while nothing of it changes. */
+static void what_of_a_pod_cannot_be_read_is_told_once(void **state)
+{
+    static struct queue_rig rig;
+    struct sl_queue_status status;
+    (void)state;
+    rig_begin(&rig);
+    rig_node(&rig, "n1", 1);
+    rig_start(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true, .timeout = "90min"});
+    (void)rig_round(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "a", .nominated = "n1", .timeout = "90min"});
+    (void)rig_later(&rig, 1);
+    assert_int_equal(rig.n_told, 1);
+    assert_non_null(strstr(rig.told, "Ignored: annotation sliced.dev/timeout: \"90min\" cannot be "
+                                     "read, expected such as 90m, 2h30m, 1d"));
+    rig_put(&rig, (struct rig_pod){.name = "b", .gated = true, .timeout = "90m"});
+    (void)rig_later(&rig, 1);
+    assert_int_equal(rig.n_told, 1);
+    rig_put(&rig, (struct rig_pod){.name = "b", .gated = true, .timeout = "2w"});
+    (void)rig_later(&rig, 1);
+    assert_int_equal(rig.n_told, 2);
+    assert_non_null(strstr(rig.told, "\"2w\" cannot be read"));
+    rig.queue.status(rig.queue.context, SL_STR("u-b"), &status);
+    assert_non_null(strstr(status.text, "held: "));
+    assert_non_null(strstr(status.text, "; annotation sliced.dev/timeout: \"2w\" cannot be read"));
+    rig_end(&rig);
+}
+
 static void of_a_pod_that_is_about_to_start_nobody_is_told_until_it_is_overdue(void **state)
 {
     static struct queue_rig rig;
@@ -444,6 +473,7 @@ int main(void)
         cmocka_unit_test(a_pod_that_nobody_has_seen_is_held),
         cmocka_unit_test(metrics_count_waiting_pods_by_resource_and_reason),
         cmocka_unit_test(its_owner_is_told_once_that_a_pod_waits),
+        cmocka_unit_test(what_of_a_pod_cannot_be_read_is_told_once),
         cmocka_unit_test(of_a_pod_that_is_about_to_start_nobody_is_told_until_it_is_overdue),
         cmocka_unit_test(after_a_longer_rest_more_are_told_but_never_all_at_once),
         cmocka_unit_test(a_pod_over_the_limit_is_told_what_to_change),
