@@ -148,7 +148,10 @@ static bool try_urgent(struct sl_planner *planner, struct sl_plan_lane *lane,
         return planner->room > 0 && claim(planner, pod, &pick);
     }
     set_reason(planner, pod, pick.reason);
-    if (!lane->kept && pod->strikes == 0 && pick.reason != SL_HOLD_HEADROOM) {
+    if (pick.reason == SL_HOLD_HEADROOM) {
+        sl_plan_bound_set_aside(planner, pod);
+        lane->set_aside = true;
+    } else if (!lane->kept && pod->strikes == 0) {
         sl_plan_reserve_end(planner, lane);
         lane->kept = sl_plan_reserve(planner, lane, pod);
         if (!lane->kept && !planner->lacking) {

@@ -210,6 +210,21 @@ static void a_pod_that_headroom_is_kept_from_is_waited_for_by_nobody(void **stat
     all_but_the_first_run(rig, "long");
 }
 
+/* What keeps it from there ends only after the other: that makes nobody late for the headroom. */
+static void a_wide_pod_that_headroom_is_kept_from_is_waited_for_by_nobody(void **state)
+{
+    struct plan_rig *rig = *state;
+    rig->config.n_headrooms = 1;
+    rig->config.headroom[0] = (struct sl_plan_headroom){GPU, SECONDS(60), 1};
+    plan_rig_configure(rig);
+    plan_rig_node(rig, "n1", 4);
+    plan_rig_run_on(rig, "x", "n1", 1, 1000000);
+    plan_rig_wait(rig, "wide", 3, 3600);
+    plan_rig_wait(rig, "long", 1, 86400);
+    assert_string_equal(plan_rig_plan(rig), "claim long on n1: nvidia.com/gpu=1\n");
+    assert_string_equal(plan_rig_state(rig, "wide"), "Held Headroom");
+}
+
 static void what_others_started_counts_as_running(void **state)
 {
     struct plan_rig *rig = *state;
@@ -408,6 +423,7 @@ int main(void)
         BOUND_TEST(a_pod_that_does_not_come_is_waited_for_by_nobody),
         BOUND_TEST(a_pod_that_only_a_new_node_could_take_is_waited_for_by_nobody),
         BOUND_TEST(a_pod_that_headroom_is_kept_from_is_waited_for_by_nobody),
+        BOUND_TEST(a_wide_pod_that_headroom_is_kept_from_is_waited_for_by_nobody),
         BOUND_TEST(what_others_started_counts_as_running),
         BOUND_TEST(another_order_and_back_forgets_no_pod),
         BOUND_TEST(what_runs_counts_when_the_order_becomes_bounded),
