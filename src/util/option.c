@@ -36,14 +36,16 @@ static void unknown(const struct sl_option_table *table, const char *word, struc
     }
 }
 
-/* Is the word that option? *value then points behind '=' when there is one. */
+/* Is the word that option? *value then points behind '=', or behind its letter, when there is
+ * something. */
 static bool is_option(const struct sl_option *option, const char *word, const char **value)
 {
     size_t len = strlen(option->name);
-    bool by_letter =
-        option->letter != '\0' && word[0] == '-' && word[1] == option->letter && word[2] == '\0';
+    bool by_letter = option->letter != '\0' && word[0] == '-' && word[1] == option->letter &&
+                     (word[2] == '\0' || option->value != NULL);
     bool by_name = strncmp(word, option->name, len) == 0 && (word[len] == '\0' || word[len] == '=');
-    *value = by_name && word[len] == '=' ? word + len + 1 : NULL;
+    const char *rest = by_letter ? word + 2 : by_name ? word + len : "";
+    *value = rest[0] == '\0' ? NULL : rest + (rest[0] == '=' ? 1 : 0);
     return by_letter || by_name;
 }
 

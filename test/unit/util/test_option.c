@@ -14,6 +14,7 @@
 struct taken {
     const char *file;
     const char *name;
+    const char *form;
     uint64_t count;
     bool quiet;
 };
@@ -27,6 +28,7 @@ static const struct sl_option options[] = {
     {"--count", "N", "how many", AT(count), .min = 1, .max = 9, .kind = SL_OPTION_NUMBER},
     {"--more", "WORD", "the caller's", AT(file), .kind = SL_OPTION_OTHER},
     {"--quiet", NULL, "say nothing", AT(quiet), .letter = 'q'},
+    {"--form", "FORM", "as what", AT(form), .kind = SL_OPTION_ONCE, .letter = 'o'},
 };
 
 static const struct sl_option_table table = {
@@ -70,6 +72,20 @@ static void values_stand_behind_a_space_or_an_equals_sign(void **state)
     assert_true(out.quiet);
 }
 
+static void a_letters_value_may_stand_right_behind_it(void **state)
+{
+    static const char *const lines[] = {"-o json", "-ojson", "-o=json", "--form=json"};
+    (void)state;
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        char line[16];
+        struct sl_error err = {.code = SL_ERR_NONE};
+        struct taken out;
+        (void)snprintf(line, sizeof(line), "%s", lines[i]);
+        assert_string_equal(take(&table, line, &out, &err), "--form");
+        assert_string_equal(out.form, "json");
+    }
+}
+
 static void what_is_the_callers_is_left_to_it(void **state)
 {
     char line[] = "--more word";
@@ -88,6 +104,9 @@ static void what_is_wrong_is_said(void **state)
         {"--name x", "unknown option --name; did you mean --name-of?"}, /* another command's */
         {"-x", "unknown option -x; try --help lists them"},
         {"--file", "--file needs a value: --file FILE"},
+        {"-o", "--form needs a value: --form FORM"},
+        {"-o=", "--form needs a value: --form FORM"},
+        {"-qx", "unknown option -qx; try --help lists them"},
         {"--file=", "--file needs a value: --file FILE"},
         {"--quiet=yes", "--quiet takes no value"},
         {"--name-of a --name-of b", "--name-of is given twice"},
@@ -129,7 +148,8 @@ static void the_help_has_a_line_for_each_that_the_command_has(void **state)
                                   "  --name-of NAME   another\n"
                                   "  --count N        how many\n"
                                   "  --more WORD      the caller's\n"
-                                  "  --quiet          say nothing\n");
+                                  "  --quiet          say nothing\n"
+                                  "  --form FORM      as what\n");
     sl_buf_free(&out);
 }
 
@@ -137,6 +157,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_stand_behind_a_space_or_an_equals_sign),
+        cmocka_unit_test(a_letters_value_may_stand_right_behind_it),
         cmocka_unit_test(what_is_the_callers_is_left_to_it),
         cmocka_unit_test(what_is_wrong_is_said),
         cmocka_unit_test(an_option_belongs_to_its_commands),
