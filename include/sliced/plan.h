@@ -137,9 +137,10 @@ struct sl_queue_row {
     const char *node;       /* CLAIMED: where; NO_ROOM with a reservation: where; else NULL */
     const char *assignment; /* CLAIMED */
     const char *why;        /* STAGE, STAGE_FAILED, STAGE_CYCLE: as told; NULL: not */
-    int64_t since_us;       /* in this state */
-    int64_t silent_us;      /* CLAIMED: nothing was heard of kube-scheduler since; 0: it was */
-    uint32_t lapses;        /* claims that it did not take */
+    const struct sl_plan_limit *limit; /* LIMIT: the strictest that it is over; else NULL */
+    int64_t since_us;                  /* in this state */
+    int64_t silent_us; /* CLAIMED: nothing was heard of kube-scheduler since; 0: it was */
+    uint32_t lapses;   /* claims that it did not take */
 };
 
 /* The sentence for its owner: "held: 3 pods ahead for nvidia.com/mig-1g.5gb; first is ns/name;

@@ -191,27 +191,6 @@ void sl_planner_free(struct sl_planner *planner)
 
 /* ---- what a pod's state is ---- */
 
-static bool rule_is_for(const char *resource, const struct sl_pod *pod)
-{
-    bool any = resource[0] == '\0';
-    for (unsigned i = 0; i < pod->n_items && !any; i++) {
-        any = strcmp(resource, pod->items[i].resource) == 0;
-    }
-    return any;
-}
-
-static bool is_over_limit(const struct sl_planner *planner, const struct sl_plan_pod *pod)
-{
-    for (unsigned i = 0; i < planner->config.n_limits; i++) {
-        const struct sl_plan_limit *limit = &planner->config.limit[i];
-        if (pod->item.timeout_us > limit->max_timeout_us &&
-            rule_is_for(limit->resource, pod->pod)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static const struct sl_order_weights *weights_of(const struct sl_planner *planner,
                                                  const struct sl_pod *pod)
 {
@@ -248,7 +227,7 @@ static enum sl_hold_reason obstacle(const struct sl_planner *planner, const stru
     if (pod->class == NULL) {
         return SL_HOLD_MALFORMED;
     }
-    if (is_over_limit(planner, pod)) {
+    if (sl_plan_limit_of(planner, pod) != NULL) {
         return SL_HOLD_LIMIT;
     }
     if (pod->stage == SL_HOLD_STAGE_FAILED || pod->stage == SL_HOLD_STAGE_CYCLE) {

@@ -1,6 +1,6 @@
 /* What the parts of the plan share. plan.c: pods come and go; plan_run.c: a run; plan_class.c: pods
- * that are alike; plan_queue.c: their order; plan_node.c: the cluster with the claims in it;
- * plan_ends.c: when what runs there ends; plan_claim.c: claims; plan_silence.c: while
+ * that are alike; plan_rule.c: limits; plan_queue.c: their order; plan_node.c: the cluster with the
+ * claims in it; plan_ends.c: when what runs there ends; plan_claim.c: claims; plan_silence.c: while
  * kube-scheduler is not there; plan_reserve.c: reservations and backfill; plan_pick.c: which node;
  * plan_walk.c: a plan; plan_release.c, plan_preempt.c: pods that do not fit; plan_bound.c: the
  * order bounded; plan_report.c and plan_text.c: what is told of it.
@@ -306,6 +306,12 @@ int64_t sl_plan_add(int64_t a, int64_t b);                        /* saturates *
 void sl_plan_advance(struct sl_planner *planner, int64_t now_us); /* time never goes back */
 struct sl_plan_pod *sl_plan_find(const struct sl_planner *planner, struct sl_str uid);
 void sl_plan_tell(struct sl_planner *planner, const struct sl_plan_action *action);
+
+/* ---- plan_rule.c ---- */
+
+/* The strictest limit that the pod is over; NULL: none. */
+const struct sl_plan_limit *sl_plan_limit_of(const struct sl_planner *planner,
+                                             const struct sl_plan_pod *pod);
 
 /* ---- plan_class.c ---- */
 

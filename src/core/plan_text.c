@@ -75,8 +75,7 @@ static const struct {
     [SL_HOLD_LIMIT] = {"Limit",
                        "Its timeout is longer than its resource allows (limits): it never "
                        "starts. State a shorter activeDeadlineSeconds.",
-                       "its timeout is longer than allowed; state a shorter "
-                       "activeDeadlineSeconds"},
+                       NULL},
     [SL_HOLD_MALFORMED] = {"Malformed",
                            "Its request for GPU resources is malformed: it never "
                            "starts.",
@@ -133,6 +132,23 @@ static void put_duration(struct sl_text *text, int64_t us)
     }
 }
 
+/* As a configuration states it: "168h", "1h30m". */
+static void put_stated(struct sl_text *text, int64_t us)
+{
+    static const struct {
+        int64_t seconds;
+        const char *name;
+    } units[] = {{3600, "h"}, {60, "m"}, {1, "s"}};
+    int64_t left = us / 1000000;
+    for (unsigned i = 0; i < sizeof units / sizeof units[0]; i++) {
+        if (left >= units[i].seconds) {
+            sl_text_i64(text, left / units[i].seconds);
+            sl_text_puts(text, units[i].name);
+            left %= units[i].seconds;
+        }
+    }
+}
+
 static void put_pod(struct sl_text *text, const struct sl_pod *pod)
 {
     sl_text_puts(text, pod->namespace);
@@ -157,6 +173,22 @@ static void put_ahead(struct sl_text *text, const struct sl_queue_row *row)
     }
 }
 
+static void put_limit(struct sl_text *text, const struct sl_queue_row *row)
+{
+    sl_text_puts(text, "its timeout, ");
+    put_stated(text, row->timeout_us);
+    sl_text_puts(text, row->pod->timeout_s > 0 ? ", is over the limit of "
+                                               : " (the default: it states none), is over the "
+                                                 "limit of ");
+    put_stated(text, row->limit->max_timeout_us);
+    if (row->limit->resource[0] != '\0') {
+        sl_text_puts(text, " for ");
+        sl_text_puts(text, row->limit->resource);
+    }
+    sl_text_puts(text, "; state a shorter activeDeadlineSeconds or the annotation "
+                       "sliced.dev/timeout");
+}
+
 static void put_reason(struct sl_text *text, const struct sl_queue_row *row, const char *before)
 {
     if (row->why != NULL) {
@@ -164,7 +196,10 @@ static void put_reason(struct sl_text *text, const struct sl_queue_row *row, con
         sl_text_puts(text, row->why);
         return;
     }
-    if (row->reason < SL_HOLD_REASONS && reasons[row->reason].text != NULL) {
+    if (row->limit != NULL) {
+        sl_text_puts(text, before);
+        put_limit(text, row);
+    } else if (row->reason < SL_HOLD_REASONS && reasons[row->reason].text != NULL) {
         sl_text_puts(text, before);
         sl_text_puts(text, reasons[row->reason].text);
     }

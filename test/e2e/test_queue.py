@@ -130,7 +130,7 @@ def test_who_waits_is_told_why_and_for_how_long(cluster, gated):
     assert "estimated start in " in told["message"], told["message"]
     told = cluster.wait_event("first", f"first for {GPU}", "sliced")
     assert "starts in " in told["message"] and "at the latest" in told["message"], told["message"]
-    told = cluster.wait_event("greedy", "longer than allowed", "sliced")
+    told = cluster.wait_event("greedy", f"its timeout, 2h, is over the limit of 1h for {GPU}", "sliced")
     assert told["type"] == "Warning" and told["reason"] == "Refused"
     assert "state a shorter activeDeadlineSeconds" in told["message"]
 

@@ -327,6 +327,42 @@ static void a_pod_over_a_limit_is_refused_once(void **state)
     assert_string_equal(plan_rig_run(rig, 1000), "claim a on n1: nvidia.com/gpu=1\n");
 }
 
+static const char *sentence(struct plan_rig *rig, const char *name)
+{
+    static char text[SL_PLAN_TEXT_MAX];
+    struct sl_queue_row row;
+    assert_true(plan_rig_row(rig, name, &row));
+    (void)sl_queue_text(&row, rig->now_us, text, sizeof text);
+    return text;
+}
+
+static void a_refusal_for_a_limit_names_the_strictest_and_both_timeouts(void **state)
+{
+    struct plan_rig *rig = *state;
+    rig->config.default_timeout_us = SECONDS(168 * 3600);
+    rig->config.n_limits = 3;
+    rig->config.limit[0] = (struct sl_plan_limit){"", SECONDS(100 * 3600 + 90)};
+    rig->config.limit[1] = (struct sl_plan_limit){GPU, SECONDS(48 * 3600)};
+    rig->config.limit[2] = (struct sl_plan_limit){MEM, SECONDS(3600)};
+    plan_rig_configure(rig);
+    plan_rig_wait(rig, "none", 1, 0);
+    plan_rig_wait(rig, "long", 1, 49 * 3600 + 1800);
+    assert_string_equal(sentence(rig, "none"),
+                        "refused: its timeout, 168h (the default: it states none), is over the "
+                        "limit of 48h for nvidia.com/gpu; state a shorter activeDeadlineSeconds or "
+                        "the annotation sliced.dev/timeout");
+    assert_string_equal(sentence(rig, "long"),
+                        "refused: its timeout, 49h30m, is over the limit of 48h for "
+                        "nvidia.com/gpu; state a shorter activeDeadlineSeconds or the annotation "
+                        "sliced.dev/timeout");
+    rig->config.n_limits = 1;
+    plan_rig_configure(rig);
+    assert_string_equal(sentence(rig, "none"),
+                        "refused: its timeout, 168h (the default: it states none), is over the "
+                        "limit of 100h1m30s; state a shorter activeDeadlineSeconds or the "
+                        "annotation sliced.dev/timeout");
+}
+
 static void a_malformed_pod_is_refused(void **state)
 {
     struct plan_rig *rig = *state;
@@ -409,6 +445,7 @@ int main(void)
         PLAN_TEST(stages_hold_and_refuse),
         PLAN_TEST(a_pod_that_names_others_is_staged_until_told_otherwise),
         PLAN_TEST(a_pod_over_a_limit_is_refused_once),
+        PLAN_TEST(a_refusal_for_a_limit_names_the_strictest_and_both_timeouts),
         PLAN_TEST(a_malformed_pod_is_refused),
         PLAN_TEST(what_no_node_could_take_is_refused_until_one_comes),
         PLAN_TEST(a_pod_released_before_a_restart_gets_its_claim_there_first),
