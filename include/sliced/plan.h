@@ -85,26 +85,28 @@ enum sl_queue_state {
     SL_QUEUE_STAGED,   /* waits for the pods or Jobs of sliced.dev/after */
     SL_QUEUE_GATED,    /* others' scheduling gates hold it */
     SL_QUEUE_REFUSED,  /* over a limit, a failed stage, a cycle, a malformed ask: for good; or an
-                          ask that no node could ever take, until nodes change */
+                          ask that no node could ever take, or that is more than headroom leaves,
+                          until nodes change */
     SL_QUEUE_STATES,
 };
 const char *sl_queue_state_name(enum sl_queue_state state); /* "Held", "Claimed", ... */
 
 enum sl_hold_reason {
     SL_HOLD_NONE,
-    SL_HOLD_NO_ROOM,      /* fits on no node now; first of its resource, or behind others */
-    SL_HOLD_BEHIND,       /* there is room now, but starting would delay a pod ahead (backfill) */
-    SL_HOLD_PROMISE,      /* there is room now, but another pod's latest start would be missed */
-    SL_HOLD_HEADROOM,     /* what is free is kept for short pods */
-    SL_HOLD_PACE,         /* as many are released as may be at once */
-    SL_HOLD_LAPSED,       /* it did not take its claim; tried again later, one at a time */
-    SL_HOLD_CONSTRAINT,   /* room on nodes that its constraints exclude */
-    SL_HOLD_NEVER,        /* no node of the cluster could ever take it */
-    SL_HOLD_STAGE,        /* predecessors have not succeeded yet */
-    SL_HOLD_STAGE_FAILED, /* for good: a predecessor has failed */
-    SL_HOLD_STAGE_CYCLE,  /* for good */
-    SL_HOLD_LIMIT,        /* for good: its timeout is longer than allowed */
-    SL_HOLD_MALFORMED,    /* for good: its request */
+    SL_HOLD_NO_ROOM,       /* fits on no node now; first of its resource, or behind others */
+    SL_HOLD_BEHIND,        /* there is room now, but starting would delay a pod ahead (backfill) */
+    SL_HOLD_PROMISE,       /* there is room now, but another pod's latest start would be missed */
+    SL_HOLD_HEADROOM,      /* what is free is kept for short pods */
+    SL_HOLD_PACE,          /* as many are released as may be at once */
+    SL_HOLD_LAPSED,        /* it did not take its claim; tried again later, one at a time */
+    SL_HOLD_CONSTRAINT,    /* room on nodes that its constraints exclude */
+    SL_HOLD_NEVER,         /* no node of the cluster could ever take it */
+    SL_HOLD_OVER_HEADROOM, /* until nodes or rules change: asks for more than headroom leaves */
+    SL_HOLD_STAGE,         /* predecessors have not succeeded yet */
+    SL_HOLD_STAGE_FAILED,  /* for good: a predecessor has failed */
+    SL_HOLD_STAGE_CYCLE,   /* for good */
+    SL_HOLD_LIMIT,         /* for good: its timeout is longer than allowed */
+    SL_HOLD_MALFORMED,     /* for good: its request */
     SL_HOLD_GATES,
     SL_HOLD_REASONS,
 };
@@ -121,6 +123,13 @@ enum sl_estimate {
 };
 const char *sl_estimate_name(enum sl_estimate estimate); /* "none", "now", "reserved", "estimate" */
 
+/* Headroom that leaves a pod too little even where nothing runs. */
+struct sl_queue_over {
+    const struct sl_plan_headroom *rule; /* NULL: there is none */
+    const struct sl_ask_item *item;
+    int64_t capacity; /* units of the item's resource on all nodes */
+};
+
 /* What there is to say of a waiting pod. Text and pod are valid until the next call that changes
  * the planner. */
 struct sl_queue_row {
@@ -132,6 +141,7 @@ struct sl_queue_row {
     struct sl_order_parts parts; /* its P and what it is made of */
     int64_t timeout_us;          /* as used: its own or the default */
     int64_t latest_start_us;     /* bounded: what is promised; 0: nothing is */
+    struct sl_queue_over over;   /* OVER_HEADROOM */
     enum sl_estimate estimate;
     int64_t start_us;       /* estimated start; 0 with SL_ESTIMATE_NONE */
     const char *node;       /* CLAIMED: where; NO_ROOM with a reservation: where; else NULL */

@@ -1,9 +1,9 @@
 /* What the parts of the plan share. plan.c: pods come and go; plan_run.c: a run; plan_class.c: pods
- * that are alike; plan_rule.c: limits; plan_queue.c: their order; plan_node.c: the cluster with the
- * claims in it; plan_ends.c: when what runs there ends; plan_claim.c: claims; plan_silence.c: while
- * kube-scheduler is not there; plan_reserve.c: reservations and backfill; plan_pick.c: which node;
- * plan_walk.c: a plan; plan_release.c, plan_preempt.c: pods that do not fit; plan_bound.c: the
- * order bounded; plan_report.c and plan_text.c: what is told of it.
+ * that are alike; plan_rule.c: limits and headroom; plan_queue.c: their order; plan_node.c: the
+ * cluster with the claims in it; plan_ends.c: when what runs there ends; plan_claim.c: claims;
+ * plan_silence.c: while kube-scheduler is not there; plan_reserve.c: reservations and backfill;
+ * plan_pick.c: which node; plan_walk.c: a plan; plan_release.c, plan_preempt.c: pods that do not
+ * fit; plan_bound.c: the order bounded; plan_report.c and plan_text.c: what is told of it.
  */
 #ifndef SLICED_CORE_PLAN_INTERNAL_H
 #define SLICED_CORE_PLAN_INTERNAL_H
@@ -312,6 +312,11 @@ void sl_plan_tell(struct sl_planner *planner, const struct sl_plan_action *actio
 /* The strictest limit that the pod is over; NULL: none. */
 const struct sl_plan_limit *sl_plan_limit_of(const struct sl_planner *planner,
                                              const struct sl_plan_pod *pod);
+
+/* Headroom that the pod could not leave were all units free; rule NULL: none, as far as is known.
+ */
+struct sl_queue_over sl_plan_over_headroom(const struct sl_planner *planner,
+                                           const struct sl_plan_pod *pod);
 
 /* ---- plan_class.c ---- */
 

@@ -504,10 +504,9 @@ static void settle_all(struct sl_planner *planner)
     }
 }
 
-/* New nodes, or nodes that changed: time-outs end. */
-static void judge_asks(struct sl_planner *planner)
+/* New nodes, or nodes that changed: time-outs end. changed: there is more to judge pods by. */
+static void judge_asks(struct sl_planner *planner, bool changed)
 {
-    bool changed = false;
     for (struct sl_plan_ask *ask = planner->ask; ask != NULL; ask = ask->next) {
         changed = (ask->never_seq != planner->nodes_seq && judge(planner, ask)) || changed;
     }
@@ -537,11 +536,13 @@ bool sl_plan_refresh(struct sl_planner *planner)
         node->stale = false;
     }
     bool built = true;
+    bool counted = false; /* units of a resource, for headroom */
     for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
+        counted = counted || (lane->leaves == 0 && planner->config.n_headrooms > 0);
         built = built && (lane->leaves > 0 || build_tree(planner, lane));
     }
     if (built) {
-        judge_asks(planner);
+        judge_asks(planner, counted);
         sl_plan_bound_capacity(planner);
     }
     return built;

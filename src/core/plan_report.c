@@ -204,6 +204,9 @@ static void make_row(const struct sl_planner *planner, const struct sl_plan_pod 
                   row->reason == SL_HOLD_STAGE_CYCLE;
     row->why = staged ? pod->why : NULL;
     row->limit = row->reason == SL_HOLD_LIMIT ? sl_plan_limit_of(planner, pod) : NULL;
+    if (row->reason == SL_HOLD_OVER_HEADROOM) {
+        row->over = sl_plan_over_headroom(planner, pod);
+    }
     sl_order_explain(&planner->config.order, &pod->item, &row->parts);
     if (pod->queued && place > 0) {
         row->ahead = place;

@@ -23,3 +23,30 @@ const struct sl_plan_limit *sl_plan_limit_of(const struct sl_planner *planner,
     }
     return least;
 }
+
+static bool is_over(const struct sl_plan_headroom *rule, const struct sl_plan_pod *pod, unsigned i)
+{
+    const struct sl_plan_ask *ask = pod->class->ask;
+    const struct sl_ask_item *item = &ask->ask.item[i];
+    int64_t capacity = ask->lane[i]->capacity; /* 0: not known yet */
+    bool for_it = rule->resource[0] == '\0' || strcmp(rule->resource, item->resource) == 0;
+    return for_it && capacity > 0 && item->count > capacity - rule->units &&
+           pod->item.timeout_us > rule->max_timeout_us;
+}
+
+struct sl_queue_over sl_plan_over_headroom(const struct sl_planner *planner,
+                                           const struct sl_plan_pod *pod)
+{
+    struct sl_queue_over over = {.rule = NULL};
+    for (unsigned r = 0; r < planner->config.n_headrooms; r++) {
+        const struct sl_plan_headroom *rule = &planner->config.headroom[r];
+        for (unsigned i = 0; i < pod->class->ask->ask.n; i++) {
+            if (is_over(rule, pod, i) && (over.rule == NULL || rule->units > over.rule->units)) {
+                over.rule = rule;
+                over.item = &pod->class->ask->ask.item[i];
+                over.capacity = pod->class->ask->lane[i]->capacity;
+            }
+        }
+    }
+    return over;
+}

@@ -59,6 +59,11 @@ static const struct {
                        "No node of the cluster could ever take it, not even an empty "
                        "one. It is planned for when nodes come or change.",
                        "no node of the cluster could ever take it"},
+    [SL_HOLD_OVER_HEADROOM] = {"OverHeadroom",
+                               "It asks for more than headroom leaves to pods with timeouts as "
+                               "long as its own, were all units free: it does not start before "
+                               "that, or nodes, change.",
+                               NULL},
     [SL_HOLD_STAGE] = {"Stage",
                        "It waits until what its annotation sliced.dev/after names has "
                        "succeeded.",
@@ -189,6 +194,29 @@ static void put_limit(struct sl_text *text, const struct sl_queue_row *row)
                        "sliced.dev/timeout");
 }
 
+static void put_over(struct sl_text *text, const struct sl_queue_over *over)
+{
+    int64_t left = over->capacity - over->rule->units;
+    sl_text_puts(text, "it asks for ");
+    sl_text_i64(text, over->item->count);
+    sl_text_puts(text, " of ");
+    sl_text_puts(text, over->item->resource);
+    sl_text_puts(text, ", and of the ");
+    sl_text_i64(text, over->capacity);
+    sl_text_puts(text, " that there are headroom keeps ");
+    sl_text_i64(text, over->rule->units);
+    sl_text_puts(text, " for pods of up to ");
+    put_stated(text, over->rule->max_timeout_us);
+    sl_text_puts(text, "; ");
+    if (left > 0) {
+        sl_text_puts(text, "ask for ");
+        sl_text_i64(text, left);
+        sl_text_puts(text, " at most, or ");
+    }
+    sl_text_puts(text, "state a timeout of at most ");
+    put_stated(text, over->rule->max_timeout_us);
+}
+
 static void put_reason(struct sl_text *text, const struct sl_queue_row *row, const char *before)
 {
     if (row->why != NULL) {
@@ -199,6 +227,9 @@ static void put_reason(struct sl_text *text, const struct sl_queue_row *row, con
     if (row->limit != NULL) {
         sl_text_puts(text, before);
         put_limit(text, row);
+    } else if (row->over.rule != NULL) {
+        sl_text_puts(text, before);
+        put_over(text, &row->over);
     } else if (row->reason < SL_HOLD_REASONS && reasons[row->reason].text != NULL) {
         sl_text_puts(text, before);
         sl_text_puts(text, reasons[row->reason].text);

@@ -237,6 +237,42 @@ static void headroom_is_kept_for_short_pods(void **state)
     assert_string_equal(plan_rig_state(rig, "long2"), "Held Headroom");
 }
 
+static void
+a_pod_that_asks_for_more_than_headroom_leaves_is_refused_until_that_changes(void **state)
+{
+    struct plan_rig *rig = *state;
+    char text[SL_PLAN_TEXT_MAX];
+    struct sl_queue_row row;
+    rig->config.n_headrooms = 2;
+    rig->config.headroom[0] = (struct sl_plan_headroom){GPU, SECONDS(900), 2};
+    rig->config.headroom[1] = (struct sl_plan_headroom){"", SECONDS(60), 1};
+    plan_rig_configure(rig);
+    plan_rig_node(rig, "n1", 8);
+    plan_rig_wait(rig, "all", 8, 3600);
+    plan_rig_wait(rig, "six", 6, 3600);
+    rig->now_us += SECONDS(1);
+    plan_rig_wait(rig, "short", 8, 60);
+    assert_string_equal(plan_rig_plan(rig), "refuse all: OverHeadroom\n"
+                                            "claim six on n1: nvidia.com/gpu=0,1,2,3,4,5\n");
+    assert_string_equal(plan_rig_plan(rig), "");
+    assert_string_equal(plan_rig_state(rig, "all"), "Refused OverHeadroom");
+    assert_true(plan_rig_row(rig, "all", &row));
+    (void)sl_queue_text(&row, rig->now_us, text, sizeof text);
+    assert_string_equal(text, "refused: it asks for 8 of nvidia.com/gpu, and of the 8 that there "
+                              "are headroom keeps 2 for pods of up to 15m; ask for 6 at most, or "
+                              "state a timeout of at most 15m");
+    plan_rig_node(rig, "n2", 2);
+    plan_rig_plan(rig);
+    assert_string_equal(plan_rig_state(rig, "all"), "Held NoRoom");
+    rig->n_nodes = 1;
+    assert_string_equal(plan_rig_plan(rig), "refuse all: OverHeadroom\n");
+    rig->config.n_headrooms = 0;
+    plan_rig_configure(rig);
+    plan_rig_run(rig, 1000);
+    assert_string_equal(plan_rig_state(rig, "all"), "Held NoRoom");
+    rig->n_nodes = 2; /* its views are to be freed */
+}
+
 /* ---- constraints ---- */
 
 static const char *const west[] = {"west"};
@@ -513,6 +549,7 @@ int main(void)
         PLAN_TEST(each_order_chooses_its_own_first),
         PLAN_TEST(weights_of_a_namespace_count_for_its_pods_alone),
         PLAN_TEST(headroom_is_kept_for_short_pods),
+        PLAN_TEST(a_pod_that_asks_for_more_than_headroom_leaves_is_refused_until_that_changes),
         PLAN_TEST(a_pod_goes_only_where_its_constraints_allow),
         PLAN_TEST(a_pod_that_asks_for_a_node_by_its_hostname_is_judged_by_no_other_node),
         PLAN_TEST(cpu_that_claims_need_counts),

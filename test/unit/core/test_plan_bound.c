@@ -205,7 +205,9 @@ static void a_pod_that_headroom_is_kept_from_is_waited_for_by_nobody(void **stat
     rig->config.n_headrooms = 1;
     rig->config.headroom[0] = (struct sl_plan_headroom){GPU, SECONDS(60), 1};
     plan_rig_configure(rig);
-    plan_rig_node(rig, "n1", 1);
+    plan_rig_node(rig, "n1", 3);
+    plan_rig_run_on(rig, "x", "n1", 1, 1000000);
+    plan_rig_run_on(rig, "y", "n1", 1, 1000000);
     plan_rig_wait(rig, "long", 1, 100);
     all_but_the_first_run(rig, "long");
 }
