@@ -146,7 +146,8 @@ struct sl_queue_row {
     int64_t start_us;       /* estimated start; 0 with SL_ESTIMATE_NONE */
     const char *node;       /* CLAIMED: where; NO_ROOM with a reservation: where; else NULL */
     const char *assignment; /* CLAIMED */
-    const char *why;        /* STAGE, STAGE_FAILED, STAGE_CYCLE: as told; NULL: not */
+    const char *why;        /* STAGE, STAGE_FAILED, STAGE_CYCLE: as told; LAPSED when it was denied;
+                               NULL: not */
     const struct sl_plan_limit *limit; /* LIMIT: the strictest that it is over; else NULL */
     int64_t since_us;                  /* in this state */
     int64_t silent_us; /* CLAIMED: nothing was heard of kube-scheduler since; 0: it was */
@@ -215,6 +216,10 @@ int sl_planner_run(struct sl_planner *planner, const struct sl_demand *demand, s
  * back; the pod may have another at once, but not on that node unless the node changes. When that
  * one fails too it waits as after a lapse. */
 void sl_planner_failed(struct sl_planner *planner, struct sl_str uid, int64_t now_us);
+
+/* The API server lets that pod not go, whatever the node: what it has, a claim or a release without
+ * one, lapses at once. act is not called for it. */
+void sl_planner_denied(struct sl_planner *planner, struct sl_str uid, int64_t now_us);
 
 /* kube-scheduler was heard of: it has asked about that pod, or about any other (uid may be empty).
  * Once this was called a claim does not lapse while kube-scheduler is silent, which is: nothing was

@@ -75,6 +75,7 @@ void sl_plan_time_out(struct sl_planner *planner, struct sl_plan_pod *pod)
     wait = wait < planner->config.hold_max_us ? wait : planner->config.hold_max_us;
     pod->retry_us = sl_plan_add(planner->now_us, wait);
     pod->strikes++;
+    pod->denied = false;
 }
 
 bool sl_plan_is_barred(const struct sl_planner *planner, const struct sl_plan_pod *pod)
@@ -84,9 +85,9 @@ bool sl_plan_is_barred(const struct sl_planner *planner, const struct sl_plan_po
     return node != NULL && node->seq <= pod->bad_seq;
 }
 
-void sl_plan_lapse(struct sl_planner *planner, struct sl_plan_pod *pod, enum sl_hold_reason why)
+/* With SL_HOLD_LAPSED that counts against the pod. */
+static void end_claim(struct sl_planner *planner, struct sl_plan_pod *pod, enum sl_hold_reason why)
 {
-    struct sl_pod *claim = sl_pod_ref(pod->claim);
     struct sl_plan_lane *lane = sl_plan_lane_of(pod);
     bool again = lane != NULL && lane->retrying == pod;
     sl_plan_unclaim(planner, pod);
@@ -100,6 +101,12 @@ void sl_plan_lapse(struct sl_planner *planner, struct sl_plan_pod *pod, enum sl_
         planner->n_lapses++;
     }
     sl_plan_settle(planner, pod);
+}
+
+void sl_plan_lapse(struct sl_planner *planner, struct sl_plan_pod *pod, enum sl_hold_reason why)
+{
+    struct sl_pod *claim = sl_pod_ref(pod->claim);
+    end_claim(planner, pod, why);
     const struct sl_plan_action action = {.kind = SL_PLAN_LAPSE,
                                           .pod = pod->pod,
                                           .node = claim->node,
@@ -107,6 +114,28 @@ void sl_plan_lapse(struct sl_planner *planner, struct sl_plan_pod *pod, enum sl_
                                           .reason = why};
     sl_plan_tell(planner, &action);
     sl_pod_unref(claim);
+}
+
+void sl_planner_denied(struct sl_planner *planner, struct sl_str uid, int64_t now_us)
+{
+    sl_plan_advance(planner, now_us);
+    struct sl_plan_pod *pod = sl_plan_find(planner, uid);
+    struct sl_plan_lane *lane = pod == NULL ? NULL : sl_plan_lane_of(pod);
+    if (pod == NULL || (pod->claim == NULL && !pod->released)) {
+        return;
+    }
+    if (pod->claim != NULL) {
+        end_claim(planner, pod, SL_HOLD_LAPSED);
+    } else {
+        if (lane != NULL && lane->preemptor == pod) {
+            sl_plan_preempt_end(planner, lane);
+        }
+        pod->released = false;
+        sl_plan_time_out(planner, pod);
+        sl_plan_settle(planner, pod);
+    }
+    pod->denied = true;
+    planner->dirty = true;
 }
 
 void sl_plan_expire(struct sl_planner *planner)

@@ -138,6 +138,7 @@ struct sl_plan_pod {
     bool aside;      /* taken out of it: something else than units holds it */
     bool nominated;  /* to be tried on the node that it names, first of all */
     bool preemptive; /* released to preempt once */
+    bool denied;     /* its last lapse was the API server's refusal */
 
     struct sl_pod *claim; /* a copy that stands where its claim is; NULL: none */
     struct sl_plan_node *node;

@@ -188,6 +188,10 @@ static void set_estimate(const struct sl_planner *planner, const struct sl_plan_
     }
 }
 
+static const char denied_text[] =
+    "the API server refused to let it go (its Event ReleaseRefused says why), and it is tried "
+    "again later";
+
 static void make_row(const struct sl_planner *planner, const struct sl_plan_pod *pod,
                      uint32_t place, int64_t now_us, struct sl_queue_row *row)
 {
@@ -202,7 +206,8 @@ static void make_row(const struct sl_planner *planner, const struct sl_plan_pod 
     };
     bool staged = row->reason == SL_HOLD_STAGE || row->reason == SL_HOLD_STAGE_FAILED ||
                   row->reason == SL_HOLD_STAGE_CYCLE;
-    row->why = staged ? pod->why : NULL;
+    bool denied = row->reason == SL_HOLD_LAPSED && pod->denied;
+    row->why = staged ? pod->why : denied ? denied_text : NULL;
     row->limit = row->reason == SL_HOLD_LIMIT ? sl_plan_limit_of(planner, pod) : NULL;
     if (row->reason == SL_HOLD_OVER_HEADROOM) {
         row->over = sl_plan_over_headroom(planner, pod);

@@ -46,8 +46,8 @@ static const struct {
     [SL_HOLD_LAPSED] = {"Lapsed",
                         "It did not take what was set aside for it within "
                         "queue.holdSeconds: look for another reason why kube-scheduler "
-                        "cannot place it. It is tried again later, or when it or the "
-                        "nodes change.",
+                        "cannot place it. Or the API server refused to open its gate. It is "
+                        "tried again later, or when it or the nodes change.",
                         "it did not take the node set aside for it, and is tried again later"},
     [SL_HOLD_CONSTRAINT] = {"Constraint",
                             "There is room, but only on nodes that its node "

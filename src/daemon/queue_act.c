@@ -209,6 +209,24 @@ bool sl_queue_follow_up(struct sl_queuer *queuer, int64_t now_us)
     return again;
 }
 
+void sl_queue_deny(struct sl_queuer *queuer, struct sl_queue_entry *entry, const char *why,
+                   int64_t now_us)
+{
+    bool claimed = entry->state == SL_QUEUE_CLAIMED;
+    (void)sl_store_unclaim(queuer->options.store, sl_str_of(entry->uid));
+    sl_planner_denied(queuer->planner, sl_str_of(entry->uid), now_us);
+    sl_queue_unclaim(queuer, entry);
+    sl_queue_set_state(queuer, entry, SL_QUEUE_HELD);
+    entry->claim = 0;
+    entry->again = false;
+    if (claimed && entry->node != NULL) {
+        withdraw(queuer, entry, entry->node);
+    }
+    free(entry->node);
+    entry->node = NULL;
+    sl_queue_tell_denied(queuer, entry, why);
+}
+
 void sl_queue_release_again(struct sl_queuer *queuer)
 {
     size_t at = 0;

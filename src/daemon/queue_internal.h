@@ -50,7 +50,7 @@ struct sl_queue_call {
     struct sl_queuer *queuer;
     uint64_t claim;
     enum sl_release_end end;
-    char text[200]; /* why */
+    char text[384]; /* why */
     char uid[];
 };
 
@@ -110,9 +110,10 @@ struct sl_queuer {
     struct sl_queue_entry *todo;
     uint64_t last_claim;
     uint64_t round;
-    int64_t now_us;   /* of this round */
-    int64_t wake_us;  /* when to plan again though nothing comes in */
-    int64_t pause_us; /* after failures of the API server; 0: none */
+    int64_t now_us;    /* of this round */
+    int64_t wake_us;   /* when to plan again though nothing comes in */
+    int64_t pause_us;  /* after failures of the API server; 0: none */
+    int64_t denied_us; /* when the log had the last refusal of the API server */
     int64_t
         paused_until_us;   /* no release is tried again before; after some failures, none at all */
     int64_t told_round_us; /* of the last look at all */
@@ -161,6 +162,9 @@ void sl_queue_act(void *context, const struct sl_plan_action *action);
 /* True when claims came to nothing, so that it is worth planning again. */
 bool sl_queue_follow_up(struct sl_queuer *queuer, int64_t now_us);
 void sl_queue_release_again(struct sl_queuer *queuer);
+/* The API server refused to let it go, and says why: its claim is over. */
+void sl_queue_deny(struct sl_queuer *queuer, struct sl_queue_entry *entry, const char *why,
+                   int64_t now_us);
 /* The pod has changed, or a release of it has ended: is there a nomination to be taken back? */
 void sl_queue_note_nomination(struct sl_queuer *queuer, struct sl_queue_entry *entry);
 
@@ -171,6 +175,8 @@ void sl_queue_tell_one(struct sl_queuer *queuer, struct sl_queue_entry *entry, i
 void sl_queue_tell_problem(const struct sl_queuer *queuer, const struct sl_pod *pod,
                            const struct sl_pod *old);
 void sl_queue_tell_lapse(struct sl_queuer *queuer, struct sl_queue_entry *entry);
+void sl_queue_tell_denied(struct sl_queuer *queuer, const struct sl_queue_entry *entry,
+                          const char *why);
 void sl_queue_tell_all(struct sl_queuer *queuer, int64_t now_us);
 /* When that has to be again, or wake_us when it is earlier. */
 int64_t sl_queue_tell_time(const struct sl_queuer *queuer, int64_t wake_us);

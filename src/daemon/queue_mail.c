@@ -61,7 +61,7 @@ void sl_queue_released(void *context, enum sl_release_end end, const struct sl_e
     struct sl_queue_call *call = context;
     struct sl_queuer *queuer = call->queuer;
     call->end = end;
-    (void)snprintf(call->text, sizeof(call->text), "%.199s", err == NULL ? "" : err->message);
+    (void)snprintf(call->text, sizeof(call->text), "%s", err == NULL ? "" : err->message);
     (void)pthread_mutex_lock(&queuer->mail);
     call->next = queuer->box.ends;
     queuer->box.ends = call;

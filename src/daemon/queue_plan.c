@@ -93,6 +93,31 @@ static void note_failure(struct sl_queuer *queuer, int64_t now_us, const struct 
     }
 }
 
+/* That is about the pod, and no reason to keep others waiting. */
+static void note_denial(struct sl_queuer *queuer, int64_t now_us, const struct sl_queue_call *call)
+{
+    if (now_us - queuer->denied_us >= pause_first_us) {
+        queuer->denied_us = now_us;
+        sl_log(SL_LOG_WARN, "the API server refused to release a pod", "uid", call->uid, "reason",
+               call->text, (char *)NULL);
+    }
+}
+
+static void note_release(struct sl_queuer *queuer, int64_t now_us, const struct sl_queue_call *call)
+{
+    if (call->end == SL_RELEASE_FAILED || call->end == SL_RELEASE_UNKNOWN) {
+        note_failure(queuer, now_us, call);
+        return;
+    }
+    if (call->end == SL_RELEASE_REFUSED) {
+        note_denial(queuer, now_us, call);
+    }
+    if (call->end != SL_RELEASE_GONE) {
+        queuer->failures = 0;
+        queuer->pause_us = 0;
+    }
+}
+
 /* A claim whose release is of unknown end lapses; a release without a claim would never end. */
 static bool is_due_again(const struct sl_queue_entry *entry, const struct sl_queue_call *call)
 {
@@ -107,19 +132,17 @@ static void take_end(struct sl_queuer *queuer, const struct sl_queue_call *call,
     (void)pthread_mutex_lock(&queuer->status);
     queuer->counts.ends[call->end]++;
     (void)pthread_mutex_unlock(&queuer->status);
-    if (call->end == SL_RELEASE_RELEASED) {
-        queuer->failures = 0;
-        queuer->pause_us = 0;
-    } else if (call->end != SL_RELEASE_GONE) {
-        note_failure(queuer, now_us, call);
-    }
+    note_release(queuer, now_us, call);
     if (entry == NULL || entry->call != call) {
         return; /* of an earlier term, or of a pod that came and went */
     }
     entry->call = NULL;
+    bool current = entry->claim == call->claim && entry->claim != 0;
     if (call->end == SL_RELEASE_GONE) {
         (void)sl_store_unclaim(queuer->options.store, sl_str_of(entry->uid));
         remove_entry(queuer, entry, now_us);
+    } else if (call->end == SL_RELEASE_REFUSED && current) {
+        sl_queue_deny(queuer, entry, call->text, now_us);
     } else if (is_due_again(entry, call)) {
         entry->again = true;
         queuer->again = true;

@@ -60,6 +60,7 @@ void sl_queue_stats(void *context, struct sl_queue_stats *out)
     out->refused = counts->refused;
     out->released = counts->ends[SL_RELEASE_RELEASED];
     out->gone = counts->ends[SL_RELEASE_GONE];
+    out->denied = counts->ends[SL_RELEASE_REFUSED];
     out->failed = counts->ends[SL_RELEASE_FAILED];
     out->unknown = counts->ends[SL_RELEASE_UNKNOWN];
     out->withdrawn = counts->withdrawn;
@@ -147,9 +148,10 @@ static void write_counters(struct sl_buf *out, const struct sl_queue_stats *stat
     sl_buf_printf(out,
                   "sliced_queue_releases_total{outcome=\"released\"} %" PRIu64 "\n"
                   "sliced_queue_releases_total{outcome=\"gone\"} %" PRIu64 "\n"
+                  "sliced_queue_releases_total{outcome=\"refused\"} %" PRIu64 "\n"
                   "sliced_queue_releases_total{outcome=\"failed\"} %" PRIu64 "\n"
                   "sliced_queue_releases_total{outcome=\"unknown\"} %" PRIu64 "\n",
-                  stats->released, stats->gone, stats->failed, stats->unknown);
+                  stats->released, stats->gone, stats->denied, stats->failed, stats->unknown);
     sl_metrics_single(out, "sliced_queue_refusals_total", "counter", "Pods refused.",
                       stats->plan.refusals);
     sl_metrics_single(out, "sliced_queue_rereads_total", "counter",

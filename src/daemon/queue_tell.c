@@ -94,6 +94,17 @@ void sl_queue_tell_problem(const struct sl_queuer *queuer, const struct sl_pod *
     }
 }
 
+void sl_queue_tell_denied(struct sl_queuer *queuer, const struct sl_queue_entry *entry,
+                          const char *why)
+{
+    char text[512];
+    bool gated = entry->pod->gate != SL_GATE_NONE;
+    (void)snprintf(text, sizeof(text),
+                   "the API server refused to %s: %s; others go first until its next turn",
+                   gated ? "open its gate" : "let kube-scheduler try it", why);
+    tell(queuer, entry->pod, "ReleaseRefused", true, text);
+}
+
 /* ---- all ---- */
 
 struct round {

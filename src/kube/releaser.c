@@ -110,6 +110,15 @@ static void patch(struct op *op, const char *end, const char *type, struct sl_bu
     }
 }
 
+/* RBAC's words ("User \"x\" cannot patch resource \"pods\""): that is about this daemon, and every
+ * pod. What admission refuses may have any status of these: webhooks answer 400 if they say none.
+ */
+static bool is_about_the_pod(const struct sl_reply *reply)
+{
+    bool ours = reply->status == 403 && strstr(reply->err.message, " cannot patch resource ");
+    return reply->status >= 400 && reply->status < 500 && reply->status != 401 && !ours;
+}
+
 /* What to do after an answer that is no success. */
 static void refused(struct op *op, const struct sl_reply *reply, void (*again)(void *context))
 {
@@ -122,6 +131,8 @@ static void refused(struct op *op, const struct sl_reply *reply, void (*again)(v
         later(op, again, reply->retry_after_us);
     } else if ((status == 409 || status == 422) && ++op->refusals < REFUSALS_MAX) {
         read_pod(op);
+    } else if (is_about_the_pod(reply) && !op->maybe) {
+        finish(op, SL_RELEASE_REFUSED);
     } else {
         give_up(op);
     }

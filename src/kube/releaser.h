@@ -48,7 +48,8 @@ struct sl_release {
 enum sl_release_end {
     SL_RELEASE_RELEASED, /* kube-scheduler has it, or it is bound already */
     SL_RELEASE_GONE,     /* gone, made anew, being deleted, or it has ended */
-    SL_RELEASE_FAILED,   /* surely not released: refused, or no patch of the gate was sent */
+    SL_RELEASE_REFUSED,  /* surely not released: the API server takes no patch of this pod */
+    SL_RELEASE_FAILED,   /* surely not released: no answer, or none that is about this pod */
     SL_RELEASE_UNKNOWN,  /* the gate's patch may have been carried out, or may yet */
     SL_RELEASE_ENDS,
 };

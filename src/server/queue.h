@@ -47,7 +47,8 @@ struct sl_queue_stats {
     uint64_t refused;     /* claims that the store could not make true */
     uint64_t released;    /* gates opened, or pods without one woken */
     uint64_t gone;        /* pods that were gone before that */
-    uint64_t failed;      /* releases that the API server refused */
+    uint64_t denied;      /* releases that the API server refused, for what the pod is */
+    uint64_t failed;      /* releases that it did not answer, or not now */
     uint64_t unknown;     /* releases of which nobody could say what became */
     uint64_t withdrawn;   /* nominations taken back after a lapse */
     unsigned outstanding; /* claims that are not bound yet */

@@ -400,8 +400,26 @@ def test_nobody_is_blamed_while_the_scheduler_is_away(cluster, gated):
     assert daemon.metric("sliced_queue_claims_total", what="lapsed") == 0
 
 
+OPENS = "has(oldObject.spec.schedulingGates) && !has(object.spec.schedulingGates)"
+BROKEN = {"kind": "ValidatingWebhookConfiguration", "metadata": {"name": "away"}}
+DENIED = [{"kind": "ValidatingAdmissionPolicyBinding", "metadata": {"name": "keep-shut"}},
+          {"kind": "ValidatingAdmissionPolicy", "metadata": {"name": "keep-shut"}}]
+
+
+def break_opening(cluster):
+    """Whoever takes the last gate off a pod gets no better answer than 500."""
+    cluster.add(BROKEN | {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "webhooks": [{
+            "name": "away.example.com", "admissionReviewVersions": ["v1"], "sideEffects": "None",
+            "failurePolicy": "Fail", "clientConfig": {"url": "https://127.0.0.1:1/"},
+            "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"],
+                       "operations": ["UPDATE"]}],
+            "matchConditions": [{"name": "opens", "expression": OPENS}]}]})
+
+
 def refuse_opening(cluster):
-    """Nobody may take the gate off a pod."""
+    """Nobody may take the last gate off a pod whose name begins with "denied"."""
     cluster.add({
         "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy",
         "metadata": {"name": "keep-shut"},
@@ -410,19 +428,65 @@ def refuse_opening(cluster):
                      "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"],
                      "operations": ["UPDATE"]}]},
                  "validations": [{"message": "kept shut by a test", "expression":
-                                  "!has(oldObject.spec.schedulingGates) || "
-                                  "has(object.spec.schedulingGates)"}]}},
+                                  "!object.metadata.name.startsWith('denied') || "
+                                  f"!({OPENS})"}]}},
                 {"apiVersion": "admissionregistration.k8s.io/v1",
                  "kind": "ValidatingAdmissionPolicyBinding", "metadata": {"name": "keep-shut"},
                  "spec": {"policyName": "keep-shut", "validationActions": ["Deny"]}})
 
 
 def allow_opening(cluster):
-    for kind in ("ValidatingAdmissionPolicyBinding", "ValidatingAdmissionPolicy"):
+    for each in [*DENIED, BROKEN]:
         try:
-            cluster.plane.delete(object_path({"kind": kind, "metadata": {"name": "keep-shut"}}))
+            cluster.plane.delete(object_path(each))
         except ApiError as error:
             assert error.code == 404
+
+
+def wait_shut(cluster, probe, shut=True):
+    """Until the API server keeps to what it was just told of openings."""
+    opened = {"spec": {"schedulingGates": None}}
+    wait_for("gates stay shut" if shut else "gates may be opened", lambda: shut == refused(
+        lambda: cluster.plane.patch(object_path(probe | {"kind": "Pod"}) + "?dryRun=All", opened)))
+
+
+@pytest.mark.both
+def test_pods_whose_gate_may_not_be_opened_keep_nobody_waiting(cluster, gated):
+    cluster.add(gpus.whole("gpu-1", gpus=2))
+    daemon = gated(FIFO)
+    probe = cluster.add(gpus.pod("denied-probe", {GPU: 1}, gates=[HOLD]))[0]
+    denied = [f"denied-{i}" for i in range(4)]
+    try:
+        refuse_opening(cluster)
+        wait_shut(cluster, probe)
+        cluster.add(*(gpus.pod(name, {GPU: 1}) for name in denied))
+        for name in denied:
+            told = cluster.wait_event(name, "the API server refused to open its gate: ", "sliced")
+            assert told["type"] == "Warning" and told["reason"] == "ReleaseRefused"
+            assert "kept shut by a test" in told["message"]
+        slowest = 0
+        for i in range(3):
+            begin = time.time()
+            cluster.add(gpus.pod(f"other-{i}", {GPU: 2}, runs="200ms"))
+            cluster.wait_bound(f"other-{i}")
+            slowest = max(slowest, time.time() - begin)
+        for name in denied:
+            assert "kube-scheduler did not place it" not in cluster.why(name)
+            assert gates_of(cluster.pod(name)) == [GATE]
+        assert "nominatedNodeName" not in cluster.pod("denied-0")["status"]
+        assert daemon.metric("sliced_queue_releases_total", outcome="refused") >= 4
+        assert daemon.metric("sliced_queue_releases_total", outcome="failed") == 0
+        # a hold is 30 s, and it is the first word of a pause of the releases that was as long
+        assert slowest < 15, f"a pod waited {slowest:.1f} s for devices that were free"
+        print(f"slowest of the others to be bound: {slowest:.2f} s")
+    finally:
+        allow_opening(cluster)
+    wait_shut(cluster, probe, False)
+    for name in denied:  # what is changed about a pod ends its time-out
+        cluster.annotate(name, **{"sliced.dev/timeout": "5m"})
+    wait_for("two are bound", lambda: sum(
+        "nodeName" in pod["spec"] for pod in cluster.pods().values()) == 2)
+    cluster.delete_pod("denied-probe")
 
 
 @pytest.mark.both
@@ -432,10 +496,8 @@ def test_killed_between_the_nomination_and_the_opening(cluster, gated):
     probe = cluster.add(gpus.pod("probe", {GPU: 1}, gates=[HOLD]))[0]
     assert gates_of(probe) == [HOLD, GATE]
     try:
-        refuse_opening(cluster)
-        shut = {"spec": {"schedulingGates": None}}
-        wait_for("gates stay shut", lambda: refused(
-            lambda: cluster.plane.patch(object_path(probe | {"kind": "Pod"}) + "?dryRun=All", shut)))
+        break_opening(cluster)
+        wait_shut(cluster, probe)
         cluster.add(gpus.pod("next", {GPU: 1}))
         wait_for("the nomination", lambda: cluster.pod("next")["status"].get("nominatedNodeName"))
         daemon.kill()
@@ -452,7 +514,7 @@ def refused(call):
     try:
         call()
     except ApiError as error:
-        return error.code in (403, 422)
+        return error.code in (403, 422, 500)
     return False
 
 

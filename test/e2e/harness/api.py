@@ -126,6 +126,8 @@ RESOURCES = {
         "/apis/admissionregistration.k8s.io/v1", "mutatingadmissionpolicybindings", False),
     "MutatingWebhookConfiguration": (
         "/apis/admissionregistration.k8s.io/v1", "mutatingwebhookconfigurations", False),
+    "ValidatingWebhookConfiguration": (
+        "/apis/admissionregistration.k8s.io/v1", "validatingwebhookconfigurations", False),
     "ValidatingAdmissionPolicy": (
         "/apis/admissionregistration.k8s.io/v1", "validatingadmissionpolicies", False),
     "ValidatingAdmissionPolicyBinding": (

@@ -22,6 +22,88 @@ static void a_release_that_failed_is_tried_again_for_the_same_claim(void **state
     rig_end(&rig);
 }
 
+static void
+a_release_that_the_api_server_refuses_gives_its_devices_to_the_next_at_once(void **state)
+{
+    static struct queue_rig rig;
+    struct sl_queue_stats stats;
+    struct sl_queue_status status;
+    (void)state;
+    rig_begin(&rig);
+    rig_node(&rig, "n1", 1);
+    rig_start(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true});
+    (void)rig_round(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "b", .gated = true});
+    rig_answer(&rig, 0, SL_RELEASE_REFUSED);
+    (void)rig_round(&rig);
+    assert_string_equal(rig_claim(&rig, "a"), "");
+    assert_int_equal(rig_state(&rig, "a"), SL_QUEUE_HELD);
+    assert_string_equal(rig_claim(&rig, "b"), "n1");
+    assert_int_equal(rig.n_released, 2);
+    assert_string_equal(rig.withdrawn, "u-a n1");
+    assert_string_equal(rig.told, "ReleaseRefused: the API server refused to open its gate: no "
+                                  "answer; others go first until its next turn");
+    rig.queue.status(rig.queue.context, SL_STR("u-a"), &status);
+    assert_non_null(strstr(status.text, "the API server refused to let it go"));
+    rig.queue.stats(rig.queue.context, &stats);
+    assert_int_equal(stats.denied, 1);
+    assert_int_equal(stats.failed, 0);
+    rig_answer(&rig, 1, SL_RELEASE_RELEASED);
+    rig_put(&rig, (struct rig_pod){.name = "b", .node = "n1", .ended = true});
+    (void)rig_later(&rig, SECOND);
+    assert_int_equal(rig.n_released, 2); /* its time-out is not over */
+    (void)rig_later(&rig, 2 * rig.config.queue.hold_s * SECOND);
+    assert_int_equal(rig.n_released, 3);
+    assert_string_equal(rig.released[2].uid, "u-a");
+    rig_end(&rig);
+}
+
+static void refusals_of_some_pods_keep_nobody_else_waiting(void **state)
+{
+    static struct queue_rig rig;
+    char name[4] = "a";
+    (void)state;
+    rig_begin(&rig);
+    rig_node(&rig, "n1", 1);
+    rig_start(&rig);
+    for (unsigned i = 0; i < 8; i++, name[0]++) {
+        rig_put(&rig, (struct rig_pod){.name = name, .gated = true});
+        (void)rig_round(&rig);
+        rig_answer(&rig, i, SL_RELEASE_REFUSED);
+    }
+    rig_put(&rig, (struct rig_pod){.name = "z", .gated = true});
+    (void)rig_round(&rig);
+    assert_int_equal(rig_state(&rig, "z"), SL_QUEUE_CLAIMED);
+    assert_string_equal(rig.released[8].uid, "u-z");
+    rig_end(&rig);
+}
+
+/* It has no claim that would lapse, and must not be asked for again and again. */
+static void a_release_without_a_claim_that_is_refused_is_made_again_after_a_time_out(void **state)
+{
+    struct queue_rig rig;
+    (void)state;
+    rig_begin(&rig);
+    rig.config.queue.autoscaler_pods = 1;
+    rig_node(&rig, "n1", 1);
+    rig_start(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "x", .node = "n1"});
+    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true});
+    rig_round(&rig);
+    assert_int_equal(rig_state(&rig, "a"), SL_QUEUE_RELEASED);
+    rig_answer(&rig, 0, SL_RELEASE_REFUSED);
+    rig_round(&rig);
+    assert_int_equal(rig_state(&rig, "a"), SL_QUEUE_HELD);
+    (void)rig_later(&rig, SECOND);
+    assert_int_equal(rig.n_released, 1);
+    assert_non_null(strstr(rig.told, "ReleaseRefused: "));
+    (void)rig_later(&rig, 2 * rig.config.queue.hold_s * SECOND);
+    assert_int_equal(rig.n_released, 2);
+    assert_int_equal(rig_state(&rig, "a"), SL_QUEUE_RELEASED);
+    rig_end(&rig);
+}
+
 static void a_release_of_unknown_end_is_not_made_again_before_its_claim_has_lapsed(void **state)
 {
     static struct queue_rig rig;
@@ -395,6 +477,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_release_that_failed_is_tried_again_for_the_same_claim),
+        cmocka_unit_test(
+            a_release_that_the_api_server_refuses_gives_its_devices_to_the_next_at_once),
+        cmocka_unit_test(refusals_of_some_pods_keep_nobody_else_waiting),
+        cmocka_unit_test(a_release_without_a_claim_that_is_refused_is_made_again_after_a_time_out),
         cmocka_unit_test(a_release_of_unknown_end_is_not_made_again_before_its_claim_has_lapsed),
         cmocka_unit_test(a_release_without_a_claim_of_unknown_end_is_made_again),
         cmocka_unit_test(a_pod_that_is_gone_gives_its_devices_to_the_next),

@@ -119,9 +119,11 @@ static const struct one_case cases[] = {
      "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"p\",\"uid\":\"u1\"},"
      "\"status\":{\"phase\":\"Failed\"}}",
      "the pod has ended or is being deleted"},
-    {403, 1, 0, SL_RELEASE_FAILED, NULL, "no it"},
-    {200, 403, 0, SL_RELEASE_FAILED, NULL, "no it"},
-    {200, 400, 0, SL_RELEASE_FAILED, NULL, "no it"},
+    {403, 1, 0, SL_RELEASE_REFUSED, NULL, "no it"},
+    {200, 403, 0, SL_RELEASE_REFUSED, NULL, "no it"},
+    {200, 400, 0, SL_RELEASE_REFUSED, NULL, "no it"},
+    {200, 418, 0, SL_RELEASE_REFUSED, NULL, "no it"},
+    {200, 302, 0, SL_RELEASE_FAILED, NULL, "no it"},
 };
 
 static void script(struct scene *scene, const char *path, unsigned status)
@@ -179,6 +181,34 @@ static void a_deadline_that_came_meanwhile_is_not_set_again(void **state)
     end(&scene);
 }
 
+/* The daemon's own rights are nothing about the pod: every other would be refused as well. */
+static void what_the_daemon_may_not_do_is_no_refusal_of_the_pod(void **state)
+{
+    struct scene scene;
+    (void)state;
+    begin(&scene);
+    add(&scene, "PATCH", STATUS, 403,
+        SAYS("User \\\"sliced\\\" cannot patch resource \\\"pods/status\\\" in API group "
+             "\\\"\\\"",
+             "403"));
+    assert_int_equal(whole(&scene), SL_RELEASE_FAILED);
+    assert_non_null(strstr(scene.text, "cannot patch resource"));
+    end(&scene);
+}
+
+/* The first try may have opened the gate. */
+static void a_refusal_after_a_try_of_unknown_end_leaves_it_open(void **state)
+{
+    struct scene scene;
+    (void)state;
+    begin(&scene);
+    add(&scene, "PATCH", STATUS, 200, "{}");
+    add(&scene, "PATCH", POD, 504, SAYS("it", "504"));
+    add(&scene, "PATCH", POD, 403, SAYS("it", "403"));
+    assert_int_equal(whole(&scene), SL_RELEASE_UNKNOWN);
+    end(&scene);
+}
+
 static void a_pod_that_refuses_again_and_again_is_given_up(void **state)
 {
     struct scene scene;
@@ -190,7 +220,7 @@ static void a_pod_that_refuses_again_and_again_is_given_up(void **state)
                                                      .status = 422,
                                                      .body = SAYS("Invalid", "422")});
     fake_api_add(scene.rig.api, (struct fake_answer){.method = "GET", .path = POD, .body = GATED});
-    assert_int_equal(whole(&scene), SL_RELEASE_FAILED);
+    assert_int_equal(whole(&scene), SL_RELEASE_REFUSED);
     assert_string_equal(scene.text, "no Invalid");
     assert_int_equal(opened(&scene), 3);
     end(&scene);
@@ -221,6 +251,8 @@ int main(void)
         cmocka_unit_test(without_a_node_or_with_its_nomination_there_the_gate_is_opened_at_once),
         cmocka_unit_test(every_answer_leads_to_its_end),
         cmocka_unit_test(a_deadline_that_came_meanwhile_is_not_set_again),
+        cmocka_unit_test(what_the_daemon_may_not_do_is_no_refusal_of_the_pod),
+        cmocka_unit_test(a_refusal_after_a_try_of_unknown_end_leaves_it_open),
         cmocka_unit_test(a_pod_that_refuses_again_and_again_is_given_up),
         cmocka_unit_test(a_reading_that_fails_is_read_again),
     };
