@@ -115,6 +115,7 @@ bool sl_source_random(const struct sl_source *source)
 
 struct labour {
     struct sl_experiment *experiment;
+    int64_t gpus_per_pod;         /* as in struct sl_trace_how */
     bool random;                  /* else one seed stands for all */
     struct sl_buf text;           /* of a trace that is random */
     struct sl_workload base;      /* of a trace, with the first seed */
@@ -130,7 +131,11 @@ static int make_jobs(const struct labour *labour, uint64_t seed, struct sl_workl
     if (source->generator != NULL) {
         rc = sl_generate(source->generator, seed, out, err);
     } else if (sl_trace_random(source->trace)) {
-        rc = sl_trace_read(source->trace, &labour->text, seed, out, err);
+        rc = sl_trace_read(source->trace,
+                           &(struct sl_trace_how){.text = &labour->text,
+                                                  .seed = seed,
+                                                  .gpus_per_pod = labour->gpus_per_pod},
+                           out, err);
     } else {
         rc = sl_workload_copy(&labour->base, out, err);
     }
@@ -236,11 +241,15 @@ static int read_trace(struct labour *labour, struct sl_error *err)
     struct sl_experiment *experiment = labour->experiment;
     const char *trace = experiment->source->trace;
     bool random = sl_trace_random(trace);
+    int64_t widest = sl_fleet_widest(experiment->fleet, SL_STR("nvidia.com/gpu"));
+    labour->gpus_per_pod = widest < SL_TRACE_GPUS_PER_POD ? widest : SL_TRACE_GPUS_PER_POD;
     if (random && sl_trace_load(trace, &labour->text, err) < 0) {
         return -1;
     }
-    int rc =
-        sl_trace_read(trace, random ? &labour->text : NULL, experiment->seed, &labour->base, err);
+    const struct sl_trace_how how = {.text = random ? &labour->text : NULL,
+                                     .seed = experiment->seed,
+                                     .gpus_per_pod = labour->gpus_per_pod};
+    int rc = sl_trace_read(trace, &how, &labour->base, err);
     experiment->passed_over = labour->base.passed_over;
     return rc;
 }

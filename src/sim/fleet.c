@@ -489,3 +489,18 @@ int sl_fleet_list(struct sl_fleet *fleet, const char *format_and_file, struct sl
     sl_csv_close(&csv);
     return rc < 0 ? sl_csv_locate(file, err) : 0;
 }
+
+int64_t sl_fleet_widest(const struct sl_fleet *fleet, struct sl_str resource)
+{
+    int64_t widest = 0;
+    for (size_t i = 0; i < fleet->n; i++) {
+        const struct sl_node *node = fleet->node[i];
+        for (unsigned k = 0; k < node->n_pools; k++) {
+            const struct sl_pool *pool = &node->pool[k];
+            bool more = pool->capacity > widest;
+            widest =
+                more && sl_str_eq(resource, sl_str_of(pool->resource)) ? pool->capacity : widest;
+        }
+    }
+    return widest;
+}

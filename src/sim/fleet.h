@@ -52,6 +52,9 @@ int sl_fleet_add(struct sl_fleet *fleet, const struct sl_fleet_node *node, struc
 /* Sorts by name. Of two nodes of one name -1. */
 int sl_fleet_finish(struct sl_fleet *fleet, struct sl_error *err);
 
+/* The most units of a resource that a node has, in use or not; 0: none has any. */
+int64_t sl_fleet_widest(const struct sl_fleet *fleet, struct sl_str resource);
+
 /* Index of a node, -1 when there is none of that name. Only when finished. */
 int sl_fleet_find(const struct sl_fleet *fleet, const char *name);
 

@@ -21,19 +21,21 @@ struct reader {
     int column[COLUMNS_MAX]; /* as the format lists them; -1: not there */
     struct sl_workload *workload;
     struct sl_rng rng;
+    int64_t gpus_per_pod;
 };
 
 /* ---- what formats share ---- */
 
-/* A job of many GPUs as pods of at most SL_TRACE_GPUS_PER_POD. */
+/* A job of many GPUs as pods. */
 static int add_gang(struct reader *reader, const struct sl_trace_job *facts, struct sl_error *err)
 {
+    int64_t most = reader->gpus_per_pod;
     int64_t left = facts->count;
     for (int part = 0; left > 0; part++) {
         struct sl_trace_job pod = *facts;
         char name[320];
-        pod.count = left < SL_TRACE_GPUS_PER_POD ? left : SL_TRACE_GPUS_PER_POD;
-        if (facts->count > SL_TRACE_GPUS_PER_POD) {
+        pod.count = left < most ? left : most;
+        if (facts->count > most) {
             (void)snprintf(name, sizeof(name), "%.*s-%d", (int)facts->name.len, facts->name.s,
                            part);
             pod.name = sl_str_of(name);
@@ -443,21 +445,23 @@ int sl_trace_load(const char *format_and_file, struct sl_buf *out, struct sl_err
     return sl_file_read(file, out, err) < 0 ? sl_csv_locate(file, err) : 0;
 }
 
-int sl_trace_read(const char *format_and_file, const struct sl_buf *text, uint64_t seed,
+int sl_trace_read(const char *format_and_file, const struct sl_trace_how *how,
                   struct sl_workload *out, struct sl_error *err)
 {
     const char *file = NULL;
-    struct reader reader = {.workload = out};
     const struct format *format = need(format_and_file, &file, err);
+    struct reader reader = {.workload = out,
+                            .gpus_per_pod =
+                                how->gpus_per_pod > 0 ? how->gpus_per_pod : SL_TRACE_GPUS_PER_POD};
     if (format == NULL) {
         return -1;
     }
-    int rc = text == NULL ? sl_csv_open(&reader.csv, file, err)
-                          : sl_csv_parse(&reader.csv, text->data, text->len, err);
+    int rc = how->text == NULL ? sl_csv_open(&reader.csv, file, err)
+                               : sl_csv_parse(&reader.csv, how->text->data, how->text->len, err);
     if (rc < 0) {
         return sl_csv_locate(file, err);
     }
-    sl_rng_seed(&reader.rng, seed, 0);
+    sl_rng_seed(&reader.rng, how->seed, 0);
     rc = read_jobs(&reader, format, err);
     sl_csv_close(&reader.csv);
     return rc < 0 ? sl_csv_locate(file, err) : 0;

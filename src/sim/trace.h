@@ -5,16 +5,21 @@
 #include "sim/workload.h"
 #include "util/buf.h"
 
-/* A pod runs on one node: what traces count as a job of more GPUs than this becomes several pods of
- * as many, each a job of its own. */
 enum { SL_TRACE_GPUS_PER_POD = 8 };
+
+struct sl_trace_how {
+    const struct sl_buf *text; /* what sl_trace_load read; NULL: the file is read */
+    uint64_t seed;             /* for what a format does not say (adaptdl: run times) */
+    /* A pod runs on one node: what philly and adaptdl count as a job of more GPUs becomes several
+     * pods of as many, each a job of its own. 0: SL_TRACE_GPUS_PER_POD. */
+    int64_t gpus_per_pod;
+};
 
 /* The text of the file, into an empty buffer; for standard input, which can be read only once. */
 int sl_trace_load(const char *format_and_file, struct sl_buf *out, struct sl_error *err);
 
-/* text: what sl_trace_load read; NULL: the file is read. The seed is for what a format does not say
- * (adaptdl: run times). Errors begin with "file:line:column: field: ". */
-int sl_trace_read(const char *format_and_file, const struct sl_buf *text, uint64_t seed,
+/* Errors begin with "file:line:column: field: ". */
+int sl_trace_read(const char *format_and_file, const struct sl_trace_how *how,
                   struct sl_workload *out, struct sl_error *err);
 
 /* True when a workload of that format differs from seed to seed. */

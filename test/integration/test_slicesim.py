@@ -65,6 +65,15 @@ def test_jobs_that_never_start_are_counted_and_the_first_is_named():
                            " which asks for 9 of nvidia.com/gpu\n")
 
 
+@pytest.mark.parametrize("gpus,pods", [("16", 3), ("4x4", 5), ("8x1", 18), ("12", 3)])
+def test_jobs_wider_than_the_largest_node_become_several_pods(gpus, pods):
+    text = "job_id,num_gpu,submit_time,duration\n1,16,0,1000\n2,2,0,1000\n"
+    arguments = ["run", "--trace", "philly:-", "--gpus", gpus, "--policy", "bounded", "-o", "json"]
+    done = run(*arguments, stdin=text)
+    assert json.loads(done.stdout)["runs"][0]["jobs"] == pods
+    assert done.stderr == ""
+
+
 def test_a_trace_whose_run_times_are_drawn_may_come_from_standard_input():
     text = "name,time,application,num_replicas\na,0,ncf,1\nb,5,bert,2\n"
     arguments = ["run", "--trace", "adaptdl:-", "--gpus", "8", "--policy", "fifo,sjf",

@@ -13,6 +13,7 @@
 #include "sim/trace.h"
 
 static struct sl_error error;
+static struct sl_trace_how how = {.seed = 1};
 static char path[64];
 
 /* Writes text to a file of the test's own and returns "format:path". */
@@ -31,7 +32,7 @@ static const char *file_of(const char *format, const char *text)
 static void read_jobs(const char *format, const char *text, struct sl_workload *out)
 {
     sl_workload_init(out);
-    int rc = sl_trace_read(file_of(format, text), NULL, 1, out, &error);
+    int rc = sl_trace_read(file_of(format, text), &how, out, &error);
     (void)unlink(path);
     if (rc < 0) {
         fail_msg("%s", error.message);
@@ -116,6 +117,14 @@ static void philly_counts_milliseconds_and_splits_jobs_wider_than_a_node(void **
     assert_job(&jobs, 2, "job-7-1", 1.5, 1.5, 2, "nvidia.com/gpu", 8);
     assert_job(&jobs, 3, "job-7-2", 1.5, 1.5, 2, "nvidia.com/gpu", 4);
     sl_workload_free(&jobs);
+    how.gpus_per_pod = 4;
+    read_jobs("philly", "job_id,num_gpu,submit_time,duration\n7,9,2500,1500\n8,4,2500,1500\n",
+              &jobs);
+    how.gpus_per_pod = 0;
+    assert_int_equal(jobs.n, 4);
+    assert_job(&jobs, 2, "job-7-2", 0, 1.5, 2, "nvidia.com/gpu", 1);
+    assert_job(&jobs, 3, "job-8", 0, 1.5, 2, "nvidia.com/gpu", 4);
+    sl_workload_free(&jobs);
 }
 
 static void adaptdl_draws_run_times_by_application_unless_they_are_there(void **state)
@@ -162,7 +171,7 @@ static void assert_refused(const char *format, const char *text, const char *pla
     struct sl_workload jobs;
     char expected[300];
     sl_workload_init(&jobs);
-    assert_int_equal(sl_trace_read(file_of(format, text), NULL, 1, &jobs, &error), -1);
+    assert_int_equal(sl_trace_read(file_of(format, text), &how, &jobs, &error), -1);
     (void)unlink(path);
     (void)snprintf(expected, sizeof(expected), "%s%s%s", path, place, message);
     if (strstr(error.message, expected) != error.message) {
@@ -241,9 +250,9 @@ static void a_format_that_is_not_known_lists_those_there_are(void **state)
     (void)state;
     struct sl_workload jobs;
     sl_workload_init(&jobs);
-    assert_int_equal(sl_trace_read("slurm:x.csv", NULL, 1, &jobs, &error), -1);
+    assert_int_equal(sl_trace_read("slurm:x.csv", &how, &jobs, &error), -1);
     assert_non_null(strstr(error.message, "a format of openb, philly, adaptdl, csv"));
-    assert_int_equal(sl_trace_read("jobs.csv", NULL, 1, &jobs, &error), -1);
+    assert_int_equal(sl_trace_read("jobs.csv", &how, &jobs, &error), -1);
     assert_non_null(strstr(error.message, "expected FORMAT:FILE"));
     sl_workload_free(&jobs);
 }
