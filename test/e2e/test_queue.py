@@ -485,7 +485,7 @@ def test_pods_whose_gate_may_not_be_opened_keep_nobody_waiting(cluster, gated):
     for name in denied:  # what is changed about a pod ends its time-out
         cluster.annotate(name, **{"sliced.dev/timeout": "5m"})
     wait_for("two are bound", lambda: sum(
-        "nodeName" in pod["spec"] for pod in cluster.pods().values()) == 2)
+        "nodeName" in pod["spec"] for name, pod in cluster.pods().items() if name in denied) == 2)
     cluster.delete_pod("denied-probe")
 
 
