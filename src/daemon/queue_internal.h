@@ -11,6 +11,15 @@
 #include "sliced/pace.h"
 #include "util/map.h"
 
+/* What a word on a waiting pod was about. */
+enum sl_queue_word {
+    SL_QUEUE_WORD_NONE, /* nothing that would be worth one */
+    SL_QUEUE_WORD_STAGED,
+    SL_QUEUE_WORD_QUEUED,
+    SL_QUEUE_WORD_EXCLUDED, /* from nodes with room, or from all */
+    SL_QUEUE_WORD_REFUSED,
+};
+
 /* A waiting pod as the queue's thread knows it. Others read state with the lock status held. */
 struct sl_queue_entry {
     struct sl_pod *pod;                 /* reference: as it was told last */
@@ -24,6 +33,7 @@ struct sl_queue_entry {
     int64_t claimed_us;
     int64_t told_us;       /* when its owner was told last; 0: never */
     int64_t told_start_us; /* the estimated start that was told; 0: none */
+    enum sl_queue_word told_of;
     enum sl_queue_state state;
     enum sl_hold_reason reason; /* of the last lapse */
     bool stale;                 /* its claim counts in the window no more */

@@ -1,6 +1,6 @@
-/* What the owners of waiting pods are told: that they wait and why, once; when the estimated start
- * has moved much; that a turn was not taken; that a pod is refused, or something that it says is
- * passed over. With plan held. */
+/* What the owners of waiting pods are told: that they wait and why; again when they wait for
+ * something else, when the estimated start is there at last or has moved much; that a turn was not
+ * taken; that a pod is refused, or something that it says is passed over. With plan held. */
 #include <stdio.h>
 #include <time.h>
 
@@ -69,6 +69,7 @@ void sl_queue_tell_one(struct sl_queuer *queuer, struct sl_queue_entry *entry, i
     }
     tell(queuer, entry->pod, never ? "NeverFits" : "Refused", true, text);
     entry->told_us = now_us;
+    entry->told_of = SL_QUEUE_WORD_REFUSED;
 }
 
 void sl_queue_tell_lapse(struct sl_queuer *queuer, struct sl_queue_entry *entry)
@@ -117,7 +118,7 @@ struct round {
 static bool has_moved(const struct sl_queue_entry *entry, const struct sl_queue_row *row,
                       int64_t now_us)
 {
-    if (row->start_us == 0 || entry->told_start_us == 0 || now_us - entry->told_us < repeat_us) {
+    if (row->start_us == 0 || entry->told_start_us == 0) {
         return false;
     }
     int64_t told_us = entry->told_start_us - now_us;
@@ -139,13 +140,51 @@ static void look_at_refused(struct round *round, struct sl_queue_entry *entry)
     }
 }
 
-/* No word yet of a pod that has only just come, or is about to start: its owner sees it start, and
- * an Event costs the API server as much as a third of the pod's way to its node. */
-static bool may_start_soon(const struct sl_queue_row *row, int64_t now_us)
+/* No word yet of a pod that waits since a moment ago only, or is about to start: its owner sees it
+ * start, and an Event costs the API server as much as a third of the pod's way to its node. */
+static bool may_start_soon(const struct sl_queue_row *row, int64_t since_us, int64_t now_us)
 {
-    int64_t age_us = now_us - row->pod->created_us;
+    int64_t age_us = now_us - since_us;
     bool near = row->start_us > 0 && row->start_us - now_us < soon_us;
     return age_us < grace_us || (near && age_us < overdue_us);
+}
+
+static enum sl_queue_word word_of(const struct sl_queue_row *row)
+{
+    switch (row->reason) {
+    case SL_HOLD_NONE:
+    case SL_HOLD_LAPSED: /* told by itself */
+        return SL_QUEUE_WORD_NONE;
+    case SL_HOLD_CONSTRAINT:
+    case SL_HOLD_NEVER:
+        return SL_QUEUE_WORD_EXCLUDED;
+    default:
+        return row->state == SL_QUEUE_STAGED ? SL_QUEUE_WORD_STAGED : SL_QUEUE_WORD_QUEUED;
+    }
+}
+
+/* It waits for something else than it was told, or its start can be estimated only now. */
+static bool has_changed(const struct sl_queue_entry *entry, const struct sl_queue_row *row)
+{
+    enum sl_queue_word word = word_of(row);
+    return (word != SL_QUEUE_WORD_NONE && word != entry->told_of) ||
+           (entry->told_start_us == 0 && row->start_us > 0);
+}
+
+/* The reason of the Event that is due; NULL: none is. */
+static const char *due_word(const struct sl_queue_entry *entry, const struct sl_queue_row *row,
+                            int64_t now_us)
+{
+    if (entry->told_us == 0) {
+        return may_start_soon(row, row->pod->created_us, now_us) ? NULL : "Waiting";
+    }
+    if (now_us - entry->told_us < repeat_us) {
+        return NULL;
+    }
+    if (has_changed(entry, row) && !may_start_soon(row, row->since_us, now_us)) {
+        return "Waiting";
+    }
+    return has_moved(entry, row, now_us) ? "EstimateMoved" : NULL;
 }
 
 static void look_at(void *context, const struct sl_queue_row *row)
@@ -163,14 +202,15 @@ static void look_at(void *context, const struct sl_queue_row *row)
         return;
     }
     bool first = entry->told_us == 0;
-    bool due = first ? !may_start_soon(row, round->now_us) : has_moved(entry, row, round->now_us);
-    if (!due || round->left == 0) {
+    const char *word = due_word(entry, row, round->now_us);
+    if (word == NULL || round->left == 0) {
         round->untold += first ? 1 : 0;
         return;
     }
     (void)sl_queue_text(row, round->now_us, text, sizeof(text));
-    tell(queuer, entry->pod, first ? "Waiting" : "EstimateMoved", false, text);
+    tell(queuer, entry->pod, word, false, text);
     entry->told_us = round->now_us;
+    entry->told_of = word_of(row);
     entry->told_start_us = row->start_us;
     round->left--;
 }

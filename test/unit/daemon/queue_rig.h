@@ -195,6 +195,7 @@ struct rig_pod {
     const char *node;      /* NULL: waits */
     const char *nominated; /* NULL: not */
     const char *timeout;   /* annotation; NULL: none */
+    const char *after;     /* annotation; NULL: none */
     int gpus;              /* 0: 1 */
     bool gated;
     bool ended;
@@ -209,6 +210,8 @@ static inline struct sl_pod *rig_pod_new(const struct queue_rig *rig, const stru
     (void)snprintf(count, sizeof(count), "%d", spec->gpus == 0 ? 1 : spec->gpus);
     struct sl_pair gate = {SL_STR(SL_QUEUE_GATE), SL_STR(""), NULL};
     struct sl_pair timeout = {SL_STR("sliced.dev/timeout"), sl_str_of(spec->timeout), NULL};
+    struct sl_pair after = {SL_STR("sliced.dev/after"), sl_str_of(spec->after),
+                            spec->timeout == NULL ? NULL : &timeout};
     struct sl_pair limit = {SL_STR(GPU), sl_str_of(count), NULL};
     struct sl_container_facts container = {
         .name = SL_STR("c"), .limits = &limit, .requests = &limit};
@@ -220,7 +223,7 @@ static inline struct sl_pod *rig_pod_new(const struct queue_rig *rig, const stru
         .nominated = sl_str_of(spec->nominated),
         .phase = spec->ended ? SL_STR("Succeeded") : SL_STR("Pending"),
         .created_us = rig->now_us,
-        .annotations = spec->timeout == NULL ? NULL : &timeout,
+        .annotations = spec->after != NULL ? &after : after.next,
         .containers = &container,
         .gates = spec->gated ? &gate : NULL,
         .tried = spec->tried,

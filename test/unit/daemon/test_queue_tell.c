@@ -1,0 +1,91 @@
+/* What owners of waiting pods are told after the first word, and what not. */
+#include "queue_rig.h"
+
+/* A node of one GPU on which a pod runs for an hour, and one that waits and was told so. */
+static void begin_told(struct queue_rig *rig, struct rig_pod waits)
+{
+    rig_begin(rig);
+    rig_node(rig, "n1", 1);
+    rig_start(rig);
+    rig_put(rig, (struct rig_pod){.name = "x", .node = "n1", .timeout = "1h"});
+    rig_put(rig, waits);
+    (void)rig_round(rig);
+    (void)rig_later(rig, 3 * SECOND);
+    assert_int_equal(rig->n_told, 1);
+    assert_non_null(strstr(rig->told, "Waiting: "));
+}
+
+static void when_its_stages_open_its_owner_is_told_what_it_waits_for_now(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    begin_told(&rig, (struct rig_pod){.name = "a", .gated = true, .after = "pod/x"});
+    assert_non_null(strstr(rig.told, "it waits for "));
+    sl_planner_set_stage(rig.queuer->planner, SL_STR("u-a"), SL_HOLD_NONE, NULL, rig.now_us);
+    (void)rig_later(&rig, 30 * SECOND);
+    assert_int_equal(rig.n_told, 1); /* the last word is not a minute old */
+    (void)rig_later(&rig, 45 * SECOND);
+    assert_int_equal(rig.n_told, 2);
+    assert_non_null(strstr(rig.told, "Waiting: held: first for nvidia.com/gpu; starts in 58m"));
+    (void)rig_later(&rig, 120 * SECOND);
+    assert_int_equal(rig.n_told, 2);
+    rig_end(&rig);
+}
+
+static void when_its_start_can_be_estimated_at_last_its_owner_is_told(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    begin_told(&rig, (struct rig_pod){.name = "a", .gated = true});
+    sl_queue_find(rig.queuer, SL_STR("u-a"))->told_start_us = 0; /* as if it had not been there */
+    (void)rig_later(&rig, 30 * SECOND);
+    assert_int_equal(rig.n_told, 1);
+    (void)rig_later(&rig, 45 * SECOND);
+    assert_int_equal(rig.n_told, 2);
+    assert_non_null(strstr(rig.told, "starts in 58m"));
+    (void)rig_later(&rig, 120 * SECOND);
+    assert_int_equal(rig.n_told, 2);
+    rig_end(&rig);
+}
+
+static void of_what_was_refused_its_owner_is_told_when_it_waits_after_all(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin(&rig);
+    rig_node(&rig, "n1", 1);
+    rig_start(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true, .gpus = 2});
+    (void)rig_round(&rig);
+    assert_non_null(strstr(rig.told, "NeverFits: "));
+    rig_node(&rig, "n2", 2);
+    rig_put(&rig, (struct rig_pod){.name = "x", .node = "n2", .timeout = "1h"});
+    (void)rig_round(&rig);
+    (void)rig_later(&rig, 75 * SECOND);
+    assert_int_equal(rig.n_told, 2);
+    assert_non_null(strstr(rig.told, "Waiting: held: first for nvidia.com/gpu; starts in "));
+    rig_end(&rig);
+}
+
+static void nobody_is_told_that_nothing_has_changed(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    begin_told(&rig, (struct rig_pod){.name = "a", .gated = true});
+    for (int i = 0; i < 100; i++) {
+        (void)rig_later(&rig, 20 * SECOND);
+    }
+    assert_int_equal(rig.n_told, 1);
+    rig_end(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(when_its_stages_open_its_owner_is_told_what_it_waits_for_now),
+        cmocka_unit_test(when_its_start_can_be_estimated_at_last_its_owner_is_told),
+        cmocka_unit_test(of_what_was_refused_its_owner_is_told_when_it_waits_after_all),
+        cmocka_unit_test(nobody_is_told_that_nothing_has_changed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
