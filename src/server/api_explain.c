@@ -338,13 +338,16 @@ static void write_table(struct sl_request *request, const struct sl_explain *exp
     }
 }
 
-/* The pod's row, when there is a queue and it waits there. */
+/* The pod's row, when there is a queue and it waits there. Of one that is bound the queue has
+ * nothing to say, though it may not have read that yet. */
 static int ask_queue(struct sl_request *request, const struct sl_pod *pod,
                      struct sl_queue_list *out)
 {
     const struct sl_queue *queue = &request->app->queue;
-    return queue->row == NULL ? 0
-                              : queue->row(queue->context, sl_str_of(pod->uid), out, &request->err);
+    if (queue->row == NULL || pod->node != NULL) {
+        return 0;
+    }
+    return queue->row(queue->context, sl_str_of(pod->uid), out, &request->err);
 }
 
 void sl_api_explain(struct sl_request *request)
