@@ -61,6 +61,12 @@ static void change(struct storm *s, unsigned slot)
     p->pod.constraints = &p->constraints;
     if (pick(s, 4) == 0) {
         p->item[0].count = 1;
+    } else if (pick(s, 2) == 0) { /* kube-scheduler has it, and maybe makes room for it */
+        p->pod.timeout_s = old->pod.timeout_s;
+        p->pod.gate = SL_GATE_NONE;
+        p->pod.tried = pick(s, 2) == 0;
+        (void)snprintf(p->nominated, sizeof p->nominated, "n%u", pick(s, 5));
+        p->pod.nominated = pick(s, 3) == 0 ? NULL : p->nominated;
     }
     s->live[slot] = p;
     plan_rig_put(s->rig, p);
@@ -128,6 +134,9 @@ static void happen(struct storm *s)
         if (what < 6) {
             plan_rig_end(rig, p->name);
             s->live[slot] = NULL;
+        } else if (what < 9) {
+            p->bound->deleting = true;
+            p->bound->gone_s = (uint32_t)(rig->now_us / SECONDS(1)) + pick(s, 60);
         }
     } else if (what < 4 && plan_rig_row(rig, p->name, &row) && row.state == SL_QUEUE_CLAIMED) {
         plan_rig_bind(rig, p->name);
@@ -138,8 +147,10 @@ static void happen(struct storm *s)
         s->live[slot] = NULL;
     } else if (what == 6) {
         plan_rig_put(s->rig, p); /* news that say nothing new */
-    } else if (what == 7) {
+    } else if (what < 9) {
         change(s, slot);
+    } else if (what == 9) {
+        sl_planner_heard(rig->planner, sl_str_of(p->name), rig->now_us);
     }
 }
 
@@ -208,6 +219,15 @@ static void rows_and_numbers_agree(struct storm *s)
     assert_memory_equal(count, stats.waiting, sizeof count);
 }
 
+/* A run that has nothing more to do does not want to be run again at once. */
+static void it_comes_to_rest(struct storm *s)
+{
+    for (int i = 0; i < 50 && sl_planner_wake(s->rig->planner) <= s->rig->now_us; i++) {
+        plan_rig_run(s->rig, 1000);
+    }
+    assert_true(sl_planner_wake(s->rig->planner) > s->rig->now_us);
+}
+
 static void rage(uint64_t seed)
 {
     struct storm s = {.rig = plan_rig_new(), .random = seed};
@@ -229,6 +249,7 @@ static void rage(uint64_t seed)
         s.rig->now_us += SECONDS(pick(&s, 20));
         plan_rig_cluster(s.rig);
         plan_rig_run(s.rig, pick(&s, 3) == 0 ? 1 : 1000);
+        it_comes_to_rest(&s);
         nothing_is_given_twice(&s);
         rows_and_numbers_agree(&s);
     }
