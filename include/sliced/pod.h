@@ -76,6 +76,8 @@ struct sl_pod {
     bool never_preempts : 1; /* spec.preemptionPolicy is Never */
     bool plugin_took : 1;    /* gpushare's device plugin has given it its GPU (MEM_ASSIGNED) */
     bool tried : 1;          /* kube-scheduler could not place it, by its condition */
+    bool daemon_set : 1;     /* a DaemonSet is one of its owners */
+    bool released : 1;       /* annotation sliced.dev/released: the queue has let it go */
 };
 
 /* Judges the facts. A malformed ask makes a pod that fits nowhere and says why; a malformed timeout
@@ -103,9 +105,11 @@ bool sl_pod_holds(const struct sl_pod *pod);
 /* Not bound, not finished, not deleting, and asks for something of ours. */
 bool sl_pod_waits(const struct sl_pod *pod);
 
-/* Does a queue for the pods of that scheduler (empty: of any) plan for the pod, while it waits? Not
- * when it has no gate and is another scheduler's. */
-bool sl_pod_is_queued(const struct sl_pod *pod, struct sl_str scheduler);
+/* Does a queue for the pods of that scheduler (empty: of any) plan for the pod, while it waits?
+ * It does for all that have its gate; not for others of a DaemonSet: each is for a certain node,
+ * and nobody may go in its place. Nor for pods without a gate of another scheduler, or, when the
+ * API server puts the gate on every pod of the queue (gated), that the queue has not let go. */
+bool sl_pod_is_queued(const struct sl_pod *pod, struct sl_str scheduler, bool gated);
 
 const char *sl_pod_phase_name(enum sl_pod_phase phase); /* "Pending", ... */
 

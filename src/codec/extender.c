@@ -303,31 +303,8 @@ static int open_object(struct sl_walker *walker, void *target, const struct sl_e
     return SL_EVENT_GO;
 }
 
-static int take_owner(struct sl_walker *walker, void *target, const struct sl_event *event,
-                      struct sl_error *err)
-{
-    struct sl_body *body = walker->context;
-    (void)target;
-    (void)err;
-    if (sl_str_eq(event->text, SL_STR("DaemonSet"))) {
-        body->review.daemon_set = true;
-    }
-    return SL_EVENT_GO;
-}
-
-static const struct sl_field owner_fields[] = {
-    {SL_FIELD_NAME("kind"), .kind = SL_FIELD_TEXT, .value = take_owner},
-};
-static const struct sl_table owner_table = {SL_TABLE_FIELDS(owner_fields)};
-
-static const struct sl_field review_meta_fields[] = {
-    {SL_FIELD_NAME("ownerReferences"), .kind = SL_FIELD_OBJECTS, .table = &owner_table},
-};
-static const struct sl_table review_meta_table = {SL_TABLE_FIELDS(review_meta_fields),
-                                                  .also = &sl_meta_table};
-
 static const struct sl_field review_pod_fields[] = {
-    {SL_FIELD_NAME("metadata"), .kind = SL_FIELD_OBJECT, .table = &review_meta_table,
+    {SL_FIELD_NAME("metadata"), .kind = SL_FIELD_OBJECT, .table = &sl_meta_table,
      .offset = offsetof(struct sl_build, meta)},
     {SL_FIELD_NAME("spec"), .kind = SL_FIELD_OBJECT, .table = &sl_pod_spec_table},
 };

@@ -31,7 +31,6 @@ struct sl_review {
     struct sl_str version;
     struct sl_str kind;
     bool has_object;
-    bool daemon_set; /* a DaemonSet is one of its owners */
 };
 
 /* What reads a body calls. Pointers may be NULL when of no interest. A refusal (-1 with *err set)

@@ -47,6 +47,22 @@ static int set_deleting(struct sl_walker *walker, void *target, const struct sl_
     return sl_meta_read_time(walker, event, &meta->deleting_us, err);
 }
 
+static int take_owner(struct sl_walker *walker, void *target, const struct sl_event *event,
+                      struct sl_error *err)
+{
+    struct sl_meta *meta = target;
+    (void)walker;
+    (void)err;
+    meta->daemon_set = meta->daemon_set || sl_str_eq(event->text, SL_STR("DaemonSet"));
+    return SL_EVENT_GO;
+}
+
+static const struct sl_field owner_fields[] = {
+    {SL_FIELD_NAME("kind"), .kind = SL_FIELD_TEXT, .value = take_owner},
+};
+
+static const struct sl_table owner_table = {SL_TABLE_FIELDS(owner_fields)};
+
 static const struct sl_field meta_fields[] = {
     {SL_FIELD_NAME("name"), .kind = SL_FIELD_STRING, .offset = offsetof(struct sl_meta, name)},
     {SL_FIELD_NAME("namespace"), .kind = SL_FIELD_STRING,
@@ -59,6 +75,7 @@ static const struct sl_field meta_fields[] = {
     {SL_FIELD_NAME("labels"), .kind = SL_FIELD_STRINGS, .offset = offsetof(struct sl_meta, labels)},
     {SL_FIELD_NAME("annotations"), .kind = SL_FIELD_STRINGS,
      .offset = offsetof(struct sl_meta, annotations), .keep = sl_meta_keep},
+    {SL_FIELD_NAME("ownerReferences"), .kind = SL_FIELD_OBJECTS, .table = &owner_table},
 };
 
 const struct sl_table sl_meta_table = {SL_TABLE_FIELDS(meta_fields)};

@@ -14,6 +14,7 @@ struct sl_meta {
     int64_t created_us;
     int64_t deleting_us;
     bool deleting;
+    bool daemon_set; /* one of the owners is one */
     struct sl_pair *labels;
     struct sl_pair *annotations;
 };

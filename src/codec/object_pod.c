@@ -180,6 +180,7 @@ void sl_build_pod(struct sl_build *build)
     pod->created_us = meta->created_us;
     pod->deleting = meta->deleting;
     pod->deleting_us = meta->deleting_us;
+    pod->daemon_set = meta->daemon_set;
     pod->labels = meta->labels;
     pod->annotations = meta->annotations;
 }

@@ -10,7 +10,8 @@
 
 enum { SL_CONFIG_TEXT_MAX = 256 };
 
-/* How the scheduling gate gets on pods. */
+/* How the scheduling gate gets on pods. With a policy none comes without it: see
+ * sl_pod_is_queued. */
 enum sl_queue_gate {
     SL_QUEUE_GATE_POLICY,  /* by a MutatingAdmissionPolicy */
     SL_QUEUE_GATE_WEBHOOK, /* by the daemon's mutating webhook */

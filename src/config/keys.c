@@ -208,7 +208,9 @@ const struct sl_key sl_keys[SL_KEYS] = {
              "gates, hold the others."},
     {"queue.gate", SL_KEY_ENUM, AT(queue.gate), .words = GATES, .number = SL_QUEUE_GATE_NONE,
      .help = "How pods get the gate sliced.dev/queue: by a MutatingAdmissionPolicy, by the "
-             "daemon's webhook, or not. Pods without it are held by filter in any case."},
+             "daemon's webhook, or not. With policy, pods that never had the gate are not the "
+             "queue's and go where there is room; with webhook, which may not answer, and with "
+             "none, filter holds them."},
     {"queue.schedulerName", SL_KEY_WORD, .restart = true, .text = true, AT(queue.scheduler),
      .string = "",
      .help = "Pods that have no gate are the queue's when they name this scheduler; empty: all "

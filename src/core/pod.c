@@ -145,6 +145,8 @@ static void read_plain(struct sl_pod *pod, const struct sl_pod_facts *facts)
     pod->gate = sl_pod_read_gate(facts->gates);
     pod->deleting = facts->deleting;
     pod->tried = facts->tried;
+    pod->daemon_set = facts->daemon_set;
+    pod->released = sl_pair_find(facts->annotations, SL_STR("sliced.dev/released")) != NULL;
     pod->gone_s = seconds_of(facts->deleting_us);
     pod->priority = facts->priority;
     pod->created_us = facts->created_us;
@@ -240,6 +242,8 @@ struct sl_pod *sl_pod_bound_to(const struct sl_pod *pod, const char *node, const
     copy->gate = pod->gate;
     copy->deleting = pod->deleting;
     copy->tried = pod->tried;
+    copy->daemon_set = pod->daemon_set;
+    copy->released = pod->released;
     copy->gone_s = pod->gone_s;
     copy->priority = pod->priority;
     copy->created_us = pod->created_us;
@@ -291,10 +295,16 @@ bool sl_pod_waits(const struct sl_pod *pod)
            (pod->n_items > 0 || pod->malformed != NULL);
 }
 
-bool sl_pod_is_queued(const struct sl_pod *pod, struct sl_str scheduler)
+bool sl_pod_is_queued(const struct sl_pod *pod, struct sl_str scheduler, bool gated)
 {
-    return pod->gate != SL_GATE_NONE || scheduler.len == 0 ||
-           pod->scheduler == sl_hash(scheduler.s, scheduler.len);
+    if (pod->gate == SL_GATE_OURS || pod->daemon_set) {
+        return pod->gate == SL_GATE_OURS;
+    }
+    if (pod->gate == SL_GATE_OTHERS) {
+        return true;
+    }
+    return (pod->released || !gated) &&
+           (scheduler.len == 0 || pod->scheduler == sl_hash(scheduler.s, scheduler.len));
 }
 
 const char *sl_pod_phase_name(enum sl_pod_phase phase)

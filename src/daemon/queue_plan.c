@@ -157,14 +157,15 @@ bool sl_queue_read_mail(struct sl_queuer *queuer, struct sl_queue_mail *mail, in
     for (size_t i = 0; i < mail->n; i++) {
         struct sl_pod *pod = mail->letter[i].pod;
         struct sl_queue_entry *entry = NULL;
-        bool ours = sl_pod_is_queued(pod, sl_str_of(queuer->config.queue.scheduler));
+        bool ours = sl_pod_is_queued(pod, sl_str_of(queuer->config.queue.scheduler),
+                                     queuer->config.queue.gate == SL_QUEUE_GATE_POLICY);
         if (mail->letter[i].waits && ours) {
             read = put(queuer, pod, now_us) && read;
             continue;
         }
         entry = sl_queue_find(queuer, sl_str_of(pod->uid));
         if (entry != NULL) {
-            if (mail->letter[i].waits) { /* its gate is open, and another scheduler has it */
+            if (mail->letter[i].waits) { /* its gate is open, and it is the queue's no more */
                 (void)sl_store_unclaim(queuer->options.store, sl_str_of(pod->uid));
             }
             note_end(queuer, entry, now_us);
@@ -281,6 +282,7 @@ static void follow_config(struct sl_queuer *queuer)
     if (fresh == NULL) {
         return;
     }
+    queuer->unread = queuer->unread || fresh->queue.gate != queuer->config.queue.gate;
     queuer->config = *fresh;
     free(fresh);
     sl_config_plan(&queuer->config, &config);

@@ -52,8 +52,9 @@ static bool choose_patch(const struct sl_request *request, const char **out, str
     const struct sl_pod_facts *pod = sl_body_pod(body);
     bool asks = false;
     *out = NULL;
-    if (!request->live->config.queue.enabled || !is_new_pod(review) || review->daemon_set ||
-        pod->node_name.len > 0 || !sl_str_eq(pod->scheduler_name, scheduler) ||
+    if (!request->live->config.queue.enabled ||
+        request->live->config.queue.gate == SL_QUEUE_GATE_NONE || !is_new_pod(review) ||
+        pod->daemon_set || pod->node_name.len > 0 || !sl_str_eq(pod->scheduler_name, scheduler) ||
         sl_pair_find(pod->gates, SL_STR("sliced.dev/queue")) != NULL) {
         return true;
     }

@@ -240,9 +240,11 @@ static void write_result(struct filter *f, const char *held)
 static const char *held_by_queue(struct filter *f, struct sl_queue_status *status)
 {
     struct sl_app *app = f->request->app;
+    const struct sl_config *config = &f->request->live->config;
     struct sl_str uid = sl_str_of(f->asked->pod->uid);
     if (app->queue.status == NULL || f->asked->ask.n == 0 || f->standing[0] != '\0' ||
-        !sl_pod_is_queued(f->asked->pod, sl_str_of(f->request->live->config.queue.scheduler))) {
+        !sl_pod_is_queued(f->asked->pod, sl_str_of(config->queue.scheduler),
+                          config->queue.gate == SL_QUEUE_GATE_POLICY)) {
         return NULL;
     }
     app->queue.status(app->queue.context, uid, status);

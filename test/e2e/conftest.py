@@ -7,6 +7,7 @@ import pytest
 from harness import chart, gpus
 from harness import plane as planes
 from harness.cluster import Cluster
+from harness.sliced import merge
 
 
 # The lane of what is not told on every version; the other lanes have the versions' names.
@@ -120,7 +121,7 @@ def gated(cluster):
     """The cluster puts the gate on pods by what the chart has for its version: start(config) gives the
     daemon, once it does."""
     def start(config=None):
-        daemon = cluster.start_daemon(config=config)
+        daemon = cluster.start_daemon(config=merge(cluster.gate, config or {}))
         cluster.put_up_gate()
         cluster.wait_gate(gpus.pod("probe", {"nvidia.com/gpu": 1}))
         return daemon

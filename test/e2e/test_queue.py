@@ -58,8 +58,9 @@ def filter_calls(daemon):
 def test_the_gate_comes_to_pods_that_ask_for_gpus_and_to_no_others(cluster):
     chosen = {"metadata": {"labels": {"gpus": "queued"}}}
     default = "/api/v1/namespaces/default"
+    far = "/api/v1/namespaces/elsewhere/pods/far"
     cluster.add(gpus.whole("gpu-1"))
-    cluster.start_daemon()
+    daemon = cluster.start_daemon(config=merge(cluster.gate, FIFO))
     try:
         cluster.plane.patch(default, chosen)
         cluster.add({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "elsewhere"}})
@@ -91,23 +92,38 @@ def test_the_gate_comes_to_pods_that_ask_for_gpus_and_to_no_others(cluster):
             assert gets(pod) == [], pod["metadata"]["name"]
 
         # and that is how they live: the queue opens its gates, and nobody else waits for it
+        cluster.add(gpus.pod("queued", {GPU: 1}), placed)
+        cluster.wait_bound("queued", "placed")
+        big = [f"big-{i}" for i in range(5)]
+        cluster.add(*(gpus.pod(name, {GPU: 8}, annotations={"sliced.dev/timeout": "1m"})
+                      for name in big))
+        for name in big:
+            wait_state(daemon, name, "Held")
         template = gpus.pod("agent", {GPU: 1})
         del template["spec"]["restartPolicy"]
         cluster.add({"apiVersion": "apps/v1", "kind": "DaemonSet",
                      "metadata": {"name": "agent", "namespace": "default"},
                      "spec": {"selector": {"matchLabels": {"app": "agent"}}, "template": {
-                         "metadata": {"labels": {"app": "agent"}}, "spec": template["spec"]}}})
-        cluster.add(gpus.pod("queued", {GPU: 1}), placed)
-        cluster.wait_bound("queued", "placed")
+                         "metadata": {"labels": {"app": "agent"}}, "spec": template["spec"]}}},
+                    gpus.pod("far", {GPU: 1}, namespace="elsewhere"))
         wait_for("the DaemonSet's pod runs", lambda: any(
             name.startswith("agent-") and pod["status"].get("phase") == "Running"
-            for name, pod in cluster.pods().items()))
+            for name, pod in cluster.pods().items()), 15)
+        if put_up == POLICY:
+            wait_for("who is not chosen is bound", lambda: cluster.plane.get(far)["spec"].get(
+                "nodeName"), 15)
+            assert set(rows(daemon)) == set(big)
+        else:  # the webhook may just not have answered
+            wait_state(daemon, "far", "Held")
+            assert set(rows(daemon)) == {"far", *big}
         for name, pod in cluster.pods().items():
             released = "sliced.dev/released" in pod["metadata"].get("annotations", {})
-            assert gates_of(pod) == [] and (released or name != "queued"), name
+            assert gates_of(pod) == ([GATE] if name in big else []), name
+            assert released == (name == "queued"), name
         cluster.delete_pod("placed")  # the checker wants an assignment of those that the queue let go
     finally:
         cluster.take_down_gate()
+        cluster.plane.delete(far, 0)
         cluster.plane.delete("/api/v1/namespaces/elsewhere")
         cluster.plane.patch(default, {"metadata": {"labels": {"gpus": None}}})
 
@@ -243,7 +259,8 @@ def test_the_papers_queue_starts_in_the_order_that_the_simulator_says(cluster, g
                for i, (submit, seconds) in enumerate(zip(SUBMITTED, RUNS))}
     measured, told = {}, {}
     for order, gate in (("fifo", True), ("sjf", True), ("p", True), ("sjf", False)):
-        config = merge(daemon.config, {"queue": {"order": order, **ORDERS[order]}})
+        config = merge(daemon.config, {"queue": {"order": order, **ORDERS[order],
+                                                 **({} if gate else {"gate": "none"})}})
         daemon.write_config(config)
         daemon.reload()
         wait_for("the order", lambda: daemon.json("/api/v1/queue")["order"] == order)

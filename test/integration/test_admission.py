@@ -12,18 +12,24 @@ PATH = "/admission/gate/sliced-scheduler"
 GATE = {"name": "sliced.dev/queue"}
 OTHER = {"name": "example.com/quota"}
 MIG = "nvidia.com/mig-1g.6gb"
+QUEUE = "queue:\n  enabled: true\n  gate: webhook\n"
 
 
 @pytest.fixture(scope="module")
 def shared():
     """One with a queue; for tests that change nothing."""
-    daemon = Daemon(EXAMPLES / "a30-mixed.yaml", config="queue:\n  enabled: true\n")
+    daemon = Daemon(EXAMPLES / "a30-mixed.yaml", config=QUEUE)
     yield daemon
     daemon.stop()
 
 
 def test_without_a_queue_nobody_gets_a_gate_that_nobody_would_open(start):
     assert ask(start(EXAMPLES / "a30-mixed.yaml"), review()) is None
+
+
+def test_where_no_gate_is_wanted_a_webhook_that_was_left_behind_puts_none(start):
+    config = QUEUE.replace("webhook", "none")
+    assert ask(start(EXAMPLES / "a30-mixed.yaml", config=config), review()) is None
 
 
 def review(name="job"):

@@ -43,7 +43,7 @@ class Cluster:
     def __init__(self, plane, helm):
         self.plane = plane
         self.helm = helm
-        self.objects = helm.objects({}, plane.minor)
+        self.objects = helm.objects({"queue": {"gate": "none"}}, plane.minor)
         self.count = 0
         self.authority = pki.Authority(os.path.join(plane.folder, "authority"), "sliced-ca")
         self.pki = self.new_pki("tls")
@@ -132,6 +132,12 @@ class Cluster:
             replica.stop()
 
     # ---- the gate ----
+
+    @property
+    def gate(self):
+        """queue.gate of the daemon, as the chart sets it for what put_up_gate puts up here."""
+        objects = self.helm.objects({}, self.plane.minor)
+        return {"queue": {"gate": chart.config_of(objects, "sliced")["queue"]["gate"]}}
 
     def put_up_gate(self, values=None):
         """What the chart has for this version to put the gate on pods; until it does. A webhook is

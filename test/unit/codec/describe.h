@@ -100,6 +100,7 @@ static inline void describe_pod(struct sl_buf *out, const struct sl_pod_facts *p
     describe_number(out, "gone", pod->deleting_us);
     describe_number(out, "deadline", pod->deadline_s);
     describe_number(out, "priority", pod->priority);
+    sl_buf_puts(out, pod->daemon_set ? " of a DaemonSet" : "");
     sl_buf_puts(out, pod->tried ? " tried" : "");
     sl_buf_puts(out, pod->deleting ? " deleting\n" : "\n");
     describe_pairs(out, "label", pod->labels);
@@ -234,7 +235,7 @@ static inline void describe_review(struct sl_buf *out, const struct sl_body *bod
     describe_text(out, "group", review->group);
     describe_text(out, "version", review->version);
     describe_text(out, "kind", review->kind);
-    sl_buf_puts(out, review->daemon_set ? " of a DaemonSet\n" : "\n");
+    sl_buf_putc(out, '\n');
     if (review->has_object) {
         describe_pod(out, sl_body_pod(body));
     }

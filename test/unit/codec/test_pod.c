@@ -27,6 +27,8 @@ static void assert_decodes(const char *text, const char *expected)
 #define POD       "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\"}"
 #define POD_SPEC  POD ",\"spec\":{"
 #define CONTAINER POD_SPEC "\"containers\":[{"
+#define OWNED_POD                                                                                  \
+    "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\",\"ownerReferences\":["
 
 static void what_matters_of_a_pod_is_kept(void **state)
 {
@@ -136,6 +138,14 @@ static void who_kube_scheduler_could_not_place_is_known(void **state)
     }
 }
 
+static void whom_a_daemon_set_owns_is_known(void **state)
+{
+    (void)state;
+    assert_decodes(OWNED_POD "{\"kind\":\"Custom\"},{\"kind\":\"DaemonSet\"}]}}",
+                   "Pod name=p of a DaemonSet\n");
+    assert_decodes(OWNED_POD "{\"kind\":\"ReplicaSet\",\"name\":\"DaemonSet\"}]}}", "Pod name=p\n");
+}
+
 static void a_bare_pod_is_a_pod(void **state)
 {
     (void)state;
@@ -225,6 +235,7 @@ int main(void)
         cmocka_unit_test(where_a_pod_may_go_is_kept),
         cmocka_unit_test(affinity_that_is_only_preferred_is_none),
         cmocka_unit_test(who_kube_scheduler_could_not_place_is_known),
+        cmocka_unit_test(whom_a_daemon_set_owns_is_known),
         cmocka_unit_test(a_bare_pod_is_a_pod),
         cmocka_unit_test(faults_name_their_field),
         cmocka_unit_test(what_is_kept_of_one_pod_is_bounded),

@@ -46,8 +46,9 @@ static const char *decode_file(const char *name, size_t chunk)
     return result;
 }
 
-#define POD_OF(node, gates)                                                                        \
-    "Pod" node " scheduler=sliced-scheduler preemption=PreemptLowerPriority\n"                     \
+#define POD_OF(node, gates) POD_WITH(node, "", gates)
+#define POD_WITH(node, owner, gates)                                                               \
+    "Pod" node " scheduler=sliced-scheduler preemption=PreemptLowerPriority" owner "\n"            \
     "  label app.kubernetes.io/name =detect-day\n"                                                 \
     "  label batch.kubernetes.io/job-name =detect-day\n"                                           \
     "  annotation sliced.dev/timeout =15m\n"                                                       \
@@ -69,7 +70,7 @@ static void golden_reviews_decode_in_pieces_of_any_size(void **state)
         {"gated", REVIEW("705ab4f5-6393-11e8-b7cc-42010a800003", "CREATE") "\n" POD_OF(
                       "", "  gate example.com/quota\n  gate sliced.dev/queue\n")},
         {"daemonset", REVIEW("705ab4f5-6393-11e8-b7cc-42010a800004",
-                             "CREATE") " of a DaemonSet\n" POD_OF("", "")},
+                             "CREATE") "\n" POD_WITH("", " of a DaemonSet", "")},
         {"bound",
          REVIEW("705ab4f5-6393-11e8-b7cc-42010a800005", "CREATE") "\n" POD_OF(" node=a30-00", "")},
         {"deleted", REVIEW("d8a0e4c2-6393-11e8-b7cc-42010a800002", "DELETE") "\n"},
@@ -123,7 +124,7 @@ static void any_owner_may_be_the_daemon_set(void **state)
         HEAD ",\"request\":{\"uid\":\"u\",\"object\":{\"metadata\":{\"name\":\"p\","
              "\"ownerReferences\":[{\"kind\":\"Custom\"},{\"kind\":\"DaemonSet\"},{}]}}}}";
     (void)state;
-    assert_string_equal(decode(text, strlen(text), 0), "review uid=u of a DaemonSet\nPod name=p\n");
+    assert_string_equal(decode(text, strlen(text), 0), "review uid=u\nPod name=p of a DaemonSet\n");
 }
 
 int main(void)

@@ -200,6 +200,7 @@ struct rig_pod {
     bool gated;
     bool ended;
     bool tried; /* kube-scheduler could not place it */
+    bool daemon_set;
 };
 
 static inline struct sl_pod *rig_pod_new(const struct queue_rig *rig, const struct rig_pod *spec)
@@ -227,6 +228,7 @@ static inline struct sl_pod *rig_pod_new(const struct queue_rig *rig, const stru
         .containers = &container,
         .gates = spec->gated ? &gate : NULL,
         .tried = spec->tried,
+        .daemon_set = spec->daemon_set,
     };
     struct sl_pod *pod = sl_pod_new(&facts, NULL);
     assert_non_null(pod);

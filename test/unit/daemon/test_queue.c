@@ -296,6 +296,56 @@ static void metrics_count_waiting_pods_by_resource_and_reason(void **state)
     rig_end(&rig);
 }
 
+/* ---- whose pods ---- */
+
+static bool has_row(struct queue_rig *rig, const char *uid)
+{
+    struct sl_queue_status status;
+    rig->queue.status(rig->queue.context, sl_str_of(uid), &status);
+    return status.known;
+}
+
+/* And a claim of theirs is another's. */
+static void when_the_gate_comes_by_policy_pods_without_it_leave_the_queue(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin(&rig);
+    rig_node(&rig, "n1", 1);
+    rig_start(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "free"});
+    (void)rig_round(&rig);
+    assert_string_equal(rig_claim(&rig, "free"), "n1");
+    rig_put(&rig, (struct rig_pod){.name = "waits", .gated = true});
+    (void)rig_later(&rig, SECOND);
+    rig.config.queue.gate = SL_QUEUE_GATE_POLICY;
+    sl_queuer_configure(rig.queuer, &rig.config);
+    (void)rig_later(&rig, SECOND);
+    assert_false(has_row(&rig, "u-free"));
+    assert_string_equal(rig_claim(&rig, "free"), "");
+    assert_string_equal(rig_claim(&rig, "waits"), "n1");
+    rig.config.queue.gate = SL_QUEUE_GATE_WEBHOOK;
+    sl_queuer_configure(rig.queuer, &rig.config);
+    (void)rig_later(&rig, SECOND);
+    assert_true(has_row(&rig, "u-free"));
+    assert_true(has_row(&rig, "u-waits"));
+    rig_end(&rig);
+}
+
+static void pods_of_a_daemon_set_have_no_row(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin(&rig);
+    rig_start(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "a"});
+    rig_put(&rig, (struct rig_pod){.name = "agent", .daemon_set = true});
+    (void)rig_round(&rig);
+    assert_true(has_row(&rig, "u-a"));
+    assert_false(has_row(&rig, "u-agent"));
+    rig_end(&rig);
+}
+
 /* ---- events ---- */
 
 static void its_owner_is_told_once_that_a_pod_waits(void **state)
@@ -472,6 +522,8 @@ int main(void)
         cmocka_unit_test(the_list_has_all_in_their_order),
         cmocka_unit_test(a_pod_that_nobody_has_seen_is_held),
         cmocka_unit_test(metrics_count_waiting_pods_by_resource_and_reason),
+        cmocka_unit_test(when_the_gate_comes_by_policy_pods_without_it_leave_the_queue),
+        cmocka_unit_test(pods_of_a_daemon_set_have_no_row),
         cmocka_unit_test(its_owner_is_told_once_that_a_pod_waits),
         cmocka_unit_test(what_of_a_pod_cannot_be_read_is_told_once),
         cmocka_unit_test(of_a_pod_that_is_about_to_start_nobody_is_told_until_it_is_overdue),
