@@ -277,14 +277,13 @@ static void look_anew(struct sl_cluster *cluster)
 /* ---- events ---- */
 
 /* Bindings may end after the events have. */
-void sl_cluster_tell(void *context, const struct sl_event_note *note)
+bool sl_cluster_tell(void *context, const struct sl_event_note *note)
 {
     struct sl_cluster *cluster = context;
     (void)pthread_mutex_lock(&cluster->lock);
-    if (cluster->events != NULL) {
-        sl_events_tell(cluster->events, note);
-    }
+    bool taken = cluster->events == NULL || sl_events_tell(cluster->events, note);
     (void)pthread_mutex_unlock(&cluster->lock);
+    return taken;
 }
 
 static void hook_bound(void *context, const struct sl_binding *binding)
@@ -300,7 +299,7 @@ static void hook_bound(void *context, const struct sl_binding *binding)
         .action = "Binding",
         .note = text,
     };
-    sl_cluster_tell(context, &note);
+    (void)sl_cluster_tell(context, &note);
 }
 
 void sl_cluster_tick(struct sl_cluster *cluster, const struct sl_score_config *score)

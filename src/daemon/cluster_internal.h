@@ -69,8 +69,8 @@ struct sl_reflector_times sl_cluster_watch_times(const struct sl_cluster *cluste
 /* Watches Jobs while somebody waits for one. On the main thread. */
 void sl_cluster_follow_jobs(struct sl_cluster *cluster);
 
-/* Queues an Event; context is the cluster. */
-void sl_cluster_tell(void *context, const struct sl_event_note *note);
+/* Queues an Event; context is the cluster. False: there was no place for it. */
+bool sl_cluster_tell(void *context, const struct sl_event_note *note);
 
 /* Members of /api/v1/state, and metrics. */
 void sl_cluster_state(void *context, struct sl_writer *w);

@@ -24,8 +24,8 @@ struct sl_queuer_options {
     void (*release)(void *context, const struct sl_release *release, sl_release_done done,
                     void *call);
     void (*withdraw)(void *context, const struct sl_release *release);
-    /* Tells a pod's owner; must not wait. NULL: nobody is told. */
-    void (*tell)(void *context, const struct sl_event_note *note);
+    /* Tells a pod's owner; must not wait. False: it was not taken. NULL: nobody is told. */
+    bool (*tell)(void *context, const struct sl_event_note *note);
     void *context;
 };
 

@@ -195,7 +195,8 @@ bool sl_queue_follow_up(struct sl_queuer *queuer, int64_t now_us)
         if (entry->refused && told < SL_QUEUE_TOLD) {
             sl_queue_tell_one(queuer, entry, now_us);
             told++;
-        } else if (entry->refused) {
+        }
+        if (entry->refused) {
             queuer->untold++; /* later, with all */
         }
         entry->lapsed = false;

@@ -22,21 +22,26 @@ static const int64_t moved_us = 60000000;
 static const int64_t repeat_us = 60000000; /* between two words on the estimate */
 static const int64_t moves_us = 15000000;  /* between two looks at all estimates */
 
-static void tell(const struct sl_queuer *queuer, const struct sl_pod *pod, const char *reason,
-                 bool warning, const char *text)
+enum kind { KIND_BEHIND, KIND_AHEAD, KIND_WARNING };
+
+static const char waiting[] = "Waiting";
+static const char moved[] = "EstimateMoved";
+
+/* False: it was not taken, and is to be told again. */
+static bool tell(const struct sl_queuer *queuer, const struct sl_pod *pod, const char *reason,
+                 enum kind kind, const char *text)
 {
     const struct sl_event_note note = {
         .namespace = sl_str_of(pod->namespace),
         .name = sl_str_of(pod->name),
         .uid = sl_str_of(pod->uid),
-        .warning = warning,
+        .warning = kind == KIND_WARNING,
+        .ahead = kind == KIND_AHEAD,
         .reason = reason,
         .action = "Scheduling",
         .note = text,
     };
-    if (queuer->options.tell != NULL) {
-        queuer->options.tell(queuer->options.context, &note);
-    }
+    return queuer->options.tell == NULL || queuer->options.tell(queuer->options.context, &note);
 }
 
 /* Of a pod that no node could take, what is in the way on the nodes that there are. */
@@ -57,19 +62,21 @@ void sl_queue_tell_one(struct sl_queuer *queuer, struct sl_queue_entry *entry, i
 {
     char text[SL_EXPLAIN_TEXT_MAX];
     struct sl_queue_row row;
-    entry->refused = false;
     if (queuer->options.tell == NULL ||
         !sl_planner_row(queuer->planner, sl_str_of(entry->uid), now_us, &row) ||
         row.state != SL_QUEUE_REFUSED) {
+        entry->refused = false;
         return;
     }
     bool never = row.reason == SL_HOLD_NEVER || row.reason == SL_HOLD_MALFORMED;
     if (!never || !explain(queuer, entry->pod, text, sizeof(text))) {
         (void)sl_queue_text(&row, now_us, text, sizeof(text));
     }
-    tell(queuer, entry->pod, never ? "NeverFits" : "Refused", true, text);
-    entry->told_us = now_us;
-    entry->told_of = SL_QUEUE_WORD_REFUSED;
+    if (tell(queuer, entry->pod, never ? "NeverFits" : "Refused", KIND_WARNING, text)) {
+        entry->refused = false;
+        entry->told_us = now_us;
+        entry->told_of = SL_QUEUE_WORD_REFUSED;
+    }
 }
 
 void sl_queue_tell_lapse(struct sl_queuer *queuer, struct sl_queue_entry *entry)
@@ -83,7 +90,7 @@ void sl_queue_tell_lapse(struct sl_queuer *queuer, struct sl_queue_entry *entry)
                    "node %s was set aside for it, but kube-scheduler did not place it there within "
                    "%llds; others go first until its next turn",
                    node, (long long)queuer->config.queue.hold_s);
-    tell(queuer, entry->pod, "Lapsed", true, text);
+    (void)tell(queuer, entry->pod, "Lapsed", KIND_WARNING, text);
 }
 
 void sl_queue_tell_problem(const struct sl_queuer *queuer, const struct sl_pod *pod,
@@ -91,7 +98,7 @@ void sl_queue_tell_problem(const struct sl_queuer *queuer, const struct sl_pod *
 {
     const char *known = old == NULL ? NULL : old->problem;
     if (pod->problem != NULL && (known == NULL || strcmp(pod->problem, known) != 0)) {
-        tell(queuer, pod, "Ignored", true, pod->problem);
+        (void)tell(queuer, pod, "Ignored", KIND_WARNING, pod->problem);
     }
 }
 
@@ -103,7 +110,7 @@ void sl_queue_tell_denied(struct sl_queuer *queuer, const struct sl_queue_entry 
     (void)snprintf(text, sizeof(text),
                    "the API server refused to %s: %s; others go first until its next turn",
                    gated ? "open its gate" : "let kube-scheduler try it", why);
-    tell(queuer, entry->pod, "ReleaseRefused", true, text);
+    (void)tell(queuer, entry->pod, "ReleaseRefused", KIND_WARNING, text);
 }
 
 /* ---- all ---- */
@@ -112,7 +119,8 @@ struct round {
     struct sl_queuer *queuer;
     int64_t now_us;
     unsigned left;
-    size_t untold; /* left over */
+    unsigned again; /* of them, for those who were told before */
+    size_t untold;  /* left over */
 };
 
 static bool has_moved(const struct sl_queue_entry *entry, const struct sl_queue_row *row,
@@ -134,10 +142,11 @@ static void look_at_refused(struct round *round, struct sl_queue_entry *entry)
 {
     if (round->left == 0) {
         round->untold++;
-    } else {
-        sl_queue_tell_one(round->queuer, entry, round->now_us);
-        round->left--;
+        return;
     }
+    sl_queue_tell_one(round->queuer, entry, round->now_us);
+    round->left = entry->refused ? 0 : round->left - 1; /* 0: no more are taken */
+    round->untold += entry->refused ? 1 : 0;
 }
 
 /* No word yet of a pod that waits since a moment ago only, or is about to start: its owner sees it
@@ -176,15 +185,15 @@ static const char *due_word(const struct sl_queue_entry *entry, const struct sl_
                             int64_t now_us)
 {
     if (entry->told_us == 0) {
-        return may_start_soon(row, row->pod->created_us, now_us) ? NULL : "Waiting";
+        return may_start_soon(row, row->pod->created_us, now_us) ? NULL : waiting;
     }
     if (now_us - entry->told_us < repeat_us) {
         return NULL;
     }
     if (has_changed(entry, row) && !may_start_soon(row, row->since_us, now_us)) {
-        return "Waiting";
+        return waiting;
     }
-    return has_moved(entry, row, now_us) ? "EstimateMoved" : NULL;
+    return has_moved(entry, row, now_us) ? moved : NULL;
 }
 
 static void look_at(void *context, const struct sl_queue_row *row)
@@ -203,16 +212,21 @@ static void look_at(void *context, const struct sl_queue_row *row)
     }
     bool first = entry->told_us == 0;
     const char *word = due_word(entry, row, round->now_us);
-    if (word == NULL || round->left == 0) {
+    if (word == NULL || round->left == 0 || (!first && round->again == 0)) {
         round->untold += first ? 1 : 0;
         return;
     }
     (void)sl_queue_text(row, round->now_us, text, sizeof(text));
-    tell(queuer, entry->pod, word, false, text);
+    if (!tell(queuer, entry->pod, word, word == waiting ? KIND_AHEAD : KIND_BEHIND, text)) {
+        *(first ? &round->left : &round->again) = 0; /* no more of these are taken */
+        round->untold += first ? 1 : 0;
+        return;
+    }
     entry->told_us = round->now_us;
     entry->told_of = word_of(row);
     entry->told_start_us = row->start_us;
     round->left--;
+    round->again -= first ? 0 : 1;
 }
 
 /* A look at 100,000 pods takes a good part of a second, in which nothing is planned. */
@@ -245,6 +259,7 @@ void sl_queue_tell_all(struct sl_queuer *queuer, int64_t now_us)
         now_us - queuer->told_round_us < rest_us(queuer)) {
         return;
     }
+    round.again = queuer->untold > 0 ? round.left / 2 : round.left;
     int64_t begin_us = cpu_us();
     queuer->told_round_us = now_us;
     if (sl_planner_estimate(queuer->planner, now_us, NULL) == 0) {

@@ -103,19 +103,22 @@ static void tell(struct sl_waiting *waiting, const struct sl_explain *explain, s
 {
     char why[SL_EXPLAIN_TEXT_MAX];
     const struct sl_pod *pod = explain->pod;
-    told->said = judge(explain);
-    told->at_us = now_us;
+    enum said said = judge(explain);
     sl_explain_why(explain, why, sizeof(why));
     const struct sl_event_note note = {
         .namespace = sl_str_of(pod->namespace),
         .name = sl_str_of(pod->name),
         .uid = sl_str_of(pod->uid),
-        .warning = told->said == SAID_NEVER,
-        .reason = told->said == SAID_NEVER ? "NeverFits" : "Waiting",
+        .warning = said == SAID_NEVER,
+        .ahead = true,
+        .reason = said == SAID_NEVER ? "NeverFits" : "Waiting",
         .action = "Scheduling",
         .note = why,
     };
-    waiting->options.tell(waiting->options.context, &note);
+    if (waiting->options.tell(waiting->options.context, &note)) {
+        told->said = said;
+        told->at_us = now_us;
+    }
 }
 
 static unsigned tell_all(struct sl_waiting *waiting, const struct sl_snapshot *snapshot,

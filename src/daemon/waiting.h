@@ -11,7 +11,8 @@ struct sl_waiting;
 
 struct sl_waiting_options {
     struct sl_store *store;
-    void (*tell)(void *context, const struct sl_event_note *note);
+    /* False: it was not taken, and is to be told again. */
+    bool (*tell)(void *context, const struct sl_event_note *note);
     void *context;
     int64_t grace_us;  /* younger pods are left alone: most are bound by then */
     int64_t repeat_us; /* the same reason is told of a pod again after that long */

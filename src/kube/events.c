@@ -10,6 +10,8 @@
 #include "kube/pacing.h"
 #include "util/map.h"
 
+enum { LANE_AHEAD, LANE_BEHIND, LANES };
+enum { AHEAD_MAX = 7 /* in a row; then one of the others, or they might wait for ever */ };
 enum { SENDING_MAX = 8, TRIES = 4, BODY_MAX = 16 << 10, KEY_MAX = 1024, PATH_BYTES = 2048 };
 
 static const int64_t timeout_us = 10 * INT64_C(1000000);
@@ -26,6 +28,7 @@ struct entry {
     char note[SL_EVENT_NOTE_MAX + 1];
     char name[SL_EVENT_NAME_MAX + 1]; /* of the Event */
     bool warning;
+    bool ahead;
     bool created; /* the API server has it */
     bool queued;
     bool sending;
@@ -36,6 +39,12 @@ struct entry {
     int64_t sent_us; /* monotonic */
 };
 
+/* Those that wait to be sent. */
+struct lane {
+    struct entry *first, **tail;
+    size_t n;
+};
+
 struct sl_events {
     struct sl_events_options options;
     char controller[SL_EVENT_NAME_MAX + 1];
@@ -43,8 +52,8 @@ struct sl_events {
     pthread_mutex_t lock;
     struct sl_map map;
     struct entry *newest, *oldest;
-    struct entry *first, **tail; /* queue */
-    size_t n_queued;
+    struct lane lane[LANES];
+    unsigned ahead; /* sent in a row while others waited */
     unsigned sending;
     unsigned refs; /* owner, timers, calls */
     bool pumping;  /* a timer is set */
@@ -95,7 +104,9 @@ struct sl_events *sl_events_new(const struct sl_events_options *options, struct 
     (void)sl_event_cut(options->instance, SL_EVENT_WORD_MAX, events->instance);
     (void)pthread_mutex_init(&events->lock, NULL);
     sl_bucket_init(&events->bucket, options->per_second, options->burst, sl_kube_monotonic_us());
-    events->tail = &events->first;
+    for (unsigned i = 0; i < LANES; i++) {
+        events->lane[i].tail = &events->lane[i].first;
+    }
     events->refs = 1;
     return events;
 }
@@ -210,24 +221,53 @@ static void set_note(struct sl_events *events, struct entry *entry,
     (void)sl_event_cut(note->action, SL_EVENT_WORD_MAX, entry->action);
     (void)sl_event_cut(text, SL_EVENT_NOTE_MAX, entry->note);
     entry->warning = note->warning;
+    entry->ahead = note->warning || note->ahead;
     entry->created = false;
     entry->count = 0;
     entry->at_us = sl_kube_real_us();
 }
 
+static struct lane *lane_of(struct sl_events *events, bool ahead)
+{
+    return &events->lane[ahead ? LANE_AHEAD : LANE_BEHIND];
+}
+
 static void enqueue(struct sl_events *events, struct entry *entry)
 {
+    struct lane *lane = lane_of(events, entry->ahead);
     entry->queued = true;
     entry->next = NULL;
-    *events->tail = entry;
-    events->tail = &entry->next;
-    events->n_queued++;
+    *lane->tail = entry;
+    lane->tail = &entry->next;
+    lane->n++;
+}
+
+/* That of the next to be sent; NULL: none is. */
+static struct lane *next_lane(struct sl_events *events)
+{
+    struct lane *ahead = &events->lane[LANE_AHEAD];
+    struct lane *behind = &events->lane[LANE_BEHIND];
+    if (ahead->first == NULL || (behind->first != NULL && events->ahead >= AHEAD_MAX)) {
+        return behind->first == NULL ? NULL : behind;
+    }
+    return ahead;
+}
+
+static struct entry *dequeue(struct sl_events *events, struct lane *lane)
+{
+    struct entry *entry = lane->first;
+    lane->first = entry->next;
+    lane->tail = lane->first == NULL ? &lane->first : lane->tail;
+    lane->n--;
+    entry->queued = false;
+    events->ahead = lane == &events->lane[LANE_AHEAD] ? events->ahead + 1 : 0;
+    return entry;
 }
 
 /* Sets the timer that sends; without one the next note sets it. */
 static void start_pump(struct sl_events *events, int64_t delay_us)
 {
-    if (!events->pumping && !events->stopped && events->first != NULL &&
+    if (!events->pumping && !events->stopped && next_lane(events) != NULL &&
         events->sending < SENDING_MAX &&
         sl_client_after(events->options.client, delay_us, pump, events) == 0) {
         events->pumping = true;
@@ -256,17 +296,17 @@ static bool take_note(struct sl_events *events, struct entry *entry,
             sl_kube_monotonic_us() - entry->sent_us >= events->options.repeat_us);
 }
 
-static void tell(struct sl_events *events, const struct sl_event_note *note, const char *key,
+static bool tell(struct sl_events *events, const struct sl_event_note *note, const char *key,
                  size_t len)
 {
     struct entry *entry = len == 0 ? NULL : sl_map_get(&events->map, key, len);
-    bool full = events->n_queued >= events->options.max_queued;
+    bool full = lane_of(events, note->warning || note->ahead)->n >= events->options.max_queued;
     if (entry == NULL && len > 0 && !full && make_room(events)) {
         entry = add_entry(events, key, len);
     }
     if (entry == NULL) {
         events->stats.dropped++;
-        return;
+        return false;
     }
     unlink_entry(events, entry);
     link_newest(events, entry);
@@ -274,19 +314,22 @@ static void tell(struct sl_events *events, const struct sl_event_note *note, con
         events->stats.aggregated++;
     } else if (full) {
         events->stats.dropped++; /* its count is kept, and told with the next */
+        return false;
     } else {
         enqueue(events, entry);
     }
+    return true;
 }
 
-void sl_events_tell(struct sl_events *events, const struct sl_event_note *note)
+bool sl_events_tell(struct sl_events *events, const struct sl_event_note *note)
 {
     char key[KEY_MAX];
     size_t len = make_key(note, key);
     (void)pthread_mutex_lock(&events->lock);
-    tell(events, note, key, len);
+    bool taken = tell(events, note, key, len);
     start_pump(events, 0);
     (void)pthread_mutex_unlock(&events->lock);
+    return taken;
 }
 
 /* ---- sending, on the client's thread ---- */
@@ -295,20 +338,17 @@ void sl_events_tell(struct sl_events *events, const struct sl_event_note *note)
  */
 static struct entry *take_next(struct sl_events *events, int64_t *wait_us)
 {
-    struct entry *entry = events->first;
+    struct lane *lane = next_lane(events);
     int64_t now_us = sl_kube_monotonic_us();
     *wait_us = 0;
-    if (entry == NULL || events->stopped || events->sending >= SENDING_MAX) {
+    if (lane == NULL || events->stopped || events->sending >= SENDING_MAX) {
         return NULL;
     }
     if (!sl_bucket_take(&events->bucket, now_us)) {
         *wait_us = sl_bucket_wait_us(&events->bucket, now_us);
         return NULL;
     }
-    events->first = entry->next;
-    events->tail = events->first == NULL ? &events->first : events->tail;
-    events->n_queued--;
-    entry->queued = false;
+    struct entry *entry = dequeue(events, lane);
     entry->sending = true;
     entry->changed = false;
     events->sending++;

@@ -15,7 +15,7 @@ struct sl_events_options {
     unsigned burst;
     int64_t repeat_us;     /* the same (pod, reason, note) is told again after that long at the
                             * earliest, as a series; another note is a new Event at once */
-    size_t max_queued;     /* waiting to be sent */
+    size_t max_queued;     /* waiting to be sent: of those that go ahead, and of the others */
     size_t max_remembered; /* (pod, reason) pairs for aggregation, least recently used go first */
 };
 
@@ -23,7 +23,8 @@ struct sl_event_note {
     struct sl_str namespace; /* of the pod */
     struct sl_str name;
     struct sl_str uid;
-    bool warning;       /* type Warning, else Normal */
+    bool warning;       /* type Warning, else Normal; goes ahead */
+    bool ahead;         /* goes ahead of Normal ones without this that wait to be sent, too */
     const char *reason; /* "Bound", "Waiting", ...: at most 128 */
     const char *action; /* "Binding", "Scheduling": at most 128 */
     const char *note;   /* a sentence, at most 1,024 bytes; a longer one is cut */
@@ -35,8 +36,8 @@ struct sl_events *sl_events_new(const struct sl_events_options *options, struct 
 /* What is queued is dropped. Not on the client's thread. NULL is allowed. */
 void sl_events_free(struct sl_events *events);
 
-/* Queues a note; any thread; never blocks on the network. */
-void sl_events_tell(struct sl_events *events, const struct sl_event_note *note);
+/* Queues a note; any thread; never blocks on the network. False: there was no place for it. */
+bool sl_events_tell(struct sl_events *events, const struct sl_event_note *note);
 
 /* Every note told ends as one of these, sooner or later. */
 struct sl_events_stats {

@@ -41,10 +41,12 @@ struct queue_rig {
     unsigned n_withdrawn;
     char withdrawn[2 * NAME_BYTES]; /* "uid node" of the last */
     unsigned n_told;
+    unsigned n_ahead;    /* of them: of those that go ahead of others */
     char told[1200];     /* "reason: note" of the last */
     char all_told[8192]; /* of all, as far as there is room */
     uint64_t term;
     int64_t now_us;
+    bool deaf;    /* takes no note */
     bool refuses; /* a release fails before it has begun */
 };
 
@@ -89,13 +91,18 @@ static inline void rig_withdraw(void *context, const struct sl_release *release)
                    release->uid.s, (int)release->node.len, release->node.s);
 }
 
-static inline void rig_tell(void *context, const struct sl_event_note *note)
+static inline bool rig_tell(void *context, const struct sl_event_note *note)
 {
     struct queue_rig *rig = context;
+    if (rig->deaf) {
+        return false;
+    }
     rig->n_told++;
+    rig->n_ahead += note->warning || note->ahead ? 1 : 0;
     (void)snprintf(rig->told, sizeof(rig->told), "%s: %s", note->reason, note->note);
     size_t at = strlen(rig->all_told);
     (void)snprintf(rig->all_told + at, sizeof(rig->all_told) - at, "%s\n", rig->told);
+    return true;
 }
 
 static inline void rig_begin(struct queue_rig *rig)

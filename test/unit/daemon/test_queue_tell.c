@@ -79,12 +79,73 @@ static void nobody_is_told_that_nothing_has_changed(void **state)
     rig_end(&rig);
 }
 
+static void what_was_not_taken_is_told_again(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin(&rig);
+    rig.config.queue.n_limits = 1;
+    rig.config.queue.limit[0].max_timeout_us = HOUR;
+    rig_node(&rig, "n1", 1);
+    rig_start(&rig);
+    rig.deaf = true;
+    rig_put(&rig, (struct rig_pod){.name = "x", .node = "n1", .timeout = "1h"});
+    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true, .timeout = "1h"});
+    rig_put(&rig, (struct rig_pod){.name = "b", .gated = true, .timeout = "2h"});
+    (void)rig_round(&rig);
+    (void)rig_later(&rig, 5 * SECOND);
+    rig.deaf = false;
+    (void)rig_later(&rig, SECOND);
+    assert_int_equal(rig.n_told, 2);
+    assert_int_equal(rig.n_ahead, 2);
+    assert_non_null(strstr(rig.all_told, "Waiting: "));
+    assert_non_null(strstr(rig.all_told, "Refused: "));
+    (void)rig_later(&rig, 30 * SECOND);
+    assert_int_equal(rig.n_told, 2);
+    rig_end(&rig);
+}
+
+static void put_many(struct queue_rig *rig, const char *prefix, int n)
+{
+    char name[NAME_BYTES];
+    for (int i = 0; i < n; i++) {
+        (void)snprintf(name, sizeof(name), "%s%03d", prefix, i);
+        rig_put(rig, (struct rig_pod){.name = name, .gated = true, .timeout = "2s"});
+    }
+}
+
+static void estimates_that_move_leave_half_of_the_words_to_those_who_had_none(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin(&rig);
+    rig_node(&rig, "n1", 1);
+    rig_start(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "x", .node = "n1", .timeout = "20m"});
+    put_many(&rig, "a", 60);
+    (void)rig_round(&rig);
+    (void)rig_later(&rig, 10 * SECOND);
+    (void)rig_later(&rig, 70 * SECOND);
+    assert_int_equal(rig.n_told, 60);
+    rig_put(&rig, (struct rig_pod){.name = "x", .node = "n1", .timeout = "10h"});
+    put_many(&rig, "b", 30);
+    (void)rig_later(&rig, SECOND);
+    assert_int_equal(rig.n_told, 70);
+    assert_int_equal(rig.n_ahead, 60);
+    (void)rig_later(&rig, SECOND);
+    assert_int_equal(rig.n_told, 90);
+    assert_int_equal(rig.n_ahead, 70);
+    rig_end(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(when_its_stages_open_its_owner_is_told_what_it_waits_for_now),
         cmocka_unit_test(when_its_start_can_be_estimated_at_last_its_owner_is_told),
         cmocka_unit_test(of_what_was_refused_its_owner_is_told_when_it_waits_after_all),
+        cmocka_unit_test(what_was_not_taken_is_told_again),
+        cmocka_unit_test(estimates_that_move_leave_half_of_the_words_to_those_who_had_none),
         cmocka_unit_test(nobody_is_told_that_nothing_has_changed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,16 +14,21 @@ static const struct sl_score_config score = {.weight = {100, 50, 0}};
 static struct {
     char text[16][640];
     unsigned n;
+    bool deaf; /* takes no note */
 } g;
 
-static void tell(void *context, const struct sl_event_note *note)
+static bool tell(void *context, const struct sl_event_note *note)
 {
     (void)context;
+    if (g.deaf) {
+        return false;
+    }
     assert_true(g.n < 16);
     (void)snprintf(g.text[g.n++], sizeof(g.text[0]), "%s %.*s/%.*s %.*s %s: %s",
                    note->warning ? "Warning" : "Normal", (int)note->namespace.len,
                    note->namespace.s, (int)note->name.len, note->name.s, (int)note->uid.len,
                    note->uid.s, note->reason, note->note);
+    return true;
 }
 
 static struct sl_waiting *open_waiting(struct sl_store *store, unsigned max_told)
@@ -96,6 +101,24 @@ static void young_pods_are_left_alone(void **state)
     sl_store_free(store);
 }
 
+static void what_was_not_taken_is_told_in_the_next_round(void **state)
+{
+    (void)state;
+    struct sl_store *store =
+        rig_store("apiVersion: v1\nkind: Pod\nmetadata: {name: p, uid: u, creationTimestamp: "
+                  "\"1970-01-01T01:00:00Z\"}\nspec: {containers: [{name: c, resources: {limits: "
+                  "{" GPU ": \"1\"}}}]}\n");
+    struct sl_waiting *waiting = open_waiting(store, 10);
+    int64_t now = (int64_t)HOUR * SECOND + 2 * SECOND;
+    g.deaf = true;
+    (void)sl_waiting_round(waiting, &score, now);
+    g.deaf = false;
+    assert_int_equal(sl_waiting_round(waiting, &score, now + SECOND), 1);
+    assert_int_equal(g.n, 1);
+    sl_waiting_free(waiting);
+    sl_store_free(store);
+}
+
 static void a_round_has_an_end_and_the_next_goes_on(void **state)
 {
     (void)state;
@@ -124,6 +147,7 @@ int main(void)
         cmocka_unit_test(pods_that_fit_nowhere_are_told_of_once_in_a_while),
         cmocka_unit_test(a_pod_that_fitted_when_it_was_looked_at_is_looked_at_again),
         cmocka_unit_test(young_pods_are_left_alone),
+        cmocka_unit_test(what_was_not_taken_is_told_in_the_next_round),
         cmocka_unit_test(a_round_has_an_end_and_the_next_goes_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,17 +48,19 @@ static void taken(struct told *told)
     fake_api_add(told->rig.api, (struct fake_answer){.status = 201});
 }
 
-static void tell(struct told *told, const char *pod, const char *reason, const char *note)
+static bool tell(struct told *told, const char *pod, const char *reason, const char *note)
 {
     const struct sl_event_note event = {
         .namespace = SL_STR("team"),
         .name = sl_str_of(pod),
         .uid = SL_STR("u-1"),
+        .warning = reason != NULL && strcmp(reason, "Refused") == 0,
+        .ahead = reason != NULL && strcmp(reason, "First") == 0,
         .reason = reason,
         .action = "Scheduling",
         .note = note,
     };
-    sl_events_tell(told->events, &event);
+    return sl_events_tell(told->events, &event);
 }
 
 static struct sl_events_stats stats_of(struct told *told)
@@ -126,7 +128,7 @@ static void an_event_names_the_pod_and_who_says_what(void **state)
     start(&told);
     taken(&told);
 
-    sl_events_tell(told.events, &note);
+    assert_true(sl_events_tell(told.events, &note));
 
     wait_for(&told, 1);
     json_t *event = request(&told, 0);
@@ -375,6 +377,84 @@ static void what_the_queue_does_not_hold_is_dropped(void **state)
     end(&told);
 }
 
+/* How many of the first n requests tell for that reason. */
+static unsigned told_for(struct told *told, unsigned n, const char *reason)
+{
+    unsigned found = 0;
+    for (unsigned i = 0; i < n; i++) {
+        found += strstr(fake_api_request(told->rig.api, i)->body, reason) != NULL ? 1 : 0;
+    }
+    return found;
+}
+
+static void what_a_full_queue_did_not_take_is_said_and_warnings_still_have_a_place(void **state)
+{
+    struct told told;
+    struct block block = BLOCK_INIT;
+    char pod[16];
+    (void)state;
+    start_with(&told,
+               (struct sl_events_options){.burst = 1, .max_queued = 5, .max_remembered = 1000});
+    taken(&told);
+    block_close(&block, told.rig.client);
+    for (int i = 0; i < 5; i++) {
+        (void)snprintf(pod, sizeof(pod), "p%d", i);
+        assert_true(tell(&told, pod, "Bound", "to n1"));
+    }
+    assert_false(tell(&told, "p5", "Bound", "to n1"));
+    assert_true(tell(&told, "p0", "Bound", "to n1")); /* counted with what waits */
+    assert_true(tell(&told, "p5", "Refused", "over a limit"));
+    assert_true(tell(&told, "p6", "First", "3 ahead"));
+    block_open(&block);
+    wait_for(&told, 7);
+    end(&told);
+}
+
+/* As many are under way at a time as SENDING_MAX says: 8. */
+static void warnings_and_first_words_go_ahead_of_what_waits_longer(void **state)
+{
+    struct told told;
+    struct block block = BLOCK_INIT;
+    char pod[16];
+    (void)state;
+    start(&told);
+    fake_api_add(told.rig.api, (struct fake_answer){.kind = FAKE_HANG});
+    block_close(&block, told.rig.client);
+    for (int i = 0; i < 30; i++) {
+        (void)snprintf(pod, sizeof(pod), "p%d", i);
+        (void)tell(&told, pod, "Bound", "to n1");
+    }
+    (void)tell(&told, "q", "Refused", "over a limit");
+    (void)tell(&told, "r", "First", "3 ahead");
+    block_open(&block);
+    fake_api_wait(told.rig.api, 8);
+    assert_int_equal(told_for(&told, 8, "Refused"), 1);
+    assert_int_equal(told_for(&told, 8, "First"), 1);
+    assert_int_equal(told_for(&told, 8, "Bound"), 6);
+    end(&told);
+}
+
+static void however_many_go_ahead_the_others_go_on(void **state)
+{
+    struct told told;
+    struct block block = BLOCK_INIT;
+    char pod[16];
+    (void)state;
+    start(&told);
+    fake_api_add(told.rig.api, (struct fake_answer){.kind = FAKE_HANG});
+    block_close(&block, told.rig.client);
+    (void)tell(&told, "q", "Bound", "to n1");
+    for (int i = 0; i < 30; i++) {
+        (void)snprintf(pod, sizeof(pod), "p%d", i);
+        (void)tell(&told, pod, "Refused", "over a limit");
+    }
+    block_open(&block);
+    fake_api_wait(told.rig.api, 8);
+    assert_int_equal(told_for(&told, 8, "Refused"), 7);
+    assert_int_equal(told_for(&told, 8, "Bound"), 1);
+    end(&told);
+}
+
 static void the_least_recently_used_is_forgotten_first(void **state)
 {
     struct told told;
@@ -501,6 +581,9 @@ int main(void)
         cmocka_unit_test(long_notes_are_cut_between_characters),
         cmocka_unit_test(an_events_name_is_never_too_long),
         cmocka_unit_test(what_the_queue_does_not_hold_is_dropped),
+        cmocka_unit_test(what_a_full_queue_did_not_take_is_said_and_warnings_still_have_a_place),
+        cmocka_unit_test(warnings_and_first_words_go_ahead_of_what_waits_longer),
+        cmocka_unit_test(however_many_go_ahead_the_others_go_on),
         cmocka_unit_test(the_least_recently_used_is_forgotten_first),
         cmocka_unit_test(events_keep_to_their_rate),
         cmocka_unit_test(what_is_queued_or_under_way_at_the_end_is_let_go),
