@@ -112,7 +112,7 @@ void sl_plan_preempt_note(struct sl_planner *planner, struct sl_plan_pod *pod,
                           const struct sl_pod *next)
 {
     struct sl_plan_lane *lane = sl_plan_lane_of(pod);
-    if (lane != NULL && lane->preemptor == NULL && pod->released && pod->preemptive &&
+    if (pod->queued && lane->preemptor == NULL && pod->released && pod->preemptive &&
         next->nominated != NULL) { /* later than was waited for */
         watch(planner, lane, pod);
     }
