@@ -2,8 +2,9 @@
  * that are alike; plan_rule.c: limits and headroom; plan_queue.c: their order; plan_node.c: the
  * cluster with the claims in it; plan_ends.c: when what runs there ends; plan_claim.c: claims;
  * plan_silence.c: while kube-scheduler is not there; plan_reserve.c: reservations and backfill;
- * plan_pick.c: which node; plan_walk.c: a plan; plan_release.c, plan_preempt.c: pods that do not
- * fit; plan_bound.c: the order bounded; plan_report.c and plan_text.c: what is told of it.
+ * plan_early.c: bounds of estimated starts; plan_pick.c: which node; plan_walk.c: a plan;
+ * plan_release.c, plan_preempt.c: pods that do not fit; plan_bound.c: the order bounded;
+ * plan_report.c and plan_text.c: what is told of it.
  */
 #ifndef SLICED_CORE_PLAN_INTERNAL_H
 #define SLICED_CORE_PLAN_INTERNAL_H
@@ -20,7 +21,8 @@ enum {
     SL_PLAN_REFUSED_MAX = 12,   /* pods of a lane that the bound refuses in one run */
     SL_PLAN_URGENT_MAX = 64,    /* pods tried before one that the bound refuses, at one time */
     SL_PLAN_BACK_MAX = 8,       /* pods set aside that come back when a node has more room */
-    SL_PLAN_PREEMPT_MAX = 8,    /* pods of a lane looked at for preemption in one run */
+    SL_PLAN_EARLY_CHECKS = 1 << 18, /* nodes looked at for estimated starts */
+    SL_PLAN_PREEMPT_MAX = 8,        /* pods of a lane looked at for preemption in one run */
 };
 
 struct sl_plan_pod;
@@ -84,9 +86,10 @@ struct sl_plan_lane {
 
 /* What pods ask for. */
 struct sl_plan_ask {
-    uint32_t refs;      /* classes */
-    bool never;         /* no node could ever take it */
-    uint64_t never_seq; /* nodes_seq when that was judged; 0: not yet */
+    uint32_t refs;               /* classes */
+    bool never;                  /* no node could ever take it */
+    uint64_t never_seq;          /* nodes_seq when that was judged; 0: not yet */
+    struct sl_plan_class *early; /* list, while estimated starts are worked out */
     struct sl_plan_ask *prev;
     struct sl_plan_ask *next;
     struct sl_pod *pod;                          /* whose names the ask borrows */
@@ -106,9 +109,13 @@ struct sl_plan_class {
     enum sl_hold_reason failed_reason;
     uint64_t window_epoch; /* in this epoch only pods that end by then may still find a node, */
     int64_t window_us;
-    int32_t window_priority; /* of those that matter no more than that */
-    uint64_t timeless_seq;   /* sites_seq when no node could ever take it */
-    uint64_t key[];          /* digest of the constraints, memory, memory, then as the ask's */
+    int32_t window_priority;          /* of those that matter no more than that */
+    uint64_t timeless_seq;            /* sites_seq when no node could ever take it */
+    struct sl_plan_class *early_next; /* of the ask's list */
+    uint64_t early;                   /* planner->early when the time was worked out */
+    int64_t early_us; /* no node has the units before; 0: not known; INT64_MAX: none that admits it
+                         by ends */
+    uint64_t key[];   /* digest of the constraints, memory, memory, then as the ask's */
 };
 
 struct sl_plan_pod {
@@ -263,6 +270,7 @@ struct sl_planner {
     size_t n_making;   /* lanes with a node where room is made */
     struct sl_scorer scorer;
     const struct sl_plan_ask *scored; /* that the scorer is for */
+    uint64_t early;                   /* how often estimated starts were worked out */
     void (*act)(void *context, const struct sl_plan_action *action);
     void *context;
     bool lacking; /* memory */
@@ -461,6 +469,18 @@ bool sl_plan_reserve_move(struct sl_planner *planner, struct sl_plan_node *node)
  * by ends. */
 int64_t sl_plan_headroom_time(struct sl_planner *planner, const struct sl_plan_lane *lane,
                               const struct sl_plan_pod *pod);
+
+/* Could the node have the units if nothing ran there? */
+bool sl_plan_is_enough(const struct sl_view *view, const struct sl_ask *ask);
+/* Not before that can the node, by its view, have what is asked, if it is enough: costs little, and
+ * knows of no constraint. INT64_MAX: never by ends. */
+int64_t sl_plan_not_before(struct sl_planner *planner, struct sl_plan_node *node,
+                           const struct sl_ask *ask);
+
+/* ---- plan_early.c ---- */
+
+/* Sets early_us of all classes that wait. False: out of memory. */
+bool sl_plan_early(struct sl_planner *planner);
 
 /* ---- plan_report.c ---- */
 

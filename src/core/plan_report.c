@@ -3,6 +3,11 @@
 
 #include <stdlib.h>
 
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
 /* ---- estimated starts ---- */
 
 static bool add_freed(struct sl_planner *planner, size_t *n, const struct sl_plan_lane *lane,
@@ -86,7 +91,16 @@ static int64_t capacity_of(const struct sl_planner *planner, uint64_t key)
     return sum;
 }
 
-/* Pods one after the other, each as soon as its units are free and those ahead have started. */
+/* May anything be said of when it starts? What else than units holds it nobody knows the end of. */
+static bool is_foreseen(const struct sl_planner *planner, const struct sl_plan_pod *pod)
+{
+    enum sl_hold_reason reason = sl_plan_reason(planner, pod);
+    return reason != SL_HOLD_CONSTRAINT && reason != SL_HOLD_HEADROOM && !pod->class->ask->never &&
+           pod->class->early_us < INT64_MAX;
+}
+
+/* Pods one after the other, each as soon as its units are free and those ahead have started, and
+ * not before one node can have them. */
 static bool lay_out(struct sl_planner *planner, struct sl_plan_lane *lane)
 {
     int64_t capacity = capacity_of(planner, lane->key);
@@ -109,7 +123,7 @@ static bool lay_out(struct sl_planner *planner, struct sl_plan_lane *lane)
         struct sl_plan_pod *pod = lane->queue[i];
         int64_t width = pod->class->ask->ask.item[0].count;
         pod->start_us = 0;
-        if (width > capacity || pod->class->ask->never) {
+        if (width > capacity || !is_foreseen(planner, pod)) {
             continue;
         }
         while (units < width && n > 0) {
@@ -122,9 +136,9 @@ static bool lay_out(struct sl_planner *planner, struct sl_plan_lane *lane)
         if (units < width) {
             continue;
         }
-        pod->start_us = at_us;
+        pod->start_us = later(at_us, pod->class->early_us);
         units -= width;
-        heap[n] = (struct sl_plan_freed){sl_plan_add(at_us, pod->item.timeout_us), width};
+        heap[n] = (struct sl_plan_freed){sl_plan_add(pod->start_us, pod->item.timeout_us), width};
         sift_up(heap, n);
         n++;
     }
@@ -134,7 +148,7 @@ static bool lay_out(struct sl_planner *planner, struct sl_plan_lane *lane)
 int sl_planner_estimate(struct sl_planner *planner, int64_t now_us, struct sl_error *err)
 {
     sl_plan_advance(planner, now_us);
-    bool whole = true;
+    bool whole = sl_plan_early(planner);
     for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
         whole = whole && lay_out(planner, lane);
     }
@@ -180,11 +194,11 @@ static void set_estimate(const struct sl_planner *planner, const struct sl_plan_
         row->estimate = SL_ESTIMATE_RESERVED;
         row->start_us = lane->reserve.at_us > now_us ? lane->reserve.at_us : now_us;
         row->node = lane->reserve.node->node->name;
-    } else if (pod->queued && pod->start_us > 0) {
+    } else if (pod->queued && pod->start_us > 0 && is_foreseen(planner, pod)) {
         row->estimate = SL_ESTIMATE_LAID_OUT;
-        row->start_us = pod->start_us > now_us ? pod->start_us : now_us;
+        row->start_us = later(pod->start_us, now_us);
         bool sooner = row->latest_start_us > now_us && row->latest_start_us < row->start_us;
-        row->start_us = sooner ? row->latest_start_us : row->start_us;
+        row->start_us = sooner ? later(row->latest_start_us, pod->class->early_us) : row->start_us;
     }
 }
 

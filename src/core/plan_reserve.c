@@ -162,23 +162,21 @@ static int64_t not_before(const struct sl_planner *planner, const struct sl_plan
     return INT64_MAX;
 }
 
-static int64_t bid_of(struct sl_planner *planner, struct sl_plan_node *node,
-                      const struct sl_plan_pod *pod)
+bool sl_plan_is_enough(const struct sl_view *view, const struct sl_ask *ask)
 {
-    const struct sl_ask *ask = &pod->class->ask->ask;
-    int64_t at_us = INT64_MIN;
     for (unsigned i = 0; i < ask->n; i++) {
-        const struct sl_pool_room *room = NULL;
-        int pool = sl_view_pool(node->view, ask->item[i].key);
-        room = pool < 0 ? NULL : &node->view->room[pool];
-        if (room == NULL || ask->item[i].count > room->most) {
-            return INT64_MAX;
+        int pool = sl_view_pool(view, ask->item[i].key);
+        if (pool < 0 || ask->item[i].count > view->room[pool].most) {
+            return false;
         }
     }
-    if (!sl_plan_admits(planner, pod->class, node->node) ||
-        sl_plan_preempt_keeps(planner, node, pod)) {
-        return INT64_MAX;
-    }
+    return true;
+}
+
+int64_t sl_plan_not_before(struct sl_planner *planner, struct sl_plan_node *node,
+                           const struct sl_ask *ask)
+{
+    int64_t at_us = INT64_MIN;
     if (!sl_plan_node_ends(planner, node)) {
         planner->lacking = true;
         return INT64_MAX;
@@ -187,6 +185,17 @@ static int64_t bid_of(struct sl_planner *planner, struct sl_plan_node *node,
         at_us = later(at_us, not_before(planner, node, &ask->item[i]));
     }
     return at_us;
+}
+
+static int64_t bid_of(struct sl_planner *planner, struct sl_plan_node *node,
+                      const struct sl_plan_pod *pod)
+{
+    const struct sl_ask *ask = &pod->class->ask->ask;
+    if (!sl_plan_is_enough(node->view, ask) || !sl_plan_admits(planner, pod->class, node->node) ||
+        sl_plan_preempt_keeps(planner, node, pod)) {
+        return INT64_MAX;
+    }
+    return sl_plan_not_before(planner, node, ask);
 }
 
 /* ---- all nodes ---- */
