@@ -133,9 +133,9 @@ static int openb_job(struct reader *reader, struct sl_error *err)
     int64_t gpus = 0;
     int64_t milli = MILLI;
     if (sl_csv_i64(&reader->csv, column[OPENB_GPUS], 0, GPUS_MAX, &gpus, err) < 0 ||
-        sl_csv_i64(&reader->csv, column[OPENB_MILLI], 0, MILLI, &milli, err) < 0 ||
-        sl_csv_i64(&reader->csv, column[OPENB_CPU], 0, INT32_MAX, &facts.cpu_milli, err) < 0 ||
-        sl_csv_i64(&reader->csv, column[OPENB_MEMORY], 0, INT32_MAX, &facts.memory_mib, err) < 0 ||
+        optional_of(reader, column[OPENB_MILLI], 0, MILLI, &milli, err) < 0 ||
+        optional_of(reader, column[OPENB_CPU], 0, INT32_MAX, &facts.cpu_milli, err) < 0 ||
+        optional_of(reader, column[OPENB_MEMORY], 0, INT32_MAX, &facts.memory_mib, err) < 0 ||
         openb_times(reader, &facts, err) < 0) {
         return -1;
     }
@@ -197,7 +197,7 @@ static int adaptdl_runtime(struct reader *reader, struct sl_trace_job *facts, st
     struct sl_str name = text_of(reader, column[ADAPTDL_APPLICATION]);
     size_t n = sizeof(applications) / sizeof(applications[0]);
     size_t at = 0;
-    if (column[ADAPTDL_DURATION] >= 0) {
+    if (sl_csv_has(&reader->csv, column[ADAPTDL_DURATION])) {
         return time_of(reader, column[ADAPTDL_DURATION], second_us, &facts->run_us, err);
     }
     while (at < n && !sl_str_eq(name, sl_str_of(applications[at].name))) {

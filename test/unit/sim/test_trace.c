@@ -143,6 +143,9 @@ static void adaptdl_draws_run_times_by_application_unless_they_are_there(void **
               &jobs);
     assert_job(&jobs, 0, "own", 0, 77, 77, "nvidia.com/gpu", 4);
     sl_workload_free(&jobs);
+    read_jobs("adaptdl", "name,time,application,num_replicas,duration\nsome,0,ncf,1,\n", &jobs);
+    assert_in_range(jobs.job[0].run_us / 1000000, 3600 / 10, 3600);
+    sl_workload_free(&jobs);
 }
 
 static void equal_submissions_stay_in_the_order_of_the_file(void **state)
