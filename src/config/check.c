@@ -141,6 +141,23 @@ int sl_keys_check(const struct sl_config *config, struct sl_key_clash *clash, st
     return 0;
 }
 
+const char *sl_keys_of_order(size_t i, enum sl_order_kind *order)
+{
+    static const struct {
+        const char *key;
+        enum sl_order_kind order;
+    } keys[] = {
+        {"queue.alpha", SL_ORDER_P},     {"queue.beta", SL_ORDER_P},
+        {"queue.gamma", SL_ORDER_P},     {"queue.bound", SL_ORDER_BOUNDED},
+        {"queue.overrides", SL_ORDER_P},
+    };
+    if (i >= sizeof(keys) / sizeof(keys[0])) {
+        return NULL;
+    }
+    *order = keys[i].order;
+    return keys[i].key;
+}
+
 int sl_config_check(const struct sl_config *config, struct sl_error *err)
 {
     struct sl_key_clash clash = {NULL, NULL};

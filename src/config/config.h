@@ -124,6 +124,22 @@ int sl_config_load(const char *path, struct sl_config *config, struct sl_error *
 int sl_config_parse(const char *name, const char *text, size_t len, struct sl_config *config,
                     struct sl_error *err);
 
+/* What a file sets though it does nothing: each with line, column, field and message. What has no
+ * room is left out. */
+enum { SL_CONFIG_WARNINGS_MAX = 8 };
+
+struct sl_config_warnings {
+    size_t n;
+    struct sl_error item[SL_CONFIG_WARNINGS_MAX];
+};
+
+/* As the two above; *warnings is set when 0 is returned, and may be NULL. */
+int sl_config_load_warning(const char *path, struct sl_config *config,
+                           struct sl_config_warnings *warnings, struct sl_error *err);
+int sl_config_parse_warning(const char *name, const char *text, size_t len,
+                            struct sl_config *config, struct sl_config_warnings *warnings,
+                            struct sl_error *err);
+
 /* What single values cannot tell: whether they go together. The readers above have asked it; who
  * changes a configuration afterwards asks again. -1: *err has the key's path as field. */
 int sl_config_check(const struct sl_config *config, struct sl_error *err);

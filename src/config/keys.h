@@ -97,6 +97,11 @@ struct sl_key_clash {
 /* -1 with *clash and *err (without a place) set. */
 int sl_keys_check(const struct sl_config *config, struct sl_key_clash *clash, struct sl_error *err);
 
+/* The i-th key, or list, that means something in one order alone; NULL: there is none any more. */
+const char *sl_keys_of_order(size_t i, enum sl_order_kind *order);
+
+enum { SL_CONFIG_FILE_MAX = 1024 * 1024 };
+
 /* --- value.c: one value as text --- */
 
 enum sl_value_result {

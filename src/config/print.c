@@ -186,8 +186,11 @@ void sl_config_reference(struct sl_buf *out)
         "` and\n`kind: " SL_CONFIG_KIND
         "` must be there; every other key may be left out and then has its default.\n"
         "`sliced --config FILE --check-config` says what is wrong with it: the error names the "
-        "file, line, column\nand key, what was found and what was expected. `sliced "
-        "--print-config` prints the configuration in\nforce.\n\n"
+        "file, line, column\nand key, what was found and what was expected. What is set\nand does "
+        "nothing, "
+        "as `queue.bound` with another order than `bounded`, gets a warning there, and in the log "
+        "at start "
+        "and SIGHUP.\n`sliced --print-config` prints the configuration in force.\n\n"
         "On SIGHUP the file is read again. Keys marked *restart* take effect only when the daemon "
         "starts; a\nfile with an error changes nothing.\n\n"
         "Sizes are bytes, plain or as a Kubernetes quantity: `65536`, `64Ki`, `1Gi`. Durations are "

@@ -1,16 +1,11 @@
 /* A YAML file to struct sl_config. Reads into a copy, so that an error changes nothing. */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include "codec/yaml.h"
 #include "config/keys.h"
 #include "config/suggest.h"
 
 enum {
-    FILE_MAX = 1024 * 1024,
     STRING_MAX = 4096,
     DEPTH_MAX = 16,
     PATH_MAX_LEN = 160, /* of a key that can be known or reported */
@@ -45,6 +40,7 @@ struct reader {
     size_t index;
     const struct sl_key_list *in_list; /* whose entries come; NULL: none */
     bool in_entry;                     /* of that list: its last */
+    struct sl_config_warnings warnings;
 };
 
 static struct place place_of(const struct sl_event *event)
@@ -75,6 +71,13 @@ static int at(struct sl_error *err, struct place place, const char *field)
         (void)snprintf(err->field, sizeof(err->field), "%s", field);
     }
     return -1;
+}
+
+/* NULL: there is no room for it any more. */
+static struct sl_error *add_warning(struct reader *r)
+{
+    struct sl_config_warnings *warnings = &r->warnings;
+    return warnings->n < SL_CONFIG_WARNINGS_MAX ? &warnings->item[warnings->n++] : NULL;
 }
 
 /* --- Keys --------------------------------------------------------------------------------------
@@ -337,6 +340,24 @@ static int check_field(const struct reader *r, size_t i, struct sl_error *err)
     return 0;
 }
 
+/* An override that says whose pods, but no weight. */
+static void warn_of_entry(struct reader *r)
+{
+    char path[PATH_MAX_LEN];
+    const struct sl_plan_override *override = &r->config.queue.override[0];
+    if (strcmp(r->in_list->path, "queue.overrides") != 0) {
+        return;
+    }
+    override += r->config.queue.n_overrides - 1;
+    if (override->weights.alpha < 0 && override->weights.beta < 0 && override->weights.gamma < 0) {
+        struct sl_error *warning = add_warning(r);
+        entry_path(r, NULL, path);
+        (void)sl_error_set(warning, SL_ERR_FIELD,
+                           "has no effect: it states none of alpha, beta, gamma");
+        (void)at(warning, r->entry, path);
+    }
+}
+
 static int close_entry(struct reader *r, struct sl_error *err)
 {
     for (size_t i = 0; i < r->in_list->n_fields; i++) {
@@ -344,6 +365,7 @@ static int close_entry(struct reader *r, struct sl_error *err)
             return -1;
         }
     }
+    warn_of_entry(r);
     r->in_entry = false;
     return 0;
 }
@@ -458,6 +480,43 @@ static struct place place_of_key(const struct reader *r, const char *path)
     return (struct place){0, 0};
 }
 
+/* Where a key is set to something else than its built-in value, or a list has entries. */
+static struct place place_of_choice(const struct reader *r, const char *path)
+{
+    struct sl_config built_in;
+    sl_config_defaults(&built_in);
+    for (size_t i = 0; i < SL_KEYS; i++) {
+        if (strcmp(sl_keys[i].path, path) == 0 &&
+            !sl_key_equal(&sl_keys[i], &r->config, &built_in)) {
+            return r->key[i];
+        }
+    }
+    for (size_t i = 0; i < SL_KEY_LISTS; i++) {
+        if (strcmp(sl_key_lists[i].path, path) == 0 &&
+            sl_list_count(&sl_key_lists[i], &r->config) > 0) {
+            return r->list[i];
+        }
+    }
+    return (struct place){0, 0};
+}
+
+static void warn_of_orders(struct reader *r)
+{
+    enum sl_order_kind order = SL_ORDER_FIFO;
+    const char *path = sl_keys_of_order(0, &order);
+    for (size_t i = 1; path != NULL; i++) {
+        struct place place = place_of_choice(r, path);
+        if (place.line != 0 && order != r->config.queue.order) {
+            struct sl_error *warning = add_warning(r);
+            (void)sl_error_set(warning, SL_ERR_FIELD,
+                               "has no effect: it is of the order %s, and queue.order is %s",
+                               sl_order_name(order), sl_order_name(r->config.queue.order));
+            (void)at(warning, place, path);
+        }
+        path = sl_keys_of_order(i, &order);
+    }
+}
+
 static bool is_later(struct place a, struct place b)
 {
     return a.line > b.line || (a.line == b.line && a.column > b.column);
@@ -517,73 +576,31 @@ static int check_all(const struct reader *r, struct sl_error *err)
     return check_clashes(r, err);
 }
 
-int sl_config_parse(const char *name, const char *text, size_t len, struct sl_config *config,
-                    struct sl_error *err)
+int sl_config_parse_warning(const char *name, const char *text, size_t len,
+                            struct sl_config *config, struct sl_config_warnings *warnings,
+                            struct sl_error *err)
 {
     const struct sl_text_limits limits = {
-        .max_bytes = FILE_MAX, .max_string = STRING_MAX, .max_depth = DEPTH_MAX};
+        .max_bytes = SL_CONFIG_FILE_MAX, .max_string = STRING_MAX, .max_depth = DEPTH_MAX};
     struct reader r = {.open = 0};
-    if (len > FILE_MAX) {
+    if (len > SL_CONFIG_FILE_MAX) {
         return sl_error_set(err, SL_ERR_LIMIT, "%s: found %zu bytes, expected at most %d", name,
-                            len, (int)FILE_MAX);
+                            len, (int)SL_CONFIG_FILE_MAX);
     }
     sl_config_defaults(&r.config);
     if (sl_yaml_parse(text, len, &limits, receive, &r, err) != 0 || check_all(&r, err) != 0) {
         return -1;
     }
+    warn_of_orders(&r);
     *config = r.config;
-    return 0;
-}
-
-/* --- Files -------------------------------------------------------------------------------------
- */
-
-/* One byte more than the maximum, so that a longer file is told from one of just that size. */
-static int read_file(const char *path, char *text, size_t *len, struct sl_error *err)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return sl_error_set(err, SL_ERR_SYSTEM, "cannot open: %s", strerror(errno));
-    }
-    *len = 0;
-    ssize_t n = 1;
-    while (n > 0 && *len <= FILE_MAX) {
-        n = read(fd, text + *len, FILE_MAX + 1 - *len);
-        if (n < 0 && errno == EINTR) {
-            n = 1;
-            continue;
-        }
-        *len += n > 0 ? (size_t)n : 0;
-    }
-    int problem = errno;
-    (void)close(fd);
-    if (n < 0) {
-        return sl_error_set(err, SL_ERR_SYSTEM, "cannot read: %s", strerror(problem));
+    if (warnings != NULL) {
+        *warnings = r.warnings;
     }
     return 0;
 }
 
-int sl_config_load(const char *path, struct sl_config *config, struct sl_error *err)
+int sl_config_parse(const char *name, const char *text, size_t len, struct sl_config *config,
+                    struct sl_error *err)
 {
-    size_t len = 0;
-    char *text = malloc(FILE_MAX + 1);
-    if (text == NULL) {
-        return sl_error_nomem(err);
-    }
-    int rc = read_file(path, text, &len, err);
-    if (rc == 0) {
-        rc = sl_config_parse(path, text, len, config, err);
-    }
-    free(text);
-    return rc;
-}
-
-void sl_config_describe(const char *name, const struct sl_error *err, char *out, size_t size)
-{
-    char place[32] = "";
-    if (err->line != 0) {
-        (void)snprintf(place, sizeof(place), ":%u:%u", err->line, err->column);
-    }
-    (void)snprintf(out, size, "%s%s: %s%s%s", name, place, err->field,
-                   err->field[0] == '\0' ? "" : ": ", err->message);
+    return sl_config_parse_warning(name, text, len, config, NULL, err);
 }

@@ -98,15 +98,21 @@ void sl_cluster_follow_jobs(struct sl_cluster *cluster)
 
 /* ---- making it ---- */
 
+/* A release has ended before its claim lapses. */
+static int64_t release_timeout_us(const struct sl_config *config)
+{
+    int64_t half_us = config->queue.hold_s * 1000000 / 2;
+    return half_us < release_max_us ? half_us : release_max_us;
+}
+
 int sl_cluster_make_queue(struct sl_cluster *cluster, int64_t try_us, struct sl_error *err)
 {
     const struct sl_config *config = &cluster->config;
-    int64_t half_us = config->queue.hold_s * 1000000 / 2; /* it has ended before its claim lapses */
     const struct sl_releaser_options releaser = {
         .client = cluster->client,
         .term = leading_term,
         .context = cluster,
-        .timeout_us = half_us < release_max_us ? half_us : release_max_us,
+        .timeout_us = release_timeout_us(config),
         .try_us = try_us,
         .backoff_us = release_backoff_us,
         .backoff_max_us = release_backoff_max_us,
@@ -153,6 +159,7 @@ void sl_cluster_configure(struct sl_cluster *cluster, const struct sl_config *co
 {
     if (cluster->queuer != NULL) {
         sl_queuer_configure(cluster->queuer, config);
+        sl_releaser_set_timeout(cluster->releaser, release_timeout_us(config));
         sl_stager_set_max(cluster->stages, (size_t)config->queue.max_predecessors);
     }
 }

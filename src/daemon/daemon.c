@@ -30,7 +30,8 @@ static const int64_t post_max_us = 60000000;
 
 struct daemon {
     struct sl_options options;
-    struct sl_config config; /* what the process was started with */
+    struct sl_config config;            /* what the process was started with */
+    struct sl_config_warnings warnings; /* of its file */
     struct sl_store *store;
     struct sl_tls *tls; /* NULL: plain HTTP */
     struct sl_app *app;
@@ -74,10 +75,12 @@ static int override_listen(const char *listen, struct sl_config *config, struct 
 
 /* The file's configuration, and on top of it what the command line says. */
 static int read_config(const struct sl_options *options, struct sl_config *config,
-                       struct sl_error *err)
+                       struct sl_config_warnings *warnings, struct sl_error *err)
 {
     sl_config_defaults(config);
-    if (options->config != NULL && sl_config_load(options->config, config, err) < 0) {
+    warnings->n = 0;
+    if (options->config != NULL &&
+        sl_config_load_warning(options->config, config, warnings, err) < 0) {
         char text[sizeof(err->message)];
         sl_config_describe(options->config, err, text, sizeof(text));
         return sl_error_set(err, err->code, "%s", text);
@@ -85,7 +88,27 @@ static int read_config(const struct sl_options *options, struct sl_config *confi
     return options->listen == NULL ? 0 : override_listen(options->listen, config, err);
 }
 
+static void log_warnings(const struct sl_options *options,
+                         const struct sl_config_warnings *warnings)
+{
+    char text[sizeof(warnings->item[0])];
+    for (size_t i = 0; i < warnings->n; i++) {
+        sl_config_describe(options->config, &warnings->item[i], text, sizeof(text));
+        sl_log(SL_LOG_WARN, "configuration", "reason", text, (char *)NULL);
+    }
+}
+
 /* ---- what only prints ---- */
+
+static void print_warnings(const struct sl_options *options,
+                           const struct sl_config_warnings *warnings)
+{
+    char text[sizeof(warnings->item[0])];
+    for (size_t i = 0; i < warnings->n; i++) {
+        sl_config_describe(options->config, &warnings->item[i], text, sizeof(text));
+        (void)fprintf(stderr, "sliced: warning: %s\n", text);
+    }
+}
 
 static int print_text(const struct sl_buf *text)
 {
@@ -298,6 +321,7 @@ static void announce(const struct daemon *daemon)
 static void reload(struct daemon *daemon)
 {
     struct sl_config fresh;
+    struct sl_config_warnings warnings;
     struct sl_error err = {.code = SL_ERR_NONE};
     char text[SL_RELOAD_TEXT_MAX];
     if (daemon->options.config == NULL) {
@@ -305,7 +329,7 @@ static void reload(struct daemon *daemon)
                            "there is no file to read: started without --config");
         return;
     }
-    if (read_config(&daemon->options, &fresh, &err) < 0 ||
+    if (read_config(&daemon->options, &fresh, &warnings, &err) < 0 ||
         sl_app_configure(daemon->app, &fresh, &err) < 0) {
         sl_app_note_reload(daemon->app, false, err.message);
         return;
@@ -320,6 +344,7 @@ static void reload(struct daemon *daemon)
         sl_stager_set_max(daemon->stages, (size_t)fresh.queue.max_predecessors);
     }
     sl_log_configure(fresh.log.level, fresh.log.json);
+    log_warnings(&daemon->options, &warnings);
     const char *restart = sl_config_needs_restart(&daemon->config, &fresh);
     if (restart != NULL) {
         (void)snprintf(text, sizeof(text), "in force, except what needs a restart: %s", restart);
@@ -401,6 +426,7 @@ static int serve(struct daemon *daemon)
     daemon->main = pthread_self();
     set_up_signals(daemon);
     sl_log_configure(daemon->config.log.level, daemon->config.log.json);
+    log_warnings(&daemon->options, &daemon->warnings);
     int status = start(daemon, &err);
     if (status >= 0) {
         (void)complain(status, &err);
@@ -436,10 +462,11 @@ int sl_daemon_main(int argc, char **argv)
     if (daemon.options.help || daemon.options.version) {
         return print(&daemon.options, NULL);
     }
-    if (read_config(&daemon.options, &daemon.config, &err) < 0) {
+    if (read_config(&daemon.options, &daemon.config, &daemon.warnings, &err) < 0) {
         return complain(EXIT_WRONG, &err);
     }
     if (only_prints(&daemon.options)) {
+        print_warnings(&daemon.options, &daemon.warnings);
         return print(&daemon.options, &daemon.config);
     }
     if (daemon.options.n_cluster > 0 &&

@@ -19,6 +19,7 @@ static const char json_patch[] = "application/json-patch+json";
 
 struct sl_releaser {
     struct sl_releaser_options options;
+    atomic_int_least64_t timeout_us;
     atomic_uint_least64_t ends[SL_RELEASE_ENDS];
     atomic_uint_least64_t patches;
     atomic_uint_least64_t reads;
@@ -354,7 +355,13 @@ struct sl_releaser *sl_releaser_new(const struct sl_releaser_options *options, s
         return NULL;
     }
     releaser->options = *options;
+    atomic_init(&releaser->timeout_us, options->timeout_us);
     return releaser;
+}
+
+void sl_releaser_set_timeout(struct sl_releaser *releaser, int64_t timeout_us)
+{
+    atomic_store(&releaser->timeout_us, timeout_us);
 }
 
 void sl_releaser_free(struct sl_releaser *releaser)
@@ -387,7 +394,7 @@ static struct op *op_new(struct sl_releaser *releaser, const struct sl_release *
         .try_us = options->try_us,
         .backoff_us = options->backoff_us,
         .backoff_max_us = options->backoff_max_us,
-        .deadline_us = now_us + options->timeout_us,
+        .deadline_us = now_us + atomic_load(&releaser->timeout_us),
         .jitter = (uint64_t)now_us ^ (uint64_t)(uintptr_t)op,
     };
     return op;

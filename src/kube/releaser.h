@@ -31,6 +31,8 @@ struct sl_releaser_options {
 
 struct sl_releaser *sl_releaser_new(const struct sl_releaser_options *options,
                                     struct sl_error *err);
+/* Another timeout_us, of the releases that begin from now on. */
+void sl_releaser_set_timeout(struct sl_releaser *releaser, int64_t timeout_us);
 /* All that was given to it has ended, or the client was freed, which ends it. NULL is allowed. */
 void sl_releaser_free(struct sl_releaser *releaser);
 

@@ -147,6 +147,19 @@ def test_configuration_errors_have_a_place_a_field_and_exit_2(tmp_path):
         assert f"{path}:4:12: server.threads: " in err
 
 
+def test_what_a_configuration_sets_in_vain_is_warned_of(tmp_path, start):
+    path = tmp_path / "c.yaml"
+    queue = "queue:\n  order: sjf\n  bound: 2\n"
+    path.write_text("apiVersion: sliced.dev/v1alpha1\nkind: SlicedConfiguration\n" + queue,
+                    encoding="utf-8")
+    status, out, err = run("--config", path, "--check-config")
+    assert status == 0 and "valid" in out
+    assert err == (f"sliced: warning: {path}:5:3: queue.bound: has no effect: it is of the order "
+                   "bounded, and queue.order is sjf\n")
+    daemon = start(A30, config=queue)
+    assert daemon.log.count("queue.bound: has no effect") == 1
+
+
 def test_a_right_configuration_is_said_to_be_right(tmp_path):
     path = tmp_path / "c.yaml"
     status, out, _ = run("--print-config")

@@ -490,6 +490,63 @@ static void errors_are_described_like_a_compiler_does(void **state)
     assert_string_equal(text, "a.yaml: cannot open");
 }
 
+/* "line:column: field: message" of each, a line each. */
+static void assert_warnings(const char *text, const char *expected)
+{
+    struct sl_config config;
+    struct sl_config_warnings warnings;
+    struct sl_error err;
+    char all[2048] = "";
+    assert_int_equal(sl_config_parse_warning("f", text, strlen(text), &config, &warnings, &err), 0);
+    for (size_t i = 0; i < warnings.n; i++) {
+        size_t at = strlen(all);
+        sl_config_describe("f", &warnings.item[i], all + at, sizeof(all) - at - 1);
+        strcat(all, "\n");
+    }
+    assert_string_equal(all, expected);
+}
+
+static void what_does_nothing_in_the_order_at_hand_is_warned_of(void **state)
+{
+    (void)state;
+    assert_warnings(HEAD "queue:\n  order: sjf\n  bound: 2\n  overrides:\n"
+                         "  - namespace: a\n    alpha: 5\n",
+                    "f:5:3: queue.bound: has no effect: it is of the order bounded, and "
+                    "queue.order is sjf\n"
+                    "f:6:3: queue.overrides: has no effect: it is of the order p, and "
+                    "queue.order is sjf\n");
+    assert_warnings(HEAD "queue: {beta: 2}\n",
+                    "f:3:9: queue.beta: has no effect: it is of the order p, and "
+                    "queue.order is bounded\n");
+    assert_warnings(HEAD "queue: {order: p, beta: 2, overrides: [{alpha: 1}]}\n", "");
+    assert_warnings(HEAD "queue: {order: bounded, bound: 2, overrides: []}\n", "");
+    assert_warnings(HEAD "queue: {order: sjf, bound: 1.15, alpha: 4}\n",
+                    "f:3:34: queue.alpha: has no effect: it is of the order p, and "
+                    "queue.order is sjf\n");
+}
+
+static void an_override_without_a_weight_is_warned_of(void **state)
+{
+    (void)state;
+    assert_warnings(HEAD "queue:\n  order: p\n  overrides:\n  - {namespace: a, gamma: 0}\n"
+                         "  - {namespace: b}\n",
+                    "f:7:5: queue.overrides[1]: has no effect: it states none of alpha, beta, "
+                    "gamma\n");
+}
+
+static void more_warnings_than_there_is_room_for_are_left_out(void **state)
+{
+    char text[1024] = HEAD "queue:\n  order: p\n  overrides:\n";
+    struct sl_config config;
+    struct sl_config_warnings warnings;
+    (void)state;
+    for (int i = 0; i < SL_CONFIG_WARNINGS_MAX + 2; i++) {
+        strcat(text, "  - {namespace: b}\n");
+    }
+    assert_int_equal(sl_config_parse_warning("f", text, strlen(text), &config, &warnings, NULL), 0);
+    assert_int_equal(warnings.n, SL_CONFIG_WARNINGS_MAX);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -509,6 +566,9 @@ int main(void)
         cmocka_unit_test(a_file_that_is_too_long_is_refused),
         cmocka_unit_test(a_file_is_loaded_and_a_missing_one_is_told),
         cmocka_unit_test(errors_are_described_like_a_compiler_does),
+        cmocka_unit_test(what_does_nothing_in_the_order_at_hand_is_warned_of),
+        cmocka_unit_test(an_override_without_a_weight_is_warned_of),
+        cmocka_unit_test(more_warnings_than_there_is_room_for_are_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

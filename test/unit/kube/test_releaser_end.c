@@ -57,6 +57,20 @@ static void what_has_no_answer_in_time_ends_by_what_may_have_been_carried_out(vo
     }
 }
 
+static void a_release_takes_as_long_as_was_said_last(void **state)
+{
+    struct scene scene;
+    (void)state;
+    begin(&scene);
+    sl_releaser_set_timeout(scene.releaser, long_us / 2);
+    add_kind(&scene, STATUS, FAKE_HANG);
+    start(&scene);
+    fake_api_wait(scene.rig.api, 1);
+    fake_clock_advance(scene.rig.client, long_us / 2);
+    assert_int_equal(wait_end(&scene), SL_RELEASE_FAILED);
+    end(&scene);
+}
+
 static void the_end_of_the_client_ends_a_release(void **state)
 {
     struct scene scene;
@@ -268,6 +282,7 @@ int main(void)
         cmocka_unit_test(who_leads_no_more_patches_no_more),
         cmocka_unit_test(an_opening_that_may_be_lost_at_the_end_of_the_term_is_not_known),
         cmocka_unit_test(what_has_no_answer_in_time_ends_by_what_may_have_been_carried_out),
+        cmocka_unit_test(a_release_takes_as_long_as_was_said_last),
         cmocka_unit_test(the_end_of_the_client_ends_a_release),
         cmocka_unit_test(the_server_says_when_to_come_again),
         cmocka_unit_test(a_nomination_is_taken_back_only_while_it_is_ours),
