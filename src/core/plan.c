@@ -425,7 +425,9 @@ static void leave_lane(struct sl_planner *planner, struct sl_plan_pod *pod)
     struct sl_plan_lane *lane = sl_plan_lane_of(pod);
     sl_plan_bound_unstart(planner, pod);
     sl_plan_bound_leave(planner, pod);
-    lane->retrying = lane->retrying == pod ? NULL : lane->retrying;
+    if (lane != NULL && lane->retrying == pod) { /* without one it was malformed */
+        lane->retrying = NULL;
+    }
 }
 
 static int change_pod(struct sl_planner *planner, struct sl_plan_pod *known, struct sl_pod *pod,
@@ -447,7 +449,7 @@ static int change_pod(struct sl_planner *planner, struct sl_plan_pod *known, str
         sl_plan_queue_remove(planner, known);
         sl_plan_bound_leave(planner, known);
     }
-    known->broken = known->claim != NULL && class != known->class;
+    known->broken = known->broken || (known->claim != NULL && class != known->class);
     if (known->broken && (class == NULL || class->ask->lane[0] != sl_plan_lane_of(known))) {
         leave_lane(planner, known);
     }

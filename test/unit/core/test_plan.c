@@ -203,6 +203,24 @@ static void a_claim_on_a_device_that_falls_ill_is_given_back(void **state)
     assert_string_equal(plan_rig_plan(rig), "lapse a on n1: NoRoom\n");
 }
 
+static void a_claim_of_a_pod_that_changes_twice_before_a_run_is_given_back(void **state)
+{
+    struct plan_rig *rig = *state;
+    plan_rig_node(rig, "n1", 2);
+    plan_rig_wait(rig, "a", 1, 60);
+    plan_rig_plan(rig);
+    plan_rig_pod(rig, "a", GPU, 2, 60);
+    plan_rig_find(rig, "a")->pod.malformed = "for a moment";
+    plan_rig_put(rig, plan_rig_find(rig, "a"));
+    for (int32_t priority = 1; priority < 3; priority++) {
+        struct plan_rig_pod *p = plan_rig_pod(rig, "a", GPU, 2, 60);
+        p->pod.priority = priority;
+        plan_rig_put(rig, p);
+    }
+    assert_string_equal(plan_rig_plan(rig),
+                        "lapse a on n1: NoRoom\nclaim a on n1: nvidia.com/gpu=0,1\n");
+}
+
 /* Its digest goes with it, as that of a node that is read anew does. */
 static void cordon(struct plan_rig *rig, unsigned node, bool cordoned)
 {
@@ -439,6 +457,7 @@ int main(void)
         PLAN_TEST(claims_on_a_node_that_vanishes_are_given_back),
         PLAN_TEST(a_claim_whose_devices_another_took_moves),
         PLAN_TEST(a_claim_on_a_device_that_falls_ill_is_given_back),
+        PLAN_TEST(a_claim_of_a_pod_that_changes_twice_before_a_run_is_given_back),
         PLAN_TEST(a_claim_on_a_node_that_is_cordoned_moves_and_is_no_lapse_of_the_pod),
         PLAN_TEST(a_claim_on_a_node_that_is_tainted_stays_with_who_tolerates_it),
         PLAN_TEST(pods_with_gates_of_others_are_reported_and_not_planned),

@@ -68,6 +68,7 @@ static void change(struct storm *s, unsigned slot)
         (void)snprintf(p->nominated, sizeof p->nominated, "n%u", pick(s, 5));
         p->pod.nominated = pick(s, 3) == 0 ? NULL : p->nominated;
     }
+    p->pod.malformed = pick(s, 20) == 0 ? "no" : NULL;
     s->live[slot] = p;
     plan_rig_put(s->rig, p);
 }
