@@ -479,7 +479,7 @@ void sl_plan_bound_reset(struct sl_planner *planner)
          pod = sl_map_next(&planner->pods, &at)) {
         pod->arrived = false;
         pod->started = false;
-        if (pod->claim != NULL && is_bounded(planner)) {
+        if (pod->claim != NULL && pod->class != NULL && is_bounded(planner)) {
             arrive(planner, pod);
             sl_plan_bound_start(planner, pod);
         }
