@@ -104,6 +104,18 @@ static const char *hook_missing(void *context)
     return sl_cluster_missing(context);
 }
 
+static void hook_leader(void *context, char *out, size_t size)
+{
+    struct sl_cluster *cluster = context;
+    out[0] = '\0';
+    if (cluster->lease != NULL && !sl_cluster_leads(cluster)) {
+        sl_lease_holder(cluster->lease, out, size);
+    }
+    if (strcmp(out, cluster->identity) == 0) {
+        out[0] = '\0'; /* it has just lost it */
+    }
+}
+
 static uint64_t hook_term(void *context)
 {
     struct sl_cluster *cluster = context;
@@ -577,6 +589,7 @@ struct sl_hooks sl_cluster_hooks(struct sl_cluster *cluster)
 {
     return (struct sl_hooks){.context = cluster,
                              .missing = hook_missing,
+                             .leader = hook_leader,
                              .term = hook_term,
                              .bound = hook_bound,
                              .state = sl_cluster_state,

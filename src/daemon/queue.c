@@ -17,6 +17,7 @@ static const int64_t ns_per_s = 1000000000;
 static const int64_t rest_min_ns = 10000000;
 static const int64_t rest_max_ns = 50000000;
 static const int64_t estimates_us = 1000000;
+static const int64_t first_plan_us = 1000000;
 /* between two looks at the term, of which nobody tells when the cluster is known */
 static const int64_t look_idle_us = 200000;
 static const int64_t look_busy_us = 1000000;
@@ -269,17 +270,37 @@ static void copy_row(void *context, const struct sl_queue_row *row)
     }
 }
 
+static bool settle(void *context, int64_t timeout_us);
+
+/* With nobody else who could plan the first plan is worth waiting for. */
+static void lock_plan(struct sl_queuer *queuer)
+{
+    if (queuer->options.term == NULL) {
+        (void)settle(queuer, first_plan_us);
+    }
+    (void)pthread_mutex_lock(&queuer->plan);
+}
+
+/* With plan held. Brings the estimates up to date; -1 also when there is no plan. */
+static int look_up(struct sl_queuer *queuer, int64_t now_us, struct sl_error *err)
+{
+    return queuer->planner == NULL ? sl_error_set(err, SL_ERR_CONFLICT, "no plan is made here")
+                                   : estimate(queuer, now_us, err);
+}
+
 static int list(void *context, size_t max, struct sl_queue_list *out, struct sl_error *err)
 {
     struct sl_queuer *queuer = context;
-    (void)pthread_mutex_lock(&queuer->plan);
+    lock_plan(queuer);
     size_t known = queuer->entries.len;
     max = max < known ? max : known;
     struct copy copy = {.list = out, .err = err};
     copy.result = sl_queue_list_init(out, max, err);
     out->now_us = sl_clock_real_us();
-    if (copy.result == 0 && queuer->planner != NULL) {
-        copy.result = estimate(queuer, out->now_us, err);
+    if (copy.result == 0) {
+        copy.result = look_up(queuer, out->now_us, err);
+    }
+    if (queuer->planner != NULL) {
         out->total = sl_planner_visit(queuer->planner, out->now_us, max, copy_row, &copy);
     }
     (void)pthread_mutex_unlock(&queuer->plan);
@@ -290,15 +311,15 @@ static int row_of(void *context, struct sl_str uid, struct sl_queue_list *out, s
 {
     struct sl_queuer *queuer = context;
     struct sl_queue_row row;
-    (void)pthread_mutex_lock(&queuer->plan);
+    lock_plan(queuer);
     int result = sl_queue_list_init(out, 1, err);
     out->now_us = sl_clock_real_us();
-    if (result == 0 && queuer->planner != NULL) {
-        result = estimate(queuer, out->now_us, err);
-        if (sl_planner_row(queuer->planner, uid, out->now_us, &row)) {
-            result = result < 0 ? result : sl_queue_list_add(out, &row, err);
-            out->total = 1;
-        }
+    if (result == 0) {
+        result = look_up(queuer, out->now_us, err);
+    }
+    if (result == 0 && sl_planner_row(queuer->planner, uid, out->now_us, &row)) {
+        result = sl_queue_list_add(out, &row, err);
+        out->total = 1;
     }
     (void)pthread_mutex_unlock(&queuer->plan);
     return result;

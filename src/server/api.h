@@ -33,6 +33,10 @@ void sl_api_resident_text(const struct sl_view *view, const struct sl_resident *
  * lapses. */
 void sl_api_queue_members(struct sl_writer *w, const struct sl_queue_row *row, int64_t now_us);
 
+/* Ends the request after the queue has answered -1: 503 and who leads when this replica does not
+ * plan. */
+void sl_api_queue_failed(struct sl_request *request);
+
 /* A time as RFC 3339 text, null when 0. */
 void sl_api_time(struct sl_writer *w, int64_t us);
 

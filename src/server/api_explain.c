@@ -344,7 +344,10 @@ static int ask_queue(struct sl_request *request, const struct sl_pod *pod,
                      struct sl_queue_list *out)
 {
     const struct sl_queue *queue = &request->app->queue;
-    if (queue->row == NULL || pod->node != NULL) {
+    const struct sl_config *config = &request->live->config;
+    if (queue->row == NULL || pod->node != NULL || pod->phase != SL_POD_PENDING ||
+        !sl_pod_is_queued(pod, sl_str_of(config->queue.scheduler),
+                          config->queue.gate == SL_QUEUE_GATE_POLICY)) {
         return 0;
     }
     return queue->row(queue->context, sl_str_of(pod->uid), out, &request->err);
@@ -373,7 +376,7 @@ void sl_api_explain(struct sl_request *request)
     } else {
         size_t shown = rows_shown(&explain, limit);
         if (ask_queue(request, pod, &queue) < 0) {
-            (void)sl_request_fail_err(request);
+            sl_api_queue_failed(request);
         } else if (as_table) {
             write_table(request, &explain, &queue, shown);
         } else {

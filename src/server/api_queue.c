@@ -5,7 +5,8 @@
 
 #include <stdio.h>
 
-enum { LIMIT_DEFAULT = 500, LIMIT_MAX = 100000, QUEUE_MAX = 100000, US_PER_S = 1000000 };
+enum { LIMIT_DEFAULT = 500, LIMIT_MAX = 100000, QUEUE_MAX = 100000 };
+enum { LEADER_MAX = 256, US_PER_S = 1000000 };
 
 static void write_amount(struct sl_writer *w, const char *key, struct sl_order_amount amount)
 {
@@ -222,6 +223,24 @@ static void write_table(struct sl_request *request, const struct sl_queue_list *
     }
 }
 
+void sl_api_queue_failed(struct sl_request *request)
+{
+    const struct sl_hooks *hooks = &request->app->hooks;
+    const char *missing = sl_app_missing(request->app);
+    char leader[LEADER_MAX] = "";
+    if (request->err.code != SL_ERR_CONFLICT) {
+        (void)sl_request_fail_err(request);
+        return;
+    }
+    if (missing != NULL && hooks->leader != NULL) {
+        hooks->leader(hooks->context, leader, sizeof(leader));
+    }
+    (void)sl_error_set(&request->err, SL_ERR_SYSTEM, "no queue is kept here now: %s%s%s",
+                       missing == NULL ? "the first plan is being made" : missing,
+                       leader[0] == '\0' ? "" : ", ", leader);
+    (void)sl_request_fail(request, 503);
+}
+
 void sl_api_queue(struct sl_request *request)
 {
     const struct sl_queue *queue = &request->app->queue;
@@ -243,7 +262,7 @@ void sl_api_queue(struct sl_request *request)
                                         .limit = (size_t)limit};
     bool all = selection.namespace.len > 0 || selection.resource.len > 0;
     if (queue->list(queue->context, all ? QUEUE_MAX : selection.limit, &list, &request->err) < 0) {
-        (void)sl_request_fail_err(request);
+        sl_api_queue_failed(request);
     } else if (as_table) {
         write_table(request, &list, &selection);
     } else {

@@ -29,6 +29,8 @@ struct sl_hooks {
     void *context;
     /* What is missing before a decision may be made, in words; NULL: nothing. */
     const char *(*missing)(void *context);
+    /* Who leads, when that is another replica and known; else "". NULL: there is but one. */
+    void (*leader)(void *context, char *out, size_t size);
     /* Goes up whenever this replica becomes the leader; NULL: there is but one. */
     uint64_t (*term)(void *context);
     /* A pod was bound. */

@@ -67,7 +67,8 @@ struct sl_queue {
     /* kube-scheduler has asked about that pod, by whatever verb: it is there. As cheap. */
     void (*heard)(void *context, struct sl_str uid);
     /* The first max rows, estimates not older than a second. Waits for a plan that is being made
-     * (milliseconds). -1: out of memory. The caller frees the list, in any case. */
+     * (milliseconds). -1: out of memory, or SL_ERR_CONFLICT: this replica makes no plan now. The
+     * caller frees the list, in any case. */
     int (*list)(void *context, size_t max, struct sl_queue_list *out, struct sl_error *err);
     /* The same for one pod: n is 0 when it does not wait. */
     int (*row)(void *context, struct sl_str uid, struct sl_queue_list *out, struct sl_error *err);

@@ -406,6 +406,33 @@ static void who_does_not_lead_plans_nothing(void **state)
     rig_end(&rig);
 }
 
+static void who_does_not_plan_says_so_instead_of_showing_an_empty_queue(void **state)
+{
+    static struct queue_rig rig;
+    struct sl_queue_list list;
+    struct sl_error err = {.code = SL_ERR_NONE};
+    (void)state;
+    rig_begin(&rig);
+    rig.term = 0;
+    rig_node(&rig, "n1", 1);
+    rig_start(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true});
+    (void)rig_round(&rig);
+    assert_int_equal(rig.queue.list(rig.queue.context, 10, &list, &err), -1);
+    assert_int_equal(err.code, SL_ERR_CONFLICT);
+    sl_queue_list_free(&list);
+    err.code = SL_ERR_NONE;
+    assert_int_equal(rig.queue.row(rig.queue.context, SL_STR("u-a"), &list, &err), -1);
+    assert_int_equal(err.code, SL_ERR_CONFLICT);
+    sl_queue_list_free(&list);
+    rig.term = 1;
+    (void)rig_round(&rig);
+    assert_int_equal(rig.queue.list(rig.queue.context, 10, &list, &err), 0);
+    assert_int_equal(list.total, 1);
+    sl_queue_list_free(&list);
+    rig_end(&rig);
+}
+
 static void the_end_of_a_term_drops_all_claims_and_a_new_one_plans_anew(void **state)
 {
     static struct queue_rig rig;
@@ -497,6 +524,7 @@ int main(void)
         cmocka_unit_test(claims_lapse_though_the_clock_was_set_back),
         cmocka_unit_test(a_release_that_fails_at_once_is_no_harm),
         cmocka_unit_test(who_does_not_lead_plans_nothing),
+        cmocka_unit_test(who_does_not_plan_says_so_instead_of_showing_an_empty_queue),
         cmocka_unit_test(the_end_of_a_term_drops_all_claims_and_a_new_one_plans_anew),
         cmocka_unit_test(a_new_leader_gives_those_released_before_it_their_nodes_first),
         cmocka_unit_test(what_was_lost_on_the_way_is_read_again),
