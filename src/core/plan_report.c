@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+enum { HOLES = 32 };
+
 static int64_t later(int64_t a, int64_t b)
 {
     return a > b ? a : b;
@@ -99,6 +101,51 @@ static bool is_foreseen(const struct sl_planner *planner, const struct sl_plan_p
            pod->class->early_us < INT64_MAX;
 }
 
+/* Units that are free until the pod that they go to has the rest, on one node. */
+struct hole {
+    int64_t from_us;
+    int64_t to_us;
+    int64_t units;
+};
+
+struct holes {
+    size_t n;
+    struct hole hole[HOLES];
+};
+
+static void add_hole(struct holes *holes, int64_t from_us, int64_t to_us, int64_t units)
+{
+    if (from_us < to_us && units > 0 && holes->n < HOLES) {
+        holes->hole[holes->n] = (struct hole){from_us, to_us, units};
+        holes->n++;
+    }
+}
+
+/* When the pod starts in one of them, the first in which it fits by its timeout; 0: in none. */
+static int64_t fill_hole(struct holes *holes, const struct sl_plan_pod *pod, int64_t width)
+{
+    size_t at = HOLES;
+    int64_t start_us = INT64_MAX;
+    for (size_t i = 0; i < holes->n; i++) {
+        const struct hole *hole = &holes->hole[i];
+        int64_t begin_us = later(hole->from_us, pod->class->early_us);
+        bool fits =
+            width <= hole->units && sl_plan_add(begin_us, pod->item.timeout_us) <= hole->to_us;
+        at = fits && begin_us < start_us ? i : at;
+        start_us = at == i ? begin_us : start_us;
+    }
+    if (at == HOLES) {
+        return 0;
+    }
+    const struct hole hole = holes->hole[at];
+    holes->n--;
+    holes->hole[at] = holes->hole[holes->n];
+    add_hole(holes, hole.from_us, hole.to_us, hole.units - width);
+    add_hole(holes, hole.from_us, start_us, width);
+    add_hole(holes, start_us + pod->item.timeout_us, hole.to_us, width);
+    return start_us;
+}
+
 /* Pods one after the other, each as soon as its units are free and those ahead have started, and
  * not before one node can have them. */
 static bool lay_out(struct sl_planner *planner, struct sl_plan_lane *lane)
@@ -111,6 +158,7 @@ static bool lay_out(struct sl_planner *planner, struct sl_plan_lane *lane)
     }
     size_t n = (size_t)count;
     struct sl_plan_freed *heap = planner->freed;
+    struct holes holes = {.n = 0};
     int64_t units = capacity;
     int64_t at_us = planner->now_us;
     for (size_t i = 0; i < n; i++) {
@@ -126,6 +174,10 @@ static bool lay_out(struct sl_planner *planner, struct sl_plan_lane *lane)
         if (width > capacity || !is_foreseen(planner, pod)) {
             continue;
         }
+        pod->start_us = fill_hole(&holes, pod, width);
+        if (pod->start_us > 0) {
+            continue;
+        }
         while (units < width && n > 0) {
             at_us = heap[0].at_us > at_us ? heap[0].at_us : at_us;
             units += heap[0].units;
@@ -137,6 +189,7 @@ static bool lay_out(struct sl_planner *planner, struct sl_plan_lane *lane)
             continue;
         }
         pod->start_us = later(at_us, pod->class->early_us);
+        add_hole(&holes, at_us, pod->start_us, width);
         units -= width;
         heap[n] = (struct sl_plan_freed){sl_plan_add(pod->start_us, pod->item.timeout_us), width};
         sift_up(heap, n);
