@@ -205,6 +205,6 @@ void sl_queue_metrics(void *context, struct sl_buf *out)
         sl_stager_metrics(queuer->options.stages, out);
     }
     histogram(out, "sliced_queue_estimate_error_seconds",
-              "Between the start that its owner was told at first and the claim.", counts.error,
-              error_bounds, SL_QUEUE_ERROR_BUCKETS, counts.error_us);
+              "Between the start that its owner was told last and the claim, each claim of a pod.",
+              counts.error, error_bounds, SL_QUEUE_ERROR_BUCKETS, counts.error_us);
 }

@@ -380,7 +380,8 @@ void sl_api_nodes(struct sl_request *request)
 {
     int64_t limit = 0;
     bool as_table = false;
-    if (sl_request_number(request, "limit", LIMIT_DEFAULT, LIMIT_MAX, &limit) < 0 ||
+    if (sl_request_only(request, "output, limit, continue") < 0 ||
+        sl_request_number(request, "limit", LIMIT_DEFAULT, LIMIT_MAX, &limit) < 0 ||
         sl_request_output(request, &as_table) < 0) {
         return;
     }
@@ -398,7 +399,7 @@ void sl_api_nodes(struct sl_request *request)
 void sl_api_node(struct sl_request *request)
 {
     bool as_table = false;
-    if (sl_request_output(request, &as_table) < 0) {
+    if (sl_request_only(request, "output") < 0 || sl_request_output(request, &as_table) < 0) {
         return;
     }
     const struct sl_snapshot *snapshot = sl_request_snapshot(request);

@@ -247,7 +247,8 @@ void sl_api_queue(struct sl_request *request)
     struct sl_queue_list list;
     int64_t limit = 0;
     bool as_table = false;
-    if (sl_request_number(request, "limit", LIMIT_DEFAULT, LIMIT_MAX, &limit) < 0 ||
+    if (sl_request_only(request, "output, limit, namespace, resource") < 0 ||
+        sl_request_number(request, "limit", LIMIT_DEFAULT, LIMIT_MAX, &limit) < 0 ||
         sl_request_output(request, &as_table) < 0) {
         return;
     }

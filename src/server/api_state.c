@@ -145,8 +145,12 @@ static void write_config(struct sl_writer *w, struct sl_app *app)
 void sl_api_state(struct sl_request *request)
 {
     struct sl_app *app = request->app;
-    const struct sl_snapshot *snapshot = sl_request_snapshot(request);
+    const struct sl_snapshot *snapshot = NULL;
     struct sl_store_stats stats;
+    if (sl_request_only(request, "") < 0) {
+        return;
+    }
+    snapshot = sl_request_snapshot(request);
     sl_store_stats(app->store, &stats);
     struct sl_writer w = {.buf = &request->reply};
     sl_write_object(&w);

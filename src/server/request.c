@@ -80,6 +80,56 @@ static int fail_query(struct sl_request *request, const char *name)
     return sl_request_fail(request, 400);
 }
 
+struct known {
+    struct sl_request *request;
+    const char *names;
+    bool all;
+};
+
+/* Is it one of "a, b, c"? */
+static bool is_named(const char *names, struct sl_str name)
+{
+    struct sl_str rest = sl_str_of(names);
+    while (rest.len > 0) {
+        size_t len = 0;
+        while (len < rest.len && rest.s[len] != ',') {
+            len++;
+        }
+        if (sl_str_eq(name, (struct sl_str){rest.s, len})) {
+            return true;
+        }
+        len += len < rest.len ? 2 : 0; /* ", " */
+        rest = (struct sl_str){rest.s + len, rest.len - len};
+    }
+    return false;
+}
+
+static enum MHD_Result check_parameter(void *context, enum MHD_ValueKind kind, const char *name,
+                                       const char *value)
+{
+    struct known *known = context;
+    struct sl_request *request = known->request;
+    (void)kind;
+    (void)value;
+    if (is_named(known->names, sl_str_of(name))) {
+        return MHD_YES;
+    }
+    known->all = false;
+    (void)sl_error_set(&request->err, SL_ERR_FIELD, "found an unknown parameter, expected %s%s",
+                       strchr(known->names, ',') != NULL ? "one of " : "",
+                       known->names[0] != '\0' ? known->names : "none");
+    (void)fail_query(request, name);
+    return MHD_NO;
+}
+
+int sl_request_only(struct sl_request *request, const char *names)
+{
+    struct known known = {.request = request, .names = names, .all = true};
+    (void)MHD_get_connection_values(request->connection, MHD_GET_ARGUMENT_KIND, check_parameter,
+                                    &known);
+    return known.all ? 0 : -1;
+}
+
 int sl_request_output(struct sl_request *request, bool *table)
 {
     struct sl_str text = sl_request_query(request, "output");

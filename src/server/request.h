@@ -100,6 +100,8 @@ struct sl_str sl_request_query(const struct sl_request *request, const char *nam
 /* Is text asked for (?output=table), or JSON (?output=json, or nothing)? Sets the content type. -1
  * after sl_request_fail. */
 int sl_request_output(struct sl_request *request, bool *table);
+/* Its query has no other parameters than these ("output, limit"). -1 after sl_request_fail. */
+int sl_request_only(struct sl_request *request, const char *names);
 /* The number ?name=, within 1..max, fallback when absent. -1 after sl_request_fail. */
 int sl_request_number(struct sl_request *request, const char *name, int64_t fallback, int64_t max,
                       int64_t *out);

@@ -93,7 +93,8 @@ static void print_table(const struct figures *figures, uint32_t seeds, struct sl
     }
     sl_buf_puts(out, "Short tasks (Shao et al., Table II): 20 tasks on 2 GPUs, gaps exponential of "
                      "mean 25 s,\nlog10 of the run time even in 1..3, the timeout is the run "
-                     "time\n\n");
+                     "time; response is until the start here,\nas in the paper: in slicesim run it "
+                     "is until the end, which is called finish here\n\n");
     sl_columns_print(&columns, out);
     sl_buf_printf(out,
                   "\nresponse: from submission to start, finish: from submission to end; means "

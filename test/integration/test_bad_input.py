@@ -192,6 +192,22 @@ def test_a_wrong_number_in_the_query_names_the_parameter(shared, limit):
     assert reply.json["details"]["causes"][0]["field"] == "limit"
 
 
+@pytest.mark.parametrize("path, query, known", [
+    ("/api/v1/nodes", "limit=1&page=2", "one of output, limit, continue"),
+    ("/api/v1/nodes/gpu-a30-1", "limit=1", "output"),
+    ("/api/v1/queue", "namespaces=vision", "one of output, limit, namespace, resource"),
+    ("/api/v1/queue", "Limit=1", "one of output, limit, namespace, resource"),
+    ("/api/v1/pods/default/p/explain", "namespace=x&output=table", "one of output, limit"),
+    ("/api/v1/state", "output=table", "none"),
+])
+def test_an_unknown_parameter_of_the_query_is_named(shared, path, query, known):
+    reply = shared.get(f"{path}?{query}")
+    assert reply.status == 400, reply.text
+    cause = reply.json["details"]["causes"][0]
+    assert cause["field"] in query
+    assert cause["message"] == f"found an unknown parameter, expected {known}"
+
+
 # ---- below HTTP ----
 
 
