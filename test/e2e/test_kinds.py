@@ -270,8 +270,8 @@ def test_a_share_goes_to_two_gpus_where_the_nodes_plugin_takes_a_list(cluster, g
 def allowed_to_watch(cluster):
     """What the chart adds for gpushare.unhealthyGpus, for as long as the story goes on."""
     names = {(each["kind"], each["metadata"]["name"]) for each in cluster.objects}
-    added = [each for each in cluster.helm.objects({"gpushare": {"unhealthyGpus": True}},
-                                                   cluster.plane.minor)
+    values = {"gpushare": {"unhealthyGpus": True}, "queue": {"gate": "none"}}  # see cluster.objects
+    added = [each for each in cluster.helm.objects(values, cluster.plane.minor)
              if (each["kind"], each["metadata"]["name"]) not in names]
     cluster.add(*added)
     yield added
