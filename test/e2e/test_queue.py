@@ -15,7 +15,7 @@ from harness.api import ApiError, object_path
 from harness.cluster import GATE, gates_of
 from harness.history import History
 from harness.process import wait_for
-from harness.sliced import BIN, merge
+from harness.sliced import BIN, SHORT_LEASE, merge
 
 GPU = "nvidia.com/gpu"
 FIFO = {"queue": {"order": "fifo"}}
@@ -504,6 +504,25 @@ def test_pods_whose_gate_may_not_be_opened_keep_nobody_waiting(cluster, gated):
     wait_for("two are bound", lambda: sum(
         "nodeName" in pod["spec"] for name, pod in cluster.pods().items() if name in denied) == 2)
     cluster.delete_pod("denied-probe")
+
+
+def test_a_standby_says_who_leads_and_shows_no_empty_queue(cluster, gated):
+    cluster.add(gpus.whole("gpu-1", gpus=1))
+    leader = gated(SHORT_LEASE)
+    standby = cluster.new_daemon(config=merge(cluster.gate, SHORT_LEASE)).launch().wait_up()
+    cluster.add(gpus.pod("runs", {GPU: 1}))
+    cluster.wait_bound("runs")
+    cluster.add(gpus.pod("waits", {GPU: 1}))
+    wait_state(leader, "waits", "Held")
+    paths = ("/api/v1/queue", "/api/v1/pods/default/waits/explain")
+    for path in paths:
+        wait_for("the standby knows the pod", lambda: standby.get(path)[0] == 503)
+        assert "another replica leads, " in standby.get(path)[1]
+    assert standby.json("/api/v1/pods/default/runs/explain")["state"]
+    leader.stop()
+    standby.wait_ready()
+    wait_for("its first plan", lambda: rows(standby)["waits"])
+    assert all(standby.get(path)[0] == 200 for path in paths)
 
 
 @pytest.mark.both
