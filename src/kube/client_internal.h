@@ -64,7 +64,12 @@ struct sl_cancel {
     uint64_t id;
 };
 
-enum { SL_HEARD_MAX = 64, SL_SOCKETS_MAX = 256 };
+enum { SL_HEARD_MAX = 64, SL_SOCKETS_MAX = 1024 };
+
+struct sl_socket {
+    curl_socket_t fd;
+    bool watched; /* libcurl waits for something on it */
+};
 
 struct sl_client {
     struct sl_client_options options;
@@ -90,8 +95,8 @@ struct sl_client {
     int64_t curl_due_us; /* monotonic: libcurl wants to be called then; INT64_MAX: never */
     struct sl_bucket bucket;
     uint64_t jitter;
-    int64_t heard_us[SL_HEARD_MAX];        /* by local port: the last byte of calls that ended */
-    curl_socket_t sockets[SL_SOCKETS_MAX]; /* open ones; those past the maximum are not known */
+    int64_t heard_us[SL_HEARD_MAX];           /* by local port: the last byte of calls that ended */
+    struct sl_socket sockets[SL_SOCKETS_MAX]; /* open ones, and some that libcurl closed silently */
     unsigned n_sockets;
 };
 
@@ -106,6 +111,8 @@ void sl_client_bound_queue(struct sl_client *client, const struct sl_call *call)
  * a failed init left too. */
 int sl_client_poll_init(struct sl_client *client, struct sl_error *err);
 void sl_client_poll_free(struct sl_client *client);
+/* NULL: not open. */
+struct sl_socket *sl_client_socket(struct sl_client *client, curl_socket_t fd);
 void sl_client_own(const struct sl_client *client);
 void sl_client_wake(struct sl_client *client);
 void sl_client_poll(struct sl_client *client, int64_t wait_us);

@@ -16,8 +16,20 @@ static _Thread_local const struct sl_client *own_client;
 
 /* ---- what libcurl says ---- */
 
-/* known is not NULL once the socket is in the set. */
-static int on_interest(CURL *easy, curl_socket_t fd, int what, void *context, void *known)
+struct sl_socket *sl_client_socket(struct sl_client *client, curl_socket_t fd)
+{
+    for (unsigned i = 0; i < client->n_sockets; i++) {
+        if (client->sockets[i].fd == fd) {
+            return &client->sockets[i];
+        }
+    }
+    return NULL;
+}
+
+/* Out of the set it goes when it is closed, or with the next event that nobody waits for: libcurl
+ * closes a connection that is still being made without a word, and says that it lost interest only
+ * afterwards, when the number may be another thread's file. */
+static int on_interest(CURL *easy, curl_socket_t fd, int what, void *context, void *unused)
 {
     static const uint32_t events[] = {
         [CURL_POLL_IN] = EPOLLIN,
@@ -25,15 +37,20 @@ static int on_interest(CURL *easy, curl_socket_t fd, int what, void *context, vo
         [CURL_POLL_INOUT] = EPOLLIN | EPOLLOUT,
     };
     struct sl_client *client = context;
+    struct sl_socket *socket = sl_client_socket(client, fd);
     struct epoll_event event = {.data.fd = fd};
     (void)easy;
+    (void)unused;
+    if (socket != NULL) {
+        socket->watched = what != CURL_POLL_REMOVE;
+    }
     if (what == CURL_POLL_REMOVE) {
-        (void)epoll_ctl(client->epoll_fd, EPOLL_CTL_DEL, fd, &event);
         return 0;
     }
     event.events = events[what & CURL_POLL_INOUT];
-    (void)epoll_ctl(client->epoll_fd, known == NULL ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &event);
-    (void)curl_multi_assign(client->multi, fd, client);
+    if (epoll_ctl(client->epoll_fd, EPOLL_CTL_MOD, fd, &event) < 0 && errno == ENOENT) {
+        (void)epoll_ctl(client->epoll_fd, EPOLL_CTL_ADD, fd, &event);
+    }
     return 0;
 }
 
@@ -65,6 +82,11 @@ static void take(struct sl_client *client, const struct epoll_event *event)
     uint64_t count = 0;
     if (fd == client->wake_fd) {
         (void)!read(fd, &count, sizeof(count));
+        return;
+    }
+    const struct sl_socket *socket = sl_client_socket(client, fd);
+    if (socket == NULL || !socket->watched) {
+        (void)epoll_ctl(client->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
         return;
     }
     mask |= (event->events & EPOLLIN) != 0 ? CURL_CSELECT_IN : 0;

@@ -107,21 +107,26 @@ static curl_socket_t on_socket(void *context, curlsocktype purpose, struct curl_
     struct sl_client *client = context;
     curl_socket_t fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
     (void)purpose;
-    if (fd != CURL_SOCKET_BAD && client->n_sockets < SL_SOCKETS_MAX) {
-        client->sockets[client->n_sockets++] = fd;
+    if (fd == CURL_SOCKET_BAD) {
+        return fd;
     }
+    /* libcurl closes a connection that is still being made without on_close: its place is there */
+    struct sl_socket *known = sl_client_socket(client, fd);
+    if (known == NULL && client->n_sockets == SL_SOCKETS_MAX) {
+        (void)close(fd);
+        return CURL_SOCKET_BAD;
+    }
+    known = known == NULL ? &client->sockets[client->n_sockets++] : known;
+    *known = (struct sl_socket){.fd = fd};
     return fd;
 }
 
 static int on_close(void *context, curl_socket_t fd)
 {
     struct sl_client *client = context;
-    unsigned at = 0;
-    while (at < client->n_sockets && client->sockets[at] != fd) {
-        at++;
-    }
-    if (at < client->n_sockets) {
-        client->sockets[at] = client->sockets[--client->n_sockets];
+    struct sl_socket *known = sl_client_socket(client, fd);
+    if (known != NULL) {
+        *known = client->sockets[--client->n_sockets];
     }
     return close(fd);
 }
@@ -373,9 +378,9 @@ static void shut_down(const struct sl_client *client, long port)
     for (unsigned i = 0; i < client->n_sockets; i++) {
         struct sockaddr_in6 address; /* its port is where an IPv4 address has it */
         socklen_t len = sizeof(address);
-        if (getsockname(client->sockets[i], (struct sockaddr *)&address, &len) == 0 &&
+        if (getsockname(client->sockets[i].fd, (struct sockaddr *)&address, &len) == 0 &&
             ntohs(address.sin6_port) == port) {
-            (void)shutdown(client->sockets[i], SHUT_RDWR);
+            (void)shutdown(client->sockets[i].fd, SHUT_RDWR);
         }
     }
 }
