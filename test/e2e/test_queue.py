@@ -105,7 +105,9 @@ def test_the_gate_comes_to_pods_that_ask_for_gpus_and_to_no_others(cluster):
                      "metadata": {"name": "agent", "namespace": "default"},
                      "spec": {"selector": {"matchLabels": {"app": "agent"}}, "template": {
                          "metadata": {"labels": {"app": "agent"}}, "spec": template["spec"]}}},
-                    gpus.pod("far", {GPU: 1}, namespace="elsewhere"))
+                    # too long to be let in ahead, wherever it is queued
+                    gpus.pod("far", {GPU: 1}, namespace="elsewhere",
+                             annotations={"sliced.dev/timeout": "30d"}))
         wait_for("the DaemonSet's pod runs", lambda: any(
             name.startswith("agent-") and pod["status"].get("phase") == "Running"
             for name, pod in cluster.pods().items()), 15)
