@@ -4,7 +4,6 @@
 #include "kube/client_internal.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -26,9 +25,10 @@ struct sl_socket *sl_client_socket(struct sl_client *client, curl_socket_t fd)
     return NULL;
 }
 
-/* Out of the set it goes when it is closed, or with the next event that nobody waits for: libcurl
- * closes a connection that is still being made without a word, and says that it lost interest only
- * afterwards, when the number may be another thread's file. */
+/* A connection goes out of the set when it is closed, or with the next event that nobody waits for:
+ * libcurl closes one that is still being made without a word, and says that it lost interest only
+ * afterwards, when the number may be another thread's file. What else it waits for, its resolver's
+ * sockets, goes at once. */
 static int on_interest(CURL *easy, curl_socket_t fd, int what, void *context, void *unused)
 {
     static const uint32_t events[] = {
@@ -45,6 +45,9 @@ static int on_interest(CURL *easy, curl_socket_t fd, int what, void *context, vo
         socket->watched = what != CURL_POLL_REMOVE;
     }
     if (what == CURL_POLL_REMOVE) {
+        if (socket == NULL) {
+            (void)epoll_ctl(client->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+        }
         return 0;
     }
     event.events = events[what & CURL_POLL_INOUT];
@@ -85,7 +88,7 @@ static void take(struct sl_client *client, const struct epoll_event *event)
         return;
     }
     const struct sl_socket *socket = sl_client_socket(client, fd);
-    if (socket == NULL || !socket->watched) {
+    if (socket != NULL && !socket->watched) {
         (void)epoll_ctl(client->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
         return;
     }

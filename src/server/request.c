@@ -90,18 +90,15 @@ struct known {
 static bool is_named(const char *names, struct sl_str name)
 {
     struct sl_str rest = sl_str_of(names);
-    while (rest.len > 0) {
-        size_t len = 0;
-        while (len < rest.len && rest.s[len] != ',') {
-            len++;
+    bool found = false;
+    while (rest.s != NULL && !found) {
+        struct sl_str each = sl_str_cut(&rest, ',');
+        if (each.len > 0 && each.s[0] == ' ') {
+            each = (struct sl_str){each.s + 1, each.len - 1};
         }
-        if (sl_str_eq(name, (struct sl_str){rest.s, len})) {
-            return true;
-        }
-        len += len < rest.len ? 2 : 0; /* ", " */
-        rest = (struct sl_str){rest.s + len, rest.len - len};
+        found = sl_str_eq(name, each);
     }
-    return false;
+    return found && name.len > 0;
 }
 
 static enum MHD_Result check_parameter(void *context, enum MHD_ValueKind kind, const char *name,
