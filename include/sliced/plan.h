@@ -125,13 +125,15 @@ const char *sl_estimate_name(enum sl_estimate estimate); /* "none", "now", "rese
 
 /* Headroom that leaves a pod too little even where nothing runs. */
 struct sl_queue_over {
-    const struct sl_plan_headroom *rule; /* NULL: there is none */
-    const struct sl_ask_item *item;
-    int64_t capacity; /* units of the item's resource on all nodes */
+    int64_t units; /* that are kept; 0: there is no such headroom */
+    int64_t max_timeout_us;
+    int64_t capacity;               /* units of the item's resource on all nodes */
+    const struct sl_ask_item *item; /* of the row's pod */
 };
 
-/* What there is to say of a waiting pod. Text and pod are valid until the next call that changes
- * the planner. */
+/* What there is to say of a waiting pod. Pointers lead to the pods, which are counted, and to the
+ * three texts node, assignment and why, and nowhere else: whoever keeps a row takes references of
+ * those and copies of these. Both are valid until the next call that changes the planner. */
 struct sl_queue_row {
     const struct sl_pod *pod;
     enum sl_queue_state state;
@@ -148,10 +150,10 @@ struct sl_queue_row {
     const char *assignment; /* CLAIMED */
     const char *why;        /* STAGE, STAGE_FAILED, STAGE_CYCLE: as told; LAPSED when it was denied;
                                NULL: not */
-    const struct sl_plan_limit *limit; /* LIMIT: the strictest that it is over; else NULL */
-    int64_t since_us;                  /* in this state */
-    int64_t silent_us; /* CLAIMED: nothing was heard of kube-scheduler since; 0: it was */
-    uint32_t lapses;   /* claims that it did not take */
+    struct sl_plan_limit limit; /* LIMIT: the strictest that it is over; else max_timeout_us is 0 */
+    int64_t since_us;           /* in this state */
+    int64_t silent_us;          /* CLAIMED: nothing was heard of kube-scheduler since; 0: it was */
+    uint32_t lapses;            /* claims that it did not take */
 };
 
 /* The sentence for its owner: "held: 3 pods ahead for nvidia.com/mig-1g.5gb; first is ns/name;

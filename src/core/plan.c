@@ -244,7 +244,7 @@ static enum sl_hold_reason obstacle(const struct sl_planner *planner, const stru
     if (pod->class->ask->never && planner->config.autoscaler_pods == 0) {
         return SL_HOLD_NEVER;
     }
-    if (planner->config.autoscaler_pods == 0 && sl_plan_over_headroom(planner, pod).rule != NULL) {
+    if (planner->config.autoscaler_pods == 0 && sl_plan_over_headroom(planner, pod).units > 0) {
         return SL_HOLD_OVER_HEADROOM;
     }
     *state = pod->released ? SL_QUEUE_RELEASED : SL_QUEUE_HELD;

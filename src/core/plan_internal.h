@@ -322,7 +322,7 @@ void sl_plan_tell(struct sl_planner *planner, const struct sl_plan_action *actio
 const struct sl_plan_limit *sl_plan_limit_of(const struct sl_planner *planner,
                                              const struct sl_plan_pod *pod);
 
-/* Headroom that the pod could not leave were all units free; rule NULL: none, as far as is known.
+/* Headroom that the pod could not leave were all units free; no units: none, as far as is known.
  */
 struct sl_queue_over sl_plan_over_headroom(const struct sl_planner *planner,
                                            const struct sl_plan_pod *pod);

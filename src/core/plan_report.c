@@ -275,7 +275,11 @@ static void make_row(const struct sl_planner *planner, const struct sl_plan_pod 
                   row->reason == SL_HOLD_STAGE_CYCLE;
     bool denied = row->reason == SL_HOLD_LAPSED && pod->denied;
     row->why = staged ? pod->why : denied ? denied_text : NULL;
-    row->limit = row->reason == SL_HOLD_LIMIT ? sl_plan_limit_of(planner, pod) : NULL;
+    const struct sl_plan_limit *limit =
+        row->reason == SL_HOLD_LIMIT ? sl_plan_limit_of(planner, pod) : NULL;
+    if (limit != NULL) {
+        row->limit = *limit;
+    }
     if (row->reason == SL_HOLD_OVER_HEADROOM) {
         row->over = sl_plan_over_headroom(planner, pod);
     }

@@ -37,14 +37,15 @@ static bool is_over(const struct sl_plan_headroom *rule, const struct sl_plan_po
 struct sl_queue_over sl_plan_over_headroom(const struct sl_planner *planner,
                                            const struct sl_plan_pod *pod)
 {
-    struct sl_queue_over over = {.rule = NULL};
+    struct sl_queue_over over = {.units = 0};
     for (unsigned r = 0; r < planner->config.n_headrooms; r++) {
         const struct sl_plan_headroom *rule = &planner->config.headroom[r];
         for (unsigned i = 0; i < pod->class->ask->ask.n; i++) {
-            if (is_over(rule, pod, i) && (over.rule == NULL || rule->units > over.rule->units)) {
-                over.rule = rule;
-                over.item = &pod->class->ask->ask.item[i];
-                over.capacity = pod->class->ask->lane[i]->capacity;
+            if (is_over(rule, pod, i) && rule->units > over.units) {
+                over = (struct sl_queue_over){.units = rule->units,
+                                              .max_timeout_us = rule->max_timeout_us,
+                                              .capacity = pod->class->ask->lane[i]->capacity,
+                                              .item = &pod->pod->items[i]};
             }
         }
     }

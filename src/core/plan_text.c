@@ -185,10 +185,10 @@ static void put_limit(struct sl_text *text, const struct sl_queue_row *row)
     sl_text_puts(text, row->pod->timeout_s > 0 ? ", is over the limit of "
                                                : " (the default: it states none), is over the "
                                                  "limit of ");
-    put_stated(text, row->limit->max_timeout_us);
-    if (row->limit->resource[0] != '\0') {
+    put_stated(text, row->limit.max_timeout_us);
+    if (row->limit.resource[0] != '\0') {
         sl_text_puts(text, " for ");
-        sl_text_puts(text, row->limit->resource);
+        sl_text_puts(text, row->limit.resource);
     }
     sl_text_puts(text, "; state a shorter activeDeadlineSeconds or the annotation "
                        "sliced.dev/timeout");
@@ -196,7 +196,7 @@ static void put_limit(struct sl_text *text, const struct sl_queue_row *row)
 
 static void put_over(struct sl_text *text, const struct sl_queue_over *over)
 {
-    int64_t left = over->capacity - over->rule->units;
+    int64_t left = over->capacity - over->units;
     sl_text_puts(text, "it asks for ");
     sl_text_i64(text, over->item->count);
     sl_text_puts(text, " of ");
@@ -204,9 +204,9 @@ static void put_over(struct sl_text *text, const struct sl_queue_over *over)
     sl_text_puts(text, ", and of the ");
     sl_text_i64(text, over->capacity);
     sl_text_puts(text, " that there are headroom keeps ");
-    sl_text_i64(text, over->rule->units);
+    sl_text_i64(text, over->units);
     sl_text_puts(text, " for pods of up to ");
-    put_stated(text, over->rule->max_timeout_us);
+    put_stated(text, over->max_timeout_us);
     sl_text_puts(text, "; ");
     if (left > 0) {
         sl_text_puts(text, "ask for ");
@@ -214,7 +214,7 @@ static void put_over(struct sl_text *text, const struct sl_queue_over *over)
         sl_text_puts(text, " at most, or ");
     }
     sl_text_puts(text, "state a timeout of at most ");
-    put_stated(text, over->rule->max_timeout_us);
+    put_stated(text, over->max_timeout_us);
 }
 
 static void put_reason(struct sl_text *text, const struct sl_queue_row *row, const char *before)
@@ -224,10 +224,10 @@ static void put_reason(struct sl_text *text, const struct sl_queue_row *row, con
         sl_text_puts(text, row->why);
         return;
     }
-    if (row->limit != NULL) {
+    if (row->limit.max_timeout_us > 0) {
         sl_text_puts(text, before);
         put_limit(text, row);
-    } else if (row->over.rule != NULL) {
+    } else if (row->over.units > 0) {
         sl_text_puts(text, before);
         put_over(text, &row->over);
     } else if (row->reason < SL_HOLD_REASONS && reasons[row->reason].text != NULL) {

@@ -30,7 +30,7 @@ static int copy(struct sl_queue_list *list, const char **text, struct sl_error *
 int sl_queue_list_add(struct sl_queue_list *list, const struct sl_queue_row *row,
                       struct sl_error *err)
 {
-    struct sl_queue_row own = *row;
+    struct sl_queue_row own = *row; /* whose item, if there is one, is the pod's */
     if (copy(list, &own.node, err) < 0 || copy(list, &own.assignment, err) < 0 ||
         copy(list, &own.why, err) < 0) {
         return -1;
