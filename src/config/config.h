@@ -157,8 +157,10 @@ void sl_config_print(const struct sl_config *config, bool comments, struct sl_bu
 /* docs/configuration.md: a table of keys with type, default, range, reload and meaning. */
 void sl_config_reference(struct sl_buf *out);
 
-/* The first key that differs and needs a restart (server.listen, ...), NULL when all that differs
- * can be taken over by a running daemon. */
-const char *sl_config_needs_restart(const struct sl_config *old, const struct sl_config *fresh);
+/* Makes of a file that was read anew what a running daemon may go on with: every key that needs a
+ * restart (server.listen, ...) has the value of running again. Returns how many of them the file
+ * has otherwise; their paths, with ", " between them, are in paths, cut to size. */
+size_t sl_config_keep(const struct sl_config *running, struct sl_config *fresh, char *paths,
+                      size_t size);
 
 #endif

@@ -1,6 +1,8 @@
 /* Every configuration key, once: path, type, built-in value, limits, meaning. */
 #include "config/keys.h"
 
+#include <stdio.h>
+
 #define KI     ((int64_t)1024)
 #define MI     (1024 * KI)
 #define GI     (1024 * MI)
@@ -129,8 +131,8 @@ const struct sl_key sl_keys[SL_KEYS] = {
     {"cluster.reservationTimeout", SL_KEY_DURATION, .restart = true, AT(cluster.reservation_us),
      .min = SECOND, .max = HOUR, .number = 60 * SECOND,
      .help = "A bind of unknown outcome is looked up after that long, a minute at least."},
-    {"cluster.maxManifestBytes", SL_KEY_SIZE, AT(cluster.max_manifest_bytes), .min = KI,
-     .max = 64 * GI, .number = GI, .help = "Longest file of manifests that is read."},
+    {"cluster.maxManifestBytes", SL_KEY_SIZE, .restart = true, AT(cluster.max_manifest_bytes),
+     .min = KI, .max = 64 * GI, .number = GI, .help = "Longest file of manifests that is read."},
 
     {"kubernetes.kubeconfig", SL_KEY_PATH, .restart = true, .text = true, AT(kubernetes.kubeconfig),
      .string = "",
@@ -354,12 +356,22 @@ void sl_config_defaults(struct sl_config *config)
     }
 }
 
-const char *sl_config_needs_restart(const struct sl_config *old, const struct sl_config *fresh)
+size_t sl_config_keep(const struct sl_config *running, struct sl_config *fresh, char *paths,
+                      size_t size)
 {
+    size_t kept = 0;
+    size_t len = 0;
     for (size_t i = 0; i < SL_KEYS; i++) {
-        if (sl_keys[i].restart && !sl_key_equal(&sl_keys[i], old, fresh)) {
-            return sl_keys[i].path;
+        const struct sl_key *key = &sl_keys[i];
+        if (!key->restart || sl_key_equal(key, running, fresh)) {
+            continue;
         }
+        memcpy((char *)fresh + key->offset, (const char *)running + key->offset, key->size);
+        if (len < size) {
+            int n = snprintf(paths + len, size - len, "%s%s", kept > 0 ? ", " : "", key->path);
+            len += n > 0 ? (size_t)n : 0;
+        }
+        kept++;
     }
-    return NULL;
+    return kept;
 }

@@ -318,24 +318,42 @@ static void announce(const struct daemon *daemon)
 
 /* ---- while it runs ---- */
 
+/* The file as a running daemon may take it: nobody sees the values of keys that need a restart.
+ * kept: which they are, "" for none. */
+static int read_again(const struct daemon *daemon, struct sl_config *out,
+                      struct sl_config_warnings *warnings, char kept[SL_RELOAD_TEXT_MAX],
+                      struct sl_error *err)
+{
+    kept[0] = '\0';
+    if (read_config(&daemon->options, out, warnings, err) < 0) {
+        return -1;
+    }
+    if (sl_config_keep(&daemon->config, out, kept, SL_RELOAD_TEXT_MAX) == 0 ||
+        sl_config_check(out, err) == 0) {
+        return 0;
+    }
+    char field[sizeof(err->field)];
+    memcpy(field, err->field, sizeof(field));
+    return sl_error_wrap(err, "%s beside what needs a restart (%s)", field, kept);
+}
+
 static void reload(struct daemon *daemon)
 {
     struct sl_config fresh;
     struct sl_config_warnings warnings;
     struct sl_error err = {.code = SL_ERR_NONE};
-    char text[SL_RELOAD_TEXT_MAX];
+    char kept[SL_RELOAD_TEXT_MAX];
+    char text[SL_RELOAD_TEXT_MAX + 64];
     if (daemon->options.config == NULL) {
         sl_app_note_reload(daemon->app, false,
                            "there is no file to read: started without --config");
         return;
     }
-    if (read_config(&daemon->options, &fresh, &warnings, &err) < 0 ||
+    if (read_again(daemon, &fresh, &warnings, kept, &err) < 0 ||
         sl_app_configure(daemon->app, &fresh, &err) < 0) {
         sl_app_note_reload(daemon->app, false, err.message);
         return;
     }
-    const struct sl_store_limits limits = store_limits(&fresh);
-    sl_store_set_limits(daemon->store, &limits);
     sl_store_set_one_equal_share(daemon->store, fresh.gpushare.one_equal_share);
     if (daemon->cluster != NULL) {
         sl_cluster_configure(daemon->cluster, &fresh);
@@ -345,12 +363,8 @@ static void reload(struct daemon *daemon)
     }
     sl_log_configure(fresh.log.level, fresh.log.json);
     log_warnings(&daemon->options, &warnings);
-    const char *restart = sl_config_needs_restart(&daemon->config, &fresh);
-    if (restart != NULL) {
-        (void)snprintf(text, sizeof(text), "in force, except what needs a restart: %s", restart);
-    } else {
-        (void)snprintf(text, sizeof(text), "in force");
-    }
+    (void)snprintf(text, sizeof(text), "in force%s%s",
+                   kept[0] == '\0' ? "" : ", except what needs a restart: ", kept);
     sl_app_note_reload(daemon->app, true, text);
 }
 

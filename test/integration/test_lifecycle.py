@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from sliced_daemon import EXAMPLES, eventually, pod_of, run
+from sliced_daemon import EXAMPLES, ROOT, eventually, pod_of, run
 
 A30 = EXAMPLES / "a30-mixed.yaml"
 MIG = "nvidia.com/mig-1g.6gb"
@@ -227,6 +227,48 @@ def test_hup_names_what_needs_a_restart_and_takes_the_rest(start):
     assert note["result"] == "ok" and "server.threads" in note["message"]
     body = {"Pod": pod_of("p", {MIG: 1}), "NodeNames": ["a", "b", "c"]}
     assert daemon.post("/scheduler/filter", body).status == 413
+
+
+GATED = "queue:\n  enabled: true\n  gate: webhook\n  schedulerName: %s\n"
+REVIEW = ROOT / "test/data/admission/job.json"
+
+
+def gates(daemon):
+    """Does the webhook put the gate on a new pod?"""
+    reply = daemon.post("/admission/gate/sliced-scheduler", json.loads(REVIEW.read_text("utf-8")))
+    return "patch" in reply.json["response"]
+
+
+def test_hup_does_not_turn_the_queue_half_on(start):
+    """Its webhook would put a gate on pods that nobody opens."""
+    daemon = start(A30, config="queue:\n  gate: webhook\n")
+    assert not gates(daemon)
+    daemon.write_config(GATED % "other")
+    note = reloaded(daemon)
+    assert note["result"] == "ok"
+    assert "needs a restart: queue.enabled, queue.schedulerName" in note["message"]
+    assert not gates(daemon)
+    assert daemon.get("/api/v1/queue").status == 404
+    passed = daemon.filter(pod_of("p", {MIG: 1}), [NODE])
+    assert passed["NodeNames"] == [NODE]
+
+
+def test_hup_does_not_turn_the_queue_half_off(start):
+    daemon = start(A30, config=GATED % "sliced-scheduler")
+    daemon.write_config("queue:\n  gate: webhook\n")
+    assert "queue.enabled" in reloaded(daemon)["message"]
+    assert gates(daemon)
+    assert daemon.get("/api/v1/queue").status == 200
+
+
+def test_hup_does_not_make_filter_hold_pods_that_the_queue_never_sees(start):
+    """The scheduler's name: of filter as of the queue it is what the daemon was started with."""
+    daemon = start(A30, config=GATED % "sliced-scheduler")
+    pod = pod_of("p", {MIG: 1})
+    assert daemon.filter(pod, [NODE])["NodeNames"] == [NODE]
+    daemon.write_config(GATED % '""')
+    assert "queue.schedulerName" in reloaded(daemon)["message"]
+    assert daemon.filter(pod, [NODE])["NodeNames"] == [NODE]
 
 
 def test_hup_without_a_file_changes_nothing(start):

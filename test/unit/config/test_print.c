@@ -259,6 +259,7 @@ static void every_term_of_the_score_has_its_weights(void **state)
 
 static void only_keys_so_marked_need_a_restart(void **state)
 {
+    char kept[256];
     (void)state;
     for (size_t i = 0; i < SL_KEYS; i++) {
         const struct sl_key *key = &sl_keys[i];
@@ -266,7 +267,7 @@ static void only_keys_so_marked_need_a_restart(void **state)
         struct sl_config fresh;
         sl_config_defaults(&old);
         sl_config_defaults(&fresh);
-        assert_null(sl_config_needs_restart(&old, &fresh));
+        assert_int_equal(sl_config_keep(&old, &fresh, kept, sizeof(kept)), 0);
         if (key->text) {
             assert_true(sl_key_set_text(key, &fresh, SL_STR("changed")));
         } else {
@@ -274,15 +275,49 @@ static void only_keys_so_marked_need_a_restart(void **state)
             sl_key_set_number(key, &fresh, number == 0 ? 1 : number - 1);
         }
         assert_false(sl_key_equal(key, &old, &fresh));
-        const char *path = sl_config_needs_restart(&old, &fresh);
-        assert_ptr_equal(path, key->restart ? key->path : NULL);
+        assert_int_equal(sl_config_keep(&old, &fresh, kept, sizeof(kept)), key->restart);
+        assert_int_equal(sl_key_equal(key, &old, &fresh), key->restart);
+        if (key->restart) {
+            assert_string_equal(kept, key->path);
+        }
     }
-    struct sl_config old;
+}
+
+static void set_other(const struct sl_key *key, struct sl_config *config)
+{
+    int64_t number = key->text ? 0 : sl_key_number(key, config);
+    if (key->text) {
+        assert_true(sl_key_set_text(key, config, SL_STR("changed")));
+    } else {
+        sl_key_set_number(key, config, number == 0 ? 1 : number - 1);
+    }
+}
+
+static void a_reload_of_everything_changes_what_needs_no_restart_and_names_the_rest(void **state)
+{
+    struct sl_config running;
     struct sl_config fresh;
-    sl_config_defaults(&old);
+    struct sl_config other;
+    char kept[8192];
+    char cut[40];
+    size_t expected = 0;
+    (void)state;
+    sl_config_defaults(&running);
     sl_config_defaults(&fresh);
-    (void)snprintf(fresh.server.listen, sizeof(fresh.server.listen), "localhost:1");
-    assert_string_equal(sl_config_needs_restart(&old, &fresh), "server.listen");
+    for (size_t i = 0; i < SL_KEYS; i++) {
+        set_other(&sl_keys[i], &fresh);
+        expected += sl_keys[i].restart;
+    }
+    other = fresh;
+    assert_int_equal(sl_config_keep(&running, &fresh, kept, sizeof(kept)), expected);
+    for (size_t i = 0; i < SL_KEYS; i++) {
+        const struct sl_key *key = &sl_keys[i];
+        assert_true(sl_key_equal(key, &fresh, key->restart ? &running : &other));
+        assert_true(!key->restart || strstr(kept, key->path) != NULL);
+    }
+    assert_int_equal(sl_config_keep(&running, &other, cut, sizeof(cut)), expected);
+    assert_int_equal(strlen(cut), sizeof(cut) - 1);
+    assert_memory_equal(kept, cut, sizeof(cut) - 1);
 }
 
 static void the_reference_page_is_up_to_date(void **state)
@@ -312,6 +347,7 @@ int main(void)
         cmocka_unit_test(every_list_has_a_help_and_fields_that_say_whether_they_must_be_there),
         cmocka_unit_test(every_term_of_the_score_has_its_weights),
         cmocka_unit_test(only_keys_so_marked_need_a_restart),
+        cmocka_unit_test(a_reload_of_everything_changes_what_needs_no_restart_and_names_the_rest),
         cmocka_unit_test(the_reference_page_is_up_to_date),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
