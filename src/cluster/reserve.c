@@ -6,12 +6,19 @@
 #include "cluster/internal.h"
 
 static const char *const code_names[] = {
-    [SL_BIND_RESERVED] = "Reserved",        [SL_BIND_ALREADY] = "Already",
-    [SL_BIND_IN_PROGRESS] = "InProgress",   [SL_BIND_OTHER_NODE] = "OtherNode",
-    [SL_BIND_UNKNOWN_POD] = "UnknownPod",   [SL_BIND_OTHER_UID] = "OtherUID",
-    [SL_BIND_UNKNOWN_NODE] = "UnknownNode", [SL_BIND_NO_ROOM] = "NoRoom",
-    [SL_BIND_FINISHED] = "Finished",        [SL_BIND_FULL] = "Full",
-    [SL_BIND_NOMEM] = "NoMemory",           [SL_BIND_NOT_CLAIMED] = "NotClaimed",
+    [SL_BIND_RESERVED] = "Reserved",
+    [SL_BIND_ALREADY] = "Already",
+    [SL_BIND_IN_PROGRESS] = "InProgress",
+    [SL_BIND_OTHER_NODE] = "OtherNode",
+    [SL_BIND_UNKNOWN_POD] = "UnknownPod",
+    [SL_BIND_OTHER_UID] = "OtherUID",
+    [SL_BIND_UNKNOWN_NODE] = "UnknownNode",
+    [SL_BIND_NO_ROOM] = "NoRoom",
+    [SL_BIND_FINISHED] = "Finished",
+    [SL_BIND_FULL] = "Full",
+    [SL_BIND_HELD] = "Held",
+    [SL_BIND_NOMEM] = "NoMemory",
+    [SL_BIND_NOT_CLAIMED] = "NotClaimed",
 };
 
 const char *sl_bind_code_name(enum sl_bind_code code)

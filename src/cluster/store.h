@@ -111,6 +111,7 @@ enum sl_bind_code {
     SL_BIND_NO_ROOM,  /* verdict says why */
     SL_BIND_FINISHED, /* the pod has ended or is being deleted */
     SL_BIND_FULL,     /* max_reservations are out */
+    SL_BIND_HELD,     /* the queue holds the pod; the store itself never says so */
     SL_BIND_NOMEM,
     SL_BIND_NOT_CLAIMED, /* claims only: the devices named are not free, or the pod has a claim */
 };

@@ -57,6 +57,25 @@ static void reply_to(struct sl_request *request, const struct sl_binding_args *a
     sl_bind_answered(request);
 }
 
+/* The queue's word holds for whoever asks, not only for who asked filter before. What stands, or is
+ * being bound, is for the ledger to judge, and so is a pod that it does not know. */
+static bool held_by_queue(struct sl_request *request, const struct sl_binding_args *args)
+{
+    struct sl_bind_result *result = &request->bind.result;
+    struct sl_queue_status status;
+    struct sl_pod *pod = sl_store_pod(request->app->store, args->pod_namespace, args->pod_name);
+    const char *held =
+        pod == NULL || pod->node != NULL || !sl_str_eq(sl_str_of(pod->uid), args->pod_uid)
+            ? NULL
+            : sl_verb_held(request, pod, &status);
+    if (held != NULL) {
+        *result = (struct sl_bind_result){.code = SL_BIND_HELD};
+        (void)snprintf(result->text, sizeof(result->text), "%s", held);
+    }
+    sl_pod_unref(pod);
+    return held != NULL;
+}
+
 /* Again when the pod was looked for: much may have changed meanwhile. */
 static void reserve_and_bind(struct sl_request *request)
 {
@@ -67,7 +86,9 @@ static void reserve_and_bind(struct sl_request *request)
         write_result(request, request->err.message);
         return;
     }
-    sl_binds_reserve(request, args->pod_namespace, args->pod_name, args->pod_uid, args->node);
+    if (!held_by_queue(request, args)) {
+        sl_binds_reserve(request, args->pod_namespace, args->pod_name, args->pod_uid, args->node);
+    }
     if (sl_binds_fetch(request, args->pod_namespace, args->pod_name, args->pod_uid,
                        reserve_and_bind)) {
         return;

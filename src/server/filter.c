@@ -235,26 +235,19 @@ static void write_result(struct filter *f, const char *held)
     sl_buf_puts(out, ",\"Error\":\"\"}\n");
 }
 
-/* What the queue says against it; NULL: nothing. Pods that ask for nothing of ours, or are being
- * bound, are not the queue's. */
+/* What the queue says against it; NULL: nothing. A pod that is being bound is not the queue's. */
 static const char *held_by_queue(struct filter *f, struct sl_queue_status *status)
 {
-    struct sl_app *app = f->request->app;
-    const struct sl_config *config = &f->request->live->config;
-    struct sl_str uid = sl_str_of(f->asked->pod->uid);
-    if (app->queue.status == NULL || f->asked->ask.n == 0 || f->standing[0] != '\0' ||
-        !sl_pod_is_queued(f->asked->pod, sl_str_of(config->queue.scheduler),
-                          config->queue.gate == SL_QUEUE_GATE_POLICY)) {
+    const struct sl_pod *pod = f->asked->pod;
+    if (f->standing[0] != '\0') {
         return NULL;
     }
-    app->queue.status(app->queue.context, uid, status);
-    if (!sl_queue_may_go(status)) {
-        return status->text;
+    const char *held = sl_verb_held(f->request, pod, status);
+    if (held == NULL && f->request->app->queue.status != NULL) {
+        (void)sl_store_claimed_node(f->request->app->store, sl_str_of(pod->uid), f->claimed,
+                                    sizeof(f->claimed));
     }
-    if (status->state == SL_QUEUE_CLAIMED) {
-        (void)sl_store_claimed_node(app->store, uid, f->claimed, sizeof(f->claimed));
-    }
-    return NULL;
+    return held;
 }
 
 void sl_filter_finish(struct sl_request *request)

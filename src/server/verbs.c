@@ -60,6 +60,21 @@ int sl_verb_feed(struct sl_request *request, const char *data, size_t len)
     return 0;
 }
 
+const char *sl_verb_held(const struct sl_request *request, const struct sl_pod *pod,
+                         struct sl_queue_status *status)
+{
+    const struct sl_queue *queue = &request->app->queue;
+    const struct sl_config *config = &request->live->config;
+    bool asks = pod->n_items > 0 || pod->malformed != NULL;
+    if (queue->status == NULL || !asks ||
+        !sl_pod_is_queued(pod, sl_str_of(config->queue.scheduler),
+                          config->queue.gate == SL_QUEUE_GATE_POLICY)) {
+        return NULL;
+    }
+    queue->status(queue->context, sl_str_of(pod->uid), status);
+    return sl_queue_may_go(status) ? NULL : status->text;
+}
+
 int sl_verb_ready(struct sl_request *request)
 {
     const char *missing = sl_app_missing(request->app);

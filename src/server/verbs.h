@@ -20,6 +20,11 @@ void sl_verb_heard(const struct sl_request *request, struct sl_str uid);
 /* Begins a body whose candidates are collected; sink->node is set. */
 int sl_verb_begin_args(struct sl_request *request);
 
+/* What the queue says against the pod now, in *status; NULL: nothing, or the pod is not the
+ * queue's. One judge for filter and bind: what one holds the other does not let through. */
+const char *sl_verb_held(const struct sl_request *request, const struct sl_pod *pod,
+                         struct sl_queue_status *status);
+
 /* -1 with request->err set when no decision may be made: the daemon does not know the whole cluster
  * yet, or it does not lead. */
 int sl_verb_ready(struct sl_request *request);

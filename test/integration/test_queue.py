@@ -116,3 +116,28 @@ def test_the_claimed_node_is_best_though_the_claim_fills_it(start, tmp_path):
     scores = daemon.prioritize(pod, ["twin-1", "twin-2"])
     assert scores[claimed] == 10
     assert scores[other] < 10
+
+
+@pytest.mark.parametrize("gate", ["webhook", "none"])
+def test_bind_refuses_what_filter_holds_whoever_asks(start, tmp_path, gate):
+    cluster = tmp_path / "twins.yaml"
+    cluster.write_text(TWINS, encoding="utf-8")
+    daemon = start(cluster, config=f"queue: {{enabled: true, gate: {gate}, order: fifo, "
+                                   "limits: [{maxTimeout: 1000h}]}\n")
+    first = daemon.add_pod("first", {"nvidia.com/gpu": 4})
+    wide = daemon.add_pod("wide", {"nvidia.com/gpu": 4})
+    behind = daemon.add_pod("behind", {"nvidia.com/gpu": 3})  # leaves room for either of the others
+    long = daemon.add_pod("long", {"nvidia.com/gpu": 1}, annotations={"sliced.dev/timeout": "9000h"})
+    stage = daemon.add_pod("stage", {"nvidia.com/gpu": 1}, annotations={"sliced.dev/after": "wide"})
+    assert daemon.bind(first, "twin-1") == "" and daemon.bind(wide, "twin-2") == ""
+    assert daemon.end(first).status == 200
+    claim = daemon.explain(behind)["queue"]["claim"]
+    for pod in (long, stage):
+        held = daemon.filter(pod, ["twin-1", "twin-2"])["FailedAndUnresolvableNodes"]["twin-1"]
+        before = daemon.generation
+        for node in ("twin-1", "twin-2"):
+            assert daemon.bind(pod, node) == held
+        assert daemon.generation == before
+    assert daemon.metric('sliced_bind_total{code="Held"}') == 4
+    assert daemon.bind(behind, claim["node"]) == ""
+    assert daemon.bind(behind, claim["node"]) == ""  # again: it stands
