@@ -77,6 +77,7 @@ struct sl_pod {
     bool plugin_took : 1;    /* gpushare's device plugin has given it its GPU (MEM_ASSIGNED) */
     bool tried : 1;          /* kube-scheduler could not place it, by its condition */
     bool daemon_set : 1;     /* a DaemonSet is one of its owners */
+    bool gate_seen : 1;      /* the gate sliced.dev/queue is on it, or was when it was seen */
     bool released : 1;       /* annotation sliced.dev/released: the queue has let it go */
 };
 
@@ -92,6 +93,16 @@ struct sl_pod *sl_pod_new(const struct sl_pod_facts *facts, struct sl_error *err
  * NULL when out of memory. */
 struct sl_pod *sl_pod_bound_to(const struct sl_pod *pod, const char *node, const char *assignment,
                                enum sl_pod_phase phase);
+
+/* A copy of pod in that phase with what was given to it once, whatever its labels and annotations
+ * say by now: given's node, ask and assignment, and given's timeout where no deadline is enforced.
+ * NULL when out of memory. has_given: the copy would say the same as pod does. */
+struct sl_pod *sl_pod_given(const struct sl_pod *pod, const struct sl_pod *given,
+                            enum sl_pod_phase phase);
+bool sl_pod_has_given(const struct sl_pod *pod, const struct sl_pod *given);
+
+/* Do both ask for the same units, of the same memory? */
+bool sl_pod_same_ask(const struct sl_pod *a, const struct sl_pod *b);
 
 struct sl_pod *sl_pod_ref(struct sl_pod *pod);
 void sl_pod_unref(struct sl_pod *pod); /* NULL is allowed */

@@ -68,8 +68,7 @@ static struct sl_pod *committed_pod(struct sl_store *store, const struct sl_stat
     const struct sl_reservation *reservation = state->reservation;
     struct sl_pod *pod = NULL;
     if (reservation->outdated || reservation->bound->phase != phase) {
-        pod = sl_pod_bound_to(state->pod, reservation->bound->node, reservation->bound->assignment,
-                              phase);
+        pod = sl_pod_given(state->pod, reservation->bound, phase);
     }
     if (pod == NULL) {
         pod = sl_pod_ref(reservation->bound);

@@ -17,25 +17,55 @@ static bool same_uid(const struct sl_pod *a, const struct sl_pod *b)
 
 /* spec.nodeName is set once in a pod's life: what shows the same pod alive without it was sent
  * before the binding that we know of, and would give its devices a second time. Only a list that
- * was begun after we knew of the binding says otherwise: the API server's store was set back. */
+ * was begun after we knew of the binding says otherwise: the API server's store was set back.
+ * Another pod of that name is an earlier one when it is older, or as old and we are binding ours:
+ * ours was read ahead of the watch, which still tells of the one before. */
 static bool is_outdated(const struct sl_store *store, const struct sl_entry *entry,
                         const struct sl_pod *pod)
 {
     const struct sl_pod *known = entry->state.pod;
-    return same_uid(known, pod) && sl_pod_has_node(known) && !sl_pod_has_node(pod) &&
-           !sl_pod_finished(pod) && entry->bound >= store->sweep_from[SL_SWEEP_PODS];
+    bool listed = store->sweep_from[SL_SWEEP_PODS] > 0;
+    if (!same_uid(known, pod)) {
+        bool as_old = known->created_us == pod->created_us;
+        return pod->created_us > 0 && (known->created_us > pod->created_us ||
+                                       (as_old && sl_state_reserved(&entry->state) && !listed));
+    }
+    return sl_pod_has_node(known) && !sl_pod_has_node(pod) && !sl_pod_finished(pod) &&
+           entry->bound >= store->sweep_from[SL_SWEEP_PODS];
 }
 
-static bool same_ask(const struct sl_pod *a, const struct sl_pod *b)
+/* What was given to the pod where it now is; NULL when nothing was. Of what a reservation set aside
+ * only the binding tells whether it was that: another replica may have been first. */
+static const struct sl_pod *given_to(const struct sl_state *state, const struct sl_pod *pod)
 {
-    bool same = a->n_items == b->n_items;
-    for (uint32_t i = 0; same && i < a->n_items; i++) {
-        const struct sl_ask_item *x = &a->items[i];
-        const struct sl_ask_item *y = &b->items[i];
-        same = x->key == y->key && x->count == y->count && x->memory_mib == y->memory_mib &&
-               x->least_mib == y->least_mib && x->gpus == y->gpus;
+    const struct sl_pod *given = sl_state_reserved(state) ? state->reservation->bound : state->pod;
+    bool stands = same_uid(given, pod) && sl_pod_has_node(given) && sl_pod_has_node(pod) &&
+                  strcmp(given->node, pod->node) == 0;
+    bool bound_by_us = !sl_state_reserved(state) ||
+                       sl_str_eq(sl_str_of(given->assignment), sl_str_of(pod->assignment));
+    return stands && bound_by_us ? given : NULL;
+}
+
+/* Whoever may edit a pod may rewrite its labels and annotations; what was decided by them stays.
+ * Steals the pod; NULL when out of memory. */
+static struct sl_pod *keep_decided(const struct sl_entry *entry, struct sl_pod *pod)
+{
+    const struct sl_pod *known = entry->state.pod;
+    const struct sl_pod *given = given_to(&entry->state, pod);
+    struct sl_pod *kept = NULL;
+    if (given != NULL && !sl_pod_has_given(pod, given)) {
+        kept = sl_pod_given(pod, given, pod->phase);
+    } else if (same_uid(known, pod) && known->gate_seen && !pod->gate_seen &&
+               !sl_pod_has_node(pod)) {
+        kept = sl_pod_bound_to(pod, pod->node, pod->assignment, pod->phase);
+        if (kept != NULL) {
+            kept->gate_seen = true; /* its owner may have taken the gate off */
+        }
+    } else {
+        return pod;
     }
-    return same;
+    sl_pod_unref(pod);
+    return kept;
 }
 
 /* A reservation outlives news of its pod only when these leave open how the bind ended; a claim
@@ -45,7 +75,7 @@ static bool outlives(const struct sl_state *state, const struct sl_pod *pod)
     if (state->reservation == NULL || !same_uid(state->pod, pod) || sl_pod_has_node(pod)) {
         return false;
     }
-    return state->reservation->claim ? sl_pod_waits(pod) && same_ask(state->pod, pod)
+    return state->reservation->claim ? sl_pod_waits(pod) && sl_pod_same_ask(state->pod, pod)
                                      : !sl_pod_finished(pod);
 }
 
@@ -144,9 +174,9 @@ static int check(struct sl_store *store, const struct sl_entry *entry, const str
 }
 
 /* Takes the pod when it returns 1; 0: it is of no interest, -1: error. */
-static int put_pod(struct sl_store *store, struct sl_pod *pod, struct sl_error *err)
+static int put_pod(struct sl_store *store, struct sl_entry *entry, struct sl_pod *pod,
+                   struct sl_error *err)
 {
-    struct sl_entry *entry = sl_entry_find(store, sl_str_of(pod->namespace), sl_str_of(pod->name));
     if (!is_ours(pod)) {
         int rc = sl_others_put(store, pod, err);
         if (rc == 0 && entry != NULL) {
@@ -154,12 +184,6 @@ static int put_pod(struct sl_store *store, struct sl_pod *pod, struct sl_error *
         }
         (void)sl_store_settle(store); /* without memory a later call publishes it */
         return rc;
-    }
-    if (entry != NULL) {
-        entry->seen = store->sweep;
-    }
-    if (entry != NULL && (entry->state.pod == pod || is_outdated(store, entry, pod))) {
-        return 0;
     }
     if (check(store, entry, pod, err) < 0) {
         return -1;
@@ -179,27 +203,49 @@ static int put_pod(struct sl_store *store, struct sl_pod *pod, struct sl_error *
     return 1;
 }
 
-int sl_store_put_pod(struct sl_store *store, struct sl_pod *pod, struct sl_error *err)
+/* Steals the pod. */
+static int put(struct sl_store *store, struct sl_pod *pod, struct sl_error *err)
 {
-    pthread_mutex_lock(&store->lock);
-    int rc = put_pod(store, pod, err);
+    struct sl_entry *entry = sl_entry_find(store, sl_str_of(pod->namespace), sl_str_of(pod->name));
+    bool outdated = entry != NULL && is_outdated(store, entry, pod);
+    if (entry != NULL) {
+        entry->seen = store->sweep;
+    }
+    if (entry != NULL && !outdated) {
+        pod = keep_decided(entry, pod);
+    }
+    if (pod == NULL) {
+        return sl_error_nomem(err);
+    }
+    bool same = entry != NULL && entry->state.pod == pod;
+    int rc = outdated || same ? 0 : put_pod(store, entry, pod, err);
     if (rc > 0 && sl_others_drop(store, sl_str_of(pod->namespace), sl_str_of(pod->name))) {
         (void)sl_store_settle(store); /* without memory a later call publishes it */
     }
-    pthread_mutex_unlock(&store->lock);
     if (rc <= 0) {
         sl_pod_unref(pod);
     }
     return rc < 0 ? -1 : 0;
 }
 
+int sl_store_put_pod(struct sl_store *store, struct sl_pod *pod, struct sl_error *err)
+{
+    pthread_mutex_lock(&store->lock);
+    int rc = put(store, pod, err);
+    pthread_mutex_unlock(&store->lock);
+    return rc;
+}
+
 int sl_store_delete_pod(struct sl_store *store, struct sl_str ns, struct sl_str name,
-                        struct sl_error *err)
+                        struct sl_str uid, struct sl_error *err)
 {
     int rc = 0;
     pthread_mutex_lock(&store->lock);
     struct sl_entry *entry = sl_entry_find(store, ns, name);
-    if (entry != NULL) {
+    if (entry != NULL && uid.len > 0 && !sl_str_eq(sl_str_of(entry->state.pod->uid), uid)) {
+        rc = sl_error_set(err, SL_ERR_NOTFOUND, "pod %.*s/%.*s has another UID", (int)ns.len, ns.s,
+                          (int)name.len, name.s);
+    } else if (entry != NULL) {
         sl_entry_remove(store, entry);
     } else if (sl_others_drop(store, ns, name)) {
         (void)sl_store_settle(store); /* without memory a later call publishes it */

@@ -143,6 +143,7 @@ static void read_plain(struct sl_pod *pod, const struct sl_pod_facts *facts)
 {
     pod->phase = sl_pod_read_phase(facts->phase);
     pod->gate = sl_pod_read_gate(facts->gates);
+    pod->gate_seen = sl_pair_find(facts->gates, SL_STR("sliced.dev/queue")) != NULL;
     pod->deleting = facts->deleting;
     pod->tried = facts->tried;
     pod->daemon_set = facts->daemon_set;
@@ -215,47 +216,94 @@ struct sl_pod *sl_pod_new(const struct sl_pod_facts *facts, struct sl_error *err
     return pod;
 }
 
-struct sl_pod *sl_pod_bound_to(const struct sl_pod *pod, const char *node, const char *assignment,
-                               enum sl_pod_phase phase)
+/* A copy of pod that asks for what share asks for, placed as said. */
+static struct sl_pod *copy(const struct sl_pod *pod, const struct sl_pod *share, const char *node,
+                           const char *assignment, enum sl_pod_phase phase)
 {
     const struct parts parts = {
         .namespace = sl_str_of(pod->namespace),
         .name = sl_str_of(pod->name),
         .uid = sl_str_of(pod->uid),
         .node = sl_str_of(node),
-        .malformed = sl_str_of(pod->malformed),
+        .malformed = sl_str_of(share->malformed),
         .assignment = sl_str_of(assignment),
         .problem = sl_str_of(pod->problem),
         .nominated = sl_str_of(pod->nominated),
         .after = sl_str_of(pod->after),
-        .items = pod->items,
+        .items = share->items,
         .constraints = pod->constraints,
         .label = pod->label,
-        .n_items = pod->n_items,
+        .n_items = share->n_items,
         .n_labels = pod->n_labels,
     };
-    struct sl_pod *copy = pod_alloc(&parts);
-    if (copy == NULL) {
+    struct sl_pod *made = pod_alloc(&parts);
+    if (made == NULL) {
         return NULL;
     }
-    copy->phase = phase;
-    copy->gate = pod->gate;
-    copy->deleting = pod->deleting;
-    copy->tried = pod->tried;
-    copy->daemon_set = pod->daemon_set;
-    copy->released = pod->released;
-    copy->gone_s = pod->gone_s;
-    copy->priority = pod->priority;
-    copy->created_us = pod->created_us;
-    copy->started_us = pod->started_us;
-    copy->timeout_s = pod->timeout_s;
-    copy->gpu_memory_mib = pod->gpu_memory_mib;
-    copy->min_gpu_memory_mib = pod->min_gpu_memory_mib;
-    copy->has_deadline = pod->has_deadline;
-    copy->never_preempts = pod->never_preempts;
-    copy->plugin_took = pod->plugin_took;
-    copy->scheduler = pod->scheduler;
-    return copy;
+    made->phase = phase;
+    made->gate = pod->gate;
+    made->deleting = pod->deleting;
+    made->tried = pod->tried;
+    made->daemon_set = pod->daemon_set;
+    made->gate_seen = pod->gate_seen;
+    made->released = pod->released;
+    made->gone_s = pod->gone_s;
+    made->priority = pod->priority;
+    made->created_us = pod->created_us;
+    made->started_us = pod->started_us;
+    made->timeout_s = pod->timeout_s;
+    made->gpu_memory_mib = share->gpu_memory_mib;
+    made->min_gpu_memory_mib = share->min_gpu_memory_mib;
+    made->has_deadline = pod->has_deadline;
+    made->never_preempts = pod->never_preempts;
+    made->plugin_took = pod->plugin_took;
+    made->scheduler = pod->scheduler;
+    return made;
+}
+
+struct sl_pod *sl_pod_bound_to(const struct sl_pod *pod, const char *node, const char *assignment,
+                               enum sl_pod_phase phase)
+{
+    return copy(pod, pod, node, assignment, phase);
+}
+
+struct sl_pod *sl_pod_given(const struct sl_pod *pod, const struct sl_pod *given,
+                            enum sl_pod_phase phase)
+{
+    struct sl_pod *made = copy(pod, given, given->node, given->assignment, phase);
+    if (made != NULL) {
+        made->timeout_s = pod->has_deadline ? pod->timeout_s : given->timeout_s;
+        made->gate_seen = pod->gate_seen || given->gate_seen;
+    }
+    return made;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return sl_str_eq(sl_str_of(a), sl_str_of(b)) && (a == NULL) == (b == NULL);
+}
+
+bool sl_pod_same_ask(const struct sl_pod *a, const struct sl_pod *b)
+{
+    bool same = a->n_items == b->n_items;
+    for (uint32_t i = 0; same && i < a->n_items; i++) {
+        const struct sl_ask_item *x = &a->items[i];
+        const struct sl_ask_item *y = &b->items[i];
+        same = x->key == y->key && x->count == y->count && x->memory_mib == y->memory_mib &&
+               x->least_mib == y->least_mib && x->gpus == y->gpus;
+    }
+    return same;
+}
+
+bool sl_pod_has_given(const struct sl_pod *pod, const struct sl_pod *given)
+{
+    return sl_pod_same_ask(pod, given) && same_text(pod->node, given->node) &&
+           same_text(pod->assignment, given->assignment) &&
+           same_text(pod->malformed, given->malformed) &&
+           pod->gpu_memory_mib == given->gpu_memory_mib &&
+           pod->min_gpu_memory_mib == given->min_gpu_memory_mib &&
+           (pod->has_deadline || pod->timeout_s == given->timeout_s) &&
+           (pod->gate_seen || !given->gate_seen);
 }
 
 struct sl_pod *sl_pod_ref(struct sl_pod *pod)

@@ -161,7 +161,8 @@ static int on_pod(void *context, const struct sl_watch_item *item, int64_t recei
             feed->sync->options.deleted_pod(feed->sync->options.context, namespace_of(item),
                                             item->name);
         }
-        if (sl_store_delete_pod(store, namespace_of(item), item->name, NULL) == 0) {
+        struct sl_str uid = item->object == NULL ? SL_STR("") : item->object->pod->uid;
+        if (sl_store_delete_pod(store, namespace_of(item), item->name, uid, NULL) == 0) {
             tell_published(feed, received_us);
         }
         return 0;

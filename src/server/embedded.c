@@ -169,7 +169,7 @@ void sl_embedded_delete(struct sl_request *request)
     struct sl_app *app = request->app;
     (void)pthread_mutex_lock(&app->admit);
     struct sl_pod *pod = sl_store_pod(app->store, ns, name);
-    int rc = pod == NULL ? 0 : sl_store_delete_pod(app->store, ns, name, &request->err);
+    int rc = pod == NULL ? 0 : sl_store_delete_pod(app->store, ns, name, SL_STR(""), &request->err);
     (void)pthread_mutex_unlock(&app->admit);
     if (pod == NULL) {
         sl_api_unknown_pod(request, ns, name);

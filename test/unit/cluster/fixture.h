@@ -145,7 +145,7 @@ static inline void put_pod(struct sl_store *store, struct pod_spec spec)
 
 static inline int delete_pod(struct sl_store *store, const char *name)
 {
-    return sl_store_delete_pod(store, SL_STR("default"), sl_str_of(name), NULL);
+    return sl_store_delete_pod(store, SL_STR("default"), sl_str_of(name), SL_STR(""), NULL);
 }
 
 static inline void reserve(struct sl_store *store, const char *name, const char *uid,

@@ -37,7 +37,7 @@ static void put_light(struct sl_store *store, struct light light)
 
 static int delete_light(struct sl_store *store, const char *name)
 {
-    return sl_store_delete_pod(store, SL_STR("kube-system"), sl_str_of(name), NULL);
+    return sl_store_delete_pod(store, SL_STR("kube-system"), sl_str_of(name), SL_STR(""), NULL);
 }
 
 static struct sl_node *cpu_node(const char *name)

@@ -218,7 +218,7 @@ static void deleting_what_is_not_known_says_so(void **state)
 {
     struct sl_store *store = *state;
     struct sl_error err = {0};
-    assert_int_equal(sl_store_delete_pod(store, SL_STR("ns"), SL_STR("a"), &err), -1);
+    assert_int_equal(sl_store_delete_pod(store, SL_STR("ns"), SL_STR("a"), SL_STR(""), &err), -1);
     assert_int_equal(err.code, SL_ERR_NOTFOUND);
     assert_string_equal(err.message, "pod ns/a is not known");
     assert_int_equal(sl_store_delete_node(store, SL_STR("gpu-1"), &err), -1);

@@ -215,7 +215,8 @@ static void end_and_remake(int pod, uint64_t *seed)
     mark(player->assignment, player->node, player->slices, pod + 1, 0);
     bool remove = random_below(seed, 2) == 0;
     if (remove) {
-        check(sl_store_delete_pod(store, SL_STR("default"), sl_str_of(name), NULL) == 0);
+        check(sl_store_delete_pod(store, SL_STR("default"), sl_str_of(name), SL_STR(""), NULL) ==
+              0);
     }
     atomic_store(&player->state, WAITING);
     atomic_fetch_add(&player->uid, 1);

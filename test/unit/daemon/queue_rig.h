@@ -263,7 +263,8 @@ static inline void rig_begin_on(struct queue_rig *rig, int gpus)
 
 static inline void rig_delete(struct queue_rig *rig, const char *name)
 {
-    assert_int_equal(sl_store_delete_pod(rig->store, SL_STR("default"), sl_str_of(name), NULL), 0);
+    assert_int_equal(
+        sl_store_delete_pod(rig->store, SL_STR("default"), sl_str_of(name), SL_STR(""), NULL), 0);
 }
 
 static inline enum sl_queue_state rig_state(struct queue_rig *rig, const char *name)

@@ -127,7 +127,8 @@ static void estimates_that_move_leave_half_of_the_words_to_those_who_had_none(vo
     (void)rig_later(&rig, 10 * SECOND);
     (void)rig_later(&rig, 70 * SECOND);
     assert_int_equal(rig.n_told, 60);
-    rig_put(&rig, (struct rig_pod){.name = "x", .node = "n1", .timeout = "10h"});
+    rig_delete(&rig, "x");
+    rig_put(&rig, (struct rig_pod){.name = "y", .node = "n1", .timeout = "10h"});
     put_many(&rig, "b", 30);
     (void)rig_later(&rig, SECOND);
     assert_int_equal(rig.n_told, 70);
