@@ -539,7 +539,6 @@ int sl_planner_configure(struct sl_planner *planner, const struct sl_plan_config
     }
     for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
         lane->n_queue = 0;
-        sl_plan_preempt_end(planner, lane);
         sl_plan_reserve_end(planner, lane);
     }
     bool other = config->order.kind != planner->config.order.kind ||
@@ -556,6 +555,12 @@ int sl_planner_configure(struct sl_planner *planner, const struct sl_plan_config
          pod = sl_map_next(&planner->pods, &at)) {
         pod->item = item_of(planner, pod->pod);
         sl_plan_settle(planner, pod);
+    }
+    for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
+        bool goes_on = config->preemption && lane->preemptor != NULL && lane->preemptor->queued;
+        if (!goes_on) { /* victims are going, and what they leave stays for whom they go */
+            sl_plan_preempt_end(planner, lane);
+        }
     }
     return 0;
 }

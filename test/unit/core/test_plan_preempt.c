@@ -74,6 +74,31 @@ static void what_victims_leave_is_kept_for_whom_they_go(void **state)
     assert_string_equal(plan_rig_state(rig, "more"), "Held NoRoom");
 }
 
+static void what_victims_leave_is_kept_through_a_reload(void **state)
+{
+    struct plan_rig *rig = *state;
+    given_a_preemptor(rig);
+    scheduler_says(rig, "vip", "n2");
+    plan_rig_configure(rig);
+    plan_rig_end(rig, "c");
+    assert_string_equal(plan_rig_plan(rig), "");
+    assert_string_equal(plan_rig_state(rig, "more"), "Held Behind");
+    plan_rig_configure(rig);
+    plan_rig_end(rig, "d");
+    assert_string_equal(plan_rig_plan(rig), "claim vip on n2: nvidia.com/gpu=0,1\n");
+}
+
+static void a_reload_that_forbids_preemption_ends_it(void **state)
+{
+    struct plan_rig *rig = *state;
+    given_a_preemptor(rig);
+    scheduler_says(rig, "vip", "n2");
+    rig->config.preemption = false;
+    plan_rig_configure(rig);
+    plan_rig_end(rig, "c");
+    assert_string_equal(plan_rig_plan(rig), "backfill more on n2: nvidia.com/gpu=1\n");
+}
+
 static void other_nodes_are_not_kept(void **state)
 {
     struct plan_rig *rig = *state;
@@ -322,6 +347,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         PLAN_TEST(what_victims_leave_is_kept_for_whom_they_go),
+        PLAN_TEST(what_victims_leave_is_kept_through_a_reload),
+        PLAN_TEST(a_reload_that_forbids_preemption_ends_it),
         PLAN_TEST(other_nodes_are_not_kept),
         PLAN_TEST(a_nomination_counts_as_soon_as_it_is_told),
         PLAN_TEST(until_a_node_is_named_others_wait_for_a_moment),
