@@ -230,6 +230,11 @@ void sl_planner_denied(struct sl_planner *planner, struct sl_str uid, int64_t no
  * pod that has lapsed before, nor for longer than SL_PLAN_SILENT_HOLDS times hold_us. */
 void sl_planner_heard(struct sl_planner *planner, struct sl_str uid, int64_t now_us);
 
+/* The clock was put, by by_us, and it is now now_us: what runs out (holds, time-outs, silence) runs
+ * out as much later, no turn is lost and nobody's wait grows. Elsewhere time never goes back: an
+ * earlier now_us counts as the latest. O(all). */
+void sl_planner_rebase(struct sl_planner *planner, int64_t by_us, int64_t now_us);
+
 /* Since when it is silent though pods wait for it; 0: it is not. */
 int64_t sl_planner_silent(const struct sl_planner *planner, int64_t now_us);
 

@@ -29,7 +29,7 @@ bool sl_plan_claim(struct sl_planner *planner, struct sl_plan_pod *pod, struct s
     pod->claim = claim;
     pod->claimed_us = planner->now_us;
     pod->held_us = planner->now_us;
-    pod->heard = false;
+    pod->heard_us = 0;
     pod->shown = false;
     pod->broken = false;
     pod->released = false;
@@ -90,6 +90,7 @@ static void end_claim(struct sl_planner *planner, struct sl_plan_pod *pod, enum 
 {
     struct sl_plan_lane *lane = sl_plan_lane_of(pod);
     bool again = lane != NULL && lane->retrying == pod;
+    bool excused = !pod->excused && sl_plan_is_doubtful(planner, pod);
     sl_plan_unclaim(planner, pod);
     pod->broken = false;
     if (again && why == SL_HOLD_LAPSED) {
@@ -97,6 +98,8 @@ static void end_claim(struct sl_planner *planner, struct sl_plan_pod *pod, enum 
     }
     if (why == SL_HOLD_LAPSED) {
         sl_plan_time_out(planner, pod);
+        pod->strikes -= excused;
+        pod->excused = pod->excused || excused;
         pod->lapses++;
         planner->n_lapses++;
     }
@@ -149,6 +152,7 @@ void sl_plan_expire(struct sl_planner *planner)
         sl_plan_node_free(node);
     }
     struct sl_plan_pod *next = NULL;
+    planner->away = sl_planner_silent(planner, planner->now_us) > 0;
     for (struct sl_plan_pod *pod = planner->claims.first; pod != NULL; pod = next) {
         next = pod->next;
         if (sl_plan_due(planner, pod) <= planner->now_us) {

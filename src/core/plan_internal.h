@@ -1,10 +1,10 @@
 /* What the parts of the plan share. plan.c: pods come and go; plan_run.c: a run; plan_class.c: pods
  * that are alike; plan_rule.c: limits and headroom; plan_queue.c: their order; plan_node.c: the
  * cluster with the claims in it; plan_ends.c: when what runs there ends; plan_claim.c: claims;
- * plan_silence.c: while kube-scheduler is not there; plan_reserve.c: reservations and backfill;
- * plan_early.c: bounds of estimated starts; plan_pick.c: which node; plan_walk.c: a plan;
- * plan_release.c, plan_preempt.c: pods that do not fit; plan_bound.c: the order bounded;
- * plan_report.c and plan_text.c: what is told of it.
+ * plan_silence.c: while kube-scheduler is not there; plan_clock.c: when the clock is put;
+ * plan_reserve.c: reservations and backfill; plan_early.c: bounds of estimated starts; plan_pick.c:
+ * which node; plan_walk.c: a plan; plan_release.c, plan_preempt.c: pods that do not fit;
+ * plan_bound.c: the order bounded; plan_report.c and plan_text.c: what is told of it.
  */
 #ifndef SLICED_CORE_PLAN_INTERNAL_H
 #define SLICED_CORE_PLAN_INTERNAL_H
@@ -146,14 +146,15 @@ struct sl_plan_pod {
     bool nominated;  /* to be tried on the node that it names, first of all */
     bool preemptive; /* released to preempt once */
     bool denied;     /* its last lapse was the API server's refusal */
+    bool excused;    /* one lapse was not held against it */
 
     struct sl_pod *claim; /* a copy that stands where its claim is; NULL: none */
     struct sl_plan_node *node;
     struct sl_plan_pod *node_next; /* claims of the node */
     int64_t claimed_us;
-    int64_t held_us; /* since when the claim is held: claimed, or the end of a silence */
-    bool shown;      /* the cluster shows the claim */
-    bool heard;      /* kube-scheduler has asked about it since */
+    int64_t held_us;  /* since when the claim is held: claimed, or the end of a silence */
+    bool shown;       /* the cluster shows the claim */
+    int64_t heard_us; /* when kube-scheduler last asked about it since; 0: it has not */
 
     struct sl_node *bad_node; /* reference: not there, unless it grows; only the name counts */
     uint64_t bad_seq;
@@ -250,6 +251,7 @@ struct sl_planner {
     struct sl_plan_node *stale; /* list */
     struct sl_plan_node *gone;  /* list through stale_next: have claims, are not there */
     bool ready;                 /* a cluster is known */
+    bool away;                  /* kube-scheduler, as of the last run: pods show it */
 
     uint64_t seq;         /* goes up when a node has more room */
     uint64_t touch;       /* goes up when anything of a node changes */
@@ -419,8 +421,10 @@ int64_t sl_plan_due(const struct sl_planner *planner, const struct sl_plan_pod *
 /* Since when kube-scheduler is silent though the claimed pod waits for it; INT64_MAX: that cannot
  * be said of it. */
 int64_t sl_plan_silent_since(const struct sl_planner *planner, const struct sl_plan_pod *pod);
-/* Then it is one. */
+/* How long kube-scheduler must be unheard to count as silent. */
 int64_t sl_plan_silence(const struct sl_planner *planner);
+/* It asked about the pod, and whether it went on after that nobody knows. */
+bool sl_plan_is_doubtful(const struct sl_planner *planner, const struct sl_plan_pod *pod);
 
 /* ---- plan_pick.c ---- */
 

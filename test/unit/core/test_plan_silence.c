@@ -72,6 +72,74 @@ static void who_has_been_asked_about_lapses_in_time_however_quiet_it_is(void **s
     assert_string_equal(later(rig, 1), lapse);
 }
 
+/* It may have crashed in the middle: others go first, and nothing is held against the pod. */
+static void who_was_asked_about_last_before_a_silence_is_excused_once(void **state)
+{
+    struct plan_rig *rig = *state;
+    given_a_claim(rig);
+    rig->now_us += SECONDS(1);
+    heard(rig, "a");
+    assert_string_equal(later(rig, HOLD - 1), lapse);
+    heard(rig, "b");
+    heard(rig, "");
+    plan_rig_bind(rig, "b");
+    plan_rig_end(rig, "b");
+    plan_rig_cluster(rig);
+    assert_string_equal(later(rig, HOLD), "claim a on n1: nvidia.com/gpu=0\n");
+    put(rig, "c", SL_GATE_OURS, false);
+    heard(rig, "a");
+    assert_string_equal(later(rig, HOLD),
+                        "lapse a on n1: Lapsed\nclaim c on n1: nvidia.com/gpu=0\n");
+    assert_string_equal(plan_rig_state(rig, "a"), "Held Lapsed");
+    plan_rig_bind(rig, "c");
+    plan_rig_end(rig, "c");
+    plan_rig_cluster(rig);
+    assert_string_equal(later(rig, HOLD), "claim a on n1: nvidia.com/gpu=0\n");
+    heard(rig, "a");
+    heard(rig, "x");
+    assert_string_equal(later(rig, HOLD), "lapse a on n1: Lapsed\n");
+    assert_string_equal(later(rig, HOLD), ""); /* longer now */
+}
+
+static void who_was_asked_about_and_left_lying_is_not_excused(void **state)
+{
+    struct plan_rig *rig = *state;
+    given_a_claim(rig);
+    heard(rig, "a");
+    rig->now_us += SECONDS(2);
+    heard(rig, "other"); /* it went on */
+    assert_string_equal(later(rig, HOLD - 2), lapse);
+    plan_rig_bind(rig, "b");
+    plan_rig_end(rig, "b");
+    plan_rig_cluster(rig);
+    assert_string_equal(later(rig, HOLD), "claim a on n1: nvidia.com/gpu=0\n");
+    heard(rig, "a");
+    assert_string_equal(later(rig, HOLD), "lapse a on n1: Lapsed\n");
+    assert_string_equal(later(rig, HOLD), "");
+    assert_string_equal(later(rig, HOLD), "claim a on n1: nvidia.com/gpu=0\n");
+}
+
+/* b, whose gate is open, is not asked about: so kube-scheduler is not there. */
+static void who_was_asked_about_last_is_held_where_others_show_that_it_is_away(void **state)
+{
+    struct plan_rig *rig = *state;
+    heard(rig, "");
+    plan_rig_node(rig, "n1", 2);
+    put(rig, "a", SL_GATE_NONE, false);
+    put(rig, "b", SL_GATE_NONE, false);
+    (void)plan_rig_plan(rig);
+    rig->now_us += SECONDS(1);
+    heard(rig, "a");
+    assert_string_equal(later(rig, HOLD), "");
+    assert_string_equal(later(rig, LONG), "");
+    assert_true(sl_planner_wake(rig->planner) > rig->now_us);
+    assert_string_equal(plan_rig_state(rig, "a"), "Claimed None");
+    heard(rig, "b"); /* it is back */
+    assert_string_equal(later(rig, HOLD - 1), "");
+    heard(rig, "a");
+    assert_string_equal(plan_rig_state(rig, "a"), "Claimed None");
+}
+
 static void who_cannot_be_placed_by_its_condition_lapses_in_time(void **state)
 {
     struct plan_rig *rig = *state;
@@ -173,6 +241,9 @@ int main(void)
         PLAN_TEST(a_claim_is_held_while_nothing_is_heard),
         PLAN_TEST(the_hold_begins_anew_with_the_first_word),
         PLAN_TEST(who_has_been_asked_about_lapses_in_time_however_quiet_it_is),
+        PLAN_TEST(who_was_asked_about_last_before_a_silence_is_excused_once),
+        PLAN_TEST(who_was_asked_about_and_left_lying_is_not_excused),
+        PLAN_TEST(who_was_asked_about_last_is_held_where_others_show_that_it_is_away),
         PLAN_TEST(who_cannot_be_placed_by_its_condition_lapses_in_time),
         PLAN_TEST(who_is_passed_over_while_others_are_asked_about_lapses_in_time),
         PLAN_TEST(a_silence_that_begins_after_the_claim_counts_too),
