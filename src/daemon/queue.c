@@ -61,7 +61,7 @@ static void *run(void *context)
     int64_t until_ns = 0;
     while (wait_for_work(queuer, rest_ns, until_ns)) {
         int64_t begin_ns = sl_clock_monotonic_ns();
-        int64_t now_us = sl_clock_real_us();
+        int64_t now_us = sl_queue_follow_clock(queuer, sl_clock_real_us(), begin_ns);
         int64_t again_us = sl_queue_round(queuer, now_us);
         int64_t end_ns = sl_clock_monotonic_ns();
         int64_t rest = (end_ns - begin_ns) * REST;
@@ -219,7 +219,7 @@ static void status(void *context, struct sl_str uid, struct sl_queue_status *out
     if (!out->known || pthread_mutex_trylock(&queuer->plan) != 0) {
         return;
     }
-    int64_t now_us = sl_clock_real_us();
+    int64_t now_us = sl_queue_now(queuer, sl_clock_monotonic_ns());
     if (queuer->planner != NULL && sl_planner_row(queuer->planner, uid, now_us, &row) &&
         (row.state == out->state || !sl_queue_may_go(out))) {
         (void)sl_queue_text(&row, now_us, out->text, sizeof(out->text));
@@ -296,7 +296,7 @@ static int list(void *context, size_t max, struct sl_queue_list *out, struct sl_
     max = max < known ? max : known;
     struct copy copy = {.list = out, .err = err};
     copy.result = sl_queue_list_init(out, max, err);
-    out->now_us = sl_clock_real_us();
+    out->now_us = sl_queue_now(queuer, sl_clock_monotonic_ns());
     if (copy.result == 0) {
         copy.result = look_up(queuer, out->now_us, err);
     }
@@ -313,7 +313,7 @@ static int row_of(void *context, struct sl_str uid, struct sl_queue_list *out, s
     struct sl_queue_row row;
     lock_plan(queuer);
     int result = sl_queue_list_init(out, 1, err);
-    out->now_us = sl_clock_real_us();
+    out->now_us = sl_queue_now(queuer, sl_clock_monotonic_ns());
     if (result == 0) {
         result = look_up(queuer, out->now_us, err);
     }

@@ -120,7 +120,8 @@ struct sl_queuer {
     struct sl_queue_entry *todo;
     uint64_t last_claim;
     uint64_t round;
-    int64_t now_us;    /* of this round */
+    int64_t now_us;    /* of this round; guarded by plan, as is the next */
+    int64_t at_ns;     /* monotonic, when it was that */
     int64_t wake_us;   /* when to plan again though nothing comes in */
     int64_t pause_us;  /* after failures of the API server; 0: none */
     int64_t denied_us; /* when the log had the last refusal of the API server */
@@ -138,8 +139,15 @@ struct sl_queuer {
     bool short_of_memory;
 };
 
+/* The queue's time (Unix, microseconds). What it was at the last round, and what has passed since,
+ * by a clock that nobody can put. With plan held. */
+int64_t sl_queue_now(const struct sl_queuer *queuer, int64_t monotonic_ns);
+/* The time of a round that begins now: follows the clock that people see. Where that was put, what
+ * runs out in the queue runs out as much later. */
+int64_t sl_queue_follow_clock(struct sl_queuer *queuer, int64_t real_us, int64_t monotonic_ns);
+
 /* One round: reads the mail, plans, and does what the plan says. Returns when to come again though
- * nothing comes in (real time, microseconds). */
+ * nothing comes in (in the queue's time). */
 int64_t sl_queue_round(struct sl_queuer *queuer, int64_t now_us);
 
 /* Applies the mail that was taken. False: something was lost, all is to be read again. */

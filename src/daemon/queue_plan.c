@@ -13,7 +13,6 @@ static const int64_t pause_first_us = 1000000;
 static const int64_t pause_max_us = 30000000;
 static const int64_t memory_us = 1000000; /* until all is tried again when memory was short */
 static const int64_t idle_us = INT64_C(3600000000);
-static const int64_t set_back_us = 2000000; /* by less the planner's time may stand still */
 
 /* ---- what came in ---- */
 
@@ -246,19 +245,14 @@ static bool enter(struct sl_queuer *queuer)
     return true;
 }
 
-/* With plan held. The planner's time never goes back: it would stand still until the clock is where
- * it was, and with it all that lapses. */
+/* With plan held. */
 static void follow_term(struct sl_queuer *queuer, int64_t now_us)
 {
     const struct sl_queuer_options *options = &queuer->options;
     uint64_t term = options->term == NULL ? 1 : options->term(options->context);
-    bool set_back = queuer->planner != NULL && now_us < queuer->now_us - set_back_us;
     queuer->now_us = now_us;
-    if (term == queuer->term && !set_back) {
+    if (term == queuer->term) {
         return;
-    }
-    if (set_back) {
-        sl_log(SL_LOG_WARN, "the clock was set back: the queue is planned anew", (char *)NULL);
     }
     if (queuer->planner != NULL) {
         leave(queuer);

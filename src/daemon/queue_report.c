@@ -43,7 +43,7 @@ void sl_queue_stats(void *context, struct sl_queue_stats *out)
     *out = (struct sl_queue_stats){.plans = false};
     (void)pthread_mutex_lock(&queuer->plan);
     if (queuer->planner != NULL) {
-        int64_t now_us = sl_clock_real_us();
+        int64_t now_us = sl_queue_now(queuer, sl_clock_monotonic_ns());
         int64_t since_us = sl_planner_silent(queuer->planner, now_us);
         sl_planner_stats(queuer->planner, &out->plan);
         out->silent_us = since_us > 0 ? now_us - since_us : 0;
@@ -190,7 +190,8 @@ void sl_queue_metrics(void *context, struct sl_buf *out)
     sl_queue_stats(queuer, &stats);
     (void)pthread_mutex_lock(&queuer->plan);
     if (queuer->planner != NULL) {
-        (void)sl_planner_visit(queuer->planner, sl_clock_real_us(), SIZE_MAX, count_row, &tally);
+        (void)sl_planner_visit(queuer->planner, sl_queue_now(queuer, sl_clock_monotonic_ns()),
+                               SIZE_MAX, count_row, &tally);
     }
     write_waiting(out, &tally); /* its names are the pods' */
     (void)pthread_mutex_unlock(&queuer->plan);

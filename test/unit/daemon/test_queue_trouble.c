@@ -1,5 +1,5 @@
-/* The queue at work when things go wrong: releases that fail, leaders that change, a clock that is
- * set back, news that is lost. */
+/* The queue at work when things go wrong: releases that fail, leaders that change, news
+ * that is lost. */
 #include "queue_rig.h"
 
 /* ---- how releases end ---- */
@@ -354,24 +354,6 @@ static void words_before_the_turn_do_not_count_for_it(void **state)
     rig_end(&rig);
 }
 
-static void claims_lapse_though_the_clock_was_set_back(void **state)
-{
-    struct queue_rig rig;
-    (void)state;
-    rig_begin_on(&rig, 1);
-    rig_gated(&rig, "a");
-    rig_gated(&rig, "b");
-    rig_round(&rig);
-    assert_int_equal(rig_state(&rig, "a"), SL_QUEUE_CLAIMED);
-    rig_later(&rig, -HOUR);
-    assert_int_equal(rig_state(&rig, "a"), SL_QUEUE_CLAIMED);
-    rig_later(&rig, rig.config.queue.hold_s * SECOND + SECOND);
-    assert_int_equal(rig_state(&rig, "a"), SL_QUEUE_HELD);
-    rig_round(&rig);
-    assert_int_equal(rig_state(&rig, "b"), SL_QUEUE_CLAIMED);
-    rig_end(&rig);
-}
-
 static void a_release_that_fails_at_once_is_no_harm(void **state)
 {
     static struct queue_rig rig;
@@ -521,7 +503,6 @@ int main(void)
         cmocka_unit_test(a_turn_of_who_was_asked_about_lapses_in_time),
         cmocka_unit_test(a_turn_of_who_cannot_be_placed_lapses_in_time),
         cmocka_unit_test(words_before_the_turn_do_not_count_for_it),
-        cmocka_unit_test(claims_lapse_though_the_clock_was_set_back),
         cmocka_unit_test(a_release_that_fails_at_once_is_no_harm),
         cmocka_unit_test(who_does_not_lead_plans_nothing),
         cmocka_unit_test(who_does_not_plan_says_so_instead_of_showing_an_empty_queue),
