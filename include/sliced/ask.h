@@ -6,7 +6,13 @@
 #include "sliced/facts.h"
 #include "sliced/mig.h"
 
-enum { SL_ASK_ITEMS_MAX = 8 };
+/* Resources of one ask. A pod with more is malformed; where it stands on a node all the same, so
+ * many more are counted there. */
+enum { SL_ASK_ITEMS_MAX = 8, SL_POD_ITEMS_MAX = 128 };
+
+/* The most units of one resource that a pod may ask for, or a node have: far above what there is,
+ * and so small that no sum of units, their memory and their scores over all pods overflows. */
+#define SL_UNITS_MAX INT64_C(2147483647)
 
 enum sl_kind {
     SL_KIND_WHOLE,   /* a GPU of its own; on a MIG single node nvidia.com/gpu is an instance */
@@ -38,7 +44,7 @@ bool sl_resource_parse(struct sl_str name, struct sl_resource *out);
 struct sl_ask_item {
     const char *resource; /* NUL-terminated, lives as long as the ask's owner */
     uint64_t key;         /* as in sl_resource */
-    int64_t count;        /* > 0; units of the resource */
+    int64_t count;        /* 1..SL_UNITS_MAX units of the resource */
     enum sl_kind kind;    /* by name; what a node makes of nvidia.com/gpu is the node's */
     struct sl_mig_shape shape;
     /* MiB of GPU memory; 0: the pod says nothing, or asks for memory anyhow (aliyun.com/gpu-mem).

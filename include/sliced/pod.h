@@ -66,7 +66,9 @@ struct sl_pod {
     int64_t min_gpu_memory_mib; /* annotation sliced.dev/min-gpu-memory; 0: none */
     int64_t timeout_s; /* activeDeadlineSeconds, else annotation sliced.dev/timeout; 0: none.
                           Never above 2^31 - 1, what activeDeadlineSeconds may be */
-    struct sl_ask_item *items; /* in the same allocation */
+    /* In the same allocation. A malformed ask has none, but of a pod that stands on a node they are
+     * what it may hold there: at most SL_POD_ITEMS_MAX. */
+    struct sl_ask_item *items;
     uint64_t scheduler; /* sl_hash of spec.schedulerName; of "default-scheduler" without one */
     uint32_t n_items;
     uint32_t n_labels;     /* entries of label */
@@ -81,12 +83,13 @@ struct sl_pod {
     bool released : 1;       /* annotation sliced.dev/released: the queue has let it go */
 };
 
-/* Judges the facts. A malformed ask makes a pod that fits nowhere and says why; a malformed timeout
- * or assignment is as good as none and leaves a text in pod->problem. Only a pod without a name, or
- * with a name, namespace, UID or node name that Kubernetes would not accept for its length or a NUL
- * in it, is an error. The assignment is the annotation sliced.dev/assignment, else what gpushare
- * wrote (ALIYUN_COM_GPU_MEM_IDX) for a pod that asks for aliyun.com/gpu-mem only. New reference;
- * NULL on error. */
+/* Judges the facts. A malformed ask makes a pod that fits nowhere and says why, and that holds,
+ * where it stands on a node, all that can be read of it; a malformed timeout or assignment is as
+ * good as none and leaves a text in pod->problem. Only a pod without a name, or with a name,
+ * namespace, UID or node name that Kubernetes would not accept for its length or a NUL in it, is an
+ * error. The assignment is the annotation sliced.dev/assignment, else what gpushare wrote
+ * (ALIYUN_COM_GPU_MEM_IDX) for a pod that asks for aliyun.com/gpu-mem only. New reference; NULL on
+ * error. */
 struct sl_pod *sl_pod_new(const struct sl_pod_facts *facts, struct sl_error *err);
 
 /* A copy that stands on node with that assignment text (may be NULL) in that phase. New reference;
@@ -107,7 +110,8 @@ bool sl_pod_same_ask(const struct sl_pod *a, const struct sl_pod *b);
 struct sl_pod *sl_pod_ref(struct sl_pod *pod);
 void sl_pod_unref(struct sl_pod *pod); /* NULL is allowed */
 
-/* The pod's ask as the policy functions take it (borrows the pod's text). */
+/* The pod's ask as the policy functions take it (borrows the pod's text); of a malformed one the
+ * first SL_ASK_ITEMS_MAX items. */
 void sl_pod_ask(const struct sl_pod *pod, struct sl_ask *out);
 
 /* Bound and not finished: it holds its devices. A deleting pod does until it is gone. */

@@ -61,8 +61,10 @@ struct sl_view {
     int64_t *instance_mib; /* declared GPU memory in use, by node->instance */
     struct sl_resident *resident; /* by creation time, then UID */
     struct sl_assignment_part *part;
+    struct sl_assignment_part *more; /* where part is when it outgrew the view's own allocation */
     uint32_t n_residents;
     uint32_t n_parts;
+    uint32_t parts_cap;
     uint8_t *gap; /* idle steps by node->device, where idle.steps is not 0 */
     struct sl_view_idle idle;
     uint64_t digest;   /* equal where every ask scores alike: see sl_scorer_score() */
@@ -82,7 +84,8 @@ enum { SL_VIEW_PODS_MAX = 1 << 20 };
  * and UID: it names places that the node has and nobody placed before holds (shares of memory may
  * be over-committed: then nothing of that device is free). The others follow in the same order,
  * placed as sl_choose() would, and where that fails as many of their units as find a place, on
- * devices marked unhealthy last. NULL when out of memory or beyond SL_VIEW_PODS_MAX. */
+ * devices marked unhealthy last; a share of memory that no device has room for on several. NULL
+ * when out of memory or beyond SL_VIEW_PODS_MAX. */
 struct sl_view *sl_view_new(struct sl_node *node, struct sl_pod *const *pods, size_t n_pods);
 
 /* The same beside pods of which only that is known, that they take CPU and memory there. */

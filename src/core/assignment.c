@@ -155,8 +155,20 @@ static bool named_twice(const struct sl_assignment *assignment,
     return false;
 }
 
-/* May one place hold so many? */
-static bool amount_allowed(const struct sl_pool *pool, int64_t amount)
+/* How many units each part of a share of memory has, when the first has so many: all on one GPU, or
+ * equal parts on as many as are asked for. 0: neither. */
+static int64_t share_of(const struct sl_ask_item *item, int64_t first)
+{
+    bool whole = first == item->count;
+    bool equal =
+        item->gpus > 1 && item->count % item->gpus == 0 && first == item->count / item->gpus;
+    return whole || equal ? first : 0;
+}
+
+/* May one place hold so many? *share is what all parts of a share of memory have, 0 before the
+ * first. */
+static bool amount_allowed(const struct sl_pool *pool, const struct sl_ask_item *item,
+                           int64_t amount, int64_t *share)
 {
     switch (pool->kind) {
     case SL_KIND_WHOLE:
@@ -167,7 +179,8 @@ static bool amount_allowed(const struct sl_pool *pool, int64_t amount)
     case SL_KIND_MEMORY:
         break;
     }
-    return true;
+    *share = *share == 0 ? share_of(item, amount) : *share;
+    return amount == *share;
 }
 
 /* The parts of one item; false when they are not places of the pool or not as many as asked. */
@@ -176,6 +189,7 @@ static bool read_item(const struct sl_node *node, const struct sl_ask_item *item
 {
     int pool = sl_node_pool(node, item->key);
     int64_t left = item->count;
+    int64_t share = 0; /* of memory, that each part has */
     if (pool < 0) {
         return false;
     }
@@ -192,9 +206,8 @@ static bool read_item(const struct sl_node *node, const struct sl_ask_item *item
         if (!p->on_devices) {
             continue;
         }
-        bool ok = out->n < SL_ASSIGNMENT_MAX && amount_allowed(p, part.amount) &&
-                  read_place(node, (unsigned)pool, place, &part) && !named_twice(out, &part) &&
-                  (p->kind != SL_KIND_MEMORY || left == 0 || item->gpus > 1);
+        bool ok = out->n < SL_ASSIGNMENT_MAX && amount_allowed(p, item, part.amount, &share) &&
+                  read_place(node, (unsigned)pool, place, &part) && !named_twice(out, &part);
         if (!ok) {
             return false;
         }
@@ -224,6 +237,9 @@ bool sl_assignment_read(const struct sl_node *node, const struct sl_ask_item *it
 {
     unsigned seen = 0;
     out->n = 0;
+    if (n == 0 || n > SL_ASK_ITEMS_MAX) { /* nobody writes one for an ask that nobody may make */
+        return false;
+    }
     while (text.s != NULL) {
         struct sl_str parts = sl_str_cut(&text, ';');
         struct sl_str name = sl_str_cut(&parts, '=');
@@ -234,7 +250,7 @@ bool sl_assignment_read(const struct sl_node *node, const struct sl_ask_item *it
         }
         seen |= 1u << i;
     }
-    return n > 0 && seen == (1u << n) - 1;
+    return seen == (1u << n) - 1;
 }
 
 bool sl_assignment_parse(const struct sl_node *node, const struct sl_ask *ask, struct sl_str text,

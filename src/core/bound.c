@@ -3,7 +3,12 @@
 
 #include <stdlib.h>
 
+#include "sliced/ask.h"
+
 enum { FORGET_ARRIVED = 256, US_PER_S = 1000000 };
+
+/* Times are taken for no later, nor earlier below 0: no sum of waits then overflows. */
+#define TIME_MAX_US (INT64_C(1) << 53)
 
 static int compare_i64(int64_t a, int64_t b)
 {
@@ -108,6 +113,11 @@ int sl_bound_set_capacity(struct sl_bound *bound, int64_t units, int64_t now_us,
     return 0;
 }
 
+static int64_t within(int64_t value, int64_t least, int64_t most)
+{
+    return value < least ? least : value > most ? most : value;
+}
+
 /* A pod's record with room everywhere for one more. */
 static struct sl_bound_waiter *admit(struct sl_bound *bound, const struct sl_bound_pod *pod,
                                      struct sl_error *err)
@@ -132,6 +142,8 @@ static struct sl_bound_waiter *admit(struct sl_bound *bound, const struct sl_bou
         return NULL;
     }
     waiter->spec = *pod;
+    waiter->spec.width = within(pod->width, 1, SL_UNITS_MAX);
+    waiter->spec.submit_us = within(pod->submit_us, -TIME_MAX_US, TIME_MAX_US);
     if (waiter->spec.timeout_us <= 0) {
         waiter->spec.timeout_us = US_PER_S;
     }
@@ -139,7 +151,7 @@ static struct sl_bound_waiter *admit(struct sl_bound *bound, const struct sl_bou
         waiter->spec.timeout_us = SL_BOUND_TIMEOUT_MAX_US;
     }
     waiter->rank = sl_rank_of(bound, pod->priority);
-    if (sl_mixed_begin(bound, pod->width) != 0) {
+    if (sl_mixed_begin(bound, waiter->spec.width) != 0) {
         (void)sl_error_nomem(err);
         free(waiter);
         return NULL;
@@ -238,7 +250,7 @@ unknown:
 static void run(struct sl_bound *bound, struct sl_bound_waiter *waiter, int64_t started_us)
 {
     waiter->running = true;
-    waiter->started_us = started_us < bound->now ? started_us : bound->now;
+    waiter->started_us = started_us;
     waiter->place = (uint32_t)bound->n_running;
     bound->running[bound->n_running++] = waiter;
     bound->running_units += waiter->spec.width;
@@ -268,7 +280,7 @@ int sl_bound_adopt(struct sl_bound *bound, const struct sl_bound_pod *pod, int64
         return -1;
     }
     void *old = NULL;
-    waiter->started_us = started_us < bound->now ? started_us : bound->now;
+    waiter->started_us = within(started_us, -TIME_MAX_US, bound->now);
     if (reserve(bound) != 0 || sl_map_put(&bound->pods, (const char *)&waiter->spec.id,
                                           sizeof(waiter->spec.id), waiter, &old) != 0) {
         free(waiter);
@@ -278,9 +290,9 @@ int sl_bound_adopt(struct sl_bound *bound, const struct sl_bound_pod *pod, int64
         forget(bound, waiter);
         return sl_error_nomem(err);
     }
-    run(bound, waiter, started_us);
+    run(bound, waiter, waiter->started_us);
     bound->state++;
-    sl_bound_observe(bound, pod->priority, started_us - pod->submit_us);
+    sl_bound_observe(bound, pod->priority, waiter->started_us - waiter->spec.submit_us);
     return 0;
 }
 

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "util/sat.h"
+
 enum {
     CREDIT = 64,      /* steps of looking ahead that each event pays for */
     CREDIT_MIN = 256, /* a look ahead that takes no more is free */
@@ -449,7 +451,7 @@ int sl_bound_set_nodes(struct sl_bound *bound, const struct sl_bound_node *node,
 {
     int64_t units = 0;
     for (size_t i = 0; i < n; i++) {
-        units += node[i].units;
+        units = sl_sat_add(units, node[i].units);
     }
     if (sl_bound_set_capacity(bound, units, now_us, err) != 0) {
         return -1;

@@ -43,6 +43,7 @@ static size_t level_of(const struct sl_yard *yard, int64_t free)
     if (free <= 0) {
         return 0;
     }
+    free = free < yard->largest ? free : yard->largest; /* no bin has more */
     if (yard->largest <= SL_YARD_LEVELS) {
         return (size_t)free;
     }

@@ -447,8 +447,33 @@ static bool place_share(const struct target *target, struct sl_place_how how, in
     return best >= 0 && add_part(target, best, -1, units);
 }
 
+static int64_t spread_memory(const struct target *target, struct sl_place_how how, int64_t count)
+{
+    const struct sl_node *node = target->scratch->view->node;
+    int64_t put = 0;
+    while (put < count) {
+        int best = -1;
+        int64_t most = 0;
+        for (unsigned i = 0; i < node->n_devices; i++) {
+            int64_t free = memory_free(target->scratch, i, how.any_health);
+            if (free > most && !has_part_on(target, i)) {
+                best = (int)i;
+                most = free;
+            }
+        }
+        if (best < 0 || !add_part(target, best, -1, least(most, count - put))) {
+            break;
+        }
+        put += least(most, count - put);
+    }
+    return put;
+}
+
 static int64_t place_memory(const struct target *target, struct sl_place_how how, int64_t count)
 {
+    if (how.any_part) {
+        return spread_memory(target, how, count);
+    }
     unsigned parts = parts_of(target->scratch->view->node, target->pool, target->item);
     int64_t share = parts > 1 ? target->item->count / parts : count;
     int64_t put = 0;

@@ -4,10 +4,6 @@
 
 #include "sliced/fit.h"
 
-/* Counts of units are cut to this in the books of residents, so that the sum over
- * SL_VIEW_PODS_MAX of them cannot overflow. */
-#define SL_UNITS_MAX (INT64_C(1) << 42)
-
 struct sl_room {
     int64_t free;    /* over all devices */
     int64_t largest; /* the most that one item may ask */
@@ -59,11 +55,13 @@ bool sl_scratch_can_hold(const struct sl_scratch *scratch, unsigned pool,
 
 /* Puts up to count units of the number-th item somewhere, books them and appends the parts. Returns
  * how many were put. any_memory: it does not matter whether they have what the item needs.
- * spare_untouched: a share of memory prefers devices that are in use already. */
+ * spare_untouched: a share of memory prefers devices that are in use already. any_part: it goes in
+ * parts of any size to the devices with the most room. */
 struct sl_place_how {
     bool any_health;
     bool any_memory;
     bool spare_untouched;
+    bool any_part;
 };
 int64_t sl_scratch_place(struct sl_scratch *scratch, unsigned pool, const struct sl_ask_item *item,
                          uint8_t number, int64_t count, struct sl_place_how how,

@@ -6,23 +6,72 @@
 
 #include "core/text.h"
 #include "sliced/quantity.h"
+#include "util/sat.h"
 
-struct tally {
-    struct sl_str name;
-    struct sl_resource resource;
+/* What of one thing is alive at once, at most. Sums stop at INT64_MAX. */
+struct peak {
     int64_t together; /* containers and sidecars */
     int64_t sidecars; /* those started so far */
     int64_t step;     /* largest init step */
     int64_t overhead;
 };
 
-struct counting {
-    struct tally tally[SL_ASK_ITEMS_MAX];
-    unsigned n;
-    struct sl_text why;
+enum role { ROLE_CONTAINER, ROLE_SIDECAR, ROLE_INIT, ROLE_OVERHEAD };
+
+static void peak_add(struct peak *peak, enum role role, int64_t amount)
+{
+    int64_t step = 0;
+    switch (role) {
+    case ROLE_CONTAINER:
+        peak->together = sl_sat_add(peak->together, amount);
+        break;
+    case ROLE_OVERHEAD:
+        peak->overhead = sl_sat_add(peak->overhead, amount);
+        break;
+    case ROLE_SIDECAR:
+        peak->sidecars = sl_sat_add(peak->sidecars, amount);
+        peak->together = sl_sat_add(peak->together, amount);
+        break;
+    case ROLE_INIT:
+    default:
+        step = sl_sat_add(peak->sidecars, amount);
+        peak->step = step > peak->step ? step : peak->step;
+        break;
+    }
+}
+
+static int64_t without_overhead(const struct peak *peak)
+{
+    return peak->together > peak->step ? peak->together : peak->step;
+}
+
+static int64_t peak_of(const struct peak *peak, int64_t most)
+{
+    int64_t sum = sl_sat_add(without_overhead(peak), peak->overhead);
+    return sum < most ? sum : most;
+}
+
+/* ---- GPU resources ---- */
+
+/* What a container says of a resource is gathered from both of its lists before it counts. */
+struct tally {
+    struct sl_str name;
+    struct sl_resource resource;
+    unsigned doubt;
+    struct sl_str request; /* as the container spells it; s is NULL: it does not say */
+    struct sl_str limit;
+    int64_t units; /* the larger of the two */
+    struct peak peak;
 };
 
-enum role { ROLE_CONTAINER, ROLE_SIDECAR, ROLE_INIT, ROLE_OVERHEAD };
+struct counting {
+    struct tally *tally;
+    unsigned n;
+    unsigned max;
+    bool to_the_end; /* else the first complaint is the last */
+    bool malformed;
+    struct sl_text why;
+};
 
 /* Where a number stands in the pod, for the text of a refusal. */
 struct place {
@@ -48,210 +97,304 @@ static void say_place(struct counting *counting, const struct place *place)
     sl_text_puts(why, "]: ");
 }
 
-static bool refuse_value(struct counting *counting, const struct place *place, struct sl_str value,
+/* Begins the sentence; false when another was told before. */
+static bool refuse(struct counting *counting, const struct place *place)
+{
+    bool first = !counting->malformed;
+    counting->malformed = true;
+    if (first) {
+        say_place(counting, place);
+    }
+    return first;
+}
+
+static void refuse_value(struct counting *counting, const struct place *place, struct sl_str value,
                          const char *complaint)
 {
-    say_place(counting, place);
-    sl_text_quoted(&counting->why, value);
-    sl_text_puts(&counting->why, complaint);
+    if (refuse(counting, place)) {
+        sl_text_quoted(&counting->why, value);
+        sl_text_puts(&counting->why, complaint);
+    }
+}
+
+static void refuse_large(struct counting *counting, const struct place *place, struct sl_str value)
+{
+    if (refuse(counting, place)) {
+        sl_text_quoted(&counting->why, value);
+        sl_text_puts(&counting->why, " is too large: more than ");
+        sl_text_i64(&counting->why, SL_UNITS_MAX);
+    }
+}
+
+/* 0..SL_UNITS_MAX units; of an odd text as many as it can mean, and one where it is no number. */
+static int64_t read_units(struct counting *counting, const struct place *place, struct sl_str value)
+{
+    struct sl_quantity q = {0};
+    int64_t units = 0;
+    enum sl_quantity_result result = sl_quantity_parse(value.s, value.len, &q);
+    if (result == SL_QUANTITY_SYNTAX) {
+        refuse_value(counting, place, value, " is not a quantity");
+        return 1;
+    }
+    if (result == SL_QUANTITY_OK && !sl_quantity_is_integer(q)) {
+        refuse_value(counting, place, value, " is not a whole number");
+    }
+    if (result != SL_QUANTITY_OK || sl_quantity_ceil(q, &units) != SL_QUANTITY_OK ||
+        units > SL_UNITS_MAX) {
+        refuse_large(counting, place, value);
+        return value.s[0] == '-' ? 0 : SL_UNITS_MAX;
+    }
+    if (units < 0) {
+        refuse_value(counting, place, value, " is negative");
+    }
+    return units > 0 ? units : 0;
+}
+
+static bool is_of_the_table(const struct sl_mig_shape *shape)
+{
+    for (size_t m = 0; m < sl_mig_model_count(); m++) {
+        const struct sl_mig_model *model = sl_mig_model_at(m);
+        for (unsigned i = 0; i < model->n_profiles; i++) {
+            const struct sl_mig_profile *p = &model->profiles[i];
+            if (p->compute == shape->compute && p->attributes == shape->attributes &&
+                p->memory_gb == shape->memory_gb) {
+                return true;
+            }
+        }
+    }
     return false;
 }
 
-static bool read_count(struct counting *counting, const struct place *place, struct sl_str value,
-                       int64_t *out)
+/* The more of it, the less likely a node offers the resource. */
+static unsigned doubt_of(const struct sl_resource *resource)
 {
-    struct sl_quantity q = {0};
-    enum sl_quantity_result result = sl_quantity_parse(value.s, value.len, &q);
-    if (result == SL_QUANTITY_RANGE) {
-        return refuse_value(counting, place, value, " is too large");
+    if (resource->profile.len == 0) {
+        return 0;
     }
-    if (result != SL_QUANTITY_OK) {
-        return refuse_value(counting, place, value, " is not a quantity");
+    if (resource->shape.compute == 0) {
+        return 3;
     }
-    if (!sl_quantity_is_integer(q)) {
-        return refuse_value(counting, place, value, " is not a whole number");
-    }
-    if (q.whole < 0) {
-        return refuse_value(counting, place, value, " is negative");
-    }
-    *out = q.whole;
-    return true;
+    return is_of_the_table(&resource->shape) ? 1 : 2;
 }
 
-static struct tally *tally_of(struct counting *counting, const struct place *place,
-                              const struct sl_resource *resource)
+static struct tally *most_doubtful(struct counting *counting)
+{
+    struct tally *worst = &counting->tally[0];
+    for (unsigned i = 1; i < counting->n; i++) {
+        worst = counting->tally[i].doubt > worst->doubt ? &counting->tally[i] : worst;
+    }
+    return worst;
+}
+
+static struct tally *find(const struct counting *counting, uint64_t key)
 {
     for (unsigned i = 0; i < counting->n; i++) {
-        if (sl_str_eq(counting->tally[i].name, place->resource)) {
+        if (counting->tally[i].resource.key == key) {
             return &counting->tally[i];
         }
     }
-    if (counting->n == SL_ASK_ITEMS_MAX) {
-        say_place(counting, place);
+    return NULL;
+}
+
+/* NULL: there is no room for it, nor is it likelier than one that has room. */
+static struct tally *add(struct counting *counting, const struct place *place,
+                         const struct sl_resource *resource)
+{
+    const unsigned doubt = doubt_of(resource);
+    if (counting->n == SL_ASK_ITEMS_MAX && refuse(counting, place)) {
         sl_text_puts(&counting->why, "more than ");
         sl_text_i64(&counting->why, SL_ASK_ITEMS_MAX);
         sl_text_puts(&counting->why, " different GPU resources in one pod");
-        return NULL;
     }
-    struct tally *tally = &counting->tally[counting->n++];
-    *tally = (struct tally){.name = place->resource, .resource = *resource};
+    struct tally *tally = NULL;
+    if (counting->n < counting->max) {
+        tally = &counting->tally[counting->n];
+        counting->n++;
+    } else {
+        tally = most_doubtful(counting);
+        tally = tally->doubt > doubt ? tally : NULL;
+    }
+    if (tally != NULL) {
+        *tally = (struct tally){.name = place->resource, .resource = *resource, .doubt = doubt};
+    }
     return tally;
 }
 
-static bool add(int64_t *sum, int64_t count)
+static bool is_done(const struct counting *counting)
 {
-    return !__builtin_add_overflow(*sum, count, sum);
+    return counting->malformed && !counting->to_the_end;
 }
 
-static bool tally_add(struct tally *tally, enum role role, int64_t count)
-{
-    int64_t step = tally->sidecars;
-    switch (role) {
-    case ROLE_CONTAINER:
-        return add(&tally->together, count);
-    case ROLE_OVERHEAD:
-        return add(&tally->overhead, count);
-    case ROLE_SIDECAR:
-        return add(&tally->sidecars, count) && add(&tally->together, count);
-    case ROLE_INIT:
-    default:
-        if (!add(&step, count)) {
-            return false;
-        }
-        tally->step = step > tally->step ? step : tally->step;
-        return true;
-    }
-}
-
-static bool count_pair(struct counting *counting, const struct place *where,
-                       const struct sl_pair *pair, const struct sl_pair *limits)
+/* One pair of a container's requests or limits, or of the overhead. */
+static void gather(struct counting *counting, struct place *place, const struct sl_pair *pair,
+                   bool limit)
 {
     struct sl_resource resource;
     if (!sl_resource_parse(pair->key, &resource) || resource.inventory) {
-        return true;
+        return;
     }
-    struct place place = *where;
-    place.resource = pair->key;
-    int64_t count = 0;
-    if (!read_count(counting, &place, pair->value, &count)) {
-        return false;
+    place->resource = pair->key;
+    const int64_t units = read_units(counting, place, pair->value);
+    struct tally *tally = find(counting, resource.key);
+    if (tally == NULL && units > 0) { /* what a pod wants none of takes no room */
+        tally = add(counting, place, &resource);
     }
-    const struct sl_pair *limit = sl_pair_find(limits, pair->key);
-    if (limit != NULL) {
-        int64_t most = 0;
-        struct place at_limit = place;
-        at_limit.list = "limits";
-        if (!read_count(counting, &at_limit, limit->value, &most)) {
-            return false;
-        }
-        if (most != count) {
-            /* Kubernetes does not overcommit extended resources. */
-            refuse_value(counting, &place, pair->value, " differs from the limit ");
-            sl_text_quoted(&counting->why, limit->value);
-            return false;
-        }
+    if (tally != NULL) {
+        *(limit ? &tally->limit : &tally->request) = pair->value;
+        tally->units = units > tally->units ? units : tally->units;
     }
-    struct tally *tally = tally_of(counting, &place, &resource);
-    if (tally == NULL) {
-        return false;
-    }
-    if (!tally_add(tally, where->role, count)) {
-        return refuse_value(counting, &place, pair->value,
-                            " makes the sum over the containers too large");
-    }
-    return true;
 }
 
-static bool count_container(struct counting *counting, const struct sl_container_facts *container,
+static bool is_same_amount(struct sl_str a, struct sl_str b)
+{
+    struct sl_quantity x = {0};
+    struct sl_quantity y = {0};
+    return sl_quantity_parse(a.s, a.len, &x) == SL_QUANTITY_OK &&
+           sl_quantity_parse(b.s, b.len, &y) == SL_QUANTITY_OK && sl_quantity_cmp(x, y) == 0;
+}
+
+/* Kubernetes does not overcommit extended resources: what a container requests is its limit. One
+ * of which only the other list speaks was said to be none here: it takes no room in the tally. */
+static void compare_lists(struct counting *counting, struct place *place, struct tally *tally,
+                          const struct sl_container_facts *container)
+{
+    if (tally->request.s == NULL && counting->n <= SL_ASK_ITEMS_MAX) {
+        const struct sl_pair *none = sl_pair_find(container->requests, tally->name);
+        tally->request = none == NULL ? tally->request : none->value;
+    }
+    if (tally->request.s != NULL && tally->limit.s != NULL &&
+        !is_same_amount(tally->request, tally->limit)) {
+        place->list = "requests";
+        place->resource = tally->name;
+        if (refuse(counting, place)) {
+            sl_text_quoted(&counting->why, tally->request);
+            sl_text_puts(&counting->why, " differs from the limit ");
+            sl_text_quoted(&counting->why, tally->limit);
+        }
+    }
+}
+
+/* Counts what was gathered of one container, or of the overhead (container is NULL). */
+static void settle(struct counting *counting, struct place *place,
+                   const struct sl_container_facts *container)
+{
+    for (unsigned i = 0; i < counting->n; i++) {
+        struct tally *tally = &counting->tally[i];
+        if (container != NULL && tally->limit.s != NULL) {
+            compare_lists(counting, place, tally, container);
+        }
+        peak_add(&tally->peak, place->role, tally->units);
+        if (tally->units > 0 && without_overhead(&tally->peak) > SL_UNITS_MAX) {
+            bool requested = tally->request.s != NULL;
+            place->list = requested ? "requests" : "limits";
+            place->resource = tally->name;
+            refuse_value(counting, place, requested ? tally->request : tally->limit,
+                         " makes the sum over the containers too large");
+        }
+        tally->units = 0;
+        tally->request = (struct sl_str){0};
+        tally->limit = (struct sl_str){0};
+    }
+}
+
+static void count_container(struct counting *counting, const struct sl_container_facts *container,
                             enum role role)
 {
     struct place place = {.role = role, .container = container->name, .list = "requests"};
-    for (const struct sl_pair *pair = container->requests; pair != NULL; pair = pair->next) {
-        if (!count_pair(counting, &place, pair, container->limits)) {
-            return false;
-        }
+    const struct sl_pair *pair = container->requests;
+    for (; pair != NULL && !is_done(counting); pair = pair->next) {
+        gather(counting, &place, pair, false);
     }
     place.list = "limits";
-    for (const struct sl_pair *pair = container->limits; pair != NULL; pair = pair->next) {
-        if (sl_pair_find(container->requests, pair->key) == NULL &&
-            !count_pair(counting, &place, pair, NULL)) {
-            return false;
-        }
+    for (pair = container->limits; pair != NULL && !is_done(counting); pair = pair->next) {
+        gather(counting, &place, pair, true);
     }
-    return true;
+    if (!is_done(counting)) {
+        settle(counting, &place, container);
+    }
 }
 
-static bool count_all(struct counting *counting, const struct sl_pod_facts *facts)
+static void count_overhead(struct counting *counting, const struct sl_pod_facts *facts)
+{
+    struct place place = {.role = ROLE_OVERHEAD, .list = "overhead"};
+    const struct sl_pair *pair = facts->overhead;
+    for (; pair != NULL && !is_done(counting); pair = pair->next) {
+        gather(counting, &place, pair, false);
+    }
+    settle(counting, &place, NULL);
+}
+
+static void count_all(struct counting *counting, const struct sl_pod_facts *facts)
 {
     const struct sl_container_facts *container = facts->init_containers;
-    for (; container != NULL; container = container->next) {
-        enum role role = container->restart_always ? ROLE_SIDECAR : ROLE_INIT;
-        if (!count_container(counting, container, role)) {
-            return false;
-        }
+    for (; container != NULL && !is_done(counting); container = container->next) {
+        count_container(counting, container, container->restart_always ? ROLE_SIDECAR : ROLE_INIT);
     }
-    for (container = facts->containers; container != NULL; container = container->next) {
-        if (!count_container(counting, container, ROLE_CONTAINER)) {
-            return false;
-        }
+    container = facts->containers;
+    for (; container != NULL && !is_done(counting); container = container->next) {
+        count_container(counting, container, ROLE_CONTAINER);
     }
-    const struct place overhead = {.role = ROLE_OVERHEAD, .list = "overhead"};
-    for (const struct sl_pair *pair = facts->overhead; pair != NULL; pair = pair->next) {
-        if (!count_pair(counting, &overhead, pair, NULL)) {
-            return false;
-        }
+    if (!is_done(counting)) {
+        count_overhead(counting, facts);
     }
-    return true;
 }
 
 /* Puts the item where it belongs by name; there is room. */
-static void insert_item(struct sl_ask *ask, const struct sl_ask_item *item)
+static void insert_item(struct sl_ask_item *items, unsigned n, const struct sl_ask_item *item)
 {
-    unsigned at = ask->n++;
-    for (; at > 0 && strcmp(ask->item[at - 1].resource, item->resource) > 0; at--) {
-        ask->item[at] = ask->item[at - 1];
+    unsigned at = n;
+    for (; at > 0 && strcmp(items[at - 1].resource, item->resource) > 0; at--) {
+        items[at] = items[at - 1];
     }
-    ask->item[at] = *item;
+    items[at] = *item;
 }
 
-static bool finish(struct counting *counting, struct sl_ask *out)
+/* The items into out[0..max of the counting); how many they are. */
+static unsigned finish(struct counting *counting, struct sl_ask_item *out)
 {
+    unsigned n = 0;
     for (unsigned i = 0; i < counting->n; i++) {
         const struct tally *tally = &counting->tally[i];
-        int64_t count = tally->together > tally->step ? tally->together : tally->step;
-        if (!add(&count, tally->overhead)) {
-            sl_text_puts(&counting->why, "overhead[");
-            sl_text_add(&counting->why, tally->name);
-            sl_text_puts(&counting->why, "]: makes the pod's sum too large");
-            return false;
+        const int64_t count = peak_of(&tally->peak, SL_UNITS_MAX);
+        if (sl_sat_add(without_overhead(&tally->peak), tally->peak.overhead) > SL_UNITS_MAX) {
+            const struct place place = {.role = ROLE_OVERHEAD, .resource = tally->name};
+            if (refuse(counting, &place)) {
+                sl_text_puts(&counting->why, "makes the pod's sum too large");
+            }
         }
-        if (count == 0) {
-            continue;
-        }
-        insert_item(out, &(struct sl_ask_item){
-                             .resource = tally->name.s,
-                             .key = tally->resource.key,
-                             .count = count,
-                             .kind = tally->resource.kind,
-                             .shape = tally->resource.shape,
-                         });
+        insert_item(out, n,
+                    &(struct sl_ask_item){
+                        .resource = tally->name.s,
+                        .key = tally->resource.key,
+                        .count = count,
+                        .kind = tally->resource.kind,
+                        .shape = tally->resource.shape,
+                    });
+        n++;
     }
-    return true;
+    return n;
 }
 
 bool sl_ask_count(const struct sl_pod_facts *facts, struct sl_ask *out, char why[SL_ASK_WHY_MAX])
 {
-    struct counting counting;
-    counting.n = 0;
+    struct tally tally[SL_ASK_ITEMS_MAX];
+    struct counting counting = {.tally = tally, .max = SL_ASK_ITEMS_MAX};
     sl_text_init(&counting.why, why, SL_ASK_WHY_MAX);
-    out->n = 0;
-    out->malformed = false;
-    if (!count_all(&counting, facts) || !finish(&counting, out)) {
-        out->n = 0;
-        out->malformed = true;
-        return false;
-    }
-    return true;
+    count_all(&counting, facts);
+    unsigned n = is_done(&counting) ? 0 : finish(&counting, out->item);
+    out->malformed = counting.malformed;
+    out->n = (uint8_t)(out->malformed ? 0 : n);
+    return !out->malformed;
+}
+
+unsigned sl_ask_count_all(const struct sl_pod_facts *facts,
+                          struct sl_ask_item out[SL_POD_ITEMS_MAX])
+{
+    struct tally tally[SL_POD_ITEMS_MAX];
+    struct counting counting = {.tally = tally, .max = SL_POD_ITEMS_MAX, .to_the_end = true};
+    sl_text_init(&counting.why, NULL, 0);
+    count_all(&counting, facts);
+    return finish(&counting, out);
 }
 
 /* ---- CPU and memory ---- */
@@ -259,45 +402,46 @@ bool sl_ask_count(const struct sl_pod_facts *facts, struct sl_ask *out, char why
 /* sl_quantity_milli or sl_quantity_ceil. */
 typedef enum sl_quantity_result (*measure_fn)(struct sl_quantity q, int64_t *out);
 
+/* 0..SL_HOST_MAX; -1: not there, or no quantity. */
 static int64_t read_host(const struct sl_pair *pair, measure_fn measure)
 {
     struct sl_quantity q = {0};
     int64_t value = 0;
-    if (pair == NULL) {
-        return 0;
-    }
-    enum sl_quantity_result result = sl_quantity_parse(pair->value.s, pair->value.len, &q);
+    enum sl_quantity_result result =
+        pair == NULL ? SL_QUANTITY_SYNTAX : sl_quantity_parse(pair->value.s, pair->value.len, &q);
     if (result == SL_QUANTITY_OK) {
         result = measure(q, &value);
     }
-    if (result == SL_QUANTITY_RANGE) {
-        return INT64_MAX;
+    if (result == SL_QUANTITY_SYNTAX) {
+        return -1;
     }
-    return result == SL_QUANTITY_OK && value > 0 ? value : 0;
+    if (result != SL_QUANTITY_OK) {
+        value = pair->value.s[0] == '-' ? 0 : SL_HOST_MAX;
+    }
+    value = value > 0 ? value : 0;
+    return value < SL_HOST_MAX ? value : SL_HOST_MAX;
 }
 
-static int64_t host_of(const struct sl_container_facts *container, struct sl_str name,
-                       measure_fn measure)
+static int64_t host_of(const struct sl_pair *first, const struct sl_pair *second,
+                       struct sl_str name, measure_fn measure)
 {
-    const struct sl_pair *request = sl_pair_find(container->requests, name);
-    return read_host(request != NULL ? request : sl_pair_find(container->limits, name), measure);
+    int64_t value = read_host(sl_pair_find(first, name), measure);
+    value = value < 0 ? read_host(sl_pair_find(second, name), measure) : value;
+    return value > 0 ? value : 0;
 }
 
 static int64_t count_host(const struct sl_pod_facts *facts, struct sl_str name, measure_fn measure)
 {
-    struct tally tally = {0};
-    bool good =
-        tally_add(&tally, ROLE_OVERHEAD, read_host(sl_pair_find(facts->overhead, name), measure));
-    const struct sl_container_facts *container = facts->init_containers;
-    for (; container != NULL; container = container->next) {
-        enum role role = container->restart_always ? ROLE_SIDECAR : ROLE_INIT;
-        good = tally_add(&tally, role, host_of(container, name, measure)) && good;
+    struct peak peak = {.overhead = host_of(facts->overhead, NULL, name, measure)};
+    const struct sl_container_facts *c = facts->init_containers;
+    for (; c != NULL; c = c->next) {
+        enum role role = c->restart_always ? ROLE_SIDECAR : ROLE_INIT;
+        peak_add(&peak, role, host_of(c->requests, c->limits, name, measure));
     }
-    for (container = facts->containers; container != NULL; container = container->next) {
-        good = tally_add(&tally, ROLE_CONTAINER, host_of(container, name, measure)) && good;
+    for (c = facts->containers; c != NULL; c = c->next) {
+        peak_add(&peak, ROLE_CONTAINER, host_of(c->requests, c->limits, name, measure));
     }
-    int64_t sum = tally.together > tally.step ? tally.together : tally.step;
-    return good && add(&sum, tally.overhead) ? sum : INT64_MAX;
+    return peak_of(&peak, SL_HOST_MAX);
 }
 
 struct sl_host_ask sl_host_count(const struct sl_pod_facts *facts)

@@ -174,7 +174,7 @@ static bool add_annotated(struct sl_draft *draft, const struct sl_device_facts *
             device->device.model = draft->model;
         }
     }
-    if (facts->memory_mib > 0) {
+    if (facts->memory_mib > 0 && facts->memory_mib <= SL_UNITS_MAX) {
         device->device.memory_mib = facts->memory_mib;
     }
     const struct sl_instance_facts *instance = facts->instances;

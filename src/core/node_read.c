@@ -3,11 +3,13 @@
 #include "core/draft.h"
 #include "sliced/quantity.h"
 
+/* 0: not there, or no number that anything has. */
 static int64_t number_of(const struct sl_pair *list, struct sl_str key)
 {
     const struct sl_pair *pair = sl_pair_find(list, key);
     int64_t value = 0;
-    return pair != NULL && sl_str_to_i64(pair->value, &value) && value > 0 ? value : 0;
+    bool good = pair != NULL && sl_str_to_i64(pair->value, &value) && value <= SL_UNITS_MAX;
+    return good && value > 0 ? value : 0;
 }
 
 static bool is(const struct sl_pair *list, struct sl_str key, struct sl_str value)
@@ -92,14 +94,21 @@ static void read_labels(struct sl_draft *draft)
 static int64_t units_of(struct sl_draft *draft, const struct sl_pair *pair)
 {
     struct sl_quantity q = {0};
-    if (sl_quantity_parse(pair->value.s, pair->value.len, &q) == SL_QUANTITY_OK &&
-        sl_quantity_is_integer(q) && q.whole >= 0) {
+    enum sl_quantity_result result = sl_quantity_parse(pair->value.s, pair->value.len, &q);
+    bool whole = result == SL_QUANTITY_OK && sl_quantity_is_integer(q) && q.whole >= 0;
+    bool large = result == SL_QUANTITY_RANGE ? pair->value.s[0] != '-' : q.whole > SL_UNITS_MAX;
+    if (whole && !large) {
         return q.whole;
     }
     sl_draft_problem(draft, "allocatable[");
     sl_text_add(&draft->problem, pair->key);
     sl_text_puts(&draft->problem, "]: ");
     sl_text_quoted(&draft->problem, pair->value);
+    if (large) {
+        sl_text_puts(&draft->problem, " is too large, taken for ");
+        sl_text_i64(&draft->problem, SL_UNITS_MAX);
+        return SL_UNITS_MAX;
+    }
     sl_text_puts(&draft->problem, " is not a whole number");
     return -1;
 }

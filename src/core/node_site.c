@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "core/constraint_draft.h"
+#include "core/count.h"
 #include "core/draft.h"
 #include "sliced/quantity.h"
 
@@ -15,7 +16,7 @@ static int64_t allocatable(const struct sl_draft *draft, struct sl_str name,
         measure(q, &value) != SL_QUANTITY_OK || value < 0) {
         return -1;
     }
-    return value;
+    return value < SL_HOST_MAX ? value : SL_HOST_MAX - 1; /* no pod of the largest size fits */
 }
 
 static void count_labels(struct sl_draft *draft)

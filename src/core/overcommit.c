@@ -2,6 +2,7 @@
 #include "sliced/overcommit.h"
 
 #include "core/text.h"
+#include "util/sat.h"
 
 struct excess {
     int64_t placed[SL_NODE_POOLS_MAX]; /* units that have a place */
@@ -19,8 +20,15 @@ static void note_item(const struct sl_view *view, const struct sl_ask_item *item
         excess->absent = item;
     }
     if (excess->absent->key == item->key) {
-        excess->absent_units += item->count;
+        excess->absent_units = sl_sat_add(excess->absent_units, item->count);
     }
+}
+
+/* A share of memory that stands in more parts than it asks for is where no device has its room. */
+static bool has_a_place(const struct sl_ask_item *item, const struct sl_assignment_part *part)
+{
+    return item->kind != SL_KIND_MEMORY ||
+           part->amount >= item->count / (item->gpus > 1 ? item->gpus : 1);
 }
 
 static void add_up(const struct sl_view *view, struct excess *excess)
@@ -30,8 +38,9 @@ static void add_up(const struct sl_view *view, struct excess *excess)
         const struct sl_resident *resident = &view->resident[i];
         for (unsigned p = 0; p < resident->n_parts; p++) {
             const struct sl_assignment_part *part = &view->part[resident->first_part + p];
-            int pool = sl_view_pool(view, resident->pod->items[part->item].key);
-            excess->placed[pool] += part->amount;
+            const struct sl_ask_item *item = &resident->pod->items[part->item];
+            int pool = sl_view_pool(view, item->key);
+            excess->placed[pool] += has_a_place(item, part) ? part->amount : 0;
         }
         for (unsigned k = 0; k < resident->pod->n_items; k++) {
             note_item(view, &resident->pod->items[k], excess);

@@ -12,12 +12,13 @@ enum {
 static size_t ask_key(const struct sl_pod *pod, uint64_t *out)
 {
     out[0] = (uint64_t)pod->gpu_memory_mib << 32 | (uint64_t)pod->min_gpu_memory_mib;
-    for (size_t i = 0; i < pod->n_items; i++) {
+    size_t n = pod->n_items < SL_ASK_ITEMS_MAX ? pod->n_items : SL_ASK_ITEMS_MAX;
+    for (size_t i = 0; i < n; i++) {
         out[1 + 3 * i] = pod->items[i].key;
         out[2 + 3 * i] = (uint64_t)pod->items[i].count;
         out[3 + 3 * i] = pod->items[i].gpus;
     }
-    return 1 + 3 * (size_t)pod->n_items;
+    return 1 + 3 * n;
 }
 
 static size_t class_key(const struct sl_pod *pod, uint64_t *out)

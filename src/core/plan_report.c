@@ -22,8 +22,7 @@ static bool add_freed(struct sl_planner *planner, size_t *n, const struct sl_pla
         if (!sl_plan_grow(&planner->freed, &planner->freed_cap, *n + 1, sizeof *planner->freed)) {
             return false;
         }
-        int64_t units = pod->items[i].count < SL_UNITS_MAX ? pod->items[i].count : SL_UNITS_MAX;
-        planner->freed[*n] = (struct sl_plan_freed){at_us, units};
+        planner->freed[*n] = (struct sl_plan_freed){at_us, pod->items[i].count};
         (*n)++;
     }
     return true;

@@ -80,11 +80,17 @@ static void host_join(struct host *host, const struct sl_pod *pod)
     host->pods++;
 }
 
+/* Of a sum that was cut nobody knows what is left when one leaves. */
+static int64_t without(int64_t sum, int64_t part)
+{
+    return sum == INT64_MAX ? sum : sum - part;
+}
+
 static void host_leave(struct host *host, const struct sl_pod *pod)
 {
     if (pod->constraints != NULL) {
-        host->cpu_milli -= pod->constraints->cpu_milli;
-        host->memory_bytes -= pod->constraints->memory_bytes;
+        host->cpu_milli = without(host->cpu_milli, pod->constraints->cpu_milli);
+        host->memory_bytes = without(host->memory_bytes, pod->constraints->memory_bytes);
     }
     host->pods--;
 }
@@ -132,7 +138,7 @@ static int64_t units_held(const struct sl_pod *pod, uint64_t key)
 {
     for (unsigned i = 0; i < pod->n_items; i++) {
         if (pod->items[i].key == key) {
-            return pod->items[i].count < SL_UNITS_MAX ? pod->items[i].count : SL_UNITS_MAX;
+            return pod->items[i].count;
         }
     }
     return 0;

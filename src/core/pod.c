@@ -138,6 +138,13 @@ static uint32_t seconds_of(int64_t us)
     return s < 0 || s > UINT32_MAX ? 0 : (uint32_t)s;
 }
 
+/* Up to the year 2255, so that differences and sums of times stay far from overflowing. */
+static int64_t time_of(int64_t us)
+{
+    const int64_t most = INT64_C(1) << 53;
+    return us < 0 ? 0 : us < most ? us : most;
+}
+
 /* What is neither text nor list. */
 static void read_plain(struct sl_pod *pod, const struct sl_pod_facts *facts)
 {
@@ -150,8 +157,8 @@ static void read_plain(struct sl_pod *pod, const struct sl_pod_facts *facts)
     pod->released = sl_pair_find(facts->annotations, SL_STR("sliced.dev/released")) != NULL;
     pod->gone_s = seconds_of(facts->deleting_us);
     pod->priority = facts->priority;
-    pod->created_us = facts->created_us;
-    pod->started_us = facts->started_us;
+    pod->created_us = time_of(facts->created_us);
+    pod->started_us = time_of(facts->started_us);
     pod->has_deadline = facts->deadline_s > 0;
     pod->never_preempts = sl_str_eq(facts->preemption_policy, SL_STR("Never"));
     const struct sl_pair *taken =
@@ -162,9 +169,22 @@ static void read_plain(struct sl_pod *pod, const struct sl_pod_facts *facts)
     pod->scheduler = sl_hash(scheduler.s, scheduler.len);
 }
 
+/* GPU memory and the number of GPUs, which stand beside the counts. */
+static void complete_items(struct sl_ask_item *item, uint32_t n, const struct sl_pod_facts *facts,
+                           int64_t memory, int64_t least, struct sl_text *problem)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        bool shares = item[i].kind == SL_KIND_MEMORY;
+        item[i].memory_mib = shares ? 0 : (int32_t)memory;
+        item[i].least_mib = shares ? 0 : (int32_t)least;
+        item[i].gpus = shares ? sl_pod_read_gpus(facts, item[i].count, problem) : 1;
+    }
+}
+
 struct sl_pod *sl_pod_new(const struct sl_pod_facts *facts, struct sl_error *err)
 {
     struct sl_ask ask;
+    struct sl_ask_item held[SL_POD_ITEMS_MAX];
     char why[SL_ASK_WHY_MAX];
     char problem_text[PROBLEM_MAX];
     char assignment[SL_ASSIGNMENT_TEXT_MAX + 1];
@@ -193,14 +213,15 @@ struct sl_pod *sl_pod_new(const struct sl_pod_facts *facts, struct sl_error *err
         .n_items = ask.n,
         .label = label,
     };
+    if (ask.malformed && facts->node_name.len > 0) {
+        /* Somebody has put it on a node: it holds there what of its ask can be real. */
+        parts.n_items = sl_ask_count_all(facts, held);
+        parts.items = held;
+    }
     int64_t memory = sl_pod_read_gpu_memory(facts, SL_STR("sliced.dev/gpu-memory"), &problem);
     int64_t least = sl_pod_read_gpu_memory(facts, SL_STR("sliced.dev/min-gpu-memory"), &problem);
-    for (uint32_t i = 0; i < ask.n; i++) {
-        bool shares = ask.item[i].kind == SL_KIND_MEMORY;
-        ask.item[i].memory_mib = shares ? 0 : (int32_t)memory;
-        ask.item[i].least_mib = shares ? 0 : (int32_t)least;
-        ask.item[i].gpus = shares ? sl_pod_read_gpus(facts, ask.item[i].count, &problem) : 1;
-    }
+    complete_items(parts.items == held ? held : ask.item, parts.n_items, facts, memory, least,
+                   &problem);
     parts.n_labels = sl_pod_read_labels(facts, label, &problem);
     parts.constraints = sl_constraint_read(&draft, facts, &problem);
     parts.problem = (struct sl_str){problem.out, problem.len};
@@ -321,10 +342,11 @@ void sl_pod_unref(struct sl_pod *pod)
 
 void sl_pod_ask(const struct sl_pod *pod, struct sl_ask *out)
 {
-    out->n = (uint8_t)pod->n_items;
+    const uint32_t n = pod->n_items < SL_ASK_ITEMS_MAX ? pod->n_items : SL_ASK_ITEMS_MAX;
+    out->n = (uint8_t)n;
     out->malformed = pod->malformed != NULL;
     out->cpu_milli = pod->constraints == NULL ? 0 : pod->constraints->cpu_milli;
-    memcpy(out->item, pod->items, pod->n_items * sizeof(pod->items[0]));
+    memcpy(out->item, pod->items, n * sizeof(pod->items[0]));
 }
 
 static bool is_finished(const struct sl_pod *pod)

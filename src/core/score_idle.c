@@ -3,9 +3,13 @@
 
 #include "core/choose.h"
 #include "core/idle.h"
+#include "util/sat.h"
 
 /* A change of that many 64000ths of a device for each device asked moves a term half way. */
 enum { HALF_WAY = 25600, DEVICE_WASTE = 64000 };
+
+/* More GPUs than that are never without CPU: only where a node says nonsense of itself. */
+#define STARVED_MAX ((int64_t)DEVICE_WASTE << 24)
 
 /* A node's idle GPUs, as sums over its devices. */
 struct rest {
@@ -159,9 +163,9 @@ static int64_t starved(const struct rest *rest, int64_t cpu)
     if (spare <= -margin) {
         lacking = -spare;
     } else if (spare < margin) {
-        lacking = (margin - spare) * (margin - spare) / (4 * margin);
+        lacking = sl_sat_mul(margin - spare, margin - spare) / (4 * margin);
     }
-    return lacking * DEVICE_WASTE / rest->idle->cpu;
+    return least(sl_sat_mul(lacking, DEVICE_WASTE) / rest->idle->cpu, STARVED_MAX);
 }
 
 /* Whole GPUs beyond a multiple of what asks of several take at once. */

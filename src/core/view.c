@@ -1,14 +1,16 @@
-/* Builds the picture of a node with what is in use on it, in one allocation. */
+/* Builds the picture of a node with what is in use on it. */
 #include <stdlib.h>
 
 #include "core/choose.h"
 #include "sliced/constraint.h"
+#include "util/sat.h"
 
 int64_t sl_view_free_units(const struct sl_view *view, unsigned pool)
 {
     return view->room[pool].free;
 }
 
+/* Counts were cut when the pod was read; so that nothing here overflows whoever made the pod. */
 static int64_t units_of(const struct sl_ask_item *item)
 {
     return item->count < SL_UNITS_MAX ? item->count : SL_UNITS_MAX;
@@ -135,36 +137,42 @@ static bool place_as_assigned(struct sl_scratch *scratch, const struct sl_pod *p
     return true;
 }
 
+/* It runs, so it has its units, with whatever memory; on devices marked unhealthy last. A share of
+ * memory that no device has room for is spread: the pod is on some of them. */
+static const struct sl_place_how somehow[] = {
+    {.any_memory = true},
+    {.any_memory = true, .any_health = true},
+    {.any_memory = true, .any_part = true},
+    {.any_memory = true, .any_part = true, .any_health = true},
+};
+
+static void place_somehow(struct sl_scratch *scratch, const struct sl_pod *pod, uint8_t number,
+                          struct sl_assignment *assignment)
+{
+    const struct sl_ask_item *item = &pod->items[number];
+    const int pool = sl_view_pool(scratch->view, item->key);
+    int64_t left = pool < 0 ? 0 : units_of(item);
+    for (size_t i = 0; left > 0 && i < sizeof somehow / sizeof somehow[0]; i++) {
+        left -=
+            sl_scratch_place(scratch, (unsigned)pool, item, number, left, somehow[i], assignment);
+    }
+}
+
 static void place_by_assumption(struct sl_scratch *scratch, const struct sl_pod *pod,
                                 struct sl_assignment *assignment)
 {
-    struct sl_ask_item item[SL_ASK_ITEMS_MAX];
     unsigned failed = 0;
-    bool known = true;
+    bool known = pod->n_items <= SL_ASK_ITEMS_MAX;
     assignment->n = 0;
-    for (unsigned i = 0; i < pod->n_items; i++) {
-        item[i] = pod->items[i];
-        item[i].count = units_of(&item[i]);
-        known = known && sl_view_pool(scratch->view, item[i].key) >= 0;
+    for (unsigned i = 0; known && i < pod->n_items; i++) {
+        known = sl_view_pool(scratch->view, pod->items[i].key) >= 0;
     }
-    if (known && sl_scratch_choose(scratch, item, pod->n_items, false, assignment, &failed)) {
+    if (known && sl_scratch_choose(scratch, pod->items, pod->n_items, false, assignment, &failed)) {
         return;
     }
-    sl_scratch_undo(scratch, item, assignment, 0);
+    sl_scratch_undo(scratch, pod->items, assignment, 0);
     for (unsigned i = 0; i < pod->n_items; i++) {
-        int pool = sl_view_pool(scratch->view, item[i].key);
-        if (pool < 0) {
-            continue;
-        }
-        /* It runs, so it has its units, with whatever memory. */
-        struct sl_place_how how = {.any_memory = true};
-        int64_t put = sl_scratch_place(scratch, (unsigned)pool, &item[i], (uint8_t)i, item[i].count,
-                                       how, assignment);
-        if (put < item[i].count) {
-            how.any_health = true;
-            sl_scratch_place(scratch, (unsigned)pool, &item[i], (uint8_t)i, item[i].count - put,
-                             how, assignment);
-        }
+        place_somehow(scratch, pod, (uint8_t)i, assignment);
     }
 }
 
@@ -184,41 +192,67 @@ static void count_unplaced(struct sl_scratch *scratch, const struct sl_pod *pod,
     }
 }
 
-static void keep_parts(struct sl_view *view, struct sl_resident *resident,
+/* False when out of memory. */
+static bool has_room(struct sl_view *view, size_t n)
+{
+    if (n <= view->parts_cap) {
+        return true;
+    }
+    size_t cap = 2 * n;
+    struct sl_assignment_part *more = malloc(cap * sizeof *more);
+    if (more == NULL) {
+        return false;
+    }
+    if (view->n_parts > 0) {
+        memcpy(more, view->part, view->n_parts * sizeof *more);
+    }
+    free(view->more);
+    view->more = more;
+    view->part = more;
+    view->parts_cap = (uint32_t)cap;
+    return true;
+}
+
+static bool keep_parts(struct sl_view *view, struct sl_resident *resident,
                        const struct sl_assignment *assignment)
 {
+    if (!has_room(view, (size_t)view->n_parts + assignment->n)) {
+        return false;
+    }
     resident->first_part = view->n_parts;
     resident->n_parts = assignment->n;
     memcpy(view->part + view->n_parts, assignment->part,
            assignment->n * sizeof assignment->part[0]);
     view->n_parts += assignment->n;
+    return true;
 }
 
-static void place_residents(struct sl_view *view, struct sl_scratch *scratch)
+/* False when out of memory. */
+static bool place_residents(struct sl_view *view, struct sl_scratch *scratch)
 {
     struct sl_assignment assignment;
-    for (unsigned i = 0; i < view->n_residents; i++) {
+    bool kept = true;
+    for (unsigned i = 0; kept && i < view->n_residents; i++) {
         struct sl_resident *resident = &view->resident[i];
         resident->assumed = !place_as_assigned(scratch, resident->pod, &assignment);
-        if (!resident->assumed) {
-            keep_parts(view, resident, &assignment);
-        }
+        kept = resident->assumed || keep_parts(view, resident, &assignment);
     }
-    for (unsigned i = 0; i < view->n_residents; i++) {
+    for (unsigned i = 0; kept && i < view->n_residents; i++) {
         struct sl_resident *resident = &view->resident[i];
         if (resident->assumed) {
             place_by_assumption(scratch, resident->pod, &assignment);
             count_unplaced(scratch, resident->pod, &assignment);
-            keep_parts(view, resident, &assignment);
+            kept = keep_parts(view, resident, &assignment);
         }
     }
+    return kept;
 }
 
 /* ---- one allocation ---- */
 
 static bool resides(const struct sl_node *node, const struct sl_pod *pod)
 {
-    return pod->n_items > 0 && pod->n_items <= SL_ASK_ITEMS_MAX && sl_pod_holds(pod) &&
+    return pod->n_items > 0 && pod->n_items <= SL_POD_ITEMS_MAX && sl_pod_holds(pod) &&
            strcmp(pod->node, node->name) == 0;
 }
 
@@ -227,8 +261,9 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* The most parts that the pod can have on the node. */
-static size_t parts_bound(const struct sl_node *node, const struct sl_pod *pod)
+/* The parts that the pod is likely to have on the node at most: room for them is made beforehand.
+ */
+static size_t parts_expected(const struct sl_node *node, const struct sl_pod *pod)
 {
     int64_t sum = 0;
     for (unsigned i = 0; i < pod->n_items; i++) {
@@ -268,16 +303,12 @@ static struct sl_view *allocate(const struct sl_node *node, size_t n_residents, 
     view->device = (struct sl_device_use *)(void *)(block + at[1]);
     view->resident = (struct sl_resident *)(void *)(block + at[2]);
     view->part = (struct sl_assignment_part *)(void *)(block + at[3]);
+    view->parts_cap = (uint32_t)n_parts;
     view->pool_mib = (int64_t *)(void *)(block + at[4]);
     view->instance_mib = (int64_t *)(void *)(block + at[5]);
     view->instance_used = (int32_t *)(void *)(block + at[6]);
     view->gap = (uint8_t *)block + at[7];
     return view;
-}
-
-static int64_t sum(int64_t a, int64_t b)
-{
-    return __builtin_add_overflow(a, b, &a) ? INT64_MAX : a;
 }
 
 /* CPU, memory and number of all pods that stand here, whatever they ask for. */
@@ -294,8 +325,8 @@ static void count_host(struct sl_view *view, struct sl_pod *const *pods, size_t 
         const struct sl_constraints *c = pods[i]->constraints;
         view->n_pods++;
         if (c != NULL) {
-            view->cpu_milli = sum(view->cpu_milli, c->cpu_milli);
-            view->memory_bytes = sum(view->memory_bytes, c->memory_bytes);
+            view->cpu_milli = sl_sat_add(view->cpu_milli, c->cpu_milli);
+            view->memory_bytes = sl_sat_add(view->memory_bytes, c->memory_bytes);
         }
     }
 }
@@ -381,7 +412,7 @@ struct sl_view *sl_view_new_beside(struct sl_node *node, struct sl_pod *const *p
     for (size_t i = 0; i < n_pods; i++) {
         if (resides(node, pods[i])) {
             n_residents++;
-            n_parts += parts_bound(node, pods[i]);
+            n_parts += parts_expected(node, pods[i]);
         }
     }
     struct sl_view *view =
@@ -401,7 +432,10 @@ struct sl_view *sl_view_new_beside(struct sl_node *node, struct sl_pod *const *p
     }
     struct sl_scratch scratch;
     measure_empty(view, &scratch);
-    place_residents(view, &scratch);
+    if (!place_residents(view, &scratch)) {
+        sl_view_free(view);
+        return NULL;
+    }
     settle(view, &scratch);
     count_host(view, pods, n_pods, others);
     sl_view_measure_idle(view);
@@ -418,5 +452,6 @@ void sl_view_free(struct sl_view *view)
         sl_pod_unref(view->resident[i].pod);
     }
     sl_node_unref(view->node);
+    free(view->more);
     free(view);
 }

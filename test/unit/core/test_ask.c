@@ -263,7 +263,8 @@ static void other_bad_values_are_malformed(void **state)
         {NULL, "nvidia.com/gpu=-1", "limits[nvidia.com/gpu]: \"-1\" is negative"},
         {"nvidia.com/gpu=one", NULL, "requests[nvidia.com/gpu]: \"one\" is not a quantity"},
         {NULL, "nvidia.com/gpu=", "limits[nvidia.com/gpu]: \"\" is not a quantity"},
-        {NULL, "aliyun.com/gpu-mem=16Ei", "limits[aliyun.com/gpu-mem]: \"16Ei\" is too large"},
+        {NULL, "aliyun.com/gpu-mem=16Ei",
+         "limits[aliyun.com/gpu-mem]: \"16Ei\" is too large: more than 2147483647"},
         {"nvidia.com/gpu=1", "nvidia.com/gpu=2",
          "requests[nvidia.com/gpu]: \"1\" differs from the limit \"2\""},
         {"nvidia.com/gpu=1", "nvidia.com/gpu=x", "limits[nvidia.com/gpu]: \"x\" is not a quantity"},
@@ -291,19 +292,18 @@ static void bad_values_outside_containers_say_where_they_are(void **state)
 static void a_sum_beyond_the_largest_number_is_malformed(void **state)
 {
     struct ask_rig *rig = *state;
-    container(rig, "a", NULL, "aliyun.com/gpu-mem=9223372036854775807");
-    check_ask(rig, "aliyun.com/gpu-mem=9223372036854775807");
+    container(rig, "a", NULL, "aliyun.com/gpu-mem=2147483647");
+    check_ask(rig, "aliyun.com/gpu-mem=2147483647");
     rig->pod.overhead = facts_pairs(&rig->facts, "aliyun.com/gpu-mem=1");
     check_malformed(rig, "overhead[aliyun.com/gpu-mem]: makes the pod's sum too large");
     rig->pod.overhead = NULL;
     sidecar(rig, "s", "aliyun.com/gpu-mem=1");
-    check_malformed(rig, "container \"a\": limits[aliyun.com/gpu-mem]: \"9223372036854775807\" "
+    check_malformed(rig, "container \"a\": limits[aliyun.com/gpu-mem]: \"2147483647\" "
                          "makes the sum over the containers too large");
     rig->pod.containers = NULL;
-    init(rig, "i", "aliyun.com/gpu-mem=9223372036854775807");
-    check_malformed(rig,
-                    "init container \"i\": limits[aliyun.com/gpu-mem]: \"9223372036854775807\" "
-                    "makes the sum over the containers too large");
+    init(rig, "i", "aliyun.com/gpu-mem=2147483647");
+    check_malformed(rig, "init container \"i\": limits[aliyun.com/gpu-mem]: \"2147483647\" "
+                         "makes the sum over the containers too large");
 }
 
 static void eight_resources_are_kept_and_a_ninth_is_malformed(void **state)

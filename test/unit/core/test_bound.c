@@ -434,6 +434,33 @@ static void absurd_timeouts_overflow_nothing(void **state)
     sl_bound_free(bound);
 }
 
+/* Of pods that stand on nodes, whatever they ask for. */
+static void absurd_widths_and_times_overflow_nothing(void **state)
+{
+    (void)state;
+    static const struct sl_bound_node nodes[] = {{1, 8}, {1, 8}, {2, 100}, {3, INT64_MAX}};
+    struct sl_bound *bound = lane(1);
+    assert_int_equal(sl_bound_set_nodes(bound, nodes, 4, 0, NULL), 0);
+    for (int64_t id = 1; id <= 40; id++) {
+        struct sl_bound_pod pod = pod_of((uint64_t)id, id % 5 + 1, 0, 60);
+        pod.width = id % 4 == 0 ? INT64_MAX - id * (INT64_C(1) << 39) : pod.width;
+        pod.submit_us = id % 8 == 0 ? INT64_MIN : pod.submit_us;
+        if (id % 4 == 0) {
+            assert_int_equal(sl_bound_adopt(bound, &pod, id * s, id * s, NULL), 0);
+            sl_bound_place(bound, pod.id, pod.id % 3);
+        } else {
+            assert_int_equal(sl_bound_arrive(bound, &pod, id * s, NULL), 0);
+        }
+        (void)sl_bound_admits(bound, pod.id, id * s);
+        (void)sl_bound_latest_start(bound, pod.id, id * s);
+    }
+    assert_true(sl_bound_is_mixed(bound));
+    for (uint64_t id = 4; id <= 40; id += 4) {
+        end(bound, id, 1000);
+    }
+    sl_bound_free(bound);
+}
+
 static void wrong_calls_are_errors_that_change_nothing(void **state)
 {
     (void)state;
@@ -513,6 +540,7 @@ int main(void)
         cmocka_unit_test(pod_that_runs_for_weeks_does_not_keep_the_past),
         cmocka_unit_test(asking_for_a_priority_never_seen_leaves_the_others_alone),
         cmocka_unit_test(absurd_timeouts_overflow_nothing),
+        cmocka_unit_test(absurd_widths_and_times_overflow_nothing),
         cmocka_unit_test(wrong_calls_are_errors_that_change_nothing),
         cmocka_unit_test(any_number_of_priorities_is_served_in_order),
     };

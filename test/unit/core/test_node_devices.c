@@ -286,9 +286,11 @@ static void memory_follows_the_sizes_of_the_gpus(void **state)
     check(rig, "annotated\naliyun.com/gpu-mem memory 39367 on\n0 whole 15109\n1 whole 24258\n");
     given(rig, "", "aliyun.com/gpu-mem=100"); /* something else: in proportion */
     check(rig, "annotated\naliyun.com/gpu-mem memory 100 on\n0 whole 38\n1 whole 61\n");
-    given(rig, "", "aliyun.com/gpu-mem=9223372036854775807"); /* beyond proportions */
-    check(rig, "annotated\naliyun.com/gpu-mem memory 9223372036854775807 on\n"
-               "0 whole 4611686018427387903\n1 whole 4611686018427387903\n");
+    given(rig, "", "aliyun.com/gpu-mem=9223372036854775807"); /* cut */
+    check(rig, "annotated\naliyun.com/gpu-mem memory 2147483647 on\n"
+               "0 whole 824201245\n1 whole 1323282401\n"
+               "! allocatable[aliyun.com/gpu-mem]: \"9223372036854775807\" is too large, taken for "
+               "2147483647\n");
 }
 
 static void whole_gpus_and_memory_are_the_same_devices(void **state)

@@ -88,6 +88,39 @@ static void an_assignment_to_several_gpus_is_read_back(void **state)
     rig_free(rig);
 }
 
+static void an_assignment_to_more_gpus_than_asked_or_in_other_parts_is_not_believed(void **state)
+{
+    static const int64_t units[] = {8, 8, 8, 8, 8, 8, 8, 8};
+    static const char *const texts[] = {
+        MEM "=0,1,2,3,4,5,6,7", MEM "=0*1,1*7", MEM "=0*4,1*3,2*1", MEM "=0*4",
+        MEM "=0*4,1*4,2*4",     MEM "=0*0,1*8", MEM "=0*4,0*4",
+    };
+    (void)state;
+    for (unsigned i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct rig *rig = gpus(units, 8, true);
+        struct sl_ask ask = ask_of(8, 2);
+        rig_run(rig, &ask, texts[i]);
+        const struct sl_view *view = rig_view(rig);
+        assert_true(view->resident[0].assumed);
+        assert_int_equal(view->resident[0].n_parts, 2);
+        assert_true(view->n_parts <= view->parts_cap);
+        assert_int_equal(view->pool_used[0], 8);
+        rig_free(rig);
+    }
+}
+
+static void a_share_that_spans_may_stand_on_one_gpu(void **state)
+{
+    static const int64_t units[] = {8, 8, 8};
+    struct rig *rig = gpus(units, 3, true);
+    struct sl_ask ask = ask_of(8, 2);
+    (void)state;
+    rig_run(rig, &ask, MEM "=1*8"); /* as where the node's plugin gave one GPU */
+    assert_false(rig_view(rig)->resident[0].assumed);
+    assert_int_equal(rig_view(rig)->device[1].memory_units, 8);
+    rig_free(rig);
+}
+
 static void a_pod_without_an_assignment_is_taken_to_span_as_it_asks(void **state)
 {
     static const int64_t units[] = {8, 8};
@@ -153,6 +186,8 @@ int main(void)
         cmocka_unit_test(where_the_plugin_gives_one_gpu_the_number_says_nothing),
         cmocka_unit_test(a_share_of_one_gpu_never_spans),
         cmocka_unit_test(an_assignment_to_several_gpus_is_read_back),
+        cmocka_unit_test(an_assignment_to_more_gpus_than_asked_or_in_other_parts_is_not_believed),
+        cmocka_unit_test(a_share_that_spans_may_stand_on_one_gpu),
         cmocka_unit_test(a_pod_without_an_assignment_is_taken_to_span_as_it_asks),
         cmocka_unit_test(it_fits_when_so_many_gpus_have_a_parts_room),
     };

@@ -209,6 +209,57 @@ static void huge_counts_do_not_overflow(void **state)
     rig_free(rig);
 }
 
+static void share_that_no_device_has_room_for_is_on_several(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of_gpus(3, 16);
+    struct sl_ask ask = rig_ask(MEM, 40);
+    rig_run(rig, &ask, NULL);
+    const struct sl_view *view = rig_view(rig);
+    assert_int_equal(view->pool_used[0], 40);
+    assert_int_equal(sl_view_free_units(view, 0), 8);
+    assert_int_equal(sl_view_free_units(view, 1), 0); /* none of them is free as a whole */
+    assert_int_equal(view->n_parts, 3);
+    assert_true(view->n_parts > 1); /* more than room was made for beforehand */
+    struct sl_scratch scratch;
+    sl_scratch_init(&scratch, view);
+    sl_scratch_remove(&scratch, 0);
+    assert_int_equal(scratch.pool_used[0], 0);
+    assert_int_equal(scratch.device[0].memory_units + scratch.device[1].memory_units +
+                         scratch.device[2].memory_units,
+                     0);
+    rig_free(rig);
+}
+
+/* A pod has more resources than an ask may have: what the node has of them counts. */
+static void all_that_a_pod_holds_counts_however_much_it_names(void **state)
+{
+    (void)state;
+    enum { NAMES = 12 };
+    struct rig *rig = rig_new();
+    struct sl_ask_item items[NAMES];
+    static char name[NAMES][32];
+    struct sl_ask none = {.n = 0};
+    for (unsigned i = 0; i < NAMES; i++) {
+        snprintf(name[i], sizeof name[i], "nvidia.com/mig-x%02u", i);
+        items[i] = rig_item(name[i], 1 + i);
+        if (i % 2 == 1) {
+            rig->pool[rig_pool(rig, name[i], SL_KIND_MIG, 20)].on_devices = false;
+        }
+    }
+    struct sl_pod *pod = rig_run(rig, &none, NULL);
+    pod->items = items;
+    pod->n_items = NAMES;
+    pod->malformed = "more than 8";
+    const struct sl_view *view = rig_view(rig);
+    assert_int_equal(view->n_residents, 1);
+    for (unsigned i = 0; i < view->n_pools; i++) {
+        assert_int_equal(view->pool_used[i], 2 + 2 * i);
+        assert_int_equal(sl_view_free_units(view, i), 18 - 2 * i);
+    }
+    rig_free(rig);
+}
+
 static void pods_stay_on_a_device_that_falls_ill(void **state)
 {
     (void)state;
@@ -455,6 +506,8 @@ int main(void)
         cmocka_unit_test(over_commitment_counts_in_the_pool_and_frees_nothing),
         cmocka_unit_test(over_committed_memory_never_underflows),
         cmocka_unit_test(huge_counts_do_not_overflow),
+        cmocka_unit_test(share_that_no_device_has_room_for_is_on_several),
+        cmocka_unit_test(all_that_a_pod_holds_counts_however_much_it_names),
         cmocka_unit_test(pods_stay_on_a_device_that_falls_ill),
         cmocka_unit_test(assumed_pods_take_healthy_devices_first_and_ill_ones_last),
         cmocka_unit_test(resource_that_the_node_lost_is_no_part_of_the_view),
