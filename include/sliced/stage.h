@@ -95,15 +95,19 @@ struct sl_stage_read {
     struct sl_str text;
 };
 
-/* The next that is to be read and is not being read; false: nothing. */
-bool sl_stages_next_read(struct sl_stages *stages, struct sl_stage_read *out);
+/* The next that is to be read and is not being read; false: nothing now. Namespaces take turns,
+ * each with half of the readings at most at a time. now_us: of a clock that is never put. */
+bool sl_stages_next_read(struct sl_stages *stages, int64_t now_us, struct sl_stage_read *out);
+/* When a pause after readings that failed is over; INT64_MAX: there is none. */
+int64_t sl_stages_wake(const struct sl_stages *stages);
 /* What a reading found: as sl_stages_pod and sl_stages_job, for what the reading is for. Watches
  * may know better meanwhile: then that holds. */
 void sl_stages_read_pod(struct sl_stages *stages, uint64_t id, const struct sl_pod *pod);
 void sl_stages_read_job(struct sl_stages *stages, uint64_t id, struct sl_str name,
                         struct sl_str uid, enum sl_pod_phase phase);
-/* It has ended. Not ok: it is to be read again. */
-void sl_stages_read_end(struct sl_stages *stages, uint64_t id, bool ok);
+/* It has ended. Not ok: it is to be read again, after a pause that doubles from 1 s to 64 s. Others
+ * do not pause, unless nothing that was read lately could be: then all do, for a second. */
+void sl_stages_read_end(struct sl_stages *stages, uint64_t id, bool ok, int64_t now_us);
 
 /* ---- who may go ---- */
 

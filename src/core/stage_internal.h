@@ -1,6 +1,6 @@
 /* What the parts of stages share. stage.c: who waits; stage_target.c: for what; stage_index.c: by
- * labels; stage_record.c: what there is; stage_cycle.c: cycles; stage_text.c: what is told;
- * stage_read.c: the annotation. */
+ * labels; stage_record.c: what there is; stage_turn.c: what is read next; stage_cycle.c: cycles;
+ * stage_text.c: what is told; stage_read.c: the annotation. */
 #ifndef SLICED_CORE_STAGE_INTERNAL_H
 #define SLICED_CORE_STAGE_INTERNAL_H
 
@@ -12,6 +12,14 @@ enum {
     SL_STAGE_TEXT_MAX = 256,
     SL_STAGE_KEY_MAX = 2048, /* a namespace, a kind, and an annotation at most */
     SL_STAGE_KINDS = SL_STAGE_SELECTOR + 1,
+    SL_STAGE_SPACE_READS = SL_STAGE_READS_MAX / 2, /* at a time, of one namespace */
+    SL_STAGE_RESTS = 7,     /* pauses after readings that failed: 1 s, and twice as long each */
+    SL_STAGE_FAILURES = 16, /* in a row, whatever was read: then all rest for a moment */
+};
+
+/* Targets in the order in which they are to be read. */
+struct sl_stage_turns {
+    struct sl_stage_target *first, *last;
 };
 
 struct sl_stage_waiter;
@@ -22,7 +30,11 @@ struct sl_stage_space {
     struct sl_stage_target *open; /* selectors that ask for no label, as "a!=b" */
     struct sl_map buckets;        /* by hash of a label */
     struct sl_map records;        /* of selectors: the first of a pod's, by its name */
-    size_t refs;                  /* waiters and targets */
+    struct sl_stage_turns unread;
+    struct sl_stage_space *ring_prev,
+        *ring_next;     /* of those with something to be read; NULL: not */
+    uint32_t n_reading; /* targets */
+    size_t refs;        /* waiters and targets */
     char name[];
 };
 
@@ -68,7 +80,10 @@ struct sl_stage_target {
     struct sl_stage_space *space;
     struct sl_stage_link *links;
     struct sl_stage_target *prev, *next; /* of the namespace's open ones */
-    struct sl_stage_target *unread_prev, *unread_next;
+    struct sl_stage_turns *turns;        /* that it is in: its namespace's, or a rest; NULL: none */
+    struct sl_stage_target *turn_prev, *turn_next;
+    int64_t rest_us;              /* until then it rests */
+    uint32_t failures;            /* of readings, in a row */
     struct sl_stage_record *only; /* POD, JOB */
     struct sl_map records;        /* SELECTOR: by name */
     size_t count[SL_POD_UNKNOWN + 1];
@@ -82,7 +97,6 @@ struct sl_stage_target {
     enum sl_stage_kind kind;
     uint32_t n_rules;
     uint32_t filed_by; /* the rule; n_rules: it is open */
-    bool unread;       /* is in the list of those to be read */
     bool known;        /* was read once */
     bool stale;        /* the reading under way is not enough */
     bool full;         /* there was no room for all its pods */
@@ -123,7 +137,10 @@ struct sl_stages {
     struct sl_map spaces;
     struct sl_map targets;
     struct sl_stage_waiter *changed;
-    struct sl_stage_target *unread, *unread_last;
+    struct sl_stage_space *ring; /* the namespace whose turn it is to have something read */
+    struct sl_stage_turns rest[SL_STAGE_RESTS];
+    int64_t rest_us;   /* nothing is read before */
+    uint32_t failures; /* of readings, in a row */
     struct sl_stage_target *reads[SL_STAGE_READS_MAX];
     size_t n_jobs;
     size_t n_records;
@@ -203,10 +220,22 @@ struct sl_stage_waiter *sl_stage_named_next(struct sl_stage_named *named);
 
 bool sl_stage_has_label(const uint64_t *label, uint32_t n_labels, uint64_t hash);
 
-/* ---- stage_record.c ---- */
+/* ---- stage_turn.c: namespaces take turns, and what could not be read rests by itself ---- */
 
 /* It is to be read; being read, it is to be read once more. */
 void sl_stage_unread(struct sl_stages *stages, struct sl_stage_target *target);
+/* Out of its turns. */
+void sl_stage_take_out(struct sl_stages *stages, struct sl_stage_target *target);
+/* The next to be read, still in its turns; NULL: none now. */
+struct sl_stage_target *sl_stage_next(struct sl_stages *stages, int64_t now_us);
+/* Its reading begins; ends. */
+void sl_stage_turn_begin(struct sl_stages *stages, struct sl_stage_target *target);
+void sl_stage_turn_end(struct sl_stage_target *target);
+/* It could not be read: again after a rest, longer each time. */
+void sl_stage_turn_failed(struct sl_stages *stages, struct sl_stage_target *target, int64_t now_us);
+
+/* ---- stage_record.c ---- */
+
 /* Forgets all that is known of it, before it is freed. */
 void sl_stage_forget(struct sl_stages *stages, struct sl_stage_target *target);
 

@@ -250,40 +250,6 @@ void sl_stages_reread(struct sl_stages *stages, bool jobs)
 
 /* ---- readings ---- */
 
-void sl_stage_unread(struct sl_stages *stages, struct sl_stage_target *target)
-{
-    if (target->reading != 0) {
-        target->stale = true;
-        return;
-    }
-    if (target->unread) {
-        return;
-    }
-    target->unread = true;
-    target->unread_next = NULL;
-    target->unread_prev = stages->unread_last;
-    if (stages->unread_last != NULL) {
-        stages->unread_last->unread_next = target;
-    } else {
-        stages->unread = target;
-    }
-    stages->unread_last = target;
-}
-
-static void take_out(struct sl_stages *stages, struct sl_stage_target *target)
-{
-    if (!target->unread) {
-        return;
-    }
-    struct sl_stage_target **before =
-        target->unread_prev != NULL ? &target->unread_prev->unread_next : &stages->unread;
-    struct sl_stage_target **behind =
-        target->unread_next != NULL ? &target->unread_next->unread_prev : &stages->unread_last;
-    *before = target->unread_next;
-    *behind = target->unread_prev;
-    target->unread = false;
-}
-
 static struct sl_stage_target *being_read(const struct sl_stages *stages, uint64_t id)
 {
     for (int i = 0; i < SL_STAGE_READS_MAX; i++) {
@@ -300,6 +266,9 @@ static void end_reading(struct sl_stages *stages, struct sl_stage_target *target
         if (stages->reads[i] == target) {
             stages->reads[i] = NULL;
         }
+    }
+    if (target->reading != 0) {
+        sl_stage_turn_end(target);
     }
     free(target->gone);
     target->gone = NULL;
@@ -359,22 +328,23 @@ static void drop_unseen(struct sl_stages *stages, struct sl_stage_target *target
     }
 }
 
-bool sl_stages_next_read(struct sl_stages *stages, struct sl_stage_read *out)
+bool sl_stages_next_read(struct sl_stages *stages, int64_t now_us, struct sl_stage_read *out)
 {
     int slot = 0;
     refill(stages);
     while (slot < SL_STAGE_READS_MAX && stages->reads[slot] != NULL) {
         slot++;
     }
-    struct sl_stage_target *target = stages->unread;
-    if (target == NULL || slot == SL_STAGE_READS_MAX) {
+    struct sl_stage_target *target =
+        slot == SL_STAGE_READS_MAX ? NULL : sl_stage_next(stages, now_us);
+    if (target == NULL) {
         return false;
     }
     target->gone = calloc(1, sizeof(*target->gone));
     if (target->gone == NULL) {
         return false;
     }
-    take_out(stages, target);
+    sl_stage_turn_begin(stages, target);
     for_each(stages, target, unsee);
     target->stale = false;
     target->reading = ++stages->reading;
@@ -419,15 +389,24 @@ void sl_stages_read_job(struct sl_stages *stages, uint64_t id, struct sl_str nam
     }
 }
 
-void sl_stages_read_end(struct sl_stages *stages, uint64_t id, bool ok)
+void sl_stages_read_end(struct sl_stages *stages, uint64_t id, bool ok, int64_t now_us)
 {
     struct sl_stage_target *target = being_read(stages, id);
+    stages->failures = ok ? 0 : stages->failures + 1;
+    if (stages->failures >= SL_STAGE_FAILURES) {
+        stages->rest_us = now_us + 1000000;
+    }
     if (target == NULL) {
         return;
     }
-    bool whole = ok && !target->stale;
+    bool stale = target->stale;
     end_reading(stages, target);
-    if (!whole) {
+    if (!ok) {
+        sl_stage_turn_failed(stages, target, now_us);
+        return;
+    }
+    target->failures = 0;
+    if (stale) {
         sl_stage_unread(stages, target);
         return;
     }
@@ -440,7 +419,7 @@ void sl_stages_read_end(struct sl_stages *stages, uint64_t id, bool ok)
 
 void sl_stage_forget(struct sl_stages *stages, struct sl_stage_target *target)
 {
-    take_out(stages, target);
+    sl_stage_take_out(stages, target);
     end_reading(stages, target);
     set_full(stages, target, false);
     for_each(stages, target, drop);

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "kube/clock.h"
 #include "kube/list_read.h"
 #include "kube/url.h"
 #include "server/metrics.h"
@@ -13,8 +14,7 @@
 
 enum { PATH_BYTES_MAX = 8192, STORE_READS_MAX = 1024 };
 
-static const int64_t pause_first_us = 1000000;
-static const int64_t pause_max_us = 30000000;
+static const int64_t log_every_us = 1000000;
 
 /* A reading under way. */
 struct reading {
@@ -31,9 +31,8 @@ struct sl_stager {
     pthread_mutex_t lock; /* guards what follows */
     struct sl_stages *stages;
     struct reading reading[SL_STAGE_READS_MAX]; /* its use; the rest is its caller's */
-    int64_t pause_us;                           /* the last one; 0: the last reading went well */
-    bool paused;                                /* a reading failed: none is begun */
-    bool resumes;                               /* a timer ends that */
+    int64_t logged_us;                          /* when the log had the last failure */
+    int64_t timer_us; /* when the first of the timers goes off; INT64_MAX: none is set */
     uint64_t reads, failures;
 };
 
@@ -89,42 +88,53 @@ static void on_resume(void *context)
 {
     struct sl_stager *stager = context;
     lock(stager);
-    stager->paused = false;
-    stager->resumes = false;
+    stager->timer_us = INT64_MAX;
     unlock(stager);
     begin_reads(stager);
+}
+
+/* What could not be read rests: until when? Without memory for a timer the next collect sees. */
+static void set_timer(struct sl_stager *stager)
+{
+    int64_t now_us = sl_kube_monotonic_us();
+    lock(stager);
+    int64_t wake_us = sl_stages_wake(stager->stages);
+    bool set = wake_us > now_us && wake_us < stager->timer_us;
+    stager->timer_us = set ? wake_us : stager->timer_us;
+    (void)pthread_mutex_unlock(&stager->lock);
+    if (set && sl_client_after(stager->options.client, wake_us - now_us, on_resume, stager) < 0) {
+        lock(stager);
+        stager->timer_us = INT64_MAX;
+        (void)pthread_mutex_unlock(&stager->lock);
+    }
+}
+
+/* Whoever names nonsense must not fill the log: one of a second's failures stands for all. */
+static bool is_worth_a_line(struct sl_stager *stager)
+{
+    int64_t now_us = sl_kube_monotonic_us();
+    lock(stager);
+    bool due = stager->logged_us == 0 || now_us - stager->logged_us >= log_every_us;
+    stager->logged_us = due ? now_us : stager->logged_us;
+    (void)pthread_mutex_unlock(&stager->lock);
+    return due;
 }
 
 /* On the client's thread, or, when it could not begin, on the one that began it. */
 static void end_reading(struct reading *reading, bool ok, const struct sl_error *why)
 {
     struct sl_stager *stager = reading->stager;
-    int64_t pause_us = 0;
-    if (!ok) {
+    if (!ok && is_worth_a_line(stager)) {
         sl_log(SL_LOG_WARN, "what sliced.dev/after names could not be read", "path",
                reading->path == NULL ? "" : reading->path, "problem", why->message, (char *)NULL);
     }
     free(reading->path);
     reading->path = NULL;
     lock(stager);
-    sl_stages_read_end(stager->stages, reading->id, ok);
+    sl_stages_read_end(stager->stages, reading->id, ok, sl_kube_monotonic_us());
     reading->used = false;
     stager->failures += !ok;
-    if (ok) {
-        stager->pause_us = 0;
-    } else if (!stager->paused) {
-        stager->paused = true;
-        stager->resumes = true;
-        pause_us = stager->pause_us == 0 ? pause_first_us : stager->pause_us * 2;
-        pause_us = pause_us > pause_max_us ? pause_max_us : pause_us;
-        stager->pause_us = pause_us;
-    }
     unlock(stager);
-    if (pause_us > 0 && sl_client_after(stager->options.client, pause_us, on_resume, stager) < 0) {
-        lock(stager);
-        stager->resumes = false; /* memory was short, or the client stops */
-        (void)pthread_mutex_unlock(&stager->lock);
-    }
 }
 
 static void on_done(void *context, bool ok, const struct sl_error *err)
@@ -174,8 +184,8 @@ static struct reading *next_reading(struct sl_stager *stager)
 {
     struct sl_stage_read read;
     lock(stager);
-    struct reading *reading = stager->paused ? NULL : free_slot(stager);
-    if (reading != NULL && !sl_stages_next_read(stager->stages, &read)) {
+    struct reading *reading = free_slot(stager);
+    if (reading != NULL && !sl_stages_next_read(stager->stages, sl_kube_monotonic_us(), &read)) {
         reading = NULL;
     }
     if (reading != NULL) {
@@ -211,6 +221,7 @@ static void begin_reads(struct sl_stager *stager)
         }
         reading = next_reading(stager);
     }
+    set_timer(stager);
 }
 
 /* ---- an embedded cluster ---- */
@@ -240,7 +251,7 @@ static void read_store(struct sl_stager *stager)
     uint64_t last = 0;
     for (int i = 0; i < STORE_READS_MAX && first > 0; i++) {
         lock(stager);
-        for (first = 0; sl_stages_next_read(stager->stages, &read); last = read.id) {
+        for (first = 0; sl_stages_next_read(stager->stages, 0, &read); last = read.id) {
             first = first == 0 ? read.id : first;
         }
         (void)pthread_mutex_unlock(&stager->lock);
@@ -248,7 +259,7 @@ static void read_store(struct sl_stager *stager)
             sl_store_set_watch(stager->options.store, on_store, stager);
             lock(stager);
             for (uint64_t id = first; id <= last; id++) {
-                sl_stages_read_end(stager->stages, id, true);
+                sl_stages_read_end(stager->stages, id, true, 0);
             }
             unlock(stager);
         }
@@ -289,7 +300,6 @@ void sl_stager_collect(struct sl_stager *stager,
     }
     lock(stager);
     sl_stages_collect(stager->stages, visit, context);
-    stager->paused = stager->paused && stager->resumes;
     (void)pthread_mutex_unlock(&stager->lock);
     if (stager->options.client != NULL) {
         begin_reads(stager);
@@ -382,6 +392,7 @@ struct sl_stager *sl_stager_new(const struct sl_stager_options *options, struct 
         return NULL;
     }
     stager->options = *options;
+    stager->timer_us = INT64_MAX;
     stager->stages = sl_stages_new(options->max, err);
     if (stager->stages == NULL) {
         free(stager);

@@ -63,7 +63,7 @@ static int answer(struct sl_sim_stages *stages, const struct sl_stage_read *read
         sl_stages_read_pod(stages->stages, read->id, pod);
         sl_pod_unref(pod);
     }
-    sl_stages_read_end(stages->stages, read->id, true);
+    sl_stages_read_end(stages->stages, read->id, true, 0);
     return 0;
 }
 
@@ -76,7 +76,7 @@ int sl_sim_stages_collect(struct sl_sim_stages *stages,
     if (stages->stages == NULL) {
         return 0;
     }
-    while (sl_stages_next_read(stages->stages, &read)) {
+    while (sl_stages_next_read(stages->stages, 0, &read)) {
         if (answer(stages, &read, err) < 0) {
             return -1;
         }

@@ -61,7 +61,7 @@ static void read_all(struct world *w)
 {
     struct sl_stages *stages = w->rig->stages;
     struct sl_stage_read read;
-    for (int i = 0; i < 100 && sl_stages_next_read(stages, &read); i++) {
+    for (int i = 0; i < 100 && sl_stages_next_read(stages, 0, &read); i++) {
         uint64_t id = read.id;
         for (int p = 0; p < PODS; p++) {
             sl_stages_read_pod(stages, id, w->waits[p]);
@@ -69,7 +69,7 @@ static void read_all(struct world *w)
         sl_stages_read_pod(stages, id, w->there[0]);
         sl_stages_read_pod(stages, id, w->there[1]);
         sl_stages_read_job(stages, id, SL_STR("j"), SL_STR("u"), SL_POD_SUCCEEDED);
-        sl_stages_read_end(stages, id, true);
+        sl_stages_read_end(stages, id, true, 0);
     }
 }
 

@@ -8,6 +8,7 @@
 struct stage_rig {
     struct facts_rig facts;
     struct sl_stages *stages;
+    int64_t now_us;
     char log[4096]; /* of collect */
     size_t len;
 };
@@ -21,6 +22,18 @@ static inline struct stage_rig *stage_rig_new(size_t max)
     rig->stages = sl_stages_new(max, &err);
     assert_non_null(rig->stages);
     return rig;
+}
+
+/* The next reading, when need be after a pause; false: there is none. */
+static inline bool stage_rig_next(struct stage_rig *rig, struct sl_stage_read *read)
+{
+    int64_t wake_us = sl_stages_wake(rig->stages);
+    bool pause = wake_us > rig->now_us && wake_us < INT64_MAX;
+    if (sl_stages_next_read(rig->stages, rig->now_us, read)) {
+        return true;
+    }
+    rig->now_us = pause ? wake_us : rig->now_us;
+    return pause && sl_stages_next_read(rig->stages, rig->now_us, read);
 }
 
 static inline void stage_rig_free(struct stage_rig *rig)
@@ -75,8 +88,8 @@ static inline void stage_rig_wait(struct stage_rig *rig, const char *name, const
 static inline void stage_rig_read_nothing(struct stage_rig *rig)
 {
     struct sl_stage_read read;
-    while (sl_stages_next_read(rig->stages, &read)) {
-        sl_stages_read_end(rig->stages, read.id, true);
+    while (sl_stages_next_read(rig->stages, rig->now_us, &read)) {
+        sl_stages_read_end(rig->stages, read.id, true, rig->now_us);
     }
 }
 

@@ -234,7 +234,7 @@ static void the_annotation_may_be_mended(void **state)
 static struct sl_stage_read next_read(struct stage_rig *rig)
 {
     struct sl_stage_read read;
-    assert_true(sl_stages_next_read(rig->stages, &read));
+    assert_true(sl_stages_next_read(rig->stages, rig->now_us, &read));
     return read;
 }
 
@@ -256,9 +256,9 @@ static void what_is_there_already_is_read(void **state)
     assert_true(sl_str_eq(read.text, SL_STR("app=x")));
     found(rig, read.id, "a", "app=x", "Succeeded");
     found(rig, read.id, "b", "app=y", "Failed"); /* the server said too much */
-    sl_stages_read_end(rig->stages, read.id, true);
+    sl_stages_read_end(rig->stages, read.id, true, rig->now_us);
     assert_string_equal(stage_rig_collect(rig), "w None\n");
-    assert_false(sl_stages_next_read(rig->stages, &read));
+    assert_false(sl_stages_next_read(rig->stages, rig->now_us, &read));
 }
 
 static void a_reading_that_failed_is_made_again(void **state)
@@ -266,14 +266,16 @@ static void a_reading_that_failed_is_made_again(void **state)
     struct stage_rig *rig = *state;
     stage_rig_wait(rig, "w", NULL, "a");
     struct sl_stage_read read = next_read(rig);
-    sl_stages_read_end(rig->stages, read.id, false);
+    sl_stages_read_end(rig->stages, read.id, false, rig->now_us);
     assert_string_equal(stage_rig_collect(rig), "w Stage: it waits for pod/a (not read yet)\n");
     uint64_t first = read.id;
+    assert_false(sl_stages_next_read(rig->stages, rig->now_us, &read));
+    rig->now_us += 1000000;
     read = next_read(rig);
     assert_int_not_equal(read.id, first);
-    sl_stages_read_end(rig->stages, first, true); /* over */
+    sl_stages_read_end(rig->stages, first, true, rig->now_us); /* over */
     assert_string_equal(stage_rig_collect(rig), "");
-    sl_stages_read_end(rig->stages, read.id, true);
+    sl_stages_read_end(rig->stages, read.id, true, rig->now_us);
     assert_string_equal(stage_rig_collect(rig), "w Stage: it waits for pod/a (not there)\n");
 }
 
@@ -286,7 +288,7 @@ static void a_reading_does_not_bring_back_what_was_deleted_meanwhile(void **stat
     stage_rig_pod(rig, "b", "b", "app=x", "Succeeded");
     found(rig, read.id, "a", "app=x", "Running");
     found(rig, read.id, "b", "app=x", "Running");
-    sl_stages_read_end(rig->stages, read.id, true);
+    sl_stages_read_end(rig->stages, read.id, true, rig->now_us);
     assert_string_equal(stage_rig_collect(rig), "w None\n");
 }
 
@@ -300,17 +302,17 @@ static void after_a_new_list_what_is_gone_is_noticed(void **state)
     (void)stage_rig_collect(rig);
     sl_stages_reread(rig->stages, true); /* of Jobs: none */
     struct sl_stage_read read;
-    assert_false(sl_stages_next_read(rig->stages, &read));
+    assert_false(sl_stages_next_read(rig->stages, rig->now_us, &read));
     sl_stages_reread(rig->stages, false);
     read = next_read(rig);
     found(rig, read.id, "b", "app=x", "Succeeded");
     sl_stages_reread(rig->stages, false); /* while it is read: once more */
-    sl_stages_read_end(rig->stages, read.id, true);
+    sl_stages_read_end(rig->stages, read.id, true, rig->now_us);
     read = next_read(rig);
-    sl_stages_read_end(rig->stages, read.id, true);
+    sl_stages_read_end(rig->stages, read.id, true, rig->now_us);
     read = next_read(rig);
-    sl_stages_read_end(rig->stages, read.id, true);
-    assert_false(sl_stages_next_read(rig->stages, &read));
+    sl_stages_read_end(rig->stages, read.id, true, rig->now_us);
+    assert_false(sl_stages_next_read(rig->stages, rig->now_us, &read));
     assert_string_equal(stage_rig_collect(rig), "w Stage: it waits for pod/a (not there)\n");
 }
 
@@ -320,12 +322,12 @@ static void only_some_are_read_at_a_time(void **state)
     struct sl_stage_read read;
     stage_rig_wait(rig, "w", NULL, "a,b,c,d,e,f,g,h,i,j");
     int n = 0;
-    while (sl_stages_next_read(rig->stages, &read)) {
+    while (sl_stages_next_read(rig->stages, rig->now_us, &read)) {
         n++;
     }
-    assert_int_equal(n, 8);
-    sl_stages_remove(rig->stages, SL_STR("w")); /* nobody wants to know any more */
-    sl_stages_read_end(rig->stages, read.id, true);
+    assert_int_equal(n, SL_STAGE_READS_MAX / 2); /* the others are for other namespaces */
+    sl_stages_remove(rig->stages, SL_STR("w"));  /* nobody wants to know any more */
+    sl_stages_read_end(rig->stages, read.id, true, rig->now_us);
     struct sl_stages_stats stats;
     sl_stages_stats(rig->stages, &stats);
     assert_int_equal(stats.targets, 0);
@@ -378,7 +380,7 @@ static void a_selector_with_too_many_pods_holds(void **state)
         (void)snprintf(name, sizeof(name), "p%d", i);
         found(rig, read.id, name, "app=x", "Succeeded");
     }
-    sl_stages_read_end(rig->stages, read.id, true);
+    sl_stages_read_end(rig->stages, read.id, true, rig->now_us);
     assert_string_equal(stage_rig_collect(rig), "w None\n");
 }
 

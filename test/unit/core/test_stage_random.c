@@ -237,7 +237,7 @@ static void step(struct stage_rig *rig, struct model *model)
 static void read_all(struct stage_rig *rig, struct model *model)
 {
     struct sl_stage_read read;
-    while (sl_stages_next_read(rig->stages, &read)) {
+    while (stage_rig_next(rig, &read)) {
         uint64_t id = read.id;
         for (unsigned who = 0; who < NAMES; who++) {
             if (model->thing[who].there) {
@@ -246,7 +246,7 @@ static void read_all(struct stage_rig *rig, struct model *model)
                 sl_pod_unref(pod);
             }
         }
-        sl_stages_read_end(rig->stages, id, roll(model, 4) > 0);
+        sl_stages_read_end(rig->stages, id, roll(model, 4) > 0, rig->now_us);
     }
 }
 
