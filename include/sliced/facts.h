@@ -84,6 +84,7 @@ struct sl_pod_facts {
     struct sl_pair *node_selector;
     struct sl_term_facts *terms; /* spec.affinity.nodeAffinity.required... */
     struct sl_toleration_facts *tolerations;
+    struct sl_str problem; /* what of it could not be read, or is more than is kept; may be empty */
 };
 
 /* A Job of batch/v1. */
@@ -123,7 +124,7 @@ struct sl_node_facts {
     struct sl_pair *capacity;
     struct sl_taint_facts *taints;
     struct sl_device_facts *devices; /* from sliced.dev/devices; NULL when absent or malformed */
-    struct sl_str problem;           /* why an annotation could not be read; empty when none */
+    struct sl_str problem;           /* what of it could not be read; empty when all was */
     bool unschedulable;
     bool deleting;
 };

@@ -56,6 +56,7 @@ static int open_either(struct sl_walker *walker, const struct sl_event *event, b
 
 /* ---- filter, prioritize ---- */
 
+/* A pod is its user's text: what cannot be read of it is passed over, not the question. */
 static int open_pod(struct sl_walker *walker, void *target, const struct sl_event *event,
                     struct sl_error *err)
 {
@@ -64,8 +65,30 @@ static int open_pod(struct sl_walker *walker, void *target, const struct sl_even
     (void)event;
     (void)err;
     body->has_pod = true;
+    walker->defer = true;
     return SL_EVENT_GO;
 }
+
+static int end_pod(struct sl_walker *walker, void *target, const struct sl_event *event,
+                   struct sl_error *err)
+{
+    struct sl_body *body = walker->context;
+    (void)target;
+    (void)event;
+    walker->defer = false;
+    if (walker->vital) {
+        if (err != NULL) {
+            *err = walker->deferred; /* an answer would be a guess */
+        }
+        return SL_EVENT_FAIL;
+    }
+    return walker->deferred.code == SL_ERR_NONE ||
+                   sl_build_problem(&body->build, &walker->deferred, body->arena, err) == 0
+               ? SL_EVENT_GO
+               : SL_EVENT_FAIL;
+}
+
+static const struct sl_table pod_table = {.also = &sl_pod_table, .end = end_pod};
 
 static int open_nodes(struct sl_walker *walker, void *target, const struct sl_event *event,
                       struct sl_error *err)
@@ -150,7 +173,7 @@ static const struct sl_table node_list_table = {SL_TABLE_FIELDS(node_list_fields
                                                 .end = end_node_list};
 
 static const struct sl_field args_fields[] = {
-    {SL_FIELD_NAME("Pod"), .kind = SL_FIELD_OBJECT, .table = &sl_pod_table,
+    {SL_FIELD_NAME("Pod"), .kind = SL_FIELD_OBJECT, .table = &pod_table,
      .offset = offsetof(struct sl_body, build), .open = open_pod},
     {SL_FIELD_NAME("Nodes"), .kind = SL_FIELD_OBJECT, .table = &node_list_table,
      .open = open_nodes},
@@ -281,7 +304,7 @@ static const struct sl_table meta_victims_table = {SL_TABLE_FIELDS(meta_victims_
                                                    .any_case = true, .end = end_victims};
 
 static const struct sl_field preempt_fields[] = {
-    {SL_FIELD_NAME("Pod"), .kind = SL_FIELD_OBJECT, .table = &sl_pod_table,
+    {SL_FIELD_NAME("Pod"), .kind = SL_FIELD_OBJECT, .table = &pod_table,
      .offset = offsetof(struct sl_body, build), .open = open_pod},
     {SL_FIELD_NAME("NodeNameToVictims"), .kind = SL_FIELD_OBJECT_MAP, .table = &victims_table,
      .open = open_victims, .value = take_victims_node},
@@ -296,10 +319,10 @@ static int open_object(struct sl_walker *walker, void *target, const struct sl_e
                        struct sl_error *err)
 {
     struct sl_body *body = target;
-    (void)walker;
     (void)event;
     (void)err;
     body->review.has_object = true;
+    walker->defer = true;
     return SL_EVENT_GO;
 }
 
@@ -308,7 +331,8 @@ static const struct sl_field review_pod_fields[] = {
      .offset = offsetof(struct sl_build, meta)},
     {SL_FIELD_NAME("spec"), .kind = SL_FIELD_OBJECT, .table = &sl_pod_spec_table},
 };
-static const struct sl_table review_pod_table = {SL_TABLE_FIELDS(review_pod_fields)};
+static const struct sl_table review_pod_table = {SL_TABLE_FIELDS(review_pod_fields),
+                                                 .end = end_pod};
 
 static const struct sl_field review_kind_fields[] = {
     {SL_FIELD_NAME("group"), .kind = SL_FIELD_STRING,
@@ -356,7 +380,9 @@ struct sl_body *sl_body_new(const struct sl_text_limits *limits, struct sl_arena
         return NULL;
     }
     body->arena = arena;
-    body->json = sl_json_new(limits, sl_walk_receive, &body->walker);
+    struct sl_text_limits forgiving = *limits;
+    forgiving.forgiving = true;
+    body->json = sl_json_new(&forgiving, sl_walk_receive, &body->walker);
     if (body->json == NULL) {
         sl_body_free(body);
         return NULL;

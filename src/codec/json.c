@@ -67,7 +67,8 @@ SL_INLINE int send(struct sl_json *json, struct sl_event *event, size_t offset)
 static int report(struct sl_json *json, enum sl_event_type type, struct sl_str text, bool boolean,
                   size_t offset)
 {
-    struct sl_event event = {.type = type, .boolean = boolean, .text = text};
+    struct sl_event event = {.type = type, .boolean = boolean, .text = text, .fault = json->fault};
+    json->fault = NULL;
     return send(json, &event, offset);
 }
 
@@ -82,6 +83,10 @@ SL_INLINE void report_begin(struct sl_json *json, struct walk *w, enum sl_event_
         json->skipping = true;
         json->skip_base = base;
         w->leave = true;
+        if (json->limits.forgiving && type != SL_EVENT_KEY) {
+            json->nested = 1;
+            w->depth = base;
+        }
     } else {
         json->runs = answer == SL_EVENT_RUNS && type == SL_EVENT_ARRAY;
     }
@@ -153,6 +158,12 @@ SL_INLINE void open_container(struct sl_json *json, struct walk *w, bool object,
 {
     size_t offset = sl_json_offset(json, w->p);
     unsigned base = w->depth;
+    if (skipping && json->limits.forgiving) {
+        json->nested = 1;
+        w->leave = true;
+        w->p++;
+        return;
+    }
     if (base == json->limits.max_depth) {
         (void)sl_error_set(&json->error, SL_ERR_LIMIT, "nested deeper than %u levels",
                            json->limits.max_depth);
@@ -401,9 +412,60 @@ static const char *complete_token(struct sl_json *json, enum sl_json_token token
     return w.p;
 }
 
+/* Within a string: past its end, or past the chunk's. */
+static const char *skip_string(struct sl_json *json, const char *p, const char *end)
+{
+    while (p < end && json->token == SL_JSON_TOKEN_STRING) {
+        if (json->string == SL_JSON_STRING_RAW_ESCAPE) {
+            json->string = SL_JSON_STRING_RAW;
+            p++;
+            continue;
+        }
+        p = sl_scan_plain(p, end);
+        if (p == end) {
+            break;
+        }
+        if (*p == '"') {
+            json->token = SL_JSON_TOKEN_NONE;
+        } else if (*p == '\\') {
+            json->string = SL_JSON_STRING_RAW_ESCAPE;
+        }
+        p++;
+    }
+    return p;
+}
+
+/* Forgiving: strings and brackets alone say where a container ends. */
+static const char *skip_nested(struct sl_json *json, const char *p, const char *end)
+{
+    while (p < end && json->nested > 0) {
+        if (json->token == SL_JSON_TOKEN_STRING) {
+            p = skip_string(json, p, end);
+            continue;
+        }
+        char c = *p++;
+        if (c == '"') {
+            json->token = SL_JSON_TOKEN_STRING;
+            json->string = SL_JSON_STRING_RAW;
+        } else if (c == '{' || c == '[') {
+            json->nested++;
+        } else if (c == '}' || c == ']') {
+            json->nested--;
+        } else if (c == '\n') {
+            json->line++;
+            json->line_start = sl_json_offset(json, p);
+        }
+    }
+    if (json->nested == 0) {
+        json->skipping = false;
+        json->place = json->depth == 0 ? SL_JSON_DONE : SL_JSON_AFTER;
+    }
+    return p;
+}
+
 static const char *read_chunk(struct sl_json *json, const char *p, const char *end)
 {
-    if (json->token != SL_JSON_TOKEN_NONE) {
+    if (json->token != SL_JSON_TOKEN_NONE && json->nested == 0) {
         enum sl_json_token token = json->token;
         p = sl_json_resume(json, p, end);
         if (p != NULL && json->token == SL_JSON_TOKEN_NONE) {
@@ -411,7 +473,9 @@ static const char *read_chunk(struct sl_json *json, const char *p, const char *e
         }
     }
     while (p != NULL && p < end) {
-        p = json->skipping ? walk_skipping(json, p, end) : walk_reporting(json, p, end);
+        p = json->nested > 0 ? skip_nested(json, p, end)
+            : json->skipping ? walk_skipping(json, p, end)
+                             : walk_reporting(json, p, end);
     }
     return p;
 }

@@ -1,6 +1,6 @@
 /* Push tokenizer for JSON (RFC 8259), fed with chunks as they come from the network. Holds no more
  * than one token that was cut by a chunk's end. Strict: UTF-8 and escapes are checked in what is
- * skipped too; duplicate keys are the receiver's business. */
+ * skipped too, unless its limits are forgiving; duplicate keys are the receiver's business. */
 #ifndef SLICED_CODEC_JSON_H
 #define SLICED_CODEC_JSON_H
 

@@ -34,13 +34,28 @@ const char *sl_json_fail_long(struct sl_json *json, size_t token_start)
     return sl_json_fail(json, token_start);
 }
 
+/* Forgiving: the token that is read has no text; only its end is looked for. */
+static void spoil(struct sl_json *json, const char *fault)
+{
+    json->fault = json->skipping ? NULL : fault;
+    json->scratch.len = 0;
+    json->high = 0;
+    json->string = SL_JSON_STRING_RAW;
+}
+
+static const char too_long[] = "is longer than what is read of a text";
+
 /* Adds to the cut token's text; false after a failure. */
 static bool keep(struct sl_json *json, const char *data, size_t len)
 {
-    if (json->skipping || len == 0) {
+    if (json->skipping || json->fault != NULL || len == 0) {
         return true;
     }
     if (len > json->limits.max_string - json->scratch.len) {
+        if (json->limits.forgiving) {
+            spoil(json, too_long);
+            return true;
+        }
         (void)sl_json_fail_long(json, json->token_start);
         return false;
     }
@@ -58,6 +73,7 @@ static void begin_cut(struct sl_json *json, enum sl_json_token token, const char
     json->token = token;
     json->token_start = sl_json_offset(json, start);
     json->scratch.len = 0;
+    json->fault = NULL;
 }
 
 static void end_cut(struct sl_json *json)
@@ -192,9 +208,25 @@ static const char *string_low(struct sl_json *json, const char *p)
     return p + 1;
 }
 
+/* *p is not looked at closer than to find the string's end. */
+static const char *string_raw(struct sl_json *json, const char *p)
+{
+    bool escaped = json->string == SL_JSON_STRING_RAW_ESCAPE;
+    json->string = SL_JSON_STRING_RAW;
+    if (!escaped && *p == '"') {
+        end_cut(json);
+    } else if (!escaped && *p == '\\') {
+        json->string = SL_JSON_STRING_RAW_ESCAPE;
+    }
+    return p + 1;
+}
+
 static const char *string_step(struct sl_json *json, const char *p)
 {
     switch (json->string) {
+    case SL_JSON_STRING_RAW:
+    case SL_JSON_STRING_RAW_ESCAPE:
+        return string_raw(json, p);
     case SL_JSON_STRING_UTF8:
         return string_utf8(json, p);
     case SL_JSON_STRING_ESCAPE:
@@ -213,7 +245,7 @@ static const char *string_step(struct sl_json *json, const char *p)
 static const char *string_resume(struct sl_json *json, const char *p, const char *end)
 {
     while (p != NULL && p < end && json->token == SL_JSON_TOKEN_STRING) {
-        if (json->string == SL_JSON_STRING_PLAIN) {
+        if (json->string == SL_JSON_STRING_PLAIN || json->string == SL_JSON_STRING_RAW) {
             const char *special = sl_scan_plain(p, end);
             if (!keep(json, p, (size_t)(special - p))) {
                 return NULL;
@@ -223,7 +255,14 @@ static const char *string_resume(struct sl_json *json, const char *p, const char
                 break;
             }
         }
-        p = string_step(json, p);
+        const char *next = string_step(json, p);
+        if (next == NULL && json->limits.forgiving && json->error.code == SL_ERR_SYNTAX) {
+            json->failed = false;
+            json->error = (struct sl_error){.code = SL_ERR_NONE};
+            spoil(json, "is not UTF-8, or has an escape that stands for no character");
+            next = p; /* it may be the quote */
+        }
+        p = next;
     }
     return p;
 }
@@ -235,6 +274,9 @@ const char *sl_json_string_rest(struct sl_json *json, const char *start, const c
     while (p < end && *p != '\\') {
         /* before what stands at p: the same failure wherever chunks are cut */
         if (!json->skipping && (size_t)(p - start) > json->limits.max_string) {
+            if (json->limits.forgiving) {
+                break;
+            }
             return sl_json_fail_long(json, start_offset);
         }
         if (*p == '"') {
@@ -248,7 +290,8 @@ const char *sl_json_string_rest(struct sl_json *json, const char *start, const c
         p = sl_scan_plain(p + length, end);
     }
     begin_cut(json, SL_JSON_TOKEN_STRING, start - 1);
-    json->string = SL_JSON_STRING_PLAIN;
+    json->string = json->skipping && json->limits.forgiving ? SL_JSON_STRING_RAW
+                                                            : SL_JSON_STRING_PLAIN;
     if (!keep(json, start, (size_t)(p - start))) {
         return NULL;
     }
@@ -335,7 +378,8 @@ const char *sl_json_number(struct sl_json *json, const char *p, const char *end)
 {
     unsigned char state = NUMBER_START;
     const char *stop = number_run(p, end, &state);
-    if (!json->skipping && (size_t)(stop - p) > json->limits.max_string) {
+    bool is_long = !json->skipping && (size_t)(stop - p) > json->limits.max_string;
+    if (is_long && !json->limits.forgiving) {
         return sl_json_fail_long(json, sl_json_offset(json, p));
     }
     if (stop == end) {
@@ -346,7 +390,8 @@ const char *sl_json_number(struct sl_json *json, const char *p, const char *end)
     if (!number_complete[state]) {
         return sl_json_fail_found(json, stop, "a digit in a number");
     }
-    json->text = (struct sl_str){p, (size_t)(stop - p)};
+    json->fault = is_long ? too_long : NULL;
+    json->text = (struct sl_str){p, is_long ? 0 : (size_t)(stop - p)};
     return stop;
 }
 

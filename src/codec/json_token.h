@@ -33,6 +33,8 @@ enum sl_json_string { /* where within a string */
                       SL_JSON_STRING_LOW_SLASH, /* after a high surrogate: a backslash must follow
                                                    ... */
                       SL_JSON_STRING_LOW_U,     /* ... and a u */
+                      SL_JSON_STRING_RAW,       /* forgiving: nothing but its end is looked for */
+                      SL_JSON_STRING_RAW_ESCAPE,
 };
 
 struct sl_json {
@@ -46,6 +48,7 @@ struct sl_json {
     unsigned skip_base; /* depth at which the value that is skipped stands */
     unsigned depth;
     unsigned char *in_object; /* one per level: 1 in an object, 0 in an array */
+    size_t nested;            /* forgiving: containers that are open within what is skipped */
 
     const char *chunk; /* being read */
     size_t offset;     /* of the chunk in the text; wraps below 0 when the text began within it */
@@ -54,6 +57,7 @@ struct sl_json {
 
     size_t token_start; /* offset of the cut token */
     struct sl_str text; /* of the token just read */
+    const char *fault;  /* forgiving: why there is none of the token that is read */
     struct sl_buf scratch;
     enum sl_json_string string;
     struct sl_utf8 utf8;

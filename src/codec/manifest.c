@@ -33,6 +33,7 @@ struct sl_manifest {
     struct sl_build build; /* the object being read: the text's own, or an item */
     struct head head;      /* of that object */
     struct head list;      /* of the list whose items are read */
+    bool forgiving;        /* as the limits say */
     bool in_list;          /* items were opened: the text's own object is a list */
     bool failed;
     struct sl_error error; /* when failed */
@@ -70,7 +71,8 @@ static bool at_list(const struct sl_manifest *manifest)
 static void update_defer(struct sl_manifest *manifest)
 {
     enum class class = classify(&manifest->head);
-    manifest->walker.defer = !at_list(manifest) && (class == CLASS_UNKNOWN || class == CLASS_OTHER);
+    manifest->walker.defer = !at_list(manifest) && (manifest->forgiving || class == CLASS_UNKNOWN ||
+                                                    class == CLASS_OTHER);
 }
 
 static void begin_object(struct sl_manifest *manifest, const struct sl_event *event)
@@ -80,6 +82,7 @@ static void begin_object(struct sl_manifest *manifest, const struct sl_event *ev
     manifest->head = (struct head){.at = *event};
     manifest->head.at.text = (struct sl_str){0};
     manifest->walker.deferred.code = SL_ERR_NONE;
+    manifest->walker.vital = false;
     update_defer(manifest);
 }
 
@@ -99,12 +102,18 @@ static int end_known(struct sl_manifest *manifest, enum class class, struct sl_e
 {
     struct sl_build *build = &manifest->build;
     struct sl_object object = {.kind = SL_OBJECT_POD, .kind_name = head_kind(&manifest->head)};
-    if (manifest->walker.deferred.code != SL_ERR_NONE) {
+    const struct sl_error *deferred = &manifest->walker.deferred;
+    if (deferred->code != SL_ERR_NONE && (!manifest->forgiving || manifest->walker.vital)) {
         if (err != NULL) {
-            *err = manifest->walker.deferred;
+            *err = *deferred;
         }
         return SL_EVENT_FAIL;
     }
+    if (deferred->code != SL_ERR_NONE &&
+        sl_build_problem(build, deferred, &manifest->arena, err) < 0) {
+        return SL_EVENT_FAIL;
+    }
+    manifest->walker.defer = false;
     if (build->meta.name.len == 0) {
         return sl_walk_missing(&manifest->walker, &manifest->head.at, err, "metadata.name");
     }
@@ -284,12 +293,12 @@ static int end_item(struct sl_walker *walker, void *target, const struct sl_even
 static const struct sl_field object_fields[] = {
     {SL_FIELD_NAME("apiVersion"), .kind = SL_FIELD_TEXT, .value = set_api},
     {SL_FIELD_NAME("kind"), .kind = SL_FIELD_TEXT, .value = set_kind},
-    {SL_FIELD_NAME("metadata"), .kind = SL_FIELD_OBJECT, .table = &sl_meta_table,
-     .offset = offsetof(struct sl_build, meta), .open = open_part},
-    {SL_FIELD_NAME("spec"), .kind = SL_FIELD_OBJECT, .table = &sl_pod_spec_table,
-     .open = open_part},
-    {SL_FIELD_NAME("status"), .kind = SL_FIELD_OBJECT, .table = &sl_pod_status_table,
-     .open = open_part},
+    {SL_FIELD_NAME("metadata"), .kind = SL_FIELD_OBJECT, .vital = SL_VITAL_ITSELF,
+     .table = &sl_meta_table, .offset = offsetof(struct sl_build, meta), .open = open_part},
+    {SL_FIELD_NAME("spec"), .kind = SL_FIELD_OBJECT, .vital = SL_VITAL_ITSELF,
+     .table = &sl_pod_spec_table, .open = open_part},
+    {SL_FIELD_NAME("status"), .kind = SL_FIELD_OBJECT, .vital = SL_VITAL_ITSELF,
+     .table = &sl_pod_status_table, .open = open_part},
 };
 
 static const struct sl_table item_table = {SL_TABLE_FIELDS(object_fields), .begin = begin_item,
@@ -327,6 +336,7 @@ struct sl_manifest *sl_manifest_new(const struct sl_text_limits *limits, sl_obje
     if (manifest == NULL) {
         return NULL;
     }
+    manifest->forgiving = limits->forgiving;
     manifest->json = sl_json_new(limits, sl_walk_receive, &manifest->walker);
     if (manifest->json == NULL) {
         sl_manifest_free(manifest);

@@ -1,6 +1,7 @@
 /* Kubernetes objects from events: Node, Pod, and manifests (single objects, Lists, several
- * documents). Wrong types and duplicate keys of fields that matter are errors that name the field;
- * fields that do not matter are passed over. */
+ * documents). Wrong types and duplicate keys of fields that matter are errors that name the field,
+ * unless the limits are forgiving: then they are the object's problem, and what they are found in is
+ * as if it were not there; fields that do not matter are passed over. */
 #ifndef SLICED_CODEC_OBJECT_H
 #define SLICED_CODEC_OBJECT_H
 
@@ -32,7 +33,9 @@ struct sl_object {
 typedef int (*sl_object_fn)(void *context, const struct sl_object *object, struct sl_error *err);
 
 enum {
-    SL_OBJECT_BYTES_MAX = 2 << 20, /* of one object that matter and are kept; etcd takes 1.5 MiB */
+    /* Of one object that matter and are kept, while it is read. No object that an API server takes
+     * (etcd has 1.5 MiB, a request 3 MiB) needs as much for what its pod holds. */
+    SL_OBJECT_BYTES_MAX = 16 << 20,
     SL_KIND_NAME_MAX = 64,         /* of a kind, with its NUL */
 };
 

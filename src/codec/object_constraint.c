@@ -1,5 +1,8 @@
 /* What of a pod's spec says where it may go: required node affinity and tolerations. */
 #include "codec/object_parts.h"
+#include "sliced/constraint.h"
+
+/* One more of each than the core keeps, so that the core sees that there are too many and judges. */
 
 static int add_value(struct sl_walker *walker, void *target, const struct sl_event *event,
                      struct sl_error *err)
@@ -9,9 +12,12 @@ static int add_value(struct sl_walker *walker, void *target, const struct sl_eve
     if (value == NULL) {
         return sl_walk_nomem(walker, event, err);
     }
-    value->next = expression->values;
-    expression->values = value;
-    return sl_walk_copy(walker, event, &value->text, err);
+    int result = sl_walk_copy(walker, event, &value->text, err);
+    if (result == SL_EVENT_GO) {
+        value->next = expression->values;
+        expression->values = value;
+    }
+    return result;
 }
 
 static const struct sl_field expression_fields[] = {
@@ -19,7 +25,8 @@ static const struct sl_field expression_fields[] = {
      .offset = offsetof(struct sl_expression_facts, key)},
     {SL_FIELD_NAME("operator"), .kind = SL_FIELD_STRING,
      .offset = offsetof(struct sl_expression_facts, op)},
-    {SL_FIELD_NAME("values"), .kind = SL_FIELD_TEXTS, .value = add_value},
+    {SL_FIELD_NAME("values"), .kind = SL_FIELD_TEXTS, .value = add_value,
+     .max = SL_CONSTRAINT_VALUES_MAX + 1},
 };
 
 static const struct sl_table expression_table = {SL_TABLE_FIELDS(expression_fields)};
@@ -28,10 +35,10 @@ static const struct sl_field term_fields[] = {
     {SL_FIELD_NAME("matchExpressions"), .kind = SL_FIELD_OBJECTS, .table = &expression_table,
      .offset = offsetof(struct sl_term_facts, expressions),
      .size = sizeof(struct sl_expression_facts),
-     .next = offsetof(struct sl_expression_facts, next)},
+     .next = offsetof(struct sl_expression_facts, next), .max = SL_CONSTRAINT_MATCHES_MAX + 1},
     {SL_FIELD_NAME("matchFields"), .kind = SL_FIELD_OBJECTS, .table = &expression_table,
      .offset = offsetof(struct sl_term_facts, fields), .size = sizeof(struct sl_expression_facts),
-     .next = offsetof(struct sl_expression_facts, next)},
+     .next = offsetof(struct sl_expression_facts, next), .max = SL_CONSTRAINT_MATCHES_MAX + 1},
 };
 
 static const struct sl_table term_table = {SL_TABLE_FIELDS(term_fields)};
@@ -50,7 +57,7 @@ static int note_required(struct sl_walker *walker, void *target, const struct sl
 static const struct sl_field required_fields[] = {
     {SL_FIELD_NAME("nodeSelectorTerms"), .kind = SL_FIELD_OBJECTS, .table = &term_table,
      .offset = offsetof(struct sl_pod_facts, terms), .size = sizeof(struct sl_term_facts),
-     .next = offsetof(struct sl_term_facts, next)},
+     .next = offsetof(struct sl_term_facts, next), .max = SL_CONSTRAINT_TERMS_MAX + 1},
 };
 
 static const struct sl_table required_table = {SL_TABLE_FIELDS(required_fields),

@@ -1,24 +1,60 @@
 /* metadata: the same for every Kubernetes object. */
 #include "codec/object_parts.h"
 
-/* What the core reads of the annotations: the GPU stack's, its rivals' that sliced honours, and its
- * own. The others, which may be long, never take memory. Labels are kept all: pods select by them.
- */
-bool sl_meta_keep(struct sl_str key)
+#include <stdio.h>
+
+/* Users choose how many annotations and labels there are: these, which decide over a pod, are kept
+ * behind any number of others. */
+static const struct sl_str always[] = {
+#define NAME(text) {(text), sizeof(text) - 1}
+    NAME("sliced.dev/after"),
+    NAME("sliced.dev/assignment"),
+    NAME("sliced.dev/devices"),
+    NAME("sliced.dev/gpu-memory"),
+    NAME("sliced.dev/min-gpu-memory"),
+    NAME("sliced.dev/partitioning"),
+    NAME("sliced.dev/released"),
+    NAME("sliced.dev/timeout"),
+    NAME("ALIYUN_COM_GPU_MEM_ASSIGNED"),
+    NAME("ALIYUN_COM_GPU_MEM_IDX"),
+    NAME("aliyun.com/gpu-count"), /* a label */
+};
+
+/* The GPU stack's annotations, its rivals' that sliced honours, and its own. The others, which may be
+ * long, never take memory. */
+static const struct sl_str prefixes[] = {
+    NAME("sliced.dev/"),
+    NAME("nvidia.com/"),
+    NAME("aliyun.com/"),
+    NAME("nos.nebuly.com/"),
+    NAME("ALIYUN_COM_"),
+#undef NAME
+};
+
+static bool is_always(struct sl_str key)
 {
-    static const struct {
-        const char *text;
-        size_t len;
-    } prefixes[] = {
-        {"sliced.dev/", 11},     {"nvidia.com/", 11}, {"aliyun.com/", 11},
-        {"nos.nebuly.com/", 15}, {"ALIYUN_COM_", 11}, {"scheduling.", 11},
-    };
-    for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
-        if (key.len >= prefixes[i].len && memcmp(key.s, prefixes[i].text, prefixes[i].len) == 0) {
+    for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++) {
+        if (sl_str_eq(key, always[i])) {
             return true;
         }
     }
     return false;
+}
+
+enum sl_walk_keep sl_meta_keep(struct sl_str key)
+{
+    for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+        if (sl_str_starts(key, prefixes[i])) {
+            return is_always(key) ? SL_WALK_KEEP_ALWAYS : SL_WALK_KEEP;
+        }
+    }
+    return SL_WALK_PASS;
+}
+
+/* Pods select by any label. */
+static enum sl_walk_keep keep_label(struct sl_str key)
+{
+    return is_always(key) ? SL_WALK_KEEP_ALWAYS : SL_WALK_KEEP;
 }
 
 int sl_meta_read_time(struct sl_walker *walker, const struct sl_event *event, int64_t *out_us,
@@ -64,18 +100,36 @@ static const struct sl_field owner_fields[] = {
 static const struct sl_table owner_table = {SL_TABLE_FIELDS(owner_fields)};
 
 static const struct sl_field meta_fields[] = {
-    {SL_FIELD_NAME("name"), .kind = SL_FIELD_STRING, .offset = offsetof(struct sl_meta, name)},
-    {SL_FIELD_NAME("namespace"), .kind = SL_FIELD_STRING,
+    {SL_FIELD_NAME("name"), .kind = SL_FIELD_STRING, .vital = SL_VITAL_ITSELF,
+     .offset = offsetof(struct sl_meta, name)},
+    {SL_FIELD_NAME("namespace"), .kind = SL_FIELD_STRING, .vital = SL_VITAL_ITSELF,
      .offset = offsetof(struct sl_meta, namespace)},
-    {SL_FIELD_NAME("uid"), .kind = SL_FIELD_STRING, .offset = offsetof(struct sl_meta, uid)},
+    {SL_FIELD_NAME("uid"), .kind = SL_FIELD_STRING, .vital = SL_VITAL_ITSELF,
+     .offset = offsetof(struct sl_meta, uid)},
     {SL_FIELD_NAME("resourceVersion"), .kind = SL_FIELD_STRING,
      .offset = offsetof(struct sl_meta, resource_version)},
     {SL_FIELD_NAME("creationTimestamp"), .kind = SL_FIELD_TEXT, .value = set_created},
     {SL_FIELD_NAME("deletionTimestamp"), .kind = SL_FIELD_TEXT, .value = set_deleting},
-    {SL_FIELD_NAME("labels"), .kind = SL_FIELD_STRINGS, .offset = offsetof(struct sl_meta, labels)},
+    {SL_FIELD_NAME("labels"), .kind = SL_FIELD_STRINGS, .offset = offsetof(struct sl_meta, labels),
+     .keep = keep_label},
     {SL_FIELD_NAME("annotations"), .kind = SL_FIELD_STRINGS,
      .offset = offsetof(struct sl_meta, annotations), .keep = sl_meta_keep},
     {SL_FIELD_NAME("ownerReferences"), .kind = SL_FIELD_OBJECTS, .table = &owner_table},
 };
 
 const struct sl_table sl_meta_table = {SL_TABLE_FIELDS(meta_fields)};
+
+int sl_build_problem(struct sl_build *build, const struct sl_error *why, struct sl_arena *arena,
+                     struct sl_error *err)
+{
+    char text[sizeof(why->field) + sizeof(why->message) + 32];
+    int n = snprintf(text, sizeof(text), "%s%s%s: passed over", why->field,
+                     why->field[0] == '\0' ? "" : " ", why->message);
+    size_t len = n < 0 ? 0 : (size_t)n;
+    const char *copy = sl_arena_strdup(arena, text, len);
+    if (copy == NULL) {
+        return arena->full ? 0 : sl_error_nomem(err);
+    }
+    build->problem = (struct sl_str){copy, len};
+    return 0;
+}

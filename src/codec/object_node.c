@@ -22,9 +22,9 @@ static const struct sl_field spec_fields[] = {
 const struct sl_table sl_node_spec_table = {SL_TABLE_FIELDS(spec_fields)};
 
 static const struct sl_field status_fields[] = {
-    {SL_FIELD_NAME("allocatable"), .kind = SL_FIELD_QUANTITIES,
+    {SL_FIELD_NAME("allocatable"), .kind = SL_FIELD_QUANTITIES, .vital = SL_VITAL_DEEP,
      .offset = offsetof(struct sl_build, node.allocatable)},
-    {SL_FIELD_NAME("capacity"), .kind = SL_FIELD_QUANTITIES,
+    {SL_FIELD_NAME("capacity"), .kind = SL_FIELD_QUANTITIES, .vital = SL_VITAL_DEEP,
      .offset = offsetof(struct sl_build, node.capacity)},
 };
 
@@ -40,6 +40,7 @@ int sl_build_node(struct sl_build *build, struct sl_arena *arena, struct sl_erro
     node->labels = meta->labels;
     node->annotations = meta->annotations;
     node->deleting = meta->deleting;
+    node->problem = build->problem;
     const struct sl_pair *devices = sl_pair_find(meta->annotations, SL_STR("sliced.dev/devices"));
     if (devices == NULL) {
         return 0;

@@ -25,6 +25,7 @@ struct sl_build {
     struct sl_meta meta;
     struct sl_node_facts node; /* spec and status */
     struct sl_pod_facts pod;   /* spec and status */
+    struct sl_str problem;     /* see sl_build_problem */
     bool scheduled_type;       /* of the pod's condition that is read: it is PodScheduled, */
     bool is_false;             /* its status is False, */
     bool is_gated;             /* and its reason SchedulingGated */
@@ -48,7 +49,12 @@ extern const struct sl_table sl_affinity_table;   /* of a pod's spec; target: sl
 extern const struct sl_table sl_toleration_table; /* target: sl_toleration_facts */
 
 /* Which annotations are kept (documented in docs/devices.md). */
-bool sl_meta_keep(struct sl_str key);
+enum sl_walk_keep sl_meta_keep(struct sl_str key);
+
+/* What is said of a pod or node is put before problem: the first thing in it that could not be read,
+ * and that it was passed over. -1 with *err when memory is out. */
+int sl_build_problem(struct sl_build *build, const struct sl_error *why, struct sl_arena *arena,
+                     struct sl_error *err);
 
 /* A value hook: checks that a string is a time. */
 int sl_meta_read_time(struct sl_walker *walker, const struct sl_event *event, int64_t *out_us,

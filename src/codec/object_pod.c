@@ -1,11 +1,30 @@
 /* Pod: spec, status, and what its metadata adds. */
 #include "codec/object_parts.h"
+#include "sliced/ask.h"
+
+/* Beyond these nothing would change: several gates are others' gates whatever their names, and the
+ * core keeps fewer tolerations. */
+enum { GATES_MAX = 64, TOLERATIONS_MAX = 1024 };
+
+/* A pod may name thousands of resources, invented ones too; the plain ones of ours must not be missing
+ * behind them, nor an ask behind names of which nothing is asked. */
+static enum sl_walk_keep keep_resource(struct sl_str key)
+{
+    struct sl_resource resource;
+    if (sl_str_eq(key, SL_STR("cpu")) || sl_str_eq(key, SL_STR("memory"))) {
+        return SL_WALK_KEEP_ALWAYS;
+    }
+    if (!sl_resource_parse(key, &resource)) {
+        return SL_WALK_PASS;
+    }
+    return resource.profile.len == 0 ? SL_WALK_KEEP_ALWAYS : SL_WALK_KEEP;
+}
+
+#define RESOURCES .kind = SL_FIELD_QUANTITIES, .keep = keep_resource, .drop_zero = true
 
 static const struct sl_field resource_fields[] = {
-    {SL_FIELD_NAME("requests"), .kind = SL_FIELD_QUANTITIES,
-     .offset = offsetof(struct sl_container_facts, requests)},
-    {SL_FIELD_NAME("limits"), .kind = SL_FIELD_QUANTITIES,
-     .offset = offsetof(struct sl_container_facts, limits)},
+    {SL_FIELD_NAME("requests"), RESOURCES, .offset = offsetof(struct sl_container_facts, requests)},
+    {SL_FIELD_NAME("limits"), RESOURCES, .offset = offsetof(struct sl_container_facts, limits)},
 };
 
 static const struct sl_table resource_table = {SL_TABLE_FIELDS(resource_fields)};
@@ -43,7 +62,7 @@ static const struct sl_field gate_fields[] = {
 static const struct sl_table gate_table = {SL_TABLE_FIELDS(gate_fields), .end = check_gate};
 
 static const struct sl_field spec_fields[] = {
-    {SL_FIELD_NAME("nodeName"), .kind = SL_FIELD_STRING,
+    {SL_FIELD_NAME("nodeName"), .kind = SL_FIELD_STRING, .vital = SL_VITAL_ITSELF,
      .offset = offsetof(struct sl_build, pod.node_name)},
     {SL_FIELD_NAME("schedulerName"), .kind = SL_FIELD_STRING,
      .offset = offsetof(struct sl_build, pod.scheduler_name)},
@@ -51,17 +70,17 @@ static const struct sl_field spec_fields[] = {
      .offset = offsetof(struct sl_build, pod.priority)},
     {SL_FIELD_NAME("activeDeadlineSeconds"), .kind = SL_FIELD_I64,
      .offset = offsetof(struct sl_build, pod.deadline_s)},
-    {SL_FIELD_NAME("overhead"), .kind = SL_FIELD_QUANTITIES,
+    {SL_FIELD_NAME("overhead"), RESOURCES, .vital = SL_VITAL_DEEP,
      .offset = offsetof(struct sl_build, pod.overhead)},
-    {SL_FIELD_NAME("containers"), .kind = SL_FIELD_OBJECTS, .table = &container_table,
-     .offset = offsetof(struct sl_build, pod.containers), .size = sizeof(struct sl_container_facts),
+    {SL_FIELD_NAME("containers"), .kind = SL_FIELD_OBJECTS, .vital = SL_VITAL_DEEP,
+     .table = &container_table, .offset = offsetof(struct sl_build, pod.containers), .size = sizeof(struct sl_container_facts),
      .next = offsetof(struct sl_container_facts, next)},
-    {SL_FIELD_NAME("initContainers"), .kind = SL_FIELD_OBJECTS, .table = &container_table,
-     .offset = offsetof(struct sl_build, pod.init_containers),
+    {SL_FIELD_NAME("initContainers"), .kind = SL_FIELD_OBJECTS, .vital = SL_VITAL_DEEP,
+     .table = &container_table, .offset = offsetof(struct sl_build, pod.init_containers),
      .size = sizeof(struct sl_container_facts), .next = offsetof(struct sl_container_facts, next)},
     {SL_FIELD_NAME("schedulingGates"), .kind = SL_FIELD_OBJECTS, .table = &gate_table,
      .offset = offsetof(struct sl_build, pod.gates), .size = sizeof(struct sl_pair),
-     .next = offsetof(struct sl_pair, next)},
+     .next = offsetof(struct sl_pair, next), .max = GATES_MAX},
     {SL_FIELD_NAME("preemptionPolicy"), .kind = SL_FIELD_STRING,
      .offset = offsetof(struct sl_build, pod.preemption_policy)},
     {SL_FIELD_NAME("nodeSelector"), .kind = SL_FIELD_STRINGS,
@@ -71,7 +90,7 @@ static const struct sl_field spec_fields[] = {
     {SL_FIELD_NAME("tolerations"), .kind = SL_FIELD_OBJECTS, .table = &sl_toleration_table,
      .offset = offsetof(struct sl_build, pod.tolerations),
      .size = sizeof(struct sl_toleration_facts),
-     .next = offsetof(struct sl_toleration_facts, next)},
+     .next = offsetof(struct sl_toleration_facts, next), .max = TOLERATIONS_MAX},
 };
 
 const struct sl_table sl_pod_spec_table = {SL_TABLE_FIELDS(spec_fields),
@@ -152,7 +171,7 @@ static const struct sl_field status_fields[] = {
     {SL_FIELD_NAME("nominatedNodeName"), .kind = SL_FIELD_STRING,
      .offset = offsetof(struct sl_build, pod.nominated)},
     {SL_FIELD_NAME("startTime"), .kind = SL_FIELD_TEXT, .value = set_started},
-    {SL_FIELD_NAME("phase"), .kind = SL_FIELD_STRING,
+    {SL_FIELD_NAME("phase"), .kind = SL_FIELD_STRING, .vital = SL_VITAL_ITSELF,
      .offset = offsetof(struct sl_build, pod.phase)},
     {SL_FIELD_NAME("conditions"), .kind = SL_FIELD_OBJECTS, .table = &condition_table},
 };
@@ -183,4 +202,5 @@ void sl_build_pod(struct sl_build *build)
     pod->daemon_set = meta->daemon_set;
     pod->labels = meta->labels;
     pod->annotations = meta->annotations;
+    pod->problem = build->problem;
 }

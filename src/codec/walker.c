@@ -30,18 +30,24 @@ static int wrong_type(struct sl_walker *walker, const struct sl_event *event, co
 
 /* ---- scalars ---- */
 
-int sl_walk_copy(struct sl_walker *walker, const struct sl_event *event, struct sl_str *out,
-                 struct sl_error *err)
+static int copy_text(struct sl_walker *walker, const struct sl_event *event, struct sl_str *out,
+                     struct sl_error *err)
 {
-    if (event->text.len > 0 && memchr(event->text.s, '\0', event->text.len) != NULL) {
-        return sl_walk_fail(walker, event, err, SL_ERR_FIELD, "has a NUL character in it");
-    }
     const char *copy = sl_arena_strdup(walker->arena, event->text.s, event->text.len);
     if (copy == NULL) {
         return sl_walk_nomem(walker, event, err);
     }
     *out = (struct sl_str){copy, event->text.len};
     return SL_EVENT_GO;
+}
+
+int sl_walk_copy(struct sl_walker *walker, const struct sl_event *event, struct sl_str *out,
+                 struct sl_error *err)
+{
+    if (event->text.len > 0 && memchr(event->text.s, '\0', event->text.len) != NULL) {
+        return sl_walk_fail(walker, event, err, SL_ERR_FIELD, "has a NUL character in it");
+    }
+    return copy_text(walker, event, out, err);
 }
 
 static int take_string(struct sl_walker *walker, const struct sl_field *field, char *target,
@@ -206,13 +212,25 @@ static void link_tail(struct sl_walk_frame *frame, void *element, size_t next_of
     frame->tail = (char *)element + next_offset;
 }
 
+static bool has_room(const struct sl_walker *walker, const struct sl_walk_frame *frame)
+{
+    return frame->field->max == 0 ||
+           (frame->count < frame->field->max && walker->arena->used < walker->arena->max / 2);
+}
+
+static int too_many(struct sl_walker *walker, const struct sl_event *event, size_t max,
+                    struct sl_error *err)
+{
+    return sl_walk_fail(walker, event, err, SL_ERR_LIMIT, "more than %zu of them", max);
+}
+
 static int take_element(struct sl_walker *walker, struct sl_walk_frame *frame,
                         const struct sl_event *event, struct sl_error *err)
 {
     const struct sl_field *field = frame->field;
     char *element = frame->target;
-    if (field->max > 0 && frame->count >= field->max) {
-        return sl_walk_fail(walker, event, err, SL_ERR_LIMIT, "more than %zu of them", field->max);
+    if (!has_room(walker, frame)) {
+        return too_many(walker, event, field->max, err);
     }
     if (field->size > 0) {
         element = sl_arena_alloc(walker->arena, field->size);
@@ -234,7 +252,11 @@ static int take_pair(struct sl_walker *walker, struct sl_walk_frame *frame,
                      const struct sl_event *event, struct sl_error *err)
 {
     struct sl_pair *pair = frame->pair;
-    int result = sl_walk_copy(walker, event, &pair->value, err);
+    if (frame->field->drop_zero && sl_str_eq(event->text, SL_STR("0"))) {
+        return SL_EVENT_GO;
+    }
+    /* a user's annotation may hold a NUL, which whoever reads it judges with the rest of it */
+    int result = copy_text(walker, event, &pair->value, err);
     if (result == SL_EVENT_GO) {
         link_tail(frame, pair, offsetof(struct sl_pair, next));
         frame->count++;
@@ -245,6 +267,9 @@ static int take_pair(struct sl_walker *walker, struct sl_walk_frame *frame,
 static int take_text(struct sl_walker *walker, struct sl_walk_frame *frame,
                      const struct sl_event *event, struct sl_error *err)
 {
+    if (!has_room(walker, frame)) {
+        return too_many(walker, event, frame->field->max, err);
+    }
     return frame->field->value(walker, frame->target, event, err);
 }
 
@@ -326,7 +351,7 @@ static int object_key(struct sl_walker *walker, struct sl_walk_frame *frame,
     unsigned bit;
     const struct sl_field *field = find_field(frame->table, event->text, &bit);
     frame->pending = field;
-    if (field == NULL) {
+    if (field == NULL || event->fault != NULL) {
         return SL_EVENT_SKIP;
     }
     uint64_t mask = (uint64_t)1 << bit;
@@ -363,18 +388,20 @@ static bool has_pair(const struct sl_walk_frame *frame, struct sl_str key)
 static int pair_key(struct sl_walker *walker, struct sl_walk_frame *frame,
                     const struct sl_event *event, struct sl_error *err)
 {
+    const struct sl_field *field = frame->field;
+    enum sl_walk_keep keep = field->keep == NULL ? SL_WALK_KEEP : field->keep(event->text);
     frame->pair = NULL;
-    if (frame->field->keep != NULL && !frame->field->keep(event->text)) {
+    if (keep == SL_WALK_PASS) {
         frame->keyed = false;
         return SL_EVENT_SKIP;
     }
     note_key(frame, event->text);
-    if (has_pair(frame, event->text)) {
-        return sl_walk_fail(walker, event, err, SL_ERR_FIELD, "is given twice");
-    }
-    if (frame->count == SL_WALK_MAP_MAX) {
+    if (frame->count >= SL_WALK_MAP_MAX && keep != SL_WALK_KEEP_ALWAYS) {
         return sl_walk_fail(walker, event, err, SL_ERR_LIMIT, "more than %d entries that matter",
                             (int)SL_WALK_MAP_MAX);
+    }
+    if (has_pair(frame, event->text)) {
+        return sl_walk_fail(walker, event, err, SL_ERR_FIELD, "is given twice");
     }
     frame->pair = sl_arena_alloc(walker->arena, sizeof(*frame->pair));
     if (frame->pair == NULL) {
@@ -383,11 +410,20 @@ static int pair_key(struct sl_walker *walker, struct sl_walk_frame *frame,
     return sl_walk_copy(walker, event, &frame->pair->key, err);
 }
 
+static int bad_text(struct sl_walker *walker, const struct sl_event *event, struct sl_error *err)
+{
+    return sl_walk_fail(walker, event, err, SL_ERR_FIELD, "%s", event->fault);
+}
+
 static int take_key(struct sl_walker *walker, const struct sl_event *event, struct sl_error *err)
 {
     struct sl_walk_frame *frame = &walker->frame[walker->depth - 1];
     if (frame->table != NULL) {
         return object_key(walker, frame, event, err);
+    }
+    if (event->fault != NULL) {
+        frame->pair = NULL;
+        return bad_text(walker, event, err);
     }
     if (frame->field->kind == SL_FIELD_OBJECT_MAP) {
         note_key(frame, event->text);
@@ -458,8 +494,9 @@ static int take_value(struct sl_walker *walker, const struct sl_event *event, st
         return take_root(walker, event, err);
     }
     struct sl_walk_frame *frame = &walker->frame[depth - 1];
-    int result = frame->table != NULL ? member_value(walker, frame, event, err)
-                                      : element_value(walker, frame, event, err);
+    int result = event->fault != NULL   ? bad_text(walker, event, err)
+                 : frame->table != NULL ? member_value(walker, frame, event, err)
+                                        : element_value(walker, frame, event, err);
     if (result != SL_EVENT_FAIL && walker->depth == depth) {
         element_done(frame);
     }
@@ -470,7 +507,8 @@ static int take_listed_text(struct sl_walker *walker, const struct sl_event *eve
                             struct sl_error *err)
 {
     struct sl_walk_frame *frame = walker->texts;
-    int result = frame->field->value(walker, frame->target, event, err);
+    int result = event->fault != NULL ? bad_text(walker, event, err)
+                                      : take_text(walker, frame, event, err);
     if (result == SL_EVENT_FAIL) {
         return result;
     }
@@ -528,6 +566,7 @@ void sl_walk_init(struct sl_walker *walker, const struct sl_field *root, void *t
     walker->target = target;
     walker->null_root = false;
     walker->defer = false;
+    walker->vital = false;
     walker->depth = 0;
     walker->texts = NULL;
     walker->deferred.code = SL_ERR_NONE;

@@ -26,6 +26,13 @@ typedef int (*sl_walk_hook)(struct sl_walker *walker, void *target, const struct
 typedef size_t (*sl_walk_run)(struct sl_walker *walker, void *target, const struct sl_str *item,
                               size_t n);
 
+/* Whether an entry of a map is kept. What must not be missing is kept however many entries stand
+ * before it: its names are few. */
+enum sl_walk_keep { SL_WALK_PASS, SL_WALK_KEEP, SL_WALK_KEEP_ALWAYS };
+
+/* Fields without which what an object holds cannot be said: see sl_walker.vital. */
+enum sl_walk_vital { SL_VITAL_NOT, SL_VITAL_ITSELF, SL_VITAL_DEEP /* and all that is in it */ };
+
 /* What a field takes, and what becomes of it. null is the same as an absent field (as in Go), but
  * an array's elements and an object map's values may not be null. */
 enum sl_field_kind {
@@ -50,13 +57,17 @@ struct sl_field {
     const char *name;
     uint16_t name_len;
     enum sl_field_kind kind;
+    enum sl_walk_vital vital;
     size_t offset;
     const struct sl_table *table; /* OBJECT, OBJECTS, OBJECT_MAP: of the (each) object */
     size_t size; /* OBJECTS: each element is a new struct of that size, linked to a list whose
                   * head is at offset; 0: the target of all elements is target + offset */
     size_t next; /* OBJECTS with a size: offset of the pointer to the next element */
-    size_t max;  /* OBJECTS: most elements; 0: only the arena's maximum holds */
-    bool (*keep)(struct sl_str key); /* maps of strings: which entries; NULL keeps all */
+    size_t max;  /* OBJECTS, TEXTS: most elements, which also leave half of the arena to fields
+                  * without one; 0: only the arena's maximum holds */
+    enum sl_walk_keep (*keep)(struct sl_str key); /* maps of strings: which entries; NULL:
+                                                   * SL_WALK_KEEP for all */
+    bool drop_zero; /* QUANTITIES: an entry of "0" is as none */
     sl_walk_hook open;               /* containers: before it is opened, with the outer target */
     sl_walk_hook value;
     sl_walk_run run; /* TEXTS: may be NULL */
@@ -95,7 +106,9 @@ struct sl_walker {
     const struct sl_field *root; /* what the text as a whole is; OBJECT or OBJECTS */
     void *target;                /* of root */
     bool null_root;              /* a text may be null (an empty YAML document) */
-    bool defer;                  /* wrong types and fields wait in deferred: see sl_walk_fail */
+    bool vital;                  /* what was deferred was a vital field's type or value, which no API
+                                  * server lets through, or it did not fit the arena */
+    bool defer;                  /* what cannot be read waits in deferred: see sl_walk_fail */
     unsigned depth;
     struct sl_walk_frame *texts; /* the innermost frame when it is an array of strings */
     struct sl_walk_frame frame[SL_WALK_DEPTH_MAX];
@@ -110,8 +123,8 @@ void sl_walk_init(struct sl_walker *walker, const struct sl_field *root, void *t
 int sl_walk_receive(void *context, const struct sl_event *event, struct sl_error *err);
 
 /* Fails with the place: path of the current value, line and column of event (may be NULL). While
- * walker->defer is set SL_ERR_TYPE and SL_ERR_FIELD do not stop the walk: the first is kept in
- * walker->deferred and the value is passed over. Return what it returns. */
+ * walker->defer is set SL_ERR_TYPE, SL_ERR_FIELD and SL_ERR_LIMIT do not stop the walk: the first is
+ * kept in walker->deferred and the value is passed over. Return what it returns. */
 int sl_walk_fail(struct sl_walker *walker, const struct sl_event *event, struct sl_error *err,
                  enum sl_error_code code, const char *format, ...)
     __attribute__((format(printf, 5, 6)));

@@ -66,11 +66,25 @@ void sl_walk_place(const struct sl_walker *walker, const struct sl_event *event,
     }
 }
 
+static bool is_vital(const struct sl_walker *walker)
+{
+    bool vital = false;
+    for (unsigned i = 0; i < walker->depth && !vital; i++) {
+        const struct sl_field *field = walker->frame[i].field;
+        vital = field != NULL && field->vital == SL_VITAL_DEEP;
+    }
+    const struct sl_field *pending =
+        walker->depth == 0 ? NULL : walker->frame[walker->depth - 1].pending;
+    return vital || (pending != NULL && pending->vital != SL_VITAL_NOT);
+}
+
 int sl_walk_fail(struct sl_walker *walker, const struct sl_event *event, struct sl_error *err,
                  enum sl_error_code code, const char *format, ...)
 {
-    bool defer = walker->defer && (code == SL_ERR_TYPE || code == SL_ERR_FIELD);
+    bool defer = walker->defer &&
+                 (code == SL_ERR_TYPE || code == SL_ERR_FIELD || code == SL_ERR_LIMIT);
     struct sl_error *into = defer ? &walker->deferred : err;
+    walker->vital = walker->vital || (defer && (code != SL_ERR_LIMIT || walker->arena->full) && is_vital(walker));
     if ((!defer || into->code == SL_ERR_NONE) && into != NULL) {
         char text[sizeof(into->message)];
         va_list args;

@@ -43,8 +43,10 @@ struct sl_watch {
     struct part part;
     bool object_next; /* the event that the outer walk has just seen begins it */
     unsigned open;    /* its containers whose end will be reported; 0: not within one */
-    bool dropped;     /* the inner walk has failed */
     struct sl_error problem;
+    bool lost;     /* passes over the rest of a line that could not be read */
+    bool fresh;    /* at a line's first byte */
+    bool refused;  /* by receive */
     struct sl_error error; /* of the whole */
     bool failed;
 };
@@ -53,13 +55,13 @@ struct sl_watch {
 
 static const struct sl_field object_fields[] = {
     {SL_FIELD_NAME("kind"), .kind = SL_FIELD_STRING, .offset = offsetof(struct part, kind)},
-    {SL_FIELD_NAME("metadata"), .kind = SL_FIELD_OBJECT, .table = &sl_meta_table,
-     .offset = offsetof(struct part, build.meta)},
-    {SL_FIELD_NAME("spec"), .kind = SL_FIELD_OBJECT, .table = &sl_pod_spec_table,
-     .offset = offsetof(struct part, build)},
+    {SL_FIELD_NAME("metadata"), .kind = SL_FIELD_OBJECT, .vital = SL_VITAL_ITSELF,
+     .table = &sl_meta_table, .offset = offsetof(struct part, build.meta)},
+    {SL_FIELD_NAME("spec"), .kind = SL_FIELD_OBJECT, .vital = SL_VITAL_ITSELF,
+     .table = &sl_pod_spec_table, .offset = offsetof(struct part, build)},
     /* a text in a Status: the wrong type of an object's, which matters to nobody there */
-    {SL_FIELD_NAME("status"), .kind = SL_FIELD_OBJECT, .table = &sl_pod_status_table,
-     .offset = offsetof(struct part, build)},
+    {SL_FIELD_NAME("status"), .kind = SL_FIELD_OBJECT, .vital = SL_VITAL_ITSELF,
+     .table = &sl_pod_status_table, .offset = offsetof(struct part, build)},
     {SL_FIELD_NAME("code"), .kind = SL_FIELD_I32, .offset = offsetof(struct part, status.code)},
     {SL_FIELD_NAME("reason"), .kind = SL_FIELD_STRING,
      .offset = offsetof(struct part, status.reason)},
@@ -71,9 +73,10 @@ static const struct sl_table object_table = {SL_TABLE_FIELDS(object_fields)};
 
 static const struct sl_field job_fields[] = {
     {SL_FIELD_NAME("kind"), .kind = SL_FIELD_STRING, .offset = offsetof(struct part, kind)},
-    {SL_FIELD_NAME("metadata"), .kind = SL_FIELD_OBJECT, .table = &sl_meta_table,
-     .offset = offsetof(struct part, build.meta)},
-    {SL_FIELD_NAME("status"), .kind = SL_FIELD_OBJECT, .table = &sl_job_status_table,
+    {SL_FIELD_NAME("metadata"), .kind = SL_FIELD_OBJECT, .vital = SL_VITAL_ITSELF,
+     .table = &sl_meta_table, .offset = offsetof(struct part, build.meta)},
+    {SL_FIELD_NAME("status"), .kind = SL_FIELD_OBJECT, .vital = SL_VITAL_DEEP,
+     .table = &sl_job_status_table,
      .offset = offsetof(struct part, job)},
     {SL_FIELD_NAME("code"), .kind = SL_FIELD_I32, .offset = offsetof(struct part, status.code)},
     {SL_FIELD_NAME("reason"), .kind = SL_FIELD_STRING,
@@ -111,14 +114,14 @@ static int complete_job(struct sl_watch *watch, struct sl_object *object, struct
 }
 
 /* gpushare's list of unhealthy GPUs; other ConfigMaps' data takes no memory. */
-static bool keep_data(struct sl_str key)
+static enum sl_walk_keep keep_data(struct sl_str key)
 {
-    return sl_str_eq(key, SL_STR("gpus"));
+    return sl_str_eq(key, SL_STR("gpus")) ? SL_WALK_KEEP_ALWAYS : SL_WALK_PASS;
 }
 
 static const struct sl_field config_map_fields[] = {
-    {SL_FIELD_NAME("data"), .kind = SL_FIELD_STRINGS, .offset = offsetof(struct part, data),
-     .keep = keep_data},
+    {SL_FIELD_NAME("data"), .kind = SL_FIELD_STRINGS, .vital = SL_VITAL_DEEP,
+     .offset = offsetof(struct part, data), .keep = keep_data},
 };
 
 static const struct sl_table config_map_table = {SL_TABLE_FIELDS(config_map_fields),
@@ -161,7 +164,6 @@ static void begin_object(struct sl_watch *watch)
 {
     sl_arena_reset(&watch->arena);
     watch->part = (struct part){.kind = {NULL, 0}};
-    watch->dropped = false;
     watch->problem.code = SL_ERR_NONE;
     sl_walk_init(&watch->inner, &kinds[watch->kind].root, &watch->part, &watch->arena, watch);
     watch->inner.defer = true;
@@ -181,10 +183,8 @@ static int judge_object(struct sl_watch *watch, bool deleted, struct sl_object *
     const struct part *part = &watch->part;
     bool named = part->build.meta.name.len > 0;
     *object = (struct sl_object){.kind = watch->kind, .kind_name = kind_name(watch)};
-    if (!watch->dropped && watch->inner.deferred.code != SL_ERR_NONE) {
+    if (watch->inner.vital && !(deleted && named)) {
         watch->problem = watch->inner.deferred;
-    }
-    if (watch->problem.code != SL_ERR_NONE && !(deleted && named)) {
         return -1;
     }
     if (part->kind.len > 0 && !sl_str_eq(part->kind, kind_name(watch))) {
@@ -193,7 +193,18 @@ static int judge_object(struct sl_watch *watch, bool deleted, struct sl_object *
     if (!named) {
         return fail_object(watch, "metadata.name", "is missing");
     }
+    if (watch->inner.deferred.code != SL_ERR_NONE &&
+        sl_build_problem(&watch->part.build, &watch->inner.deferred, &watch->arena,
+                         &watch->problem) < 0) {
+        return -1;
+    }
     return kinds[watch->kind].complete(watch, object, &watch->problem) < 0 && !deleted ? -1 : 0;
+}
+
+static int hand_over(struct sl_watch *watch, const struct sl_watch_item *item, struct sl_error *err)
+{
+    watch->refused = watch->receive(watch->context, item, err) < 0;
+    return watch->refused ? SL_EVENT_FAIL : SL_EVENT_GO;
 }
 
 static int deliver(struct sl_watch *watch, enum sl_watch_event event, struct sl_error *err)
@@ -219,7 +230,7 @@ static int deliver(struct sl_watch *watch, enum sl_watch_event event, struct sl_
     } else {
         item.problem = &watch->problem;
     }
-    return watch->receive(watch->context, &item, err) < 0 ? SL_EVENT_FAIL : SL_EVENT_GO;
+    return hand_over(watch, &item, err);
 }
 
 static int object_done(struct sl_watch *watch, struct sl_error *err)
@@ -228,20 +239,12 @@ static int object_done(struct sl_watch *watch, struct sl_error *err)
     return watch->form == SL_WATCH_LIST ? deliver(watch, SL_WATCH_ADDED, err) : SL_EVENT_GO;
 }
 
-/* Passes an event within the object on; after a failure only its end is waited for. */
+/* Passes an event within the object on. */
 static int object_event(struct sl_watch *watch, const struct sl_event *event, struct sl_error *err)
 {
-    int result = SL_EVENT_SKIP;
-    if (!watch->dropped) {
-        result = sl_walk_receive(&watch->inner, event, &watch->problem);
-    }
+    int result = sl_walk_receive(&watch->inner, event, err);
     if (result == SL_EVENT_FAIL) {
-        if (watch->problem.code != SL_ERR_LIMIT) {
-            *err = watch->problem;
-            return SL_EVENT_FAIL;
-        }
-        watch->dropped = true;
-        result = SL_EVENT_SKIP;
+        return result;
     }
     bool begins = event->type == SL_EVENT_OBJECT || event->type == SL_EVENT_ARRAY;
     bool ends = event->type == SL_EVENT_OBJECT_END || event->type == SL_EVENT_ARRAY_END;
@@ -335,7 +338,7 @@ static int end_watch_event(struct sl_walker *walker, void *target, const struct 
         return deliver(watch, envelope->type, err);
     }
     const struct sl_watch_item item = {.event = SL_WATCH_MODIFIED, .problem = &walker->deferred};
-    return watch->receive(watch->context, &item, err) < 0 ? SL_EVENT_FAIL : SL_EVENT_GO;
+    return hand_over(watch, &item, err);
 }
 
 static const struct sl_field meta_fields[] = {
@@ -392,13 +395,15 @@ struct sl_watch *sl_watch_new(enum sl_watch_form form, enum sl_object_kind kind,
     if (watch == NULL) {
         return NULL;
     }
+    struct sl_text_limits forgiving = *limits;
+    forgiving.forgiving = true;
     watch->form = form;
     watch->kind = kind;
     watch->receive = receive;
     watch->context = context;
     sl_arena_init(&watch->outer_arena, ENVELOPE_BYTES_MAX);
     sl_arena_init(&watch->arena, SL_OBJECT_BYTES_MAX);
-    watch->json = sl_json_new(limits, receive_event, watch);
+    watch->json = sl_json_new(&forgiving, receive_event, watch);
     if (watch->json == NULL) {
         sl_watch_free(watch);
         return NULL;
@@ -417,7 +422,7 @@ void sl_watch_free(struct sl_watch *watch)
     }
 }
 
-void sl_watch_reset(struct sl_watch *watch)
+static void begin_text(struct sl_watch *watch)
 {
     sl_arena_reset(&watch->outer_arena);
     watch->envelope = (struct envelope){.has_kind = false};
@@ -425,12 +430,20 @@ void sl_watch_reset(struct sl_watch *watch)
                  watch);
     watch->object_next = false;
     watch->open = 0;
-    watch->failed = false;
     if (watch->form == SL_WATCH_STREAM) {
         sl_json_reset_stream(watch->json, receive_event, watch);
     } else {
         sl_json_reset(watch->json, receive_event, watch);
     }
+}
+
+void sl_watch_reset(struct sl_watch *watch)
+{
+    begin_text(watch);
+    watch->failed = false;
+    watch->refused = false;
+    watch->lost = false;
+    watch->fresh = true;
 }
 
 static int settle(struct sl_watch *watch, int result, struct sl_error *err)
@@ -445,9 +458,55 @@ static int settle(struct sl_watch *watch, int result, struct sl_error *err)
     return -1;
 }
 
+/* An event that cannot be read costs itself alone: the API server ends each with a line feed, which
+ * JSON has in no string. What is lost may have been anything, so that no object is named. */
+static int lose_line(struct sl_watch *watch)
+{
+    if (watch->refused || watch->error.code == SL_ERR_NOMEM) {
+        return -1;
+    }
+    const struct sl_error why = watch->error;
+    const struct sl_watch_item item = {.event = SL_WATCH_MODIFIED, .problem = &why, .lost = true};
+    watch->lost = true;
+    begin_text(watch);
+    return hand_over(watch, &item, &watch->error) == SL_EVENT_FAIL ? -1 : 0;
+}
+
+/* A piece without a line feed but at its end. */
+static int feed_line(struct sl_watch *watch, const char *data, size_t len)
+{
+    if (watch->lost && watch->fresh && data[0] == '{') {
+        watch->lost = false;
+    }
+    watch->fresh = data[len - 1] == '\n';
+    if (watch->lost || sl_json_feed(watch->json, data, len, &watch->error) == 0) {
+        return 0;
+    }
+    return lose_line(watch);
+}
+
+static int feed_lines(struct sl_watch *watch, const char *data, size_t len)
+{
+    while (len > 0) {
+        const char *feed = memchr(data, '\n', len);
+        size_t n = feed == NULL ? len : (size_t)(feed - data) + 1;
+        if (feed_line(watch, data, n) < 0) {
+            return -1;
+        }
+        data += n;
+        len -= n;
+    }
+    return 0;
+}
+
 int sl_watch_feed(struct sl_watch *watch, const char *data, size_t len, struct sl_error *err)
 {
-    int result = watch->failed ? -1 : sl_json_feed(watch->json, data, len, &watch->error);
+    int result = -1;
+    if (!watch->failed) {
+        result = watch->form == SL_WATCH_STREAM
+                     ? feed_lines(watch, data, len)
+                     : sl_json_feed(watch->json, data, len, &watch->error);
+    }
     return settle(watch, result, err);
 }
 

@@ -1,5 +1,6 @@
 /* What the API server streams of one kind of object: pages of a list, and watches. One object is
- * held at a time; one that cannot be read is told of and passed over, the stream goes on. */
+ * held at a time. What cannot be read of one is passed over and told with it, never the object: users
+ * write most of it. */
 #ifndef SLICED_CODEC_WATCH_H
 #define SLICED_CODEC_WATCH_H
 
@@ -29,9 +30,11 @@ struct sl_watch_item {
     struct sl_str name;
     const struct sl_object *object;       /* ADDED, MODIFIED, DELETED without a problem */
     const struct sl_watch_status *status; /* ERROR */
-    const struct sl_error *problem; /* why the event cannot be used (object and status are NULL):
-                                     * wrong types, or more to keep than SL_OBJECT_BYTES_MAX. What
-                                     * is DELETED needs no more than its name. NULL: none */
+    const struct sl_error *problem; /* why the event cannot be used (object and status are NULL): it
+                                     * is no event, or of another kind, or its object has no name.
+                                     * What else cannot be read of an object is in its own problem.
+                                     * NULL: none */
+    bool lost;                      /* with problem: a part of the stream was passed over */
 };
 
 /* Returns 0 to go on, -1 with *err set to end the stream. */
@@ -59,8 +62,9 @@ void sl_watch_free(struct sl_watch *watch); /* NULL is allowed */
 /* Back to the beginning, keeping memory, for the next page or stream. */
 void sl_watch_reset(struct sl_watch *watch);
 
-/* A piece of any size. 0, or -1 with *err set: not JSON, out of memory, a limit of the text, or
- * what receive said. Fails the same way until it is reset. */
+/* A piece of any size. 0, or -1 with *err set: out of memory, what receive said, or, of a page, not
+ * JSON or a limit of the text; of a watch, such a line is passed over. Fails the same way until it is
+ * reset. */
 int sl_watch_feed(struct sl_watch *watch, const char *data, size_t len, struct sl_error *err);
 
 /* The page or stream has ended: -1 when it is not complete, or no list of these objects. *meta (may

@@ -134,15 +134,13 @@ static int take_pod(void *context, const struct sl_object *object, struct sl_err
 /* Called by the client; the reading ends with it. */
 static void on_read(void *context, const struct sl_reply *reply)
 {
-    static const struct sl_text_limits limits = {
-        .max_bytes = SIZE_MAX, .max_string = 1 << 20, .max_depth = 256};
     struct fetch *fetch = context;
     struct sl_error err = reply->err;
     int result = reply->status == 404 ? 0 : -1;
     bool current = leave(fetch->fetcher, fetch);
     if (reply->status == 200) {
-        result = current ? sl_manifest_decode(reply->body.s, reply->body.len, &limits, take_pod,
-                                              fetch, &err)
+        result = current ? sl_manifest_decode(reply->body.s, reply->body.len, &sl_kube_text_limits,
+                                              take_pod, fetch, &err)
                          : 0;
     }
     if (result < 0) {

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-enum { OBJECT_TEXT_MAX = 16 << 20, STRING_MAX = 1 << 20, DEPTH_MAX = 256 };
+#include "kube/pod_call.h"
 
 struct sl_jobs {
     struct sl_jobs_options options;
@@ -58,7 +58,7 @@ struct sl_jobs *sl_jobs_start(const struct sl_jobs_options *options, struct sl_e
         .name = "jobs",
         .path = "/apis/batch/v1/jobs",
         .times = options->times,
-        .limits = {.max_bytes = OBJECT_TEXT_MAX, .max_string = STRING_MAX, .max_depth = DEPTH_MAX},
+        .limits = sl_kube_text_limits,
         .calls = {.context = jobs,
                   .list_begin = on_list_begin,
                   .object = on_job,

@@ -43,14 +43,12 @@ static void on_done(void *context, const struct sl_reply *reply)
 
 int sl_list_read(const struct sl_list_read *options, struct sl_error *err)
 {
-    static const struct sl_text_limits limits = {
-        .max_bytes = SIZE_MAX, .max_string = 1 << 20, .max_depth = 256};
     struct reading *reading = calloc(1, sizeof(*reading));
     if (reading == NULL) {
         return sl_error_nomem(err);
     }
     reading->options = *options;
-    reading->decoder = sl_watch_new(SL_WATCH_LIST, options->kind, &limits, on_item, reading);
+    reading->decoder = sl_watch_new(SL_WATCH_LIST, options->kind, &sl_kube_text_limits, on_item, reading);
     if (reading->decoder == NULL) {
         free_reading(reading);
         return sl_error_nomem(err);

@@ -8,7 +8,10 @@
 #include "kube/pacing.h"
 #include "kube/url.h"
 
-enum { PATH_BYTES_MAX = 4096, STRING_MAX = 1 << 20, DEPTH_MAX = 256, UID_SHOWN = 64 };
+enum { PATH_BYTES_MAX = 4096, UID_SHOWN = 64 };
+
+const struct sl_text_limits sl_kube_text_limits = {
+    .max_bytes = SIZE_MAX, .max_string = 1 << 20, .max_depth = 64, .forgiving = true};
 
 void sl_pod_path(struct sl_buf *path, struct sl_str ns, struct sl_str name, const char *end)
 {
@@ -108,16 +111,14 @@ enum sl_pod_reading sl_pod_read(const struct sl_reply *reply, struct sl_str uid,
                                 void (*judge)(void *context, const struct sl_pod_facts *pod),
                                 void *context, struct sl_error *err)
 {
-    static const struct sl_text_limits limits = {
-        .max_bytes = SIZE_MAX, .max_string = STRING_MAX, .max_depth = DEPTH_MAX};
     struct reading reading = {uid, judge, context, err, SL_POD_UNREAD};
     struct sl_error why = reply->err;
     if (reply->status == 404) {
         (void)sl_error_set(err, SL_ERR_NOTFOUND, "the pod is gone");
         return SL_POD_GONE;
     }
-    if (reply->status == 200 && sl_manifest_decode(reply->body.s, reply->body.len, &limits,
-                                                   take_pod, &reading, &why) == 0) {
+    if (reply->status == 200 && sl_manifest_decode(reply->body.s, reply->body.len,
+                                                   &sl_kube_text_limits, take_pod, &reading, &why) == 0) {
         (void)sl_error_set(&why, SL_ERR_FIELD, "the API server's answer was no pod");
     }
     if (reading.result == SL_POD_UNREAD) {

@@ -3,8 +3,14 @@
 #ifndef SLICED_KUBE_POD_CALL_H
 #define SLICED_KUBE_POD_CALL_H
 
+#include "codec/event.h"
 #include "kube/client.h"
 #include "sliced/facts.h"
+
+/* Of all that the API server tells of an object: no user's object reaches one of them. Whole texts are
+ * bounded by the time that their call may take, as nothing of them is held but what is kept of one
+ * object. */
+extern const struct sl_text_limits sl_kube_text_limits;
 
 /* "/api/v1/namespaces/NS/pods/NAME" and end, NUL-terminated. The caller frees the buffer. */
 void sl_pod_path(struct sl_buf *path, struct sl_str ns, struct sl_str name, const char *end);

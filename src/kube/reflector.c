@@ -37,6 +37,7 @@ struct sl_reflector {
     bool watching;  /* the next call is a watch */
     bool expired;   /* an ERROR event said so */
     bool refused;   /* there was an ERROR event */
+    bool lost;      /* a part of the watch could not be read: a list has to tell */
     bool progress;  /* the watch brought an event or a bookmark */
     unsigned tries; /* failures in a row */
     unsigned resumes;
@@ -171,7 +172,11 @@ static int on_watch_item(void *context, const struct sl_watch_item *item, struct
     if (item->event == SL_WATCH_ERROR && item->problem == NULL) {
         return on_error_event(reflector, item->status, err);
     }
-    if (item->event == SL_WATCH_BOOKMARK && item->problem == NULL) {
+    if (item->problem != NULL) { /* no news: nothing says that a server which knows sent it */
+        reflector->lost = reflector->lost || item->lost;
+        return take_object(reflector, item, err);
+    }
+    if (item->event == SL_WATCH_BOOKMARK) {
         count(reflector, COUNT_BOOKMARKS);
     } else {
         count(reflector, COUNT_EVENTS);
@@ -257,6 +262,7 @@ static void prepare_watch(struct sl_reflector *reflector)
     sl_watch_reset(reflector->stream);
     reflector->expired = false;
     reflector->refused = false;
+    reflector->lost = false;
     reflector->progress = false;
     count(reflector, COUNT_WATCHES);
 }
@@ -431,6 +437,11 @@ static bool watch_done(struct sl_reflector *reflector, const struct sl_reply *re
     }
     if (must_list(reflector, reply)) {
         return list_again(reflector);
+    }
+    if (whole && reflector->lost) {
+        whole = false;
+        reflector->resumes = RESUMES_MAX;
+        (void)sl_error_set(&err, SL_ERR_SYNTAX, "a part of the watch could not be read");
     }
     if (whole && (reflector->progress || lasted_us >= short_watch_us)) {
         return go_on(reflector); /* its time was over */

@@ -10,7 +10,7 @@
 #include "kube/releaser.h"
 #include "kube/url.h"
 
-enum { TEXT_BYTES_MAX = 64 << 10, RESTARTS_MAX = 3, PAGE_BYTES_MAX = 1 << 30 };
+enum { TEXT_BYTES_MAX = 64 << 10, RESTARTS_MAX = 3 };
 
 /* A pod with the gate. */
 struct gated {
@@ -277,14 +277,12 @@ static void begin(void *context)
 int sl_release_all(const struct sl_release_all_options *options,
                    struct sl_release_all_counts *counts, struct sl_error *err)
 {
-    static const struct sl_text_limits limits = {
-        .max_bytes = PAGE_BYTES_MAX, .max_string = 1 << 20, .max_depth = 256};
     struct sweep sweep = {.options = options,
                           .counts = counts,
                           .lock = PTHREAD_MUTEX_INITIALIZER,
                           .changed = PTHREAD_COND_INITIALIZER};
     *counts = (struct sl_release_all_counts){.seen = 0};
-    sweep.watch = sl_watch_new(SL_WATCH_LIST, SL_OBJECT_POD, &limits, take, &sweep);
+    sweep.watch = sl_watch_new(SL_WATCH_LIST, SL_OBJECT_POD, &sl_kube_text_limits, take, &sweep);
     if (sweep.watch == NULL || sl_client_after(options->client, 0, begin, &sweep) < 0) {
         sl_watch_free(sweep.watch);
         return sl_error_nomem(err);

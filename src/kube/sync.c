@@ -5,13 +5,8 @@
 #include <stdlib.h>
 
 #include "kube/clock.h"
+#include "kube/pod_call.h"
 #include "util/log.h"
-
-enum {
-    OBJECT_TEXT_MAX = 16 << 20, /* of one object's JSON; etcd takes 1.5 MiB of it */
-    STRING_MAX = 1 << 20,       /* of one kept text: all annotations together have 256 KiB */
-    DEPTH_MAX = 256,
-};
 
 /* One kind of object. */
 struct feed {
@@ -203,7 +198,7 @@ static int start_feed(struct sl_sync *sync, enum sl_sweep kind, struct sl_error 
         .name = nodes ? "nodes" : "pods",
         .path = nodes ? "/api/v1/nodes" : "/api/v1/pods",
         .times = options->times,
-        .limits = {.max_bytes = OBJECT_TEXT_MAX, .max_string = STRING_MAX, .max_depth = DEPTH_MAX},
+        .limits = sl_kube_text_limits,
         .calls = {.context = feed,
                   .list_begin = on_list_begin,
                   .object = nodes ? on_node : on_pod,

@@ -7,7 +7,8 @@
 #include "codec/watch.h"
 #include "config/config.h"
 
-static const struct sl_text_limits limits = {1 << 20, 1 << 14, 64};
+static const struct sl_text_limits limits = {
+    .max_bytes = 1 << 20, .max_string = 1 << 14, .max_depth = 64};
 
 static const char manifest_json[] =
     "{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":["

@@ -103,6 +103,9 @@ static inline void describe_pod(struct sl_buf *out, const struct sl_pod_facts *p
     sl_buf_puts(out, pod->daemon_set ? " of a DaemonSet" : "");
     sl_buf_puts(out, pod->tried ? " tried" : "");
     sl_buf_puts(out, pod->deleting ? " deleting\n" : "\n");
+    if (pod->problem.len > 0) {
+        sl_buf_printf(out, "  problem %s\n", pod->problem.s);
+    }
     describe_pairs(out, "label", pod->labels);
     describe_pairs(out, "annotation", pod->annotations);
     describe_pairs(out, "overhead", pod->overhead);

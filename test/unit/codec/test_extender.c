@@ -125,7 +125,7 @@ static void faults_of_the_text_name_the_field_they_are_in(void **state)
     } cases[] = {
         {"{\"Pod\":{\"metadata\":{\"name\":\"\xc3(\"}}}", "Pod.metadata.name"},
         {"{\"Pod\":{\"metadata\":{\"name\":\"\\ud800\"}}}", "Pod.metadata.name"},
-        {"{\"Pod\":{\"spec\":{\"volumes\":[{\"x\":\"\xff\"}]}}}", "Pod.spec"},
+        {"{\"NodeNames\":[\"a\",\"\xff\"]}", "NodeNames[1]"},
         {"{\"NodeNames\":[\"a\",\"b\"\"c\"]}", "NodeNames[2]"},
         {"{\"Pod\":{\"spec\":{\"priority\":01}}}", "Pod.spec"},
         {"{\"Pod\":{\"status\":{\"phase\":tru}}}", "Pod.status.phase"},
@@ -152,7 +152,8 @@ static void depth_length_and_strings_have_ceilings(void **state)
         sl_buf_putc(&text, '[');
     }
     assert_string_equal(decode(f, SL_BODY_ARGS, (struct sl_str){text.data, text.len}, 4096),
-                        "LimitExceeded Nodes.items[0]: nested deeper than 32 levels (1:90)\n");
+                        "Syntax Nodes.items[0]: expected a value, found the end of the text "
+                        "(1:100062)\n");
     text.len = 0;
     sl_buf_puts(&text, "{\"NodeNames\":[\"");
     for (int i = 0; i < 5000; i++) {
@@ -160,7 +161,7 @@ static void depth_length_and_strings_have_ceilings(void **state)
     }
     sl_buf_puts(&text, "\"]}");
     assert_non_null(strstr(decode(f, SL_BODY_ARGS, (struct sl_str){text.data, text.len}, 0),
-                           "LimitExceeded NodeNames[0]: "));
+                           "BadField NodeNames[0]: is longer than what is read of a text"));
     text.len = 0;
     for (size_t i = 0; i <= limits.max_bytes; i++) {
         sl_buf_putc(&text, ' ');
@@ -378,18 +379,57 @@ static void a_decoder_starts_over_after_anything(void **state)
     assert_decodes(f, SL_BODY_ARGS, ARGS "\"NodeNames\":[\"a\"]}", "node a\nPod name=p\n");
 }
 
-static void a_pod_that_does_not_fit_the_arena_is_refused(void **state)
+static void what_of_a_pod_does_not_fit_the_arena_is_passed_over_or_refused(void **state)
 {
     struct fixture *f = *state;
-    f->arena.max = 300;
+    f->arena.max = 400;
     const char *out =
         decode(f, SL_BODY_ARGS,
                sl_str_of("{\"Pod\":{\"metadata\":{\"labels\":{\"sliced.dev/a\":\"1\","
                          "\"sliced.dev/b\":\"2\",\"sliced.dev/c\":\"3\",\"sliced.dev/d\":\"4\","
-                         "\"sliced.dev/e\":\"5\",\"sliced.dev/f\":\"6\"}}}}"),
+                         "\"sliced.dev/e\":\"5\",\"sliced.dev/f\":\"6\"}},\"spec\":{"
+                         "\"containers\":[{},{},{},{},{},{}]}}}"),
                0);
-    assert_non_null(strstr(out, "LimitExceeded Pod.metadata.labels[sliced.dev/"));
-    assert_non_null(strstr(out, "more than 300 bytes of it would have to be kept"));
+    assert_non_null(strstr(out, "LimitExceeded Pod.spec.containers["));
+    assert_non_null(strstr(out, "more than 400 bytes of it would have to be kept"));
+    f->arena.max = 500;
+    out = decode(f, SL_BODY_ARGS,
+                 sl_str_of("{\"Pod\":{\"metadata\":{\"name\":\"p\",\"labels\":{"
+                           "\"sliced.dev/a\":\"1\",\"sliced.dev/b\":\"2\",\"sliced.dev/c\":\"3\","
+                           "\"sliced.dev/d\":\"4\",\"sliced.dev/e\":\"5\",\"sliced.dev/f\":\"6\","
+                           "\"sliced.dev/g\":\"7\",\"sliced.dev/h\":\"8\"}}},\"NodeNames\":[]}"),
+                 0);
+    assert_true(sl_str_starts(sl_str_of(out), SL_STR("Pod name=p\n")));
+}
+
+/* Whatever a user can write into a pod, the question about it is answered. */
+static void a_pod_may_hold_what_it_likes(void **state)
+{
+    struct fixture *f = *state;
+    struct sl_buf text;
+    sl_buf_init(&text, 1 << 20);
+    sl_buf_puts(&text, "{\"Pod\":{\"metadata\":{\"name\":\"p\",\"managedFields\":[");
+    for (int i = 0; i < 5000; i++) {
+        sl_buf_puts(&text, "{\"f:\\ud800\":");
+    }
+    sl_buf_puts(&text, "\"\xff\"");
+    for (int i = 0; i < 5000; i++) {
+        sl_buf_puts(&text, "}");
+    }
+    sl_buf_puts(&text, "],\"annotations\":{"
+                       "\"sliced.dev/timeout\":\"\xff\"}},\"spec\":{\"priority\":99999999999,"
+                       "\"containers\":[{\"name\":\"c\",\"resources\":{\"limits\":"
+                       "{\"nvidia.com/gpu\":\"1\"}}}]}},\"NodeNames\":[\"a\"]}");
+    for (size_t chunk = 0; chunk < 3; chunk++) {
+        const char *out =
+            decode(f, SL_BODY_ARGS, (struct sl_str){text.data, text.len}, chunk == 2 ? 777 : chunk);
+        assert_non_null(strstr(out, "Pod name=p\n  problem Pod.metadata.annotations[sliced.dev/"
+                                    "timeout] is not UTF-8, or has an escape that stands for no "
+                                    "character: passed over\n"));
+        assert_non_null(strstr(out, "nvidia.com/gpu =1\n"));
+        assert_non_null(strstr(out, "node a\n"));
+    }
+    sl_buf_free(&text);
 }
 
 int main(void)
@@ -417,7 +457,8 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(a_sink_may_want_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(a_decoder_starts_over_after_anything, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_pod_that_does_not_fit_the_arena_is_refused, setup,
+        cmocka_unit_test_setup_teardown(a_pod_may_hold_what_it_likes, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_of_a_pod_does_not_fit_the_arena_is_passed_over_or_refused, setup,
                                         teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

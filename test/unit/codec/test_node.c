@@ -65,8 +65,7 @@ static void the_annotations_that_are_kept_are_those_of_gpus_and_ours(void **stat
                    "  annotation aliyun.com/x =2\n"
                    "  annotation sliced.dev/x =3\n"
                    "  annotation nos.nebuly.com/x =4\n"
-                   "  annotation ALIYUN_COM_GPU_MEM_IDX =5\n"
-                   "  annotation scheduling.k8s.io/x =6\n");
+                   "  annotation ALIYUN_COM_GPU_MEM_IDX =5\n");
 }
 
 static void a_deletion_time_marks_the_node(void **state)

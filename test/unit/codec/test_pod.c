@@ -169,8 +169,8 @@ static void faults_name_their_field(void **state)
         {CONTAINER "\"resources\":{\"limits\":{\"nvidia.com/gpu\":{}}}}]}}",
          "WrongType spec.containers[0].resources.limits[nvidia.com/gpu]: expected a quantity (a "
          "string or a number), found an object (1:120)\n"},
-        {CONTAINER "\"resources\":{\"limits\":{\"a\":1,\"a\":1}}}]}}",
-         "BadField spec.containers[0].resources.limits[a]: is given twice (1:109)\n"},
+        {CONTAINER "\"resources\":{\"limits\":{\"cpu\":1,\"cpu\":1}}}]}}",
+         "BadField spec.containers[0].resources.limits[cpu]: is given twice (1:111)\n"},
         {CONTAINER "\"resources\":[]}]}}",
          "WrongType spec.containers[0].resources: expected an object, found an array (1:92)\n"},
         {CONTAINER "\"restartPolicy\":true}]}}",
@@ -215,7 +215,7 @@ static void what_is_kept_of_one_pod_is_bounded(void **state)
     sl_buf_init(&text, 1 << 24);
     sl_buf_init(&out, 1 << 20);
     sl_buf_puts(&text, POD_SPEC "\"containers\":[{}");
-    for (int i = 0; i < 100000; i++) {
+    for (int i = 0; i < 500000; i++) {
         sl_buf_puts(&text, ",{}");
     }
     sl_buf_puts(&text, "]}}");

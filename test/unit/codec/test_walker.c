@@ -89,9 +89,11 @@ static int pass_over(struct sl_walker *walker, void *target, const struct sl_eve
     return SL_EVENT_SKIP;
 }
 
-static bool starts_with_keep(struct sl_str key)
+static enum sl_walk_keep starts_with_keep(struct sl_str key)
 {
-    return sl_str_starts(key, SL_STR("keep"));
+    return !sl_str_starts(key, SL_STR("keep"))   ? SL_WALK_PASS
+           : sl_str_eq(key, SL_STR("keep/must")) ? SL_WALK_KEEP_ALWAYS
+                                                 : SL_WALK_KEEP;
 }
 
 static const struct sl_field item_fields[] = {
@@ -461,11 +463,36 @@ static void deferred_faults_do_not_stop_the_walk_and_the_first_is_kept(void **st
     assert_log(f, "text t\n");
 }
 
-static void ceilings_are_not_deferred(void **state)
+static void ceilings_are_deferred_too(void **state)
 {
     struct fixture *f = *state;
-    assert_int_equal(walk_pieces(f, "{\"items\":[{},{},{},{}]}", SIZE_MAX / 2, true), -1);
-    assert_int_equal(f->err.code, SL_ERR_LIMIT);
+    assert_int_equal(walk_pieces(f, "{\"items\":[{},{},{},{}],\"name\":\"a\"}", SIZE_MAX / 2, true),
+                     0);
+    assert_int_equal(f->walker.deferred.code, SL_ERR_LIMIT);
+    assert_string_equal(f->thing.name.s, "a");
+}
+
+/* Nobody may push out what matters by what stands before it. */
+static void what_must_be_kept_is_kept_behind_any_number_of_entries(void **state)
+{
+    struct fixture *f = *state;
+    struct sl_buf text;
+    size_t n = 0;
+    sl_buf_init(&text, 1 << 20);
+    sl_buf_puts(&text, "{\"labels\":{");
+    for (int i = 0; i < SL_WALK_MAP_MAX + 50; i++) {
+        sl_buf_printf(&text, "\"keep/%d\":\"v\",", i);
+    }
+    sl_buf_puts(&text, "\"keep/must\":\"last\"}}");
+    sl_buf_putc(&text, '\0');
+    assert_int_equal(walk_pieces(f, text.data, SIZE_MAX / 2, true), 0);
+    assert_int_equal(f->walker.deferred.code, SL_ERR_LIMIT);
+    for (const struct sl_pair *pair = f->thing.labels; pair != NULL; pair = pair->next) {
+        n++;
+    }
+    assert_int_equal(n, SL_WALK_MAP_MAX + 1);
+    assert_string_equal(sl_pair_find(f->thing.labels, SL_STR("keep/must"))->value.s, "last");
+    sl_buf_free(&text);
 }
 
 int main(void)
@@ -492,7 +519,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(long_keys_are_cut_in_an_errors_path_only, setup, teardown),
         cmocka_unit_test_setup_teardown(deferred_faults_do_not_stop_the_walk_and_the_first_is_kept,
                                         setup, teardown),
-        cmocka_unit_test_setup_teardown(ceilings_are_not_deferred, setup, teardown),
+        cmocka_unit_test_setup_teardown(ceilings_are_deferred_too, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_must_be_kept_is_kept_behind_any_number_of_entries, setup,
+                                        teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -243,18 +243,203 @@ static void a_deletion_needs_no_more_than_a_name(void **state)
     (void)state;
     assert_watch("{\"type\":\"DELETED\",\"object\":{\"metadata\":{\"name\":\"a\"},\"spec\":5}}\n"
                  "{\"type\":\"DELETED\",\"object\":{\"metadata\":{\"name\":6},\"spec\":{}}}\n",
-                 "- Pod name=a\n"
+                 "- Pod name=a\n  problem Pod.spec expected an object, found a number: passed over\n"
                  "skipped Pod.metadata.name: expected a string, found a number\n");
 }
 
-static void what_is_not_json_ends_the_stream(void **state)
+/* The API server ends each event with a line feed. */
+static void what_is_not_json_costs_its_own_line(void **state)
 {
     (void)state;
     assert_watch("{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"b\"}}}\n<html>",
-                 "+ Pod name=b\nSyntax expected a value, found '<' (0:0)\n");
+                 "+ Pod name=b\nskipped : expected a value, found '<'\n");
+    assert_watch("{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"b\",}}}\n"
+                 "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"c\"}}}\n"
+                 "<html>\n<body>\n\n"
+                 "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"d\"}}}\n"
+                 "[]\n"
+                 "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"e\"}}}\n",
+                 "skipped : expected a key in double quotes, found '}'\n"
+                 "+ Pod name=c\n"
+                 "skipped : expected a value, found '<'\n"
+                 "+ Pod name=d\n"
+                 "skipped : expected an object, found an array\n"
+                 "+ Pod name=e\n");
     assert_watch("{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"b\"",
                  "Syntax expected ',' or '}', found the end of the text (0:0)\n");
-    assert_watch("[]", "WrongType expected an object, found an array (0:0)\n");
+}
+
+/* ---- what users write ---- */
+
+/* Of each the pod is kept, and what it holds. */
+static void what_a_user_writes_costs_no_pod(void **state)
+{
+    static const struct {
+        const char *meta; /* after the name */
+        const char *spec; /* before the containers */
+        const char *told;
+    } cases[] = {
+        {",\"annotations\":{\"sliced.dev/timeout\":\"\\ud800\"}", "",
+         "  problem Pod.metadata.annotations[sliced.dev/timeout] is not UTF-8, or has an escape that "
+         "stands for no character: passed over\n"},
+        {",\"annotations\":{\"x\":\"\xff\xff\\ud800\\\"\"}", "", ""},
+        {",\"managedFields\":[{\"fieldsV1\":{\"f:\xff\":{\"}\\\"\":[{}]}}}]", "", ""},
+        {",\"labels\":{\"a\":5}", "",
+         "  problem Pod.metadata.labels[a] expected a string, found a number: passed over\n"},
+        {",\"creationTimestamp\":\"soon\"", "",
+         "  problem Pod.metadata.creationTimestamp \"soon\" is not a time such as "
+         "2026-11-21T12:38:09Z: passed over\n"},
+        {"", "\"priority\":99999999999,\"activeDeadlineSeconds\":1e99,",
+         "  problem Pod.spec.priority 99999999999 is out of range: passed over\n"},
+        {"", "\"tolerations\":7,\"affinity\":[],\"nodeSelector\":{\"a\":[]},",
+         "  problem Pod.spec.tolerations expected an array of objects, found a number: passed "
+         "over\n"},
+        {"", "\"initContainers\":[{\"resources\":{\"limits\":{\"x.com/y\":\"1\","
+             "\"nvidia.com/mig-1g.5gb\":\"0\"}}}],",
+         "  init\n"},
+    };
+    char text[1024];
+    char expected[1024];
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        (void)snprintf(text, sizeof(text),
+                       "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"p\"%s},\"spec\":{%s"
+                       "\"nodeName\":\"m\",\"containers\":[{\"resources\":{\"limits\":{\"nvidia.com/gpu\":"
+                       "\"1\"}}}]}}}\n{\"type\":\"DELETED\",\"object\":{\"metadata\":{\"name\":\"q\"}}}\n",
+                       cases[i].meta, cases[i].spec);
+        (void)snprintf(expected, sizeof(expected),
+                       "+ Pod name=p node=m\n%s  container\n    limit nvidia.com/gpu =1\n- Pod "
+                       "name=q\n",
+                       cases[i].told);
+        assert_watch(text, expected);
+    }
+}
+
+static void put_deep(struct sl_buf *text, unsigned levels)
+{
+    for (unsigned i = 0; i < levels; i++) {
+        sl_buf_puts(text, i % 2 == 0 ? "{\"f:\\\"]\":" : "[0,");
+    }
+    sl_buf_puts(text, "null");
+    for (unsigned i = levels; i > 0; i--) {
+        sl_buf_puts(text, i % 2 == 0 ? "]" : "}");
+    }
+}
+
+static void what_is_skipped_may_be_of_any_depth(void **state)
+{
+    struct story story = {.stop_after = 0};
+    struct sl_buf text;
+    (void)state;
+    sl_buf_init(&story.out, 1 << 20);
+    for (int form = SL_WATCH_LIST; form <= SL_WATCH_STREAM; form++) {
+        bool list = form == SL_WATCH_LIST;
+        sl_buf_init(&text, 8 << 20);
+        sl_buf_puts(&text, list ? "{\"kind\":\"PodList\",\"metadata\":{\"resourceVersion\":\"1\"},"
+                                  "\"items\":["
+                                : "{\"type\":\"ADDED\",\"object\":");
+        sl_buf_puts(&text, "{\"metadata\":{\"managedFields\":[{\"fieldsV1\":");
+        put_deep(&text, 300000);
+        sl_buf_puts(&text, "}],\"labels\":");
+        put_deep(&text, 300);
+        sl_buf_puts(&text, ",\"name\":\"a\"}}");
+        sl_buf_puts(&text, list ? "]}" : "}\n");
+        struct sl_watch *watch =
+            sl_watch_new((enum sl_watch_form)form, SL_OBJECT_POD, &limits, tell, &story);
+        assert_non_null(watch);
+        for (size_t step = 61; step < text.len; step *= 50) {
+            read_text(watch, &story, (enum sl_watch_form)form, text.data, text.len, 0, step);
+            assert_string_equal(story.out.data, list ? "+ Pod name=a\n  problem Pod.metadata.labels[f:\"]] expected a string, found an array: passed over\nend rv=1\n"
+                                                     : "+ Pod name=a\n  problem Pod.metadata.labels[f:\"]] expected a string, found an array: passed over\n");
+        }
+        sl_watch_free(watch);
+        sl_buf_free(&text);
+    }
+    sl_buf_free(&story.out);
+}
+
+static int note_value(void *context, const struct sl_watch_item *item, struct sl_error *err)
+{
+    const struct sl_pair *after =
+        sl_pair_find(item->object->pod->annotations, SL_STR("sliced.dev/after"));
+    (void)err;
+    *(size_t *)context = after->value.len;
+    return 0;
+}
+
+/* The core judges it: one that cannot be read is not one that is not there. */
+static void a_text_with_a_nul_is_kept_whole(void **state)
+{
+    static const char text[] = "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"p\","
+                               "\"annotations\":{\"sliced.dev/after\":\"a\\u0000b\"}}}}\n";
+    struct sl_error err = {0};
+    size_t len = 0;
+    (void)state;
+    struct sl_watch *watch =
+        sl_watch_new(SL_WATCH_STREAM, SL_OBJECT_POD, &limits, note_value, &len);
+    assert_non_null(watch);
+    assert_int_equal(sl_watch_feed(watch, text, sizeof(text) - 1, &err), 0);
+    assert_int_equal(len, 3);
+    sl_watch_free(watch);
+}
+
+/* Everything there may be many of, before what matters. */
+static void many_of_anything_push_nothing_out(void **state)
+{
+    struct story story = {.stop_after = 0};
+    struct sl_buf text;
+    (void)state;
+    sl_buf_init(&story.out, 64 << 20);
+    sl_buf_init(&text, 64 << 20);
+    sl_buf_puts(&text, "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"p\",\"labels\":{");
+    for (int i = 0; i < 40000; i++) {
+        sl_buf_printf(&text, "\"a%d\":\"\",", i);
+    }
+    sl_buf_puts(&text, "\"aliyun.com/gpu-count\":\"2\"},\"annotations\":{");
+    for (int i = 0; i < 9000; i++) {
+        sl_buf_printf(&text, "\"sliced.dev/a%d\":\"\",", i);
+    }
+    sl_buf_puts(&text, "\"sliced.dev/assignment\":\"nvidia.com/gpu=1\"},\"ownerReferences\":[");
+    for (int i = 0; i < 9000; i++) {
+        sl_buf_puts(&text, "{\"kind\":\"K\"},");
+    }
+    sl_buf_puts(&text, "{}]},\"spec\":{\"containers\":[");
+    for (int i = 0; i < 15000; i++) {
+        sl_buf_puts(&text, "{\"name\":\"c\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"1\"},"
+                           "\"requests\":{\"nvidia.com/gpu\":\"1\"}}},");
+    }
+    sl_buf_puts(&text, "{\"name\":\"last\",\"resources\":{\"limits\":{");
+    for (int i = 0; i < 9000; i++) {
+        sl_buf_printf(&text, "\"nvidia.com/mig-%d\":\"%d\",", i, i % 2);
+    }
+    sl_buf_puts(&text, "\"nvidia.com/mig-9g.9gb\":\"0\",\"nvidia.com/gpu\":\"7\"}}}],\"tolerations\":[");
+    for (int i = 0; i < 200000; i++) {
+        sl_buf_puts(&text, "{\"operator\":\"Exists\"},");
+    }
+    sl_buf_puts(&text, "{}],\"schedulingGates\":[{\"name\":\"sliced.dev/queue\"}],\"nodeName\":\"m\"},"
+                       "\"status\":{\"phase\":\"Running\"}}}\n");
+    struct sl_watch *watch = sl_watch_new(SL_WATCH_STREAM, SL_OBJECT_POD, &limits, tell, &story);
+    assert_non_null(watch);
+    read_text(watch, &story, SL_WATCH_STREAM, text.data, text.len, 0, 16384);
+    const char *out = story.out.data;
+    assert_true(sl_str_starts(sl_str_of(out),
+                              SL_STR("+ Pod name=p node=m phase=Running\n  problem Pod.metadata."
+                                     "labels[a512] more than 512 entries that matter: passed "
+                                     "over\n")));
+    assert_non_null(strstr(out, "  label aliyun.com/gpu-count =2\n"));
+    assert_non_null(strstr(out, "  annotation sliced.dev/assignment =nvidia.com/gpu=1\n"));
+    assert_non_null(strstr(out, "  container name=last\n"));
+    assert_non_null(strstr(out, "nvidia.com/gpu =7\n"));
+    assert_non_null(strstr(out, "  gate sliced.dev/queue"));
+    size_t n = 0;
+    for (const char *at = strstr(out, "limit nvidia.com/gpu =1"); at != NULL;
+         at = strstr(at + 1, "limit nvidia.com/gpu =1")) {
+        n++;
+    }
+    assert_int_equal(n, 15000);
+    sl_watch_free(watch);
+    sl_buf_free(&story.out);
+    sl_buf_free(&text);
 }
 
 /* ---- sizes ---- */
@@ -275,39 +460,42 @@ static void put_fat_pod(struct sl_buf *text, const char *name, unsigned n)
     free(value);
 }
 
-static void an_object_that_is_too_large_is_passed_over(void **state)
+static void of_an_object_that_is_too_large_a_part_is_passed_over(void **state)
 {
     struct sl_buf list;
     struct sl_buf stream;
     struct story story = {.stop_after = 0};
     (void)state;
-    sl_buf_init(&story.out, 8 << 20);
-    sl_buf_init(&list, 8 << 20);
-    sl_buf_init(&stream, 8 << 20);
+    sl_buf_init(&story.out, 64 << 20);
+    sl_buf_init(&list, 64 << 20);
+    sl_buf_init(&stream, 64 << 20);
     sl_buf_puts(&list,
                 "{\"kind\":\"PodList\",\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[");
-    put_fat_pod(&list, "fat", 40);
+    put_fat_pod(&list, "fat", 300);
     sl_buf_puts(&list, ",{\"metadata\":{\"name\":\"b\"}}]}");
     sl_buf_puts(&stream, "{\"type\":\"ADDED\",\"object\":");
-    put_fat_pod(&stream, "fat", 40);
+    put_fat_pod(&stream, "fat", 300);
     sl_buf_puts(&stream, "}{\"type\":\"DELETED\",\"object\":");
-    put_fat_pod(&stream, "fat", 40);
+    put_fat_pod(&stream, "fat", 300);
     sl_buf_puts(&stream, "}{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"b\"}}}");
     struct sl_watch *watch = sl_watch_new(SL_WATCH_LIST, SL_OBJECT_POD, &limits, tell, &story);
     assert_non_null(watch);
-    for (size_t step = 1000; step < 1 << 20; step *= 3) {
+    for (size_t step = 1000; step < 1 << 20; step *= 30) {
         read_text(watch, &story, SL_WATCH_LIST, list.data, list.len, 0, step);
-        assert_string_equal(story.out.data,
-                            "skipped name=fat Pod.metadata.annotations[sliced.dev/31]: more than "
-                            "2097152 bytes of it would have to be kept\n+ Pod name=b\nend rv=1\n");
+        assert_true(sl_str_starts(sl_str_of(story.out.data),
+                                  SL_STR("+ Pod name=fat node=m\n  problem Pod.metadata.annotations["
+                                         "sliced.dev/255] more than 16777216 bytes of it would have "
+                                         "to be kept: passed over\n")));
+        assert_non_null(strstr(story.out.data, "\n  container name=c\n"));
+        assert_true(sl_str_ends(sl_str_of(story.out.data), SL_STR("\n+ Pod name=b\nend rv=1\n")));
     }
     sl_watch_free(watch);
     watch = sl_watch_new(SL_WATCH_STREAM, SL_OBJECT_POD, &limits, tell, &story);
     assert_non_null(watch);
     read_text(watch, &story, SL_WATCH_STREAM, stream.data, stream.len, 0, 4096);
     assert_true(story.out.len > 0 && sl_str_starts((struct sl_str){story.out.data, story.out.len},
-                                                   SL_STR("skipped name=fat ")));
-    assert_non_null(strstr(story.out.data, "\n- Pod name=fat\n"));
+                                                   SL_STR("+ Pod name=fat ")));
+    assert_non_null(strstr(story.out.data, "\n- Pod name=fat node=m\n"));
     assert_true(sl_str_ends((struct sl_str){story.out.data, story.out.len - 1},
                             SL_STR("\n+ Pod name=b\n")));
     sl_watch_free(watch);
@@ -411,8 +599,12 @@ int main(void)
         cmocka_unit_test(an_error_carries_its_status),
         cmocka_unit_test(a_bad_event_is_passed_over),
         cmocka_unit_test(a_deletion_needs_no_more_than_a_name),
-        cmocka_unit_test(what_is_not_json_ends_the_stream),
-        cmocka_unit_test(an_object_that_is_too_large_is_passed_over),
+        cmocka_unit_test(what_is_not_json_costs_its_own_line),
+        cmocka_unit_test(what_a_user_writes_costs_no_pod),
+        cmocka_unit_test(a_text_with_a_nul_is_kept_whole),
+        cmocka_unit_test(what_is_skipped_may_be_of_any_depth),
+        cmocka_unit_test(many_of_anything_push_nothing_out),
+        cmocka_unit_test(of_an_object_that_is_too_large_a_part_is_passed_over),
         cmocka_unit_test(a_watch_may_be_longer_than_any_one_event),
         cmocka_unit_test(the_receiver_may_end_it),
     };

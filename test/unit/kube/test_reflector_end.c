@@ -47,12 +47,12 @@ static void nonsense_in_a_watch_ends_in_a_new_list(void **state)
     (void)state;
     scene_begin(&scene);
     add(&scene, LIST, 1, PAGE("10", "", POD("a", "1")));
-    add(&scene, WATCH, 4, "<html>");
+    add(&scene, WATCH, 1, "<html>\n" EVENT("ADDED", POD("b", "11")));
     add(&scene, LIST, 1, PAGE("50", "", POD("c", "1")));
     add_open_watch(&scene, EVENT("ADDED", POD("d", "51")));
     scene_start(&scene);
     story_wait(&scene.story, "+d", 0);
-    assert_string_equal(scene.story.text, "[+a][+c]+d");
+    assert_string_equal(scene.story.text, "[+a]?+b[+c]+d");
     scene_end(&scene);
 }
 
