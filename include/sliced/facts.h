@@ -73,7 +73,7 @@ struct sl_pod_facts {
     int32_t priority;    /* spec.priority */
     bool deleting;       /* metadata.deletionTimestamp is there */
     bool tried;          /* condition PodScheduled is False, for another reason than gates */
-    bool daemon_set;     /* a DaemonSet is one of its owners */
+    bool daemon_set;     /* a DaemonSet of apps is said to control it */
     bool affinity;       /* the pod requires node affinity: terms are what it requires */
     struct sl_pair *labels;
     struct sl_pair *annotations;

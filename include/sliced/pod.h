@@ -78,7 +78,7 @@ struct sl_pod {
     bool never_preempts : 1; /* spec.preemptionPolicy is Never */
     bool plugin_took : 1;    /* gpushare's device plugin has given it its GPU (MEM_ASSIGNED) */
     bool tried : 1;          /* kube-scheduler could not place it, by its condition */
-    bool daemon_set : 1;     /* a DaemonSet is one of its owners */
+    bool daemon_set : 1;     /* a DaemonSet of apps is said to control it */
     bool gate_seen : 1;      /* the gate sliced.dev/queue is on it, or was when it was seen */
     bool released : 1;       /* annotation sliced.dev/released: the queue has let it go */
 };
@@ -120,11 +120,28 @@ bool sl_pod_holds(const struct sl_pod *pod);
 /* Not bound, not finished, not deleting, and asks for something of ours. */
 bool sl_pod_waits(const struct sl_pod *pod);
 
-/* Does a queue for the pods of that scheduler (empty: of any) plan for the pod, while it waits?
- * It does for all that have its gate; not for others of a DaemonSet: each is for a certain node,
- * and nobody may go in its place. Nor for pods without a gate of another scheduler, or, when the
- * API server puts the gate on every pod of the queue (gated), that the queue has not let go. */
-bool sl_pod_is_queued(const struct sl_pod *pod, struct sl_str scheduler, bool gated);
+/* A namespace in which only those make pods who are trusted with the owners that they name. */
+struct sl_queue_trusted {
+    char namespace[64]; /* with its NUL */
+};
+
+/* Whose pods the queue plans for. */
+struct sl_queue_scope {
+    struct sl_str scheduler; /* empty: of any */
+    bool gated;              /* the API server puts the gate on every pod of the queue */
+    const struct sl_queue_trusted *daemon_sets; /* whose DaemonSets are believed, */
+    size_t n_daemon_sets;                       /* beside those of kube-system */
+};
+
+/* Does the queue plan for the pod, while it waits? It does for all that have its gate, or had it
+ * when they were seen: only the queue opens it. Not for those of a DaemonSet in a namespace whose
+ * owners are believed: each is for a certain node, and nobody may go in its place; who names a
+ * DaemonSet elsewhere waits as others do. Nor for pods without a gate of another scheduler, or, in
+ * a queue that is gated, that it has not let go. */
+bool sl_pod_is_queued(const struct sl_pod *pod, const struct sl_queue_scope *scope);
+
+/* Is it of a DaemonSet that is believed? */
+bool sl_pod_is_exempt(struct sl_str namespace, bool daemon_set, const struct sl_queue_scope *scope);
 
 const char *sl_pod_phase_name(enum sl_pod_phase phase); /* "Pending", ... */
 

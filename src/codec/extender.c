@@ -344,13 +344,22 @@ static const struct sl_field review_kind_fields[] = {
 };
 static const struct sl_table review_kind_table = {SL_TABLE_FIELDS(review_kind_fields)};
 
+static const struct sl_field review_user_fields[] = {
+    {SL_FIELD_NAME("username"), .kind = SL_FIELD_STRING,
+     .offset = offsetof(struct sl_body, review.user)},
+};
+static const struct sl_table review_user_table = {SL_TABLE_FIELDS(review_user_fields)};
+
 static const struct sl_field review_request_fields[] = {
     {SL_FIELD_NAME("uid"), .kind = SL_FIELD_STRING, .offset = offsetof(struct sl_body, review.uid)},
     {SL_FIELD_NAME("operation"), .kind = SL_FIELD_STRING,
      .offset = offsetof(struct sl_body, review.operation)},
+    {SL_FIELD_NAME("namespace"), .kind = SL_FIELD_STRING,
+     .offset = offsetof(struct sl_body, review.namespace)},
     {SL_FIELD_NAME("subResource"), .kind = SL_FIELD_STRING,
      .offset = offsetof(struct sl_body, review.subresource)},
     {SL_FIELD_NAME("kind"), .kind = SL_FIELD_OBJECT, .table = &review_kind_table},
+    {SL_FIELD_NAME("userInfo"), .kind = SL_FIELD_OBJECT, .table = &review_user_table},
     {SL_FIELD_NAME("object"), .kind = SL_FIELD_OBJECT, .table = &review_pod_table,
      .offset = offsetof(struct sl_body, build), .open = open_object},
 };

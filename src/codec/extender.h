@@ -30,6 +30,8 @@ struct sl_review {
     struct sl_str group;       /* of the object's kind, as are version and kind */
     struct sl_str version;
     struct sl_str kind;
+    struct sl_str namespace;
+    struct sl_str user; /* userInfo.username: who asks for it */
     bool has_object;
 };
 

@@ -83,21 +83,61 @@ static int set_deleting(struct sl_walker *walker, void *target, const struct sl_
     return sl_meta_read_time(walker, event, &meta->deleting_us, err);
 }
 
-static int take_owner(struct sl_walker *walker, void *target, const struct sl_event *event,
-                      struct sl_error *err)
+static int begin_owner(struct sl_walker *walker, void *target, const struct sl_event *event,
+                       struct sl_error *err)
+{
+    struct sl_meta *meta = target;
+    (void)walker;
+    (void)event;
+    (void)err;
+    meta->owner_of_apps = false;
+    meta->owner_daemon_set = false;
+    meta->owner_controls = false;
+    return SL_EVENT_GO;
+}
+
+static int set_owner_api(struct sl_walker *walker, void *target, const struct sl_event *event,
+                         struct sl_error *err)
 {
     struct sl_meta *meta = target;
     (void)walker;
     (void)err;
-    meta->daemon_set = meta->daemon_set || sl_str_eq(event->text, SL_STR("DaemonSet"));
+    meta->owner_of_apps = sl_str_starts(event->text, SL_STR("apps/"));
+    return SL_EVENT_GO;
+}
+
+static int set_owner_kind(struct sl_walker *walker, void *target, const struct sl_event *event,
+                          struct sl_error *err)
+{
+    struct sl_meta *meta = target;
+    (void)walker;
+    (void)err;
+    meta->owner_daemon_set = sl_str_eq(event->text, SL_STR("DaemonSet"));
+    return SL_EVENT_GO;
+}
+
+/* As the DaemonSet controller writes it: everybody may name any owner. */
+static int end_owner(struct sl_walker *walker, void *target, const struct sl_event *event,
+                     struct sl_error *err)
+{
+    struct sl_meta *meta = target;
+    (void)walker;
+    (void)event;
+    (void)err;
+    meta->daemon_set =
+        meta->daemon_set || (meta->owner_of_apps && meta->owner_daemon_set && meta->owner_controls);
     return SL_EVENT_GO;
 }
 
 static const struct sl_field owner_fields[] = {
-    {SL_FIELD_NAME("kind"), .kind = SL_FIELD_TEXT, .value = take_owner},
+    {SL_FIELD_NAME("apiVersion"), .kind = SL_FIELD_TEXT, .value = set_owner_api},
+    {SL_FIELD_NAME("kind"), .kind = SL_FIELD_TEXT, .value = set_owner_kind},
+    {SL_FIELD_NAME("controller"), .kind = SL_FIELD_BOOL,
+     .offset = offsetof(struct sl_meta, owner_controls)},
 };
 
-static const struct sl_table owner_table = {SL_TABLE_FIELDS(owner_fields)};
+static const struct sl_table owner_table = {SL_TABLE_FIELDS(owner_fields), .begin = begin_owner,
+                                            .end = end_owner};
 
 static const struct sl_field meta_fields[] = {
     {SL_FIELD_NAME("name"), .kind = SL_FIELD_STRING, .vital = SL_VITAL_ITSELF,

@@ -14,7 +14,10 @@ struct sl_meta {
     int64_t created_us;
     int64_t deleting_us;
     bool deleting;
-    bool daemon_set; /* one of the owners is one */
+    bool daemon_set;       /* a DaemonSet of apps controls it */
+    bool owner_of_apps;    /* of the owner that is read: its apiVersion is of apps, */
+    bool owner_daemon_set; /* its kind DaemonSet, */
+    bool owner_controls;   /* and controller true */
     struct sl_pair *labels;
     struct sl_pair *annotations;
 };

@@ -89,8 +89,9 @@ struct sl_config {
         bool preemption;
         enum sl_queue_gate gate;
         enum sl_order_kind order;
-        char scheduler[SL_CONFIG_TEXT_MAX]; /* queue.schedulerName; empty: any */
-        int64_t alpha;                      /* millionths, as in struct sl_order_weights */
+        char scheduler[SL_CONFIG_TEXT_MAX];       /* queue.schedulerName; empty: any */
+        char daemon_set_user[SL_CONFIG_TEXT_MAX]; /* queue.daemonSetUser */
+        int64_t alpha;                            /* millionths, as in struct sl_order_weights */
         int64_t beta;
         int64_t gamma;
         int64_t bound; /* millionths: how much longer than fifo's longest wait */
@@ -102,9 +103,11 @@ struct sl_config {
         uint8_t n_limits;
         uint8_t n_headrooms;
         uint8_t n_overrides;
+        uint8_t n_daemon_sets;
         struct sl_plan_limit limit[SL_PLAN_RULES_MAX];
         struct sl_plan_headroom headroom[SL_PLAN_RULES_MAX];
         struct sl_plan_override override[SL_PLAN_RULES_MAX]; /* src/config/lists.c */
+        struct sl_queue_trusted daemon_set[SL_PLAN_RULES_MAX];
     } queue;
     struct sl_score_config score; /* score.weights.<term>, score.byKind.<kind>.<term> */
     struct {
@@ -149,6 +152,10 @@ void sl_config_describe(const char *name, const struct sl_error *err, char *out,
 
 /* What it says of plans. Weights that an override leaves open are those of the order. */
 void sl_config_plan(const struct sl_config *config, struct sl_plan_config *out);
+
+/* Whose pods the queue plans for; borrows from config. */
+struct sl_queue_scope sl_config_scope(const struct sl_config *config);
+bool sl_config_same_scope(const struct sl_config *a, const struct sl_config *b);
 
 /* The whole configuration as YAML that sl_config_parse reads back to the same, each key with its
  * help as a comment when comments is set. */

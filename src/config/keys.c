@@ -217,6 +217,9 @@ const struct sl_key sl_keys[SL_KEYS] = {
      .string = "",
      .help = "Pods that have no gate are the queue's when they name this scheduler; empty: all "
              "are. Pods with the gate always are."},
+    {"queue.daemonSetUser", SL_KEY_WORD, .text = true, AT(queue.daemon_set_user),
+     .string = "system:serviceaccount:kube-system:daemon-set-controller",
+     .help = "Who makes the pods of DaemonSets: from others the webhook takes no owner's word."},
     {"queue.order", SL_KEY_ENUM, AT(queue.order), .words = ORDERS, .number = SL_ORDER_BOUNDED,
      .help = "Who goes first: docs/policies.md says what each order does."},
     {"queue.alpha", SL_KEY_DECIMAL, AT(queue.alpha), .min = 0, .max = SL_ORDER_ALPHA_MAX,

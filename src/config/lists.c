@@ -45,6 +45,11 @@ static const struct sl_key OVERRIDE[] = {
      .max = SL_ORDER_WEIGHT_MAX, .number = -1, .help = "In place of queue.gamma."},
 };
 
+static const struct sl_key DAEMON_SET[] = {
+    {"queue.daemonSets.namespace", SL_KEY_OBJECT, .text = true, .required = true, .unique = true,
+     AT(sl_queue_trusted, namespace), .string = "", .help = "Name of the namespace."},
+};
+
 const struct sl_key_list sl_key_lists[SL_KEY_LISTS] = {
     {"queue.limits", "Pods whose timeout is longer than maxTimeout are refused for good.",
      .field = LIMIT, .n_fields = sizeof(LIMIT) / sizeof(LIMIT[0]),
@@ -55,6 +60,11 @@ const struct sl_key_list sl_key_lists[SL_KEY_LISTS] = {
     {"queue.overrides", "Other weights of order p for some pods; the first that matches counts.",
      .field = OVERRIDE, .n_fields = sizeof(OVERRIDE) / sizeof(OVERRIDE[0]),
      LIST(queue.override, queue.n_overrides)},
+    {"queue.daemonSets",
+     "Namespaces, beside kube-system, whose DaemonSets' pods do not wait in the queue. Anybody may "
+     "name a DaemonSet as a pod's owner: list those where only trusted people make pods.",
+     .field = DAEMON_SET, .n_fields = sizeof(DAEMON_SET) / sizeof(DAEMON_SET[0]),
+     LIST(queue.daemon_set, queue.n_daemon_sets)},
 };
 
 size_t sl_list_count(const struct sl_key_list *list, const struct sl_config *config)

@@ -5,6 +5,23 @@
 
 enum { HOLD_MAX = 16 /* times hold: the longest time-out after lapses */ };
 
+struct sl_queue_scope sl_config_scope(const struct sl_config *config)
+{
+    return (struct sl_queue_scope){.scheduler = sl_str_of(config->queue.scheduler),
+                                   .gated = config->queue.gate == SL_QUEUE_GATE_POLICY,
+                                   .daemon_sets = config->queue.daemon_set,
+                                   .n_daemon_sets = config->queue.n_daemon_sets};
+}
+
+bool sl_config_same_scope(const struct sl_config *a, const struct sl_config *b)
+{
+    bool same = a->queue.gate == b->queue.gate && a->queue.n_daemon_sets == b->queue.n_daemon_sets;
+    for (size_t i = 0; same && i < a->queue.n_daemon_sets; i++) {
+        same = strcmp(a->queue.daemon_set[i].namespace, b->queue.daemon_set[i].namespace) == 0;
+    }
+    return same;
+}
+
 void sl_config_plan(const struct sl_config *config, struct sl_plan_config *out)
 {
     const struct sl_order_weights weights = {config->queue.alpha, config->queue.beta,

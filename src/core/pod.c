@@ -365,15 +365,28 @@ bool sl_pod_waits(const struct sl_pod *pod)
            (pod->n_items > 0 || pod->malformed != NULL);
 }
 
-bool sl_pod_is_queued(const struct sl_pod *pod, struct sl_str scheduler, bool gated)
+bool sl_pod_is_exempt(struct sl_str namespace, bool daemon_set, const struct sl_queue_scope *scope)
 {
-    if (pod->gate == SL_GATE_OURS || pod->daemon_set) {
-        return pod->gate == SL_GATE_OURS;
+    bool believed = sl_str_eq(namespace, SL_STR("kube-system"));
+    for (size_t i = 0; i < scope->n_daemon_sets && !believed; i++) {
+        believed = sl_str_eq(namespace, sl_str_of(scope->daemon_sets[i].namespace));
+    }
+    return daemon_set && believed;
+}
+
+bool sl_pod_is_queued(const struct sl_pod *pod, const struct sl_queue_scope *scope)
+{
+    struct sl_str scheduler = scope->scheduler;
+    if (pod->gate == SL_GATE_OURS || pod->gate_seen) {
+        return true;
+    }
+    if (sl_pod_is_exempt(sl_str_of(pod->namespace), pod->daemon_set, scope)) {
+        return false;
     }
     if (pod->gate == SL_GATE_OTHERS) {
         return true;
     }
-    return (pod->released || !gated) &&
+    return (pod->released || pod->daemon_set || !scope->gated) &&
            (scheduler.len == 0 || pod->scheduler == sl_hash(scheduler.s, scheduler.len));
 }
 

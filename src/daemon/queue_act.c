@@ -4,6 +4,13 @@
 
 #include "daemon/queue_internal.h"
 
+/* What it was ordered by is enforced, though its owner states another timeout before the release
+ * is through. */
+static void note_deadline(struct sl_queue_entry *entry)
+{
+    entry->deadline_s = entry->pod->has_deadline ? 0 : entry->pod->timeout_s;
+}
+
 /* Its devices are set aside, or it is being bound already. */
 static bool claim(struct sl_queuer *queuer, const struct sl_queue_entry *entry,
                   const struct sl_plan_action *action, bool *bound)
@@ -31,6 +38,7 @@ static void act_claim(struct sl_queuer *queuer, struct sl_queue_entry *entry,
         sl_queue_note_error(&queuer->counts, off_us < 0 ? -off_us : off_us);
     }
     (void)pthread_mutex_unlock(&queuer->status);
+    note_deadline(entry);
     sl_queue_claimed(queuer, entry, queuer->now_us);
 }
 
@@ -69,6 +77,7 @@ void sl_queue_act(void *context, const struct sl_plan_action *action)
     case SL_PLAN_RELEASE:
         entry->claim = ++queuer->last_claim;
         entry->release = true;
+        note_deadline(entry);
         sl_queue_set_state(queuer, entry, SL_QUEUE_RELEASED);
         break;
     case SL_PLAN_REFUSE:
@@ -95,7 +104,7 @@ static struct sl_release release_of(const struct sl_queuer *queuer,
         .name = sl_str_of(pod->name),
         .uid = sl_str_of(pod->uid),
         .node = sl_str_of(node),
-        .deadline_s = pod->has_deadline ? 0 : pod->timeout_s,
+        .deadline_s = entry->deadline_s,
         .term = queuer->term,
         .gated = pod->gate != SL_GATE_NONE,
         .nominated =

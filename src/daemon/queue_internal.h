@@ -31,6 +31,7 @@ struct sl_queue_entry {
     uint64_t claim;                     /* number of the claim or release; 0: none */
     uint64_t round;                     /* the last reading of all that told of it */
     int64_t claimed_us;
+    int64_t deadline_s;    /* that its claim or release was made by; 0: its own, or none */
     int64_t told_us;       /* when its owner was told last; 0: never */
     int64_t told_start_us; /* the estimated start that was told; 0: none */
     enum sl_queue_word told_of;

@@ -152,12 +152,12 @@ static void take_end(struct sl_queuer *queuer, const struct sl_queue_call *call,
 
 bool sl_queue_read_mail(struct sl_queuer *queuer, struct sl_queue_mail *mail, int64_t now_us)
 {
+    const struct sl_queue_scope scope = sl_config_scope(&queuer->config);
     bool read = true;
     for (size_t i = 0; i < mail->n; i++) {
         struct sl_pod *pod = mail->letter[i].pod;
         struct sl_queue_entry *entry = NULL;
-        bool ours = sl_pod_is_queued(pod, sl_str_of(queuer->config.queue.scheduler),
-                                     queuer->config.queue.gate == SL_QUEUE_GATE_POLICY);
+        bool ours = sl_pod_is_queued(pod, &scope);
         if (mail->letter[i].waits && ours) {
             read = put(queuer, pod, now_us) && read;
             continue;
@@ -276,7 +276,7 @@ static void follow_config(struct sl_queuer *queuer)
     if (fresh == NULL) {
         return;
     }
-    queuer->unread = queuer->unread || fresh->queue.gate != queuer->config.queue.gate;
+    queuer->unread = queuer->unread || !sl_config_same_scope(fresh, &queuer->config);
     queuer->config = *fresh;
     free(fresh);
     sl_config_plan(&queuer->config, &config);

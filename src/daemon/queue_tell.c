@@ -100,6 +100,11 @@ void sl_queue_tell_problem(const struct sl_queuer *queuer, const struct sl_pod *
     if (pod->problem != NULL && (known == NULL || strcmp(pod->problem, known) != 0)) {
         (void)tell(queuer, pod, "Ignored", KIND_WARNING, pod->problem);
     }
+    if (pod->daemon_set && (old == NULL || !old->daemon_set)) {
+        (void)tell(queuer, pod, "Ignored", KIND_WARNING,
+                   "metadata.ownerReferences: that a DaemonSet owns the pod counts in kube-system "
+                   "and in the namespaces of queue.daemonSets only: it waits as others do");
+    }
 }
 
 void sl_queue_tell_denied(struct sl_queuer *queuer, const struct sl_queue_entry *entry,

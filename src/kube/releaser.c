@@ -267,7 +267,8 @@ static void judge(void *context, const struct sl_pod_facts *pod)
     } else {
         reading->over = false;
         op->release.gated = gated;
-        op->release.deadline_s = pod->deadline_s > 0 ? 0 : op->release.deadline_s;
+        bool shorter = pod->deadline_s > 0 && pod->deadline_s <= op->release.deadline_s;
+        op->release.deadline_s = shorter ? 0 : op->release.deadline_s;
     }
 }
 

@@ -42,6 +42,15 @@ static bool asks_for_ours(const struct sl_pod_facts *facts, bool *out, struct sl
     return pod != NULL || err->code != SL_ERR_NOMEM;
 }
 
+/* Of a DaemonSet that is believed, and made by who makes those: here alone it is known who asks. */
+static bool is_exempt(const struct sl_config *config, const struct sl_review *review,
+                      const struct sl_pod_facts *pod)
+{
+    const struct sl_queue_scope scope = sl_config_scope(config);
+    return sl_pod_is_exempt(review->namespace, pod->daemon_set, &scope) &&
+           sl_str_eq(review->user, sl_str_of(config->queue.daemon_set_user));
+}
+
 /* What is to be done about the pod; NULL: nothing. False with *err when it cannot be said. Where
  * the queue is off (and the webhook was left behind) nobody would open the gate. */
 static bool choose_patch(const struct sl_request *request, const char **out, struct sl_error *err)
@@ -50,11 +59,12 @@ static bool choose_patch(const struct sl_request *request, const char **out, str
     struct sl_str scheduler = request->param[0];
     const struct sl_review *review = sl_body_review(body);
     const struct sl_pod_facts *pod = sl_body_pod(body);
+    const struct sl_config *config = &request->live->config;
     bool asks = false;
     *out = NULL;
-    if (!request->live->config.queue.enabled ||
-        request->live->config.queue.gate == SL_QUEUE_GATE_NONE || !is_new_pod(review) ||
-        pod->daemon_set || pod->node_name.len > 0 || !sl_str_eq(pod->scheduler_name, scheduler) ||
+    if (!config->queue.enabled || config->queue.gate == SL_QUEUE_GATE_NONE || !is_new_pod(review) ||
+        is_exempt(config, review, pod) || pod->node_name.len > 0 ||
+        !sl_str_eq(pod->scheduler_name, scheduler) ||
         sl_pair_find(pod->gates, SL_STR("sliced.dev/queue")) != NULL) {
         return true;
     }

@@ -344,10 +344,9 @@ static int ask_queue(struct sl_request *request, const struct sl_pod *pod,
                      struct sl_queue_list *out)
 {
     const struct sl_queue *queue = &request->app->queue;
-    const struct sl_config *config = &request->live->config;
+    const struct sl_queue_scope scope = sl_config_scope(&request->live->config);
     if (queue->row == NULL || pod->node != NULL || pod->phase != SL_POD_PENDING ||
-        !sl_pod_is_queued(pod, sl_str_of(config->queue.scheduler),
-                          config->queue.gate == SL_QUEUE_GATE_POLICY)) {
+        !sl_pod_is_queued(pod, &scope)) {
         return 0;
     }
     return queue->row(queue->context, sl_str_of(pod->uid), out, &request->err);

@@ -64,15 +64,15 @@ const char *sl_verb_held(const struct sl_request *request, const struct sl_pod *
                          struct sl_queue_status *status)
 {
     const struct sl_queue *queue = &request->app->queue;
-    const struct sl_config *config = &request->live->config;
+    const struct sl_queue_scope scope = sl_config_scope(&request->live->config);
     bool asks = pod->n_items > 0 || pod->malformed != NULL;
-    if (queue->status == NULL || !asks ||
-        !sl_pod_is_queued(pod, sl_str_of(config->queue.scheduler),
-                          config->queue.gate == SL_QUEUE_GATE_POLICY)) {
+    if (queue->status == NULL || !asks) {
         return NULL;
     }
+    /* what the queue knows goes first: it remembers gates that the pod has no more */
     queue->status(queue->context, sl_str_of(pod->uid), status);
-    return sl_queue_may_go(status) ? NULL : status->text;
+    bool queued = status->known || sl_pod_is_queued(pod, &scope);
+    return !queued || sl_queue_may_go(status) ? NULL : status->text;
 }
 
 int sl_verb_ready(struct sl_request *request)

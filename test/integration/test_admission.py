@@ -79,6 +79,40 @@ def test_a_pod_of_another_scheduler_is_left_as_it_is(shared):
     assert ask(shared, review(), "/admission/gate/sliced-schedule") is None
 
 
+CONTROLLER = "system:serviceaccount:kube-system:daemon-set-controller"
+
+
+@pytest.mark.parametrize("change, after", [
+    ({}, None),
+    ({"namespace": "monitoring"}, None),
+    ({"namespace": "vision"}, [GATE]),  # anybody may make DaemonSets there, or pods that say so
+    ({"namespace": None}, [GATE]),
+    ({"userInfo": {"username": "system:serviceaccount:vision:default"}}, [GATE]),
+    ({"userInfo": {"username": CONTROLLER + "s"}}, [GATE]),
+    ({"userInfo": {}}, [GATE]),
+    ({"userInfo": None}, [GATE]),
+    ({"owner": {"apiVersion": "example.com/v1"}}, [GATE]),
+    ({"owner": {"controller": False}}, [GATE]),
+])
+def test_only_the_controller_makes_pods_of_daemonsets_that_are_believed(start, change, after):
+    daemon = start(EXAMPLES / "a30-mixed.yaml",
+                   config=QUEUE + "  daemonSets:\n  - namespace: monitoring\n")
+    body = review("daemonset")
+    body["request"]["object"]["metadata"]["ownerReferences"][0].update(change.pop("owner", {}))
+    body["request"].update(change)
+    patch = ask(daemon, body)
+    assert patch == after if after is None else gated(body["request"]["object"], patch) == after
+
+
+def test_who_makes_the_pods_of_daemonsets_can_be_told(start):
+    daemon = start(EXAMPLES / "a30-mixed.yaml",
+                   config=QUEUE + "  daemonSetUser: system:kube-controller-manager\n")
+    body = review("daemonset")
+    assert gated(body["request"]["object"], ask(daemon, body)) == [GATE]
+    body["request"]["userInfo"]["username"] = "system:kube-controller-manager"
+    assert ask(daemon, body) is None
+
+
 @pytest.mark.parametrize("gates, after", [(None, [GATE]), ([], [GATE]), ([OTHER], [OTHER, GATE])])
 def test_a_list_of_gates_may_be_absent_null_or_empty(shared, gates, after):
     body = review()

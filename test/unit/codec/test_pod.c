@@ -141,9 +141,30 @@ static void who_kube_scheduler_could_not_place_is_known(void **state)
 static void whom_a_daemon_set_owns_is_known(void **state)
 {
     (void)state;
-    assert_decodes(OWNED_POD "{\"kind\":\"Custom\"},{\"kind\":\"DaemonSet\"}]}}",
+#define DAEMON_SET "\"kind\":\"DaemonSet\""
+#define CONTROLS   "\"controller\":true"
+    static const char *const of_none[] = {
+        "{" DAEMON_SET "}",
+        "{" DAEMON_SET "," CONTROLS "}",
+        "{\"apiVersion\":\"apps/v1\"," DAEMON_SET "}",
+        "{\"apiVersion\":\"apps/v1\"," DAEMON_SET ",\"controller\":false}",
+        "{\"apiVersion\":\"apps/v1\"," DAEMON_SET ",\"controller\":null}",
+        "{\"apiVersion\":\"apps\"," DAEMON_SET "," CONTROLS "}",
+        "{\"apiVersion\":\"v1\"," DAEMON_SET "," CONTROLS "}",
+        "{\"apiVersion\":\"apps.example.com/v1\"," DAEMON_SET "," CONTROLS "}",
+        "{\"apiVersion\":\"apps/v1\",\"kind\":\"ReplicaSet\",\"name\":\"DaemonSet\"," CONTROLS "}",
+        /* no two owners make one that is */
+        "{\"apiVersion\":\"apps/v1\"," CONTROLS "},{" DAEMON_SET "}",
+        "{" DAEMON_SET "},{\"apiVersion\":\"apps/v1\",\"kind\":\"ReplicaSet\"," CONTROLS "}",
+    };
+    assert_decodes(OWNED_POD "{\"kind\":\"Custom\"},{" CONTROLS "," DAEMON_SET
+                             ",\"apiVersion\":\"apps/v1\"},{}]}}",
                    "Pod name=p of a DaemonSet\n");
-    assert_decodes(OWNED_POD "{\"kind\":\"ReplicaSet\",\"name\":\"DaemonSet\"}]}}", "Pod name=p\n");
+    for (size_t i = 0; i < sizeof(of_none) / sizeof(of_none[0]); i++) {
+        char text[512];
+        (void)snprintf(text, sizeof(text), OWNED_POD "%s]}}", of_none[i]);
+        assert_decodes(text, "Pod name=p\n");
+    }
 }
 
 static void a_bare_pod_is_a_pod(void **state)

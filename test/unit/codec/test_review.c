@@ -122,7 +122,8 @@ static void any_owner_may_be_the_daemon_set(void **state)
 {
     static const char text[] =
         HEAD ",\"request\":{\"uid\":\"u\",\"object\":{\"metadata\":{\"name\":\"p\","
-             "\"ownerReferences\":[{\"kind\":\"Custom\"},{\"kind\":\"DaemonSet\"},{}]}}}}";
+             "\"ownerReferences\":[{\"kind\":\"Custom\"},{\"apiVersion\":\"apps/v1\","
+             "\"kind\":\"DaemonSet\",\"controller\":true},{}]}}}}";
     (void)state;
     assert_string_equal(decode(text, strlen(text), 0), "review uid=u\nPod name=p of a DaemonSet\n");
 }

@@ -5,7 +5,18 @@
 
 static struct sl_pod pod_of(const char *scheduler, enum sl_gate gate)
 {
-    return (struct sl_pod){.scheduler = sl_hash(scheduler, strlen(scheduler)), .gate = gate};
+    return (struct sl_pod){.namespace = "default",
+                           .scheduler = sl_hash(scheduler, strlen(scheduler)),
+                           .gate = gate,
+                           .gate_seen = gate == SL_GATE_OURS};
+}
+
+static const struct sl_queue_trusted agents[] = {{"monitoring"}, {"agents"}};
+
+static bool is_queued(const struct sl_pod *pod, const char *scheduler, bool gated)
+{
+    const struct sl_queue_scope scope = {sl_str_of(scheduler), gated, agents, 2};
+    return sl_pod_is_queued(pod, &scope);
 }
 
 static void pods_of_other_schedulers_are_not_queued_unless_they_have_our_gate(void **state)
@@ -14,16 +25,16 @@ static void pods_of_other_schedulers_are_not_queued_unless_they_have_our_gate(vo
     struct sl_pod other = pod_of("default-scheduler", SL_GATE_NONE);
     struct sl_pod gated = pod_of("default-scheduler", SL_GATE_OURS);
     (void)state;
-    assert_true(sl_pod_is_queued(&ours, SL_STR("sliced-scheduler"), false));
-    assert_false(sl_pod_is_queued(&other, SL_STR("sliced-scheduler"), false));
-    assert_true(sl_pod_is_queued(&gated, SL_STR("sliced-scheduler"), false));
+    assert_true(is_queued(&ours, "sliced-scheduler", false));
+    assert_false(is_queued(&other, "sliced-scheduler", false));
+    assert_true(is_queued(&gated, "sliced-scheduler", false));
 }
 
 static void without_a_name_all_pods_are_queued(void **state)
 {
     struct sl_pod other = pod_of("default-scheduler", SL_GATE_NONE);
     (void)state;
-    assert_true(sl_pod_is_queued(&other, SL_STR(""), false));
+    assert_true(is_queued(&other, "", false));
 }
 
 /* Kubernetes writes the name of the default into every pod; manifests may leave it out. */
@@ -33,42 +44,75 @@ static void a_pod_that_names_no_scheduler_is_the_default_ones(void **state)
     struct sl_pod *pod = sl_pod_new(&facts, NULL);
     (void)state;
     assert_non_null(pod);
-    assert_true(sl_pod_is_queued(pod, SL_STR("default-scheduler"), false));
-    assert_false(sl_pod_is_queued(pod, SL_STR("sliced-scheduler"), false));
+    assert_true(is_queued(pod, "default-scheduler", false));
+    assert_false(is_queued(pod, "sliced-scheduler", false));
     sl_pod_unref(pod);
 }
 
 /* It is for one node, and for no other it could wait. */
-static void pods_of_a_daemon_set_are_queued_only_behind_our_gate(void **state)
+static void pods_of_a_daemon_set_that_is_believed_are_queued_only_behind_our_gate(void **state)
 {
+    static const char *const namespaces[] = {"kube-system", "monitoring", "agents"};
     struct sl_pod pod = pod_of("s", SL_GATE_NONE);
     (void)state;
     pod.daemon_set = true;
-    for (int gated = 0; gated < 2; gated++) {
+    for (int i = 0; i < 6; i++) {
+        bool gated = i >= 3;
+        pod.namespace = namespaces[i % 3];
         pod.gate = SL_GATE_NONE;
-        assert_false(sl_pod_is_queued(&pod, SL_STR(""), gated != 0));
+        assert_false(is_queued(&pod, "", gated));
         pod.gate = SL_GATE_OTHERS;
-        assert_false(sl_pod_is_queued(&pod, SL_STR("s"), gated != 0));
+        assert_false(is_queued(&pod, "s", gated));
         pod.gate = SL_GATE_OURS;
-        assert_true(sl_pod_is_queued(&pod, SL_STR("s"), gated != 0));
+        assert_true(is_queued(&pod, "s", gated));
     }
+}
+
+/* Whoever makes a pod says whose it is. */
+static void who_names_a_daemon_set_elsewhere_waits_as_others_do(void **state)
+{
+    static const char *const namespaces[] = {"default", "kube", "kube-systems", "monitorin", ""};
+    struct sl_pod pod = pod_of("s", SL_GATE_NONE);
+    (void)state;
+    pod.daemon_set = true;
+    for (int i = 0; i < 10; i++) {
+        pod.namespace = namespaces[i % 5];
+        assert_true(is_queued(&pod, "s", i >= 5));
+        assert_false(is_queued(&pod, "other", i >= 5));
+    }
+    pod.daemon_set = false;
+    pod.namespace = "kube-system";
+    assert_true(is_queued(&pod, "s", false));
+}
+
+static void whoever_takes_the_gate_off_stays_in_the_queue(void **state)
+{
+    struct sl_pod pod = pod_of("default-scheduler", SL_GATE_OURS);
+    (void)state;
+    pod.daemon_set = true;
+    pod.namespace = "kube-system";
+    pod.gate = SL_GATE_NONE;
+    assert_true(is_queued(&pod, "s", true));
+    assert_true(is_queued(&pod, "s", false));
+    pod.gate = SL_GATE_OTHERS;
+    assert_true(is_queued(&pod, "s", true));
 }
 
 static void where_all_get_the_gate_only_those_who_had_it_are_queued(void **state)
 {
     struct sl_pod pod = pod_of("s", SL_GATE_NONE);
     (void)state;
-    assert_true(sl_pod_is_queued(&pod, SL_STR("s"), false));
-    assert_false(sl_pod_is_queued(&pod, SL_STR("s"), true));
-    assert_false(sl_pod_is_queued(&pod, SL_STR(""), true));
+    assert_true(is_queued(&pod, "s", false));
+    assert_false(is_queued(&pod, "s", true));
+    assert_false(is_queued(&pod, "", true));
     pod.released = true;
-    assert_true(sl_pod_is_queued(&pod, SL_STR("s"), true));
-    assert_false(sl_pod_is_queued(&pod, SL_STR("other"), true));
+    assert_true(is_queued(&pod, "s", true));
+    assert_false(is_queued(&pod, "other", true));
     pod.released = false;
     pod.gate = SL_GATE_OURS;
-    assert_true(sl_pod_is_queued(&pod, SL_STR("s"), true));
+    assert_true(is_queued(&pod, "s", true));
     pod.gate = SL_GATE_OTHERS;
-    assert_true(sl_pod_is_queued(&pod, SL_STR("s"), true));
+    assert_true(is_queued(&pod, "s", true));
 }
 
 static void what_the_queue_and_a_daemon_set_wrote_on_a_pod_is_read(void **state)
@@ -98,7 +142,9 @@ int main(void)
         cmocka_unit_test(pods_of_other_schedulers_are_not_queued_unless_they_have_our_gate),
         cmocka_unit_test(without_a_name_all_pods_are_queued),
         cmocka_unit_test(a_pod_that_names_no_scheduler_is_the_default_ones),
-        cmocka_unit_test(pods_of_a_daemon_set_are_queued_only_behind_our_gate),
+        cmocka_unit_test(pods_of_a_daemon_set_that_is_believed_are_queued_only_behind_our_gate),
+        cmocka_unit_test(who_names_a_daemon_set_elsewhere_waits_as_others_do),
+        cmocka_unit_test(whoever_takes_the_gate_off_stays_in_the_queue),
         cmocka_unit_test(where_all_get_the_gate_only_those_who_had_it_are_queued),
         cmocka_unit_test(what_the_queue_and_a_daemon_set_wrote_on_a_pod_is_read),
     };

@@ -206,8 +206,9 @@ struct rig_pod {
     int gpus;              /* 0: 1 */
     bool gated;
     bool ended;
-    bool tried; /* kube-scheduler could not place it */
-    bool daemon_set;
+    bool tried;            /* kube-scheduler could not place it */
+    bool daemon_set;       /* said to be of one */
+    const char *namespace; /* NULL: default */
 };
 
 static inline struct sl_pod *rig_pod_new(const struct queue_rig *rig, const struct rig_pod *spec)
@@ -224,7 +225,7 @@ static inline struct sl_pod *rig_pod_new(const struct queue_rig *rig, const stru
     struct sl_container_facts container = {
         .name = SL_STR("c"), .limits = &limit, .requests = &limit};
     const struct sl_pod_facts facts = {
-        .namespace = SL_STR("default"),
+        .namespace = sl_str_of(spec->namespace == NULL ? "default" : spec->namespace),
         .name = sl_str_of(spec->name),
         .uid = sl_str_of(uid),
         .node_name = sl_str_of(spec->node),

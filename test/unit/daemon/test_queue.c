@@ -332,17 +332,42 @@ static void when_the_gate_comes_by_policy_pods_without_it_leave_the_queue(void *
     rig_end(&rig);
 }
 
-static void pods_of_a_daemon_set_have_no_row(void **state)
+static void pods_of_a_daemon_set_have_no_row_where_its_word_is_taken(void **state)
 {
     static struct queue_rig rig;
     (void)state;
     rig_begin(&rig);
     rig_start(&rig);
     rig_put(&rig, (struct rig_pod){.name = "a"});
-    rig_put(&rig, (struct rig_pod){.name = "agent", .daemon_set = true});
+    rig_put(&rig,
+            (struct rig_pod){.name = "agent", .namespace = "kube-system", .daemon_set = true});
+    rig_put(&rig, (struct rig_pod){.name = "forged", .daemon_set = true});
     (void)rig_round(&rig);
     assert_true(has_row(&rig, "u-a"));
     assert_false(has_row(&rig, "u-agent"));
+    assert_true(has_row(&rig, "u-forged"));
+    assert_int_equal(rig.n_told, 1);
+    assert_non_null(strstr(rig.told, "Ignored: "));
+    assert_non_null(strstr(rig.told, "queue.daemonSets"));
+    rig_end(&rig);
+}
+
+/* Where the API server puts the gate on, a pod without it is nobody's to hold: but not this one. */
+static void a_gate_that_its_owner_took_off_leaves_the_pod_in_the_queue(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin(&rig);
+    rig.config.queue.gate = SL_QUEUE_GATE_POLICY;
+    rig_start(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "sly", .gated = true});
+    rig_put(&rig, (struct rig_pod){.name = "free"});
+    (void)rig_round(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "sly"});
+    (void)rig_round(&rig);
+    assert_true(has_row(&rig, "u-sly"));
+    assert_false(has_row(&rig, "u-free"));
+    assert_int_equal(rig_state(&rig, "sly"), SL_QUEUE_HELD);
     rig_end(&rig);
 }
 
@@ -523,7 +548,8 @@ int main(void)
         cmocka_unit_test(a_pod_that_nobody_has_seen_is_held),
         cmocka_unit_test(metrics_count_waiting_pods_by_resource_and_reason),
         cmocka_unit_test(when_the_gate_comes_by_policy_pods_without_it_leave_the_queue),
-        cmocka_unit_test(pods_of_a_daemon_set_have_no_row),
+        cmocka_unit_test(pods_of_a_daemon_set_have_no_row_where_its_word_is_taken),
+        cmocka_unit_test(a_gate_that_its_owner_took_off_leaves_the_pod_in_the_queue),
         cmocka_unit_test(its_owner_is_told_once_that_a_pod_waits),
         cmocka_unit_test(what_of_a_pod_cannot_be_read_is_told_once),
         cmocka_unit_test(of_a_pod_that_is_about_to_start_nobody_is_told_until_it_is_overdue),

@@ -4,6 +4,23 @@
 
 /* ---- how releases end ---- */
 
+/* A short timeout gets a pod its turn: it cannot be taken back once it has. */
+static void the_timeout_that_a_claim_was_made_by_is_enforced(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin_on(&rig, 1);
+    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true, .timeout = "1m"});
+    (void)rig_round(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true, .timeout = "30d"});
+    rig_answer(&rig, 0, SL_RELEASE_FAILED);
+    (void)rig_round(&rig);
+    (void)rig_later(&rig, SECOND);
+    assert_int_equal(rig.n_released, 2);
+    assert_int_equal(rig.released[1].deadline_s, 60);
+    rig_end(&rig);
+}
+
 static void a_release_that_failed_is_tried_again_for_the_same_claim(void **state)
 {
     static struct queue_rig rig;
@@ -485,6 +502,7 @@ static void what_was_lost_on_the_way_is_read_again(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_timeout_that_a_claim_was_made_by_is_enforced),
         cmocka_unit_test(a_release_that_failed_is_tried_again_for_the_same_claim),
         cmocka_unit_test(
             a_release_that_the_api_server_refuses_gives_its_devices_to_the_next_at_once),

@@ -181,6 +181,23 @@ static void a_deadline_that_came_meanwhile_is_not_set_again(void **state)
     end(&scene);
 }
 
+/* Who wants to run for longer than his turn was given for cannot say so in between. */
+static void a_longer_deadline_that_came_meanwhile_is_shortened(void **state)
+{
+    struct scene scene;
+    (void)state;
+    begin(&scene);
+    scene.release.deadline_s = 60;
+    add(&scene, "PATCH", STATUS, 200, "{}");
+    add(&scene, "PATCH", POD, 422, SAYS("Invalid", "422"));
+    add(&scene, "GET", POD, 200, READ("u1", "", GATES ",\"activeDeadlineSeconds\":61"));
+    add(&scene, "PATCH", POD, 200, "{}");
+    assert_int_equal(whole(&scene), SL_RELEASE_RELEASED);
+    assert_non_null(
+        strstr(fake_api_request(scene.rig.api, 3)->body, "\"activeDeadlineSeconds\":60"));
+    end(&scene);
+}
+
 /* The daemon's own rights are nothing about the pod: every other would be refused as well. */
 static void what_the_daemon_may_not_do_is_no_refusal_of_the_pod(void **state)
 {
@@ -251,6 +268,7 @@ int main(void)
         cmocka_unit_test(without_a_node_or_with_its_nomination_there_the_gate_is_opened_at_once),
         cmocka_unit_test(every_answer_leads_to_its_end),
         cmocka_unit_test(a_deadline_that_came_meanwhile_is_not_set_again),
+        cmocka_unit_test(a_longer_deadline_that_came_meanwhile_is_shortened),
         cmocka_unit_test(what_the_daemon_may_not_do_is_no_refusal_of_the_pod),
         cmocka_unit_test(a_refusal_after_a_try_of_unknown_end_leaves_it_open),
         cmocka_unit_test(a_pod_that_refuses_again_and_again_is_given_up),
