@@ -220,8 +220,12 @@ int sl_planner_run(struct sl_planner *planner, const struct sl_demand *demand, s
 void sl_planner_failed(struct sl_planner *planner, struct sl_str uid, int64_t now_us);
 
 /* The API server lets that pod not go, whatever the node: what it has, a claim or a release without
- * one, lapses at once. act is not called for it. */
+ * one, lapses at once. act is not called for it. After some in a row the pods of its namespace try
+ * one at a time, as after a lapse, until sl_planner_released is told of one of them. */
 void sl_planner_denied(struct sl_planner *planner, struct sl_str uid, int64_t now_us);
+
+/* The API server has let that pod go. */
+void sl_planner_released(struct sl_planner *planner, struct sl_str uid, int64_t now_us);
 
 /* kube-scheduler was heard of: it has asked about that pod, or about any other (uid may be empty).
  * Once this was called a claim does not lapse while kube-scheduler is silent, which is: nothing was

@@ -181,7 +181,7 @@ static struct sl_bound *bound_of(struct sl_planner *planner, struct sl_plan_lane
 
 void sl_plan_bound_arrive(struct sl_planner *planner, struct sl_plan_pod *pod)
 {
-    bool doubtful = pod->strikes > 0 || pod->class->ask->never; /* nobody is to wait for it */
+    bool doubtful = sl_plan_may_not_come(pod) || pod->class->ask->never;
     if (is_bounded(planner) && !doubtful && !pod->aside && !pod->arrived && !pod->started &&
         pod->arriving == 0) {
         planner->arriving[planner->n_arriving] = pod;

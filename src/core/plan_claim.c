@@ -36,7 +36,7 @@ bool sl_plan_claim(struct sl_planner *planner, struct sl_plan_pod *pod, struct s
     pod->node = node;
     pod->node_next = node->claims;
     node->claims = pod;
-    if (pod->strikes > 0) {
+    if (sl_plan_may_not_come(pod)) {
         sl_plan_lane_of(pod)->retrying = pod;
     }
     sl_plan_settle(planner, pod);
@@ -139,6 +139,7 @@ void sl_planner_denied(struct sl_planner *planner, struct sl_str uid, int64_t no
     }
     pod->denied = true;
     planner->dirty = true;
+    sl_plan_note_refusal(planner, pod->pod->namespace);
 }
 
 void sl_plan_expire(struct sl_planner *planner)

@@ -1,10 +1,11 @@
 /* What the parts of the plan share. plan.c: pods come and go; plan_run.c: a run; plan_class.c: pods
  * that are alike; plan_rule.c: limits and headroom; plan_queue.c: their order; plan_node.c: the
  * cluster with the claims in it; plan_ends.c: when what runs there ends; plan_claim.c: claims;
- * plan_silence.c: while kube-scheduler is not there; plan_clock.c: when the clock is put;
- * plan_reserve.c: reservations and backfill; plan_early.c: bounds of estimated starts; plan_pick.c:
- * which node; plan_walk.c: a plan; plan_release.c, plan_preempt.c: pods that do not fit;
- * plan_bound.c: the order bounded; plan_report.c and plan_text.c: what is told of it.
+ * plan_refuse.c: namespaces whose pods are not let go; plan_silence.c: while kube-scheduler is not
+ * there; plan_clock.c: when the clock is put; plan_reserve.c: reservations and backfill;
+ * plan_early.c: bounds of estimated starts; plan_pick.c: which node; plan_walk.c: a plan;
+ * plan_release.c, plan_preempt.c: pods that do not fit; plan_bound.c: the order bounded;
+ * plan_report.c and plan_text.c: what is told of it.
  */
 #ifndef SLICED_CORE_PLAN_INTERNAL_H
 #define SLICED_CORE_PLAN_INTERNAL_H
@@ -147,6 +148,7 @@ struct sl_plan_pod {
     bool preemptive; /* released to preempt once */
     bool denied;     /* its last lapse was the API server's refusal */
     bool excused;    /* one lapse was not held against it */
+    bool doubted;    /* nobody of its namespace is let go */
 
     struct sl_pod *claim; /* a copy that stands where its claim is; NULL: none */
     struct sl_plan_node *node;
@@ -233,8 +235,9 @@ struct sl_planner {
     struct sl_map pods;   /* uid -> struct sl_plan_pod */
     struct sl_map classes;
     struct sl_map asks;
-    struct sl_map rans; /* uid -> struct sl_plan_ran */
-    struct sl_map ids;  /* bound id -> struct sl_plan_pod or ran: taken */
+    struct sl_map rans;     /* uid -> struct sl_plan_ran */
+    struct sl_map refusals; /* by namespace */
+    struct sl_map ids;      /* bound id -> struct sl_plan_pod or ran: taken */
     struct sl_plan_ran *ran;
     struct sl_plan_ask *ask; /* all of them */
     struct sl_plan_lane *lane;
@@ -413,6 +416,22 @@ void sl_plan_ran_forget(struct sl_planner *planner, struct sl_plan_ran *ran);
 /* A record of a pod that runs. NULL: out of memory. */
 struct sl_plan_ran *sl_plan_ran_new(struct sl_planner *planner, const char *uid);
 struct sl_plan_ran *sl_plan_ran_find(const struct sl_planner *planner, const char *uid);
+
+/* ---- plan_refuse.c ---- */
+
+/* The API server refused to let a pod of that namespace go. */
+void sl_plan_note_refusal(struct sl_planner *planner, const char *namespace);
+/* So many times in a row that nobody of it is expected to? */
+bool sl_plan_is_refused(const struct sl_planner *planner, const char *namespace);
+void sl_plan_refusals_move(struct sl_planner *planner, int64_t by_us);
+void sl_plan_refusals_free(struct sl_planner *planner);
+
+/* May it well not take a claim? Then nobody waits for it, nothing idles for it, and of all such
+ * pods one of a lane tries at a time. */
+static inline bool sl_plan_may_not_come(const struct sl_plan_pod *pod)
+{
+    return pod->strikes > 0 || pod->doubted;
+}
 
 /* ---- plan_silence.c ---- */
 

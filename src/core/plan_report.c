@@ -258,6 +258,22 @@ static const char denied_text[] =
     "the API server refused to let it go (its Event ReleaseRefused says why), and it is tried "
     "again later";
 
+static const char refused_text[] =
+    "the API server lets no pod of its namespace go, so these are tried one at a time";
+
+/* What the planner has to say that the reason alone does not. */
+static const char *why_of(const struct sl_plan_pod *pod, enum sl_hold_reason reason)
+{
+    if (reason == SL_HOLD_STAGE || reason == SL_HOLD_STAGE_FAILED ||
+        reason == SL_HOLD_STAGE_CYCLE) {
+        return pod->why;
+    }
+    if (reason != SL_HOLD_LAPSED) {
+        return NULL;
+    }
+    return pod->denied ? denied_text : pod->strikes == 0 && pod->doubted ? refused_text : NULL;
+}
+
 static void make_row(const struct sl_planner *planner, const struct sl_plan_pod *pod,
                      uint32_t place, int64_t now_us, struct sl_queue_row *row)
 {
@@ -270,10 +286,7 @@ static void make_row(const struct sl_planner *planner, const struct sl_plan_pod 
         .since_us = pod->since_us,
         .lapses = pod->lapses,
     };
-    bool staged = row->reason == SL_HOLD_STAGE || row->reason == SL_HOLD_STAGE_FAILED ||
-                  row->reason == SL_HOLD_STAGE_CYCLE;
-    bool denied = row->reason == SL_HOLD_LAPSED && pod->denied;
-    row->why = staged ? pod->why : denied ? denied_text : NULL;
+    row->why = why_of(pod, row->reason);
     const struct sl_plan_limit *limit =
         row->reason == SL_HOLD_LIMIT ? sl_plan_limit_of(planner, pod) : NULL;
     if (limit != NULL) {

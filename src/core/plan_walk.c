@@ -79,8 +79,7 @@ static bool is_bounded(const struct sl_planner *planner)
 static void reserve(struct sl_planner *planner, struct sl_plan_lane *lane, struct sl_plan_pod *pod)
 {
     bool taken = lane->reserve.active || lane->headroom_us > 0;
-    bool doubtful = pod->strikes > 0; /* it may well not come: nothing idles for it */
-    if (taken || doubtful || lane->tries >= SL_PLAN_RESERVE_TRIES) {
+    if (taken || sl_plan_may_not_come(pod) || lane->tries >= SL_PLAN_RESERVE_TRIES) {
         return;
     }
     if (pod->reason == SL_HOLD_HEADROOM) {
@@ -151,7 +150,7 @@ static bool try_urgent(struct sl_planner *planner, struct sl_plan_lane *lane,
     if (pick.reason == SL_HOLD_HEADROOM) {
         sl_plan_bound_set_aside(planner, pod);
         lane->set_aside = true;
-    } else if (!lane->kept && pod->strikes == 0) {
+    } else if (!lane->kept && !sl_plan_may_not_come(pod)) {
         sl_plan_reserve_end(planner, lane);
         lane->kept = sl_plan_reserve(planner, lane, pod);
         if (!lane->kept && !planner->lacking) {
@@ -236,7 +235,8 @@ static enum step yield_to_due(struct sl_planner *planner, struct sl_plan_lane *l
 static bool is_to_pause(struct sl_planner *planner, struct sl_plan_lane *lane,
                         const struct sl_plan_pod *pod)
 {
-    if (pod->strikes == 0 || (lane->retrying == NULL && lane->retry_us <= planner->now_us)) {
+    if (!sl_plan_may_not_come(pod) ||
+        (lane->retrying == NULL && lane->retry_us <= planner->now_us)) {
         return false;
     }
     lane->retry_waits = lane->retry_waits || lane->retrying == NULL;

@@ -137,6 +137,9 @@ static void take_end(struct sl_queuer *queuer, const struct sl_queue_call *call,
     }
     entry->call = NULL;
     bool current = entry->claim == call->claim && entry->claim != 0;
+    if (call->end == SL_RELEASE_RELEASED) {
+        sl_planner_released(queuer->planner, sl_str_of(entry->uid), now_us);
+    }
     if (call->end == SL_RELEASE_GONE) {
         (void)sl_store_unclaim(queuer->options.store, sl_str_of(entry->uid));
         remove_entry(queuer, entry, now_us);
