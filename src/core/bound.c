@@ -443,10 +443,10 @@ bool sl_bound_delays(struct sl_bound *bound, uint64_t id, uint64_t node, int64_t
 
 static void refresh_longest(struct sl_bound *bound)
 {
-    if (bound->mixed.active) {
-        sl_mixed_look_ahead(bound);
-    } else {
+    if (!bound->mixed.active) {
         sl_fifo_refresh(bound);
+    } else if (bound->mixed.looked != bound->state) {
+        sl_mixed_look_ahead(bound);
     }
 }
 

@@ -124,7 +124,19 @@ struct sl_planner *sl_planner_new(const struct sl_plan_config *config, struct sl
         (void)sl_error_nomem(err);
         return NULL;
     }
+    planner->lane = sl_plan_nowhere_new();
+    planner->nowhere = planner->lane;
+    planner->heap = malloc(sizeof(struct sl_plan_lane *));
+    if (planner->lane == NULL || planner->heap == NULL) {
+        free(planner->lane);
+        free(planner->heap);
+        free(planner);
+        (void)sl_error_nomem(err);
+        return NULL;
+    }
     planner->config = *config;
+    planner->heap_cap = 1;
+    planner->n_lanes = 1;
     planner->seq = 1;
     planner->nodes_seq = 1;
     return planner;
@@ -138,6 +150,7 @@ static void free_pod(struct sl_planner *planner, struct sl_plan_pod *pod)
     sl_pod_unref(pod->claim);
     sl_pod_unref(pod->pod);
     sl_node_unref(pod->bad_node);
+    sl_plan_space_unref(planner, pod->space);
     free(pod->why);
     free(pod);
 }
@@ -154,6 +167,9 @@ static void free_nodes(struct sl_planner *planner)
     }
     free(planner->node);
     free(planner->base);
+    free(planner->grown);
+    free(planner->offer);
+    free(planner->news);
 }
 
 void sl_planner_free(struct sl_planner *planner)
@@ -173,6 +189,7 @@ void sl_planner_free(struct sl_planner *planner)
         sl_bound_free(lane->bound);
         lane->bound = NULL;
     }
+    planner->nowhere->refs = 0;
     sl_plan_lane_tidy(planner);
     free_nodes(planner);
     sl_plan_refusals_free(planner);
@@ -181,6 +198,7 @@ void sl_planner_free(struct sl_planner *planner)
     sl_map_free(&planner->asks);
     sl_map_free(&planner->rans);
     sl_map_free(&planner->ids);
+    sl_map_free(&planner->spaces);
     free(planner->heap);
     free(planner->bid);
     free(planner->pod_list);
@@ -330,6 +348,7 @@ static bool join(struct sl_planner *planner, struct sl_pod *pod, struct sl_plan_
         return false;
     }
     lane->members++;
+    class->ask->members++;
     *out = class;
     return true;
 }
@@ -338,6 +357,7 @@ static void part(struct sl_planner *planner, struct sl_plan_class *class)
 {
     if (class != NULL) {
         class->ask->lane[0]->members--;
+        class->ask->members--;
         sl_plan_class_unref(planner, class);
         sl_plan_lane_tidy(planner);
     }
@@ -346,19 +366,20 @@ static void part(struct sl_planner *planner, struct sl_plan_class *class)
 static int add_pod(struct sl_planner *planner, struct sl_pod *pod, struct sl_error *err)
 {
     struct sl_plan_pod *fresh = calloc(1, sizeof *fresh);
+    struct sl_plan_space *space = sl_plan_space_get(planner, pod->namespace);
     planner->order_now_us = planner->pods.len == 0 ? planner->now_us : planner->order_now_us;
-    if (fresh == NULL) {
-        return sl_error_nomem(err);
+    if (fresh == NULL || space == NULL) {
+        goto lacking;
     }
     if (!sl_plan_grow(&planner->arriving, &planner->arriving_cap, planner->pods.len + 1,
                       sizeof(struct sl_plan_pod *)) ||
         !join(planner, pod, &fresh->class) ||
         sl_map_put(&planner->pods, pod->uid, strlen(pod->uid), fresh, NULL) < 0) {
         part(planner, fresh->class);
-        free(fresh);
-        return sl_error_nomem(err);
+        goto lacking;
     }
     fresh->pod = sl_pod_ref(pod);
+    fresh->space = space;
     fresh->item = item_of(planner, pod);
     fresh->stage = pod->after != NULL ? SL_HOLD_STAGE : SL_HOLD_NONE;
     fresh->ready_us = pod->created_us;
@@ -368,6 +389,12 @@ static int add_pod(struct sl_planner *planner, struct sl_pod *pod, struct sl_err
     planner->count[fresh->state]++;
     sl_plan_settle(planner, fresh);
     return 0;
+lacking:
+    if (space != NULL) {
+        sl_plan_space_unref(planner, space);
+    }
+    free(fresh);
+    return sl_error_nomem(err);
 }
 
 static bool same_weights(const struct sl_order_weights *a, const struct sl_order_weights *b)

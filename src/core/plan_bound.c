@@ -193,7 +193,7 @@ void sl_plan_bound_arrive(struct sl_planner *planner, struct sl_plan_pod *pod)
 static void arrive(struct sl_planner *planner, struct sl_plan_pod *pod)
 {
     struct sl_plan_lane *lane = sl_plan_lane_of(pod);
-    if (bound_of(planner, lane) == NULL || !take_id(planner, pod)) {
+    if (lane->nowhere || bound_of(planner, lane) == NULL || !take_id(planner, pod)) {
         return;
     }
     const struct sl_bound_pod row = {

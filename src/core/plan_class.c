@@ -32,15 +32,26 @@ static size_t class_key(const struct sl_pod *pod, uint64_t *out)
 struct sl_plan_lane *sl_plan_lane_find(const struct sl_planner *planner, uint64_t key)
 {
     struct sl_plan_lane *lane = planner->lane;
-    while (lane != NULL && lane->key != key) {
+    while (lane != NULL && (lane->nowhere || lane->key != key)) {
         lane = lane->next;
+    }
+    return lane;
+}
+
+struct sl_plan_lane *sl_plan_nowhere_new(void)
+{
+    struct sl_plan_lane *lane = calloc(1, sizeof *lane);
+    if (lane != NULL) {
+        lane->nowhere = true;
+        lane->refs = 1;
     }
     return lane;
 }
 
 static struct sl_plan_lane *lane_get(struct sl_planner *planner, uint64_t key)
 {
-    struct sl_plan_lane *lane = sl_plan_lane_find(planner, key);
+    struct sl_plan_lane *lane =
+        sl_plan_offers(planner, key) ? sl_plan_lane_find(planner, key) : planner->nowhere;
     if (lane == NULL) {
         if (!sl_plan_grow(&planner->heap, &planner->heap_cap, planner->n_lanes + 1,
                           sizeof(struct sl_plan_lane *))) {
@@ -52,7 +63,7 @@ static struct sl_plan_lane *lane_get(struct sl_planner *planner, uint64_t key)
         }
         lane->key = key;
         struct sl_plan_lane **at = &planner->lane;
-        while (*at != NULL && (*at)->key < key) {
+        while (!(*at)->nowhere && (*at)->key < key) {
             at = &(*at)->next;
         }
         lane->next = *at;
@@ -108,6 +119,7 @@ static void ask_unref(struct sl_planner *planner, struct sl_plan_ask *ask)
         ask->next->prev = ask->prev;
     }
     planner->scored = planner->scored == ask ? NULL : planner->scored;
+    planner->other_asks = true;
     sl_pod_unref(ask->pod);
     free(ask);
 }
@@ -134,6 +146,7 @@ static struct sl_plan_ask *ask_get(struct sl_planner *planner, struct sl_pod *po
         ask->next->prev = ask;
     }
     planner->ask = ask;
+    planner->other_asks = true;
     bool whole = sl_map_put(&planner->asks, (const char *)ask->key, len, ask, NULL) == 0;
     for (unsigned i = 0; whole && i < ask->ask.n; i++) {
         ask->lane[i] = lane_get(planner, ask->ask.item[i].key);
@@ -145,10 +158,81 @@ static struct sl_plan_ask *ask_get(struct sl_planner *planner, struct sl_pod *po
         return NULL;
     }
     planner->dirty = true;
+    if (planner->ready) {
+        sl_plan_judge(planner, ask);
+    }
     return ask;
 }
 
+bool sl_plan_ask_move(struct sl_planner *planner, struct sl_plan_ask *ask)
+{
+    struct sl_plan_lane *to[SL_ASK_ITEMS_MAX] = {NULL};
+    bool whole = true;
+    for (unsigned i = 0; i < ask->ask.n && whole; i++) {
+        to[i] = lane_get(planner, ask->ask.item[i].key);
+        whole = to[i] != NULL;
+    }
+    whole = whole && sl_plan_queue_reserve(to[0], (size_t)to[0]->members + ask->members);
+    if (whole) {
+        ask->lane[0]->members -= ask->members;
+        to[0]->members += ask->members;
+    }
+    for (unsigned i = 0; i < ask->ask.n; i++) {
+        struct sl_plan_lane *left = whole ? ask->lane[i] : to[i];
+        ask->lane[i] = whole ? to[i] : ask->lane[i];
+        if (left != NULL) {
+            left->refs--;
+        }
+    }
+    planner->other_asks = true;
+    return whole;
+}
+
+/* ---- namespaces ---- */
+
+struct sl_plan_space *sl_plan_space_get(struct sl_planner *planner, const char *name)
+{
+    size_t len = strlen(name);
+    struct sl_plan_space *space = sl_map_get(&planner->spaces, name, len);
+    if (space != NULL) {
+        space->refs++;
+        return space;
+    }
+    space = calloc(1, sizeof *space + len + 1);
+    if (space == NULL) {
+        return NULL;
+    }
+    memcpy(space->name, name, len + 1);
+    if (sl_map_put(&planner->spaces, space->name, len, space, NULL) < 0) {
+        free(space);
+        return NULL;
+    }
+    space->refs = 1;
+    return space;
+}
+
+void sl_plan_space_unref(struct sl_planner *planner, struct sl_plan_space *space)
+{
+    space->refs--;
+    if (space->refs == 0) {
+        (void)sl_map_remove(&planner->spaces, space->name, strlen(space->name));
+        free(space);
+    }
+}
+
 /* ---- classes ---- */
+
+static uint32_t weight_of(const struct sl_constraints *c)
+{
+    uint32_t n = c == NULL ? 0 : (uint32_t)c->n_selector + c->n_tolerations;
+    for (unsigned i = 0; c != NULL && i < c->n_terms; i++) {
+        n += c->term[i].n;
+        for (unsigned m = 0; m < c->term[i].n; m++) {
+            n += c->term[i].match[m].n_values;
+        }
+    }
+    return n / SL_PLAN_MATCHES;
+}
 
 bool sl_plan_class_is_of(const struct sl_plan_class *class, const struct sl_pod *pod)
 {
@@ -190,6 +274,7 @@ struct sl_plan_class *sl_plan_class_get(struct sl_planner *planner, struct sl_po
     class->key_words = (uint32_t)words;
     class->pod = sl_pod_ref(pod);
     class->constraints = pod->constraints;
+    class->weight = weight_of(pod->constraints);
     memcpy(class->key, key, len);
     class->ask = ask_get(planner, pod);
     if (class->ask == NULL ||

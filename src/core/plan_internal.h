@@ -5,7 +5,7 @@
  * there; plan_clock.c: when the clock is put; plan_reserve.c: reservations and backfill;
  * plan_early.c: bounds of estimated starts; plan_pick.c: which node; plan_walk.c: a plan;
  * plan_release.c, plan_preempt.c: pods that do not fit; plan_bound.c: the order bounded;
- * plan_report.c and plan_text.c: what is told of it.
+ * plan_report.c and plan_text.c: what is told of it; plan_offer.c: what nodes offer.
  */
 #ifndef SLICED_CORE_PLAN_INTERNAL_H
 #define SLICED_CORE_PLAN_INTERNAL_H
@@ -17,6 +17,8 @@
 enum {
     SL_PLAN_MEMO = 4096,        /* answers kept of which pods a kind of node admits */
     SL_PLAN_CHECKS = 1 << 20,   /* nodes looked at in one run; the next goes on */
+    SL_PLAN_SEARCH = 8,         /* a search costs as much as so many nodes beside these */
+    SL_PLAN_MATCHES = 16,       /* expressions and values that cost as much as a node */
     SL_PLAN_RESERVE_TRIES = 16, /* pods of a lane that may turn out to have no time, in one run */
     SL_PLAN_EXACT_MAX = 256,    /* nodes searched device by device for one reservation */
     SL_PLAN_REFUSED_MAX = 12,   /* pods of a lane that the bound refuses in one run */
@@ -45,6 +47,7 @@ struct sl_plan_lane {
     uint64_t key;
     struct sl_plan_lane *next; /* of all, by key */
     uint32_t refs;             /* items of asks that name it */
+    bool nowhere;              /* of all that no node offers; always the last in the list */
     uint32_t members;          /* pods whose first item it is: the queue has room for them */
 
     /* For each node what one pod may ask now at most; over them a tree of maxima, root at 1. */
@@ -88,7 +91,11 @@ struct sl_plan_lane {
 /* What pods ask for. */
 struct sl_plan_ask {
     uint32_t refs;               /* classes */
+    uint32_t members;            /* pods */
+    int32_t wanted;              /* released for an autoscaler, while that is counted */
+    uint32_t taker;              /* a node that could take it, unless never */
     bool never;                  /* no node could ever take it */
+    bool moving;                 /* to a lane of its own: a node offers it now */
     uint64_t never_seq;          /* nodes_seq when that was judged; 0: not yet */
     struct sl_plan_class *early; /* list, while estimated starts are worked out */
     struct sl_plan_ask *prev;
@@ -103,6 +110,7 @@ struct sl_plan_ask {
 struct sl_plan_class {
     uint32_t refs;
     uint32_t key_words;
+    uint32_t weight; /* of its constraints, in nodes looked at */
     struct sl_plan_ask *ask;
     struct sl_pod *pod; /* whose constraints it borrows */
     const struct sl_constraints *constraints;
@@ -119,8 +127,17 @@ struct sl_plan_class {
     uint64_t key[];   /* digest of the constraints, memory, memory, then as the ask's */
 };
 
+/* A namespace of which somebody waits. */
+struct sl_plan_space {
+    size_t refs;
+    uint64_t run; /* that spent is of */
+    size_t spent; /* checks */
+    char name[];
+};
+
 struct sl_plan_pod {
-    struct sl_pod *pod;          /* reference */
+    struct sl_pod *pod; /* reference */
+    struct sl_plan_space *space;
     struct sl_plan_class *class; /* NULL: malformed */
     char *why;                   /* of stage; NULL: nothing was said */
     struct sl_order_item item;
@@ -185,6 +202,7 @@ struct sl_plan_node {
     uint64_t seq;               /* when it last had more room */
     uint32_t index;
     int32_t least_priority; /* of its residents */
+    bool news;              /* it is another one than asks were judged by */
     bool stale;             /* the view is to be made anew */
     bool shrunk;            /* only by a claim: nobody fits that did not */
     struct sl_plan_node *stale_next;
@@ -216,6 +234,12 @@ struct sl_plan_memo {
     bool known;
 };
 
+/* A resource that nodes offer, and what one has of it at most. */
+struct sl_plan_offer {
+    uint64_t key;
+    int64_t most;
+};
+
 struct sl_plan_bid {
     int64_t at_us;
     uint32_t node;
@@ -241,7 +265,10 @@ struct sl_planner {
     struct sl_plan_ran *ran;
     struct sl_plan_ask *ask; /* all of them */
     struct sl_plan_lane *lane;
+    struct sl_plan_lane *nowhere; /* the last of them */
     size_t n_lanes;
+    struct sl_map spaces; /* namespaces */
+    bool other_asks;      /* than the last run met */
 
     struct sl_plan_list claims; /* by time */
     struct sl_plan_list lapsed;
@@ -255,6 +282,20 @@ struct sl_planner {
     struct sl_plan_node *gone;  /* list through stale_next: have claims, are not there */
     bool ready;                 /* a cluster is known */
     bool away;                  /* kube-scheduler, as of the last run: pods show it */
+    uint64_t *grown;            /* tree of maxima of the nodes' seq, as the lanes' trees */
+    uint32_t grown_leaves;
+    struct sl_plan_offer *offer; /* by key */
+    size_t n_offers;
+    size_t offer_cap;
+    bool offers_all; /* for lack of memory */
+    bool moves;      /* a resource is offered that was not before */
+    uint32_t *news;  /* nodes */
+    size_t n_news;
+    size_t news_cap;
+    bool all_news;
+    uint64_t set_seq; /* nodes_seq when the set of nodes was told last */
+    uint64_t judged;  /* how often an ask and a node were looked at together */
+    uint64_t looked;  /* how often a pod and a node were, and for a pod's sake a point of a tree */
 
     uint64_t seq;         /* goes up when a node has more room */
     uint64_t touch;       /* goes up when anything of a node changes */
@@ -269,10 +310,11 @@ struct sl_planner {
     /* of the run */
     const struct sl_demand *demand;
     size_t checks;
-    size_t room;       /* claims that may still be made */
-    size_t n_open;     /* lanes in which somebody waits */
-    size_t n_reserves; /* active */
-    size_t n_making;   /* lanes with a node where room is made */
+    struct sl_plan_space *spender; /* whose search it is; NULL: none */
+    size_t room;                   /* claims that may still be made */
+    size_t n_open;                 /* lanes in which somebody waits */
+    size_t n_reserves;             /* active */
+    size_t n_making;               /* lanes with a node where room is made */
     struct sl_scorer scorer;
     const struct sl_plan_ask *scored; /* that the scorer is for */
     uint64_t early;                   /* how often estimated starts were worked out */
@@ -332,7 +374,31 @@ const struct sl_plan_limit *sl_plan_limit_of(const struct sl_planner *planner,
 struct sl_queue_over sl_plan_over_headroom(const struct sl_planner *planner,
                                            const struct sl_plan_pod *pod);
 
+/* ---- plan_offer.c ---- */
+
+/* What that node offers is offered. */
+void sl_plan_offer_add(struct sl_planner *planner, const struct sl_node *node);
+void sl_plan_offer_reset(struct sl_planner *planner);
+bool sl_plan_offers(const struct sl_planner *planner, uint64_t key);
+/* Could a node ever take it? Looks at those alone that are news, where it was judged before. */
+void sl_plan_judge(struct sl_planner *planner, struct sl_plan_ask *ask);
+/* All asks, when nodes are others than before. changed: there is more to judge pods by. */
+void sl_plan_judge_all(struct sl_planner *planner, bool changed);
+/* The node is another one now. */
+void sl_plan_news(struct sl_planner *planner, struct sl_plan_node *node);
+void sl_plan_news_end(struct sl_planner *planner);
+/* Lanes for what nodes offer of late. False: out of memory, to be called again. */
+bool sl_plan_relane(struct sl_planner *planner);
+
 /* ---- plan_class.c ---- */
+
+/* Gives the ask the lanes of what is offered; its pods are in no queue. False: out of memory,
+ * nothing changed. */
+bool sl_plan_ask_move(struct sl_planner *planner, struct sl_plan_ask *ask);
+struct sl_plan_lane *sl_plan_nowhere_new(void);
+/* A reference; NULL: out of memory. */
+struct sl_plan_space *sl_plan_space_get(struct sl_planner *planner, const char *name);
+void sl_plan_space_unref(struct sl_planner *planner, struct sl_plan_space *space);
 
 /* The class of a pod, made when there is none; a reference. NULL: out of memory. */
 struct sl_plan_class *sl_plan_class_get(struct sl_planner *planner, struct sl_pod *pod);
@@ -378,6 +444,8 @@ struct sl_view *sl_plan_node_with(struct sl_planner *planner, const struct sl_pl
                                   struct sl_pod *more);
 void sl_plan_node_take(struct sl_planner *planner, struct sl_plan_node *node, struct sl_view *own);
 struct sl_plan_node *sl_plan_node_find(const struct sl_planner *planner, const char *name);
+/* The node has more room, as of seq. */
+void sl_plan_node_grown(struct sl_planner *planner, struct sl_plan_node *node);
 
 /* ---- plan_ends.c ---- */
 
@@ -454,6 +522,9 @@ struct sl_plan_pick {
     struct sl_assignment assignment;
 };
 
+/* Has its namespace had its share of the run's checks? A namespace may have half of what others
+ * leave: they are never so many that there is nothing left for one more. */
+bool sl_plan_is_spent(const struct sl_planner *planner, const struct sl_plan_pod *pod);
 /* Does the answer to sl_plan_pick take a look at nodes? */
 bool sl_plan_must_search(struct sl_planner *planner, const struct sl_plan_pod *pod);
 

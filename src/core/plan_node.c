@@ -81,7 +81,9 @@ static void set_base(struct sl_planner *planner, size_t i, const struct sl_view 
 {
     struct sl_plan_node *node = planner->node[i];
     if (!same_kind(node->node, view->node) || node->base == NULL) {
-        planner->nodes_seq++;
+        sl_plan_news(planner, node);
+        sl_plan_offer_add(planner, view->node);
+        (void)sl_plan_relane(planner); /* without memory at the next refresh */
     }
     sl_plan_bound_diff(planner, node->base, view);
     struct sl_node *old = node->node;
@@ -163,19 +165,51 @@ static void forget_places(struct sl_planner *planner)
     }
 }
 
+static uint32_t leaves_for(size_t n)
+{
+    uint32_t leaves = 1;
+    while (leaves < n) {
+        leaves *= 2;
+    }
+    return leaves;
+}
+
+static void set_grown(struct sl_planner *planner, const struct sl_plan_node *node)
+{
+    uint64_t *tree = planner->grown;
+    for (uint32_t at = planner->grown_leaves + node->index; at > 0 && tree[at] < node->seq;
+         at /= 2) {
+        tree[at] = node->seq;
+    }
+}
+
+void sl_plan_node_grown(struct sl_planner *planner, struct sl_plan_node *node)
+{
+    planner->seq++;
+    node->seq = planner->seq;
+    if (node->base != NULL) { /* else it is not there */
+        set_grown(planner, node);
+    }
+}
+
 static bool replace_nodes(struct sl_planner *planner, const struct sl_view *const *view, size_t n)
 {
+    uint32_t leaves = leaves_for(n);
+    uint64_t *grown = calloc((size_t)2 * leaves, sizeof *grown);
     struct sl_plan_node **node = calloc(n + 1, sizeof(struct sl_plan_node *));
     const struct sl_view **base = calloc(n + 1, sizeof(struct sl_view *));
     bool *fresh = calloc(n + 1, sizeof *fresh);
-    if (node == NULL || base == NULL || fresh == NULL ||
+    if (grown == NULL || node == NULL || base == NULL || fresh == NULL ||
         !match_nodes(planner, view, n, node, fresh)) {
+        free(grown);
         free(node);
         free(base);
         free(fresh);
         return false;
     }
     forget_places(planner);
+    sl_plan_news_end(planner);
+    sl_plan_offer_reset(planner);
     size_t kept = 0;
     for (size_t i = 0; i < planner->n_nodes; i++) {
         while (kept < n && (fresh[kept] || node[kept]->index < i)) {
@@ -189,16 +223,23 @@ static bool replace_nodes(struct sl_planner *planner, const struct sl_view *cons
     }
     free(planner->node);
     free(planner->base);
+    free(planner->grown);
     free(fresh);
+    planner->grown = grown;
+    planner->grown_leaves = leaves;
     planner->node = node;
     planner->base = base;
     planner->n_nodes = n;
+    planner->set_seq = planner->nodes_seq; /* whoever was judged by then is judged anew */
     planner->nodes_seq++;
     for (size_t i = 0; i < n; i++) {
         node[i]->index = (uint32_t)i;
         base[i] = node[i]->base;
         sl_plan_node_stale(planner, node[i], false);
+        sl_plan_offer_add(planner, view[i]->node);
+        set_grown(planner, node[i]);
     }
+    (void)sl_plan_relane(planner); /* without memory at the next refresh */
     return true;
 }
 
@@ -236,7 +277,7 @@ static int64_t largest_of(const struct sl_view *view, const struct sl_plan_lane 
                           uint32_t node, int64_t *free_units, int64_t *capacity)
 {
     (void)node;
-    int pool = view == NULL ? -1 : sl_view_pool(view, lane->key);
+    int pool = view == NULL || lane->nowhere ? -1 : sl_view_pool(view, lane->key);
     *free_units = pool < 0 ? 0 : view->room[pool].free;
     *capacity = pool < 0 ? 0 : view->room[pool].capacity;
     return pool < 0 ? 0 : view->room[pool].largest;
@@ -267,10 +308,7 @@ static void set_leaf(struct sl_plan_lane *lane, const struct sl_plan_node *node)
 
 static bool build_tree(const struct sl_planner *planner, struct sl_plan_lane *lane)
 {
-    uint32_t leaves = 1;
-    while (leaves < planner->n_nodes) {
-        leaves *= 2;
-    }
+    uint32_t leaves = leaves_for(planner->n_nodes);
     int64_t *tree = calloc((size_t)2 * leaves, sizeof *tree);
     int64_t *units = calloc((size_t)2 * leaves, sizeof *units);
     if (tree == NULL || units == NULL) {
@@ -467,59 +505,10 @@ static bool freshen(struct sl_planner *planner, struct sl_plan_node *node)
         }
     }
     if (!node->shrunk || node->seq == 0) {
-        planner->seq++;
-        node->seq = planner->seq;
+        sl_plan_node_grown(planner, node);
     }
     sl_plan_node_take(planner, node, own);
     return true;
-}
-
-/* ---- asks that no node could take ---- */
-
-static bool could_take(const struct sl_view *view, const struct sl_ask *ask)
-{
-    struct sl_verdict verdict;
-    return sl_fit(view, ask, &verdict) || !sl_reason_is_never(verdict.reason);
-}
-
-/* True when it is another answer than before. */
-static bool judge(const struct sl_planner *planner, struct sl_plan_ask *ask)
-{
-    bool never = planner->n_nodes > 0;
-    for (size_t i = 0; never && i < planner->n_nodes; i++) {
-        never = !could_take(planner->node[i]->base, &ask->ask);
-    }
-    bool changed = never != ask->never;
-    ask->never = never;
-    ask->never_seq = planner->nodes_seq;
-    return changed;
-}
-
-static void settle_all(struct sl_planner *planner)
-{
-    size_t at = 0;
-    for (struct sl_plan_pod *pod = sl_map_next(&planner->pods, &at); pod != NULL;
-         pod = sl_map_next(&planner->pods, &at)) {
-        sl_plan_settle(planner, pod);
-    }
-}
-
-/* New nodes, or nodes that changed: time-outs end. changed: there is more to judge pods by. */
-static void judge_asks(struct sl_planner *planner, bool changed)
-{
-    for (struct sl_plan_ask *ask = planner->ask; ask != NULL; ask = ask->next) {
-        changed = (ask->never_seq != planner->nodes_seq && judge(planner, ask)) || changed;
-    }
-    if (planner->settled_seq != planner->nodes_seq) {
-        planner->settled_seq = planner->nodes_seq;
-        for (struct sl_plan_pod *pod = planner->lapsed.first; pod != NULL; pod = pod->next) {
-            pod->retry_us = 0;
-        }
-        changed = true;
-    }
-    if (changed) {
-        settle_all(planner);
-    }
 }
 
 bool sl_plan_refresh(struct sl_planner *planner)
@@ -535,14 +524,14 @@ bool sl_plan_refresh(struct sl_planner *planner)
         planner->stale = node->stale_next;
         node->stale = false;
     }
-    bool built = true;
+    bool built = sl_plan_relane(planner);
     bool counted = false; /* units of a resource, for headroom */
     for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
         counted = counted || (lane->leaves == 0 && planner->config.n_headrooms > 0);
         built = built && (lane->leaves > 0 || build_tree(planner, lane));
     }
     if (built) {
-        judge_asks(planner, counted);
+        sl_plan_judge_all(planner, counted);
         sl_plan_bound_capacity(planner);
     }
     return built;

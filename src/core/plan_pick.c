@@ -4,6 +4,31 @@
 
 #include <stdlib.h>
 
+/* ---- what a search costs ---- */
+
+static void spend(struct sl_planner *planner, size_t n)
+{
+    planner->looked += n;
+    planner->checks -= n < planner->checks ? n : planner->checks;
+    if (planner->spender != NULL) {
+        planner->spender->spent += n;
+    }
+}
+
+bool sl_plan_is_spent(const struct sl_planner *planner, const struct sl_plan_pod *pod)
+{
+    return pod->space->run == planner->run && pod->space->spent > planner->checks;
+}
+
+static void begin_search(struct sl_planner *planner, const struct sl_plan_pod *pod)
+{
+    struct sl_plan_space *space = pod->space;
+    space->spent = space->run == planner->run ? space->spent : 0;
+    space->run = planner->run;
+    planner->spender = space;
+    spend(planner, SL_PLAN_SEARCH);
+}
+
 /* ---- constraints ---- */
 
 /* May answers be kept by kind of node? */
@@ -17,12 +42,14 @@ bool sl_plan_admits(struct sl_planner *planner, const struct sl_plan_class *clas
 {
     const struct sl_constraints *constraints = class->constraints;
     if (!is_general(constraints)) {
+        spend(planner, class->weight);
         return sl_constraints_admit(constraints, node) == SL_CONSTRAINT_NONE;
     }
     uint64_t pod = constraints == NULL ? 0 : constraints->digest;
     uint64_t slot = (pod ^ (node->site_digest * UINT64_C(0x9e3779b97f4a7c15))) >> 20;
     struct sl_plan_memo *memo = &planner->memo[slot % SL_PLAN_MEMO];
     if (!memo->known || memo->pod != pod || memo->site != node->site_digest) {
+        spend(planner, class->weight);
         *memo = (struct sl_plan_memo){
             .pod = pod,
             .site = node->site_digest,
@@ -138,7 +165,7 @@ static void consider(struct search *search, struct sl_plan_node *node)
     struct sl_planner *planner = search->planner;
     const struct sl_plan_class *class = search->pod->class;
     struct sl_score score;
-    planner->checks -= planner->checks > 0;
+    spend(planner, 1);
     if (is_barred(search, node)) {
         search->held_off++;
         return;
@@ -180,7 +207,9 @@ static void consider(struct search *search, struct sl_plan_node *node)
 static void descend(struct search *search, const struct sl_plan_lane *lane, uint32_t at,
                     int64_t count, uint64_t since)
 {
-    if (lane->tree[at] < count || search->planner->checks == 0) {
+    search->planner->looked++;
+    if (lane->tree[at] < count || search->planner->grown[at] <= since ||
+        search->planner->checks == 0) {
         return;
     }
     if (at < lane->leaves) {
@@ -188,10 +217,7 @@ static void descend(struct search *search, const struct sl_plan_lane *lane, uint
         descend(search, lane, 2 * at + 1, count, since);
         return;
     }
-    struct sl_plan_node *node = search->planner->node[at - lane->leaves];
-    if (node->seq > since) {
-        consider(search, node);
-    }
+    consider(search, search->planner->node[at - lane->leaves]);
 }
 
 static bool has_room(const struct sl_plan_ask *ask)
@@ -281,6 +307,7 @@ void sl_plan_pick(struct sl_planner *planner, struct sl_plan_pod *pod, struct sl
         return;
     }
     prepare_scorer(planner, pod->class->ask);
+    begin_search(planner, pod);
     bool again = true;
     while (again) {
         struct search search = {.planner = planner, .pod = pod, .out = out, .window_us = INT64_MIN};
@@ -299,4 +326,5 @@ void sl_plan_pick(struct sl_planner *planner, struct sl_plan_pod *pod, struct sl
         int64_t at_us = 0;
         (void)sl_plan_reserve_allows(planner, pod, out->node, &out->assignment, &at_us);
     }
+    planner->spender = NULL;
 }

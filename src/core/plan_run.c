@@ -62,8 +62,7 @@ void sl_planner_failed(struct sl_planner *planner, struct sl_str uid, int64_t no
     sl_node_unref(pod->bad_node);
     pod->bad_node = sl_node_ref(node->node);
     sl_plan_unclaim(planner, pod);
-    planner->seq++;
-    node->seq = planner->seq; /* it has more room, but for others only */
+    sl_plan_node_grown(planner, node); /* it has more room, but for others only */
     node->shrunk = true;
     pod->bad_seq = node->seq;
     if (again) { /* it failed on two nodes that have not changed since: as good as a lapse */

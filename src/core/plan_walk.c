@@ -263,6 +263,12 @@ static enum step try_pod(struct sl_planner *planner, struct sl_plan_lane *lane,
     if (delays_headroom(planner, lane, pod)) {
         return held(planner, lane, pod, SL_HOLD_HEADROOM);
     }
+    if (sl_plan_is_spent(planner, pod) && sl_plan_must_search(planner, pod)) {
+        planner->paused = true; /* the next run goes on with it */
+        planner->hurry = true;
+        set_reason(planner, pod, SL_HOLD_PACE);
+        return STEP_HELD;
+    }
     if (planner->room == 0 && sl_plan_must_search(planner, pod)) { /* nothing would come of it */
         set_reason(planner, pod, SL_HOLD_PACE);
         return STEP_STOP;
@@ -346,6 +352,17 @@ static void claim_made_room(struct sl_planner *planner)
 
 /* ---- the walk ---- */
 
+static void note_least(struct sl_planner *planner)
+{
+    for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
+        lane->least = INT64_MAX;
+    }
+    for (const struct sl_plan_ask *ask = planner->ask; ask != NULL; ask = ask->next) {
+        struct sl_plan_lane *lane = ask->lane[0];
+        lane->least = ask->ask.item[0].count < lane->least ? ask->ask.item[0].count : lane->least;
+    }
+}
+
 static size_t begin(struct sl_planner *planner)
 {
     size_t n = 0;
@@ -368,13 +385,12 @@ static size_t begin(struct sl_planner *planner)
         lane->making = NULL;
         lane->headroom_us = 0;
         lane->rest_run = 0;
-        lane->least = INT64_MAX;
         lane->reserve.active = false;
         lane->reserve.fixed = false;
     }
-    for (const struct sl_plan_ask *ask = planner->ask; ask != NULL; ask = ask->next) {
-        struct sl_plan_lane *lane = ask->lane[0];
-        lane->least = ask->ask.item[0].count < lane->least ? ask->ask.item[0].count : lane->least;
+    if (planner->other_asks) {
+        planner->other_asks = false;
+        note_least(planner);
     }
     if (planner->n_nominated > 0) {
         claim_nominated(planner);
