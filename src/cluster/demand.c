@@ -17,6 +17,104 @@ void sl_wants_free(struct sl_wants *wants)
         free(SL_CONTAINER(link, struct sl_want, by_key));
     }
     sl_table_free(&wants->table);
+    for (unsigned i = 0; i < SL_WANT_SIZES; i++) {
+        free(wants->heap[i].want);
+        wants->heap[i] = (struct sl_want_heap){.n = 0};
+    }
+}
+
+/* ---- the heaviest ---- */
+
+static struct sl_want_heap *heap_of(struct sl_wants *wants, const struct sl_want *want)
+{
+    return &wants->heap[want->count == 0 ? SL_WANT_ANY : SL_WANT_SIZED];
+}
+
+/* Instances of a size are in the rows of their resource alone. */
+static bool is_left_out(const struct sl_want *want)
+{
+    return want->count > 0 && want->kind == SL_KIND_MIG;
+}
+
+/* As sl_demand_offer puts them: the order has to be the same. */
+static bool goes_before(const struct sl_want *a, const struct sl_want *b)
+{
+    int32_t x = a->waiting + a->recent;
+    int32_t y = b->waiting + b->recent;
+    if (x != y) {
+        return x > y;
+    }
+    if (a->key != b->key) {
+        return a->key < b->key;
+    }
+    return a->count != b->count ? a->count < b->count : a->cpu_milli < b->cpu_milli;
+}
+
+static void set_place(struct sl_want_heap *heap, size_t at, struct sl_want *want)
+{
+    heap->want[at] = want;
+    want->at = (uint32_t)at;
+}
+
+/* The want has another weight: to its place. */
+static void sift(struct sl_want_heap *heap, struct sl_want *want)
+{
+    size_t at = want->at;
+    while (at > 0 && goes_before(want, heap->want[(at - 1) / 2])) {
+        set_place(heap, at, heap->want[(at - 1) / 2]);
+        at = (at - 1) / 2;
+    }
+    for (;;) {
+        size_t child = 2 * at + 1;
+        if (child >= heap->n) {
+            break;
+        }
+        if (child + 1 < heap->n && goes_before(heap->want[child + 1], heap->want[child])) {
+            child++;
+        }
+        if (!goes_before(heap->want[child], want)) {
+            break;
+        }
+        set_place(heap, at, heap->want[child]);
+        at = child;
+    }
+    set_place(heap, at, want);
+}
+
+static bool join(struct sl_want_heap *heap, struct sl_want *want)
+{
+    if (heap->n == heap->cap) {
+        size_t cap = heap->cap == 0 ? 64 : heap->cap * 2;
+        struct sl_want **more = realloc(heap->want, cap * sizeof(struct sl_want *));
+        if (more == NULL) {
+            return false;
+        }
+        heap->want = more;
+        heap->cap = cap;
+    }
+    set_place(heap, heap->n, want);
+    heap->n++;
+    sift(heap, want);
+    return true;
+}
+
+static void leave(struct sl_want_heap *heap, struct sl_want *want)
+{
+    struct sl_want *last = heap->want[heap->n - 1];
+    heap->n--;
+    if (last != want) {
+        last->at = want->at;
+        sift(heap, last);
+    }
+}
+
+static void reweigh(struct sl_wants *wants, struct sl_want *want, int32_t waiting, int32_t recent)
+{
+    want->waiting += waiting;
+    want->recent += recent;
+    if (!is_left_out(want)) {
+        sift(heap_of(wants, want), want);
+    }
 }
 
 /* The i-th want of a pod: of each item first the resource, then the resource with its size. The CPU
@@ -70,6 +168,10 @@ static struct sl_want *find_or_add(struct sl_wants *wants, const struct sl_want 
         return NULL;
     }
     *want = *like;
+    if (!is_left_out(want) && !join(heap_of(wants, want), want)) {
+        free(want);
+        return NULL;
+    }
     sl_table_add(&wants->table, &want->by_key, hash_of(like));
     return want;
 }
@@ -78,6 +180,9 @@ static void unpin(struct sl_wants *wants, struct sl_want *want)
 {
     want->pins--;
     if (want->pins == 0) {
+        if (!is_left_out(want)) {
+            leave(heap_of(wants, want), want);
+        }
         sl_table_remove(&wants->table, &want->by_key);
         free(want);
     }
@@ -113,7 +218,7 @@ void sl_wants_waiting(struct sl_wants *wants, const struct sl_pod *pod, int32_t 
         return; /* it waits for nothing that any node could free */
     }
     for (uint32_t i = 0; i < 2 * pod->n_items; i++) {
-        find_of(wants, pod, i)->waiting += by;
+        reweigh(wants, find_of(wants, pod, i), by, 0);
     }
     wants->dirty = true;
 }
@@ -122,14 +227,14 @@ void sl_wants_record(struct sl_wants *wants, const struct sl_pod *pod)
 {
     unsigned slot = wants->next;
     for (uint8_t i = 0; i < wants->recent[slot].n; i++) {
-        wants->recent[slot].want[i]->recent--;
+        reweigh(wants, wants->recent[slot].want[i], 0, -1);
         unpin(wants, wants->recent[slot].want[i]);
     }
     wants->recent[slot].n = 0;
     for (uint32_t i = 0; i < 2 * pod->n_items && i < 2 * SL_ASK_ITEMS_MAX; i++) {
         struct sl_want *want = find_of(wants, pod, i);
         want->pins++;
-        want->recent++;
+        reweigh(wants, want, 0, 1);
         wants->recent[slot].want[i] = want;
         wants->recent[slot].n++;
     }
@@ -150,17 +255,47 @@ static void offer_want(struct sl_demand *top, const struct sl_want *want)
     }
 }
 
-const struct sl_demand *sl_wants_top(struct sl_wants *wants)
+/* Of the places in a heap that come next, the first by weight; they are few. */
+static size_t take_first(const struct sl_want_heap *heap, size_t *place, size_t *n)
 {
-    if (!wants->dirty) {
-        return &wants->top;
+    size_t first = 0;
+    for (size_t i = 1; i < *n; i++) {
+        first = goes_before(heap->want[place[i]], heap->want[place[first]]) ? i : first;
     }
-    wants->top = (struct sl_demand){0};
-    for (size_t i = 0; i <= wants->table.mask; i++) {
-        for (struct sl_chain *link = wants->table.bucket[i]; link != NULL; link = link->next) {
-            offer_want(&wants->top, SL_CONTAINER(link, struct sl_want, by_key));
+    size_t at = place[first];
+    *n -= 1;
+    place[first] = place[*n];
+    return at;
+}
+
+/* The first max of the heap, or all that have a weight. */
+static void offer_first(struct sl_wants *wants, const struct sl_want_heap *heap, size_t max)
+{
+    size_t place[SL_TYPICAL_MAX + SL_DEMAND_MAX + 2];
+    size_t n = heap->n > 0 ? 1 : 0;
+    place[0] = 0;
+    for (size_t i = 0; i < max && n > 0; i++) {
+        size_t at = take_first(heap, place, &n);
+        const struct sl_want *want = heap->want[at];
+        wants->looks++;
+        if (want->waiting + want->recent <= 0) {
+            return;
+        }
+        offer_want(&wants->top, want);
+        for (size_t child = 2 * at + 1; child <= 2 * at + 2 && child < heap->n; child++) {
+            place[n] = child;
+            n++;
         }
     }
-    wants->dirty = false;
+}
+
+const struct sl_demand *sl_wants_top(struct sl_wants *wants)
+{
+    if (wants->dirty) {
+        wants->top = (struct sl_demand){0};
+        offer_first(wants, &wants->heap[SL_WANT_ANY], SL_DEMAND_MAX);
+        offer_first(wants, &wants->heap[SL_WANT_SIZED], SL_TYPICAL_MAX);
+        wants->dirty = false;
+    }
     return &wants->top;
 }

@@ -51,13 +51,25 @@ struct sl_want {
     int64_t cpu_milli; /* that the pod requests beside; 0 for any size */
     enum sl_kind kind;
     struct sl_mig_shape shape;
+    uint32_t at;   /* in its heap */
     uint32_t pins; /* pods that the store holds and binds in the ring that name it */
     int32_t waiting;
     int32_t recent;
 };
 
+/* The heaviest first, so that the few that count are found however many there are. */
+struct sl_want_heap {
+    struct sl_want **want;
+    size_t n;
+    size_t cap;
+};
+
+enum sl_want_size { SL_WANT_ANY, SL_WANT_SIZED, SL_WANT_SIZES };
+
 struct sl_wants {
     struct sl_table table;
+    struct sl_want_heap heap[SL_WANT_SIZES];
+    uint64_t looks; /* at wants, for the top */
     struct {
         uint8_t n;
         struct sl_want *want[2 * SL_ASK_ITEMS_MAX]; /* of each item both */

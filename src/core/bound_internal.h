@@ -162,6 +162,7 @@ struct sl_mixed {
     size_t credit;    /* steps that looking ahead may take */
     int64_t wait_us[SL_BOUND_RANKS]; /* latest starts, as of the layout */
     uint64_t looked;                 /* the state that the ranks' longest_us are of */
+    uint64_t looks;                  /* how often all who wait were played ahead */
     int64_t widest;                  /* of all pods so far */
     int64_t last_fifo_us;            /* when one more, so wide, would start in the virtual FIFO */
     int64_t last_laid_us;            /* and in the layout */

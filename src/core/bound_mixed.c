@@ -210,6 +210,7 @@ void sl_mixed_look_ahead(struct sl_bound *bound)
     struct sl_mixed *mixed = &bound->mixed;
     const struct sl_yard_watch watch = {foresee, bound};
     mixed->looked = bound->state;
+    mixed->looks++;
     catch_up(bound);
     for (unsigned r = 0; r < bound->n_ranks; r++) {
         bound->rank[r].longest_us = bound->rank[r].settled_us;

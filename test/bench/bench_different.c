@@ -395,7 +395,9 @@ static void come_and_go(struct bench *b, enum mix mix)
         node_name(r * 2, name);
         (void)snprintf(gone, sizeof gone, "pod-%u", 1000000 + r * 2 * DEVICES);
         start = cpu_ms();
-        check(sl_store_delete_pod(b->store, SL_STR("tenant"), sl_str_of(gone), &err), &err);
+        check(sl_store_delete_pod(b->store, SL_STR("tenant"), sl_str_of(gone),
+                                  (struct sl_str){NULL, 0}, &err),
+              &err);
         plan(b);
         end[r] = cpu_ms() - start;
 

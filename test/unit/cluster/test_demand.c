@@ -1,4 +1,5 @@
 /* What is wanted: by waiting pods, and of late by those that were bound. */
+#include "cluster/internal.h"
 #include "unit/cluster/fixture.h"
 
 static int32_t weight_of(struct sl_store *store, const char *resource)
@@ -153,6 +154,40 @@ static void a_malformed_ask_is_no_demand(void **state)
     assert_int_equal(delete_pod(store, "a"), 0);
 }
 
+/* The rows are the heaviest of all, and are found without a look at all. */
+static void of_a_thousand_resources_the_heaviest_count(void **state)
+{
+    enum { RESOURCES = 300, PODS_MAX = 7 };
+    struct sl_store *store = *state;
+    for (unsigned i = 0; i < RESOURCES; i++) {
+        for (unsigned n = 0; n <= i % PODS_MAX; n++) {
+            char name[32];
+            char resource[64];
+            (void)snprintf(name, sizeof(name), "p-%u-%u", i, n);
+            (void)snprintf(resource, sizeof(resource), "nvidia.com/mig-x%u", i);
+            put_pod(store, (struct pod_spec){.name = name, .uid = name, .resource = resource});
+        }
+    }
+    const struct sl_snapshot *snapshot = sl_store_acquire(store);
+    assert_int_equal(snapshot->demand.n, SL_DEMAND_MAX);
+    for (unsigned i = 0; i < SL_DEMAND_MAX; i++) { /* 42 of them are the heaviest */
+        assert_int_equal(snapshot->demand.row[i].weight, PODS_MAX);
+    }
+    sl_store_release(store, snapshot);
+    uint64_t looks = store->wants.looks;
+    assert_int_equal(delete_pod(store, "p-6-6"), 0);
+    put_pod(store, (struct pod_spec){.name = "g", .uid = "g", .resource = GPU});
+    assert_in_range(store->wants.looks - looks, 1, 2 * (SL_DEMAND_MAX + SL_TYPICAL_MAX));
+    for (unsigned i = 0; i < RESOURCES; i++) {
+        for (unsigned n = 0; n <= i % PODS_MAX; n++) {
+            char name[32];
+            (void)snprintf(name, sizeof(name), "p-%u-%u", i, n);
+            assert_int_equal(delete_pod(store, name), i == 6 && n == 6 ? -1 : 0);
+        }
+    }
+    assert_int_equal(weight_of(store, GPU), 1);
+}
+
 int main(void)
 {
 #define T(test) cmocka_unit_test_setup_teardown(test, setup_empty, teardown)
@@ -163,6 +198,7 @@ int main(void)
         T(demand_remembers_the_last_1024_binds),
         T(demand_counts_asks_with_their_size),
         T(demand_keeps_the_32_resources_wanted_most),
+        T(of_a_thousand_resources_the_heaviest_count),
         T(a_malformed_ask_is_no_demand),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
