@@ -31,8 +31,8 @@ struct sl_event {
     };
     const char *fault; /* KEY, STRING, NUMBER of forgiving limits: why its text cannot be had (it is
                         * empty then); else NULL */
-    unsigned line;   /* from 1 */
-    unsigned column; /* from 1, in bytes */
+    unsigned line;     /* from 1 */
+    unsigned column;   /* from 1, in bytes */
 };
 
 enum {
@@ -54,10 +54,10 @@ struct sl_text_limits {
     size_t max_bytes;   /* of the whole text */
     size_t max_string;  /* of one key, string or number that is reported */
     unsigned max_depth; /* of objects and arrays within each other; 0: a single scalar */
-    /* JSON that carries what others wrote, from an encoder that can be trusted with its grammar (the
-     * API server's, kube-scheduler's). No part of it ends the whole: a key, string or number that is
-     * too long or no text is reported with its fault, and of what is skipped only the end is looked
-     * for, however deep it is and whatever its strings hold. */
+    /* JSON that carries what others wrote, from an encoder that can be trusted with its grammar
+     * (the API server's, kube-scheduler's). No part of it ends the whole: a key, string or number
+     * that is too long or no text is reported with its fault, and of what is skipped only the end
+     * is looked for, however deep it is and whatever its strings hold. */
     bool forgiving;
 };
 

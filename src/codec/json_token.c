@@ -290,8 +290,8 @@ const char *sl_json_string_rest(struct sl_json *json, const char *start, const c
         p = sl_scan_plain(p + length, end);
     }
     begin_cut(json, SL_JSON_TOKEN_STRING, start - 1);
-    json->string = json->skipping && json->limits.forgiving ? SL_JSON_STRING_RAW
-                                                            : SL_JSON_STRING_PLAIN;
+    json->string =
+        json->skipping && json->limits.forgiving ? SL_JSON_STRING_RAW : SL_JSON_STRING_PLAIN;
     if (!keep(json, start, (size_t)(p - start))) {
         return NULL;
     }

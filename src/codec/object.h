@@ -1,7 +1,7 @@
 /* Kubernetes objects from events: Node, Pod, and manifests (single objects, Lists, several
  * documents). Wrong types and duplicate keys of fields that matter are errors that name the field,
- * unless the limits are forgiving: then they are the object's problem, and what they are found in is
- * as if it were not there; fields that do not matter are passed over. */
+ * unless the limits are forgiving: then they are the object's problem, and what they are found in
+ * is as if it were not there; fields that do not matter are passed over. */
 #ifndef SLICED_CODEC_OBJECT_H
 #define SLICED_CODEC_OBJECT_H
 
@@ -36,7 +36,7 @@ enum {
     /* Of one object that matter and are kept, while it is read. No object that an API server takes
      * (etcd has 1.5 MiB, a request 3 MiB) needs as much for what its pod holds. */
     SL_OBJECT_BYTES_MAX = 16 << 20,
-    SL_KIND_NAME_MAX = 64,         /* of a kind, with its NUL */
+    SL_KIND_NAME_MAX = 64, /* of a kind, with its NUL */
 };
 
 /* ---- JSON that comes in pieces (a POST, a list) ---- */

@@ -2,7 +2,8 @@
 #include "codec/object_parts.h"
 #include "sliced/constraint.h"
 
-/* One more of each than the core keeps, so that the core sees that there are too many and judges. */
+/* One more of each than the core keeps, so that the core sees that there are too many and judges.
+ */
 
 static int add_value(struct sl_walker *walker, void *target, const struct sl_event *event,
                      struct sl_error *err)
@@ -34,8 +35,8 @@ static const struct sl_table expression_table = {SL_TABLE_FIELDS(expression_fiel
 static const struct sl_field term_fields[] = {
     {SL_FIELD_NAME("matchExpressions"), .kind = SL_FIELD_OBJECTS, .table = &expression_table,
      .offset = offsetof(struct sl_term_facts, expressions),
-     .size = sizeof(struct sl_expression_facts),
-     .next = offsetof(struct sl_expression_facts, next), .max = SL_CONSTRAINT_MATCHES_MAX + 1},
+     .size = sizeof(struct sl_expression_facts), .next = offsetof(struct sl_expression_facts, next),
+     .max = SL_CONSTRAINT_MATCHES_MAX + 1},
     {SL_FIELD_NAME("matchFields"), .kind = SL_FIELD_OBJECTS, .table = &expression_table,
      .offset = offsetof(struct sl_term_facts, fields), .size = sizeof(struct sl_expression_facts),
      .next = offsetof(struct sl_expression_facts, next), .max = SL_CONSTRAINT_MATCHES_MAX + 1},

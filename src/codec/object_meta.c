@@ -6,7 +6,10 @@
 /* Users choose how many annotations and labels there are: these, which decide over a pod, are kept
  * behind any number of others. */
 static const struct sl_str always[] = {
-#define NAME(text) {(text), sizeof(text) - 1}
+#define NAME(text)                                                                                 \
+    {                                                                                              \
+        (text), sizeof(text) - 1                                                                   \
+    }
     NAME("sliced.dev/after"),
     NAME("sliced.dev/assignment"),
     NAME("sliced.dev/devices"),
@@ -20,14 +23,11 @@ static const struct sl_str always[] = {
     NAME("aliyun.com/gpu-count"), /* a label */
 };
 
-/* The GPU stack's annotations, its rivals' that sliced honours, and its own. The others, which may be
- * long, never take memory. */
+/* The GPU stack's annotations, its rivals' that sliced honours, and its own. The others, which may
+ * be long, never take memory. */
 static const struct sl_str prefixes[] = {
-    NAME("sliced.dev/"),
-    NAME("nvidia.com/"),
-    NAME("aliyun.com/"),
-    NAME("nos.nebuly.com/"),
-    NAME("ALIYUN_COM_"),
+    NAME("sliced.dev/"),     NAME("nvidia.com/"), NAME("aliyun.com/"),
+    NAME("nos.nebuly.com/"), NAME("ALIYUN_COM_"),
 #undef NAME
 };
 

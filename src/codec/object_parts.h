@@ -54,8 +54,8 @@ extern const struct sl_table sl_toleration_table; /* target: sl_toleration_facts
 /* Which annotations are kept (documented in docs/devices.md). */
 enum sl_walk_keep sl_meta_keep(struct sl_str key);
 
-/* What is said of a pod or node is put before problem: the first thing in it that could not be read,
- * and that it was passed over. -1 with *err when memory is out. */
+/* What is said of a pod or node is put before problem: the first thing in it that could not be
+ * read, and that it was passed over. -1 with *err when memory is out. */
 int sl_build_problem(struct sl_build *build, const struct sl_error *why, struct sl_arena *arena,
                      struct sl_error *err);
 

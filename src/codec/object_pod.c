@@ -6,8 +6,8 @@
  * core keeps fewer tolerations. */
 enum { GATES_MAX = 64, TOLERATIONS_MAX = 1024 };
 
-/* A pod may name thousands of resources, invented ones too; the plain ones of ours must not be missing
- * behind them, nor an ask behind names of which nothing is asked. */
+/* A pod may name thousands of resources, invented ones too; the plain ones of ours must not be
+ * missing behind them, nor an ask behind names of which nothing is asked. */
 static enum sl_walk_keep keep_resource(struct sl_str key)
 {
     struct sl_resource resource;
@@ -73,8 +73,8 @@ static const struct sl_field spec_fields[] = {
     {SL_FIELD_NAME("overhead"), RESOURCES, .vital = SL_VITAL_DEEP,
      .offset = offsetof(struct sl_build, pod.overhead)},
     {SL_FIELD_NAME("containers"), .kind = SL_FIELD_OBJECTS, .vital = SL_VITAL_DEEP,
-     .table = &container_table, .offset = offsetof(struct sl_build, pod.containers), .size = sizeof(struct sl_container_facts),
-     .next = offsetof(struct sl_container_facts, next)},
+     .table = &container_table, .offset = offsetof(struct sl_build, pod.containers),
+     .size = sizeof(struct sl_container_facts), .next = offsetof(struct sl_container_facts, next)},
     {SL_FIELD_NAME("initContainers"), .kind = SL_FIELD_OBJECTS, .vital = SL_VITAL_DEEP,
      .table = &container_table, .offset = offsetof(struct sl_build, pod.init_containers),
      .size = sizeof(struct sl_container_facts), .next = offsetof(struct sl_container_facts, next)},
@@ -89,8 +89,8 @@ static const struct sl_field spec_fields[] = {
      .offset = offsetof(struct sl_build, pod)},
     {SL_FIELD_NAME("tolerations"), .kind = SL_FIELD_OBJECTS, .table = &sl_toleration_table,
      .offset = offsetof(struct sl_build, pod.tolerations),
-     .size = sizeof(struct sl_toleration_facts),
-     .next = offsetof(struct sl_toleration_facts, next), .max = TOLERATIONS_MAX},
+     .size = sizeof(struct sl_toleration_facts), .next = offsetof(struct sl_toleration_facts, next),
+     .max = TOLERATIONS_MAX},
 };
 
 const struct sl_table sl_pod_spec_table = {SL_TABLE_FIELDS(spec_fields),

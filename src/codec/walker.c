@@ -507,8 +507,8 @@ static int take_listed_text(struct sl_walker *walker, const struct sl_event *eve
                             struct sl_error *err)
 {
     struct sl_walk_frame *frame = walker->texts;
-    int result = event->fault != NULL ? bad_text(walker, event, err)
-                                      : take_text(walker, frame, event, err);
+    int result =
+        event->fault != NULL ? bad_text(walker, event, err) : take_text(walker, frame, event, err);
     if (result == SL_EVENT_FAIL) {
         return result;
     }

@@ -67,8 +67,8 @@ struct sl_field {
                   * without one; 0: only the arena's maximum holds */
     enum sl_walk_keep (*keep)(struct sl_str key); /* maps of strings: which entries; NULL:
                                                    * SL_WALK_KEEP for all */
-    bool drop_zero; /* QUANTITIES: an entry of "0" is as none */
-    sl_walk_hook open;               /* containers: before it is opened, with the outer target */
+    bool drop_zero;                               /* QUANTITIES: an entry of "0" is as none */
+    sl_walk_hook open; /* containers: before it is opened, with the outer target */
     sl_walk_hook value;
     sl_walk_run run; /* TEXTS: may be NULL */
 };
@@ -106,9 +106,9 @@ struct sl_walker {
     const struct sl_field *root; /* what the text as a whole is; OBJECT or OBJECTS */
     void *target;                /* of root */
     bool null_root;              /* a text may be null (an empty YAML document) */
-    bool vital;                  /* what was deferred was a vital field's type or value, which no API
-                                  * server lets through, or it did not fit the arena */
-    bool defer;                  /* what cannot be read waits in deferred: see sl_walk_fail */
+    bool vital; /* what was deferred was a vital field's type or value, which no API
+                 * server lets through, or it did not fit the arena */
+    bool defer; /* what cannot be read waits in deferred: see sl_walk_fail */
     unsigned depth;
     struct sl_walk_frame *texts; /* the innermost frame when it is an array of strings */
     struct sl_walk_frame frame[SL_WALK_DEPTH_MAX];
@@ -123,8 +123,8 @@ void sl_walk_init(struct sl_walker *walker, const struct sl_field *root, void *t
 int sl_walk_receive(void *context, const struct sl_event *event, struct sl_error *err);
 
 /* Fails with the place: path of the current value, line and column of event (may be NULL). While
- * walker->defer is set SL_ERR_TYPE, SL_ERR_FIELD and SL_ERR_LIMIT do not stop the walk: the first is
- * kept in walker->deferred and the value is passed over. Return what it returns. */
+ * walker->defer is set SL_ERR_TYPE, SL_ERR_FIELD and SL_ERR_LIMIT do not stop the walk: the first
+ * is kept in walker->deferred and the value is passed over. Return what it returns. */
 int sl_walk_fail(struct sl_walker *walker, const struct sl_event *event, struct sl_error *err,
                  enum sl_error_code code, const char *format, ...)
     __attribute__((format(printf, 5, 6)));

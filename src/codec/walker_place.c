@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "util/show.h"
+
 static void path_append(char *out, size_t size, size_t *len, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
@@ -58,7 +60,9 @@ void sl_walk_place(const struct sl_walker *walker, const struct sl_event *event,
         return;
     }
     if (err->field[0] == '\0') {
-        sl_walk_path(walker, err->field, sizeof(err->field));
+        char path[sizeof(err->field)];
+        sl_walk_path(walker, path, sizeof(path));
+        (void)sl_show(sl_str_of(path), err->field, sizeof(err->field)); /* it names users' keys */
     }
     if (err->line == 0 && event != NULL) {
         err->line = event->line;
@@ -81,10 +85,11 @@ static bool is_vital(const struct sl_walker *walker)
 int sl_walk_fail(struct sl_walker *walker, const struct sl_event *event, struct sl_error *err,
                  enum sl_error_code code, const char *format, ...)
 {
-    bool defer = walker->defer &&
-                 (code == SL_ERR_TYPE || code == SL_ERR_FIELD || code == SL_ERR_LIMIT);
+    bool defer =
+        walker->defer && (code == SL_ERR_TYPE || code == SL_ERR_FIELD || code == SL_ERR_LIMIT);
     struct sl_error *into = defer ? &walker->deferred : err;
-    walker->vital = walker->vital || (defer && (code != SL_ERR_LIMIT || walker->arena->full) && is_vital(walker));
+    walker->vital = walker->vital ||
+                    (defer && (code != SL_ERR_LIMIT || walker->arena->full) && is_vital(walker));
     if ((!defer || into->code == SL_ERR_NONE) && into != NULL) {
         char text[sizeof(into->message)];
         va_list args;

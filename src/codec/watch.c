@@ -44,9 +44,9 @@ struct sl_watch {
     bool object_next; /* the event that the outer walk has just seen begins it */
     unsigned open;    /* its containers whose end will be reported; 0: not within one */
     struct sl_error problem;
-    bool lost;     /* passes over the rest of a line that could not be read */
-    bool fresh;    /* at a line's first byte */
-    bool refused;  /* by receive */
+    bool lost;             /* passes over the rest of a line that could not be read */
+    bool fresh;            /* at a line's first byte */
+    bool refused;          /* by receive */
     struct sl_error error; /* of the whole */
     bool failed;
 };
@@ -76,8 +76,7 @@ static const struct sl_field job_fields[] = {
     {SL_FIELD_NAME("metadata"), .kind = SL_FIELD_OBJECT, .vital = SL_VITAL_ITSELF,
      .table = &sl_meta_table, .offset = offsetof(struct part, build.meta)},
     {SL_FIELD_NAME("status"), .kind = SL_FIELD_OBJECT, .vital = SL_VITAL_DEEP,
-     .table = &sl_job_status_table,
-     .offset = offsetof(struct part, job)},
+     .table = &sl_job_status_table, .offset = offsetof(struct part, job)},
     {SL_FIELD_NAME("code"), .kind = SL_FIELD_I32, .offset = offsetof(struct part, status.code)},
     {SL_FIELD_NAME("reason"), .kind = SL_FIELD_STRING,
      .offset = offsetof(struct part, status.reason)},

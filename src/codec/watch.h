@@ -1,6 +1,6 @@
 /* What the API server streams of one kind of object: pages of a list, and watches. One object is
- * held at a time. What cannot be read of one is passed over and told with it, never the object: users
- * write most of it. */
+ * held at a time. What cannot be read of one is passed over and told with it, never the object:
+ * users write most of it. */
 #ifndef SLICED_CODEC_WATCH_H
 #define SLICED_CODEC_WATCH_H
 
@@ -63,8 +63,8 @@ void sl_watch_free(struct sl_watch *watch); /* NULL is allowed */
 void sl_watch_reset(struct sl_watch *watch);
 
 /* A piece of any size. 0, or -1 with *err set: out of memory, what receive said, or, of a page, not
- * JSON or a limit of the text; of a watch, such a line is passed over. Fails the same way until it is
- * reset. */
+ * JSON or a limit of the text; of a watch, such a line is passed over. Fails the same way until it
+ * is reset. */
 int sl_watch_feed(struct sl_watch *watch, const char *data, size_t len, struct sl_error *err);
 
 /* The page or stream has ended: -1 when it is not complete, or no list of these objects. *meta (may

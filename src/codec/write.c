@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "util/show.h"
+
 /* The comma that is due, if any. */
 static void separate(struct sl_writer *w)
 {
@@ -53,14 +55,11 @@ static const char *put_special(struct sl_buf *buf, const char *p, const char *en
         ['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r',
     };
     unsigned char c = (unsigned char)*p;
-    if (c >= 0x80) {
-        int length = sl_utf8_length(p, end);
-        if (length > 0) {
-            sl_buf_append(buf, p, (size_t)length);
-            return p + length;
-        }
-        sl_buf_append(buf, "\xef\xbf\xbd", 3);
-        return p + 1;
+    if (c >= 0x80) { /* JSON is read on terminals too */
+        char shown[SL_SHOWN_MAX];
+        struct sl_str rest = {p, (size_t)(end - p)};
+        sl_buf_append(buf, shown, sl_show_next(&rest, shown));
+        return rest.s;
     }
     char letter = c < 0x20 ? letters[c] : (char)c;
     if (letter != '\0') {

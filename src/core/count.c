@@ -93,7 +93,7 @@ static void say_place(struct counting *counting, const struct place *place)
         sl_text_puts(why, place->list);
         sl_text_puts(why, "[");
     }
-    sl_text_add(why, place->resource);
+    sl_text_shown(why, place->resource);
     sl_text_puts(why, "]: ");
 }
 

@@ -215,7 +215,7 @@ struct sl_node *sl_node_new(const struct sl_node_facts *facts, struct sl_error *
     draft.n_devices = 0;
     draft.n_instances = 0;
     sl_text_init(&draft.problem, draft.problem_text, sizeof(draft.problem_text));
-    sl_text_add(&draft.problem, facts->problem);
+    sl_text_shown(&draft.problem, facts->problem);
     if (judge(&draft, err) != 0) {
         return NULL;
     }

@@ -101,7 +101,7 @@ static int64_t units_of(struct sl_draft *draft, const struct sl_pair *pair)
         return q.whole;
     }
     sl_draft_problem(draft, "allocatable[");
-    sl_text_add(&draft->problem, pair->key);
+    sl_text_shown(&draft->problem, pair->key);
     sl_text_puts(&draft->problem, "]: ");
     sl_text_quoted(&draft->problem, pair->value);
     if (large) {

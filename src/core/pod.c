@@ -128,8 +128,7 @@ static bool names_fit(const struct sl_pod_facts *facts, struct sl_error *err)
     return text_fits(facts->name, NAME_MAX_LEN, "metadata.name", err) &&
            text_fits(facts->namespace, NAMESPACE_MAX, "metadata.namespace", err) &&
            text_fits(facts->uid, UID_MAX, "metadata.uid", err) &&
-           text_fits(facts->node_name, NAME_MAX_LEN, "spec.nodeName", err) &&
-           text_fits(facts->nominated, NAME_MAX_LEN, "status.nominatedNodeName", err);
+           text_fits(facts->node_name, NAME_MAX_LEN, "spec.nodeName", err);
 }
 
 static uint32_t seconds_of(int64_t us)
@@ -195,6 +194,7 @@ struct sl_pod *sl_pod_new(const struct sl_pod_facts *facts, struct sl_error *err
         return NULL;
     }
     sl_text_init(&problem, problem_text, sizeof(problem_text));
+    sl_text_shown(&problem, facts->problem);
     (void)sl_ask_count(facts, &ask, why);
     int64_t timeout_s = sl_pod_read_timeout(facts, &problem);
     struct sl_host_ask host = sl_host_count(facts);
@@ -207,7 +207,8 @@ struct sl_pod *sl_pod_new(const struct sl_pod_facts *facts, struct sl_error *err
         .node = facts->node_name,
         .malformed = sl_str_of(ask.malformed ? why : NULL),
         .assignment = sl_pod_read_assignment(facts, &ask, assignment, &problem),
-        .nominated = facts->nominated,
+        .nominated = text_fits(facts->nominated, NAME_MAX_LEN, "", NULL) ? facts->nominated
+                                                                         : (struct sl_str){0},
         .after = sl_pod_read_after(facts, &problem),
         .items = ask.item,
         .n_items = ask.n,

@@ -17,7 +17,7 @@ static void put_target(struct sl_text *text, const struct sl_stage_target *targe
     static const char *const starts[SL_STAGE_KINDS] = {
         [SL_STAGE_POD] = "pod/", [SL_STAGE_JOB] = "job/", [SL_STAGE_SELECTOR] = "pods ("};
     sl_text_puts(text, starts[target->kind]);
-    sl_text_add(text, target->text);
+    sl_text_shown(text, target->text);
     sl_text_puts(text, target->kind == SL_STAGE_SELECTOR ? ")" : "");
 }
 

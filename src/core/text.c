@@ -1,6 +1,8 @@
 /* Sentences by appends; see text.h. */
 #include "core/text.h"
 
+#include "util/show.h"
+
 void sl_text_init(struct sl_text *text, char *out, size_t size)
 {
     *text = (struct sl_text){.out = out, .size = size, .cut = size == 0};
@@ -54,10 +56,22 @@ void sl_text_i64(struct sl_text *text, int64_t value)
     sl_text_add(text, (struct sl_str){digits + at, sizeof(digits) - at});
 }
 
+void sl_text_shown(struct sl_text *text, struct sl_str piece)
+{
+    char shown[SL_SHOWN_MAX];
+    while (piece.len > 0 && !text->cut) {
+        size_t n = sl_show_next(&piece, shown);
+        text->cut = n > text->size - 1 - text->len;
+        if (!text->cut) {
+            sl_text_add(text, (struct sl_str){shown, n});
+        }
+    }
+}
+
 void sl_text_quoted(struct sl_text *text, struct sl_str piece)
 {
     size_t len = whole_characters(piece.s, piece.len, SL_TEXT_QUOTED_MAX);
     sl_text_add(text, SL_STR("\""));
-    sl_text_add(text, (struct sl_str){piece.s, len});
+    sl_text_shown(text, (struct sl_str){piece.s, len});
     sl_text_puts(text, len < piece.len ? "...\"" : "\"");
 }

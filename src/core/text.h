@@ -18,7 +18,11 @@ void sl_text_add(struct sl_text *text, struct sl_str piece);
 void sl_text_puts(struct sl_text *text, const char *piece);
 void sl_text_i64(struct sl_text *text, int64_t value);
 
-/* The piece in double quotes; what is longer than SL_TEXT_QUOTED_MAX bytes ends in "...". */
+/* What users wrote: as sl_show() has it. */
+void sl_text_shown(struct sl_text *text, struct sl_str piece);
+
+/* What users wrote, in double quotes; what is longer than SL_TEXT_QUOTED_MAX bytes ends in "...".
+ */
 enum { SL_TEXT_QUOTED_MAX = 64 };
 void sl_text_quoted(struct sl_text *text, struct sl_str piece);
 

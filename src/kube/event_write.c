@@ -5,6 +5,7 @@
 
 #include "codec/write.h"
 #include "kube/microtime.h"
+#include "util/show.h"
 
 static void member(struct sl_writer *w, const char *key, const char *value)
 {
@@ -71,17 +72,22 @@ void sl_event_write_series(const struct sl_event_text *event, struct sl_buf *out
 
 size_t sl_event_cut(const char *text, size_t max, char *out)
 {
-    size_t len = strlen(text);
-    if (len <= max) {
-        memcpy(out, text, len + 1);
-        return len;
+    char shown[SL_SHOWN_MAX];
+    struct sl_str rest = sl_str_of(text);
+    size_t len = 0;
+    size_t fits = 0; /* with dots behind it */
+    while (rest.len > 0) {
+        size_t n = sl_show_next(&rest, shown);
+        if (len + n > max) {
+            memcpy(out + fits, "...", 4);
+            return fits + 3;
+        }
+        memcpy(out + len, shown, n);
+        len += n;
+        fits = len <= max - 3 ? len : fits;
     }
-    len = max - 3;
-    while (len > 0 && ((unsigned char)text[len] & 0xc0) == 0x80) {
-        len--;
-    }
-    (void)snprintf(out, max + 1, "%.*s...", (int)len, text);
-    return len + 3;
+    out[len] = '\0';
+    return len;
 }
 
 void sl_event_name(struct sl_str pod, uint64_t number, char out[SL_EVENT_NAME_MAX + 1])

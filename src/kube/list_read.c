@@ -48,7 +48,8 @@ int sl_list_read(const struct sl_list_read *options, struct sl_error *err)
         return sl_error_nomem(err);
     }
     reading->options = *options;
-    reading->decoder = sl_watch_new(SL_WATCH_LIST, options->kind, &sl_kube_text_limits, on_item, reading);
+    reading->decoder =
+        sl_watch_new(SL_WATCH_LIST, options->kind, &sl_kube_text_limits, on_item, reading);
     if (reading->decoder == NULL) {
         free_reading(reading);
         return sl_error_nomem(err);

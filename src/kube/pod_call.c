@@ -117,8 +117,9 @@ enum sl_pod_reading sl_pod_read(const struct sl_reply *reply, struct sl_str uid,
         (void)sl_error_set(err, SL_ERR_NOTFOUND, "the pod is gone");
         return SL_POD_GONE;
     }
-    if (reply->status == 200 && sl_manifest_decode(reply->body.s, reply->body.len,
-                                                   &sl_kube_text_limits, take_pod, &reading, &why) == 0) {
+    if (reply->status == 200 &&
+        sl_manifest_decode(reply->body.s, reply->body.len, &sl_kube_text_limits, take_pod, &reading,
+                           &why) == 0) {
         (void)sl_error_set(&why, SL_ERR_FIELD, "the API server's answer was no pod");
     }
     if (reading.result == SL_POD_UNREAD) {

@@ -7,9 +7,9 @@
 #include "kube/client.h"
 #include "sliced/facts.h"
 
-/* Of all that the API server tells of an object: no user's object reaches one of them. Whole texts are
- * bounded by the time that their call may take, as nothing of them is held but what is kept of one
- * object. */
+/* Of all that the API server tells of an object: no user's object reaches one of them. Whole texts
+ * are bounded by the time that their call may take, as nothing of them is held but what is kept of
+ * one object. */
 extern const struct sl_text_limits sl_kube_text_limits;
 
 /* "/api/v1/namespaces/NS/pods/NAME" and end, NUL-terminated. The caller frees the buffer. */

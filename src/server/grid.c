@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "util/show.h"
+
 enum { GAP = 3, CELL_MAX = 512 };
 
 void sl_grid_init(struct sl_grid *table, unsigned columns, const char *const *head,
@@ -37,12 +39,14 @@ void sl_grid_cell(struct sl_grid *table, struct sl_str text)
     if (text.len == 0) {
         text = SL_STR("-");
     }
-    for (size_t i = 0; i < text.len; i++) {
-        unsigned char c = (unsigned char)text.s[i];
-        sl_buf_putc(&table->cells, c < 0x20 || c == 0x7f ? ' ' : text.s[i]);
+    size_t width = 0;
+    while (text.len > 0) {
+        char shown[SL_SHOWN_MAX];
+        size_t n = sl_show_next(&text, shown);
+        sl_buf_append(&table->cells, shown, n);
+        width += columns_of((struct sl_str){shown, n});
     }
     sl_buf_putc(&table->cells, '\0');
-    size_t width = columns_of(text);
     if (width > table->width[table->at]) {
         table->width[table->at] = width;
     }

@@ -5,6 +5,18 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "util/show.h"
+
+/* Less the character that the text's end at len cuts. */
+static size_t whole(const char *text, size_t len)
+{
+    size_t at = len;
+    while (at > 0 && len - at < 4 && ((unsigned char)text[at - 1] & 0xc0) == 0x80) {
+        at--;
+    }
+    return at > 0 && (unsigned char)text[at - 1] >= 0xc0 ? at - 1 : len;
+}
+
 int sl_error_set(struct sl_error *err, enum sl_error_code code, const char *format, ...)
 {
     if (err == NULL) {
@@ -16,8 +28,11 @@ int sl_error_set(struct sl_error *err, enum sl_error_code code, const char *form
     err->column = 0;
     err->field[0] = '\0';
     va_start(args, format);
-    (void)vsnprintf(err->message, sizeof(err->message), format, args);
+    char text[sizeof(err->message)];
+    int n = vsnprintf(text, sizeof(text), format, args);
     va_end(args);
+    size_t len = n < 0 ? 0 : (size_t)n < sizeof(text) ? (size_t)n : whole(text, sizeof(text) - 1);
+    (void)sl_show((struct sl_str){text, len}, err->message, sizeof(err->message));
     return -1;
 }
 

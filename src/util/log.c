@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "util/str.h"
+#include "util/show.h"
 
 static _Atomic int threshold = SL_LOG_INFO;
 static _Atomic bool as_json;
@@ -35,8 +35,8 @@ static void puts_to(struct line *line, const char *text)
     put(line, text, strlen(text));
 }
 
-/* A quoted string, control characters and quotes escaped (valid in JSON and in logfmt). A long one
- * is cut, so that one value cannot push the others out of the line. */
+/* A quoted string, quotes and what must not be shown escaped (valid in JSON and in logfmt). A long
+ * one is cut, so that one value cannot push the others out of the line. */
 static void put_quoted(struct line *line, const char *text)
 {
     size_t end = line->len + VALUE_MAX_BYTES;
@@ -44,18 +44,13 @@ static void put_quoted(struct line *line, const char *text)
         text = ""; /* the line is full: keep it whole */
     }
     puts_to(line, "\"");
-    for (const char *c = text; *c != '\0' && line->len < end; c++) {
-        char escape[8];
-        if (*c == '"' || *c == '\\') {
-            escape[0] = '\\';
-            escape[1] = *c;
-            put(line, escape, 2);
-        } else if ((unsigned char)*c < 0x20) {
-            int n = snprintf(escape, sizeof(escape), "\\u%04x", (unsigned)(unsigned char)*c);
-            put(line, escape, (size_t)n);
-        } else {
-            put(line, c, 1);
+    struct sl_str rest = sl_str_of(text);
+    while (rest.len > 0 && line->len < end) {
+        char shown[SL_SHOWN_MAX];
+        if (rest.s[0] == '"' || rest.s[0] == '\\') {
+            put(line, "\\", 1);
         }
+        put(line, shown, sl_show_next(&rest, shown));
     }
     puts_to(line, "\"");
 }

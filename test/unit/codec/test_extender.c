@@ -458,8 +458,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_sink_may_want_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(a_decoder_starts_over_after_anything, setup, teardown),
         cmocka_unit_test_setup_teardown(a_pod_may_hold_what_it_likes, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_of_a_pod_does_not_fit_the_arena_is_passed_over_or_refused, setup,
-                                        teardown),
+        cmocka_unit_test_setup_teardown(
+            what_of_a_pod_does_not_fit_the_arena_is_passed_over_or_refused, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

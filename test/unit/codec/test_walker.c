@@ -520,8 +520,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(deferred_faults_do_not_stop_the_walk_and_the_first_is_kept,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(ceilings_are_deferred_too, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_must_be_kept_is_kept_behind_any_number_of_entries, setup,
-                                        teardown),
+        cmocka_unit_test_setup_teardown(what_must_be_kept_is_kept_behind_any_number_of_entries,
+                                        setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -241,10 +241,11 @@ static void a_bad_event_is_passed_over(void **state)
 static void a_deletion_needs_no_more_than_a_name(void **state)
 {
     (void)state;
-    assert_watch("{\"type\":\"DELETED\",\"object\":{\"metadata\":{\"name\":\"a\"},\"spec\":5}}\n"
-                 "{\"type\":\"DELETED\",\"object\":{\"metadata\":{\"name\":6},\"spec\":{}}}\n",
-                 "- Pod name=a\n  problem Pod.spec expected an object, found a number: passed over\n"
-                 "skipped Pod.metadata.name: expected a string, found a number\n");
+    assert_watch(
+        "{\"type\":\"DELETED\",\"object\":{\"metadata\":{\"name\":\"a\"},\"spec\":5}}\n"
+        "{\"type\":\"DELETED\",\"object\":{\"metadata\":{\"name\":6},\"spec\":{}}}\n",
+        "- Pod name=a\n  problem Pod.spec expected an object, found a number: passed over\n"
+        "skipped Pod.metadata.name: expected a string, found a number\n");
 }
 
 /* The API server ends each event with a line feed. */
@@ -280,7 +281,8 @@ static void what_a_user_writes_costs_no_pod(void **state)
         const char *told;
     } cases[] = {
         {",\"annotations\":{\"sliced.dev/timeout\":\"\\ud800\"}", "",
-         "  problem Pod.metadata.annotations[sliced.dev/timeout] is not UTF-8, or has an escape that "
+         "  problem Pod.metadata.annotations[sliced.dev/timeout] is not UTF-8, or has an escape "
+         "that "
          "stands for no character: passed over\n"},
         {",\"annotations\":{\"x\":\"\xff\xff\\ud800\\\"\"}", "", ""},
         {",\"managedFields\":[{\"fieldsV1\":{\"f:\xff\":{\"}\\\"\":[{}]}}}]", "", ""},
@@ -294,19 +296,21 @@ static void what_a_user_writes_costs_no_pod(void **state)
         {"", "\"tolerations\":7,\"affinity\":[],\"nodeSelector\":{\"a\":[]},",
          "  problem Pod.spec.tolerations expected an array of objects, found a number: passed "
          "over\n"},
-        {"", "\"initContainers\":[{\"resources\":{\"limits\":{\"x.com/y\":\"1\","
-             "\"nvidia.com/mig-1g.5gb\":\"0\"}}}],",
+        {"",
+         "\"initContainers\":[{\"resources\":{\"limits\":{\"x.com/y\":\"1\","
+         "\"nvidia.com/mig-1g.5gb\":\"0\"}}}],",
          "  init\n"},
     };
     char text[1024];
     char expected[1024];
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        (void)snprintf(text, sizeof(text),
-                       "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"p\"%s},\"spec\":{%s"
-                       "\"nodeName\":\"m\",\"containers\":[{\"resources\":{\"limits\":{\"nvidia.com/gpu\":"
-                       "\"1\"}}}]}}}\n{\"type\":\"DELETED\",\"object\":{\"metadata\":{\"name\":\"q\"}}}\n",
-                       cases[i].meta, cases[i].spec);
+        (void)snprintf(
+            text, sizeof(text),
+            "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"p\"%s},\"spec\":{%s"
+            "\"nodeName\":\"m\",\"containers\":[{\"resources\":{\"limits\":{\"nvidia.com/gpu\":"
+            "\"1\"}}}]}}}\n{\"type\":\"DELETED\",\"object\":{\"metadata\":{\"name\":\"q\"}}}\n",
+            cases[i].meta, cases[i].spec);
         (void)snprintf(expected, sizeof(expected),
                        "+ Pod name=p node=m\n%s  container\n    limit nvidia.com/gpu =1\n- Pod "
                        "name=q\n",
@@ -349,8 +353,11 @@ static void what_is_skipped_may_be_of_any_depth(void **state)
         assert_non_null(watch);
         for (size_t step = 61; step < text.len; step *= 50) {
             read_text(watch, &story, (enum sl_watch_form)form, text.data, text.len, 0, step);
-            assert_string_equal(story.out.data, list ? "+ Pod name=a\n  problem Pod.metadata.labels[f:\"]] expected a string, found an array: passed over\nend rv=1\n"
-                                                     : "+ Pod name=a\n  problem Pod.metadata.labels[f:\"]] expected a string, found an array: passed over\n");
+            assert_string_equal(story.out.data,
+                                list ? "+ Pod name=a\n  problem Pod.metadata.labels[f:\"]] "
+                                       "expected a string, found an array: passed over\nend rv=1\n"
+                                     : "+ Pod name=a\n  problem Pod.metadata.labels[f:\"]] "
+                                       "expected a string, found an array: passed over\n");
         }
         sl_watch_free(watch);
         sl_buf_free(&text);
@@ -412,12 +419,14 @@ static void many_of_anything_push_nothing_out(void **state)
     for (int i = 0; i < 9000; i++) {
         sl_buf_printf(&text, "\"nvidia.com/mig-%d\":\"%d\",", i, i % 2);
     }
-    sl_buf_puts(&text, "\"nvidia.com/mig-9g.9gb\":\"0\",\"nvidia.com/gpu\":\"7\"}}}],\"tolerations\":[");
+    sl_buf_puts(&text,
+                "\"nvidia.com/mig-9g.9gb\":\"0\",\"nvidia.com/gpu\":\"7\"}}}],\"tolerations\":[");
     for (int i = 0; i < 200000; i++) {
         sl_buf_puts(&text, "{\"operator\":\"Exists\"},");
     }
-    sl_buf_puts(&text, "{}],\"schedulingGates\":[{\"name\":\"sliced.dev/queue\"}],\"nodeName\":\"m\"},"
-                       "\"status\":{\"phase\":\"Running\"}}}\n");
+    sl_buf_puts(&text,
+                "{}],\"schedulingGates\":[{\"name\":\"sliced.dev/queue\"}],\"nodeName\":\"m\"},"
+                "\"status\":{\"phase\":\"Running\"}}}\n");
     struct sl_watch *watch = sl_watch_new(SL_WATCH_STREAM, SL_OBJECT_POD, &limits, tell, &story);
     assert_non_null(watch);
     read_text(watch, &story, SL_WATCH_STREAM, text.data, text.len, 0, 16384);
@@ -482,10 +491,11 @@ static void of_an_object_that_is_too_large_a_part_is_passed_over(void **state)
     assert_non_null(watch);
     for (size_t step = 1000; step < 1 << 20; step *= 30) {
         read_text(watch, &story, SL_WATCH_LIST, list.data, list.len, 0, step);
-        assert_true(sl_str_starts(sl_str_of(story.out.data),
-                                  SL_STR("+ Pod name=fat node=m\n  problem Pod.metadata.annotations["
-                                         "sliced.dev/255] more than 16777216 bytes of it would have "
-                                         "to be kept: passed over\n")));
+        assert_true(
+            sl_str_starts(sl_str_of(story.out.data),
+                          SL_STR("+ Pod name=fat node=m\n  problem Pod.metadata.annotations["
+                                 "sliced.dev/255] more than 16777216 bytes of it would have "
+                                 "to be kept: passed over\n")));
         assert_non_null(strstr(story.out.data, "\n  container name=c\n"));
         assert_true(sl_str_ends(sl_str_of(story.out.data), SL_STR("\n+ Pod name=b\nend rv=1\n")));
     }

@@ -80,7 +80,15 @@ static void escapes_what_must_be_and_nothing_else(void **state)
     sl_write_str(&w,
                  SL_STR("\"\\/\b\f\n\r\t\x01\x1f\x7f \xc3\xa4\xe2\x80\xa8\xf0\x9f\x98\x80<>&'"));
     assert_written("\"\\\"\\\\/\\b\\f\\n\\r\\t\\u0001\\u001f\x7f "
-                   "\xc3\xa4\xe2\x80\xa8\xf0\x9f\x98\x80<>&'\"");
+                   "\xc3\xa4\\u2028\xf0\x9f\x98\x80<>&'\"");
+}
+
+/* A terminal must not obey what a label holds. */
+static void escapes_what_must_not_be_shown(void **state)
+{
+    (void)state;
+    sl_write_str(&w, SL_STR("\xc2\x9b\xe2\x80\xae\xf3\xa0\x80\x81"));
+    assert_written("\"\\u009b\\u202e\\udb40\\udc01\"");
 }
 
 static void writes_a_nul_as_an_escape(void **state)
@@ -196,6 +204,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(puts_commas_and_colons, setup, teardown),
         cmocka_unit_test_setup_teardown(writes_the_extremes_of_integers, setup, teardown),
         cmocka_unit_test_setup_teardown(escapes_what_must_be_and_nothing_else, setup, teardown),
+        cmocka_unit_test_setup_teardown(escapes_what_must_not_be_shown, setup, teardown),
         cmocka_unit_test_setup_teardown(writes_a_nul_as_an_escape, setup, teardown),
         cmocka_unit_test_setup_teardown(replaces_bytes_that_are_no_utf8, setup, teardown),
         cmocka_unit_test_setup_teardown(writes_doubles_short_and_exact, setup, teardown),

@@ -330,6 +330,16 @@ static void long_notes_are_cut_between_characters(void **state)
     assert_string_equal(out, text);
 }
 
+static void what_a_user_wrote_is_escaped_in_a_note(void **state)
+{
+    char out[SL_EVENT_NOTE_MAX + 1];
+    (void)state;
+    (void)sl_event_cut("label \"\x1b[2J\xe2\x80\xae\"", SL_EVENT_NOTE_MAX, out);
+    assert_string_equal(out, "label \"\\u001b[2J\\u202e\"");
+    (void)sl_event_cut("abc\x1b", 8, out);
+    assert_string_equal(out, "abc...");
+}
+
 static void an_events_name_is_never_too_long(void **state)
 {
     char pod[300];
@@ -579,6 +589,7 @@ int main(void)
         cmocka_unit_test(an_event_that_is_there_already_was_sent),
         cmocka_unit_test(a_refused_event_is_counted_and_created_the_next_time),
         cmocka_unit_test(long_notes_are_cut_between_characters),
+        cmocka_unit_test(what_a_user_wrote_is_escaped_in_a_note),
         cmocka_unit_test(an_events_name_is_never_too_long),
         cmocka_unit_test(what_the_queue_does_not_hold_is_dropped),
         cmocka_unit_test(what_a_full_queue_did_not_take_is_said_and_warnings_still_have_a_place),

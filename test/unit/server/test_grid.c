@@ -23,7 +23,7 @@ static void columns_are_as_wide_as_their_widest_cell(void **state)
     sl_buf_free(&out);
 }
 
-static void empty_cells_are_dashes_and_control_characters_blanks(void **state)
+static void empty_cells_are_dashes_and_what_must_not_be_shown_is_escaped(void **state)
 {
     static const char *const head[] = {"A", "B"};
     struct sl_grid grid;
@@ -32,11 +32,11 @@ static void empty_cells_are_dashes_and_control_characters_blanks(void **state)
     sl_buf_init(&out, 4096);
     sl_grid_init(&grid, 2, head, 4096);
     sl_grid_text(&grid, NULL);
-    sl_grid_text(&grid, "a\nb\x7f");
+    sl_grid_text(&grid, "a\nb\x1b[2J\xe2\x80\xae");
 
     sl_grid_write(&grid, &out);
 
-    assert_string_equal(rig_text(&out), "A   B\n-   a b \n");
+    assert_string_equal(rig_text(&out), "A   B\n-   a\\u000ab\\u001b[2J\\u202e\n");
     sl_grid_free(&grid);
     sl_buf_free(&out);
 }
@@ -80,7 +80,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_are_as_wide_as_their_widest_cell),
-        cmocka_unit_test(empty_cells_are_dashes_and_control_characters_blanks),
+        cmocka_unit_test(empty_cells_are_dashes_and_what_must_not_be_shown_is_escaped),
         cmocka_unit_test(width_counts_characters_not_bytes),
         cmocka_unit_test(a_table_beyond_its_maximum_fails_the_reply),
     };

@@ -68,6 +68,17 @@ static void json_lines_parse_whatever_the_value(void **state)
     }
 }
 
+/* Of text and of JSON: the next reader is a terminal. */
+static void what_must_not_be_shown_is_escaped(void **state)
+{
+    (void)state;
+    for (int json = 0; json < 2; json++) {
+        sl_log_configure(SL_LOG_INFO, json != 0);
+        const char *line = capture(SL_LOG_INFO, "\x1b[2J\xc2\x9b\xe2\x80\xae\xff");
+        assert_non_null(strstr(line, "\"\\u001b[2J\\u009b\\u202e\xef\xbf\xbd\""));
+    }
+}
+
 static void a_huge_value_is_cut_but_the_line_stays_whole(void **state)
 {
     (void)state;
@@ -88,6 +99,7 @@ int main(void)
         cmocka_unit_test(text_lines_carry_level_message_and_pairs),
         cmocka_unit_test(lines_below_the_level_are_not_written),
         cmocka_unit_test(json_lines_parse_whatever_the_value),
+        cmocka_unit_test(what_must_not_be_shown_is_escaped),
         cmocka_unit_test(a_huge_value_is_cut_but_the_line_stays_whole),
     };
     return cmocka_run_group_tests_name("util/log", tests, NULL, NULL);
