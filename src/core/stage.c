@@ -248,7 +248,7 @@ static void waiter_drop(struct sl_stages *stages, struct sl_stage_waiter *waiter
     drop_links(stages, waiter->link, waiter->n_links);
     free_waiter(waiter);
     if (cyclic) {
-        sl_stage_cycle_review(stages, space);
+        sl_stage_cycle_doubt(stages, space, true);
     }
     sl_stage_space_unref(stages, space);
 }
@@ -276,10 +276,7 @@ static int change(struct sl_stages *stages, struct sl_stage_waiter *waiter, stru
     }
     swap_pod(waiter, pod);
     int result = relink(stages, waiter, err);
-    if (cyclic) {
-        sl_stage_cycle_review(stages, waiter->space);
-    }
-    sl_stage_cycle_find(stages, waiter);
+    sl_stage_cycle_doubt(stages, waiter->space, cyclic);
     return result;
 }
 
@@ -300,7 +297,7 @@ int sl_stages_put(struct sl_stages *stages, struct sl_pod *pod, struct sl_error 
             return sl_error_nomem(err);
         }
         int result = relink(stages, waiter, err);
-        sl_stage_cycle_find(stages, waiter);
+        sl_stage_cycle_doubt(stages, waiter->space, false);
         return result;
     }
     if (strcmp(waiter->pod->after, pod->after) == 0 && same_labels(waiter->pod, pod) &&
@@ -373,14 +370,15 @@ static void feed_starved(struct sl_stages *stages)
          waiter = sl_map_next(&stages->waiters, &at)) {
         if (waiter->starved && sl_stage_has_room(stages)) {
             (void)relink(stages, waiter, NULL);
-            sl_stage_cycle_find(stages, waiter);
+            sl_stage_cycle_doubt(stages, waiter->space, false);
         }
     }
 }
 
 bool sl_stages_changed(const struct sl_stages *stages)
 {
-    return stages->changed != NULL || (stages->n_starved > 0 && sl_stage_has_room(stages));
+    return stages->changed != NULL || stages->n_doubted > 0 ||
+           (stages->n_starved > 0 && sl_stage_has_room(stages));
 }
 
 void sl_stages_collect(struct sl_stages *stages,
@@ -390,6 +388,7 @@ void sl_stages_collect(struct sl_stages *stages,
 {
     char why[SL_STAGE_TEXT_MAX];
     feed_starved(stages);
+    sl_stage_cycle_review(stages);
     while (stages->changed != NULL) {
         struct sl_stage_waiter *waiter = stages->changed;
         untouch(stages, waiter);

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-enum { LOOKS_MAX = 1 << 17 }; /* for one change; beyond, cycles are not told as such */
+enum { LOOKS_MAX = 1 << 17 }; /* for one review; beyond, cycles are not told as such */
 
 struct search {
     struct sl_stages *stages;
@@ -140,24 +140,15 @@ static bool mark_cycle(struct sl_stages *stages, struct sl_stage_waiter *waiter)
     return true;
 }
 
-void sl_stage_cycle_find(struct sl_stages *stages, struct sl_stage_waiter *waiter)
+void sl_stage_cycle_doubt(struct sl_stages *stages, struct sl_stage_space *space, bool broken)
 {
-    uint64_t end = stages->looks + LOOKS_MAX;
-    if (!mark_cycle(stages, waiter)) {
-        return;
-    }
-    /* others may be in a cycle with it that is not the shortest */
-    for (struct sl_stage_waiter *at = waiter->space->waiters; at != NULL && stages->looks < end;
-         at = at->next) {
-        if (!at->cyclic) {
-            (void)mark_cycle(stages, at);
-        }
-    }
+    stages->n_doubted += !space->doubted;
+    space->doubted = true;
+    space->broken = space->broken || broken;
 }
 
-void sl_stage_cycle_review(struct sl_stages *stages, struct sl_stage_space *space)
+static void forget_cycles(struct sl_stages *stages, struct sl_stage_space *space)
 {
-    uint64_t end = stages->looks + LOOKS_MAX;
     for (struct sl_stage_waiter *at = space->waiters; at != NULL; at = at->next) {
         if (at->cyclic && !at->own) {
             at->cyclic = false;
@@ -166,10 +157,47 @@ void sl_stage_cycle_review(struct sl_stages *stages, struct sl_stage_space *spac
             sl_stage_touch(stages, at);
         }
     }
-    for (struct sl_stage_waiter *at = space->waiters; at != NULL && stages->looks < end;
-         at = at->next) {
-        if (at->changed && !at->cyclic) {
-            (void)mark_cycle(stages, at);
+}
+
+/* False: the looks did not suffice for all. */
+static bool mark_all(struct sl_stages *stages, struct sl_stage_space *space, bool changed,
+                     uint64_t end, bool *found)
+{
+    for (struct sl_stage_waiter *at = space->waiters; at != NULL; at = at->next) {
+        if (stages->looks >= end) {
+            return false;
+        }
+        if (!at->cyclic && (at->changed || !changed)) {
+            *found = mark_cycle(stages, at) || *found;
+        }
+    }
+    return true;
+}
+
+static void review(struct sl_stages *stages, struct sl_stage_space *space, uint64_t end)
+{
+    bool found = false;
+    if (space->broken) {
+        forget_cycles(stages, space);
+    }
+    space->doubted = false;
+    space->broken = false;
+    stages->n_doubted--;
+    if (mark_all(stages, space, true, end, &found) && found) {
+        /* others may be in a cycle with those that is not the shortest */
+        (void)mark_all(stages, space, false, end, &found);
+    }
+}
+
+void sl_stage_cycle_review(struct sl_stages *stages)
+{
+    uint64_t end = stages->looks + LOOKS_MAX;
+    size_t at = 0;
+    struct sl_stage_space *space =
+        stages->n_doubted == 0 ? NULL : sl_map_next(&stages->spaces, &at);
+    for (; space != NULL && stages->looks < end; space = sl_map_next(&stages->spaces, &at)) {
+        if (space->doubted) {
+            review(stages, space, end);
         }
     }
 }

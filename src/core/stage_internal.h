@@ -34,6 +34,8 @@ struct sl_stage_space {
     struct sl_stage_space *ring_prev,
         *ring_next;     /* of those with something to be read; NULL: not */
     uint32_t n_reading; /* targets */
+    bool doubted;       /* cycles may have come, */
+    bool broken;        /* or gone */
     size_t refs;        /* waiters and targets */
     char name[];
 };
@@ -146,6 +148,7 @@ struct sl_stages {
     size_t n_records;
     size_t n_starved;
     size_t n_full;
+    size_t n_doubted; /* namespaces */
     uint64_t n_refused;
     uint64_t looks;
     uint64_t mark;
@@ -241,10 +244,11 @@ void sl_stage_forget(struct sl_stages *stages, struct sl_stage_target *target);
 
 /* ---- stage_cycle.c ---- */
 
-/* Looks for cycles that the waiter is in, and marks all who are in one. */
-void sl_stage_cycle_find(struct sl_stages *stages, struct sl_stage_waiter *waiter);
-/* Looks again at those of the namespace that were in cycles. */
-void sl_stage_cycle_review(struct sl_stages *stages, struct sl_stage_space *space);
+/* Somebody of the namespace waits for something else than before; broken: who was in a cycle. */
+void sl_stage_cycle_doubt(struct sl_stages *stages, struct sl_stage_space *space, bool broken);
+/* Looks for cycles where that is so, once for however many changes, and marks all who are in one.
+ * What is too much for one time is left for the next. */
+void sl_stage_cycle_review(struct sl_stages *stages);
 
 /* ---- stage_text.c ---- */
 

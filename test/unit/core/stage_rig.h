@@ -9,7 +9,7 @@ struct stage_rig {
     struct facts_rig facts;
     struct sl_stages *stages;
     int64_t now_us;
-    char log[4096]; /* of collect */
+    char log[1 << 16]; /* of collect */
     size_t len;
 };
 

@@ -229,6 +229,37 @@ static void the_annotation_may_be_mended(void **state)
     assert_non_null(strstr(log, "b Stage: it waits for pod/c (not there)\n"));
 }
 
+/* Whoever has thousands of pods in cycles must not have a search made for each that comes or goes.
+ */
+static void cycles_are_looked_for_once_for_many_changes(void **state)
+{
+    enum { RING = 200, GO = 50 };
+    struct stage_rig *rig = *state;
+    struct sl_stages_stats before;
+    struct sl_stages_stats after;
+    for (int i = 0; i < RING; i++) {
+        char name[16];
+        char labels[16];
+        char wanted[32];
+        (void)snprintf(name, sizeof(name), "w%d", i);
+        (void)snprintf(labels, sizeof(labels), "x=%d", i);
+        (void)snprintf(wanted, sizeof(wanted), "x in (%d,%d)", (i + 1) % RING, (i + 7) % RING);
+        stage_rig_wait(rig, name, labels, wanted);
+    }
+    stage_rig_read_nothing(rig);
+    assert_non_null(strstr(stage_rig_collect(rig), " StageCycle"));
+    sl_stages_stats(rig->stages, &before);
+    for (int i = 0; i < GO; i++) {
+        char name[16];
+        (void)snprintf(name, sizeof(name), "w%d", 2 * i);
+        sl_stages_remove(rig->stages, sl_str_of(name));
+    }
+    sl_stages_stats(rig->stages, &after);
+    assert_int_equal(after.looks, before.looks);
+    assert_true(sl_stages_changed(rig->stages));
+    (void)stage_rig_collect(rig);
+}
+
 /* ---- readings ---- */
 
 static struct sl_stage_read next_read(struct stage_rig *rig)
@@ -465,6 +496,7 @@ int main(void)
         STAGE_TEST(a_pod_that_names_itself_is_a_cycle),
         STAGE_TEST(a_pod_of_the_job_that_it_waits_for_is_a_cycle),
         STAGE_TEST(the_annotation_may_be_mended),
+        STAGE_TEST(cycles_are_looked_for_once_for_many_changes),
         STAGE_TEST(what_is_there_already_is_read),
         STAGE_TEST(a_reading_that_failed_is_made_again),
         STAGE_TEST(a_reading_does_not_bring_back_what_was_deleted_meanwhile),
