@@ -16,8 +16,6 @@ static const int64_t ns_per_s = 1000000000;
 /* between two rounds: what comes in meanwhile is planned for, and released, together */
 static const int64_t rest_min_ns = 10000000;
 static const int64_t rest_max_ns = 50000000;
-static const int64_t estimates_us = 1000000;
-static const int64_t first_plan_us = 1000000;
 /* between two looks at the term, of which nobody tells when the cluster is known */
 static const int64_t look_idle_us = 200000;
 static const int64_t look_busy_us = 1000000;
@@ -87,6 +85,7 @@ void sl_queuer_wake(struct sl_queuer *queuer)
 static void init_locks(struct sl_queuer *queuer)
 {
     pthread_condattr_t attr;
+    (void)pthread_mutex_init(&queuer->listing, NULL);
     (void)pthread_mutex_init(&queuer->plan, NULL);
     (void)pthread_mutex_init(&queuer->status, NULL);
     (void)pthread_mutex_init(&queuer->mail, NULL);
@@ -151,6 +150,7 @@ void sl_queuer_free(struct sl_queuer *queuer)
     sl_queuer_stop(queuer);
     struct sl_queue_mail mail = sl_queue_take_mail(queuer, &posted);
     sl_queue_free_mail(&mail);
+    sl_queue_shared_unref(queuer->listed);
     sl_planner_free(queuer->planner);
     if (queuer->snapshot != NULL) {
         sl_store_release(queuer->options.store, queuer->snapshot);
@@ -160,6 +160,7 @@ void sl_queuer_free(struct sl_queuer *queuer)
     free(queuer->fresh);
     (void)pthread_cond_destroy(&queuer->woken);
     (void)pthread_cond_destroy(&queuer->settled);
+    (void)pthread_mutex_destroy(&queuer->listing);
     (void)pthread_mutex_destroy(&queuer->plan);
     (void)pthread_mutex_destroy(&queuer->status);
     (void)pthread_mutex_destroy(&queuer->mail);
@@ -243,89 +244,7 @@ static void heard(void *context, struct sl_str uid)
     (void)pthread_mutex_unlock(&queuer->status);
 }
 
-/* With plan held. */
-static int estimate(struct sl_queuer *queuer, int64_t now_us, struct sl_error *err)
-{
-    if (now_us - queuer->estimated_us < estimates_us && now_us >= queuer->estimated_us) {
-        return 0;
-    }
-    if (sl_planner_estimate(queuer->planner, now_us, err) < 0) {
-        return -1;
-    }
-    queuer->estimated_us = now_us;
-    return 0;
-}
-
-struct copy {
-    struct sl_queue_list *list;
-    struct sl_error *err;
-    int result;
-};
-
-static void copy_row(void *context, const struct sl_queue_row *row)
-{
-    struct copy *copy = context;
-    if (copy->result == 0) {
-        copy->result = sl_queue_list_add(copy->list, row, copy->err);
-    }
-}
-
-static bool settle(void *context, int64_t timeout_us);
-
-/* With nobody else who could plan the first plan is worth waiting for. */
-static void lock_plan(struct sl_queuer *queuer)
-{
-    if (queuer->options.term == NULL) {
-        (void)settle(queuer, first_plan_us);
-    }
-    (void)pthread_mutex_lock(&queuer->plan);
-}
-
-/* With plan held. Brings the estimates up to date; -1 also when there is no plan. */
-static int look_up(struct sl_queuer *queuer, int64_t now_us, struct sl_error *err)
-{
-    return queuer->planner == NULL ? sl_error_set(err, SL_ERR_CONFLICT, "no plan is made here")
-                                   : estimate(queuer, now_us, err);
-}
-
-static int list(void *context, size_t max, struct sl_queue_list *out, struct sl_error *err)
-{
-    struct sl_queuer *queuer = context;
-    lock_plan(queuer);
-    size_t known = queuer->entries.len;
-    max = max < known ? max : known;
-    struct copy copy = {.list = out, .err = err};
-    copy.result = sl_queue_list_init(out, max, err);
-    out->now_us = sl_queue_now(queuer, sl_clock_monotonic_ns());
-    if (copy.result == 0) {
-        copy.result = look_up(queuer, out->now_us, err);
-    }
-    if (queuer->planner != NULL) {
-        out->total = sl_planner_visit(queuer->planner, out->now_us, max, copy_row, &copy);
-    }
-    (void)pthread_mutex_unlock(&queuer->plan);
-    return copy.result;
-}
-
-static int row_of(void *context, struct sl_str uid, struct sl_queue_list *out, struct sl_error *err)
-{
-    struct sl_queuer *queuer = context;
-    struct sl_queue_row row;
-    lock_plan(queuer);
-    int result = sl_queue_list_init(out, 1, err);
-    out->now_us = sl_queue_now(queuer, sl_clock_monotonic_ns());
-    if (result == 0) {
-        result = look_up(queuer, out->now_us, err);
-    }
-    if (result == 0 && sl_planner_row(queuer->planner, uid, out->now_us, &row)) {
-        result = sl_queue_list_add(out, &row, err);
-        out->total = 1;
-    }
-    (void)pthread_mutex_unlock(&queuer->plan);
-    return result;
-}
-
-static bool settle(void *context, int64_t timeout_us)
+bool sl_queue_settle(void *context, int64_t timeout_us)
 {
     struct sl_queuer *queuer = context;
     const struct timespec until = timespec_of(sl_clock_monotonic_ns() + timeout_us * ns_per_us);
@@ -345,9 +264,9 @@ struct sl_queue sl_queuer_queue(struct sl_queuer *queuer)
     return (struct sl_queue){.context = queuer,
                              .status = status,
                              .heard = heard,
-                             .list = list,
-                             .row = row_of,
+                             .list = sl_queue_rows,
+                             .row = sl_queue_row_of,
                              .stats = sl_queue_stats,
                              .metrics = sl_queue_metrics,
-                             .settle = settle};
+                             .settle = sl_queue_settle};
 }

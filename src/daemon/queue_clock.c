@@ -33,6 +33,7 @@ static void put(struct sl_queuer *queuer, int64_t by_us, int64_t now_us)
 {
     size_t at = 0;
     char text[24];
+    (void)atomic_fetch_add(&queuer->rounds, 1);
     (void)snprintf(text, sizeof(text), "%" PRId64, by_us / 1000000);
     sl_log(SL_LOG_WARN, "the clock was put: what runs out in the queue does so as much later",
            "seconds", text, (char *)NULL);

@@ -1,11 +1,13 @@
 /* Private to the queue at work.
  *
- * Locks, in the order in which they may be taken: plan, then the store's, then mail; status is
- * taken last and alone. The store calls the feed with its lock held: that only takes mail. */
+ * Locks, in the order in which they may be taken: listing, plan, then the store's, then mail;
+ * status is taken last and alone. The store calls the feed with its lock held: that only takes
+ * mail. */
 #ifndef SLICED_DAEMON_QUEUE_INTERNAL_H
 #define SLICED_DAEMON_QUEUE_INTERNAL_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "daemon/queue.h"
 #include "sliced/pace.h"
@@ -91,6 +93,14 @@ struct sl_queuer {
     struct sl_config config; /* of the queue's thread */
     pthread_t thread;
     bool started;
+
+    pthread_mutex_t listing;            /* taken before plan; guards what is listed for readers */
+    struct sl_queue_shared *listed;     /* NULL: nothing */
+    uint64_t listed_round, listed_term; /* that it is of */
+    int64_t listed_us;                  /* when it was made, monotonic */
+    int64_t listing_us;                 /* how long that took */
+    _Atomic uint64_t rounds, terms;     /* go up with every plan, and every change of the leader */
+    _Atomic uint64_t listings;          /* how often all rows were made */
 
     pthread_mutex_t plan; /* guards the planner and the snapshot that it has borrowed */
     struct sl_planner *planner;
@@ -199,6 +209,15 @@ void sl_queue_tell_denied(struct sl_queuer *queuer, const struct sl_queue_entry 
 void sl_queue_tell_all(struct sl_queuer *queuer, int64_t now_us);
 /* When that has to be again, or wake_us when it is earlier. */
 int64_t sl_queue_tell_time(const struct sl_queuer *queuer, int64_t wake_us);
+
+/* Rows for readers, as struct sl_queue has them. */
+/* now: though more has come in that is not planned for yet. */
+int sl_queue_rows_now(struct sl_queuer *queuer, size_t max, struct sl_queue_list *out,
+                      struct sl_error *err);
+int sl_queue_rows(void *context, size_t max, struct sl_queue_list *out, struct sl_error *err);
+int sl_queue_row_of(void *context, struct sl_str uid, struct sl_queue_list *out,
+                    struct sl_error *err);
+bool sl_queue_settle(void *context, int64_t timeout_us);
 
 /* Histograms. */
 void sl_queue_note_wait(struct sl_queue_counts *counts, int64_t us);

@@ -257,6 +257,7 @@ static void follow_term(struct sl_queuer *queuer, int64_t now_us)
     if (term == queuer->term) {
         return;
     }
+    (void)atomic_fetch_add(&queuer->terms, 1);
     if (queuer->planner != NULL) {
         leave(queuer);
     }
@@ -456,6 +457,7 @@ int64_t sl_queue_round(struct sl_queuer *queuer, int64_t now_us)
                mail.ends != NULL || queuer->term != before || queuer->unread ||
                now_us >= queuer->wake_us;
     if (queuer->planner != NULL && due) {
+        (void)atomic_fetch_add(&queuer->rounds, 1);
         work(queuer, &mail, now_us);
     }
     wake_us = queuer->planner != NULL ? queuer->wake_us : wake_us;

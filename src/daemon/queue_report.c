@@ -89,9 +89,8 @@ struct tally {
     unsigned n;
 };
 
-static void count_row(void *context, const struct sl_queue_row *row)
+static void count_row(struct tally *tally, const struct sl_queue_row *row)
 {
-    struct tally *tally = context;
     const char *resource = row->pod->n_items > 0 ? row->pod->items[0].resource : "";
     unsigned i = 0;
     while (i < tally->n && strcmp(tally->row[i].resource, resource) != 0) {
@@ -187,14 +186,15 @@ void sl_queue_metrics(void *context, struct sl_buf *out)
     struct sl_queue_stats stats;
     struct sl_queue_counts counts;
     struct tally tally = {.n = 0};
+    struct sl_queue_list list;
     sl_queue_stats(queuer, &stats);
-    (void)pthread_mutex_lock(&queuer->plan);
-    if (queuer->planner != NULL) {
-        (void)sl_planner_visit(queuer->planner, sl_queue_now(queuer, sl_clock_monotonic_ns()),
-                               SIZE_MAX, count_row, &tally);
+    if (sl_queue_rows_now(queuer, SIZE_MAX, &list, NULL) == 0) {
+        for (size_t n = 0; n < list.n; n++) {
+            count_row(&tally, &list.row[n]);
+        }
     }
     write_waiting(out, &tally); /* its names are the pods' */
-    (void)pthread_mutex_unlock(&queuer->plan);
+    sl_queue_list_free(&list);
     (void)pthread_mutex_lock(&queuer->status);
     counts = queuer->counts;
     (void)pthread_mutex_unlock(&queuer->status);

@@ -1,6 +1,7 @@
 /* Rows of the queue, copied out. */
 #include "server/queue.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 enum { TEXT_PER_ROW = 4096 };
@@ -46,12 +47,46 @@ int sl_queue_list_add(struct sl_queue_list *list, const struct sl_queue_row *row
 
 void sl_queue_list_free(struct sl_queue_list *list)
 {
-    for (size_t i = 0; i < list->n; i++) {
+    for (size_t i = 0; i < list->n && list->of == NULL; i++) {
         sl_pod_unref((struct sl_pod *)list->row[i].pod);
         sl_pod_unref((struct sl_pod *)list->row[i].first);
     }
-    free(list->row);
-    list->row = NULL;
-    list->n = 0;
-    sl_arena_free(&list->text);
+    if (list->of == NULL) {
+        free(list->row);
+        sl_arena_free(&list->text);
+    }
+    sl_queue_shared_unref(list->of);
+    *list = (struct sl_queue_list){.n = 0};
+}
+
+struct sl_queue_shared *sl_queue_shared_new(size_t max, struct sl_error *err)
+{
+    struct sl_queue_shared *shared = calloc(1, sizeof(*shared));
+    if (shared == NULL) {
+        (void)sl_error_nomem(err);
+        return NULL;
+    }
+    shared->refs = 1;
+    if (sl_queue_list_init(&shared->list, max, err) < 0) {
+        free(shared);
+        return NULL;
+    }
+    return shared;
+}
+
+void sl_queue_shared_unref(struct sl_queue_shared *shared)
+{
+    if (shared != NULL && atomic_fetch_sub(&shared->refs, 1) == 1) {
+        sl_queue_list_free(&shared->list);
+        free(shared);
+    }
+}
+
+void sl_queue_list_share(struct sl_queue_shared *shared, size_t max, struct sl_queue_list *out)
+{
+    (void)atomic_fetch_add(&shared->refs, 1);
+    *out = shared->list;
+    out->n = max < out->n ? max : out->n;
+    out->text = (struct sl_arena){.max = 0};
+    out->of = shared;
 }

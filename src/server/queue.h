@@ -18,6 +18,8 @@ struct sl_queue_status {
 /* Filter may pass it: it has a claim, or was released without one. */
 bool sl_queue_may_go(const struct sl_queue_status *status);
 
+struct sl_queue_shared;
+
 /* Rows copied out: pods are references of their own, text stands in the arena. */
 struct sl_queue_list {
     struct sl_queue_row *row; /* in the order in which they are to go */
@@ -25,7 +27,19 @@ struct sl_queue_list {
     size_t total;   /* how many there are; n of them are here */
     int64_t now_us; /* Unix: as of; for sl_queue_text */
     struct sl_arena text;
+    struct sl_queue_shared *of; /* whose rows these are; NULL: its own */
 };
+
+/* A list that many read, which nobody changes. Counted references; new: with room for max rows,
+ * NULL when out of memory. */
+struct sl_queue_shared {
+    _Atomic unsigned refs;
+    struct sl_queue_list list;
+};
+struct sl_queue_shared *sl_queue_shared_new(size_t max, struct sl_error *err);
+void sl_queue_shared_unref(struct sl_queue_shared *shared); /* NULL is allowed */
+/* The first max rows of it. */
+void sl_queue_list_share(struct sl_queue_shared *shared, size_t max, struct sl_queue_list *out);
 
 /* What to append to, for who answers list and row. total and now_us are set by the caller. max:
  * rows that there is room for. -1: out of memory. */
@@ -66,9 +80,10 @@ struct sl_queue {
     void (*status)(void *context, struct sl_str uid, struct sl_queue_status *out);
     /* kube-scheduler has asked about that pod, by whatever verb: it is there. As cheap. */
     void (*heard)(void *context, struct sl_str uid);
-    /* The first max rows, estimates not older than a second. Waits for a plan that is being made
-     * (milliseconds). -1: out of memory, or SL_ERR_CONFLICT: this replica makes no plan now. The
-     * caller frees the list, in any case. */
+    /* The first max rows, estimates not older than a second. Who asks at the same time is told
+     * the same; where the queue is so long that its rows take a while to make, so is who asks a
+     * little later. May wait for a plan that is being made (milliseconds). -1: out of memory, or
+     * SL_ERR_CONFLICT: this replica makes no plan now. The caller frees the list, in any case. */
     int (*list)(void *context, size_t max, struct sl_queue_list *out, struct sl_error *err);
     /* The same for one pod: n is 0 when it does not wait. */
     int (*row)(void *context, struct sl_str uid, struct sl_queue_list *out, struct sl_error *err);

@@ -101,6 +101,45 @@ static void rows_outlive_the_lease(void **state)
     rig_end(&rig);
 }
 
+/* Eighty readers of a long queue cost it little more than one. */
+static void readers_share_rows_that_are_made_once(void **state)
+{
+    static struct queue_rig rig;
+    struct sl_queue_list list;
+    (void)state;
+    begin_with_reasons(&rig);
+    for (unsigned i = 0; i < 80; i++) {
+        list_all(&rig, &list, 0);
+        assert_int_equal(list.n, 5);
+        sl_queue_list_free(&list);
+    }
+    assert_int_equal(rig.queuer->listings, 1);
+    rig_delete(&rig, "held"); /* short, so that there are other ones after each plan */
+    (void)rig_round(&rig);
+    list_all(&rig, &list, 0);
+    assert_int_equal(list.n, 4);
+    assert_int_equal(rig.queuer->listings, 2);
+    rig.queuer->listing_us = HOUR; /* as if it were long */
+    rig_delete(&rig, "over");
+    (void)rig_round(&rig);
+    struct sl_queue_list later;
+    list_all(&rig, &later, 0);
+    assert_ptr_equal(later.row, list.row);
+    assert_int_equal(rig.queuer->listings, 2);
+    sl_queue_list_free(&later);
+    assert_int_equal(rig.queue.list(rig.queue.context, 2, &later, NULL), 0);
+    assert_int_equal(later.n, 2);
+    assert_int_equal(later.total, 4);
+    sl_queue_list_free(&later);
+    rig.term = 2; /* what another leader's term has planned is not told in this one */
+    (void)rig_round(&rig);
+    list_all(&rig, &later, 0);
+    assert_int_equal(later.n, 3);
+    sl_queue_list_free(&later);
+    sl_queue_list_free(&list);
+    rig_end(&rig);
+}
+
 /* ---- at the same time ---- */
 
 struct reader {
@@ -168,6 +207,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_say_after_a_reload_what_they_said_before),
         cmocka_unit_test(rows_outlive_the_lease),
+        cmocka_unit_test(readers_share_rows_that_are_made_once),
         cmocka_unit_test(readers_and_changes_of_every_kind_do_not_meet),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
