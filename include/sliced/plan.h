@@ -185,8 +185,9 @@ int sl_planner_configure(struct sl_planner *planner, const struct sl_plan_config
                          struct sl_error *err);
 
 /* A pod that waits is there, or has changed. Takes a reference of its own. What changed about a pod
- * ends its time-out after a lapse. A pod without our gate that carries a nomination
- * (pod->nominated) was released before a restart: it gets its claim there first, when it fits. */
+ * ends its time-out after a lapse, once within hold_max_us. A pod without our gate that carries a
+ * nomination (pod->nominated) was released before a restart: it gets its claim there first, when it
+ * fits. */
 int sl_planner_put(struct sl_planner *planner, struct sl_pod *pod, int64_t now_us,
                    struct sl_error *err);
 

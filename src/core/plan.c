@@ -459,6 +459,19 @@ static void leave_lane(struct sl_planner *planner, struct sl_plan_pod *pod)
     }
 }
 
+/* Something about it has changed, so it may be placed now. Not again and again: whoever changes a
+ * pod all the time would have its devices all the time. */
+static void pardon(const struct sl_planner *planner, struct sl_plan_pod *pod)
+{
+    int64_t again_us = sl_plan_add(pod->pardoned_us, planner->config.hold_max_us);
+    bool lapsed = pod->strikes > 0 || pod->retry_us > 0;
+    if (lapsed && (pod->pardoned_us == 0 || again_us <= planner->now_us)) {
+        pod->retry_us = 0;
+        pod->strikes = 0;
+        pod->pardoned_us = planner->now_us;
+    }
+}
+
 static int change_pod(struct sl_planner *planner, struct sl_plan_pod *known, struct sl_pod *pod,
                       struct sl_error *err)
 {
@@ -490,8 +503,7 @@ static int change_pod(struct sl_planner *planner, struct sl_plan_pod *known, str
     }
     swap_pod(planner, known, pod);
     known->item = item_of(planner, pod);
-    known->retry_us = 0;
-    known->strikes = 0;
+    pardon(planner, known);
     known->told = SL_HOLD_NONE;
     sl_plan_list_remove(known);
     sl_plan_settle(planner, known);

@@ -14,6 +14,7 @@ static void move_pod(struct sl_plan_pod *pod, int64_t by_us)
     move(&pod->since_us, by_us);
     move(&pod->ready_us, by_us);
     move(&pod->retry_us, by_us);
+    move(&pod->pardoned_us, by_us);
     move(&pod->claimed_us, by_us);
     move(&pod->held_us, by_us);
     move(&pod->heard_us, by_us);

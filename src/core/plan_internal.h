@@ -148,9 +148,10 @@ struct sl_plan_pod {
     enum sl_hold_reason told; /* refusal that the owner was told of */
     uint64_t run;             /* that reason is of */
     int64_t since_us;
-    int64_t ready_us; /* since when it may start: others' gates and stages are passed */
-    int64_t retry_us; /* after a lapse; 0: at once */
-    int64_t start_us; /* estimated; 0: not */
+    int64_t ready_us;    /* since when it may start: others' gates and stages are passed */
+    int64_t retry_us;    /* after a lapse; 0: at once */
+    int64_t pardoned_us; /* when a change of it last ended that; 0: never */
+    int64_t start_us;    /* estimated; 0: not */
     uint32_t lapses;
     uint32_t arriving; /* its place in planner->arriving, from 1; 0: not there */
     uint32_t strikes;  /* lapses since something about it changed */

@@ -126,6 +126,30 @@ static void a_change_that_matters_ends_the_time_out(void **state)
     assert_string_equal(plan_rig_run(rig, 1000), "claim a on n1: nvidia.com/gpu=0\n");
 }
 
+/* Its owner sees it lapse, and states another timeout each time. */
+static void whoever_changes_a_pod_all_the_time_gains_nothing(void **state)
+{
+    struct plan_rig *rig = *state;
+    int64_t held_us = 0;
+    int64_t begin_us = rig->now_us;
+    plan_rig_node(rig, "n1", 1);
+    int64_t created_us = plan_rig_wait(rig, "a", 1, 60)->pod.created_us;
+    plan_rig_plan(rig);
+    while (rig->now_us < begin_us + 3 * rig->config.hold_max_us) {
+        struct sl_queue_row row;
+        rig->now_us += rig->config.hold_us / 2;
+        (void)plan_rig_run(rig, 1000);
+        assert_true(plan_rig_row(rig, "a", &row));
+        held_us += row.state == SL_QUEUE_CLAIMED ? rig->config.hold_us / 2 : 0;
+        if (row.reason == SL_HOLD_LAPSED) {
+            struct plan_rig_pod *p = plan_rig_pod(rig, "a", GPU, 1, 60 + rig->n_pods % 7);
+            p->pod.created_us = created_us;
+            plan_rig_put(rig, p);
+        }
+    }
+    assert_in_range(held_us, rig->config.hold_us, rig->config.hold_max_us);
+}
+
 static void new_nodes_end_the_time_out(void **state)
 {
     struct plan_rig *rig = *state;
@@ -451,6 +475,7 @@ int main(void)
         PLAN_TEST(a_claim_that_is_not_taken_lapses_and_the_next_goes),
         PLAN_TEST(a_time_out_after_a_lapse_doubles_to_its_maximum),
         PLAN_TEST(a_change_that_matters_ends_the_time_out),
+        PLAN_TEST(whoever_changes_a_pod_all_the_time_gains_nothing),
         PLAN_TEST(new_nodes_end_the_time_out),
         PLAN_TEST(a_failed_claim_goes_elsewhere),
         PLAN_TEST(where_a_pod_failed_others_may_go),
