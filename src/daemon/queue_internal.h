@@ -71,6 +71,7 @@ struct sl_queue_call {
 struct sl_queue_mail {
     struct sl_queue_letter *letter;
     size_t n, cap;
+    struct sl_map last;         /* by UID: the place, from 1, of the last letter about the pod */
     struct sl_queue_call *ends; /* newest first */
     bool lost;                  /* a letter had no place: all is read again */
     bool changed;               /* the cluster, the configuration, or the term */

@@ -33,16 +33,45 @@ static bool make_room(struct sl_queuer *queuer)
     return true;
 }
 
+/* With mail held. Of a pod that changes faster than is planned only the last change counts: whoever
+ * changes his all the time fills no box. False: it is not in the box as one that waits. */
+static bool replace(struct sl_queue_mail *box, struct sl_pod *pod)
+{
+    size_t len = strlen(pod->uid);
+    size_t place = (size_t)(uintptr_t)sl_map_get(&box->last, pod->uid, len);
+    struct sl_queue_letter *letter = place == 0 ? NULL : &box->letter[place - 1];
+    if (letter == NULL || !letter->waits) {
+        return false;
+    }
+    struct sl_pod *old = letter->pod;
+    letter->pod = sl_pod_ref(pod);
+    (void)sl_map_put(&box->last, pod->uid, len, (void *)(uintptr_t)place, NULL); /* is there */
+    sl_pod_unref(old);
+    return true;
+}
+
+/* With mail held. False: there is no place. */
+static bool append(struct sl_queuer *queuer, struct sl_pod *pod, bool waits)
+{
+    struct sl_queue_mail *box = &queuer->box;
+    if (!make_room(queuer)) {
+        return false;
+    }
+    box->letter[box->n++] = (struct sl_queue_letter){.pod = sl_pod_ref(pod), .waits = waits};
+    if (sl_map_put(&box->last, pod->uid, strlen(pod->uid), (void *)(uintptr_t)box->n, NULL) < 0) {
+        box->n--; /* an older letter would take later news, out of order */
+        sl_pod_unref(pod);
+        return false;
+    }
+    return true;
+}
+
 void sl_queue_feed(void *context, struct sl_pod *pod, bool waits)
 {
     struct sl_queuer *queuer = context;
     (void)pthread_mutex_lock(&queuer->mail);
-    if (make_room(queuer)) {
-        queuer->box.letter[queuer->box.n++] =
-            (struct sl_queue_letter){.pod = sl_pod_ref(pod), .waits = waits};
-    } else {
-        queuer->box.lost = true;
-    }
+    bool kept = (waits && replace(&queuer->box, pod)) || append(queuer, pod, waits);
+    queuer->box.lost = queuer->box.lost || !kept;
     ring(queuer);
     (void)pthread_mutex_unlock(&queuer->mail);
 }
@@ -89,6 +118,7 @@ void sl_queue_free_mail(struct sl_queue_mail *mail)
         free(mail->ends);
         mail->ends = next;
     }
+    sl_map_free(&mail->last);
     free(mail->letter);
     *mail = (struct sl_queue_mail){.n = 0};
 }

@@ -68,7 +68,8 @@ static bool is_due(const struct sl_waiting *waiting, const struct sl_pod *pod,
         return false;
     }
     return told->said == SAID_NOTHING || told->said == SAID_FITS ||
-           now_us - told->at_us >= waiting->options.repeat_us;
+           now_us - told->at_us >= waiting->options.repeat_us ||
+           now_us < told->at_us; /* the clock was put */
 }
 
 /* Mostly the first nodes answer this: so most pods cost almost nothing. */

@@ -477,6 +477,32 @@ static void a_new_leader_gives_those_released_before_it_their_nodes_first(void *
 
 /* ---- mail ---- */
 
+static void who_changes_a_pod_all_the_time_fills_no_box(void **state)
+{
+    static const char *const timeouts[] = {"1h", "2h", "3h"};
+    static struct queue_rig rig;
+    struct sl_queue_list list;
+    (void)state;
+    rig_begin_on(&rig, 1);
+    rig_gated(&rig, "a");
+    (void)rig_round(&rig);
+    for (int i = 0; i <= 1000; i++) {
+        rig_put(&rig, (struct rig_pod){.name = "b", .gated = true, .timeout = timeouts[i % 3]});
+    }
+    assert_int_equal(rig.queuer->box.n, 1);
+    rig_delete(&rig, "b"); /* and what is made anew after that counts by itself */
+    rig_put(&rig, (struct rig_pod){.name = "c", .gated = true, .timeout = "1h"});
+    rig_put(&rig, (struct rig_pod){.name = "c", .gated = true, .timeout = "4h"});
+    assert_int_equal(rig.queuer->box.n, 3);
+    (void)rig_round(&rig);
+    assert_int_equal(rig.queue.list(rig.queue.context, 10, &list, NULL), 0);
+    assert_int_equal(list.total, 2);
+    assert_string_equal(list.row[1].pod->name, "c");
+    assert_int_equal(list.row[1].timeout_us, 4 * HOUR);
+    sl_queue_list_free(&list);
+    rig_end(&rig);
+}
+
 static void what_was_lost_on_the_way_is_read_again(void **state)
 {
     static struct queue_rig rig;
@@ -526,6 +552,7 @@ int main(void)
         cmocka_unit_test(who_does_not_plan_says_so_instead_of_showing_an_empty_queue),
         cmocka_unit_test(the_end_of_a_term_drops_all_claims_and_a_new_one_plans_anew),
         cmocka_unit_test(a_new_leader_gives_those_released_before_it_their_nodes_first),
+        cmocka_unit_test(who_changes_a_pod_all_the_time_fills_no_box),
         cmocka_unit_test(what_was_lost_on_the_way_is_read_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
