@@ -41,6 +41,7 @@ static void put(struct sl_queuer *queuer, int64_t by_us, int64_t now_us)
          entry = sl_map_next(&queuer->entries, &at)) {
         move(&entry->claimed_us, by_us);
         move(&entry->told_us, by_us);
+        move(&entry->ignored_us, by_us);
         move(&entry->told_start_us, by_us);
     }
     move(&queuer->wake_us, by_us);

@@ -48,7 +48,10 @@ struct sl_queue_entry {
     bool failed;    /* its claim could not be made true */
     bool release;
     bool lapsed;
-    bool refused; /* its owner is to be told so */
+    bool refused;       /* its owner is to be told so */
+    bool unsaid;        /* and what of it is passed over */
+    uint64_t ignored;   /* a hash of what was told of that; 0: nothing */
+    int64_t ignored_us; /* when */
     char uid[];
 };
 
@@ -141,13 +144,14 @@ struct sl_queuer {
         paused_until_us;   /* no release is tried again before; after some failures, none at all */
     int64_t told_round_us; /* of the last look at all */
     int64_t tell_rest_us;  /* until the next one at least, for what it took */
-    size_t untold;     /* entries that want a first word, as of that look, and those new since */
-    unsigned failures; /* of releases, in a row */
-    bool silent;       /* kube-scheduler is */
-    bool again;        /* some entry is to be released again */
-    bool stray;        /* some entry is */
-    bool full;         /* the window may have been in the way of a claim */
-    bool unread;       /* all is to be read again */
+    size_t untold; /* entries that want a first word, as of that look, and those new since */
+    unsigned ignored_left; /* pods of which that may still be told in this round */
+    unsigned failures;     /* of releases, in a row */
+    bool silent;           /* kube-scheduler is */
+    bool again;            /* some entry is to be released again */
+    bool stray;            /* some entry is */
+    bool full;             /* the window may have been in the way of a claim */
+    bool unread;           /* all is to be read again */
     bool short_of_memory;
 };
 
@@ -200,10 +204,9 @@ void sl_queue_note_nomination(struct sl_queuer *queuer, struct sl_queue_entry *e
 
 /* Tells owners: of what happened to one pod, and from time to time of all. With plan held. */
 void sl_queue_tell_one(struct sl_queuer *queuer, struct sl_queue_entry *entry, int64_t now_us);
-/* What of the pod is passed over, when that is news beside what was known of it (old; NULL:
- * nothing). */
-void sl_queue_tell_problem(const struct sl_queuer *queuer, const struct sl_pod *pod,
-                           const struct sl_pod *old);
+/* What of the pod is passed over, when that is news; of one pod not more than once a minute, of all
+ * SL_QUEUE_TOLD a round, the others with all. */
+void sl_queue_tell_ignored(struct sl_queuer *queuer, struct sl_queue_entry *entry, int64_t now_us);
 void sl_queue_tell_lapse(struct sl_queuer *queuer, struct sl_queue_entry *entry);
 void sl_queue_tell_denied(struct sl_queuer *queuer, const struct sl_queue_entry *entry,
                           const char *why);

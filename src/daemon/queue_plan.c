@@ -52,7 +52,7 @@ static bool put(struct sl_queuer *queuer, struct sl_pod *pod, int64_t now_us)
     struct sl_pod *old = entry->pod;
     entry->pod = sl_pod_ref(pod);
     entry->round = queuer->round;
-    sl_queue_tell_problem(queuer, pod, old);
+    sl_queue_tell_ignored(queuer, entry, now_us);
     sl_pod_unref(old);
     entry->withdrawn = false;
     sl_queue_note_nomination(queuer, entry);
@@ -415,6 +415,7 @@ static void set_stage(void *context, struct sl_str uid, enum sl_hold_reason stag
 static void work(struct sl_queuer *queuer, struct sl_queue_mail *mail, int64_t now_us)
 {
     int64_t begin_ns = sl_clock_monotonic_ns();
+    queuer->ignored_left = SL_QUEUE_TOLD;
     if (!sl_queue_read_mail(queuer, mail, now_us) || queuer->unread) {
         queuer->unread = !read_all(queuer, now_us);
     }

@@ -93,17 +93,38 @@ void sl_queue_tell_lapse(struct sl_queuer *queuer, struct sl_queue_entry *entry)
     (void)tell(queuer, entry->pod, "Lapsed", KIND_WARNING, text);
 }
 
-void sl_queue_tell_problem(const struct sl_queuer *queuer, const struct sl_pod *pod,
-                           const struct sl_pod *old)
+static const char owned[] =
+    "metadata.ownerReferences: that a DaemonSet owns the pod counts in kube-system and in the "
+    "namespaces of queue.daemonSets only: it waits as others do";
+
+/* What of the pod is passed over; 0: nothing. */
+static uint64_t ignored_of(const struct sl_pod *pod)
 {
-    const char *known = old == NULL ? NULL : old->problem;
-    if (pod->problem != NULL && (known == NULL || strcmp(pod->problem, known) != 0)) {
-        (void)tell(queuer, pod, "Ignored", KIND_WARNING, pod->problem);
+    uint64_t hash = pod->problem == NULL ? 0 : sl_hash(pod->problem, strlen(pod->problem)) | 1;
+    return pod->daemon_set ? hash ^ UINT64_C(0x2) : hash;
+}
+
+void sl_queue_tell_ignored(struct sl_queuer *queuer, struct sl_queue_entry *entry, int64_t now_us)
+{
+    const struct sl_pod *pod = entry->pod;
+    uint64_t ignored = ignored_of(pod);
+    bool told = true;
+    entry->unsaid = ignored != 0 && ignored != entry->ignored;
+    if (!entry->unsaid || queuer->ignored_left == 0 ||
+        (entry->ignored_us != 0 && now_us - entry->ignored_us < repeat_us)) {
+        return;
     }
-    if (pod->daemon_set && (old == NULL || !old->daemon_set)) {
-        (void)tell(queuer, pod, "Ignored", KIND_WARNING,
-                   "metadata.ownerReferences: that a DaemonSet owns the pod counts in kube-system "
-                   "and in the namespaces of queue.daemonSets only: it waits as others do");
+    queuer->ignored_left--;
+    if (pod->problem != NULL) {
+        told = tell(queuer, pod, "Ignored", KIND_WARNING, pod->problem);
+    }
+    if (pod->daemon_set) {
+        told = tell(queuer, pod, "Ignored", KIND_WARNING, owned) && told;
+    }
+    if (told) {
+        entry->ignored = ignored;
+        entry->ignored_us = now_us;
+        entry->unsaid = false;
     }
 }
 
@@ -208,6 +229,9 @@ static void look_at(void *context, const struct sl_queue_row *row)
     struct sl_queue_entry *entry = sl_queue_find(queuer, sl_str_of(row->pod->uid));
     char text[SL_PLAN_TEXT_MAX];
     bool waits = row->state == SL_QUEUE_HELD || row->state == SL_QUEUE_STAGED;
+    if (entry != NULL && entry->unsaid) {
+        sl_queue_tell_ignored(queuer, entry, round->now_us);
+    }
     if (entry != NULL && entry->refused && row->state == SL_QUEUE_REFUSED) {
         look_at_refused(round, entry);
         return;
@@ -267,6 +291,7 @@ void sl_queue_tell_all(struct sl_queuer *queuer, int64_t now_us)
     round.again = queuer->untold > 0 ? round.left / 2 : round.left;
     int64_t begin_us = cpu_us();
     queuer->told_round_us = now_us;
+    queuer->ignored_left = round.left;
     if (sl_planner_estimate(queuer->planner, now_us, NULL) == 0) {
         queuer->estimated_us = now_us;
     }

@@ -139,9 +139,59 @@ static void estimates_that_move_leave_half_of_the_words_to_those_who_had_none(vo
     rig_end(&rig);
 }
 
+static unsigned count(const char *text, const char *word)
+{
+    unsigned n = 0;
+    for (const char *at = strstr(text, word); at != NULL; at = strstr(at + 1, word)) {
+        n++;
+    }
+    return n;
+}
+
+/* It states two timeouts in turn that cannot be read: others' Events are not to wait for that. */
+static void what_cannot_be_read_of_a_pod_is_told_once_a_minute(void **state)
+{
+    static const char *const timeouts[] = {"90min", "2 days"};
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin_on(&rig, 1);
+    for (int i = 0; i < 60; i++) {
+        rig_put(&rig, (struct rig_pod){.name = "a", .gated = true, .timeout = timeouts[i % 2]});
+        (void)rig_later(&rig, SECOND);
+    }
+    assert_int_equal(count(rig.all_told, "Ignored: "), 1);
+    for (int i = 0; i < 60; i++) { /* and the last in the end, though nothing changes any more */
+        (void)rig_later(&rig, SECOND);
+    }
+    assert_int_equal(count(rig.all_told, "Ignored: "), 2);
+    rig_end(&rig);
+}
+
+static void what_cannot_be_read_of_many_is_told_little_by_little(void **state)
+{
+    static struct queue_rig rig;
+    char name[16];
+    (void)state;
+    rig_begin(&rig);
+    rig_start(&rig);
+    for (int i = 0; i < 10 * SL_QUEUE_TOLD; i++) {
+        (void)snprintf(name, sizeof(name), "p%d", i);
+        rig_put(&rig, (struct rig_pod){.name = name, .gated = true, .timeout = "90min"});
+    }
+    (void)rig_round(&rig);
+    assert_in_range(rig.n_told, 1, 3 * SL_QUEUE_TOLD);
+    for (int i = 0; i < 600; i++) {
+        (void)rig_later(&rig, SECOND);
+    }
+    assert_true(rig.n_told >= 10 * SL_QUEUE_TOLD);
+    rig_end(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_cannot_be_read_of_a_pod_is_told_once_a_minute),
+        cmocka_unit_test(what_cannot_be_read_of_many_is_told_little_by_little),
         cmocka_unit_test(when_its_stages_open_its_owner_is_told_what_it_waits_for_now),
         cmocka_unit_test(when_its_start_can_be_estimated_at_last_its_owner_is_told),
         cmocka_unit_test(of_what_was_refused_its_owner_is_told_when_it_waits_after_all),
