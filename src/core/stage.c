@@ -3,6 +3,8 @@
 
 #include "core/stage_internal.h"
 
+#include "util/share.h"
+
 #include <stdlib.h>
 
 static char *copy_text(const char *text)
@@ -15,9 +17,18 @@ static char *copy_text(const char *text)
     return copy;
 }
 
-bool sl_stage_has_room(const struct sl_stages *stages)
+bool sl_stage_has_room(const struct sl_stages *stages, const struct sl_stage_space *space,
+                       size_t spare)
 {
-    return stages->targets.len + stages->n_records < stages->max;
+    size_t all = stages->targets.len + stages->n_records;
+    return sl_share_allows(space->used + spare, all + spare, stages->max);
+}
+
+void sl_stage_give_back(struct sl_stages *stages, struct sl_stage_space *space)
+{
+    space->used--;
+    stages->feeds = true;
+    stages->refills = true;
 }
 
 /* ---- what is to be told ---- */
@@ -109,13 +120,14 @@ static int link_items(struct sl_stages *stages, struct sl_stage_waiter *waiter,
         const struct sl_stage_item *item = &after->item[i];
         struct sl_stage_target *target =
             sl_stage_target_find(stages, sl_str_of(waiter->space->name), item->kind, item->text);
-        if (target == NULL && !sl_stage_has_room(stages)) {
+        if (target == NULL && !sl_stage_has_room(stages, waiter->space, 0)) {
             stages->n_refused++;
             set_starved(stages, waiter, true);
             return 0;
         }
         target = sl_stage_target_get(stages, waiter->space, after, item);
         set_starved(stages, waiter, target == NULL);
+        stages->feeds = stages->feeds || target == NULL;
         if (target != NULL) {
             add_link(waiter, target);
         }
@@ -357,18 +369,21 @@ void sl_stages_free(struct sl_stages *stages)
 void sl_stages_set_max(struct sl_stages *stages, size_t max)
 {
     stages->max = max;
+    stages->feeds = true;
+    stages->refills = true;
 }
 
 /* Those for which there was no room, when there is some. */
 static void feed_starved(struct sl_stages *stages)
 {
     size_t at = 0;
-    if (stages->n_starved == 0 || !sl_stage_has_room(stages)) {
+    if (stages->n_starved == 0 || !stages->feeds) {
         return;
     }
+    stages->feeds = false;
     for (struct sl_stage_waiter *waiter = sl_map_next(&stages->waiters, &at); waiter != NULL;
          waiter = sl_map_next(&stages->waiters, &at)) {
-        if (waiter->starved && sl_stage_has_room(stages)) {
+        if (waiter->starved && sl_stage_has_room(stages, waiter->space, 0)) {
             (void)relink(stages, waiter, NULL);
             sl_stage_cycle_doubt(stages, waiter->space, false);
         }
@@ -378,7 +393,7 @@ static void feed_starved(struct sl_stages *stages)
 bool sl_stages_changed(const struct sl_stages *stages)
 {
     return stages->changed != NULL || stages->n_doubted > 0 ||
-           (stages->n_starved > 0 && sl_stage_has_room(stages));
+           (stages->n_starved > 0 && stages->feeds);
 }
 
 void sl_stages_collect(struct sl_stages *stages,

@@ -37,6 +37,7 @@ struct sl_stage_space {
     bool doubted;       /* cycles may have come, */
     bool broken;        /* or gone */
     size_t refs;        /* waiters and targets */
+    size_t used;        /* targets and records: of stages->max */
     char name[];
 };
 
@@ -149,6 +150,8 @@ struct sl_stages {
     size_t n_starved;
     size_t n_full;
     size_t n_doubted; /* namespaces */
+    bool feeds;       /* there may be room for who is starved, */
+    bool refills;     /* and for records of who is full */
     uint64_t n_refused;
     uint64_t looks;
     uint64_t mark;
@@ -160,7 +163,12 @@ struct sl_stages {
 void sl_stage_touch(struct sl_stages *stages, struct sl_stage_waiter *waiter);
 /* Something changed about the target: whoever waits for it is to be told. */
 void sl_stage_touch_all(struct sl_stages *stages, const struct sl_stage_target *target);
-bool sl_stage_has_room(const struct sl_stages *stages);
+/* Is there room for one more item, or record, of the namespace's share? spare: and for so many
+ * more. */
+bool sl_stage_has_room(const struct sl_stages *stages, const struct sl_stage_space *space,
+                       size_t spare);
+/* The namespace has one less. */
+void sl_stage_give_back(struct sl_stages *stages, struct sl_stage_space *space);
 struct sl_stage_waiter *sl_stage_waiter_find(const struct sl_stages *stages, struct sl_str space,
                                              struct sl_str name);
 

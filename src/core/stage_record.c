@@ -83,6 +83,7 @@ static void drop(struct sl_stages *stages, struct sl_stage_target *target,
 {
     target->count[record->phase]--;
     stages->n_records--;
+    sl_stage_give_back(stages, target->space);
     if (target->kind == SL_STAGE_SELECTOR) {
         (void)sl_map_remove(&target->records, record->name, strlen(record->name));
         unchain(record);
@@ -112,7 +113,7 @@ static void set(struct sl_stages *stages, struct sl_stage_target *target, struct
     struct sl_stage_record *record = find(target, name);
     uint64_t hash = uid.len == 0 ? 0 : sl_hash(uid.s, uid.len);
     bool fresh = record == NULL;
-    if (fresh && !sl_stage_has_room(stages)) {
+    if (fresh && !sl_stage_has_room(stages, target->space, 0)) {
         stages->n_refused++;
         set_full(stages, target, true);
         sl_stage_touch_all(stages, target);
@@ -128,6 +129,7 @@ static void set(struct sl_stages *stages, struct sl_stage_target *target, struct
         return;
     }
     stages->n_records += fresh;
+    target->space->used += fresh;
     target->count[record->phase] -= !fresh;
     target->count[phase]++;
     record->phase = phase;
@@ -279,13 +281,13 @@ static void end_reading(struct sl_stages *stages, struct sl_stage_target *target
 static void refill(struct sl_stages *stages)
 {
     size_t at = 0;
-    size_t used = stages->targets.len + stages->n_records;
-    if (stages->n_full == 0 || used + stages->max / 8 >= stages->max) {
+    if (stages->n_full == 0 || !stages->refills) {
         return;
     }
+    stages->refills = false;
     for (struct sl_stage_target *target = sl_map_next(&stages->targets, &at); target != NULL;
          target = sl_map_next(&stages->targets, &at)) {
-        if (target->full) {
+        if (target->full && sl_stage_has_room(stages, target->space, stages->max / 8)) {
             set_full(stages, target, false);
             sl_stage_unread(stages, target);
         }

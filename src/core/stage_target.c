@@ -158,6 +158,7 @@ struct sl_stage_target *sl_stage_target_get(struct sl_stages *stages, struct sl_
         return NULL;
     }
     space->refs++;
+    space->used++;
     stages->n_jobs += target->kind == SL_STAGE_JOB;
     sl_stage_unread(stages, target);
     return target;
@@ -173,5 +174,6 @@ void sl_stage_target_drop(struct sl_stages *stages, struct sl_stage_target *targ
     stages->n_jobs -= target->kind == SL_STAGE_JOB;
     (void)sl_map_remove(&stages->targets, target->key, strlen(target->key));
     free_target(target);
+    sl_stage_give_back(stages, space);
     sl_stage_space_unref(stages, space);
 }

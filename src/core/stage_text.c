@@ -33,7 +33,7 @@ static void put_state(struct sl_text *text, const struct sl_stage_target *target
     if (!target->known) {
         sl_text_puts(text, " (not read yet)");
     } else if (target->full) {
-        sl_text_puts(text, " (more than queue.maxPredecessors leaves room for)");
+        sl_text_puts(text, " (more than queue.maxPredecessors leaves its namespace room for)");
     } else if (n == 0) {
         sl_text_puts(text, target->kind == SL_STAGE_SELECTOR ? " (none is there)" : " (not there)");
     } else if (target->kind == SL_STAGE_SELECTOR) {
@@ -119,7 +119,7 @@ enum sl_hold_reason sl_stage_verdict(const struct sl_stage_waiter *waiter, char 
     }
     if (waiter->starved) {
         sl_text_puts(&text, "it waits for what sliced.dev/after names, for which "
-                            "queue.maxPredecessors leaves no room");
+                            "queue.maxPredecessors leaves its namespace no room");
         return SL_HOLD_STAGE;
     }
     return tell_waiting(&text, waiter);

@@ -9,6 +9,7 @@ struct stage_rig {
     struct facts_rig facts;
     struct sl_stages *stages;
     int64_t now_us;
+    const char *space; /* of pods that are made; NULL: ns */
     char log[1 << 16]; /* of collect */
     size_t len;
 };
@@ -50,7 +51,7 @@ static inline struct sl_pod *stage_rig_make(struct stage_rig *rig, const char *n
 {
     struct sl_error err = {.code = SL_ERR_NONE};
     struct sl_pod_facts facts = {
-        .namespace = SL_STR("ns"),
+        .namespace = sl_str_of(rig->space == NULL ? "ns" : rig->space),
         .name = sl_str_of(name),
         .uid = sl_str_of(uid),
         .phase = sl_str_of(phase),

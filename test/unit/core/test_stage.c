@@ -377,13 +377,43 @@ static void what_there_is_no_room_for_holds_and_is_looked_at_when_there_is(void 
     stage_rig_read_nothing(rig);
     const char *log = stage_rig_collect(rig);
     assert_non_null(strstr(log, "w Stage: it waits for what sliced.dev/after names, for which "
-                                "queue.maxPredecessors leaves no room\n"));
+                                "queue.maxPredecessors leaves its namespace no room\n"));
     sl_stages_stats(rig->stages, &stats);
     assert_int_equal(stats.targets, 2);
     assert_true(stats.refused > 0);
     sl_stages_remove(rig->stages, SL_STR("v"));
     assert_true(sl_stages_changed(rig->stages));
     assert_string_equal(stage_rig_collect(rig), "w Stage: it waits for pod/c (not read yet)\n");
+}
+
+/* However much one namespace asks for, others have room for theirs; and nothing is looked at again
+ * and again for who has had its share. */
+static void one_namespace_leaves_room_for_others(void **state)
+{
+    struct stage_rig *rig = *state;
+    char name[32];
+    char after[32];
+    sl_stages_set_max(rig->stages, 100);
+    for (int i = 0; i < 400; i++) {
+        (void)snprintf(name, sizeof(name), "w%d", i);
+        (void)snprintf(after, sizeof(after), "x%d", i);
+        stage_rig_wait(rig, name, NULL, after);
+    }
+    (void)stage_rig_collect(rig);
+    assert_false(sl_stages_changed(rig->stages));
+    struct sl_stages_stats stats;
+    sl_stages_stats(rig->stages, &stats);
+    assert_in_range(stats.targets, 70, 78);
+    rig->space = "others";
+    stage_rig_wait(rig, "o", NULL, "a,b,c,d,e");
+    assert_non_null(strstr(stage_rig_collect(rig), "o Stage: it waits for pod/a (not read yet)"));
+    sl_stages_remove(rig->stages, SL_STR("w0")); /* who goes makes room for one */
+    assert_true(sl_stages_changed(rig->stages));
+    uint64_t refused = stats.refused;
+    (void)stage_rig_collect(rig);
+    assert_false(sl_stages_changed(rig->stages));
+    sl_stages_stats(rig->stages, &stats);
+    assert_in_range(stats.refused - refused, 0, 3);
 }
 
 static void a_selector_with_too_many_pods_holds(void **state)
@@ -399,14 +429,14 @@ static void a_selector_with_too_many_pods_holds(void **state)
     }
     assert_string_equal(stage_rig_collect(rig),
                         "w Stage: it waits for pods (app=x) (more than queue.maxPredecessors "
-                        "leaves room for)\n");
-    for (int i = 0; i < 4; i++) {
+                        "leaves its namespace room for)\n");
+    for (int i = 0; i < 5; i++) {
         char name[16];
         (void)snprintf(name, sizeof(name), "p%d", i);
         stage_rig_gone(rig, name);
     }
     struct sl_stage_read read = next_read(rig);
-    for (int i = 4; i < 16; i++) {
+    for (int i = 5; i < 16; i++) {
         char name[16];
         (void)snprintf(name, sizeof(name), "p%d", i);
         found(rig, read.id, name, "app=x", "Succeeded");
@@ -503,6 +533,7 @@ int main(void)
         STAGE_TEST(after_a_new_list_what_is_gone_is_noticed),
         STAGE_TEST(only_some_are_read_at_a_time),
         STAGE_TEST(what_there_is_no_room_for_holds_and_is_looked_at_when_there_is),
+        STAGE_TEST(one_namespace_leaves_room_for_others),
         STAGE_TEST(a_selector_with_too_many_pods_holds),
         STAGE_TEST(nothing_is_left_when_nobody_waits),
         cmocka_unit_test(pods_with_a_selector_each_are_not_all_looked_at_for_each_other),
