@@ -4,8 +4,17 @@
 #include "cluster/internal.h"
 #include "sliced/constraint.h"
 
+enum { HEAP_FIRST = 64 };
+
 int sl_wants_init(struct sl_wants *wants)
 {
+    for (unsigned i = 0; i < SL_WANT_SIZES; i++) {
+        wants->heap[i].want = malloc(HEAP_FIRST * sizeof(struct sl_want *));
+        if (wants->heap[i].want == NULL) {
+            return -1; /* freed with the store */
+        }
+        wants->heap[i].cap = HEAP_FIRST;
+    }
     return sl_table_init(&wants->table);
 }
 
@@ -84,7 +93,7 @@ static void sift(struct sl_want_heap *heap, struct sl_want *want)
 static bool join(struct sl_want_heap *heap, struct sl_want *want)
 {
     if (heap->n == heap->cap) {
-        size_t cap = heap->cap == 0 ? 64 : heap->cap * 2;
+        size_t cap = heap->cap * 2;
         struct sl_want **more = realloc(heap->want, cap * sizeof(struct sl_want *));
         if (more == NULL) {
             return false;
