@@ -35,6 +35,7 @@ struct sl_demand_row {
     enum sl_kind kind;
     struct sl_mig_shape shape;
     int32_t weight; /* > 0; pods waiting for it plus recent asks */
+    uint64_t rank;  /* sl_rank_hash of the name */
 };
 
 /* One thing that pods ask for, with its size. */
@@ -44,6 +45,7 @@ struct sl_typical {
     int64_t cpu_milli; /* that the pod requests beside; 0: says nothing */
     int32_t weight;    /* > 0; as in the rows */
     enum sl_kind kind;
+    uint64_t rank; /* as in the rows */
 };
 
 struct sl_demand {
@@ -53,14 +55,14 @@ struct sl_demand {
     struct sl_typical typical[SL_TYPICAL_MAX];
 };
 
-/* Puts it in its place, the heaviest first, among equals by key, count and CPU; the lightest falls
+/* Puts it in its place, the heaviest first, among equals by rank, count and CPU; the lightest falls
  * out where there are SL_DEMAND_MAX, or SL_TYPICAL_MAX, of them. A weight of 0 or less is left out,
  * and so are instances among the typical asks: they leave no gaps on a device, and are in the rows.
  */
 void sl_demand_offer(struct sl_demand *demand, const struct sl_demand_row *row);
 void sl_demand_offer_typical(struct sl_demand *demand, const struct sl_typical *typical);
 
-/* By key, count and CPU: below, at or above 0. */
+/* By rank, count and CPU: below, at or above 0. */
 int sl_typical_compare(const struct sl_typical *a, const struct sl_typical *b);
 
 struct sl_score {

@@ -53,8 +53,8 @@ static bool goes_before(const struct sl_want *a, const struct sl_want *b)
     if (x != y) {
         return x > y;
     }
-    if (a->key != b->key) {
-        return a->key < b->key;
+    if (a->rank != b->rank || a->key != b->key) {
+        return a->rank != b->rank ? a->rank < b->rank : a->key < b->key;
     }
     return a->count != b->count ? a->count < b->count : a->cpu_milli < b->cpu_milli;
 }
@@ -142,9 +142,8 @@ static struct sl_want want_of(const struct sl_pod *pod, uint32_t i)
 
 static uint32_t hash_of(const struct sl_want *want)
 {
-    uint64_t h = want->key + (uint64_t)want->count * UINT64_C(0x9e3779b97f4a7c15) +
-                 (uint64_t)want->cpu_milli * UINT64_C(0xc2b2ae3d27d4eb4f);
-    return (uint32_t)(h ^ h >> 32);
+    const int64_t all[] = {(int64_t)want->key, want->count, want->cpu_milli};
+    return (uint32_t)sl_hash((const char *)all, sizeof(all));
 }
 
 static struct sl_want *find(const struct sl_wants *wants, const struct sl_want *like)
@@ -166,9 +165,10 @@ static struct sl_want *find_of(const struct sl_wants *wants, const struct sl_pod
     return find(wants, &like);
 }
 
-static struct sl_want *find_or_add(struct sl_wants *wants, const struct sl_want *like)
+static struct sl_want *find_or_add(struct sl_wants *wants, const struct sl_pod *pod, uint32_t i)
 {
-    struct sl_want *want = find(wants, like);
+    struct sl_want like = want_of(pod, i);
+    struct sl_want *want = find(wants, &like);
     if (want != NULL) {
         return want;
     }
@@ -176,12 +176,14 @@ static struct sl_want *find_or_add(struct sl_wants *wants, const struct sl_want 
     if (want == NULL) {
         return NULL;
     }
-    *want = *like;
+    const char *name = pod->items[i / 2].resource;
+    *want = like;
+    want->rank = sl_rank_hash(name, strlen(name));
     if (!is_left_out(want) && !join(heap_of(wants, want), want)) {
         free(want);
         return NULL;
     }
-    sl_table_add(&wants->table, &want->by_key, hash_of(like));
+    sl_table_add(&wants->table, &want->by_key, hash_of(want));
     return want;
 }
 
@@ -200,8 +202,7 @@ static void unpin(struct sl_wants *wants, struct sl_want *want)
 int sl_wants_pin(struct sl_wants *wants, const struct sl_pod *pod)
 {
     for (uint32_t i = 0; i < 2 * pod->n_items; i++) {
-        struct sl_want like = want_of(pod, i);
-        struct sl_want *want = find_or_add(wants, &like);
+        struct sl_want *want = find_or_add(wants, pod, i);
         if (want == NULL) {
             while (i > 0) {
                 i--;
@@ -255,11 +256,11 @@ static void offer_want(struct sl_demand *top, const struct sl_want *want)
 {
     int32_t weight = want->waiting + want->recent;
     if (want->count == 0) {
-        const struct sl_demand_row row = {want->key, want->kind, want->shape, weight};
+        const struct sl_demand_row row = {want->key, want->kind, want->shape, weight, want->rank};
         sl_demand_offer(top, &row);
     } else {
-        const struct sl_typical typical = {want->key, want->count, want->cpu_milli, weight,
-                                           want->kind};
+        const struct sl_typical typical = {want->key, want->count, want->cpu_milli,
+                                           weight,    want->kind,  want->rank};
         sl_demand_offer_typical(top, &typical);
     }
 }

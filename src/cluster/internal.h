@@ -49,6 +49,7 @@ struct sl_want {
     uint64_t key;
     int64_t count;     /* units in one pod; 0: of any size */
     int64_t cpu_milli; /* that the pod requests beside; 0 for any size */
+    uint64_t rank;     /* sl_rank_hash of the resource */
     enum sl_kind kind;
     struct sl_mig_shape shape;
     uint32_t at;   /* in its heap */

@@ -42,8 +42,8 @@ bool sl_label_is_own(const char *key);
 
 static inline uint64_t sl_mix(uint64_t h, uint64_t value)
 {
-    h = (h ^ value) * UINT64_C(0x9fb21c651e98df25);
-    return h ^ (h >> 32);
+    const uint64_t both[] = {h, value};
+    return sl_hash((const char *)both, sizeof(both));
 }
 
 static inline uint64_t sl_mix_text(uint64_t h, const char *text)

@@ -3,7 +3,10 @@
 
 static bool before(const struct sl_demand_row *a, const struct sl_demand_row *b)
 {
-    return a->weight != b->weight ? a->weight > b->weight : a->key < b->key;
+    if (a->weight != b->weight) {
+        return a->weight > b->weight;
+    }
+    return a->rank != b->rank ? a->rank < b->rank : a->key < b->key;
 }
 
 void sl_demand_offer(struct sl_demand *demand, const struct sl_demand_row *row)
@@ -23,6 +26,9 @@ void sl_demand_offer(struct sl_demand *demand, const struct sl_demand_row *row)
 
 int sl_typical_compare(const struct sl_typical *a, const struct sl_typical *b)
 {
+    if (a->rank != b->rank) {
+        return a->rank < b->rank ? -1 : 1;
+    }
     if (a->key != b->key) {
         return a->key < b->key ? -1 : 1;
     }

@@ -21,7 +21,8 @@ static int hex_of(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* The leading 64 bits of a UID; of one that is spelled otherwise a hash. */
+/* The leading 64 bits of a UID; of one that is spelled otherwise a hash that a restart does not
+ * change. */
 static uint64_t number_of(const char *uid)
 {
     uint64_t number = 0;
@@ -34,7 +35,7 @@ static uint64_t number_of(const char *uid)
         number = digit < 0 ? number : number << 4 | (unsigned)digit;
         digits += digit >= 0;
     }
-    return digits == 16 ? number : sl_hash(uid, strlen(uid));
+    return digits == 16 ? number : sl_rank_hash(uid, strlen(uid));
 }
 
 static bool take_id(struct sl_planner *planner, struct sl_plan_pod *pod)
@@ -54,9 +55,10 @@ static void give_id(struct sl_planner *planner, const uint64_t *id)
 
 /* ---- what others started, or was started before the bound was there ---- */
 
+/* Nodes are looked at in this order. */
 static uint64_t key_of(const char *node)
 {
-    return sl_hash(node, strlen(node));
+    return sl_rank_hash(node, strlen(node));
 }
 
 void sl_plan_bound_adopt(struct sl_planner *planner, const struct sl_pod *pod)
@@ -474,14 +476,24 @@ void sl_plan_bound_reset(struct sl_planner *planner)
         next = ran->next;
         ran->counted = false;
     }
+    size_t n = 0;
     size_t at = 0;
+    bool room = sl_plan_grow(&planner->sort, &planner->sort_cap, 2 * planner->pods.len,
+                             sizeof(struct sl_plan_pod *));
     for (struct sl_plan_pod *pod = sl_map_next(&planner->pods, &at); pod != NULL;
          pod = sl_map_next(&planner->pods, &at)) {
         pod->arrived = false;
         pod->started = false;
-        if (pod->claim != NULL && pod->class != NULL && is_bounded(planner)) {
-            arrive(planner, pod);
-            sl_plan_bound_start(planner, pod);
+        if (room && pod->claim != NULL && pod->class != NULL && is_bounded(planner)) {
+            planner->sort[n] = pod;
+            n++;
         }
+    }
+    if (n > 1) {
+        sl_plan_sort(planner->sort, planner->sort + n, n, by_submission, NULL);
+    }
+    for (size_t i = 0; i < n; i++) {
+        arrive(planner, planner->sort[i]);
+        sl_plan_bound_start(planner, planner->sort[i]);
     }
 }

@@ -48,10 +48,16 @@ struct sl_plan_lane *sl_plan_nowhere_new(void)
     return lane;
 }
 
-static struct sl_plan_lane *lane_get(struct sl_planner *planner, uint64_t key)
+static bool lane_before(const struct sl_plan_lane *a, const struct sl_plan_lane *b)
 {
-    struct sl_plan_lane *lane =
-        sl_plan_offers(planner, key) ? sl_plan_lane_find(planner, key) : planner->nowhere;
+    return a->rank != b->rank ? a->rank < b->rank : a->key < b->key;
+}
+
+static struct sl_plan_lane *lane_get(struct sl_planner *planner, const struct sl_ask_item *item)
+{
+    struct sl_plan_lane *lane = sl_plan_offers(planner, item->key)
+                                    ? sl_plan_lane_find(planner, item->key)
+                                    : planner->nowhere;
     if (lane == NULL) {
         if (!sl_plan_grow(&planner->heap, &planner->heap_cap, planner->n_lanes + 1,
                           sizeof(struct sl_plan_lane *))) {
@@ -61,9 +67,10 @@ static struct sl_plan_lane *lane_get(struct sl_planner *planner, uint64_t key)
         if (lane == NULL) {
             return NULL;
         }
-        lane->key = key;
+        lane->key = item->key;
+        lane->rank = sl_rank_hash(item->resource, strlen(item->resource));
         struct sl_plan_lane **at = &planner->lane;
-        while (!(*at)->nowhere && (*at)->key < key) {
+        while (!(*at)->nowhere && lane_before(*at, lane)) {
             at = &(*at)->next;
         }
         lane->next = *at;
@@ -149,7 +156,7 @@ static struct sl_plan_ask *ask_get(struct sl_planner *planner, struct sl_pod *po
     planner->other_asks = true;
     bool whole = sl_map_put(&planner->asks, (const char *)ask->key, len, ask, NULL) == 0;
     for (unsigned i = 0; whole && i < ask->ask.n; i++) {
-        ask->lane[i] = lane_get(planner, ask->ask.item[i].key);
+        ask->lane[i] = lane_get(planner, &ask->ask.item[i]);
         whole = ask->lane[i] != NULL;
     }
     if (!whole) {
@@ -169,7 +176,7 @@ bool sl_plan_ask_move(struct sl_planner *planner, struct sl_plan_ask *ask)
     struct sl_plan_lane *to[SL_ASK_ITEMS_MAX] = {NULL};
     bool whole = true;
     for (unsigned i = 0; i < ask->ask.n && whole; i++) {
-        to[i] = lane_get(planner, ask->ask.item[i].key);
+        to[i] = lane_get(planner, &ask->ask.item[i]);
         whole = to[i] != NULL;
     }
     whole = whole && sl_plan_queue_reserve(to[0], (size_t)to[0]->members + ask->members);

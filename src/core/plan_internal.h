@@ -45,7 +45,8 @@ struct sl_plan_reserve {
 /* A resource: where there is room for it, and who waits for it. */
 struct sl_plan_lane {
     uint64_t key;
-    struct sl_plan_lane *next; /* of all, by key */
+    uint64_t rank;             /* sl_rank_hash of its name */
+    struct sl_plan_lane *next; /* of all, by rank */
     uint32_t refs;             /* items of asks that name it */
     bool nowhere;              /* of all that no node offers; always the last in the list */
     uint32_t members;          /* pods whose first item it is: the queue has room for them */

@@ -2,9 +2,12 @@
  * runs in the HTTP server's threads. */
 #include "daemon/daemon.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
 #include <time.h>
 
 #include "daemon/cluster.h"
@@ -15,6 +18,7 @@
 #include "server/app.h"
 #include "server/process.h"
 #include "server/version.h"
+#include "util/hash.h"
 
 enum {
     EXIT_REFUSED = 1,
@@ -159,6 +163,17 @@ static struct sl_store_limits store_limits(const struct sl_config *config)
 }
 
 /* Signals are taken by the main thread alone; every thread made later inherits the mask. */
+/* Users name what is told apart by hashes. */
+static int set_up_hashes(struct sl_error *err)
+{
+    uint8_t key[SL_HASH_KEY];
+    if (getrandom(key, sizeof(key), 0) != (ssize_t)sizeof(key)) {
+        return sl_error_set(err, SL_ERR_SYSTEM, "no random numbers: %s", strerror(errno));
+    }
+    sl_hash_set_key(key);
+    return 0;
+}
+
 static void set_up_signals(struct daemon *daemon)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN};
@@ -476,7 +491,8 @@ int sl_daemon_main(int argc, char **argv)
     if (daemon.options.help || daemon.options.version) {
         return print(&daemon.options, NULL);
     }
-    if (read_config(&daemon.options, &daemon.config, &daemon.warnings, &err) < 0) {
+    if (set_up_hashes(&err) < 0 ||
+        read_config(&daemon.options, &daemon.config, &daemon.warnings, &err) < 0) {
         return complain(EXIT_WRONG, &err);
     }
     if (only_prints(&daemon.options)) {

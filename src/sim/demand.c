@@ -18,8 +18,11 @@ static uint32_t want_resource(struct sl_sim_demand *demand, const struct sl_job_
         at++;
     }
     if (at == demand->n_resources) {
-        demand->want[at].row = (struct sl_demand_row){
-            .key = resource.key, .kind = resource.kind, .shape = resource.shape};
+        demand->want[at].row =
+            (struct sl_demand_row){.key = resource.key,
+                                   .kind = resource.kind,
+                                   .shape = resource.shape,
+                                   .rank = sl_rank_hash(ask->resource, strlen(ask->resource))};
         demand->n_resources++;
     }
     return (uint32_t)at;
@@ -37,7 +40,8 @@ static struct sl_typical typical_of(const struct sl_job_ask *ask)
     return (struct sl_typical){.key = resource.key,
                                .count = ask->count,
                                .cpu_milli = ask->cpu_milli,
-                               .kind = resource.kind};
+                               .kind = resource.kind,
+                               .rank = sl_rank_hash(ask->resource, strlen(ask->resource))};
 }
 
 /* The wants with a size: sorted, each once, behind those by resource. */

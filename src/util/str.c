@@ -1,32 +1,5 @@
 #include "util/str.h"
 
-static uint64_t hash_word(uint64_t h, uint64_t word)
-{
-    h = (h ^ word) * UINT64_C(0x9fb21c651e98df25);
-    return h ^ (h >> 32);
-}
-
-uint64_t sl_hash(const char *s, size_t len)
-{
-    uint64_t h = UINT64_C(0xcbf29ce484222325) ^ len;
-    uint64_t word = 0;
-    size_t at = 0;
-    for (; at + sizeof(word) < len; at += sizeof(word)) {
-        memcpy(&word, s + at, sizeof(word));
-        h = hash_word(h, word);
-    }
-    /* the last word may overlap the one before it */
-    if (len >= sizeof(word)) {
-        memcpy(&word, s + (len - sizeof(word)), sizeof(word));
-    } else if (len > 0) {
-        memcpy(&word, s, len);
-    }
-    h = hash_word(h, word);
-    h ^= h >> 29;
-    h *= UINT64_C(0xbf58476d1ce4e5b9);
-    return h ^ (h >> 32);
-}
-
 struct sl_str sl_str_cut(struct sl_str *rest, char separator)
 {
     const char *end = rest->len == 0 ? NULL : memchr(rest->s, separator, rest->len);

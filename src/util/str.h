@@ -2,6 +2,8 @@
 #ifndef SLICED_UTIL_STR_H
 #define SLICED_UTIL_STR_H
 
+#include "util/hash.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -37,9 +39,6 @@ static inline bool sl_str_ends(struct sl_str a, struct sl_str suffix)
 /* Takes what stands before the separator, and it, off the front of *rest; all when there is none:
  * rest->s is then NULL. */
 struct sl_str sl_str_cut(struct sl_str *rest, char separator);
-
-/* 64-bit multiplicative hash; the same in every run of one machine, not for storage. */
-uint64_t sl_hash(const char *s, size_t len);
 
 /* Decimal integer, optional '-', nothing else; returns false on anything else or overflow. */
 bool sl_str_to_i64(struct sl_str text, int64_t *out);

@@ -15,6 +15,11 @@ class Symbols(unittest.TestCase):
         core = "fit.c.o:\n0000 T sl_fit\n     U malloc\n\nscore.c.o:\n     U sl_fit\n"
         self.assertEqual(self.judge(core), [])
 
+    def test_core_hashes_and_sets_no_key(self):
+        core = "ask.c.o:\n     U sl_hash\n     U sl_hash_set_key\n"
+        util = "hash.c.o:\n0000 T sl_hash\n0010 T sl_hash_set_key\n"
+        self.assertEqual(self.judge(core, util), ["ask.c.o needs sl_hash_set_key"])
+
     def test_core_may_not_read_the_clock_print_or_log(self):
         for name in ("clock_gettime", "time", "fprintf", "printf", "stderr", "getenv", "open",
                      "pthread_mutex_lock", "json_loads", "MHD_start_daemon", "yaml_parser_parse",

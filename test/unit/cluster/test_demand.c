@@ -13,7 +13,7 @@ static int32_t weight_of(struct sl_store *store, const char *resource)
         if (i > 0) {
             const struct sl_demand_row *prev = row - 1;
             assert_true(prev->weight > row->weight ||
-                        (prev->weight == row->weight && prev->key < row->key));
+                        (prev->weight == row->weight && prev->rank < row->rank));
         }
     }
     sl_store_release(store, snapshot);
@@ -36,7 +36,7 @@ static void demand_counts_waiting_pods_by_resource(void **state)
     assert_int_equal(weight_of(store, GPU), 0);
 }
 
-static void resources_wanted_alike_come_in_order_of_their_keys(void **state)
+static void resources_wanted_alike_come_in_one_order_whatever_the_key(void **state)
 {
     static const char *const resources[] = {SLICE, GPU, "nvidia.com/gpu.shared",
                                             "nvidia.com/mig-2g.12gb", "aliyun.com/gpu-mem"};
@@ -193,7 +193,7 @@ int main(void)
 #define T(test) cmocka_unit_test_setup_teardown(test, setup_empty, teardown)
     const struct CMUnitTest tests[] = {
         T(demand_counts_waiting_pods_by_resource),
-        T(resources_wanted_alike_come_in_order_of_their_keys),
+        T(resources_wanted_alike_come_in_one_order_whatever_the_key),
         T(demand_carries_kind_and_shape),
         T(demand_remembers_the_last_1024_binds),
         T(demand_counts_asks_with_their_size),
