@@ -32,6 +32,10 @@ VALUES = {
         "managedResources": ["nvidia.com/gpu"]},
     "webhook": {"queue": {"gate": "webhook"}},
     "no queue": {"queue": {"enabled": False}},
+    "strict": {"queue": {"daemonSetNamespaces": ["monitoring", "agents"],
+                         "daemonSetUser": "system:kube-controller-manager"},
+               "guard": {"otherSchedulers": False, "devicePlugins": []}},
+    "no guard": {"guard": {"enabled": False}},
     "some namespaces": {"queue": {"namespaceSelector": {
         "matchLabels": {"gpus": "queued"},
         "matchExpressions": [{"key": "team", "operator": "Exists"}]}}},
@@ -80,6 +84,10 @@ def test_every_pod_may_run_under_the_strictest_standard(helm, values):
     ({"queue": {"namespaceSelector": {"gpus": "queued"}}}, "namespaceSelector"),
     ({"config": {"queue": {"enabled": False}}}, "enabled"),
     ({"config": {"queue": {"gate": "none"}}}, "gate"),
+    ({"config": {"queue": {"daemonSets": []}}}, "daemonSets"),
+    ({"queue": {"daemonSetNamespaces": ["it's"]}}, "daemonSetNamespaces"),
+    ({"queue": {"daemonSetUser": "me' || 'x' == 'x"}}, "daemonSetUser"),
+    ({"guard": {"devicePlugins": ["a'"]}}, "devicePlugins"),
     ({"queue": {"gate": "webhook"}, "tls": {"existingSecret": "ours"}}, "queue.caBundle"),
 ])
 def test_a_mistake_in_the_values_is_refused_by_name(helm, values, why):
@@ -218,6 +226,39 @@ def test_the_gate_is_put_on_no_more_pods_than_the_values_say(helm):
     assert "'gpu-scheduler'" in said and "'nvidia.com/gpu'" in said and "mig-" not in said
     assert webhook["clientConfig"]["service"] == {
         "name": "sliced", "namespace": NAMESPACE, "port": 443, "path": "/admission/gate/gpu-scheduler"}
+
+
+def test_the_daemon_the_policy_and_the_webhook_believe_the_same_daemonsets(helm):
+    for minor in chart.RELEASES:
+        objects = helm.objects(VALUES["strict"], minor)
+        queue = config_of(objects, "sliced")["queue"]
+        assert queue["daemonSets"] == [{"namespace": "monitoring"}, {"namespace": "agents"}]
+        assert queue["daemonSetUser"] == "system:kube-controller-manager"
+        found = gates(objects)
+        conditions = (found["MutatingAdmissionPolicy"]["spec"] if minor == "1.36"
+                      else found["MutatingWebhookConfiguration"]["webhooks"][0])["matchConditions"]
+        said = next(each["expression"] for each in conditions if each["name"] == "not-of-a-daemonset")
+        assert "['kube-system', 'monitoring', 'agents']" in said
+        assert "request.userInfo.username != 'system:kube-controller-manager'" in said
+
+
+def test_the_guard_is_there_where_kubernetes_has_what_it_needs(helm):
+    kinds = {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
+
+    def has(objects):
+        return kinds <= {each["kind"] for each in objects}
+    for minor in chart.RELEASES:
+        assert has(helm.objects({}, minor)) and has(helm.objects(VALUES["no queue"], minor))
+        assert not has(helm.objects(VALUES["no guard"], minor))
+    old = helm.run("template", "sliced", CHART, "--kube-version", "1.29.0")
+    assert not has([each for each in yaml.safe_load_all(old) if each])
+    for each in helm.objects():
+        if each["kind"] == "ValidatingAdmissionPolicy":
+            # it is no way to stop the cluster's own pods, or ours
+            assert each["spec"]["matchConstraints"]["namespaceSelector"]["matchExpressions"] == [
+                {"key": "kubernetes.io/metadata.name", "operator": "NotIn",
+                 "values": ["kube-system", NAMESPACE]}]
+            assert each["spec"]["matchConditions"][0]["name"] == "not-by-sliced-or-a-node"
 
 
 def test_the_api_server_trusts_the_certificate_that_the_daemon_shows(helm):

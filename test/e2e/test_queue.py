@@ -60,12 +60,14 @@ def test_the_gate_comes_to_pods_that_ask_for_gpus_and_to_no_others(cluster):
     default = "/api/v1/namespaces/default"
     far = "/api/v1/namespaces/elsewhere/pods/far"
     cluster.add(gpus.whole("gpu-1"))
-    daemon = cluster.start_daemon(config=merge(cluster.gate, FIFO))
+    daemon = cluster.start_daemon(config=merge(cluster.gate, merge(FIFO, {
+        "queue": {"daemonSets": [{"namespace": "default"}]}})))
     try:
         cluster.plane.patch(default, chosen)
         cluster.add({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "elsewhere"}})
-        put_up = cluster.put_up_gate({"queue": {"namespaceSelector": {"matchLabels": {
-            "gpus": "queued"}}}})
+        put_up = cluster.put_up_gate({"queue": {
+            "daemonSetNamespaces": ["default"],
+            "namespaceSelector": {"matchLabels": {"gpus": "queued"}}}})
         assert put_up == (POLICY if cluster.plane.minor == "1.36" else WEBHOOK)
         cluster.wait_gate(gpus.pod("probe", {GPU: 1}))
         wait_for("the namespace", lambda: cluster.plane.get(
@@ -82,10 +84,7 @@ def test_the_gate_comes_to_pods_that_ask_for_gpus_and_to_no_others(cluster):
 
         placed = gpus.pod("placed", {GPU: 1})
         placed["spec"]["nodeName"] = "gpu-1"
-        owned = gpus.pod("owned", {GPU: 1})
-        owned["metadata"]["ownerReferences"] = [
-            {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "agent", "uid": "1"}]
-        for pod in (gpus.pod("web", {"memory": "1Mi"}), gpus.pod("none", {GPU: 0}), placed, owned,
+        for pod in (gpus.pod("web", {"memory": "1Mi"}), gpus.pod("none", {GPU: 0}), placed,
                     gpus.pod("theirs", {GPU: 1}, scheduler="default-scheduler"),
                     gpus.pod("far", {GPU: 1}, namespace="elsewhere"),
                     gpus.pod("system", {GPU: 1}, namespace="kube-system")):

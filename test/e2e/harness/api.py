@@ -24,10 +24,12 @@ class ApiError(OSError):
 class Api:
     """One user's view of one API server: a connection for each thread, kept alive."""
 
-    def __init__(self, url, context, token=None):
+    def __init__(self, url, context, token=None, user=None):
+        """user: whom to act as, by impersonation, which needs an administrator's credentials."""
         self.host = urllib.parse.urlsplit(url).netloc
         self.context = context
         self.token = token
+        self.user = user
         self.local = threading.local()
 
     def _connection(self):
@@ -56,6 +58,8 @@ class Api:
         headers = {"Content-Type": content_type, "Accept": "application/json"}
         if self.token:
             headers["Authorization"] = f"Bearer {self.token}"
+        if self.user:
+            headers["Impersonate-User"] = self.user
         answer = (self._exchange(method, path, data, headers)
                   or self._exchange(method, path, data, headers))
         if answer is None:
@@ -76,6 +80,10 @@ class Api:
 
     def patch(self, path, body, content_type="application/merge-patch+json"):
         return self.request("PATCH", path, body, content_type)
+
+    def create(self, manifest, dry_run=False):
+        path = collection_path(manifest["kind"], manifest["metadata"].get("namespace"))
+        return self.post(path + ("?dryRun=All&fieldValidation=Strict" if dry_run else ""), manifest)
 
     def delete(self, path, grace_seconds=None, propagation=None):
         body = {"apiVersion": "v1", "kind": "DeleteOptions"}

@@ -11,7 +11,7 @@ import urllib.request
 import yaml
 
 from . import pki
-from .api import Api, collection_path
+from .api import Api
 from .process import Process, free_port, wait_for
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -240,8 +240,11 @@ class Plane:
         return self.api.delete(path, grace_seconds, propagation)
 
     def create(self, manifest, dry_run=False):
-        path = collection_path(manifest["kind"], manifest["metadata"].get("namespace"))
-        return self.post(path + ("?dryRun=All&fieldValidation=Strict" if dry_run else ""), manifest)
+        return self.api.create(manifest, dry_run)
+
+    def acting_as(self, user):
+        """The API as that user sees it."""
+        return Api(self.url, self.context, user=user)
 
     def compact(self):
         """Makes etcd forget all but the present; an API server that starts after it cannot tell what

@@ -38,6 +38,13 @@ queue:
   enabled: {{ .Values.queue.enabled }}
   gate: {{ include "sliced.gate" . }}
   schedulerName: {{ .Values.scheduler.name }}
+  daemonSetUser: {{ .Values.queue.daemonSetUser }}
+  {{- with .Values.queue.daemonSetNamespaces }}
+  daemonSets:
+  {{- range . }}
+  - namespace: {{ . }}
+  {{- end }}
+  {{- end }}
 {{- if .Values.gpushare.unhealthyGpus }}
 gpushare:
   unhealthyGpus: true
@@ -87,6 +94,18 @@ log:
 {{- end }}
 {{- end }}
 
+{{- /* Is the guard of the gate and of sliced's annotations there? Kubernetes 1.30 has what it needs. */}}
+{{- define "sliced.guard" -}}
+{{- if and .Values.guard.enabled (semverCompare ">=1.30-0" .Capabilities.KubeVersion.Version) }}yes{{ end }}
+{{- end }}
+
+{{- define "sliced.guard.others" -}}
+- name: not-by-sliced-or-a-node
+  expression: >-
+    request.userInfo.username != 'system:serviceaccount:{{ .Release.Namespace }}:sliced' &&
+    !(has(request.userInfo.groups) && 'system:nodes' in request.userInfo.groups)
+{{- end }}
+
 {{- define "sliced.gate.rules" -}}
 - apiGroups: [""]
   apiVersions: [v1]
@@ -95,15 +114,23 @@ log:
 {{- end }}
 
 {{- /* Never where Kubernetes' own pods and ours are. */}}
-{{- define "sliced.gate.namespaces" -}}
+{{- define "sliced.namespaces" -}}
 matchExpressions:
 - {key: kubernetes.io/metadata.name, operator: NotIn, values: [kube-system, {{ .Release.Namespace }}]}
+{{- end }}
+
+{{- define "sliced.gate.namespaces" -}}
+{{ include "sliced.namespaces" . }}
 {{- with .Values.queue.namespaceSelector.matchExpressions }}
 {{ toYaml . }}
 {{- end }}
 {{- with .Values.queue.namespaceSelector.matchLabels }}
 matchLabels: {{- toYaml . | nindent 2 }}
 {{- end }}
+{{- end }}
+
+{{- define "sliced.daemonSetNamespaces" -}}
+['kube-system'{{ range .Values.queue.daemonSetNamespaces }}, '{{ . }}'{{ end }}]
 {{- end }}
 
 {{- /* Which pods: those that the queue will see as waiting, and whose gate it will open. */}}
@@ -114,9 +141,13 @@ matchLabels: {{- toYaml . | nindent 2 }}
   # the API server refuses a gate on a pod that has a node
   expression: "!has(object.spec.nodeName) || object.spec.nodeName == ''"
 - name: not-of-a-daemonset
+  # anybody may name one as a pod's owner: it counts where, and from whom, it is believed
   expression: >-
+    request.userInfo.username != '{{ .Values.queue.daemonSetUser }}' ||
+    !({{ include "sliced.daemonSetNamespaces" . }}.exists(n, n == request.namespace)) ||
     !has(object.metadata.ownerReferences) ||
-    !object.metadata.ownerReferences.exists(o, o.kind == 'DaemonSet')
+    !object.metadata.ownerReferences.exists(o, o.apiVersion.startsWith('apps/') &&
+    o.kind == 'DaemonSet' && has(o.controller) && o.controller)
 - name: not-gated
   expression: >-
     !has(object.spec.schedulingGates) ||

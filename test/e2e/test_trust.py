@@ -1,0 +1,272 @@
+"""What users write to get ahead of others: refused by the chart's policies in the real API server, and
+of no use where these are not there."""
+
+import contextlib
+import time
+
+import pytest
+
+from harness import chart, gpus
+from harness.api import ApiError, collection_path, object_path
+from harness.cluster import GATE, gates_of
+from harness.process import wait_for
+from harness.sliced import merge
+
+GPU = "nvidia.com/gpu"
+MEM = "aliyun.com/gpu-mem"
+MARK = "ALIYUN_COM_GPU_MEM_"
+FIFO = {"queue": {"order": "fifo"}}
+CONTROLLER = "system:serviceaccount:kube-system:daemon-set-controller"
+PLUGIN = "system:serviceaccount:kube-system:gpushare-device-plugin"
+TENANT = "tenant"
+RIGHTS = [("pods", ["get", "list", "create", "patch", "update", "delete"]),
+          ("pods/status", ["patch"]), ("pods/binding", ["create"])]
+
+
+@pytest.fixture
+def tenant(cluster):
+    """A user who may do with pods whatever RBAC can allow, in all namespaces."""
+    kind = {"apiVersion": "rbac.authorization.k8s.io/v1"}
+    role = {**kind, "kind": "ClusterRole", "metadata": {"name": TENANT}, "rules": [
+        {"apiGroups": [""], "resources": [resource], "verbs": verbs} for resource, verbs in RIGHTS]}
+    binding = {**kind, "kind": "ClusterRoleBinding", "metadata": {"name": TENANT},
+               "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": TENANT},
+               "subjects": [{"kind": "User", "name": name, "apiGroup": "rbac.authorization.k8s.io"}
+                            for name in (TENANT, PLUGIN)]}
+    cluster.add(role, binding)
+    api = cluster.plane.acting_as(TENANT)
+    wait_for("the tenant's rights", lambda: api.get("/api/v1/namespaces/default/pods"))
+    yield api
+    for each in (binding, role):
+        cluster.plane.delete(object_path(each))
+
+
+def guard(cluster):
+    return [each for each in cluster.objects if each["kind"].startswith("ValidatingAdmissionPolicy")]
+
+
+def wait_guard(cluster, tenant, there):
+    """Policies are in force a moment after they were made."""
+    def in_force():
+        try:
+            tenant.create(owned(gpus.pod("probe", {GPU: 1}, annotations={
+                "sliced.dev/assignment": "x"})), dry_run=True)
+            return not there
+        except ApiError as error:
+            assert error.code == 403, error
+            return there
+    wait_for("the guard", in_force)
+
+
+@contextlib.contextmanager
+def unguarded(cluster, tenant):
+    for each in guard(cluster):
+        cluster.plane.delete(object_path(each))
+    wait_guard(cluster, tenant, False)
+    try:
+        yield
+    finally:
+        for each in guard(cluster):
+            cluster.plane.create(each)
+        wait_guard(cluster, tenant, True)
+
+
+def denied(why, call, *args, **more):
+    with pytest.raises(ApiError) as caught:
+        call(*args, **more)
+    assert caught.value.code == 403 and why in caught.value.message, caught.value
+
+
+def owned(pod, **over):
+    """Said to be of a DaemonSet."""
+    pod["metadata"]["ownerReferences"] = [
+        {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "agent", "uid": "1", "controller": True,
+         **over}]
+    return pod
+
+
+def placed(pod, node="gpu-1"):
+    pod["spec"]["nodeName"] = node
+    return pod
+
+
+def annotated(**annotations):
+    return {"metadata": {"annotations": annotations}}
+
+
+def at(name, end=""):
+    return f"{collection_path('Pod')}/{name}{end}"
+
+
+def row(daemon, name):
+    return {each["name"]: each for each in daemon.json("/api/v1/queue")["items"]}.get(name)
+
+
+def wait_held(daemon, name):
+    return wait_for(f"{name} is held", lambda: (row(daemon, name) or {}).get("state") == "Held")
+
+
+# ---- with the chart's policies ----
+
+@pytest.mark.both
+def test_a_forged_owner_is_gated_like_anybody(cluster, tenant):
+    monitoring = "/api/v1/namespaces/monitoring"
+    cluster.add(gpus.whole("gpu-1", gpus=1),
+                {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "monitoring"}})
+    values = {"queue": {"daemonSetNamespaces": ["monitoring"]}}
+    config = chart.config_of(cluster.helm.objects(values, cluster.plane.minor), "sliced")["queue"]
+    daemon = cluster.start_daemon(config=merge(FIFO, {"queue": {
+        "gate": config["gate"], "daemonSets": config["daemonSets"]}}))
+    try:
+        cluster.put_up_gate(values)
+        cluster.wait_gate(gpus.pod("probe", {GPU: 1}))
+        wait_for("the namespace", lambda: cluster.plane.get(f"{monitoring}/serviceaccounts/default"))
+        controller = cluster.plane.acting_as(CONTROLLER)
+
+        def gets(api, namespace, **over):
+            pod = owned(gpus.pod("agent", {GPU: 1}, namespace=namespace), **over)
+            return gates_of(api.create(pod, dry_run=True))
+        for namespace in ("default", "monitoring"):
+            assert gets(tenant, namespace) == [GATE], namespace
+            assert gets(tenant, namespace, apiVersion="example.com/v1") == [GATE], namespace
+        assert gets(controller, "default") == [GATE]
+        assert gets(controller, "monitoring", apiVersion="example.com/v1") == [GATE]
+        assert gets(controller, "monitoring") == []
+
+        # so a forged one waits for its turn behind others, and the controller's own does not
+        cluster.add(gpus.pod("runs", {GPU: 1}))
+        cluster.wait_bound("runs")
+        cluster.add(gpus.pod("first", {GPU: 1}))
+        wait_held(daemon, "first")
+        # of a group that there is not: Kubernetes' own controllers remove those of their kinds
+        tenant.create(owned(gpus.pod("forged", {GPU: 1}), apiVersion="example.com/v1"))
+        wait_held(daemon, "forged")
+        template = gpus.pod("agent", {GPU: 1})["spec"]
+        del template["restartPolicy"]
+        cluster.add({"apiVersion": "apps/v1", "kind": "DaemonSet",
+                     "metadata": {"name": "agent", "namespace": "monitoring"},
+                     "spec": {"selector": {"matchLabels": {"app": "agent"}}, "template": {
+                         "metadata": {"labels": {"app": "agent"}}, "spec": template}}})
+        agent = wait_for("its pod", lambda: next(
+            (pod for name, pod in cluster.pods().items() if name.startswith("agent-")), None))
+        assert gates_of(agent) == [] and row(daemon, agent["metadata"]["name"]) is None
+    finally:
+        cluster.take_down_gate()
+        for each in ("daemonsets", "pods"):
+            group = "/apis/apps/v1" if each == "daemonsets" else "/api/v1"
+            cluster.plane.delete(f"{group}/namespaces/monitoring/{each}", 0, "Background")
+        cluster.plane.delete(monitoring)
+
+
+@pytest.mark.both
+def test_what_decides_is_written_by_nobody_else(cluster, gated, tenant):
+    cluster.add(gpus.whole("gpu-1", gpus=1), gpus.gpushare("mem-1", gpus=2, units=16))
+    daemon = gated(FIFO)
+    wait_guard(cluster, tenant, True)
+    tenant.create(gpus.pod("runs", {GPU: 1}))
+    tenant.create(gpus.pod("share", {MEM: 4}))
+    cluster.wait_bound("runs", "share")
+    tenant.create(gpus.pod("waits", {GPU: 1}))
+    wait_held(daemon, "waits")
+
+    # the gate
+    shut = "opened by sliced alone"
+    denied(shut, tenant.patch, at("waits"), {"spec": {"schedulingGates": None}})
+    denied(shut, tenant.patch, at("waits"), [{"op": "remove", "path": "/spec/schedulingGates"}],
+           "application/json-patch+json")
+    assert gates_of(cluster.pod("waits")) == [GATE]
+
+    # what sliced wrote, wherever it is written
+    for key in ("sliced.dev/assignment", "sliced.dev/released"):
+        for change in ({key: "1"}, {key: None}):
+            denied("written by sliced alone", tenant.patch, at("runs"), annotated(**change))
+            denied("written by sliced alone", tenant.patch, at("runs", "/status"), annotated(**change))
+        denied("written by sliced alone", tenant.create, gpus.pod("new", {GPU: 1}, annotations={key: "1"}),
+               dry_run=True)
+        denied("written by sliced alone", tenant.patch, at("waits"), annotated(**{key: "1"}))
+    denied("put on bindings by sliced alone", tenant.post, at("waits", "/binding"), {
+        "apiVersion": "v1", "kind": "Binding",
+        "metadata": {"name": "waits", "annotations": {"sliced.dev/assignment": f"{GPU}=0"}},
+        "target": {"kind": "Node", "name": "gpu-1"}})
+    denied("once the pod has a node", tenant.patch, at("runs"), annotated(**{"sliced.dev/timeout": "1m"}))
+    denied("once the pod has a node", tenant.patch, at("share"),
+           {"metadata": {"labels": {"aliyun.com/gpu-count": "2"}}})
+
+    # what gpushare's device plugin writes
+    for key, value in ((MARK + "IDX", "1"), (MARK + "ASSIGNED", "true")):
+        denied("device plugin", tenant.patch, at("share"), annotated(**{key: value}))
+        denied("device plugin", tenant.create, gpus.pod("new", {MEM: 1}, annotations={key: value}),
+               dry_run=True)
+    plugin = cluster.plane.acting_as(PLUGIN)
+    plugin.patch(at("share"), annotated(**{MARK + "ASSIGNED": "true"}))
+
+    # the node
+    denied("not by spec.nodeName", tenant.create, placed(gpus.pod("new", {GPU: 1})), dry_run=True)
+
+    # and what they may: their own annotations, whatever asks for no GPU, the rest while it waits
+    tenant.patch(at("runs"), annotated(**{"example.com/note": "1"}))
+    tenant.patch(at("waits"), annotated(**{"sliced.dev/timeout": "1m"}))
+    tenant.create(placed(gpus.pod("web", {"memory": "1Mi"}, annotations={"sliced.dev/released": "1"})))
+
+    # who is trusted may all of it
+    manager = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
+               "metadata": {"name": "managers"},
+               "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole",
+                           "name": "sliced-manager"},
+               "subjects": [{"kind": "User", "name": TENANT, "apiGroup": "rbac.authorization.k8s.io"}]}
+    cluster.add(manager)
+    try:
+        wait_for("the manager's right", lambda: tenant.create(
+            placed(gpus.pod("new", {GPU: 1})), dry_run=True))
+        tenant.patch(at("waits"), {"spec": {"schedulingGates": None}})
+    finally:
+        cluster.plane.delete(object_path(manager))
+
+
+# ---- without them ----
+
+@pytest.mark.both
+def test_a_gate_that_its_owner_takes_off_gains_nothing(cluster, gated, tenant):
+    cluster.add(gpus.whole("gpu-1", gpus=2))
+    daemon = gated(FIFO)
+    cluster.add(gpus.pod("runs", {GPU: 1}))
+    cluster.wait_bound("runs")
+    cluster.add(gpus.pod("first", {GPU: 2}))
+    wait_held(daemon, "first")
+    time.sleep(1.1)  # submission is told in whole seconds
+    # there is room for it, which would make the first wait for longer
+    cluster.add(gpus.pod("sly", {GPU: 1}, annotations={"sliced.dev/timeout": "30d"}))
+    wait_held(daemon, "sly")
+    with unguarded(cluster, tenant):
+        tenant.patch(at("sly"), {"spec": {"schedulingGates": None}})
+        tenant.patch(at("sly"), annotated(**{"sliced.dev/released": "now"}))
+        cluster.wait_event("sly", "held: ", "sliced-scheduler")
+        cluster.delete_pod("runs")
+        cluster.wait_bound("first")
+        wait_held(daemon, "sly")
+        assert not cluster.pod("sly")["spec"].get("nodeName")
+        cluster.delete_pod("first")
+        cluster.wait_bound("sly")  # its turn has come
+
+
+@pytest.mark.both
+def test_an_edited_assignment_moves_nothing(cluster, gated, tenant):
+    cluster.add(gpus.gpushare("mem-1", gpus=2, units=16))
+    daemon = gated(FIFO)
+    cluster.add(gpus.pod("liar", {MEM: 10}))
+    cluster.wait_bound("liar")
+    cluster.add(gpus.pod("honest", {MEM: 12}))
+    given = cluster.wait_bound("honest")["liar"]["metadata"]["annotations"]["sliced.dev/assignment"]
+    other = given.replace("=0*", "=2*").replace("=1*", "=0*").replace("=2*", "=1*")
+    with unguarded(cluster, tenant):
+        tenant.patch(at("liar"), annotated(**{"sliced.dev/assignment": other}))
+        tenant.patch(at("liar"), {"metadata": {"labels": {"aliyun.com/gpu-count": "2"}}})
+        told = "/api/v1/pods/default/liar/explain"
+        assert daemon.json(told)["assignment"]["annotation"] == given
+        # would find room where the liar is, if that was believed
+        cluster.add(gpus.pod("third", {MEM: 16}, annotations={"sliced.dev/timeout": "1m"}))
+        wait_held(daemon, "third")
+        tenant.patch(at("liar"), annotated(**{"sliced.dev/assignment": given}))
+        tenant.patch(at("liar"), {"metadata": {"labels": {"aliyun.com/gpu-count": None}}})
+    cluster.delete_pod("liar")
+    cluster.wait_bound("third")
