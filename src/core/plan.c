@@ -454,8 +454,9 @@ static void leave_lane(struct sl_planner *planner, struct sl_plan_pod *pod)
     struct sl_plan_lane *lane = sl_plan_lane_of(pod);
     sl_plan_bound_unstart(planner, pod);
     sl_plan_bound_leave(planner, pod);
-    if (lane != NULL && lane->retrying == pod) { /* without one it was malformed */
-        lane->retrying = NULL;
+    struct sl_plan_retry *retry = sl_plan_retrying(lane, pod); /* no lane: it was malformed */
+    if (retry != NULL) {
+        retry->pod = NULL;
     }
 }
 

@@ -3,6 +3,9 @@
 
 #include <stdlib.h>
 
+/* others of its namespace may be let go, and are not to wait for long */
+static const int64_t doubted_rest_us = 1000000;
+
 static char *assignment_text(const struct sl_plan_node *node, const struct sl_plan_pod *pod,
                              const struct sl_assignment *assignment,
                              char text[SL_ASSIGNMENT_TEXT_MAX])
@@ -37,7 +40,7 @@ bool sl_plan_claim(struct sl_planner *planner, struct sl_plan_pod *pod, struct s
     pod->node_next = node->claims;
     node->claims = pod;
     if (sl_plan_may_not_come(pod)) {
-        sl_plan_lane_of(pod)->retrying = pod;
+        sl_plan_retry_of(pod)->pod = pod;
     }
     sl_plan_settle(planner, pod);
     sl_plan_bound_start(planner, pod);
@@ -59,8 +62,9 @@ void sl_plan_unclaim(struct sl_planner *planner, struct sl_plan_pod *pod)
     sl_pod_unref(pod->claim);
     pod->claim = NULL;
     struct sl_plan_lane *lane = sl_plan_lane_of(pod);
-    if (lane != NULL && lane->retrying == pod) {
-        lane->retrying = NULL;
+    struct sl_plan_retry *retry = sl_plan_retrying(lane, pod);
+    if (retry != NULL) {
+        retry->pod = NULL;
     }
     sl_plan_bound_unstart(planner, pod);
     sl_plan_node_stale(planner, node, false);
@@ -89,12 +93,14 @@ bool sl_plan_is_barred(const struct sl_planner *planner, const struct sl_plan_po
 static void end_claim(struct sl_planner *planner, struct sl_plan_pod *pod, enum sl_hold_reason why)
 {
     struct sl_plan_lane *lane = sl_plan_lane_of(pod);
-    bool again = lane != NULL && lane->retrying == pod;
+    struct sl_plan_retry *retry = sl_plan_retrying(lane, pod);
     bool excused = !pod->excused && sl_plan_is_doubtful(planner, pod);
     sl_plan_unclaim(planner, pod);
     pod->broken = false;
-    if (again && why == SL_HOLD_LAPSED) {
-        lane->retry_us = sl_plan_add(planner->now_us, planner->config.hold_us);
+    if (retry != NULL && why == SL_HOLD_LAPSED) {
+        bool doubted = retry == &lane->retry[SL_PLAN_RETRY_DOUBTED];
+        int64_t rest_us = doubted ? doubted_rest_us : planner->config.hold_us;
+        retry->at_us = sl_plan_add(planner->now_us, rest_us);
     }
     if (why == SL_HOLD_LAPSED) {
         sl_plan_time_out(planner, pod);
@@ -168,8 +174,9 @@ void sl_plan_expire(struct sl_planner *planner)
     }
     for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
         sl_plan_preempt_expire(planner, lane);
-        if (lane->retry_waits && lane->retry_us <= planner->now_us) {
-            planner->dirty = true;
+        for (int i = 0; i < SL_PLAN_RETRIES; i++) {
+            const struct sl_plan_retry *retry = &lane->retry[i];
+            planner->dirty = planner->dirty || (retry->waits && retry->at_us <= planner->now_us);
         }
         if (lane->reserve.active && lane->reserve.at_us < planner->now_us) {
             planner->dirty = true; /* somebody is late */

@@ -25,7 +25,9 @@ static void move_lane(struct sl_planner *planner, struct sl_plan_lane *lane, int
 {
     move(&lane->preempting_us, by_us);
     move(&lane->asked_us, by_us);
-    move(&lane->retry_us, by_us);
+    for (int i = 0; i < SL_PLAN_RETRIES; i++) {
+        move(&lane->retry[i].at_us, by_us);
+    }
     if (lane->reserve.pod != NULL) {
         sl_plan_reserve_end(planner, lane);
     }

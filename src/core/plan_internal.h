@@ -42,6 +42,15 @@ struct sl_plan_reserve {
     struct sl_assignment assignment;
 };
 
+/* Pods that may well not take a claim have one at a time: those that lapsed before, and those of
+ * whose namespace nobody is let go. */
+enum sl_plan_retries { SL_PLAN_RETRY_LAPSED, SL_PLAN_RETRY_DOUBTED, SL_PLAN_RETRIES };
+struct sl_plan_retry {
+    struct sl_plan_pod *pod; /* that has the claim; NULL: none */
+    int64_t at_us;           /* not before that the next */
+    bool waits;              /* somebody waits for that */
+};
+
 /* A resource: where there is room for it, and who waits for it. */
 struct sl_plan_lane {
     uint64_t key;
@@ -70,9 +79,7 @@ struct sl_plan_lane {
     int64_t asked_us;              /* since when kube-scheduler may look for victims */
     bool preempt_waits;            /* somebody waits for where that will be */
     struct sl_plan_reserve reserve;
-    struct sl_plan_pod *retrying; /* has a claim once more after a lapse: one at a time */
-    int64_t retry_us;             /* not before that the next */
-    bool retry_waits;             /* somebody waits for that */
+    struct sl_plan_retry retry[SL_PLAN_RETRIES];
 
     /* of the run */
     struct sl_plan_node *making; /* where kube-scheduler makes room for the preemptor; NULL: no */
@@ -501,6 +508,25 @@ void sl_plan_refusals_free(struct sl_planner *planner);
 static inline bool sl_plan_may_not_come(const struct sl_plan_pod *pod)
 {
     return pod->strikes > 0 || pod->doubted;
+}
+
+/* Then this is its turn's. */
+static inline struct sl_plan_retry *sl_plan_retry_of(const struct sl_plan_pod *pod)
+{
+    return &sl_plan_lane_of(pod)
+                ->retry[pod->strikes > 0 ? SL_PLAN_RETRY_LAPSED : SL_PLAN_RETRY_DOUBTED];
+}
+
+/* The turn in which the pod has its claim; NULL: it has it as others have. */
+static inline struct sl_plan_retry *sl_plan_retrying(struct sl_plan_lane *lane,
+                                                     const struct sl_plan_pod *pod)
+{
+    for (int i = 0; lane != NULL && i < SL_PLAN_RETRIES; i++) {
+        if (lane->retry[i].pod == pod) {
+            return &lane->retry[i];
+        }
+    }
+    return NULL;
 }
 
 /* ---- plan_silence.c ---- */

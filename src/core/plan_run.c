@@ -89,7 +89,10 @@ int64_t sl_planner_wake(const struct sl_planner *planner)
     for (const struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
         int64_t at = sl_plan_preempt_wake(planner, lane);
         wake = at < wake ? at : wake;
-        wake = lane->retry_waits && lane->retry_us < wake ? lane->retry_us : wake;
+        for (int i = 0; i < SL_PLAN_RETRIES; i++) {
+            const struct sl_plan_retry *retry = &lane->retry[i];
+            wake = retry->waits && retry->at_us < wake ? retry->at_us : wake;
+        }
         at = sl_plan_add(lane->reserve.at_us, 1);
         wake = lane->reserve.active && at < wake ? at : wake;
         at = sl_plan_bound_wake(lane);

@@ -232,14 +232,16 @@ static enum step yield_to_due(struct sl_planner *planner, struct sl_plan_lane *l
 /* Pods that did not take their claims try again one at a time, with a pause behind each that fails
  * again: however many there are, they keep at most half of the time of one pod's devices from those
  * that come. */
-static bool is_to_pause(struct sl_planner *planner, struct sl_plan_lane *lane,
-                        const struct sl_plan_pod *pod)
+static bool is_to_pause(const struct sl_planner *planner, const struct sl_plan_pod *pod)
 {
-    if (!sl_plan_may_not_come(pod) ||
-        (lane->retrying == NULL && lane->retry_us <= planner->now_us)) {
+    if (!sl_plan_may_not_come(pod)) {
         return false;
     }
-    lane->retry_waits = lane->retry_waits || lane->retrying == NULL;
+    struct sl_plan_retry *retry = sl_plan_retry_of(pod);
+    if (retry->pod == NULL && retry->at_us <= planner->now_us) {
+        return false;
+    }
+    retry->waits = retry->waits || retry->pod == NULL;
     return true;
 }
 
@@ -247,7 +249,7 @@ static enum step try_pod(struct sl_planner *planner, struct sl_plan_lane *lane,
                          struct sl_plan_pod *pod)
 {
     struct sl_plan_pick pick;
-    if (is_to_pause(planner, lane, pod)) {
+    if (is_to_pause(planner, pod)) {
         set_reason(planner, pod, SL_HOLD_LAPSED);
         return STEP_HELD;
     }
@@ -341,7 +343,7 @@ static void claim_made_room(struct sl_planner *planner)
     for (struct sl_plan_lane *lane = planner->lane; lane != NULL && planner->room > 0;
          lane = lane->next) {
         struct sl_plan_pick pick = {.node = NULL};
-        if (lane->making != NULL && !is_to_pause(planner, lane, lane->preemptor)) {
+        if (lane->making != NULL && !is_to_pause(planner, lane->preemptor)) {
             sl_plan_pick(planner, lane->preemptor, lane->making, &pick);
         }
         if (pick.node != NULL && !claim(planner, lane->preemptor, &pick)) {
@@ -380,7 +382,8 @@ static size_t begin(struct sl_planner *planner)
         lane->set_aside = false;
         lane->kept = false;
         lane->tried_us = 0;
-        lane->retry_waits = false;
+        lane->retry[SL_PLAN_RETRY_LAPSED].waits = false;
+        lane->retry[SL_PLAN_RETRY_DOUBTED].waits = false;
         lane->preempt_waits = false;
         lane->making = NULL;
         lane->headroom_us = 0;
