@@ -6,6 +6,7 @@
 #include "kube/pacing.h"
 #include "kube/url.h"
 #include "util/log.h"
+#include "util/show.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@ enum {
     CONTINUE_MAX = 64 << 10,
     PATH_MAX_BYTES = 256 << 10,
     RESUMES_MAX = 4,      /* of a watch from the same version without an event; then it lists */
+    SILENT_MAX = 2,       /* watches in a row without news; then it lists */
     PAGED_EXPIRED_MAX = 2 /* lists that expired between pages; then one without pages */
 };
 
@@ -33,19 +35,21 @@ struct sl_reflector {
     uint64_t call;
     struct sl_watch *list;
     struct sl_watch *stream;
-    bool listing;   /* list_begin was told and listed not */
-    bool watching;  /* the next call is a watch */
-    bool expired;   /* an ERROR event said so */
-    bool refused;   /* there was an ERROR event */
-    bool lost;      /* a part of the watch could not be read: a list has to tell */
-    bool progress;  /* the watch brought an event or a bookmark */
-    unsigned tries; /* failures in a row */
+    bool listing;    /* list_begin was told and listed not */
+    bool watching;   /* the next call is a watch */
+    bool expired;    /* an ERROR event said so */
+    bool refused;    /* there was an ERROR event */
+    bool lost;       /* a part of the watch could not be read: a list has to tell */
+    bool progress;   /* the watch brought an event or a bookmark */
+    unsigned tries;  /* failures in a row */
+    unsigned silent; /* watches in a row that brought no news */
     unsigned resumes;
     unsigned paged_expired;
     char version[VERSION_MAX];
     struct sl_buf next; /* continue of the next page */
     int64_t started_us;
     int64_t received_us;
+    int64_t news_us; /* of this watch: its beginning, or its last event or bookmark */
     int64_t skip_logged_us;
     uint64_t jitter;
     pthread_mutex_t stats_lock;
@@ -75,11 +79,15 @@ static void count(struct sl_reflector *reflector, enum count what)
     };
     (void)pthread_mutex_lock(&reflector->stats_lock);
     (*counters[what])++;
-    if (what == COUNT_LISTED || what == COUNT_EXPIRED) {
-        stats->synced = what == COUNT_LISTED;
+    if (what == COUNT_EXPIRED && stats->synced) {
+        stats->synced = false;
+        stats->lost_us = sl_kube_real_us();
     }
+    stats->synced = stats->synced || what == COUNT_LISTED;
     if (what == COUNT_LISTED || what == COUNT_EVENTS || what == COUNT_BOOKMARKS) {
         stats->last_event_us = sl_kube_real_us();
+        stats->news_us = sl_kube_monotonic_us();
+        stats->trouble[0] = '\0';
     }
     (void)pthread_mutex_unlock(&reflector->stats_lock);
 }
@@ -185,6 +193,7 @@ static int on_watch_item(void *context, const struct sl_watch_item *item, struct
         }
     }
     reflector->progress = true;
+    reflector->news_us = reflector->received_us;
     if (item->resource_version.len > 0 && item->resource_version.len < VERSION_MAX) {
         memcpy(reflector->version, item->resource_version.s, item->resource_version.len);
         reflector->version[item->resource_version.len] = '\0';
@@ -203,6 +212,11 @@ static int on_data(void *context, const char *data, size_t len, struct sl_error 
         struct sl_watch *decoder = reflector->watching ? reflector->stream : reflector->list;
         reflector->received_us = sl_kube_monotonic_us();
         result = sl_watch_feed(decoder, data, len, err);
+    }
+    if (result == 0 && reflector->watching &&
+        reflector->received_us - reflector->news_us >= reflector->options.times.silence_us) {
+        result = sl_error_set(err, SL_ERR_SYSTEM, "neither event nor bookmark for %lld ms",
+                              (long long)(reflector->options.times.silence_us / 1000));
     }
     (void)pthread_mutex_unlock(&reflector->gate);
     return result;
@@ -264,6 +278,7 @@ static void prepare_watch(struct sl_reflector *reflector)
     reflector->refused = false;
     reflector->lost = false;
     reflector->progress = false;
+    reflector->news_us = sl_kube_monotonic_us();
     count(reflector, COUNT_WATCHES);
 }
 
@@ -323,6 +338,10 @@ static void note_failure(struct sl_reflector *reflector, const struct sl_error *
 {
     reflector->tries++;
     count(reflector, COUNT_FAILURES);
+    (void)pthread_mutex_lock(&reflector->stats_lock);
+    (void)sl_show(sl_str_of(err->message), reflector->stats.trouble,
+                  sizeof(reflector->stats.trouble));
+    (void)pthread_mutex_unlock(&reflector->stats_lock);
     sl_log(SL_LOG_WARN, reflector->watching ? "watch failed" : "list failed", "reflector",
            reflector->options.name, "problem", err->message, (char *)NULL);
 }
@@ -438,6 +457,8 @@ static bool watch_done(struct sl_reflector *reflector, const struct sl_reply *re
     if (must_list(reflector, reply)) {
         return list_again(reflector);
     }
+    bool silent = !reflector->progress && lasted_us >= reflector->options.times.silence_us;
+    reflector->silent = silent ? reflector->silent + 1 : 0;
     if (whole && reflector->lost) {
         whole = false;
         reflector->resumes = RESUMES_MAX;
@@ -451,8 +472,9 @@ static bool watch_done(struct sl_reflector *reflector, const struct sl_reply *re
     }
     note_failure(reflector, &err);
     reflector->resumes += is_lasting(reflector, reply, &err);
-    if (reflector->resumes >= RESUMES_MAX) {
+    if (reflector->resumes >= RESUMES_MAX || reflector->silent >= SILENT_MAX) {
         reflector->resumes = 0;
+        reflector->silent = 0;
         reflector->watching = false;
     }
     return back_off(reflector, reply->retry_after_us);
@@ -468,6 +490,8 @@ static void end_step(struct sl_reflector *reflector, bool alive)
         return;
     }
     (void)pthread_mutex_lock(&reflector->stats_lock);
+    reflector->stats.lost_us =
+        reflector->stats.synced ? sl_kube_real_us() : reflector->stats.lost_us;
     reflector->stats.synced = false;
     (void)pthread_mutex_unlock(&reflector->stats_lock);
     sl_log(SL_LOG_INFO, "reflector ended", "reflector", reflector->options.name, (char *)NULL);
@@ -542,6 +566,7 @@ struct sl_reflector *sl_reflector_start(const struct sl_reflector_options *optio
     reflector->options = *options;
     reflector->refs = 2;
     reflector->skip_logged_us = -skip_log_us;
+    reflector->stats.lost_us = sl_kube_real_us();
     reflector->jitter = (uint64_t)sl_kube_real_us() ^ (uint64_t)(uintptr_t)reflector;
     sl_buf_init(&reflector->next, CONTINUE_MAX);
     (void)pthread_mutex_init(&reflector->gate, NULL);

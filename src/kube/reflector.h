@@ -29,7 +29,8 @@ struct sl_reflector_times {
     unsigned page;      /* limit= of a list page; 500 */
     int64_t page_us;    /* a page takes that long at most */
     int64_t watch_us;   /* timeoutSeconds asked of the server; jittered by up to as much again */
-    int64_t silence_us; /* a watch with nothing, not even a bookmark, for that long is replaced */
+    int64_t silence_us; /* a watch without an event or a bookmark for that long is replaced,
+                         * whatever bytes came; after a second one a list asks how things stand */
     int64_t backoff_us, backoff_max_us;
 };
 
@@ -52,12 +53,17 @@ struct sl_reflector *sl_reflector_start(const struct sl_reflector_options *optio
  * from a callback. The client may have been freed before, not meanwhile. NULL is allowed. */
 void sl_reflector_stop(struct sl_reflector *reflector);
 
+enum { SL_REFLECTOR_TROUBLE_MAX = 160 };
+
 struct sl_reflector_stats {
     bool synced;     /* a list was complete and nothing since says otherwise (a 410 does) */
     uint64_t lists;  /* begun */
     uint64_t listed; /* complete */
     uint64_t watches, events, bookmarks, skipped, expired, failures;
     int64_t last_event_us; /* Unix microseconds of the last event, bookmark or complete list */
+    int64_t news_us;       /* the same, monotonic */
+    int64_t lost_us;       /* Unix microseconds: not synced since then */
+    char trouble[SL_REFLECTOR_TROUBLE_MAX]; /* why the last try failed; empty: news came since */
 };
 /* Any thread, also from a callback. */
 void sl_reflector_stats(struct sl_reflector *reflector, struct sl_reflector_stats *out);

@@ -2,11 +2,16 @@
 #include "kube/sync.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "kube/clock.h"
 #include "kube/pod_call.h"
 #include "util/log.h"
+
+/* A watch's silences without news after which the store is not the cluster any more: one is
+ * noticed, the next watch may be silent too, then a list has to tell. */
+enum { STALE_SILENCES = 3, MISSING_MAX = 256 };
 
 /* One kind of object. */
 struct feed {
@@ -240,17 +245,31 @@ void sl_sync_stop(struct sl_sync *sync)
     free(sync);
 }
 
+/* True when this kind is all there; else what is missing, and since when. */
+static bool is_fresh(struct sl_sync *sync, enum sl_sweep kind, char *text, size_t size)
+{
+    const char *name = kind == SL_SWEEP_NODES ? "nodes" : "pods";
+    const int64_t stale_us = STALE_SILENCES * sync->options.times.silence_us;
+    struct sl_reflector_stats stats;
+    char since[32];
+    sl_reflector_stats(sync->feed[kind].reflector, &stats);
+    if (stats.synced && sl_kube_monotonic_us() - stats.news_us < stale_us) {
+        return true;
+    }
+    sl_time_format((stats.synced ? stats.last_event_us : stats.lost_us) / 1000000 * 1000000, since);
+    (void)snprintf(text, size,
+                   stats.synced ? "no news of %s since %s%s%s"
+                                : "waiting for the list of %s since %s%s%s",
+                   name, since, stats.trouble[0] == '\0' ? "" : ": ", stats.trouble);
+    return false;
+}
+
 const char *sl_sync_missing(struct sl_sync *sync)
 {
-    static const char *const waiting[SL_SWEEP_KINDS] = {
-        [SL_SWEEP_NODES] = "waiting for the list of nodes",
-        [SL_SWEEP_PODS] = "waiting for the list of pods",
-    };
+    static _Thread_local char text[MISSING_MAX];
     for (int kind = 0; kind < SL_SWEEP_KINDS; kind++) {
-        struct sl_reflector_stats stats;
-        sl_reflector_stats(sync->feed[kind].reflector, &stats);
-        if (!stats.synced) {
-            return waiting[kind];
+        if (!is_fresh(sync, (enum sl_sweep)kind, text, sizeof(text))) {
+            return text;
         }
     }
     return NULL;

@@ -38,8 +38,10 @@ struct sl_sync *sl_sync_start(const struct sl_sync_options *options, struct sl_e
 /* The store is left alone from here on. As sl_reflector_stop. NULL is allowed. */
 void sl_sync_stop(struct sl_sync *sync);
 
-/* What is missing before the store is the whole cluster ("waiting for the list of pods"); NULL when
- * nothing is. Any thread. */
+/* What is missing before the store is the whole cluster, and since when ("waiting for the list of
+ * pods since 2026-11-22T10:00:00Z: ..."); NULL when nothing is. It is not the cluster any more
+ * either when there was no news for a few times the watch's silence: no event, bookmark or list.
+ * The text is the calling thread's, until it asks again. Any thread. */
 const char *sl_sync_missing(struct sl_sync *sync);
 
 struct sl_sync_stats {

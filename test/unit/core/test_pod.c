@@ -413,6 +413,23 @@ static void the_assignment_is_kept_as_it_stands(void **state)
     assert_string_equal(make(rig)->assignment, "aliyun.com/gpu-mem=1*8");
 }
 
+/* Texts of pods are read on terminals. */
+static void what_could_not_be_read_is_said_and_escaped(void **state)
+{
+    struct pod_rig *rig = *state;
+    char long_name[300];
+    memset(long_name, 'n', sizeof(long_name));
+    annotate(rig, "sliced.dev/timeout", "\x1b[2J\xe2\x80\xae");
+    rig->pod.problem = SL_STR("Pod.metadata.labels[\x1b]: passed over");
+    rig->pod.nominated = (struct sl_str){long_name, sizeof(long_name)}; /* costs itself alone */
+    const struct sl_pod *pod = make(rig);
+    assert_non_null(pod);
+    assert_null(pod->nominated);
+    assert_true(sl_str_starts(sl_str_of(pod->problem),
+                              SL_STR("Pod.metadata.labels[\\u001b]: passed over; annotation "
+                                     "sliced.dev/timeout: \"\\u001b[2J\\u202e\" cannot be read")));
+}
+
 static void an_assignment_too_long_is_ignored_and_told(void **state)
 {
     struct pod_rig *rig = *state;
@@ -738,6 +755,7 @@ int main(void)
         TEST(a_malformed_timeout_is_none_and_told),
         TEST(the_assignment_is_kept_as_it_stands),
         TEST(an_assignment_too_long_is_ignored_and_told),
+        TEST(what_could_not_be_read_is_said_and_escaped),
         TEST(gpushares_index_becomes_an_assignment),
         TEST(gpushares_index_is_passed_over_where_it_cannot_speak),
         TEST(a_bound_copy_differs_in_node_assignment_and_phase_only),

@@ -99,6 +99,35 @@ static void a_silent_watch_is_replaced(void **state)
     scene_end(&scene);
 }
 
+/* Bytes are no news: neither white space nor what cannot be read. */
+static void a_watch_that_drips_is_silent(void **state)
+{
+    static char drip[1 << 16];
+    struct scene scene = {.options = {.times = {.page = 0}}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(drip) - 1; i++) {
+        drip[i] = i % 2 == 0 ? '?' : '\n';
+    }
+    scene_begin(&scene);
+    add(&scene, LIST, 1, PAGE("10", "", POD("a", "1")));
+    fake_api_add(
+        scene.rig.api,
+        (struct fake_answer){.path = WATCH, .times = 2, .body = drip, .piece = 2, .pause_ms = 1});
+    add(&scene, LIST, 1, PAGE("12", "", POD("b", "12")));
+    add_open_watch(&scene, EVENT("ADDED", POD("c", "13")));
+    scene_start(&scene);
+
+    fake_api_wait(scene.rig.api, 2);
+    fake_clock_advance(scene.rig.client, scene.options.times.silence_us);
+    fake_api_wait(scene.rig.api, 3);
+    fake_clock_advance(scene.rig.client, scene.options.times.silence_us);
+    story_wait(&scene.story, "+c", 0);
+
+    assert_int_equal(stats_of(&scene).events, 1);
+    assert_int_equal(stats_of(&scene).lists, 2);
+    scene_end(&scene);
+}
+
 static void note_turn(void *context)
 {
     const struct sl_reply reply = {.status = 0};
@@ -145,6 +174,7 @@ int main(void)
         cmocka_unit_test(a_list_cut_at_any_byte_is_begun_anew),
         cmocka_unit_test(a_server_that_hangs_up_is_tried_again),
         cmocka_unit_test(a_silent_watch_is_replaced),
+        cmocka_unit_test(a_watch_that_drips_is_silent),
         cmocka_unit_test(a_server_that_asks_for_an_hour_is_tried_after_a_minute),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
 /* The store as the API server's lists and watches make it. */
+#include "fake_clock.h"
 #include "watches.h"
 
 #include <sched.h>
@@ -22,8 +23,9 @@
 #define WEB(name)                                                                                  \
     "{\"metadata\":{\"namespace\":\"default\",\"name\":\"" name "\",\"uid\":\"" name               \
     "\"},\"spec\":{\"nodeName\":\"n1\",\"containers\":[{\"name\":\"c\"}]}}"
-#define ON_N1          ",\"nodeName\":\"n1\""
-#define ASSIGNED(text) ",\"annotations\":{\"sliced.dev/assignment\":\"" text "\"}"
+#define BOOKMARK(version) EVENT("BOOKMARK", "{\"metadata\":{\"resourceVersion\":\"" version "\"}}")
+#define ON_N1             ",\"nodeName\":\"n1\""
+#define ASSIGNED(text)    ",\"annotations\":{\"sliced.dev/assignment\":\"" text "\"}"
 
 struct scene {
     struct rig rig;
@@ -234,6 +236,13 @@ static void a_restart_finds_assignments_on_the_pods(void **state)
     scene_end(&scene);
 }
 
+static void assert_missing(struct scene *scene, const char *start)
+{
+    const char *text = sl_sync_missing(scene->sync);
+    assert_non_null(text);
+    assert_true(sl_str_starts(sl_str_of(text), sl_str_of(start)));
+}
+
 static void says_which_list_is_missing(void **state)
 {
     struct scene scene;
@@ -247,11 +256,11 @@ static void says_which_list_is_missing(void **state)
     add_answer(&scene.rig, PODS, WHOLE("Pod", ""), false);
     add_answer(&scene.rig, W_PODS, "", true);
     scene_start(&scene);
-    assert_string_equal(sl_sync_missing(scene.sync), "waiting for the list of nodes");
+    assert_missing(&scene, "waiting for the list of nodes since 2");
     fake_api_wait(scene.rig.api, 2);
     fake_api_release(scene.rig.api);
     fake_api_wait(scene.rig.api, 5); /* the watch of nodes too */
-    assert_string_equal(sl_sync_missing(scene.sync), "waiting for the list of pods");
+    assert_missing(&scene, "waiting for the list of pods since 2");
     fake_api_release(scene.rig.api);
     wait_for(&scene, is_synced);
     assert_int_equal(free_on_n1(&scene), 4);
@@ -288,6 +297,50 @@ static void events_change_the_store(void **state)
     assert_int_equal(atomic_load(&scene.deleted), 1);
     assert_int_equal(atomic_load(&scene.changed), 3); /* b, c and last */
     assert_true(atomic_load(&scene.published) >= 3);  /* of those that are ours */
+    scene_end(&scene);
+}
+
+static bool has_failed(struct scene *scene)
+{
+    struct sl_sync_stats stats;
+    sl_sync_stats(scene->sync, &stats);
+    return strstr(stats.pods.trouble, "403") != NULL && stats.nodes.listed == 2;
+}
+
+/* Bookmarks come on a quiet cluster, so that silence says something. */
+static void a_picture_without_news_is_not_the_cluster(void **state)
+{
+    const int64_t silence_us = watch_times(500).silence_us;
+    struct scene scene;
+    (void)state;
+    scene_begin(&scene);
+    add_answer(&scene.rig, NODES, WHOLE("Node", NODE("n1")), false);
+    add_answer(&scene.rig, PODS, WHOLE("Pod", ""), false);
+    fake_api_add(scene.rig.api,
+                 (struct fake_answer){.path = W_NODES, .times = 2, .kind = FAKE_HANG});
+    fake_api_add(scene.rig.api,
+                 (struct fake_answer){.path = W_PODS, .times = 2, .kind = FAKE_HANG});
+    scene_start(&scene);
+    fake_api_wait(scene.rig.api, 4); /* two lists, two watches */
+    assert_null(sl_sync_missing(scene.sync));
+    fake_clock_advance(scene.rig.client, silence_us); /* the first watch is replaced ... */
+    fake_api_wait(scene.rig.api, 6);
+    assert_null(sl_sync_missing(scene.sync));
+    fake_api_clear(scene.rig.api);
+    add_answer(&scene.rig, W_NODES, BOOKMARK("20"), true);
+    add_answer(&scene.rig, NODES, WHOLE("Node", NODE("n1")), false);
+    fake_api_add(scene.rig.api, (struct fake_answer){.path = PODS, .status = 403});
+    fake_clock_advance(scene.rig.client, silence_us); /* ... after the second a list is tried */
+    wait_for(&scene, has_failed);
+    atomic_fetch_add(&fake_clock_ahead_us, silence_us);
+    assert_missing(&scene, "no news of pods since 2");
+    fake_api_clear(scene.rig.api);
+    add_answer(&scene.rig, W_NODES, BOOKMARK("21"), true);
+    add_answer(&scene.rig, PODS, WHOLE("Pod", ""), false);
+    add_answer(&scene.rig, W_PODS, LAST, true);
+    fake_clock_advance(scene.rig.client, 0);
+    wait_for(&scene, is_synced);
+    wait_for(&scene, knows_last);
     scene_end(&scene);
 }
 
@@ -377,6 +430,7 @@ int main(void)
         cmocka_unit_test(a_restart_finds_assignments_on_the_pods),
         cmocka_unit_test(says_which_list_is_missing),
         cmocka_unit_test(events_change_the_store),
+        cmocka_unit_test(a_picture_without_news_is_not_the_cluster),
         cmocka_unit_test(a_new_list_sweeps_what_is_gone),
         cmocka_unit_test(a_list_with_a_nameless_object_deletes_nothing),
         cmocka_unit_test(a_list_given_up_half_way_keeps_what_there_was),
