@@ -143,6 +143,7 @@ static void begin_with(struct scene *scene, bool election, bool queue)
     scene->config.election.lease_duration_us = lease_us;
     scene->config.election.renew_deadline_us = lease_us / 2;
     scene->config.election.retry_period_us = 50000;
+    scene->config.kubernetes.watch_silence_us = 2 * lease_us; /* the lease is what is broken */
     (void)snprintf(scene->config.election.namespace, sizeof(scene->config.election.namespace),
                    "gpu");
     scene->store = sl_store_new(&limits, &err);
