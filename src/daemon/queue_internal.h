@@ -81,6 +81,7 @@ struct sl_queue_mail {
 };
 
 enum { SL_QUEUE_WAIT_BUCKETS = 14, SL_QUEUE_ERROR_BUCKETS = 10 };
+enum { SL_QUEUE_TURNS = 1024 /* namespaces told apart in telling */ };
 enum { SL_QUEUE_TOLD = 20 /* owners told in a second, or of a round's refusals */ };
 
 struct sl_queue_counts {
@@ -143,7 +144,9 @@ struct sl_queuer {
     int64_t
         paused_until_us;   /* no release is tried again before; after some failures, none at all */
     int64_t told_round_us; /* of the last look at all */
-    int64_t tell_rest_us;  /* until the next one at least, for what it took */
+    uint64_t told_rounds;  /* looks */
+    uint64_t told_turn[SL_QUEUE_TURNS]; /* the look in which one of the namespace was told last */
+    int64_t tell_rest_us;               /* until the next one at least, for what it took */
     size_t untold; /* entries that want a first word, as of that look, and those new since */
     unsigned ignored_left; /* pods of which that may still be told in this round */
     unsigned failures;     /* of releases, in a row */

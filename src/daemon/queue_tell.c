@@ -12,6 +12,7 @@ enum {
     TOLD_AT_ONCE = 200, /* after a longer rest */
     MOVED_FACTOR = 2,
     REST = 50, /* times as long as a look at all took */
+    TURN = 16, /* looks after which a namespace has its turn before others have more */
 };
 
 static const int64_t second_us = 1000000;
@@ -147,7 +148,29 @@ struct round {
     unsigned left;
     unsigned again; /* of them, for those who were told before */
     size_t untold;  /* left over */
+    bool rest;      /* of those put off */
+    unsigned n_put_off;
+    struct sl_queue_entry *put_off[TOLD_AT_ONCE]; /* others' namespaces have their turn first */
 };
+
+/* One of a namespace that had no turn of late, others when there is no such left: ten thousand pods
+ * of one keep nobody else's owner waiting. Namespaces are told apart by a hash, as far as that
+ * goes. */
+static bool has_turn(struct round *round, struct sl_queue_entry *entry)
+{
+    struct sl_queuer *queuer = round->queuer;
+    const char *space = entry->pod->namespace;
+    uint64_t hash = sl_hash(space, strlen(space)) * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t *turn = &queuer->told_turn[(hash >> 32) % SL_QUEUE_TURNS];
+    if (round->rest || *turn == 0 || queuer->told_rounds - *turn >= TURN) {
+        *turn = queuer->told_rounds;
+        return true;
+    }
+    if (round->n_put_off < TOLD_AT_ONCE) {
+        round->put_off[round->n_put_off++] = entry;
+    }
+    return false;
+}
 
 static bool has_moved(const struct sl_queue_entry *entry, const struct sl_queue_row *row,
                       int64_t now_us)
@@ -166,7 +189,7 @@ static bool has_moved(const struct sl_queue_entry *entry, const struct sl_queue_
 
 static void look_at_refused(struct round *round, struct sl_queue_entry *entry)
 {
-    if (round->left == 0) {
+    if (round->left == 0 || !has_turn(round, entry)) {
         round->untold++;
         return;
     }
@@ -241,7 +264,8 @@ static void look_at(void *context, const struct sl_queue_row *row)
     }
     bool first = entry->told_us == 0;
     const char *word = due_word(entry, row, round->now_us);
-    if (word == NULL || round->left == 0 || (!first && round->again == 0)) {
+    if (word == NULL || round->left == 0 || (!first && round->again == 0) ||
+        !has_turn(round, entry)) {
         round->untold += first ? 1 : 0;
         return;
     }
@@ -256,6 +280,19 @@ static void look_at(void *context, const struct sl_queue_row *row)
     entry->told_start_us = row->start_us;
     round->left--;
     round->again -= first ? 0 : 1;
+}
+
+static void look_at_rest(struct round *round)
+{
+    round->rest = true;
+    for (unsigned i = 0; i < round->n_put_off; i++) {
+        struct sl_queue_entry *entry = round->put_off[i];
+        struct sl_queue_row row;
+        round->untold -= entry->refused || entry->told_us == 0 ? 1 : 0; /* counted once more */
+        if (sl_planner_row(round->queuer->planner, sl_str_of(entry->uid), round->now_us, &row)) {
+            look_at(round, &row);
+        }
+    }
 }
 
 /* A look at 100,000 pods takes a good part of a second, in which nothing is planned. */
@@ -295,7 +332,9 @@ void sl_queue_tell_all(struct sl_queuer *queuer, int64_t now_us)
     if (sl_planner_estimate(queuer->planner, now_us, NULL) == 0) {
         queuer->estimated_us = now_us;
     }
+    queuer->told_rounds++;
     (void)sl_planner_visit(queuer->planner, now_us, queuer->entries.len, look_at, &round);
+    look_at_rest(&round);
     queuer->untold = round.untold;
     queuer->tell_rest_us = (cpu_us() - begin_us) * REST;
 }

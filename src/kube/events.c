@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "kube/clock.h"
+#include "kube/event_turns.h"
 #include "kube/event_write.h"
 #include "kube/pacing.h"
 #include "util/map.h"
@@ -19,7 +20,7 @@ static const int64_t timeout_us = 10 * INT64_C(1000000);
 /* What is remembered of a pod and a reason. It is told of by one Event at a time. */
 struct entry {
     struct entry *newer, *older; /* by use */
-    struct entry *next;          /* in the queue */
+    struct sl_event_turn turn;   /* in the queue */
     struct sl_events *events;
     char *key; /* namespace, pod, uid, reason: NUL between */
     size_t key_len;
@@ -39,12 +40,6 @@ struct entry {
     int64_t sent_us; /* monotonic */
 };
 
-/* Those that wait to be sent. */
-struct lane {
-    struct entry *first, **tail;
-    size_t n;
-};
-
 struct sl_events {
     struct sl_events_options options;
     char controller[SL_EVENT_NAME_MAX + 1];
@@ -52,8 +47,8 @@ struct sl_events {
     pthread_mutex_t lock;
     struct sl_map map;
     struct entry *newest, *oldest;
-    struct lane lane[LANES];
-    unsigned ahead; /* sent in a row while others waited */
+    struct sl_event_turns lane[LANES]; /* those that wait to be sent */
+    unsigned ahead;                    /* sent in a row while others waited */
     unsigned sending;
     unsigned refs; /* owner, timers, calls */
     bool pumping;  /* a timer is set */
@@ -87,6 +82,9 @@ static void unlock_unref(struct sl_events *events, unsigned refs)
         entry_free(events->oldest);
         events->oldest = newer;
     }
+    for (unsigned i = 0; i < LANES; i++) {
+        sl_event_turns_free(&events->lane[i]);
+    }
     sl_map_free(&events->map);
     (void)pthread_mutex_destroy(&events->lock);
     free(events);
@@ -104,9 +102,6 @@ struct sl_events *sl_events_new(const struct sl_events_options *options, struct 
     (void)sl_event_cut(options->instance, SL_EVENT_WORD_MAX, events->instance);
     (void)pthread_mutex_init(&events->lock, NULL);
     sl_bucket_init(&events->bucket, options->per_second, options->burst, sl_kube_monotonic_us());
-    for (unsigned i = 0; i < LANES; i++) {
-        events->lane[i].tail = &events->lane[i].first;
-    }
     events->refs = 1;
     return events;
 }
@@ -227,38 +222,34 @@ static void set_note(struct sl_events *events, struct entry *entry,
     entry->at_us = sl_kube_real_us();
 }
 
-static struct lane *lane_of(struct sl_events *events, bool ahead)
+static struct sl_event_turns *lane_of(struct sl_events *events, bool ahead)
 {
     return &events->lane[ahead ? LANE_AHEAD : LANE_BEHIND];
 }
 
-static void enqueue(struct sl_events *events, struct entry *entry)
+/* False: out of memory. */
+static bool enqueue(struct sl_events *events, struct entry *entry)
 {
-    struct lane *lane = lane_of(events, entry->ahead);
-    entry->queued = true;
-    entry->next = NULL;
-    *lane->tail = entry;
-    lane->tail = &entry->next;
-    lane->n++;
+    entry->turn.owner = entry;
+    entry->queued =
+        sl_event_turns_push(lane_of(events, entry->ahead), sl_str_of(entry->key), &entry->turn);
+    return entry->queued;
 }
 
 /* That of the next to be sent; NULL: none is. */
-static struct lane *next_lane(struct sl_events *events)
+static struct sl_event_turns *next_lane(struct sl_events *events)
 {
-    struct lane *ahead = &events->lane[LANE_AHEAD];
-    struct lane *behind = &events->lane[LANE_BEHIND];
-    if (ahead->first == NULL || (behind->first != NULL && events->ahead >= AHEAD_MAX)) {
-        return behind->first == NULL ? NULL : behind;
+    struct sl_event_turns *ahead = &events->lane[LANE_AHEAD];
+    struct sl_event_turns *behind = &events->lane[LANE_BEHIND];
+    if (ahead->n == 0 || (behind->n > 0 && events->ahead >= AHEAD_MAX)) {
+        return behind->n == 0 ? NULL : behind;
     }
     return ahead;
 }
 
-static struct entry *dequeue(struct sl_events *events, struct lane *lane)
+static struct entry *dequeue(struct sl_events *events, struct sl_event_turns *lane)
 {
-    struct entry *entry = lane->first;
-    lane->first = entry->next;
-    lane->tail = lane->first == NULL ? &lane->first : lane->tail;
-    lane->n--;
+    struct entry *entry = sl_event_turns_pop(lane);
     entry->queued = false;
     events->ahead = lane == &events->lane[LANE_AHEAD] ? events->ahead + 1 : 0;
     return entry;
@@ -300,7 +291,8 @@ static bool tell(struct sl_events *events, const struct sl_event_note *note, con
                  size_t len)
 {
     struct entry *entry = len == 0 ? NULL : sl_map_get(&events->map, key, len);
-    bool full = lane_of(events, note->warning || note->ahead)->n >= events->options.max_queued;
+    bool full = !sl_event_turns_have_room(lane_of(events, note->warning || note->ahead),
+                                          note->namespace, events->options.max_queued);
     if (entry == NULL && len > 0 && !full && make_room(events)) {
         entry = add_entry(events, key, len);
     }
@@ -312,11 +304,9 @@ static bool tell(struct sl_events *events, const struct sl_event_note *note, con
     link_newest(events, entry);
     if (!take_note(events, entry, note)) {
         events->stats.aggregated++;
-    } else if (full) {
+    } else if (full || !enqueue(events, entry)) {
         events->stats.dropped++; /* its count is kept, and told with the next */
         return false;
-    } else {
-        enqueue(events, entry);
     }
     return true;
 }
@@ -338,7 +328,7 @@ bool sl_events_tell(struct sl_events *events, const struct sl_event_note *note)
  */
 static struct entry *take_next(struct sl_events *events, int64_t *wait_us)
 {
-    struct lane *lane = next_lane(events);
+    struct sl_event_turns *lane = next_lane(events);
     int64_t now_us = sl_kube_monotonic_us();
     *wait_us = 0;
     if (lane == NULL || events->stopped || events->sending >= SENDING_MAX) {
@@ -383,8 +373,8 @@ static void on_reply(struct entry *entry, const struct sl_reply *reply, bool pat
 {
     struct sl_events *events = entry->events;
     (void)pthread_mutex_lock(&events->lock);
-    if (settle(events, entry, reply, patch)) {
-        enqueue(events, entry);
+    if (settle(events, entry, reply, patch) && !enqueue(events, entry)) {
+        events->stats.dropped++;
     }
     start_pump(events, 0);
     unlock_unref(events, 1);

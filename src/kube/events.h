@@ -15,7 +15,8 @@ struct sl_events_options {
     unsigned burst;
     int64_t repeat_us;     /* the same (pod, reason, note) is told again after that long at the
                             * earliest, as a series; another note is a new Event at once */
-    size_t max_queued;     /* waiting to be sent: of those that go ahead, and of the others */
+    size_t max_queued;     /* waiting to be sent: of those that go ahead, and of the others. Each
+                            * namespace has a share of it, and its turn */
     size_t max_remembered; /* (pod, reason) pairs for aggregation, least recently used go first */
 };
 

@@ -149,6 +149,31 @@ static unsigned count(const char *text, const char *word)
 }
 
 /* It states two timeouts in turn that cannot be read: others' Events are not to wait for that. */
+/* The queue of one namespace is long, and all of it is ahead of another's pod. */
+static void who_has_few_pods_is_told_among_the_first(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin(&rig);
+    rig_node(&rig, "n1", 1);
+    rig_start(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "x", .node = "n1", .timeout = "9h"});
+    put_many(&rig, "many", 300);
+    rig_put(&rig, (struct rig_pod){.name = "one", .namespace = "few", .gated = true});
+    (void)rig_round(&rig);
+    (void)rig_later(&rig, 3 * SECOND);
+    assert_in_range(rig.n_told, 1, 100);
+    assert_true(sl_queue_find(rig.queuer, SL_STR("u-one"))->told_us > 0);
+    unsigned told = rig.n_told;
+    for (int i = 0; i < 20; i++) { /* and nothing is left unsaid of the others */
+        (void)rig_later(&rig, SECOND);
+    }
+    assert_int_equal(rig.n_told, 301);
+    assert_int_equal(rig.queuer->untold, 0);
+    assert_true(told < 301);
+    rig_end(&rig);
+}
+
 static void what_cannot_be_read_of_a_pod_is_told_once_a_minute(void **state)
 {
     static const char *const timeouts[] = {"90min", "2 days"};
@@ -190,6 +215,7 @@ static void what_cannot_be_read_of_many_is_told_little_by_little(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_has_few_pods_is_told_among_the_first),
         cmocka_unit_test(what_cannot_be_read_of_a_pod_is_told_once_a_minute),
         cmocka_unit_test(what_cannot_be_read_of_many_is_told_little_by_little),
         cmocka_unit_test(when_its_stages_open_its_owner_is_told_what_it_waits_for_now),
