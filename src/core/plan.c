@@ -192,7 +192,6 @@ void sl_planner_free(struct sl_planner *planner)
     planner->nowhere->refs = 0;
     sl_plan_lane_tidy(planner);
     free_nodes(planner);
-    sl_plan_refusals_free(planner);
     sl_map_free(&planner->pods);
     sl_map_free(&planner->classes);
     sl_map_free(&planner->asks);
@@ -384,7 +383,6 @@ static int add_pod(struct sl_planner *planner, struct sl_pod *pod, struct sl_err
     fresh->stage = pod->after != NULL ? SL_HOLD_STAGE : SL_HOLD_NONE;
     fresh->ready_us = pod->created_us;
     fresh->since_us = planner->now_us;
-    fresh->doubted = sl_plan_is_refused(planner, pod->namespace);
     fresh->nominated = pod->gate == SL_GATE_NONE && pod->nominated != NULL;
     planner->count[fresh->state]++;
     sl_plan_settle(planner, fresh);

@@ -145,7 +145,7 @@ void sl_planner_denied(struct sl_planner *planner, struct sl_str uid, int64_t no
     }
     pod->denied = true;
     planner->dirty = true;
-    sl_plan_note_refusal(planner, pod->pod->namespace);
+    sl_plan_note_refusal(planner, pod->space);
 }
 
 void sl_plan_expire(struct sl_planner *planner)

@@ -49,7 +49,6 @@ void sl_planner_rebase(struct sl_planner *planner, int64_t by_us, int64_t now_us
     for (size_t i = 0; i < planner->n_nodes; i++) {
         planner->node[i]->ends_us = INT64_MIN; /* residents' ends are made anew */
     }
-    sl_plan_refusals_move(planner, by_us);
     move(&planner->heard_us, by_us);
     planner->now_us = now_us;
     sl_plan_bound_reset(planner);

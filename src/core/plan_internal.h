@@ -25,6 +25,7 @@ enum {
     SL_PLAN_URGENT_MAX = 64,    /* pods tried before one that the bound refuses, at one time */
     SL_PLAN_BACK_MAX = 8,       /* pods set aside that come back when a node has more room */
     SL_PLAN_EARLY_CHECKS = 1 << 18, /* nodes looked at for estimated starts */
+    SL_PLAN_REFUSALS_MAX = 8,       /* in a row: nobody of the namespace is expected to be let go */
     SL_PLAN_PREEMPT_MAX = 8,        /* pods of a lane looked at for preemption in one run */
 };
 
@@ -138,8 +139,9 @@ struct sl_plan_class {
 /* A namespace of which somebody waits. */
 struct sl_plan_space {
     size_t refs;
-    uint64_t run; /* that spent is of */
-    size_t spent; /* checks */
+    uint64_t run;      /* that spent is of */
+    size_t spent;      /* checks */
+    uint32_t refusals; /* releases in a row that the API server refused, so far as they matter */
     char name[];
 };
 
@@ -174,7 +176,6 @@ struct sl_plan_pod {
     bool preemptive; /* released to preempt once */
     bool denied;     /* its last lapse was the API server's refusal */
     bool excused;    /* one lapse was not held against it */
-    bool doubted;    /* nobody of its namespace is let go */
 
     struct sl_pod *claim; /* a copy that stands where its claim is; NULL: none */
     struct sl_plan_node *node;
@@ -268,16 +269,14 @@ struct sl_planner {
     struct sl_map pods;   /* uid -> struct sl_plan_pod */
     struct sl_map classes;
     struct sl_map asks;
-    struct sl_map rans;     /* uid -> struct sl_plan_ran */
-    struct sl_map refusals; /* by namespace */
-    struct sl_map ids;      /* bound id -> struct sl_plan_pod or ran: taken */
+    struct sl_map rans; /* uid -> struct sl_plan_ran */
+    struct sl_map ids;  /* bound id -> struct sl_plan_pod or ran: taken */
     struct sl_plan_ran *ran;
     struct sl_plan_ask *ask; /* all of them */
     struct sl_plan_lane *lane;
     struct sl_plan_lane *nowhere; /* the last of them */
     size_t n_lanes;
     struct sl_map spaces; /* namespaces */
-    bool other_asks;      /* than the last run met */
 
     struct sl_plan_list claims; /* by time */
     struct sl_plan_list lapsed;
@@ -289,8 +288,6 @@ struct sl_planner {
     size_t n_nodes;
     struct sl_plan_node *stale; /* list */
     struct sl_plan_node *gone;  /* list through stale_next: have claims, are not there */
-    bool ready;                 /* a cluster is known */
-    bool away;                  /* kube-scheduler, as of the last run: pods show it */
     uint64_t *grown;            /* tree of maxima of the nodes' seq, as the lanes' trees */
     uint32_t grown_leaves;
     struct sl_plan_offer *offer; /* by key */
@@ -301,7 +298,6 @@ struct sl_planner {
     uint32_t *news;  /* nodes */
     size_t n_news;
     size_t news_cap;
-    bool all_news;
     uint64_t set_seq; /* nodes_seq when the set of nodes was told last */
     uint64_t judged;  /* how often an ask and a node were looked at together */
     uint64_t looked;  /* how often a pod and a node were, and for a pod's sake a point of a tree */
@@ -312,9 +308,13 @@ struct sl_planner {
     uint64_t settled_seq; /* nodes_seq that all pods were judged by */
     uint64_t epoch;       /* goes up with each run and each reservation that moves */
     uint64_t run;
+    bool other_asks; /* than the last run met */
+    bool ready;      /* a cluster is known */
+    bool all_news;
     bool dirty;  /* a run may do something */
     bool paused; /* the last run stopped for its pace */
     bool hurry;  /* it stopped for its budget */
+    bool away;   /* kube-scheduler, as of the last run: pods show it */
 
     /* of the run */
     const struct sl_demand *demand;
@@ -497,17 +497,13 @@ struct sl_plan_ran *sl_plan_ran_find(const struct sl_planner *planner, const cha
 /* ---- plan_refuse.c ---- */
 
 /* The API server refused to let a pod of that namespace go. */
-void sl_plan_note_refusal(struct sl_planner *planner, const char *namespace);
-/* So many times in a row that nobody of it is expected to? */
-bool sl_plan_is_refused(const struct sl_planner *planner, const char *namespace);
-void sl_plan_refusals_move(struct sl_planner *planner, int64_t by_us);
-void sl_plan_refusals_free(struct sl_planner *planner);
+void sl_plan_note_refusal(struct sl_planner *planner, struct sl_plan_space *space);
 
 /* May it well not take a claim? Then nobody waits for it, nothing idles for it, and of all such
  * pods one of a lane tries at a time. */
 static inline bool sl_plan_may_not_come(const struct sl_plan_pod *pod)
 {
-    return pod->strikes > 0 || pod->doubted;
+    return pod->strikes > 0 || pod->space->refusals == SL_PLAN_REFUSALS_MAX;
 }
 
 /* Then this is its turn's. */

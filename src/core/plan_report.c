@@ -271,7 +271,9 @@ static const char *why_of(const struct sl_plan_pod *pod, enum sl_hold_reason rea
     if (reason != SL_HOLD_LAPSED) {
         return NULL;
     }
-    return pod->denied ? denied_text : pod->strikes == 0 && pod->doubted ? refused_text : NULL;
+    return pod->denied                                      ? denied_text
+           : pod->strikes == 0 && sl_plan_may_not_come(pod) ? refused_text
+                                                            : NULL;
 }
 
 static void make_row(const struct sl_planner *planner, const struct sl_plan_pod *pod,

@@ -184,7 +184,7 @@ static bool has_moved(const struct sl_queue_entry *entry, const struct sl_queue_
     told_us = told_us < second_us ? second_us : told_us;
     left_us = left_us < second_us ? second_us : left_us;
     return off_us > moved_us &&
-           (left_us >= told_us * MOVED_FACTOR || told_us >= left_us * MOVED_FACTOR);
+           (left_us / MOVED_FACTOR >= told_us || told_us / MOVED_FACTOR >= left_us);
 }
 
 static void look_at_refused(struct round *round, struct sl_queue_entry *entry)

@@ -177,23 +177,6 @@ static void some_that_are_let_go_in_between_keep_the_namespace_going(void **stat
     assert_int_equal(refused, 45);
 }
 
-static void so_many_namespaces_are_remembered_and_no_more(void **state)
-{
-    struct plan_rig *rig = *state;
-    static char namespace[1500][16];
-    static char name[1500][16];
-    plan_rig_node(rig, "n1", 1);
-    plan_rig_cluster(rig);
-    for (int i = 0; i < 1500; i++) {
-        (void)snprintf(namespace[i], sizeof namespace[i], "ns%d", i);
-        (void)snprintf(name[i], sizeof name[i], "p%d", i);
-        wait_in(rig, namespace[i], name[i]);
-        (void)plan_rig_run(rig, 1);
-        sl_planner_denied(rig->planner, sl_str_of(name[i]), rig->now_us);
-        rig->now_us += i == 1400 ? SECONDS(36000) : 5000;
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -203,7 +186,6 @@ int main(void)
         PLAN_TEST(who_comes_later_is_not_tried_at_once),
         PLAN_TEST(the_first_that_is_let_go_ends_it),
         PLAN_TEST(some_that_are_let_go_in_between_keep_the_namespace_going),
-        PLAN_TEST(so_many_namespaces_are_remembered_and_no_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

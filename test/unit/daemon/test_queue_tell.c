@@ -212,11 +212,40 @@ static void what_cannot_be_read_of_many_is_told_little_by_little(void **state)
     rig_end(&rig);
 }
 
+/* Thousands that state the longest timeout: the last would start at the end of time.
+ * UndefinedBehaviorSanitizer sees sums that do not stop there. */
+static void a_start_at_the_end_of_time_is_told_as_any_other(void **state)
+{
+    enum { MANY = 4500 };
+    static struct queue_rig rig;
+    struct sl_queue_list list;
+    char name[16];
+    (void)state;
+    rig_begin_on(&rig, 1);
+    for (int i = 0; i < MANY; i++) {
+        (void)snprintf(name, sizeof(name), "p%d", i);
+        rig_put(&rig, (struct rig_pod){.name = name, .gated = true, .timeout = "2147483647"});
+    }
+    for (int i = 0; i < 40; i++) {
+        (void)rig_later(&rig, 10 * SECOND);
+    }
+    assert_in_range(rig.n_told, MANY / 2, 2 * MANY);
+    assert_int_equal(rig.queue.list(rig.queue.context, MANY, &list, NULL), 0);
+    assert_int_equal(list.n, MANY);
+    for (size_t i = 0; i < list.n; i++) {
+        char text[SL_PLAN_TEXT_MAX];
+        assert_true(sl_queue_text(&list.row[i], list.now_us, text, sizeof(text)) > 0);
+    }
+    sl_queue_list_free(&list);
+    rig_end(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_has_few_pods_is_told_among_the_first),
         cmocka_unit_test(what_cannot_be_read_of_a_pod_is_told_once_a_minute),
+        cmocka_unit_test(a_start_at_the_end_of_time_is_told_as_any_other),
         cmocka_unit_test(what_cannot_be_read_of_many_is_told_little_by_little),
         cmocka_unit_test(when_its_stages_open_its_owner_is_told_what_it_waits_for_now),
         cmocka_unit_test(when_its_start_can_be_estimated_at_last_its_owner_is_told),
