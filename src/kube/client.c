@@ -64,6 +64,7 @@ static struct sl_call *call_new(const struct sl_client *client,
 static enum sl_lane lane_of(const struct sl_call_options *options)
 {
     static const enum sl_lane lane[SL_CALL_PRIORITIES] = {
+        [SL_CALL_LEASE] = SL_LANE_LEASE,
         [SL_CALL_BIND] = SL_LANE_BIND,
         [SL_CALL_NORMAL] = SL_LANE_NORMAL,
         [SL_CALL_LOW] = SL_LANE_LOW,

@@ -11,7 +11,8 @@
 struct sl_client;
 
 enum sl_call_priority {
-    SL_CALL_BIND,   /* bindings, leases: never behind the others */
+    SL_CALL_LEASE,  /* few, and never behind anything: who cannot renew ends leading */
+    SL_CALL_BIND,   /* bindings: never behind the others */
     SL_CALL_NORMAL, /* lists, watches, reads, patches */
     SL_CALL_LOW,    /* events */
     SL_CALL_PRIORITIES,
@@ -22,7 +23,8 @@ struct sl_client_options {
     const char *user_agent;
     double qps;             /* calls a second over all priorities; 0: no limit */
     unsigned burst;         /* tokens that may be saved up */
-    unsigned max_in_flight; /* without watches; an eighth of it (one at least) is for binds alone */
+    unsigned max_in_flight; /* without watches; an eighth of it (one at least) is for binds alone;
+                             * leases need none */
     unsigned max_queued;    /* of each priority; further calls are refused (SL_ERR_LIMIT) */
     int64_t connect_timeout_us;
     size_t max_reply; /* of a collected body */
@@ -93,6 +95,7 @@ struct sl_client_stats {
     uint64_t refused;        /* not taken: queue full, or stopping */
     uint64_t failures;       /* ended without an answer, or with 400 and above */
     unsigned in_flight, queued;
+    unsigned sockets; /* open, idle ones too */
 };
 void sl_client_stats(struct sl_client *client, struct sl_client_stats *out);
 

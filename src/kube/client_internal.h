@@ -5,15 +5,21 @@
 #include <curl/curl.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/types.h>
 
 #include "kube/auth.h"
 #include "kube/client.h"
 #include "kube/clock.h"
 #include "kube/pacing.h"
 
-/* Queues in the order in which they are served. Streams have their own: they take no place among
- * the calls in flight, so none of them waits behind calls that do. */
-enum sl_lane { SL_LANE_BIND, SL_LANE_STREAM, SL_LANE_NORMAL, SL_LANE_LOW, SL_LANES };
+/* Queues in the order in which they are served. Leases and streams take no place among the calls in
+ * flight, so none of them waits behind calls that do. */
+enum sl_lane { SL_LANE_LEASE, SL_LANE_BIND, SL_LANE_STREAM, SL_LANE_NORMAL, SL_LANE_LOW, SL_LANES };
+
+static inline bool sl_lane_takes_place(enum sl_lane lane)
+{
+    return lane != SL_LANE_LEASE && lane != SL_LANE_STREAM;
+}
 
 struct sl_call {
     struct sl_call *next; /* in a queue or in the list of active calls */
@@ -68,6 +74,7 @@ enum { SL_HEARD_MAX = 64, SL_SOCKETS_MAX = 1024 };
 
 struct sl_socket {
     curl_socket_t fd;
+    ino_t inode;  /* which socket the number stands for */
     bool watched; /* libcurl waits for something on it */
 };
 
@@ -91,12 +98,12 @@ struct sl_client {
     bool stop;
     /* of the client's thread alone */
     struct sl_call *active;
-    unsigned taken;      /* active calls that are no streams */
+    unsigned taken;      /* active calls that take a place */
     int64_t curl_due_us; /* monotonic: libcurl wants to be called then; INT64_MAX: never */
     struct sl_bucket bucket;
     uint64_t jitter;
     int64_t heard_us[SL_HEARD_MAX];           /* by local port: the last byte of calls that ended */
-    struct sl_socket sockets[SL_SOCKETS_MAX]; /* open ones, and some that libcurl closed silently */
+    struct sl_socket sockets[SL_SOCKETS_MAX]; /* open; libcurl closes some silently: see sweep */
     unsigned n_sockets;
 };
 
@@ -111,6 +118,9 @@ void sl_client_bound_queue(struct sl_client *client, const struct sl_call *call)
  * a failed init left too. */
 int sl_client_poll_init(struct sl_client *client, struct sl_error *err);
 void sl_client_poll_free(struct sl_client *client);
+/* Drops sockets that libcurl has closed without a word, which it does with connections that are
+ * still being made: their numbers may be other threads' files by now. */
+void sl_client_sweep_sockets(struct sl_client *client);
 /* NULL: not open. */
 struct sl_socket *sl_client_socket(struct sl_client *client, curl_socket_t fd);
 void sl_client_own(const struct sl_client *client);

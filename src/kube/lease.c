@@ -199,7 +199,7 @@ static bool ask(struct sl_lease *lease, enum step step)
         .method = method[step],
         .path = path,
         .body = {body.data, body.len},
-        .priority = SL_CALL_BIND,
+        .priority = SL_CALL_LEASE,
         .timeout_us = lease->options.renew_deadline_us / 2,
         .done = on_reply,
         .context = lease,

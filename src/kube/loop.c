@@ -39,7 +39,7 @@ static void drop_active(struct sl_client *client, struct sl_call *call)
         at = &(*at)->next;
     }
     *at = call->next;
-    client->taken -= call->lane != SL_LANE_STREAM;
+    client->taken -= sl_lane_takes_place(call->lane);
     sl_transfer_end(client, call);
     (void)pthread_mutex_lock(&client->lock);
     client->stats.in_flight--;
@@ -68,18 +68,18 @@ static void wake_delayed(struct sl_client *client, int64_t now_us, int64_t *wait
 }
 
 /* Binds may take every place in flight; the others leave some, so that a server which lets calls
- * hang does not keep a lease from being renewed. */
+ * hang does not keep pods from being bound. */
 static bool has_place(const struct sl_client *client, enum sl_lane lane)
 {
     unsigned max = client->options.max_in_flight;
     unsigned kept = max < 2 ? 0 : max < 8 ? 1 : max / 8;
-    return lane == SL_LANE_STREAM || client->taken < (lane == SL_LANE_BIND ? max : max - kept);
+    return !sl_lane_takes_place(lane) || client->taken < (lane == SL_LANE_BIND ? max : max - kept);
 }
 
 /* The lane whose first call goes next, SL_LANES when none may go now. Lock held. */
 static enum sl_lane next_lane(const struct sl_client *client)
 {
-    enum sl_lane lane = SL_LANE_BIND;
+    enum sl_lane lane = SL_LANE_LEASE;
     while (lane < SL_LANES && (client->lane[lane].first == NULL || !has_place(client, lane))) {
         lane++;
     }
@@ -134,7 +134,7 @@ static void start_calls(struct sl_client *client, int64_t *wait_us)
         }
         call->next = client->active;
         client->active = call;
-        client->taken += call->lane != SL_LANE_STREAM;
+        client->taken += sl_lane_takes_place(call->lane);
         if (ready < 0 || sl_transfer_start(client, call, &credentials, &err) < 0) {
             drop_active(client, call);
             end_unanswered(client, call, err.code, err.message);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { EVENTS_MAX = 16 };
@@ -23,6 +24,23 @@ struct sl_socket *sl_client_socket(struct sl_client *client, curl_socket_t fd)
         }
     }
     return NULL;
+}
+
+/* A socket's inode is its own for as long as it is open, other than its number. */
+void sl_client_sweep_sockets(struct sl_client *client)
+{
+    unsigned i = 0;
+    while (i < client->n_sockets) {
+        const struct sl_socket *socket = &client->sockets[i];
+        struct stat now;
+        bool open =
+            fstat(socket->fd, &now) == 0 && S_ISSOCK(now.st_mode) && now.st_ino == socket->inode;
+        if (open) {
+            i++;
+        } else {
+            client->sockets[i] = client->sockets[--client->n_sockets];
+        }
+    }
 }
 
 /* A connection goes out of the set when it is closed, or with the next event that nobody waits for:

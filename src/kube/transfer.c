@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <strings.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { KEEPALIVE_IDLE_S = 15, KEEPALIVE_INTERVAL_S = 5, UNACKED_MAX_MS = 20000 };
@@ -101,6 +102,13 @@ static int on_seek(void *context, curl_off_t offset, int origin)
     return CURL_SEEKFUNC_OK;
 }
 
+static void note_sockets(struct sl_client *client)
+{
+    (void)pthread_mutex_lock(&client->lock);
+    client->stats.sockets = client->n_sockets;
+    (void)pthread_mutex_unlock(&client->lock);
+}
+
 /* Sockets that a credential plugin does not inherit. */
 static curl_socket_t on_socket(void *context, curlsocktype purpose, struct curl_sockaddr *address)
 {
@@ -110,14 +118,14 @@ static curl_socket_t on_socket(void *context, curlsocktype purpose, struct curl_
     if (fd == CURL_SOCKET_BAD) {
         return fd;
     }
-    /* libcurl closes a connection that is still being made without on_close: its place is there */
-    struct sl_socket *known = sl_client_socket(client, fd);
-    if (known == NULL && client->n_sockets == SL_SOCKETS_MAX) {
+    struct stat made;
+    sl_client_sweep_sockets(client);
+    if (client->n_sockets == SL_SOCKETS_MAX || fstat(fd, &made) < 0) {
         (void)close(fd);
         return CURL_SOCKET_BAD;
     }
-    known = known == NULL ? &client->sockets[client->n_sockets++] : known;
-    *known = (struct sl_socket){.fd = fd};
+    client->sockets[client->n_sockets++] = (struct sl_socket){.fd = fd, .inode = made.st_ino};
+    note_sockets(client);
     return fd;
 }
 
@@ -127,6 +135,7 @@ static int on_close(void *context, curl_socket_t fd)
     struct sl_socket *known = sl_client_socket(client, fd);
     if (known != NULL) {
         *known = client->sockets[--client->n_sockets];
+        note_sockets(client);
     }
     return close(fd);
 }
@@ -373,8 +382,9 @@ void sl_transfer_note_heard(struct sl_client *client, const struct sl_call *call
     }
 }
 
-static void shut_down(const struct sl_client *client, long port)
+static void shut_down(struct sl_client *client, long port)
 {
+    sl_client_sweep_sockets(client);
     for (unsigned i = 0; i < client->n_sockets; i++) {
         struct sockaddr_in6 address; /* its port is where an IPv4 address has it */
         socklen_t len = sizeof(address);

@@ -3,12 +3,81 @@
 
 #include "fake_clock.h"
 
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 enum { HANGS = 4 };
 
 static void restart(struct rig *rig)
 {
     sl_client_free(rig->client);
     rig_start_client(rig);
+}
+
+/* ---- sockets ---- */
+
+enum { TRIES = 12, PLUGS = 8 };
+
+/* A listener on loopback that takes no more connections; its port. */
+static uint16_t fill_listener(int *listener, int plug[PLUGS])
+{
+    struct sockaddr_in address = {.sin_family = AF_INET};
+    socklen_t len = sizeof(address);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    *listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(*listener, (struct sockaddr *)&address, sizeof(address)), 0);
+    assert_int_equal(getsockname(*listener, (struct sockaddr *)&address, &len), 0);
+    assert_int_equal(listen(*listener, 0), 0);
+    for (int i = 0; i < PLUGS; i++) {
+        plug[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        (void)connect(plug[i], (struct sockaddr *)&address, sizeof(address));
+    }
+    return ntohs(address.sin_port);
+}
+
+/* libcurl closes a connection that is still being made without a word. */
+static void sockets_that_were_closed_leave_the_table(void **state)
+{
+    struct rig rig;
+    struct sl_client_stats stats;
+    int listener = -1;
+    int plug[PLUGS];
+    int taken[TRIES];
+    char url[64];
+    (void)state;
+    rig_start(&rig);
+    (void)snprintf(url, sizeof(url), "http://127.0.0.1:%u", fill_listener(&listener, plug));
+    rig.access.server = url;
+    restart(&rig);
+    for (int i = 0; i < TRIES; i++) {
+        struct pending pending = PENDING_INIT;
+        struct sl_call_options call = rig_get("/x");
+        call.repeatable = false;
+        call.max_tries = 1;
+        rig_call(&rig, call, &pending);
+        do {
+            sl_client_stats(rig.client, &stats);
+            (void)sched_yield();
+        } while (stats.in_flight == 0 || stats.sockets == 0);
+        fake_clock_advance(rig.client, call.timeout_us);
+        pending_wait(&pending, 1);
+        taken[i] = open("/dev/null", O_RDONLY | O_CLOEXEC); /* takes the number */
+    }
+    sl_client_stats(rig.client, &stats);
+    assert_true(stats.sockets <= 1);
+    rig_end(&rig);
+    for (int i = 0; i < TRIES; i++) {
+        (void)close(taken[i]);
+    }
+    for (int i = 0; i < PLUGS; i++) {
+        (void)close(plug[i]);
+    }
+    (void)close(listener);
 }
 
 /* ---- order and limits ---- */
@@ -49,9 +118,10 @@ static void ask_all(void *context)
     ask(letter->rig, "/normal", SL_CALL_NORMAL, letter->pending);
     ask(letter->rig, "/bind", SL_CALL_BIND, letter->pending);
     ask(letter->rig, "/bind", SL_CALL_BIND, letter->pending);
+    ask(letter->rig, "/aim", SL_CALL_LEASE, letter->pending);
 }
 
-static void binds_go_first_and_events_last_under_a_rate_limit(void **state)
+static void leases_go_first_binds_next_events_last_under_a_rate_limit(void **state)
 {
     struct rig rig;
     struct order order = {.pending = PENDING_INIT};
@@ -66,14 +136,14 @@ static void binds_go_first_and_events_last_under_a_rate_limit(void **state)
 
     assert_int_equal(sl_client_after(rig.client, 0, ask_all, &letter), 0);
 
-    for (unsigned n = 1; n <= 6; n++) {
+    for (unsigned n = 1; n <= 7; n++) {
         pending_wait(&order.pending, n);
         assert_int_equal(fake_api_requests(rig.api), n);
         fake_clock_advance(rig.client, 2000000 * MS);
     }
     sl_client_stats(rig.client, &stats);
-    assert_memory_equal(order.letters, "bbnnll", 6);
-    assert_int_equal(stats.throttled, 5);
+    assert_memory_equal(order.letters, "abbnnll", 7);
+    assert_int_equal(stats.throttled, 6);
     rig_end(&rig);
 }
 
@@ -120,6 +190,34 @@ static void hanging_calls_leave_a_place_for_binds(void **state)
     assert_int_equal(stats.queued, HANGS);
     rig_end(&rig);
     assert_int_equal(hanging.done, 2 * HANGS);
+}
+
+/* A thousand bindings must not cost the leader its lease. */
+static void a_lease_waits_for_no_binding(void **state)
+{
+    struct rig rig;
+    struct pending hanging = PENDING_INIT;
+    struct sl_call_options lease = rig_get("/lease");
+    struct sl_call_options bind = rig_post("/bind");
+    (void)state;
+    rig_start(&rig);
+    rig.options.max_in_flight = 2;
+    rig.options.max_queued = 3;
+    restart(&rig);
+    fake_api_add(rig.api, (struct fake_answer){.path = "/bind", .kind = FAKE_HANG});
+    fake_api_add(rig.api, (struct fake_answer){.path = "/lease"});
+    rig_call(&rig, bind, &hanging);
+    rig_call(&rig, bind, &hanging);
+    fake_api_wait(rig.api, 2);
+    for (int i = 0; i < 3; i++) {
+        rig_call(&rig, bind, &hanging);
+    }
+    lease.priority = SL_CALL_LEASE;
+
+    assert_int_equal(rig_wait(&rig, lease).status, 200);
+
+    assert_int_equal(fake_api_count(rig.api, NULL, "/bind"), 2);
+    rig_end(&rig);
 }
 
 static void a_full_queue_refuses_but_not_calls_of_another_priority(void **state)
@@ -435,9 +533,11 @@ static void sixteen_threads_at_once_get_each_answer_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(binds_go_first_and_events_last_under_a_rate_limit),
+        cmocka_unit_test(sockets_that_were_closed_leave_the_table),
+        cmocka_unit_test(leases_go_first_binds_next_events_last_under_a_rate_limit),
         cmocka_unit_test(calls_wait_for_a_place_and_take_it_as_soon_as_it_is_free),
         cmocka_unit_test(hanging_calls_leave_a_place_for_binds),
+        cmocka_unit_test(a_lease_waits_for_no_binding),
         cmocka_unit_test(a_full_queue_refuses_but_not_calls_of_another_priority),
         cmocka_unit_test(a_call_that_hangs_ends_by_its_time),
         cmocka_unit_test(half_a_body_ends_by_its_time),
