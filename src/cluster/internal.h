@@ -13,6 +13,7 @@
 #include <stdatomic.h>
 
 #include "cluster/store.h"
+#include "util/map.h"
 
 #define SL_CONTAINER(pointer, type, member) ((type *)((char *)(pointer)-offsetof(type, member)))
 
@@ -147,15 +148,23 @@ struct sl_state {
 /* A pod with a claim is in two lists: it holds devices, and it waits. */
 enum sl_place { SL_PLACE_HOME, SL_PLACE_WAITING, SL_PLACES };
 
+/* A namespace of which pods are kept. */
+struct sl_space {
+    size_t n;
+    size_t len;
+    char name[];
+};
+
 struct sl_entry {
     struct sl_chain by_name;
     struct sl_chain by_uid;
     struct {
         struct sl_entry *prev;
         struct sl_entry *next;
-    } link[SL_PLACES]; /* in home->pods, in store->waiting */
-    uint64_t seen;     /* store->sweep when the pod was last put */
-    uint64_t bound;    /* store->sweep when it was last known to have a node */
+    } link[SL_PLACES];      /* in home->pods, in store->waiting */
+    uint64_t seen;          /* store->sweep when the pod was last put */
+    uint64_t bound;         /* store->sweep when it was last known to have a node */
+    struct sl_space *space; /* counts it */
     struct sl_state state;
 };
 
@@ -200,6 +209,7 @@ struct sl_home {
 struct sl_store {
     pthread_mutex_t lock;
     struct sl_store_limits limits;
+    struct sl_map spaces;
     struct sl_table pods_by_name;
     struct sl_table pods_by_uid; /* of pods that have one */
     struct sl_table homes;
@@ -280,6 +290,8 @@ void sl_order_remove(struct sl_store *store, struct sl_home *home);
 /* store.c: the node is no longer known; publishes. */
 void sl_home_forget(struct sl_store *store, struct sl_home *home);
 
+/* pods.c: the entry is gone, with its share of what its namespace has. */
+void sl_entry_free(struct sl_store *store, struct sl_entry *entry);
 /* pods.c: the pod is no longer known; publishes, frees the entry. */
 void sl_entry_remove(struct sl_store *store, struct sl_entry *entry);
 

@@ -61,6 +61,11 @@ static bool has_none(const struct sl_home *home)
     return node != NULL && !sl_node_has_gpus(node) && node->n_devices == 0 && node->product == NULL;
 }
 
+static bool is_known(const struct sl_home *home)
+{
+    return home != NULL && home->node != NULL;
+}
+
 static struct sl_other_use use_of(const struct sl_pod *pod)
 {
     struct sl_other_use use = {0};
@@ -117,8 +122,9 @@ int sl_others_put(struct sl_store *store, const struct sl_pod *pod, struct sl_er
             sl_str_eq((struct sl_str){other->home->name, other->home->name_len}, node)) {
             return 0;
         }
-    } else if (store->others.len >= store->limits.max_pods) {
-        store->stats.limit_hits++;
+    } else if (!is_known(sl_home_find(store, node)) &&
+               store->others.len >= store->limits.max_pods) {
+        store->stats.limit_hits++; /* on a node that is there all count: kubelet bounds them */
         return 0;
     }
     struct sl_home *home = sl_home_get(store, node);

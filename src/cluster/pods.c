@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "cluster/internal.h"
+#include "util/share.h"
 
 static bool is_ours(const struct sl_pod *pod)
 {
@@ -87,6 +88,42 @@ void sl_entry_remove(struct sl_store *store, struct sl_entry *entry)
     (void)sl_store_settle(store); /* without memory a later call publishes it */
     sl_feed_tell(store, old.pod, NULL);
     sl_state_drop(store, &old, &none);
+    sl_entry_free(store, entry);
+}
+
+/* NULL: out of memory. */
+static struct sl_entry *entry_new(struct sl_store *store, struct sl_str ns)
+{
+    struct sl_entry *entry = calloc(1, sizeof(*entry));
+    struct sl_space *space = sl_map_get(&store->spaces, ns.s, ns.len);
+    if (entry != NULL && space == NULL) {
+        space = calloc(1, sizeof(*space) + ns.len + 1);
+        if (space != NULL) {
+            memcpy(space->name, ns.s, ns.len);
+            space->len = ns.len;
+        }
+        if (space != NULL && sl_map_put(&store->spaces, space->name, ns.len, space, NULL) < 0) {
+            free(space);
+            space = NULL;
+        }
+    }
+    if (entry == NULL || space == NULL) {
+        free(entry);
+        return NULL;
+    }
+    space->n++;
+    entry->space = space;
+    return entry;
+}
+
+void sl_entry_free(struct sl_store *store, struct sl_entry *entry)
+{
+    struct sl_space *space = entry->space;
+    space->n--;
+    if (space->n == 0) {
+        (void)sl_map_remove(&store->spaces, space->name, space->len);
+        free(space);
+    }
     free(entry);
 }
 
@@ -164,13 +201,22 @@ static int check(struct sl_store *store, const struct sl_entry *entry, const str
                             same->state.pod->name);
     }
     /* what holds devices counts in any case, else they would be given a second time */
-    if (entry == NULL && !sl_pod_holds(pod) && store->pods_by_name.len >= store->limits.max_pods) {
-        store->stats.limit_hits++;
-        return sl_error_set(err, SL_ERR_LIMIT,
-                            "pod %s/%s: %zu pods are known, the maximum (cluster.maxPods)",
-                            pod->namespace, pod->name, store->pods_by_name.len);
+    size_t all = store->pods_by_name.len;
+    const struct sl_space *space =
+        sl_map_get(&store->spaces, pod->namespace, strlen(pod->namespace));
+    size_t own = space == NULL ? 0 : space->n;
+    if (entry != NULL || sl_pod_holds(pod) || sl_share_allows(own, all, store->limits.max_pods)) {
+        return 0;
     }
-    return 0;
+    store->stats.limit_hits++;
+    return all < store->limits.max_pods
+               ? sl_error_set(err, SL_ERR_LIMIT,
+                              "pod %s/%s: %zu pods of its namespace are known, its share of "
+                              "cluster.maxPods",
+                              pod->namespace, pod->name, own)
+               : sl_error_set(err, SL_ERR_LIMIT,
+                              "pod %s/%s: %zu pods are known, the maximum (cluster.maxPods)",
+                              pod->namespace, pod->name, all);
 }
 
 /* Takes the pod when it returns 1; 0: it is of no interest, -1: error. */
@@ -191,13 +237,13 @@ static int put_pod(struct sl_store *store, struct sl_entry *entry, struct sl_pod
     if (entry != NULL) {
         return change(store, entry, pod) < 0 ? sl_error_nomem(err) : 1;
     }
-    entry = calloc(1, sizeof(*entry));
+    entry = entry_new(store, sl_str_of(pod->namespace));
     if (entry == NULL) {
         return sl_error_nomem(err);
     }
     entry->seen = store->sweep;
     if (change(store, entry, pod) < 0) {
-        free(entry);
+        sl_entry_free(store, entry);
         return sl_error_nomem(err);
     }
     return 1;

@@ -52,8 +52,9 @@ static void free_pods(struct sl_store *store)
             free(entry->state.reservation);
         }
         sl_pod_unref(entry->state.pod);
-        free(entry);
+        sl_entry_free(store, entry);
     }
+    sl_map_free(&store->spaces);
 }
 
 static void free_homes(struct sl_store *store)

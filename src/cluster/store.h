@@ -30,17 +30,17 @@ void sl_store_set_one_equal_share(struct sl_store *store, bool on);
  * memory (SL_ERR_NOMEM): the changes stand, and the next call that changes anything publishes them.
  *
  * Of pods that ask for nothing of ours only CPU and memory count, on nodes that have GPUs, may
- * have, or are not known yet; at most max_pods of them are kept beside the others. A pod put again
- * replaces itself, moves to the node it now shows, and settles its reservation: seen bound on the
- * reserved node it is committed, bound elsewhere or ended the reservation is dropped. A pod known
- * as bound is not unbound by news that shows it alive without a node (older than the binding: a
- * node is set once), except by a list that was begun after its node was known: then the cluster was
- * set back to an older state. What was given to a bound pod stays: its ask and its assignment, and
- * its timeout while no deadline is enforced, whatever is edited on it later. A pod of the same name
- * with another UID was made anew and takes the place of the old one, unless it is the older; a UID
- * that a pod of another name has is SL_ERR_CONFLICT. Pods bound to a
- * node that is not known count when it comes. Above a maximum: SL_ERR_LIMIT, except for a pod that
- * holds devices. Deletes of what is not known: SL_ERR_NOTFOUND; they never fail for lack of memory.
+ * have, or are not known yet; of those on nodes that are not known at most max_pods are kept. A pod
+ * put again replaces itself, moves to the node it now shows, and settles its reservation: seen
+ * bound on the reserved node it is committed, bound elsewhere or ended the reservation is dropped.
+ * A pod known as bound is not unbound by news that shows it alive without a node (older than the
+ * binding: a node is set once), except by a list that was begun after its node was known: then the
+ * cluster was set back to an older state. What was given to a bound pod stays: its ask and its
+ * assignment, and its timeout while no deadline is enforced, whatever is edited on it later. A pod
+ * of the same name with another UID was made anew and takes the place of the old one, unless it is
+ * the older; a UID that a pod of another name has is SL_ERR_CONFLICT. Pods bound to a node that is
+ * not known count when it comes. Above a maximum: SL_ERR_LIMIT, except for a pod that holds
+ * devices. Deletes of what is not known: SL_ERR_NOTFOUND; they never fail for lack of memory.
  */
 void sl_store_begin(struct sl_store *store);
 int sl_store_end(struct sl_store *store, struct sl_error *err);

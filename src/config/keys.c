@@ -124,7 +124,8 @@ const struct sl_key sl_keys[SL_KEYS] = {
      .max = 1000000, .number = 10000, .help = "Nodes kept; further ones are refused."},
     {"cluster.maxPods", SL_KEY_INTEGER, .restart = true, AT(cluster.max_pods), .min = 1,
      .max = 10000000, .number = 200000,
-     .help = "Pods kept; further ones are refused, unless they hold devices."},
+     .help = "Pods kept; further ones are refused, unless they hold devices. A namespace may have "
+             "three times as many as it leaves for the others."},
     {"cluster.maxReservations", SL_KEY_INTEGER, .restart = true, AT(cluster.max_reservations),
      .min = 1, .max = 1000000, .number = 10000,
      .help = "Binds not yet seen back from the cluster; a bind beyond fails."},
@@ -245,7 +246,8 @@ const struct sl_key sl_keys[SL_KEYS] = {
      .number = 20000,
      .help =
          "Items of sliced.dev/after that pods wait for, and pods that selectors match, at most; "
-         "who waits for more does not start before there is room."},
+         "who waits for more does not start before there is room. A namespace may have three "
+         "times as many as it leaves for the others."},
     {"queue.backfill", SL_KEY_BOOLEAN, AT(queue.backfill), .max = 1, .number = 1,
      .help = "Pods behind one that has no room yet may start when that does not delay it."},
     {"queue.preemption", SL_KEY_BOOLEAN, AT(queue.preemption), .max = 1, .number = 1,

@@ -88,6 +88,7 @@ struct pod_spec {
     const char *assignment; /* NULL: none */
     int64_t created_us;
     bool deleting;
+    const char *space; /* namespace; NULL: default */
 };
 
 /* NULL with *err set when there is no memory. */
@@ -102,7 +103,7 @@ static inline struct sl_pod *pod_from(const struct pod_spec *spec, struct sl_err
     container.limits = spec->resource == NULL ? &cpu : &limit;
     container.requests = container.limits;
     struct sl_pod_facts facts = {0};
-    facts.namespace = SL_STR("default");
+    facts.namespace = sl_str_of(spec->space == NULL ? "default" : spec->space);
     facts.name = sl_str_of(spec->name);
     facts.uid = sl_str_of(spec->uid);
     facts.node_name = sl_str_of(spec->node);

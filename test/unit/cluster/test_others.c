@@ -216,6 +216,7 @@ static void a_list_of_nodes_shows_whose_pods_are_not_kept(void **state)
     expect_use(store, "gpu-1", (struct use){1000, 0, 1});
 }
 
+/* On a node that is there all count; of those that name any other the maximum. */
 static void how_many_are_kept_is_bounded(void **state)
 {
     (void)state;
@@ -227,7 +228,8 @@ static void how_many_are_kept_is_bounded(void **state)
     put_light(store, (struct light){"b", "gpu-1", "1", NULL, "Running"});
     put_light(store, (struct light){"c", "gpu-1", "1", NULL, "Running"});
     put_light(store, (struct light){"b", "gpu-1", "3", NULL, "Running"});
-    expect_use(store, "gpu-1", (struct use){4000, 0, 2});
+    expect_use(store, "gpu-1", (struct use){5000, 0, 3});
+    put_light(store, (struct light){"d", "nowhere", "1", NULL, "Running"});
     sl_store_stats(store, &stats);
     assert_int_equal(stats.limit_hits, 1);
     put_pod(store, (struct pod_spec){.name = "p", .uid = "u", .resource = SLICE});

@@ -268,6 +268,33 @@ static void a_node_put_again_shows_its_new_resources(void **state)
     assert_int_equal(generation_of(store), before);
 }
 
+static void one_namespace_leaves_others_room_for_their_pods(void **state)
+{
+    struct sl_store *store = *state;
+    struct sl_store_limits limits = {1, 100, 1, 1};
+    struct sl_error err = {0};
+    char name[16];
+    unsigned n = 0;
+    int rc = 0;
+    sl_store_set_limits(store, &limits);
+    put_node(store, sliced_node("gpu-1", 4));
+    while (rc == 0 && n < 200) {
+        (void)snprintf(name, sizeof(name), "p%u", n++);
+        struct pod_spec pod = {.name = name, .uid = name, .resource = SLICE};
+        rc = sl_store_put_pod(store, pod_of(&pod), &err);
+    }
+    assert_in_range(n, 70, 78);
+    assert_int_equal(err.code, SL_ERR_LIMIT);
+    assert_non_null(strstr(err.message, "its share of cluster.maxPods"));
+    put_pod(store,
+            (struct pod_spec){.name = "o", .uid = "u-o", .resource = SLICE, .space = "others"});
+    put_pod(store,
+            (struct pod_spec){.name = "stands", .uid = "u-s", .node = "gpu-1", .resource = SLICE});
+    assert_int_equal(delete_pod(store, "p0"), 0); /* who goes makes room */
+    assert_int_equal(delete_pod(store, "p1"), 0);
+    put_pod(store, (struct pod_spec){.name = "p0", .uid = "p0", .resource = SLICE});
+}
+
 static void more_than_the_maximum_is_refused_and_counted(void **state)
 {
     struct sl_store *store = *state;
@@ -449,6 +476,7 @@ int main(void)
         T(a_node_that_only_pods_name_is_not_a_node),
         T(a_node_that_comes_back_finds_its_pods),
         T(a_node_put_again_shows_its_new_resources),
+        T(one_namespace_leaves_others_room_for_their_pods),
         T(more_than_the_maximum_is_refused_and_counted),
         T(what_holds_devices_counts_beyond_the_maximum_of_pods),
         T(a_batch_is_published_at_its_end),
