@@ -129,6 +129,7 @@ static void release(struct sl_queuer *queuer, struct sl_queue_entry *entry)
     memcpy(call->uid, entry->uid, len);
     call->queuer = queuer;
     call->claim = entry->claim;
+    call->space = sl_hash(wanted.namespace.s, wanted.namespace.len);
     entry->call = call;
     options->release(options->context, &wanted, sl_queue_released, call);
 }

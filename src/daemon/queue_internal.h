@@ -65,6 +65,7 @@ struct sl_queue_call {
     struct sl_queue_call *next;
     struct sl_queuer *queuer;
     uint64_t claim;
+    uint64_t space; /* a hash of its namespace */
     enum sl_release_end end;
     char text[384]; /* why */
     char uid[];
@@ -150,6 +151,8 @@ struct sl_queuer {
     size_t untold; /* entries that want a first word, as of that look, and those new since */
     unsigned ignored_left; /* pods of which that may still be told in this round */
     unsigned failures;     /* of releases, in a row */
+    uint64_t failed_in;    /* as a call's space: where the first of them was */
+    bool failed_for_all;   /* they are not of one namespace among others */
     bool silent;           /* kube-scheduler is */
     bool again;            /* some entry is to be released again */
     bool stray;            /* some entry is */

@@ -80,9 +80,31 @@ static void remove_entry(struct sl_queuer *queuer, struct sl_queue_entry *entry,
     sl_queue_forget(queuer, entry);
 }
 
+/* Does anybody wait elsewhere than where all has failed? */
+static bool others_wait(const struct sl_queuer *queuer)
+{
+    size_t at = 0;
+    const struct sl_queue_entry *entry = sl_map_next(&queuer->entries, &at);
+    while (entry != NULL) {
+        const char *namespace = entry->pod->namespace;
+        if (sl_hash(namespace, strlen(namespace)) != queuer->failed_in) {
+            return true;
+        }
+        entry = sl_map_next(&queuer->entries, &at);
+    }
+    return false;
+}
+
+/* What fails for the pods of one namespace alone, as those that are too large for the API server's
+ * store, is no reason to keep others waiting. */
 static void note_failure(struct sl_queuer *queuer, int64_t now_us, const struct sl_queue_call *call)
 {
+    if (queuer->failures == 0) {
+        queuer->failed_in = call->space;
+        queuer->failed_for_all = false;
+    }
     queuer->failures++;
+    queuer->failed_for_all = queuer->failed_for_all || call->space != queuer->failed_in;
     queuer->pause_us = queuer->pause_us == 0 ? pause_first_us : queuer->pause_us * 2;
     queuer->pause_us = queuer->pause_us > pause_max_us ? pause_max_us : queuer->pause_us;
     if (now_us >= queuer->paused_until_us) {
@@ -357,7 +379,8 @@ static size_t allowed(const struct sl_queuer *queuer, int64_t now_us)
     if (queuer->options.release == NULL) {
         return left;
     }
-    if (queuer->failures >= FAILURES_MIN && now_us < queuer->paused_until_us) {
+    if (queuer->failures >= FAILURES_MIN && now_us < queuer->paused_until_us &&
+        (queuer->failed_for_all || !others_wait(queuer))) {
         return 0;
     }
     window = fresh < window ? window - fresh : 0;

@@ -204,6 +204,36 @@ static void after_failures_in_a_row_no_further_claims_are_made_for_a_while(void 
     rig_end(&rig);
 }
 
+/* As of pods that are too large for the API server's store. */
+static void failures_of_one_namespace_keep_no_other_waiting(void **state)
+{
+    static struct queue_rig rig;
+    char name[4] = "a";
+    (void)state;
+    rig_begin_on(&rig, 8);
+    for (unsigned i = 0; i < 5; i++, name[0]++) {
+        rig_put(&rig, (struct rig_pod){.name = name, .gated = true, .namespace = "large"});
+        (void)rig_round(&rig);
+        if (i < rig.n_released) {
+            rig_answer(&rig, i, SL_RELEASE_FAILED);
+        }
+    }
+    (void)rig_round(&rig);
+    rig_gated(&rig, "z");
+    (void)rig_round(&rig);
+    assert_int_equal(rig_state(&rig, "z"), SL_QUEUE_CLAIMED);
+    unsigned z = rig.n_released - 1;
+    while (strcmp(rig.released[z].uid, "u-z") != 0) {
+        z--;
+    }
+    rig_answer(&rig, z, SL_RELEASE_FAILED); /* this one's too: so it is not the pods */
+    (void)rig_round(&rig);
+    rig_gated(&rig, "zz");
+    (void)rig_round(&rig);
+    assert_int_equal(rig_state(&rig, "zz"), SL_QUEUE_HELD);
+    rig_end(&rig);
+}
+
 /* Its node was taken by others while its gate was being opened, and another has room. */
 static void
 a_pod_that_is_claimed_anew_while_a_release_is_under_way_is_released_after_it(void **state)
@@ -538,6 +568,7 @@ int main(void)
         cmocka_unit_test(a_release_without_a_claim_of_unknown_end_is_made_again),
         cmocka_unit_test(a_pod_that_is_gone_gives_its_devices_to_the_next),
         cmocka_unit_test(after_failures_in_a_row_no_further_claims_are_made_for_a_while),
+        cmocka_unit_test(failures_of_one_namespace_keep_no_other_waiting),
         cmocka_unit_test(
             a_pod_that_is_claimed_anew_while_a_release_is_under_way_is_released_after_it),
         cmocka_unit_test(
