@@ -409,6 +409,11 @@ void sl_body_free(struct sl_body *body)
     free(body);
 }
 
+size_t sl_body_bytes(const struct sl_body *body)
+{
+    return sizeof(*body) + sl_json_bytes(body->json);
+}
+
 void sl_body_begin(struct sl_body *body, enum sl_body_kind kind, const struct sl_body_sink *sink)
 {
     body->kind = kind;

@@ -61,6 +61,8 @@ struct sl_body;
  * owns it resets it between bodies, before sl_body_begin). NULL when out of memory. */
 struct sl_body *sl_body_new(const struct sl_text_limits *limits, struct sl_arena *arena);
 void sl_body_free(struct sl_body *body); /* NULL is allowed */
+/* Bytes of the decoder itself, and of the token that a piece's end has cut. */
+size_t sl_body_bytes(const struct sl_body *body);
 
 /* Starts over for a body of that kind. */
 void sl_body_begin(struct sl_body *body, enum sl_body_kind kind, const struct sl_body_sink *sink);

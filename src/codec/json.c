@@ -508,6 +508,11 @@ void sl_json_free(struct sl_json *json)
     }
 }
 
+size_t sl_json_bytes(const struct sl_json *json)
+{
+    return sizeof(*json) + json->limits.max_depth + json->scratch.cap;
+}
+
 void sl_json_reset(struct sl_json *json, sl_event_fn receive, void *context)
 {
     struct sl_json fresh = {

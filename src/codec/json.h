@@ -12,6 +12,8 @@ struct sl_json;
 struct sl_json *sl_json_new(const struct sl_text_limits *limits, sl_event_fn receive,
                             void *context);
 void sl_json_free(struct sl_json *json); /* NULL is allowed */
+/* Bytes that it holds. */
+size_t sl_json_bytes(const struct sl_json *json);
 
 /* Back to the beginning, keeping memory, for the next text. */
 void sl_json_reset(struct sl_json *json, sl_event_fn receive, void *context);

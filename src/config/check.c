@@ -49,25 +49,80 @@ static int check_client_ca(const struct sl_config *config, struct sl_key_clash *
                         config->server.client_ca_file);
 }
 
-static bool is_loopback(const char *listen)
+bool sl_config_is_loopback(const char *listen)
 {
     struct sl_str text = sl_str_of(listen);
-    return sl_str_starts(text, SL_STR("127.")) || sl_str_starts(text, SL_STR("[::1]:")) ||
+    return (sl_str_starts(text, SL_STR("127.")) &&
+            listen[strspn(listen, "0123456789.")] == ':') || /* no name that begins so */
+           sl_str_starts(text, SL_STR("[::1]:")) ||
            sl_str_starts(text, SL_STR("localhost:"));
 }
 
-static int check_plain(const struct sl_config *config, struct sl_key_clash *clash,
-                       struct sl_error *err)
+/* A certificate says who somebody is, not that he may call. */
+static int check_clients(const struct sl_config *config, struct sl_key_clash *clash,
+                         struct sl_error *err)
+{
+    bool ca = config->server.client_ca_file[0] != '\0';
+    bool names = config->server.n_clients > 0;
+    *clash = ca && !names ? (struct sl_key_clash){"server.tls.clients", "server.tls.clientCAFile"}
+                          : (struct sl_key_clash){"server.tls.clientCAFile", "server.tls.clients"};
+    for (unsigned i = 0; i < config->server.n_clients; i++) {
+        if (config->server.client[i].name[0] == '\0') {
+            return sl_error_set(err, SL_ERR_FIELD, "found a client without a name");
+        }
+    }
+    if (ca == names) {
+        return 0;
+    }
+    return ca ? sl_error_set(err, SL_ERR_FIELD,
+                             "found nothing, expected the names of clients beside "
+                             "server.tls.clientCAFile, such as [{name: sliced-scheduler}]")
+              : sl_error_set(err, SL_ERR_FIELD,
+                             "found nothing, expected the authority of server.tls.clients");
+}
+
+/* Whoever may call bind schedules. */
+static int check_open(const struct sl_config *config, struct sl_key_clash *clash,
+                      struct sl_error *err)
 {
     *clash = (struct sl_key_clash){"server.listen", "server.insecure"};
-    if (config->server.cert_file[0] != '\0' || config->server.insecure ||
-        is_loopback(config->server.listen)) {
+    if (config->server.client_ca_file[0] != '\0' || config->server.insecure ||
+        sl_config_is_loopback(config->server.listen)) {
         return 0;
     }
     return sl_error_set(err, SL_ERR_FIELD,
-                        "found \"%s\", which other machines can reach, without server.tls: give it "
-                        "a certificate, listen on 127.0.0.1, or set server.insecure to true",
+                        "found \"%s\", which other machines can reach, without client "
+                        "certificates: set server.tls (certFile, keyFile, clientCAFile, clients), "
+                        "listen on 127.0.0.1, or set server.insecure to true",
                         config->server.listen);
+}
+
+/* Who reads the API reads every tenant's queue. */
+static int check_api(const struct sl_config *config, struct sl_key_clash *clash,
+                     struct sl_error *err)
+{
+    *clash = (struct sl_key_clash){"server.apiListen", "server.apiListen"};
+    if (config->server.api_listen[0] == '\0' || sl_config_is_loopback(config->server.api_listen)) {
+        return 0;
+    }
+    return sl_error_set(err, SL_ERR_FIELD,
+                        "found \"%s\", expected an address of loopback: 127.0.0.1:PORT, [::1]:PORT "
+                        "or localhost:PORT",
+                        config->server.api_listen);
+}
+
+/* API servers call webhooks by HTTPS only. */
+static int check_webhook(const struct sl_config *config, struct sl_key_clash *clash,
+                         struct sl_error *err)
+{
+    *clash = (struct sl_key_clash){"server.webhookListen", "server.tls.certFile"};
+    if (config->server.webhook_listen[0] == '\0' || config->server.cert_file[0] != '\0') {
+        return 0;
+    }
+    return sl_error_set(err, SL_ERR_FIELD,
+                        "found \"%s\" without server.tls.certFile: API servers "
+                        "call webhooks by HTTPS only",
+                        config->server.webhook_listen);
 }
 
 static double seconds(int64_t us)
@@ -131,8 +186,9 @@ static int check_bind(const struct sl_config *config, struct sl_key_clash *clash
 
 int sl_keys_check(const struct sl_config *config, struct sl_key_clash *clash, struct sl_error *err)
 {
-    static const rule rules[] = {check_threads, check_pair,     check_client_ca, check_plain,
-                                 check_whole,   check_deadline, check_retry,     check_bind};
+    static const rule rules[] = {check_threads,  check_pair,  check_client_ca, check_clients,
+                                 check_open,     check_api,   check_webhook,   check_whole,
+                                 check_deadline, check_retry, check_bind};
     for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
         if (rules[i](config, clash, err) < 0) {
             return -1;

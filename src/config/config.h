@@ -8,7 +8,12 @@
 #include "util/error.h"
 #include "util/log.h"
 
-enum { SL_CONFIG_TEXT_MAX = 256 };
+enum { SL_CONFIG_TEXT_MAX = 256, SL_CONFIG_CLIENTS_MAX = 8 };
+
+/* Who may call the verbs, by its certificate: an entry of server.tls.clients. */
+struct sl_config_client {
+    char name[SL_CONFIG_TEXT_MAX]; /* common name, or a DNS name or URI of the alternative names */
+};
 
 /* How the scheduling gate gets on pods. With a policy none comes without it: see
  * sl_pod_is_queued. */
@@ -21,10 +26,15 @@ enum sl_queue_gate {
 struct sl_config {
     struct {
         char listen[SL_CONFIG_TEXT_MAX]; /* server.listen: ADDRESS:PORT, port 0 picks a free one */
-        int64_t threads;                 /* server.threads: 0 = one per processor, 1..64 */
+        char webhook_listen[SL_CONFIG_TEXT_MAX]; /* empty: where listen is, if that is loopback */
+        char probe_listen[SL_CONFIG_TEXT_MAX];
+        char metrics_listen[SL_CONFIG_TEXT_MAX];
+        char api_listen[SL_CONFIG_TEXT_MAX];
+        int64_t threads; /* server.threads: 0 = one per processor, 1..64 */
         int64_t max_connections;
         int64_t max_body_bytes; /* a longer body is refused with 413 */
         int64_t max_reply_bytes;
+        int64_t max_buffered_bytes;         /* of all requests in flight */
         int64_t connection_memory;          /* bytes per connection for headers and body pieces */
         int64_t request_timeout_us;         /* a connection idle that long is closed */
         int64_t shutdown_timeout_us;        /* how long requests in flight may take at the end */
@@ -32,6 +42,8 @@ struct sl_config {
         char cert_file[SL_CONFIG_TEXT_MAX]; /* server.tls.certFile; empty: plain HTTP */
         char key_file[SL_CONFIG_TEXT_MAX];
         char client_ca_file[SL_CONFIG_TEXT_MAX]; /* empty: clients need no certificate */
+        uint8_t n_clients;
+        struct sl_config_client client[SL_CONFIG_CLIENTS_MAX];
     } server;
     struct {
         char prefix[SL_CONFIG_TEXT_MAX]; /* extender.pathPrefix: "/scheduler" */
@@ -115,6 +127,9 @@ struct sl_config {
         bool json;
     } log;
 };
+
+/* Is it an address that no other machine reaches? */
+bool sl_config_is_loopback(const char *listen);
 
 /* The built-in values. */
 void sl_config_defaults(struct sl_config *config);

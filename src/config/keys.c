@@ -74,16 +74,36 @@ const struct sl_key_section sl_key_sections[SL_KEY_SECTIONS] = {
 
 const struct sl_key sl_keys[SL_KEYS] = {
     {"server.listen", SL_KEY_ADDRESS, .restart = true, .text = true, AT(server.listen),
-     .string = "127.0.0.1:8888", .help = "Address and port to listen on; port 0 picks a free one."},
+     .string = "127.0.0.1:8888",
+     .help = "Address and port of the scheduler's verbs, and on loopback of all else; port 0 picks "
+             "a free one."},
+    {"server.webhookListen", SL_KEY_ADDRESS, .restart = true, .text = true,
+     AT(server.webhook_listen), .string = "",
+     .help = "Address and port of the gate's webhook alone, for API servers: HTTPS, no client "
+             "certificate."},
+    {"server.probeListen", SL_KEY_ADDRESS, .restart = true, .text = true, AT(server.probe_listen),
+     .string = "", .help = "Address and port of the probes alone, by plain HTTP."},
+    {"server.metricsListen", SL_KEY_ADDRESS, .restart = true, .text = true,
+     AT(server.metrics_listen), .string = "",
+     .help = "Address and port of the metrics alone, by plain HTTP."},
+    {"server.apiListen", SL_KEY_ADDRESS, .restart = true, .text = true, AT(server.api_listen),
+     .string = "",
+     .help = "Address and port of the API, the probes and the metrics, by plain HTTP and on "
+             "loopback only; empty is 127.0.0.1:8888 where server.listen is not loopback."},
     {"server.threads", SL_KEY_INTEGER, .restart = true, AT(server.threads), .min = 0, .max = 64,
      .number = 0, .help = "Threads that answer requests; 0 is one per processor."},
     {"server.maxConnections", SL_KEY_INTEGER, .restart = true, AT(server.max_connections), .min = 1,
      .max = 65536, .number = 256,
-     .help = "Connections open at a time; further ones wait in the kernel until one ends."},
+     .help = "Connections to server.listen open at a time; beyond that the one which is waited for "
+             "longest is ended."},
     {"server.maxBodyBytes", SL_KEY_SIZE, AT(server.max_body_bytes), .min = KI, .max = 4 * GI,
      .number = 128 * MI, .help = "Longest body of a request; a longer one is answered with 413."},
     {"server.maxReplyBytes", SL_KEY_SIZE, AT(server.max_reply_bytes), .min = KI, .max = 4 * GI,
      .number = 64 * MI, .help = "Longest reply; a request that needs more fails."},
+    {"server.maxBufferedBytes", SL_KEY_SIZE, AT(server.max_buffered_bytes), .min = MI,
+     .max = 64 * GI, .number = 64 * MI,
+     .help = "What all requests in flight may hold of bodies and replies, half of it outside "
+             "server.listen; a request that gets no share is answered with 503."},
     {"server.connectionMemory", SL_KEY_SIZE, .restart = true, AT(server.connection_memory),
      .min = 4 * KI, .max = 16 * MI, .number = 64 * KI,
      .help = "Memory of a connection for headers and pieces of a body."},
@@ -95,7 +115,8 @@ const struct sl_key sl_keys[SL_KEYS] = {
      .max = HOUR, .number = 10 * SECOND,
      .help = "How long requests in flight may still take when the daemon is told to stop."},
     {"server.insecure", SL_KEY_BOOLEAN, .restart = true, AT(server.insecure), .max = 1, .number = 0,
-     .help = "Plain HTTP also on addresses that other machines can reach."},
+     .help = "The verbs for everybody, by plain HTTP too, also on addresses that other machines "
+             "can reach."},
 
     {"server.tls.certFile", SL_KEY_PATH, .restart = true, .text = true, AT(server.cert_file),
      .string = "", .help = "Certificate in PEM, its chain behind it; empty is plain HTTP."},
@@ -103,8 +124,8 @@ const struct sl_key sl_keys[SL_KEYS] = {
      .string = "", .help = "Private key of the certificate in PEM."},
     {"server.tls.clientCAFile", SL_KEY_PATH, .restart = true, .text = true,
      AT(server.client_ca_file), .string = "",
-     .help = "Authorities in PEM that must have signed a client's certificate, for all but the "
-             "probes; empty asks for none."},
+     .help = "Authorities in PEM that must have signed a client's certificate, for all but probes "
+             "and webhook; empty asks for none."},
 
     {"extender.pathPrefix", SL_KEY_PREFIX, .text = true, AT(extender.prefix),
      .string = "/scheduler",

@@ -8,9 +8,15 @@
 #define AT(type, member)                                                                           \
     .offset = offsetof(struct type, member), .size = sizeof(((struct type *)NULL)->member)
 
-#define LIST(array, n)                                                                             \
+#define LIST(array, n, most)                                                                       \
     .offset = offsetof(struct sl_config, array), .count = offsetof(struct sl_config, n),           \
-    .stride = sizeof(((struct sl_config *)NULL)->array[0]), .max = SL_PLAN_RULES_MAX
+    .stride = sizeof(((struct sl_config *)NULL)->array[0]), .max = (most)
+
+static const struct sl_key CLIENT[] = {
+    {"server.tls.clients.name", SL_KEY_WORD, .text = true, .required = true, .unique = true,
+     AT(sl_config_client, name), .string = "",
+     .help = "The certificate's common name, or a DNS name or URI among its alternative names."},
+};
 
 static const struct sl_key LIMIT[] = {
     {"queue.limits.resource", SL_KEY_WORD, .text = true, .unique = true,
@@ -51,20 +57,24 @@ static const struct sl_key DAEMON_SET[] = {
 };
 
 const struct sl_key_list sl_key_lists[SL_KEY_LISTS] = {
+    {"server.tls.clients",
+     "Who may call the verbs: certificates of server.tls.clientCAFile with one of these names.",
+     .field = CLIENT, .n_fields = sizeof(CLIENT) / sizeof(CLIENT[0]),
+     LIST(server.client, server.n_clients, SL_CONFIG_CLIENTS_MAX)},
     {"queue.limits", "Pods whose timeout is longer than maxTimeout are refused for good.",
      .field = LIMIT, .n_fields = sizeof(LIMIT) / sizeof(LIMIT[0]),
-     LIST(queue.limit, queue.n_limits)},
+     LIST(queue.limit, queue.n_limits, SL_PLAN_RULES_MAX)},
     {"queue.headroom", "Units kept for short pods: longer ones leave that many free.",
      .field = HEADROOM, .n_fields = sizeof(HEADROOM) / sizeof(HEADROOM[0]),
-     LIST(queue.headroom, queue.n_headrooms)},
+     LIST(queue.headroom, queue.n_headrooms, SL_PLAN_RULES_MAX)},
     {"queue.overrides", "Other weights of order p for some pods; the first that matches counts.",
      .field = OVERRIDE, .n_fields = sizeof(OVERRIDE) / sizeof(OVERRIDE[0]),
-     LIST(queue.override, queue.n_overrides)},
+     LIST(queue.override, queue.n_overrides, SL_PLAN_RULES_MAX)},
     {"queue.daemonSets",
      "Namespaces, beside kube-system, whose DaemonSets' pods do not wait in the queue. Anybody may "
      "name a DaemonSet as a pod's owner: list those where only trusted people make pods.",
      .field = DAEMON_SET, .n_fields = sizeof(DAEMON_SET) / sizeof(DAEMON_SET[0]),
-     LIST(queue.daemon_set, queue.n_daemon_sets)},
+     LIST(queue.daemon_set, queue.n_daemon_sets, SL_PLAN_RULES_MAX)},
 };
 
 size_t sl_list_count(const struct sl_key_list *list, const struct sl_config *config)

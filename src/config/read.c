@@ -470,11 +470,17 @@ static int receive(void *context, const struct sl_event *event, struct sl_error 
 /* --- What single values cannot tell ------------------------------------------------------------
  */
 
+/* Of a key or a list. */
 static struct place place_of_key(const struct reader *r, const char *path)
 {
     for (size_t i = 0; i < SL_KEYS; i++) {
         if (strcmp(sl_keys[i].path, path) == 0) {
             return r->key[i];
+        }
+    }
+    for (size_t i = 0; i < SL_KEY_LISTS; i++) {
+        if (strcmp(sl_key_lists[i].path, path) == 0) {
+            return r->list[i];
         }
     }
     return (struct place){0, 0};

@@ -362,7 +362,7 @@ bool sl_value_text(const struct sl_key *key, struct sl_str text)
 {
     switch (key->type) {
     case SL_KEY_ADDRESS:
-        return is_address(text);
+        return is_address(text) || (text.len == 0 && key->string != NULL && key->string[0] == '\0');
     case SL_KEY_PREFIX:
         return is_prefix(text);
     case SL_KEY_PATH:

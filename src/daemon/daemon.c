@@ -289,7 +289,7 @@ static int start(struct daemon *daemon, struct sl_error *err)
     struct sl_app_options options = {.config = &daemon->config,
                                      .config_path = daemon->options.config};
     /* before a large cluster is read */
-    if (sl_server_check_listen(daemon->config.server.listen, err) < 0) {
+    if (sl_listeners_check(&daemon->config, err) < 0) {
         return err->code == SL_ERR_FIELD ? EXIT_WRONG : EXIT_REFUSED;
     }
     if (open_tls(daemon, err) < 0) {

@@ -138,7 +138,7 @@ struct sl_app *sl_app_new(const struct sl_app_options *options, struct sl_error 
     app->queue = options->queue;
     sl_binds_init(&app->binds);
     sl_grants_init(&app->grants);
-    sl_deadlines_init(&app->deadlines);
+    sl_listeners_init(app->listener);
     app->tls = options->tls;
     app->config_path = options->config_path;
     app->embedded = options->embedded;
@@ -156,7 +156,7 @@ struct sl_app *sl_app_new(const struct sl_app_options *options, struct sl_error 
 void sl_app_stop(struct sl_app *app)
 {
     sl_binds_close(&app->binds);
-    sl_server_stop(app->server);
+    sl_listeners_stop(app->listener);
     app->server = NULL;
 }
 
@@ -176,7 +176,7 @@ void sl_app_free(struct sl_app *app)
     sl_app_stop(app);
     sl_binds_free(&app->binds);
     sl_grants_free(&app->grants);
-    sl_deadlines_free(&app->deadlines);
+    sl_listeners_free(app->listener);
     live_unref(app->live);
     (void)pthread_mutex_destroy(&app->lock);
     (void)pthread_mutex_destroy(&app->admit);
@@ -185,27 +185,16 @@ void sl_app_free(struct sl_app *app)
 
 int sl_app_serve(struct sl_app *app, struct sl_error *err)
 {
-    const struct sl_config *config = &app->live->config;
-    const struct sl_server_options options = {
-        .listen = config->server.listen,
-        .threads = (unsigned)config->server.threads,
-        .max_connections = (unsigned)config->server.max_connections,
-        .connection_memory = (size_t)config->server.connection_memory,
-        .idle_timeout_s = (unsigned)((config->server.request_timeout_us + 999999) / 1000000),
-        .tls = app->tls,
-    };
-    const struct sl_server_calls calls = {.handle = sl_request_handle,
-                                          .completed = sl_request_completed,
-                                          .connection = sl_request_connection,
-                                          .context = app};
-    app->patience_ns = (int64_t)options.idle_timeout_s * 1000000000;
-    app->server = sl_server_start(&options, &calls, err);
-    return app->server == NULL ? -1 : 0;
+    int rc = sl_listeners_start(app, &app->live->config, err);
+    app->server = app->listener[SL_LISTENER_MAIN].server;
+    return rc;
 }
 
 void sl_app_end_slow(struct sl_app *app)
 {
-    sl_deadlines_enforce(&app->deadlines, sl_clock_monotonic_ns(), &app->metrics);
+    for (unsigned i = 0; i < SL_LISTENERS; i++) {
+        sl_deadlines_enforce(&app->listener[i].deadlines, sl_clock_monotonic_ns(), &app->metrics);
+    }
 }
 
 bool sl_app_drain(struct sl_app *app)
@@ -214,7 +203,7 @@ bool sl_app_drain(struct sl_app *app)
     int64_t deadline = sl_clock_monotonic_ns() + live->config.server.shutdown_timeout_us * 1000;
     sl_live_release(live);
     atomic_store(&app->draining, true);
-    sl_server_quiesce(app->server);
+    sl_listeners_quiesce(app->listener);
     while (atomic_load(&app->metrics.in_flight) > 0 && sl_clock_monotonic_ns() < deadline) {
         const struct timespec pause = {0, DRAIN_POLL_NS};
         (void)nanosleep(&pause, NULL);

@@ -8,11 +8,10 @@
 #include "codec/write.h"
 #include "config/config.h"
 #include "server/binds.h"
-#include "server/deadlines.h"
 #include "server/grants.h"
+#include "server/listeners.h"
 #include "server/metrics.h"
 #include "server/queue.h"
-#include "server/server.h"
 
 enum { SL_VERB_PATH_MAX = 2 * SL_CONFIG_TEXT_MAX + 2, SL_RELOAD_TEXT_MAX = 640 };
 
@@ -66,14 +65,13 @@ struct sl_app {
     struct sl_queue queue;
     struct sl_binds binds;
     struct sl_grants grants;
-    struct sl_deadlines deadlines; /* of the connections */
-    int64_t patience_ns;           /* server.requestTimeout as the server was started with it */
+    struct sl_listener listener[SL_LISTENERS];
     const char *config_path;
     bool embedded;
     struct sl_metrics metrics;
-    _Atomic bool synced;   /* the store holds the whole cluster */
-    _Atomic bool draining; /* the end has begun */
-    struct sl_server *server;
+    _Atomic bool synced;      /* the store holds the whole cluster */
+    _Atomic bool draining;    /* the end has begun */
+    struct sl_server *server; /* of server.listen; borrowed from its listener */
     struct sl_tls *tls;
     struct sl_error tls_err; /* of the last refresh; used by the refreshing thread alone */
     pthread_mutex_t admit;   /* makes "is the name free" and "put" one step */

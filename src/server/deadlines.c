@@ -6,6 +6,7 @@
 void sl_deadlines_init(struct sl_deadlines *deadlines)
 {
     deadlines->first = NULL;
+    deadlines->n = 0;
     (void)pthread_mutex_init(&deadlines->lock, NULL);
 }
 
@@ -14,9 +15,11 @@ void sl_deadlines_free(struct sl_deadlines *deadlines)
     (void)pthread_mutex_destroy(&deadlines->lock);
 }
 
-void sl_deadlines_add(struct sl_deadlines *deadlines, struct sl_deadline *deadline, int fd)
+size_t sl_deadlines_add(struct sl_deadlines *deadlines, struct sl_deadline *deadline, int fd,
+                        uint8_t address)
 {
     deadline->fd = fd;
+    deadline->address = address;
     deadline->prev = NULL;
     (void)pthread_mutex_lock(&deadlines->lock);
     deadline->next = deadlines->first;
@@ -24,7 +27,9 @@ void sl_deadlines_add(struct sl_deadlines *deadlines, struct sl_deadline *deadli
         deadlines->first->prev = deadline;
     }
     deadlines->first = deadline;
+    size_t n = ++deadlines->n;
     (void)pthread_mutex_unlock(&deadlines->lock);
+    return n;
 }
 
 void sl_deadlines_remove(struct sl_deadlines *deadlines, struct sl_deadline *deadline)
@@ -38,18 +43,31 @@ void sl_deadlines_remove(struct sl_deadlines *deadlines, struct sl_deadline *dea
     if (deadline->next != NULL) {
         deadline->next->prev = deadline->prev;
     }
+    deadlines->n--;
     (void)pthread_mutex_unlock(&deadlines->lock);
 }
 
-void sl_deadline_set(struct sl_deadline *deadline, enum sl_limit what, int64_t at_ns)
+void sl_deadline_set(struct sl_deadline *deadline, enum sl_limit what, int64_t now_ns,
+                     int64_t patience_ns)
 {
     atomic_store_explicit(&deadline->what, (unsigned)what, memory_order_relaxed);
-    atomic_store_explicit(&deadline->at_ns, at_ns, memory_order_release);
+    atomic_store_explicit(&deadline->since_ns, now_ns, memory_order_relaxed);
+    atomic_store_explicit(&deadline->at_ns, now_ns + patience_ns, memory_order_release);
 }
 
 void sl_deadline_clear(struct sl_deadline *deadline)
 {
     atomic_store_explicit(&deadline->at_ns, 0, memory_order_relaxed);
+}
+
+/* False when the connection has just come on: then it has another deadline, or none. */
+static bool end(struct sl_deadline *deadline, int64_t at_ns)
+{
+    if (!atomic_compare_exchange_strong(&deadline->at_ns, &at_ns, 0)) {
+        return false;
+    }
+    (void)shutdown(deadline->fd, SHUT_RDWR);
+    return true;
 }
 
 void sl_deadlines_enforce(struct sl_deadlines *deadlines, int64_t now_ns,
@@ -59,12 +77,52 @@ void sl_deadlines_enforce(struct sl_deadlines *deadlines, int64_t now_ns,
     for (struct sl_deadline *at = deadlines->first; at != NULL; at = at->next) {
         int64_t due_ns = atomic_load_explicit(&at->at_ns, memory_order_acquire);
         unsigned what = atomic_load_explicit(&at->what, memory_order_relaxed);
-        /* not if the connection has just come on: then it has another deadline */
-        if (due_ns != 0 && due_ns <= now_ns &&
-            atomic_compare_exchange_strong(&at->at_ns, &due_ns, 0)) {
-            (void)shutdown(at->fd, SHUT_RDWR);
+        if (due_ns != 0 && due_ns <= now_ns && end(at, due_ns)) {
             sl_metrics_limit(metrics, (enum sl_limit)what);
         }
     }
     (void)pthread_mutex_unlock(&deadlines->lock);
+}
+
+/* Counts of those that are waited for and have proven nothing, by address. */
+static void count_addresses(const struct sl_deadlines *deadlines, unsigned count[UINT8_MAX + 1])
+{
+    for (const struct sl_deadline *at = deadlines->first; at != NULL; at = at->next) {
+        if (atomic_load(&at->at_ns) != 0 && !atomic_load(&at->proven)) {
+            count[at->address]++;
+        }
+    }
+}
+
+/* Goes a before b? */
+static bool goes_first(const struct sl_deadline *a, const struct sl_deadline *b,
+                       const unsigned count[UINT8_MAX + 1])
+{
+    bool proven = atomic_load(&a->proven);
+    if (proven != atomic_load(&b->proven)) {
+        return !proven;
+    }
+    if (!proven && count[a->address] != count[b->address]) {
+        return count[a->address] > count[b->address];
+    }
+    return atomic_load(&a->since_ns) < atomic_load(&b->since_ns);
+}
+
+bool sl_deadlines_make_room(struct sl_deadlines *deadlines, const struct sl_deadline *keep)
+{
+    unsigned count[UINT8_MAX + 1] = {0};
+    struct sl_deadline *victim = NULL;
+    int64_t victim_at_ns = 0;
+    (void)pthread_mutex_lock(&deadlines->lock);
+    count_addresses(deadlines, count);
+    for (struct sl_deadline *at = deadlines->first; at != NULL; at = at->next) {
+        int64_t at_ns = atomic_load(&at->at_ns);
+        if (at != keep && at_ns != 0 && (victim == NULL || goes_first(at, victim, count))) {
+            victim = at;
+            victim_at_ns = at_ns;
+        }
+    }
+    bool ended = victim != NULL && end(victim, victim_at_ns);
+    (void)pthread_mutex_unlock(&deadlines->lock);
+    return ended;
 }

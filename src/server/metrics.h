@@ -39,7 +39,8 @@ enum sl_limit {
     SL_LIMIT_HEADER_TIME, /* headers that took too long to arrive */
     SL_LIMIT_TIME,        /* a body that did */
     SL_LIMIT_REPLY_TIME,  /* a reply that its client took too long to read */
-    SL_LIMIT_CONNECTIONS, /* server.maxConnections */
+    SL_LIMIT_CONNECTIONS, /* connections that were open, of server.maxConnections and of others */
+    SL_LIMIT_BUFFERED,    /* server.maxBufferedBytes */
     SL_LIMIT_NAMES,       /* extender.maxNodeNames */
     SL_LIMIT_DECODE,      /* nesting and length of strings */
     SL_LIMIT_RESERVATIONS,
@@ -72,6 +73,7 @@ struct sl_metrics {
     _Atomic uint64_t tls_reloads_failed;
     _Atomic int64_t tls_not_after; /* Unix seconds; 0: plain HTTP */
     _Atomic int64_t connections;   /* open now */
+    _Atomic int64_t buffered;      /* bytes that requests hold: server.maxBufferedBytes */
     _Atomic int64_t in_flight;     /* requests whose headers are in and whose reply is not out */
     struct sl_histogram duration[SL_CLASS_VERBS][SL_OUTCOME_COUNT];
     int64_t started_us; /* Unix microseconds; set once */

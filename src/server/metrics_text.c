@@ -321,6 +321,12 @@ static void write_connections(const struct source *source, const char *name)
     sample(source, name, n > 0 ? (uint64_t)n : 0);
 }
 
+static void write_buffered(const struct source *source, const char *name)
+{
+    int64_t bytes = atomic_load_explicit(&source->metrics->buffered, memory_order_relaxed);
+    sample(source, name, bytes > 0 ? (uint64_t)bytes : 0);
+}
+
 static void write_in_flight(const struct source *source, const char *name)
 {
     int64_t n = atomic_load_explicit(&source->metrics->in_flight, memory_order_relaxed);
@@ -387,6 +393,8 @@ static const struct metric metrics_table[] = {
     {"sliced_snapshot_generation", "gauge", "Generation of the published snapshot.",
      write_generation, NULL},
     {"sliced_http_connections", "gauge", "Open HTTP connections.", write_connections, NULL},
+    {"sliced_http_buffered_bytes", "gauge",
+     "What requests hold of bodies and replies (server.maxBufferedBytes).", write_buffered, NULL},
     {"sliced_http_requests_in_flight", "gauge",
      "Requests that are being read or answered, this one included.", write_in_flight, NULL},
     {"process_resident_memory_bytes", "gauge", "Resident memory size in bytes.", write_resident,

@@ -3,47 +3,18 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <strings.h>
 
+#include "server/connection.h"
 #include "server/process.h"
 #include "server/routes.h"
 #include "server/status.h"
 #include "server/workspace.h"
 
 enum {
-    PEER_WHY_MAX = 256,
-    SLOW_FACTOR = 4, /* a body, and a reply's reading, may take that many idle timeouts in all */
-    WAIT_FACTOR = 2, /* so may the wait for a request and its headers: one for each */
     SWALLOW_AT_ONCE =
         1 << 20, /* a wrong request with a longer body is answered before it is read */
+    STATUS_MAX = 8192,
 };
-
-/* One request at a time runs on a connection, so both live and die with it. */
-struct connection {
-    struct sl_request request;
-    struct sl_workspace workspace;
-    struct sl_tls_peer peer;
-    struct sl_deadline deadline; /* none while a body comes in and while it is answered */
-};
-
-static struct connection *connection_of(struct MHD_Connection *http)
-{
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(http, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    return info == NULL ? NULL : info->socket_context;
-}
-
-/* Of the connection that a request runs on. */
-static struct sl_deadline *deadline_of(struct sl_request *request)
-{
-    return &connection_of(request->connection)->deadline;
-}
-
-static void set_deadline(const struct sl_app *app, struct sl_deadline *deadline, enum sl_limit what,
-                         int factor)
-{
-    sl_deadline_set(deadline, what, sl_clock_monotonic_ns() + factor * app->patience_ns);
-}
 
 int sl_request_fail(struct sl_request *request, unsigned code)
 {
@@ -177,22 +148,47 @@ static void write_status(struct sl_request *request)
     sl_status_write(&request->reply, request->code, &request->err, request->class < SL_CLASS_VERBS);
 }
 
+/* The reply, or what came of the body, is dropped; a Status says why. */
+static void give_up(struct sl_request *request, unsigned code)
+{
+    request->failed = false;
+    (void)sl_request_fail(request, code);
+    sl_buf_free(&request->reply);
+    sl_buf_init(&request->reply, STATUS_MAX);
+}
+
+/* All together hold more than they may: this one lets go of what it has, and may come again. */
+static void shed(struct sl_request *request)
+{
+    struct sl_connection *connection = sl_connection_of(request->connection);
+    sl_metrics_limit(&request->app->metrics, SL_LIMIT_BUFFERED);
+    (void)sl_error_set(&request->err, SL_ERR_NOMEM,
+                       "requests in flight hold more than %lld bytes (server.maxBufferedBytes)",
+                       (long long)request->live->config.server.max_buffered_bytes);
+    give_up(request, 503);
+    sl_workspace_free(request->workspace);
+    sl_workspace_init(request->workspace);
+    (void)sl_connection_weigh(connection);
+}
+
 /* A reply beyond its maximum becomes an error that says so. */
 static void check_reply(struct sl_request *request)
 {
-    if (request->reply.failed == SL_BUF_FULL) {
+    size_t max = (size_t)request->live->config.server.max_reply_bytes;
+    bool full = request->reply.failed == SL_BUF_FULL;
+    if (full && request->reply.max >= max) {
         sl_metrics_limit(&request->app->metrics, SL_LIMIT_REPLY);
         (void)sl_error_set(&request->err, SL_ERR_LIMIT,
-                           "the reply would be longer than %lld bytes (server.maxReplyBytes)",
-                           (long long)request->live->config.server.max_reply_bytes);
-        request->failed = false;
-        (void)sl_request_fail(request, 500);
-        sl_buf_free(&request->reply);
-        sl_buf_init(&request->reply, 8192); /* a Status is at most a few kB */
+                           "the reply would be longer than %zu bytes (server.maxReplyBytes)", max);
+        give_up(request, 500);
+        write_status(request);
+    } else if (!sl_connection_weigh(sl_connection_of(request->connection)) || full) {
+        shed(request);
         write_status(request);
     }
 }
 
+/* The reply stays the request's until it is sent: it counts for as long. */
 static struct MHD_Response *make_response(struct sl_request *request)
 {
     check_reply(request);
@@ -200,15 +196,9 @@ static struct MHD_Response *make_response(struct sl_request *request)
         sl_buf_free(&request->reply);
         return last_resort(request);
     }
-    size_t len = 0;
-    char *data = sl_buf_steal(&request->reply, &len);
-    struct MHD_Response *response =
-        MHD_create_response_from_buffer(len, data, MHD_RESPMEM_MUST_FREE);
-    if (response == NULL) {
-        free(data);
-        return last_resort(request);
-    }
-    return response;
+    struct MHD_Response *response = MHD_create_response_from_buffer(
+        request->reply.len, request->reply.data, MHD_RESPMEM_PERSISTENT);
+    return response == NULL ? last_resort(request) : response;
 }
 
 static void release_snapshot(struct sl_request *request)
@@ -250,8 +240,12 @@ static enum MHD_Result respond(struct sl_request *request)
     if (rc == MHD_YES && (request->close || atomic_load(&request->app->draining))) {
         rc = MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
     }
+    if (rc == MHD_YES && request->code == 503) {
+        rc = MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, "1");
+    }
     if (rc == MHD_YES) {
-        set_deadline(request->app, deadline_of(request), SL_LIMIT_REPLY_TIME, SLOW_FACTOR);
+        sl_connection_wait(sl_connection_of(request->connection), SL_LIMIT_REPLY_TIME,
+                           SL_SLOW_FACTOR);
         rc = MHD_queue_response(request->connection, request->code, response);
     }
     MHD_destroy_response(response);
@@ -261,38 +255,6 @@ static enum MHD_Result respond(struct sl_request *request)
 
 /* ---- the request ---- */
 
-/* A declared length beyond the maximum is refused before the first byte is read. */
-static int check_length(struct sl_request *request)
-{
-    const char *text = MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND,
-                                                   MHD_HTTP_HEADER_CONTENT_LENGTH);
-    int64_t length = 0;
-    int64_t max = request->live->config.server.max_body_bytes;
-    if (text == NULL || !sl_str_to_i64(sl_str_of(text), &length) || length <= max) {
-        return 0;
-    }
-    sl_metrics_limit(&request->app->metrics, SL_LIMIT_BODY);
-    (void)sl_error_set(&request->err, SL_ERR_LIMIT,
-                       "the body has %lld bytes, at most %lld are taken (server.maxBodyBytes)",
-                       (long long)length, (long long)max);
-    return sl_request_fail(request, 413);
-}
-
-/* Nothing is unpacked here: that would need bounds of its own, and the scheduler packs nothing. */
-static int check_encoding(struct sl_request *request)
-{
-    const char *text = MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND,
-                                                   MHD_HTTP_HEADER_CONTENT_ENCODING);
-    if (text == NULL || text[0] == '\0' || strcasecmp(text, "identity") == 0) {
-        return 0;
-    }
-    (void)sl_error_set(&request->err, SL_ERR_FIELD,
-                       "found \"%.32s\", expected identity: a body is taken only as it is", text);
-    (void)snprintf(request->err.field, sizeof(request->err.field), "%s",
-                   MHD_HTTP_HEADER_CONTENT_ENCODING);
-    return sl_request_fail(request, 415);
-}
-
 /* Is the rest of a request that has failed worth waiting for? A short rest is: the connection can
  * then be used again. */
 static bool answer_at_once(const struct sl_request *request)
@@ -300,47 +262,23 @@ static bool answer_at_once(const struct sl_request *request)
     const char *text = MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND,
                                                    MHD_HTTP_HEADER_CONTENT_LENGTH);
     int64_t length = 0;
-    return request->code == 413 ||
+    return request->code == 413 || request->close ||
            (text != NULL && sl_str_to_i64(sl_str_of(text), &length) && length > SWALLOW_AT_ONCE);
 }
 
-/* For everybody: probes, and the webhook, to which API servers come without a certificate; what it
- * answers follows from the question alone. */
-static bool is_public(enum sl_class class)
+static struct sl_request *begin(struct sl_listener *listener, struct MHD_Connection *http,
+                                const char *url, const char *method)
 {
-    return class == SL_CLASS_PROBE || class == SL_CLASS_ADMISSION;
-}
-
-/* HTTPS with client certificates: the rest is for those that have one. */
-static int check_peer(struct sl_request *request, struct sl_tls_peer *peer)
-{
-    struct sl_tls *tls = request->app->tls;
-    char why[PEER_WHY_MAX] = "no TLS session";
-    if (tls == NULL || is_public(request->class)) {
-        return 0;
-    }
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
-    if (info != NULL && sl_tls_peer_ok(tls, info->tls_session, peer, why, sizeof(why))) {
-        return 0;
-    }
-    request->failed = false; /* who may not ask learns nothing of what is wrong */
-    request->allow = NULL;
-    (void)sl_error_set(&request->err, SL_ERR_FIELD, "%s", why);
-    return sl_request_fail(request, 403);
-}
-
-static struct sl_request *begin(struct sl_app *app, struct MHD_Connection *http, const char *url,
-                                const char *method)
-{
-    struct connection *connection = connection_of(http);
+    struct sl_connection *connection = sl_connection_of(http);
+    struct sl_app *app = listener->app;
     if (connection == NULL) {
         return NULL; /* there was no memory for it */
     }
-    sl_deadline_clear(&connection->deadline);
+    sl_connection_wait(connection, SL_LIMIT_TIME, SL_SLOW_FACTOR);
     struct sl_request *request = &connection->request;
     *request = (struct sl_request){
         .app = app,
+        .audiences = listener->audiences,
         .live = sl_app_live(app),
         .connection = http,
         .workspace = &connection->workspace,
@@ -354,9 +292,8 @@ static struct sl_request *begin(struct sl_app *app, struct MHD_Connection *http,
     (void)atomic_fetch_add(&app->metrics.in_flight, 1);
     sl_buf_init(&request->reply, (size_t)request->live->config.server.max_reply_bytes);
     bool matched = sl_routes_match(request, method) == 0;
-    if (check_peer(request, &connection->peer) == 0 && matched && check_length(request) == 0 &&
-        (request->route->feed == NULL || check_encoding(request) == 0) &&
-        request->route->begin != NULL && request->route->begin(request) < 0) {
+    if (sl_request_check(connection, matched) == 0 && request->route->begin != NULL &&
+        request->route->begin(request) < 0) {
         (void)sl_request_fail_err(request);
     }
     return request;
@@ -366,29 +303,41 @@ static struct sl_request *begin(struct sl_app *app, struct MHD_Connection *http,
  * every means that HTTP has and still sends. */
 static bool take(struct sl_request *request, const char *data, size_t len)
 {
-    const struct sl_config *config = &request->live->config;
-    uint64_t max = (uint64_t)config->server.max_body_bytes;
-    int64_t limit_ns = config->server.request_timeout_us * 1000 * SLOW_FACTOR;
+    uint64_t max = (uint64_t)sl_request_max_body(request);
     request->received += len;
-    if (sl_clock_monotonic_ns() - request->started_ns > limit_ns) {
-        sl_metrics_limit(&request->app->metrics, SL_LIMIT_TIME);
-        return false;
-    }
     if (request->received > max) {
         if (!request->failed) {
             sl_metrics_limit(&request->app->metrics, SL_LIMIT_BODY);
-            (void)sl_error_set(&request->err, SL_ERR_LIMIT,
-                               "the body has more than %lld bytes (server.maxBodyBytes)",
-                               (long long)max);
+            (void)sl_error_set(&request->err, SL_ERR_LIMIT, "the body has more than %lld bytes%s",
+                               (long long)max,
+                               max == (uint64_t)request->live->config.server.max_body_bytes
+                                   ? " (server.maxBodyBytes)"
+                                   : "");
             (void)sl_request_fail(request, 413);
         }
         return request->received <= 2 * max;
     }
-    if (!request->failed && request->route->feed != NULL &&
-        request->route->feed(request, data, len) < 0) {
+    if (request->failed || request->route->feed == NULL) {
+        return true;
+    }
+    if (request->route->feed(request, data, len) < 0) {
         (void)sl_request_fail_err(request);
+    } else if (!sl_connection_weigh(sl_connection_of(request->connection))) {
+        shed(request);
     }
     return true;
+}
+
+/* The whole body is here: nobody is waited for now. A reply may have what is left of the memory. */
+static void go_on(struct sl_request *request)
+{
+    void (*next)(struct sl_request * request) =
+        request->wake != NULL ? request->wake : request->route->finish;
+    size_t room = sl_connection_room(request);
+    sl_deadline_clear(&sl_connection_of(request->connection)->deadline);
+    request->reply.max = room < request->reply.max ? room : request->reply.max;
+    request->wake = NULL;
+    next(request);
 }
 
 enum MHD_Result sl_request_handle(void *context, struct MHD_Connection *connection, const char *url,
@@ -414,9 +363,6 @@ enum MHD_Result sl_request_handle(void *context, struct MHD_Connection *connecti
         return MHD_YES;
     }
     if (!request->failed) {
-        void (*go_on)(struct sl_request * request) =
-            request->wake != NULL ? request->wake : request->route->finish;
-        request->wake = NULL;
         go_on(request);
         if (request->wake != NULL) {
             return MHD_YES; /* suspended; this is called again when it goes on */
@@ -430,7 +376,7 @@ void sl_request_completed(void *context, struct MHD_Connection *connection, void
 {
     (void)connection;
     (void)how;
-    struct sl_app *app = context;
+    struct sl_app *app = ((struct sl_listener *)context)->app;
     struct sl_request *request = *request_context;
     *request_context = NULL;
     if (request == NULL || !request->begun) {
@@ -439,66 +385,11 @@ void sl_request_completed(void *context, struct MHD_Connection *connection, void
     if (!request->counted) {
         sl_metrics_request(&app->metrics, request->class, 0);
     }
+    struct sl_connection *own = sl_connection_of(request->connection);
     release_snapshot(request);
+    sl_connection_rest(own);
     sl_live_release(request->live);
-    sl_buf_free(&request->reply);
-    sl_workspace_reset(request->workspace);
-    set_deadline(app, deadline_of(request), SL_LIMIT_HEADER_TIME, WAIT_FACTOR);
+    sl_connection_wait(own, SL_LIMIT_HEADER_TIME, SL_WAIT_FACTOR);
     request->begun = false;
     (void)atomic_fetch_sub(&app->metrics.in_flight, 1);
-}
-
-static void prepare_tls(struct sl_app *app, struct MHD_Connection *connection)
-{
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
-    if (info != NULL) {
-        sl_tls_prepare(app->tls, info->tls_session);
-    }
-}
-
-/* NULL when out of memory: its requests are then refused. */
-static struct connection *open_connection(struct sl_app *app, struct MHD_Connection *http)
-{
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(http, MHD_CONNECTION_INFO_CONNECTION_FD);
-    struct connection *fresh = info == NULL ? NULL : calloc(1, sizeof(*fresh));
-    if (fresh != NULL) {
-        sl_workspace_init(&fresh->workspace);
-        set_deadline(app, &fresh->deadline, SL_LIMIT_HEADER_TIME, WAIT_FACTOR);
-        sl_deadlines_add(&app->deadlines, &fresh->deadline, info->connect_fd);
-    }
-    return fresh;
-}
-
-/* The library closes the socket only after this. */
-static void close_connection(struct sl_app *app, struct connection *old)
-{
-    if (old != NULL) {
-        sl_deadlines_remove(&app->deadlines, &old->deadline);
-        sl_workspace_free(&old->workspace);
-        free(old);
-    }
-}
-
-void sl_request_connection(void *context, struct MHD_Connection *connection, void **socket_context,
-                           enum MHD_ConnectionNotificationCode what)
-{
-    struct sl_app *app = context;
-    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
-        if (app->tls != NULL) {
-            prepare_tls(app, connection);
-        }
-        *socket_context = open_connection(app, connection);
-        int64_t open = atomic_fetch_add(&app->metrics.connections, 1) + 1;
-        const struct sl_live *live = sl_app_live(app);
-        if (open >= live->config.server.max_connections) {
-            sl_metrics_limit(&app->metrics, SL_LIMIT_CONNECTIONS);
-        }
-        sl_live_release(live);
-    } else {
-        (void)atomic_fetch_sub(&app->metrics.connections, 1);
-        close_connection(app, *socket_context);
-        *socket_context = NULL;
-    }
 }

@@ -5,6 +5,7 @@
 
 #include "codec/extender.h"
 #include "server/app.h"
+#include "server/listeners.h"
 #include "util/map.h"
 
 enum { SL_ROUTE_PARAMS_MAX = 2 };
@@ -16,7 +17,9 @@ struct sl_route {
     const char *method;  /* "GET" serves HEAD too */
     const char *pattern; /* "/api/v1/nodes/{name}"; NULL: the configured path of the verb */
     enum sl_class class;
-    bool embedded; /* only on an embedded cluster */
+    enum sl_audience audience;
+    int64_t max_body; /* bytes; 0: server.maxBodyBytes alone */
+    bool embedded;    /* only on an embedded cluster */
     /* 0, or -1 after sl_request_fail; may be NULL */
     int (*begin)(struct sl_request *request);
     int (*feed)(struct sl_request *request, const char *data, size_t len);
@@ -53,6 +56,7 @@ struct sl_workspace {
 
 struct sl_request {
     struct sl_app *app;
+    unsigned audiences; /* whose routes are served where it came in */
     const struct sl_live *live;
     struct MHD_Connection *connection;
     struct sl_workspace *workspace;

@@ -3,49 +3,65 @@
 
 #include "server/handlers.h"
 
+/* Longest bodies of those that are no scheduler's: small questions may not hold much. */
+enum {
+    NO_BODY = 4 << 10,     /* none is read, a stray one is swallowed */
+    NAMES_BODY = 16 << 10, /* four names */
+    REVIEW_BODY = 8 << 20, /* twice what an API server takes for an object; little of it is kept */
+};
+
 /* clang-format off */
+#define VERB(name, max_body) SL_CLASS_##name, SL_FOR_SCHEDULER, max_body, false
+#define PROBE                SL_CLASS_PROBE, SL_FOR_KUBELET, NO_BODY, false
+#define FOR_OPERATOR         SL_CLASS_API, SL_FOR_OPERATOR, NO_BODY, false
 static const struct sl_route routes[] = {
-    {"POST", NULL, SL_CLASS_FILTER, false, sl_filter_begin, sl_verb_feed, sl_filter_finish,
+    {"POST", NULL, VERB(FILTER, 0), sl_filter_begin, sl_verb_feed, sl_filter_finish,
      "extender: which of the nodes may take the pod, and why not the others"},
-    {"POST", NULL, SL_CLASS_PRIORITIZE, false, sl_prioritize_begin, sl_verb_feed,
+    {"POST", NULL, VERB(PRIORITIZE, 0), sl_prioritize_begin, sl_verb_feed,
      sl_prioritize_finish, "extender: a score of 0..10 for each node"},
-    {"POST", NULL, SL_CLASS_BIND, false, sl_bind_begin, sl_verb_feed, sl_bind_finish,
+    {"POST", NULL, VERB(BIND, NAMES_BODY), sl_bind_begin, sl_verb_feed, sl_bind_finish,
      "extender: choose the devices and bind the pod"},
-    {"POST", NULL, SL_CLASS_PREEMPT, false, sl_preempt_begin, sl_verb_feed, sl_preempt_finish,
+    {"POST", NULL, VERB(PREEMPT, 0), sl_preempt_begin, sl_verb_feed, sl_preempt_finish,
      "extender: which victims really make room"},
-    {"POST", "/gpushare-scheduler/filter", SL_CLASS_FILTER, false, sl_filter_begin, sl_verb_feed,
+    {"POST", "/gpushare-scheduler/filter", VERB(FILTER, 0), sl_filter_begin, sl_verb_feed,
      sl_filter_finish, "filter, where gpushare's extender has it"},
-    {"POST", "/gpushare-scheduler/bind", SL_CLASS_BIND, false, sl_bind_begin, sl_verb_feed,
+    {"POST", "/gpushare-scheduler/bind", VERB(BIND, NAMES_BODY), sl_bind_begin, sl_verb_feed,
      sl_bind_finish, "bind, where gpushare's extender has it"},
-    {"GET", "/gpushare-scheduler/inspect", SL_CLASS_API, false, NULL, NULL, sl_gpushare_inspect,
+    {"GET", "/gpushare-scheduler/inspect", FOR_OPERATOR, NULL, NULL, sl_gpushare_inspect,
      "shares of GPU memory, in the shape of gpushare's extender"},
-    {"GET", "/gpushare-scheduler/inspect/{node}", SL_CLASS_API, false, NULL, NULL,
+    {"GET", "/gpushare-scheduler/inspect/{node}", FOR_OPERATOR, NULL, NULL,
      sl_gpushare_inspect_node, "the same of one node"},
-    {"POST", "/admission/gate/{schedulerName}", SL_CLASS_ADMISSION, false, sl_gate_begin,
-     sl_verb_feed, sl_gate_finish,
+    {"POST", "/admission/gate/{schedulerName}",
+     SL_CLASS_ADMISSION, SL_FOR_API_SERVER, REVIEW_BODY, false,
+     sl_gate_begin, sl_verb_feed, sl_gate_finish,
      "webhook: the gate sliced.dev/queue for new pods of that scheduler that ask for GPUs"},
-    {"GET", "/healthz", SL_CLASS_PROBE, false, NULL, NULL, sl_probe_live, "the process is alive"},
-    {"GET", "/livez", SL_CLASS_PROBE, false, NULL, NULL, sl_probe_live, "the process is alive"},
-    {"GET", "/readyz", SL_CLASS_PROBE, false, NULL, NULL, sl_probe_ready,
+    {"GET", "/healthz", PROBE, NULL, NULL, sl_probe_live, "the process is alive"},
+    {"GET", "/livez", PROBE, NULL, NULL, sl_probe_live, "the process is alive"},
+    {"GET", "/readyz", PROBE, NULL, NULL, sl_probe_ready,
      "ready to schedule, or what is missing"},
-    {"GET", "/version", SL_CLASS_PROBE, false, NULL, NULL, sl_probe_version, "version and build"},
-    {"GET", "/metrics", SL_CLASS_METRICS, false, NULL, NULL, sl_probe_metrics,
+    {"GET", "/version", SL_CLASS_PROBE, SL_FOR_OPERATOR, NO_BODY, false,
+     NULL, NULL, sl_probe_version, "version and build"},
+    {"GET", "/metrics", SL_CLASS_METRICS, SL_FOR_MONITORING, NO_BODY, false,
+     NULL, NULL, sl_probe_metrics,
      "metrics in Prometheus' text format"},
-    {"GET", "/api/v1/nodes", SL_CLASS_API, false, NULL, NULL, sl_api_nodes,
+    {"GET", "/api/v1/nodes", FOR_OPERATOR, NULL, NULL, sl_api_nodes,
      "nodes, devices and who uses them (?output=table, ?limit=, ?continue=)"},
-    {"GET", "/api/v1/nodes/{name}", SL_CLASS_API, false, NULL, NULL, sl_api_node,
+    {"GET", "/api/v1/nodes/{name}", FOR_OPERATOR, NULL, NULL, sl_api_node,
      "one node (?output=table)"},
-    {"GET", "/api/v1/pods/{namespace}/{name}/explain", SL_CLASS_API, false, NULL, NULL,
+    {"GET", "/api/v1/pods/{namespace}/{name}/explain", FOR_OPERATOR, NULL, NULL,
      sl_api_explain, "why a pod waits, or where it is (?output=table, ?limit=)"},
-    {"GET", "/api/v1/queue", SL_CLASS_API, false, NULL, NULL, sl_api_queue,
+    {"GET", "/api/v1/queue", FOR_OPERATOR, NULL, NULL, sl_api_queue,
      "pods that wait, in their order (?output=table, ?limit=, ?namespace=, ?resource=)"},
-    {"GET", "/api/v1/state", SL_CLASS_API, false, NULL, NULL, sl_api_state,
+    {"GET", "/api/v1/state", FOR_OPERATOR, NULL, NULL, sl_api_state,
      "the daemon's own state"},
-    {"POST", "/api/v1/embedded/pods", SL_CLASS_EMBEDDED, true, NULL, sl_embedded_feed,
+    {"POST", "/api/v1/embedded/pods", SL_CLASS_EMBEDDED, SL_FOR_OPERATOR, 0, true,
+     NULL, sl_embedded_feed,
      sl_embedded_post, "add a pod (manifest as JSON or YAML)"},
-    {"DELETE", "/api/v1/embedded/pods/{namespace}/{name}", SL_CLASS_EMBEDDED, true, NULL, NULL,
+    {"DELETE", "/api/v1/embedded/pods/{namespace}/{name}", SL_CLASS_EMBEDDED, SL_FOR_OPERATOR, NO_BODY, true,
+     NULL, NULL,
      sl_embedded_delete, "end a pod"},
-    {"GET", "/", SL_CLASS_OTHER, false, NULL, NULL, sl_probe_index, "this list"},
+    {"GET", "/", SL_CLASS_OTHER, SL_FOR_OPERATOR, NO_BODY, false,
+     NULL, NULL, sl_probe_index, "this list"},
 };
 /* clang-format on */
 
@@ -83,6 +99,13 @@ bool sl_routes_pattern(const char *pattern, struct sl_str path,
     return at == path.len;
 }
 
+/* Is it one for those who are served here? */
+static bool is_served(const struct sl_request *request, const struct sl_route *route)
+{
+    return (route->audience & request->audiences) != 0 &&
+           (!route->embedded || request->app->embedded);
+}
+
 static bool method_serves(const struct sl_route *route, const char *method)
 {
     return strcmp(route->method, method) == 0 ||
@@ -99,7 +122,7 @@ int sl_routes_match(struct sl_request *request, const char *method)
 {
     for (size_t i = 0; i < ROUTES; i++) {
         const struct sl_route *route = &routes[i];
-        if ((route->embedded && !request->app->embedded) ||
+        if (!is_served(request, route) ||
             !sl_routes_pattern(pattern_of(request, route), request->path, request->param)) {
             continue;
         }
@@ -123,7 +146,7 @@ void sl_routes_index(const struct sl_request *request, struct sl_buf *out)
 {
     for (size_t i = 0; i < ROUTES; i++) {
         const struct sl_route *route = &routes[i];
-        if (!route->embedded || request->app->embedded) {
+        if (is_served(request, route)) {
             sl_buf_printf(out, "%-6s %-42s %s\n", route->method, pattern_of(request, route),
                           route->help);
         }

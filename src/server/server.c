@@ -181,6 +181,7 @@ static struct MHD_Daemon *start_daemon(const struct sl_server_options *options,
         threads = connections > 0 ? connections : 1;
         connections = threads;
     }
+    connections += threads * options->slack;
     struct MHD_OptionItem items[] = {
         {MHD_OPTION_LISTEN_SOCKET, fd, NULL},
         {MHD_OPTION_CONNECTION_LIMIT, (intptr_t)connections, NULL},

@@ -15,6 +15,7 @@ struct sl_server_options {
     const char *listen;       /* "ADDRESS:PORT", "[V6]:PORT" or ":PORT"; port 0 picks a free one */
     unsigned threads;         /* 0: one per processor */
     unsigned max_connections; /* the next one waits in the backlog */
+    unsigned slack;           /* so many more for each thread */
     size_t connection_memory; /* bytes per connection for headers and one piece of a body */
     unsigned idle_timeout_s;  /* a connection idle that long is closed */
     int backlog;              /* of the listening socket */

@@ -430,12 +430,65 @@ static bool verify(struct sl_tls *tls, gnutls_x509_crt_t *chain, unsigned n,
     return true;
 }
 
-bool sl_tls_peer_ok(struct sl_tls *tls, gnutls_session_t session, struct sl_tls_peer *peer,
-                    char *why, size_t size)
+static bool is_allowed(const struct sl_tls_names *names, const char *name, size_t len)
+{
+    for (size_t i = 0; i < names->n; i++) {
+        const char *each = names->client[i].name;
+        if (len > 0 && strlen(each) == len && memcmp(each, name, len) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A name that does not fit is longer than any that is allowed, and passed over. */
+static bool has_name(gnutls_x509_crt_t cert, const struct sl_tls_names *names)
+{
+    char name[SL_CONFIG_TEXT_MAX];
+    size_t len = sizeof(name);
+    if (gnutls_x509_crt_get_dn_by_oid(cert, GNUTLS_OID_X520_COMMON_NAME, 0, 0, name, &len) >= 0 &&
+        is_allowed(names, name, len)) {
+        return true;
+    }
+    for (unsigned i = 0;; i++) {
+        len = sizeof(name);
+        int type = gnutls_x509_crt_get_subject_alt_name(cert, i, name, &len, NULL);
+        if (type == GNUTLS_E_REQUESTED_DATA_NOT_AVAILABLE) {
+            return false;
+        }
+        if (type < 0 && type != GNUTLS_E_SHORT_MEMORY_BUFFER) {
+            return false;
+        }
+        if ((type == GNUTLS_SAN_DNSNAME || type == GNUTLS_SAN_URI) &&
+            is_allowed(names, name, len)) {
+            return true;
+        }
+    }
+}
+
+static bool check_name(gnutls_x509_crt_t cert, const struct sl_tls_names *names, char *why,
+                       size_t size)
+{
+    char name[SL_CONFIG_TEXT_MAX];
+    size_t len = sizeof(name);
+    if (has_name(cert, names)) {
+        return true;
+    }
+    if (gnutls_x509_crt_get_dn_by_oid(cert, GNUTLS_OID_X520_COMMON_NAME, 0, 0, name, &len) < 0) {
+        len = 0;
+    }
+    (void)snprintf(why, size, "the client's certificate is for \"%.*s\", which may not call",
+                   (int)(len > 128 ? 128 : len), name);
+    return false;
+}
+
+bool sl_tls_peer_ok(struct sl_tls *tls, gnutls_session_t session, const struct sl_tls_names *names,
+                    struct sl_tls_peer *peer, char *why, size_t size)
 {
     gnutls_x509_crt_t chain[CHAIN_MAX];
     if (tls->path[FILE_CLIENT_CA] == NULL ||
-        (peer->serial == atomic_load(&tls->serial) && (int64_t)time(NULL) < peer->until)) {
+        (peer->serial == atomic_load(&tls->serial) && peer->names == names->serial &&
+         (int64_t)time(NULL) < peer->until)) {
         return true;
     }
     unsigned n = import_peer(session, chain);
@@ -443,7 +496,8 @@ bool sl_tls_peer_ok(struct sl_tls *tls, gnutls_session_t session, struct sl_tls_
         (void)snprintf(why, size, "a client certificate is needed, none was shown");
         return false;
     }
-    bool ok = verify(tls, chain, n, peer, why, size);
+    bool ok = verify(tls, chain, n, peer, why, size) && check_name(chain[0], names, why, size);
+    peer->names = ok ? names->serial : 0;
     for (unsigned i = 0; i < n; i++) {
         gnutls_x509_crt_deinit(chain[i]);
     }

@@ -6,6 +6,7 @@
 #include <gnutls/abstract.h>
 #include <gnutls/gnutls.h>
 
+#include "config/config.h"
 #include "util/error.h"
 #include "util/str.h"
 
@@ -34,17 +35,27 @@ int64_t sl_tls_not_after(struct sl_tls *tls);
  * CA. The names of authorities are not told, so that a client of a rotated one shows its own. */
 void sl_tls_prepare(struct sl_tls *tls, gnutls_session_t session);
 
+/* Who may call. */
+struct sl_tls_names {
+    const struct sl_config_client *client;
+    size_t n;
+    uint64_t serial; /* another one whenever the names may be others; not 0 */
+};
+
 /* What is known of a connection's peer; zeroed when it is new. */
 struct sl_tls_peer {
     uint64_t serial; /* of the files' content that it was checked against; 0: not yet */
+    uint64_t names;  /* serial of the names that it was checked against */
     int64_t until;   /* seconds since 1970: its certificate ends */
 };
 
-/* Has the peer shown a certificate that the client CA signed, good for clients and at this time?
- * Always true when none are wanted. Checks anew when the CA changed or the certificate has ended;
- * else it costs nothing. why (size bytes) says what is wrong. */
-bool sl_tls_peer_ok(struct sl_tls *tls, gnutls_session_t session, struct sl_tls_peer *peer,
-                    char *why, size_t size);
+/* Has the peer shown a certificate that the client CA signed, good for clients and at this time,
+ * and with one of the names: as its common name, or as a DNS name or URI among its alternative
+ * names, letter by letter? Always true when none are wanted. Checks anew when the CA or the names
+ * changed or the certificate has ended; else it costs nothing. why (size bytes) says what is wrong.
+ */
+bool sl_tls_peer_ok(struct sl_tls *tls, gnutls_session_t session, const struct sl_tls_names *names,
+                    struct sl_tls_peer *peer, char *why, size_t size);
 
 /* The HTTP library's callback for the certificate (gnutls_certificate_retrieve_function3). */
 int sl_tls_retrieve(gnutls_session_t session, const struct gnutls_cert_retr_st *info,

@@ -8,9 +8,10 @@
 #include "util/map.h"
 
 enum {
-    KEEP_BYTES = 256 * 1024,   /* what a connection may keep of each buffer */
-    POD_ARENA_BYTES = 4 << 20, /* text of one pod */
-    NAME_ARENA_BYTES = 320,    /* per candidate: an unknown name (253 at most), or its score */
+    KEEP_BYTES = 256 * 1024,     /* what a connection may keep of each buffer */
+    POD_ARENA_BYTES = 4 << 20,   /* text of one pod */
+    SMALL_ARENA_BYTES = 1 << 20, /* what is kept of a review, which anybody may send; four names */
+    NAME_ARENA_BYTES = 320,      /* per candidate: an unknown name (253 at most), or its score */
     FIRST_CANDIDATES = 256,
     TEXT_MAX_BYTES = INT32_MAX, /* ends are 32 bits; a body's own maximum comes first */
 };
@@ -47,6 +48,16 @@ void sl_workspace_free(struct sl_workspace *workspace)
     sl_buf_free(&workspace->never);
     sl_buf_free(&workspace->held);
     sl_arena_free(&workspace->arena);
+}
+
+size_t sl_workspace_bytes(const struct sl_workspace *workspace)
+{
+    const struct sl_candidates *c = &workspace->candidates;
+    size_t unknown = c->unknown_seen == NULL ? 0 : sl_map_bytes(c->unknown_seen);
+    size_t body = workspace->body == NULL ? 0 : sl_body_bytes(workspace->body);
+    return sl_arena_bytes(&workspace->arena) + body + unknown +
+           c->cap * (sizeof(*c->place) + sizeof(*c->end)) + c->text.cap + c->seen_cap +
+           workspace->refused.cap + workspace->never.cap + workspace->held.cap;
 }
 
 static void trim_buf(struct sl_buf *buf)
@@ -122,11 +133,15 @@ int sl_workspace_begin(struct sl_request *request, enum sl_body_kind kind,
     w->candidates.hint = 0;
     w->candidates.text.len = 0;
     w->candidates.text.max = TEXT_MAX_BYTES;
-    w->arena.max = POD_ARENA_BYTES + w->candidates.max * NAME_ARENA_BYTES;
+    bool named = kind == SL_BODY_ARGS || kind == SL_BODY_PREEMPT; /* the others name no nodes */
+    w->arena.max =
+        named ? POD_ARENA_BYTES + w->candidates.max * NAME_ARENA_BYTES : (size_t)SMALL_ARENA_BYTES;
     w->refused.max = (size_t)config->server.max_reply_bytes;
     w->never.max = w->refused.max;
+    /* no snapshot for what does not need one: it would keep old views for as long as a body takes
+     */
     if (renew_decoder(request) < 0 ||
-        clear_seen(&w->candidates, sl_request_snapshot(request)->n_nodes) < 0) {
+        (named && clear_seen(&w->candidates, sl_request_snapshot(request)->n_nodes) < 0)) {
         return sl_error_nomem(&request->err);
     }
     sl_body_begin(w->body, kind, sink);

@@ -8,6 +8,8 @@ enum { SL_NODE_NAME_BYTES = 254 }; /* a DNS subdomain and its NUL */
 
 void sl_workspace_init(struct sl_workspace *workspace);
 void sl_workspace_free(struct sl_workspace *workspace);
+/* Bytes that it holds. */
+size_t sl_workspace_bytes(const struct sl_workspace *workspace);
 /* Forgets the last request; gives large pieces back. */
 void sl_workspace_reset(struct sl_workspace *workspace);
 

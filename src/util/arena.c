@@ -47,6 +47,15 @@ void sl_arena_free(struct sl_arena *arena)
     *arena = (struct sl_arena){.max = arena->max};
 }
 
+size_t sl_arena_bytes(const struct sl_arena *arena)
+{
+    size_t sum = 0;
+    for (const struct sl_arena_block *block = arena->block; block != NULL; block = block->older) {
+        sum += block->cap;
+    }
+    return sum;
+}
+
 void *sl_arena_alloc(struct sl_arena *arena, size_t size)
 {
     if (size > arena->max || arena->used > arena->max - size) {

@@ -20,6 +20,9 @@ void sl_arena_init(struct sl_arena *arena, size_t max);
 void sl_arena_reset(struct sl_arena *arena);
 void sl_arena_free(struct sl_arena *arena);
 
+/* Bytes that its blocks have, handed out or not. */
+size_t sl_arena_bytes(const struct sl_arena *arena);
+
 /* size bytes, zeroed, aligned for any type; NULL when out of memory or past the maximum. */
 void *sl_arena_alloc(struct sl_arena *arena, size_t size);
 

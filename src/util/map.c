@@ -55,6 +55,11 @@ void sl_map_free(struct sl_map *map)
     *map = (struct sl_map){0};
 }
 
+size_t sl_map_bytes(const struct sl_map *map)
+{
+    return sizeof(*map) + map->cap * sizeof(*map->entry);
+}
+
 int sl_map_put(struct sl_map *map, const char *key, size_t len, void *value, void **old)
 {
     uint32_t hash = (uint32_t)sl_hash(key, len);

@@ -21,6 +21,8 @@ struct sl_map {
 
 /* A zeroed struct sl_map is an empty map. */
 void sl_map_free(struct sl_map *map);
+/* Bytes that it holds, without what keys and values point to. */
+size_t sl_map_bytes(const struct sl_map *map);
 
 /* Sets key to value (not NULL). Returns 0, or -1 when out of memory (nothing changed). The value
  * that was there before is stored in *old (NULL when none) when old is not NULL. */

@@ -31,6 +31,9 @@ VALUES = {
         "networkPolicy": {"from": [{"namespaceSelector": {}}]},
         "managedResources": ["nvidia.com/gpu"]},
     "webhook": {"queue": {"gate": "webhook"}},
+    "ports for few": {"queue": {"gate": "webhook"}, "networkPolicy": {
+        "from": [{"namespaceSelector": {}}], "apiServerFrom": [{"ipBlock": {"cidr": "10.0.0.7/32"}}],
+        "metricsFrom": [{"namespaceSelector": {"matchLabels": {"role": "monitoring"}}}]}},
     "no queue": {"queue": {"enabled": False}},
     "strict": {"queue": {"daemonSetNamespaces": ["monitoring", "agents"],
                          "daemonSetUser": "system:kube-controller-manager"},
@@ -77,6 +80,9 @@ def test_every_pod_may_run_under_the_strictest_standard(helm, values):
     ({"config": {"kind": "Pod"}}, "kind"),
     ({"image": {"pullPolicy": "Sometimes"}}, "pullPolicy"),
     ({"tls": {"secret": "x"}}, "secret"),
+    ({"tls": {"clientNames": []}}, "clientNames"),
+    ({"tls": {"clientNames": [""]}}, "clientNames"),
+    ({"networkPolicy": {"metricsFrom": "all"}}, "metricsFrom"),
     ({"service": {"clusterIP": "a name"}}, "clusterIP"),
     ({"networkPolicy": {"apiServerPorts": [0]}}, "apiServerPorts"),
     ({"queue": {"gate": "always"}}, "gate"),
@@ -95,28 +101,83 @@ def test_a_mistake_in_the_values_is_refused_by_name(helm, values, why):
     assert code != 0 and why in said, said
 
 
-def test_an_existing_secret_is_mounted_and_none_is_made(helm):
-    objects = helm.objects(VALUES["own secret"])
-    assert not [each for each in objects if each["kind"] == "Secret"]
-    for name in ("sliced", "sliced-scheduler"):
-        volumes = one(objects, "Deployment", name)["spec"]["template"]["spec"]["volumes"]
-        assert "from-cert-manager" in [each.get("secret", {}).get("secretName") for each in volumes]
+def secrets_of(objects, name):
+    """The Secrets of a Deployment's pods: {name: keys, or None for all}."""
+    volumes = one(objects, "Deployment", name)["spec"]["template"]["spec"]["volumes"]
+    return {each["secret"]["secretName"]: [item["key"] for item in each["secret"].get("items", [])] or None
+            for each in volumes if "secret" in each}
 
 
-def test_the_scheduler_is_given_no_private_key_of_the_daemon(helm):
-    volumes = one(helm.objects(), "Deployment", "sliced-scheduler")["spec"]["template"]["spec"]["volumes"]
-    secret = [each["secret"] for each in volumes if "secret" in each]
-    assert secret == [{"secretName": "sliced-tls", "items": [{"key": "ca.crt", "path": "ca.crt"}]}]
-
-
-def test_client_certificates_are_asked_for_at_both_ends(helm):
+def test_existing_secrets_are_mounted_and_none_is_made(helm):
     objects = helm.objects(VALUES["client certificates"])
-    assert config_of(objects, "sliced")["server"]["tls"]["clientCAFile"] == "/etc/sliced/tls/ca.crt"
-    tls = config_of(objects, "sliced-scheduler")["extenders"][0]["tlsConfig"]
-    mounts = one(objects, "Deployment", "sliced-scheduler")["spec"]["template"]["spec"][
-        "containers"][0]["volumeMounts"]
-    assert os.path.dirname(tls["certFile"]) in [each["mountPath"] for each in mounts]
-    assert os.path.dirname(tls["caFile"]) in [each["mountPath"] for each in mounts]
+    assert not [each for each in objects if each["kind"] == "Secret"]
+    assert set(secrets_of(objects, "sliced")) == set(secrets_of(objects, "sliced-scheduler")) == {
+        "ours", "scheduler-tls"}
+
+
+@pytest.mark.parametrize("values", VALUES.values(), ids=VALUES)
+def test_nobody_is_given_the_private_key_of_another(helm, values):
+    objects = helm.objects(values)
+    tls = values.get("tls", {}).get("existingSecret", "sliced-tls")
+    client = values.get("tls", {}).get("clientSecret", "sliced-client")
+    assert secrets_of(objects, "sliced") == {tls: None, client: ["ca.crt"]}
+    if values.get("scheduler", {}).get("mode") != "config":
+        assert secrets_of(objects, "sliced-scheduler") == {tls: ["ca.crt"], client: ["tls.crt", "tls.key"]}
+
+
+def test_the_scheduler_shows_a_certificate_that_the_daemon_lets_call(helm, tmp_path):
+    objects = helm.objects()
+    tls = config_of(objects, "sliced")["server"]["tls"]
+    extender = config_of(objects, "sliced-scheduler")["extenders"][0]["tlsConfig"]
+    mounts = {each["name"]: each["mountPath"] for each in one(objects, "Deployment", "sliced-scheduler")[
+        "spec"]["template"]["spec"]["containers"][0]["volumeMounts"]}
+    assert (extender["certFile"], extender["keyFile"]) == (f"{mounts['client']}/tls.crt",
+                                                           f"{mounts['client']}/tls.key")
+    assert extender["caFile"] == f"{mounts['ca']}/ca.crt"
+    pki = daemons.write_pki(objects, tmp_path)
+
+    def openssl(*args):
+        return subprocess.run(["openssl", *args], capture_output=True, text=True, check=False)
+    verify = ("verify", "-purpose", "sslclient", "-CAfile")
+    assert openssl(*verify, f"{pki}/client-ca.crt", f"{pki}/client.crt").returncode == 0
+    subject = openssl("x509", "-noout", "-subject", "-in", f"{pki}/client.crt").stdout
+    assert tls["clients"] == [{"name": subject.split("CN = ")[1].strip()}]
+    # no other certificate of the chart is one to call with
+    assert openssl(*verify, f"{pki}/client-ca.crt", f"{pki}/tls.crt").returncode != 0
+    assert openssl("verify", "-CAfile", f"{pki}/ca.crt", f"{pki}/client.crt").returncode != 0
+
+
+def ingress(objects):
+    """{port: from} of the daemon's NetworkPolicy; None: from everywhere."""
+    return {port["port"]: rule.get("from") for rule in one(objects, "NetworkPolicy", "sliced")["spec"]["ingress"]
+            for port in rule["ports"]}
+
+
+def test_each_port_is_open_to_its_callers(helm):
+    scheduler = {"podSelector": {"matchLabels": one(helm.objects(), "Deployment", "sliced-scheduler")[
+        "spec"]["selector"]["matchLabels"]}}
+    own = VALUES["ports for few"]["networkPolicy"]
+    assert ingress(helm.objects()) == {"https": [scheduler]}
+    assert ingress(helm.objects(VALUES["webhook"])) == {"https": [scheduler], "webhook": None}
+    assert ingress(helm.objects(VALUES["own scheduler"])) == {"https": None}
+    assert ingress(helm.objects(VALUES["ports for few"])) == {
+        "https": [scheduler, *own["from"]], "webhook": own["apiServerFrom"], "metrics": own["metricsFrom"]}
+
+
+@pytest.mark.parametrize("values", VALUES.values(), ids=VALUES)
+def test_every_port_of_the_daemon_is_one_that_it_listens_on(helm, values):
+    objects = helm.objects(values)
+    server = config_of(objects, "sliced")["server"]
+    listens = {server[key] for key in ("listen", "webhookListen", "probeListen", "metricsListen")
+               if key in server}
+    container = one(objects, "Deployment", "sliced")["spec"]["template"]["spec"]["containers"][0]
+    ports = {each["name"]: each["containerPort"] for each in container["ports"]}
+    assert {f"0.0.0.0:{each}" for each in ports.values()} == listens
+    assert "apiListen" not in server  # 127.0.0.1, which kubectl port-forward reaches
+    probes = {container[f"{which}Probe"]["httpGet"]["port"] for which in ("liveness", "readiness")}
+    assert probes == {"probes"}
+    assert {each["targetPort"] for each in one(objects, "Service", "sliced")["spec"]["ports"]} <= set(ports)
+    assert ("webhook" in ports) == ("MutatingWebhookConfiguration" in gates(objects))
 
 
 def test_your_own_scheduler_gets_only_its_configuration(helm):
@@ -225,7 +286,7 @@ def test_the_gate_is_put_on_no_more_pods_than_the_values_say(helm):
     said = " ".join(each["expression"] for each in webhook["matchConditions"])
     assert "'gpu-scheduler'" in said and "'nvidia.com/gpu'" in said and "mig-" not in said
     assert webhook["clientConfig"]["service"] == {
-        "name": "sliced", "namespace": NAMESPACE, "port": 443, "path": "/admission/gate/gpu-scheduler"}
+        "name": "sliced", "namespace": NAMESPACE, "port": 8444, "path": "/admission/gate/gpu-scheduler"}
 
 
 def test_the_daemon_the_policy_and_the_webhook_believe_the_same_daemonsets(helm):
@@ -378,12 +439,12 @@ def test_installed_drained_and_upgraded_while_one_alone_is_ever_ready(bare_plane
     plane.create(gpus.node("infra", {}))
     never = ["--set", "podAnnotations.sliced\\.dev/e2e-never-ready=yes"]
     plane.start_scheduler({}, "install-test")
-    secret = f"/api/v1/namespaces/{NAMESPACE}/secrets/sliced-tls"
+    secrets = [f"/api/v1/namespaces/{NAMESPACE}/secrets/{name}" for name in ("sliced-tls", "sliced-client")]
     budget = f"/apis/policy/v1/namespaces/{NAMESPACE}/poddisruptionbudgets/sliced"
     try:
         install(plane, helm, *never)
         leader, standby = wait_for("two replicas", lambda: two_daemons(plane))
-        certificate = plane.get(secret)["data"]
+        certificates = [plane.get(each)["data"] for each in secrets]
 
         # the leader may be drained, and then nobody until another leads
         set_ready(plane, leader)
@@ -404,7 +465,7 @@ def test_installed_drained_and_upgraded_while_one_alone_is_ever_ready(bare_plane
             pods = two_daemons(plane)
             return pods and not old & {each["metadata"]["uid"] for each in pods}
         wait_for("the roll-out", replaced)
-        assert plane.get(secret)["data"] == certificate, "the upgrade changed the certificate"
+        assert [plane.get(each)["data"] for each in secrets] == certificates, "they changed"
     finally:
         plane.stop_scheduler("install-test")
         chart.Helm(os.path.dirname(helm.program), plane.kubeconfig).run(

@@ -3,11 +3,12 @@
 import json
 import os
 import shutil
+import socket
 import ssl
 
 import pytest
 
-from harness import chart, gpus
+from harness import chart, gpus, pki
 from harness.api import Api, ApiError
 from harness.cluster import write_token
 from harness.process import wait_for
@@ -148,8 +149,8 @@ def test_the_leader_is_killed_and_a_successor_takes_over(cluster):
     cluster.wait_bound("first")
     old = holder(cluster)
 
-    status, text = standby.request("POST", "/scheduler/filter", json.dumps(
-        {"Pod": cluster.pod("first"), "NodeNames": ["gpu-0"]}))
+    status, text = standby.verb(
+        "filter", {"Pod": cluster.pod("first"), "NodeNames": ["gpu-0"]})
     assert status != 200 or json.loads(text)["Error"], "a standby does not decide"
 
     leader.kill()
@@ -182,9 +183,9 @@ def test_a_leader_that_is_cut_off_stops_before_another_leads(cluster):
         assert not (first and second), "two lead"
         return second
     wait_for("the successor", taken_over)
-    status, text = leader.request("POST", "/scheduler/bind", json.dumps(
-        {"PodName": "held", "PodNamespace": "default", "Node": "gpu-1",
-         "PodUID": cluster.pod("held")["metadata"]["uid"]}))
+    status, text = leader.verb(
+        "bind", {"PodName": "held", "PodNamespace": "default", "Node": "gpu-1",
+                 "PodUID": cluster.pod("held")["metadata"]["uid"]})
     assert status != 200 or json.loads(text)["Error"], "a deposed leader binds"
     leader.cable.refuse(False)
     cluster.add(gpus.pod("next", {MIG: 7}))
@@ -246,21 +247,43 @@ def test_a_certificate_that_is_renewed_is_shown_without_a_restart(cluster):
     cluster.wait_bound("second")
 
 
-def test_only_the_scheduler_is_served_when_it_has_a_certificate(cluster):
-    """The chart with tls.clientSecret."""
-    objects = cluster.helm.objects({"tls": {"existingSecret": "ours", "clientSecret": "client"}},
-                                   cluster.plane.minor)
+@pytest.mark.both
+def test_only_the_scheduler_is_served(cluster, tmp_path):
+    """Strangers of every kind, at every port of a daemon that is as the chart has it."""
     cluster.add(gpus.a30_mixed("gpu-1"))
-    config = chart.config_of(objects, "sliced")
-    daemon = cluster.start_daemon(config={"server": {"tls": {
-        "clientCAFile": f"{cluster.pki}/ca.crt" if config["server"]["tls"]["clientCAFile"] else ""}}})
-    body = json.dumps({"Pod": gpus.pod("x", {MIG: 1}), "NodeNames": ["gpu-1"]})
-    assert daemon.request("POST", "/scheduler/filter", body)[0] in (401, 403)
-    cluster.plane.stop_scheduler()
-    cluster.start_scheduler(objects=objects)
-    try:
-        cluster.add(gpus.pod("one", {MIG: 1}))
-        cluster.wait_bound("one")
-    finally:
-        cluster.plane.stop_scheduler()
-        cluster.start_scheduler()
+    daemon = cluster.start_daemon()
+    others = pki.Authority(str(tmp_path / "others"), "sliced-client-ca")
+    token = cluster.plane.token("default", "default")
+    strangers = {
+        "no certificate": None,
+        "a certificate of the cluster": cluster.plane.ca.issue("admin-2", "admin", "system:masters"),
+        "the right name of another authority": others.issue("forged", "sliced-scheduler"),
+        "the daemon's own certificate": (f"{cluster.pki}/tls.crt", f"{cluster.pki}/tls.key"),
+        "another name of the right authority": cluster.clients.issue("stranger", "node-1"),
+    }
+    pod = gpus.pod("mine", {MIG: 1})
+    pod["spec"]["schedulerName"] = "nobody"  # only a stranger would bind it
+    cluster.add(pod)
+    uid = cluster.pod("mine")["metadata"]["uid"]
+    asked = {
+        "filter": {"Pod": cluster.pod("mine"), "NodeNames": ["gpu-1"]},
+        "prioritize": {"Pod": cluster.pod("mine"), "NodeNames": ["gpu-1"]},
+        "bind": {"PodName": "mine", "PodNamespace": "default", "PodUID": uid, "Node": "gpu-1"},
+        "preempt": {"Pod": cluster.pod("mine"), "NodeNameToMetaVictims": {"gpu-1": {"Pods": []}}}}
+    for who, pair in strangers.items():
+        for verb, body in asked.items():
+            for headers in ({}, {"Authorization": f"Bearer {token}"}):
+                status, text = daemon.call("POST", f"/scheduler/{verb}", json.dumps(body), pair,
+                                           headers=headers)
+                assert status == 403 and "gpu-1" not in text, (who, verb, text)
+    # the API answers at the pod's loopback and nowhere else, whoever asks
+    for path in ("/api/v1/queue", "/api/v1/nodes", "/api/v1/state", "/metrics"):
+        assert daemon.get(path)[0] == 200
+        assert daemon.call("GET", path, cert=daemon.scheduler_pair())[0] == 404
+        assert daemon.call("GET", path, port=daemon.webhook_port)[0] == 404
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.2", daemon.api_port), timeout=30)
+    assert not cluster.pod("mine")["spec"].get("nodeName")
+    # kube-scheduler itself is served
+    cluster.add(gpus.pod("one", {MIG: 1}))
+    cluster.wait_bound("one")

@@ -21,8 +21,9 @@ class Authority:
                 "-nodes", "-days", "30", "-subj", f"/CN={name}", "-keyout", self.key, "-out",
                 self.cert)
 
-    def pair(self, name, usage="serverAuth", days=30):
-        """(certificate, key), good for localhost; days < 0: it has ended."""
+    def pair(self, name, usage="serverAuth", days=30, common=None):
+        """(certificate, key), good for localhost; days < 0: it has ended. common: whom it is for, when
+        that is not the name by which its files go."""
         cert = self.folder / f"{self.name}-{name}.crt"
         key = self.folder / f"{self.name}-{name}.key"
         request = self.folder / "request"
@@ -30,7 +31,7 @@ class Authority:
         more.write_text("subjectAltName=IP:127.0.0.1,DNS:localhost\n"
                         f"extendedKeyUsage={usage}\n", encoding="utf-8")
         openssl("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
-                "-nodes", "-subj", f"/CN={name}", "-keyout", key, "-out", request)
+                "-nodes", "-subj", f"/CN={common or name}", "-keyout", key, "-out", request)
         openssl("x509", "-req", "-in", request, "-CA", self.cert, "-CAkey", self.key,
                 "-set_serial", abs(hash(name)) % 2**60, "-extfile", more, "-days", days,
                 "-out", cert)

@@ -1,8 +1,10 @@
 """HTTPS: rotation of the certificate, client certificates, old protocols, plain HTTP's limits."""
 import http.client
 import os
+import re
 import shutil
 import signal
+import socket
 import ssl
 
 import pytest
@@ -45,7 +47,9 @@ class Tls:
         at = self.secret.folder
         config = (f'server:\n  tls:\n    certFile: "{at}/cert"\n    keyFile: "{at}/key"\n')
         if clients:
-            config += f'    clientCAFile: "{at}/clients"\n'
+            config += (f'    clientCAFile: "{at}/clients"\n'
+                       '    clients: [{name: scheduler}, {name: old}, {name: new}, {name: x}, '
+                       '{name: y}, {name: z}]\n')
         self.daemon = Daemon(A30, config=config)
 
     def put(self, pair, clients=None):
@@ -281,7 +285,151 @@ def test_plain_http_is_for_loopback(address):
     assert "other machines can reach" in err and "server.insecure" in err
 
 
-def test_plain_http_elsewhere_when_asked_for(start):
-    daemon = start(A30, config="server:\n  insecure: true\n  listen: 0.0.0.0:0\n",
-                   listen="0.0.0.0:0")
-    assert daemon.get("/healthz").status == 200
+def test_the_verbs_by_plain_http_elsewhere_when_asked_for(start):
+    daemon = start(A30, listen="0.0.0.0:0",
+                   config="server: {insecure: true, apiListen: \"127.0.0.1:0\"}\n")
+    assert daemon.filter(POD, ["gpu-a30-1"])["NodeNames"] == ["gpu-a30-1"]
+    assert daemon.get("/api/v1/nodes").status == 404
+
+
+# ---- who is served where ----
+
+POD = {"metadata": {"name": "p"}, "spec": {}}
+HARD = """server:
+  webhookListen: 0.0.0.0:0
+  probeListen: 0.0.0.0:0
+  metricsListen: 0.0.0.0:0
+  apiListen: 127.0.0.1:0
+  tls:
+    certFile: "{at}/cert"
+    keyFile: "{at}/key"
+    clientCAFile: "{at}/clients"
+    clients: [{{name: sliced-scheduler}}]
+queue: {{enabled: true, gate: webhook}}
+"""
+ROUTES = {  # by whom they are asked
+    "verbs": [("POST", f"/scheduler/{verb}") for verb in ("filter", "prioritize", "bind", "preempt")]
+    + [("POST", f"/gpushare-scheduler/{verb}") for verb in ("filter", "bind")],
+    "webhook": [("POST", "/admission/gate/any")],
+    "probes": [("GET", "/livez"), ("GET", "/readyz"), ("GET", "/healthz")],
+    "metrics": [("GET", "/metrics")],
+    "api": [("GET", path) for path in (
+        "/", "/version", "/api/v1/nodes", "/api/v1/nodes/cpu-1", "/api/v1/queue", "/api/v1/state",
+        "/api/v1/pods/default/p/explain", "/gpushare-scheduler/inspect",
+        "/gpushare-scheduler/inspect/cpu-1")]
+    + [("POST", "/api/v1/embedded/pods"), ("DELETE", "/api/v1/embedded/pods/default/p")],
+}
+SERVED = {"verbs": ["verbs"], "webhook": ["webhook"], "probes": ["probes"], "metrics": ["metrics"],
+          "api": ["api", "probes", "metrics"]}
+
+
+class Hard(Tls):
+    """A daemon as the chart has it: an address for each kind of callers, none of them loopback but
+    the API's."""
+
+    def __init__(self, folder):
+        self.ca = Authority(folder, "servers")
+        self.first = self.ca.pair("first")
+        self.secret = Secret(folder / "secret")
+        self.clients = Authority(folder, "clients")
+        self.put(self.first)
+        self.daemon = Daemon(A30, listen="0.0.0.0:0", config=HARD.format(at=self.secret.folder))
+        self.client = self.clients.pair("sliced-scheduler", usage="clientAuth")
+        self.ports = dict(re.findall(r'"listening" for="(\w+)" address="\S+:(\d+)"', self.daemon.log))
+
+    def open(self, where, client=None, host="127.0.0.1"):
+        if where in ("verbs", "webhook"):
+            return http.client.HTTPSConnection(host, self.ports[where], timeout=30,
+                                               context=self.context(client=client))
+        return http.client.HTTPConnection(host, self.ports[where], timeout=30)
+
+    def ask(self, where, method, path, client=None, body=None, headers=None):
+        return self.daemon.request(method, path, body=body, headers=headers,
+                                   connection=self.open(where, client))
+
+
+@pytest.fixture(scope="module")
+def hard(tmp_path_factory):
+    made = Hard(tmp_path_factory.mktemp("hard"))
+    yield made
+    made.daemon.stop()
+
+
+@pytest.mark.parametrize("where", ROUTES)
+def test_a_route_is_served_to_its_callers_and_nowhere_else(hard, where):
+    for whose, routes in ROUTES.items():
+        for method, path in routes:
+            reply = hard.ask(where, method, path, hard.client, "{}" if method == "POST" else None)
+            served = whose in SERVED[where]
+            nothing = reply.status == 404 and "there is nothing at" in reply.text
+            assert nothing != served, (where, method, path, reply.text)
+
+
+def test_the_index_lists_what_is_served_there(hard):
+    text = hard.ask("api", "GET", "/").text
+    assert "/api/v1/queue" in text and "/metrics" in text
+    assert "/scheduler/bind" not in text and "/admission" not in text
+
+
+def test_the_api_is_on_the_pods_own_loopback_only(hard):
+    port = int(hard.ports["api"])
+    assert hard.ask("api", "GET", "/api/v1/state").status == 200
+    with pytest.raises(ConnectionRefusedError):  # the others are on all addresses, this one is not
+        socket.create_connection(("127.0.0.2", port), timeout=30)
+    with socket.create_connection(("127.0.0.2", int(hard.ports["probes"])), timeout=30):
+        pass
+
+
+def test_only_the_scheduler_calls_the_verbs(hard, tmp_path):
+    other = Authority(tmp_path, "clients")  # another one of the same name
+    stranger = hard.clients.pair("node-1", usage="clientAuth")
+    foreign = other.pair("sliced-scheduler", usage="clientAuth")
+    serving = hard.clients.pair("serving", usage="serverAuth", common="sliced-scheduler")
+    expired = hard.clients.pair("expired", usage="clientAuth", days=-1, common="sliced-scheduler")
+    body = {"Pod": POD, "NodeNames": ["gpu-a30-1"]}
+    token = {"Authorization": "Bearer eyJhbGciOiJSUzI1NiJ9.e30.c2ln"}
+    for verb in ("filter", "prioritize", "bind", "preempt"):
+        for client, text in ((None, "none was shown"), (stranger, '"node-1", which may not call'),
+                             (foreign, "not trusted"), (serving, "purpose"), (expired, "expired")):
+            for path in (f"/scheduler/{verb}", "/nothing-here"):
+                reply = hard.ask("verbs", "POST", path, client, body, token)
+                refused(reply, text)
+                assert reply.headers["connection"] == "close"
+    reply = hard.ask("verbs", "POST", "/scheduler/filter", hard.client, body)
+    assert reply.json["NodeNames"] == ["gpu-a30-1"]
+
+
+def test_names_change_without_a_restart_and_open_connections_are_asked_again(hard):
+    other = hard.clients.pair("system:kube-scheduler", usage="clientAuth")
+    body = {"Pod": POD, "NodeNames": ["gpu-a30-1"]}
+    old = hard.open("verbs", hard.client)
+    assert hard.daemon.request("POST", "/scheduler/filter", body, connection=old).status == 200
+    text = HARD.format(at=hard.secret.folder)
+    hard.daemon.write_config(text.replace("sliced-scheduler", '"system:kube-scheduler"'))
+    hard.daemon.signal(signal.SIGHUP)
+    eventually(lambda: hard.ask("verbs", "POST", "/scheduler/filter", other, body).status == 200)
+    refused(hard.daemon.request("POST", "/scheduler/filter", body, connection=old), "may not call")
+    hard.daemon.write_config(text)
+    hard.daemon.signal(signal.SIGHUP)
+    eventually(lambda: hard.ask("verbs", "POST", "/scheduler/filter", hard.client, body).status == 200)
+
+
+@pytest.mark.parametrize("where", ["webhook", "probes", "metrics", "api"])
+def test_the_other_addresses_want_no_certificate_and_take_small_bodies_only(hard, where):
+    method, path = ROUTES[where][0]
+    assert hard.ask(where, method, path, body="{}" if method == "POST" else None).status in (200, 400)
+    connection = hard.open(where)
+    connection.putrequest(method, path)
+    connection.putheader("Content-Length", str((8 << 20) + 1 if where == "webhook" else 4097))
+    connection.endheaders()
+    assert connection.getresponse().status == 413
+    connection.close()
+
+
+def test_a_verb_with_few_words_takes_a_small_body_only(hard):
+    connection = hard.open("verbs", hard.client)
+    connection.putrequest("POST", "/scheduler/bind")
+    connection.putheader("Content-Length", str((16 << 10) + 1))
+    connection.endheaders()
+    assert connection.getresponse().status == 413
+    connection.close()

@@ -46,10 +46,12 @@ class Cluster:
         self.objects = helm.objects({"queue": {"gate": "none"}}, plane.minor)
         self.count = 0
         self.authority = pki.Authority(os.path.join(plane.folder, "authority"), "sliced-ca")
+        self.clients = pki.Authority(os.path.join(plane.folder, "clients"), "sliced-client-ca")
         self.pki = self.new_pki("tls")
         self.count = 0
         self.replicas = []
-        self.service = Forwarder(self._leader)
+        self.service = Forwarder(lambda: self._leader("port"))
+        self.webhook = Forwarder(lambda: self._leader("webhook_port"))
 
     def start(self):
         plane = self.plane
@@ -66,15 +68,17 @@ class Cluster:
     def stop(self):
         self.stop_daemons()
         self.service.close()
+        self.webhook.close()
         self.plane.stop()
 
     def new_pki(self, name):
-        """A folder as the TLS Secret's volume: tls.crt, tls.key, ca.crt; and the scheduler's pair."""
+        """A folder as write_pki makes it."""
         folder = os.path.join(self.plane.folder, name)
         os.makedirs(folder, exist_ok=True)
         shutil.copy(self.authority.crt, os.path.join(folder, "ca.crt"))
         self.renew_certificate(folder)
-        for file in self.authority.issue(f"{name}-client", "kube-scheduler"):
+        shutil.copy(self.clients.crt, os.path.join(folder, "client-ca.crt"))
+        for file in self.clients.issue(f"{name}-client", "sliced-scheduler"):
             shutil.copy(file, os.path.join(folder, "client" + os.path.splitext(file)[1]))
         return folder
 
@@ -86,13 +90,13 @@ class Cluster:
             shutil.copy(file, f"{path}.new")
             os.rename(f"{path}.new", path)
 
-    def _leader(self):
-        """The endpoint of the Service: a replica that is ready."""
+    def _leader(self, port):
+        """The endpoint of a port of the Service: a replica that is ready."""
         for replica in list(self.replicas):
             if replica.process and replica.process.running():
                 try:
                     if replica.get("/readyz")[0] == 200:
-                        return "127.0.0.1", replica.port
+                        return "127.0.0.1", getattr(replica, port)
                 except OSError:
                     pass
         return None
@@ -149,7 +153,7 @@ class Cluster:
                 path = webhook["clientConfig"]["service"]["path"]
                 with open(self.authority.crt, "rb") as file:
                     webhook["clientConfig"] = {
-                        "url": f"https://127.0.0.1:{self.service.port}{path}",
+                        "url": f"https://127.0.0.1:{self.webhook.port}{path}",
                         "caBundle": base64.b64encode(file.read()).decode()}
             self.plane.create(each)
         return {each["kind"] for each in made}

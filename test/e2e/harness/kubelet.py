@@ -21,12 +21,13 @@ NODE = "infra-1"
 PODS = f"/api/v1/namespaces/{chart.NAMESPACE}/pods"
 
 
-def answers(port, path):
+def answers(port, path, scheme):
     """Does the container at that port say 200?"""
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
-    connection = http.client.HTTPSConnection("127.0.0.1", port, context=context, timeout=10)
+    connection = (http.client.HTTPSConnection("127.0.0.1", port, context=context, timeout=10)
+                  if scheme == "HTTPS" else http.client.HTTPConnection("127.0.0.1", port, timeout=10))
     try:
         connection.request("GET", path)
         return connection.getresponse().status == 200
@@ -42,7 +43,10 @@ class Container:
     def __init__(self, kubelet, pod):
         self.name = pod["metadata"]["name"]
         self.spec = pod["spec"]["containers"][0]
-        self.port = free_port()
+        # one here for each of the container's; the API's is not among them, as it is on loopback
+        self.ports = {each["name"]: (each["containerPort"], free_port())
+                      for each in self.spec.get("ports", [])}
+        self.port = self.ports["https"][1] if "https" in self.ports else free_port()
         self.ready = None
         self.root = os.path.join(kubelet.folder, self.name)
         self.files = {}  # path in the container -> path here
@@ -54,7 +58,9 @@ class Container:
             text = file.read()
         for inside, outside in sorted(self.files.items(), reverse=True):
             text = text.replace(inside, outside)
-        text = text.replace("0.0.0.0:8443", f"127.0.0.1:{self.port}")
+        for inside, outside in self.ports.values():
+            text = text.replace(f"0.0.0.0:{inside}", f"0.0.0.0:{outside}")
+        text = text.replace("server:\n", f"server:\n  apiListen: 127.0.0.1:{free_port()}\n")
         text = text.replace(f"https://{chart.SERVICE}/", f"https://127.0.0.1:{kubelet.service.port}/")
         text = text.replace("clientConnection:\n", f"clientConnection:\n  kubeconfig: {token}\n")
         with open(config, "w", encoding="utf-8") as file:
@@ -96,8 +102,9 @@ class Container:
                 self.files[f"{mount['mountPath']}/{name}"] = path
 
     def probe(self):
-        path = self.spec["readinessProbe"]["httpGet"]["path"]
-        return self.process.running() and answers(self.port, path)
+        probe = self.spec["readinessProbe"]["httpGet"]
+        port = self.ports[probe["port"]][1] if probe["port"] in self.ports else self.port
+        return self.process.running() and answers(port, probe["path"], probe.get("scheme"))
 
 
 class Kubelet:

@@ -47,7 +47,7 @@ def wait_for(what, condition, timeout=60.0, interval=0.05):
 
 
 class Ports:
-    """Ports of loopback for servers, each given once among all tests that run on this machine."""
+    """TCP ports for servers, each given once among all tests that run on this machine."""
 
     def __init__(self):
         # below those that the kernel gives to connections, which could be quicker than the server
@@ -62,12 +62,13 @@ class Ports:
     def free(self):
         for _ in range(1000):
             port = random.SystemRandom().randrange(10000, self.end)
-            claim = socket.socket()
+            claim = socket.socket(type=socket.SOCK_DGRAM)
             try:
-                # An address that nothing else uses: who holds its port has claimed ours.
+                # A port that nothing else uses: who holds it has claimed ours. Of UDP, as a server
+                # may listen on all addresses.
                 claim.bind(("127.83.76.73", port))
                 with socket.socket() as probe:
-                    probe.bind(("127.0.0.1", port))
+                    probe.bind(("0.0.0.0", port))
             except OSError:
                 claim.close()
                 continue
@@ -80,7 +81,7 @@ PORTS = Ports()
 
 
 def free_port():
-    """A port of loopback that stays ours until the tests end."""
+    """A port that stays ours until the tests end."""
     return PORTS.free()
 
 

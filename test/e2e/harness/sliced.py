@@ -36,18 +36,23 @@ class Sliced:
     """One replica. name is also the name of its log."""
 
     def __init__(self, name, folder, kubeconfig, objects, pki, config=None, port=None):
-        """objects: what the chart made; pki: a folder with tls.crt, tls.key, ca.crt."""
+        """objects: what the chart made; pki: a folder as write_pki makes it."""
         self.name = name
         self.folder = folder
         self.kubeconfig = kubeconfig
         self.pki = pki
         self.port = port or free_port()
-        own = {"server": {"listen": f"127.0.0.1:{self.port}",
-                          "tls": {"certFile": f"{pki}/tls.crt", "keyFile": f"{pki}/tls.key"}},
+        self.webhook_port, self.api_port = free_port(), free_port()
+        # As shipped: not on loopback, so that the verbs are for kube-scheduler's certificate alone.
+        own = {"server": {"listen": f"0.0.0.0:{self.port}",
+                          "webhookListen": f"0.0.0.0:{self.webhook_port}",
+                          "probeListen": f"0.0.0.0:{free_port()}",
+                          "metricsListen": f"0.0.0.0:{free_port()}",
+                          "apiListen": f"127.0.0.1:{self.api_port}",
+                          "tls": {"certFile": f"{pki}/tls.crt", "keyFile": f"{pki}/tls.key",
+                                  "clientCAFile": f"{pki}/client-ca.crt"}},
                "leaderElection": LEASE}
         shipped = chart.config_of(objects, "sliced")
-        if "clientCAFile" in shipped["server"]["tls"]:
-            own["server"]["tls"]["clientCAFile"] = f"{pki}/ca.crt"
         self.config = merge(merge(shipped, own), config or {})
         self.config_path = os.path.join(folder, f"{name}.config.yaml")
         self.write_config(self.config)
@@ -105,36 +110,47 @@ class Sliced:
 
     # ---- asking it ----
 
-    def connect(self, cert=None, verify=True):
-        """A TLS connection, with the certificate checked as kube-scheduler does; a plain one when
-        the daemon has none."""
+    def scheduler_pair(self):
+        return f"{self.pki}/client.crt", f"{self.pki}/client.key"
+
+    def connect(self, cert=None, verify=True, port=None):
+        """A TLS connection to the verbs, with the certificate checked as kube-scheduler does."""
         context = ssl.create_default_context(cafile=f"{self.pki}/ca.crt")
         if not verify:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
         if cert:
             context.load_cert_chain(*cert)
-        raw = socket.create_connection(("127.0.0.1", self.port), timeout=30)
-        if not self.config["server"]["tls"]["certFile"]:
-            return raw
+        raw = socket.create_connection(("127.0.0.1", port or self.port), timeout=30)
         try:
             return context.wrap_socket(raw, server_hostname=chart.SERVICE)
         except BaseException:
             raw.close()
             raise
 
-    def request(self, method, path, body=None, cert=None):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
-        connection.sock = self.connect(cert)
+    def call(self, method, path, body=None, cert=None, port=None, headers=None):
+        """By HTTPS, to the verbs unless a port is given; cert: (certificate, key)."""
+        connection = http.client.HTTPConnection("127.0.0.1", timeout=30)
+        connection.sock = self.connect(cert, port=port)
+        return self._answer(connection, method, path, body, headers)
+
+    def verb(self, name, body):
+        """As kube-scheduler calls it."""
+        return self.call("POST", f"/scheduler/{name}", json.dumps(body), self.scheduler_pair())
+
+    def get(self, path):
+        """From the API, as kubectl port-forward reaches it."""
+        return self._answer(http.client.HTTPConnection("127.0.0.1", self.api_port, timeout=30), "GET",
+                            path)
+
+    @staticmethod
+    def _answer(connection, method, path, body=None, headers=None):
         try:
-            connection.request(method, path, body, {"Content-Type": "application/json"})
+            connection.request(method, path, body, {"Content-Type": "application/json", **(headers or {})})
             answer = connection.getresponse()
             return answer.status, answer.read().decode()
         finally:
             connection.close()
-
-    def get(self, path):
-        return self.request("GET", path)
 
     def json(self, path):
         status, text = self.get(path)
@@ -175,11 +191,14 @@ class Sliced:
 
 
 def write_pki(objects, folder):
-    """The files of the chart's TLS Secret, as its volume would have them."""
+    """The chart's certificates in one folder: the daemon's tls.crt, tls.key and its authority ca.crt;
+    kube-scheduler's client.crt, client.key and their authority client-ca.crt."""
     os.makedirs(folder, exist_ok=True)
-    for name, text in chart.one(objects, "Secret", "sliced-tls")["data"].items():
-        with open(os.path.join(folder, name), "wb") as file:
-            file.write(base64.b64decode(text))
+    for secret, names in (("sliced-tls", {}), ("sliced-client", {
+            "tls.crt": "client.crt", "tls.key": "client.key", "ca.crt": "client-ca.crt"})):
+        for name, text in chart.one(objects, "Secret", secret)["data"].items():
+            with open(os.path.join(folder, names.get(name, name)), "wb") as file:
+                file.write(base64.b64decode(text))
     return folder
 
 
@@ -190,7 +209,6 @@ def scheduler_config(objects, url, pki, over=None):
     path = extender["urlPrefix"].split(chart.SERVICE, 1)[1]
     extender["urlPrefix"] = url + path
     extender["tlsConfig"]["caFile"] = f"{pki}/ca.crt"
-    if "certFile" in extender["tlsConfig"]:
-        extender["tlsConfig"].update(certFile=f"{pki}/client.crt", keyFile=f"{pki}/client.key")
+    extender["tlsConfig"].update(certFile=f"{pki}/client.crt", keyFile=f"{pki}/client.key")
     extender.update(over or {})
     return config

@@ -122,7 +122,23 @@ static void random_config(struct sl_config *config)
         config->server.cert_file[0] = '\0';
         config->server.key_file[0] = '\0';
         config->server.client_ca_file[0] = '\0';
+        config->server.webhook_listen[0] = '\0';
         config->server.insecure = true;
+    }
+    if (config->server.client_ca_file[0] == '\0') {
+        config->server.insecure = true;
+        config->server.n_clients = 0;
+    } else if (config->server.n_clients == 0) {
+        config->server.client_ca_file[0] = '\0';
+        config->server.insecure = true;
+    }
+    for (unsigned i = 0; i < config->server.n_clients; i++) {
+        if (config->server.client[i].name[0] == '\0') {
+            config->server.client[i].name[0] = (char)('a' + i);
+        }
+    }
+    if (!sl_config_is_loopback(config->server.api_listen)) {
+        config->server.api_listen[0] = '\0';
     }
     config->election.lease_duration_us -= config->election.lease_duration_us % 1000000;
     config->election.renew_deadline_us = config->election.lease_duration_us / 2;

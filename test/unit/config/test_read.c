@@ -96,6 +96,7 @@ static void sections_of_a_deployment_are_read(void **state)
     struct sl_config c =
         parsed(HEAD "server:\n  insecure: true\n  tls:\n    certFile: /etc/sliced/tls/tls.crt\n"
                     "    keyFile: /etc/sliced/tls/tls.key\n    clientCAFile: ca.crt\n"
+                    "    clients: [{name: sliced-scheduler}, {name: \"system:kube-scheduler\"}]\n"
                     "kubernetes:\n  kubeconfig: /etc/kc\n  context: a@b\n  qps: 0\n"
                     "  watchSilence: 2m\n"
                     "leaderElection:\n  enabled: false\n  namespace: sliced-system\n"
@@ -104,6 +105,9 @@ static void sections_of_a_deployment_are_read(void **state)
     assert_string_equal(c.server.cert_file, "/etc/sliced/tls/tls.crt");
     assert_string_equal(c.server.key_file, "/etc/sliced/tls/tls.key");
     assert_string_equal(c.server.client_ca_file, "ca.crt");
+    assert_int_equal(c.server.n_clients, 2);
+    assert_string_equal(c.server.client[0].name, "sliced-scheduler");
+    assert_string_equal(c.server.client[1].name, "system:kube-scheduler");
     assert_string_equal(c.kubernetes.kubeconfig, "/etc/kc");
     assert_string_equal(c.kubernetes.context, "a@b");
     assert_int_equal(c.kubernetes.qps, 0);
@@ -406,7 +410,20 @@ static void values_that_contradict_each_other_are_refused(void **state)
         {HEAD "server:\n  tls: {clientCAFile: a}\n", SL_ERR_FIELD, 4, 9, "server.tls.clientCAFile",
          "found \"a\" without server.tls.certFile"},
         {HEAD "server:\n  listen: 0.0.0.0:80\n", SL_ERR_FIELD, 4, 3, "server.listen",
-         "found \"0.0.0.0:80\", which other machines can reach, without server.tls"},
+         "found \"0.0.0.0:80\", which other machines can reach, without client certificates"},
+        {HEAD "server:\n  listen: 10.0.0.1:80\n  tls: {certFile: a, keyFile: b}\n", SL_ERR_FIELD, 4,
+         3, "server.listen", "without client certificates: set server.tls (certFile, keyFile, "},
+        {HEAD "server:\n  tls: {certFile: a, keyFile: b, clientCAFile: c}\n", SL_ERR_FIELD, 4, 34,
+         "server.tls.clients", "expected the names of clients beside server.tls.clientCAFile"},
+        {HEAD "server:\n  tls: {certFile: a, keyFile: b, clients: [{name: c}]}\n", SL_ERR_FIELD, 4,
+         34, "server.tls.clientCAFile", "expected the authority of server.tls.clients"},
+        {HEAD
+         "server:\n  tls: {certFile: a, keyFile: b, clientCAFile: c, clients: [{name: \"\"}]}\n",
+         SL_ERR_FIELD, 4, 34, "server.tls.clientCAFile", "found a client without a name"},
+        {HEAD "server:\n  apiListen: 0.0.0.0:80\n", SL_ERR_FIELD, 4, 3, "server.apiListen",
+         "found \"0.0.0.0:80\", expected an address of loopback"},
+        {HEAD "server:\n  webhookListen: 0.0.0.0:80\n", SL_ERR_FIELD, 4, 3, "server.webhookListen",
+         "without server.tls.certFile"},
         {HEAD "server:\n  listen: \"[::]:80\"\n", SL_ERR_FIELD, 4, 3, "server.listen",
          "set server.insecure to true"},
         {HEAD "leaderElection:\n  renewDeadline: 15s\n", SL_ERR_FIELD, 4, 3,
@@ -422,7 +439,9 @@ static void values_that_contradict_each_other_are_refused(void **state)
     };
     check_errors(cases, sizeof(cases) / sizeof(cases[0]));
     (void)parsed(HEAD "server: {listen: \"0.0.0.0:80\", insecure: true}\n");
-    (void)parsed(HEAD "server: {listen: \"0.0.0.0:80\", tls: {certFile: a, keyFile: b}}\n");
+    (void)parsed(HEAD "server: {listen: \"0.0.0.0:80\", tls: {certFile: a, keyFile: b, "
+                      "clientCAFile: c, clients: [{name: d}]}}\n");
+    (void)parsed(HEAD "server: {apiListen: \"[::1]:80\", probeListen: \"0.0.0.0:1\"}\n");
     (void)parsed(HEAD "leaderElection: {retryPeriod: 8333ms}\n");
     (void)parsed(HEAD "kubernetes: {bindTimeout: 14999ms}\n");
     (void)parsed(HEAD "kubernetes: {bindTimeout: 15s}\nleaderElection: {enabled: false}\n");

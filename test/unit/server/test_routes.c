@@ -61,8 +61,10 @@ static void set_up(struct request_rig *rig, bool embedded, const char *path)
         .config = &config, .store = rig->store, .embedded = embedded};
     rig->app = sl_app_new(&options, &err);
     assert_non_null(rig->app);
-    rig->request = (struct sl_request){
-        .app = rig->app, .live = sl_app_live(rig->app), .path = sl_str_of(path)};
+    rig->request = (struct sl_request){.app = rig->app,
+                                       .audiences = SL_FOR_ALL,
+                                       .live = sl_app_live(rig->app),
+                                       .path = sl_str_of(path)};
 }
 
 static void tear_down(struct request_rig *rig)

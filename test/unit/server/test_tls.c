@@ -309,12 +309,16 @@ static void disconnect(struct link *link)
     (void)close(link->fd[1]);
 }
 
+static const struct sl_config_client clients[] = {{"good"},    {"client"},  {"sliced-scheduler"},
+                                                  {"foreign"}, {"expired"}, {"other"}};
+static const struct sl_tls_names anybody = {clients, sizeof(clients) / sizeof(clients[0]), 1};
+
 static bool peer_ok(struct sl_tls *tls, struct pair *client, char *why, size_t size)
 {
     struct link link;
-    struct sl_tls_peer peer = {0, 0};
+    struct sl_tls_peer peer = {0};
     connect_as(&link, tls, client);
-    bool good = sl_tls_peer_ok(tls, link.server, &peer, why, size);
+    bool good = sl_tls_peer_ok(tls, link.server, &anybody, &peer, why, size);
     disconnect(&link);
     return good;
 }
@@ -361,7 +365,7 @@ a_good_peer_is_checked_again_when_its_time_is_over_or_the_authority_changed(void
     const struct folder *folder = *state;
     const int64_t tomorrow = time(NULL) + DAY_S;
     struct sl_error err = {.code = SL_ERR_NONE};
-    struct sl_tls_peer peer = {0, 0};
+    struct sl_tls_peer peer = {0};
     struct link link;
     char why[256] = "";
     struct pair server = make_pair("server", NULL, NULL, tomorrow);
@@ -372,22 +376,87 @@ a_good_peer_is_checked_again_when_its_time_is_over_or_the_authority_changed(void
     struct sl_tls *tls = open_tls(folder, true);
     connect_as(&link, tls, &client);
 
-    assert_true(sl_tls_peer_ok(tls, link.server, &peer, why, sizeof(why)));
+    assert_true(sl_tls_peer_ok(tls, link.server, &anybody, &peer, why, sizeof(why)));
     assert_int_equal(peer.until, tomorrow - 100);
     /* what is known is enough: the session is not even looked at */
-    assert_true(sl_tls_peer_ok(tls, NULL, &peer, why, sizeof(why)));
+    assert_true(sl_tls_peer_ok(tls, NULL, &anybody, &peer, why, sizeof(why)));
     peer.until = time(NULL);
-    assert_true(sl_tls_peer_ok(tls, link.server, &peer, why, sizeof(why)));
+    assert_true(sl_tls_peer_ok(tls, link.server, &anybody, &peer, why, sizeof(why)));
     assert_int_equal(peer.until, tomorrow - 100);
 
     put_cert(folder->clients, &server);
     assert_int_equal(sl_tls_refresh(tls, &err), 1);
-    assert_false(sl_tls_peer_ok(tls, link.server, &peer, why, sizeof(why)));
+    assert_false(sl_tls_peer_ok(tls, link.server, &anybody, &peer, why, sizeof(why)));
     disconnect(&link);
     sl_tls_free(tls);
     free_pair(&server);
     free_pair(&ca);
     free_pair(&client);
+}
+
+/* Signed anew, with an alternative name. */
+static void add_name(struct pair *pair, const struct pair *ca, gnutls_x509_subject_alt_name_t type,
+                     const char *name, size_t len)
+{
+    ok(gnutls_x509_crt_set_subject_alt_name(pair->cert, type, name, (unsigned)len,
+                                            GNUTLS_FSAN_APPEND));
+    ok(gnutls_x509_crt_sign2(pair->cert, ca->cert, ca->key, GNUTLS_DIG_SHA256, 0));
+}
+
+static void a_certificate_calls_by_its_name_letter_by_letter(void **state)
+{
+    struct folder *folder = *state;
+    int64_t tomorrow = time(NULL) + DAY_S;
+    struct pair server = make_pair("server", NULL, NULL, tomorrow);
+    struct pair ca = make_pair("clients", NULL, NULL, tomorrow);
+    static const struct {
+        const char *common;
+        const char *alternative; /* NULL: none */
+        size_t len;
+        gnutls_x509_subject_alt_name_t type;
+        bool good;
+    } rows[] = {
+        {"sliced-scheduler", NULL, 0, GNUTLS_SAN_DNSNAME, true},
+        {"Sliced-scheduler", NULL, 0, GNUTLS_SAN_DNSNAME, false},
+        {"sliced-schedule", NULL, 0, GNUTLS_SAN_DNSNAME, false},
+        {"sliced-scheduler2", NULL, 0, GNUTLS_SAN_DNSNAME, false},
+        {"node-1", NULL, 0, GNUTLS_SAN_DNSNAME, false},
+        {"node-1", "sliced-scheduler", 16, GNUTLS_SAN_DNSNAME, true},
+        {"node-1", "spiffe://a/sliced", 17, GNUTLS_SAN_URI, true},
+        {"node-1", "sliced-scheduler", 16, GNUTLS_SAN_RFC822NAME, false},
+        {"node-1", "sliced-scheduler.x", 18, GNUTLS_SAN_DNSNAME, false},
+        {"node-1", "*", 1, GNUTLS_SAN_DNSNAME, false},
+    };
+    static const struct sl_config_client allowed[] = {
+        {"sliced-scheduler"}, {"spiffe://a/sliced"}, {""}};
+    const struct sl_tls_names names = {allowed, 3, 7};
+    put_pair(folder, &server);
+    put_cert(folder->clients, &ca);
+    struct sl_tls *tls = open_tls(folder, true);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct pair client = make_pair(rows[i].common, &ca, GNUTLS_KP_TLS_WWW_CLIENT, tomorrow);
+        struct sl_tls_peer peer = {0};
+        struct link link;
+        char why[256] = "";
+        if (rows[i].alternative != NULL) {
+            add_name(&client, &ca, rows[i].type, rows[i].alternative, rows[i].len);
+        }
+        connect_as(&link, tls, &client);
+        bool good = sl_tls_peer_ok(tls, link.server, &names, &peer, why, sizeof(why));
+        if (good != rows[i].good) {
+            fail_msg("row %zu: %s", i, why);
+        }
+        if (good) { /* and no more when the names are others */
+            const struct sl_tls_names others = {clients, 1, 8};
+            assert_false(sl_tls_peer_ok(tls, link.server, &others, &peer, why, sizeof(why)));
+            assert_non_null(strstr(why, "may not call"));
+        }
+        disconnect(&link);
+        free_pair(&client);
+    }
+    sl_tls_free(tls);
+    free_pair(&server);
+    free_pair(&ca);
 }
 
 int main(void)
@@ -404,6 +473,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             a_good_peer_is_checked_again_when_its_time_is_over_or_the_authority_changed, set_up,
             tear_down),
+        cmocka_unit_test_setup_teardown(a_certificate_calls_by_its_name_letter_by_letter, set_up,
+                                        tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,6 +15,16 @@ app.kubernetes.io/component: daemon
 {{ .Values.tls.existingSecret | default "sliced-tls" }}
 {{- end }}
 
+{{- define "sliced.clientSecret" -}}
+{{ .Values.tls.clientSecret | default "sliced-client" }}
+{{- end }}
+
+{{- define "sliced.scheduler.selector" -}}
+app.kubernetes.io/name: sliced
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: scheduler
+{{- end }}
+
 {{- define "sliced.service" -}}
 sliced.{{ .Release.Namespace }}.svc
 {{- end }}
@@ -23,12 +33,19 @@ sliced.{{ .Release.Namespace }}.svc
 apiVersion: sliced.dev/v1alpha1
 kind: SlicedConfiguration
 server:
+  # a port for each kind of callers; the API is on 127.0.0.1:8888, for kubectl port-forward
   listen: 0.0.0.0:8443
+  {{- if eq (include "sliced.gate" .) "webhook" }}
+  webhookListen: 0.0.0.0:8444
+  {{- end }}
+  probeListen: 0.0.0.0:8081
+  metricsListen: 0.0.0.0:9090
   tls:
     certFile: /etc/sliced/tls/tls.crt
     keyFile: /etc/sliced/tls/tls.key
-    {{- if .Values.tls.clientSecret }}
-    clientCAFile: /etc/sliced/tls/ca.crt
+    clientCAFile: /etc/sliced/clients/ca.crt
+    clients: {{- range .Values.tls.clientNames }}
+    - name: {{ . | quote }}
     {{- end }}
 leaderElection:
   enabled: true
@@ -69,6 +86,19 @@ log:
 {{- end }}
 {{- end }}
 {{- toYaml .Values.tlsData }}
+{{- end }}
+
+{{- /* What is in the Secret by which kube-scheduler shows who it is. Its authority signs nothing else,
+so that no certificate of another use is one to call with; nobody keeps its key. */}}
+{{- define "sliced.client" -}}
+{{- $old := lookup "v1" "Secret" .Release.Namespace "sliced-client" }}
+{{- if $old }}
+{{- pick $old.data "ca.crt" "tls.crt" "tls.key" | toYaml }}
+{{- else }}
+{{- $ca := genCA "sliced-client-ca" 3650 }}
+{{- $cert := genSignedCert (first .Values.tls.clientNames) nil nil 3650 $ca }}
+{{- dict "ca.crt" (b64enc $ca.Cert) "tls.crt" (b64enc $cert.Cert) "tls.key" (b64enc $cert.Key) | toYaml }}
+{{- end }}
 {{- end }}
 
 {{- /* The authority by which the API server checks the webhook; empty when it is not known. */}}

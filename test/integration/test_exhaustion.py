@@ -1,0 +1,194 @@
+"""Callers who take all they can get: the others are heard, and memory stays bounded."""
+import json
+import re
+import resource
+import socket
+
+import pytest
+
+from sliced_daemon import EXAMPLES, eventually, pod_of
+
+A30 = EXAMPLES / "a30-mixed.yaml"
+NODE = "gpu-a30-1"
+POD = pod_of("p", {"nvidia.com/mig-1g.6gb": 1}, "u")
+SPLIT = """server:
+  probeListen: 127.0.0.1:0
+  metricsListen: 127.0.0.1:0
+  threads: 2
+"""
+HALF = b"GET /livez HTTP/1.1\r\nHost: 127.0.0.1\r\nX-"
+MIB = 1 << 20
+
+
+@pytest.fixture(scope="module", autouse=True)
+def many_files():
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(16384, hard), hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+class Crowd:
+    """Connections that are held open."""
+
+    def __init__(self):
+        self.sockets = []
+
+    def come(self, port, n, data=b""):
+        for i in range(n):
+            # from many addresses: the whole of 127.0.0.0/8 is ours
+            sock = socket.create_connection(("127.0.0.1", port), 30, (f"127.0.{i % 7}.{1 + i % 200}", 0))
+            self.sockets.append(sock)
+            try:
+                sock.sendall(data)
+            except OSError:
+                pass  # it was ended already
+        return self
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for sock in self.sockets:
+            sock.close()
+
+
+def port_of(daemon, name):
+    return int(re.search(rf'"listening" for="{name}" address="\S+:(\d+)"', daemon.log)[1])
+
+
+def status_at(port, path="/livez"):
+    with socket.create_connection(("127.0.0.1", port), 30) as s:
+        s.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n".encode())
+        return int(s.recv(65536).split()[1])
+
+
+def resident(daemon):
+    return daemon.metric("process_resident_memory_bytes")
+
+
+def hits(daemon, limit):
+    return daemon.metric(f'sliced_limit_hits_total{{limit="{limit}"}}')
+
+
+@pytest.mark.parametrize("n", [300, 3000])
+@pytest.mark.parametrize("data", [b"", b"\x16", HALF], ids=["silent", "a byte", "half a header"])
+def test_probes_are_answered_while_nobody_else_finishes_a_sentence(start, n, data):
+    """None of the crowd's connections has ended by itself when the probe is answered: the patience
+    with each is a minute."""
+    daemon = start(A30, config=SPLIT)
+    with Crowd() as crowd:
+        crowd.come(daemon.port, n, data).come(port_of(daemon, "probes"), n, data)
+        crowd.come(port_of(daemon, "metrics"), n, data)
+        for path in ("/livez", "/readyz"):
+            assert status_at(port_of(daemon, "probes"), path) == 200
+            assert status_at(daemon.port, path) == 200
+        assert status_at(port_of(daemon, "metrics"), "/metrics") == 200
+        assert daemon.filter(POD, [NODE])["NodeNames"] == [NODE]
+        assert hits(daemon, "header_time") == 0 and hits(daemon, "connections") >= n - 256
+        assert daemon.metric("sliced_http_connections") <= 256 + 32 + 16 + 8 * 5
+
+
+def test_a_request_that_is_answered_makes_no_room_for_a_crowd(start):
+    """A reply that nobody reads may go, a body that still comes in may go; who has said all and
+    waits for his answer may not."""
+    daemon = start(A30, config="server: {maxConnections: 4, threads: 1}\n")
+    body = json.dumps({"Pod": POD, "NodeNames": [NODE]}).encode()
+    head = b"POST /scheduler/filter HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body)
+    with Crowd() as crowd:
+        for _ in range(20):
+            crowd.come(daemon.port, 30)
+            with daemon.socket() as s:
+                s.sendall(head + body)
+                assert s.recv(65536).startswith(b"HTTP/1.1 200")
+
+
+def review(size):
+    """Half of one, which says as much as it can of what is kept."""
+    labels = ",".join(f'"k{i}": "{"x" * 4000}"' for i in range(size // 4000))
+    text = ('{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "u", '
+            f'"object": {{"metadata": {{"name": "p", "labels": {{{labels}')
+    return head_of("/admission/gate/any", 2 * len(text)) + text.encode()
+
+
+def names(size):
+    text = ('{"Pod": {"metadata": {"name": "p"}}, "NodeNames": ['
+            + ",".join(f'"node-{i}-{"y" * 200}"' for i in range(size // 220)))
+    return head_of("/scheduler/filter", 2 * len(text)) + text.encode()
+
+
+def head_of(path, length):
+    return f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n".encode()
+
+
+@pytest.mark.parametrize("half", [review(3 * MIB), names(4 * MIB)], ids=["review", "filter"])
+def test_half_bodies_hold_a_bounded_part_of_the_memory(start, half):
+    daemon = start(A30, config="server: {maxBufferedBytes: 32Mi}\n")
+    before = resident(daemon)
+    with Crowd() as crowd:
+        crowd.come(daemon.port, 200, half)
+        eventually(lambda: hits(daemon, "buffered_bytes") + hits(daemon, "decode") > 0)
+        assert daemon.metric("sliced_http_buffered_bytes") <= 33 * MIB
+        # what connections may hold beside it: 200 of 64 KiB, and what malloc keeps
+        assert resident(daemon) - before < 110 * MIB
+        assert status_at(daemon.port) == 200
+    eventually(lambda: daemon.metric("sliced_http_connections") == 1)
+    assert daemon.metric("sliced_http_buffered_bytes") < 2 * MIB
+    assert daemon.filter(POD, [NODE])["NodeNames"] == [NODE]
+
+
+def test_a_request_that_gets_no_memory_may_come_again(start):
+    daemon = start(A30, config="server: {maxBufferedBytes: 1Mi}\n")
+    body = json.dumps({"Pod": POD, "NodeNames": [f"node-{i}-{'y' * 200}" for i in range(10000)]})
+    reply = daemon.post("/scheduler/filter", body)
+    assert (reply.status, reply.headers["retry-after"]) == (503, "1")
+    assert "server.maxBufferedBytes" in reply.json["message"] and reply.json["Error"]
+    assert hits(daemon, "buffered_bytes") == 1
+    assert daemon.filter(POD, [NODE])["NodeNames"] == [NODE]
+
+
+def test_replies_that_nobody_reads_count_too(start):
+    daemon = start(A30, config="server: {maxBufferedBytes: 8Mi}\n")
+    body = json.dumps({"Pod": POD, "NodeNames": [f"node-{i}-{'y' * 200}" for i in range(8000)]}).encode()
+    with Crowd() as crowd:
+        for _ in range(20):
+            crowd.come(daemon.port, 1, head_of("/scheduler/filter", len(body)) + body)
+        eventually(lambda: hits(daemon, "buffered_bytes") > 0)
+        assert daemon.metric("sliced_http_buffered_bytes") <= 9 * MIB
+        assert status_at(daemon.port) == 200
+
+
+# ---- pages ----
+
+
+@pytest.mark.parametrize("headers", [{"Origin": "http://evil.example"}, {"Origin": "null"},
+                                     {"Origin": "http://127.0.0.1:8888"}])
+@pytest.mark.parametrize("method, path", [("POST", "/scheduler/bind"), ("GET", "/api/v1/queue"),
+                                          ("POST", "/api/v1/embedded/pods"), ("GET", "/livez")])
+def test_a_page_in_a_browser_may_not_ask(shared, method, path, headers):
+    before = shared.generation
+    reply = shared.request(method, path, body="{}" if method == "POST" else None, headers=headers)
+    assert reply.status == 403 and "pages may not ask" in reply.text
+    assert not [name for name in reply.headers if name.startswith("access-control")]
+    assert shared.generation == before
+
+
+@pytest.mark.parametrize("host, status", [
+    ("evil.example:8888", 403), ("localhost.evil.example", 403), ("127.0.0.1.evil.example", 403),
+    ("127.evil.example", 403), ("evil", 403), ("127.0.0.1:8888", 200), ("localhost", 200),
+    ("localhost:8888", 200), ("[::1]:8888", 200), ("10.0.0.7:80", 200)])
+def test_a_name_that_was_turned_to_loopback_is_not_believed(shared, host, status):
+    assert shared.request("GET", "/api/v1/state", headers={"Host": host}).status == status
+
+
+@pytest.mark.parametrize("lines", [
+    "Content-Length: 2\r\nContent-Length: 2", "Content-Length: 2\r\nContent-Length: 40",
+    "Content-Length: 2\r\nTransfer-Encoding: chunked", "Transfer-Encoding: chunked\r\nContent-Length: 2",
+])
+def test_a_length_that_is_given_twice_is_refused(shared, lines):
+    with shared.socket() as s:
+        s.sendall(f"POST /scheduler/bind HTTP/1.1\r\nHost: x\r\n{lines}\r\n\r\n{{}}".encode())
+        said = s.recv(65536)
+        assert said == b"" or b" 400 " in said.split(b"\r\n")[0]
+        while said:
+            said = s.recv(65536)  # and the connection ends: nothing behind it is taken for a request
