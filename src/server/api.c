@@ -133,14 +133,14 @@ static void write_instance(struct sl_writer *w, const struct sl_node *node, int 
     }
 }
 
-void sl_api_parts(struct sl_writer *w, const struct sl_node *node, const struct sl_ask *ask,
+void sl_api_parts(struct sl_writer *w, const struct sl_node *node, const struct sl_pod *pod,
                   const struct sl_assignment_part *part, unsigned n)
 {
     sl_write_array(w);
     for (unsigned i = 0; i < n; i++) {
         sl_write_object(w);
         sl_write_key(w, "resource");
-        sl_write_text(w, part[i].item < ask->n ? ask->item[part[i].item].resource : NULL);
+        sl_write_text(w, part[i].item < pod->n_items ? pod->items[part[i].item].resource : NULL);
         write_device(w, node, part[i].device);
         write_instance(w, node, part[i].instance);
         sl_write_key(w, "amount");

@@ -16,7 +16,7 @@ void sl_api_ask_text(const struct sl_pod *pod, char *out, size_t size);
 
 /* [{"resource":...,"device":0,"uuid":...,"profile":...,"start":4,"amount":1}] for a choice on a
  * node. */
-void sl_api_parts(struct sl_writer *w, const struct sl_node *node, const struct sl_ask *ask,
+void sl_api_parts(struct sl_writer *w, const struct sl_node *node, const struct sl_pod *pod,
                   const struct sl_assignment_part *part, unsigned n);
 
 /* "0/4 1/0*2": device/start, amount when not 1; "?" where only the kubelet knows. */

@@ -58,7 +58,7 @@ static void write_bound(struct sl_writer *w, const struct sl_explain *explain)
         sl_write_key(w, "assumed");
         sl_write_bool(w, resident->assumed);
         sl_write_key(w, "devices");
-        sl_api_parts(w, view->node, &explain->ask, view->part + resident->first_part,
+        sl_api_parts(w, view->node, resident->pod, view->part + resident->first_part,
                      resident->n_parts);
     }
     sl_write_object_end(w);
@@ -135,7 +135,7 @@ static void write_choice(struct sl_writer *w, const struct sl_explain *explain,
     sl_write_object_end(w);
     sl_write_key(w, "devices");
     if (sl_choose(view, &explain->ask, &assignment, NULL)) {
-        sl_api_parts(w, view->node, &explain->ask, assignment.part, assignment.n);
+        sl_api_parts(w, view->node, explain->pod, assignment.part, assignment.n);
     } else {
         sl_write_null(w);
     }

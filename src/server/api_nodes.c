@@ -161,14 +161,13 @@ static void write_device(struct sl_writer *w, const struct sl_view *view, unsign
 static void write_resident(struct sl_writer *w, const struct sl_view *view,
                            const struct sl_resident *resident)
 {
-    struct sl_ask ask;
-    sl_pod_ask(resident->pod, &ask);
     sl_write_object(w);
     sl_api_pod_members(w, resident->pod);
     sl_write_key(w, "assumed");
     sl_write_bool(w, resident->assumed);
     sl_write_key(w, "devices");
-    sl_api_parts(w, view->node, &ask, view->part + resident->first_part, resident->n_parts);
+    sl_api_parts(w, view->node, resident->pod, view->part + resident->first_part,
+                 resident->n_parts);
     sl_write_object_end(w);
 }
 

@@ -94,6 +94,60 @@ def test_several_gpus_a_pod_where_the_node_says_so(start, tmp_path):
     assert daemon.filter(odd, ["n"])["NodeNames"] == ["n"]
 
 
+def standing(name, limits, labels=None, assignment=None):
+    """A pod that somebody has put on node n without asking anybody."""
+    pod = pod_of(name, limits, "uid-" + name)
+    pod["spec"]["nodeName"] = "n"
+    pod["metadata"]["labels"] = labels or {}
+    if assignment is not None:
+        pod["metadata"]["annotations"] = {"sliced.dev/assignment": assignment}
+    pod["status"] = {"phase": "Running"}
+    return pod
+
+
+def cluster_of(tmp_path, *pods, **allocatable):
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {
+        "name": "n", "labels": {"nvidia.com/gpu.count": "8"}},
+        "status": {"allocatable": {MEM: "64", "aliyun.com/gpu-count": "8", **allocatable}}}
+    path = tmp_path / "cluster.json"
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [
+        node, *({"apiVersion": "v1", "kind": "Pod", **pod} for pod in pods)]}), encoding="utf-8")
+    return path
+
+
+def test_an_assignment_to_more_gpus_than_asked_does_no_harm(start, tmp_path):
+    text = MEM + "=" + ",".join(str(i) for i in range(8))
+    pods = [standing(f"p{i}", {MEM: 8}, {"aliyun.com/gpu-count": "2"}, text) for i in range(4)]
+    daemon = start(cluster_of(tmp_path, *pods))
+    node, = inspect(daemon, "/n")["nodes"]
+    assert (node["usedGPU"], node["totalGPU"]) == (32, 64)
+    assert daemon.filter(daemon.add_pod("q", {MEM: 8}), ["n"])["NodeNames"] == ["n"]
+
+
+def test_what_stands_on_a_node_counts_however_odd_it_is(start, tmp_path):
+    invented = {f"nvidia.com/mig-0{i:02}": 1 for i in range(20)}
+    daemon = start(cluster_of(
+        tmp_path,
+        standing("names", {**invented, MEM: 16}),
+        standing("fraction", {MEM: "3500m"}),
+        standing("none-of-them", {**dict.fromkeys(invented, 0), MEM: 4})))
+    node, = inspect(daemon, "/n")["nodes"]
+    assert node["usedGPU"] == 16 + 4 + 4
+    assert daemon.filter(daemon.add_pod("q", {MEM: 8}), ["n"])["NodeNames"] == ["n"]
+    odd = daemon.add_pod("r", {**invented, MEM: 1})
+    assert "more than 8 different GPU resources" in str(daemon.filter(odd, ["n"]))
+
+
+def test_counts_beyond_all_reason_take_all_and_break_nothing(start, tmp_path):
+    daemon = start(cluster_of(tmp_path, standing("a", {MEM: 2**63 - 1}),
+                              standing("b", {MEM: 2**63 - 2**40, "cpu": "9Ei"})))
+    reply = daemon.filter(daemon.add_pod("q", {MEM: 1}), ["n"])
+    assert reply["NodeNames"] == []
+    assert "0 free" in str(reply["FailedNodes"])
+    huge = daemon.add_pod("r", {MEM: 2**31})
+    assert "is too large: more than 2147483647" in str(daemon.filter(huge, ["n"]))
+
+
 def test_several_containers_share_one_gpu(start):
     daemon = start(EXAMPLES / "gpushare.yaml")
     pod = pod_of("p", {MEM: 9})
