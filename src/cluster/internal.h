@@ -165,6 +165,7 @@ struct sl_entry {
     uint64_t seen;          /* store->sweep when the pod was last put */
     uint64_t bound;         /* store->sweep when it was last known to have a node */
     struct sl_space *space; /* counts it */
+    bool ahead;             /* read ahead of the watch, which has not told of it yet */
     struct sl_state state;
 };
 

@@ -19,17 +19,15 @@ static bool same_uid(const struct sl_pod *a, const struct sl_pod *b)
 /* spec.nodeName is set once in a pod's life: what shows the same pod alive without it was sent
  * before the binding that we know of, and would give its devices a second time. Only a list that
  * was begun after we knew of the binding says otherwise: the API server's store was set back.
- * Another pod of that name is an earlier one when it is older, or as old and we are binding ours:
- * ours was read ahead of the watch, which still tells of the one before. */
+ * Another pod of that name that is no younger is an earlier one when ours was read ahead of the
+ * watch, which still tells of the one before; a list that began later knows better. */
 static bool is_outdated(const struct sl_store *store, const struct sl_entry *entry,
                         const struct sl_pod *pod)
 {
     const struct sl_pod *known = entry->state.pod;
-    bool listed = store->sweep_from[SL_SWEEP_PODS] > 0;
     if (!same_uid(known, pod)) {
-        bool as_old = known->created_us == pod->created_us;
-        return pod->created_us > 0 && (known->created_us > pod->created_us ||
-                                       (as_old && sl_state_reserved(&entry->state) && !listed));
+        return entry->ahead && entry->seen >= store->sweep_from[SL_SWEEP_PODS] &&
+               pod->created_us > 0 && known->created_us >= pod->created_us;
     }
     return sl_pod_has_node(known) && !sl_pod_has_node(pod) && !sl_pod_finished(pod) &&
            entry->bound >= store->sweep_from[SL_SWEEP_PODS];
@@ -220,7 +218,7 @@ static int check(struct sl_store *store, const struct sl_entry *entry, const str
 }
 
 /* Takes the pod when it returns 1; 0: it is of no interest, -1: error. */
-static int put_pod(struct sl_store *store, struct sl_entry *entry, struct sl_pod *pod,
+static int put_pod(struct sl_store *store, struct sl_entry *entry, struct sl_pod *pod, bool ahead,
                    struct sl_error *err)
 {
     if (!is_ours(pod)) {
@@ -242,6 +240,7 @@ static int put_pod(struct sl_store *store, struct sl_entry *entry, struct sl_pod
         return sl_error_nomem(err);
     }
     entry->seen = store->sweep;
+    entry->ahead = ahead;
     if (change(store, entry, pod) < 0) {
         sl_entry_free(store, entry);
         return sl_error_nomem(err);
@@ -250,12 +249,13 @@ static int put_pod(struct sl_store *store, struct sl_entry *entry, struct sl_pod
 }
 
 /* Steals the pod. */
-static int put(struct sl_store *store, struct sl_pod *pod, struct sl_error *err)
+static int put(struct sl_store *store, struct sl_pod *pod, bool ahead, struct sl_error *err)
 {
     struct sl_entry *entry = sl_entry_find(store, sl_str_of(pod->namespace), sl_str_of(pod->name));
     bool outdated = entry != NULL && is_outdated(store, entry, pod);
     if (entry != NULL) {
         entry->seen = store->sweep;
+        entry->ahead = ahead || (entry->ahead && outdated);
     }
     if (entry != NULL && !outdated) {
         pod = keep_decided(entry, pod);
@@ -264,7 +264,7 @@ static int put(struct sl_store *store, struct sl_pod *pod, struct sl_error *err)
         return sl_error_nomem(err);
     }
     bool same = entry != NULL && entry->state.pod == pod;
-    int rc = outdated || same ? 0 : put_pod(store, entry, pod, err);
+    int rc = outdated || same ? 0 : put_pod(store, entry, pod, ahead, err);
     if (rc > 0 && sl_others_drop(store, sl_str_of(pod->namespace), sl_str_of(pod->name))) {
         (void)sl_store_settle(store); /* without memory a later call publishes it */
     }
@@ -274,12 +274,22 @@ static int put(struct sl_store *store, struct sl_pod *pod, struct sl_error *err)
     return rc < 0 ? -1 : 0;
 }
 
-int sl_store_put_pod(struct sl_store *store, struct sl_pod *pod, struct sl_error *err)
+static int put_locked(struct sl_store *store, struct sl_pod *pod, bool ahead, struct sl_error *err)
 {
     pthread_mutex_lock(&store->lock);
-    int rc = put(store, pod, err);
+    int rc = put(store, pod, ahead, err);
     pthread_mutex_unlock(&store->lock);
     return rc;
+}
+
+int sl_store_put_pod(struct sl_store *store, struct sl_pod *pod, struct sl_error *err)
+{
+    return put_locked(store, pod, false, err);
+}
+
+int sl_store_put_pod_ahead(struct sl_store *store, struct sl_pod *pod, struct sl_error *err)
+{
+    return put_locked(store, pod, true, err);
 }
 
 int sl_store_delete_pod(struct sl_store *store, struct sl_str ns, struct sl_str name,

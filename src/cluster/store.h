@@ -37,10 +37,10 @@ void sl_store_set_one_equal_share(struct sl_store *store, bool on);
  * binding: a node is set once), except by a list that was begun after its node was known: then the
  * cluster was set back to an older state. What was given to a bound pod stays: its ask and its
  * assignment, and its timeout while no deadline is enforced, whatever is edited on it later. A pod
- * of the same name with another UID was made anew and takes the place of the old one, unless it is
- * the older; a UID that a pod of another name has is SL_ERR_CONFLICT. Pods bound to a node that is
- * not known count when it comes. Above a maximum: SL_ERR_LIMIT, except for a pod that holds
- * devices. Deletes of what is not known: SL_ERR_NOTFOUND; they never fail for lack of memory.
+ * of the same name with another UID was made anew and takes the place of the old one; a UID that a
+ * pod of another name has is SL_ERR_CONFLICT. Pods bound to a node that is not known count when it
+ * comes. Above a maximum: SL_ERR_LIMIT, except for a pod that holds devices. Deletes of what is not
+ * known: SL_ERR_NOTFOUND; they never fail for lack of memory.
  */
 void sl_store_begin(struct sl_store *store);
 int sl_store_end(struct sl_store *store, struct sl_error *err);
@@ -49,6 +49,9 @@ int sl_store_put_node(struct sl_store *store, struct sl_node *node, struct sl_er
 struct sl_node *sl_store_node(struct sl_store *store, struct sl_str name);
 int sl_store_delete_node(struct sl_store *store, struct sl_str name, struct sl_error *err);
 int sl_store_put_pod(struct sl_store *store, struct sl_pod *pod, struct sl_error *err);
+/* The same of a pod that was read ahead of the watch: until that tells of it, a pod of its name
+ * that is no younger does not take its place. */
+int sl_store_put_pod_ahead(struct sl_store *store, struct sl_pod *pod, struct sl_error *err);
 /* uid: of the pod that is gone; empty: whichever has the name. */
 int sl_store_delete_pod(struct sl_store *store, struct sl_str ns, struct sl_str name,
                         struct sl_str uid, struct sl_error *err);

@@ -124,7 +124,7 @@ static int take_pod(void *context, const struct sl_object *object, struct sl_err
         return 0;
     }
     struct sl_pod *pod = sl_pod_new(facts, err);
-    if (pod == NULL || sl_store_put_pod(fetch->fetcher->options.store, pod, err) < 0) {
+    if (pod == NULL || sl_store_put_pod_ahead(fetch->fetcher->options.store, pod, err) < 0) {
         return -1;
     }
     (void)atomic_fetch_add(&fetch->fetcher->found, 1);

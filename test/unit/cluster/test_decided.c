@@ -232,8 +232,10 @@ static void late_news_of_the_pod_before_it_frees_nothing(void **state)
     struct sl_store *store = *state;
     const struct share earlier = {.name = "a", .uid = "old", .units = "4", .created_us = 1000000};
     for (int64_t later_us = 0; later_us < 2; later_us++) {
-        put(store, (struct share){
-                       .name = "a", .uid = "new", .units = "10", .created_us = 1000000 + later_us});
+        const struct share fresh = {
+            .name = "a", .uid = "new", .units = "10", .created_us = 1000000 + later_us};
+        put(store, earlier);
+        assert_int_equal(sl_store_put_pod_ahead(store, made(&fresh), NULL), 0);
         assert_int_equal(reserve_code(store, "a", "new", "n"), SL_BIND_RESERVED);
         put(store, earlier);
         expect_use(store, 10, 0);
@@ -247,13 +249,30 @@ static void late_news_of_the_pod_before_it_frees_nothing(void **state)
     }
 }
 
+/* The clocks of two API servers need not agree. */
+static void of_two_pods_that_the_watch_tells_of_the_last_counts(void **state)
+{
+    struct sl_store *store = *state;
+    const struct share first = {.name = "a", .uid = "first", .units = "4", .created_us = 2};
+    assert_int_equal(sl_store_put_pod_ahead(store, made(&first), NULL), 0);
+    put(store, first);
+    put(store, (struct share){.name = "a",
+                              .uid = "next",
+                              .node = "n",
+                              .units = "10",
+                              .assignment = MEM "=1*10",
+                              .created_us = 1});
+    expect_use(store, 0, 10);
+}
+
 static void a_list_says_which_of_two_pods_of_one_name_there_is(void **state)
 {
     struct sl_store *store = *state;
-    put(store, (struct share){.name = "a", .uid = "old", .units = "10"});
+    const struct share old = {.name = "a", .uid = "old", .units = "10", .created_us = 2};
+    assert_int_equal(sl_store_put_pod_ahead(store, made(&old), NULL), 0);
     assert_int_equal(reserve_code(store, "a", "old", "n"), SL_BIND_RESERVED);
     sl_store_sweep_begin(store, SL_SWEEP_PODS);
-    put(store, (struct share){.name = "a", .uid = "new", .units = "4"});
+    put(store, (struct share){.name = "a", .uid = "new", .units = "4", .created_us = 1});
     (void)sl_store_sweep_end(store, SL_SWEEP_PODS);
     expect_use(store, 0, 0);
     assert_int_equal(reserve_code(store, "a", "new", "n"), SL_BIND_RESERVED);
@@ -274,6 +293,7 @@ int main(void)
         TEST(the_timeout_of_a_bound_pod_is_the_one_it_was_bound_with),
         TEST(a_gate_that_was_seen_is_remembered),
         TEST(late_news_of_the_pod_before_it_frees_nothing),
+        TEST(of_two_pods_that_the_watch_tells_of_the_last_counts),
         TEST(a_list_says_which_of_two_pods_of_one_name_there_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
