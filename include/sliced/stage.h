@@ -112,8 +112,9 @@ void sl_stages_read_end(struct sl_stages *stages, uint64_t id, bool ok, int64_t 
 /* ---- who may go ---- */
 
 /* Tells of each waiting pod of which something may have changed since the last call:
- * SL_HOLD_NONE, STAGE, STAGE_FAILED or STAGE_CYCLE, and why, for people (NULL with NONE). */
-void sl_stages_collect(struct sl_stages *stages,
+ * SL_HOLD_NONE, STAGE, STAGE_FAILED or STAGE_CYCLE, and why, for people (NULL with NONE). True: not
+ * all cycles could be looked for, and it is worth to call it again soon. */
+bool sl_stages_collect(struct sl_stages *stages,
                        void (*visit)(void *context, struct sl_str uid, enum sl_hold_reason stage,
                                      const char *why),
                        void *context);

@@ -396,7 +396,7 @@ bool sl_stages_changed(const struct sl_stages *stages)
            (stages->n_starved > 0 && stages->feeds);
 }
 
-void sl_stages_collect(struct sl_stages *stages,
+bool sl_stages_collect(struct sl_stages *stages,
                        void (*visit)(void *context, struct sl_str uid, enum sl_hold_reason stage,
                                      const char *why),
                        void *context)
@@ -410,6 +410,7 @@ void sl_stages_collect(struct sl_stages *stages,
         enum sl_hold_reason stage = sl_stage_verdict(waiter, why, sizeof(why));
         visit(context, sl_str_of(uid_of(waiter)), stage, stage == SL_HOLD_NONE ? NULL : why);
     }
+    return stages->n_doubted > 0;
 }
 
 void sl_stages_stats(const struct sl_stages *stages, struct sl_stages_stats *out)

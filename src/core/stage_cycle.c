@@ -192,12 +192,16 @@ static void review(struct sl_stages *stages, struct sl_stage_space *space, uint6
 void sl_stage_cycle_review(struct sl_stages *stages)
 {
     uint64_t end = stages->looks + LOOKS_MAX;
-    size_t at = 0;
-    struct sl_stage_space *space =
-        stages->n_doubted == 0 ? NULL : sl_map_next(&stages->spaces, &at);
-    for (; space != NULL && stages->looks < end; space = sl_map_next(&stages->spaces, &at)) {
-        if (space->doubted) {
-            review(stages, space, end);
+    for (int lap = 0; lap < 2 && stages->n_doubted > 0; lap++) { /* from where the last one ended */
+        struct sl_stage_space *space = sl_map_next(&stages->spaces, &stages->reviewed);
+        for (; space != NULL; space = sl_map_next(&stages->spaces, &stages->reviewed)) {
+            if (space->doubted) {
+                review(stages, space, end);
+            }
+            if (stages->looks >= end) {
+                return;
+            }
         }
+        stages->reviewed = 0;
     }
 }

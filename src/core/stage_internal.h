@@ -150,6 +150,7 @@ struct sl_stages {
     size_t n_starved;
     size_t n_full;
     size_t n_doubted; /* namespaces */
+    size_t reviewed;  /* place in spaces up to which the last review came */
     bool feeds;       /* there may be room for who is starved, */
     bool refills;     /* and for records of who is full */
     uint64_t n_refused;

@@ -299,8 +299,11 @@ void sl_stager_collect(struct sl_stager *stager,
         read_store(stager);
     }
     lock(stager);
-    sl_stages_collect(stager->stages, visit, context);
+    bool more = sl_stages_collect(stager->stages, visit, context);
     (void)pthread_mutex_unlock(&stager->lock);
+    if (more) {
+        stager->options.wake(stager->options.context);
+    }
     if (stager->options.client != NULL) {
         begin_reads(stager);
     }

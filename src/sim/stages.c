@@ -81,6 +81,6 @@ int sl_sim_stages_collect(struct sl_sim_stages *stages,
             return -1;
         }
     }
-    sl_stages_collect(stages->stages, visit, context);
+    (void)sl_stages_collect(stages->stages, visit, context);
     return 0;
 }

@@ -90,16 +90,16 @@ static bool play(size_t n, bool forever)
         chaos_arm(n, forever);
     }
     put(&w, &hit);
-    sl_stages_collect(w.rig->stages, note, &w);
+    (void)sl_stages_collect(w.rig->stages, note, &w);
     read_all(&w);
     sl_stages_pod(w.rig->stages, w.there[0]);
-    sl_stages_collect(w.rig->stages, note, &w);
+    (void)sl_stages_collect(w.rig->stages, note, &w);
     assert_int_not_equal(w.stage[1], SL_HOLD_NONE);
     assert_int_not_equal(w.stage[2], SL_HOLD_NONE);
     assert_int_not_equal(w.stage[3], SL_HOLD_NONE);
     hit = chaos_disarm() || hit;
     read_all(&w);
-    sl_stages_collect(w.rig->stages, note, &w);
+    (void)sl_stages_collect(w.rig->stages, note, &w);
     assert_int_equal(w.stage[0], SL_HOLD_NONE);
     assert_int_equal(w.stage[1], SL_HOLD_STAGE_CYCLE);
     assert_int_equal(w.stage[2], SL_HOLD_STAGE_CYCLE);

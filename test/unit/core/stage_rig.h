@@ -110,7 +110,7 @@ static inline const char *stage_rig_collect(struct stage_rig *rig)
 {
     rig->len = 0;
     rig->log[0] = '\0';
-    sl_stages_collect(rig->stages, stage_rig_visit, rig);
+    (void)sl_stages_collect(rig->stages, stage_rig_visit, rig);
     assert_false(sl_stages_changed(rig->stages));
     return rig->log;
 }

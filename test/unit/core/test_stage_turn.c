@@ -160,6 +160,40 @@ static void who_waits_no_more_leaves_no_turn_behind(void **state)
     assert_true(next(rig, &read));
 }
 
+static void nothing(void *context, struct sl_str uid, enum sl_hold_reason stage, const char *why)
+{
+    unsigned *cyclic = context;
+    (void)uid;
+    (void)why;
+    *cyclic += stage == SL_HOLD_STAGE_CYCLE;
+}
+
+/* Namespaces full of cycles that take a long search: others' cycles are found all the same. */
+static void cycles_are_looked_for_in_all_namespaces_in_turn(void **state)
+{
+    enum { SPACES = 8, PODS = 400 };
+    struct stage_rig *rig = *state;
+    unsigned cyclic = 0;
+    int rounds = 0;
+    for (int s = 0; s < SPACES; s++) {
+        char space[16];
+        (void)snprintf(space, sizeof(space), "ns%d", s);
+        for (int i = 0; i < PODS; i++) {
+            char name[16];
+            char after[64];
+            (void)snprintf(name, sizeof(name), "w%d", i);
+            (void)snprintf(after, sizeof(after), "w%d,w%d", (i + 1) % PODS, (i + 7) % PODS);
+            wait_in(rig, space, name, after);
+        }
+    }
+    while (sl_stages_collect(rig->stages, nothing, &cyclic)) {
+        rounds++;
+        assert_in_range(rounds, 1, 8 * SPACES);
+    }
+    assert_true(cyclic >= SPACES);
+    assert_false(sl_stages_changed(rig->stages));
+}
+
 static int set_up(void **state)
 {
     *state = stage_rig_new((size_t)4 * MANY);
@@ -182,6 +216,7 @@ int main(void)
         TURN_TEST(a_namespace_has_half_of_the_readings_at_most),
         TURN_TEST(namespaces_take_turns),
         TURN_TEST(failures_alone_make_a_pause_for_all),
+        TURN_TEST(cycles_are_looked_for_in_all_namespaces_in_turn),
         TURN_TEST(who_waits_no_more_leaves_no_turn_behind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
