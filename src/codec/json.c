@@ -534,6 +534,12 @@ void sl_json_reset_stream(struct sl_json *json, sl_event_fn receive, void *conte
     json->stream = true;
 }
 
+bool sl_json_between(const struct sl_json *json)
+{
+    bool before = json->place == SL_JSON_VALUE && json->depth == 0 && !json->skipping;
+    return json->token == SL_JSON_TOKEN_NONE && (before || json->place == SL_JSON_DONE);
+}
+
 static int failure(struct sl_json *json, struct sl_error *err)
 {
     if (err != NULL) {

@@ -23,6 +23,9 @@ void sl_json_reset(struct sl_json *json, sl_event_fn receive, void *context);
  * begins, or at the stream's end. */
 void sl_json_reset_stream(struct sl_json *json, sl_event_fn receive, void *context);
 
+/* Is the reader between two texts of a stream: before the first, or behind a whole one? */
+bool sl_json_between(const struct sl_json *json);
+
 /* Feeds a piece of any size. 0, or -1 with *err (place and reason) set; after that every further
  * call fails the same way. */
 int sl_json_feed(struct sl_json *json, const char *data, size_t len, struct sl_error *err);

@@ -471,11 +471,25 @@ static int lose_line(struct sl_watch *watch)
     return hand_over(watch, &item, &watch->error) == SL_EVENT_FAIL ? -1 : 0;
 }
 
+/* A brace at a line's beginning begins an event, even when the one before has not ended. -1 as
+ * lose_line(). */
+static int begin_line(struct sl_watch *watch)
+{
+    if (!watch->lost && !sl_json_between(watch->json)) {
+        (void)sl_error_set(&watch->error, SL_ERR_SYNTAX, "an event is cut off");
+        if (lose_line(watch) < 0) {
+            return -1;
+        }
+    }
+    watch->lost = false;
+    return 0;
+}
+
 /* A piece without a line feed but at its end. */
 static int feed_line(struct sl_watch *watch, const char *data, size_t len)
 {
-    if (watch->lost && watch->fresh && data[0] == '{') {
-        watch->lost = false;
+    if (watch->fresh && data[0] == '{' && begin_line(watch) < 0) {
+        return -1;
     }
     watch->fresh = data[len - 1] == '\n';
     if (watch->lost || sl_json_feed(watch->json, data, len, &watch->error) == 0) {

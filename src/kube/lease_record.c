@@ -7,6 +7,8 @@
 
 #include "kube/microtime.h"
 
+enum { DURATION_MAX_S = 3600 }; /* leaderElection.leaseDuration's */
+
 static const json_t *spec_of(const json_t *object)
 {
     return json_object_get(object, "spec");
@@ -21,7 +23,8 @@ const char *sl_lease_record_holder(const json_t *object)
 int64_t sl_lease_record_duration_us(const json_t *object, int64_t otherwise_us)
 {
     int64_t seconds = json_integer_value(json_object_get(spec_of(object), "leaseDurationSeconds"));
-    return seconds > 0 && seconds <= INT32_MAX ? seconds * 1000000 : otherwise_us;
+    /* a holder that died must not keep the others waiting for years */
+    return seconds > 0 && seconds <= DURATION_MAX_S ? seconds * 1000000 : otherwise_us;
 }
 
 void sl_lease_record_term(const json_t *object, char *out, size_t size)
@@ -67,11 +70,14 @@ static int write_claim(json_t *spec, const struct sl_lease_claim *claim, bool fi
     int failed = 0;
     bool given_up = claim->identity[0] == '\0';
     int64_t transitions = json_integer_value(json_object_get(spec, "leaseTransitions"));
+    transitions = transitions > INT32_MAX ? INT32_MAX : transitions;
     sl_kube_microtime(claim->now_us, now);
     if (!same || given_up || json_object_get(spec, "acquireTime") == NULL) {
         failed |= json_object_set_new(spec, "acquireTime", json_string(now));
     }
     transitions += !first && !same && !given_up;
+    /* 32 bits in Kubernetes: what somebody wrote must not make ours the one it refuses for ever */
+    transitions = transitions < 0 || transitions > INT32_MAX ? 0 : transitions;
     failed |= json_object_set_new(spec, "holderIdentity", json_string(claim->identity));
     failed |= json_object_set_new(spec, "leaseDurationSeconds", json_integer(claim->duration_s));
     failed |= json_object_set_new(spec, "renewTime", json_string(now));

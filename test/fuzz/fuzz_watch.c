@@ -1,9 +1,11 @@
 /* List pages and watch streams: the first byte is the size of the pieces, the second says which of
- * the two and of what kind. In one piece and in many, the same must be told. */
+ * the two and of what kind. In one piece and in many, the same must be told; and whatever a line of
+ * a watch holds, the event on the next one is found. */
 #include "../unit/codec/describe.h"
 #include "codec/watch.h"
 
 #include <stdint.h>
+#include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -67,6 +69,26 @@ static void read_pieces(struct sl_buf *out, uint8_t shape, const char *text, siz
     sl_watch_free(watch);
 }
 
+static void check_found_again(uint8_t shape, const char *text, size_t len)
+{
+    static const char last[] =
+        "\n{\"type\":\"DELETED\",\"object\":{\"metadata\":{\"name\":\"last\"}}}\n";
+    struct sl_buf all;
+    struct sl_buf out;
+    sl_buf_init(&all, OUT_MAX);
+    sl_buf_init(&out, OUT_MAX);
+    sl_buf_append(&all, text, len);
+    sl_buf_append(&all, last, sizeof(last) - 1);
+    read_pieces(&out, (uint8_t)(shape & ~1U), all.data, all.len, all.len);
+    static const char told[] = " name=last\n"; /* the very end */
+    const size_t n = sizeof(told) - 1;
+    if (out.len < n || memcmp(out.data + out.len - n, told, n) != 0) {
+        abort();
+    }
+    sl_buf_free(&all);
+    sl_buf_free(&out);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size < 2) {
@@ -84,6 +106,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         (whole.len > 0 && memcmp(whole.data, pieces.data, whole.len) != 0)) {
         abort();
     }
+    check_found_again(data[1], text, len);
     sl_buf_free(&whole);
     sl_buf_free(&pieces);
     return 0;

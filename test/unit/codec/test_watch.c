@@ -259,12 +259,14 @@ static void what_is_not_json_costs_its_own_line(void **state)
                  "<html>\n<body>\n\n"
                  "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"d\"}}}\n"
                  "[]\n"
+                 "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"managedFields\":[[{\"x\":\"\n"
                  "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"e\"}}}\n",
                  "skipped : expected a key in double quotes, found '}'\n"
                  "+ Pod name=c\n"
                  "skipped : expected a value, found '<'\n"
                  "+ Pod name=d\n"
                  "skipped : expected an object, found an array\n"
+                 "skipped : an event is cut off\n"
                  "+ Pod name=e\n");
     assert_watch("{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"b\"",
                  "Syntax expected ',' or '}', found the end of the text (0:0)\n");

@@ -93,6 +93,27 @@ static void anothers_lease_is_taken_when_it_stood_unchanged_for_its_duration(voi
     }
 }
 
+/* Whoever may write the lease writes what Kubernetes takes; a count of 2^31 it would not take of
+ * us. */
+static void numbers_at_their_edges_keep_nobody_from_leading(void **state)
+{
+    struct election e;
+    json_t *object = NULL;
+    (void)state;
+    start(&e,
+          HELD_BY("other", ",\"leaseDurationSeconds\":2147483647,\"leaseTransitions\":2147483647"));
+    serve_well(&e);
+    run(&e);
+    fake_api_wait(e.rig.api, 4);
+    fake_clock_advance(e.rig.client, 3600000 * MS);
+    pending_wait(&e.changes, 1);
+    json_t *spec = spec_of(&e, first(&e, "PUT"), &object);
+    assert_string_equal(text(spec, "holderIdentity"), "me");
+    assert_int_equal(number(spec, "leaseTransitions"), 0);
+    json_decref(object);
+    end(&e);
+}
+
 static void a_holder_that_renews_keeps_it(void **state)
 {
     struct election e;
@@ -294,6 +315,7 @@ int main(void)
         cmocka_unit_test(a_lease_that_is_not_there_is_created),
         cmocka_unit_test(the_holder_renews_what_it_knows_without_reading),
         cmocka_unit_test(anothers_lease_is_taken_when_it_stood_unchanged_for_its_duration),
+        cmocka_unit_test(numbers_at_their_edges_keep_nobody_from_leading),
         cmocka_unit_test(a_holder_that_renews_keeps_it),
         cmocka_unit_test(a_lease_that_was_given_up_is_taken_at_once),
         cmocka_unit_test(what_others_wrote_on_the_object_stays),
