@@ -43,8 +43,8 @@ static void the_published_vectors_come_out(void **state)
 {
     uint8_t key[SL_HASH_KEY];
     (void)state;
-    for (uint8_t i = 0; i < SL_HASH_KEY; i++) {
-        key[i] = i;
+    for (unsigned i = 0; i < SL_HASH_KEY; i++) {
+        key[i] = (uint8_t)i;
     }
     sl_hash_set_key(key);
     for (size_t len = 0; len < 64; len++) {
