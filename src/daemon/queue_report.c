@@ -104,6 +104,16 @@ static void count_row(struct tally *tally, const struct sl_queue_row *row)
     tally->row[i].count[row->state][row->reason]++;
 }
 
+/* What no node could ever take comes last: invented names have no row in a real one's place. */
+static void count_rows(struct tally *tally, const struct sl_queue_list *list, bool never)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        if ((list->row[i].reason == SL_HOLD_NEVER) == never) {
+            count_row(tally, &list->row[i]);
+        }
+    }
+}
+
 static void write_waiting(struct sl_buf *out, const struct tally *tally)
 {
     static const char name[] = "sliced_queue_pods";
@@ -189,9 +199,8 @@ void sl_queue_metrics(void *context, struct sl_buf *out)
     struct sl_queue_list list;
     sl_queue_stats(queuer, &stats);
     if (sl_queue_rows_now(queuer, SIZE_MAX, &list, NULL) == 0) {
-        for (size_t n = 0; n < list.n; n++) {
-            count_row(&tally, &list.row[n]);
-        }
+        count_rows(&tally, &list, false);
+        count_rows(&tally, &list, true);
     }
     write_waiting(out, &tally); /* its names are the pods' */
     sl_queue_list_free(&list);

@@ -37,10 +37,10 @@ static struct {
     unsigned rounds;
 } size = {1000, 10000, 21};
 
-enum mix { ORDINARY, NAMES, COUNTS, CONSTRAINTS, STAGES, EVERYTHING, MIXES };
+enum mix { ORDINARY, NAMES, COUNTS, CONSTRAINTS, STAGES, ONE_TENANT, EVERYTHING, MIXES };
 
-static const char *const mixes[MIXES] = {"ordinary",    "names",  "counts",
-                                         "constraints", "stages", "everything"};
+static const char *const mixes[MIXES] = {"ordinary", "names",      "counts",    "constraints",
+                                         "stages",   "one tenant", "everything"};
 
 struct bench {
     struct sl_store *store;
@@ -176,7 +176,9 @@ static struct sl_pod *make_pod(struct bench *b, enum mix mix, unsigned i, const 
     struct sl_error err = {.code = SL_ERR_NONE};
     bool different = mix != ORDINARY;
     struct sl_pod_facts facts = {
-        .namespace = different ? text(b, "ns-%u", i % 500) : SL_STR("tenant"),
+        .namespace = mix == ONE_TENANT ? SL_STR("greedy")
+                     : different       ? text(b, "ns-%u", i % 500)
+                                       : SL_STR("tenant"),
         .name = text(b, "pod-%u", i),
         .uid = text(b, "%08x-0000-4000-8000-%012x", i * 2654435761u, i),
         .created_us = b->now_us - (int64_t)(1 + i % 3600) * 1000000,
@@ -190,7 +192,7 @@ static struct sl_pod *make_pod(struct bench *b, enum mix mix, unsigned i, const 
         add_affinity(b, &facts, i);
         add_pair(b, &facts.node_selector, text(b, "label-%u", i), text(b, "v%u", i));
     }
-    if (mix == STAGES || mix == EVERYTHING) {
+    if (mix == STAGES || mix == ONE_TENANT || mix == EVERYTHING) {
         for (unsigned l = 0; l < 16; l++) {
             add_pair(b, &facts.labels, text(b, "l%u", l), text(b, "v%u", i + l));
         }

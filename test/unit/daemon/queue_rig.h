@@ -209,6 +209,7 @@ struct rig_pod {
     bool tried;            /* kube-scheduler could not place it */
     bool daemon_set;       /* said to be of one */
     const char *namespace; /* NULL: default */
+    const char *resource;  /* NULL: GPU */
 };
 
 static inline struct sl_pod *rig_pod_new(const struct queue_rig *rig, const struct rig_pod *spec)
@@ -221,7 +222,8 @@ static inline struct sl_pod *rig_pod_new(const struct queue_rig *rig, const stru
     struct sl_pair timeout = {SL_STR("sliced.dev/timeout"), sl_str_of(spec->timeout), NULL};
     struct sl_pair after = {SL_STR("sliced.dev/after"), sl_str_of(spec->after),
                             spec->timeout == NULL ? NULL : &timeout};
-    struct sl_pair limit = {SL_STR(GPU), sl_str_of(count), NULL};
+    struct sl_pair limit = {sl_str_of(spec->resource == NULL ? GPU : spec->resource),
+                            sl_str_of(count), NULL};
     struct sl_container_facts container = {
         .name = SL_STR("c"), .limits = &limit, .requests = &limit};
     const struct sl_pod_facts facts = {

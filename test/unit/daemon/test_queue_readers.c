@@ -101,6 +101,35 @@ static void rows_outlive_the_lease(void **state)
     rig_end(&rig);
 }
 
+static void invented_names_leave_real_ones_their_rows(void **state)
+{
+    static struct queue_rig rig;
+    struct sl_buf page;
+    char name[32];
+    char resource[64];
+    (void)state;
+    rig_begin(&rig);
+    rig_node(&rig, "n1", 1);
+    rig_start(&rig);
+    for (unsigned i = 0; i < 40; i++) {
+        (void)snprintf(name, sizeof(name), "a%u", i);
+        (void)snprintf(resource, sizeof(resource), "nvidia.com/mig-x%u", i);
+        rig_put(&rig, (struct rig_pod){.name = name, .gated = true, .resource = resource});
+    }
+    rig_put(&rig, (struct rig_pod){.name = "b", .gated = true});
+    rig_put(&rig, (struct rig_pod){.name = "c", .gated = true});
+    (void)rig_round(&rig);
+    sl_buf_init(&page, 1 << 20);
+    rig.queue.metrics(rig.queue.context, &page);
+    assert_int_equal(page.failed, SL_BUF_OK);
+    sl_buf_putc(&page, '\0');
+    assert_non_null(strstr(page.data, "sliced_queue_pods{resource=\"nvidia.com/gpu\","));
+    assert_non_null(strstr(page.data, "sliced_queue_pods{resource=\"others\",state=\"Refused\","
+                                      "reason=\"Never\"} 10\n"));
+    sl_buf_free(&page);
+    rig_end(&rig);
+}
+
 /* Eighty readers of a long queue cost it little more than one. */
 static void readers_share_rows_that_are_made_once(void **state)
 {
@@ -207,6 +236,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_say_after_a_reload_what_they_said_before),
         cmocka_unit_test(rows_outlive_the_lease),
+        cmocka_unit_test(invented_names_leave_real_ones_their_rows),
         cmocka_unit_test(readers_share_rows_that_are_made_once),
         cmocka_unit_test(readers_and_changes_of_every_kind_do_not_meet),
     };
