@@ -23,6 +23,8 @@ struct sl_waiting {
     struct sl_pod *pod[SEEN_MAX]; /* of one round, references */
     size_t n;
     size_t next; /* where the next round begins: all get their turn */
+    size_t from; /* pods that are passed over: of more than SEEN_MAX others are seen another time */
+    size_t at;
 };
 
 struct sl_waiting *sl_waiting_new(const struct sl_waiting_options *options, struct sl_error *err)
@@ -44,7 +46,8 @@ void sl_waiting_free(struct sl_waiting *waiting)
 static void collect(void *context, const struct sl_pod *pod)
 {
     struct sl_waiting *waiting = context;
-    if (waiting->n < SEEN_MAX) {
+    waiting->at++;
+    if (waiting->at > waiting->from && waiting->n < SEEN_MAX) {
         waiting->pod[waiting->n++] = sl_pod_ref((struct sl_pod *)pod); /* the count is not const */
     }
 }
@@ -122,13 +125,15 @@ static void tell(struct sl_waiting *waiting, const struct sl_explain *explain, s
     }
 }
 
+/* Goes on where the round before stopped. */
 static unsigned tell_all(struct sl_waiting *waiting, const struct sl_snapshot *snapshot,
                          const struct sl_score_config *score, int64_t now_us)
 {
     unsigned told = 0;
     unsigned looks = 0;
-    for (size_t i = 0; i < waiting->n && told < waiting->options.max_told &&
-                       looks < SCAN_PER_TOLD * waiting->options.max_told;
+    size_t i = 0;
+    for (; i < waiting->n && told < waiting->options.max_told &&
+           looks < SCAN_PER_TOLD * waiting->options.max_told;
          i++) {
         const struct sl_pod *pod = waiting->pod[(waiting->next + i) % waiting->n];
         struct told *last = told_of(waiting, pod);
@@ -144,10 +149,8 @@ static unsigned tell_all(struct sl_waiting *waiting, const struct sl_snapshot *s
             sl_explain_free(&explain);
             told++;
         }
-        if (told == waiting->options.max_told) {
-            waiting->next += i + 1;
-        }
     }
+    waiting->next += i;
     return told;
 }
 
@@ -159,8 +162,14 @@ unsigned sl_waiting_round(struct sl_waiting *waiting, const struct sl_score_conf
     unsigned told = 0;
     waiting->n = 0;
     if (snapshot->n_waiting > 0) {
-        (void)sl_store_visit_waiting(store, SEEN_MAX, collect, waiting);
+        waiting->at = 0;
+        size_t all = sl_store_visit_waiting(store, waiting->from + SEEN_MAX, collect, waiting);
         told = tell_all(waiting, snapshot, score, now_us);
+        if (waiting->next >= waiting->n && (all > SEEN_MAX || waiting->from > 0)) {
+            waiting->next = 0;
+            waiting->from += SEEN_MAX;
+            waiting->from = waiting->from < all ? waiting->from : 0;
+        }
     }
     for (size_t i = 0; i < waiting->n; i++) {
         sl_pod_unref(waiting->pod[i]);

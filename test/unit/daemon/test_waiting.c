@@ -141,6 +141,41 @@ static void a_round_has_an_end_and_the_next_goes_on(void **state)
     sl_store_free(store);
 }
 
+static void put_pod(struct sl_store *store, const char *name, const char *count)
+{
+    struct sl_error err = {.code = SL_ERR_NONE};
+    struct sl_pair limit = {SL_STR(GPU), sl_str_of(count), NULL};
+    struct sl_container_facts container = {.name = SL_STR("c"), .limits = &limit};
+    const struct sl_pod_facts facts = {.name = sl_str_of(name),
+                                       .uid = sl_str_of(name),
+                                       .created_us = SECOND,
+                                       .containers = &container};
+    assert_int_equal(sl_store_put_pod(store, sl_pod_new(&facts, &err), &err), 0);
+}
+
+/* Three thousand pods that came first fit, and are only held up by something else. */
+static void pods_behind_many_have_their_turn(void **state)
+{
+    (void)state;
+    struct sl_store *store = rig_store(RIG_NODE("n1", GPU, "2"));
+    struct sl_waiting *waiting = open_waiting(store, 10);
+    const struct sl_store_limits limits = {10, 100000, 10, SECOND};
+    char name[32];
+    sl_store_set_limits(store, &limits);
+    for (unsigned i = 0; i < 3000; i++) {
+        (void)snprintf(name, sizeof(name), "a%04u", i);
+        put_pod(store, name, "1");
+    }
+    put_pod(store, "z", "3");
+    for (unsigned i = 0; i < 100 && g.n == 0; i++) {
+        (void)sl_waiting_round(waiting, &score, (int64_t)(HOUR + i) * SECOND);
+    }
+    assert_int_equal(g.n, 1);
+    assert_non_null(strstr(g.text[0], "default/z"));
+    sl_waiting_free(waiting);
+    sl_store_free(store);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -149,6 +184,7 @@ int main(void)
         cmocka_unit_test(young_pods_are_left_alone),
         cmocka_unit_test(what_was_not_taken_is_told_in_the_next_round),
         cmocka_unit_test(a_round_has_an_end_and_the_next_goes_on),
+        cmocka_unit_test(pods_behind_many_have_their_turn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
