@@ -33,6 +33,12 @@ static bool make_room(struct sl_queuer *queuer)
     return true;
 }
 
+/* A place, from 1, as the map's value. */
+static void *place_of(size_t place)
+{
+    return (void *)(uintptr_t)place; // NOLINT(performance-no-int-to-ptr): is never followed
+}
+
 /* With mail held. Of a pod that changes faster than is planned only the last change counts: whoever
  * changes his all the time fills no box. False: it is not in the box as one that waits. */
 static bool replace(struct sl_queue_mail *box, struct sl_pod *pod)
@@ -45,7 +51,7 @@ static bool replace(struct sl_queue_mail *box, struct sl_pod *pod)
     }
     struct sl_pod *old = letter->pod;
     letter->pod = sl_pod_ref(pod);
-    (void)sl_map_put(&box->last, pod->uid, len, (void *)(uintptr_t)place, NULL); /* is there */
+    (void)sl_map_put(&box->last, pod->uid, len, place_of(place), NULL); /* is there */
     sl_pod_unref(old);
     return true;
 }
@@ -58,7 +64,7 @@ static bool append(struct sl_queuer *queuer, struct sl_pod *pod, bool waits)
         return false;
     }
     box->letter[box->n++] = (struct sl_queue_letter){.pod = sl_pod_ref(pod), .waits = waits};
-    if (sl_map_put(&box->last, pod->uid, strlen(pod->uid), (void *)(uintptr_t)box->n, NULL) < 0) {
+    if (sl_map_put(&box->last, pod->uid, strlen(pod->uid), place_of(box->n), NULL) < 0) {
         box->n--; /* an older letter would take later news, out of order */
         sl_pod_unref(pod);
         return false;
