@@ -223,7 +223,8 @@ const struct sl_key sl_keys[SL_KEYS] = {
      .help = "The same is told of a pod again after that long at the earliest."},
 
     {"json.maxDepth", SL_KEY_INTEGER, AT(decode.max_depth), .min = 16, .max = 1024, .number = 64,
-     .help = "How deep maps and lists may be nested."},
+     .help = "How deep maps and lists of a file, or of posted manifests, may be nested. What is "
+             "passed over of other requests may be of any depth."},
     {"json.maxString", SL_KEY_SIZE, AT(decode.max_string), .min = 4 * KI, .max = 64 * MI,
      .number = MI, .help = "Longest single string of a field that matters."},
 

@@ -275,6 +275,7 @@ static void set_connection(struct sl_client *client, struct sl_call *call)
     bool tls = strncmp(call->url, "https:", 6) == 0;
     CURL *easy = call->easy;
     (void)curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    (void)curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L); /* a name is never another path */
     (void)curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     (void)curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
     /* a call that finds the first connection being made waits to share it. Not without TLS: then

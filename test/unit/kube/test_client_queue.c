@@ -147,6 +147,18 @@ static void leases_go_first_binds_next_events_last_under_a_rate_limit(void **sta
     rig_end(&rig);
 }
 
+/* Whatever a name holds, the path is the one that was asked for. */
+static void a_path_is_sent_as_it_is(void **state)
+{
+    struct rig rig;
+    (void)state;
+    rig_start(&rig);
+    fake_api_add(rig.api, (struct fake_answer){.status = 200});
+    assert_int_equal(rig_wait(&rig, rig_get("/pods/.././x")).status, 200);
+    assert_string_equal(fake_api_request(rig.api, 0)->path, "/pods/.././x");
+    rig_end(&rig);
+}
+
 static void calls_wait_for_a_place_and_take_it_as_soon_as_it_is_free(void **state)
 {
     enum { CALLS = 400 };
@@ -535,6 +547,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sockets_that_were_closed_leave_the_table),
         cmocka_unit_test(leases_go_first_binds_next_events_last_under_a_rate_limit),
+        cmocka_unit_test(a_path_is_sent_as_it_is),
         cmocka_unit_test(calls_wait_for_a_place_and_take_it_as_soon_as_it_is_free),
         cmocka_unit_test(hanging_calls_leave_a_place_for_binds),
         cmocka_unit_test(a_lease_waits_for_no_binding),
