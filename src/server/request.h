@@ -116,7 +116,7 @@ enum MHD_Result sl_request_handle(void *context, struct MHD_Connection *connecti
                                   size_t *upload_data_size, void **request);
 void sl_request_completed(void *context, struct MHD_Connection *connection, void **request,
                           enum MHD_RequestTerminationCode how);
-void sl_request_connection(void *context, struct MHD_Connection *connection, void **socket_context,
+void sl_request_connection(void *context, struct MHD_Connection *http, void **socket_context,
                            enum MHD_ConnectionNotificationCode what);
 
 #endif
