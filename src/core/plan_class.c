@@ -179,7 +179,8 @@ bool sl_plan_ask_move(struct sl_planner *planner, struct sl_plan_ask *ask)
         to[i] = lane_get(planner, &ask->ask.item[i]);
         whole = to[i] != NULL;
     }
-    whole = whole && sl_plan_queue_reserve(to[0], (size_t)to[0]->members + ask->members);
+    whole = whole && to[0] != NULL &&
+            sl_plan_queue_reserve(to[0], (size_t)to[0]->members + ask->members);
     if (whole) {
         ask->lane[0]->members -= ask->members;
         to[0]->members += ask->members;
