@@ -1,0 +1,46 @@
+/* What is given to whom, counted from the API server's objects alone: none of sliced's own code is
+ * asked. Where a number cannot be read it counts as nothing, so that sums are lower bounds. */
+#ifndef SLICED_ADVERSARY_ACCOUNT_H
+#define SLICED_ADVERSARY_ACCOUNT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A whole number of at most 2^63-1; -1 when it is none. */
+int64_t account_quantity(const json_t *value);
+/* Units of that resource which the pod asks for; saturates. */
+int64_t account_ask(const json_t *pod, const char *resource);
+/* Asks for a resource that sliced schedules. */
+bool account_wants(const json_t *pod);
+bool account_is_ours(const char *resource);
+/* Has a node and has not ended. NULL: no. node NULL: any. */
+bool account_stands(const json_t *pod, const char *node);
+/* Waits behind sliced's gate, alone or beside others. */
+bool account_waits(const json_t *pod);
+bool account_is_gated(const json_t *pod);
+int64_t account_allocatable(const json_t *node, const char *resource); /* -1: not a number */
+
+/* Of what the daemon was told: the units which standing pods ask for, and what it has bound there
+ * itself. With the world's lock. */
+int64_t account_in_use(const char *node, const char *resource);
+/* No other object has its UID, and it has one. */
+bool account_is_known_by_uid(const json_t *pod);
+
+void account_begin(void);
+/* A call of the daemon begins, or has ended: bindings are judged. */
+void account_call(const char *method, const char *path, const char *body, size_t len);
+void account_answered(const char *method, const char *path, const char *body, size_t len);
+/* All claims, after a plan: none may be made for what is not there. claimed says the node, or "".
+ */
+void account_claims(const char *(*claimed)(void *context, const char *uid), void *context);
+/* It is not known any more what the daemon should know: as after its restart. */
+void account_forget(void);
+
+struct account_counts {
+    uint64_t bindings, claims, checked_places;
+};
+extern struct account_counts account_counts;
+
+#endif

@@ -1,0 +1,32 @@
+/* The API server's client without a network: calls wait until they are carried out, in any order,
+ * by the world of the test, and answers get lost on the way. */
+#ifndef SLICED_ADVERSARY_FAKE_CLIENT_H
+#define SLICED_ADVERSARY_FAKE_CLIENT_H
+
+#include "adversary/random.h"
+#include "kube/client.h"
+
+/* How unreliable the way is, in percent of the calls. */
+struct client_faults {
+    unsigned lost;    /* no answer: half of them were carried out */
+    unsigned refused; /* 403, 409, 422, 429, 500 */
+    unsigned cut;     /* a stream ends early */
+};
+
+/* Does one thing that is due: answers a call, feeds a watch, runs a timer. False: there is nothing
+ * to do before time passes or the world changes. */
+bool client_step(struct sl_client *client, struct rng *rng, const struct client_faults *faults);
+
+/* Every watch has been told all, no call waits for its answer. Timers may be left. */
+bool client_is_idle(struct sl_client *client);
+
+/* When its next timer is due, or the next watch ends for want of news (monotonic); INT64_MAX. */
+int64_t client_next_us(struct sl_client *client);
+
+/* Ends all watches: "expired" says 410. */
+void client_end_watches(struct sl_client *client, bool expired);
+
+/* The client that was made last. */
+struct sl_client *client_latest(void);
+
+#endif

@@ -1,0 +1,252 @@
+/* Takes the place of libmicrohttpd. */
+#include "adversary/fake_http.h"
+
+#include <arpa/inet.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/request.h"
+
+enum { ARGUMENTS_MAX = 8, TEXT_MAX = 512 };
+
+struct MHD_Response {
+    char *data;
+    size_t len;
+    bool owned;
+};
+
+struct MHD_Connection {
+    struct sl_listener *listener;
+    void *socket_context;
+    void *request;
+    union MHD_ConnectionInfo info;
+    struct sockaddr_in address;
+    char method[16];
+    char path[TEXT_MAX];
+    char query[TEXT_MAX];
+    const char *argument[ARGUMENTS_MAX][2];
+    unsigned n_arguments;
+    char length[24];
+    _Atomic int suspended;
+    unsigned status;
+    char *data;
+    size_t len;
+};
+
+struct http_call {
+    struct MHD_Connection connection;
+};
+
+/* ---- the library's functions ---- */
+
+const union MHD_ConnectionInfo *MHD_get_connection_info(struct MHD_Connection *connection,
+                                                        enum MHD_ConnectionInfoType type, ...)
+{
+    switch (type) {
+    case MHD_CONNECTION_INFO_SOCKET_CONTEXT:
+        connection->info.socket_context = connection->socket_context;
+        break;
+    case MHD_CONNECTION_INFO_CONNECTION_FD:
+        connection->info.connect_fd = -1;
+        break;
+    case MHD_CONNECTION_INFO_CLIENT_ADDRESS:
+        connection->info.client_addr = (struct sockaddr *)&connection->address;
+        break;
+    default:
+        return NULL;
+    }
+    return &connection->info;
+}
+
+const char *MHD_lookup_connection_value(struct MHD_Connection *connection, enum MHD_ValueKind kind,
+                                        const char *key)
+{
+    if (kind == MHD_HEADER_KIND && strcmp(key, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0) {
+        return connection->length;
+    }
+    for (unsigned i = 0; kind == MHD_GET_ARGUMENT_KIND && i < connection->n_arguments; i++) {
+        if (strcmp(connection->argument[i][0], key) == 0) {
+            return connection->argument[i][1];
+        }
+    }
+    return NULL;
+}
+
+int MHD_get_connection_values(struct MHD_Connection *connection, enum MHD_ValueKind kind,
+                              MHD_KeyValueIterator iterator, void *context)
+{
+    for (unsigned i = 0; kind == MHD_GET_ARGUMENT_KIND && i < connection->n_arguments; i++) {
+        if (iterator(context, kind, connection->argument[i][0], connection->argument[i][1]) ==
+            MHD_NO) {
+            break;
+        }
+    }
+    return (int)connection->n_arguments;
+}
+
+struct MHD_Response *MHD_create_response_from_buffer(size_t size, void *buffer,
+                                                     enum MHD_ResponseMemoryMode mode)
+{
+    struct MHD_Response *response = malloc(sizeof(*response));
+    if (response == NULL) {
+        abort();
+    }
+    *response =
+        (struct MHD_Response){.data = buffer, .len = size, .owned = mode == MHD_RESPMEM_MUST_FREE};
+    return response;
+}
+
+void MHD_destroy_response(struct MHD_Response *response)
+{
+    if (response->owned) {
+        free(response->data);
+    }
+    free(response);
+}
+
+enum MHD_Result MHD_add_response_header(struct MHD_Response *response, const char *header,
+                                        const char *content)
+{
+    (void)response;
+    (void)header;
+    (void)content;
+    return MHD_YES;
+}
+
+enum MHD_Result MHD_queue_response(struct MHD_Connection *connection, unsigned status,
+                                   struct MHD_Response *response)
+{
+    connection->status = status;
+    connection->len = response->len;
+    connection->data = malloc(response->len + 1);
+    if (connection->data == NULL) {
+        abort();
+    }
+    memcpy(connection->data, response->data, response->len);
+    connection->data[response->len] = '\0';
+    return MHD_YES;
+}
+
+void MHD_suspend_connection(struct MHD_Connection *connection)
+{
+    atomic_store(&connection->suspended, 1);
+}
+
+void MHD_resume_connection(struct MHD_Connection *connection)
+{
+    atomic_store(&connection->suspended, 0);
+}
+
+/* ---- playing ---- */
+
+static void cut_query(struct MHD_Connection *connection, const char *path)
+{
+    (void)snprintf(connection->path, sizeof(connection->path), "%s", path);
+    char *rest = strchr(connection->path, '?');
+    if (rest != NULL) {
+        (void)snprintf(connection->query, sizeof(connection->query), "%s", rest + 1);
+        *rest = '\0';
+        rest = connection->query;
+    }
+    while (rest != NULL && connection->n_arguments < ARGUMENTS_MAX) {
+        char *next = strchr(rest, '&');
+        char *value = strchr(rest, '=');
+        connection->argument[connection->n_arguments][0] = rest;
+        connection->argument[connection->n_arguments++][1] = value == NULL ? NULL : value + 1;
+        if (next != NULL) {
+            *next++ = '\0';
+        }
+        if (value != NULL) {
+            *value = '\0';
+        }
+        rest = next;
+    }
+}
+
+static enum MHD_Result handle(struct MHD_Connection *connection, const char *data, size_t *len)
+{
+    return sl_request_handle(connection->listener, connection, connection->path, connection->method,
+                             "HTTP/1.1", data, len, &connection->request);
+}
+
+/* The end of the request and of its connection. */
+static bool end(struct http_call *call, struct http_reply *reply)
+{
+    struct MHD_Connection *connection = &call->connection;
+    sl_request_completed(connection->listener, connection, &connection->request,
+                         MHD_REQUEST_TERMINATED_COMPLETED_OK);
+    sl_request_connection(connection->listener, connection, &connection->socket_context,
+                          MHD_CONNECTION_NOTIFY_CLOSED);
+    *reply = (struct http_reply){connection->status, connection->data, connection->len};
+    free(call);
+    return true;
+}
+
+static bool send_body(struct MHD_Connection *connection, struct rng *rng, const char *body)
+{
+    size_t left = strlen(body);
+    while (left > 0 && connection->status == 0) {
+        size_t piece = rng_chance(rng, 50) ? left : 1 + rng_next(rng) % left;
+        size_t len = piece;
+        if (handle(connection, body, &len) == MHD_NO) {
+            return false;
+        }
+        body += piece - len;
+        left -= piece - len;
+    }
+    return true;
+}
+
+bool http_go_on(struct http_call *call, struct http_reply *reply)
+{
+    struct MHD_Connection *connection = &call->connection;
+    size_t none = 0;
+    if (atomic_load(&connection->suspended) != 0) {
+        return false;
+    }
+    if (handle(connection, NULL, &none) == MHD_YES && connection->status == 0) {
+        if (atomic_load(&connection->suspended) != 0) {
+            return false;
+        }
+        return http_go_on(call, reply); /* it was woken before it had slept */
+    }
+    return end(call, reply);
+}
+
+bool http_begin(struct sl_app *app, struct rng *rng, const char *method, const char *path,
+                const char *body, struct http_reply *reply, struct http_call **call)
+{
+    struct http_call *fresh = calloc(1, sizeof(*fresh));
+    if (fresh == NULL) {
+        abort();
+    }
+    struct MHD_Connection *connection = &fresh->connection;
+    connection->listener = &app->listener[SL_LISTENER_MAIN];
+    connection->address.sin_family = AF_INET;
+    connection->address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    (void)snprintf(connection->method, sizeof(connection->method), "%s", method);
+    (void)snprintf(connection->length, sizeof(connection->length), "%zu",
+                   body == NULL ? (size_t)0 : strlen(body));
+    cut_query(connection, path);
+    sl_request_connection(connection->listener, connection, &connection->socket_context,
+                          MHD_CONNECTION_NOTIFY_STARTED);
+    size_t none = 0;
+    *call = NULL;
+    if (handle(connection, NULL, &none) == MHD_NO || connection->status != 0 ||
+        !send_body(connection, rng, body == NULL ? "" : body) || connection->status != 0) {
+        return end(fresh, reply);
+    }
+    if (http_go_on(fresh, reply)) {
+        return true;
+    }
+    *call = fresh;
+    return false;
+}
+
+void http_reply_free(struct http_reply *reply)
+{
+    free(reply->text);
+    *reply = (struct http_reply){.status = 0};
+}

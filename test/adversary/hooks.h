@@ -1,0 +1,21 @@
+/* What the linker sends here instead of to the C library or to a part of the daemon: memory is
+ * counted, the log is read, and nothing depends on addresses or on chance. */
+#ifndef SLICED_ADVERSARY_HOOKS_H
+#define SLICED_ADVERSARY_HOOKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sl_queuer;
+
+void hooks_begin(uint64_t seed, bool threads);
+size_t hooks_live_bytes(void); /* allocated and not freed; 0 with threads */
+size_t hooks_live_blocks(void);
+struct sl_queuer *hooks_queuer(void); /* that was started last */
+/* What was logged last, for a failure. */
+void hooks_print_log(void);
+uint64_t hooks_log_lines(void);
+void hooks_print(const char *text); /* to the real standard error */
+
+#endif

@@ -1,0 +1,418 @@
+/* Moves of users, kubelets, operators and time. Those of schedulers are in verbs.c. */
+#include "adversary/moves.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "adversary/account.h"
+#include "adversary/checks.h"
+#include "adversary/fake_time.h"
+#include "adversary/grammar.h"
+#include "adversary/hooks.h"
+#include "adversary/verbs.h"
+#include "adversary/world.h"
+
+enum { NODES = 12, PODS_MAX = 150, JOBS = 8 };
+
+struct move_counts move_counts;
+static unsigned born;
+
+static size_t count_now(enum world_kind kind)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < world.n[kind]; i++) {
+        n += world.thing[kind][i].now != NULL ? 1 : 0;
+    }
+    return n;
+}
+
+struct thing *moves_pick(struct rig *rig, enum world_kind kind)
+{
+    size_t n = count_now(kind);
+    size_t which = n == 0 ? 0 : rng_below(&rig->rng, (unsigned)n);
+    for (size_t i = 0; i < world.n[kind] && n > 0; i++) {
+        if (world.thing[kind][i].now != NULL && which-- == 0) {
+            return &world.thing[kind][i];
+        }
+    }
+    return NULL;
+}
+
+/* ---- pods ---- */
+
+static void add_one(struct rig *rig)
+{
+    struct rng *rng = &rig->rng;
+    json_t *pod = grammar_pod(rng, ++born);
+    unsigned spoilt = rng_chance(rng, 50) ? 0 : 1 + rng_below(rng, 3);
+    for (unsigned i = 0; i < spoilt; i++) {
+        grammar_spoil_pod(rng, pod, true);
+    }
+    const json_t *meta = json_object_get(pod, "metadata");
+    const char *ns = json_string_value(json_object_get(meta, "namespace"));
+    const char *name = json_string_value(json_object_get(meta, "name"));
+    world_lock();
+    if (world_find(WORLD_PODS, ns, name) == NULL && count_now(WORLD_PODS) < PODS_MAX) {
+        world_put(WORLD_PODS, pod);
+        move_counts.pods++;
+    } else {
+        json_decref(pod);
+    }
+    world_unlock();
+}
+
+static void add_pod(struct rig *rig)
+{
+    add_one(rig);
+}
+
+static void add_many(struct rig *rig)
+{
+    unsigned n = 1 + rng_below(&rig->rng, 40);
+    for (unsigned i = 0; i < n; i++) {
+        add_one(rig);
+    }
+}
+
+static void touch_pod(struct rig *rig)
+{
+    world_lock();
+    struct thing *thing = moves_pick(rig, WORLD_PODS);
+    if (thing != NULL) {
+        json_t *pod = world_edit(thing);
+        grammar_touch_pod(&rig->rng, pod);
+        world_put(WORLD_PODS, pod);
+    }
+    world_unlock();
+}
+
+static void delete_pod(struct rig *rig)
+{
+    world_lock();
+    struct thing *thing = moves_pick(rig, WORLD_PODS);
+    if (thing != NULL) {
+        world_delete(WORLD_PODS, thing);
+    }
+    world_unlock();
+}
+
+/* The owner opens the gate, which an admission policy would forbid; or the pod is made anew under
+ * its old name at once. */
+static void open_gate(struct rig *rig)
+{
+    world_lock();
+    struct thing *thing = moves_pick(rig, WORLD_PODS);
+    if (thing != NULL) {
+        json_t *pod = world_edit(thing);
+        (void)json_object_del(json_object_get(pod, "spec"), "schedulingGates");
+        world_put(WORLD_PODS, pod);
+    }
+    world_unlock();
+}
+
+static void make_anew(struct rig *rig)
+{
+    char uid[48];
+    world_lock();
+    struct thing *thing = moves_pick(rig, WORLD_PODS);
+    if (thing != NULL) {
+        json_t *pod = world_edit(thing);
+        json_t *meta = json_object_get(pod, "metadata");
+        world_delete(WORLD_PODS, thing);
+        (void)snprintf(uid, sizeof(uid), "00000000-0000-4000-8000-%012u", ++born);
+        (void)json_object_set_new(meta, "uid", json_string(uid));
+        (void)json_object_del(meta, "deletionTimestamp");
+        (void)json_object_del(json_object_get(pod, "spec"), "nodeName");
+        (void)json_object_set_new(json_object_get(pod, "status"), "phase", json_string("Pending"));
+        world_put(WORLD_PODS, pod);
+    }
+    world_unlock();
+}
+
+/* ---- nodes and Jobs ---- */
+
+static void add_node(struct rig *rig)
+{
+    char name[16];
+    unsigned number = rng_below(&rig->rng, NODES);
+    (void)snprintf(name, sizeof(name), "n%u", number);
+    world_lock();
+    if (world_find(WORLD_NODES, "", name) == NULL) {
+        world_put(WORLD_NODES, grammar_node(&rig->rng, number));
+        move_counts.nodes++;
+    }
+    world_unlock();
+}
+
+static void touch_node(struct rig *rig)
+{
+    world_lock();
+    struct thing *thing = moves_pick(rig, WORLD_NODES);
+    if (thing != NULL) {
+        json_t *node = world_edit(thing);
+        grammar_touch_node(&rig->rng, node);
+        world_put(WORLD_NODES, node);
+    }
+    world_unlock();
+}
+
+static void delete_node(struct rig *rig)
+{
+    world_lock();
+    struct thing *thing = moves_pick(rig, WORLD_NODES);
+    if (thing != NULL) {
+        world_delete(WORLD_NODES, thing);
+    }
+    world_unlock();
+}
+
+static void change_job(struct rig *rig)
+{
+    char name[16];
+    (void)snprintf(name, sizeof(name), "j%u", rng_below(&rig->rng, JOBS));
+    world_lock();
+    struct thing *thing = world_find(WORLD_JOBS, "team-a", name);
+    if (thing != NULL && rng_chance(&rig->rng, 30)) {
+        world_delete(WORLD_JOBS, thing);
+    } else {
+        world_put(WORLD_JOBS,
+                  json_pack("{s:{s:s, s:s, s:s}, s:{s:[{s:s, s:s}]}}", "metadata", "name", name,
+                            "namespace", "team-a", "uid", name, "status", "conditions", "type",
+                            rng_chance(&rig->rng, 50) ? "Complete" : "Failed", "status",
+                            rng_chance(&rig->rng, 70) ? "True" : "False"));
+    }
+    world_unlock();
+}
+
+/* ---- the way to the API server ---- */
+
+static void carry_on(struct rig *rig)
+{
+    rig_carry_on(rig, 1 + rng_below(&rig->rng, 40));
+}
+
+static void round_of_queue(struct rig *rig)
+{
+    rig_round(rig);
+}
+
+static void tick(struct rig *rig)
+{
+    rig_tick(rig);
+}
+
+static void change_faults(struct rig *rig)
+{
+    static const struct client_faults faults[] = {{0, 0, 0},  {0, 0, 0}, {0, 0, 0},   {20, 0, 0},
+                                                  {0, 20, 0}, {0, 0, 5}, {10, 10, 2}, {60, 0, 0}};
+    rig->faults = rng_pick(&rig->rng, faults);
+}
+
+static void end_watches(struct rig *rig)
+{
+    bool expired = rng_chance(&rig->rng, 50);
+    world_lock();
+    if (expired && rng_chance(&rig->rng, 50)) {
+        world_compact();
+    }
+    world_unlock();
+    client_end_watches(client_latest(), expired);
+    move_counts.relists++;
+}
+
+static void lose_lease(struct rig *rig)
+{
+    world_lock();
+    world_take_lease(true);
+    world_unlock();
+    fake_time_pass(rng_chance(&rig->rng, 50) ? 3000000 : 30000000);
+    rig_carry_on(rig, 20);
+    rig_tick(rig);
+    rig_round(rig);
+    world_lock();
+    world_take_lease(false);
+    world_unlock();
+    move_counts.terms++;
+}
+
+/* ---- operators and time ---- */
+
+static void reload(struct rig *rig)
+{
+    rig_reload(rig);
+    move_counts.reloads++;
+}
+
+static void pass_time(struct rig *rig)
+{
+    static const int64_t spans[] = {1000,    100000,   1000000,   2500000,
+                                    5000000, 31000000, 120000000, INT64_C(3700000000)};
+    fake_time_pass(rng_pick(&rig->rng, spans));
+}
+
+static void step_clock(struct rig *rig)
+{
+    static const int64_t steps[] = {-1000,     -1000000,           1000000,
+                                    -60000000, INT64_C(600000000), INT64_C(-7200000000)};
+    fake_time_step(rng_pick(&rig->rng, steps));
+}
+
+/* ---- checks ---- */
+
+static void settle(struct rig *rig)
+{
+    if (!rig_settle(rig)) {
+        return;
+    }
+    if (world.unsure) { /* only a list tells what the daemon knows */
+        client_end_watches(client_latest(), true);
+        world.unsure = false;
+        (void)rig_settle(rig);
+    }
+    if (!world.unsure) {
+        check_all(rig);
+        move_counts.checks++;
+    }
+}
+
+static bool stands(const char *key)
+{
+    for (size_t i = 0; i < world.n[WORLD_PODS]; i++) {
+        if (strcmp(world.thing[WORLD_PODS][i].key, key) == 0) {
+            return account_stands(world.thing[WORLD_PODS][i].seen, NULL);
+        }
+    }
+    return false;
+}
+
+/* A node without what depends on the order of news: where those stand that nobody has said it of,
+ * and what is set aside, which a new plan may choose anew. */
+static json_t *picture_of(const json_t *node)
+{
+    json_t *pods = json_object();
+    char key[WORLD_KEY];
+    size_t i = 0;
+    const json_t *pod = NULL;
+    json_array_foreach(json_object_get(node, "pods"), i, pod)
+    {
+        (void)snprintf(key, sizeof(key), "%s/%s",
+                       json_string_value(json_object_get(pod, "namespace")),
+                       json_string_value(json_object_get(pod, "name")));
+        bool assumed = json_is_true(json_object_get(pod, "assumed")) || !stands(key);
+        json_t *devices = assumed ? json_null() : json_incref(json_object_get(pod, "devices"));
+        (void)json_object_set_new(pods, key, devices);
+    }
+    return json_pack("{s:O, s:O, s:o}", "name", json_object_get(node, "name"), "pools",
+                     json_object_get(node, "pools"), "pods", pods);
+}
+
+static char *picture(struct rig *rig)
+{
+    struct http_reply reply = rig_ask(rig, "GET", "/api/v1/nodes?limit=5000", NULL);
+    json_t *root = json_loadb(reply.text, reply.len, JSON_ALLOW_NUL, NULL);
+    json_t *nodes = json_array();
+    size_t i = 0;
+    const json_t *node = NULL;
+    json_array_foreach(json_object_get(root, "items"), i, node)
+    {
+        (void)json_array_append_new(nodes, picture_of(node));
+    }
+    char *text = json_dumps(nodes, JSON_COMPACT | JSON_SORT_KEYS);
+    json_decref(nodes);
+    json_decref(root);
+    http_reply_free(&reply);
+    return text;
+}
+
+static char *claims(struct rig *rig)
+{
+    static char text[65536];
+    size_t len = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < world.n[WORLD_PODS]; i++) {
+        const json_t *meta = json_object_get(world.thing[WORLD_PODS][i].seen, "metadata");
+        const char *uid = json_string_value(json_object_get(meta, "uid"));
+        if (uid != NULL && len < sizeof(text) - 700) {
+            len += (size_t)snprintf(text + len, sizeof(text) - len, "%s ", rig_claimed(rig, uid));
+        }
+    }
+    return strdup(text);
+}
+
+void moves_relist(struct rig *rig)
+{
+    (void)rig_settle(rig);
+    char *before = picture(rig);
+    char *claimed_before = claims(rig);
+    client_end_watches(client_latest(), true);
+    (void)rig_settle(rig);
+    char *after = picture(rig);
+    char *claimed_after = claims(rig);
+    if (strcmp(before, after) != 0 && strcmp(claimed_before, claimed_after) == 0) {
+        size_t at = 0;
+        while (before[at] == after[at]) {
+            at++;
+        }
+        at = at > 200 ? at - 200 : 0;
+        check_failed("a new list of the same changed nodes:\n%.600s\n%.600s", before + at,
+                     after + at);
+    }
+    free(before);
+    free(after);
+    free(claimed_before);
+    free(claimed_after);
+    move_counts.relists++;
+}
+
+static void relist(struct rig *rig)
+{
+    settle(rig);
+    moves_relist(rig);
+}
+
+void moves_end_all(struct rig *rig)
+{
+    world_lock();
+    for (unsigned kind = 0; kind < WORLD_KINDS; kind++) {
+        for (size_t i = 0; i < world.n[kind]; i++) {
+            if (world.thing[kind][i].now != NULL) {
+                world_delete(kind, &world.thing[kind][i]);
+            }
+        }
+    }
+    world_unlock();
+    settle(rig);
+}
+
+const struct move moves[] = {
+    {"add-pod", 60, add_pod},
+    {"add-many", 4, add_many},
+    {"touch-pod", 50, touch_pod},
+    {"delete-pod", 25, delete_pod},
+    {"open-gate", 4, open_gate},
+    {"make-anew", 4, make_anew},
+    {"add-node", 12, add_node},
+    {"touch-node", 6, touch_node},
+    {"delete-node", 2, delete_node},
+    {"change-job", 4, change_job},
+    {"carry-on", 60, carry_on},
+    {"round", 40, round_of_queue},
+    {"tick", 10, tick},
+    {"faults", 6, change_faults},
+    {"end-watches", 3, end_watches},
+    {"lose-lease", 1, lose_lease},
+    {"reload", 4, reload},
+    {"time", 20, pass_time},
+    {"clock", 2, step_clock},
+    {"settle", 20, settle},
+    {"relist", 1, relist},
+    {"schedule", 60, verbs_schedule},
+    {"attack-bind", 15, verbs_attack},
+    {"filter", 15, verbs_filter},
+    {"preempt", 6, verbs_preempt},
+    {"review", 6, verbs_review},
+    {"read", 10, verbs_read},
+};
+
+const size_t n_moves = sizeof(moves) / sizeof(moves[0]);

@@ -1,0 +1,261 @@
+/* The daemon's parts put together as src/daemon/daemon.c does it. */
+#include "adversary/rig.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "adversary/account.h"
+#include "adversary/checks.h"
+#include "adversary/fake_time.h"
+#include "adversary/hooks.h"
+#include "adversary/world.h"
+#include "daemon/queue_internal.h"
+#include "kube/clock.h"
+#include "server/process.h"
+
+enum { SETTLE_STEPS = 2000, MIN_ROUNDS = 4, QUIET_ROUNDS = 2 };
+
+static const int64_t post_max_us = 60000000;
+static const int64_t nap_us = 250000;
+
+/* ---- configuration ---- */
+
+static void write_config(struct rig *rig)
+{
+    static const char *const orders[] = {"fifo", "sjf", "p", "hrrn", "bounded", "bounded"};
+    static const char *const gates[] = {"none", "none", "webhook", "policy"};
+    static const char *const schedulers[] = {"", "", "default-scheduler"};
+    struct rng *rng = &rig->rng;
+    (void)snprintf(
+        rig->yaml, sizeof(rig->yaml),
+        "apiVersion: sliced.dev/v1alpha1\nkind: SlicedConfiguration\n"
+        "server: {listen: \"127.0.0.1:0\"}\n"
+        "kubernetes: {listPage: %u, qps: 0}\n"
+        "gpushare: {oneEqualShare: %s}\n"
+        "events: {perSecond: 200, burst: 200}\n"
+        "log: {level: %s, format: %s}\n"
+        "queue: {enabled: %s, order: %s, gate: %s, schedulerName: \"%s\", backfill: %s, "
+        "preemption: %s, maxReleases: %u, maxPredecessors: %u, defaultTimeout: %s, "
+        "holdSeconds: %u}\n",
+        rng_chance(rng, 50) ? 500 : 1 + rng_below(rng, 20), rng_chance(rng, 30) ? "true" : "false",
+        rng_chance(rng, 30) ? "debug" : "info", rng_chance(rng, 50) ? "json" : "text",
+        rng_chance(rng, 92) ? "true" : "false", rng_pick(rng, orders), rng_pick(rng, gates),
+        rng_pick(rng, schedulers), rng_chance(rng, 80) ? "true" : "false",
+        rng_chance(rng, 80) ? "true" : "false", rng_chance(rng, 70) ? 256 : 1 + rng_below(rng, 4),
+        rng_chance(rng, 80) ? 20000 : 1 + rng_below(rng, 8), rng_chance(rng, 50) ? "1h" : "168h",
+        rng_chance(rng, 70) ? 30 : 1 + rng_below(rng, 5));
+}
+
+static void read_config(const struct rig *rig, struct sl_config *out)
+{
+    struct sl_error err = {.code = SL_ERR_NONE};
+    sl_config_defaults(out);
+    if (sl_config_parse("adversary", rig->yaml, strlen(rig->yaml), out, &err) < 0) {
+        check_failed("the configuration is wrong: %s: %s\n%s", err.field, err.message, rig->yaml);
+    }
+}
+
+void rig_reload(struct rig *rig)
+{
+    struct sl_config fresh;
+    struct sl_error err = {.code = SL_ERR_NONE};
+    char kept[SL_RELOAD_TEXT_MAX];
+    write_config(rig);
+    read_config(rig, &fresh);
+    (void)sl_config_keep(&rig->config, &fresh, kept, sizeof(kept));
+    if (sl_app_configure(rig->app, &fresh, &err) < 0) {
+        check_failed("a reload failed: %s", err.message);
+    }
+    sl_store_set_one_equal_share(rig->store, fresh.gpushare.one_equal_share);
+    sl_cluster_configure(rig->cluster, &fresh);
+    sl_log_configure(fresh.log.level, fresh.log.json);
+    sl_app_note_reload(rig->app, true, "in force");
+}
+
+/* ---- life ---- */
+
+static void wake(void *context)
+{
+    (void)context;
+}
+
+void rig_begin(struct rig *rig, uint64_t seed, bool threads)
+{
+    struct sl_error err = {.code = SL_ERR_NONE};
+    memset(rig, 0, sizeof(*rig));
+    rig->rng.state = seed;
+    rig->threads = threads;
+    rig->access = (struct sl_kube_access){.server = "https://adversary", .namespace = "default"};
+    write_config(rig);
+    read_config(rig, &rig->config);
+    const struct sl_store_limits limits = {.max_nodes = (size_t)rig->config.cluster.max_nodes,
+                                           .max_pods = (size_t)rig->config.cluster.max_pods,
+                                           .max_reservations =
+                                               (size_t)rig->config.cluster.max_reservations,
+                                           .reservation_us = rig->config.cluster.reservation_us};
+    sl_log_configure(rig->config.log.level, rig->config.log.json);
+    rig->store = sl_store_new(&limits, &err);
+    const struct sl_cluster_options options = {.config = &rig->config,
+                                               .access = &rig->access,
+                                               .from = "adversary",
+                                               .store = rig->store,
+                                               .wake = wake};
+    rig->cluster = sl_cluster_new(&options, &err);
+    const struct sl_app_options app = {.config = &rig->config,
+                                       .store = rig->store,
+                                       .binder = sl_cluster_binder(rig->cluster),
+                                       .hooks = sl_cluster_hooks(rig->cluster),
+                                       .queue = sl_cluster_queue(rig->cluster)};
+    sl_store_set_one_equal_share(rig->store, rig->config.gpushare.one_equal_share);
+    if (sl_cluster_start(rig->cluster, &err) < 0) {
+        check_failed("the cluster does not start: %s", err.message);
+    }
+    rig->queuer = rig->config.queue.enabled ? hooks_queuer() : NULL;
+    rig->app = sl_app_new(&app, &err);
+    atomic_store(&rig->app->synced, true);
+    struct sl_listener *listener = &rig->app->listener[SL_LISTENER_MAIN];
+    listener->name = "adversary";
+    listener->app = rig->app;
+    listener->audiences = SL_FOR_ALL;
+    listener->max_connections = (size_t)rig->config.server.max_connections;
+    listener->patience_ns = rig->config.server.request_timeout_us * 1000;
+}
+
+static void go_on_calls(struct rig *rig)
+{
+    for (size_t i = 0; i < RIG_CALLS; i++) {
+        struct http_reply reply;
+        if (rig->call[i] != NULL && http_go_on(rig->call[i], &reply)) {
+            rig->call[i] = NULL;
+            http_reply_free(&reply);
+        }
+    }
+}
+
+void rig_end(struct rig *rig)
+{
+    sl_binds_close(&rig->app->binds);
+    go_on_calls(rig);
+    sl_app_stop(rig->app);
+    sl_cluster_free(rig->cluster);
+    sl_app_free(rig->app);
+    sl_store_free(rig->store);
+}
+
+bool rig_leads(struct rig *rig)
+{
+    struct sl_hooks hooks = sl_cluster_hooks(rig->cluster);
+    return hooks.missing(hooks.context) == NULL;
+}
+
+/* ---- work ---- */
+
+void rig_tick(struct rig *rig)
+{
+    const struct sl_live *live = sl_app_live(rig->app);
+    int64_t age_us = live->config.cluster.reservation_us;
+    sl_app_end_slow(rig->app);
+    (void)sl_store_expire(rig->store, sl_clock_real_us());
+    sl_cluster_tick(rig->cluster, &live->config.score);
+    sl_binds_resolve(rig->app, sl_clock_monotonic_ns() / 1000,
+                     age_us < post_max_us ? post_max_us : age_us);
+    sl_live_release(live);
+}
+
+const char *rig_claimed(void *context, const char *uid)
+{
+    static char node[512];
+    const struct rig *rig = context;
+    return sl_store_claimed_node(rig->store, sl_str_of(uid), node, sizeof(node)) ? node : "";
+}
+
+void rig_round(struct rig *rig)
+{
+    if (rig->queuer != NULL && !rig->threads) {
+        (void)sl_queue_round(rig->queuer, sl_clock_real_us());
+        world_lock();
+        account_claims(rig_claimed, rig);
+        world_unlock();
+    }
+}
+
+void rig_carry_on(struct rig *rig, unsigned n)
+{
+    for (unsigned i = 0; i < n && client_step(client_latest(), &rig->rng, &rig->faults); i++) {
+        go_on_calls(rig);
+    }
+    go_on_calls(rig);
+}
+
+static bool has_calls(const struct rig *rig)
+{
+    bool any = false;
+    for (size_t i = 0; i < RIG_CALLS; i++) {
+        any = any || rig->call[i] != NULL;
+    }
+    return any;
+}
+
+static bool has_mail(const struct rig *rig)
+{
+    return rig->queuer != NULL && rig->queuer->posted != rig->queuer->planned;
+}
+
+bool rig_settle(struct rig *rig)
+{
+    const struct client_faults faults = rig->faults;
+    unsigned quiet = 0;
+    rig->faults = (struct client_faults){0};
+    for (unsigned i = 0; i < SETTLE_STEPS && quiet < QUIET_ROUNDS; i++) {
+        rig_carry_on(rig, 1000);
+        rig_round(rig);
+        bool busy =
+            !client_is_idle(client_latest()) || has_calls(rig) || has_mail(rig) || !rig_leads(rig);
+        quiet = busy || i < MIN_ROUNDS ? 0 : quiet + 1;
+        fake_time_pass(quiet > 0 ? 0 : nap_us); /* in time claims lapse: there is no rest */
+        if (i % 4 == 3 && quiet == 0) {
+            rig_tick(rig);
+        }
+    }
+    rig->faults = faults;
+    if (quiet < QUIET_ROUNDS) {
+        check_failed("the daemon does not come to rest: %s, %s, %s, leads %d",
+                     client_is_idle(client_latest()) ? "client idle" : "client busy",
+                     has_calls(rig) ? "calls" : "no calls", has_mail(rig) ? "mail" : "no mail",
+                     rig_leads(rig));
+    }
+    return true;
+}
+
+/* ---- requests ---- */
+
+struct http_reply rig_ask(struct rig *rig, const char *method, const char *path, const char *body)
+{
+    struct http_reply reply = {.status = 0};
+    struct http_call *call = NULL;
+    if (!http_begin(rig->app, &rig->rng, method, path, body, &reply, &call)) {
+        check_failed("%s %s was suspended", method, path);
+    }
+    return reply;
+}
+
+void rig_bind(struct rig *rig, const char *body)
+{
+    struct http_reply reply = {.status = 0};
+    struct http_call *call = NULL;
+    size_t i = 0;
+    while (i < RIG_CALLS && rig->call[i] != NULL) {
+        i++;
+    }
+    if (i == RIG_CALLS) {
+        return;
+    }
+    if (http_begin(rig->app, &rig->rng, "POST", "/scheduler/bind", body, &reply, &call)) {
+        if (reply.status != 200 && (reply.status < 400 || reply.status >= 500)) {
+            check_failed("bind is answered %u: %s", reply.status, reply.text);
+        }
+        http_reply_free(&reply);
+    }
+    rig->call[i] = call;
+}

@@ -1,0 +1,50 @@
+/* The daemon in this process: everything of it but its main loop, sockets and, unless there are to
+ * be threads, the queue's thread. */
+#ifndef SLICED_ADVERSARY_RIG_H
+#define SLICED_ADVERSARY_RIG_H
+
+#include "adversary/fake_client.h"
+#include "adversary/fake_http.h"
+#include "daemon/cluster.h"
+#include "daemon/queue.h"
+#include "server/app.h"
+
+enum { RIG_CALLS = 64 };
+
+struct rig {
+    struct rng rng;
+    struct client_faults faults;
+    struct sl_config config; /* as it was started */
+    struct sl_kube_access access;
+    struct sl_store *store;
+    struct sl_cluster *cluster;
+    struct sl_app *app;
+    struct sl_queuer *queuer;          /* NULL: the queue is off */
+    struct http_call *call[RIG_CALLS]; /* binds under way */
+    bool threads;
+    char yaml[2048]; /* of the configuration in force */
+};
+
+/* seed is for what rig decides itself. */
+void rig_begin(struct rig *rig, uint64_t seed, bool threads);
+void rig_end(struct rig *rig);
+/* What the main loop does each second. */
+void rig_tick(struct rig *rig);
+/* A new configuration, as SIGHUP brings it. */
+void rig_reload(struct rig *rig);
+/* A round of the queue's thread, and a look at its claims. */
+void rig_round(struct rig *rig);
+/* At most n steps of the client, with faults. */
+void rig_carry_on(struct rig *rig, unsigned n);
+/* Lets everything come to rest without faults. False: another replica leads. */
+bool rig_settle(struct rig *rig);
+bool rig_leads(struct rig *rig);
+
+/* One request that ends at once, as all but binds do. */
+struct http_reply rig_ask(struct rig *rig, const char *method, const char *path, const char *body);
+/* A bind: it is carried on in the background. */
+void rig_bind(struct rig *rig, const char *body);
+/* The node on which the pod of that UID has a claim, or "". */
+const char *rig_claimed(void *context, const char *uid);
+
+#endif

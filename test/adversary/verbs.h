@@ -1,0 +1,18 @@
+/* Moves of kube-scheduler, of those who play it, and of readers. */
+#ifndef SLICED_ADVERSARY_VERBS_H
+#define SLICED_ADVERSARY_VERBS_H
+
+#include "adversary/rig.h"
+#include "adversary/world.h"
+
+/* An object that is there, or NULL. With the world's lock. */
+struct thing *moves_pick(struct rig *rig, enum world_kind kind);
+
+void verbs_schedule(struct rig *rig); /* filter, prioritize, bind to one that passed */
+void verbs_filter(struct rig *rig);   /* of any pod */
+void verbs_attack(struct rig *rig);   /* a bind of any pod to any node */
+void verbs_preempt(struct rig *rig);
+void verbs_review(struct rig *rig);
+void verbs_read(struct rig *rig);
+
+#endif
