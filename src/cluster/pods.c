@@ -96,7 +96,7 @@ static struct sl_entry *entry_new(struct sl_store *store, struct sl_str ns)
     struct sl_space *space = sl_map_get(&store->spaces, ns.s, ns.len);
     if (entry != NULL && space == NULL) {
         space = calloc(1, sizeof(*space) + ns.len + 1);
-        if (space != NULL) {
+        if (space != NULL && ns.len > 0) {
             memcpy(space->name, ns.s, ns.len);
             space->len = ns.len;
         }
