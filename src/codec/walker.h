@@ -57,7 +57,6 @@ struct sl_field {
     const char *name;
     uint16_t name_len;
     enum sl_field_kind kind;
-    enum sl_walk_vital vital;
     size_t offset;
     const struct sl_table *table; /* OBJECT, OBJECTS, OBJECT_MAP: of the (each) object */
     size_t size; /* OBJECTS: each element is a new struct of that size, linked to a list whose
@@ -67,7 +66,8 @@ struct sl_field {
                   * without one; 0: only the arena's maximum holds */
     enum sl_walk_keep (*keep)(struct sl_str key); /* maps of strings: which entries; NULL:
                                                    * SL_WALK_KEEP for all */
-    bool drop_zero;                               /* QUANTITIES: an entry of "0" is as none */
+    enum sl_walk_vital vital;
+    bool drop_zero;    /* QUANTITIES: an entry of "0" is as none */
     sl_walk_hook open; /* containers: before it is opened, with the outer target */
     sl_walk_hook value;
     sl_walk_run run; /* TEXTS: may be NULL */

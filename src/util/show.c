@@ -61,8 +61,9 @@ size_t sl_show_next(struct sl_str *rest, char out[SL_SHOWN_MAX])
     size_t taken = len == 0 ? 1 : len;
     *rest = (struct sl_str){text.s + taken, text.len - taken};
     if (len == 0) {
-        memcpy(out, "\xef\xbf\xbd", 3);
-        return 3;
+        static const char replacement[] = {(char)0xef, (char)0xbf, (char)0xbd};
+        memcpy(out, replacement, sizeof(replacement));
+        return sizeof(replacement);
     }
     if (!is_hidden(code)) {
         memcpy(out, text.s, len);
