@@ -203,7 +203,7 @@ bool account_waits(const json_t *pod)
 bool account_is_known_by_uid(const json_t *pod)
 {
     const char *uid = text_of(pod, "metadata", "uid");
-    return uid != NULL && uid[0] != '\0' && strcmp(uid, "uid-of-many") != 0;
+    return uid != NULL && uid[0] != '\0';
 }
 
 int64_t account_allocatable(const json_t *node, const char *resource)

@@ -25,7 +25,7 @@ int64_t account_allocatable(const json_t *node, const char *resource); /* -1: no
 /* Of what the daemon was told: the units which standing pods ask for, and what it has bound there
  * itself. With the world's lock. */
 int64_t account_in_use(const char *node, const char *resource);
-/* No other object has its UID, and it has one. */
+/* It has a UID: without one nothing is planned for it, nor bound. */
 bool account_is_known_by_uid(const json_t *pod);
 
 void account_begin(void);

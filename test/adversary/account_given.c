@@ -5,6 +5,7 @@
 
 #include "adversary/account.h"
 #include "adversary/checks.h"
+#include "adversary/hooks.h"
 #include "adversary/world.h"
 
 enum { GIFTS_MAX = 8192, TEXT_MAX = 4096, NAME_MAX_BYTES = 300 };
@@ -353,6 +354,22 @@ static int64_t claimed_on(const char *node, const char *resource)
     return sum;
 }
 
+/* Who has how much there, for a failure. */
+static void account_print(const char *node, const char *resource)
+{
+    char line[WORLD_KEY + 200];
+    for (size_t i = 0; i < world.n[WORLD_PODS]; i++) {
+        const struct thing *thing = &world.thing[WORLD_PODS][i];
+        bool claims = strcmp(given.claimed[i][1], node) == 0;
+        long long units = (long long)account_ask(thing->seen, resource);
+        if (units > 0 && (claims || account_stands(thing->seen, node))) {
+            (void)snprintf(line, sizeof(line), "%s: %lld %s\n", thing->key, units,
+                           claims ? "claimed" : "stands");
+            hooks_print(line);
+        }
+    }
+}
+
 static void check_claim(void *context, const char *resource)
 {
     const struct judged *judged = context;
@@ -363,6 +380,7 @@ static void check_claim(void *context, const char *resource)
         sum = INT64_MAX;
     }
     if (there >= 0 && sum > there) {
+        account_print(judged->name, resource);
         check_failed("%s %s: with it %lld of %s on node %s would be in use or claimed, of %lld",
                      text_of(judged->pod, "metadata", "name"), judged->what, (long long)sum,
                      resource, judged->name, (long long)there);

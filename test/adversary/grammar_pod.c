@@ -160,13 +160,11 @@ static void spoil_time(struct rng *rng, json_t *pod)
     (void)json_object_set_new(meta_of(pod), "creationTimestamp", grammar_time(rng));
 }
 
-static void spoil_uid(struct rng *rng, json_t *pod)
+/* The API server gives each its own. */
+static void drop_uid(struct rng *rng, json_t *pod)
 {
-    if (rng_chance(rng, 50)) {
-        (void)json_object_del(meta_of(pod), "uid");
-    } else {
-        (void)json_object_set_new(meta_of(pod), "uid", json_string("uid-of-many"));
-    }
+    (void)rng;
+    (void)json_object_del(meta_of(pod), "uid");
 }
 
 static void grow_name(struct rng *rng, json_t *pod)
@@ -386,7 +384,7 @@ static const spoil_fn at_birth[] = {
 void grammar_spoil_pod(struct rng *rng, json_t *pod, bool born)
 {
     if (born && rng_chance(rng, 2)) {
-        spoil_uid(rng, pod);
+        drop_uid(rng, pod);
     } else if (born && rng_chance(rng, 65)) {
         rng_pick(rng, at_birth)(rng, pod);
     } else {
