@@ -163,6 +163,24 @@ static int64_t held_at(const struct gift *but, const char *resource, const char 
     return sum;
 }
 
+/* Who else is there, for a failure. */
+static void print_held(const struct gift *but)
+{
+    char line[WORLD_KEY + TEXT_MAX + NAME_MAX_BYTES];
+    for (size_t i = 0; i < given.n; i++) {
+        const struct gift *other = &given.gift[i];
+        if (strcmp(other->node, but->node) == 0 && is_held(other)) {
+            const struct thing *thing = thing_of(other->pod);
+            char *text = json_dumps(thing->seen, JSON_COMPACT);
+            (void)snprintf(line, sizeof(line), "%s: %s, %s, as told: %.1500s\n", other->pod,
+                           other->assignment, other->pending ? "pending" : "answered",
+                           text == NULL ? "nothing" : text);
+            free(text);
+            hooks_print(line);
+        }
+    }
+}
+
 static int64_t size_of_place(const json_t *node, const char *resource)
 {
     const json_t *labels = json_object_get(json_object_get(node, "metadata"), "labels");
@@ -188,6 +206,7 @@ static void check_places(const struct gift *gift, const json_t *node)
             int64_t mine = units_at(gift->assignment, resource, place);
             int64_t theirs = held_at(gift, resource, place);
             if (place[0] != '?' && size != INT64_MAX && mine + theirs > size) {
+                print_held(gift);
                 check_failed("%s is given %lld of %s at %s of node %s (%s) where others that "
                              "stand have %lld of %lld",
                              gift->pod, (long long)mine, resource, place, gift->node,
@@ -302,7 +321,9 @@ void account_call(const char *method, const char *path, const char *body, size_t
         if (given.n == GIFTS_MAX) {
             given.n = 0;
         }
-        gift = &given.gift[given.n++];
+        if (gift == NULL) { /* else an earlier try that came to nothing: this one takes its place */
+            gift = &given.gift[given.n++];
+        }
         *gift = (struct gift){.pending = true};
         (void)snprintf(gift->uid, sizeof(gift->uid), "%s", uid);
         (void)snprintf(gift->node, sizeof(gift->node), "%s", node);
