@@ -166,7 +166,7 @@ static int64_t held_at(const struct gift *but, const char *resource, const char 
 /* Who else is there, for a failure. */
 static void print_held(const struct gift *but)
 {
-    char line[WORLD_KEY + TEXT_MAX + NAME_MAX_BYTES];
+    char line[2 * TEXT_MAX];
     for (size_t i = 0; i < given.n; i++) {
         const struct gift *other = &given.gift[i];
         if (strcmp(other->node, but->node) == 0 && is_held(other)) {

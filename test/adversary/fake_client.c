@@ -2,6 +2,7 @@
 #include "adversary/fake_client.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -227,7 +228,7 @@ static void set_problem(struct sl_reply *reply, const char *text)
                               : reply->status == 409 ? SL_ERR_CONFLICT
                                                      : SL_ERR_SYSTEM;
     (void)sl_error_set(&reply->err, code, "%s", message == NULL ? "no message" : message);
-    (void)strncpy(reply->reason, reason == NULL ? "" : reason, sizeof(reply->reason) - 1);
+    (void)snprintf(reply->reason, sizeof(reply->reason), "%s", reason == NULL ? "" : reason);
     json_decref(root);
 }
 
