@@ -7,8 +7,8 @@
 #include "sliced/mig.h"
 
 /* Resources of one ask. A pod with more is malformed; where it stands on a node all the same, so
- * many more are counted there. */
-enum { SL_ASK_ITEMS_MAX = 8, SL_POD_ITEMS_MAX = 128 };
+ * many more are counted there: more than there are MIG profiles, whole and shared. */
+enum { SL_ASK_ITEMS_MAX = 8, SL_POD_ITEMS_MAX = 256 };
 
 /* The most units of one resource that a pod may ask for, or a node have: far above what there is,
  * and so small that no sum of units, their memory and their scores over all pods overflows. */

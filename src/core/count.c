@@ -150,19 +150,18 @@ static int64_t read_units(struct counting *counting, const struct place *place, 
     return units > 0 ? units : 0;
 }
 
-static bool is_of_the_table(const struct sl_mig_shape *shape)
+/* 1: a profile of the table; 2: within what drivers round one to; 3: neither. */
+static unsigned doubt_of_profile(const struct sl_resource *resource)
 {
+    unsigned doubt = 3;
     for (size_t m = 0; m < sl_mig_model_count(); m++) {
-        const struct sl_mig_model *model = sl_mig_model_at(m);
-        for (unsigned i = 0; i < model->n_profiles; i++) {
-            const struct sl_mig_profile *p = &model->profiles[i];
-            if (p->compute == shape->compute && p->attributes == shape->attributes &&
-                p->memory_gb == shape->memory_gb) {
-                return true;
-            }
+        const struct sl_mig_profile *p = sl_mig_profile_find(sl_mig_model_at(m), resource->profile);
+        if (p != NULL && p->memory_gb == resource->shape.memory_gb) {
+            return 1;
         }
+        doubt = p != NULL ? 2 : doubt;
     }
-    return false;
+    return doubt;
 }
 
 /* The more of it, the less likely a node offers the resource. */
@@ -171,10 +170,7 @@ static unsigned doubt_of(const struct sl_resource *resource)
     if (resource->profile.len == 0) {
         return 0;
     }
-    if (resource->shape.compute == 0) {
-        return 3;
-    }
-    return is_of_the_table(&resource->shape) ? 1 : 2;
+    return resource->shape.compute == 0 ? 4 : doubt_of_profile(resource);
 }
 
 static struct tally *most_doubtful(struct counting *counting)

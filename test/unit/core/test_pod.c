@@ -267,6 +267,34 @@ static void invented_names_do_not_push_out_real_ones(void **state)
     }
 }
 
+/* Of the table itself, whole and shared, and as drivers round them: any of them may be real. */
+static void profiles_of_all_boards_do_not_push_out_the_real_one(void **state)
+{
+    struct pod_rig *rig = *state;
+    static const char *const real[] = {"nvidia.com/mig-7g.79gb", "nvidia.com/mig-4g.96gb.gfx",
+                                       "nvidia.com/mig-1g.24gb.me.all.shared"};
+    char text[128];
+    rig->pod.node_name = SL_STR("node-7");
+    rig->pod.containers = NULL;
+    for (size_t m = 0; m < sl_mig_model_count(); m++) {
+        for (unsigned i = 0; i < sl_mig_model_at(m)->n_profiles; i++) {
+            const char *name = sl_mig_model_at(m)->profiles[i].resource;
+            (void)snprintf(text, sizeof(text), "%s=1 %s.shared=1", name, name);
+            facts_container(&rig->facts, &rig->pod.containers, "c", NULL, text);
+        }
+    }
+    for (unsigned i = 0; i < 300; i++) {
+        (void)snprintf(text, sizeof(text), "nvidia.com/mig-1g.%ugb=1", 1000 + i);
+        facts_container(&rig->facts, &rig->pod.containers, "c", NULL, text);
+    }
+    (void)snprintf(text, sizeof(text), "%s=3 %s=3 %s=3", real[0], real[1], real[2]);
+    facts_container(&rig->facts, &rig->pod.containers, "c", NULL, text);
+    const struct sl_pod *pod = make(rig);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_true(held_of(pod, real[i]) >= 3);
+    }
+}
+
 static void what_a_pod_wants_none_of_takes_no_room(void **state)
 {
     struct pod_rig *rig = *state;
@@ -747,6 +775,7 @@ int main(void)
         TEST(what_stands_on_a_node_counts_though_it_is_malformed),
         TEST(odd_numbers_of_one_container_leave_the_others_as_they_are),
         TEST(invented_names_do_not_push_out_real_ones),
+        TEST(profiles_of_all_boards_do_not_push_out_the_real_one),
         TEST(what_a_pod_wants_none_of_takes_no_room),
         TEST(times_and_numbers_beyond_all_reason_are_cut),
         cmocka_unit_test(durations_are_read_as_go_does_and_rounded_up),
