@@ -296,6 +296,7 @@ struct sl_pod *sl_pod_given(const struct sl_pod *pod, const struct sl_pod *given
     if (made != NULL) {
         made->timeout_s = pod->has_deadline ? pod->timeout_s : given->timeout_s;
         made->gate_seen = pod->gate_seen || given->gate_seen;
+        made->plugin_took = pod->plugin_took || given->plugin_took;
     }
     return made;
 }
@@ -325,7 +326,7 @@ bool sl_pod_has_given(const struct sl_pod *pod, const struct sl_pod *given)
            pod->gpu_memory_mib == given->gpu_memory_mib &&
            pod->min_gpu_memory_mib == given->min_gpu_memory_mib &&
            (pod->has_deadline || pod->timeout_s == given->timeout_s) &&
-           (pod->gate_seen || !given->gate_seen);
+           (pod->gate_seen || !given->gate_seen) && (pod->plugin_took || !given->plugin_took);
 }
 
 struct sl_pod *sl_pod_ref(struct sl_pod *pod)

@@ -66,6 +66,7 @@ static void an_equal_share_of_another_gpu_waits_for_the_plugin(void **state)
     put(&scene, "a", "10", "n", "false", "Pending");
     assert_int_equal(try_bind(&scene, "b"), SL_BIND_NO_ROOM);
     put(&scene, "a", "10", "n", "true", "Pending");
+    put(&scene, "a", "10", "n", "false", "Pending"); /* its owner takes the plugin's mark off */
     assert_int_equal(try_bind(&scene, "b"), SL_BIND_RESERVED);
     sl_store_free(scene.store);
 }
