@@ -88,7 +88,8 @@ int sl_mixed_reserve(struct sl_bound *bound)
         return 0;
     }
     const size_t waiting = mixed->fifo.used - mixed->fifo.first;
-    const size_t turns = most(waiting, bound->n_waiting) + 4;
+    /* whoever runs may come back to wait: a claim lapses */
+    const size_t turns = most(waiting, bound->n_waiting + bound->n_running) + 4;
     const size_t leases =
         most(mixed->fifo.n_leases + waiting, bound->n_running + bound->n_waiting) + 4;
     if (sl_yard_reserve(&mixed->fifo, mixed->fifo.n_bins, leases, turns) != 0) {

@@ -249,6 +249,25 @@ static void claim_that_lapsed_waits_again_in_its_place(void **state)
     sl_bound_free(bound);
 }
 
+static void any_number_of_claims_of_mixed_widths_may_lapse(void **state)
+{
+    enum { PODS = 100 };
+    const struct sl_bound_node nodes[] = {{1, 100}, {2, 100}};
+    (void)state;
+    struct sl_bound *bound = lane(200);
+    assert_int_equal(sl_bound_set_nodes(bound, nodes, 2, 0, NULL), 0);
+    for (int64_t id = 1; id <= PODS; id++) { /* each starts at once, in fact and virtually */
+        arrive(bound, pod_of((uint64_t)id, 1 + id % 2, id, 1000));
+        start(bound, (uint64_t)id, id);
+    }
+    for (uint64_t id = 1; id <= PODS; id++) {
+        assert_int_equal(sl_bound_unstart(bound, id, PODS * s, NULL), 0);
+    }
+    (void)sl_bound_admits(bound, PODS, PODS * s); /* all who wait are laid out for that */
+    assert_int_equal(sl_bound_waiting(bound), PODS);
+    sl_bound_free(bound);
+}
+
 static void withdrawn_pod_leaves_no_trace(void **state)
 {
     (void)state;
@@ -528,6 +547,7 @@ int main(void)
         cmocka_unit_test(lane_without_units_admits_nobody),
         cmocka_unit_test(units_may_go_away_under_running_pods),
         cmocka_unit_test(claim_that_lapsed_waits_again_in_its_place),
+        cmocka_unit_test(any_number_of_claims_of_mixed_widths_may_lapse),
         cmocka_unit_test(withdrawn_pod_leaves_no_trace),
         cmocka_unit_test(equal_submissions_go_by_id),
         cmocka_unit_test(longest_wait_is_the_fifos_also_of_what_it_foresees),
