@@ -131,10 +131,11 @@ static bool names_fit(const struct sl_pod_facts *facts, struct sl_error *err)
            text_fits(facts->node_name, NAME_MAX_LEN, "spec.nodeName", err);
 }
 
+/* Its owner says how long the grace is: a very long one must not read as none told. */
 static uint32_t seconds_of(int64_t us)
 {
     int64_t s = us / 1000000;
-    return s < 0 || s > UINT32_MAX ? 0 : (uint32_t)s;
+    return s < 0 ? 0 : s < UINT32_MAX ? (uint32_t)s : UINT32_MAX;
 }
 
 /* Up to the year 2255, so that differences and sums of times stay far from overflowing. */

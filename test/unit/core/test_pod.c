@@ -311,12 +311,14 @@ static void times_and_numbers_beyond_all_reason_are_cut(void **state)
     rig->pod.created_us = INT64_MAX;
     rig->pod.started_us = INT64_MIN;
     rig->pod.deadline_s = INT64_MAX;
+    rig->pod.deleting_us = INT64_MAX;
     facts_container(&rig->facts, &rig->pod.containers, "c", "cpu=9Ei memory=8191Pi", "cpu=1");
     facts_container(&rig->facts, &rig->pod.containers, "d", "cpu=7E memory=8191Pi", NULL);
     const struct sl_pod *pod = make(rig);
     assert_int_equal(pod->created_us, INT64_C(1) << 53);
     assert_int_equal(pod->started_us, 0);
     assert_int_equal(pod->timeout_s, INT32_MAX);
+    assert_int_equal(pod->gone_s, UINT32_MAX);
     assert_int_equal(pod->constraints->cpu_milli, SL_HOST_MAX);
     assert_int_equal(pod->constraints->memory_bytes, SL_HOST_MAX);
 }
