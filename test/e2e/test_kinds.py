@@ -391,6 +391,7 @@ def settled(cluster, daemon, count):
         for name in waiting:
             allowed = pods[name]["spec"].get("nodeSelector", {}).get("kubernetes.io/hostname")
             told = daemon.json(f"/api/v1/pods/default/{name}/explain")
+            assert "nodes" in told, "bound meanwhile"
             fits = [row["name"] for row in told["nodes"]
                     if row["fits"] and allowed in (None, row["name"])]
             assert not fits or told["queue"]["reason"] in ("Behind", "Promise"), (

@@ -420,7 +420,7 @@ def test_the_other_addresses_want_no_certificate_and_take_small_bodies_only(hard
     assert hard.ask(where, method, path, body="{}" if method == "POST" else None).status in (200, 400)
     connection = hard.open(where)
     connection.putrequest(method, path)
-    connection.putheader("Content-Length", str((8 << 20) + 1 if where == "webhook" else 4097))
+    connection.putheader("Content-Length", str((32 << 20) + 1 if where == "webhook" else 4097))
     connection.endheaders()
     assert connection.getresponse().status == 413
     connection.close()
