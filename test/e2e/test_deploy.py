@@ -275,7 +275,8 @@ def test_the_gate_is_put_on_no_more_pods_than_the_values_say(helm):
               "scheduler": {"name": "gpu-scheduler"}}
     policy = gates(helm.objects(values))["MutatingAdmissionPolicy"]["spec"]
     webhook = gates(helm.objects(values, "1.31"))["MutatingWebhookConfiguration"]["webhooks"][0]
-    assert policy["failurePolicy"] == webhook["failurePolicy"] == "Ignore"
+    # with the policy a pod without the gate passes filter; with the webhook filter holds it
+    assert (policy["failurePolicy"], webhook["failurePolicy"]) == ("Fail", "Ignore")
     assert policy["matchConditions"] == webhook["matchConditions"]
     assert policy["matchConstraints"]["resourceRules"] == webhook["rules"]
     assert policy["matchConstraints"]["namespaceSelector"] == webhook["namespaceSelector"] == {
