@@ -28,18 +28,23 @@ int64_t account_in_use(const char *node, const char *resource);
 /* It has a UID: without one nothing is planned for it, nor bound. */
 bool account_is_known_by_uid(const json_t *pod);
 
-void account_begin(void);
+/* judge: whether bindings are; with threads the daemon may know more than it is known to know. */
+void account_begin(bool judge);
+/* The daemon is asked to bind that pod there: what it knows of the node now may count, though the
+ * binding is posted later. */
+void account_asked(const char *uid, const char *node);
 /* A call of the daemon begins, or has ended: bindings are judged. */
 void account_call(const char *method, const char *path, const char *body, size_t len);
 void account_answered(const char *method, const char *path, const char *body, size_t len);
 /* All claims, after a plan: none may be made for what is not there. claimed says the node, or "".
  */
 void account_claims(const char *(*claimed)(void *context, const char *uid), void *context);
-/* It is not known any more what the daemon should know: as after its restart. */
+void account_end(void);
+/* The daemon was started anew: it knows what the API server has. With the world's lock. */
 void account_forget(void);
 
 struct account_counts {
-    uint64_t bindings, claims, checked_places;
+    _Atomic uint64_t bindings, claims, checked_places;
 };
 extern struct account_counts account_counts;
 

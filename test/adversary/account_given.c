@@ -8,7 +8,7 @@
 #include "adversary/hooks.h"
 #include "adversary/world.h"
 
-enum { GIFTS_MAX = 8192, TEXT_MAX = 4096, NAME_MAX_BYTES = 300 };
+enum { GIFTS_MAX = 8192, ASKED_MAX = 128, TEXT_MAX = 4096, NAME_MAX_BYTES = 300 };
 
 /* A binding that the daemon has asked for. */
 struct gift {
@@ -22,21 +22,23 @@ struct gift {
 static struct {
     struct gift gift[GIFTS_MAX];
     size_t n;
+    /* bindings that were asked for last, a ring */
+    struct {
+        char uid[NAME_MAX_BYTES];
+        json_t *node; /* as the daemon was told of it then; NULL: there was none */
+    } asked[ASKED_MAX];
+    unsigned n_asked;
+    bool judge;
     char claimed[WORLD_THINGS][2][NAME_MAX_BYTES]; /* UID and node, by the pod's place */
 } given;
 
 struct account_counts account_counts;
 
-void account_begin(void)
+void account_begin(bool judge)
 {
     memset(&given, 0, sizeof(given));
-    memset(&account_counts, 0, sizeof(account_counts));
-}
-
-void account_forget(void)
-{
-    given.n = 0;
-    memset(given.claimed, 0, sizeof(given.claimed));
+    account_counts = (struct account_counts){0};
+    given.judge = judge;
 }
 
 static const char *text_of(const json_t *object, const char *part, const char *key)
@@ -69,6 +71,39 @@ static struct thing *thing_of(const char *key)
 static bool is_same(const json_t *pod, const struct gift *gift)
 {
     return pod != NULL && strcmp(text_of(pod, "metadata", "uid"), gift->uid) == 0;
+}
+
+void account_end(void)
+{
+    for (unsigned i = 0; i < ASKED_MAX; i++) {
+        json_decref(given.asked[i].node);
+        given.asked[i].node = NULL;
+    }
+}
+
+/* A gift that the pod does not carry any more as it was given is believed as it stands there. */
+static bool is_carried(const struct gift *gift)
+{
+    const struct thing *thing = thing_of(gift->pod);
+    const json_t *pod = thing == NULL ? NULL : thing->now;
+    const json_t *annotations = json_object_get(json_object_get(pod, "metadata"), "annotations");
+    const char *text = json_string_value(json_object_get(annotations, "sliced.dev/assignment"));
+    return is_same(pod, gift) && account_stands(pod, gift->node) && text != NULL &&
+           strcmp(text, gift->assignment) == 0;
+}
+
+void account_forget(void)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < given.n; i++) {
+        if (is_carried(&given.gift[i])) {
+            given.gift[n] = given.gift[i];
+            given.gift[n].pending = false;
+            n++;
+        }
+    }
+    given.n = n;
+    memset(given.claimed, 0, sizeof(given.claimed));
 }
 
 /* It holds what it was given: the daemon has to know, for it did it itself. What the daemon was
@@ -261,6 +296,30 @@ static const json_t *node_of(const char *name)
     return NULL;
 }
 
+void account_asked(const char *uid, const char *node)
+{
+    world_lock();
+    unsigned i = given.n_asked++ % ASKED_MAX;
+    json_decref(given.asked[i].node);
+    given.asked[i].node = json_incref((json_t *)node_of(node));
+    (void)snprintf(given.asked[i].uid, sizeof(given.asked[i].uid), "%s", uid);
+    world_unlock();
+}
+
+/* It may have gone since it was asked for. */
+static const json_t *known_node(const struct gift *gift)
+{
+    const json_t *node = node_of(gift->node);
+    for (unsigned i = 0; node == NULL && i < ASKED_MAX; i++) {
+        const json_t *asked = given.asked[i].node;
+        if (strcmp(given.asked[i].uid, gift->uid) == 0 &&
+            strcmp(text_of(asked, "metadata", "name"), gift->node) == 0) {
+            node = asked;
+        }
+    }
+    return node;
+}
+
 /* The gift counts itself, being held. */
 static void check_sum(void *context, const char *resource)
 {
@@ -277,12 +336,12 @@ static void check_sum(void *context, const char *resource)
 static void judge_binding(struct gift *gift)
 {
     const struct thing *thing = thing_of(gift->pod);
-    const json_t *node = node_of(gift->node);
+    const json_t *node = known_node(gift);
     const json_t *pod = thing == NULL                ? NULL
                         : is_same(thing->seen, gift) ? thing->seen
                                                      : thing->now;
     account_counts.bindings++;
-    if (world.unsure || pod == NULL || !is_same(pod, gift)) {
+    if (!given.judge || world.unsure || pod == NULL || !is_same(pod, gift)) {
         return;
     }
     if (node == NULL) {

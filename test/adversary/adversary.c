@@ -15,6 +15,7 @@
 #include "adversary/fake_time.h"
 #include "adversary/hooks.h"
 #include "adversary/moves.h"
+#include "adversary/threads.h"
 #include "adversary/world.h"
 
 enum { STEPS = 1500, MOVES_MAX = 64, COUNTS_MAX = 16 };
@@ -26,7 +27,7 @@ struct options {
     uint64_t seed;
     unsigned long steps;
     unsigned long runs; /* 0: as many as the time allows */
-    bool no_shrink;
+    bool no_shrink, threads;
     bool without[MOVES_MAX];
 };
 
@@ -38,6 +39,7 @@ static const char help[] =
     "  --steps N         of each run (default 1500)\n"
     "  --without A,B     leaves these kinds of moves out\n"
     "  --moves           lists them\n"
+    "  --threads         many at once, and the daemon's own threads\n"
     "  --no-shrink       does not look which moves a failure needs\n"
     "  --help\n"
     "A failure says by which seed, steps and moves it is repeated.\n";
@@ -99,14 +101,19 @@ static void play(const struct options *options, uint64_t seed, struct sums *sums
     static struct rig rig; /* large */
     char text[300];
     struct rng rng = {seed};
-    hooks_begin(rng_next(&rng), false);
-    fake_time_begin(false);
-    account_begin();
+    hooks_begin(rng_next(&rng), options->threads);
+    fake_time_begin();
+    account_begin(!options->threads);
     world_begin();
-    rig_begin(&rig, rng_next(&rng), false);
+    rig_begin(&rig, rng_next(&rng), options->threads);
     (void)rig_settle(&rig);
     size_t empty = hooks_live_bytes();
-    for (unsigned long step = 0; step < options->steps; step++) {
+    if (options->threads) {
+        threads_play(&rig, rng_next(&rng), options->steps, options->without);
+        check_context("rest");
+        moves_settle(&rig);
+    }
+    for (unsigned long step = 0; !options->threads && step < options->steps; step++) {
         const struct move *move = pick_move(&rng, options);
         (void)snprintf(text, sizeof(text), "seed %llu, step %lu (%s)", (unsigned long long)seed,
                        step, move->name);
@@ -118,8 +125,9 @@ static void play(const struct options *options, uint64_t seed, struct sums *sums
     size_t left = hooks_live_bytes();
     gather(sums, options->steps);
     rig_end(&rig);
+    account_end();
     world_end();
-    if (left > empty + KEPT_BYTES) {
+    if (!options->threads && left > empty + KEPT_BYTES) {
         check_failed("%zu bytes are kept of a cluster that is empty; %zu were there at first", left,
                      empty);
     }
@@ -229,8 +237,10 @@ static int read_options(int argc, char **argv, struct options *options)
             }
             return 0;
         }
-        if (strcmp(argv[i], "--no-shrink") == 0) {
-            options->no_shrink = true;
+        if (strcmp(argv[i], "--no-shrink") == 0 || strcmp(argv[i], "--threads") == 0) {
+            bool threads = strcmp(argv[i], "--threads") == 0;
+            options->no_shrink = true; /* with threads no two runs are the same */
+            options->threads = options->threads || threads;
             continue;
         }
         i++;

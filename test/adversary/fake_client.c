@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "adversary/account.h"
+#include "adversary/hooks.h"
 #include "adversary/world.h"
 #include "kube/clock.h"
 
@@ -15,7 +16,6 @@ struct call {
     uint64_t id;
     struct sl_call_options options;
     char *text; /* method, path, content type and body */
-    unsigned tries;
     int64_t ends_us;
     bool cancelled;
     /* of a watch */
@@ -41,6 +41,12 @@ struct sl_client {
     uint64_t last_id;
     bool stop;
     struct sl_client_stats stats;
+    /* with threads */
+    pthread_t thread;
+    pthread_cond_t woken;
+    struct client_faults faults;
+    struct rng rng;
+    bool threaded, working;
 };
 
 static struct sl_client *latest;
@@ -60,13 +66,25 @@ static void *must(void *block)
 
 /* ---- the interface ---- */
 
+static void *run(void *context);
+
 struct sl_client *sl_client_new(const struct sl_client_options *options, struct sl_error *err)
 {
     (void)options;
     (void)err;
     struct sl_client *client = must(calloc(1, sizeof(*client)));
+    pthread_condattr_t attr;
     (void)pthread_mutex_init(&client->lock, NULL);
+    (void)pthread_condattr_init(&attr);
+    (void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&client->woken, &attr);
+    (void)pthread_condattr_destroy(&attr);
+    client->threaded = hooks_threads();
+    client->rng.state = 1;
     latest = client;
+    if (client->threaded && pthread_create(&client->thread, NULL, run, client) != 0) {
+        abort();
+    }
     return client;
 }
 
@@ -114,6 +132,7 @@ int sl_client_call(struct sl_client *client, const struct sl_call_options *optio
         if (id != NULL) {
             *id = call->id;
         }
+        (void)pthread_cond_signal(&client->woken);
     }
     (void)pthread_mutex_unlock(&client->lock);
     if (stop) {
@@ -199,7 +218,11 @@ void sl_client_free(struct sl_client *client)
     }
     (void)pthread_mutex_lock(&client->lock);
     client->stop = true;
+    (void)pthread_cond_signal(&client->woken);
     (void)pthread_mutex_unlock(&client->lock);
+    if (client->threaded) {
+        (void)pthread_join(client->thread, NULL);
+    }
     while (client->calls != NULL || client->timers != NULL) {
         if (client->calls != NULL) {
             fail_call(client, client->calls, true);
@@ -210,6 +233,7 @@ void sl_client_free(struct sl_client *client)
             free(timer);
         }
     }
+    (void)pthread_cond_destroy(&client->woken);
     (void)pthread_mutex_destroy(&client->lock);
     if (latest == client) {
         latest = NULL;
@@ -267,13 +291,16 @@ static void refuse(struct sl_client *client, struct rng *rng, struct call *call)
     finish(client, call, &reply);
 }
 
-static void open_watch(struct call *call, const struct world_reply *answer)
+static void open_watch(struct sl_client *client, struct call *call,
+                       const struct world_reply *answer)
 {
+    (void)pthread_mutex_lock(&client->lock);
     call->open = true;
     call->kind = answer->kind;
     call->version = answer->version;
     call->heard_us = sl_kube_monotonic_us();
     call->over_us = call->heard_us + answer->seconds * 1000000;
+    (void)pthread_mutex_unlock(&client->lock);
 }
 
 static void deliver(struct sl_client *client, struct rng *rng, struct call *call,
@@ -313,7 +340,7 @@ static void answer(struct sl_client *client, struct rng *rng, struct call *call,
     }
     world_answer(&request, &reply);
     if (reply.watch) {
-        open_watch(call, &reply);
+        open_watch(client, call, &reply);
     } else if (lost) {
         fail_call(client, call, true);
     } else {
@@ -330,7 +357,10 @@ static void end_watch(struct sl_client *client, struct rng *rng, struct call *ca
                                "\"v1\",\"code\":410,\"reason\":\"Expired\",\"message\":\"too old\"}"
                                "}\n";
     struct sl_reply reply = {.status = clean ? 200 : 0};
-    if (call->expired && !stream(rng, call, gone, false, &reply.err)) {
+    (void)pthread_mutex_lock(&client->lock);
+    bool expired = call->expired;
+    (void)pthread_mutex_unlock(&client->lock);
+    if (expired && !stream(rng, call, gone, false, &reply.err)) {
         reply.status = 0;
     }
     finish(client, call, &reply);
@@ -343,10 +373,13 @@ static bool carry_on(struct sl_client *client, struct rng *rng, struct call *cal
     int64_t now_us = sl_kube_monotonic_us();
     uint64_t next = 0;
     struct sl_error err = {.code = SL_ERR_NONE};
+    (void)pthread_mutex_lock(&client->lock);
+    bool ended = call->ended;
+    (void)pthread_mutex_unlock(&client->lock);
     bool over = now_us >= call->over_us;
     bool silent =
         call->options.silence_us > 0 && now_us - call->heard_us >= call->options.silence_us;
-    if (call->ended || over || silent || rng_chance(rng, faults->cut)) {
+    if (ended || over || silent || rng_chance(rng, faults->cut)) {
         end_watch(client, rng, call, !silent && (over || rng_chance(rng, 50)));
         return true;
     }
@@ -366,8 +399,10 @@ static bool carry_on(struct sl_client *client, struct rng *rng, struct call *cal
         finish(client, call, &reply);
         return true;
     }
+    (void)pthread_mutex_lock(&client->lock);
     call->version = next;
     call->heard_us = now_us;
+    (void)pthread_mutex_unlock(&client->lock);
     if (event) {
         world_told_event(call->kind, next);
     }
@@ -460,19 +495,50 @@ bool client_step(struct sl_client *client, struct rng *rng, const struct client_
     return run_timer(client);
 }
 
+/* ---- the thread ---- */
+
+void client_set_faults(struct sl_client *client, const struct client_faults *faults)
+{
+    (void)pthread_mutex_lock(&client->lock);
+    client->faults = *faults;
+    (void)pthread_mutex_unlock(&client->lock);
+}
+
+static void *run(void *context)
+{
+    static const struct timespec soon;
+    struct sl_client *client = context;
+    (void)pthread_mutex_lock(&client->lock);
+    while (!client->stop) {
+        const struct client_faults faults = client->faults;
+        client->working = true;
+        (void)pthread_mutex_unlock(&client->lock);
+        bool done = client_step(client, &client->rng, &faults);
+        (void)pthread_mutex_lock(&client->lock);
+        client->working = false;
+        if (!done && !client->stop) {
+            (void)pthread_cond_timedwait(&client->woken, &client->lock, &soon);
+        }
+    }
+    (void)pthread_mutex_unlock(&client->lock);
+    return NULL;
+}
+
 bool client_is_idle(struct sl_client *client)
 {
-    bool idle = true;
     uint64_t next = 0;
     (void)pthread_mutex_lock(&client->lock);
+    bool idle = !client->working;
+    bool watched[WORLD_KINDS] = {false};
     for (const struct call *call = client->calls; call != NULL && idle; call = call->next) {
         idle = call->open && !call->ended && !call->cancelled;
+        watched[call->kind] = watched[call->kind] || call->open;
         char *line = idle ? world_next_event(call->kind, call->version, &next) : NULL;
         idle = idle && line == NULL;
         free(line);
     }
     (void)pthread_mutex_unlock(&client->lock);
-    return idle;
+    return idle && watched[WORLD_NODES] && watched[WORLD_PODS];
 }
 
 int64_t client_next_us(struct sl_client *client)

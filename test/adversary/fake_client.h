@@ -1,5 +1,6 @@
 /* The API server's client without a network: calls wait until they are carried out, in any order,
- * by the world of the test, and answers get lost on the way. */
+ * by the world of the test, and answers get lost on the way. With threads a thread of its own does
+ * so, else whoever calls client_step. */
 #ifndef SLICED_ADVERSARY_FAKE_CLIENT_H
 #define SLICED_ADVERSARY_FAKE_CLIENT_H
 
@@ -16,6 +17,9 @@ struct client_faults {
 /* Does one thing that is due: answers a call, feeds a watch, runs a timer. False: there is nothing
  * to do before time passes or the world changes. */
 bool client_step(struct sl_client *client, struct rng *rng, const struct client_faults *faults);
+
+/* For the thread: none by default. */
+void client_set_faults(struct sl_client *client, const struct client_faults *faults);
 
 /* Every watch has been told all, no call waits for its answer. Timers may be left. */
 bool client_is_idle(struct sl_client *client);

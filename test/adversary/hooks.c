@@ -12,8 +12,10 @@
 
 #include "adversary/checks.h"
 #include "adversary/fake_client.h"
+#include "adversary/fake_time.h"
 #include "adversary/random.h"
 #include "daemon/queue.h"
+#include "kube/clock.h"
 
 enum { SLOTS = 1 << 21, LOG_KEPT = 1 << 16 };
 
@@ -74,6 +76,11 @@ size_t hooks_live_bytes(void)
 size_t hooks_live_blocks(void)
 {
     return live_blocks;
+}
+
+bool hooks_threads(void)
+{
+    return hooks.threads;
 }
 
 struct sl_queuer *hooks_queuer(void)
@@ -233,6 +240,11 @@ uint64_t __wrap_sl_jitter(uint64_t *state)
 /* How long something took is nothing that a seed repeats. */
 int __wrap_clock_gettime(clockid_t id, struct timespec *out)
 {
+    if (id == CLOCK_MONOTONIC) {
+        *out = (struct timespec){.tv_sec = (time_t)(sl_kube_monotonic_us() / 1000000),
+                                 .tv_nsec = (long)(sl_kube_monotonic_us() % 1000000) * 1000};
+        return 0;
+    }
     if (id == CLOCK_THREAD_CPUTIME_ID && !hooks.threads) {
         *out = (struct timespec){0, 0};
         return 0;
@@ -246,13 +258,36 @@ int __wrap_sl_queuer_start(struct sl_queuer *queuer, struct sl_error *err)
     return hooks.threads ? __real_sl_queuer_start(queuer, err) : 0;
 }
 
-/* Who waits for the client's thread does its work. */
+/* A millisecond at most, which passes for the daemon as well. */
+static int wait_a_little(pthread_cond_t *cond, pthread_mutex_t *lock, const struct timespec *until)
+{
+    enum { NAP_US = 1000 };
+    struct timespec real;
+    (void)__real_clock_gettime(CLOCK_MONOTONIC, &real);
+    real.tv_nsec += NAP_US * 1000;
+    real.tv_sec += real.tv_nsec / 1000000000;
+    real.tv_nsec %= 1000000000;
+    if (__real_pthread_cond_timedwait(cond, lock, &real) == 0) {
+        return 0;
+    }
+    fake_time_pass(NAP_US);
+    int64_t until_us = (int64_t)until->tv_sec * 1000000 + until->tv_nsec / 1000;
+    return sl_kube_monotonic_us() >= until_us ? ETIMEDOUT : 0;
+}
+
+void hooks_nap(void)
+{
+    const struct timespec little = {0, 200000};
+    (void)nanosleep(&little, NULL);
+}
+
+/* Who waits for the client's thread does its work, unless there is one. */
 int __wrap_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *lock,
                                   const struct timespec *until)
 {
     static const struct client_faults none;
     if (hooks.threads) {
-        return __real_pthread_cond_timedwait(cond, lock, until);
+        return wait_a_little(cond, lock, until);
     }
     (void)pthread_mutex_unlock(lock);
     bool done = client_latest() != NULL && client_step(client_latest(), &hooks.rng, &none);

@@ -12,6 +12,9 @@ struct sl_queuer;
 void hooks_begin(uint64_t seed, bool threads);
 size_t hooks_live_bytes(void); /* allocated and not freed; 0 with threads */
 size_t hooks_live_blocks(void);
+bool hooks_threads(void);
+/* Lets other threads go on. */
+void hooks_nap(void);
 struct sl_queuer *hooks_queuer(void); /* that was started last */
 /* What was logged last, for a failure. */
 void hooks_print_log(void);

@@ -4,8 +4,12 @@
 
 #include "adversary/rig.h"
 
+/* Whose thread makes it, where there are threads. */
+enum move_role { MOVE_ALONE, MOVE_USER, MOVE_SCHEDULER, MOVE_READER, MOVE_OPERATOR, MOVE_ROLES };
+
 struct move {
     const char *name;
+    enum move_role role;
     unsigned weight;
     void (*make)(struct rig *rig);
 };
@@ -14,10 +18,12 @@ extern const struct move moves[];
 extern const size_t n_moves;
 
 struct move_counts {
-    uint64_t pods, nodes, filters, passed, binds, attacks, reloads, relists, terms, checks;
+    _Atomic uint64_t pods, nodes, filters, passed, binds, attacks, reloads, relists, terms, checks;
 };
 extern struct move_counts move_counts;
 
+/* Lets all come to rest, and checks it. */
+void moves_settle(struct rig *rig);
 /* Ends all that there is, and looks whether memory is given back. */
 void moves_end_all(struct rig *rig);
 /* The truth once more changes nothing. */

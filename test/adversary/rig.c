@@ -14,10 +14,11 @@
 #include "kube/clock.h"
 #include "server/process.h"
 
-enum { SETTLE_STEPS = 2000, MIN_ROUNDS = 4, QUIET_ROUNDS = 2 };
+enum { SETTLE_STEPS = 2000, SETTLE_NAPS = 100000, MIN_ROUNDS = 4, QUIET_ROUNDS = 2 };
 
 static const int64_t post_max_us = 60000000;
 static const int64_t nap_us = 250000;
+static const int64_t short_nap_us = 5000;
 
 /* ---- configuration ---- */
 
@@ -165,7 +166,7 @@ void rig_tick(struct rig *rig)
 
 const char *rig_claimed(void *context, const char *uid)
 {
-    static char node[512];
+    static _Thread_local char node[512];
     const struct rig *rig = context;
     return sl_store_claimed_node(rig->store, sl_str_of(uid), node, sizeof(node)) ? node : "";
 }
@@ -182,7 +183,8 @@ void rig_round(struct rig *rig)
 
 void rig_carry_on(struct rig *rig, unsigned n)
 {
-    for (unsigned i = 0; i < n && client_step(client_latest(), &rig->rng, &rig->faults); i++) {
+    for (unsigned i = 0;
+         i < n && !rig->threads && client_step(client_latest(), &rig->rng, &rig->faults); i++) {
         go_on_calls(rig);
     }
     go_on_calls(rig);
@@ -197,28 +199,59 @@ static bool has_calls(const struct rig *rig)
     return any;
 }
 
+void rig_end_calls(struct rig *rig)
+{
+    while (has_calls(rig)) {
+        hooks_nap();
+        fake_time_pass(nap_us);
+        go_on_calls(rig);
+    }
+}
+
+/* There is something that the queue's thread is to look at, or it has no plan yet. */
 static bool has_mail(const struct rig *rig)
 {
-    return rig->queuer != NULL && rig->queuer->posted != rig->queuer->planned;
+    if (rig->queuer == NULL) {
+        return false;
+    }
+    (void)pthread_mutex_lock(&rig->queuer->status);
+    bool plans = rig->queuer->term != 0;
+    (void)pthread_mutex_unlock(&rig->queuer->status);
+    (void)pthread_mutex_lock(&rig->queuer->mail);
+    bool mail = rig->queuer->posted != rig->queuer->planned;
+    (void)pthread_mutex_unlock(&rig->queuer->mail);
+    return mail || !plans;
+}
+
+/* Other threads do the work: time passes little by little until they have none. */
+static void rest(struct rig *rig, bool quiet)
+{
+    if (rig->threads) {
+        hooks_nap();
+    }
+    fake_time_pass(quiet ? 0 : rig->threads ? short_nap_us : nap_us);
 }
 
 bool rig_settle(struct rig *rig)
 {
     const struct client_faults faults = rig->faults;
     unsigned quiet = 0;
+    const unsigned steps = rig->threads ? SETTLE_NAPS : SETTLE_STEPS;
     rig->faults = (struct client_faults){0};
-    for (unsigned i = 0; i < SETTLE_STEPS && quiet < QUIET_ROUNDS; i++) {
+    client_set_faults(client_latest(), &rig->faults);
+    for (unsigned i = 0; i < steps && quiet < QUIET_ROUNDS; i++) {
         rig_carry_on(rig, 1000);
         rig_round(rig);
         bool busy =
             !client_is_idle(client_latest()) || has_calls(rig) || has_mail(rig) || !rig_leads(rig);
         quiet = busy || i < MIN_ROUNDS ? 0 : quiet + 1;
-        fake_time_pass(quiet > 0 ? 0 : nap_us); /* in time claims lapse: there is no rest */
-        if (i % 4 == 3 && quiet == 0) {
+        rest(rig, quiet > 0); /* in time claims lapse: there is no rest */
+        if (i % (rig->threads ? 400 : 4) == 3 && quiet == 0) {
             rig_tick(rig);
         }
     }
     rig->faults = faults;
+    client_set_faults(client_latest(), &rig->faults);
     if (quiet < QUIET_ROUNDS) {
         check_failed("the daemon does not come to rest: %s, %s, %s, leads %d",
                      client_is_idle(client_latest()) ? "client idle" : "client busy",

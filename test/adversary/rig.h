@@ -34,8 +34,10 @@ void rig_tick(struct rig *rig);
 void rig_reload(struct rig *rig);
 /* A round of the queue's thread, and a look at its claims. */
 void rig_round(struct rig *rig);
-/* At most n steps of the client, with faults. */
+/* At most n steps of the client, with faults; and what the requests under way wait for. */
 void rig_carry_on(struct rig *rig, unsigned n);
+/* Until no request of this rig is under way. */
+void rig_end_calls(struct rig *rig);
 /* Lets everything come to rest without faults. False: another replica leads. */
 bool rig_settle(struct rig *rig);
 bool rig_leads(struct rig *rig);

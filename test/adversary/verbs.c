@@ -22,7 +22,7 @@ static json_t *some_pod(struct rig *rig, bool *told)
 {
     world_lock();
     const struct thing *thing = moves_pick(rig, WORLD_PODS);
-    json_t *pod = thing == NULL ? NULL : json_incref(thing->now);
+    json_t *pod = thing == NULL ? NULL : json_deep_copy(thing->now);
     *told = thing != NULL && thing->now == thing->seen && !world.unsure;
     world_unlock();
     return pod;
@@ -51,7 +51,8 @@ static bool is_held(struct rig *rig, const json_t *pod, bool told)
     struct sl_queue_status status;
     const char *uid = meta_of(pod, "uid");
     const struct sl_queue *queue = &rig->app->queue;
-    if (!told || queue->status == NULL || !account_waits(pod) || !account_is_known_by_uid(pod)) {
+    if (rig->threads || !told || queue->status == NULL || !account_waits(pod) ||
+        !account_is_known_by_uid(pod)) {
         return false;
     }
     queue->status(queue->context, sl_str_of(uid), &status);
@@ -117,6 +118,7 @@ static void post_binding(struct rig *rig, json_t *pod, const char *node, bool to
         json_pack("{s:s, s:s, s:s, s:s}", "PodName", meta_of(pod, "name"), "PodNamespace",
                   meta_of(pod, "namespace"), "PodUID", meta_of(pod, "uid"), "Node", node);
     char *text = json_dumps(body, JSON_COMPACT);
+    account_asked(meta_of(pod, "uid"), node);
     rig_bind(rig, text);
     if (held && account_counts.bindings > before) {
         check_failed("%s is bound to %s though the queue holds it", meta_of(pod, "name"), node);
@@ -230,6 +232,25 @@ void verbs_review(struct rig *rig)
 
 /* ---- readers ---- */
 
+static void read_path(struct rig *rig, const char *path)
+{
+    struct http_reply reply = rig_ask(rig, "GET", path, NULL);
+    if (reply.status == 0 || reply.status == 500) {
+        check_failed("GET %s is answered %u: %.2000s", path, reply.status,
+                     reply.text == NULL ? "" : reply.text);
+    }
+    if (reply.text[0] == '{') {
+        json_t *root = json_loadb(reply.text, reply.len, JSON_ALLOW_NUL, NULL);
+        if (root == NULL) {
+            check_failed("GET %s is no JSON: %.2000s", path, reply.text);
+        }
+        json_decref(root);
+    } else {
+        check_lines(path, reply.text, reply.len);
+    }
+    http_reply_free(&reply);
+}
+
 void verbs_read(struct rig *rig)
 {
     static const char *const paths[] = {"/api/v1/nodes",
@@ -250,20 +271,19 @@ void verbs_read(struct rig *rig)
                                         "/livez",
                                         "/version",
                                         "/"};
-    const char *path = rng_pick(&rig->rng, paths);
-    struct http_reply reply = rig_ask(rig, "GET", path, NULL);
-    if (reply.status == 0 || reply.status == 500) {
-        check_failed("GET %s is answered %u: %.2000s", path, reply.status,
-                     reply.text == NULL ? "" : reply.text);
+    read_path(rig, rng_pick(&rig->rng, paths));
+}
+
+void verbs_explain(struct rig *rig)
+{
+    char path[700];
+    bool told = false;
+    json_t *pod = some_pod(rig, &told);
+    if (pod != NULL) {
+        (void)snprintf(path, sizeof(path), "/api/v1/pods/%s/%s/explain%s",
+                       meta_of(pod, "namespace"), meta_of(pod, "name"),
+                       rng_chance(&rig->rng, 50) ? "?output=table" : "");
+        read_path(rig, path);
+        json_decref(pod);
     }
-    if (reply.text[0] == '{') {
-        json_t *root = json_loadb(reply.text, reply.len, JSON_ALLOW_NUL, NULL);
-        if (root == NULL) {
-            check_failed("GET %s is no JSON: %.2000s", path, reply.text);
-        }
-        json_decref(root);
-    } else {
-        check_lines(path, reply.text, reply.len);
-    }
-    http_reply_free(&reply);
 }

@@ -14,5 +14,6 @@ void verbs_attack(struct rig *rig);   /* a bind of any pod to any node */
 void verbs_preempt(struct rig *rig);
 void verbs_review(struct rig *rig);
 void verbs_read(struct rig *rig);
+void verbs_explain(struct rig *rig); /* a pod that is there */
 
 #endif
