@@ -64,7 +64,7 @@ void sl_connection_rest(struct sl_connection *connection)
 /* ---- begin and end ---- */
 
 /* What the peers of one address have in common; of IPv6 a network is one. */
-static uint8_t address_of(struct MHD_Connection *http)
+static uint16_t address_of(struct MHD_Connection *http)
 {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(http, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
@@ -78,7 +78,7 @@ static uint8_t address_of(struct MHD_Connection *http)
         bool v4 = IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr);
         hash = sl_hash((const char *)&v6->sin6_addr, v4 ? sizeof(v6->sin6_addr) : 8);
     }
-    return (uint8_t)(hash ^ (hash >> 32));
+    return (uint16_t)(hash % SL_ADDRESSES);
 }
 
 /* Only the verbs are for who has a certificate. */

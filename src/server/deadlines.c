@@ -16,7 +16,7 @@ void sl_deadlines_free(struct sl_deadlines *deadlines)
 }
 
 size_t sl_deadlines_add(struct sl_deadlines *deadlines, struct sl_deadline *deadline, int fd,
-                        uint8_t address)
+                        uint16_t address)
 {
     deadline->fd = fd;
     deadline->address = address;
@@ -85,7 +85,7 @@ void sl_deadlines_enforce(struct sl_deadlines *deadlines, int64_t now_ns,
 }
 
 /* Counts of those that are waited for and have proven nothing, by address. */
-static void count_addresses(const struct sl_deadlines *deadlines, unsigned count[UINT8_MAX + 1])
+static void count_addresses(const struct sl_deadlines *deadlines, unsigned count[SL_ADDRESSES])
 {
     for (const struct sl_deadline *at = deadlines->first; at != NULL; at = at->next) {
         if (atomic_load(&at->at_ns) != 0 && !atomic_load(&at->proven)) {
@@ -96,7 +96,7 @@ static void count_addresses(const struct sl_deadlines *deadlines, unsigned count
 
 /* Goes a before b? */
 static bool goes_first(const struct sl_deadline *a, const struct sl_deadline *b,
-                       const unsigned count[UINT8_MAX + 1])
+                       const unsigned count[SL_ADDRESSES])
 {
     bool proven = atomic_load(&a->proven);
     if (proven != atomic_load(&b->proven)) {
@@ -110,7 +110,7 @@ static bool goes_first(const struct sl_deadline *a, const struct sl_deadline *b,
 
 bool sl_deadlines_make_room(struct sl_deadlines *deadlines, const struct sl_deadline *keep)
 {
-    unsigned count[UINT8_MAX + 1] = {0};
+    unsigned count[SL_ADDRESSES] = {0};
     struct sl_deadline *victim = NULL;
     int64_t victim_at_ns = 0;
     (void)pthread_mutex_lock(&deadlines->lock);

@@ -8,12 +8,15 @@
 
 #include "server/metrics.h"
 
+/* So many kinds of addresses are told apart: those of many strangers and one friend mostly are. */
+enum { SL_ADDRESSES = 4096 };
+
 /* Of one connection; lives within it. */
 struct sl_deadline {
     struct sl_deadline *next;
     struct sl_deadline *prev;
     int fd;
-    uint8_t address;          /* of the peer, hashed */
+    uint16_t address;         /* of the peer, hashed: below SL_ADDRESSES */
     _Atomic bool proven;      /* its peer has shown who it is */
     _Atomic int64_t since_ns; /* on the monotonic clock: since then the peer is waited for */
     _Atomic int64_t at_ns;    /* until then; 0: it is not waited for, the server is at work */
@@ -32,7 +35,7 @@ void sl_deadlines_free(struct sl_deadlines *deadlines);
 /* From here on until sl_deadlines_remove the socket must stay open. address: what the peers of one
  * address have in common. Returns how many connections there are now. */
 size_t sl_deadlines_add(struct sl_deadlines *deadlines, struct sl_deadline *deadline, int fd,
-                        uint8_t address);
+                        uint16_t address);
 void sl_deadlines_remove(struct sl_deadlines *deadlines, struct sl_deadline *deadline);
 
 /* These two take no lock; for the connection's own thread. */

@@ -15,7 +15,8 @@ enum { SLACK_PER_THREAD = 8 };
 
 #define ADDRESS(field) offsetof(struct sl_config, server.field)
 
-/* Zeros: as server.threads, maxConnections, connectionMemory and requestTimeout say. */
+/* Zeros: as server.threads, maxConnections, connectionMemory and requestTimeout say. Connections
+ * are cheap, and who has just come is heard if he speaks before that many others have come. */
 static const struct row {
     const char *name;
     const char *key;
@@ -29,13 +30,14 @@ static const struct row {
 } rows[SL_LISTENERS] = {
     [SL_LISTENER_MAIN] = {"verbs", "server.listen", ADDRESS(listen), SL_FOR_SCHEDULER, .tls = true},
     [SL_LISTENER_WEBHOOK] = {"webhook", "server.webhookListen", ADDRESS(webhook_listen),
-                             SL_FOR_API_SERVER, .tls = true, .threads = 2, .max_connections = 64,
+                             SL_FOR_API_SERVER, .tls = true, .threads = 2, .max_connections = 256,
                              .timeout_s = 10, .memory = 32 << 10},
     /* one thread that does nothing else: a probe waits for nobody */
     [SL_LISTENER_PROBES] = {"probes", "server.probeListen", ADDRESS(probe_listen), SL_FOR_KUBELET,
-                            .threads = 1, .max_connections = 32, .timeout_s = 2, .memory = 4 << 10},
+                            .threads = 1, .max_connections = 128, .timeout_s = 2,
+                            .memory = 4 << 10},
     [SL_LISTENER_METRICS] = {"metrics", "server.metricsListen", ADDRESS(metrics_listen),
-                             SL_FOR_MONITORING, .threads = 1, .max_connections = 16,
+                             SL_FOR_MONITORING, .threads = 1, .max_connections = 64,
                              .timeout_s = 10, .memory = 4 << 10},
     [SL_LISTENER_API] = {"api", "server.apiListen", ADDRESS(api_listen),
                          SL_FOR_OPERATOR | SL_FOR_MONITORING | SL_FOR_KUBELET, .threads = 2,

@@ -86,7 +86,18 @@ def test_probes_are_answered_while_nobody_else_finishes_a_sentence(start, n, dat
         assert status_at(port_of(daemon, "metrics"), "/metrics") == 200
         assert daemon.filter(POD, [NODE])["NodeNames"] == [NODE]
         assert hits(daemon, "header_time") == 0 and hits(daemon, "connections") >= n - 256
-        assert daemon.metric("sliced_http_connections") <= 256 + 32 + 16 + 8 * 5
+        assert daemon.metric("sliced_http_connections") <= 256 + 128 + 64 + 8 * 5
+
+
+@pytest.mark.parametrize("name, path, others", [("probes", "/readyz", 120), ("metrics", "/metrics", 60)])
+def test_who_speaks_late_is_heard_before_so_many_others_have_come(start, name, path, others):
+    daemon = start(A30, config=SPLIT)
+    port = port_of(daemon, name)
+    with socket.create_connection(("127.0.0.1", port), 30) as s, Crowd() as crowd:
+        crowd.come(port, others)
+        s.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
+        assert s.recv(65536).startswith(b"HTTP/1.1 200")
+        assert hits(daemon, "connections") == 0
 
 
 def test_a_request_that_is_answered_makes_no_room_for_a_crowd(start):

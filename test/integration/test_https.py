@@ -1,4 +1,5 @@
 """HTTPS: rotation of the certificate, client certificates, old protocols, plain HTTP's limits."""
+import contextlib
 import http.client
 import os
 import re
@@ -363,6 +364,20 @@ def test_a_route_is_served_to_its_callers_and_nowhere_else(hard, where):
             served = whose in SERVED[where]
             nothing = reply.status == 404 and "there is nothing at" in reply.text
             assert nothing != served, (where, method, path, reply.text)
+
+
+def test_an_api_server_is_heard_though_many_strangers_come_during_its_handshake(hard):
+    """It shows no certificate, so it goes last only by its turn."""
+    with contextlib.ExitStack() as crowd:
+        def come(i):
+            return crowd.enter_context(socket.create_connection(
+                ("127.0.0.1", int(hard.ports["webhook"])), 30, (f"127.0.1.{1 + i}", 0)))
+        first = come(0)
+        for i in range(1, 240):
+            come(i)
+        with hard.context().wrap_socket(first, server_hostname="localhost") as s:
+            s.sendall(b"POST /admission/gate/any HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}")
+            assert s.recv(65536).startswith(b"HTTP/1.1 400")
 
 
 def test_the_index_lists_what_is_served_there(hard):

@@ -127,7 +127,7 @@ static void a_connection_that_has_left_is_not_touched(void **state)
     tear_down(&f);
 }
 
-static void wait_since(struct fixture *f, unsigned i, uint8_t address, int64_t since_ns)
+static void wait_since(struct fixture *f, unsigned i, uint16_t address, int64_t since_ns)
 {
     f->deadline[i].address = address;
     sl_deadline_set(&f->deadline[i], SL_LIMIT_HEADER_TIME, since_ns, 1000);
@@ -158,9 +158,9 @@ static void the_address_that_has_most_makes_room_first(void **state)
     (void)state;
     struct fixture f;
     set_up(&f);
-    wait_since(&f, 0, 1, 10); /* the oldest, but alone */
-    wait_since(&f, 1, 2, 20);
-    wait_since(&f, 2, 2, 30);
+    wait_since(&f, 0, 257, 10); /* the oldest, but alone: addresses have more than eight bits */
+    wait_since(&f, 1, 1, 20);
+    wait_since(&f, 2, 1, 30);
 
     assert_true(sl_deadlines_make_room(&f.deadlines, NULL));
 
