@@ -82,6 +82,8 @@ def test_every_pod_may_run_under_the_strictest_standard(helm, values):
     ({"tls": {"secret": "x"}}, "secret"),
     ({"tls": {"clientNames": []}}, "clientNames"),
     ({"tls": {"clientNames": [""]}}, "clientNames"),
+    ({"tls": {"clientNames": ['the "one"']}}, "clientNames"),
+    ({"config": {"queue": {"schedulerName": "other"}}}, "schedulerName"),
     ({"networkPolicy": {"metricsFrom": "all"}}, "metricsFrom"),
     ({"service": {"clusterIP": "a name"}}, "clusterIP"),
     ({"networkPolicy": {"apiServerPorts": [0]}}, "apiServerPorts"),
@@ -145,6 +147,13 @@ def test_the_scheduler_shows_a_certificate_that_the_daemon_lets_call(helm, tmp_p
     # no other certificate of the chart is one to call with
     assert openssl(*verify, f"{pki}/client-ca.crt", f"{pki}/tls.crt").returncode != 0
     assert openssl("verify", "-CAfile", f"{pki}/ca.crt", f"{pki}/client.crt").returncode != 0
+
+
+def test_a_handshake_is_cheap_for_the_daemon(helm):
+    """Whoever reaches a port may begin one: with RSA each costs a millisecond of a processor."""
+    for name in ("sliced-tls", "sliced-client"):
+        key = base64.b64decode(one(helm.objects(), "Secret", name)["data"]["tls.key"])
+        assert key.startswith(b"-----BEGIN EC PRIVATE KEY-----")
 
 
 def ingress(objects):
@@ -215,6 +224,19 @@ def test_the_daemon_takes_the_configuration(helm, values, tmp_path):
     done = subprocess.run([daemons.BIN, "--config", path, "--check-config"], capture_output=True,
                           text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_names_that_look_like_numbers_stay_names(helm):
+    names = ["010", "0x10", "true"]
+    queue = config_of(helm.objects({"queue": {"daemonSetNamespaces": names, "daemonSetUser": "0x1"},
+                                    "scheduler": {"name": "0x10"}}), "sliced")["queue"]
+    assert [each["namespace"] for each in queue["daemonSets"]] == names
+    assert (queue["daemonSetUser"], queue["schedulerName"]) == ("0x1", "0x10")
+
+
+def test_the_lease_may_have_another_name(helm):
+    rules = one(helm.objects(VALUES["all in"]), "Role", "sliced")["rules"]
+    assert [each["resourceNames"] for each in rules if "resourceNames" in each] == [["mine"]]
 
 
 def test_the_daemon_writes_only_what_it_must(helm):
