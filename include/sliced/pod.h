@@ -99,7 +99,8 @@ struct sl_pod *sl_pod_bound_to(const struct sl_pod *pod, const char *node, const
 
 /* A copy of pod in that phase with what was given to it once, whatever its labels and annotations
  * say by now: given's node, ask and assignment, given's timeout where no deadline is enforced, and
- * that the plugin took it. NULL when out of memory. has_given: the copy would say the same as pod does. */
+ * that the plugin took it. NULL when out of memory. has_given: the copy would say the same as pod
+ * does. */
 struct sl_pod *sl_pod_given(const struct sl_pod *pod, const struct sl_pod *given,
                             enum sl_pod_phase phase);
 bool sl_pod_has_given(const struct sl_pod *pod, const struct sl_pod *given);

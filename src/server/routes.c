@@ -7,7 +7,8 @@
 enum {
     NO_BODY = 4 << 10,     /* none is read, a stray one is swallowed */
     NAMES_BODY = 16 << 10, /* four names */
-    REVIEW_BODY = 32 << 20, /* an object of 3 MiB whose every '<' is escaped; little of it is kept */
+    REVIEW_BODY =
+        32 << 20, /* an object of 3 MiB whose every '<' is escaped; little of it is kept */
 };
 
 /* clang-format off */

@@ -457,7 +457,7 @@ static void expect_unchanged(const struct picture *picture)
 
 static void run(uint64_t seed)
 {
-    const struct sl_store_limits limits = {NODES, 4 * PODS, PODS, LAPSE_US};
+    const struct sl_store_limits limits = {NODES, (size_t)4 * PODS, PODS, LAPSE_US};
     struct picture held[HELD] = {{0}};
     struct model model = {.store = store_of(&limits), .seed = seed};
     for (int node = 0; node < NODES; node++) {

@@ -76,7 +76,7 @@ static void a_pod_that_no_node_could_take_is_judged_once(void **state)
     struct sl_view *view = sl_view_new(&same, NULL, 0);
     tell_of_one(rig, 4, view);
     (void)plan_rig_run(rig, 10);
-    assert_in_range(rig->planner->judged, judged, judged + 2 * MANY);
+    assert_in_range(rig->planner->judged, judged, judged + UINT64_C(2) * MANY);
     (void)plan_rig_plan(rig);
     sl_view_free(view);
 }

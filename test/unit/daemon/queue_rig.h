@@ -214,7 +214,7 @@ struct rig_pod {
 
 static inline struct sl_pod *rig_pod_new(const struct queue_rig *rig, const struct rig_pod *spec)
 {
-    char uid[NAME_BYTES];
+    char uid[NAME_BYTES + 2];
     char count[16];
     (void)snprintf(uid, sizeof(uid), "u-%s", spec->name);
     (void)snprintf(count, sizeof(count), "%d", spec->gpus == 0 ? 1 : spec->gpus);

@@ -36,7 +36,7 @@ static struct sl_queue_stats stats_of(struct clocked *clocked)
 
 static void a_clock_that_is_put_ends_no_turn_and_lengthens_none(void **state)
 {
-    static const int64_t puts[] = {8 * HOUR, -8 * HOUR, 1000 * 24 * HOUR, -900 * HOUR, 3 * SECOND};
+    static const int64_t puts[] = {8 * HOUR, -8 * HOUR, 24000 * HOUR, -900 * HOUR, 3 * SECOND};
     (void)state;
     for (size_t i = 0; i < sizeof(puts) / sizeof(puts[0]); i++) {
         static struct clocked clocked;
