@@ -4,6 +4,7 @@
 #include "core/constraint_draft.h"
 #include "core/count.h"
 #include "core/pod_read.h"
+#include "util/show.h"
 
 #include <stdlib.h>
 
@@ -188,6 +189,7 @@ struct sl_pod *sl_pod_new(const struct sl_pod_facts *facts, struct sl_error *err
     char why[SL_ASK_WHY_MAX];
     char problem_text[PROBLEM_MAX];
     char assignment[SL_ASSIGNMENT_TEXT_MAX + 1];
+    char node[NAME_MAX_LEN + 1];
     uint64_t label[2 * SL_POD_LABELS_MAX];
     struct sl_constraint_draft draft;
     struct sl_text problem;
@@ -205,7 +207,8 @@ struct sl_pod *sl_pod_new(const struct sl_pod_facts *facts, struct sl_error *err
         .namespace = facts->namespace.len > 0 ? facts->namespace : SL_STR("default"),
         .name = facts->name,
         .uid = facts->uid,
-        .node = facts->node_name,
+        /* the API server takes any text of a pod's creator: what no node can be called is shown */
+        .node = {node, sl_show(facts->node_name, node, sizeof(node))},
         .malformed = sl_str_of(ask.malformed ? why : NULL),
         .assignment = sl_pod_read_assignment(facts, &ask, assignment, &problem),
         .nominated = text_fits(facts->nominated, NAME_MAX_LEN, "", NULL) ? facts->nominated

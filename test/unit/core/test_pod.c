@@ -323,6 +323,20 @@ static void times_and_numbers_beyond_all_reason_are_cut(void **state)
     assert_int_equal(pod->constraints->memory_bytes, SL_HOST_MAX);
 }
 
+static void a_node_that_no_node_can_be_called_is_shown(void **state)
+{
+    struct pod_rig *rig = *state;
+    char longest[254];
+    rig->pod.node_name = SL_STR("n\x1b[2J\xe2\x80\xae\n1");
+    assert_string_equal(make(rig)->node, "n\\u001b[2J\\u202e\\u000a1");
+    memset(longest, '\n', sizeof(longest) - 1);
+    longest[sizeof(longest) - 1] = '\0';
+    rig->pod.node_name = sl_str_of(longest);
+    assert_int_equal(strlen(make(rig)->node), 252);
+    rig->pod.node_name = SL_STR("node-7.example.com");
+    assert_string_equal(make(rig)->node, "node-7.example.com");
+}
+
 static void durations_are_read_as_go_does_and_rounded_up(void **state)
 {
     (void)state;
@@ -779,6 +793,7 @@ int main(void)
         TEST(invented_names_do_not_push_out_real_ones),
         TEST(profiles_of_all_boards_do_not_push_out_the_real_one),
         TEST(what_a_pod_wants_none_of_takes_no_room),
+        TEST(a_node_that_no_node_can_be_called_is_shown),
         TEST(times_and_numbers_beyond_all_reason_are_cut),
         cmocka_unit_test(durations_are_read_as_go_does_and_rounded_up),
         cmocka_unit_test(other_text_is_no_timeout),
