@@ -14,7 +14,7 @@
 /* GnuTLS' own choice without what RFC 8996 has deprecated */
 #define PRIORITIES "NORMAL:-VERS-TLS1.0:-VERS-TLS1.1:-VERS-DTLS-ALL:%SERVER_PRECEDENCE"
 
-enum { THREADS_MAX = 64, HOST_MAX = 256, PORT_MAX = 16, BACKLOG_DEFAULT = 511 };
+enum { THREADS_MAX = 64, HOST_MAX = 256, PORT_MAX = 16, BACKLOG_DEFAULT = 4096 };
 
 struct sl_server {
     struct MHD_Daemon *daemon;

@@ -2,6 +2,7 @@
 import json
 import re
 import resource
+import signal
 import socket
 
 import pytest
@@ -98,6 +99,20 @@ def test_who_speaks_late_is_heard_before_so_many_others_have_come(start, name, p
         s.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
         assert s.recv(65536).startswith(b"HTTP/1.1 200")
         assert hits(daemon, "connections") == 0
+
+
+@pytest.mark.skipif(int(open("/proc/sys/net/core/somaxconn", encoding="ascii").read()) < 2000,
+                    reason="the kernel keeps fewer connections waiting")
+def test_who_comes_with_a_thousand_others_waits_for_his_turn_and_is_not_dropped(start):
+    """A connection that finds no place in the kernel's queue is tried again after one, two, four seconds."""
+    daemon = start(A30)
+    with Crowd() as crowd:
+        daemon.signal(signal.SIGSTOP)  # it takes none meanwhile
+        try:
+            crowd.come(daemon.port, 1000)
+        finally:
+            daemon.signal(signal.SIGCONT)
+        assert status_at(daemon.port) == 200
 
 
 def test_a_request_that_is_answered_makes_no_room_for_a_crowd(start):
