@@ -489,6 +489,14 @@ def test_installed_drained_and_upgraded_while_one_alone_is_ever_ready(bare_plane
             return pods and not old & {each["metadata"]["uid"] for each in pods}
         wait_for("the roll-out", replaced)
         assert [plane.get(each)["data"] for each in secrets] == certificates, "they changed"
+
+        # who is let in under another name is given a certificate for it
+        install(plane, helm, *never, "--set", "tls.clientNames={other}")
+        mine, theirs = [plane.get(each)["data"] for each in secrets]
+        assert mine == certificates[0] and theirs != certificates[1]
+        subject = subprocess.run(["openssl", "x509", "-noout", "-subject"], check=True, capture_output=True,
+                                 input=base64.b64decode(theirs["tls.crt"])).stdout
+        assert b"CN = other" in subject
     finally:
         plane.stop_scheduler("install-test")
         chart.Helm(os.path.dirname(helm.program), plane.kubeconfig).run(

@@ -91,14 +91,16 @@ log:
 {{- end }}
 
 {{- /* What is in the Secret by which kube-scheduler shows who it is. Its authority signs nothing else,
-so that no certificate of another use is one to call with; nobody keeps its key. */}}
+so that no certificate of another use is one to call with; nobody keeps its key. An upgrade keeps it
+while its name is the one that is wanted. */}}
 {{- define "sliced.client" -}}
 {{- $old := lookup "v1" "Secret" .Release.Namespace "sliced-client" }}
-{{- if $old }}
+{{- $name := first .Values.tls.clientNames }}
+{{- if and $old (eq (dig "metadata" "annotations" "sliced.dev/client-name" "" $old) $name) }}
 {{- pick $old.data "ca.crt" "tls.crt" "tls.key" | toYaml }}
 {{- else }}
 {{- $ca := genCAWithKey "sliced-client-ca" 3650 (genPrivateKey "ecdsa") }}
-{{- $cert := genSignedCertWithKey (first .Values.tls.clientNames) nil nil 3650 $ca (genPrivateKey "ecdsa") }}
+{{- $cert := genSignedCertWithKey $name nil nil 3650 $ca (genPrivateKey "ecdsa") }}
 {{- dict "ca.crt" (b64enc $ca.Cert) "tls.crt" (b64enc $cert.Cert) "tls.key" (b64enc $cert.Key) | toYaml }}
 {{- end }}
 {{- end }}
