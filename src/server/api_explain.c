@@ -3,6 +3,7 @@
 #include "server/explain.h"
 #include "server/grid.h"
 #include "server/handlers.h"
+#include "util/show.h"
 
 #include <stdio.h>
 
@@ -305,6 +306,18 @@ static void write_rows_table(struct sl_request *request, const struct sl_explain
     }
 }
 
+/* Names are users' text as well: of a node, for one. */
+static void add_line(struct sl_buf *out, const char *head, const char *text)
+{
+    struct sl_str rest = sl_str_of(text);
+    char shown[SL_SHOWN_MAX];
+    sl_buf_printf(out, "%-11s", head);
+    while (rest.len > 0) {
+        sl_buf_append(out, shown, sl_show_next(&rest, shown));
+    }
+    sl_buf_putc(out, '\n');
+}
+
 static void write_table(struct sl_request *request, const struct sl_explain *explain,
                         const struct sl_queue_list *queue, size_t shown)
 {
@@ -313,25 +326,26 @@ static void write_table(struct sl_request *request, const struct sl_explain *exp
     const struct sl_view *view = NULL;
     const struct sl_resident *resident = resident_of(explain, &view);
     char text[SL_EXPLAIN_TEXT_MAX];
-    sl_buf_printf(out, "Pod:       %s/%s\n", pod->namespace, pod->name);
-    sl_buf_printf(out, "State:     %s\n", state_name(pod));
+    (void)snprintf(text, sizeof(text), "%s/%s", pod->namespace, pod->name);
+    add_line(out, "Pod:", text);
+    add_line(out, "State:", state_name(pod));
     sl_api_ask_text(pod, text, sizeof(text));
-    sl_buf_printf(out, "Ask:       %s\n", text);
+    add_line(out, "Ask:", text);
     why_text(explain, queue, text);
-    sl_buf_printf(out, "Why:       %s\n", text);
+    add_line(out, "Why:", text);
     if (pod->problem != NULL) {
-        sl_buf_printf(out, "Problem:   %s\n", pod->problem);
+        add_line(out, "Problem:", pod->problem);
     }
     if (queue->n > 0) {
         sl_buf_printf(out, "Queue:     %s, %u ahead\n", sl_queue_state_name(queue->row[0].state),
                       (unsigned)queue->row[0].ahead);
     }
     if (pod->node != NULL) {
-        sl_buf_printf(out, "Node:      %s\n", pod->node);
+        add_line(out, "Node:", pod->node);
     }
     if (resident != NULL) {
         sl_api_resident_text(view, resident, text, sizeof(text));
-        sl_buf_printf(out, "Devices:   %s\n", text);
+        add_line(out, "Devices:", text);
     }
     if (shown > 0) {
         write_rows_table(request, explain, shown);

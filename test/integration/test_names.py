@@ -102,3 +102,13 @@ def test_one_name_too_many_is_refused_where_it_stands(start, cluster_file):
     assert reply.status == 413
     cause, = reply.json["details"]["causes"]
     assert cause["field"] == "NodeNames[70]"
+
+
+def test_a_table_obeys_no_name_that_a_user_has_chosen(start, tmp_path):
+    pod = pod_of("p", {"nvidia.com/gpu": 1}, "uid-p")
+    pod["spec"]["nodeName"] = "n\r\nState:     gone\x1b[2J"
+    path = tmp_path / "cluster.yaml"
+    path.write_text(yaml.safe_dump({"apiVersion": "v1", "kind": "Pod", **pod}), encoding="utf-8")
+    text = start(path).get("/api/v1/pods/default/p/explain?output=table").text
+    assert [line for line in text.splitlines() if line.startswith("State:")] == ["State:     bound"]
+    assert text.replace("\n", "").isprintable()
