@@ -158,6 +158,40 @@ bool account_wants(const json_t *pod)
     return list_wants(pod, json_object_get(spec, "overhead"));
 }
 
+static bool list_is_plain(const json_t *list)
+{
+    enum { PLAIN_MAX = 1000000 };
+    const char *key = NULL;
+    const json_t *value = NULL;
+    json_object_foreach((json_t *)list, key, value)
+    {
+        int64_t units = account_quantity(value);
+        bool other = strstr(key, "nvidia.com/") == NULL && strstr(key, "aliyun.com/") == NULL;
+        if (!other && (units < 0 || units > PLAIN_MAX || !account_is_ours(key))) {
+            return false;
+        }
+    }
+    return list == NULL || json_is_object(list);
+}
+
+bool account_is_plain(const json_t *pod)
+{
+    static const char *const lists[] = {"containers", "initContainers"};
+    const json_t *spec = json_object_get(pod, "spec");
+    bool plain = list_is_plain(json_object_get(spec, "overhead"));
+    for (size_t l = 0; l < 2; l++) {
+        size_t i = 0;
+        const json_t *container = NULL;
+        json_array_foreach(json_object_get(spec, lists[l]), i, container)
+        {
+            const json_t *resources = json_object_get(container, "resources");
+            plain = plain && list_is_plain(json_object_get(resources, "limits")) &&
+                    list_is_plain(json_object_get(resources, "requests"));
+        }
+    }
+    return plain;
+}
+
 /* ---- pods ---- */
 
 static const char *text_of(const json_t *object, const char *part, const char *key)

@@ -25,6 +25,8 @@ int64_t account_allocatable(const json_t *node, const char *resource); /* -1: no
 /* Of what the daemon was told: the units which standing pods ask for, and what it has bound there
  * itself. With the world's lock. */
 int64_t account_in_use(const char *node, const char *resource);
+/* All that it asks for is in whole numbers that nobody reads in two ways. */
+bool account_is_plain(const json_t *pod);
 /* It has a UID: without one nothing is planned for it, nor bound. */
 bool account_is_known_by_uid(const json_t *pod);
 

@@ -18,7 +18,7 @@
 #include "adversary/threads.h"
 #include "adversary/world.h"
 
-enum { STEPS = 1500, MOVES_MAX = 64, COUNTS_MAX = 16 };
+enum { STEPS = 1500, MOVES_MAX = 64, COUNTS_MAX = 17 };
 /* Of an empty cluster: Events that are remembered, and hash tables that have grown. */
 enum { KEPT_BYTES = 4 << 20 };
 
@@ -52,8 +52,9 @@ struct sums {
 };
 
 static const char *const count_names[] = {
-    "steps",   "pods",   "nodes",  "filters", "nodes passed", "binds", "bindings posted", "bound",
-    "refused", "claims", "places", "reloads", "relists",      "terms", "checks",          "Events"};
+    "steps",           "pods",  "nodes",   "filters", "nodes passed", "binds",
+    "bindings posted", "bound", "refused", "claims",  "places",       "reloads",
+    "relists",         "terms", "checks",  "Events",  "restarts"};
 
 static void gather(struct sums *sums, uint64_t steps)
 {
@@ -72,7 +73,8 @@ static void gather(struct sums *sums, uint64_t steps)
                                       move_counts.relists,
                                       move_counts.terms,
                                       move_counts.checks,
-                                      world_counts.events};
+                                      world_counts.events,
+                                      move_counts.restarts};
     for (unsigned i = 0; i < COUNTS_MAX; i++) {
         sums->count[i] = all[i];
     }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "adversary/account.h"
+#include "adversary/garble.h"
 #include "adversary/hooks.h"
 #include "adversary/world.h"
 #include "kube/clock.h"
@@ -211,6 +212,21 @@ static void fail_call(struct sl_client *client, struct call *call, bool maybe)
     finish(client, call, &reply);
 }
 
+/* The API server has it, though nobody waits for the answer any more. */
+static void carry_out_late(struct sl_client *client, const struct call *call)
+{
+    const struct world_request request = {.method = call->options.method,
+                                          .path = call->options.path,
+                                          .content_type = call->options.content_type,
+                                          .body = call->options.body.s,
+                                          .len = call->options.body.len};
+    struct world_reply reply = {.status = 0};
+    if (strcmp(call->options.method, "GET") != 0 && rng_chance(&client->rng, 50)) {
+        world_answer(&request, &reply);
+        free(reply.text);
+    }
+}
+
 void sl_client_free(struct sl_client *client)
 {
     if (client == NULL) {
@@ -225,6 +241,7 @@ void sl_client_free(struct sl_client *client)
     }
     while (client->calls != NULL || client->timers != NULL) {
         if (client->calls != NULL) {
+            carry_out_late(client, client->calls);
             fail_call(client, client->calls, true);
         } else {
             struct timer *timer = client->timers;
@@ -257,10 +274,9 @@ static void set_problem(struct sl_reply *reply, const char *text)
 }
 
 /* In pieces of any size; false: the receiver wants no more, or it was cut off. */
-static bool stream(struct rng *rng, const struct call *call, const char *text, bool cut,
-                   struct sl_error *err)
+static bool stream(struct rng *rng, const struct call *call, const char *text, size_t left,
+                   bool cut, struct sl_error *err)
 {
-    size_t left = strlen(text);
     left = cut && left > 0 ? rng_next(rng) % left : left;
     while (left > 0) {
         size_t piece = rng_chance(rng, 70) ? left : 1 + rng_next(rng) % left;
@@ -311,7 +327,7 @@ static void deliver(struct sl_client *client, struct rng *rng, struct call *call
         set_problem(&reply, answer->text);
     } else if (call->options.data != NULL) {
         bool cut = rng_chance(rng, faults->cut);
-        bool whole = stream(rng, call, answer->text, cut, &reply.err);
+        bool whole = stream(rng, call, answer->text, strlen(answer->text), cut, &reply.err);
         world_told_page(answer, whole);
         reply.status = whole ? 200 : 0;
     } else {
@@ -360,7 +376,7 @@ static void end_watch(struct sl_client *client, struct rng *rng, struct call *ca
     (void)pthread_mutex_lock(&client->lock);
     bool expired = call->expired;
     (void)pthread_mutex_unlock(&client->lock);
-    if (expired && !stream(rng, call, gone, false, &reply.err)) {
+    if (expired && !stream(rng, call, gone, strlen(gone), false, &reply.err)) {
         reply.status = 0;
     }
     finish(client, call, &reply);
@@ -392,7 +408,14 @@ static bool carry_on(struct sl_client *client, struct rng *rng, struct call *cal
         return false;
     }
     bool cut = rng_chance(rng, faults->cut);
-    bool whole = stream(rng, call, line, cut, &err);
+    size_t len = strlen(line);
+    line = rng_chance(rng, 10) ? garble_escape(rng, line, &len) : line;
+    if (rng_chance(rng, faults->garbled)) {
+        line = garble_spoil(rng, line, &len);
+        world_told_nonsense();
+    }
+    line[len] = '\n'; /* in the place of the NUL */
+    bool whole = stream(rng, call, line, len + 1, cut, &err);
     free(line);
     if (!whole) {
         struct sl_reply reply = {.status = 0, .err = err};

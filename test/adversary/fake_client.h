@@ -12,6 +12,7 @@ struct client_faults {
     unsigned lost;    /* no answer: half of them were carried out */
     unsigned refused; /* 403, 409, 422, 429, 500 */
     unsigned cut;     /* a stream ends early */
+    unsigned garbled; /* of a watch: bytes are not what was sent */
 };
 
 /* Does one thing that is due: answers a call, feeds a watch, runs a timer. False: there is nothing

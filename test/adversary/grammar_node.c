@@ -1,6 +1,6 @@
 /* Nodes. Whoever writes them is trusted more, but not to be consistent. The label adversary/places
  * tells the account that no two pods may be given the same place there, or how many units of memory
- * each GPU has. */
+ * each GPU has; adversary/plain that what is free there follows from what stands there. */
 #include <stdio.h>
 #include <string.h>
 
@@ -98,6 +98,7 @@ json_t *grammar_node(struct rng *rng, unsigned number)
         "64", "memory", "512Gi", "pods", "110", "capacity", "cpu", "64", "memory", "512Gi", "pods",
         "110");
     rng_pick(rng, kinds)(rng, node);
+    label(node, "adversary/plain", "true");
     return node;
 }
 
@@ -106,6 +107,7 @@ static void make_odd(json_t *node)
 {
     (void)json_object_del(label_set(node), "adversary/places");
     (void)json_object_del(label_set(node), "adversary/units");
+    (void)json_object_del(label_set(node), "adversary/plain");
 }
 
 static void cordon(struct rng *rng, json_t *node)

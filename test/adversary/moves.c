@@ -204,8 +204,15 @@ static void tick(struct rig *rig)
 
 static void change_faults(struct rig *rig)
 {
-    static const struct client_faults faults[] = {{0, 0, 0},  {0, 0, 0}, {0, 0, 0},   {20, 0, 0},
-                                                  {0, 20, 0}, {0, 0, 5}, {10, 10, 2}, {60, 0, 0}};
+    static const struct client_faults faults[] = {{0},
+                                                  {0},
+                                                  {0},
+                                                  {.lost = 20},
+                                                  {.refused = 20},
+                                                  {.cut = 5},
+                                                  {.lost = 10, .refused = 10, .cut = 2},
+                                                  {.lost = 60},
+                                                  {.garbled = 10}};
     rig->faults = rng_pick(&rig->rng, faults);
     client_set_faults(client_latest(), &rig->faults);
 }
@@ -263,6 +270,12 @@ static void step_clock(struct rig *rig)
     static const int64_t steps[] = {-1000,     -1000000,           1000000,
                                     -60000000, INT64_C(600000000), INT64_C(-7200000000)};
     fake_time_step(rng_pick(&rig->rng, steps));
+}
+
+static void restart(struct rig *rig)
+{
+    rig_restart(rig);
+    move_counts.restarts++;
 }
 
 /* ---- checks ---- */
@@ -409,6 +422,7 @@ const struct move moves[] = {
     {"faults", MOVE_OPERATOR, 6, change_faults},
     {"end-watches", MOVE_USER, 3, end_watches},
     {"lose-lease", MOVE_OPERATOR, 1, lose_lease},
+    {"restart", MOVE_ALONE, 2, restart},
     {"reload", MOVE_OPERATOR, 4, reload},
     {"time", MOVE_OPERATOR, 20, pass_time},
     {"clock", MOVE_OPERATOR, 2, step_clock},

@@ -18,7 +18,8 @@ extern const struct move moves[];
 extern const size_t n_moves;
 
 struct move_counts {
-    _Atomic uint64_t pods, nodes, filters, passed, binds, attacks, reloads, relists, terms, checks;
+    _Atomic uint64_t pods, nodes, filters, passed, binds, attacks, reloads, relists, terms,
+        restarts, checks;
 };
 extern struct move_counts move_counts;
 

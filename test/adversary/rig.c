@@ -27,6 +27,14 @@ static void write_config(struct rig *rig)
     static const char *const orders[] = {"fifo", "sjf", "p", "hrrn", "bounded", "bounded"};
     static const char *const gates[] = {"none", "none", "webhook", "policy"};
     static const char *const schedulers[] = {"", "", "default-scheduler"};
+    static const char *const limits[] = {
+        "", "", "{maxTimeout: 1h}",
+        "{maxTimeout: 48h}, {resource: aliyun.com/gpu-mem, maxTimeout: 5m}"};
+    static const char *const headrooms[] = {
+        "", "", "{resource: nvidia.com/gpu, maxTimeout: 30m, devices: 2}",
+        "{resource: aliyun.com/gpu-mem, maxTimeout: 1h, devices: 1000000}"};
+    static const char *const overrides[] = {
+        "", "", "{namespace: team-a, alpha: 3}, {priority: 100, beta: 0.5, gamma: 0}"};
     struct rng *rng = &rig->rng;
     (void)snprintf(
         rig->yaml, sizeof(rig->yaml),
@@ -38,14 +46,15 @@ static void write_config(struct rig *rig)
         "log: {level: %s, format: %s}\n"
         "queue: {enabled: %s, order: %s, gate: %s, schedulerName: \"%s\", backfill: %s, "
         "preemption: %s, maxReleases: %u, maxPredecessors: %u, defaultTimeout: %s, "
-        "holdSeconds: %u}\n",
+        "holdSeconds: %u, limits: [%s], headroom: [%s], overrides: [%s]}\n",
         rng_chance(rng, 50) ? 500 : 1 + rng_below(rng, 20), rng_chance(rng, 30) ? "true" : "false",
         rng_chance(rng, 30) ? "debug" : "info", rng_chance(rng, 50) ? "json" : "text",
         rng_chance(rng, 92) ? "true" : "false", rng_pick(rng, orders), rng_pick(rng, gates),
         rng_pick(rng, schedulers), rng_chance(rng, 80) ? "true" : "false",
         rng_chance(rng, 80) ? "true" : "false", rng_chance(rng, 70) ? 256 : 1 + rng_below(rng, 4),
         rng_chance(rng, 80) ? 20000 : 1 + rng_below(rng, 8), rng_chance(rng, 50) ? "1h" : "168h",
-        rng_chance(rng, 70) ? 30 : 1 + rng_below(rng, 5));
+        rng_chance(rng, 70) ? 30 : 1 + rng_below(rng, 5), rng_pick(rng, limits),
+        rng_pick(rng, headrooms), rng_pick(rng, overrides));
 }
 
 static void read_config(const struct rig *rig, struct sl_config *out)
@@ -134,14 +143,39 @@ static void go_on_calls(struct rig *rig)
     }
 }
 
+static bool has_calls(const struct rig *rig)
+{
+    bool any = false;
+    for (size_t i = 0; i < RIG_CALLS; i++) {
+        any = any || rig->call[i] != NULL;
+    }
+    return any;
+}
+
 void rig_end(struct rig *rig)
 {
     sl_binds_close(&rig->app->binds);
     go_on_calls(rig);
+    if (has_calls(rig)) {
+        check_failed("a request is not answered at the daemon's end");
+    }
     sl_app_stop(rig->app);
     sl_cluster_free(rig->cluster);
     sl_app_free(rig->app);
     sl_store_free(rig->store);
+}
+
+void rig_restart(struct rig *rig)
+{
+    const struct client_faults faults = rig->faults;
+    const uint64_t seed = rng_next(&rig->rng);
+    rig_end(rig);
+    world_lock();
+    world_forget_told();
+    account_forget();
+    world_unlock();
+    rig_begin(rig, seed, rig->threads);
+    rig->faults = faults;
 }
 
 bool rig_leads(struct rig *rig)
@@ -188,15 +222,6 @@ void rig_carry_on(struct rig *rig, unsigned n)
         go_on_calls(rig);
     }
     go_on_calls(rig);
-}
-
-static bool has_calls(const struct rig *rig)
-{
-    bool any = false;
-    for (size_t i = 0; i < RIG_CALLS; i++) {
-        any = any || rig->call[i] != NULL;
-    }
-    return any;
 }
 
 void rig_end_calls(struct rig *rig)

@@ -22,12 +22,14 @@ struct rig {
     struct sl_queuer *queuer;          /* NULL: the queue is off */
     struct http_call *call[RIG_CALLS]; /* binds under way */
     bool threads;
-    char yaml[2048]; /* of the configuration in force */
+    char yaml[4096]; /* of the configuration in force */
 };
 
 /* seed is for what rig decides itself. */
 void rig_begin(struct rig *rig, uint64_t seed, bool threads);
 void rig_end(struct rig *rig);
+/* Ends the daemon in the middle of what it does, and begins another on the same world. */
+void rig_restart(struct rig *rig);
 /* What the main loop does each second. */
 void rig_tick(struct rig *rig);
 /* A new configuration, as SIGHUP brings it. */

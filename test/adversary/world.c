@@ -167,6 +167,17 @@ void world_compact(void)
     past.version++;
 }
 
+void world_forget_told(void)
+{
+    world.unsure = false;
+    for (unsigned kind = 0; kind < WORLD_KINDS; kind++) {
+        for (size_t i = 0; i < world.n[kind]; i++) {
+            json_decref(world.thing[kind][i].seen);
+            world.thing[kind][i].seen = NULL;
+        }
+    }
+}
+
 /* ---- watches ---- */
 
 static enum world_kind kind_of(const json_t *object)
@@ -226,6 +237,13 @@ static void see(struct thing *thing, json_t *object)
     json_t *old = thing->seen;
     thing->seen = json_incref(object);
     json_decref(old);
+}
+
+void world_told_nonsense(void)
+{
+    world_lock();
+    world.unsure = true;
+    world_unlock();
 }
 
 void world_told_event(enum world_kind kind, uint64_t version)

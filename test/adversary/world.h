@@ -40,6 +40,8 @@ struct thing *world_find(enum world_kind kind, const char *ns, const char *name)
 json_t *world_edit(const struct thing *thing);
 /* Versions before now are forgotten: watches from there get 410. */
 void world_compact(void);
+/* There is a daemon that was told nothing yet. */
+void world_forget_told(void);
 /* Another replica takes the lease, or lets go of it. */
 void world_take_lease(bool take);
 
@@ -72,6 +74,8 @@ void world_told_page(const struct world_reply *reply, bool whole);
  * frees it. */
 char *world_next_event(enum world_kind kind, uint64_t version, uint64_t *next);
 char *world_bookmark(enum world_kind kind, uint64_t *version);
+/* It was told something that was never sent: what it knows is not known. */
+void world_told_nonsense(void);
 /* It was told. */
 void world_told_event(enum world_kind kind, uint64_t version);
 
