@@ -72,6 +72,8 @@ bool sl_mig_shape_parse(struct sl_str name, struct sl_mig_shape *out);
  * unless it is off by more than 0.5 + 6 %. NULL when none. */
 const struct sl_mig_profile *sl_mig_profile_find(const struct sl_mig_model *model,
                                                  struct sl_str name);
+const struct sl_mig_profile *sl_mig_profile_of(const struct sl_mig_model *model,
+                                               struct sl_mig_shape shape);
 
 /* What is on one device: memory slices taken and how many of each profile (index in the model). A
  * zeroed one is an empty device. */

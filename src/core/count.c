@@ -68,6 +68,7 @@ struct counting {
     struct tally *tally;
     unsigned n;
     unsigned max;
+    unsigned doubt;  /* nothing in the tally is doubted more */
     bool to_the_end; /* else the first complaint is the last */
     bool malformed;
     struct sl_text why;
@@ -151,12 +152,12 @@ static int64_t read_units(struct counting *counting, const struct place *place, 
 }
 
 /* 1: a profile of the table; 2: within what drivers round one to; 3: neither. */
-static unsigned doubt_of_profile(const struct sl_resource *resource)
+static unsigned doubt_of_shape(struct sl_mig_shape shape)
 {
     unsigned doubt = 3;
     for (size_t m = 0; m < sl_mig_model_count(); m++) {
-        const struct sl_mig_profile *p = sl_mig_profile_find(sl_mig_model_at(m), resource->profile);
-        if (p != NULL && p->memory_gb == resource->shape.memory_gb) {
+        const struct sl_mig_profile *p = sl_mig_profile_of(sl_mig_model_at(m), shape);
+        if (p != NULL && p->memory_gb == shape.memory_gb) {
             return 1;
         }
         doubt = p != NULL ? 2 : doubt;
@@ -170,7 +171,7 @@ static unsigned doubt_of(const struct sl_resource *resource)
     if (resource->profile.len == 0) {
         return 0;
     }
-    return resource->shape.compute == 0 ? 4 : doubt_of_profile(resource);
+    return resource->shape.compute == 0 ? 4 : doubt_of_shape(resource->shape);
 }
 
 static struct tally *most_doubtful(struct counting *counting)
@@ -206,8 +207,10 @@ static struct tally *add(struct counting *counting, const struct place *place,
     if (counting->n < counting->max) {
         tally = &counting->tally[counting->n];
         counting->n++;
-    } else {
+        counting->doubt = doubt > counting->doubt ? doubt : counting->doubt;
+    } else if (doubt < counting->doubt) {
         tally = most_doubtful(counting);
+        counting->doubt = tally->doubt;
         tally = tally->doubt > doubt ? tally : NULL;
     }
     if (tally != NULL) {

@@ -101,9 +101,12 @@ const struct sl_mig_profile *sl_mig_profile_find(const struct sl_mig_model *mode
                                                  struct sl_str name)
 {
     struct sl_mig_shape shape;
-    if (!sl_mig_shape_parse(name, &shape)) {
-        return NULL;
-    }
+    return sl_mig_shape_parse(name, &shape) ? sl_mig_profile_of(model, shape) : NULL;
+}
+
+const struct sl_mig_profile *sl_mig_profile_of(const struct sl_mig_model *model,
+                                               struct sl_mig_shape shape)
+{
     const struct sl_mig_profile *best = NULL;
     for (unsigned i = 0; i < model->n_profiles; i++) {
         const struct sl_mig_profile *p = &model->profiles[i];
