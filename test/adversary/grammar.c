@@ -10,7 +10,7 @@ enum { LONG_TEXT = 300000, PARTS_TEXT = 8192 };
 static json_t *repeated(const char *text, unsigned n)
 {
     size_t len = strlen(text);
-    char *all = malloc(len * n + 1);
+    char *all = malloc(len * n);
     if (all == NULL) {
         abort();
     }
@@ -41,10 +41,8 @@ json_t *grammar_text(struct rng *rng)
         "0.5",
         "\033[31mred\033[0m\007",
         "\r\n\tline\nline",
-        "\xc2\x9b"
-        "31mC1",
-        "\xe2\x80\xae"
-        "desrever",
+        "\302\23331mC1",
+        "\342\200\256desrever",
         "%s%n%d%1000000d",
         "\"'\\`$(id);{}[]",
         "../../../etc/passwd",

@@ -229,7 +229,7 @@ ssize_t __wrap_getrandom(void *out, size_t len, unsigned flags)
     return (ssize_t)len;
 }
 
-uint64_t __wrap_sl_jitter(uint64_t *state)
+uint64_t __wrap_sl_jitter(uint64_t *state) // NOLINT(readability-non-const-parameter)
 {
     uint64_t out = 0;
     (void)state;
@@ -261,16 +261,16 @@ int __wrap_sl_queuer_start(struct sl_queuer *queuer, struct sl_error *err)
 /* A millisecond at most, which passes for the daemon as well. */
 static int wait_a_little(pthread_cond_t *cond, pthread_mutex_t *lock, const struct timespec *until)
 {
-    enum { NAP_US = 1000 };
+    static const int64_t nap_us = 1000;
     struct timespec real;
     (void)__real_clock_gettime(CLOCK_MONOTONIC, &real);
-    real.tv_nsec += NAP_US * 1000;
+    real.tv_nsec += (long)nap_us * 1000;
     real.tv_sec += real.tv_nsec / 1000000000;
     real.tv_nsec %= 1000000000;
     if (__real_pthread_cond_timedwait(cond, lock, &real) == 0) {
         return 0;
     }
-    fake_time_pass(NAP_US);
+    fake_time_pass(nap_us);
     int64_t until_us = (int64_t)until->tv_sec * 1000000 + until->tv_nsec / 1000;
     return sl_kube_monotonic_us() >= until_us ? ETIMEDOUT : 0;
 }
