@@ -15,7 +15,7 @@ static json_t *repeated(const char *text, unsigned n)
         abort();
     }
     for (unsigned i = 0; i < n; i++) {
-        memcpy(all + i * len, text, len);
+        memcpy(all + i * len, text, len); // NOLINT(bugprone-not-null-terminated-result)
     }
     json_t *out = json_stringn(all, len * n);
     free(all);

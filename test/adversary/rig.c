@@ -14,7 +14,13 @@
 #include "kube/clock.h"
 #include "server/process.h"
 
-enum { SETTLE_STEPS = 2000, SETTLE_NAPS = 100000, MIN_ROUNDS = 4, QUIET_ROUNDS = 2 };
+enum {
+    SETTLE_STEPS = 2000,
+    SETTLE_NAPS = 100000,
+    MIN_ROUNDS = 4,
+    QUIET_ROUNDS = 2,
+    QUIET_NAPS = 60
+};
 
 static const int64_t post_max_us = 60000000;
 static const int64_t nap_us = 250000;
@@ -254,7 +260,8 @@ static void rest(struct rig *rig, bool quiet)
     if (rig->threads) {
         hooks_nap();
     }
-    fake_time_pass(quiet ? 0 : rig->threads ? short_nap_us : nap_us);
+    /* news are put together for a moment before they count */
+    fake_time_pass(rig->threads ? short_nap_us : quiet ? 0 : nap_us);
 }
 
 bool rig_settle(struct rig *rig)
@@ -262,9 +269,10 @@ bool rig_settle(struct rig *rig)
     const struct client_faults faults = rig->faults;
     unsigned quiet = 0;
     const unsigned steps = rig->threads ? SETTLE_NAPS : SETTLE_STEPS;
+    const unsigned rounds = rig->threads ? QUIET_NAPS : QUIET_ROUNDS;
     rig->faults = (struct client_faults){0};
     client_set_faults(client_latest(), &rig->faults);
-    for (unsigned i = 0; i < steps && quiet < QUIET_ROUNDS; i++) {
+    for (unsigned i = 0; i < steps && quiet < rounds; i++) {
         rig_carry_on(rig, 1000);
         rig_round(rig);
         bool busy =
@@ -277,7 +285,7 @@ bool rig_settle(struct rig *rig)
     }
     rig->faults = faults;
     client_set_faults(client_latest(), &rig->faults);
-    if (quiet < QUIET_ROUNDS) {
+    if (quiet < rounds) {
         check_failed("the daemon does not come to rest: %s, %s, %s, leads %d",
                      client_is_idle(client_latest()) ? "client idle" : "client busy",
                      has_calls(rig) ? "calls" : "no calls", has_mail(rig) ? "mail" : "no mail",
