@@ -5,7 +5,6 @@
 #include <curl/curl.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <sys/types.h>
 
 #include "kube/auth.h"
 #include "kube/client.h"
@@ -74,8 +73,8 @@ enum { SL_HEARD_MAX = 64, SL_SOCKETS_MAX = 1024 };
 
 struct sl_socket {
     curl_socket_t fd;
-    ino_t inode;  /* which socket the number stands for */
-    bool watched; /* libcurl waits for something on it */
+    uint64_t cookie; /* which socket the number stands for */
+    bool watched;    /* libcurl waits for something on it */
 };
 
 struct sl_client {
@@ -121,6 +120,8 @@ void sl_client_poll_free(struct sl_client *client);
 /* Drops sockets that libcurl has closed without a word, which it does with connections that are
  * still being made: their numbers may be other threads' files by now. */
 void sl_client_sweep_sockets(struct sl_client *client);
+/* Which socket the number stands for now; false: none. */
+bool sl_client_cookie(curl_socket_t fd, uint64_t *out);
 /* NULL: not open. */
 struct sl_socket *sl_client_socket(struct sl_client *client, curl_socket_t fd);
 void sl_client_own(const struct sl_client *client);

@@ -3,10 +3,11 @@
  * call each, whatever happened; here libcurl hears of the socket that something happened on. */
 #include "kube/client_internal.h"
 
+#include <asm/socket.h>
 #include <errno.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/stat.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 enum { EVENTS_MAX = 16 };
@@ -26,16 +27,20 @@ struct sl_socket *sl_client_socket(struct sl_client *client, curl_socket_t fd)
     return NULL;
 }
 
-/* A socket's inode is its own for as long as it is open, other than its number. */
+/* The kernel gives every socket a cookie that no other has, whatever becomes of its number. */
+bool sl_client_cookie(curl_socket_t fd, uint64_t *out)
+{
+    socklen_t size = sizeof(*out);
+    return getsockopt(fd, SOL_SOCKET, SO_COOKIE, out, &size) == 0;
+}
+
 void sl_client_sweep_sockets(struct sl_client *client)
 {
     unsigned i = 0;
     while (i < client->n_sockets) {
         const struct sl_socket *socket = &client->sockets[i];
-        struct stat now;
-        bool open =
-            fstat(socket->fd, &now) == 0 && S_ISSOCK(now.st_mode) && now.st_ino == socket->inode;
-        if (open) {
+        uint64_t now = 0;
+        if (sl_client_cookie(socket->fd, &now) && now == socket->cookie) {
             i++;
         } else {
             client->sockets[i] = client->sockets[--client->n_sockets];

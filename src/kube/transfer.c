@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <strings.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { KEEPALIVE_IDLE_S = 15, KEEPALIVE_INTERVAL_S = 5, UNACKED_MAX_MS = 20000 };
@@ -118,13 +117,13 @@ static curl_socket_t on_socket(void *context, curlsocktype purpose, struct curl_
     if (fd == CURL_SOCKET_BAD) {
         return fd;
     }
-    struct stat made;
+    uint64_t cookie = 0;
     sl_client_sweep_sockets(client);
-    if (client->n_sockets == SL_SOCKETS_MAX || fstat(fd, &made) < 0) {
+    if (client->n_sockets == SL_SOCKETS_MAX || !sl_client_cookie(fd, &cookie)) {
         (void)close(fd);
         return CURL_SOCKET_BAD;
     }
-    client->sockets[client->n_sockets++] = (struct sl_socket){.fd = fd, .inode = made.st_ino};
+    client->sockets[client->n_sockets++] = (struct sl_socket){.fd = fd, .cookie = cookie};
     note_sockets(client);
     return fd;
 }
