@@ -380,6 +380,13 @@ void account_call(const char *method, const char *path, const char *body, size_t
         if (given.n == GIFTS_MAX) {
             given.n = 0;
         }
+        const json_t *annotations =
+            json_object_get(json_object_get(binding, "metadata"), "annotations");
+        const char *assignment =
+            json_string_value(json_object_get(annotations, "sliced.dev/assignment"));
+        assignment = assignment == NULL ? "" : assignment;
+        /* the same once more was decided before, though others came to the node meanwhile */
+        bool again = gift != NULL && strcmp(gift->assignment, assignment) == 0;
         if (gift == NULL) { /* else an earlier try that came to nothing: this one takes its place */
             gift = &given.gift[given.n++];
         }
@@ -389,13 +396,10 @@ void account_call(const char *method, const char *path, const char *body, size_t
         (void)snprintf(gift->pod, sizeof(gift->pod), "%s/%s",
                        text_of(binding, "metadata", "namespace"),
                        text_of(binding, "metadata", "name"));
-        const json_t *annotations =
-            json_object_get(json_object_get(binding, "metadata"), "annotations");
-        const char *assignment =
-            json_string_value(json_object_get(annotations, "sliced.dev/assignment"));
-        (void)snprintf(gift->assignment, sizeof(gift->assignment), "%s",
-                       assignment == NULL ? "" : assignment);
-        judge_binding(gift);
+        (void)snprintf(gift->assignment, sizeof(gift->assignment), "%s", assignment);
+        if (!again) {
+            judge_binding(gift);
+        }
     } else if (gift != NULL) {
         gift->pending = true;
     }
