@@ -265,7 +265,7 @@ static void offer_want(struct sl_demand *top, const struct sl_want *want)
     }
 }
 
-/* Of the places in a heap that come next, the first by weight; they are few. */
+/* Takes the heaviest of the heap places that may come next; they are few. */
 static size_t take_first(const struct sl_want_heap *heap, size_t *place, size_t *n)
 {
     size_t first = 0;
