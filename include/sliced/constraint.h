@@ -1,12 +1,17 @@
-/* Where a pod may go for reasons other than GPUs, as far as that is cheap to tell: node selector,
- * required node affinity, taints, CPU, memory and the number of pods of the node. kube-scheduler
- * has the last word; this keeps nominations from being wrong. */
+/* A pod's constraints beside GPUs, as far as they are cheap to check: node selector, required node
+ * affinity, tolerations, CPU and memory. They keep sliced from nominating a node which
+ * kube-scheduler would reject; kube-scheduler has the last word. */
 #ifndef SLICED_CONSTRAINT_H
 #define SLICED_CONSTRAINT_H
 
-#include "sliced/node.h"
+#include "sliced/facts.h"
 
-struct sl_view;
+enum sl_taint_effect {
+    SL_TAINT_ANY,
+    SL_TAINT_NO_SCHEDULE,
+    SL_TAINT_NO_EXECUTE,
+    SL_TAINT_PREFER_NO_SCHEDULE, /* keeps no pod away */
+};
 
 enum sl_match_op {
     SL_MATCH_IN,
@@ -19,15 +24,15 @@ enum sl_match_op {
 
 /* One expression of a node selector term. */
 struct sl_match {
-    const char *key; /* of a label; "metadata.name" with field set. What Kubernetes would not take
-                        for an expression is kept as In without a value: it never holds */
+    const char *key; /* of a label; "metadata.name" with field set. An expression that Kubernetes
+                        would refuse is kept as In without a value: it never holds */
     const char *const *value;
     uint16_t n_values;
     uint8_t op; /* enum sl_match_op */
     bool field; /* matchFields */
 };
 
-/* The expressions of a term must all hold, of the terms one must. */
+/* A term holds when all its expressions hold; node affinity needs one term that holds. */
 struct sl_match_term {
     const struct sl_match *match;
     uint16_t n;
@@ -39,8 +44,8 @@ struct sl_toleration {
     uint8_t effect;    /* enum sl_taint_effect; SL_TAINT_ANY: all */
 };
 
-/* How much of a pod's is kept; where it has more, that constraint is left out, and pod->problem
- * says so. Matches and values are of all expressions together, text is of all keys and values. */
+/* How much is kept of one pod; a constraint beyond that is left out, and pod->problem says so.
+ * Matches and values count over all expressions, text over all keys and values. */
 enum {
     SL_CONSTRAINT_TERMS_MAX = 32,
     SL_CONSTRAINT_MATCHES_MAX = 128,
@@ -49,7 +54,7 @@ enum {
     SL_CONSTRAINT_TEXT_MAX = 8192,
 };
 
-/* A pod's; immutable, in the pod's own allocation. */
+/* The constraints of one pod; immutable, in the pod's own allocation. */
 struct sl_constraints {
     const struct sl_match *selector;  /* spec.nodeSelector, all of them */
     const struct sl_match_term *term; /* required node affinity */
@@ -58,38 +63,11 @@ struct sl_constraints {
     uint16_t n_terms;
     uint16_t n_tolerations;
     bool affinity;     /* required node affinity is there: without a term it admits no node */
-    bool by_name;      /* asks for what site_digest leaves out, such as the node's name: only the
-                          node itself can tell, another one's answer does not stand for it */
+    bool by_name;      /* reads what site_digest leaves out, such as the node's name, so that nodes
+                          of equal digest may answer differently */
     int64_t cpu_milli; /* requests, counted as Kubernetes counts them; saturated */
     int64_t memory_bytes;
-    uint64_t digest; /* equal constraints, equal digests; of all of the above */
+    uint64_t digest; /* of all members above: equal constraints have equal digests */
 };
-
-enum sl_constraint {
-    SL_CONSTRAINT_NONE, /* the node is admitted */
-    SL_CONSTRAINT_UNSCHEDULABLE,
-    SL_CONSTRAINT_SELECTOR,
-    SL_CONSTRAINT_AFFINITY,
-    SL_CONSTRAINT_TAINT,
-    SL_CONSTRAINT_CPU, /* this one and those below: not now */
-    SL_CONSTRAINT_MEMORY,
-    SL_CONSTRAINT_PODS,
-    SL_CONSTRAINT_COUNT,
-};
-
-/* "None", "Unschedulable", "NodeSelector", "NodeAffinity", "Taint", "CPU", "Memory", "Pods". */
-const char *sl_constraint_name(enum sl_constraint constraint);
-
-/* Tells whether the toleration is good for the taint. */
-bool sl_toleration_covers(const struct sl_toleration *toleration, const struct sl_taint *taint);
-
-/* What of the node does not change with the pods on it: SL_CONSTRAINT_NONE or what is against it.
- * constraints may be NULL (a pod that only has to tolerate the taints). */
-enum sl_constraint sl_constraints_admit(const struct sl_constraints *constraints,
-                                        const struct sl_node *node);
-
-/* The same with what is in use on the node now. */
-enum sl_constraint sl_constraints_admit_now(const struct sl_constraints *constraints,
-                                            const struct sl_view *view);
 
 #endif

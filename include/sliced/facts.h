@@ -1,6 +1,6 @@
-/* What the codec read from a Kubernetes object, before anybody has judged it: plain text in lists,
- * all of it in the arena of whoever decodes. The core turns facts into struct sl_pod and
- * struct sl_node; nothing else reads them. */
+/* A Kubernetes object as the codec read it, not judged yet: plain text in lists, owned by the arena
+ * that the caller of the codec gave. Only the core reads facts; it makes struct sl_pod and struct
+ * sl_node of them. */
 #ifndef SLICED_FACTS_H
 #define SLICED_FACTS_H
 
@@ -30,11 +30,11 @@ struct sl_text_facts {
 struct sl_expression_facts {
     struct sl_str key;
     struct sl_str op;             /* "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt" */
-    struct sl_text_facts *values; /* the last one first: their order means nothing */
+    struct sl_text_facts *values; /* in reverse; Kubernetes gives the order no meaning */
     struct sl_expression_facts *next;
 };
 
-/* One of the terms of which a node has to meet one. */
+/* One node selector term; a node must meet at least one of them. */
 struct sl_term_facts {
     struct sl_expression_facts *expressions;
     struct sl_expression_facts *fields;
@@ -72,19 +72,19 @@ struct sl_pod_facts {
     int64_t deadline_s;  /* spec.activeDeadlineSeconds; 0 when absent */
     int32_t priority;    /* spec.priority */
     bool deleting;       /* metadata.deletionTimestamp is there */
-    bool tried;          /* condition PodScheduled is False, for another reason than gates */
-    bool daemon_set;     /* a DaemonSet of apps is said to control it */
-    bool affinity;       /* the pod requires node affinity: terms are what it requires */
+    bool tried;          /* condition PodScheduled is False, for a reason other than gates */
+    bool daemon_set;     /* its controller reference names a DaemonSet of apps */
+    bool affinity;       /* the pod requires node affinity; terms lists the alternatives */
     struct sl_pair *labels;
     struct sl_pair *annotations;
     struct sl_pair *overhead;
     struct sl_container_facts *containers;      /* in their order */
-    struct sl_container_facts *init_containers; /* in their order: it matters */
+    struct sl_container_facts *init_containers; /* in order, which decides what runs together */
     struct sl_pair *gates;                      /* key = name of a scheduling gate */
     struct sl_pair *node_selector;
     struct sl_term_facts *terms; /* spec.affinity.nodeAffinity.required... */
     struct sl_toleration_facts *tolerations;
-    struct sl_str problem; /* what of it could not be read, or is more than is kept; may be empty */
+    struct sl_str problem; /* names the parts that were unreadable or too large; may be empty */
 };
 
 /* A Job of batch/v1. */
@@ -114,6 +114,13 @@ struct sl_device_facts {
     struct sl_device_facts *next;
 };
 
+/* The agent that cuts a node's GPUs when sliced asks for it. */
+enum sl_actuator {
+    SL_ACTUATOR_NONE,        /* sliced has nothing cut on the node */
+    SL_ACTUATOR_MIG_MANAGER, /* NVIDIA's, of the GPU operator */
+    SL_ACTUATOR_NOS_MIG,
+};
+
 struct sl_node_facts {
     struct sl_str name;
     struct sl_str uid;
@@ -124,12 +131,14 @@ struct sl_node_facts {
     struct sl_pair *capacity;
     struct sl_taint_facts *taints;
     struct sl_device_facts *devices; /* from sliced.dev/devices; NULL when absent or malformed */
-    struct sl_str problem;           /* what of it could not be read; empty when all was */
+    struct sl_str problem;           /* names the parts that could not be read; empty: none */
+    enum sl_actuator actuator;       /* sl_actuator_of, set by the caller of sl_node_new */
+    bool mig_mode;                   /* that of the rule; likewise */
     bool unschedulable;
     bool deleting;
 };
 
-/* The first pair with that key, NULL when there is none. */
+/* Returns the first pair of the list with that key, NULL when there is none. */
 const struct sl_pair *sl_pair_find(const struct sl_pair *list, struct sl_str key);
 
 #endif

@@ -1,15 +1,15 @@
-/* Do the pods on a node hold more than it has? Nothing here decides; it is for people to see. */
+/* Tells people when the pods on a node hold more than it has. No decision reads this. */
 #ifndef SLICED_OVERCOMMIT_H
 #define SLICED_OVERCOMMIT_H
 
 #include "sliced/view.h"
 
-/* Units of a pool beyond its capacity or without any place, shares of memory beyond their GPU's, or
- * units of a resource that the node does not offer at all. */
+/* True when pods hold units of a pool beyond its capacity or without a place, shares of memory
+ * beyond their GPU's, or units of a resource which the node does not offer. */
 bool sl_view_overcommitted(const struct sl_view *view);
 
-/* The same in words, "5 in use of 2 nvidia.com/mig-1g.6gb", several parted by "; "; empty when it
- * is not. Cut to size. */
+/* Writes the excess as "5 in use of 2 nvidia.com/mig-1g.6gb", joined by "; "; empty when the node
+ * is not over-committed. Cut to size bytes, with the NUL. */
 void sl_overcommit_text(const struct sl_view *view, char *out, size_t size);
 
 #endif

@@ -1,33 +1,40 @@
-/* The plan: who goes next, where, and when the others may. One object, fed with what changed; the
- * daemon and the simulator use it alike. Pure: `now` is an argument, equal input gives equal
- * output. For one thread.
+/* The plan: which pod goes next, where, and when the others may. The caller feeds one planner with
+ * changes; the daemon and the simulator use it alike. Pure: `now` is an argument, equal input gives
+ * equal output. For one thread.
  *
- * Words: a pod whose turn has come gets a claim (node and devices) and is released; all others are
- * held. Backfill is EASY (Lifka, ANL/IBM SP scheduling, 1995): for each resource the first pod that
- * cannot start has a reservation at the earliest time at which the ends of the running pods (start
- * plus timeout, which is enforced) make room for it; pods behind it may start now when they end
- * before that time or leave room for it. Where several nodes have room as early, the reservation
- * moves rather than let devices idle. A pod of several resources queues for the first of them, by
- * name.
+ * Words: a pod whose turn has come gets a nomination (node and devices) and is released; all others
+ * are held. Backfill is EASY (Lifka, ANL/IBM SP scheduling, 1995): for each resource the first pod
+ * that does not fit has a reservation at the earliest time at which running pods' ends (start plus
+ * timeout, which is enforced) free room for it; pods behind it may start now when they end before
+ * that time or leave room for it. When several nodes have room equally early, the reservation moves
+ * between them rather than let devices idle. A pod of several resources queues for the first of
+ * them, by name.
  *
- * A pod that did not take its claim (lapses) blocks nobody: after its time-out it gets another when
- * there is room at its turn, but no reservation, and of such pods one at a time for each resource
- * with a pause of hold_us behind each that lapses again, until something about it changes. So all
- * of them together keep at most half of the time of one pod's devices from pods that come.
+ * A pod whose nomination expired, because it was not taken in time, blocks no other. After a
+ * time-out it gets another nomination when there is room at its turn, but never a reservation.
+ * Until something about them changes, such pods try one at a time for each resource, and a pause of
+ * hold_us follows each that expires again. So together they take at most half of the time of one
+ * pod's devices from other pods.
  *
- * In the order bounded the shortest is asked first, and a start that would make another late is put
- * off (SL_HOLD_PROMISE): then the pod that must go next goes, or has the reservation if it does not
- * fit. The first that cannot start has a reservation only if it might start were there room. */
+ * A drained node's free units are kept, until a certain time, from pods that would end later, so
+ * that they come together for a larger profile. A drain holds no pod ahead of the one for which it
+ * is made, and under the order bounded no resource of which some waiting pod would then start after
+ * its latest start.
+ *
+ * The order bounded asks the shortest pod first, and puts off a start that would make another pod
+ * late (SL_HOLD_PROMISE): then the pod that is due goes, or gets the reservation if it does not
+ * fit. The first pod that cannot start gets a reservation only if room is all that it lacks. */
 #ifndef SLICED_PLAN_H
 #define SLICED_PLAN_H
 
-#include "sliced/bound.h"
 #include "sliced/constraint.h"
+#include "sliced/cut.h"
 #include "sliced/order.h"
+#include "sliced/promise.h"
 #include "sliced/score.h"
 
 enum {
-    SL_PLAN_RULES_MAX = 32, /* limits, headrooms, overrides of the order: each */
+    SL_PLAN_RULES_MAX = 32, /* of limits, of headrooms and of overrides of the order */
     SL_PLAN_NAME_MAX = 64,  /* bytes of a namespace or resource in a rule, with NUL */
     SL_PLAN_TEXT_MAX = 320, /* bytes of a sentence for people, with NUL */
     SL_PLAN_SILENT_HOLDS = 20,
@@ -39,16 +46,16 @@ struct sl_plan_limit {
     int64_t max_timeout_us;
 };
 
-/* Keeps that many units of a resource for pods that are no longer than max_timeout_us: longer ones
- * start only where at least that many stay free. */
+/* Keeps units of a resource for pods of at most max_timeout_us: a longer pod starts only if at
+ * least that many stay free. */
 struct sl_plan_headroom {
     char resource[SL_PLAN_NAME_MAX];
     int64_t max_timeout_us;
     int64_t units;
 };
 
-/* Other weights of P for the pods of a namespace, or of a PriorityClass' value, or of both; the
- * first that matches counts. The name of the order is one for all. */
+/* Other weights of P for the pods of a namespace, of a PriorityClass' value, or of both; the first
+ * match counts. All pods share one order. */
 struct sl_plan_override {
     char namespace[SL_PLAN_NAME_MAX]; /* "" all */
     bool of_priority;                 /* only pods of that spec.priority */
@@ -58,15 +65,15 @@ struct sl_plan_override {
 
 struct sl_plan_config {
     struct sl_order_config order;
-    struct sl_bound_config bound; /* of the order bounded */
-    int64_t default_timeout_us;   /* of pods that state none */
-    int64_t hold_us;              /* a claim that is not bound lapses after that; not while
-                                     kube-scheduler is silent (sl_planner_heard) */
-    int64_t hold_max_us;          /* each lapse of a pod doubles the time until its next claim, from
-                                     hold_us up to this */
+    struct sl_promise_config promise; /* of the order bounded */
+    int64_t default_timeout_us;       /* for pods that state none */
+    int64_t hold_us;     /* a nomination expires when its pod is not bound after this; not while
+                            kube-scheduler is silent (sl_planner_heard) */
+    int64_t hold_max_us; /* each expiry of a pod doubles the time until its next nomination, from
+                            hold_us up to this */
     bool backfill;
-    bool preemption;         /* release, without a claim, a pod that could preempt running ones */
-    int32_t autoscaler_pods; /* held pods per resource released without a claim; 0: none */
+    bool preemption; /* release, without a nomination, a pod that could preempt running ones */
+    int32_t autoscaler_pods; /* held pods per resource released without a nomination; 0: none */
     uint8_t n_limits;
     uint8_t n_headrooms;
     uint8_t n_overrides;
@@ -79,28 +86,28 @@ struct sl_plan_config {
 void sl_plan_defaults(struct sl_plan_config *config);
 
 enum sl_queue_state {
-    SL_QUEUE_HELD,     /* waits for its turn */
-    SL_QUEUE_CLAIMED,  /* its turn has come: node and devices are set aside */
-    SL_QUEUE_RELEASED, /* released without a claim: for preemption or an autoscaler */
-    SL_QUEUE_STAGED,   /* waits for the pods or Jobs of sliced.dev/after */
-    SL_QUEUE_GATED,    /* others' scheduling gates hold it */
-    SL_QUEUE_REFUSED,  /* over a limit, a failed stage, a cycle, a malformed ask: for good; or an
-                          ask that no node could ever take, or that is more than headroom leaves,
-                          until nodes change */
+    SL_QUEUE_HELD,      /* waits for its turn */
+    SL_QUEUE_NOMINATED, /* its turn has come: node and devices are set aside */
+    SL_QUEUE_RELEASED,  /* released without a nomination: for preemption or an autoscaler */
+    SL_QUEUE_STAGED,    /* waits for the pods or Jobs of sliced.dev/after */
+    SL_QUEUE_GATED,     /* others' scheduling gates hold it */
+    SL_QUEUE_REFUSED,   /* for good: over a limit, a failed stage, a cycle, a malformed ask; until
+                           nodes change: more than any node could take or headroom leaves */
     SL_QUEUE_STATES,
 };
-const char *sl_queue_state_name(enum sl_queue_state state); /* "Held", "Claimed", ... */
+const char *sl_queue_state_name(enum sl_queue_state state); /* "Held", "Nominated", ... */
 
 enum sl_hold_reason {
     SL_HOLD_NONE,
     SL_HOLD_NO_ROOM,       /* fits on no node now; first of its resource, or behind others */
     SL_HOLD_BEHIND,        /* there is room now, but starting would delay a pod ahead (backfill) */
     SL_HOLD_PROMISE,       /* there is room now, but another pod's latest start would be missed */
-    SL_HOLD_HEADROOM,      /* what is free is kept for short pods */
-    SL_HOLD_PACE,          /* as many are released as may be at once */
-    SL_HOLD_LAPSED,        /* it did not take its claim; tried again later, one at a time */
-    SL_HOLD_CONSTRAINT,    /* room on nodes that its constraints exclude */
-    SL_HOLD_NEVER,         /* no node of the cluster could ever take it */
+    SL_HOLD_HEADROOM,      /* the free units are kept for short pods */
+    SL_HOLD_PACE,          /* as many pods are released as the window allows */
+    SL_HOLD_EXPIRED,       /* it did not take its nomination; such pods try again one at a time */
+    SL_HOLD_CONSTRAINT,    /* only nodes that its constraints exclude have room */
+    SL_HOLD_CUT,           /* fits on no node now; a node's GPUs are being cut for it */
+    SL_HOLD_NEVER,         /* no node of the cluster, even empty, could take it */
     SL_HOLD_OVER_HEADROOM, /* until nodes or rules change: asks for more than headroom leaves */
     SL_HOLD_STAGE,         /* predecessors have not succeeded yet */
     SL_HOLD_STAGE_FAILED,  /* for good: a predecessor has failed */
@@ -116,65 +123,72 @@ const char *sl_hold_reason_help(enum sl_hold_reason reason); /* for docs/reasons
 /* How sure an estimated start is. */
 enum sl_estimate {
     SL_ESTIMATE_NONE,     /* nothing can be said */
-    SL_ESTIMATE_NOW,      /* claimed */
+    SL_ESTIMATE_NOW,      /* nominated */
     SL_ESTIMATE_RESERVED, /* its reservation: enforced timeouts free the room by then */
-    SL_ESTIMATE_LAID_OUT, /* by laying out all pods ahead with their timeouts: seldom later, often
-                             earlier, unless others come in ahead */
+    SL_ESTIMATE_LAID_OUT, /* from a layout of all pods ahead with their timeouts: seldom later,
+                             often earlier, unless pods arrive ahead */
 };
 const char *sl_estimate_name(enum sl_estimate estimate); /* "none", "now", "reserved", "estimate" */
 
-/* Headroom that leaves a pod too little even where nothing runs. */
+/* A headroom that leaves a pod too little even on an empty cluster. */
 struct sl_queue_over {
-    int64_t units; /* that are kept; 0: there is no such headroom */
+    int64_t units; /* kept by the headroom; 0: there is no such headroom */
     int64_t max_timeout_us;
     int64_t capacity;               /* units of the item's resource on all nodes */
     const struct sl_ask_item *item; /* of the row's pod */
 };
 
-/* What there is to say of a waiting pod. Pointers lead to the pods, which are counted, and to the
- * three texts node, assignment and why, and nowhere else: whoever keeps a row takes references of
- * those and copies of these. Both are valid until the next call that changes the planner. */
+/* Everything known about a waiting pod. Its pointers are valid until the next call that changes the
+ * planner. A caller which keeps a row takes references of pod and first, and copies node,
+ * assignment and why. */
 struct sl_queue_row {
     const struct sl_pod *pod;
     enum sl_queue_state state;
     enum sl_hold_reason reason;
-    uint32_t ahead;              /* pods ahead of it that wait for its first resource */
+    uint32_t ahead;              /* pods ahead that wait for its first resource */
     const struct sl_pod *first;  /* the foremost of them; NULL when there is none */
-    struct sl_order_parts parts; /* its P and what it is made of */
+    struct sl_order_parts parts; /* its P and the parts of it */
     int64_t timeout_us;          /* as used: its own or the default */
-    int64_t latest_start_us;     /* bounded: what is promised; 0: nothing is */
+    int64_t latest_start_us;     /* bounded: the promised latest start; 0: none */
     struct sl_queue_over over;   /* OVER_HEADROOM */
     enum sl_estimate estimate;
     int64_t start_us;       /* estimated start; 0 with SL_ESTIMATE_NONE */
-    const char *node;       /* CLAIMED: where; NO_ROOM with a reservation: where; else NULL */
-    const char *assignment; /* CLAIMED */
-    const char *why;        /* STAGE, STAGE_FAILED, STAGE_CYCLE: as told; LAPSED when it was denied;
-                               NULL: not */
-    struct sl_plan_limit limit; /* LIMIT: the strictest that it is over; else max_timeout_us is 0 */
+    const char *node;       /* NOMINATED: where; NO_ROOM with a reservation: where; CUT: which is
+                               cut; else NULL */
+    const char *assignment; /* NOMINATED */
+    const char *why; /* STAGE, STAGE_FAILED, STAGE_CYCLE: text of sl_planner_set_stage; CUT: of
+                        sl_planner_set_cut; EXPIRED: set after a denial; else NULL */
+    struct sl_plan_limit limit; /* LIMIT: the strictest limit exceeded; else max_timeout_us is 0 */
     int64_t since_us;           /* in this state */
-    int64_t silent_us;          /* CLAIMED: nothing was heard of kube-scheduler since; 0: it was */
-    uint32_t lapses;            /* claims that it did not take */
+    int64_t silent_us;          /* NOMINATED: since when kube-scheduler is silent; 0: it is not */
+    uint32_t expiries;          /* nominations of it that expired */
 };
 
-/* The sentence for its owner: "held: 3 pods ahead for nvidia.com/mig-1g.5gb; first is ns/name;
- * estimated start in 4m10s". Returns the length. */
+/* Fills *out for a pod for which GPUs may be cut: it lacks room, none are being cut for it, and it
+ * has taken every nomination that it had, so that pods which nobody binds do not have one GPU cut
+ * to and fro. False: it is no such pod. An estimate that is due counts for none: it counts units,
+ * and these may be too small. */
+bool sl_queue_wants_cut(const struct sl_queue_row *row, int64_t now_us, struct sl_cut_pod *out);
+
+/* Writes the sentence for the pod's owner: "held: 3 pods ahead for nvidia.com/mig-1g.5gb; first is
+ * ns/name; estimated start in 4m10s". Returns the length. */
 size_t sl_queue_text(const struct sl_queue_row *row, int64_t now_us, char *out, size_t size);
 
 enum sl_plan_action_kind {
-    SL_PLAN_CLAIM,   /* set node and assignment aside, nominate, open the gate */
-    SL_PLAN_RELEASE, /* open the gate without a nomination (preemption, autoscaler) */
-    SL_PLAN_LAPSE,   /* give the claim back: it was not taken in time */
-    SL_PLAN_REFUSE,  /* tell the owner: it never starts, row.reason says why */
+    SL_PLAN_NOMINATE, /* set node and assignment aside, nominate, open the gate */
+    SL_PLAN_RELEASE,  /* open the gate without a nomination (preemption, autoscaler) */
+    SL_PLAN_EXPIRE,   /* withdraw the nomination; reason says why */
+    SL_PLAN_REFUSE,   /* tell the owner that the pod never starts; reason says why */
 };
 
 struct sl_plan_action {
     enum sl_plan_action_kind kind;
     const struct sl_pod *pod;
-    const char *node;           /* CLAIM, LAPSE */
-    const char *assignment;     /* CLAIM, LAPSE: text as in the annotation */
-    enum sl_hold_reason reason; /* REFUSE: why. LAPSE: SL_HOLD_LAPSED when it was not taken in
-                                   time, SL_HOLD_NO_ROOM when its node has it no more */
-    bool backfilled;            /* CLAIM: ahead of a pod that has a reservation */
+    const char *node;           /* NOMINATE, EXPIRE */
+    const char *assignment;     /* NOMINATE, EXPIRE: text as in the annotation */
+    enum sl_hold_reason reason; /* REFUSE: why. EXPIRE: SL_HOLD_EXPIRED when the pod did not take it
+                                   in time, SL_HOLD_NO_ROOM when its node lost the room */
+    bool backfilled;            /* NOMINATE: ahead of a pod that has a reservation */
 };
 
 struct sl_planner;
@@ -184,85 +198,98 @@ void sl_planner_free(struct sl_planner *planner); /* NULL is allowed */
 int sl_planner_configure(struct sl_planner *planner, const struct sl_plan_config *config,
                          struct sl_error *err);
 
-/* A pod that waits is there, or has changed. Takes a reference of its own. What changed about a pod
- * ends its time-out after a lapse, once within hold_max_us. A pod without our gate that carries a
- * nomination (pod->nominated) was released before a restart: it gets its claim there first, when it
- * fits. */
+/* Adds or updates a waiting pod; the planner takes its own reference. A change ends the pod's
+ * time-out after an expiry, once within hold_max_us. A pod without our gate that carries a
+ * nomination (pod->nominated) was released before a restart: it is nominated to that node before
+ * other pods, when it fits. */
 int sl_planner_put(struct sl_planner *planner, struct sl_pod *pod, int64_t now_us,
                    struct sl_error *err);
 
-/* It waits no more: bound, ended or gone. Unknown UIDs are no harm. */
+/* Removes a pod which waits no more: bound, ended or gone. Ignores unknown UIDs. */
 void sl_planner_remove(struct sl_planner *planner, struct sl_str uid, int64_t now_us);
 
-/* What stages say of it, SL_HOLD_NONE (it may go), STAGE, STAGE_FAILED or STAGE_CYCLE, and why, in
- * words for its owner (copied; NULL: nothing to say). A pod with the annotation sliced.dev/after is
- * STAGE until this says otherwise, and again when the annotation changes. Forgotten with the pod.
- */
+/* Sets a pod's stage: SL_HOLD_NONE (it may go), STAGE, STAGE_FAILED or STAGE_CYCLE, and why, in
+ * words for its owner (copied; may be NULL). A pod with the annotation sliced.dev/after is STAGE
+ * until this call says otherwise, and again when the annotation changes. */
 void sl_planner_set_stage(struct sl_planner *planner, struct sl_str uid, enum sl_hold_reason stage,
                           const char *why, int64_t now_us);
 
-/* The cluster as it is now: views in order of node name, borrowed until the next call has returned
- * (or the planner is freed). Those that are the same pointers as before cost a comparison. A claim
- * may or may not show as a resident already; by UID it is counted once. -1: out of memory; there is
- * then no cluster, and nothing is planned, until a call succeeds. */
+/* Tells that a node's GPUs are being cut for the pod, which can start at start_us; text says so to
+ * its owner. node and text are copied; text NULL: none is, any more. While the pod lacks room its
+ * row is SL_HOLD_CUT. */
+void sl_planner_set_cut(struct sl_planner *planner, struct sl_str uid, const char *node,
+                        const char *text, int64_t start_us);
+
+/* Drains a node for the pod: until until_us (0: no longer) its units are kept from pods behind that
+ * pod which would end later than that. Replaces the node's earlier drain. The drain also ends with
+ * the pod's wait. Ignores unknown nodes and pods. */
+void sl_planner_drain(struct sl_planner *planner, struct sl_str node, struct sl_str uid,
+                      int64_t until_us);
+
+/* Sets the cluster: views in order of node name, borrowed until the next call has returned or the
+ * planner is freed. An unchanged pointer costs one comparison. A nominated pod may already be a
+ * resident of its view; the UID tells, and it counts once. -1: out of memory; the planner then has
+ * no cluster, and plans nothing until a call succeeds. */
 int sl_planner_cluster(struct sl_planner *planner, const struct sl_view *const *view, size_t n,
                        int64_t now_us, struct sl_error *err);
 
-/* Plans: appends what has to be done by calling act, at most max_claims claims. Claims stand from
- * here on, until the pod is removed, or they are told as failed, or lapse. demand may be NULL. -1:
- * out of memory; what was told stands, the next call goes on. */
-int sl_planner_run(struct sl_planner *planner, const struct sl_demand *demand, size_t max_claims,
-                   int64_t now_us, void (*act)(void *context, const struct sl_plan_action *action),
-                   void *context, struct sl_error *err);
+/* Plans, and calls act for each action, with at most max_nominations nominations. A nomination
+ * stands until its pod is removed, it is reported as failed, or it expires. demand may be NULL. -1:
+ * out of memory; the actions reported so far stand, and the next call goes on. */
+int sl_planner_run(struct sl_planner *planner, const struct sl_demand *demand,
+                   size_t max_nominations, int64_t now_us,
+                   void (*act)(void *context, const struct sl_plan_action *action), void *context,
+                   struct sl_error *err);
 
-/* The claim could not be made true (the node has changed, the pod was refused there): it is given
- * back; the pod may have another at once, but not on that node unless the node changes. When that
- * one fails too it waits as after a lapse. */
+/* Withdraws a nomination that could not be carried out, because the node has changed or refused the
+ * pod. The pod may get another at once, but on that node only after the node changes. When the
+ * second fails too, the pod waits as after an expiry. */
 void sl_planner_failed(struct sl_planner *planner, struct sl_str uid, int64_t now_us);
 
-/* The API server lets that pod not go, whatever the node: what it has, a claim or a release without
- * one, lapses at once. act is not called for it. After some in a row the pods of its namespace try
- * one at a time, as after a lapse, until sl_planner_released is told of one of them. */
+/* Tells that the API server refused to release the pod, on any node. Its nomination, or its release
+ * without one, expires at once, without a call of act. After several refusals in a row the pods of
+ * its namespace try one at a time, as after an expiry, until sl_planner_released reports one of
+ * them. */
 void sl_planner_denied(struct sl_planner *planner, struct sl_str uid, int64_t now_us);
 
-/* The API server has let that pod go. */
+/* Tells that the API server released the pod. */
 void sl_planner_released(struct sl_planner *planner, struct sl_str uid, int64_t now_us);
 
-/* kube-scheduler was heard of: it has asked about that pod, or about any other (uid may be empty).
- * Once this was called a claim does not lapse while kube-scheduler is silent, which is: nothing was
- * heard of it for half of hold_us though the pod's gate is open, and it has neither asked about the
- * pod nor said on it that it cannot place it. The hold begins anew with the next word. Not so for a
- * pod that has lapsed before, nor for longer than SL_PLAN_SILENT_HOLDS times hold_us. */
+/* Tells that kube-scheduler asked about this pod, or about any pod (uid may be empty). After the
+ * first call, nominations do not expire while kube-scheduler is silent. It is silent when this was
+ * not called for half of hold_us though the pod's gate is open, and it has neither asked about the
+ * pod nor marked it as unschedulable. The hold begins anew with the next call. Silence spares no
+ * pod which expired before, and none for longer than SL_PLAN_SILENT_HOLDS times hold_us. */
 void sl_planner_heard(struct sl_planner *planner, struct sl_str uid, int64_t now_us);
 
-/* The clock was put, by by_us, and it is now now_us: what runs out (holds, time-outs, silence) runs
- * out as much later, no turn is lost and nobody's wait grows. Elsewhere time never goes back: an
- * earlier now_us counts as the latest. O(all). */
+/* Tells that the clock was put by by_us and shows now_us. Holds, time-outs and silence end as much
+ * later, no pod loses its turn, and no wait grows. In all other calls time never goes back: an
+ * earlier now_us counts as the latest. O(all pods). */
 void sl_planner_rebase(struct sl_planner *planner, int64_t by_us, int64_t now_us);
 
-/* Since when it is silent though pods wait for it; 0: it is not. */
+/* Returns since when kube-scheduler is silent though pods wait for it; 0: it is not. */
 int64_t sl_planner_silent(const struct sl_planner *planner, int64_t now_us);
 
-/* When to run again though nothing changes; INT64_MAX: no need. */
+/* Returns when to run again although nothing changes; INT64_MAX: never. */
 int64_t sl_planner_wake(const struct sl_planner *planner);
 
-/* Works the estimated starts out for all waiting pods. O(pods log devices). */
+/* Estimates the starts of all waiting pods. O(pods log devices). */
 int sl_planner_estimate(struct sl_planner *planner, int64_t now_us, struct sl_error *err);
 
-/* The row of one pod; false when it is not known. */
+/* Fills the row of one pod; false when the planner does not know it. */
 bool sl_planner_row(const struct sl_planner *planner, struct sl_str uid, int64_t now_us,
                     struct sl_queue_row *out);
 
-/* All, in the order in which they are to go; ahead counts from that. Returns how many there are;
- * visits the first max. */
+/* Visits the first max rows in the order in which the pods are to go; row.ahead follows that order.
+ * Returns the number of all rows. */
 size_t sl_planner_visit(struct sl_planner *planner, int64_t now_us, size_t max,
                         void (*visit)(void *context, const struct sl_queue_row *row),
                         void *context);
 
 struct sl_plan_stats {
-    uint64_t claims, lapses, failed, backfills, releases, refusals;
+    uint64_t nominations, expiries, failed, backfills, releases, refusals;
     size_t waiting[SL_QUEUE_STATES];
-    int64_t oldest_us; /* submission of the oldest that is not refused; 0: none */
+    int64_t oldest_us; /* submission of the oldest pod that is not refused; 0: none */
 };
 void sl_planner_stats(const struct sl_planner *planner, struct sl_plan_stats *out);
 

@@ -21,25 +21,21 @@ enum sl_quantity_result {
     SL_QUANTITY_RANGE = -2,  /* a quantity, but beyond +-(2^63 - 1) (Kubernetes caps, we refuse) */
 };
 
-/* Parses all of text[0..len). *out is set only on SL_QUANTITY_OK. As in the grammar at least one
- * digit is needed ("Mi", "-" and ".", which Go reads as 0, are refused). */
+/* Parses all of text[0..len). *out is set only on SL_QUANTITY_OK. The grammar needs at least one
+ * digit: "Mi", "-" and ".", which Go reads as 0, are refused. */
 enum sl_quantity_result sl_quantity_parse(const char *text, size_t len, struct sl_quantity *out);
 
 bool sl_quantity_is_integer(struct sl_quantity q);
 
-/* The value rounded away from zero to a multiple of 1 (like Go's Value()); SL_QUANTITY_RANGE when
- * it passes INT64_MAX. */
+/* The value rounded away from zero to a multiple of 1 (like Go's Value()); SL_QUANTITY_RANGE above
+ * INT64_MAX. */
 enum sl_quantity_result sl_quantity_ceil(struct sl_quantity q, int64_t *out);
 
 /* The value in thousandths, rounded away from zero (like Go's MilliValue()); SL_QUANTITY_RANGE on
  * overflow. */
 enum sl_quantity_result sl_quantity_milli(struct sl_quantity q, int64_t *out);
 
-/* < 0, 0, > 0. */
+/* Returns < 0, 0 or > 0 as a is less than, equal to or greater than b. */
 int sl_quantity_cmp(struct sl_quantity a, struct sl_quantity b);
-
-/* a + b; SL_QUANTITY_RANGE on overflow, *out then untouched. */
-enum sl_quantity_result sl_quantity_add(struct sl_quantity a, struct sl_quantity b,
-                                        struct sl_quantity *out);
 
 #endif

@@ -2,124 +2,82 @@
 #ifndef SLICED_SCORE_H
 #define SLICED_SCORE_H
 
+#include "sliced/demand.h"
 #include "sliced/fit.h"
 
 enum sl_term {
-    SL_TERM_AVAILABILITY,  /* what the placement leaves of the profiles in demand */
-    SL_TERM_PACKING,       /* the fuller the node gets, the better */
-    SL_TERM_SPREADING,     /* the emptier it stays, the better */
-    SL_TERM_FRAGMENTATION, /* what of the idle GPUs others will be able to use */
-    SL_TERM_WHOLE,         /* whole GPUs in the numbers that others ask for at once */
+    SL_TERM_AVAILABILITY,  /* how much of the MIG profiles in demand and of whole GPUs stays
+                              available: 100 when nothing is lost */
+    SL_TERM_PACKING,       /* how full the node is after the placement: fills nodes up */
+    SL_TERM_SPREADING,     /* how empty the node stays: spreads work over nodes */
+    SL_TERM_FRAGMENTATION, /* how much of the node's idle GPUs typical asks will be able to use:
+                              above 50 when that grows */
+    SL_TERM_WHOLE,         /* how many whole GPUs stay together for asks of several at once: above
+                              50 when that grows */
     SL_TERM_COUNT,
 };
 
 /* "availability", "packing", ...: names in the configuration and in explanations. */
 const char *sl_term_name(enum sl_term term);
-const char *sl_term_help(enum sl_term term);
 
 enum { SL_KIND_COUNT = SL_KIND_MEMORY + 1 };
 
-/* Weights are 0..1000. An ask is scored by those of its kind; where these are all 0, by the first
- * row; where that is all 0 too, all terms weigh the same. An ask of several kinds counts as the one
- * that comes first in: memory, whole, replica, mig. */
+/* Weights, 0..1000. An ask uses by_kind of its kind; if that row is all 0, weight; if that is all 0
+ * too, all terms weigh the same. An ask of several kinds has the first kind among memory, whole,
+ * replica, mig. */
 struct sl_score_config {
     int32_t weight[SL_TERM_COUNT];
     int32_t by_kind[SL_KIND_COUNT][SL_TERM_COUNT];
 };
-
-enum { SL_DEMAND_MAX = 32, SL_TYPICAL_MAX = 64, SL_DEMAND_RECENT = 1024 };
-
-/* What others want: resources waited for or asked for lately, with weights. */
-struct sl_demand_row {
-    uint64_t key;
-    enum sl_kind kind;
-    struct sl_mig_shape shape;
-    int32_t weight; /* > 0; pods waiting for it plus recent asks */
-    uint64_t rank;  /* sl_rank_hash of the name */
-};
-
-/* One thing that pods ask for, with its size. */
-struct sl_typical {
-    uint64_t key;
-    int64_t count;     /* units in one pod, > 0 */
-    int64_t cpu_milli; /* that the pod requests beside; 0: says nothing */
-    int32_t weight;    /* > 0; as in the rows */
-    enum sl_kind kind;
-    uint64_t rank; /* as in the rows */
-};
-
-struct sl_demand {
-    uint8_t n;
-    uint8_t n_typical;
-    struct sl_demand_row row[SL_DEMAND_MAX];
-    struct sl_typical typical[SL_TYPICAL_MAX];
-};
-
-/* Puts it in its place, the heaviest first, among equals by rank, count and CPU; the lightest falls
- * out where there are SL_DEMAND_MAX, or SL_TYPICAL_MAX, of them. A weight of 0 or less is left out,
- * and so are instances among the typical asks: they leave no gaps on a device, and are in the rows.
- */
-void sl_demand_offer(struct sl_demand *demand, const struct sl_demand_row *row);
-void sl_demand_offer_typical(struct sl_demand *demand, const struct sl_typical *typical);
-
-/* By rank, count and CPU: below, at or above 0. */
-int sl_typical_compare(const struct sl_typical *a, const struct sl_typical *b);
 
 struct sl_score {
     int32_t term[SL_TERM_COUNT]; /* 0..100 each */
     int32_t total;               /* 0..100, weighted mean rounded half up */
 };
 
-enum {
-    SL_SCORER_MEMO = 64,
-    SL_IDLE_STEPS = 128,
-    SL_IDLE_TABLES = 4,
-    SL_IDLE_GROUPS = 8,
-    SL_SCORER_KEYS = 8
-};
+enum { SL_SCORER_MEMO = 64, SL_IDLE_TABLES = 4, SL_IDLE_GROUPS = 8, SL_SCORER_KEYS = 8 };
 
-/* What is going to become of idle shares of a GPU, on nodes that offer the same resources and on
- * devices of one size. A share is counted in steps of its device. */
+/* The expected future of idle shares of a GPU, for devices of one size on nodes that offer the same
+ * resources. Shares are counted in steps of the device. */
 struct sl_idle {
-    uint64_t offered; /* bit i: the i-th typical ask can be had there */
+    uint64_t offered; /* bit i: the nodes offer the i-th typical ask */
     int64_t units;    /* memory units of a device; 0: no shares of memory */
     int32_t replicas; /* of a device; 0: none */
-    int32_t steps;    /* of a device; 0: nothing is in the table */
-    int64_t cpu;      /* milli CPU asked with a whole device's worth; 0: nobody says */
-    int32_t waste[SL_IDLE_STEPS + 1]; /* of so many idle steps nobody will use; 64000 is a device */
-    int32_t need[SL_IDLE_STEPS + 1];  /* milli CPU that those who use the rest will want */
+    int32_t steps;    /* of a device; 0: the table is empty */
+    int64_t cpu;      /* milli CPU asked with a whole device's worth; 0: none stated */
+    int32_t waste[SL_IDLE_STEPS + 1]; /* by idle steps: part without a user; 64000 is a device */
+    int32_t need[SL_IDLE_STEPS + 1];  /* by idle steps: milli CPU wanted by users of the rest */
     struct {
         int64_t cpu; /* milli CPU of such an ask */
         int32_t count;
-        int32_t share;       /* of all devices asked for, 65536 is all */
+        int32_t share;       /* of all devices asked for; 65536 is all */
     } group[SL_IDLE_GROUPS]; /* asks of several whole GPUs */
     uint32_t n_groups;
 };
 
-/* The weights, by term, that hold for the ask. */
+/* Returns the weights, by term, that apply to the ask. */
 const int32_t *sl_score_weights(const struct sl_score_config *config, const struct sl_ask *ask);
 
-/* Scores one ask on many nodes: what does not differ between them is worked out once, and nodes
- * that do not differ are scored once. All that is pointed at is borrowed; demand may be NULL. For
- * one thread. */
+/* Scores one ask on many nodes, and scores equal nodes once. It borrows all that it points to;
+ * demand may be NULL. For one thread. */
 struct sl_scorer {
     const struct sl_ask *ask;
     const struct sl_demand *demand;
     const int32_t *term_weight;            /* of the configuration, for the ask's kind */
-    uint32_t wanted;                       /* bit i: term i has a weight */
-    int64_t weight;                        /* of the demand that counts; 0: all weigh the same */
-    int64_t item_weight[SL_ASK_ITEMS_MAX]; /* of the demand for each item's resource */
-    const struct sl_mig_model *model;      /* whose profiles' weights follow; NULL at first */
+    bool all_terms;                        /* terms without weight are wanted, too */
+    int64_t weight;                        /* sum of the demand that counts; 0: all weigh alike */
+    int64_t item_weight[SL_ASK_ITEMS_MAX]; /* the demand for each item's resource */
+    const struct sl_mig_model *model;      /* of profile_weight; NULL at first */
     int64_t profile_weight[SL_MIG_PROFILES_MAX];
     struct {
         uint64_t digest; /* of the view; 0: none yet */
         struct sl_score score;
-    } memo[SL_SCORER_MEMO]; /* by the digest's last bits */
+    } memo[SL_SCORER_MEMO]; /* indexed by the digest's last bits */
     const struct sl_typical *typical;
-    struct sl_typical own[SL_ASK_ITEMS_MAX]; /* the ask's own, where there is no demand */
+    struct sl_typical own[SL_ASK_ITEMS_MAX]; /* the ask itself, when there is no demand */
     uint8_t n_typical;
     uint8_t n_keys;
-    uint8_t n_idle; /* tables that are made */
+    uint8_t n_idle; /* tables made so far */
     struct {
         uint64_t key;
         uint64_t rows; /* bit i: the i-th typical ask is for it */
@@ -130,47 +88,48 @@ struct sl_scorer {
 void sl_scorer_init(struct sl_scorer *scorer, const struct sl_ask *ask,
                     const struct sl_demand *demand, const struct sl_score_config *config);
 
-/* True when the ask fits on the node; where it does not, or when it asks for nothing, all of *out
- * is 0.
+/* True when the ask fits on the node. *out is all 0 when it does not fit or asks for nothing.
  *
  * availability = 100 - 100 * loss, rounded half up; loss in 0..1 is
  * - for what goes to instances: sum_d w_d * loss_d / sum_d w_d over the demand's profiles d; loss_d
- *   is the memory slices' worth of instances of d that the node can provide before and no longer
- *   after the placement, over the memory slices of one device (at most 1). Where the node is
- *   repartitioned by demand and says where its instances are, they are counted from the legal
- *   placements beside the instances in use, on the devices that the ask gets a part of; elsewhere
- *   from the free instances, so that only the profile asked for loses. A replica of an instance is
- *   the instance's share. Without demand for profiles every profile of the node's model weighs the
- *   same. An instance of unknown profile counts as a device.
- * - for what goes to whole GPUs or pieces of them: devices with nothing in use before and something
- *   after (at most 1): a share of a GPU that others share already costs nothing. Where the node
- *   knows only counts, the units' share of one device.
+ *   is the memory slices of instances of d that the placement makes unavailable, over the memory
+ *   slices of one device (at most 1). On a node that is repartitioned on demand and tells where its
+ *   instances are, available instances are the legal placements beside the instances in use, on the
+ *   devices of which the ask gets a part; on others they are the free instances, so that only the
+ *   profile asked for loses. A replica counts as its share of the instance. Without demand for
+ *   profiles every profile of the node's model weighs the same. An instance of unknown profile
+ *   counts as a device.
+ * - for what goes to whole GPUs or pieces of them: the devices that the placement takes first into
+ *   use (at most 1), so that a share of a GPU already in use costs nothing. When the node knows
+ *   only counts, the units' share of one device.
  * - for an ask of both, the larger.
- * Where the ask says the least GPU memory that it accepts, availability and fragmentation are each
- * the mean of that and of 100 * least / given over what it would be given.
+ * When the ask states the least GPU memory that it accepts, availability and fragmentation are each
+ * averaged with 100 * least / given, over the units that it would be given.
+ *
  * packing = 100 * used/capacity of the ask's pools after the placement, the mean over its items.
  * spreading = 100 - packing.
- * fragmentation = 50 + 50 * d / (|d| + 0.4 GPU), d the idle GPUs on the node that nobody is
- * expected to use before the placement less those after it, per GPU asked (docs/placement.md has
- * the model: gaps that typical asks leave, and GPUs whose CPU is gone). Of what goes to instances
- * it is the availability. 50 where nothing is known of devices. whole = the same of the GPUs that
- * are idle and whole, but too few for those who ask for several at once; each such ask counts by
- * its share of the GPUs asked for. An ask for nothing that requests CPU has fragmentation and whole
- * only; the others are 0. */
-/* Terms that have no weight may be left 0: sl_score() tells all of them.
  *
- * Whether it fits is always looked at; the score of an equal digest is taken for the same. Should
- * two states ever share one (64 bits), a node that fits gets another's score, the same in every
- * run: nothing is refused or given for it. */
+ * fragmentation = 50 + 50 * d / (|d| + 0.4 GPU), d the node's idle GPUs that no pod is expected to
+ * use, before the placement less after it, per GPU asked (docs/placement.md has the model: gaps
+ * that typical asks leave, and GPUs whose CPU is gone). For instances it is the availability; it is
+ * 50 when the devices are unknown. whole = the same of the idle whole GPUs that are too few for
+ * asks of several at once; each such ask counts by its share of the GPUs asked for.
+ *
+ * An ask without GPUs that requests CPU has fragmentation and whole only; its other terms are 0.
+ * Terms without weight may be left 0; sl_score() fills all of them.
+ *
+ * The fit is checked for each view; the score is reused for an equal digest. Should two states
+ * share a digest of 64 bits, a node that fits gets the other's score, the same in every run. That
+ * neither refuses nor assigns anything. */
 bool sl_scorer_score(struct sl_scorer *scorer, const struct sl_view *view, struct sl_score *out);
 
-/* The same for one node. */
+/* Scores the ask on one node, and fills all terms. */
 void sl_score(const struct sl_view *view, const struct sl_ask *ask, const struct sl_demand *demand,
               const struct sl_score_config *config, struct sl_score *out);
 
 /* Maps totals (0..100) to the wire's 0..10. The best node - highest total, among equals the one
- * with the lowest rank - alone gets 10; the others get floor(total * 9 / 100). rank[i] is any
- * number that orders equals the same way in every call (the node's place by name). */
+ * with the lowest rank - alone gets 10; the others get floor(total * 9 / 100). rank[i] orders
+ * equals, and must do so alike in every call, as the node's place by name does. */
 void sl_score_wire(const int32_t *totals, const uint32_t *rank, size_t n, uint8_t *out);
 
 #endif

@@ -1,5 +1,5 @@
-/* A node with what is in use on it, at one generation: what every decision reads. Immutable; built
- * anew from the node and its pods whenever either changes, so that nothing can drift. */
+/* A view: a node with the units that its pods use. Every decision reads views. A view is immutable,
+ * and is built anew when the node or its pods change, so that counters cannot drift. */
 #ifndef SLICED_VIEW_H
 #define SLICED_VIEW_H
 
@@ -11,11 +11,11 @@ struct sl_device_use {
     int32_t replicas;     /* replicas in use on the device */
     int64_t memory_units; /* units of the memory pool in use */
     int32_t instances;    /* instances in use */
-    int64_t declared_mib; /* GPU memory that the replicas' pods say they use of it */
+    int64_t declared_mib; /* GPU memory that its replicas' pods declare to use */
 };
 
-/* A pod that holds something here. part[first_part..+n_parts) says where; units that could not be
- * put on any device (more in use than the node has) are counted in the pool only. */
+/* A pod that holds units of the node, at view->part[first_part..first_part + n_parts). Units for
+ * which no device has room (more in use than the node has) count in their pool only. */
 struct sl_resident {
     struct sl_pod *pod; /* reference held by the view */
     uint32_t first_part;
@@ -23,30 +23,32 @@ struct sl_resident {
     bool assumed; /* the pod carries no usable assignment: placed as if it were bound now */
 };
 
-/* What one pool can still give. Kept beside the keys so that the usual fit reads nothing else. */
+/* What one pool can still give, beside the pool's key, so that the usual fit reads nothing else. */
 struct sl_pool_room {
     uint64_t key;
-    int64_t free;     /* units that could be given now, over all devices; never negative */
-    int64_t largest;  /* the most that one pod may ask now: free, or what one device has (memory) */
+    int64_t free;     /* units that could be given now, over all devices; >= 0 */
+    int64_t largest;  /* the most that one pod may ask now: free, or one device's share (memory) */
     int64_t capacity; /* as in the node's pool */
     int64_t most;     /* the most that one pod could ask if the node were empty and healthy */
-    /* Where the next unit would go, as sl_choose() says: an index in the node's devices; -1 when
-     * there is none, or only counts are known, or it depends on how many are asked (memory). And,
-     * where the node is repartitioned by demand, how many instances of each profile of its model
-     * could then no longer be made. */
+    /* next_device is the index in node->device where sl_choose() would put the next unit; -1 when
+     * no device has room, only counts are known, or it depends on the number of units (memory). On
+     * a node that is repartitioned on demand, lost is the number of instances of each profile of
+     * its model which that unit makes impossible. */
     int16_t next_device;
     uint8_t lost[SL_MIG_PROFILES_MAX];
-    bool spans; /* as in the node's pool: largest and most are of no pod in particular then */
+    bool spans; /* as in the node's pool; largest and most then hold for no certain pod */
 };
 
-/* What scores read of idle GPUs, kept together: the usual score looks at nothing else. A device is
- * so many steps, of which some are idle. */
+enum { SL_IDLE_STEPS = 128 }; /* of a device at most */
+
+/* A node's idle GPUs, as all that the usual score reads. A device counts as equal steps, some of
+ * them idle. */
 struct sl_view_idle {
-    int64_t cpu_milli;  /* of the node; -1: it does not say */
+    int64_t cpu_milli;  /* of the node; -1: not stated */
     int64_t units;      /* of memory on a device; 0: no shares of memory */
     int32_t replicas;   /* of a device; 0: none */
     int32_t steps;      /* of a device; 0: they differ in size, or there are none */
-    uint32_t pools;     /* bit i: units of the i-th pool are devices or parts of them */
+    uint32_t pools;     /* bit i: the i-th pool's units are devices or parts of them */
     int16_t whole;      /* pool of whole GPUs, -1: none */
     uint16_t n_devices; /* of the node */
 };
@@ -54,51 +56,59 @@ struct sl_view_idle {
 struct sl_view {
     struct sl_node *node; /* reference held by the view */
     int64_t *pool_used;   /* units in use, by node->pool */
-    int64_t *pool_mib;    /* declared GPU memory in use, by pool; of pools of counts only */
+    int64_t *pool_mib;    /* declared GPU memory in use, by node->pool; only for pools without
+                             on_devices */
     struct sl_device_use *device;
-    int32_t
-        *instance_used;    /* replicas in use by node->instance (1 when an instance is exclusive) */
-    int64_t *instance_mib; /* declared GPU memory in use, by node->instance */
+    int32_t *instance_used; /* replicas in use, by node->instance (1 for an exclusive instance) */
+    int64_t *instance_mib;  /* declared GPU memory in use, by node->instance */
     struct sl_resident *resident; /* by creation time, then UID */
     struct sl_assignment_part *part;
-    struct sl_assignment_part *more; /* where part is when it outgrew the view's own allocation */
+    struct sl_assignment_part *more; /* the memory of part once that outgrew the view */
     uint32_t n_residents;
     uint32_t n_parts;
     uint32_t parts_cap;
-    uint8_t *gap; /* idle steps by node->device, where idle.steps is not 0 */
+    uint8_t *gap; /* idle steps, by node->device, if idle.steps is not 0 */
     struct sl_view_idle idle;
-    uint64_t digest;   /* equal where every ask scores alike: see sl_scorer_score() */
-    int64_t cpu_milli; /* requests of all pods on the node, those that ask for nothing of
-                          ours too; as is memory_bytes */
+    uint64_t digest;   /* equal digests score alike for every ask: see sl_scorer_score() */
+    int64_t cpu_milli; /* requested by all pods, with and without GPUs, as memory_bytes */
     int64_t memory_bytes;
-    uint32_t n_pods;            /* all pods on the node */
-    uint16_t n_pools;           /* the node's */
-    bool unhealthy;             /* some device is */
+    uint32_t n_pods;  /* all pods on the node */
+    uint16_t n_pools; /* the node's */
+    bool unhealthy;   /* some device is unhealthy */
+    bool withheld;    /* the node's GPUs are being cut: its pods keep their units, and no more are
+                         given (SL_REASON_CUTTING) */
     struct sl_pool_room room[]; /* by node->pool */
 };
 
 enum { SL_VIEW_PODS_MAX = 1 << 20 };
 
-/* A view of node with the pods that hold devices on it (others in the list are passed over). Takes
- * references of its own. Pods with a usable assignment are placed first, in order of creation time
- * and UID: it names places that the node has and nobody placed before holds (shares of memory may
- * be over-committed: then nothing of that device is free). The others follow in the same order,
- * placed as sl_choose() would, and where that fails as many of their units as find a place, on
- * devices marked unhealthy last; a share of memory that no device has room for on several. NULL
- * when out of memory or beyond SL_VIEW_PODS_MAX. */
+/* Makes the view of a node with the pods of the list that hold units of it, ignoring other pods.
+ * The view takes references of its own to node and pods. Returns NULL when out of memory or with
+ * more than SL_VIEW_PODS_MAX such pods.
+ *
+ * Pods with a usable assignment are placed first, by creation time, then UID. An assignment is
+ * usable when the node has its places and no pod placed before holds them; a share of memory may
+ * over-commit its device, which then has nothing free. The other pods follow in the same order,
+ * placed as sl_choose() would place them. If that fails, as many of their units as find a place are
+ * placed, on unhealthy devices last, and a share of memory that fits on no device is spread over
+ * several. */
 struct sl_view *sl_view_new(struct sl_node *node, struct sl_pod *const *pods, size_t n_pods);
 
-/* The same beside pods of which only that is known, that they take CPU and memory there. */
+/* For sl_view_new_beside(), which is otherwise as sl_view_new(): what pods without units of the
+ * node's pools use of its CPU and memory, and whether to withhold the node, as is done anyway while
+ * sl_node_is_cut(). */
 struct sl_host_use {
     int64_t cpu_milli;
     int64_t memory_bytes;
     uint32_t n_pods;
+    bool withheld;
 };
 struct sl_view *sl_view_new_beside(struct sl_node *node, struct sl_pod *const *pods, size_t n_pods,
                                    const struct sl_host_use *others);
 void sl_view_free(struct sl_view *view); /* NULL is allowed */
 
-/* Index of the pool of that resource, -1 when the node has none. */
+/* Returns the index in the node's pools of the resource with that key, -1 when it has none.
+ * O(pools) over adjacent memory. */
 static inline int sl_view_pool(const struct sl_view *view, uint64_t key)
 {
     for (int i = 0; i < (int)view->n_pools; i++) {
@@ -109,12 +119,13 @@ static inline int sl_view_pool(const struct sl_view *view, uint64_t key)
     return -1;
 }
 
-/* Units free in a pool, never negative: what its capacity leaves, less what other pools of the
- * node hold of the same devices (a whole GPU and its replicas are one thing). */
+/* Returns the free units of a pool (an index in the node's pools), >= 0: its capacity less its own
+ * use, and less the use of other pools on the same devices (a whole GPU and its replicas exclude
+ * each other). */
 int64_t sl_view_free_units(const struct sl_view *view, unsigned pool);
 
-/* A copy of the use counters that a search may change; the view itself stays as it is. Large:
- * sl_scratch_init copies only as much as the node has. */
+/* A copy of a view's counters that a search may change; it borrows the view. It takes some 9 KiB:
+ * leave it uninitialised, and sl_scratch_init copies as much as the node has. */
 struct sl_scratch {
     const struct sl_view *view;
     int64_t pool_used[SL_NODE_POOLS_MAX];
@@ -125,11 +136,11 @@ struct sl_scratch {
 };
 
 void sl_scratch_init(struct sl_scratch *scratch, const struct sl_view *view);
-/* Takes the units of a resident pod out of the scratch (preemption, a claim's own pod). */
+/* Frees the units of one pod (an index in view->resident), as if it were gone. */
 void sl_scratch_remove(struct sl_scratch *scratch, unsigned resident);
-/* Takes exactly these places for the ask if all of them can be given now: free, on healthy devices,
- * in what the pools have left. False: nothing is changed. The assignment is one that
- * sl_assignment_parse() read against the node for that ask. */
+/* Takes exactly these places for the ask. Returns false, and changes nothing, unless all of them
+ * are free, on healthy devices, and within what the pools have left. The assignment comes from
+ * sl_assignment_parse() for that node and ask. */
 bool sl_scratch_take_exactly(struct sl_scratch *scratch, const struct sl_ask *ask,
                              const struct sl_assignment *assignment);
 

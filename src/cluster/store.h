@@ -1,8 +1,9 @@
-/* The mutable state: nodes, pods, the ledger of reservations, and the published snapshot. One lock
- * guards all of it; nobody holds it during I/O. */
+/* The mutable state: nodes, pods, the ledger of reservations and nominations, and the published
+ * snapshot. One lock guards all of it; nobody holds it during I/O. */
 #ifndef SLICED_CLUSTER_STORE_H
 #define SLICED_CLUSTER_STORE_H
 
+#include "sliced/cut.h"
 #include "sliced/score.h"
 #include "util/error.h"
 
@@ -12,36 +13,42 @@ struct sl_store_limits {
     size_t max_nodes;
     size_t max_pods;
     size_t max_reservations;
-    int64_t reservation_us; /* a reservation that is neither committed nor seen bound lapses */
+    int64_t reservation_us; /* after which a reservation expires, unless it is committed or its pod
+                               seen bound */
 };
 
 struct sl_store *sl_store_new(const struct sl_store_limits *limits, struct sl_error *err);
 void sl_store_free(struct sl_store *store); /* no snapshot may be out */
-void sl_store_set_limits(struct sl_store *store, const struct sl_store_limits *limits);
 
-/* Of two pods that ask for equal shares of memory on different GPUs of a node the second is
- * reserved only when gpushare's device plugin has taken the first, or that runs. Off at first. */
+/* While on, a pod which asks for as much GPU memory as another pod on a different GPU of the node
+ * waits for its reservation until gpushare's device plugin has taken that pod, or it runs. Off at
+ * first. */
 void sl_store_set_one_equal_share(struct sl_store *store, bool on);
 
-/* Changes. Each takes its argument over (stolen), also on failure; a put that fails has changed
- * nothing. Between begin and end no snapshot is published: for lists. Without them each change
- * publishes one. Nested calls are not allowed; begin and end are of one thread, others may still
- * read, and bind: their reservations count at once and show at the end. end fails only for lack of
- * memory (SL_ERR_NOMEM): the changes stand, and the next call that changes anything publishes them.
+/* ---- changes ----
  *
- * Of pods that ask for nothing of ours only CPU and memory count, on nodes that have GPUs, may
- * have, or are not known yet; of those on nodes that are not known at most max_pods are kept. A pod
- * put again replaces itself, moves to the node it now shows, and settles its reservation: seen
- * bound on the reserved node it is committed, bound elsewhere or ended the reservation is dropped.
- * A pod known as bound is not unbound by news that shows it alive without a node (older than the
- * binding: a node is set once), except by a list that was begun after its node was known: then the
- * cluster was set back to an older state. What was given to a bound pod stays: its ask and its
- * assignment, and its timeout while no deadline is enforced, whatever is edited on it later. A pod
- * of the same name with another UID was made anew and takes the place of the old one; a UID that a
- * pod of another name has is SL_ERR_CONFLICT. Pods bound to a node that is not known count when it
- * comes. Above a maximum: SL_ERR_LIMIT, except for a pod that holds devices. Deletes of what is not
- * known: SL_ERR_NOTFOUND; they never fail for lack of memory.
- */
+ * Each steals its argument, also on failure; a put that fails changes nothing. Each change
+ * publishes a snapshot, except between begin and end, which are for lists. One thread calls begin
+ * and end, not nested. Others may read and bind meanwhile: their reservations count at once and
+ * show at the end. end fails only for lack of memory (SL_ERR_NOMEM): the changes stand, and the
+ * next call that changes anything publishes them.
+ *
+ * A pod that is put again replaces itself and moves to the node that it now shows. If it is bound
+ * on its reserved node, the put commits the reservation; if it is bound elsewhere or ended, the put
+ * drops it. A put of a bound pod alive without a node does not unbind it: a node is set once, so
+ * that the news is older than the binding. Only a list that was begun after the node was known
+ * unbinds the pod: the cluster was set back to an older state.
+ *
+ * Later edits do not change a bound pod's ask and assignment, nor its timeout while no deadline is
+ * enforced. A pod of the same name with another UID replaces the old one; the UID of a pod of
+ * another name is SL_ERR_CONFLICT. Pods bound to an unknown node count when the node comes.
+ *
+ * A pod that asks for nothing of ours counts with its CPU and memory only, and only on nodes that
+ * have GPUs, may have GPUs, or are not known yet; on unknown nodes the store keeps at most max_pods
+ * such pods.
+ *
+ * A put above a maximum is SL_ERR_LIMIT, except for a pod that holds devices. A delete of an
+ * unknown object is SL_ERR_NOTFOUND; deletes never fail for lack of memory. */
 void sl_store_begin(struct sl_store *store);
 int sl_store_end(struct sl_store *store, struct sl_error *err);
 int sl_store_put_node(struct sl_store *store, struct sl_node *node, struct sl_error *err);
@@ -49,19 +56,18 @@ int sl_store_put_node(struct sl_store *store, struct sl_node *node, struct sl_er
 struct sl_node *sl_store_node(struct sl_store *store, struct sl_str name);
 int sl_store_delete_node(struct sl_store *store, struct sl_str name, struct sl_error *err);
 int sl_store_put_pod(struct sl_store *store, struct sl_pod *pod, struct sl_error *err);
-/* The same of a pod that was read ahead of the watch: until that tells of it, a pod of its name
- * that is no younger does not take its place. */
+/* Puts a pod that was read ahead of the watch: until the watch tells of it, no pod of its name that
+ * is as old or older takes its place. */
 int sl_store_put_pod_ahead(struct sl_store *store, struct sl_pod *pod, struct sl_error *err);
-/* uid: of the pod that is gone; empty: whichever has the name. */
+/* uid: of the deleted pod; empty: any UID. */
 int sl_store_delete_pod(struct sl_store *store, struct sl_str ns, struct sl_str name,
                         struct sl_str uid, struct sl_error *err);
 
-/* A list that is the whole truth: what is put between begin and end is there, all else of that kind
- * is deleted at the end, reservations of such pods with it. What was put, but not taken because of
- * an error, counts as there when it was known before; keep says so of what could not even be put. A
- * reservation whose pod is listed as not bound stays. The two kinds may be swept at the same time;
- * a sweep that is begun anew, or never ended, deletes nothing. end returns how many were deleted.
- */
+/* A sweep takes in a complete list: end deletes all objects of that kind that were not put since
+ * begin, with reservations of such pods, and returns how many. A put that failed keeps what was
+ * known before; keep does so for an object that could not even be put. A reservation stays while
+ * its pod is listed as not bound. The two kinds may be swept at the same time; a sweep that is
+ * begun anew, or never ended, deletes nothing. */
 enum sl_sweep { SL_SWEEP_NODES, SL_SWEEP_PODS, SL_SWEEP_KINDS };
 void sl_store_sweep_begin(struct sl_store *store, enum sl_sweep kind);
 size_t sl_store_sweep_end(struct sl_store *store, enum sl_sweep kind);
@@ -74,20 +80,20 @@ struct sl_pod *sl_store_pod(struct sl_store *store, struct sl_str ns, struct sl_
 
 /* ---- snapshot ---- */
 
-/* An immutable picture at one generation. Views are in order of node name. A view that a newer
- * generation replaced is freed when the last snapshot that can see it is released. Picking up and
- * releasing never wait for a change that is being made. */
+/* An immutable view of the cluster at one generation. Views of nodes are in order of name; one that
+ * a newer generation replaced is freed when the last snapshot that shows it is released. Acquire
+ * and release never wait for a change that is being made. */
 struct sl_snapshot {
     uint64_t generation;
     size_t n_nodes;
     const struct sl_view *const *view;
     const struct sl_node_index *index;
     struct sl_demand demand;
-    size_t n_pods;     /* known to the store */
-    size_t n_waiting;  /* of them: neither bound, reserved nor finished, with an ask */
-    size_t n_bound;    /* of them: holding devices, reserved ones too */
-    size_t n_reserved; /* of those bound: the binding is under way */
-    size_t n_claimed;  /* of those waiting: devices are set aside for them */
+    size_t n_pods;      /* known to the store */
+    size_t n_waiting;   /* of them: neither bound, reserved nor finished, with an ask */
+    size_t n_bound;     /* of them: holding devices, reserved ones too */
+    size_t n_reserved;  /* of those bound: the binding is under way */
+    size_t n_nominated; /* of those waiting: devices are set aside for them */
 };
 
 const struct sl_snapshot *sl_store_acquire(struct sl_store *store); /* never NULL */
@@ -95,12 +101,12 @@ void sl_store_release(struct sl_store *store, const struct sl_snapshot *snapshot
 
 #define SL_NODE_NONE UINT32_MAX
 
-/* Place of the node in snapshot->view, or SL_NODE_NONE. hint is where the caller expects it (one
- * after the last found: schedulers list nodes in order; past the end counts as 0) and makes that
- * case one comparison. */
+/* The place of the node in snapshot->view, or SL_NODE_NONE. hint is where the caller expects it and
+ * makes that case one comparison: one after the last found, as schedulers list nodes in order. Past
+ * the end it counts as 0. */
 uint32_t sl_snapshot_find(const struct sl_snapshot *snapshot, struct sl_str name, uint32_t hint);
 
-/* The places of names, into place[0..n), up to the first that is unknown; returns how many. */
+/* Writes the places of names into place[0..n), up to the first unknown one; returns how many. */
 size_t sl_snapshot_find_run(const struct sl_snapshot *snapshot, const struct sl_str *name, size_t n,
                             uint32_t hint, uint32_t *place);
 
@@ -112,79 +118,94 @@ enum sl_bind_code {
     SL_BIND_IN_PROGRESS, /* another call holds the reservation for the same pod and node */
     SL_BIND_OTHER_NODE,  /* the pod stands, or is reserved, on another node */
     SL_BIND_UNKNOWN_POD,
-    SL_BIND_OTHER_UID, /* a pod of that name, but made anew; or one without a UID */
+    SL_BIND_OTHER_UID, /* the pod of that name was made anew, or has no UID */
     SL_BIND_UNKNOWN_NODE,
     SL_BIND_NO_ROOM,  /* verdict says why */
     SL_BIND_FINISHED, /* the pod has ended or is being deleted */
     SL_BIND_FULL,     /* max_reservations are out */
     SL_BIND_HELD,     /* the queue holds the pod; the store itself never says so */
     SL_BIND_NOMEM,
-    SL_BIND_NOT_CLAIMED, /* claims only: the devices named are not free, or the pod has a claim */
+    SL_BIND_NOT_NOMINATED, /* nominate only: the devices are not free, or the pod is nominated */
 };
 
 struct sl_bind_result {
     enum sl_bind_code code;
-    bool claimed;                            /* RESERVED: the pod had a claim, so it was released */
+    bool nominated; /* RESERVED: the pod had a nomination, so the queue has released it */
     struct sl_verdict verdict;               /* NO_ROOM */
     char assignment[SL_ASSIGNMENT_TEXT_MAX]; /* RESERVED, ALREADY: the annotation's text */
-    char text[320]; /* a sentence for the scheduler when it is no success */
+    char text[320]; /* a sentence for the scheduler, unless it is a success */
 };
 
 /* "Reserved", "Already", ... */
 const char *sl_bind_code_name(enum sl_bind_code code);
 
-/* Chooses devices and reserves them, in one critical section, against the current state. From here
- * on every snapshot shows them in use. now_us: Unix microseconds, for expiry; what has lapsed by
- * then is rolled back first. Anything but RESERVED has changed nothing else. */
+/* Chooses devices and reserves them, in one critical section, against the current state. From then
+ * on every snapshot shows them in use. Reservations that have expired at now_us (Unix microseconds)
+ * are rolled back first; any result but RESERVED has changed nothing else. */
 void sl_store_reserve(struct sl_store *store, struct sl_str ns, struct sl_str name,
                       struct sl_str uid, struct sl_str node, int64_t now_us,
                       struct sl_bind_result *result);
 
-/* The binding is done: the pod is bound (phase as given) until the API server says otherwise. True
- * too when the pod was seen bound meanwhile. False when there is no such reservation any more (it
- * lapsed, or the pod is gone). Like rollback and expire it cannot fail for lack of memory: the
- * snapshot may then show the change late, binds never do. */
+/* Ends the reservation of a pod whose binding is done: the pod is bound, in that phase, until the
+ * API server says otherwise. True too when the pod was seen bound meanwhile; false when there is no
+ * such reservation any more, as it expired or the pod is gone. Like rollback and expire it cannot
+ * fail for lack of memory: the snapshot may then show the change late, binds never do. */
 bool sl_store_commit(struct sl_store *store, struct sl_str uid, enum sl_pod_phase phase);
 
-/* The binding has failed for sure: gives the devices back. False: as above, or it was committed. */
+/* Frees the devices of a pod whose binding has surely failed. False: there is no such reservation
+ * any more, or it was committed. */
 bool sl_store_rollback(struct sl_store *store, struct sl_str uid);
 
-/* Rolls back what has lapsed at now_us; returns how many. */
+/* Rolls back reservations that have expired at now_us; returns how many. */
 size_t sl_store_expire(struct sl_store *store, int64_t now_us);
 
-/* While held, nothing lapses: for as long as news of what became of a binding may be late. */
-void sl_store_hold_lapses(struct sl_store *store, bool hold);
+/* While held, nothing expires: news of what became of a binding may be late. */
+void sl_store_hold_expiry(struct sl_store *store, bool hold);
 
-/* ---- claims: what the plan has set aside for a pod whose turn has come ---- */
+/* ---- nominations: devices that the plan has set aside for a pod whose turn has come ---- */
 
-/* Sets the devices of that assignment on that node aside for the pod, as a reservation would: from
- * here on every snapshot shows them in use, by the pod as a resident. RESERVED, or a code that says
- * why not and has changed nothing. A claim does not lapse by itself. sl_store_reserve for that node
- * turns the claim into a reservation with the same devices (so the bind gets what the plan chose);
- * for another node the claim is given back when, and only when, the pod finds room there. A pod
- * with a claim still waits. */
-void sl_store_claim(struct sl_store *store, struct sl_str uid, struct sl_str node,
-                    struct sl_str assignment, struct sl_bind_result *result);
+/* Sets the devices of that assignment on that node aside for the pod: from then on every snapshot
+ * shows them in use, by the pod as a resident. RESERVED, or a code that says why not; nothing has
+ * changed then. The pod still waits, and its nomination does not expire by itself.
+ * sl_store_reserve for that node turns the nomination into a reservation with the same devices; for
+ * another node it gives the nomination back if the pod finds room there. */
+void sl_store_nominate(struct sl_store *store, struct sl_str uid, struct sl_str node,
+                       struct sl_str assignment, struct sl_bind_result *result);
 
-/* Gives the claim back; false when there is none (it is a reservation by now, or never was). */
-bool sl_store_unclaim(struct sl_store *store, struct sl_str uid);
-size_t sl_store_unclaim_all(struct sl_store *store);
+/* Gives the nomination back; false when there is none, as when it is a reservation by now. */
+bool sl_store_withdraw(struct sl_store *store, struct sl_str uid);
+/* Gives all nominations back; returns how many. */
+size_t sl_store_withdraw_all(struct sl_store *store);
 
-/* The node on which that pod has a claim, into out; false when it has none. */
-bool sl_store_claimed_node(struct sl_store *store, struct sl_str uid, char *out, size_t size);
+/* Writes the node of the pod's nomination; false when it has none. */
+bool sl_store_nominated_node(struct sl_store *store, struct sl_str uid, char *out, size_t size);
+
+/* ---- cuts: nodes that are withheld while their GPUs are cut ---- */
+
+/* Withholds the node if these cuts may be made on it as it is now: sl_cut_allowed() holds, no
+ * reservation or nomination stands there, each pod with units there has started, and the node shows
+ * the resources of all of them. From then on every view of the node is withheld, also when the node
+ * is put anew, until the cut ends or the node is deleted. (A node with the annotation
+ * sliced.dev/cut is withheld without this call.) False: nothing changed, and reason has a sentence.
+ */
+bool sl_store_cut_begin(struct sl_store *store, struct sl_str node, const struct sl_cut *cut,
+                        size_t n, bool mig_mode, char *reason, size_t size);
+/* False: no such cut has begun, or it has ended. Cannot fail for lack of memory. */
+bool sl_store_cut_end(struct sl_store *store, struct sl_str node);
+/* Ends all cuts; returns how many. */
+size_t sl_store_cut_end_all(struct sl_store *store);
 
 /* ---- the queue's feed ---- */
 
-/* Tells of every pod that waits when it is put (waits is true; also when it only changed), and of
- * its UID when it waits no more: bound, ended, deleted (waits is false). Reservations and claims do
- * not count: such a pod waits until it is bound. Called with the store's lock held: it must be
- * short and must not call the store. Setting it tells of all that wait now. One at a time; NULL
- * ends it. */
+/* Is told of every waiting pod that is put, also when it only changed (waits is true), and of one
+ * that waits no more: bound, ended or deleted (waits is false). A pod with a reservation or
+ * nomination waits until it is bound. Called with the store's lock held: it must be short and must
+ * not call the store. Setting it tells of all that wait now. One at a time; NULL ends it. */
 typedef void (*sl_store_feed)(void *context, struct sl_pod *pod, bool waits);
 void sl_store_set_feed(struct sl_store *store, sl_store_feed feed, void *context);
 
-/* Tells of every pod that is put or bound (there is true), and of one that goes, as it was (there
- * is false); else as the feed. Of pods that ask for nothing of ours nothing is told. */
+/* Is told of every pod that is put or bound (there is true), and of one that goes, as it was (there
+ * is false); else as the feed. Pods that ask for nothing of ours are left out. */
 typedef void (*sl_store_watch)(void *context, struct sl_pod *pod, bool there);
 void sl_store_set_watch(struct sl_store *store, sl_store_watch watch, void *context);
 
@@ -196,7 +217,7 @@ void sl_store_set_published(struct sl_store *store, void (*published)(void *cont
 struct sl_store_stats {
     uint64_t binds;     /* reservations committed, or seen bound where they were */
     uint64_t conflicts; /* refused for NO_ROOM or OTHER_NODE, or seen bound on another node */
-    uint64_t lapses;
+    uint64_t expiries;
     uint64_t rollbacks;
     uint64_t limit_hits; /* nodes, pods or reservations refused because of a maximum */
 };

@@ -3,10 +3,10 @@
 #ifndef SLICED_CODEC_EXTENDER_H
 #define SLICED_CODEC_EXTENDER_H
 
-#include "codec/event.h"
+#include "codec/stream/event.h"
 #include "codec/write.h"
 #include "sliced/facts.h"
-#include "util/arena.h"
+#include "util/data/arena.h"
 
 enum sl_body_kind {
     SL_BODY_ARGS,    /* ExtenderArgs: filter, prioritize */
@@ -22,7 +22,7 @@ struct sl_binding_args {
     struct sl_str node;
 };
 
-/* What an API server asks a webhook about. */
+/* The object that an API server asks a webhook about. */
 struct sl_review {
     struct sl_str uid;         /* of the request: the answer repeats it */
     struct sl_str operation;   /* "CREATE" */
@@ -35,18 +35,18 @@ struct sl_review {
     bool has_object;
 };
 
-/* What reads a body calls. Pointers may be NULL when of no interest. A refusal (-1 with *err set)
- * stops the body and is given the place. No name and no UID is empty; duplicates among them are for
- * the sink to find: the decoder keeps none of them. */
+/* The functions that the decoder calls; those of no interest may be NULL. A refusal (-1 with
+ * *err set) stops the body and gets the place. Names and UIDs are never empty; the sink itself
+ * looks for duplicates, since the decoder keeps none of them. */
 struct sl_body_sink {
     void *context;
     /* Each candidate node in order, from NodeNames or from Nodes.items[].metadata.name; name is
      * valid during the call. */
     int (*node)(void *context, struct sl_str name, struct sl_error *err);
-    /* The short way for NodeNames, beside node: takes as many of the first of these names as it
-     * can without a complaint, none that is empty, and returns how many; node is called for the one
-     * behind them. They stand in the body one behind the other: quoted, without escapes, and with
-     * nothing but a comma between. */
+    /* The short way for NodeNames, beside node. Takes as many of the first of these names as it
+     * can without a complaint, none that is empty, and returns how many; the decoder calls node
+     * for the next one. In the body the names stand one behind the other: quoted, without
+     * escapes, and with nothing but a comma between. */
     size_t (*nodes)(void *context, const struct sl_str *name, size_t n);
     /* Preempt: a node with victims begins; then each victim's UID (Victims' pods and MetaVictims
      * alike); pdb_violations when the node ends. */
@@ -57,8 +57,8 @@ struct sl_body_sink {
 
 struct sl_body;
 
-/* A decoder for one body at a time; what is kept of a body is put in the arena (borrowed; whoever
- * owns it resets it between bodies, before sl_body_begin). NULL when out of memory. */
+/* A decoder for one body at a time. It puts what it keeps of a body into the arena, which is
+ * borrowed: the owner resets it between bodies, before sl_body_begin. NULL when out of memory. */
 struct sl_body *sl_body_new(const struct sl_text_limits *limits, struct sl_arena *arena);
 void sl_body_free(struct sl_body *body); /* NULL is allowed */
 /* Bytes of the decoder itself, and of the token that a piece's end has cut. */
@@ -67,8 +67,8 @@ size_t sl_body_bytes(const struct sl_body *body);
 /* Starts over for a body of that kind. */
 void sl_body_begin(struct sl_body *body, enum sl_body_kind kind, const struct sl_body_sink *sink);
 
-/* A piece of the body, of any size. 0, or -1 with *err set: its field names the place, as in
- * "Pod.spec.containers[0].resources.limits". Fails the same way ever after. */
+/* Takes a piece of the body, of any size. 0, or -1 with *err set: its field names the place, as
+ * in "Pod.spec.containers[0].resources.limits". Fails the same way ever after. */
 int sl_body_feed(struct sl_body *body, const char *data, size_t len, struct sl_error *err);
 
 /* The body has ended. Checks what must be there: ARGS needs Pod and one of Nodes and NodeNames,

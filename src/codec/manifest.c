@@ -1,8 +1,8 @@
 /* Manifests: single objects, Lists and several documents, with kind and apiVersion anywhere among
  * an object's keys. */
-#include "codec/json.h"
-#include "codec/object_parts.h"
-#include "codec/yaml.h"
+#include "codec/object/parts.h"
+#include "codec/stream/json.h"
+#include "codec/stream/yaml.h"
 
 #include <stdlib.h>
 
@@ -16,7 +16,7 @@ struct head {
     struct sl_event at; /* where the object begins */
 };
 
-enum class {
+enum head_class {
     CLASS_UNKNOWN, /* not said yet */
     CLASS_NODE,
     CLASS_POD,
@@ -44,20 +44,23 @@ static struct sl_str head_kind(const struct head *head)
     return (struct sl_str){head->kind, head->kind_len};
 }
 
-static enum class classify(const struct head *head) {
-    struct sl_str kind = head_kind(head); bool node = sl_str_eq(kind, SL_STR("Node"));
-    if (!head->has_kind){return CLASS_UNKNOWN;}
-if (node || sl_str_eq(kind, SL_STR("Pod")))
+static enum head_class head_classify(const struct head *head)
 {
-    if (!head->has_api) {
+    struct sl_str kind = head_kind(head);
+    bool node = sl_str_eq(kind, SL_STR("Node"));
+    if (!head->has_kind) {
         return CLASS_UNKNOWN;
     }
-    if (!head->v1) {
-        return CLASS_OTHER;
+    if (node || sl_str_eq(kind, SL_STR("Pod"))) {
+        if (!head->has_api) {
+            return CLASS_UNKNOWN;
+        }
+        if (!head->v1) {
+            return CLASS_OTHER;
+        }
+        return node ? CLASS_NODE : CLASS_POD;
     }
-    return node ? CLASS_NODE : CLASS_POD;
-}
-return sl_str_ends(kind, SL_STR("List")) ? CLASS_LIST : CLASS_OTHER;
+    return sl_str_ends(kind, SL_STR("List")) ? CLASS_LIST : CLASS_OTHER;
 }
 
 /* A list whose items were opened, not one of the items. */
@@ -66,13 +69,13 @@ static bool at_list(const struct sl_manifest *manifest)
     return manifest->in_list && manifest->walker.depth == 1;
 }
 
-/* While it is not known whether the object matters, its faults wait; when it does not, they wait
- * for nobody. */
+/* Defers the faults of an object until it is known whether the object matters; those of one that
+ * does not are never told. */
 static void update_defer(struct sl_manifest *manifest)
 {
-    enum class class = classify(&manifest->head);
-    manifest->walker.defer = !at_list(manifest) && (manifest->forgiving || class == CLASS_UNKNOWN ||
-                                                    class == CLASS_OTHER);
+    enum head_class found = head_classify(&manifest->head);
+    manifest->walker.defer = !at_list(manifest) && (manifest->forgiving || found == CLASS_UNKNOWN ||
+                                                    found == CLASS_OTHER);
 }
 
 static void begin_object(struct sl_manifest *manifest, const struct sl_event *event)
@@ -98,7 +101,7 @@ static int hand_over(struct sl_manifest *manifest, const struct sl_object *objec
     return SL_EVENT_GO;
 }
 
-static int end_known(struct sl_manifest *manifest, enum class class, struct sl_error *err)
+static int end_known(struct sl_manifest *manifest, enum head_class found, struct sl_error *err)
 {
     struct sl_build *build = &manifest->build;
     struct sl_object object = {.kind = SL_OBJECT_POD, .kind_name = head_kind(&manifest->head)};
@@ -117,7 +120,7 @@ static int end_known(struct sl_manifest *manifest, enum class class, struct sl_e
     if (build->meta.name.len == 0) {
         return sl_walk_missing(&manifest->walker, &manifest->head.at, err, "metadata.name");
     }
-    if (class == CLASS_POD) {
+    if (found == CLASS_POD) {
         sl_build_pod(build);
         object.pod = &build->pod;
         return hand_over(manifest, &object, err);
@@ -148,12 +151,12 @@ static int end_unknown(struct sl_manifest *manifest, struct sl_error *err)
 
 static int end_object(struct sl_manifest *manifest, struct sl_error *err)
 {
-    enum class class = classify(&manifest->head);
-    if (class == CLASS_UNKNOWN) {
+    enum head_class found = head_classify(&manifest->head);
+    if (found == CLASS_UNKNOWN) {
         return end_unknown(manifest, err);
     }
-    if (class == CLASS_NODE || class == CLASS_POD) {
-        return end_known(manifest, class, err);
+    if (found == CLASS_NODE || found == CLASS_POD) {
+        return end_known(manifest, found, err);
     }
     struct sl_object object = {.kind = SL_OBJECT_OTHER, .kind_name = head_kind(&manifest->head)};
     return hand_over(manifest, &object, err);
@@ -191,7 +194,7 @@ static int set_api(struct sl_walker *walker, void *target, const struct sl_event
     return SL_EVENT_GO;
 }
 
-/* Nothing but its kind is wanted of an object that is neither Node nor Pod. */
+/* Skips all but the kind of an object that is neither Node nor Pod. */
 static int open_part(struct sl_walker *walker, void *target, const struct sl_event *event,
                      struct sl_error *err)
 {
@@ -200,20 +203,20 @@ static int open_part(struct sl_walker *walker, void *target, const struct sl_eve
     (void)event;
     (void)err;
     bool list_itself = manifest->in_list && walker->depth == 1;
-    enum class class = classify(&manifest->head);
-    return list_itself || class == CLASS_LIST || class == CLASS_OTHER ? SL_EVENT_SKIP : SL_EVENT_GO;
+    enum head_class found = head_classify(&manifest->head);
+    return list_itself || found == CLASS_LIST || found == CLASS_OTHER ? SL_EVENT_SKIP : SL_EVENT_GO;
 }
 
 static int open_items(struct sl_walker *walker, void *target, const struct sl_event *event,
                       struct sl_error *err)
 {
     struct sl_manifest *manifest = walker->context;
-    enum class class = classify(&manifest->head);
+    enum head_class found = head_classify(&manifest->head);
     bool foreign = manifest->head.has_api && !manifest->head.v1;
     (void)target;
     (void)event;
     (void)err;
-    if (foreign || (manifest->head.has_kind && class != CLASS_LIST)) {
+    if (foreign || (manifest->head.has_kind && found != CLASS_LIST)) {
         return SL_EVENT_SKIP;
     }
     manifest->list = manifest->head;
@@ -243,7 +246,7 @@ static int end_root(struct sl_walker *walker, void *target, const struct sl_even
     if (manifest->in_list) {
         return SL_EVENT_GO;
     }
-    if (classify(&manifest->head) == CLASS_LIST) {
+    if (head_classify(&manifest->head) == CLASS_LIST) {
         if (walker->deferred.code == SL_ERR_NONE) {
             return SL_EVENT_GO;
         }
@@ -282,7 +285,7 @@ static int end_item(struct sl_walker *walker, void *target, const struct sl_even
     (void)target;
     (void)event;
     int result = end_object(manifest, err);
-    /* Back in the list itself, whose own faults do not wait. */
+    /* The list itself goes on; its own faults are not deferred. */
     walker->defer = false;
     walker->deferred.code = SL_ERR_NONE;
     return result;
@@ -355,7 +358,7 @@ void sl_manifest_free(struct sl_manifest *manifest)
     free(manifest);
 }
 
-static int settle(struct sl_manifest *manifest, int result, struct sl_error *err)
+static int manifest_settle(struct sl_manifest *manifest, int result, struct sl_error *err)
 {
     if (result != 0) {
         manifest->failed = true;
@@ -372,13 +375,13 @@ int sl_manifest_feed(struct sl_manifest *manifest, const char *data, size_t len,
                      struct sl_error *err)
 {
     int result = manifest->failed ? -1 : sl_json_feed(manifest->json, data, len, &manifest->error);
-    return settle(manifest, result, err);
+    return manifest_settle(manifest, result, err);
 }
 
 int sl_manifest_finish(struct sl_manifest *manifest, struct sl_error *err)
 {
     int result = manifest->failed ? -1 : sl_json_finish(manifest->json, &manifest->error);
-    return settle(manifest, result, err);
+    return manifest_settle(manifest, result, err);
 }
 
 static bool looks_like_json(const char *text, size_t len)
@@ -418,7 +421,7 @@ int sl_manifest_decode(const char *text, size_t len, const struct sl_text_limits
     manifest->walker.null_root = true;
     int result =
         sl_yaml_parse(text, len, limits, sl_walk_receive, &manifest->walker, &manifest->error);
-    result = settle(manifest, result, err);
+    result = manifest_settle(manifest, result, err);
     sl_manifest_free(manifest);
     return result;
 }

@@ -1,13 +1,13 @@
 /* Kubernetes objects from events: Node, Pod, and manifests (single objects, Lists, several
- * documents). Wrong types and duplicate keys of fields that matter are errors that name the field,
- * unless the limits are forgiving: then they are the object's problem, and what they are found in
- * is as if it were not there; fields that do not matter are passed over. */
+ * documents). A field that matters and has a wrong type or a duplicate key is an error that
+ * names it. With forgiving limits it is the object's problem instead, and counts as absent.
+ * Fields that do not matter are skipped. */
 #ifndef SLICED_CODEC_OBJECT_H
 #define SLICED_CODEC_OBJECT_H
 
-#include "codec/event.h"
+#include "codec/stream/event.h"
 #include "sliced/facts.h"
-#include "util/arena.h"
+#include "util/data/arena.h"
 
 enum sl_object_kind {
     SL_OBJECT_NODE,
@@ -17,24 +17,24 @@ enum sl_object_kind {
     SL_OBJECT_OTHER,
 };
 
-/* One decoded object; of node, pod and job that of its kind is set. Valid during the call: its text
- * is in the decoder's arena, which is reset after each object. Manifests have no Jobs and
- * ConfigMaps: they are others there. */
+/* One decoded object, with the one of node, pod and job set that is of its kind. Valid during
+ * the call: its text is in the decoder's arena, which is reset after each object. In manifests
+ * Jobs and ConfigMaps are OTHER. */
 struct sl_object {
     enum sl_object_kind kind;
     struct sl_str kind_name; /* "ConfigMap" */
     struct sl_node_facts *node;
     struct sl_pod_facts *pod;
     struct sl_job_facts *job;
-    const struct sl_pair *data; /* of a ConfigMap's the key "gpus" alone */
+    const struct sl_pair *data; /* a ConfigMap's key "gpus" alone */
 };
 
 /* Returns 0 to go on, -1 with *err set to stop. */
 typedef int (*sl_object_fn)(void *context, const struct sl_object *object, struct sl_error *err);
 
 enum {
-    /* Of one object that matter and are kept, while it is read. No object that an API server takes
-     * (etcd has 1.5 MiB, a request 3 MiB) needs as much for what its pod holds. */
+    /* Bytes kept of one object while it is read. No object that an API server takes (etcd allows
+     * 1.5 MiB, a request 3 MiB) needs as much. */
     SL_OBJECT_BYTES_MAX = 16 << 20,
     SL_KIND_NAME_MAX = 64, /* of a kind, with its NUL */
 };
@@ -49,7 +49,7 @@ struct sl_manifest *sl_manifest_new(const struct sl_text_limits *limits, sl_obje
                                     void *context);
 void sl_manifest_free(struct sl_manifest *manifest); /* NULL is allowed */
 
-/* A piece of any size. 0, or -1 with *err set: line and column, and the field's path such as
+/* Takes a piece of any size. 0, or -1 with *err set: line, column, and the field's path such as
  * "items[3].spec.containers[0].name". Fails the same way ever after. */
 int sl_manifest_feed(struct sl_manifest *manifest, const char *data, size_t len,
                      struct sl_error *err);
@@ -65,10 +65,5 @@ int sl_manifest_finish(struct sl_manifest *manifest, struct sl_error *err);
  * received. */
 int sl_manifest_decode(const char *text, size_t len, const struct sl_text_limits *limits,
                        sl_object_fn receive, void *context, struct sl_error *err);
-
-/* RFC 3339 ("2026-11-21T12:38:09Z", fractions and offsets allowed) to Unix microseconds. */
-bool sl_time_parse(struct sl_str text, int64_t *out_us);
-/* Unix microseconds as "2026-11-21T12:38:09Z" (fraction only when there is one). */
-void sl_time_format(int64_t us, char out[32]);
 
 #endif

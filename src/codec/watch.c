@@ -2,8 +2,8 @@
  * one, which may fail alone. */
 #include "codec/watch.h"
 
-#include "codec/json.h"
-#include "codec/object_parts.h"
+#include "codec/object/parts.h"
+#include "codec/stream/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,7 +59,8 @@ static const struct sl_field object_fields[] = {
      .table = &sl_meta_table, .offset = offsetof(struct part, build.meta)},
     {SL_FIELD_NAME("spec"), .kind = SL_FIELD_OBJECT, .vital = SL_VITAL_ITSELF,
      .table = &sl_pod_spec_table, .offset = offsetof(struct part, build)},
-    /* a text in a Status: the wrong type of an object's, which matters to nobody there */
+    /* a Status has a text here: as an object's status of the wrong type, which nobody reads
+     * there */
     {SL_FIELD_NAME("status"), .kind = SL_FIELD_OBJECT, .vital = SL_VITAL_ITSELF,
      .table = &sl_pod_status_table, .offset = offsetof(struct part, build)},
     {SL_FIELD_NAME("code"), .kind = SL_FIELD_I32, .offset = offsetof(struct part, status.code)},
@@ -206,7 +207,7 @@ static int hand_over(struct sl_watch *watch, const struct sl_watch_item *item, s
     return watch->refused ? SL_EVENT_FAIL : SL_EVENT_GO;
 }
 
-static int deliver(struct sl_watch *watch, enum sl_watch_event event, struct sl_error *err)
+static int item_deliver(struct sl_watch *watch, enum sl_watch_event event, struct sl_error *err)
 {
     const struct sl_meta *meta = &watch->part.build.meta;
     struct sl_object object;
@@ -224,7 +225,7 @@ static int deliver(struct sl_watch *watch, enum sl_watch_event event, struct sl_
     } else if (judge_object(watch, event == SL_WATCH_DELETED, &object) == 0) {
         item.object = &object;
     } else if (watch->problem.code == SL_ERR_NOMEM) {
-        *err = watch->problem; /* passed over, it would be missing until the next list */
+        *err = watch->problem; /* skipped, the object would be missing until the next list */
         return SL_EVENT_FAIL;
     } else {
         item.problem = &watch->problem;
@@ -235,7 +236,7 @@ static int deliver(struct sl_watch *watch, enum sl_watch_event event, struct sl_
 static int object_done(struct sl_watch *watch, struct sl_error *err)
 {
     watch->envelope.has_object = true;
-    return watch->form == SL_WATCH_LIST ? deliver(watch, SL_WATCH_ADDED, err) : SL_EVENT_GO;
+    return watch->form == SL_WATCH_LIST ? item_deliver(watch, SL_WATCH_ADDED, err) : SL_EVENT_GO;
 }
 
 /* Passes an event within the object on. */
@@ -260,7 +261,7 @@ static int object_event(struct sl_watch *watch, const struct sl_event *event, st
 
 /* ---- the outer walk ---- */
 
-/* The outer walk passes the object over; receive_event gives it to the inner one. */
+/* The outer walk skips the object; receive_event gives it to the inner one. */
 static int begin_item(struct sl_walker *walker, void *target, const struct sl_event *event,
                       struct sl_error *err)
 {
@@ -334,7 +335,7 @@ static int end_watch_event(struct sl_walker *walker, void *target, const struct 
     }
     walker->defer = false;
     if (walker->deferred.code == SL_ERR_NONE) {
-        return deliver(watch, envelope->type, err);
+        return item_deliver(watch, envelope->type, err);
     }
     const struct sl_watch_item item = {.event = SL_WATCH_MODIFIED, .problem = &walker->deferred};
     return hand_over(watch, &item, err);
@@ -445,7 +446,7 @@ void sl_watch_reset(struct sl_watch *watch)
     watch->fresh = true;
 }
 
-static int settle(struct sl_watch *watch, int result, struct sl_error *err)
+static int watch_settle(struct sl_watch *watch, int result, struct sl_error *err)
 {
     if (result == 0) {
         return 0;
@@ -457,8 +458,9 @@ static int settle(struct sl_watch *watch, int result, struct sl_error *err)
     return -1;
 }
 
-/* An event that cannot be read costs itself alone: the API server ends each with a line feed, which
- * JSON has in no string. What is lost may have been anything, so that no object is named. */
+/* An event that cannot be read costs itself alone: the API server ends each with a line feed,
+ * which JSON has in no string. The item names no object, since the lost line may have been of
+ * any. */
 static int lose_line(struct sl_watch *watch)
 {
     if (watch->refused || watch->error.code == SL_ERR_NOMEM) {
@@ -485,7 +487,7 @@ static int begin_line(struct sl_watch *watch)
     return 0;
 }
 
-/* A piece without a line feed but at its end. */
+/* Takes a piece that has a line feed at its end or none. */
 static int feed_line(struct sl_watch *watch, const char *data, size_t len)
 {
     if (watch->fresh && data[0] == '{' && begin_line(watch) < 0) {
@@ -520,10 +522,10 @@ int sl_watch_feed(struct sl_watch *watch, const char *data, size_t len, struct s
                      ? feed_lines(watch, data, len)
                      : sl_json_feed(watch->json, data, len, &watch->error);
     }
-    return settle(watch, result, err);
+    return watch_settle(watch, result, err);
 }
 
-/* JSON that is no list must not be taken for an empty one. items may be null. */
+/* Refuses JSON that is no list, which would pass for an empty one. items may be null. */
 static int check_list(const struct sl_watch *watch, struct sl_error *err)
 {
     const struct envelope *envelope = &watch->envelope;
@@ -542,7 +544,7 @@ int sl_watch_finish(struct sl_watch *watch, struct sl_list_meta *meta, struct sl
     if (result == 0 && watch->form == SL_WATCH_LIST) {
         result = check_list(watch, &watch->error);
     }
-    if (settle(watch, result, err) < 0) {
+    if (watch_settle(watch, result, err) < 0) {
         return -1;
     }
     if (meta != NULL) {

@@ -1,6 +1,6 @@
-/* What the API server streams of one kind of object: pages of a list, and watches. One object is
- * held at a time. What cannot be read of one is passed over and told with it, never the object:
- * users write most of it. */
+/* Lists, page by page, and watches of one kind of object, as the API server streams them. Holds
+ * one object at a time. Skips the part of an object that it cannot read and tells it with the
+ * object, which it never drops: users write most of it. */
 #ifndef SLICED_CODEC_WATCH_H
 #define SLICED_CODEC_WATCH_H
 
@@ -26,15 +26,15 @@ struct sl_watch_status {
 struct sl_watch_item {
     enum sl_watch_event event;
     struct sl_str resource_version; /* empty when it could not be read */
-    struct sl_str namespace;        /* of the object, as far as it could be read */
+    struct sl_str namespace;        /* of the object, where they could be read */
     struct sl_str name;
     const struct sl_object *object;       /* ADDED, MODIFIED, DELETED without a problem */
     const struct sl_watch_status *status; /* ERROR */
-    const struct sl_error *problem; /* why the event cannot be used (object and status are NULL): it
-                                     * is no event, or of another kind, or its object has no name.
-                                     * What else cannot be read of an object is in its own problem.
-                                     * NULL: none */
-    bool lost;                      /* with problem: a part of the stream was passed over */
+    /* Why the event cannot be used; object and status are NULL then: it is no event, is of another
+     * kind, or its object has no name. Other parts that cannot be read are the object's own
+     * problem. NULL: none. */
+    const struct sl_error *problem;
+    bool lost; /* with problem: a part of the stream was passed over */
 };
 
 /* Returns 0 to go on, -1 with *err set to end the stream. */
@@ -51,9 +51,9 @@ enum sl_watch_form { SL_WATCH_LIST, SL_WATCH_STREAM };
 
 struct sl_watch;
 
-/* Reads objects of that kind (the items of a list do not say what they are).
- * limits->max_bytes is of a whole list page, or of one event of a watch; max_string of one text
- * that is kept (a user's annotation may have 256 KiB). NULL when out of memory. */
+/* Reads objects of that kind; the items of a list do not say what they are. limits->max_bytes
+ * bounds a whole page of a list, or one event of a watch; max_string one text that is kept (a
+ * user's annotation may have 256 KiB). NULL when out of memory. */
 struct sl_watch *sl_watch_new(enum sl_watch_form form, enum sl_object_kind kind,
                               const struct sl_text_limits *limits, sl_watch_fn receive,
                               void *context);
@@ -62,9 +62,9 @@ void sl_watch_free(struct sl_watch *watch); /* NULL is allowed */
 /* Back to the beginning, keeping memory, for the next page or stream. */
 void sl_watch_reset(struct sl_watch *watch);
 
-/* A piece of any size. 0, or -1 with *err set: out of memory, what receive said, or, of a page, not
- * JSON or a limit of the text; of a watch, such a line is passed over. Fails the same way until it
- * is reset. */
+/* Takes a piece of any size. 0, or -1 with *err set: out of memory, an error of receive, or a
+ * page that is no JSON or beyond a limit; a watch skips such a line instead. Fails the same way
+ * until it is reset. */
 int sl_watch_feed(struct sl_watch *watch, const char *data, size_t len, struct sl_error *err);
 
 /* The page or stream has ended: -1 when it is not complete, or no list of these objects. *meta (may

@@ -1,7 +1,7 @@
-/* JSON writer. Text without anything to escape, nearly all of it, is one scan and one copy. */
+/* JSON writer. Text that needs no escape, as nearly all does, costs one scan and one copy. */
 #include "codec/write.h"
 
-#include "codec/json_scan.h"
+#include "codec/stream/json_scan.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "util/show.h"
 
 /* The comma that is due, if any. */
-static void separate(struct sl_writer *w)
+static void value_separate(struct sl_writer *w)
 {
     if (w->comma) {
         sl_buf_putc(w->buf, ',');
@@ -19,7 +19,7 @@ static void separate(struct sl_writer *w)
 
 static void put_raw(struct sl_writer *w, const char *text, size_t len)
 {
-    separate(w);
+    value_separate(w);
     sl_buf_append(w->buf, text, len);
     w->comma = true;
 }
@@ -127,7 +127,7 @@ void sl_write_text(struct sl_writer *w, const char *value)
 
 void sl_write_i64(struct sl_writer *w, int64_t value)
 {
-    separate(w);
+    value_separate(w);
     sl_buf_i64(w->buf, value);
     w->comma = true;
 }

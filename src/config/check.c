@@ -1,7 +1,8 @@
-/* What single values cannot tell: one function for each rule, one table of them. */
+/* Rules between several keys: one function each, and one table of them. */
 #include <stdio.h>
 
 #include "config/keys.h"
+#include "util/time.h"
 
 /* client-go's JitterFactor: a retry period may be that much longer (in tenths). */
 enum { JITTER_TENTHS = 12 };
@@ -58,7 +59,7 @@ bool sl_config_is_loopback(const char *listen)
            sl_str_starts(text, SL_STR("localhost:"));
 }
 
-/* A certificate says who somebody is, not that he may call. */
+/* A certificate says who calls, not who may: both keys belong together. */
 static int check_clients(const struct sl_config *config, struct sl_key_clash *clash,
                          struct sl_error *err)
 {
@@ -97,7 +98,7 @@ static int check_open(const struct sl_config *config, struct sl_key_clash *clash
                         config->server.listen);
 }
 
-/* Who reads the API reads every tenant's queue. */
+/* The API shows every tenant's queue. */
 static int check_api(const struct sl_config *config, struct sl_key_clash *clash,
                      struct sl_error *err)
 {
@@ -125,7 +126,7 @@ static int check_webhook(const struct sl_config *config, struct sl_key_clash *cl
                         config->server.webhook_listen);
 }
 
-static double seconds(int64_t us)
+static double seconds_of(int64_t us)
 {
     return (double)us / 1e6;
 }
@@ -138,9 +139,10 @@ static int check_deadline(const struct sl_config *config, struct sl_key_clash *c
     if (config->election.renew_deadline_us < config->election.lease_duration_us) {
         return 0;
     }
-    return sl_error_set(
-        err, SL_ERR_FIELD, "found %gs, expected less than leaderElection.leaseDuration, %gs",
-        seconds(config->election.renew_deadline_us), seconds(config->election.lease_duration_us));
+    return sl_error_set(err, SL_ERR_FIELD,
+                        "found %gs, expected less than leaderElection.leaseDuration, %gs",
+                        seconds_of(config->election.renew_deadline_us),
+                        seconds_of(config->election.lease_duration_us));
 }
 
 static int check_retry(const struct sl_config *config, struct sl_key_clash *clash,
@@ -154,8 +156,8 @@ static int check_retry(const struct sl_config *config, struct sl_key_clash *clas
     return sl_error_set(err, SL_ERR_FIELD,
                         "found %gs, expected less than leaderElection.renewDeadline, %gs, also "
                         "with a fifth on top",
-                        seconds(config->election.retry_period_us),
-                        seconds(config->election.renew_deadline_us));
+                        seconds_of(config->election.retry_period_us),
+                        seconds_of(config->election.renew_deadline_us));
 }
 
 /* The Lease object has the duration in seconds. */
@@ -163,14 +165,14 @@ static int check_whole(const struct sl_config *config, struct sl_key_clash *clas
                        struct sl_error *err)
 {
     *clash = (struct sl_key_clash){"leaderElection.leaseDuration", "leaderElection.leaseDuration"};
-    if (config->election.lease_duration_us % 1000000 == 0) {
+    if (config->election.lease_duration_us % SL_SECOND_US == 0) {
         return 0;
     }
     return sl_error_set(err, SL_ERR_FIELD, "found %gs, expected whole seconds",
-                        seconds(config->election.lease_duration_us));
+                        seconds_of(config->election.lease_duration_us));
 }
 
-/* A binding that outlasts a lease would end in another's time. */
+/* A binding that outlasts the lease would end in another's leadership. */
 static int check_bind(const struct sl_config *config, struct sl_key_clash *clash,
                       struct sl_error *err)
 {
@@ -179,16 +181,41 @@ static int check_bind(const struct sl_config *config, struct sl_key_clash *clash
         config->kubernetes.bind_timeout_us < config->election.lease_duration_us) {
         return 0;
     }
-    return sl_error_set(
-        err, SL_ERR_FIELD, "found %gs, expected less than leaderElection.leaseDuration, %gs",
-        seconds(config->kubernetes.bind_timeout_us), seconds(config->election.lease_duration_us));
+    return sl_error_set(err, SL_ERR_FIELD,
+                        "found %gs, expected less than leaderElection.leaseDuration, %gs",
+                        seconds_of(config->kubernetes.bind_timeout_us),
+                        seconds_of(config->election.lease_duration_us));
+}
+
+/* Cuts follow the queue's plan. */
+static int check_partitioning(const struct sl_config *config, struct sl_key_clash *clash,
+                              struct sl_error *err)
+{
+    *clash = (struct sl_key_clash){"partitioning.enabled", "queue.enabled"};
+    if (!config->partitioning.enabled || config->queue.enabled) {
+        return 0;
+    }
+    return sl_error_set(err, SL_ERR_FIELD, "found true, expected queue.enabled beside it");
+}
+
+static int check_backoff(const struct sl_config *config, struct sl_key_clash *clash,
+                         struct sl_error *err)
+{
+    *clash = (struct sl_key_clash){"partitioning.maxBackoff", "partitioning.backoff"};
+    if (config->partitioning.backoff_us <= config->partitioning.max_backoff_us) {
+        return 0;
+    }
+    return sl_error_set(err, SL_ERR_FIELD, "found %gs, expected at least partitioning.backoff, %gs",
+                        seconds_of(config->partitioning.max_backoff_us),
+                        seconds_of(config->partitioning.backoff_us));
 }
 
 int sl_keys_check(const struct sl_config *config, struct sl_key_clash *clash, struct sl_error *err)
 {
     static const rule rules[] = {check_threads,  check_pair,  check_client_ca, check_clients,
                                  check_open,     check_api,   check_webhook,   check_whole,
-                                 check_deadline, check_retry, check_bind};
+                                 check_deadline, check_retry, check_bind,      check_partitioning,
+                                 check_backoff};
     for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
         if (rules[i](config, clash, err) < 0) {
             return -1;

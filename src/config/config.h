@@ -3,19 +3,21 @@
 #ifndef SLICED_CONFIG_CONFIG_H
 #define SLICED_CONFIG_CONFIG_H
 
+#include "sliced/actuator.h"
+#include "sliced/node.h"
 #include "sliced/plan.h"
 #include "util/buf.h"
 #include "util/error.h"
 #include "util/log.h"
 
-enum { SL_CONFIG_TEXT_MAX = 256, SL_CONFIG_CLIENTS_MAX = 8 };
+enum { SL_CONFIG_TEXT_MAX = 256, SL_CONFIG_CLIENTS_MAX = 8, SL_CONFIG_SELECTOR_MAX = 8 };
 
 /* Who may call the verbs, by its certificate: an entry of server.tls.clients. */
 struct sl_config_client {
     char name[SL_CONFIG_TEXT_MAX]; /* common name, or a DNS name or URI of the alternative names */
 };
 
-/* How the scheduling gate gets on pods. With a policy none comes without it: see
+/* How pods get the scheduling gate. With a policy every pod of the queue has it: see
  * sl_pod_is_queued. */
 enum sl_queue_gate {
     SL_QUEUE_GATE_POLICY,  /* by a MutatingAdmissionPolicy */
@@ -121,6 +123,20 @@ struct sl_config {
         struct sl_plan_override override[SL_PLAN_RULES_MAX]; /* src/config/lists.c */
         struct sl_queue_trusted daemon_set[SL_PLAN_RULES_MAX];
     } queue;
+    struct {
+        bool enabled;
+        bool mig_mode;
+        bool drain;
+        enum sl_actuator_choice actuator;
+        char node_selector[SL_CONFIG_TEXT_MAX]; /* "label=value,..." */
+        int64_t max_nodes;                      /* cut at once */
+        int64_t batch_us;                       /* partitioning.batchWindow */
+        int64_t timeout_us;
+        int64_t backoff_us;
+        int64_t max_backoff_us;
+        char config_namespace[SL_CONFIG_TEXT_MAX]; /* partitioning.migManager */
+        char config_map[SL_CONFIG_TEXT_MAX];
+    } partitioning;
     struct sl_score_config score; /* score.weights.<term>, score.byKind.<kind>.<term> */
     struct {
         enum sl_log_level level;
@@ -134,16 +150,8 @@ bool sl_config_is_loopback(const char *listen);
 /* The built-in values. */
 void sl_config_defaults(struct sl_config *config);
 
-/* Reads a file over the defaults. -1: *err has line, column, the key's path as field, what was
- * found and what was expected; *config is then untouched. */
-int sl_config_load(const char *path, struct sl_config *config, struct sl_error *err);
-
-/* The same from memory; name stands for the file where a message has to name it. */
-int sl_config_parse(const char *name, const char *text, size_t len, struct sl_config *config,
-                    struct sl_error *err);
-
-/* What a file sets though it does nothing: each with line, column, field and message. What has no
- * room is left out. */
+/* Keys of a file that are set but do nothing: each with line, column, field and message. Those
+ * beyond the room are left out. */
 enum { SL_CONFIG_WARNINGS_MAX = 8 };
 
 struct sl_config_warnings {
@@ -151,22 +159,40 @@ struct sl_config_warnings {
     struct sl_error item[SL_CONFIG_WARNINGS_MAX];
 };
 
-/* As the two above; *warnings is set when 0 is returned, and may be NULL. */
-int sl_config_load_warning(const char *path, struct sl_config *config,
-                           struct sl_config_warnings *warnings, struct sl_error *err);
-int sl_config_parse_warning(const char *name, const char *text, size_t len,
-                            struct sl_config *config, struct sl_config_warnings *warnings,
-                            struct sl_error *err);
+/* Reads a file over the defaults. -1: *err has line, column, the key's path as field, what was
+ * found and what was expected; *config is then untouched. *warnings is set when 0 is returned; it
+ * may be NULL. */
+int sl_config_load(const char *path, struct sl_config *config, struct sl_config_warnings *warnings,
+                   struct sl_error *err);
 
-/* What single values cannot tell: whether they go together. The readers above have asked it; who
- * changes a configuration afterwards asks again. -1: *err has the key's path as field. */
+/* The same from memory; name stands for the file where a message has to name it. */
+int sl_config_parse(const char *name, const char *text, size_t len, struct sl_config *config,
+                    struct sl_config_warnings *warnings, struct sl_error *err);
+
+/* Checks the rules between several keys. The readers above have checked them; call it again
+ * after changing a configuration. -1: *err has the key's path as field. */
 int sl_config_check(const struct sl_config *config, struct sl_error *err);
 
 /* "file:line:column: field: message" for people, without the parts that *err lacks. Cut to size. */
 void sl_config_describe(const char *name, const struct sl_error *err, char *out, size_t size);
 
-/* What it says of plans. Weights that an override leaves open are those of the order. */
+/* The planner's configuration. Weights that an override leaves open are those of the order. */
 void sl_config_plan(const struct sl_config *config, struct sl_plan_config *out);
+
+/* partitioning.nodeSelector, read. */
+struct sl_config_selector {
+    char text[SL_CONFIG_TEXT_MAX]; /* its labels point here */
+    struct sl_label label[SL_CONFIG_SELECTOR_MAX];
+    size_t n;
+};
+
+/* False when the text is not "LABEL=VALUE,...", or has more than SL_CONFIG_SELECTOR_MAX labels. The
+ * empty text is the empty selector. */
+bool sl_config_selector_read(struct sl_str text, struct sl_config_selector *out);
+
+/* Which nodes sliced may have cut, and by whom; borrows selector, which it fills. */
+struct sl_actuator_rule sl_config_actuators(const struct sl_config *config,
+                                            struct sl_config_selector *selector);
 
 /* Whose pods the queue plans for; borrows from config. */
 struct sl_queue_scope sl_config_scope(const struct sl_config *config);
@@ -179,9 +205,9 @@ void sl_config_print(const struct sl_config *config, bool comments, struct sl_bu
 /* docs/configuration.md: a table of keys with type, default, range, reload and meaning. */
 void sl_config_reference(struct sl_buf *out);
 
-/* Makes of a file that was read anew what a running daemon may go on with: every key that needs a
- * restart (server.listen, ...) has the value of running again. Returns how many of them the file
- * has otherwise; their paths, with ", " between them, are in paths, cut to size. */
+/* Makes fresh, which was read anew, fit for the running daemon: sets every key that needs a
+ * restart (server.listen, ...) back to its value in running. Returns how many of them differed;
+ * paths gets their names, with ", " between them, cut to size. */
 size_t sl_config_keep(const struct sl_config *running, struct sl_config *fresh, char *paths,
                       size_t size);
 

@@ -1,4 +1,4 @@
-/* The configuration's file, and how its faults are told. */
+/* Reads the configuration's file, and describes its faults. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 #include "config/keys.h"
 
-/* One byte more than the maximum, so that a longer file is told from one of just that size. */
+/* Reads one byte more than the maximum, to tell a longer file from one of just that size. */
 static int read_file(const char *path, char *text, size_t *len, struct sl_error *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -32,8 +32,8 @@ static int read_file(const char *path, char *text, size_t *len, struct sl_error 
     return 0;
 }
 
-int sl_config_load_warning(const char *path, struct sl_config *config,
-                           struct sl_config_warnings *warnings, struct sl_error *err)
+int sl_config_load(const char *path, struct sl_config *config, struct sl_config_warnings *warnings,
+                   struct sl_error *err)
 {
     size_t len = 0;
     char *text = malloc(SL_CONFIG_FILE_MAX + 1);
@@ -42,15 +42,10 @@ int sl_config_load_warning(const char *path, struct sl_config *config,
     }
     int rc = read_file(path, text, &len, err);
     if (rc == 0) {
-        rc = sl_config_parse_warning(path, text, len, config, warnings, err);
+        rc = sl_config_parse(path, text, len, config, warnings, err);
     }
     free(text);
     return rc;
-}
-
-int sl_config_load(const char *path, struct sl_config *config, struct sl_error *err)
-{
-    return sl_config_load_warning(path, config, NULL, err);
 }
 
 void sl_config_describe(const char *name, const struct sl_error *err, char *out, size_t size)

@@ -3,13 +3,12 @@
 
 #include <stdio.h>
 
-#define KI     ((int64_t)1024)
-#define MI     (1024 * KI)
-#define GI     (1024 * MI)
-#define SECOND ((int64_t)1000000)
-#define ONE    ((int64_t)SL_ORDER_ONE)
-#define MINUTE (60 * SECOND)
-#define HOUR   (60 * MINUTE)
+#include "util/time.h"
+
+#define KI  ((int64_t)1024)
+#define MI  (1024 * KI)
+#define GI  (1024 * MI)
+#define ONE ((int64_t)SL_ORDER_ONE)
 
 /* Where a key's value lives in struct sl_config. */
 #define AT(field)                                                                                  \
@@ -25,6 +24,10 @@ static const char *const GATES[] = {[SL_QUEUE_GATE_POLICY] = "policy",
                                     [SL_QUEUE_GATE_WEBHOOK] = "webhook",
                                     [SL_QUEUE_GATE_NONE] = "none",
                                     NULL};
+static const char *const ACTUATORS[] = {[SL_CHOOSE_AUTO] = "auto",
+                                        [SL_CHOOSE_MIG_MANAGER] = "mig-manager",
+                                        [SL_CHOOSE_NOS] = "nos",
+                                        NULL};
 static const char *const ORDERS[] = {
     [SL_ORDER_FIFO] = "fifo", [SL_ORDER_SJF] = "sjf",         [SL_ORDER_P] = "p",
     [SL_ORDER_HRRN] = "hrrn", [SL_ORDER_BOUNDED] = "bounded", NULL};
@@ -51,12 +54,16 @@ const struct sl_key_section sl_key_sections[SL_KEY_SECTIONS] = {
     {"extender", "The scheduler extender's verbs, as KubeSchedulerConfiguration names them."},
     {"cluster", "What the daemon keeps of the cluster."},
     {"kubernetes", "The API server; not used with --cluster."},
-    {"gpushare", "What gpushare's other parts tell; not used with --cluster."},
+    {"gpushare", "The other parts of gpushare; not used with --cluster."},
     {"leaderElection",
      "One replica leads and is ready, the others wait (coordination.k8s.io Lease)."},
     {"events", "What pods' owners are told (events.k8s.io)."},
     {"json", "How bodies and manifests are read, JSON and YAML alike."},
     {"queue", "Which waiting pod goes next; without it kube-scheduler's own order holds."},
+    {"partitioning",
+     "Cuts MIG GPUs by what the queue's pods wait for (docs/partitioning.md); not used with "
+     "--cluster."},
+    {"partitioning.migManager", "Nodes whose GPUs NVIDIA's mig-manager cuts."},
     {"score", "How nodes are ranked."},
     {"score.weights",
      "The terms of a node's score: a weighted mean; all 0 counts as all equal. They "
@@ -94,29 +101,30 @@ const struct sl_key sl_keys[SL_KEYS] = {
      .number = 0, .help = "Threads that answer requests; 0 is one per processor."},
     {"server.maxConnections", SL_KEY_INTEGER, .restart = true, AT(server.max_connections), .min = 1,
      .max = 65536, .number = 256,
-     .help = "Connections to server.listen open at a time; beyond that the one which is waited for "
-             "longest is ended."},
+     .help = "Most open connections to server.listen; a further one ends the one that has "
+             "kept the server waiting longest."},
     {"server.maxBodyBytes", SL_KEY_SIZE, AT(server.max_body_bytes), .min = KI, .max = 4 * GI,
      .number = 128 * MI, .help = "Longest body of a request; a longer one is answered with 413."},
     {"server.maxReplyBytes", SL_KEY_SIZE, AT(server.max_reply_bytes), .min = KI, .max = 4 * GI,
      .number = 64 * MI, .help = "Longest reply; a request that needs more fails."},
     {"server.maxBufferedBytes", SL_KEY_SIZE, AT(server.max_buffered_bytes), .min = MI,
      .max = 64 * GI, .number = 64 * MI,
-     .help = "What all requests in flight may hold of bodies and replies, half of it outside "
-             "server.listen; a request that gets no share is answered with 503."},
+     .help = "Most bytes of bodies and replies that all requests in flight hold, half of "
+             "it outside server.listen; a request that gets no share is answered with 503."},
     {"server.connectionMemory", SL_KEY_SIZE, .restart = true, AT(server.connection_memory),
      .min = 4 * KI, .max = 16 * MI, .number = 64 * KI,
      .help = "Memory of a connection for headers and pieces of a body."},
     {"server.requestTimeout", SL_KEY_DURATION, .restart = true, AT(server.request_timeout_us),
-     .min = SECOND, .max = HOUR, .number = 30 * SECOND,
-     .help = "A connection on which nothing moves for that long is closed; also when a request and "
-             "its headers take twice as long, its body or the reading of the reply four times."},
+     .min = SL_SECOND_US, .max = SL_HOUR_US, .number = 30 * SL_SECOND_US,
+     .help = "A connection is closed when nothing moves on it for that long, when a "
+             "request and its headers take twice as long, or when its body or the reading "
+             "of the reply takes four times as long."},
     {"server.shutdownTimeout", SL_KEY_DURATION, AT(server.shutdown_timeout_us), .min = 0,
-     .max = HOUR, .number = 10 * SECOND,
+     .max = SL_HOUR_US, .number = 10 * SL_SECOND_US,
      .help = "How long requests in flight may still take when the daemon is told to stop."},
     {"server.insecure", SL_KEY_BOOLEAN, .restart = true, AT(server.insecure), .max = 1, .number = 0,
-     .help = "The verbs for everybody, by plain HTTP too, also on addresses that other machines "
-             "can reach."},
+     .help = "Answer the verbs to everybody, by plain HTTP too, even on addresses that "
+             "other machines can reach."},
 
     {"server.tls.certFile", SL_KEY_PATH, .restart = true, .text = true, AT(server.cert_file),
      .string = "", .help = "Certificate in PEM, its chain behind it; empty is plain HTTP."},
@@ -139,20 +147,21 @@ const struct sl_key sl_keys[SL_KEYS] = {
     {"extender.preemptVerb", SL_KEY_VERB, .text = true, AT(extender.preempt), .string = "preempt",
      .help = "Name of the preempt verb: the extender's preemptVerb."},
     {"extender.maxNodeNames", SL_KEY_INTEGER, AT(extender.max_node_names), .min = 1, .max = 1000000,
-     .number = 20000, .help = "Candidate nodes in one request; a request with more fails."},
+     .number = 20000, .help = "Most candidate nodes in a request; one with more fails."},
 
     {"cluster.maxNodes", SL_KEY_INTEGER, .restart = true, AT(cluster.max_nodes), .min = 1,
-     .max = 1000000, .number = 10000, .help = "Nodes kept; further ones are refused."},
+     .max = 1000000, .number = 10000, .help = "Most nodes kept; further ones are refused."},
     {"cluster.maxPods", SL_KEY_INTEGER, .restart = true, AT(cluster.max_pods), .min = 1,
      .max = 10000000, .number = 200000,
-     .help = "Pods kept; further ones are refused, unless they hold devices. A namespace may have "
-             "three times as many as it leaves for the others."},
+     .help = "Most pods kept; further ones are refused, unless they hold devices. A "
+             "namespace may have three times as many as it leaves for the others."},
     {"cluster.maxReservations", SL_KEY_INTEGER, .restart = true, AT(cluster.max_reservations),
      .min = 1, .max = 1000000, .number = 10000,
-     .help = "Binds not yet seen back from the cluster; a bind beyond fails."},
+     .help = "Most binds that the cluster has not shown yet; a further bind fails."},
     {"cluster.reservationTimeout", SL_KEY_DURATION, .restart = true, AT(cluster.reservation_us),
-     .min = SECOND, .max = HOUR, .number = 60 * SECOND,
-     .help = "A bind of unknown outcome is looked up after that long, a minute at least."},
+     .min = SL_SECOND_US, .max = SL_HOUR_US, .number = SL_MINUTE_US,
+     .help = "How long after a bind of unknown outcome its pod is looked up, a minute at "
+             "least."},
     {"cluster.maxManifestBytes", SL_KEY_SIZE, .restart = true, AT(cluster.max_manifest_bytes),
      .min = KI, .max = 64 * GI, .number = GI, .help = "Longest file of manifests that is read."},
 
@@ -169,18 +178,18 @@ const struct sl_key sl_keys[SL_KEYS] = {
     {"kubernetes.maxInFlight", SL_KEY_INTEGER, .restart = true, AT(kubernetes.max_in_flight),
      .min = 1, .max = 10000, .number = 100, .help = "Calls under way at a time, watches aside."},
     {"kubernetes.requestTimeout", SL_KEY_DURATION, .restart = true,
-     AT(kubernetes.request_timeout_us), .min = SECOND / 10, .max = HOUR, .number = 10 * SECOND,
-     .help = "How long the API server may take for a call."},
+     AT(kubernetes.request_timeout_us), .min = SL_SECOND_US / 10, .max = SL_HOUR_US,
+     .number = 10 * SL_SECOND_US, .help = "How long the API server may take for a call."},
     {"kubernetes.bindTimeout", SL_KEY_DURATION, .restart = true, AT(kubernetes.bind_timeout_us),
-     .min = SECOND / 10, .max = HOUR, .number = 4 * SECOND,
+     .min = SL_SECOND_US / 10, .max = SL_HOUR_US, .number = 4 * SL_SECOND_US,
      .help = "How long a binding may take: below leaseDuration, and below the extender's "
              "httpTimeout. A single try takes at most half of it, and no longer than leaseDuration "
              "minus renewDeadline."},
     {"kubernetes.watchTimeout", SL_KEY_DURATION, .restart = true, AT(kubernetes.watch_timeout_us),
-     .min = SECOND, .max = 24 * HOUR, .number = 5 * MINUTE,
+     .min = SL_SECOND_US, .max = SL_DAY_US, .number = 5 * SL_MINUTE_US,
      .help = "A watch is asked to last that long, up to as much again at random."},
     {"kubernetes.watchSilence", SL_KEY_DURATION, .restart = true, AT(kubernetes.watch_silence_us),
-     .min = SECOND, .max = HOUR, .number = 90 * SECOND,
+     .min = SL_SECOND_US, .max = SL_HOUR_US, .number = 90 * SL_SECOND_US,
      .help = "A watch that brings nothing for that long is replaced; bookmarks come every minute."},
     {"kubernetes.listPage", SL_KEY_INTEGER, .restart = true, AT(kubernetes.list_page), .min = 1,
      .max = 10000, .number = 500, .help = "Objects in one page of a list."},
@@ -190,8 +199,9 @@ const struct sl_key sl_keys[SL_KEYS] = {
      .help = "Watch the ConfigMaps unhealthy-gpu-<node>, whose key gpus lists GPUs that get no "
              "more pods; needs leave to list and watch ConfigMaps of that namespace."},
     {"gpushare.oneEqualShare", SL_KEY_BOOLEAN, AT(gpushare.one_equal_share), .max = 1, .number = 0,
-     .help = "Of pods that ask for equal shares bind one to another GPU of a node only when the "
-             "device plugin has taken those before it: it tells them apart by size alone."},
+     .help = "Bind a pod to another GPU of a node only when the device plugin has taken "
+             "the earlier pods of an equal share: the plugin tells pods apart by size "
+             "alone."},
     {"gpushare.namespace", SL_KEY_OBJECT, .restart = true, .text = true, AT(gpushare.namespace),
      .string = "kube-system", .help = "Where these ConfigMaps are."},
 
@@ -203,13 +213,16 @@ const struct sl_key sl_keys[SL_KEYS] = {
     {"leaderElection.name", SL_KEY_OBJECT, .restart = true, .text = true, AT(election.name),
      .string = "sliced", .help = "Name of the lease."},
     {"leaderElection.leaseDuration", SL_KEY_DURATION, .restart = true,
-     AT(election.lease_duration_us), .min = SECOND, .max = HOUR, .number = 15 * SECOND,
-     .help = "Others take the lease when it was not renewed for that long; whole seconds."},
+     AT(election.lease_duration_us), .min = SL_SECOND_US, .max = SL_HOUR_US,
+     .number = 15 * SL_SECOND_US,
+     .help = "Others take the lease when its holder has not renewed it for that long; "
+             "whole seconds."},
     {"leaderElection.renewDeadline", SL_KEY_DURATION, .restart = true,
-     AT(election.renew_deadline_us), .min = SECOND / 2, .max = HOUR, .number = 10 * SECOND,
+     AT(election.renew_deadline_us), .min = SL_SECOND_US / 2, .max = SL_HOUR_US,
+     .number = 10 * SL_SECOND_US,
      .help = "A leader that could not renew for that long stops leading."},
     {"leaderElection.retryPeriod", SL_KEY_DURATION, .restart = true, AT(election.retry_period_us),
-     .min = SECOND / 10, .max = HOUR, .number = 2 * SECOND,
+     .min = SL_SECOND_US / 10, .max = SL_HOUR_US, .number = 2 * SL_SECOND_US,
      .help = "Time between two looks at the lease."},
 
     {"events.enabled", SL_KEY_BOOLEAN, .restart = true, AT(events.enabled), .max = 1, .number = 1,
@@ -218,13 +231,13 @@ const struct sl_key sl_keys[SL_KEYS] = {
      .max = 10000, .number = 20, .help = "Events written a second, over all pods."},
     {"events.burst", SL_KEY_INTEGER, .restart = true, AT(events.burst), .min = 1, .max = 10000,
      .number = 100, .help = "Events that may be written at once after a quiet time."},
-    {"events.repeatAfter", SL_KEY_DURATION, .restart = true, AT(events.repeat_us), .min = SECOND,
-     .max = 24 * HOUR, .number = 5 * MINUTE,
-     .help = "The same is told of a pod again after that long at the earliest."},
+    {"events.repeatAfter", SL_KEY_DURATION, .restart = true, AT(events.repeat_us),
+     .min = SL_SECOND_US, .max = SL_DAY_US, .number = 5 * SL_MINUTE_US,
+     .help = "Least time until the same is told of a pod again."},
 
     {"json.maxDepth", SL_KEY_INTEGER, AT(decode.max_depth), .min = 16, .max = 1024, .number = 64,
-     .help = "How deep maps and lists of a file, or of posted manifests, may be nested. What is "
-             "passed over of other requests may be of any depth."},
+     .help = "How deep maps and lists of a file, or of posted manifests, may be nested. "
+             "Parts of other requests that are passed over may have any depth."},
     {"json.maxString", SL_KEY_SIZE, AT(decode.max_string), .min = 4 * KI, .max = 64 * MI,
      .number = MI, .help = "Longest single string of a field that matters."},
 
@@ -233,18 +246,19 @@ const struct sl_key sl_keys[SL_KEYS] = {
              "gates, hold the others."},
     {"queue.gate", SL_KEY_ENUM, AT(queue.gate), .words = GATES, .number = SL_QUEUE_GATE_NONE,
      .help = "How pods get the gate sliced.dev/queue: by a MutatingAdmissionPolicy, by the "
-             "daemon's webhook, or not. With policy, pods that never had the gate are not the "
-             "queue's and go where there is room; with webhook, which may not answer, and with "
-             "none, filter holds them."},
+             "daemon's webhook, or not. With policy, pods that never had the gate are not "
+             "the queue's and go where there is room. With webhook, which may not answer, "
+             "and with none, filter holds them."},
     {"queue.schedulerName", SL_KEY_WORD, .restart = true, .text = true, AT(queue.scheduler),
      .string = "",
-     .help = "Pods that have no gate are the queue's when they name this scheduler; empty: all "
-             "are. Pods with the gate always are."},
+     .help = "The queue takes pods without a gate when they name this scheduler; empty: "
+             "all of them. It takes every pod with the gate."},
     {"queue.daemonSetUser", SL_KEY_WORD, .text = true, AT(queue.daemon_set_user),
      .string = "system:serviceaccount:kube-system:daemon-set-controller",
-     .help = "Who makes the pods of DaemonSets: from others the webhook takes no owner's word."},
+     .help = "User that makes the pods of DaemonSets; the webhook trusts an owner "
+             "reference to a DaemonSet from nobody else."},
     {"queue.order", SL_KEY_ENUM, AT(queue.order), .words = ORDERS, .number = SL_ORDER_BOUNDED,
-     .help = "Who goes first: docs/policies.md says what each order does."},
+     .help = "Which pod goes first; docs/policies.md says what each order does."},
     {"queue.alpha", SL_KEY_DECIMAL, AT(queue.alpha), .min = 0, .max = SL_ORDER_ALPHA_MAX,
      .number = SL_ORDER_ALPHA_MAX, .help = "Order p: weight of a unit of the pod's priority."},
     {"queue.beta", SL_KEY_DECIMAL, AT(queue.beta), .min = 0, .max = SL_ORDER_WEIGHT_MAX,
@@ -253,31 +267,74 @@ const struct sl_key sl_keys[SL_KEYS] = {
      .number = SL_ORDER_ONE, .help = "Order p: weight of a second of submission."},
     {"queue.bound", SL_KEY_DECIMAL, AT(queue.bound), .min = ONE, .max = 100 * ONE,
      .number = 115 * ONE / 100,
-     .help = "Order bounded: nobody waits longer than that many times the longest wait that fifo "
-             "would have shown."},
-    {"queue.defaultTimeout", SL_KEY_DURATION, AT(queue.default_timeout_us), .min = SECOND,
-     .max = HOUR * 24 * 365, .number = 168 * HOUR,
+     .help = "Order bounded: no pod waits longer than that many times the longest wait "
+             "that fifo would have shown."},
+    {"queue.defaultTimeout", SL_KEY_DURATION, AT(queue.default_timeout_us), .min = SL_SECOND_US,
+     .max = 365 * SL_DAY_US, .number = 7 * SL_DAY_US,
      .help = "Timeout of pods that state none; long, so that they go behind those that do."},
     {"queue.holdSeconds", SL_KEY_INTEGER, AT(queue.hold_s), .min = 1, .max = 86400, .number = 30,
      .help = "A pod that was released and is not bound after that long gives its devices back; "
              "each time that it happens doubles the time until its next turn."},
     {"queue.maxReleases", SL_KEY_INTEGER, AT(queue.max_releases), .min = 1, .max = 10000,
      .number = 256,
-     .help = "Pods released and not bound yet, at most; how many really follows what gets bound."},
+     .help = "Most pods that are released and not bound yet; how many there are at a time "
+             "follows how many get bound."},
     {"queue.maxPredecessors", SL_KEY_INTEGER, AT(queue.max_predecessors), .min = 1, .max = 1000000,
      .number = 20000,
-     .help =
-         "Items of sliced.dev/after that pods wait for, and pods that selectors match, at most; "
-         "who waits for more does not start before there is room. A namespace may have three "
-         "times as many as it leaves for the others."},
+     .help = "Most items of sliced.dev/after that pods wait for, and most pods that "
+             "selectors match; a pod with further ones does not start before there is "
+             "room. A namespace may have three times as many as it leaves for the others."},
     {"queue.backfill", SL_KEY_BOOLEAN, AT(queue.backfill), .max = 1, .number = 1,
      .help = "Pods behind one that has no room yet may start when that does not delay it."},
     {"queue.preemption", SL_KEY_BOOLEAN, AT(queue.preemption), .max = 1, .number = 1,
      .help = "Release a pod that could start by preempting pods of lower priority."},
     {"queue.autoscalerPods", SL_KEY_INTEGER, AT(queue.autoscaler_pods), .min = 0, .max = 1000,
      .number = 0,
-     .help = "Held pods of each resource that are released all the same, so that a cluster "
-             "autoscaler sees that more nodes are wanted."},
+     .help = "Held pods of each resource that are released all the same, to show a cluster "
+             "autoscaler that more nodes are wanted."},
+
+    {"partitioning.enabled", SL_KEY_BOOLEAN, .restart = true, AT(partitioning.enabled), .max = 1,
+     .number = 0,
+     .help = "Change the cut of GPUs so that waiting pods can start; instances in use stay. Needs "
+             "queue.enabled."},
+    {"partitioning.nodeSelector", SL_KEY_SELECTOR, .restart = true, .text = true,
+     AT(partitioning.node_selector), .string = "sliced.dev/partitioning=dynamic",
+     .help = "Labels of the nodes whose GPUs may be cut: LABEL=VALUE, several joined by commas; a "
+             "node needs all of them. Empty: every node."},
+    {"partitioning.actuator", SL_KEY_ENUM, .restart = true, AT(partitioning.actuator),
+     .words = ACTUATORS, .number = SL_CHOOSE_AUTO,
+     .help = "Who cuts the GPUs; auto: nos' agent on nodes with the label "
+             "nos.nebuly.com/gpu-partitioning, else the mig-manager."},
+    {"partitioning.maxNodes", SL_KEY_INTEGER, AT(partitioning.max_nodes), .min = 1, .max = 1000,
+     .number = 2, .help = "Most nodes that are cut at once."},
+    {"partitioning.batchWindow", SL_KEY_DURATION, AT(partitioning.batch_us), .min = 0,
+     .max = SL_HOUR_US, .number = 5 * SL_SECOND_US,
+     .help = "How long a pod that needs a cut waits for others, so that one cut serves them all; "
+             "less when none comes for a fifth of that."},
+    {"partitioning.timeout", SL_KEY_DURATION, AT(partitioning.timeout_us), .min = SL_SECOND_US,
+     .max = SL_DAY_US, .number = 15 * SL_MINUTE_US,
+     .help = "A cut that has not ended after that long has failed; the mig-manager alone may wait "
+             "5 minutes for each of the pods that it stops."},
+    {"partitioning.backoff", SL_KEY_DURATION, AT(partitioning.backoff_us), .min = SL_SECOND_US,
+     .max = SL_DAY_US, .number = SL_MINUTE_US,
+     .help = "How long a node is left out after a cut of it failed; twice as long each time."},
+    {"partitioning.maxBackoff", SL_KEY_DURATION, AT(partitioning.max_backoff_us),
+     .min = SL_SECOND_US, .max = 7 * SL_DAY_US, .number = SL_HOUR_US,
+     .help = "Longest time for which a node is left out."},
+    {"partitioning.migMode", SL_KEY_BOOLEAN, .restart = true, AT(partitioning.mig_mode), .max = 1,
+     .number = 0,
+     .help = "Also switch MIG mode on and off, which takes a reset of the GPU, on some machines a "
+             "reboot; the mig-manager alone can."},
+    {"partitioning.drain", SL_KEY_BOOLEAN, AT(partitioning.drain), .max = 1, .number = 1,
+     .help = "Keep a node's units from pods that would run too long, so that free instances come "
+             "together for a larger one."},
+    {"partitioning.migManager.namespace", SL_KEY_OBJECT, .restart = true, .text = true,
+     AT(partitioning.config_namespace), .string = "gpu-operator",
+     .help = "Namespace of the mig-manager and of its configuration."},
+    {"partitioning.migManager.configMap", SL_KEY_OBJECT, .restart = true, .text = true,
+     AT(partitioning.config_map), .string = "sliced-mig-config",
+     .help = "ConfigMap with the mig-manager's configuration; sliced adds its entries to the key "
+             "config.yaml and leaves others as they are."},
 
     {"score.weights.availability", SL_KEY_INTEGER, AT(score.weight[SL_TERM_AVAILABILITY]), .min = 0,
      .max = 1000, .number = 100,
@@ -288,10 +345,10 @@ const struct sl_key sl_keys[SL_KEYS] = {
      .max = 1000, .number = 0, .help = "Weight of using the emptiest nodes."},
     {"score.weights.fragmentation", SL_KEY_INTEGER, AT(score.weight[SL_TERM_FRAGMENTATION]),
      .min = 0, .max = 1000, .number = 0,
-     .help = "Weight of leaving idle GPUs so that those who typically ask can use them."},
+     .help = "Weight of leaving idle GPUs in shapes that typical asks can use."},
     {"score.weights.whole", SL_KEY_INTEGER, AT(score.weight[SL_TERM_WHOLE]), .min = 0, .max = 1000,
      .number = 0,
-     .help = "Weight of keeping whole GPUs together for those who ask for several at once."},
+     .help = "Weight of keeping whole GPUs together for asks that want several at once."},
     KIND_WEIGHTS("whole", SL_KIND_WHOLE, 0, 10, 100, 30),
     KIND_WEIGHTS("mig", SL_KIND_MIG, 0, 0, 0, 0),
     KIND_WEIGHTS("replica", SL_KIND_REPLICA, 0, 0, 0, 0),

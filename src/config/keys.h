@@ -1,4 +1,4 @@
-/* The table of configuration keys: what reading, printing and the reference page are made from. */
+/* The table of configuration keys, which reading, printing and the reference page are made from. */
 #ifndef SLICED_CONFIG_KEYS_H
 #define SLICED_CONFIG_KEYS_H
 
@@ -20,6 +20,7 @@ enum sl_key_type {
     SL_KEY_PATH,     /* a file's name, or empty; the file need not be there yet */
     SL_KEY_WORD,     /* any text without quotes, backslashes and control characters, or empty */
     SL_KEY_OBJECT,   /* the name of a Kubernetes object; empty where the built-in value is */
+    SL_KEY_SELECTOR, /* "LABEL=VALUE,..."; may be empty */
     SL_KEY_TYPES,
 };
 
@@ -58,7 +59,7 @@ struct sl_key_list {
     uint8_t max;     /* entries */
 };
 
-enum { SL_KEYS = 96, SL_KEY_SECTIONS = 19, SL_KEY_LISTS = 5, SL_KEY_FIELDS_MAX = 5 };
+enum { SL_KEYS = 108, SL_KEY_SECTIONS = 21, SL_KEY_LISTS = 5, SL_KEY_FIELDS_MAX = 5 };
 
 /* Keys of one section stand together; a section's keys follow those of its parent. */
 extern const struct sl_key sl_keys[SL_KEYS];
@@ -86,7 +87,7 @@ void *sl_list_entry(const struct sl_key_list *list, struct sl_config *config, si
 const void *sl_list_entry_of(const struct sl_key_list *list, const struct sl_config *config,
                              size_t i);
 
-/* --- check.c: what single values cannot tell --- */
+/* --- check.c: rules between several keys --- */
 
 /* A contradiction between two keys. */
 struct sl_key_clash {
@@ -97,7 +98,7 @@ struct sl_key_clash {
 /* -1 with *clash and *err (without a place) set. */
 int sl_keys_check(const struct sl_config *config, struct sl_key_clash *clash, struct sl_error *err);
 
-/* The i-th key, or list, that means something in one order alone; NULL: there is none any more. */
+/* The i-th key, or list, that matters in one order alone; NULL: there are fewer. */
 const char *sl_keys_of_order(size_t i, enum sl_order_kind *order);
 
 enum { SL_CONFIG_FILE_MAX = 1024 * 1024 };

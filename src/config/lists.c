@@ -1,8 +1,6 @@
 /* The keys that are lists of maps. */
 #include "config/keys.h"
-
-#define SECOND ((int64_t)1000000)
-#define HOUR   (3600 * SECOND)
+#include "util/time.h"
 
 /* Where a field's value lives in its entry. */
 #define AT(type, member)                                                                           \
@@ -22,7 +20,7 @@ static const struct sl_key LIMIT[] = {
     {"queue.limits.resource", SL_KEY_WORD, .text = true, .unique = true,
      AT(sl_plan_limit, resource), .string = "", .help = "Full name of the resource; empty: all."},
     {"queue.limits.maxTimeout", SL_KEY_DURATION, .required = true,
-     AT(sl_plan_limit, max_timeout_us), .min = SECOND, .max = HOUR * 24 * 365,
+     AT(sl_plan_limit, max_timeout_us), .min = SL_SECOND_US, .max = 365 * SL_DAY_US,
      .help = "Longest timeout that is allowed."},
 };
 
@@ -30,7 +28,7 @@ static const struct sl_key HEADROOM[] = {
     {"queue.headroom.resource", SL_KEY_WORD, .text = true, .required = true,
      AT(sl_plan_headroom, resource), .string = "", .help = "Full name of the resource."},
     {"queue.headroom.maxTimeout", SL_KEY_DURATION, .required = true,
-     AT(sl_plan_headroom, max_timeout_us), .min = SECOND, .max = HOUR * 24 * 365,
+     AT(sl_plan_headroom, max_timeout_us), .min = SL_SECOND_US, .max = 365 * SL_DAY_US,
      .help = "Longest timeout of the pods for which the units are kept."},
     {"queue.headroom.devices", SL_KEY_INTEGER, .required = true, AT(sl_plan_headroom, units),
      .min = 1, .max = 1000000, .help = "Units of the resource that are kept for them."},

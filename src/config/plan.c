@@ -1,9 +1,10 @@
-/* What the configuration says of plans: for the daemon and the simulator alike. */
+/* The planner's configuration, for the daemon and the simulator alike. */
 #include <string.h>
 
 #include "config/config.h"
+#include "util/time.h"
 
-enum { HOLD_MAX = 16 /* times hold: the longest time-out after lapses */ };
+enum { HOLD_MAX = 16 /* times hold: the longest pause after expiries */ };
 
 struct sl_queue_scope sl_config_scope(const struct sl_config *config)
 {
@@ -28,9 +29,9 @@ void sl_config_plan(const struct sl_config *config, struct sl_plan_config *out)
                                              config->queue.gamma};
     sl_plan_defaults(out);
     out->order = (struct sl_order_config){config->queue.order, weights};
-    out->bound.c_permille = (int32_t)(config->queue.bound / 1000);
+    out->promise.c_permille = (int32_t)(config->queue.bound / 1000);
     out->default_timeout_us = config->queue.default_timeout_us;
-    out->hold_us = config->queue.hold_s * 1000000;
+    out->hold_us = config->queue.hold_s * SL_SECOND_US;
     out->hold_max_us = out->hold_us * HOLD_MAX;
     out->backfill = config->queue.backfill;
     out->preemption = config->queue.preemption;

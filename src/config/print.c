@@ -14,7 +14,7 @@ static unsigned depth_of(const char *path)
     return n;
 }
 
-static void indent(unsigned depth, struct sl_buf *out)
+static void indent_line(unsigned depth, struct sl_buf *out)
 {
     for (unsigned i = 1; i < depth; i++) {
         sl_buf_puts(out, "  ");
@@ -40,9 +40,9 @@ static void print_entry(const struct sl_key_list *list, const void *entry, unsig
     for (size_t i = 0; i < list->n_fields; i++) {
         const struct sl_key *key = &list->field[i];
         if (!key->text && !key->required && sl_key_number(key, entry) == key->number) {
-            continue; /* not said: the built-in value may be none that can be written */
+            continue; /* left out: the built-in value may be none that can be written */
         }
-        indent(depth + 1, out);
+        indent_line(depth + 1, out);
         sl_buf_puts(out, mark);
         sl_buf_puts(out, key->path + sl_key_parent_len(key->path) + 1);
         sl_buf_puts(out, ": ");
@@ -58,7 +58,7 @@ static void print_list(const struct sl_key_list *list, const struct sl_config *c
     unsigned depth = depth_of(list->path);
     size_t n = sl_list_count(list, config);
     if (comments) {
-        indent(depth, out);
+        indent_line(depth, out);
         sl_buf_printf(out, "# %s (up to %u of:", list->help, list->max);
         for (size_t i = 0; i < list->n_fields; i++) {
             const char *path = list->field[i].path;
@@ -66,7 +66,7 @@ static void print_list(const struct sl_key_list *list, const struct sl_config *c
         }
         sl_buf_puts(out, ")\n");
     }
-    indent(depth, out);
+    indent_line(depth, out);
     sl_buf_puts(out, list->path + sl_key_parent_len(list->path) + 1);
     sl_buf_puts(out, n == 0 ? ": []\n" : ":\n");
     for (size_t i = 0; i < n; i++) {
@@ -79,7 +79,7 @@ static void print_key(const struct sl_key *key, const struct sl_config *config, 
 {
     unsigned depth = depth_of(key->path);
     if (comments) {
-        indent(depth, out);
+        indent_line(depth, out);
         sl_buf_puts(out, "# ");
         sl_buf_puts(out, key->help);
         if (!key->text) {
@@ -90,7 +90,7 @@ static void print_key(const struct sl_key *key, const struct sl_config *config, 
         sl_buf_putc(out, '\n');
     }
     size_t parent = sl_key_parent_len(key->path);
-    indent(depth, out);
+    indent_line(depth, out);
     sl_buf_puts(out, key->path + parent + 1);
     sl_buf_puts(out, ": ");
     print_value(key, config, out);
@@ -103,12 +103,12 @@ static void print_section(const struct sl_key_section *section, bool comments, s
     size_t parent = sl_key_parent_len(section->path);
     if (comments) {
         sl_buf_puts(out, depth == 1 ? "\n" : "");
-        indent(depth, out);
+        indent_line(depth, out);
         sl_buf_puts(out, "# ");
         sl_buf_puts(out, section->help);
         sl_buf_putc(out, '\n');
     }
-    indent(depth, out);
+    indent_line(depth, out);
     sl_buf_puts(out, section->path + (parent == 0 ? 0 : parent + 1));
     sl_buf_puts(out, ":\n");
 }
@@ -186,14 +186,13 @@ void sl_config_reference(struct sl_buf *out)
         "` and\n`kind: " SL_CONFIG_KIND
         "` must be there; every other key may be left out and then has its default.\n"
         "`sliced --config FILE --check-config` says what is wrong with it: the error names the "
-        "file, line, column\nand key, what was found and what was expected. What is set\nand does "
-        "nothing, "
-        "as `queue.bound` with another order than `bounded`, gets a warning there, and in the log "
-        "at start "
-        "and SIGHUP.\n`sliced --print-config` prints the configuration in force.\n\n"
-        "On SIGHUP the file is read again. Keys marked *restart* keep the value that the daemon "
-        "was started with,\neverywhere, and the log and `/api/v1/state` name those that the file "
-        "has otherwise; a file with an error\nchanges nothing.\n\n"
+        "file, line, column\nand key, what was found and what was expected. A key that is set and "
+        "does nothing, as `queue.bound` with\nanother order than `bounded`, gets a warning there, "
+        "and in the log at start and SIGHUP.\n`sliced --print-config` prints the configuration in "
+        "force.\n\n"
+        "On SIGHUP the daemon reads the file again. Keys marked *restart* keep the value that the "
+        "daemon was started\nwith, everywhere, and the log and `/api/v1/state` name those that "
+        "differ in the file. A file with an error\nchanges nothing.\n\n"
         "Sizes are bytes, plain or as a Kubernetes quantity: `65536`, `64Ki`, `1Gi`. Durations are "
         "written as\nin Go: `500ms`, `5s`, `1m30s`.\n\n"
         "| key | type | default | range | change | meaning |\n"

@@ -1,46 +1,33 @@
 /* A YAML file to struct sl_config. Reads into a copy, so that an error changes nothing. */
+#include <stdarg.h>
 #include <stdio.h>
 
-#include "codec/yaml.h"
-#include "config/keys.h"
-#include "config/suggest.h"
+#include "codec/stream/yaml.h"
+#include "config/known.h"
 
 enum {
     STRING_MAX = 4096,
     DEPTH_MAX = 16,
     PATH_MAX_LEN = 160, /* of a key that can be known or reported */
     SHOWN_MAX = 64,     /* of a value in a message */
-    HEADERS = 2,
 };
-
-static const struct {
-    const char *path;
-    const char *value;
-} HEADER[HEADERS] = {{"apiVersion", SL_CONFIG_API_VERSION}, {"kind", SL_CONFIG_KIND}};
 
 struct place {
     unsigned line; /* 0: not seen */
     unsigned column;
 };
 
-/* What the key at hand is. */
-enum target { TARGET_NONE, TARGET_KEY, TARGET_SECTION, TARGET_HEADER, TARGET_LIST };
-
 struct reader {
     struct sl_config config;
-    struct place key[SL_KEYS];
-    struct place section[SL_KEY_SECTIONS]; /* [0] is the root */
-    struct place header[HEADERS];
-    struct place list[SL_KEY_LISTS];
-    struct place field[SL_KEY_FIELDS_MAX]; /* of the entry that is open */
-    struct place entry;
-    size_t open; /* the section whose keys come, when the root is open */
-    unsigned depth;
-    enum target target;
-    size_t index;
-    const struct sl_key_list *in_list; /* whose entries come; NULL: none */
-    bool in_entry;                     /* of that list: its last */
     struct sl_config_warnings warnings;
+    struct place seen[SL_KNOWN]; /* by number; of fields: in the entry that is open */
+    struct place root;
+    struct place entry;
+    unsigned depth;                 /* of open maps */
+    struct sl_str open;             /* the path of the innermost: its keys come */
+    struct sl_known key;            /* whose value comes */
+    const struct sl_key_list *list; /* whose entries come; NULL: none */
+    bool in_entry;                  /* the last of that list is open */
 };
 
 static struct place place_of(const struct sl_event *event)
@@ -48,8 +35,15 @@ static struct place place_of(const struct sl_event *event)
     return (struct place){event->line, event->column};
 }
 
+/* Where a key, list, header or section stands. */
+static struct place place_of_path(const struct reader *r, const char *path)
+{
+    size_t i = sl_known_find(path);
+    return i < SL_KNOWN ? r->seen[i] : (struct place){0, 0};
+}
+
 /* For messages: cut between characters, and nothing that could upset a terminal. */
-static void show(struct sl_str text, char out[SHOWN_MAX + 4])
+static void show_text(struct sl_str text, char out[SHOWN_MAX + 4])
 {
     size_t n = text.len < SHOWN_MAX ? text.len : SHOWN_MAX;
     while (n < text.len && n > 0 && ((unsigned char)text.s[n] & 0xc0) == 0x80) {
@@ -62,13 +56,34 @@ static void show(struct sl_str text, char out[SHOWN_MAX + 4])
     (void)snprintf(out + n, 4, "%s", n < text.len ? "..." : "");
 }
 
-/* Gives the error its place; always -1. */
-static int at(struct sl_error *err, struct place place, const char *field)
+/* The path as messages have it: "queue.limits[1].maxTimeout" while an entry is open. */
+static void show_path(const struct reader *r, const char *path, char out[PATH_MAX_LEN])
 {
+    size_t n = r->in_entry ? strlen(r->list->path) : 0;
+    (void)snprintf(out, PATH_MAX_LEN, "%s", path);
+    if (n > 0) {
+        (void)snprintf(out + n, PATH_MAX_LEN - n, "[%zu]%s", sl_list_count(r->list, &r->config) - 1,
+                       path + n);
+    }
+}
+
+static int refuse(struct sl_error *err, enum sl_error_code code, struct place place,
+                  const char *path, const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/* Always -1. */
+static int refuse(struct sl_error *err, enum sl_error_code code, struct place place,
+                  const char *path, const char *format, ...)
+{
+    char text[sizeof(err->message)];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    (void)sl_error_set(err, code, "%s", text);
     if (err != NULL) {
         err->line = place.line;
         err->column = place.column;
-        (void)snprintf(err->field, sizeof(err->field), "%s", field);
+        (void)snprintf(err->field, sizeof(err->field), "%s", path);
     }
     return -1;
 }
@@ -83,102 +98,42 @@ static struct sl_error *add_warning(struct reader *r)
 /* --- Keys --------------------------------------------------------------------------------------
  */
 
-static int claim(struct place *seen, const char *path, const struct sl_event *event,
-                 struct sl_error *err)
-{
-    if (seen->line != 0) {
-        (void)sl_error_set(err, SL_ERR_FIELD,
-                           "found a second time, expected once (first on line %u)", seen->line);
-        return at(err, place_of(event), path);
-    }
-    *seen = place_of(event);
-    return 0;
-}
-
 static int refuse_key(const char *path, const struct sl_event *event, struct sl_error *err)
 {
     char list[256];
-    const char *near = sl_suggest_key(path);
+    const char *near = sl_known_near(path);
     if (near != NULL) {
-        (void)sl_error_set(err, SL_ERR_FIELD, "found an unknown key, expected perhaps \"%s\"",
-                           near);
-        return at(err, place_of(event), path);
+        return refuse(err, SL_ERR_FIELD, place_of(event), path,
+                      "found an unknown key, expected perhaps \"%s\"", near);
     }
-    sl_suggest_list(path, list, sizeof(list));
-    (void)sl_error_set(err, SL_ERR_FIELD, "found an unknown key, expected one of %s", list);
-    return at(err, place_of(event), path);
+    sl_known_siblings(path, list, sizeof(list));
+    return refuse(err, SL_ERR_FIELD, place_of(event), path,
+                  "found an unknown key, expected one of %s", list);
 }
 
-/* "queue.limits[1].maxTimeout"; key NULL: the entry. */
-static void entry_path(const struct reader *r, const struct sl_key *key, char out[PATH_MAX_LEN])
-{
-    size_t n = sl_list_count(r->in_list, &r->config);
-    (void)snprintf(out, PATH_MAX_LEN, "%s[%zu]%s", r->in_list->path, n > 0 ? n - 1 : 0,
-                   key == NULL ? "" : key->path + strlen(r->in_list->path));
-}
-
-static int on_field_key(struct reader *r, const char *path, const struct sl_event *event,
-                        struct sl_error *err)
-{
-    for (size_t i = 0; i < r->in_list->n_fields; i++) {
-        if (strcmp(path, r->in_list->field[i].path) == 0) {
-            char where[PATH_MAX_LEN];
-            entry_path(r, &r->in_list->field[i], where);
-            r->target = TARGET_KEY;
-            r->index = i;
-            return claim(&r->field[i], where, event, err);
-        }
-    }
-    return refuse_key(path, event, err);
-}
-
-static int on_key(struct reader *r, const struct sl_event *event, struct sl_error *err)
+static int take_key(struct reader *r, const struct sl_event *event, struct sl_error *err)
 {
     char path[PATH_MAX_LEN];
     char shown[SHOWN_MAX + 4];
-    const char *section = r->in_entry ? r->in_list->path : sl_key_sections[r->open].path;
-    const char *dot = section[0] == '\0' ? "" : ".";
-    show(event->text, shown);
-    (void)snprintf(path, sizeof(path), "%s%s%s", section, dot, shown);
-    size_t prefix = strlen(section) + strlen(dot);
+    show_text(event->text, shown);
+    (void)snprintf(path, sizeof(path), "%.*s%s%s", (int)r->open.len, r->open.s,
+                   r->open.len > 0 ? "." : "", shown);
     if (event->text.len > 0 && memchr(event->text.s, '.', event->text.len) != NULL) {
-        (void)sl_error_set(err, SL_ERR_FIELD, "found a key with \".\" in it, expected nested maps");
-        return at(err, place_of(event), path);
+        return refuse(err, SL_ERR_FIELD, place_of(event), path,
+                      "found a key with \".\" in it, expected nested maps");
     }
-    bool whole = strlen(path) == prefix + event->text.len &&
-                 memcmp(path + prefix, event->text.s, event->text.len) == 0;
-    if (r->in_entry) {
-        return whole ? on_field_key(r, path, event, err) : refuse_key(path, event, err);
+    size_t known = sl_str_eq(event->text, sl_str_of(shown)) ? sl_known_find(path) : SL_KNOWN;
+    if (known == SL_KNOWN) {
+        return refuse_key(path, event, err);
     }
-    for (size_t i = 0; whole && i < HEADERS; i++) {
-        if (strcmp(path, HEADER[i].path) == 0) {
-            r->target = TARGET_HEADER;
-            r->index = i;
-            return claim(&r->header[i], path, event, err);
-        }
+    if (r->seen[known].line != 0) {
+        show_path(r, sl_known_at(known).path, path);
+        return refuse(err, SL_ERR_FIELD, place_of(event), path,
+                      "found a second time, expected once (first on line %u)", r->seen[known].line);
     }
-    for (size_t i = 1; whole && i < SL_KEY_SECTIONS; i++) {
-        if (strcmp(path, sl_key_sections[i].path) == 0) {
-            r->target = TARGET_SECTION;
-            r->index = i;
-            return claim(&r->section[i], path, event, err);
-        }
-    }
-    for (size_t i = 0; whole && i < SL_KEYS; i++) {
-        if (strcmp(path, sl_keys[i].path) == 0) {
-            r->target = TARGET_KEY;
-            r->index = i;
-            return claim(&r->key[i], path, event, err);
-        }
-    }
-    for (size_t i = 0; whole && i < SL_KEY_LISTS; i++) {
-        if (strcmp(path, sl_key_lists[i].path) == 0) {
-            r->target = TARGET_LIST;
-            r->index = i;
-            return claim(&r->list[i], path, event, err);
-        }
-    }
-    return refuse_key(path, event, err);
+    r->seen[known] = place_of(event);
+    r->key = sl_known_at(known);
+    return 0;
 }
 
 /* --- Values ------------------------------------------------------------------------------------
@@ -188,7 +143,7 @@ static int on_key(struct reader *r, const struct sl_event *event, struct sl_erro
 static void describe_found(const struct sl_event *event, char *out, size_t size)
 {
     char shown[SHOWN_MAX + 4];
-    show(event->text, shown);
+    show_text(event->text, shown);
     switch (event->type) {
     case SL_EVENT_STRING:
         (void)snprintf(out, size, "\"%s\"", shown);
@@ -216,125 +171,118 @@ static int refuse_value(const char *path, enum sl_error_code code, const struct 
 {
     char found[SHOWN_MAX + 8];
     describe_found(event, found, sizeof(found));
-    (void)sl_error_set(err, code, "found %s, expected %s", found, expected);
-    return at(err, place_of(event), path);
+    return refuse(err, code, place_of(event), path, "found %s, expected %s", found, expected);
 }
 
-static int refuse_key_value(const struct reader *r, const struct sl_key *key,
-                            enum sl_error_code code, const struct sl_event *event,
-                            struct sl_error *err)
+static int refuse_type(const char *path, const struct sl_event *event, const char *expected,
+                       struct sl_error *err)
+{
+    return refuse_value(path, SL_ERR_TYPE, event, expected, err);
+}
+
+static int refuse_key_value(const struct reader *r, enum sl_error_code code,
+                            const struct sl_event *event, struct sl_error *err)
 {
     char path[PATH_MAX_LEN];
     struct sl_buf expected;
     sl_buf_init(&expected, 512);
-    sl_value_expected(key, &expected);
+    sl_value_expected(r->key.key, &expected);
     sl_buf_putc(&expected, '\0');
     if (expected.failed != SL_BUF_OK) {
         sl_buf_free(&expected);
         return sl_error_nomem(err);
     }
-    (void)snprintf(path, sizeof(path), "%s", key->path);
-    if (r->in_entry) {
-        entry_path(r, key, path);
-    }
+    show_path(r, r->key.path, path);
     (void)refuse_value(path, code, event, expected.data, err);
     sl_buf_free(&expected);
     return -1;
 }
 
-static int set_key(struct reader *r, const struct sl_event *event, struct sl_error *err)
+/* SL_VALUE_TYPE also for what is no scalar. */
+static enum sl_value_result set_value(const struct sl_key *key, void *base,
+                                      const struct sl_event *event)
 {
-    const struct sl_key *key = r->in_entry ? &r->in_list->field[r->index] : &sl_keys[r->index];
-    void *base = r->in_entry ? sl_list_entry(r->in_list, &r->config,
-                                             sl_list_count(r->in_list, &r->config) - 1)
-                             : (void *)&r->config;
     bool string = event->type == SL_EVENT_STRING;
+    int64_t value = event->boolean ? 1 : 0;
+    enum sl_value_result result = SL_VALUE_TYPE;
+    if (key->text && string) {
+        return sl_value_text(key, event->text) && sl_key_set_text(key, base, event->text)
+                   ? SL_VALUE_OK
+                   : SL_VALUE_RANGE;
+    }
     if (key->type == SL_KEY_BOOLEAN && event->type == SL_EVENT_BOOL) {
-        sl_key_set_number(key, base, event->boolean ? 1 : 0);
-        return 0;
+        result = SL_VALUE_OK;
+    } else if (!key->text && (string || event->type == SL_EVENT_NUMBER)) {
+        result = sl_value_number(key, event->text, string, &value);
     }
-    if (!string && event->type != SL_EVENT_NUMBER) {
-        return refuse_key_value(r, key, SL_ERR_TYPE, event, err);
+    if (result == SL_VALUE_OK) {
+        sl_key_set_number(key, base, value);
     }
-    if (key->text) {
-        if (!string) {
-            return refuse_key_value(r, key, SL_ERR_TYPE, event, err);
-        }
-        if (!sl_value_text(key, event->text) || !sl_key_set_text(key, base, event->text)) {
-            return refuse_key_value(r, key, SL_ERR_FIELD, event, err);
-        }
-        return 0;
+    return result;
+}
+
+static int take_key_value(struct reader *r, const struct sl_event *event, struct sl_error *err)
+{
+    void *base = &r->config;
+    if (r->in_entry) {
+        base = sl_list_entry(r->list, &r->config, sl_list_count(r->list, &r->config) - 1);
     }
-    int64_t value = 0;
-    enum sl_value_result result = sl_value_number(key, event->text, string, &value);
-    if (result != SL_VALUE_OK) {
-        return refuse_key_value(r, key, result == SL_VALUE_TYPE ? SL_ERR_TYPE : SL_ERR_FIELD, event,
-                                err);
+    switch (set_value(r->key.key, base, event)) {
+    case SL_VALUE_TYPE:
+        return refuse_key_value(r, SL_ERR_TYPE, event, err);
+    case SL_VALUE_RANGE:
+        return refuse_key_value(r, SL_ERR_FIELD, event, err);
+    case SL_VALUE_OK:
+        break;
     }
-    sl_key_set_number(key, base, value);
     return 0;
 }
 
 /* --- Lists -------------------------------------------------------------------------------------
  */
 
-static int open_list(struct reader *r, const struct sl_event *event, struct sl_error *err)
-{
-    const struct sl_key_list *list = &sl_key_lists[r->index];
-    if (event->type == SL_EVENT_ARRAY) {
-        r->in_list = list;
-        return 0;
-    }
-    if (event->type == SL_EVENT_NULL) {
-        return 0;
-    }
-    return refuse_value(list->path, SL_ERR_TYPE, event, "a list of maps", err);
-}
-
 static int open_entry(struct reader *r, const struct sl_event *event, struct sl_error *err)
 {
     char path[PATH_MAX_LEN];
-    const struct sl_key_list *list = r->in_list;
+    const struct sl_key_list *list = r->list;
     size_t n = sl_list_count(list, &r->config);
     if (event->type != SL_EVENT_OBJECT) {
         (void)snprintf(path, sizeof(path), "%s[%zu]", list->path, n);
-        return refuse_value(path, SL_ERR_TYPE, event, "a map", err);
+        return refuse_type(path, event, "a map", err);
     }
     if (n == list->max) {
-        (void)sl_error_set(err, SL_ERR_LIMIT, "found one more entry, expected at most %u",
-                           list->max);
-        return at(err, place_of(event), list->path);
+        return refuse(err, SL_ERR_LIMIT, place_of(event), list->path,
+                      "found one more entry, expected at most %u", list->max);
     }
     sl_list_set_count(list, &r->config, n + 1);
-    memset(r->field, 0, sizeof(r->field));
-    r->entry = place_of(event);
-    r->in_entry = true;
     for (size_t i = 0; i < list->n_fields; i++) {
         sl_key_set_default(&list->field[i], sl_list_entry(list, &r->config, n));
+        r->seen[sl_known_find(list->field[i].path)] = (struct place){0, 0};
     }
+    r->entry = place_of(event);
+    r->in_entry = true;
+    r->open = sl_str_of(list->path);
+    r->depth++;
     return 0;
 }
 
 /* Is there, and no entry before it has the same? */
-static int check_field(const struct reader *r, size_t i, struct sl_error *err)
+static int check_field(const struct reader *r, const struct sl_key *key, struct sl_error *err)
 {
     char path[PATH_MAX_LEN];
-    const struct sl_key_list *list = r->in_list;
-    const struct sl_key *key = &list->field[i];
-    size_t last = sl_list_count(list, &r->config) - 1;
-    if (key->required && r->field[i].line == 0) {
-        entry_path(r, NULL, path);
-        (void)sl_error_set(err, SL_ERR_FIELD, "found no %s, expected one",
-                           key->path + sl_key_parent_len(key->path) + 1);
-        return at(err, r->entry, path);
+    struct place place = place_of_path(r, key->path);
+    size_t last = sl_list_count(r->list, &r->config) - 1;
+    if (key->required && place.line == 0) {
+        show_path(r, r->list->path, path);
+        return refuse(err, SL_ERR_FIELD, r->entry, path, "found no %s, expected one",
+                      key->path + sl_key_parent_len(key->path) + 1);
     }
     for (size_t k = 0; key->unique && k < last; k++) {
-        if (sl_key_equal(key, sl_list_entry_of(list, &r->config, k),
-                         sl_list_entry_of(list, &r->config, last))) {
-            entry_path(r, key, path);
-            (void)sl_error_set(err, SL_ERR_FIELD, "found what %s[%zu] has, expected another",
-                               list->path, k);
-            return at(err, r->field[i].line == 0 ? r->entry : r->field[i], path);
+        if (sl_key_equal(key, sl_list_entry_of(r->list, &r->config, k),
+                         sl_list_entry_of(r->list, &r->config, last))) {
+            show_path(r, key->path, path);
+            return refuse(err, SL_ERR_FIELD, place.line == 0 ? r->entry : place, path,
+                          "found what %s[%zu] has, expected another", r->list->path, k);
         }
     }
     return 0;
@@ -344,105 +292,104 @@ static int check_field(const struct reader *r, size_t i, struct sl_error *err)
 static void warn_of_entry(struct reader *r)
 {
     char path[PATH_MAX_LEN];
-    const struct sl_plan_override *override = &r->config.queue.override[0];
-    if (strcmp(r->in_list->path, "queue.overrides") != 0) {
+    if (strcmp(r->list->path, "queue.overrides") != 0) {
         return;
     }
-    override += r->config.queue.n_overrides - 1;
-    if (override->weights.alpha < 0 && override->weights.beta < 0 && override->weights.gamma < 0) {
-        struct sl_error *warning = add_warning(r);
-        entry_path(r, NULL, path);
-        (void)sl_error_set(warning, SL_ERR_FIELD,
-                           "has no effect: it states none of alpha, beta, gamma");
-        (void)at(warning, r->entry, path);
+    const struct sl_order_weights *weights =
+        &r->config.queue.override[r->config.queue.n_overrides - 1].weights;
+    if (weights->alpha < 0 && weights->beta < 0 && weights->gamma < 0) {
+        show_path(r, r->list->path, path);
+        (void)refuse(add_warning(r), SL_ERR_FIELD, r->entry, path,
+                     "has no effect: it states none of alpha, beta, gamma");
     }
 }
 
-static int close_entry(struct reader *r, struct sl_error *err)
+static int check_entry(struct reader *r, struct sl_error *err)
 {
-    for (size_t i = 0; i < r->in_list->n_fields; i++) {
-        if (check_field(r, i, err) < 0) {
+    for (size_t i = 0; i < r->list->n_fields; i++) {
+        if (check_field(r, &r->list->field[i], err) < 0) {
             return -1;
         }
     }
     warn_of_entry(r);
-    r->in_entry = false;
     return 0;
 }
 
 /* --- Maps --------------------------------------------------------------------------------------
  */
 
-static int check_header(const struct reader *r, const struct sl_event *event, struct sl_error *err)
-{
-    const char *want = HEADER[r->index].value;
-    if (event->type == SL_EVENT_STRING && sl_str_eq(event->text, sl_str_of(want))) {
-        return 0;
-    }
-    return refuse_value(HEADER[r->index].path,
-                        event->type == SL_EVENT_STRING ? SL_ERR_FIELD : SL_ERR_TYPE, event, want,
-                        err);
-}
-
 static int open_root(struct reader *r, const struct sl_event *event, struct sl_error *err)
 {
-    if (r->section[0].line != 0) {
-        (void)sl_error_set(err, SL_ERR_FIELD, "found a second document, expected one");
-        return at(err, place_of(event), "");
+    if (r->root.line != 0) {
+        return refuse(err, SL_ERR_FIELD, place_of(event), "",
+                      "found a second document, expected one");
     }
     if (event->type == SL_EVENT_OBJECT) {
-        r->section[0] = place_of(event);
+        r->root = place_of(event);
         r->depth = 1;
         return 0;
     }
     if (event->type == SL_EVENT_NULL) {
         return 0; /* an empty document: what is missing is said at the end */
     }
-    return refuse_value("", SL_ERR_TYPE, event, "a map with apiVersion and kind", err);
+    return refuse_type("", event, "a map with apiVersion and kind", err);
 }
 
-static int on_value(struct reader *r, const struct sl_event *event, struct sl_error *err)
+static int take_header(const struct sl_known *header, const struct sl_event *event,
+                       struct sl_error *err)
+{
+    bool string = event->type == SL_EVENT_STRING;
+    return string && sl_str_eq(event->text, sl_str_of(header->value))
+               ? 0
+               : refuse_value(header->path, string ? SL_ERR_FIELD : SL_ERR_TYPE, event,
+                              header->value, err);
+}
+
+static int take_value(struct reader *r, const struct sl_event *event, struct sl_error *err)
 {
     if (r->depth == 0) {
         return open_root(r, event, err);
     }
-    enum target target = r->target;
-    r->target = TARGET_NONE;
-    if (target == TARGET_KEY) {
-        return set_key(r, event, err);
-    }
-    if (target == TARGET_LIST) {
-        return open_list(r, event, err);
-    }
-    if (r->in_list != NULL) {
+    if (r->list != NULL && !r->in_entry) {
         return open_entry(r, event, err);
     }
-    if (target == TARGET_HEADER) {
-        return check_header(r, event, err);
+    switch (r->key.kind) {
+    case SL_KNOWN_KEY:
+    case SL_KNOWN_FIELD:
+        return take_key_value(r, event, err);
+    case SL_KNOWN_HEADER:
+        return take_header(&r->key, event, err);
+    case SL_KNOWN_LIST:
+        r->list = event->type == SL_EVENT_ARRAY ? r->key.list : NULL;
+        return r->list != NULL || event->type == SL_EVENT_NULL
+                   ? 0
+                   : refuse_type(r->key.path, event, "a list of maps", err);
+    case SL_KNOWN_SECTION:
+        break;
     }
     if (event->type == SL_EVENT_OBJECT) {
-        r->open = r->index;
+        r->open = sl_str_of(r->key.path);
         r->depth++;
         return 0;
     }
-    if (event->type == SL_EVENT_NULL) {
-        return 0; /* "server:" with all its keys commented out */
-    }
-    return refuse_value(sl_key_sections[r->index].path, SL_ERR_TYPE, event, "a map of keys", err);
+    return event->type == SL_EVENT_NULL /* "server:" with all its keys commented out */
+               ? 0
+               : refuse_type(r->key.path, event, "a map of keys", err);
 }
 
-/* Back to the section around the one that ends. */
-static void on_object_end(struct reader *r)
+/* Back to the map around the one that ends. */
+static int close_map(struct reader *r, struct sl_error *err)
 {
-    const char *path = sl_key_sections[r->open].path;
-    size_t len = sl_key_parent_len(path);
-    r->depth--;
-    for (size_t i = 0; i < SL_KEY_SECTIONS; i++) {
-        if (strlen(sl_key_sections[i].path) == len &&
-            memcmp(sl_key_sections[i].path, path, len) == 0) {
-            r->open = i;
-        }
+    if (r->in_entry && check_entry(r, err) < 0) {
+        return -1;
     }
+    r->in_entry = false;
+    r->depth--;
+    while (r->open.len > 0 && r->open.s[r->open.len - 1] != '.') {
+        r->open.len--;
+    }
+    r->open.len -= r->open.len > 0;
+    return 0;
 }
 
 static int receive(void *context, const struct sl_event *event, struct sl_error *err)
@@ -450,60 +397,29 @@ static int receive(void *context, const struct sl_event *event, struct sl_error 
     struct reader *r = context;
     switch (event->type) {
     case SL_EVENT_KEY:
-        return on_key(r, event, err);
+        return take_key(r, event, err);
     case SL_EVENT_OBJECT_END:
-        if (r->in_entry) {
-            return close_entry(r, err);
-        }
-        on_object_end(r);
-        return 0;
+        return close_map(r, err);
     case SL_EVENT_ARRAY_END:
-        r->in_list = NULL;
+        r->list = NULL;
         return 0;
     case SL_EVENT_DOCUMENT_END:
         return 0;
     default:
-        return on_value(r, event, err);
+        return take_value(r, event, err);
     }
 }
 
 /* --- What single values cannot tell ------------------------------------------------------------
  */
 
-/* Of a key or a list. */
-static struct place place_of_key(const struct reader *r, const char *path)
-{
-    for (size_t i = 0; i < SL_KEYS; i++) {
-        if (strcmp(sl_keys[i].path, path) == 0) {
-            return r->key[i];
-        }
-    }
-    for (size_t i = 0; i < SL_KEY_LISTS; i++) {
-        if (strcmp(sl_key_lists[i].path, path) == 0) {
-            return r->list[i];
-        }
-    }
-    return (struct place){0, 0};
-}
-
-/* Where a key is set to something else than its built-in value, or a list has entries. */
-static struct place place_of_choice(const struct reader *r, const char *path)
+/* Is a key set to something else than its built-in value, or has a list entries? */
+static bool is_chosen(const struct reader *r, const struct sl_known *known)
 {
     struct sl_config built_in;
     sl_config_defaults(&built_in);
-    for (size_t i = 0; i < SL_KEYS; i++) {
-        if (strcmp(sl_keys[i].path, path) == 0 &&
-            !sl_key_equal(&sl_keys[i], &r->config, &built_in)) {
-            return r->key[i];
-        }
-    }
-    for (size_t i = 0; i < SL_KEY_LISTS; i++) {
-        if (strcmp(sl_key_lists[i].path, path) == 0 &&
-            sl_list_count(&sl_key_lists[i], &r->config) > 0) {
-            return r->list[i];
-        }
-    }
-    return (struct place){0, 0};
+    return known->kind == SL_KNOWN_LIST ? sl_list_count(known->list, &r->config) > 0
+                                        : !sl_key_equal(known->key, &r->config, &built_in);
 }
 
 static void warn_of_orders(struct reader *r)
@@ -511,13 +427,12 @@ static void warn_of_orders(struct reader *r)
     enum sl_order_kind order = SL_ORDER_FIFO;
     const char *path = sl_keys_of_order(0, &order);
     for (size_t i = 1; path != NULL; i++) {
-        struct place place = place_of_choice(r, path);
-        if (place.line != 0 && order != r->config.queue.order) {
-            struct sl_error *warning = add_warning(r);
-            (void)sl_error_set(warning, SL_ERR_FIELD,
-                               "has no effect: it is of the order %s, and queue.order is %s",
-                               sl_order_name(order), sl_order_name(r->config.queue.order));
-            (void)at(warning, place, path);
+        size_t at = sl_known_find(path);
+        const struct sl_known known = sl_known_at(at);
+        if (r->seen[at].line != 0 && order != r->config.queue.order && is_chosen(r, &known)) {
+            (void)refuse(add_warning(r), SL_ERR_FIELD, r->seen[at], path,
+                         "has no effect: it is of the order %s, and queue.order is %s",
+                         sl_order_name(order), sl_order_name(r->config.queue.order));
         }
         path = sl_keys_of_order(i, &order);
     }
@@ -529,26 +444,16 @@ static bool is_later(struct place a, struct place b)
 }
 
 /* To blame is the later of two that were set, or the one that was (built-in verbs all differ). */
-static int check_verb(const struct reader *r, size_t i, struct sl_error *err)
+static int check_verb(const struct reader *r, const struct sl_key *key, struct sl_error *err)
 {
-    const char *verb = sl_key_text(&sl_keys[i], &r->config);
+    const char *verb = sl_key_text(key, &r->config);
+    struct place place = place_of_path(r, key->path);
     for (size_t k = 0; k < SL_KEYS; k++) {
-        if (sl_keys[k].type == SL_KEY_VERB && is_later(r->key[i], r->key[k]) &&
+        if (sl_keys[k].type == SL_KEY_VERB && is_later(place, place_of_path(r, sl_keys[k].path)) &&
             strcmp(verb, sl_key_text(&sl_keys[k], &r->config)) == 0) {
-            (void)sl_error_set(err, SL_ERR_FIELD,
-                               "found \"%s\", expected another name than that of %s", verb,
-                               sl_keys[k].path);
-            return at(err, r->key[i], sl_keys[i].path);
-        }
-    }
-    return 0;
-}
-
-static int check_verbs(const struct reader *r, struct sl_error *err)
-{
-    for (size_t i = 0; i < SL_KEYS; i++) {
-        if (sl_keys[i].type == SL_KEY_VERB && check_verb(r, i, err) != 0) {
-            return -1;
+            return refuse(err, SL_ERR_FIELD, place, key->path,
+                          "found \"%s\", expected another name than that of %s", verb,
+                          sl_keys[k].path);
         }
     }
     return 0;
@@ -557,38 +462,39 @@ static int check_verbs(const struct reader *r, struct sl_error *err)
 static int check_clashes(const struct reader *r, struct sl_error *err)
 {
     struct sl_key_clash clash = {NULL, NULL};
-    if (sl_keys_check(&r->config, &clash, err) == 0) {
+    struct sl_error found;
+    if (sl_keys_check(&r->config, &clash, &found) == 0) {
         return 0;
     }
-    struct place place = place_of_key(r, clash.key);
-    if (place.line == 0) {
-        place = place_of_key(r, clash.other);
-    }
-    return at(err, place, clash.key);
+    struct place place = place_of_path(r, clash.key);
+    place = place.line == 0 ? place_of_path(r, clash.other) : place;
+    return refuse(err, found.code, place, clash.key, "%s", found.message);
 }
 
 static int check_all(const struct reader *r, struct sl_error *err)
 {
-    struct place begin = r->section[0].line != 0 ? r->section[0] : (struct place){1, 1};
-    for (size_t i = 0; i < HEADERS; i++) {
-        if (r->header[i].line == 0) {
-            (void)sl_error_set(err, SL_ERR_FIELD, "found nothing, expected %s", HEADER[i].value);
-            return at(err, begin, HEADER[i].path);
+    struct place begin = r->root.line != 0 ? r->root : (struct place){1, 1};
+    for (size_t i = 0; i < SL_KNOWN_HEADERS; i++) {
+        const struct sl_known header = sl_known_at(i);
+        if (r->seen[i].line == 0) {
+            return refuse(err, SL_ERR_FIELD, begin, header.path, "found nothing, expected %s",
+                          header.value);
         }
     }
-    if (check_verbs(r, err) != 0) {
-        return -1;
+    for (size_t i = 0; i < SL_KEYS; i++) {
+        if (sl_keys[i].type == SL_KEY_VERB && check_verb(r, &sl_keys[i], err) != 0) {
+            return -1;
+        }
     }
     return check_clashes(r, err);
 }
 
-int sl_config_parse_warning(const char *name, const char *text, size_t len,
-                            struct sl_config *config, struct sl_config_warnings *warnings,
-                            struct sl_error *err)
+int sl_config_parse(const char *name, const char *text, size_t len, struct sl_config *config,
+                    struct sl_config_warnings *warnings, struct sl_error *err)
 {
     const struct sl_text_limits limits = {
         .max_bytes = SL_CONFIG_FILE_MAX, .max_string = STRING_MAX, .max_depth = DEPTH_MAX};
-    struct reader r = {.open = 0};
+    struct reader r = {.open = {"", 0}};
     if (len > SL_CONFIG_FILE_MAX) {
         return sl_error_set(err, SL_ERR_LIMIT, "%s: found %zu bytes, expected at most %d", name,
                             len, (int)SL_CONFIG_FILE_MAX);
@@ -603,10 +509,4 @@ int sl_config_parse_warning(const char *name, const char *text, size_t len,
         *warnings = r.warnings;
     }
     return 0;
-}
-
-int sl_config_parse(const char *name, const char *text, size_t len, struct sl_config *config,
-                    struct sl_error *err)
-{
-    return sl_config_parse_warning(name, text, len, config, NULL, err);
 }

@@ -1,4 +1,4 @@
-/* One value of the configuration: from text, to text, and what a key takes in words. */
+/* One value of the configuration: read, printed, and described in words. */
 #include <arpa/inet.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -6,29 +6,26 @@
 #include "config/keys.h"
 #include "sliced/order.h"
 #include "sliced/quantity.h"
+#include "util/time.h"
 
 /* --- Durations, as Go writes them --------------------------------------------------------------
  */
 
-enum { NS_PER_US = 1000, VERB_MAX = 63, PREFIX_MAX = 127, OBJECT_MAX = 253 };
+enum { VERB_MAX = 63, PREFIX_MAX = 127, OBJECT_MAX = 253 };
 
 static const struct unit {
     struct sl_str name;
     int64_t ns;
 } UNITS[] = {
     /* From small to big, as printing goes down; "ms" before "m", as reading takes the first. */
-    {{"ns", 2}, 1},
-    {{"\xc2\xb5s", 3}, 1000},
-    {{"us", 2}, 1000},
-    {{"ms", 2}, 1000000},
-    {{"s", 1}, 1000000000},
-    {{"m", 1}, 60000000000},
-    {{"h", 1}, 3600000000000},
+    {{"ns", 2}, 1},         {{"\xc2\xb5s", 3}, SL_US_NS}, {{"us", 2}, SL_US_NS},
+    {{"ms", 2}, SL_MS_NS},  {{"s", 1}, SL_SECOND_NS},     {{"m", 1}, SL_MINUTE_NS},
+    {{"h", 1}, SL_HOUR_NS},
 };
 
 enum { N_UNITS = sizeof(UNITS) / sizeof(UNITS[0]) };
 
-static struct sl_str after(struct sl_str text, size_t n)
+static struct sl_str text_after(struct sl_str text, size_t n)
 {
     return (struct sl_str){text.s + n, text.len - n};
 }
@@ -40,7 +37,7 @@ static struct sl_str take_digits(struct sl_str *text)
         n++;
     }
     struct sl_str digits = {text->s, n};
-    *text = after(*text, n);
+    *text = text_after(*text, n);
     return digits;
 }
 
@@ -48,7 +45,7 @@ static const struct unit *take_unit(struct sl_str *text)
 {
     for (size_t i = 0; i < N_UNITS; i++) {
         if (sl_str_starts(*text, UNITS[i].name)) {
-            *text = after(*text, UNITS[i].name.len);
+            *text = text_after(*text, UNITS[i].name.len);
             return &UNITS[i];
         }
     }
@@ -91,7 +88,7 @@ static enum sl_value_result read_duration(struct sl_str text, int64_t *out)
         return SL_VALUE_OK;
     }
     if (negative) {
-        text = after(text, 1);
+        text = text_after(text, 1);
     }
     if (text.len == 0) {
         return SL_VALUE_TYPE;
@@ -100,7 +97,7 @@ static enum sl_value_result read_duration(struct sl_str text, int64_t *out)
         struct sl_str whole = take_digits(&text);
         struct sl_str fraction = {NULL, 0};
         if (text.len > 0 && text.s[0] == '.') {
-            text = after(text, 1);
+            text = text_after(text, 1);
             fraction = take_digits(&text);
         }
         const struct unit *unit = take_unit(&text);
@@ -109,10 +106,10 @@ static enum sl_value_result read_duration(struct sl_str text, int64_t *out)
         }
         fits = fits && add_part(whole, fraction, unit->ns, &ns);
     }
-    if (!fits || negative || ns % NS_PER_US != 0) {
+    if (!fits || negative || ns % SL_US_NS != 0) {
         return SL_VALUE_RANGE;
     }
-    *out = ns / NS_PER_US;
+    *out = ns / SL_US_NS;
     return SL_VALUE_OK;
 }
 
@@ -122,7 +119,7 @@ static void print_duration(int64_t us, struct sl_buf *out)
         sl_buf_puts(out, "0s");
     }
     for (size_t i = N_UNITS; i-- > 0 && us > 0;) {
-        int64_t unit = UNITS[i].ns / NS_PER_US;
+        int64_t unit = UNITS[i].ns / SL_US_NS;
         if (us >= unit) {
             sl_buf_i64(out, us / unit);
             sl_buf_append(out, UNITS[i].name.s, UNITS[i].name.len);
@@ -163,7 +160,7 @@ static void print_size(int64_t bytes, struct sl_buf *out)
 static bool is_integer(struct sl_str text)
 {
     size_t sign = text.len > 0 && text.s[0] == '-' ? 1 : 0;
-    struct sl_str digits = after(text, sign);
+    struct sl_str digits = text_after(text, sign);
     return digits.len > 0 && take_digits(&digits).len == text.len - sign;
 }
 
@@ -294,7 +291,8 @@ static bool is_address(struct sl_str text)
     while (colon > 0 && text.s[colon - 1] != ':') {
         colon--;
     }
-    return colon > 1 && is_host((struct sl_str){text.s, colon - 1}) && is_port(after(text, colon));
+    return colon > 1 && is_host((struct sl_str){text.s, colon - 1}) &&
+           is_port(text_after(text, colon));
 }
 
 /* RFC 3986's unreserved characters: the same however a client escapes a path. */
@@ -311,7 +309,7 @@ static bool is_segment(struct sl_str text)
     return text.len > 0 && !sl_str_eq(text, SL_STR(".")) && !sl_str_eq(text, SL_STR(".."));
 }
 
-/* "/api/..." is taken by the daemon's own interface. */
+/* The daemon's own interface takes "/api/...". */
 static bool is_prefix(struct sl_str text)
 {
     if (text.len < 2 || text.len > PREFIX_MAX || text.s[0] != '/' ||
@@ -330,7 +328,7 @@ static bool is_prefix(struct sl_str text)
     return true;
 }
 
-/* Nothing that a double-quoted YAML text would have to escape: printing counts on it. */
+/* Has no character that a double-quoted YAML text must escape: printing counts on it. */
 static bool is_plain(struct sl_str text)
 {
     for (size_t i = 0; i < text.len; i++) {
@@ -360,6 +358,7 @@ static bool is_object_name(struct sl_str text)
 
 bool sl_value_text(const struct sl_key *key, struct sl_str text)
 {
+    struct sl_config_selector selector;
     switch (key->type) {
     case SL_KEY_ADDRESS:
         return is_address(text) || (text.len == 0 && key->string != NULL && key->string[0] == '\0');
@@ -370,6 +369,8 @@ bool sl_value_text(const struct sl_key *key, struct sl_str text)
         return is_plain(text);
     case SL_KEY_OBJECT:
         return is_object_name(text) && (text.len > 0 || (key->string[0] == '\0' && !key->required));
+    case SL_KEY_SELECTOR:
+        return is_plain(text) && sl_config_selector_read(text, &selector);
     default:
         return text.len <= VERB_MAX && is_segment(text);
     }
@@ -405,6 +406,8 @@ static const struct {
     [SL_KEY_OBJECT] = {"name",
                        "the name of a Kubernetes object: small letters, digits, \"-\" and \".\"",
                        "", "as Kubernetes names objects"},
+    [SL_KEY_SELECTOR] = {"selector", "LABEL=VALUE, up to 8 of them joined by commas", "",
+                         "up to 8 labels"},
 };
 
 const char *sl_value_type_name(const struct sl_key *key)

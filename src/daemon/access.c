@@ -17,18 +17,19 @@ void sl_access_environment(struct sl_access_places *places)
     places->account = "/var/run/secrets/kubernetes.io/serviceaccount";
 }
 
-static bool given(const char *text)
+static bool is_given(const char *text)
 {
     return text != NULL && text[0] != '\0';
 }
 
-static int load(const char *path, const struct sl_access_places *places, struct sl_arena *arena,
-                struct sl_kube_access *out, char from[SL_ACCESS_FROM_MAX], struct sl_error *err)
+static int kubeconfig_load(const char *path, const struct sl_access_places *places,
+                           struct sl_arena *arena, struct sl_kube_access *out,
+                           char from[SL_ACCESS_FROM_MAX], struct sl_error *err)
 {
     static const char before[] = "kubeconfig ";
     const int room = (int)(SL_ACCESS_FROM_MAX - sizeof(before)); /* a longer path is cut */
     (void)snprintf(from, SL_ACCESS_FROM_MAX, "%s%.*s", before, room, path);
-    return sl_kubeconfig_load(path, given(places->context) ? places->context : NULL, arena, out,
+    return sl_kubeconfig_load(path, is_given(places->context) ? places->context : NULL, arena, out,
                               err);
 }
 
@@ -36,27 +37,28 @@ int sl_access_find(const struct sl_access_places *places, struct sl_arena *arena
                    struct sl_kube_access *out, char from[SL_ACCESS_FROM_MAX], struct sl_error *err)
 {
     char path[HOME_PATH_MAX];
-    if (given(places->kubeconfig)) {
-        return load(places->kubeconfig, places, arena, out, from, err);
+    if (is_given(places->kubeconfig)) {
+        return kubeconfig_load(places->kubeconfig, places, arena, out, from, err);
     }
-    if (given(places->env)) {
-        return load(places->env, places, arena, out, from, err) < 0
+    if (is_given(places->env)) {
+        return kubeconfig_load(places->env, places, arena, out, from, err) < 0
                    ? sl_error_wrap(err, "KUBECONFIG")
                    : 0;
     }
-    if (given(places->host) && !given(places->context)) {
+    if (is_given(places->host) && !is_given(places->context)) {
         (void)snprintf(from, SL_ACCESS_FROM_MAX, "the pod's service account");
         return sl_kube_in_cluster(places->account, places->host, places->port, arena, out, err);
     }
-    (void)snprintf(path, sizeof(path), "%s/.kube/config", given(places->home) ? places->home : "");
-    if (given(places->home) && access(path, F_OK) == 0) {
-        return load(path, places, arena, out, from, err);
+    (void)snprintf(path, sizeof(path), "%s/.kube/config",
+                   is_given(places->home) ? places->home : "");
+    if (is_given(places->home) && access(path, F_OK) == 0) {
+        return kubeconfig_load(path, places, arena, out, from, err);
     }
     return sl_error_set(
         err, SL_ERR_NOTFOUND,
         "no access to an API server: there is no --kubeconfig and no kubernetes.kubeconfig, "
         "KUBECONFIG is not set, this is no pod with a service account (KUBERNETES_SERVICE_HOST%s), "
         "and there is no %s",
-        given(places->host) ? " is set, but a context was asked for" : " is not set",
-        given(places->home) ? path : "~/.kube/config, as HOME is not set");
+        is_given(places->host) ? " is set, but a context was asked for" : " is not set",
+        is_given(places->home) ? path : "~/.kube/config, as HOME is not set");
 }

@@ -1,10 +1,10 @@
-/* Where the access to the API server comes from: the order in which the usual places are tried. */
+/* Finds the access to the API server in the usual places, in the usual order. */
 #ifndef SLICED_DAEMON_ACCESS_H
 #define SLICED_DAEMON_ACCESS_H
 
-#include "kube/kubeconfig.h"
+#include "kube/access/kubeconfig.h"
 
-/* What was said, and what the process finds around it; NULL or empty where there is nothing. */
+/* Options and environment; NULL or empty: not set. */
 struct sl_access_places {
     const char *kubeconfig; /* --kubeconfig, else kubernetes.kubeconfig */
     const char *context;    /* --context, else kubernetes.context */
@@ -17,12 +17,12 @@ struct sl_access_places {
 
 enum { SL_ACCESS_FROM_MAX = 300 };
 
-/* Fills in from the environment what belongs to it. */
+/* Fills in the members that come from the environment. */
 void sl_access_environment(struct sl_access_places *places);
 
-/* The first of: the named file, $KUBECONFIG, the service account, ~/.kube/config. What was named
- * must be right: only the last one may be missing. from gets where it was found, for people. -1:
- * *err says what is wrong, or all that was tried. */
+/* Finds the first of: the named file, $KUBECONFIG, the service account, ~/.kube/config. Only the
+ * last may be missing; a named file must be valid. Writes the place to from, for people. -1: *err
+ * says what is wrong, or which places were tried. */
 int sl_access_find(const struct sl_access_places *places, struct sl_arena *arena,
                    struct sl_kube_access *out, char from[SL_ACCESS_FROM_MAX], struct sl_error *err);
 

@@ -1,5 +1,5 @@
-/* Wiring, signals, the end. The main thread waits for signals and lets reservations lapse; all else
- * runs in the HTTP server's threads. */
+/* Wires the parts, handles signals, stops. The main thread waits for signals and expires
+ * reservations; the HTTP server's threads do the rest. */
 #include "daemon/daemon.h"
 
 #include <errno.h>
@@ -10,15 +10,19 @@
 #include <sys/random.h>
 #include <time.h>
 
-#include "daemon/cluster.h"
+#include "daemon/access.h"
+#include "daemon/live/cluster.h"
 #include "daemon/load.h"
 #include "daemon/options.h"
-#include "daemon/queue.h"
+#include "daemon/queue/queue.h"
 #include "daemon/release.h"
-#include "server/app.h"
-#include "server/process.h"
-#include "server/version.h"
-#include "util/hash.h"
+#include "server/app/app.h"
+#include "server/http/listeners.h"
+#include "server/metrics/version.h"
+#include "server/routes.h"
+#include "util/clock.h"
+#include "util/data/hash.h"
+#include "util/time.h"
 
 enum {
     EXIT_REFUSED = 1,
@@ -28,13 +32,13 @@ enum {
     ACCESS_MAX = 16 << 20,
 };
 
-static const int64_t tls_every_ns = 5000000000;
-/* kube-apiserver carries no request out any more after that (--request-timeout, 1m) */
-static const int64_t post_max_us = 60000000;
+static const int64_t tls_every_ns = 5 * SL_SECOND_NS;
+/* kube-apiserver carries out no request that is older (--request-timeout, 1m) */
+static const int64_t post_max_us = SL_MINUTE_US;
 
 struct daemon {
     struct sl_options options;
-    struct sl_config config;            /* what the process was started with */
+    struct sl_config config;            /* as at the start of the process */
     struct sl_config_warnings warnings; /* of its file */
     struct sl_store *store;
     struct sl_tls *tls; /* NULL: plain HTTP */
@@ -43,28 +47,28 @@ struct daemon {
     struct sl_arena arena;        /* of access */
     struct sl_kube_access access;
     char from[SL_ACCESS_FROM_MAX];
-    struct sl_cluster *cluster; /* NULL: embedded */
-    struct sl_queuer *queuer;   /* of an embedded cluster; NULL: none */
-    struct sl_stager *stages;   /* as queuer */
+    struct sl_cluster *cluster;      /* NULL: embedded */
+    struct sl_queue_worker *worker;  /* of an embedded cluster; NULL: none */
+    struct sl_stage_tracker *stages; /* as worker */
     pthread_t main;
     int64_t tls_ns; /* of the last look at the certificate */
     sigset_t signals;
 };
 
-static int complain(int status, const struct sl_error *err)
+static int print_complaint(int status, const struct sl_error *err)
 {
     (void)fprintf(stderr, "sliced: %s\n", err->message);
     return status;
 }
 
-/* Who has no API server at hand may want to try the program without. */
+/* A newcomer without an API server may want to try the program on an embedded cluster. */
 static void hint_embedded(void)
 {
     (void)fprintf(stderr, "To schedule without an API server: sliced --cluster FILE, with what "
                           "\"kubectl get nodes,pods -A -o yaml\" prints.\nTry: sliced --help\n");
 }
 
-/* What --listen says, over the file. */
+/* Lets --listen override the file. */
 static int override_listen(const char *listen, struct sl_config *config, struct sl_error *err)
 {
     int n = snprintf(config->server.listen, sizeof(config->server.listen), "%s", listen);
@@ -77,14 +81,13 @@ static int override_listen(const char *listen, struct sl_config *config, struct 
     return sl_config_check(config, err) < 0 ? sl_error_wrap(err, "--listen") : 0;
 }
 
-/* The file's configuration, and on top of it what the command line says. */
+/* Reads the file's configuration, which the command line overrides. */
 static int read_config(const struct sl_options *options, struct sl_config *config,
                        struct sl_config_warnings *warnings, struct sl_error *err)
 {
     sl_config_defaults(config);
     warnings->n = 0;
-    if (options->config != NULL &&
-        sl_config_load_warning(options->config, config, warnings, err) < 0) {
+    if (options->config != NULL && sl_config_load(options->config, config, warnings, err) < 0) {
         char text[sizeof(err->message)];
         sl_config_describe(options->config, err, text, sizeof(text));
         return sl_error_set(err, err->code, "%s", text);
@@ -102,7 +105,7 @@ static void log_warnings(const struct sl_options *options,
     }
 }
 
-/* ---- what only prints ---- */
+/* ---- options that only print ---- */
 
 static void print_warnings(const struct sl_options *options,
                            const struct sl_config_warnings *warnings)
@@ -129,8 +132,8 @@ static bool only_prints(const struct sl_options *options)
     return options->check_config || options->print_config || options->print_config_reference;
 }
 
-/* config may be NULL where it is not what is printed. */
-static int print(const struct sl_options *options, const struct sl_config *config)
+/* config may be NULL unless it is to be printed. */
+static int print_answer(const struct sl_options *options, const struct sl_config *config)
 {
     struct sl_buf text;
     sl_buf_init(&text, TEXT_MAX_BYTES);
@@ -162,8 +165,7 @@ static struct sl_store_limits store_limits(const struct sl_config *config)
     };
 }
 
-/* Signals are taken by the main thread alone; every thread made later inherits the mask. */
-/* Users name what is told apart by hashes. */
+/* Draws a random key for hashes, since users choose the hashed names. */
 static int set_up_hashes(struct sl_error *err)
 {
     uint8_t key[SL_HASH_KEY];
@@ -174,6 +176,8 @@ static int set_up_hashes(struct sl_error *err)
     return 0;
 }
 
+/* Blocks signals before threads are made: they inherit the mask, so that only the main thread takes
+ * signals. */
 static void set_up_signals(struct daemon *daemon)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN};
@@ -182,7 +186,7 @@ static void set_up_signals(struct daemon *daemon)
     (void)sigaddset(&daemon->signals, SIGTERM);
     (void)sigaddset(&daemon->signals, SIGINT);
     (void)sigaddset(&daemon->signals, SIGHUP);
-    (void)sigaddset(&daemon->signals, SIGUSR1); /* our own: look around now */
+    (void)sigaddset(&daemon->signals, SIGUSR1); /* our own: run a tick now */
     (void)pthread_sigmask(SIG_BLOCK, &daemon->signals, NULL);
 }
 
@@ -205,30 +209,30 @@ static int open_tls(struct daemon *daemon, struct sl_error *err)
 static void wake_queue(void *context)
 {
     const struct daemon *daemon = context;
-    sl_queuer_wake(daemon->queuer);
+    sl_queue_worker_wake(daemon->worker);
 }
 
-/* Claims alone: there is no gate to open, whoever asks filter may try. */
+/* Starts a queue that only nominates: an embedded cluster has no gates to open. */
 static int start_queue(struct daemon *daemon, struct sl_app_options *options, struct sl_error *err)
 {
-    const struct sl_stager_options stages = {
+    const struct sl_stage_tracker_options stages = {
         .store = daemon->store,
         .max = (size_t)daemon->config.queue.max_predecessors,
         .wake = wake_queue,
         .context = daemon,
     };
-    struct sl_queuer_options queuer = {.store = daemon->store, .config = &daemon->config};
-    daemon->stages = sl_stager_new(&stages, err);
+    struct sl_queue_worker_options worker = {.store = daemon->store, .config = &daemon->config};
+    daemon->stages = sl_stage_tracker_new(&stages, err);
     if (daemon->stages == NULL) {
         return -1;
     }
-    queuer.stages = daemon->stages;
-    daemon->queuer = sl_queuer_new(&queuer, err);
-    if (daemon->queuer == NULL) {
+    worker.stages = daemon->stages;
+    daemon->worker = sl_queue_worker_new(&worker, err);
+    if (daemon->worker == NULL) {
         return -1;
     }
-    options->queue = sl_queuer_queue(daemon->queuer);
-    return sl_queuer_start(daemon->queuer, err);
+    options->queue = sl_queue_worker_reader(daemon->worker);
+    return sl_queue_worker_start(daemon->worker, err);
 }
 
 static int start_embedded(struct daemon *daemon, struct sl_app_options *options,
@@ -244,7 +248,7 @@ static int start_embedded(struct daemon *daemon, struct sl_app_options *options,
     return daemon->config.queue.enabled ? start_queue(daemon, options, err) : 0;
 }
 
-static void wake(void *context)
+static void wake_main(void *context)
 {
     const struct daemon *daemon = context;
     (void)pthread_kill(daemon->main, SIGUSR1);
@@ -265,7 +269,7 @@ static int start_cluster(struct daemon *daemon, struct sl_app_options *options,
                                                .access = &daemon->access,
                                                .from = daemon->from,
                                                .store = daemon->store,
-                                               .wake = wake,
+                                               .wake = wake_main,
                                                .context = daemon};
     sl_access_environment(&places);
     sl_arena_init(&daemon->arena, ACCESS_MAX);
@@ -278,16 +282,17 @@ static int start_cluster(struct daemon *daemon, struct sl_app_options *options,
     }
     options->binder = sl_cluster_binder(daemon->cluster);
     options->hooks = sl_cluster_hooks(daemon->cluster);
-    options->queue = sl_cluster_queue(daemon->cluster);
+    options->queue = sl_cluster_queue_reader(daemon->cluster);
+    options->partitions = sl_cluster_partition_reader(daemon->cluster);
     return sl_cluster_start(daemon->cluster, err);
 }
 
-/* The exit status when it cannot start, -1 when it runs. */
-static int start(struct daemon *daemon, struct sl_error *err)
+/* Returns -1 when the daemon runs, else the exit status. */
+static int daemon_start(struct daemon *daemon, struct sl_error *err)
 {
     const struct sl_store_limits limits = store_limits(&daemon->config);
-    struct sl_app_options options = {.config = &daemon->config,
-                                     .config_path = daemon->options.config};
+    struct sl_app_options options = {
+        .config = &daemon->config, .service = &sl_service, .config_path = daemon->options.config};
     /* before a large cluster is read */
     if (sl_listeners_check(&daemon->config, err) < 0) {
         return err->code == SL_ERR_FIELD ? EXIT_WRONG : EXIT_REFUSED;
@@ -310,14 +315,14 @@ static int start(struct daemon *daemon, struct sl_error *err)
     if (daemon->app == NULL) {
         return EXIT_REFUSED;
     }
-    atomic_store(&daemon->app->synced, true); /* of a real cluster the hook knows */
+    atomic_store(&daemon->app->synced, true); /* a real cluster's hook has its own answer */
     if (sl_app_serve(daemon->app, err) < 0) {
         return err->code == SL_ERR_FIELD ? EXIT_WRONG : EXIT_REFUSED;
     }
     return -1;
 }
 
-static void announce(const struct daemon *daemon)
+static void print_address(const struct daemon *daemon)
 {
     (void)printf("sliced %s listening on %s://%s ", SL_VERSION,
                  daemon->tls == NULL ? "http" : "https", sl_server_address(daemon->app->server));
@@ -333,8 +338,8 @@ static void announce(const struct daemon *daemon)
 
 /* ---- while it runs ---- */
 
-/* The file as a running daemon may take it: nobody sees the values of keys that need a restart.
- * kept: which they are, "" for none. */
+/* Reads the file as a running daemon may take it: keys that need a restart keep their values. kept:
+ * the names of those that changed, "" for none. */
 static int read_again(const struct daemon *daemon, struct sl_config *out,
                       struct sl_config_warnings *warnings, char kept[SL_RELOAD_TEXT_MAX],
                       struct sl_error *err)
@@ -352,7 +357,7 @@ static int read_again(const struct daemon *daemon, struct sl_config *out,
     return sl_error_wrap(err, "%s beside what needs a restart (%s)", field, kept);
 }
 
-static void reload(struct daemon *daemon)
+static void daemon_reload(struct daemon *daemon)
 {
     struct sl_config fresh;
     struct sl_config_warnings warnings;
@@ -365,16 +370,16 @@ static void reload(struct daemon *daemon)
         return;
     }
     if (read_again(daemon, &fresh, &warnings, kept, &err) < 0 ||
-        sl_app_configure(daemon->app, &fresh, &err) < 0) {
+        sl_live_replace(&daemon->app->live, &fresh, &err) < 0) {
         sl_app_note_reload(daemon->app, false, err.message);
         return;
     }
     sl_store_set_one_equal_share(daemon->store, fresh.gpushare.one_equal_share);
     if (daemon->cluster != NULL) {
         sl_cluster_configure(daemon->cluster, &fresh);
-    } else if (daemon->queuer != NULL) {
-        sl_queuer_configure(daemon->queuer, &fresh);
-        sl_stager_set_max(daemon->stages, (size_t)fresh.queue.max_predecessors);
+    } else if (daemon->worker != NULL) {
+        sl_queue_worker_configure(daemon->worker, &fresh);
+        sl_stage_tracker_set_max(daemon->stages, (size_t)fresh.queue.max_predecessors);
     }
     sl_log_configure(fresh.log.level, fresh.log.json);
     log_warnings(&daemon->options, &warnings);
@@ -383,38 +388,39 @@ static void reload(struct daemon *daemon)
     sl_app_note_reload(daemon->app, true, text);
 }
 
-/* What has used up its time: connections, reservations. */
-static void expire(struct daemon *daemon)
+/* Ends connections and reservations whose time is over. */
+static void daemon_expire(struct daemon *daemon)
 {
     sl_app_end_slow(daemon->app);
     size_t n = sl_store_expire(daemon->store, sl_clock_real_us());
     if (n > 0) {
         char text[24];
         (void)snprintf(text, sizeof(text), "%zu", n);
-        sl_log(SL_LOG_WARN, "reservations lapsed", "count", text, (char *)NULL);
+        sl_log(SL_LOG_WARN, "reservations expired", "count", text, (char *)NULL);
     }
 }
 
-/* What has to be done now and then. */
-static void tick(struct daemon *daemon, bool hup)
+/* Does periodic work. */
+static void daemon_tick(struct daemon *daemon, bool hup)
 {
     int64_t now_ns = sl_clock_monotonic_ns();
     if (hup || now_ns - daemon->tls_ns >= tls_every_ns) {
         daemon->tls_ns = now_ns;
         sl_app_refresh_tls(daemon->app, hup);
     }
-    const struct sl_live *live = sl_app_live(daemon->app);
-    expire(daemon);
+    const struct sl_live *live = sl_live_acquire(&daemon->app->live);
+    daemon_expire(daemon);
     if (daemon->cluster != NULL) {
         int64_t age_us = live->config.cluster.reservation_us;
         sl_cluster_tick(daemon->cluster, &live->config.score);
-        sl_binds_resolve(daemon->app, now_ns / 1000, age_us < post_max_us ? post_max_us : age_us);
+        sl_binds_resolve(&daemon->app->binds, now_ns / 1000,
+                         age_us < post_max_us ? post_max_us : age_us);
     }
     sl_live_release(live);
 }
 
-/* Until a signal says to end. */
-static void run(struct daemon *daemon)
+/* Runs until a signal ends the process. */
+static void daemon_run(struct daemon *daemon)
 {
     for (;;) {
         const struct timespec wait = {TICK_S, 0};
@@ -425,22 +431,22 @@ static void run(struct daemon *daemon)
             return;
         }
         if (which == SIGHUP) {
-            reload(daemon);
+            daemon_reload(daemon);
         }
-        tick(daemon, which == SIGHUP);
+        daemon_tick(daemon, which == SIGHUP);
     }
 }
 
-/* The server first: then nobody asks the cluster's side any more, and its last bindings end in a
- * ledger that is still there. */
-static void stop(struct daemon *daemon)
+/* Stops the server first, so that no request reaches the cluster's side; its last bindings then
+ * still find the store. */
+static void daemon_stop(struct daemon *daemon)
 {
     if (daemon->app != NULL) {
         sl_app_stop(daemon->app);
     }
     sl_cluster_free(daemon->cluster);
-    sl_queuer_free(daemon->queuer);
-    sl_stager_free(daemon->stages);
+    sl_queue_worker_free(daemon->worker);
+    sl_stage_tracker_free(daemon->stages);
     sl_app_free(daemon->app);
     sl_tls_free(daemon->tls);
     if (daemon->store != NULL) {
@@ -449,28 +455,28 @@ static void stop(struct daemon *daemon)
     sl_arena_free(&daemon->arena);
 }
 
-static int serve(struct daemon *daemon)
+static int daemon_serve(struct daemon *daemon)
 {
     struct sl_error err = {.code = SL_ERR_NONE};
     daemon->main = pthread_self();
     set_up_signals(daemon);
     sl_log_configure(daemon->config.log.level, daemon->config.log.json);
     log_warnings(&daemon->options, &daemon->warnings);
-    int status = start(daemon, &err);
+    int status = daemon_start(daemon, &err);
     if (status >= 0) {
-        (void)complain(status, &err);
+        (void)print_complaint(status, &err);
         if (daemon->options.n_cluster == 0 && err.code == SL_ERR_NOTFOUND) {
             hint_embedded();
         }
     } else {
-        announce(daemon);
-        run(daemon);
+        print_address(daemon);
+        daemon_run(daemon);
         if (!sl_app_drain(daemon->app)) {
             sl_log(SL_LOG_WARN, "requests in flight were cut off", (char *)NULL);
         }
         status = EXIT_SUCCESS;
     }
-    stop(daemon);
+    daemon_stop(daemon);
     return status;
 }
 
@@ -482,22 +488,22 @@ int sl_daemon_main(int argc, char **argv)
         return sl_release_main(argc - 1, argv + 1);
     }
     if (sl_options_parse(argc, argv, &daemon.options, &err) < 0) {
-        return complain(EXIT_WRONG, &err);
+        return print_complaint(EXIT_WRONG, &err);
     }
     if (daemon.options.check_config && daemon.options.config == NULL) {
         (void)fprintf(stderr, "sliced: --check-config needs a file: --config FILE\n");
         return EXIT_WRONG;
     }
     if (daemon.options.help || daemon.options.version) {
-        return print(&daemon.options, NULL);
+        return print_answer(&daemon.options, NULL);
     }
     if (set_up_hashes(&err) < 0 ||
         read_config(&daemon.options, &daemon.config, &daemon.warnings, &err) < 0) {
-        return complain(EXIT_WRONG, &err);
+        return print_complaint(EXIT_WRONG, &err);
     }
     if (only_prints(&daemon.options)) {
         print_warnings(&daemon.options, &daemon.warnings);
-        return print(&daemon.options, &daemon.config);
+        return print_answer(&daemon.options, &daemon.config);
     }
     if (daemon.options.n_cluster > 0 &&
         (daemon.options.kubeconfig != NULL || daemon.options.context != NULL)) {
@@ -505,5 +511,5 @@ int sl_daemon_main(int argc, char **argv)
                               "leave out --kubeconfig and --context, or --cluster\n");
         return EXIT_WRONG;
     }
-    return serve(&daemon);
+    return daemon_serve(&daemon);
 }

@@ -1,4 +1,5 @@
-/* Manifests to store. A node or pod given twice is an error: it is never clear which one counts. */
+/* Loads manifests into the store. A node or pod given twice is an error, as either could be
+ * meant. */
 #include "daemon/load.h"
 
 #include <dirent.h>
@@ -10,9 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "server/embedded.h"
+#include "server/api/embedded.h"
+#include "util/data/map.h"
 #include "util/log.h"
-#include "util/map.h"
 
 enum { READ_STEP = 1 << 20, NAMES_MAX_BYTES = 1 << 30, KEY_MAX = 600 };
 
@@ -26,9 +27,9 @@ struct loader {
 
 /* ---- objects ---- */
 
-/* True the first time. */
-static int see(struct loader *loader, const char *kind, const char *ns, const char *name,
-               struct sl_error *err)
+/* Notes that the object was given. */
+static int object_see(struct loader *loader, const char *kind, const char *ns, const char *name,
+                      struct sl_error *err)
 {
     char key[KEY_MAX];
     int n = snprintf(key, sizeof(key), "%s/%s/%s", kind, ns, name);
@@ -50,7 +51,7 @@ static int take_node(struct loader *loader, const struct sl_node_facts *facts, s
     if (node == NULL) {
         return -1;
     }
-    if (see(loader, "node", "", node->name, err) < 0) {
+    if (object_see(loader, "node", "", node->name, err) < 0) {
         sl_node_unref(node);
         return -1;
     }
@@ -68,13 +69,13 @@ static int take_pod(struct loader *loader, const struct sl_pod_facts *facts, str
     if (pod == NULL) {
         return -1;
     }
-    if (see(loader, "pod", pod->namespace, pod->name, err) < 0) {
+    if (object_see(loader, "pod", pod->namespace, pod->name, err) < 0) {
         sl_pod_unref(pod);
         return -1;
     }
     if (pod->malformed != NULL) {
-        sl_log(SL_LOG_WARN, "pod asks wrongly", "namespace", pod->namespace, "pod", pod->name,
-               "problem", pod->malformed, (char *)NULL);
+        sl_log(SL_LOG_WARN, "the pod's request is malformed", "namespace", pod->namespace, "pod",
+               pod->name, "problem", pod->malformed, (char *)NULL);
     }
     loader->counts.pods++;
     return sl_store_put_pod(loader->store, pod, err);
@@ -118,8 +119,8 @@ static int read_all(int fd, struct sl_buf *text, struct sl_error *err)
     }
 }
 
-static int decode(struct loader *loader, const char *name, const struct sl_buf *text,
-                  struct sl_error *err)
+static int text_decode(struct loader *loader, const char *name, const struct sl_buf *text,
+                       struct sl_error *err)
 {
     const struct sl_config *config = loader->config;
     const struct sl_text_limits limits = {.max_bytes = (size_t)config->cluster.max_manifest_bytes,
@@ -138,7 +139,7 @@ static int decode(struct loader *loader, const char *name, const struct sl_buf *
 }
 
 /* Makes "name:line:column: field: message" of an error. */
-static int locate(const char *name, struct sl_error *err)
+static int error_locate(const char *name, struct sl_error *err)
 {
     char place[64] = "";
     if (err->line > 0) {
@@ -157,11 +158,11 @@ static int load_fd(struct loader *loader, const char *name, int fd, struct sl_er
     sl_buf_init(&text, (size_t)loader->config->cluster.max_manifest_bytes + 1);
     int rc = read_all(fd, &text, err);
     if (rc == 0) {
-        rc = decode(loader, name, &text, err);
+        rc = text_decode(loader, name, &text, err);
     }
     sl_buf_free(&text);
     if (rc < 0) {
-        return locate(name, err);
+        return error_locate(name, err);
     }
     char nodes[24];
     char pods[24];

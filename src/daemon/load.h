@@ -8,7 +8,7 @@
 struct sl_load_counts {
     size_t nodes;
     size_t pods;
-    size_t others; /* objects of other kinds, passed over */
+    size_t others; /* ignored objects of other kinds */
 };
 
 /* Loads files, folders (their *.yaml, *.yml and *.json in order of name) and "-" (standard input).

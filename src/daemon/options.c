@@ -1,7 +1,7 @@
 /* Command line. */
 #include "daemon/options.h"
 
-#include "server/version.h"
+#include "server/metrics/version.h"
 #include "util/option.h"
 
 #define AT(member) .at = offsetof(struct sl_options, member)
@@ -49,6 +49,14 @@ int sl_options_parse(int argc, char *const *argv, struct sl_options *out, struct
     for (int i = 1; i < argc; i++) {
         const char *word = argv[i];
         const char *value = NULL;
+        if (i == 1 && strcmp(word, "help") == 0) {
+            out->help = true;
+            continue;
+        }
+        if (i == 1 && strcmp(word, "version") == 0) {
+            out->version = true;
+            continue;
+        }
         if (word[0] != '-' || strcmp(word, "-") == 0) {
             if (!files) {
                 return sl_error_set(err, SL_ERR_FIELD, "%s: did you mean --cluster %s?", word,

@@ -7,7 +7,8 @@
 
 #include "daemon/access.h"
 #include "daemon/options.h"
-#include "server/version.h"
+#include "server/metrics/version.h"
+#include "util/time.h"
 
 enum {
     EXIT_LEFT = 1,
@@ -21,11 +22,11 @@ enum {
     QUEUED_MAX = 1024,
 };
 
-static const int64_t call_us = 30000000;
-static const int64_t connect_timeout_us = 5000000;
+static const int64_t call_us = 30 * SL_SECOND_US;
+static const int64_t connect_timeout_us = 5 * SL_SECOND_US;
 
-static void tell(void *context, struct sl_str namespace, struct sl_str name,
-                 enum sl_opening opening, const struct sl_error *err)
+static void print_opening(void *context, struct sl_str namespace, struct sl_str name,
+                          enum sl_opening opening, const struct sl_error *err)
 {
     static const char *const words[SL_OPENINGS] = {
         [SL_OPENING_DONE] = "opened",
@@ -61,8 +62,8 @@ int sl_release_summary(const struct sl_release_all_counts *counts, bool dry_run,
     return failed > 0 ? EXIT_LEFT : EXIT_SUCCESS;
 }
 
-static int work(const struct sl_release_options *options, const struct sl_kube_access *access,
-                struct sl_error *err)
+static int release_pods(const struct sl_release_options *options,
+                        const struct sl_kube_access *access, struct sl_error *err)
 {
     const struct sl_client_options client = {.access = access,
                                              .user_agent = "sliced/" SL_VERSION,
@@ -78,7 +79,7 @@ static int work(const struct sl_release_options *options, const struct sl_kube_a
                                          .call_us = call_us,
                                          .tries = TRIES,
                                          .dry_run = options->dry_run,
-                                         .tell = tell};
+                                         .tell = print_opening};
     struct sl_release_all_counts counts;
     struct sl_buf text;
     all.client = sl_client_new(&client, err);
@@ -126,7 +127,7 @@ int sl_release_main(int argc, char **argv)
     sl_arena_init(&arena, ACCESS_MAX);
     int status = EXIT_WRONG;
     if (sl_access_find(&places, &arena, &access, from, &err) == 0) {
-        status = work(&options, &access, &err);
+        status = release_pods(&options, &access, &err);
         status = status < 0 ? EXIT_LEFT : status;
     }
     if (err.code != SL_ERR_NONE) {

@@ -2,7 +2,7 @@
 #ifndef SLICED_DAEMON_RELEASE_H
 #define SLICED_DAEMON_RELEASE_H
 
-#include "kube/release_all.h"
+#include "kube/write/release_all.h"
 
 /* argv[0] is "release". Exit status: 0 all gates are open, 1 some could not be opened or listed, 2
  * a wrong option. */

@@ -1,9 +1,11 @@
-/* Routes. */
+/* One row a route: method, path, callers, longest body, handlers, help. */
 #include "server/routes.h"
 
-#include "server/handlers.h"
+#include "server/api/handlers.h"
+#include "server/app/workspace.h"
+#include "server/verbs/handlers.h"
 
-/* Longest bodies of those that are no scheduler's: small questions may not hold much. */
+/* The longest bodies where few bytes are asked for, so that a small question cannot hold much. */
 enum {
     NO_BODY = 4 << 10,     /* none is read, a stray one is swallowed */
     NAMES_BODY = 16 << 10, /* four names */
@@ -16,17 +18,17 @@ enum {
 #define PROBE                SL_CLASS_PROBE, SL_FOR_KUBELET, NO_BODY, false
 #define FOR_OPERATOR         SL_CLASS_API, SL_FOR_OPERATOR, NO_BODY, false
 static const struct sl_route routes[] = {
-    {"POST", NULL, VERB(FILTER, 0), sl_filter_begin, sl_verb_feed, sl_filter_finish,
+    {"POST", NULL, VERB(FILTER, 0), sl_filter_begin, sl_workspace_feed, sl_filter_finish,
      "extender: which of the nodes may take the pod, and why not the others"},
-    {"POST", NULL, VERB(PRIORITIZE, 0), sl_prioritize_begin, sl_verb_feed,
+    {"POST", NULL, VERB(PRIORITIZE, 0), sl_prioritize_begin, sl_workspace_feed,
      sl_prioritize_finish, "extender: a score of 0..10 for each node"},
-    {"POST", NULL, VERB(BIND, NAMES_BODY), sl_bind_begin, sl_verb_feed, sl_bind_finish,
+    {"POST", NULL, VERB(BIND, NAMES_BODY), sl_bind_begin, sl_workspace_feed, sl_bind_finish,
      "extender: choose the devices and bind the pod"},
-    {"POST", NULL, VERB(PREEMPT, 0), sl_preempt_begin, sl_verb_feed, sl_preempt_finish,
+    {"POST", NULL, VERB(PREEMPT, 0), sl_preempt_begin, sl_workspace_feed, sl_preempt_finish,
      "extender: which victims really make room"},
-    {"POST", "/gpushare-scheduler/filter", VERB(FILTER, 0), sl_filter_begin, sl_verb_feed,
+    {"POST", "/gpushare-scheduler/filter", VERB(FILTER, 0), sl_filter_begin, sl_workspace_feed,
      sl_filter_finish, "filter, where gpushare's extender has it"},
-    {"POST", "/gpushare-scheduler/bind", VERB(BIND, NAMES_BODY), sl_bind_begin, sl_verb_feed,
+    {"POST", "/gpushare-scheduler/bind", VERB(BIND, NAMES_BODY), sl_bind_begin, sl_workspace_feed,
      sl_bind_finish, "bind, where gpushare's extender has it"},
     {"GET", "/gpushare-scheduler/inspect", FOR_OPERATOR, NULL, NULL, sl_gpushare_inspect,
      "shares of GPU memory, in the shape of gpushare's extender"},
@@ -34,7 +36,7 @@ static const struct sl_route routes[] = {
      sl_gpushare_inspect_node, "the same of one node"},
     {"POST", "/admission/gate/{schedulerName}",
      SL_CLASS_ADMISSION, SL_FOR_API_SERVER, REVIEW_BODY, false,
-     sl_gate_begin, sl_verb_feed, sl_gate_finish,
+     sl_gate_begin, sl_workspace_feed, sl_gate_finish,
      "webhook: the gate sliced.dev/queue for new pods of that scheduler that ask for GPUs"},
     {"GET", "/healthz", PROBE, NULL, NULL, sl_probe_live, "the process is alive"},
     {"GET", "/livez", PROBE, NULL, NULL, sl_probe_live, "the process is alive"},
@@ -53,6 +55,8 @@ static const struct sl_route routes[] = {
      sl_api_explain, "why a pod waits, or where it is (?output=table, ?limit=)"},
     {"GET", "/api/v1/queue", FOR_OPERATOR, NULL, NULL, sl_api_queue,
      "pods that wait, in their order (?output=table, ?limit=, ?namespace=, ?resource=)"},
+    {"GET", "/api/v1/partitions", FOR_OPERATOR, NULL, NULL, sl_api_partitions,
+     "nodes whose GPUs may be cut: how they are, what is under way (?output=table, ?limit=)"},
     {"GET", "/api/v1/state", FOR_OPERATOR, NULL, NULL, sl_api_state,
      "the daemon's own state"},
     {"POST", "/api/v1/embedded/pods", SL_CLASS_EMBEDDED, SL_FOR_OPERATOR, 0, true,
@@ -66,90 +70,11 @@ static const struct sl_route routes[] = {
 };
 /* clang-format on */
 
-enum { ROUTES = sizeof(routes) / sizeof(routes[0]) };
-
-static const char *pattern_of(const struct sl_request *request, const struct sl_route *route)
-{
-    return route->pattern != NULL ? route->pattern : request->live->verb_path[route->class];
-}
-
-bool sl_routes_pattern(const char *pattern, struct sl_str path,
-                       struct sl_str param[SL_ROUTE_PARAMS_MAX])
-{
-    size_t at = 0;
-    unsigned n = 0;
-    while (*pattern != '\0') {
-        if (*pattern != '{' || n == SL_ROUTE_PARAMS_MAX) {
-            if (at == path.len || path.s[at] != *pattern) {
-                return false;
-            }
-            pattern++;
-            at++;
-            continue;
-        }
-        size_t from = at;
-        while (at < path.len && path.s[at] != '/') {
-            at++;
-        }
-        if (at == from) {
-            return false;
-        }
-        param[n++] = (struct sl_str){path.s + from, at - from};
-        pattern = strchr(pattern, '}') + 1;
-    }
-    return at == path.len;
-}
-
-/* Is it one for those who are served here? */
-static bool is_served(const struct sl_request *request, const struct sl_route *route)
-{
-    return (route->audience & request->audiences) != 0 &&
-           (!route->embedded || request->app->embedded);
-}
-
-static bool method_serves(const struct sl_route *route, const char *method)
-{
-    return strcmp(route->method, method) == 0 ||
-           (strcmp(method, "HEAD") == 0 && strcmp(route->method, "GET") == 0);
-}
-
-/* Methods that a path takes, as the header Allow lists them. Each path of the table has one. */
-static const char *allow_of(const struct sl_route *route)
-{
-    return strcmp(route->method, "GET") == 0 ? "GET, HEAD" : route->method;
-}
-
-int sl_routes_match(struct sl_request *request, const char *method)
-{
-    for (size_t i = 0; i < ROUTES; i++) {
-        const struct sl_route *route = &routes[i];
-        if (!is_served(request, route) ||
-            !sl_routes_pattern(pattern_of(request, route), request->path, request->param)) {
-            continue;
-        }
-        request->class = route->class;
-        if (method_serves(route, method)) {
-            request->route = route;
-            return 0;
-        }
-        request->allow = allow_of(route);
-        (void)sl_error_set(&request->err, SL_ERR_FIELD, "%.16s is not served here, only %s", method,
-                           request->allow);
-        return sl_request_fail(request, 405);
-    }
-    (void)sl_error_set(&request->err, SL_ERR_NOTFOUND,
-                       "there is nothing at \"%.*s\"; GET / lists what there is",
-                       (int)(request->path.len > 200 ? 200 : request->path.len), request->path.s);
-    return sl_request_fail(request, 404);
-}
-
-void sl_routes_index(const struct sl_request *request, struct sl_buf *out)
-{
-    for (size_t i = 0; i < ROUTES; i++) {
-        const struct sl_route *route = &routes[i];
-        if (is_served(request, route)) {
-            sl_buf_printf(out, "%-6s %-42s %s\n", route->method, pattern_of(request, route),
-                          route->help);
-        }
-    }
-}
+const struct sl_service sl_service = {
+    .routes = {.row = routes, .n = sizeof(routes) / sizeof(routes[0])},
+    .workspace_new = sl_workspace_new,
+    .workspace_free = sl_workspace_free,
+    .workspace_bytes = sl_workspace_bytes,
+    .workspace_reset = sl_workspace_reset,
+    .release = sl_app_release,
+};

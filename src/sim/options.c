@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-#include "sim/reproduce.h"
+#include "sim/experiments/reproduce.h"
 #include "util/option.h"
 
 enum {
@@ -30,6 +30,10 @@ static const struct sl_option options[] = {
      "N whole GPUs, 8 to a node; or that many nodes of N; or of a MIG model cut as asked "
      "(2x2:A30:1g.6gb*4)",
      AT(gpus), .kind = SL_OPTION_ONCE, .commands = IN_RUN},
+    {"--partitioning", "HOW",
+     "how MIG GPUs are cut: none (as they are), static:CUT (all alike), best-static (the best of "
+     "many, in hindsight), dynamic[,seconds=N] (by what waits)",
+     AT(partitioning), .kind = SL_OPTION_ONCE, .commands = IN_RUN},
     {"--policy", "NAME,...",
      "who goes first: fifo, sjf, p, hrrn, bounded, with parameters as in p:gamma=0.25; or "
      "config:FILE",
@@ -39,7 +43,8 @@ static const struct sl_option options[] = {
      AT(estimate), .kind = SL_OPTION_ONCE, .commands = IN_RUN},
     {"--runtime", "DISTRIBUTION", "run times, over what the trace says", AT(runtime),
      .kind = SL_OPTION_ONCE, .commands = IN_RUN},
-    {"--decisions", "FILE", "write who started when, where, on which devices (CSV)", AT(decisions),
+    {"--decisions", "FILE",
+     "write who started when, where, on which devices, and how it ended (CSV)", AT(decisions),
      .kind = SL_OPTION_ONCE, .commands = IN_RUN},
     {"--pods", "FILE", "openb: the list of pods, over the one in the folder of data", AT(pods),
      .kind = SL_OPTION_ONCE, .commands = IN_REPRODUCE},
@@ -131,8 +136,13 @@ static int take_command(struct sl_sim_options *out, const char *word, struct sl_
         out->command = SL_COMMAND_RUN;
     } else if (strcmp(word, "reproduce") == 0) {
         out->command = SL_COMMAND_REPRODUCE;
+    } else if (strcmp(word, "help") == 0) {
+        out->help = true;
+    } else if (strcmp(word, "version") == 0) {
+        out->version = true;
     } else {
-        return sl_error_set(err, SL_ERR_FIELD, "unknown command \"%s\"; expected run or reproduce",
+        return sl_error_set(err, SL_ERR_FIELD,
+                            "unknown command \"%s\"; expected run, reproduce, help or version",
                             word);
     }
     return 0;
@@ -221,6 +231,17 @@ static const char run_help[] =
     "  Every policy takes backfill=true|false, default-timeout=SECONDS and score=TERM*WEIGHT+...,\n"
     "  of the terms availability, packing, spreading, fragmentation, whole (score=packing).\n"
     "  config:FILE takes order, limits, headroom and weights from a configuration of sliced.\n"
+    "\nPartitioning, of GPUs of known MIG models:\n"
+    "  none            GPUs stay as --gpus or the manifests say\n"
+    "  static:CUT      every GPU gets that cut: static:1g.5gb*3+2g.10gb*2\n"
+    "  best-static     tries cuts alike on all GPUs, and mixes by demand; says which was best\n"
+    "  dynamic         sliced cuts by what waits; a cut takes the GPUs of its node away for a "
+    "time.\n"
+    "    seconds=N     for which a cut takes them (mig-manager 60, nos 10)\n"
+    "    actuator=A    mig-manager (only GPUs with nothing running) or nos (free instances)\n"
+    "    nodes=N       cut at once (2)\n"
+    "    window=N      seconds from a change until cuts are planned (5)\n"
+    "    drain=BOOL    keep GPUs free until a larger instance has room (true)\n"
     "\nExamples:\n"
     "  slicesim run --generate tasks=20 --gpus 2 --policy fifo,sjf,p --seeds 100\n"
     "  slicesim run --generate tasks=1000,estimate=factor:1:5 --gpus 9 --policy bounded,sjf "
@@ -228,14 +249,18 @@ static const char run_help[] =
     "  slicesim run --trace csv:jobs.csv --cluster deploy/examples/a30-mixed.yaml --policy "
     "bounded\n"
     "  slicesim run --trace csv:jobs.csv --gpus 4 --policy fifo,bounded -o svg > plot.svg\n"
+    "  slicesim run --generate ask=nvidia.com/mig-1g.5gb:1+nvidia.com/mig-3g.20gb:1 --policy "
+    "bounded \\\n"
+    "    --gpus 2x4:A100-SXM4-40GB:7g.40gb --partitioning dynamic,seconds=30\n"
     "\nTimes are in seconds in every report. docs/simulator.md says what each figure is.\n";
 
 static void help_run(struct sl_buf *out)
 {
-    sl_buf_puts(out, "Usage: slicesim run --trace FORMAT:FILE|--generate SPEC\n"
-                     "                    --cluster FILE|--nodes FORMAT:FILE|--gpus N\n"
-                     "                    --policy NAME[,NAME...] [--seeds N] "
-                     "[-o table|csv|json|svg]\n");
+    sl_buf_puts(out,
+                "Usage: slicesim run --trace FORMAT:FILE|--generate SPEC\n"
+                "                    --cluster FILE|--nodes FORMAT:FILE|--gpus N\n"
+                "                    --policy NAME[,NAME...] [--partitioning HOW] [--seeds N]\n"
+                "                    [-o table|csv|json|svg]\n");
     list_options(SL_COMMAND_RUN, out);
     sl_buf_puts(out, run_help);
 }
@@ -255,7 +280,8 @@ static void help_reproduce(struct sl_buf *out)
     sl_buf_puts(out, "\nExamples:\n"
                      "  slicesim reproduce short-tasks\n"
                      "  slicesim reproduce orders --seeds 100 -o svg > orders.svg\n"
-                     "  slicesim reproduce openb --data FOLDER --policy bestfit,fgd,sliced\n");
+                     "  slicesim reproduce openb --data FOLDER --policy bestfit,fgd,sliced\n"
+                     "  slicesim reproduce repartition --seeds 4\n");
 }
 
 void sl_sim_options_help(enum sl_sim_command command, struct sl_buf *out)

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sim/output.h"
+#include "sim/output/output.h"
 #include "util/buf.h"
 #include "util/error.h"
 
@@ -24,6 +24,7 @@ struct sl_sim_options {
     const char *pods;
     const char *gpus;
     const char *policy;
+    const char *partitioning;
     const char *estimate;
     const char *runtime;
     const char *decisions;
@@ -39,7 +40,7 @@ struct sl_sim_options {
     bool quiet;
 };
 
-/* -1: *err says what is wrong and, where it can, what was meant. */
+/* -1: *err says what is wrong and, if it can, suggests the right option. */
 int sl_sim_options_parse(int argc, char *const *argv, struct sl_sim_options *out,
                          struct sl_error *err);
 

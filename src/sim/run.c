@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "sim/experiment.h"
-#include "sim/plot.h"
-#include "sim/report.h"
-#include "sim/trace.h"
+#include "sim/input/trace.h"
+#include "sim/output/plot.h"
+#include "sim/output/report.h"
+#include "sim/play/experiment.h"
 
 enum { DECISIONS_MAX_BYTES = 1 << 30 };
 
@@ -20,6 +20,7 @@ struct command {
     struct sl_source source;
     struct sl_fleet fleet;
     struct sl_policies policies;
+    struct sl_partitioning partitioning;
 };
 
 static int needs_one(int given, const char *what, const char *names, struct sl_error *err)
@@ -66,6 +67,7 @@ static int read_fleet(struct command *command, struct sl_error *err)
     const struct sl_sim_options *options = command->options;
     int given = (options->n_cluster > 0) + (options->nodes != NULL) + (options->gpus != NULL);
     int rc = needs_one(given, "which nodes", "--cluster FILE, --nodes FORMAT:FILE, --gpus N", err);
+    command->fleet.actuator = sl_partitioning_rule(&command->partitioning);
     if (rc == 0 && options->n_cluster > 0) {
         rc = sl_fleet_manifests(&command->fleet, options->cluster, options->n_cluster, err);
     } else if (rc == 0 && options->nodes != NULL) {
@@ -75,7 +77,18 @@ static int read_fleet(struct command *command, struct sl_error *err)
         rc = sl_fleet_gpus(&command->fleet, options->gpus, err);
         rc = rc < 0 ? sl_error_wrap(err, "--gpus") : 0;
     }
+    if (rc == 0 && sl_partitioning_apply(&command->partitioning, &command->fleet, err) < 0) {
+        rc = sl_error_wrap(err, "--partitioning");
+    }
     return rc < 0 ? -1 : sl_fleet_finish(&command->fleet, err);
+}
+
+static int read_partitioning(struct command *command, struct sl_error *err)
+{
+    const char *text = command->options->partitioning;
+    return text != NULL && sl_partitioning_parse(text, &command->partitioning, err) < 0
+               ? sl_error_wrap(err, "--partitioning")
+               : 0;
 }
 
 static int read_policies(struct command *command, struct sl_error *err)
@@ -89,7 +102,7 @@ static int read_policies(struct command *command, struct sl_error *err)
                : 0;
 }
 
-/* How many of them, and the first one, by which people find out why. */
+/* Notes how many jobs never ran and why, by the names of docs/reasons.md, and the first of them. */
 static void note_never(const struct sl_experiment *experiment)
 {
     const struct sl_result *worst = &experiment->result[0];
@@ -100,19 +113,27 @@ static void note_never(const struct sl_experiment *experiment)
         return;
     }
     (void)fprintf(stderr,
-                  "slicesim: %s%zu of %zu jobs never started: no node could take them, a "
-                  "limit refused them, or their stages did not open",
-                  experiment->n > 1 ? "up to " : "", worst->never, worst->never + worst->jobs);
+                  "slicesim: %s%zu of %zu jobs never started:", experiment->n > 1 ? "up to " : "",
+                  worst->never, worst->never + worst->jobs);
+    for (unsigned i = 0; i < SL_HOLD_REASONS; i++) {
+        if (worst->never_by[i] > 0) {
+            (void)fprintf(stderr, " %zu %s", worst->never_by[i],
+                          sl_hold_reason_name((enum sl_hold_reason)i));
+        }
+    }
     if (worst->first_never < experiment->base.n) {
         const struct sl_job *job = &experiment->base.job[worst->first_never];
         const struct sl_job_ask *ask = &experiment->base.ask[job->ask];
         (void)fprintf(stderr, "; the first is %s/%s, which asks for %lld of %s", job->namespace,
                       job->name, (long long)ask->count, ask->resource);
     }
+    if (worst->never_text != NULL) {
+        (void)fprintf(stderr, ": %s", worst->never_text);
+    }
     (void)fputc('\n', stderr);
 }
 
-static void note(const struct command *command, const struct sl_experiment *experiment)
+static void note_progress(const struct command *command, const struct sl_experiment *experiment)
 {
     if (command->options->quiet) {
         return;
@@ -122,6 +143,10 @@ static void note(const struct command *command, const struct sl_experiment *expe
                       "slicesim: %zu records passed over: they ask for no GPU or did not "
                       "run\n",
                       experiment->passed_over);
+    }
+    if (experiment->base.unread != NULL) {
+        (void)fprintf(stderr, "slicesim: columns of the trace that nobody reads: %s\n",
+                      experiment->base.unread);
     }
     if (command->fleet.waiting > 0) {
         (void)fprintf(stderr, "slicesim: %zu waiting pods of the manifests passed over\n",
@@ -153,7 +178,7 @@ static int write_decisions(const char *path, const struct sl_experiment *experim
     return rc;
 }
 
-static int simulate(struct command *command, struct sl_buf *out, struct sl_error *err)
+static int command_run(struct command *command, struct sl_buf *out, struct sl_error *err)
 {
     static void (*const report[])(const struct sl_experiment *experiment, struct sl_buf *out) = {
         [SL_OUTPUT_TABLE] = sl_report_table,
@@ -166,6 +191,7 @@ static int simulate(struct command *command, struct sl_buf *out, struct sl_error
         .source = &command->source,
         .fleet = &command->fleet,
         .policies = &command->policies,
+        .partitioning = options->partitioning != NULL ? &command->partitioning : NULL,
         .seed = options->seed,
         .seeds = options->seeds > 0 ? (uint32_t)options->seeds : 1,
         .crew = {.threads = (unsigned)options->threads,
@@ -175,7 +201,7 @@ static int simulate(struct command *command, struct sl_buf *out, struct sl_error
     };
     int rc = sl_experiment_run(&experiment, err);
     if (rc == 0) {
-        note(command, &experiment);
+        note_progress(command, &experiment);
         report[options->output](&experiment, out);
     }
     if (rc == 0 && options->decisions != NULL) {
@@ -196,8 +222,8 @@ int sl_sim_command_run(const struct sl_sim_options *options, struct sl_buf *out,
     sl_fleet_init(&command->fleet);
     int rc = -1;
     if (read_source(command, err) == 0 && read_policies(command, err) == 0 &&
-        read_fleet(command, err) == 0) {
-        rc = simulate(command, out, err);
+        read_partitioning(command, err) == 0 && read_fleet(command, err) == 0) {
+        rc = command_run(command, out, err);
     }
     sl_fleet_free(&command->fleet);
     free(command);

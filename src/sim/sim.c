@@ -1,16 +1,16 @@
-/* From the command line to what is printed. */
+/* Runs the command and prints its output. */
 #include "sim/sim.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "sim/experiments/reproduce.h"
 #include "sim/options.h"
-#include "sim/reproduce.h"
 #include "sim/run.h"
 
 enum { EXIT_REFUSED = 1, EXIT_WRONG = 2, REPORT_MAX_BYTES = 1 << 30 };
 
-static int complain(const struct sl_error *err)
+static int print_complaint(const struct sl_error *err)
 {
     (void)fprintf(stderr, "slicesim: %s\n", err->message);
     bool refused =
@@ -47,7 +47,8 @@ static int list_experiments(const char *name, struct sl_error *err)
     return rc;
 }
 
-static int reproduce(const struct sl_sim_options *options, struct sl_buf *out, struct sl_error *err)
+static int run_experiment(const struct sl_sim_options *options, struct sl_buf *out,
+                          struct sl_error *err)
 {
     const struct sl_reproduction *row =
         options->experiment == NULL ? NULL : sl_reproduce_find(sl_str_of(options->experiment));
@@ -81,7 +82,8 @@ static int reproduce(const struct sl_sim_options *options, struct sl_buf *out, s
     return row->run(&what, out, err);
 }
 
-static int command(const struct sl_sim_options *options, struct sl_buf *out, struct sl_error *err)
+static int run_command(const struct sl_sim_options *options, struct sl_buf *out,
+                       struct sl_error *err)
 {
     if (options->help) {
         sl_sim_options_help(options->command, out);
@@ -92,7 +94,7 @@ static int command(const struct sl_sim_options *options, struct sl_buf *out, str
         return 0;
     }
     if (options->command == SL_COMMAND_REPRODUCE) {
-        return reproduce(options, out, err);
+        return run_experiment(options, out, err);
     }
     if (options->command == SL_COMMAND_RUN) {
         return sl_sim_command_run(options, out, err);
@@ -109,9 +111,9 @@ int sl_sim_main(int argc, char **argv)
     struct sl_buf out;
     sl_buf_init(&out, REPORT_MAX_BYTES);
     int status = EXIT_SUCCESS;
-    if (sl_sim_options_parse(argc, argv, &options, &err) < 0 || command(&options, &out, &err) < 0 ||
-        write_out(&out, &err) < 0) {
-        status = complain(&err);
+    if (sl_sim_options_parse(argc, argv, &options, &err) < 0 ||
+        run_command(&options, &out, &err) < 0 || write_out(&out, &err) < 0) {
+        status = print_complaint(&err);
     }
     sl_buf_free(&out);
     return status;

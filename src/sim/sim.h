@@ -1,5 +1,5 @@
 /* slicesim: replays a trace or a generated workload through the scheduler's own policy, on a
- * virtual clock, and prints what came of it. */
+ * virtual clock, and prints the outcome. */
 #ifndef SLICED_SIM_SIM_H
 #define SLICED_SIM_SIM_H
 

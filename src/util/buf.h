@@ -1,5 +1,5 @@
-/* A growing byte buffer that cannot be made without a maximum. Appends after a failure do nothing;
- * the failure is read once at the end (buf->failed), so writers need no check per call. */
+/* A growing byte buffer, which always has a maximum. After a failure appends do nothing: a writer
+ * reads buf->failed once at the end and checks no single call. */
 #ifndef SLICED_UTIL_BUF_H
 #define SLICED_UTIL_BUF_H
 
@@ -7,7 +7,7 @@
 
 enum sl_buf_failure {
     SL_BUF_OK = 0,
-    SL_BUF_FULL,  /* the maximum would have been passed */
+    SL_BUF_FULL,  /* an append would have passed the maximum */
     SL_BUF_NOMEM, /* an allocation failed */
 };
 
@@ -23,7 +23,7 @@ struct sl_buf {
 void sl_buf_init(struct sl_buf *buf, size_t max);
 void sl_buf_free(struct sl_buf *buf);
 
-/* Makes room for at least extra more bytes; false (and buf->failed) when that cannot be. */
+/* Makes room for at least extra more bytes; false, and buf->failed set, when there is none. */
 bool sl_buf_reserve(struct sl_buf *buf, size_t extra);
 
 void sl_buf_append(struct sl_buf *buf, const char *data, size_t len);
@@ -33,8 +33,7 @@ void sl_buf_i64(struct sl_buf *buf, int64_t value);
 void sl_buf_printf(struct sl_buf *buf, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Hands the memory over (stolen: the caller frees it) and leaves an empty buffer. NULL when empty.
- */
+/* Gives the memory to the caller, which frees it, and leaves an empty buffer. NULL when empty. */
 char *sl_buf_steal(struct sl_buf *buf, size_t *len);
 
 #endif

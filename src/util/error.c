@@ -7,8 +7,8 @@
 
 #include "util/show.h"
 
-/* Less the character that the text's end at len cuts. */
-static size_t whole(const char *text, size_t len)
+/* The length of the text without a last character that its end cuts. */
+static size_t whole_len(const char *text, size_t len)
 {
     size_t at = len;
     while (at > 0 && len - at < 4 && ((unsigned char)text[at - 1] & 0xc0) == 0x80) {
@@ -31,7 +31,9 @@ int sl_error_set(struct sl_error *err, enum sl_error_code code, const char *form
     char text[sizeof(err->message)];
     int n = vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    size_t len = n < 0 ? 0 : (size_t)n < sizeof(text) ? (size_t)n : whole(text, sizeof(text) - 1);
+    size_t len = n < 0                      ? 0
+                 : (size_t)n < sizeof(text) ? (size_t)n
+                                            : whole_len(text, sizeof(text) - 1);
     (void)sl_show((struct sl_str){text, len}, err->message, sizeof(err->message));
     return -1;
 }

@@ -20,9 +20,9 @@ struct line {
     size_t len;
 };
 
-static void put(struct line *line, const char *text, size_t len)
+static void line_put(struct line *line, const char *text, size_t len)
 {
-    size_t room = sizeof(line->text) - 2 - line->len; /* keeps place for '}' and '\n' */
+    size_t room = sizeof(line->text) - 2 - line->len; /* leaves room for '}' and '\n' */
     if (len > room) {
         len = room;
     }
@@ -32,11 +32,11 @@ static void put(struct line *line, const char *text, size_t len)
 
 static void puts_to(struct line *line, const char *text)
 {
-    put(line, text, strlen(text));
+    line_put(line, text, strlen(text));
 }
 
-/* A quoted string, quotes and what must not be shown escaped (valid in JSON and in logfmt). A long
- * one is cut, so that one value cannot push the others out of the line. */
+/* Writes a quoted string, escaped so that it is valid in JSON and in logfmt. Cuts a long one, so
+ * that one value cannot push the others out of the line. */
 static void put_quoted(struct line *line, const char *text)
 {
     size_t end = line->len + VALUE_MAX_BYTES;
@@ -48,9 +48,9 @@ static void put_quoted(struct line *line, const char *text)
     while (rest.len > 0 && line->len < end) {
         char shown[SL_SHOWN_MAX];
         if (rest.s[0] == '"' || rest.s[0] == '\\') {
-            put(line, "\\", 1);
+            line_put(line, "\\", 1);
         }
-        put(line, shown, sl_show_next(&rest, shown));
+        line_put(line, shown, sl_show_next(&rest, shown));
     }
     puts_to(line, "\"");
 }
@@ -61,15 +61,10 @@ void sl_log_configure(enum sl_log_level level, bool json)
     atomic_store(&as_json, json);
 }
 
-bool sl_log_enabled(enum sl_log_level level)
-{
-    return (int)level <= atomic_load(&threshold);
-}
-
 void sl_log(enum sl_log_level level, const char *message, ...)
 {
     static const char *const names[] = {"error", "warn", "info", "debug"};
-    if (!sl_log_enabled(level)) {
+    if ((int)level > atomic_load(&threshold)) {
         return;
     }
     struct line line = {.len = 0};

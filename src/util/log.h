@@ -6,9 +6,8 @@
 
 enum sl_log_level { SL_LOG_ERROR, SL_LOG_WARN, SL_LOG_INFO, SL_LOG_DEBUG };
 
-/* Sets the lowest level that is written and the form. May be called again (SIGHUP). */
+/* Sets the least important level that is written, and the form. May be called again (SIGHUP). */
 void sl_log_configure(enum sl_log_level level, bool json);
-bool sl_log_enabled(enum sl_log_level level);
 
 /* message is a short constant sentence; the rest is pairs of (const char *key, const char *value)
  * closed by NULL: sl_log(SL_LOG_INFO, "pod bound", "pod", name, "node", node, (char *)NULL). */

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-static bool has(const struct sl_option_table *table, const struct sl_option *option)
+static bool command_has(const struct sl_option_table *table, const struct sl_option *option)
 {
     return option->commands == 0 || (option->commands & table->which) != 0;
 }
@@ -17,13 +17,14 @@ static size_t common_prefix(const char *a, const char *b)
     return n;
 }
 
-static void unknown(const struct sl_option_table *table, const char *word, struct sl_error *err)
+static void fail_unknown(const struct sl_option_table *table, const char *word,
+                         struct sl_error *err)
 {
     const char *nearest = NULL;
-    size_t most = 3; /* two dashes and one letter say nothing */
+    size_t most = 3; /* "--" and one letter in common suggest nothing */
     for (size_t i = 0; i < table->n; i++) {
         size_t n = common_prefix(word, table->option[i].name);
-        if (n > most && has(table, &table->option[i])) {
+        if (n > most && command_has(table, &table->option[i])) {
             most = n;
             nearest = table->option[i].name;
         }
@@ -36,8 +37,8 @@ static void unknown(const struct sl_option_table *table, const char *word, struc
     }
 }
 
-/* Is the word that option? *value then points behind '=', or behind its letter, when there is
- * something. */
+/* Does the word name that option? *value then points behind '=', or behind its letter, when there
+ * is something. */
 static bool is_option(const struct sl_option *option, const char *word, const char **value)
 {
     size_t len = strlen(option->name);
@@ -49,11 +50,11 @@ static bool is_option(const struct sl_option *option, const char *word, const ch
     return by_letter || by_name;
 }
 
-static const struct sl_option *find(const struct sl_option_table *table, const char *word,
-                                    const char **value)
+static const struct sl_option *option_find(const struct sl_option_table *table, const char *word,
+                                           const char **value)
 {
     for (size_t i = 0; i < table->n; i++) {
-        if (has(table, &table->option[i]) && is_option(&table->option[i], word, value)) {
+        if (command_has(table, &table->option[i]) && is_option(&table->option[i], word, value)) {
             return &table->option[i];
         }
     }
@@ -74,7 +75,8 @@ static int set_number(const struct sl_option *option, const char *value, uint64_
     return 0;
 }
 
-static int set(const struct sl_option *option, const char *value, void *out, struct sl_error *err)
+static int option_set(const struct sl_option *option, const char *value, void *out,
+                      struct sl_error *err)
 {
     void *member = (char *)out + option->at;
     const char **text = member;
@@ -104,9 +106,9 @@ const struct sl_option *sl_option_take(const struct sl_option_table *table, int 
                                        char *const *argv, int *at, void *out, const char **value,
                                        struct sl_error *err)
 {
-    const struct sl_option *option = find(table, argv[*at], value);
+    const struct sl_option *option = option_find(table, argv[*at], value);
     if (option == NULL) {
-        unknown(table, argv[*at], err);
+        fail_unknown(table, argv[*at], err);
         return NULL;
     }
     if (option->value == NULL && *value != NULL) {
@@ -121,7 +123,7 @@ const struct sl_option *sl_option_take(const struct sl_option_table *table, int 
                            option->value);
         return NULL;
     }
-    return set(option, *value, out, err) < 0 ? NULL : option;
+    return option_set(option, *value, out, err) < 0 ? NULL : option;
 }
 
 void sl_option_help(const struct sl_option_table *table, int column, struct sl_buf *out)
@@ -129,7 +131,7 @@ void sl_option_help(const struct sl_option_table *table, int column, struct sl_b
     for (size_t i = 0; i < table->n; i++) {
         const struct sl_option *option = &table->option[i];
         char left[64];
-        if (has(table, option)) {
+        if (command_has(table, option)) {
             (void)snprintf(left, sizeof(left), "%s %s", option->name,
                            option->value == NULL ? "" : option->value);
             sl_buf_printf(out, "  %-*s %s\n", column, left, option->help);

@@ -1,5 +1,5 @@
-/* Command lines: a program, or a command of one, has one table of options, from which its help
- * comes too. "--name VALUE" and "--name=VALUE" are the same. */
+/* Command lines: each program, or command of one, has one table of options, which also makes its
+ * help. "--name VALUE" and "--name=VALUE" are the same. */
 #ifndef SLICED_UTIL_OPTION_H
 #define SLICED_UTIL_OPTION_H
 
@@ -8,8 +8,8 @@
 
 enum sl_option_kind {
     SL_OPTION_FLAG,   /* a bool */
-    SL_OPTION_TEXT,   /* a const char *; the last one counts */
-    SL_OPTION_ONCE,   /* the same, and two of it are an error */
+    SL_OPTION_TEXT,   /* a const char *; the last one given counts */
+    SL_OPTION_ONCE,   /* the same; giving two is an error */
     SL_OPTION_NUMBER, /* a uint64_t */
     SL_OPTION_OTHER,  /* the caller takes the value itself */
 };
@@ -33,14 +33,15 @@ struct sl_option_table {
     unsigned which;      /* its bit */
 };
 
-/* Takes the option at argv[*at], which begins with '-', into the member of out; *at moves on when
- * its value is the next argument. *value: as given. NULL with *err set: there is none of that name
- * (the error names the nearest), its value is missing, one too many, or wrong. */
+/* Takes the option at argv[*at], which begins with '-', into the member of out, and its value as
+ * given into *value; *at moves on when the value is the next argument. Returns NULL with *err set
+ * for an unknown name (the error suggests the nearest) and for a value that is missing, needless or
+ * wrong. */
 const struct sl_option *sl_option_take(const struct sl_option_table *table, int argc,
                                        char *const *argv, int *at, void *out, const char **value,
                                        struct sl_error *err);
 
-/* A line each: the option, and from that column on what it does. */
+/* Writes a line for each option: its name, and from that column on what it does. */
 void sl_option_help(const struct sl_option_table *table, int column, struct sl_buf *out);
 
 #endif

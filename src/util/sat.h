@@ -10,12 +10,6 @@ static inline int64_t sl_sat_add(int64_t a, int64_t b)
     return !__builtin_add_overflow(a, b, &sum) ? sum : b > 0 ? INT64_MAX : INT64_MIN;
 }
 
-static inline int64_t sl_sat_sub(int64_t a, int64_t b)
-{
-    int64_t rest = 0;
-    return !__builtin_sub_overflow(a, b, &rest) ? rest : b < 0 ? INT64_MAX : INT64_MIN;
-}
-
 static inline int64_t sl_sat_mul(int64_t a, int64_t b)
 {
     int64_t product = 0;

@@ -21,8 +21,8 @@ static bool is_hidden(uint32_t code)
     return false;
 }
 
-/* Length of the character at the text's beginning and its code; 0 when it is no UTF-8. */
-static size_t decode(struct sl_str text, uint32_t *code)
+/* The length of the text's first character, and its code; 0 when it is no UTF-8. */
+static size_t char_decode(struct sl_str text, uint32_t *code)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
     unsigned char c = (unsigned char)text.s[0];
@@ -57,7 +57,7 @@ size_t sl_show_next(struct sl_str *rest, char out[SL_SHOWN_MAX])
 {
     struct sl_str text = *rest;
     uint32_t code = 0;
-    size_t len = decode(text, &code);
+    size_t len = char_decode(text, &code);
     size_t taken = len == 0 ? 1 : len;
     *rest = (struct sl_str){text.s + taken, text.len - taken};
     if (len == 0) {

@@ -2,7 +2,7 @@
 #ifndef SLICED_UTIL_STR_H
 #define SLICED_UTIL_STR_H
 
-#include "util/hash.h"
+#include "util/data/hash.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,7 +28,7 @@ static inline bool sl_str_eq(struct sl_str a, struct sl_str b)
 
 static inline bool sl_str_starts(struct sl_str a, struct sl_str prefix)
 {
-    return a.len >= prefix.len && memcmp(a.s, prefix.s, prefix.len) == 0;
+    return a.len >= prefix.len && (prefix.len == 0 || memcmp(a.s, prefix.s, prefix.len) == 0);
 }
 
 static inline bool sl_str_ends(struct sl_str a, struct sl_str suffix)
@@ -36,11 +36,11 @@ static inline bool sl_str_ends(struct sl_str a, struct sl_str suffix)
     return a.len >= suffix.len && memcmp(a.s + (a.len - suffix.len), suffix.s, suffix.len) == 0;
 }
 
-/* Takes what stands before the separator, and it, off the front of *rest; all when there is none:
- * rest->s is then NULL. */
+/* Takes the text before the first separator off the front of *rest, and drops the separator.
+ * Without a separator it takes all and leaves rest->s NULL. */
 struct sl_str sl_str_cut(struct sl_str *rest, char separator);
 
-/* Decimal integer, optional '-', nothing else; returns false on anything else or overflow. */
+/* Reads a decimal integer with an optional '-'; false for anything else, and on overflow. */
 bool sl_str_to_i64(struct sl_str text, int64_t *out);
 
 #endif

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "adversary/world.h"
-
 static int64_t add(int64_t a, int64_t b)
 {
     int64_t sum = 0;
@@ -112,14 +110,25 @@ int64_t account_ask(const json_t *pod, const char *resource)
     return add(larger(together, step), read_units(json_object_get(spec, "overhead"), resource));
 }
 
+/* "<N>gb", N of up to four digits, the first of them no 0. */
+static bool is_slice(const char *name)
+{
+    size_t digits = strspn(name, "0123456789");
+    return digits >= 1 && digits <= 4 && name[0] != '0' && strcmp(name + digits, "gb") == 0;
+}
+
 bool account_is_ours(const char *resource)
 {
+    static const char slice[] = "nvidia.com/gpu-";
     static const char mig[] = "nvidia.com/mig-";
     if (strncmp(resource, mig, strlen(mig)) == 0) {
         const char *name = resource + strlen(mig);
         size_t len = strlen(name);
         return len > 0 && len + 4 <= 63 && name[0] >= '0' && name[0] <= '9' &&
                strspn(name, "0123456789abcdefghijklmnopqrstuvwxyz.") == len && name[len - 1] != '.';
+    }
+    if (strncmp(resource, slice, strlen(slice)) == 0) {
+        return is_slice(resource + strlen(slice));
     }
     return strcmp(resource, "nvidia.com/gpu") == 0 ||
            strcmp(resource, "nvidia.com/gpu.shared") == 0 ||

@@ -38,15 +38,16 @@ void account_asked(const char *uid, const char *node);
 /* A call of the daemon begins, or has ended: bindings are judged. */
 void account_call(const char *method, const char *path, const char *body, size_t len);
 void account_answered(const char *method, const char *path, const char *body, size_t len);
-/* All claims, after a plan: none may be made for what is not there. claimed says the node, or "".
+/* All nominations, after a plan: none may be made for what is not there. nominated says the node,
+ * or "".
  */
-void account_claims(const char *(*claimed)(void *context, const char *uid), void *context);
+void account_nominations(const char *(*nominated)(void *context, const char *uid), void *context);
 void account_end(void);
 /* The daemon was started anew: it knows what the API server has. With the world's lock. */
 void account_forget(void);
 
 struct account_counts {
-    _Atomic uint64_t bindings, claims, checked_places;
+    _Atomic uint64_t bindings, nominations, checked_places;
 };
 extern struct account_counts account_counts;
 

@@ -1,4 +1,4 @@
-/* What the daemon gives: bindings and claims, judged when it makes them. */
+/* What the daemon gives: bindings and nominations, judged when it makes them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static struct {
     } asked[ASKED_MAX];
     unsigned n_asked;
     bool judge;
-    char claimed[WORLD_THINGS][2][NAME_MAX_BYTES]; /* UID and node, by the pod's place */
+    char nominated[WORLD_THINGS][2][NAME_MAX_BYTES]; /* UID and node, by the pod's place */
 } given;
 
 struct account_counts account_counts;
@@ -103,7 +103,7 @@ void account_forget(void)
         }
     }
     given.n = n;
-    memset(given.claimed, 0, sizeof(given.claimed));
+    memset(given.nominated, 0, sizeof(given.nominated));
 }
 
 /* It holds what it was given: the daemon has to know, for it did it itself. What the daemon was
@@ -220,7 +220,8 @@ static int64_t size_of_place(const json_t *node, const char *resource)
 {
     const json_t *labels = json_object_get(json_object_get(node, "metadata"), "labels");
     const char *units = json_string_value(json_object_get(labels, "adversary/units"));
-    if (strcmp(resource, "aliyun.com/gpu-mem") == 0) {
+    if (strcmp(resource, "aliyun.com/gpu-mem") == 0 ||
+        strcmp(resource, "nvidia.com/gpu-10gb") == 0) {
         return units == NULL ? INT64_MAX : strtoll(units, NULL, 10);
     }
     return json_object_get(labels, "adversary/places") == NULL ? INT64_MAX : 1;
@@ -423,14 +424,14 @@ void account_answered(const char *method, const char *path, const char *body, si
     json_decref(binding);
 }
 
-/* ---- claims ---- */
+/* ---- nominations ---- */
 
-static int64_t claimed_on(const char *node, const char *resource)
+static int64_t nominated_on(const char *node, const char *resource)
 {
     int64_t sum = 0;
     for (size_t i = 0; i < world.n[WORLD_PODS]; i++) {
         const struct thing *thing = &world.thing[WORLD_PODS][i];
-        if (strcmp(given.claimed[i][1], node) == 0 && !account_stands(thing->seen, NULL) &&
+        if (strcmp(given.nominated[i][1], node) == 0 && !account_stands(thing->seen, NULL) &&
             __builtin_add_overflow(sum, account_ask(thing->seen, resource), &sum)) {
             return INT64_MAX;
         }
@@ -444,52 +445,52 @@ static void account_print(const char *node, const char *resource)
     char line[WORLD_KEY + 200];
     for (size_t i = 0; i < world.n[WORLD_PODS]; i++) {
         const struct thing *thing = &world.thing[WORLD_PODS][i];
-        bool claims = strcmp(given.claimed[i][1], node) == 0;
+        bool nominations = strcmp(given.nominated[i][1], node) == 0;
         long long units = (long long)account_ask(thing->seen, resource);
-        if (units > 0 && (claims || account_stands(thing->seen, node))) {
+        if (units > 0 && (nominations || account_stands(thing->seen, node))) {
             (void)snprintf(line, sizeof(line), "%s: %lld %s\n", thing->key, units,
-                           claims ? "claimed" : "stands");
+                           nominations ? "nominated" : "stands");
             hooks_print(line);
         }
     }
 }
 
-static void check_claim(void *context, const char *resource)
+static void check_nomination(void *context, const char *resource)
 {
     const struct judged *judged = context;
     int64_t there = account_allocatable(judged->node, resource);
     int64_t sum = 0;
     if (__builtin_add_overflow(account_in_use(judged->name, resource),
-                               claimed_on(judged->name, resource), &sum)) {
+                               nominated_on(judged->name, resource), &sum)) {
         sum = INT64_MAX;
     }
     if (there >= 0 && sum > there) {
         account_print(judged->name, resource);
-        check_failed("%s %s: with it %lld of %s on node %s would be in use or claimed, of %lld",
+        check_failed("%s %s: with it %lld of %s on node %s would be in use or nominated, of %lld",
                      text_of(judged->pod, "metadata", "name"), judged->what, (long long)sum,
                      resource, judged->name, (long long)there);
     }
 }
 
-void account_claims(const char *(*claimed)(void *context, const char *uid), void *context)
+void account_nominations(const char *(*nominated)(void *context, const char *uid), void *context)
 {
     bool fresh[WORLD_THINGS] = {false};
     for (size_t i = 0; i < world.n[WORLD_PODS]; i++) {
         const struct thing *thing = &world.thing[WORLD_PODS][i];
         const char *uid = text_of(thing->seen, "metadata", "uid");
-        const char *node = account_is_known_by_uid(thing->seen) ? claimed(context, uid) : "";
-        fresh[i] = node[0] != '\0' && (strcmp(given.claimed[i][0], uid) != 0 ||
-                                       strcmp(given.claimed[i][1], node) != 0);
-        (void)snprintf(given.claimed[i][0], NAME_MAX_BYTES, "%s", uid);
-        (void)snprintf(given.claimed[i][1], NAME_MAX_BYTES, "%s", node);
+        const char *node = account_is_known_by_uid(thing->seen) ? nominated(context, uid) : "";
+        fresh[i] = node[0] != '\0' && (strcmp(given.nominated[i][0], uid) != 0 ||
+                                       strcmp(given.nominated[i][1], node) != 0);
+        (void)snprintf(given.nominated[i][0], NAME_MAX_BYTES, "%s", uid);
+        (void)snprintf(given.nominated[i][1], NAME_MAX_BYTES, "%s", node);
     }
     for (size_t i = 0; i < world.n[WORLD_PODS]; i++) {
         const json_t *pod = world.thing[WORLD_PODS][i].seen;
-        struct judged judged = {node_of(given.claimed[i][1]), pod, given.claimed[i][1],
-                                "has a new claim"};
+        struct judged judged = {node_of(given.nominated[i][1]), pod, given.nominated[i][1],
+                                "has a new nomination"};
         if (fresh[i] && !world.unsure) {
-            account_counts.claims++;
-            each_resource(pod, check_claim, &judged);
+            account_counts.nominations++;
+            each_resource(pod, check_nomination, &judged);
         }
     }
 }

@@ -17,6 +17,7 @@
 #include "adversary/moves.h"
 #include "adversary/threads.h"
 #include "adversary/world.h"
+#include "chaos/wrap.h"
 
 enum { STEPS = 1500, MOVES_MAX = 64, COUNTS_MAX = 17 };
 /* Of an empty cluster: Events that are remembered, and hash tables that have grown. */
@@ -52,9 +53,9 @@ struct sums {
 };
 
 static const char *const count_names[] = {
-    "steps",           "pods",  "nodes",   "filters", "nodes passed", "binds",
-    "bindings posted", "bound", "refused", "claims",  "places",       "reloads",
-    "relists",         "terms", "checks",  "Events",  "restarts"};
+    "steps",           "pods",        "nodes",   "filters",     "nodes passed", "binds",
+    "bindings posted", "bound",       "refused", "nominations", "places",       "reloads",
+    "relists",         "leaderships", "checks",  "Events",      "restarts"};
 
 static void gather(struct sums *sums, uint64_t steps)
 {
@@ -67,11 +68,11 @@ static void gather(struct sums *sums, uint64_t steps)
                                       account_counts.bindings,
                                       world_counts.bound,
                                       world_counts.refused_binds,
-                                      account_counts.claims,
+                                      account_counts.nominations,
                                       account_counts.checked_places,
                                       move_counts.reloads,
                                       move_counts.relists,
-                                      move_counts.terms,
+                                      move_counts.leaderships,
                                       move_counts.checks,
                                       world_counts.events,
                                       move_counts.restarts};
@@ -109,7 +110,7 @@ static void play(const struct options *options, uint64_t seed, struct sums *sums
     world_begin();
     rig_begin(&rig, rng_next(&rng), options->threads);
     (void)rig_settle(&rig);
-    size_t empty = hooks_live_bytes();
+    size_t empty = chaos_live_bytes();
     if (options->threads) {
         threads_play(&rig, rng_next(&rng), options->steps, options->without);
         check_context("rest");
@@ -124,7 +125,7 @@ static void play(const struct options *options, uint64_t seed, struct sums *sums
     }
     check_context("the end");
     moves_end_all(&rig);
-    size_t left = hooks_live_bytes();
+    size_t left = chaos_live_bytes();
     gather(sums, options->steps);
     rig_end(&rig);
     account_end();
@@ -133,8 +134,8 @@ static void play(const struct options *options, uint64_t seed, struct sums *sums
         check_failed("%zu bytes are kept of a cluster that is empty; %zu were there at first", left,
                      empty);
     }
-    if (hooks_live_bytes() > 0) {
-        check_failed("%zu blocks of memory are left after all", hooks_live_blocks());
+    if (chaos_live_bytes() > 0) {
+        check_failed("%zu blocks of memory are left after all", chaos_live());
     }
 }
 

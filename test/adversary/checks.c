@@ -12,6 +12,7 @@
 #include "adversary/hooks.h"
 #include "adversary/rig.h"
 #include "adversary/world.h"
+#include "chaos/wrap.h"
 
 enum { MESSAGE_MAX = 8192, CONTEXT_MAX = 512, EXIT_FAILED_CHECK = 3 };
 
@@ -277,15 +278,15 @@ static void check_memory(void)
             n += world.thing[kind][i].seen != NULL ? 1 : 0;
         }
     }
-    if (hooks_live_bytes() > base + n * each) {
-        check_failed("%zu bytes are in use for %zu objects", hooks_live_bytes(), n);
+    if (chaos_live_bytes() > base + n * each) {
+        check_failed("%zu bytes are in use for %zu objects", chaos_live_bytes(), n);
     }
 }
 
 void check_all(struct rig *rig)
 {
     check_nodes(rig);
-    if (rig->queuer != NULL) {
+    if (rig->worker != NULL) {
         check_queue(rig);
     }
     check_memory();

@@ -1,4 +1,4 @@
-/* Takes the place of src/kube/client.c and what is behind it. */
+/* Takes the place of src/kube/client/client.c and what is behind it. */
 #include "adversary/fake_client.h"
 
 #include <pthread.h>
@@ -10,7 +10,7 @@
 #include "adversary/garble.h"
 #include "adversary/hooks.h"
 #include "adversary/world.h"
-#include "kube/clock.h"
+#include "util/clock.h"
 
 struct call {
     struct call *next;
@@ -110,7 +110,7 @@ int sl_client_call(struct sl_client *client, const struct sl_call_options *optio
                    struct sl_error *err)
 {
     struct call *call = must(calloc(1, sizeof(*call)));
-    int64_t now_us = sl_kube_monotonic_us();
+    int64_t now_us = sl_clock_monotonic_us();
     call->options = *options;
     call->text = must(malloc(length(options->method) + length(options->path) +
                              length(options->content_type) + options->body.len + 4));
@@ -123,6 +123,8 @@ int sl_client_call(struct sl_client *client, const struct sl_call_options *optio
     int64_t within = options->within_us > 0 ? options->within_us : INT64_MAX / 4;
     int64_t whole = options->timeout_us > 0 ? options->timeout_us : INT64_MAX / 4;
     call->ends_us = now_us + (within < whole ? within : whole);
+    /* before the client's thread has the call: it may be answered at once */
+    account_call(options->method, options->path, options->body.s, options->body.len);
     (void)pthread_mutex_lock(&client->lock);
     bool stop = client->stop;
     if (!stop) {
@@ -137,11 +139,11 @@ int sl_client_call(struct sl_client *client, const struct sl_call_options *optio
     }
     (void)pthread_mutex_unlock(&client->lock);
     if (stop) {
+        account_answered(options->method, options->path, options->body.s, options->body.len);
         free(call->text);
         free(call);
         return sl_error_set(err, SL_ERR_CONFLICT, "the client is stopped");
     }
-    account_call(options->method, options->path, options->body.s, options->body.len);
     return 0;
 }
 
@@ -159,7 +161,7 @@ int sl_client_after(struct sl_client *client, int64_t delay_us, void (*fn)(void 
 {
     struct timer *timer = must(malloc(sizeof(*timer)));
     *timer =
-        (struct timer){.due_us = sl_kube_monotonic_us() + delay_us, .fn = fn, .context = context};
+        (struct timer){.due_us = sl_clock_monotonic_us() + delay_us, .fn = fn, .context = context};
     (void)pthread_mutex_lock(&client->lock);
     bool stop = client->stop;
     struct timer **at = &client->timers;
@@ -314,7 +316,7 @@ static void open_watch(struct sl_client *client, struct call *call,
     call->open = true;
     call->kind = answer->kind;
     call->version = answer->version;
-    call->heard_us = sl_kube_monotonic_us();
+    call->heard_us = sl_clock_monotonic_us();
     call->over_us = call->heard_us + answer->seconds * 1000000;
     (void)pthread_mutex_unlock(&client->lock);
 }
@@ -386,7 +388,7 @@ static void end_watch(struct sl_client *client, struct rng *rng, struct call *ca
 static bool carry_on(struct sl_client *client, struct rng *rng, struct call *call,
                      const struct client_faults *faults)
 {
-    int64_t now_us = sl_kube_monotonic_us();
+    int64_t now_us = sl_clock_monotonic_us();
     uint64_t next = 0;
     struct sl_error err = {.code = SL_ERR_NONE};
     (void)pthread_mutex_lock(&client->lock);
@@ -448,7 +450,7 @@ static bool run_timer(struct sl_client *client)
 {
     (void)pthread_mutex_lock(&client->lock);
     struct timer *timer = client->timers;
-    if (timer != NULL && timer->due_us > sl_kube_monotonic_us()) {
+    if (timer != NULL && timer->due_us > sl_clock_monotonic_us()) {
         timer = NULL;
     }
     if (timer != NULL) {
@@ -508,7 +510,7 @@ bool client_step(struct sl_client *client, struct rng *rng, const struct client_
             }
             continue;
         }
-        if (sl_kube_monotonic_us() >= call->ends_us) {
+        if (sl_clock_monotonic_us() >= call->ends_us) {
             fail_call(client, call, rng_chance(rng, 50));
         } else {
             answer(client, rng, call, faults);
@@ -562,12 +564,4 @@ bool client_is_idle(struct sl_client *client)
     }
     (void)pthread_mutex_unlock(&client->lock);
     return idle && watched[WORLD_NODES] && watched[WORLD_PODS];
-}
-
-int64_t client_next_us(struct sl_client *client)
-{
-    (void)pthread_mutex_lock(&client->lock);
-    int64_t next_us = client->timers == NULL ? INT64_MAX : client->timers->due_us;
-    (void)pthread_mutex_unlock(&client->lock);
-    return next_us;
 }

@@ -5,7 +5,7 @@
 #define SLICED_ADVERSARY_FAKE_CLIENT_H
 
 #include "adversary/random.h"
-#include "kube/client.h"
+#include "kube/client/client.h"
 
 /* How unreliable the way is, in percent of the calls. */
 struct client_faults {
@@ -24,9 +24,6 @@ void client_set_faults(struct sl_client *client, const struct client_faults *fau
 
 /* Every watch has been told all, no call waits for its answer. Timers may be left. */
 bool client_is_idle(struct sl_client *client);
-
-/* When its next timer is due, or the next watch ends for want of news (monotonic); INT64_MAX. */
-int64_t client_next_us(struct sl_client *client);
 
 /* Ends all watches: "expired" says 410. */
 void client_end_watches(struct sl_client *client, bool expired);

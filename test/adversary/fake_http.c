@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/request.h"
+#include "server/http/connection.h"
+#include "server/http/serve.h"
 
 enum { ARGUMENTS_MAX = 8, TEXT_MAX = 512 };
 
@@ -167,18 +168,18 @@ static void cut_query(struct MHD_Connection *connection, const char *path)
 
 static enum MHD_Result handle(struct MHD_Connection *connection, const char *data, size_t *len)
 {
-    return sl_request_handle(connection->listener, connection, connection->path, connection->method,
-                             "HTTP/1.1", data, len, &connection->request);
+    return sl_serve_request(connection->listener, connection, connection->path, connection->method,
+                            "HTTP/1.1", data, len, &connection->request);
 }
 
 /* The end of the request and of its connection. */
 static bool end(struct http_call *call, struct http_reply *reply)
 {
     struct MHD_Connection *connection = &call->connection;
-    sl_request_completed(connection->listener, connection, &connection->request,
-                         MHD_REQUEST_TERMINATED_COMPLETED_OK);
-    sl_request_connection(connection->listener, connection, &connection->socket_context,
-                          MHD_CONNECTION_NOTIFY_CLOSED);
+    sl_serve_completed(connection->listener, connection, &connection->request,
+                       MHD_REQUEST_TERMINATED_COMPLETED_OK);
+    sl_connection_notify(connection->listener, connection, &connection->socket_context,
+                         MHD_CONNECTION_NOTIFY_CLOSED);
     *reply = (struct http_reply){connection->status, connection->data, connection->len};
     free(call);
     return true;
@@ -223,15 +224,15 @@ bool http_begin(struct sl_app *app, struct rng *rng, const char *method, const c
         abort();
     }
     struct MHD_Connection *connection = &fresh->connection;
-    connection->listener = &app->listener[SL_LISTENER_MAIN];
+    connection->listener = &app->http.listener[SL_LISTENER_MAIN];
     connection->address.sin_family = AF_INET;
     connection->address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     (void)snprintf(connection->method, sizeof(connection->method), "%s", method);
     (void)snprintf(connection->length, sizeof(connection->length), "%zu",
                    body == NULL ? (size_t)0 : strlen(body));
     cut_query(connection, path);
-    sl_request_connection(connection->listener, connection, &connection->socket_context,
-                          MHD_CONNECTION_NOTIFY_STARTED);
+    sl_connection_notify(connection->listener, connection, &connection->socket_context,
+                         MHD_CONNECTION_NOTIFY_STARTED);
     size_t none = 0;
     *call = NULL;
     if (handle(connection, NULL, &none) == MHD_NO || connection->status != 0 ||

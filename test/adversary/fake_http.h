@@ -4,7 +4,7 @@
 #define SLICED_ADVERSARY_FAKE_HTTP_H
 
 #include "adversary/random.h"
-#include "server/app.h"
+#include "server/app/app.h"
 
 struct http_call; /* one request under way */
 

@@ -1,11 +1,11 @@
-/* Takes the place of src/kube/clock.c and of src/server/process.c. */
+/* Takes the place of src/util/clock.c and of src/server/metrics/process.c. */
 #include "adversary/fake_time.h"
 
 #include <stdatomic.h>
 #include <string.h>
 
-#include "kube/clock.h"
-#include "server/process.h"
+#include "server/metrics/process.h"
+#include "util/clock.h"
 
 static const int64_t start_us = INT64_C(1790000000000000); /* September 2026 */
 
@@ -28,24 +28,19 @@ void fake_time_step(int64_t us)
     (void)atomic_fetch_add(&ahead_us, us);
 }
 
-int64_t sl_kube_monotonic_us(void)
+int64_t sl_clock_monotonic_us(void)
 {
     return INT64_C(1000000000) + atomic_load(&passed_us);
 }
 
-int64_t sl_kube_real_us(void)
-{
-    return start_us + sl_kube_monotonic_us() + atomic_load(&ahead_us);
-}
-
 int64_t sl_clock_real_us(void)
 {
-    return sl_kube_real_us();
+    return start_us + sl_clock_monotonic_us() + atomic_load(&ahead_us);
 }
 
 int64_t sl_clock_monotonic_ns(void)
 {
-    return sl_kube_monotonic_us() * 1000;
+    return sl_clock_monotonic_us() * 1000;
 }
 
 void sl_process_read(struct sl_process *out)

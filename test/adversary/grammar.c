@@ -205,7 +205,8 @@ const char *grammar_real_resource(struct rng *rng)
                                        "nvidia.com/gpu.shared",  "nvidia.com/mig-1g.5gb",
                                        "nvidia.com/mig-2g.10gb", "nvidia.com/mig-3g.20gb",
                                        "nvidia.com/mig-1g.10gb", "aliyun.com/gpu-mem",
-                                       "aliyun.com/gpu-mem",     "nvidia.com/mig-1g.5gb.shared"};
+                                       "aliyun.com/gpu-mem",     "nvidia.com/mig-1g.5gb.shared",
+                                       "nvidia.com/gpu-10gb"};
     return rng_pick(rng, real);
 }
 
@@ -218,6 +219,11 @@ const char *grammar_resource(struct rng *rng, char out[GRAMMAR_NAME])
                                        "nvidia.com/GPU",
                                        "nvidia.com/gpux",
                                        "nvidia.com/gpu.",
+                                       "nvidia.com/gpu-gb",
+                                       "nvidia.com/gpu-0gb",
+                                       "nvidia.com/gpu-010gb",
+                                       "nvidia.com/gpu-10gb.shared",
+                                       "nvidia.com/gpu-99999999999999999999gb",
                                        "nvidia.com/",
                                        "nvidia.com",
                                        "aliyun.com/gpu-count",

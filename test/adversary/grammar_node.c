@@ -85,10 +85,25 @@ static void memory(struct rng *rng, json_t *node)
     }
 }
 
+static void slices(struct rng *rng, json_t *node)
+{
+    json_t *notes = json_object_get(json_object_get(node, "metadata"), "annotations");
+    label(node, "nvidia.com/gpu.product", "NVIDIA-A100-SXM4-40GB");
+    label(node, "nvidia.com/gpu.memory", "40960");
+    label(node, "nos.nebuly.com/gpu-partitioning", "mps");
+    label(node, "adversary/units", "3");
+    amount(node, "nvidia.com/gpu-10gb", 6);
+    if (rng_chance(rng, 70)) {
+        (void)json_object_set_new(notes, "nos.nebuly.com/status-gpu-0-10gb-free", json_string("3"));
+        (void)json_object_set_new(notes, "nos.nebuly.com/status-gpu-1-10gb-used", json_string("1"));
+        (void)json_object_set_new(notes, "nos.nebuly.com/status-gpu-1-10gb-free", json_string("2"));
+    }
+}
+
 json_t *grammar_node(struct rng *rng, unsigned number)
 {
-    static void (*const kinds[])(struct rng * rng, json_t * node) = {whole,  whole,  mixed,
-                                                                     shared, memory, memory};
+    static void (*const kinds[])(struct rng * rng, json_t * node) = {whole,  whole,  mixed, shared,
+                                                                     memory, memory, slices};
     char name[32];
     (void)snprintf(name, sizeof(name), "n%u", number);
     json_t *node = json_pack(

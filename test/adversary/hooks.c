@@ -14,68 +14,39 @@
 #include "adversary/fake_client.h"
 #include "adversary/fake_time.h"
 #include "adversary/random.h"
-#include "daemon/queue.h"
-#include "kube/clock.h"
+#include "chaos/wrap.h"
+#include "util/clock.h"
 
-enum { SLOTS = 1 << 21, LOG_KEPT = 1 << 16 };
+enum { LOG_KEPT = 1 << 16 };
 
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *old, size_t size);
-void __real_free(void *block);
 ssize_t __real_write(int fd, const void *data, size_t len);
 int __real_clock_gettime(clockid_t id, struct timespec *out);
-int __real_sl_queuer_start(struct sl_queuer *queuer, struct sl_error *err);
+int __real_sl_queue_worker_start(struct sl_queue_worker *worker, struct sl_error *err);
 int __real_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *lock,
                                   const struct timespec *until);
 
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-void __wrap_free(void *block);
-char *__wrap_strdup(const char *text);
-char *__wrap_strndup(const char *text, size_t max);
 ssize_t __wrap_write(int fd, const void *data, size_t len);
 int __wrap_clock_gettime(clockid_t id, struct timespec *out);
 ssize_t __wrap_getrandom(void *out, size_t len, unsigned flags);
 uint64_t __wrap_sl_jitter(uint64_t *state);
-int __wrap_sl_queuer_start(struct sl_queuer *queuer, struct sl_error *err);
+int __wrap_sl_queue_worker_start(struct sl_queue_worker *worker, struct sl_error *err);
 int __wrap_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *lock,
                                   const struct timespec *until);
 
 static struct {
     bool threads;
     struct rng rng;
-    struct sl_queuer *queuer;
+    struct sl_queue_worker *worker;
     char log[LOG_KEPT]; /* a ring */
     uint64_t logged;    /* bytes */
-    uint64_t lines;
     pthread_mutex_t lock;
 } hooks = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-/* Blocks by address, so that what a library has allocated on its own does not count. */
-static struct {
-    void *block;
-    size_t size;
-} slot[SLOTS];
-static size_t live_bytes, live_blocks;
-static char gone;
-#define GONE ((void *)&gone)
 
 void hooks_begin(uint64_t seed, bool threads)
 {
     hooks.threads = threads;
     hooks.rng.state = seed;
-}
-
-size_t hooks_live_bytes(void)
-{
-    return live_bytes;
-}
-
-size_t hooks_live_blocks(void)
-{
-    return live_blocks;
+    chaos_count(!threads);
 }
 
 bool hooks_threads(void)
@@ -83,91 +54,9 @@ bool hooks_threads(void)
     return hooks.threads;
 }
 
-struct sl_queuer *hooks_queuer(void)
+struct sl_queue_worker *hooks_worker(void)
 {
-    return hooks.queuer;
-}
-
-/* ---- memory ---- */
-
-static size_t place_of(const void *block)
-{
-    return (size_t)(((uintptr_t)block >> 4) * 0x9e3779b97f4a7c15u >> 32) % SLOTS;
-}
-
-static void *remember(void *block, size_t size)
-{
-    if (block == NULL || hooks.threads) {
-        return block;
-    }
-    if (live_blocks > SLOTS / 2) {
-        check_failed("%zu blocks of memory are in use", live_blocks);
-    }
-    size_t i = place_of(block);
-    while (slot[i].block != NULL && slot[i].block != GONE) {
-        i = (i + 1) % SLOTS;
-    }
-    slot[i].block = block;
-    slot[i].size = size;
-    live_blocks++;
-    live_bytes += size;
-    return block;
-}
-
-static void forget(const void *block)
-{
-    size_t i = place_of(block);
-    for (size_t n = 0; !hooks.threads && n < SLOTS && slot[i].block != NULL; n++) {
-        if (slot[i].block == block) {
-            live_blocks--;
-            live_bytes -= slot[i].size;
-            slot[i].block = slot[(i + 1) % SLOTS].block == NULL ? NULL : GONE;
-            return;
-        }
-        i = (i + 1) % SLOTS;
-    }
-}
-
-void *__wrap_malloc(size_t size)
-{
-    return remember(__real_malloc(size), size);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return remember(__real_calloc(n, size), n * size);
-}
-
-void *__wrap_realloc(void *old, size_t size)
-{
-    if (old != NULL) {
-        forget(old);
-    }
-    return remember(__real_realloc(old, size), size);
-}
-
-void __wrap_free(void *block)
-{
-    if (block != NULL) {
-        forget(block);
-    }
-    __real_free(block);
-}
-
-char *__wrap_strndup(const char *text, size_t max)
-{
-    size_t len = strnlen(text, max);
-    char *copy = __wrap_malloc(len + 1);
-    if (copy != NULL) {
-        memcpy(copy, text, len);
-        copy[len] = '\0';
-    }
-    return copy;
-}
-
-char *__wrap_strdup(const char *text)
-{
-    return __wrap_strndup(text, SIZE_MAX);
+    return hooks.worker;
 }
 
 /* ---- the log ---- */
@@ -182,7 +71,6 @@ ssize_t __wrap_write(int fd, const void *data, size_t len)
     for (size_t i = 0; i < len; i++) {
         hooks.log[hooks.logged++ % LOG_KEPT] = text[i];
     }
-    hooks.lines++;
     (void)pthread_mutex_unlock(&hooks.lock);
     check_lines("a line of the log", text, len);
     for (size_t i = 0; i + 1 < len; i++) {
@@ -191,11 +79,6 @@ ssize_t __wrap_write(int fd, const void *data, size_t len)
         }
     }
     return (ssize_t)len;
-}
-
-uint64_t hooks_log_lines(void)
-{
-    return hooks.lines;
 }
 
 void hooks_print(const char *text)
@@ -241,8 +124,8 @@ uint64_t __wrap_sl_jitter(uint64_t *state) // NOLINT(readability-non-const-param
 int __wrap_clock_gettime(clockid_t id, struct timespec *out)
 {
     if (id == CLOCK_MONOTONIC) {
-        *out = (struct timespec){.tv_sec = (time_t)(sl_kube_monotonic_us() / 1000000),
-                                 .tv_nsec = (long)(sl_kube_monotonic_us() % 1000000) * 1000};
+        *out = (struct timespec){.tv_sec = (time_t)(sl_clock_monotonic_us() / 1000000),
+                                 .tv_nsec = (long)(sl_clock_monotonic_us() % 1000000) * 1000};
         return 0;
     }
     if (id == CLOCK_THREAD_CPUTIME_ID && !hooks.threads) {
@@ -252,10 +135,10 @@ int __wrap_clock_gettime(clockid_t id, struct timespec *out)
     return __real_clock_gettime(id, out);
 }
 
-int __wrap_sl_queuer_start(struct sl_queuer *queuer, struct sl_error *err)
+int __wrap_sl_queue_worker_start(struct sl_queue_worker *worker, struct sl_error *err)
 {
-    hooks.queuer = queuer;
-    return hooks.threads ? __real_sl_queuer_start(queuer, err) : 0;
+    hooks.worker = worker;
+    return hooks.threads ? __real_sl_queue_worker_start(worker, err) : 0;
 }
 
 /* A millisecond at most, which passes for the daemon as well. */
@@ -272,7 +155,7 @@ static int wait_a_little(pthread_cond_t *cond, pthread_mutex_t *lock, const stru
     }
     fake_time_pass(nap_us);
     int64_t until_us = (int64_t)until->tv_sec * 1000000 + until->tv_nsec / 1000;
-    return sl_kube_monotonic_us() >= until_us ? ETIMEDOUT : 0;
+    return sl_clock_monotonic_us() >= until_us ? ETIMEDOUT : 0;
 }
 
 void hooks_nap(void)

@@ -7,18 +7,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct sl_queuer;
+struct sl_queue_worker;
 
 void hooks_begin(uint64_t seed, bool threads);
-size_t hooks_live_bytes(void); /* allocated and not freed; 0 with threads */
-size_t hooks_live_blocks(void);
 bool hooks_threads(void);
 /* Lets other threads go on. */
 void hooks_nap(void);
-struct sl_queuer *hooks_queuer(void); /* that was started last */
+struct sl_queue_worker *hooks_worker(void); /* that was started last */
 /* What was logged last, for a failure. */
 void hooks_print_log(void);
-uint64_t hooks_log_lines(void);
 void hooks_print(const char *text); /* to the real standard error */
 
 #endif

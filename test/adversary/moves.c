@@ -244,7 +244,7 @@ static void lose_lease(struct rig *rig)
     world_lock();
     world_take_lease(false);
     world_unlock();
-    move_counts.terms++;
+    move_counts.leaderships++;
 }
 
 /* ---- operators and time ---- */
@@ -345,7 +345,7 @@ static char *picture(struct rig *rig)
     return text;
 }
 
-static char *claims(struct rig *rig)
+static char *nominations(struct rig *rig)
 {
     static char text[65536];
     size_t len = 0;
@@ -354,7 +354,7 @@ static char *claims(struct rig *rig)
         const json_t *meta = json_object_get(world.thing[WORLD_PODS][i].seen, "metadata");
         const char *uid = json_string_value(json_object_get(meta, "uid"));
         if (uid != NULL && len < sizeof(text) - 700) {
-            len += (size_t)snprintf(text + len, sizeof(text) - len, "%s ", rig_claimed(rig, uid));
+            len += (size_t)snprintf(text + len, sizeof(text) - len, "%s ", rig_nominated(rig, uid));
         }
     }
     return strdup(text);
@@ -364,12 +364,12 @@ void moves_relist(struct rig *rig)
 {
     (void)rig_settle(rig);
     char *before = picture(rig);
-    char *claimed_before = claims(rig);
+    char *nominated_before = nominations(rig);
     client_end_watches(client_latest(), true);
     (void)rig_settle(rig);
     char *after = picture(rig);
-    char *claimed_after = claims(rig);
-    if (strcmp(before, after) != 0 && strcmp(claimed_before, claimed_after) == 0) {
+    char *nominated_after = nominations(rig);
+    if (strcmp(before, after) != 0 && strcmp(nominated_before, nominated_after) == 0) {
         size_t at = 0;
         while (before[at] == after[at]) {
             at++;
@@ -380,8 +380,8 @@ void moves_relist(struct rig *rig)
     }
     free(before);
     free(after);
-    free(claimed_before);
-    free(claimed_after);
+    free(nominated_before);
+    free(nominated_after);
     move_counts.relists++;
 }
 

@@ -5,7 +5,7 @@
 #include "adversary/rig.h"
 
 /* Whose thread makes it, where there are threads. */
-enum move_role { MOVE_ALONE, MOVE_USER, MOVE_SCHEDULER, MOVE_READER, MOVE_OPERATOR, MOVE_ROLES };
+enum move_role { MOVE_ALONE, MOVE_USER, MOVE_SCHEDULER, MOVE_READER, MOVE_OPERATOR };
 
 struct move {
     const char *name;
@@ -18,7 +18,7 @@ extern const struct move moves[];
 extern const size_t n_moves;
 
 struct move_counts {
-    _Atomic uint64_t pods, nodes, filters, passed, binds, attacks, reloads, relists, terms,
+    _Atomic uint64_t pods, nodes, filters, passed, binds, attacks, reloads, relists, leaderships,
         restarts, checks;
 };
 extern struct move_counts move_counts;

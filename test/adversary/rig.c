@@ -10,9 +10,10 @@
 #include "adversary/fake_time.h"
 #include "adversary/hooks.h"
 #include "adversary/world.h"
-#include "daemon/queue_internal.h"
-#include "kube/clock.h"
-#include "server/process.h"
+#include "daemon/queue/entry.h"
+#include "daemon/queue/plan.h"
+#include "daemon/queue/worker.h"
+#include "util/clock.h"
 
 enum {
     SETTLE_STEPS = 2000,
@@ -67,7 +68,7 @@ static void read_config(const struct rig *rig, struct sl_config *out)
 {
     struct sl_error err = {.code = SL_ERR_NONE};
     sl_config_defaults(out);
-    if (sl_config_parse("adversary", rig->yaml, strlen(rig->yaml), out, &err) < 0) {
+    if (sl_config_parse("adversary", rig->yaml, strlen(rig->yaml), out, NULL, &err) < 0) {
         check_failed("the configuration is wrong: %s: %s\n%s", err.field, err.message, rig->yaml);
     }
 }
@@ -80,7 +81,7 @@ void rig_reload(struct rig *rig)
     write_config(rig);
     read_config(rig, &fresh);
     (void)sl_config_keep(&rig->config, &fresh, kept, sizeof(kept));
-    if (sl_app_configure(rig->app, &fresh, &err) < 0) {
+    if (sl_live_replace(&rig->app->live, &fresh, &err) < 0) {
         check_failed("a reload failed: %s", err.message);
     }
     sl_store_set_one_equal_share(rig->store, fresh.gpushare.one_equal_share);
@@ -119,20 +120,20 @@ void rig_begin(struct rig *rig, uint64_t seed, bool threads)
                                                .wake = wake};
     rig->cluster = sl_cluster_new(&options, &err);
     const struct sl_app_options app = {.config = &rig->config,
+                                       .service = &sl_service,
                                        .store = rig->store,
                                        .binder = sl_cluster_binder(rig->cluster),
                                        .hooks = sl_cluster_hooks(rig->cluster),
-                                       .queue = sl_cluster_queue(rig->cluster)};
+                                       .queue = sl_cluster_queue_reader(rig->cluster)};
     sl_store_set_one_equal_share(rig->store, rig->config.gpushare.one_equal_share);
     if (sl_cluster_start(rig->cluster, &err) < 0) {
         check_failed("the cluster does not start: %s", err.message);
     }
-    rig->queuer = rig->config.queue.enabled ? hooks_queuer() : NULL;
+    rig->worker = rig->config.queue.enabled ? hooks_worker() : NULL;
     rig->app = sl_app_new(&app, &err);
     atomic_store(&rig->app->synced, true);
-    struct sl_listener *listener = &rig->app->listener[SL_LISTENER_MAIN];
+    struct sl_listener *listener = &rig->app->http.listener[SL_LISTENER_MAIN];
     listener->name = "adversary";
-    listener->app = rig->app;
     listener->audiences = SL_FOR_ALL;
     listener->max_connections = (size_t)rig->config.server.max_connections;
     listener->patience_ns = rig->config.server.request_timeout_us * 1000;
@@ -194,29 +195,29 @@ bool rig_leads(struct rig *rig)
 
 void rig_tick(struct rig *rig)
 {
-    const struct sl_live *live = sl_app_live(rig->app);
+    const struct sl_live *live = sl_live_acquire(&rig->app->live);
     int64_t age_us = live->config.cluster.reservation_us;
     sl_app_end_slow(rig->app);
     (void)sl_store_expire(rig->store, sl_clock_real_us());
     sl_cluster_tick(rig->cluster, &live->config.score);
-    sl_binds_resolve(rig->app, sl_clock_monotonic_ns() / 1000,
+    sl_binds_resolve(&rig->app->binds, sl_clock_monotonic_ns() / 1000,
                      age_us < post_max_us ? post_max_us : age_us);
     sl_live_release(live);
 }
 
-const char *rig_claimed(void *context, const char *uid)
+const char *rig_nominated(void *context, const char *uid)
 {
     static _Thread_local char node[512];
     const struct rig *rig = context;
-    return sl_store_claimed_node(rig->store, sl_str_of(uid), node, sizeof(node)) ? node : "";
+    return sl_store_nominated_node(rig->store, sl_str_of(uid), node, sizeof(node)) ? node : "";
 }
 
 void rig_round(struct rig *rig)
 {
-    if (rig->queuer != NULL && !rig->threads) {
-        (void)sl_queue_round(rig->queuer, sl_clock_real_us());
+    if (rig->worker != NULL && !rig->threads) {
+        (void)sl_queue_round(rig->worker, sl_clock_real_us());
         world_lock();
-        account_claims(rig_claimed, rig);
+        account_nominations(rig_nominated, rig);
         world_unlock();
     }
 }
@@ -242,15 +243,15 @@ void rig_end_calls(struct rig *rig)
 /* There is something that the queue's thread is to look at, or it has no plan yet. */
 static bool has_mail(const struct rig *rig)
 {
-    if (rig->queuer == NULL) {
+    if (rig->worker == NULL) {
         return false;
     }
-    (void)pthread_mutex_lock(&rig->queuer->status);
-    bool plans = rig->queuer->term != 0;
-    (void)pthread_mutex_unlock(&rig->queuer->status);
-    (void)pthread_mutex_lock(&rig->queuer->mail);
-    bool mail = rig->queuer->posted != rig->queuer->planned;
-    (void)pthread_mutex_unlock(&rig->queuer->mail);
+    (void)pthread_mutex_lock(&rig->worker->status);
+    bool plans = rig->worker->leadership != 0;
+    (void)pthread_mutex_unlock(&rig->worker->status);
+    (void)pthread_mutex_lock(&rig->worker->mail);
+    bool mail = rig->worker->posted != rig->worker->planned;
+    (void)pthread_mutex_unlock(&rig->worker->mail);
     return mail || !plans;
 }
 
@@ -278,7 +279,7 @@ bool rig_settle(struct rig *rig)
         bool busy =
             !client_is_idle(client_latest()) || has_calls(rig) || has_mail(rig) || !rig_leads(rig);
         quiet = busy || i < MIN_ROUNDS ? 0 : quiet + 1;
-        rest(rig, quiet > 0); /* in time claims lapse: there is no rest */
+        rest(rig, quiet > 0); /* in time nominations expire: there is no rest */
         if (i % (rig->threads ? 400 : 4) == 3 && quiet == 0) {
             rig_tick(rig);
         }

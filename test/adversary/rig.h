@@ -5,9 +5,10 @@
 
 #include "adversary/fake_client.h"
 #include "adversary/fake_http.h"
-#include "daemon/cluster.h"
-#include "daemon/queue.h"
-#include "server/app.h"
+#include "daemon/live/cluster.h"
+#include "daemon/queue/queue.h"
+#include "server/app/app.h"
+#include "server/routes.h"
 
 enum { RIG_CALLS = 64 };
 
@@ -19,7 +20,7 @@ struct rig {
     struct sl_store *store;
     struct sl_cluster *cluster;
     struct sl_app *app;
-    struct sl_queuer *queuer;          /* NULL: the queue is off */
+    struct sl_queue_worker *worker;    /* NULL: the queue is off */
     struct http_call *call[RIG_CALLS]; /* binds under way */
     bool threads;
     char yaml[4096]; /* of the configuration in force */
@@ -34,7 +35,7 @@ void rig_restart(struct rig *rig);
 void rig_tick(struct rig *rig);
 /* A new configuration, as SIGHUP brings it. */
 void rig_reload(struct rig *rig);
-/* A round of the queue's thread, and a look at its claims. */
+/* A round of the queue's thread, and a look at its nominations. */
 void rig_round(struct rig *rig);
 /* At most n steps of the client, with faults; and what the requests under way wait for. */
 void rig_carry_on(struct rig *rig, unsigned n);
@@ -48,7 +49,7 @@ bool rig_leads(struct rig *rig);
 struct http_reply rig_ask(struct rig *rig, const char *method, const char *path, const char *body);
 /* A bind: it is carried on in the background. */
 void rig_bind(struct rig *rig, const char *body);
-/* The node on which the pod of that UID has a claim, or "". */
-const char *rig_claimed(void *context, const char *uid);
+/* The node on which the pod of that UID has a nomination, or "". */
+const char *rig_nominated(void *context, const char *uid);
 
 #endif

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "adversary/checks.h"
 #include "adversary/hooks.h"
 #include "adversary/moves.h"
 

@@ -50,13 +50,13 @@ static bool is_held(struct rig *rig, const json_t *pod, bool told)
 {
     struct sl_queue_status status;
     const char *uid = meta_of(pod, "uid");
-    const struct sl_queue *queue = &rig->app->queue;
+    const struct sl_queue_reader *queue = &rig->app->queue;
     if (rig->threads || !told || queue->status == NULL || !account_waits(pod) ||
         !account_is_known_by_uid(pod)) {
         return false;
     }
     queue->status(queue->context, sl_str_of(uid), &status);
-    return rig_claimed(rig, uid)[0] == '\0' && !sl_queue_may_go(&status);
+    return rig_nominated(rig, uid)[0] == '\0' && !sl_queue_may_go(&status);
 }
 
 /* ---- filter ---- */

@@ -48,7 +48,7 @@ static void print_processor(void)
     while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
         const char *colon = strchr(line, ':');
         if (strncmp(line, "model name", 10) == 0 && colon != NULL) {
-            printf("processor   %ld x%s", sysconf(_SC_NPROCESSORS_ONLN), colon + 1);
+            (void)printf("processor   %ld x%s", sysconf(_SC_NPROCESSORS_ONLN), colon + 1);
             break;
         }
     }
@@ -65,17 +65,17 @@ void bench_print_environment(void)
     time_t now = time(NULL);
     print_processor();
     if (uname(&name) == 0) {
-        printf("kernel      %s %s\n", name.sysname, name.release);
+        (void)printf("kernel      %s %s\n", name.sysname, name.release);
     }
 #ifdef __clang__
-    printf("compiler    %s\n", __VERSION__);
+    (void)printf("compiler    %s\n", __VERSION__);
 #else
-    printf("compiler    gcc %s\n", __VERSION__);
+    (void)printf("compiler    gcc %s\n", __VERSION__);
 #endif
-    printf("build       %s\n", BENCH_BUILD_TYPE);
+    (void)printf("build       %s\n", BENCH_BUILD_TYPE);
     if (gmtime_r(&now, &utc) != NULL &&
         strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", &utc) > 0) {
-        printf("date        %s\n", date);
+        (void)printf("date        %s\n", date);
     }
 }
 

@@ -6,10 +6,10 @@
 #include "bench.h"
 
 #include "cluster/store.h"
-#include "server/explain.h"
+#include "server/api/explain.h"
 #include "sliced/plan.h"
 #include "sliced/stage.h"
-#include "util/arena.h"
+#include "util/data/arena.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ enum {
     TENANT = 100,
     ROUNDS_MAX = 200,
     TEXT = 512,
-    CLAIMS = 64,
+    NOMINATIONS = 64,
     TERMS = 16,
     VALUES = 24,
     ARENA = 64 << 20,
@@ -101,7 +101,7 @@ __attribute__((format(printf, 2, 3))) static struct sl_str text(struct bench *b,
     char out[TEXT];
     va_list args;
     va_start(args, format);
-    (void)vsnprintf(out, sizeof out, format, args);
+    (void)vsnprintf(out, sizeof(out), format, args);
     va_end(args);
     return sl_str_of(must(sl_arena_strdup(&b->arena, out, strlen(out))));
 }
@@ -115,7 +115,7 @@ static void *make(struct bench *b, size_t bytes)
 
 static void add_pair(struct bench *b, struct sl_pair **list, struct sl_str key, struct sl_str value)
 {
-    struct sl_pair *pair = make(b, sizeof *pair);
+    struct sl_pair *pair = make(b, sizeof(*pair));
     *pair = (struct sl_pair){key, value, *list};
     *list = pair;
 }
@@ -125,12 +125,12 @@ static void add_affinity(struct bench *b, struct sl_pod_facts *facts, unsigned i
 {
     facts->affinity = true;
     for (unsigned t = 0; t < TERMS; t++) {
-        struct sl_term_facts *term = make(b, sizeof *term);
-        struct sl_expression_facts *e = make(b, sizeof *e);
+        struct sl_term_facts *term = make(b, sizeof(*term));
+        struct sl_expression_facts *e = make(b, sizeof(*e));
         e->key = SL_STR("zone");
         e->op = SL_STR("In");
         for (unsigned v = 0; v < VALUES; v++) {
-            struct sl_text_facts *value = make(b, sizeof *value);
+            struct sl_text_facts *value = make(b, sizeof(*value));
             value->text = text(b, "z%x%u%u", i, t, v);
             value->next = e->values;
             e->values = value;
@@ -139,7 +139,7 @@ static void add_affinity(struct bench *b, struct sl_pod_facts *facts, unsigned i
         term->next = facts->terms;
         facts->terms = term;
     }
-    struct sl_toleration_facts *toleration = make(b, sizeof *toleration);
+    struct sl_toleration_facts *toleration = make(b, sizeof(*toleration));
     toleration->key = text(b, "key-%u", i);
     toleration->op = SL_STR("Exists");
     facts->tolerations = toleration;
@@ -147,7 +147,7 @@ static void add_affinity(struct bench *b, struct sl_pod_facts *facts, unsigned i
 
 static void set_ask(struct bench *b, struct sl_pod_facts *facts, enum mix mix, unsigned i)
 {
-    struct sl_container_facts *container = make(b, sizeof *container);
+    struct sl_container_facts *container = make(b, sizeof(*container));
     bool all = mix == EVERYTHING;
     container->name = SL_STR("main");
     add_pair(b, &container->requests, SL_STR("cpu"),
@@ -256,7 +256,8 @@ static void plan(struct bench *b)
     b->snapshot = sl_store_acquire(b->store);
     check(sl_planner_cluster(b->planner, b->snapshot->view, b->snapshot->n_nodes, b->now_us, &err),
           &err);
-    check(sl_planner_run(b->planner, &b->snapshot->demand, CLAIMS, b->now_us, ignore, NULL, &err),
+    check(sl_planner_run(b->planner, &b->snapshot->demand, NOMINATIONS, b->now_us, ignore, NULL,
+                         &err),
           &err);
     if (old != NULL) {
         sl_store_release(b->store, old);
@@ -289,7 +290,7 @@ static void put_waiting(void *context, const struct sl_pod *pod)
 static void count_row(void *context, const struct sl_queue_row *row)
 {
     char sentence[SL_PLAN_TEXT_MAX];
-    *(size_t *)context += sl_queue_text(row, 0, sentence, sizeof sentence);
+    *(size_t *)context += sl_queue_text(row, 0, sentence, sizeof(sentence));
 }
 
 /* ---- one queue ---- */
@@ -299,7 +300,7 @@ static void set_up(struct bench *b)
     struct sl_error err = {.code = SL_ERR_NONE};
     const struct sl_store_limits limits = {10000, 200000, 10000, INT64_C(60000000)};
     struct sl_plan_config config;
-    memset(b, 0, sizeof *b);
+    memset(b, 0, sizeof(*b));
     sl_arena_init(&b->arena, ARENA);
     b->now_us = INT64_C(1700000000) * 1000000;
     b->store = must(sl_store_new(&limits, &err));
@@ -395,7 +396,7 @@ static void come_and_go(struct bench *b, enum mix mix)
         plan(b);
 
         node_name(r * 2, name);
-        (void)snprintf(gone, sizeof gone, "pod-%u", 1000000 + r * 2 * DEVICES);
+        (void)snprintf(gone, sizeof(gone), "pod-%u", 1000000 + r * 2 * DEVICES);
         start = cpu_ms();
         check(sl_store_delete_pod(b->store, SL_STR("tenant"), sl_str_of(gone),
                                   (struct sl_str){NULL, 0}, &err),
@@ -468,7 +469,7 @@ static void ask(struct bench *b, enum mix mix)
         filters[r] = cpu_ms() - start;
         start = cpu_ms();
         check(sl_explain_init(&explain, b->snapshot, pod, &score, NULL), NULL);
-        sl_explain_why(&explain, sentence, sizeof sentence);
+        sl_explain_why(&explain, sentence, sizeof(sentence));
         sl_explain_free(&explain);
         explains[r] = cpu_ms() - start;
         sl_pod_unref(pod);
@@ -502,24 +503,25 @@ int main(int argc, char **argv)
         only = strcmp(argv[1], mixes[m]) == 0 ? m : only;
     }
     bench_print_environment();
-    printf("%u pods, %u nodes of %d GPUs; ms of CPU, in parentheses times the ordinary queue's\n",
-           size.pods, size.nodes, DEVICES);
-    printf("%-12s", "queue");
+    (void)printf(
+        "%u pods, %u nodes of %d GPUs; ms of CPU, in parentheses times the ordinary queue's\n",
+        size.pods, size.nodes, DEVICES);
+    (void)printf("%-12s", "queue");
     for (unsigned s = 0; s < STEPS; s++) {
-        printf(" %17s", steps[s]);
+        (void)printf(" %17s", steps[s]);
     }
-    printf("\n");
+    (void)printf("\n");
     for (unsigned m = 0; m < MIXES; m++) {
         if (only != MIXES && m != only && m != ORDINARY) {
             continue;
         }
         measure((enum mix)m);
-        printf("%-12s", mixes[m]);
+        (void)printf("%-12s", mixes[m]);
         for (unsigned s = 0; s < STEPS; s++) {
             double times = cost[ORDINARY][s] > 0 ? cost[m][s] / cost[ORDINARY][s] : 0;
-            printf(" %9.3f (%5.1f)", cost[m][s], times);
+            (void)printf(" %9.3f (%5.1f)", cost[m][s], times);
         }
-        printf("\n");
+        (void)printf("\n");
         (void)fflush(stdout);
     }
     return 0;

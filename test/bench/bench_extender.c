@@ -2,7 +2,7 @@
  * HTTP server with the same options. Filter lets every node pass, prioritize gives all of them 0;
  * it knows nothing and binds nothing. Ends with its input. */
 #include "config/config.h"
-#include "server/server.h"
+#include "server/net/server.h"
 #include "util/buf.h"
 
 #include <stdio.h>
@@ -138,7 +138,7 @@ int main(void)
         (void)fprintf(stderr, "bench_extender: %s\n", err.message);
         return 1;
     }
-    printf("listening on http://%s\n", sl_server_address(server));
+    (void)printf("listening on http://%s\n", sl_server_address(server));
     (void)fflush(stdout);
     while (read(STDIN_FILENO, &byte, 1) > 0) {
     }

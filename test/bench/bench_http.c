@@ -107,11 +107,12 @@ static void compare(const struct bench_server *null, const struct bench_server *
         ratio.p50[round] = b.p50_us / a.p50_us;
         ratio.cpu[round] = b.cpu_us / a.cpu_us;
     }
-    printf("%-11s%-15s%5u %9.0f %9.0f %7.2f %9.0f %9.0f %9.0f %9.0f %7.2f\n", verb, body->title,
-           connections, bench_median(of_null.p50, rounds), bench_median(of_sliced.p50, rounds),
-           bench_median(ratio.p50, rounds), bench_median(of_null.p99, rounds),
-           bench_median(of_sliced.p99, rounds), bench_median(of_null.cpu, rounds),
-           bench_median(of_sliced.cpu, rounds), bench_median(ratio.cpu, rounds));
+    (void)printf("%-11s%-15s%5u %9.0f %9.0f %7.2f %9.0f %9.0f %9.0f %9.0f %7.2f\n", verb,
+                 body->title, connections, bench_median(of_null.p50, rounds),
+                 bench_median(of_sliced.p50, rounds), bench_median(ratio.p50, rounds),
+                 bench_median(of_null.p99, rounds), bench_median(of_sliced.p99, rounds),
+                 bench_median(of_null.cpu, rounds), bench_median(of_sliced.cpu, rounds),
+                 bench_median(ratio.cpu, rounds));
     (void)fflush(stdout);
 }
 
@@ -120,9 +121,9 @@ static void compare_all(const struct bench_server *null, const struct bench_serv
 {
     static const unsigned connections[] = {1, BENCH_CONNECTIONS_MAX};
     unsigned rounds = quick ? 2 : 9;
-    printf("\n%u rounds, null and sliced in turn; microseconds\n", rounds);
-    printf("%-11s%-15s%5s %9s %9s %7s %9s %9s %9s %9s %7s\n", "verb", "body", "conn", "null p50",
-           "p50", "ratio", "null p99", "p99", "null CPU", "CPU", "ratio");
+    (void)printf("\n%u rounds, null and sliced in turn; microseconds\n", rounds);
+    (void)printf("%-11s%-15s%5s %9s %9s %7s %9s %9s %9s %9s %7s\n", "verb", "body", "conn",
+                 "null p50", "p50", "ratio", "null p99", "p99", "null CPU", "CPU", "ratio");
     for (size_t c = 0; c < 2; c++) {
         for (size_t b = 0; b < BODIES; b++) {
             for (size_t v = 0; v < VERBS; v++) {
@@ -136,9 +137,9 @@ static void compare_all(const struct bench_server *null, const struct bench_serv
 
 static void print_memory(const struct bench_server *server, const char *when)
 {
-    printf("%-42s VmRSS %7.1f MiB  VmHWM %7.1f MiB\n", when,
-           (double)bench_server_memory_kib(server, "VmRSS") / 1024,
-           (double)bench_server_memory_kib(server, "VmHWM") / 1024);
+    (void)printf("%-42s VmRSS %7.1f MiB  VmHWM %7.1f MiB\n", when,
+                 (double)bench_server_memory_kib(server, "VmRSS") / 1024,
+                 (double)bench_server_memory_kib(server, "VmHWM") / 1024);
     (void)fflush(stdout);
 }
 
@@ -152,14 +153,14 @@ static void measure_big_bodies(const struct bench_server *sliced, size_t nodes)
     bench_body_nodes(&text, nodes);
     bench_request_init(&request, "/scheduler/filter", text.data, text.len);
     if (bench_server_reset_peak(sliced) != 0) {
-        printf("(the peak could not be reset: VmHWM is of the daemon's whole life)\n");
+        (void)printf("(the peak could not be reset: VmHWM is of the daemon's whole life)\n");
     }
     bench_load(sliced, &request, BIG_CONNECTIONS, (size_t)2 * BIG_CONNECTIONS, &cost);
     (void)snprintf(title, sizeof(title), "while bodies of %.1f MB came in, %d at once",
                    (double)text.len / 1e6, BIG_CONNECTIONS);
     print_memory(sliced, title);
-    printf("%-42s CPU %.1f ms for one, median latency %.1f ms\n", "", cost.cpu_us / 1e3,
-           cost.p50_us / 1e3);
+    (void)printf("%-42s CPU %.1f ms for one, median latency %.1f ms\n", "", cost.cpu_us / 1e3,
+                 cost.p50_us / 1e3);
     sl_buf_free(&text);
 }
 
@@ -204,8 +205,8 @@ int main(int argc, char **argv)
     bench_cluster_remove(&cluster);
 
     bench_print_environment();
-    printf("cluster     %zu nodes with 8 GPUs each, %zu pods\n\n", nodes,
-           nodes * BENCH_PODS_PER_NODE);
+    (void)printf("cluster     %zu nodes with 8 GPUs each, %zu pods\n\n", nodes,
+                 nodes * BENCH_PODS_PER_NODE);
     print_memory(&sliced, "after the cluster was read");
     compare_all(&null, &sliced, options.quick);
     (void)putchar('\n');

@@ -1,7 +1,7 @@
 /* The null server that the verbs are measured against: the daemon's own HTTP server with the same
  * options, and a handler that reads the body, drops it and answers "{}". Ends with its input. */
 #include "config/config.h"
-#include "server/server.h"
+#include "server/net/server.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -55,7 +55,7 @@ int main(void)
         (void)fprintf(stderr, "bench_null: %s\n", err.message);
         return 1;
     }
-    printf("listening on http://%s\n", sl_server_address(server));
+    (void)printf("listening on http://%s\n", sl_server_address(server));
     (void)fflush(stdout);
     while (read(STDIN_FILENO, &byte, 1) > 0) {
     }

@@ -13,7 +13,7 @@
 
 static const char gpu[] = "nvidia.com/gpu";
 
-enum { DEVICES = 8, NAME = 40, ROUNDS_MAX = 1000, PLANS = 7, CLAIMS = 64 };
+enum { DEVICES = 8, NAME = 40, ROUNDS_MAX = 1000, PLANS = 7, NOMINATIONS = 64 };
 
 static struct {
     unsigned nodes;
@@ -57,7 +57,7 @@ static void *must(void *memory)
 
 static void make_node(struct bench_node *n, unsigned i)
 {
-    (void)snprintf(n->name, sizeof n->name, "node-%05u", i);
+    (void)snprintf(n->name, sizeof(n->name), "node-%05u", i);
     n->node = (struct sl_node){.name = n->name,
                                .layout = SL_LAYOUT_ANNOTATED,
                                .n_devices = DEVICES,
@@ -80,7 +80,7 @@ static void make_node(struct bench_node *n, unsigned i)
 
 static void make_pod(struct bench_pod *p, unsigned i, enum mix mix, int64_t now_us)
 {
-    (void)snprintf(p->uid, sizeof p->uid, "%08x-0000-4000-8000-%012x", i * 2654435761u, i);
+    (void)snprintf(p->uid, sizeof(p->uid), "%08x-0000-4000-8000-%012x", i * 2654435761u, i);
     unsigned kind = mix == ALIKE ? 0 : mix == TEN_KINDS ? i % 10 : i;
     p->item = (struct sl_ask_item){.resource = gpu,
                                    .key = sl_hash(gpu, strlen(gpu)),
@@ -116,7 +116,7 @@ static void run_pod(struct cluster *c, unsigned node, unsigned device)
     struct bench_pod shape;
     char text[NAME];
     make_pod(&shape, 1000000 + node * DEVICES + device, ALIKE, c->now_us);
-    (void)snprintf(text, sizeof text, "%s=%u", gpu, device);
+    (void)snprintf(text, sizeof(text), "%s=%u", gpu, device);
     struct sl_pod *pod =
         must(sl_pod_bound_to(&shape.pod, c->node[node].name, text, SL_POD_RUNNING));
     pod->started_us = c->now_us - (int64_t)device * 1000000;
@@ -131,11 +131,11 @@ static void ignore(void *context, const struct sl_plan_action *action)
     }
 }
 
-static size_t run(struct cluster *c, size_t max_claims)
+static size_t run(struct cluster *c, size_t max_nominations)
 {
     struct sl_error err;
     size_t actions = 0;
-    if (sl_planner_run(c->planner, NULL, max_claims, c->now_us, ignore, &actions, &err) < 0) {
+    if (sl_planner_run(c->planner, NULL, max_nominations, c->now_us, ignore, &actions, &err) < 0) {
         bench_die("%s", err.message);
     }
     return actions;
@@ -161,12 +161,12 @@ static void set_up(struct cluster *c, enum sl_order_kind order, enum mix mix, bo
 {
     struct sl_error err;
     struct sl_plan_config config;
-    memset(c, 0, sizeof *c);
+    memset(c, 0, sizeof(*c));
     c->now_us = INT64_C(1700000000) * 1000000;
-    c->node = must(calloc(size.nodes, sizeof *c->node));
+    c->node = must(calloc(size.nodes, sizeof(*c->node)));
     c->view = must(calloc(size.nodes, sizeof(struct sl_view *)));
     c->running = must(calloc((size_t)size.nodes * DEVICES, sizeof(struct sl_pod *)));
-    c->pod = must(calloc((size_t)size.pods + ROUNDS_MAX, sizeof *c->pod));
+    c->pod = must(calloc((size_t)size.pods + ROUNDS_MAX, sizeof(*c->pod)));
     sl_plan_defaults(&config);
     config.order.kind = order;
     c->planner = must(sl_planner_new(&config, &err));
@@ -228,7 +228,7 @@ static double one_end(struct cluster *c, unsigned round)
     make_view(c, node);
     uint64_t start = cpu_now_ns();
     tell(c);
-    (void)run(c, CLAIMS);
+    (void)run(c, NOMINATIONS);
     double ms = since_ms(start);
     sl_view_free((struct sl_view *)old);
     sl_pod_unref(gone);
@@ -247,7 +247,7 @@ static void one_plan(enum sl_order_kind order, enum mix mix, bool full, double *
         put(&c, i);
     }
     tell(&c);
-    (void)run(&c, CLAIMS);
+    (void)run(&c, NOMINATIONS);
     *begin = since_ms(start);
     for (unsigned i = 0; i < size.nodes; i++) {
         old[i] = c.view[i];
@@ -256,7 +256,7 @@ static void one_plan(enum sl_order_kind order, enum mix mix, bool full, double *
     c.now_us += 1000000;
     start = cpu_now_ns();
     tell(&c);
-    (void)run(&c, CLAIMS);
+    (void)run(&c, NOMINATIONS);
     *plan = since_ms(start);
     for (unsigned i = 0; i < size.nodes; i++) {
         sl_view_free((struct sl_view *)old[i]);
@@ -283,13 +283,13 @@ static void measure(enum sl_order_kind order, enum mix mix, bool full)
         put(&c, i);
     }
     tell(&c);
-    (void)run(&c, CLAIMS);
+    (void)run(&c, NOMINATIONS);
     for (unsigned i = 0; i < size.rounds; i++) {
         c.now_us += 100000;
         c.pod[size.pods + i].pod.created_us = c.now_us;
         uint64_t start = cpu_now_ns();
         put(&c, size.pods + i);
-        (void)run(&c, full ? CLAIMS : 0);
+        (void)run(&c, full ? NOMINATIONS : 0);
         arrivals[i] = since_ms(start);
     }
     for (unsigned i = 0; i < size.rounds; i++) {
@@ -302,9 +302,10 @@ static void measure(enum sl_order_kind order, enum mix mix, bool full)
         bench_die("%s", err.message);
     }
     double estimate = since_ms(start);
-    printf("%-8s %-10s %-5s %8.2f %8.3f %10.4f %10.4f %10.2f\n", sl_order_name(order), mixes[mix],
-           full ? "full" : "half", bench_median(begins, PLANS), bench_median(plans, PLANS),
-           bench_median(arrivals, size.rounds), bench_median(ends, n), estimate);
+    (void)printf("%-8s %-10s %-5s %8.2f %8.3f %10.4f %10.4f %10.2f\n", sl_order_name(order),
+                 mixes[mix], full ? "full" : "half", bench_median(begins, PLANS),
+                 bench_median(plans, PLANS), bench_median(arrivals, size.rounds),
+                 bench_median(ends, n), estimate);
     tear_down(&c);
 }
 
@@ -320,13 +321,13 @@ int main(int argc, char **argv)
         bench_die("usage: bench_plan [--quick | fifo | sjf | p | hrrn | bounded]");
     }
     bench_print_environment();
-    printf("%u pods, %u nodes of %d GPUs, full or half of them empty; medians, ms of CPU\n",
-           size.pods, size.nodes, DEVICES);
-    printf("%-8s %-10s %-5s %8s %8s %10s %10s %10s\n", "order", "pods", "gpus", "begin", "plan",
-           "arrival", "end", "estimates");
+    (void)printf("%u pods, %u nodes of %d GPUs, full or half of them empty; medians, ms of CPU\n",
+                 size.pods, size.nodes, DEVICES);
+    (void)printf("%-8s %-10s %-5s %8s %8s %10s %10s %10s\n", "order", "pods", "gpus", "begin",
+                 "plan", "arrival", "end", "estimates");
     static const enum sl_order_kind orders[] = {SL_ORDER_FIFO, SL_ORDER_SJF, SL_ORDER_P,
                                                 SL_ORDER_HRRN, SL_ORDER_BOUNDED};
-    for (unsigned o = 0; o < sizeof orders / sizeof orders[0]; o++) {
+    for (unsigned o = 0; o < sizeof(orders) / sizeof(orders[0]); o++) {
         if (only != SL_ORDER_KINDS && only != orders[o]) {
             continue;
         }

@@ -7,8 +7,8 @@
 
 #include "bench.h"
 #include "config/config.h"
-#include "sim/fleet.h"
-#include "sim/rng.h"
+#include "sim/input/fleet.h"
+#include "sim/input/rng.h"
 #include "sliced/score.h"
 
 enum { UNITS = 1000, ROUNDS = 41, QUICK_ROUNDS = 3, TEXT = 32, PODS = 12 };
@@ -180,8 +180,8 @@ static double measure(const struct cluster *cluster, const struct sl_ask *ask,
 
 static void line(const char *what, size_t nodes, unsigned gpus, unsigned rows, double us)
 {
-    printf("%-34s %6zu %5u %5u %9.0f %8.0f\n", what, nodes, gpus, rows, us,
-           us * 1000 / (double)nodes);
+    (void)printf("%-34s %6zu %5u %5u %9.0f %8.0f\n", what, nodes, gpus, rows, us,
+                 us * 1000 / (double)nodes);
 }
 
 static void shared(size_t nodes, int gpus, bool different, const unsigned *rows, size_t n_rows,
@@ -222,8 +222,8 @@ int main(int argc, char **argv)
         bench_die("usage: bench_score [--quick]");
     }
     bench_print_environment();
-    printf("\nCPU time to score one ask, median of %u\n\n", rounds);
-    printf("%-34s %6s %5s %5s %9s %8s\n", "ask", "nodes", "GPUs", "rows", "us", "ns/node");
+    (void)printf("\nCPU time to score one ask, median of %u\n\n", rounds);
+    (void)printf("%-34s %6s %5s %5s %9s %8s\n", "ask", "nodes", "GPUs", "rows", "us", "ns/node");
     shared(nodes, 8, false, all + 1, 1, rounds);
     shared(nodes, 8, true, all, 3, rounds);
     shared(nodes / 5, 8, true, all + 1, 1, rounds);

@@ -2,6 +2,7 @@
 #include "client.h"
 
 #include "bench.h"
+#include "util/data/vec.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -14,6 +15,8 @@
 #include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+enum { ROOM = 4096 }; /* for what is received at once, at least */
 
 void bench_request_init(struct bench_request *request, const char *path, const char *body,
                         size_t body_len)
@@ -29,13 +32,11 @@ void bench_request_init(struct bench_request *request, const char *path, const c
 
 void bench_client_open(struct bench_client *client, unsigned port)
 {
-    *client = (struct bench_client){.reply_cap = 4096};
+    *client = (struct bench_client){.fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     int on = 1;
-    client->reply = malloc(client->reply_cap);
-    client->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (client->reply == NULL || client->fd < 0 ||
+    if (client->fd < 0 ||
         connect(client->fd, (const struct sockaddr *)&address, sizeof(address)) != 0) {
         bench_die("cannot connect to port %u: %s", port, strerror(errno)); // NOLINT
     }
@@ -55,15 +56,10 @@ static void send_all(int fd, const char *data, size_t len, int flags)
 }
 
 /* Receives some more; the reply stays NUL-terminated. */
-static void receive(struct bench_client *client)
+static void receive_some(struct bench_client *client)
 {
-    if (client->reply_cap - client->reply_len < 2048) {
-        char *larger = realloc(client->reply, client->reply_cap * 2);
-        if (larger == NULL) {
-            bench_die("out of memory");
-        }
-        client->reply = larger;
-        client->reply_cap *= 2;
+    if (sl_vec_reserve(&client->reply, &client->reply_cap, client->reply_len + ROOM, 1) < 0) {
+        bench_die("out of memory");
     }
     ssize_t n = recv(client->fd, client->reply + client->reply_len,
                      client->reply_cap - client->reply_len - 1, 0);
@@ -93,7 +89,7 @@ void bench_client_call(struct bench_client *client, const struct bench_request *
     send_all(client->fd, request->header, request->header_len, MSG_MORE);
     send_all(client->fd, request->body, request->body_len, 0);
     while (end == NULL) {
-        receive(client);
+        receive_some(client);
         end = strstr(client->reply, "\r\n\r\n");
     }
     if (strncmp(client->reply, "HTTP/1.1 200", 12) != 0) {
@@ -101,7 +97,7 @@ void bench_client_call(struct bench_client *client, const struct bench_request *
     }
     size_t total = expected_len(client->reply, end);
     while (client->reply_len < total) {
-        receive(client);
+        receive_some(client);
     }
 }
 

@@ -30,7 +30,7 @@ static void expect_digest(const struct scenario *scenario, void *context, const 
 static bool try_with(const struct scenario *scenario, size_t n, bool forever, const char *before,
                      const char *after)
 {
-    void *context = scenario->setup();
+    void *context = scenario->setup(scenario->given);
     size_t live = chaos_live();
     chaos_arm(n, forever);
     int rc = scenario->run(context);
@@ -54,7 +54,7 @@ static bool try_with(const struct scenario *scenario, size_t n, bool forever, co
 static void fail_each(const struct scenario *scenario, bool forever)
 {
     size_t live = chaos_live();
-    void *context = scenario->setup();
+    void *context = scenario->setup(scenario->given);
     char *before = digest(scenario, context);
     assert_int_equal(scenario->run(context), 0);
     char *after = digest(scenario, context);

@@ -13,12 +13,14 @@ struct world {
     bool half; /* the first half of a scenario of two is done */
 };
 
-static void *setup_world(void)
+/* given: the struct pod_spec of world->pod; NULL: none */
+static void *setup_world(const void *given)
 {
     struct world *world = calloc(1, sizeof(*world));
     assert_non_null(world);
     struct sl_store *store = store_of(&roomy);
     world->store = store;
+    world->pod = given == NULL ? NULL : pod_of(given);
     put_node(store, sliced_node("gpu-1", 8));
     put_node(store, sliced_node("gpu-2", 8));
     put_pod(store, (struct pod_spec){.name = "a", .uid = "u-a", .resource = SLICE});
@@ -75,9 +77,10 @@ static void digest_world(void *context, struct sl_buf *out)
     sl_store_expire(store, 0);
     sl_store_visit_waiting(store, 1000, write_waiting, out);
     const struct sl_snapshot *snapshot = sl_store_acquire(store);
-    sl_buf_printf(out, "generation %llu pods %zu waiting %zu bound %zu reserved %zu claimed %zu\n",
+    sl_buf_printf(out,
+                  "generation %llu pods %zu waiting %zu bound %zu reserved %zu nominated %zu\n",
                   (unsigned long long)snapshot->generation, snapshot->n_pods, snapshot->n_waiting,
-                  snapshot->n_bound, snapshot->n_reserved, snapshot->n_claimed);
+                  snapshot->n_bound, snapshot->n_reserved, snapshot->n_nominated);
     for (size_t i = 0; i < snapshot->n_nodes; i++) {
         write_view(snapshot->view[i], out);
         assert_int_equal(sl_snapshot_find(snapshot, sl_str_of(snapshot->view[i]->node->name), 0),
@@ -89,8 +92,8 @@ static void digest_world(void *context, struct sl_buf *out)
     }
     sl_store_release(store, snapshot);
     sl_store_stats(store, &stats);
-    sl_buf_printf(out, "binds %llu lapses %llu rollbacks %llu\n", (unsigned long long)stats.binds,
-                  (unsigned long long)stats.lapses, (unsigned long long)stats.rollbacks);
+    sl_buf_printf(out, "binds %llu expires %llu rollbacks %llu\n", (unsigned long long)stats.binds,
+                  (unsigned long long)stats.expiries, (unsigned long long)stats.rollbacks);
 }
 
 /* 0 or -1 for the lack of memory that err must tell of. */
@@ -116,99 +119,16 @@ static int run_put_node(void *context)
     return told(sl_store_put_node(world->store, sl_node_ref(world->node), &err), &err);
 }
 
-static void *with_pod(struct pod_spec spec)
+static void *with_new_node(const void *given)
 {
-    struct world *world = setup_world();
-    world->pod = pod_of(&spec);
-    return world;
-}
-
-static void *with_new_pod(void)
-{
-    return with_pod((struct pod_spec){.name = "n", .uid = "u-n", .resource = GPU});
-}
-
-static void *with_pod_of_two_resources(void)
-{
-    return with_pod((struct pod_spec){
-        .name = "n", .uid = "u-n", .resource = GPU, .second = "nvidia.com/mig-2g.12gb"});
-}
-
-static void *with_new_bound_pod(void)
-{
-    return with_pod(
-        (struct pod_spec){.name = "n", .uid = "u-n", .resource = SLICE, .node = "gpu-2"});
-}
-
-static void *with_pod_on_new_node(void)
-{
-    return with_pod((struct pod_spec){.name = "n", .uid = "u-n", .resource = GPU, .node = "gpu-9"});
-}
-
-static void *with_moved_pod(void)
-{
-    return with_pod((struct pod_spec){
-        .name = "c", .uid = "u-c", .resource = SLICE, .node = "gpu-2", .count = "4"});
-}
-
-static void *with_ended_pod(void)
-{
-    return with_pod((struct pod_spec){.name = "c",
-                                      .uid = "u-c",
-                                      .resource = SLICE,
-                                      .node = "gpu-1",
-                                      .count = "4",
-                                      .phase = "Succeeded"});
-}
-
-static void *with_remade_pod(void)
-{
-    return with_pod((struct pod_spec){.name = "r", .uid = "u-r2", .resource = GPU});
-}
-
-static void *with_seen_pod(void)
-{
-    return with_pod((struct pod_spec){
-        .name = "r", .uid = "u-r", .resource = SLICE, .node = "gpu-1", .count = "4"});
-}
-
-static void *with_pod_bound_elsewhere(void)
-{
-    return with_pod((struct pod_spec){
-        .name = "r", .uid = "u-r", .resource = SLICE, .node = "gpu-2", .count = "4"});
-}
-
-static void *with_news_of_reserved_pod(void)
-{
-    return with_pod((struct pod_spec){
-        .name = "r", .uid = "u-r", .resource = SLICE, .count = "4", .deleting = true});
-}
-
-static void *with_pod_of_no_interest(void)
-{
-    return with_pod((struct pod_spec){.name = "n", .uid = "u-n", .node = "gpu-2"});
-}
-
-static void *with_pod_of_no_interest_on_new_node(void)
-{
-    return with_pod((struct pod_spec){.name = "n", .uid = "u-n", .node = "gpu-9"});
-}
-
-static void *with_pod_that_asks_no_more(void)
-{
-    return with_pod((struct pod_spec){.name = "c", .uid = "u-c", .node = "gpu-1"});
-}
-
-static void *with_new_node(void)
-{
-    struct world *world = setup_world();
+    struct world *world = setup_world(given);
     world->node = whole_node("gpu-0", 2);
     return world;
 }
 
-static void *with_changed_node(void)
+static void *with_changed_node(const void *given)
 {
-    struct world *world = setup_world();
+    struct world *world = setup_world(given);
     world->node = sliced_node("gpu-1", 4);
     return world;
 }
@@ -220,7 +140,7 @@ static int run_many(void *context)
     struct sl_error err = {0};
     for (int i = 0; i < 80; i++) {
         char name[16];
-        snprintf(name, sizeof(name), "m%02d", i);
+        (void)snprintf(name, sizeof(name), "m%02d", i);
         const struct pod_spec spec = {.name = name, .uid = name, .resource = GPU, .node = name};
         struct sl_pod *pod = pod_from(&spec, &err);
         if (pod == NULL || sl_store_put_pod(world->store, pod, &err) < 0) {
@@ -249,14 +169,6 @@ static int run_batch(void *context)
         (void)sl_store_end(world->store, NULL);
     }
     return told(rc, &err);
-}
-
-static void *with_batch(void)
-{
-    struct world *world =
-        with_pod((struct pod_spec){.name = "n", .uid = "u-n", .resource = GPU, .node = "gpu-0"});
-    world->node = whole_node("gpu-0", 2);
-    return world;
 }
 
 /* The generation counts tries too when a part was done, so it is left out. */
@@ -289,31 +201,31 @@ static int run_reserve(void *context)
     return 0;
 }
 
-static int claim_for_b(struct sl_store *store, const char *node)
+static int nomination_for_b(struct sl_store *store, const char *node)
 {
     struct sl_bind_result result;
-    sl_store_claim(store, SL_STR("u-b"), sl_str_of(node), SL_STR(SLICE "=1/0,1/1,1/2,1/3"),
-                   &result);
+    sl_store_nominate(store, SL_STR("u-b"), sl_str_of(node), SL_STR(SLICE "=1/0,1/1,1/2,1/3"),
+                      &result);
     assert_true(result.code == SL_BIND_RESERVED || result.code == SL_BIND_NOMEM);
     assert_int_equal(result.assignment[0] == '\0', result.code == SL_BIND_NOMEM);
     return result.code == SL_BIND_RESERVED ? 0 : -1;
 }
 
-static int run_claim(void *context)
+static int run_nominate(void *context)
 {
-    return claim_for_b(((struct world *)context)->store, "gpu-2");
+    return nomination_for_b(((struct world *)context)->store, "gpu-2");
 }
 
-static void *with_claim(void)
+static void *with_nomination(const void *given)
 {
-    struct world *world = setup_world();
-    assert_int_equal(claim_for_b(world->store, "gpu-2"), 0);
+    struct world *world = setup_world(given);
+    assert_int_equal(nomination_for_b(world->store, "gpu-2"), 0);
     return world;
 }
 
-static void *with_claim_and_room_elsewhere(void)
+static void *with_nomination_and_room_elsewhere(const void *given)
 {
-    struct world *world = with_claim();
+    struct world *world = with_nomination(given);
     put_node(world->store, sliced_node("gpu-3", 8));
     return world;
 }
@@ -327,25 +239,16 @@ static int run_reserve_elsewhere(void *context)
     return result.code == SL_BIND_RESERVED ? 0 : -1;
 }
 
-static int run_unclaim(void *context)
+static int run_withdraw(void *context)
 {
     struct world *world = context;
-    return sl_store_unclaim(world->store, SL_STR("u-b")) ? 0 : -1;
+    return sl_store_withdraw(world->store, SL_STR("u-b")) ? 0 : -1;
 }
 
-static int run_delete_claimed_node(void *context)
+static int run_delete_nominated_node(void *context)
 {
     struct world *world = context;
     return sl_store_delete_node(world->store, SL_STR("gpu-2"), NULL);
-}
-
-static void *with_claimed_pod_bound(void)
-{
-    struct world *world = with_claim();
-    const struct pod_spec spec = {
-        .name = "b", .uid = "u-b", .resource = SLICE, .count = "4", .node = "gpu-1"};
-    world->pod = pod_of(&spec);
-    return world;
 }
 
 static int run_commit(void *context)
@@ -360,7 +263,7 @@ static int run_rollback(void *context)
     return sl_store_rollback(world->store, SL_STR("u-r")) ? 0 : -1;
 }
 
-static int run_lapse(void *context)
+static int run_expire(void *context)
 {
     struct world *world = context;
     return sl_store_expire(world->store, INT64_MAX) == 1 ? 0 : -1;
@@ -471,8 +374,9 @@ static int run_fit(void *context)
     return 0;
 }
 
-static void *setup_nothing(void)
+static void *setup_nothing(const void *given)
 {
+    (void)given;
     return calloc(1, sizeof(struct world));
 }
 
@@ -489,15 +393,15 @@ static void digest_exists(void *context, struct sl_buf *out)
     sl_buf_puts(out, ((struct world *)context)->store == NULL ? "none" : "there");
 }
 
-/* A pod of a resource and on a node that nobody else names, a bind that lapses, one that ends, and
+/* A pod of a resource and on a node that nobody else names, a bind that expires, one that ends, and
  * a node that comes and goes. */
 static void one_round(struct sl_store *store, int round)
 {
     char name[32];
     char resource[64];
     struct sl_bind_result result;
-    snprintf(name, sizeof(name), "x%d", round);
-    snprintf(resource, sizeof(resource), "nvidia.com/mig-1g.%dgb", 1000 + round);
+    (void)snprintf(name, sizeof(name), "x%d", round);
+    (void)snprintf(resource, sizeof(resource), "nvidia.com/mig-1g.%dgb", 1000 + round);
     put_pod(store,
             (struct pod_spec){.name = name, .uid = name, .resource = resource, .node = name});
     assert_int_equal(delete_pod(store, name), 0);
@@ -519,7 +423,7 @@ static void one_round(struct sl_store *store, int round)
 void coming_and_going_leaves_nothing_behind(void **state)
 {
     (void)state;
-    struct world *world = setup_world();
+    struct world *world = setup_world(NULL);
     size_t live = 0;
     for (int round = 0; round < 20; round++) {
         one_round(world->store, round);
@@ -532,8 +436,13 @@ void coming_and_going_leaves_nothing_behind(void **state)
 }
 
 #define WORLD .digest = digest_world, .teardown = teardown_world
-#define PUT   .run = run_put_pod, WORLD
-#define BACK  .setup = setup_world, .must_finish = true, WORLD
+#define POD(...)                                                                                   \
+    .given = &(const struct pod_spec)                                                              \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
+#define PUT  .setup = setup_world, .run = run_put_pod, WORLD
+#define BACK .setup = setup_world, .must_finish = true, WORLD
 
 const struct scenario cluster_scenarios[] = {
     {.name = "a store is made",
@@ -541,21 +450,40 @@ const struct scenario cluster_scenarios[] = {
      .run = run_store_new,
      .digest = digest_exists,
      .teardown = teardown_world},
-    {.name = "a waiting pod comes", .setup = with_new_pod, PUT},
-    {.name = "a pod of two resources comes", .setup = with_pod_of_two_resources, PUT},
-    {.name = "a bound pod comes", .setup = with_new_bound_pod, PUT},
-    {.name = "a pod on a node not yet known comes", .setup = with_pod_on_new_node, PUT},
-    {.name = "a pod moves", .setup = with_moved_pod, PUT},
-    {.name = "a pod ends", .setup = with_ended_pod, PUT},
-    {.name = "a reserved pod is made anew", .setup = with_remade_pod, PUT},
-    {.name = "a reserved pod is seen bound", .setup = with_seen_pod, PUT},
-    {.name = "a reserved pod is bound elsewhere", .setup = with_pod_bound_elsewhere, PUT},
-    {.name = "news of a reserved pod", .setup = with_news_of_reserved_pod, PUT},
-    {.name = "a pod of no interest comes", .setup = with_pod_of_no_interest, PUT},
-    {.name = "a pod of no interest comes on a node not yet known",
-     .setup = with_pod_of_no_interest_on_new_node,
+    {.name = "a waiting pod comes", POD(.name = "n", .uid = "u-n", .resource = GPU), PUT},
+    {.name = "a pod of two resources comes",
+     POD(.name = "n", .uid = "u-n", .resource = GPU, .second = "nvidia.com/mig-2g.12gb"),
      PUT},
-    {.name = "a pod asks for nothing any more", .setup = with_pod_that_asks_no_more, PUT},
+    {.name = "a bound pod comes",
+     POD(.name = "n", .uid = "u-n", .resource = SLICE, .node = "gpu-2"),
+     PUT},
+    {.name = "a pod on a node not yet known comes",
+     POD(.name = "n", .uid = "u-n", .resource = GPU, .node = "gpu-9"),
+     PUT},
+    {.name = "a pod moves",
+     POD(.name = "c", .uid = "u-c", .resource = SLICE, .node = "gpu-2", .count = "4"),
+     PUT},
+    {.name = "a pod ends",
+     POD(.name = "c", .uid = "u-c", .resource = SLICE, .node = "gpu-1", .count = "4",
+         .phase = "Succeeded"),
+     PUT},
+    {.name = "a reserved pod is made anew", POD(.name = "r", .uid = "u-r2", .resource = GPU), PUT},
+    {.name = "a reserved pod is seen bound",
+     POD(.name = "r", .uid = "u-r", .resource = SLICE, .node = "gpu-1", .count = "4"),
+     PUT},
+    {.name = "a reserved pod is bound elsewhere",
+     POD(.name = "r", .uid = "u-r", .resource = SLICE, .node = "gpu-2", .count = "4"),
+     PUT},
+    {.name = "news of a reserved pod",
+     POD(.name = "r", .uid = "u-r", .resource = SLICE, .count = "4", .deleting = true),
+     PUT},
+    {.name = "a pod of no interest comes", POD(.name = "n", .uid = "u-n", .node = "gpu-2"), PUT},
+    {.name = "a pod of no interest comes on a node not yet known",
+     POD(.name = "n", .uid = "u-n", .node = "gpu-9"),
+     PUT},
+    {.name = "a pod asks for nothing any more",
+     POD(.name = "c", .uid = "u-c", .node = "gpu-1"),
+     PUT},
     {.name = "a node comes", .setup = with_new_node, .run = run_put_node, WORLD},
     {.name = "a node changes", .setup = with_changed_node, .run = run_put_node, WORLD},
     {.name = "many nodes and pods come",
@@ -565,28 +493,33 @@ const struct scenario cluster_scenarios[] = {
      .teardown = teardown_world,
      .partial = true},
     {.name = "a batch",
-     .setup = with_batch,
+     .setup = with_new_node,
+     POD(.name = "n", .uid = "u-n", .resource = GPU, .node = "gpu-0"),
      .run = run_batch,
      .digest = digest_without_generation,
      .teardown = teardown_world,
      .partial = true},
     {.name = "reserve", .setup = setup_world, .run = run_reserve, WORLD},
-    {.name = "claim", .setup = setup_world, .run = run_claim, WORLD},
-    {.name = "reserve what is claimed", .setup = with_claim, .run = run_reserve, WORLD},
-    {.name = "reserve elsewhere than claimed",
-     .setup = with_claim_and_room_elsewhere,
+    {.name = "nomination", .setup = setup_world, .run = run_nominate, WORLD},
+    {.name = "reserve what is nominated", .setup = with_nomination, .run = run_reserve, WORLD},
+    {.name = "reserve elsewhere than nominated",
+     .setup = with_nomination_and_room_elsewhere,
      .run = run_reserve_elsewhere,
      WORLD},
-    {.name = "a pod with a claim is bound elsewhere", .setup = with_claimed_pod_bound, PUT},
-    {.name = "unclaim", .setup = with_claim, .run = run_unclaim, .must_finish = true, WORLD},
-    {.name = "delete a node with a claim",
-     .setup = with_claim,
-     .run = run_delete_claimed_node,
+    {.name = "a pod with a nomination is bound elsewhere",
+     .setup = with_nomination,
+     POD(.name = "b", .uid = "u-b", .resource = SLICE, .count = "4", .node = "gpu-1"),
+     .run = run_put_pod,
+     WORLD},
+    {.name = "withdraw", .setup = with_nomination, .run = run_withdraw, .must_finish = true, WORLD},
+    {.name = "delete a node with a nomination",
+     .setup = with_nomination,
+     .run = run_delete_nominated_node,
      .must_finish = true,
      WORLD},
     {.name = "commit", .run = run_commit, BACK},
     {.name = "roll back", .run = run_rollback, BACK},
-    {.name = "lapse", .run = run_lapse, BACK},
+    {.name = "expire", .run = run_expire, BACK},
     {.name = "delete a pod", .run = run_delete_pod, BACK},
     {.name = "delete a node", .run = run_delete_node, BACK},
     {.name = "sweep", .run = run_sweep, BACK},
@@ -603,7 +536,8 @@ const struct scenario cluster_scenarios[] = {
      .teardown = teardown_world,
      .partial = true},
     {.name = "bind beside what is not published",
-     .setup = with_moved_pod,
+     .setup = setup_world,
+     POD(.name = "c", .uid = "u-c", .resource = SLICE, .node = "gpu-2", .count = "4"),
      .run = run_unpublished_then_bind,
      .digest = digest_without_generation,
      .teardown = teardown_world,

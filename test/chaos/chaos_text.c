@@ -69,8 +69,9 @@ struct reading {
     struct sl_buf names;
 };
 
-static void *setup_reading(void)
+static void *setup_reading(const void *given)
 {
+    (void)given;
     struct reading *reading = calloc(1, sizeof(*reading));
     assert_non_null(reading);
     reading->store = store_of(&roomy);
@@ -292,17 +293,18 @@ static int run_parse_config(void *context)
 {
     struct reading *reading = context;
     struct sl_error err = {0};
-    return told(
-        sl_config_parse("memory", configuration, sizeof(configuration) - 1, &reading->config, &err),
-        &err);
+    return told(sl_config_parse("memory", configuration, sizeof(configuration) - 1,
+                                &reading->config, NULL, &err),
+                &err);
 }
 
 static int run_load_config(void *context)
 {
     struct reading *reading = context;
     struct sl_error err = {0};
-    return told(sl_config_load(SL_SOURCE_DIR "/test/chaos/config.yaml", &reading->config, &err),
-                &err);
+    return told(
+        sl_config_load(SL_SOURCE_DIR "/test/chaos/config.yaml", &reading->config, NULL, &err),
+        &err);
 }
 
 static int run_print_config(void *context)

@@ -9,7 +9,8 @@
 
 struct scenario {
     const char *name;
-    void *(*setup)(void); /* what run works on; never NULL */
+    void *(*setup)(const void *given); /* what run works on; never NULL */
+    const void *given;
     /* 0: done; -1: reported that memory is lacking. Anything else found is a defect: it asserts. */
     int (*run)(void *context);
     void (*digest)(void *context, struct sl_buf *out); /* the whole state as text */

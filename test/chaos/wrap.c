@@ -1,12 +1,12 @@
 /* The allocator's wrappers. Blocks are remembered by address, so that freeing what a library has
- * allocated on its own (libyaml, libc) does not count. One thread only. */
+ * allocated on its own (libyaml, libc) does not count. */
 #include "chaos/wrap.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SLOTS = 1 << 16 };
+enum { SLOTS = 1 << 21 };
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t n, size_t size);
@@ -25,8 +25,13 @@ static struct {
     bool hit;
     size_t tried;
     size_t fail_at;
+    bool off; /* nothing is counted */
     size_t live;
-    void *block[SLOTS]; /* open addressing; GONE where one was */
+    size_t bytes;
+    struct {
+        void *block; /* GONE where one was */
+        size_t size;
+    } slot[SLOTS]; /* open addressing */
 } chaos;
 
 static char gone;
@@ -34,34 +39,36 @@ static char gone;
 
 static size_t slot_of(const void *block)
 {
-    return (size_t)(((uintptr_t)block >> 4) * 0x9e3779b97f4a7c15u >> 40) % SLOTS;
+    return (size_t)(((uintptr_t)block >> 4) * 0x9e3779b97f4a7c15u >> 32) % SLOTS;
 }
 
-static void *remember(void *block)
+static void *remember(void *block, size_t size)
 {
-    if (block == NULL) {
-        return NULL;
+    if (block == NULL || chaos.off) {
+        return block;
     }
     if (chaos.live >= SLOTS / 2) {
         abort(); /* the table is too small for the scenario */
     }
     size_t i = slot_of(block);
-    while (chaos.block[i] != NULL && chaos.block[i] != GONE) {
+    while (chaos.slot[i].block != NULL && chaos.slot[i].block != GONE) {
         i = (i + 1) % SLOTS;
     }
-    chaos.block[i] = block;
+    chaos.slot[i].block = block;
+    chaos.slot[i].size = size;
     chaos.live++;
+    chaos.bytes += size;
     return block;
 }
 
 static void forget(const void *block)
 {
     size_t i = slot_of(block);
-    for (size_t probes = 0; probes < SLOTS && chaos.block[i] != NULL; probes++) {
-        if (chaos.block[i] == block) {
-            size_t next = (i + 1) % SLOTS;
-            chaos.block[i] = chaos.block[next] == NULL ? NULL : GONE;
+    for (size_t n = 0; !chaos.off && n < SLOTS && chaos.slot[i].block != NULL; n++) {
+        if (chaos.slot[i].block == block) {
             chaos.live--;
+            chaos.bytes -= chaos.slot[i].size;
+            chaos.slot[i].block = chaos.slot[(i + 1) % SLOTS].block == NULL ? NULL : GONE;
             return;
         }
         i = (i + 1) % SLOTS;
@@ -81,12 +88,12 @@ static bool refuse(void)
 
 void *__wrap_malloc(size_t size)
 {
-    return refuse() ? NULL : remember(__real_malloc(size));
+    return refuse() ? NULL : remember(__real_malloc(size), size);
 }
 
 void *__wrap_calloc(size_t n, size_t size)
 {
-    return refuse() ? NULL : remember(__real_calloc(n, size));
+    return refuse() ? NULL : remember(__real_calloc(n, size), n * size);
 }
 
 void *__wrap_realloc(void *old, size_t size)
@@ -101,7 +108,7 @@ void *__wrap_realloc(void *old, size_t size)
     if (block == NULL) {
         abort(); /* a real one: this test can say nothing then */
     }
-    return remember(block);
+    return remember(block, size);
 }
 
 char *__wrap_strndup(const char *text, size_t max)
@@ -143,12 +150,17 @@ bool chaos_disarm(void)
     return chaos.hit;
 }
 
-size_t chaos_tried(void)
-{
-    return chaos.tried;
-}
-
 size_t chaos_live(void)
 {
     return chaos.live;
+}
+
+size_t chaos_live_bytes(void)
+{
+    return chaos.bytes;
+}
+
+void chaos_count(bool on)
+{
+    chaos.off = !on;
 }

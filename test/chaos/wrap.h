@@ -1,4 +1,5 @@
-/* Allocations of our objects, failed on purpose and counted (linked with -Wl,--wrap). */
+/* Allocations of our objects, failed on purpose and counted (linked with -Wl,--wrap). Of one
+ * thread, unless counting is off. */
 #ifndef SLICED_TEST_CHAOS_WRAP_H
 #define SLICED_TEST_CHAOS_WRAP_H
 
@@ -11,8 +12,11 @@ void chaos_arm(size_t n, bool forever);
 /* Back to normal. True when an allocation was failed since chaos_arm. */
 bool chaos_disarm(void);
 
-/* Allocations tried since chaos_arm, and blocks that are out now. */
-size_t chaos_tried(void);
+/* Blocks that are out now. */
 size_t chaos_live(void);
+size_t chaos_live_bytes(void);
+
+/* Whether allocations are counted: they are at first. */
+void chaos_count(bool on);
 
 #endif

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """docs/security.md speaks of each route that the daemon serves and of each right that the chart gives it,
-and of no other.
+and of no other; the unit and fuzz tests that it names are there.
 
 usage: check_security.py PAGE SLICED ROLES
 
@@ -11,11 +11,13 @@ the rights those of ROLES, the chart's template of them.
 
 import re
 import sys
+from pathlib import Path
 
 from check_readme import start_daemon
 import tempfile
 import urllib.request
 
+TESTS = Path(__file__).resolve().parent.parent
 METHODS = "GET|POST|PUT|PATCH|DELETE"
 
 
@@ -56,6 +58,18 @@ def rights_of_roles(template):
     return found
 
 
+def tests_of_page(page):
+    """What looks like the name of a ctest: `module_room_part`."""
+    return set(re.findall(r"`([a-z]+(?:_[a-z]+)+)`", page))
+
+
+def tests_of_tree(root):
+    """unit/MODULE/ROOM/test_PART.c is MODULE_ROOM_PART; fuzz/fuzz_PART.c is fuzz_PART."""
+    units = (path.relative_to(root / "unit") for path in (root / "unit").rglob("test_*.c"))
+    found = {"_".join((*path.parts[:-1], path.stem.removeprefix("test_"))) for path in units}
+    return found | {path.stem for path in (root / "fuzz").glob("fuzz_*.c")}
+
+
 def differences(what, page, truth):
     lines = [f"the page lacks the {what} {each}" for each in sorted(truth - page)]
     return lines + [f"the page has the {what} {each}, which is not there" for each in sorted(page - truth)]
@@ -81,6 +95,8 @@ def main(page_path, program, roles_path):
     wrong = differences("route", routes_of_page(page), routes)
     wrong += differences("right", {f"{r}: {v}" for r, v in rights_of_page(page)},
                          {f"{r}: {v}" for r, v in rights})
+    wrong += [f"the page names the test {name}, which is not there"
+              for name in sorted(tests_of_page(page) - tests_of_tree(TESTS))]
     print(*wrong, sep="\n")
     print(f"{page_path}: {len(routes)} routes, {len(rights)} rights, {len(wrong)} differences")
     return 1 if wrong or len(routes) < 10 or len(rights) < 10 else 0

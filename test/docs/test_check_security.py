@@ -43,6 +43,12 @@ class CheckSecurity(unittest.TestCase):
                          {("nodes", "list"), ("nodes", "watch"), ("leases", "get"),
                           ("leases", "update")})
 
+    def test_knows_the_tests_that_a_page_names(self):
+        self.assertEqual(check.tests_of_page("| `core_place_fit`, `fuzz_view`, `test/e2e/x.py` |"),
+                         {"core_place_fit", "fuzz_view"})
+        self.assertLessEqual({"core_place_fit", "fuzz_view", "util_str"},
+                             check.tests_of_tree(check.TESTS))
+
     def test_tells_what_is_missing_and_what_is_too_much(self):
         self.assertEqual(len(check.differences("right", {"a", "b"}, {"b", "c"})), 2)
         self.assertEqual(check.differences("right", {"a"}, {"a"}), [])

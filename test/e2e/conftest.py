@@ -7,6 +7,7 @@ import pytest
 from harness import chart, gpus
 from harness import plane as planes
 from harness.cluster import Cluster
+from harness.machines.machine import Rack
 from harness.sliced import merge
 
 
@@ -113,6 +114,15 @@ def cluster(story_cluster, request):
         assert not lacking or story_cluster.plane.restarts > restarts, (
             f"{replica.name} lacks a right that the chart should give: {lacking[0]}")
         assert "AddressSanitizer" not in log and "runtime error:" not in log, log[-4000:]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.fixture
+def rack(cluster):
+    """Machines whose GPUs can be cut; after the story nothing may have been done that is not allowed."""
+    with Rack(cluster.plane) as made:
+        yield made
+    wrong = made.wrong()
     assert not wrong, "\n".join(wrong)
 
 

@@ -208,7 +208,7 @@ def test_the_certificate_is_for_the_name_that_the_scheduler_checks(helm, tmp_pat
 
 
 def test_every_mig_profile_that_sliced_knows_is_managed(helm):
-    with open(os.path.join(ROOT, "src/core/mig_table.c"), encoding="ascii") as file:
+    with open(os.path.join(ROOT, "src/core/mig/table.c"), encoding="ascii") as file:
         suffixes = re.findall(r'PROFILE\("[^"]+", "([^"]+)"', file.read())
     assert len(suffixes) > 50
     managed = {each["name"] for each in

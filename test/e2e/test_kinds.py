@@ -1,4 +1,4 @@
-"""Where it goes: a story for each kind of slice, with the queue behind gates. What the queue claims for a
+"""Where it goes: a story for each kind of slice, with the queue behind gates. What the queue nominates for a
 pod is what the scores chose, and is what the pod gets."""
 
 import contextlib
@@ -25,7 +25,7 @@ ASSIGNMENT = "sliced.dev/assignment"
 
 @contextlib.contextmanager
 def scheduler_halted(cluster):
-    """kube-scheduler does nothing meanwhile: what is claimed stays claimed."""
+    """kube-scheduler does nothing meanwhile: what is nominated stays nominated."""
     scheduler = cluster.plane.processes["kube-scheduler"]
     scheduler.signal(signal.SIGSTOP)
     try:
@@ -45,10 +45,10 @@ def pod(name, asks, node=None, product=None, **says):
     return made
 
 
-def claims_of(daemon):
+def nominations_of(daemon):
     """{name: (node, assignment)} of those that the queue has set devices aside for."""
-    return {row["name"]: (row["claim"]["node"], row["claim"]["assignment"])
-            for row in daemon.json("/api/v1/queue")["items"] if row["claim"]}
+    return {row["name"]: (row["nomination"]["node"], row["nomination"]["assignment"])
+            for row in daemon.json("/api/v1/queue")["items"] if row["nomination"]}
 
 
 def place_of(found):
@@ -57,30 +57,30 @@ def place_of(found):
 
 def place(cluster, daemon, *pods):
     """Adds the pods, one after the other, and returns {name: (node, assignment)}. Each must have been
-    claimed, nominated and explained exactly so before kube-scheduler came to it."""
+    nominated and explained exactly so before kube-scheduler came to it."""
     names = [each["metadata"]["name"] for each in pods]
 
-    def claimed(name):
-        assert name in claims_of(daemon), daemon.get("/api/v1/queue?output=table")[1]
+    def has_nomination(name):
+        assert name in nominations_of(daemon), daemon.get("/api/v1/queue?output=table")[1]
         return True
 
-    def nominated():
+    def all_are_let_go():
         found = cluster.pods()
-        return all(found[name]["status"].get("nominatedNodeName") == claims[name][0]
+        return all(found[name]["status"].get("nominatedNodeName") == nominations[name][0]
                    and not gates_of(found[name]) for name in names)
     with scheduler_halted(cluster):
         for each in pods:
             cluster.add(each)
             name = each["metadata"]["name"]
-            wait_for("it is claimed", functools.partial(claimed, name), 20)  # before a claim lapses
-        claims = claims_of(daemon)
-        wait_for("all are nominated and let go", nominated)
+            wait_for("it is nominated", functools.partial(has_nomination, name), 20)  # before a nomination expires
+        nominations = nominations_of(daemon)
+        wait_for("all are nominated and let go", all_are_let_go)
         for name in names:
-            told = daemon.json(f"/api/v1/pods/default/{name}/explain")["queue"]["claim"]
-            assert (told["node"], told["assignment"]) == claims[name]
+            told = daemon.json(f"/api/v1/pods/default/{name}/explain")["queue"]["nomination"]
+            assert (told["node"], told["assignment"]) == nominations[name]
     found = cluster.wait_bound(*names)
     places = {name: place_of(found[name]) for name in names}
-    assert places == {name: claims[name] for name in names}
+    assert places == {name: nominations[name] for name in names}
     return places
 
 
@@ -91,7 +91,7 @@ def held(cluster, daemon, made, text):
 
     def waits():
         rows = {row["name"]: row for row in daemon.json("/api/v1/queue")["items"]}
-        assert name in rows and rows[name]["state"] != "Claimed", rows
+        assert name in rows and rows[name]["state"] != "Nominated", rows
         explained = daemon.json(f"/api/v1/pods/default/{name}/explain")
         reasons = [row["text"] for row in explained["nodes"]]
         assert any(text in each for each in reasons), reasons
@@ -356,8 +356,8 @@ def anything(draw, number):
     return pod(name, {GPU: draw.choice((1, 1, 2, 4))}, min_gpu_memory="40Gi")
 
 
-class Claims:
-    """Asks for the claims all the time, and keeps the last one of each pod."""
+class Nominations:
+    """Asks for the nominations all the time, and keeps the last one of each pod."""
 
     def __init__(self, daemon):
         self.daemon = daemon
@@ -376,7 +376,7 @@ class Claims:
     def _run(self):
         while not self.ending.wait(0.01):
             with contextlib.suppress(OSError):
-                self.last.update(claims_of(self.daemon))
+                self.last.update(nominations_of(self.daemon))
 
 
 def settled(cluster, daemon, count):
@@ -407,7 +407,7 @@ def test_pods_of_every_kind_at_once_are_given_nothing_twice(cluster, gated):
     made = [anything(draw, number) for number in range(150)]
     cluster.add(*everything())
     daemon = gated()
-    with GpusharePlugin(cluster.plane) as plugin, Claims(daemon) as claims:
+    with GpusharePlugin(cluster.plane) as plugin, Nominations(daemon) as nominations:
         cluster.add(*made[:110])
         first = settled(cluster, daemon, 110)
         assert cluster.wrong() == []
@@ -425,7 +425,7 @@ def test_pods_of_every_kind_at_once_are_given_nothing_twice(cluster, gated):
     kinds = {resource for each in last.values() if each["spec"].get("nodeName")
              for resource in ask_of(each)}
     assert {GPU, SHARED, MEMORY, MIG + "1g.5gb.me", MIG + "1g.6gb"} <= kinds
-    seen = {name: claim for name, claim in claims.last.items() if name in last and place_of(last[name])[0]}
-    assert len(seen) > 20, "too few claims were seen to say anything"
+    seen = {name: nomination for name, nomination in nominations.last.items() if name in last and place_of(last[name])[0]}
+    assert len(seen) > 20, "too few nominations were seen to say anything"
     assert seen == {name: place_of(last[name]) for name in seen}
-    print(f"{len(bound)} bound in the first round, {len(seen)} seen claimed before")
+    print(f"{len(bound)} bound in the first round, {len(seen)} seen nominated before")

@@ -60,8 +60,8 @@ def test_the_gate_comes_to_pods_that_ask_for_gpus_and_to_no_others(cluster):
     default = "/api/v1/namespaces/default"
     far = "/api/v1/namespaces/elsewhere/pods/far"
     cluster.add(gpus.whole("gpu-1"))
-    daemon = cluster.start_daemon(config=merge(cluster.gate, merge(FIFO, {
-        "queue": {"daemonSets": [{"namespace": "default"}]}})))
+    daemon = cluster.start_daemon(config=merge(cluster.gate, {
+        "queue": {"order": "sjf", "daemonSets": [{"namespace": "default"}]}}))
     try:
         cluster.plane.patch(default, chosen)
         cluster.add({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "elsewhere"}})
@@ -104,7 +104,7 @@ def test_the_gate_comes_to_pods_that_ask_for_gpus_and_to_no_others(cluster):
                      "metadata": {"name": "agent", "namespace": "default"},
                      "spec": {"selector": {"matchLabels": {"app": "agent"}}, "template": {
                          "metadata": {"labels": {"app": "agent"}}, "spec": template["spec"]}}},
-                    # too long to be let in ahead, wherever it is queued
+                    # the longest timeout: last wherever it is queued, and too long to be let in ahead
                     gpus.pod("far", {GPU: 1}, namespace="elsewhere",
                              annotations={"sliced.dev/timeout": "30d"}))
         wait_for("the DaemonSet's pod runs", lambda: any(
@@ -220,13 +220,14 @@ def simulate(folder, order, jobs):
 
 
 def play(cluster, history):
-    """Submits the twelve and waits until they have run."""
+    """Submits the twelve, each in a second of its own, and waits until they have run."""
     names = [f"job-{i:02}" for i in range(len(RUNS))]
     begin = int(time.time()) + 1
     for name, submit, seconds in zip(names, SUBMITTED, RUNS):
         time.sleep(max(0, begin + submit - time.time()))
-        cluster.add(gpus.pod(name, {GPU: 1}, runs=f"{seconds * SCALE:.3f}s",
-                             annotations={"sliced.dev/timeout": f"{seconds}s"}))
+        made = cluster.add(gpus.pod(name, {GPU: 1}, runs=f"{seconds * SCALE:.3f}s",
+                                    annotations={"sliced.dev/timeout": f"{seconds}s"}))[0]
+        begin = max(begin, int(epoch(made["metadata"]["creationTimestamp"])) - submit)
     wait_for("all have run", lambda: set(history.ended) >= set(names), 120)
 
 
@@ -345,14 +346,14 @@ def test_a_pod_that_never_comes_for_its_gpu_blocks_nobody_for_long(cluster, gate
     huge["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "1000"
     with History(cluster.plane) as history:
         cluster.add(huge, lonely)
-        wait_state(daemon, "lonely", "Claimed")
+        wait_state(daemon, "lonely", "Nominated")
         begin = time.time()
         cluster.add(gpus.pod("next", {GPU: 1}))
         cluster.wait_bound("next")
         assert history.bound["next"] - begin < hold + 10
     cluster.wait_event("lonely", "kube-scheduler did not place it there", "sliced")
-    assert row(daemon, "lonely")["lapses"] >= 1
-    assert row(daemon, "huge")["lapses"] == 0, "no node has the CPU, which the plan knows"
+    assert row(daemon, "lonely")["expiries"] >= 1
+    assert row(daemon, "huge")["expiries"] == 0, "no node has the CPU, which the plan knows"
     # and it is not forgotten: when what it waits for comes, so does its turn
     cluster.delete_pod("next")
     friend = gpus.pod("friend", {"memory": "1Mi"})
@@ -393,29 +394,29 @@ def test_nobody_is_blamed_while_the_scheduler_is_away(cluster, gated):
     try:
         for name in names[:4]:
             cluster.add(gpus.pod(name, {GPU: 1}))
-            wait_state(daemon, name, "Claimed")
+            wait_state(daemon, name, "Nominated")
         time.sleep(1.1)  # submission is told in whole seconds
         cluster.add(gpus.pod(names[4], {GPU: 2}), *(gpus.pod(name, {GPU: 1}) for name in names[5:]))
         time.sleep(3 * hold)
         found = rows(daemon)
-        assert all(found[name]["state"] == "Claimed" for name in names[:4]), found
+        assert all(found[name]["state"] == "Nominated" for name in names[:4]), found
         assert all(found[name]["state"] == "Held" for name in names[4:]), found
         text = found[names[0]]["text"]
         assert "kube-scheduler has not been heard of for " in text, text
         assert daemon.metric("sliced_queue_scheduler_silent_seconds") >= 2 * hold
         assert daemon.log_count(
-            "kube-scheduler has not been heard of: claims are held until it is") == 1
+            "kube-scheduler has not been heard of: nominations are held until it is") == 1
     finally:
         begin = time.time()
         cluster.start_scheduler()
     cluster.wait_bound(*names[:4])
     print(f"all bound {time.time() - begin:.1f} s after the scheduler was started")
-    assert daemon.metric("sliced_queue_claims_total", what="lapsed") == 0
+    assert daemon.metric("sliced_queue_nominations_total", what="expired") == 0
     assert daemon.metric("sliced_queue_scheduler_silent_seconds") == 0
     for name in names[:4]:
         cluster.delete_pod(name)
     cluster.wait_bound(*names[4:])
-    assert daemon.metric("sliced_queue_claims_total", what="lapsed") == 0
+    assert daemon.metric("sliced_queue_nominations_total", what="expired") == 0
 
 
 OPENS = "has(oldObject.spec.schedulingGates) && !has(object.spec.schedulingGates)"
@@ -569,7 +570,7 @@ def test_killed_between_the_opening_and_the_binding(cluster, gated):
                  == [[], [], [GATE]])
         daemon.kill()
         daemon.start()
-        wait_state(daemon, "pod-1", "Claimed")
+        wait_state(daemon, "pod-1", "Nominated")
         time.sleep(1)
         assert gates_of(cluster.pod("pod-2")) == [GATE], "what was set aside was forgotten"
     finally:

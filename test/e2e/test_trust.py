@@ -2,7 +2,6 @@
 of no use where these are not there."""
 
 import contextlib
-import time
 
 import pytest
 
@@ -228,13 +227,12 @@ def test_what_decides_is_written_by_nobody_else(cluster, gated, tenant):
 @pytest.mark.both
 def test_a_gate_that_its_owner_takes_off_gains_nothing(cluster, gated, tenant):
     cluster.add(gpus.whole("gpu-1", gpus=2))
-    daemon = gated(FIFO)
+    daemon = gated({"queue": {"order": "sjf"}})
     cluster.add(gpus.pod("runs", {GPU: 1}))
     cluster.wait_bound("runs")
     cluster.add(gpus.pod("first", {GPU: 2}))
     wait_held(daemon, "first")
-    time.sleep(1.1)  # submission is told in whole seconds
-    # there is room for it, which would make the first wait for longer
+    # last by its timeout; there is room for it, which would make the first wait for longer
     cluster.add(gpus.pod("sly", {GPU: 1}, annotations={"sliced.dev/timeout": "30d"}))
     wait_held(daemon, "sly")
     with unguarded(cluster, tenant):

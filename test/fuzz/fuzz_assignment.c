@@ -2,7 +2,7 @@
  * may have, all its units, and reads the same when it is written again. */
 #include "scene.h"
 
-#include "core/choose.h"
+#include "core/place/choose.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -41,7 +41,7 @@ static void check_believed(const struct sl_node *node, const struct sl_ask *ask,
         scene_check(units == ask->item[i].count);
         check_number(node, &ask->item[i], parts);
     }
-    size_t len = sl_assignment_format(node, ask, assignment, text, sizeof text);
+    size_t len = sl_assignment_format(node, ask, assignment, text, sizeof(text));
     scene_check(len > 0 && sl_assignment_parse(node, ask, (struct sl_str){text, len}, &again));
     scene_check(again.n == assignment->n);
     for (unsigned p = 0; p < again.n; p++) { /* items come in the order of the ask */

@@ -31,7 +31,7 @@ static void check_printed(const struct sl_config *config, bool comments)
     sl_buf_init(&second, 65536);
     sl_config_print(config, comments, &first);
     check(first.failed == SL_BUF_OK);
-    check(sl_config_parse("printed", first.data, first.len, &again, &err) == 0);
+    check(sl_config_parse("printed", first.data, first.len, &again, NULL, &err) == 0);
     check(sl_config_keep(config, &again, NULL, 0) == 0);
     sl_config_print(&again, comments, &second);
     check(first.len == second.len && memcmp(first.data, second.data, first.len) == 0);
@@ -46,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct sl_error err = {0};
     memset(&config, 0x5a, sizeof(config));
     memset(&before, 0x5a, sizeof(before));
-    if (sl_config_parse("fuzz", (const char *)data, size, &config, &err) == 0) {
+    if (sl_config_parse("fuzz", (const char *)data, size, &config, NULL, &err) == 0) {
         check(err.code == SL_ERR_NONE);
         check_printed(&config, size % 2 == 0);
         return 0;

@@ -2,7 +2,7 @@
  * nothing is given twice, and what is free is never more than what the units in use leave. */
 #include "scene.h"
 
-#include "core/choose.h"
+#include "core/place/choose.h"
 #include "sliced/overcommit.h"
 #include "sliced/score.h"
 
@@ -41,6 +41,7 @@ static void check_pools(const struct sl_view *view)
         scene_check(room->free >= 0 && room->free <= left);
         scene_check(room->largest >= 0 && room->largest <= left);
         scene_check(room->most >= 0 && room->most <= room->capacity);
+        scene_check(!view->withheld || (room->free == 0 && room->largest == 0));
     }
 }
 
@@ -49,7 +50,7 @@ static void check_devices(const struct sl_view *view)
 {
     const struct sl_node *node = view->node;
     struct sl_device_use use[SL_NODE_DEVICES_MAX] = {{0}};
-    int64_t *instance = calloc((size_t)node->n_instances + 1, sizeof *instance);
+    int64_t *instance = calloc((size_t)node->n_instances + 1, sizeof(*instance));
     unsigned next = 0;
     scene_check(instance != NULL);
     for (unsigned r = 0; r < view->n_residents; r++) {
@@ -118,7 +119,7 @@ static void check_leaving(const struct sl_view *view)
         sl_scratch_restore(&scratch, r);
     }
     scene_check(memcmp(scratch.pool_used, view->pool_used,
-                       view->node->n_pools * sizeof scratch.pool_used[0]) == 0);
+                       view->node->n_pools * sizeof(scratch.pool_used[0])) == 0);
 }
 
 static void check_waiting(const struct sl_view *view, const struct sl_pod *pod)
@@ -133,6 +134,7 @@ static void check_waiting(const struct sl_view *view, const struct sl_pod *pod)
     bool fits = sl_choose(view, &ask, &given, &verdict);
     scene_check(fits == sl_fit(view, &ask, NULL));
     scene_check(!fits || !ask.malformed);
+    scene_check(!view->withheld || !fits || ask.n == 0);
     sl_score(view, &ask, NULL, &config, &score);
     scene_check(score.total >= 0 && score.total <= 100);
     for (unsigned i = 0; fits && i < ask.n; i++) {
@@ -165,7 +167,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check_pools(view);
     check_devices(view);
     check_leaving(view);
-    sl_overcommit_text(view, text, sizeof text);
+    sl_overcommit_text(view, text, sizeof(text));
     scene_check((text[0] != '\0') == sl_view_overcommitted(view));
     for (unsigned i = 0; i < scene->n_pods; i++) {
         check_pod(scene->pod[i]);

@@ -55,14 +55,14 @@ static int play_file(const char *path)
     }
     size_t size = fread(data, 1, INPUT_MAX, file);
     if (ferror(file) != 0 || size == INPUT_MAX) {
-        fprintf(stderr, "%s: cannot be read, or is too long\n", path);
+        (void)fprintf(stderr, "%s: cannot be read, or is too long\n", path);
         goto done;
     }
     result = play_cut(data, size);
 
 done:
     free(data);
-    fclose(file);
+    (void)fclose(file);
     return result;
 }
 
@@ -80,8 +80,8 @@ static int play_folder(const char *folder)
         if (entry->d_name[0] == '.') {
             continue;
         }
-        int length = snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        if (length < 0 || (size_t)length >= sizeof path || play_file(path) != 0) {
+        int length = snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
+        if (length < 0 || (size_t)length >= sizeof(path) || play_file(path) != 0) {
             played = -1;
             break;
         }
@@ -102,11 +102,11 @@ int main(int argc, char **argv)
         }
         int more = S_ISDIR(info.st_mode) ? play_folder(argv[i]) : play_file(argv[i]) + 1;
         if (more <= 0) {
-            fprintf(stderr, "%s: nothing played\n", argv[i]);
+            (void)fprintf(stderr, "%s: nothing played\n", argv[i]);
             return EXIT_FAILURE;
         }
         played += more;
     }
-    printf("%d inputs played, whole and cut short\n", played);
+    (void)printf("%d inputs played, whole and cut short\n", played);
     return played > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,6 +1,7 @@
 /* A node and pods from lines of text, so that a fuzzer finds its way and a corpus can be read. The
  * first letter says what the line is:
  *   l a r  label, annotation, allocatable of the node: "r nvidia.com/gpu=4"
+ *   k      who cuts its GPUs (enum sl_actuator): "k 1"
  *   d      a device of sliced.dev/devices: "d 0 1g.5gb@0 2g.10gb" (unhealthy: "d 0!")
  *   p w    a pod that stands on the node, or waits; the lines behind are its own
  *   c i s  a container, an init container, a sidecar
@@ -13,7 +14,7 @@
 #include <stdlib.h>
 
 #include "sliced/fit.h"
-#include "util/arena.h"
+#include "util/data/arena.h"
 
 enum { SCENE_PODS = 24, SCENE_ARENA = 1 << 20 };
 
@@ -42,7 +43,7 @@ static inline struct sl_str scene_text(struct scene *scene, struct sl_str text)
 
 static inline void scene_pair(struct scene *scene, struct sl_pair **list, struct sl_str text)
 {
-    struct sl_pair *pair = sl_arena_alloc(&scene->arena, sizeof *pair);
+    struct sl_pair *pair = sl_arena_alloc(&scene->arena, sizeof(*pair));
     if (pair != NULL) {
         struct sl_str key = sl_str_cut(&text, '=');
         pair->key = scene_text(scene, key);
@@ -60,7 +61,7 @@ static inline int scene_number(struct sl_str text, int otherwise)
 
 static inline void scene_device(struct scene *scene, struct sl_str text)
 {
-    struct sl_device_facts *device = sl_arena_alloc(&scene->arena, sizeof *device);
+    struct sl_device_facts *device = sl_arena_alloc(&scene->arena, sizeof(*device));
     if (device == NULL) {
         return;
     }
@@ -72,7 +73,7 @@ static inline void scene_device(struct scene *scene, struct sl_str text)
     }
     device->index = scene_number(index, 0);
     while (text.s != NULL) {
-        struct sl_instance_facts *instance = sl_arena_alloc(&scene->arena, sizeof *instance);
+        struct sl_instance_facts *instance = sl_arena_alloc(&scene->arena, sizeof(*instance));
         struct sl_str start = sl_str_cut(&text, ' ');
         if (instance == NULL) {
             return;
@@ -109,7 +110,7 @@ static inline void scene_begin_pod(struct scene *scene, bool stands)
 
 static inline void scene_container(struct scene *scene, struct sl_container_facts **list, bool side)
 {
-    struct sl_container_facts *container = sl_arena_alloc(&scene->arena, sizeof *container);
+    struct sl_container_facts *container = sl_arena_alloc(&scene->arena, sizeof(*container));
     if (container != NULL) {
         *container = (struct sl_container_facts){.name = SL_STR("c"), .restart_always = side};
         while (*list != NULL) {
@@ -174,6 +175,10 @@ static inline void scene_line(struct scene *scene, struct sl_str line)
     case 'r':
         scene_pair(scene, &scene->facts.allocatable, text);
         break;
+    case 'k':
+        scene->facts.actuator =
+            (enum sl_actuator)((unsigned)scene_number(text, 0) % (SL_ACTUATOR_NOS_MIG + 1));
+        break;
     case 'd':
         scene_device(scene, text);
         break;
@@ -202,7 +207,7 @@ static inline void scene_free(struct scene *scene)
 /* NULL when the text makes no node. */
 static inline struct scene *scene_new(const uint8_t *data, size_t size)
 {
-    struct scene *scene = calloc(1, sizeof *scene);
+    struct scene *scene = calloc(1, sizeof(*scene));
     struct sl_str text = {(const char *)data, size};
     scene_check(scene != NULL);
     sl_arena_init(&scene->arena, SCENE_ARENA);

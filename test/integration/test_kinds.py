@@ -6,6 +6,8 @@ from sliced_daemon import EXAMPLES, pod_of
 GPU = "nvidia.com/gpu"
 SHARED = "nvidia.com/gpu.shared"
 MEM = "aliyun.com/gpu-mem"
+SLICE = "nvidia.com/gpu-10gb"
+LARGE = "nvidia.com/gpu-20gb"
 DECLARED = "sliced.dev/gpu-memory"
 LEAST = "sliced.dev/min-gpu-memory"
 
@@ -43,7 +45,8 @@ def test_the_example_shows_what_a_unit_has(daemon):
     assert memory["slicing-1", SHARED] == 15360
     assert [pools[n, SHARED]["equalMemory"] for n in ("slicing-1", "mps-1")] == [False, True]
     assert [key for key, pool in pools.items() if pool["oneEach"]] == [
-        ("mps-1", SHARED), ("single-requests-1", GPU)]
+        ("mps-1", SHARED), ("single-requests-1", GPU), ("slices-1", SLICE), ("slices-1", LARGE)]
+    assert [memory["slices-1", name] for name in (SLICE, LARGE)] == [10240, 20480]
 
 
 # ---- whole GPUs and instances: the least that will do ----
@@ -163,3 +166,39 @@ def test_shares_know_the_real_size_of_each_gpu(daemon):
         assert daemon.schedule(pod, names) == "share-1"
         assert devices(daemon, pod) == [(device, units)]
     assert refused(daemon, pod_of("p", {MEM: 1}, "u"), "share-1")[1] is False
+
+
+# ---- slices of memory that nos makes ----
+
+
+def test_slices_of_several_sizes_are_given_on_the_gpu_that_has_them(daemon):
+    large = daemon.add_pod("large", {LARGE: 1})
+    assert daemon.bind(large, "slices-1") == ""
+    assert devices(daemon, large) == [(0, 1)]
+    small = [daemon.add_pod(f"small-{i}", {SLICE: 1}) for i in range(6)]
+    for pod in small:
+        assert daemon.bind(pod, "slices-1") == ""
+    assert sorted(devices(daemon, pod) for pod in small) == [[(0, 1)]] * 2 + [[(1, 1)]] * 4
+    gpus = daemon.nodes()["slices-1"]["devices"]
+    assert [[(i["resource"], i["used"], i["units"]) for i in gpu["instances"]]
+            for gpu in gpus] == [[(SLICE, 2, 2), (LARGE, 1, 1)], [(SLICE, 4, 4)]]
+    more = daemon.add_pod("more", {SLICE: 1})
+    assert refused(daemon, more, "slices-1") == (
+        "nvidia.com/gpu-10gb: 1 asked, 0 free of 6", False)
+
+
+def test_slices_go_one_to_a_pod_and_in_the_sizes_that_there_are(daemon):
+    several = daemon.add_pod("several", {SLICE: 2})
+    assert refused(daemon, several, "slices-1")[1]
+    other = daemon.add_pod("other", {"nvidia.com/gpu-15gb": 1})
+    assert refused(daemon, other, "slices-1") == (
+        "nvidia.com/gpu-15gb: not offered by this node", True)
+    for pod, least, fits in (("p", "10Gi", True), ("q", "11Gi", False)):
+        reply = daemon.filter(asking(daemon, pod, {SLICE: 1}, min_gpu_memory=least), ["slices-1"])
+        assert (reply["NodeNames"] == ["slices-1"]) == fits
+
+
+def test_pods_declare_memory_of_their_own_slice(daemon):
+    pods = [asking(daemon, f"p{i}", {SLICE: 1}, gpu_memory="10Gi") for i in range(6)]
+    for pod in pods:
+        assert daemon.bind(pod, "slices-1") == ""

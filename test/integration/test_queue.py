@@ -64,17 +64,17 @@ def played(daemon, jobs):
             pods[name] = pod
         queue = daemon.get("/api/v1/queue").json["items"]
         for row in queue:
-            if row["state"] != "Claimed":
+            if row["state"] != "Nominated":
                 reply = daemon.filter(pods[row["name"]], NODES)
                 assert reply["NodeNames"] == [] and reply["FailedNodes"] == {}
                 assert row["text"].startswith("held: ")
                 continue
             started = row["name"]
-            assert daemon.filter(pods[started], NODES)["NodeNames"] == [row["claim"]["node"]]
-            assert daemon.bind(pods[started], row["claim"]["node"]) == ""
-            decided.append((started, row["claim"]["node"], row["claim"]["assignment"]))
+            assert daemon.filter(pods[started], NODES)["NodeNames"] == [row["nomination"]["node"]]
+            assert daemon.bind(pods[started], row["nomination"]["node"]) == ""
+            decided.append((started, row["nomination"]["node"], row["nomination"]["assignment"]))
             number = int(started[-2:])
-            assert daemon.explain(pods[started])["assignment"]["annotation"] == row["claim"]["assignment"]
+            assert daemon.explain(pods[started])["assignment"]["annotation"] == row["nomination"]["assignment"]
             heapq.heappush(events, (now + jobs[number][2], number, True))
     return decided
 
@@ -103,18 +103,18 @@ status: {{allocatable: {{nvidia.com/gpu: "4"}}}}
 """ for i in (1, 2))
 
 
-def test_the_claimed_node_is_best_though_the_claim_fills_it(start, tmp_path):
+def test_the_nominated_node_is_best_though_the_nomination_fills_it(start, tmp_path):
     cluster = tmp_path / "twins.yaml"
     cluster.write_text(TWINS, encoding="utf-8")
     daemon = start(cluster, config="queue: {enabled: true}\n")
     pod = pod_of("train", {"nvidia.com/gpu": 4})
     pod["metadata"]["uid"] = daemon.add(pod)["uid"]
     row, = daemon.get("/api/v1/queue").json["items"]
-    claimed = row["claim"]["node"]
-    other, = {"twin-1", "twin-2"} - {claimed}
+    nominated = row["nomination"]["node"]
+    other, = {"twin-1", "twin-2"} - {nominated}
     assert daemon.filter(pod, ["twin-1", "twin-2"])["NodeNames"] == ["twin-1", "twin-2"]
     scores = daemon.prioritize(pod, ["twin-1", "twin-2"])
-    assert scores[claimed] == 10
+    assert scores[nominated] == 10
     assert scores[other] < 10
 
 
@@ -131,7 +131,7 @@ def test_bind_refuses_what_filter_holds_whoever_asks(start, tmp_path, gate):
     stage = daemon.add_pod("stage", {"nvidia.com/gpu": 1}, annotations={"sliced.dev/after": "wide"})
     assert daemon.bind(first, "twin-1") == "" and daemon.bind(wide, "twin-2") == ""
     assert daemon.end(first).status == 200
-    claim = daemon.explain(behind)["queue"]["claim"]
+    nomination = daemon.explain(behind)["queue"]["nomination"]
     for pod in (long, stage):
         held = daemon.filter(pod, ["twin-1", "twin-2"])["FailedAndUnresolvableNodes"]["twin-1"]
         before = daemon.generation
@@ -139,5 +139,5 @@ def test_bind_refuses_what_filter_holds_whoever_asks(start, tmp_path, gate):
             assert daemon.bind(pod, node) == held
         assert daemon.generation == before
     assert daemon.metric('sliced_bind_total{code="Held"}') == 4
-    assert daemon.bind(behind, claim["node"]) == ""
-    assert daemon.bind(behind, claim["node"]) == ""  # again: it stands
+    assert daemon.bind(behind, nomination["node"]) == ""
+    assert daemon.bind(behind, nomination["node"]) == ""  # again: it stands

@@ -55,14 +55,23 @@ def test_help_teaches_with_examples():
     for name in ("short-tasks", "orders", "mig"):
         assert name in run("reproduce", "--help").stdout
     assert run("--version").stdout.startswith("slicesim ")
+    assert run("version").stdout == run("--version").stdout
+    assert run("help").stdout == run("--help").stdout
 
 
 def test_jobs_that_never_start_are_counted_and_the_first_is_named():
     text = "name,submit,duration,count\na,0,5,1\nwide,0,5,9\nwider,0,5,99\n"
     done = run("run", "--trace", "csv:-", "--gpus", "8", "--policy", "fifo", stdin=text)
-    assert done.stderr == ("slicesim: 2 of 3 jobs never started: no node could take them, a limit "
-                           "refused them, or their stages did not open; the first is default/wide,"
-                           " which asks for 9 of nvidia.com/gpu\n")
+    assert done.stderr == ("slicesim: 2 of 3 jobs never started: 2 Never; the first is default/wide, "
+                           "which asks for 9 of nvidia.com/gpu: refused: no node of the cluster could ever take "
+                           "it\n")
+
+
+def test_columns_that_nobody_reads_are_named():
+    text = "submit,duration,timout,note\n0,1h30m,2h,x\n"
+    done = run("run", "--trace", "csv:-", "--gpus", "1", "--policy", "fifo", "-o", "json", stdin=text)
+    assert done.stderr == "slicesim: columns of the trace that nobody reads: timout, note\n"
+    assert json.loads(done.stdout)["runs"][0]["makespan"] == 5400
 
 
 @pytest.mark.parametrize("gpus,pods", [("16", 3), ("4x4", 5), ("8x1", 18), ("12", 3)])
@@ -92,6 +101,10 @@ def test_a_trace_whose_run_times_are_drawn_may_come_from_standard_input():
      "which nodes: only one of"),
     (["run", "--generate", "tasks=two", "--policy", "fifo", "--gpus", "1"],
      "--generate: tasks: \"two\": expected an integer"),
+    (["run", "--generate", "tasks=2", "--policy", "fifo", "--gpus", "1", "--partitioning", "static:1g"],
+     "--partitioning: no node has GPUs of a known model that can be cut"),
+    (["run", "--generate", "tasks=2", "--policy", "fifo", "--gpus", "1", "--partitioning", "often"],
+     "--partitioning: \"often\": expected none, static:CUT, best-static or dynamic"),
     (["run", "--trace", "csv:/nonexistent", "--policy", "fifo", "--gpus", "1"],
      "/nonexistent: No such file or directory"),
     (["run", "--generate", "tasks=2", "--policy", "shortest", "--gpus", "1"],
@@ -183,6 +196,7 @@ def test_decisions_name_every_start_once(tmp_path):
         path)
     rows = list(csv.DictReader(path.open()))
     assert len(rows) == 80
+    assert all(float(r["end"]) > float(r["time"]) and r["outcome"] == "done" for r in rows)
     for policy in ("sjf", "bounded"):
         mine = [r for r in rows if r["policy"] == policy]
         assert len({r["pod"] for r in mine}) == 40
@@ -205,6 +219,80 @@ def test_mig_keeps_table_threes_shape():
         assert row["here"] == pytest.approx(row["paper"], rel=0.15)
     mig = [r["here"] for r in rows if r["way"] == "MIG parallel"]
     assert max(mig) == min(mig)
+
+
+SLICES = ["--generate", "tasks=120,gap=exp:20,ask=nvidia.com/mig-1g.5gb:1@3+nvidia.com/mig-3g.20gb:1",
+          "--policy", "bounded"]
+
+
+def test_dynamic_partitioning_starts_what_the_gpus_as_they_are_cannot():
+    options = [*SLICES, "--gpus", "1x4:A100-SXM4-40GB:7g.40gb"]
+    as_they_are = runs_of(*options, "--partitioning", "none", "--quiet")[0]
+    dynamic = runs_of(*options, "--partitioning", "dynamic,seconds=20")[0]
+    assert as_they_are["neverStarted"] == 120 and as_they_are["cuts"] == 0
+    assert dynamic["neverStarted"] == 0 and dynamic["cuts"] > 0
+
+
+def test_the_best_static_cut_is_told_and_does_as_well_when_it_is_asked_for():
+    options = ["--generate", "tasks=60,gap=exp:5,ask=nvidia.com/mig-2g.10gb:1", "--policy", "fifo",
+               "--gpus", "1x2:A100-SXM4-40GB"]
+    best = runs_of(*options, "--partitioning", "best-static")[0]
+    assert best.pop("cut") == "2g.10gb*3"
+    assert best == runs_of(*options, "--partitioning", "static:2g.10gb*3")[0]
+    text = run("run", *options, "--partitioning", "best-static").stdout
+    assert "best static cut, fifo, seed 1: 2g.10gb*3\n" in text
+
+
+def test_partitioned_runs_do_not_depend_on_threads():
+    for how in ("best-static", "dynamic,actuator=nos"):
+        options = ["run", *SLICES, "--gpus", "2x2:A100-SXM4-40GB:7g.40gb", "--partitioning", how,
+                   "--seeds", 3, "-o", "json"]
+        assert run(*options, "--threads", 1).stdout == run(*options, "--threads", 3).stdout
+
+
+SPEEDS = "model,batch,profile,speed_vs_7g\n"
+
+
+def speeds(folder, text):
+    (folder / "miso").mkdir()
+    (folder / "miso" / "mig_iter_time.csv").write_text(SPEEDS + text)
+    return folder
+
+
+def test_miso_gives_slices_to_jobs_that_lose_nothing_on_them(tmp_path):
+    data = speeds(tmp_path, "small,1,1g.5gb,1\nsmall,1,2g.10gb,1\nsmall,1,7g.40gb,1\n")
+    rows = {r["scheme"]: r for r in json.loads(
+        run("reproduce", "miso", "--data", data, "--seeds", "3", "-o", "json").stdout)["rows"]}
+    assert rows["whole GPUs"]["ofWhole"] == rows["best static cut"]["ofStatic"] == 1
+    assert rows["best static cut"]["ofWhole"] < 0.5  # seven slices, each as fast as the GPU
+    assert 1 < rows["MISO's method"]["ofStatic"] < 1.1  # nothing to gain, and jobs stand still
+
+
+def test_miso_gives_whole_gpus_to_jobs_that_run_nowhere_else(tmp_path):
+    data = speeds(tmp_path, "large,1,7g.40gb,1\n")
+    for row in json.loads(run("reproduce", "miso", "--data", data, "--seeds", "2", "-o",
+                              "json").stdout)["rows"]:
+        assert row["ofWhole"] == pytest.approx(row["ofStatic"])
+        assert row["ofWhole"] == pytest.approx(1, abs=0.02)
+
+
+@pytest.mark.parametrize("text,message", [
+    ("a,1,1g.5gb,1\n", "a/1 has no speed on 7g.40gb"),
+    ("a,1,5g.5gb,1\n", ":2:5: profile: expected a profile of the A100 40 GB, found \"5g.5gb\""),
+    ("a,1,7g.40gb,fast\n", ":2:13: speed_vs_7g: expected a number"),
+    ("", "no measured speed"),
+])
+def test_miso_tells_what_is_wrong_with_its_data(tmp_path, text, message):
+    done = run("reproduce", "miso", "--data", speeds(tmp_path, text), status=2)
+    assert message in done.stderr
+
+
+@pytest.mark.skipif("SLICED_DATA" not in os.environ, reason="SLICED_DATA: no published traces here")
+def test_miso_keeps_what_it_published():
+    rows = {r["scheme"]: r for r in json.loads(
+        run("reproduce", "miso", "--seeds", "100", "-o", "json").stdout)["rows"]}
+    assert rows["MISO's method"]["ofWhole"] <= 1 - 0.49
+    assert rows["MISO's method"]["ofStatic"] <= 1 - 0.16
 
 
 @pytest.mark.skipif("SLICED_DATA" not in os.environ, reason="SLICED_DATA: no published traces here")

@@ -28,7 +28,7 @@ def wait_text(daemon, name, text):
 
 
 def bind(daemon, pod):
-    node = row(daemon, pod["metadata"]["name"])["claim"]["node"]
+    node = row(daemon, pod["metadata"]["name"])["nomination"]["node"]
     assert daemon.bind(pod, node) == ""
 
 
@@ -46,7 +46,7 @@ def test_a_pod_waits_until_those_before_it_have_run(daemon):
               "held: it waits for pod/one (running), pods (stage=first) (0 of 1 have succeeded)")
     assert daemon.end(one).status == 200
     assert daemon.end(two).status == 200
-    eventually(lambda: row(daemon, "waits")["state"] == "Claimed")
+    eventually(lambda: row(daemon, "waits")["state"] == "Nominated")
     bind(daemon, waits)
 
 

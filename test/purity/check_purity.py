@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
 """Checks rules of the sources that no compiler knows.
 
-usage: check_purity.py symbols LIBCORE LIBUTIL   what core's objects need, read from nm
-       check_purity.py includes ROOT             which folder of src includes which
+usage: check_purity.py symbols OBJECTS           what core's objects need, read from nm; OBJECTS lists
+                                                 the object files of all libraries
+       check_purity.py includes ROOT             who includes which headers of the system
        check_purity.py banned ROOT               functions that nobody calls
 
 Each prints what breaks the rule, one a line, and exits 1 when there is any.
 """
 
 import re
-import subprocess
 import sys
 from pathlib import Path
+
+import structure
 
 # What core may need besides itself and util's PURE_UTIL. A list of what is allowed, not of what is
 # forbidden: a symbol that nobody thought of fails the test, and is then judged.
@@ -26,32 +28,17 @@ ALLOWED = set(
     _GLOBAL_OFFSET_TABLE_
     """.split()
 )
-PURE_UTIL = {"str.c.o", "arena.c.o", "buf.c.o", "map.c.o", "error.c.o", "show.c.o", "hash.c.o"}
+PURE_UTIL = {"str", "buf", "error", "show"}  # and the room util/data
 MAIN_ONLY = {"sl_hash_set_key"}  # for who starts a process
-
-# folder of src (and the public headers): what it may include besides itself
-LINKS = {
-    "util": set(),
-    "sliced": {"util"},
-    "core": {"util", "sliced"},
-    "codec": {"util", "sliced", "core"},
-    "config": {"util", "sliced", "core", "codec"},
-    "cluster": {"util", "sliced", "core"},
-    "telemetry": {"util", "sliced", "core"},
-    "kube": {"util", "sliced", "core", "codec", "config", "cluster", "telemetry"},
-    "server": {"util", "sliced", "core", "codec", "config", "cluster", "telemetry"},
-    "sim": {"util", "sliced", "core", "codec", "config"},
-}
-LINKS["daemon"] = set(LINKS) - {"sim"}
 
 # Headers of the system that only some folders may use.
 HEADER_HOMES = {
     "microhttpd.h": {"server"},
-    "curl/curl.h": {"kube", "telemetry"},
+    "curl/curl.h": {"kube"},
     "yaml.h": {"codec"},
     "jansson.h": {"kube"},  # small answers of the API server; what is large or frequent is streamed
     "gnutls/gnutls.h": {"server"},
-    "pthread.h": {"cluster", "kube", "server", "telemetry", "daemon", "util", "sim"},
+    "pthread.h": {"cluster", "kube", "server", "daemon", "util", "sim"},
 }
 # Core decides: no input, output, clock, environment or threads.
 CORE_HEADERS = {
@@ -88,40 +75,22 @@ BANNED_IN_SRC = {
 }
 
 
-def read_symbols(nm_text):
-    """{member of the archive: (defined, undefined)} from the output of nm on an archive."""
-    members = {}
-    member = None
-    for line in nm_text.splitlines():
-        if line.endswith(":"):
-            member = line[:-1]
-            members[member] = (set(), set())
-            continue
-        fields = line.split()
-        if member is None or len(fields) < 2:
-            continue
-        kind, name = fields[-2], fields[-1]
-        members[member][1 if kind in "Uvw" else 0].add(name)
-    return members
-
-
-def impure_symbols(core, util):
+def impure_symbols(objects):
     """What core's objects, and util's as far as core may use them, need and may not."""
-    pure = {name: symbols for name, symbols in util.items() if name in PURE_UTIL}
+    pure = {
+        source: symbols
+        for source, symbols in objects.items()
+        if source.startswith(("core/", "util/data/"))
+        or source in {f"util/{name}.c" for name in PURE_UTIL}
+    }
     known = set(ALLOWED)
-    for defined, _ in list(core.values()) + list(pure.values()):
+    for defined, _ in pure.values():
         known |= defined - MAIN_ONLY
     return sorted(
-        f"{member} needs {name}"
-        for library in (core, pure)
-        for member, (_, undefined) in library.items()
+        f"{source} needs {name}"
+        for source, (_, undefined) in pure.items()
         for name in undefined - known
     )
-
-
-def nm(library):
-    done = subprocess.run(["nm", library], check=True, capture_output=True, text=True)
-    return read_symbols(done.stdout)
 
 
 def without_comments(text):
@@ -137,33 +106,18 @@ def without_comments(text):
     return pattern.sub(blank, text)
 
 
-def home_of(path):
-    """The folder of LINKS a file belongs to: src/<home>/... or include/sliced/..."""
-    parts = path.parts
-    return parts[1] if parts[0] in ("src", "include") and len(parts) > 2 else None
-
-
 def wrong_includes(path, text):
-    home = home_of(path)
-    if home not in LINKS:
-        return [f"{path}: folder {home} has no row in LINKS"]
+    """path: src/<home>/... or include/sliced/..., which is core's face."""
+    home = "core" if path.parts[0] == "include" else path.parts[1]
     wrong = []
     for number, line in enumerate(text.splitlines(), 1):
-        match = re.match(r'\s*#\s*include\s+([<"])([^>"]+)[>"]', line)
+        match = re.match(r"\s*#\s*include\s+<([^>]+)>", line)
         if not match:
             continue
-        style, header = match.groups()
-        where = f"{path}:{number}: "
-        if style == "<":
-            if header in HEADER_HOMES and home not in HEADER_HOMES[header]:
-                wrong.append(f"{where}{home} may not use <{header}>")
-            if home in ("core", "sliced") and header not in CORE_HEADERS:
-                wrong.append(f"{where}{home} may not use <{header}>")
-            continue
-        # A header beside the file may be named alone.
-        target = header.split("/")[0] if "/" in header else home
-        if target != home and target not in LINKS[home]:
-            wrong.append(f"{where}{home} may not include {target} (\"{header}\")")
+        header = match.group(1)
+        if home not in HEADER_HOMES.get(header, {home}) or (
+                home == "core" and header not in CORE_HEADERS):
+            wrong.append(f"{path}:{number}: {home} may not use <{header}>")
     return wrong
 
 
@@ -184,11 +138,9 @@ def sources(root, folders):
             yield path.relative_to(root), path.read_text(encoding="utf-8")
 
 
-def check_symbols(core, util):
-    members = nm(core)
-    if not members:
-        return ["no objects in " + core]
-    return impure_symbols(members, nm(util))
+def check_symbols(listing):
+    objects = structure.read_objects(listing)
+    return impure_symbols(objects) if objects else ["no objects in " + listing]
 
 
 def check_includes(root):

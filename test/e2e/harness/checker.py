@@ -7,9 +7,10 @@ import json
 import re
 
 ASSIGNMENT = "sliced.dev/assignment"
+DYNAMIC = "sliced.dev/partitioning"
 GPU_MEM = "aliyun.com/gpu-mem"
 MARK = "ALIYUN_COM_GPU_MEM_"
-OURS = re.compile(r"^(nvidia\.com/(gpu|gpu\.shared|mig-.+)|aliyun\.com/gpu-mem)$")
+OURS = re.compile(r"^(nvidia\.com/(gpu|gpu\.shared|gpu-\d+gb|mig-.+)|aliyun\.com/gpu-mem)$")
 PART = re.compile(r"^(?:(?P<unknown>\?)|(?P<device>\d+)(?:/(?:(?P<start>\d+)|#(?P<nth>\d+)))?)"
                   r"(?:\*(?P<amount>[1-9]\d*))?$")
 
@@ -103,6 +104,8 @@ class NodeFacts:
         self.mps = labels.get("nvidia.com/gpu.sharing-strategy") == "mps"
         self.one_each = self.mps or "true" in (
             each.get("sliced.dev/fail-requests-greater-than-one") for each in (labels, annotations))
+        # cut anew while pods run: what they have there, harness/machines knows
+        self.cuts = labels.get(DYNAMIC) == "dynamic"
         self.count = int(labels.get("nvidia.com/gpu.count", "0"))
         self.mib = int(labels.get("nvidia.com/gpu.memory", "0"))  # of a GPU; single: of an instance
         if self.single:
@@ -214,8 +217,8 @@ class Checker:
         if node is None:
             return self._say(name, f"is on {pod['spec']['nodeName']}, which is no node")
         ask = ask_of(pod)
-        for resource, count in ask.items():
-            self.used[node.name, resource] += count
+        if not node.cuts:
+            self.used.update({(node.name, resource): count for resource, count in ask.items()})
         text = pod["metadata"].get("annotations", {}).get(ASSIGNMENT)
         if text is None:
             return self._say(name, "is bound without an assignment")
@@ -226,7 +229,7 @@ class Checker:
         given = {resource: sum(amount for _, _, amount in places) for resource, places in items}
         if given != ask:
             self._say(name, f"asks for {ask} and was given {given}")
-        for resource, places in items:
+        for resource, places in [] if node.cuts else items:
             for device, place, amount in places:
                 self._memory_of(name, node, pod, resource, device, amount)
                 if device is not None:
@@ -357,3 +360,21 @@ class Checker:
 def check(nodes, pods):
     """What is wrong, as sentences; an empty list is what is wanted."""
     return Checker(nodes, pods).wrong
+
+
+class Untouched:
+    """Compares which instances pods have, from one observation to the next."""
+
+    def __init__(self):
+        self.before = {}  # pod -> places
+        self.wrong = []
+
+    def observe(self, held):
+        """held: {pod: the places that it has}; a place names one instance, of all that ever were."""
+        for pod in held.keys() & self.before.keys():
+            if held[pod] != self.before[pod]:
+                self.wrong.append(f"{pod} had {sorted(self.before[pod])} and has {sorted(held[pod])}")
+        places = [place for each in held.values() for place in each]
+        self.wrong += [f"{place} is given {count} times"
+                       for place, count in collections.Counter(places).items() if count > 1]
+        self.before = {pod: set(each) for pod, each in held.items()}

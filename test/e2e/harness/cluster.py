@@ -32,6 +32,16 @@ def gates_of(pod):
     return [each["name"] for each in pod["spec"].get("schedulingGates", [])]
 
 
+def ensure_namespace(plane, name):
+    """Until pods can be made there."""
+    try:
+        plane.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    except ApiError as error:
+        assert error.code == 409, error
+    wait_for("its service account",
+             lambda: plane.get(f"/api/v1/namespaces/{name}/serviceaccounts/default"))
+
+
 def write_token(path, token):
     """As the kubelet does when it renews a token: by a rename."""
     with open(f"{path}.new", "w", encoding="ascii") as file:
@@ -134,6 +144,15 @@ class Cluster:
     def stop_daemons(self):
         for replica in self.replicas:
             replica.stop()
+
+    def allow(self, values):
+        """Gives the daemon the further rights which the chart has with those values; returns the objects."""
+        def named(objects):
+            return {object_path(each): each for each in objects if "Role" in each["kind"]}
+        more = named(self.helm.objects(values, self.plane.minor))
+        more = [each for path, each in more.items() if path not in named(self.objects)]
+        self.add(*more)
+        return more
 
     # ---- the gate ----
 

@@ -4,13 +4,12 @@ needs, never which pod it is for; the plugin takes the oldest Pending pod of the
 has not got its GPU (ASSIGNED "false") and whose units add up to that number. That is the real one's
 matching. The pods say sliced.dev/e2e-gpushare: KWOK lets them run when they have their GPU."""
 
-import http.client
-import threading
 import time
 import urllib.parse
 
 from .api import collection_path, object_path
 from .checker import GPU_MEM, MARK, ask_of
+from .watch import Watch
 
 
 class GpusharePlugin:
@@ -22,30 +21,19 @@ class GpusharePlugin:
         self.bound = []   # (uid, name, node, units), in the order of the bindings
         self.served = 0   # of these
         self.given = {}   # name -> the GPU that its container got; None: the plugin found no pod
-        self.ending = False
-        self.version = plane.get(self.path)["metadata"]["resourceVersion"]
         self.seen = set()
-        self.thread = threading.Thread(target=self._run, daemon=True)
+        self.watch = Watch(plane, self.path, self._event)
 
     def __enter__(self):
-        self.thread.start()
+        self.watch.start()
         return self
 
     def __exit__(self, *_):
-        self.ending = True
-
-    def _run(self):
-        while not self.ending:
-            try:
-                self.plane.api.watch(f"{self.path}?watch=1&resourceVersion={self.version}",
-                                     self._event, lambda: self.ending)
-            except (OSError, http.client.HTTPException, ValueError):
-                time.sleep(0.1)
+        self.watch.stop()
 
     def _event(self, kind, pod):
-        self.version = pod["metadata"].get("resourceVersion", self.version)
-        units = ask_of(pod).get(GPU_MEM) if kind in ("ADDED", "MODIFIED") else None
-        uid = pod["metadata"].get("uid")
+        units = ask_of(pod).get(GPU_MEM) if kind != "DELETED" else None
+        uid = pod["metadata"]["uid"]
         if units and pod["spec"].get("nodeName") and uid not in self.seen:
             self.seen.add(uid)
             self.bound.append((uid, pod["metadata"]["name"], pod["spec"]["nodeName"], units))

@@ -15,6 +15,7 @@
 #include "cluster/store.h"
 
 #define SLICE "nvidia.com/mig-1g.6gb"
+#define HALF  "nvidia.com/mig-2g.12gb"
 #define GPU   "nvidia.com/gpu"
 
 enum { FIXTURE_PAIRS_MAX = 8 };
@@ -87,6 +88,7 @@ struct pod_spec {
     const char *phase;      /* NULL: Pending */
     const char *assignment; /* NULL: none */
     int64_t created_us;
+    int64_t started_us;
     bool deleting;
     const char *space; /* namespace; NULL: default */
 };
@@ -109,6 +111,7 @@ static inline struct sl_pod *pod_from(const struct pod_spec *spec, struct sl_err
     facts.node_name = sl_str_of(spec->node);
     facts.phase = sl_str_of(spec->phase);
     facts.created_us = spec->created_us;
+    facts.started_us = spec->started_us;
     facts.deleting = spec->deleting;
     facts.annotations = spec->assignment == NULL ? NULL : &annotation;
     facts.containers = &container;
@@ -206,9 +209,9 @@ static inline int setup_empty(void **state)
 }
 
 /* Two nodes of eight slices; a wants one slice, b all eight of a node. */
-static inline int setup_slices(void **state)
+static inline int setup_slices_within(void **state, const struct sl_store_limits *limits)
 {
-    struct sl_store *store = store_of(&roomy);
+    struct sl_store *store = store_of(limits);
     put_node(store, sliced_node("gpu-1", 8));
     put_node(store, sliced_node("gpu-2", 8));
     put_pod(store,
@@ -218,6 +221,11 @@ static inline int setup_slices(void **state)
                 .name = "b", .uid = "u-b", .resource = SLICE, .count = "8", .created_us = 2});
     *state = store;
     return 0;
+}
+
+static inline int setup_slices(void **state)
+{
+    return setup_slices_within(state, &roomy);
 }
 
 static inline int teardown(void **state)

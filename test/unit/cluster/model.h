@@ -5,14 +5,14 @@
 
 #include "unit/cluster/fixture.h"
 
-enum { NODES = 6, PODS = 40, HELD = 8, STEPS = 6000, LAPSE_US = 1000 };
+enum { NODES = 6, PODS = 40, HELD = 8, STEPS = 6000, EXPIRE_US = 1000 };
 
 struct model_pod {
     bool there;
     unsigned uid;
-    int node;     /* -1: not bound; NODES: one that is never known */
-    int reserved; /* -1: not reserved */
-    int claimed;  /* -1: no claim */
+    int node;      /* -1: not bound; NODES: one that is never known */
+    int reserved;  /* -1: not reserved */
+    int nominated; /* -1: no nomination */
     bool finished;
     bool deleting;
     bool whole;
@@ -25,8 +25,8 @@ struct model {
     uint64_t seed;
     int64_t now_us;
     unsigned last_uid;
-    unsigned claims;     /* that were made */
-    int capacity[NODES]; /* -1: not known */
+    unsigned nominations; /* that were made */
+    int capacity[NODES];  /* -1: not known */
     struct model_pod pod[PODS];
     unsigned fed[PODS]; /* UID of the pod that the queue believes to wait; 0: none */
     bool batch;
@@ -64,13 +64,13 @@ static inline int place_of(const struct model_pod *pod)
     if (!pod->there || pod->finished) {
         return -1;
     }
-    if (pod->claimed >= 0) {
-        return pod->claimed;
+    if (pod->nominated >= 0) {
+        return pod->nominated;
     }
     return pod->reserved >= 0 ? pod->reserved : pod->node;
 }
 
-/* For the queue: also while it is reserved or claimed. */
+/* For the queue: also while it is reserved or nominated. */
 static inline bool waits(const struct model_pod *pod)
 {
     return pod->there && pod->node < 0 && !pod->finished && !pod->deleting;
@@ -120,23 +120,23 @@ static inline void expect_counts(const struct model *model, const struct sl_snap
     size_t n_waiting = 0;
     size_t n_bound = 0;
     size_t n_reserved = 0;
-    size_t n_claimed = 0;
+    size_t n_nominated = 0;
     for (int i = 0; i < PODS; i++) {
         const struct model_pod *pod = &model->pod[i];
         if (!pod->there) {
             continue;
         }
         n_pods++;
-        n_bound += place_of(pod) >= 0 && pod->claimed < 0;
+        n_bound += place_of(pod) >= 0 && pod->nominated < 0;
         n_reserved += pod->reserved >= 0;
-        n_claimed += pod->claimed >= 0;
+        n_nominated += pod->nominated >= 0;
         n_waiting += waits(pod) && pod->reserved < 0;
     }
     assert_int_equal(snapshot->n_pods, n_pods);
     assert_int_equal(snapshot->n_waiting, n_waiting);
     assert_int_equal(snapshot->n_bound, n_bound);
     assert_int_equal(snapshot->n_reserved, n_reserved);
-    assert_int_equal(snapshot->n_claimed, n_claimed);
+    assert_int_equal(snapshot->n_nominated, n_nominated);
 }
 
 static inline void expect_feed(const struct model *model)

@@ -62,7 +62,7 @@ static void send_pod(struct model *model, int i, int node)
 static void make_pod(struct model *model, int i)
 {
     struct model_pod *pod = &model->pod[i];
-    *pod = (struct model_pod){.there = true, .node = -1, .reserved = -1, .claimed = -1};
+    *pod = (struct model_pod){.there = true, .node = -1, .reserved = -1, .nominated = -1};
     pod->uid = ++model->last_uid;
     pod->whole = random_below(&model->seed, 2) == 0;
     pod->count = 1 + (int)random_below(&model->seed, 3);
@@ -87,7 +87,7 @@ static void change_pod(struct model *model, int i)
         }
         pod->node = (int)random_below(&model->seed, NODES + 1);
         pod->reserved = -1;
-        pod->claimed = -1;
+        pod->nominated = -1;
         break;
     case 1: /* an older message: says nothing of where the pod stands now */
         if (!pod->finished) {
@@ -97,11 +97,11 @@ static void change_pod(struct model *model, int i)
     case 2:
         pod->finished = true;
         pod->reserved = -1;
-        pod->claimed = -1;
+        pod->nominated = -1;
         break;
     default:
         pod->deleting = true;
-        pod->claimed = -1;
+        pod->nominated = -1;
         break;
     }
     send_pod(model, i, pod->node);
@@ -112,15 +112,15 @@ static void remove_pod(struct model *model, int i)
     char name[8];
     name_of(i, name);
     assert_int_equal(delete_pod(model->store, name), model->pod[i].there ? 0 : -1);
-    model->pod[i] = (struct model_pod){.node = -1, .reserved = -1, .claimed = -1};
+    model->pod[i] = (struct model_pod){.node = -1, .reserved = -1, .nominated = -1};
 }
 
 static void lose_node(struct model *model, int node)
 {
     model->capacity[node] = -1;
     for (int i = 0; i < PODS; i++) {
-        if (model->pod[i].claimed == node) {
-            model->pod[i].claimed = -1;
+        if (model->pod[i].nominated == node) {
+            model->pod[i].nominated = -1;
         }
     }
 }
@@ -149,7 +149,7 @@ static void list_pods(struct model *model)
             continue;
         }
         if (random_below(&model->seed, 4) == 0) {
-            *pod = (struct model_pod){.node = -1, .reserved = -1, .claimed = -1};
+            *pod = (struct model_pod){.node = -1, .reserved = -1, .nominated = -1};
             gone++;
         } else {
             send_pod(model, i, pod->node);
@@ -176,7 +176,7 @@ static void list_nodes(struct model *model)
     assert_int_equal(sl_store_sweep_end(model->store, SL_SWEEP_NODES), gone);
 }
 
-static size_t lapse_in_model(struct model *model)
+static size_t expire_in_model(struct model *model)
 {
     size_t n = 0;
     for (int i = 0; i < PODS; i++) {
@@ -189,11 +189,11 @@ static size_t lapse_in_model(struct model *model)
     return n;
 }
 
-/* What the pod's own claim holds there is free for it. */
+/* What the pod's own nomination holds there is free for it. */
 static bool fits_in_model(const struct model *model, const struct model_pod *pod, int node)
 {
     struct model without = *model;
-    without.pod[pod - model->pod].claimed = -1;
+    without.pod[pod - model->pod].nominated = -1;
     return pod->whole == node_is_whole(node) &&
            free_in_model(&without, node) >= (int64_t)pod->count;
 }
@@ -228,7 +228,7 @@ static void bind_pod(struct model *model, int i)
     struct sl_bind_result result;
     name_of(i, name);
     uid_of(pod, uid);
-    (void)lapse_in_model(model);
+    (void)expire_in_model(model);
     enum sl_bind_code expected = expected_code(model, pod, node);
     reserve(model->store, name, uid, node_name(node), model->now_us, &result);
     assert_string_equal(sl_bind_code_name(result.code), sl_bind_code_name(expected));
@@ -237,17 +237,17 @@ static void bind_pod(struct model *model, int i)
     if (result.code == SL_BIND_RESERVED) {
         assert_true(strlen(result.assignment) > 0);
         pod->reserved = node;
-        pod->claimed = -1;
-        pod->expires_us = model->now_us + LAPSE_US;
+        pod->nominated = -1;
+        pod->expires_us = model->now_us + EXPIRE_US;
     }
 }
 
 enum named { NAMED_NONE, NAMED_MAYBE, NAMED_FREE };
 
-/* The devices that a claim names: what the present snapshot leaves, as a plan would choose; or some
- * that a resident holds. While a batch is open the snapshot is of before. */
-static enum named plan_claim(struct model *model, const struct model_pod *pod, int node, char *text,
-                             size_t size)
+/* The devices that a nomination names: what the present snapshot leaves, as a plan would choose; or
+ * some that a resident holds. While a batch is open the snapshot is of before. */
+static enum named plan_nomination(struct model *model, const struct model_pod *pod, int node,
+                                  char *text, size_t size)
 {
     const struct sl_snapshot *snapshot = sl_store_acquire(model->store);
     const struct sl_view *view = view_at(snapshot, node_name(node));
@@ -277,15 +277,15 @@ static enum named plan_claim(struct model *model, const struct model_pod *pod, i
 
 /* Which places are free the model does not know: those that a resident held may be refused even
  * where the sum would do, but are never given where it does not. */
-static void expect_claim(const struct model *model, const struct model_pod *pod, int node,
-                         enum named named, const struct sl_bind_result *result)
+static void expect_nomination(const struct model *model, const struct model_pod *pod, int node,
+                              enum named named, const struct sl_bind_result *result)
 {
     enum sl_bind_code expected = expected_code(model, pod, node);
     bool fits = expected == SL_BIND_RESERVED;
     bool refused = fits && (named == NAMED_NONE ||
-                            (named == NAMED_MAYBE && result->code == SL_BIND_NOT_CLAIMED));
-    if ((pod->there && pod->claimed >= 0) || expected == SL_BIND_NO_ROOM || refused) {
-        expected = SL_BIND_NOT_CLAIMED;
+                            (named == NAMED_MAYBE && result->code == SL_BIND_NOT_NOMINATED));
+    if ((pod->there && pod->nominated >= 0) || expected == SL_BIND_NO_ROOM || refused) {
+        expected = SL_BIND_NOT_NOMINATED;
     }
     assert_string_equal(sl_bind_code_name(result->code), sl_bind_code_name(expected));
     assert_int_equal(result->text[0] == '\0',
@@ -311,7 +311,7 @@ static void expect_in_its_place(const struct model *model, int node, const char 
     sl_store_release(model->store, snapshot);
 }
 
-static void claim_for_pod(struct model *model, int i)
+static void nomination_for_pod(struct model *model, int i)
 {
     struct model_pod *pod = &model->pod[i];
     int node = (int)random_below(&model->seed, NODES);
@@ -323,37 +323,37 @@ static void claim_for_pod(struct model *model, int i)
     char where[32] = "";
     struct sl_bind_result result;
     uid_of(pod, uid);
-    enum named named = plan_claim(model, pod, node, text, sizeof(text));
-    sl_store_claim(model->store, sl_str_of(uid), sl_str_of(node_name(node)), sl_str_of(text),
-                   &result);
-    expect_claim(model, pod, node, named, &result);
+    enum named named = plan_nomination(model, pod, node, text, sizeof(text));
+    sl_store_nominate(model->store, sl_str_of(uid), sl_str_of(node_name(node)), sl_str_of(text),
+                      &result);
+    expect_nomination(model, pod, node, named, &result);
     if (result.code == SL_BIND_RESERVED) {
         assert_string_equal(result.assignment, text);
-        pod->claimed = node;
-        model->claims++;
+        pod->nominated = node;
+        model->nominations++;
         expect_in_its_place(model, node, uid);
     }
-    bool claimed = sl_store_claimed_node(model->store, sl_str_of(uid), where, sizeof(where));
-    assert_int_equal(claimed, pod->there && pod->claimed >= 0);
-    assert_string_equal(where, claimed ? node_name(pod->claimed) : "");
+    bool nominated = sl_store_nominated_node(model->store, sl_str_of(uid), where, sizeof(where));
+    assert_int_equal(nominated, pod->there && pod->nominated >= 0);
+    assert_string_equal(where, nominated ? node_name(pod->nominated) : "");
 }
 
-static void give_claims_back(struct model *model, int i)
+static void give_nominations_back(struct model *model, int i)
 {
     struct model_pod *pod = &model->pod[i];
     char uid[16];
     uid_of(pod, uid);
     if (random_below(&model->seed, 20) > 0) {
-        assert_int_equal(sl_store_unclaim(model->store, sl_str_of(uid)), pod->claimed >= 0);
-        pod->claimed = -1;
+        assert_int_equal(sl_store_withdraw(model->store, sl_str_of(uid)), pod->nominated >= 0);
+        pod->nominated = -1;
         return;
     }
     size_t n = 0;
     for (int k = 0; k < PODS; k++) {
-        n += model->pod[k].claimed >= 0;
-        model->pod[k].claimed = -1;
+        n += model->pod[k].nominated >= 0;
+        model->pod[k].nominated = -1;
     }
-    assert_int_equal(sl_store_unclaim_all(model->store), n);
+    assert_int_equal(sl_store_withdraw_all(model->store), n);
 }
 
 static void finish_bind(struct model *model, int i)
@@ -374,8 +374,8 @@ static void finish_bind(struct model *model, int i)
 
 static void pass_time(struct model *model)
 {
-    model->now_us += random_below(&model->seed, LAPSE_US / 2);
-    size_t expected = lapse_in_model(model);
+    model->now_us += random_below(&model->seed, EXPIRE_US / 2);
+    size_t expected = expire_in_model(model);
     assert_int_equal(sl_store_expire(model->store, model->now_us), expected);
 }
 
@@ -408,9 +408,9 @@ static void step(struct model *model)
     } else if (dice < 65) {
         bind_pod(model, i);
     } else if (dice < 78) {
-        claim_for_pod(model, i);
+        nomination_for_pod(model, i);
     } else if (dice < 81) {
-        give_claims_back(model, i);
+        give_nominations_back(model, i);
     } else if (dice < 92) {
         finish_bind(model, i);
     } else if (dice < 93) {
@@ -457,14 +457,14 @@ static void expect_unchanged(const struct picture *picture)
 
 static void run(uint64_t seed)
 {
-    const struct sl_store_limits limits = {NODES, (size_t)4 * PODS, PODS, LAPSE_US};
+    const struct sl_store_limits limits = {NODES, (size_t)4 * PODS, PODS, EXPIRE_US};
     struct picture held[HELD] = {{0}};
     struct model model = {.store = store_of(&limits), .seed = seed};
     for (int node = 0; node < NODES; node++) {
         model.capacity[node] = -1;
     }
     for (int i = 0; i < PODS; i++) {
-        model.pod[i] = (struct model_pod){.node = -1, .reserved = -1, .claimed = -1};
+        model.pod[i] = (struct model_pod){.node = -1, .reserved = -1, .nominated = -1};
     }
     sl_store_set_feed(model.store, hear, &model);
     for (int i = 0; i < STEPS; i++) {
@@ -475,7 +475,7 @@ static void run(uint64_t seed)
         }
         expect_unchanged(&held[random_below(&model.seed, HELD)]);
     }
-    assert_true(model.claims > STEPS / 100); /* enough to mean something */
+    assert_true(model.nominations > STEPS / 100); /* enough to mean something */
     for (int i = 0; i < HELD; i++) {
         expect_unchanged(&held[i]);
         sl_store_release(model.store, held[i].snapshot);

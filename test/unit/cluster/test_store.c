@@ -268,15 +268,19 @@ static void a_node_put_again_shows_its_new_resources(void **state)
     assert_int_equal(generation_of(store), before);
 }
 
+static int setup_a_hundred_pods(void **state)
+{
+    *state = store_of(&(struct sl_store_limits){1, 100, 1, 1});
+    return 0;
+}
+
 static void one_namespace_leaves_others_room_for_their_pods(void **state)
 {
     struct sl_store *store = *state;
-    struct sl_store_limits limits = {1, 100, 1, 1};
     struct sl_error err = {0};
     char name[16];
     unsigned n = 0;
     int rc = 0;
-    sl_store_set_limits(store, &limits);
     put_node(store, sliced_node("gpu-1", 4));
     while (rc == 0 && n < 200) {
         (void)snprintf(name, sizeof(name), "p%u", n++);
@@ -295,13 +299,17 @@ static void one_namespace_leaves_others_room_for_their_pods(void **state)
     put_pod(store, (struct pod_spec){.name = "p0", .uid = "p0", .resource = SLICE});
 }
 
+static int setup_two_pods(void **state)
+{
+    *state = store_of(&(struct sl_store_limits){1, 2, 1, 1});
+    return 0;
+}
+
 static void more_than_the_maximum_is_refused_and_counted(void **state)
 {
     struct sl_store *store = *state;
-    struct sl_store_limits limits = {1, 2, 1, 1};
     struct sl_store_stats stats;
     struct sl_error err = {0};
-    sl_store_set_limits(store, &limits);
     put_node(store, sliced_node("gpu-1", 4));
     put_node(store, sliced_node("gpu-1", 8));
     assert_int_equal(sl_store_put_node(store, sliced_node("gpu-2", 4), &err), -1);
@@ -323,11 +331,15 @@ static void more_than_the_maximum_is_refused_and_counted(void **state)
     put_pod(store, third);
 }
 
+static int setup_one_pod(void **state)
+{
+    *state = store_of(&(struct sl_store_limits){1, 1, 1, 1});
+    return 0;
+}
+
 static void what_holds_devices_counts_beyond_the_maximum_of_pods(void **state)
 {
     struct sl_store *store = *state;
-    struct sl_store_limits limits = {1, 1, 1, 1};
-    sl_store_set_limits(store, &limits);
     put_node(store, whole_node("gpu-1", 1));
     put_pod(store, (struct pod_spec){.name = "a", .uid = "u-a", .resource = GPU});
     put_pod(store, (struct pod_spec){.name = "b", .uid = "u-b", .node = "gpu-1", .resource = GPU});
@@ -476,9 +488,12 @@ int main(void)
         T(a_node_that_only_pods_name_is_not_a_node),
         T(a_node_that_comes_back_finds_its_pods),
         T(a_node_put_again_shows_its_new_resources),
-        T(one_namespace_leaves_others_room_for_their_pods),
-        T(more_than_the_maximum_is_refused_and_counted),
-        T(what_holds_devices_counts_beyond_the_maximum_of_pods),
+        cmocka_unit_test_setup_teardown(one_namespace_leaves_others_room_for_their_pods,
+                                        setup_a_hundred_pods, teardown),
+        cmocka_unit_test_setup_teardown(more_than_the_maximum_is_refused_and_counted,
+                                        setup_two_pods, teardown),
+        cmocka_unit_test_setup_teardown(what_holds_devices_counts_beyond_the_maximum_of_pods,
+                                        setup_one_pod, teardown),
         T(a_batch_is_published_at_its_end),
         T(a_node_that_comes_and_goes_in_a_batch_leaves_nothing),
         T(waiting_pods_come_by_creation_time_and_uid),

@@ -1,5 +1,5 @@
 /* The JSON writer: its text to the byte, and that any text it writes is read back equal. */
-#include "codec/json.h"
+#include "codec/stream/json.h"
 #include "codec/write.h"
 
 #include <math.h>

@@ -23,7 +23,7 @@ static void the_queue_s_keys_are_those_of_the_plan(void **state)
     config.queue.autoscaler_pods = 3;
     sl_config_plan(&config, &plan);
     assert_int_equal(plan.order.kind, SL_ORDER_HRRN);
-    assert_int_equal(plan.bound.c_permille, 1300);
+    assert_int_equal(plan.promise.c_permille, 1300);
     assert_int_equal(plan.hold_us, 30000000);
     assert_int_equal(plan.hold_max_us, 16 * 30000000);
     assert_int_equal(plan.default_timeout_us, 7000000);

@@ -34,6 +34,7 @@ static void random_text(const struct sl_key *key, size_t index, struct sl_config
     static const char *const verbs[] = {"filter", "null", "true", "1e3", "-", "~", "0x1f", "a.b"};
     static const char *const files[] = {"", "/etc/x/tls.crt", "a b#c", "null", "x: y"};
     static const char *const words[] = {"", "admin@cluster", "arn:aws:eks:1:cluster/x", "~", "'"};
+    static const char *const selectors[] = {"", "sliced.dev/partitioning=", "a=b,c=d", "x=null"};
     static const char *const objects[] = {"a", "null", "x-1.y", "0"};
     char text[80];
     if (key->type == SL_KEY_PATH) {
@@ -42,6 +43,8 @@ static void random_text(const struct sl_key *key, size_t index, struct sl_config
         (void)snprintf(text, sizeof(text), "%s", random_of(words, 5));
     } else if (key->type == SL_KEY_OBJECT) {
         (void)snprintf(text, sizeof(text), "%s", random_of(objects, 4));
+    } else if (key->type == SL_KEY_SELECTOR) {
+        (void)snprintf(text, sizeof(text), "%s", random_of(selectors, 4));
     } else if (key->type == SL_KEY_ADDRESS) {
         (void)snprintf(text, sizeof(text), "%s", random_of(addresses, 4));
     } else if (key->type == SL_KEY_PREFIX) {
@@ -144,6 +147,10 @@ static void random_config(struct sl_config *config)
     config->election.renew_deadline_us = config->election.lease_duration_us / 2;
     config->election.retry_period_us = config->election.lease_duration_us / 4;
     config->kubernetes.bind_timeout_us = config->election.lease_duration_us / 2 - 1;
+    config->queue.enabled = config->queue.enabled || config->partitioning.enabled;
+    if (config->partitioning.max_backoff_us < config->partitioning.backoff_us) {
+        config->partitioning.max_backoff_us = config->partitioning.backoff_us;
+    }
     struct sl_error err = {.code = SL_ERR_NONE};
     if (sl_config_check(config, &err) < 0) {
         fail_msg("%s: %s", err.field, err.message);
@@ -159,7 +166,7 @@ static void check_round_trip(const struct sl_config *config, bool comments)
     memset(&again, 0, sizeof(again));
     sl_config_print(config, comments, &out);
     assert_int_equal(out.failed, SL_BUF_OK);
-    if (sl_config_parse("printed", out.data, out.len, &again, &err) != 0) {
+    if (sl_config_parse("printed", out.data, out.len, &again, NULL, &err) != 0) {
         fail_msg("%u:%u: %s: %s\nin\n%.*s", err.line, err.column, err.field, err.message,
                  (int)out.len, out.data);
     }

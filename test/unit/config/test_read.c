@@ -19,7 +19,7 @@ static struct sl_config parsed(const char *text)
     struct sl_config config;
     struct sl_error err = {0};
     memset(&config, 0, sizeof(config));
-    if (sl_config_parse("test.yaml", text, strlen(text), &config, &err) != 0) {
+    if (sl_config_parse("test.yaml", text, strlen(text), &config, NULL, &err) != 0) {
         fail_msg("%u:%u: %s: %s\nin\n%s", err.line, err.column, err.field, err.message, text);
     }
     return config;
@@ -148,7 +148,7 @@ static void check_error(const struct error_case *c)
     struct sl_error err = {0};
     memset(&config, 0x5a, sizeof(config));
     memset(&before, 0x5a, sizeof(before));
-    if (sl_config_parse("test.yaml", c->text, strlen(c->text), &config, &err) != -1) {
+    if (sl_config_parse("test.yaml", c->text, strlen(c->text), &config, NULL, &err) != -1) {
         fail_msg("accepted:\n%s", c->text);
     }
     assert_memory_equal(&config, &before, sizeof(config));
@@ -343,7 +343,7 @@ static void an_unknown_key_is_told_with_the_nearest_known_one(void **state)
         {HEAD "zzz: 1\n", SL_ERR_FIELD, 3, 1, "zzz",
          "expected one of apiVersion, kind, server, extender, cluster, kubernetes, gpushare, "
          "leaderElection, "
-         "events, json, queue, score, log"},
+         "events, json, queue, partitioning, score, log"},
         {"apiversion: x\n", SL_ERR_FIELD, 1, 1, "apiversion", "\"apiVersion\""},
         {HEAD "\"\": 1\n", SL_ERR_FIELD, 3, 1, "", "found an unknown key"},
         {HEAD "server.threads: 4\n", SL_ERR_FIELD, 3, 1, "server.threads",
@@ -436,6 +436,12 @@ static void values_that_contradict_each_other_are_refused(void **state)
          "leaderElection.retryPeriod", "found 8.334s, expected less than"},
         {HEAD "kubernetes:\n  bindTimeout: 15s\n", SL_ERR_FIELD, 4, 3, "kubernetes.bindTimeout",
          "found 15s, expected less than leaderElection.leaseDuration, 15s"},
+        {HEAD "partitioning:\n  enabled: true\n", SL_ERR_FIELD, 4, 3, "partitioning.enabled",
+         "expected queue.enabled beside it"},
+        {HEAD "partitioning:\n  maxBackoff: 30s\n", SL_ERR_FIELD, 4, 3, "partitioning.maxBackoff",
+         "found 30s, expected at least partitioning.backoff, 60s"},
+        {HEAD "partitioning:\n  nodeSelector: a,b=c\n", SL_ERR_FIELD, 4, 17,
+         "partitioning.nodeSelector", "expected LABEL=VALUE"},
     };
     check_errors(cases, sizeof(cases) / sizeof(cases[0]));
     (void)parsed(HEAD "server: {listen: \"0.0.0.0:80\", insecure: true}\n");
@@ -454,7 +460,7 @@ static void what_is_not_yaml_is_told_with_its_place(void **state)
     struct sl_config config;
     struct sl_error err = {0};
     const char *text = HEAD "server: {threads: 1\n";
-    assert_int_equal(sl_config_parse("test.yaml", text, strlen(text), &config, &err), -1);
+    assert_int_equal(sl_config_parse("test.yaml", text, strlen(text), &config, NULL, &err), -1);
     assert_int_equal(err.code, SL_ERR_SYNTAX);
     assert_true(err.line >= 3);
 }
@@ -466,7 +472,7 @@ static void a_file_that_is_too_long_is_refused(void **state)
     struct sl_config config;
     struct sl_error err = {0};
     memset(text, '\n', sizeof(text));
-    assert_int_equal(sl_config_parse("test.yaml", text, sizeof(text), &config, &err), -1);
+    assert_int_equal(sl_config_parse("test.yaml", text, sizeof(text), &config, NULL, &err), -1);
     assert_int_equal(err.code, SL_ERR_LIMIT);
     assert_non_null(strstr(err.message, "test.yaml"));
 }
@@ -482,13 +488,13 @@ static void a_file_is_loaded_and_a_missing_one_is_told(void **state)
     assert_true(fd >= 0);
     assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
     assert_int_equal(close(fd), 0);
-    int rc = sl_config_load(path, &config, &err);
+    int rc = sl_config_load(path, &config, NULL, &err);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(rc, 0);
     assert_int_equal(config.server.threads, 7);
-    assert_int_equal(sl_config_load(path, &config, &err), -1);
+    assert_int_equal(sl_config_load(path, &config, NULL, &err), -1);
     assert_int_equal(err.code, SL_ERR_SYSTEM);
-    assert_int_equal(sl_config_load("/", &config, &err), -1);
+    assert_int_equal(sl_config_load("/", &config, NULL, &err), -1);
     assert_int_equal(err.code, SL_ERR_SYSTEM);
     assert_int_equal(config.server.threads, 7);
 }
@@ -500,7 +506,7 @@ static void errors_are_described_like_a_compiler_does(void **state)
     struct sl_error err = {0};
     struct sl_config config;
     const char *bad = HEAD "server:\n  threads: many\n";
-    assert_int_equal(sl_config_parse("a.yaml", bad, strlen(bad), &config, &err), -1);
+    assert_int_equal(sl_config_parse("a.yaml", bad, strlen(bad), &config, NULL, &err), -1);
     sl_config_describe("a.yaml", &err, text, sizeof(text));
     assert_string_equal(text, "a.yaml:4:12: server.threads: found \"many\", expected an integer "
                               "from 0 to 64");
@@ -516,7 +522,7 @@ static void assert_warnings(const char *text, const char *expected)
     struct sl_config_warnings warnings;
     struct sl_error err;
     struct sl_buf all;
-    assert_int_equal(sl_config_parse_warning("f", text, strlen(text), &config, &warnings, &err), 0);
+    assert_int_equal(sl_config_parse("f", text, strlen(text), &config, &warnings, &err), 0);
     sl_buf_init(&all, 4096);
     for (size_t i = 0; i < warnings.n; i++) {
         char one[sizeof(err)];
@@ -564,7 +570,7 @@ static void more_warnings_than_there_is_room_for_are_left_out(void **state)
     struct sl_config config;
     struct sl_config_warnings warnings;
     (void)state;
-    assert_int_equal(sl_config_parse_warning("f", text, strlen(text), &config, &warnings, NULL), 0);
+    assert_int_equal(sl_config_parse("f", text, strlen(text), &config, &warnings, NULL), 0);
     assert_int_equal(config.queue.n_overrides, 10);
     assert_int_equal(warnings.n, SL_CONFIG_WARNINGS_MAX);
 }

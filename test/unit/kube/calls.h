@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "fake_api.h"
-#include "kube/client.h"
+#include "kube/client/client.h"
 
 #define MS INT64_C(1000)
 

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "kube/clock.h"
 #include "util/buf.h"
+#include "util/clock.h"
 
 enum { REQUESTS_MAX = 20000, ANSWERS_MAX = 64, BODY_MAX = 4 << 20, WAIT_S = 60 };
 
@@ -240,7 +240,7 @@ static struct fake_request *keep_request(struct MHD_Connection *connection, cons
     request->body = sl_buf_steal(body, &request->body_len);
     request->body_len--;
     request->connection = *(const unsigned *)info->socket_context;
-    request->at_us = sl_kube_monotonic_us();
+    request->at_us = sl_clock_monotonic_us();
     keep_session(connection, request);
     return request;
 }

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "kube/kubeconfig.h"
+#include "kube/access/kubeconfig.h"
 
 struct fake_api;
 

@@ -1,87 +1,30 @@
-/* Patterns of paths, and the table of routes. */
+/* The table of routes. */
 #include "rig.h"
 
 #include "server/routes.h"
 
-static bool matches(const char *pattern, const char *path, struct sl_str *param)
-{
-    return sl_routes_pattern(pattern, sl_str_of(path), param);
-}
-
-static void a_parameter_stands_for_one_segment(void **state)
-{
-    struct sl_str param[SL_ROUTE_PARAMS_MAX] = {{NULL, 0}};
-    (void)state;
-
-    assert_true(matches("/pods/{ns}/{name}/explain", "/pods/a/bc/explain", param));
-
-    assert_true(sl_str_eq(param[0], SL_STR("a")));
-    assert_true(sl_str_eq(param[1], SL_STR("bc")));
-}
-
-static void a_parameter_at_the_end_takes_the_rest_of_its_segment_only(void **state)
-{
-    struct sl_str param[SL_ROUTE_PARAMS_MAX];
-    (void)state;
-
-    assert_true(matches("/nodes/{name}", "/nodes/x", param));
-    assert_false(matches("/nodes/{name}", "/nodes/", param));
-    assert_false(matches("/nodes/{name}", "/nodes/x/", param));
-    assert_false(matches("/nodes/{name}", "/nodes/x/y", param));
-    assert_false(matches("/nodes/{name}", "/nodes", param));
-    assert_false(matches("/a/{x}/b", "/a//b", param));
-}
-
-static void a_pattern_without_parameters_is_the_path(void **state)
-{
-    struct sl_str param[SL_ROUTE_PARAMS_MAX];
-    (void)state;
-
-    assert_true(matches("/healthz", "/healthz", param));
-    assert_false(matches("/healthz", "/healthz/", param));
-    assert_false(matches("/healthz", "/health", param));
-    assert_false(matches("/", "", param));
-}
-
-/* A request as the HTTP library begins it. */
-struct request_rig {
-    struct sl_store *store;
-    struct sl_app *app;
-    struct sl_request request;
-};
-
-static void set_up(struct request_rig *rig, bool embedded, const char *path)
+static const struct sl_config *defaults(void)
 {
     static struct sl_config config;
-    struct sl_error err = {.code = SL_ERR_NONE};
-    memset(rig, 0, sizeof(*rig));
     sl_config_defaults(&config);
-    rig->store = rig_store(RIG_NODE("n", "nvidia.com/gpu", "1"));
-    const struct sl_app_options options = {
-        .config = &config, .store = rig->store, .embedded = embedded};
-    rig->app = sl_app_new(&options, &err);
-    assert_non_null(rig->app);
-    rig->request = (struct sl_request){.app = rig->app,
-                                       .audiences = SL_FOR_ALL,
-                                       .live = sl_app_live(rig->app),
-                                       .path = sl_str_of(path)};
+    return &config;
 }
 
-static void tear_down(struct request_rig *rig)
+static const struct sl_route *find(bool embedded, const char *path)
 {
-    sl_live_release(rig->request.live);
-    sl_app_free(rig->app);
-    sl_store_free(rig->store);
+    const struct sl_route_scope scope = {defaults(), SL_FOR_ALL, embedded};
+    struct sl_str param[SL_ROUTE_PARAMS_MAX];
+    return sl_route_find(&sl_service.routes, &scope, sl_str_of(path), param);
 }
 
 static unsigned code_of(bool embedded, const char *method, const char *path, enum sl_class *class)
 {
-    struct request_rig rig;
-    set_up(&rig, embedded, path);
-    unsigned code = sl_routes_match(&rig.request, method) == 0 ? 200 : rig.request.code;
-    *class = rig.request.class;
-    tear_down(&rig);
-    return code;
+    const struct sl_route *route = find(embedded, path);
+    if (route == NULL) {
+        return 404;
+    }
+    *class = route->class;
+    return sl_route_takes(route, method) ? 200 : 405;
 }
 
 static void routes_are_found_by_path_and_method(void **state)
@@ -132,45 +75,35 @@ static void routes_of_the_embedded_cluster_are_there_in_that_mode_only(void **st
     assert_int_equal(code_of(false, "GET", "/api/v1/state", &class), 200);
 }
 
-static void a_wrong_method_names_the_right_one(void **state)
+static void a_route_names_the_methods_that_it_takes(void **state)
 {
-    struct request_rig rig;
     (void)state;
-    set_up(&rig, true, "/healthz");
 
-    assert_int_equal(sl_routes_match(&rig.request, "DELETE"), -1);
-
-    assert_int_equal(rig.request.code, 405);
-    assert_string_equal(rig.request.allow, "GET, HEAD");
-    tear_down(&rig);
+    assert_string_equal(sl_route_allow(find(true, "/healthz")), "GET, HEAD");
+    assert_string_equal(sl_route_allow(find(true, "/scheduler/bind")), "POST");
 }
 
-static void the_index_shows_what_this_process_serves(void **state)
+static void the_list_shows_what_this_process_serves(void **state)
 {
-    struct request_rig rig;
+    const struct sl_route_scope scope = {defaults(), SL_FOR_ALL, false};
     struct sl_buf out;
     (void)state;
     sl_buf_init(&out, 1 << 14);
-    set_up(&rig, false, "/");
 
-    sl_routes_index(&rig.request, &out);
+    sl_route_list(&sl_service.routes, &scope, &out);
 
     assert_non_null(strstr(rig_text(&out), "POST   /scheduler/bind "));
     assert_null(strstr(rig_text(&out), "embedded"));
     sl_buf_free(&out);
-    tear_down(&rig);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_parameter_stands_for_one_segment),
-        cmocka_unit_test(a_parameter_at_the_end_takes_the_rest_of_its_segment_only),
-        cmocka_unit_test(a_pattern_without_parameters_is_the_path),
         cmocka_unit_test(routes_are_found_by_path_and_method),
         cmocka_unit_test(routes_of_the_embedded_cluster_are_there_in_that_mode_only),
-        cmocka_unit_test(a_wrong_method_names_the_right_one),
-        cmocka_unit_test(the_index_shows_what_this_process_serves),
+        cmocka_unit_test(a_route_names_the_methods_that_it_takes),
+        cmocka_unit_test(the_list_shows_what_this_process_serves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

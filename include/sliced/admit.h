@@ -1,0 +1,33 @@
+/* Whether a node admits a pod for reasons other than GPUs. */
+#ifndef SLICED_ADMIT_H
+#define SLICED_ADMIT_H
+
+#include "sliced/constraint.h"
+#include "sliced/view.h"
+
+enum sl_constraint {
+    SL_CONSTRAINT_NONE, /* the node is admitted */
+    SL_CONSTRAINT_UNSCHEDULABLE,
+    SL_CONSTRAINT_SELECTOR,
+    SL_CONSTRAINT_AFFINITY,
+    SL_CONSTRAINT_TAINT,
+    SL_CONSTRAINT_CPU, /* from here on: full now, may admit later */
+    SL_CONSTRAINT_MEMORY,
+    SL_CONSTRAINT_PODS,
+    SL_CONSTRAINT_COUNT,
+};
+
+/* Returns the first constraint that keeps the pod off the node whatever runs there, else
+ * SL_CONSTRAINT_NONE. NULL constraints: the pod only has to tolerate the node's taints. */
+enum sl_constraint sl_constraints_admit(const struct sl_constraints *constraints,
+                                        const struct sl_node *node);
+
+/* As sl_constraints_admit(), but also counts the CPU, memory and pods in use on the node now. */
+enum sl_constraint sl_constraints_admit_now(const struct sl_constraints *constraints,
+                                            const struct sl_view *view);
+/* The same beside more use than the view counts; NULL: none. */
+enum sl_constraint sl_constraints_admit_beside(const struct sl_constraints *constraints,
+                                               const struct sl_view *view,
+                                               const struct sl_host_use *more);
+
+#endif

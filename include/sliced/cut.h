@@ -1,0 +1,107 @@
+/* Cuts: which MIG instances a GPU shall have, decided by what waits. Pure.
+ *
+ * Words: a cut is the set of instances that one device shall have. A cut plan is the cuts of one
+ * node that are made together, and the pods that it lets start. An actuator makes the cuts
+ * (NVIDIA's mig-manager, nos' agents). A drain keeps a node's units from pods that would run past a
+ * certain time, so that its free instances come together for a larger one.
+ *
+ * A device in use is never touched: on a node of the mig-manager, which destroys all instances of a
+ * device, a device may be cut only if no pod on the node holds a unit of any pool that has units on
+ * that device (the kubelet chooses the physical instance, and nobody tells which). On a node of a
+ * nos agent, which deletes free instances only, the instances that the agent reports in use stay,
+ * and free ones of a profile may go only while the agent reports as many in use as pods hold. */
+#ifndef SLICED_CUT_H
+#define SLICED_CUT_H
+
+#include "sliced/demand.h"
+#include "sliced/view.h"
+
+/* Lists all that one device shall have, instances in use included. */
+struct sl_cut {
+    uint16_t device; /* index as nvidia-smi counts (struct sl_device.index) */
+    bool whole;      /* MIG mode off: the GPU is given whole */
+    uint8_t n;
+    struct sl_mig_placement
+        instance[SL_MIG_INSTANCES_MAX]; /* of the device's model; legal together */
+};
+
+/* A waiting pod, as the queue's plan left it: nothing that is free now takes it. In order: the pod
+ * to go first comes first. */
+struct sl_cut_pod {
+    const struct sl_pod *pod;
+    int64_t timeout_us; /* as the queue uses it */
+    int64_t start_us;   /* estimated start without a cut; 0: unknown, or never */
+    int64_t latest_us;  /* promised latest start (order bounded); 0: none */
+};
+
+/* Says whether the node of the view with the same index may be cut, and what came of that so far.
+ */
+struct sl_cut_site {
+    bool out; /* may not be cut now: a cut is under way or failed lately, or not selected */
+    int64_t seconds_us; /* how long a cut keeps its GPUs away, as learned */
+    uint64_t failed[4]; /* digests (sl_cut_digest) of plans that failed here lately; 0: none */
+};
+
+struct sl_cut_input {
+    const struct sl_view *const *view; /* by node name, as in the snapshot */
+    const struct sl_cut_site *site;    /* by view */
+    size_t n_views;
+    const struct sl_cut_pod *pod;
+    size_t n_pods;
+    const struct sl_demand *demand; /* fills what no pod needs; may be NULL */
+    size_t max_plans;               /* nodes that may be cut at once, less those in flight */
+    bool mig_mode;                  /* may switch MIG mode on or off (mig-manager only) */
+    bool drain;
+    int64_t now_us;
+};
+
+struct sl_cut_plan {
+    size_t view; /* index */
+    uint64_t digest;
+    uint16_t n_cuts;
+    struct sl_cut *cut; /* devices that change, by index */
+    size_t n_pods;
+    size_t *pod;      /* indexes in input->pod of the pods that it lets start, in order */
+    int64_t start_us; /* when they can: now + site's seconds */
+};
+
+struct sl_cut_drain {
+    size_t view;
+    size_t pod;       /* the pod for which the node drains */
+    int64_t until_us; /* when all that must go has ended, by enforced timeouts */
+};
+
+/* Valid until the next call or until the cutter is freed. */
+struct sl_cut_output {
+    const struct sl_cut_plan *plan;
+    size_t n_plans;
+    const struct sl_cut_drain *drain;
+    size_t n_drains;
+};
+
+struct sl_cutter; /* memory that is used again; no state */
+struct sl_cutter *sl_cutter_new(struct sl_error *err);
+void sl_cutter_free(struct sl_cutter *cutter);
+
+/* Plans cuts. In this order it maximises: the pods that start, lexicographically in their order;
+ * few changes (instances destroyed, devices, nodes); what is left for demand. Pods that would start
+ * no later without a cut do not count. 0 with nothing to do; -1: out of memory. */
+int sl_cutter_plan(struct sl_cutter *cutter, const struct sl_cut_input *input,
+                   struct sl_cut_output *output, struct sl_error *err);
+
+/* May these cuts be made on the node as it is: known devices and profiles, legal placements, one
+ * cut for all devices under strategy single, every instance in use kept where it is? The store asks
+ * in the critical section in which it withholds the node. reason (may be NULL): a sentence. */
+bool sl_cut_allowed(const struct sl_view *view, const struct sl_cut *cut, size_t n, bool mig_mode,
+                    char *reason, size_t size);
+
+/* Does the node show these cuts (devices and allocatable agree with them)? */
+bool sl_cut_shown(const struct sl_node *node, const struct sl_cut *cut, size_t n);
+
+uint64_t sl_cut_digest(const struct sl_node *node, const struct sl_cut *cut, size_t n);
+
+/* "GPU 2 into 2x 3g.20gb; GPU 3 into 7x 1g.5gb". Returns the length. */
+size_t sl_cut_text(const struct sl_node *node, const struct sl_cut *cut, size_t n, char *out,
+                   size_t size);
+
+#endif

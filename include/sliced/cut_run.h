@@ -1,0 +1,118 @@
+/* A cut under way: what to write next, and how it ended. Pure: the node's state and the time are
+ * arguments; the caller writes what a step asks for.
+ *
+ * A run is one cut plan on one node. Each attempt has a name of its own, "sliced-<hash>-<attempt>",
+ * because the mig-manager acts only when the label's value changes and never tries a failed name
+ * again. The node's annotation sliced.dev/cut holds the name from the first write to the last, so
+ * that after a restart the node itself says that a run is under way. */
+#ifndef SLICED_CUT_RUN_H
+#define SLICED_CUT_RUN_H
+
+#include "sliced/cut.h"
+
+enum {
+    SL_CUT_NAME_MAX = 48,
+    SL_CUT_ATTEMPTS = 3, /* names under which one run is tried */
+    SL_CUT_FAILED_KEPT = 4,
+};
+
+enum sl_cut_step {
+    SL_CUT_WAIT,   /* for the node to change, or for run->wake_us */
+    SL_CUT_ORDER,  /* write the order under run->name, and sliced.dev/cut */
+    SL_CUT_FINISH, /* take sliced.dev/cut off; when run->outcome is DONE, say what the devices hold
+                    */
+    SL_CUT_END,    /* nothing is left to write: run->outcome is final */
+};
+
+enum sl_cut_outcome {
+    SL_CUT_RUNNING,
+    SL_CUT_DONE,
+    SL_CUT_FAILED,       /* the actuator says so */
+    SL_CUT_WEDGED,       /* it works on it for too long */
+    SL_CUT_SILENT,       /* it never took it up */
+    SL_CUT_NOT_FOLLOWED, /* it says success, but allocatable does not show the instances */
+    SL_CUT_HALF_APPLIED, /* the node shows other instances than before and than ordered */
+    SL_CUT_REFUSED,      /* the API server did not take the order */
+    SL_CUT_GONE,         /* the node is gone */
+    SL_CUT_LEFT,         /* given up for reasons outside: switched off, taken over by somebody */
+    SL_CUT_OUTCOMES,
+};
+const char *sl_cut_outcome_name(enum sl_cut_outcome outcome); /* "Running", "Done", "Failed", ... */
+
+struct sl_cut_rules {
+    int64_t timeout_us; /* of a run, from its first order */
+    int64_t backoff_us; /* a node is left out after a failure; doubles */
+    int64_t max_backoff_us;
+};
+
+struct sl_cut_run {
+    char name[SL_CUT_NAME_MAX]; /* of this attempt */
+    enum sl_actuator actuator;
+    enum sl_cut_outcome outcome;
+    bool resumed; /* the node said that it was under way: the cuts are not known */
+    unsigned attempt;
+    uint64_t digest;
+    uint16_t n_cuts; /* 0: resumed */
+    struct sl_cut cut[SL_NODE_DEVICES_MAX];
+    int64_t begun_us;
+    int64_t wake_us; /* look again then though nothing changes */
+    /* of the machine alone */
+    enum {
+        SL_CUT_AT_ORDER,
+        SL_CUT_AT_WORK,
+        SL_CUT_AT_PAUSE,
+        SL_CUT_AT_FINISH,
+        SL_CUT_AT_CLEAR,
+    } at;
+    bool writing;
+    bool written;    /* some order may have been carried out */
+    bool moved;      /* allocatable has changed since the first order */
+    uint64_t before; /* allocatable as it was then; 0: unknown */
+    int64_t ordered_us;
+    int64_t pause_us; /* until when */
+    int64_t news_us;  /* when the actuator said that it had ended; 0: it has not */
+};
+
+/* Begins a run; the first step is to order. */
+void sl_cut_run_begin(struct sl_cut_run *run, const struct sl_node *node, const struct sl_cut *cut,
+                      size_t n, int64_t now_us);
+
+/* Begins a run for a node that says that one is under way (node->partition.cut), as after a
+ * restart: it is finished or given up, and ordered no second time. False: the node says no such
+ * thing. */
+bool sl_cut_run_resume(struct sl_cut_run *run, const struct sl_node *node, int64_t now_us);
+
+/* Says what to do now. node is as the watch shows it, NULL when it is gone. After ORDER and FINISH
+ * the machine waits until sl_cut_run_wrote. */
+enum sl_cut_step sl_cut_run_step(struct sl_cut_run *run, const struct sl_node *node,
+                                 const struct sl_cut_rules *rules, int64_t now_us);
+
+enum sl_cut_write_end {
+    SL_CUT_WRITTEN,
+    SL_CUT_WRITE_REFUSED, /* surely not written, and it would be refused again */
+    SL_CUT_WRITE_FAILED,  /* surely not written */
+    SL_CUT_WRITE_UNKNOWN, /* the node will tell */
+};
+void sl_cut_run_wrote(struct sl_cut_run *run, enum sl_cut_write_end end, int64_t now_us);
+
+/* The clock was set by so much. */
+void sl_cut_run_rebase(struct sl_cut_run *run, int64_t by_us);
+
+/* "ordered", "pending", "rebooting", "waiting for allocatable": for people. */
+const char *sl_cut_run_phase(const struct sl_cut_run *run, const struct sl_node *node);
+
+/* Remembers how the cuts of a node went. Zeroed: it had none. */
+struct sl_cut_record {
+    uint32_t failures; /* in a row */
+    int64_t out_until_us;
+    int64_t seconds_us; /* mean of the last ones that were done; 0: none was */
+    uint64_t failed[SL_CUT_FAILED_KEPT];
+};
+/* Notes how a run of that node ended. */
+void sl_cut_record_note(struct sl_cut_record *record, const struct sl_cut_run *run,
+                        const struct sl_cut_rules *rules, int64_t now_us);
+/* Returns the time that a cut of the node is expected to take: as learned there, else by actuator
+ * (mig-manager 60 s, nos 10 s). */
+int64_t sl_cut_seconds_us(const struct sl_cut_record *record, enum sl_actuator actuator);
+
+#endif

@@ -1,0 +1,117 @@
+/* Cuts: withholds a node while its GPUs are cut. The check and the withholding share a critical
+ * section with nominations and binds, so that no pod is given what is about to go. */
+#include <stdio.h>
+
+#include "cluster/publish/snapshot.h"
+#include "cluster/state/state.h"
+
+static bool cut_refuse(const struct sl_pod *pod, const char *why, char *reason, size_t size)
+{
+    (void)snprintf(reason, size, "pod %s/%s %s", pod->namespace, pod->name, why);
+    return false;
+}
+
+/* False with a reason while a pod on the node may still be about to get its units from the kubelet,
+ * or holds units of which the node shows nothing. */
+static bool residents_stand(const struct sl_host_entry *host, char *reason, size_t size)
+{
+    const struct sl_view *view = host->shown->view;
+    for (struct sl_link *at = host->pods.first; at != NULL; at = at->next) {
+        const struct sl_state *state = &SL_CONTAINER(at, struct sl_entry, on_host)->state;
+        if (state->reservation != NULL) {
+            return cut_refuse(state->pod, "is about to start there", reason, size);
+        }
+    }
+    for (uint32_t i = 0; i < view->n_residents; i++) {
+        const struct sl_pod *pod = view->resident[i].pod;
+        if (pod->phase == SL_POD_PENDING && pod->started_us == 0) {
+            return cut_refuse(pod, "has not started there yet", reason, size);
+        }
+        for (unsigned k = 0; k < pod->n_items; k++) {
+            if (sl_view_pool(view, pod->items[k].key) < 0) {
+                return cut_refuse(pod, "holds units that the node does not show", reason, size);
+            }
+        }
+    }
+    return true;
+}
+
+static void host_withhold(struct sl_store *store, struct sl_host_entry *host, bool withheld)
+{
+    host->withheld = withheld;
+    sl_host_touch(store, host);
+    store->generation++;
+    store->dirty = true;
+}
+
+static bool cut_begin(struct sl_store *store, struct sl_str node, const struct sl_cut *cut,
+                      size_t n, bool mig_mode, char *reason, size_t size)
+{
+    struct sl_host_entry *host = sl_host_find(store, node);
+    if (host == NULL || host->node == NULL) {
+        (void)snprintf(reason, size, "the node is not known");
+        return false;
+    }
+    if (sl_host_refresh(store, host) < 0) {
+        (void)snprintf(reason, size, "out of memory");
+        return false;
+    }
+    if (host->shown->view->withheld) {
+        (void)snprintf(reason, size, "the node is being cut");
+        return false;
+    }
+    if (!residents_stand(host, reason, size) ||
+        !sl_cut_allowed(host->shown->view, cut, n, mig_mode, reason, size)) {
+        return false;
+    }
+    uint64_t generation = store->generation;
+    host_withhold(store, host, true);
+    if (sl_store_settle(store) < 0) {
+        host_withhold(store, host, false);
+        store->generation = generation;
+        (void)snprintf(reason, size, "out of memory");
+        return false;
+    }
+    return true;
+}
+
+bool sl_store_cut_begin(struct sl_store *store, struct sl_str node, const struct sl_cut *cut,
+                        size_t n, bool mig_mode, char *reason, size_t size)
+{
+    (void)pthread_mutex_lock(&store->lock);
+    bool begun = cut_begin(store, node, cut, n, mig_mode, reason, size);
+    (void)pthread_mutex_unlock(&store->lock);
+    return begun;
+}
+
+/* ---- the end ---- */
+
+static bool cut_end(struct sl_store *store, struct sl_host_entry *host)
+{
+    bool withheld = host != NULL && host->withheld;
+    if (withheld) {
+        host_withhold(store, host, false);
+    }
+    return withheld;
+}
+
+bool sl_store_cut_end(struct sl_store *store, struct sl_str node)
+{
+    (void)pthread_mutex_lock(&store->lock);
+    bool ended = cut_end(store, sl_host_find(store, node));
+    (void)sl_store_settle(store); /* without memory a later call publishes it */
+    (void)pthread_mutex_unlock(&store->lock);
+    return ended;
+}
+
+size_t sl_store_cut_end_all(struct sl_store *store)
+{
+    size_t n = 0;
+    (void)pthread_mutex_lock(&store->lock);
+    for (size_t i = 0; i < store->n_order; i++) {
+        n += cut_end(store, store->order[i]);
+    }
+    (void)sl_store_settle(store); /* without memory a later call publishes it */
+    (void)pthread_mutex_unlock(&store->lock);
+    return n;
+}

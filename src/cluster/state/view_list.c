@@ -1,0 +1,41 @@
+/* Lists of replaced views. */
+#include "cluster/state/view_list.h"
+
+#include <stdlib.h>
+
+void sl_view_list_add(struct sl_view_list *list, struct sl_linked_view *linked)
+{
+    linked->next = NULL;
+    if (list->last != NULL) {
+        list->last->next = linked;
+    } else {
+        list->first = linked;
+    }
+    list->last = linked;
+}
+
+void sl_view_list_move(struct sl_view_list *to, struct sl_view_list *from)
+{
+    if (from->first == NULL) {
+        return;
+    }
+    if (to->last != NULL) {
+        to->last->next = from->first;
+    } else {
+        to->first = from->first;
+    }
+    to->last = from->last;
+    *from = (struct sl_view_list){0};
+}
+
+void sl_view_list_free(struct sl_view_list *list)
+{
+    struct sl_linked_view *linked = list->first;
+    while (linked != NULL) {
+        struct sl_linked_view *next = linked->next;
+        sl_view_free(linked->view);
+        free(linked);
+        linked = next;
+    }
+    *list = (struct sl_view_list){0};
+}

@@ -1,0 +1,187 @@
+/* Drains: for the first pods that no cut serves now, the node that pods' enforced timeouts free
+ * earliest. Its free units are kept from pods that would run longer, so that it can be cut then. */
+#include <stdlib.h>
+
+#include "core/cut/node/place.h"
+#include "core/cut/planner.h"
+#include "sliced/admit.h"
+#include "util/sat.h"
+#include "util/share.h"
+
+enum {
+    PODS = 10, /* that are looked at, of different asks; at most 8 of one namespace */
+    ENDS_MAX = 64,
+    DRAIN_WORK = 600000,
+    READ_WORK = 250,
+};
+
+struct search {
+    struct sl_cutter *cutter;
+    const struct sl_cut_pod *pod;
+    struct sl_ask ask;
+    struct sl_cut_device device[SL_NODE_DEVICES_MAX];
+    int64_t until_us; /* of the best node so far */
+    size_t view;
+};
+
+static bool serves_later(struct search *search, size_t i, int64_t until_us)
+{
+    struct sl_cutter *cutter = search->cutter;
+    const struct sl_cut_input *input = cutter->input;
+    struct sl_cut_node node;
+    int64_t before = cutter->table.packed;
+    bool serves = sl_cut_node_read_later(&node, search->device, &cutter->table, input->view[i],
+                                         input->mig_mode, until_us, input->now_us) &&
+                  sl_cut_node_could(&node, &search->ask) &&
+                  sl_cut_node_take(&node, &search->ask, true);
+    cutter->work -= READ_WORK + (cutter->table.packed - before) * 12;
+    return serves;
+}
+
+static int earlier_first(const void *a, const void *b)
+{
+    const int64_t *x = a;
+    const int64_t *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* Lists the ends of the node's pods before limit_us, in order. */
+static unsigned ends_of(const struct sl_view *view, int64_t now_us, int64_t limit_us,
+                        int64_t ends[ENDS_MAX])
+{
+    unsigned n = 0;
+    for (uint32_t r = 0; r < view->n_residents && n < ENDS_MAX; r++) {
+        int64_t end = sl_cut_end_of(view->resident[r].pod, now_us);
+        if (end < limit_us) {
+            ends[n] = end;
+            n++;
+        }
+    }
+    qsort(ends, n, sizeof(ends[0]), earlier_first);
+    return n;
+}
+
+/* Would a drain until then break what another pod was promised? */
+static bool breaks_promise(const struct search *search, size_t i, int64_t until_us)
+{
+    const struct sl_cut_input *input = search->cutter->input;
+    for (size_t k = 0; k < input->n_pods; k++) {
+        const struct sl_cut_pod *other = &input->pod[k];
+        if (other == search->pod || other->latest_us == 0 || other->latest_us >= until_us) {
+            continue;
+        }
+        for (uint32_t item = 0; item < other->pod->n_items; item++) {
+            if (sl_view_pool(input->view[i], other->pod->items[item].key) >= 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static bool may_drain(const struct search *search, size_t i)
+{
+    const struct sl_cut_input *input = search->cutter->input;
+    const struct sl_view *view = input->view[i];
+    enum sl_actuator actuator = view->node->partition.actuator;
+    return !input->site[i].out && !view->withheld && view->n_residents > 0 &&
+           !sl_cut_agent_is_busy(&view->node->partition) &&
+           (actuator == SL_ACTUATOR_MIG_MANAGER || actuator == SL_ACTUATOR_NOS_MIG) &&
+           sl_constraints_admit(search->pod->pod->constraints, view->node) == SL_CONSTRAINT_NONE;
+}
+
+static bool is_taken(const struct sl_cutter *cutter, size_t view, size_t n_drains)
+{
+    for (size_t k = 0; k < cutter->n_opened; k++) {
+        if (cutter->candidate[cutter->opened[k]].view == view) {
+            return true;
+        }
+    }
+    for (size_t k = 0; k < n_drains; k++) {
+        if (cutter->drain[k].view == view) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Looks whether the node can serve the pod earlier than the best so far, and than without a cut. */
+static void try_node(struct search *search, size_t i)
+{
+    const struct sl_cut_input *input = search->cutter->input;
+    int64_t seconds = input->site[i].seconds_us;
+    int64_t start = sl_cut_latest(search->pod);
+    /* The drain must save more waiting than the cut takes. */
+    int64_t limit = start == INT64_MAX ? INT64_MAX : start - 2 * seconds;
+    limit = search->until_us < limit ? search->until_us : limit;
+    int64_t ends[ENDS_MAX];
+    unsigned n = ends_of(input->view[i], input->now_us, limit, ends);
+    if (n == 0 || !serves_later(search, i, ends[n - 1])) {
+        return;
+    }
+    unsigned low = 0; /* it serves at ends[high] */
+    unsigned high = n - 1;
+    while (low < high) {
+        unsigned middle = low + (high - low) / 2;
+        if (serves_later(search, i, ends[middle])) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    if (!breaks_promise(search, i, sl_sat_add(ends[high], seconds))) {
+        search->until_us = ends[high];
+        search->view = i;
+    }
+}
+
+static bool find_drain(struct search *search, size_t pod, size_t n_drains)
+{
+    struct sl_cutter *cutter = search->cutter;
+    search->pod = &cutter->input->pod[pod];
+    search->until_us = INT64_MAX;
+    for (size_t i = 0; i < cutter->input->n_views && cutter->work > 0; i++) {
+        if (may_drain(search, i) && !is_taken(cutter, i, n_drains)) {
+            try_node(search, i);
+        }
+    }
+    return search->until_us != INT64_MAX;
+}
+
+size_t sl_cut_find_drains(struct sl_cutter *cutter)
+{
+    const size_t most = sizeof(cutter->drain) / sizeof(cutter->drain[0]);
+    const struct sl_cut_input *input = cutter->input;
+    struct search search = {.cutter = cutter};
+    const struct sl_pod *before = NULL;
+    size_t n = 0;
+    size_t looked = 0;
+    cutter->work = DRAIN_WORK;
+    if (sl_cut_tally_clear(&cutter->spent, input->n_pods) < 0 ||
+        sl_cut_tally_clear(&cutter->looked, input->n_pods) < 0) {
+        return 0;
+    }
+    for (size_t i = 0; i < input->n_pods && n < most && looked < PODS; i++) {
+        const struct sl_pod *pod = input->pod[i].pod;
+        if (cutter->place[i] >= 0 || (before != NULL && sl_pod_same_ask(before, pod))) {
+            continue;
+        }
+        int64_t *own = sl_cut_tally_at(&cutter->looked, sl_cut_space(pod));
+        int64_t *spent = sl_cut_spent(cutter, pod);
+        if (!sl_share_allows((size_t)*own, looked, PODS) || spent == NULL ||
+            !sl_cut_ask(pod, &search.ask)) {
+            continue;
+        }
+        *own += 1;
+        looked++;
+        before = pod;
+        int64_t work = cutter->work;
+        bool found = find_drain(&search, i, n);
+        *spent += work - cutter->work;
+        if (found) {
+            cutter->drain[n] = (struct sl_cut_drain){search.view, i, search.until_us};
+            n++;
+        }
+    }
+    return n;
+}

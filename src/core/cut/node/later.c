@@ -1,0 +1,127 @@
+/* Reads a node as it will be once pods have ended. */
+#include "core/cut/node/node.h"
+#include "core/place/choose.h"
+#include "util/sat.h"
+
+int64_t sl_cut_end_of(const struct sl_pod *pod, int64_t now_us)
+{
+    if (!pod->has_deadline || pod->timeout_s <= 0) {
+        return INT64_MAX;
+    }
+    int64_t start = pod->started_us > 0 ? pod->started_us : now_us;
+    int64_t end = sl_sat_add(start, sl_sat_mul(pod->timeout_s, 1000000));
+    return end > now_us ? end : now_us;
+}
+
+/* Says what is still in use once the pods that end by then have ended. */
+struct later {
+    bool pool[SL_NODE_POOLS_MAX];
+    bool instance[SL_NODE_DEVICES_MAX * SL_MIG_INSTANCES_MAX]; /* held by a pod that runs on */
+    bool ended[SL_NODE_DEVICES_MAX * SL_MIG_INSTANCES_MAX];    /* held by one that has ended */
+    bool any;
+};
+
+/* False when pods hold what the node does not show. */
+static bool look_at_residents(const struct sl_view *view, int64_t until_us, int64_t now_us,
+                              struct later *later)
+{
+    for (uint32_t r = 0; r < view->n_residents; r++) {
+        const struct sl_resident *resident = &view->resident[r];
+        bool stays = sl_cut_end_of(resident->pod, now_us) > until_us;
+        for (uint32_t i = 0; i < resident->pod->n_items; i++) {
+            int pool = sl_view_pool(view, resident->pod->items[i].key);
+            if (pool < 0) {
+                return false;
+            }
+            later->pool[pool] = later->pool[pool] || stays;
+        }
+        for (unsigned i = 0; i < resident->n_parts; i++) {
+            int instance = view->part[resident->first_part + i].instance;
+            if (instance >= 0) {
+                later->instance[instance] = later->instance[instance] || stays;
+                later->ended[instance] = later->ended[instance] || !stays;
+            }
+        }
+        later->any = later->any || stays;
+    }
+    return true;
+}
+
+/* The mig-manager destroys all instances of a device: all of it is free then, or none. */
+static bool device_is_free(const struct sl_view *view, const struct later *later, unsigned device)
+{
+    const struct sl_node *node = view->node;
+    for (unsigned p = 0; !node->device[device].mig && p < node->n_pools; p++) {
+        if (node->pool[p].kind != SL_KIND_MIG && node->pool[p].profile == NULL &&
+            (later->pool[p] || node->pool[p].kind != SL_KIND_WHOLE)) {
+            return false;
+        }
+    }
+    for (unsigned i = 0; i < node->n_instances; i++) {
+        const struct sl_instance *instance = &node->instance[i];
+        if (instance->device == device &&
+            (later->pool[instance->pool] || node->pool[instance->pool].kind != SL_KIND_MIG)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* nos' agent keeps the instances in use then, and those that it calls in use though no pod that is
+ * known holds them. Adds them to the device; false: they do not fit. */
+static bool device_keeps(const struct sl_view *view, const struct later *later, unsigned d,
+                         struct sl_cut_device *device)
+{
+    const struct sl_node *node = view->node;
+    for (unsigned i = 0; i < node->n_instances; i++) {
+        const struct sl_instance *instance = &node->instance[i];
+        bool goes = !later->instance[i] && (!instance->in_use || later->ended[i]);
+        if (instance->device != d || goes) {
+            continue;
+        }
+        int index = sl_model_index(device->model, instance->profile);
+        struct sl_mig_placement at = {(uint8_t)index, (uint8_t)instance->start};
+        if (index < 0 || instance->start < 0 ||
+            !sl_mig_can_place(device->model, &device->layout, at)) {
+            return false;
+        }
+        sl_mig_place(device->model, &device->layout, at);
+        device->n_stay++;
+    }
+    return true;
+}
+
+bool sl_cut_node_read_later(struct sl_cut_node *node, struct sl_cut_device *device,
+                            struct sl_cut_table *table, const struct sl_view *view, bool mig_mode,
+                            int64_t until_us, int64_t now_us)
+{
+    const struct sl_node *from = view->node;
+    bool nos = from->partition.actuator == SL_ACTUATOR_NOS_MIG;
+    struct later later = {.any = false};
+    *node = (struct sl_cut_node){.view = view, .device = device, .n = from->n_devices};
+    node->single = from->partition.single;
+    node->mig_mode = mig_mode && !nos;
+    node->plain = nos;
+    if (view->withheld || from->n_devices == 0 ||
+        !look_at_residents(view, until_us, now_us, &later)) {
+        return false;
+    }
+    bool together = node->single || from->layout != SL_LAYOUT_ANNOTATED;
+    for (unsigned d = 0; d < node->n; d++) {
+        const struct sl_device *was = &from->device[d];
+        device[d] = (struct sl_cut_device){.model = was->model,
+                                           .packed = &table->packed,
+                                           .index = (uint16_t)was->index,
+                                           .is_whole = !was->mig,
+                                           .may_be_whole = !was->mig || node->mig_mode};
+        device[d].may_change =
+            was->healthy && was->model != NULL && (was->mig || node->mig_mode) &&
+            !(together && later.any) &&
+            (nos ? device_keeps(view, &later, d, &device[d]) : device_is_free(view, &later, d));
+        if (node->single && !device[d].may_change) {
+            return false;
+        }
+    }
+    sl_cut_node_sum(node);
+    return true;
+}

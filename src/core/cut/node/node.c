@@ -1,0 +1,385 @@
+/* Reads what may be cut on a node: two agents, two rules. NVIDIA's mig-manager destroys all
+ * instances of a device that it cuts, so nothing on such a device may be in use; nos' agents delete
+ * free instances only. */
+#include "core/cut/node/node.h"
+
+#include "core/place/choose.h"
+
+int64_t sl_cut_memory_of(const struct sl_node *node, const struct sl_mig_profile *profile)
+{
+    for (unsigned i = 0; i < node->n_pools; i++) {
+        if (node->pool[i].profile == profile && node->pool[i].kind == SL_KIND_MIG &&
+            node->pool[i].memory_mib > 0) {
+            return node->pool[i].memory_mib;
+        }
+    }
+    return sl_profile_mib(profile);
+}
+
+/* ---- use ---- */
+
+/* Does a pod hold units of a resource that the node does not have now, as while its device plugin
+ * is away? Then nobody can tell what is in use. */
+static bool use_is_hidden(const struct sl_view *view)
+{
+    for (uint32_t r = 0; r < view->n_residents; r++) {
+        const struct sl_pod *pod = view->resident[r].pod;
+        for (uint32_t i = 0; i < pod->n_items; i++) {
+            if (sl_view_pool(view, pod->items[i].key) < 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Is a unit of any pool in use that has units on the device? Only the kubelet knows on which device
+ * a pod's unit is. Replicas and shares of memory are not made by cuts: they count as use. */
+static bool device_in_use(const struct sl_view *view, unsigned device)
+{
+    const struct sl_node *node = view->node;
+    for (unsigned p = 0; !node->device[device].mig && p < node->n_pools; p++) {
+        const struct sl_pool *pool = &node->pool[p];
+        bool here = pool->kind != SL_KIND_MIG && pool->profile == NULL;
+        if (here && (pool->kind != SL_KIND_WHOLE || view->pool_used[p] > 0)) {
+            return true;
+        }
+    }
+    for (unsigned i = 0; i < node->n_instances; i++) {
+        const struct sl_instance *instance = &node->instance[i];
+        if (instance->device == device &&
+            (view->pool_used[instance->pool] > 0 ||
+             node->pool[instance->pool].kind != SL_KIND_MIG || instance->profile == NULL)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool nothing_in_use(const struct sl_view *view)
+{
+    for (unsigned p = 0; p < view->node->n_pools; p++) {
+        if (view->pool_used[p] > 0 || view->node->pool[p].kind == SL_KIND_REPLICA ||
+            view->node->pool[p].kind == SL_KIND_MEMORY) {
+            return false;
+        }
+    }
+    return view->n_residents == 0;
+}
+
+/* Does the agent report fewer instances of the pool in use than pods hold? Then some that it calls
+ * free are not, or will not be soon. */
+static bool report_lags(const struct sl_view *view, unsigned pool)
+{
+    int64_t reported = 0;
+    for (unsigned i = 0; i < view->node->n_instances; i++) {
+        reported += view->node->instance[i].pool == pool && view->node->instance[i].in_use;
+    }
+    return reported < view->pool_used[pool];
+}
+
+/* ---- devices ---- */
+
+static void device_start(struct sl_cut_device *device, const struct sl_device *from)
+{
+    *device = (struct sl_cut_device){
+        .model = from->model, .index = (uint16_t)from->index, .is_whole = !from->mig};
+}
+
+static void add_free(struct sl_cut_node *node)
+{
+    const struct sl_node *from = node->view->node;
+    for (unsigned i = 0; i < from->n_instances; i++) {
+        struct sl_cut_device *device = &node->device[from->instance[i].device];
+        int index =
+            device->may_change ? sl_model_index(device->model, from->instance[i].profile) : -1;
+        if (index >= 0) {
+            device->free[index]++;
+        }
+    }
+}
+
+static void read_known(struct sl_cut_node *node)
+{
+    const struct sl_node *from = node->view->node;
+    node->n = from->n_devices;
+    for (unsigned d = 0; d < node->n; d++) {
+        struct sl_cut_device *device = &node->device[d];
+        device_start(device, &from->device[d]);
+        device->may_change = from->device[d].healthy && device->model != NULL &&
+                             (!device->is_whole || node->mig_mode) && !device_in_use(node->view, d);
+    }
+    add_free(node);
+}
+
+static bool devices_are_alike(const struct sl_cut_node *node)
+{
+    for (unsigned d = 1; d < node->n; d++) {
+        const struct sl_cut_device *a = &node->device[0];
+        const struct sl_cut_device *b = &node->device[d];
+        if (a->model != b->model || a->is_whole != b->is_whole ||
+            memcmp(a->free, b->free, sizeof(a->free)) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Nobody tells what the devices hold. */
+static bool read_unknown(struct sl_cut_node *node)
+{
+    const struct sl_node *from = node->view->node;
+    bool some_whole = false;
+    for (unsigned p = 0; p < from->n_pools; p++) {
+        some_whole = some_whole || from->pool[p].kind == SL_KIND_WHOLE;
+    }
+    if (from->model == NULL || from->partition.n_gpus == 0 ||
+        from->partition.n_gpus > SL_NODE_DEVICES_MAX || (some_whole && !node->mig_mode)) {
+        return false;
+    }
+    node->n = from->partition.n_gpus;
+    node->all = true;
+    for (unsigned d = 0; d < node->n; d++) {
+        node->device[d] =
+            (struct sl_cut_device){.model = from->model, .index = (uint16_t)d, .may_change = true};
+    }
+    return true;
+}
+
+/* Do the node's devices account for all that is allocatable? */
+static bool devices_are_known(const struct sl_node *node)
+{
+    bool known = node->n_devices > 0;
+    for (unsigned p = 0; p < node->n_pools; p++) {
+        known = known && node->pool[p].on_devices;
+    }
+    return known && (node->layout == SL_LAYOUT_ANNOTATED || node->partition.n_gpus == 0 ||
+                     node->partition.n_gpus == node->n_devices);
+}
+
+static const char *read_for_mig_manager(struct sl_cut_node *node)
+{
+    const struct sl_view *view = node->view;
+    if (devices_are_known(view->node)) {
+        read_known(node);
+        node->all = view->node->layout == SL_LAYOUT_INFERRED && !devices_are_alike(node);
+    } else if (view->unhealthy || !read_unknown(node)) {
+        return "nobody tells what its GPUs hold";
+    }
+    bool whole = node->all || node->single;
+    if (whole && (view->unhealthy || !nothing_in_use(view))) {
+        return "its GPUs can only be cut together, and not all of them are free";
+    }
+    for (unsigned d = 0; whole && d < node->n; d++) {
+        if (!node->device[d].may_change || node->device[d].model != node->device[0].model) {
+            return "its GPUs can only be cut together, and not all of them may be cut";
+        }
+    }
+    return NULL;
+}
+
+/* ---- nos ---- */
+
+static void stay(struct sl_cut_device *device, const struct sl_instance *instance, int index,
+                 struct sl_cut_spots *spots)
+{
+    struct sl_mig_placement at = {(uint8_t)index, (uint8_t)instance->start};
+    if (index < 0 || instance->start < 0 || device->n_stay == SL_MIG_INSTANCES_MAX ||
+        !sl_mig_can_place(device->model, &device->layout, at)) {
+        device->may_change = false;
+        return;
+    }
+    sl_mig_place(device->model, &device->layout, at);
+    device->stay[device->n_stay] = at;
+    device->n_stay++;
+    spots->stay[index]++;
+    spots->n |= instance->guessed;
+}
+
+static void read_reported(struct sl_cut_node *node, struct sl_cut_table *table, unsigned d,
+                          const bool *lags)
+{
+    const struct sl_node *from = node->view->node;
+    struct sl_cut_device *device = &node->device[d];
+    struct sl_cut_spots spots = {.model = device->model};
+    for (unsigned i = 0; i < from->n_instances && device->may_change; i++) {
+        const struct sl_instance *instance = &from->instance[i];
+        if (instance->device != d) {
+            continue;
+        }
+        int index = sl_model_index(device->model, instance->profile);
+        if (instance->in_use || lags[instance->pool] || index < 0) {
+            stay(device, instance, index, &spots);
+        } else {
+            device->free[index]++;
+        }
+        spots.all[index < 0 ? 0 : index]++;
+    }
+    if (spots.n > 0 && device->may_change) {
+        device->spots = sl_cut_spots_find(table, &spots);
+        device->may_change = device->spots != NULL;
+    }
+    if (!device->may_change) {
+        memset(device->free, 0, sizeof(device->free));
+    }
+}
+
+/* Has the node no GPU resource at all, and no pod that holds one? Then its agent has nothing to
+ * report: all devices are empty. */
+static bool is_empty(const struct sl_view *view)
+{
+    return view->n_pools == 0 && view->n_residents == 0 && !view->unhealthy;
+}
+
+static const char *read_for_nos(struct sl_cut_node *node, struct sl_cut_table *table)
+{
+    const struct sl_node *from = node->view->node;
+    bool lags[SL_NODE_POOLS_MAX] = {false};
+    node->plain = true;
+    if (!node->single && from->layout != SL_LAYOUT_ANNOTATED && is_empty(node->view) &&
+        read_unknown(node)) {
+        node->all = false;
+        return NULL;
+    }
+    if (from->layout != SL_LAYOUT_ANNOTATED || node->single) {
+        return "nos' agent does not report its GPUs";
+    }
+    for (unsigned p = 0; p < from->n_pools; p++) {
+        if (from->pool[p].kind == SL_KIND_MIG && !from->pool[p].on_devices) {
+            return "nos' agent reports other instances than are allocatable";
+        }
+        lags[p] = from->pool[p].kind != SL_KIND_MIG || report_lags(node->view, p);
+    }
+    node->n = from->n_devices;
+    for (unsigned d = 0; d < node->n; d++) {
+        device_start(&node->device[d], &from->device[d]);
+        node->device[d].may_change =
+            from->device[d].healthy && from->device[d].mig && from->device[d].model != NULL;
+        read_reported(node, table, d, lags);
+    }
+    return NULL;
+}
+
+/* ---- sums ---- */
+
+/* Counts the free units that no cut of the node would change. */
+static void count_spare(struct sl_cut_node *node)
+{
+    const struct sl_view *view = node->view;
+    for (unsigned p = 0; p < view->n_pools; p++) {
+        const struct sl_pool *pool = &view->node->pool[p];
+        int64_t free = node->all || node->single ? 0 : view->room[p].free;
+        for (unsigned d = 0; free > 0 && d < node->n; d++) {
+            const struct sl_cut_device *device = &node->device[d];
+            int index = device->model == NULL || pool->profile == NULL
+                            ? -1
+                            : sl_model_index(device->model, pool->profile);
+            if (device->may_change && index >= 0 && pool->kind == SL_KIND_MIG) {
+                free -= device->free[index];
+            }
+            free -= device->may_change && device->is_whole && pool->kind == SL_KIND_WHOLE;
+        }
+        node->spare[p] = (int32_t)(free > 0 ? sl_least(free, INT32_MAX) : 0);
+    }
+}
+
+/* Counts the most units of each kind, where all devices are of one model. */
+void sl_cut_node_sum(struct sl_cut_node *node)
+{
+    const struct sl_mig_model *model = NULL;
+    node->has_room = !node->single;
+    node->slices = 0;
+    memset(node->room, 0, sizeof(node->room));
+    for (unsigned d = 0; d < node->n; d++) {
+        const struct sl_cut_device *device = &node->device[d];
+        if (!device->may_change) {
+            continue;
+        }
+        node->slices += device->model->memory_slices - __builtin_popcount(device->layout.memory);
+        node->has_room = node->has_room && (model == NULL || model == device->model);
+        model = device->model;
+        for (unsigned p = 0; p < model->n_profiles; p++) {
+            node->room[p] = (uint16_t)(node->room[p] + sl_mig_room(model, &device->layout, p));
+        }
+        node->room[SL_CUT_WHOLE] = (uint16_t)(node->room[SL_CUT_WHOLE] + device->may_be_whole);
+    }
+}
+
+bool sl_cut_agent_is_busy(const struct sl_partition *partition)
+{
+    bool at_work =
+        partition->state == SL_PARTITION_PENDING || partition->state == SL_PARTITION_REBOOTING;
+    bool ours = partition->wanted != NULL &&
+                strncmp(partition->wanted, SL_CUT_PREFIX, strlen(SL_CUT_PREFIX)) == 0;
+    return partition->actuator == SL_ACTUATOR_MIG_MANAGER && at_work && !ours;
+}
+
+static uint64_t alike_of(const struct sl_cut_node *node)
+{
+    uint64_t sum = node->view->node->site_digest + node->single;
+    for (unsigned d = 0; d < node->n; d++) {
+        const struct sl_cut_device *device = &node->device[d];
+        const ptrdiff_t model = device->model == NULL ? -1 : device->model - sl_mig_model_at(0);
+        char text[sizeof(model) + sizeof(device->layout) + sizeof(device->free) + 2];
+        char *at = text;
+        memcpy(at, &model, sizeof(model));
+        memcpy(at + sizeof(model), &device->layout, sizeof(device->layout));
+        at += sizeof(model) + sizeof(device->layout);
+        memcpy(at, device->free, sizeof(device->free));
+        at[sizeof(device->free)] = device->may_change ? 1 : 0;
+        at[sizeof(device->free) + 1] = device->is_whole ? 1 : 0;
+        sum += sl_hash(text, sizeof(text)); /* in whatever order */
+    }
+    for (unsigned p = 0; p < node->view->n_pools; p++) {
+        sum += node->view->room[p].key * (uint64_t)(node->spare[p] + 1);
+    }
+    return sum == 0 ? 1 : sum;
+}
+
+const char *sl_cut_node_read(struct sl_cut_node *node, struct sl_cut_device *device,
+                             struct sl_cut_table *table, const struct sl_view *view, bool mig_mode)
+{
+    enum sl_actuator actuator = view->node->partition.actuator;
+    *node = (struct sl_cut_node){.view = view, .device = device};
+    node->single = view->node->partition.single;
+    node->mig_mode = mig_mode && actuator == SL_ACTUATOR_MIG_MANAGER;
+    if (actuator != SL_ACTUATOR_MIG_MANAGER && actuator != SL_ACTUATOR_NOS_MIG) {
+        return "nothing cuts its GPUs";
+    }
+    if (view->withheld) {
+        return "its GPUs are being cut";
+    }
+    if (sl_cut_agent_is_busy(&view->node->partition)) {
+        return "its mig-manager is at work for somebody else";
+    }
+    if (use_is_hidden(view)) {
+        return "pods on it hold GPU resources that it does not show now";
+    }
+    const char *why =
+        actuator == SL_ACTUATOR_NOS_MIG ? read_for_nos(node, table) : read_for_mig_manager(node);
+    bool some = false;
+    for (unsigned d = 0; why == NULL && d < node->n; d++) {
+        device[d].packed = &table->packed;
+        device[d].may_be_whole = device[d].is_whole || node->mig_mode;
+        some = some || device[d].may_change;
+    }
+    if (why == NULL && !some) {
+        return "every GPU of it is in use or may not be cut";
+    }
+    count_spare(node);
+    sl_cut_node_sum(node);
+    node->alike = alike_of(node);
+    return why;
+}
+
+void sl_cut_node_reset(struct sl_cut_node *node)
+{
+    for (unsigned d = 0; d < node->n; d++) {
+        memset(node->device[d].need, 0, sizeof(node->device[d].need));
+        node->device[d].need_whole = false;
+    }
+    node->units = 0;
+    node->mib = 0;
+    node->board = false;
+    count_spare(node);
+}

@@ -1,0 +1,106 @@
+/* Counts on one device; starts are found last, by sl_mig_pack. */
+#include "core/cut/node/shape.h"
+
+enum { WANTED_WORTH = 4 }; /* of an instance in demand, over one that nobody wants */
+
+static bool needs_some(const struct sl_cut_device *device)
+{
+    for (unsigned p = 0; p < device->model->n_profiles; p++) {
+        if (device->need[p] > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool sl_cut_device_changes(const struct sl_cut_device *device)
+{
+    if (device->need_whole) {
+        return !device->is_whole;
+    }
+    for (unsigned p = 0; device->model != NULL && p < device->model->n_profiles; p++) {
+        if (device->need[p] > device->free[p]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool sl_cut_device_can_give(const struct sl_cut_device *device, unsigned unit)
+{
+    if (!device->may_change || device->need_whole) {
+        return false;
+    }
+    if (unit == SL_CUT_WHOLE) {
+        return device->may_be_whole && device->n_stay == 0 && !needs_some(device);
+    }
+    uint8_t counts[SL_MIG_PROFILES_MAX];
+    memcpy(counts, device->need, sizeof(counts));
+    counts[unit]++;
+    return sl_cut_device_fits(device, counts);
+}
+
+void sl_cut_device_need(struct sl_cut_device *device, unsigned unit, int by)
+{
+    if (unit == SL_CUT_WHOLE) {
+        device->need_whole = by > 0;
+    } else {
+        device->need[unit] = (uint8_t)(device->need[unit] + by);
+    }
+}
+
+int64_t sl_cut_device_keep(const struct sl_cut_device *device, uint8_t counts[SL_MIG_PROFILES_MAX])
+{
+    const struct sl_mig_model *model = device->model;
+    int64_t lost = 0;
+    memcpy(counts, device->need, SL_MIG_PROFILES_MAX);
+    for (unsigned p = model->n_profiles; p-- > 0;) {
+        while (!device->need_whole && counts[p] < device->free[p]) {
+            counts[p]++;
+            if (!sl_cut_device_fits(device, counts)) {
+                counts[p]--;
+                break;
+            }
+        }
+        bool wanted = device->weight != NULL && device->weight[p] > 0;
+        int64_t gone = device->free[p] > counts[p] ? device->free[p] - counts[p] : 0;
+        lost += gone * model->profiles[p].memory * (wanted ? WANTED_WORTH : 1);
+    }
+    return lost + (device->is_whole ? model->memory_slices : 0);
+}
+
+/* Returns the profile in demand that has least of its share yet, -1: none fits. */
+static int next_to_fill(const struct sl_cut_device *device, bool plain, const int64_t *weight,
+                        uint8_t counts[SL_MIG_PROFILES_MAX])
+{
+    const struct sl_mig_model *model = device->model;
+    int best = -1;
+    for (unsigned p = 0; p < model->n_profiles; p++) {
+        if (weight[p] <= 0 || (plain && model->profiles[p].attributes != 0)) {
+            continue;
+        }
+        /* weight / (count + 1), compared crosswise; among equals the larger profile */
+        if (best >= 0 && weight[p] * (counts[best] + 1) < weight[best] * (counts[p] + 1)) {
+            continue;
+        }
+        counts[p]++;
+        best = sl_cut_device_fits(device, counts) ? (int)p : best;
+        counts[p]--;
+    }
+    return best;
+}
+
+void sl_cut_device_fill(const struct sl_cut_device *device, bool plain,
+                        uint8_t counts[SL_MIG_PROFILES_MAX])
+{
+    int64_t weight[SL_MIG_PROFILES_MAX] = {0};
+    for (unsigned p = 0; p < device->model->n_profiles; p++) {
+        /* Pods that wait are demand, too, whether it was counted or not. */
+        int64_t wanted = device->weight != NULL ? device->weight[p] : 0;
+        weight[p] = wanted > device->need[p] ? wanted : device->need[p];
+    }
+    for (int p = next_to_fill(device, plain, weight, counts); p >= 0;
+         p = next_to_fill(device, plain, weight, counts)) {
+        counts[p]++;
+    }
+}

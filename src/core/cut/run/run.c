@@ -1,0 +1,418 @@
+/* The machine of a cut under way. It relies on this:
+ *
+ * - The mig-manager writes the label nvidia.com/mig.config.state: pending, rebooting, success or
+ * failed. The order itself sets pending, so that success and failed are news. An entry that its
+ * file does not show yet fails at once, for good under that name, and nothing has changed then: the
+ * next attempt follows after a pause.
+ * - It takes the device plugin away for its run, so that allocatable drops and comes back, after
+ * the state says success.
+ * - A failed run may have destroyed free instances.
+ * - nos' agent repeats the plan's name when it has done what it can, whatever came of it. */
+#include "sliced/cut_run.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "util/sat.h"
+#include "util/time.h"
+
+static const int64_t lag_us = 10 * SL_SECOND_US;    /* the watch shows an order by then */
+static const int64_t follow_us = SL_MINUTE_US;      /* allocatable follows by then */
+static const int64_t settle_us = 20 * SL_SECOND_US; /* and after a failure */
+static const int64_t calm_us = 10 * SL_SECOND_US;   /* of a cut whose instances are not known */
+static const int64_t again_us = 5 * SL_SECOND_US;   /* until a failed write is tried again */
+static const int64_t pauses_us[SL_CUT_ATTEMPTS] = {5 * SL_SECOND_US, SL_MINUTE_US, 0};
+
+const char *sl_cut_outcome_name(enum sl_cut_outcome outcome)
+{
+    static const char *const name[SL_CUT_OUTCOMES] = {
+        [SL_CUT_RUNNING] = "Running",
+        [SL_CUT_DONE] = "Done",
+        [SL_CUT_FAILED] = "Failed",
+        [SL_CUT_WEDGED] = "Wedged",
+        [SL_CUT_SILENT] = "Silent",
+        [SL_CUT_NOT_FOLLOWED] = "NotFollowed",
+        [SL_CUT_HALF_APPLIED] = "HalfApplied",
+        [SL_CUT_REFUSED] = "Refused",
+        [SL_CUT_GONE] = "Gone",
+        [SL_CUT_LEFT] = "Left",
+    };
+    return name[outcome];
+}
+
+/* ---- begin ---- */
+
+static uint64_t digest_allocatable(const struct sl_node *node)
+{
+    uint64_t digest = 1;
+    for (unsigned i = 0; i < node->n_pools; i++) {
+        const struct sl_pool *pool = &node->pool[i];
+        const uint64_t words[3] = {digest, sl_rank_hash(pool->resource, strlen(pool->resource)),
+                                   (uint64_t)pool->capacity};
+        char bytes[sizeof(words)];
+        memcpy(bytes, words, sizeof(words));
+        digest = sl_rank_hash(bytes, sizeof(bytes)) | 1;
+    }
+    return digest;
+}
+
+static void run_name(struct sl_cut_run *run)
+{
+    const uint64_t words[2] = {run->digest, (uint64_t)run->begun_us};
+    char bytes[sizeof(words)];
+    memcpy(bytes, words, sizeof(words));
+    (void)snprintf(run->name, sizeof(run->name), "sliced-%016" PRIx64 "-%u",
+                   sl_rank_hash(bytes, sizeof(bytes)), run->attempt);
+}
+
+/* The agent's file has the names of all attempts: they differ in their number alone. */
+static void run_try_again(struct sl_cut_run *run)
+{
+    char *number = strrchr(run->name, '-') + 1;
+    run->attempt++;
+    (void)snprintf(number, sizeof(run->name) - (size_t)(number - run->name), "%u", run->attempt);
+}
+
+void sl_cut_run_begin(struct sl_cut_run *run, const struct sl_node *node, const struct sl_cut *cut,
+                      size_t n, int64_t now_us)
+{
+    *run = (struct sl_cut_run){
+        .actuator = node->partition.actuator,
+        .attempt = 1,
+        .digest = sl_cut_digest(node, cut, n),
+        .n_cuts = (uint16_t)n,
+        .begun_us = now_us,
+        .wake_us = now_us,
+        .before = digest_allocatable(node),
+    };
+    memcpy(run->cut, cut, n * sizeof(cut[0]));
+    run_name(run);
+}
+
+bool sl_cut_run_resume(struct sl_cut_run *run, const struct sl_node *node, int64_t now_us)
+{
+    const char *cut = node->partition.cut;
+    if (cut == NULL) {
+        return false;
+    }
+    *run = (struct sl_cut_run){
+        .actuator = node->partition.actuator,
+        .resumed = true,
+        .attempt = SL_CUT_ATTEMPTS,
+        .begun_us = now_us,
+        .ordered_us = now_us,
+        .wake_us = now_us,
+        .at = SL_CUT_AT_WORK,
+        .written = true,
+        .moved = true,
+    };
+    if (strlen(cut) >= sizeof(run->name)) { /* not a name of ours: nothing can come of it */
+        run->outcome = SL_CUT_LEFT;
+        run->at = SL_CUT_AT_FINISH;
+        return true;
+    }
+    (void)snprintf(run->name, sizeof(run->name), "%s", cut);
+    return true;
+}
+
+/* ---- what the node shows ---- */
+
+static bool says(const char *text, const struct sl_cut_run *run)
+{
+    return text != NULL && strcmp(text, run->name) == 0;
+}
+
+/* Not selected any more, or another agent's. */
+static bool is_deselected(const struct sl_cut_run *run, const struct sl_node *node)
+{
+    return node->partition.actuator != run->actuator;
+}
+
+static void run_finish(struct sl_cut_run *run, enum sl_cut_outcome outcome)
+{
+    run->outcome = outcome;
+    run->at = SL_CUT_AT_FINISH;
+    run->pause_us = 0;
+}
+
+static void wait_until(struct sl_cut_run *run, int64_t us)
+{
+    run->wake_us = us < run->wake_us ? us : run->wake_us;
+}
+
+/* Nothing is waited for longer than for the cut itself. */
+static int64_t at_most(const struct sl_cut_rules *rules, int64_t us)
+{
+    return us < rules->timeout_us ? us : rules->timeout_us;
+}
+
+/* Has the actuator ended, with the instances that were ordered? Else this waits for allocatable to
+ * follow, and gives up with that outcome. */
+static void judge_end(struct sl_cut_run *run, const struct sl_node *node,
+                      const struct sl_cut_rules *rules, enum sl_cut_outcome otherwise,
+                      int64_t now_us)
+{
+    int64_t patience_us = at_most(rules, follow_us);
+    bool shown = run->n_cuts > 0 && sl_cut_shown(node, run->cut, run->n_cuts);
+    bool unknown = run->n_cuts == 0 && node->n_pools > 0;
+    int64_t calm_for_us = at_most(rules, calm_us);
+    bool calm = unknown && now_us - run->news_us >= calm_for_us;
+    if (shown || calm) {
+        run_finish(run, SL_CUT_DONE);
+    } else if (now_us - run->news_us >= patience_us) {
+        run_finish(run, otherwise);
+    } else {
+        wait_until(run, run->news_us + (unknown ? calm_for_us : patience_us));
+    }
+}
+
+/* The mig-manager says that it failed. */
+static void judge_failure(struct sl_cut_run *run, const struct sl_node *node,
+                          const struct sl_cut_rules *rules, int64_t now_us)
+{
+    int64_t patience_us = at_most(rules, settle_us);
+    bool same = run->before != 0 && digest_allocatable(node) == run->before;
+    if (same && !run->moved && run->attempt < SL_CUT_ATTEMPTS) {
+        run->at = SL_CUT_AT_PAUSE;
+        run->pause_us = now_us + pauses_us[run->attempt - 1];
+        run_try_again(run);
+    } else if (same || run->before == 0) {
+        run_finish(run, SL_CUT_FAILED);
+    } else if (now_us - run->news_us >= patience_us) {
+        run_finish(run, SL_CUT_HALF_APPLIED);
+    } else {
+        wait_until(run, run->news_us + patience_us);
+    }
+}
+
+static void watch_mig_manager(struct sl_cut_run *run, const struct sl_node *node,
+                              const struct sl_cut_rules *rules, int64_t now_us)
+{
+    const struct sl_partition *partition = &node->partition;
+    bool ended =
+        partition->state == SL_PARTITION_SUCCESS || partition->state == SL_PARTITION_FAILED;
+    if (!says(partition->wanted, run)) {
+        run->news_us = 0;
+        if (now_us - run->ordered_us >= lag_us) {
+            run_finish(run, SL_CUT_LEFT);
+        } else {
+            wait_until(run, run->ordered_us + lag_us);
+        }
+        return;
+    }
+    run->news_us = !ended ? 0 : run->news_us == 0 ? now_us : run->news_us;
+    if (partition->state == SL_PARTITION_SUCCESS) {
+        judge_end(run, node, rules, SL_CUT_NOT_FOLLOWED, now_us);
+    } else if (partition->state == SL_PARTITION_FAILED) {
+        judge_failure(run, node, rules, now_us);
+    } else if (now_us - run->begun_us >= rules->timeout_us) {
+        run_finish(run, SL_CUT_WEDGED);
+    } else {
+        wait_until(run, run->begun_us + rules->timeout_us);
+    }
+}
+
+static void watch_nos(struct sl_cut_run *run, const struct sl_node *node,
+                      const struct sl_cut_rules *rules, int64_t now_us)
+{
+    const struct sl_partition *partition = &node->partition;
+    if (!says(partition->wanted, run) && now_us - run->ordered_us >= lag_us) {
+        run_finish(run, SL_CUT_LEFT);
+    } else if (says(partition->applied, run)) {
+        run->news_us = run->news_us == 0 ? now_us : run->news_us;
+        judge_end(run, node, rules, SL_CUT_HALF_APPLIED, now_us);
+    } else if (now_us - run->begun_us >= rules->timeout_us) {
+        run_finish(run, SL_CUT_SILENT);
+    } else {
+        wait_until(run, run->begun_us + rules->timeout_us);
+        if (!says(partition->wanted, run)) {
+            wait_until(run, run->ordered_us + lag_us);
+        }
+    }
+}
+
+/* The mig-manager goes on with what it was told, whoever selects the node now: until it has ended
+ * nothing may be given there. */
+static bool is_at_work(const struct sl_cut_run *run, const struct sl_node *node,
+                       const struct sl_cut_rules *rules, int64_t now_us)
+{
+    enum sl_partition_state state = node->partition.state;
+    return run->actuator == SL_ACTUATOR_MIG_MANAGER &&
+           (state == SL_PARTITION_PENDING || state == SL_PARTITION_REBOOTING) &&
+           now_us - run->begun_us < rules->timeout_us;
+}
+
+static void watch_node(struct sl_cut_run *run, const struct sl_node *node,
+                       const struct sl_cut_rules *rules, int64_t now_us)
+{
+    run->moved = run->moved || digest_allocatable(node) != run->before;
+    if (is_deselected(run, node) && is_at_work(run, node, rules, now_us)) {
+        wait_until(run, run->begun_us + rules->timeout_us);
+    } else if (is_deselected(run, node)) {
+        run_finish(run, SL_CUT_LEFT);
+    } else if (run->actuator == SL_ACTUATOR_MIG_MANAGER) {
+        watch_mig_manager(run, node, rules, now_us);
+    } else {
+        watch_nos(run, node, rules, now_us);
+    }
+}
+
+/* ---- steps ---- */
+
+static enum sl_cut_step begin_write(struct sl_cut_run *run, enum sl_cut_step step)
+{
+    run->writing = true;
+    run->wake_us = INT64_MAX;
+    return step;
+}
+
+/* The order, or the end, was not written: later again. */
+static bool is_paused(struct sl_cut_run *run, int64_t now_us)
+{
+    if (now_us < run->pause_us) {
+        wait_until(run, run->pause_us);
+        return true;
+    }
+    return false;
+}
+
+enum sl_cut_step sl_cut_run_step(struct sl_cut_run *run, const struct sl_node *node,
+                                 const struct sl_cut_rules *rules, int64_t now_us)
+{
+    run->wake_us = INT64_MAX;
+    if (node == NULL) {
+        run->outcome = run->outcome == SL_CUT_RUNNING ? SL_CUT_GONE : run->outcome;
+        return SL_CUT_END;
+    }
+    if (run->writing) {
+        return SL_CUT_WAIT;
+    }
+    if (run->at == SL_CUT_AT_WORK) {
+        watch_node(run, node, rules, now_us);
+    } else if (run->at < SL_CUT_AT_FINISH && is_deselected(run, node)) {
+        run_finish(run, SL_CUT_LEFT); /* before it is ordered, or ordered again */
+    } else if (!run->written && run->at < SL_CUT_AT_FINISH &&
+               now_us - run->begun_us >= rules->timeout_us) {
+        run_finish(run, SL_CUT_REFUSED);
+    }
+    switch (run->at) {
+    case SL_CUT_AT_PAUSE:
+    case SL_CUT_AT_ORDER:
+        if (is_paused(run, now_us)) {
+            return SL_CUT_WAIT;
+        }
+        run->at = SL_CUT_AT_ORDER;
+        run->ordered_us = now_us;
+        return begin_write(run, SL_CUT_ORDER);
+    case SL_CUT_AT_WORK:
+        return SL_CUT_WAIT;
+    case SL_CUT_AT_FINISH:
+        if (!run->written && node->partition.cut == NULL) {
+            return SL_CUT_END; /* the node was never told */
+        }
+        return is_paused(run, now_us) ? SL_CUT_WAIT : begin_write(run, SL_CUT_FINISH);
+    case SL_CUT_AT_CLEAR:
+        break;
+    }
+    if (node->partition.cut == NULL || now_us - run->ordered_us >= lag_us) {
+        return SL_CUT_END;
+    }
+    wait_until(run, run->ordered_us + lag_us);
+    return SL_CUT_WAIT;
+}
+
+static void order_wrote(struct sl_cut_run *run, enum sl_cut_write_end end, int64_t now_us)
+{
+    run->written = run->written || end == SL_CUT_WRITTEN || end == SL_CUT_WRITE_UNKNOWN;
+    run->ordered_us = now_us;
+    run->news_us = 0;
+    if (end == SL_CUT_WRITE_REFUSED) {
+        run_finish(run, SL_CUT_REFUSED);
+    } else if (end == SL_CUT_WRITE_FAILED) { /* the same again: surely nobody has seen it */
+        run->at = SL_CUT_AT_PAUSE;
+        run->pause_us = now_us + again_us;
+    } else {
+        run->at = SL_CUT_AT_WORK;
+    }
+}
+
+void sl_cut_run_wrote(struct sl_cut_run *run, enum sl_cut_write_end end, int64_t now_us)
+{
+    run->writing = false;
+    run->wake_us = now_us;
+    if (run->at == SL_CUT_AT_ORDER) {
+        order_wrote(run, end, now_us);
+    } else if (end == SL_CUT_WRITTEN) {
+        run->at = SL_CUT_AT_CLEAR;
+        run->ordered_us = now_us;
+    } else { /* the node stays withheld until the mark is off */
+        run->pause_us = now_us + again_us;
+    }
+}
+
+void sl_cut_run_rebase(struct sl_cut_run *run, int64_t by_us)
+{
+    int64_t *const time[] = {&run->begun_us, &run->ordered_us, &run->pause_us, &run->news_us};
+    for (size_t i = 0; i < sizeof(time) / sizeof(time[0]); i++) {
+        *time[i] += *time[i] != 0 ? by_us : 0; /* 0: not set */
+    }
+    run->wake_us = sl_sat_add(run->wake_us, by_us);
+}
+
+const char *sl_cut_run_phase(const struct sl_cut_run *run, const struct sl_node *node)
+{
+    static const char *const phases[] = {
+        [SL_CUT_AT_ORDER] = "being ordered",
+        [SL_CUT_AT_WORK] = "ordered",
+        [SL_CUT_AT_PAUSE] = "to be ordered again",
+        [SL_CUT_AT_FINISH] = "ending",
+        [SL_CUT_AT_CLEAR] = "ending",
+    };
+    if (run->at != SL_CUT_AT_WORK || node == NULL) {
+        return phases[run->at];
+    }
+    if (run->news_us != 0) {
+        return "waiting for allocatable";
+    }
+    return node->partition.state == SL_PARTITION_PENDING     ? "pending"
+           : node->partition.state == SL_PARTITION_REBOOTING ? "rebooting"
+                                                             : phases[run->at];
+}
+
+/* ---- the record of a node ---- */
+
+void sl_cut_record_note(struct sl_cut_record *record, const struct sl_cut_run *run,
+                        const struct sl_cut_rules *rules, int64_t now_us)
+{
+    int64_t took_us = now_us - run->begun_us;
+    if (run->outcome == SL_CUT_DONE) {
+        record->failures = 0;
+        record->out_until_us = 0;
+        if (!run->resumed) {
+            record->seconds_us =
+                record->seconds_us == 0 ? took_us : (3 * record->seconds_us + took_us) / 4;
+        }
+        return;
+    }
+    int64_t out_us = rules->backoff_us;
+    for (uint32_t i = 0; i < record->failures && out_us < rules->max_backoff_us; i++) {
+        out_us = sl_sat_add(out_us, out_us);
+    }
+    out_us = out_us < rules->max_backoff_us ? out_us : rules->max_backoff_us;
+    record->failures += record->failures < UINT32_MAX ? 1 : 0;
+    record->out_until_us = sl_sat_add(now_us, out_us);
+    bool tried = run->outcome != SL_CUT_LEFT && run->outcome != SL_CUT_REFUSED;
+    if (run->digest != 0 && tried) {
+        memmove(&record->failed[1], &record->failed[0],
+                sizeof(record->failed) - sizeof(record->failed[0]));
+        record->failed[0] = run->digest;
+    }
+}
+
+int64_t sl_cut_seconds_us(const struct sl_cut_record *record, enum sl_actuator actuator)
+{
+    if (record != NULL && record->seconds_us > 0) {
+        return record->seconds_us;
+    }
+    return (actuator == SL_ACTUATOR_MIG_MANAGER ? 60 : 10) * SL_SECOND_US;
+}

@@ -1,0 +1,155 @@
+/* Cuts for people, and whether a node shows them. */
+#include "core/place/choose.h"
+#include "core/request/text.h"
+#include "sliced/cut.h"
+
+/* ---- text ---- */
+
+static const struct sl_mig_model *model_of(const struct sl_node *node, unsigned index)
+{
+    for (unsigned d = 0; d < node->n_devices; d++) {
+        if (node->device[d].index == (int)index) {
+            return node->device[d].model;
+        }
+    }
+    return node->model;
+}
+
+static void count_cut(const struct sl_cut *cut, uint8_t counts[SL_MIG_PROFILES_MAX])
+{
+    memset(counts, 0, SL_MIG_PROFILES_MAX);
+    for (unsigned i = 0; i < cut->n; i++) {
+        counts[cut->instance[i].profile]++;
+    }
+}
+
+static void say_cut(struct sl_text *text, const struct sl_node *node, const struct sl_cut *cut)
+{
+    const struct sl_mig_model *model = model_of(node, cut->device);
+    uint8_t counts[SL_MIG_PROFILES_MAX];
+    const char *between = " into ";
+    count_cut(cut, counts);
+    sl_text_puts(text, "GPU ");
+    sl_text_i64(text, cut->device);
+    for (unsigned p = 0; model != NULL && p < model->n_profiles; p++) {
+        if (counts[p] > 0) {
+            sl_text_puts(text, between);
+            sl_text_i64(text, counts[p]);
+            sl_text_puts(text, "x ");
+            sl_text_puts(text, model->profiles[p].name);
+            between = " + ";
+        }
+    }
+    if (cut->n == 0) {
+        sl_text_puts(text, cut->whole ? " into a whole GPU" : " into nothing");
+    }
+}
+
+size_t sl_cut_text(const struct sl_node *node, const struct sl_cut *cut, size_t n, char *out,
+                   size_t size)
+{
+    struct sl_text text;
+    sl_text_init(&text, out, size);
+    for (size_t i = 0; i < n; i++) {
+        sl_text_puts(&text, i > 0 ? "; " : "");
+        say_cut(&text, node, &cut[i]);
+    }
+    return text.len;
+}
+
+/* ---- digest ---- */
+
+uint64_t sl_cut_digest(const struct sl_node *node, const struct sl_cut *cut, size_t n)
+{
+    uint64_t digest = sl_rank_hash(node->name, strlen(node->name));
+    for (size_t i = 0; i < n; i++) {
+        char bytes[sizeof(digest) + 3 + SL_MIG_PROFILES_MAX];
+        uint8_t counts[SL_MIG_PROFILES_MAX];
+        count_cut(&cut[i], counts);
+        memcpy(bytes, &digest, sizeof(digest));
+        bytes[sizeof(digest)] = (char)(cut[i].device & 0xff);
+        bytes[sizeof(digest) + 1] = (char)(cut[i].device >> 8);
+        bytes[sizeof(digest) + 2] = cut[i].whole ? 1 : 0;
+        memcpy(bytes + sizeof(digest) + 3, counts, sizeof(counts));
+        digest = sl_rank_hash(bytes, sizeof(bytes));
+    }
+    return digest == 0 ? 1 : digest;
+}
+
+/* ---- shown ---- */
+
+static bool device_shows(const struct sl_node *node, const struct sl_cut *cut)
+{
+    uint8_t counts[SL_MIG_PROFILES_MAX];
+    count_cut(cut, counts);
+    for (unsigned d = 0; d < node->n_devices; d++) {
+        const struct sl_device *device = &node->device[d];
+        if (device->index != (int)cut->device) {
+            continue;
+        }
+        for (unsigned i = 0; device->model != NULL && i < node->n_instances; i++) {
+            const struct sl_instance *instance = &node->instance[i];
+            int p = instance->device == d ? sl_model_index(device->model, instance->profile) : 0;
+            if (p < 0 || (instance->device == d && counts[p] == 0)) {
+                return false;
+            }
+            counts[p] = (uint8_t)(counts[p] - (instance->device == d));
+        }
+        static const uint8_t none[SL_MIG_PROFILES_MAX] = {0};
+        return device->model != NULL && device->mig == !cut->whole &&
+               memcmp(counts, none, sizeof(none)) == 0;
+    }
+    return false;
+}
+
+/* Returns how many units of the profile (SL_MIG_PROFILES_MAX: of whole GPUs) are allocatable. */
+static int64_t allocatable(const struct sl_node *node, const struct sl_mig_model *model, unsigned p)
+{
+    int64_t sum = 0;
+    for (unsigned i = 0; i < node->n_pools; i++) {
+        const struct sl_pool *pool = &node->pool[i];
+        bool same = p == SL_MIG_PROFILES_MAX
+                        ? pool->kind == SL_KIND_WHOLE
+                        : pool->kind == SL_KIND_MIG && pool->profile == &model->profiles[p];
+        sum += same ? pool->capacity : 0;
+    }
+    return sum;
+}
+
+/* Can the node have these cuts, by what is allocatable alone? */
+static bool counts_show(const struct sl_node *node, const struct sl_cut *cut, size_t n)
+{
+    int64_t want[SL_MIG_PROFILES_MAX + 1] = {0};
+    size_t n_gpus = node->partition.n_gpus > 0 ? node->partition.n_gpus : node->n_devices;
+    const struct sl_mig_model *model = node->model;
+    for (size_t i = 0; i < n; i++) {
+        uint8_t counts[SL_MIG_PROFILES_MAX];
+        count_cut(&cut[i], counts);
+        for (unsigned p = 0; p < SL_MIG_PROFILES_MAX; p++) {
+            want[p] += counts[p];
+        }
+        want[SL_MIG_PROFILES_MAX] += cut[i].whole;
+    }
+    for (unsigned p = 0; model != NULL && p <= SL_MIG_PROFILES_MAX; p++) {
+        bool known = p < model->n_profiles || p == SL_MIG_PROFILES_MAX;
+        int64_t have = known ? allocatable(node, model, p) : 0;
+        if (have < want[p] || (n >= n_gpus && have != want[p])) {
+            return false;
+        }
+    }
+    return model != NULL;
+}
+
+bool sl_cut_shown(const struct sl_node *node, const struct sl_cut *cut, size_t n)
+{
+    bool tied = node->n_devices > 0;
+    bool all = true;
+    for (unsigned p = 0; p < node->n_pools; p++) {
+        tied = tied && node->pool[p].on_devices;
+    }
+    for (size_t i = 0; i < n; i++) {
+        all = all && device_shows(node, &cut[i]);
+    }
+    bool annotated = tied && node->layout == SL_LAYOUT_ANNOTATED;
+    return annotated ? all : (tied && all) || counts_show(node, cut, n);
+}

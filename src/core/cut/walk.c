@@ -1,0 +1,64 @@
+/* Walks the pods in order. What a node cannot give once it cannot give later: its room only
+ * shrinks. So an ask that failed is not tried again. */
+#include "core/cut/planner.h"
+#include "sliced/constraint.h"
+
+/* Identifies pods that every node answers alike. */
+static uint64_t ask_key(const struct sl_pod *pod, const struct sl_ask *ask)
+{
+    struct {
+        uint64_t constraints;
+        uint64_t item[SL_ASK_ITEMS_MAX][3];
+    } text = {.constraints = pod->constraints == NULL ? 0 : pod->constraints->digest};
+    for (unsigned i = 0; i < ask->n; i++) {
+        const struct sl_ask_item *item = &ask->item[i];
+        text.item[i][0] = item->key;
+        text.item[i][1] = (uint64_t)item->count;
+        text.item[i][2] = (uint64_t)(uint32_t)item->least_mib << 32 | (uint32_t)item->memory_mib;
+    }
+    return sl_hash((const char *)&text, sizeof(text.constraints) + ask->n * sizeof(text.item[0]));
+}
+
+static int64_t place_pod(struct sl_cutter *cutter, size_t i, const struct sl_ask *ask)
+{
+    const struct sl_cut_pod *pod = &cutter->input->pod[i];
+    for (size_t k = 0; k < cutter->n_opened; k++) {
+        struct sl_cut_candidate *candidate = &cutter->candidate[cutter->opened[k]];
+        if (sl_cut_is_ahead(candidate, pod) &&
+            sl_cut_take(cutter, candidate, pod->pod, ask, true)) {
+            return (int64_t)cutter->opened[k];
+        }
+    }
+    int64_t best = cutter->n_opened < cutter->max_opened ? sl_cut_best_node(cutter, i, ask) : -1;
+    if (best < 0 || !sl_cut_take(cutter, &cutter->candidate[best], pod->pod, ask, true)) {
+        return -1;
+    }
+    cutter->candidate[best].opened = true;
+    cutter->opened[cutter->n_opened] = (size_t)best;
+    cutter->n_opened++;
+    return best;
+}
+
+void sl_cut_walk(struct sl_cutter *cutter)
+{
+    const struct sl_cut_input *input = cutter->input;
+    for (size_t i = 0; i < input->n_pods; i++) {
+        const struct sl_pod *pod = input->pod[i].pod;
+        struct sl_ask ask;
+        cutter->place[i] = -1;
+        if (cutter->work <= 0 || !sl_cut_ask(pod, &ask)) {
+            continue;
+        }
+        int64_t *failed = sl_cut_tally_at(&cutter->failed, ask_key(pod, &ask));
+        int64_t *spent = sl_cut_spent(cutter, pod);
+        if (*failed >= sl_cut_latest(&input->pod[i]) || spent == NULL) {
+            continue;
+        }
+        int64_t before = cutter->work;
+        cutter->place[i] = (int32_t)place_pod(cutter, i, &ask);
+        if (cutter->place[i] < 0) {
+            *failed = sl_cut_latest(&input->pod[i]);
+        }
+        *spent += before - cutter->work;
+    }
+}

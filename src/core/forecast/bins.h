@@ -1,0 +1,52 @@
+/* Nodes as bins of units, found by their free units. */
+#ifndef SLICED_CORE_FORECAST_BINS_H
+#define SLICED_CORE_FORECAST_BINS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SL_BINS_LEVELS = 64 };
+
+#define SL_BIN_NONE UINT32_MAX
+
+/* A node, or one device when a pod cannot have units of two. */
+struct sl_bin {
+    uint64_t key; /* of the node */
+    int64_t units;
+    int64_t free; /* below 0 when running pods hold more than there is */
+    int64_t gain; /* of a search: units freed in it, if mark is the search's */
+    uint64_t mark;
+    uint32_t next; /* in the list of its level */
+    uint32_t prev;
+};
+
+/* Zeroed: no bins. */
+struct sl_bins {
+    struct sl_bin *bin; /* by key, then units */
+    size_t n;
+    size_t cap;
+    uint32_t level[SL_BINS_LEVELS + 1]; /* first bins of the lists by free units */
+    int64_t largest;                    /* units of the largest bin */
+};
+
+void sl_bins_free(struct sl_bins *bins);
+/* Makes room for n bins; -1 when out of memory. */
+int sl_bins_reserve(struct sl_bins *bins, size_t n);
+/* Frees all units. The array must be filled and sorted. */
+void sl_bins_clear(struct sl_bins *bins);
+/* The copy must have reserved room. */
+void sl_bins_copy(struct sl_bins *to, const struct sl_bins *from);
+/* For qsort: by key, then units. */
+int sl_bins_compare(const void *a, const void *b);
+/* True when pods of that width fill every bin, so that only the sum of free units counts. */
+bool sl_bins_are_divided_by(const struct sl_bins *bins, int64_t width);
+void sl_bins_set_free(struct sl_bins *bins, uint32_t index, int64_t units);
+/* Returns the fullest bin, except `but`, with room for the width; SL_BIN_NONE: none. */
+uint32_t sl_bins_choose(const struct sl_bins *bins, int64_t width, uint32_t but);
+/* Returns an upper bound on the free units of bins except `but`; loose when levels are wide. */
+int64_t sl_bins_most_free(const struct sl_bins *bins, uint32_t but);
+/* Returns the node's bin that suits the width best; for an unknown node as sl_bins_choose(). */
+uint32_t sl_bins_of_node(const struct sl_bins *bins, uint64_t key, int64_t width);
+
+#endif

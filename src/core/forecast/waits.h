@@ -1,0 +1,43 @@
+/* Waiting pods in the lane's order, with a tree that finds the next pod narrow enough. */
+#ifndef SLICED_CORE_FORECAST_WAITS_H
+#define SLICED_CORE_FORECAST_WAITS_H
+
+#include "sliced/promise_pod.h"
+
+struct sl_wait {
+    struct sl_promise_pod pod; /* its width is 0 once it is gone */
+    int64_t run_us;
+    uint64_t serial; /* tells pods apart; 0: not a real pod */
+    void *owner;     /* the caller's */
+    uint8_t rank;    /* the caller's */
+};
+
+/* Zeroed: no pod waits. */
+struct sl_waits {
+    struct sl_wait *wait;
+    int64_t *narrowest; /* the least width below each node of the tree; root at 1, leaves at size */
+    size_t first;       /* all slots before it are removed */
+    size_t used;
+    size_t size; /* a power of two, or 0 */
+};
+
+void sl_waits_free(struct sl_waits *waits);
+/* Makes room for n pods; -1 when out of memory. */
+int sl_waits_reserve(struct sl_waits *waits, size_t n);
+void sl_waits_clear(struct sl_waits *waits);
+/* Copies without removed pods. The copy must have reserved room. */
+void sl_waits_copy(struct sl_waits *to, const struct sl_waits *from);
+/* Adds a pod; the caller has reserved room. True: slots of other pods have changed. */
+bool sl_waits_push(struct sl_waits *waits, const struct sl_wait *wait);
+void sl_waits_remove(struct sl_waits *waits, size_t slot);
+/* Returns the slot of the pod of equal order and serial; waits->size: it does not wait. */
+size_t sl_waits_find(const struct sl_waits *waits, const struct sl_wait *wait);
+/* Returns the first slot from `from` on whose pod is no wider than units; waits->size: none. */
+size_t sl_waits_next(const struct sl_waits *waits, size_t from, int64_t units);
+
+static inline bool sl_waits_is_empty(const struct sl_waits *waits)
+{
+    return waits->first >= waits->used;
+}
+
+#endif

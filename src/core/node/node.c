@@ -1,0 +1,279 @@
+/* Nodes: judged once from the facts (draft.h), then immutable. */
+#include "sliced/node.h"
+
+#include "core/node/draft.h"
+#include "core/request/constraint_draft.h"
+
+#include <stdlib.h>
+
+#include "util/data/search.h"
+
+enum { NODE_NAME_MAX = 253 };
+
+/* Sets each pool's profile, from the first device whose model has it. */
+static void find_profiles(struct sl_draft *draft)
+{
+    for (unsigned p = 0; p < draft->n_pools; p++) {
+        struct sl_draft_pool *pool = &draft->pool[p];
+        if (draft->model != NULL) {
+            pool->pool.profile = sl_mig_profile_find(draft->model, pool->profile);
+        }
+        for (unsigned d = 0; d < draft->n_devices && pool->pool.profile == NULL; d++) {
+            const struct sl_mig_model *model = draft->device[d].device.model;
+            if (model != NULL) {
+                pool->pool.profile = sl_mig_profile_find(model, pool->profile);
+            }
+        }
+    }
+}
+
+/* Takes profiles from instances, which beat names: with several models a name may mean several
+ * profiles. */
+static void profiles_from_instances(struct sl_draft *draft)
+{
+    for (unsigned p = 0; p < draft->n_pools; p++) {
+        const struct sl_mig_profile *first = NULL;
+        bool used = false;
+        for (unsigned i = 0; i < draft->n_instances; i++) {
+            const struct sl_instance *instance = &draft->instance[i].instance;
+            if (instance->pool == p) {
+                first = first == NULL ? instance->profile : first;
+                used = used || instance->profile == draft->pool[p].pool.profile;
+            }
+        }
+        if (!used && first != NULL) {
+            draft->pool[p].pool.profile = first;
+        }
+    }
+}
+
+static int judge(struct sl_draft *draft, struct sl_error *err)
+{
+    if (sl_draft_read(draft, err) != 0) {
+        return -1;
+    }
+    sl_draft_partition(draft);
+    if (sl_draft_annotated(draft, err) != 0) {
+        return -1;
+    }
+    find_profiles(draft);
+    if (draft->n_devices == 0) {
+        sl_draft_infer(draft);
+    }
+    sl_draft_tie(draft);
+    profiles_from_instances(draft);
+    sl_draft_memory(draft);
+    sl_draft_site(draft);
+    return 0;
+}
+
+static size_t text_size(struct sl_str text)
+{
+    return text.len == 0 ? 0 : text.len + 1;
+}
+
+/* A text that is longer than any UID counts as none. */
+static struct sl_str uid_of(const struct sl_draft *draft)
+{
+    struct sl_str uid = draft->facts->uid;
+    return uid.len > NODE_NAME_MAX ? (struct sl_str){NULL, 0} : uid;
+}
+
+/* Bytes of all parts but text. */
+static size_t words_of(const struct sl_draft *draft)
+{
+    return sizeof(struct sl_node) + draft->n_devices * sizeof(struct sl_device) +
+           draft->n_instances * sizeof(struct sl_instance) +
+           draft->n_pools * sizeof(struct sl_pool) + sl_draft_site_words(draft);
+}
+
+static size_t size_of(const struct sl_draft *draft)
+{
+    size_t size = words_of(draft) + draft->site_text;
+    size +=
+        text_size(draft->facts->name) + text_size(draft->labels.product) + draft->problem.len + 1;
+    size += text_size(uid_of(draft));
+    size += text_size(draft->partition.wanted) + text_size(draft->partition.applied) +
+            text_size(draft->partition.cut);
+    for (unsigned i = 0; i < draft->n_devices; i++) {
+        size += text_size(draft->device[i].uuid) + text_size(draft->device[i].product);
+    }
+    for (unsigned i = 0; i < draft->n_pools; i++) {
+        size += text_size(draft->pool[i].resource);
+    }
+    return size;
+}
+
+static const char *put_text(char **at, struct sl_str text)
+{
+    if (text.len == 0) {
+        return NULL;
+    }
+    char *start = *at;
+    memcpy(start, text.s, text.len);
+    start[text.len] = '\0';
+    *at += text.len + 1;
+    return start;
+}
+
+static void copy_devices(struct sl_node *node, const struct sl_draft *draft, char **at)
+{
+    node->model = draft->n_devices > 0 ? draft->device[0].device.model : draft->model;
+    for (unsigned i = 0; i < draft->n_devices; i++) {
+        const struct sl_draft_device *from = &draft->device[i];
+        node->device[i] = from->device;
+        node->device[i].uuid = put_text(at, from->uuid);
+        node->device[i].product =
+            from->product.len > 0 ? put_text(at, from->product) : node->product;
+        if (from->device.model != node->model) {
+            node->model = NULL;
+        }
+    }
+}
+
+/* Copies instances sorted by device, then start; the draft has them by device. */
+static void copy_instances(struct sl_node *node, const struct sl_draft *draft)
+{
+    for (unsigned i = 0; i < draft->n_instances; i++) {
+        const struct sl_instance *from = &draft->instance[i].instance;
+        unsigned at = i;
+        for (; at > 0 && node->instance[at - 1].device == from->device &&
+               node->instance[at - 1].start > from->start;
+             at--) {
+            node->instance[at] = node->instance[at - 1];
+        }
+        node->instance[at] = *from;
+    }
+}
+
+static struct sl_node *build(const struct sl_draft *draft)
+{
+    struct sl_node *node = malloc(size_of(draft));
+    if (node == NULL) {
+        return NULL;
+    }
+    *node = (struct sl_node){
+        .layout = draft->layout,
+        .dynamic_mig = draft->dynamic_mig,
+        .partition = draft->partition.known,
+        .n_devices = (uint16_t)draft->n_devices,
+        .n_instances = (uint16_t)draft->n_instances,
+        .n_pools = (uint16_t)draft->n_pools,
+    };
+    atomic_init(&node->refs, 1);
+    node->device = (struct sl_device *)(node + 1);
+    node->instance = (struct sl_instance *)(node->device + draft->n_devices);
+    node->pool = (struct sl_pool *)(node->instance + draft->n_instances);
+    struct sl_pack site = {(char *)(node->pool + draft->n_pools), (char *)node + words_of(draft)};
+    sl_draft_site_pack(draft, node, &site);
+    char *at = site.text;
+    node->name = put_text(&at, draft->facts->name);
+    node->uid = put_text(&at, uid_of(draft));
+    node->product = put_text(&at, draft->labels.product);
+    node->problem = put_text(&at, (struct sl_str){draft->problem.out, draft->problem.len});
+    node->partition.wanted = put_text(&at, draft->partition.wanted);
+    node->partition.applied = put_text(&at, draft->partition.applied);
+    node->partition.cut = put_text(&at, draft->partition.cut);
+    copy_devices(node, draft, &at);
+    copy_instances(node, draft);
+    for (unsigned i = 0; i < draft->n_pools; i++) {
+        node->pool[i] = draft->pool[i].pool;
+        node->pool[i].resource = put_text(&at, draft->pool[i].resource);
+    }
+    return node;
+}
+
+static bool name_is_good(struct sl_str name, struct sl_error *err)
+{
+    if (name.len == 0) {
+        (void)sl_error_set(err, SL_ERR_FIELD, "metadata.name is missing");
+        return false;
+    }
+    if (name.len > NODE_NAME_MAX || memchr(name.s, '\0', name.len) != NULL) {
+        (void)sl_error_set(err, SL_ERR_FIELD, "metadata.name is not a name that Kubernetes allows");
+        return false;
+    }
+    return true;
+}
+
+struct sl_node *sl_node_new(const struct sl_node_facts *facts, struct sl_error *err)
+{
+    if (!name_is_good(facts->name, err)) {
+        return NULL;
+    }
+    /* Initialise only the members that are read: the arrays are large, and their counts tell what
+     * they hold. */
+    struct sl_draft draft;
+    draft.facts = facts;
+    draft.labels = (struct sl_draft_labels){0};
+    draft.model = NULL;
+    draft.gpu_count = 0;
+    draft.layout = SL_LAYOUT_UNKNOWN;
+    draft.n_pools = 0;
+    draft.n_devices = 0;
+    draft.n_instances = 0;
+    sl_text_init(&draft.problem, draft.problem_text, sizeof(draft.problem_text));
+    sl_text_shown(&draft.problem, facts->problem);
+    if (judge(&draft, err) != 0) {
+        return NULL;
+    }
+    struct sl_node *node = build(&draft);
+    if (node == NULL) {
+        (void)sl_error_nomem(err);
+    }
+    return node;
+}
+
+struct sl_node *sl_node_ref(struct sl_node *node)
+{
+    (void)atomic_fetch_add_explicit(&node->refs, 1, memory_order_relaxed);
+    return node;
+}
+
+void sl_node_unref(struct sl_node *node)
+{
+    if (node != NULL && atomic_fetch_sub_explicit(&node->refs, 1, memory_order_acq_rel) == 1) {
+        struct sl_node *judged = node->judged;
+        free(node);
+        sl_node_unref(judged);
+    }
+}
+
+bool sl_node_has_gpus(const struct sl_node *node)
+{
+    return node->n_pools > 0;
+}
+
+int sl_node_pool(const struct sl_node *node, uint64_t key)
+{
+    for (unsigned i = 0; i < node->n_pools; i++) {
+        if (node->pool[i].key == key) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+static bool label_is_before(const void *item, const void *key)
+{
+    return strcmp(((const struct sl_label *)item)->key, key) < 0;
+}
+
+const char *sl_node_label(const struct sl_node *node, const char *key)
+{
+    size_t at =
+        sl_lower_bound(node->label, node->n_labels, sizeof(node->label[0]), key, label_is_before);
+    return at < node->n_labels && strcmp(node->label[at].key, key) == 0 ? node->label[at].value
+                                                                        : NULL;
+}
+
+const char *sl_layout_name(enum sl_layout layout)
+{
+    static const char *const names[] = {
+        [SL_LAYOUT_UNKNOWN] = "unknown",
+        [SL_LAYOUT_INFERRED] = "inferred",
+        [SL_LAYOUT_ANNOTATED] = "annotated",
+    };
+    size_t i = (size_t)layout;
+    return i < sizeof(names) / sizeof(names[0]) ? names[i] : "unknown";
+}

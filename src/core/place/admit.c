@@ -1,0 +1,161 @@
+/* Which nodes admit a pod, by the rules of Kubernetes: NodeAffinity, TaintToleration,
+ * NodeUnschedulable and NodeResourcesFit of k8s.io/kubernetes/pkg/scheduler/framework/plugins. */
+#include "sliced/admit.h"
+
+#include "util/sat.h"
+
+/* ---- labels ---- */
+
+static bool is_one_of(const struct sl_match *match, const char *text)
+{
+    for (unsigned i = 0; i < match->n_values; i++) {
+        if (strcmp(match->value[i], text) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Gt and Lt: true when both values are whole numbers and the node's compares as the expression
+ * asks. */
+static bool compares(const struct sl_match *match, const char *text)
+{
+    int64_t theirs = 0;
+    int64_t bound = 0;
+    if (match->n_values != 1 || !sl_str_to_i64(sl_str_of(text), &theirs) ||
+        !sl_str_to_i64(sl_str_of(match->value[0]), &bound)) {
+        return false;
+    }
+    return match->op == SL_MATCH_GT ? theirs > bound : theirs < bound;
+}
+
+/* text: the value of the label or field, NULL when the node has none. */
+static bool holds(const struct sl_match *match, const char *text)
+{
+    switch ((enum sl_match_op)match->op) {
+    case SL_MATCH_IN:
+        return text != NULL && is_one_of(match, text);
+    case SL_MATCH_NOT_IN:
+        return text == NULL || !is_one_of(match, text);
+    case SL_MATCH_EXISTS:
+        return text != NULL;
+    case SL_MATCH_DOES_NOT_EXIST:
+        return text == NULL;
+    case SL_MATCH_GT:
+    case SL_MATCH_LT:
+        return text != NULL && compares(match, text);
+    }
+    return false;
+}
+
+static bool all_hold(const struct sl_match *match, unsigned n, const struct sl_node *node)
+{
+    for (unsigned i = 0; i < n; i++) {
+        if (!holds(&match[i], match[i].field ? node->name : sl_node_label(node, match[i].key))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A term without expressions matches nothing. */
+static bool affinity_admits(const struct sl_constraints *c, const struct sl_node *node)
+{
+    for (unsigned i = 0; i < c->n_terms; i++) {
+        if (c->term[i].n > 0 && all_hold(c->term[i].match, c->term[i].n, node)) {
+            return true;
+        }
+    }
+    return !c->affinity;
+}
+
+/* ---- taints ---- */
+
+static bool toleration_covers(const struct sl_toleration *toleration, const struct sl_taint *taint)
+{
+    return (toleration->effect == SL_TAINT_ANY || toleration->effect == taint->effect) &&
+           (toleration->key == NULL || strcmp(toleration->key, taint->key) == 0) &&
+           (toleration->value == NULL || strcmp(toleration->value, taint->value) == 0);
+}
+
+static bool tolerates(const struct sl_constraints *c, const struct sl_taint *taint)
+{
+    for (unsigned i = 0; c != NULL && i < c->n_tolerations; i++) {
+        if (toleration_covers(&c->toleration[i], taint)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool taints_admit(const struct sl_constraints *c, const struct sl_node *node)
+{
+    for (unsigned i = 0; i < node->n_taints; i++) {
+        const struct sl_taint *taint = &node->taint[i];
+        bool keeps_away =
+            taint->effect == SL_TAINT_NO_SCHEDULE || taint->effect == SL_TAINT_NO_EXECUTE;
+        if (keeps_away && !tolerates(c, taint)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+enum sl_constraint sl_constraints_admit(const struct sl_constraints *constraints,
+                                        const struct sl_node *node)
+{
+    static const struct sl_taint cordon = {"node.kubernetes.io/unschedulable", "",
+                                           SL_TAINT_NO_SCHEDULE};
+    if (node->unschedulable && !tolerates(constraints, &cordon)) {
+        return SL_CONSTRAINT_UNSCHEDULABLE;
+    }
+    if (constraints != NULL && !all_hold(constraints->selector, constraints->n_selector, node)) {
+        return SL_CONSTRAINT_SELECTOR;
+    }
+    if (constraints != NULL && !affinity_admits(constraints, node)) {
+        return SL_CONSTRAINT_AFFINITY;
+    }
+    return taints_admit(constraints, node) ? SL_CONSTRAINT_NONE : SL_CONSTRAINT_TAINT;
+}
+
+/* ---- what is in use ---- */
+
+/* most: -1 when the node does not say. A pod that asks for none always has room. */
+static bool has_room(int64_t most, int64_t used, int64_t asked)
+{
+    return most < 0 || asked <= 0 || (used <= most && asked <= most - used);
+}
+
+enum sl_constraint sl_constraints_admit_beside(const struct sl_constraints *constraints,
+                                               const struct sl_view *view,
+                                               const struct sl_host_use *more)
+{
+    const struct sl_host_use none = {0};
+    const struct sl_host_use *beside = more == NULL ? &none : more;
+    const struct sl_node *node = view->node;
+    enum sl_constraint against = sl_constraints_admit(constraints, node);
+    if (against != SL_CONSTRAINT_NONE) {
+        return against;
+    }
+    if (!has_room(node->host.pods, (int64_t)view->n_pods + beside->n_pods, 1)) {
+        return SL_CONSTRAINT_PODS;
+    }
+    if (constraints == NULL) {
+        return SL_CONSTRAINT_NONE;
+    }
+    if (!has_room(node->host.cpu_milli, sl_sat_add(view->cpu_milli, beside->cpu_milli),
+                  constraints->cpu_milli)) {
+        return SL_CONSTRAINT_CPU;
+    }
+    if (!has_room(node->host.memory_bytes, sl_sat_add(view->memory_bytes, beside->memory_bytes),
+                  constraints->memory_bytes)) {
+        return SL_CONSTRAINT_MEMORY;
+    }
+    return SL_CONSTRAINT_NONE;
+}
+
+enum sl_constraint sl_constraints_admit_now(const struct sl_constraints *constraints,
+                                            const struct sl_view *view)
+{
+    return sl_constraints_admit_beside(constraints, view, NULL);
+}

@@ -1,0 +1,167 @@
+/* The table of reasons and the sentences made from it. They are made for each node of a request, so
+ * by appends, without a formatting library. */
+#include "sliced/reason.h"
+
+#include "core/place/choose.h"
+#include "core/request/text.h"
+
+/* In a text: $r resource, $a asked, $f free, $c capacity, $l largest, $m the pod's own text, $o the
+ * name under which the node would offer it, $n MiB of GPU memory that each unit needs. */
+static const struct row {
+    const char *name;
+    bool never;
+    const char *help;
+    struct sl_str text;
+} rows[SL_REASON_COUNT] = {
+#define TEXT(literal)                                                                              \
+    {                                                                                              \
+        (literal), sizeof(literal) - 1                                                             \
+    }
+    [SL_REASON_FITS] = {"Fits", false, "Everything asked for is free on the node.", TEXT("fits")},
+    [SL_REASON_NO_ASK] = {"NoAsk", false,
+                          "The pod asks for no GPU resource; any node will do for sliced.",
+                          TEXT("asks for no GPU")},
+    [SL_REASON_INSUFFICIENT] = {"Insufficient", false,
+                                "Fewer units are free on the node than are asked for.",
+                                TEXT("$r: $a asked, $f free of $c")},
+    [SL_REASON_FRAGMENTED] = {"Fragmented", false,
+                              "The node has enough in sum, but no single GPU of it has.",
+                              TEXT("$r: $a asked, $f free in sum but at most $l on one GPU")},
+    [SL_REASON_DEVICES_SHARED] = {"DevicesShared", false,
+                                  "A GPU is free to be given whole only while no part of it is in "
+                                  "use, and too few are.",
+                                  TEXT("$r: $a asked, $f free of $c, parts of others are in use")},
+    [SL_REASON_UNHEALTHY] = {"Unhealthy", false,
+                             "What is left on the node is on GPUs that are marked unhealthy.",
+                             TEXT("$r: $a asked, $f free of $c on healthy GPUs")},
+    [SL_REASON_NOT_PARTITIONED] = {"NotPartitioned", false,
+                                   "The node is repartitioned by demand and could offer the "
+                                   "profile, but does not now.",
+                                   TEXT("$r: $a asked, this node is not partitioned for it now$o")},
+    [SL_REASON_MEMORY_TAKEN] =
+        {"MemoryTaken", false,
+         "Enough units are free, but too few of them with the GPU memory that the pod needs of "
+         "each (annotations sliced.dev/gpu-memory, sliced.dev/min-gpu-memory).",
+         TEXT("$r: $a asked with $n MiB of GPU memory each, $f can be had with that now")},
+    [SL_REASON_CUTTING] = {"Cutting", false,
+                           "The node's GPUs are being cut (repartitioned); nothing is given there "
+                           "until that is over.",
+                           TEXT("$r: $a asked, this node's GPUs are being cut")},
+    [SL_REASON_NOT_OFFERED] = {"NotOffered", true, "The node does not have the resource at all.",
+                               TEXT("$r: not offered by this node")},
+    [SL_REASON_EXCEEDS_NODE] = {"ExceedsNode", true,
+                                "More is asked for than the node has, even when it is empty.",
+                                TEXT("$r: $a asked, this node has $c in all")},
+    [SL_REASON_EXCEEDS_DEVICE] = {"ExceedsDevice", true,
+                                  "More is asked for than any one GPU of the node has.",
+                                  TEXT("$r: $a asked, one GPU of this node has at most $l")},
+    [SL_REASON_LITTLE_MEMORY] =
+        {"TooLittleMemory", true,
+         "Too few of the node's units have the GPU memory that the pod needs of each (annotations "
+         "sliced.dev/gpu-memory, sliced.dev/min-gpu-memory), even when it is empty.",
+         TEXT("$r: $a asked with $n MiB of GPU memory each, $f of this node's have that, the "
+              "largest has $l MiB")},
+    [SL_REASON_ONE_EACH] =
+        {"OneReplicaEach", true,
+         "The node's device plugin refuses requests for more than one replica "
+         "(failRequestsGreaterThanOne; always under MPS).",
+         TEXT("$r: $a asked, this node's device plugin gives a container one replica at most")},
+    [SL_REASON_EXCEEDS_TOGETHER] =
+        {"ExceedsTogether", true,
+         "Each GPU resource of the pod could be had alone, but not all of them at once, even when "
+         "the node is empty.",
+         TEXT("$r: $a asked, never to be had on this node beside the pod's other GPU requests")},
+    [SL_REASON_MALFORMED_ASK] = {"MalformedAsk", true,
+                                 "The pod's own request is wrong and has to be changed.",
+                                 TEXT("malformed GPU request$m")},
+    [SL_REASON_UNKNOWN_NODE] = {"UnknownNode", false, "The node has not been seen yet, or is gone.",
+                                TEXT("node not known (yet)")},
+#undef TEXT
+};
+
+static const struct row *row_of(enum sl_reason reason)
+{
+    size_t i = (size_t)reason;
+    return i < SL_REASON_COUNT ? &rows[i] : &rows[SL_REASON_UNKNOWN_NODE];
+}
+
+const char *sl_reason_name(enum sl_reason reason)
+{
+    return row_of(reason)->name;
+}
+
+bool sl_reason_is_never(enum sl_reason reason)
+{
+    return row_of(reason)->never;
+}
+
+const char *sl_reason_help(enum sl_reason reason)
+{
+    return row_of(reason)->help;
+}
+
+static int64_t memory_needed(const struct sl_ask *ask, const struct sl_verdict *verdict)
+{
+    if (ask == NULL || verdict->item >= ask->n) {
+        return 0;
+    }
+    return sl_item_mib(&ask->item[verdict->item]);
+}
+
+static void add_value(struct sl_text *text, char which, const struct sl_verdict *verdict,
+                      const struct sl_ask *ask, const char *malformed)
+{
+    bool named = ask != NULL && verdict->item < ask->n;
+    switch (which) {
+    case 'r':
+        sl_text_puts(text, named ? ask->item[verdict->item].resource : "GPU");
+        break;
+    case 'a':
+        sl_text_i64(text, verdict->asked);
+        break;
+    case 'f':
+        sl_text_i64(text, verdict->free);
+        break;
+    case 'c':
+        sl_text_i64(text, verdict->capacity);
+        break;
+    case 'l':
+        sl_text_i64(text, verdict->largest);
+        break;
+    case 'n':
+        sl_text_i64(text, memory_needed(ask, verdict));
+        break;
+    case 'o':
+        if (verdict->alias != NULL) {
+            sl_text_puts(text, "; it offers that profile as ");
+            sl_text_puts(text, verdict->alias->resource);
+        }
+        break;
+    default:
+        if (malformed != NULL) {
+            sl_text_puts(text, ": ");
+            sl_text_puts(text, malformed);
+        }
+        break;
+    }
+}
+
+size_t sl_verdict_text(const struct sl_verdict *verdict, const struct sl_ask *ask,
+                       const char *malformed, char *out, size_t size)
+{
+    struct sl_text text;
+    sl_text_init(&text, out, size);
+    struct sl_str rest = row_of(verdict->reason)->text;
+    while (rest.len > 0) {
+        const char *mark = memchr(rest.s, '$', rest.len);
+        size_t plain = mark == NULL ? rest.len : (size_t)(mark - rest.s);
+        sl_text_add(&text, (struct sl_str){rest.s, plain});
+        if (mark == NULL) {
+            break;
+        }
+        add_value(&text, mark[1], verdict, ask, malformed);
+        rest.s += plain + 2;
+        rest.len -= plain + 2;
+    }
+    return text.len;
+}

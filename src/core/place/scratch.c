@@ -1,0 +1,153 @@
+/* Books and frees units in a scratch copy of a view's counters. */
+#include "core/place/choose.h"
+
+/* Units of one part that declare GPU memory at most, so that sums over residents do not overflow.
+ */
+enum { DECLARED_UNITS_MAX = 2048 };
+
+void sl_scratch_clear(struct sl_scratch *scratch, const struct sl_view *view)
+{
+    const struct sl_node *node = view->node;
+    scratch->view = view;
+    memset(scratch->pool_used, 0, node->n_pools * sizeof(scratch->pool_used[0]));
+    memset(scratch->pool_mib, 0, node->n_pools * sizeof(scratch->pool_mib[0]));
+    memset(scratch->device, 0, node->n_devices * sizeof(scratch->device[0]));
+    memset(scratch->instance_used, 0, node->n_instances * sizeof(scratch->instance_used[0]));
+    memset(scratch->instance_mib, 0, node->n_instances * sizeof(scratch->instance_mib[0]));
+}
+
+void sl_scratch_init(struct sl_scratch *scratch, const struct sl_view *view)
+{
+    const struct sl_node *node = view->node;
+    scratch->view = view;
+    memcpy(scratch->pool_used, view->pool_used, node->n_pools * sizeof(scratch->pool_used[0]));
+    memcpy(scratch->pool_mib, view->pool_mib, node->n_pools * sizeof(scratch->pool_mib[0]));
+    memcpy(scratch->device, view->device, node->n_devices * sizeof(scratch->device[0]));
+    memcpy(scratch->instance_used, view->instance_used,
+           node->n_instances * sizeof(scratch->instance_used[0]));
+    memcpy(scratch->instance_mib, view->instance_mib,
+           node->n_instances * sizeof(scratch->instance_mib[0]));
+}
+
+void sl_scratch_take(struct sl_scratch *scratch, unsigned pool, const struct sl_ask_item *item,
+                     const struct sl_assignment_part *part, int sign)
+{
+    const struct sl_pool *p = &scratch->view->node->pool[pool];
+    int64_t declared = 0;
+    if (p->kind == SL_KIND_REPLICA && item != NULL) {
+        declared = sign * sl_least(part->amount, DECLARED_UNITS_MAX) * item->memory_mib;
+    }
+    scratch->pool_used[pool] += sign * part->amount;
+    if (!p->on_devices || part->device < 0) {
+        scratch->pool_mib[pool] += declared;
+        return;
+    }
+    struct sl_device_use *use = &scratch->device[part->device];
+    if (part->instance >= 0) {
+        int32_t *used = &scratch->instance_used[part->instance];
+        bool was = *used > 0;
+        *used += (int32_t)(sign * part->amount);
+        use->instances += (*used > 0) - was;
+        scratch->instance_mib[part->instance] += declared;
+    } else if (p->kind == SL_KIND_WHOLE) {
+        use->whole = sign > 0;
+    } else if (p->kind == SL_KIND_REPLICA) {
+        use->replicas += (int32_t)(sign * part->amount);
+        use->declared_mib += declared;
+    } else {
+        use->memory_units += sign * part->amount;
+    }
+}
+
+void sl_scratch_undo(struct sl_scratch *scratch, const struct sl_ask_item *item,
+                     struct sl_assignment *assignment, unsigned first)
+{
+    while (assignment->n > first) {
+        assignment->n--;
+        const struct sl_assignment_part *part = &assignment->part[assignment->n];
+        int pool = sl_view_pool(scratch->view, item[part->item].key);
+        if (pool >= 0) {
+            sl_scratch_take(scratch, (unsigned)pool, &item[part->item], part, -1);
+        }
+    }
+}
+
+/* Reading a pod cuts its counts too; this keeps sums from overflow for pods made otherwise. */
+int64_t sl_scratch_units(const struct sl_ask_item *item)
+{
+    return item->count < SL_UNITS_MAX ? item->count : SL_UNITS_MAX;
+}
+
+/* Books a resident's parts, and all its units in the pools, as some units may have no part. */
+static void resident_book(struct sl_scratch *scratch, const struct sl_resident *resident,
+                          const struct sl_assignment_part *part, int sign)
+{
+    const struct sl_pod *pod = resident->pod;
+    for (unsigned i = 0; i < resident->n_parts; i++) {
+        const struct sl_ask_item *item = &pod->items[part[i].item];
+        int pool = sl_view_pool(scratch->view, item->key);
+        sl_scratch_take(scratch, (unsigned)pool, item, &part[i], sign);
+        scratch->pool_used[pool] -= sign * part[i].amount;
+    }
+    for (unsigned i = 0; i < pod->n_items; i++) {
+        int pool = sl_view_pool(scratch->view, pod->items[i].key);
+        if (pool >= 0) {
+            scratch->pool_used[pool] += sign * sl_scratch_units(&pod->items[i]);
+        }
+    }
+}
+
+void sl_scratch_remove(struct sl_scratch *scratch, unsigned resident)
+{
+    const struct sl_resident *r = &scratch->view->resident[resident];
+    resident_book(scratch, r, scratch->view->part + r->first_part, -1);
+}
+
+void sl_scratch_restore(struct sl_scratch *scratch, unsigned resident)
+{
+    const struct sl_resident *r = &scratch->view->resident[resident];
+    resident_book(scratch, r, scratch->view->part + r->first_part, 1);
+}
+
+/* A new part, unlike one that a resident holds, needs a healthy device and must not over-commit its
+ * memory. */
+static bool part_can_give(const struct sl_scratch *scratch, unsigned pool,
+                          const struct sl_ask_item *item, const struct sl_assignment_part *part)
+{
+    const struct sl_node *node = scratch->view->node;
+    const struct sl_pool *p = &node->pool[pool];
+    if (scratch->pool_used[pool] >= p->capacity ||
+        part->amount > p->capacity - scratch->pool_used[pool] ||
+        !sl_scratch_can_hold(scratch, pool, part) ||
+        !sl_scratch_has_memory(scratch, pool, item, part)) {
+        return false;
+    }
+    if (!p->on_devices) {
+        return true;
+    }
+    const struct sl_device *device = &node->device[part->device];
+    const struct sl_device_use *use = &scratch->device[part->device];
+    return device->healthy &&
+           (p->kind != SL_KIND_MEMORY || part->amount <= device->memory_units - use->memory_units);
+}
+
+bool sl_scratch_take_exactly(struct sl_scratch *scratch, const struct sl_ask *ask,
+                             const struct sl_assignment *assignment)
+{
+    struct sl_assignment done = {0};
+    if (assignment->n > 0 && scratch->view->withheld) {
+        return false;
+    }
+    for (; done.n < assignment->n; done.n++) {
+        const struct sl_assignment_part *part = &assignment->part[done.n];
+        const struct sl_ask_item *item = &ask->item[part->item];
+        int pool = sl_view_pool(scratch->view, item->key);
+        if (pool < 0 || !part_can_give(scratch, (unsigned)pool, item, part)) {
+            sl_scratch_undo(scratch, ask->item, &done, 0);
+            return false;
+        }
+        sl_scratch_take(scratch, (unsigned)pool, item, part, 1);
+        done.part[done.n] = *part;
+    }
+    return true;
+}

@@ -1,0 +1,152 @@
+/* The decisions of a run: which pod gets which node, which has a reservation, which is released. */
+#ifndef SLICED_CORE_PLAN_DECIDE_DECIDE_H
+#define SLICED_CORE_PLAN_DECIDE_DECIDE_H
+
+#include "core/plan/nodes/nodes.h"
+
+enum {
+    SL_PLAN_CHECKS = 1 << 20,   /* nodes that one run looks at; the next run goes on */
+    SL_PLAN_SEARCH = 8,         /* cost of a search, in nodes, beside those it looks at */
+    SL_PLAN_RESERVE_TRIES = 16, /* failed reservations of a lane in one run */
+    SL_PLAN_EXACT_MAX = 256,    /* nodes searched device by device for one reservation */
+    SL_PLAN_REFUSED_MAX = 12,   /* pods of a lane that its order refuses in one run */
+    SL_PLAN_BACK_MAX = 8,       /* pods set aside that come back when a node has more room */
+    SL_PLAN_PREEMPT_MAX = 8,    /* pods of a lane looked at for preemption in one run */
+};
+
+/* How soon kube-scheduler names a node if it finds victims. */
+#define SL_PLAN_NAMING_US (2 * SL_SECOND_US)
+
+/* ---- order.c, bounded.c ---- */
+
+/* NULL: the order only compares pods. */
+const struct sl_plan_order *sl_plan_order_of(enum sl_order_kind kind);
+extern const struct sl_plan_order sl_plan_bounded;
+
+/* ---- headroom.c ---- */
+
+/* Must the pod leave headroom? */
+bool sl_plan_needs_headroom(const struct sl_planner *planner, const struct sl_plan_pod *pod);
+/* Are the pod's units free, and beside them those that it must leave to shorter pods? */
+bool sl_plan_headroom(const struct sl_planner *planner, const struct sl_plan_pod *pod);
+/* By when the ends of running pods free the pod's units and its headroom. INT64_MAX: never. */
+int64_t sl_plan_headroom_time(struct sl_plan_run *run, const struct sl_plan_lane *lane,
+                              const struct sl_plan_pod *pod);
+
+/* ---- fits.c ---- */
+
+static inline bool sl_plan_reserve_is_on(const struct sl_plan_reserve *reserve,
+                                         const struct sl_plan_node *node)
+{
+    return reserve->active && reserve->node == node;
+}
+
+/* Does the pod fit beside what others have reserved on the node? */
+bool sl_plan_fits_beside(const struct sl_planner *planner, const struct sl_scratch *scratch,
+                         const struct sl_plan_node *node, const struct sl_plan_pod *pod,
+                         struct sl_assignment *out);
+/* When the pod fits on the node at the earliest; INT64_MAX: not even once all residents have
+ * ended. */
+int64_t sl_plan_earliest_on(struct sl_planner *planner, struct sl_plan_node *node,
+                            const struct sl_plan_pod *pod, struct sl_assignment *out);
+/* Does the node have the CPU, memory and place that the reservation's pod needs at its time, beside
+ * another pod (may be NULL) that runs until then? */
+bool sl_plan_host_then(const struct sl_plan_node *node, const struct sl_plan_reserve *reserve,
+                       const struct sl_plan_pod *pod);
+/* Chooses the devices that the reservation's pod gets at its time, beside the assignment of another
+ * pod (may be NULL). False: there is no room then. */
+bool sl_plan_choose_then(const struct sl_plan_node *node, const struct sl_plan_reserve *reserve,
+                         const struct sl_plan_pod *pod, const struct sl_assignment *assignment,
+                         struct sl_assignment *out);
+/* Does a start of pod on the node leave room for other, once pods being deleted are gone? */
+bool sl_plan_leaves_room(const struct sl_plan_node *node, const struct sl_plan_pod *other,
+                         const struct sl_plan_pod *pod, const struct sl_assignment *assignment);
+
+/* ---- making.c ---- */
+
+/* The node on which kube-scheduler makes room for the preemptor, as the pod's status names it;
+ * NULL: it names none yet. */
+struct sl_plan_node *sl_plan_making_node(const struct sl_planner *planner,
+                                         const struct sl_plan_pod *pod);
+/* The run begins: notes in each lane where room is being made for the lane's preemptor. */
+void sl_plan_preempt_begin(struct sl_plan_run *run);
+/* Has the pod to wait because the lane's preemptor goes first and its node is not named yet? */
+bool sl_plan_preempt_holds(const struct sl_planner *planner, const struct sl_plan_lane *lane,
+                           const struct sl_plan_pod *pod);
+/* Is room being made on the node for another pod, of no lower priority? */
+bool sl_plan_preempt_holds_node(const struct sl_plan_run *run, const struct sl_plan_node *node,
+                                const struct sl_plan_pod *pod);
+/* If the pod had that assignment on the node, would such another pod still have its room? */
+bool sl_plan_preempt_allows(const struct sl_planner *planner, const struct sl_plan_node *node,
+                            const struct sl_plan_pod *pod, const struct sl_assignment *assignment);
+
+/* ---- reserve.c ---- */
+
+/* Reserves for a pod that cannot start. False: no time is known. */
+bool sl_plan_reserve(struct sl_plan_run *run, struct sl_plan_lane *lane, struct sl_plan_pod *pod);
+/* Moves a reservation from the node to another which has room as early. */
+bool sl_plan_reserve_move(struct sl_plan_run *run, struct sl_plan_node *node);
+/* May the pod start on the node now without delaying a reservation there? Writes its devices to
+ * out; else *at_us is the latest time among the reservations that it would delay. */
+bool sl_plan_reserve_allows(struct sl_plan_run *run, const struct sl_plan_pod *pod,
+                            struct sl_plan_node *node, struct sl_assignment *out, int64_t *at_us);
+/* Adjusts to a start on the node: reservations there keep their time and may change devices. True
+ * when the start was ahead of a pod which has a reservation on any node. */
+bool sl_plan_reserve_adjust(struct sl_planner *planner, struct sl_plan_node *node);
+
+/* ---- pick.c ---- */
+
+struct sl_plan_pick {
+    struct sl_plan_node *node; /* NULL: none */
+    enum sl_hold_reason reason;
+    struct sl_assignment assignment;
+};
+
+/* Has the pod's namespace used up its share of the run's checks? Each may use half of what the
+ * others leave, so that there is always some left for one more. */
+bool sl_plan_is_spent(const struct sl_plan_run *run, const struct sl_plan_pod *pod);
+/* Must sl_plan_pick look at nodes? */
+bool sl_plan_must_search(struct sl_planner *planner, const struct sl_plan_pod *pod);
+/* Finds the best node where the pod may start now. only: the one node to look at; NULL: all. */
+void sl_plan_pick(struct sl_plan_run *run, struct sl_plan_pod *pod, struct sl_plan_node *only,
+                  struct sl_plan_pick *out);
+
+/* ---- act.c ---- */
+
+void sl_plan_set_reason(struct sl_planner *planner, struct sl_plan_pod *pod,
+                        enum sl_hold_reason reason);
+/* False: out of memory. */
+bool sl_plan_act_nominate(struct sl_plan_run *run, struct sl_plan_pod *pod,
+                          const struct sl_plan_pick *pick);
+/* Releases a pod without a nomination. */
+void sl_plan_release_pod(struct sl_plan_run *run, struct sl_plan_pod *pod);
+
+/* ---- preempt.c: the pod that was released to preempt, until it has a nomination ---- */
+
+/* Releases the lane's first pod that could preempt, and may, if there is one. */
+void sl_plan_preempt(struct sl_plan_run *run, struct sl_plan_lane *lane);
+/* The pod already names the node, from a preemption before this planner was there: resumes that
+ * preemption if the pod could still preempt there. */
+void sl_plan_preempt_resume(struct sl_plan_run *run, struct sl_plan_pod *pod,
+                            const struct sl_plan_node *node);
+/* The pod is about to change into next: notes when its gate opens, or its node is named. */
+void sl_plan_preempt_note(struct sl_planner *planner, struct sl_plan_pod *pod,
+                          const struct sl_pod *next);
+/* Gives the lane's preemptor up when its time is over; stops waiting for its node to be named when
+ * that takes too long. */
+void sl_plan_preempt_expire(struct sl_planner *planner, struct sl_plan_lane *lane);
+int64_t sl_plan_preempt_wake(const struct sl_planner *planner, const struct sl_plan_lane *lane);
+
+/* ---- named.c ---- */
+
+/* Must the pod wait for its turn among pods that may not take a nomination? */
+bool sl_plan_is_to_pause(const struct sl_planner *planner, const struct sl_plan_pod *pod);
+void sl_plan_nominate_named(struct sl_plan_run *run);
+void sl_plan_nominate_made_room(struct sl_plan_run *run);
+
+/* ---- walk.c, release.c ---- */
+
+void sl_plan_walk(struct sl_plan_run *run);
+void sl_plan_release(struct sl_plan_run *run);
+
+#endif

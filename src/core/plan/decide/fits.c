@@ -1,0 +1,158 @@
+/* Tests whether and when a pod fits on one node: beside reservations there, and as residents
+ * end. */
+#include "core/plan/decide/decide.h"
+
+static void book_assignment(struct sl_scratch *scratch, const struct sl_ask *ask,
+                            const struct sl_assignment *assignment)
+{
+    for (unsigned i = 0; i < assignment->n; i++) {
+        const struct sl_assignment_part *part = &assignment->part[i];
+        int pool = sl_view_pool(scratch->view, ask->item[part->item].key);
+        if (pool >= 0) {
+            sl_scratch_take(scratch, (unsigned)pool, &ask->item[part->item], part, 1);
+        }
+    }
+}
+
+/* Works on a copy: a reserved device may still be in use, so that its booking could not be
+ * undone. */
+bool sl_plan_fits_beside(const struct sl_planner *planner, const struct sl_scratch *scratch,
+                         const struct sl_plan_node *node, const struct sl_plan_pod *pod,
+                         struct sl_assignment *out)
+{
+    struct sl_scratch copy;
+    memcpy(&copy, scratch, sizeof(copy));
+    for (const struct sl_plan_lane *lane = planner->lane; planner->n_reserves > 0 && lane != NULL;
+         lane = lane->next) {
+        if (sl_plan_reserve_is_on(&lane->reserve, node) && lane->reserve.pod != pod) {
+            book_assignment(&copy, &lane->reserve.pod->class->ask->ask, &lane->reserve.assignment);
+        }
+    }
+    return sl_choose_on(&copy, &pod->class->ask->ask, out, NULL);
+}
+
+/* CPU, memory and pods of the node, as residents end. */
+struct host {
+    const struct sl_constraints *constraints;
+    const struct sl_host *has;
+    int64_t cpu_milli;
+    int64_t memory_bytes;
+    int64_t pods;
+};
+
+static struct host host_of(const struct sl_plan_node *node, const struct sl_plan_pod *pod)
+{
+    const struct sl_view *view = node->view;
+    return (struct host){pod->class->constraints, &node->node->host, view->cpu_milli,
+                         view->memory_bytes, view->n_pods};
+}
+
+static bool host_fits(const struct host *host)
+{
+    int64_t cpu = host->constraints == NULL ? 0 : host->constraints->cpu_milli;
+    int64_t memory = host->constraints == NULL ? 0 : host->constraints->memory_bytes;
+    const struct sl_host *has = host->has;
+    return (has->cpu_milli < 0 || cpu == 0 || sl_sat_add(host->cpu_milli, cpu) <= has->cpu_milli) &&
+           (has->memory_bytes < 0 || memory == 0 ||
+            sl_sat_add(host->memory_bytes, memory) <= has->memory_bytes) &&
+           (has->pods < 0 || host->pods < has->pods);
+}
+
+static void host_join(struct host *host, const struct sl_pod *pod)
+{
+    if (pod->constraints != NULL) {
+        host->cpu_milli = sl_sat_add(host->cpu_milli, pod->constraints->cpu_milli);
+        host->memory_bytes = sl_sat_add(host->memory_bytes, pod->constraints->memory_bytes);
+    }
+    host->pods++;
+}
+
+/* A saturated sum stays as it is: its true value is lost. */
+static int64_t sum_without(int64_t sum, int64_t part)
+{
+    return sum == INT64_MAX ? sum : sum - part;
+}
+
+static void host_leave(struct host *host, const struct sl_pod *pod)
+{
+    if (pod->constraints != NULL) {
+        host->cpu_milli = sum_without(host->cpu_milli, pod->constraints->cpu_milli);
+        host->memory_bytes = sum_without(host->memory_bytes, pod->constraints->memory_bytes);
+    }
+    host->pods--;
+}
+
+int64_t sl_plan_earliest_on(struct sl_planner *planner, struct sl_plan_node *node,
+                            const struct sl_plan_pod *pod, struct sl_assignment *out)
+{
+    const struct sl_view *view = node->view;
+    struct host host = host_of(node, pod);
+    struct sl_scratch scratch;
+    sl_scratch_init(&scratch, view);
+    int64_t at_us = planner->now_us;
+    uint32_t i = 0;
+    for (;;) {
+        at_us = planner->n_drains > 0 ? sl_plan_drained(planner, node, pod, at_us) : at_us;
+        while (i < node->n_ends && node->end[i].at_us <= at_us) {
+            sl_scratch_remove(&scratch, node->end[i].resident);
+            host_leave(&host, view->resident[node->end[i].resident].pod);
+            i++;
+        }
+        if (host_fits(&host) && sl_plan_fits_beside(planner, &scratch, node, pod, out)) {
+            return at_us;
+        }
+        if (i >= node->n_ends) {
+            return INT64_MAX;
+        }
+        at_us = node->end[i].at_us;
+    }
+}
+
+bool sl_plan_host_then(const struct sl_plan_node *node, const struct sl_plan_reserve *reserve,
+                       const struct sl_plan_pod *pod)
+{
+    struct host host = host_of(node, reserve->pod);
+    if (pod != NULL) {
+        host_join(&host, pod->pod);
+    }
+    for (uint32_t i = 0; i < node->n_ends && node->end[i].at_us <= reserve->at_us; i++) {
+        host_leave(&host, node->view->resident[node->end[i].resident].pod);
+    }
+    return host_fits(&host);
+}
+
+bool sl_plan_choose_then(const struct sl_plan_node *node, const struct sl_plan_reserve *reserve,
+                         const struct sl_plan_pod *pod, const struct sl_assignment *assignment,
+                         struct sl_assignment *out)
+{
+    struct sl_scratch scratch;
+    if (!sl_plan_host_then(node, reserve, pod)) {
+        return false;
+    }
+    sl_scratch_init(&scratch, node->view);
+    if (assignment != NULL) {
+        book_assignment(&scratch, &pod->class->ask->ask, assignment);
+    }
+    for (uint32_t i = 0; i < node->n_ends && node->end[i].at_us <= reserve->at_us; i++) {
+        sl_scratch_remove(&scratch, node->end[i].resident);
+    }
+    return sl_choose_on(&scratch, &reserve->pod->class->ask->ask, out, NULL);
+}
+
+bool sl_plan_leaves_room(const struct sl_plan_node *node, const struct sl_plan_pod *other,
+                         const struct sl_plan_pod *pod, const struct sl_assignment *assignment)
+{
+    const struct sl_view *view = node->view;
+    struct host host = host_of(node, other);
+    struct sl_scratch scratch;
+    sl_scratch_init(&scratch, view);
+    book_assignment(&scratch, &pod->class->ask->ask, assignment);
+    host_join(&host, pod->pod);
+    for (unsigned i = 0; i < view->n_residents; i++) {
+        if (view->resident[i].pod->deleting) {
+            sl_scratch_remove(&scratch, i);
+            host_leave(&host, view->resident[i].pod);
+        }
+    }
+    return host_fits(&host) && sl_choose_on(&scratch, &other->class->ask->ask, NULL, NULL);
+}

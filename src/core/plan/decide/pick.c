@@ -1,0 +1,219 @@
+/* Picks a node for a pod: the best score among nodes that have room, meet its constraints and where
+ * it delays no pod ahead; among equals the first by name. */
+#include "core/plan/decide/decide.h"
+
+#include "sliced/admit.h"
+
+bool sl_plan_is_spent(const struct sl_plan_run *run, const struct sl_plan_pod *pod)
+{
+    return pod->space->run == run->planner->runs && pod->space->spent > run->checks;
+}
+
+static void begin_search(struct sl_plan_run *run, const struct sl_plan_pod *pod)
+{
+    struct sl_plan_space *space = pod->space;
+    space->spent = space->run == run->planner->runs ? space->spent : 0;
+    space->run = run->planner->runs;
+    run->spender = space;
+    sl_plan_spend(run, SL_PLAN_SEARCH);
+}
+
+/* ---- the search ---- */
+
+struct search {
+    struct sl_plan_run *run;
+    struct sl_plan_pod *pod;
+    struct sl_plan_pick *out;
+    int32_t best;
+    uint32_t roomy;    /* nodes with room */
+    uint32_t blocked;  /* admitted nodes where it would delay others */
+    uint32_t held_off; /* nodes barred to the pod */
+    bool kept;         /* a blocked node makes room for another pod */
+    int64_t window_us; /* a pod that ends by then may get a blocked node */
+    struct sl_plan_node *blocker;
+};
+
+static bool is_barred(const struct search *search, const struct sl_plan_node *node)
+{
+    const struct sl_plan_pod *pod = search->pod;
+    return pod->bad_node != NULL && node->seq <= pod->bad_seq &&
+           strcmp(pod->bad_node->name, node->node->name) == 0;
+}
+
+/* Does the pod leave the room that kube-scheduler makes on the node for another? */
+static bool leaves_room(const struct search *search, const struct sl_plan_node *node)
+{
+    const struct sl_planner *planner = search->run->planner;
+    struct sl_assignment *assignment = &search->out->assignment;
+    if (planner->n_reserves == 0) {
+        (void)sl_choose(node->view, &search->pod->class->ask->ask, assignment, NULL);
+    }
+    return sl_plan_preempt_allows(planner, node, search->pod, assignment);
+}
+
+static void consider_node(struct search *search, struct sl_plan_node *node)
+{
+    struct sl_plan_run *run = search->run;
+    const struct sl_plan_class *class = search->pod->class;
+    struct sl_score score;
+    sl_plan_spend(run, 1);
+    if (is_barred(search, node)) {
+        search->held_off++;
+        return;
+    }
+    if (!sl_fit(node->view, &class->ask->ask, NULL)) {
+        return;
+    }
+    search->roomy++;
+    if (!sl_plan_admits(run, class, node->node) ||
+        sl_constraints_admit_now(class->constraints, node->view) != SL_CONSTRAINT_NONE ||
+        !sl_scorer_score(run->scorer, node->view, &score)) {
+        return;
+    }
+    if (search->out->node != NULL &&
+        (score.total < search->best ||
+         (score.total == search->best && node->index > search->out->node->index))) {
+        return;
+    }
+    int64_t at_us = INT64_MAX;
+    if (run->planner->n_reserves > 0 &&
+        !sl_plan_reserve_allows(run, search->pod, node, &search->out->assignment, &at_us)) {
+        search->blocked++;
+        search->window_us = sl_plan_later(search->window_us, at_us);
+        search->blocker = search->blocker == NULL ? node : search->blocker;
+        return;
+    }
+    int64_t now_us = run->planner->now_us;
+    if (run->planner->n_drains > 0 &&
+        sl_plan_drained(run->planner, node, search->pod, now_us) > now_us) {
+        search->blocked++;
+        search->window_us = sl_plan_later(search->window_us, node->drain_us);
+        return;
+    }
+    if (sl_plan_preempt_holds_node(run, node, search->pod) && !leaves_room(search, node)) {
+        search->blocked++;
+        search->kept = true;
+        search->window_us = sl_plan_later(search->window_us, now_us);
+        return;
+    }
+    search->out->node = node;
+    search->best = score.total;
+}
+
+/* Considers the nodes below a point of the tree that have room for count units and have grown after
+ * since. */
+static void descend_tree(struct search *search, const struct sl_plan_lane *lane, uint32_t at,
+                         int64_t count, uint64_t since)
+{
+    search->run->planner->looked++;
+    if (lane->tree[at] < count || search->run->planner->grown[at] <= since ||
+        search->run->checks == 0) {
+        return;
+    }
+    if (at < lane->leaves) {
+        descend_tree(search, lane, 2 * at, count, since);
+        descend_tree(search, lane, 2 * at + 1, count, since);
+        return;
+    }
+    consider_node(search, search->run->planner->node[at - lane->leaves]);
+}
+
+/* Why the pod is held, if that is known without a look at nodes; SL_HOLD_NONE: it is not. */
+static enum sl_hold_reason known_reason(struct sl_planner *planner, const struct sl_plan_pod *pod)
+{
+    struct sl_plan_class *class = pod->class;
+    if (class->failed_seq == planner->seq) {
+        return class->failed_reason;
+    }
+    if (!sl_plan_has_room(class->ask)) {
+        class->failed_seq = planner->seq;
+        class->failed_reason = SL_HOLD_NO_ROOM;
+        return SL_HOLD_NO_ROOM;
+    }
+    int64_t end = sl_sat_add(planner->now_us, pod->item.timeout_us);
+    if (class->window_epoch == planner->epoch && end > class->window_us &&
+        pod->item.priority <= class->window_priority) {
+        return SL_HOLD_BEHIND;
+    }
+    return sl_plan_headroom(planner, pod) ? SL_HOLD_NONE : SL_HOLD_HEADROOM;
+}
+
+bool sl_plan_must_search(struct sl_planner *planner, const struct sl_plan_pod *pod)
+{
+    return known_reason(planner, pod) == SL_HOLD_NONE;
+}
+
+static void prepare_scorer(struct sl_plan_run *run, const struct sl_plan_ask *ask)
+{
+    if (run->scored != ask) {
+        sl_scorer_init(run->scorer, &ask->ask, run->demand, &run->planner->config.score);
+        run->scored = ask;
+    }
+}
+
+static void look_for_nodes(struct search *search, struct sl_plan_node *only)
+{
+    struct sl_plan_class *class = search->pod->class;
+    const struct sl_plan_ask *ask = class->ask;
+    if (only != NULL) {
+        consider_node(search, only);
+        return;
+    }
+    descend_tree(search, ask->lane[0], 1, ask->ask.item[0].count, class->failed_seq);
+}
+
+/* No node will do: notes what this means for other pods of the class. */
+static enum sl_hold_reason conclude_search(const struct search *search)
+{
+    struct sl_planner *planner = search->run->planner;
+    struct sl_plan_class *class = search->pod->class;
+    if (search->blocked > 0) {
+        if (search->held_off == 0) {
+            class->window_epoch = planner->epoch;
+            class->window_us = search->window_us;
+            class->window_priority = search->kept ? search->pod->item.priority : INT32_MAX;
+        }
+        return SL_HOLD_BEHIND;
+    }
+    bool excluded =
+        search->roomy > 0 || (class->failed_seq > 0 && class->failed_reason == SL_HOLD_CONSTRAINT);
+    enum sl_hold_reason reason = excluded ? SL_HOLD_CONSTRAINT : SL_HOLD_NO_ROOM;
+    if (search->held_off == 0 && search->run->checks > 0) {
+        class->failed_seq = planner->seq;
+        class->failed_reason = reason;
+    }
+    return reason;
+}
+
+void sl_plan_pick(struct sl_plan_run *run, struct sl_plan_pod *pod, struct sl_plan_node *only,
+                  struct sl_plan_pick *out)
+{
+    struct sl_planner *planner = run->planner;
+    out->node = NULL;
+    out->assignment.n = 0;
+    out->reason = only != NULL ? SL_HOLD_NONE : known_reason(planner, pod);
+    if (out->reason != SL_HOLD_NONE) {
+        return;
+    }
+    prepare_scorer(run, pod->class->ask);
+    begin_search(run, pod);
+    bool again = true;
+    while (again) {
+        struct search search = {.run = run, .pod = pod, .out = out, .window_us = INT64_MIN};
+        look_for_nodes(&search, only);
+        again = false;
+        if (out->node == NULL && only == NULL) {
+            again = search.blocker != NULL && sl_plan_reserve_move(run, search.blocker);
+            out->reason = again ? SL_HOLD_NONE : conclude_search(&search);
+        } else if (out->node == NULL) {
+            out->reason = SL_HOLD_NO_ROOM;
+        }
+    }
+    if (out->node != NULL && planner->n_reserves == 0) {
+        (void)sl_choose(out->node->view, &pod->class->ask->ask, &out->assignment, NULL);
+    } else if (out->node != NULL) {
+        int64_t at_us = 0;
+        (void)sl_plan_reserve_allows(run, pod, out->node, &out->assignment, &at_us);
+    }
+    run->spender = NULL;
+}

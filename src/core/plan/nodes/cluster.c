@@ -1,0 +1,199 @@
+/* Takes in the set of nodes and notes what changed. */
+#include "core/plan/nodes/nodes.h"
+
+#include <stdlib.h>
+
+static bool same_host(const struct sl_host *a, const struct sl_host *b)
+{
+    return a->cpu_milli == b->cpu_milli && a->memory_bytes == b->memory_bytes && a->pods == b->pods;
+}
+
+/* Is it the same node for every decision, whatever runs there? */
+static bool same_kind(const struct sl_node *a, const struct sl_node *b)
+{
+    if (a == b) {
+        return true;
+    }
+    bool same = a->site_digest == b->site_digest && a->n_pools == b->n_pools &&
+                a->n_devices == b->n_devices && a->n_instances == b->n_instances &&
+                a->dynamic_mig == b->dynamic_mig && a->unschedulable == b->unschedulable &&
+                same_host(&a->host, &b->host);
+    for (unsigned i = 0; same && i < a->n_pools; i++) {
+        same = a->pool[i].key == b->pool[i].key && a->pool[i].capacity == b->pool[i].capacity;
+    }
+    for (unsigned i = 0; same && i < a->n_devices; i++) {
+        same = a->device[i].healthy == b->device[i].healthy;
+    }
+    return same;
+}
+
+/* Replaces the view of the i-th node. */
+static void set_base(struct sl_planner *planner, size_t i, const struct sl_view *view)
+{
+    struct sl_plan_node *node = planner->node[i];
+    if (!same_kind(node->node, view->node) || node->base == NULL ||
+        node->base->withheld != view->withheld) {
+        sl_plan_news(planner, node);
+        sl_plan_offer_add(planner, view->node);
+        (void)sl_plan_relane(planner); /* without memory, the next refresh does it */
+    }
+    sl_plan_ran_diff(planner, node->base, view);
+    struct sl_node *old = node->node;
+    node->node = sl_node_ref(view->node);
+    sl_node_unref(old);
+    node->base = view;
+    planner->base[i] = view;
+    sl_plan_node_stale(planner, node, false);
+}
+
+/* ---- the set of nodes ---- */
+
+static bool same_set(const struct sl_planner *planner, const struct sl_view *const *view, size_t n)
+{
+    bool same = planner->n_nodes == n;
+    for (size_t i = 0; same && i < n; i++) {
+        same = planner->base[i] == view[i] ||
+               strcmp(planner->node[i]->node->name, view[i]->node->name) == 0;
+    }
+    return same;
+}
+
+/* Drops a removed node, or keeps it until its nominations have expired. */
+static void drop_node(struct sl_planner *planner, struct sl_plan_node *node)
+{
+    sl_plan_ran_diff(planner, node->base, NULL);
+    node->base = NULL;
+    sl_plan_drain_end(planner, node);
+    planner->dirty = true;
+    if (node->nominations == NULL) {
+        sl_plan_node_free(node);
+        return;
+    }
+    node->stale_next = planner->gone;
+    planner->gone = node;
+}
+
+/* Writes the nodes of the new list: moves known ones over, makes others. False: out of memory,
+ * nothing changed. */
+static bool match_nodes(const struct sl_planner *planner, const struct sl_view *const *view,
+                        size_t n, struct sl_plan_node **out, bool *fresh)
+{
+    size_t old = 0;
+    for (size_t i = 0; i < n; i++) {
+        int order = 1;
+        while (old < planner->n_nodes) {
+            order = strcmp(planner->node[old]->node->name, view[i]->node->name);
+            if (order >= 0) {
+                break;
+            }
+            old++;
+        }
+        bool known = old < planner->n_nodes && order == 0;
+        out[i] = known ? planner->node[old] : sl_plan_node_new(view[i]);
+        fresh[i] = !known;
+        old += known;
+        if (out[i] == NULL) {
+            while (i > 0) {
+                i--;
+                if (fresh[i]) {
+                    sl_plan_node_free(out[i]);
+                }
+            }
+            return false;
+        }
+    }
+    return true;
+}
+
+static void forget_places(struct sl_planner *planner)
+{
+    for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
+        sl_plan_reserve_end(planner, lane);
+        lane->leaves = 0;
+    }
+    while (planner->stale != NULL) {
+        struct sl_plan_node *node = planner->stale;
+        planner->stale = node->stale_next;
+        node->stale = false;
+    }
+}
+
+static bool replace_nodes(struct sl_planner *planner, const struct sl_view *const *view, size_t n)
+{
+    uint32_t leaves = sl_plan_leaves_for(n);
+    uint64_t *grown = calloc((size_t)2 * leaves, sizeof(*grown));
+    struct sl_plan_node **node = calloc(n + 1, sizeof(struct sl_plan_node *));
+    const struct sl_view **base = calloc(n + 1, sizeof(struct sl_view *));
+    bool *fresh = calloc(n + 1, sizeof(*fresh));
+    if (grown == NULL || node == NULL || base == NULL || fresh == NULL ||
+        !match_nodes(planner, view, n, node, fresh)) {
+        free(grown);
+        free(node);
+        free(base);
+        free(fresh);
+        return false;
+    }
+    forget_places(planner);
+    sl_plan_news_end(planner);
+    sl_plan_offer_reset(planner);
+    size_t kept = 0;
+    for (size_t i = 0; i < planner->n_nodes; i++) {
+        while (kept < n && (fresh[kept] || node[kept]->index < i)) {
+            kept++;
+        }
+        if (kept < n && node[kept] == planner->node[i]) {
+            kept++;
+            continue;
+        }
+        drop_node(planner, planner->node[i]);
+    }
+    free(planner->node);
+    free(planner->base);
+    free(planner->grown);
+    free(fresh);
+    planner->grown = grown;
+    planner->grown_leaves = leaves;
+    planner->node = node;
+    planner->base = base;
+    planner->n_nodes = n;
+    planner->set_seq = planner->nodes_seq; /* older judgements count no more */
+    planner->nodes_seq++;
+    for (size_t i = 0; i < n; i++) {
+        node[i]->index = (uint32_t)i;
+        base[i] = node[i]->base;
+        sl_plan_node_stale(planner, node[i], false);
+        sl_plan_offer_add(planner, view[i]->node);
+        sl_plan_set_grown(planner, node[i]);
+    }
+    (void)sl_plan_relane(planner); /* without memory, the next refresh does it */
+    return true;
+}
+
+int sl_planner_cluster(struct sl_planner *planner, const struct sl_view *const *view, size_t n,
+                       int64_t now_us, struct sl_error *err)
+{
+    sl_plan_advance(planner, now_us);
+    if (!planner->ready || !same_set(planner, view, n)) {
+        if (!replace_nodes(planner, view, n)) {
+            for (size_t i = 0; i < planner->n_nodes; i++) {
+                sl_plan_ran_diff(planner, planner->node[i]->base, NULL);
+                planner->node[i]->base = NULL;
+                planner->node[i]->view = NULL; /* may be the view that is borrowed no more */
+                planner->base[i] = NULL;
+            }
+            planner->ready = false;
+            return sl_error_nomem(err);
+        }
+    }
+    bool changed = !planner->ready;
+    planner->ready = true;
+    for (size_t i = 0; i < n; i++) {
+        if (planner->base[i] != view[i]) {
+            set_base(planner, i, view[i]);
+            changed = true;
+        }
+    }
+    planner->touch += changed;
+    sl_plan_ran_check(planner);
+    return 0;
+}

@@ -1,0 +1,88 @@
+/* Drains: keeps a node's free units from pods that would run past a certain time. */
+#include "core/plan/nodes/nodes.h"
+
+void sl_plan_drain_end(struct sl_planner *planner, struct sl_plan_node *node)
+{
+    if (node->drain_us == 0) {
+        return;
+    }
+    node->drain_us = 0;
+    node->drain_for = NULL;
+    planner->n_drains--;
+    planner->touch++;
+    planner->dirty = true;
+    sl_plan_node_grown(planner, node);
+}
+
+void sl_planner_drain(struct sl_planner *planner, struct sl_str node, struct sl_str uid,
+                      int64_t until_us)
+{
+    char name[SL_PLAN_NODE_NAME_MAX];
+    if (node.len >= sizeof(name)) {
+        return;
+    }
+    memcpy(name, node.s, node.len);
+    name[node.len] = '\0';
+    struct sl_plan_node *known = sl_plan_node_find(planner, name);
+    struct sl_plan_pod *pod = sl_plan_find(planner, uid);
+    if (known == NULL || (known->drain_us == until_us && known->drain_for == pod)) {
+        return;
+    }
+    sl_plan_drain_end(planner, known);
+    if (pod != NULL && until_us > planner->now_us) {
+        known->drain_us = until_us;
+        known->drain_for = pod;
+        planner->n_drains++;
+        planner->touch++;
+        planner->dirty = true;
+    }
+}
+
+void sl_plan_drain_expire(struct sl_planner *planner, const struct sl_plan_pod *pod)
+{
+    for (size_t i = 0; i < planner->n_nodes && planner->n_drains > 0; i++) {
+        struct sl_plan_node *node = planner->node[i];
+        if (node->drain_us > 0 &&
+            (node->drain_us <= planner->now_us || (pod != NULL && node->drain_for == pod))) {
+            sl_plan_drain_end(planner, node);
+        }
+    }
+}
+
+int64_t sl_plan_drain_wake(const struct sl_planner *planner)
+{
+    int64_t wake = INT64_MAX;
+    for (size_t i = 0; i < planner->n_nodes && planner->n_drains > 0; i++) {
+        int64_t at_us = planner->node[i]->drain_us;
+        wake = at_us > 0 && at_us < wake ? at_us : wake;
+    }
+    return wake;
+}
+
+/* Does the order's promise to the pods of the lane bear the drains? A lane whose promise does not
+ * is not drained: the pod that is due goes. */
+static bool is_spared(struct sl_planner *planner, struct sl_plan_lane *lane)
+{
+    if (planner->order == NULL) {
+        return true;
+    }
+    struct sl_plan_lane_run *run = &lane->run;
+    if (!run->drained || run->drained_touch != planner->touch) {
+        run->drained = true;
+        run->drained_touch = planner->touch;
+        run->spared = planner->order->spares(planner, lane);
+        planner->epoch += !run->spared; /* what drains forbade in this run may go */
+    }
+    return run->spared;
+}
+
+int64_t sl_plan_drained(struct sl_planner *planner, const struct sl_plan_node *node,
+                        const struct sl_plan_pod *pod, int64_t at_us)
+{
+    bool held = node->drain_us > at_us && sl_sat_add(at_us, pod->item.timeout_us) > node->drain_us;
+    if (!held || sl_plan_compare(planner, pod, node->drain_for) <= 0 ||
+        !is_spared(planner, sl_plan_lane_of(pod))) {
+        return at_us;
+    }
+    return node->drain_us;
+}

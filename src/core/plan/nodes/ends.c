@@ -1,0 +1,126 @@
+/* When pods on a node end, by their timeouts. */
+#include <stdlib.h>
+
+#include "core/forecast/learn.h"
+#include "core/plan/nodes/nodes.h"
+
+int64_t sl_plan_start(const struct sl_planner *planner, const struct sl_pod *pod)
+{
+    if (pod->started_us > 0) {
+        return pod->started_us;
+    }
+    const struct sl_plan_pod *waiting = sl_map_get(&planner->pods, pod->uid, strlen(pod->uid));
+    if (waiting != NULL && waiting->nomination != NULL) {
+        return waiting->nominated_us;
+    }
+    const struct sl_plan_ran *ran = sl_plan_ran_find(planner, pod->uid);
+    return ran != NULL ? ran->nominated_us : pod->created_us;
+}
+
+int64_t sl_plan_gone(const struct sl_pod *pod)
+{
+    return pod->gone_s * SL_SECOND_US;
+}
+
+/* The end of the pod by its timeout, or by its grace if it is being deleted. */
+static int64_t stated_end(const struct sl_planner *planner, const struct sl_pod *pod,
+                          int64_t start_us)
+{
+    int64_t end_us = sl_sat_add(start_us, sl_plan_timeout(planner, pod));
+    int64_t gone_us = pod->gone_s > 0 ? sl_plan_gone(pod) : planner->now_us - 1;
+    return pod->deleting && gone_us < end_us ? gone_us : end_us;
+}
+
+/* Expected end of a pod running since start_us; never in the past. An overdue pod is assumed to run
+ * on for as long as it is overdue, or, if it states no timeout, for as long as it has run. A pod
+ * being deleted ends with its grace. */
+static int64_t expected_end(const struct sl_planner *planner, const struct sl_pod *pod,
+                            int64_t start_us)
+{
+    int64_t now_us = planner->now_us;
+    int64_t end_us = stated_end(planner, pod, start_us);
+    if (end_us >= now_us) {
+        return end_us;
+    }
+    int64_t more_us = now_us - (pod->timeout_s > 0 || pod->deleting ? end_us : start_us);
+    return sl_sat_add(now_us, sl_learn_overdue(more_us));
+}
+
+static int earlier_end(const void *a, const void *b)
+{
+    const struct sl_plan_end *x = a;
+    const struct sl_plan_end *y = b;
+    return (x->at_us > y->at_us) - (x->at_us < y->at_us);
+}
+
+bool sl_plan_node_ends_hold(const struct sl_planner *planner, const struct sl_plan_node *node)
+{
+    return node->view != NULL && node->n_ends == node->view->n_residents &&
+           (node->n_ends == 0 || planner->now_us <= node->ends_us);
+}
+
+bool sl_plan_node_ends(struct sl_planner *planner, struct sl_plan_node *node)
+{
+    const struct sl_view *view = node->view;
+    if (sl_plan_node_ends_hold(planner, node)) {
+        return true;
+    }
+    if (sl_vec_reserve(&node->end, &node->end_cap, view->n_residents, sizeof(*node->end)) < 0) {
+        return false;
+    }
+    node->ends_us = INT64_MAX;
+    for (uint32_t i = 0; i < view->n_residents; i++) {
+        const struct sl_pod *pod = view->resident[i].pod;
+        int64_t start_us = sl_plan_start(planner, pod);
+        int64_t end_us = stated_end(planner, pod, start_us);
+        bool late = end_us < planner->now_us;
+        node->end[i] = (struct sl_plan_end){expected_end(planner, pod, start_us), i};
+        end_us = late ? planner->now_us : end_us; /* a late pod is later with every moment */
+        node->ends_us = end_us < node->ends_us ? end_us : node->ends_us;
+    }
+    qsort(node->end, view->n_residents, sizeof(*node->end), earlier_end);
+    node->n_ends = view->n_residents;
+    return true;
+}
+
+static bool supply_add(struct sl_planner *planner, const struct sl_plan_lane *lane,
+                       const struct sl_pod *pod, int64_t at_us)
+{
+    struct sl_supply *supply = &planner->scratch.supply;
+    for (unsigned i = 0; i < pod->n_items; i++) {
+        if (pod->items[i].key != lane->key) {
+            continue;
+        }
+        if (sl_supply_reserve(supply, supply->n + 1) != 0) {
+            return false;
+        }
+        sl_supply_add(supply, at_us, pod->items[i].count);
+    }
+    return true;
+}
+
+/* Reads base views, since nodes' own views may be out of date here. */
+bool sl_plan_supply(struct sl_planner *planner, const struct sl_plan_lane *lane)
+{
+    bool whole = true;
+    planner->scratch.supply.n = 0;
+    for (size_t i = 0; i < planner->n_nodes; i++) {
+        const struct sl_plan_node *node = planner->node[i];
+        const struct sl_view *view = node->base;
+        if (view == NULL || sl_view_pool(view, lane->key) < 0) {
+            continue;
+        }
+        for (unsigned r = 0; r < view->n_residents && whole; r++) {
+            const struct sl_pod *pod = view->resident[r].pod;
+            whole = supply_add(planner, lane, pod,
+                               expected_end(planner, pod, sl_plan_start(planner, pod)));
+        }
+        for (const struct sl_plan_pod *pod = node->nominations; pod != NULL && whole;
+             pod = pod->node_next) {
+            whole = sl_plan_shows(view, pod->nomination) ||
+                    supply_add(planner, lane, pod->nomination,
+                               expected_end(planner, pod->pod, pod->nominated_us));
+        }
+    }
+    return whole;
+}

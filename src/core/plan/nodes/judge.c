@@ -1,0 +1,104 @@
+/* Which asks some node could ever take: judged again only against changed nodes. */
+#include "core/plan/nodes/nodes.h"
+
+static bool could_take(struct sl_planner *planner, size_t node, const struct sl_ask *ask)
+{
+    struct sl_verdict verdict;
+    planner->judged++;
+    return sl_fit(planner->node[node]->base, ask, &verdict) || !sl_reason_is_never(verdict.reason);
+}
+
+static bool is_hopeless(const struct sl_planner *planner, const struct sl_ask *ask)
+{
+    bool hopeless = false;
+    for (unsigned i = 0; i < ask->n && !hopeless; i++) {
+        hopeless = ask->item[i].count > sl_plan_offer_most(planner, ask->item[i].key);
+    }
+    return hopeless;
+}
+
+static bool find_taker(struct sl_planner *planner, struct sl_plan_ask *ask)
+{
+    for (size_t i = 0; i < planner->n_nodes; i++) {
+        if (could_take(planner, i, &ask->ask)) {
+            ask->taker = (uint32_t)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Only changed nodes can change the answer. */
+static bool find_again(struct sl_planner *planner, struct sl_plan_ask *ask)
+{
+    if (!ask->never && !planner->node[ask->taker]->news) {
+        return true;
+    }
+    for (size_t i = 0; i < planner->n_news; i++) {
+        if (could_take(planner, planner->news[i], &ask->ask)) {
+            ask->taker = planner->news[i];
+            return true;
+        }
+    }
+    return !ask->never && find_taker(planner, ask);
+}
+
+void sl_plan_judge(struct sl_planner *planner, struct sl_plan_ask *ask)
+{
+    bool known = ask->never_seq > planner->set_seq && !planner->all_news;
+    bool never = planner->n_nodes > 0;
+    if (never && !is_hopeless(planner, &ask->ask)) {
+        never = known ? !find_again(planner, ask) : !find_taker(planner, ask);
+    } else if (never) {
+        ask->taker = 0;
+    }
+    ask->never = never;
+    ask->never_seq = planner->nodes_seq;
+}
+
+void sl_plan_news(struct sl_planner *planner, struct sl_plan_node *node)
+{
+    planner->nodes_seq++;
+    if (node->news) {
+        return;
+    }
+    node->news = true;
+    if (sl_vec_reserve(&planner->news, &planner->news_cap, planner->n_news + 1,
+                       sizeof(*planner->news)) < 0) {
+        planner->all_news = true;
+        return;
+    }
+    planner->news[planner->n_news] = node->index;
+    planner->n_news++;
+}
+
+void sl_plan_news_end(struct sl_planner *planner)
+{
+    for (size_t i = 0; i < planner->n_nodes; i++) {
+        planner->node[i]->news = false;
+    }
+    planner->n_news = 0;
+    planner->all_news = false;
+}
+
+void sl_plan_judge_all(struct sl_planner *planner, bool changed)
+{
+    if (planner->settled_seq != planner->nodes_seq) {
+        for (struct sl_plan_ask *ask = sl_plan_ask_at(planner->all_asks.first); ask != NULL;
+             ask = sl_plan_ask_at(ask->all.next)) {
+            if (ask->never_seq != planner->nodes_seq) {
+                sl_plan_judge(planner, ask);
+            }
+        }
+        planner->settled_seq = planner->nodes_seq;
+        sl_plan_news_end(planner);
+        for (struct sl_plan_pod *pod = sl_plan_listed(planner->expired.first); pod != NULL;
+             pod = sl_plan_listed(pod->listed.next)) {
+            pod->retry_us = 0; /* a change of nodes ends time-outs */
+        }
+        changed = true;
+    }
+    if (changed) {
+        sl_plan_settle_all(planner);
+    }
+}

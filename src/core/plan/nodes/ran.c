@@ -1,0 +1,123 @@
+/* Remembers pods that were nominated and bound, or that others started, until they are gone. */
+#include "core/plan/nodes/nodes.h"
+
+#include <stdlib.h>
+
+struct sl_plan_ran *sl_plan_ran_find(const struct sl_planner *planner, const char *uid)
+{
+    return sl_map_get(&planner->rans, uid, strlen(uid));
+}
+
+void sl_plan_ran_forget(struct sl_planner *planner, struct sl_plan_ran *ran)
+{
+    sl_map_remove(&planner->rans, ran->uid, ran->uid_len);
+    sl_list_remove(&planner->all_rans, &ran->all);
+    free(ran);
+}
+
+struct sl_plan_ran *sl_plan_ran_new(struct sl_planner *planner, const char *uid)
+{
+    size_t len = strlen(uid);
+    struct sl_plan_ran *ran = calloc(1, sizeof(*ran) + len + 1);
+    if (ran == NULL) {
+        return NULL;
+    }
+    ran->uid_len = (uint32_t)len;
+    memcpy(ran->uid, uid, len + 1);
+    if (sl_map_put(&planner->rans, ran->uid, len, ran, NULL) < 0) {
+        free(ran);
+        return NULL;
+    }
+    sl_list_add_first(&planner->all_rans, &ran->all);
+    return ran;
+}
+
+static void ran_end(struct sl_planner *planner, struct sl_plan_ran *ran)
+{
+    if (planner->order != NULL) {
+        planner->order->ended(planner, ran);
+    }
+    sl_plan_ran_forget(planner, ran);
+}
+
+void sl_plan_ran_keep(struct sl_planner *planner, struct sl_plan_pod *pod)
+{
+    struct sl_plan_ran *ran = sl_plan_ran_new(planner, pod->pod->uid);
+    if (ran == NULL) {
+        return; /* to the order the pod is gone at once */
+    }
+    ran->nominated_us = pod->nominated_us;
+    ran->lane = pod->nomination->items[0].key;
+    ran->seen = pod->node->base != NULL && sl_plan_shows(pod->node->base, pod->nomination);
+    if (planner->order != NULL) {
+        planner->order->bound(planner, pod, ran);
+    }
+}
+
+static int compare_pods(const struct sl_pod *a, const struct sl_pod *b)
+{
+    if (a->created_us != b->created_us) {
+        return a->created_us < b->created_us ? -1 : 1;
+    }
+    return strcmp(a->uid, b->uid);
+}
+
+static void pod_came(struct sl_planner *planner, const struct sl_pod *pod)
+{
+    struct sl_plan_ran *ran = sl_plan_ran_find(planner, pod->uid);
+    struct sl_plan_pod *waiting = sl_map_get(&planner->pods, pod->uid, strlen(pod->uid));
+    if (ran != NULL) {
+        ran->seen = true;
+    }
+    if (ran == NULL && waiting != NULL) {
+        waiting->elsewhere = waiting->nomination == NULL;
+    } else if (planner->order != NULL) {
+        planner->order->adopt(planner, pod);
+    }
+}
+
+static void pod_went(struct sl_planner *planner, const struct sl_pod *pod)
+{
+    struct sl_plan_ran *ran =
+        planner->all_rans.first == NULL ? NULL : sl_plan_ran_find(planner, pod->uid);
+    if (ran != NULL) {
+        ran_end(planner, ran);
+    }
+}
+
+/* Both views have their residents in order of creation and UID. */
+void sl_plan_ran_diff(struct sl_planner *planner, const struct sl_view *before,
+                      const struct sl_view *after)
+{
+    unsigned n_before = before == NULL ? 0 : before->n_residents;
+    unsigned n_after = after == NULL ? 0 : after->n_residents;
+    unsigned i = 0;
+    unsigned j = 0;
+    while (i < n_before || j < n_after) {
+        int order = 0;
+        if (i >= n_before || j >= n_after) {
+            order = i < n_before ? -1 : 1;
+        } else {
+            order = compare_pods(before->resident[i].pod, after->resident[j].pod);
+        }
+        if (order < 0) {
+            pod_went(planner, before->resident[i].pod);
+        } else if (order > 0) {
+            pod_came(planner, after->resident[j].pod);
+        }
+        i += order <= 0;
+        j += order >= 0;
+    }
+}
+
+void sl_plan_ran_check(struct sl_planner *planner)
+{
+    struct sl_plan_ran *next = NULL;
+    for (struct sl_plan_ran *ran = sl_plan_ran_at(planner->all_rans.first); ran != NULL;
+         ran = next) {
+        next = sl_plan_ran_at(ran->all.next);
+        if (!ran->seen) {
+            ran_end(planner, ran);
+        }
+    }
+}

@@ -1,0 +1,72 @@
+/* Cheap lower bound on when a node can satisfy an ask: counts units, ignores constraints. */
+#include "core/plan/nodes/nodes.h"
+
+/* Do pools of the node share devices, so that the end of one kind may help another? */
+static bool is_mixed(const struct sl_node *node)
+{
+    for (unsigned i = 1; i < node->n_pools; i++) {
+        if (node->pool[i].kind != node->pool[0].kind) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int64_t units_held(const struct sl_pod *pod, uint64_t key)
+{
+    for (unsigned i = 0; i < pod->n_items; i++) {
+        if (pod->items[i].key == key) {
+            return pod->items[i].count;
+        }
+    }
+    return 0;
+}
+
+/* Lower bound on when the node can have the units of the item. INT64_MAX: never by ends. */
+static int64_t not_before(const struct sl_planner *planner, const struct sl_plan_node *node,
+                          const struct sl_ask_item *item)
+{
+    const struct sl_view *view = node->view;
+    int pool = sl_view_pool(view, item->key);
+    if (pool < 0 || item->count > view->room[pool].most) {
+        return INT64_MAX;
+    }
+    if (item->count <= view->room[pool].largest) {
+        return planner->now_us;
+    }
+    bool mixed = is_mixed(node->node);
+    int64_t units = view->room[pool].free;
+    for (uint32_t i = 0; i < node->n_ends; i++) {
+        int64_t held = units_held(view->resident[node->end[i].resident].pod, item->key);
+        units = sl_sat_add(units, held);
+        if (mixed || (held > 0 && units >= item->count)) {
+            return sl_plan_later(planner->now_us, node->end[i].at_us);
+        }
+    }
+    return INT64_MAX;
+}
+
+bool sl_plan_is_enough(const struct sl_view *view, const struct sl_ask *ask)
+{
+    for (unsigned i = 0; i < ask->n; i++) {
+        int pool = sl_view_pool(view, ask->item[i].key);
+        if (pool < 0 || ask->item[i].count > view->room[pool].most) {
+            return false;
+        }
+    }
+    return true;
+}
+
+int64_t sl_plan_not_before(struct sl_plan_run *run, struct sl_plan_node *node,
+                           const struct sl_ask *ask)
+{
+    int64_t at_us = INT64_MIN;
+    if (!sl_plan_node_ends(run->planner, node)) {
+        run->lacking = true;
+        return INT64_MAX;
+    }
+    for (unsigned i = 0; i < ask->n; i++) {
+        at_us = sl_plan_later(at_us, not_before(run->planner, node, &ask->item[i]));
+    }
+    return at_us;
+}

@@ -1,0 +1,91 @@
+/* Views of nodes with the nominations that the cluster does not show yet. */
+#include "core/plan/nodes/nodes.h"
+
+static int64_t cpu_of(const struct sl_pod *pod)
+{
+    return pod->constraints == NULL ? 0 : pod->constraints->cpu_milli;
+}
+
+static int64_t memory_of(const struct sl_pod *pod)
+{
+    return pod->constraints == NULL ? 0 : pod->constraints->memory_bytes;
+}
+
+bool sl_plan_shows(const struct sl_view *view, const struct sl_pod *pod)
+{
+    for (unsigned i = 0; i < view->n_residents; i++) {
+        const struct sl_resident *resident = &view->resident[i];
+        if (resident->pod->created_us == pod->created_us &&
+            strcmp(resident->pod->uid, pod->uid) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+struct sl_view *sl_plan_node_with(struct sl_planner *planner, const struct sl_plan_node *node,
+                                  struct sl_pod *more)
+{
+    const struct sl_view *base = node->base;
+    size_t n = base->n_residents;
+    if (sl_vec_reserve(&planner->scratch.pod_list, &planner->scratch.pod_cap, n + 1,
+                       sizeof(struct sl_pod *)) < 0) {
+        return NULL;
+    }
+    for (size_t i = 0; i < n; i++) {
+        planner->scratch.pod_list[i] = base->resident[i].pod;
+    }
+    int64_t cpu = base->cpu_milli;
+    int64_t memory = base->memory_bytes;
+    uint32_t pods = base->n_pods;
+    for (const struct sl_plan_pod *pod = node->nominations; pod != NULL || more != NULL;
+         pod = pod == NULL ? NULL : pod->node_next) {
+        struct sl_pod *nomination = pod == NULL ? more : pod->nomination;
+        more = pod == NULL ? NULL : more;
+        if (pod != NULL && pod->shown) {
+            continue;
+        }
+        if (sl_vec_reserve(&planner->scratch.pod_list, &planner->scratch.pod_cap, n + 1,
+                           sizeof(struct sl_pod *)) < 0) {
+            return NULL;
+        }
+        planner->scratch.pod_list[n] = nomination;
+        n++;
+        cpu = sl_sat_add(cpu, cpu_of(nomination));
+        memory = sl_sat_add(memory, memory_of(nomination));
+        pods++;
+    }
+    const struct sl_host_use others = {.withheld = base->withheld};
+    struct sl_view *view = sl_view_new_beside(node->node, planner->scratch.pod_list, n, &others);
+    if (view != NULL) {
+        view->cpu_milli = cpu;
+        view->memory_bytes = memory;
+        view->n_pods = pods;
+    }
+    return view;
+}
+
+static int32_t least_priority(const struct sl_view *view)
+{
+    int32_t least = INT32_MAX;
+    for (unsigned i = 0; i < view->n_residents; i++) {
+        int32_t priority = view->resident[i].pod->priority;
+        least = priority < least ? priority : least;
+    }
+    return least;
+}
+
+void sl_plan_node_take(struct sl_planner *planner, struct sl_plan_node *node, struct sl_view *own)
+{
+    sl_view_free(node->own);
+    node->own = own;
+    node->view = own != NULL ? own : node->base;
+    node->n_ends = 0;
+    node->least_priority = least_priority(node->view);
+    planner->touch++;
+    for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
+        if (lane->leaves > 0) {
+            sl_plan_room_set(lane, node);
+        }
+    }
+}

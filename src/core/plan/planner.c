@@ -1,0 +1,156 @@
+/* Makes, reconfigures and frees the planner. */
+#include "core/plan/decide/decide.h"
+
+#include <stdlib.h>
+
+void sl_plan_defaults(struct sl_plan_config *config)
+{
+    *config = (struct sl_plan_config){
+        .default_timeout_us = SL_DAY_US,
+        .hold_us = SL_MINUTE_US,
+        .hold_max_us = SL_HOUR_US,
+        .backfill = true,
+        .preemption = true,
+    };
+    sl_order_defaults(&config->order);
+    sl_promise_defaults(&config->promise);
+    config->score.weight[SL_TERM_AVAILABILITY] = 3;
+    config->score.weight[SL_TERM_PACKING] = 1;
+}
+
+static int check_config(const struct sl_plan_config *config, struct sl_error *err)
+{
+    const char *wrong = NULL;
+    if (config->order.kind >= SL_ORDER_KINDS) {
+        wrong = "there is no such order";
+    } else if (config->default_timeout_us <= 0) {
+        wrong = "the default timeout must be above 0";
+    } else if (config->hold_us <= 0 || config->hold_max_us < config->hold_us) {
+        wrong = "nominations must be held for a time above 0 and at most their longest time-out";
+    } else if (config->n_limits > SL_PLAN_RULES_MAX || config->n_headrooms > SL_PLAN_RULES_MAX ||
+               config->n_overrides > SL_PLAN_RULES_MAX) {
+        wrong = "there are too many limits, headrooms or overrides";
+    }
+    return wrong == NULL ? 0 : sl_error_set(err, SL_ERR_FIELD, "%s", wrong);
+}
+
+struct sl_planner *sl_planner_new(const struct sl_plan_config *config, struct sl_error *err)
+{
+    if (check_config(config, err) < 0) {
+        return NULL;
+    }
+    struct sl_planner *planner = calloc(1, sizeof(*planner));
+    if (planner == NULL) {
+        (void)sl_error_nomem(err);
+        return NULL;
+    }
+    planner->lane = sl_plan_nowhere_new();
+    planner->nowhere = planner->lane;
+    if (planner->lane == NULL || sl_vec_reserve(&planner->scratch.heap, &planner->scratch.heap_cap,
+                                                1, sizeof(struct sl_plan_lane *)) < 0) {
+        free(planner->lane);
+        free(planner);
+        (void)sl_error_nomem(err);
+        return NULL;
+    }
+    planner->config = *config;
+    planner->order = sl_plan_order_of(config->order.kind);
+    planner->n_lanes = 1;
+    planner->seq = 1;
+    planner->nodes_seq = 1;
+    return planner;
+}
+
+static void free_nodes(struct sl_planner *planner)
+{
+    for (size_t i = 0; i < planner->n_nodes; i++) {
+        sl_plan_node_free(planner->node[i]);
+    }
+    while (planner->gone != NULL) {
+        struct sl_plan_node *node = planner->gone;
+        planner->gone = node->stale_next;
+        sl_plan_node_free(node);
+    }
+    free(planner->node);
+    free(planner->base);
+    free(planner->grown);
+    free(planner->offer);
+    free(planner->news);
+}
+
+void sl_planner_free(struct sl_planner *planner)
+{
+    if (planner == NULL) {
+        return;
+    }
+    if (planner->order != NULL) {
+        planner->order->end(planner);
+    }
+    size_t at = 0;
+    for (struct sl_plan_pod *pod = sl_map_next(&planner->pods, &at); pod != NULL;
+         pod = sl_map_next(&planner->pods, &at)) {
+        sl_plan_pod_free(planner, pod);
+    }
+    while (planner->all_rans.first != NULL) {
+        sl_plan_ran_forget(planner, sl_plan_ran_at(planner->all_rans.first));
+    }
+    planner->nowhere->refs = 0;
+    sl_plan_lane_tidy(planner);
+    free_nodes(planner);
+    sl_map_free(&planner->pods);
+    sl_map_free(&planner->classes);
+    sl_map_free(&planner->asks);
+    sl_map_free(&planner->rans);
+    sl_map_free(&planner->spaces);
+    free(planner->scratch.heap);
+    free(planner->scratch.bid);
+    free(planner->scratch.pod_list);
+    free(planner->scratch.sort);
+    sl_supply_free(&planner->scratch.supply);
+    free(planner->arriving);
+    free(planner);
+}
+
+int sl_planner_configure(struct sl_planner *planner, const struct sl_plan_config *config,
+                         struct sl_error *err)
+{
+    if (check_config(config, err) < 0) {
+        return -1;
+    }
+    size_t at = 0;
+    for (struct sl_plan_pod *pod = sl_map_next(&planner->pods, &at); pod != NULL;
+         pod = sl_map_next(&planner->pods, &at)) {
+        if (planner->order != NULL) {
+            planner->order->leave(planner, pod);
+        }
+        pod->queued = false;
+    }
+    for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
+        lane->n_queue = 0;
+        sl_plan_reserve_end(planner, lane);
+    }
+    bool other = config->order.kind != planner->config.order.kind ||
+                 memcmp(&config->promise, &planner->config.promise, sizeof(config->promise)) != 0;
+    if (other && planner->order != NULL) {
+        planner->order->end(planner);
+    }
+    planner->config = *config;
+    planner->order = sl_plan_order_of(config->order.kind);
+    planner->dirty = true;
+    if (other && planner->order != NULL) {
+        planner->order->begin(planner);
+    }
+    at = 0;
+    for (struct sl_plan_pod *pod = sl_map_next(&planner->pods, &at); pod != NULL;
+         pod = sl_map_next(&planner->pods, &at)) {
+        pod->item = sl_plan_item_of(planner, pod->pod);
+        sl_plan_settle(planner, pod);
+    }
+    for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
+        bool goes_on = config->preemption && lane->preemptor != NULL && lane->preemptor->queued;
+        if (!goes_on) { /* nothing is kept for its preemptor any more */
+            sl_plan_preempt_end(planner, lane);
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,12 @@
+/* Reports of the plan: rows, estimated starts, texts. */
+#ifndef SLICED_CORE_PLAN_REPORT_REPORT_H
+#define SLICED_CORE_PLAN_REPORT_REPORT_H
+
+#include "core/plan/nodes/nodes.h"
+
+/* Can the pod's start be estimated? Only its lack of units has a known end. */
+bool sl_plan_is_foreseen(const struct sl_planner *planner, const struct sl_plan_pod *pod);
+/* Sets early_us of all classes that wait. False: out of memory. */
+bool sl_plan_early(struct sl_planner *planner);
+
+#endif

@@ -1,0 +1,186 @@
+/* Makes the row of each waiting pod, and the statistics. */
+#include "core/plan/report/report.h"
+
+static void set_estimate(const struct sl_planner *planner, const struct sl_plan_pod *pod,
+                         struct sl_queue_row *row)
+{
+    const struct sl_plan_lane *lane = sl_plan_lane_of(pod);
+    int64_t now_us = planner->now_us;
+    if (pod->nomination != NULL) {
+        row->estimate = SL_ESTIMATE_NOW;
+        row->start_us = now_us;
+    } else if (pod->queued && lane->reserve.pod == pod && lane->reserve.node != NULL) {
+        row->estimate = SL_ESTIMATE_RESERVED;
+        row->start_us = lane->reserve.at_us > now_us ? lane->reserve.at_us : now_us;
+        row->node = lane->reserve.node->node->name;
+    } else if (row->reason == SL_HOLD_CUT) {
+        row->estimate = SL_ESTIMATE_LAID_OUT;
+        row->start_us = sl_plan_later(pod->cut->start_us, now_us);
+        row->node = pod->cut->node;
+    } else if (pod->queued && pod->start_us > 0 && sl_plan_is_foreseen(planner, pod)) {
+        row->estimate = SL_ESTIMATE_LAID_OUT;
+        row->start_us = sl_plan_later(pod->start_us, now_us);
+        bool sooner = row->latest_start_us > now_us && row->latest_start_us < row->start_us;
+        row->start_us =
+            sooner ? sl_plan_later(row->latest_start_us, pod->class->early_us) : row->start_us;
+    }
+}
+
+static const char denied_text[] =
+    "the API server refused to let it go (its Event ReleaseRefused says why), and it is tried "
+    "again later";
+
+static const char refused_text[] =
+    "the API server lets no pod of its namespace go, so these are tried one at a time";
+
+/* The words about the pod beyond its reason; NULL: none. */
+static const char *why_of(const struct sl_plan_pod *pod, enum sl_hold_reason reason)
+{
+    if (reason == SL_HOLD_STAGE || reason == SL_HOLD_STAGE_FAILED ||
+        reason == SL_HOLD_STAGE_CYCLE) {
+        return pod->why;
+    }
+    if (reason == SL_HOLD_CUT) {
+        return pod->cut->text;
+    }
+    if (reason != SL_HOLD_EXPIRED) {
+        return NULL;
+    }
+    return pod->denied                                      ? denied_text
+           : pod->strikes == 0 && sl_plan_may_not_come(pod) ? refused_text
+                                                            : NULL;
+}
+
+/* A cut is of interest to a pod that waits for room. */
+static enum sl_hold_reason reason_of(const struct sl_planner *planner,
+                                     const struct sl_plan_pod *pod)
+{
+    enum sl_hold_reason reason = sl_plan_reason(planner, pod);
+    bool lacks_room = reason == SL_HOLD_NO_ROOM || reason == SL_HOLD_CONSTRAINT;
+    return pod->cut != NULL && pod->queued && lacks_room ? SL_HOLD_CUT : reason;
+}
+
+static void make_row(const struct sl_planner *planner, const struct sl_plan_pod *pod,
+                     uint32_t place, int64_t now_us, struct sl_queue_row *row)
+{
+    *row = (struct sl_queue_row){
+        .pod = pod->pod,
+        .state = pod->state,
+        .reason = reason_of(planner, pod),
+        .timeout_us = pod->item.timeout_us,
+        .latest_start_us = planner->order == NULL ? 0 : planner->order->latest(planner, pod),
+        .since_us = pod->since_us,
+        .expiries = pod->expiries,
+    };
+    row->why = why_of(pod, row->reason);
+    const struct sl_plan_limit *limit =
+        row->reason == SL_HOLD_LIMIT ? sl_plan_limit_of(planner, pod) : NULL;
+    if (limit != NULL) {
+        row->limit = *limit;
+    }
+    if (row->reason == SL_HOLD_OVER_HEADROOM) {
+        row->over = sl_plan_over_headroom(planner, pod);
+    }
+    sl_order_explain(&planner->config.order, &pod->item, &row->parts);
+    if (pod->queued && place > 0) {
+        row->ahead = place;
+        row->first = sl_plan_lane_of(pod)->queue[0]->pod;
+    }
+    if (pod->nomination != NULL) {
+        row->node = pod->nomination->node;
+        row->assignment = pod->nomination->assignment;
+        int64_t since_us = sl_plan_silent_since(planner, pod);
+        bool silent = since_us < INT64_MAX && now_us - since_us >= sl_plan_silence(planner);
+        row->silent_us = silent ? planner->heard_us : 0;
+    }
+    set_estimate(planner, pod, row);
+}
+
+bool sl_planner_row(const struct sl_planner *planner, struct sl_str uid, int64_t now_us,
+                    struct sl_queue_row *out)
+{
+    const struct sl_plan_pod *pod = sl_plan_find(planner, uid);
+    if (pod == NULL) {
+        return false;
+    }
+    uint32_t place = pod->queued ? sl_plan_queue_place(planner, sl_plan_lane_of(pod), pod) : 0;
+    make_row(planner, pod, place, now_us, out);
+    return true;
+}
+
+/* Nominated pods first, then those that only wait for their turn, then all others. */
+static int rank_of(const struct sl_plan_pod *pod)
+{
+    static const int ranks[SL_QUEUE_STATES] = {
+        [SL_QUEUE_NOMINATED] = 0, [SL_QUEUE_HELD] = 1,  [SL_QUEUE_RELEASED] = 1,
+        [SL_QUEUE_STAGED] = 2,    [SL_QUEUE_GATED] = 3, [SL_QUEUE_REFUSED] = 4,
+    };
+    return ranks[pod->state];
+}
+
+static int compare_for_visit(const void *context, const struct sl_plan_pod *a,
+                             const struct sl_plan_pod *b)
+{
+    int order = rank_of(a) - rank_of(b);
+    return order != 0 ? order : sl_plan_compare(context, a, b);
+}
+
+size_t sl_planner_visit(struct sl_planner *planner, int64_t now_us, size_t max,
+                        void (*visit)(void *context, const struct sl_queue_row *row), void *context)
+{
+    size_t n = 0;
+    size_t at = 0;
+    if (planner->pods.len == 0) {
+        return 0; /* there may be no array yet */
+    }
+    if (sl_vec_reserve(&planner->scratch.sort, &planner->scratch.sort_cap, 2 * planner->pods.len,
+                       sizeof(struct sl_plan_pod *)) < 0) {
+        return planner->pods.len;
+    }
+    for (struct sl_plan_pod *pod = sl_map_next(&planner->pods, &at); pod != NULL;
+         pod = sl_map_next(&planner->pods, &at)) {
+        planner->scratch.sort[n] = pod;
+        n++;
+    }
+    sl_plan_sort(planner->scratch.sort, planner->scratch.sort + n, n, compare_for_visit, planner);
+    for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
+        lane->visited = 0;
+    }
+    for (size_t i = 0; i < n && i < max; i++) {
+        const struct sl_plan_pod *pod = planner->scratch.sort[i];
+        struct sl_queue_row row;
+        uint32_t place = 0;
+        if (pod->queued) {
+            struct sl_plan_lane *lane = sl_plan_lane_of(pod);
+            place = lane->visited; /* the same order as the lane's */
+            lane->visited++;
+        }
+        make_row(planner, pod, place, now_us, &row);
+        visit(context, &row);
+    }
+    return n;
+}
+
+void sl_planner_stats(const struct sl_planner *planner, struct sl_plan_stats *out)
+{
+    *out = planner->stats;
+    size_t at = 0;
+    for (const struct sl_plan_pod *pod = sl_map_next(&planner->pods, &at); pod != NULL;
+         pod = sl_map_next(&planner->pods, &at)) {
+        int64_t since_us = pod->item.submit_us;
+        bool older = out->oldest_us == 0 || since_us < out->oldest_us;
+        out->oldest_us = pod->state != SL_QUEUE_REFUSED && older ? since_us : out->oldest_us;
+    }
+}
+
+bool sl_queue_wants_cut(const struct sl_queue_row *row, int64_t now_us, struct sl_cut_pod *out)
+{
+    bool known = row->estimate != SL_ESTIMATE_NONE && row->start_us > now_us;
+    *out = (struct sl_cut_pod){
+        .pod = row->pod,
+        .timeout_us = row->timeout_us,
+        .start_us = known ? row->start_us : 0,
+        .latest_us = row->latest_start_us,
+    };
+    return row->state == SL_QUEUE_HELD && row->reason == SL_HOLD_NO_ROOM && row->expiries == 0;
+}

@@ -1,0 +1,89 @@
+/* Resources that nodes offer. */
+#include "core/plan/state/state.h"
+#include "util/data/search.h"
+
+static bool offer_is_below(const void *item, const void *key)
+{
+    return ((const struct sl_plan_offer *)item)->key < *(const uint64_t *)key;
+}
+
+static size_t offer_place(const struct sl_planner *planner, uint64_t key)
+{
+    return sl_lower_bound(planner->offer, planner->n_offers, sizeof(*planner->offer), &key,
+                          offer_is_below);
+}
+
+/* Out of memory every resource counts as offered, until the next reset. */
+static void offer_put(struct sl_planner *planner, uint64_t key, int64_t units)
+{
+    size_t at = offer_place(planner, key);
+    if (at < planner->n_offers && planner->offer[at].key == key) {
+        int64_t most = planner->offer[at].most;
+        planner->offer[at].most = units > most ? units : most;
+        return;
+    }
+    planner->moves = true;
+    if (sl_vec_reserve(&planner->offer, &planner->offer_cap, planner->n_offers + 1,
+                       sizeof(*planner->offer)) < 0) {
+        planner->offers_all = true;
+        return;
+    }
+    memmove(planner->offer + at + 1, planner->offer + at,
+            (planner->n_offers - at) * sizeof(*planner->offer));
+    planner->offer[at] = (struct sl_plan_offer){key, units};
+    planner->n_offers++;
+}
+
+static const char gpu[] = "nvidia.com/gpu";
+
+/* A node that sliced may have cut offers every instance that its GPUs can be cut into, so that
+ * pods which wait for one have a lane of their own whatever there is of it now. */
+static void offer_cuts(struct sl_planner *planner, const struct sl_node *node)
+{
+    const struct sl_mig_model *model = NULL;
+    if (node->partition.single || node->partition.mig_mode) {
+        int64_t each = node->partition.single ? SL_MIG_INSTANCES_MAX : 1;
+        offer_put(planner, sl_hash(gpu, strlen(gpu)), each * node->n_devices);
+    }
+    for (unsigned d = 0; d < node->n_devices; d++) {
+        if (node->device[d].model == model) {
+            continue;
+        }
+        model = node->device[d].model;
+        for (unsigned i = 0; model != NULL && i < model->n_profiles; i++) {
+            const struct sl_mig_profile *profile = &model->profiles[i];
+            offer_put(planner, sl_hash(profile->resource, strlen(profile->resource)),
+                      (int64_t)profile->max_count * node->n_devices);
+        }
+    }
+}
+
+void sl_plan_offer_add(struct sl_planner *planner, const struct sl_node *node)
+{
+    enum sl_actuator actuator = node->partition.actuator;
+    for (unsigned i = 0; i < node->n_pools; i++) {
+        offer_put(planner, node->pool[i].key, node->pool[i].capacity);
+    }
+    if (actuator == SL_ACTUATOR_MIG_MANAGER || actuator == SL_ACTUATOR_NOS_MIG) {
+        offer_cuts(planner, node);
+    }
+}
+
+void sl_plan_offer_reset(struct sl_planner *planner)
+{
+    planner->n_offers = 0;
+    planner->offers_all = false;
+    planner->moves = true;
+}
+
+int64_t sl_plan_offer_most(const struct sl_planner *planner, uint64_t key)
+{
+    size_t at = offer_place(planner, key);
+    bool known = at < planner->n_offers && planner->offer[at].key == key;
+    return planner->offers_all ? INT64_MAX : known ? planner->offer[at].most : 0;
+}
+
+bool sl_plan_offers(const struct sl_planner *planner, uint64_t key)
+{
+    return sl_plan_offer_most(planner, key) > 0;
+}

@@ -1,0 +1,121 @@
+/* The planner: what lasts from run to run. */
+#ifndef SLICED_CORE_PLAN_STATE_PLANNER_H
+#define SLICED_CORE_PLAN_STATE_PLANNER_H
+
+#include "core/forecast/supply.h"
+#include "core/place/choose.h"
+#include "core/plan/state/lane.h"
+#include "core/plan/state/order.h"
+#include "util/data/map.h"
+
+enum { SL_PLAN_MEMO = 4096 }; /* cached answers: does a kind of node admit a pod? */
+
+struct sl_plan_memo {
+    uint64_t pod;  /* digest of constraints */
+    uint64_t site; /* digest of the node */
+    uint32_t answer;
+    bool known;
+};
+
+/* A resource that nodes offer, and the most that one of them has. */
+struct sl_plan_offer {
+    uint64_t key;
+    int64_t most;
+};
+
+struct sl_plan_bid {
+    int64_t at_us;
+    uint32_t node;
+};
+
+/* Memory that functions borrow while they run: nothing in it lasts. */
+struct sl_plan_scratch {
+    struct sl_plan_lane **heap; /* room for all lanes */
+    size_t heap_cap;
+    struct sl_plan_bid *bid;
+    size_t bid_cap;
+    struct sl_supply supply;
+    struct sl_pod **pod_list;
+    size_t pod_cap;
+    struct sl_plan_pod **sort;
+    size_t sort_cap;
+};
+
+struct sl_planner {
+    struct sl_plan_config config;
+    const struct sl_plan_order *order; /* NULL: config.order only compares pods */
+    int64_t now_us;                    /* latest */
+    int64_t order_now_us;              /* the time for which queues are ordered */
+    int64_t heard_us;                  /* kube-scheduler's last sign of life; 0: never */
+
+    /* pods */
+    struct sl_map pods; /* uid -> struct sl_plan_pod */
+    struct sl_map classes;
+    struct sl_map asks;
+    struct sl_list all_asks;
+    struct sl_map spaces; /* namespaces */
+    struct sl_map rans;   /* uid -> struct sl_plan_ran */
+    struct sl_list all_rans;
+    struct sl_list nominations; /* by time */
+    struct sl_list expired;
+    struct sl_list refused; /* to be reported */
+    bool names;             /* a queued pod may name a node to be tried first of all */
+    struct sl_plan_stats stats;
+
+    /* lanes */
+    struct sl_plan_lane *lane;
+    struct sl_plan_lane *nowhere; /* the last of them */
+    size_t n_lanes;
+    size_t n_reserves; /* lanes whose reservation is active */
+
+    /* the order's account */
+    struct sl_map ids;             /* promise id in use -> struct sl_plan_pod or ran */
+    struct sl_plan_pod **arriving; /* to be put into the account; room for all pods */
+    size_t n_arriving;
+    size_t arriving_cap;
+    size_t n_aside;     /* pods set aside */
+    uint64_t aside_seq; /* seq when they last came back */
+
+    /* nodes */
+    struct sl_plan_node **node; /* by name */
+    const struct sl_view **base;
+    size_t n_nodes;
+    size_t n_drains;            /* nodes that are drained */
+    struct sl_plan_node *stale; /* list */
+    struct sl_plan_node *gone;  /* removed nodes with nominations, linked by stale_next */
+    uint64_t *grown;            /* tree of maxima of the nodes' seq, as the lanes' trees */
+    uint32_t grown_leaves;
+    struct sl_plan_offer *offer; /* by key */
+    size_t n_offers;
+    size_t offer_cap;
+    bool offers_all; /* out of memory: all resources count as offered */
+    bool moves;      /* a node offers a new resource */
+    uint32_t *news;  /* changed nodes, against which asks are to be judged */
+    size_t n_news;
+    size_t news_cap;
+    bool all_news; /* out of memory: all nodes count as changed */
+
+    /* numbers that only grow and tell what still holds */
+    uint64_t seq;         /* with each node that has more room */
+    uint64_t touch;       /* with each change of a node */
+    uint64_t nodes_seq;   /* with each change of what nodes are */
+    uint64_t set_seq;     /* nodes_seq when nodes last came or went */
+    uint64_t settled_seq; /* nodes_seq by which all pods were judged */
+    uint64_t epoch;       /* with each run and each reservation that moves */
+    uint64_t runs;        /* with each run: the last one's number */
+    uint64_t early;       /* with each time that estimated starts are worked out */
+    uint64_t judged;      /* with each look at an ask and a node together */
+    uint64_t looked;      /* with each look at a node, or a point of a tree, for a pod */
+
+    bool ready;      /* a cluster is known */
+    bool dirty;      /* a run may do something */
+    bool other_asks; /* the asks are not those that the last run met */
+    bool paused;     /* the last run stopped for its pace */
+    bool hurry;      /* it stopped for its budget */
+    bool away;       /* kube-scheduler was silent, as pods showed in the last run */
+
+    struct sl_plan_scratch scratch;
+    struct sl_plan_memo memo[SL_PLAN_MEMO];
+};
+
+#endif

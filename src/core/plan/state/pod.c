@@ -1,0 +1,57 @@
+/* Pods by their UID, and how they compare. */
+#include "core/plan/state/state.h"
+
+#include <stdlib.h>
+
+struct sl_plan_pod *sl_plan_find(const struct sl_planner *planner, struct sl_str uid)
+{
+    return uid.len == 0 ? NULL : sl_map_get(&planner->pods, uid.s, uid.len);
+}
+
+void sl_plan_advance(struct sl_planner *planner, int64_t now_us)
+{
+    planner->now_us = now_us > planner->now_us ? now_us : planner->now_us;
+}
+
+int64_t sl_plan_timeout(const struct sl_planner *planner, const struct sl_pod *pod)
+{
+    return pod->timeout_s > 0 ? pod->timeout_s * SL_SECOND_US : planner->config.default_timeout_us;
+}
+
+static const struct sl_order_weights *weights_of(const struct sl_planner *planner,
+                                                 const struct sl_pod *pod)
+{
+    for (unsigned i = 0; i < planner->config.n_overrides; i++) {
+        const struct sl_plan_override *rule = &planner->config.override[i];
+        bool here = rule->namespace[0] == '\0' || strcmp(rule->namespace, pod->namespace) == 0;
+        if (here && (!rule->of_priority || rule->priority == pod->priority)) {
+            return &rule->weights;
+        }
+    }
+    return NULL;
+}
+
+struct sl_order_item sl_plan_item_of(const struct sl_planner *planner, const struct sl_pod *pod)
+{
+    return (struct sl_order_item){
+        .timeout_us = sl_plan_timeout(planner, pod),
+        .submit_us = pod->created_us > 0 ? pod->created_us : 0,
+        .weights = weights_of(planner, pod),
+        .uid = sl_str_of(pod->uid),
+        .priority = pod->priority,
+    };
+}
+
+void sl_plan_pod_free(struct sl_planner *planner, struct sl_plan_pod *pod)
+{
+    if (pod->class != NULL) {
+        sl_plan_class_unref(planner, pod->class);
+    }
+    sl_pod_unref(pod->nomination);
+    sl_pod_unref(pod->pod);
+    sl_node_unref(pod->bad_node);
+    sl_plan_space_unref(planner, pod->space);
+    free(pod->why);
+    free(pod->cut);
+    free(pod);
+}

@@ -1,0 +1,28 @@
+/* One run of the planner: all that begins and ends with it. It stands on the stack of the function
+ * that plans. */
+#ifndef SLICED_CORE_PLAN_STATE_RUN_H
+#define SLICED_CORE_PLAN_STATE_RUN_H
+
+#include "core/plan/state/planner.h"
+
+struct sl_plan_run {
+    struct sl_planner *planner;
+    const struct sl_demand *demand; /* may be NULL */
+    void (*act)(void *context, const struct sl_plan_action *action);
+    void *context;
+    size_t checks;                 /* nodes that may still be looked at */
+    struct sl_plan_space *spender; /* namespace that pays for the search; NULL: none */
+    size_t room;                   /* nominations that may still be made */
+    size_t n_open;                 /* lanes in which pods wait */
+    size_t n_making;               /* lanes for which kube-scheduler made room as the run began */
+    bool lacking;                  /* out of memory */
+    const struct sl_plan_ask *scored; /* the ask that the scorer is set up for; NULL: none yet */
+    struct sl_scorer *scorer;
+};
+
+static inline void sl_plan_tell(struct sl_plan_run *run, const struct sl_plan_action *action)
+{
+    run->act(run->context, action);
+}
+
+#endif

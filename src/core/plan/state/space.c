@@ -1,0 +1,76 @@
+/* Namespaces whose policy or quota makes the API server refuse every release. Their pods try one at
+ * a time with pauses, as pods do whose nomination expired: that leaves the devices to others and
+ * spares the API server. The first release that succeeds ends this. */
+#include "core/plan/state/state.h"
+
+#include <stdlib.h>
+
+struct sl_plan_space *sl_plan_space_get(struct sl_planner *planner, const char *name)
+{
+    size_t len = strlen(name);
+    struct sl_plan_space *space = sl_map_get(&planner->spaces, name, len);
+    if (space != NULL) {
+        space->refs++;
+        return space;
+    }
+    space = calloc(1, sizeof(*space) + len + 1);
+    if (space == NULL) {
+        return NULL;
+    }
+    memcpy(space->name, name, len + 1);
+    if (sl_map_put(&planner->spaces, space->name, len, space, NULL) < 0) {
+        free(space);
+        return NULL;
+    }
+    space->refs = 1;
+    return space;
+}
+
+void sl_plan_space_unref(struct sl_planner *planner, struct sl_plan_space *space)
+{
+    space->refs--;
+    if (space->refs == 0) {
+        (void)sl_map_remove(&planner->spaces, space->name, strlen(space->name));
+        free(space);
+    }
+}
+
+/* ---- namespaces whose releases are refused ---- */
+
+/* Takes the pods out of the order's account, as none waits for them now, or puts them back. */
+static void settle_space(struct sl_planner *planner, const struct sl_plan_space *space)
+{
+    bool doubted = space->refusals == SL_PLAN_REFUSALS_MAX;
+    size_t at = 0;
+    for (struct sl_plan_pod *pod = sl_map_next(&planner->pods, &at); pod != NULL;
+         pod = sl_map_next(&planner->pods, &at)) {
+        if (pod->space != space || !pod->queued) {
+            continue;
+        }
+        struct sl_plan_lane *lane = sl_plan_lane_of(pod);
+        sl_plan_settle(planner, pod);
+        if (doubted && lane->reserve.pod == pod) {
+            sl_plan_reserve_end(planner, lane);
+        }
+    }
+    planner->dirty = true;
+}
+
+void sl_plan_note_refusal(struct sl_planner *planner, struct sl_plan_space *space)
+{
+    if (space->refusals < SL_PLAN_REFUSALS_MAX) {
+        space->refusals++;
+        if (space->refusals == SL_PLAN_REFUSALS_MAX) {
+            settle_space(planner, space);
+        }
+    }
+}
+
+void sl_plan_note_release(struct sl_planner *planner, struct sl_plan_space *space)
+{
+    bool doubted = space->refusals == SL_PLAN_REFUSALS_MAX;
+    space->refusals = 0;
+    if (doubted) {
+        settle_space(planner, space);
+    }
+}

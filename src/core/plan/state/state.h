@@ -1,0 +1,148 @@
+/* The lowest layer: pods, classes, asks, lanes, queues, namespaces, offers, and each pod's state.
+ * Knows nodes by their index only. */
+#ifndef SLICED_CORE_PLAN_STATE_STATE_H
+#define SLICED_CORE_PLAN_STATE_STATE_H
+
+#include "core/plan/state/run.h"
+#include "util/data/vec.h"
+#include "util/sat.h"
+#include "util/time.h"
+
+enum { SL_PLAN_NODE_NAME_MAX = 254 }; /* with NUL */
+
+static inline int64_t sl_plan_later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* ---- sort.c ---- */
+
+/* Sorts n pods; scratch has room for as many. Few steps where they are nearly in order. */
+void sl_plan_sort(struct sl_plan_pod **pods, struct sl_plan_pod **scratch, size_t n,
+                  int (*compare)(const void *context, const struct sl_plan_pod *a,
+                                 const struct sl_plan_pod *b),
+                  const void *context);
+
+/* ---- pod.c ---- */
+
+void sl_plan_advance(struct sl_planner *planner, int64_t now_us); /* time never goes back */
+struct sl_plan_pod *sl_plan_find(const struct sl_planner *planner, struct sl_str uid);
+int64_t sl_plan_timeout(const struct sl_planner *planner, const struct sl_pod *pod);
+struct sl_order_item sl_plan_item_of(const struct sl_planner *planner, const struct sl_pod *pod);
+void sl_plan_pod_free(struct sl_planner *planner, struct sl_plan_pod *pod);
+
+/* May the pod well not take a nomination? Then no pod waits and nothing idles for it, and such pods
+ * of a lane try one at a time. */
+static inline bool sl_plan_may_not_come(const struct sl_plan_pod *pod)
+{
+    return pod->strikes > 0 || pod->space->refusals == SL_PLAN_REFUSALS_MAX;
+}
+
+static inline struct sl_plan_lane *sl_plan_lane_of(const struct sl_plan_pod *pod)
+{
+    return pod->class == NULL ? NULL : pod->class->ask->lane[0];
+}
+
+/* The turn for which a pod that may not take a nomination waits. */
+static inline struct sl_plan_retry *sl_plan_retry_of(const struct sl_plan_pod *pod)
+{
+    return &sl_plan_lane_of(pod)
+                ->retry[pod->strikes > 0 ? SL_PLAN_RETRY_EXPIRED : SL_PLAN_RETRY_DOUBTED];
+}
+
+/* The turn that the pod's nomination uses; NULL: none, as for most pods. */
+static inline struct sl_plan_retry *sl_plan_retrying(struct sl_plan_lane *lane,
+                                                     const struct sl_plan_pod *pod)
+{
+    for (int i = 0; lane != NULL && i < SL_PLAN_RETRIES; i++) {
+        if (lane->retry[i].pod == pod) {
+            return &lane->retry[i];
+        }
+    }
+    return NULL;
+}
+
+/* ---- offer.c ---- */
+
+/* Records that this node offers its resources. */
+void sl_plan_offer_add(struct sl_planner *planner, const struct sl_node *node);
+void sl_plan_offer_reset(struct sl_planner *planner);
+/* The most units on one node, of nodes added since the last reset; 0: no node offers it. */
+int64_t sl_plan_offer_most(const struct sl_planner *planner, uint64_t key);
+bool sl_plan_offers(const struct sl_planner *planner, uint64_t key);
+
+/* ---- lane.c ---- */
+
+struct sl_plan_lane *sl_plan_nowhere_new(void);
+struct sl_plan_lane *sl_plan_lane_find(const struct sl_planner *planner, uint64_t key);
+/* Returns a new reference to the lane, which it makes if need be; NULL: out of memory. */
+struct sl_plan_lane *sl_plan_lane_get(struct sl_planner *planner, const struct sl_ask_item *item);
+/* Frees lanes that no pod needs any more. */
+void sl_plan_lane_tidy(struct sl_planner *planner);
+void sl_plan_reserve_end(struct sl_planner *planner, struct sl_plan_lane *lane);
+/* Gives up on the lane's preemptor: others may have what was kept for it. */
+void sl_plan_preempt_end(struct sl_planner *planner, struct sl_plan_lane *lane);
+/* Are the units of each resource of the ask free on some node, perhaps different ones? */
+bool sl_plan_has_room(const struct sl_plan_ask *ask);
+/* Why the pod waits, by the last run. */
+enum sl_hold_reason sl_plan_reason(const struct sl_planner *planner, const struct sl_plan_pod *pod);
+
+/* ---- class.c ---- */
+
+/* Returns a new reference to the pod's class, which it makes if need be. NULL: out of memory. */
+struct sl_plan_class *sl_plan_class_get(struct sl_planner *planner, struct sl_pod *pod);
+void sl_plan_class_unref(struct sl_planner *planner, struct sl_plan_class *class);
+bool sl_plan_class_is_of(const struct sl_plan_class *class, const struct sl_pod *pod);
+/* Moves the ask to the lanes of offered resources; its pods must be in no queue. False: out of
+ * memory, nothing changed. */
+bool sl_plan_ask_move(struct sl_planner *planner, struct sl_plan_ask *ask);
+
+/* ---- space.c ---- */
+
+/* A reference; NULL: out of memory. */
+struct sl_plan_space *sl_plan_space_get(struct sl_planner *planner, const char *name);
+void sl_plan_space_unref(struct sl_planner *planner, struct sl_plan_space *space);
+/* The API server refused to release a pod of the namespace. */
+void sl_plan_note_refusal(struct sl_planner *planner, struct sl_plan_space *space);
+/* It released one. */
+void sl_plan_note_release(struct sl_planner *planner, struct sl_plan_space *space);
+
+/* ---- queue.c ---- */
+
+int sl_plan_compare(const struct sl_planner *planner, const struct sl_plan_pod *a,
+                    const struct sl_plan_pod *b);
+/* Where the pod stands in the queue, or would. */
+uint32_t sl_plan_queue_place(const struct sl_planner *planner, const struct sl_plan_lane *lane,
+                             const struct sl_plan_pod *pod);
+void sl_plan_queue_add(struct sl_planner *planner, struct sl_plan_pod *pod);
+void sl_plan_queue_remove(struct sl_planner *planner, struct sl_plan_pod *pod);
+/* Sorts all queues for now_us if the order depends on time. False: out of memory. */
+bool sl_plan_queue_order(struct sl_planner *planner, int64_t now_us);
+
+/* ---- rule.c ---- */
+
+/* The strictest limit that the pod is over; NULL: none. */
+const struct sl_plan_limit *sl_plan_limit_of(const struct sl_planner *planner,
+                                             const struct sl_plan_pod *pod);
+/* Headroom that the pod could not leave even if all units were free; units 0: none is known. */
+struct sl_queue_over sl_plan_over_headroom(const struct sl_planner *planner,
+                                           const struct sl_plan_pod *pod);
+
+/* ---- settle.c ---- */
+
+/* Moves the pod from its list to the end of this one; NULL: to none. */
+void sl_plan_enlist(struct sl_plan_pod *pod, struct sl_list *list);
+
+/* Brings the pod's state, list, queue and account in line with all that is known of it: to be
+ * called when any of that has changed. Never fails. */
+void sl_plan_settle(struct sl_planner *planner, struct sl_plan_pod *pod);
+void sl_plan_settle_all(struct sl_planner *planner);
+/* Takes the pod out of its lane. */
+void sl_plan_depart(struct sl_planner *planner, struct sl_plan_pod *pod);
+
+/* ---- relane.c ---- */
+
+/* Moves pods to lanes of newly offered resources. False: out of memory, to be called again. */
+bool sl_plan_relane(struct sl_planner *planner);
+
+#endif

@@ -1,0 +1,56 @@
+/* Has GPUs cut for the pods that wait (partitioning.enabled). The queue's thread calls it after
+ * each plan, with the planner and the snapshot of that plan; it waits only for locks. */
+#ifndef SLICED_DAEMON_CUT_PARTITIONER_H
+#define SLICED_DAEMON_CUT_PARTITIONER_H
+
+#include "cluster/store.h"
+#include "config/config.h"
+#include "kube/cut/cutter.h"
+#include "kube/write/events.h"
+#include "server/app/partition_reader.h"
+#include "server/metrics/metric.h"
+#include "sliced/plan.h"
+
+struct sl_partitioner;
+
+struct sl_partitioner_options {
+    struct sl_store *store;
+    const struct sl_config *config; /* copied */
+    /* As sl_kube_cut. */
+    void (*write)(void *context, const struct sl_cut_write *write, sl_cut_done done, void *call);
+    /* Tells of a node by an Event; must not wait. NULL: nobody is told. */
+    bool (*tell)(void *context, const struct sl_event_note *note);
+    /* Wakes the queue's thread: a write has ended. Any thread; must not call the partitioner. */
+    void (*wake)(void *context);
+    void *context;
+};
+
+struct sl_partitioner *sl_partitioner_new(const struct sl_partitioner_options *options,
+                                          struct sl_error *err);
+/* All writes have ended, as the client was freed before. NULL is allowed. */
+void sl_partitioner_free(struct sl_partitioner *partitioner);
+
+/* ---- for the queue, on its thread ---- */
+
+void sl_partitioner_configure(struct sl_partitioner *partitioner, const struct sl_config *config);
+/* Begins a leadership. Cuts of earlier ones are found on the nodes. */
+void sl_partitioner_begin(struct sl_partitioner *partitioner, uint64_t leadership);
+/* Ends it: writes nothing any more, and leaves what is under way to the next leader. */
+void sl_partitioner_end(struct sl_partitioner *partitioner);
+/* Follows the cuts under way and begins new ones. Returns when to call again though nothing
+ * changes.
+ */
+int64_t sl_partitioner_round(struct sl_partitioner *partitioner, struct sl_planner *planner,
+                             const struct sl_snapshot *snapshot, int64_t now_us);
+
+/* The clock was set by so much: cuts under way and left out nodes take as long as before. */
+void sl_partitioner_rebase(struct sl_partitioner *partitioner, int64_t by_us);
+
+/* ---- any thread ---- */
+
+struct sl_partition_reader sl_partitioner_reader(struct sl_partitioner *partitioner);
+/* The last one has no rows. */
+extern const struct sl_metric_table sl_partitioner_metrics[];
+void sl_partitioner_write_metrics(struct sl_partitioner *partitioner, struct sl_buf *out);
+
+#endif

@@ -1,0 +1,151 @@
+/* What the partitioner says of itself: one node's state, and metrics. */
+#include <stdio.h>
+
+#include "daemon/cut/internal.h"
+#include "util/time.h"
+
+static enum sl_partition_phase phase_of(const struct sl_cut_place *place, int64_t now_us)
+{
+    if (place->run != NULL) {
+        return SL_PHASE_CUTTING;
+    }
+    if (now_us < place->record.out_until_us) {
+        return SL_PHASE_OUT;
+    }
+    return place->drained_us > now_us ? SL_PHASE_DRAINING : SL_PHASE_IDLE;
+}
+
+static void copy_text(char out[SL_PARTITION_WORDS_MAX], const char *text)
+{
+    (void)snprintf(out, SL_PARTITION_WORDS_MAX, "%s", text);
+}
+
+static void read_status(void *context, struct sl_str node, int64_t now_us,
+                        struct sl_partition_status *out)
+{
+    struct sl_partitioner *partitioner = context;
+    *out = (struct sl_partition_status){.phase = SL_PHASE_IDLE};
+    (void)pthread_mutex_lock(&partitioner->status);
+    const struct sl_cut_place *place = sl_map_get(&partitioner->places, node.s, node.len);
+    if (place != NULL) {
+        out->phase = phase_of(place, now_us);
+        out->failures = place->record.failures;
+        out->seconds_us = place->record.seconds_us;
+        if (out->phase == SL_PHASE_CUTTING) {
+            out->since_us = place->begun_us;
+            out->until_us = place->expected_us;
+        } else if (out->phase == SL_PHASE_OUT) {
+            out->until_us = place->record.out_until_us;
+        } else if (out->phase == SL_PHASE_DRAINING) {
+            out->until_us = place->drained_us;
+        }
+        if (out->phase == SL_PHASE_CUTTING || out->phase == SL_PHASE_OUT) {
+            copy_text(out->cut, place->cut);
+            copy_text(out->pods, place->pods);
+            copy_text(out->why, place->why);
+        }
+    }
+    (void)pthread_mutex_unlock(&partitioner->status);
+}
+
+struct sl_partition_reader sl_partitioner_reader(struct sl_partitioner *partitioner)
+{
+    return partitioner == NULL
+               ? (struct sl_partition_reader){.context = NULL}
+               : (struct sl_partition_reader){.context = partitioner, .status = read_status};
+}
+
+/* ---- metrics ---- */
+
+/* Memory slices of the view's free instances whose profile no pod asks for. */
+static uint64_t idle_slices(const struct sl_snapshot *snapshot, const struct sl_view *view)
+{
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < view->node->n_instances; i++) {
+        const struct sl_instance *instance = &view->node->instance[i];
+        if (view->instance_used[i] == 0 && instance->profile != NULL &&
+            sl_demand_weight(&snapshot->demand, instance->profile) == 0) {
+            sum += instance->profile->memory;
+        }
+    }
+    return sum;
+}
+
+void sl_cut_count_gpus(struct sl_partitioner *partitioner, const struct sl_snapshot *snapshot,
+                       int64_t now_us)
+{
+    uint64_t gpus[SL_CUT_GPU_STATES] = {0};
+    uint64_t slices = 0;
+    for (size_t i = 0; i < snapshot->n_nodes; i++) {
+        const struct sl_view *view = snapshot->view[i];
+        if (view->node->partition.actuator == SL_ACTUATOR_NONE) {
+            continue;
+        }
+        const struct sl_cut_place *place = sl_cut_place_find(partitioner, view->node->name);
+        gpus[place == NULL ? SL_PHASE_IDLE : phase_of(place, now_us)] += view->node->n_devices;
+        slices += snapshot->n_waiting > 0 ? idle_slices(snapshot, view) : 0;
+    }
+    (void)pthread_mutex_lock(&partitioner->status);
+    memcpy(partitioner->counts.gpus, gpus, sizeof(gpus));
+    partitioner->counts.idle_slices = slices;
+    (void)pthread_mutex_unlock(&partitioner->status);
+}
+
+static void write_ends(const void *source, const char *name, struct sl_buf *out)
+{
+    const struct sl_cut_counts *counts = source;
+    for (unsigned i = SL_CUT_RUNNING + 1; i < SL_CUT_OUTCOMES; i++) {
+        sl_metric_sample(out, name, "outcome", sl_cut_outcome_name((enum sl_cut_outcome)i),
+                         counts->ends[i]);
+    }
+}
+
+static void write_gpus(const void *source, const char *name, struct sl_buf *out)
+{
+    const struct sl_cut_counts *counts = source;
+    for (unsigned i = 0; i < SL_CUT_GPU_STATES; i++) {
+        sl_metric_sample(out, name, "state", sl_partition_phase_name((enum sl_partition_phase)i),
+                         counts->gpus[i]);
+    }
+}
+
+#define COUNT(member) SL_METRIC_AT(SL_METRIC_U64, struct sl_cut_counts, member)
+static const struct sl_metric rows[] = {
+    {"sliced_partition_cuts_total", SL_METRIC_COUNTER,
+     "Cuts of a node's GPUs that have ended, by outcome.", "outcome", .write = write_ends},
+    {"sliced_partition_begun_total", SL_METRIC_COUNTER,
+     "Cuts begun, found under way at the begin of a leadership (resumed), and planned but not "
+     "begun as the node had changed (refused).",
+     "what=\"begun\"", COUNT(begun)},
+    {.labels = "what=\"resumed\"", COUNT(resumed)},
+    {.labels = "what=\"refused\"", COUNT(refused)},
+    {"sliced_partition_gpus", SL_METRIC_GAUGE,
+     "GPUs of the nodes that may be cut, by the state of their node.", "state",
+     .write = write_gpus},
+    {"sliced_partition_idle_slices", SL_METRIC_GAUGE,
+     "Memory slices of free instances of these GPUs for which no pod waits or waited of late, "
+     "while others wait.",
+     NULL, COUNT(idle_slices)},
+    {"sliced_partition_plans_total", SL_METRIC_COUNTER, "Plans of cuts.", NULL, COUNT(plans)},
+    {"sliced_partition_plan_seconds_total", SL_METRIC_COUNTER, "Time spent in plans of cuts.", NULL,
+     SL_METRIC_AT(SL_METRIC_US, struct sl_cut_counts, plan_us)},
+};
+#undef COUNT
+
+static const struct sl_metric time_rows[] = {
+    {"sliced_partition_cut_seconds", SL_METRIC_HISTOGRAM,
+     "Time from the begin of a cut to the end of one that was done.", NULL,
+     SL_METRIC_AT(SL_METRIC_DISTRIBUTED, struct sl_partitioner, seconds)},
+};
+
+const struct sl_metric_table sl_partitioner_metrics[] = {
+    SL_METRIC_TABLE(rows), SL_METRIC_TABLE(time_rows), {NULL, 0}};
+
+void sl_partitioner_write_metrics(struct sl_partitioner *partitioner, struct sl_buf *out)
+{
+    (void)pthread_mutex_lock(&partitioner->status);
+    const struct sl_cut_counts counts = partitioner->counts;
+    (void)pthread_mutex_unlock(&partitioner->status);
+    sl_metric_write(&sl_partitioner_metrics[0], &counts, out);
+    sl_metric_write(&sl_partitioner_metrics[1], partitioner, out);
+}

@@ -1,0 +1,306 @@
+/* Which cuts are wanted: the pods that wait for them, the plan, and when it is time to begin. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "daemon/cut/internal.h"
+#include "util/clock.h"
+#include "util/data/vec.h"
+#include "util/log.h"
+#include "util/time.h"
+
+enum {
+    REST = 20,     /* times as long as a plan of cuts took */
+    QUIET = 5,     /* part of the window after which no more pods are waited for */
+    NAMES_MAX = 3, /* pods named one by one */
+};
+
+static const int64_t rest_min_us = 100 * SL_MS_US;
+static const int64_t refused_us = 4 * SL_SECOND_US;
+static const int64_t retry_us = 5 * SL_SECOND_US; /* when nothing came of the last plan */
+
+/* ---- the pods ---- */
+
+struct wish {
+    struct sl_cut_pod *pod;
+    size_t n;
+    size_t cap;
+    bool failed; /* out of memory */
+    int64_t now_us;
+};
+
+static void add_row(void *context, const struct sl_queue_row *row)
+{
+    struct wish *wish = context;
+    struct sl_cut_pod pod;
+    if (wish->failed || !sl_queue_wants_cut(row, wish->now_us, &pod)) {
+        return;
+    }
+    if (sl_vec_reserve(&wish->pod, &wish->cap, wish->n + 1, sizeof(*wish->pod)) < 0) {
+        wish->failed = true;
+        return;
+    }
+    wish->pod[wish->n++] = pod;
+}
+
+/* ---- the nodes ---- */
+
+static struct sl_cut_site *make_sites(const struct sl_partitioner *partitioner,
+                                      const struct sl_snapshot *snapshot, int64_t now_us)
+{
+    struct sl_cut_site *site = calloc(snapshot->n_nodes + 1, sizeof(*site));
+    for (size_t i = 0; site != NULL && i < snapshot->n_nodes; i++) {
+        const struct sl_node *node = snapshot->view[i]->node;
+        const struct sl_cut_place *place = NULL;
+        if (node->partition.actuator == SL_ACTUATOR_NONE) {
+            site[i].out = true;
+            continue;
+        }
+        place = sl_cut_place_find(partitioner, node->name);
+        const struct sl_cut_record none = {0};
+        const struct sl_cut_record *record = place == NULL ? &none : &place->record;
+        site[i].out = node->partition.cut != NULL || now_us < record->out_until_us ||
+                      (place != NULL && (place->run != NULL || now_us < place->refused_us));
+        site[i].seconds_us = sl_cut_seconds_us(record, node->partition.actuator);
+        if (now_us - record->out_until_us < partitioner->config.partitioning.max_backoff_us) {
+            memcpy(site[i].failed, record->failed, sizeof(site[i].failed));
+        }
+    }
+    return site;
+}
+
+/* ---- what the plan wants ---- */
+
+/* Sets the names and UIDs of the pods for which the node is cut. */
+static void note_pods(struct sl_cut_place *place, const struct sl_cut_pod *pod,
+                      const struct sl_cut_plan *plan)
+{
+    size_t len = 0;
+    sl_cut_place_forget_pods(place);
+    place->pods[0] = '\0';
+    for (size_t i = 0; i < plan->n_pods; i++) {
+        const struct sl_pod *each = pod[plan->pod[i]].pod;
+        char *uid = strdup(each->uid);
+        if (uid != NULL &&
+            (uid[0] == '\0' || sl_map_put(&place->uids, uid, strlen(uid), uid, NULL) < 0)) {
+            free(uid);
+        }
+        if (i < NAMES_MAX && len < sizeof(place->pods)) {
+            int n = snprintf(place->pods + len, sizeof(place->pods) - len, "%s%s/%s",
+                             i == 0 ? "" : ", ", each->namespace, each->name);
+            len += n > 0 ? (size_t)n : 0;
+        }
+    }
+    if (plan->n_pods > NAMES_MAX && len < sizeof(place->pods)) {
+        (void)snprintf(place->pods + len, sizeof(place->pods) - len, " and %zu more",
+                       plan->n_pods - NAMES_MAX);
+    }
+}
+
+/* "GPU 2 of node-7 is being cut into 2x 3g.20gb for it" */
+static void say_cut(const struct sl_cut_place *place, char *out, size_t size)
+{
+    const char *into = strstr(place->cut, " into ");
+    if (place->run->n_cuts == 1 && into != NULL) {
+        (void)snprintf(out, size, "%.*s of %s is being cut%s for it", (int)(into - place->cut),
+                       place->cut, place->name, into);
+    } else {
+        (void)snprintf(out, size, "GPUs of %s are being cut for it: %s", place->name, place->cut);
+    }
+}
+
+/* Tells the queue for which pods the node is being cut. */
+static void tell_pods(const struct sl_partitioner *partitioner, const struct sl_cut_place *place)
+{
+    char text[SL_PARTITION_WORDS_MAX + 300];
+    size_t at = 0;
+    say_cut(place, text, sizeof(text));
+    for (const char *uid = sl_map_next(&place->uids, &at); uid != NULL;
+         uid = sl_map_next(&place->uids, &at)) {
+        sl_planner_set_cut(partitioner->planner, sl_str_of(uid), place->name, text,
+                           place->expected_us);
+    }
+}
+
+static bool begin_plan(struct sl_partitioner *partitioner, const struct sl_snapshot *snapshot,
+                       const struct sl_cut_pod *pod, const struct sl_cut_plan *plan, int64_t now_us)
+{
+    const struct sl_view *view = snapshot->view[plan->view];
+    struct sl_cut_place *place = sl_cut_place_of(partitioner, view->node->name);
+    char reason[SL_PLAN_TEXT_MAX] = "";
+    if (place == NULL) {
+        return false;
+    }
+    if (!sl_store_cut_begin(partitioner->options.store, sl_str_of(view->node->name), plan->cut,
+                            plan->n_cuts, partitioner->config.partitioning.mig_mode, reason,
+                            sizeof(reason))) {
+        sl_log(SL_LOG_DEBUG, "a node cannot be cut as planned any more", "node", view->node->name,
+               "reason", reason, (char *)NULL);
+        (void)pthread_mutex_lock(&partitioner->status);
+        partitioner->counts.refused++;
+        (void)pthread_mutex_unlock(&partitioner->status);
+        place->refused_us = now_us + refused_us; /* another node may do */
+        place->round = partitioner->round;
+        return false;
+    }
+    (void)pthread_mutex_lock(&partitioner->status);
+    note_pods(place, pod, plan);
+    (void)pthread_mutex_unlock(&partitioner->status);
+    place->round = partitioner->round;
+    sl_cut_begin(partitioner, place, view, plan, now_us);
+    if (place->run != NULL) {
+        tell_pods(partitioner, place);
+    }
+    return true;
+}
+
+/* ---- drains ---- */
+
+/* Readers look at it. */
+static void set_drained(struct sl_partitioner *partitioner, struct sl_cut_place *place,
+                        int64_t until_us)
+{
+    (void)pthread_mutex_lock(&partitioner->status);
+    place->drained_us = until_us;
+    (void)pthread_mutex_unlock(&partitioner->status);
+}
+
+/* Begins the drains of the plan, and ends those that it does not want any more. */
+static void set_drains(struct sl_partitioner *partitioner, const struct sl_snapshot *snapshot,
+                       const struct wish *wish, const struct sl_cut_output *output)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < output->n_drains; i++) {
+        const char *node = snapshot->view[output->drain[i].view]->node->name;
+        struct sl_cut_place *place = sl_cut_place_of(partitioner, node);
+        if (place != NULL) {
+            place->draining = true;
+            place->round = partitioner->round;
+            set_drained(partitioner, place, output->drain[i].until_us);
+            sl_planner_drain(partitioner->planner, sl_str_of(node),
+                             sl_str_of(wish->pod[output->drain[i].pod].pod->uid),
+                             output->drain[i].until_us);
+        }
+    }
+    for (struct sl_cut_place *place = sl_map_next(&partitioner->places, &at); place != NULL;
+         place = sl_map_next(&partitioner->places, &at)) {
+        if (!place->draining && place->drained_us != 0) {
+            set_drained(partitioner, place, 0);
+            sl_planner_drain(partitioner->planner, sl_str_of(place->name), SL_STR(""), 0);
+        }
+        place->draining = false;
+    }
+}
+
+/* ---- when ---- */
+
+/* True when it is time to begin; else *wake_us says when. More pods may come that the same cut
+ * could serve. */
+static bool is_time(struct sl_partitioner *partitioner, const struct sl_cut_output *output,
+                    int64_t now_us, int64_t *wake_us)
+{
+    int64_t window_us = partitioner->config.partitioning.batch_us;
+    size_t wanted = 0;
+    for (size_t i = 0; i < output->n_plans; i++) {
+        wanted += output->plan[i].n_pods;
+    }
+    if (partitioner->wanted_us == 0) {
+        partitioner->wanted_us = now_us;
+        partitioner->wanted = 0;
+    }
+    if (wanted > partitioner->wanted) {
+        partitioner->grown_us = now_us;
+        partitioner->wanted = wanted;
+    }
+    int64_t end_us = partitioner->wanted_us + window_us;
+    int64_t quiet_us = partitioner->grown_us + window_us / QUIET;
+    *wake_us = end_us < quiet_us ? end_us : quiet_us;
+    return now_us >= *wake_us;
+}
+
+static int64_t begin_plans(struct sl_partitioner *partitioner, const struct sl_snapshot *snapshot,
+                           const struct wish *wish, const struct sl_cut_output *output,
+                           int64_t now_us)
+{
+    int64_t wake_us = INT64_MAX;
+    if (output->n_plans == 0) {
+        partitioner->wanted_us = 0;
+        return INT64_MAX;
+    }
+    if (!is_time(partitioner, output, now_us, &wake_us)) {
+        return wake_us;
+    }
+    partitioner->wanted_us = 0;
+    for (size_t i = 0; i < output->n_plans; i++) {
+        (void)begin_plan(partitioner, snapshot, wish->pod, &output->plan[i], now_us);
+    }
+    return now_us + rest_min_us; /* the first steps of the runs */
+}
+
+static int64_t plan_cuts(struct sl_partitioner *partitioner, const struct sl_snapshot *snapshot,
+                         const struct wish *wish, int64_t now_us)
+{
+    const struct sl_config *config = &partitioner->config;
+    struct sl_cut_output output = {.n_plans = 0};
+    size_t max = (size_t)config->partitioning.max_nodes;
+    struct sl_cut_site *site = make_sites(partitioner, snapshot, now_us);
+    const struct sl_cut_input input = {
+        .view = snapshot->view,
+        .site = site,
+        .n_views = snapshot->n_nodes,
+        .pod = wish->pod,
+        .n_pods = wish->n,
+        .demand = &snapshot->demand,
+        .max_plans = max > partitioner->under_way ? max - partitioner->under_way : 0,
+        .mig_mode = config->partitioning.mig_mode,
+        .drain = config->partitioning.drain,
+        .now_us = now_us,
+    };
+    int64_t wake_us = now_us + retry_us;
+    if (site != NULL && sl_cutter_plan(partitioner->cutter, &input, &output, NULL) == 0) {
+        set_drains(partitioner, snapshot, wish, &output);
+        int64_t begin_us = begin_plans(partitioner, snapshot, wish, &output, now_us);
+        wake_us = begin_us < wake_us ? begin_us : wake_us;
+    }
+    free(site);
+    return wake_us;
+}
+
+static bool may_cut(const struct sl_snapshot *snapshot)
+{
+    for (size_t i = 0; i < snapshot->n_nodes; i++) {
+        if (snapshot->view[i]->node->partition.actuator != SL_ACTUATOR_NONE) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int64_t sl_cut_want(struct sl_partitioner *partitioner, const struct sl_snapshot *snapshot,
+                    int64_t now_us)
+{
+    struct wish wish = {.now_us = now_us};
+    if (now_us < partitioner->next_ask_us) {
+        return partitioner->next_ask_us;
+    }
+    int64_t begin_us = sl_clock_monotonic_us();
+    if (may_cut(snapshot) && sl_planner_estimate(partitioner->planner, now_us, NULL) == 0) {
+        (void)sl_planner_visit(partitioner->planner, now_us, SIZE_MAX, add_row, &wish);
+    }
+    int64_t wake_us = INT64_MAX;
+    if (wish.n > 0 && !wish.failed) {
+        wake_us = plan_cuts(partitioner, snapshot, &wish, now_us);
+    } else {
+        const struct sl_cut_output nothing = {.n_plans = 0};
+        set_drains(partitioner, snapshot, &wish, &nothing);
+        partitioner->wanted_us = 0;
+    }
+    free(wish.pod);
+    int64_t took_us = sl_clock_monotonic_us() - begin_us;
+    int64_t rest_us = took_us * REST > rest_min_us ? took_us * REST : rest_min_us;
+    (void)pthread_mutex_lock(&partitioner->status);
+    partitioner->counts.plans++;
+    partitioner->counts.plan_us += (uint64_t)took_us;
+    (void)pthread_mutex_unlock(&partitioner->status);
+    partitioner->next_ask_us = now_us + rest_us;
+    return wake_us < partitioner->next_ask_us ? partitioner->next_ask_us : wake_us;
+}

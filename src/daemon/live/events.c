@@ -1,0 +1,74 @@
+/* Events on pods of a real cluster. */
+#include "daemon/live/events.h"
+
+#include <stdio.h>
+
+#include "util/time.h"
+
+enum { EVENTS_QUEUED = 1024, EVENTS_REMEMBERED = 4096, TOLD_PER_ROUND = 50 };
+
+static const int64_t grace_us = 2 * SL_SECOND_US;
+
+static const char controller[] = "sliced.dev/scheduler";
+
+/* A binding may end when the events are gone already. */
+bool sl_cluster_tell(void *context, const struct sl_event_note *note)
+{
+    struct sl_cluster *cluster = context;
+    (void)pthread_mutex_lock(&cluster->lock);
+    bool taken = cluster->events == NULL || sl_events_tell(cluster->events, note);
+    (void)pthread_mutex_unlock(&cluster->lock);
+    return taken;
+}
+
+void sl_cluster_tell_bound(void *context, const struct sl_binding *binding)
+{
+    char text[SL_ASSIGNMENT_TEXT_MAX + 300];
+    (void)snprintf(text, sizeof(text), "bound to node %.*s: %s", (int)binding->node.len,
+                   binding->node.s, binding->assignment);
+    const struct sl_event_note note = {
+        .namespace = binding->namespace,
+        .name = binding->name,
+        .uid = binding->uid,
+        .reason = "Bound",
+        .action = "Binding",
+        .note = text,
+    };
+    (void)sl_cluster_tell(context, &note);
+}
+
+int sl_cluster_make_events(struct sl_cluster *cluster, struct sl_error *err)
+{
+    const struct sl_config *config = &cluster->config;
+    const struct sl_events_options events = {
+        .client = cluster->client,
+        .controller = controller,
+        .instance = cluster->identity,
+        .per_second = (double)config->events.per_second,
+        .burst = (unsigned)config->events.burst,
+        .repeat_us = config->events.repeat_us,
+        .max_queued = EVENTS_QUEUED,
+        .max_remembered = EVENTS_REMEMBERED,
+    };
+    const struct sl_waiting_options waiting = {
+        .store = cluster->options.store,
+        .tell = sl_cluster_tell,
+        .context = cluster,
+        .grace_us = grace_us,
+        .repeat_us = config->events.repeat_us,
+        .max_told = config->events.per_second < TOLD_PER_ROUND ? (unsigned)config->events.per_second
+                                                               : TOLD_PER_ROUND,
+    };
+    if (!config->events.enabled) {
+        return 0;
+    }
+    cluster->events = sl_events_new(&events, err);
+    if (cluster->events == NULL) {
+        return -1;
+    }
+    if (config->queue.enabled) {
+        return 0; /* the queue tells why a pod waits */
+    }
+    cluster->waiting = sl_waiting_new(&waiting, err);
+    return cluster->waiting == NULL ? -1 : 0;
+}

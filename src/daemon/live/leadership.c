@@ -1,0 +1,87 @@
+/* Leadership: which replica may decide, by the lease. */
+#include "daemon/live/leadership.h"
+
+#include "util/log.h"
+
+bool sl_cluster_leads(struct sl_cluster *cluster)
+{
+    return !atomic_load(&cluster->stopping) &&
+           (cluster->lease == NULL ||
+            (atomic_load(&cluster->elected) && sl_lease_held(cluster->lease)));
+}
+
+static void leader_changed(void *context, bool leader)
+{
+    struct sl_cluster *cluster = context;
+    if (leader) {
+        (void)atomic_fetch_add(&cluster->leaderships, 1);
+    }
+    atomic_store(&cluster->elected, leader);
+    sl_log(SL_LOG_INFO, leader ? "this replica leads" : "this replica does not lead any more",
+           "identity", cluster->identity, (char *)NULL);
+    sl_queue_worker_wake(cluster->worker);
+    cluster->options.wake(cluster->options.context);
+}
+
+const char *sl_cluster_missing_leader(struct sl_cluster *cluster)
+{
+    char holder[SL_IDENTITY_MAX];
+    if (sl_cluster_leads(cluster)) {
+        return NULL;
+    }
+    sl_lease_holder(cluster->lease, holder, sizeof(holder));
+    if (holder[0] == '\0' || strcmp(holder, cluster->identity) == 0) {
+        return "no replica leads, it tries to take the lease";
+    }
+    return "another replica leads";
+}
+
+void sl_cluster_leader(void *context, char *out, size_t size)
+{
+    struct sl_cluster *cluster = context;
+    out[0] = '\0';
+    if (cluster->lease != NULL && !sl_cluster_leads(cluster)) {
+        sl_lease_holder(cluster->lease, out, size);
+    }
+    if (strcmp(out, cluster->identity) == 0) {
+        out[0] = '\0'; /* it has just lost it */
+    }
+}
+
+void sl_cluster_name_leadership(const struct sl_cluster *cluster, char out[SL_LEADERSHIP_MAX])
+{
+    out[0] = '\0';
+    if (cluster->lease != NULL && atomic_load(&cluster->elected)) {
+        sl_lease_leadership(cluster->lease, out, SL_LEADERSHIP_MAX);
+    }
+}
+
+static const char *lease_namespace(const struct sl_cluster *cluster)
+{
+    const char *own = cluster->options.access->namespace;
+    if (cluster->config.election.namespace[0] != '\0') {
+        return cluster->config.election.namespace;
+    }
+    return own != NULL && own[0] != '\0' ? own : "default";
+}
+
+int sl_cluster_start_lease(struct sl_cluster *cluster, struct sl_error *err)
+{
+    const struct sl_config *config = &cluster->config;
+    const struct sl_lease_options options = {
+        .client = cluster->client,
+        .namespace = lease_namespace(cluster),
+        .name = config->election.name,
+        .identity = cluster->identity,
+        .lease_duration_us = config->election.lease_duration_us,
+        .renew_deadline_us = config->election.renew_deadline_us,
+        .retry_period_us = config->election.retry_period_us,
+        .changed = leader_changed,
+        .context = cluster,
+    };
+    if (!config->election.enabled) {
+        return 0;
+    }
+    cluster->lease = sl_lease_start(&options, err);
+    return cluster->lease == NULL ? -1 : 0;
+}

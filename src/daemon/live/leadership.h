@@ -1,0 +1,23 @@
+/* Leadership: tells by the lease whether this replica may decide. */
+#ifndef SLICED_DAEMON_LIVE_LEADERSHIP_H
+#define SLICED_DAEMON_LIVE_LEADERSHIP_H
+
+#include "daemon/live/parts.h"
+
+/* Begins to compete for the lease where leader election is on. */
+int sl_cluster_start_lease(struct sl_cluster *cluster, struct sl_error *err);
+
+/* Does this replica hold the lease, or need none? */
+bool sl_cluster_leads(struct sl_cluster *cluster);
+
+/* Why this replica does not lead; NULL: it leads. */
+const char *sl_cluster_missing_leader(struct sl_cluster *cluster);
+
+/* Writes the identity of another replica that leads; empty: none is known. context is the
+ * cluster. */
+void sl_cluster_leader(void *context, char *out, size_t size);
+
+/* Writes sl_lease_leadership of the present leadership; empty: this replica does not lead. */
+void sl_cluster_name_leadership(const struct sl_cluster *cluster, char out[SL_LEADERSHIP_MAX]);
+
+#endif

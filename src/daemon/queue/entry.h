@@ -1,0 +1,74 @@
+/* The queue's own records of waiting pods. */
+#ifndef SLICED_DAEMON_QUEUE_ENTRY_H
+#define SLICED_DAEMON_QUEUE_ENTRY_H
+
+#include "server/app/queue_reader.h"
+#include "util/data/list.h"
+
+struct sl_queue_call;
+struct sl_queue_worker;
+
+/* The subject of the last word to a waiting pod's owner. */
+enum sl_queue_word {
+    SL_QUEUE_WORD_NONE, /* none so far, or none worth repeating */
+    SL_QUEUE_WORD_STAGED,
+    SL_QUEUE_WORD_QUEUED,
+    SL_QUEUE_WORD_EXCLUDED, /* from nodes with room, or from all */
+    SL_QUEUE_WORD_REFUSED,
+};
+
+/* Other threads read state with the lock status held. */
+struct sl_queue_entry {
+    struct sl_pod *pod;          /* reference: as it was told last */
+    char *node;                  /* of the nomination; NULL: it has none, or no memory */
+    char *left;                  /* the node of the last nomination that expired */
+    struct sl_queue_call *call;  /* the release under way; NULL: none is */
+    struct sl_link in_nominated; /* NOMINATED: in worker->nominated */
+    struct sl_queue_entry *todo; /* of this round */
+    uint64_t nomination;         /* number of the nomination or release; 0: none */
+    uint64_t round;              /* the last reading of all that told of it */
+    int64_t nominated_us;
+    int64_t deadline_s;    /* of its nomination or release; 0: its own, or none */
+    int64_t told_us;       /* when its owner was told last; 0: never */
+    int64_t told_start_us; /* the estimated start that was told; 0: none */
+    enum sl_queue_word told_of;
+    enum sl_queue_state state;
+    enum sl_hold_reason reason; /* of the last expiry */
+    bool stale;                 /* its nomination no longer counts in the window */
+    bool again;         /* release it later: the last try failed, or an earlier one has to end */
+    bool withdrawn;     /* its nomination is being taken back, whatever the pod shows */
+    bool stray;         /* it carries a nomination behind its gate that the queue did not make */
+    bool listed;        /* in todo, for the reasons of the next members */
+    bool heard;         /* kube-scheduler has asked about it; with the lock status held */
+    bool failed;        /* its nomination could not be made true */
+    bool release;       /* is to be released */
+    bool expired;       /* its nomination has expired */
+    bool refused;       /* its owner is to be told that it is refused */
+    bool unsaid;        /* its owner is to be told which of its words are ignored */
+    uint64_t ignored;   /* a hash of what was told about ignored words; 0: nothing */
+    int64_t ignored_us; /* when that was told */
+    char uid[];
+};
+
+/* NULL: there is none. */
+struct sl_queue_entry *sl_queue_find(struct sl_queue_worker *worker, struct sl_str uid);
+/* Adds an entry, HELD; NULL: out of memory. */
+struct sl_queue_entry *sl_queue_add(struct sl_queue_worker *worker, struct sl_str uid);
+/* The nomination that was made first; NULL: there is none. */
+struct sl_queue_entry *sl_queue_oldest(const struct sl_queue_worker *worker);
+/* The nomination that was made next after that of the entry; NULL: there is none. */
+struct sl_queue_entry *sl_queue_next(const struct sl_queue_entry *entry);
+/* Notes that the entry is NOMINATED from now on. */
+void sl_queue_nominated(struct sl_queue_worker *worker, struct sl_queue_entry *entry,
+                        int64_t now_us);
+/* Takes nominations that are too old out of the window's count. */
+void sl_queue_age(struct sl_queue_worker *worker, int64_t now_us);
+/* The nomination is over: bound, expired, failed or gone. Its state is HELD then. */
+void sl_queue_withdraw(struct sl_queue_worker *worker, struct sl_queue_entry *entry);
+/* Takes the entry out and frees it. */
+void sl_queue_forget(struct sl_queue_worker *worker, struct sl_queue_entry *entry);
+void sl_queue_forget_all(struct sl_queue_worker *worker);
+void sl_queue_set_state(struct sl_queue_worker *worker, struct sl_queue_entry *entry,
+                        enum sl_queue_state state);
+
+#endif

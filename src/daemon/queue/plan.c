@@ -1,0 +1,513 @@
+/* One round of the queue: hands the mail to the planner and carries out its plan. */
+#include "daemon/queue/plan.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "daemon/queue/act.h"
+#include "daemon/queue/entry.h"
+#include "daemon/queue/report.h"
+#include "daemon/queue/tell.h"
+#include "daemon/queue/worker.h"
+#include "util/clock.h"
+#include "util/log.h"
+#include "util/time.h"
+
+enum { PLANS_PER_ROUND = 4, FAILURES_MIN = 3 };
+
+static const int64_t pause_first_us = SL_SECOND_US;
+static const int64_t pause_max_us = 30 * SL_SECOND_US;
+static const int64_t memory_us = SL_SECOND_US; /* until the next try after memory was short */
+static const int64_t idle_us = SL_HOUR_US;
+
+/* ---- mail ---- */
+
+/* The pod no longer waits: notes whether it was bound, and where. */
+static void note_end(struct sl_queue_worker *worker, const struct sl_queue_entry *entry,
+                     int64_t now_us)
+{
+    struct sl_pod *pod = sl_store_pod(worker->options.store, sl_str_of(entry->pod->namespace),
+                                      sl_str_of(entry->pod->name));
+    bool bound = pod != NULL && strcmp(pod->uid, entry->uid) == 0 && pod->node != NULL;
+    if (bound) {
+        bool nominated = entry->state == SL_QUEUE_NOMINATED;
+        (void)pthread_mutex_lock(&worker->status);
+        worker->counts.bound += nominated ? 1 : 0;
+        worker->counts.wrong +=
+            nominated && entry->node != NULL && strcmp(entry->node, pod->node) != 0 ? 1 : 0;
+        sl_histogram_observe(&worker->times.wait, now_us - entry->pod->created_us);
+        if (nominated && !entry->stale) {
+            sl_pace_bound(&worker->pace, now_us - entry->nominated_us, worker->full, now_us);
+        }
+        (void)pthread_mutex_unlock(&worker->status);
+    }
+    sl_pod_unref(pod);
+}
+
+/* False: out of memory. */
+static bool pod_put(struct sl_queue_worker *worker, struct sl_pod *pod, int64_t now_us)
+{
+    struct sl_error err = {.code = SL_ERR_NONE};
+    struct sl_str uid = sl_str_of(pod->uid);
+    struct sl_queue_entry *entry = sl_queue_find(worker, uid);
+    if (entry == NULL) {
+        entry = sl_queue_add(worker, uid);
+        if (entry == NULL) {
+            return false;
+        }
+    }
+    struct sl_pod *old = entry->pod;
+    entry->pod = sl_pod_ref(pod);
+    entry->round = worker->round;
+    sl_queue_tell_ignored(worker, entry, now_us);
+    sl_pod_unref(old);
+    entry->withdrawn = false;
+    sl_queue_note_nomination(worker, entry);
+    int result = sl_planner_put(worker->planner, pod, now_us, &err);
+    if (result == 0 && worker->options.stages != NULL) {
+        result = sl_stage_tracker_put(worker->options.stages, pod, &err);
+    }
+    if (result == 0) {
+        return true;
+    }
+    if (err.code != SL_ERR_NOMEM) {
+        sl_log(SL_LOG_ERROR, "a pod has no place in the queue", "namespace", pod->namespace, "pod",
+               pod->name, "reason", err.message, (char *)NULL);
+        return true;
+    }
+    return false;
+}
+
+static void pod_remove(struct sl_queue_worker *worker, struct sl_queue_entry *entry, int64_t now_us)
+{
+    sl_planner_remove(worker->planner, sl_str_of(entry->uid), now_us);
+    if (worker->options.stages != NULL) {
+        sl_stage_tracker_remove(worker->options.stages, sl_str_of(entry->uid));
+    }
+    sl_queue_forget(worker, entry);
+}
+
+/* Do pods of other namespaces wait than the one in which all releases failed? */
+static bool others_wait(const struct sl_queue_worker *worker)
+{
+    size_t at = 0;
+    const struct sl_queue_entry *entry = sl_map_next(&worker->entries, &at);
+    while (entry != NULL) {
+        const char *namespace = entry->pod->namespace;
+        if (sl_hash(namespace, strlen(namespace)) != worker->failed_namespace) {
+            return true;
+        }
+        entry = sl_map_next(&worker->entries, &at);
+    }
+    return false;
+}
+
+/* Other namespaces do not wait while releases fail in one namespace alone, as with pods that are
+ * too large for the API server's store. */
+static void note_failure(struct sl_queue_worker *worker, int64_t now_us,
+                         const struct sl_queue_call *call)
+{
+    if (worker->failures == 0) {
+        worker->failed_namespace = call->namespace_hash;
+        worker->failed_for_all = false;
+    }
+    worker->failures++;
+    worker->failed_for_all =
+        worker->failed_for_all || call->namespace_hash != worker->failed_namespace;
+    worker->pause_us = worker->pause_us == 0 ? pause_first_us : worker->pause_us * 2;
+    worker->pause_us = worker->pause_us > pause_max_us ? pause_max_us : worker->pause_us;
+    if (now_us >= worker->paused_until_us) {
+        worker->paused_until_us = now_us + worker->pause_us;
+        sl_log(SL_LOG_WARN, "a pod could not be released", "uid", call->uid, "reason", call->text,
+               (char *)NULL);
+    }
+}
+
+/* The refusal is about this pod alone: others do not wait. */
+static void note_denial(struct sl_queue_worker *worker, int64_t now_us,
+                        const struct sl_queue_call *call)
+{
+    if (now_us - worker->denied_us >= pause_first_us) {
+        worker->denied_us = now_us;
+        sl_log(SL_LOG_WARN, "the API server refused to release a pod", "uid", call->uid, "reason",
+               call->text, (char *)NULL);
+    }
+}
+
+static void note_release(struct sl_queue_worker *worker, int64_t now_us,
+                         const struct sl_queue_call *call)
+{
+    if (call->end == SL_RELEASE_FAILED || call->end == SL_RELEASE_UNKNOWN) {
+        note_failure(worker, now_us, call);
+        return;
+    }
+    if (call->end == SL_RELEASE_REFUSED) {
+        note_denial(worker, now_us, call);
+    }
+    if (call->end != SL_RELEASE_GONE) {
+        worker->failures = 0;
+        worker->pause_us = 0;
+    }
+}
+
+/* If the end of its release is unknown, a nomination expires; a release without one has to be tried
+ * again. */
+static bool is_due_again(const struct sl_queue_entry *entry, const struct sl_queue_call *call)
+{
+    bool open = call->end == SL_RELEASE_FAILED ||
+                (call->end == SL_RELEASE_UNKNOWN && entry->state == SL_QUEUE_RELEASED);
+    return open && entry->nomination == call->nomination && entry->nomination != 0;
+}
+
+static void release_end(struct sl_queue_worker *worker, const struct sl_queue_call *call,
+                        int64_t now_us)
+{
+    struct sl_queue_entry *entry = sl_queue_find(worker, sl_str_of(call->uid));
+    (void)pthread_mutex_lock(&worker->status);
+    worker->counts.ends[call->end]++;
+    (void)pthread_mutex_unlock(&worker->status);
+    note_release(worker, now_us, call);
+    if (entry == NULL || entry->call != call) {
+        return; /* of an earlier leadership, or of a pod that came and went */
+    }
+    entry->call = NULL;
+    bool current = entry->nomination == call->nomination && entry->nomination != 0;
+    if (call->end == SL_RELEASE_RELEASED) {
+        sl_planner_released(worker->planner, sl_str_of(entry->uid), now_us);
+    }
+    if (call->end == SL_RELEASE_GONE) {
+        (void)sl_store_withdraw(worker->options.store, sl_str_of(entry->uid));
+        pod_remove(worker, entry, now_us);
+    } else if (call->end == SL_RELEASE_REFUSED && current) {
+        sl_queue_deny(worker, entry, call->text, now_us);
+    } else if (is_due_again(entry, call)) {
+        entry->again = true;
+        worker->again = true;
+    } else {
+        sl_queue_note_nomination(worker, entry);
+    }
+}
+
+static bool read_mail(struct sl_queue_worker *worker, struct sl_queue_mail *mail, int64_t now_us)
+{
+    const struct sl_queue_scope scope = sl_config_scope(&worker->config);
+    bool read = true;
+    for (size_t i = 0; i < mail->n; i++) {
+        struct sl_pod *pod = mail->letter[i].pod;
+        struct sl_queue_entry *entry = NULL;
+        bool ours = sl_pod_is_queued(pod, &scope);
+        if (mail->letter[i].waits && ours) {
+            read = pod_put(worker, pod, now_us) && read;
+            continue;
+        }
+        entry = sl_queue_find(worker, sl_str_of(pod->uid));
+        if (entry != NULL) {
+            if (mail->letter[i].waits) { /* its gate is open: the queue has done its part */
+                (void)sl_store_withdraw(worker->options.store, sl_str_of(pod->uid));
+            }
+            note_end(worker, entry, now_us);
+            pod_remove(worker, entry, now_us);
+        }
+    }
+    for (const struct sl_queue_call *call = mail->ends; call != NULL; call = call->next) {
+        release_end(worker, call, now_us);
+    }
+    return read && !mail->lost;
+}
+
+/* Reads all pods from the store; drops entries of pods that it lacks. False: out of memory. */
+static bool read_all(struct sl_queue_worker *worker, int64_t now_us)
+{
+    uint64_t posted = 0;
+    worker->round++;
+    (void)pthread_mutex_lock(&worker->status);
+    worker->counts.rereads++;
+    (void)pthread_mutex_unlock(&worker->status);
+    sl_store_set_feed(worker->options.store, sl_queue_feed, worker);
+    struct sl_queue_mail mail = sl_queue_take_mail(worker, &posted);
+    bool read = read_mail(worker, &mail, now_us);
+    sl_queue_free_mail(&mail);
+    size_t at = 0;
+    struct sl_queue_entry *entry = read ? sl_map_next(&worker->entries, &at) : NULL;
+    while (entry != NULL) {
+        struct sl_queue_entry *next = sl_map_next(&worker->entries, &at);
+        if (entry->round != worker->round) {
+            note_end(worker, entry, now_us);
+            pod_remove(worker, entry, now_us);
+        }
+        entry = next;
+    }
+    return read;
+}
+
+/* ---- the leadership ---- */
+
+static void leadership_end(struct sl_queue_worker *worker)
+{
+    sl_store_set_feed(worker->options.store, NULL, NULL);
+    sl_queue_forget_all(worker);
+    if (worker->options.stages != NULL) {
+        sl_stage_tracker_clear(worker->options.stages);
+    }
+    if (worker->options.partitioner != NULL) {
+        sl_partitioner_end(worker->options.partitioner);
+    }
+    sl_planner_free(worker->planner);
+    worker->planner = NULL;
+    if (worker->snapshot != NULL) {
+        sl_store_release(worker->options.store, worker->snapshot);
+        worker->snapshot = NULL;
+    }
+    (void)sl_store_withdraw_all(worker->options.store);
+}
+
+/* False: out of memory. */
+static bool leadership_begin(struct sl_queue_worker *worker)
+{
+    struct sl_plan_config config;
+    struct sl_error err = {.code = SL_ERR_NONE};
+    sl_config_plan(&worker->config, &config);
+    (void)sl_store_withdraw_all(worker->options.store);
+    worker->planner = sl_planner_new(&config, &err);
+    if (worker->planner == NULL) {
+        sl_log(SL_LOG_ERROR, "the queue cannot begin", "reason", err.message, (char *)NULL);
+        return false;
+    }
+    if (worker->options.release != NULL) { /* only a released pod can be left waiting */
+        sl_planner_heard(worker->planner, SL_STR(""), worker->now_us);
+    }
+    worker->silent = false;
+    worker->failures = 0;
+    worker->pause_us = 0;
+    worker->paused_until_us = 0;
+    worker->again = false;
+    worker->unread = true;
+    return true;
+}
+
+/* With plan held. */
+static void follow_leadership(struct sl_queue_worker *worker, int64_t now_us)
+{
+    const struct sl_queue_worker_options *options = &worker->options;
+    uint64_t leadership = options->leadership == NULL ? 1 : options->leadership(options->context);
+    worker->now_us = now_us;
+    if (leadership == worker->leadership) {
+        return;
+    }
+    (void)atomic_fetch_add(&worker->leaderships, 1);
+    if (worker->planner != NULL) {
+        leadership_end(worker);
+    }
+    bool entered = leadership != 0 && leadership_begin(worker);
+    if (entered && worker->options.partitioner != NULL) {
+        sl_partitioner_begin(worker->options.partitioner, leadership);
+    }
+    (void)pthread_mutex_lock(&worker->status);
+    worker->leadership = entered ? leadership : 0;
+    sl_pace_init(&worker->pace, (unsigned)worker->config.queue.max_releases);
+    (void)pthread_mutex_unlock(&worker->status);
+}
+
+/* With plan held. */
+static void follow_config(struct sl_queue_worker *worker)
+{
+    struct sl_plan_config config;
+    struct sl_error err = {.code = SL_ERR_NONE};
+    (void)pthread_mutex_lock(&worker->mail);
+    struct sl_config *fresh = worker->fresh;
+    worker->fresh = NULL;
+    (void)pthread_mutex_unlock(&worker->mail);
+    if (fresh == NULL) {
+        return;
+    }
+    worker->unread = worker->unread || !sl_config_same_scope(fresh, &worker->config);
+    worker->config = *fresh;
+    free(fresh);
+    sl_config_plan(&worker->config, &config);
+    if (worker->options.partitioner != NULL) {
+        sl_partitioner_configure(worker->options.partitioner, &worker->config);
+    }
+    if (worker->planner != NULL && sl_planner_configure(worker->planner, &config, &err) < 0) {
+        sl_log(SL_LOG_ERROR, "the queue keeps its configuration", "reason", err.message,
+               (char *)NULL);
+    }
+    (void)pthread_mutex_lock(&worker->status);
+    sl_pace_set_max(&worker->pace, (unsigned)worker->config.queue.max_releases);
+    (void)pthread_mutex_unlock(&worker->status);
+}
+
+/* ---- is kube-scheduler there? ---- */
+
+/* With plan held. True: kube-scheduler was heard of since. */
+static bool scheduler_hear(struct sl_queue_worker *worker, int64_t now_us)
+{
+    (void)pthread_mutex_lock(&worker->status);
+    bool heard = worker->heard && worker->planner != NULL && worker->options.release != NULL;
+    worker->heard = false;
+    if (heard) {
+        sl_planner_heard(worker->planner, SL_STR(""), now_us);
+    }
+    for (struct sl_queue_entry *entry = heard ? sl_queue_oldest(worker) : NULL; entry != NULL;
+         entry = sl_queue_next(entry)) {
+        if (entry->heard) {
+            sl_planner_heard(worker->planner, sl_str_of(entry->uid), now_us);
+            entry->heard = false;
+        }
+    }
+    (void)pthread_mutex_unlock(&worker->status);
+    return heard;
+}
+
+/* Logs the begin and the end of kube-scheduler's silence. */
+static void note_silence(struct sl_queue_worker *worker, int64_t now_us)
+{
+    int64_t since_us = sl_planner_silent(worker->planner, now_us);
+    bool silent = since_us > 0;
+    if (silent && !worker->silent) {
+        char text[24];
+        (void)snprintf(text, sizeof(text), "%" PRId64, (now_us - since_us) / SL_SECOND_US);
+        sl_log(SL_LOG_WARN,
+               "kube-scheduler has not been heard of: nominations are held until it is", "seconds",
+               text, (char *)NULL);
+    } else if (!silent && worker->silent) {
+        sl_log(SL_LOG_INFO, "kube-scheduler has been heard of again, or no pod waits for it",
+               (char *)NULL);
+    }
+    worker->silent = silent;
+}
+
+/* ---- the plan ---- */
+
+/* False: out of memory. */
+static bool snapshot_take(struct sl_queue_worker *worker, int64_t now_us)
+{
+    const struct sl_snapshot *old = worker->snapshot;
+    worker->snapshot = sl_store_acquire(worker->options.store);
+    int result = sl_planner_cluster(worker->planner, worker->snapshot->view,
+                                    worker->snapshot->n_nodes, now_us, NULL);
+    if (old != NULL) {
+        sl_store_release(worker->options.store, old);
+    }
+    return result == 0;
+}
+
+/* How many nominations may be made now. */
+static size_t nominations_allowed(const struct sl_queue_worker *worker, int64_t now_us)
+{
+    unsigned fresh = worker->outstanding - worker->stale;
+    unsigned window = sl_pace_window(&worker->pace);
+    unsigned max = (unsigned)worker->config.queue.max_releases;
+    unsigned left = worker->outstanding < max ? max - worker->outstanding : 0;
+    if (worker->options.release == NULL) {
+        return left;
+    }
+    if (worker->failures >= FAILURES_MIN && now_us < worker->paused_until_us &&
+        (worker->failed_for_all || !others_wait(worker))) {
+        return 0;
+    }
+    window = fresh < window ? window - fresh : 0;
+    return window < left ? window : left;
+}
+
+/* False: out of memory. */
+static bool pods_plan(struct sl_queue_worker *worker, int64_t now_us)
+{
+    bool ok = true;
+    bool again = true;
+    for (int i = 0; again && ok && i < PLANS_PER_ROUND; i++) {
+        sl_queue_age(worker, now_us);
+        size_t max = nominations_allowed(worker, now_us);
+        unsigned before = worker->outstanding;
+        ok = snapshot_take(worker, now_us) &&
+             sl_planner_run(worker->planner, &worker->snapshot->demand, max, now_us, sl_queue_act,
+                            worker, NULL) == 0;
+        worker->full = worker->outstanding >= before + max;
+        again = sl_queue_follow_up(worker, now_us);
+    }
+    return ok && !again;
+}
+
+static int64_t earlier_of(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t wake_time(const struct sl_queue_worker *worker, int64_t now_us)
+{
+    int64_t wake_us = earlier_of(sl_planner_wake(worker->planner), now_us + idle_us);
+    if (worker->unread || worker->short_of_memory) {
+        wake_us = earlier_of(wake_us, now_us + memory_us);
+    }
+    if (now_us < worker->paused_until_us) {
+        wake_us = earlier_of(wake_us, worker->paused_until_us);
+    }
+    if (worker->full && worker->outstanding > worker->stale && worker->options.release != NULL) {
+        const struct sl_queue_entry *entry = sl_queue_oldest(worker);
+        while (entry->stale) {
+            entry = sl_queue_next(entry);
+        }
+        wake_us = earlier_of(wake_us, entry->nominated_us + sl_pace_patience_us(&worker->pace));
+    }
+    return sl_queue_tell_time(worker, wake_us);
+}
+
+static void set_stage(void *context, struct sl_str uid, enum sl_hold_reason stage, const char *why)
+{
+    struct sl_queue_worker *worker = context;
+    sl_planner_set_stage(worker->planner, uid, stage, why, worker->now_us);
+}
+
+/* With plan held. */
+static void round_work(struct sl_queue_worker *worker, struct sl_queue_mail *mail, int64_t now_us)
+{
+    int64_t begin_ns = sl_clock_monotonic_ns();
+    worker->ignored_left = SL_QUEUE_TOLD;
+    if (!read_mail(worker, mail, now_us) || worker->unread) {
+        worker->unread = !read_all(worker, now_us);
+    }
+    if (worker->options.stages != NULL) {
+        sl_stage_tracker_collect(worker->options.stages, set_stage, worker);
+    }
+    if (worker->again && now_us >= worker->paused_until_us) {
+        sl_queue_release_again(worker);
+    }
+    worker->short_of_memory = !pods_plan(worker, now_us);
+    int64_t cut_us = INT64_MAX;
+    if (worker->options.partitioner != NULL && worker->snapshot != NULL) {
+        cut_us = sl_partitioner_round(worker->options.partitioner, worker->planner,
+                                      worker->snapshot, now_us);
+    }
+    int64_t took_ns = sl_clock_monotonic_ns() - begin_ns;
+    (void)pthread_mutex_lock(&worker->status);
+    worker->counts.runs++;
+    worker->counts.run_us += (uint64_t)(took_ns > 0 ? took_ns / SL_US_NS : 0);
+    (void)pthread_mutex_unlock(&worker->status);
+    sl_queue_tell_all(worker, now_us);
+    note_silence(worker, now_us);
+    worker->wake_us = earlier_of(wake_time(worker, now_us), cut_us);
+}
+
+int64_t sl_queue_round(struct sl_queue_worker *worker, int64_t now_us)
+{
+    uint64_t posted = 0;
+    struct sl_queue_mail mail = sl_queue_take_mail(worker, &posted);
+    int64_t wake_us = now_us + idle_us;
+    (void)pthread_mutex_lock(&worker->plan);
+    uint64_t before = worker->leadership;
+    follow_leadership(worker, now_us);
+    follow_config(worker);
+    bool heard = scheduler_hear(worker, now_us);
+    bool due = (heard && worker->outstanding > 0) || mail.n > 0 || mail.changed || mail.lost ||
+               mail.ends != NULL || worker->leadership != before || worker->unread ||
+               now_us >= worker->wake_us;
+    if (worker->planner != NULL && due) {
+        (void)atomic_fetch_add(&worker->rounds, 1);
+        round_work(worker, &mail, now_us);
+    }
+    wake_us = worker->planner != NULL ? worker->wake_us : wake_us;
+    (void)pthread_mutex_unlock(&worker->plan);
+    sl_queue_free_mail(&mail);
+    sl_queue_settled(worker, posted);
+    return wake_us;
+}

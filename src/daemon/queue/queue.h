@@ -1,0 +1,51 @@
+/* The queue at work: a thread takes changes from the store, asks the planner which pods may start,
+ * sets their devices aside and releases them to kube-scheduler. It does no input or output and
+ * waits only for locks. */
+#ifndef SLICED_DAEMON_QUEUE_H
+#define SLICED_DAEMON_QUEUE_H
+
+#include "cluster/store.h"
+#include "config/config.h"
+#include "daemon/cut/partitioner.h"
+#include "daemon/stages/tracker.h"
+#include "kube/write/events.h"
+#include "kube/write/releaser.h"
+#include "server/app/queue_reader.h"
+
+struct sl_queue_worker;
+
+struct sl_queue_worker_options {
+    struct sl_store *store;
+    const struct sl_config *config;     /* copied */
+    struct sl_stage_tracker *stages;    /* NULL: pods with sliced.dev/after never start */
+    struct sl_partitioner *partitioner; /* NULL: the GPUs stay as they are cut */
+    /* The leadership in which plans may be made now, as this replica leads and knows the cluster;
+     * 0: none. Called on any thread. NULL: always 1. */
+    uint64_t (*leadership)(void *context);
+    /* As sl_release and sl_release_withdraw; both NULL: nominations alone (an embedded cluster). */
+    void (*release)(void *context, const struct sl_release *release, sl_release_done done,
+                    void *call);
+    void (*withdraw)(void *context, const struct sl_release *release);
+    /* Tells a pod's owner; must not wait. False: it was not taken. NULL: nobody is told. */
+    bool (*tell)(void *context, const struct sl_event_note *note);
+    void *context;
+};
+
+struct sl_queue_worker *sl_queue_worker_new(const struct sl_queue_worker_options *options,
+                                            struct sl_error *err);
+/* Begins to plan. -1: the system has no thread. */
+int sl_queue_worker_start(struct sl_queue_worker *worker, struct sl_error *err);
+/* Ends the thread: it plans and releases nothing from then on; nominations stay as they are. */
+void sl_queue_worker_stop(struct sl_queue_worker *worker);
+/* Stops and frees the worker; all releases must have ended. NULL is allowed. */
+void sl_queue_worker_free(struct sl_queue_worker *worker);
+
+/* Has the worker look whether the leadership has changed. Any thread; NULL is allowed. */
+void sl_queue_worker_wake(struct sl_queue_worker *worker);
+/* Takes over a configuration from the next plan on. Any thread. */
+void sl_queue_worker_configure(struct sl_queue_worker *worker, const struct sl_config *config);
+
+/* For the server; valid until the worker is freed. */
+struct sl_queue_reader sl_queue_worker_reader(struct sl_queue_worker *worker);
+
+#endif

@@ -1,0 +1,199 @@
+/* Metrics of the queue. */
+#include "daemon/queue/report.h"
+
+#include "daemon/queue/clock.h"
+#include "daemon/queue/readers.h"
+#include "daemon/queue/worker.h"
+#include "util/clock.h"
+#include "util/time.h"
+
+enum { RESOURCES_MAX = 32 };
+
+static const struct sl_histogram_scale wait_scale = {
+    .unit = SL_SECOND_US,
+    .decimals = 6,
+    .n = 14,
+    .bound = {100 * SL_MS_US, 250 * SL_MS_US, 500 * SL_MS_US, SL_SECOND_US, 2500 * SL_MS_US,
+              5 * SL_SECOND_US, 10 * SL_SECOND_US, 30 * SL_SECOND_US, SL_MINUTE_US,
+              5 * SL_MINUTE_US, 30 * SL_MINUTE_US, 2 * SL_HOUR_US, 12 * SL_HOUR_US, 3 * SL_DAY_US}};
+static const struct sl_histogram_scale error_scale = {
+    .unit = SL_SECOND_US,
+    .decimals = 6,
+    .n = 10,
+    .bound = {SL_SECOND_US, 5 * SL_SECOND_US, 15 * SL_SECOND_US, SL_MINUTE_US, 5 * SL_MINUTE_US,
+              15 * SL_MINUTE_US, SL_HOUR_US, 2 * SL_HOUR_US, 12 * SL_HOUR_US, 3 * SL_DAY_US}};
+
+void sl_queue_times_init(struct sl_queue_times *times)
+{
+    times->wait.scale = &wait_scale;
+    times->error.scale = &error_scale;
+}
+
+void sl_queue_stats(struct sl_queue_worker *worker, struct sl_queue_stats *out)
+{
+    *out = (struct sl_queue_stats){.plans = false};
+    (void)pthread_mutex_lock(&worker->plan);
+    if (worker->planner != NULL) {
+        int64_t now_us = sl_queue_now(worker, sl_clock_monotonic_ns());
+        int64_t since_us = sl_planner_silent(worker->planner, now_us);
+        sl_planner_stats(worker->planner, &out->plan);
+        out->silent_us = since_us > 0 ? now_us - since_us : 0;
+    }
+    (void)pthread_mutex_unlock(&worker->plan);
+    (void)pthread_mutex_lock(&worker->status);
+    out->plans = worker->leadership != 0;
+    out->counts = worker->counts;
+    out->outstanding = worker->outstanding;
+    out->window = sl_pace_window(&worker->pace);
+    out->bind_us = worker->pace.rtt_us;
+    (void)pthread_mutex_unlock(&worker->status);
+}
+
+/* ---- metrics ---- */
+
+/* Waiting pods by their first resource, state and reason. */
+struct tally {
+    struct {
+        const char *resource;
+        uint32_t count[SL_QUEUE_STATES][SL_HOLD_REASONS];
+    } row[RESOURCES_MAX];
+    unsigned n;
+};
+
+static void count_row(struct tally *tally, const struct sl_queue_row *row)
+{
+    const char *resource = row->pod->n_items > 0 ? row->pod->items[0].resource : "";
+    unsigned i = 0;
+    while (i < tally->n && strcmp(tally->row[i].resource, resource) != 0) {
+        i++;
+    }
+    if (i == RESOURCES_MAX) {
+        i = RESOURCES_MAX - 1; /* the last counts for all that have no row of their own */
+    } else if (i == tally->n) {
+        tally->row[tally->n++].resource = i == RESOURCES_MAX - 1 ? "others" : resource;
+    }
+    tally->row[i].count[row->state][row->reason]++;
+}
+
+/* Pods that no node could ever take are counted last, so that invented names take no real
+ * resource's row. */
+static void count_rows(struct tally *tally, const struct sl_queue_list *list, bool never)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        if ((list->row[i].reason == SL_HOLD_NEVER) == never) {
+            count_row(tally, &list->row[i]);
+        }
+    }
+}
+
+/* The source of the rows. */
+struct moment {
+    struct sl_queue_stats stats;
+    int64_t oldest_us; /* age of the oldest waiting pod */
+    struct tally tally;
+};
+
+static void write_waiting(const void *source, const char *name, struct sl_buf *out)
+{
+    const struct tally *tally = &((const struct moment *)source)->tally;
+    for (unsigned i = 0; i < tally->n; i++) {
+        for (unsigned k = 0; k < SL_QUEUE_STATES * SL_HOLD_REASONS; k++) {
+            unsigned state = k / SL_HOLD_REASONS;
+            unsigned reason = k % SL_HOLD_REASONS;
+            if (tally->row[i].count[state][reason] == 0) {
+                continue;
+            }
+            sl_buf_printf(out, "%s{resource=\"", name);
+            sl_metric_label(out, sl_str_of(tally->row[i].resource));
+            sl_buf_printf(out, "\",state=\"%s\",reason=\"%s\"} %u\n",
+                          sl_queue_state_name((enum sl_queue_state)state),
+                          sl_hold_reason_name((enum sl_hold_reason)reason),
+                          tally->row[i].count[state][reason]);
+        }
+    }
+}
+
+#define COUNT(member) SL_METRIC_AT(SL_METRIC_U64, struct moment, stats.member)
+static const struct sl_metric rows[] = {
+    {"sliced_queue_pods", SL_METRIC_GAUGE,
+     "Waiting pods by their first resource, their state and the reason.", "resource, state, reason",
+     .write = write_waiting},
+    {"sliced_queue_nominations_total", SL_METRIC_COUNTER,
+     "Nominations: made, of these ahead of a pod with a reservation (backfilled), refused by the "
+     "store, not taken in time (expired), bound, and of these bound on another node than was "
+     "nominated (wrong).",
+     "what=\"made\"", COUNT(plan.nominations)},
+    {.labels = "what=\"backfilled\"", COUNT(plan.backfills)},
+    {.labels = "what=\"refused\"", COUNT(counts.refused)},
+    {.labels = "what=\"expired\"", COUNT(plan.expiries)},
+    {.labels = "what=\"bound\"", COUNT(counts.bound)},
+    {.labels = "what=\"wrong\"", COUNT(counts.wrong)},
+    {"sliced_queue_releases_total", SL_METRIC_COUNTER,
+     "Pods given to kube-scheduler, by what came of it: released; the pod was gone; the API server "
+     "refused it for what the pod is; it failed, for no answer or no good one; unknown.",
+     "outcome=\"released\"", COUNT(counts.ends[SL_RELEASE_RELEASED])},
+    {.labels = "outcome=\"gone\"", COUNT(counts.ends[SL_RELEASE_GONE])},
+    {.labels = "outcome=\"refused\"", COUNT(counts.ends[SL_RELEASE_REFUSED])},
+    {.labels = "outcome=\"failed\"", COUNT(counts.ends[SL_RELEASE_FAILED])},
+    {.labels = "outcome=\"unknown\"", COUNT(counts.ends[SL_RELEASE_UNKNOWN])},
+    {"sliced_queue_refusals_total", SL_METRIC_COUNTER, "Pods refused.", NULL, COUNT(plan.refusals)},
+    {"sliced_queue_rereads_total", SL_METRIC_COUNTER,
+     "Times that all pods were read anew: once a leadership, or when memory was short.", NULL,
+     COUNT(counts.rereads)},
+    {"sliced_queue_plans_total", SL_METRIC_COUNTER, "Plans made.", NULL, COUNT(counts.runs)},
+    {"sliced_queue_plan_seconds_total", SL_METRIC_COUNTER, "Time spent in plans.", NULL,
+     SL_METRIC_AT(SL_METRIC_US, struct moment, stats.counts.run_us)},
+    {"sliced_queue_outstanding", SL_METRIC_GAUGE, "Nominations that are not bound yet.", NULL,
+     SL_METRIC_AT(SL_METRIC_UNSIGNED, struct moment, stats.outstanding)},
+    {"sliced_queue_window", SL_METRIC_GAUGE, "How many releases may be under way.", NULL,
+     SL_METRIC_AT(SL_METRIC_UNSIGNED, struct moment, stats.window)},
+    {"sliced_queue_bind_seconds", SL_METRIC_GAUGE, "Smoothed time from nomination to bound.", NULL,
+     SL_METRIC_AT(SL_METRIC_US, struct moment, stats.bind_us)},
+    {"sliced_queue_scheduler_silent_seconds", SL_METRIC_GAUGE,
+     "For so long nothing was heard of kube-scheduler though pods wait for it; 0 while it is.",
+     NULL, SL_METRIC_AT(SL_METRIC_MS_OF_US, struct moment, stats.silent_us)},
+    {"sliced_queue_oldest_wait_seconds", SL_METRIC_GAUGE,
+     "Age of the oldest waiting pod that is not refused.", NULL,
+     SL_METRIC_AT(SL_METRIC_MS_OF_US, struct moment, oldest_us)},
+};
+#undef COUNT
+
+#define TIMES(member) SL_METRIC_AT(SL_METRIC_DISTRIBUTED, struct sl_queue_worker, times.member)
+static const struct sl_metric time_rows[] = {
+    {"sliced_queue_wait_seconds", SL_METRIC_HISTOGRAM, "Time from submission to bound.", NULL,
+     TIMES(wait)},
+    {"sliced_queue_estimate_error_seconds", SL_METRIC_HISTOGRAM,
+     "Between the start that an Event told the pod's owner last and the nomination; again with "
+     "each "
+     "nomination when one expires.",
+     NULL, TIMES(error)},
+};
+#undef TIMES
+
+const struct sl_metric_table sl_queue_metrics[] = {
+    SL_METRIC_TABLE(rows), SL_METRIC_TABLE(time_rows), {NULL, 0}};
+
+void sl_queue_write_metrics(void *context, struct sl_buf *out)
+{
+    struct sl_queue_worker *worker = context;
+    struct moment moment = {.oldest_us = 0};
+    struct sl_queue_list list;
+    sl_queue_stats(worker, &moment.stats);
+    if (moment.stats.plan.oldest_us != 0) {
+        int64_t age_us = sl_clock_real_us() - moment.stats.plan.oldest_us;
+        moment.oldest_us = age_us > 0 ? age_us : 0;
+    }
+    if (sl_queue_rows_now(worker, SIZE_MAX, &list, NULL) == 0) {
+        count_rows(&moment.tally, &list, false);
+        count_rows(&moment.tally, &list, true);
+    }
+    sl_metric_write(&sl_queue_metrics[0], &moment, out); /* its names are the listed pods' */
+    sl_queue_list_free(&list);
+    sl_metric_write(&sl_queue_metrics[1], worker, out);
+    if (worker->options.partitioner != NULL) {
+        sl_partitioner_write_metrics(worker->options.partitioner, out);
+    }
+    if (worker->options.stages != NULL) {
+        sl_stage_tracker_write_metrics(worker->options.stages, out);
+    }
+}

@@ -1,0 +1,88 @@
+/* The queue's worker: one thread plans, others read. Private to this room.
+ *
+ * Locks, in the order in which they may be taken: listing, plan, then the store's, then mail;
+ * status is taken last and alone. The store calls the feed with its lock held: that only takes
+ * mail. */
+#ifndef SLICED_DAEMON_QUEUE_WORKER_H
+#define SLICED_DAEMON_QUEUE_WORKER_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "daemon/queue/mail.h"
+#include "daemon/queue/queue.h"
+#include "daemon/queue/report.h"
+#include "daemon/queue/tell.h"
+#include "sliced/pace.h"
+
+struct sl_queue_worker {
+    struct sl_queue_worker_options options;
+    struct sl_config config; /* of the queue's thread */
+    pthread_t thread;
+    bool started;
+
+    pthread_mutex_t listing;        /* taken before plan; guards what is listed for readers */
+    struct sl_queue_shared *listed; /* NULL: nothing */
+    uint64_t listed_round;          /* the round that made it */
+    uint64_t listed_leadership;
+    int64_t listed_us;            /* when it was made, monotonic */
+    int64_t listing_us;           /* how long that took */
+    _Atomic uint64_t rounds;      /* goes up with every plan */
+    _Atomic uint64_t leaderships; /* goes up with every change of the leader */
+    _Atomic uint64_t listings;    /* how often all rows were made */
+
+    struct sl_queue_times times;
+
+    pthread_mutex_t plan; /* guards the planner and the snapshot that it has borrowed */
+    struct sl_planner *planner;
+    const struct sl_snapshot *snapshot; /* NULL: none */
+    int64_t estimated_us;               /* when estimates were worked out last */
+
+    pthread_mutex_t status; /* guards entries' states, counts and what follows */
+    struct sl_map entries;  /* by UID; the set changes with plan held as well */
+    struct sl_queue_counts counts;
+    struct sl_pace pace;
+    unsigned outstanding; /* nominations */
+    unsigned stale;       /* of them: old */
+    uint64_t leadership;  /* in which this replica plans; 0: none */
+    bool heard;           /* kube-scheduler has asked about any pod */
+
+    pthread_mutex_t mail; /* guards what follows */
+    pthread_cond_t woken;
+    pthread_cond_t settled;
+    struct sl_queue_mail box;
+    struct sl_config *fresh; /* NULL: no new one */
+    uint64_t posted;         /* messages received */
+    uint64_t planned;        /* messages planned for */
+    size_t max_letters;
+    bool stop;
+
+    /* of the queue's thread alone */
+    struct sl_list nominated; /* entries, by time of the nomination, the oldest first */
+    struct sl_queue_entry *todo;
+    uint64_t last_nomination;
+    uint64_t round;
+    int64_t now_us;          /* of this round; guarded by plan, as is the next */
+    int64_t at_ns;           /* now_us on the monotonic clock */
+    int64_t wake_us;         /* when to plan again though nothing comes in */
+    int64_t pause_us;        /* after failures of the API server; 0: none */
+    int64_t denied_us;       /* when the log had the last refusal of the API server */
+    int64_t paused_until_us; /* until then no release is tried again; after failures, none at all */
+    int64_t told_round_us;   /* of the last look at all */
+    uint64_t told_rounds;    /* looks */
+    uint64_t told_turn[SL_QUEUE_TURNS]; /* the look in which one of the namespace was told last */
+    int64_t tell_rest_us;               /* until the next one at least, for what it took */
+    size_t untold;             /* entries without a first word at that look, and newer ones */
+    unsigned ignored_left;     /* pods whose ignored words this round may still report */
+    unsigned failures;         /* of releases, in a row */
+    uint64_t failed_namespace; /* hash of the namespace of the first of them */
+    bool failed_for_all;       /* they are not confined to one namespace among others */
+    bool silent;               /* kube-scheduler is */
+    bool again;                /* some entry is to be released again */
+    bool stray;                /* some entry is */
+    bool full;                 /* the window may have kept a pod from its nomination */
+    bool unread;               /* all is to be read again */
+    bool short_of_memory;
+};
+
+#endif

@@ -1,0 +1,117 @@
+/* Reading files; base64. */
+#include "kube/access/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+static int read_all(int file, struct sl_buf *buf, struct sl_error *err)
+{
+    for (;;) {
+        if (!sl_buf_reserve(buf, 1)) {
+            return buf->failed == SL_BUF_FULL
+                       ? sl_error_set(err, SL_ERR_LIMIT, "longer than %zu bytes", buf->max - 1)
+                       : sl_error_nomem(err);
+        }
+        ssize_t n = read(file, buf->data + buf->len, buf->cap - buf->len);
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n < 0) {
+            return sl_error_set(err, SL_ERR_SYSTEM, "%s", strerror(errno));
+        }
+        if (n == 0) {
+            return 0;
+        }
+        buf->len += (size_t)n;
+    }
+}
+
+int sl_file_read(const char *path, size_t max, struct sl_arena *arena, struct sl_str *out,
+                 struct sl_error *err)
+{
+    struct sl_buf buf;
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) {
+        return sl_error_set(err, errno == ENOENT ? SL_ERR_NOTFOUND : SL_ERR_SYSTEM, "%s: %s", path,
+                            strerror(errno));
+    }
+    sl_buf_init(&buf, max + 1); /* one more, to see that there is more */
+    int result = read_all(file, &buf, err);
+    (void)close(file);
+    if (result == 0) {
+        const char *text = sl_arena_strdup(arena, buf.data, buf.len);
+        result = text == NULL ? sl_error_nomem(err) : 0;
+        *out = text == NULL ? *out : (struct sl_str){text, buf.len};
+    }
+    sl_buf_free(&buf);
+    return result < 0 ? sl_error_wrap(err, "%s", path) : 0;
+}
+
+static int digit_of(char c)
+{
+    if (c >= 'A' && c <= 'Z') {
+        return c - 'A';
+    }
+    if (c >= 'a' && c <= 'z') {
+        return c - 'a' + 26;
+    }
+    if (c >= '0' && c <= '9') {
+        return c - '0' + 52;
+    }
+    return c == '+' ? 62 : c == '/' ? 63 : -1;
+}
+
+int sl_base64_decode(struct sl_str text, struct sl_arena *arena, struct sl_str *out,
+                     struct sl_error *err)
+{
+    char *data = sl_arena_alloc(arena, text.len / 4 * 3 + 4);
+    size_t len = 0;
+    uint32_t bits = 0;
+    unsigned digits = 0;
+    unsigned padding = 0;
+    if (data == NULL) {
+        return sl_error_nomem(err);
+    }
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.s[i];
+        if (c == ' ' || c == '\t' || c == '\r' || c == '\n') {
+            continue;
+        }
+        int digit = c == '=' ? 0 : digit_of(c);
+        padding += c == '=';
+        if (digit < 0 || (c != '=' && padding > 0) || padding > 2) {
+            return sl_error_set(err, SL_ERR_SYNTAX, "not base64 at byte %zu", i);
+        }
+        bits = bits << 6 | (uint32_t)digit;
+        digits++;
+        if (digits % 4 == 0) {
+            data[len++] = (char)(bits >> 16 & 0xff);
+            data[len++] = (char)(bits >> 8 & 0xff);
+            data[len++] = (char)(bits & 0xff);
+        }
+    }
+    if (digits % 4 != 0) {
+        return sl_error_set(err, SL_ERR_SYNTAX, "base64 text is cut short");
+    }
+    *out = (struct sl_str){data, len - padding};
+    data[out->len] = '\0';
+    return 0;
+}
+
+void sl_base64_encode(struct sl_str data, struct sl_buf *out)
+{
+    static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for (size_t i = 0; i < data.len; i += 3) {
+        size_t n = data.len - i < 3 ? data.len - i : 3;
+        uint32_t bits = 0;
+        char group[4];
+        for (size_t k = 0; k < 3; k++) {
+            bits = bits << 8 | (k < n ? (unsigned char)data.s[i + k] : 0U);
+        }
+        for (size_t k = 0; k < 4; k++) {
+            group[k] = k <= n ? digit[bits >> (18 - 6 * k) & 63] : '=';
+        }
+        sl_buf_append(out, group, sizeof(group));
+    }
+}

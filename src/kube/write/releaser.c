@@ -1,0 +1,318 @@
+/* A release is a change of its pod (change.c): the nomination is written first, then the gate.
+ */
+#include "kube/write/releaser.h"
+
+#include <stdlib.h>
+
+#include "codec/object/time.h"
+#include "kube/client/object_call.h"
+#include "util/clock.h"
+
+enum { REFUSALS_MAX = 3 };
+
+struct sl_releaser {
+    struct sl_changes releases;
+    struct sl_changes withdrawals;
+};
+
+struct op {
+    struct sl_change change;   /* first: change.c frees it; maybe: the gate's patch may have
+                                      been carried out */
+    struct sl_release release; /* its text stands behind */
+    sl_release_done done;
+    void *call;
+    unsigned refusals; /* answers that said the pod does not allow it */
+    char at[32];       /* the annotation's time: the same with each try */
+};
+
+/* ---- the patches ---- */
+
+/* Begins the metadata with the UID, by which the API server refuses a pod made anew; leaves it
+ * open. */
+static void write_begin(struct sl_writer *w, const struct op *op)
+{
+    sl_write_object(w);
+    sl_write_member_object(w, "metadata");
+    sl_write_member_str(w, "uid", op->release.uid);
+}
+
+static void write_nomination(struct sl_writer *w, const struct op *op)
+{
+    write_begin(w, op);
+    sl_write_object_end(w);
+    sl_write_member_object(w, "status");
+    sl_write_member_str(w, "nominatedNodeName", op->release.node);
+    sl_write_object_end(w);
+    sl_write_object_end(w);
+}
+
+void sl_release_write_gate(struct sl_writer *w)
+{
+    sl_write_member_array(w, "schedulingGates");
+    sl_write_object(w);
+    sl_write_member_text(w, "$patch", "delete");
+    sl_write_member_text(w, "name", SL_QUEUE_GATE);
+    sl_write_object_end(w);
+    sl_write_array_end(w);
+}
+
+static void write_spec(struct sl_writer *w, const struct sl_release *release)
+{
+    sl_write_member_object(w, "spec");
+    if (release->gated) {
+        sl_release_write_gate(w);
+    }
+    if (release->deadline_s > 0) {
+        sl_write_member_i64(w, "activeDeadlineSeconds", release->deadline_s);
+    }
+    sl_write_object_end(w);
+}
+
+static void write_opening(struct sl_writer *w, struct op *op)
+{
+    const struct sl_release *release = &op->release;
+    if (op->at[0] == '\0') {
+        sl_time_format(sl_clock_real_us(), op->at);
+    }
+    write_begin(w, op);
+    sl_write_member_object(w, "annotations");
+    sl_write_member_text(w, SL_RELEASED_ANNOTATION, op->at);
+    sl_write_object_end(w);
+    sl_write_object_end(w);
+    if (release->gated || release->deadline_s > 0) {
+        write_spec(w, release);
+    }
+    sl_write_object_end(w);
+}
+
+static bool lacks_nomination(const struct op *op)
+{
+    return !op->release.nominated && op->release.node.len > 0;
+}
+
+static const char *release_write(struct sl_change *change, struct sl_call_options *call,
+                                 struct sl_buf *body)
+{
+    struct op *op = (struct op *)change;
+    struct sl_writer w = {.buf = body};
+    call->metadata_only = true;
+    call->repeatable = true;
+    if (lacks_nomination(op)) {
+        call->content_type = "application/merge-patch+json";
+        write_nomination(&w, op);
+        return "/status";
+    }
+    call->content_type = "application/strategic-merge-patch+json";
+    write_opening(&w, op);
+    return "";
+}
+
+/* ---- answers ---- */
+
+/* False for RBAC's words ("User \"x\" cannot patch resource \"pods\""), which are about this daemon
+ * and every pod. Admission may refuse with any status of these: webhooks answer 400 if they say
+ * none. */
+static bool is_about_the_pod(const struct sl_reply *reply)
+{
+    bool ours = reply->status == 403 && strstr(reply->err.message, " cannot patch resource ");
+    return reply->status >= 400 && reply->status < 500 && reply->status != 401 && !ours;
+}
+
+static enum sl_change_turn release_refused(struct op *op, const struct sl_reply *reply)
+{
+    struct sl_change *change = &op->change;
+    int status = reply->status;
+    if (status == 404) {
+        (void)sl_error_set(&change->err, SL_ERR_NOTFOUND, "the pod is gone");
+        return SL_CHANGE_GONE;
+    }
+    if (status == 0 || status == 408 || status == 429 || status >= 500) {
+        return SL_CHANGE_WRITE_LATER;
+    }
+    if ((status == 409 || status == 422) && ++op->refusals < REFUSALS_MAX) {
+        return SL_CHANGE_READ;
+    }
+    return is_about_the_pod(reply) && !change->maybe ? SL_CHANGE_REFUSED
+                                                     : sl_change_give_up(change);
+}
+
+static enum sl_change_turn release_answered(struct sl_change *change, const struct sl_reply *reply)
+{
+    struct op *op = (struct op *)change;
+    bool nomination = lacks_nomination(op);
+    if (reply->status != 200) {
+        change->maybe =
+            change->maybe || (!nomination && (reply->maybe_done || reply->status >= 500));
+        return release_refused(op, reply);
+    }
+    op->release.nominated = true;
+    change->tries = 0;
+    return nomination ? SL_CHANGE_WRITE : SL_CHANGE_DONE;
+}
+
+static bool is_over(const struct sl_pod_facts *pod)
+{
+    return pod->deleting || sl_str_eq(pod->phase, SL_STR("Succeeded")) ||
+           sl_str_eq(pod->phase, SL_STR("Failed"));
+}
+
+static enum sl_change_turn release_judge(struct sl_change *change, const struct sl_object *object)
+{
+    const struct sl_pod_facts *pod = object->pod;
+    struct sl_release *release = &((struct op *)change)->release;
+    bool gated = sl_pair_find(pod->gates, SL_STR(SL_QUEUE_GATE)) != NULL;
+    if (is_over(pod)) {
+        (void)sl_error_set(&change->err, SL_ERR_CONFLICT, "the pod has ended or is being deleted");
+        return SL_CHANGE_GONE;
+    }
+    if (pod->node_name.len > 0 || (release->gated && !gated)) {
+        return SL_CHANGE_DONE;
+    }
+    bool shorter = pod->deadline_s > 0 && pod->deadline_s <= release->deadline_s;
+    release->gated = gated;
+    release->deadline_s = shorter ? 0 : release->deadline_s;
+    return SL_CHANGE_WRITE_LATER;
+}
+
+static void release_ended(struct sl_change *change, enum sl_change_turn end)
+{
+    const struct op *op = (const struct op *)change;
+    op->done(op->call, (enum sl_release_end)end, end == SL_CHANGE_DONE ? NULL : &change->err);
+}
+
+static const struct sl_change_kind release_kind = {
+    .priority = SL_CALL_NORMAL,
+    .object = SL_OBJECT_POD,
+    .waits_for_place = true,
+    .write = release_write,
+    .answered = release_answered,
+    .judge = release_judge,
+    .ended = release_ended,
+};
+
+/* ---- taking a nomination back ---- */
+
+static void write_test(struct sl_writer *w, const char *path, struct sl_str value)
+{
+    sl_write_object(w);
+    sl_write_member_text(w, "op", "test");
+    sl_write_member_text(w, "path", path);
+    sl_write_member_str(w, "value", value);
+    sl_write_object_end(w);
+}
+
+static const char *withdrawal_write(struct sl_change *change, struct sl_call_options *call,
+                                    struct sl_buf *body)
+{
+    static const char path[] = "/status/nominatedNodeName";
+    const struct sl_release *release = &((const struct op *)change)->release;
+    struct sl_writer w = {.buf = body};
+    call->content_type = "application/json-patch+json";
+    call->repeatable = true;
+    sl_write_array(&w);
+    write_test(&w, "/metadata/uid", release->uid);
+    write_test(&w, path, release->node);
+    sl_write_object(&w);
+    sl_write_member_text(&w, "op", "remove");
+    sl_write_member_text(&w, "path", path);
+    sl_write_object_end(&w);
+    sl_write_array_end(&w);
+    return "/status";
+}
+
+/* 422 says that the nomination is another node's, or gone, or another pod's. */
+static enum sl_change_turn withdrawal_answered(struct sl_change *change,
+                                               const struct sl_reply *reply)
+{
+    (void)change;
+    return reply->status == 200 ? SL_CHANGE_DONE : SL_CHANGE_FAILED;
+}
+
+static void withdrawal_ended(struct sl_change *change, enum sl_change_turn end)
+{
+    (void)change;
+    (void)end;
+}
+
+static const struct sl_change_kind withdrawal_kind = {
+    .priority = SL_CALL_NORMAL,
+    .object = SL_OBJECT_POD,
+    .write = withdrawal_write,
+    .answered = withdrawal_answered,
+    .ended = withdrawal_ended,
+};
+
+/* ---- interface ---- */
+
+struct sl_releaser *sl_releaser_new(const struct sl_change_options *options, struct sl_error *err)
+{
+    struct sl_releaser *releaser = calloc(1, sizeof(*releaser));
+    if (releaser == NULL) {
+        (void)sl_error_nomem(err);
+        return NULL;
+    }
+    sl_changes_init(&releaser->releases, options);
+    sl_changes_init(&releaser->withdrawals, options);
+    return releaser;
+}
+
+void sl_releaser_set_timeout(struct sl_releaser *releaser, int64_t timeout_us)
+{
+    atomic_store(&releaser->releases.timeout_us, timeout_us);
+    atomic_store(&releaser->withdrawals.timeout_us, timeout_us);
+}
+
+void sl_releaser_free(struct sl_releaser *releaser)
+{
+    free(releaser);
+}
+
+static struct op *op_new(struct sl_changes *changes, const struct sl_change_kind *kind,
+                         const struct sl_release *release)
+{
+    struct sl_release copy = *release;
+    struct sl_str *const text[] = {&copy.namespace, &copy.name, &copy.uid, &copy.node};
+    struct op *op = sl_alloc_with_texts(sizeof(*op), text, sizeof(text) / sizeof(text[0]));
+    if (op != NULL) {
+        op->change = (struct sl_change){
+            .changes = changes,
+            .kind = kind,
+            .namespace = copy.namespace,
+            .name = copy.name,
+            .uid = copy.uid,
+            .leadership = copy.leadership,
+        };
+        op->release = copy;
+    }
+    return op;
+}
+
+void sl_release(struct sl_releaser *releaser, const struct sl_release *release,
+                sl_release_done done, void *call)
+{
+    struct op *op = op_new(&releaser->releases, &release_kind, release);
+    if (op == NULL) {
+        struct sl_error err;
+        (void)sl_error_nomem(&err);
+        (void)atomic_fetch_add(&releaser->releases.ends[SL_CHANGE_FAILED], 1);
+        done(call, SL_RELEASE_FAILED, &err);
+        return;
+    }
+    op->done = done;
+    op->call = call;
+    sl_change_begin(&op->change, SL_CHANGE_WRITE);
+}
+
+void sl_release_withdraw(struct sl_releaser *releaser, const struct sl_release *release)
+{
+    struct op *op = op_new(&releaser->withdrawals, &withdrawal_kind, release);
+    if (op != NULL) {
+        sl_change_begin(&op->change, SL_CHANGE_WRITE);
+    }
+}
+
+void sl_releaser_stats(struct sl_releaser *releaser, struct sl_releaser_stats *out)
+{
+    out->repeats = atomic_load(&releaser->releases.repeats);
+    out->withdrawn = atomic_load(&releaser->withdrawals.ends[SL_CHANGE_DONE]);
+}

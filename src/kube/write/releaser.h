@@ -1,0 +1,67 @@
+/* Lets kube-scheduler have a pod whose turn has come: nominates its node, then opens its gate or,
+ * for a pod without one, sets an annotation, which makes the scheduler try it at once. Both patches
+ * say the same however often they are sent, so one that may have been lost is sent again. The pod
+ * is read when an answer leaves open how it stands. */
+#ifndef SLICED_KUBE_RELEASER_H
+#define SLICED_KUBE_RELEASER_H
+
+#include "codec/write.h"
+#include "kube/write/change.h"
+
+#define SL_QUEUE_GATE          "sliced.dev/queue"
+#define SL_RELEASED_ANNOTATION "sliced.dev/released"
+
+/* Writes the member of a strategic merge patch of a pod's spec that takes our gate off, and no
+ * other. */
+void sl_release_write_gate(struct sl_writer *w);
+
+struct sl_releaser;
+
+struct sl_releaser *sl_releaser_new(const struct sl_change_options *options, struct sl_error *err);
+/* Sets timeout_us for the releases that begin from now on. */
+void sl_releaser_set_timeout(struct sl_releaser *releaser, int64_t timeout_us);
+/* All that was given to it has ended, or the client was freed, which ends it. NULL is allowed. */
+void sl_releaser_free(struct sl_releaser *releaser);
+
+struct sl_release {
+    struct sl_str namespace;
+    struct sl_str name;
+    struct sl_str uid;
+    struct sl_str node;  /* to nominate; empty: released without a nomination */
+    int64_t deadline_s;  /* spec.activeDeadlineSeconds to set; 0: none, or it has one */
+    uint64_t leadership; /* in which it was planned: in another it is not patched */
+    bool gated;          /* carries our gate, as far as is known */
+    bool nominated;      /* to that node already */
+};
+
+enum sl_release_end {
+    SL_RELEASE_RELEASED = SL_CHANGE_DONE,   /* kube-scheduler has it, or it is bound already */
+    SL_RELEASE_GONE = SL_CHANGE_GONE,       /* gone, made anew, being deleted, or it has ended */
+    SL_RELEASE_REFUSED = SL_CHANGE_REFUSED, /* surely not released: the API server takes no patch of
+                                             * this pod */
+    SL_RELEASE_FAILED = SL_CHANGE_FAILED,   /* surely not released: no answer, or none that is about
+                                             * this pod */
+    SL_RELEASE_UNKNOWN =
+        SL_CHANGE_UNKNOWN, /* the gate's patch may have been carried out, or may yet */
+    SL_RELEASE_ENDS = SL_CHANGE_ENDS,
+};
+
+/* err says why it is not released, or not known to be. */
+typedef void (*sl_release_done)(void *call, enum sl_release_end end, const struct sl_error *err);
+
+/* done is called exactly once, on the client's thread, or on the caller's before this returns. Text
+ * of release is copied. Any thread. */
+void sl_release(struct sl_releaser *releaser, const struct sl_release *release,
+                sl_release_done done, void *call);
+
+/* Takes the nomination back while the pod's is still that node. Nobody is told if that fails: a
+ * wrong nomination costs kube-scheduler one look. Any thread. */
+void sl_release_withdraw(struct sl_releaser *releaser, const struct sl_release *release);
+
+struct sl_releaser_stats {
+    uint64_t repeats;   /* of calls for releases, after the first try */
+    uint64_t withdrawn; /* nominations taken back */
+};
+void sl_releaser_stats(struct sl_releaser *releaser, struct sl_releaser_stats *out);
+
+#endif

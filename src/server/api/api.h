@@ -1,0 +1,44 @@
+/* Pieces of JSON and text that several replies of the debug API have in common. */
+#ifndef SLICED_SERVER_API_H
+#define SLICED_SERVER_API_H
+
+#include "codec/write.h"
+#include "server/app/app.h"
+
+/* Writes a pod's members of an open object: namespace, name, uid, phase, node, createdAt, priority,
+ * timeoutSeconds, ask, gpuMemoryMiB, minGpuMemoryMiB, malformed, problem. */
+void sl_api_pod_members(struct sl_writer *w, const struct sl_pod *pod);
+
+/* Writes "nvidia.com/gpu=2,..." into out, cut when it is longer. */
+void sl_api_ask_text(const struct sl_pod *pod, char *out, size_t size);
+
+/* Writes [{"resource":...,"device":0,"uuid":...,"profile":...,"start":4,"amount":1}] for a choice
+ * on a node. */
+void sl_api_parts(struct sl_writer *w, const struct sl_node *node, const struct sl_pod *pod,
+                  const struct sl_assignment_part *part, unsigned n);
+
+/* Writes "0/4 1/0*2": device/start, the amount when it is not 1; "?" where only the kubelet knows.
+ */
+void sl_api_parts_text(const struct sl_node *node, const struct sl_assignment_part *part,
+                       unsigned n, char *out, size_t size);
+
+/* Writes the same of a pod on a node, never empty: " (assumed)" behind devices that are only
+ * thought to be its own, "unknown" and why where there are none. */
+void sl_api_resident_text(const struct sl_view *view, const struct sl_resident *resident, char *out,
+                          size_t size);
+
+/* Writes the queue's members of an open object: state, reason, text, since, waitedSeconds, ahead,
+ * first, plannedTimeoutSeconds, P, estimatedStart, latestStart, nomination, expires. */
+void sl_api_queue_members(struct sl_writer *w, const struct sl_queue_row *row, int64_t now_us);
+
+/* Ends the request after the queue has answered -1: with 503, and who leads, when this replica does
+ * not plan. */
+void sl_api_queue_failed(struct sl_request *request);
+
+/* Writes a time as RFC 3339 text, null when it is 0. */
+void sl_api_time(struct sl_writer *w, int64_t us);
+
+/* Ends the request with 404: there is no such pod. */
+void sl_api_unknown_pod(struct sl_request *request, struct sl_str ns, struct sl_str name);
+
+#endif

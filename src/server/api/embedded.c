@@ -1,0 +1,193 @@
+/* POST and DELETE /api/v1/embedded/pods: a scheduling story can be played with curl. */
+#include "server/api/embedded.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+#include "codec/status.h"
+#include "server/api/api.h"
+#include "server/api/handlers.h"
+#include "server/app/workspace.h"
+#include "util/clock.h"
+#include "util/time.h"
+
+/* etcd takes no longer object by default: no API server has a longer pod. */
+enum { POD_BYTES_MAX = 3 << 19 };
+
+int sl_uid_new(char out[SL_UID_TEXT], struct sl_error *err)
+{
+    unsigned char b[16];
+    if (getrandom(b, sizeof(b), 0) != (ssize_t)sizeof(b)) {
+        return sl_error_set(err, SL_ERR_SYSTEM, "no random bytes for a UID");
+    }
+    b[6] = (unsigned char)((b[6] & 0x0f) | 0x40); /* RFC 4122: version 4 */
+    b[8] = (unsigned char)((b[8] & 0x3f) | 0x80); /* and its variant */
+    (void)snprintf(out, SL_UID_TEXT,
+                   "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0],
+                   b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13],
+                   b[14], b[15]);
+    return 0;
+}
+
+struct sl_pod *sl_embedded_pod_new(const struct sl_pod_facts *facts, struct sl_error *err)
+{
+    struct sl_pod_facts filled = *facts;
+    char uid[SL_UID_TEXT];
+    if (filled.uid.len == 0) {
+        if (sl_uid_new(uid, err) < 0) {
+            return NULL;
+        }
+        filled.uid = sl_str_of(uid);
+    }
+    if (filled.created_us == 0) {
+        filled.created_us = sl_clock_real_us();
+    }
+    return sl_pod_new(&filled, err);
+}
+
+/* Writes an object of sl_api_pod_members. */
+static void pod_write(struct sl_writer *w, const struct sl_pod *pod)
+{
+    sl_write_object(w);
+    sl_api_pod_members(w, pod);
+    sl_write_object_end(w);
+}
+
+/* ---- POST ---- */
+
+int sl_embedded_feed(struct sl_request *request, const char *data, size_t len)
+{
+    struct sl_buf *held = &request->workspace->held;
+    held->max = POD_BYTES_MAX;
+    sl_buf_append(held, data, len);
+    if (held->failed == SL_BUF_FULL) {
+        sl_metrics_limit(request->metrics, SL_LIMIT_BODY);
+        return sl_error_set(&request->err, SL_ERR_LIMIT, "the manifest has more than %d bytes",
+                            POD_BYTES_MAX);
+    }
+    return held->failed == SL_BUF_NOMEM ? sl_error_nomem(&request->err) : 0;
+}
+
+static int take_object(void *context, const struct sl_object *object, struct sl_error *err)
+{
+    struct sl_pod **pod = context;
+    if (object->pod == NULL) {
+        return sl_error_set(err, SL_ERR_FIELD, "a Pod is expected, this is a %.*s",
+                            (int)object->kind_name.len, object->kind_name.s);
+    }
+    if (*pod != NULL) {
+        return sl_error_set(err, SL_ERR_FIELD, "one Pod is expected, this is the second");
+    }
+    *pod = sl_embedded_pod_new(object->pod, err);
+    return *pod == NULL ? -1 : 0;
+}
+
+/* The one pod of the body; NULL with request->err set. */
+static struct sl_pod *decode_pod(struct sl_request *request)
+{
+    const struct sl_config *config = &request->live->config;
+    const struct sl_buf *held = &request->workspace->held;
+    const struct sl_text_limits limits = {.max_bytes = POD_BYTES_MAX,
+                                          .max_string = (size_t)config->decode.max_string,
+                                          .max_depth = (unsigned)config->decode.max_depth};
+    struct sl_pod *pod = NULL;
+    if (held->len == 0) {
+        (void)sl_error_set(&request->err, SL_ERR_FIELD, "the body is empty, a Pod is expected");
+        return NULL;
+    }
+    if (sl_manifest_decode(held->data, held->len, &limits, take_object, &pod, &request->err) < 0) {
+        sl_pod_unref(pod);
+        return NULL;
+    }
+    if (pod == NULL) {
+        (void)sl_error_set(&request->err, SL_ERR_FIELD, "the body holds no Pod");
+    } else if (pod->n_items == 0 && pod->malformed == NULL) {
+        (void)sl_error_set(&request->err, SL_ERR_FIELD,
+                           "pod %s/%s asks for no GPU resource: sliced has nothing to decide",
+                           pod->namespace, pod->name);
+        (void)snprintf(request->err.field, sizeof(request->err.field), "Pod.spec.containers");
+        sl_pod_unref(pod);
+        pod = NULL;
+    }
+    return pod;
+}
+
+/* Adds a pod under a free name. Takes over the reference. */
+static int admit_pod(struct sl_app *app, struct sl_pod *pod, struct sl_error *err)
+{
+    (void)pthread_mutex_lock(&app->admit);
+    struct sl_pod *known =
+        sl_store_pod(app->store, sl_str_of(pod->namespace), sl_str_of(pod->name));
+    int rc = 0;
+    if (known != NULL) {
+        rc = sl_error_set(err, SL_ERR_CONFLICT, "pod %s/%s is there already (%s)", pod->namespace,
+                          pod->name, sl_pod_phase_name(known->phase));
+        sl_pod_unref(known);
+        sl_pod_unref(pod);
+    } else {
+        rc = sl_store_put_pod(app->store, pod, err);
+    }
+    (void)pthread_mutex_unlock(&app->admit);
+    return rc;
+}
+
+/* Waits until the plan knows: a player of a story asks for the next thing at once. */
+static void settle_queue(struct sl_app *app)
+{
+    if (app->queue.settle != NULL) {
+        (void)app->queue.settle(app->queue.context, 2 * SL_SECOND_US);
+    }
+}
+
+void sl_embedded_post(struct sl_request *request)
+{
+    struct sl_pod *pod = decode_pod(request);
+    if (pod == NULL) {
+        (void)sl_request_fail_err(request);
+        return;
+    }
+    if (admit_pod(request->app, sl_pod_ref(pod), &request->err) < 0) {
+        /* 403, as Kubernetes answers when a quota is used up */
+        (void)sl_request_fail(
+            request, request->err.code == SL_ERR_LIMIT ? 403 : sl_status_code(request->err.code));
+    } else {
+        struct sl_writer w = {.buf = &request->reply};
+        settle_queue(request->app);
+        pod_write(&w, pod);
+        sl_buf_putc(&request->reply, '\n');
+        request->code = 201;
+        sl_log(SL_LOG_INFO, "pod added", "namespace", pod->namespace, "name", pod->name, "uid",
+               pod->uid, (char *)NULL);
+    }
+    sl_pod_unref(pod);
+}
+
+/* ---- DELETE ---- */
+
+void sl_embedded_delete(struct sl_request *request)
+{
+    struct sl_str ns = request->param[0];
+    struct sl_str name = request->param[1];
+    struct sl_app *app = request->app;
+    (void)pthread_mutex_lock(&app->admit);
+    struct sl_pod *pod = sl_store_pod(app->store, ns, name);
+    int rc = pod == NULL ? 0 : sl_store_delete_pod(app->store, ns, name, SL_STR(""), &request->err);
+    (void)pthread_mutex_unlock(&app->admit);
+    if (pod == NULL) {
+        sl_api_unknown_pod(request, ns, name);
+        return;
+    }
+    if (rc < 0) {
+        (void)sl_request_fail_err(request);
+    } else {
+        struct sl_writer w = {.buf = &request->reply};
+        settle_queue(app);
+        pod_write(&w, pod);
+        sl_buf_putc(&request->reply, '\n');
+        sl_log(SL_LOG_INFO, "pod ended", "namespace", pod->namespace, "name", pod->name, "uid",
+               pod->uid, (char *)NULL);
+    }
+    sl_pod_unref(pod);
+}

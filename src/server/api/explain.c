@@ -1,0 +1,375 @@
+/* Judging all nodes for one pod, and the sentence that sums it up. */
+#include "server/api/explain.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "util/buf.h"
+
+static int by_use(const void *left, const void *right)
+{
+    const struct sl_explain_row *a = left;
+    const struct sl_explain_row *b = right;
+    if (a->fits != b->fits) {
+        return a->fits ? -1 : 1;
+    }
+    if (a->score.total != b->score.total) {
+        return a->score.total > b->score.total ? -1 : 1;
+    }
+    bool never_a = sl_reason_is_never(a->verdict.reason);
+    bool never_b = sl_reason_is_never(b->verdict.reason);
+    if (never_a != never_b) {
+        return never_a ? 1 : -1;
+    }
+    bool absent_a = a->verdict.reason == SL_REASON_NOT_OFFERED;
+    bool absent_b = b->verdict.reason == SL_REASON_NOT_OFFERED;
+    if (absent_a != absent_b) {
+        return absent_a ? 1 : -1;
+    }
+    return a->place < b->place ? -1 : a->place > b->place;
+}
+
+static void judge_nodes(struct sl_explain *explain, const struct sl_score_config *config)
+{
+    for (size_t i = 0; i < explain->n; i++) {
+        struct sl_explain_row *row = &explain->row[i];
+        const struct sl_view *view = explain->snapshot->view[i];
+        row->place = (uint32_t)i;
+        row->fits = sl_fit(view, &explain->ask, &row->verdict);
+        if (row->fits) {
+            row->verdict.reason = SL_REASON_FITS;
+            explain->n_fit++;
+            sl_score(view, &explain->ask, &explain->snapshot->demand, config, &row->score);
+        }
+        explain->count[row->verdict.reason]++;
+    }
+}
+
+/* Sets the wire's 0..10 of the rows that fit, which stand first. */
+static int put_wire(struct sl_explain *explain)
+{
+    size_t n = explain->n_fit;
+    int32_t *total = calloc(n + 1, sizeof(*total));
+    uint32_t *rank = calloc(n + 1, sizeof(*rank));
+    uint8_t *wire = calloc(n + 1, sizeof(*wire));
+    bool ok = total != NULL && rank != NULL && wire != NULL;
+    if (ok) {
+        for (size_t i = 0; i < n; i++) {
+            total[i] = explain->row[i].score.total;
+            rank[i] = explain->row[i].place;
+        }
+        sl_score_wire(total, rank, n, wire);
+        for (size_t i = 0; i < n; i++) {
+            explain->row[i].wire = wire[i];
+        }
+    }
+    free(total);
+    free(rank);
+    free(wire);
+    return ok ? 0 : -1;
+}
+
+int sl_explain_init(struct sl_explain *explain, const struct sl_snapshot *snapshot,
+                    const struct sl_pod *pod, const struct sl_score_config *config,
+                    struct sl_error *err)
+{
+    memset(explain, 0, sizeof(*explain));
+    explain->snapshot = snapshot;
+    explain->pod = pod;
+    explain->n = snapshot->n_nodes;
+    sl_pod_ask(pod, &explain->ask);
+    explain->row = calloc(explain->n + 1, sizeof(*explain->row));
+    if (explain->row == NULL) {
+        return sl_error_nomem(err);
+    }
+    judge_nodes(explain, config);
+    qsort(explain->row, explain->n, sizeof(*explain->row), by_use);
+    if (put_wire(explain) < 0) {
+        sl_explain_free(explain);
+        return sl_error_nomem(err);
+    }
+    return 0;
+}
+
+void sl_explain_free(struct sl_explain *explain)
+{
+    free(explain->row);
+    explain->row = NULL;
+}
+
+/* ---- the sentence ---- */
+
+/* The sums over the nodes that are refused for one reason. */
+struct gist {
+    enum sl_reason reason;
+    const char *resource;
+    size_t nodes;
+    int64_t asked;
+    int64_t capacity;
+    int64_t free;
+    int64_t most_capacity;              /* of one node */
+    int64_t largest;                    /* on one device */
+    int64_t memory_mib;                 /* of each unit, that the pod needs */
+    const struct sl_mig_profile *alias; /* what some of them call it */
+};
+
+/* The most frequent reason that says not now; FITS when none does. */
+static enum sl_reason most_frequent_not_now(const struct sl_explain *explain)
+{
+    enum sl_reason most = SL_REASON_FITS;
+    for (unsigned i = 0; i < SL_REASON_COUNT; i++) {
+        bool counts = i != SL_REASON_FITS && !sl_reason_is_never((enum sl_reason)i);
+        if (counts && explain->count[i] > 0 &&
+            (most == SL_REASON_FITS || explain->count[i] > explain->count[most])) {
+            most = (enum sl_reason)i;
+        }
+    }
+    return most;
+}
+
+/* The reason among those that say never which comes nearest to fitting: "the largest node has" is
+ * then true of all nodes. */
+static enum sl_reason nearest_never(const struct sl_explain *explain)
+{
+    static const enum sl_reason nearest_first[] = {
+        SL_REASON_EXCEEDS_TOGETHER, SL_REASON_LITTLE_MEMORY, SL_REASON_ONE_EACH,
+        SL_REASON_EXCEEDS_DEVICE,   SL_REASON_EXCEEDS_NODE,  SL_REASON_NOT_OFFERED};
+    for (size_t i = 0; i < sizeof(nearest_first) / sizeof(nearest_first[0]); i++) {
+        if (explain->count[nearest_first[i]] > 0) {
+            return nearest_first[i];
+        }
+    }
+    return SL_REASON_FITS;
+}
+
+/* The most units of the ask's first item that one GPU of any node could give. */
+static int64_t most_on_one_gpu(const struct sl_explain *explain)
+{
+    int64_t most = 0;
+    for (size_t i = 0; i < explain->n; i++) {
+        const struct sl_view *view = explain->snapshot->view[i];
+        int pool = sl_view_pool(view, explain->ask.item[0].key);
+        most = pool >= 0 && view->room[pool].most > most ? view->room[pool].most : most;
+    }
+    return most;
+}
+
+static void sum_up(const struct sl_explain *explain, enum sl_reason reason, struct gist *gist)
+{
+    *gist = (struct gist){.reason = reason, .resource = "GPU"};
+    unsigned item = SL_ASK_ITEMS_MAX;
+    for (size_t i = 0; i < explain->n; i++) {
+        const struct sl_verdict *v = &explain->row[i].verdict;
+        if (v->reason != reason || (item != SL_ASK_ITEMS_MAX && v->item != item)) {
+            continue;
+        }
+        item = v->item;
+        gist->alias = v->alias != NULL ? v->alias : gist->alias;
+        gist->nodes++;
+        gist->asked = v->asked;
+        gist->capacity += v->capacity;
+        gist->free += v->free;
+        gist->most_capacity = v->capacity > gist->most_capacity ? v->capacity : gist->most_capacity;
+        gist->largest = v->largest > gist->largest ? v->largest : gist->largest;
+    }
+    if (item < explain->ask.n) {
+        const struct sl_ask_item *asked = &explain->ask.item[item];
+        gist->resource = asked->resource;
+        gist->memory_mib =
+            asked->memory_mib > asked->least_mib ? asked->memory_mib : asked->least_mib;
+    }
+}
+
+static void say_insufficient(const struct gist *g, char *out, size_t size)
+{
+    long long used = (long long)(g->capacity - g->free);
+    if (g->free == 0) {
+        (void)snprintf(out, size, "%lld of %lld %s are in use; waits for %s to end", used,
+                       (long long)g->capacity, g->resource, g->asked == 1 ? "one" : "some");
+    } else {
+        (void)snprintf(out, size,
+                       "%lld of %lld %s are in use and no node has %lld free; waits for "
+                       "some to end",
+                       used, (long long)g->capacity, g->resource, (long long)g->asked);
+    }
+}
+
+/* Says why no node fits, by the sums over those that speak for all. */
+static void say_refused(const struct sl_explain *explain, const struct gist *g, char *out,
+                        size_t size)
+{
+    long long asked = (long long)g->asked;
+    switch (g->reason) {
+    case SL_REASON_INSUFFICIENT:
+        say_insufficient(g, out, size);
+        return;
+    case SL_REASON_FRAGMENTED:
+        (void)snprintf(out, size,
+                       "%lld %s asked, %lld are free in sum but at most %lld on one GPU; waits for "
+                       "pods there to end",
+                       asked, g->resource, (long long)g->free, (long long)g->largest);
+        return;
+    case SL_REASON_DEVICES_SHARED:
+        (void)snprintf(out, size,
+                       "%lld %s asked, but parts of the GPUs are in use; waits for a whole one to "
+                       "become free",
+                       asked, g->resource);
+        return;
+    case SL_REASON_UNHEALTHY:
+        (void)snprintf(out, size,
+                       "what is left of %s is on GPUs that are marked unhealthy; waits for these "
+                       "to recover or for pods to end",
+                       g->resource);
+        return;
+    case SL_REASON_NOT_PARTITIONED:
+        (void)snprintf(
+            out, size,
+            "no GPU is partitioned for %s now; %zu node%s could be repartitioned for it%s%s",
+            g->resource, g->nodes, g->nodes == 1 ? "" : "s",
+            g->alias == NULL ? "" : ", where the profile is offered as ",
+            g->alias == NULL ? "" : g->alias->resource);
+        return;
+    case SL_REASON_CUTTING:
+        (void)snprintf(out, size, "the GPUs of %zu node%s are being cut; waits for that to end",
+                       g->nodes, g->nodes == 1 ? "" : "s");
+        return;
+    case SL_REASON_MEMORY_TAKEN:
+        (void)snprintf(out, size,
+                       "no node has %lld %s with %lld MiB of GPU memory each to give now; waits "
+                       "for pods there to end",
+                       asked, g->resource, (long long)g->memory_mib);
+        return;
+    case SL_REASON_LITTLE_MEMORY:
+        (void)snprintf(out, size,
+                       "no node has %lld %s with %lld MiB of GPU memory each, the largest has %lld "
+                       "MiB: it cannot start in this cluster as it is",
+                       asked, g->resource, (long long)g->memory_mib, (long long)g->largest);
+        return;
+    case SL_REASON_ONE_EACH:
+        (void)snprintf(out, size,
+                       "%lld %s asked, the nodes' device plugin gives a container one replica at "
+                       "most: it cannot start in this cluster as it is",
+                       asked, g->resource);
+        return;
+    case SL_REASON_NOT_OFFERED:
+        (void)snprintf(out, size, "no node offers %s: it cannot start in this cluster as it is",
+                       g->resource);
+        return;
+    case SL_REASON_EXCEEDS_NODE:
+        (void)snprintf(out, size,
+                       "%lld %s asked, the largest node has %lld in all: it cannot start in this "
+                       "cluster as it is",
+                       asked, g->resource, (long long)g->most_capacity);
+        return;
+    case SL_REASON_EXCEEDS_DEVICE:
+        (void)snprintf(out, size,
+                       "%lld %s asked, one GPU has at most %lld: it cannot start in this cluster "
+                       "as it is",
+                       asked, g->resource, (long long)most_on_one_gpu(explain));
+        return;
+    case SL_REASON_MALFORMED_ASK:
+        (void)snprintf(out, size, "its GPU request is wrong and has to be changed: %s",
+                       explain->pod->malformed == NULL ? "malformed" : explain->pod->malformed);
+        return;
+    case SL_REASON_EXCEEDS_TOGETHER: /* only for several items: say_never() */
+    case SL_REASON_FITS:
+    case SL_REASON_NO_ASK:
+    case SL_REASON_UNKNOWN_NODE:
+    case SL_REASON_COUNT:
+        break;
+    }
+    (void)snprintf(out, size, "no node is known that could take it");
+}
+
+/* Says that no node could take the pod even when empty. Where it asks for several items, each node
+ * may lack another one and no sum over nodes is true: the node that comes nearest speaks for
+ * itself. */
+static void say_never(const struct sl_explain *explain, char *out, size_t size)
+{
+    enum sl_reason reason = nearest_never(explain);
+    for (size_t i = 0; i < explain->n && explain->ask.n > 1; i++) {
+        const struct sl_explain_row *row = &explain->row[i];
+        if (row->verdict.reason == reason) {
+            char text[SL_EXPLAIN_TEXT_MAX];
+            (void)sl_verdict_text(&row->verdict, &explain->ask, NULL, text, sizeof(text));
+            (void)snprintf(out, size,
+                           "no node can give all that it asks for, even when empty: it cannot "
+                           "start in this cluster as it is (%s: %s)",
+                           explain->snapshot->view[row->place]->node->name, text);
+            return;
+        }
+    }
+    struct gist gist;
+    sum_up(explain, reason, &gist);
+    say_refused(explain, &gist, out, size);
+}
+
+/* Says how many nodes are full in which way: a sum would be true of some of them only. */
+static void say_mixed(const struct sl_explain *explain, char *out, size_t size)
+{
+    struct sl_buf text;
+    const char *separator = " now (";
+    const struct sl_ask *ask = &explain->ask;
+    sl_buf_init(&text, size - 1);
+    if (ask->n == 1) {
+        sl_buf_printf(&text, "no node has room for %lld %s", (long long)ask->item[0].count,
+                      ask->item[0].resource);
+    } else {
+        sl_buf_puts(&text, "no node has room for all that it asks for");
+    }
+    for (unsigned i = 0; i < SL_REASON_COUNT; i++) {
+        bool counts = i != SL_REASON_FITS && !sl_reason_is_never((enum sl_reason)i);
+        if (counts && explain->count[i] > 0) {
+            sl_buf_printf(&text, "%s%s: %zu node%s", separator, sl_reason_name((enum sl_reason)i),
+                          explain->count[i], explain->count[i] == 1 ? "" : "s");
+            separator = ", ";
+        }
+    }
+    sl_buf_puts(&text, "); waits for pods there to end");
+    (void)snprintf(out, size, "%.*s", (int)text.len, text.len == 0 ? "" : text.data);
+    sl_buf_free(&text);
+}
+
+static void say_not_now(const struct sl_explain *explain, char *out, size_t size)
+{
+    size_t refused = 0;
+    struct gist gist;
+    for (unsigned i = 0; i < SL_REASON_COUNT; i++) {
+        bool counts = i != SL_REASON_FITS && !sl_reason_is_never((enum sl_reason)i);
+        refused += counts ? explain->count[i] : 0;
+    }
+    sum_up(explain, most_frequent_not_now(explain), &gist);
+    /* these two reasons say "no node has" and "at most" of all nodes that are refused for now */
+    bool of_all = gist.reason == SL_REASON_FRAGMENTED ||
+                  (gist.reason == SL_REASON_INSUFFICIENT && gist.free > 0);
+    if (of_all && gist.nodes < refused) {
+        say_mixed(explain, out, size);
+    } else {
+        say_refused(explain, &gist, out, size);
+    }
+}
+
+void sl_explain_why(const struct sl_explain *explain, char *out, size_t size)
+{
+    const struct sl_pod *pod = explain->pod;
+    if (pod->phase == SL_POD_SUCCEEDED || pod->phase == SL_POD_FAILED) {
+        (void)snprintf(out, size, "it has ended (%s)", sl_pod_phase_name(pod->phase));
+    } else if (pod->node != NULL) {
+        bool known = sl_snapshot_find(explain->snapshot, sl_str_of(pod->node), 0) != SL_NODE_NONE;
+        (void)snprintf(out, size, "it is bound to node %s%s", pod->node,
+                       known ? "" : ", which is not known");
+    } else if (pod->deleting) {
+        (void)snprintf(out, size, "it is being deleted");
+    } else if (pod->malformed != NULL) {
+        say_refused(explain, &(struct gist){.reason = SL_REASON_MALFORMED_ASK}, out, size);
+    } else if (explain->n_fit > 0) {
+        (void)snprintf(out, size,
+                       "fits on %zu of %zu node%s, best on %s; waits for the scheduler to bind it",
+                       explain->n_fit, explain->n, explain->n == 1 ? "" : "s",
+                       explain->snapshot->view[explain->row[0].place]->node->name);
+    } else if (most_frequent_not_now(explain) == SL_REASON_FITS) {
+        say_never(explain, out, size);
+    } else {
+        say_not_now(explain, out, size);
+    }
+}

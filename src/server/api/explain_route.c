@@ -1,0 +1,371 @@
+/* GET /api/v1/pods/{namespace}/{name}/explain */
+#include "server/api/api.h"
+#include "server/api/explain.h"
+#include "server/api/grid.h"
+#include "server/api/handlers.h"
+#include "util/show.h"
+
+#include <stdio.h>
+
+enum { LIMIT_DEFAULT = 50, LIMIT_MAX = 5000, PARTS_TEXT = 320 };
+
+static const char *state_name(const struct sl_pod *pod)
+{
+    if (pod->phase == SL_POD_SUCCEEDED || pod->phase == SL_POD_FAILED) {
+        return "finished";
+    }
+    if (pod->deleting) {
+        return "deleting";
+    }
+    return pod->node != NULL ? "bound" : "waiting";
+}
+
+/* The pod on its node, as the snapshot has it; NULL when it is on none. */
+static const struct sl_resident *resident_of(const struct sl_explain *explain,
+                                             const struct sl_view **view)
+{
+    const struct sl_pod *pod = explain->pod;
+    if (pod->node == NULL) {
+        return NULL;
+    }
+    uint32_t place = sl_snapshot_find(explain->snapshot, sl_str_of(pod->node), 0);
+    if (place == SL_NODE_NONE) {
+        return NULL;
+    }
+    *view = explain->snapshot->view[place];
+    for (unsigned i = 0; i < (*view)->n_residents; i++) {
+        if (strcmp((*view)->resident[i].pod->uid, pod->uid) == 0) {
+            return &(*view)->resident[i];
+        }
+    }
+    return NULL;
+}
+
+static void write_bound(struct sl_writer *w, const struct sl_explain *explain)
+{
+    const struct sl_view *view = NULL;
+    const struct sl_resident *resident = resident_of(explain, &view);
+    sl_write_key(w, "assignment");
+    if (explain->pod->node == NULL) {
+        sl_write_null(w);
+        return;
+    }
+    sl_write_object(w);
+    sl_write_member_text(w, "node", explain->pod->node);
+    sl_write_member_text(w, "annotation", explain->pod->assignment);
+    if (resident != NULL) {
+        sl_write_member_bool(w, "assumed", resident->assumed);
+        sl_write_key(w, "devices");
+        sl_api_parts(w, view->node, resident->pod, view->part + resident->first_part,
+                     resident->n_parts);
+    }
+    sl_write_object_end(w);
+}
+
+static void write_summary(struct sl_writer *w, const struct sl_explain *explain)
+{
+    sl_write_member_object(w, "summary");
+    sl_write_member_i64(w, "nodes", (int64_t)explain->n);
+    sl_write_member_i64(w, "fit", (int64_t)explain->n_fit);
+    sl_write_member_array(w, "reasons");
+    for (unsigned i = 0; i < SL_REASON_COUNT; i++) {
+        if (explain->count[i] == 0 || i == SL_REASON_FITS) {
+            continue;
+        }
+        enum sl_reason reason = (enum sl_reason)i;
+        sl_write_object(w);
+        sl_write_member_text(w, "reason", sl_reason_name(reason));
+        sl_write_member_i64(w, "nodes", (int64_t)explain->count[i]);
+        sl_write_member_bool(w, "never", sl_reason_is_never(reason));
+        sl_write_member_text(w, "help", sl_reason_help(reason));
+        sl_write_object_end(w);
+    }
+    sl_write_array_end(w);
+    sl_write_object_end(w);
+}
+
+static void write_weights(struct sl_writer *w, const int32_t *weight)
+{
+    sl_write_member_object(w, "weights");
+    for (unsigned i = 0; i < SL_TERM_COUNT; i++) {
+        sl_write_member_i64(w, sl_term_name((enum sl_term)i), weight[i]);
+    }
+    sl_write_object_end(w);
+}
+
+static void write_numbers(struct sl_writer *w, const struct sl_verdict *verdict)
+{
+    sl_write_member_i64(w, "asked", verdict->asked);
+    sl_write_member_i64(w, "free", verdict->free);
+    sl_write_member_i64(w, "capacity", verdict->capacity);
+    sl_write_member_i64(w, "largest", verdict->largest);
+}
+
+static void write_choice(struct sl_writer *w, const struct sl_explain *explain,
+                         const struct sl_explain_row *row)
+{
+    const struct sl_view *view = explain->snapshot->view[row->place];
+    struct sl_assignment assignment = {.n = 0};
+    sl_write_member_object(w, "score");
+    for (unsigned i = 0; i < SL_TERM_COUNT; i++) {
+        sl_write_member_i64(w, sl_term_name((enum sl_term)i), row->score.term[i]);
+    }
+    sl_write_member_i64(w, "total", row->score.total);
+    sl_write_member_i64(w, "wire", row->wire);
+    sl_write_object_end(w);
+    sl_write_key(w, "devices");
+    if (sl_choose(view, &explain->ask, &assignment, NULL)) {
+        sl_api_parts(w, view->node, explain->pod, assignment.part, assignment.n);
+    } else {
+        sl_write_null(w);
+    }
+}
+
+static void row_text(const struct sl_explain *explain, const struct sl_explain_row *row, char *out,
+                     size_t size)
+{
+    (void)sl_verdict_text(&row->verdict, &explain->ask, explain->pod->malformed, out, size);
+}
+
+static void write_row(struct sl_writer *w, const struct sl_explain *explain,
+                      const struct sl_explain_row *row)
+{
+    char text[SL_EXPLAIN_TEXT_MAX];
+    row_text(explain, row, text, sizeof(text));
+    sl_write_object(w);
+    sl_write_member_text(w, "name", explain->snapshot->view[row->place]->node->name);
+    sl_write_member_bool(w, "fits", row->fits);
+    sl_write_member_text(w, "reason", sl_reason_name(row->verdict.reason));
+    sl_write_member_bool(w, "never", sl_reason_is_never(row->verdict.reason));
+    sl_write_member_text(w, "text", text);
+    write_numbers(w, &row->verdict);
+    if (row->fits) {
+        write_choice(w, explain, row);
+    }
+    sl_write_object_end(w);
+}
+
+/* Shows rows of nodes only for a pod that waits: for others they say nothing. */
+static size_t rows_shown(const struct sl_explain *explain, int64_t limit)
+{
+    if (strcmp(state_name(explain->pod), "waiting") != 0) {
+        return 0;
+    }
+    return (size_t)limit < explain->n ? (size_t)limit : explain->n;
+}
+
+/* Says why the pod waits. The queue's sentence goes first. */
+static void why_text(const struct sl_explain *explain, const struct sl_queue_list *queue,
+                     char out[SL_EXPLAIN_TEXT_MAX])
+{
+    if (queue->n > 0) {
+        (void)sl_queue_text(&queue->row[0], queue->now_us, out, SL_EXPLAIN_TEXT_MAX);
+    } else {
+        sl_explain_why(explain, out, SL_EXPLAIN_TEXT_MAX);
+    }
+}
+
+static void write_queue(struct sl_writer *w, const struct sl_queue_list *queue)
+{
+    sl_write_key(w, "queue");
+    if (queue->n == 0) {
+        sl_write_null(w);
+        return;
+    }
+    sl_write_object(w);
+    sl_api_queue_members(w, &queue->row[0], queue->now_us);
+    sl_write_object_end(w);
+}
+
+static void write_json(struct sl_request *request, const struct sl_explain *explain,
+                       const struct sl_queue_list *queue, size_t shown)
+{
+    char why[SL_EXPLAIN_TEXT_MAX];
+    struct sl_writer w = {.buf = &request->reply};
+    why_text(explain, queue, why);
+    sl_write_object(&w);
+    sl_write_member_object(&w, "pod");
+    sl_api_pod_members(&w, explain->pod);
+    sl_write_object_end(&w);
+    sl_write_member_text(&w, "state", state_name(explain->pod));
+    sl_write_member_text(&w, "why", why);
+    sl_write_member_i64(&w, "generation", (int64_t)explain->snapshot->generation);
+    write_bound(&w, explain);
+    write_queue(&w, queue);
+    if (shown > 0) {
+        write_summary(&w, explain);
+        write_weights(&w, sl_score_weights(&request->live->config.score, &explain->ask));
+        sl_write_member_i64(&w, "omitted", (int64_t)(explain->n - shown));
+        sl_write_member_array(&w, "nodes");
+        for (size_t i = 0; i < shown; i++) {
+            write_row(&w, explain, &explain->row[i]);
+        }
+        sl_write_array_end(&w);
+    }
+    sl_write_object_end(&w);
+    sl_buf_putc(&request->reply, '\n');
+}
+
+/* ---- table ---- */
+
+/* Writes the terms that have a weight; all where none has. */
+static void put_terms(struct sl_grid *table, const struct sl_score *score, const int32_t *weight)
+{
+    char text[PARTS_TEXT];
+    int at = 0;
+    bool all = true;
+    for (unsigned i = 0; i < SL_TERM_COUNT; i++) {
+        all = all && weight[i] == 0;
+    }
+    for (unsigned i = 0; i < SL_TERM_COUNT && at >= 0 && at < PARTS_TEXT; i++) {
+        if (all || weight[i] != 0) {
+            int n = snprintf(text + at, (size_t)(PARTS_TEXT - at), "%s%s %d", at > 0 ? ", " : "",
+                             sl_term_name((enum sl_term)i), (int)score->term[i]);
+            at = n < 0 ? n : at + n;
+        }
+    }
+    sl_grid_text(table, text);
+}
+
+static void add_row(struct sl_grid *table, const struct sl_explain *explain,
+                    const struct sl_explain_row *row, const int32_t *weight)
+{
+    const struct sl_view *view = explain->snapshot->view[row->place];
+    struct sl_assignment assignment = {.n = 0};
+    char text[SL_EXPLAIN_TEXT_MAX];
+    sl_grid_text(table, view->node->name);
+    sl_grid_text(table, row->fits ? "yes" : "no");
+    sl_grid_text(table, sl_reason_name(row->verdict.reason));
+    if (!row->fits) {
+        row_text(explain, row, text, sizeof(text));
+        sl_grid_text(table, NULL);
+        sl_grid_text(table, NULL);
+        sl_grid_text(table, NULL);
+        sl_grid_text(table, text);
+        return;
+    }
+    text[0] = '\0';
+    if (sl_choose(view, &explain->ask, &assignment, NULL)) {
+        sl_api_parts_text(view->node, assignment.part, assignment.n, text, PARTS_TEXT);
+    }
+    sl_grid_i64(table, row->score.total);
+    sl_grid_i64(table, row->wire);
+    sl_grid_text(table, text);
+    put_terms(table, &row->score, weight);
+}
+
+static void write_rows_table(struct sl_request *request, const struct sl_explain *explain,
+                             size_t shown)
+{
+    static const char *const head[] = {"NODE", "FITS",         "REASON", "SCORE",
+                                       "WIRE", "DEVICE/START", "DETAIL"};
+    struct sl_grid table;
+    sl_grid_init(&table, sizeof(head) / sizeof(head[0]), head, request->reply.max);
+    const int32_t *weight = sl_score_weights(&request->live->config.score, &explain->ask);
+    for (size_t i = 0; i < shown; i++) {
+        add_row(&table, explain, &explain->row[i], weight);
+    }
+    sl_buf_putc(&request->reply, '\n');
+    sl_grid_write(&table, &request->reply);
+    sl_grid_free(&table);
+    if (shown < explain->n) {
+        size_t more = explain->n - shown;
+        sl_buf_printf(&request->reply, "(%zu more node%s: ?limit=)\n", more, more == 1 ? "" : "s");
+    }
+}
+
+/* Appends a line. Its text may be a user's: a name, for one. */
+static void add_line(struct sl_buf *out, const char *head, const char *text)
+{
+    struct sl_str rest = sl_str_of(text);
+    char shown[SL_SHOWN_MAX];
+    sl_buf_printf(out, "%-11s", head);
+    while (rest.len > 0) {
+        sl_buf_append(out, shown, sl_show_next(&rest, shown));
+    }
+    sl_buf_putc(out, '\n');
+}
+
+static void write_table(struct sl_request *request, const struct sl_explain *explain,
+                        const struct sl_queue_list *queue, size_t shown)
+{
+    struct sl_buf *out = &request->reply;
+    const struct sl_pod *pod = explain->pod;
+    const struct sl_view *view = NULL;
+    const struct sl_resident *resident = resident_of(explain, &view);
+    char text[SL_EXPLAIN_TEXT_MAX];
+    (void)snprintf(text, sizeof(text), "%s/%s", pod->namespace, pod->name);
+    add_line(out, "Pod:", text);
+    add_line(out, "State:", state_name(pod));
+    sl_api_ask_text(pod, text, sizeof(text));
+    add_line(out, "Ask:", text);
+    why_text(explain, queue, text);
+    add_line(out, "Why:", text);
+    if (pod->problem != NULL) {
+        add_line(out, "Problem:", pod->problem);
+    }
+    if (queue->n > 0) {
+        sl_buf_printf(out, "Queue:     %s, %u ahead\n", sl_queue_state_name(queue->row[0].state),
+                      (unsigned)queue->row[0].ahead);
+    }
+    if (pod->node != NULL) {
+        add_line(out, "Node:", pod->node);
+    }
+    if (resident != NULL) {
+        sl_api_resident_text(view, resident, text, sizeof(text));
+        add_line(out, "Devices:", text);
+    }
+    if (shown > 0) {
+        write_rows_table(request, explain, shown);
+    }
+}
+
+/* Lists the pod's row, when there is a queue and the pod waits there. Does not ask about a bound
+ * pod, of which the queue may not have read yet. */
+static int ask_queue(struct sl_request *request, const struct sl_pod *pod,
+                     struct sl_queue_list *out)
+{
+    const struct sl_queue_reader *queue = &request->app->queue;
+    const struct sl_queue_scope scope = sl_config_scope(&request->live->config);
+    if (queue->row == NULL || pod->node != NULL || pod->phase != SL_POD_PENDING ||
+        !sl_pod_is_queued(pod, &scope)) {
+        return 0;
+    }
+    return queue->row(queue->context, sl_str_of(pod->uid), out, &request->err);
+}
+
+void sl_api_explain(struct sl_request *request)
+{
+    struct sl_explain explain;
+    int64_t limit = 0;
+    bool as_table = false;
+    if (sl_request_only(request, "output, limit") < 0 ||
+        sl_request_number(request, "limit", LIMIT_DEFAULT, LIMIT_MAX, &limit) < 0 ||
+        sl_request_output(request, &as_table) < 0) {
+        return;
+    }
+    struct sl_str ns = request->param[0];
+    struct sl_str name = request->param[1];
+    struct sl_pod *pod = sl_store_pod(request->app->store, ns, name);
+    if (pod == NULL) {
+        sl_api_unknown_pod(request, ns, name);
+        return;
+    }
+    struct sl_queue_list queue = {.n = 0};
+    if (sl_explain_init(&explain, sl_app_snapshot(request), pod, &request->live->config.score,
+                        &request->err) < 0) {
+        (void)sl_request_fail_err(request);
+    } else {
+        size_t shown = rows_shown(&explain, limit);
+        if (ask_queue(request, pod, &queue) < 0) {
+            sl_api_queue_failed(request);
+        } else if (as_table) {
+            write_table(request, &explain, &queue, shown);
+        } else {
+            write_json(request, &explain, &queue, shown);
+        }
+        sl_queue_list_free(&queue);
+        sl_explain_free(&explain);
+    }
+    sl_pod_unref(pod);
+}

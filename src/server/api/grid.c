@@ -1,0 +1,96 @@
+/* Text tables. */
+#include "server/api/grid.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "util/show.h"
+
+enum { GAP = 3, CELL_MAX = 512 };
+
+void sl_grid_init(struct sl_grid *table, unsigned columns, const char *const *head,
+                  size_t max_bytes)
+{
+    memset(table, 0, sizeof(*table));
+    sl_buf_init(&table->cells, max_bytes);
+    table->columns = columns > SL_GRID_COLUMNS_MAX ? SL_GRID_COLUMNS_MAX : columns;
+    for (unsigned i = 0; i < table->columns; i++) {
+        sl_grid_text(table, head[i]);
+    }
+}
+
+void sl_grid_free(struct sl_grid *table)
+{
+    sl_buf_free(&table->cells);
+}
+
+/* Counts the bytes that begin a character: a terminal gives each a column. */
+static size_t columns_of(struct sl_str text)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        n += ((unsigned char)text.s[i] & 0xc0) != 0x80 ? 1 : 0;
+    }
+    return n;
+}
+
+static void cell_add(struct sl_grid *table, struct sl_str text)
+{
+    if (text.len == 0) {
+        text = SL_STR("-");
+    }
+    size_t width = 0;
+    while (text.len > 0) {
+        char shown[SL_SHOWN_MAX];
+        size_t n = sl_show_next(&text, shown);
+        sl_buf_append(&table->cells, shown, n);
+        width += columns_of((struct sl_str){shown, n});
+    }
+    sl_buf_putc(&table->cells, '\0');
+    if (width > table->width[table->at]) {
+        table->width[table->at] = width;
+    }
+    table->at = (table->at + 1) % table->columns;
+}
+
+void sl_grid_text(struct sl_grid *table, const char *text)
+{
+    cell_add(table, sl_str_of(text));
+}
+
+void sl_grid_i64(struct sl_grid *table, int64_t value)
+{
+    sl_grid_printf(table, "%lld", (long long)value);
+}
+
+void sl_grid_printf(struct sl_grid *table, const char *format, ...)
+{
+    char text[CELL_MAX];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    sl_grid_text(table, text);
+}
+
+void sl_grid_write(const struct sl_grid *table, struct sl_buf *out)
+{
+    if (table->cells.failed != SL_BUF_OK) {
+        out->failed = table->cells.failed;
+        return;
+    }
+    const char *cell = table->cells.data;
+    const char *end = table->cells.data + table->cells.len;
+    for (unsigned column = 0; cell < end; column = (column + 1) % table->columns) {
+        struct sl_str text = sl_str_of(cell);
+        sl_buf_append(out, text.s, text.len);
+        if (column + 1 == table->columns) {
+            sl_buf_putc(out, '\n');
+        } else {
+            for (size_t n = columns_of(text); n < table->width[column] + GAP; n++) {
+                sl_buf_putc(out, ' ');
+            }
+        }
+        cell += text.len + 1;
+    }
+}

@@ -1,0 +1,30 @@
+/* Text tables as kubectl prints them: each column as wide as its widest cell, then three blanks. */
+#ifndef SLICED_SERVER_GRID_H
+#define SLICED_SERVER_GRID_H
+
+#include "util/buf.h"
+
+enum { SL_GRID_COLUMNS_MAX = 12 };
+
+struct sl_grid {
+    struct sl_buf cells; /* NUL-terminated cells, row by row */
+    unsigned columns;
+    unsigned at; /* column of the next cell */
+    size_t width[SL_GRID_COLUMNS_MAX];
+};
+
+/* head: one name a column. */
+void sl_grid_init(struct sl_grid *table, unsigned columns, const char *const *head,
+                  size_t max_bytes);
+void sl_grid_free(struct sl_grid *table);
+
+/* Each fills the next cell, row by row. An empty one shows as "-", control characters as blanks. */
+void sl_grid_text(struct sl_grid *table, const char *text); /* NULL: empty */
+void sl_grid_i64(struct sl_grid *table, int64_t value);
+void sl_grid_printf(struct sl_grid *table, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Appends the table to out; trouble in filling it becomes trouble of out. */
+void sl_grid_write(const struct sl_grid *table, struct sl_buf *out);
+
+#endif

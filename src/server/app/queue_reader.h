@@ -1,0 +1,75 @@
+/* How the server asks the queue which pods wait, whose turn has come, and why the others' has not.
+ * Answers are copies; nothing of the planner escapes its lock. */
+#ifndef SLICED_SERVER_QUEUE_H
+#define SLICED_SERVER_QUEUE_H
+
+#include "codec/write.h"
+#include "sliced/plan.h"
+#include "util/buf.h"
+#include "util/data/arena.h"
+
+/* One pod, for filter. */
+struct sl_queue_status {
+    enum sl_queue_state state;
+    bool known;                  /* false: the queue has not seen it yet; state is HELD */
+    char text[SL_PLAN_TEXT_MAX]; /* the sentence for its owner, never empty */
+};
+
+/* May filter pass the pod? It has a nomination, or was released without one. */
+bool sl_queue_may_go(const struct sl_queue_status *status);
+
+struct sl_queue_shared;
+
+/* Rows of the queue: copies, with references to pods of their own and their text in the arena. */
+struct sl_queue_list {
+    struct sl_queue_row *row; /* in the order in which they are to go */
+    size_t n;
+    size_t total;   /* rows of the queue; n of them are here */
+    int64_t now_us; /* Unix: when the rows were made; for sl_queue_text */
+    struct sl_arena text;
+    struct sl_queue_shared *of; /* has the rows; NULL: this list does */
+};
+
+/* A list that many read and nobody changes; counted references. */
+struct sl_queue_shared {
+    _Atomic unsigned refs;
+    struct sl_queue_list list;
+};
+/* With room for max rows. NULL with *err set when out of memory. */
+struct sl_queue_shared *sl_queue_shared_new(size_t max, struct sl_error *err);
+void sl_queue_shared_unref(struct sl_queue_shared *shared); /* NULL is allowed */
+/* Lists its first max rows; takes a reference. */
+void sl_queue_list_share(struct sl_queue_shared *shared, size_t max, struct sl_queue_list *out);
+
+/* Makes a list with room for max rows; its maker sets total and now_us. -1: out of memory. */
+int sl_queue_list_init(struct sl_queue_list *list, size_t max, struct sl_error *err);
+int sl_queue_list_add(struct sl_queue_list *list, const struct sl_queue_row *row,
+                      struct sl_error *err);
+/* For every list that was filled, also one whose filling failed. */
+void sl_queue_list_free(struct sl_queue_list *list);
+
+/* Any thread may call; no function waits for a plan or for I/O, except as said. A struct of NULLs
+ * stands for no queue: every pod may go. */
+struct sl_queue_reader {
+    void *context;
+    /* Takes a mutex for a few instructions: for filter. The sentence is shorter while a plan is
+     * being made. */
+    void (*status)(void *context, struct sl_str uid, struct sl_queue_status *out);
+    /* kube-scheduler has asked about that pod, by whatever verb. As cheap. */
+    void (*heard)(void *context, struct sl_str uid);
+    /* Lists the first max rows, with estimates not older than a second. Callers at the same time
+     * are told the same; where the queue is so long that its rows take a while to make, so are
+     * those that ask a little later. May wait for a plan that is being made (milliseconds). -1: out
+     * of memory, or SL_ERR_CONFLICT: this replica makes no plan now. The caller frees the list in
+     * any case. */
+    int (*list)(void *context, size_t max, struct sl_queue_list *out, struct sl_error *err);
+    /* The same for one pod: n is 0 when it does not wait. */
+    int (*row)(void *context, struct sl_str uid, struct sl_queue_list *out, struct sl_error *err);
+    /* Appends the queue's metrics. */
+    void (*metrics)(void *context, struct sl_buf *out);
+    /* Waits until all that the store told before this call is planned for, timeout_us at most.
+     * False: it is not. For an embedded cluster, where one request follows another. */
+    bool (*settle)(void *context, int64_t timeout_us);
+};
+
+#endif

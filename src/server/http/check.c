@@ -1,0 +1,159 @@
+/* Checks a request before its body is read: who asks, from where, how much is to come. */
+#include <stdio.h>
+#include <strings.h>
+
+#include "server/http/connection.h"
+
+enum { PEER_WHY_MAX = 256 };
+
+static const char *get_header(const struct sl_request *request, const char *name)
+{
+    return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
+}
+
+int64_t sl_request_max_body(const struct sl_request *request)
+{
+    int64_t max = request->live->config.server.max_body_bytes;
+    int64_t own = request->route == NULL ? 0 : request->route->max_body;
+    return own == 0 || own > max ? max : own;
+}
+
+/* Refuses a declared length beyond the maximum before the first byte is read. */
+static int check_length(struct sl_request *request)
+{
+    const char *text = get_header(request, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    int64_t length = 0;
+    int64_t max = sl_request_max_body(request);
+    if (text == NULL || !sl_str_to_i64(sl_str_of(text), &length) || length <= max) {
+        return 0;
+    }
+    sl_metrics_limit(request->metrics, SL_LIMIT_BODY);
+    (void)sl_error_set(
+        &request->err, SL_ERR_LIMIT, "the body has %lld bytes, at most %lld are taken%s",
+        (long long)length, (long long)max,
+        max == request->live->config.server.max_body_bytes ? " (server.maxBodyBytes)" : "");
+    return sl_request_fail(request, 413);
+}
+
+/* Refuses packed bodies: unpacking would need bounds of its own, and the scheduler packs nothing.
+ */
+static int check_encoding(struct sl_request *request)
+{
+    const char *text = get_header(request, MHD_HTTP_HEADER_CONTENT_ENCODING);
+    if (text == NULL || text[0] == '\0' || strcasecmp(text, "identity") == 0) {
+        return 0;
+    }
+    (void)sl_error_set(&request->err, SL_ERR_FIELD,
+                       "found \"%.32s\", expected identity: a body is taken only as it is", text);
+    (void)snprintf(request->err.field, sizeof(request->err.field), "%s",
+                   MHD_HTTP_HEADER_CONTENT_ENCODING);
+    return sl_request_fail(request, 415);
+}
+
+/* May everybody ask who reaches it? Probes, and the webhook: API servers show no certificate, and
+ * its answer follows from the question alone. */
+static bool is_public(enum sl_class class)
+{
+    return class == SL_CLASS_PROBE || class == SL_CLASS_ADMISSION;
+}
+
+/* Tells a caller that may not ask nothing of what else is wrong, and does not wait for it. */
+static int forbid_request(struct sl_request *request)
+{
+    request->failed = false;
+    request->allow = NULL;
+    request->close = true;
+    return sl_request_fail(request, 403);
+}
+
+/* Where clients have certificates, refuses the verbs, and what else is served beside them, to those
+ * without an allowed name. */
+static int check_peer(struct sl_connection *connection)
+{
+    struct sl_request *request = &connection->request;
+    const struct sl_listener *listener = connection->listener;
+    const struct sl_config *config = &request->live->config;
+    const struct sl_tls_names names = {config->server.client, config->server.n_clients,
+                                       request->live->serial};
+    char why[PEER_WHY_MAX] = "no TLS session";
+    if (listener->tls == NULL || (listener->audiences & SL_FOR_SCHEDULER) == 0 ||
+        is_public(request->class)) {
+        return 0;
+    }
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+    if (info != NULL && sl_tls_peer_ok(listener->tls, info->tls_session, &names, &connection->peer,
+                                       why, sizeof(why))) {
+        atomic_store(&connection->deadline.proven, true);
+        return 0;
+    }
+    (void)sl_error_set(&request->err, SL_ERR_FIELD, "%s", why);
+    return forbid_request(request);
+}
+
+/* "127.0.0.1:8888", "[::1]", "localhost": a page's own name is none of these. */
+static bool is_literal(const char *host)
+{
+    struct sl_str text = sl_str_of(host);
+    bool named = sl_str_starts(text, SL_STR("localhost"));
+    const char *rest = named ? host + 9 : host + strspn(host, "0123456789.");
+    return host[0] == '[' || ((named || rest > host) && (rest[0] == '\0' || rest[0] == ':'));
+}
+
+/* Refuses pages in the browser of an operator who forwards a port: we serve none, so none may ask.
+ * Routes that name tenants' pods must be called by address, too: else a page could have its own
+ * name resolve to 127.0.0.1. */
+static int check_page(struct sl_request *request)
+{
+    const char *origin = get_header(request, MHD_HTTP_HEADER_ORIGIN);
+    const char *host = get_header(request, MHD_HTTP_HEADER_HOST);
+    bool tells = request->route != NULL && request->route->audience == SL_FOR_OPERATOR;
+    if (origin == NULL && (!tells || host == NULL || is_literal(host))) {
+        return 0;
+    }
+    (void)sl_error_set(&request->err, SL_ERR_FIELD,
+                       origin != NULL ? "found \"%.64s\": pages may not ask"
+                                      : "found \"%.64s\", expected localhost or an IP address",
+                       origin != NULL ? origin : host);
+    (void)snprintf(request->err.field, sizeof(request->err.field), "%s",
+                   origin != NULL ? MHD_HTTP_HEADER_ORIGIN : MHD_HTTP_HEADER_HOST);
+    return forbid_request(request);
+}
+
+static enum MHD_Result count_lengths(void *context, enum MHD_ValueKind kind, const char *name,
+                                     const char *value)
+{
+    unsigned *n = context;
+    (void)kind;
+    (void)value;
+    *n += strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0 ||
+                  strcasecmp(name, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0
+              ? 1
+              : 0;
+    return MHD_YES;
+}
+
+/* Refuses a body whose length is given twice: a proxy may have taken the other one. */
+static int check_framing(struct sl_request *request)
+{
+    unsigned n = 0;
+    (void)MHD_get_connection_values(request->connection, MHD_HEADER_KIND, count_lengths, &n);
+    if (n <= 1) {
+        return 0;
+    }
+    (void)sl_error_set(&request->err, SL_ERR_FIELD,
+                       "the length of the body is given %u times, expected once", n);
+    request->failed = false;
+    request->close = true;
+    return sl_request_fail(request, 400);
+}
+
+int sl_request_check(struct sl_connection *connection, bool matched)
+{
+    struct sl_request *request = &connection->request;
+    if (check_peer(connection) < 0 || check_page(request) < 0 || check_framing(request) < 0 ||
+        !matched || check_length(request) < 0) {
+        return -1;
+    }
+    return request->route->feed == NULL ? 0 : check_encoding(request);
+}

@@ -1,0 +1,54 @@
+/* Reads /proc/self. */
+#include "server/metrics/process.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "util/time.h"
+
+static void read_memory(struct sl_process *out)
+{
+    FILE *file = fopen("/proc/self/statm", "re");
+    if (file == NULL) {
+        return;
+    }
+    char line[128];
+    uint64_t pages[2] = {0, 0};
+    if (fgets(line, sizeof(line), file) != NULL &&
+        // NOLINTNEXTLINE(cert-err34-c): the kernel's own format
+        sscanf(line, "%" SCNu64 " %" SCNu64, &pages[0], &pages[1]) == 2) {
+        uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+        out->virtual_bytes = pages[0] * page;
+        out->resident_bytes = pages[1] * page;
+    }
+    (void)fclose(file);
+}
+
+static void read_files(struct sl_process *out)
+{
+    DIR *dir = opendir("/proc/self/fd");
+    if (dir == NULL) {
+        return;
+    }
+    uint64_t n = 0;
+    for (const struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir)) {
+        n += entry->d_name[0] != '.' ? 1 : 0;
+    }
+    out->open_files = n > 0 ? n - 1 : 0; /* without the folder itself */
+    (void)closedir(dir);
+}
+
+void sl_process_read(struct sl_process *out)
+{
+    memset(out, 0, sizeof(*out));
+    read_memory(out);
+    read_files(out);
+    struct timespec cpu;
+    if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu) == 0) {
+        out->cpu_us = cpu.tv_sec * SL_SECOND_US + cpu.tv_nsec / SL_US_NS;
+    }
+}

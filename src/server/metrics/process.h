@@ -1,0 +1,17 @@
+/* This process, as the operating system counts it. */
+#ifndef SLICED_SERVER_METRICS_PROCESS_H
+#define SLICED_SERVER_METRICS_PROCESS_H
+
+#include <stdint.h>
+
+struct sl_process {
+    uint64_t resident_bytes;
+    uint64_t virtual_bytes;
+    uint64_t open_files;
+    int64_t cpu_us;
+};
+
+/* Leaves 0 in what cannot be read. */
+void sl_process_read(struct sl_process *out);
+
+#endif

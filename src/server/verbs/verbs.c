@@ -1,0 +1,73 @@
+/* Steps that several verbs have in common. */
+#include "server/verbs/verbs.h"
+
+int sl_asked_take(struct sl_request *request, struct sl_asked *out)
+{
+    struct sl_body *body = request->workspace->body;
+    if (sl_body_finish(body, &request->err) < 0) {
+        return sl_request_fail_err(request);
+    }
+    out->pod = sl_pod_new(sl_body_pod(body), &request->err);
+    if (out->pod == NULL) {
+        return sl_request_fail_err(request);
+    }
+    sl_pod_ask(out->pod, &out->ask);
+    sl_verb_heard(request, sl_str_of(out->pod->uid));
+    return 0;
+}
+
+void sl_verb_heard(const struct sl_request *request, struct sl_str uid)
+{
+    const struct sl_queue_reader *queue = &request->app->queue;
+    if (queue->heard != NULL) {
+        queue->heard(queue->context, uid);
+    }
+}
+
+void sl_asked_free(struct sl_asked *asked)
+{
+    sl_pod_unref(asked->pod);
+    asked->pod = NULL;
+}
+
+static int take_node(void *context, struct sl_str name, struct sl_error *err)
+{
+    return sl_candidates_add(context, name, err);
+}
+
+static size_t take_nodes(void *context, const struct sl_str *name, size_t n)
+{
+    return sl_candidates_add_run(context, name, n);
+}
+
+int sl_verb_begin_args(struct sl_request *request)
+{
+    const struct sl_body_sink sink = {.context = request, .node = take_node, .nodes = take_nodes};
+    return sl_workspace_begin(request, SL_BODY_ARGS, &sink);
+}
+
+const char *sl_verb_held(const struct sl_request *request, const struct sl_pod *pod,
+                         struct sl_queue_status *status)
+{
+    const struct sl_queue_reader *queue = &request->app->queue;
+    const struct sl_queue_scope scope = sl_config_scope(&request->live->config);
+    bool asks = pod->n_items > 0 || pod->malformed != NULL;
+    if (queue->status == NULL || !asks) {
+        return NULL;
+    }
+    /* the queue is asked first: it remembers gates that the pod has no more */
+    queue->status(queue->context, sl_str_of(pod->uid), status);
+    bool queued = status->known || sl_pod_is_queued(pod, &scope);
+    return !queued || sl_queue_may_go(status) ? NULL : status->text;
+}
+
+int sl_verb_ready(struct sl_request *request)
+{
+    const char *missing = sl_app_missing(request->app);
+    if (missing == NULL) {
+        return 0;
+    }
+    /* a Service leads new connections to the replica that is ready, but none that is open */
+    request->close = true;
+    return sl_error_set(&request->err, SL_ERR_SYSTEM, "sliced is not ready: %s", missing);
+}

@@ -1,0 +1,374 @@
+"""GPUs are cut by demand: stand-ins of the agents which keep the real ones' rules, on a control plane. After
+each story the rack has checked that no instance in use was touched and none was given twice, and that no pod
+was bound to a node during a cut."""
+
+import statistics
+import threading
+
+import pytest
+
+from harness import gpus
+from harness.api import object_path
+from harness.checker import DYNAMIC
+from harness.cluster import ensure_namespace
+from harness.history import CUT, History
+from harness.machines.hardware import A100, A100_80
+from harness.machines.machine import Machine
+from harness.machines.mig_manager import CONFIG, NAMESPACE, STATE, MigManager
+from harness.machines.nos_agent import STATUS_PLAN, NosAgent
+from harness.process import wait_for
+from harness.sliced import SHORT_LEASE, merge
+from harness.watch import Watch
+
+SEVENTH, QUARTER, HALF, WHOLE = "1g.10gb", "2g.20gb", "3g.40gb", "7g.80gb"
+SHORT = 0.2  # seconds for which a stand-in cuts, where how long it takes does not matter
+AGENTS = {"mig-manager": MigManager, "nos": NosAgent}
+ENABLED = {"partitioning": {"enabled": True}}
+# pods come one by one here: nobody else is to be waited for
+AT_ONCE = {"partitioning": {"enabled": True, "batchWindow": "200ms"}}
+# A successor does not know what was ordered, and waits for so long until it believes what it sees.
+PATIENCE = {"partitioning": {"timeout": "5s"}}
+
+both_agents = pytest.mark.parametrize("agent", AGENTS)
+
+
+@pytest.fixture
+def cutting(cluster, rack, gated):
+    """start(config) gives the daemon, which may cut."""
+    ensure_namespace(cluster.plane, NAMESPACE)
+    rights = cluster.allow({"config": ENABLED})
+    yield lambda config=AT_ONCE: gated(config)
+    for each in rights:
+        cluster.plane.delete(object_path(each))
+
+
+def mig(profile):
+    return f"nvidia.com/mig-{profile}"
+
+
+def pod(name, profile, node=None, **more):
+    made = gpus.pod(name, {mig(profile): 1}, **more)
+    if node:
+        made["spec"]["nodeSelector"] = {"kubernetes.io/hostname": node}
+    return made
+
+
+def node_of(cluster, machine):
+    return cluster.plane.get(machine.path)["metadata"]
+
+
+def wait_rest(cluster, *machines):
+    """Until no cut is under way."""
+    wait_for("no cut is under way", lambda: not any(
+        CUT in node_of(cluster, each).get("annotations", {}) for each in machines))
+
+
+def successes(machine):
+    """How often its GPUs were cut."""
+    agent = machine.agent
+    return len(agent.plans) if isinstance(agent, NosAgent) else sum(
+        outcome == "success" for _, outcome in agent.runs)
+
+
+# ---- what it is for ----
+
+@both_agents
+def test_five_small_pods_start_on_a_gpu_that_is_one_large_instance(cluster, rack, cutting, agent):
+    """nos' tutorial."""
+    machine = rack.add(Machine("gpu-1", A100_80, [[WHOLE]], AGENTS[agent]()))
+    daemon = cutting(ENABLED)
+    names = [f"pod-{i}" for i in range(5)]
+    with History(cluster.plane) as history:
+        cluster.add(*(pod(name, SEVENTH) for name in names))
+        for name in names:
+            wait_for("it is explained", lambda: "GPU 0 of gpu-1 is being cut into" in daemon.get(
+                f"/api/v1/pods/default/{name}/explain?output=table")[1])
+        cluster.wait_bound(*names)
+        wait_for("it is seen", lambda: set(history.bound) >= set(names))
+    print(f"{agent}: the last of five bound after {max(map(waited(history), names)):.2f} s")
+    assert machine.cut()[0].count(SEVENTH) >= 5
+    assert successes(machine) == 1
+
+
+def waited(history):
+    """Gives for a pod the seconds from its creation to its binding."""
+    return lambda name: history.bound[name] - history.made[name]
+
+
+def test_each_layout_of_an_a100_is_cut_when_it_is_asked_for(cluster, rack, cutting):
+    """All 14 maximal multisets. Prints how long pods wait, of some that come one after another."""
+    five = [profile for profile in A100.profiles if profile != "1g.10gb"]
+    multisets = sorted({tuple(sorted(profile for _, profile in layout)) for layout in A100.maximal()
+                        if all(profile in five for _, profile in layout)})
+    assert len(multisets) == 14
+    cutting(ENABLED)
+
+    def ask(i, agent):
+        # nothing of what it is cut into is of use
+        before = ["1g.5gb"] * 7 if multisets[i] == ("7g.40gb",) else ["7g.40gb"]
+        machine = rack.add(Machine(f"gpu-{i}", A100, [before], agent))
+        names = [f"pod-{i}-{j}" for j in range(len(multisets[i]))]
+        cluster.add(*(pod(name, profile, machine.name) for name, profile in zip(names, multisets[i])))
+        return machine, names
+    waits = []
+    with History(cluster.plane) as history:
+        for i in range(5):
+            _, names = ask(i, MigManager())
+            cluster.wait_bound(*names)
+            wait_for("it is seen", lambda: set(history.bound) >= set(names))
+            waits += map(waited(history), names)
+    print(f"cuts of 1 s: from a pod's creation to its binding, median {statistics.median(waits):.2f} s, "
+          f"at most {max(waits):.2f} s")
+    rest = [ask(i, MigManager(seconds=SHORT)) for i in range(5, 14)]
+    cluster.wait_bound(*(name for _, names in rest for name in names))
+    assert {successes(machine) for machine in rack.machines.values()} == {1}
+
+
+@both_agents
+def test_small_to_large_and_back_while_a_pod_runs_on(cluster, rack, cutting, agent):
+    """A pod runs all the while on one of the GPUs."""
+    machines = [Machine(f"gpu-{i}", A100_80, [[HALF, SEVENTH], [WHOLE]], AGENTS[agent](seconds=SHORT),
+                        told=agent == "mig-manager") for i in range(2)]
+    rack.add(*machines)
+    cutting()
+    cluster.add(pod("stays", HALF, "gpu-0"))
+    stays = cluster.wait_bound("stays")["stays"]
+    place = machines[0].where(stays)
+    for wave, (profile, count) in enumerate([(SEVENTH, 16), (WHOLE, 2), (QUARTER, 7), (SEVENTH, 16)]):
+        names = [f"wave-{wave}-{i}" for i in range(count)]
+        cluster.add(*(pod(name, profile, runs="300ms") for name in names))
+
+        def over():
+            pods = cluster.pods()
+            return sum(pods[name]["status"].get("phase") == "Succeeded" for name in names)
+        wait_for("half have run", lambda: over() >= count / 2, 60)
+    wait_for("all have run", lambda: over() == count, 60)
+    assert machines[0].where(stays) == place
+    assert sum(map(successes, machines)) >= 3
+
+
+def test_under_strategy_single_all_gpus_of_a_node_are_cut_alike(cluster, rack, cutting):
+    machine = rack.add(Machine("gpu-1", A100_80, [[SEVENTH] * 7, [SEVENTH] * 7], single=True,
+                               agent=MigManager(seconds=SHORT)))
+    cutting()
+    names = [f"pod-{i}" for i in range(3)]
+    cluster.add(*(gpus.pod(name, {"nvidia.com/gpu": 1}, annotations={"sliced.dev/min-gpu-memory": "30Gi"})
+                  for name in names))
+    cluster.wait_bound(*names)
+    assert machine.cut() == [[HALF] * 2] * 2
+    assert successes(machine) == 1
+
+
+def test_a_node_that_is_not_chosen_is_not_touched(cluster, rack, cutting):
+    machine = rack.add(Machine("gpu-1", A100_80, [[WHOLE]], MigManager(seconds=SHORT),
+                               labels={DYNAMIC: "never"}))
+    other = rack.add(Machine("gpu-2", A100_80, [[WHOLE]], MigManager(seconds=SHORT)))
+    cutting()
+    cluster.add(pod("large", WHOLE, "gpu-2"), pod("here", HALF, "gpu-1"))
+    cluster.wait_bound("large")
+    cluster.wait_event("here", mig(HALF), source="sliced")
+    cluster.add(pod("first", HALF), pod("second", SEVENTH))
+    cluster.delete_pod("large")
+    cluster.wait_bound("first", "second")
+    assert not machine.agent.runs and successes(other) == 1
+    assert not any(key.startswith("sliced.dev/") and key != DYNAMIC
+                   for key in {**node_of(cluster, machine)["labels"],
+                               **node_of(cluster, machine).get("annotations", {})})
+
+
+# ---- when the daemon goes away ----
+
+class Stroke:
+    """Kills a daemon as soon as the nodes or the ConfigMap are seen to be as is looked for."""
+
+    def __init__(self, cluster):
+        self.lock = threading.Lock()
+        self.seen = {}
+        self.daemon = self.looked_for = None
+        self.watches = [Watch(cluster.plane, path, self._event) for path in (
+            "/api/v1/nodes", f"/api/v1/namespaces/{NAMESPACE}/configmaps")]
+
+    def __enter__(self):
+        for watch in self.watches:
+            for found in watch.existing:
+                self._event("ADDED", found)
+            watch.start()
+        return self
+
+    def __exit__(self, *_):
+        for watch in self.watches:
+            watch.stop()
+
+    def _event(self, kind, found):
+        with self.lock:
+            self.seen[found["metadata"]["uid"]] = found if kind != "DELETED" else None
+            self._strike()
+
+    def _strike(self):
+        if self.looked_for and any(self.looked_for(found) for found in self.seen.values() if found):
+            self.daemon.kill()
+            self.looked_for = None
+
+    def strike(self, daemon, looked_for):
+        """Returns when the daemon is dead."""
+        with self.lock:
+            self.daemon, self.looked_for = daemon, looked_for
+            self._strike()
+        wait_for("the stroke", lambda: not self.looked_for)
+
+
+def parts(found):
+    """A node's labels and annotations; nothing of a ConfigMap."""
+    metadata = found["metadata"] if "status" in found else {}
+    return metadata.get("labels", {}), metadata.get("annotations", {})
+
+
+def ordered(found):
+    return CUT in parts(found)[1]
+
+
+def steps(agent, profile, before):
+    """What can be seen of a cut, in order. before: what was seen of the one before."""
+    def offers(node, resource):
+        return int(node["status"]["allocatable"].get(resource, "0")) > 0
+
+    def name_of(node):
+        labels, annotations = parts(node)
+        return labels.get(CONFIG) if agent == "mig-manager" else annotations.get(STATUS_PLAN)
+
+    def written(found):
+        return "status" not in found and found["metadata"]["name"] == "sliced-mig-config" and \
+            found["metadata"]["resourceVersion"] not in before
+
+    def away(node):
+        return ordered(node) and not any(offers(node, mig(each)) for each in (HALF, WHOLE))
+
+    def told(node):
+        return ordered(node) and name_of(node) == parts(node)[1][CUT] and \
+            parts(node)[0].get(STATE) in (None, "success")
+
+    def offered(node):
+        return ordered(node) and offers(node, mig(profile))
+
+    def finished(node):
+        return not ordered(node) and name_of(node) not in (None, *before)
+    return [written] * (agent == "mig-manager") + [ordered, away, told, offered, finished]
+
+
+@both_agents
+def test_the_daemon_is_killed_at_each_step_of_a_cut(cluster, rack, cutting, agent):
+    """Of two cuts, there and back: 22 times under both agents."""
+    machine = rack.add(Machine("gpu-1", A100_80, [[WHOLE]], AGENTS[agent]()))
+    daemon = cutting({**merge(AT_ONCE, PATIENCE), "leaderElection": {"enabled": False}})
+    with Stroke(cluster) as stroke:
+        for name, profile in (("half", HALF), ("whole", WHOLE)):
+            before = {text for found in stroke.seen.values() if found for text in (
+                found["metadata"]["resourceVersion"], *parts(found)[0].values(), *parts(found)[1].values())}
+            cluster.add(pod(name, profile))
+            for step in steps(agent, profile, before):
+                stroke.strike(daemon, step)
+                daemon.start()
+            cluster.wait_bound(name)
+            cluster.delete_pod(name)
+            wait_rest(cluster, machine)
+    assert successes(machine) == 2, "one cut was ordered twice"
+
+
+def test_a_leader_is_killed_during_a_cut_and_its_successor_ends_it(cluster, rack, cutting):
+    machine = rack.add(Machine("gpu-1", A100_80, [[WHOLE]], MigManager(seconds=2)))
+    config = merge(merge(AT_ONCE, PATIENCE), SHORT_LEASE)
+    leader = cutting(config)
+    standby = cluster.new_daemon(config=merge(cluster.gate, config)).launch().wait_up()
+    with Stroke(cluster) as stroke:
+        cluster.add(pod("first", HALF), pod("second", HALF))
+        stroke.strike(leader, steps("mig-manager", HALF, ())[2])
+    standby.wait_ready()
+    cluster.wait_bound("first", "second")
+    wait_rest(cluster, machine)
+    assert successes(machine) == len(machine.agent.runs) == 1
+
+
+@both_agents
+def test_switched_off_during_a_cut_it_leaves_the_cut_to_the_agent(cluster, rack, cutting, agent):
+    machine = rack.add(Machine("gpu-1", A100_80, [[WHOLE]], AGENTS[agent](seconds=1)))
+    daemon = cutting()
+    cluster.add(pod("first", HALF))
+    wait_for("the order", lambda: ordered(cluster.plane.get(machine.path)))
+    daemon.stop()
+    rack.cuts.node = lambda kind, node: None  # the mark on the node stays: the agent tells when it is over
+    rack.cuts.began.clear()
+    daemon.write_config(merge(daemon.config, {"partitioning": {"enabled": False}}))
+    daemon.start()
+    cluster.wait_bound("first")
+    assert machine.cut() == [[HALF] * 2]
+    cluster.add(pod("large", WHOLE))
+    cluster.wait_event("large", mig(WHOLE), source="sliced")
+    assert successes(machine) == 1
+
+
+# ---- when the agent goes wrong ----
+
+MISHAPS = {
+    # the order itself says pending: of silence nothing else is seen
+    "mig-manager": {"failed": "Failed", "half": "HalfApplied", "wedged": "Wedged", "silent": "Wedged",
+                    "lying": "NotFollowed", "late": "NotFollowed"},
+    "nos": {"silent": "Silent", "failed": "HalfApplied", "lying": "HalfApplied", "late": "HalfApplied"}}
+
+
+def test_a_node_whose_cut_fails_is_left_out_and_its_pod_goes_elsewhere(cluster, rack, cutting):
+    wrong = {f"{agent}-{mishap}": (AGENTS[agent], mishap, outcome)
+             for agent, mishaps in MISHAPS.items() for mishap, outcome in mishaps.items()}
+    daemon = cutting(merge(AT_ONCE, {"partitioning": {"timeout": "10s", "maxNodes": 2 * len(wrong)}}))
+    for name, (agent, mishap, _) in wrong.items():
+        machine = rack.add(Machine(f"bad-{name}", A100_80, [[WHOLE]], agent(seconds=SHORT),
+                                   labels={"pair": name}))
+        machine.agent.mishaps.append(mishap)
+        made = pod(name, HALF)
+        made["spec"]["nodeSelector"] = {"pair": name}
+        cluster.add(made)
+    for name, (_, _, outcome) in wrong.items():
+        def told():
+            rows = {each["node"]: each for each in daemon.json("/api/v1/partitions")["items"]}
+            assert rows[f"bad-{name}"]["why"] == outcome, rows[f"bad-{name}"]
+            return True
+        wait_for(f"{name} is told", told)
+        cluster.wait_event(f"bad-{name}", outcome, source="sliced")
+        assert daemon.metric("sliced_partition_cuts_total", outcome=outcome) >= 1
+    rack.add(*(Machine(f"good-{name}", A100_80, [[WHOLE]], agent(seconds=SHORT), labels={"pair": name})
+               for name, (agent, _, _) in wrong.items()))
+    pods = cluster.wait_bound(*wrong)
+    assert {name: pods[name]["spec"]["nodeName"] for name in wrong} == {
+        name: f"good-{name}" for name in wrong}
+
+
+def test_a_node_that_goes_during_its_cut_is_forgotten_and_its_pod_goes_elsewhere(cluster, rack, cutting):
+    machine = rack.add(Machine("gpu-1", A100_80, [[WHOLE]], MigManager(seconds=SHORT)))
+    machine.agent.mishaps.append("gone")
+    daemon = cutting()
+    cluster.add(pod("first", HALF))
+    wait_for("it is noted", lambda: daemon.metric("sliced_partition_cuts_total", outcome="Gone") == 1)
+    rack.add(Machine("gpu-2", A100_80, [[WHOLE]], MigManager(seconds=SHORT)))
+    assert cluster.wait_bound("first")["first"]["spec"]["nodeName"] == "gpu-2"
+
+
+def test_a_cut_whose_pods_are_gone_is_not_begun(cluster, rack, cutting):
+    first, second = (rack.add(Machine(f"gpu-{i}", A100_80, [[WHOLE]], MigManager(seconds=SHORT)))
+                     for i in range(2))
+    daemon = cutting(ENABLED)
+    cluster.add(pod("passing", HALF, first.name))
+    wait_for("it waits", lambda: daemon.json("/api/v1/queue")["items"])
+    cluster.delete_pod("passing")
+    cluster.add(pod("stays", HALF, second.name))
+    cluster.wait_bound("stays")
+    assert not first.agent.runs
+
+
+def test_a_file_that_stays_behind_costs_an_attempt_and_no_cut(cluster, rack, cutting):
+    """An hour, but that the kubelet is told of a change of the mig-manager's pod."""
+    machine = rack.add(Machine("gpu-1", A100_80, [[WHOLE]], MigManager(seconds=SHORT, lag=3600)))
+    daemon = cutting()
+    cluster.add(pod("first", HALF))
+    cluster.wait_bound("first")
+    names = [name for name, _ in machine.agent.runs]
+    assert successes(machine) == 1 and len(set(names)) == len(names) <= 2
+    assert daemon.metric("sliced_partition_cuts_total", outcome="Done") == 1

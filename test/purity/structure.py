@@ -1,0 +1,263 @@
+"""The structure of src as the sources and objects have it, and the rules that it keeps.
+
+A library is a folder of src, a room a folder in it with .c or .h files. Both orders are stated once,
+where the build reads them: sl_add_library(NAME LINK lib... ROOMS room...) says what a library may
+use, and its rooms with each behind those it uses. Rooms are named by their path below src.
+"""
+
+import re
+import subprocess
+from collections import defaultdict
+from pathlib import Path
+
+FILES_MAX = 20  # files of a room are fewer
+LINES_MAX = 700  # lines of a file are fewer
+
+
+class Library:
+    def __init__(self, name, links, rooms):
+        self.name = name
+        self.links = links
+        self.rooms = rooms
+
+
+def read_libraries(root):
+    """{name: Library} in the order in which src/CMakeLists.txt adds them."""
+    text = (root / "src/CMakeLists.txt").read_text(encoding="utf-8")
+    libraries = {}
+    for name in re.search(r"foreach\(\w+ ([^)]*)\)", text).group(1).split():
+        text = (root / "src" / name / "CMakeLists.txt").read_text(encoding="utf-8")
+        words = re.search(rf"sl_add_library\({name}\b([^)]*)\)", text).group(1).split()
+        rooms = words[words.index("ROOMS") + 1:] if "ROOMS" in words else []
+        links = [word[3:] for word in words if word.startswith("sl_")]
+        libraries[name] = Library(name, links, [f"{name}/{room}" for room in rooms])
+    return libraries
+
+
+def may_use(libraries, name):
+    """The libraries that this one may use, itself not among them."""
+    found = set()
+    for link in libraries[name].links:
+        found |= {link} | may_use(libraries, link)
+    return found
+
+
+def read_sources(root):
+    """{path: text} of src and of the public headers."""
+    paths = [p for folder in ("include", "src") for p in sorted((root / folder).rglob("*.[ch]"))]
+    return {str(p.relative_to(root)): p.read_text(encoding="utf-8") for p in paths}
+
+
+def room_of(path):
+    """core/place of src/core/place/fit.c"""
+    return str(Path(path).parent.relative_to("src"))
+
+
+def circles(graph):
+    """The strongly connected parts of {node: {node}} with more than one node (Tarjan)."""
+    index, low, stack, found = {}, {}, [], []
+
+    def visit(node):
+        index[node] = low[node] = len(index)
+        stack.append(node)
+        for other in sorted(graph.get(node, ())):
+            if other not in index:
+                visit(other)
+                low[node] = min(low[node], low[other])
+            elif other in stack:
+                low[node] = min(low[node], index[other])
+        if low[node] == index[node]:
+            part = stack[stack.index(node):]
+            del stack[stack.index(node):]
+            if len(part) > 1:
+                found.append(sorted(part))
+
+    for node in sorted(graph):
+        if node not in index:
+            visit(node)
+    return found
+
+
+# ---- what includes what ----
+
+
+def includes_of(text):
+    return re.findall(r'^\s*#\s*include\s+"([^"]+)"', text, re.M)
+
+
+def declared(text):
+    """Functions that a header declares and does not define itself."""
+    text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
+    return set(re.findall(r"^\w[^;{}()#]*\b(sl_\w+)\([^;{}]*\);", text, re.M))
+
+
+def defined(text):
+    return set(re.findall(r"^\w[^;{}()#=]*\b(sl_\w+)\([^;{}]*\)\s*\{", text, re.M))
+
+
+def public_rooms(sources, libraries):
+    """({header of include/sliced: room}, complaints). It is of the room that defines its functions;
+    without any, of the lowest room that includes it. Rooms of a room have one face."""
+    owner = {}
+    for path, text in sources.items():
+        if path.startswith("src/core/") and path.endswith(".c"):
+            owner.update(dict.fromkeys(defined(text), room_of(path)))
+    order = libraries["core"].rooms
+    rooms, wrong = {}, []
+    for path, text in sources.items():
+        if not path.startswith("include/"):
+            continue
+        name = path.removeprefix("include/")
+        homes = {"/".join(owner[f].split("/")[:2]) for f in declared(text) if f in owner}
+        if not homes:
+            users = {room_of(p) for p, t in sources.items()
+                     if p.startswith("src/core/") and name in includes_of(t)}
+            homes = set([room for room in order if room in users][:1])
+        if len(homes) == 1:
+            rooms[name] = homes.pop()
+        else:
+            wrong.append(f"{path}: is of no one room, but of {', '.join(sorted(homes)) or 'none'}")
+    return rooms, wrong
+
+
+def include_edges(sources, libraries):
+    """([(path, room, room that it includes from, header)], complaints)"""
+    public, wrong = public_rooms(sources, libraries)
+    edges = []
+    for path, text in sources.items():
+        name = path.removeprefix("include/")
+        home = public.get(name) if path.startswith("include/") else room_of(path)
+        for header in includes_of(text):
+            if header.startswith("sliced/"):
+                other = public.get(header)
+                if other and home and home.startswith(other + "/"):
+                    other = home
+            elif "/" in header:
+                other = str(Path(header).parent)
+            else:
+                other = home
+            if home and other and home != other:
+                edges.append((path, home, other, header))
+    return edges, wrong
+
+
+# ---- what calls what ----
+
+
+def source_of(path):
+    """core/place/fit.c of .../src/core/CMakeFiles/sl_core.dir/place/fit.c.o"""
+    match = re.search(r"/sl_(\w+)\.dir/(.+)\.o$", path)
+    return match.group(1) + "/" + match.group(2).removeprefix("./")
+
+
+def read_symbols(nm_text):
+    """{source: (defined, undefined)} from the output of nm -A."""
+    objects = {}
+    for line in nm_text.splitlines():
+        path, _, rest = line.partition(":")
+        fields = rest.split()
+        if len(fields) >= 2:
+            symbols = objects.setdefault(source_of(path), (set(), set()))
+            symbols[1 if fields[-2] in "Uvw" else 0].add(fields[-1])
+    return objects
+
+
+def read_objects(listing):
+    paths = Path(listing).read_text(encoding="utf-8").split()
+    done = subprocess.run(["nm", "-A", *paths], check=True, capture_output=True, text=True)
+    return read_symbols(done.stdout)
+
+
+def call_graph(objects):
+    """{source: {source that defines something it needs: names}}"""
+    owner = {name: source for source, (names, _) in objects.items() for name in names}
+    graph = {source: defaultdict(set) for source in objects}
+    for source, (_, needed) in objects.items():
+        for name in needed:
+            if owner.get(name, source) != source:
+                graph[source][owner[name]].add(name)
+    return graph
+
+
+# ---- rules ----
+
+
+def room_circles(edges):
+    """Circles among pairs of rooms, those of one library alone."""
+    rooms = defaultdict(set)
+    for home, other in edges:
+        if home != other and home.split("/")[0] == other.split("/")[0]:
+            rooms[home].add(other)
+    return circles(rooms)
+
+
+def room_calls(graph):
+    return [(str(Path(source).parent), str(Path(target).parent))
+            for source, others in graph.items() for target in others]
+
+
+def upward(libraries, home, other):
+    """Does a room use one that stands beside or above it in its library's order?"""
+    rooms = libraries[home.split("/")[0]].rooms
+    return home in rooms and other in rooms and rooms.index(other) > rooms.index(home)
+
+
+def wrong_rooms(sources, libraries, notes):
+    """notes: the folders that have a README.md."""
+    files, wrong = defaultdict(list), []
+    for path, text in sources.items():
+        if path.startswith("src/"):
+            files[room_of(path)].append(path)
+        lines = text.count("\n")
+        if lines >= LINES_MAX:
+            wrong.append(f"{path}: {lines} lines, fewer than {LINES_MAX} expected")
+    for room, paths in files.items():
+        library = room.split("/")[0]
+        ordered = libraries[library].rooms if library in libraries else None
+        if ordered is None:
+            wrong.append(f"src/{room}: src/CMakeLists.txt does not add it")
+        elif ordered and room not in ordered and room not in (library, library + "/main"):
+            wrong.append(f"src/{room}: src/{library}/CMakeLists.txt has no such room")
+        if len(paths) >= FILES_MAX:
+            wrong.append(f"src/{room}: {len(paths)} files, fewer than {FILES_MAX} expected")
+    told = {room for room in files if not room.endswith("/main")} | set(libraries)
+    wrong += [f"src/{room}: has no README.md that says what it is for" for room in told - notes]
+    for library in libraries.values():
+        wrong += [f"src/{room}: is not there, but in src/{library.name}/CMakeLists.txt"
+                  for room in library.rooms if room not in files]
+    return sorted(wrong)
+
+
+def wrong_includes(sources, libraries):
+    edges, wrong = include_edges(sources, libraries)
+    for path, home, other, header in edges:
+        library, target = home.split("/")[0], other.split("/")[0]
+        if target not in libraries:
+            wrong.append(f'{path}: "{header}" is of no library')
+        elif library == target:
+            if upward(libraries, home, other):
+                wrong.append(f'{path}: {home} may not include "{header}" of {other}')
+        elif target not in may_use(libraries, library):
+            wrong.append(f'{path}: {library} may not include "{header}" of {target}')
+        elif header.startswith("core/"):
+            wrong.append(f'{path}: "{header}" is private to core: sliced/ has its face')
+    # What a library's own folder has is its face, which its rooms may include too.
+    within = ((home, other) for _, home, other, _ in edges if other not in libraries)
+    return wrong + [f"rooms include each other: {' '.join(circle)}"
+                    for circle in room_circles(within)]
+
+
+def wrong_calls(graph, libraries):
+    return [
+        f"{source}: {room} may not call {', '.join(sorted(names))} of {target}"
+        for source, others in graph.items()
+        for target, names in others.items()
+        for room in [str(Path(source).parent)]
+        if upward(libraries, room, str(Path(target).parent))
+    ]
+
+
+def wrong_circles(graph):
+    """Files that call each other, and rooms of one library."""
+    return ([f"circle of files: {' '.join(circle)}" for circle in circles(graph)]
+            + [f"circle of rooms: {' '.join(circle)}" for circle in room_circles(room_calls(graph))])

@@ -1,0 +1,313 @@
+/* Nodes whose GPUs can be cut, and pods that wait for it, written down as text. */
+#ifndef SLICED_TEST_CUT_RIG_H
+#define SLICED_TEST_CUT_RIG_H
+
+#include "unit/core/request/facts_rig.h"
+
+#include "sliced/cut.h"
+#include "sliced/fit.h"
+
+enum { RIG_NODES = 512, RIG_PLANS = 8, RIG_PODS = 512, RIG_GPUS = 8, RIG_TOKEN = 48 };
+
+#define A100 "NVIDIA-A100-SXM4-40GB"
+#define A30  "NVIDIA-A30"
+
+static const int64_t rig_second = 1000000;
+static const int64_t rig_now = INT64_C(1700000000) * 1000000;
+
+struct rig_node {
+    struct sl_node *node;
+    struct sl_pod *running[32];
+    size_t n_running;
+    struct sl_view *view;
+};
+
+struct cut_rig {
+    struct facts_rig facts;
+    struct rig_node node[RIG_NODES];
+    const struct sl_view *view[RIG_NODES];
+    struct sl_cut_site site[RIG_NODES];
+    size_t n_nodes;
+    struct sl_pod *waiting[RIG_PODS];
+    struct sl_cut_pod pod[RIG_PODS];
+    size_t n_pods;
+    struct sl_cutter *cutter;
+    struct sl_cut_input input;
+    struct sl_cut_output output;
+    char text[16384];
+};
+
+static inline int set_up(void **state)
+{
+    struct cut_rig *rig = calloc(1, sizeof(*rig));
+    struct sl_error err;
+    assert_non_null(rig);
+    facts_init(&rig->facts);
+    rig->cutter = sl_cutter_new(&err);
+    assert_non_null(rig->cutter);
+    rig->input.max_plans = RIG_PLANS;
+    rig->input.now_us = rig_now;
+    *state = rig;
+    return 0;
+}
+
+/* Forgets nodes and pods. */
+static inline void rig_clear(struct cut_rig *rig)
+{
+    for (size_t i = 0; i < rig->n_nodes; i++) {
+        sl_view_free(rig->node[i].view);
+        sl_node_unref(rig->node[i].node);
+        for (size_t k = 0; k < rig->node[i].n_running; k++) {
+            sl_pod_unref(rig->node[i].running[k]);
+        }
+        rig->node[i] = (struct rig_node){0};
+        rig->site[i] = (struct sl_cut_site){0};
+    }
+    for (size_t i = 0; i < rig->n_pods; i++) {
+        sl_pod_unref(rig->waiting[i]);
+    }
+    rig->n_nodes = 0;
+    rig->n_pods = 0;
+    facts_free(&rig->facts);
+    facts_init(&rig->facts);
+}
+
+static inline int tear_down(void **state)
+{
+    struct cut_rig *rig = *state;
+    rig_clear(rig);
+    facts_free(&rig->facts);
+    sl_cutter_free(rig->cutter);
+    free(rig);
+    return 0;
+}
+
+/* ---- nodes ---- */
+
+/* What a GPU holds: "1g.5gb@0* 2g.10gb": a start if told, '*' where nos' agent reports it in use.
+ * "" is MIG mode without instances, NULL a whole GPU. */
+struct rig_token {
+    char name[RIG_TOKEN];
+    int start;
+    bool in_use;
+};
+
+static inline const char *rig_token(const char *text, struct rig_token *out)
+{
+    size_t len = strcspn(text, " ");
+    size_t name = strcspn(text, " @*");
+    assert_true(name < sizeof(out->name));
+    memcpy(out->name, text, name);
+    out->name[name] = '\0';
+    out->start = text[name] == '@' ? (int)strtol(text + name + 1, NULL, 10) : -1;
+    out->in_use = len > 0 && text[len - 1] == '*';
+    text += len;
+    return text + strspn(text, " ");
+}
+
+static inline void rig_resource(const char *profile, char *out)
+{
+    (void)snprintf(out, 96, "nvidia.com/mig-%s", profile);
+    for (char *c = strchr(out, '+'); c != NULL; c = strchr(c, '+')) {
+        *c = '.';
+    }
+}
+
+static inline void rig_count(struct cut_rig *rig, struct sl_pair **list, const char *key)
+{
+    char text[24];
+    for (struct sl_pair *pair = *list; pair != NULL; pair = pair->next) {
+        if (strcmp(pair->key.s, key) == 0) {
+            (void)snprintf(text, sizeof(text), "%ld", strtol(pair->value.s, NULL, 10) + 1);
+            pair->value = facts_text(&rig->facts, text, strlen(text));
+            return;
+        }
+    }
+    facts_pair(&rig->facts, list, key, "1");
+}
+
+static inline void rig_report(struct cut_rig *rig, struct sl_node_facts *facts, size_t gpu,
+                              const struct rig_token *token)
+{
+    char key[128];
+    (void)snprintf(key, sizeof(key), "nos.nebuly.com/status-gpu-%zu-%s-%s", gpu, token->name,
+                   token->in_use ? "used" : "free");
+    rig_count(rig, &facts->annotations, key);
+}
+
+static inline void rig_view(struct cut_rig *rig, size_t i)
+{
+    struct rig_node *node = &rig->node[i];
+    sl_view_free(node->view);
+    node->view = sl_view_new(node->node, node->running, node->n_running);
+    assert_non_null(node->view);
+    rig->view[i] = node->view;
+}
+
+/* Adds a node; labels and annotations beside the usual ones as "a=1 b=2", or NULL. */
+static inline size_t rig_node(struct cut_rig *rig, enum sl_actuator actuator, const char *product,
+                              const char *labels, size_t n, const char *const *gpu)
+{
+    struct sl_error err = {0};
+    char name[32];
+    char count[24];
+    struct sl_node_facts facts = {.actuator = actuator};
+    size_t i = rig->n_nodes;
+    assert_true(i < RIG_NODES && n <= RIG_GPUS);
+    (void)snprintf(name, sizeof(name), "node-%zu", i);
+    (void)snprintf(count, sizeof(count), "%zu", n);
+    facts.name = facts_text(&rig->facts, name, strlen(name));
+    facts.labels = facts_pairs(&rig->facts, labels);
+    facts_pair(&rig->facts, &facts.labels, "nvidia.com/gpu.product", product);
+    facts_pair(&rig->facts, &facts.labels, "nvidia.com/gpu.count", count);
+    for (size_t d = 0; d < n; d++) {
+        if (actuator != SL_ACTUATOR_NOS_MIG) {
+            (void)facts_device(&rig->facts, &facts, (int)d, gpu[d]);
+        }
+        if (gpu[d] == NULL) {
+            rig_count(rig, &facts.allocatable, "nvidia.com/gpu");
+        }
+        for (const char *at = gpu[d]; at != NULL && *at != '\0';) {
+            struct rig_token token;
+            char resource[96];
+            at = rig_token(at, &token);
+            rig_resource(token.name, resource);
+            rig_count(rig, &facts.allocatable, resource);
+            if (actuator == SL_ACTUATOR_NOS_MIG) {
+                rig_report(rig, &facts, d, &token);
+            }
+        }
+    }
+    rig->node[i].node = sl_node_new(&facts, &err);
+    if (rig->node[i].node == NULL) {
+        fail_msg("%s", err.message);
+    }
+    rig->site[i] = (struct sl_cut_site){.seconds_us = 60 * rig_second};
+    rig->n_nodes++;
+    rig_view(rig, i);
+    return i;
+}
+
+/* ---- pods ---- */
+
+/* asks: "mig-1g.5gb=2 gpu=1"; more annotations as "a=1", or NULL. */
+static inline struct sl_pod *rig_pod(struct cut_rig *rig, const char *node, const char *asks,
+                                     const char *annotations, int64_t deadline_s)
+{
+    static unsigned number;
+    struct sl_error err = {0};
+    char name[32];
+    struct sl_pod_facts facts = {.deadline_s = deadline_s, .created_us = rig_now};
+    number++;
+    (void)snprintf(name, sizeof(name), "pod-%u", number);
+    facts.name = facts_text(&rig->facts, name, strlen(name));
+    facts.uid = facts.name;
+    facts.annotations = facts_pairs(&rig->facts, annotations);
+    struct sl_container_facts *main =
+        facts_container(&rig->facts, &facts.containers, "main", NULL, asks);
+    for (struct sl_pair *pair = main->limits; pair != NULL; pair = pair->next) {
+        char key[96];
+        (void)snprintf(key, sizeof(key), "nvidia.com/%s", pair->key.s);
+        pair->key = facts_text(&rig->facts, key, strlen(key));
+    }
+    if (node != NULL) {
+        facts.node_name = sl_str_of(node);
+        facts.phase = SL_STR("Running");
+        facts.started_us = rig_now;
+    }
+    struct sl_pod *pod = sl_pod_new(&facts, &err);
+    if (pod == NULL) {
+        fail_msg("%s", err.message);
+    }
+    return pod;
+}
+
+static inline void rig_run(struct cut_rig *rig, size_t i, const char *asks, int64_t deadline_s)
+{
+    struct rig_node *node = &rig->node[i];
+    node->running[node->n_running] = rig_pod(rig, node->node->name, asks, NULL, deadline_s);
+    node->n_running++;
+    rig_view(rig, i);
+}
+
+static inline struct sl_cut_pod *rig_wait(struct cut_rig *rig, const char *asks,
+                                          const char *annotations)
+{
+    size_t i = rig->n_pods;
+    assert_true(i < RIG_PODS);
+    rig->waiting[i] = rig_pod(rig, NULL, asks, annotations, 0);
+    rig->pod[i] = (struct sl_cut_pod){.pod = rig->waiting[i], .timeout_us = 3600 * rig_second};
+    rig->n_pods++;
+    return &rig->pod[i];
+}
+
+/* ---- plans ---- */
+
+/* No plan is ever against the rules. */
+static inline void rig_check(const struct cut_rig *rig)
+{
+    const struct sl_cut_output *out = &rig->output;
+    assert_true(out->n_plans <= rig->input.max_plans);
+    for (size_t i = 0; i < out->n_plans; i++) {
+        const struct sl_cut_plan *plan = &out->plan[i];
+        char reason[256];
+        if (!sl_cut_allowed(rig->view[plan->view], plan->cut, plan->n_cuts, rig->input.mig_mode,
+                            reason, sizeof(reason))) {
+            fail_msg("%s: %s", rig->node[plan->view].node->name, reason);
+        }
+        assert_false(rig->site[plan->view].out);
+        for (size_t k = 1; k < plan->n_pods; k++) {
+            assert_true(plan->pod[k - 1] < plan->pod[k]);
+        }
+    }
+}
+
+static inline void rig_plan(struct cut_rig *rig)
+{
+    struct sl_error err;
+    rig->input.view = rig->view;
+    rig->input.site = rig->site;
+    rig->input.n_views = rig->n_nodes;
+    rig->input.pod = rig->pod;
+    rig->input.n_pods = rig->n_pods;
+    assert_int_equal(sl_cutter_plan(rig->cutter, &rig->input, &rig->output, &err), 0);
+    rig_check(rig);
+}
+
+/* "node-0: GPU 0 into 7x 1g.5gb: 0 1 2", a line for each plan, with the pods' indexes. */
+static inline const char *rig_told(struct cut_rig *rig)
+{
+    char *at = rig->text;
+    char *end = rig->text + sizeof(rig->text);
+    *at = '\0';
+    rig_plan(rig);
+    for (size_t i = 0; i < rig->output.n_plans; i++) {
+        const struct sl_cut_plan *plan = &rig->output.plan[i];
+        const struct sl_node *node = rig->node[plan->view].node;
+        at += snprintf(at, (size_t)(end - at), "%s: ", node->name);
+        at += sl_cut_text(node, plan->cut, plan->n_cuts, at, (size_t)(end - at));
+        at += snprintf(at, (size_t)(end - at), ":");
+        for (size_t k = 0; k < plan->n_pods; k++) {
+            at += snprintf(at, (size_t)(end - at), " %zu", plan->pod[k]);
+        }
+        at += snprintf(at, (size_t)(end - at), "\n");
+    }
+    for (size_t i = 0; i < rig->output.n_drains; i++) {
+        const struct sl_cut_drain *drain = &rig->output.drain[i];
+        at += snprintf(at, (size_t)(end - at), "drain %s for %zu until %lld s\n",
+                       rig->node[drain->view].node->name, drain->pod,
+                       (long long)((drain->until_us - rig_now) / rig_second));
+    }
+    return rig->text;
+}
+
+#define GPUS(...)                                                                                  \
+    sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *), (const char *const[])       \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
+#define MANAGED(rig, product, ...)                                                                 \
+    rig_node(rig, SL_ACTUATOR_MIG_MANAGER, product, NULL, GPUS(__VA_ARGS__))
+#define NOS(rig, product, ...) rig_node(rig, SL_ACTUATOR_NOS_MIG, product, NULL, GPUS(__VA_ARGS__))
+
+#endif

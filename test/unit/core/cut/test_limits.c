@@ -1,0 +1,157 @@
+/* Asks that lie, and many of them. */
+#include "unit/core/cut/cut_rig.h"
+
+#include "util/data/hash.h"
+
+enum { MANY = 400 };
+
+/* A waiting pod whose ask no annotation could spell. */
+static struct sl_cut_pod *wait_oddly(struct cut_rig *rig, struct sl_ask_item item, uint32_t n)
+{
+    struct sl_cut_pod *pod = rig_wait(rig, "mig-1g.5gb=1", NULL);
+    struct sl_pod *odd = rig->waiting[rig->n_pods - 1];
+    item.resource = item.resource == NULL ? odd->items[0].resource : item.resource;
+    item.key = sl_hash(item.resource, strlen(item.resource));
+    odd->items[0] = item;
+    odd->n_items = n;
+    return pod;
+}
+
+static void odd_asks_get_nothing_and_harm_nobody(void **state)
+{
+    struct cut_rig *rig = *state;
+    struct sl_mig_shape shape = {1, 5, 0};
+    const struct sl_ask_item odd[] = {
+        {.kind = SL_KIND_MIG, .shape = shape, .count = 0},
+        {.kind = SL_KIND_MIG, .shape = shape, .count = -1},
+        {.kind = SL_KIND_MIG, .shape = shape, .count = INT64_MIN},
+        {.kind = SL_KIND_MIG, .shape = shape, .count = SL_UNITS_MAX},
+        {.kind = SL_KIND_MIG, .shape = shape, .count = INT64_MAX},
+        {.kind = SL_KIND_MIG, .shape = {99, 9999, 255}, .count = 1},
+        {.kind = SL_KIND_MIG, .resource = "nvidia.com/mig-9g.99gb", .count = 1},
+        {.kind = SL_KIND_MIG, .shape = shape, .count = 1, .least_mib = INT32_MAX},
+        {.kind = SL_KIND_REPLICA, .resource = "nvidia.com/gpu.shared", .count = 1},
+        {.kind = SL_KIND_MEMORY, .resource = "aliyun.com/gpu-mem", .count = 1},
+        {.kind = SL_KIND_WHOLE, .resource = "nvidia.com/gpu", .count = INT64_MAX},
+    };
+    (void)MANAGED(rig, A100, "7g.40gb", "");
+    (void)NOS(rig, A100, "7g.40gb", "1g.5gb*");
+    (void)rig_node(rig, SL_ACTUATOR_MIG_MANAGER, A100, "nvidia.com/mig.strategy=single",
+                   GPUS(NULL, NULL));
+    rig->input.mig_mode = true;
+    rig->input.drain = true;
+    for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+        (void)wait_oddly(rig, odd[i], 1);
+    }
+    (void)wait_oddly(rig, odd[0], 0);
+    rig_run(rig, 1, "mig-1g.5gb=1", 60);
+    assert_string_equal(rig_told(rig), "");
+    (void)rig_wait(rig, "mig-3g.20gb=1", NULL);
+    rig_plan(rig);
+    assert_int_equal(rig->output.n_plans, 1);
+}
+
+static void equal_input_gives_equal_output(void **state)
+{
+    struct cut_rig *rig = *state;
+    char before[sizeof(rig->text)];
+    static const char *const asks[] = {"mig-1g.5gb=3", "mig-3g.20gb=1", "mig-4g.20gb=1",
+                                       "mig-2g.10gb=1 mig-1g.5gb=1"};
+    for (unsigned i = 0; i < 4; i++) {
+        (void)MANAGED(rig, A100, "7g.40gb", "3g.20gb 3g.20gb");
+        (void)NOS(rig, A100, "7g.40gb", "2g.10gb* 3g.20gb");
+    }
+    for (unsigned i = 0; i < 60; i++) {
+        (void)rig_wait(rig, asks[i % 4], NULL);
+    }
+    rig->input.drain = true;
+    (void)snprintf(before, sizeof(before), "%s", rig_told(rig));
+    assert_string_equal(rig_told(rig), before);
+    struct sl_cutter *old = rig->cutter;
+    struct sl_error err;
+    rig->cutter = sl_cutter_new(&err);
+    assert_string_equal(rig_told(rig), before);
+    sl_cutter_free(old);
+}
+
+/* Nodes of many kinds, of which the last alone loses nothing by a cut, are all looked at, wherever
+ * the key puts their kinds. */
+static void the_process_key_decides_nothing(void **state)
+{
+    struct cut_rig *rig = *state;
+    const unsigned kinds = 100;
+    for (uint8_t k = 0; k < 3; k++) {
+        const uint8_t key[SL_HASH_KEY] = {k, 7};
+        sl_hash_set_key(key);
+        for (unsigned i = 0; i < 4 * kinds; i++) {
+            char label[32];
+            (void)snprintf(label, sizeof(label), "kind=%u", i % kinds);
+            (void)rig_node(rig, SL_ACTUATOR_MIG_MANAGER, A100, label, GPUS("7g.40gb"));
+        }
+        (void)MANAGED(rig, A100, "");
+        (void)rig_wait(rig, "mig-1g.5gb=1", NULL);
+        assert_string_equal(rig_told(rig), "node-400: GPU 0 into 7x 1g.5gb: 0\n");
+        rig_clear(rig);
+    }
+    const uint8_t none[SL_HASH_KEY] = {0};
+    sl_hash_set_key(none);
+}
+
+/* Thousands of different asks of one namespace leave work for the pod of another. */
+static void a_namespace_of_liars_leaves_work_for_others(void **state)
+{
+    struct cut_rig *rig = *state;
+    struct sl_mig_shape shape = {1, 5, 0};
+    for (unsigned i = 0; i < RIG_PLANS; i++) {
+        (void)NOS(rig, A100, "1g.5gb* 1g.5gb 2g.10gb*", "1g.5gb* 2g.10gb", "1g.5gb* 1g.5gb*",
+                  "2g.10gb* 1g.5gb", "1g.5gb*", "1g.5gb* 1g.5gb", "2g.10gb*", "7g.40gb");
+        rig_run(rig, i, "mig-1g.5gb=7 mig-2g.10gb=3", 0);
+    }
+    for (unsigned i = 0; i < MANY; i++) {
+        (void)wait_oddly(
+            rig,
+            (struct sl_ask_item){
+                .kind = SL_KIND_MIG, .shape = shape, .count = 30 + i % 9, .memory_mib = (int32_t)i},
+            1);
+    }
+    struct sl_cut_pod *last = rig_wait(rig, "mig-4g.20gb=1", NULL);
+    rig->waiting[rig->n_pods - 1]->namespace = "others";
+    rig_plan(rig);
+    bool served = false;
+    for (size_t i = 0; i < rig->output.n_plans; i++) {
+        const struct sl_cut_plan *plan = &rig->output.plan[i];
+        for (size_t k = 0; k < plan->n_pods; k++) {
+            served = served || &rig->pod[plan->pod[k]] == last;
+        }
+    }
+    assert_true(served);
+}
+
+/* Pods ahead that no drain would help leave looks at drains to the pod of another namespace. */
+static void a_namespace_of_hopeless_pods_leaves_drains_to_others(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = MANAGED(rig, A100, "1g.5gb 1g.5gb");
+    rig_run(rig, node, "mig-1g.5gb=1", 600);
+    rig->input.drain = true;
+    for (unsigned i = 0; i < MANY; i++) {
+        (void)rig_wait(rig, i % 2 == 0 ? "mig-7g.40gb=2" : "mig-4g.20gb=2", NULL);
+    }
+    (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
+    rig->waiting[rig->n_pods - 1]->namespace = "others";
+    assert_string_equal(rig_told(rig), "drain node-0 for 400 until 600 s\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(odd_asks_get_nothing_and_harm_nobody, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(equal_input_gives_equal_output, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_process_key_decides_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_namespace_of_hopeless_pods_leaves_drains_to_others,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_namespace_of_liars_leaves_work_for_others, set_up,
+                                        tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,502 @@
+#include "unit/core/cut/cut_rig.h"
+
+static void nothing_waits_nothing_is_cut(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)MANAGED(rig, A100, "7g.40gb");
+    assert_string_equal(rig_told(rig), "");
+}
+
+static void a_free_gpu_is_cut_for_pods_that_wait(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)MANAGED(rig, A100, "7g.40gb");
+    for (unsigned i = 0; i < 5; i++) {
+        (void)rig_wait(rig, "mig-1g.5gb=1", NULL);
+    }
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 7x 1g.5gb: 0 1 2 3 4\n");
+    assert_int_equal(rig->output.plan[0].start_us, rig_now + 60 * rig_second);
+}
+
+static void several_profiles_share_a_gpu(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)MANAGED(rig, A100, "7g.40gb");
+    (void)rig_wait(rig, "mig-3g.20gb=1 mig-1g.5gb=2", NULL);
+    (void)rig_wait(rig, "mig-2g.10gb=1", NULL);
+    (void)rig_wait(rig, "mig-3g.20gb=1", NULL);
+    assert_string_equal(rig_told(rig),
+                        "node-0: GPU 0 into 2x 1g.5gb + 1x 2g.10gb + 1x 3g.20gb: 0 1\n");
+}
+
+static void the_pod_ahead_is_worth_more_than_all_behind(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)MANAGED(rig, A100, "4g.20gb 3g.20gb");
+    (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
+    for (unsigned i = 0; i < 7; i++) {
+        (void)rig_wait(rig, "mig-1g.5gb=1", NULL);
+    }
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 1x 7g.40gb: 0\n");
+}
+
+static void a_device_with_a_pool_in_use_is_left_alone(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = MANAGED(rig, A100, "3g.20gb 3g.20gb", "3g.20gb 2g.10gb 2g.10gb", "7g.40gb");
+    rig_run(rig, node, "mig-3g.20gb=1", 0);
+    for (unsigned i = 0; i < 2; i++) {
+        (void)rig_wait(rig, "mig-4g.20gb=1", NULL);
+    }
+    assert_string_equal(rig_told(rig), "node-0: GPU 2 into 1x 4g.20gb: 0\n");
+}
+
+static void nos_keeps_what_is_in_use_wherever_it_lies(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = NOS(rig, A100, "1g.5gb* 1g.5gb 1g.5gb 1g.5gb 1g.5gb 1g.5gb 1g.5gb");
+    rig_run(rig, node, "mig-1g.5gb=1", 0);
+    (void)rig_wait(rig, "mig-4g.20gb=1", NULL);
+    (void)rig_wait(rig, "mig-3g.20gb=1", NULL);
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 3x 1g.5gb + 1x 3g.20gb: 1\n");
+}
+
+static void nos_keeps_free_instances_while_its_report_lags(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = NOS(rig, A100, "3g.20gb 3g.20gb", "7g.40gb");
+    rig_run(rig, node, "mig-3g.20gb=1", 0);
+    (void)rig_wait(rig, "mig-4g.20gb=1", NULL);
+    (void)rig_wait(rig, "mig-4g.20gb=1", NULL);
+    assert_string_equal(rig_told(rig), "node-0: GPU 1 into 1x 4g.20gb: 0\n");
+}
+
+/* ---- when a cut is worth it ---- */
+
+static void no_cut_for_a_pod_that_starts_earlier_without(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)MANAGED(rig, A100, "7g.40gb");
+    struct sl_cut_pod *pod = rig_wait(rig, "mig-1g.5gb=1", NULL);
+    pod->start_us = rig_now + 60 * rig_second;
+    assert_string_equal(rig_told(rig), "");
+    pod->start_us = rig_now + 61 * rig_second; /* saves a second, takes a minute */
+    assert_string_equal(rig_told(rig), "");
+    pod->start_us = rig_now + 120 * rig_second;
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 7x 1g.5gb: 0\n");
+}
+
+static void pods_that_gain_little_each_are_worth_it_together(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)MANAGED(rig, A100, "7g.40gb");
+    for (unsigned i = 0; i < 3; i++) {
+        rig_wait(rig, "mig-1g.5gb=1", NULL)->start_us = rig_now + 80 * rig_second;
+    }
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 7x 1g.5gb: 0 1 2\n");
+}
+
+static void a_cut_that_failed_is_not_tried_as_it_was(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = MANAGED(rig, A100, "7g.40gb");
+    (void)rig_wait(rig, "mig-3g.20gb=1", NULL);
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 2x 3g.20gb: 0\n");
+    rig->site[node].failed[2] = rig->output.plan[0].digest;
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 1x 3g.20gb: 0\n");
+    rig->site[node].failed[0] = rig->output.plan[0].digest;
+    assert_string_equal(rig_told(rig), "");
+}
+
+static void a_node_that_is_out_leaves_its_pods_to_others(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t first = MANAGED(rig, A100, "7g.40gb");
+    (void)MANAGED(rig, A100, "7g.40gb");
+    (void)rig_wait(rig, "mig-3g.20gb=1", NULL);
+    rig->site[first].out = true;
+    assert_string_equal(rig_told(rig), "node-1: GPU 0 into 2x 3g.20gb: 0\n");
+}
+
+/* ---- which node, which device ---- */
+
+static void as_many_nodes_are_cut_as_allowed(void **state)
+{
+    struct cut_rig *rig = *state;
+    for (unsigned i = 0; i < 3; i++) {
+        (void)MANAGED(rig, A100, "7g.40gb");
+        (void)rig_wait(rig, "mig-4g.20gb=1", NULL);
+    }
+    rig->input.max_plans = 2;
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 1x 4g.20gb: 0\n"
+                                       "node-1: GPU 0 into 1x 4g.20gb: 1\n");
+    rig->input.max_plans = 0;
+    assert_string_equal(rig_told(rig), "");
+}
+
+static void one_node_serves_all_where_it_can(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)MANAGED(rig, A100, "7g.40gb");
+    (void)MANAGED(rig, A100, "7g.40gb", "7g.40gb");
+    (void)rig_wait(rig, "mig-4g.20gb=1", NULL);
+    (void)rig_wait(rig, "mig-4g.20gb=1", NULL);
+    assert_string_equal(rig_told(rig),
+                        "node-1: GPU 0 into 1x 4g.20gb; GPU 1 into 1x 4g.20gb: 0 1\n");
+}
+
+static void free_instances_in_demand_are_spared(void **state)
+{
+    struct cut_rig *rig = *state;
+    static struct sl_demand demand;
+    (void)MANAGED(rig, A100, "3g.20gb 3g.20gb", "2g.10gb 2g.10gb 2g.10gb");
+    (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
+    demand = (struct sl_demand){.n = 1, .row = {{.kind = SL_KIND_MIG, .weight = 5}}};
+    assert_true(sl_mig_shape_parse(SL_STR("2g.10gb"), &demand.row[0].shape));
+    rig->input.demand = &demand;
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 1x 7g.40gb: 0\n");
+    assert_true(sl_mig_shape_parse(SL_STR("3g.20gb"), &demand.row[0].shape));
+    assert_string_equal(rig_told(rig), "node-0: GPU 1 into 1x 7g.40gb: 0\n");
+}
+
+static void demand_fills_what_no_pod_needs(void **state)
+{
+    struct cut_rig *rig = *state;
+    static struct sl_demand demand;
+    demand = (struct sl_demand){
+        .n = 2, .row = {{.kind = SL_KIND_MIG, .weight = 2}, {.kind = SL_KIND_MIG, .weight = 3}}};
+    assert_true(sl_mig_shape_parse(SL_STR("1g.5gb"), &demand.row[0].shape));
+    assert_true(sl_mig_shape_parse(SL_STR("2g.10gb"), &demand.row[1].shape));
+    rig->input.demand = &demand;
+    (void)MANAGED(rig, A100, "7g.40gb");
+    (void)rig_wait(rig, "mig-3g.20gb=1", NULL);
+    assert_string_equal(rig_told(rig),
+                        "node-0: GPU 0 into 2x 1g.5gb + 1x 2g.10gb + 1x 3g.20gb: 0\n");
+}
+
+static void cpu_that_pods_of_the_plan_take_counts(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)MANAGED(rig, A100, "7g.40gb");
+    rig->node[0].node->host.pods = 2;
+    for (unsigned i = 0; i < 4; i++) {
+        (void)rig_wait(rig, "mig-1g.5gb=1", NULL);
+    }
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 7x 1g.5gb: 0 1\n");
+}
+
+/* ---- strategies and modes ---- */
+
+#define SINGLE "nvidia.com/mig.strategy=single"
+
+static void strategy_single_cuts_all_gpus_alike_for_asks_that_state_memory(void **state)
+{
+    struct cut_rig *rig = *state;
+    rig->input.mig_mode = true;
+    (void)rig_node(rig, SL_ACTUATOR_MIG_MANAGER, A100, SINGLE, GPUS(NULL, NULL));
+    for (unsigned i = 0; i < 3; i++) {
+        (void)rig_wait(rig, "gpu=1", "sliced.dev/min-gpu-memory=8Gi");
+    }
+    assert_string_equal(rig_told(rig),
+                        "node-0: GPU 0 into 4x 1g.10gb; GPU 1 into 4x 1g.10gb: 0 1 2\n");
+}
+
+static void strategy_single_keeps_boards_whole_for_asks_that_state_none(void **state)
+{
+    struct cut_rig *rig = *state;
+    rig->input.mig_mode = true;
+    (void)rig_node(rig, SL_ACTUATOR_MIG_MANAGER, A100, SINGLE, GPUS(NULL, NULL));
+    (void)rig_wait(rig, "gpu=3", NULL);
+    assert_string_equal(rig_told(rig), "");
+}
+
+static void mig_mode_is_switched_only_where_allowed(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)MANAGED(rig, A100, NULL, "7g.40gb");
+    (void)rig_wait(rig, "gpu=2", NULL);
+    (void)rig_wait(rig, "mig-4g.20gb=2", NULL);
+    assert_string_equal(rig_told(rig), "");
+    rig->input.mig_mode = true;
+    assert_string_equal(rig_told(rig), "node-0: GPU 1 into a whole GPU: 0\n");
+}
+
+static void gpus_that_nobody_describes_are_cut_together(void **state)
+{
+    struct cut_rig *rig = *state;
+    struct sl_error err;
+    struct sl_node_facts facts = {.name = SL_STR("node-0"), .actuator = SL_ACTUATOR_MIG_MANAGER};
+    facts.labels =
+        facts_pairs(&rig->facts, "nvidia.com/gpu.product=" A100 " nvidia.com/gpu.count=2");
+    facts.allocatable =
+        facts_pairs(&rig->facts, "nvidia.com/mig-3g.20gb=1 nvidia.com/mig-2g.10gb=2");
+    rig->node[0].node = sl_node_new(&facts, &err);
+    rig->n_nodes = 1;
+    rig_view(rig, 0);
+    (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
+    rig_plan(rig);
+    assert_int_equal(rig->output.n_plans, 1);
+    assert_int_equal(rig->output.plan[0].n_cuts, 2);
+    rig_run(rig, 0, "mig-2g.10gb=1", 0);
+    assert_string_equal(rig_told(rig), "");
+}
+
+static void pods_whose_resource_is_not_shown_keep_the_node_from_cuts(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = MANAGED(rig, A100, "7g.40gb");
+    rig_run(rig, node, "mig-2g.10gb=1", 0);
+    (void)rig_wait(rig, "mig-1g.5gb=1", NULL);
+    assert_string_equal(rig_told(rig), "");
+}
+
+/* Whoever else orders cuts there, ours would end theirs half way; a name of ours is nobody else's.
+ */
+static void an_agent_at_work_for_somebody_else_is_left_alone(void **state)
+{
+    static const struct {
+        const char *labels;
+        size_t n_plans;
+    } rows[] = {
+        {"nvidia.com/mig.config=all-1g.5gb nvidia.com/mig.config.state=pending", 0},
+        {"nvidia.com/mig.config=all-1g.5gb nvidia.com/mig.config.state=rebooting", 0},
+        {"nvidia.com/mig.config.state=pending", 0},
+        {"nvidia.com/mig.config=sliced-0123-1 nvidia.com/mig.config.state=pending", 1},
+        {"nvidia.com/mig.config=all-1g.5gb nvidia.com/mig.config.state=failed", 1},
+        {"nvidia.com/mig.config=all-1g.5gb nvidia.com/mig.config.state=busy", 1},
+    };
+    struct cut_rig *rig = *state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        (void)rig_node(rig, SL_ACTUATOR_MIG_MANAGER, A100, rows[i].labels, GPUS("7g.40gb"));
+        (void)rig_wait(rig, "mig-1g.5gb=1", NULL);
+        rig_plan(rig);
+        assert_int_equal(rig->output.n_plans, rows[i].n_plans);
+        rig_clear(rig);
+    }
+}
+
+/* An agent that says in use what nobody holds loses its GPU for cuts, and no more. */
+static void instances_that_nos_calls_in_use_stay_though_no_pod_holds_them(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)NOS(rig, A100, "7g.40gb*", "7g.40gb");
+    (void)rig_wait(rig, "mig-3g.20gb=1", NULL);
+    (void)rig_wait(rig, "mig-3g.20gb=2", NULL);
+    assert_string_equal(rig_told(rig), "node-0: GPU 1 into 2x 3g.20gb: 0\n");
+}
+
+/* ---- all models and multisets ---- */
+
+static void all_fourteen_maximal_multisets_of_an_a100(void **state)
+{
+    static const char *const multisets[] = {
+        "mig-7g.40gb=1",
+        "mig-4g.20gb=1 mig-3g.20gb=1",
+        "mig-4g.20gb=1 mig-2g.10gb=1 mig-1g.5gb=1",
+        "mig-4g.20gb=1 mig-1g.5gb=3",
+        "mig-3g.20gb=2",
+        "mig-3g.20gb=1 mig-2g.10gb=2",
+        "mig-3g.20gb=1 mig-2g.10gb=1 mig-1g.5gb=2",
+        "mig-3g.20gb=1 mig-1g.5gb=4",
+        "mig-3g.20gb=1 mig-2g.10gb=1 mig-1g.5gb=1",
+        "mig-2g.10gb=3 mig-1g.5gb=1",
+        "mig-2g.10gb=2 mig-1g.5gb=3",
+        "mig-2g.10gb=1 mig-1g.5gb=5",
+        "mig-1g.5gb=7",
+        "mig-3g.20gb=1 mig-1g.5gb=3",
+    };
+    struct cut_rig *rig = *state;
+    const char *now = "";
+    char holds[256];
+    for (size_t i = 0; i < sizeof(multisets) / sizeof(multisets[0]); i++) {
+        rig_clear(rig);
+        (void)MANAGED(rig, A100, now);
+        (void)rig_wait(rig, multisets[i], NULL);
+        rig_plan(rig);
+        assert_int_equal(rig->output.n_plans, 1);
+        const struct sl_cut_plan *plan = &rig->output.plan[0];
+        const struct sl_mig_model *model = rig->node[0].node->model;
+        assert_int_equal(plan->n_pods, 1);
+        holds[0] = '\0';
+        for (unsigned k = 0; k < plan->cut[0].n; k++) {
+            size_t len = strlen(holds);
+            (void)snprintf(holds + len, sizeof(holds) - len, "%s%s@%u", k > 0 ? " " : "",
+                           model->profiles[plan->cut[0].instance[k].profile].name,
+                           plan->cut[0].instance[k].start);
+        }
+        now = holds;
+    }
+}
+
+static void every_profile_of_every_model(void **state)
+{
+    struct cut_rig *rig = *state;
+    for (size_t m = 0; m < sl_mig_model_count(); m++) {
+        const struct sl_mig_model *model = sl_mig_model_at(m);
+        for (unsigned p = 0; p < model->n_profiles; p++) {
+            char resource[96];
+            char asks[128];
+            rig_clear(rig);
+            (void)rig_node(rig, SL_ACTUATOR_MIG_MANAGER, model->products[0], NULL, GPUS(""));
+            rig_resource(model->profiles[p].name, resource);
+            (void)snprintf(asks, sizeof(asks), "%s=%u", resource + strlen("nvidia.com/"),
+                           model->profiles[p].max_count);
+            (void)rig_wait(rig, asks, NULL);
+            rig_plan(rig);
+            assert_int_equal(rig->output.n_plans, 1);
+        }
+    }
+}
+
+/* ---- drains ---- */
+
+static void a_node_drains_that_timeouts_free_earliest(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t late = MANAGED(rig, A100, "3g.20gb 3g.20gb");
+    size_t early = MANAGED(rig, A100, "3g.20gb 3g.20gb");
+    size_t never = MANAGED(rig, A100, "3g.20gb 3g.20gb");
+    rig_run(rig, late, "mig-3g.20gb=1", 900);
+    rig_run(rig, early, "mig-3g.20gb=1", 600);
+    rig_run(rig, never, "mig-3g.20gb=1", 0);
+    struct sl_cut_pod *pod = rig_wait(rig, "mig-7g.40gb=1", NULL);
+    assert_string_equal(rig_told(rig), "");
+    rig->input.drain = true;
+    assert_string_equal(rig_told(rig), "drain node-1 for 0 until 600 s\n");
+    pod->start_us = rig_now + 700 * rig_second;
+    assert_string_equal(rig_told(rig), "");
+    pod->start_us = rig_now + 800 * rig_second;
+    assert_string_equal(rig_told(rig), "drain node-1 for 0 until 600 s\n");
+}
+
+static void a_device_of_nos_drains_alone(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = NOS(rig, A100, "3g.20gb* 2g.10gb*", "7g.40gb*");
+    rig_run(rig, node, "mig-3g.20gb=1", 900);
+    rig_run(rig, node, "mig-2g.10gb=1", 300);
+    rig_run(rig, node, "mig-7g.40gb=1", 7200);
+    rig->input.drain = true;
+    (void)rig_wait(rig, "mig-3g.20gb=1", NULL);
+    assert_string_equal(rig_told(rig), "drain node-0 for 0 until 300 s\n");
+}
+
+static void a_node_whose_agent_is_at_work_for_somebody_else_is_not_drained(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = rig_node(rig, SL_ACTUATOR_MIG_MANAGER, A100,
+                           "nvidia.com/mig.config=all-3g.20gb nvidia.com/mig.config.state=pending",
+                           GPUS("3g.20gb 3g.20gb"));
+    rig_run(rig, node, "mig-3g.20gb=1", 600);
+    (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
+    rig->input.drain = true;
+    assert_string_equal(rig_told(rig), "");
+}
+
+static void no_drain_breaks_a_promise(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = MANAGED(rig, A100, "3g.20gb 3g.20gb");
+    rig_run(rig, node, "mig-3g.20gb=1", 600);
+    (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
+    struct sl_cut_pod *promised = rig_wait(rig, "mig-3g.20gb=2", NULL);
+    promised->start_us = rig_now + 600 * rig_second;
+    promised->latest_us = rig_now + 650 * rig_second;
+    rig->input.drain = true;
+    assert_string_equal(rig_told(rig), "");
+    promised->latest_us = rig_now + 660 * rig_second;
+    assert_string_equal(rig_told(rig), "drain node-0 for 0 until 600 s\n");
+}
+
+/* ---- judging ---- */
+
+static void cuts_are_judged_against_the_node_as_it_is(void **state)
+{
+    struct cut_rig *rig = *state;
+    char reason[128];
+    size_t node = MANAGED(rig, A100, "7g.40gb");
+    (void)rig_wait(rig, "mig-1g.5gb=1", NULL);
+    rig_plan(rig);
+    struct sl_cut cut = rig->output.plan[0].cut[0];
+    cut.instance[0].start = 7;
+    assert_false(sl_cut_allowed(rig->view[0], &cut, 1, false, reason, sizeof(reason)));
+    assert_string_equal(reason, "GPU 0 cannot have these instances beside those in use");
+    cut = rig->output.plan[0].cut[0];
+    cut.device = 1;
+    assert_false(sl_cut_allowed(rig->view[0], &cut, 1, false, reason, sizeof(reason)));
+    assert_string_equal(reason, "GPU 1 is not known");
+    cut.device = 0;
+    rig_run(rig, node, "mig-7g.40gb=1", 0);
+    assert_false(sl_cut_allowed(rig->view[0], &cut, 1, false, reason, sizeof(reason)));
+    assert_string_equal(reason, "every GPU of it is in use or may not be cut");
+}
+
+static void a_node_shows_a_cut_once_devices_and_allocatable_agree(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)MANAGED(rig, A100, "3g.20gb", "7g.40gb");
+    (void)MANAGED(rig, A100, "1g.5gb 1g.5gb 1g.5gb 1g.5gb 1g.5gb 1g.5gb 1g.5gb", "7g.40gb");
+    (void)rig_wait(rig, "mig-1g.5gb=7", NULL);
+    rig->site[1].out = true;
+    rig_plan(rig);
+    const struct sl_cut_plan *plan = &rig->output.plan[0];
+    assert_false(sl_cut_shown(rig->node[0].node, plan->cut, plan->n_cuts));
+    assert_true(sl_cut_shown(rig->node[1].node, plan->cut, plan->n_cuts));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(nothing_waits_nothing_is_cut, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_free_gpu_is_cut_for_pods_that_wait, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(several_profiles_share_a_gpu, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_pod_ahead_is_worth_more_than_all_behind, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_device_with_a_pool_in_use_is_left_alone, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(nos_keeps_what_is_in_use_wherever_it_lies, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(nos_keeps_free_instances_while_its_report_lags, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(no_cut_for_a_pod_that_starts_earlier_without, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(pods_that_gain_little_each_are_worth_it_together, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_cut_that_failed_is_not_tried_as_it_was, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_node_that_is_out_leaves_its_pods_to_others, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(as_many_nodes_are_cut_as_allowed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(one_node_serves_all_where_it_can, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(free_instances_in_demand_are_spared, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(demand_fills_what_no_pod_needs, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(cpu_that_pods_of_the_plan_take_counts, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            strategy_single_cuts_all_gpus_alike_for_asks_that_state_memory, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(strategy_single_keeps_boards_whole_for_asks_that_state_none,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(mig_mode_is_switched_only_where_allowed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(gpus_that_nobody_describes_are_cut_together, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(an_agent_at_work_for_somebody_else_is_left_alone, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(
+            instances_that_nos_calls_in_use_stay_though_no_pod_holds_them, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(pods_whose_resource_is_not_shown_keep_the_node_from_cuts,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(all_fourteen_maximal_multisets_of_an_a100, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(every_profile_of_every_model, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_node_drains_that_timeouts_free_earliest, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_device_of_nos_drains_alone, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_node_whose_agent_is_at_work_for_somebody_else_is_not_drained, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(no_drain_breaks_a_promise, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(cuts_are_judged_against_the_node_as_it_is, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_node_shows_a_cut_once_devices_and_allocatable_agree,
+                                        set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,230 @@
+/* What a node's labels say of its units' GPU memory, of how replicas are given, and of how
+ * mig-manager has cut its GPUs. */
+#include "node_rig.h"
+
+#include "core/node/pool.h"
+
+static void pool_is(struct node_rig *rig, const char *resource, int64_t memory_mib, bool equal,
+                    bool one_each)
+{
+    const struct sl_node *n = make(rig);
+    int p = sl_node_pool(n, sl_hash(resource, strlen(resource)));
+    assert_true(p >= 0);
+    assert_int_equal(n->pool[p].memory_mib, memory_mib);
+    assert_int_equal(n->pool[p].equal_memory, equal);
+    assert_int_equal(n->pool[p].one_each, one_each);
+}
+
+static void a_whole_gpu_has_the_memory_of_the_label(void **state)
+{
+    struct node_rig *rig = *state;
+    given(rig, T4, "nvidia.com/gpu=2");
+    pool_is(rig, "nvidia.com/gpu", 15360, false, false);
+    assert_int_equal(sl_node_unit_mib(rig->made, 0, 1, -1), 15360);
+}
+
+static void an_instance_has_the_memory_of_its_label_else_of_its_name(void **state)
+{
+    struct node_rig *rig = *state;
+    given(rig, A100 "nvidia.com/gpu.count=1 nvidia.com/mig-1g.5gb.memory=4864",
+          "nvidia.com/mig-1g.5gb=3 nvidia.com/mig-2g.10gb=1");
+    pool_is(rig, "nvidia.com/mig-1g.5gb", 4864, false, false);
+    pool_is(rig, "nvidia.com/mig-2g.10gb", 10240, false, false);
+}
+
+static void under_strategy_single_the_label_is_of_an_instance(void **state)
+{
+    struct node_rig *rig = *state;
+    given(rig,
+          "nvidia.com/gpu.product=NVIDIA-A30-MIG-1g.6gb nvidia.com/gpu.memory=5952 "
+          "nvidia.com/mig.strategy=single",
+          "nvidia.com/gpu=8");
+    pool_is(rig, "nvidia.com/gpu", 5952, false, false);
+    assert_int_equal(rig->made->n_instances, 8);
+    assert_int_equal(sl_node_unit_mib(rig->made, 0, 0, 0), 5952);
+}
+
+static void under_mps_each_replica_has_its_part_and_a_request_is_for_one(void **state)
+{
+    struct node_rig *rig = *state;
+    given(rig,
+          T4 "nvidia.com/gpu.count=2 nvidia.com/gpu.replicas=4 nvidia.com/gpu.sharing-strategy=mps",
+          "nvidia.com/gpu=8");
+    pool_is(rig, "nvidia.com/gpu", 15360, true, true);
+    assert_int_equal(sl_node_unit_mib(rig->made, 0, 0, -1), 3840);
+}
+
+static void time_slicing_shows_every_replica_all_memory(void **state)
+{
+    struct node_rig *rig = *state;
+    given(rig,
+          T4 "nvidia.com/gpu.count=2 nvidia.com/gpu.replicas=4 "
+             "nvidia.com/gpu.sharing-strategy=time-slicing",
+          "nvidia.com/gpu.shared=8");
+    pool_is(rig, "nvidia.com/gpu.shared", 15360, false, false);
+    assert_int_equal(sl_node_unit_mib(rig->made, 0, 0, -1), 15360);
+}
+
+static void the_plugins_setting_is_told_by_a_label_or_an_annotation(void **state)
+{
+    struct node_rig *rig = *state;
+    const char *labels = T4 "nvidia.com/gpu.count=1 nvidia.com/gpu.replicas=4 "
+                            "nvidia.com/gpu.sharing-strategy=time-slicing";
+    given(rig, labels, "nvidia.com/gpu=4");
+    rig->node.annotations =
+        facts_pairs(&rig->facts, "sliced.dev/fail-requests-greater-than-one=true");
+    pool_is(rig, "nvidia.com/gpu", 15360, false, true);
+    rig->node.annotations =
+        facts_pairs(&rig->facts, "sliced.dev/fail-requests-greater-than-one=false");
+    pool_is(rig, "nvidia.com/gpu", 15360, false, false);
+    rig->node.annotations = NULL;
+    given(rig, "sliced.dev/fail-requests-greater-than-one=true", "nvidia.com/gpu=4");
+    pool_is(rig, "nvidia.com/gpu", 0, false, false); /* nothing is shared there */
+}
+
+static void replicas_known_by_counts_have_the_memory_of_all_gpus(void **state)
+{
+    struct node_rig *rig = *state;
+    /* which of the GPUs are shared is open */
+    given(rig,
+          T4 "nvidia.com/gpu.count=4 nvidia.com/gpu.replicas=4 "
+             "nvidia.com/gpu.sharing-strategy=mps",
+          "nvidia.com/gpu=2 nvidia.com/gpu.shared=8");
+    pool_is(rig, "nvidia.com/gpu.shared", 3840, true, true);
+    const struct sl_pool *pool = &rig->made->pool[1];
+    assert_false(pool->on_devices);
+    assert_int_equal(pool->total_mib, 4 * 15360);
+    assert_int_equal(sl_node_unit_mib(rig->made, 1, -1, -1), 3840);
+}
+
+static void shares_span_gpus_only_where_the_node_says_so(void **state)
+{
+    struct node_rig *rig = *state;
+    given(rig, "", "aliyun.com/gpu-mem=32 aliyun.com/gpu-count=2");
+    assert_false(make(rig)->pool[0].spans);
+    given(rig, "sliced.dev/gpushare-several-gpus=true",
+          "aliyun.com/gpu-mem=32 aliyun.com/gpu-count=2");
+    assert_true(make(rig)->pool[0].spans);
+}
+
+/* ---- mig-manager ---- */
+
+static void a_balanced_configuration_tells_what_each_gpu_holds(void **state)
+{
+    struct node_rig *rig = *state;
+    given(rig,
+          A100 "nvidia.com/gpu.count=2 nvidia.com/mig.config=all-balanced "
+               "nvidia.com/mig.config.state=success",
+          "nvidia.com/mig-1g.5gb=4 nvidia.com/mig-2g.10gb=2 nvidia.com/mig-3g.20gb=2");
+    check(rig, "inferred\n"
+               "nvidia.com/mig-1g.5gb mig 1g.5gb 4 on\n"
+               "nvidia.com/mig-2g.10gb mig 2g.10gb 2 on\n"
+               "nvidia.com/mig-3g.20gb mig 3g.20gb 2 on\n"
+               "0 mig 2g.10gb@0 1g.5gb@2 1g.5gb@3 3g.20gb@4\n"
+               "1 mig 2g.10gb@0 1g.5gb@2 1g.5gb@3 3g.20gb@4\n");
+}
+
+static void all_of_one_profile_tells_how_many_gpus_there_are(void **state)
+{
+    struct node_rig *rig = *state;
+    given(rig, A30 "nvidia.com/mig.config=all-1g.6gb", "nvidia.com/mig-1g.6gb=8");
+    check(rig, "inferred\n"
+               "nvidia.com/mig-1g.6gb mig 1g.6gb 8 on\n"
+               "0 mig 1g.6gb@0 1g.6gb@1 1g.6gb@2 1g.6gb@3\n"
+               "1 mig 1g.6gb@0 1g.6gb@1 1g.6gb@2 1g.6gb@3\n");
+}
+
+static void a_media_profile_is_spelled_with_a_dot(void **state)
+{
+    struct node_rig *rig = *state;
+    given(rig, A30 "nvidia.com/mig.config=all-1g.6gb.me nvidia.com/gpu.count=2",
+          "nvidia.com/mig-1g.6gb.me=2");
+    check(rig, "inferred\n"
+               "nvidia.com/mig-1g.6gb.me mig 1g.6gb+me 2 on\n"
+               "0 mig 1g.6gb+me@0\n"
+               "1 mig 1g.6gb+me@0\n");
+}
+
+static void a_configuration_that_allocatable_denies_is_not_believed(void **state)
+{
+    static const char *const labels[] = {
+        A30 "nvidia.com/mig.config=all-2g.12gb",   /* another profile */
+        A30 "nvidia.com/mig.config=all-1g.6gb.me", /* the same */
+        A30 "nvidia.com/mig.config=custom",        /* nobody knows it */
+        A30 "nvidia.com/mig.config=all-",          /* no name */
+        A30 "nvidia.com/mig.config=all-1g.6gb nvidia.com/mig.config.state=pending",
+        A30 "nvidia.com/mig.config=all-1g.6gb nvidia.com/mig.config.state=failed",
+        A30 "nvidia.com/mig.config=all-balanced",
+    };
+    struct node_rig *rig = *state;
+    for (size_t i = 0; i < sizeof(labels) / sizeof(labels[0]); i++) {
+        given(rig, labels[i], "nvidia.com/mig-1g.6gb=8");
+        check(rig, "unknown\nnvidia.com/mig-1g.6gb mig 1g.6gb 8 off\n");
+    }
+    given(rig, A30 "nvidia.com/mig.config=all-1g.6gb", "nvidia.com/mig-1g.6gb=7");
+    check(rig, "unknown\nnvidia.com/mig-1g.6gb mig 1g.6gb 7 off\n");
+}
+
+static void configuration_that_does_not_hold_leaves_what_counts_tell(void **state)
+{
+    struct node_rig *rig = *state;
+    given(rig, A30 "nvidia.com/gpu.count=1 nvidia.com/mig.config=all-2g.12gb",
+          "nvidia.com/mig-1g.6gb=4");
+    check(rig, "inferred\nnvidia.com/mig-1g.6gb mig 1g.6gb 4 on\n"
+               "0 mig 1g.6gb@0 1g.6gb@1 1g.6gb@2 1g.6gb@3\n");
+}
+
+static void memory_of_an_instance_of_an_unknown_profile_is_not_known(void **state)
+{
+    struct node_rig *rig = *state;
+    given(rig, "", "nvidia.com/mig-9g.9gb=1");
+    device(rig, 0, "9g.9gb@0");
+    const struct sl_node *node = make(rig);
+    assert_int_equal(node->n_instances, 1);
+    assert_int_equal(sl_memory_of_instance(node, 0), 0);
+}
+
+static void one_instance_that_fills_a_gpu_tells_of_one_gpu(void **state)
+{
+    struct node_rig *rig = *state;
+    given(rig, A30 "nvidia.com/mig.config=all-4g.24gb", "nvidia.com/mig-4g.24gb=1");
+    check(rig, "inferred\n"
+               "nvidia.com/mig-4g.24gb mig 4g.24gb 1 on\n"
+               "0 mig 4g.24gb@0\n");
+}
+
+static void as_many_gpus_are_configured_as_the_label_counts(void **state)
+{
+    struct node_rig *rig = *state;
+    given(rig, A100 "nvidia.com/gpu.count=3 nvidia.com/mig.config=all-balanced",
+          "nvidia.com/mig-1g.5gb=4 nvidia.com/mig-2g.10gb=2 nvidia.com/mig-3g.20gb=2");
+    describe(rig);
+    assert_int_equal(rig->made->n_devices, 0);
+    given(rig, A100 "nvidia.com/mig.config=all-balanced", /* more of one than of the others */
+          "nvidia.com/mig-1g.5gb=4 nvidia.com/mig-2g.10gb=3 nvidia.com/mig-3g.20gb=2");
+    describe(rig);
+    assert_int_equal(rig->made->n_devices, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_whole_gpu_has_the_memory_of_the_label),
+        TEST(an_instance_has_the_memory_of_its_label_else_of_its_name),
+        TEST(under_strategy_single_the_label_is_of_an_instance),
+        TEST(under_mps_each_replica_has_its_part_and_a_request_is_for_one),
+        TEST(time_slicing_shows_every_replica_all_memory),
+        TEST(the_plugins_setting_is_told_by_a_label_or_an_annotation),
+        TEST(replicas_known_by_counts_have_the_memory_of_all_gpus),
+        TEST(shares_span_gpus_only_where_the_node_says_so),
+        TEST(a_balanced_configuration_tells_what_each_gpu_holds),
+        TEST(all_of_one_profile_tells_how_many_gpus_there_are),
+        TEST(a_media_profile_is_spelled_with_a_dot),
+        TEST(a_configuration_that_allocatable_denies_is_not_believed),
+        TEST(configuration_that_does_not_hold_leaves_what_counts_tell),
+        TEST(memory_of_an_instance_of_an_unknown_profile_is_not_known),
+        TEST(one_instance_that_fills_a_gpu_tells_of_one_gpu),
+        TEST(as_many_gpus_are_configured_as_the_label_counts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,179 @@
+/* The digest of a view: different in all that scores read, and in nothing else. */
+#include "unit/core/rig.h"
+
+#define MEM "aliyun.com/gpu-mem"
+
+/* Has something of everything that a digest covers. */
+static struct rig *rig_of_all(void)
+{
+    const struct sl_mig_model *model = rig_model("A30-24GB");
+    struct rig *rig = rig_new();
+    struct sl_ask mig = rig_ask("nvidia.com/mig-1g.6gb", 1);
+    struct sl_ask share = rig_ask(MEM, 3);
+    rig->node.model = model;
+    rig_pool(rig, MEM, SL_KIND_MEMORY, 24);
+    rig_pool(rig, "nvidia.com/mig-1g.6gb", SL_KIND_MIG, 4);
+    rig->pool[1].profile = rig_profile(model, "1g.6gb");
+    for (unsigned d = 0; d < 3; d++) {
+        rig_device(rig, 8);
+        rig->device[d].model = model;
+    }
+    for (int start = 0; start < 4; start++) {
+        rig_instance(rig, 0, start, 1);
+    }
+    rig_run(rig, &mig, NULL);
+    rig_run(rig, &share, NULL);
+    return rig;
+}
+
+/* One change each. */
+static void change(struct rig *rig, unsigned which)
+{
+    struct sl_ask mig = rig_ask("nvidia.com/mig-1g.6gb", 1);
+    struct sl_ask share = rig_ask(MEM, 1);
+    switch (which) {
+    case 0:
+        rig->node.dynamic_mig = true;
+        break;
+    case 1:
+        rig->node.model = NULL;
+        break;
+    case 2:
+        rig->node.n_devices = 1;
+        break;
+    case 3:
+        rig->pool[0].key++;
+        break;
+    case 4:
+        rig->pool[0].capacity++;
+        break;
+    case 5:
+        rig->pool[1].kind = SL_KIND_REPLICA;
+        break;
+    case 6:
+        rig->pool[1].replicas = 2;
+        break;
+    case 7:
+        rig->pool[1].on_devices = false;
+        break;
+    case 8:
+        rig->pool[1].profile = NULL;
+        break;
+    case 9:
+        rig->device[1].healthy = false;
+        break;
+    case 10:
+        rig->device[1].mig = true;
+        break;
+    case 11:
+        rig->device[1].memory_units++;
+        break;
+    case 12:
+        rig->device[1].model = rig_model("A100-40GB / A800-40GB");
+        break;
+    case 13:
+        rig->instance[3].profile = NULL;
+        break;
+    case 14:
+        rig->instance[3].start = -1;
+        break;
+    case 15:
+        rig->instance[3].device = 1;
+        break;
+    case 16:
+        rig->instance[3].pool = 0;
+        break;
+    case 17:
+        rig_run(rig, &mig, NULL);
+        break;
+    case 18:
+        rig_run(rig, &share, NULL);
+        break;
+    case 19:
+        rig->device[0].healthy = false; /* the one that is cut up */
+        break;
+    case 20:
+        rig->device[1].model = rig_model("A100-40GB / A800-40GB");
+        rig->device[1].healthy = false;
+        break;
+    case 21:
+        rig->pool[0].spans = true;
+        break;
+    case 22:
+        rig->pool[1].one_each = true;
+        break;
+    case 23:
+        rig->pool[1].equal_memory = true;
+        break;
+    case 24:
+        rig->pool[1].memory_mib = 5000;
+        break;
+    case 25:
+        rig->pool[1].total_mib = 5000;
+        break;
+    case 26:
+        rig->device[1].memory_mib = 5000;
+        break;
+    case 27:
+        rig->pods[1].pod.assignment = MEM "=2*3"; /* on another device */
+        break;
+    case 28:
+        rig->node.model = rig_model("A100-40GB / A800-40GB");
+        for (unsigned d = 0; d < 3; d++) {
+            rig->device[d].model = rig->node.model;
+        }
+        break;
+    default:
+        rig->pods[0].pod.assignment = "nvidia.com/mig-1g.6gb=0/2"; /* elsewhere on the device */
+        break;
+    }
+}
+
+enum { CHANGES = 30 };
+
+static void digest_differs_in_all_that_scores_read(void **state)
+{
+    (void)state;
+    uint64_t digest[CHANGES + 1];
+    struct rig *rig = rig_of_all();
+    digest[CHANGES] = rig_view(rig)->digest;
+    rig_free(rig);
+    for (unsigned i = 0; i < CHANGES; i++) {
+        rig = rig_of_all();
+        change(rig, i);
+        digest[i] = rig_view(rig)->digest;
+        rig_free(rig);
+    }
+    for (unsigned i = 0; i <= CHANGES; i++) {
+        assert_int_not_equal(digest[i], 0);
+        for (unsigned k = 0; k < i; k++) {
+            if (digest[i] == digest[k]) {
+                fail_msg("changes %u and %u have one digest", k, i);
+            }
+        }
+    }
+}
+
+static void equal_nodes_have_one_digest_whatever_their_names_and_pods(void **state)
+{
+    (void)state;
+    struct rig *a = rig_of_all();
+    struct rig *b = rig_of_all();
+    b->node.product = "NVIDIA-A30";
+    b->device[0].uuid = "GPU-1";
+    b->pods[0].pod.namespace = "other";
+    b->pods[0].pod.name = "other";
+    b->pods[1].pod.created_us = 99;
+    assert_int_equal(rig_view(a)->digest, rig_view(b)->digest);
+    rig_free(a);
+    rig_free(b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(digest_differs_in_all_that_scores_read),
+        cmocka_unit_test(equal_nodes_have_one_digest_whatever_their_names_and_pods),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,689 @@
+/* Fit and choice: the rules one by one, and the reasons with their numbers. Properties over random
+ * nodes are in test_choose.c. */
+#include "unit/core/rig.h"
+
+#define GPU    "nvidia.com/gpu"
+#define SHARED "nvidia.com/gpu.shared"
+#define MEM    "aliyun.com/gpu-mem"
+#define MIG1   "nvidia.com/mig-1g.6gb"
+#define MIG2   "nvidia.com/mig-2g.12gb"
+
+/* ---- choice ---- */
+
+static void whole_gpus_are_the_lowest_free(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of_gpus(4, 16);
+    struct sl_ask one = rig_ask(GPU, 1);
+    struct sl_ask two = rig_ask(GPU, 2);
+    rig_run(rig, &one, GPU "=1");
+    assert_string_equal(rig_choose(rig, &two), GPU "=0,2");
+    rig_free(rig);
+}
+
+static void whole_gpu_is_never_one_with_pieces_in_use(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of_gpus(2, 16);
+    struct sl_ask whole = rig_ask(GPU, 1);
+    struct sl_ask share = rig_ask(MEM, 1);
+    rig_run(rig, &share, MEM "=0*1");
+    assert_string_equal(rig_choose(rig, &whole), GPU "=1");
+    rig_run(rig, &whole, GPU "=1");
+    assert_string_equal(rig_choose(rig, &whole), "");
+    assert_string_equal(rig_choose(rig, &share), MEM "=0");
+    rig_free(rig);
+}
+
+static void partitioned_and_ill_devices_are_not_given_whole(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of_gpus(3, 16);
+    struct sl_ask whole = rig_ask(GPU, 1);
+    rig->device[0].mig = true;
+    rig->device[1].healthy = false;
+    assert_string_equal(rig_choose(rig, &whole), GPU "=2");
+    rig_free(rig);
+}
+
+static void instance_comes_from_the_device_with_the_fewest_free(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    rig_pool(rig, MIG1, SL_KIND_MIG, 8);
+    for (unsigned d = 0; d < 2; d++) {
+        rig_device(rig, 0);
+        for (int start = 0; start < 4; start++) {
+            rig_instance(rig, d, start, 0);
+        }
+    }
+    struct sl_ask one = rig_ask(MIG1, 1);
+    struct sl_ask five = rig_ask(MIG1, 5);
+    rig_run(rig, &one, MIG1 "=1/2");
+    assert_string_equal(rig_choose(rig, &one), MIG1 "=1/0");
+    assert_string_equal(rig_choose(rig, &five), MIG1 "=1/0,1/1,1/3,0/0,0/1");
+    rig_free(rig);
+}
+
+static void instance_of_an_ill_device_is_not_given(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    rig_pool(rig, MIG1, SL_KIND_MIG, 2);
+    for (unsigned d = 0; d < 2; d++) {
+        rig_device(rig, 0);
+        rig_instance(rig, d, 0, 0);
+    }
+    rig->device[0].healthy = false;
+    struct sl_ask one = rig_ask(MIG1, 1);
+    struct sl_ask two = rig_ask(MIG1, 2);
+    assert_string_equal(rig_choose(rig, &one), MIG1 "=1/0");
+    struct sl_verdict v = rig_verdict(rig, &two);
+    assert_int_equal(v.reason, SL_REASON_UNHEALTHY);
+    assert_int_equal(v.free, 1);
+    rig_free(rig);
+}
+
+static struct rig *time_sliced(unsigned devices, int32_t replicas)
+{
+    struct rig *rig = rig_new();
+    unsigned pool = rig_pool(rig, SHARED, SL_KIND_REPLICA, (int64_t)devices * replicas);
+    rig->pool[pool].replicas = replicas;
+    for (unsigned i = 0; i < devices; i++) {
+        rig_device(rig, 0);
+    }
+    return rig;
+}
+
+static void replica_goes_to_the_least_used_device(void **state)
+{
+    (void)state;
+    struct rig *rig = time_sliced(3, 4);
+    struct sl_ask one = rig_ask(SHARED, 1);
+    struct sl_ask two = rig_ask(SHARED, 2);
+    rig_run(rig, &two, SHARED "=0*2");
+    rig_run(rig, &one, SHARED "=1");
+    assert_string_equal(rig_choose(rig, &one), SHARED "=2");
+    rig_free(rig);
+}
+
+static void several_replicas_go_to_different_devices_first(void **state)
+{
+    (void)state;
+    struct rig *rig = time_sliced(3, 4);
+    struct sl_ask two = rig_ask(SHARED, 2);
+    struct sl_ask eight = rig_ask(SHARED, 8);
+    rig_run(rig, &two, SHARED "=0*2");
+    assert_string_equal(rig_choose(rig, &two), SHARED "=1,2");
+    assert_string_equal(rig_choose(rig, &eight), SHARED "=0*2,1*3,2*3");
+    rig_free(rig);
+}
+
+static void millions_of_replicas_are_dealt_at_once(void **state)
+{
+    (void)state;
+    struct rig *rig = time_sliced(3, 1000000000);
+    struct sl_ask many = rig_ask(SHARED, 2000000001);
+    assert_string_equal(rig_choose(rig, &many), SHARED "=0*666666667,1*666666667,2*666666667");
+    rig_free(rig);
+}
+
+static void replicas_of_instances_are_on_instances(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    rig_pool(rig, MIG1 ".shared", SL_KIND_REPLICA, 4);
+    rig->pool[0].replicas = 2;
+    rig_device(rig, 0);
+    rig_instance(rig, 0, 0, 0);
+    rig_instance(rig, 0, 1, 0);
+    struct sl_ask ask = rig_ask(MIG1 ".shared", 3);
+    assert_string_equal(rig_choose(rig, &ask), MIG1 ".shared=0/0*2,0/1");
+    rig_run(rig, &ask, MIG1 ".shared=0/0,0/1*2");
+    assert_string_equal(rig_choose(rig, &ask), "");
+    assert_int_equal(rig->view->device[0].instances, 2);
+    rig_free(rig);
+}
+
+static void memory_takes_the_smallest_share_that_suffices(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of_gpus(3, 16);
+    struct sl_ask ten = rig_ask(MEM, 10);
+    struct sl_ask four = rig_ask(MEM, 4);
+    struct sl_ask six = rig_ask(MEM, 6);
+    rig_run(rig, &ten, MEM "=1*10");
+    rig_run(rig, &four, MEM "=2*4");
+    assert_string_equal(rig_choose(rig, &six), MEM "=1*6");
+    assert_string_equal(rig_choose(rig, &ten), MEM "=2*10");
+    rig_free(rig);
+}
+
+static void mixed_sizes_are_not_averaged(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    rig_pool(rig, MEM, SL_KIND_MEMORY, 40);
+    rig_device(rig, 16);
+    rig_device(rig, 24);
+    struct sl_ask ask = rig_ask(MEM, 20);
+    assert_string_equal(rig_choose(rig, &ask), MEM "=1*20");
+    rig_free(rig);
+}
+
+static void whole_and_memory_of_one_pod_are_on_different_devices(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of_gpus(2, 16);
+    struct sl_ask ask = rig_ask2(MEM, 8, GPU, 1);
+    assert_string_equal(rig_choose(rig, &ask), MEM "=0*8;" GPU "=1");
+    rig_free(rig);
+}
+
+static void memory_spares_untouched_devices_for_the_whole_gpus_beside_it(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    rig_pool(rig, MEM, SL_KIND_MEMORY, 40);
+    rig_pool(rig, GPU, SL_KIND_WHOLE, 2);
+    rig_device(rig, 8); /* the best fit, but then no GPU is whole */
+    rig_device(rig, 32);
+    struct sl_ask four = rig_ask(MEM, 4);
+    struct sl_ask both = rig_ask2(MEM, 8, GPU, 1);
+    rig_run(rig, &four, MEM "=1*4");
+    assert_string_equal(rig_choose(rig, &both), MEM "=1*8;" GPU "=0");
+    rig_free(rig);
+}
+
+static void whole_gpus_leave_the_device_that_the_memory_needs(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    rig_pool(rig, MEM, SL_KIND_MEMORY, 40);
+    rig_pool(rig, GPU, SL_KIND_WHOLE, 2);
+    rig_device(rig, 32);
+    rig_device(rig, 8);
+    struct sl_ask both = rig_ask2(MEM, 20, GPU, 1);
+    assert_string_equal(rig_choose(rig, &both), MEM "=0*20;" GPU "=1");
+    rig_free(rig);
+}
+
+static void counted_pools_give_units_that_only_the_kubelet_can_place(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    rig_pool(rig, MIG1, SL_KIND_MIG, 300);
+    rig->pool[0].on_devices = false;
+    struct sl_ask ask = rig_ask(MIG1, 200);
+    assert_string_equal(rig_choose(rig, &ask), MIG1 "=?*200");
+    rig_free(rig);
+}
+
+static void changed_counters_are_what_choose_on_reads_and_changes(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of_gpus(2, 16);
+    struct sl_ask one = rig_ask(GPU, 1);
+    rig_run(rig, &one, GPU "=0");
+    struct sl_scratch scratch;
+    struct sl_assignment assignment;
+    sl_scratch_init(&scratch, rig_view(rig));
+    sl_scratch_remove(&scratch, 0);
+    assert_true(sl_choose_on(&scratch, &one, &assignment, NULL));
+    assert_int_equal(assignment.part[0].device, 0);
+    assert_true(sl_choose_on(&scratch, &one, &assignment, NULL));
+    assert_int_equal(assignment.part[0].device, 1);
+    struct sl_scratch before = scratch;
+    assert_false(sl_choose_on(&scratch, &one, &assignment, NULL));
+    assert_memory_equal(before.device, scratch.device, 2 * sizeof scratch.device[0]);
+    assert_memory_equal(before.pool_used, scratch.pool_used, 2 * sizeof scratch.pool_used[0]);
+    rig_free(rig);
+}
+
+/* ---- large asks ---- */
+
+static struct rig *many_instances(unsigned devices)
+{
+    struct rig *rig = rig_new();
+    rig_pool(rig, "nvidia.com/mig-1g.5gb", SL_KIND_MIG, 7 * (int64_t)devices);
+    for (unsigned d = 0; d < devices; d++) {
+        rig_device(rig, 0);
+        for (int start = 0; start < 7; start++) {
+            rig_instance(rig, d, start, 0);
+        }
+    }
+    return rig;
+}
+
+static void sixty_four_whole_gpus_are_one_assignment(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of_gpus(64, 16);
+    struct sl_ask ask = rig_ask(GPU, 64);
+    struct sl_assignment assignment;
+    assert_true(strlen(rig_choose(rig, &ask)) > 64);
+    assert_true(sl_choose(rig->view, &ask, &assignment, NULL));
+    assert_int_equal(assignment.n, 64);
+    rig_free(rig);
+}
+
+static void as_many_instances_as_an_assignment_holds_fit(void **state)
+{
+    (void)state;
+    struct rig *rig = many_instances(20);
+    struct sl_ask ask = rig_ask("nvidia.com/mig-1g.5gb", SL_ASSIGNMENT_MAX);
+    struct sl_assignment read;
+    const char *text = rig_choose(rig, &ask);
+    assert_true(sl_assignment_parse(&rig->node, &ask, sl_str_of(text), &read));
+    assert_int_equal(read.n, SL_ASSIGNMENT_MAX);
+    rig_free(rig);
+}
+
+static void more_instances_than_an_assignment_holds_are_refused_for_good(void **state)
+{
+    (void)state;
+    struct rig *rig = many_instances(20);
+    struct sl_ask ask = rig_ask("nvidia.com/mig-1g.5gb", SL_ASSIGNMENT_MAX + 1);
+    struct sl_verdict v = rig_verdict(rig, &ask);
+    assert_int_equal(v.reason, SL_REASON_EXCEEDS_NODE);
+    assert_int_equal(v.capacity, SL_ASSIGNMENT_MAX);
+    rig_free(rig);
+}
+
+static void parts_of_several_items_are_bounded_together(void **state)
+{
+    (void)state;
+    struct rig *rig = many_instances(20);
+    rig_pool(rig, "nvidia.com/mig-2g.10gb", SL_KIND_MIG, 70);
+    for (unsigned i = 0; i < 70; i++) {
+        rig->instance[2 * (size_t)i].pool = 1;
+    }
+    rig->pool[0].capacity = 70;
+    struct sl_ask ask = rig_ask2("nvidia.com/mig-1g.5gb", 70, "nvidia.com/mig-2g.10gb", 58);
+    assert_int_equal(rig_verdict(rig, &ask).reason, SL_REASON_FITS);
+    ask.item[1].count = 59;
+    struct sl_verdict v = rig_verdict(rig, &ask);
+    assert_int_equal(v.reason, SL_REASON_EXCEEDS_TOGETHER);
+    assert_int_equal(v.item, 1);
+    rig_free(rig);
+}
+
+/* ---- reasons ---- */
+
+static void assert_verdict(struct sl_verdict v, enum sl_reason reason, int64_t free,
+                           int64_t capacity, int64_t largest)
+{
+    assert_string_equal(sl_reason_name(v.reason), sl_reason_name(reason));
+    assert_int_equal(v.free, free);
+    assert_int_equal(v.capacity, capacity);
+    assert_int_equal(v.largest, largest);
+}
+
+static void asks_for_nothing_fit_and_malformed_ones_never_do(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of_gpus(1, 16);
+    struct sl_ask none = {0};
+    struct sl_ask malformed = rig_ask(GPU, 1);
+    malformed.malformed = true;
+    struct sl_verdict v;
+    assert_true(sl_fit(rig_view(rig), &none, &v));
+    assert_int_equal(v.reason, SL_REASON_NO_ASK);
+    assert_false(sl_fit(rig->view, &malformed, &v));
+    assert_int_equal(v.reason, SL_REASON_MALFORMED_ASK);
+    malformed.n = 0;
+    assert_false(sl_fit(rig->view, &malformed, &v));
+    rig_free(rig);
+}
+
+static void unknown_resource_is_not_offered(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of_gpus(1, 16);
+    struct sl_ask ask = rig_ask(MIG1, 1);
+    assert_verdict(rig_verdict(rig, &ask), SL_REASON_NOT_OFFERED, 0, 0, 0);
+    rig_free(rig);
+}
+
+static void never_goes_before_not_now(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of_gpus(1, 16);
+    struct sl_ask whole = rig_ask(GPU, 1);
+    rig_run(rig, &whole, NULL);
+    struct sl_ask ask = rig_ask2(GPU, 1, MIG1, 1);
+    struct sl_verdict v = rig_verdict(rig, &ask);
+    assert_int_equal(v.reason, SL_REASON_NOT_OFFERED);
+    assert_int_equal(v.item, 1);
+    rig_free(rig);
+}
+
+static void full_node_is_insufficient_and_too_large_an_ask_exceeds_it(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of_gpus(2, 16);
+    struct sl_ask one = rig_ask(GPU, 1);
+    struct sl_ask two = rig_ask(GPU, 2);
+    struct sl_ask three = rig_ask(GPU, 3);
+    rig_run(rig, &one, NULL);
+    assert_verdict(rig_verdict(rig, &one), SL_REASON_FITS, 1, 2, 0);
+    assert_verdict(rig_verdict(rig, &two), SL_REASON_INSUFFICIENT, 1, 2, 0);
+    assert_verdict(rig_verdict(rig, &three), SL_REASON_EXCEEDS_NODE, 0, 2, 0);
+    rig_free(rig);
+}
+
+static void memory_in_sum_but_on_no_device_is_fragmented(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of_gpus(2, 16);
+    struct sl_ask ten = rig_ask(MEM, 10);
+    rig_run(rig, &ten, MEM "=0*10");
+    rig_run(rig, &ten, MEM "=1*10");
+    assert_verdict(rig_verdict(rig, &ten), SL_REASON_FRAGMENTED, 12, 32, 6);
+    struct sl_ask thirteen = rig_ask(MEM, 13);
+    assert_verdict(rig_verdict(rig, &thirteen), SL_REASON_INSUFFICIENT, 12, 32, 0);
+    struct sl_ask twenty = rig_ask(MEM, 20);
+    assert_verdict(rig_verdict(rig, &twenty), SL_REASON_EXCEEDS_DEVICE, 0, 32, 16);
+    struct sl_ask forty = rig_ask(MEM, 40);
+    assert_verdict(rig_verdict(rig, &forty), SL_REASON_EXCEEDS_NODE, 0, 32, 0);
+    rig_free(rig);
+}
+
+static void unit_of_a_gpu_may_be_all_it_has(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of_gpus(2, 1);
+    struct sl_ask two = rig_ask(MEM, 2);
+    struct sl_verdict v = rig_verdict(rig, &two);
+    assert_int_equal(v.reason, SL_REASON_EXCEEDS_DEVICE);
+    assert_int_equal(v.largest, 1);
+    rig_free(rig);
+}
+
+static void pieces_are_named_before_a_failed_gpu(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of_gpus(3, 16);
+    struct sl_ask share = rig_ask(MEM, 1);
+    struct sl_ask one = rig_ask(GPU, 1);
+    struct sl_ask three = rig_ask(GPU, 3);
+    rig_run(rig, &share, MEM "=0*1");
+    rig_run(rig, &share, MEM "=1*1");
+    rig->device[2].healthy = false;
+    assert_int_equal(rig_verdict(rig, &one).reason, SL_REASON_DEVICES_SHARED);
+    assert_int_equal(rig_verdict(rig, &three).reason, SL_REASON_UNHEALTHY);
+    rig_free(rig);
+}
+
+static void whole_gpus_wait_for_the_pieces_in_use(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of_gpus(2, 16);
+    struct sl_ask share = rig_ask(MEM, 1);
+    struct sl_ask two = rig_ask(GPU, 2);
+    rig_run(rig, &share, NULL);
+    assert_verdict(rig_verdict(rig, &two), SL_REASON_DEVICES_SHARED, 1, 2, 0);
+    rig_free(rig);
+}
+
+static void pieces_are_seen_whichever_gpu_they_are_of(void **state)
+{
+    (void)state;
+    for (unsigned shared = 0; shared < 3; shared++) {
+        struct rig *rig = rig_of_gpus(3, 16);
+        struct sl_ask gpu = rig_ask(GPU, 1);
+        struct sl_ask share = rig_ask(MEM, 4);
+        for (unsigned i = 0; i < 3; i++) {
+            char text[64];
+            (void)snprintf(text, sizeof(text), i == shared ? MEM "=%u*4" : GPU "=%u", i);
+            rig_run(rig, i == shared ? &share : &gpu, text);
+        }
+        assert_int_equal(rig_verdict(rig, &gpu).reason, SL_REASON_DEVICES_SHARED);
+        rig_free(rig);
+    }
+}
+
+static void room_on_ill_devices_is_told_as_such(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of_gpus(2, 16);
+    rig->device[1].healthy = false;
+    struct sl_ask two = rig_ask(GPU, 2);
+    struct sl_ask share = rig_ask(MEM, 16);
+    assert_verdict(rig_verdict(rig, &two), SL_REASON_UNHEALTHY, 1, 2, 0);
+    assert_int_equal(rig_verdict(rig, &share).reason, SL_REASON_FITS);
+    rig_run(rig, &share, MEM "=0*16");
+    assert_verdict(rig_verdict(rig, &share), SL_REASON_UNHEALTHY, 0, 32, 0);
+    rig_free(rig);
+}
+
+static void items_that_fit_alone_but_not_together_even_when_empty_are_told_as_such(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of_gpus(2, 16);
+    struct sl_ask ask = rig_ask2(MEM, 1, GPU, 2);
+    assert_int_equal(rig_verdict(rig, &ask).reason, SL_REASON_EXCEEDS_TOGETHER);
+    ask.item[1].count = 1;
+    struct sl_ask one = rig_ask(GPU, 1);
+    rig_run(rig, &one, GPU "=0");
+    assert_false(sl_reason_is_never(rig_verdict(rig, &ask).reason));
+    rig_free(rig);
+}
+
+/* ---- repartitioning by demand ---- */
+
+/* One A30 with a 2g.12gb at 0 and two 1g.6gb at 2 and 3. */
+static struct rig *dynamic_a30(void)
+{
+    struct rig *rig = rig_new();
+    const struct sl_mig_model *a30 = rig_model("A30-24GB");
+    rig->node.dynamic_mig = true;
+    rig->node.model = a30;
+    rig_pool(rig, MIG1, SL_KIND_MIG, 2);
+    rig_pool(rig, MIG2, SL_KIND_MIG, 1);
+    rig->pool[0].profile = rig_profile(a30, "1g.6gb");
+    rig->pool[1].profile = rig_profile(a30, "2g.12gb");
+    rig_device(rig, 0);
+    rig->device[0].model = a30;
+    rig_instance(rig, 0, 0, 1);
+    rig_instance(rig, 0, 2, 0);
+    rig_instance(rig, 0, 3, 0);
+    return rig;
+}
+
+static void profile_not_offered_now_may_be_made(void **state)
+{
+    (void)state;
+    struct rig *rig = dynamic_a30();
+    struct sl_ask ask = rig_ask("nvidia.com/mig-4g.24gb", 1);
+    assert_int_equal(rig_verdict(rig, &ask).reason, SL_REASON_NOT_PARTITIONED);
+    rig->node.dynamic_mig = false;
+    assert_int_equal(rig_verdict(rig, &ask).reason, SL_REASON_NOT_OFFERED);
+    rig_free(rig);
+}
+
+/* The kubelet compares names: a node makes the instance, but not under the name that was asked. */
+static void profile_asked_under_another_name_is_told_with_the_nodes_own(void **state)
+{
+    (void)state;
+    struct rig *rig = dynamic_a30();
+    static const struct {
+        const char *asked;
+        const char *text;
+    } cases[] = {
+        {"nvidia.com/mig-4g.23gb",
+         "nvidia.com/mig-4g.23gb: 1 asked, this node is not partitioned for it now; it offers that "
+         "profile as nvidia.com/mig-4g.24gb"},
+        {"nvidia.com/mig-4g.24gb",
+         "nvidia.com/mig-4g.24gb: 1 asked, this node is not partitioned for it now"},
+        {"nvidia.com/mig-1g.6gb.me",
+         "nvidia.com/mig-1g.6gb.me: 1 asked, this node is not partitioned for it now"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char text[256];
+        struct sl_ask ask = rig_ask(cases[i].asked, 1);
+        struct sl_verdict v = rig_verdict(rig, &ask);
+        (void)sl_verdict_text(&v, &ask, NULL, text, sizeof(text));
+        assert_string_equal(text, cases[i].text);
+    }
+    rig_free(rig);
+}
+
+static void profile_of_another_model_is_not_offered(void **state)
+{
+    (void)state;
+    struct rig *rig = dynamic_a30();
+    struct sl_ask ask = rig_ask("nvidia.com/mig-3g.20gb", 1);
+    assert_int_equal(rig_verdict(rig, &ask).reason, SL_REASON_NOT_OFFERED);
+    rig_free(rig);
+}
+
+static void more_than_any_partition_has_is_never(void **state)
+{
+    (void)state;
+    struct rig *rig = dynamic_a30();
+    struct sl_ask offered = rig_ask(MIG1, 5);
+    struct sl_ask absent = rig_ask("nvidia.com/mig-4g.24gb", 2);
+    assert_verdict(rig_verdict(rig, &offered), SL_REASON_EXCEEDS_NODE, 0, 4, 0);
+    assert_verdict(rig_verdict(rig, &absent), SL_REASON_EXCEEDS_NODE, 0, 1, 0);
+    rig_free(rig);
+}
+
+static void what_is_not_offered_at_all_is_named_before_what_could_be_made(void **state)
+{
+    (void)state;
+    struct rig *rig = dynamic_a30();
+    struct sl_ask ask = rig_ask2("nvidia.com/mig-4g.24gb", 1, "nvidia.com/mig-7g.80gb", 1);
+    struct sl_verdict v = rig_verdict(rig, &ask);
+    assert_int_equal(v.reason, SL_REASON_NOT_OFFERED);
+    assert_int_equal(v.item, 1);
+    ask.n = 1;
+    assert_int_equal(rig_verdict(rig, &ask).reason, SL_REASON_NOT_PARTITIONED);
+    rig_free(rig);
+}
+
+static void fewer_offered_than_free_room_allows_is_not_partitioned(void **state)
+{
+    (void)state;
+    struct rig *rig = dynamic_a30();
+    struct sl_ask three = rig_ask(MIG1, 3);
+    assert_verdict(rig_verdict(rig, &three), SL_REASON_NOT_PARTITIONED, 2, 2, 0);
+    struct sl_ask pair = rig_ask(MIG2, 1);
+    rig_run(rig, &pair, MIG2 "=0/0");
+    struct sl_verdict v = rig_verdict(rig, &three);
+    assert_int_equal(v.reason, SL_REASON_INSUFFICIENT);
+    struct sl_ask two = rig_ask(MIG1, 2);
+    assert_int_equal(rig_verdict(rig, &two).reason, SL_REASON_FITS);
+    rig_free(rig);
+}
+
+static void room_beside_instances_of_unknown_start_is_searched(void **state)
+{
+    (void)state;
+    struct rig *rig = dynamic_a30();
+    for (unsigned i = 0; i < 3; i++) {
+        rig->instance[i].start = -1;
+    }
+    struct sl_ask one = rig_ask(MIG1, 1);
+    struct sl_ask three = rig_ask(MIG1, 3);
+    rig_run(rig, &one, MIG1 "=0/#1");
+    assert_false(rig_view(rig)->n_residents == 0 || rig->view->resident[0].assumed);
+    assert_int_equal(rig_verdict(rig, &three).reason, SL_REASON_NOT_PARTITIONED);
+    three.item[0].count = 4;
+    assert_int_equal(rig_verdict(rig, &three).reason, SL_REASON_INSUFFICIENT);
+    rig_free(rig);
+}
+
+/* A device that is not cut up can be, unless something of it is in use. */
+static void room_to_partition_is_on_devices_that_nobody_uses(void **state)
+{
+    (void)state;
+    static const char *const users[] = {GPU, SHARED, MEM};
+    struct sl_ask eight = rig_ask(MIG1, 8); /* four on each device */
+    for (size_t i = 0; i < sizeof users / sizeof users[0]; i++) {
+        struct rig *rig = dynamic_a30();
+        struct sl_ask user = rig_ask(users[i], 1);
+        unsigned pool = rig_pool(rig, users[i], user.item[0].kind, 4);
+        rig->pool[pool].replicas = user.item[0].kind == SL_KIND_REPLICA ? 4 : 1;
+        rig->device[rig_device(rig, 16)].model = rig->node.model;
+        assert_int_equal(rig_verdict(rig, &eight).reason, SL_REASON_NOT_PARTITIONED);
+        rig_run(rig, &user, NULL);
+        assert_int_equal(rig_verdict(rig, &eight).reason, SL_REASON_INSUFFICIENT);
+        rig_free(rig);
+    }
+}
+
+static void what_does_not_fit_is_assigned_nothing(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of_gpus(1, 16);
+    struct sl_ask malformed = {.malformed = true};
+    struct sl_ask none = {0};
+    struct sl_ask two = rig_ask(GPU, 2);
+    const struct sl_ask *asks[] = {&malformed, &none, &two};
+    for (size_t i = 0; i < 3; i++) {
+        struct sl_assignment assignment = {.n = 7};
+        (void)sl_choose(rig_view(rig), asks[i], &assignment, NULL);
+        assert_int_equal(assignment.n, 0);
+    }
+    rig_free(rig);
+}
+
+static void one_gpu_waits_for_the_pieces_of_one(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of_gpus(1, 16);
+    struct sl_ask share = rig_ask(MEM, 1);
+    struct sl_ask gpu = rig_ask(GPU, 1);
+    rig_run(rig, &share, MEM "=0*1");
+    assert_int_equal(rig_verdict(rig, &gpu).reason, SL_REASON_DEVICES_SHARED);
+    rig_free(rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(whole_gpus_are_the_lowest_free),
+        cmocka_unit_test(whole_gpu_is_never_one_with_pieces_in_use),
+        cmocka_unit_test(partitioned_and_ill_devices_are_not_given_whole),
+        cmocka_unit_test(instance_comes_from_the_device_with_the_fewest_free),
+        cmocka_unit_test(instance_of_an_ill_device_is_not_given),
+        cmocka_unit_test(replica_goes_to_the_least_used_device),
+        cmocka_unit_test(several_replicas_go_to_different_devices_first),
+        cmocka_unit_test(millions_of_replicas_are_dealt_at_once),
+        cmocka_unit_test(replicas_of_instances_are_on_instances),
+        cmocka_unit_test(memory_takes_the_smallest_share_that_suffices),
+        cmocka_unit_test(mixed_sizes_are_not_averaged),
+        cmocka_unit_test(whole_and_memory_of_one_pod_are_on_different_devices),
+        cmocka_unit_test(memory_spares_untouched_devices_for_the_whole_gpus_beside_it),
+        cmocka_unit_test(whole_gpus_leave_the_device_that_the_memory_needs),
+        cmocka_unit_test(counted_pools_give_units_that_only_the_kubelet_can_place),
+        cmocka_unit_test(changed_counters_are_what_choose_on_reads_and_changes),
+        cmocka_unit_test(sixty_four_whole_gpus_are_one_assignment),
+        cmocka_unit_test(as_many_instances_as_an_assignment_holds_fit),
+        cmocka_unit_test(more_instances_than_an_assignment_holds_are_refused_for_good),
+        cmocka_unit_test(parts_of_several_items_are_bounded_together),
+        cmocka_unit_test(asks_for_nothing_fit_and_malformed_ones_never_do),
+        cmocka_unit_test(unknown_resource_is_not_offered),
+        cmocka_unit_test(never_goes_before_not_now),
+        cmocka_unit_test(full_node_is_insufficient_and_too_large_an_ask_exceeds_it),
+        cmocka_unit_test(memory_in_sum_but_on_no_device_is_fragmented),
+        cmocka_unit_test(unit_of_a_gpu_may_be_all_it_has),
+        cmocka_unit_test(pieces_are_named_before_a_failed_gpu),
+        cmocka_unit_test(whole_gpus_wait_for_the_pieces_in_use),
+        cmocka_unit_test(room_on_ill_devices_is_told_as_such),
+        cmocka_unit_test(items_that_fit_alone_but_not_together_even_when_empty_are_told_as_such),
+        cmocka_unit_test(profile_not_offered_now_may_be_made),
+        cmocka_unit_test(profile_asked_under_another_name_is_told_with_the_nodes_own),
+        cmocka_unit_test(profile_of_another_model_is_not_offered),
+        cmocka_unit_test(more_than_any_partition_has_is_never),
+        cmocka_unit_test(what_is_not_offered_at_all_is_named_before_what_could_be_made),
+        cmocka_unit_test(fewer_offered_than_free_room_allows_is_not_partitioned),
+        cmocka_unit_test(room_beside_instances_of_unknown_start_is_searched),
+        cmocka_unit_test(room_to_partition_is_on_devices_that_nobody_uses),
+        cmocka_unit_test(what_does_not_fit_is_assigned_nothing),
+        cmocka_unit_test(one_gpu_waits_for_the_pieces_of_one),
+        cmocka_unit_test(pieces_are_seen_whichever_gpu_they_are_of),
+    };
+    return cmocka_run_group_tests_name("fit", tests, NULL, NULL);
+}

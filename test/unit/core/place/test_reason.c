@@ -1,0 +1,168 @@
+/* Reasons: the sentences, and what counts as never. */
+#include "unit/core/request/facts_rig.h"
+
+#include "core/request/text.h"
+#include "sliced/reason.h"
+
+static const struct sl_ask mig_ask = {
+    .n = 2,
+    .item = {{.resource = "aliyun.com/gpu-mem", .count = 8, .kind = SL_KIND_MEMORY},
+             {.resource = "nvidia.com/mig-1g.6gb", .count = 2, .kind = SL_KIND_MIG}},
+};
+
+static void check_text(struct sl_verdict verdict, const char *malformed, const char *expected)
+{
+    char out[256];
+    size_t len = sl_verdict_text(&verdict, &mig_ask, malformed, out, sizeof(out));
+    assert_string_equal(out, expected);
+    assert_int_equal(len, strlen(expected));
+}
+
+static void sentences_carry_the_resource_and_the_numbers(void **state)
+{
+    (void)state;
+    struct sl_verdict v = {.item = 1, .asked = 2, .free = 1, .capacity = 8};
+    v.reason = SL_REASON_INSUFFICIENT;
+    check_text(v, NULL, "nvidia.com/mig-1g.6gb: 2 asked, 1 free of 8");
+    v.reason = SL_REASON_NOT_OFFERED;
+    check_text(v, NULL, "nvidia.com/mig-1g.6gb: not offered by this node");
+    v.reason = SL_REASON_NOT_PARTITIONED;
+    check_text(v, NULL, "nvidia.com/mig-1g.6gb: 2 asked, this node is not partitioned for it now");
+    v.reason = SL_REASON_CUTTING;
+    check_text(v, NULL, "nvidia.com/mig-1g.6gb: 2 asked, this node's GPUs are being cut");
+    v.reason = SL_REASON_EXCEEDS_NODE;
+    check_text(v, NULL, "nvidia.com/mig-1g.6gb: 2 asked, this node has 8 in all");
+    v.reason = SL_REASON_DEVICES_SHARED;
+    check_text(v, NULL, "nvidia.com/mig-1g.6gb: 2 asked, 1 free of 8, parts of others are in use");
+    v.reason = SL_REASON_UNHEALTHY;
+    check_text(v, NULL, "nvidia.com/mig-1g.6gb: 2 asked, 1 free of 8 on healthy GPUs");
+    v = (struct sl_verdict){.asked = 8, .free = 12, .capacity = 24, .largest = 6};
+    v.reason = SL_REASON_FRAGMENTED;
+    check_text(v, NULL, "aliyun.com/gpu-mem: 8 asked, 12 free in sum but at most 6 on one GPU");
+    v.reason = SL_REASON_EXCEEDS_DEVICE;
+    check_text(v, NULL, "aliyun.com/gpu-mem: 8 asked, one GPU of this node has at most 6");
+    v.reason = SL_REASON_EXCEEDS_TOGETHER;
+    check_text(v, NULL,
+               "aliyun.com/gpu-mem: 8 asked, never to be had on this node beside the pod's other "
+               "GPU requests");
+}
+
+static void sentences_without_numbers(void **state)
+{
+    (void)state;
+    check_text((struct sl_verdict){.reason = SL_REASON_FITS}, NULL, "fits");
+    check_text((struct sl_verdict){.reason = SL_REASON_NO_ASK}, NULL, "asks for no GPU");
+    check_text((struct sl_verdict){.reason = SL_REASON_UNKNOWN_NODE}, NULL, "node not known (yet)");
+    check_text((struct sl_verdict){.reason = SL_REASON_MALFORMED_ASK}, "container \"a\": wrong",
+               "malformed GPU request: container \"a\": wrong");
+    check_text((struct sl_verdict){.reason = SL_REASON_MALFORMED_ASK}, NULL,
+               "malformed GPU request");
+}
+
+static void extreme_numbers_are_written_in_full(void **state)
+{
+    (void)state;
+    struct sl_verdict v = {
+        .reason = SL_REASON_INSUFFICIENT, .asked = INT64_MAX, .free = 0, .capacity = INT64_MIN};
+    check_text(v, NULL,
+               "aliyun.com/gpu-mem: 9223372036854775807 asked, 0 free of -9223372036854775808");
+}
+
+static void an_item_outside_the_ask_is_named_gpu(void **state)
+{
+    (void)state;
+    struct sl_verdict v = {.reason = SL_REASON_NOT_OFFERED, .item = 7};
+    check_text(v, NULL, "GPU: not offered by this node");
+    char out[64];
+    v.item = 0;
+    (void)sl_verdict_text(&v, NULL, NULL, out, sizeof(out));
+    assert_string_equal(out, "GPU: not offered by this node");
+}
+
+static void a_text_is_cut_at_every_size_and_never_overruns(void **state)
+{
+    (void)state;
+    const char *full = "nvidia.com/mig-1g.6gb: 2 asked, 1 free of 8";
+    struct sl_verdict v = {
+        .reason = SL_REASON_INSUFFICIENT, .item = 1, .asked = 2, .free = 1, .capacity = 8};
+    for (size_t size = 0; size <= strlen(full) + 2; size++) {
+        char out[64];
+        memset(out, '#', sizeof(out));
+        size_t len = sl_verdict_text(&v, &mig_ask, NULL, out, size);
+        size_t expected = size == 0 ? 0 : size - 1 < strlen(full) ? size - 1 : strlen(full);
+        assert_int_equal(len, expected);
+        assert_memory_equal(out, full, len);
+        assert_true(size == 0 || out[len] == '\0');
+        assert_int_equal(out[size], '#');
+    }
+}
+
+static void a_text_is_never_cut_inside_a_character(void **state)
+{
+    (void)state;
+    struct sl_verdict v = {.reason = SL_REASON_MALFORMED_ASK};
+    char out[26];
+    size_t len = sl_verdict_text(&v, NULL, "\xc3\xa4\xc3\xb6", out, sizeof(out));
+    assert_string_equal(out, "malformed GPU request: \xc3\xa4");
+    assert_int_equal(len, 25);
+    char shorter[25];
+    len = sl_verdict_text(&v, NULL, "\xc3\xa4\xc3\xb6", shorter, sizeof(shorter));
+    assert_string_equal(shorter, "malformed GPU request: ");
+    assert_int_equal(len, 23);
+}
+
+static void nothing_follows_a_cut(void **state)
+{
+    (void)state;
+    char out[4];
+    struct sl_text text;
+    sl_text_init(&text, out, sizeof(out));
+    sl_text_puts(&text, "ab\xc3\xa4");
+    sl_text_puts(&text, "c");
+    sl_text_i64(&text, 1);
+    assert_string_equal(out, "ab");
+    assert_true(text.cut);
+    assert_int_equal(text.len, 2);
+}
+
+static void never_is_what_no_end_of_a_pod_would_help(void **state)
+{
+    (void)state;
+    for (enum sl_reason r = SL_REASON_FITS; r < SL_REASON_COUNT; r++) {
+        bool never = r == SL_REASON_NOT_OFFERED || r == SL_REASON_EXCEEDS_NODE ||
+                     r == SL_REASON_EXCEEDS_DEVICE || r == SL_REASON_EXCEEDS_TOGETHER ||
+                     r == SL_REASON_LITTLE_MEMORY || r == SL_REASON_ONE_EACH ||
+                     r == SL_REASON_MALFORMED_ASK;
+        assert_int_equal(sl_reason_is_never(r), never);
+    }
+}
+
+static void every_reason_has_a_name_of_its_own_and_a_help(void **state)
+{
+    (void)state;
+    for (enum sl_reason r = SL_REASON_FITS; r < SL_REASON_COUNT; r++) {
+        assert_non_null(sl_reason_name(r));
+        assert_true(strlen(sl_reason_help(r)) > 20);
+        for (enum sl_reason other = SL_REASON_FITS; other < r; other++) {
+            assert_string_not_equal(sl_reason_name(r), sl_reason_name(other));
+        }
+    }
+    assert_string_equal(sl_reason_name(SL_REASON_INSUFFICIENT), "Insufficient");
+    assert_string_equal(sl_reason_name(SL_REASON_NOT_PARTITIONED), "NotPartitioned");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sentences_carry_the_resource_and_the_numbers),
+        cmocka_unit_test(sentences_without_numbers),
+        cmocka_unit_test(extreme_numbers_are_written_in_full),
+        cmocka_unit_test(an_item_outside_the_ask_is_named_gpu),
+        cmocka_unit_test(a_text_is_cut_at_every_size_and_never_overruns),
+        cmocka_unit_test(a_text_is_never_cut_inside_a_character),
+        cmocka_unit_test(nothing_follows_a_cut),
+        cmocka_unit_test(never_is_what_no_end_of_a_pod_would_help),
+        cmocka_unit_test(every_reason_has_a_name_of_its_own_and_a_help),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,216 @@
+/* Residents of a node: each has places that add up to what it asks for, the counters are the sums
+ * of them, and one who is taken out and put back leaves no trace. */
+#include "unit/core/rig.h"
+
+#include "core/place/choose.h"
+
+#define GPU    "nvidia.com/gpu"
+#define SHARED "nvidia.com/gpu.shared"
+#define MEM    "aliyun.com/gpu-mem"
+#define SLICE  "nvidia.com/mig-1g.6gb"
+
+enum { POOLS = 4, PLAIN = 4, DEVICES = PLAIN + 2 };
+
+static const char *const resources[POOLS] = {MEM, GPU, SHARED, SLICE};
+
+/* GPUs that are shared in three ways, some of them failed, and two that are cut up. */
+static struct rig *random_node(uint64_t *seed)
+{
+    struct rig *rig = rig_of_gpus(PLAIN, 8);
+    rig->pool[rig_pool(rig, SHARED, SL_KIND_REPLICA, INT64_C(3) * PLAIN)].replicas = 3;
+    unsigned slices = rig_pool(rig, SLICE, SL_KIND_MIG, 8);
+    for (unsigned d = PLAIN; d < DEVICES; d++) {
+        rig_device(rig, 0);
+        for (int start = 0; start < 4; start++) {
+            rig_instance(rig, d, start, slices);
+        }
+    }
+    for (unsigned d = 0; d < DEVICES; d++) {
+        rig->device[d].healthy = rig_random(seed, 6) > 0;
+    }
+    rig->pool[rig_random(seed, POOLS)].on_devices = rig_random(seed, 3) > 0;
+    return rig;
+}
+
+/* One to three items, of different resources. */
+static struct sl_ask random_items(uint64_t *seed)
+{
+    struct sl_ask ask = {.n = (uint8_t)(1 + rig_random(seed, 3))};
+    unsigned at = rig_random(seed, POOLS);
+    for (unsigned i = 0; i < ask.n; i++) {
+        int64_t count = 1 + rig_random(seed, at % POOLS == 0 ? 12 : 3);
+        ask.item[i] = rig_item(resources[at++ % POOLS], count);
+    }
+    return ask;
+}
+
+static void assert_same(const struct sl_node *node, const struct sl_scratch *a,
+                        const struct sl_scratch *b)
+{
+    for (unsigned i = 0; i < node->n_pools; i++) {
+        assert_int_equal(a->pool_used[i], b->pool_used[i]);
+    }
+    for (unsigned i = 0; i < node->n_devices; i++) {
+        assert_int_equal(a->device[i].whole, b->device[i].whole);
+        assert_int_equal(a->device[i].replicas, b->device[i].replicas);
+        assert_int_equal(a->device[i].memory_units, b->device[i].memory_units);
+        assert_int_equal(a->device[i].instances, b->device[i].instances);
+    }
+    for (unsigned i = 0; i < node->n_instances; i++) {
+        assert_int_equal(a->instance_used[i], b->instance_used[i]);
+    }
+}
+
+/* What the parts of all residents make, counted anew. */
+static void assert_sums(const struct sl_view *view)
+{
+    const struct sl_node *node = view->node;
+    struct sl_scratch sum;
+    sl_scratch_clear(&sum, view);
+    for (unsigned r = 0; r < view->n_residents; r++) {
+        const struct sl_resident *resident = &view->resident[r];
+        int64_t placed[SL_ASK_ITEMS_MAX] = {0};
+        for (unsigned k = 0; k < resident->n_parts; k++) {
+            const struct sl_assignment_part *part = &view->part[resident->first_part + k];
+            const struct sl_ask_item *item = &resident->pod->items[part->item];
+            placed[part->item] += part->amount;
+            if (part->instance >= 0) {
+                assert_int_equal(part->device, node->instance[part->instance].device);
+                sum.instance_used[part->instance]++;
+                sum.device[part->device].instances++;
+            } else if (part->device >= 0) {
+                struct sl_device_use *use = &sum.device[part->device];
+                use->whole = use->whole || item->kind == SL_KIND_WHOLE;
+                use->replicas += item->kind == SL_KIND_REPLICA ? (int32_t)part->amount : 0;
+                use->memory_units += item->kind == SL_KIND_MEMORY ? part->amount : 0;
+            }
+        }
+        for (unsigned i = 0; i < resident->pod->n_items; i++) {
+            int pool = sl_view_pool(view, resident->pod->items[i].key);
+            assert_true(placed[i] <= resident->pod->items[i].count);
+            sum.pool_used[pool] += resident->pod->items[i].count;
+        }
+    }
+    struct sl_scratch is;
+    sl_scratch_init(&is, view);
+    assert_same(node, &is, &sum);
+}
+
+static void assert_comings_and_goings(const struct sl_view *view, uint64_t *seed)
+{
+    struct sl_scratch before;
+    struct sl_scratch after;
+    struct sl_scratch empty;
+    sl_scratch_init(&before, view);
+    sl_scratch_init(&after, view);
+    sl_scratch_clear(&empty, view);
+    unsigned first = view->n_residents == 0 ? 0 : rig_random(seed, view->n_residents);
+    for (unsigned r = 0; r < view->n_residents; r++) {
+        sl_scratch_remove(&after, (first + r) % view->n_residents);
+    }
+    assert_same(view->node, &after, &empty);
+    for (unsigned r = 0; r < view->n_residents; r++) {
+        sl_scratch_restore(&after, r);
+    }
+    assert_same(view->node, &after, &before);
+}
+
+static void counters_are_the_sums_of_the_residents_parts(void **state)
+{
+    (void)state;
+    uint64_t seed = 9;
+    unsigned without = 0;
+    for (unsigned round = 0; round < 300; round++) {
+        struct rig *rig = random_node(&seed);
+        for (unsigned i = 0; i < 10; i++) {
+            struct sl_ask ask = random_items(&seed);
+            const char *text = rig_random(&seed, 2) == 0 ? rig_choose(rig, &ask) : "";
+            rig_run(rig, &ask, text[0] == '\0' ? NULL : text);
+            without += text[0] == '\0';
+        }
+        assert_sums(rig_view(rig));
+        assert_comings_and_goings(rig->view, &seed);
+        rig_free(rig);
+    }
+    assert_in_range(without, 500, 2800);
+}
+
+/* ---- residents whose places nobody told ---- */
+
+static const struct sl_assignment_part *part_of(const struct rig *rig, unsigned resident,
+                                                unsigned part)
+{
+    const struct sl_resident *r = &rig->view->resident[resident];
+    assert_true(part < r->n_parts);
+    return &rig->view->part[r->first_part + part];
+}
+
+static void who_has_too_little_memory_is_still_on_a_gpu_that_works(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of_gpus(3, 16);
+    struct sl_ask ask = rig_ask(GPU, 1);
+    ask.item[0].least_mib = 80000;
+    rig->device[0].healthy = false;
+    for (unsigned i = 0; i < 3; i++) {
+        rig->device[i].memory_mib = 24576;
+        rig_run(rig, &ask, NULL);
+    }
+    rig_view(rig);
+    assert_int_equal(part_of(rig, 0, 0)->device, 1);
+    assert_int_equal(part_of(rig, 1, 0)->device, 2);
+    assert_int_equal(part_of(rig, 2, 0)->device, 0);
+    rig_free(rig);
+}
+
+static void share_larger_than_any_gpu_is_on_as_many_as_it_fills(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of_gpus(3, 16);
+    struct sl_ask forty = rig_ask(MEM, 40);
+    struct sl_ask more = rig_ask(MEM, 10);
+    rig_run(rig, &forty, NULL);
+    rig_run(rig, &more, NULL);
+    rig_view(rig);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(part_of(rig, 0, i)->device, i);
+        assert_int_equal(part_of(rig, 0, i)->amount, i < 2 ? 16 : 8);
+    }
+    assert_int_equal(rig->view->resident[1].n_parts, 1); /* what is left; the rest is nowhere */
+    assert_int_equal(part_of(rig, 1, 0)->amount, 8);
+    assert_int_equal(rig->view->pool_used[0], 50);
+    rig_free(rig);
+}
+
+static void several_of_what_is_given_one_by_one_are_not_chosen(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    struct sl_ask ask = rig_ask(SHARED, 2);
+    struct sl_scratch scratch;
+    struct sl_assignment assignment;
+    unsigned failed = 9;
+    unsigned pool = rig_pool(rig, SHARED, SL_KIND_REPLICA, 4);
+    rig->pool[pool].replicas = 4;
+    rig_device(rig, 0);
+    sl_scratch_init(&scratch, rig_view(rig));
+    assert_true(sl_scratch_choose(&scratch, ask.item, 1, false, &assignment, &failed));
+    sl_scratch_undo(&scratch, ask.item, &assignment, 0);
+    rig->pool[pool].one_each = true;
+    assert_false(sl_scratch_choose(&scratch, ask.item, 1, false, &assignment, &failed));
+    assert_int_equal(failed, 0);
+    ask.item[0].count = 1;
+    assert_true(sl_scratch_choose(&scratch, ask.item, 1, false, &assignment, &failed));
+    rig_free(rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counters_are_the_sums_of_the_residents_parts),
+        cmocka_unit_test(several_of_what_is_given_one_by_one_are_not_chosen),
+        cmocka_unit_test(who_has_too_little_memory_is_still_on_a_gpu_that_works),
+        cmocka_unit_test(share_larger_than_any_gpu_is_on_as_many_as_it_fills),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,121 @@
+/* nos' slices of a GPU's memory: given on the GPU that has them, several sizes on one GPU, one to a
+ * request, and assigned by the GPU and the resource. */
+#include "unit/core/rig.h"
+
+#define SMALL "nvidia.com/gpu-10gb"
+#define LARGE "nvidia.com/gpu-20gb"
+
+static unsigned slices_pool(struct rig *rig, const char *resource, int64_t mib, int64_t n)
+{
+    unsigned pool = rig_pool(rig, resource, SL_KIND_REPLICA, n);
+    rig->pool[pool].slices = true;
+    rig->pool[pool].equal_memory = true;
+    rig->pool[pool].one_each = true;
+    rig->pool[pool].memory_mib = mib;
+    return pool;
+}
+
+static void slices(struct rig *rig, unsigned device, unsigned pool, uint16_t n)
+{
+    rig->instance[rig_instance(rig, device, -1, pool)].slices = n;
+}
+
+/* GPU 0 with two small and a large one, GPU 1 with four small ones. */
+static struct rig *mixed(void)
+{
+    struct rig *rig = rig_new();
+    unsigned small = slices_pool(rig, SMALL, 10240, 6);
+    unsigned large = slices_pool(rig, LARGE, 20480, 1);
+    rig->device[rig_device(rig, 0)].memory_mib = 40960;
+    rig->device[rig_device(rig, 0)].memory_mib = 40960;
+    slices(rig, 0, small, 2);
+    slices(rig, 0, large, 1);
+    slices(rig, 1, small, 4);
+    return rig;
+}
+
+static void gpu_gives_as_many_slices_of_a_size_as_it_has(void **state)
+{
+    struct rig *rig = mixed();
+    struct sl_ask small = rig_ask(SMALL, 1);
+    struct sl_ask large = rig_ask(LARGE, 1);
+    unsigned on[2] = {0};
+    (void)state;
+    assert_string_equal(rig_choose(rig, &large), LARGE "=0");
+    (void)rig_run(rig, &large, LARGE "=0");
+    for (unsigned i = 0; i < 6; i++) {
+        char text[64];
+        (void)snprintf(text, sizeof(text), "%s", rig_choose(rig, &small));
+        on[strcmp(text, SMALL "=1") == 0]++;
+        (void)rig_run(rig, &small, text);
+    }
+    assert_int_equal(on[0], 2);
+    assert_int_equal(on[1], 4);
+    assert_int_equal(rig_verdict(rig, &small).reason, SL_REASON_INSUFFICIENT);
+    assert_int_equal(rig_verdict(rig, &large).reason, SL_REASON_INSUFFICIENT);
+    rig_free(rig);
+}
+
+static void slices_go_one_to_a_request(void **state)
+{
+    struct rig *rig = mixed();
+    struct sl_ask ask = rig_ask(SMALL, 2);
+    (void)state;
+    assert_int_equal(rig_verdict(rig, &ask).reason, SL_REASON_ONE_EACH);
+    ask = rig_ask2(SMALL, 1, LARGE, 1);
+    assert_int_equal(rig_verdict(rig, &ask).reason, SL_REASON_FITS);
+    rig_free(rig);
+}
+
+static void declared_memory_is_limited_by_the_slice_and_by_no_other(void **state)
+{
+    struct rig *rig = mixed();
+    struct sl_ask ask = rig_ask(LARGE, 1);
+    (void)state;
+    rig->instance[1].slices = 2;
+    rig->pool[1].capacity = 2;
+    ask.item[0].memory_mib = 20480;
+    (void)rig_run(rig, &ask, LARGE "=0");
+    assert_int_equal(rig_verdict(rig, &ask).reason, SL_REASON_FITS);
+    ask.item[0].memory_mib = 20481;
+    assert_int_equal(rig_verdict(rig, &ask).reason, SL_REASON_LITTLE_MEMORY);
+    rig_free(rig);
+}
+
+static void assignment_that_its_gpu_has_no_slice_for_is_assumed_elsewhere(void **state)
+{
+    struct rig *rig = mixed();
+    struct sl_ask large = rig_ask(LARGE, 1);
+    struct sl_ask small = rig_ask(SMALL, 1);
+    (void)state;
+    (void)rig_run(rig, &large, LARGE "=1");
+    (void)rig_run(rig, &small, SMALL "=1/#0");
+    const struct sl_view *view = rig_view(rig);
+    assert_true(view->resident[0].assumed);
+    assert_true(view->resident[1].assumed);
+    assert_int_equal(view->instance_used[1], 1);
+    assert_int_equal(view->pool_used[0], 1);
+    rig_free(rig);
+}
+
+static void slices_of_a_failed_gpu_are_not_given(void **state)
+{
+    struct rig *rig = mixed();
+    struct sl_ask large = rig_ask(LARGE, 1);
+    (void)state;
+    rig->device[0].healthy = false;
+    assert_int_equal(rig_verdict(rig, &large).reason, SL_REASON_UNHEALTHY);
+    rig_free(rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gpu_gives_as_many_slices_of_a_size_as_it_has),
+        cmocka_unit_test(slices_go_one_to_a_request),
+        cmocka_unit_test(declared_memory_is_limited_by_the_slice_and_by_no_other),
+        cmocka_unit_test(assignment_that_its_gpu_has_no_slice_for_is_assumed_elsewhere),
+        cmocka_unit_test(slices_of_a_failed_gpu_are_not_given),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

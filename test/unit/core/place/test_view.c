@@ -1,0 +1,536 @@
+/* What a view says is in use: residents with their assignments, assumed ones, over-commitment. */
+#include "unit/core/rig.h"
+
+#include "core/place/choose.h"
+#include "sliced/constraint.h"
+#include "sliced/score.h"
+
+#define GPU    "nvidia.com/gpu"
+#define MEM    "aliyun.com/gpu-mem"
+#define SHARED "nvidia.com/gpu.shared"
+
+static struct rig *two_a30(void)
+{
+    struct rig *rig = rig_new();
+    unsigned pool = rig_pool(rig, "nvidia.com/mig-1g.6gb", SL_KIND_MIG, 8);
+    for (unsigned d = 0; d < 2; d++) {
+        rig_device(rig, 0);
+        for (int start = 0; start < 4; start++) {
+            rig_instance(rig, d, start, pool);
+        }
+    }
+    return rig;
+}
+
+static void empty_node_has_everything_free(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of_gpus(4, 16);
+    const struct sl_view *view = rig_view(rig);
+    assert_int_equal(sl_view_free_units(view, 0), 64);
+    assert_int_equal(sl_view_free_units(view, 1), 4);
+    assert_int_equal(view->room[0].largest, 16);
+    assert_int_equal(view->n_residents, 0);
+    rig_free(rig);
+}
+
+static void whole_gpu_takes_the_memory_of_its_device(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of_gpus(2, 16);
+    struct sl_ask ask = rig_ask(GPU, 1);
+    rig_run(rig, &ask, GPU "=1");
+    const struct sl_view *view = rig_view(rig);
+    assert_true(view->device[1].whole);
+    assert_int_equal(sl_view_free_units(view, 0), 16);
+    assert_int_equal(sl_view_free_units(view, 1), 1);
+    rig_free(rig);
+}
+
+static void memory_share_takes_the_whole_gpu_away(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of_gpus(2, 16);
+    struct sl_ask ask = rig_ask(MEM, 3);
+    rig_run(rig, &ask, MEM "=0*3");
+    const struct sl_view *view = rig_view(rig);
+    assert_int_equal(view->device[0].memory_units, 3);
+    assert_int_equal(sl_view_free_units(view, 0), 29);
+    assert_int_equal(view->room[0].largest, 16);
+    assert_int_equal(sl_view_free_units(view, 1), 1);
+    rig_free(rig);
+}
+
+static void assigned_pods_are_placed_before_older_ones_without_assignment(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of_gpus(2, 16);
+    struct sl_ask ask = rig_ask(GPU, 1);
+    rig_run(rig, &ask, NULL);
+    rig_run(rig, &ask, GPU "=0");
+    const struct sl_view *view = rig_view(rig);
+    assert_true(view->resident[0].assumed);
+    assert_int_equal(view->part[view->resident[0].first_part].device, 1);
+    assert_false(view->resident[1].assumed);
+    assert_int_equal(view->part[view->resident[1].first_part].device, 0);
+    rig_free(rig);
+}
+
+static void residents_are_in_order_of_creation_then_uid(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of_gpus(4, 16);
+    struct sl_ask ask = rig_ask(GPU, 1);
+    rig_run(rig, &ask, NULL)->created_us = 7;
+    rig_run(rig, &ask, NULL)->created_us = 5;
+    rig_run(rig, &ask, NULL)->created_us = 5;
+    const struct sl_view *view = rig_view(rig);
+    assert_string_equal(view->resident[0].pod->uid, "u1");
+    assert_string_equal(view->resident[1].pod->uid, "u2");
+    assert_string_equal(view->resident[2].pod->uid, "u0");
+    assert_int_equal(view->part[view->resident[2].first_part].device, 2);
+    rig_free(rig);
+}
+
+static void order_of_the_list_makes_no_difference(void **state)
+{
+    (void)state;
+    struct rig *rig = two_a30();
+    struct sl_ask ask = rig_ask("nvidia.com/mig-1g.6gb", 1);
+    struct sl_pod *pods[5];
+    struct sl_pod *turned[5];
+    for (unsigned i = 0; i < 5; i++) {
+        pods[i] = rig_run(rig, &ask, i == 3 ? "nvidia.com/mig-1g.6gb=0/1" : NULL);
+        pods[i]->created_us = i / 3; /* some at one time: their UIDs decide */
+        turned[4 - i] = pods[i];
+    }
+    struct sl_view *a = sl_view_new(&rig->node, pods, 5);
+    struct sl_view *b = sl_view_new(&rig->node, turned, 5);
+    assert_memory_equal(a->instance_used, b->instance_used, 8 * sizeof a->instance_used[0]);
+    for (unsigned i = 0; i < 5; i++) {
+        assert_ptr_equal(a->resident[i].pod, b->resident[i].pod);
+        assert_int_equal(a->part[a->resident[i].first_part].instance,
+                         b->part[b->resident[i].first_part].instance);
+    }
+    sl_view_free(a);
+    sl_view_free(b);
+    rig_free(rig);
+}
+
+static void pods_that_hold_nothing_here_are_passed_over(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of_gpus(6, 16);
+    struct sl_ask ask = rig_ask(GPU, 1);
+    rig_run(rig, &ask, NULL)->phase = SL_POD_SUCCEEDED;
+    rig_run(rig, &ask, NULL)->phase = SL_POD_FAILED;
+    rig_run(rig, &ask, NULL)->node = NULL;
+    rig_run(rig, &ask, NULL)->node = "node-2";
+    rig_run(rig, &ask, NULL)->n_items = 0;
+    rig_run(rig, &ask, NULL)->deleting = true; /* its containers may still run */
+    const struct sl_view *view = rig_view(rig);
+    assert_int_equal(view->n_residents, 1);
+    assert_int_equal(view->pool_used[1], 1);
+    rig_free(rig);
+}
+
+static void second_nomination_to_one_place_is_assumed_elsewhere(void **state)
+{
+    (void)state;
+    struct rig *rig = two_a30();
+    struct sl_ask ask = rig_ask("nvidia.com/mig-1g.6gb", 1);
+    rig_run(rig, &ask, "nvidia.com/mig-1g.6gb=1/2");
+    rig_run(rig, &ask, "nvidia.com/mig-1g.6gb=1/2");
+    const struct sl_view *view = rig_view(rig);
+    assert_false(view->resident[0].assumed);
+    assert_true(view->resident[1].assumed);
+    assert_int_equal(view->instance_used[6], 1);
+    assert_int_equal(view->instance_used[4], 1);
+    assert_int_equal(view->device[1].instances, 2);
+    assert_int_equal(sl_view_free_units(view, 0), 6);
+    rig_free(rig);
+}
+
+static void half_usable_assignment_is_not_used_at_all(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of_gpus(4, 16);
+    struct sl_ask one = rig_ask(GPU, 1);
+    struct sl_ask two = rig_ask(GPU, 2);
+    rig_run(rig, &one, GPU "=3");
+    rig_run(rig, &two, GPU "=2,3");
+    const struct sl_view *view = rig_view(rig);
+    assert_true(view->resident[1].assumed);
+    assert_true(view->device[0].whole);
+    assert_true(view->device[1].whole);
+    assert_false(view->device[2].whole);
+    rig_free(rig);
+}
+
+static void over_commitment_counts_in_the_pool_and_frees_nothing(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of_gpus(2, 16);
+    struct sl_ask ask = rig_ask(GPU, 3);
+    rig_run(rig, &ask, NULL);
+    const struct sl_view *view = rig_view(rig);
+    assert_int_equal(view->pool_used[1], 3);
+    assert_int_equal(view->resident[0].n_parts, 2);
+    assert_int_equal(sl_view_free_units(view, 1), 0);
+    assert_int_equal(sl_view_free_units(view, 0), 0);
+    rig_free(rig);
+}
+
+static void over_committed_memory_never_underflows(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of_gpus(2, 16);
+    struct sl_ask ask = rig_ask(MEM, 12);
+    rig_run(rig, &ask, MEM "=0*12");
+    rig_run(rig, &ask, MEM "=0*12");
+    const struct sl_view *view = rig_view(rig);
+    assert_int_equal(view->device[0].memory_units, 24);
+    assert_false(view->resident[1].assumed);
+    assert_int_equal(view->pool_used[0], 24);
+    assert_int_equal(sl_view_free_units(view, 0), 8);
+    assert_int_equal(view->room[0].largest, 8);
+    struct sl_ask more = rig_ask(MEM, 9);
+    assert_false(sl_fit(view, &more, NULL));
+    rig_free(rig);
+}
+
+static void huge_counts_do_not_overflow(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of_gpus(2, 16);
+    rig->pool[1].on_devices = false;
+    rig->pool[1].capacity = INT64_MAX;
+    struct sl_ask ask = rig_ask2(MEM, INT64_MAX, GPU, INT64_MAX);
+    for (unsigned i = 0; i < 8; i++) {
+        rig_run(rig, &ask, i % 2 == 0 ? NULL : MEM "=0*9223372036854775807;" GPU "=?*1");
+    }
+    const struct sl_view *view = rig_view(rig);
+    assert_int_equal(sl_view_free_units(view, 0), 0);
+    assert_true(view->pool_used[1] > 0);
+    rig_free(rig);
+}
+
+static void share_that_no_device_has_room_for_is_on_several(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of_gpus(3, 16);
+    struct sl_ask ask = rig_ask(MEM, 40);
+    rig_run(rig, &ask, NULL);
+    const struct sl_view *view = rig_view(rig);
+    assert_int_equal(view->pool_used[0], 40);
+    assert_int_equal(sl_view_free_units(view, 0), 8);
+    assert_int_equal(sl_view_free_units(view, 1), 0); /* none of them is free as a whole */
+    assert_int_equal(view->n_parts, 3);
+    assert_true(view->n_parts > 1); /* more than room was made for beforehand */
+    struct sl_scratch scratch;
+    sl_scratch_init(&scratch, view);
+    sl_scratch_remove(&scratch, 0);
+    assert_int_equal(scratch.pool_used[0], 0);
+    assert_int_equal(scratch.device[0].memory_units + scratch.device[1].memory_units +
+                         scratch.device[2].memory_units,
+                     0);
+    rig_free(rig);
+}
+
+/* A pod has more resources than an ask may have: what the node has of them counts. */
+static void all_that_a_pod_holds_counts_however_much_it_names(void **state)
+{
+    (void)state;
+    enum { NAMES = 12 };
+    struct rig *rig = rig_new();
+    struct sl_ask_item items[NAMES];
+    static char name[NAMES][32];
+    struct sl_ask none = {.n = 0};
+    for (unsigned i = 0; i < NAMES; i++) {
+        snprintf(name[i], sizeof name[i], "nvidia.com/mig-x%02u", i);
+        items[i] = rig_item(name[i], 1 + i);
+        if (i % 2 == 1) {
+            rig->pool[rig_pool(rig, name[i], SL_KIND_MIG, 20)].on_devices = false;
+        }
+    }
+    struct sl_pod *pod = rig_run(rig, &none, NULL);
+    pod->items = items;
+    pod->n_items = NAMES;
+    pod->malformed = "more than 8";
+    const struct sl_view *view = rig_view(rig);
+    assert_int_equal(view->n_residents, 1);
+    for (unsigned i = 0; i < view->n_pools; i++) {
+        assert_int_equal(view->pool_used[i], 2 + 2 * i);
+        assert_int_equal(sl_view_free_units(view, i), 18 - 2 * i);
+    }
+    rig_free(rig);
+}
+
+static void pods_stay_on_a_device_that_falls_ill(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of_gpus(2, 16);
+    rig->device[0].healthy = false;
+    struct sl_ask ask = rig_ask(GPU, 1);
+    rig_run(rig, &ask, GPU "=0");
+    const struct sl_view *view = rig_view(rig);
+    assert_false(view->resident[0].assumed);
+    assert_true(view->device[0].whole);
+    assert_int_equal(sl_view_free_units(view, 1), 1);
+    rig_free(rig);
+}
+
+static void assumed_pods_take_healthy_devices_first_and_ill_ones_last(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of_gpus(3, 16);
+    rig->device[0].healthy = false;
+    struct sl_ask ask = rig_ask(GPU, 1);
+    rig_run(rig, &ask, NULL);
+    assert_false(rig_view(rig)->device[0].whole);
+    rig_run(rig, &ask, NULL);
+    rig_run(rig, &ask, NULL);
+    assert_true(rig_view(rig)->device[0].whole);
+    assert_int_equal(sl_view_free_units(rig->view, 1), 0);
+    rig_free(rig);
+}
+
+static void resource_that_the_node_lost_is_no_part_of_the_view(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of_gpus(2, 16);
+    struct sl_ask ask = rig_ask2(GPU, 1, "nvidia.com/mig-1g.5gb", 2);
+    rig_run(rig, &ask, GPU "=0;nvidia.com/mig-1g.5gb=1/0,1/1");
+    const struct sl_view *view = rig_view(rig);
+    assert_int_equal(view->n_residents, 1);
+    assert_int_equal(view->resident[0].n_parts, 1);
+    assert_int_equal(view->pool_used[1], 1);
+    rig_free(rig);
+}
+
+static void scratch_without_a_resident_is_the_view_without_it(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of_gpus(2, 16);
+    struct sl_ask whole = rig_ask(GPU, 2); /* one of them has no place */
+    struct sl_ask share = rig_ask(MEM, 5);
+    rig_run(rig, &share, MEM "=0*5");
+    rig_run(rig, &whole, NULL);
+    struct sl_scratch scratch;
+    sl_scratch_init(&scratch, rig_view(rig));
+    assert_int_equal(scratch.pool_used[1], 2);
+    sl_scratch_remove(&scratch, 1);
+    assert_int_equal(scratch.pool_used[1], 0);
+    assert_int_equal(scratch.pool_used[0], 5);
+    assert_false(scratch.device[1].whole);
+    sl_scratch_remove(&scratch, 0);
+    assert_int_equal(scratch.device[0].memory_units, 0);
+    assert_int_equal(rig->view->pool_used[1], 2);
+    rig_free(rig);
+}
+
+static void counted_pools_need_no_devices(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    rig_pool(rig, GPU, SL_KIND_WHOLE, 4);
+    rig->pool[0].on_devices = false;
+    struct sl_ask ask = rig_ask(GPU, 3);
+    rig_run(rig, &ask, GPU "=0,1,2");
+    const struct sl_view *view = rig_view(rig);
+    assert_false(view->resident[0].assumed);
+    assert_int_equal(view->resident[0].n_parts, 1);
+    assert_int_equal(view->part[0].device, -1);
+    assert_int_equal(view->part[0].amount, 3);
+    assert_int_equal(sl_view_free_units(view, 0), 1);
+    rig_free(rig);
+}
+
+static void next_unit_is_where_the_choice_puts_it(void **state)
+{
+    (void)state;
+    struct rig *rig = two_a30();
+    struct sl_ask ask = rig_ask("nvidia.com/mig-1g.6gb", 1);
+    for (unsigned i = 0; i < 8; i++) {
+        struct sl_assignment assignment;
+        const struct sl_view *view = rig_view(rig);
+        assert_true(sl_choose(view, &ask, &assignment, NULL));
+        assert_int_equal(view->room[0].next_device, assignment.part[0].device);
+        assert_int_equal(sl_view_free_units(view, 0), 8 - i);
+        rig_run(rig, &ask, NULL);
+    }
+    assert_int_equal(rig_view(rig)->room[0].next_device, -1);
+    rig_free(rig);
+}
+
+/* ---- CPU and memory of all that stands there ---- */
+
+static void requests_of_all_pods_that_stand_on_the_node_count(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of_gpus(4, 16);
+    const struct sl_constraints large = {.cpu_milli = 1000, .memory_bytes = 300};
+    const struct sl_constraints small = {.cpu_milli = 20, .memory_bytes = 4};
+    const struct sl_host_use others = {.cpu_milli = 5, .memory_bytes = 7, .n_pods = 2};
+    struct sl_ask gpu = rig_ask(GPU, 1);
+    struct sl_ask nothing = {.n = 0};
+    struct sl_pod *pods[5];
+    pods[0] = rig_run(rig, &gpu, NULL);
+    pods[0]->constraints = &large;
+    pods[1] = rig_run(rig, &nothing, NULL);
+    pods[1]->constraints = &small;
+    pods[2] = rig_run(rig, &gpu, NULL);
+    pods[3] = rig_run(rig, &gpu, NULL);
+    pods[3]->constraints = &large;
+    pods[3]->phase = SL_POD_SUCCEEDED;
+    pods[4] = rig_run(rig, &gpu, NULL);
+    pods[4]->constraints = &large;
+    pods[4]->node = "node-2";
+    struct sl_view *view = sl_view_new_beside(&rig->node, pods, 5, &others);
+    assert_int_equal(view->cpu_milli, 1025);
+    assert_int_equal(view->memory_bytes, 311);
+    assert_int_equal(view->n_pods, 5);
+    sl_view_free(view);
+    rig_free(rig);
+}
+
+/* ---- the summary of idle GPUs ---- */
+
+static void gaps_are_counted_in_units_of_memory_where_devices_are_alike(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of_gpus(4, 16);
+    struct sl_ask share = rig_ask(MEM, 5);
+    struct sl_ask whole = rig_ask(GPU, 1);
+    rig_run(rig, &share, MEM "=1*5");
+    rig_run(rig, &whole, GPU "=2");
+    rig->device[3].healthy = false;
+    const struct sl_view *view = rig_view(rig);
+    assert_int_equal(view->idle.whole, 1);
+    assert_int_equal(view->idle.pools, 3);
+    assert_int_equal(view->idle.n_devices, 4);
+    assert_int_equal(view->idle.units, 16);
+    assert_int_equal(view->idle.steps, 16);
+    assert_int_equal(view->idle.cpu_milli, -1);
+    assert_int_equal(view->gap[0], 16);
+    assert_int_equal(view->gap[1], 11);
+    assert_int_equal(view->gap[2], 0);
+    assert_int_equal(view->gap[3], 0);
+    rig->device[2].memory_units = 24; /* one is larger */
+    assert_int_equal(rig_view(rig)->idle.steps, 0);
+    rig_free(rig);
+}
+
+static void where_units_stand_on_no_devices_there_are_no_gaps(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of_gpus(2, 16);
+    rig->pool[1].kind = SL_KIND_MEMORY; /* nobody gives a whole GPU away */
+    assert_int_equal(rig_view(rig)->idle.whole, -1);
+    assert_int_equal(rig->view->idle.steps, 16);
+    rig->pool[0].on_devices = false;
+    assert_int_equal(rig_view(rig)->idle.steps, 0);
+    rig_free(rig);
+}
+
+static void gaps_are_what_replicas_leave_too(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of_gpus(3, 16);
+    struct sl_ask one = rig_ask(SHARED, 1);
+    struct sl_ask share = rig_ask(MEM, 6);
+    rig->pool[rig_pool(rig, SHARED, SL_KIND_REPLICA, 12)].replicas = 4;
+    rig_run(rig, &one, SHARED "=0");
+    rig_run(rig, &one, SHARED "=1");
+    rig_run(rig, &share, MEM "=1*6");
+    const struct sl_view *view = rig_view(rig);
+    assert_int_equal(view->idle.replicas, 4);
+    assert_int_equal(view->idle.units, 16);
+    assert_int_equal(view->idle.whole, 1);
+    assert_int_equal(view->gap[0], 12);
+    assert_int_equal(view->gap[1], 10);
+    assert_int_equal(view->gap[2], 16);
+    rig_free(rig);
+}
+
+static int32_t gap(int64_t units, int32_t replicas, struct sl_device_use use)
+{
+    const struct sl_device device = {.healthy = true};
+    return sl_idle_gap(&device, &use, units, replicas);
+}
+
+static void gap_is_the_smaller_of_what_memory_and_replicas_leave(void **state)
+{
+    (void)state;
+    const int64_t huge = INT64_C(1) << 62;
+    assert_int_equal(sl_idle_steps(16, 0), 16);
+    assert_int_equal(sl_idle_steps(0, 4), 4);
+    assert_int_equal(sl_idle_steps(1, 0), 100); /* one step would be no measure */
+    assert_int_equal(sl_idle_steps(2, 0), 2);
+    assert_int_equal(sl_idle_steps(SL_IDLE_STEPS, 0), SL_IDLE_STEPS);
+    assert_int_equal(sl_idle_steps(SL_IDLE_STEPS + 1, 0), 100);
+    assert_int_equal(gap(16, 0, (struct sl_device_use){.memory_units = 4}), 12);
+    assert_int_equal(gap(16, 0, (struct sl_device_use){.memory_units = 16}), 0);
+    assert_int_equal(gap(16, 0, (struct sl_device_use){.memory_units = 17}), 0);
+    assert_int_equal(gap(huge, 0, (struct sl_device_use){.memory_units = huge / 4}), 75);
+    assert_int_equal(gap(0, 4, (struct sl_device_use){.replicas = 1}), 3);
+    assert_int_equal(gap(0, 4, (struct sl_device_use){.replicas = 5}), 0);
+    assert_int_equal(gap(16, 4, (struct sl_device_use){.replicas = 1}), 12);
+    assert_int_equal(gap(16, 4, (struct sl_device_use){.replicas = 1, .memory_units = 6}), 10);
+    assert_int_equal(gap(16, 4, (struct sl_device_use){.replicas = 3, .memory_units = 6}), 4);
+    assert_int_equal(gap(16, 4, (struct sl_device_use){.instances = 1}), 0);
+}
+
+static void shares_on_several_devices_make_room_as_often_as_need_be(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of_gpus(12, 16);
+    struct sl_ask ask = rig_ask(MEM, 60);
+    for (unsigned i = 0; i < 3; i++) {
+        rig_run(rig, &ask, NULL);
+    }
+    const struct sl_view *view = rig_view(rig);
+    assert_int_equal(view->n_parts, 12);
+    assert_int_equal(sl_view_free_units(view, 0), 12);
+    for (unsigned i = 0; i < view->n_residents; i++) {
+        int64_t sum = 0;
+        for (unsigned k = 0; k < view->resident[i].n_parts; k++) {
+            sum += view->part[view->resident[i].first_part + k].amount;
+        }
+        assert_int_equal(sum, 60);
+    }
+    rig_free(rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(empty_node_has_everything_free),
+        cmocka_unit_test(whole_gpu_takes_the_memory_of_its_device),
+        cmocka_unit_test(memory_share_takes_the_whole_gpu_away),
+        cmocka_unit_test(assigned_pods_are_placed_before_older_ones_without_assignment),
+        cmocka_unit_test(residents_are_in_order_of_creation_then_uid),
+        cmocka_unit_test(order_of_the_list_makes_no_difference),
+        cmocka_unit_test(pods_that_hold_nothing_here_are_passed_over),
+        cmocka_unit_test(second_nomination_to_one_place_is_assumed_elsewhere),
+        cmocka_unit_test(half_usable_assignment_is_not_used_at_all),
+        cmocka_unit_test(over_commitment_counts_in_the_pool_and_frees_nothing),
+        cmocka_unit_test(over_committed_memory_never_underflows),
+        cmocka_unit_test(huge_counts_do_not_overflow),
+        cmocka_unit_test(share_that_no_device_has_room_for_is_on_several),
+        cmocka_unit_test(all_that_a_pod_holds_counts_however_much_it_names),
+        cmocka_unit_test(pods_stay_on_a_device_that_falls_ill),
+        cmocka_unit_test(assumed_pods_take_healthy_devices_first_and_ill_ones_last),
+        cmocka_unit_test(resource_that_the_node_lost_is_no_part_of_the_view),
+        cmocka_unit_test(scratch_without_a_resident_is_the_view_without_it),
+        cmocka_unit_test(counted_pools_need_no_devices),
+        cmocka_unit_test(next_unit_is_where_the_choice_puts_it),
+        cmocka_unit_test(requests_of_all_pods_that_stand_on_the_node_count),
+        cmocka_unit_test(gaps_are_counted_in_units_of_memory_where_devices_are_alike),
+        cmocka_unit_test(where_units_stand_on_no_devices_there_are_no_gaps),
+        cmocka_unit_test(gap_is_the_smaller_of_what_memory_and_replicas_leave),
+        cmocka_unit_test(shares_on_several_devices_make_room_as_often_as_need_be),
+        cmocka_unit_test(gaps_are_what_replicas_leave_too),
+    };
+    return cmocka_run_group_tests_name("view", tests, NULL, NULL);
+}

@@ -1,0 +1,258 @@
+/* What pods cost others, in steps that are counted: pods of which no two are alike, and pods that
+ * no node could ever take. */
+#include "unit/core/plan/plan_rig.h"
+
+#include "core/plan/decide/decide.h"
+#include "core/promise/lane.h"
+
+enum { MANY = 1000, TEXT = 40 };
+
+static char texts[MANY][TEXT];
+
+/* Each asks for a resource that nobody has heard of. */
+static void invent(struct plan_rig *rig, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        char name[PLAN_NAME];
+        (void)snprintf(texts[i], TEXT, "nvidia.com/mig-x%u.nonsense", i);
+        (void)snprintf(name, sizeof(name), "i%u", i);
+        plan_rig_put(rig, plan_rig_pod(rig, name, texts[i], 1 + i % 7, 100));
+    }
+}
+
+/* The cluster as it was told last, but for one view. */
+static void tell_of_one(struct plan_rig *rig, unsigned at, const struct sl_view *view)
+{
+    const struct sl_view *views[PLAN_NODES];
+    struct sl_error err = {0};
+    for (unsigned i = 0; i < rig->n_nodes; i++) {
+        views[i] = i == at ? view : rig->view[i];
+    }
+    assert_int_equal(sl_planner_cluster(rig->planner, views, rig->n_nodes, rig->now_us, &err), 0);
+}
+
+static void invented_resources_open_no_lane(void **state)
+{
+    struct plan_rig *rig = *state;
+    plan_rig_node(rig, "n1", 1);
+    plan_rig_wait(rig, "a", 1, 100);
+    (void)plan_rig_plan(rig);
+    size_t lanes = rig->planner->n_lanes;
+    invent(rig, MANY);
+    (void)plan_rig_plan(rig);
+    assert_int_equal(rig->planner->n_lanes, lanes);
+    assert_string_equal(plan_rig_state(rig, "i7"), "Refused Never");
+}
+
+static void a_pod_that_no_node_could_take_is_judged_once(void **state)
+{
+    struct plan_rig *rig = *state;
+    for (unsigned i = 0; i < PLAN_NODES; i++) {
+        char name[PLAN_NAME];
+        (void)snprintf(name, sizeof(name), "n%02u", i);
+        plan_rig_node(rig, name, 1 + i % 2);
+    }
+    (void)plan_rig_plan(rig);
+    for (unsigned i = 0; i < MANY; i++) { /* as many as a node has, but of larger GPUs */
+        char name[PLAN_NAME];
+        (void)snprintf(name, sizeof(name), "m%u", i);
+        struct plan_rig_pod *p = plan_rig_pod(rig, name, GPU, 2, 100);
+        p->item[0].least_mib = (int32_t)(100000 + i);
+        p->pod.min_gpu_memory_mib = 100000 + i;
+        plan_rig_put(rig, p);
+    }
+    invent(rig, MANY);
+    (void)plan_rig_plan(rig);
+    assert_in_range(rig->planner->judged, 0, MANY * PLAN_NODES);
+    uint64_t judged = rig->planner->judged;
+    for (unsigned i = 0; i < 10; i++) {
+        rig->now_us += SECONDS(1);
+        (void)plan_rig_plan(rig);
+    }
+    assert_int_equal(rig->planner->judged, judged);
+    struct plan_rig_node *n = &rig->node[4]; /* one is another: that alone is looked at */
+    struct sl_node same = n->node;
+    same.site_digest = 77;
+    struct sl_view *view = sl_view_new(&same, NULL, 0);
+    tell_of_one(rig, 4, view);
+    (void)plan_rig_run(rig, 10);
+    assert_in_range(rig->planner->judged, judged, judged + UINT64_C(2) * MANY);
+    (void)plan_rig_plan(rig);
+    sl_view_free(view);
+}
+
+/* The node comes back with so many GPUs; the others stay as they are. */
+static const char *change_gpus(struct plan_rig *rig, unsigned at, unsigned gpus,
+                               struct plan_rig_node *as)
+{
+    static char log[PLAN_LOG];
+    *as = rig->node[at];
+    as->node.device = as->device;
+    as->node.pool = as->pool;
+    as->node.n_devices = (uint16_t)gpus;
+    as->pool[0].capacity = gpus;
+    struct sl_view *view = sl_view_new(&as->node, NULL, 0);
+    tell_of_one(rig, at, view);
+    (void)snprintf(log, sizeof(log), "%s", plan_rig_run(rig, 10));
+    sl_view_free(rig->view[at]);
+    rig->view[at] = view;
+    return log;
+}
+
+static void a_pod_is_refused_only_while_no_node_could_take_it(void **state)
+{
+    struct plan_rig *rig = *state;
+    struct plan_rig_node as[4];
+    plan_rig_node(rig, "n1", 3);
+    plan_rig_node(rig, "n2", 3);
+    plan_rig_node(rig, "n3", 1);
+    plan_rig_wait(rig, "two", 2, 100);
+    assert_string_equal(plan_rig_plan(rig), "nomination two on n1: nvidia.com/gpu=0,1\n");
+    plan_rig_wait(rig, "big", 3, 100);
+    assert_string_equal(plan_rig_run(rig, 0), "");
+    (void)change_gpus(rig, 1, 2, &as[0]); /* n1 could */
+    assert_string_equal(plan_rig_state(rig, "big"), "Held NoRoom");
+    assert_string_equal(change_gpus(rig, 0, 2, &as[1]), "refuse big: Never\n");
+    assert_string_equal(change_gpus(rig, 2, 2, &as[2]), "");
+    assert_string_equal(plan_rig_state(rig, "big"), "Refused Never");
+    assert_string_equal(change_gpus(rig, 1, 4, &as[3]),
+                        "nomination big on n2: nvidia.com/gpu=0,1,2\n");
+}
+
+static void a_resource_that_a_node_comes_to_offer_has_a_lane_of_its_own(void **state)
+{
+    struct plan_rig *rig = *state;
+    plan_rig_node(rig, "n1", 1);
+    plan_rig_put(rig, plan_rig_pod(rig, "m", MEM, 4, 100));
+    plan_rig_put(rig, plan_rig_pod(rig, "o", MEM, 3, 100));
+    assert_string_equal(plan_rig_plan(rig), "refuse m: Never\nrefuse o: Never\n");
+    plan_rig_share(plan_rig_node(rig, "n2", 1), 8);
+    assert_string_equal(plan_rig_plan(rig), "nomination m on n2: aliyun.com/gpu-mem=0*4\n"
+                                            "nomination o on n2: aliyun.com/gpu-mem=0*3\n");
+}
+
+static void an_instance_that_sliced_may_have_cut_is_waited_for(void **state)
+{
+    struct plan_rig *rig = *state;
+    struct plan_rig_node *n = plan_rig_node(rig, "n1", 1);
+    n->node.dynamic_mig = true;
+    n->node.partition.actuator = SL_ACTUATOR_NOS_MIG;
+    n->device[0].model = sl_mig_model_find(SL_STR("NVIDIA-A100-SXM4-40GB"), 0);
+    plan_rig_put(rig, plan_rig_pod(rig, "small", "nvidia.com/mig-1g.5gb", 7, 100));
+    plan_rig_put(rig, plan_rig_pod(rig, "eight", "nvidia.com/mig-1g.5gb", 8, 100));
+    plan_rig_put(rig, plan_rig_pod(rig, "other", "nvidia.com/mig-1g.6gb", 1, 100));
+    assert_string_equal(plan_rig_plan(rig), "refuse eight: Never\nrefuse other: Never\n");
+    assert_string_equal(plan_rig_state(rig, "small"), "Held NoRoom");
+}
+
+static void each_resource_that_none_offers_has_its_pods_for_an_autoscaler(void **state)
+{
+    struct plan_rig *rig = *state;
+    rig->config.autoscaler_pods = 1;
+    plan_rig_configure(rig);
+    plan_rig_node(rig, "n1", 1);
+    plan_rig_put(rig, plan_rig_pod(rig, "m1", MEM, 4, 100));
+    plan_rig_put(rig, plan_rig_pod(rig, "m2", MEM, 3, 100));
+    plan_rig_put(rig, plan_rig_pod(rig, "x1", "nvidia.com/mig-1g.5gb", 1, 100));
+    plan_rig_put(rig, plan_rig_pod(rig, "x2", "nvidia.com/mig-1g.5gb", 2, 100));
+    assert_string_equal(plan_rig_plan(rig), "release m1\nrelease x1\n");
+    assert_string_equal(plan_rig_state(rig, "m2"), "Held Never");
+}
+
+/* Classes that were looked at in vain look at nodes that grew since, not at all that have room. */
+static void pods_that_their_constraints_exclude_look_at_what_has_changed(void **state)
+{
+    struct plan_rig *rig = *state;
+    for (unsigned i = 0; i < PLAN_NODES; i++) {
+        char name[PLAN_NAME];
+        (void)snprintf(name, sizeof(name), "n%02u", i);
+        plan_rig_node(rig, name, 8);
+    }
+    plan_rig_run_on(rig, "x", "n00", 1, 1000);
+    for (unsigned i = 0; i < MANY; i++) {
+        char name[PLAN_NAME];
+        (void)snprintf(name, sizeof(name), "c%u", i);
+        struct plan_rig_pod *p = plan_rig_pod(rig, name, GPU, 1, 100);
+        p->constraints = (struct sl_constraints){.affinity = true, .digest = 1 + i};
+        p->pod.constraints = &p->constraints;
+        plan_rig_put(rig, p);
+    }
+    assert_string_equal(plan_rig_plan(rig), "");
+    uint64_t looked = rig->planner->looked;
+    struct sl_view *view = sl_view_new(&rig->node[0].node, NULL, 0);
+    tell_of_one(rig, 0, view); /* of 16 nodes with room one has more */
+    assert_string_equal(plan_rig_run(rig, 10), "");
+    uint64_t each = (rig->planner->looked - looked) / MANY;
+    assert_in_range(each, 1, SL_PLAN_SEARCH + 16);
+    assert_string_equal(plan_rig_plan(rig), "");
+    sl_view_free(view);
+}
+
+/* A namespace has half of what others leave of a run; its pods go on in the next, and those of
+ * others have their turn in this one. */
+static void a_namespace_has_a_share_of_a_run(void **state)
+{
+    struct plan_rig *rig = *state;
+    plan_rig_node(rig, "n1", 1);
+    (void)plan_rig_plan(rig);
+    struct plan_rig_pod *p = plan_rig_wait(rig, "greedy", 1, 100);
+    struct plan_rig_pod *other = plan_rig_pod(rig, "other", GPU, 1, 100);
+    other->pod.namespace = "others";
+    plan_rig_put(rig, other);
+    struct sl_plan_pod *greedy = sl_plan_find(rig->planner, sl_str_of(p->name));
+    greedy->space->run = rig->planner->runs + 1;
+    greedy->space->spent = SL_PLAN_CHECKS + 1;
+    assert_string_equal(plan_rig_plan(rig), "nomination other on n1: nvidia.com/gpu=0\n");
+    assert_string_equal(plan_rig_state(rig, "greedy"), "Held Pace");
+    assert_true(sl_planner_wake(rig->planner) <= rig->now_us);
+    assert_string_equal(plan_rig_plan(rig), "");
+    assert_string_equal(plan_rig_state(rig, "greedy"), "Held NoRoom");
+}
+
+/* In lanes of several widths a latest start takes a look ahead at all who wait. */
+static void rows_share_one_look_ahead(void **state)
+{
+    struct plan_rig *rig = *state;
+    rig->config.order.kind = SL_ORDER_BOUNDED;
+    plan_rig_configure(rig);
+    plan_rig_node(rig, "n1", 4);
+    plan_rig_run_on(rig, "x", "n1", 4, 1000);
+    for (unsigned i = 0; i < 100; i++) {
+        char name[PLAN_NAME];
+        (void)snprintf(name, sizeof(name), "w%u", i);
+        plan_rig_wait(rig, name, 1 + i % 4, 100 + i);
+    }
+    assert_string_equal(plan_rig_plan(rig), "");
+    struct sl_queue_row row;
+    assert_true(plan_rig_row(rig, "w0", &row));
+    const struct sl_promise *bound =
+        sl_plan_find(rig->planner, SL_STR("w0"))->class->ask->lane[0]->promise;
+    assert_true(sl_promise_is_mixed(bound));
+    uint64_t looks = bound->mixed.looks;
+    int64_t latest_us = row.latest_start_us;
+    assert_true(latest_us > 0);
+    for (unsigned i = 0; i < 100; i++) {
+        char name[PLAN_NAME];
+        (void)snprintf(name, sizeof(name), "w%u", i);
+        assert_true(plan_rig_row(rig, name, &row));
+    }
+    assert_int_equal(bound->mixed.looks, looks);
+    assert_true(plan_rig_row(rig, "w0", &row));
+    assert_int_equal(row.latest_start_us, latest_us);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        PLAN_TEST(invented_resources_open_no_lane),
+        PLAN_TEST(a_pod_that_no_node_could_take_is_judged_once),
+        PLAN_TEST(a_pod_is_refused_only_while_no_node_could_take_it),
+        PLAN_TEST(a_resource_that_a_node_comes_to_offer_has_a_lane_of_its_own),
+        PLAN_TEST(an_instance_that_sliced_may_have_cut_is_waited_for),
+        PLAN_TEST(each_resource_that_none_offers_has_its_pods_for_an_autoscaler),
+        PLAN_TEST(pods_that_their_constraints_exclude_look_at_what_has_changed),
+        PLAN_TEST(a_namespace_has_a_share_of_a_run),
+        PLAN_TEST(rows_share_one_look_ahead),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,185 @@
+/* Estimated starts: none where nothing is known, and none before one node can have the units. */
+#include "plan_rig.h"
+
+#include "sliced/constraint.h"
+
+static const char *const second[] = {"n2"};
+static const struct sl_match on_second = {
+    .key = "metadata.name", .value = second, .n_values = 1, .op = SL_MATCH_IN, .field = true};
+static const char *const nowhere[] = {"n9"};
+static const struct sl_match on_none = {
+    .key = "metadata.name", .value = nowhere, .n_values = 1, .op = SL_MATCH_IN, .field = true};
+
+static void wait_on(struct plan_rig *rig, const char *name, const struct sl_match *match,
+                    int64_t timeout_s)
+{
+    struct plan_rig_pod *p = plan_rig_pod(rig, name, GPU, 1, timeout_s);
+    p->constraints = (struct sl_constraints){
+        .selector = match, .n_selector = 1, .by_name = true, .digest = match == &on_none ? 2 : 1};
+    p->pod.constraints = &p->constraints;
+    plan_rig_put(rig, p);
+}
+
+static void plan_and_estimate(struct plan_rig *rig)
+{
+    struct sl_error err = {0};
+    plan_rig_plan(rig);
+    assert_int_equal(sl_planner_estimate(rig->planner, rig->now_us, &err), 0);
+}
+
+/* Seconds from now; -1: nothing is said. */
+static int64_t estimate_of(struct plan_rig *rig, const char *name)
+{
+    struct sl_queue_row row;
+    assert_true(plan_rig_row(rig, name, &row));
+    if (row.estimate == SL_ESTIMATE_NONE) {
+        assert_int_equal(row.start_us, 0);
+        return -1;
+    }
+    assert_int_equal((row.start_us - rig->now_us) % SECONDS(1), 0);
+    return (row.start_us - rig->now_us) / SECONDS(1);
+}
+
+/* A GPU of each of four nodes is free: no two of them are together before 7200 s. */
+static void units_that_lie_apart_are_no_start_of_a_pod_that_needs_them_together(void **state)
+{
+    struct plan_rig *rig = *state;
+    static const char *const names[] = {"n1", "n2", "n3", "n4"};
+    for (unsigned i = 0; i < 4; i++) {
+        char pod[PLAN_NAME];
+        snprintf(pod, sizeof(pod), "x%u", i);
+        plan_rig_node(rig, names[i], 2);
+        plan_rig_run_on(rig, pod, names[i], 1, 7200 + i);
+    }
+    plan_rig_wait(rig, "a", 2, 60);
+    plan_rig_wait(rig, "b", 2, 60);
+    plan_and_estimate(rig);
+    assert_string_equal(plan_rig_state(rig, "b"), "Held NoRoom");
+    assert_int_equal(estimate_of(rig, "a"), 7200);
+    assert_int_equal(estimate_of(rig, "b"), 7200);
+}
+
+static void a_pod_that_one_node_admits_starts_no_earlier_than_that_frees(void **state)
+{
+    struct plan_rig *rig = *state;
+    plan_rig_node(rig, "n1", 1);
+    plan_rig_node(rig, "n2", 1);
+    plan_rig_run_on(rig, "x", "n1", 1, 30);
+    plan_rig_run_on(rig, "y", "n2", 1, 3600);
+    plan_rig_wait(rig, "any", 1, 600);
+    rig->now_us += SECONDS(1);
+    wait_on(rig, "there", &on_second, 60);
+    rig->now_us += SECONDS(1);
+    plan_rig_wait(rig, "third", 1, 60);
+    plan_and_estimate(rig);
+    assert_int_equal(estimate_of(rig, "any"), 28);
+    assert_int_equal(estimate_of(rig, "there"), 3598);
+    assert_int_equal(estimate_of(rig, "third"), 628);
+}
+
+static void a_short_pod_starts_in_what_a_wide_one_cannot_use_yet(void **state)
+{
+    struct plan_rig *rig = *state;
+    rig->config.backfill = false; /* it would start at once */
+    plan_rig_configure(rig);
+    plan_rig_node(rig, "n1", 2);
+    plan_rig_node(rig, "n2", 2);
+    plan_rig_run_on(rig, "x", "n1", 1, 3600);
+    plan_rig_run_on(rig, "y", "n2", 1, 3600);
+    plan_rig_wait(rig, "wide", 2, 60);
+    rig->now_us += SECONDS(1);
+    plan_rig_wait(rig, "a", 1, 1000);
+    plan_rig_wait(rig, "b", 1, 2599);
+    plan_rig_wait(rig, "c", 1, 3599);
+    plan_rig_wait(rig, "d", 1, 1000);
+    plan_rig_wait(rig, "wide2", 2, 60);
+    plan_and_estimate(rig);
+    assert_int_equal(estimate_of(rig, "wide"), 3599);
+    assert_int_equal(estimate_of(rig, "a"), 0);
+    assert_int_equal(estimate_of(rig, "b"), 0);
+    assert_true(estimate_of(rig, "c") >= 3599);
+    assert_int_equal(estimate_of(rig, "d"), 1000);
+    assert_true(estimate_of(rig, "wide2") >= 3599);
+}
+
+/* The promise is reckoned in units alone. */
+static void a_latest_start_is_no_estimate_before_the_node_frees(void **state)
+{
+    struct plan_rig *rig = *state;
+    struct sl_queue_row row;
+    rig->config.order.kind = SL_ORDER_BOUNDED;
+    plan_rig_configure(rig);
+    plan_rig_node(rig, "n1", 1);
+    plan_rig_node(rig, "n2", 1);
+    plan_rig_run_on(rig, "x", "n1", 1, 30);
+    plan_rig_run_on(rig, "y", "n2", 1, 3600);
+    plan_rig_wait(rig, "any", 1, 20);
+    rig->now_us += SECONDS(1);
+    wait_on(rig, "there", &on_second, 40);
+    wait_on(rig, "then", &on_second, 60);
+    plan_and_estimate(rig);
+    assert_true(plan_rig_row(rig, "then", &row));
+    assert_true(row.latest_start_us > 0 && row.latest_start_us < rig->now_us + SECONDS(3599));
+    assert_int_equal(estimate_of(rig, "then"), 3599);
+}
+
+static void nothing_is_said_of_a_pod_that_no_node_admits(void **state)
+{
+    struct plan_rig *rig = *state;
+    plan_rig_node(rig, "n1", 1);
+    plan_rig_run_on(rig, "x", "n1", 1, 100);
+    wait_on(rig, "lost", &on_none, 60);
+    plan_rig_wait(rig, "a", 1, 60);
+    plan_rig_wait(rig, "b", 1, 60);
+    plan_and_estimate(rig);
+    assert_string_equal(plan_rig_state(rig, "lost"), "Held NoRoom");
+    assert_int_equal(estimate_of(rig, "lost"), -1);
+    assert_int_equal(estimate_of(rig, "a"), 100);
+    assert_int_equal(estimate_of(rig, "b"), 160);
+    plan_rig_end(rig, "x");
+    plan_and_estimate(rig);
+    assert_int_equal(estimate_of(rig, "lost"), -1);
+    assert_int_equal(estimate_of(rig, "b"), 60);
+}
+
+static void nothing_is_said_of_a_pod_that_constraints_keep_from_what_is_free(void **state)
+{
+    struct plan_rig *rig = *state;
+    plan_rig_node(rig, "n1", 1)->node.host.cpu_milli = 1000;
+    struct plan_rig_pod *p = plan_rig_pod(rig, "huge", GPU, 1, 100);
+    p->constraints = (struct sl_constraints){.cpu_milli = 5000, .digest = 3};
+    p->pod.constraints = &p->constraints;
+    plan_rig_put(rig, p);
+    plan_and_estimate(rig);
+    assert_string_equal(plan_rig_state(rig, "huge"), "Held Constraint");
+    assert_int_equal(estimate_of(rig, "huge"), -1);
+}
+
+static void nothing_is_said_of_a_pod_that_headroom_is_kept_from(void **state)
+{
+    struct plan_rig *rig = *state;
+    rig->config.n_headrooms = 1;
+    rig->config.headroom[0] = (struct sl_plan_headroom){GPU, SECONDS(60), 1};
+    plan_rig_configure(rig);
+    plan_rig_node(rig, "n1", 3);
+    plan_rig_run_on(rig, "x", "n1", 1, 1000);
+    plan_rig_run_on(rig, "y", "n1", 1, 1000);
+    plan_rig_wait(rig, "long", 1, 100);
+    plan_and_estimate(rig);
+    assert_string_equal(plan_rig_state(rig, "long"), "Held Headroom");
+    assert_int_equal(estimate_of(rig, "long"), -1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        PLAN_TEST(units_that_lie_apart_are_no_start_of_a_pod_that_needs_them_together),
+        PLAN_TEST(a_pod_that_one_node_admits_starts_no_earlier_than_that_frees),
+        PLAN_TEST(a_short_pod_starts_in_what_a_wide_one_cannot_use_yet),
+        PLAN_TEST(a_latest_start_is_no_estimate_before_the_node_frees),
+        PLAN_TEST(nothing_is_said_of_a_pod_that_no_node_admits),
+        PLAN_TEST(nothing_is_said_of_a_pod_that_constraints_keep_from_what_is_free),
+        PLAN_TEST(nothing_is_said_of_a_pod_that_headroom_is_kept_from),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,230 @@
+/* Units that come and go, and how far a lane looks. Times in the cases are seconds. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "sliced/promise.h"
+
+enum { FIRST = 999 }; /* a pod of higher priority */
+
+static const int64_t s = 1000000;
+
+static struct sl_promise *lane(int64_t units)
+{
+    struct sl_promise_config config;
+    sl_promise_defaults(&config);
+    struct sl_promise *promise = sl_promise_new(&config);
+    assert_non_null(promise);
+    assert_int_equal(sl_promise_set_capacity(promise, units, 0, NULL), 0);
+    return promise;
+}
+
+static void arrive(struct sl_promise *promise, uint64_t id, int64_t width, int64_t at_s,
+                   int64_t timeout_s)
+{
+    const struct sl_promise_pod pod = {.id = id,
+                                       .width = width,
+                                       .submit_us = at_s * s,
+                                       .timeout_us = timeout_s * s,
+                                       .priority = id == FIRST};
+    assert_int_equal(sl_promise_arrive(promise, &pod, at_s * s, NULL), 0);
+}
+
+static void units_count_for_the_fifo_from_when_they_come(void **state)
+{
+    (void)state;
+    struct sl_promise *promise = lane(1);
+    arrive(promise, 1, 1, 0, 100);
+    arrive(promise, 2, 1, 0, 100);
+    assert_int_equal(sl_promise_longest_us(promise, 0, 0), 100 * s);
+    assert_int_equal(sl_promise_set_capacity(promise, 2, 10 * s, NULL), 0);
+    assert_int_equal(sl_promise_longest_us(promise, 0, 10 * s), 10 * s);
+    sl_promise_free(promise);
+}
+
+static void units_that_go_are_those_which_are_free_first(void **state)
+{
+    (void)state;
+    struct sl_promise *promise = lane(3);
+    arrive(promise, 1, 1, 0, 100);
+    arrive(promise, 2, 1, 0, 50);
+    arrive(promise, 3, 1, 0, 50);
+    arrive(promise, 4, 1, 0, 50);
+    assert_int_equal(sl_promise_longest_us(promise, 0, 0), 50 * s);
+    assert_int_equal(sl_promise_set_capacity(promise, 1, 10 * s, NULL), 0);
+    assert_int_equal(sl_promise_longest_us(promise, 0, 10 * s), 200 * s);
+    sl_promise_free(promise);
+}
+
+/* What has ended does not count again: its units are those that are left. */
+static void units_go_after_what_is_over(void **state)
+{
+    (void)state;
+    struct sl_promise *promise = lane(2);
+    arrive(promise, 1, 1, 0, 100);
+    assert_int_equal(sl_promise_start(promise, 1, 0, NULL), 0);
+    assert_int_equal(sl_promise_end(promise, 1, 40 * s, NULL), 0);
+    assert_int_equal(sl_promise_longest_us(promise, 0, 40 * s), 0);
+    assert_int_equal(sl_promise_set_capacity(promise, 1, 50 * s, NULL), 0);
+    arrive(promise, 2, 1, 50, 1000);
+    arrive(promise, 3, 1, 50, 1000);
+    assert_in_range(sl_promise_longest_us(promise, 0, 50 * s), 1, 1000 * s);
+    assert_int_equal(sl_promise_set_capacity(promise, 3, 60 * s, NULL), 0);
+    assert_int_equal(sl_promise_longest_us(promise, 0, 60 * s), 10 * s);
+    sl_promise_free(promise);
+}
+
+static void an_empty_lane_has_the_units_that_it_was_told_last(void **state)
+{
+    (void)state;
+    struct sl_promise *promise = lane(2);
+    assert_int_equal(sl_promise_set_capacity(promise, 1, 0, NULL), 0);
+    arrive(promise, 1, 1, 0, 100);
+    arrive(promise, 2, 1, 0, 100);
+    assert_int_equal(sl_promise_longest_us(promise, 0, 0), 100 * s);
+    sl_promise_free(promise);
+    promise = lane(1);
+    assert_int_equal(sl_promise_set_capacity(promise, 2, 0, NULL), 0);
+    arrive(promise, 1, 1, 0, 100);
+    arrive(promise, 2, 1, 0, 100);
+    assert_int_equal(sl_promise_longest_us(promise, 0, 0), 0);
+    sl_promise_free(promise);
+}
+
+/* ---- time ---- */
+
+enum call {
+    CAPACITY,
+    ARRIVE,
+    ADOPT,
+    START,
+    UNSTART,
+    END,
+    WITHDRAW,
+    ADMITS,
+    LATEST,
+    LONGEST,
+    CALLS
+};
+
+/* One of the calls, at 100 s; 1 runs and 2 waits. */
+static void call_at_100(struct sl_promise *promise, enum call call)
+{
+    const struct sl_promise_pod pod = {.id = 3, .width = 1, .timeout_us = s};
+    switch (call) {
+    case CAPACITY:
+        assert_int_equal(sl_promise_set_capacity(promise, 5, 100 * s, NULL), 0);
+        break;
+    case ARRIVE:
+        arrive(promise, 3, 1, 100, 1);
+        break;
+    case ADOPT:
+        assert_int_equal(sl_promise_adopt(promise, &pod, 0, 100 * s, NULL), 0);
+        break;
+    case START:
+        assert_int_equal(sl_promise_start(promise, 2, 100 * s, NULL), 0);
+        break;
+    case UNSTART:
+        assert_int_equal(sl_promise_unstart(promise, 1, 100 * s, NULL), 0);
+        break;
+    case END:
+        assert_int_equal(sl_promise_end(promise, 1, 100 * s, NULL), 0);
+        break;
+    case WITHDRAW:
+        assert_int_equal(sl_promise_withdraw(promise, 2, 100 * s, NULL), 0);
+        break;
+    case ADMITS:
+        assert_true(sl_promise_admits(promise, 2, 100 * s));
+        break;
+    case LATEST:
+        assert_int_equal(sl_promise_latest_start(promise, 2, 100 * s), 0);
+        break;
+    default:
+        assert_int_equal(sl_promise_longest_us(promise, 0, 100 * s), 0);
+        break;
+    }
+}
+
+static void each_call_moves_time_and_none_moves_it_back(void **state)
+{
+    (void)state;
+    for (enum call call = CAPACITY; call < CALLS; call++) {
+        struct sl_promise *promise = lane(4);
+        arrive(promise, 1, 1, 0, 500);
+        assert_int_equal(sl_promise_start(promise, 1, 0, NULL), 0);
+        arrive(promise, 2, 1, 0, 500);
+        call_at_100(promise, call);
+        arrive(promise, 4, 1, 0, 500); /* at 100, in fact: it may have waited for 100 / c */
+        assert_in_range(sl_promise_longest_us(promise, 0, 0), 86 * s, 87 * s);
+        sl_promise_free(promise);
+    }
+}
+
+/* ---- looks ahead ---- */
+
+/* Has the lane worked out whether the pod may go? */
+static bool is_worked_out(struct sl_promise *promise, uint64_t id, int64_t now_s)
+{
+    return sl_promise_admits(promise, id, now_s * s) ||
+           sl_promise_delays(promise, id, id, now_s * s); /* no refusal elsewhere answers that */
+}
+
+/* So many pods wait behind one that no pod of theirs may delay. */
+static struct sl_promise *mixed_lane_of(uint64_t pods)
+{
+    static const struct sl_promise_node nodes[] = {{1, 8}, {2, 8}};
+    struct sl_promise *promise = lane(16);
+    assert_int_equal(sl_promise_set_nodes(promise, nodes, 2, 0, NULL), 0);
+    arrive(promise, FIRST, 8, 0, 100);
+    for (uint64_t id = 1; id <= pods; id++) {
+        arrive(promise, id, 3 + (int64_t)(id % 2), 0, 10000 - (int64_t)id);
+    }
+    assert_true(sl_promise_is_mixed(promise));
+    return promise;
+}
+
+static void a_large_mixed_lane_looks_ahead_as_far_as_events_pay_for(void **state)
+{
+    enum { PODS = 400 };
+    (void)state;
+    struct sl_promise *promise = mixed_lane_of(PODS);
+    uint64_t id = 1;
+    while (id <= PODS && is_worked_out(promise, id, 0)) {
+        id++;
+    }
+    assert_in_range(id, 55, 70); /* 64 steps for each event, and 400 steps for each look */
+    assert_false(is_worked_out(promise, id, 0));
+    for (uint64_t more = 0; more < 20; more++) {
+        arrive(promise, 1000 + more, 3, 0, 5000);
+    }
+    assert_true(is_worked_out(promise, id, 0));
+    sl_promise_free(promise);
+}
+
+static void a_small_mixed_lane_looks_ahead_for_nothing(void **state)
+{
+    enum { PODS = 200 };
+    (void)state;
+    struct sl_promise *promise = mixed_lane_of(PODS);
+    for (uint64_t id = 1; id <= PODS; id++) {
+        assert_true(is_worked_out(promise, id, 0));
+    }
+    sl_promise_free(promise);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(units_count_for_the_fifo_from_when_they_come),
+        cmocka_unit_test(units_that_go_are_those_which_are_free_first),
+        cmocka_unit_test(units_go_after_what_is_over),
+        cmocka_unit_test(an_empty_lane_has_the_units_that_it_was_told_last),
+        cmocka_unit_test(each_call_moves_time_and_none_moves_it_back),
+        cmocka_unit_test(a_large_mixed_lane_looks_ahead_as_far_as_events_pay_for),
+        cmocka_unit_test(a_small_mixed_lane_looks_ahead_for_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,128 @@
+/* Bounded shortest job first: whether free units may idle for a while. Times are seconds. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "sliced/promise.h"
+
+static const int64_t s = 1000000;
+
+static void arrive(struct sl_promise *promise, uint64_t id, int64_t width, int64_t at_s,
+                   int64_t timeout_s)
+{
+    const struct sl_promise_pod pod = {
+        .id = id, .width = width, .submit_us = at_s * s, .timeout_us = timeout_s * s};
+    assert_int_equal(sl_promise_arrive(promise, &pod, at_s * s, NULL), 0);
+}
+
+static void start(struct sl_promise *promise, uint64_t id, int64_t at_s)
+{
+    assert_int_equal(sl_promise_start(promise, id, at_s * s, NULL), 0);
+}
+
+/* Units on nodes; a pod must start 1,150 s after it came. */
+static struct sl_promise *patient_lane(const struct sl_promise_node *node, size_t n)
+{
+    struct sl_promise_config config;
+    sl_promise_defaults(&config);
+    struct sl_promise *promise = sl_promise_new(&config);
+    assert_non_null(promise);
+    assert_int_equal(sl_promise_set_nodes(promise, node, n, 0, NULL), 0);
+    sl_promise_observe(promise, 0, 1150 * s);
+    return promise;
+}
+
+static bool spares(struct sl_promise *promise, uint64_t node, int64_t units, int64_t until_s,
+                   int64_t now_s)
+{
+    const struct sl_promise_idle idle = {node, units, until_s * s};
+    return sl_promise_spares(promise, &idle, 1, now_s * s);
+}
+
+static const struct sl_promise_node one[] = {{1, 1}};
+static const struct sl_promise_node pairs[] = {{1, 2}, {2, 2}};
+
+static void units_may_idle_while_nobody_waits(void **state)
+{
+    (void)state;
+    struct sl_promise *promise = patient_lane(one, 1);
+    assert_true(spares(promise, 1, 1, 999999, 2000));
+    sl_promise_free(promise);
+}
+
+static void a_unit_may_idle_until_the_latest_start_of_a_pod(void **state)
+{
+    (void)state;
+    struct sl_promise *promise = patient_lane(one, 1);
+    arrive(promise, 1, 1, 2000, 10);
+    assert_int_equal(sl_promise_latest_start(promise, 1, 2000 * s), 3150 * s);
+    assert_true(spares(promise, 1, 1, 3150, 2000));
+    assert_false(spares(promise, 1, 1, 3151, 2000));
+    assert_true(spares(promise, 1, 1, 3150, 2500));
+    sl_promise_free(promise);
+}
+
+static void pods_behind_the_first_count_too(void **state)
+{
+    (void)state;
+    struct sl_promise *promise = patient_lane(one, 1);
+    arrive(promise, 1, 1, 2000, 500);
+    arrive(promise, 2, 1, 2000, 10);
+    assert_true(spares(promise, 1, 1, 2650, 2000));
+    assert_false(spares(promise, 1, 1, 2651, 2000));
+    sl_promise_free(promise);
+}
+
+static void units_that_idle_in_several_places_count_together(void **state)
+{
+    (void)state;
+    struct sl_promise *promise = patient_lane(pairs, 2);
+    arrive(promise, 1, 1, 2000, 10);
+    const struct sl_promise_idle idle[] = {{1, 2, 9000 * s}, {2, 2, 9000 * s}};
+    assert_true(sl_promise_spares(promise, &idle[0], 1, 2000 * s));
+    assert_true(sl_promise_spares(promise, &idle[1], 1, 2000 * s));
+    assert_false(sl_promise_spares(promise, idle, 2, 2000 * s));
+    sl_promise_free(promise);
+}
+
+static void where_widths_differ_it_matters_on_which_node_units_idle(void **state)
+{
+    (void)state;
+    struct sl_promise *promise = patient_lane(pairs, 2);
+    arrive(promise, 5, 1, 2000, 5000);
+    start(promise, 5, 2000);
+    sl_promise_place(promise, 5, 1);
+    arrive(promise, 1, 2, 2000, 10); /* only node 2 has two units before 7,000 */
+    assert_true(sl_promise_is_mixed(promise));
+    assert_true(spares(promise, 1, 1, 9000, 2000));
+    assert_false(spares(promise, 2, 1, 9000, 2000));
+    assert_true(spares(promise, 2, 1, 2500, 2000));
+    assert_false(spares(promise, 2, 513, 2500, 2000));
+    sl_promise_free(promise);
+}
+
+static void a_pod_that_is_late_already_may_not_become_later(void **state)
+{
+    (void)state;
+    struct sl_promise *promise = patient_lane(one, 1);
+    arrive(promise, 1, 1, 2000, 10);
+    assert_false(spares(promise, 1, 1, 5001, 5000));
+    assert_true(spares(promise, 1, 1, 5000, 5000));
+    sl_promise_free(promise);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(units_may_idle_while_nobody_waits),
+        cmocka_unit_test(a_unit_may_idle_until_the_latest_start_of_a_pod),
+        cmocka_unit_test(pods_behind_the_first_count_too),
+        cmocka_unit_test(units_that_idle_in_several_places_count_together),
+        cmocka_unit_test(where_widths_differ_it_matters_on_which_node_units_idle),
+        cmocka_unit_test(a_pod_that_is_late_already_may_not_become_later),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,603 @@
+/* Who waits for whom, and when it ends. */
+#include "stage_rig.h"
+
+static int set_up(void **state)
+{
+    *state = stage_rig_new(1000);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    stage_rig_free(*state);
+    return 0;
+}
+
+static void a_pod_waits_until_another_has_succeeded(void **state)
+{
+    struct stage_rig *rig = *state;
+    stage_rig_wait(rig, "w", NULL, "pod/a");
+    assert_string_equal(stage_rig_collect(rig), "w Stage: it waits for pod/a (not read yet)\n");
+    stage_rig_read_nothing(rig);
+    assert_string_equal(stage_rig_collect(rig), "w Stage: it waits for pod/a (not there)\n");
+    stage_rig_pod(rig, "a", "a-1", NULL, "Pending");
+    assert_string_equal(stage_rig_collect(rig), "w Stage: it waits for pod/a (pending)\n");
+    stage_rig_pod(rig, "a", "a-1", NULL, "Running");
+    assert_string_equal(stage_rig_collect(rig), "w Stage: it waits for pod/a (running)\n");
+    stage_rig_pod(rig, "a", "a-1", NULL, "Running");
+    assert_string_equal(stage_rig_collect(rig), "");
+    stage_rig_pod(rig, "a", "a-1", NULL, "Succeeded");
+    assert_string_equal(stage_rig_collect(rig), "w None\n");
+}
+
+static void what_succeeded_counts_when_it_is_gone(void **state)
+{
+    struct stage_rig *rig = *state;
+    stage_rig_wait(rig, "w", NULL, "a,b");
+    stage_rig_read_nothing(rig);
+    stage_rig_pod(rig, "a", "a-1", NULL, "Succeeded");
+    stage_rig_pod(rig, "b", "b-1", NULL, "Running");
+    stage_rig_gone(rig, "a");
+    assert_string_equal(stage_rig_collect(rig), "w Stage: it waits for pod/b (running)\n");
+    stage_rig_gone(rig, "b");
+    assert_string_equal(stage_rig_collect(rig), "w Stage: it waits for pod/b (not there)\n");
+    /* made anew it counts as it is now */
+    stage_rig_pod(rig, "a", "a-2", NULL, "Running");
+    assert_string_equal(stage_rig_collect(rig),
+                        "w Stage: it waits for pod/a (running), pod/b (not there)\n");
+}
+
+static void news_of_before_its_end_change_nothing(void **state)
+{
+    struct stage_rig *rig = *state;
+    stage_rig_wait(rig, "w", NULL, "a");
+    stage_rig_read_nothing(rig);
+    stage_rig_pod(rig, "a", "a-1", NULL, "Succeeded");
+    stage_rig_pod(rig, "a", "a-1", NULL, "Running");
+    assert_string_equal(stage_rig_collect(rig), "w None\n");
+}
+
+static void jobs_are_waited_for(void **state)
+{
+    struct stage_rig *rig = *state;
+    struct sl_stages_stats stats;
+    stage_rig_wait(rig, "w", NULL, "job/a");
+    stage_rig_read_nothing(rig);
+    stage_rig_pod(rig, "a", "a-1", NULL, "Succeeded"); /* a pod, no Job */
+    assert_string_equal(stage_rig_collect(rig), "w Stage: it waits for job/a (not there)\n");
+    stage_rig_job(rig, "a", "1", SL_POD_RUNNING);
+    assert_string_equal(stage_rig_collect(rig), "w Stage: it waits for job/a (running)\n");
+    sl_stages_stats(rig->stages, &stats);
+    assert_int_equal(stats.jobs, 1);
+    stage_rig_job(rig, "a", "1", SL_POD_SUCCEEDED);
+    sl_stages_job_gone(rig->stages, SL_STR("ns"), SL_STR("a"));
+    assert_string_equal(stage_rig_collect(rig), "w None\n");
+}
+
+static void a_selector_wants_one_at_least_and_all(void **state)
+{
+    struct stage_rig *rig = *state;
+    stage_rig_wait(rig, "w", NULL, "(app=x)");
+    stage_rig_read_nothing(rig);
+    stage_rig_pod(rig, "other", "o", "app=y", "Running");
+    assert_string_equal(stage_rig_collect(rig),
+                        "w Stage: it waits for pods (app=x) (none is there)\n");
+    stage_rig_pod(rig, "a", "a", "app=x", "Succeeded");
+    stage_rig_pod(rig, "b", "b", "app=x", "Running");
+    assert_string_equal(stage_rig_collect(rig),
+                        "w Stage: it waits for pods (app=x) (1 of 2 have succeeded)\n");
+    stage_rig_pod(rig, "b", "b", "app=x", "Succeeded");
+    assert_string_equal(stage_rig_collect(rig), "w None\n");
+    stage_rig_gone(rig, "a");
+    stage_rig_gone(rig, "b");
+    assert_string_equal(stage_rig_collect(rig), "w None\n");
+    stage_rig_pod(rig, "c", "c", "app=x", "Running");
+    assert_string_equal(stage_rig_collect(rig),
+                        "w Stage: it waits for pods (app=x) (0 of 1 have succeeded)\n");
+    stage_rig_pod(rig, "c", "c", "app=y", "Running"); /* relabelled */
+    assert_string_equal(stage_rig_collect(rig), "w None\n");
+}
+
+static void a_failed_predecessor_fails_who_waits_until_it_is_made_anew(void **state)
+{
+    struct stage_rig *rig = *state;
+    stage_rig_wait(rig, "w", NULL, "a");
+    stage_rig_wait(rig, "x", NULL, "app=x");
+    stage_rig_wait(rig, "y", NULL, "job/j");
+    stage_rig_read_nothing(rig);
+    (void)stage_rig_collect(rig);
+    stage_rig_pod(rig, "a", "a-1", NULL, "Failed");
+    assert_string_equal(stage_rig_collect(rig),
+                        "w StageFailed: pod/a has failed, and sliced.dev/after names it\n");
+    stage_rig_pod(rig, "b", "b", "app=x", "Failed");
+    stage_rig_pod(rig, "c", "c", "app=x", "Succeeded");
+    assert_string_equal(
+        stage_rig_collect(rig),
+        "x StageFailed: pod/b of pods (app=x) has failed, and sliced.dev/after names it\n");
+    stage_rig_job(rig, "j", "1", SL_POD_FAILED);
+    assert_string_equal(stage_rig_collect(rig),
+                        "y StageFailed: job/j has failed, and sliced.dev/after names it\n");
+    stage_rig_gone(rig, "a");
+    assert_string_equal(stage_rig_collect(rig), "w Stage: it waits for pod/a (not there)\n");
+    stage_rig_pod(rig, "a", "a-2", NULL, "Succeeded");
+    assert_string_equal(stage_rig_collect(rig), "w None\n");
+}
+
+static void an_annotation_that_cannot_be_read_is_told(void **state)
+{
+    struct stage_rig *rig = *state;
+    stage_rig_wait(rig, "w", NULL, "a,,b");
+    assert_string_equal(
+        stage_rig_collect(rig),
+        "w StageFailed: annotation sliced.dev/after: \"\": there is nothing between two commas\n");
+    stage_rig_wait(rig, "w", NULL, "a");
+    stage_rig_read_nothing(rig);
+    assert_string_equal(stage_rig_collect(rig), "w Stage: it waits for pod/a (not there)\n");
+}
+
+static void other_namespaces_do_not_count(void **state)
+{
+    struct stage_rig *rig = *state;
+    stage_rig_wait(rig, "w", NULL, "a,app=x");
+    stage_rig_read_nothing(rig);
+    (void)stage_rig_collect(rig);
+    struct sl_pod_facts facts = {.namespace = SL_STR("other"),
+                                 .name = SL_STR("a"),
+                                 .uid = SL_STR("a"),
+                                 .phase = SL_STR("Succeeded"),
+                                 .labels = facts_pairs(&rig->facts, "app=x")};
+    struct sl_pod *pod = sl_pod_new(&facts, NULL);
+    sl_stages_pod(rig->stages, pod);
+    sl_pod_unref(pod);
+    assert_string_equal(stage_rig_collect(rig), "");
+}
+
+static void long_lists_are_told_in_short(void **state)
+{
+    struct stage_rig *rig = *state;
+    stage_rig_wait(rig, "w", NULL, "a,b,c,d,e");
+    stage_rig_read_nothing(rig);
+    assert_string_equal(stage_rig_collect(rig),
+                        "w Stage: it waits for pod/a (not there), pod/b (not there), pod/c (not "
+                        "there) and 2 more\n");
+}
+
+/* ---- cycles ---- */
+
+static void who_waits_for_each_other_is_told_so(void **state)
+{
+    struct stage_rig *rig = *state;
+    stage_rig_wait(rig, "a", NULL, "b");
+    stage_rig_read_nothing(rig);
+    stage_rig_wait(rig, "b", NULL, "app=c");
+    stage_rig_read_nothing(rig);
+    stage_rig_wait(rig, "w", NULL, "a"); /* outside: it waits */
+    stage_rig_read_nothing(rig);
+    (void)stage_rig_collect(rig);
+    stage_rig_wait(rig, "c", "app=c", "pod/a");
+    stage_rig_read_nothing(rig);
+    const char *log = stage_rig_collect(rig);
+    static const char *const whys[] = {
+        "a StageCycle: annotations sliced.dev/after form a cycle: pod/c after pod/a after pod/b "
+        "after pod/c\n",
+        "b StageCycle: annotations sliced.dev/after form a cycle: pod/c after pod/a after pod/b "
+        "after pod/c\n",
+        "c StageCycle: annotations sliced.dev/after form a cycle: pod/c after pod/a after pod/b "
+        "after pod/c\n",
+    };
+    for (size_t i = 0; i < 3; i++) {
+        assert_non_null(strstr(log, whys[i]));
+    }
+    assert_null(strstr(log, "w Stage"));
+    /* one of them gives way */
+    sl_stages_remove(rig->stages, SL_STR("c"));
+    log = stage_rig_collect(rig);
+    assert_non_null(strstr(log, "a Stage: it waits for pod/b (pending)\n"));
+    assert_non_null(strstr(log, "b Stage: it waits for pods (app=c) (0 of 1 have succeeded)\n"));
+}
+
+static void a_pod_that_names_itself_is_a_cycle(void **state)
+{
+    struct stage_rig *rig = *state;
+    stage_rig_wait(rig, "a", "app=x", "app=x");
+    assert_string_equal(
+        stage_rig_collect(rig),
+        "a StageCycle: annotations sliced.dev/after form a cycle: pod/a after pod/a\n");
+}
+
+static void a_pod_of_the_job_that_it_waits_for_is_a_cycle(void **state)
+{
+    struct stage_rig *rig = *state;
+    stage_rig_wait(rig, "train-x1", "batch.kubernetes.io/job-name=train", "job/prepare");
+    stage_rig_wait(rig, "prepare-x1", "job-name=prepare", "job/train");
+    const char *log = stage_rig_collect(rig);
+    assert_non_null(strstr(log, "train-x1 StageCycle: "));
+    assert_non_null(strstr(log, "prepare-x1 StageCycle: "));
+}
+
+static void the_annotation_may_be_mended(void **state)
+{
+    struct stage_rig *rig = *state;
+    stage_rig_wait(rig, "a", NULL, "b");
+    stage_rig_wait(rig, "b", NULL, "a");
+    stage_rig_read_nothing(rig);
+    (void)stage_rig_collect(rig);
+    stage_rig_wait(rig, "b", NULL, "c");
+    stage_rig_read_nothing(rig);
+    const char *log = stage_rig_collect(rig);
+    assert_non_null(strstr(log, "a Stage: it waits for pod/b (pending)\n"));
+    assert_non_null(strstr(log, "b Stage: it waits for pod/c (not there)\n"));
+}
+
+/* Whoever has thousands of pods in cycles must not have a search made for each that comes or goes.
+ */
+static void cycles_are_looked_for_once_for_many_changes(void **state)
+{
+    enum { RING = 200, GO = 50 };
+    struct stage_rig *rig = *state;
+    struct sl_stages_stats before;
+    struct sl_stages_stats after;
+    for (int i = 0; i < RING; i++) {
+        char name[16];
+        char labels[16];
+        char wanted[32];
+        (void)snprintf(name, sizeof(name), "w%d", i);
+        (void)snprintf(labels, sizeof(labels), "x=%d", i);
+        (void)snprintf(wanted, sizeof(wanted), "x in (%d,%d)", (i + 1) % RING, (i + 7) % RING);
+        stage_rig_wait(rig, name, labels, wanted);
+    }
+    stage_rig_read_nothing(rig);
+    assert_non_null(strstr(stage_rig_collect(rig), " StageCycle"));
+    sl_stages_stats(rig->stages, &before);
+    for (int i = 0; i < GO; i++) {
+        char name[16];
+        (void)snprintf(name, sizeof(name), "w%d", 2 * i);
+        sl_stages_remove(rig->stages, sl_str_of(name));
+    }
+    sl_stages_stats(rig->stages, &after);
+    assert_int_equal(after.looks, before.looks);
+    assert_true(sl_stages_changed(rig->stages));
+    (void)stage_rig_collect(rig);
+}
+
+/* ---- readings ---- */
+
+static struct sl_stage_read next_read(struct stage_rig *rig)
+{
+    struct sl_stage_read read;
+    assert_true(sl_stages_next_read(rig->stages, rig->now_us, &read));
+    return read;
+}
+
+static void found(struct stage_rig *rig, uint64_t id, const char *name, const char *labels,
+                  const char *phase)
+{
+    struct sl_pod *pod = stage_rig_make(rig, name, name, labels, NULL, phase);
+    sl_stages_read_pod(rig->stages, id, pod);
+    sl_pod_unref(pod);
+}
+
+static void what_is_there_already_is_read(void **state)
+{
+    struct stage_rig *rig = *state;
+    stage_rig_wait(rig, "w", NULL, "app=x");
+    struct sl_stage_read read = next_read(rig);
+    assert_int_equal(read.kind, SL_STAGE_SELECTOR);
+    assert_true(sl_str_eq(read.namespace, SL_STR("ns")));
+    assert_true(sl_str_eq(read.text, SL_STR("app=x")));
+    found(rig, read.id, "a", "app=x", "Succeeded");
+    found(rig, read.id, "b", "app=y", "Failed"); /* the server said too much */
+    sl_stages_read_end(rig->stages, read.id, true, rig->now_us);
+    assert_string_equal(stage_rig_collect(rig), "w None\n");
+    assert_false(sl_stages_next_read(rig->stages, rig->now_us, &read));
+}
+
+static void a_reading_that_failed_is_made_again(void **state)
+{
+    struct stage_rig *rig = *state;
+    stage_rig_wait(rig, "w", NULL, "a");
+    struct sl_stage_read read = next_read(rig);
+    sl_stages_read_end(rig->stages, read.id, false, rig->now_us);
+    assert_string_equal(stage_rig_collect(rig), "w Stage: it waits for pod/a (not read yet)\n");
+    uint64_t first = read.id;
+    assert_false(sl_stages_next_read(rig->stages, rig->now_us, &read));
+    rig->now_us += 1000000;
+    read = next_read(rig);
+    assert_int_not_equal(read.id, first);
+    sl_stages_read_end(rig->stages, first, true, rig->now_us); /* over */
+    assert_string_equal(stage_rig_collect(rig), "");
+    sl_stages_read_end(rig->stages, read.id, true, rig->now_us);
+    assert_string_equal(stage_rig_collect(rig), "w Stage: it waits for pod/a (not there)\n");
+}
+
+static void a_reading_does_not_bring_back_what_was_deleted_meanwhile(void **state)
+{
+    struct stage_rig *rig = *state;
+    stage_rig_wait(rig, "w", NULL, "app=x");
+    struct sl_stage_read read = next_read(rig);
+    stage_rig_gone(rig, "a");
+    stage_rig_pod(rig, "b", "b", "app=x", "Succeeded");
+    found(rig, read.id, "a", "app=x", "Running");
+    found(rig, read.id, "b", "app=x", "Running");
+    sl_stages_read_end(rig->stages, read.id, true, rig->now_us);
+    assert_string_equal(stage_rig_collect(rig), "w None\n");
+}
+
+static void after_a_new_list_what_is_gone_is_noticed(void **state)
+{
+    struct stage_rig *rig = *state;
+    stage_rig_wait(rig, "w", NULL, "app=x,a");
+    stage_rig_read_nothing(rig);
+    stage_rig_pod(rig, "a", "a", "app=x", "Running");
+    stage_rig_pod(rig, "b", "b", "app=x", "Succeeded");
+    (void)stage_rig_collect(rig);
+    sl_stages_reread(rig->stages, true); /* of Jobs: none */
+    struct sl_stage_read read;
+    assert_false(sl_stages_next_read(rig->stages, rig->now_us, &read));
+    sl_stages_reread(rig->stages, false);
+    read = next_read(rig);
+    found(rig, read.id, "b", "app=x", "Succeeded");
+    sl_stages_reread(rig->stages, false); /* while it is read: once more */
+    sl_stages_read_end(rig->stages, read.id, true, rig->now_us);
+    read = next_read(rig);
+    sl_stages_read_end(rig->stages, read.id, true, rig->now_us);
+    read = next_read(rig);
+    sl_stages_read_end(rig->stages, read.id, true, rig->now_us);
+    assert_false(sl_stages_next_read(rig->stages, rig->now_us, &read));
+    assert_string_equal(stage_rig_collect(rig), "w Stage: it waits for pod/a (not there)\n");
+}
+
+static void only_some_are_read_at_a_time(void **state)
+{
+    struct stage_rig *rig = *state;
+    struct sl_stage_read read;
+    stage_rig_wait(rig, "w", NULL, "a,b,c,d,e,f,g,h,i,j");
+    int n = 0;
+    while (sl_stages_next_read(rig->stages, rig->now_us, &read)) {
+        n++;
+    }
+    assert_int_equal(n, SL_STAGE_READS_MAX / 2); /* the others are for other namespaces */
+    sl_stages_remove(rig->stages, SL_STR("w"));  /* nobody wants to know any more */
+    sl_stages_read_end(rig->stages, read.id, true, rig->now_us);
+    struct sl_stages_stats stats;
+    sl_stages_stats(rig->stages, &stats);
+    assert_int_equal(stats.targets, 0);
+    assert_int_equal(stats.records, 0);
+}
+
+/* The watch may have missed the end of the one before. */
+static void a_pod_made_anew_under_its_name_counts_as_what_it_is_now(void **state)
+{
+    struct stage_rig *rig = *state;
+    static const char *const before[] = {"Failed", "Succeeded"};
+    for (int i = 0; i < 2; i++) {
+        const char *after = i == 0 ? "app=x" : "app=y";
+        const char *name = i == 0 ? "x" : "y";
+        char expected[96];
+        stage_rig_wait(rig, "w", NULL, after);
+        stage_rig_read_nothing(rig);
+        char label[16];
+        (void)snprintf(label, sizeof(label), "app=%s", name);
+        stage_rig_pod(rig, name, "1", label, before[i]);
+        (void)stage_rig_collect(rig);
+        stage_rig_pod(rig, name, "2", label, "Running");
+        (void)snprintf(expected, sizeof(expected),
+                       "w Stage: it waits for pods (%s) (0 of 1 have succeeded)\n", label);
+        assert_string_equal(stage_rig_collect(rig), expected);
+        stage_rig_pod(rig, name, "2", label, "Succeeded");
+        assert_string_equal(stage_rig_collect(rig), "w None\n");
+        sl_stages_remove(rig->stages, SL_STR("w"));
+    }
+}
+
+/* ---- bounds ---- */
+
+static void what_there_is_no_room_for_holds_and_is_looked_at_when_there_is(void **state)
+{
+    struct stage_rig *rig = *state;
+    struct sl_stages_stats stats;
+    sl_stages_set_max(rig->stages, 2);
+    stage_rig_wait(rig, "v", NULL, "a,b");
+    stage_rig_wait(rig, "w", NULL, "c");
+    stage_rig_read_nothing(rig);
+    const char *log = stage_rig_collect(rig);
+    assert_non_null(strstr(log, "w Stage: it waits for what sliced.dev/after names, for which "
+                                "queue.maxPredecessors leaves its namespace no room\n"));
+    sl_stages_stats(rig->stages, &stats);
+    assert_int_equal(stats.targets, 2);
+    assert_true(stats.refused > 0);
+    sl_stages_remove(rig->stages, SL_STR("v"));
+    assert_true(sl_stages_changed(rig->stages));
+    assert_string_equal(stage_rig_collect(rig), "w Stage: it waits for pod/c (not read yet)\n");
+}
+
+/* However much one namespace asks for, others have room for theirs; and nothing is looked at again
+ * and again for who has had its share. */
+static void one_namespace_leaves_room_for_others(void **state)
+{
+    struct stage_rig *rig = *state;
+    char name[32];
+    char after[32];
+    sl_stages_set_max(rig->stages, 100);
+    for (int i = 0; i < 400; i++) {
+        (void)snprintf(name, sizeof(name), "w%d", i);
+        (void)snprintf(after, sizeof(after), "x%d", i);
+        stage_rig_wait(rig, name, NULL, after);
+    }
+    (void)stage_rig_collect(rig);
+    assert_false(sl_stages_changed(rig->stages));
+    struct sl_stages_stats stats;
+    sl_stages_stats(rig->stages, &stats);
+    assert_in_range(stats.targets, 70, 78);
+    rig->space = "others";
+    stage_rig_wait(rig, "o", NULL, "a,b,c,d,e");
+    assert_non_null(strstr(stage_rig_collect(rig), "o Stage: it waits for pod/a (not read yet)"));
+    sl_stages_remove(rig->stages, SL_STR("w0")); /* who goes makes room for one */
+    assert_true(sl_stages_changed(rig->stages));
+    uint64_t refused = stats.refused;
+    (void)stage_rig_collect(rig);
+    assert_false(sl_stages_changed(rig->stages));
+    sl_stages_stats(rig->stages, &stats);
+    assert_in_range(stats.refused - refused, 0, 3);
+}
+
+static void a_selector_with_too_many_pods_holds(void **state)
+{
+    struct stage_rig *rig = *state;
+    sl_stages_set_max(rig->stages, 16);
+    stage_rig_wait(rig, "w", NULL, "app=x");
+    stage_rig_read_nothing(rig);
+    for (int i = 0; i < 16; i++) {
+        char name[16];
+        (void)snprintf(name, sizeof(name), "p%d", i);
+        stage_rig_pod(rig, name, name, "app=x", "Succeeded");
+    }
+    assert_string_equal(stage_rig_collect(rig),
+                        "w Stage: it waits for pods (app=x) (more than queue.maxPredecessors "
+                        "leaves its namespace room for)\n");
+    struct sl_stages_stats stats;
+    sl_stages_stats(rig->stages, &stats);
+    assert_in_range(stats.refused, 1, 16);
+    struct sl_stage_read read;
+    assert_false(sl_stages_next_read(rig->stages, rig->now_us, &read)); /* no room yet */
+    for (int i = 0; i < 5; i++) {
+        char name[16];
+        (void)snprintf(name, sizeof(name), "p%d", i);
+        stage_rig_gone(rig, name);
+    }
+    read = next_read(rig);
+    for (int i = 5; i < 16; i++) {
+        char name[16];
+        (void)snprintf(name, sizeof(name), "p%d", i);
+        found(rig, read.id, name, "app=x", "Succeeded");
+    }
+    sl_stages_read_end(rig->stages, read.id, true, rig->now_us);
+    assert_string_equal(stage_rig_collect(rig), "w None\n");
+}
+
+/* How many looks it takes until n pods wait, each for another by a selector, are told of once more,
+ * and are gone. */
+static uint64_t looks_for(unsigned n, const char *before, const char *behind)
+{
+    struct stage_rig *rig = stage_rig_new(100000);
+    struct sl_stages_stats stats;
+    for (unsigned round = 0; round < 3; round++) {
+        for (unsigned i = 0; i < n; i++) {
+            char name[16];
+            char labels[64];
+            char text[96];
+            (void)snprintf(name, sizeof(name), "p%u", i);
+            (void)snprintf(labels, sizeof(labels), "app=train step=%u", i + 1);
+            (void)snprintf(text, sizeof(text), "%s%u%s", before, (i + 1) / 2, behind);
+            struct sl_pod *pod = stage_rig_make(rig, name, name, labels, text, "Pending");
+            if (round < 2) {
+                sl_stages_pod(rig->stages, pod);
+                assert_int_equal(sl_stages_put(rig->stages, pod, NULL), 0);
+            } else {
+                sl_stages_pod_gone(rig->stages, SL_STR("ns"), sl_str_of(name));
+                sl_stages_remove(rig->stages, sl_str_of(name));
+            }
+            sl_pod_unref(pod);
+        }
+    }
+    sl_stages_stats(rig->stages, &stats);
+    stage_rig_free(rig);
+    return stats.looks;
+}
+
+static void pods_with_a_selector_each_are_not_all_looked_at_for_each_other(void **state)
+{
+    static const char *const after[][2] = {{"step=", ""},
+                                           {"(app=train,step=", ")"},
+                                           {"(app,step in (", ",y))"},
+                                           {"(step,step!=0,step=", ")"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(after) / sizeof(after[0]); i++) {
+        uint64_t looks = looks_for(2000, after[i][0], after[i][1]);
+        if (looks > 100000) {
+            fail_msg("%s1%s: %llu looks for 2,000 pods", after[i][0], after[i][1],
+                     (unsigned long long)looks);
+        }
+    }
+}
+
+/* How many looks one search for cycles takes from a pod whose selector n others meet. */
+static uint64_t looks_of_search(unsigned n)
+{
+    struct stage_rig *rig = stage_rig_new(100000);
+    struct sl_stages_stats before;
+    struct sl_stages_stats after;
+    for (unsigned i = 0; i < n; i++) {
+        char name[16];
+        (void)snprintf(name, sizeof(name), "p%u", i);
+        stage_rig_wait(rig, name, "app=x", "z");
+    }
+    stage_rig_wait(rig, "v", NULL, "w");
+    (void)stage_rig_collect(rig);
+    stage_rig_wait(rig, "w", NULL, "app=x");
+    sl_stages_stats(rig->stages, &before);
+    (void)stage_rig_collect(rig);
+    sl_stages_stats(rig->stages, &after);
+    stage_rig_free(rig);
+    return after.looks - before.looks;
+}
+
+/* The looks bound how long a search for cycles may take. */
+static void each_pod_that_a_search_comes_by_is_a_look(void **state)
+{
+    (void)state;
+    assert_true(looks_of_search(100) >= looks_of_search(10) + 90);
+    assert_true(looks_of_search(100) <= looks_of_search(10) + 180);
+}
+
+static void nothing_is_left_when_nobody_waits(void **state)
+{
+    struct stage_rig *rig = *state;
+    struct sl_stages_stats stats;
+    stage_rig_wait(rig, "v", NULL, "a,job/b,app=x");
+    stage_rig_wait(rig, "w", "app=x", "v");
+    stage_rig_pod(rig, "a", "a", NULL, "Running");
+    sl_stages_stats(rig->stages, &stats);
+    assert_int_equal(stats.waiters, 2);
+    assert_int_equal(stats.targets, 4);
+    stage_rig_wait(rig, "v", NULL, NULL); /* the annotation was taken off */
+    sl_stages_clear(rig->stages);
+    sl_stages_stats(rig->stages, &stats);
+    assert_int_equal(stats.waiters + stats.targets + stats.records + stats.jobs, 0);
+    assert_string_equal(stage_rig_collect(rig), "");
+}
+
+#define STAGE_TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        STAGE_TEST(a_pod_waits_until_another_has_succeeded),
+        STAGE_TEST(what_succeeded_counts_when_it_is_gone),
+        STAGE_TEST(news_of_before_its_end_change_nothing),
+        STAGE_TEST(jobs_are_waited_for),
+        STAGE_TEST(a_selector_wants_one_at_least_and_all),
+        STAGE_TEST(a_failed_predecessor_fails_who_waits_until_it_is_made_anew),
+        STAGE_TEST(an_annotation_that_cannot_be_read_is_told),
+        STAGE_TEST(other_namespaces_do_not_count),
+        STAGE_TEST(long_lists_are_told_in_short),
+        STAGE_TEST(who_waits_for_each_other_is_told_so),
+        STAGE_TEST(a_pod_that_names_itself_is_a_cycle),
+        STAGE_TEST(a_pod_of_the_job_that_it_waits_for_is_a_cycle),
+        STAGE_TEST(the_annotation_may_be_mended),
+        STAGE_TEST(cycles_are_looked_for_once_for_many_changes),
+        STAGE_TEST(what_is_there_already_is_read),
+        STAGE_TEST(a_reading_that_failed_is_made_again),
+        STAGE_TEST(a_reading_does_not_bring_back_what_was_deleted_meanwhile),
+        STAGE_TEST(after_a_new_list_what_is_gone_is_noticed),
+        STAGE_TEST(only_some_are_read_at_a_time),
+        STAGE_TEST(what_there_is_no_room_for_holds_and_is_looked_at_when_there_is),
+        STAGE_TEST(one_namespace_leaves_room_for_others),
+        STAGE_TEST(a_selector_with_too_many_pods_holds),
+        STAGE_TEST(nothing_is_left_when_nobody_waits),
+        cmocka_unit_test(pods_with_a_selector_each_are_not_all_looked_at_for_each_other),
+        STAGE_TEST(a_pod_made_anew_under_its_name_counts_as_what_it_is_now),
+        cmocka_unit_test(each_pod_that_a_search_comes_by_is_a_look),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

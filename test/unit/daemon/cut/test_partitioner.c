@@ -1,0 +1,409 @@
+/* The queue has GPUs cut for the pods that wait: a node of the mig-manager, played by the test. */
+#include "daemon/cut/partitioner.h"
+#include "daemon/queue/clock.h"
+#include "unit/daemon/queue/queue_rig.h"
+
+#define PRODUCT "NVIDIA-A100-SXM4-80GB"
+#define SMALL   "nvidia.com/mig-1g.10gb"
+#define LARGE   "nvidia.com/mig-7g.80gb"
+
+enum { WRITES_MAX = 16 };
+
+struct written {
+    enum sl_cut_step step;
+    struct sl_cut_run run;
+    void *call; /* NULL: it has ended */
+    sl_cut_done done;
+};
+
+struct rig {
+    struct queue_rig queue; /* first */
+    struct sl_partitioner *partitioner;
+    struct sl_partition_reader reader;
+    struct written written[WRITES_MAX];
+    unsigned n_written;
+    unsigned n_wakes;
+    const char *uid; /* of the node; NULL: none */
+};
+
+static void note_write(void *context, const struct sl_cut_write *write, sl_cut_done done,
+                       void *call)
+{
+    struct rig *rig = context;
+    assert_true(rig->n_written < WRITES_MAX);
+    rig->written[rig->n_written++] =
+        (struct written){.step = write->step, .run = *write->run, .call = call, .done = done};
+}
+
+static void answer(struct rig *rig, enum sl_cut_write_end end)
+{
+    struct written *last = &rig->written[rig->n_written - 1];
+    assert_non_null(last->call);
+    last->done(last->call, end, NULL);
+    last->call = NULL;
+}
+
+static void wake(void *context)
+{
+    struct rig *rig = context;
+    rig->n_wakes++;
+    sl_queue_worker_wake(rig->queue.worker);
+}
+
+static void begin(struct rig *rig)
+{
+    memset(rig, 0, sizeof(*rig));
+    rig_begin(&rig->queue);
+    rig->queue.config.partitioning.enabled = true;
+    rig->queue.config.partitioning.batch_us = 0;
+    const struct sl_partitioner_options options = {
+        .store = rig->queue.store,
+        .config = &rig->queue.config,
+        .write = note_write,
+        .tell = rig_tell,
+        .wake = wake,
+        .context = rig,
+    };
+    rig->partitioner = sl_partitioner_new(&options, NULL);
+    assert_non_null(rig->partitioner);
+    rig->reader = sl_partitioner_reader(rig->partitioner);
+    rig_start(&rig->queue);
+    rig->queue.worker->options.partitioner = rig->partitioner;
+}
+
+static void end(struct rig *rig)
+{
+    for (unsigned i = 0; i < rig->n_written; i++) {
+        if (rig->written[i].call != NULL) {
+            rig->written[i].done(rig->written[i].call, SL_CUT_WRITE_UNKNOWN, NULL);
+        }
+    }
+    rig_end(&rig->queue);
+    sl_partitioner_free(rig->partitioner);
+}
+
+/* Puts the node n with one A100: units of a profile; config is the label nvidia.com/mig.config. */
+static void put_node(struct rig *rig, const char *resource, const char *units, const char *config,
+                     const char *state, const char *cut)
+{
+    struct sl_pair label[6] = {
+        {SL_STR("nvidia.com/gpu.product"), SL_STR(PRODUCT), NULL},
+        {SL_STR("nvidia.com/gpu.count"), SL_STR("1"), &label[0]},
+        {SL_STR("nvidia.com/gpu.memory"), SL_STR("81920"), &label[1]},
+        {SL_STR("nvidia.com/mig.strategy"), SL_STR("mixed"), &label[2]},
+        {SL_STR("nvidia.com/mig.config"), sl_str_of(config), &label[3]},
+        {SL_STR("nvidia.com/mig.config.state"), sl_str_of(state), &label[4]},
+    };
+    struct sl_pair annotation = {SL_STR("sliced.dev/cut"), sl_str_of(cut), NULL};
+    struct sl_pair allocatable = {sl_str_of(resource), sl_str_of(units), NULL};
+    const struct sl_node_facts facts = {.name = SL_STR("n"),
+                                        .uid = sl_str_of(rig->uid),
+                                        .labels = &label[5],
+                                        .annotations = cut[0] == '\0' ? NULL : &annotation,
+                                        .allocatable = &allocatable,
+                                        .capacity = &allocatable,
+                                        .actuator = SL_ACTUATOR_MIG_MANAGER};
+    struct sl_node *node = sl_node_new(&facts, NULL);
+    assert_non_null(node);
+    assert_int_equal(sl_store_put_node(rig->queue.store, node, NULL), 0);
+}
+
+static struct sl_partition_status status_of(struct rig *rig)
+{
+    struct sl_partition_status status;
+    rig->reader.status(rig->reader.context, SL_STR("n"), rig->queue.now_us, &status);
+    return status;
+}
+
+/* Rounds until the i-th write, or so many seconds have passed. */
+static void await_write(struct rig *rig, unsigned i)
+{
+    for (unsigned s = 0; s < 300 && rig->n_written <= i; s++) {
+        (void)rig_later(&rig->queue, SECOND / 10);
+    }
+    assert_int_equal(rig->n_written, i + 1);
+}
+
+static const char *name_of(const struct rig *rig)
+{
+    return rig->written[rig->n_written - 1].run.name;
+}
+
+static void order_small(struct rig *rig, unsigned pods)
+{
+    put_node(rig, LARGE, "1", "all-7g.80gb", "success", "");
+    for (unsigned i = 0; i < pods; i++) {
+        char name[16];
+        (void)snprintf(name, sizeof(name), "p%u", i);
+        rig_put(&rig->queue, (struct rig_pod){.name = name, .gated = true, .resource = SMALL});
+    }
+    await_write(rig, 0);
+}
+
+static void the_waiting_pods_get_the_instances_that_are_cut_for_them(void **state)
+{
+    struct rig *rig = *state;
+    order_small(rig, 5);
+    assert_int_equal(rig->written[0].step, SL_CUT_ORDER);
+    assert_int_equal(rig->written[0].run.n_cuts, 1);
+    assert_true(rig->written[0].run.cut[0].n >= 5);
+    assert_int_equal(status_of(rig).phase, SL_PHASE_CUTTING);
+    assert_int_equal(rig->queue.n_released, 0);
+    /* who reads the Events of nodes may not read the names of pods */
+    assert_non_null(strstr(rig->queue.all_told, ", for 5 pods that wait\n"));
+    assert_null(strstr(rig->queue.all_told, "default/p0"));
+    answer(rig, SL_CUT_WRITTEN);
+    put_node(rig, SMALL, "0", name_of(rig), "pending", name_of(rig));
+    (void)rig_later(&rig->queue, SECOND);
+    assert_int_equal(rig->queue.n_released, 0);
+    put_node(rig, SMALL, "7", name_of(rig), "success", name_of(rig));
+    await_write(rig, 1);
+    assert_int_equal(rig->written[1].step, SL_CUT_FINISH);
+    assert_int_equal(rig->queue.n_released, 0);
+    answer(rig, SL_CUT_WRITTEN);
+    put_node(rig, SMALL, "7", name_of(rig), "success", "");
+    (void)rig_later(&rig->queue, SECOND);
+    (void)rig_later(&rig->queue, SECOND);
+    assert_int_equal(rig->queue.n_released, 5);
+    assert_int_equal(status_of(rig).phase, SL_PHASE_IDLE);
+}
+
+static void a_pod_is_told_that_a_gpu_is_being_cut_for_it(void **state)
+{
+    struct rig *rig = *state;
+    struct sl_queue_list list;
+    order_small(rig, 1);
+    (void)rig_later(&rig->queue, SECOND);
+    assert_int_equal(rig->queue.queue.row(rig->queue.worker, SL_STR("u-p0"), &list, NULL), 0);
+    assert_int_equal(list.n, 1);
+    assert_int_equal(list.row[0].reason, SL_HOLD_CUT);
+    assert_non_null(strstr(list.row[0].why, "GPU 0 of n is being cut into "));
+    assert_true(list.row[0].start_us > rig->queue.now_us);
+    sl_queue_list_free(&list);
+}
+
+static void a_node_whose_cut_failed_is_left_out(void **state)
+{
+    struct rig *rig = *state;
+    order_small(rig, 1);
+    answer(rig, SL_CUT_WRITTEN);
+    put_node(rig, LARGE, "0", name_of(rig), "pending", name_of(rig));
+    (void)rig_later(&rig->queue, 10 * SECOND);
+    put_node(rig, LARGE, "1", name_of(rig), "failed", name_of(rig));
+    await_write(rig, 1);
+    assert_int_equal(rig->written[1].step, SL_CUT_FINISH);
+    answer(rig, SL_CUT_WRITTEN);
+    put_node(rig, LARGE, "1", name_of(rig), "failed", "");
+    (void)rig_later(&rig->queue, SECOND);
+    (void)rig_later(&rig->queue, SECOND);
+    struct sl_partition_status status = status_of(rig);
+    assert_int_equal(status.phase, SL_PHASE_OUT);
+    assert_int_equal(status.failures, 1);
+    assert_string_equal(status.why, "Failed");
+    assert_int_equal(rig->n_written, 2);
+    assert_non_null(strstr(rig->queue.all_told, "CutFailed: "));
+}
+
+static void a_cut_under_way_is_taken_over(void **state)
+{
+    struct rig *rig = *state;
+    put_node(rig, SMALL, "0", "sliced-1234-1", "pending", "sliced-1234-1");
+    rig_put(&rig->queue, (struct rig_pod){.name = "p", .gated = true, .resource = SMALL});
+    (void)rig_later(&rig->queue, SECOND);
+    (void)rig_later(&rig->queue, SECOND);
+    assert_int_equal(status_of(rig).phase, SL_PHASE_CUTTING);
+    assert_int_equal(rig->n_written, 0);
+    put_node(rig, SMALL, "7", "sliced-1234-1", "success", "sliced-1234-1");
+    await_write(rig, 0);
+    assert_int_equal(rig->written[0].step, SL_CUT_FINISH);
+    answer(rig, SL_CUT_WRITTEN);
+    put_node(rig, SMALL, "7", "sliced-1234-1", "success", "");
+    (void)rig_later(&rig->queue, SECOND);
+    (void)rig_later(&rig->queue, SECOND);
+    assert_int_equal(rig->queue.n_released, 1);
+}
+
+static void a_new_leadership_writes_nothing_of_the_old_one(void **state)
+{
+    struct rig *rig = *state;
+    order_small(rig, 1);
+    rig->queue.leadership = 0;
+    (void)rig_later(&rig->queue, SECOND);
+    answer(rig, SL_CUT_WRITTEN);
+    rig->queue.leadership = 2;
+    put_node(rig, LARGE, "1", name_of(rig), "success", name_of(rig));
+    (void)rig_later(&rig->queue, SECOND);
+    assert_int_equal(rig->n_written, 1);
+    assert_int_equal(status_of(rig).phase, SL_PHASE_CUTTING);
+}
+
+static void pods_that_come_within_the_window_share_a_cut(void **state)
+{
+    struct rig *rig = *state;
+    struct sl_config config = rig->queue.config;
+    config.partitioning.batch_us = 10 * SECOND;
+    sl_queue_worker_configure(rig->queue.worker, &config);
+    put_node(rig, LARGE, "1", "all-7g.80gb", "success", "");
+    rig_put(&rig->queue, (struct rig_pod){.name = "a", .gated = true, .resource = SMALL});
+    (void)rig_later(&rig->queue, SECOND);
+    rig_put(&rig->queue, (struct rig_pod){.name = "b", .gated = true, .resource = SMALL});
+    (void)rig_later(&rig->queue, SECOND);
+    assert_int_equal(rig->n_written, 0);
+    await_write(rig, 0);
+    assert_non_null(strstr(status_of(rig).pods, "/a"));
+    assert_non_null(strstr(status_of(rig).pods, "/b"));
+}
+
+static void fail_at_once(struct rig *rig)
+{
+    answer(rig, SL_CUT_WRITTEN);
+    put_node(rig, LARGE, "1", name_of(rig), "failed", name_of(rig));
+}
+
+/* Another scheduler may place pods on the node. */
+static void a_cut_is_not_ordered_again_over_a_pod_that_came_since(void **state)
+{
+    struct rig *rig = *state;
+    order_small(rig, 1);
+    fail_at_once(rig);
+    (void)rig_later(&rig->queue, SECOND);
+    rig_put(&rig->queue, (struct rig_pod){.name = "x", .node = "n", .resource = LARGE});
+    await_write(rig, 1);
+    assert_int_equal(rig->written[1].step, SL_CUT_FINISH);
+    assert_int_equal(rig->written[1].run.outcome, SL_CUT_REFUSED);
+}
+
+/* Whoever mends the node need not restart the daemon. */
+static void a_cut_that_failed_long_ago_is_ordered_again(void **state)
+{
+    struct rig *rig = *state;
+    order_small(rig, 7); /* leave one way to cut it */
+    for (unsigned i = 1; i <= SL_CUT_ATTEMPTS; i++) {
+        fail_at_once(rig);
+        (void)rig_later(&rig->queue, SECOND);
+        (void)rig_later(&rig->queue, 45 * SECOND);
+        await_write(rig, i);
+    }
+    assert_int_equal(rig->written[SL_CUT_ATTEMPTS].step, SL_CUT_FINISH);
+    answer(rig, SL_CUT_WRITTEN);
+    put_node(rig, LARGE, "1", name_of(rig), "failed", "");
+    for (int64_t s = 0; s < 300; s += 10) {
+        (void)rig_later(&rig->queue, 10 * SECOND);
+    }
+    assert_int_equal(rig->n_written, SL_CUT_ATTEMPTS + 1);
+    (void)rig_later(&rig->queue, rig->queue.config.partitioning.max_backoff_us);
+    await_write(rig, SL_CUT_ATTEMPTS + 1);
+    assert_int_equal(rig->written[SL_CUT_ATTEMPTS + 1].step, SL_CUT_ORDER);
+}
+
+static void set_clock(struct rig *rig, int64_t by_us)
+{
+    struct sl_queue_worker *worker = rig->queue.worker;
+    (void)sl_queue_follow_clock(worker, rig->queue.now_us, 1000);
+    rig->queue.now_us = sl_queue_follow_clock(worker, rig->queue.now_us + by_us, 1000);
+}
+
+static void a_cut_lasts_as_long_when_the_clock_is_set(void **state)
+{
+    struct rig *rig = *state;
+    order_small(rig, 1);
+    fail_at_once(rig);
+    (void)rig_later(&rig->queue, SECOND);
+    char first[SL_CUT_NAME_MAX];
+    (void)snprintf(first, sizeof(first), "%s", name_of(rig));
+    set_clock(rig, -3600 * SECOND);
+    await_write(rig, 1);
+    assert_int_equal(rig->written[1].step, SL_CUT_ORDER);
+    const char *second = name_of(rig);
+    assert_int_equal(strncmp(first, second, strlen(first) - 1), 0); /* its file has both names */
+    assert_string_not_equal(first, second);
+    answer(rig, SL_CUT_WRITTEN);
+    put_node(rig, LARGE, "0", second, "pending", second);
+    set_clock(rig, 3600 * SECOND);
+    (void)rig_later(&rig->queue, SECOND);
+    assert_int_equal(rig->n_written, 2);
+    assert_int_equal(status_of(rig).phase, SL_PHASE_CUTTING);
+    put_node(rig, LARGE, "1", second, "failed", second);
+    await_write(rig, 2);
+    answer(rig, SL_CUT_WRITTEN);
+    put_node(rig, LARGE, "1", second, "failed", "");
+    (void)rig_later(&rig->queue, SECOND);
+    set_clock(rig, 3600 * SECOND);
+    (void)rig_later(&rig->queue, SECOND);
+    assert_int_equal(status_of(rig).phase, SL_PHASE_OUT);
+}
+
+/* Nothing withholds the new node, and nobody has looked at what runs there. */
+static void a_node_that_was_made_anew_is_not_ordered_what_the_old_one_was(void **state)
+{
+    struct rig *rig = *state;
+    order_small(rig, 1);
+    fail_at_once(rig);
+    (void)rig_later(&rig->queue, SECOND);
+    rig_put(&rig->queue, (struct rig_pod){.name = "p0", .gated = true, .ended = true});
+    rig->uid = "another";
+    put_node(rig, LARGE, "1", "all-7g.80gb", "success", "");
+    for (unsigned s = 0; s < 30; s++) {
+        (void)rig_later(&rig->queue, SECOND);
+    }
+    assert_int_equal(rig->n_written, 1);
+    assert_int_not_equal(status_of(rig).phase, SL_PHASE_CUTTING);
+}
+
+/* Pods that are never bound would else have one GPU cut to and fro for ever. */
+static void nothing_is_cut_again_for_a_pod_that_did_not_take_its_nomination(void **state)
+{
+    struct rig *rig = *state;
+    order_small(rig, 1);
+    answer(rig, SL_CUT_WRITTEN);
+    put_node(rig, SMALL, "7", name_of(rig), "success", name_of(rig));
+    await_write(rig, 1);
+    answer(rig, SL_CUT_WRITTEN);
+    put_node(rig, SMALL, "7", name_of(rig), "success", "");
+    (void)rig_later(&rig->queue, SECOND);
+    (void)rig_later(&rig->queue, SECOND);
+    assert_int_equal(rig->queue.n_released, 1);
+    rig_answer(&rig->queue, 0, SL_RELEASE_RELEASED);
+    rig->queue.queue.heard(rig->queue.queue.context, SL_STR("u-p0"));
+    (void)rig_later(&rig->queue, 40 * SECOND);
+    assert_string_equal(rig_nominate(&rig->queue, "p0"), "");
+    put_node(rig, LARGE, "1", "all-7g.80gb", "success", "");
+    for (unsigned s = 0; s < 300; s++) {
+        (void)rig_later(&rig->queue, SECOND);
+    }
+    assert_int_equal(rig->n_written, 2);
+}
+
+static int setup(void **state)
+{
+    static struct rig rig;
+    begin(&rig);
+    *state = &rig;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    end(*state);
+    return 0;
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(the_waiting_pods_get_the_instances_that_are_cut_for_them),
+        TEST(a_pod_is_told_that_a_gpu_is_being_cut_for_it),
+        TEST(a_node_whose_cut_failed_is_left_out),
+        TEST(a_cut_under_way_is_taken_over),
+        TEST(a_new_leadership_writes_nothing_of_the_old_one),
+        TEST(a_cut_is_not_ordered_again_over_a_pod_that_came_since),
+        TEST(a_cut_lasts_as_long_when_the_clock_is_set),
+        TEST(a_node_that_was_made_anew_is_not_ordered_what_the_old_one_was),
+        TEST(nothing_is_cut_again_for_a_pod_that_did_not_take_its_nomination),
+        TEST(a_cut_that_failed_long_ago_is_ordered_again),
+        TEST(pods_that_come_within_the_window_share_a_cut),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,568 @@
+/* Who may decide when: leadership, the watch and bindings together, against a scripted API server.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "daemon/live/cluster.h"
+#include "unit/kube/fake_api.h"
+#include "unit/kube/fake_clock.h"
+#include "util/log.h"
+
+#define LEASES  "/apis/coordination.k8s.io/v1/namespaces/gpu/leases"
+#define NODES   "/api/v1/nodes?limit"
+#define PODS    "/api/v1/pods?limit"
+#define BINDING "/api/v1/namespaces/default/pods/p/binding"
+#define EVENTS  "/apis/events.k8s.io/v1/"
+#define WAIT_S  60
+
+static const int64_t lease_us = 3600000000; /* only the fake clock ends it */
+static const struct sl_score_config score = {.weight = {100, 50, 0}};
+
+/* The server's one Lease. Guarded by the fake's lock, and by the test when nothing runs. */
+static struct {
+    _Atomic bool broken;  /* every call fails */
+    _Atomic bool renewed; /* by its holder, with each look */
+    _Atomic bool other;   /* another holds it; else nobody or us */
+    _Atomic bool exists;
+    unsigned version;
+    char ours[256]; /* as it was written last */
+    char acquired[64];
+} lease;
+
+struct scene {
+    struct fake_api *api;
+    struct sl_kube_access access;
+    struct sl_config config;
+    struct sl_store *store;
+    struct sl_cluster *cluster;
+    struct sl_hooks hooks;
+    struct sl_binder binder;
+    _Atomic unsigned wakes;
+};
+
+/* What stands behind key, up to the next quote. */
+static void take_text(const char *body, const char *key, char *out, size_t size)
+{
+    const char *at = strstr(body, key);
+    assert_non_null(at);
+    at += strlen(key);
+    (void)snprintf(out, size, "%.*s", (int)strcspn(at, "\""), at);
+}
+
+static bool is_current(const char *body)
+{
+    char said[32];
+    char version[32];
+    take_text(body, "\"resourceVersion\":\"", said, sizeof(said));
+    (void)snprintf(version, sizeof(version), "v%u", lease.version);
+    return strcmp(said, version) == 0;
+}
+
+static void give_lease(void *context, const struct fake_request *request, struct fake_answer *reply)
+{
+    (void)context;
+    char *text = malloc(1024);
+    reply->body = text;
+    reply->free_body = true;
+    if (atomic_load(&lease.broken)) {
+        reply->status = 500;
+        (void)snprintf(text, 1024, "{\"kind\":\"Status\",\"code\":500,\"message\":\"broken\"}");
+        return;
+    }
+    if (strcmp(request->method, "PUT") == 0 && !is_current(request->body)) {
+        reply->status = 409;
+        (void)snprintf(text, 1024, "{\"kind\":\"Status\",\"code\":409,\"reason\":\"Conflict\"}");
+        return;
+    }
+    if (strcmp(request->method, "GET") != 0) {
+        take_text(request->body, "\"holderIdentity\":\"", lease.ours, sizeof(lease.ours));
+        take_text(request->body, "\"acquireTime\":\"", lease.acquired, sizeof(lease.acquired));
+        atomic_store(&lease.exists, true);
+        lease.version++;
+    } else if (!atomic_load(&lease.exists)) {
+        reply->status = 404;
+        (void)snprintf(text, 1024, "{\"kind\":\"Status\",\"code\":404,\"reason\":\"NotFound\"}");
+        return;
+    }
+    lease.version += atomic_load(&lease.renewed) ? 1 : 0;
+    reply->status = strcmp(request->method, "POST") == 0 ? 201 : 200;
+    (void)snprintf(text, 1024,
+                   "{\"kind\":\"Lease\",\"apiVersion\":\"coordination.k8s.io/v1\",\"metadata\":{"
+                   "\"name\":\"sliced\",\"namespace\":\"gpu\",\"resourceVersion\":\"v%u\"},"
+                   "\"spec\":{\"holderIdentity\":\"%s\",\"leaseDurationSeconds\":3600,"
+                   "\"acquireTime\":\"%s\",\"renewTime\":\"2026-01-01T00:00:00.%06uZ\"}}",
+                   lease.version, atomic_load(&lease.other) ? "other" : lease.ours, lease.acquired,
+                   lease.version);
+}
+
+static void script(struct scene *scene)
+{
+    static const char node[] =
+        "{\"kind\":\"NodeList\",\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[{"
+        "\"metadata\":{\"name\":\"n1\"},\"status\":{\"allocatable\":{\"nvidia.com/gpu\":\"2\"}}}]}";
+    static const char pods[] =
+        "{\"kind\":\"PodList\",\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[{\"metadata\":{"
+        "\"namespace\":\"default\",\"name\":\"p\",\"uid\":\"u-p\",\"creationTimestamp\":"
+        "\"2026-01-01T00:00:00Z\"},\"spec\":{\"containers\":[{\"name\":\"c\",\"resources\":{"
+        "\"limits\":{\"nvidia.com/gpu\":\"3\"}}}]}}]}";
+    fake_api_add(scene->api, (struct fake_answer){.path = LEASES, .fn = give_lease});
+    fake_api_add(scene->api, (struct fake_answer){.path = NODES, .body = node});
+    fake_api_add(scene->api, (struct fake_answer){.path = PODS, .body = pods});
+    fake_api_add(scene->api,
+                 (struct fake_answer){.path = "/api/v1/nodes?watch", .kind = FAKE_HANG});
+    fake_api_add(scene->api, (struct fake_answer){.path = "/api/v1/pods?watch", .kind = FAKE_HANG});
+    fake_api_add(scene->api, (struct fake_answer){.path = BINDING, .status = 201});
+    fake_api_add(scene->api, (struct fake_answer){.path = EVENTS, .status = 201});
+}
+
+static void wake(void *context)
+{
+    struct scene *scene = context;
+    (void)atomic_fetch_add(&scene->wakes, 1);
+}
+
+static void begin_with(struct scene *scene, bool election, bool queue)
+{
+    static const struct sl_store_limits limits = {100, 100, 100, 30000000};
+    struct sl_error err = {.code = SL_ERR_NONE};
+    memset(scene, 0, sizeof(*scene));
+    sl_log_configure(SL_LOG_ERROR, false);
+    scene->api = fake_api_start();
+    scene->access = fake_api_access(scene->api);
+    sl_config_defaults(&scene->config);
+    scene->config.election.enabled = election;
+    scene->config.queue.enabled = queue;
+    scene->config.election.lease_duration_us = lease_us;
+    scene->config.election.renew_deadline_us = lease_us / 2;
+    scene->config.election.retry_period_us = 50000;
+    scene->config.kubernetes.watch_silence_us = 2 * lease_us; /* the lease is what is broken */
+    (void)snprintf(scene->config.election.namespace, sizeof(scene->config.election.namespace),
+                   "gpu");
+    scene->store = sl_store_new(&limits, &err);
+    assert_non_null(scene->store);
+    script(scene);
+    const struct sl_cluster_options options = {.config = &scene->config,
+                                               .access = &scene->access,
+                                               .from = "a test",
+                                               .store = scene->store,
+                                               .wake = wake,
+                                               .context = scene};
+    scene->cluster = sl_cluster_new(&options, &err);
+    assert_non_null(scene->cluster);
+    scene->hooks = sl_cluster_hooks(scene->cluster);
+    scene->binder = sl_cluster_binder(scene->cluster);
+    assert_int_equal(sl_cluster_start(scene->cluster, &err), 0);
+}
+
+static void begin(struct scene *scene, bool election)
+{
+    begin_with(scene, election, false);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    memset(&lease, 0, sizeof(lease));
+    return 0;
+}
+
+static void end(struct scene *scene)
+{
+    sl_cluster_stop(scene->cluster);
+    sl_cluster_free(scene->cluster);
+    fake_api_release(scene->api);
+    fake_api_stop(scene->api);
+    sl_store_free(scene->store);
+}
+
+static const char *missing(struct scene *scene)
+{
+    const char *text = scene->hooks.missing(scene->hooks.context);
+    return text == NULL ? "" : text;
+}
+
+/* As the main thread does, until it says so; "" is ready. */
+static void wait_missing(struct scene *scene, const char *text)
+{
+    int64_t until = (int64_t)time(NULL) + WAIT_S;
+    while (strcmp(missing(scene), text) != 0) {
+        if ((int64_t)time(NULL) > until) {
+            fail_msg("\"%s\" and not \"%s\"", missing(scene), text);
+        }
+        sl_cluster_tick(scene->cluster, &score);
+        (void)sched_yield();
+    }
+}
+
+static void wait_requests(struct scene *scene, const char *method, const char *path, unsigned n)
+{
+    int64_t until = (int64_t)time(NULL) + WAIT_S;
+    while (fake_api_count(scene->api, method, path) < n) {
+        assert_true((int64_t)time(NULL) <= until);
+        sl_cluster_tick(scene->cluster, &score);
+        (void)sched_yield();
+    }
+}
+
+/* Place of the n-th request (from 1) of that kind among all. */
+static unsigned place_of(struct scene *scene, const char *method, const char *path, unsigned n)
+{
+    unsigned all = fake_api_requests(scene->api);
+    for (unsigned i = 0; i < all; i++) {
+        const struct fake_request *request = fake_api_request(scene->api, i);
+        if (strcmp(request->method, method) == 0 &&
+            strncmp(request->path, path, strlen(path)) == 0 && --n == 0) {
+            return i;
+        }
+    }
+    fail_msg("no such request: %s %s", method, path);
+    return 0;
+}
+
+static struct sl_pod *small_pod(void)
+{
+    struct sl_pair limit = {SL_STR("nvidia.com/gpu"), SL_STR("1"), NULL};
+    struct sl_container_facts container = {.name = SL_STR("c"), .limits = &limit};
+    const struct sl_pod_facts facts = {.namespace = SL_STR("default"),
+                                       .name = SL_STR("s"),
+                                       .uid = SL_STR("u-s"),
+                                       .containers = &container};
+    struct sl_pod *pod = sl_pod_new(&facts, NULL);
+    assert_non_null(pod);
+    return pod;
+}
+
+/* From now on no call on the lease succeeds, and it has run out. */
+static void break_lease(struct scene *scene)
+{
+    atomic_store(&lease.broken, true);
+    (void)fake_api_requests(scene->api); /* takes the lock: what was being answered has been */
+    fake_clock_advance(NULL, lease_us);
+}
+
+/* ---- a binding ---- */
+
+struct outcome {
+    _Atomic bool done;
+    enum sl_bind_end end;
+    char text[384];
+};
+
+static void note_end(void *call, enum sl_bind_end end, const struct sl_error *err)
+{
+    struct outcome *outcome = call;
+    outcome->end = end;
+    (void)snprintf(outcome->text, sizeof(outcome->text), "%s", err == NULL ? "" : err->message);
+    atomic_store(&outcome->done, true);
+}
+
+static const struct sl_binding binding = {.namespace = {"default", 7},
+                                          .name = {"p", 1},
+                                          .uid = {"u-p", 3},
+                                          .node = {"n1", 2},
+                                          .assignment = "nvidia.com/gpu=0"};
+
+static struct outcome bind_in(struct scene *scene, uint64_t leadership)
+{
+    struct outcome outcome = {.done = false};
+    struct sl_binding of_term = binding;
+    int64_t until = (int64_t)time(NULL) + WAIT_S;
+    of_term.leadership = leadership;
+    scene->binder.bind(scene->binder.context, &of_term, note_end, &outcome);
+    while (!atomic_load(&outcome.done)) {
+        assert_true((int64_t)time(NULL) <= until);
+        (void)sched_yield();
+    }
+    return outcome;
+}
+
+static struct outcome bind_pod(struct scene *scene)
+{
+    return bind_in(scene, scene->hooks.leadership(scene->hooks.context));
+}
+
+/* ---- */
+
+static void it_leads_first_and_one_list_is_enough(void **state)
+{
+    struct scene scene;
+    (void)state;
+    begin(&scene, true);
+    assert_string_not_equal(missing(&scene), "");
+    wait_missing(&scene, "");
+    assert_true(place_of(&scene, "POST", LEASES, 1) < place_of(&scene, "GET", NODES, 1));
+    assert_int_equal(fake_api_count(scene.api, "GET", NODES), 1);
+    assert_int_equal(fake_api_count(scene.api, "GET", PODS), 1);
+    assert_true(atomic_load(&scene.wakes) >= 1);
+    assert_int_equal(bind_pod(&scene).end, SL_BIND_END_BOUND);
+    end(&scene);
+    assert_string_equal(lease.ours, ""); /* it was given up */
+}
+
+static void the_lease_is_not_given_up_while_a_binding_may_be_carried_out(void **state)
+{
+    struct scene scene;
+    struct outcome outcome = {.done = false};
+    (void)state;
+    begin(&scene, true);
+    wait_missing(&scene, "");
+    fake_api_clear(scene.api);
+    fake_api_add(scene.api, (struct fake_answer){.path = BINDING, .kind = FAKE_HANG});
+    fake_api_add(scene.api, (struct fake_answer){.path = LEASES, .fn = give_lease});
+    struct sl_binding now = binding;
+    now.leadership = scene.hooks.leadership(scene.hooks.context);
+    scene.binder.bind(scene.binder.context, &now, note_end, &outcome);
+    wait_requests(&scene, "POST", BINDING, 1);
+    sl_cluster_stop(scene.cluster);
+    assert_true(atomic_load(&outcome.done));
+    assert_int_equal(outcome.end, SL_BIND_END_UNKNOWN);
+    assert_string_not_equal(lease.ours, "");
+    end(&scene);
+}
+
+static void without_an_election_it_leads_at_once(void **state)
+{
+    struct scene scene;
+    (void)state;
+    begin(&scene, false);
+    wait_missing(&scene, "");
+    assert_int_equal(fake_api_count(scene.api, NULL, LEASES), 0);
+    end(&scene);
+}
+
+static void a_standby_watches_and_takes_over_after_a_list_of_its_own_time(void **state)
+{
+    struct scene scene;
+    (void)state;
+    atomic_store(&lease.exists, true);
+    atomic_store(&lease.other, true);
+    atomic_store(&lease.renewed, true);
+    begin(&scene, true);
+    wait_missing(&scene, "another replica leads");
+    wait_requests(&scene, "GET", PODS, 1);
+    struct outcome outcome = bind_pod(&scene);
+    assert_int_equal(outcome.end, SL_BIND_END_FAILED);
+    assert_int_equal(fake_api_count(scene.api, "POST", BINDING), 0);
+
+    atomic_store(&lease.other, false); /* given up: nobody holds it */
+    wait_missing(&scene, "");
+    assert_int_equal(fake_api_count(scene.api, "GET", NODES), 2);
+    assert_int_equal(fake_api_count(scene.api, "GET", PODS), 2);
+    assert_true(place_of(&scene, "PUT", LEASES, 1) < place_of(&scene, "GET", PODS, 2));
+    assert_int_equal(bind_pod(&scene).end, SL_BIND_END_BOUND);
+    end(&scene);
+}
+
+static void who_cannot_renew_stops_binding_and_goes_on_when_nobody_led_meanwhile(void **state)
+{
+    struct scene scene;
+    (void)state;
+    begin(&scene, true);
+    wait_missing(&scene, "");
+    break_lease(&scene);
+    wait_missing(&scene, "no replica leads, it tries to take the lease");
+    assert_int_equal(bind_pod(&scene).end, SL_BIND_END_FAILED);
+    assert_int_equal(fake_api_count(scene.api, "POST", BINDING), 0);
+
+    atomic_store(&lease.broken, false);
+    wait_missing(&scene, "");
+    assert_int_equal(fake_api_count(scene.api, "GET", PODS), 1);
+    uint64_t leadership = scene.hooks.leadership(scene.hooks.context);
+    assert_int_equal(bind_in(&scene, leadership - 1).end, SL_BIND_END_FAILED);
+    assert_int_equal(fake_api_count(scene.api, "POST", BINDING), 0);
+    assert_int_equal(bind_in(&scene, leadership).end, SL_BIND_END_BOUND);
+    end(&scene);
+}
+
+static void who_leads_again_after_another_looks_anew(void **state)
+{
+    struct scene scene;
+    struct sl_buf text;
+    (void)state;
+    begin(&scene, true);
+    wait_missing(&scene, "");
+    break_lease(&scene);
+    wait_missing(&scene, "no replica leads, it tries to take the lease");
+    lease.version += 2;
+    lease.ours[0] = '\0'; /* another took it and has given it up again, unseen */
+    (void)snprintf(lease.acquired, sizeof(lease.acquired), "2026-01-02T00:00:00.000000Z");
+    atomic_store(&lease.broken, false);
+
+    wait_missing(&scene, "");
+    assert_int_equal(fake_api_count(scene.api, "GET", PODS), 2);
+    assert_int_equal(bind_pod(&scene).end, SL_BIND_END_BOUND);
+    sl_buf_init(&text, 1 << 16);
+    scene.hooks.metrics(scene.hooks.context, &text);
+    sl_buf_putc(&text, '\0');
+    /* counters go on over a watch made anew */
+    assert_non_null(strstr(text.data, "sliced_reflector_lists_total{resource=\"pods\"} 2\n"));
+    assert_non_null(strstr(text.data, "sliced_leader 1\n"));
+    assert_non_null(strstr(text.data, "sliced_synced 1\n"));
+    sl_buf_free(&text);
+    end(&scene);
+}
+
+static void no_reservation_ends_by_the_clock(void **state)
+{
+    struct scene scene;
+    struct sl_bind_result result;
+    (void)state;
+    begin(&scene, false);
+    wait_missing(&scene, "");
+    assert_int_equal(sl_store_put_pod(scene.store, small_pod(), NULL), 0);
+    sl_store_reserve(scene.store, SL_STR("default"), SL_STR("s"), SL_STR("u-s"), SL_STR("n1"), 1,
+                     &result);
+    assert_int_equal(result.code, SL_BIND_RESERVED);
+    assert_int_equal(sl_store_expire(scene.store, INT64_MAX), 0);
+    end(&scene);
+}
+
+static void note_fetched(void *call)
+{
+    atomic_store((_Atomic bool *)call, true);
+}
+
+static void a_pod_that_the_watch_has_not_told_of_is_read(void **state)
+{
+    struct scene scene;
+    static _Atomic bool fetched;
+    static const char body[] =
+        "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"s\",\"namespace\":"
+        "\"default\",\"uid\":\"u-s\"},\"spec\":{\"containers\":[{\"name\":\"c\",\"resources\":{"
+        "\"limits\":{\"nvidia.com/gpu\":\"1\"}}}]}}";
+    static const struct sl_binding s = {
+        .namespace = {"default", 7}, .name = {"s", 1}, .uid = {"u-s", 3}};
+    (void)state;
+    atomic_store(&fetched, false);
+    begin(&scene, true);
+    fake_api_add(scene.api,
+                 (struct fake_answer){.path = "/api/v1/namespaces/default/pods/s", .body = body});
+    wait_missing(&scene, "");
+    scene.binder.fetch(scene.binder.context, &s, note_fetched, (void *)&fetched);
+    while (!atomic_load(&fetched)) {
+        (void)sched_yield();
+    }
+    struct sl_pod *pod = sl_store_pod(scene.store, s.namespace, s.name);
+    assert_non_null(pod);
+    sl_pod_unref(pod);
+    end(&scene);
+}
+
+static void owners_are_told(void **state)
+{
+    struct scene scene;
+    (void)state;
+    begin(&scene, true);
+    wait_missing(&scene, "");
+    wait_requests(&scene, "POST", EVENTS, 1);
+    const struct fake_request *request =
+        fake_api_request(scene.api, place_of(&scene, "POST", EVENTS, 1));
+    assert_non_null(strstr(request->path, "/namespaces/default/events"));
+    assert_non_null(strstr(request->body, "NeverFits"));
+    assert_non_null(strstr(request->body, "3 nvidia.com/gpu asked, the largest node has 2 in all"));
+    scene.hooks.bound(scene.hooks.context, &binding);
+    wait_requests(&scene, "POST", EVENTS, 2);
+    request = fake_api_request(scene.api, place_of(&scene, "POST", EVENTS, 2));
+    assert_non_null(strstr(request->body, "\"Bound\""));
+    assert_non_null(strstr(request->body, "bound to node n1: nvidia.com/gpu=0"));
+    end(&scene);
+}
+
+static void the_state_says_who_leads_and_how_the_watch_is(void **state)
+{
+    struct scene scene;
+    struct sl_buf text;
+    (void)state;
+    begin(&scene, true);
+    wait_missing(&scene, "");
+    sl_buf_init(&text, 1 << 16);
+    struct sl_writer w = {.buf = &text};
+    sl_write_object(&w);
+    scene.hooks.state(scene.hooks.context, &w);
+    sl_write_object_end(&w);
+    sl_buf_putc(&text, '\0');
+    assert_int_equal(text.failed, SL_BUF_OK);
+    static const char *const parts[] = {"\"leads\":true",        "\"election\":true",
+                                        "\"missing\":null",      "\"lists\":1",
+                                        "\"access\":\"a test\"", "\"events\":{\"sent\":"};
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        if (strstr(text.data, parts[i]) == NULL) {
+            fail_msg("no %s in %s", parts[i], text.data);
+        }
+    }
+    assert_non_null(strstr(text.data, lease.ours));
+    sl_buf_free(&text);
+    end(&scene);
+}
+
+/* ---- the queue ---- */
+
+#define SMALL "/api/v1/namespaces/default/pods/s"
+
+static void the_leader_releases_the_pod_whose_turn_has_come(void **state)
+{
+    struct scene scene;
+    (void)state;
+    begin_with(&scene, true, true);
+    fake_api_add(scene.api, (struct fake_answer){.method = "PATCH", .path = SMALL});
+    wait_missing(&scene, "");
+    assert_int_equal(sl_store_put_pod(scene.store, small_pod(), NULL), 0);
+    wait_requests(&scene, "PATCH", SMALL, 2);
+    const struct fake_request *first =
+        fake_api_request(scene.api, place_of(&scene, "PATCH", SMALL, 1));
+    const struct fake_request *second =
+        fake_api_request(scene.api, place_of(&scene, "PATCH", SMALL, 2));
+    assert_string_equal(first->path, SMALL "/status");
+    assert_non_null(strstr(first->body, "\"nominatedNodeName\":\"n1\""));
+    assert_string_equal(second->path, SMALL);
+    assert_non_null(strstr(second->body, "sliced.dev/released"));
+    end(&scene);
+}
+
+static void a_standby_releases_nothing(void **state)
+{
+    struct scene scene;
+    (void)state;
+    atomic_store(&lease.exists, true);
+    atomic_store(&lease.other, true);
+    atomic_store(&lease.renewed, true);
+    begin_with(&scene, true, true);
+    wait_missing(&scene, "another replica leads");
+    wait_requests(&scene, "GET", PODS, 1);
+    const struct sl_queue_reader queue = sl_cluster_queue_reader(scene.cluster);
+    assert_int_equal(sl_store_put_pod(scene.store, small_pod(), NULL), 0);
+    assert_true(queue.settle(queue.context, (int64_t)WAIT_S * 1000000));
+    assert_int_equal(fake_api_count(scene.api, "PATCH", SMALL), 0);
+    assert_false(sl_store_withdraw(scene.store, SL_STR("u-s")));
+    end(&scene);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(the_leader_releases_the_pod_whose_turn_has_come, set_up),
+        cmocka_unit_test_setup(a_standby_releases_nothing, set_up),
+        cmocka_unit_test_setup(it_leads_first_and_one_list_is_enough, set_up),
+        cmocka_unit_test_setup(the_lease_is_not_given_up_while_a_binding_may_be_carried_out,
+                               set_up),
+        cmocka_unit_test_setup(without_an_election_it_leads_at_once, set_up),
+        cmocka_unit_test_setup(a_standby_watches_and_takes_over_after_a_list_of_its_own_time,
+                               set_up),
+        cmocka_unit_test_setup(who_cannot_renew_stops_binding_and_goes_on_when_nobody_led_meanwhile,
+                               set_up),
+        cmocka_unit_test_setup(who_leads_again_after_another_looks_anew, set_up),
+        cmocka_unit_test_setup(no_reservation_ends_by_the_clock, set_up),
+        cmocka_unit_test_setup(a_pod_that_the_watch_has_not_told_of_is_read, set_up),
+        cmocka_unit_test_setup(owners_are_told, set_up),
+        cmocka_unit_test_setup(the_state_says_who_leads_and_how_the_watch_is, set_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,167 @@
+/* The queue's time: the clock of the day may be put, by hours and either way, and what runs out in
+ * the queue does not run out for that, nor last longer. */
+#include "queue_rig.h"
+
+struct clocked {
+    struct queue_rig rig;
+    int64_t real_us;
+    int64_t monotonic_ns;
+};
+
+/* That much passes, while the clock of the day is put by so much. */
+static int64_t pass(struct clocked *clocked, int64_t us, int64_t put_us)
+{
+    clocked->real_us += us + put_us;
+    clocked->monotonic_ns += us * 1000;
+    clocked->rig.now_us =
+        sl_queue_follow_clock(clocked->rig.worker, clocked->real_us, clocked->monotonic_ns);
+    return sl_queue_round(clocked->rig.worker, clocked->rig.now_us);
+}
+
+static void begin(struct clocked *clocked, int gpus)
+{
+    memset(clocked, 0, sizeof(*clocked));
+    rig_begin_on(&clocked->rig, gpus);
+    clocked->real_us = clocked->rig.now_us;
+    clocked->monotonic_ns = 5000;
+    (void)pass(clocked, 0, 0);
+}
+
+static struct sl_queue_stats stats_of(struct clocked *clocked)
+{
+    struct sl_queue_stats stats;
+    sl_queue_stats(clocked->rig.worker, &stats);
+    return stats;
+}
+
+static void a_clock_that_is_put_ends_no_turn_and_lengthens_none(void **state)
+{
+    static const int64_t puts[] = {8 * HOUR, -8 * HOUR, 24000 * HOUR, -900 * HOUR, 3 * SECOND};
+    (void)state;
+    for (size_t i = 0; i < sizeof(puts) / sizeof(puts[0]); i++) {
+        static struct clocked clocked;
+        struct queue_rig *rig = &clocked.rig;
+        begin(&clocked, 1);
+        int64_t hold_us = rig->config.queue.hold_s * SECOND;
+        rig_gated(rig, "a");
+        rig_gated(rig, "b");
+        (void)pass(&clocked, SECOND, 0);
+        assert_string_equal(rig_nominate(rig, "a"), "n1");
+        (void)pass(&clocked, SECOND, puts[i]);
+        assert_int_equal(rig->now_us, clocked.real_us);
+        assert_string_equal(rig_nominate(rig, "a"), "n1");
+        assert_int_equal(rig->n_released, 1); /* it is the same nomination */
+        (void)pass(&clocked, hold_us - 2 * SECOND, 0);
+        assert_string_equal(rig_nominate(rig, "a"), "n1");
+        assert_int_equal(stats_of(&clocked).plan.expiries, 0);
+        (void)pass(&clocked, 2 * SECOND, 0);
+        assert_string_equal(rig_nominate(rig, "a"), "");
+        (void)pass(&clocked, 0, 0);
+        assert_string_equal(rig_nominate(rig, "b"), "n1");
+        assert_int_equal(stats_of(&clocked).plan.expiries, 1);
+        rig_end(rig);
+    }
+}
+
+static void time_outs_and_pauses_last_as_long_as_without(void **state)
+{
+    static struct clocked clocked;
+    struct queue_rig *rig = &clocked.rig;
+    (void)state;
+    begin(&clocked, 1);
+    int64_t hold_us = rig->config.queue.hold_s * SECOND;
+    rig_gated(rig, "a");
+    (void)pass(&clocked, SECOND, 0);
+    rig_answer(rig, 0, SL_RELEASE_REFUSED);
+    (void)pass(&clocked, SECOND, 0);
+    assert_int_equal(rig->n_released, 1);
+    (void)pass(&clocked, SECOND, 100 * HOUR); /* its time-out is not over */
+    assert_int_equal(rig->n_released, 1);
+    (void)pass(&clocked, SECOND, -200 * HOUR); /* nor does it last for days */
+    assert_int_equal(rig->n_released, 1);
+    (void)pass(&clocked, hold_us, 0);
+    assert_int_equal(rig->n_released, 2);
+    rig_answer(rig, 1, SL_RELEASE_FAILED);
+    (void)pass(&clocked, SECOND / 10, 0);
+    (void)pass(&clocked, SECOND / 10, -50 * HOUR);
+    (void)pass(&clocked, SECOND, 0);
+    assert_int_equal(rig->n_released, 3);
+    rig_end(rig);
+}
+
+/* A clock that is put again and again, each time by little. */
+static void small_steps_add_up_slowly(void **state)
+{
+    static struct clocked clocked;
+    struct queue_rig *rig = &clocked.rig;
+    (void)state;
+    begin(&clocked, 1);
+    int64_t begin_us = rig->now_us;
+    for (int i = 1; i <= 20; i++) {
+        (void)pass(&clocked, SECOND, i % 2 == 0 ? -SECOND : SECOND);
+        assert_in_range(rig->now_us - begin_us, i * SECOND * 7 / 8, i * SECOND * 9 / 8);
+    }
+    (void)pass(&clocked, 60 * SECOND, 0);
+    assert_int_equal(rig->now_us, clocked.real_us);
+    rig_end(rig);
+}
+
+static void a_put_clock_tells_no_owner_anew(void **state)
+{
+    static struct clocked clocked;
+    struct queue_rig *rig = &clocked.rig;
+    (void)state;
+    begin(&clocked, 1);
+    rig_put(rig, (struct rig_pod){.name = "x", .node = "n1"});
+    rig_gated(rig, "a");
+    for (int i = 0; i < 60; i++) {
+        (void)pass(&clocked, SECOND, 0);
+    }
+    unsigned told = rig->n_told;
+    assert_true(told > 0);
+    for (int i = 0; i < 30; i++) {
+        (void)pass(&clocked, SECOND, i == 10 ? HOUR : i == 20 ? -HOUR : 0);
+    }
+    assert_int_equal(rig->n_told, told);
+    rig_end(rig);
+}
+
+/* Nobody's wait grows by it, and so not what the order promises to all. */
+static void what_the_order_bounded_promises_does_not_grow_by_it(void **state)
+{
+    static struct clocked clocked;
+    struct queue_rig *rig = &clocked.rig;
+    struct sl_queue_list list;
+    (void)state;
+    memset(&clocked, 0, sizeof(clocked));
+    rig_begin(rig);
+    rig->config.queue.order = SL_ORDER_BOUNDED;
+    rig_node(rig, "n1", 2);
+    rig_start(rig);
+    clocked.real_us = rig->now_us;
+    clocked.monotonic_ns = 5000;
+    rig_put(rig, (struct rig_pod){.name = "a", .gated = true, .timeout = "10m", .gpus = 2});
+    (void)pass(&clocked, SECOND, 0);
+    rig_put(rig, (struct rig_pod){.name = "b", .gated = true, .timeout = "10m", .gpus = 2});
+    rig_put(rig, (struct rig_pod){.name = "c", .gated = true, .timeout = "10m", .gpus = 2});
+    (void)pass(&clocked, SECOND, 0);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(rig->queue.row(rig->queue.context, SL_STR("u-b"), &list, NULL), 0);
+        assert_in_range(list.row[0].latest_start_us, 1, rig->now_us + HOUR);
+        sl_queue_list_free(&list);
+        (void)pass(&clocked, SECOND, 100 * HOUR);
+    }
+    rig_end(rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_clock_that_is_put_ends_no_turn_and_lengthens_none),
+        cmocka_unit_test(time_outs_and_pauses_last_as_long_as_without),
+        cmocka_unit_test(small_steps_add_up_slowly),
+        cmocka_unit_test(a_put_clock_tells_no_owner_anew),
+        cmocka_unit_test(what_the_order_bounded_promises_does_not_grow_by_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,564 @@
+/* The queue at work, round by round. */
+#include "queue_rig.h"
+
+/* ---- nominations and releases ---- */
+
+static void a_pod_that_fits_is_nominated_and_released_there(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin_on(&rig, 2);
+    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true, .timeout = "1h"});
+    assert_int_equal(rig_state(&rig, "a"), SL_QUEUE_HELD);
+    (void)rig_round(&rig);
+    assert_int_equal(rig.n_released, 1);
+    assert_string_equal(rig.released[0].uid, "u-a");
+    assert_string_equal(rig.released[0].node, "n1");
+    assert_int_equal(rig.released[0].deadline_s, 3600);
+    assert_int_equal(rig.released[0].leadership, 1);
+    assert_true(rig.released[0].gated);
+    assert_false(rig.released[0].nominated);
+    assert_int_equal(rig_state(&rig, "a"), SL_QUEUE_NOMINATED);
+    assert_string_equal(rig_nominate(&rig, "a"), "n1");
+    rig_end(&rig);
+}
+
+static void the_next_is_released_in_the_round_after_an_end(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin_on(&rig, 1);
+    rig_gated(&rig, "a");
+    (void)rig_round(&rig);
+    rig_gated(&rig, "b");
+    (void)rig_round(&rig);
+    assert_int_equal(rig.n_released, 1);
+    assert_int_equal(rig_state(&rig, "b"), SL_QUEUE_HELD);
+    rig_answer(&rig, 0, SL_RELEASE_RELEASED);
+    rig_put(&rig, (struct rig_pod){.name = "a", .node = "n1"});
+    (void)rig_round(&rig);
+    assert_int_equal(rig.n_released, 1);
+    rig_put(&rig, (struct rig_pod){.name = "a", .node = "n1", .ended = true});
+    (void)rig_round(&rig);
+    assert_int_equal(rig.n_released, 2);
+    assert_string_equal(rig.released[1].uid, "u-b");
+    struct sl_queue_stats stats;
+    sl_queue_stats(rig.worker, &stats);
+    assert_int_equal(stats.counts.bound, 1);
+    assert_int_equal(stats.counts.wrong, 0);
+    assert_int_equal(stats.outstanding, 1);
+    rig_end(&rig);
+}
+
+static void a_pod_bound_elsewhere_counts_as_wrongly_nominated(void **state)
+{
+    static struct queue_rig rig;
+    struct sl_queue_stats stats;
+    (void)state;
+    rig_begin(&rig);
+    rig_node(&rig, "n1", 1);
+    rig_node(&rig, "n2", 1);
+    rig_start(&rig);
+    rig_gated(&rig, "a");
+    (void)rig_round(&rig);
+    const char *other = strcmp(rig.released[0].node, "n1") == 0 ? "n2" : "n1";
+    rig_put(&rig, (struct rig_pod){.name = "a", .node = other});
+    (void)rig_round(&rig);
+    sl_queue_stats(rig.worker, &stats);
+    assert_int_equal(stats.counts.bound, 1);
+    assert_int_equal(stats.counts.wrong, 1);
+    assert_string_equal(rig_nominate(&rig, "a"), "");
+    rig_end(&rig);
+}
+
+static void a_nomination_that_is_not_taken_is_given_back_and_its_owner_told(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin(&rig);
+    rig.config.queue.hold_s = 5;
+    rig_node(&rig, "n1", 1);
+    rig_start(&rig);
+    rig_gated(&rig, "a");
+    (void)rig_round(&rig);
+    rig_answer(&rig, 0, SL_RELEASE_RELEASED);
+    rig_gated(&rig, "b");
+    int64_t wake_us = rig_round(&rig);
+    assert_true(wake_us <= rig.now_us + 5 * SECOND);
+    (void)rig_later(&rig, 6 * SECOND);
+    assert_string_equal(rig_nominate(&rig, "a"), "");
+    assert_int_equal(rig.n_withdrawn, 1);
+    assert_string_equal(rig.withdrawn, "u-a n1");
+    assert_int_equal(rig_state(&rig, "a"), SL_QUEUE_HELD);
+    (void)rig_round(&rig);
+    assert_int_equal(rig_state(&rig, "b"),
+                     SL_QUEUE_NOMINATED); /* what could not go blocks nobody */
+    assert_int_equal(rig.n_released, 2);
+    rig_end(&rig);
+}
+
+static void a_turn_on_a_node_that_is_cordoned_is_given_again_elsewhere(void **state)
+{
+    static struct queue_rig rig;
+    struct sl_queue_stats stats;
+    (void)state;
+    rig_begin(&rig);
+    rig_node(&rig, "n1", 1);
+    rig_node(&rig, "n2", 1);
+    rig_start(&rig);
+    rig_gated(&rig, "a");
+    (void)rig_round(&rig);
+    assert_string_equal(rig_nominate(&rig, "a"), "n1");
+    rig_answer(&rig, 0, SL_RELEASE_RELEASED);
+    rig_put(&rig, (struct rig_pod){.name = "a", .nominated = "n1"});
+    rig_node_as(&rig, "n1", 1, true);
+    (void)rig_later(&rig, SECOND);
+    assert_string_equal(rig_nominate(&rig, "a"), "n2");
+    assert_int_equal(rig.n_withdrawn, 0); /* the next nomination replaces it */
+    assert_int_equal(rig.n_released, 2);
+    assert_string_equal(rig.released[1].node, "n2");
+    assert_false(rig.released[1].nominated);
+    rig_answer(&rig, 1, SL_RELEASE_RELEASED);
+    rig_node_as(&rig, "n2", 1, true);
+    (void)rig_later(&rig, SECOND);
+    assert_int_equal(rig_state(&rig, "a"), SL_QUEUE_HELD);
+    assert_string_equal(rig.withdrawn, "u-a n2");
+    sl_queue_stats(rig.worker, &stats);
+    assert_int_equal(stats.plan.expiries, 0);
+    assert_int_equal(rig.n_told, 0);
+    rig_end(&rig);
+}
+
+static void a_turn_that_was_not_taken_is_told(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin(&rig);
+    rig.config.queue.hold_s = 5;
+    rig_node(&rig, "n1", 1);
+    rig_start(&rig);
+    rig_gated(&rig, "a");
+    (void)rig_round(&rig);
+    rig_answer(&rig, 0, SL_RELEASE_RELEASED);
+    for (int i = 0; i < 5 && strstr(rig.all_told, "Expired") == NULL; i++) {
+        (void)rig_later(&rig, 2 * SECOND);
+    }
+    assert_non_null(strstr(rig.all_told, "Expired: node n1 was set aside for it"));
+    rig_end(&rig);
+}
+
+static void a_pod_without_a_gate_is_woken(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin_on(&rig, 1);
+    rig_put(&rig, (struct rig_pod){.name = "a"});
+    (void)rig_round(&rig);
+    assert_int_equal(rig.n_released, 1);
+    assert_false(rig.released[0].gated);
+    rig_end(&rig);
+}
+
+/* ---- the window ---- */
+
+static void only_so_many_are_released_at_a_time(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin(&rig);
+    rig.config.queue.max_releases = 256;
+    rig_node(&rig, "n1", 60);
+    rig_start(&rig);
+    for (int i = 0; i < 60; i++) {
+        char name[8];
+        (void)snprintf(name, sizeof(name), "p%02d", i);
+        rig_gated(&rig, name);
+    }
+    (void)rig_round(&rig);
+    assert_int_equal(rig.n_released, SL_PACE_FIRST);
+    for (int i = 0; i < 4; i++) {
+        char name[8];
+        (void)snprintf(name, sizeof(name), "%s", rig.released[i].uid + 2);
+        rig_answer(&rig, (unsigned)i, SL_RELEASE_RELEASED);
+        rig_put(&rig, (struct rig_pod){.name = name, .node = "n1"});
+    }
+    rig.now_us += SECOND / 10;
+    (void)rig_round(&rig);
+    assert_int_equal(rig.n_released, SL_PACE_FIRST + 4); /* for those bound */
+    rig_end(&rig);
+}
+
+static void those_that_are_not_bound_soon_make_room_for_others(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin_on(&rig, 60);
+    for (int i = 0; i < 60; i++) {
+        char name[8];
+        (void)snprintf(name, sizeof(name), "p%02d", i);
+        rig_gated(&rig, name);
+    }
+    int64_t wake_us = rig_round(&rig);
+    assert_int_equal(rig.n_released, SL_PACE_FIRST);
+    assert_in_range(wake_us, rig.now_us + 1, rig.now_us + SECOND);
+    (void)rig_later(&rig, SECOND);
+    assert_int_equal(rig.n_released, 2 * SL_PACE_FIRST);
+    rig_end(&rig);
+}
+
+static void never_more_are_out_than_configured(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin(&rig);
+    rig.config.queue.max_releases = 3;
+    rig_node(&rig, "n1", 8);
+    rig_start(&rig);
+    for (char name[2] = "a"; name[0] < 'i'; name[0]++) {
+        rig_gated(&rig, name);
+    }
+    (void)rig_round(&rig);
+    (void)rig_later(&rig, 10 * SECOND);
+    assert_int_equal(rig.n_released, 3);
+    rig.config.queue.max_releases = 5;
+    sl_queue_worker_configure(rig.worker, &rig.config);
+    (void)rig_round(&rig);
+    assert_int_equal(rig.n_released, 5);
+    rig_end(&rig);
+}
+
+/* ---- what the server sees ---- */
+
+static void the_list_has_all_in_their_order(void **state)
+{
+    static struct queue_rig rig;
+    struct sl_queue_list list;
+    (void)state;
+    rig_begin_on(&rig, 1);
+    for (char name[2] = "a"; name[0] < 'e'; name[0]++) {
+        rig_put(&rig, (struct rig_pod){.name = name, .gated = true, .timeout = "1h"});
+        rig.now_us += SECOND;
+    }
+    (void)rig_round(&rig);
+    assert_int_equal(rig.queue.list(rig.queue.context, 3, &list, NULL), 0);
+    assert_int_equal(list.total, 4);
+    assert_int_equal(list.n, 3);
+    assert_string_equal(list.row[0].pod->name, "a");
+    assert_int_equal(list.row[0].state, SL_QUEUE_NOMINATED);
+    assert_string_equal(list.row[0].node, "n1");
+    assert_string_equal(list.row[1].pod->name, "b");
+    assert_int_equal(list.row[2].ahead, 1);
+    sl_queue_list_free(&list);
+    assert_int_equal(rig.queue.row(rig.queue.context, SL_STR("u-d"), &list, NULL), 0);
+    assert_int_equal(list.n, 1);
+    assert_string_equal(list.row[0].pod->name, "d");
+    sl_queue_list_free(&list);
+    assert_int_equal(rig.queue.row(rig.queue.context, SL_STR("u-x"), &list, NULL), 0);
+    assert_int_equal(list.n, 0);
+    sl_queue_list_free(&list);
+    rig_end(&rig);
+}
+
+static void a_pod_that_nobody_has_seen_is_held(void **state)
+{
+    static struct queue_rig rig;
+    struct sl_queue_status status;
+    (void)state;
+    rig_begin(&rig);
+    rig_start(&rig);
+    (void)rig_round(&rig);
+    rig.queue.status(rig.queue.context, SL_STR("u-x"), &status);
+    assert_false(status.known);
+    assert_false(sl_queue_may_go(&status));
+    assert_string_equal(status.text, "held: the queue has not seen it yet");
+    rig_end(&rig);
+}
+
+static void metrics_count_waiting_pods_by_resource_and_reason(void **state)
+{
+    static struct queue_rig rig;
+    struct sl_buf out;
+    (void)state;
+    rig_begin_on(&rig, 1);
+    for (char name[2] = "a"; name[0] < 'd'; name[0]++) {
+        rig_gated(&rig, name);
+    }
+    (void)rig_round(&rig);
+    sl_buf_init(&out, 1 << 20);
+    rig.queue.metrics(rig.queue.context, &out);
+    sl_buf_putc(&out, '\0');
+    assert_int_equal(out.failed, SL_BUF_OK);
+    assert_non_null(strstr(
+        out.data,
+        "sliced_queue_pods{resource=\"nvidia.com/gpu\",state=\"Held\",reason=\"NoRoom\"} 2"));
+    assert_non_null(strstr(out.data, "sliced_queue_nominations_total{what=\"made\"} 1"));
+    assert_non_null(strstr(out.data, "sliced_queue_outstanding 1"));
+    sl_buf_free(&out);
+    rig_end(&rig);
+}
+
+/* ---- whose pods ---- */
+
+static bool has_row(struct queue_rig *rig, const char *uid)
+{
+    struct sl_queue_status status;
+    rig->queue.status(rig->queue.context, sl_str_of(uid), &status);
+    return status.known;
+}
+
+/* And a nomination of theirs is another's. */
+static void when_the_gate_comes_by_policy_pods_without_it_leave_the_queue(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin(&rig);
+    rig_node(&rig, "n1", 1);
+    rig_start(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "free"});
+    (void)rig_round(&rig);
+    assert_string_equal(rig_nominate(&rig, "free"), "n1");
+    rig_put(&rig, (struct rig_pod){.name = "waits", .gated = true});
+    (void)rig_later(&rig, SECOND);
+    rig.config.queue.gate = SL_QUEUE_GATE_POLICY;
+    sl_queue_worker_configure(rig.worker, &rig.config);
+    (void)rig_later(&rig, SECOND);
+    assert_false(has_row(&rig, "u-free"));
+    assert_string_equal(rig_nominate(&rig, "free"), "");
+    assert_string_equal(rig_nominate(&rig, "waits"), "n1");
+    rig.config.queue.gate = SL_QUEUE_GATE_WEBHOOK;
+    sl_queue_worker_configure(rig.worker, &rig.config);
+    (void)rig_later(&rig, SECOND);
+    assert_true(has_row(&rig, "u-free"));
+    assert_true(has_row(&rig, "u-waits"));
+    rig_end(&rig);
+}
+
+static void pods_of_a_daemon_set_have_no_row_where_its_word_is_taken(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin(&rig);
+    rig_start(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "a"});
+    rig_put(&rig,
+            (struct rig_pod){.name = "agent", .namespace = "kube-system", .daemon_set = true});
+    rig_put(&rig, (struct rig_pod){.name = "forged", .daemon_set = true});
+    (void)rig_round(&rig);
+    assert_true(has_row(&rig, "u-a"));
+    assert_false(has_row(&rig, "u-agent"));
+    assert_true(has_row(&rig, "u-forged"));
+    assert_int_equal(rig.n_told, 1);
+    assert_non_null(strstr(rig.told, "Ignored: "));
+    assert_non_null(strstr(rig.told, "queue.daemonSets"));
+    rig_end(&rig);
+}
+
+/* Where the API server puts the gate on, a pod without it is nobody's to hold: but not this one. */
+static void a_gate_that_its_owner_took_off_leaves_the_pod_in_the_queue(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin(&rig);
+    rig.config.queue.gate = SL_QUEUE_GATE_POLICY;
+    rig_start(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "sly", .gated = true});
+    rig_put(&rig, (struct rig_pod){.name = "free"});
+    (void)rig_round(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "sly"});
+    (void)rig_round(&rig);
+    assert_true(has_row(&rig, "u-sly"));
+    assert_false(has_row(&rig, "u-free"));
+    assert_int_equal(rig_state(&rig, "sly"), SL_QUEUE_HELD);
+    rig_end(&rig);
+}
+
+/* ---- events ---- */
+
+static void its_owner_is_told_once_that_a_pod_waits(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin_on(&rig, 1);
+    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true, .timeout = "1h"});
+    rig_put(&rig, (struct rig_pod){.name = "b", .gated = true, .timeout = "1h"});
+    (void)rig_round(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "a", .node = "n1", .timeout = "1h"});
+    (void)rig_later(&rig, SECOND);
+    assert_int_equal(rig.n_told, 0); /* most are bound by then */
+    (void)rig_later(&rig, 2 * SECOND);
+    assert_int_equal(rig.n_told, 1);
+    assert_non_null(strstr(rig.told, "Waiting: held: "));
+    (void)rig_later(&rig, 20 * SECOND);
+    assert_int_equal(rig.n_told, 1);
+    rig_end(&rig);
+}
+
+/* It is told though the pod starts at once, and not again while nothing of it changes. */
+static void what_of_a_pod_cannot_be_read_is_told_once(void **state)
+{
+    static struct queue_rig rig;
+    struct sl_queue_status status;
+    (void)state;
+    rig_begin(&rig);
+    rig_node(&rig, "n1", 1);
+    rig_start(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true, .timeout = "90min"});
+    (void)rig_round(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "a", .nominated = "n1", .timeout = "90min"});
+    (void)rig_later(&rig, 1);
+    assert_int_equal(rig.n_told, 1);
+    assert_non_null(strstr(rig.told, "Ignored: annotation sliced.dev/timeout: \"90min\" cannot be "
+                                     "read, expected such as 90m, 2h30m, 1d"));
+    rig_put(&rig, (struct rig_pod){.name = "b", .gated = true, .timeout = "90m"});
+    (void)rig_later(&rig, 1);
+    assert_int_equal(rig.n_told, 1);
+    rig_put(&rig, (struct rig_pod){.name = "b", .gated = true, .timeout = "2w"});
+    (void)rig_later(&rig, 1);
+    assert_int_equal(rig.n_told, 2);
+    assert_non_null(strstr(rig.told, "\"2w\" cannot be read"));
+    rig.queue.status(rig.queue.context, SL_STR("u-b"), &status);
+    assert_non_null(strstr(status.text, "held: "));
+    assert_non_null(strstr(status.text, "; annotation sliced.dev/timeout: \"2w\" cannot be read"));
+    rig_end(&rig);
+}
+
+static void of_a_pod_that_is_about_to_start_nobody_is_told_until_it_is_overdue(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin(&rig);
+    rig_node(&rig, "n1", 1);
+    rig_put(&rig, (struct rig_pod){.name = "a", .node = "n1", .timeout = "8s"});
+    rig_start(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "b", .gated = true, .timeout = "1h"});
+    (void)rig_round(&rig);
+    (void)rig_later(&rig, 4 * SECOND);
+    assert_int_equal(rig.n_told, 0); /* a ends in 4 s */
+    (void)rig_later(&rig, 28 * SECOND);
+    assert_int_equal(rig.n_told, 1);
+    rig_end(&rig);
+}
+
+static void after_a_longer_rest_more_are_told_but_never_all_at_once(void **state)
+{
+    struct queue_rig rig;
+    char name[NAME_BYTES];
+    (void)state;
+    rig_begin_on(&rig, 1);
+    for (int i = 0; i < 400; i++) {
+        (void)snprintf(name, sizeof(name), "p%03d", i);
+        rig_gated(&rig, name);
+    }
+    rig_later(&rig, 3 * SECOND);
+    assert_int_equal(rig.n_told, 20);
+    rig_later(&rig, 5 * SECOND);
+    assert_int_equal(rig.n_told, 120);
+    rig_later(&rig, HOUR / 60 / 3);
+    assert_int_equal(rig.n_told, 320);
+    rig_end(&rig);
+}
+
+static void a_pod_over_the_limit_is_told_what_to_change(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin(&rig);
+    rig.config.queue.n_limits = 1;
+    rig.config.queue.limit[0].max_timeout_us = HOUR;
+    rig_node(&rig, "n1", 1);
+    rig_start(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true, .timeout = "2h"});
+    (void)rig_round(&rig);
+    assert_int_equal(rig.n_told, 1);
+    assert_non_null(strstr(rig.told, "Refused: "));
+    assert_non_null(strstr(rig.told, "activeDeadlineSeconds"));
+    assert_int_equal(rig_state(&rig, "a"), SL_QUEUE_REFUSED);
+    assert_int_equal(rig.n_released, 0);
+    rig_end(&rig);
+}
+
+static void of_many_refused_at_once_some_are_told_each_second_until_all_are(void **state)
+{
+    struct queue_rig rig;
+    char name[NAME_BYTES];
+    (void)state;
+    rig_begin(&rig);
+    rig.config.queue.n_limits = 1;
+    rig.config.queue.limit[0] = (struct sl_plan_limit){.max_timeout_us = 3600 * SECOND};
+    rig_node(&rig, "n1", 1);
+    rig_start(&rig);
+    for (int i = 0; i < 70; i++) {
+        (void)snprintf(name, sizeof(name), "p%03d", i);
+        rig_put(&rig, (struct rig_pod){.name = name, .gated = true, .timeout = "2h"});
+    }
+    rig_round(&rig);
+    unsigned first = rig.n_told;
+    assert_in_range(first, 20, 40);
+    for (int i = 0; i < 5; i++) {
+        rig_later(&rig, SECOND);
+        assert_in_range(rig.n_told, first, first + 20);
+        first = rig.n_told;
+    }
+    assert_int_equal(rig.n_told, 70);
+    rig_end(&rig);
+}
+
+static void what_no_node_could_take_is_told_in_the_words_of_the_explanation(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin_on(&rig, 1);
+    rig_put(&rig, (struct rig_pod){.name = "a", .gated = true, .gpus = 2});
+    (void)rig_round(&rig);
+    (void)rig_later(&rig, 3 * SECOND);
+    assert_non_null(strstr(rig.told, "NeverFits: "));
+    rig_end(&rig);
+}
+
+/* ---- with its thread ---- */
+
+static void settled_means_planned(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin_on(&rig, 4);
+    assert_int_equal(sl_queue_worker_start(rig.worker, NULL), 0);
+    for (char name[2] = "a"; name[0] < 'e'; name[0]++) {
+        rig_gated(&rig, name);
+        assert_true(rig.queue.settle(rig.queue.context, 60 * SECOND));
+        assert_int_equal(rig_state(&rig, name), SL_QUEUE_NOMINATED);
+    }
+    sl_queue_worker_stop(rig.worker);
+    rig_end(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_pod_that_fits_is_nominated_and_released_there),
+        cmocka_unit_test(the_next_is_released_in_the_round_after_an_end),
+        cmocka_unit_test(a_pod_bound_elsewhere_counts_as_wrongly_nominated),
+        cmocka_unit_test(a_nomination_that_is_not_taken_is_given_back_and_its_owner_told),
+        cmocka_unit_test(a_turn_on_a_node_that_is_cordoned_is_given_again_elsewhere),
+        cmocka_unit_test(a_turn_that_was_not_taken_is_told),
+        cmocka_unit_test(a_pod_without_a_gate_is_woken),
+        cmocka_unit_test(only_so_many_are_released_at_a_time),
+        cmocka_unit_test(those_that_are_not_bound_soon_make_room_for_others),
+        cmocka_unit_test(never_more_are_out_than_configured),
+        cmocka_unit_test(the_list_has_all_in_their_order),
+        cmocka_unit_test(a_pod_that_nobody_has_seen_is_held),
+        cmocka_unit_test(metrics_count_waiting_pods_by_resource_and_reason),
+        cmocka_unit_test(when_the_gate_comes_by_policy_pods_without_it_leave_the_queue),
+        cmocka_unit_test(pods_of_a_daemon_set_have_no_row_where_its_word_is_taken),
+        cmocka_unit_test(a_gate_that_its_owner_took_off_leaves_the_pod_in_the_queue),
+        cmocka_unit_test(its_owner_is_told_once_that_a_pod_waits),
+        cmocka_unit_test(what_of_a_pod_cannot_be_read_is_told_once),
+        cmocka_unit_test(of_a_pod_that_is_about_to_start_nobody_is_told_until_it_is_overdue),
+        cmocka_unit_test(after_a_longer_rest_more_are_told_but_never_all_at_once),
+        cmocka_unit_test(a_pod_over_the_limit_is_told_what_to_change),
+        cmocka_unit_test(of_many_refused_at_once_some_are_told_each_second_until_all_are),
+        cmocka_unit_test(what_no_node_could_take_is_told_in_the_words_of_the_explanation),
+        cmocka_unit_test(settled_means_planned),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

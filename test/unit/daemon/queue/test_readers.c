@@ -1,0 +1,244 @@
+/* Who reads the queue while it changes: what was copied out stays what it was, whatever becomes of
+ * the planner meanwhile. */
+#include "queue_rig.h"
+
+#include <stdatomic.h>
+
+enum { TURNS = 60 };
+
+/* Pods that wait for every reason whose text names something of the planner's. */
+static void begin_with_reasons(struct queue_rig *rig)
+{
+    rig_begin(rig);
+    rig->config.queue.default_timeout_us = HOUR;
+    rig->config.queue.n_limits = 1;
+    rig->config.queue.limit[0] = (struct sl_plan_limit){GPU, 10 * HOUR};
+    rig->config.queue.n_headrooms = 1;
+    rig->config.queue.headroom[0] = (struct sl_plan_headroom){GPU, 2 * HOUR, 1};
+    rig_node(rig, "n1", 2);
+    rig_start(rig);
+    rig_put(rig, (struct rig_pod){.name = "nominated", .gated = true});
+    rig_put(rig, (struct rig_pod){.name = "limited", .gated = true, .timeout = "11h"});
+    rig_put(rig, (struct rig_pod){.name = "over", .gated = true, .timeout = "9h", .gpus = 2});
+    rig_put(rig, (struct rig_pod){.name = "staged", .gated = true, .after = "nobody"});
+    rig_put(rig, (struct rig_pod){.name = "held", .gated = true, .gpus = 2});
+    (void)rig_round(rig);
+}
+
+static size_t texts_of(const struct sl_queue_list *list, char *out, size_t size)
+{
+    size_t len = 0;
+    for (size_t i = 0; i < list->n; i++) {
+        char text[SL_PLAN_TEXT_MAX];
+        const struct sl_queue_row *row = &list->row[i];
+        (void)sl_queue_text(row, list->now_us, text, sizeof(text));
+        int n = snprintf(out + len, size - len, "%s: %s %s %s\n", row->pod->name, text,
+                         row->node == NULL ? "-" : row->node,
+                         row->assignment == NULL ? "-" : row->assignment);
+        len += n > 0 ? (size_t)n : 0;
+    }
+    return len;
+}
+
+static void list_all(struct queue_rig *rig, struct sl_queue_list *list, int result)
+{
+    assert_int_equal(rig->queue.list(rig->queue.context, 100, list, NULL), result);
+}
+
+static void reload(struct queue_rig *rig, int64_t hours, int64_t units)
+{
+    rig->config.queue.limit[0].max_timeout_us = hours * HOUR;
+    (void)snprintf(rig->config.queue.limit[0].resource, SL_PLAN_NAME_MAX, "%s",
+                   hours == 10 ? GPU : "");
+    rig->config.queue.headroom[0].units = units;
+    sl_queue_worker_configure(rig->worker, &rig->config);
+}
+
+static void rows_say_after_a_reload_what_they_said_before(void **state)
+{
+    static struct queue_rig rig;
+    struct sl_queue_list list;
+    char before[4096];
+    char after[4096];
+    (void)state;
+    begin_with_reasons(&rig);
+    list_all(&rig, &list, 0);
+    (void)texts_of(&list, before, sizeof(before));
+    assert_non_null(strstr(before, "limited: refused: its timeout, 11h, is over the limit of 10h "
+                                   "for nvidia.com/gpu"));
+    assert_non_null(strstr(before, "over: refused: it asks for 2 of nvidia.com/gpu"));
+    reload(&rig, 7, 2);
+    (void)rig_round(&rig);
+    (void)texts_of(&list, after, sizeof(after));
+    assert_string_equal(after, before);
+    sl_queue_list_free(&list);
+    rig_end(&rig);
+}
+
+/* AddressSanitizer sees where a row still leads into the planner. */
+static void rows_outlive_the_lease(void **state)
+{
+    static struct queue_rig rig;
+    struct sl_queue_list list;
+    char before[4096];
+    char after[4096];
+    (void)state;
+    begin_with_reasons(&rig);
+    list_all(&rig, &list, 0);
+    (void)texts_of(&list, before, sizeof(before));
+    rig.leadership = 0;
+    (void)rig_round(&rig);
+    for (const char *const *name =
+             (const char *const[]){"nominated", "limited", "over", "staged", "held", NULL};
+         *name != NULL; name++) {
+        rig_delete(&rig, *name);
+    }
+    (void)texts_of(&list, after, sizeof(after));
+    assert_string_equal(after, before);
+    sl_queue_list_free(&list);
+    list_all(&rig, &list, -1);
+    sl_queue_list_free(&list);
+    rig_end(&rig);
+}
+
+static void invented_names_leave_real_ones_their_rows(void **state)
+{
+    static struct queue_rig rig;
+    struct sl_buf page;
+    char name[32];
+    char resource[64];
+    (void)state;
+    rig_begin(&rig);
+    rig_node(&rig, "n1", 1);
+    rig_start(&rig);
+    for (unsigned i = 0; i < 40; i++) {
+        (void)snprintf(name, sizeof(name), "a%u", i);
+        (void)snprintf(resource, sizeof(resource), "nvidia.com/mig-x%u", i);
+        rig_put(&rig, (struct rig_pod){.name = name, .gated = true, .resource = resource});
+    }
+    rig_put(&rig, (struct rig_pod){.name = "b", .gated = true});
+    rig_put(&rig, (struct rig_pod){.name = "c", .gated = true});
+    (void)rig_round(&rig);
+    sl_buf_init(&page, 1 << 20);
+    rig.queue.metrics(rig.queue.context, &page);
+    assert_int_equal(page.failed, SL_BUF_OK);
+    sl_buf_putc(&page, '\0');
+    assert_non_null(strstr(page.data, "sliced_queue_pods{resource=\"nvidia.com/gpu\","));
+    assert_non_null(strstr(page.data, "sliced_queue_pods{resource=\"others\",state=\"Refused\","
+                                      "reason=\"Never\"} 10\n"));
+    sl_buf_free(&page);
+    rig_end(&rig);
+}
+
+/* Eighty readers of a long queue cost it little more than one. */
+static void readers_share_rows_that_are_made_once(void **state)
+{
+    static struct queue_rig rig;
+    struct sl_queue_list list;
+    (void)state;
+    begin_with_reasons(&rig);
+    for (unsigned i = 0; i < 80; i++) {
+        list_all(&rig, &list, 0);
+        assert_int_equal(list.n, 5);
+        sl_queue_list_free(&list);
+    }
+    assert_int_equal(rig.worker->listings, 1);
+    rig_delete(&rig, "held"); /* short, so that there are other ones after each plan */
+    (void)rig_round(&rig);
+    list_all(&rig, &list, 0);
+    assert_int_equal(list.n, 4);
+    assert_int_equal(rig.worker->listings, 2);
+    rig.worker->listing_us = HOUR; /* as if it were long */
+    rig_delete(&rig, "over");
+    (void)rig_round(&rig);
+    struct sl_queue_list later;
+    list_all(&rig, &later, 0);
+    assert_ptr_equal(later.row, list.row);
+    assert_int_equal(rig.worker->listings, 2);
+    sl_queue_list_free(&later);
+    assert_int_equal(rig.queue.list(rig.queue.context, 2, &later, NULL), 0);
+    assert_int_equal(later.n, 2);
+    assert_int_equal(later.total, 4);
+    sl_queue_list_free(&later);
+    rig.leadership = 2; /* what another leader's leadership has planned is not told in this one */
+    (void)rig_round(&rig);
+    list_all(&rig, &later, 0);
+    assert_int_equal(later.n, 3);
+    sl_queue_list_free(&later);
+    sl_queue_list_free(&list);
+    rig_end(&rig);
+}
+
+/* ---- at the same time ---- */
+
+struct reader {
+    struct queue_rig *rig;
+    pthread_t thread;
+    _Atomic bool *stop;
+    _Atomic unsigned *reads;
+};
+
+static void *read_on(void *context)
+{
+    const struct reader *reader = context;
+    const struct sl_queue_reader *queue = &reader->rig->queue;
+    while (!atomic_load(reader->stop)) {
+        struct sl_queue_list list;
+        struct sl_queue_status status;
+        struct sl_queue_stats stats;
+        struct sl_buf page;
+        char text[4096];
+        (void)queue->list(queue->context, 100, &list, NULL);
+        (void)texts_of(&list, text, sizeof(text));
+        sl_queue_list_free(&list);
+        (void)queue->row(queue->context, SL_STR("u-limited"), &list, NULL);
+        (void)texts_of(&list, text, sizeof(text));
+        sl_queue_list_free(&list);
+        queue->status(queue->context, SL_STR("u-over"), &status);
+        queue->heard(queue->context, SL_STR("u-nominated"));
+        sl_queue_stats(reader->rig->worker, &stats);
+        sl_buf_init(&page, 1 << 20);
+        queue->metrics(queue->context, &page);
+        sl_buf_free(&page);
+        (void)atomic_fetch_add(reader->reads, 1);
+    }
+    return NULL;
+}
+
+/* ThreadSanitizer and AddressSanitizer see what they read that is not theirs. */
+static void readers_and_changes_of_every_kind_do_not_meet(void **state)
+{
+    static struct queue_rig rig;
+    struct reader reader[2];
+    _Atomic bool stop = false;
+    _Atomic unsigned reads = 0;
+    (void)state;
+    begin_with_reasons(&rig);
+    for (unsigned i = 0; i < 2; i++) {
+        reader[i] = (struct reader){.rig = &rig, .stop = &stop, .reads = &reads};
+        assert_int_equal(pthread_create(&reader[i].thread, NULL, read_on, &reader[i]), 0);
+    }
+    for (unsigned i = 0; i < TURNS || atomic_load(&reads) < TURNS; i++) {
+        rig.leadership = i % 5 == 4 ? 0 : 1 + i / 5;
+        reload(&rig, i % 2 == 0 ? 10 : 7, 1 + i % 2);
+        rig_put(&rig, (struct rig_pod){.name = i % 2 == 0 ? "held" : "nominated", .gated = true});
+        (void)rig_later(&rig, i % 7 == 6 ? -HOUR : SECOND);
+    }
+    atomic_store(&stop, true);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(pthread_join(reader[i].thread, NULL), 0);
+    }
+    rig_end(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_say_after_a_reload_what_they_said_before),
+        cmocka_unit_test(rows_outlive_the_lease),
+        cmocka_unit_test(invented_names_leave_real_ones_their_rows),
+        cmocka_unit_test(readers_share_rows_that_are_made_once),
+        cmocka_unit_test(readers_and_changes_of_every_kind_do_not_meet),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

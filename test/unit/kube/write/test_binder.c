@@ -1,0 +1,286 @@
+/* Every way in which a binding can end, told apart by reading the pod. */
+#include "binder_rig.h"
+
+#include <sched.h>
+
+/* ---- what is sent ---- */
+
+static void the_binding_carries_the_assignment_and_the_uid(void **state)
+{
+    struct scene scene;
+    (void)state;
+    scene_open(&scene);
+    add(&scene, "POST", BINDING, 201, STATUS("x", "201"));
+    assert_int_equal(bind_whole(&scene), SL_BIND_END_BOUND);
+    const struct fake_request *request = fake_api_request(scene.rig.api, 0);
+    assert_string_equal(request->path, BINDING);
+    assert_string_equal(
+        request->body,
+        "{\"apiVersion\":\"v1\",\"kind\":\"Binding\",\"metadata\":{\"name\":\"p\",\"namespace\":"
+        "\"default\",\"uid\":\"u1\",\"annotations\":{\"sliced.dev/assignment\":"
+        "\"nvidia.com/mig-1g.6gb=0/2\"}},\"target\":{\"apiVersion\":\"v1\",\"kind\":\"Node\","
+        "\"name\":\"n1\"}}");
+    assert_string_equal(request->content_type, "application/json");
+    assert_int_equal(fake_api_requests(scene.rig.api), 1);
+    scene_end(&scene);
+}
+
+/* ---- what one answer to the POST and one reading mean ---- */
+
+struct one_case {
+    unsigned post; /* 0: the connection is closed without an answer */
+    unsigned read; /* 0: there must be none */
+    const char *pod;
+    enum sl_bind_end end;
+    const char *text;
+};
+
+static const struct one_case cases[] = {
+    {201, 0, NULL, SL_BIND_END_BOUND, ""},
+    {200, 0, NULL, SL_BIND_END_BOUND, ""},
+    {409, 200, OURS, SL_BIND_END_BOUND, ""},
+    {409, 200, READ("u1", "n2", ""), SL_BIND_END_FAILED, "the pod is bound to node n2"},
+    {409, 200, READ("u2", "n1", ""), SL_BIND_END_FAILED, "the pod was made anew, with UID u2"},
+    {409, 200, UNBOUND, SL_BIND_END_FAILED, "no it"},
+    {409, 404, STATUS("NotFound", "404"), SL_BIND_END_FAILED, "the pod is gone"},
+    {404, 404, STATUS("NotFound", "404"), SL_BIND_END_FAILED, "the pod is gone"},
+    {404, 200, OURS, SL_BIND_END_BOUND, ""},
+    {404, 200, UNBOUND, SL_BIND_END_FAILED, "no it"},
+    {0, 200, OURS, SL_BIND_END_BOUND, ""},
+    {0, 200, READ("u1", "n2", ""), SL_BIND_END_FAILED, "the pod is bound to node n2"},
+    {0, 200, READ("u2", "", ""), SL_BIND_END_FAILED, "the pod was made anew, with UID u2"},
+    {0, 404, STATUS("NotFound", "404"), SL_BIND_END_FAILED, "the pod is gone"},
+    {0, 200, READ("u1", "", ",\"deletionTimestamp\":\"2026-11-21T12:00:00Z\""), SL_BIND_END_FAILED,
+     "the pod is being deleted"},
+    {500, 200, OURS, SL_BIND_END_BOUND, ""},
+    {504, 404, STATUS("NotFound", "404"), SL_BIND_END_FAILED, "the pod is gone"},
+    {400, 0, NULL, SL_BIND_END_FAILED, "no it"},
+    {403, 0, NULL, SL_BIND_END_FAILED, "no it"},
+    {422, 0, NULL, SL_BIND_END_FAILED, "no it"},
+};
+
+static void an_answer_that_leaves_doubt_is_settled_by_the_pod(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const struct one_case *c = &cases[i];
+        struct scene scene;
+        scene_begin(&scene);
+        scene_start(&scene);
+        if (c->post == 0) {
+            add_kind(&scene, "POST", FAKE_CLOSE, 1);
+        } else {
+            add(&scene, "POST", BINDING, c->post, STATUS("it", "400"));
+        }
+        add(&scene, "GET", POD, c->read, c->pod);
+        enum sl_bind_end end = bind_whole(&scene);
+        if (end != c->end || strcmp(scene.outcome.text, c->text) != 0) {
+            fail_msg("case %zu: %d \"%s\"", i, (int)end, scene.outcome.text);
+        }
+        assert_int_equal(count(&scene, "POST"), 1);
+        assert_int_equal(count(&scene, "GET"), c->read == 0 ? 0 : 1);
+        scene_end(&scene);
+    }
+}
+
+/* ---- more than one try ---- */
+
+static void what_was_not_carried_out_is_sent_again(void **state)
+{
+    struct scene scene;
+    (void)state;
+    scene_open(&scene);
+    for (int i = 0; i < 3; i++) {
+        add(&scene, "POST", BINDING, 429, STATUS("TooManyRequests", "429"));
+    }
+    add(&scene, "POST", BINDING, 201, "{}");
+    assert_int_equal(bind_whole(&scene), SL_BIND_END_BOUND);
+    assert_int_equal(count(&scene, "POST"), 4);
+    assert_int_equal(count(&scene, "GET"), 0);
+    scene_end(&scene);
+}
+
+static void an_unbound_pod_is_bound_again_while_a_post_may_be_lost(void **state)
+{
+    struct scene scene;
+    (void)state;
+    scene_open(&scene);
+    add_kind(&scene, "POST", FAKE_CLOSE, 1);
+    add(&scene, "GET", POD, 200, UNBOUND);
+    add(&scene, "POST", BINDING, 503, "{}");
+    add(&scene, "GET", POD, 500, "{}");
+    add(&scene, "GET", POD, 200, "{\"kind\":\"Status\",\"apiVersion\":\"v1\"}");
+    add(&scene, "GET", POD, 200, "<html>");
+    add_kind(&scene, "GET", FAKE_CLOSE, 1);
+    add(&scene, "GET", POD, 200, UNBOUND);
+    add(&scene, "POST", BINDING, 409, STATUS("Conflict", "409")); /* the first came through */
+    add(&scene, "GET", POD, 200, OURS);
+    assert_int_equal(bind_whole(&scene), SL_BIND_END_BOUND);
+    assert_int_equal(count(&scene, "POST"), 3);
+    scene_end(&scene);
+}
+
+static void an_answer_that_is_cut_is_read_up(void **state)
+{
+    static const char *const body = STATUS("x", "201");
+    struct scene scene;
+    (void)state;
+    scene_open(&scene);
+    fake_api_add(scene.rig.api, (struct fake_answer){.method = "POST",
+                                                     .path = BINDING,
+                                                     .times = 1,
+                                                     .status = 201,
+                                                     .body = body,
+                                                     .piece = 5,
+                                                     .cut = true,
+                                                     .cut_at = 20});
+    add(&scene, "GET", POD, 200, OURS);
+    assert_int_equal(bind_whole(&scene), SL_BIND_END_BOUND);
+    scene_end(&scene);
+}
+
+/* ---- who may ---- */
+
+static void who_does_not_lead_sends_nothing(void **state)
+{
+    struct scene scene;
+    (void)state;
+    scene_open(&scene);
+    atomic_store(&scene.leads, 0);
+    assert_int_equal(bind_whole(&scene), SL_BIND_END_FAILED);
+    assert_string_equal(scene.outcome.text, "this replica is not the leader any more");
+    assert_int_equal(fake_api_requests(scene.rig.api), 0);
+    scene_end(&scene);
+}
+
+static void nothing_of_an_earlier_leadership_is_sent(void **state)
+{
+    struct scene scene;
+    (void)state;
+    scene_open(&scene);
+    scene.leadership++; /* it has lost the lead since, and has it again */
+    assert_int_equal(bind_whole(&scene), SL_BIND_END_FAILED);
+    assert_string_equal(scene.outcome.text, "this replica is not the leader any more");
+    assert_int_equal(fake_api_requests(scene.rig.api), 0);
+    scene_end(&scene);
+}
+
+static void who_is_deposed_only_reads(void **state)
+{
+    struct scene scene;
+    (void)state;
+    scene_open(&scene);
+    atomic_store(&scene.leads, 1);
+    add_kind(&scene, "POST", FAKE_CLOSE, 1);
+    add(&scene, "GET", POD, 200, UNBOUND);
+    add(&scene, "GET", POD, 200, UNBOUND);
+    add(&scene, "GET", POD, 200, OURS);
+    assert_int_equal(bind_whole(&scene), SL_BIND_END_BOUND);
+    assert_int_equal(count(&scene, "POST"), 1);
+    scene_end(&scene);
+}
+
+/* ---- reading alone ---- */
+
+static void what_is_late_is_only_read(void **state)
+{
+    static const struct {
+        const char *body;
+        const char *text;
+        unsigned status;
+        enum sl_bind_end end;
+    } looks[] = {
+        {OURS, "", 200, SL_BIND_END_BOUND},
+        {UNBOUND, "the pod was not bound", 200, SL_BIND_END_FAILED},
+        {READ("u1", "n2", ""), "the pod is bound to node n2", 200, SL_BIND_END_FAILED},
+        {STATUS("NotFound", "404"), "the pod is gone", 404, SL_BIND_END_FAILED},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(looks) / sizeof(looks[0]); i++) {
+        struct scene scene;
+        scene_begin(&scene);
+        scene_start(&scene);
+        atomic_store(&scene.leads, 0); /* who does not lead may read */
+        fake_api_add(scene.rig.api, (struct fake_answer){.method = "GET",
+                                                         .path = POD,
+                                                         .status = looks[i].status,
+                                                         .body = looks[i].body});
+        bind_with(&scene, false, sl_kube_resolve);
+        bind_wait(&scene);
+        assert_int_equal(scene.outcome.end, looks[i].end);
+        assert_string_equal(scene.outcome.text, looks[i].text);
+        assert_int_equal(count(&scene, "POST"), 0);
+        scene_end(&scene);
+    }
+}
+
+/* A binding that was taken for lost has been carried out, with other devices than those of now. */
+static void the_ledger_learns_what_the_pod_really_has(void **state)
+{
+    struct scene scene;
+    (void)state;
+    scene_open(&scene);
+    assert_int_equal(sl_store_put_pod(scene.store, pod_with(NULL, 0, NULL), NULL), 0);
+    add(&scene, "POST", BINDING, 409, STATUS("Conflict", "409"));
+    add(&scene, "GET", POD, 200,
+        "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"p\",\"namespace\":"
+        "\"default\",\"uid\":\"u1\",\"annotations\":{\"sliced.dev/assignment\":\"y=1\"}},"
+        "\"spec\":{\"nodeName\":\"n1\",\"containers\":[{\"name\":\"c\",\"resources\":"
+        "{\"limits\":{\"nvidia.com/gpu\":\"1\"}}}]}}");
+    assert_int_equal(bind_whole(&scene), SL_BIND_END_BOUND);
+    struct sl_pod *pod = sl_store_pod(scene.store, SL_STR("default"), SL_STR("p"));
+    assert_string_equal(pod->node, "n1");
+    assert_string_equal(pod->assignment, "y=1");
+    sl_pod_unref(pod);
+    scene_end(&scene);
+}
+
+/* ---- many ---- */
+
+static void many_bindings_go_at_the_same_time(void **state)
+{
+    enum { N = 200 };
+    static struct outcome outcomes[N];
+    struct scene scene;
+    struct sl_kube_binder_stats stats = {.in_flight = 1};
+    (void)state;
+    scene_open(&scene);
+    fake_api_add(scene.rig.api, (struct fake_answer){.method = "POST", .status = 201});
+    for (int i = 0; i < N; i++) {
+        char name[16];
+        (void)snprintf(name, sizeof(name), "p%d", i);
+        const struct sl_binding binding = {
+            SL_STR("default"), sl_str_of(name), sl_str_of(name), SL_STR("n1"), "x=0", 7, false};
+        outcomes[i] = (struct outcome){.lock = PTHREAD_MUTEX_INITIALIZER,
+                                       .changed = PTHREAD_COND_INITIALIZER};
+        sl_kube_bind(scene.binder, &binding, on_done, &outcomes[i]);
+    }
+    while (stats.in_flight > 0) {
+        (void)sched_yield();
+        sl_kube_binder_stats(scene.binder, &stats);
+    }
+    assert_int_equal(stats.ends[SL_BIND_END_BOUND], N);
+    assert_int_equal(stats.posts, N);
+    scene_end(&scene); /* the last callers are told after their binding is counted out */
+    for (int i = 0; i < N; i++) {
+        assert_int_equal(outcomes[i].done, 1);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_binding_carries_the_assignment_and_the_uid),
+        cmocka_unit_test(an_answer_that_leaves_doubt_is_settled_by_the_pod),
+        cmocka_unit_test(what_was_not_carried_out_is_sent_again),
+        cmocka_unit_test(an_unbound_pod_is_bound_again_while_a_post_may_be_lost),
+        cmocka_unit_test(an_answer_that_is_cut_is_read_up),
+        cmocka_unit_test(who_does_not_lead_sends_nothing),
+        cmocka_unit_test(nothing_of_an_earlier_leadership_is_sent),
+        cmocka_unit_test(who_is_deposed_only_reads),
+        cmocka_unit_test(what_is_late_is_only_read),
+        cmocka_unit_test(the_ledger_learns_what_the_pod_really_has),
+        cmocka_unit_test(many_bindings_go_at_the_same_time),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

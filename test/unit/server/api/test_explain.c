@@ -1,0 +1,209 @@
+/* The judgement of all nodes for one pod, and the sentence about it. */
+#include "unit/server/rig.h"
+
+#include "server/api/explain.h"
+
+#define MIG        "nvidia.com/mig-1g.6gb"
+#define POD(units) RIG_POD("p", "u", MIG, units)
+
+static const struct sl_score_config weights = {.weight = {100, 50, 0}};
+
+struct explained {
+    struct sl_store *store;
+    const struct sl_snapshot *snapshot;
+    struct sl_pod *pod;
+    struct sl_explain explain;
+    char why[SL_EXPLAIN_TEXT_MAX];
+};
+
+static void explain(struct explained *e, const char *cluster)
+{
+    struct sl_error err = {.code = SL_ERR_NONE};
+    e->store = rig_store(cluster);
+    e->snapshot = sl_store_acquire(e->store);
+    e->pod = sl_store_pod(e->store, SL_STR("default"), SL_STR("p"));
+    assert_non_null(e->pod);
+    assert_int_equal(sl_explain_init(&e->explain, e->snapshot, e->pod, &weights, &err), 0);
+    sl_explain_why(&e->explain, e->why, sizeof(e->why));
+}
+
+static void end(struct explained *e)
+{
+    sl_explain_free(&e->explain);
+    sl_pod_unref(e->pod);
+    sl_store_release(e->store, e->snapshot);
+    sl_store_free(e->store);
+}
+
+static void assert_why(const char *cluster, const char *expected)
+{
+    struct explained e;
+    explain(&e, cluster);
+    assert_string_equal(e.why, expected);
+    end(&e);
+}
+
+/* A pod that holds units of the node. */
+#define HOLDER(name, node, units)                                                                  \
+    "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " name ", uid: " name "}\n"                  \
+    "spec: {nodeName: " node ", containers: [{name: c, resources: {limits: {" MIG ": \"" units     \
+    "\"}}}]}\nstatus: {phase: Running}\n"
+
+static void a_profile_under_another_name_is_told_with_the_nodes_own(void **state)
+{
+    (void)state;
+    assert_why(
+        "---\napiVersion: v1\nkind: Node\nmetadata: {name: a, labels: {nvidia.com/gpu.product: "
+        "NVIDIA-A30, nvidia.com/gpu.count: \"1\", sliced.dev/partitioning: dynamic}}\n"
+        "status: {allocatable: {nvidia.com/mig-1g.6gb: \"4\"}}\n" RIG_POD(
+            "p", "u", "nvidia.com/mig-4g.23gb", "1"),
+        "no GPU is partitioned for nvidia.com/mig-4g.23gb now; 1 node could be repartitioned "
+        "for it, where the profile is offered as nvidia.com/mig-4g.24gb");
+}
+
+static void a_bound_pod_is_told_whether_its_node_is_known(void **state)
+{
+    (void)state;
+    assert_why(RIG_NODE("a", MIG, "8") HOLDER("p", "a", "1"), "it is bound to node a");
+    assert_why(RIG_NODE("a", MIG, "8") HOLDER("p", "gone", "1"),
+               "it is bound to node gone, which is not known");
+}
+
+static void the_sentence_fits_the_cause(void **state)
+{
+    (void)state;
+    assert_why(POD("1"), "no node is known that could take it");
+    assert_why(RIG_NODE("a", "nvidia.com/gpu", "8") POD("1"),
+               "no node offers " MIG ": it cannot start in this cluster as it is");
+    assert_why(RIG_NODE("a", MIG, "8") POD("9"),
+               "9 " MIG " asked, the largest node has 8 in all: it cannot start in this cluster as "
+               "it is");
+    assert_why(RIG_NODE("a", MIG, "8") HOLDER("h", "a", "8") POD("1"),
+               "8 of 8 " MIG " are in use; waits for one to end");
+    assert_why(RIG_NODE("a", MIG, "4") RIG_NODE("b", MIG, "4") HOLDER("h", "a", "4")
+                   HOLDER("i", "b", "3") POD("2"),
+               "7 of 8 " MIG " are in use and no node has 2 free; waits for some to end");
+    assert_why(RIG_NODE("a", MIG, "8") POD("1"),
+               "fits on 1 of 1 node, best on a; waits for the scheduler to bind it");
+}
+
+static void many_nodes_without_the_resource_do_not_hide_the_one_that_is_full(void **state)
+{
+    (void)state;
+    assert_why(RIG_NODE("a", "nvidia.com/gpu", "8") RIG_NODE("b", "nvidia.com/gpu", "8")
+                   RIG_NODE("c", MIG, "2") POD("3"),
+               "3 " MIG " asked, the largest node has 2 in all: it cannot start in this cluster as "
+               "it is");
+    assert_why(RIG_NODE("a", "nvidia.com/gpu", "8") RIG_NODE("b", "nvidia.com/gpu", "8")
+                   RIG_NODE("c", MIG, "2") HOLDER("h", "c", "2") POD("1"),
+               "2 of 2 " MIG " are in use; waits for one to end");
+}
+
+#define MEM               "aliyun.com/gpu-mem"
+#define GPUSHARE(n, gpus) n "\", aliyun.com/gpu-count: \"" gpus
+
+static void the_largest_gpu_of_all_nodes_is_named_when_none_is_large_enough(void **state)
+{
+    (void)state;
+    assert_why(RIG_NODE("a", MEM, GPUSHARE("22", "1")) RIG_NODE("b", MEM, GPUSHARE("30", "2"))
+                   RIG_NODE("c", MEM, GPUSHARE("128", "8")) RIG_POD("p", "u", MEM, "33"),
+               "33 " MEM " asked, one GPU has at most 22: it cannot start in this cluster as it "
+               "is");
+}
+
+#define SHARER(name, node, units)                                                                  \
+    "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " name ", uid: " name "}\n"                  \
+    "spec: {nodeName: " node ", containers: [{name: c, resources: {limits: {" MEM ": \"" units     \
+    "\"}}}]}\nstatus: {phase: Running}\n"
+
+static void nodes_that_are_full_in_different_ways_are_not_summed_up(void **state)
+{
+    (void)state;
+    assert_why(RIG_NODE("a", MEM, GPUSHARE("30", "2")) SHARER("h", "a", "8") SHARER("i", "a", "8")
+                   RIG_NODE("b", MEM, GPUSHARE("30", "2")) SHARER("j", "b", "15")
+                       SHARER("k", "b", "12") RIG_POD("p", "u", MEM, "10"),
+               "no node has room for 10 " MEM
+               " now (Insufficient: 1 node, Fragmented: 1 node); waits for "
+               "pods there to end");
+}
+
+static void resources_that_no_node_has_together_are_told_by_the_nearest_node(void **state)
+{
+    (void)state;
+    const char *two = RIG_POD("p", "u", "nvidia.com/gpu", "1\", " MEM ": \"1");
+    struct explained e;
+    char cluster[2048];
+    (void)snprintf(cluster, sizeof(cluster), "%s%s",
+                   RIG_NODE("a", MEM, "8") RIG_NODE("b", "nvidia.com/gpu", "8"), two);
+    assert_why(cluster, "no node can give all that it asks for, even when empty: it cannot start "
+                        "in this cluster as it is (a: nvidia.com/gpu: not offered by this node)");
+    (void)snprintf(cluster, sizeof(cluster), "%s%s",
+                   RIG_NODE("a", MEM, "8")
+                       RIG_NODE("b", "nvidia.com/gpu", "1\", " MEM ": \"" GPUSHARE("16", "1")),
+                   two);
+    explain(&e, cluster);
+    assert_non_null(strstr(e.why, "(b: "));
+    assert_non_null(strstr(e.why, "beside the pod's other GPU requests"));
+    end(&e);
+}
+
+static void a_malformed_ask_says_what_is_wrong_with_it(void **state)
+{
+    struct explained e;
+    (void)state;
+    explain(&e, RIG_NODE("a", MIG, "8") POD("1.5"));
+
+    assert_non_null(strstr(e.why, "has to be changed"));
+    assert_non_null(strstr(e.why, e.pod->malformed));
+    end(&e);
+}
+
+static void a_bound_pod_names_its_node(void **state)
+{
+    (void)state;
+    assert_why(RIG_NODE("a", MIG, "8") HOLDER("p", "a", "1"), "it is bound to node a");
+}
+
+static void
+best_nodes_come_first_then_not_now_then_never_then_those_without_the_resource(void **state)
+{
+    struct explained e;
+    (void)state;
+    explain(&e, RIG_NODE("a-without", "nvidia.com/gpu", "8") RIG_NODE("b-full", MIG, "2")
+                    RIG_NODE("c-fits", MIG, "8") RIG_NODE("d-fits", MIG, "8")
+                        RIG_NODE("e-small", MIG, "1") HOLDER("h", "b-full", "1")
+                            HOLDER("i", "d-fits", "4") POD("2"));
+
+    const struct sl_explain_row *row = e.explain.row;
+    assert_int_equal(e.explain.n, 5);
+    assert_int_equal(e.explain.n_fit, 2);
+    assert_true(row[0].fits && row[1].fits && !row[2].fits && !row[3].fits);
+    assert_true(row[0].score.total >= row[1].score.total);
+    assert_int_equal(row[0].wire, 10);
+    assert_true(row[1].wire < 10);
+    assert_string_equal(e.snapshot->view[row[2].place]->node->name, "b-full");
+    assert_string_equal(e.snapshot->view[row[3].place]->node->name, "e-small");
+    assert_string_equal(e.snapshot->view[row[4].place]->node->name, "a-without");
+    assert_int_equal(e.explain.count[SL_REASON_FITS], 2);
+    assert_int_equal(e.explain.count[SL_REASON_INSUFFICIENT], 1);
+    assert_int_equal(e.explain.count[SL_REASON_NOT_OFFERED], 1);
+    end(&e);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_profile_under_another_name_is_told_with_the_nodes_own),
+        cmocka_unit_test(a_bound_pod_is_told_whether_its_node_is_known),
+        cmocka_unit_test(the_sentence_fits_the_cause),
+        cmocka_unit_test(many_nodes_without_the_resource_do_not_hide_the_one_that_is_full),
+        cmocka_unit_test(the_largest_gpu_of_all_nodes_is_named_when_none_is_large_enough),
+        cmocka_unit_test(nodes_that_are_full_in_different_ways_are_not_summed_up),
+        cmocka_unit_test(resources_that_no_node_has_together_are_told_by_the_nearest_node),
+        cmocka_unit_test(a_malformed_ask_says_what_is_wrong_with_it),
+        cmocka_unit_test(a_bound_pod_names_its_node),
+        cmocka_unit_test(
+            best_nodes_come_first_then_not_now_then_never_then_those_without_the_resource),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

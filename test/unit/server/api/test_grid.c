@@ -1,0 +1,88 @@
+/* Text tables. */
+#include "unit/server/rig.h"
+
+#include "server/api/grid.h"
+
+static void columns_are_as_wide_as_their_widest_cell(void **state)
+{
+    static const char *const head[] = {"A", "LONGER", "Z"};
+    struct sl_grid grid;
+    struct sl_buf out;
+    (void)state;
+    sl_buf_init(&out, 4096);
+    sl_grid_init(&grid, 3, head, 4096);
+    sl_grid_text(&grid, "first");
+    sl_grid_i64(&grid, 7);
+    sl_grid_printf(&grid, "%s-%d", "x", 1);
+
+    sl_grid_write(&grid, &out);
+
+    assert_string_equal(rig_text(&out), "A       LONGER   Z\n"
+                                        "first   7        x-1\n");
+    sl_grid_free(&grid);
+    sl_buf_free(&out);
+}
+
+static void empty_cells_are_dashes_and_what_must_not_be_shown_is_escaped(void **state)
+{
+    static const char *const head[] = {"A", "B"};
+    struct sl_grid grid;
+    struct sl_buf out;
+    (void)state;
+    sl_buf_init(&out, 4096);
+    sl_grid_init(&grid, 2, head, 4096);
+    sl_grid_text(&grid, NULL);
+    sl_grid_text(&grid, "a\nb\x1b[2J\xe2\x80\xae");
+
+    sl_grid_write(&grid, &out);
+
+    assert_string_equal(rig_text(&out), "A   B\n-   a\\u000ab\\u001b[2J\\u202e\n");
+    sl_grid_free(&grid);
+    sl_buf_free(&out);
+}
+
+static void width_counts_characters_not_bytes(void **state)
+{
+    static const char *const head[] = {"A", "B"};
+    struct sl_grid grid;
+    struct sl_buf out;
+    (void)state;
+    sl_buf_init(&out, 4096);
+    sl_grid_init(&grid, 2, head, 4096);
+    sl_grid_text(&grid, "\xc3\xbc\xc3\xbc");
+    sl_grid_text(&grid, "x");
+
+    sl_grid_write(&grid, &out);
+
+    assert_string_equal(rig_text(&out), "A    B\n\xc3\xbc\xc3\xbc   x\n");
+    sl_grid_free(&grid);
+    sl_buf_free(&out);
+}
+
+static void a_table_beyond_its_maximum_fails_the_reply(void **state)
+{
+    static const char *const head[] = {"A"};
+    struct sl_grid grid;
+    struct sl_buf out;
+    (void)state;
+    sl_buf_init(&out, 4096);
+    sl_grid_init(&grid, 1, head, 8);
+    sl_grid_text(&grid, "longer than eight");
+
+    sl_grid_write(&grid, &out);
+
+    assert_int_equal(out.failed, SL_BUF_FULL);
+    sl_grid_free(&grid);
+    sl_buf_free(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(columns_are_as_wide_as_their_widest_cell),
+        cmocka_unit_test(empty_cells_are_dashes_and_what_must_not_be_shown_is_escaped),
+        cmocka_unit_test(width_counts_characters_not_bytes),
+        cmocka_unit_test(a_table_beyond_its_maximum_fails_the_reply),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,261 @@
+/* Runs whose GPUs are cut: as said, in the best static way, and by what waits. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "sim/play/partition.h"
+#include "sim/play/policy.h"
+
+#define S   SL_SECOND_US
+#define ONE "nvidia.com/mig-1g.5gb"
+#define TWO "nvidia.com/mig-2g.10gb"
+#define ALL "nvidia.com/mig-7g.40gb"
+
+static struct sl_error error;
+
+struct scene {
+    struct sl_workload jobs;
+    struct sl_fleet fleet;
+    struct sl_policy policy;
+    struct sl_partitioning how;
+    struct sl_sim_run run;
+    char cut[SL_FIXED_TEXT_MAX];
+};
+
+static int scene_setup(void **state)
+{
+    struct scene *scene = calloc(1, sizeof(*scene));
+    sl_workload_init(&scene->jobs);
+    sl_fleet_init(&scene->fleet);
+    *state = scene;
+    return 0;
+}
+
+static int scene_teardown(void **state)
+{
+    struct scene *scene = *state;
+    sl_sim_run_free(&scene->run);
+    sl_workload_free(&scene->jobs);
+    sl_fleet_free(&scene->fleet);
+    free(scene);
+    return 0;
+}
+
+/* A job submitted at that second, which runs for as many. */
+static void job(struct scene *scene, const char *resource, int64_t submit_s, int64_t run_s)
+{
+    const struct sl_trace_job facts = {.resource = sl_str_of(resource),
+                                       .count = 1,
+                                       .submit_us = submit_s * S,
+                                       .run_us = run_s * S};
+    assert_int_equal(sl_workload_add(&scene->jobs, &facts, &error), 0);
+}
+
+static void play(struct scene *scene, const char *gpus, const char *how)
+{
+    assert_int_equal(sl_workload_finish(&scene->jobs, &error), 0);
+    assert_int_equal(sl_partitioning_parse(how, &scene->how, &error), 0);
+    scene->fleet.actuator = sl_partitioning_rule(&scene->how);
+    assert_int_equal(sl_fleet_gpus(&scene->fleet, gpus, &error), 0);
+    assert_int_equal(sl_partitioning_apply(&scene->how, &scene->fleet, &error), 0);
+    assert_int_equal(sl_fleet_finish(&scene->fleet, &error), 0);
+    assert_int_equal(sl_policy_parse(SL_STR("fifo"), &scene->policy, &error), 0);
+    const struct sl_sim_input input = {.workload = &scene->jobs,
+                                       .fleet = &scene->fleet,
+                                       .plan = &scene->policy.plan,
+                                       .keep_places = true};
+    if (sl_partitioned_run(&scene->how, &input, &scene->run, scene->cut, &error) < 0) {
+        fail_msg("%s", error.message);
+    }
+}
+
+static void assert_start(const struct scene *scene, size_t i, int64_t s)
+{
+    assert_int_not_equal(scene->run.job[i].outcome, SL_SIM_NEVER);
+    assert_int_equal(scene->run.job[i].start_us, s * S);
+}
+
+static void a_static_cut_is_on_every_gpu(void **state)
+{
+    struct scene *scene = *state;
+    job(scene, ONE, 0, 10);
+    job(scene, TWO, 0, 10);
+    job(scene, ALL, 0, 10);
+    play(scene, "2x2:A100-SXM4-40GB", "static:1g.5gb*3+2g.10gb*2");
+    assert_int_equal(scene->fleet.node[1]->n_instances, 10);
+    assert_start(scene, 0, 0);
+    assert_start(scene, 1, 0);
+    assert_int_equal(scene->run.job[2].outcome, SL_SIM_NEVER);
+    assert_int_equal(scene->run.cuts, 0);
+}
+
+static void a_gpu_is_cut_for_the_pods_that_wait(void **state)
+{
+    struct scene *scene = *state;
+    for (int i = 0; i < 5; i++) {
+        job(scene, ONE, 0, 100);
+    }
+    play(scene, "1x1:A100-SXM4-40GB:7g.40gb", "dynamic,seconds=30,window=5");
+    for (size_t i = 0; i < 5; i++) {
+        assert_start(scene, i, 35); /* the window, then the cut */
+    }
+    assert_int_equal(scene->run.cuts, 1);
+}
+
+static void small_instances_come_together_again(void **state)
+{
+    struct scene *scene = *state;
+    job(scene, ONE, 0, 100);
+    job(scene, ALL, 50, 100);
+    play(scene, "1x1:A100-SXM4-40GB:1g.5gb*7", "dynamic,seconds=30,window=5");
+    assert_start(scene, 0, 0);
+    assert_start(scene, 1, 135); /* not before the running one has ended */
+}
+
+static void nos_agent_keeps_what_is_in_use(void **state)
+{
+    struct scene *scene = *state;
+    job(scene, ONE, 0, 1000);
+    job(scene, "nvidia.com/mig-3g.20gb", 50, 100);
+    play(scene, "1x1:A100-SXM4-40GB:1g.5gb*7", "dynamic,actuator=nos,seconds=10,window=5");
+    assert_start(scene, 1, 65);
+    assert_int_equal(scene->run.job[0].end_us, 1000 * S);
+}
+
+static void the_mig_manager_waits_for_the_pods_of_a_gpu(void **state)
+{
+    struct scene *scene = *state;
+    job(scene, ONE, 0, 1000);
+    job(scene, "nvidia.com/mig-3g.20gb", 50, 100);
+    play(scene, "1x1:A100-SXM4-40GB:1g.5gb*7", "dynamic,seconds=10,window=5");
+    assert_start(scene, 1, 1015);
+}
+
+static void gpus_of_a_node_that_is_cut_give_nothing(void **state)
+{
+    struct scene *scene = *state;
+    job(scene, ONE, 0, 100);
+    job(scene, ALL, 10, 100);
+    play(scene, "1x2:A100-SXM4-40GB:7g.40gb", "dynamic,seconds=30,window=5");
+    assert_start(scene, 0, 35);
+    assert_start(scene, 1, 35); /* the other GPU was free, but its node was being cut */
+}
+
+static void no_more_nodes_are_cut_at_once_than_may_be(void **state)
+{
+    struct scene *scene = *state;
+    for (int i = 0; i < 14; i++) {
+        job(scene, ONE, 0, 100);
+    }
+    play(scene, "2x1:A100-SXM4-40GB:7g.40gb", "dynamic,seconds=30,window=5,nodes=1");
+    assert_int_equal(scene->run.cuts, 2);
+    size_t first = 0;
+    for (size_t i = 0; i < 14; i++) {
+        first += scene->run.job[i].start_us == 35 * S ? 1 : 0;
+        assert_true(scene->run.job[i].start_us == 35 * S || scene->run.job[i].start_us >= 70 * S);
+    }
+    assert_int_equal(first, 7);
+}
+
+static void the_best_static_cut_has_what_jobs_ask_for(void **state)
+{
+    struct scene *scene = *state;
+    for (int i = 0; i < 21; i++) {
+        job(scene, ONE, 0, 100);
+    }
+    job(scene, ALL, 0, 100);
+    play(scene, "1x4:A100-SXM4-40GB", "best-static");
+    assert_string_equal(scene->cut, "3 of 1g.5gb*7, 1 of 7g.40gb*1");
+    for (size_t i = 0; i < 22; i++) {
+        assert_start(scene, i, 0);
+    }
+}
+
+static void the_best_static_cut_may_be_alike_on_all_gpus(void **state)
+{
+    struct scene *scene = *state;
+    for (int i = 0; i < 2; i++) {
+        job(scene, "nvidia.com/mig-4g.20gb", 0, 100);
+        job(scene, "nvidia.com/mig-3g.20gb", 0, 100);
+    }
+    play(scene, "1x2:A100-SXM4-40GB", "best-static");
+    for (size_t i = 0; i < 4; i++) {
+        assert_start(scene, i, 0);
+    }
+    assert_string_equal(scene->cut, "4g.20gb*1+3g.20gb*1");
+}
+
+static void whole_gpus_are_a_cut_too(void **state)
+{
+    struct scene *scene = *state;
+    job(scene, "nvidia.com/gpu", 0, 100);
+    job(scene, TWO, 0, 100);
+    play(scene, "1x2:A100-SXM4-40GB", "best-static");
+    assert_start(scene, 0, 0);
+    assert_start(scene, 1, 0);
+    assert_string_equal(scene->cut, "1 of 2g.10gb*3, 1 of whole");
+}
+
+static void what_cannot_be_is_told(void **state)
+{
+    static const char *const cases[][3] = {
+        {"1x1:A100-SXM4-40GB", "sometimes", "expected none, static:CUT, best-static or dynamic"},
+        {"1x1:A100-SXM4-40GB", "static:", "expected none, static:CUT"},
+        {"1x1:A100-SXM4-40GB", "dynamic,seconds=-1", "\"seconds=-1\": expected seconds=N"},
+        {"1x1:A100-SXM4-40GB", "dynamic,nodes=0", "\"nodes=0\": expected"},
+        {"1x1:A100-SXM4-40GB", "dynamic,actuator=hand", "actuator=mig-manager|nos"},
+        {"1x1:A100-SXM4-40GB", "static:1g.6gb", "has no MIG profile \"1g.6gb\""},
+        {"8", "static:1g.5gb*7", "no node has GPUs of a known model that can be cut"},
+        {"8", "dynamic", "no node has GPUs of a known model that can be cut"},
+    };
+    struct scene *scene = *state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        sl_fleet_free(&scene->fleet);
+        assert_int_equal(sl_fleet_gpus(&scene->fleet, cases[i][0], &error), 0);
+        assert_true(sl_partitioning_parse(cases[i][1], &scene->how, &error) < 0 ||
+                    sl_partitioning_apply(&scene->how, &scene->fleet, &error) < 0);
+        if (strstr(error.message, cases[i][2]) == NULL) {
+            fail_msg("%s: %s", cases[i][1], error.message);
+        }
+    }
+}
+
+static void a_cut_takes_as_long_as_the_actuator_usually_takes(void **state)
+{
+    struct sl_partitioning how;
+    (void)state;
+    assert_int_equal(sl_partitioning_parse("dynamic", &how, &error), 0);
+    assert_int_equal(how.cutting.seconds_us, 60 * S);
+    assert_int_equal(sl_partitioning_parse("dynamic,actuator=nos", &how, &error), 0);
+    assert_int_equal(how.cutting.seconds_us, 10 * S);
+    assert_int_equal(sl_partitioning_parse("dynamic,seconds=7,actuator=nos", &how, &error), 0);
+    assert_int_equal(how.cutting.seconds_us, 7 * S);
+    assert_int_equal(how.cutting.max_nodes, 2);
+    assert_true(how.cutting.drain);
+}
+
+#define SCENE_TEST(test) cmocka_unit_test_setup_teardown(test, scene_setup, scene_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCENE_TEST(a_static_cut_is_on_every_gpu),
+        SCENE_TEST(a_gpu_is_cut_for_the_pods_that_wait),
+        SCENE_TEST(small_instances_come_together_again),
+        SCENE_TEST(nos_agent_keeps_what_is_in_use),
+        SCENE_TEST(the_mig_manager_waits_for_the_pods_of_a_gpu),
+        SCENE_TEST(gpus_of_a_node_that_is_cut_give_nothing),
+        SCENE_TEST(no_more_nodes_are_cut_at_once_than_may_be),
+        SCENE_TEST(the_best_static_cut_has_what_jobs_ask_for),
+        SCENE_TEST(the_best_static_cut_may_be_alike_on_all_gpus),
+        SCENE_TEST(whole_gpus_are_a_cut_too),
+        SCENE_TEST(what_cannot_be_is_told),
+        cmocka_unit_test(a_cut_takes_as_long_as_the_actuator_usually_takes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
