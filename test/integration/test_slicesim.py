@@ -295,6 +295,39 @@ def test_miso_keeps_what_it_published():
     assert rows["MISO's method"]["ofStatic"] <= 1 - 0.16
 
 
+def test_cbp_pp_decides_on_the_windows_given(tmp_path):
+    steady = {"pod": "a", "by": "CBP", "file": "OVERPROV_100_x.log", "cov": 0.1, "p80": 18000.0,
+              "used": [18000.0] * 20}
+    full = steady | {"pod": "b", "used": [25000.0] * 20}
+    (tmp_path / "cbp_pp_accept_golden.json").write_text(json.dumps([steady, full]))
+    rows = json.loads(run("reproduce", "cbp-pp", "--data", tmp_path, "-o", "json").stdout)["rows"]
+    assert [(r["pod"], r["here"], r["samePercentile"]) for r in rows] == [
+        ("a", "CBP", True), ("b", "no", False)]
+    table = run("reproduce", "cbp-pp", "--data", tmp_path).stdout
+    assert "All decisions alike: no" in table
+
+
+@pytest.mark.parametrize("text,message", [
+    ("[]", "cbp_pp_accept_golden.json holds no decision"),
+    ("[{\"pod\": 3}]", "golden.json:1:10: expected a string"),
+    ("[{\"used\": [-1]}]", ":1:12: expected at most 4096 samples of 0 MiB and more"),
+    ("{}", ":1:1: expected a list of objects"),
+    ("[{\"pod\": \"a\"", "expected ',' or '}', found the end of the text"),
+])
+def test_cbp_pp_tells_what_is_wrong_with_its_data(tmp_path, text, message):
+    (tmp_path / "cbp_pp_accept_golden.json").write_text(text)
+    assert message in run("reproduce", "cbp-pp", "--data", tmp_path, status=2).stderr
+
+
+@pytest.mark.skipif("SLICED_DATA" not in os.environ, reason="SLICED_DATA: no published traces here")
+def test_cbp_pp_decides_as_published():
+    rows = json.loads(run("reproduce", "cbp-pp", "-o", "json").stdout)["rows"]
+    assert len(rows) >= 79
+    for row in rows:
+        assert row["here"] == row["published"], row
+        assert False not in (row["samePercentile"], row["sameCorrelation"], row["samePrediction"]), row
+
+
 @pytest.mark.skipif("SLICED_DATA" not in os.environ, reason="SLICED_DATA: no published traces here")
 @pytest.mark.parametrize("trace,nodes", [
     ("philly:philly/simulator_trace-data_trace1.csv", ["--gpus", "64"]),

@@ -23,7 +23,7 @@ ALLOWED = set(
     memchr memcmp memcpy memmove memset
     strchr strcmp strcspn strlen strncmp strnlen strrchr strspn strstr
     snprintf vsnprintf __snprintf_chk __vsnprintf_chk
-    bsearch qsort
+    bsearch qsort sqrt
     __popcountdi2 __divti3 __assert_fail __stack_chk_fail __memcpy_chk __memset_chk __memmove_chk
     _GLOBAL_OFFSET_TABLE_
     """.split()
@@ -42,9 +42,9 @@ HEADER_HOMES = {
 }
 # Core decides: no input, output, clock, environment or threads.
 CORE_HEADERS = {
-    "assert.h", "errno.h", "inttypes.h", "limits.h", "stdalign.h", "stdarg.h", "stdatomic.h",
+    "assert.h", "errno.h", "inttypes.h", "limits.h", "math.h", "stdalign.h", "stdarg.h", "stdatomic.h",
     "stdbool.h", "stddef.h", "stdint.h", "stdio.h", "stdlib.h", "string.h",
-}  # stdio.h for snprintf; the symbols test keeps the rest of it out
+}  # stdio.h for snprintf, math.h for sqrt (exactly rounded); the symbols test keeps the rest out
 
 # Nobody calls these.
 BANNED = {

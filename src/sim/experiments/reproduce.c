@@ -16,6 +16,8 @@ static const struct sl_reproduction table[] = {
      NULL, 20, false, sl_reproduce_repartition},
     {"miso", "MISO: A100 cut for the jobs on them, against whole GPUs and the best static cut",
      "miso/mig_iter_time.csv", 100, false, sl_reproduce_miso},
+    {"cbp-pp", "Ferikoglou et al.: decisions by CBP and PP, replayed with their inputs",
+     "ferikoglou/cbp_pp_accept_golden.json", 1, false, sl_reproduce_cbp_pp},
 };
 
 const struct sl_reproduction *sl_reproduce_at(size_t i)

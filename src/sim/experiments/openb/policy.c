@@ -3,7 +3,7 @@
  * the first by name is taken. */
 #include <stdlib.h>
 
-#include "sim/experiments/openb.h"
+#include "sim/experiments/openb/openb.h"
 #include "sliced/admit.h"
 
 enum { SCORE_MAX = 100, CPU_SPEC_MAX = 128000, GPU_SPEC_MAX = 8000, COVERED_PERCENT = 95 };

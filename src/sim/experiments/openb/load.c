@@ -1,5 +1,5 @@
 /* Reading the lists of the openb trace. Pods without GPUs are kept: they compete for CPU. */
-#include "sim/experiments/openb.h"
+#include "sim/experiments/openb/openb.h"
 
 #include <stdio.h>
 #include <stdlib.h>

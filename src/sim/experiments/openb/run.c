@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "sim/experiments/openb.h"
+#include "sim/experiments/openb/openb.h"
 #include "sliced/admit.h"
 #include "util/data/vec.h"
 

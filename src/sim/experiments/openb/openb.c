@@ -1,5 +1,5 @@
 /* slicesim reproduce openb: every policy on every seed, and the table. */
-#include "sim/experiments/openb.h"
+#include "sim/experiments/openb/openb.h"
 
 #include <math.h>
 #include <stdio.h>
