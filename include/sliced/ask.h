@@ -57,12 +57,14 @@ struct sl_ask_item {
     int64_t count;        /* 1..SL_UNITS_MAX units of the resource */
     enum sl_kind kind;    /* by name; a MIG single node offers nvidia.com/gpu as MIG */
     struct sl_mig_shape shape;
-    /* MiB of GPU memory; 0: the pod states none, or its units are memory (aliyun.com/gpu-mem). */
-    int32_t memory_mib; /* the pod uses of each unit; for a replica its declared share */
-    int32_t least_mib;  /* each GPU, instance or replica must have at least */
     /* MEMORY: split the share equally over this many GPUs, where the node's plugin can; 0 and 1:
      * one GPU. Divides count. */
     uint8_t gpus;
+    /* MiB of GPU memory; 0: the pod states none, or its units are memory (aliyun.com/gpu-mem). */
+    int32_t memory_mib; /* the pod uses of each unit; for a replica its declared share */
+    int32_t least_mib;  /* each GPU, instance or replica must have at least */
+    uint32_t workload;  /* REPLICA with memory_mib: the same for pods of one namespace whose
+                           containers have the same images, a hash; else 0 */
 };
 
 struct sl_ask {

@@ -15,6 +15,7 @@ struct sl_pair {
 
 struct sl_container_facts {
     struct sl_str name;
+    struct sl_str image;
     struct sl_pair *requests; /* resource -> quantity as text */
     struct sl_pair *limits;
     bool restart_always; /* an init container with restartPolicy Always: a sidecar */

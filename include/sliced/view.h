@@ -3,6 +3,7 @@
 #ifndef SLICED_VIEW_H
 #define SLICED_VIEW_H
 
+#include "sliced/measured.h"
 #include "sliced/node.h"
 #include "sliced/pod.h"
 
@@ -61,6 +62,8 @@ struct sl_view {
     struct sl_device_use *device;
     int32_t *instance_used; /* replicas in use, by node->instance (1 for an exclusive instance) */
     int64_t *instance_mib;  /* declared GPU memory in use, by node->instance */
+    struct sl_measured *measured; /* by node->device; NULL: no telemetry of this node. A room that
+                                     was measured beside other pods is -1 here */
     struct sl_resident *resident; /* by creation time, then UID */
     struct sl_assignment_part *part;
     struct sl_assignment_part *more; /* the memory of part once that outgrew the view */
@@ -95,13 +98,15 @@ enum { SL_VIEW_PODS_MAX = 1 << 20 };
 struct sl_view *sl_view_new(struct sl_node *node, struct sl_pod *const *pods, size_t n_pods);
 
 /* For sl_view_new_beside(), which is otherwise as sl_view_new(): what pods without units of the
- * node's pools use of its CPU and memory, and whether to withhold the node, as is done anyway while
- * sl_node_is_cut(). */
+ * node's pools use of its CPU and memory, whether to withhold the node, as is done anyway while
+ * sl_node_is_cut(), and what was measured of its devices. */
 struct sl_host_use {
     int64_t cpu_milli;
     int64_t memory_bytes;
     uint32_t n_pods;
     bool withheld;
+    const struct sl_measured *measured; /* by node->device, copied; NULL: none */
+    size_t n_measured;                  /* those behind it are as none */
 };
 struct sl_view *sl_view_new_beside(struct sl_node *node, struct sl_pod *const *pods, size_t n_pods,
                                    const struct sl_host_use *others);
@@ -119,6 +124,9 @@ static inline int sl_view_pool(const struct sl_view *view, uint64_t key)
     return -1;
 }
 
+/* Digests which pods have units of the device, in any order: never 0. */
+uint64_t sl_view_pods_of(const struct sl_view *view, unsigned device);
+
 /* Returns the free units of a pool (an index in the node's pools), >= 0: its capacity less its own
  * use, and less the use of other pools on the same devices (a whole GPU and its replicas exclude
  * each other). */
@@ -128,6 +136,8 @@ int64_t sl_view_free_units(const struct sl_view *view, unsigned pool);
  * leave it uninitialised, and sl_scratch_init copies as much as the node has. */
 struct sl_scratch {
     const struct sl_view *view;
+    bool returning; /* memory that was freed here may be taken again, though a device's residents
+                       declare more than it has: a pod's own, for which room was measured */
     int64_t pool_used[SL_NODE_POOLS_MAX];
     int64_t pool_mib[SL_NODE_POOLS_MAX];
     struct sl_device_use device[SL_NODE_DEVICES_MAX];

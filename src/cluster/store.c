@@ -67,6 +67,7 @@ static void free_hosts(struct sl_store *store)
         struct sl_host_entry *host = SL_CONTAINER(link, struct sl_host_entry, by_name);
         sl_host_retire(store, host);
         sl_node_unref(host->node);
+        free(host->measured);
         free(host);
     }
 }

@@ -63,6 +63,18 @@ int sl_store_put_pod_ahead(struct sl_store *store, struct sl_pod *pod, struct sl
 int sl_store_delete_pod(struct sl_store *store, struct sl_str ns, struct sl_str name,
                         struct sl_str uid, struct sl_error *err);
 
+/* What was measured of a node's first n devices; n 0: nothing, any longer. Borrowed. */
+struct sl_node_measured {
+    struct sl_str node;
+    const struct sl_measured *device;
+    size_t n;
+};
+/* Gives nodes what was measured of them, for views and binds from now on. Unknown nodes, and those
+ * that show just that, are passed over. SL_ERR_NOMEM: some nodes may show what they showed before.
+ */
+int sl_store_put_measured(struct sl_store *store, const struct sl_node_measured *nodes, size_t n,
+                          struct sl_error *err);
+
 /* A sweep takes in a complete list: end deletes all objects of that kind that were not put since
  * begin, with reservations of such pods, and returns how many. A put that failed keeps what was
  * known before; keep does so for an object that could not even be put. A reservation stays while

@@ -86,6 +86,7 @@ static const char *own_nomination(const struct sl_entry *entry, struct sl_scratc
     for (uint32_t i = 0; i < view->n_residents; i++) {
         if (view->resident[i].pod == bound) {
             sl_scratch_remove(scratch, i);
+            scratch->returning = true;
             return bound->assignment;
         }
     }
@@ -104,8 +105,9 @@ static bool devices_choose(const struct sl_store *store, const struct sl_view *v
     sl_pod_ask(pod, &ask);
     sl_scratch_init(&scratch, view);
     const char *nominated = own_nomination(entry, &scratch);
-    if (!nominated_devices_take(&scratch, &ask, nominated, &assignment) &&
-        !sl_choose_on(&scratch, &ask, &assignment, &result->verdict)) {
+    bool own = nominated_devices_take(&scratch, &ask, nominated, &assignment);
+    scratch.returning = false;
+    if (!own && !sl_choose_on(&scratch, &ask, &assignment, &result->verdict)) {
         char why[256] = ": ";
         sl_verdict_text(&result->verdict, &ask, pod->malformed, why + 2, sizeof(why) - 2);
         sl_refuse_node(result, SL_BIND_NO_ROOM, bind, why);

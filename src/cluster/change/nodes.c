@@ -68,6 +68,7 @@ void sl_host_forget(struct sl_store *store, struct sl_host_entry *host)
 {
     sl_nominations_leave(store, host);
     host->withheld = false;
+    host->n_measured = 0;
     struct sl_node *old = swap_node(store, host, NULL);
     (void)sl_store_settle(store); /* without memory a later call publishes it */
     sl_node_unref(old);

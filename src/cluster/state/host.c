@@ -53,6 +53,7 @@ void sl_host_drop_unused(struct sl_store *store, struct sl_host_entry *host)
         sl_list_remove(&store->touched, &host->touched);
     }
     sl_table_remove(&store->hosts, &host->by_name);
+    free(host->measured);
     free(host);
 }
 
@@ -83,7 +84,8 @@ int sl_host_refresh(struct sl_store *store, struct sl_host_entry *host)
         return -1;
     }
     const struct sl_host_use others = {host->others_cpu_milli, host->others_memory_kib * 1024,
-                                       host->n_others, host->withheld};
+                                       host->n_others,         host->withheld,
+                                       host->measured,         host->n_measured};
     linked->view = sl_view_new_beside(host->node, store->gather, n, &others);
     if (linked->view == NULL) {
         free(linked);

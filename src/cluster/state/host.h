@@ -20,6 +20,8 @@ struct sl_host_entry {
     struct sl_link touched; /* in store->touched */
     uint32_t place;         /* in the current snapshot, while !store->order_changed */
     uint32_t name_len;
+    struct sl_measured *measured; /* by the node's device; NULL: none */
+    uint32_t n_measured;
     bool withheld; /* sl_store_cut_begin; until the cut ends or the node is deleted */
     bool stale;    /* shown does not show node and pods as they are */
     uint64_t seen; /* store->sweep when the node was last put */

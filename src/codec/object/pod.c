@@ -42,6 +42,8 @@ static int set_restart_policy(struct sl_walker *walker, void *target, const stru
 static const struct sl_field container_fields[] = {
     {SL_FIELD_NAME("name"), .kind = SL_FIELD_STRING,
      .offset = offsetof(struct sl_container_facts, name)},
+    {SL_FIELD_NAME("image"), .kind = SL_FIELD_STRING,
+     .offset = offsetof(struct sl_container_facts, image)},
     {SL_FIELD_NAME("resources"), .kind = SL_FIELD_OBJECT, .table = &resource_table},
     {SL_FIELD_NAME("restartPolicy"), .kind = SL_FIELD_TEXT, .value = set_restart_policy},
 };

@@ -40,6 +40,15 @@ static uint64_t mix_pools(uint64_t h, const struct sl_view *view)
     return h;
 }
 
+static uint64_t mix_measured(uint64_t h, const struct sl_measured *measured)
+{
+    h = mix(h, (uint64_t)(uint32_t)measured->room_mib << 32 | (uint32_t)measured->over_mib);
+    h = mix(h, (uint64_t)(uint32_t)measured->reserve_mib << 32 |
+                   (uint32_t)measured->expected_permille);
+    return mix(h, measured->workload ^ (uint64_t)(uint16_t)measured->busy << 16 ^
+                      (uint16_t)measured->bandwidth);
+}
+
 static uint64_t mix_devices(uint64_t h, const struct sl_view *view)
 {
     const struct sl_node *node = view->node;
@@ -57,6 +66,7 @@ static uint64_t mix_devices(uint64_t h, const struct sl_view *view)
         h = mix(h, (uint64_t)device->memory_mib);
         h = mix(h, (uint64_t)use->declared_mib);
         h = mix(h, (uint64_t)(uint32_t)use->replicas << 32 | (uint32_t)use->instances);
+        h = view->measured == NULL ? h : mix_measured(h, &view->measured[i]);
     }
     return h;
 }

@@ -62,7 +62,8 @@ static bool gpu_is_over(const struct sl_view *view, unsigned device)
 static bool declared_is_over(const struct sl_view *view, unsigned device)
 {
     int64_t mib = view->node->device[device].memory_mib;
-    return mib > 0 && view->device[device].declared_mib > mib;
+    bool by_use = view->measured != NULL && view->measured[device].by_use;
+    return !by_use && mib > 0 && view->device[device].declared_mib > mib;
 }
 
 bool sl_view_overcommitted(const struct sl_view *view)

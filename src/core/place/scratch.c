@@ -9,6 +9,7 @@ void sl_scratch_clear(struct sl_scratch *scratch, const struct sl_view *view)
 {
     const struct sl_node *node = view->node;
     scratch->view = view;
+    scratch->returning = false;
     memset(scratch->pool_used, 0, node->n_pools * sizeof(scratch->pool_used[0]));
     memset(scratch->pool_mib, 0, node->n_pools * sizeof(scratch->pool_mib[0]));
     memset(scratch->device, 0, node->n_devices * sizeof(scratch->device[0]));
@@ -20,6 +21,7 @@ void sl_scratch_init(struct sl_scratch *scratch, const struct sl_view *view)
 {
     const struct sl_node *node = view->node;
     scratch->view = view;
+    scratch->returning = false;
     memcpy(scratch->pool_used, view->pool_used, node->n_pools * sizeof(scratch->pool_used[0]));
     memcpy(scratch->pool_mib, view->pool_mib, node->n_pools * sizeof(scratch->pool_mib[0]));
     memcpy(scratch->device, view->device, node->n_devices * sizeof(scratch->device[0]));

@@ -175,9 +175,10 @@ static size_t parts_expected(const struct sl_node *node, const struct sl_pod *po
     return (size_t)sl_least(sum, SL_ASSIGNMENT_MAX);
 }
 
-static struct sl_view *allocate(const struct sl_node *node, size_t n_residents, size_t n_parts)
+static struct sl_view *allocate(const struct sl_node *node, size_t n_residents, size_t n_parts,
+                                bool measured)
 {
-    size_t at[9];
+    size_t at[10];
     at[0] = sizeof(struct sl_view) + node->n_pools * sizeof(struct sl_pool_room);
     at[1] = at[0] + node->n_pools * sizeof(int64_t);
     at[2] = at[1] + node->n_devices * sizeof(struct sl_device_use);
@@ -186,8 +187,10 @@ static struct sl_view *allocate(const struct sl_node *node, size_t n_residents, 
     at[5] = at[4] + node->n_pools * sizeof(int64_t);
     at[6] = at[5] + node->n_instances * sizeof(int64_t);
     at[7] = at[6] + node->n_instances * sizeof(int32_t);
-    at[8] = at[7] + node->n_devices;
-    char *block = malloc(at[8]);
+    at[8] = (at[7] + node->n_devices + _Alignof(struct sl_measured) - 1) &
+            ~(_Alignof(struct sl_measured) - 1);
+    at[9] = at[8] + (measured ? node->n_devices * sizeof(struct sl_measured) : 0);
+    char *block = malloc(at[9]);
     if (block == NULL) {
         return NULL;
     }
@@ -202,6 +205,7 @@ static struct sl_view *allocate(const struct sl_node *node, size_t n_residents, 
     view->instance_mib = (int64_t *)(void *)(block + at[5]);
     view->instance_used = (int32_t *)(void *)(block + at[6]);
     view->gap = (uint8_t *)block + at[7];
+    view->measured = measured ? (struct sl_measured *)(void *)(block + at[8]) : NULL;
     return view;
 }
 
@@ -279,6 +283,39 @@ static void settle(struct sl_view *view, struct sl_scratch *scratch)
     }
 }
 
+static void start_unmeasured(struct sl_view *view)
+{
+    for (unsigned i = 0; view->measured != NULL && i < view->node->n_devices; i++) {
+        view->measured[i] = sl_measured_none;
+    }
+}
+
+/* Memory that is used beyond all asks is in use, as if it had been asked for. */
+static void count_over(struct sl_scratch *scratch, unsigned device, int64_t over_mib)
+{
+    const struct sl_device *d = &scratch->view->node->device[device];
+    scratch->device[device].declared_mib += over_mib;
+    if (d->memory_units > 0 && d->memory_mib > 0) {
+        scratch->device[device].memory_units +=
+            (over_mib * d->memory_units + d->memory_mib - 1) / d->memory_mib;
+    }
+}
+
+/* Residents were placed without it: a room that was measured beside other pods holds no more. */
+static void take_measured(struct sl_view *view, struct sl_scratch *scratch,
+                          const struct sl_host_use *others)
+{
+    for (unsigned i = 0; i < others->n_measured && i < view->node->n_devices; i++) {
+        struct sl_measured *measured = &view->measured[i];
+        *measured = others->measured[i];
+        if (measured->room_mib >= 0 && measured->pods != sl_view_pods_of(view, i)) {
+            measured->room_mib = -1;
+            measured->by = SL_SHARING_ASKS;
+        }
+        count_over(scratch, i, measured->over_mib);
+    }
+}
+
 /* Measures the empty node; leaves scratch empty. */
 static void measure_empty(struct sl_view *view, struct sl_scratch *scratch)
 {
@@ -293,6 +330,22 @@ static void measure_empty(struct sl_view *view, struct sl_scratch *scratch)
         view->room[i].capacity = node->pool[i].capacity;
         view->room[i].most = sl_scratch_room(scratch, i, NULL, true).largest;
     }
+}
+
+uint64_t sl_view_pods_of(const struct sl_view *view, unsigned device)
+{
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < view->n_residents; i++) {
+        const struct sl_resident *resident = &view->resident[i];
+        const struct sl_assignment_part *part = view->part + resident->first_part;
+        for (unsigned p = 0; p < resident->n_parts; p++) {
+            if (part[p].device == (int16_t)device) {
+                sum += sl_hash(resident->pod->uid, strlen(resident->pod->uid));
+                break;
+            }
+        }
+    }
+    return sum == 0 ? 1 : sum;
 }
 
 struct sl_view *sl_view_new(struct sl_node *node, struct sl_pod *const *pods, size_t n_pods)
@@ -312,8 +365,9 @@ struct sl_view *sl_view_new_beside(struct sl_node *node, struct sl_pod *const *p
             n_parts += parts_expected(node, pods[i]);
         }
     }
-    struct sl_view *view =
-        n_residents > SL_VIEW_PODS_MAX ? NULL : allocate(node, n_residents, n_parts);
+    struct sl_view *view = n_residents > SL_VIEW_PODS_MAX
+                               ? NULL
+                               : allocate(node, n_residents, n_parts, others->n_measured > 0);
     if (view == NULL) {
         return NULL;
     }
@@ -329,11 +383,13 @@ struct sl_view *sl_view_new_beside(struct sl_node *node, struct sl_pod *const *p
         qsort(view->resident, n_residents, sizeof(view->resident[0]), older_first);
     }
     struct sl_scratch scratch;
+    start_unmeasured(view);
     measure_empty(view, &scratch);
     if (!place_residents(view, &scratch)) {
         sl_view_free(view);
         return NULL;
     }
+    take_measured(view, &scratch, others);
     settle(view, &scratch);
     count_host(view, pods, n_pods, others);
     sl_view_measure_idle(view);

@@ -148,6 +148,18 @@ static int64_t time_of(int64_t us)
 }
 
 /* Reads the fields that are neither text nor list. */
+/* Chained by what no image has, so that ("a", "b") is not ("ab"). */
+static uint32_t workload_of(struct sl_str namespace, const struct sl_container_facts *container)
+{
+    uint64_t word[2] = {sl_hash(namespace.s, namespace.len), 0};
+    for (; container != NULL; container = container->next) {
+        word[1] = sl_hash(container->image.s, container->image.len);
+        word[0] = sl_hash((const char *)word, sizeof(word));
+    }
+    uint32_t half = (uint32_t)(word[0] >> 32);
+    return half == 0 ? 1 : half; /* 0 stands for none */
+}
+
 static void read_plain(struct sl_pod *pod, const struct sl_pod_facts *facts)
 {
     pod->phase = sl_pod_read_phase(facts->phase);
@@ -173,13 +185,15 @@ static void read_plain(struct sl_pod *pod, const struct sl_pod_facts *facts)
 
 /* Adds GPU memory and the number of GPUs, which come from annotations and labels. */
 static void complete_items(struct sl_ask_item *item, uint32_t n, const struct sl_pod_facts *facts,
-                           int64_t memory, int64_t least, struct sl_text *problem)
+                           int64_t memory, int64_t least, uint32_t workload,
+                           struct sl_text *problem)
 {
     for (uint32_t i = 0; i < n; i++) {
         bool shares = item[i].kind == SL_KIND_MEMORY;
         item[i].memory_mib = shares ? 0 : (int32_t)memory;
         item[i].least_mib = shares ? 0 : (int32_t)least;
         item[i].gpus = shares ? sl_pod_read_gpus(facts, item[i].count, problem) : 1;
+        item[i].workload = item[i].kind == SL_KIND_REPLICA && memory > 0 ? workload : 0;
     }
 }
 
@@ -226,8 +240,9 @@ struct sl_pod *sl_pod_new(const struct sl_pod_facts *facts, struct sl_error *err
     }
     int64_t memory = sl_pod_read_gpu_memory(facts, SL_STR("sliced.dev/gpu-memory"), &problem);
     int64_t least = sl_pod_read_gpu_memory(facts, SL_STR("sliced.dev/min-gpu-memory"), &problem);
+    uint32_t workload = workload_of(parts.namespace, facts->containers);
     complete_items(parts.items == held ? held : ask.item, parts.n_items, facts, memory, least,
-                   &problem);
+                   workload, &problem);
     parts.n_labels = sl_pod_read_labels(facts, label, &problem);
     parts.constraints = sl_constraint_read(&draft, facts, &problem);
     parts.problem = (struct sl_str){problem.out, problem.len};

@@ -29,6 +29,8 @@ struct rig {
     struct sl_pool pool[SL_NODE_POOLS_MAX];
     struct rig_pod pods[RIG_PODS];
     unsigned n_pods;
+    struct sl_measured measured[SL_NODE_DEVICES_MAX];
+    size_t n_measured;
     struct sl_view *view;
 };
 
@@ -182,7 +184,8 @@ static inline struct sl_view *rig_view(struct rig *rig)
     for (unsigned i = 0; i < rig->n_pods; i++) {
         pods[i] = &rig->pods[i].pod;
     }
-    struct sl_view *view = sl_view_new(&rig->node, pods, rig->n_pods);
+    const struct sl_host_use beside = {.measured = rig->measured, .n_measured = rig->n_measured};
+    struct sl_view *view = sl_view_new_beside(&rig->node, pods, rig->n_pods, &beside);
     assert_non_null(view);
     sl_view_free(rig->view);
     rig->view = view;

@@ -4,18 +4,23 @@
 
 #include <stdlib.h>
 
-enum { HEAD = 1 }; /* words of a class' key before its ask's */
+enum {
+    HEAD = 1,              /* words of a class' key before its ask's */
+    OWN = SL_PLAN_ASK_OWN, /* words of an ask's key before its items' */
+};
 
 static size_t ask_key(const struct sl_pod *pod, uint64_t *out)
 {
     out[0] = (uint64_t)pod->gpu_memory_mib << 32 | (uint64_t)pod->min_gpu_memory_mib;
+    out[1] = 0;
     size_t n = pod->n_items < SL_ASK_ITEMS_MAX ? pod->n_items : SL_ASK_ITEMS_MAX;
     for (size_t i = 0; i < n; i++) {
-        out[1 + 3 * i] = pod->items[i].key;
-        out[2 + 3 * i] = (uint64_t)pod->items[i].count;
-        out[3 + 3 * i] = pod->items[i].gpus;
+        out[1] = pod->items[i].workload != 0 ? pod->items[i].workload : out[1];
+        out[OWN + 3 * i] = pod->items[i].key;
+        out[OWN + 3 * i + 1] = (uint64_t)pod->items[i].count;
+        out[OWN + 3 * i + 2] = pod->items[i].gpus;
     }
-    return 1 + 3 * n;
+    return OWN + 3 * n;
 }
 
 static size_t class_key(const struct sl_pod *pod, uint64_t *out)
@@ -33,7 +38,7 @@ static void ask_unref(struct sl_planner *planner, struct sl_plan_ask *ask)
         return;
     }
     sl_map_remove(&planner->asks, (const char *)ask->key,
-                  (1 + 3 * (size_t)ask->ask.n) * sizeof(ask->key[0]));
+                  (OWN + 3 * (size_t)ask->ask.n) * sizeof(ask->key[0]));
     for (unsigned i = 0; i < ask->ask.n; i++) {
         if (ask->lane[i] != NULL) {
             ask->lane[i]->refs--;
@@ -47,7 +52,7 @@ static void ask_unref(struct sl_planner *planner, struct sl_plan_ask *ask)
 
 static struct sl_plan_ask *ask_get(struct sl_planner *planner, struct sl_pod *pod)
 {
-    uint64_t key[1 + 3 * SL_ASK_ITEMS_MAX];
+    uint64_t key[OWN + 3 * SL_ASK_ITEMS_MAX];
     size_t len = ask_key(pod, key) * sizeof(key[0]);
     struct sl_plan_ask *ask = sl_map_get(&planner->asks, (const char *)key, len);
     if (ask != NULL) {
@@ -120,7 +125,7 @@ static uint32_t weight_of(const struct sl_constraints *c)
 
 bool sl_plan_class_is_of(const struct sl_plan_class *class, const struct sl_pod *pod)
 {
-    uint64_t key[HEAD + 1 + 3 * SL_ASK_ITEMS_MAX];
+    uint64_t key[HEAD + OWN + 3 * SL_ASK_ITEMS_MAX];
     size_t words = class_key(pod, key);
     return words == class->key_words && memcmp(key, class->key, words * sizeof(key[0])) == 0;
 }
@@ -142,7 +147,7 @@ void sl_plan_class_unref(struct sl_planner *planner, struct sl_plan_class *class
 
 struct sl_plan_class *sl_plan_class_get(struct sl_planner *planner, struct sl_pod *pod)
 {
-    uint64_t key[HEAD + 1 + 3 * SL_ASK_ITEMS_MAX];
+    uint64_t key[HEAD + OWN + 3 * SL_ASK_ITEMS_MAX];
     size_t words = class_key(pod, key);
     size_t len = words * sizeof(key[0]);
     struct sl_plan_class *class = sl_map_get(&planner->classes, (const char *)key, len);

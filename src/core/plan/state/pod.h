@@ -14,6 +14,8 @@ enum {
 struct sl_plan_lane;
 struct sl_plan_node;
 
+enum { SL_PLAN_ASK_OWN = 2 }; /* words of an ask's key before those of its items */
+
 /* Identical requests. */
 struct sl_plan_ask {
     uint32_t refs;               /* classes */
@@ -27,8 +29,8 @@ struct sl_plan_ask {
     struct sl_link all;
     struct sl_pod *pod;                          /* the ask borrows its names */
     struct sl_plan_lane *lane[SL_ASK_ITEMS_MAX]; /* by item */
-    uint64_t key[1 + 3 * SL_ASK_ITEMS_MAX]; /* of the map: memory, then each item's key, count and
-                                               GPUs */
+    /* Of the map: memory, workload, then each item's key, count and GPUs. */
+    uint64_t key[SL_PLAN_ASK_OWN + 3 * SL_ASK_ITEMS_MAX];
     struct sl_ask ask;
 };
 

@@ -1,0 +1,19 @@
+/* Names, and what stands for nothing measured. */
+#include "sliced/measured.h"
+
+const struct sl_measured sl_measured_none = {.room_mib = -1,
+                                             .expected_permille = 1000,
+                                             .used_mib = SL_SERIES_UNKNOWN,
+                                             .busy = SL_SERIES_UNKNOWN,
+                                             .bandwidth = SL_SERIES_UNKNOWN,
+                                             .by = SL_SHARING_ASKS,
+                                             .state = SL_SERIES_ABSENT};
+
+const char *sl_sharing_name(enum sl_sharing sharing)
+{
+    static const char *const names[] = {[SL_SHARING_ASKS] = "asks",
+                                        [SL_SHARING_CBP] = "cbp",
+                                        [SL_SHARING_CBP_PP] = "cbp-pp",
+                                        [SL_SHARING_PEAKS] = "peaks"};
+    return names[sharing];
+}

@@ -1,0 +1,304 @@
+/* Room, excess and lives of one GPU. */
+#include "sliced/usage.h"
+
+#include <string.h>
+
+#include "sliced/harvest.h"
+#include "util/data/hash.h"
+
+/* The pods on the device, summed up. */
+struct crowd {
+    int64_t asks_mib;     /* declared memory, or shares of memory in MiB */
+    int64_t expected_mib; /* of it, by what their workloads have come to use */
+    int64_t outlier_mib;  /* kept for one of them that uses more than is expected of it */
+    int64_t started_us;   /* when the last one started; 0: none is there */
+    uint32_t workload;    /* of all, when it is the same; else 0 */
+    unsigned n;
+    bool undeclared; /* some pod says nothing of its memory */
+    bool starting;   /* some pod has not started */
+};
+
+static bool is_shared(const struct sl_view *view, unsigned device)
+{
+    const struct sl_node *node = view->node;
+    const struct sl_device *d = &node->device[device];
+    bool replicas = false;
+    for (unsigned i = 0; i < node->n_pools; i++) {
+        const struct sl_pool *pool = &node->pool[i];
+        replicas = replicas || (pool->kind == SL_KIND_REPLICA && pool->on_devices &&
+                                !pool->slices && !pool->equal_memory);
+    }
+    return replicas && !d->mig && d->memory_mib > 0;
+}
+
+/* The pod's, where it declares the memory of replicas; else 0. */
+static uint32_t workload_of(const struct sl_pod *pod)
+{
+    for (uint32_t i = 0; i < pod->n_items; i++) {
+        if (pod->items[i].workload != 0) {
+            return pod->items[i].workload;
+        }
+    }
+    return 0;
+}
+
+/* MiB that the pod asks for on the device; -1: it does not say. */
+static int64_t ask_on(const struct sl_view *view, const struct sl_resident *resident,
+                      unsigned device, bool *there)
+{
+    const struct sl_device *d = &view->node->device[device];
+    int64_t sum = 0;
+    bool said = true;
+    *there = false;
+    for (unsigned p = 0; p < resident->n_parts; p++) {
+        const struct sl_assignment_part *part = &view->part[resident->first_part + p];
+        if (part->device != (int16_t)device) {
+            continue;
+        }
+        const struct sl_ask_item *item = &resident->pod->items[part->item];
+        *there = true;
+        if (item->kind == SL_KIND_MEMORY && d->memory_units > 0) {
+            sum += part->amount * d->memory_mib / d->memory_units;
+        } else if (item->kind == SL_KIND_REPLICA && item->memory_mib > 0) {
+            sum += part->amount * item->memory_mib;
+        } else if (item->kind == SL_KIND_REPLICA) {
+            said = false;
+        } else {
+            sum += d->memory_mib; /* a whole GPU, or instances: all of it */
+        }
+    }
+    return said ? sum : -1;
+}
+
+static struct crowd crowd_of(const struct sl_view *view, unsigned device,
+                             const struct sl_peaks *peaks, int32_t margin_permille)
+{
+    struct crowd crowd = {0};
+    for (unsigned i = 0; i < view->n_residents; i++) {
+        const struct sl_pod *pod = view->resident[i].pod;
+        bool there = false;
+        int64_t ask = ask_on(view, &view->resident[i], device, &there);
+        if (!there) {
+            continue;
+        }
+        crowd.workload = crowd.n == 0 || crowd.workload == workload_of(pod) ? workload_of(pod) : 0;
+        crowd.n++;
+        crowd.starting = crowd.starting || pod->started_us == 0;
+        crowd.started_us = pod->started_us > crowd.started_us ? pod->started_us : crowd.started_us;
+        if (ask < 0) {
+            crowd.undeclared = true;
+            continue;
+        }
+        int64_t expected = ask * sl_peaks_expected(peaks, workload_of(pod), margin_permille) / 1000;
+        crowd.asks_mib += ask;
+        crowd.expected_mib += expected;
+        int64_t outlier = (ask - expected) / (sl_peaks_lives(peaks, workload_of(pod)) + 1);
+        crowd.outlier_mib = outlier > crowd.outlier_mib ? outlier : crowd.outlier_mib;
+    }
+    return crowd;
+}
+
+/* ---- lives ---- */
+
+static struct sl_usage_life *life_of(struct sl_usage_unit *unit, const struct sl_pod *pod)
+{
+    uint64_t hash = sl_hash(pod->uid, strlen(pod->uid));
+    for (unsigned i = 0; i < unit->n; i++) {
+        if (unit->life[i].pod == hash) {
+            return &unit->life[i];
+        }
+    }
+    if (unit->n == SL_USAGE_LIVES_MAX) {
+        return NULL;
+    }
+    unit->life[unit->n] = (struct sl_usage_life){.pod = hash, .workload = workload_of(pod)};
+    return &unit->life[unit->n++];
+}
+
+static bool is_resident(const struct sl_view *view, unsigned device, uint64_t hash)
+{
+    for (unsigned i = 0; i < view->n_residents; i++) {
+        bool there = false;
+        (void)ask_on(view, &view->resident[i], device, &there);
+        const char *uid = view->resident[i].pod->uid;
+        if (there && sl_hash(uid, strlen(uid)) == hash) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Pods that have gone teach what they used. */
+static void bury(const struct sl_view *view, unsigned device, struct sl_usage_unit *unit,
+                 struct sl_peaks *peaks)
+{
+    for (unsigned i = 0; i < unit->n;) {
+        const struct sl_usage_life *life = &unit->life[i];
+        if (is_resident(view, device, life->pod)) {
+            i++;
+            continue;
+        }
+        if (life->windows >= SL_USAGE_LIFE_WINDOWS && !life->spoilt) {
+            sl_peaks_learn(peaks, life->workload, life->permille);
+        }
+        unit->life[i] = unit->life[--unit->n];
+    }
+}
+
+static void watch(const struct sl_view *view, unsigned device, const struct crowd *crowd,
+                  struct sl_usage_unit *unit, int64_t peak_mib)
+{
+    bool mixed = crowd->undeclared || crowd->workload == 0 || crowd->asks_mib == 0;
+    int64_t permille = mixed ? 1000 : (peak_mib * 1000 + crowd->asks_mib - 1) / crowd->asks_mib;
+    for (unsigned i = 0; i < view->n_residents; i++) {
+        bool there = false;
+        (void)ask_on(view, &view->resident[i], device, &there);
+        struct sl_usage_life *life = there ? life_of(unit, view->resident[i].pod) : NULL;
+        if (life == NULL) {
+            continue;
+        }
+        life->spoilt = life->spoilt || mixed;
+        life->windows++;
+        if (permille > life->permille) {
+            life->permille = permille > 1000 ? 1000 : (int32_t)permille;
+        }
+    }
+}
+
+/* ---- room ---- */
+
+static int32_t clamp_mib(int64_t mib)
+{
+    return mib < 0 ? 0 : mib > INT32_MAX ? INT32_MAX : (int32_t)mib;
+}
+
+/* CBP, and PP where that gives more. */
+static void published_room(const int32_t *used, size_t n, int64_t total_mib, bool pp,
+                           struct sl_measured *out)
+{
+    struct sl_cbp cbp = {.room_mib = -1};
+    struct sl_pp ahead = {.room_mib = -1};
+    (void)sl_cbp_of(used, n, total_mib, &cbp);
+    if (pp) {
+        (void)sl_pp_of(used, n, total_mib, &ahead);
+    }
+    int64_t room = cbp.room_mib >= ahead.room_mib ? cbp.room_mib : ahead.room_mib;
+    if (room >= 0) {
+        out->room_mib = clamp_mib(room);
+        out->by = cbp.room_mib >= ahead.room_mib ? SL_SHARING_CBP : SL_SHARING_CBP_PP;
+    }
+}
+
+/* What is left when each pod takes what is expected of it, and all of them together no less than
+ * they take now and will take if they grow on. Of n former lives the next one is higher than all
+ * with a chance of 1 in n + 1, if they come in no order: that part of what it could use beyond
+ * stays in reserve, for one of them. */
+static void peaks_room(const struct crowd *crowd, int64_t total_mib, int64_t peak_mib,
+                       int64_t growth_mib, const struct sl_peaks *peaks, int32_t margin_permille,
+                       struct sl_measured *out)
+{
+    if (crowd->undeclared) {
+        return;
+    }
+    int64_t seen = peak_mib + growth_mib;
+    int64_t taken = crowd->expected_mib > seen ? crowd->expected_mib : seen;
+    out->room_mib = clamp_mib(total_mib - taken);
+    out->reserve_mib = clamp_mib(crowd->outlier_mib);
+    out->workload = crowd->workload;
+    out->expected_permille =
+        crowd->workload == 0 ? 1000 : sl_peaks_expected(peaks, crowd->workload, margin_permille);
+    out->by = SL_SHARING_PEAKS;
+}
+
+static int64_t peak_of(const int32_t *used, size_t n)
+{
+    int64_t peak = 0;
+    for (size_t i = 0; i < n; i++) {
+        peak = used[i] > peak ? used[i] : peak;
+    }
+    return peak;
+}
+
+/* MiB by which use grows until the horizon, if it grows on as from the window's first sample to its
+ * last. */
+static int64_t growth_of(const struct sl_series *series, const int32_t *used, size_t n,
+                         int64_t horizon_us)
+{
+    int64_t grown = (int64_t)used[n - 1] - used[0];
+    int64_t span_us = sl_series_at(series, series->n - 1U)->at_us -
+                      sl_series_at(series, series->n - (n < series->n ? n : series->n))->at_us;
+    return grown <= 0 || span_us <= 0 ? 0 : grown * (horizon_us / 1000) / (span_us / 1000 + 1);
+}
+
+static void give_room(const struct sl_view *view, unsigned device, const struct sl_series *series,
+                      const struct sl_usage_rule *rule, const struct crowd *crowd,
+                      const struct sl_peaks *peaks, int32_t *used, struct sl_measured *out)
+{
+    int64_t total_mib = view->node->device[device].memory_mib;
+    bool published = rule->sharing != SL_SHARING_PEAKS;
+    struct sl_window_rule window = {.now_us = rule->now_us,
+                                    .since_us = crowd->starting ? rule->now_us : crowd->started_us,
+                                    .back = published,
+                                    .least = rule->least,
+                                    .stale_us = rule->stale_us,
+                                    .gap_us = rule->gap_us,
+                                    .future_us = rule->future_us};
+    size_t n = 0;
+    out->state = sl_series_window(series, &window, used, &n);
+    if (n == 0) {
+        return;
+    }
+    if (published) {
+        published_room(used, n, total_mib, rule->sharing == SL_SHARING_CBP_PP, out);
+    } else {
+        peaks_room(crowd, total_mib, peak_of(used, n), growth_of(series, used, n, rule->horizon_us),
+                   peaks, rule->margin_permille, out);
+    }
+}
+
+/* Samples from before the last change of pods say nothing: what has ended may still be in them. */
+static int32_t over_of(const struct sl_series *series, const struct crowd *crowd, int64_t since_us)
+{
+    struct sl_extent last = sl_series_extent(series, since_us, SL_USAGE_OVER_SAMPLES);
+    bool over = !crowd->undeclared && last.n == SL_USAGE_OVER_SAMPLES &&
+                last.lowest_mib > crowd->asks_mib + SL_USAGE_OVER_MIN_MIB;
+    return over ? clamp_mib(last.lowest_mib - crowd->asks_mib) : 0;
+}
+
+void sl_usage_judge(const struct sl_view *view, unsigned device, const struct sl_series *series,
+                    const struct sl_usage_rule *rule, struct sl_usage_unit *unit,
+                    struct sl_peaks *peaks, int32_t *used, struct sl_measured *out)
+{
+    struct crowd crowd = crowd_of(view, device, peaks, rule->margin_permille);
+    struct sl_window_rule last = {.now_us = rule->now_us,
+                                  .since_us = INT64_MAX,
+                                  .back = true,
+                                  .least = 1,
+                                  .stale_us = rule->stale_us,
+                                  .gap_us = INT64_MAX,
+                                  .future_us = rule->future_us};
+    size_t n = 0;
+    *out = sl_measured_none;
+    bury(view, device, unit, peaks);
+    out->pods = sl_view_pods_of(view, device);
+    if (unit->pods != out->pods) {
+        unit->pods = out->pods;
+        unit->since_us = rule->now_us;
+    }
+    out->state = sl_series_window(series, &last, used, &n);
+    if (n == 0) {
+        return;
+    }
+    out->used_mib = used[0];
+    out->busy = (int16_t)sl_series_mean(series, SL_FIGURE_BUSY, 0);
+    out->bandwidth = (int16_t)sl_series_mean(series, SL_FIGURE_BANDWIDTH, 0);
+    struct sl_extent since = sl_series_extent(series, unit->since_us, SIZE_MAX);
+    if (since.n > 0) {
+        watch(view, device, &crowd, unit, since.highest_mib);
+    }
+    out->over_mib = over_of(series, &crowd, unit->since_us);
+    if (rule->sharing != SL_SHARING_ASKS && is_shared(view, device)) {
+        out->by_use = true;
+        give_room(view, device, series, rule, &crowd, peaks, used, out);
+    }
+}

@@ -1,0 +1,162 @@
+/* The ring of samples: what it takes, what it forgets, and which windows decide. */
+#include "../rig.h"
+
+#include "sliced/series.h"
+
+enum { CAP = 24, SECOND = 1000000 };
+
+struct ring {
+    struct sl_sample room[CAP];
+    struct sl_series series;
+    int32_t used[CAP];
+    size_t n;
+};
+
+static int set_up(void **state)
+{
+    struct ring *ring = calloc(1, sizeof(*ring));
+    assert_non_null(ring);
+    ring->series = (struct sl_series){.sample = ring->room, .cap = CAP};
+    *state = ring;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    free(*state);
+    return 0;
+}
+
+static bool put(struct ring *ring, int second, int64_t value)
+{
+    return sl_series_put(&ring->series, (int64_t)second * SECOND, SL_FIGURE_USED, value);
+}
+
+static void put_run(struct ring *ring, int from, int to, int64_t value)
+{
+    for (int second = from; second < to; second++) {
+        assert_true(put(ring, second, value));
+    }
+}
+
+static enum sl_series_state window(struct ring *ring, int now, int since, bool back)
+{
+    struct sl_window_rule rule = {.now_us = (int64_t)now * SECOND,
+                                  .since_us = (int64_t)since * SECOND,
+                                  .back = back,
+                                  .least = 20,
+                                  .stale_us = 5 * SECOND,
+                                  .gap_us = 3 * SECOND,
+                                  .future_us = 2 * SECOND};
+    return sl_series_window(&ring->series, &rule, ring->used, &ring->n);
+}
+
+static void figures_of_one_time_share_a_sample(void **state)
+{
+    struct ring *ring = *state;
+    assert_true(put(ring, 1, 10));
+    assert_true(put(ring, 2, 20));
+    assert_true(sl_series_put(&ring->series, SECOND, SL_FIGURE_BUSY, 500));
+    assert_true(sl_series_put(&ring->series, 2 * SECOND, SL_FIGURE_BUSY, 700));
+    assert_true(sl_series_put(&ring->series, 2 * SECOND, SL_FIGURE_BANDWIDTH, 30));
+    assert_int_equal(ring->series.n, 2);
+    assert_int_equal(sl_series_at(&ring->series, 0)->busy, 500);
+    assert_int_equal(sl_series_at(&ring->series, 0)->bandwidth, SL_SERIES_UNKNOWN);
+    assert_int_equal(sl_series_mean(&ring->series, SL_FIGURE_BUSY, 0), 600);
+    assert_int_equal(sl_series_mean(&ring->series, SL_FIGURE_BUSY, 2 * SECOND), 700);
+    assert_int_equal(sl_series_mean(&ring->series, SL_FIGURE_BUSY, 3 * SECOND), SL_SERIES_UNKNOWN);
+    assert_int_equal(sl_series_last(&ring->series, SL_FIGURE_BANDWIDTH), 30);
+}
+
+static void what_is_old_told_twice_or_out_of_range_is_refused(void **state)
+{
+    struct ring *ring = *state;
+    assert_true(put(ring, 5, 10));
+    assert_false(put(ring, 5, 11));
+    assert_false(put(ring, 4, 11));
+    assert_true(put(ring, 7, 12));
+    assert_false(put(ring, 6, 11)); /* between two */
+    assert_false(put(ring, 8, -1));
+    assert_false(put(ring, 8, (int64_t)INT32_MAX + 1));
+    assert_false(sl_series_put(&ring->series, 8 * SECOND, SL_FIGURE_BUSY, 1001));
+    assert_true(sl_series_put(&ring->series, 8 * SECOND, SL_FIGURE_BUSY, 1000));
+    assert_int_equal(ring->series.n, 3);
+    assert_int_equal(sl_series_last(&ring->series, SL_FIGURE_USED), 12);
+}
+
+static void a_full_ring_forgets_its_oldest(void **state)
+{
+    struct ring *ring = *state;
+    for (int second = 0; second < 3 * CAP; second++) {
+        assert_true(put(ring, second, second));
+    }
+    assert_int_equal(ring->series.n, CAP);
+    assert_int_equal(sl_series_at(&ring->series, 0)->used_mib, 2 * CAP);
+    assert_int_equal(sl_series_last(&ring->series, SL_FIGURE_USED), 3 * CAP - 1);
+    struct sl_series none = {0};
+    assert_false(sl_series_put(&none, 1, SL_FIGURE_USED, 1));
+}
+
+static void a_window_is_good_when_long_fresh_and_without_gaps(void **state)
+{
+    struct ring *ring = *state;
+    assert_int_equal(window(ring, 0, 0, false), SL_SERIES_ABSENT);
+    put_run(ring, 0, 19, 7);
+    assert_int_equal(window(ring, 19, 0, false), SL_SERIES_SHORT);
+    assert_int_equal(ring->n, 0);
+    assert_true(put(ring, 19, 8));
+    assert_int_equal(window(ring, 19, 0, false), SL_SERIES_GOOD);
+    assert_int_equal(ring->n, 20);
+    assert_int_equal(ring->used[18], 7);
+    assert_int_equal(ring->used[19], 8);
+    assert_int_equal(window(ring, 23, 0, false), SL_SERIES_GOOD);
+    assert_int_equal(window(ring, 24, 0, false), SL_SERIES_STALE);
+    assert_int_equal(window(ring, 17, 0, false), SL_SERIES_GOOD); /* clocks differ by 2 s */
+    assert_int_equal(window(ring, 16, 0, false), SL_SERIES_STALE);
+    assert_true(put(ring, 22, 8));
+    assert_int_equal(window(ring, 22, 0, false), SL_SERIES_GOOD);
+    assert_true(put(ring, 26, 8));
+    assert_int_equal(window(ring, 26, 0, false), SL_SERIES_GAPPY);
+    assert_int_equal(ring->n, 0);
+}
+
+static void a_window_begins_with_the_last_binding_or_looks_back(void **state)
+{
+    struct ring *ring = *state;
+    put_run(ring, 0, CAP, 7);
+    assert_int_equal(window(ring, CAP, 4, false), SL_SERIES_GOOD);
+    assert_int_equal(ring->n, 20);
+    assert_int_equal(window(ring, CAP, 5, false), SL_SERIES_SHORT);
+    assert_int_equal(window(ring, CAP, 5, true), SL_SERIES_GOOD);
+    assert_int_equal(ring->n, 20);
+    assert_int_equal(window(ring, CAP, 0, true), SL_SERIES_GOOD);
+    assert_int_equal(ring->n, CAP);
+}
+
+static void samples_without_memory_do_not_count(void **state)
+{
+    struct ring *ring = *state;
+    put_run(ring, 0, 20, 7);
+    assert_true(sl_series_put(&ring->series, 20 * SECOND, SL_FIGURE_BUSY, 1));
+    assert_int_equal(window(ring, 20, 0, false), SL_SERIES_GOOD);
+    assert_int_equal(ring->n, 20);
+    assert_true(sl_series_put(&ring->series, 26 * SECOND, SL_FIGURE_BUSY, 1));
+    assert_int_equal(window(ring, 26, 0, false), SL_SERIES_STALE);
+    assert_string_equal(sl_series_state_name(SL_SERIES_STALE), "Stale");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(figures_of_one_time_share_a_sample, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_old_told_twice_or_out_of_range_is_refused, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_full_ring_forgets_its_oldest, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_window_is_good_when_long_fresh_and_without_gaps, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_window_begins_with_the_last_binding_or_looks_back, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(samples_without_memory_do_not_count, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,349 @@
+/* What is made of a GPU's series beside the pods that are on it, and what placement makes of that.
+ */
+#include "unit/core/rig.h"
+
+#include "sliced/overcommit.h"
+#include "sliced/usage.h"
+
+#define SHARED "nvidia.com/gpu.shared"
+
+enum { CAP = 60, SECOND = 1000000, START = 1000, TOTAL = 16000, SAME = 7, OTHER = 8 };
+
+struct scene {
+    struct rig *rig;
+    struct sl_sample sample[CAP];
+    struct sl_series series;
+    struct sl_usage_unit unit;
+    struct sl_peaks *peaks;
+    struct sl_usage_rule rule;
+    int now; /* seconds */
+};
+
+static int set_up(void **state)
+{
+    struct scene *scene = calloc(1, sizeof(*scene));
+    assert_non_null(scene);
+    scene->rig = rig_new();
+    unsigned pool = rig_pool(scene->rig, SHARED, SL_KIND_REPLICA, 10);
+    scene->rig->pool[pool].replicas = 10;
+    scene->rig->device[rig_device(scene->rig, 0)].memory_mib = TOTAL;
+    scene->series = (struct sl_series){.sample = scene->sample, .cap = CAP};
+    scene->peaks = sl_peaks_new(64);
+    assert_non_null(scene->peaks);
+    scene->rule = (struct sl_usage_rule){.sharing = SL_SHARING_PEAKS,
+                                         .stale_us = 30 * (int64_t)SECOND,
+                                         .gap_us = 5 * (int64_t)SECOND,
+                                         .future_us = SECOND,
+                                         .horizon_us = 60 * (int64_t)SECOND,
+                                         .margin_permille = 100,
+                                         .least = 20};
+    scene->now = START;
+    *state = scene;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct scene *scene = *state;
+    rig_free(scene->rig);
+    sl_peaks_free(scene->peaks);
+    free(scene);
+    return 0;
+}
+
+static struct sl_ask ask_of(int32_t mib, uint32_t workload)
+{
+    struct sl_ask ask = rig_ask(SHARED, 1);
+    ask.item[0].memory_mib = mib;
+    ask.item[0].workload = workload;
+    return ask;
+}
+
+static struct sl_pod *runs(struct scene *scene, int32_t mib, uint32_t workload)
+{
+    struct sl_ask ask = ask_of(mib, workload);
+    struct sl_pod *pod = rig_run(scene->rig, &ask, SHARED "=0");
+    pod->started_us = (int64_t)scene->now * SECOND + 1;
+    return pod;
+}
+
+/* Seconds pass in which the GPU uses that much. */
+static void uses(struct scene *scene, int seconds, int64_t mib)
+{
+    for (int i = 0; i < seconds; i++) {
+        scene->now++;
+        assert_true(
+            sl_series_put(&scene->series, (int64_t)scene->now * SECOND, SL_FIGURE_USED, mib));
+    }
+}
+
+static struct sl_measured judged(struct scene *scene)
+{
+    struct rig *rig = scene->rig;
+    int32_t used[CAP];
+    scene->rule.now_us = (int64_t)scene->now * SECOND;
+    sl_usage_judge(rig_view(rig), 0, &scene->series, &scene->rule, &scene->unit, scene->peaks, used,
+                   &rig->measured[0]);
+    rig->n_measured = 1;
+    return rig->measured[0];
+}
+
+static bool fits(struct scene *scene, int32_t mib, uint32_t workload)
+{
+    struct sl_ask ask = ask_of(mib, workload);
+    return rig_verdict(scene->rig, &ask).reason == SL_REASON_FITS;
+}
+
+static void learn(struct scene *scene, uint32_t workload, int32_t permille)
+{
+    for (int i = 0; i < SL_PEAKS_LEAST; i++) {
+        sl_peaks_learn(scene->peaks, workload, permille);
+    }
+}
+
+static void by_asks_nothing_that_is_measured_gives_room(void **state)
+{
+    struct scene *scene = *state;
+    scene->rule.sharing = SL_SHARING_ASKS;
+    runs(scene, 10000, SAME);
+    uses(scene, 30, 1000);
+    struct sl_measured measured = judged(scene);
+    assert_int_equal(measured.room_mib, -1);
+    assert_int_equal(measured.used_mib, 1000);
+    assert_int_equal(measured.state, SL_SERIES_GOOD);
+    assert_true(fits(scene, 6000, SAME));
+    assert_false(fits(scene, 6001, SAME));
+}
+
+static void cbp_gives_what_steady_pods_leave(void **state)
+{
+    struct scene *scene = *state;
+    scene->rule.sharing = SL_SHARING_CBP;
+    runs(scene, 10000, SAME);
+    uses(scene, 30, 4000);
+    struct sl_measured measured = judged(scene);
+    assert_int_equal(measured.room_mib, 12000);
+    assert_int_equal(measured.by, SL_SHARING_CBP);
+    assert_true(fits(scene, 12000, OTHER));
+    assert_false(fits(scene, 12001, OTHER));
+}
+
+static void pp_gives_what_is_foreseen_where_cbp_does_not(void **state)
+{
+    struct scene *scene = *state;
+    scene->rule.sharing = SL_SHARING_CBP;
+    runs(scene, 15000, SAME);
+    for (int i = 0; i < 60; i++) {
+        uses(scene, 1, 15900 - 230 * i);
+    }
+    assert_int_equal(judged(scene).room_mib, -1);
+    scene->rule.sharing = SL_SHARING_CBP_PP;
+    struct sl_measured measured = judged(scene);
+    assert_int_equal(measured.by, SL_SHARING_CBP_PP);
+    assert_int_equal(measured.room_mib, TOTAL - (15900 - 230 * 59) + 2300);
+}
+
+static void what_is_not_known_well_gives_no_room(void **state)
+{
+    struct scene *scene = *state;
+    runs(scene, 16000, SAME);
+    learn(scene, SAME, 100);
+    assert_int_equal(judged(scene).state, SL_SERIES_ABSENT);
+    uses(scene, 19, 1000);
+    assert_int_equal(judged(scene).state, SL_SERIES_SHORT);
+    uses(scene, 1, 1000);
+    assert_int_equal(judged(scene).state, SL_SERIES_GOOD);
+    assert_true(fits(scene, 4000, SAME));
+    scene->now += 6;
+    uses(scene, 1, 1000);
+    assert_int_equal(judged(scene).state, SL_SERIES_GAPPY);
+    assert_int_equal(judged(scene).room_mib, -1);
+    assert_false(fits(scene, 1, SAME));
+    scene->now += 31;
+    assert_int_equal(judged(scene).state, SL_SERIES_STALE);
+    assert_int_equal(judged(scene).used_mib, -1);
+}
+
+static void peaks_count_what_workloads_came_to_use_in_former_lives(void **state)
+{
+    struct scene *scene = *state;
+    runs(scene, 8000, SAME);
+    runs(scene, 8000, SAME);
+    uses(scene, 30, 1000);
+    assert_int_equal(judged(scene).room_mib, 0); /* nothing is known of it: it may take its ask */
+    assert_false(fits(scene, 1000, OTHER));
+    learn(scene, SAME, 199); /* and a tenth, rounded up: 219 of 1000 */
+    struct sl_measured measured = judged(scene);
+    assert_int_equal(measured.expected_permille, 219);
+    assert_int_equal(measured.room_mib, TOTAL - 2 * 1752);
+    assert_int_equal(measured.reserve_mib, (8000 - 1752) / 4);
+    assert_int_equal(measured.by, SL_SHARING_PEAKS);
+    /* of the same workload: its ask within the room, what is expected of it beside the reserve */
+    assert_true(fits(scene, TOTAL - 2 * 1752, SAME));
+    assert_false(fits(scene, TOTAL - 2 * 1752 + 1, SAME));
+    /* unknown: all of its ask beside the reserve */
+    assert_true(fits(scene, TOTAL - 2 * 1752 - (8000 - 1752) / 4, OTHER));
+    assert_false(fits(scene, TOTAL - 2 * 1752 - (8000 - 1752) / 4 + 1, OTHER));
+}
+
+static void memory_that_grows_is_counted_as_grown(void **state)
+{
+    struct scene *scene = *state;
+    learn(scene, SAME, 100);
+    runs(scene, 16000, SAME);
+    for (int i = 0; i < 30; i++) {
+        uses(scene, 1, 1000 + 100 * i); /* 100 MiB a second: 6000 more in a minute */
+    }
+    struct sl_measured measured = judged(scene);
+    assert_true(measured.room_mib < TOTAL - 3900 - 5800);
+    assert_true(measured.room_mib > TOTAL - 3900 - 6200);
+}
+
+static void undeclared_memory_gives_no_room_to_others(void **state)
+{
+    struct scene *scene = *state;
+    learn(scene, SAME, 100);
+    learn(scene, 0, 100);
+    runs(scene, 16000, SAME);
+    runs(scene, 0, 0);
+    uses(scene, 30, 100);
+    assert_int_equal(judged(scene).room_mib, -1);
+    assert_false(fits(scene, 1, SAME));
+}
+
+static void a_room_measured_beside_other_pods_is_void(void **state)
+{
+    struct scene *scene = *state;
+    learn(scene, SAME, 100);
+    runs(scene, 16000, SAME);
+    uses(scene, 30, 1000);
+    assert_true(judged(scene).room_mib > 4000);
+    assert_true(fits(scene, 4000, SAME));
+    runs(scene, 4000, SAME);
+    assert_false(fits(scene, 4000, SAME)); /* not before it is measured again ... */
+    uses(scene, 19, 1500);
+    (void)judged(scene);
+    assert_false(fits(scene, 4000, SAME)); /* ... from its start on */
+    uses(scene, 1, 1500);
+    (void)judged(scene);
+    assert_true(fits(scene, 4000, SAME));
+    assert_false(sl_view_overcommitted(scene->rig->view)); /* declared beyond the GPU, on purpose */
+}
+
+static void a_room_takes_one_pod_at_a_time(void **state)
+{
+    struct scene *scene = *state;
+    learn(scene, SAME, 100);
+    runs(scene, 16000, SAME);
+    uses(scene, 30, 1000);
+    (void)judged(scene);
+    struct sl_ask two = ask_of(1000, SAME);
+    two.item[0].count = 2;
+    assert_int_equal(rig_verdict(scene->rig, &two).reason, SL_REASON_MEMORY_TAKEN);
+}
+
+static void what_is_used_beyond_all_asks_is_taken(void **state)
+{
+    struct scene *scene = *state;
+    scene->rule.sharing = SL_SHARING_ASKS;
+    runs(scene, 4000, SAME);
+    uses(scene, 3, 4000 + SL_USAGE_OVER_MIN_MIB);
+    (void)judged(scene); /* sees these pods together for the first time */
+    uses(scene, 3, 4000 + SL_USAGE_OVER_MIN_MIB);
+    assert_int_equal(judged(scene).over_mib, 0);
+    uses(scene, 2, 9000);
+    assert_int_equal(judged(scene).over_mib, 0);
+    uses(scene, 1, 9001);
+    assert_int_equal(judged(scene).over_mib, 5000); /* three samples agree */
+    assert_true(fits(scene, 7000, OTHER));
+    assert_false(fits(scene, 7001, OTHER));
+    runs(scene, 1000, OTHER);
+    (void)judged(scene);
+    assert_int_equal(judged(scene).over_mib, 0); /* not by samples from before the pod */
+}
+
+static void the_share_of_memory_of_gpushare_counts_what_is_used_too(void **state)
+{
+    struct scene *scene = *state;
+    struct rig *rig = scene->rig;
+    unsigned pool = rig_pool(rig, "aliyun.com/gpu-mem", SL_KIND_MEMORY, 16);
+    (void)pool;
+    rig->device[0].memory_units = 16; /* GiB, of 1000 MiB here */
+    scene->rule.sharing = SL_SHARING_ASKS;
+    struct sl_ask ask = rig_ask("aliyun.com/gpu-mem", 4);
+    rig_run(rig, &ask, "aliyun.com/gpu-mem=0")->started_us = 1;
+    (void)judged(scene);
+    uses(scene, 3, 6500);
+    assert_int_equal(judged(scene).over_mib, 2500);
+    ask.item[0].count = 9;
+    assert_int_equal(rig_verdict(rig, &ask).reason, SL_REASON_FITS);
+    ask.item[0].count = 10;
+    assert_int_not_equal(rig_verdict(rig, &ask).reason, SL_REASON_FITS);
+}
+
+static void lives_that_ended_teach_their_peak(void **state)
+{
+    struct scene *scene = *state;
+    for (int life = 0; life < SL_PEAKS_LEAST; life++) {
+        assert_int_equal(sl_peaks_expected(scene->peaks, SAME, 0), 1000);
+        runs(scene, 8000, SAME);
+        for (int i = 0; i < SL_USAGE_LIFE_WINDOWS; i++) {
+            (void)judged(scene);
+            uses(scene, 5, i == 1 ? 4000 : 1000);
+        }
+        (void)judged(scene);
+        scene->rig->n_pods = 0;
+        scene->now++;
+        (void)judged(scene);
+        assert_int_equal(sl_peaks_lives(scene->peaks, SAME), life + 1);
+    }
+    assert_int_equal(sl_peaks_expected(scene->peaks, SAME, 0), 501);
+}
+
+static void short_or_mixed_lives_teach_nothing(void **state)
+{
+    struct scene *scene = *state;
+    runs(scene, 8000, SAME);
+    (void)judged(scene);
+    uses(scene, 5, 1000);
+    (void)judged(scene); /* one window with samples */
+    scene->rig->n_pods = 0;
+    (void)judged(scene);
+    assert_int_equal(sl_peaks_lives(scene->peaks, SAME), 0);
+    runs(scene, 4000, SAME);
+    runs(scene, 4000, OTHER);
+    for (int i = 0; i < 5; i++) {
+        (void)judged(scene);
+        uses(scene, 5, 1000);
+    }
+    scene->rig->n_pods = 0;
+    (void)judged(scene);
+    assert_int_equal(sl_peaks_lives(scene->peaks, SAME), 0);
+    assert_int_equal(sl_peaks_lives(scene->peaks, OTHER), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(by_asks_nothing_that_is_measured_gives_room, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(cbp_gives_what_steady_pods_leave, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(pp_gives_what_is_foreseen_where_cbp_does_not, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(what_is_not_known_well_gives_no_room, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(peaks_count_what_workloads_came_to_use_in_former_lives,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(memory_that_grows_is_counted_as_grown, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(undeclared_memory_gives_no_room_to_others, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_room_measured_beside_other_pods_is_void, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_room_takes_one_pod_at_a_time, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_used_beyond_all_asks_is_taken, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_share_of_memory_of_gpushare_counts_what_is_used_too,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(lives_that_ended_teach_their_peak, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(short_or_mixed_lives_teach_nothing, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
