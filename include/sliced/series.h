@@ -31,9 +31,10 @@ struct sl_series {
     uint16_t n;
 };
 
-/* Takes a figure in. False, and nothing has changed: it is older than the last sample, its sample
- * has that figure already, or it is out of range (below 0; above 1000 for a permille). Samples come
- * by time; figures of one time share one. The oldest sample goes when the ring is full. */
+/* Takes a figure in, in any order of time; figures of one time share a sample. False, and nothing
+ * has changed: the ring is full of younger samples, the sample has that figure already, or the
+ * value is out of range (below 0; above 1000 for a permille). The oldest sample goes when the ring
+ * is full. */
 bool sl_series_put(struct sl_series *series, int64_t at_us, enum sl_figure_of figure,
                    int64_t value);
 

@@ -210,12 +210,32 @@ static int check_backoff(const struct sl_config *config, struct sl_key_clash *cl
                         seconds_of(config->partitioning.backoff_us));
 }
 
+static int check_telemetry(const struct sl_config *config, struct sl_key_clash *clash,
+                           struct sl_error *err)
+{
+    bool measures = config->telemetry.url[0] != '\0';
+    *clash = (struct sl_key_clash){"telemetry.sharing", "telemetry.url"};
+    if (config->telemetry.sharing != SL_SHARING_ASKS && !measures) {
+        return sl_error_set(err, SL_ERR_FIELD, "found %s, expected telemetry.url beside it",
+                            sl_sharing_name(config->telemetry.sharing));
+    }
+    *clash = (struct sl_key_clash){"telemetry.username", "telemetry.passwordFile"};
+    if (config->telemetry.username[0] != '\0' && config->telemetry.password_file[0] == '\0') {
+        return sl_error_set(err, SL_ERR_FIELD, "expected telemetry.passwordFile beside it");
+    }
+    *clash = (struct sl_key_clash){"telemetry.certFile", "telemetry.keyFile"};
+    if ((config->telemetry.cert_file[0] == '\0') != (config->telemetry.key_file[0] == '\0')) {
+        return sl_error_set(err, SL_ERR_FIELD, "expected both telemetry.certFile and keyFile");
+    }
+    return 0;
+}
+
 int sl_keys_check(const struct sl_config *config, struct sl_key_clash *clash, struct sl_error *err)
 {
-    static const rule rules[] = {check_threads,  check_pair,  check_client_ca, check_clients,
-                                 check_open,     check_api,   check_webhook,   check_whole,
-                                 check_deadline, check_retry, check_bind,      check_partitioning,
-                                 check_backoff};
+    static const rule rules[] = {
+        check_threads, check_pair,         check_client_ca, check_clients,  check_open,
+        check_api,     check_webhook,      check_whole,     check_deadline, check_retry,
+        check_bind,    check_partitioning, check_backoff,   check_telemetry};
     for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
         if (rules[i](config, clash, err) < 0) {
             return -1;

@@ -137,6 +137,31 @@ struct sl_config {
         char config_namespace[SL_CONFIG_TEXT_MAX]; /* partitioning.migManager */
         char config_map[SL_CONFIG_TEXT_MAX];
     } partitioning;
+    struct {
+        char url[SL_CONFIG_TEXT_MAX]; /* empty: nothing is measured */
+        char ca_file[SL_CONFIG_TEXT_MAX];
+        char cert_file[SL_CONFIG_TEXT_MAX];
+        char key_file[SL_CONFIG_TEXT_MAX];
+        char token_file[SL_CONFIG_TEXT_MAX];
+        char username[SL_CONFIG_TEXT_MAX];
+        char password_file[SL_CONFIG_TEXT_MAX];
+        char selector[SL_CONFIG_TEXT_MAX];    /* "label=value,..." */
+        char node_labels[SL_CONFIG_TEXT_MAX]; /* "label,..." */
+        char memory_used[SL_CONFIG_TEXT_MAX]; /* telemetry.metrics */
+        char busy_percent[SL_CONFIG_TEXT_MAX];
+        char busy_ratio[SL_CONFIG_TEXT_MAX];
+        char bandwidth_ratio[SL_CONFIG_TEXT_MAX];
+        int64_t interval_us;
+        int64_t timeout_us;
+        int64_t stale_us; /* telemetry.staleAfter */
+        int64_t gap_us;   /* telemetry.maxGap */
+        int64_t horizon_us;
+        int64_t window; /* samples */
+        int64_t max_units;
+        int64_t margin;     /* millionths */
+        int64_t idle_below; /* millionths */
+        enum sl_sharing sharing;
+    } telemetry;
     struct sl_score_config score; /* score.weights.<term>, score.byKind.<kind>.<term> */
     struct {
         enum sl_log_level level;

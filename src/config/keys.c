@@ -28,6 +28,11 @@ static const char *const ACTUATORS[] = {[SL_CHOOSE_AUTO] = "auto",
                                         [SL_CHOOSE_MIG_MANAGER] = "mig-manager",
                                         [SL_CHOOSE_NOS] = "nos",
                                         NULL};
+static const char *const SHARING[] = {[SL_SHARING_ASKS] = "asks",
+                                      [SL_SHARING_CBP] = "cbp",
+                                      [SL_SHARING_CBP_PP] = "cbp-pp",
+                                      [SL_SHARING_PEAKS] = "peaks",
+                                      NULL};
 static const char *const ORDERS[] = {
     [SL_ORDER_FIFO] = "fifo", [SL_ORDER_SJF] = "sjf",         [SL_ORDER_P] = "p",
     [SL_ORDER_HRRN] = "hrrn", [SL_ORDER_BOUNDED] = "bounded", NULL};
@@ -64,6 +69,11 @@ const struct sl_key_section sl_key_sections[SL_KEY_SECTIONS] = {
      "Cuts MIG GPUs by what the queue's pods wait for (docs/partitioning.md); not used with "
      "--cluster."},
     {"partitioning.migManager", "Nodes whose GPUs NVIDIA's mig-manager cuts."},
+    {"telemetry", "What GPUs are measured to do, read from a Prometheus that scrapes dcgm-exporter "
+                  "(docs/telemetry.md)."},
+    {"telemetry.metrics",
+     "Names of the metrics that are read; an empty one is not. Their series need the labels gpu "
+     "(its index) and, of MIG instances, GPU_I_ID."},
     {"score", "How nodes are ranked."},
     {"score.weights",
      "The terms of a node's score: a weighted mean; all 0 counts as all equal. They "
@@ -335,6 +345,74 @@ const struct sl_key sl_keys[SL_KEYS] = {
      AT(partitioning.config_map), .string = "sliced-mig-config",
      .help = "ConfigMap with the mig-manager's configuration; sliced adds its entries to the key "
              "config.yaml and leaves others as they are."},
+
+    {"telemetry.url", SL_KEY_URL, .restart = true, .text = true, AT(telemetry.url), .string = "",
+     .help = "Prometheus, as http://prometheus.monitoring:9090 or https://...; empty: nothing is "
+             "measured."},
+    {"telemetry.caFile", SL_KEY_PATH, .restart = true, .text = true, AT(telemetry.ca_file),
+     .string = "",
+     .help = "Authorities in PEM that must have signed its certificate; empty: the system's."},
+    {"telemetry.certFile", SL_KEY_PATH, .restart = true, .text = true, AT(telemetry.cert_file),
+     .string = "", .help = "Certificate to show it, in PEM."},
+    {"telemetry.keyFile", SL_KEY_PATH, .restart = true, .text = true, AT(telemetry.key_file),
+     .string = "", .help = "Private key of that certificate, in PEM."},
+    {"telemetry.tokenFile", SL_KEY_PATH, .restart = true, .text = true, AT(telemetry.token_file),
+     .string = "", .help = "Bearer token to send; read again as it changes."},
+    {"telemetry.username", SL_KEY_WORD, .restart = true, .text = true, AT(telemetry.username),
+     .string = "", .help = "Name for basic authentication."},
+    {"telemetry.passwordFile", SL_KEY_PATH, .restart = true, .text = true,
+     AT(telemetry.password_file), .string = "", .help = "Its password; read at the start."},
+    {"telemetry.selector", SL_KEY_SELECTOR, .restart = true, .text = true, AT(telemetry.selector),
+     .string = "",
+     .help = "Labels that series must have, as job=dcgm-exporter; needed where one Prometheus "
+             "scrapes several clusters."},
+    {"telemetry.nodeLabels", SL_KEY_WORD, .restart = true, .text = true, AT(telemetry.node_labels),
+     .string = "Hostname,hostname,node,kubernetes_node",
+     .help = "Labels that may name the node, at most four, joined by commas; the first one that "
+             "names a known node counts."},
+    {"telemetry.interval", SL_KEY_DURATION, .restart = true, AT(telemetry.interval_us),
+     .min = SL_SECOND_US, .max = SL_HOUR_US, .number = 10 * SL_SECOND_US,
+     .help = "How often it is asked for the samples that have come."},
+    {"telemetry.timeout", SL_KEY_DURATION, .restart = true, AT(telemetry.timeout_us),
+     .min = SL_SECOND_US, .max = SL_HOUR_US, .number = 10 * SL_SECOND_US,
+     .help = "An answer that is not whole by then is given up."},
+    {"telemetry.staleAfter", SL_KEY_DURATION, .restart = true, AT(telemetry.stale_us),
+     .min = SL_SECOND_US, .max = SL_DAY_US, .number = 90 * SL_SECOND_US,
+     .help = "A GPU whose last sample is older is judged as if nothing were measured."},
+    {"telemetry.maxGap", SL_KEY_DURATION, .restart = true, AT(telemetry.gap_us),
+     .min = SL_SECOND_US, .max = SL_DAY_US, .number = 65 * SL_SECOND_US,
+     .help = "Longest time between two samples of a window that decides; twice the exporter's "
+             "interval and more."},
+    {"telemetry.window", SL_KEY_INTEGER, .restart = true, AT(telemetry.window), .min = 20,
+     .max = SL_SERIES_CAP_MAX, .number = 60, .help = "Samples that are kept of each GPU."},
+    {"telemetry.maxUnits", SL_KEY_INTEGER, .restart = true, AT(telemetry.max_units), .min = 1,
+     .max = 1000000, .number = 16384,
+     .help = "GPUs and MIG instances that are kept; further ones count as not measured."},
+    {"telemetry.sharing", SL_KEY_ENUM, .restart = true, AT(telemetry.sharing), .words = SHARING,
+     .number = SL_SHARING_ASKS,
+     .help = "Which pods that declare sliced.dev/gpu-memory may share a GPU by replicas: those "
+             "whose asks fit together (asks); or also by what is used, by the published rules "
+             "(cbp, cbp-pp), or by what former pods of each workload came to use (peaks)."},
+    {"telemetry.margin", SL_KEY_DECIMAL, .restart = true, AT(telemetry.margin), .min = 0,
+     .max = 10 * ONE, .number = ONE * 15 / 100,
+     .help = "With peaks: part of a workload's highest use that is added to it."},
+    {"telemetry.horizon", SL_KEY_DURATION, .restart = true, AT(telemetry.horizon_us), .min = 0,
+     .max = SL_DAY_US, .number = 2 * SL_MINUTE_US,
+     .help = "With peaks: memory that grows counts as it will be after that long."},
+    {"telemetry.idleBelow", SL_KEY_DECIMAL, .restart = true, AT(telemetry.idle_below), .min = 0,
+     .max = ONE, .number = ONE / 100,
+     .help = "A GPU that is busy for a smaller part of the time is idle."},
+    {"telemetry.metrics.memoryUsed", SL_KEY_WORD, .restart = true, .text = true,
+     AT(telemetry.memory_used), .string = "DCGM_FI_DEV_FB_USED", .help = "Used memory, in MiB."},
+    {"telemetry.metrics.busyPercent", SL_KEY_WORD, .restart = true, .text = true,
+     AT(telemetry.busy_percent), .string = "DCGM_FI_DEV_GPU_UTIL",
+     .help = "Time in which something ran, 0 to 100; MIG instances have none."},
+    {"telemetry.metrics.busyRatio", SL_KEY_WORD, .restart = true, .text = true,
+     AT(telemetry.busy_ratio), .string = "DCGM_FI_PROF_GR_ENGINE_ACTIVE",
+     .help = "The same, 0 to 1: of MIG instances, and where the percentage is not there."},
+    {"telemetry.metrics.bandwidthRatio", SL_KEY_WORD, .restart = true, .text = true,
+     AT(telemetry.bandwidth_ratio), .string = "DCGM_FI_PROF_DRAM_ACTIVE",
+     .help = "Time in which the memory was read or written, 0 to 1."},
 
     {"score.weights.availability", SL_KEY_INTEGER, AT(score.weight[SL_TERM_AVAILABILITY]), .min = 0,
      .max = 1000, .number = 100,

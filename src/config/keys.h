@@ -20,6 +20,7 @@ enum sl_key_type {
     SL_KEY_PATH,     /* a file's name, or empty; the file need not be there yet */
     SL_KEY_WORD,     /* any text without quotes, backslashes and control characters, or empty */
     SL_KEY_OBJECT,   /* the name of a Kubernetes object; empty where the built-in value is */
+    SL_KEY_URL,      /* "https://prometheus:9090", or empty */
     SL_KEY_SELECTOR, /* "LABEL=VALUE,..."; may be empty */
     SL_KEY_TYPES,
 };
@@ -59,7 +60,7 @@ struct sl_key_list {
     uint8_t max;     /* entries */
 };
 
-enum { SL_KEYS = 108, SL_KEY_SECTIONS = 21, SL_KEY_LISTS = 5, SL_KEY_FIELDS_MAX = 5 };
+enum { SL_KEYS = 131, SL_KEY_SECTIONS = 23, SL_KEY_LISTS = 5, SL_KEY_FIELDS_MAX = 5 };
 
 /* Keys of one section stand together; a section's keys follow those of its parent. */
 extern const struct sl_key sl_keys[SL_KEYS];

@@ -369,6 +369,9 @@ bool sl_value_text(const struct sl_key *key, struct sl_str text)
         return is_plain(text);
     case SL_KEY_OBJECT:
         return is_object_name(text) && (text.len > 0 || (key->string[0] == '\0' && !key->required));
+    case SL_KEY_URL:
+        return is_plain(text) && (text.len == 0 || sl_str_starts(text, SL_STR("http://")) ||
+                                  sl_str_starts(text, SL_STR("https://")));
     case SL_KEY_SELECTOR:
         return is_plain(text) && sl_config_selector_read(text, &selector);
     default:
@@ -406,6 +409,7 @@ static const struct {
     [SL_KEY_OBJECT] = {"name",
                        "the name of a Kubernetes object: small letters, digits, \"-\" and \".\"",
                        "", "as Kubernetes names objects"},
+    [SL_KEY_URL] = {"URL", "http://HOST:PORT or https://HOST:PORT", "", "http or https"},
     [SL_KEY_SELECTOR] = {"selector", "LABEL=VALUE, up to 8 of them joined by commas", "",
                          "up to 8 labels"},
 };

@@ -20,6 +20,7 @@
 #include "server/http/listeners.h"
 #include "server/metrics/version.h"
 #include "server/routes.h"
+#include "telemetry/telemetry.h"
 #include "util/clock.h"
 #include "util/data/hash.h"
 #include "util/time.h"
@@ -48,6 +49,7 @@ struct daemon {
     struct sl_kube_access access;
     char from[SL_ACCESS_FROM_MAX];
     struct sl_cluster *cluster;      /* NULL: embedded */
+    struct sl_telemetry *telemetry;  /* NULL: telemetry.url is empty */
     struct sl_queue_worker *worker;  /* of an embedded cluster; NULL: none */
     struct sl_stage_tracker *stages; /* as worker */
     pthread_t main;
@@ -287,6 +289,20 @@ static int start_cluster(struct daemon *daemon, struct sl_app_options *options,
     return sl_cluster_start(daemon->cluster, err);
 }
 
+static int start_telemetry(struct daemon *daemon, struct sl_app_options *options,
+                           struct sl_error *err)
+{
+    if (daemon->config.telemetry.url[0] == '\0') {
+        return 0;
+    }
+    daemon->telemetry = sl_telemetry_new(&daemon->config, daemon->store, err);
+    if (daemon->telemetry == NULL) {
+        return -1;
+    }
+    options->usage = sl_telemetry_reader(daemon->telemetry);
+    return sl_telemetry_start(daemon->telemetry, err);
+}
+
 /* Returns -1 when the daemon runs, else the exit status. */
 static int daemon_start(struct daemon *daemon, struct sl_error *err)
 {
@@ -308,7 +324,8 @@ static int daemon_start(struct daemon *daemon, struct sl_error *err)
     options.store = daemon->store;
     options.tls = daemon->tls;
     if ((daemon->options.n_cluster > 0 ? start_embedded(daemon, &options, err)
-                                       : start_cluster(daemon, &options, err)) < 0) {
+                                       : start_cluster(daemon, &options, err)) < 0 ||
+        start_telemetry(daemon, &options, err) < 0) {
         return err->code == SL_ERR_NOMEM ? EXIT_REFUSED : EXIT_WRONG;
     }
     daemon->app = sl_app_new(&options, err);
@@ -444,6 +461,7 @@ static void daemon_stop(struct daemon *daemon)
     if (daemon->app != NULL) {
         sl_app_stop(daemon->app);
     }
+    sl_telemetry_free(daemon->telemetry);
     sl_cluster_free(daemon->cluster);
     sl_queue_worker_free(daemon->worker);
     sl_stage_tracker_free(daemon->stages);

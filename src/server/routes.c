@@ -57,6 +57,8 @@ static const struct sl_route routes[] = {
      "pods that wait, in their order (?output=table, ?limit=, ?namespace=, ?resource=)"},
     {"GET", "/api/v1/partitions", FOR_OPERATOR, NULL, NULL, sl_api_partitions,
      "nodes whose GPUs may be cut: how they are, what is under way (?output=table, ?limit=)"},
+    {"GET", "/api/v1/usage", FOR_OPERATOR, NULL, NULL, sl_api_usage,
+     "what GPUs were measured to do (?by=device|pod, ?output=table, ?limit=, ?namespace=)"},
     {"GET", "/api/v1/state", FOR_OPERATOR, NULL, NULL, sl_api_state,
      "the daemon's own state"},
     {"POST", "/api/v1/embedded/pods", SL_CLASS_EMBEDDED, SL_FOR_OPERATOR, 0, true,

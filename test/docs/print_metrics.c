@@ -8,6 +8,7 @@
 #include "daemon/queue/report.h"
 #include "daemon/stages/tracker.h"
 #include "server/metrics/metrics.h"
+#include "telemetry/telemetry.h"
 
 /* Of what="made" the first label's name, then the values of all samples; of written samples the
  * labels' names. */
@@ -49,7 +50,7 @@ static void print_part(const char *title, const struct sl_metric_table *tables)
 
 int main(void)
 {
-    puts("<!-- Made from the tables of src/server and src/daemon by test/docs/print_metrics; "
+    puts("<!-- Made from the tables of the code by test/docs/print_metrics; "
          "scripts/docs\n     writes it. -->\n"
          "# Metrics\n\n"
          "What `GET /metrics` shows. [operations.md](operations.md#metrics) says which are worth "
@@ -59,5 +60,6 @@ int main(void)
     print_part("The queue", sl_queue_metrics);
     print_part("Stages", sl_stage_tracker_metrics);
     print_part("Cuts of GPUs", sl_partitioner_metrics);
+    print_part("Telemetry", sl_telemetry_metrics);
     return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

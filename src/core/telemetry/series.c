@@ -44,31 +44,36 @@ static void set_figure(struct sl_sample *sample, enum sl_figure_of figure, int64
     }
 }
 
-/* The sample of that time, new or not; NULL when it is older than all that may still grow. */
-static struct sl_sample *sample_for(struct sl_series *series, int64_t at_us)
+/* Makes room for one sample at place i of n, forgetting the oldest when the ring is full. Returns
+ * its place. */
+static size_t open_place(struct sl_series *series, size_t i)
 {
-    /* Figures come one after the other, each with all its times: look back for the time. */
-    for (size_t i = series->n; i > 0; i--) {
-        struct sl_sample *sample = sample_at(series, i - 1);
-        if (sample->at_us == at_us) {
-            return sample;
-        }
-        if (sample->at_us < at_us) {
-            if (i < series->n) {
-                return NULL;
-            }
-            break;
-        }
-    }
-    if (series->n > 0 && sample_at(series, series->n - 1U)->at_us > at_us) {
-        return NULL;
-    }
     if (series->n < series->cap) {
         series->n++;
     } else {
         series->first = (uint16_t)((series->first + 1U) % series->cap);
+        i--;
     }
-    struct sl_sample *sample = sample_at(series, series->n - 1U);
+    for (size_t k = series->n - 1U; k > i; k--) {
+        *sample_at(series, k) = *sample_at(series, k - 1);
+    }
+    return i;
+}
+
+/* The sample of that time, new or not; NULL when a full ring has only younger ones. */
+static struct sl_sample *sample_for(struct sl_series *series, int64_t at_us)
+{
+    size_t i = series->n;
+    while (i > 0 && sample_at(series, i - 1)->at_us > at_us) {
+        i--;
+    }
+    if (i > 0 && sample_at(series, i - 1)->at_us == at_us) {
+        return sample_at(series, i - 1);
+    }
+    if (i == 0 && series->n == series->cap) {
+        return NULL;
+    }
+    struct sl_sample *sample = sample_at(series, open_place(series, i));
     *sample = (struct sl_sample){at_us, SL_SERIES_UNKNOWN, SL_SERIES_UNKNOWN, SL_SERIES_UNKNOWN};
     return sample;
 }

@@ -20,6 +20,7 @@ void sl_api_node(struct sl_request *request);
 void sl_api_explain(struct sl_request *request);
 void sl_api_queue(struct sl_request *request);
 void sl_api_partitions(struct sl_request *request);
+void sl_api_usage(struct sl_request *request);
 void sl_api_state(struct sl_request *request);
 
 /* embedded cluster */

@@ -120,7 +120,9 @@ static void write_device(struct sl_writer *w, const struct sl_view *view, unsign
     sl_write_member_i64(w, "instances", use->instances);
     sl_write_member_i64(w, "replicas", use->replicas);
     sl_write_member_i64(w, "memoryUnits", use->memory_units);
-    sl_write_member_i64(w, "declaredMiB", use->declared_mib);
+    int64_t over_mib = view->measured == NULL ? 0 : view->measured[d].over_mib;
+    sl_write_member_i64(w, "declaredMiB", use->declared_mib - over_mib);
+    sl_write_member_i64(w, "overMiB", over_mib);
     sl_write_object_end(w);
     sl_write_member_i64(w, "memoryUnits", device->memory_units);
     sl_write_key(w, "instances");

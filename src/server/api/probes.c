@@ -47,6 +47,9 @@ void sl_probe_metrics(struct sl_request *request)
     if (request->app->hooks.metrics != NULL) {
         request->app->hooks.metrics(request->app->hooks.context, &request->reply);
     }
+    if (request->app->usage.metrics != NULL) {
+        request->app->usage.metrics(request->app->usage.context, &request->reply);
+    }
     if (request->app->queue.metrics != NULL) {
         request->app->queue.metrics(request->app->queue.context, &request->reply);
     }

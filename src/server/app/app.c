@@ -132,6 +132,7 @@ struct sl_app *sl_app_new(const struct sl_app_options *options, struct sl_error 
     app->hooks = options->hooks;
     app->queue = options->queue;
     app->partitions = options->partitions;
+    app->usage = options->usage;
     app->config_path = options->config_path;
     const struct sl_binds_options binds = {
         .store = options->store,

@@ -8,6 +8,7 @@
 #include "server/app/grants.h"
 #include "server/app/partition_reader.h"
 #include "server/app/queue_reader.h"
+#include "server/app/usage_reader.h"
 #include "server/http/request.h"
 
 enum { SL_RELOAD_TEXT_MAX = 640 };
@@ -38,6 +39,7 @@ struct sl_app_options {
     struct sl_hooks hooks;
     struct sl_queue_reader queue;          /* NULLs: none */
     struct sl_partition_reader partitions; /* NULLs: none */
+    struct sl_usage_reader usage;          /* NULLs: none */
     struct sl_tls *tls;                    /* borrowed; NULL: plain HTTP */
     bool embedded;                         /* serves /api/v1/embedded */
 };
@@ -54,6 +56,7 @@ struct sl_app {
     struct sl_hooks hooks;
     struct sl_queue_reader queue;
     struct sl_partition_reader partitions;
+    struct sl_usage_reader usage;
     struct sl_binds binds;
     struct sl_grants grants;
     struct sl_http http;

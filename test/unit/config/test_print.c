@@ -35,6 +35,7 @@ static void random_text(const struct sl_key *key, size_t index, struct sl_config
     static const char *const files[] = {"", "/etc/x/tls.crt", "a b#c", "null", "x: y"};
     static const char *const words[] = {"", "admin@cluster", "arn:aws:eks:1:cluster/x", "~", "'"};
     static const char *const selectors[] = {"", "sliced.dev/partitioning=", "a=b,c=d", "x=null"};
+    static const char *const urls[] = {"", "http://a:1", "https://[::1]/p?q=#x"};
     static const char *const objects[] = {"a", "null", "x-1.y", "0"};
     char text[80];
     if (key->type == SL_KEY_PATH) {
@@ -43,6 +44,8 @@ static void random_text(const struct sl_key *key, size_t index, struct sl_config
         (void)snprintf(text, sizeof(text), "%s", random_of(words, 5));
     } else if (key->type == SL_KEY_OBJECT) {
         (void)snprintf(text, sizeof(text), "%s", random_of(objects, 4));
+    } else if (key->type == SL_KEY_URL) {
+        (void)snprintf(text, sizeof(text), "%s", random_of(urls, 3));
     } else if (key->type == SL_KEY_SELECTOR) {
         (void)snprintf(text, sizeof(text), "%s", random_of(selectors, 4));
     } else if (key->type == SL_KEY_ADDRESS) {
@@ -120,6 +123,16 @@ static void random_config(struct sl_config *config)
     }
     if (config->server.max_connections < config->server.threads) {
         config->server.max_connections = config->server.threads;
+    }
+    if (config->telemetry.url[0] == '\0') {
+        config->telemetry.sharing = SL_SHARING_ASKS;
+    }
+    if (config->telemetry.password_file[0] == '\0') {
+        config->telemetry.username[0] = '\0';
+    }
+    if (config->telemetry.cert_file[0] == '\0' || config->telemetry.key_file[0] == '\0') {
+        config->telemetry.cert_file[0] = '\0';
+        config->telemetry.key_file[0] = '\0';
     }
     if (config->server.cert_file[0] == '\0' || config->server.key_file[0] == '\0') {
         config->server.cert_file[0] = '\0';

@@ -343,7 +343,7 @@ static void an_unknown_key_is_told_with_the_nearest_known_one(void **state)
         {HEAD "zzz: 1\n", SL_ERR_FIELD, 3, 1, "zzz",
          "expected one of apiVersion, kind, server, extender, cluster, kubernetes, gpushare, "
          "leaderElection, "
-         "events, json, queue, partitioning, score, log"},
+         "events, json, queue, partitioning, telemetry, score, log"},
         {"apiversion: x\n", SL_ERR_FIELD, 1, 1, "apiversion", "\"apiVersion\""},
         {HEAD "\"\": 1\n", SL_ERR_FIELD, 3, 1, "", "found an unknown key"},
         {HEAD "server.threads: 4\n", SL_ERR_FIELD, 3, 1, "server.threads",
@@ -440,6 +440,16 @@ static void values_that_contradict_each_other_are_refused(void **state)
          "expected queue.enabled beside it"},
         {HEAD "partitioning:\n  maxBackoff: 30s\n", SL_ERR_FIELD, 4, 3, "partitioning.maxBackoff",
          "found 30s, expected at least partitioning.backoff, 60s"},
+        {HEAD "telemetry:\n  url: prometheus:9090\n", SL_ERR_FIELD, 4, 8, "telemetry.url",
+         "expected http://HOST:PORT or https://HOST:PORT"},
+        {HEAD "telemetry:\n  sharing: cbp\n", SL_ERR_FIELD, 4, 3, "telemetry.sharing",
+         "found cbp, expected telemetry.url beside it"},
+        {HEAD "telemetry:\n  username: a\n", SL_ERR_FIELD, 4, 3, "telemetry.username",
+         "expected telemetry.passwordFile beside it"},
+        {HEAD "telemetry:\n  keyFile: a\n", SL_ERR_FIELD, 4, 3, "telemetry.keyFile",
+         "expected both telemetry.certFile and keyFile"},
+        {HEAD "telemetry:\n  window: 19\n", SL_ERR_FIELD, 4, 11, "telemetry.window",
+         "expected an integer from 20 to 1024"},
         {HEAD "partitioning:\n  nodeSelector: a,b=c\n", SL_ERR_FIELD, 4, 17,
          "partitioning.nodeSelector", "expected LABEL=VALUE"},
     };

@@ -68,20 +68,43 @@ static void figures_of_one_time_share_a_sample(void **state)
     assert_int_equal(sl_series_last(&ring->series, SL_FIGURE_BANDWIDTH), 30);
 }
 
-static void what_is_old_told_twice_or_out_of_range_is_refused(void **state)
+static void what_is_told_twice_or_out_of_range_is_refused(void **state)
 {
     struct ring *ring = *state;
     assert_true(put(ring, 5, 10));
     assert_false(put(ring, 5, 11));
-    assert_false(put(ring, 4, 11));
     assert_true(put(ring, 7, 12));
-    assert_false(put(ring, 6, 11)); /* between two */
+    assert_false(put(ring, 7, 11));
     assert_false(put(ring, 8, -1));
     assert_false(put(ring, 8, (int64_t)INT32_MAX + 1));
     assert_false(sl_series_put(&ring->series, 8 * SECOND, SL_FIGURE_BUSY, 1001));
     assert_true(sl_series_put(&ring->series, 8 * SECOND, SL_FIGURE_BUSY, 1000));
     assert_int_equal(ring->series.n, 3);
     assert_int_equal(sl_series_last(&ring->series, SL_FIGURE_USED), 12);
+}
+
+static void samples_may_come_in_any_order(void **state)
+{
+    struct ring *ring = *state;
+    for (int second = 100; second < 100 + 2 * CAP; second += 2) {
+        assert_true(put(ring, second, second));
+    }
+    assert_false(put(ring, 99, 99)); /* older than a full ring */
+    assert_true(put(ring, 103, 103));
+    assert_int_equal(sl_series_at(&ring->series, 0)->used_mib, 102);
+    assert_int_equal(sl_series_at(&ring->series, 1)->used_mib, 103);
+    assert_int_equal(sl_series_at(&ring->series, 2)->used_mib, 104);
+    assert_true(put(ring, 99 + 2 * CAP, 7));
+    assert_int_equal(sl_series_at(&ring->series, 0)->used_mib, 103);
+    assert_int_equal(sl_series_at(&ring->series, CAP - 1)->used_mib, 7);
+    assert_int_equal(ring->series.n, CAP);
+    ring->series = (struct sl_series){.sample = ring->room, .cap = CAP};
+    for (int second = 10; second > 0; second--) {
+        assert_true(put(ring, second, second));
+    }
+    for (size_t i = 0; i < 10; i++) {
+        assert_int_equal(sl_series_at(&ring->series, i)->used_mib, i + 1);
+    }
 }
 
 static void a_full_ring_forgets_its_oldest(void **state)
@@ -149,8 +172,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(figures_of_one_time_share_a_sample, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_is_old_told_twice_or_out_of_range_is_refused, set_up,
+        cmocka_unit_test_setup_teardown(what_is_told_twice_or_out_of_range_is_refused, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(samples_may_come_in_any_order, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_full_ring_forgets_its_oldest, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_window_is_good_when_long_fresh_and_without_gaps, set_up,
                                         tear_down),

@@ -1,0 +1,38 @@
+/* How the server asks what GPUs were measured to do. Answers are copies. */
+#ifndef SLICED_SERVER_USAGE_READER_H
+#define SLICED_SERVER_USAGE_READER_H
+
+#include "sliced/measured.h"
+#include "util/buf.h"
+#include "util/str.h"
+
+/* One GPU, or one MIG instance. Figures that are not known are -1. */
+struct sl_usage_row {
+    int32_t gpu;      /* index on the node */
+    int32_t instance; /* the driver's number of it; -1: the GPU itself */
+    char profile[24]; /* of the instance; may be empty */
+    struct sl_measured measured;
+    int64_t sampled_us; /* Unix, of the last sample; 0: none */
+    int64_t idle_us;    /* for how long nothing ran on it; 0: something runs */
+};
+
+enum { SL_USAGE_ROWS_MAX = 128 }; /* of one node */
+
+struct sl_usage_status {
+    bool answered;       /* the last question got an answer */
+    int64_t answered_us; /* Unix, of the last answer; 0: none yet */
+    size_t units;
+    char error[256]; /* of the last question; empty: none */
+};
+
+/* Any thread may call; no function waits for I/O. A struct of NULLs stands for a daemon that
+ * measures nothing. */
+struct sl_usage_reader {
+    void *context;
+    void (*status)(void *context, struct sl_usage_status *out);
+    /* Writes the rows of the node, by GPU and instance; returns how many, at most max. */
+    size_t (*node)(void *context, struct sl_str node, struct sl_usage_row *out, size_t max);
+    void (*metrics)(void *context, struct sl_buf *out); /* writes further metrics */
+};
+
+#endif

@@ -1,0 +1,190 @@
+/* Question, answer, and again. */
+#include <stdio.h>
+
+#include "telemetry/internal.h"
+#include "util/clock.h"
+#include "util/log.h"
+#include "util/time.h"
+
+enum { PATH_MAX_BYTES = 64 << 10 };
+
+static const int64_t first_range_us = 5 * SL_MINUTE_US;
+static const int64_t range_slack_us = 5 * SL_SECOND_US;
+
+static bool is_known(const struct sl_telemetry *telemetry, const char *name)
+{
+    return name[0] != '\0' &&
+           sl_snapshot_find(telemetry->snapshot, sl_str_of(name), 0) != SL_NODE_NONE;
+}
+
+static int64_t number_of(const char *text, int64_t absent)
+{
+    int64_t number = 0;
+    if (text[0] == '\0') {
+        return absent;
+    }
+    return sl_str_to_i64(sl_str_of(text), &number) && number >= 0 ? number : -2;
+}
+
+/* The unit of a series; NULL when the series is of no use. */
+static struct sl_unit *unit_of(struct sl_telemetry *telemetry,
+                               const struct sl_answer_series *metric)
+{
+    for (size_t i = 0; i < SL_ANSWER_NODE_LABELS; i++) {
+        if (!is_known(telemetry, metric->node[i])) {
+            continue;
+        }
+        struct sl_unit *unit =
+            sl_units_get(&telemetry->units, sl_str_of(metric->node[i]), number_of(metric->gpu, -2),
+                         number_of(metric->instance, -1));
+        if (unit != NULL) {
+            (void)snprintf(unit->uuid, sizeof(unit->uuid), "%.*s", SL_UNIT_UUID_MAX - 1,
+                           metric->uuid);
+            (void)snprintf(unit->profile, sizeof(unit->profile), "%.*s", SL_UNIT_PROFILE_MAX - 1,
+                           metric->profile);
+        }
+        return unit;
+    }
+    telemetry->stats.strangers++;
+    return NULL;
+}
+
+bool sl_telemetry_series(void *context, const struct sl_answer_series *metric)
+{
+    struct sl_telemetry *telemetry = context;
+    telemetry->unit = sl_question_kind(telemetry->config, metric->name, &telemetry->kind)
+                          ? unit_of(telemetry, metric)
+                          : NULL;
+    return telemetry->unit != NULL;
+}
+
+void sl_telemetry_sample(void *context, int64_t at_us, double value)
+{
+    struct sl_telemetry *telemetry = context;
+    struct sl_unit *unit = telemetry->unit;
+    int64_t figure = sl_question_value(telemetry->kind, value);
+    if (sl_series_put(&unit->series, at_us, telemetry->kind.figure, figure)) {
+        telemetry->stats.samples++;
+    } else {
+        telemetry->stats.refused++;
+    }
+    bool idle = telemetry->kind.figure == SL_FIGURE_BUSY &&
+                figure * 1000 < telemetry->config->telemetry.idle_below;
+    if ((telemetry->kind.figure == SL_FIGURE_BUSY && !idle && at_us > unit->busy_us) ||
+        unit->busy_us == 0) {
+        unit->busy_us = at_us;
+    }
+}
+
+static int on_data(void *context, const char *data, size_t len, struct sl_error *err)
+{
+    struct sl_telemetry *telemetry = context;
+    int64_t begun_ns = sl_clock_monotonic_ns();
+    (void)pthread_mutex_lock(&telemetry->lock);
+    int rc = sl_answer_feed(telemetry->answer, data, len, err);
+    (void)pthread_mutex_unlock(&telemetry->lock);
+    telemetry->work_ns += sl_clock_monotonic_ns() - begun_ns;
+    return rc;
+}
+
+static void say_outcome(struct sl_telemetry *telemetry, int status, const struct sl_error *err)
+{
+    bool good = err == NULL;
+    (void)pthread_mutex_lock(&telemetry->lock);
+    bool changed = telemetry->answered != good || (good && telemetry->stats.answers == 0) ||
+                   (!good && telemetry->stats.failures == 0);
+    telemetry->answered = good;
+    telemetry->error[0] = '\0';
+    if (good) {
+        telemetry->stats.answers++;
+        telemetry->stats.answered_us = sl_clock_real_us();
+    } else {
+        telemetry->stats.failures++;
+        if (status > 0) {
+            (void)snprintf(telemetry->error, sizeof(telemetry->error), "HTTP %d: %.230s", status,
+                           err->message);
+        } else {
+            (void)snprintf(telemetry->error, sizeof(telemetry->error), "%.250s", err->message);
+        }
+    }
+    size_t units = telemetry->units.n;
+    (void)pthread_mutex_unlock(&telemetry->lock);
+    if (changed && good) {
+        char count[24];
+        (void)snprintf(count, sizeof(count), "%zu", units);
+        sl_log(SL_LOG_INFO, "Prometheus answers", "url", telemetry->config->telemetry.url, "gpus",
+               count, (char *)NULL);
+    } else if (changed) {
+        sl_log(SL_LOG_WARN, "no telemetry: GPUs are soon judged as if nothing were measured", "url",
+               telemetry->config->telemetry.url, "error", telemetry->error, (char *)NULL);
+    }
+}
+
+static void on_done(void *context, const struct sl_reply *reply)
+{
+    struct sl_telemetry *telemetry = context;
+    struct sl_error err = reply->err;
+    int64_t begun_ns = sl_clock_monotonic_ns();
+    int rc = reply->status == 200 && reply->err.code == SL_ERR_NONE ? 0 : -1;
+    if (rc == 0) {
+        (void)pthread_mutex_lock(&telemetry->lock);
+        rc = sl_answer_finish(telemetry->answer, &err);
+        (void)pthread_mutex_unlock(&telemetry->lock);
+    }
+    say_outcome(telemetry, reply->status == 200 ? 0 : reply->status, rc < 0 ? &err : NULL);
+    sl_telemetry_judge(telemetry);
+    sl_store_release(telemetry->store, telemetry->snapshot);
+    telemetry->snapshot = NULL;
+    telemetry->work_ns += sl_clock_monotonic_ns() - begun_ns;
+    (void)pthread_mutex_lock(&telemetry->lock);
+    telemetry->stats.work_us += telemetry->work_ns / 1000;
+    (void)pthread_mutex_unlock(&telemetry->lock);
+    (void)sl_client_after(telemetry->client, telemetry->config->telemetry.interval_us,
+                          sl_telemetry_ask, telemetry);
+}
+
+/* Seconds back for which samples are asked: since the last answer, and two intervals, in case a
+ * scrape came late. */
+static int64_t range_s(const struct sl_telemetry *telemetry)
+{
+    int64_t range_us = 2 * telemetry->config->telemetry.interval_us + range_slack_us;
+    int64_t since_us = telemetry->stats.answered_us == 0
+                           ? first_range_us
+                           : sl_clock_real_us() - telemetry->stats.answered_us + range_us;
+    range_us = since_us > range_us ? since_us : range_us;
+    range_us =
+        range_us > first_range_us && first_range_us > 2 * telemetry->config->telemetry.interval_us
+            ? first_range_us
+            : range_us;
+    return (range_us + SL_SECOND_US - 1) / SL_SECOND_US;
+}
+
+void sl_telemetry_ask(void *context)
+{
+    struct sl_telemetry *telemetry = context;
+    struct sl_error err = {0};
+    struct sl_buf path;
+    sl_buf_init(&path, PATH_MAX_BYTES);
+    sl_question_put(&path, telemetry->config, range_s(telemetry));
+    sl_buf_putc(&path, '\0');
+    const struct sl_call_options call = {
+        .method = "GET",
+        .path = path.data,
+        .priority = SL_CALL_NORMAL,
+        .timeout_us = telemetry->config->telemetry.timeout_us,
+        .data = on_data,
+        .done = on_done,
+        .context = telemetry,
+    };
+    telemetry->work_ns = 0;
+    telemetry->snapshot = sl_store_acquire(telemetry->store);
+    sl_answer_reset(telemetry->answer);
+    if (path.failed != SL_BUF_OK || sl_client_call(telemetry->client, &call, NULL, &err) < 0) {
+        /* stopping, or out of memory: try again, unless stopping refuses that too */
+        sl_store_release(telemetry->store, telemetry->snapshot);
+        telemetry->snapshot = NULL;
+        (void)sl_client_after(telemetry->client, telemetry->config->telemetry.interval_us,
+                              sl_telemetry_ask, telemetry);
+    }
+    sl_buf_free(&path);
+}

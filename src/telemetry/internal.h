@@ -1,0 +1,52 @@
+/* Private to telemetry: its state, and what each file gives the ones above it. telemetry.c calls
+ * ask.c, which calls judge.c; report.c reads. */
+#ifndef SLICED_TELEMETRY_INTERNAL_H
+#define SLICED_TELEMETRY_INTERNAL_H
+
+#include <pthread.h>
+
+#include "kube/client/client.h"
+#include "telemetry/question.h"
+#include "telemetry/telemetry.h"
+#include "telemetry/units.h"
+
+struct sl_telemetry {
+    const struct sl_config *config;
+    struct sl_store *store;
+    struct sl_arena arena; /* of access */
+    struct sl_kube_access access;
+    struct sl_client *client;
+    struct sl_answer *answer;
+    struct sl_peaks *peaks;
+    int32_t *used; /* telemetry.window figures, for a judgement */
+
+    /* of the answer that comes */
+    const struct sl_snapshot *snapshot;
+    struct sl_unit *unit; /* of the series that is read */
+    struct sl_figure_kind kind;
+    int64_t work_ns; /* spent on this answer */
+
+    struct sl_node_measured *given; /* of one judgement */
+    struct sl_measured *measured;
+    size_t n_given, cap_given;
+    size_t n_measured, cap_measured;
+
+    pthread_mutex_t lock; /* guards what follows */
+    struct sl_units units;
+    struct sl_telemetry_stats stats;
+    bool answered;
+    char error[256];
+};
+
+/* Asks Prometheus, judges, and asks again after telemetry.interval. On the client's thread. */
+void sl_telemetry_ask(void *context);
+
+/* The receivers of an answer. */
+bool sl_telemetry_series(void *context, const struct sl_answer_series *metric);
+void sl_telemetry_sample(void *context, int64_t at_us, double value);
+
+/* Judges every GPU of which something is known, also when there was no answer: what is known grows
+ * old. telemetry->snapshot is held. */
+void sl_telemetry_judge(struct sl_telemetry *telemetry);
+
+#endif

@@ -1,0 +1,151 @@
+/* Gives the store what core makes of the series. */
+#include "telemetry/internal.h"
+#include "util/clock.h"
+#include "util/data/vec.h"
+#include "util/log.h"
+#include "util/time.h"
+
+enum { MIB_STEP = 32, STEP = 20 };
+
+static const int64_t future_us = 5 * SL_SECOND_US;
+static const int64_t forget_us = SL_HOUR_US;
+
+/* Rounds to steps, so that the views of nodes on which little happens stay as they are. */
+static void coarsen(struct sl_measured *measured)
+{
+    int32_t *const down[] = {&measured->room_mib};
+    int32_t *const near[] = {&measured->used_mib, &measured->over_mib, &measured->reserve_mib};
+    int16_t *const share[] = {&measured->busy, &measured->bandwidth};
+    for (size_t i = 0; i < sizeof(down) / sizeof(down[0]); i++) {
+        *down[i] = *down[i] < 0 ? *down[i] : *down[i] / MIB_STEP * MIB_STEP;
+    }
+    for (size_t i = 0; i < sizeof(near) / sizeof(near[0]); i++) {
+        *near[i] = *near[i] < 0 || *near[i] > INT32_MAX - MIB_STEP
+                       ? *near[i]
+                       : (*near[i] + MIB_STEP - 1) / MIB_STEP * MIB_STEP;
+    }
+    for (size_t i = 0; i < sizeof(share) / sizeof(share[0]); i++) {
+        *share[i] = *share[i] < 0 ? *share[i] : (int16_t)((*share[i] + STEP / 2) / STEP * STEP);
+    }
+}
+
+/* Does anything on the node share GPUs by memory or replicas? Views of others show no telemetry. */
+static bool shares(const struct sl_node *node)
+{
+    bool found = false;
+    for (unsigned i = 0; i < node->n_pools; i++) {
+        enum sl_kind kind = node->pool[i].kind;
+        found = found || kind == SL_KIND_REPLICA || kind == SL_KIND_MEMORY;
+    }
+    return found;
+}
+
+/* Room for all nodes and devices of the snapshot. False when out of memory. */
+static bool make_room(struct sl_telemetry *telemetry)
+{
+    const struct sl_snapshot *snapshot = telemetry->snapshot;
+    size_t devices = 0;
+    for (size_t i = 0; i < snapshot->n_nodes; i++) {
+        devices += snapshot->view[i]->node->n_devices;
+    }
+    telemetry->n_given = 0;
+    telemetry->n_measured = 0;
+    return sl_vec_reserve(&telemetry->given, &telemetry->cap_given, snapshot->n_nodes,
+                          sizeof(*telemetry->given)) == 0 &&
+           sl_vec_reserve(&telemetry->measured, &telemetry->cap_measured, devices,
+                          sizeof(*telemetry->measured)) == 0;
+}
+
+static void judge_instances(struct sl_telemetry *telemetry, struct sl_unit_node *home,
+                            const struct sl_usage_rule *rule)
+{
+    struct sl_window_rule last = {.now_us = rule->now_us,
+                                  .since_us = INT64_MAX,
+                                  .back = true,
+                                  .least = 1,
+                                  .stale_us = rule->stale_us,
+                                  .gap_us = INT64_MAX,
+                                  .future_us = rule->future_us};
+    for (struct sl_unit *unit = home->first; unit != NULL; unit = unit->next) {
+        size_t n = 0;
+        if (unit->instance < 0) {
+            continue;
+        }
+        unit->measured = sl_measured_none;
+        unit->measured.state = sl_series_window(&unit->series, &last, telemetry->used, &n);
+        if (n > 0) {
+            unit->measured.used_mib = telemetry->used[0];
+            unit->measured.busy = (int16_t)sl_series_mean(&unit->series, SL_FIGURE_BUSY, 0);
+            unit->measured.bandwidth =
+                (int16_t)sl_series_mean(&unit->series, SL_FIGURE_BANDWIDTH, 0);
+        }
+        telemetry->stats.by_state[unit->measured.state]++;
+    }
+}
+
+static void judge_node(struct sl_telemetry *telemetry, const struct sl_view *view,
+                       const struct sl_usage_rule *rule)
+{
+    struct sl_unit_node *home = sl_units_node(&telemetry->units, sl_str_of(view->node->name));
+    if (home == NULL) {
+        return;
+    }
+    bool shared = home->first != NULL && shares(view->node);
+    size_t n = shared ? view->node->n_devices : 0;
+    struct sl_measured *out = &telemetry->measured[telemetry->n_measured];
+    for (unsigned i = 0; i < view->node->n_devices; i++) {
+        const struct sl_device *device = &view->node->device[i];
+        struct sl_unit *unit = sl_units_of_gpu(home, device->index, device->uuid);
+        struct sl_measured measured = sl_measured_none;
+        if (unit != NULL) {
+            sl_usage_judge(view, i, &unit->series, rule, &unit->usage, telemetry->peaks,
+                           telemetry->used, &unit->measured);
+            telemetry->stats.by_state[unit->measured.state]++;
+            measured = unit->measured;
+            coarsen(&measured);
+        }
+        if (shared) {
+            out[i] = measured;
+        }
+    }
+    judge_instances(telemetry, home, rule);
+    if (n > 0 || home->given) {
+        telemetry->given[telemetry->n_given++] =
+            (struct sl_node_measured){sl_str_of(view->node->name), out, n};
+        telemetry->n_measured += n;
+        home->given = n > 0;
+    }
+}
+
+static struct sl_usage_rule rule_of(const struct sl_config *config, int64_t now_us)
+{
+    return (struct sl_usage_rule){.sharing = config->telemetry.sharing,
+                                  .now_us = now_us,
+                                  .stale_us = config->telemetry.stale_us,
+                                  .gap_us = config->telemetry.gap_us,
+                                  .future_us = future_us,
+                                  .horizon_us = config->telemetry.horizon_us,
+                                  .margin_permille = (int32_t)(config->telemetry.margin / 1000),
+                                  .least = 20};
+}
+
+void sl_telemetry_judge(struct sl_telemetry *telemetry)
+{
+    struct sl_error err = {0};
+    int64_t now_us = sl_clock_real_us();
+    struct sl_usage_rule rule = rule_of(telemetry->config, now_us);
+    const struct sl_snapshot *snapshot = telemetry->snapshot;
+    if (!make_room(telemetry)) {
+        return;
+    }
+    (void)pthread_mutex_lock(&telemetry->lock);
+    memset(telemetry->stats.by_state, 0, sizeof(telemetry->stats.by_state));
+    for (size_t i = 0; i < snapshot->n_nodes; i++) {
+        judge_node(telemetry, snapshot->view[i], &rule);
+    }
+    sl_units_forget(&telemetry->units, now_us - forget_us);
+    (void)pthread_mutex_unlock(&telemetry->lock);
+    if (sl_store_put_measured(telemetry->store, telemetry->given, telemetry->n_given, &err) < 0) {
+        sl_log(SL_LOG_WARN, "cannot keep what was measured", "error", err.message, (char *)NULL);
+    }
+}

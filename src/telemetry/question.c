@@ -1,0 +1,92 @@
+/* {__name__=~"A|B",job="x"}[30s] */
+#include "telemetry/question.h"
+
+#include "kube/client/url.h"
+
+enum { QUERY_MAX = 8192 };
+
+/* Names of metrics are words of letters, digits, '_' and ':'; anything else is taken literally by
+ * the regular expression. */
+static void put_name(struct sl_buf *out, const char *name)
+{
+    for (; *name != '\0'; name++) {
+        bool plain = (*name >= 'a' && *name <= 'z') || (*name >= 'A' && *name <= 'Z') ||
+                     (*name >= '0' && *name <= '9') || *name == '_' || *name == ':';
+        if (plain) {
+            sl_buf_putc(out, *name);
+        }
+    }
+}
+
+void sl_question_put(struct sl_buf *out, const struct sl_config *config, int64_t range_s)
+{
+    const char *const names[] = {config->telemetry.memory_used, config->telemetry.busy_percent,
+                                 config->telemetry.busy_ratio, config->telemetry.bandwidth_ratio};
+    struct sl_config_selector selector;
+    struct sl_buf query;
+    bool first = true;
+    sl_buf_init(&query, QUERY_MAX);
+    sl_buf_puts(&query, "{__name__=~\"");
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (names[i][0] != '\0') {
+            sl_buf_puts(&query, first ? "" : "|");
+            put_name(&query, names[i]);
+            first = false;
+        }
+    }
+    sl_buf_puts(&query, "\"");
+    if (sl_config_selector_read(sl_str_of(config->telemetry.selector), &selector)) {
+        for (size_t i = 0; i < selector.n; i++) {
+            sl_buf_printf(&query, ",%s=\"%s\"", selector.label[i].key, selector.label[i].value);
+        }
+    }
+    sl_buf_printf(&query, "}[%llds]", (long long)range_s);
+    sl_buf_puts(out, "/api/v1/query?query=");
+    sl_url_put(out, (struct sl_str){query.data, query.len});
+    if (query.failed != SL_BUF_OK) {
+        out->failed = query.failed;
+    }
+    sl_buf_free(&query);
+}
+
+bool sl_question_kind(const struct sl_config *config, const char *name, struct sl_figure_kind *out)
+{
+    const struct {
+        const char *name;
+        struct sl_figure_kind kind;
+    } rows[] = {
+        {config->telemetry.memory_used, {SL_FIGURE_USED, SL_SCALE_MIB}},
+        {config->telemetry.busy_ratio, {SL_FIGURE_BUSY, SL_SCALE_RATIO}},
+        {config->telemetry.busy_percent, {SL_FIGURE_BUSY, SL_SCALE_PERCENT}},
+        {config->telemetry.bandwidth_ratio, {SL_FIGURE_BANDWIDTH, SL_SCALE_RATIO}},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        if (name[0] != '\0' && strcmp(rows[i].name, name) == 0) {
+            *out = rows[i].kind;
+            return true;
+        }
+    }
+    return false;
+}
+
+int64_t sl_question_value(struct sl_figure_kind kind, double value)
+{
+    static const double most_mib = INT32_MAX;
+    double most = kind.scale == SL_SCALE_MIB ? most_mib : kind.scale == SL_SCALE_PERCENT ? 100 : 1;
+    double unit = kind.scale == SL_SCALE_MIB ? 1 : kind.scale == SL_SCALE_PERCENT ? 10 : 1000;
+    /* a ratio of two counters may end a hair above 1 */
+    double slack = kind.scale == SL_SCALE_RATIO ? 0.01 : 0;
+    if (!(value >= 0) || value > most + slack) {
+        return -1;
+    }
+    return (int64_t)((value > most ? most : value) * unit + 0.5);
+}
+
+void sl_question_node_labels(const struct sl_config *config,
+                             struct sl_str out[SL_ANSWER_NODE_LABELS])
+{
+    struct sl_str rest = sl_str_of(config->telemetry.node_labels);
+    for (size_t i = 0; i < SL_ANSWER_NODE_LABELS; i++) {
+        out[i] = rest.len == 0 ? (struct sl_str){0} : sl_str_cut(&rest, ',');
+    }
+}

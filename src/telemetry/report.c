@@ -1,0 +1,111 @@
+/* What is known, for the server and for metrics. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "telemetry/internal.h"
+
+void sl_telemetry_stats(struct sl_telemetry *telemetry, struct sl_telemetry_stats *out)
+{
+    (void)pthread_mutex_lock(&telemetry->lock);
+    *out = telemetry->stats;
+    out->over = telemetry->units.over;
+    out->units = telemetry->units.n;
+    out->bytes = sl_units_bytes(&telemetry->units);
+    (void)pthread_mutex_unlock(&telemetry->lock);
+}
+
+static void read_status(void *context, struct sl_usage_status *out)
+{
+    struct sl_telemetry *telemetry = context;
+    (void)pthread_mutex_lock(&telemetry->lock);
+    *out = (struct sl_usage_status){.answered = telemetry->answered,
+                                    .answered_us = telemetry->stats.answered_us,
+                                    .units = telemetry->units.n};
+    (void)snprintf(out->error, sizeof(out->error), "%s", telemetry->error);
+    (void)pthread_mutex_unlock(&telemetry->lock);
+}
+
+#define AT(kind, member) SL_METRIC_AT(kind, struct sl_telemetry_stats, member)
+static const struct sl_metric rows[] = {
+    {"sliced_telemetry_questions_total", SL_METRIC_COUNTER,
+     "Questions to Prometheus, by outcome. Failures without answers between are an alarm.",
+     "outcome=\"answered\"", AT(SL_METRIC_U64, answers)},
+    {.labels = "outcome=\"failed\"", AT(SL_METRIC_U64, failures)},
+    {"sliced_telemetry_last_answer_timestamp_seconds", SL_METRIC_GAUGE,
+     "Unix time of the last answer; 0: there was none.", NULL, AT(SL_METRIC_MS_OF_US, answered_us)},
+    {"sliced_telemetry_samples_total", SL_METRIC_COUNTER,
+     "Samples: taken, and refused because they were known, too old or out of range.",
+     "outcome=\"taken\"", AT(SL_METRIC_U64, samples)},
+    {.labels = "outcome=\"refused\"", AT(SL_METRIC_U64, refused)},
+    {"sliced_telemetry_strangers_total", SL_METRIC_COUNTER,
+     "Series whose labels name no node that is known (telemetry.nodeLabels).", NULL,
+     AT(SL_METRIC_U64, strangers)},
+    {"sliced_telemetry_units", SL_METRIC_GAUGE,
+     "GPUs and MIG instances of which something was measured, by what their samples are good for: "
+     "Short ones have too few since the last pod came, Gappy ones lie too far apart.",
+     "state=\"Good\"", AT(SL_METRIC_U64, by_state[SL_SERIES_GOOD])},
+    {.labels = "state=\"Absent\"", AT(SL_METRIC_U64, by_state[SL_SERIES_ABSENT])},
+    {.labels = "state=\"Stale\"", AT(SL_METRIC_U64, by_state[SL_SERIES_STALE])},
+    {.labels = "state=\"Short\"", AT(SL_METRIC_U64, by_state[SL_SERIES_SHORT])},
+    {.labels = "state=\"Gappy\"", AT(SL_METRIC_U64, by_state[SL_SERIES_GAPPY])},
+    {"sliced_telemetry_units_over_total", SL_METRIC_COUNTER,
+     "Series passed over because telemetry.maxUnits are kept already.", NULL,
+     AT(SL_METRIC_U64, over)},
+    {"sliced_telemetry_bytes", SL_METRIC_GAUGE, "Memory in which samples are kept.", NULL,
+     AT(SL_METRIC_U64, bytes)},
+    {"sliced_telemetry_work_seconds_total", SL_METRIC_COUNTER,
+     "Time spent on reading answers and judging GPUs.", NULL, AT(SL_METRIC_US, work_us)},
+};
+#undef AT
+
+const struct sl_metric_table sl_telemetry_metrics[] = {SL_METRIC_TABLE(rows), {NULL, 0}};
+
+static void write_metrics(void *context, struct sl_buf *out)
+{
+    struct sl_telemetry_stats stats;
+    sl_telemetry_stats(context, &stats);
+    sl_metric_write(&sl_telemetry_metrics[0], &stats, out);
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct sl_usage_row *x = a;
+    const struct sl_usage_row *y = b;
+    int32_t left = x->gpu != y->gpu ? x->gpu : x->instance;
+    int32_t right = x->gpu != y->gpu ? y->gpu : y->instance;
+    return (left > right) - (left < right);
+}
+
+static size_t read_node(void *context, struct sl_str node, struct sl_usage_row *out, size_t max)
+{
+    struct sl_telemetry *telemetry = context;
+    size_t n = 0;
+    (void)pthread_mutex_lock(&telemetry->lock);
+    const struct sl_unit_node *home = sl_units_node(&telemetry->units, node);
+    for (const struct sl_unit *unit = home == NULL ? NULL : home->first; unit != NULL && n < max;
+         unit = unit->next) {
+        const struct sl_series *series = &unit->series;
+        int64_t sampled_us = series->n == 0 ? 0 : sl_series_at(series, series->n - 1U)->at_us;
+        out[n] = (struct sl_usage_row){
+            .gpu = unit->gpu,
+            .instance = unit->instance,
+            .measured = unit->measured,
+            .sampled_us = sampled_us,
+            .idle_us = sampled_us > unit->busy_us ? sampled_us - unit->busy_us : 0,
+        };
+        memcpy(out[n].profile, unit->profile, sizeof(out[n].profile));
+        n++;
+    }
+    (void)pthread_mutex_unlock(&telemetry->lock);
+    qsort(out, n, sizeof(*out), by_place);
+    return n;
+}
+
+struct sl_usage_reader sl_telemetry_reader(struct sl_telemetry *telemetry)
+{
+    return telemetry == NULL ? (struct sl_usage_reader){.context = NULL}
+                             : (struct sl_usage_reader){.context = telemetry,
+                                                        .status = read_status,
+                                                        .node = read_node,
+                                                        .metrics = write_metrics};
+}

@@ -1,0 +1,119 @@
+/* Makes and ends the reader of Prometheus. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "kube/access/file.h"
+#include "telemetry/internal.h"
+#include "util/time.h"
+
+enum { REPLY_MAX = 1 << 20, SECRET_MAX = 64 << 10, WORKLOADS = 4096 };
+
+static const int64_t connect_timeout_us = 5 * SL_SECOND_US;
+static const int64_t first_delay_us = SL_SECOND_US;
+
+static const char *text_or_null(const char *text)
+{
+    return text[0] == '\0' ? NULL : text;
+}
+
+static int make_access(struct sl_telemetry *telemetry, struct sl_error *err)
+{
+    const struct sl_config *config = telemetry->config;
+    struct sl_kube_access *access = &telemetry->access;
+    struct sl_str url = sl_str_of(config->telemetry.url);
+    struct sl_str password = {0};
+    while (url.len > 0 && url.s[url.len - 1] == '/') {
+        url.len--;
+    }
+    access->server = sl_arena_strdup(&telemetry->arena, url.s, url.len);
+    access->ca_file = text_or_null(config->telemetry.ca_file);
+    access->cert_file = text_or_null(config->telemetry.cert_file);
+    access->key_file = text_or_null(config->telemetry.key_file);
+    access->token_file = text_or_null(config->telemetry.token_file);
+    access->username = text_or_null(config->telemetry.username);
+    if (access->server == NULL) {
+        return sl_error_nomem(err);
+    }
+    if (access->username == NULL) {
+        return 0;
+    }
+    if (sl_file_read(config->telemetry.password_file, SECRET_MAX, &telemetry->arena, &password,
+                     err) < 0) {
+        return sl_error_wrap(err, "telemetry.passwordFile");
+    }
+    while (password.len > 0 && (unsigned char)password.s[password.len - 1] <= ' ') {
+        password.len--;
+    }
+    access->password = sl_arena_strdup(&telemetry->arena, password.s, password.len);
+    return access->password == NULL ? sl_error_nomem(err) : 0;
+}
+
+struct sl_telemetry *sl_telemetry_new(const struct sl_config *config, struct sl_store *store,
+                                      struct sl_error *err)
+{
+    struct sl_telemetry *telemetry = calloc(1, sizeof(*telemetry));
+    struct sl_answer_options answer = {
+        .series = sl_telemetry_series, .sample = sl_telemetry_sample, .context = telemetry};
+    if (telemetry == NULL) {
+        (void)sl_error_nomem(err);
+        return NULL;
+    }
+    telemetry->config = config;
+    telemetry->store = store;
+    (void)pthread_mutex_init(&telemetry->lock, NULL);
+    sl_arena_init(&telemetry->arena, 4 * SECRET_MAX);
+    telemetry->units.max = (size_t)config->telemetry.max_units;
+    telemetry->units.window = (uint16_t)config->telemetry.window;
+    sl_question_node_labels(config, answer.node_label);
+    telemetry->answer = sl_answer_new(&answer);
+    telemetry->peaks = sl_peaks_new(WORKLOADS);
+    telemetry->used = calloc((size_t)config->telemetry.window, sizeof(*telemetry->used));
+    if (telemetry->answer == NULL || telemetry->peaks == NULL || telemetry->used == NULL) {
+        (void)sl_error_nomem(err);
+        sl_telemetry_free(telemetry);
+        return NULL;
+    }
+    if (make_access(telemetry, err) < 0) {
+        sl_telemetry_free(telemetry);
+        return NULL;
+    }
+    const struct sl_client_options client = {.access = &telemetry->access,
+                                             .user_agent = "sliced/" SL_VERSION,
+                                             .max_in_flight = 2,
+                                             .max_queued = 2,
+                                             .connect_timeout_us = connect_timeout_us,
+                                             .max_reply = REPLY_MAX};
+    telemetry->client = sl_client_new(&client, err);
+    if (telemetry->client == NULL) {
+        sl_telemetry_free(telemetry);
+        return NULL;
+    }
+    return telemetry;
+}
+
+int sl_telemetry_start(struct sl_telemetry *telemetry, struct sl_error *err)
+{
+    return sl_client_after(telemetry->client, first_delay_us, sl_telemetry_ask, telemetry) < 0
+               ? sl_error_nomem(err)
+               : 0;
+}
+
+void sl_telemetry_free(struct sl_telemetry *telemetry)
+{
+    if (telemetry == NULL) {
+        return;
+    }
+    sl_client_free(telemetry->client);
+    if (telemetry->snapshot != NULL) {
+        sl_store_release(telemetry->store, telemetry->snapshot);
+    }
+    sl_answer_free(telemetry->answer);
+    sl_peaks_free(telemetry->peaks);
+    sl_units_free(&telemetry->units);
+    free(telemetry->used);
+    free(telemetry->given);
+    free(telemetry->measured);
+    sl_arena_free(&telemetry->arena);
+    (void)pthread_mutex_destroy(&telemetry->lock);
+    free(telemetry);
+}

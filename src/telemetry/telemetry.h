@@ -1,0 +1,37 @@
+/* Asks Prometheus again and again what the cluster's GPUs do, and gives the store what core/usage
+ * makes of it. One thread of its own (a client's); nothing waits for it. */
+#ifndef SLICED_TELEMETRY_TELEMETRY_H
+#define SLICED_TELEMETRY_TELEMETRY_H
+
+#include "cluster/store.h"
+#include "config/config.h"
+#include "server/app/usage_reader.h"
+#include "server/metrics/metric.h"
+
+struct sl_telemetry;
+
+/* config->telemetry.url is not empty. Both are borrowed until the end. NULL: *err says why, as when
+ * a file with credentials cannot be read. */
+struct sl_telemetry *sl_telemetry_new(const struct sl_config *config, struct sl_store *store,
+                                      struct sl_error *err);
+/* Asks for the first time soon. */
+int sl_telemetry_start(struct sl_telemetry *telemetry, struct sl_error *err);
+void sl_telemetry_free(struct sl_telemetry *telemetry); /* NULL is allowed */
+
+struct sl_usage_reader sl_telemetry_reader(struct sl_telemetry *telemetry);
+
+struct sl_telemetry_stats {
+    uint64_t answers, failures; /* of questions to Prometheus */
+    uint64_t samples, refused;  /* taken; told twice, too old or no number in range */
+    uint64_t strangers;         /* series of no node that is known */
+    uint64_t over;              /* units refused: telemetry.maxUnits */
+    size_t units, bytes;
+    int64_t answered_us; /* Unix, of the last answer; 0: none yet */
+    int64_t work_us;     /* spent on answers and judgements */
+    size_t by_state[5];  /* units by enum sl_series_state, as last judged */
+};
+void sl_telemetry_stats(struct sl_telemetry *telemetry, struct sl_telemetry_stats *out);
+
+extern const struct sl_metric_table sl_telemetry_metrics[]; /* ends with an empty one */
+
+#endif

@@ -1,0 +1,136 @@
+/* Units by node. */
+#include "telemetry/units.h"
+
+#include <stdlib.h>
+
+static void node_free(struct sl_unit_node *node)
+{
+    while (node->first != NULL) {
+        struct sl_unit *unit = node->first;
+        node->first = unit->next;
+        free(unit);
+    }
+    free(node);
+}
+
+void sl_units_free(struct sl_units *units)
+{
+    size_t at = 0;
+    for (struct sl_unit_node *node = sl_map_next(&units->nodes, &at); node != NULL;
+         node = sl_map_next(&units->nodes, &at)) {
+        node_free(node);
+    }
+    sl_map_free(&units->nodes);
+    units->n = 0;
+}
+
+struct sl_unit_node *sl_units_node(const struct sl_units *units, struct sl_str name)
+{
+    return sl_map_get(&units->nodes, name.s, name.len);
+}
+
+/* Finds or adds; NULL: out of memory. */
+static struct sl_unit_node *node_get(struct sl_units *units, struct sl_str name)
+{
+    struct sl_unit_node *node = sl_units_node(units, name);
+    if (node != NULL) {
+        return node;
+    }
+    node = calloc(1, sizeof(*node) + name.len + 1);
+    if (node == NULL) {
+        return NULL;
+    }
+    memcpy(node->name, name.s, name.len);
+    if (sl_map_put(&units->nodes, node->name, name.len, node, NULL) < 0) {
+        free(node);
+        return NULL;
+    }
+    return node;
+}
+
+struct sl_unit *sl_units_get(struct sl_units *units, struct sl_str node, int64_t gpu,
+                             int64_t instance)
+{
+    if (gpu < 0 || gpu >= SL_UNIT_GPU_MAX || instance < -1 || instance > INT16_MAX) {
+        return NULL;
+    }
+    struct sl_unit_node *home = sl_units_node(units, node);
+    for (struct sl_unit *unit = home == NULL ? NULL : home->first; unit != NULL;
+         unit = unit->next) {
+        if (unit->gpu == gpu && unit->instance == instance) {
+            return unit;
+        }
+    }
+    if (units->n >= units->max) {
+        units->over++;
+        return NULL;
+    }
+    home = node_get(units, node);
+    struct sl_unit *unit =
+        home == NULL ? NULL : calloc(1, sizeof(*unit) + units->window * sizeof(unit->sample[0]));
+    if (unit == NULL) {
+        return NULL;
+    }
+    unit->gpu = (int16_t)gpu;
+    unit->instance = (int16_t)instance;
+    unit->series = (struct sl_series){.sample = unit->sample, .cap = units->window};
+    unit->measured = sl_measured_none;
+    unit->next = home->first;
+    home->first = unit;
+    units->n++;
+    return unit;
+}
+
+struct sl_unit *sl_units_of_gpu(const struct sl_unit_node *node, int64_t gpu, const char *uuid)
+{
+    struct sl_unit *by_index = NULL;
+    for (struct sl_unit *unit = node == NULL ? NULL : node->first; unit != NULL;
+         unit = unit->next) {
+        if (unit->instance >= 0) {
+            continue;
+        }
+        bool both = uuid != NULL && unit->uuid[0] != '\0';
+        if (both && strcmp(unit->uuid, uuid) == 0) {
+            return unit;
+        }
+        if (!both && unit->gpu == gpu) {
+            by_index = unit;
+        }
+    }
+    return by_index;
+}
+
+static bool is_older(const struct sl_unit *unit, int64_t before_us)
+{
+    return unit->series.n == 0 ||
+           sl_series_at(&unit->series, unit->series.n - 1U)->at_us < before_us;
+}
+
+void sl_units_forget(struct sl_units *units, int64_t before_us)
+{
+    size_t at = 0;
+    for (struct sl_unit_node *node = sl_map_next(&units->nodes, &at); node != NULL;
+         node = sl_map_next(&units->nodes, &at)) {
+        struct sl_unit **link = &node->first;
+        while (*link != NULL) {
+            struct sl_unit *unit = *link;
+            if (is_older(unit, before_us)) {
+                *link = unit->next;
+                free(unit);
+                units->n--;
+            } else {
+                link = &unit->next;
+            }
+        }
+        if (node->first == NULL && !node->given) {
+            (void)sl_map_remove(&units->nodes, node->name, strlen(node->name));
+            free(node);
+        }
+    }
+}
+
+size_t sl_units_bytes(const struct sl_units *units)
+{
+    return units->n * (sizeof(struct sl_unit) + units->window * sizeof(struct sl_sample)) +
+           sl_map_bytes(&units->nodes);
+}

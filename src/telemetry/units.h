@@ -1,0 +1,55 @@
+/* The GPUs and MIG instances of which something was measured, by node. Not thread safe. */
+#ifndef SLICED_TELEMETRY_UNITS_H
+#define SLICED_TELEMETRY_UNITS_H
+
+#include "sliced/usage.h"
+#include "util/data/map.h"
+
+enum { SL_UNIT_UUID_MAX = 64, SL_UNIT_PROFILE_MAX = 24, SL_UNIT_GPU_MAX = 64 };
+
+struct sl_unit {
+    struct sl_unit *next; /* of the same node */
+    char uuid[SL_UNIT_UUID_MAX];
+    char profile[SL_UNIT_PROFILE_MAX]; /* of an instance, as the exporter says */
+    int16_t gpu;                       /* index on the node */
+    int16_t instance;                  /* GPU_I_ID; -1: the GPU itself */
+    struct sl_series series;
+    struct sl_usage_unit usage;
+    struct sl_measured measured; /* as last judged */
+    int64_t busy_us;             /* when it was last seen busy, or first seen; Unix */
+    struct sl_sample sample[];
+};
+
+struct sl_unit_node {
+    struct sl_unit *first;
+    bool given; /* the store shows what was measured of it */
+    char name[];
+};
+
+struct sl_units {
+    struct sl_map nodes; /* struct sl_unit_node by name */
+    size_t n;            /* units */
+    size_t max;
+    uint16_t window; /* samples of each */
+    uint64_t over;   /* how often a unit was refused because there are max */
+};
+
+void sl_units_free(struct sl_units *units); /* the units, not the struct */
+
+/* Finds the node, or NULL. */
+struct sl_unit_node *sl_units_node(const struct sl_units *units, struct sl_str name);
+
+/* Finds or adds a unit. NULL: there are units->max already, the numbers are out of range, or out of
+ * memory. */
+struct sl_unit *sl_units_get(struct sl_units *units, struct sl_str node, int64_t gpu,
+                             int64_t instance);
+/* The unit of a node's GPU: by UUID where both say one, else by index. NULL is allowed for node. */
+struct sl_unit *sl_units_of_gpu(const struct sl_unit_node *node, int64_t gpu, const char *uuid);
+
+/* Frees units whose last sample is older than that, and nodes that have none then. */
+void sl_units_forget(struct sl_units *units, int64_t before_us);
+
+/* Resident bytes of all. */
+size_t sl_units_bytes(const struct sl_units *units);
+
+#endif

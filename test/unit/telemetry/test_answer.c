@@ -1,0 +1,184 @@
+/* Answers of Prometheus, as it writes them and as it must not. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "telemetry/answer.h"
+
+#define SERIES(labels, samples)                                                                    \
+    "{\"status\":\"success\",\"data\":{\"resultType\":\"matrix\",\"result\":[{\"metric\":{" labels \
+    "},\"values\":[" samples "]}]}}"
+
+struct told {
+    char text[4096];
+    size_t len;
+    bool refuse;
+};
+
+static void say(struct told *told, const char *a, const char *b)
+{
+    told->len +=
+        (size_t)snprintf(told->text + told->len, sizeof(told->text) - told->len, "%s%s", a, b);
+}
+
+static bool series(void *context, const struct sl_answer_series *metric)
+{
+    struct told *told = context;
+    say(told, "[", metric->name);
+    say(told, " ", metric->node[0]);
+    say(told, " gpu ", metric->gpu);
+    say(told, " ", metric->uuid);
+    say(told, " i", metric->instance);
+    say(told, " ", metric->profile);
+    say(told, metric->node[1][0] == '\0' ? "]" : "]2:", metric->node[1]);
+    return !told->refuse;
+}
+
+static void sample(void *context, int64_t at_us, double value)
+{
+    struct told *told = context;
+    told->len += (size_t)snprintf(told->text + told->len, sizeof(told->text) - told->len,
+                                  " %lld=%g", (long long)at_us, value);
+}
+
+/* What is told of the text, given in pieces of that size; ends with the error, if there is one. */
+static const char *read_in(struct told *told, const char *text, size_t piece)
+{
+    struct sl_answer_options options = {.node_label = {SL_STR("Hostname"), SL_STR("hostname")},
+                                        .series = series,
+                                        .sample = sample,
+                                        .context = told};
+    struct sl_answer *answer = sl_answer_new(&options);
+    struct sl_error err = {0};
+    int rc = 0;
+    told->len = 0;
+    told->text[0] = '\0';
+    assert_non_null(answer);
+    sl_answer_reset(answer);
+    for (size_t at = 0; rc == 0 && at < strlen(text); at += piece) {
+        size_t len = strlen(text) - at < piece ? strlen(text) - at : piece;
+        rc = sl_answer_feed(answer, text + at, len, &err);
+    }
+    if (rc == 0) {
+        rc = sl_answer_finish(answer, &err);
+    }
+    sl_answer_free(answer);
+    if (rc < 0) {
+        say(told, "! ", err.message);
+    }
+    return told->text;
+}
+
+static void says(const char *text, const char *expected)
+{
+    struct told told = {.refuse = false};
+    assert_string_equal(read_in(&told, text, 1), expected);
+    assert_string_equal(read_in(&told, text, 7), expected);
+    assert_string_equal(read_in(&told, text, 4096), expected);
+}
+
+static void samples_of_a_matrix_come_with_their_labels(void **state)
+{
+    (void)state;
+    says(SERIES("\"__name__\":\"DCGM_FI_DEV_FB_USED\",\"Hostname\":\"n1\",\"gpu\":\"0\",\"UUID\":"
+                "\"GPU-a\","
+                "\"pod\":\"x\",\"modelName\":\"T4\"",
+                "[1700000000.25,\"12\"],[1700000001,\"13.5\"]"),
+         "[DCGM_FI_DEV_FB_USED n1 gpu 0 GPU-a i ] 1700000000250000=12 1700000001000000=13.5");
+    says(SERIES("\"GPU_I_ID\":\"3\",\"GPU_I_PROFILE\":\"1g.5gb\",\"hostname\":\"n2\"", ""),
+         "[  gpu   i3 1g.5gb]2:n2");
+}
+
+static void samples_of_a_vector_too(void **state)
+{
+    (void)state;
+    says("{\"status\":\"success\",\"data\":{\"resultType\":\"vector\",\"result\":["
+         "{\"metric\":{\"gpu\":\"0\"},\"value\":[1.5,\"1\"]},"
+         "{\"metric\":{\"gpu\":\"1\"},\"value\":[2,\"2\"]}]},\"warnings\":[\"w\"]}",
+         "[  gpu 0  i ] 1500000=1[  gpu 1  i ] 2000000=2");
+    says("{\"status\":\"success\",\"data\":{\"resultType\":\"vector\",\"result\":[]}}", "");
+}
+
+static void numbers_that_are_none_are_passed_over(void **state)
+{
+    (void)state;
+    says(SERIES("",
+                "[1,\"NaN\"],[2,\"+Inf\"],[3,\"-Inf\"],[4,\"x\"],[5,\"\"],[6,\"1e3\"],[7,\"12 \"]"),
+         "[  gpu   i ] 6000000=1000");
+    says(SERIES("", "[-1,\"1\"],[1e300,\"1\"],[7,\"-2\"]"), "[  gpu   i ] 7000000=-2");
+}
+
+static void series_that_nobody_wants_cost_no_sample(void **state)
+{
+    struct told told = {.refuse = true};
+    (void)state;
+    assert_string_equal(read_in(&told, SERIES("\"gpu\":\"7\"", "[1,\"1\"],[2,\"2\"]"), 5),
+                        "[  gpu 7  i ]");
+}
+
+static void a_label_that_is_too_long_is_as_none(void **state)
+{
+    char text[2048];
+    char label[400];
+    (void)state;
+    memset(label, 'a', sizeof(label) - 1);
+    label[sizeof(label) - 1] = '\0';
+    snprintf(text, sizeof(text), SERIES("\"gpu\":\"%s\"", "[1,\"1\"]"), label);
+    says(text, "[  gpu   i ] 1000000=1");
+}
+
+static void what_prometheus_refuses_is_said(void **state)
+{
+    (void)state;
+    says("{\"status\":\"error\",\"errorType\":\"bad_data\",\"error\":\"parse error at 3\"}",
+         "! Prometheus has no answer: parse error at 3");
+    says("{\"data\":null}", "! Prometheus has no answer: it gives no reason");
+}
+
+static void other_shapes_are_errors(void **state)
+{
+    static const char *const texts[] = {
+        "[]",
+        "{\"status\":[]}",
+        "{\"data\":{\"result\":{}}}",
+        "{\"data\":{\"result\":[[]]}}",
+        "{\"data\":{\"result\":[{\"metric\":[]}]}}",
+        "{\"data\":{\"result\":[{\"metric\":{\"gpu\":0}}]}}",
+        "{\"data\":{\"result\":[{\"metric\":{},\"values\":[1]}]}}",
+        "{\"data\":{\"result\":[{\"metric\":{},\"values\":[[\"1\",\"1\"]]}]}}",
+        "{\"data\":{\"result\":[{\"metric\":{},\"values\":[[1,2]]}]}}",
+        "{\"data\":{\"result\":[{\"metric\":{},\"values\":[[1,\"2\",\"3\"]]}]}}",
+        "{\"data\":{\"result\":[{\"metric\":{},\"values\":[{}]}]}}",
+        "{\"data\":{\"result\":[{\"metric\":{},\"values\":\"x\"}]}}",
+        "{\"status\":true}",
+        "{\"status\":\"success\"",
+        "<html>",
+        "",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        struct told told = {.refuse = false};
+        const char *text = read_in(&told, texts[i], 3);
+        if (strchr(text, '!') == NULL) {
+            fail_msg("%s was taken: %s", texts[i], text);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(samples_of_a_matrix_come_with_their_labels),
+        cmocka_unit_test(samples_of_a_vector_too),
+        cmocka_unit_test(numbers_that_are_none_are_passed_over),
+        cmocka_unit_test(series_that_nobody_wants_cost_no_sample),
+        cmocka_unit_test(a_label_that_is_too_long_is_as_none),
+        cmocka_unit_test(what_prometheus_refuses_is_said),
+        cmocka_unit_test(other_shapes_are_errors),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
