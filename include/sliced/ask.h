@@ -63,7 +63,7 @@ struct sl_ask_item {
     /* MiB of GPU memory; 0: the pod states none, or its units are memory (aliyun.com/gpu-mem). */
     int32_t memory_mib; /* the pod uses of each unit; for a replica its declared share */
     int32_t least_mib;  /* each GPU, instance or replica must have at least */
-    uint32_t workload;  /* REPLICA with memory_mib: the same for pods of one namespace whose
+    uint32_t workload;  /* with memory_mib: the same for pods of one namespace whose
                            containers have the same images, a hash; else 0 */
 };
 

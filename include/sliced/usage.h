@@ -50,4 +50,9 @@ void sl_usage_judge(const struct sl_view *view, unsigned device, const struct sl
                     const struct sl_usage_rule *rule, struct sl_usage_unit *unit,
                     struct sl_peaks *peaks, int32_t *used, struct sl_measured *out);
 
+/* Says for the ask what was measured of the GPUs that the view shares by use: "GPU 0: 4000 of 15360
+ * MiB used, room for 11360 by cbp; GPU 1: Short". Empty where the ask declares no memory of
+ * replicas or nothing is shared so. Cut to size bytes, with the NUL. */
+void sl_usage_text(const struct sl_view *view, const struct sl_ask *ask, char *out, size_t size);
+
 #endif

@@ -193,7 +193,7 @@ static void complete_items(struct sl_ask_item *item, uint32_t n, const struct sl
         item[i].memory_mib = shares ? 0 : (int32_t)memory;
         item[i].least_mib = shares ? 0 : (int32_t)least;
         item[i].gpus = shares ? sl_pod_read_gpus(facts, item[i].count, problem) : 1;
-        item[i].workload = item[i].kind == SL_KIND_REPLICA && memory > 0 ? workload : 0;
+        item[i].workload = !shares && memory > 0 ? workload : 0;
     }
 }
 

@@ -56,12 +56,14 @@ static int64_t ask_on(const struct sl_view *view, const struct sl_resident *resi
             continue;
         }
         const struct sl_ask_item *item = &resident->pod->items[part->item];
+        int pool = sl_view_pool(view, item->key); /* nvidia.com/gpu may be a replica */
+        enum sl_kind kind = pool < 0 ? SL_KIND_WHOLE : view->node->pool[pool].kind;
         *there = true;
-        if (item->kind == SL_KIND_MEMORY && d->memory_units > 0) {
+        if (kind == SL_KIND_MEMORY && d->memory_units > 0) {
             sum += part->amount * d->memory_mib / d->memory_units;
-        } else if (item->kind == SL_KIND_REPLICA && item->memory_mib > 0) {
+        } else if (kind == SL_KIND_REPLICA && item->memory_mib > 0) {
             sum += part->amount * item->memory_mib;
-        } else if (item->kind == SL_KIND_REPLICA) {
+        } else if (kind == SL_KIND_REPLICA) {
             said = false;
         } else {
             sum += d->memory_mib; /* a whole GPU, or instances: all of it */
@@ -281,6 +283,7 @@ void sl_usage_judge(const struct sl_view *view, unsigned device, const struct sl
     *out = sl_measured_none;
     bury(view, device, unit, peaks);
     out->pods = sl_view_pods_of(view, device);
+    out->by_use = rule->sharing != SL_SHARING_ASKS && is_shared(view, device);
     if (unit->pods != out->pods) {
         unit->pods = out->pods;
         unit->since_us = rule->now_us;
@@ -297,8 +300,7 @@ void sl_usage_judge(const struct sl_view *view, unsigned device, const struct sl
         watch(view, device, &crowd, unit, since.highest_mib);
     }
     out->over_mib = over_of(series, &crowd, unit->since_us);
-    if (rule->sharing != SL_SHARING_ASKS && is_shared(view, device)) {
-        out->by_use = true;
+    if (out->by_use) {
         give_room(view, device, series, rule, &crowd, peaks, used, out);
     }
 }

@@ -3,6 +3,7 @@
 #include "server/api/explain.h"
 #include "server/api/grid.h"
 #include "server/api/handlers.h"
+#include "sliced/usage.h"
 #include "util/show.h"
 
 #include <stdio.h>
@@ -125,6 +126,12 @@ static void row_text(const struct sl_explain *explain, const struct sl_explain_r
                      size_t size)
 {
     (void)sl_verdict_text(&row->verdict, &explain->ask, explain->pod->malformed, out, size);
+    size_t len = strlen(out);
+    char use[SL_EXPLAIN_TEXT_MAX / 2];
+    sl_usage_text(explain->snapshot->view[row->place], &explain->ask, use, sizeof(use));
+    if (use[0] != '\0' && len < size) {
+        (void)snprintf(out + len, size - len, "%s%s", len == 0 ? "" : "; ", use);
+    }
 }
 
 static void write_row(struct sl_writer *w, const struct sl_explain *explain,

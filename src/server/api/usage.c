@@ -147,11 +147,26 @@ static int device_of(const struct sl_view *view, int32_t gpu)
 
 /* ---- by device ---- */
 
+/* What was measured, as it holds beside the pods of the view: after a pod has come or gone, samples
+ * are too few. */
+static struct sl_measured measured_now(const struct sl_view *view, int device,
+                                       const struct sl_usage_row *row)
+{
+    struct sl_measured measured = row->measured;
+    bool good = measured.state == SL_SERIES_GOOD && device >= 0 && row->instance < 0;
+    if (good && measured.pods != sl_view_pods_of(view, (unsigned)device)) {
+        measured.state = SL_SERIES_SHORT;
+        measured.room_mib = -1;
+    }
+    return measured;
+}
+
 static void write_device(struct writing *out, const struct sl_view *view,
                          const struct sl_usage_row *row)
 {
-    const struct sl_measured *m = &row->measured;
     int device = device_of(view, row->gpu);
+    const struct sl_measured now = measured_now(view, device, row);
+    const struct sl_measured *m = &now;
     int64_t total = device < 0 || row->instance >= 0 ? -1 : view->node->device[device].memory_mib;
     unsigned pods = device < 0 || row->instance >= 0 ? 0 : count_on(view, device);
     if (!may_show(out)) {

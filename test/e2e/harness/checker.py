@@ -8,6 +8,7 @@ import re
 
 ASSIGNMENT = "sliced.dev/assignment"
 DYNAMIC = "sliced.dev/partitioning"
+BY_USE = "sliced.dev/e2e-by-use"  # on a node whose GPUs are shared by what is used, not by what is declared
 GPU_MEM = "aliyun.com/gpu-mem"
 MARK = "ALIYUN_COM_GPU_MEM_"
 OURS = re.compile(r"^(nvidia\.com/(gpu|gpu\.shared|gpu-\d+gb|mig-.+)|aliyun\.com/gpu-mem)$")
@@ -106,6 +107,7 @@ class NodeFacts:
             each.get("sliced.dev/fail-requests-greater-than-one") for each in (labels, annotations))
         # cut anew while pods run: what they have there, harness/machines knows
         self.cuts = labels.get(DYNAMIC) == "dynamic"
+        self.by_use = BY_USE in annotations
         self.count = int(labels.get("nvidia.com/gpu.count", "0"))
         self.mib = int(labels.get("nvidia.com/gpu.memory", "0"))  # of a GPU; single: of an instance
         if self.single:
@@ -254,7 +256,7 @@ class Checker:
             return
         if uses > there:
             self._say(name, f"uses {uses} MiB and was given {there} on {node.name}")
-        if node.shared(resource) and not node.profile_of(resource):
+        if node.shared(resource) and not node.profile_of(resource) and not node.by_use:
             self.declared[node.name, device] += uses * amount
 
     def _marks(self, name, node, pod, places):

@@ -446,7 +446,7 @@ static void values_that_contradict_each_other_are_refused(void **state)
          "found cbp, expected telemetry.url beside it"},
         {HEAD "telemetry:\n  username: a\n", SL_ERR_FIELD, 4, 3, "telemetry.username",
          "expected telemetry.passwordFile beside it"},
-        {HEAD "telemetry:\n  keyFile: a\n", SL_ERR_FIELD, 4, 3, "telemetry.keyFile",
+        {HEAD "telemetry:\n  keyFile: a\n", SL_ERR_FIELD, 4, 3, "telemetry.certFile",
          "expected both telemetry.certFile and keyFile"},
         {HEAD "telemetry:\n  window: 19\n", SL_ERR_FIELD, 4, 11, "telemetry.window",
          "expected an integer from 20 to 1024"},

@@ -199,6 +199,33 @@ static void memory_that_grows_is_counted_as_grown(void **state)
     assert_true(measured.room_mib > TOTAL - 3900 - 6200);
 }
 
+static void what_was_measured_is_said_in_words(void **state)
+{
+    struct scene *scene = *state;
+    struct sl_ask ask = ask_of(1000, SAME);
+    struct sl_ask silent = ask_of(0, 0);
+    char text[200];
+    scene->rule.sharing = SL_SHARING_CBP;
+    runs(scene, 10000, SAME);
+    uses(scene, 20, 4000);
+    (void)judged(scene);
+    sl_usage_text(rig_view(scene->rig), &ask, text, sizeof(text));
+    assert_string_equal(text, "GPU 0: 4000 of 16000 MiB used, room for 12000 by cbp");
+    sl_usage_text(scene->rig->view, &ask, text, 12);
+    assert_string_equal(text, "GPU 0: 4000");
+    sl_usage_text(scene->rig->view, &silent, text, sizeof(text));
+    assert_string_equal(text, "");
+    scene->now += 20;
+    uses(scene, 1, 4000);
+    (void)judged(scene);
+    sl_usage_text(rig_view(scene->rig), &ask, text, sizeof(text));
+    assert_string_equal(text, "GPU 0: 4000 of 16000 MiB used, Gappy");
+    scene->now += 100;
+    (void)judged(scene);
+    sl_usage_text(rig_view(scene->rig), &ask, text, sizeof(text));
+    assert_string_equal(text, "GPU 0: Stale");
+}
+
 static void undeclared_memory_gives_no_room_to_others(void **state)
 {
     struct scene *scene = *state;
@@ -334,6 +361,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(peaks_count_what_workloads_came_to_use_in_former_lives,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(memory_that_grows_is_counted_as_grown, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_was_measured_is_said_in_words, set_up, tear_down),
         cmocka_unit_test_setup_teardown(undeclared_memory_gives_no_room_to_others, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_room_measured_beside_other_pods_is_void, set_up,

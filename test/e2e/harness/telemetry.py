@@ -1,0 +1,148 @@
+"""A real Prometheus, and a stand-in of dcgm-exporter that it scrapes: one endpoint for each node, in the
+exporter's own text, with the use that a story sets."""
+
+import http.server
+import os
+import threading
+import time
+import urllib.parse
+
+import yaml
+
+from .process import Process, free_port, wait_for
+
+HELP = {"DCGM_FI_DEV_FB_USED": "Framebuffer memory used (in MiB).",
+        "DCGM_FI_DEV_GPU_UTIL": "GPU utilization (in %).",
+        "DCGM_FI_PROF_GR_ENGINE_ACTIVE": "Ratio of time the graphics engine is active.",
+        "DCGM_FI_PROF_DRAM_ACTIVE": "Ratio of cycles the device memory interface is active."}
+
+
+class Gpu:
+    """What one GPU, or one instance (i_id, profile), does; each may be a number or a function of time."""
+
+    def __init__(self, used=0, util=0, dram=None, uuid=None, i_id=None, profile=None, raw=None):
+        self.used, self.util, self.dram = used, util, dram
+        self.uuid, self.i_id, self.profile = uuid, i_id, profile
+        self.raw = raw  # text in place of the values: "NaN"
+
+
+def value(of):
+    return of() if callable(of) else of
+
+
+class Exporter:
+    """nodes: {node: {gpu index or (index, GPU_I_ID): Gpu}}. A node that is not there answers 404."""
+
+    def __init__(self):
+        self.nodes = {}
+        self.skew = {}  # seconds by node that its own time stamps are off; none: no time stamps
+        self.label = "Hostname"
+        self.port = free_port()
+        outer = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                node = urllib.parse.unquote(self.path.strip("/").split("/")[0])
+                text = outer.text(node)
+                self.send_response(404 if text is None else 200)
+                self.send_header("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+                self.end_headers()
+                self.wfile.write((text or "").encode())
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", self.port), Handler)
+        self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
+        self.thread.start()
+
+    def use(self, node, gpu=0, **what):
+        self.nodes.setdefault(node, {})[gpu] = Gpu(**what)
+
+    def rows(self, node, key, gpu):
+        index = key[0] if isinstance(key, tuple) else key
+        labels = {"gpu": index, "UUID": gpu.uuid or f"GPU-{node}-{index}", "pci_bus_id": "00000000:18:00.0",
+                  "device": f"nvidia{index}", "modelName": "Tesla T4"}
+        if gpu.i_id is not None:
+            labels.update({"GPU_I_PROFILE": gpu.profile, "GPU_I_ID": gpu.i_id})
+        labels.update({self.label: node, "DCGM_FI_DRIVER_VERSION": "570.86.15", "container": "",
+                       "namespace": "", "pod": ""})
+        text = ",".join(f'{name}="{each}"' for name, each in labels.items())
+        # MIG instances have no DCGM_FI_DEV_GPU_UTIL
+        found = {"DCGM_FI_DEV_FB_USED": value(gpu.used)}
+        if gpu.i_id is None:
+            found["DCGM_FI_DEV_GPU_UTIL"] = value(gpu.util)
+        else:
+            found["DCGM_FI_PROF_GR_ENGINE_ACTIVE"] = value(gpu.util) / 100
+        if gpu.dram is not None:
+            found["DCGM_FI_PROF_DRAM_ACTIVE"] = value(gpu.dram)
+        for name, number in found.items():
+            yield name, text, gpu.raw or number
+
+    def text(self, node):
+        if node not in self.nodes:
+            return None
+        by_name = {}
+        for key, gpu in list(self.nodes[node].items()):
+            for name, labels, number in self.rows(node, key, gpu):
+                by_name.setdefault(name, []).append((labels, number))
+        skew = self.skew.get(node)
+        stamp = "" if skew is None else f" {int((time.time() + skew) * 1000)}"
+        out = []
+        for name, rows in by_name.items():
+            out += [f"# HELP {name} {HELP[name]}", f"# TYPE {name} gauge"]
+            out += [f"{name}{{{labels}}} {number}{stamp}" for labels, number in rows]
+        return "\n".join(out) + "\n"
+
+    def stop(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+class Prometheus:
+    """Debian's; scrapes every node of an exporter four times a second, so that stories need not wait."""
+
+    def __init__(self, exporter, folder):
+        self.exporter = exporter
+        self.folder = folder
+        self.port = free_port()
+        self.targets = os.path.join(folder, "targets.yaml")
+        self.config = os.path.join(folder, "prometheus.yaml")
+        self.process = None
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.port}"
+
+    def watch(self, *nodes):
+        """Scrapes these nodes; read by Prometheus as it changes."""
+        with open(self.targets + ".new", "w", encoding="utf-8") as file:
+            yaml.safe_dump([{"targets": [f"127.0.0.1:{self.exporter.port}"],
+                             "labels": {"__metrics_path__": f"/{node}/metrics", "exporter": node}}
+                            for node in nodes], file)
+        os.replace(self.targets + ".new", self.targets)
+
+    def start(self):
+        with open(self.config, "w", encoding="utf-8") as file:
+            yaml.safe_dump({"global": {"scrape_interval": "250ms", "scrape_timeout": "250ms"}, "scrape_configs": [
+                {"job_name": "dcgm-exporter",
+                 "file_sd_configs": [{"files": [self.targets], "refresh_interval": "1s"}]}]}, file)
+        self.process = Process(f"prometheus-{self.port}", [
+            "prometheus", f"--config.file={self.config}",
+            f"--storage.tsdb.path={self.folder}/prometheus-{self.port}",
+            f"--web.listen-address=127.0.0.1:{self.port}"], self.folder).start()
+        return self.wait_ready()
+
+    def wait_ready(self):
+        import urllib.request
+
+        def ready():
+            self.process.assert_running()
+            with urllib.request.urlopen(f"{self.url}/-/ready", timeout=5) as answer:
+                return answer.status == 200
+        wait_for("Prometheus is ready", ready)
+        return self
+
+    def stop(self):
+        if self.process is not None:
+            self.process.stop()

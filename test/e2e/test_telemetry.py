@@ -1,0 +1,263 @@
+"""GPUs are shared by what they really do: a real Prometheus, which scrapes a stand-in of dcgm-exporter four
+times a second. A T4 has 15360 MiB; what pods use is what the story says."""
+
+import time
+
+import pytest
+
+from harness import gpus
+from harness.checker import BY_USE
+from harness.process import wait_for
+from harness.sliced import merge
+from harness.telemetry import Exporter, Prometheus
+
+SHARED = "nvidia.com/gpu"
+T4 = 15360
+
+
+@pytest.fixture
+def exporter():
+    made = Exporter()
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def prometheus(exporter, tmp_path):
+    made = Prometheus(exporter, str(tmp_path))
+    made.watch()
+    made.start()
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def measuring(prometheus, gated):
+    """start(sharing, config) gives the daemon, which asks Prometheus every second."""
+    return lambda sharing="cbp", config=None: gated(merge({"telemetry": {
+        "url": prometheus.url, "interval": "1s", "timeout": "2s", "staleAfter": "6s", "maxGap": "4s",
+        "sharing": sharing, "horizon": "10s"}}, config or {}))
+
+
+def t4(name, by_use=True):
+    """One T4 that is given to eight pods at once."""
+    made = gpus.replicas(name, gpus=1, count=8)
+    if by_use:
+        made["metadata"]["annotations"][BY_USE] = "yes"
+    return made
+
+
+def pod(name, memory, node=None, **more):
+    made = gpus.pod(name, {SHARED: 1}, annotations={"sliced.dev/gpu-memory": memory}, **more)
+    if node:
+        made["spec"]["nodeSelector"] = {"kubernetes.io/hostname": node}
+    return made
+
+
+def usage(daemon, node, gpu=0, instance=None):
+    for row in daemon.json("/api/v1/usage")["items"]:
+        if (row["node"], row["gpu"], row["instance"]) == (node, gpu, instance):
+            return row
+    raise AssertionError(f"nothing is measured of GPU {gpu} of {node} yet")
+
+
+def wait_usage(daemon, node, timeout=60, **wanted):
+    def as_wanted():
+        row = usage(daemon, node)
+        assert all(row[key] == each for key, each in wanted.items()), row
+        return row
+    return wait_for(f"{node} is {wanted}", as_wanted, timeout)
+
+
+def explained(daemon, name, node):
+    """What explain says of that pod and node."""
+    for row in daemon.json(f"/api/v1/pods/default/{name}/explain?limit=50")["nodes"]:
+        if row["name"] == node:
+            return row["text"]
+    return ""
+
+
+def wait_explained(daemon, name, node, *texts):
+    wait_for(f"{name} on {node}: {texts}", lambda: all(
+        text in explained(daemon, name, node) for text in texts))
+
+
+def still_waits(cluster, name, seconds=3):
+    """A pod that must not be bound: looked at for as long as some answers and plans take."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        assert not cluster.pod(name)["spec"].get("nodeName"), f"{name} was bound"
+        time.sleep(0.2)
+
+
+def test_pods_share_a_gpu_as_far_as_they_really_use_it(cluster, exporter, prometheus, measuring):
+    """CBP: what is asked for does not fit together, what is used does."""
+    cluster.add(t4("t4-1"))
+    exporter.use("t4-1", used=0)
+    prometheus.watch("t4-1")
+    daemon = measuring("cbp")
+    cluster.add(pod("first", "12000Mi"))
+    cluster.wait_bound("first")
+    exporter.use("t4-1", used=4000, util=60)
+    cluster.add(pod("second", "8000Mi"), pod("large", "12000Mi"))
+    wait_explained(daemon, "second", "t4-1", "Short")  # not before there are 20 samples since the first started
+    assert not cluster.pod("second")["spec"].get("nodeName")
+    cluster.wait_bound("second")
+    row = wait_usage(daemon, "t4-1", pods=2)
+    assert row["usedMiB"] == 4000 and row["memoryMiB"] == T4
+    exporter.use("t4-1", used=7040, util=90)
+    wait_usage(daemon, "t4-1", state="Good", timeout=90)
+    wait_explained(daemon, "large", "t4-1", "7040 of 15360 MiB used", "by cbp")
+    still_waits(cluster, "large")
+    table = daemon.get("/api/v1/usage?output=table&by=pod")[1]
+    assert "first" in table and "8000" in table, table
+
+
+def test_pp_gives_what_it_foresees_where_cbp_gives_nothing(cluster, exporter, prometheus, measuring):
+    """Memory that is given back evenly varies too much for CBP, and is foreseen by PP."""
+    cluster.add(t4("t4-1"))
+    begin = None
+
+    def falls():
+        return 15000 if begin is None else max(15000 - 840 * (time.time() - begin), 1200)
+    exporter.use("t4-1", used=falls)
+    prometheus.watch("t4-1")
+    daemon = measuring("cbp-pp")
+    cluster.add(pod("first", "15000Mi"))
+    cluster.wait_bound("first")
+    begin = time.time()
+
+    def by_pp():
+        row = usage(daemon, "t4-1")
+        return row["roomBy"] == "cbp-pp" and row["roomMiB"] > 4000
+    wait_for("PP gives room", by_pp, timeout=90)
+    cluster.add(pod("second", "4000Mi"))
+    cluster.wait_bound("second")
+
+
+def test_a_leak_stops_further_sharing(cluster, exporter, prometheus, measuring):
+    """Use beyond all asks is taken, whatever the rule."""
+    cluster.add(t4("t4-1", by_use=False))
+    exporter.use("t4-1", used=2000)
+    prometheus.watch("t4-1")
+    daemon = measuring("asks")
+    cluster.add(pod("leaks", "3000Mi"))
+    cluster.wait_bound("leaks")
+    exporter.use("t4-1", used=13000)
+    wait_for("the leak is seen", lambda: usage(daemon, "t4-1")["overMiB"] >= 10000)
+    cluster.add(pod("neighbour", "4000Mi"))
+    still_waits(cluster, "neighbour")
+    assert daemon.json("/api/v1/nodes/t4-1")["devices"][0]["used"]["overMiB"] >= 10000
+    exporter.use("t4-1", used=2500)
+    cluster.wait_bound("neighbour")
+
+
+def test_without_prometheus_pods_share_by_asks(cluster, exporter, prometheus, measuring):
+    """Down, stopped in the middle of an answer, and back: nothing is guessed meanwhile."""
+    cluster.add(t4("t4-1"))
+    exporter.use("t4-1", used=1000)
+    prometheus.watch("t4-1")
+    daemon = measuring("cbp")
+    cluster.add(pod("first", "12000Mi"))
+    cluster.wait_bound("first")
+    wait_usage(daemon, "t4-1", state="Good")
+    prometheus.process.signal(19)  # SIGSTOP: it takes connections and never answers
+    wait_usage(daemon, "t4-1", state="Stale")
+    state = daemon.json("/api/v1/usage")
+    assert not state["answered"] and state["error"], state
+    cluster.add(pod("by-use", "8000Mi"), pod("by-asks", "3000Mi"))
+    cluster.wait_bound("by-asks")
+    still_waits(cluster, "by-use")
+    assert "Prometheus does not answer" in daemon.get("/api/v1/usage?output=table")[1]
+    prometheus.process.signal(18)  # SIGCONT
+    cluster.wait_bound("by-use")
+    prometheus.process.kill()
+    wait_usage(daemon, "t4-1", state="Stale")
+    prometheus.start()
+    wait_usage(daemon, "t4-1", state="Good", timeout=90)
+
+
+def test_an_exporter_that_is_gone_or_lies_costs_its_node_alone(cluster, exporter, prometheus, measuring):
+    """One node without its exporter, one whose clock is off, one that counts NaN, one that is well."""
+    names = ["t4-gone", "t4-skew", "t4-nan", "t4-well"]
+    cluster.add(*(t4(name) for name in names))
+    for name in names:
+        exporter.use(name, used=1000)
+    prometheus.watch(*names)
+    daemon = measuring("cbp")
+    for name in names:
+        cluster.add(pod(f"first-{name}", "12000Mi", node=name))
+    cluster.wait_bound(*(f"first-{name}" for name in names))
+    for name in names:
+        wait_usage(daemon, name, state="Good")
+    del exporter.nodes["t4-gone"]
+    exporter.skew["t4-skew"] = -120
+    exporter.use("t4-nan", used=1000, raw="NaN")
+    for name in names[:3]:
+        wait_usage(daemon, name, state="Stale")
+    for name in names:
+        cluster.add(pod(f"second-{name}", "8000Mi", node=name))
+    cluster.wait_bound("second-t4-well")
+    for name in names[:3]:
+        still_waits(cluster, f"second-{name}", 1)
+        assert "Stale" in explained(daemon, f"second-{name}", name)
+
+
+def test_what_a_user_writes_on_a_pod_makes_no_room(cluster, exporter, prometheus, measuring):
+    """peaks trusts no word: a workload without a past counts with its asks, whatever it says of itself."""
+    cluster.add(t4("t4-1"))
+    exporter.use("t4-1", used=500)
+    prometheus.watch("t4-1")
+    daemon = measuring("peaks")
+    cluster.add(pod("first", "12000Mi"))
+    cluster.wait_bound("first")
+    wait_usage(daemon, "t4-1", state="Good")
+    assert usage(daemon, "t4-1")["roomMiB"] <= T4 - 12000
+    cluster.add(pod("silent", "0"), pod("second", "8000Mi"))
+    still_waits(cluster, "second")
+
+
+def test_workloads_that_have_shown_their_peaks_share_by_them(cluster, exporter, prometheus, measuring):
+    """Three pods of a workload end after using a quarter of what they declare; then four fit where one did."""
+    cluster.add(t4("t4-1"))
+    exporter.use("t4-1", used=0)
+    prometheus.watch("t4-1")
+    daemon = measuring("peaks")
+    for life in range(3):
+        name = f"life-{life}"
+        cluster.add(pod(name, "12000Mi"))
+        cluster.wait_bound(name)
+        exporter.use("t4-1", used=3000, util=80)
+        wait_usage(daemon, "t4-1", state="Good", pods=1)
+        cluster.plane.delete(f"/api/v1/namespaces/default/pods/{name}", 0)
+        exporter.use("t4-1", used=0)
+        wait_usage(daemon, "t4-1", pods=0)
+    cluster.add(pod("a", "12000Mi"))
+    cluster.wait_bound("a")
+    exporter.use("t4-1", used=3000, util=80)
+    cluster.add(pod("b", "8000Mi"))
+    cluster.wait_bound("b")
+    assert usage(daemon, "t4-1")["state"] in ("Good", "Short")
+
+
+def test_usage_of_mig_instances_and_who_idles(cluster, exporter, prometheus, measuring):
+    """Instances have memory and activity of their own; a GPU on which nothing runs says since when."""
+    cluster.add(gpus.a100_mixed("a100-1"), t4("t4-1", by_use=False))
+    exporter.use("a100-1", (0, 2), used=9000, util=70, i_id=2, profile="3g.20gb")
+    exporter.use("t4-1", used=800, util=0)
+    prometheus.watch("a100-1", "t4-1")
+    daemon = measuring("asks")
+    cluster.add(pod("idles", "3000Mi"))
+    cluster.wait_bound("idles")
+    wait_for("the instance is seen", lambda: usage(daemon, "a100-1", 0, 2))
+    row = usage(daemon, "a100-1", 0, 2)
+    assert (row["profile"], row["usedMiB"], row["busyPermille"]) == ("3g.20gb", 9000, 700)
+
+    def idle():
+        rows = daemon.json("/api/v1/usage?by=pod")["items"]
+        return [each for each in rows if each["name"] == "idles" and each["idleSeconds"] >= 5]
+    assert wait_for("it is seen to idle", idle)[0]["usedMiB"] == 800
+    exporter.use("t4-1", used=800, util=50)
+    wait_for("it is busy", lambda: not idle())
+    good = ("sliced_telemetry_units", frozenset({("state", "Good")}))
+    assert daemon.metrics()[good] == 2
