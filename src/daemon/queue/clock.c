@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "daemon/queue/worker.h"
 #include "util/log.h"
@@ -80,4 +81,11 @@ int64_t sl_queue_follow_clock(struct sl_queue_worker *worker, int64_t real_us, i
     worker->at_ns = monotonic_ns;
     (void)pthread_mutex_unlock(&worker->plan);
     return now_us;
+}
+
+int64_t sl_queue_cpu_us(void)
+{
+    struct timespec time = {.tv_sec = 0};
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return time.tv_sec * SL_SECOND_US + time.tv_nsec / SL_US_NS;
 }

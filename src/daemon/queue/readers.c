@@ -71,8 +71,9 @@ static bool is_good(const struct sl_queue_worker *worker, int64_t now_us)
 }
 
 /* With listing held. */
-static int make_rows(struct sl_queue_worker *worker, int64_t begin_us, struct sl_error *err)
+static int make_rows(struct sl_queue_worker *worker, struct sl_error *err)
 {
+    int64_t begin_us = sl_queue_cpu_us();
     struct sl_queue_shared *fresh = NULL;
     (void)pthread_mutex_lock(&worker->plan);
     int64_t now_us = sl_queue_now(worker, sl_clock_monotonic_ns());
@@ -94,7 +95,7 @@ static int make_rows(struct sl_queue_worker *worker, int64_t begin_us, struct sl
     sl_queue_shared_unref(worker->listed);
     worker->listed = result == 0 ? fresh : NULL;
     worker->listed_us = sl_clock_monotonic_us();
-    worker->listing_us = worker->listed_us - begin_us;
+    worker->listing_us = sl_queue_cpu_us() - begin_us;
     if (result < 0) {
         sl_queue_shared_unref(fresh);
     } else {
@@ -109,9 +110,8 @@ int sl_queue_rows_now(struct sl_queue_worker *worker, size_t max, struct sl_queu
     int result = 0;
     *out = (struct sl_queue_list){.n = 0};
     (void)pthread_mutex_lock(&worker->listing);
-    int64_t now_us = sl_clock_monotonic_us();
-    if (!is_good(worker, now_us)) {
-        result = make_rows(worker, now_us, err);
+    if (!is_good(worker, sl_clock_monotonic_us())) {
+        result = make_rows(worker, err);
     }
     if (result == 0) {
         sl_queue_list_share(worker->listed, max, out);

@@ -4,8 +4,8 @@
 #include "daemon/queue/tell.h"
 
 #include <stdio.h>
-#include <time.h>
 
+#include "daemon/queue/clock.h"
 #include "daemon/queue/worker.h"
 #include "server/api/explain.h"
 #include "util/time.h"
@@ -313,14 +313,6 @@ static unsigned words_quota(const struct sl_queue_worker *worker, int64_t now_us
                                                     : TOLD_AT_ONCE;
 }
 
-/* Processor time rather than elapsed time: other processes may use the machine. */
-static int64_t cpu_us(void)
-{
-    struct timespec time = {.tv_sec = 0};
-    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return time.tv_sec * SL_SECOND_US + time.tv_nsec / SL_US_NS;
-}
-
 void sl_queue_tell_all(struct sl_queue_worker *worker, int64_t now_us)
 {
     struct round round = {.worker = worker, .now_us = now_us, .left = words_quota(worker, now_us)};
@@ -329,7 +321,7 @@ void sl_queue_tell_all(struct sl_queue_worker *worker, int64_t now_us)
         return;
     }
     round.again = worker->untold > 0 ? round.left / 2 : round.left;
-    int64_t begin_us = cpu_us();
+    int64_t begin_us = sl_queue_cpu_us();
     worker->told_round_us = now_us;
     worker->ignored_left = round.left;
     if (sl_planner_estimate(worker->planner, now_us, NULL) == 0) {
@@ -339,7 +331,7 @@ void sl_queue_tell_all(struct sl_queue_worker *worker, int64_t now_us)
     (void)sl_planner_visit(worker->planner, now_us, worker->entries.len, look_at, &round);
     look_at_rest(&round);
     worker->untold = round.untold;
-    worker->tell_rest_us = (cpu_us() - begin_us) * REST;
+    worker->tell_rest_us = (sl_queue_cpu_us() - begin_us) * REST;
 }
 
 int64_t sl_queue_tell_time(const struct sl_queue_worker *worker, int64_t wake_us)

@@ -26,7 +26,7 @@ struct sl_queue_worker {
     uint64_t listed_round;          /* the round that made it */
     uint64_t listed_leadership;
     int64_t listed_us;            /* when it was made, monotonic */
-    int64_t listing_us;           /* how long that took */
+    int64_t listing_us;           /* how much processor time that took */
     _Atomic uint64_t rounds;      /* goes up with every plan */
     _Atomic uint64_t leaderships; /* goes up with every change of the leader */
     _Atomic uint64_t listings;    /* how often all rows were made */
