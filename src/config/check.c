@@ -1,5 +1,6 @@
 /* Rules between several keys: one function each, and one table of them. */
 #include <stdio.h>
+#include <string.h>
 
 #include "config/keys.h"
 #include "util/time.h"
@@ -230,12 +231,25 @@ static int check_telemetry(const struct sl_config *config, struct sl_key_clash *
     return 0;
 }
 
+static int check_log(const struct sl_config *config, struct sl_key_clash *clash,
+                     struct sl_error *err)
+{
+    const char *pod = config->log.pod;
+    const char *slash = strchr(pod, '/');
+    *clash = (struct sl_key_clash){"log.pod", "log.pod"};
+    if (pod[0] == '\0' ||
+        (slash != NULL && slash > pod && slash[1] != '\0' && strchr(slash + 1, '/') == NULL)) {
+        return 0;
+    }
+    return sl_error_set(err, SL_ERR_FIELD, "found \"%s\", expected NAMESPACE/NAME", pod);
+}
+
 int sl_keys_check(const struct sl_config *config, struct sl_key_clash *clash, struct sl_error *err)
 {
     static const rule rules[] = {
-        check_threads, check_pair,         check_client_ca, check_clients,  check_open,
-        check_api,     check_webhook,      check_whole,     check_deadline, check_retry,
-        check_bind,    check_partitioning, check_backoff,   check_telemetry};
+        check_threads, check_pair,         check_client_ca, check_clients,   check_open,
+        check_api,     check_webhook,      check_whole,     check_deadline,  check_retry,
+        check_bind,    check_partitioning, check_backoff,   check_telemetry, check_log};
     for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
         if (rules[i](config, clash, err) < 0) {
             return -1;

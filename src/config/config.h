@@ -166,6 +166,7 @@ struct sl_config {
     struct {
         enum sl_log_level level;
         bool json;
+        char pod[SL_CONFIG_TEXT_MAX]; /* "namespace/name"; empty: none */
     } log;
 };
 

@@ -436,6 +436,8 @@ const struct sl_key sl_keys[SL_KEYS] = {
      .help = "Least important lines that are written."},
     {"log.format", SL_KEY_ENUM, AT(log.json), .words = FORMATS, .number = 0,
      .help = "Lines as text or as JSON objects."},
+    {"log.pod", SL_KEY_WORD, .text = true, AT(log.pod),
+     .help = "A pod as `namespace/name`: all lines about it are written, whatever their level."},
 };
 
 size_t sl_key_parent_len(const char *path)

@@ -399,6 +399,7 @@ static void daemon_reload(struct daemon *daemon)
         sl_stage_tracker_set_max(daemon->stages, (size_t)fresh.queue.max_predecessors);
     }
     sl_log_configure(fresh.log.level, fresh.log.json);
+    sl_log_trace(fresh.log.pod);
     log_warnings(&daemon->options, &warnings);
     (void)snprintf(text, sizeof(text), "in force%s%s",
                    kept[0] == '\0' ? "" : ", except what needs a restart: ", kept);
@@ -411,9 +412,7 @@ static void daemon_expire(struct daemon *daemon)
     sl_app_end_slow(daemon->app);
     size_t n = sl_store_expire(daemon->store, sl_clock_real_us());
     if (n > 0) {
-        char text[24];
-        (void)snprintf(text, sizeof(text), "%zu", n);
-        sl_log(SL_LOG_WARN, "reservations expired", "count", text, (char *)NULL);
+        sl_log(SL_LOG_WARN, "reservations expired", "#count", SL_LOG_NUMBER(n), (char *)NULL);
     }
 }
 
@@ -479,6 +478,7 @@ static int daemon_serve(struct daemon *daemon)
     daemon->main = pthread_self();
     set_up_signals(daemon);
     sl_log_configure(daemon->config.log.level, daemon->config.log.json);
+    sl_log_trace(daemon->config.log.pod);
     log_warnings(&daemon->options, &daemon->warnings);
     int status = daemon_start(daemon, &err);
     if (status >= 0) {

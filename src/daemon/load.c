@@ -74,8 +74,8 @@ static int take_pod(struct loader *loader, const struct sl_pod_facts *facts, str
         return -1;
     }
     if (pod->malformed != NULL) {
-        sl_log(SL_LOG_WARN, "the pod's request is malformed", "namespace", pod->namespace, "pod",
-               pod->name, "problem", pod->malformed, (char *)NULL);
+        sl_log_pod(SL_LOG_WARN, sl_str_of(pod->namespace), sl_str_of(pod->name),
+                   "the pod's request is malformed", "problem", pod->malformed, (char *)NULL);
     }
     loader->counts.pods++;
     return sl_store_put_pod(loader->store, pod, err);
@@ -164,12 +164,9 @@ static int load_fd(struct loader *loader, const char *name, int fd, struct sl_er
     if (rc < 0) {
         return error_locate(name, err);
     }
-    char nodes[24];
-    char pods[24];
-    (void)snprintf(nodes, sizeof(nodes), "%zu", loader->counts.nodes - before.nodes);
-    (void)snprintf(pods, sizeof(pods), "%zu", loader->counts.pods - before.pods);
-    sl_log(SL_LOG_INFO, "manifest loaded", "file", name, "nodes", nodes, "pods", pods,
-           (char *)NULL);
+    sl_log(SL_LOG_INFO, "manifest loaded", "file", name, "#nodes",
+           SL_LOG_NUMBER(loader->counts.nodes - before.nodes), "#pods",
+           SL_LOG_NUMBER(loader->counts.pods - before.pods), (char *)NULL);
     return 0;
 }
 

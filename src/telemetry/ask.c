@@ -110,10 +110,8 @@ static void say_outcome(struct sl_telemetry *telemetry, int status, const struct
     size_t units = telemetry->units.n;
     (void)pthread_mutex_unlock(&telemetry->lock);
     if (changed && good) {
-        char count[24];
-        (void)snprintf(count, sizeof(count), "%zu", units);
-        sl_log(SL_LOG_INFO, "Prometheus answers", "url", telemetry->config->telemetry.url, "gpus",
-               count, (char *)NULL);
+        sl_log(SL_LOG_INFO, "Prometheus answers", "url", telemetry->config->telemetry.url, "#gpus",
+               SL_LOG_NUMBER(units), (char *)NULL);
     } else if (changed) {
         sl_log(SL_LOG_WARN, "no telemetry: GPUs are soon judged as if nothing were measured", "url",
                telemetry->config->telemetry.url, "error", telemetry->error, (char *)NULL);

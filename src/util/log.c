@@ -1,6 +1,8 @@
 /* Structured log lines: time, level, message, key=value pairs. */
 #include "util/log.h"
 
+#include <inttypes.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -12,6 +14,11 @@
 
 static _Atomic int threshold = SL_LOG_INFO;
 static _Atomic bool as_json;
+
+/* The pod whose lines are all written. */
+static pthread_mutex_t traced_lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic bool traces;
+static char traced[SL_LOG_POD_BYTES];
 
 enum { LINE_MAX_BYTES = 8192, VALUE_MAX_BYTES = 1024 };
 
@@ -55,19 +62,32 @@ static void put_quoted(struct line *line, const char *text)
     puts_to(line, "\"");
 }
 
-void sl_log_configure(enum sl_log_level level, bool json)
+static void put_key(struct line *line, bool json, const char *key)
 {
-    atomic_store(&threshold, (int)level);
-    atomic_store(&as_json, json);
+    puts_to(line, json ? "," : " ");
+    if (json) {
+        put_quoted(line, key);
+        puts_to(line, ":");
+    } else {
+        puts_to(line, key);
+        puts_to(line, "=");
+    }
 }
 
-void sl_log(enum sl_log_level level, const char *message, ...)
+static void put_number(struct line *line, int64_t number)
 {
-    static const char *const names[] = {"error", "warn", "info", "debug"};
-    if ((int)level > atomic_load(&threshold)) {
-        return;
-    }
-    struct line line = {.len = 0};
+    char text[24];
+    (void)snprintf(text, sizeof(text), "%" PRId64, number);
+    puts_to(line, text);
+}
+
+static void put_text(struct line *line, const char *text)
+{
+    put_quoted(line, text == NULL ? "" : text);
+}
+
+static void put_stamp(struct line *line)
+{
     struct timespec now;
     struct tm utc;
     char stamp[40];
@@ -75,33 +95,97 @@ void sl_log(enum sl_log_level level, const char *message, ...)
     (void)gmtime_r(&now.tv_sec, &utc);
     size_t n = strftime(stamp, sizeof(stamp), "%Y-%m-%dT%H:%M:%S", &utc);
     (void)snprintf(stamp + n, sizeof(stamp) - n, ".%03ldZ", now.tv_nsec / 1000000);
+    puts_to(line, stamp);
+}
 
+/* pod: NULL where the line is about none. */
+static void line_write(enum sl_log_level level, const char *pod, const char *message, va_list args)
+{
+    static const char *const names[] = {"error", "warn", "info", "debug"};
+    struct line line = {.len = 0};
     bool json = atomic_load(&as_json);
     puts_to(&line, json ? "{\"time\":\"" : "");
-    puts_to(&line, stamp);
+    put_stamp(&line);
     puts_to(&line, json ? "\",\"level\":\"" : " ");
     puts_to(&line, names[level]);
     puts_to(&line, json ? "\",\"message\":" : " ");
     put_quoted(&line, message);
-    va_list args;
-    va_start(args, message);
+    if (pod != NULL) {
+        put_key(&line, json, "pod");
+        put_text(&line, pod);
+    }
     for (const char *key = va_arg(args, const char *); key != NULL;
          key = va_arg(args, const char *)) {
-        const char *value = va_arg(args, const char *);
-        puts_to(&line, json ? "," : " ");
-        if (json) {
-            put_quoted(&line, key);
-            puts_to(&line, ":");
+        bool number = key[0] == '#';
+        put_key(&line, json, number ? key + 1 : key);
+        if (number) {
+            put_number(&line, va_arg(args, int64_t));
         } else {
-            puts_to(&line, key);
-            puts_to(&line, "=");
+            put_text(&line, va_arg(args, const char *));
         }
-        put_quoted(&line, value == NULL ? "" : value);
     }
-    va_end(args);
     if (json) {
         line.text[line.len++] = '}';
     }
     line.text[line.len++] = '\n';
     (void)!write(STDERR_FILENO, line.text, line.len);
+}
+
+static bool is_traced(struct sl_str namespace, struct sl_str name)
+{
+    if (!atomic_load(&traces)) {
+        return false;
+    }
+    (void)pthread_mutex_lock(&traced_lock);
+    size_t len = strlen(traced);
+    bool same = len == namespace.len + 1 + name.len && traced[namespace.len] == '/' &&
+                memcmp(traced, namespace.s, namespace.len) == 0 &&
+                memcmp(traced + namespace.len + 1, name.s, name.len) == 0;
+    (void)pthread_mutex_unlock(&traced_lock);
+    return same;
+}
+
+void sl_log_configure(enum sl_log_level level, bool json)
+{
+    atomic_store(&threshold, (int)level);
+    atomic_store(&as_json, json);
+}
+
+void sl_log_trace(const char *pod)
+{
+    (void)pthread_mutex_lock(&traced_lock);
+    (void)snprintf(traced, sizeof(traced), "%s", pod);
+    (void)pthread_mutex_unlock(&traced_lock);
+    atomic_store(&traces, pod[0] != '\0');
+}
+
+void sl_log(enum sl_log_level level, const char *message, ...)
+{
+    if ((int)level > atomic_load(&threshold)) {
+        return;
+    }
+    va_list args;
+    va_start(args, message);
+    line_write(level, NULL, message, args);
+    va_end(args);
+}
+
+bool sl_log_pod_on(enum sl_log_level level, struct sl_str namespace, struct sl_str name)
+{
+    return (int)level <= atomic_load(&threshold) || is_traced(namespace, name);
+}
+
+void sl_log_pod(enum sl_log_level level, struct sl_str namespace, struct sl_str name,
+                const char *message, ...)
+{
+    if (!sl_log_pod_on(level, namespace, name)) {
+        return;
+    }
+    char pod[SL_LOG_POD_BYTES];
+    (void)snprintf(pod, sizeof(pod), "%.*s/%.*s", (int)namespace.len, namespace.s, (int)name.len,
+                   name.s);
+    va_list args;
+    va_start(args, message);
+    line_write(level, pod, message, args);
+    va_end(args);
 }

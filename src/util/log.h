@@ -3,14 +3,32 @@
 #define SLICED_UTIL_LOG_H
 
 #include <stdbool.h>
+#include <stdint.h>
+
+#include "util/str.h"
+
+enum { SL_LOG_POD_BYTES = 320 }; /* a namespace of 63, '/', a name of 253 */
 
 enum sl_log_level { SL_LOG_ERROR, SL_LOG_WARN, SL_LOG_INFO, SL_LOG_DEBUG };
 
 /* Sets the least important level that is written, and the form. May be called again (SIGHUP). */
 void sl_log_configure(enum sl_log_level level, bool json);
 
+/* Sets the pod, "namespace/name", whose lines are all written, whatever their level; empty: none.
+ * May be called again. */
+void sl_log_trace(const char *pod);
+
 /* message is a short constant sentence; the rest is pairs of (const char *key, const char *value)
- * closed by NULL: sl_log(SL_LOG_INFO, "pod bound", "pod", name, "node", node, (char *)NULL). */
+ * closed by NULL. A key that begins with '#' has a number: sl_log(SL_LOG_INFO, "node cut", "node",
+ * name, "#seconds", SL_LOG_NUMBER(seconds), (char *)NULL). */
+#define SL_LOG_NUMBER(number) ((int64_t)(number))
 void sl_log(enum sl_log_level level, const char *message, ...) __attribute__((sentinel));
+
+/* The same of one pod: pod="namespace/name" is the first pair. */
+void sl_log_pod(enum sl_log_level level, struct sl_str namespace, struct sl_str name,
+                const char *message, ...) __attribute__((sentinel));
+
+/* Would sl_log_pod write? For callers who must do work for what they say. */
+bool sl_log_pod_on(enum sl_log_level level, struct sl_str namespace, struct sl_str name);
 
 #endif

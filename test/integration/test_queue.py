@@ -1,6 +1,7 @@
 """The queue by HTTP and in the simulator: the same trace, the same decisions, to the device."""
 import csv
 import heapq
+import json
 import os
 import random
 import subprocess
@@ -141,3 +142,19 @@ def test_bind_refuses_what_filter_holds_whoever_asks(start, tmp_path, gate):
     assert daemon.metric('sliced_bind_total{code="Held"}') == 4
     assert daemon.bind(behind, nomination["node"]) == ""
     assert daemon.bind(behind, nomination["node"]) == ""  # again: it stands
+
+
+def test_the_log_tells_the_story_of_one_pod(start):
+    daemon = start(CLUSTER, config="queue: {enabled: true}\nlog: {format: json, pod: default/told}\n")
+    for name in ("told", "other"):
+        pod = daemon.add_pod(name, {MIG: 1})
+        assert daemon.schedule(pod, NODES) == "gpu-a30-1"
+    rows = [json.loads(line) for line in daemon.log.splitlines()]
+    story = [(row["level"], row["message"]) for row in rows if row.get("pod") == "default/told"]
+    assert sorted(story[:2]) == [("info", "pod added"), ("info", "pod nominated")]  # two threads
+    assert story[2:] == [("debug", "filter"), ("debug", "prioritize"), ("info", "pod bound")]
+    judged = next(row for row in rows if row["message"] == "filter")
+    assert (judged["nodes"], judged["passed"], judged["nominated"]) == (2, 1, "gpu-a30-1")
+    assert "cpu-1" in judged["never"]
+    assert {row["message"] for row in rows if row.get("pod") == "default/other"} == {
+        "pod added", "pod nominated", "pod bound"}

@@ -178,7 +178,6 @@ static void end_run(struct sl_partitioner *partitioner, struct sl_cut_place *pla
     const struct sl_cut_rules rules = rules_of(partitioner);
     struct sl_cut_run *run = place->run;
     bool done = run->outcome == SL_CUT_DONE;
-    char seconds[24];
     char text[SL_PARTITION_WORDS_MAX + 64];
     const char *outcome = sl_cut_outcome_name(run->outcome);
     (void)pthread_mutex_lock(&partitioner->status);
@@ -194,12 +193,12 @@ static void end_run(struct sl_partitioner *partitioner, struct sl_cut_place *pla
     if (done && !run->resumed) {
         sl_histogram_observe(&partitioner->seconds, now_us - place->begun_us);
     }
-    (void)snprintf(seconds, sizeof(seconds), "%" PRId64, (now_us - place->begun_us) / SL_SECOND_US);
     (void)snprintf(text, sizeof(text), "%s: %s", outcome, place->cut);
     tell_node(partitioner, place, done ? "Cut" : "CutFailed", !done,
               done ? "its GPUs are cut" : text);
     sl_log(done ? SL_LOG_INFO : SL_LOG_WARN, "a node's cut has ended", "node", place->name, "name",
-           run->name, "outcome", outcome, "seconds", seconds, (char *)NULL);
+           run->name, "outcome", outcome, "#seconds",
+           SL_LOG_NUMBER((now_us - place->begun_us) / SL_SECOND_US), (char *)NULL);
     untell_pods(partitioner, place);
     sl_cut_drop(partitioner, place);
     sl_cut_place_forget_pods(place);

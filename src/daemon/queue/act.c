@@ -7,6 +7,8 @@
 #include "daemon/queue/report.h"
 #include "daemon/queue/tell.h"
 #include "daemon/queue/worker.h"
+#include "util/log.h"
+#include "util/time.h"
 
 /* Enforces the timeout by which the pod was ordered, even if its owner changes it before the
  * release has ended. */
@@ -44,6 +46,12 @@ static void act_nominate(struct sl_queue_worker *worker, struct sl_queue_entry *
     (void)pthread_mutex_unlock(&worker->status);
     note_deadline(entry);
     sl_queue_nominated(worker, entry, worker->now_us);
+    sl_log_pod(entry->failed ? SL_LOG_WARN : SL_LOG_INFO, sl_str_of(entry->pod->namespace),
+               sl_str_of(entry->pod->name),
+               entry->failed ? "nomination refused by the ledger" : "pod nominated", "node",
+               action->node, "assignment", action->assignment, "#waitedSeconds",
+               SL_LOG_NUMBER((worker->now_us - entry->pod->created_us) / SL_SECOND_US),
+               (char *)NULL);
 }
 
 static void act_expire(struct sl_queue_worker *worker, struct sl_queue_entry *entry,
@@ -56,6 +64,9 @@ static void act_expire(struct sl_queue_worker *worker, struct sl_queue_entry *en
     entry->node = NULL;
     entry->again = false;
     entry->reason = action->reason;
+    sl_log_pod(SL_LOG_INFO, sl_str_of(entry->pod->namespace), sl_str_of(entry->pod->name),
+               "nomination expired", "node", entry->left, "reason",
+               sl_hold_reason_name(action->reason), (char *)NULL);
     entry->expired = given_back || action->reason != SL_HOLD_EXPIRED;
     if (action->reason == SL_HOLD_EXPIRED) {
         (void)pthread_mutex_lock(&worker->status);
@@ -87,6 +98,8 @@ void sl_queue_act(void *context, const struct sl_plan_action *action)
     case SL_PLAN_REFUSE:
         entry->refused = true;
         sl_queue_set_state(worker, entry, SL_QUEUE_REFUSED);
+        sl_log_pod(SL_LOG_INFO, sl_str_of(entry->pod->namespace), sl_str_of(entry->pod->name),
+                   "pod refused", "reason", sl_hold_reason_name(action->reason), (char *)NULL);
         break;
     }
     if (!entry->listed) {

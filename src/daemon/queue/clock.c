@@ -34,11 +34,9 @@ static void time_move(int64_t *at_us, int64_t by_us)
 static void clock_put(struct sl_queue_worker *worker, int64_t by_us, int64_t now_us)
 {
     size_t at = 0;
-    char text[24];
     (void)atomic_fetch_add(&worker->rounds, 1);
-    (void)snprintf(text, sizeof(text), "%" PRId64, by_us / SL_SECOND_US);
-    sl_log(SL_LOG_WARN, "the clock was set: the deadlines of the queue move by as much", "seconds",
-           text, (char *)NULL);
+    sl_log(SL_LOG_WARN, "the clock was set: the deadlines of the queue move by as much", "#seconds",
+           SL_LOG_NUMBER(by_us / SL_SECOND_US), (char *)NULL);
     for (struct sl_queue_entry *entry = sl_map_next(&worker->entries, &at); entry != NULL;
          entry = sl_map_next(&worker->entries, &at)) {
         time_move(&entry->nominated_us, by_us);
@@ -47,7 +45,6 @@ static void clock_put(struct sl_queue_worker *worker, int64_t by_us, int64_t now
         time_move(&entry->told_start_us, by_us);
     }
     time_move(&worker->wake_us, by_us);
-    time_move(&worker->denied_us, by_us);
     time_move(&worker->paused_until_us, by_us);
     time_move(&worker->told_round_us, by_us);
     worker->estimated_us = 0;

@@ -72,8 +72,8 @@ static bool pod_put(struct sl_queue_worker *worker, struct sl_pod *pod, int64_t 
         return true;
     }
     if (err.code != SL_ERR_NOMEM) {
-        sl_log(SL_LOG_ERROR, "a pod has no place in the queue", "namespace", pod->namespace, "pod",
-               pod->name, "reason", err.message, (char *)NULL);
+        sl_log_pod(SL_LOG_ERROR, sl_str_of(pod->namespace), sl_str_of(pod->name),
+                   "a pod has no place in the queue", "reason", err.message, (char *)NULL);
         return true;
     }
     return false;
@@ -103,10 +103,22 @@ static bool others_wait(const struct sl_queue_worker *worker)
     return false;
 }
 
+/* entry: NULL where the pod has left the queue. */
+static void release_log(const struct sl_queue_entry *entry, enum sl_log_level level,
+                        const char *message, const struct sl_queue_call *call)
+{
+    if (entry == NULL) {
+        sl_log(level, message, "uid", call->uid, "reason", call->text, (char *)NULL);
+    } else {
+        sl_log_pod(level, sl_str_of(entry->pod->namespace), sl_str_of(entry->pod->name), message,
+                   "node", entry->node, "reason", call->text, (char *)NULL);
+    }
+}
+
 /* Other namespaces do not wait while releases fail in one namespace alone, as with pods that are
  * too large for the API server's store. */
-static void note_failure(struct sl_queue_worker *worker, int64_t now_us,
-                         const struct sl_queue_call *call)
+static void note_failure(struct sl_queue_worker *worker, const struct sl_queue_entry *entry,
+                         int64_t now_us, const struct sl_queue_call *call)
 {
     if (worker->failures == 0) {
         worker->failed_namespace = call->namespace_hash;
@@ -119,31 +131,21 @@ static void note_failure(struct sl_queue_worker *worker, int64_t now_us,
     worker->pause_us = worker->pause_us > pause_max_us ? pause_max_us : worker->pause_us;
     if (now_us >= worker->paused_until_us) {
         worker->paused_until_us = now_us + worker->pause_us;
-        sl_log(SL_LOG_WARN, "a pod could not be released", "uid", call->uid, "reason", call->text,
-               (char *)NULL);
+        release_log(entry, SL_LOG_WARN, "pod not released, which is tried again", call);
     }
 }
 
-/* The refusal is about this pod alone: others do not wait. */
-static void note_denial(struct sl_queue_worker *worker, int64_t now_us,
-                        const struct sl_queue_call *call)
-{
-    if (now_us - worker->denied_us >= pause_first_us) {
-        worker->denied_us = now_us;
-        sl_log(SL_LOG_WARN, "the API server refused to release a pod", "uid", call->uid, "reason",
-               call->text, (char *)NULL);
-    }
-}
-
-static void note_release(struct sl_queue_worker *worker, int64_t now_us,
-                         const struct sl_queue_call *call)
+static void note_release(struct sl_queue_worker *worker, const struct sl_queue_entry *entry,
+                         int64_t now_us, const struct sl_queue_call *call)
 {
     if (call->end == SL_RELEASE_FAILED || call->end == SL_RELEASE_UNKNOWN) {
-        note_failure(worker, now_us, call);
+        note_failure(worker, entry, now_us, call);
         return;
     }
-    if (call->end == SL_RELEASE_REFUSED) {
-        note_denial(worker, now_us, call);
+    if (call->end == SL_RELEASE_REFUSED) { /* it is about this pod alone: others do not wait */
+        release_log(entry, SL_LOG_WARN, "the API server refused to release the pod", call);
+    } else if (call->end == SL_RELEASE_RELEASED) {
+        release_log(entry, SL_LOG_INFO, "pod released", call);
     }
     if (call->end != SL_RELEASE_GONE) {
         worker->failures = 0;
@@ -167,7 +169,7 @@ static void release_end(struct sl_queue_worker *worker, const struct sl_queue_ca
     (void)pthread_mutex_lock(&worker->status);
     worker->counts.ends[call->end]++;
     (void)pthread_mutex_unlock(&worker->status);
-    note_release(worker, now_us, call);
+    note_release(worker, entry, now_us, call);
     if (entry == NULL || entry->call != call) {
         return; /* of an earlier leadership, or of a pod that came and went */
     }
@@ -365,11 +367,9 @@ static void note_silence(struct sl_queue_worker *worker, int64_t now_us)
     int64_t since_us = sl_planner_silent(worker->planner, now_us);
     bool silent = since_us > 0;
     if (silent && !worker->silent) {
-        char text[24];
-        (void)snprintf(text, sizeof(text), "%" PRId64, (now_us - since_us) / SL_SECOND_US);
         sl_log(SL_LOG_WARN,
-               "kube-scheduler has not been heard of: nominations are held until it is", "seconds",
-               text, (char *)NULL);
+               "kube-scheduler has not been heard of: nominations are held until it is", "#seconds",
+               SL_LOG_NUMBER((now_us - since_us) / SL_SECOND_US), (char *)NULL);
     } else if (!silent && worker->silent) {
         sl_log(SL_LOG_INFO, "kube-scheduler has been heard of again, or no pod waits for it",
                (char *)NULL);

@@ -66,7 +66,6 @@ struct sl_queue_worker {
     int64_t at_ns;           /* now_us on the monotonic clock */
     int64_t wake_us;         /* when to plan again though nothing comes in */
     int64_t pause_us;        /* after failures of the API server; 0: none */
-    int64_t denied_us;       /* when the log had the last refusal of the API server */
     int64_t paused_until_us; /* until then no release is tried again; after failures, none at all */
     int64_t told_round_us;   /* of the last look at all */
     uint64_t told_rounds;    /* looks */

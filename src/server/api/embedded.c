@@ -158,8 +158,8 @@ void sl_embedded_post(struct sl_request *request)
         pod_write(&w, pod);
         sl_buf_putc(&request->reply, '\n');
         request->code = 201;
-        sl_log(SL_LOG_INFO, "pod added", "namespace", pod->namespace, "name", pod->name, "uid",
-               pod->uid, (char *)NULL);
+        sl_log_pod(SL_LOG_INFO, sl_str_of(pod->namespace), sl_str_of(pod->name), "pod added", "uid",
+                   pod->uid, (char *)NULL);
     }
     sl_pod_unref(pod);
 }
@@ -186,8 +186,8 @@ void sl_embedded_delete(struct sl_request *request)
         settle_queue(app);
         pod_write(&w, pod);
         sl_buf_putc(&request->reply, '\n');
-        sl_log(SL_LOG_INFO, "pod ended", "namespace", pod->namespace, "name", pod->name, "uid",
-               pod->uid, (char *)NULL);
+        sl_log_pod(SL_LOG_INFO, sl_str_of(pod->namespace), sl_str_of(pod->name), "pod ended", "uid",
+                   pod->uid, (char *)NULL);
     }
     sl_pod_unref(pod);
 }

@@ -133,16 +133,14 @@ static void log_end(const struct sl_bind_call *call, enum sl_bind_end end, const
         [SL_BIND_END_UNKNOWN] = "whether the pod is bound is not known",
     };
     const struct sl_binding *b = &call->binding;
-    char pod[600];
     char node[256];
-    (void)snprintf(pod, sizeof(pod), "%.*s/%.*s", (int)b->namespace.len, b->namespace.s,
-                   (int)b->name.len, b->name.s);
     (void)snprintf(node, sizeof(node), "%.*s", (int)b->node.len, b->node.s);
     if (end == SL_BIND_END_BOUND) {
-        sl_log(SL_LOG_INFO, message[end], "pod", pod, "node", node, "assignment", b->assignment,
-               (char *)NULL);
+        sl_log_pod(SL_LOG_INFO, b->namespace, b->name, message[end], "node", node, "assignment",
+                   b->assignment, (char *)NULL);
     } else {
-        sl_log(SL_LOG_WARN, message[end], "pod", pod, "node", node, "reason", why, (char *)NULL);
+        sl_log_pod(SL_LOG_WARN, b->namespace, b->name, message[end], "node", node, "reason", why,
+                   (char *)NULL);
     }
 }
 

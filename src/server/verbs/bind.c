@@ -32,13 +32,11 @@ static void write_result(struct sl_request *request, const char *error)
 static void log_refusal(const struct sl_bind_request *bind)
 {
     const struct sl_binding_args *args = bind->args;
-    char pod[600];
     char node[256];
-    (void)snprintf(pod, sizeof(pod), "%.*s/%.*s", (int)args->pod_namespace.len,
-                   args->pod_namespace.s, (int)args->pod_name.len, args->pod_name.s);
     (void)snprintf(node, sizeof(node), "%.*s", (int)args->node.len, args->node.s);
-    sl_log(SL_LOG_WARN, "bind refused", "pod", pod, "node", node, "ledger",
-           sl_bind_code_name(bind->result.code), "reason", bind->result.text, (char *)NULL);
+    sl_log_pod(SL_LOG_WARN, args->pod_namespace, args->pod_name, "bind refused", "node", node,
+               "ledger", sl_bind_code_name(bind->result.code), "reason", bind->result.text,
+               (char *)NULL);
 }
 
 static void note_refusal(struct sl_bind_request *bind)

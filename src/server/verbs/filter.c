@@ -3,6 +3,7 @@
 #include "server/verbs/handlers.h"
 #include "server/verbs/verbs.h"
 #include "util/clock.h"
+#include "util/log.h"
 
 enum {
     SEEN_SLOTS = 64, /* a power of two */
@@ -258,6 +259,40 @@ static const char *held_by_queue(struct filter *f, struct sl_queue_status *statu
     return held;
 }
 
+/* A part of the JSON that names the refused nodes, each with its reason. */
+static const char *refused_shown(const struct sl_buf *members, char *text, size_t size)
+{
+    size_t len = members->len < size ? members->len : size - 1;
+    if (len > 0) {
+        memcpy(text, members->data, len);
+    }
+    text[len] = '\0';
+    return text;
+}
+
+/* held: NULL: the queue has nothing against it. */
+static void log_result(const struct filter *f, const char *held)
+{
+    const struct sl_pod *pod = f->asked->pod;
+    struct sl_str namespace = sl_str_of(pod->namespace);
+    struct sl_str name = sl_str_of(pod->name);
+    char never[REASON_MAX];
+    char refused[REASON_MAX];
+    if (!sl_log_pod_on(SL_LOG_DEBUG, namespace, name)) {
+        return;
+    }
+    if (held != NULL) {
+        sl_log_pod(SL_LOG_DEBUG, namespace, name, "filter: not its turn", "reason", held,
+                   (char *)NULL);
+        return;
+    }
+    sl_log_pod(SL_LOG_DEBUG, namespace, name, "filter", "#nodes",
+               SL_LOG_NUMBER(f->request->workspace->candidates.n), "#passed",
+               SL_LOG_NUMBER(f->n_passed), "nominated", f->nominated, "refused",
+               refused_shown(&f->request->workspace->refused, refused, sizeof(refused)), "never",
+               refused_shown(&f->request->workspace->never, never, sizeof(never)), (char *)NULL);
+}
+
 void sl_filter_finish(struct sl_request *request)
 {
     struct sl_asked asked;
@@ -276,7 +311,9 @@ void sl_filter_finish(struct sl_request *request)
         (void)sl_binds_node(&request->app->binds, sl_str_of(asked.pod->uid), filter.standing,
                             sizeof(filter.standing));
         struct sl_queue_status status;
-        write_result(&filter, held_by_queue(&filter, &status));
+        const char *held = held_by_queue(&filter, &status);
+        write_result(&filter, held);
+        log_result(&filter, held);
         sl_grant_unref(filter.grant);
         request->outcome = filter.n_passed > 0 ? SL_OUTCOME_OK : SL_OUTCOME_REFUSED;
         sl_metrics_nodes(request->metrics, SL_CLASS_FILTER, request->workspace->candidates.n);

@@ -1,6 +1,9 @@
 /* The verb prioritize: a score of 0..10 for each candidate. */
+#include <stdio.h>
+
 #include "server/verbs/handlers.h"
 #include "server/verbs/verbs.h"
+#include "util/log.h"
 
 enum {
     BYTES_PER_SCORE = 24, /* ,{"Host":,"Score":10} */
@@ -104,6 +107,24 @@ static void write_list(struct sl_request *request, const uint8_t *wire)
     out->len = (size_t)(at - out->data);
 }
 
+static void log_best(const struct sl_request *request, const struct sl_pod *pod,
+                     const uint8_t *wire)
+{
+    const struct sl_candidates *c = &request->workspace->candidates;
+    char node[SL_NODE_NAME_BYTES] = "";
+    size_t best = 0;
+    for (size_t i = 1; i < c->n; i++) {
+        best = wire[i] > wire[best] ? i : best;
+    }
+    if (c->n > 0) {
+        struct sl_str quoted = sl_candidates_quoted(c, best);
+        (void)snprintf(node, sizeof(node), "%.*s", (int)quoted.len - 2, quoted.s + 1);
+    }
+    sl_log_pod(SL_LOG_DEBUG, sl_str_of(pod->namespace), sl_str_of(pod->name), "prioritize",
+               "#nodes", SL_LOG_NUMBER(c->n), "best", node, "#score",
+               SL_LOG_NUMBER(c->n > 0 ? wire[best] : 0), (char *)NULL);
+}
+
 void sl_prioritize_finish(struct sl_request *request)
 {
     struct sl_asked asked;
@@ -123,6 +144,10 @@ void sl_prioritize_finish(struct sl_request *request)
             prefer_nominated(request, asked.pod, scores.wire);
         }
         write_list(request, scores.wire);
+        if (sl_log_pod_on(SL_LOG_DEBUG, sl_str_of(asked.pod->namespace),
+                          sl_str_of(asked.pod->name))) {
+            log_best(request, asked.pod, scores.wire);
+        }
         sl_metrics_nodes(request->metrics, SL_CLASS_PRIORITIZE, request->workspace->candidates.n);
     }
     sl_asked_free(&asked);

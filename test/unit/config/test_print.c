@@ -127,6 +127,9 @@ static void random_config(struct sl_config *config)
     if (config->telemetry.url[0] == '\0') {
         config->telemetry.sharing = SL_SHARING_ASKS;
     }
+    if (config->log.pod[0] != '\0') {
+        (void)snprintf(config->log.pod, sizeof(config->log.pod), "ns/%u", (unsigned)random_u64());
+    }
     if (config->telemetry.password_file[0] == '\0') {
         config->telemetry.username[0] = '\0';
     }

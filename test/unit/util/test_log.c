@@ -16,15 +16,16 @@
 
 static char captured[65536];
 
-/* Runs one logging call with standard error going to a file and reads it back. */
-static const char *capture(enum sl_log_level level, const char *value)
+/* Runs a logging call with standard error going to a file and reads it back. */
+static const char *captured_of(void (*call)(const char *name, int64_t number), const char *name,
+                               int64_t number)
 {
     char path[] = "/tmp/sliced-log-XXXXXX";
     int file = mkstemp(path);
     int saved = dup(STDERR_FILENO);
     assert_true(file >= 0 && saved >= 0);
     assert_true(dup2(file, STDERR_FILENO) >= 0);
-    sl_log(level, "pod bound", "pod", value, "none", (char *)NULL, (char *)NULL);
+    call(name, number);
     assert_true(dup2(saved, STDERR_FILENO) >= 0);
     ssize_t n = pread(file, captured, sizeof(captured) - 1, 0);
     assert_true(n >= 0);
@@ -33,6 +34,27 @@ static const char *capture(enum sl_log_level level, const char *value)
     (void)close(file);
     (void)unlink(path);
     return captured;
+}
+
+static void log_value(const char *value, int64_t level)
+{
+    sl_log((enum sl_log_level)level, "pod bound", "pod", value, "none", (char *)NULL, (char *)NULL);
+}
+
+static const char *capture(enum sl_log_level level, const char *value)
+{
+    return captured_of(log_value, value, level);
+}
+
+static void log_of_pod(const char *name, int64_t number)
+{
+    sl_log_pod(SL_LOG_DEBUG, SL_STR("team"), sl_str_of(name), "filter", "#passed",
+               SL_LOG_NUMBER(number), "best", "n1", (char *)NULL);
+}
+
+static const char *capture_pod(const char *name, int64_t number)
+{
+    return captured_of(log_of_pod, name, number);
 }
 
 static void text_lines_carry_level_message_and_pairs(void **state)
@@ -92,6 +114,32 @@ static void a_huge_value_is_cut_but_the_line_stays_whole(void **state)
     free(value);
 }
 
+static void a_traced_pod_is_written_whatever_the_level(void **state)
+{
+    (void)state;
+    sl_log_configure(SL_LOG_WARN, false);
+    assert_string_equal(capture_pod("a", 3), "");
+    sl_log_trace("team/a");
+    assert_non_null(
+        strstr(capture_pod("a", 3), " debug \"filter\" pod=\"team/a\" passed=3 best=\"n1\"\n"));
+    assert_string_equal(capture_pod("ab", 3), "");
+    assert_string_equal(capture_pod("", 3), "");
+    sl_log_trace("teamXa"); /* which the configuration refuses */
+    assert_string_equal(capture_pod("a", 3), "");
+    sl_log_trace("");
+    assert_string_equal(capture_pod("a", 3), "");
+}
+
+static void numbers_are_numbers_in_json(void **state)
+{
+    (void)state;
+    sl_log_configure(SL_LOG_DEBUG, true);
+    json_t *root = json_loads(capture_pod("123", -5), 0, NULL);
+    assert_int_equal(json_integer_value(json_object_get(root, "passed")), -5);
+    assert_string_equal(json_string_value(json_object_get(root, "pod")), "team/123");
+    json_decref(root);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -99,6 +147,8 @@ int main(void)
         cmocka_unit_test(lines_below_the_level_are_not_written),
         cmocka_unit_test(json_lines_parse_whatever_the_value),
         cmocka_unit_test(what_must_not_be_shown_is_escaped),
+        cmocka_unit_test(a_traced_pod_is_written_whatever_the_level),
+        cmocka_unit_test(numbers_are_numbers_in_json),
         cmocka_unit_test(a_huge_value_is_cut_but_the_line_stays_whole),
     };
     return cmocka_run_group_tests_name("util/log", tests, NULL, NULL);
