@@ -58,14 +58,14 @@ static char *label_of(struct sl_answer *answer, struct sl_str key)
 static int take_key(struct sl_answer *answer, struct sl_str key)
 {
     static const struct {
-        enum depth depth;
         struct sl_str name;
+        enum depth depth;
         enum field field;
     } rows[] = {
-        {ROOT, {"status", 6}, STATUS},   {ROOT, {"error", 5}, ERROR},
-        {ROOT, {"data", 4}, DATA_FIELD}, {DATA, {"result", 6}, RESULT_FIELD},
-        {SERIES, {"metric", 6}, METRIC}, {SERIES, {"values", 6}, VALUES},
-        {SERIES, {"value", 5}, VALUE},
+        {{"status", 6}, ROOT, STATUS},   {{"error", 5}, ROOT, ERROR},
+        {{"data", 4}, ROOT, DATA_FIELD}, {{"result", 6}, DATA, RESULT_FIELD},
+        {{"metric", 6}, SERIES, METRIC}, {{"values", 6}, SERIES, VALUES},
+        {{"value", 5}, SERIES, VALUE},
     };
     if (answer->depth == METRIC_OR_VALUES) {
         answer->label = label_of(answer, key);

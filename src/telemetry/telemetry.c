@@ -13,7 +13,7 @@ static const int64_t first_delay_us = SL_SECOND_US;
 
 static const char *text_or_null(const char *text)
 {
-    return text[0] == '\0' ? NULL : text;
+    return text == NULL || text[0] == '\0' ? NULL : text;
 }
 
 static int make_access(struct sl_telemetry *telemetry, struct sl_error *err)
@@ -61,7 +61,7 @@ struct sl_telemetry *sl_telemetry_new(const struct sl_config *config, struct sl_
     telemetry->config = config;
     telemetry->store = store;
     (void)pthread_mutex_init(&telemetry->lock, NULL);
-    sl_arena_init(&telemetry->arena, 4 * SECRET_MAX);
+    sl_arena_init(&telemetry->arena, (size_t)4 * SECRET_MAX);
     telemetry->units.max = (size_t)config->telemetry.max_units;
     telemetry->units.window = (uint16_t)config->telemetry.window;
     sl_question_node_labels(config, answer.node_label);
