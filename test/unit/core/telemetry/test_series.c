@@ -1,9 +1,10 @@
 /* The ring of samples: what it takes, what it forgets, and which windows decide. */
 #include "../rig.h"
+#include "util/time.h"
 
 #include "sliced/series.h"
 
-enum { CAP = 24, SECOND = 1000000 };
+enum { CAP = 24 };
 
 struct ring {
     struct sl_sample room[CAP];
@@ -29,7 +30,7 @@ static int tear_down(void **state)
 
 static bool put(struct ring *ring, int second, int64_t value)
 {
-    return sl_series_put(&ring->series, (int64_t)second * SECOND, SL_FIGURE_USED, value);
+    return sl_series_put(&ring->series, second * SL_SECOND_US, SL_FIGURE_USED, value);
 }
 
 static void put_run(struct ring *ring, int from, int to, int64_t value)
@@ -41,13 +42,13 @@ static void put_run(struct ring *ring, int from, int to, int64_t value)
 
 static enum sl_series_state window(struct ring *ring, int now, int since, bool back)
 {
-    struct sl_window_rule rule = {.now_us = (int64_t)now * SECOND,
-                                  .since_us = (int64_t)since * SECOND,
+    struct sl_window_rule rule = {.now_us = now * SL_SECOND_US,
+                                  .since_us = since * SL_SECOND_US,
                                   .back = back,
                                   .least = 20,
-                                  .stale_us = 5 * SECOND,
-                                  .gap_us = 3 * SECOND,
-                                  .future_us = 2 * SECOND};
+                                  .stale_us = 5 * SL_SECOND_US,
+                                  .gap_us = 3 * SL_SECOND_US,
+                                  .future_us = 2 * SL_SECOND_US};
     return sl_series_window(&ring->series, &rule, ring->used, &ring->n);
 }
 
@@ -56,15 +57,16 @@ static void figures_of_one_time_share_a_sample(void **state)
     struct ring *ring = *state;
     assert_true(put(ring, 1, 10));
     assert_true(put(ring, 2, 20));
-    assert_true(sl_series_put(&ring->series, SECOND, SL_FIGURE_BUSY, 500));
-    assert_true(sl_series_put(&ring->series, 2 * SECOND, SL_FIGURE_BUSY, 700));
-    assert_true(sl_series_put(&ring->series, 2 * SECOND, SL_FIGURE_BANDWIDTH, 30));
+    assert_true(sl_series_put(&ring->series, SL_SECOND_US, SL_FIGURE_BUSY, 500));
+    assert_true(sl_series_put(&ring->series, 2 * SL_SECOND_US, SL_FIGURE_BUSY, 700));
+    assert_true(sl_series_put(&ring->series, 2 * SL_SECOND_US, SL_FIGURE_BANDWIDTH, 30));
     assert_int_equal(ring->series.n, 2);
     assert_int_equal(sl_series_at(&ring->series, 0)->busy, 500);
     assert_int_equal(sl_series_at(&ring->series, 0)->bandwidth, SL_SERIES_UNKNOWN);
     assert_int_equal(sl_series_mean(&ring->series, SL_FIGURE_BUSY, 0), 600);
-    assert_int_equal(sl_series_mean(&ring->series, SL_FIGURE_BUSY, 2 * SECOND), 700);
-    assert_int_equal(sl_series_mean(&ring->series, SL_FIGURE_BUSY, 3 * SECOND), SL_SERIES_UNKNOWN);
+    assert_int_equal(sl_series_mean(&ring->series, SL_FIGURE_BUSY, 2 * SL_SECOND_US), 700);
+    assert_int_equal(sl_series_mean(&ring->series, SL_FIGURE_BUSY, 3 * SL_SECOND_US),
+                     SL_SERIES_UNKNOWN);
     assert_int_equal(sl_series_last(&ring->series, SL_FIGURE_BANDWIDTH), 30);
 }
 
@@ -77,8 +79,8 @@ static void what_is_told_twice_or_out_of_range_is_refused(void **state)
     assert_false(put(ring, 7, 11));
     assert_false(put(ring, 8, -1));
     assert_false(put(ring, 8, (int64_t)INT32_MAX + 1));
-    assert_false(sl_series_put(&ring->series, 8 * SECOND, SL_FIGURE_BUSY, 1001));
-    assert_true(sl_series_put(&ring->series, 8 * SECOND, SL_FIGURE_BUSY, 1000));
+    assert_false(sl_series_put(&ring->series, 8 * SL_SECOND_US, SL_FIGURE_BUSY, 1001));
+    assert_true(sl_series_put(&ring->series, 8 * SL_SECOND_US, SL_FIGURE_BUSY, 1000));
     assert_int_equal(ring->series.n, 3);
     assert_int_equal(sl_series_last(&ring->series, SL_FIGURE_USED), 12);
 }
@@ -160,10 +162,10 @@ static void samples_without_memory_do_not_count(void **state)
 {
     struct ring *ring = *state;
     put_run(ring, 0, 20, 7);
-    assert_true(sl_series_put(&ring->series, 20 * SECOND, SL_FIGURE_BUSY, 1));
+    assert_true(sl_series_put(&ring->series, 20 * SL_SECOND_US, SL_FIGURE_BUSY, 1));
     assert_int_equal(window(ring, 20, 0, false), SL_SERIES_GOOD);
     assert_int_equal(ring->n, 20);
-    assert_true(sl_series_put(&ring->series, 26 * SECOND, SL_FIGURE_BUSY, 1));
+    assert_true(sl_series_put(&ring->series, 26 * SL_SECOND_US, SL_FIGURE_BUSY, 1));
     assert_int_equal(window(ring, 26, 0, false), SL_SERIES_STALE);
     assert_string_equal(sl_series_state_name(SL_SERIES_STALE), "Stale");
 }
