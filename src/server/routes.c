@@ -3,6 +3,7 @@
 
 #include "server/api/handlers.h"
 #include "server/app/workspace.h"
+#include "server/page/page.h"
 #include "server/verbs/handlers.h"
 
 /* The longest bodies where few bytes are asked for, so that a small question cannot hold much. */
@@ -48,13 +49,13 @@ static const struct sl_route routes[] = {
      NULL, NULL, sl_probe_metrics,
      "metrics in Prometheus' text format"},
     {"GET", "/api/v1/nodes", FOR_OPERATOR, NULL, NULL, sl_api_nodes,
-     "nodes, devices and who uses them (?output=table, ?limit=, ?continue=)"},
+     "nodes, devices and who uses them (?output=table, ?limit=, ?continue=, ?unless=)"},
     {"GET", "/api/v1/nodes/{name}", FOR_OPERATOR, NULL, NULL, sl_api_node,
      "one node (?output=table)"},
     {"GET", "/api/v1/pods/{namespace}/{name}/explain", FOR_OPERATOR, NULL, NULL,
      sl_api_explain, "why a pod waits, or where it is (?output=table, ?limit=)"},
     {"GET", "/api/v1/queue", FOR_OPERATOR, NULL, NULL, sl_api_queue,
-     "pods that wait, in their order (?output=table, ?limit=, ?namespace=, ?resource=)"},
+     "pods that wait, in their order (?output=table, ?limit=, ?skip=, ?find=, ?namespace=, ?resource=)"},
     {"GET", "/api/v1/partitions", FOR_OPERATOR, NULL, NULL, sl_api_partitions,
      "nodes whose GPUs may be cut: how they are, what is under way (?output=table, ?limit=)"},
     {"GET", "/api/v1/usage", FOR_OPERATOR, NULL, NULL, sl_api_usage,
@@ -67,6 +68,8 @@ static const struct sl_route routes[] = {
     {"DELETE", "/api/v1/embedded/pods/{namespace}/{name}", SL_CLASS_EMBEDDED, SL_FOR_OPERATOR, NO_BODY, true,
      NULL, NULL,
      sl_embedded_delete, "end a pod"},
+    {"GET", "/ui/", FOR_OPERATOR, NULL, NULL, sl_page_index, "the page, for a browser"},
+    {"GET", "/ui/{file}", FOR_OPERATOR, NULL, NULL, sl_page_file, "a file of the page"},
     {"GET", "/", SL_CLASS_OTHER, SL_FOR_OPERATOR, NO_BODY, false,
      NULL, NULL, sl_probe_index, "this list"},
 };

@@ -48,6 +48,8 @@ void sl_api_pod_members(struct sl_writer *w, const struct sl_pod *pod)
     sl_write_member_text(w, "node", pod->node);
     sl_write_key(w, "createdAt");
     sl_api_time(w, pod->created_us);
+    sl_write_key(w, "startedAt");
+    sl_api_time(w, pod->started_us);
     sl_write_member_i64(w, "priority", pod->priority);
     sl_write_key(w, "timeoutSeconds");
     write_positive(w, pod->timeout_s);

@@ -154,6 +154,7 @@ static void write_node(struct sl_writer *w, const struct sl_view *view)
     sl_write_member_text(w, "model", node->model == NULL ? NULL : node->model->name);
     sl_write_member_text(w, "layout", sl_layout_name(node->layout));
     sl_write_member_bool(w, "dynamicMig", node->dynamic_mig);
+    sl_write_member_bool(w, "cutting", view->withheld);
     sl_write_member_text(w, "problem", problem_text(view, problem));
     sl_write_key(w, "pools");
     write_pools(w, view);
@@ -347,13 +348,19 @@ static void write_list_table(struct sl_request *request, size_t from, size_t to)
 void sl_api_nodes(struct sl_request *request)
 {
     int64_t limit = 0;
+    int64_t unless = 0;
     bool as_table = false;
-    if (sl_request_only(request, "output, limit, continue") < 0 ||
+    if (sl_request_only(request, "output, limit, continue, unless") < 0 ||
         sl_request_number(request, "limit", LIMIT_DEFAULT, LIMIT_MAX, &limit) < 0 ||
+        sl_request_number(request, "unless", 0, INT64_MAX, &unless) < 0 ||
         sl_request_output(request, &as_table) < 0) {
         return;
     }
     const struct sl_snapshot *snapshot = sl_app_snapshot(request);
+    if (unless > 0 && (uint64_t)unless == snapshot->generation) {
+        request->code = 304;
+        return;
+    }
     size_t from = first_after(snapshot, sl_request_query(request, "continue"));
     size_t left = snapshot->n_nodes - from;
     size_t to = from + ((size_t)limit < left ? (size_t)limit : left);

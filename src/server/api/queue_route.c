@@ -80,13 +80,28 @@ void sl_api_queue_members(struct sl_writer *w, const struct sl_queue_row *row, i
 struct selection {
     struct sl_str namespace; /* empty: all */
     struct sl_str resource;  /* empty: all */
+    const char *find;        /* a part of NAMESPACE/NAME; empty: all */
+    size_t skip;
     size_t limit;
 };
 
+enum { POD_TEXT = 320 };
+
+static bool is_found(const struct selection *selection, const struct sl_pod *pod)
+{
+    char text[POD_TEXT];
+    if (selection->find[0] == '\0') {
+        return true;
+    }
+    (void)snprintf(text, sizeof(text), "%s/%s", pod->namespace, pod->name);
+    return strstr(text, selection->find) != NULL;
+}
+
 static bool is_selected(const struct selection *selection, const struct sl_pod *pod)
 {
-    if (selection->namespace.len > 0 &&
-        !sl_str_eq(selection->namespace, sl_str_of(pod->namespace))) {
+    if ((selection->namespace.len > 0 &&
+         !sl_str_eq(selection->namespace, sl_str_of(pod->namespace))) ||
+        !is_found(selection, pod)) {
         return false;
     }
     bool found = selection->resource.len == 0;
@@ -101,6 +116,7 @@ static void write_json(struct sl_request *request, const struct sl_queue_list *l
 {
     struct sl_writer w = {.buf = &request->reply};
     size_t shown = 0;
+    size_t skipped = 0;
     size_t omitted = list->total - list->n;
     sl_write_object(&w);
     sl_write_key(&w, "at");
@@ -111,6 +127,10 @@ static void write_json(struct sl_request *request, const struct sl_queue_list *l
     for (size_t i = 0; i < list->n; i++) {
         const struct sl_queue_row *row = &list->row[i];
         if (!is_selected(selection, row->pod)) {
+            continue;
+        }
+        if (skipped < selection->skip) {
+            skipped++;
             continue;
         }
         if (shown++ >= selection->limit) {
@@ -124,6 +144,7 @@ static void write_json(struct sl_request *request, const struct sl_queue_list *l
         sl_write_object_end(&w);
     }
     sl_write_array_end(&w);
+    sl_write_member_i64(&w, "skipped", (int64_t)skipped);
     sl_write_member_i64(&w, "omitted", (int64_t)omitted);
     sl_write_object_end(&w);
     sl_buf_putc(&request->reply, '\n');
@@ -177,10 +198,15 @@ static void write_table(struct sl_request *request, const struct sl_queue_list *
                                        "REASON",   "AHEAD",     "START-IN", "NODE"};
     struct sl_grid table;
     size_t shown = 0;
+    size_t skipped = 0;
     size_t omitted = list->total - list->n;
     sl_grid_init(&table, sizeof(head) / sizeof(head[0]), head, request->reply.max);
     for (size_t i = 0; i < list->n; i++) {
         if (!is_selected(selection, list->row[i].pod)) {
+            continue;
+        }
+        if (skipped < selection->skip) {
+            skipped++;
             continue;
         }
         if (shown++ >= selection->limit) {
@@ -224,9 +250,11 @@ void sl_api_queue(struct sl_request *request)
     const struct sl_queue_reader *queue = &request->app->queue;
     struct sl_queue_list list;
     int64_t limit = 0;
+    int64_t skip = 0;
     bool as_table = false;
-    if (sl_request_only(request, "output, limit, namespace, resource") < 0 ||
+    if (sl_request_only(request, "output, limit, skip, find, namespace, resource") < 0 ||
         sl_request_number(request, "limit", LIMIT_DEFAULT, LIMIT_MAX, &limit) < 0 ||
+        sl_request_number(request, "skip", 0, QUEUE_MAX, &skip) < 0 ||
         sl_request_output(request, &as_table) < 0) {
         return;
     }
@@ -236,11 +264,15 @@ void sl_api_queue(struct sl_request *request)
         (void)sl_request_fail(request, 404);
         return;
     }
+    struct sl_str find = sl_request_query(request, "find");
     const struct selection selection = {.namespace = sl_request_query(request, "namespace"),
                                         .resource = sl_request_query(request, "resource"),
+                                        .find = find.len == 0 ? "" : find.s,
+                                        .skip = (size_t)skip,
                                         .limit = (size_t)limit};
-    bool all = selection.namespace.len > 0 || selection.resource.len > 0;
-    if (queue->list(queue->context, all ? QUEUE_MAX : selection.limit, &list, &request->err) < 0) {
+    bool all = selection.namespace.len > 0 || selection.resource.len > 0 || find.len > 0;
+    size_t most = all ? QUEUE_MAX : selection.skip + selection.limit;
+    if (queue->list(queue->context, most, &list, &request->err) < 0) {
         sl_api_queue_failed(request);
     } else if (as_table) {
         write_table(request, &list, &selection);

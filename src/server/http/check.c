@@ -100,19 +100,26 @@ static bool is_literal(const char *host)
     return host[0] == '[' || ((named || rest > host) && (rest[0] == '\0' || rest[0] == ':'));
 }
 
-/* Refuses pages in the browser of an operator who forwards a port: we serve none, so none may ask.
- * Routes that name tenants' pods must be called by address, too: else a page could have its own
- * name resolve to 127.0.0.1. */
+/* Is that where our own page comes from? Its name must be an address: another page could have its
+ * own name resolve to 127.0.0.1. */
+static bool is_own_page(const char *origin, const char *host)
+{
+    const char *behind = strstr(origin, "://");
+    return host != NULL && is_literal(host) && behind != NULL && strcmp(behind + 3, host) == 0;
+}
+
+/* Refuses pages in the browser of an operator who forwards a port, except our own. Routes that name
+ * tenants' pods must be called by address, too. */
 static int check_page(struct sl_request *request)
 {
     const char *origin = get_header(request, MHD_HTTP_HEADER_ORIGIN);
     const char *host = get_header(request, MHD_HTTP_HEADER_HOST);
     bool tells = request->route != NULL && request->route->audience == SL_FOR_OPERATOR;
-    if (origin == NULL && (!tells || host == NULL || is_literal(host))) {
+    if (origin == NULL ? !tells || host == NULL || is_literal(host) : is_own_page(origin, host)) {
         return 0;
     }
     (void)sl_error_set(&request->err, SL_ERR_FIELD,
-                       origin != NULL ? "found \"%.64s\": pages may not ask"
+                       origin != NULL ? "found \"%.64s\": other pages may not ask"
                                       : "found \"%.64s\", expected localhost or an IP address",
                        origin != NULL ? origin : host);
     (void)snprintf(request->err.field, sizeof(request->err.field), "%s",

@@ -33,6 +33,7 @@ struct sl_request {
     enum sl_outcome outcome;
     const char *content_type;
     const char *allow; /* of a 405 */
+    bool page;         /* a file of our own page, which may load nothing from elsewhere */
     struct sl_buf reply;
     struct sl_error err;
 };

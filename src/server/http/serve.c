@@ -74,7 +74,8 @@ static void check_reply(struct sl_request *request)
 static struct MHD_Response *make_response(struct sl_request *request)
 {
     check_reply(request);
-    if (request->reply.failed != SL_BUF_OK || request->reply.len == 0) {
+    bool empty = request->reply.len == 0 && request->code != 304;
+    if (request->reply.failed != SL_BUF_OK || empty) {
         sl_buf_free(&request->reply);
         return last_resort(request);
     }
@@ -99,6 +100,29 @@ static void count_request(struct sl_request *request)
     request->counted = true;
 }
 
+/* The page may load what this daemon serves, run no text as a program, and stand in no other page.
+ */
+static enum MHD_Result add_page_headers(struct MHD_Response *response)
+{
+    static const struct {
+        const char *name;
+        const char *value;
+    } headers[] = {
+        {"Content-Security-Policy",
+         "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self'; "
+         "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
+         "frame-ancestors 'none'"},
+        {"X-Content-Type-Options", "nosniff"},
+        {"Referrer-Policy", "no-referrer"},
+        {"Cache-Control", "no-cache"},
+    };
+    enum MHD_Result rc = MHD_YES;
+    for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]) && rc == MHD_YES; i++) {
+        rc = MHD_add_response_header(response, headers[i].name, headers[i].value);
+    }
+    return rc;
+}
+
 static enum MHD_Result respond(struct sl_request *request)
 {
     if (request->failed) {
@@ -117,6 +141,9 @@ static enum MHD_Result respond(struct sl_request *request)
     }
     if (rc == MHD_YES && (request->close || atomic_load(&request->http->draining))) {
         rc = MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+    }
+    if (rc == MHD_YES && request->page) {
+        rc = add_page_headers(response);
     }
     if (rc == MHD_YES && request->code == 503) {
         rc = MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, "1");

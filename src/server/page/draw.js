@@ -1,0 +1,90 @@
+// What both pictures draw with.
+
+// Colours that stay apart for most eyes, on light ground and dark (Okabe and Ito, without black).
+const HUES = ["#e69f00", "#56b4e9", "#009e73", "#d9c400", "#0072b2", "#d55e00", "#cc79a7"];
+const REST = "#8c8f93";
+const given = new Map();
+
+// The first namespaces that are met get a colour each, the others share one.
+export function colorOf(namespace) {
+    if (!given.has(namespace)) {
+        given.set(namespace, HUES[given.size] ?? REST);
+    }
+    return given.get(namespace);
+}
+
+export function colors() {
+    return [...given].filter(([, color]) => color !== REST);
+}
+
+// A colour of the style sheet. Asking the browser 8,000 times for a picture takes longer than drawing it.
+const styles = new Map();
+export function css(name) {
+    if (!styles.has(name)) {
+        styles.set(name, getComputedStyle(document.documentElement).getPropertyValue(name).trim());
+    }
+    return styles.get(name);
+}
+
+export function onScheme(redraw) {
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+        styles.clear();
+        redraw();
+    });
+}
+
+// Makes the canvas that large, sharp on every screen, and returns its pen.
+export function fit(canvas, width, height) {
+    const scale = window.devicePixelRatio || 1;
+    canvas.width = Math.round(width * scale);
+    canvas.height = Math.round(height * scale);
+    canvas.style.height = height + "px";
+    const pen = canvas.getContext("2d");
+    pen.scale(scale, scale);
+    return pen;
+}
+
+export function hatch(pen, x, y, w, h, color) {
+    pen.save();
+    pen.beginPath();
+    pen.rect(x, y, w, h);
+    pen.clip();
+    pen.strokeStyle = color;
+    pen.beginPath();
+    for (let at = x - h; at < x + w; at += 5) {
+        pen.moveTo(at, y + h);
+        pen.lineTo(at + h, y);
+    }
+    pen.stroke();
+    pen.restore();
+}
+
+const UNITS = [[86400, "d"], [3600, "h"], [60, "m"], [1, "s"]];
+
+// "45s", "12m", "3h20m": two units at most.
+export function span(seconds) {
+    if (seconds === null || seconds === undefined || Number.isNaN(seconds)) {
+        return "-";
+    }
+    let left = Math.max(0, Math.round(seconds)), text = "", parts = 0;
+    for (const [size, unit] of UNITS) {
+        if (left >= size && parts < 2) {
+            text += Math.floor(left / size) + unit;
+            left %= size;
+            parts++;
+        } else if (parts > 0) {
+            break;
+        }
+    }
+    return text === "" ? "0s" : text;
+}
+
+// An element with text, never markup: pods' names are written by their users.
+export function element(tag, text, attributes = {}) {
+    const made = document.createElement(tag);
+    made.textContent = text ?? "";
+    for (const [name, value] of Object.entries(attributes)) {
+        made.setAttribute(name, value);
+    }
+    return made;
+}

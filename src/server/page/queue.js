@@ -1,0 +1,103 @@
+// The pods that wait. Only the rows in sight are asked for and made, however many there are.
+import { element, span } from "./draw.js";
+import { get } from "./get.js";
+
+const ROW = 27, MARGIN = 20;
+
+function cellsOf(row) {
+    const start = row.estimatedStart;
+    const ask = row.ask.map((item) => item.count + " " + item.resource).join(", ");
+    return [
+        [row.position, "number"], [row.namespace + "/" + row.name], [ask],
+        [span(row.plannedTimeoutSeconds), "number"], [span(row.waitedSeconds), "number"], [row.state],
+        [start.inSeconds === null ? "-" : span(start.inSeconds), "number"], [row.text],
+    ];
+}
+
+export class Queue {
+    constructor(region, counted, onOpen) {
+        Object.assign(this, { region, counted, onOpen, rows: [], first: 0, total: 0, found: "", chosen: 0, body: region.querySelector("tbody") });
+        region.addEventListener("scroll", () => this.scrolled());
+        region.addEventListener("keydown", (event) => this.key(event));
+        this.body.addEventListener("click", (event) => this.open(event.target.closest("tr[data-pod]")));
+    }
+
+    // A pod's name is looked for among all that wait, a namespace as well.
+    path() {
+        const high = Math.ceil(this.region.clientHeight / ROW) + 2 * MARGIN;
+        const top = Math.max(0, Math.floor(this.region.scrollTop / ROW) - MARGIN);
+        const find = this.found === "" ? "" : "&find=" + encodeURIComponent(this.found);
+        return "api/v1/queue?limit=" + Math.max(high, 2 * MARGIN) + (top > 0 ? "&skip=" + top : "") + find;
+    }
+
+    async look() {
+        const path = this.path();
+        const read = await get(path);
+        if (path !== this.path()) {
+            return;   // it was scrolled meanwhile, and another answer is on its way
+        }
+        this.first = read.skipped;
+        this.rows = read.items;
+        this.total = read.skipped + read.items.length + read.omitted;
+        this.order = read.order;
+        this.all = read.total;
+        this.draw();
+    }
+
+    scrolled() {
+        const top = Math.floor(this.region.scrollTop / ROW);
+        const end = top + Math.ceil(this.region.clientHeight / ROW);
+        const missing = top < this.first || (end > this.first + this.rows.length && end <= this.total);
+        if (missing && !this.asked) {
+            this.asked = true;
+            this.look().catch(() => {}).finally(() => { this.asked = false; });
+        }
+    }
+
+    gap(rows) {
+        const tr = element("tr", "", { class: "gap" });
+        const td = element("td", "", { colspan: "8" });
+        td.style.height = rows * ROW + "px";
+        tr.append(td);
+        return tr;
+    }
+
+    draw() {
+        const made = this.rows.map((row) => {
+            const tr = element("tr", "", { "data-pod": row.namespace + "/" + row.name, "data-position": row.position });
+            tr.classList.toggle("chosen", row.position === this.chosen);
+            for (const [text, kind] of cellsOf(row)) {
+                tr.append(element("td", String(text), kind ? { class: kind } : { title: String(text) }));
+            }
+            return tr;
+        });
+        const after = this.total - this.first - this.rows.length;
+        this.body.replaceChildren(this.gap(this.first), ...made, this.gap(after));
+        this.counted.textContent = this.all === 0 ? "No pods wait."
+            : this.all + " pods wait, in the order " + this.order + (this.found === "" ? "." : "; " + this.total + " match.");
+    }
+
+    open(tr) {
+        if (tr) {
+            this.chosen = Number(tr.dataset.position);
+            this.draw();
+            this.onOpen(tr.dataset.pod);
+        }
+    }
+
+    key(event) {
+        const at = this.rows.findIndex((row) => row.position === this.chosen);
+        const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+        if (step !== undefined && this.rows.length > 0) {
+            const next = this.rows[Math.min(this.rows.length - 1, Math.max(0, at + step))];
+            this.chosen = next.position;
+            this.draw();
+            this.body.querySelector("tr.chosen")?.scrollIntoView({ block: "nearest" });
+        } else if (event.key === "Enter" && at >= 0) {
+            this.onOpen(this.rows[at].namespace + "/" + this.rows[at].name);
+        } else {
+            return;
+        }
+        event.preventDefault();
+    }
+}

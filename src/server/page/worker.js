@@ -1,0 +1,89 @@
+// Reads the nodes apart from the page's own thread: 1,000 nodes are some MiB of JSON. What it hands
+// on is what the picture and the time line draw, and no more.
+"use strict";
+
+const MAX_NODES = 5000;
+let generation = -1;
+
+const podKey = (pod) => pod.namespace + "/" + pod.name;
+
+function sliceOf(from, to, what, pods, holders) {
+    const users = pods.map(podKey);
+    const first = users.length > 0 ? holders.get(users[0]) : undefined;
+    return { from, to, what, users, namespace: users.length > 0 ? pods[0].namespace : "",
+        aside: first !== undefined && first.aside };
+}
+
+// An instance reaches to where the next one starts; the last one, to the end of its board.
+function instancesOf(device, holders) {
+    const steps = /^(A30|RTX)/.test(device.model ?? "") ? 4 : 8;
+    const sorted = device.instances.slice().sort((a, b) => (a.start ?? 0) - (b.start ?? 0));
+    const known = sorted.every((instance) => instance.start !== null);
+    return sorted.map((instance, i) => {
+        const next = sorted[i + 1];
+        const from = known ? instance.start / steps : i / sorted.length;
+        const to = known ? (next ? next.start / steps : 1) : (i + 1) / sorted.length;
+        return sliceOf(from, to, instance.profile ?? instance.resource, instance.pods, holders);
+    });
+}
+
+// Pods that share a GPU lie beside each other, as wide as what they hold of it.
+function sharesOf(device, node, holders) {
+    const replicas = Math.max(1, ...node.pools.filter((pool) => pool.onDevices).map((pool) => pool.replicas));
+    const total = device.memoryUnits > 0 ? device.memoryUnits : replicas;
+    const slices = [];
+    let at = 0;
+    for (const pod of device.pods) {
+        const holder = holders.get(podKey(pod));
+        const held = holder === undefined ? 0 : holder.parts
+            .filter((part) => part.device === device.index).reduce((sum, part) => sum + part.amount, 0);
+        const width = device.used.whole ? 1 : Math.max(held, 1) / total;
+        slices.push(sliceOf(at, Math.min(1, at + width), "", [pod], holders));
+        at = Math.min(1, at + width);
+    }
+    if (at < 0.999) {
+        slices.push(sliceOf(at, 1, "", [], holders));
+    }
+    return slices;
+}
+
+function nodeOf(node, runs) {
+    const holders = new Map();
+    for (const pod of node.pods) {
+        holders.set(podKey(pod), { aside: pod.setAside, parts: pod.devices });
+        runs.push({ pod: podKey(pod), namespace: pod.namespace, node: node.name, aside: pod.setAside,
+            start: Date.parse(pod.startedAt ?? pod.createdAt), timeout: pod.timeoutSeconds });
+    }
+    return {
+        name: node.name, product: node.product ?? "", problem: node.problem, cutting: node.cutting,
+        devices: node.devices.map((device) => ({
+            index: device.index, healthy: device.healthy, over: device.used.overMiB,
+            slices: device.instances.length > 0 ? instancesOf(device, holders) : sharesOf(device, node, holders),
+        })),
+    };
+}
+
+async function look() {
+    const reply = await fetch(new URL("../api/v1/nodes?limit=" + MAX_NODES +
+        (generation > 0 ? "&unless=" + generation : ""), self.location));
+    if (reply.status === 304) {
+        return { same: true };
+    }
+    const read = await reply.json();
+    if (!reply.ok) {
+        throw new Error(read.message ?? "HTTP " + reply.status);
+    }
+    const runs = [];
+    const nodes = read.items.map((node) => nodeOf(node, runs));
+    generation = read.generation;
+    return { same: false, total: read.total, nodes, runs };
+}
+
+self.onmessage = async () => {
+    try {
+        self.postMessage(await look());
+    } catch (error) {
+        generation = -1;
+        self.postMessage({ error: String(error.message ?? error) });
+    }
+};
