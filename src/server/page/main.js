@@ -118,9 +118,11 @@ function trouble(what, text) {
 
 async function lookAtState() {
     const state = await get("api/v1/state");
-    const told = [[state.ready ? "ready" : "not ready: " + (state.missing ?? ""), !state.ready]];
-    if (state.leader !== undefined) {
-        told.push(["leader " + (state.leader || "none"), !state.leader]);
+    const missing = state.watch?.missing ?? null;
+    const told = [[state.ready ? "ready" : "not ready" + (missing ? ": " + missing : ""), !state.ready]];
+    if (state.leader) {
+        const { leads, holder } = state.leader;
+        told.push([leads ? "leads" : "leader: " + (holder ?? "none"), holder === null && !leads]);
     }
     told.push(["up " + span(state.uptimeSeconds), false], ["generation " + state.generation, false],
         [state.cluster.bound + " pods run, " + state.cluster.waiting + " wait", false]);
