@@ -9,6 +9,7 @@
 #include "kube/write/event_turns.h"
 #include "kube/write/event_write.h"
 #include "util/clock.h"
+#include "util/data/hash.h"
 #include "util/data/map.h"
 #include "util/time.h"
 
@@ -213,7 +214,8 @@ static void set_note(struct sl_events *events, struct entry *entry,
 {
     uint64_t number = (uint64_t)sl_clock_real_us() * SL_US_NS; /* as client-go: Unix nanoseconds */
     events->last_number = number > events->last_number ? number : events->last_number + 1;
-    sl_event_name(note->name, events->last_number, entry->name);
+    number = note->once ? sl_rank_hash(entry->key, entry->key_len) : events->last_number;
+    sl_event_name(note->name, number, entry->name);
     (void)sl_event_cut(note->action, SL_EVENT_WORD_MAX, entry->action);
     (void)sl_event_cut(text, SL_EVENT_NOTE_MAX, entry->note);
     entry->warning = note->warning;
@@ -349,7 +351,7 @@ static bool entry_settle(struct sl_events *events, struct entry *entry,
                          const struct sl_reply *reply, bool patch)
 {
     bool done = reply->status == 200 || reply->status == 201;
-    /* the name is new: an earlier try of the same call made it */
+    /* the name is new: an earlier try of the same call made it; or it is told once only */
     done = done || (!patch && reply->status == 409);
     entry->sending = false;
     events->sending--;

@@ -28,10 +28,12 @@ struct sl_event_note {
     enum sl_event_kind kind; /* of the object that it is about */
     struct sl_str namespace; /* of the pod; a node has none */
     struct sl_str name;
-    struct sl_str uid;  /* of a node it may be empty: then its name stands for it, as the kubelet's
-                         * own Events have it */
-    bool warning;       /* type Warning, else Normal; goes ahead */
-    bool ahead;         /* goes ahead of Normal ones without this that wait to be sent, too */
+    struct sl_str uid; /* of a node it may be empty: then its name stands for it, as the kubelet's
+                        * own Events have it */
+    bool warning;      /* type Warning, else Normal; goes ahead */
+    bool ahead;        /* goes ahead of Normal ones without this that wait to be sent, too */
+    bool once; /* named by object and reason: while the API server keeps such an Event (an hour), it
+                * takes no second one, not from another replica either */
     const char *reason; /* "Bound", "Waiting", ...: at most 128 */
     const char *action; /* "Binding", "Scheduling": at most 128 */
     const char *note;   /* a sentence, at most 1,024 bytes; a longer one is cut */

@@ -159,6 +159,36 @@ static void an_event_names_the_pod_and_who_says_what(void **state)
     end(&told);
 }
 
+/* Two replicas that tell the same use one name, so that the API server takes it once. */
+static void what_is_told_once_has_the_same_name_in_every_process(void **state)
+{
+    char name[3][300];
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        struct told told;
+        const struct sl_event_note note = {.namespace = SL_STR("team"),
+                                           .name = SL_STR("train-0"),
+                                           .uid = i < 2 ? SL_STR("u-1") : SL_STR("u-2"),
+                                           .once = true,
+                                           .reason = "GPUIdle",
+                                           .action = "Measuring",
+                                           .note = i == 0 ? "for 30m" : "for 35m"};
+        start(&told);
+        fake_api_add(told.rig.api, (struct fake_answer){.status = i == 0 ? 201 : 409});
+        assert_true(sl_events_tell(told.events, &note));
+        wait_for(&told, 1);
+        assert_int_equal(stats_of(&told).sent, 1);
+        json_t *event = request(&told, 0);
+        const json_t *metadata = json_object_get(event, "metadata");
+        (void)snprintf(name[i], sizeof(name[i]), "%s",
+                       json_string_value(json_object_get(metadata, "name")));
+        json_decref(event);
+        end(&told);
+    }
+    assert_string_equal(name[0], name[1]);
+    assert_string_not_equal(name[0], name[2]);
+}
+
 /* The API server takes Events of objects without a namespace in "default" alone. */
 static void an_event_of_a_node_is_in_the_default_namespace(void **state)
 {
@@ -637,6 +667,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_event_names_the_pod_and_who_says_what),
+        cmocka_unit_test(what_is_told_once_has_the_same_name_in_every_process),
         cmocka_unit_test(an_event_of_a_node_is_in_the_default_namespace),
         cmocka_unit_test(a_pod_of_the_default_namespace_is_told_beside_a_node_of_its_name),
         cmocka_unit_test(a_repetition_is_a_patch_of_the_series),
