@@ -1,4 +1,5 @@
-/* Judges what was measured of a GPU by the pods that a view places on it. */
+/* Judges what was measured of a GPU by the pods that a view places on it, and says what a pod does
+ * with what it holds. */
 #ifndef SLICED_USAGE_H
 #define SLICED_USAGE_H
 
@@ -49,6 +50,56 @@ struct sl_usage_unit {
 void sl_usage_judge(const struct sl_view *view, unsigned device, const struct sl_series *series,
                     const struct sl_usage_rule *rule, struct sl_usage_unit *unit,
                     struct sl_peaks *peaks, int32_t *used, struct sl_measured *out);
+
+/* ---- pods ---- */
+
+/* What was measured of one GPU, or of one MIG instance. Figures that are not known are -1. */
+struct sl_usage_row {
+    int32_t gpu;      /* index on the node */
+    int32_t instance; /* the driver's number of it; -1: the GPU itself */
+    char uuid[64];    /* of the GPU; may be empty */
+    char profile[24]; /* of the instance; may be empty */
+    uint64_t pod;     /* sl_usage_pod_key() of the pod that the exporter names; 0: none */
+    struct sl_measured measured;
+    int64_t sampled_us; /* Unix, of the last sample; 0: none */
+    int64_t idle_us;    /* for how long nothing has run on it, as sl_spell_length() */
+    int64_t since_us;   /* Unix: since when */
+};
+
+enum { SL_USAGE_ROWS_MAX = 128 }; /* of one node */
+
+/* Tells pods apart within this process. 0 when one of both is empty. */
+uint64_t sl_usage_pod_key(struct sl_str namespace, struct sl_str name);
+
+/* The row of a GPU: by UUID where both say one, else by index. NULL: nothing was measured. */
+const struct sl_usage_row *sl_usage_row_of(const struct sl_usage_row *row, size_t n,
+                                           const struct sl_device *device);
+
+/* What a pod does with what it holds. Figures that are not known are -1. */
+struct sl_pod_use {
+    int64_t declared_mib; /* on all its GPUs */
+    int64_t used_mib;     /* of its GPUs, where it is alone on them */
+    int64_t over_mib;     /* used beyond what it declared; 0 also where that is not known */
+    int64_t idle_us;      /* for how long nothing has run on any of its GPUs, and the pod has */
+    int64_t since_us;     /* Unix: since when */
+    int64_t share;        /* of GPUs that it holds, in thousandths of one */
+    uint64_t held;        /* bit i: it holds units of node->device[i], as far as is known */
+    uint64_t gpus;        /* bit i: idle_us is about the GPU of index i */
+};
+
+/* The kubelet, not the assignment, says which of a node's GPUs a pod has, except for shares of
+ * memory. So the pod's GPUs are those for which the exporter names it, if these are as many as it
+ * holds; else all that its resource could mean, so that a pod is never taken for another: one idles
+ * for sure where all of them do. row: n rows of the view's node. */
+void sl_usage_pod(const struct sl_view *view, const struct sl_resident *resident,
+                  const struct sl_usage_row *row, size_t n, int64_t now_us, struct sl_pod_use *out);
+
+/* Writes "nothing has run for 35m on what it holds of node n1, GPU 0", or "..., 1 of GPUs 0, 1".
+ * Cut to size bytes, with the NUL. */
+void sl_usage_idle_text(const struct sl_view *view, const struct sl_pod_use *use, char *out,
+                        size_t size);
+
+/* ---- the ask ---- */
 
 /* Says for the ask what was measured of the GPUs that the view shares by use: "GPU 0: 4000 of 15360
  * MiB used, room for 11360 by cbp; GPU 1: Short". Empty where the ask declares no memory of

@@ -402,6 +402,10 @@ const struct sl_key sl_keys[SL_KEYS] = {
     {"telemetry.idleBelow", SL_KEY_DECIMAL, .restart = true, AT(telemetry.idle_below), .min = 0,
      .max = ONE, .number = ONE / 100,
      .help = "A GPU that is busy for a smaller part of the time is idle."},
+    {"telemetry.idleAfter", SL_KEY_DURATION, .restart = true, AT(telemetry.idle_us),
+     .min = SL_SECOND_US, .max = SL_DAY_US, .number = 30 * SL_MINUTE_US,
+     .help = "A pod on whose GPUs nothing has run for that long counts as idle, and its owner is "
+             "told."},
     {"telemetry.metrics.memoryUsed", SL_KEY_WORD, .restart = true, .text = true,
      AT(telemetry.memory_used), .string = "DCGM_FI_DEV_FB_USED", .help = "Used memory, in MiB."},
     {"telemetry.metrics.busyPercent", SL_KEY_WORD, .restart = true, .text = true,

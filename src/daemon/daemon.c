@@ -299,6 +299,10 @@ static int start_telemetry(struct daemon *daemon, struct sl_app_options *options
     if (daemon->telemetry == NULL) {
         return -1;
     }
+    if (daemon->cluster != NULL) {
+        const struct sl_pod_watch watch = sl_cluster_pod_watch(daemon->cluster);
+        sl_telemetry_watch_pods(daemon->telemetry, &watch);
+    }
     options->usage = sl_telemetry_reader(daemon->telemetry);
     return sl_telemetry_start(daemon->telemetry, err);
 }

@@ -41,7 +41,11 @@ static char *label_of(struct sl_answer *answer, struct sl_str key)
                 {SL_STR("gpu"), metric->gpu},
                 {SL_STR("UUID"), metric->uuid},
                 {SL_STR("GPU_I_ID"), metric->instance},
-                {SL_STR("GPU_I_PROFILE"), metric->profile}};
+                {SL_STR("GPU_I_PROFILE"), metric->profile},
+                {SL_STR("exported_pod"), metric->exported_pod},
+                {SL_STR("exported_namespace"), metric->exported_namespace},
+                {SL_STR("pod"), metric->pod},
+                {SL_STR("namespace"), metric->namespace}};
     for (size_t i = 0; i < SL_ANSWER_NODE_LABELS; i++) {
         if (key.len > 0 && sl_str_eq(key, answer->options.node_label[i])) {
             return metric->node[i];

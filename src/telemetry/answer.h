@@ -19,6 +19,12 @@ struct sl_answer_series {
     char uuid[SL_LABEL_TEXT_MAX];                        /* of the GPU, the parent of an instance */
     char instance[SL_LABEL_TEXT_MAX];                    /* GPU_I_ID */
     char profile[SL_LABEL_TEXT_MAX];                     /* GPU_I_PROFILE */
+    /* The pod that has it, as dcgm-exporter says: exported_pod and exported_namespace where
+     * Prometheus gave the exporter's own pod the plain names, else pod and namespace. */
+    char exported_pod[SL_LABEL_TEXT_MAX];
+    char exported_namespace[SL_LABEL_TEXT_MAX];
+    char pod[SL_LABEL_TEXT_MAX];
+    char namespace[SL_LABEL_TEXT_MAX];
 };
 
 struct sl_answer_options {

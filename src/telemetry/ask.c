@@ -52,6 +52,10 @@ static struct sl_unit *unit_of(struct sl_telemetry *telemetry,
 bool sl_telemetry_series(void *context, const struct sl_answer_series *metric)
 {
     struct sl_telemetry *telemetry = context;
+    bool exported = metric->exported_pod[0] != '\0';
+    telemetry->pod =
+        sl_usage_pod_key(sl_str_of(exported ? metric->exported_namespace : metric->namespace),
+                         sl_str_of(exported ? metric->exported_pod : metric->pod));
     telemetry->unit = sl_question_kind(telemetry->config, metric->name, &telemetry->kind)
                           ? unit_of(telemetry, metric)
                           : NULL;
@@ -68,11 +72,13 @@ void sl_telemetry_sample(void *context, int64_t at_us, double value)
     } else {
         telemetry->stats.refused++;
     }
-    bool idle = telemetry->kind.figure == SL_FIGURE_BUSY &&
-                figure * 1000 < telemetry->config->telemetry.idle_below;
-    if ((telemetry->kind.figure == SL_FIGURE_BUSY && !idle && at_us > unit->busy_us) ||
-        unit->busy_us == 0) {
-        unit->busy_us = at_us;
+    if (telemetry->kind.figure == SL_FIGURE_BUSY && figure >= 0) {
+        sl_spell_take(&unit->spell, at_us, figure * 1000 >= telemetry->config->telemetry.idle_below,
+                      telemetry->config->telemetry.gap_us);
+    }
+    if (at_us >= unit->pod_us) { /* a pod that has gone is named by series of the same answer */
+        unit->pod = telemetry->pod;
+        unit->pod_us = at_us;
     }
 }
 

@@ -18,12 +18,15 @@ struct sl_telemetry {
     struct sl_client *client;
     struct sl_answer *answer;
     struct sl_peaks *peaks;
-    int32_t *used; /* telemetry.window figures, for a judgement */
+    struct sl_pod_watch watch;                  /* all NULL: nobody wants to know */
+    int32_t *used;                              /* telemetry.window figures, for a judgement */
+    struct sl_usage_row row[SL_USAGE_ROWS_MAX]; /* of one node, likewise */
 
     /* of the answer that comes */
     const struct sl_snapshot *snapshot;
     struct sl_unit *unit; /* of the series that is read */
     struct sl_figure_kind kind;
+    uint64_t pod;    /* that it names, as sl_unit.pod */
     int64_t work_ns; /* spent on this answer */
 
     struct sl_node_measured *given; /* of one judgement */
@@ -44,6 +47,8 @@ void sl_telemetry_ask(void *context);
 /* The receivers of an answer. */
 bool sl_telemetry_series(void *context, const struct sl_answer_series *metric);
 void sl_telemetry_sample(void *context, int64_t at_us, double value);
+
+struct sl_usage_rule sl_telemetry_rule(const struct sl_config *config, int64_t now_us);
 
 /* Judges every GPU of which something is known, also when there was no answer: what is known grows
  * old. telemetry->snapshot is held. */

@@ -83,6 +83,26 @@ static void judge_instances(struct sl_telemetry *telemetry, struct sl_unit_node 
     }
 }
 
+static void judge_pods(struct sl_telemetry *telemetry, const struct sl_view *view,
+                       const struct sl_unit_node *home, const struct sl_usage_rule *rule)
+{
+    size_t n = sl_units_rows(home, rule, telemetry->row, SL_USAGE_ROWS_MAX);
+    uint64_t gpus = 0;
+    for (unsigned i = 0; n > 0 && i < view->n_residents; i++) {
+        struct sl_pod_use use;
+        sl_usage_pod(view, &view->resident[i], telemetry->row, n, rule->now_us, &use);
+        bool idle = use.idle_us >= telemetry->config->telemetry.idle_us;
+        telemetry->stats.idle_pods += idle;
+        telemetry->stats.over_pods += use.over_mib > 0;
+        gpus |= idle ? use.held : 0;
+        if ((idle || use.over_mib > 0) && telemetry->watch.seen != NULL) {
+            telemetry->watch.seen(telemetry->watch.context, view, &view->resident[i], &use,
+                                  rule->now_us);
+        }
+    }
+    telemetry->stats.idle_gpus += (size_t)__builtin_popcountll(gpus);
+}
+
 static void judge_node(struct sl_telemetry *telemetry, const struct sl_view *view,
                        const struct sl_usage_rule *rule)
 {
@@ -109,6 +129,7 @@ static void judge_node(struct sl_telemetry *telemetry, const struct sl_view *vie
         }
     }
     judge_instances(telemetry, home, rule);
+    judge_pods(telemetry, view, home, rule);
     if (n > 0 || home->given) {
         telemetry->given[telemetry->n_given++] =
             (struct sl_node_measured){sl_str_of(view->node->name), out, n};
@@ -117,7 +138,7 @@ static void judge_node(struct sl_telemetry *telemetry, const struct sl_view *vie
     }
 }
 
-static struct sl_usage_rule rule_of(const struct sl_config *config, int64_t now_us)
+struct sl_usage_rule sl_telemetry_rule(const struct sl_config *config, int64_t now_us)
 {
     return (struct sl_usage_rule){.sharing = config->telemetry.sharing,
                                   .now_us = now_us,
@@ -133,13 +154,16 @@ void sl_telemetry_judge(struct sl_telemetry *telemetry)
 {
     struct sl_error err = {0};
     int64_t now_us = sl_clock_real_us();
-    struct sl_usage_rule rule = rule_of(telemetry->config, now_us);
+    struct sl_usage_rule rule = sl_telemetry_rule(telemetry->config, now_us);
     const struct sl_snapshot *snapshot = telemetry->snapshot;
     if (!make_room(telemetry)) {
         return;
     }
     (void)pthread_mutex_lock(&telemetry->lock);
     memset(telemetry->stats.by_state, 0, sizeof(telemetry->stats.by_state));
+    telemetry->stats.idle_pods = 0;
+    telemetry->stats.idle_gpus = 0;
+    telemetry->stats.over_pods = 0;
     for (size_t i = 0; i < snapshot->n_nodes; i++) {
         judge_node(telemetry, snapshot->view[i], &rule);
     }

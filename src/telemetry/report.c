@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "telemetry/internal.h"
+#include "util/clock.h"
 
 void sl_telemetry_stats(struct sl_telemetry *telemetry, struct sl_telemetry_stats *out)
 {
@@ -48,6 +49,14 @@ static const struct sl_metric rows[] = {
     {.labels = "state=\"Stale\"", AT(SL_METRIC_U64, by_state[SL_SERIES_STALE])},
     {.labels = "state=\"Short\"", AT(SL_METRIC_U64, by_state[SL_SERIES_SHORT])},
     {.labels = "state=\"Gappy\"", AT(SL_METRIC_U64, by_state[SL_SERIES_GAPPY])},
+    {"sliced_telemetry_idle_pods", SL_METRIC_GAUGE,
+     "Pods on whose GPUs nothing has run for telemetry.idleAfter and more.", NULL,
+     AT(SL_METRIC_U64, idle_pods)},
+    {"sliced_telemetry_idle_gpus", SL_METRIC_GAUGE, "GPUs of which such pods hold all or a part.",
+     NULL, AT(SL_METRIC_U64, idle_gpus)},
+    {"sliced_telemetry_over_pods", SL_METRIC_GAUGE,
+     "Pods that use more GPU memory than they declare, as far as it is known.", NULL,
+     AT(SL_METRIC_U64, over_pods)},
     {"sliced_telemetry_units_over_total", SL_METRIC_COUNTER,
      "Series passed over because telemetry.maxUnits are kept already.", NULL,
      AT(SL_METRIC_U64, over)},
@@ -79,23 +88,9 @@ static int by_place(const void *a, const void *b)
 static size_t read_node(void *context, struct sl_str node, struct sl_usage_row *out, size_t max)
 {
     struct sl_telemetry *telemetry = context;
-    size_t n = 0;
+    struct sl_usage_rule rule = sl_telemetry_rule(telemetry->config, sl_clock_real_us());
     (void)pthread_mutex_lock(&telemetry->lock);
-    const struct sl_unit_node *home = sl_units_node(&telemetry->units, node);
-    for (const struct sl_unit *unit = home == NULL ? NULL : home->first; unit != NULL && n < max;
-         unit = unit->next) {
-        const struct sl_series *series = &unit->series;
-        int64_t sampled_us = series->n == 0 ? 0 : sl_series_at(series, series->n - 1U)->at_us;
-        out[n] = (struct sl_usage_row){
-            .gpu = unit->gpu,
-            .instance = unit->instance,
-            .measured = unit->measured,
-            .sampled_us = sampled_us,
-            .idle_us = sampled_us > unit->busy_us ? sampled_us - unit->busy_us : 0,
-        };
-        memcpy(out[n].profile, unit->profile, sizeof(out[n].profile));
-        n++;
-    }
+    size_t n = sl_units_rows(sl_units_node(&telemetry->units, node), &rule, out, max);
     (void)pthread_mutex_unlock(&telemetry->lock);
     qsort(out, n, sizeof(*out), by_place);
     return n;

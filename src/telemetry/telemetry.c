@@ -91,6 +91,11 @@ struct sl_telemetry *sl_telemetry_new(const struct sl_config *config, struct sl_
     return telemetry;
 }
 
+void sl_telemetry_watch_pods(struct sl_telemetry *telemetry, const struct sl_pod_watch *watch)
+{
+    telemetry->watch = *watch;
+}
+
 int sl_telemetry_start(struct sl_telemetry *telemetry, struct sl_error *err)
 {
     return sl_client_after(telemetry->client, first_delay_us, sl_telemetry_ask, telemetry) < 0

@@ -18,6 +18,16 @@ struct sl_telemetry *sl_telemetry_new(const struct sl_config *config, struct sl_
 int sl_telemetry_start(struct sl_telemetry *telemetry, struct sl_error *err);
 void sl_telemetry_free(struct sl_telemetry *telemetry); /* NULL is allowed */
 
+/* Is told, after each answer, of each pod that idles (telemetry.idleAfter) or uses more than it
+ * declares. On the client's thread, with telemetry's lock held: it must be short. */
+struct sl_pod_watch {
+    void *context; /* outlives telemetry */
+    void (*seen)(void *context, const struct sl_view *view, const struct sl_resident *resident,
+                 const struct sl_pod_use *use, int64_t now_us);
+};
+/* Before the start. */
+void sl_telemetry_watch_pods(struct sl_telemetry *telemetry, const struct sl_pod_watch *watch);
+
 struct sl_usage_reader sl_telemetry_reader(struct sl_telemetry *telemetry);
 
 struct sl_telemetry_stats {
@@ -26,9 +36,12 @@ struct sl_telemetry_stats {
     uint64_t strangers;         /* series of no node that is known */
     uint64_t over;              /* units refused: telemetry.maxUnits */
     size_t units, bytes;
-    int64_t answered_us; /* Unix, of the last answer; 0: none yet */
-    int64_t work_us;     /* spent on answers and judgements */
-    size_t by_state[5];  /* units by enum sl_series_state, as last judged */
+    int64_t answered_us;         /* Unix, of the last answer; 0: none yet */
+    int64_t work_us;             /* spent on answers and judgements */
+    size_t by_state[5];          /* units by enum sl_series_state, as last judged */
+    size_t idle_pods, idle_gpus; /* as last judged: for telemetry.idleAfter and more; GPUs that such
+                                    pods hold */
+    size_t over_pods;            /* likewise: use more than they declare */
 };
 void sl_telemetry_stats(struct sl_telemetry *telemetry, struct sl_telemetry_stats *out);
 

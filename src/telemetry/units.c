@@ -100,6 +100,29 @@ struct sl_unit *sl_units_of_gpu(const struct sl_unit_node *node, int64_t gpu, co
     return by_index;
 }
 
+size_t sl_units_rows(const struct sl_unit_node *node, const struct sl_usage_rule *rule,
+                     struct sl_usage_row *out, size_t max)
+{
+    size_t n = 0;
+    for (const struct sl_unit *unit = node == NULL ? NULL : node->first; unit != NULL && n < max;
+         unit = unit->next) {
+        const struct sl_series *series = &unit->series;
+        out[n] = (struct sl_usage_row){
+            .gpu = unit->gpu,
+            .instance = unit->instance,
+            .pod = unit->pod,
+            .measured = unit->measured,
+            .sampled_us = series->n == 0 ? 0 : sl_series_at(series, series->n - 1U)->at_us,
+            .idle_us = sl_spell_length(&unit->spell, rule->now_us, rule->stale_us, rule->future_us),
+            .since_us = unit->spell.since_us,
+        };
+        memcpy(out[n].uuid, unit->uuid, sizeof(out[n].uuid));
+        memcpy(out[n].profile, unit->profile, sizeof(out[n].profile));
+        n++;
+    }
+    return n;
+}
+
 static bool is_older(const struct sl_unit *unit, int64_t before_us)
 {
     return unit->series.n == 0 ||

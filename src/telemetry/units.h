@@ -2,6 +2,7 @@
 #ifndef SLICED_TELEMETRY_UNITS_H
 #define SLICED_TELEMETRY_UNITS_H
 
+#include "sliced/spell.h"
 #include "sliced/usage.h"
 #include "util/data/map.h"
 
@@ -16,7 +17,9 @@ struct sl_unit {
     struct sl_series series;
     struct sl_usage_unit usage;
     struct sl_measured measured; /* as last judged */
-    int64_t busy_us;             /* when it was last seen busy, or first seen; Unix */
+    struct sl_spell spell;       /* in which nothing runs */
+    uint64_t pod;                /* sl_usage_pod_key() of the pod that has it; 0: none is named */
+    int64_t pod_us;              /* of the youngest sample that named it, or nobody */
     struct sl_sample sample[];
 };
 
@@ -45,6 +48,10 @@ struct sl_unit *sl_units_get(struct sl_units *units, struct sl_str node, int64_t
                              int64_t instance);
 /* The unit of a node's GPU: by UUID where both say one, else by index. NULL is allowed for node. */
 struct sl_unit *sl_units_of_gpu(const struct sl_unit_node *node, int64_t gpu, const char *uuid);
+
+/* Writes the rows of the node's units, at most max, in no certain order; returns how many. */
+size_t sl_units_rows(const struct sl_unit_node *node, const struct sl_usage_rule *rule,
+                     struct sl_usage_row *out, size_t max);
 
 /* Frees units whose last sample is older than that, and nodes that have none then. */
 void sl_units_forget(struct sl_units *units, int64_t before_us);

@@ -2,6 +2,7 @@
 #include "core/request/text.h"
 
 #include "util/show.h"
+#include "util/time.h"
 
 void sl_text_init(struct sl_text *text, char *out, size_t size)
 {
@@ -55,6 +56,29 @@ void sl_text_i64(struct sl_text *text, int64_t value)
         digits[--at] = '-';
     }
     sl_text_add(text, (struct sl_str){digits + at, sizeof(digits) - at});
+}
+
+void sl_text_duration(struct sl_text *text, int64_t us)
+{
+    static const struct {
+        int64_t seconds;
+        const char *name;
+    } units[] = {{SL_DAY_S, "d"}, {SL_HOUR_S, "h"}, {SL_MINUTE_S, "m"}, {1, "s"}};
+    int64_t left = us <= 0 ? 0 : (us - 1) / SL_SECOND_US + 1;
+    unsigned written = 0;
+    if (left == 0) {
+        sl_text_puts(text, "0s");
+    }
+    for (unsigned i = 0; i < sizeof(units) / sizeof(units[0]) && written < 2; i++) {
+        if (left >= units[i].seconds) {
+            sl_text_i64(text, left / units[i].seconds);
+            sl_text_puts(text, units[i].name);
+            left %= units[i].seconds;
+            written++;
+        } else if (written > 0) {
+            break;
+        }
+    }
 }
 
 void sl_text_next(struct sl_text *text, const char *start)

@@ -1,6 +1,7 @@
 /* What was measured, in words. */
 #include <stdio.h>
 
+#include "core/request/text.h"
 #include "sliced/usage.h"
 
 enum { SAID_MAX = 3 };
@@ -57,4 +58,35 @@ void sl_usage_text(const struct sl_view *view, const struct sl_ask *ask, char *o
     if (more > 0) {
         (void)snprintf(out + len, size - len, "; %u more", more);
     }
+}
+
+static void put_gpus(struct sl_text *text, uint64_t gpus)
+{
+    bool first = true;
+    sl_text_puts(text, (gpus & (gpus - 1)) == 0 ? "GPU " : "GPUs ");
+    for (int64_t i = 0; i < 64; i++) {
+        if ((gpus & UINT64_C(1) << i) != 0) {
+            sl_text_puts(text, first ? "" : ", ");
+            sl_text_i64(text, i);
+            first = false;
+        }
+    }
+}
+
+void sl_usage_idle_text(const struct sl_view *view, const struct sl_pod_use *use, char *out,
+                        size_t size)
+{
+    struct sl_text text;
+    int held = __builtin_popcountll(use->held);
+    sl_text_init(&text, out, size);
+    sl_text_puts(&text, "nothing has run for ");
+    sl_text_duration(&text, use->idle_us);
+    sl_text_puts(&text, " on what it holds of node ");
+    sl_text_puts(&text, view->node->name);
+    sl_text_puts(&text, ", ");
+    if (held > 0 && held < __builtin_popcountll(use->gpus)) {
+        sl_text_i64(&text, held);
+        sl_text_puts(&text, " of ");
+    }
+    put_gpus(&text, use->gpus);
 }

@@ -242,6 +242,7 @@ void sl_cluster_free(struct sl_cluster *cluster)
     }
     sl_cluster_stop(cluster);
     sl_waiting_free(cluster->waiting);
+    sl_idlers_free(cluster->idlers);
     (void)pthread_mutex_destroy(&cluster->lock);
     free(cluster);
 }

@@ -5,6 +5,7 @@
 
 #include "kube/access/kubeconfig.h"
 #include "server/app/app.h"
+#include "telemetry/telemetry.h"
 
 struct sl_cluster;
 
@@ -26,6 +27,8 @@ struct sl_binder sl_cluster_binder(struct sl_cluster *cluster);
 struct sl_hooks sl_cluster_hooks(struct sl_cluster *cluster);
 /* All members NULL: no queue is configured. */
 struct sl_queue_reader sl_cluster_queue_reader(struct sl_cluster *cluster);
+/* Its owner frees telemetry before the cluster. */
+struct sl_pod_watch sl_cluster_pod_watch(struct sl_cluster *cluster);
 struct sl_partition_reader sl_cluster_partition_reader(struct sl_cluster *cluster);
 
 /* Starts the lease, then the watch. */

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "daemon/live/watch.h"
 #include "util/time.h"
 
 enum { EVENTS_QUEUED = 1024, EVENTS_REMEMBERED = 4096, TOLD_PER_ROUND = 50 };
@@ -37,6 +38,33 @@ void sl_cluster_tell_bound(void *context, const struct sl_binding *binding)
     (void)sl_cluster_tell(context, &note);
 }
 
+static int make_idlers(struct sl_cluster *cluster, struct sl_error *err)
+{
+    const struct sl_config *config = &cluster->config;
+    const struct sl_idlers_options idlers = {
+        .tell = sl_cluster_tell, .context = cluster, .idle_us = config->telemetry.idle_us};
+    if (config->telemetry.url[0] == '\0') {
+        return 0;
+    }
+    cluster->idlers = sl_idlers_new(&idlers);
+    return cluster->idlers == NULL ? sl_error_nomem(err) : 0;
+}
+
+/* Only the leader tells. */
+static void see_pod(void *context, const struct sl_view *view, const struct sl_resident *resident,
+                    const struct sl_pod_use *use, int64_t now_us)
+{
+    struct sl_cluster *cluster = context;
+    if (cluster->idlers != NULL && sl_cluster_missing(cluster) == NULL) {
+        sl_idlers_see(cluster->idlers, view, resident, use, now_us);
+    }
+}
+
+struct sl_pod_watch sl_cluster_pod_watch(struct sl_cluster *cluster)
+{
+    return (struct sl_pod_watch){cluster, see_pod};
+}
+
 int sl_cluster_make_events(struct sl_cluster *cluster, struct sl_error *err)
 {
     const struct sl_config *config = &cluster->config;
@@ -64,6 +92,9 @@ int sl_cluster_make_events(struct sl_cluster *cluster, struct sl_error *err)
     }
     cluster->events = sl_events_new(&events, err);
     if (cluster->events == NULL) {
+        return -1;
+    }
+    if (make_idlers(cluster, err) < 0) {
         return -1;
     }
     if (config->queue.enabled) {

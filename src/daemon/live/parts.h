@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "daemon/live/cluster.h"
+#include "daemon/live/idlers.h"
 #include "daemon/live/waiting.h"
 #include "daemon/queue/queue.h"
 #include "kube/client/client.h"
@@ -34,6 +35,7 @@ struct sl_cluster {
     struct sl_stage_tracker *stages;    /* as the worker */
     struct sl_kube_cutter *cutter;      /* NULL: partitioning.enabled is false */
     struct sl_partitioner *partitioner; /* as the cutter */
+    struct sl_idlers *idlers;           /* NULL: events are off, or telemetry; its thread's alone */
     struct sl_waiting *waiting;         /* NULL: there is a queue, or events are off */
     _Atomic uint64_t leaderships;       /* how often leadership came */
     _Atomic bool stopping;              /* does not lead, whatever the lease says */

@@ -3,22 +3,29 @@
 #include "server/api/grid.h"
 #include "server/api/handlers.h"
 #include "util/clock.h"
+#include "util/data/map.h"
 #include "util/time.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { LIMIT_DEFAULT = 500, LIMIT_MAX = 5000, PODS_TEXT = 256, NAMESPACES_MAX = 4096 };
+enum { LIMIT_DEFAULT = 500, LIMIT_MAX = 5000, PODS_TEXT = 256 };
 
-/* One line of the answer; by device, by pod or by namespace, with what holds for that. */
-struct line {
+enum by { BY_DEVICE, BY_POD, BY_NAMESPACE };
+
+/* What the pods of one namespace hold. Of memory, only what is known. */
+struct space {
+    const char *name; /* borrowed from a pod of the snapshot */
     const struct sl_view *view;
-    const struct sl_usage_row *row;
-    const struct sl_pod *pod;
-    int device; /* index in the node's devices; -1: a unit that the node does not show */
-    int64_t asked_mib;
-    int64_t used_mib; /* -1: not known */
-    int64_t idle_us;
+    uint64_t held; /* of that view's devices, counted already */
+    int64_t devices;
+    int64_t pods;
+    int64_t share; /* of GPUs, in thousandths */
+    int64_t idle_pods;
+    int64_t idle_share;
+    int64_t idle_us; /* sum over idle pods: time by the share of a GPU */
+    int64_t declared_mib;
+    int64_t used_mib;
 };
 
 struct writing {
@@ -26,6 +33,10 @@ struct writing {
     struct sl_writer *w;   /* NULL: a table */
     struct sl_grid *table; /* NULL: JSON */
     struct sl_str ns;      /* only its pods; empty: all */
+    enum by by;
+    int64_t idle_us;      /* a pod that idles for that long counts as idle */
+    struct sl_map spaces; /* struct space by name */
+    bool failed;          /* out of memory */
     size_t limit;
     size_t total;
     size_t shown;
@@ -49,6 +60,13 @@ static void member_or_null(struct sl_writer *w, const char *key, int64_t value)
     } else {
         sl_write_i64(w, value);
     }
+}
+
+static void member_idle(struct sl_writer *w, int64_t idle_us, int64_t since_us)
+{
+    member_or_null(w, "idleSeconds", idle_us < 0 ? -1 : idle_us / SL_SECOND_US);
+    sl_write_key(w, "idleSince");
+    sl_api_time(w, idle_us > 0 ? since_us : 0);
 }
 
 static void cell_or_none(struct sl_grid *table, int64_t value)
@@ -95,26 +113,6 @@ static bool is_on(const struct sl_view *view, const struct sl_resident *resident
     return false;
 }
 
-/* MiB that the pod declares on the device; -1: nothing. */
-static int64_t declared_on(const struct sl_view *view, const struct sl_resident *resident,
-                           int device)
-{
-    const struct sl_device *d = &view->node->device[device];
-    int64_t sum = -1;
-    for (unsigned p = 0; p < resident->n_parts; p++) {
-        const struct sl_assignment_part *part = &view->part[resident->first_part + p];
-        const struct sl_ask_item *item = &resident->pod->items[part->item];
-        if (part->device != device) {
-            continue;
-        }
-        int64_t mib = item->kind == SL_KIND_MEMORY && d->memory_units > 0
-                          ? part->amount * d->memory_mib / d->memory_units
-                          : part->amount * item->memory_mib;
-        sum = mib > 0 ? mib + (sum < 0 ? 0 : sum) : sum;
-    }
-    return sum;
-}
-
 static unsigned count_on(const struct sl_view *view, int device)
 {
     unsigned n = 0;
@@ -122,17 +120,6 @@ static unsigned count_on(const struct sl_view *view, int device)
         n += is_on(view, &view->resident[i], device);
     }
     return n;
-}
-
-static const struct sl_usage_row *row_of(const struct writing *out, const struct sl_view *view,
-                                         int device)
-{
-    for (size_t i = 0; i < out->n_rows; i++) {
-        if (out->row[i].instance < 0 && out->row[i].gpu == view->node->device[device].index) {
-            return &out->row[i];
-        }
-    }
-    return NULL;
 }
 
 static int device_of(const struct sl_view *view, int32_t gpu)
@@ -201,7 +188,7 @@ static void write_device(struct writing *out, const struct sl_view *view,
     member_or_null(out->w, "memoryMiB", total > 0 ? total : -1);
     member_or_null(out->w, "busyPermille", m->busy);
     member_or_null(out->w, "bandwidthPermille", m->bandwidth);
-    sl_write_member_i64(out->w, "idleSeconds", row->idle_us / SL_SECOND_US);
+    member_idle(out->w, row->idle_us, row->since_us);
     sl_write_member_text(out->w, "state", sl_series_state_name(m->state));
     sl_write_key(out->w, "sampledAt");
     sl_api_time(out->w, row->sampled_us);
@@ -213,88 +200,188 @@ static void write_device(struct writing *out, const struct sl_view *view,
 
 /* ---- by pod ---- */
 
-static struct line line_of_pod(const struct writing *out, const struct sl_view *view,
-                               const struct sl_resident *resident)
-{
-    struct line line = {.view = view, .pod = resident->pod, .asked_mib = -1, .used_mib = 0};
-    int64_t started_us = resident->pod->started_us;
-    int64_t runs_us = started_us > 0 ? out->now_us - started_us : 0;
-    line.idle_us = runs_us;
-    for (int d = 0; d < (int)view->node->n_devices; d++) {
-        if (!is_on(view, resident, d)) {
-            continue;
-        }
-        const struct sl_usage_row *row = row_of(out, view, d);
-        int64_t declared = declared_on(view, resident, d);
-        line.asked_mib =
-            declared < 0 ? line.asked_mib : declared + (line.asked_mib < 0 ? 0 : line.asked_mib);
-        bool alone = row != NULL && row->measured.used_mib >= 0 && count_on(view, d) == 1;
-        line.used_mib = !alone || line.used_mib < 0 ? -1 : line.used_mib + row->measured.used_mib;
-        bool known = row != NULL && row->measured.state != SL_SERIES_STALE &&
-                     row->measured.state != SL_SERIES_ABSENT && row->measured.busy >= 0;
-        int64_t idle_us = known ? row->idle_us : 0;
-        line.idle_us = idle_us < line.idle_us ? idle_us : line.idle_us;
-    }
-    return line;
-}
-
 static void write_pod(struct writing *out, const struct sl_view *view,
-                      const struct sl_resident *resident)
+                      const struct sl_resident *resident, const struct sl_pod_use *use)
 {
-    struct line line = line_of_pod(out, view, resident);
+    const struct sl_pod *pod = resident->pod;
     char text[PODS_TEXT];
     if (!may_show(out)) {
         return;
     }
     if (out->table != NULL) {
-        sl_grid_text(out->table, line.pod->namespace);
-        sl_grid_text(out->table, line.pod->name);
+        sl_grid_text(out->table, pod->namespace);
+        sl_grid_text(out->table, pod->name);
         sl_grid_text(out->table, view->node->name);
         sl_api_resident_text(view, resident, text, sizeof(text));
         sl_grid_text(out->table, text);
-        cell_or_none(out->table, line.asked_mib);
-        cell_or_none(out->table, line.used_mib);
-        cell_duration(out->table, line.idle_us);
+        cell_or_none(out->table, use->declared_mib);
+        cell_or_none(out->table, use->used_mib);
+        cell_duration(out->table, use->idle_us);
         return;
     }
     sl_write_object(out->w);
-    sl_api_pod_members(out->w, line.pod);
+    sl_api_pod_members(out->w, pod);
     sl_write_key(out->w, "devices");
-    sl_api_parts(out->w, view->node, line.pod, view->part + resident->first_part,
-                 resident->n_parts);
-    member_or_null(out->w, "declaredMiB", line.asked_mib);
-    member_or_null(out->w, "usedMiB", line.used_mib);
-    sl_write_member_i64(out->w, "idleSeconds", line.idle_us / SL_SECOND_US);
+    sl_api_parts(out->w, view->node, pod, view->part + resident->first_part, resident->n_parts);
+    sl_write_member_i64(out->w, "gpuPermille", use->share);
+    member_or_null(out->w, "declaredMiB", use->declared_mib);
+    member_or_null(out->w, "usedMiB", use->used_mib);
+    sl_write_member_i64(out->w, "overMiB", use->over_mib);
+    member_idle(out->w, use->idle_us, use->since_us);
+    sl_write_member_bool(out->w, "idle", use->idle_us >= out->idle_us);
     sl_write_object_end(out->w);
+}
+
+/* ---- by namespace ---- */
+
+/* NULL: out of memory. */
+static struct space *space_of(struct writing *out, const char *name)
+{
+    struct space *space = sl_map_get(&out->spaces, name, strlen(name));
+    if (space != NULL) {
+        return space;
+    }
+    space = calloc(1, sizeof(*space));
+    if (space == NULL || sl_map_put(&out->spaces, name, strlen(name), space, NULL) < 0) {
+        free(space);
+        out->failed = true;
+        return NULL;
+    }
+    space->name = name;
+    space->used_mib = -1;
+    return space;
+}
+
+static void count_pod(struct writing *out, const struct sl_view *view, const struct sl_pod *pod,
+                      const struct sl_pod_use *use)
+{
+    struct space *space = space_of(out, pod->namespace);
+    if (space == NULL) {
+        return;
+    }
+    space->held = space->view == view ? space->held : 0;
+    space->view = view;
+    space->devices += __builtin_popcountll(use->held & ~space->held);
+    space->held |= use->held;
+    space->pods++;
+    space->share += use->share;
+    space->declared_mib += use->declared_mib < 0 ? 0 : use->declared_mib;
+    space->used_mib = use->used_mib < 0     ? space->used_mib
+                      : space->used_mib < 0 ? use->used_mib
+                                            : space->used_mib + use->used_mib;
+    if (use->idle_us >= out->idle_us) {
+        space->idle_pods++;
+        space->idle_share += use->share;
+        space->idle_us += use->idle_us / 1000 * use->share;
+    }
+}
+
+static void cell_share(struct sl_grid *table, int64_t share)
+{
+    sl_grid_printf(table, "%lld.%02lld", (long long)share / 1000, (long long)share % 1000 / 10);
+}
+
+static void write_space(struct writing *out, const struct space *space)
+{
+    if (!may_show(out)) {
+        return;
+    }
+    if (out->table != NULL) {
+        sl_grid_text(out->table, space->name);
+        sl_grid_i64(out->table, space->pods);
+        sl_grid_i64(out->table, space->devices);
+        cell_share(out->table, space->share);
+        sl_grid_i64(out->table, space->idle_pods);
+        cell_share(out->table, space->idle_share);
+        cell_duration(out->table, space->idle_us);
+        sl_grid_i64(out->table, space->declared_mib);
+        cell_or_none(out->table, space->used_mib);
+        return;
+    }
+    sl_write_object(out->w);
+    sl_write_member_text(out->w, "namespace", space->name);
+    sl_write_member_i64(out->w, "pods", space->pods);
+    sl_write_member_i64(out->w, "devices", space->devices);
+    sl_write_member_i64(out->w, "gpuPermille", space->share);
+    sl_write_member_i64(out->w, "idlePods", space->idle_pods);
+    sl_write_member_i64(out->w, "idleGpuPermille", space->idle_share);
+    sl_write_member_i64(out->w, "idleGpuSeconds", space->idle_us / SL_SECOND_US);
+    sl_write_member_i64(out->w, "declaredMiB", space->declared_mib);
+    member_or_null(out->w, "usedMiB", space->used_mib);
+    sl_write_object_end(out->w);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct space *const *x = a;
+    const struct space *const *y = b;
+    return strcmp((*x)->name, (*y)->name);
+}
+
+static void write_spaces(struct writing *out)
+{
+    size_t n = out->spaces.len;
+    const struct space **list = n == 0 ? NULL : calloc(n, sizeof(const struct space *));
+    size_t at = 0;
+    size_t i = 0;
+    out->failed = out->failed || (n > 0 && list == NULL);
+    for (; list != NULL && i < n; i++) {
+        list[i] = sl_map_next(&out->spaces, &at);
+    }
+    if (list != NULL) {
+        qsort(list, n, sizeof(const struct space *), by_name);
+    }
+    for (i = 0; list != NULL && i < n; i++) {
+        write_space(out, list[i]);
+    }
+    free(list);
+}
+
+static void spaces_free(struct writing *out)
+{
+    size_t at = 0;
+    for (struct space *space = sl_map_next(&out->spaces, &at); space != NULL;
+         space = sl_map_next(&out->spaces, &at)) {
+        free(space);
+    }
+    sl_map_free(&out->spaces);
 }
 
 /* ---- the walk ---- */
 
-static void write_node(struct writing *out, const struct sl_view *view, bool by_pod)
+static void write_node(struct writing *out, const struct sl_view *view)
 {
     const struct sl_usage_reader *reader = &out->request->app->usage;
     out->n_rows =
         reader->node(reader->context, sl_str_of(view->node->name), out->row, SL_USAGE_ROWS_MAX);
-    for (size_t i = 0; !by_pod && i < out->n_rows; i++) {
+    for (size_t i = 0; out->by == BY_DEVICE && i < out->n_rows; i++) {
         write_device(out, view, &out->row[i]);
     }
-    for (unsigned i = 0; by_pod && i < view->n_residents; i++) {
+    for (unsigned i = 0; out->by != BY_DEVICE && i < view->n_residents; i++) {
         const struct sl_resident *resident = &view->resident[i];
-        if (out->ns.len == 0 || sl_str_eq(out->ns, sl_str_of(resident->pod->namespace))) {
-            write_pod(out, view, resident);
+        struct sl_pod_use use;
+        if (out->ns.len > 0 && !sl_str_eq(out->ns, sl_str_of(resident->pod->namespace))) {
+            continue;
+        }
+        sl_usage_pod(view, resident, out->row, out->n_rows, out->now_us, &use);
+        if (out->by == BY_POD) {
+            write_pod(out, view, resident, &use);
+        } else {
+            count_pod(out, view, resident->pod, &use);
         }
     }
 }
 
-static void walk(struct writing *out, bool by_pod)
+static void walk(struct writing *out)
 {
     const struct sl_snapshot *snapshot = out->request->snapshot;
     for (size_t i = 0; i < snapshot->n_nodes; i++) {
-        write_node(out, snapshot->view[i], by_pod);
+        write_node(out, snapshot->view[i]);
     }
+    write_spaces(out);
 }
 
-static void write_json(struct writing *out, bool by_pod)
+static void write_json(struct writing *out)
 {
     const struct sl_usage_reader *reader = &out->request->app->usage;
     struct sl_writer w = {.buf = &out->request->reply};
@@ -311,7 +398,7 @@ static void write_json(struct writing *out, bool by_pod)
     }
     sl_write_member_array(&w, "items");
     if (reader->node != NULL) {
-        walk(out, by_pod);
+        walk(out);
     }
     sl_write_array_end(&w);
     sl_write_member_i64(&w, "total", (int64_t)out->total);
@@ -320,13 +407,20 @@ static void write_json(struct writing *out, bool by_pod)
     sl_buf_putc(&out->request->reply, '\n');
 }
 
-static void write_table(struct writing *out, bool by_pod)
+static void write_table(struct writing *out)
 {
-    static const char *const device_head[] = {"NODE",     "GPU",   "INSTANCE", "PODS",
-                                              "USED MiB", "OF",    "BUSY",     "BANDWIDTH",
-                                              "IDLE",     "STATE", "ROOM MiB", "BY"};
-    static const char *const pod_head[] = {"NAMESPACE",    "POD",      "NODE", "DEVICES",
-                                           "DECLARED MiB", "USED MiB", "IDLE"};
+    static const struct {
+        unsigned n;
+        const char *name[SL_GRID_COLUMNS_MAX];
+    } head[] = {
+        [BY_DEVICE] = {12,
+                       {"NODE", "GPU", "INSTANCE", "PODS", "USED MiB", "OF", "BUSY", "BANDWIDTH",
+                        "IDLE", "STATE", "ROOM MiB", "BY"}},
+        [BY_POD] = {7, {"NAMESPACE", "POD", "NODE", "DEVICES", "DECLARED MiB", "USED MiB", "IDLE"}},
+        [BY_NAMESPACE] = {9,
+                          {"NAMESPACE", "PODS", "DEVICES", "GPUS", "IDLE PODS", "IDLE GPUS",
+                           "IDLE GPU TIME", "DECLARED MiB", "USED MiB"}},
+    };
     const struct sl_usage_reader *reader = &out->request->app->usage;
     struct sl_buf *reply = &out->request->reply;
     struct sl_usage_status status;
@@ -340,13 +434,9 @@ static void write_table(struct writing *out, bool by_pod)
         sl_buf_printf(reply, "Prometheus does not answer%s%s\n",
                       status.error[0] == '\0' ? " yet." : ": ", status.error);
     }
-    if (by_pod) {
-        sl_grid_init(&table, sizeof(pod_head) / sizeof(pod_head[0]), pod_head, reply->max);
-    } else {
-        sl_grid_init(&table, sizeof(device_head) / sizeof(device_head[0]), device_head, reply->max);
-    }
+    sl_grid_init(&table, head[out->by].n, head[out->by].name, reply->max);
     out->table = &table;
-    walk(out, by_pod);
+    walk(out);
     sl_grid_write(&table, reply);
     sl_grid_free(&table);
     if (out->shown < out->total) {
@@ -354,10 +444,29 @@ static void write_table(struct writing *out, bool by_pod)
     }
 }
 
+static bool by_of(struct sl_str text, enum by *out)
+{
+    static const struct {
+        struct sl_str text;
+        enum by by;
+    } words[] = {{{"", 0}, BY_DEVICE},
+                 {{"device", 6}, BY_DEVICE},
+                 {{"pod", 3}, BY_POD},
+                 {{"namespace", 9}, BY_NAMESPACE}};
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (sl_str_eq(text, words[i].text)) {
+            *out = words[i].by;
+            return true;
+        }
+    }
+    return false;
+}
+
 void sl_api_usage(struct sl_request *request)
 {
     struct sl_str by = sl_request_query(request, "by");
     struct writing *out = NULL;
+    enum by kind = BY_DEVICE;
     int64_t limit = 0;
     bool as_table = false;
     if (sl_request_only(request, "output, limit, by, namespace") < 0 ||
@@ -365,10 +474,9 @@ void sl_api_usage(struct sl_request *request)
         sl_request_output(request, &as_table) < 0) {
         return;
     }
-    bool by_pod = sl_str_eq(by, SL_STR("pod"));
-    if (by.len > 0 && !by_pod && !sl_str_eq(by, SL_STR("device"))) {
+    if (!by_of(by, &kind)) {
         (void)sl_error_set(&request->err, SL_ERR_FIELD,
-                           "by: expected device or pod, found \"%.*s\"",
+                           "by: expected device, pod or namespace, found \"%.*s\"",
                            (int)(by.len < 64 ? by.len : 64), by.s);
         (void)sl_request_fail_err(request);
         return;
@@ -381,13 +489,20 @@ void sl_api_usage(struct sl_request *request)
     }
     *out = (struct writing){.request = request,
                             .ns = sl_request_query(request, "namespace"),
+                            .by = kind,
+                            .idle_us = request->live->config.telemetry.idle_us,
                             .limit = (size_t)limit,
                             .now_us = sl_clock_real_us()};
     (void)sl_app_snapshot(request);
     if (as_table) {
-        write_table(out, by_pod);
+        write_table(out);
     } else {
-        write_json(out, by_pod);
+        write_json(out);
     }
+    if (out->failed) {
+        (void)sl_error_nomem(&request->err);
+        (void)sl_request_fail_err(request);
+    }
+    spaces_free(out);
     free(out);
 }

@@ -2,21 +2,8 @@
 #ifndef SLICED_SERVER_USAGE_READER_H
 #define SLICED_SERVER_USAGE_READER_H
 
-#include "sliced/measured.h"
+#include "sliced/usage.h"
 #include "util/buf.h"
-#include "util/str.h"
-
-/* One GPU, or one MIG instance. Figures that are not known are -1. */
-struct sl_usage_row {
-    int32_t gpu;      /* index on the node */
-    int32_t instance; /* the driver's number of it; -1: the GPU itself */
-    char profile[24]; /* of the instance; may be empty */
-    struct sl_measured measured;
-    int64_t sampled_us; /* Unix, of the last sample; 0: none */
-    int64_t idle_us;    /* for how long nothing ran on it; 0: something runs */
-};
-
-enum { SL_USAGE_ROWS_MAX = 128 }; /* of one node */
 
 struct sl_usage_status {
     bool answered;       /* the last question got an answer */

@@ -34,6 +34,14 @@ static bool series(void *context, const struct sl_answer_series *metric)
     say(told, " ", metric->uuid);
     say(told, " i", metric->instance);
     say(told, " ", metric->profile);
+    if (metric->exported_pod[0] != '\0') {
+        say(told, " of ", metric->exported_namespace);
+        say(told, "/", metric->exported_pod);
+    }
+    if (metric->pod[0] != '\0') {
+        say(told, " pod ", metric->namespace);
+        say(told, "/", metric->pod);
+    }
     say(told, metric->node[1][0] == '\0' ? "]" : "]2:", metric->node[1]);
     return !told->refuse;
 }
@@ -86,11 +94,21 @@ static void samples_of_a_matrix_come_with_their_labels(void **state)
     (void)state;
     says(SERIES("\"__name__\":\"DCGM_FI_DEV_FB_USED\",\"Hostname\":\"n1\",\"gpu\":\"0\",\"UUID\":"
                 "\"GPU-a\","
-                "\"pod\":\"x\",\"modelName\":\"T4\"",
+                "\"container\":\"x\",\"modelName\":\"T4\"",
                 "[1700000000.25,\"12\"],[1700000001,\"13.5\"]"),
          "[DCGM_FI_DEV_FB_USED n1 gpu 0 GPU-a i ] 1700000000250000=12 1700000001000000=13.5");
     says(SERIES("\"GPU_I_ID\":\"3\",\"GPU_I_PROFILE\":\"1g.5gb\",\"hostname\":\"n2\"", ""),
          "[  gpu   i3 1g.5gb]2:n2");
+}
+
+static void the_pod_that_has_the_gpu_comes_under_either_name(void **state)
+{
+    (void)state;
+    says(SERIES("\"exported_pod\":\"train\",\"exported_namespace\":\"team\",\"pod\":\"exporter-x\","
+                "\"namespace\":\"gpu-operator\"",
+                ""),
+         "[  gpu   i  of team/train pod gpu-operator/exporter-x]");
+    says(SERIES("\"pod\":\"train\",\"namespace\":\"team\"", ""), "[  gpu   i  pod team/train]");
 }
 
 static void samples_of_a_vector_too(void **state)
@@ -173,6 +191,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(samples_of_a_matrix_come_with_their_labels),
+        cmocka_unit_test(the_pod_that_has_the_gpu_comes_under_either_name),
         cmocka_unit_test(samples_of_a_vector_too),
         cmocka_unit_test(numbers_that_are_none_are_passed_over),
         cmocka_unit_test(series_that_nobody_wants_cost_no_sample),

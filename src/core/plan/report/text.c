@@ -119,30 +119,6 @@ const char *sl_estimate_name(enum sl_estimate estimate)
 
 /* ---- the sentence ---- */
 
-/* "4m10s", "2h5m", "3d4h": two units at most, as kubectl writes ages. */
-static void put_duration(struct sl_text *text, int64_t us)
-{
-    static const struct {
-        int64_t seconds;
-        const char *name;
-    } units[] = {{SL_DAY_S, "d"}, {SL_HOUR_S, "h"}, {SL_MINUTE_S, "m"}, {1, "s"}};
-    int64_t left = us <= 0 ? 0 : (us - 1) / SL_SECOND_US + 1;
-    unsigned written = 0;
-    if (left == 0) {
-        sl_text_puts(text, "0s");
-    }
-    for (unsigned i = 0; i < sizeof(units) / sizeof(units[0]) && written < 2; i++) {
-        if (left >= units[i].seconds) {
-            sl_text_i64(text, left / units[i].seconds);
-            sl_text_puts(text, units[i].name);
-            left %= units[i].seconds;
-            written++;
-        } else if (written > 0) {
-            break;
-        }
-    }
-}
-
 /* As a configuration states it: "168h", "1h30m". */
 static void put_stated(struct sl_text *text, int64_t us)
 {
@@ -263,7 +239,7 @@ static void put_estimate(struct sl_text *text, const struct sl_queue_row *row, i
     }
     bool reserved = row->estimate == SL_ESTIMATE_RESERVED;
     sl_text_puts(text, reserved ? "; starts in " : "; estimated start in ");
-    put_duration(text, row->start_us - now_us);
+    sl_text_duration(text, row->start_us - now_us);
     sl_text_puts(text, reserved ? " at the latest" : "");
 }
 
@@ -271,7 +247,7 @@ static void put_silence(struct sl_text *text, const struct sl_queue_row *row, in
 {
     if (row->silent_us > 0) {
         sl_text_puts(text, "; kube-scheduler has not been heard of for ");
-        put_duration(text, now_us - row->silent_us);
+        sl_text_duration(text, now_us - row->silent_us);
     }
 }
 

@@ -1,0 +1,249 @@
+/* What a pod does with the GPUs that it holds. */
+#include "sliced/usage.h"
+#include "util/data/hash.h"
+#include "util/sat.h"
+
+enum { WHOLE = 1000 /* a GPU, in thousandths */ };
+
+uint64_t sl_usage_pod_key(struct sl_str namespace, struct sl_str name)
+{
+    uint64_t word[2] = {sl_hash(namespace.s, namespace.len), sl_hash(name.s, name.len)};
+    return namespace.len == 0 || name.len == 0 ? 0 : sl_hash((const char *)word, sizeof(word)) | 1;
+}
+
+const struct sl_usage_row *sl_usage_row_of(const struct sl_usage_row *row, size_t n,
+                                           const struct sl_device *device)
+{
+    const struct sl_usage_row *by_index = NULL;
+    for (size_t i = 0; i < n; i++) {
+        bool both = device->uuid != NULL && row[i].uuid[0] != '\0';
+        if (row[i].instance >= 0) {
+            continue;
+        }
+        if (both && strcmp(row[i].uuid, device->uuid) == 0) {
+            return &row[i];
+        }
+        by_index = !both && row[i].gpu == device->index ? &row[i] : by_index;
+    }
+    return by_index;
+}
+
+/* The pod that is looked at, and what its resources could mean on the node. */
+struct look {
+    const struct sl_view *view;
+    const struct sl_resident *resident;
+    const struct sl_usage_row *row;
+    size_t n;
+    struct sl_pod_use *use;
+    uint64_t devices; /* that may be the pod's */
+    int64_t used_mib; /* of all units that were looked at; -1: not known of one */
+    int64_t over_mib;
+    unsigned units; /* that were looked at */
+};
+
+static const struct sl_pool *pool_of(const struct look *look, const struct sl_assignment_part *part)
+{
+    int pool = sl_view_pool(look->view, look->resident->pod->items[part->item].key);
+    return pool < 0 ? NULL : &look->view->node->pool[pool];
+}
+
+static const struct sl_assignment_part *part_at(const struct look *look, unsigned i)
+{
+    return &look->view->part[look->resident->first_part + i];
+}
+
+/* Takes one unit in that the pod has, or may have; NULL: nothing was measured of it. */
+static void look_at(struct look *look, const struct sl_usage_row *row)
+{
+    struct sl_pod_use *use = look->use;
+    look->units++;
+    if (row == NULL || row->idle_us < 0) {
+        use->idle_us = -1;
+    } else if (use->idle_us >= 0) {
+        use->idle_us = row->idle_us < use->idle_us ? row->idle_us : use->idle_us;
+        use->since_us = row->since_us > use->since_us ? row->since_us : use->since_us;
+        use->gpus |= row->gpu >= 0 && row->gpu < 64 ? UINT64_C(1) << row->gpu : 0;
+    }
+    bool used = row != NULL && row->measured.used_mib >= 0;
+    look->used_mib = used && look->used_mib >= 0 ? look->used_mib + row->measured.used_mib : -1;
+    look->over_mib += row == NULL ? 0 : row->measured.over_mib;
+}
+
+/* ---- by the exporter's word ---- */
+
+/* Looks at the units that name the pod, if these are as many as the pod holds: fewer show some of
+ * them only. */
+static bool look_by_name(struct look *look)
+{
+    const struct sl_pod *pod = look->resident->pod;
+    uint64_t key = sl_usage_pod_key(sl_str_of(pod->namespace), sl_str_of(pod->name));
+    int64_t held = 0;
+    int64_t named = 0;
+    for (unsigned i = 0; i < look->resident->n_parts; i++) {
+        const struct sl_pool *pool = pool_of(look, part_at(look, i));
+        if (pool == NULL || pool->kind == SL_KIND_MEMORY) {
+            return false;
+        }
+        held = sl_sat_add(held, part_at(look, i)->amount);
+    }
+    for (size_t i = 0; i < look->n; i++) {
+        named += look->row[i].pod == key;
+    }
+    if (named == 0 || named < held) {
+        return false;
+    }
+    for (size_t i = 0; i < look->n; i++) {
+        if (look->row[i].pod == key) {
+            look_at(look, &look->row[i]);
+        }
+    }
+    return true;
+}
+
+/* ---- by what the resource could mean ---- */
+
+static void look_at_device(struct look *look, unsigned device)
+{
+    if ((look->devices & UINT64_C(1) << device) == 0) {
+        look->devices |= UINT64_C(1) << device;
+        look_at(look, sl_usage_row_of(look->row, look->n, &look->view->node->device[device]));
+    }
+}
+
+/* All instances of the pool; which row is which of them nobody says, but there must be as many. */
+static void look_at_instances(struct look *look, const struct sl_pool *pool)
+{
+    const struct sl_node *node = look->view->node;
+    unsigned missing = 0;
+    for (unsigned i = 0; i < node->n_instances; i++) {
+        missing += &node->pool[node->instance[i].pool] == pool;
+    }
+    for (size_t i = 0; i < look->n; i++) {
+        if (look->row[i].instance >= 0 && strcmp(look->row[i].profile, pool->profile->name) == 0) {
+            look_at(look, &look->row[i]);
+            missing -= missing > 0;
+        }
+    }
+    if (missing > 0) {
+        look_at(look, NULL);
+    }
+}
+
+static void look_by_pool(struct look *look, const struct sl_assignment_part *part)
+{
+    const struct sl_node *node = look->view->node;
+    const struct sl_pool *pool = pool_of(look, part);
+    if (pool == NULL || (pool->kind == SL_KIND_MIG && pool->profile == NULL)) {
+        look_at(look, NULL);
+    } else if (pool->kind == SL_KIND_MEMORY && part->device >= 0 && !look->resident->assumed) {
+        look_at_device(look, (unsigned)part->device); /* its plugin does as it is told */
+    } else if (pool->profile != NULL) {
+        look_at_instances(look, pool);
+    } else {
+        for (unsigned i = 0; i < node->n_devices; i++) {
+            if (!node->device[i].mig) {
+                look_at_device(look, i);
+            }
+        }
+    }
+}
+
+/* Do the units which name the pod belong to nobody else? */
+static bool is_exclusive(const struct look *look)
+{
+    for (unsigned i = 0; i < look->resident->n_parts; i++) {
+        const struct sl_pool *pool = pool_of(look, part_at(look, i));
+        if (pool == NULL || pool->kind == SL_KIND_REPLICA) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Has no other pod of the node units which may be on these devices? */
+static bool is_alone(const struct look *look)
+{
+    const struct sl_view *view = look->view;
+    for (unsigned r = 0; r < view->n_residents; r++) {
+        const struct sl_resident *other = &view->resident[r];
+        for (unsigned i = 0; other != look->resident && i < other->n_parts; i++) {
+            int16_t device = view->part[other->first_part + i].device;
+            if (device < 0 || (look->devices & UINT64_C(1) << device) != 0) {
+                return false;
+            }
+        }
+    }
+    return look->devices != 0;
+}
+
+/* ---- what it holds ---- */
+
+static int64_t declared_of(const struct look *look)
+{
+    int64_t sum = -1;
+    for (unsigned i = 0; i < look->resident->n_parts; i++) {
+        const struct sl_assignment_part *part = part_at(look, i);
+        const struct sl_ask_item *item = &look->resident->pod->items[part->item];
+        const struct sl_device *device =
+            part->device < 0 ? NULL : &look->view->node->device[part->device];
+        int64_t mib = item->memory_mib * part->amount;
+        if (item->kind == SL_KIND_MEMORY && device != NULL && device->memory_units > 0) {
+            mib = part->amount * device->memory_mib / device->memory_units;
+        }
+        sum = mib > 0 ? mib + (sum < 0 ? 0 : sum) : sum;
+    }
+    return sum;
+}
+
+/* Thousandths of a GPU that so many units are; instances count by their memory. */
+static int64_t share_of(const struct sl_node *node, const struct sl_pool *pool,
+                        const struct sl_device *device, int64_t amount)
+{
+    const struct sl_mig_model *model = device == NULL ? node->model : device->model;
+    int64_t whole = amount * WHOLE;
+    if (pool->kind == SL_KIND_MEMORY) {
+        return device != NULL && device->memory_units > 0 ? whole / device->memory_units : 0;
+    }
+    if (pool->slices) {
+        bool known = device != NULL && device->memory_mib > 0;
+        return known ? whole * pool->memory_mib / device->memory_mib : 0;
+    }
+    if (pool->profile != NULL && model != NULL) {
+        whole = whole * pool->profile->memory / model->memory_slices;
+    }
+    return whole / (pool->replicas > 0 ? pool->replicas : 1);
+}
+
+static void count_held(const struct look *look)
+{
+    const struct sl_node *node = look->view->node;
+    for (unsigned i = 0; i < look->resident->n_parts; i++) {
+        const struct sl_assignment_part *part = part_at(look, i);
+        const struct sl_pool *pool = pool_of(look, part);
+        const struct sl_device *device = part->device < 0 ? NULL : &node->device[part->device];
+        look->use->held |= device == NULL ? 0 : UINT64_C(1) << part->device;
+        look->use->share += pool == NULL ? 0 : share_of(node, pool, device, part->amount);
+    }
+}
+
+void sl_usage_pod(const struct sl_view *view, const struct sl_resident *resident,
+                  const struct sl_usage_row *row, size_t n, int64_t now_us, struct sl_pod_use *out)
+{
+    const struct sl_pod *pod = resident->pod;
+    struct look look = {.view = view, .resident = resident, .row = row, .n = n, .use = out};
+    *out = (struct sl_pod_use){.used_mib = -1, .since_us = pod->started_us, .idle_us = INT64_MAX};
+    out->declared_mib = declared_of(&look);
+    count_held(&look);
+    bool named = look_by_name(&look);
+    for (unsigned i = 0; !named && i < resident->n_parts; i++) {
+        look_by_pool(&look, part_at(&look, i));
+    }
+    int64_t runs_us = pod->started_us > 0 ? now_us - pod->started_us : -1;
+    bool known = look.units > 0 && out->idle_us >= 0 && runs_us >= 0;
+    out->idle_us = !known ? -1 : out->idle_us < runs_us ? out->idle_us : runs_us;
+    out->since_us = known ? out->since_us : 0;
+    if (named ? is_exclusive(&look) : is_alone(&look)) {
+        out->used_mib = look.used_mib;
+        out->over_mib = look.units == 1 ? look.over_mib : 0;
+    }
+}

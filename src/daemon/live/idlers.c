@@ -1,0 +1,105 @@
+/* A table of fixed size keeps what owners were told. A pod that loses its place in it, or that a
+ * new leader sees, is told of anew under the same name, which the API server takes once. */
+#include "daemon/live/idlers.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "codec/object/time.h"
+#include "util/data/hash.h"
+#include "util/time.h"
+
+enum { TOLD = 8192 /* a power of two */, TEXT_MAX = 640 };
+
+struct told {
+    uint64_t uid;     /* its hash */
+    int64_t since_us; /* of the spell that the owner was told of; 0: of none */
+    bool over;
+};
+
+struct sl_idlers {
+    struct sl_idlers_options options;
+    struct told told[TOLD];
+};
+
+struct sl_idlers *sl_idlers_new(const struct sl_idlers_options *options)
+{
+    struct sl_idlers *idlers = calloc(1, sizeof(*idlers));
+    if (idlers != NULL) {
+        idlers->options = *options;
+    }
+    return idlers;
+}
+
+void sl_idlers_free(struct sl_idlers *idlers)
+{
+    free(idlers);
+}
+
+static struct told *told_of(struct sl_idlers *idlers, const struct sl_pod *pod)
+{
+    uint64_t uid = sl_hash(pod->uid, strlen(pod->uid));
+    struct told *told = &idlers->told[uid & (TOLD - 1)];
+    if (told->uid != uid) {
+        *told = (struct told){.uid = uid};
+    }
+    return told;
+}
+
+static bool owner_tell(const struct sl_idlers *idlers, const struct sl_pod *pod, bool warning,
+                       const char *reason, const char *text)
+{
+    const struct sl_event_note note = {
+        .namespace = sl_str_of(pod->namespace),
+        .name = sl_str_of(pod->name),
+        .uid = sl_str_of(pod->uid),
+        .warning = warning,
+        .once = true,
+        .reason = reason,
+        .action = "Measuring",
+        .note = text,
+    };
+    return idlers->options.tell(idlers->options.context, &note);
+}
+
+static bool tell_idle(const struct sl_idlers *idlers, const struct sl_view *view,
+                      const struct sl_pod *pod, const struct sl_pod_use *use)
+{
+    char text[TEXT_MAX];
+    char idle[TEXT_MAX / 2];
+    char since[32];
+    sl_usage_idle_text(view, use, idle, sizeof(idle));
+    sl_time_format(use->since_us / SL_SECOND_US * SL_SECOND_US, since);
+    (void)snprintf(text, sizeof(text), "%s, since %s; other pods cannot have it meanwhile", idle,
+                   since);
+    return owner_tell(idlers, pod, false, "GPUIdle", text);
+}
+
+static bool tell_over(const struct sl_idlers *idlers, const struct sl_pod *pod,
+                      const struct sl_pod_use *use)
+{
+    char text[TEXT_MAX];
+    (void)snprintf(text, sizeof(text),
+                   "it uses %lld MiB of GPU memory and declares %lld: its neighbours may run out "
+                   "of memory, and none are placed beside it for what is beyond",
+                   (long long)use->used_mib, (long long)use->declared_mib);
+    return owner_tell(idlers, pod, true, "GPUMemoryExceeded", text);
+}
+
+void sl_idlers_see(struct sl_idlers *idlers, const struct sl_view *view,
+                   const struct sl_resident *resident, const struct sl_pod_use *use, int64_t now_us)
+{
+    const struct sl_pod *pod = resident->pod;
+    struct told *told = told_of(idlers, pod);
+    bool idle = use->idle_us >= idlers->options.idle_us;
+    (void)now_us;
+    if (pod->deleting) {
+        return;
+    }
+    if (idle && told->since_us != use->since_us && tell_idle(idlers, view, pod, use)) {
+        told->since_us = use->since_us;
+    }
+    if (use->over_mib > 0 && !told->over) {
+        told->over = tell_over(idlers, pod, use);
+    }
+}

@@ -1,0 +1,304 @@
+/* What a pod does with what it holds. The kubelet chooses its GPUs: nobody is taken for another. */
+#include "unit/core/rig.h"
+
+#include "sliced/usage.h"
+
+#define WHOLE  "nvidia.com/gpu"
+#define SHARED "nvidia.com/gpu.shared"
+#define MEMORY "aliyun.com/gpu-mem"
+#define MIG    "nvidia.com/mig-3g.20gb"
+
+enum { SECOND = 1000000, NOW = 10000, ROWS = 8 };
+
+struct scene {
+    struct rig *rig;
+    struct sl_usage_row row[ROWS];
+    size_t n;
+};
+
+static int set_up(void **state)
+{
+    struct scene *scene = calloc(1, sizeof(*scene));
+    assert_non_null(scene);
+    scene->rig = rig_new();
+    *state = scene;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct scene *scene = *state;
+    rig_free(scene->rig);
+    free(scene);
+    return 0;
+}
+
+static void with_gpus(struct scene *scene, const char *resource, enum sl_kind kind, unsigned n,
+                      int32_t replicas)
+{
+    unsigned pool = rig_pool(scene->rig, resource, kind, (int64_t)n * replicas);
+    scene->rig->pool[pool].replicas = replicas;
+    for (unsigned i = 0; i < n; i++) {
+        unsigned device = rig_device(scene->rig, kind == SL_KIND_MEMORY ? replicas : 0);
+        scene->rig->device[device].memory_mib = 16000;
+    }
+}
+
+/* -1: nobody knows for how long */
+static struct sl_usage_row *measured(struct scene *scene, int gpu, int64_t idle_s, int32_t used_mib)
+{
+    struct sl_usage_row *row = &scene->row[scene->n++];
+    *row = (struct sl_usage_row){.gpu = gpu,
+                                 .instance = -1,
+                                 .measured = sl_measured_none,
+                                 .idle_us = idle_s < 0 ? -1 : idle_s * SECOND,
+                                 .since_us = ((int64_t)NOW - idle_s) * SECOND};
+    row->measured.used_mib = used_mib;
+    return row;
+}
+
+static struct sl_pod *runs(struct scene *scene, const struct sl_ask *ask, const char *assignment)
+{
+    struct sl_pod *pod = rig_run(scene->rig, ask, assignment);
+    pod->started_us = ((int64_t)NOW - 5000) * SECOND;
+    return pod;
+}
+
+static struct sl_pod_use use_of(struct scene *scene, const struct sl_pod *pod)
+{
+    const struct sl_view *view = rig_view(scene->rig);
+    struct sl_pod_use use = {0};
+    for (unsigned i = 0; i < view->n_residents; i++) {
+        if (strcmp(view->resident[i].pod->uid, pod->uid) == 0) {
+            sl_usage_pod(view, &view->resident[i], scene->row, scene->n, (int64_t)NOW * SECOND,
+                         &use);
+            return use;
+        }
+    }
+    fail_msg("%s is not there", pod->uid);
+    return use;
+}
+
+static int64_t idle_of(struct scene *scene, const struct sl_pod *pod)
+{
+    struct sl_pod_use use = use_of(scene, pod);
+    return use.idle_us < 0 ? -1 : use.idle_us / SECOND;
+}
+
+static uint64_t key_of(const struct sl_pod *pod)
+{
+    return sl_usage_pod_key(sl_str_of(pod->namespace), sl_str_of(pod->name));
+}
+
+static void a_pod_of_the_only_gpu_idles_as_long_as_that(void **state)
+{
+    struct scene *scene = *state;
+    struct sl_ask ask = rig_ask(WHOLE, 1);
+    with_gpus(scene, WHOLE, SL_KIND_WHOLE, 1, 1);
+    struct sl_pod *pod = runs(scene, &ask, WHOLE "=0");
+    measured(scene, 0, 100, 700);
+    struct sl_pod_use use = use_of(scene, pod);
+    assert_int_equal(use.idle_us, 100 * (int64_t)SECOND);
+    assert_int_equal(use.since_us, ((int64_t)NOW - 100) * SECOND);
+    assert_int_equal(use.used_mib, 700);
+    assert_int_equal(use.share, 1000);
+    assert_int_equal(use.held, 1);
+    scene->row[0].idle_us = 0;
+    assert_int_equal(idle_of(scene, pod), 0);
+    scene->row[0].idle_us = -1;
+    assert_int_equal(idle_of(scene, pod), -1);
+}
+
+static void no_pod_idles_for_longer_than_it_runs(void **state)
+{
+    struct scene *scene = *state;
+    struct sl_ask ask = rig_ask(WHOLE, 1);
+    with_gpus(scene, WHOLE, SL_KIND_WHOLE, 1, 1);
+    struct sl_pod *pod = runs(scene, &ask, WHOLE "=0");
+    measured(scene, 0, 9000, 0);
+    assert_int_equal(idle_of(scene, pod), 5000);
+    assert_int_equal(use_of(scene, pod).since_us, pod->started_us);
+    pod->started_us = 0;
+    assert_int_equal(idle_of(scene, pod), -1);
+    pod->started_us = ((int64_t)NOW + 50) * SECOND; /* by another clock */
+    assert_int_equal(idle_of(scene, pod), -1);
+}
+
+static void of_several_gpus_that_the_kubelet_may_give_all_must_idle(void **state)
+{
+    struct scene *scene = *state;
+    struct sl_ask ask = rig_ask(WHOLE, 1);
+    with_gpus(scene, WHOLE, SL_KIND_WHOLE, 2, 1);
+    struct sl_pod *pod = runs(scene, &ask, WHOLE "=0");
+    measured(scene, 0, 100, 0);
+    assert_int_equal(idle_of(scene, pod), -1); /* of GPU 1 nothing is known */
+    measured(scene, 1, 0, 0);
+    assert_int_equal(idle_of(scene, pod), 0);
+    scene->row[1].idle_us = 60 * (int64_t)SECOND;
+    assert_int_equal(idle_of(scene, pod), 60);
+}
+
+static void whom_the_exporter_names_is_known_among_many(void **state)
+{
+    struct scene *scene = *state;
+    struct sl_ask ask = rig_ask(WHOLE, 1);
+    with_gpus(scene, WHOLE, SL_KIND_WHOLE, 2, 1);
+    struct sl_pod *idle = runs(scene, &ask, WHOLE "=0");
+    struct sl_pod *busy = runs(scene, &ask, WHOLE "=1");
+    measured(scene, 0, 0, 9000)->pod = key_of(busy); /* not as they were assigned */
+    measured(scene, 1, 300, 500)->pod = key_of(idle);
+    assert_int_equal(idle_of(scene, idle), 300);
+    assert_int_equal(use_of(scene, idle).used_mib, 500);
+    assert_int_equal(use_of(scene, idle).gpus, 2);
+    assert_int_equal(idle_of(scene, busy), 0);
+    assert_int_equal(use_of(scene, busy).used_mib, 9000);
+}
+
+static void fewer_gpus_that_name_a_pod_than_it_holds_say_nothing(void **state)
+{
+    struct scene *scene = *state;
+    struct sl_ask ask = rig_ask(WHOLE, 2);
+    with_gpus(scene, WHOLE, SL_KIND_WHOLE, 3, 1);
+    struct sl_pod *pod = runs(scene, &ask, WHOLE "=0,1");
+    measured(scene, 0, 300, 0)->pod = key_of(pod);
+    measured(scene, 1, 0, 0);
+    measured(scene, 2, 300, 0);
+    assert_int_equal(idle_of(scene, pod), 0);
+    scene->row[2].pod = key_of(pod);
+    assert_int_equal(idle_of(scene, pod), 300);
+}
+
+static void a_name_is_the_namespace_and_the_name(void **state)
+{
+    (void)state;
+    uint64_t key = sl_usage_pod_key(SL_STR("a"), SL_STR("bc"));
+    assert_int_not_equal(key, sl_usage_pod_key(SL_STR("ab"), SL_STR("c")));
+    assert_int_not_equal(key, sl_usage_pod_key(SL_STR("b"), SL_STR("bc")));
+    assert_int_equal(sl_usage_pod_key(SL_STR(""), SL_STR("bc")), 0);
+    assert_int_equal(sl_usage_pod_key(SL_STR("a"), SL_STR("")), 0);
+}
+
+static void pods_that_share_a_gpu_idle_together(void **state)
+{
+    struct scene *scene = *state;
+    struct sl_ask ask = rig_ask(SHARED, 1);
+    ask.item[0].memory_mib = 4000;
+    with_gpus(scene, SHARED, SL_KIND_REPLICA, 1, 4);
+    struct sl_pod *first = runs(scene, &ask, SHARED "=0");
+    measured(scene, 0, 60, 5000)->measured.over_mib = 1000;
+    assert_int_equal(use_of(scene, first).used_mib, 5000);
+    assert_int_equal(use_of(scene, first).over_mib, 1000);
+    assert_int_equal(use_of(scene, first).declared_mib, 4000);
+    assert_int_equal(use_of(scene, first).share, 250);
+    struct sl_pod *second = runs(scene, &ask, SHARED "=0");
+    assert_int_equal(idle_of(scene, first), 60);
+    assert_int_equal(idle_of(scene, second), 60);
+    assert_int_equal(use_of(scene, second).used_mib, -1); /* whose it is nobody knows */
+    assert_int_equal(use_of(scene, second).over_mib, 0);
+}
+
+static void a_share_of_memory_stands_where_its_plugin_put_it(void **state)
+{
+    struct scene *scene = *state;
+    struct sl_ask ask = rig_ask(MEMORY, 4);
+    with_gpus(scene, MEMORY, SL_KIND_MEMORY, 2, 16);
+    struct sl_pod *pod = runs(scene, &ask, MEMORY "=0*4");
+    measured(scene, 0, 200, 6000)->measured.over_mib = 2000;
+    measured(scene, 1, 0, 0);
+    assert_int_equal(idle_of(scene, pod), 200);
+    assert_int_equal(use_of(scene, pod).share, 250);
+    assert_int_equal(use_of(scene, pod).declared_mib, 4000);
+    assert_int_equal(use_of(scene, pod).over_mib, 2000);
+    pod->assignment = NULL; /* where it is then is only assumed */
+    assert_int_equal(idle_of(scene, pod), 0);
+}
+
+static void instances_count_by_their_profile(void **state)
+{
+    struct scene *scene = *state;
+    struct sl_ask ask = rig_ask(MIG, 1);
+    const struct sl_mig_model *model = rig_model("A100-40GB / A800-40GB");
+    unsigned pool = rig_pool(scene->rig, MIG, SL_KIND_MIG, 2);
+    scene->rig->pool[pool].profile = rig_profile(model, "3g.20gb");
+    unsigned device = rig_device(scene->rig, 0);
+    scene->rig->device[device].model = model;
+    rig_instance(scene->rig, device, 0, pool);
+    rig_instance(scene->rig, device, 4, pool);
+    struct sl_pod *pod = runs(scene, &ask, MIG "=0/0");
+    struct sl_usage_row *first = measured(scene, 0, 90, 100);
+    first->instance = 1;
+    snprintf(first->profile, sizeof(first->profile), "3g.20gb");
+    assert_int_equal(idle_of(scene, pod), -1); /* the other may be its own */
+    struct sl_usage_row *second = measured(scene, 0, 50, 100);
+    second->instance = 2;
+    snprintf(second->profile, sizeof(second->profile), "3g.20gb");
+    assert_int_equal(idle_of(scene, pod), 50);
+    assert_int_equal(use_of(scene, pod).share, 500);
+    first->pod = key_of(pod);
+    assert_int_equal(idle_of(scene, pod), 90);
+    assert_int_equal(use_of(scene, pod).used_mib, 100);
+}
+
+static void without_devices_or_samples_nothing_is_known(void **state)
+{
+    struct scene *scene = *state;
+    struct sl_ask ask = rig_ask(WHOLE, 1);
+    rig_pool(scene->rig, WHOLE, SL_KIND_WHOLE, 2);
+    scene->rig->pool[0].on_devices = false;
+    struct sl_pod *pod = runs(scene, &ask, NULL);
+    measured(scene, 0, 90, 100);
+    assert_int_equal(idle_of(scene, pod), -1);
+    assert_int_equal(use_of(scene, pod).used_mib, -1);
+}
+
+static void the_row_of_a_gpu_is_found_by_its_uuid(void **state)
+{
+    struct scene *scene = *state;
+    struct sl_device device = {.index = 0, .uuid = "GPU-b"};
+    snprintf(measured(scene, 0, 0, 0)->uuid, sizeof(scene->row[0].uuid), "GPU-a");
+    snprintf(measured(scene, 1, 0, 0)->uuid, sizeof(scene->row[0].uuid), "GPU-b");
+    assert_ptr_equal(sl_usage_row_of(scene->row, scene->n, &device), &scene->row[1]);
+    device.uuid = "GPU-c"; /* another GPU than the one that was measured */
+    assert_null(sl_usage_row_of(scene->row, scene->n, &device));
+    device.uuid = NULL;
+    assert_ptr_equal(sl_usage_row_of(scene->row, scene->n, &device), &scene->row[0]);
+}
+
+static void the_sentence_names_the_gpus(void **state)
+{
+    struct scene *scene = *state;
+    struct sl_ask ask = rig_ask(WHOLE, 1);
+    char text[128];
+    with_gpus(scene, WHOLE, SL_KIND_WHOLE, 2, 1);
+    struct sl_pod *pod = runs(scene, &ask, WHOLE "=0");
+    measured(scene, 0, 2100, 0);
+    measured(scene, 1, 2100, 0);
+    struct sl_pod_use use = use_of(scene, pod);
+    sl_usage_idle_text(scene->rig->view, &use, text, sizeof(text));
+    assert_string_equal(text,
+                        "nothing has run for 35m on what it holds of node node-1, 1 of GPUs 0, 1");
+    scene->row[1].pod = key_of(pod);
+    use = use_of(scene, pod);
+    sl_usage_idle_text(scene->rig->view, &use, text, sizeof(text));
+    assert_string_equal(text, "nothing has run for 35m on what it holds of node node-1, GPU 1");
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(a_pod_of_the_only_gpu_idles_as_long_as_that),
+        TEST(no_pod_idles_for_longer_than_it_runs),
+        TEST(of_several_gpus_that_the_kubelet_may_give_all_must_idle),
+        TEST(whom_the_exporter_names_is_known_among_many),
+        TEST(fewer_gpus_that_name_a_pod_than_it_holds_say_nothing),
+        cmocka_unit_test(a_name_is_the_namespace_and_the_name),
+        TEST(pods_that_share_a_gpu_idle_together),
+        TEST(a_share_of_memory_stands_where_its_plugin_put_it),
+        TEST(instances_count_by_their_profile),
+        TEST(without_devices_or_samples_nothing_is_known),
+        TEST(the_row_of_a_gpu_is_found_by_its_uuid),
+        TEST(the_sentence_names_the_gpus),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
