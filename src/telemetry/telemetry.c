@@ -16,9 +16,9 @@ static const char *text_or_null(const char *text)
     return text == NULL || text[0] == '\0' ? NULL : text;
 }
 
-static int make_access(struct sl_telemetry *telemetry, struct sl_error *err)
+static int make_access(struct sl_telemetry *telemetry, const struct sl_config *config,
+                       struct sl_error *err)
 {
-    const struct sl_config *config = telemetry->config;
     struct sl_kube_access *access = &telemetry->access;
     struct sl_str url = sl_str_of(config->telemetry.url);
     struct sl_str password = {0};
@@ -73,7 +73,7 @@ struct sl_telemetry *sl_telemetry_new(const struct sl_config *config, struct sl_
         sl_telemetry_free(telemetry);
         return NULL;
     }
-    if (make_access(telemetry, err) < 0) {
+    if (make_access(telemetry, config, err) < 0) {
         sl_telemetry_free(telemetry);
         return NULL;
     }
