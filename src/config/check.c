@@ -220,6 +220,15 @@ static int check_telemetry(const struct sl_config *config, struct sl_key_clash *
         return sl_error_set(err, SL_ERR_FIELD, "found %s, expected telemetry.url beside it",
                             sl_sharing_name(config->telemetry.sharing));
     }
+    *clash = (struct sl_key_clash){"telemetry.idleDeadline", "events.enabled"};
+    if (config->telemetry.idle_deadline_us > 0 && !config->events.enabled) {
+        return sl_error_set(err, SL_ERR_FIELD,
+                            "expected events.enabled beside it: owners are warned first");
+    }
+    *clash = (struct sl_key_clash){"telemetry.idleDeadline", "telemetry.url"};
+    if (config->telemetry.idle_deadline_us > 0 && !measures) {
+        return sl_error_set(err, SL_ERR_FIELD, "expected telemetry.url beside it");
+    }
     *clash = (struct sl_key_clash){"telemetry.username", "telemetry.passwordFile"};
     if (config->telemetry.username[0] != '\0' && config->telemetry.password_file[0] == '\0') {
         return sl_error_set(err, SL_ERR_FIELD, "expected telemetry.passwordFile beside it");

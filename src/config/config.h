@@ -157,7 +157,8 @@ struct sl_config {
         int64_t gap_us;   /* telemetry.maxGap */
         int64_t horizon_us;
         int64_t idle_us; /* telemetry.idleAfter */
-        int64_t window;  /* samples */
+        int64_t idle_deadline_us;
+        int64_t window; /* samples */
         int64_t max_units;
         int64_t margin;     /* millionths */
         int64_t idle_below; /* millionths */

@@ -406,6 +406,10 @@ const struct sl_key sl_keys[SL_KEYS] = {
      .min = SL_SECOND_US, .max = SL_DAY_US, .number = 30 * SL_MINUTE_US,
      .help = "A pod on whose GPUs nothing has run for that long counts as idle, and its owner is "
              "told."},
+    {"telemetry.idleDeadline", SL_KEY_DURATION, .restart = true, AT(telemetry.idle_deadline_us),
+     .min = 0, .max = SL_DAY_US, .number = 0,
+     .help = "A pod that states a timeout and still idles that long after its owner was warned is "
+             "ended: its deadline is shortened; 0s: none is."},
     {"telemetry.metrics.memoryUsed", SL_KEY_WORD, .restart = true, .text = true,
      AT(telemetry.memory_used), .string = "DCGM_FI_DEV_FB_USED", .help = "Used memory, in MiB."},
     {"telemetry.metrics.busyPercent", SL_KEY_WORD, .restart = true, .text = true,

@@ -36,7 +36,7 @@ def measuring(prometheus, gated):
     """start(sharing, config) gives the daemon, which asks Prometheus every second."""
     return lambda sharing="cbp", config=None: gated(merge({"telemetry": {
         "url": prometheus.url, "interval": "1s", "timeout": "2s", "staleAfter": "6s", "maxGap": "4s",
-        "sharing": sharing, "horizon": "10s"}}, config or {}))
+        "sharing": sharing, "horizon": "10s", "idleAfter": "5s"}}, config or {}))
 
 
 def t4(name, by_use=True):
@@ -255,9 +255,136 @@ def test_usage_of_mig_instances_and_who_idles(cluster, exporter, prometheus, mea
 
     def idle():
         rows = daemon.json("/api/v1/usage?by=pod")["items"]
-        return [each for each in rows if each["name"] == "idles" and each["idleSeconds"] >= 5]
+        return [each for each in rows if each["name"] == "idles" and each["idle"]]
     assert wait_for("it is seen to idle", idle)[0]["usedMiB"] == 800
     exporter.use("t4-1", used=800, util=50)
     wait_for("it is busy", lambda: not idle())
     good = ("sliced_telemetry_units", frozenset({("state", "Good")}))
     assert daemon.metrics()[good] == 2
+
+
+def told(cluster, name, reason="GPUIdle"):
+    """How often the pod's owner was told."""
+    return sum(each.get("series", {}).get("count", 1) for each in cluster.events(name, reason))
+
+
+def space(daemon, name="default"):
+    return {row["namespace"]: row for row in daemon.json("/api/v1/usage?by=namespace")["items"]}[name]
+
+
+def test_an_owner_is_told_once_that_a_pod_does_nothing(cluster, exporter, prometheus, measuring):
+    """Not while data is loaded for less than the grace, not again after a restart, never of a busy pod beside it."""
+    cluster.add(t4("t4-idle", by_use=False), t4("t4-busy", by_use=False))
+    exporter.use("t4-idle", used=800, util=0)
+    exporter.use("t4-busy", used=9000, util=80)
+    prometheus.watch("t4-idle", "t4-busy")
+    daemon = measuring("asks")
+    cluster.add(pod("idles", "3000Mi", node="t4-idle"), pod("works", "9000Mi", node="t4-busy"))
+    cluster.wait_bound("idles", "works")
+    event = cluster.wait_event("idles", "GPU 0, since 20")
+    assert "on what it holds of node t4-idle" in event["message"], event
+    assert event["type"] == "Normal" and event["reason"] == "GPUIdle"
+    wait_for("it counts", lambda: space(daemon)["idlePods"] == 1)
+    assert (space(daemon)["pods"], space(daemon)["devices"], space(daemon)["gpuPermille"]) == (2, 2, 250)
+    table = daemon.get("/api/v1/usage?output=table&by=namespace")[1].splitlines()
+    assert table[0].split()[:3] == ["NAMESPACE", "PODS", "DEVICES"] and table[1].split()[:4] == [
+        "default", "2", "2", "0.25"], table
+    assert daemon.metrics()[("sliced_telemetry_idle_pods", frozenset())] == 1
+    assert daemon.metrics()[("sliced_telemetry_idle_gpus", frozenset())] == 1
+    daemon.stop()
+    daemon.start()
+    wait_for("it idles to the new process", lambda: space(daemon)["idlePods"] == 1)
+    time.sleep(3)
+    assert told(cluster, "idles") == 1 and told(cluster, "works") == 0
+    exporter.use("t4-idle", used=800, util=40)
+    wait_for("it works", lambda: space(daemon)["idlePods"] == 0)
+
+
+def test_nobody_is_told_of_what_was_not_seen(cluster, exporter, prometheus, measuring):
+    """A gap in the samples ends a spell, and stale samples are no spell."""
+    cluster.add(t4("t4-gaps", by_use=False), t4("t4-gone", by_use=False))
+    begin = time.time()
+    exporter.use("t4-gaps", used=800, util=0)
+    exporter.use("t4-gone", used=800, util=0)
+    prometheus.watch("t4-gaps", "t4-gone")
+    daemon = measuring("asks", {"telemetry": {"idleAfter": "12s", "staleAfter": "20s"}})
+    cluster.add(pod("gaps", "3000Mi", node="t4-gaps"), pod("gone", "3000Mi", node="t4-gone"))
+    cluster.wait_bound("gaps", "gone")
+    wait_usage(daemon, "t4-gone", pods=1)
+    del exporter.nodes["t4-gone"]
+    while time.time() - begin < 40:  # seen for three seconds, then not for six
+        exporter.use("t4-gaps", used=800, util=0)
+        time.sleep(3)
+        del exporter.nodes["t4-gaps"]
+        time.sleep(6)
+    assert told(cluster, "gaps") == 0 and told(cluster, "gone") == 0
+    exporter.use("t4-gaps", used=800, util=0)
+    cluster.wait_event("gaps", "nothing has run")
+    assert told(cluster, "gone") == 0
+
+
+def test_among_several_gpus_the_exporter_says_who_idles(cluster, exporter, prometheus, measuring):
+    """The kubelet gives pods other GPUs than they were assigned; without its word nobody is told."""
+    cluster.add(gpus.node("whole", {"nvidia.com/gpu": 2}, gpus.gpu_labels("Tesla-T4", 2, T4)))
+    exporter.use("whole", 0, used=9000, util=80)
+    exporter.use("whole", 1, used=800, util=0)
+    prometheus.watch("whole")
+    daemon = measuring("asks")
+    cluster.add(gpus.pod("first", {SHARED: 1}))
+    cluster.wait_bound("first")
+    cluster.add(gpus.pod("second", {SHARED: 1}))
+    cluster.wait_bound("second")
+    wait_for("GPU 1 idles", lambda: (usage(daemon, "whole", 1)["idleSeconds"] or 0) >= 7)
+    assert told(cluster, "first") == 0 and told(cluster, "second") == 0
+    exporter.use("whole", 0, used=9000, util=80, pod="default/second")
+    exporter.use("whole", 1, used=800, util=0, pod="default/first")
+    cluster.wait_event("first", "GPU 1, since")
+    assert told(cluster, "second") == 0
+
+
+def test_use_beyond_what_a_pod_declares_is_told(cluster, exporter, prometheus, measuring):
+    cluster.add(t4("t4-1", by_use=False))
+    exporter.use("t4-1", used=2000, util=50)
+    prometheus.watch("t4-1")
+    daemon = measuring("asks")
+    cluster.add(pod("leaks", "3000Mi"))
+    cluster.wait_bound("leaks")
+    exporter.use("t4-1", used=13000, util=50)
+    event = cluster.wait_event("leaks", "it uses 13000 MiB of GPU memory and declares 3000")
+    assert event["type"] == "Warning" and event["reason"] == "GPUMemoryExceeded"
+    assert daemon.metrics()[("sliced_telemetry_over_pods", frozenset())] == 1
+    exporter.use("t4-1", used=2000, util=50)
+    wait_for("it is well", lambda: daemon.metrics()[("sliced_telemetry_over_pods", frozenset())] == 0)
+    exporter.use("t4-1", used=13000, util=50)
+    wait_for("it leaks again", lambda: daemon.metrics()[("sliced_telemetry_over_pods", frozenset())] == 1)
+    time.sleep(2)
+    assert told(cluster, "leaks", "GPUMemoryExceeded") == 1
+
+
+def test_a_pod_that_states_a_timeout_and_idles_on_after_a_warning_is_ended(cluster, exporter, prometheus, measuring):
+    """Off unless it is asked for; a pod without a timeout stays, and one that works after its warning."""
+    names = ["batch", "service", "saved"]
+    cluster.add(*(t4(f"t4-{name}", by_use=False) for name in names))
+    for name in names:
+        exporter.use(f"t4-{name}", used=800, util=0)
+    prometheus.watch(*(f"t4-{name}" for name in names))
+    daemon = measuring("asks", {"telemetry": {"idleDeadline": "8s"}})
+    for name in names:
+        made = pod(name, "3000Mi", node=f"t4-{name}")
+        if name != "service":
+            made["spec"]["activeDeadlineSeconds"] = 3600
+        cluster.add(made)
+    cluster.wait_bound(*names)
+    for name in ("batch", "saved"):
+        event = cluster.wait_event(name, "if nothing runs there, the pod is ended at 20")
+        assert event["type"] == "Warning" and event["reason"] == "GPUIdle"
+    exporter.use("t4-saved", used=800, util=60)
+    assert cluster.pod("batch")["spec"]["activeDeadlineSeconds"] == 3600
+    cluster.wait_phase("batch", "Failed", timeout=120)
+    assert cluster.pod("batch")["spec"]["activeDeadlineSeconds"] < 120
+    assert cluster.pod("batch")["status"]["reason"] == "DeadlineExceeded"
+    assert daemon.metrics()[("sliced_deadlines_total", frozenset({("outcome", "shortened")}))] >= 1
+    assert cluster.pod("saved")["spec"]["activeDeadlineSeconds"] == 3600
+    assert "activeDeadlineSeconds" not in cluster.pod("service")["spec"]
+    assert cluster.pod("service")["status"]["phase"] == "Running"
+    assert cluster.events("service", "GPUIdle")[0]["type"] == "Normal"

@@ -35,8 +35,9 @@ struct look {
     const struct sl_usage_row *row;
     size_t n;
     struct sl_pod_use *use;
-    uint64_t devices; /* that may be the pod's */
-    int64_t used_mib; /* of all units that were looked at; -1: not known of one */
+    uint64_t devices;   /* that may be the pod's */
+    int64_t longest_us; /* that one of the units has idled */
+    int64_t used_mib;   /* of all units that were looked at; -1: not known of one */
     int64_t over_mib;
     unsigned units; /* that were looked at */
 };
@@ -60,6 +61,7 @@ static void look_at(struct look *look, const struct sl_usage_row *row)
     if (row == NULL || row->idle_us < 0) {
         use->idle_us = -1;
     } else if (use->idle_us >= 0) {
+        look->longest_us = row->idle_us > look->longest_us ? row->idle_us : look->longest_us;
         use->idle_us = row->idle_us < use->idle_us ? row->idle_us : use->idle_us;
         use->since_us = row->since_us > use->since_us ? row->since_us : use->since_us;
         use->gpus |= row->gpu >= 0 && row->gpu < 64 ? UINT64_C(1) << row->gpu : 0;
@@ -238,8 +240,10 @@ void sl_usage_pod(const struct sl_view *view, const struct sl_resident *resident
     for (unsigned i = 0; !named && i < resident->n_parts; i++) {
         look_by_pool(&look, part_at(&look, i));
     }
+    /* some are busy and some are not: nobody knows which are the pod's */
+    bool mixed = !named && out->idle_us == 0 && look.longest_us > 0;
     int64_t runs_us = pod->started_us > 0 ? now_us - pod->started_us : -1;
-    bool known = look.units > 0 && out->idle_us >= 0 && runs_us >= 0;
+    bool known = look.units > 0 && out->idle_us >= 0 && !mixed && runs_us >= 0;
     out->idle_us = !known ? -1 : out->idle_us < runs_us ? out->idle_us : runs_us;
     out->since_us = known ? out->since_us : 0;
     if (named ? is_exclusive(&look) : is_alone(&look)) {

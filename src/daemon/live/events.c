@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "daemon/live/watch.h"
+#include "util/log.h"
 #include "util/time.h"
 
 enum { EVENTS_QUEUED = 1024, EVENTS_REMEMBERED = 4096, TOLD_PER_ROUND = 50 };
@@ -38,11 +39,25 @@ void sl_cluster_tell_bound(void *context, const struct sl_binding *binding)
     (void)sl_cluster_tell(context, &note);
 }
 
+static void end_pod(void *context, const struct sl_pod *pod, int64_t now_us)
+{
+    struct sl_cluster *cluster = context;
+    if (sl_kube_end_early(cluster->binder, pod, now_us, atomic_load(&cluster->leaderships))) {
+        sl_log(SL_LOG_WARN, "a pod that idles is ended", "namespace", pod->namespace, "pod",
+               pod->name, (char *)NULL);
+    }
+}
+
 static int make_idlers(struct sl_cluster *cluster, struct sl_error *err)
 {
     const struct sl_config *config = &cluster->config;
     const struct sl_idlers_options idlers = {
-        .tell = sl_cluster_tell, .context = cluster, .idle_us = config->telemetry.idle_us};
+        .tell = sl_cluster_tell,
+        .end = end_pod,
+        .context = cluster,
+        .idle_us = config->telemetry.idle_us,
+        .deadline_us = config->telemetry.idle_deadline_us,
+    };
     if (config->telemetry.url[0] == '\0') {
         return 0;
     }

@@ -11,9 +11,12 @@
 
 enum { TOLD = 8192 /* a power of two */, TEXT_MAX = 640 };
 
+static const int64_t again_us = SL_MINUTE_US; /* until a deadline that was not set is set again */
+
 struct told {
     uint64_t uid;     /* its hash */
     int64_t since_us; /* of the spell that the owner was told of; 0: of none */
+    int64_t end_us;   /* when the pod is ended, if it goes on; 0: it is not */
     bool over;
 };
 
@@ -47,14 +50,14 @@ static struct told *told_of(struct sl_idlers *idlers, const struct sl_pod *pod)
 }
 
 static bool owner_tell(const struct sl_idlers *idlers, const struct sl_pod *pod, bool warning,
-                       const char *reason, const char *text)
+                       bool once, const char *reason, const char *text)
 {
     const struct sl_event_note note = {
         .namespace = sl_str_of(pod->namespace),
         .name = sl_str_of(pod->name),
         .uid = sl_str_of(pod->uid),
         .warning = warning,
-        .once = true,
+        .once = once,
         .reason = reason,
         .action = "Measuring",
         .note = text,
@@ -63,16 +66,20 @@ static bool owner_tell(const struct sl_idlers *idlers, const struct sl_pod *pod,
 }
 
 static bool tell_idle(const struct sl_idlers *idlers, const struct sl_view *view,
-                      const struct sl_pod *pod, const struct sl_pod_use *use)
+                      const struct sl_pod *pod, const struct sl_pod_use *use, int64_t end_us)
 {
     char text[TEXT_MAX];
     char idle[TEXT_MAX / 2];
     char since[32];
+    char end[32];
     sl_usage_idle_text(view, use, idle, sizeof(idle));
     sl_time_format(use->since_us / SL_SECOND_US * SL_SECOND_US, since);
-    (void)snprintf(text, sizeof(text), "%s, since %s; other pods cannot have it meanwhile", idle,
-                   since);
-    return owner_tell(idlers, pod, false, "GPUIdle", text);
+    sl_time_format(end_us / SL_SECOND_US * SL_SECOND_US, end);
+    (void)snprintf(text, sizeof(text), "%s, since %s; %s%s", idle, since,
+                   end_us > 0 ? "if nothing runs there, the pod is ended at "
+                              : "other pods cannot have it meanwhile",
+                   end_us > 0 ? end : "");
+    return owner_tell(idlers, pod, end_us > 0, end_us == 0, "GPUIdle", text);
 }
 
 static bool tell_over(const struct sl_idlers *idlers, const struct sl_pod *pod,
@@ -83,7 +90,26 @@ static bool tell_over(const struct sl_idlers *idlers, const struct sl_pod *pod,
                    "it uses %lld MiB of GPU memory and declares %lld: its neighbours may run out "
                    "of memory, and none are placed beside it for what is beyond",
                    (long long)use->used_mib, (long long)use->declared_mib);
-    return owner_tell(idlers, pod, true, "GPUMemoryExceeded", text);
+    return owner_tell(idlers, pod, true, true, "GPUMemoryExceeded", text);
+}
+
+/* Warns of the spell, and ends the pod when that long has passed in the same spell. Only a pod that
+ * says how long it runs is ended: nothing is known of what others wait for. */
+static void see_idle(const struct sl_idlers *idlers, const struct sl_view *view,
+                     const struct sl_pod *pod, const struct sl_pod_use *use, struct told *told,
+                     int64_t now_us)
+{
+    bool may_end = idlers->options.deadline_us > 0 && pod->timeout_s > 0;
+    int64_t end_us = may_end ? now_us + idlers->options.deadline_us : 0;
+    if (told->since_us != use->since_us) {
+        if (tell_idle(idlers, view, pod, use, end_us)) {
+            told->since_us = use->since_us;
+            told->end_us = end_us;
+        }
+    } else if (may_end && told->end_us > 0 && now_us >= told->end_us) {
+        idlers->options.end(idlers->options.context, pod, now_us);
+        told->end_us = now_us + again_us;
+    }
 }
 
 void sl_idlers_see(struct sl_idlers *idlers, const struct sl_view *view,
@@ -92,12 +118,11 @@ void sl_idlers_see(struct sl_idlers *idlers, const struct sl_view *view,
     const struct sl_pod *pod = resident->pod;
     struct told *told = told_of(idlers, pod);
     bool idle = use->idle_us >= idlers->options.idle_us;
-    (void)now_us;
     if (pod->deleting) {
         return;
     }
-    if (idle && told->since_us != use->since_us && tell_idle(idlers, view, pod, use)) {
-        told->since_us = use->since_us;
+    if (idle) {
+        see_idle(idlers, view, pod, use, told, now_us);
     }
     if (use->over_mib > 0 && !told->over) {
         told->over = tell_over(idlers, pod, use);

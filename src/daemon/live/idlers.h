@@ -1,5 +1,6 @@
 /* Tells the owners of pods that hold GPUs and do nothing with them, or use more memory of them than
- * they declare: once for each such time. */
+ * they declare: once for each such time. Where that is wanted, it ends pods which state a timeout
+ * and still idle after that. */
 #ifndef SLICED_DAEMON_LIVE_IDLERS_H
 #define SLICED_DAEMON_LIVE_IDLERS_H
 
@@ -11,8 +12,11 @@ struct sl_idlers;
 struct sl_idlers_options {
     /* False: the note was not accepted; it is told again. */
     bool (*tell)(void *context, const struct sl_event_note *note);
+    /* Has the pod ended now, by its deadline. */
+    void (*end)(void *context, const struct sl_pod *pod, int64_t now_us);
     void *context;
-    int64_t idle_us; /* telemetry.idleAfter */
+    int64_t idle_us;     /* telemetry.idleAfter */
+    int64_t deadline_us; /* telemetry.idleDeadline; 0: no pod is ended */
 };
 
 /* NULL: out of memory. */

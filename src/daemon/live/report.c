@@ -165,8 +165,10 @@ static const struct sl_metric rows[] = {
     {.labels = "what=\"read\"", COUNT(binder.reads)},
     {.labels = "what=\"fetch\"", COUNT(fetches.begun)},
     {"sliced_deadlines_total", SL_METRIC_COUNTER,
-     "activeDeadlineSeconds set from sliced.dev/timeout after binding, or given up.",
+     "activeDeadlineSeconds set from sliced.dev/timeout after binding, shortened "
+     "(telemetry.idleDeadline), or given up.",
      "outcome=\"set\"", COUNT(binder.deadlines)},
+    {.labels = "outcome=\"shortened\"", COUNT(binder.deadlines_shortened)},
     {.labels = "outcome=\"failed\"", COUNT(binder.deadline_failures)},
 };
 #undef BOTH

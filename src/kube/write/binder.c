@@ -207,6 +207,18 @@ void sl_kube_retry_deadline(struct sl_kube_binder *binder, const struct sl_pod *
     }
 }
 
+bool sl_kube_end_early(struct sl_kube_binder *binder, const struct sl_pod *pod, int64_t now_us,
+                       uint64_t leadership)
+{
+    int64_t seconds = (now_us - pod->started_us) / SL_SECOND_US;
+    bool ends = pod->started_us > 0 && seconds > 0 && seconds < pod->timeout_s &&
+                sl_pod_holds(pod) && sl_changes_lead(&binder->changes, leadership);
+    if (ends) {
+        sl_pod_deadline_shorten(&binder->deadlines, pod, seconds);
+    }
+    return ends;
+}
+
 /* ---- ends ---- */
 
 static void note_open_end(struct sl_kube_binder *binder, struct sl_str uid)
@@ -371,5 +383,6 @@ void sl_kube_binder_stats(struct sl_kube_binder *binder, struct sl_kube_binder_s
     out->posts = atomic_load(&changes->writes);
     out->reads = atomic_load(&changes->reads);
     out->deadlines = atomic_load(&binder->deadlines.set);
+    out->deadlines_shortened = atomic_load(&binder->deadlines.shortened);
     out->deadline_failures = atomic_load(&binder->deadlines.failures);
 }

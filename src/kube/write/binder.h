@@ -41,6 +41,12 @@ void sl_kube_set_deadline(struct sl_kube_binder *binder, const struct sl_pod *po
 void sl_kube_retry_deadline(struct sl_kube_binder *binder, const struct sl_pod *pod,
                             uint64_t leadership);
 
+/* Shortens activeDeadlineSeconds so that the pod, which has started and states a timeout, is ended
+ * at now_us, by the kubelet: false when it states none, or would end before anyway, or this replica
+ * does not lead. Any thread. */
+bool sl_kube_end_early(struct sl_kube_binder *binder, const struct sl_pod *pod, int64_t now_us,
+                       uint64_t leadership);
+
 /* True when the API server has nothing of this binder's left to carry out: no binding is under way,
  * and none has ended as UNKNOWN within the last two minutes. */
 bool sl_kube_binder_is_quiet(struct sl_kube_binder *binder);
@@ -48,7 +54,8 @@ bool sl_kube_binder_is_quiet(struct sl_kube_binder *binder);
 struct sl_kube_binder_stats {
     uint64_t ends[SL_BIND_ENDS];
     uint64_t posts, reads;
-    uint64_t deadlines;         /* set */
+    uint64_t deadlines; /* set */
+    uint64_t deadlines_shortened;
     uint64_t deadline_failures; /* given up */
     unsigned in_flight;         /* bindings */
 };

@@ -12,6 +12,8 @@ enum { BODY_BYTES_MAX = 4096, PATCH_TRIES = 4 };
 struct patch {
     struct sl_pod_deadlines *deadlines;
     struct sl_pod *pod;
+    int64_t seconds;
+    bool shorten;
 };
 
 /* ---- what could not be set ---- */
@@ -66,7 +68,8 @@ static void on_patched(void *context, const struct sl_reply *reply)
     const struct sl_pod *pod = patch->pod;
     bool gone = reply->status == 404 || reply->status == 409 || reply->status == 422;
     if (reply->status == 200) {
-        (void)atomic_fetch_add(&patch->deadlines->set, 1);
+        (void)atomic_fetch_add(
+            patch->shorten ? &patch->deadlines->shortened : &patch->deadlines->set, 1);
     } else if (!gone) {
         note_missed(patch->deadlines, pod);
         sl_log_pod(SL_LOG_WARN, sl_str_of(pod->namespace), sl_str_of(pod->name),
@@ -76,7 +79,7 @@ static void on_patched(void *context, const struct sl_reply *reply)
     free(patch);
 }
 
-static void write_patch(struct sl_buf *body, const struct sl_pod *pod)
+static void write_patch(struct sl_buf *body, const struct sl_pod *pod, int64_t seconds)
 {
     sl_buf_init(body, BODY_BYTES_MAX);
     struct sl_writer w = {.buf = body};
@@ -85,7 +88,7 @@ static void write_patch(struct sl_buf *body, const struct sl_pod *pod)
     sl_write_member_text(&w, "uid", pod->uid); /* refuses a pod made anew */
     sl_write_object_end(&w);
     sl_write_member_object(&w, "spec");
-    sl_write_member_i64(&w, "activeDeadlineSeconds", pod->timeout_s);
+    sl_write_member_i64(&w, "activeDeadlineSeconds", seconds);
     sl_write_object_end(&w);
     sl_write_object_end(&w);
 }
@@ -106,7 +109,7 @@ static void patch_send(struct patch *patch)
         .done = on_patched,
         .context = patch,
     };
-    write_patch(&body, pod);
+    write_patch(&body, pod, patch->seconds);
     const struct sl_object_ref object = {SL_OBJECT_POD, sl_str_of(pod->namespace),
                                          sl_str_of(pod->name)};
     if (sl_object_call(patch->deadlines->client, &object, "", &body, &call, &refused.err) < 0) {
@@ -114,16 +117,31 @@ static void patch_send(struct patch *patch)
     }
 }
 
-void sl_pod_deadline_set(struct sl_pod_deadlines *deadlines, const struct sl_pod *pod)
+static void patch_new(struct sl_pod_deadlines *deadlines, const struct sl_pod *pod, int64_t seconds,
+                      bool shorten)
 {
     struct patch *patch = malloc(sizeof(*patch));
     if (patch == NULL) {
         note_missed(deadlines, pod);
         return;
     }
-    *patch = (struct patch){deadlines, sl_pod_ref((struct sl_pod *)pod)}; /* the count alone */
+    *patch = (struct patch){.deadlines = deadlines,
+                            .pod = sl_pod_ref((struct sl_pod *)pod), /* the count alone */
+                            .seconds = seconds,
+                            .shorten = shorten};
     patch_send(patch);
 } /* NOLINT(clang-analyzer-unix.Malloc): the call has it */
+
+void sl_pod_deadline_set(struct sl_pod_deadlines *deadlines, const struct sl_pod *pod)
+{
+    patch_new(deadlines, pod, pod->timeout_s, false);
+}
+
+void sl_pod_deadline_shorten(struct sl_pod_deadlines *deadlines, const struct sl_pod *pod,
+                             int64_t seconds)
+{
+    patch_new(deadlines, pod, seconds, true);
+}
 
 bool sl_pod_deadline_wanted(const struct sl_pod *pod)
 {

@@ -1,4 +1,5 @@
-/* Sets spec.activeDeadlineSeconds where only the annotation sliced.dev/timeout says it. */
+/* Sets spec.activeDeadlineSeconds where only the annotation sliced.dev/timeout says it, and
+ * shortens it for a pod that is to end. */
 #ifndef SLICED_KUBE_POD_DEADLINE_H
 #define SLICED_KUBE_POD_DEADLINE_H
 
@@ -14,6 +15,7 @@ struct sl_pod_deadlines {
     struct sl_client *client;
     int64_t try_us;
     atomic_uint_least64_t set;
+    atomic_uint_least64_t shortened;
     atomic_uint_least64_t failures; /* given up */
     atomic_uint n_missed;
     pthread_mutex_t lock;                     /* guards what follows */
@@ -31,6 +33,11 @@ bool sl_pod_deadline_wanted(const struct sl_pod *pod);
 
 /* Sets it, unless the pod is gone or made anew. Any thread. */
 void sl_pod_deadline_set(struct sl_pod_deadlines *deadlines, const struct sl_pod *pod);
+
+/* Sets it to that many seconds from the pod's start, likewise; the API server refuses more than
+ * there are. */
+void sl_pod_deadline_shorten(struct sl_pod_deadlines *deadlines, const struct sl_pod *pod,
+                             int64_t seconds);
 
 /* Has sl_pod_deadline_missed look once at a pod whose deadline was set with its release, as far as
  * is known: its next event tells. */

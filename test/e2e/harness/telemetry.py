@@ -20,10 +20,11 @@ HELP = {"DCGM_FI_DEV_FB_USED": "Framebuffer memory used (in MiB).",
 class Gpu:
     """What one GPU, or one instance (i_id, profile), does; each may be a number or a function of time."""
 
-    def __init__(self, used=0, util=0, dram=None, uuid=None, i_id=None, profile=None, raw=None):
+    def __init__(self, used=0, util=0, dram=None, uuid=None, i_id=None, profile=None, raw=None, pod=None):
         self.used, self.util, self.dram = used, util, dram
         self.uuid, self.i_id, self.profile = uuid, i_id, profile
         self.raw = raw  # text in place of the values: "NaN"
+        self.pod = pod  # "namespace/name" of the pod that has it, where the exporter knows; it may be a function
 
 
 def value(of):
@@ -65,8 +66,9 @@ class Exporter:
                   "device": f"nvidia{index}", "modelName": "Tesla T4"}
         if gpu.i_id is not None:
             labels.update({"GPU_I_PROFILE": gpu.profile, "GPU_I_ID": gpu.i_id})
-        labels.update({self.label: node, "DCGM_FI_DRIVER_VERSION": "570.86.15", "container": "",
-                       "namespace": "", "pod": ""})
+        namespace, _, pod = (value(gpu.pod) or "").partition("/")
+        labels.update({self.label: node, "DCGM_FI_DRIVER_VERSION": "570.86.15",
+                       "container": "main" if pod else "", "namespace": namespace, "pod": pod})
         text = ",".join(f'{name}="{each}"' for name, each in labels.items())
         # MIG instances have no DCGM_FI_DEV_GPU_UTIL
         found = {"DCGM_FI_DEV_FB_USED": value(gpu.used)}

@@ -130,6 +130,9 @@ static void random_config(struct sl_config *config)
     if (config->log.pod[0] != '\0') {
         (void)snprintf(config->log.pod, sizeof(config->log.pod), "ns/%u", (unsigned)random_u64());
     }
+    if (config->telemetry.url[0] == '\0' || !config->events.enabled) {
+        config->telemetry.idle_deadline_us = 0;
+    }
     if (config->telemetry.password_file[0] == '\0') {
         config->telemetry.username[0] = '\0';
     }

@@ -133,7 +133,10 @@ static void of_several_gpus_that_the_kubelet_may_give_all_must_idle(void **state
     measured(scene, 0, 100, 0);
     assert_int_equal(idle_of(scene, pod), -1); /* of GPU 1 nothing is known */
     measured(scene, 1, 0, 0);
+    assert_int_equal(idle_of(scene, pod), -1); /* either may be its own */
+    scene->row[0].idle_us = 0;
     assert_int_equal(idle_of(scene, pod), 0);
+    scene->row[0].idle_us = 100 * (int64_t)SECOND;
     scene->row[1].idle_us = 60 * (int64_t)SECOND;
     assert_int_equal(idle_of(scene, pod), 60);
 }
@@ -163,7 +166,7 @@ static void fewer_gpus_that_name_a_pod_than_it_holds_say_nothing(void **state)
     measured(scene, 0, 300, 0)->pod = key_of(pod);
     measured(scene, 1, 0, 0);
     measured(scene, 2, 300, 0);
-    assert_int_equal(idle_of(scene, pod), 0);
+    assert_int_equal(idle_of(scene, pod), -1);
     scene->row[2].pod = key_of(pod);
     assert_int_equal(idle_of(scene, pod), 300);
 }
@@ -210,7 +213,7 @@ static void a_share_of_memory_stands_where_its_plugin_put_it(void **state)
     assert_int_equal(use_of(scene, pod).declared_mib, 4000);
     assert_int_equal(use_of(scene, pod).over_mib, 2000);
     pod->assignment = NULL; /* where it is then is only assumed */
-    assert_int_equal(idle_of(scene, pod), 0);
+    assert_int_equal(idle_of(scene, pod), -1);
 }
 
 static void instances_count_by_their_profile(void **state)

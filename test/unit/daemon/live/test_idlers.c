@@ -11,6 +11,7 @@
 static struct {
     char text[8][900];
     unsigned n;
+    unsigned ended;
     bool deaf;
 } g;
 
@@ -21,12 +22,20 @@ static bool tell(void *context, const struct sl_event_note *note)
         return false;
     }
     assert_true(g.n < 8);
-    assert_true(note->once);
+    assert_int_equal(note->once, strstr(note->note, "is ended") == NULL);
     (void)snprintf(g.text[g.n++], sizeof(g.text[0]), "%s %.*s/%.*s %.*s %s: %s",
                    note->warning ? "Warning" : "Normal", (int)note->namespace.len,
                    note->namespace.s, (int)note->name.len, note->name.s, (int)note->uid.len,
                    note->uid.s, note->reason, note->note);
     return true;
+}
+
+static void end(void *context, const struct sl_pod *pod, int64_t now_us)
+{
+    (void)context;
+    (void)now_us;
+    assert_string_equal(pod->uid, "u0");
+    g.ended++;
 }
 
 struct scene {
@@ -36,10 +45,11 @@ struct scene {
     struct sl_pod_use use;
 };
 
-static int set_up(void **state)
+static int set_up_with(void **state, int64_t deadline_us)
 {
     struct scene *scene = calloc(1, sizeof(*scene));
-    const struct sl_idlers_options options = {.tell = tell, .idle_us = 1800 * SECOND};
+    const struct sl_idlers_options options = {
+        .tell = tell, .end = end, .idle_us = 1800 * SECOND, .deadline_us = deadline_us};
     struct sl_ask ask = rig_ask(GPU, 1);
     assert_non_null(scene);
     scene->rig = rig_of_gpus(1, 0);
@@ -53,9 +63,20 @@ static int set_up(void **state)
                                      .held = 1,
                                      .gpus = 1};
     g.n = 0;
+    g.ended = 0;
     g.deaf = false;
     *state = scene;
     return 0;
+}
+
+static int set_up(void **state)
+{
+    return set_up_with(state, 0);
+}
+
+static int set_up_ending(void **state)
+{
+    return set_up_with(state, 600 * SECOND);
 }
 
 static int tear_down(void **state)
@@ -134,15 +155,86 @@ static void use_beyond_what_is_declared_is_warned_of_once(void **state)
                                    "memory, and none are placed beside it for what is beyond");
 }
 
+/* ---- with telemetry.idleDeadline ---- */
+
+static void a_pod_with_a_timeout_is_warned_and_then_ended(void **state)
+{
+    struct scene *scene = *state;
+    scene->pod->timeout_s = 7200;
+    see(scene, NOW);
+    assert_int_equal(g.n, 1);
+    assert_string_equal(g.text[0],
+                        "Warning default/u0 u0 GPUIdle: nothing has run for 30m on what it holds "
+                        "of node node-1, GPU 0, since 2023-11-14T21:43:20Z; if nothing runs "
+                        "there, the pod is ended at 2023-11-14T22:23:20Z");
+    see(scene, NOW + 600 * SECOND - 1);
+    assert_int_equal(g.ended, 0);
+    see(scene, NOW + 600 * SECOND);
+    assert_int_equal(g.ended, 1);
+    see(scene, NOW + 610 * SECOND); /* the deadline is on its way */
+    assert_int_equal(g.ended, 1);
+    see(scene, NOW + 660 * SECOND);
+    assert_int_equal(g.ended, 2);
+    assert_int_equal(g.n, 1);
+}
+
+static void a_pod_without_a_timeout_is_never_ended(void **state)
+{
+    struct scene *scene = *state;
+    see(scene, NOW);
+    see(scene, NOW + 100000 * SECOND);
+    assert_int_equal(g.ended, 0);
+    assert_non_null(strstr(g.text[0], "Normal"));
+    scene->pod->timeout_s = 7200; /* by its owner, or by sliced: after no warning */
+    see(scene, NOW + 200000 * SECOND);
+    assert_int_equal(g.ended, 0);
+}
+
+static void what_works_in_between_is_warned_anew(void **state)
+{
+    struct scene *scene = *state;
+    scene->pod->timeout_s = 7200;
+    see(scene, NOW);
+    scene->use.since_us = NOW + 500 * SECOND;
+    see(scene, NOW + 2300 * SECOND);
+    assert_int_equal(g.n, 2);
+    assert_int_equal(g.ended, 0);
+    see(scene, NOW + 2900 * SECOND);
+    assert_int_equal(g.ended, 1);
+}
+
+static void nobody_is_ended_without_a_warning_or_on_samples_that_say_nothing(void **state)
+{
+    struct scene *scene = *state;
+    scene->pod->timeout_s = 7200;
+    g.deaf = true;
+    see(scene, NOW);
+    see(scene, NOW + 600 * SECOND);
+    assert_int_equal(g.ended, 0);
+    g.deaf = false;
+    see(scene, NOW + 700 * SECOND);
+    scene->use.idle_us = -1; /* stale */
+    see(scene, NOW + 1300 * SECOND);
+    assert_int_equal(g.ended, 0);
+    scene->use.idle_us = 3000 * SECOND;
+    see(scene, NOW + 1310 * SECOND);
+    assert_int_equal(g.ended, 1);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define ENDS(name) cmocka_unit_test_setup_teardown(name, set_up_ending, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(an_owner_is_told_once_of_a_spell),
         TEST(shorter_and_unknown_spells_are_passed_over),
         TEST(what_was_not_taken_is_told_again),
         TEST(a_pod_that_is_being_deleted_is_left_alone),
         TEST(use_beyond_what_is_declared_is_warned_of_once),
+        ENDS(a_pod_with_a_timeout_is_warned_and_then_ended),
+        ENDS(a_pod_without_a_timeout_is_never_ended),
+        ENDS(what_works_in_between_is_warned_anew),
+        ENDS(nobody_is_ended_without_a_warning_or_on_samples_that_say_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

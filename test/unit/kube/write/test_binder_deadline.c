@@ -69,6 +69,36 @@ static void a_deadline_that_could_not_be_set_is_tried_again_when_the_pod_is_told
     scene_end(&scene);
 }
 
+static void a_pod_that_is_to_end_gets_the_deadline_that_has_just_passed(void **state)
+{
+    struct scene scene;
+    (void)state;
+    scene_open(&scene);
+    struct sl_pod *pod = pod_with("90m", 0, "n1");
+    struct sl_kube_binder_stats stats = {.deadlines = 0};
+    const int64_t start_us = INT64_C(1700000000) * 1000 * MS;
+    add(&scene, "PATCH", POD, 200, "{}");
+    assert_false(sl_kube_end_early(scene.binder, pod, start_us, 7)); /* it has not started */
+    pod->started_us = start_us;
+    assert_false(sl_kube_end_early(scene.binder, pod, start_us - 10000 * MS, 7));
+    assert_false(sl_kube_end_early(scene.binder, pod, start_us + INT64_C(5400000) * MS, 7));
+    pod->timeout_s = 0; /* it states none */
+    assert_false(sl_kube_end_early(scene.binder, pod, start_us + 100000 * MS, 7));
+    pod->timeout_s = 5400;
+    assert_true(sl_kube_end_early(scene.binder, pod, start_us + 100500 * MS, 7));
+    int64_t until_us = sl_clock_monotonic_us() + 60000 * MS;
+    while (stats.deadlines_shortened == 0) {
+        assert_true(sl_clock_monotonic_us() < until_us);
+        (void)sched_yield();
+        sl_kube_binder_stats(scene.binder, &stats);
+    }
+    assert_string_equal(fake_api_request(scene.rig.api, 0)->body,
+                        "{\"metadata\":{\"uid\":\"u1\"},\"spec\":{"
+                        "\"activeDeadlineSeconds\":100}}");
+    sl_pod_unref(pod);
+    scene_end(&scene);
+}
+
 /* The patch that opened its gate has set it; the watch may not have told of that yet. */
 static void a_released_pods_deadline_is_set_only_when_its_next_event_lacks_it(void **state)
 {
@@ -132,6 +162,7 @@ int main(void)
         cmocka_unit_test(a_released_pods_deadline_is_set_only_when_its_next_event_lacks_it),
         cmocka_unit_test(a_deadline_that_cannot_be_set_is_counted_not_fatal),
         cmocka_unit_test(a_deadline_that_could_not_be_set_is_tried_again_when_the_pod_is_told_of),
+        cmocka_unit_test(a_pod_that_is_to_end_gets_the_deadline_that_has_just_passed),
         cmocka_unit_test(nobody_elses_deadline_is_touched),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
