@@ -72,7 +72,8 @@ struct sl_plan_config {
     int64_t hold_max_us; /* each expiry of a pod doubles the time until its next nomination, from
                             hold_us up to this */
     bool backfill;
-    bool preemption; /* release, without a nomination, a pod that could preempt running ones */
+    bool learn_runtime; /* estimates beside those by timeouts: see usual_us of a row */
+    bool preemption;    /* release, without a nomination, a pod that could preempt running ones */
     int32_t autoscaler_pods; /* held pods per resource released without a nomination; 0: none */
     uint8_t n_limits;
     uint8_t n_headrooms;
@@ -152,7 +153,12 @@ struct sl_queue_row {
     int64_t latest_start_us;     /* bounded: the promised latest start; 0: none */
     struct sl_queue_over over;   /* OVER_HEADROOM */
     enum sl_estimate estimate;
-    int64_t start_us;       /* estimated start; 0 with SL_ESTIMATE_NONE */
+    int64_t start_us; /* estimated start; 0 with SL_ESTIMATE_NONE */
+    /* With learn_runtime, else 0: how long pods of the same owner have run, the median of the last
+     * ones, at most the timeout; 0: too few have ended. And when this one would start if all pods
+     * ran as long as is usual; 0: not known, or not before start_us. Nothing is decided by them. */
+    int64_t usual_us;
+    int64_t usual_start_us;
     const char *node;       /* NOMINATED: where; NO_ROOM with a reservation: where; CUT: which is
                                cut; else NULL */
     const char *assignment; /* NOMINATED */

@@ -61,13 +61,17 @@ struct sl_pod {
     uint32_t gone_s; /* deleting: end of its grace period, Unix seconds; 0: unknown */
     int64_t created_us;
     int64_t started_us;         /* status.startTime, from which a deadline counts; 0: not started */
-    int64_t gpu_memory_mib;     /* annotation sliced.dev/gpu-memory, of each replica; 0: none */
-    int64_t min_gpu_memory_mib; /* annotation sliced.dev/min-gpu-memory; 0: none */
+    int32_t gpu_memory_mib;     /* annotation sliced.dev/gpu-memory, of each replica; 0: none */
+    int32_t min_gpu_memory_mib; /* annotation sliced.dev/min-gpu-memory; 0: none */
     int64_t timeout_s; /* activeDeadlineSeconds, else annotation sliced.dev/timeout; 0: none. At
                           most 2^31 - 1, as activeDeadlineSeconds */
     /* In the same allocation. A malformed ask has none until the pod is bound; then they list what
      * it may hold on its node, at most SL_POD_ITEMS_MAX. */
     struct sl_ask_item *items;
+    /* Tells apart, within this process, who makes such pods again and again: the namespace with the
+     * kind and name of the controller reference; a Job that a CronJob has made counts as its
+     * CronJob's. 0: none. */
+    uint64_t owner;
     uint64_t scheduler; /* sl_hash of spec.schedulerName; of "default-scheduler" by default */
     uint32_t n_items;
     uint32_t n_labels;     /* entries of label */

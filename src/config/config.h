@@ -100,6 +100,7 @@ struct sl_config {
     struct {
         bool enabled;
         bool backfill;
+        bool learn_runtime;
         bool preemption;
         enum sl_queue_gate gate;
         enum sl_order_kind order;

@@ -298,6 +298,9 @@ const struct sl_key sl_keys[SL_KEYS] = {
      .help = "Pods behind one that has no room yet may start when that does not delay it."},
     {"queue.preemption", SL_KEY_BOOLEAN, AT(queue.preemption), .max = 1, .number = 1,
      .help = "Release a pod that could start by preempting pods of lower priority."},
+    {"queue.learnRuntime", SL_KEY_BOOLEAN, AT(queue.learn_runtime), .max = 1, .number = 0,
+     .help = "Say beside estimates by timeouts when a pod would start if all ran as long as former "
+             "pods of the same owner; nothing is decided by it."},
     {"queue.autoscalerPods", SL_KEY_INTEGER, AT(queue.autoscaler_pods), .min = 0, .max = 1000,
      .number = 0,
      .help = "Held pods of each resource that are released all the same, to show a cluster "

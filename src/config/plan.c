@@ -33,6 +33,7 @@ void sl_config_plan(const struct sl_config *config, struct sl_plan_config *out)
     out->default_timeout_us = config->queue.default_timeout_us;
     out->hold_us = config->queue.hold_s * SL_SECOND_US;
     out->hold_max_us = out->hold_us * HOLD_MAX;
+    out->learn_runtime = config->queue.learn_runtime;
     out->backfill = config->queue.backfill;
     out->preemption = config->queue.preemption;
     out->autoscaler_pods = (int32_t)config->queue.autoscaler_pods;

@@ -95,6 +95,8 @@ static int begin_owner(struct sl_walker *walker, void *target, const struct sl_e
     meta->owner_of_apps = false;
     meta->owner_daemon_set = false;
     meta->owner_controls = false;
+    meta->owner_kind[0] = '\0';
+    meta->owner_name[0] = '\0';
     return SL_EVENT_GO;
 }
 
@@ -108,6 +110,12 @@ static int set_owner_api(struct sl_walker *walker, void *target, const struct sl
     return SL_EVENT_GO;
 }
 
+static void copy_word(char out[SL_META_OWNER_MAX], struct sl_str text)
+{
+    bool fits = text.len < SL_META_OWNER_MAX && memchr(text.s, '\0', text.len) == NULL;
+    (void)snprintf(out, SL_META_OWNER_MAX, "%.*s", fits ? (int)text.len : 0, text.s);
+}
+
 static int set_owner_kind(struct sl_walker *walker, void *target, const struct sl_event *event,
                           struct sl_error *err)
 {
@@ -115,6 +123,31 @@ static int set_owner_kind(struct sl_walker *walker, void *target, const struct s
     (void)walker;
     (void)err;
     meta->owner_daemon_set = sl_str_eq(event->text, SL_STR("DaemonSet"));
+    copy_word(meta->owner_kind, event->text);
+    return SL_EVENT_GO;
+}
+
+static int set_owner_name(struct sl_walker *walker, void *target, const struct sl_event *event,
+                          struct sl_error *err)
+{
+    struct sl_meta *meta = target;
+    (void)walker;
+    (void)err;
+    copy_word(meta->owner_name, event->text);
+    return SL_EVENT_GO;
+}
+
+/* Copies once, however many owners say that they control the object. */
+static int keep_owner(struct sl_walker *walker, struct sl_meta *meta, const struct sl_event *event,
+                      struct sl_error *err)
+{
+    char text[2 * SL_META_OWNER_MAX];
+    int n = snprintf(text, sizeof(text), "%s/%s", meta->owner_kind, meta->owner_name);
+    const char *copy = sl_arena_strdup(walker->arena, text, (size_t)n);
+    if (copy == NULL) {
+        return sl_walk_nomem(walker, event, err);
+    }
+    meta->owner = (struct sl_str){copy, (size_t)n};
     return SL_EVENT_GO;
 }
 
@@ -123,17 +156,18 @@ static int end_owner(struct sl_walker *walker, void *target, const struct sl_eve
                      struct sl_error *err)
 {
     struct sl_meta *meta = target;
-    (void)walker;
-    (void)event;
-    (void)err;
     meta->daemon_set =
         meta->daemon_set || (meta->owner_of_apps && meta->owner_daemon_set && meta->owner_controls);
-    return SL_EVENT_GO;
+    bool named = meta->owner_kind[0] != '\0' && meta->owner_name[0] != '\0';
+    return meta->owner_controls && named && meta->owner.len == 0
+               ? keep_owner(walker, meta, event, err)
+               : SL_EVENT_GO;
 }
 
 static const struct sl_field owner_fields[] = {
     {SL_FIELD_NAME("apiVersion"), .kind = SL_FIELD_TEXT, .value = set_owner_api},
     {SL_FIELD_NAME("kind"), .kind = SL_FIELD_TEXT, .value = set_owner_kind},
+    {SL_FIELD_NAME("name"), .kind = SL_FIELD_TEXT, .value = set_owner_name},
     {SL_FIELD_NAME("controller"), .kind = SL_FIELD_BOOL,
      .offset = offsetof(struct sl_meta, owner_controls)},
 };

@@ -6,6 +6,8 @@
 #include "codec/object.h"
 #include "codec/stream/walker.h"
 
+enum { SL_META_OWNER_MAX = 256 /* of its kind or name, with NUL; a longer one is as none */ };
+
 struct sl_meta {
     struct sl_str name;
     struct sl_str namespace;
@@ -18,6 +20,9 @@ struct sl_meta {
     bool owner_of_apps;    /* of the owner that is read: its apiVersion is of apps, */
     bool owner_daemon_set; /* its kind DaemonSet, */
     bool owner_controls;   /* and controller true */
+    char owner_kind[SL_META_OWNER_MAX];
+    char owner_name[SL_META_OWNER_MAX];
+    struct sl_str owner; /* "Job/train": the first that controls it; empty: none */
     struct sl_pair *labels;
     struct sl_pair *annotations;
 };

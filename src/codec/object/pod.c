@@ -202,6 +202,7 @@ void sl_build_pod(struct sl_build *build)
     pod->deleting = meta->deleting;
     pod->deleting_us = meta->deleting_us;
     pod->daemon_set = meta->daemon_set;
+    pod->owner = meta->owner;
     pod->labels = meta->labels;
     pod->annotations = meta->annotations;
     pod->problem = build->problem;

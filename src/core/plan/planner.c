@@ -106,6 +106,8 @@ void sl_planner_free(struct sl_planner *planner)
     free(planner->scratch.bid);
     free(planner->scratch.pod_list);
     free(planner->scratch.sort);
+    free(planner->scratch.end);
+    sl_past_free(planner->past);
     sl_supply_free(&planner->scratch.supply);
     free(planner->arriving);
     free(planner);

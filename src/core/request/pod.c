@@ -147,7 +147,6 @@ static int64_t time_of(int64_t us)
     return us < 0 ? 0 : us < most ? us : most;
 }
 
-/* Reads the fields that are neither text nor list. */
 /* Chained by what no image has, so that ("a", "b") is not ("ab"). */
 static uint32_t workload_of(struct sl_str namespace, const struct sl_container_facts *container)
 {
@@ -160,6 +159,29 @@ static uint32_t workload_of(struct sl_str namespace, const struct sl_container_f
     return half == 0 ? 1 : half; /* 0 stands for none */
 }
 
+/* A CronJob names its Jobs "<name>-<minutes since 1970>". */
+static struct sl_str without_minute(struct sl_str owner)
+{
+    enum { MINUTE_DIGITS = 8 };
+    size_t len = owner.len;
+    while (len > 0 && owner.s[len - 1] >= '0' && owner.s[len - 1] <= '9') {
+        len--;
+    }
+    bool cron = sl_str_starts(owner, SL_STR("Job/")) && owner.len - len >= MINUTE_DIGITS &&
+                len > 0 && owner.s[len - 1] == '-';
+    return cron ? (struct sl_str){owner.s, len} : owner;
+}
+
+/* Users write any reference, but their own namespace. */
+static uint64_t owner_of(const struct sl_pod_facts *facts)
+{
+    struct sl_str space = facts->namespace.len > 0 ? facts->namespace : SL_STR("default");
+    struct sl_str owner = without_minute(facts->owner);
+    uint64_t word[2] = {sl_hash(space.s, space.len), sl_hash(owner.s, owner.len)};
+    return owner.len == 0 ? 0 : sl_hash((const char *)word, sizeof(word)) | 1;
+}
+
+/* Reads the fields that are neither text nor list. */
 static void read_plain(struct sl_pod *pod, const struct sl_pod_facts *facts)
 {
     pod->phase = sl_pod_read_phase(facts->phase);
@@ -181,6 +203,7 @@ static void read_plain(struct sl_pod *pod, const struct sl_pod_facts *facts)
     struct sl_str scheduler =
         facts->scheduler_name.len > 0 ? facts->scheduler_name : SL_STR("default-scheduler");
     pod->scheduler = sl_hash(scheduler.s, scheduler.len);
+    pod->owner = owner_of(facts);
 }
 
 /* Adds GPU memory and the number of GPUs, which come from annotations and labels. */
@@ -253,8 +276,8 @@ struct sl_pod *sl_pod_new(const struct sl_pod_facts *facts, struct sl_error *err
     }
     read_plain(pod, facts);
     pod->timeout_s = timeout_s;
-    pod->gpu_memory_mib = memory;
-    pod->min_gpu_memory_mib = least;
+    pod->gpu_memory_mib = (int32_t)memory; /* as it was read */
+    pod->min_gpu_memory_mib = (int32_t)least;
     return pod;
 }
 
@@ -300,6 +323,7 @@ static struct sl_pod *copy(const struct sl_pod *pod, const struct sl_pod *share,
     made->never_preempts = pod->never_preempts;
     made->plugin_took = pod->plugin_took;
     made->scheduler = pod->scheduler;
+    made->owner = pod->owner;
     return made;
 }
 

@@ -28,7 +28,8 @@ void sl_api_resident_text(const struct sl_view *view, const struct sl_resident *
                           size_t size);
 
 /* Writes the queue's members of an open object: state, reason, text, since, waitedSeconds, ahead,
- * first, plannedTimeoutSeconds, P, estimatedStart, latestStart, nomination, expires. */
+ * first, plannedTimeoutSeconds, usualRuntimeSeconds, P, estimatedStart, latestStart, nomination,
+ * expires. */
 void sl_api_queue_members(struct sl_writer *w, const struct sl_queue_row *row, int64_t now_us);
 
 /* Ends the request after the queue has answered -1: with 503, and who leads, when this replica does

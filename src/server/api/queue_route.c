@@ -36,6 +36,8 @@ static void write_start(struct sl_writer *w, const struct sl_queue_row *row, int
     } else {
         sl_write_i64(w, row->start_us <= now_us ? 0 : (row->start_us - now_us) / SL_SECOND_US);
     }
+    sl_write_key(w, "usuallyAt");
+    sl_api_time(w, row->usual_start_us);
     sl_write_object_end(w);
 }
 
@@ -60,6 +62,12 @@ void sl_api_queue_members(struct sl_writer *w, const struct sl_queue_row *row, i
         sl_write_object_end(w);
     }
     sl_write_member_i64(w, "plannedTimeoutSeconds", row->timeout_us / SL_SECOND_US);
+    sl_write_key(w, "usualRuntimeSeconds");
+    if (row->usual_us > 0) {
+        sl_write_i64(w, row->usual_us / SL_SECOND_US);
+    } else {
+        sl_write_null(w);
+    }
     write_parts(w, &row->parts);
     write_start(w, row, now_us);
     sl_write_key(w, "latestStart");

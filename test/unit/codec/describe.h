@@ -101,6 +101,9 @@ static inline void describe_pod(struct sl_buf *out, const struct sl_pod_facts *p
     describe_number(out, "deadline", pod->deadline_s);
     describe_number(out, "priority", pod->priority);
     sl_buf_puts(out, pod->daemon_set ? " of a DaemonSet" : "");
+    if (pod->owner.len > 0) {
+        sl_buf_printf(out, " owner=%.*s", (int)pod->owner.len, pod->owner.s);
+    }
     sl_buf_puts(out, pod->tried ? " tried" : "");
     sl_buf_puts(out, pod->deleting ? " deleting\n" : "\n");
     if (pod->problem.len > 0) {

@@ -46,7 +46,7 @@ static const char *decode_file(const char *name, size_t chunk)
     return result;
 }
 
-#define POD_OF(node, gates) POD_WITH(node, "", gates)
+#define POD_OF(node, gates) POD_WITH(node, " owner=Job/detect-day", gates)
 #define POD_WITH(node, owner, gates)                                                               \
     "Pod" node " scheduler=sliced-scheduler preemption=PreemptLowerPriority" owner "\n"            \
     "  label app.kubernetes.io/name =detect-day\n"                                                 \
@@ -69,8 +69,8 @@ static void golden_reviews_decode_in_pieces_of_any_size(void **state)
         {"job", REVIEW("705ab4f5-6393-11e8-b7cc-42010a800001", "CREATE") "\n" POD_OF("", "")},
         {"gated", REVIEW("705ab4f5-6393-11e8-b7cc-42010a800003", "CREATE") "\n" POD_OF(
                       "", "  gate example.com/quota\n  gate sliced.dev/queue\n")},
-        {"daemonset", REVIEW("705ab4f5-6393-11e8-b7cc-42010a800004",
-                             "CREATE") "\n" POD_WITH("", " of a DaemonSet", "")},
+        {"daemonset", REVIEW("705ab4f5-6393-11e8-b7cc-42010a800004", "CREATE") "\n" POD_WITH(
+                          "", " of a DaemonSet owner=DaemonSet/detect-day", "")},
         {"bound",
          REVIEW("705ab4f5-6393-11e8-b7cc-42010a800005", "CREATE") "\n" POD_OF(" node=a30-00", "")},
         {"deleted", REVIEW("d8a0e4c2-6393-11e8-b7cc-42010a800002", "DELETE") "\n"},

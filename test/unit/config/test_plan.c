@@ -19,6 +19,7 @@ static void the_queue_s_keys_are_those_of_the_plan(void **state)
     config.queue.hold_s = 30;
     config.queue.default_timeout_us = 7000000;
     config.queue.backfill = false;
+    config.queue.learn_runtime = true;
     config.queue.preemption = false;
     config.queue.autoscaler_pods = 3;
     sl_config_plan(&config, &plan);
@@ -28,6 +29,7 @@ static void the_queue_s_keys_are_those_of_the_plan(void **state)
     assert_int_equal(plan.hold_max_us, 16 * 30000000);
     assert_int_equal(plan.default_timeout_us, 7000000);
     assert_false(plan.backfill);
+    assert_true(plan.learn_runtime);
     assert_false(plan.preemption);
     assert_int_equal(plan.autoscaler_pods, 3);
 }

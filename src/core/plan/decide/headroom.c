@@ -45,7 +45,7 @@ int64_t sl_plan_headroom_time(struct sl_plan_run *run, const struct sl_plan_lane
     const struct sl_ask_item *item = &pod->class->ask->ask.item[0];
     int64_t lacking = sl_sat_add(item->count, headroom_of(planner, pod, item)) - lane->free;
     struct sl_supply *supply = &planner->scratch.supply;
-    if (!sl_plan_supply(planner, lane)) {
+    if (!sl_plan_supply(planner, lane, false)) {
         run->lacking = true;
         return INT64_MAX;
     }

@@ -46,6 +46,23 @@ static int64_t expected_end(const struct sl_planner *planner, const struct sl_po
     return sl_sat_add(now_us, sl_learn_overdue(more_us));
 }
 
+/* The same if the pod runs as long as is usual; one that runs longer is assumed to run on for as
+ * long as it is late, but not beyond its timeout. */
+static int64_t usual_end(const struct sl_planner *planner, const struct sl_pod *pod,
+                         int64_t start_us)
+{
+    int64_t by_timeout_us = expected_end(planner, pod, start_us);
+    int64_t usual_us = sl_plan_usual(planner, pod);
+    int64_t end_us = sl_sat_add(start_us, usual_us);
+    if (usual_us == 0) {
+        return by_timeout_us;
+    }
+    if (end_us < planner->now_us) {
+        end_us = sl_sat_add(planner->now_us, sl_learn_overdue(planner->now_us - end_us));
+    }
+    return end_us < by_timeout_us ? end_us : by_timeout_us;
+}
+
 static int earlier_end(const void *a, const void *b)
 {
     const struct sl_plan_end *x = a;
@@ -83,6 +100,25 @@ bool sl_plan_node_ends(struct sl_planner *planner, struct sl_plan_node *node)
     return true;
 }
 
+bool sl_plan_usual_ends(struct sl_planner *planner, const struct sl_plan_node *node, uint32_t *n)
+{
+    const struct sl_view *view = node->view;
+    struct sl_plan_scratch *scratch = &planner->scratch;
+    *n = view->n_residents;
+    if (sl_vec_reserve(&scratch->end, &scratch->end_cap, *n, sizeof(*scratch->end)) < 0) {
+        return false;
+    }
+    for (uint32_t i = 0; i < *n; i++) {
+        const struct sl_pod *pod = view->resident[i].pod;
+        scratch->end[i] =
+            (struct sl_plan_end){usual_end(planner, pod, sl_plan_start(planner, pod)), i};
+    }
+    if (*n > 1) {
+        qsort(scratch->end, *n, sizeof(*scratch->end), earlier_end);
+    }
+    return true;
+}
+
 static bool supply_add(struct sl_planner *planner, const struct sl_plan_lane *lane,
                        const struct sl_pod *pod, int64_t at_us)
 {
@@ -100,8 +136,10 @@ static bool supply_add(struct sl_planner *planner, const struct sl_plan_lane *la
 }
 
 /* Reads base views, since nodes' own views may be out of date here. */
-bool sl_plan_supply(struct sl_planner *planner, const struct sl_plan_lane *lane)
+bool sl_plan_supply(struct sl_planner *planner, const struct sl_plan_lane *lane, bool usual)
 {
+    int64_t (*end)(const struct sl_planner *, const struct sl_pod *, int64_t) =
+        usual ? usual_end : expected_end;
     bool whole = true;
     planner->scratch.supply.n = 0;
     for (size_t i = 0; i < planner->n_nodes; i++) {
@@ -112,14 +150,13 @@ bool sl_plan_supply(struct sl_planner *planner, const struct sl_plan_lane *lane)
         }
         for (unsigned r = 0; r < view->n_residents && whole; r++) {
             const struct sl_pod *pod = view->resident[r].pod;
-            whole = supply_add(planner, lane, pod,
-                               expected_end(planner, pod, sl_plan_start(planner, pod)));
+            whole = supply_add(planner, lane, pod, end(planner, pod, sl_plan_start(planner, pod)));
         }
         for (const struct sl_plan_pod *pod = node->nominations; pod != NULL && whole;
              pod = pod->node_next) {
             whole = sl_plan_shows(view, pod->nomination) ||
                     supply_add(planner, lane, pod->nomination,
-                               expected_end(planner, pod->pod, pod->nominated_us));
+                               end(planner, pod->pod, pod->nominated_us));
         }
     }
     return whole;

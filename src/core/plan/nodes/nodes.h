@@ -5,11 +5,6 @@
 
 #include "core/plan/state/state.h"
 
-struct sl_plan_end {
-    int64_t at_us;
-    uint32_t resident;
-};
-
 struct sl_plan_node {
     struct sl_node *node;       /* reference */
     const struct sl_view *base; /* borrowed; NULL: not there */
@@ -98,8 +93,12 @@ bool sl_plan_node_ends_hold(const struct sl_planner *planner, const struct sl_pl
 int64_t sl_plan_start(const struct sl_planner *planner, const struct sl_pod *pod);
 /* When the grace of a pod being deleted is over. */
 int64_t sl_plan_gone(const struct sl_pod *pod);
-/* Lists in planner->scratch.supply when units of the lane become free. False: out of memory. */
-bool sl_plan_supply(struct sl_planner *planner, const struct sl_plan_lane *lane);
+/* Lists the residents of the node's view by when they end as is usual, n of them, in
+ * planner->scratch.end. False: out of memory. */
+bool sl_plan_usual_ends(struct sl_planner *planner, const struct sl_plan_node *node, uint32_t *n);
+/* Lists in planner->scratch.supply when units of the lane become free, by timeouts or as is usual.
+ * False: out of memory. */
+bool sl_plan_supply(struct sl_planner *planner, const struct sl_plan_lane *lane, bool usual);
 
 /* ---- drain.c ---- */
 

@@ -101,6 +101,9 @@ void sl_plan_ran_diff(struct sl_planner *planner, const struct sl_view *before,
             order = compare_pods(before->resident[i].pod, after->resident[j].pod);
         }
         if (order < 0) {
+            if (after != NULL) { /* else nobody knows: the node has gone */
+                sl_plan_note_run(planner, before->resident[i].pod);
+            }
             pod_went(planner, before->resident[i].pod);
         } else if (order > 0) {
             pod_came(planner, after->resident[j].pod);

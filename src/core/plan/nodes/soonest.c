@@ -24,7 +24,7 @@ static int64_t units_held(const struct sl_pod *pod, uint64_t key)
 
 /* Lower bound on when the node can have the units of the item. INT64_MAX: never by ends. */
 static int64_t not_before(const struct sl_planner *planner, const struct sl_plan_node *node,
-                          const struct sl_ask_item *item)
+                          const struct sl_ask_item *item, const struct sl_plan_end *end, uint32_t n)
 {
     const struct sl_view *view = node->view;
     int pool = sl_view_pool(view, item->key);
@@ -36,11 +36,11 @@ static int64_t not_before(const struct sl_planner *planner, const struct sl_plan
     }
     bool mixed = is_mixed(node->node);
     int64_t units = view->room[pool].free;
-    for (uint32_t i = 0; i < node->n_ends; i++) {
-        int64_t held = units_held(view->resident[node->end[i].resident].pod, item->key);
+    for (uint32_t i = 0; i < n; i++) {
+        int64_t held = units_held(view->resident[end[i].resident].pod, item->key);
         units = sl_sat_add(units, held);
         if (mixed || (held > 0 && units >= item->count)) {
-            return sl_plan_later(planner->now_us, node->end[i].at_us);
+            return sl_plan_later(planner->now_us, end[i].at_us);
         }
     }
     return INT64_MAX;
@@ -61,12 +61,16 @@ int64_t sl_plan_not_before(struct sl_plan_run *run, struct sl_plan_node *node,
                            const struct sl_ask *ask)
 {
     int64_t at_us = INT64_MIN;
-    if (!sl_plan_node_ends(run->planner, node)) {
+    uint32_t n = 0;
+    if (run->usual ? !sl_plan_usual_ends(run->planner, node, &n)
+                   : !sl_plan_node_ends(run->planner, node)) {
         run->lacking = true;
         return INT64_MAX;
     }
+    const struct sl_plan_end *end = run->usual ? run->planner->scratch.end : node->end;
+    n = run->usual ? n : node->n_ends;
     for (unsigned i = 0; i < ask->n; i++) {
-        at_us = sl_plan_later(at_us, not_before(run->planner, node, &ask->item[i]));
+        at_us = sl_plan_later(at_us, not_before(run->planner, node, &ask->item[i], end, n));
     }
     return at_us;
 }

@@ -74,9 +74,9 @@ static void gather(struct sl_planner *planner)
     }
 }
 
-bool sl_plan_early(struct sl_planner *planner)
+bool sl_plan_early(struct sl_planner *planner, bool usual)
 {
-    struct sl_plan_run run = {.planner = planner}; /* it plans nothing */
+    struct sl_plan_run run = {.planner = planner, .usual = usual}; /* it plans nothing */
     size_t checks = SL_PLAN_EARLY_CHECKS;
     if (sl_vec_reserve(&planner->scratch.bid, &planner->scratch.bid_cap, planner->n_nodes,
                        sizeof(*planner->scratch.bid)) < 0) {

@@ -1,4 +1,5 @@
-/* Estimates starts: lays pods out one after the other by their timeouts. */
+/* Estimates starts: lays pods out one after the other by their timeouts; and once more, where that
+ * is wanted, as long as they usually run. */
 #include "core/plan/report/report.h"
 
 enum { HOLES = 32 };
@@ -41,16 +42,16 @@ static void add_hole(struct holes *holes, int64_t from_us, int64_t to_us, int64_
     }
 }
 
-/* Start of the pod in the first hole that its timeout fits into; 0: it fits into none. */
-static int64_t fill_hole(struct holes *holes, const struct sl_plan_pod *pod, int64_t width)
+/* Start of the pod in the first hole that its length fits into; 0: it fits into none. */
+static int64_t fill_hole(struct holes *holes, const struct sl_plan_pod *pod, int64_t width,
+                         int64_t length_us)
 {
     size_t at = HOLES;
     int64_t start_us = INT64_MAX;
     for (size_t i = 0; i < holes->n; i++) {
         const struct hole *hole = &holes->hole[i];
         int64_t begin_us = sl_plan_later(hole->from_us, pod->class->early_us);
-        bool fits =
-            width <= hole->units && sl_sat_add(begin_us, pod->item.timeout_us) <= hole->to_us;
+        bool fits = width <= hole->units && sl_sat_add(begin_us, length_us) <= hole->to_us;
         at = fits && begin_us < start_us ? i : at;
         start_us = at == i ? begin_us : start_us;
     }
@@ -62,15 +63,16 @@ static int64_t fill_hole(struct holes *holes, const struct sl_plan_pod *pod, int
     holes->hole[at] = holes->hole[holes->n];
     add_hole(holes, hole.from_us, hole.to_us, hole.units - width);
     add_hole(holes, hole.from_us, start_us, width);
-    add_hole(holes, start_us + pod->item.timeout_us, hole.to_us, width);
+    add_hole(holes, start_us + length_us, hole.to_us, width);
     return start_us;
 }
 
 /* Supplies the lane's capacity: free units now, those of running pods at their ends. */
-static bool supply_of(struct sl_planner *planner, const struct sl_plan_lane *lane, int64_t capacity)
+static bool supply_of(struct sl_planner *planner, const struct sl_plan_lane *lane, int64_t capacity,
+                      bool usual)
 {
     struct sl_supply *supply = &planner->scratch.supply;
-    if (!sl_plan_supply(planner, lane) ||
+    if (!sl_plan_supply(planner, lane, usual) ||
         sl_supply_reserve(supply, supply->n + lane->n_queue + 1) != 0) {
         return false;
     }
@@ -85,13 +87,13 @@ static bool supply_of(struct sl_planner *planner, const struct sl_plan_lane *lan
 
 /* Starts each pod as soon as its units are free, those ahead have started and one node can have
  * it. */
-static bool lay_out(struct sl_planner *planner, struct sl_plan_lane *lane)
+static bool lay_out(struct sl_planner *planner, struct sl_plan_lane *lane, bool usual)
 {
     struct sl_supply *supply = &planner->scratch.supply;
     struct holes holes = {.n = 0};
     int64_t capacity = capacity_of(planner, lane->key);
     int64_t at_us = planner->now_us;
-    if (!supply_of(planner, lane, capacity)) {
+    if (!supply_of(planner, lane, capacity, usual)) {
         return false;
     }
     for (uint32_t i = 0; i < lane->n_queue; i++) {
@@ -101,24 +103,48 @@ static bool lay_out(struct sl_planner *planner, struct sl_plan_lane *lane)
         if (width > capacity || !sl_plan_is_foreseen(planner, pod)) {
             continue;
         }
-        pod->start_us = fill_hole(&holes, pod, width);
+        int64_t usual_us = usual ? sl_plan_usual(planner, pod->pod) : 0;
+        int64_t length_us = usual_us > 0 ? usual_us : pod->item.timeout_us;
+        pod->start_us = fill_hole(&holes, pod, width, length_us);
         if (pod->start_us > 0) {
             continue;
         }
         at_us = sl_supply_take(supply, width, at_us);
         pod->start_us = sl_plan_later(at_us, pod->class->early_us);
         add_hole(&holes, at_us, pod->start_us, width);
-        sl_supply_add(supply, sl_sat_add(pod->start_us, pod->item.timeout_us), width);
+        sl_supply_add(supply, sl_sat_add(pod->start_us, length_us), width);
     }
     return true;
 }
 
+static bool lay_all_out(struct sl_planner *planner, bool usual)
+{
+    bool whole = sl_plan_early(planner, usual);
+    for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
+        whole = whole && lay_out(planner, lane, usual);
+    }
+    return whole;
+}
+
+/* Moves what was laid out to where only rows show it. */
+static void keep_usual(struct sl_planner *planner)
+{
+    for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
+        for (uint32_t i = 0; i < lane->n_queue; i++) {
+            lane->queue[i]->usual_start_us = lane->queue[i]->start_us;
+        }
+    }
+}
+
+/* By timeouts last: that is what classes and pods keep. */
 int sl_planner_estimate(struct sl_planner *planner, int64_t now_us, struct sl_error *err)
 {
+    bool usual = planner->config.learn_runtime && planner->past != NULL;
     sl_plan_advance(planner, now_us);
-    bool whole = sl_plan_early(planner);
-    for (struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
-        whole = whole && lay_out(planner, lane);
+    bool whole = !usual || lay_all_out(planner, true);
+    if (usual) {
+        keep_usual(planner);
     }
+    whole = lay_all_out(planner, false) && whole;
     return whole ? 0 : sl_error_nomem(err);
 }

@@ -6,7 +6,7 @@
 
 /* Can the pod's start be estimated? Only its lack of units has a known end. */
 bool sl_plan_is_foreseen(const struct sl_planner *planner, const struct sl_plan_pod *pod);
-/* Sets early_us of all classes that wait. False: out of memory. */
-bool sl_plan_early(struct sl_planner *planner);
+/* Sets early_us of all classes that wait, by timeouts or as is usual. False: out of memory. */
+bool sl_plan_early(struct sl_planner *planner, bool usual);
 
 #endif

@@ -26,6 +26,18 @@ static void set_estimate(const struct sl_planner *planner, const struct sl_plan_
     }
 }
 
+/* Sooner than by timeouts, or not worth a word. */
+static void set_usual(const struct sl_planner *planner, const struct sl_plan_pod *pod,
+                      struct sl_queue_row *row)
+{
+    row->usual_us = sl_plan_usual(planner, pod->pod);
+    bool waits = row->estimate == SL_ESTIMATE_RESERVED || row->estimate == SL_ESTIMATE_LAID_OUT;
+    int64_t start_us = sl_plan_later(pod->usual_start_us, planner->now_us);
+    bool known = waits && pod->queued && pod->usual_start_us > 0 && planner->past != NULL &&
+                 planner->config.learn_runtime && row->reason != SL_HOLD_CUT;
+    row->usual_start_us = known && start_us < row->start_us ? start_us : 0;
+}
+
 static const char denied_text[] =
     "the API server refused to let it go (its Event ReleaseRefused says why), and it is tried "
     "again later";
@@ -94,6 +106,7 @@ static void make_row(const struct sl_planner *planner, const struct sl_plan_pod 
         row->silent_us = silent ? planner->heard_us : 0;
     }
     set_estimate(planner, pod, row);
+    set_usual(planner, pod, row);
 }
 
 bool sl_planner_row(const struct sl_planner *planner, struct sl_str uid, int64_t now_us,

@@ -241,6 +241,19 @@ static void put_estimate(struct sl_text *text, const struct sl_queue_row *row, i
     sl_text_puts(text, reserved ? "; starts in " : "; estimated start in ");
     sl_text_duration(text, row->start_us - now_us);
     sl_text_puts(text, reserved ? " at the latest" : "");
+    if (row->usual_start_us > 0) {
+        sl_text_puts(text, ", in ");
+        sl_text_duration(text, row->usual_start_us - now_us);
+        sl_text_puts(text, " if pods run as long as usual");
+    }
+}
+
+static void put_usual(struct sl_text *text, const struct sl_queue_row *row)
+{
+    if (row->usual_us > 0) {
+        sl_text_puts(text, "; usually ends after ");
+        sl_text_duration(text, row->usual_us);
+    }
 }
 
 static void put_silence(struct sl_text *text, const struct sl_queue_row *row, int64_t now_us)
@@ -274,6 +287,7 @@ size_t sl_queue_text(const struct sl_queue_row *row, int64_t now_us, char *out, 
         }
         put_reason(&text, row, queued ? "; " : "");
         put_estimate(&text, row, now_us);
+        put_usual(&text, row);
     } else {
         put_reason(&text, row, "");
     }

@@ -7,7 +7,10 @@
 #include "core/plan/state/lane.h"
 #include "core/plan/state/order.h"
 #include "util/data/map.h"
+#include "util/data/past.h"
 
+enum { SL_PLAN_OWNERS = 4096 /* whose pods' run times are remembered */ };
+enum { SL_PLAN_RUNS_LEAST = 3 /* of an owner, before anything counts as usual */ };
 enum { SL_PLAN_MEMO = 4096 }; /* cached answers: does a kind of node admit a pod? */
 
 struct sl_plan_memo {
@@ -28,6 +31,12 @@ struct sl_plan_bid {
     uint32_t node;
 };
 
+/* When a resident of a view ends. */
+struct sl_plan_end {
+    int64_t at_us;
+    uint32_t resident;
+};
+
 /* Memory that functions borrow while they run: nothing in it lasts. */
 struct sl_plan_scratch {
     struct sl_plan_lane **heap; /* room for all lanes */
@@ -39,6 +48,8 @@ struct sl_plan_scratch {
     size_t pod_cap;
     struct sl_plan_pod **sort;
     size_t sort_cap;
+    struct sl_plan_end *end;
+    size_t end_cap;
 };
 
 struct sl_planner {
@@ -113,6 +124,8 @@ struct sl_planner {
     bool paused;     /* the last run stopped for its pace */
     bool hurry;      /* it stopped for its budget */
     bool away;       /* kube-scheduler was silent, as pods showed in the last run */
+
+    struct sl_past *past; /* seconds that ended pods ran, by owner; NULL: none has ended */
 
     struct sl_plan_scratch scratch;
     struct sl_plan_memo memo[SL_PLAN_MEMO];

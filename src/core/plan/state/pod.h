@@ -90,10 +90,11 @@ struct sl_plan_pod {
     enum sl_hold_reason told; /* last refusal that a run gave out; SL_HOLD_NONE: none */
     uint64_t run;             /* number of the run that reason is of */
     int64_t since_us;
-    int64_t ready_us;    /* since when neither others' gates nor a stage keep it from starting */
-    int64_t retry_us;    /* no nomination before; set by an expiry; 0: no pause */
-    int64_t pardoned_us; /* when a change of the pod last ended such a pause; 0: never */
-    int64_t start_us;    /* estimated start; 0: there is no estimate */
+    int64_t ready_us;       /* since when neither others' gates nor a stage keep it from starting */
+    int64_t retry_us;       /* no nomination before; set by an expiry; 0: no pause */
+    int64_t pardoned_us;    /* when a change of the pod last ended such a pause; 0: never */
+    int64_t start_us;       /* estimated start; 0: there is no estimate */
+    int64_t usual_start_us; /* the same if pods run as long as is usual */
     uint32_t expiries;
     uint32_t arriving; /* its place in planner->arriving, from 1; 0: not there */
     uint32_t strikes;  /* expiries since something about it changed */

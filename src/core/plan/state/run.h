@@ -16,6 +16,7 @@ struct sl_plan_run {
     size_t n_open;                 /* lanes in which pods wait */
     size_t n_making;               /* lanes for which kube-scheduler made room as the run began */
     bool lacking;                  /* out of memory */
+    bool usual; /* pods end as is usual, not by their timeouts: an estimate alone, no plan */
     const struct sl_plan_ask *scored; /* the ask that the scorer is set up for; NULL: none yet */
     struct sl_scorer *scorer;
 };

@@ -62,6 +62,13 @@ static inline struct sl_plan_retry *sl_plan_retrying(struct sl_plan_lane *lane,
     return NULL;
 }
 
+/* ---- usual.c ---- */
+
+/* Remembers how long a pod ran that has just ended. */
+void sl_plan_note_run(struct sl_planner *planner, const struct sl_pod *pod);
+/* How long pods of its owner have run, at most its timeout; 0: nothing is usual. */
+int64_t sl_plan_usual(const struct sl_planner *planner, const struct sl_pod *pod);
+
 /* ---- offer.c ---- */
 
 /* Records that this node offers its resources. */

@@ -152,7 +152,7 @@ static void whom_a_daemon_set_owns_is_known(void **state)
         "{\"apiVersion\":\"apps\"," DAEMON_SET "," CONTROLS "}",
         "{\"apiVersion\":\"v1\"," DAEMON_SET "," CONTROLS "}",
         "{\"apiVersion\":\"apps.example.com/v1\"," DAEMON_SET "," CONTROLS "}",
-        "{\"apiVersion\":\"apps/v1\",\"kind\":\"ReplicaSet\",\"name\":\"DaemonSet\"," CONTROLS "}",
+        "{\"apiVersion\":\"apps/v1\",\"kind\":\"ReplicaSet\"," CONTROLS "}",
         /* no two owners make one that is */
         "{\"apiVersion\":\"apps/v1\"," CONTROLS "},{" DAEMON_SET "}",
         "{" DAEMON_SET "},{\"apiVersion\":\"apps/v1\",\"kind\":\"ReplicaSet\"," CONTROLS "}",
@@ -165,6 +165,28 @@ static void whom_a_daemon_set_owns_is_known(void **state)
         (void)snprintf(text, sizeof(text), OWNED_POD "%s]}}", of_none[i]);
         assert_decodes(text, "Pod name=p\n");
     }
+}
+
+static void what_controls_it_is_known_by_kind_and_name(void **state)
+{
+    (void)state;
+    char text[1024];
+    char longer[300];
+    memset(longer, 'x', sizeof(longer) - 1);
+    longer[sizeof(longer) - 1] = '\0';
+    assert_decodes(OWNED_POD "{\"kind\":\"Queue\",\"name\":\"q\"},{\"name\":\"train\"," CONTROLS
+                             ",\"kind\":\"Job\"}]}}",
+                   "Pod name=p owner=Job/train\n");
+    assert_decodes(OWNED_POD "{\"kind\":\"Job\",\"name\":\"a\"," CONTROLS
+                             "},{\"kind\":\"Job\",\"name\":\"b\"," CONTROLS "}]}}",
+                   "Pod name=p owner=Job/a\n");
+    assert_decodes(OWNED_POD "{\"kind\":\"Job\"," CONTROLS "},{\"name\":\"b\"," CONTROLS "}]}}",
+                   "Pod name=p\n");
+    (void)snprintf(text, sizeof(text),
+                   OWNED_POD "{\"kind\":\"Job\",\"name\":\"%s\"," CONTROLS "}]}}", longer);
+    assert_decodes(text, "Pod name=p\n");
+    assert_decodes(OWNED_POD "{\"kind\":\"Job\",\"name\":\"a\\u0000b\"," CONTROLS "}]}}",
+                   "Pod name=p\n");
 }
 
 static void a_bare_pod_is_a_pod(void **state)
@@ -257,6 +279,7 @@ int main(void)
         cmocka_unit_test(affinity_that_is_only_preferred_is_none),
         cmocka_unit_test(who_kube_scheduler_could_not_place_is_known),
         cmocka_unit_test(whom_a_daemon_set_owns_is_known),
+        cmocka_unit_test(what_controls_it_is_known_by_kind_and_name),
         cmocka_unit_test(a_bare_pod_is_a_pod),
         cmocka_unit_test(faults_name_their_field),
         cmocka_unit_test(what_is_kept_of_one_pod_is_bounded),

@@ -58,7 +58,7 @@ static void a_pod_that_no_node_could_take_is_judged_once(void **state)
         (void)snprintf(name, sizeof(name), "m%u", i);
         struct plan_rig_pod *p = plan_rig_pod(rig, name, GPU, 2, 100);
         p->item[0].least_mib = (int32_t)(100000 + i);
-        p->pod.min_gpu_memory_mib = 100000 + i;
+        p->pod.min_gpu_memory_mib = (int32_t)(100000 + i);
         plan_rig_put(rig, p);
     }
     invent(rig, MANY);

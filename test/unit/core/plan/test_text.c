@@ -51,6 +51,14 @@ static void a_held_pod_reads_why_and_until_when(void **state)
     row.estimate = SL_ESTIMATE_RESERVED;
     check_text(&row, "held: first for " GPU
                      "; it would delay a pod ahead; starts in 4m10s at the latest");
+    row.usual_us = SECONDS(720);
+    check_text(&row, "held: first for " GPU "; it would delay a pod ahead; starts in 4m10s at the "
+                     "latest; usually ends after 12m");
+    row.usual_start_us = SECONDS(1060);
+    check_text(&row, "held: first for " GPU "; it would delay a pod ahead; starts in 4m10s at the "
+                     "latest, in 1m if pods run as long as usual; usually ends after 12m");
+    row.usual_us = 0;
+    row.usual_start_us = 0;
     row.reason = SL_HOLD_EXPIRED;
     row.estimate = SL_ESTIMATE_NONE;
     check_text(&row, "held: it did not take the node set aside for it, and is tried again later");

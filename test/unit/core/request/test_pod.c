@@ -112,6 +112,47 @@ static void what_is_not_said_has_its_default(void **state)
     assert_int_equal(pod->n_items, 0);
 }
 
+static uint64_t owner_of(struct pod_rig *rig, const char *namespace, const char *owner)
+{
+    struct sl_error err = {0};
+    rig->pod = (struct sl_pod_facts){
+        .name = SL_STR("p"), .namespace = sl_str_of(namespace), .owner = sl_str_of(owner)};
+    struct sl_pod *pod = sl_pod_new(&rig->pod, &err);
+    assert_non_null(pod);
+    uint64_t found = pod->owner;
+    sl_pod_unref(pod);
+    return found;
+}
+
+/* A user writes any reference on a pod, but never another namespace. */
+static void an_owner_is_one_of_its_namespace(void **state)
+{
+    struct pod_rig *rig = *state;
+    uint64_t owner = owner_of(rig, "team", "Job/train");
+    assert_int_equal(owner_of(rig, "team", ""), 0);
+    assert_int_not_equal(owner, 0);
+    assert_int_equal(owner_of(rig, "team", "Job/train"), owner);
+    assert_int_not_equal(owner_of(rig, "other", "Job/train"), owner);
+    assert_int_not_equal(owner_of(rig, "team", "Job/train2"), owner);
+    assert_int_not_equal(owner_of(rig, "team", "PyTorchJob/train"), owner);
+    assert_int_not_equal(owner_of(rig, "te", "amJob/train"), owner);
+    assert_int_equal(owner_of(rig, "", "Job/train"), owner_of(rig, "default", "Job/train"));
+}
+
+static void the_jobs_of_a_cron_job_count_as_one(void **state)
+{
+    struct pod_rig *rig = *state;
+    uint64_t owner = owner_of(rig, "team", "Job/night-29123460");
+    assert_int_equal(owner_of(rig, "team", "Job/night-29124900"), owner);
+    assert_int_not_equal(owner_of(rig, "team", "Job/day-29124900"), owner);
+    assert_int_not_equal(owner_of(rig, "team", "Job/night-1"),
+                         owner_of(rig, "team", "Job/night-2"));
+    assert_int_not_equal(owner_of(rig, "team", "ReplicaSet/a-29123460"),
+                         owner_of(rig, "team", "ReplicaSet/a-29123461"));
+    assert_int_not_equal(owner_of(rig, "team", "Job/29123460"),
+                         owner_of(rig, "team", "Job/29123461"));
+}
+
 static void check_refused(struct pod_rig *rig, const char *message)
 {
     struct sl_error err = {0};
@@ -586,6 +627,7 @@ static void a_bound_copy_differs_in_node_assignment_and_phase_only(void **state)
     copy->min_gpu_memory_mib = 81;
     copy->has_deadline = copy->never_preempts = copy->plugin_took = true;
     copy->daemon_set = copy->gate_seen = copy->released = true;
+    copy->owner = 82;
     struct sl_pod *other = sl_pod_bound_to(copy, "n1", "nvidia.com/gpu=0,1", SL_POD_RUNNING);
     assert_int_equal(other->gate, SL_GATE_OURS);
     assert_int_equal(other->started_us, 78);
@@ -595,6 +637,7 @@ static void a_bound_copy_differs_in_node_assignment_and_phase_only(void **state)
     assert_true(other->has_deadline && other->never_preempts && other->plugin_took);
     assert_true(other->daemon_set && other->gate_seen && other->released);
     assert_true(other->scheduler == copy->scheduler && other->scheduler != 0);
+    assert_int_equal(other->owner, 82);
     sl_pod_unref(other);
     struct sl_pod *plain = sl_pod_bound_to(copy, "n2", NULL, SL_POD_PENDING);
     assert_null(plain->assignment);
@@ -1032,6 +1075,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(every_field_is_kept_in_memory_of_its_own),
         TEST(what_is_not_said_has_its_default),
+        TEST(an_owner_is_one_of_its_namespace),
+        TEST(the_jobs_of_a_cron_job_count_as_one),
         TEST(names_that_cannot_be_are_errors),
         TEST(a_malformed_ask_makes_a_pod_that_says_so),
         TEST(what_stands_on_a_node_counts_though_it_is_malformed),

@@ -1,0 +1,63 @@
+/* The last values of many keys, in a table that never grows. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "util/data/past.h"
+
+static int64_t sum_of(const struct sl_past *past, uint64_t key, unsigned *n)
+{
+    const int32_t *value = sl_past_values(past, key, n);
+    int64_t sum = 0;
+    for (unsigned i = 0; i < *n; i++) {
+        sum += value[i];
+    }
+    return sum;
+}
+
+static void the_last_eight_values_of_a_key_are_kept(void **state)
+{
+    struct sl_past *past = sl_past_new(64);
+    unsigned n = 9;
+    (void)state;
+    assert_null(sl_past_values(past, 7, &n));
+    assert_int_equal(n, 0);
+    assert_null(sl_past_values(NULL, 7, &n));
+    for (int32_t i = 1; i <= 10; i++) {
+        sl_past_add(past, 7, i);
+    }
+    assert_int_equal(sum_of(past, 7, &n), 3 + 4 + 5 + 6 + 7 + 8 + 9 + 10);
+    assert_int_equal(n, SL_PAST_VALUES);
+    sl_past_add(past, 8, -5);
+    assert_int_equal(sum_of(past, 8, &n), -5);
+    assert_int_equal(n, 1);
+    sl_past_free(past);
+}
+
+static void the_key_least_lately_added_to_goes_first(void **state)
+{
+    struct sl_past *past = sl_past_new(1);
+    unsigned n = 0;
+    (void)state;
+    for (uint64_t key = 0; key < 8; key++) {
+        sl_past_add(past, key << 32, 1);
+    }
+    sl_past_add(past, 0, 1);
+    sl_past_add(past, UINT64_MAX, 1);
+    assert_int_equal(sum_of(past, 0, &n), 2);
+    assert_int_equal(sum_of(past, UINT64_C(1) << 32, &n), 0);
+    assert_int_equal(sum_of(past, UINT64_C(2) << 32, &n), 1);
+    assert_int_equal(sum_of(past, UINT64_MAX, &n), 1);
+    sl_past_free(past);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_last_eight_values_of_a_key_are_kept),
+        cmocka_unit_test(the_key_least_lately_added_to_goes_first),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
