@@ -180,6 +180,10 @@ bool sl_queue_wants_cut(const struct sl_queue_row *row, int64_t now_us, struct s
  * ns/name; estimated start in 4m10s". Returns the length. */
 size_t sl_queue_text(const struct sl_queue_row *row, int64_t now_us, char *out, size_t size);
 
+/* Writes a duration as the sentence does, so that a start is one number everywhere: "4m10s",
+ * "2h5m", "3d4h", rounded up to the last unit shown. Returns the length. */
+size_t sl_queue_duration_text(int64_t us, char *out, size_t size);
+
 enum sl_plan_action_kind {
     SL_PLAN_NOMINATE, /* set node and assignment aside, nominate, open the gate */
     SL_PLAN_RELEASE,  /* open the gate without a nomination (preemption, autoscaler) */

@@ -58,25 +58,29 @@ void sl_text_i64(struct sl_text *text, int64_t value)
     sl_text_add(text, (struct sl_str){digits + at, sizeof(digits) - at});
 }
 
+/* Rounds up to what two units show: from an hour on to minutes, from a day on to hours. */
+static int64_t round_up(int64_t us)
+{
+    int64_t seconds = us <= 0 ? 0 : (us - 1) / SL_SECOND_US + 1;
+    int64_t unit = seconds > SL_DAY_S ? SL_HOUR_S : seconds > SL_HOUR_S ? SL_MINUTE_S : 1;
+    return (seconds - 1 + unit) / unit * unit;
+}
+
 void sl_text_duration(struct sl_text *text, int64_t us)
 {
     static const struct {
         int64_t seconds;
         const char *name;
     } units[] = {{SL_DAY_S, "d"}, {SL_HOUR_S, "h"}, {SL_MINUTE_S, "m"}, {1, "s"}};
-    int64_t left = us <= 0 ? 0 : (us - 1) / SL_SECOND_US + 1;
-    unsigned written = 0;
+    int64_t left = round_up(us);
     if (left == 0) {
         sl_text_puts(text, "0s");
     }
-    for (unsigned i = 0; i < sizeof(units) / sizeof(units[0]) && written < 2; i++) {
+    for (unsigned i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
         if (left >= units[i].seconds) {
             sl_text_i64(text, left / units[i].seconds);
             sl_text_puts(text, units[i].name);
             left %= units[i].seconds;
-            written++;
-        } else if (written > 0) {
-            break;
         }
     }
 }

@@ -20,8 +20,7 @@ void sl_text_i64(struct sl_text *text, int64_t value);
 /* Begins the next sentence, behind "; " when there is one. */
 void sl_text_next(struct sl_text *text, const char *start);
 
-/* Appends "4m10s", "2h5m", "3d4h": two units at most, as kubectl writes ages; rounded up to
- * seconds. */
+/* Appends "4m10s", "2h5m", "3d4h": two units at most, rounded up to what they show. */
 void sl_text_duration(struct sl_text *text, int64_t us);
 
 /* Appends text that users wrote, escaped by sl_show(). */

@@ -34,7 +34,8 @@ static void write_start(struct sl_writer *w, const struct sl_queue_row *row, int
     if (row->estimate == SL_ESTIMATE_NONE) {
         sl_write_null(w);
     } else {
-        sl_write_i64(w, row->start_us <= now_us ? 0 : (row->start_us - now_us) / SL_SECOND_US);
+        int64_t left_us = row->start_us - now_us; /* rounded up, as in the sentence */
+        sl_write_i64(w, left_us <= 0 ? 0 : (left_us - 1) / SL_SECOND_US + 1);
     }
     sl_write_key(w, "usuallyAt");
     sl_api_time(w, row->usual_start_us);
@@ -160,8 +161,15 @@ static void write_json(struct sl_request *request, const struct sl_queue_list *l
 
 /* ---- table ---- */
 
-/* Writes a span as kubectl prints ages: "45s", "12m", "3h20m", "5d". */
-static void put_span(struct sl_grid *table, int64_t us)
+static void put_duration(struct sl_grid *table, int64_t us)
+{
+    char text[32];
+    (void)sl_queue_duration_text(us, text, sizeof(text));
+    sl_grid_text(table, text);
+}
+
+/* Writes a past span as kubectl prints ages: "45s", "12m", "3h20m", "5d". */
+static void put_age(struct sl_grid *table, int64_t us)
 {
     long long s = us <= 0 ? 0 : us / SL_SECOND_US;
     if (s < 2 * SL_MINUTE_S) {
@@ -185,15 +193,15 @@ static void put_row(struct sl_grid *table, const struct sl_queue_row *row, size_
     sl_grid_text(table, row->pod->name);
     sl_grid_text(table, ask);
     sl_grid_i64(table, row->pod->priority);
-    put_span(table, row->timeout_us);
-    put_span(table, now_us - row->pod->created_us);
+    put_duration(table, row->timeout_us);
+    put_age(table, now_us - row->pod->created_us);
     sl_grid_text(table, sl_queue_state_name(row->state));
     sl_grid_text(table, row->reason == SL_HOLD_NONE ? NULL : sl_hold_reason_name(row->reason));
     sl_grid_i64(table, row->ahead);
     if (row->estimate == SL_ESTIMATE_NONE) {
         sl_grid_text(table, NULL);
     } else {
-        put_span(table, row->start_us - now_us);
+        put_duration(table, row->start_us - now_us);
     }
     sl_grid_text(table, row->node);
 }

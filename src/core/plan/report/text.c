@@ -119,6 +119,14 @@ const char *sl_estimate_name(enum sl_estimate estimate)
 
 /* ---- the sentence ---- */
 
+size_t sl_queue_duration_text(int64_t us, char *out, size_t size)
+{
+    struct sl_text text;
+    sl_text_init(&text, out, size);
+    sl_text_duration(&text, us);
+    return text.len;
+}
+
 /* As a configuration states it: "168h", "1h30m". */
 static void put_stated(struct sl_text *text, int64_t us)
 {

@@ -67,7 +67,7 @@ static void a_held_pod_reads_why_and_until_when(void **state)
     check_text(&row, "held: the API server would not have it; label x: ignored");
 }
 
-static void times_read_as_kubectl_writes_ages(void **state)
+static void times_are_rounded_up_to_the_last_unit_shown(void **state)
 {
     static const struct {
         int64_t us;
@@ -82,13 +82,13 @@ static void times_read_as_kubectl_writes_ages(void **state)
         {SECONDS(60), "1m"},
         {SECONDS(61), "1m1s"},
         {SECONDS(3600), "1h"},
-        {SECONDS(3605), "1h"},
+        {SECONDS(3605), "1h1m"},
         {SECONDS(7500), "2h5m"},
-        {SECONDS(7501), "2h5m"},
+        {SECONDS(8 * 3600 - 59), "8h"},
         {SECONDS(86400), "1d"},
         {SECONDS(86400 * 3 + 4 * 3600), "3d4h"},
-        {SECONDS(86400 + 59), "1d"},
-        {SECONDS(86400 * 40 + 3599), "40d"},
+        {SECONDS(86400 - 1), "1d"},
+        {SECONDS(86400 * 40 + 1), "40d1h"},
     };
     (void)state;
     const struct sl_pod pod = a_pod();
@@ -195,7 +195,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_held_pod_reads_who_is_ahead),
         cmocka_unit_test(a_held_pod_reads_why_and_until_when),
-        cmocka_unit_test(times_read_as_kubectl_writes_ages),
+        cmocka_unit_test(times_are_rounded_up_to_the_last_unit_shown),
         cmocka_unit_test(a_nominated_pod_reads_where_and_who_is_silent),
         cmocka_unit_test(a_refused_pod_reads_what_to_state_instead),
         cmocka_unit_test(a_pod_over_headroom_reads_what_is_left),
