@@ -84,6 +84,8 @@ struct sl_pod {
     bool daemon_set : 1;     /* its controller reference names a DaemonSet of apps */
     bool gate_seen : 1;      /* it has, or had when first seen, the gate sliced.dev/queue */
     bool released : 1;       /* annotation sliced.dev/released: the queue released it */
+    bool set_aside : 1; /* a nominated pod's stand-in on its node: it waits, and holds there what
+                           is set aside for it */
 };
 
 /* Judges the facts. Returns a new reference, or NULL with *err set: when out of memory, without a

@@ -132,6 +132,13 @@ uint64_t sl_view_pods_of(const struct sl_view *view, unsigned device);
  * each other). */
 int64_t sl_view_free_units(const struct sl_view *view, unsigned pool);
 
+/* Returns how many of the pool's units in use are only set aside for pods that still wait. */
+int64_t sl_view_set_aside_units(const struct sl_view *view, unsigned pool);
+
+/* Makes the view of the node as if that resident (an index in view->resident) were gone. NULL when
+ * out of memory; the caller frees it. */
+struct sl_view *sl_view_without(const struct sl_view *view, unsigned resident);
+
 /* A copy of a view's counters that a search may change; it borrows the view. It takes some 9 KiB:
  * leave it uninitialised, and sl_scratch_init copies as much as the node has. */
 struct sl_scratch {

@@ -98,8 +98,8 @@ def test_tables_are_aligned(shared):
     reply = shared.get("/api/v1/nodes?output=table")
     assert reply.headers["content-type"].startswith("text/plain")
     lines = reply.text.splitlines()
-    assert lines[0].split() == ["NODE", "PRODUCT", "RESOURCE", "KIND", "CAPACITY", "USED", "FREE",
-                                "LAYOUT", "PROBLEM"]
+    assert lines[0].split() == ["NODE", "PRODUCT", "RESOURCE", "KIND", "CAPACITY", "USED",
+                                "SET-ASIDE", "FREE", "LAYOUT", "PROBLEM"]
     starts = [m.start() for m in re.finditer(r"\S+", lines[0])]
     for line in lines[1:]:
         assert all(line[at - 1] == " " and line[at] != " " for at in starts[1:])

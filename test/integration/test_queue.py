@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from sliced_daemon import EXAMPLES, pod_of
+from sliced_daemon import EXAMPLES, eventually, pod_of
 
 SLICESIM = os.environ["SLICESIM_BIN"]
 MIG = "nvidia.com/mig-1g.6gb"
@@ -117,6 +117,48 @@ def test_the_nominated_node_is_best_though_the_nomination_fills_it(start, tmp_pa
     scores = daemon.prioritize(pod, ["twin-1", "twin-2"])
     assert scores[nominated] == 10
     assert scores[other] < 10
+
+
+def test_what_is_set_aside_is_the_pods_own_and_told_apart_from_what_is_used(start, tmp_path):
+    cluster = tmp_path / "twins.yaml"
+    cluster.write_text(TWINS, encoding="utf-8")
+    daemon = start(cluster, config="queue: {enabled: true}\n")
+    runs = daemon.add_pod("runs", {"nvidia.com/gpu": 1})
+    assert daemon.bind(runs, daemon.explain(runs)["queue"]["nomination"]["node"]) == ""
+    train = daemon.add_pod("train", {"nvidia.com/gpu": 4})
+    told = daemon.explain(train)
+    node = told["queue"]["nomination"]["node"]
+    assert told["assignment"]["node"] == node and told["assignment"]["setAside"]
+    assert told["assignment"]["pickedBy"] == "devicePlugin"
+    assert [part["device"] for part in told["assignment"]["devices"]] == [0, 1, 2, 3]
+    assert told["nodes"][0]["name"] == node and told["nodes"][0]["fits"]
+    assert told["nodes"][0]["devices"] == told["assignment"]["devices"]
+    table = daemon.get("/api/v1/pods/default/train/explain?output=table").text
+    assert "Devices:   0 1 2 3 (set aside)" in table and "Picked by: the device plugin" in table
+    pools = {name: shown["pools"][0] for name, shown in daemon.nodes().items()}
+    assert (pools[node]["used"], pools[node]["setAside"], pools[node]["free"]) == (0, 4, 0)
+    units = {state: daemon.metric(f'sliced_pool_units{{resource="nvidia.com/gpu",state="{state}"}}')
+             for state in ("capacity", "used", "set_aside", "free")}
+    assert units == {"capacity": 8, "used": 1, "set_aside": 4, "free": 3}
+    assert daemon.bind(train, node) == ""
+    assert daemon.nodes()[node]["pools"][0]["setAside"] == 0
+    assert not daemon.explain(train)["assignment"]["setAside"]
+
+
+def test_a_start_is_one_number_everywhere(start, tmp_path):
+    cluster = tmp_path / "twins.yaml"
+    cluster.write_text(TWINS, encoding="utf-8")
+    daemon = start(cluster, config="queue: {enabled: true}\n")
+    for name in ("one", "two"):
+        pod = daemon.add_pod(name, {"nvidia.com/gpu": 4}, annotations={"sliced.dev/timeout": "8h"})
+        assert daemon.bind(pod, daemon.explain(pod)["queue"]["nomination"]["node"]) == ""
+    daemon.add_pod("waits", {"nvidia.com/gpu": 4}, annotations={"sliced.dev/timeout": "8h"})
+    eventually(lambda: daemon.get("/api/v1/queue").json["items"][0]["estimatedStart"]["at"])
+    row, = daemon.get("/api/v1/queue").json["items"]
+    assert "in 8h" in row["text"]
+    assert 8 * 3600 - 60 < row["estimatedStart"]["inSeconds"] <= 8 * 3600
+    cells = daemon.get("/api/v1/queue?output=table").text.splitlines()[1].split()
+    assert cells[5] == "8h" and cells[10] == "8h"
 
 
 @pytest.mark.parametrize("gate", ["webhook", "none"])

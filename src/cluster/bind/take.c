@@ -9,7 +9,7 @@
 
 static struct sl_reservation *reservation_new(struct sl_store *store, struct sl_entry *entry,
                                               const struct sl_host_entry *host,
-                                              const char *assignment)
+                                              const char *assignment, bool nomination)
 {
     struct sl_reservation *reservation = calloc(1, sizeof(*reservation));
     if (reservation == NULL) {
@@ -22,6 +22,8 @@ static struct sl_reservation *reservation_new(struct sl_store *store, struct sl_
         free(reservation);
         return NULL;
     }
+    reservation->nomination = nomination;
+    reservation->bound->set_aside = nomination;            /* nobody else has seen it yet */
     (void)sl_wants_pin(&store->wants, reservation->bound); /* the pod's own pin has made the rows */
     return reservation;
 }
@@ -47,10 +49,10 @@ static int reservation_take(struct sl_store *store, struct sl_entry *entry,
 bool sl_bind_take(struct sl_store *store, struct sl_entry *entry, struct sl_host_entry *host,
                   bool nomination, int64_t now_us, struct sl_bind_result *result)
 {
-    struct sl_reservation *reservation = reservation_new(store, entry, host, result->assignment);
+    struct sl_reservation *reservation =
+        reservation_new(store, entry, host, result->assignment, nomination);
     bool had_nomination = sl_state_nominated(&entry->state);
     if (reservation != NULL) {
-        reservation->nomination = nomination;
         reservation->expires_us = sl_sat_add(now_us, store->limits.reservation_us);
     }
     if (reservation == NULL || reservation_take(store, entry, host, reservation) < 0) {

@@ -11,6 +11,20 @@ int64_t sl_view_free_units(const struct sl_view *view, unsigned pool)
     return view->room[pool].free;
 }
 
+int64_t sl_view_set_aside_units(const struct sl_view *view, unsigned pool)
+{
+    int64_t units = 0;
+    for (unsigned i = 0; i < view->n_residents; i++) {
+        const struct sl_resident *resident = &view->resident[i];
+        for (unsigned p = 0; resident->pod->set_aside && p < resident->n_parts; p++) {
+            const struct sl_assignment_part *part = &view->part[resident->first_part + p];
+            bool of_pool = resident->pod->items[part->item].key == view->node->pool[pool].key;
+            units += of_pool ? part->amount : 0;
+        }
+    }
+    return units;
+}
+
 /* ---- placing the residents ---- */
 
 /* Places a pod by its assignment; false when a part's place is gone. The whole text is then
@@ -395,6 +409,32 @@ struct sl_view *sl_view_new_beside(struct sl_node *node, struct sl_pod *const *p
     sl_view_measure_idle(view);
     view->digest = sl_view_digest(view);
     return view;
+}
+
+struct sl_view *sl_view_without(const struct sl_view *view, unsigned resident)
+{
+    const struct sl_constraints *gone = view->resident[resident].pod->constraints;
+    const struct sl_host_use others = {.withheld = view->withheld,
+                                       .measured = view->measured,
+                                       .n_measured =
+                                           view->measured == NULL ? 0 : view->node->n_devices};
+    struct sl_pod **pods = calloc(view->n_residents, sizeof(struct sl_pod *));
+    size_t n = 0;
+    if (pods == NULL) {
+        return NULL;
+    }
+    for (unsigned i = 0; i < view->n_residents; i++) {
+        pods[n] = view->resident[i].pod;
+        n += i != resident ? 1 : 0;
+    }
+    struct sl_view *without = sl_view_new_beside(view->node, pods, n, &others);
+    free(pods);
+    if (without != NULL) {
+        without->cpu_milli = view->cpu_milli - (gone == NULL ? 0 : gone->cpu_milli);
+        without->memory_bytes = view->memory_bytes - (gone == NULL ? 0 : gone->memory_bytes);
+        without->n_pods = view->n_pods - 1;
+    }
+    return without;
 }
 
 void sl_view_free(struct sl_view *view)

@@ -159,6 +159,17 @@ void sl_api_parts_text(const struct sl_node *node, const struct sl_assignment_pa
     }
 }
 
+/* Only gpushare's plugin is told the GPU, by an annotation. The kubelet asks NVIDIA's and nos' for
+ * any units of the resource, and they choose by a policy of their own. */
+bool sl_api_is_plan(const struct sl_pod *pod)
+{
+    bool plan = false;
+    for (uint32_t i = 0; i < pod->n_items && !plan; i++) {
+        plan = pod->items[i].kind != SL_KIND_MEMORY;
+    }
+    return plan;
+}
+
 void sl_api_resident_text(const struct sl_view *view, const struct sl_resident *resident, char *out,
                           size_t size)
 {
@@ -171,6 +182,7 @@ void sl_api_resident_text(const struct sl_view *view, const struct sl_resident *
         sl_api_parts_text(view->node, part, resident->n_parts, out, size);
         size_t len = strlen(out);
         add_text(out, size, &len, "%s", resident->assumed ? " (assumed)" : "");
+        add_text(out, size, &len, "%s", resident->pod->set_aside ? " (set aside)" : "");
     } else {
         (void)snprintf(out, size, "unknown: %s",
                        resident->n_parts > 0 ? "the kubelet chose"

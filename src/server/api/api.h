@@ -22,8 +22,12 @@ void sl_api_parts(struct sl_writer *w, const struct sl_node *node, const struct 
 void sl_api_parts_text(const struct sl_node *node, const struct sl_assignment_part *part,
                        unsigned n, char *out, size_t size);
 
+/* Are the pod's devices a plan only, as the node's device plugin picks the units? */
+bool sl_api_is_plan(const struct sl_pod *pod);
+
 /* Writes the same of a pod on a node, never empty: " (assumed)" behind devices that are only
- * thought to be its own, "unknown" and why where there are none. */
+ * thought to be its own, " (set aside)" behind those of a pod that still waits, "unknown" and why
+ * where there are none. */
 void sl_api_resident_text(const struct sl_view *view, const struct sl_resident *resident, char *out,
                           size_t size);
 

@@ -13,6 +13,9 @@ static int by_use(const void *left, const void *right)
     if (a->fits != b->fits) {
         return a->fits ? -1 : 1;
     }
+    if (a->own != b->own) {
+        return a->own ? -1 : 1;
+    }
     if (a->score.total != b->score.total) {
         return a->score.total > b->score.total ? -1 : 1;
     }
@@ -29,12 +32,57 @@ static int by_use(const void *left, const void *right)
     return a->place < b->place ? -1 : a->place > b->place;
 }
 
+/* The pod's stand-in on that node, when it is nominated there; else NULL. */
+static const struct sl_resident *stand_in(const struct sl_view *view, const struct sl_pod *pod)
+{
+    for (unsigned i = 0; i < view->n_residents; i++) {
+        const struct sl_pod *each = view->resident[i].pod;
+        if (each->set_aside && strcmp(each->uid, pod->uid) == 0) {
+            return &view->resident[i];
+        }
+    }
+    return NULL;
+}
+
+/* Finds the pod's nomination; -1: out of memory. */
+static int find_nomination(struct sl_explain *explain)
+{
+    const struct sl_resident *own = NULL;
+    for (size_t i = 0; i < explain->n && own == NULL; i++) {
+        const struct sl_view *view = explain->snapshot->view[i];
+        own = stand_in(view, explain->pod);
+        explain->row[i].own = own != NULL;
+        if (own != NULL) {
+            explain->without = sl_view_without(view, (unsigned)(own - view->resident));
+        }
+    }
+    return own != NULL && explain->without == NULL ? -1 : 0;
+}
+
+const struct sl_view *sl_explain_view(const struct sl_explain *explain,
+                                      const struct sl_explain_row *row)
+{
+    return row->own ? explain->without : explain->snapshot->view[row->place];
+}
+
+const struct sl_resident *sl_explain_nomination(const struct sl_explain *explain,
+                                                const struct sl_view **view)
+{
+    for (size_t i = 0; explain->without != NULL && i < explain->n; i++) {
+        if (explain->row[i].own) {
+            *view = explain->snapshot->view[explain->row[i].place];
+            return stand_in(*view, explain->pod);
+        }
+    }
+    return NULL;
+}
+
 static void judge_nodes(struct sl_explain *explain, const struct sl_score_config *config)
 {
     for (size_t i = 0; i < explain->n; i++) {
         struct sl_explain_row *row = &explain->row[i];
-        const struct sl_view *view = explain->snapshot->view[i];
         row->place = (uint32_t)i;
+        const struct sl_view *view = sl_explain_view(explain, row);
         row->fits = sl_fit(view, &explain->ask, &row->verdict);
         if (row->fits) {
             row->verdict.reason = SL_REASON_FITS;
@@ -79,7 +127,8 @@ int sl_explain_init(struct sl_explain *explain, const struct sl_snapshot *snapsh
     explain->n = snapshot->n_nodes;
     sl_pod_ask(pod, &explain->ask);
     explain->row = calloc(explain->n + 1, sizeof(*explain->row));
-    if (explain->row == NULL) {
+    if (explain->row == NULL || find_nomination(explain) < 0) {
+        sl_explain_free(explain);
         return sl_error_nomem(err);
     }
     judge_nodes(explain, config);
@@ -94,7 +143,9 @@ int sl_explain_init(struct sl_explain *explain, const struct sl_snapshot *snapsh
 void sl_explain_free(struct sl_explain *explain)
 {
     free(explain->row);
+    sl_view_free(explain->without);
     explain->row = NULL;
+    explain->without = NULL;
 }
 
 /* ---- the sentence ---- */
@@ -366,7 +417,7 @@ void sl_explain_why(const struct sl_explain *explain, char *out, size_t size)
         (void)snprintf(out, size,
                        "fits on %zu of %zu node%s, best on %s; waits for the scheduler to bind it",
                        explain->n_fit, explain->n, explain->n == 1 ? "" : "s",
-                       explain->snapshot->view[explain->row[0].place]->node->name);
+                       sl_explain_view(explain, &explain->row[0])->node->name);
     } else if (most_frequent_not_now(explain) == SL_REASON_FITS) {
         say_never(explain, out, size);
     } else {

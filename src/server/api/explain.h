@@ -9,6 +9,7 @@
 struct sl_explain_row {
     uint32_t place; /* in the snapshot */
     bool fits;
+    bool own;     /* the pod's nomination is there */
     uint8_t wire; /* 0..10 */
     struct sl_verdict verdict;
     struct sl_score score;
@@ -21,8 +22,10 @@ struct sl_explain {
     size_t n; /* = nodes of the snapshot */
     size_t n_fit;
     size_t count[SL_REASON_COUNT]; /* nodes by reason */
-    struct sl_explain_row *row; /* the best first; then nodes that may fit later, nodes that never
-                                 * will, last nodes that do not offer the resource */
+    struct sl_view *without;    /* the node of the pod's nomination, as if that were not there: it
+                                   says nothing against the pod itself. NULL: it has none */
+    struct sl_explain_row *row; /* that of its nomination, the best, then nodes that may fit later,
+                                 * nodes that never will, last nodes without the resource */
 };
 
 enum { SL_EXPLAIN_TEXT_MAX = 512 };
@@ -32,6 +35,14 @@ int sl_explain_init(struct sl_explain *explain, const struct sl_snapshot *snapsh
                     const struct sl_pod *pod, const struct sl_score_config *config,
                     struct sl_error *err);
 void sl_explain_free(struct sl_explain *explain);
+
+/* The node of the row as the pod finds it. */
+const struct sl_view *sl_explain_view(const struct sl_explain *explain,
+                                      const struct sl_explain_row *row);
+
+/* What is set aside for the pod, and where; NULL: nothing is. */
+const struct sl_resident *sl_explain_nomination(const struct sl_explain *explain,
+                                                const struct sl_view **view);
 
 /* Writes one sentence for the pod's owner: why the pod waits, or where it is. */
 void sl_explain_why(const struct sl_explain *explain, char *out, size_t size);

@@ -21,13 +21,13 @@ static const char *state_name(const struct sl_pod *pod)
     return pod->node != NULL ? "bound" : "waiting";
 }
 
-/* The pod on its node, as the snapshot has it; NULL when it is on none. */
+/* The pod on its node, as the snapshot has it, or what is set aside for it; NULL: neither. */
 static const struct sl_resident *resident_of(const struct sl_explain *explain,
                                              const struct sl_view **view)
 {
     const struct sl_pod *pod = explain->pod;
     if (pod->node == NULL) {
-        return NULL;
+        return sl_explain_nomination(explain, view);
     }
     uint32_t place = sl_snapshot_find(explain->snapshot, sl_str_of(pod->node), 0);
     if (place == SL_NODE_NONE) {
@@ -42,20 +42,24 @@ static const struct sl_resident *resident_of(const struct sl_explain *explain,
     return NULL;
 }
 
-static void write_bound(struct sl_writer *w, const struct sl_explain *explain)
+static void write_place(struct sl_writer *w, const struct sl_explain *explain)
 {
     const struct sl_view *view = NULL;
     const struct sl_resident *resident = resident_of(explain, &view);
+    bool bound = explain->pod->node != NULL;
     sl_write_key(w, "assignment");
-    if (explain->pod->node == NULL) {
+    if (!bound && resident == NULL) {
         sl_write_null(w);
         return;
     }
     sl_write_object(w);
-    sl_write_member_text(w, "node", explain->pod->node);
+    sl_write_member_text(w, "node", bound ? explain->pod->node : view->node->name);
+    sl_write_member_bool(w, "setAside", !bound);
     sl_write_member_text(w, "annotation", explain->pod->assignment);
     if (resident != NULL) {
         sl_write_member_bool(w, "assumed", resident->assumed);
+        sl_write_member_text(w, "pickedBy",
+                             sl_api_is_plan(resident->pod) ? "devicePlugin" : "sliced");
         sl_write_key(w, "devices");
         sl_api_parts(w, view->node, resident->pod, view->part + resident->first_part,
                      resident->n_parts);
@@ -102,10 +106,24 @@ static void write_numbers(struct sl_writer *w, const struct sl_verdict *verdict)
     sl_write_member_i64(w, "largest", verdict->largest);
 }
 
+/* The devices that the pod would get there, or has set aside for it. */
+static bool devices_of(const struct sl_explain *explain, const struct sl_explain_row *row,
+                       struct sl_assignment *out)
+{
+    const struct sl_view *view = NULL;
+    const struct sl_resident *own = row->own ? sl_explain_nomination(explain, &view) : NULL;
+    if (own == NULL || own->n_parts > SL_ASSIGNMENT_MAX) {
+        return sl_choose(sl_explain_view(explain, row), &explain->ask, out, NULL);
+    }
+    out->n = (uint8_t)own->n_parts;
+    memcpy(out->part, view->part + own->first_part, own->n_parts * sizeof(out->part[0]));
+    return true;
+}
+
 static void write_choice(struct sl_writer *w, const struct sl_explain *explain,
                          const struct sl_explain_row *row)
 {
-    const struct sl_view *view = explain->snapshot->view[row->place];
+    const struct sl_view *view = sl_explain_view(explain, row);
     struct sl_assignment assignment = {.n = 0};
     sl_write_member_object(w, "score");
     for (unsigned i = 0; i < SL_TERM_COUNT; i++) {
@@ -115,7 +133,7 @@ static void write_choice(struct sl_writer *w, const struct sl_explain *explain,
     sl_write_member_i64(w, "wire", row->wire);
     sl_write_object_end(w);
     sl_write_key(w, "devices");
-    if (sl_choose(view, &explain->ask, &assignment, NULL)) {
+    if (devices_of(explain, row, &assignment)) {
         sl_api_parts(w, view->node, explain->pod, assignment.part, assignment.n);
     } else {
         sl_write_null(w);
@@ -128,7 +146,7 @@ static void row_text(const struct sl_explain *explain, const struct sl_explain_r
     (void)sl_verdict_text(&row->verdict, &explain->ask, explain->pod->malformed, out, size);
     size_t len = strlen(out);
     char use[SL_EXPLAIN_TEXT_MAX / 2];
-    sl_usage_text(explain->snapshot->view[row->place], &explain->ask, use, sizeof(use));
+    sl_usage_text(sl_explain_view(explain, row), &explain->ask, use, sizeof(use));
     if (use[0] != '\0' && len < size) {
         (void)snprintf(out + len, size - len, "%s%s", len == 0 ? "" : "; ", use);
     }
@@ -197,7 +215,7 @@ static void write_json(struct sl_request *request, const struct sl_explain *expl
     sl_write_member_text(&w, "state", state_name(explain->pod));
     sl_write_member_text(&w, "why", why);
     sl_write_member_i64(&w, "generation", (int64_t)explain->snapshot->generation);
-    write_bound(&w, explain);
+    write_place(&w, explain);
     write_queue(&w, queue);
     if (shown > 0) {
         write_summary(&w, explain);
@@ -237,7 +255,7 @@ static void put_terms(struct sl_grid *table, const struct sl_score *score, const
 static void add_row(struct sl_grid *table, const struct sl_explain *explain,
                     const struct sl_explain_row *row, const int32_t *weight)
 {
-    const struct sl_view *view = explain->snapshot->view[row->place];
+    const struct sl_view *view = sl_explain_view(explain, row);
     struct sl_assignment assignment = {.n = 0};
     char text[SL_EXPLAIN_TEXT_MAX];
     sl_grid_text(table, view->node->name);
@@ -252,7 +270,7 @@ static void add_row(struct sl_grid *table, const struct sl_explain *explain,
         return;
     }
     text[0] = '\0';
-    if (sl_choose(view, &explain->ask, &assignment, NULL)) {
+    if (devices_of(explain, row, &assignment)) {
         sl_api_parts_text(view->node, assignment.part, assignment.n, text, PARTS_TEXT);
     }
     sl_grid_i64(table, row->score.total);
@@ -315,12 +333,16 @@ static void write_table(struct sl_request *request, const struct sl_explain *exp
         sl_buf_printf(out, "Queue:     %s, %u ahead\n", sl_queue_state_name(queue->row[0].state),
                       (unsigned)queue->row[0].ahead);
     }
-    if (pod->node != NULL) {
-        add_line(out, "Node:", pod->node);
+    if (pod->node != NULL || resident != NULL) {
+        add_line(out, "Node:", pod->node != NULL ? pod->node : view->node->name);
     }
     if (resident != NULL) {
         sl_api_resident_text(view, resident, text, sizeof(text));
         add_line(out, "Devices:", text);
+        if (sl_api_is_plan(pod)) {
+            add_line(out,
+                     "Picked by:", "the device plugin, which may take other units of the node");
+        }
     }
     if (shown > 0) {
         write_rows_table(request, explain, shown);

@@ -33,7 +33,9 @@ static void write_pools(struct sl_writer *w, const struct sl_view *view)
         sl_write_member_text(w, "kind", sl_kind_name(pool->kind));
         sl_write_member_text(w, "profile", pool->profile == NULL ? NULL : pool->profile->name);
         sl_write_member_i64(w, "capacity", pool->capacity);
-        sl_write_member_i64(w, "used", view->pool_used[i]);
+        int64_t set_aside = sl_view_set_aside_units(view, i);
+        sl_write_member_i64(w, "used", view->pool_used[i] - set_aside);
+        sl_write_member_i64(w, "setAside", set_aside);
         sl_write_member_i64(w, "free", sl_view_free_units(view, i));
         sl_write_member_i64(w, "replicas", pool->replicas);
         sl_write_member_i64(w, "memoryMiB", pool->memory_mib);
@@ -69,6 +71,7 @@ static void write_users(struct sl_writer *w, const struct sl_view *view, int dev
             sl_write_object(w);
             sl_write_member_text(w, "namespace", resident->pod->namespace);
             sl_write_member_text(w, "name", resident->pod->name);
+            sl_write_member_bool(w, "setAside", resident->pod->set_aside);
             sl_write_object_end(w);
         }
     }
@@ -137,6 +140,7 @@ static void write_resident(struct sl_writer *w, const struct sl_view *view,
 {
     sl_write_object(w);
     sl_api_pod_members(w, resident->pod);
+    sl_write_member_bool(w, "setAside", resident->pod->set_aside);
     sl_write_member_bool(w, "assumed", resident->assumed);
     sl_write_key(w, "devices");
     sl_api_parts(w, view->node, resident->pod, view->part + resident->first_part,
@@ -181,7 +185,7 @@ static void add_pool_rows(struct sl_grid *table, const struct sl_view *view)
     if (node->n_pools == 0) {
         sl_grid_text(table, node->name);
         sl_grid_text(table, node->product);
-        for (unsigned i = 0; i < 5; i++) {
+        for (unsigned i = 0; i < 6; i++) {
             sl_grid_text(table, NULL);
         }
         sl_grid_text(table, sl_layout_name(node->layout));
@@ -193,7 +197,9 @@ static void add_pool_rows(struct sl_grid *table, const struct sl_view *view)
         sl_grid_text(table, node->pool[i].resource);
         sl_grid_text(table, sl_kind_name(node->pool[i].kind));
         sl_grid_i64(table, node->pool[i].capacity);
-        sl_grid_i64(table, view->pool_used[i]);
+        int64_t set_aside = sl_view_set_aside_units(view, i);
+        sl_grid_i64(table, view->pool_used[i] - set_aside);
+        sl_grid_i64(table, set_aside);
         sl_grid_i64(table, sl_view_free_units(view, i));
         sl_grid_text(table, sl_layout_name(node->layout));
         sl_grid_text(table, problem);
@@ -202,8 +208,8 @@ static void add_pool_rows(struct sl_grid *table, const struct sl_view *view)
 
 static void pools_table(struct sl_grid *table, size_t max_bytes)
 {
-    static const char *const head[] = {"NODE", "PRODUCT", "RESOURCE", "KIND",   "CAPACITY",
-                                       "USED", "FREE",    "LAYOUT",   "PROBLEM"};
+    static const char *const head[] = {"NODE", "PRODUCT",   "RESOURCE", "KIND",   "CAPACITY",
+                                       "USED", "SET-ASIDE", "FREE",     "LAYOUT", "PROBLEM"};
     sl_grid_init(table, sizeof(head) / sizeof(head[0]), head, max_bytes);
 }
 
@@ -217,8 +223,9 @@ static void users_text(const struct sl_view *view, int device, int instance, cha
         if (!holds_part(view, resident, device, instance) || len + 1 >= size) {
             continue;
         }
-        int n = snprintf(out + len, size - len, "%s%s/%s", len == 0 ? "" : ", ",
-                         resident->pod->namespace, resident->pod->name);
+        int n = snprintf(out + len, size - len, "%s%s/%s%s", len == 0 ? "" : ", ",
+                         resident->pod->namespace, resident->pod->name,
+                         resident->pod->set_aside ? " (set aside)" : "");
         len += n > 0 ? (size_t)n : 0;
         len = len >= size ? size - 1 : len;
     }
@@ -282,7 +289,8 @@ static void write_residents_table(const struct sl_view *view, size_t max_bytes, 
         const struct sl_resident *resident = &view->resident[i];
         char text[USERS_TEXT];
         sl_grid_printf(&table, "%s/%s", resident->pod->namespace, resident->pod->name);
-        sl_grid_text(&table, sl_pod_phase_name(resident->pod->phase));
+        sl_grid_text(&table, resident->pod->set_aside ? "Nominated"
+                                                      : sl_pod_phase_name(resident->pod->phase));
         sl_api_ask_text(resident->pod, text, sizeof(text));
         sl_grid_text(&table, text);
         sl_api_parts_text(view->node, view->part + resident->first_part, resident->n_parts, text,

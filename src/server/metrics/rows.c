@@ -125,6 +125,7 @@ struct pool_sum {
     const struct sl_pool *pool; /* the first one seen, for its name */
     int64_t capacity;
     int64_t used;
+    int64_t set_aside;
     int64_t free;
 };
 
@@ -146,7 +147,9 @@ static bool add_pools(const struct sl_view *view, struct pool_sum *sums, size_t 
             sums[(*n)++] = (struct pool_sum){.pool = pool};
         }
         sums[i].capacity += pool->capacity;
-        sums[i].used += view->pool_used[p];
+        int64_t set_aside = sl_view_set_aside_units(view, p);
+        sums[i].used += view->pool_used[p] - set_aside;
+        sums[i].set_aside += set_aside;
         sums[i].free += sl_view_free_units(view, p);
     }
     return complete;
@@ -157,7 +160,10 @@ static void write_pool(const struct pool_sum *sum, const char *name, struct sl_b
     const struct {
         const char *state;
         int64_t units;
-    } rows[] = {{"capacity", sum->capacity}, {"used", sum->used}, {"free", sum->free}};
+    } rows[] = {{"capacity", sum->capacity},
+                {"used", sum->used},
+                {"set_aside", sum->set_aside},
+                {"free", sum->free}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         sl_buf_printf(out, "%s{resource=\"", name);
         sl_metric_label(out, sl_str_of(sum->pool->resource));
@@ -207,8 +213,10 @@ static const struct sl_metric written_rows[] = {
      NULL, .write = write_overcommitted},
     {"sliced_cluster_pods", SL_METRIC_GAUGE, "Pods known, by state.", "state", .write = write_pods},
     {"sliced_pool_units", SL_METRIC_GAUGE,
-     "Units of each GPU resource over all nodes: capacity, used, free.", "resource, state",
-     .write = write_pools},
+     "Units of each GPU resource over all nodes: capacity, used by pods on nodes, set aside for "
+     "pods "
+     "that still wait (set_aside), free.",
+     "resource, state", .write = write_pools},
 };
 
 #define OWN(kind, member) SL_METRIC_AT(kind, struct sl_metrics, member)

@@ -190,6 +190,41 @@ best_nodes_come_first_then_not_now_then_never_then_those_without_the_resource(vo
     end(&e);
 }
 
+static void what_is_set_aside_for_the_pod_is_its_own(void **state)
+{
+    struct sl_error err = {.code = SL_ERR_NONE};
+    struct sl_bind_result result;
+    struct explained e;
+    (void)state;
+    e.store =
+        rig_store(RIG_NODE("a", MIG, "8") RIG_NODE("b", MIG, "8") HOLDER("h", "a", "7") POD("8"));
+    sl_store_nominate(e.store, SL_STR("u"), SL_STR("b"), SL_STR(MIG "=?*8"), &result);
+    assert_int_equal(result.code, SL_BIND_RESERVED);
+    e.snapshot = sl_store_acquire(e.store);
+    e.pod = sl_store_pod(e.store, SL_STR("default"), SL_STR("p"));
+    assert_int_equal(sl_explain_init(&e.explain, e.snapshot, e.pod, &weights, &err), 0);
+    const struct sl_explain_row *row = e.explain.row;
+    const struct sl_view *view = NULL;
+    assert_true(row[0].own && row[0].fits);
+    assert_string_equal(sl_explain_view(&e.explain, &row[0])->node->name, "b");
+    assert_int_equal(row[1].verdict.reason, SL_REASON_INSUFFICIENT);
+    assert_int_equal(row[1].verdict.free, 1);
+    assert_non_null(sl_explain_nomination(&e.explain, &view));
+    assert_string_equal(view->node->name, "b");
+    assert_int_equal(sl_view_set_aside_units(view, 0), 8);
+    end(&e);
+
+    /* to others it is taken */
+    e.store = rig_store(RIG_NODE("b", MIG, "8") RIG_POD("q", "v", MIG, "8") POD("1"));
+    sl_store_nominate(e.store, SL_STR("v"), SL_STR("b"), SL_STR(MIG "=?*8"), &result);
+    e.snapshot = sl_store_acquire(e.store);
+    e.pod = sl_store_pod(e.store, SL_STR("default"), SL_STR("p"));
+    assert_int_equal(sl_explain_init(&e.explain, e.snapshot, e.pod, &weights, &err), 0);
+    assert_int_equal(e.explain.n_fit, 0);
+    assert_null(sl_explain_nomination(&e.explain, &view));
+    end(&e);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -202,6 +237,7 @@ int main(void)
         cmocka_unit_test(resources_that_no_node_has_together_are_told_by_the_nearest_node),
         cmocka_unit_test(a_malformed_ask_says_what_is_wrong_with_it),
         cmocka_unit_test(a_bound_pod_names_its_node),
+        cmocka_unit_test(what_is_set_aside_for_the_pod_is_its_own),
         cmocka_unit_test(
             best_nodes_come_first_then_not_now_then_never_then_those_without_the_resource),
     };
