@@ -55,13 +55,15 @@ struct sl_unit *sl_units_get(struct sl_units *units, struct sl_str node, int64_t
         return NULL;
     }
     struct sl_unit_node *home = sl_units_node(units, node);
+    size_t n = 0;
     for (struct sl_unit *unit = home == NULL ? NULL : home->first; unit != NULL;
          unit = unit->next) {
         if (unit->gpu == gpu && unit->instance == instance) {
             return unit;
         }
+        n++;
     }
-    if (units->n >= units->max) {
+    if (units->n >= units->max || n >= SL_UNITS_OF_NODE_MAX) {
         units->over++;
         return NULL;
     }

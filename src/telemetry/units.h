@@ -6,7 +6,13 @@
 #include "sliced/usage.h"
 #include "util/data/map.h"
 
-enum { SL_UNIT_UUID_MAX = 64, SL_UNIT_PROFILE_MAX = 24, SL_UNIT_GPU_MAX = 64 };
+enum {
+    SL_UNIT_UUID_MAX = 64,
+    SL_UNIT_PROFILE_MAX = 24,
+    SL_UNIT_GPU_MAX = 64,
+    SL_UNITS_OF_NODE_MAX = 128, /* 16 GPUs in seven instances each: an exporter that tells of more
+                                   takes none of the other nodes' places */
+};
 
 struct sl_unit {
     struct sl_unit *next; /* of the same node */
@@ -34,7 +40,7 @@ struct sl_units {
     size_t n;            /* units */
     size_t max;
     uint16_t window; /* samples of each */
-    uint64_t over;   /* how often a unit was refused because there are max */
+    uint64_t over;   /* how often a unit was refused because there are too many */
 };
 
 void sl_units_free(struct sl_units *units); /* the units, not the struct */
@@ -42,8 +48,8 @@ void sl_units_free(struct sl_units *units); /* the units, not the struct */
 /* Finds the node, or NULL. */
 struct sl_unit_node *sl_units_node(const struct sl_units *units, struct sl_str name);
 
-/* Finds or adds a unit. NULL: there are units->max already, the numbers are out of range, or out of
- * memory. */
+/* Finds or adds a unit. NULL: there are units->max already, or SL_UNITS_OF_NODE_MAX of the node,
+ * the numbers are out of range, or out of memory. */
 struct sl_unit *sl_units_get(struct sl_units *units, struct sl_str node, int64_t gpu,
                              int64_t instance);
 /* The unit of a node's GPU: by UUID where both say one, else by index. NULL is allowed for node. */

@@ -1,0 +1,159 @@
+/* What Prometheus is asked, and what its figures mean. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+
+#include "telemetry/question.h"
+
+#define SET(member, text) (void)snprintf(member, sizeof(member), "%s", text)
+
+static void asks(const struct sl_config *config, int64_t range_s, const char *expected)
+{
+    struct sl_buf path;
+    sl_buf_init(&path, 1 << 16);
+    sl_question_put(&path, config, range_s);
+    assert_int_equal(path.failed, SL_BUF_OK);
+    sl_buf_putc(&path, '\0');
+    assert_string_equal(path.data, expected);
+    sl_buf_free(&path);
+}
+
+/* One metric alone, for short texts. */
+static struct sl_config plain(void)
+{
+    struct sl_config config;
+    sl_config_defaults(&config);
+    SET(config.telemetry.memory_used, "used");
+    SET(config.telemetry.busy_percent, "");
+    SET(config.telemetry.busy_ratio, "");
+    SET(config.telemetry.bandwidth_ratio, "");
+    return config;
+}
+
+static void raw_samples_of_the_window_are_asked(void **state)
+{
+    struct sl_config config;
+    (void)state;
+    sl_config_defaults(&config);
+    asks(&config, 25,
+         "/api/v1/query?query=%7B__name__%3D~%22DCGM_FI_DEV_FB_USED%7CDCGM_FI_DEV_GPU_UTIL%7C"
+         "DCGM_FI_PROF_GR_ENGINE_ACTIVE%7CDCGM_FI_PROF_DRAM_ACTIVE%22%7D%5B25s%5D");
+}
+
+static void metrics_without_a_name_are_left_out(void **state)
+{
+    struct sl_config config = plain();
+    (void)state;
+    asks(&config, 300, "/api/v1/query?query=%7B__name__%3D~%22used%22%7D%5B300s%5D");
+    SET(config.telemetry.memory_used, "");
+    SET(config.telemetry.busy_ratio, "job:busy_1");
+    asks(&config, 1, "/api/v1/query?query=%7B__name__%3D~%22job%3Abusy_1%22%7D%5B1s%5D");
+}
+
+static void a_selector_narrows_it(void **state)
+{
+    struct sl_config config = plain();
+    (void)state;
+    SET(config.telemetry.selector, "job=dcgm-exporter,cluster=a b");
+    asks(&config, 1,
+         "/api/v1/query?query=%7B__name__%3D~%22used%22%2Cjob%3D%22dcgm-exporter%22%2C"
+         "cluster%3D%22a%20b%22%7D%5B1s%5D");
+    SET(config.telemetry.selector, "job=a&b#c%+");
+    asks(&config, 1,
+         "/api/v1/query?query=%7B__name__%3D~%22used%22%2Cjob%3D%22a%26b%23c%25%2B%22%7D%5B1s%5D");
+}
+
+/* The name stands in a regular expression in a text: what is no letter of a name is left out. */
+static void a_name_cannot_leave_its_place(void **state)
+{
+    struct sl_config config = plain();
+    (void)state;
+    SET(config.telemetry.memory_used, ".*|us ed\\d}[1h]");
+    asks(&config, 1, "/api/v1/query?query=%7B__name__%3D~%22usedd1h%22%7D%5B1s%5D");
+}
+
+static bool reads(const struct sl_config *config, const char *name, enum sl_figure_of figure,
+                  double value, int64_t expected)
+{
+    struct sl_figure_kind kind = {.figure = SL_FIGURE_USED};
+    return sl_question_kind(config, name, &kind) && kind.figure == figure &&
+           sl_question_value(kind, value) == expected;
+}
+
+static void figures_have_the_units_of_a_series(void **state)
+{
+    struct sl_config config;
+    (void)state;
+    sl_config_defaults(&config);
+    assert_true(reads(&config, "DCGM_FI_DEV_FB_USED", SL_FIGURE_USED, 4000.4, 4000));
+    assert_true(reads(&config, "DCGM_FI_DEV_FB_USED", SL_FIGURE_USED, 0, 0));
+    assert_true(reads(&config, "DCGM_FI_DEV_GPU_UTIL", SL_FIGURE_BUSY, 55, 550));
+    assert_true(reads(&config, "DCGM_FI_DEV_GPU_UTIL", SL_FIGURE_BUSY, 100, 1000));
+    assert_true(reads(&config, "DCGM_FI_PROF_GR_ENGINE_ACTIVE", SL_FIGURE_BUSY, 0.1234, 123));
+    assert_true(reads(&config, "DCGM_FI_PROF_DRAM_ACTIVE", SL_FIGURE_BANDWIDTH, 1.005, 1000));
+}
+
+static void figures_out_of_range_are_none(void **state)
+{
+    static const double wrong[] = {-1, -0.001, 1e300, 2147483648.0};
+    struct sl_config config;
+    (void)state;
+    sl_config_defaults(&config);
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        assert_true(reads(&config, "DCGM_FI_DEV_FB_USED", SL_FIGURE_USED, wrong[i], -1));
+    }
+    assert_true(reads(&config, "DCGM_FI_DEV_FB_USED", SL_FIGURE_USED, NAN, -1));
+    assert_true(reads(&config, "DCGM_FI_DEV_FB_USED", SL_FIGURE_USED, INFINITY, -1));
+    assert_true(reads(&config, "DCGM_FI_DEV_GPU_UTIL", SL_FIGURE_BUSY, 100.5, -1));
+    assert_true(reads(&config, "DCGM_FI_PROF_GR_ENGINE_ACTIVE", SL_FIGURE_BUSY, 55, -1));
+}
+
+static void other_metrics_are_none_of_ours(void **state)
+{
+    struct sl_config config = plain();
+    struct sl_figure_kind kind;
+    (void)state;
+    assert_true(sl_question_kind(&config, "used", &kind));
+    assert_false(sl_question_kind(&config, "used2", &kind));
+    assert_false(sl_question_kind(&config, "DCGM_FI_DEV_FB_USED", &kind));
+    assert_false(sl_question_kind(&config, "", &kind)); /* though some are configured as "" */
+}
+
+static void labels_of_nodes_are_read_in_their_order(void **state)
+{
+    struct sl_config config;
+    struct sl_str label[SL_ANSWER_NODE_LABELS];
+    (void)state;
+    sl_config_defaults(&config);
+    sl_question_node_labels(&config, label);
+    assert_true(sl_str_eq(label[0], SL_STR("Hostname")));
+    assert_true(sl_str_eq(label[3], SL_STR("kubernetes_node")));
+    SET(config.telemetry.node_labels, "a,b,c,d,e");
+    sl_question_node_labels(&config, label);
+    assert_true(sl_str_eq(label[3], SL_STR("d")));
+    SET(config.telemetry.node_labels, "node");
+    sl_question_node_labels(&config, label);
+    assert_true(sl_str_eq(label[0], SL_STR("node")));
+    assert_int_equal(label[1].len, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(raw_samples_of_the_window_are_asked),
+        cmocka_unit_test(metrics_without_a_name_are_left_out),
+        cmocka_unit_test(a_selector_narrows_it),
+        cmocka_unit_test(a_name_cannot_leave_its_place),
+        cmocka_unit_test(figures_have_the_units_of_a_series),
+        cmocka_unit_test(figures_out_of_range_are_none),
+        cmocka_unit_test(other_metrics_are_none_of_ours),
+        cmocka_unit_test(labels_of_nodes_are_read_in_their_order),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

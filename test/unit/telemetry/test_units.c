@@ -1,0 +1,146 @@
+/* The units of which something was measured: found again, bounded, and forgotten. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "telemetry/units.h"
+
+enum { WINDOW = 4 };
+
+static struct sl_units units_of(size_t max)
+{
+    return (struct sl_units){.max = max, .window = WINDOW};
+}
+
+static struct sl_unit *unit_of(struct sl_units *units, const char *node, int64_t gpu,
+                               int64_t instance)
+{
+    return sl_units_get(units, sl_str_of(node), gpu, instance);
+}
+
+static void put_sample(struct sl_unit *unit, int64_t at_us)
+{
+    assert_true(sl_series_put(&unit->series, at_us, SL_FIGURE_USED, 1));
+}
+
+static void a_unit_is_found_again(void **state)
+{
+    struct sl_units units = units_of(10);
+    (void)state;
+    struct sl_unit *gpu = unit_of(&units, "n1", 0, -1);
+    struct sl_unit *instance = unit_of(&units, "n1", 0, 3);
+    struct sl_unit *other = unit_of(&units, "n2", 0, -1);
+    assert_non_null(gpu);
+    assert_true(gpu != instance && gpu != other && instance != other);
+    assert_ptr_equal(unit_of(&units, "n1", 0, -1), gpu);
+    assert_ptr_equal(unit_of(&units, "n1", 0, 3), instance);
+    assert_int_equal(units.n, 3);
+    assert_int_equal(gpu->series.cap, WINDOW);
+    assert_int_equal(gpu->measured.room_mib, -1);
+    assert_null(sl_units_node(&units, SL_STR("n3")));
+    sl_units_free(&units);
+    assert_int_equal(units.n, 0);
+}
+
+static void numbers_out_of_range_make_no_unit(void **state)
+{
+    static const int64_t wrong[][2] = {
+        {-1, -1}, {-2, -1},   {SL_UNIT_GPU_MAX, -1}, {INT64_MAX, -1},
+        {0, -2},  {0, 32768}, {0, INT64_MAX},        {INT64_MIN, INT64_MIN}};
+    struct sl_units units = units_of(10);
+    (void)state;
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        assert_null(unit_of(&units, "n1", wrong[i][0], wrong[i][1]));
+    }
+    assert_int_equal(units.n, 0);
+    assert_int_equal(units.over, 0);
+    assert_null(sl_units_node(&units, SL_STR("n1")));
+    sl_units_free(&units);
+}
+
+static void no_more_than_the_ceiling_are_kept(void **state)
+{
+    struct sl_units units = units_of(2);
+    (void)state;
+    assert_non_null(unit_of(&units, "n1", 0, -1));
+    assert_non_null(unit_of(&units, "n2", 0, -1));
+    size_t bytes = sl_units_bytes(&units);
+    assert_null(unit_of(&units, "n3", 0, -1));
+    assert_null(unit_of(&units, "n1", 1, -1));
+    assert_non_null(unit_of(&units, "n1", 0, -1));
+    assert_int_equal(units.over, 2);
+    assert_int_equal(sl_units_bytes(&units), bytes);
+    assert_null(sl_units_node(&units, SL_STR("n3")));
+    sl_units_free(&units);
+}
+
+static void one_node_takes_not_all_places(void **state)
+{
+    struct sl_units units = units_of(1000);
+    (void)state;
+    for (int i = 0; i < 1000; i++) {
+        (void)unit_of(&units, "lies", i % SL_UNIT_GPU_MAX, i);
+    }
+    assert_int_equal(units.n, SL_UNITS_OF_NODE_MAX);
+    assert_int_equal(units.over, 1000 - SL_UNITS_OF_NODE_MAX);
+    assert_non_null(unit_of(&units, "honest", 0, -1));
+    sl_units_free(&units);
+}
+
+static void a_gpu_is_found_by_uuid_where_both_say_one_else_by_index(void **state)
+{
+    struct sl_units units = units_of(10);
+    (void)state;
+    struct sl_unit *first = unit_of(&units, "n1", 0, -1);
+    struct sl_unit *second = unit_of(&units, "n1", 1, -1);
+    struct sl_unit *instance = unit_of(&units, "n1", 1, 2);
+    const struct sl_unit_node *home = sl_units_node(&units, SL_STR("n1"));
+    (void)snprintf(first->uuid, sizeof(first->uuid), "GPU-a");
+    (void)snprintf(instance->uuid, sizeof(instance->uuid), "GPU-b");
+    assert_ptr_equal(sl_units_of_gpu(home, 1, "GPU-a"), first);
+    assert_ptr_equal(sl_units_of_gpu(home, 0, NULL), first);
+    assert_ptr_equal(sl_units_of_gpu(home, 1, "GPU-b"), second); /* it says none: by index */
+    assert_null(sl_units_of_gpu(home, 0, "GPU-z"));              /* another GPU now */
+    assert_null(sl_units_of_gpu(home, 7, NULL));
+    assert_null(sl_units_of_gpu(NULL, 0, NULL));
+    sl_units_free(&units);
+}
+
+static void units_without_young_samples_are_forgotten(void **state)
+{
+    struct sl_units units = units_of(10);
+    (void)state;
+    put_sample(unit_of(&units, "n1", 0, -1), 100);
+    put_sample(unit_of(&units, "n1", 1, -1), 200);
+    put_sample(unit_of(&units, "n2", 0, -1), 100);
+    (void)unit_of(&units, "n3", 0, -1);
+    sl_units_node(&units, SL_STR("n2"))->given = true;
+    sl_units_forget(&units, 200);
+    assert_int_equal(units.n, 1);
+    assert_non_null(sl_units_node(&units, SL_STR("n1")));
+    assert_null(sl_units_node(&units, SL_STR("n3")));
+    /* the store still shows what was measured: it stays until it is told */
+    assert_non_null(sl_units_node(&units, SL_STR("n2")));
+    assert_null(sl_units_node(&units, SL_STR("n2"))->first);
+    sl_units_node(&units, SL_STR("n2"))->given = false;
+    sl_units_forget(&units, 200);
+    assert_null(sl_units_node(&units, SL_STR("n2")));
+    sl_units_free(&units);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_unit_is_found_again),
+        cmocka_unit_test(numbers_out_of_range_make_no_unit),
+        cmocka_unit_test(no_more_than_the_ceiling_are_kept),
+        cmocka_unit_test(one_node_takes_not_all_places),
+        cmocka_unit_test(a_gpu_is_found_by_uuid_where_both_say_one_else_by_index),
+        cmocka_unit_test(units_without_young_samples_are_forgotten),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
