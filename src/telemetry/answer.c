@@ -28,7 +28,7 @@ struct sl_answer {
 
 static int wrong(struct sl_error *err, const char *expected)
 {
-    return sl_error_set(err, SL_ERR_TYPE, "expected %s, as Prometheus answers", expected);
+    return sl_error_set(err, SL_ERR_TYPE, "expected %s", expected);
 }
 
 static char *label_of(struct sl_answer *answer, struct sl_str key)
@@ -267,15 +267,20 @@ void sl_answer_reset(struct sl_answer *answer)
     sl_json_reset(answer->json, receive, answer);
 }
 
+static int answer_refuse(struct sl_error *err)
+{
+    return sl_error_wrap(err, "this is no answer of Prometheus");
+}
+
 int sl_answer_feed(struct sl_answer *answer, const char *data, size_t len, struct sl_error *err)
 {
-    return sl_json_feed(answer->json, data, len, err);
+    return sl_json_feed(answer->json, data, len, err) < 0 ? answer_refuse(err) : 0;
 }
 
 int sl_answer_finish(struct sl_answer *answer, struct sl_error *err)
 {
     if (sl_json_finish(answer->json, err) < 0) {
-        return -1;
+        return answer_refuse(err);
     }
     return answer->success
                ? 0

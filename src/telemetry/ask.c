@@ -67,6 +67,10 @@ void sl_telemetry_sample(void *context, int64_t at_us, double value)
     struct sl_telemetry *telemetry = context;
     struct sl_unit *unit = telemetry->unit;
     int64_t figure = sl_question_value(telemetry->kind, value);
+    if (at_us > telemetry->latest_us) {
+        telemetry->stats.future++; /* it would keep the present ones out of a full ring */
+        return;
+    }
     if (sl_series_put(&unit->series, at_us, telemetry->kind.figure, figure)) {
         telemetry->stats.samples++;
     } else {
@@ -86,6 +90,7 @@ static int on_data(void *context, const char *data, size_t len, struct sl_error 
 {
     struct sl_telemetry *telemetry = context;
     int64_t begun_ns = sl_clock_monotonic_ns();
+    telemetry->latest_us = sl_clock_real_us() + SL_FUTURE_US;
     (void)pthread_mutex_lock(&telemetry->lock);
     int rc = sl_answer_feed(telemetry->answer, data, len, err);
     (void)pthread_mutex_unlock(&telemetry->lock);

@@ -10,6 +10,9 @@
 #include "telemetry/telemetry.h"
 #include "telemetry/units.h"
 
+/* By which clocks may differ. */
+enum { SL_FUTURE_US = 5 * 1000000 };
+
 struct sl_telemetry {
     const struct sl_config *config;
     struct sl_store *store;
@@ -26,8 +29,9 @@ struct sl_telemetry {
     const struct sl_snapshot *snapshot;
     struct sl_unit *unit; /* of the series that is read */
     struct sl_figure_kind kind;
-    uint64_t pod;    /* that it names, as sl_unit.pod */
-    int64_t work_ns; /* spent on this answer */
+    uint64_t pod;      /* that it names, as sl_unit.pod */
+    int64_t latest_us; /* Unix: later samples are from the future */
+    int64_t work_ns;   /* spent on this answer */
 
     struct sl_node_measured *given; /* of one judgement */
     struct sl_measured *measured;

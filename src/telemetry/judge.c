@@ -7,7 +7,6 @@
 
 enum { MIB_STEP = 32, STEP = 20 };
 
-static const int64_t future_us = 5 * SL_SECOND_US;
 static const int64_t forget_us = SL_HOUR_US;
 
 /* Rounds to steps, so that the views of nodes on which little happens stay as they are. */
@@ -144,7 +143,7 @@ struct sl_usage_rule sl_telemetry_rule(const struct sl_config *config, int64_t n
                                   .now_us = now_us,
                                   .stale_us = config->telemetry.stale_us,
                                   .gap_us = config->telemetry.gap_us,
-                                  .future_us = future_us,
+                                  .future_us = SL_FUTURE_US,
                                   .horizon_us = config->telemetry.horizon_us,
                                   .margin_permille = (int32_t)(config->telemetry.margin / 1000),
                                   .least = 20};

@@ -35,9 +35,12 @@ static const struct sl_metric rows[] = {
     {"sliced_telemetry_last_answer_timestamp_seconds", SL_METRIC_GAUGE,
      "Unix time of the last answer; 0: there was none.", NULL, AT(SL_METRIC_MS_OF_US, answered_us)},
     {"sliced_telemetry_samples_total", SL_METRIC_COUNTER,
-     "Samples: taken, and refused because they were known, too old or out of range.",
+     "Samples: taken, refused because they were known, too old or out of range, and refused "
+     "because "
+     "they are from the future: then a clock is wrong.",
      "outcome=\"taken\"", AT(SL_METRIC_U64, samples)},
     {.labels = "outcome=\"refused\"", AT(SL_METRIC_U64, refused)},
+    {.labels = "outcome=\"future\"", AT(SL_METRIC_U64, future)},
     {"sliced_telemetry_strangers_total", SL_METRIC_COUNTER,
      "Series whose labels name no node that is known (telemetry.nodeLabels).", NULL,
      AT(SL_METRIC_U64, strangers)},

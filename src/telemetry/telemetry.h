@@ -33,6 +33,7 @@ struct sl_usage_reader sl_telemetry_reader(struct sl_telemetry *telemetry);
 struct sl_telemetry_stats {
     uint64_t answers, failures; /* of questions to Prometheus */
     uint64_t samples, refused;  /* taken; told twice, too old or no number in range */
+    uint64_t future;            /* refused: later than now */
     uint64_t strangers;         /* series of no node that is known */
     uint64_t over;              /* units refused: telemetry.maxUnits */
     size_t units, bytes;

@@ -200,6 +200,7 @@ def test_a_wrong_number_in_the_query_names_the_parameter(shared, limit):
     ("/api/v1/queue", "Limit=1", "one of output, limit, namespace, resource"),
     ("/api/v1/pods/default/p/explain", "namespace=x&output=table", "one of output, limit"),
     ("/api/v1/state", "output=table", "none"),
+    ("/api/v1/usage", "node=gpu-a30-1", "one of output, limit, by, namespace"),
 ])
 def test_an_unknown_parameter_of_the_query_is_named(shared, path, query, known):
     reply = shared.get(f"{path}?{query}")
@@ -207,6 +208,14 @@ def test_an_unknown_parameter_of_the_query_is_named(shared, path, query, known):
     cause = reply.json["details"]["causes"][0]
     assert cause["field"] in query
     assert cause["message"] == f"found an unknown parameter, expected {known}"
+
+
+@pytest.mark.parametrize("query, field", [("by=nodes", "by"), ("by=POD", "by"), ("by=%00", "by"),
+                                          ("limit=0", "limit"), ("limit=5001", "limit"), ("output=yaml", "output")])
+def test_a_wrong_word_in_the_query_of_usage_names_the_parameter(shared, query, field):
+    reply = shared.get(f"/api/v1/usage?{query}")
+    assert reply.status == 400, reply.text
+    assert reply.json["details"]["causes"][0]["field"] == field
 
 
 # ---- below HTTP ----

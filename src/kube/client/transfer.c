@@ -358,11 +358,13 @@ bool sl_transfer_sent(const struct sl_call *call)
 
 /* ---- the end ---- */
 
-/* Takes message and reason from the Status object of the API server. */
+/* Takes message and reason from the Status object of the API server, or the error of a Prometheus.
+ */
 static void read_status(struct sl_reply *reply)
 {
     json_t *root = json_loadb(reply->body.s, reply->body.len, 0, NULL);
-    const char *message = json_string_value(json_object_get(root, "message"));
+    const char *told = json_string_value(json_object_get(root, "message"));
+    const char *message = told != NULL ? told : json_string_value(json_object_get(root, "error"));
     const char *reason = json_string_value(json_object_get(root, "reason"));
     enum sl_error_code code = reply->status == 404   ? SL_ERR_NOTFOUND
                               : reply->status == 409 ? SL_ERR_CONFLICT
@@ -370,7 +372,7 @@ static void read_status(struct sl_reply *reply)
     if (message != NULL && message[0] != '\0') {
         (void)sl_error_set(&reply->err, code, "%s", message);
     } else {
-        (void)sl_error_set(&reply->err, code, "the API server answered %d", reply->status);
+        (void)sl_error_set(&reply->err, code, "the server answered %d", reply->status);
     }
     (void)snprintf(reply->reason, sizeof(reply->reason), "%s", reason == NULL ? "" : reason);
     json_decref(root);

@@ -476,8 +476,9 @@ void sl_api_usage(struct sl_request *request)
     }
     if (!by_of(by, &kind)) {
         (void)sl_error_set(&request->err, SL_ERR_FIELD,
-                           "by: expected device, pod or namespace, found \"%.*s\"",
+                           "expected device, pod or namespace, found \"%.*s\"",
                            (int)(by.len < 64 ? by.len : 64), by.s);
+        (void)snprintf(request->err.field, sizeof(request->err.field), "by");
         (void)sl_request_fail_err(request);
         return;
     }

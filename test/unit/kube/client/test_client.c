@@ -97,7 +97,7 @@ static void wrong_types_in_a_refusal_do_no_harm(void **state)
 
         assert_int_equal(reply.status, 404);
         assert_int_equal(reply.err.code, SL_ERR_NOTFOUND);
-        assert_string_equal(reply.err.message, "the API server answered 404");
+        assert_string_equal(reply.err.message, "the server answered 404");
     }
     rig_end(&rig);
 }
