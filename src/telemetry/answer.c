@@ -145,11 +145,39 @@ static int close_array(struct sl_answer *answer)
     return SL_EVENT_GO;
 }
 
+/* Reads digits with at most one point among them, as most numbers are: a quotient of two integers
+ * that a double holds exactly is rounded once, as strtod() rounds. False for anything else. */
+static bool plain_number(struct sl_str text, double *out)
+{
+    enum { DIGITS = 15 }; /* below 2^53 */
+    static const double power[DIGITS + 1] = {1,   1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                             1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+    uint64_t digits = 0;
+    size_t point = text.len;
+    if (text.len == 0 || text.len > DIGITS) {
+        return false;
+    }
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.s[i] == '.' && point == text.len) {
+            point = i;
+        } else if (text.s[i] >= '0' && text.s[i] <= '9') {
+            digits = digits * 10 + (uint64_t)(text.s[i] - '0');
+        } else {
+            return false;
+        }
+    }
+    *out = (double)digits / power[point == text.len ? 0 : text.len - point - 1];
+    return text.len > 1 || point == text.len;
+}
+
 /* False for what is no number, NaN or infinite. */
 static bool number_of(struct sl_str text, double *out)
 {
     char digits[64];
     char *end = NULL;
+    if (plain_number(text, out)) {
+        return true;
+    }
     if (text.len == 0 || text.len >= sizeof(digits)) {
         return false;
     }

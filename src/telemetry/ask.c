@@ -152,14 +152,12 @@ static void on_done(void *context, const struct sl_reply *reply)
                           sl_telemetry_ask, telemetry);
 }
 
-/* Seconds back for which samples are asked: since the last answer, and two intervals, in case a
- * scrape came late. */
-static int64_t range_s(const struct sl_telemetry *telemetry)
+int64_t sl_telemetry_range_s(const struct sl_telemetry *telemetry, int64_t now_us)
 {
     int64_t range_us = 2 * telemetry->config->telemetry.interval_us + range_slack_us;
     int64_t since_us = telemetry->stats.answered_us == 0
                            ? first_range_us
-                           : sl_clock_real_us() - telemetry->stats.answered_us + range_us;
+                           : now_us - telemetry->stats.answered_us + range_us;
     range_us = since_us > range_us ? since_us : range_us;
     range_us =
         range_us > first_range_us && first_range_us > 2 * telemetry->config->telemetry.interval_us
@@ -174,7 +172,7 @@ void sl_telemetry_ask(void *context)
     struct sl_error err = {0};
     struct sl_buf path;
     sl_buf_init(&path, PATH_MAX_BYTES);
-    sl_question_put(&path, telemetry->config, range_s(telemetry));
+    sl_question_put(&path, telemetry->config, sl_telemetry_range_s(telemetry, sl_clock_real_us()));
     sl_buf_putc(&path, '\0');
     const struct sl_call_options call = {
         .method = "GET",

@@ -48,6 +48,10 @@ struct sl_telemetry {
 /* Asks Prometheus, judges, and asks again after telemetry.interval. On the client's thread. */
 void sl_telemetry_ask(void *context);
 
+/* Seconds back for which samples are asked: since the last answer, and two intervals, in case a
+ * scrape came late. */
+int64_t sl_telemetry_range_s(const struct sl_telemetry *telemetry, int64_t now_us);
+
 /* The receivers of an answer. */
 bool sl_telemetry_series(void *context, const struct sl_answer_series *metric);
 void sl_telemetry_sample(void *context, int64_t at_us, double value);

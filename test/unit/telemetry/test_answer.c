@@ -50,7 +50,7 @@ static void sample(void *context, int64_t at_us, double value)
 {
     struct told *told = context;
     told->len += (size_t)snprintf(told->text + told->len, sizeof(told->text) - told->len,
-                                  " %lld=%g", (long long)at_us, value);
+                                  " %lld=%.17g", (long long)at_us, value);
 }
 
 /* What is told of the text, given in pieces of that size; ends with the error, if there is one. */
@@ -130,6 +130,38 @@ static void numbers_that_are_none_are_passed_over(void **state)
     says(SERIES("", "[-1,\"1\"],[1e300,\"1\"],[7,\"-2\"]"), "[  gpu   i ] 7000000=-2");
 }
 
+static void numbers_are_read_as_the_c_library_reads_them(void **state)
+{
+    static const char *const texts[] = {"0",
+                                        "7",
+                                        "0.000001",
+                                        ".5",
+                                        "5.",
+                                        "999999999999999",
+                                        "99999999999999.9",
+                                        "0.873214",
+                                        "1e-3",
+                                        "+12",
+                                        "0x1p3",
+                                        "-.5",
+                                        "000.10",
+                                        "1234567890123456789",
+                                        "3.14159265358979323846"};
+    char samples[1024];
+    char expected[1024] = "[  gpu   i ]";
+    char text[2048];
+    size_t len = 0;
+    (void)state;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        len += (size_t)snprintf(samples + len, sizeof(samples) - len, "%s[%zu,\"%s\"]",
+                                i == 0 ? "" : ",", i, texts[i]);
+        snprintf(expected + strlen(expected), sizeof(expected) - strlen(expected), " %zu=%.17g",
+                 i * 1000000, strtod(texts[i], NULL));
+    }
+    snprintf(text, sizeof(text), SERIES("", "%s"), samples);
+    says(text, expected);
+}
+
 static void series_that_nobody_wants_cost_no_sample(void **state)
 {
     struct told told = {.refuse = true};
@@ -194,6 +226,7 @@ int main(void)
         cmocka_unit_test(the_pod_that_has_the_gpu_comes_under_either_name),
         cmocka_unit_test(samples_of_a_vector_too),
         cmocka_unit_test(numbers_that_are_none_are_passed_over),
+        cmocka_unit_test(numbers_are_read_as_the_c_library_reads_them),
         cmocka_unit_test(series_that_nobody_wants_cost_no_sample),
         cmocka_unit_test(a_label_that_is_too_long_is_as_none),
         cmocka_unit_test(what_prometheus_refuses_is_said),
