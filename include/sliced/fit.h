@@ -14,10 +14,12 @@ bool sl_fit(const struct sl_view *view, const struct sl_ask *ask, struct sl_verd
 /* As sl_fit(), and chooses the devices, for all items or none; finds a choice whenever there is
  * one. Whole GPUs: the lowest indexes with nothing in use. Instances: the device with the fewest
  * free instances of that pool, then the lowest start. Replicas: different devices (or instances),
- * the least used first. Memory: the smallest sufficient free share of one GPU; beside whole GPUs in
- * the same ask, preferably of a GPU in use. Devices that are unhealthy, partitioned or given whole
- * are left out. Each unit of an item that states its GPU memory has that much, the smallest such
- * units first; memory that replicas' pods have declared is not given again. assignment may be NULL.
+ * the least used first, as NVIDIA's device plugin, which nobody tells where to put them. Memory:
+ * the smallest sufficient free share of one GPU, but of a GPU whose pods keep it busy last (struct
+ * sl_measured); beside whole GPUs in the same ask, preferably of a GPU in use. Devices that are
+ * unhealthy, partitioned or given whole are left out. Each unit of an item that states its GPU
+ * memory has that much, the smallest such units first; memory that replicas' pods have declared is
+ * not given again. assignment may be NULL.
  */
 bool sl_choose(const struct sl_view *view, const struct sl_ask *ask,
                struct sl_assignment *assignment, struct sl_verdict *verdict);

@@ -31,12 +31,24 @@ struct sl_measured {
     int32_t used_mib;          /* in the last sample */
     int16_t busy;              /* permille, mean over the window */
     int16_t bandwidth;
-    bool by_use;                /* pods may declare more than the device has */
-    enum sl_sharing by;         /* who gave the room; ASKS: nobody */
+    int16_t load; /* permille of the time in which its pods keep it, or its memory, busy: measured
+                     since the last of them came or went; 1000 before that is known */
+    uint16_t n_pods;    /* on it; in a view only */
+    bool settled;       /* load was measured */
+    bool apart;         /* shares of memory keep off it while its load is above SL_LOAD_HIGH */
+    bool by_use;        /* pods may declare more than the device has */
+    enum sl_sharing by; /* who gave the room; ASKS: nobody */
     enum sl_series_state state; /* anything but GOOD: no room, nothing over */
 };
 
 /* Of a device of which nothing was measured. */
 extern const struct sl_measured sl_measured_none;
+
+enum { SL_LOAD_HIGH = 500 };
+
+/* Permille of the GPU's time that one pod more gets if it always has work, 0 to 1000; -1 when the
+ * load is not known. GPUs take turns between pods, so that it gets what the others leave, and an
+ * equal part at least. */
+int32_t sl_measured_left(const struct sl_measured *measured);
 
 #endif

@@ -14,6 +14,8 @@ enum sl_term {
                               above 50 when that grows */
     SL_TERM_WHOLE,         /* how many whole GPUs stay together for asks of several at once: above
                               50 when that grows */
+    SL_TERM_CONTENTION, /* how much of the time of a shared GPU its neighbours leave, as measured;
+                           left out of the total where that is not known */
     SL_TERM_COUNT,
 };
 
@@ -31,9 +33,12 @@ struct sl_score_config {
 };
 
 struct sl_score {
-    int32_t term[SL_TERM_COUNT]; /* 0..100 each */
-    int32_t total;               /* 0..100, weighted mean rounded half up */
+    int32_t term[SL_TERM_COUNT]; /* 0..100 each; SL_SCORE_UNKNOWN: says nothing here (contention) */
+    int32_t total;               /* 0..100, weighted mean of those that say something, rounded half
+                                    up; 50 when none that has a weight does */
 };
+
+enum { SL_SCORE_UNKNOWN = -1 };
 
 enum { SL_SCORER_MEMO = 64, SL_IDLE_TABLES = 4, SL_IDLE_GROUPS = 8, SL_SCORER_KEYS = 8 };
 
@@ -115,6 +120,9 @@ void sl_scorer_init(struct sl_scorer *scorer, const struct sl_ask *ask,
  * 50 when the devices are unknown. whole = the same of the idle whole GPUs that are too few for
  * asks of several at once; each such ask counts by its share of the GPUs asked for.
  *
+ * contention = 100 * sl_measured_left() of the shared GPU that the ask would get a part of, of
+ * several the least; unknown without such a GPU, and where nothing recent was measured of one.
+ *
  * An ask without GPUs that requests CPU has fragmentation and whole only; its other terms are 0.
  * Terms without weight may be left 0; sl_score() fills all of them.
  *
@@ -126,6 +134,12 @@ bool sl_scorer_score(struct sl_scorer *scorer, const struct sl_view *view, struc
 /* Scores the ask on one node, and fills all terms. */
 void sl_score(const struct sl_view *view, const struct sl_ask *ask, const struct sl_demand *demand,
               const struct sl_score_config *config, struct sl_score *out);
+
+/* Says for an ask that fits what the term contention is made of: "neighbours on GPU 0: 2, busy 92
+ * %, leave 33 %; neighbours on GPU 1: Stale". Empty where nothing is measured of the node, or the
+ * ask shares no GPU. Cut to size bytes, with the NUL. */
+void sl_contention_text(const struct sl_view *view, const struct sl_ask *ask, char *out,
+                        size_t size);
 
 /* Maps totals (0..100) to the wire's 0..10. The best node - highest total, among equals the one
  * with the lowest rank - alone gets 10; the others get floor(total * 9 / 100). rank[i] orders

@@ -23,6 +23,7 @@ struct sl_usage_rule {
     int64_t horizon_us;      /* PEAKS: memory grows on as in the window for that long */
     int32_t margin_permille; /* PEAKS: on top of what was seen */
     size_t least;            /* samples that decide; at least SL_HARVEST_SAMPLES_MIN */
+    bool apart;              /* as in struct sl_measured */
 };
 
 enum { SL_USAGE_LIVES_MAX = 16 };
@@ -38,8 +39,9 @@ struct sl_usage_life {
 
 /* What is kept of a GPU between two judgements. A zeroed one is empty. */
 struct sl_usage_unit {
-    uint64_t pods;    /* sl_view_pods_of() last time */
-    int64_t since_us; /* when these pods were first seen together */
+    uint64_t pods;      /* sl_view_pods_of() last time */
+    int64_t since_us;   /* when these pods were first seen together */
+    int64_t changed_us; /* just after that; 0 when nobody has seen others there before */
     struct sl_usage_life life[SL_USAGE_LIVES_MAX];
     uint8_t n;
 };

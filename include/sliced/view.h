@@ -63,7 +63,7 @@ struct sl_view {
     int32_t *instance_used; /* replicas in use, by node->instance (1 for an exclusive instance) */
     int64_t *instance_mib;  /* declared GPU memory in use, by node->instance */
     struct sl_measured *measured; /* by node->device; NULL: no telemetry of this node. A room that
-                                     was measured beside other pods is -1 here */
+                                     was measured beside other pods is -1 here, and a load 1000 */
     struct sl_resident *resident; /* by creation time, then UID */
     struct sl_assignment_part *part;
     struct sl_assignment_part *more; /* the memory of part once that outgrew the view */

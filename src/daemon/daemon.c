@@ -396,6 +396,9 @@ static void daemon_reload(struct daemon *daemon)
         return;
     }
     sl_store_set_one_equal_share(daemon->store, fresh.gpushare.one_equal_share);
+    if (daemon->telemetry != NULL) {
+        sl_telemetry_configure(daemon->telemetry, &fresh);
+    }
     if (daemon->cluster != NULL) {
         sl_cluster_configure(daemon->cluster, &fresh);
     } else if (daemon->worker != NULL) {

@@ -39,6 +39,7 @@ struct sl_telemetry {
     size_t n_measured, cap_measured;
 
     pthread_mutex_t lock; /* guards what follows */
+    bool apart;           /* of struct sl_usage_rule */
     struct sl_units units;
     struct sl_telemetry_stats stats;
     bool answered;

@@ -14,7 +14,7 @@ static void coarsen(struct sl_measured *measured)
 {
     int32_t *const down[] = {&measured->room_mib};
     int32_t *const near[] = {&measured->used_mib, &measured->over_mib, &measured->reserve_mib};
-    int16_t *const share[] = {&measured->busy, &measured->bandwidth};
+    int16_t *const share[] = {&measured->busy, &measured->bandwidth, &measured->load};
     for (size_t i = 0; i < sizeof(down) / sizeof(down[0]); i++) {
         *down[i] = *down[i] < 0 ? *down[i] : *down[i] / MIB_STEP * MIB_STEP;
     }
@@ -159,6 +159,7 @@ void sl_telemetry_judge(struct sl_telemetry *telemetry)
         return;
     }
     (void)pthread_mutex_lock(&telemetry->lock);
+    rule.apart = telemetry->apart;
     memset(telemetry->stats.by_state, 0, sizeof(telemetry->stats.by_state));
     telemetry->stats.idle_pods = 0;
     telemetry->stats.idle_gpus = 0;

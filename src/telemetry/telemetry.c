@@ -48,6 +48,15 @@ static int make_access(struct sl_telemetry *telemetry, const struct sl_config *c
     return access->password == NULL ? sl_error_nomem(err) : 0;
 }
 
+void sl_telemetry_configure(struct sl_telemetry *telemetry, const struct sl_config *config)
+{
+    const struct sl_ask share = {.n = 1, .item = {{.kind = SL_KIND_MEMORY}}};
+    const int32_t *weight = sl_score_weights(&config->score, &share);
+    (void)pthread_mutex_lock(&telemetry->lock);
+    telemetry->apart = weight[SL_TERM_CONTENTION] != 0;
+    (void)pthread_mutex_unlock(&telemetry->lock);
+}
+
 struct sl_telemetry *sl_telemetry_new(const struct sl_config *config, struct sl_store *store,
                                       struct sl_error *err)
 {
@@ -62,6 +71,7 @@ struct sl_telemetry *sl_telemetry_new(const struct sl_config *config, struct sl_
     telemetry->store = store;
     (void)pthread_mutex_init(&telemetry->lock, NULL);
     sl_arena_init(&telemetry->arena, (size_t)4 * SECRET_MAX);
+    sl_telemetry_configure(telemetry, config);
     telemetry->units.max = (size_t)config->telemetry.max_units;
     telemetry->units.window = (uint16_t)config->telemetry.window;
     sl_question_node_labels(config, answer.node_label);

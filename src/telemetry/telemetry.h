@@ -16,6 +16,9 @@ struct sl_telemetry *sl_telemetry_new(const struct sl_config *config, struct sl_
                                       struct sl_error *err);
 /* Asks for the first time soon. */
 int sl_telemetry_start(struct sl_telemetry *telemetry, struct sl_error *err);
+/* Takes over from a reloaded configuration what needs no restart: whether score.weights has shares
+ * of memory kept apart. From the next answer on. */
+void sl_telemetry_configure(struct sl_telemetry *telemetry, const struct sl_config *config);
 void sl_telemetry_free(struct sl_telemetry *telemetry); /* NULL is allowed */
 
 /* Is told, after each answer, of each pod that idles (telemetry.idleAfter) or uses more than it

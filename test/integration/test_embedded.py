@@ -162,7 +162,7 @@ def test_explain_ranks_nodes_as_prioritize_does(start):
     assert explained["nodes"][0]["score"]["wire"] == 10
     assert explained["summary"]["fit"] == len(fits)
     assert sum(r["nodes"] for r in explained["summary"]["reasons"]) == len(names) - len(fits)
-    terms = {"availability", "packing", "spreading", "fragmentation", "whole"}
+    terms = {"availability", "packing", "spreading", "fragmentation", "whole", "contention"}
     assert set(explained["weights"]) == terms
 
 

@@ -157,24 +157,45 @@ static bool has_part_on(const struct target *target, unsigned device)
     return false;
 }
 
+/* What a device costs that a share of memory goes to; the first that differs decides. */
+struct price {
+    bool fresh; /* it could be given whole to the same pod */
+    bool busy;  /* its pods leave it little of the GPU's time */
+    int64_t free;
+};
+
+static bool is_cheaper(const struct price *a, const struct price *b)
+{
+    if (a->fresh != b->fresh) {
+        return b->fresh;
+    }
+    return a->busy != b->busy ? b->busy : a->free < b->free;
+}
+
+static bool is_busy(const struct sl_view *view, unsigned device)
+{
+    const struct sl_measured *measured = view->measured == NULL ? NULL : &view->measured[device];
+    return measured != NULL && measured->apart && measured->n_pods > 0 &&
+           measured->load > SL_LOAD_HIGH;
+}
+
 /* Places one part of that many units; false when no device has room for it. */
 static bool place_share(const struct target *target, struct sl_place_how how, int64_t units)
 {
     const struct sl_scratch *scratch = target->scratch;
     const struct sl_node *node = scratch->view->node;
     int best = -1;
-    bool best_untouched = false;
-    int64_t best_free = 0;
+    struct price least = {.free = 0};
     for (unsigned i = 0; i < node->n_devices; i++) {
-        int64_t free = sl_room_of_memory(scratch, i, how.any_health);
-        if (free < units || has_part_on(target, i)) {
+        struct price price = {.free = sl_room_of_memory(scratch, i, how.any_health)};
+        if (price.free < units || has_part_on(target, i)) {
             continue;
         }
-        bool fresh = how.spare_untouched && sl_device_untouched(&scratch->device[i]);
-        if (best < 0 || fresh < best_untouched || (fresh == best_untouched && free < best_free)) {
+        price.fresh = how.spare_untouched && sl_device_untouched(&scratch->device[i]);
+        price.busy = is_busy(scratch->view, i);
+        if (best < 0 || is_cheaper(&price, &least)) {
             best = (int)i;
-            best_untouched = fresh;
-            best_free = free;
+            least = price;
         }
     }
     return best >= 0 && add_part(target, best, -1, units);

@@ -315,16 +315,41 @@ static void count_over(struct sl_scratch *scratch, unsigned device, int64_t over
     }
 }
 
-/* Residents were placed without it: a room that was measured beside other pods holds no more. */
+static bool is_on(const struct sl_view *view, const struct sl_resident *resident, unsigned device)
+{
+    const struct sl_assignment_part *part = view->part + resident->first_part;
+    for (unsigned p = 0; p < resident->n_parts; p++) {
+        if (part[p].device == (int16_t)device) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static uint16_t pods_on(const struct sl_view *view, unsigned device)
+{
+    uint16_t n = 0;
+    for (unsigned i = 0; i < view->n_residents && n < UINT16_MAX; i++) {
+        n = (uint16_t)(n + is_on(view, &view->resident[i], device));
+    }
+    return n;
+}
+
+/* Residents were placed without it. What was measured beside other pods holds no more: there is no
+ * room, and a pod that has come may keep the GPU busy all the time. */
 static void take_measured(struct sl_view *view, struct sl_scratch *scratch,
                           const struct sl_host_use *others)
 {
     for (unsigned i = 0; i < others->n_measured && i < view->node->n_devices; i++) {
         struct sl_measured *measured = &view->measured[i];
         *measured = others->measured[i];
-        if (measured->room_mib >= 0 && measured->pods != sl_view_pods_of(view, i)) {
+        measured->n_pods = pods_on(view, i);
+        bool known = measured->room_mib >= 0 || measured->load >= 0;
+        if (known && measured->pods != sl_view_pods_of(view, i)) {
             measured->room_mib = -1;
             measured->by = SL_SHARING_ASKS;
+            measured->load = measured->load < 0 ? -1 : 1000;
+            measured->settled = false;
         }
         count_over(scratch, i, measured->over_mib);
     }
@@ -351,13 +376,9 @@ uint64_t sl_view_pods_of(const struct sl_view *view, unsigned device)
     uint64_t sum = 0;
     for (unsigned i = 0; i < view->n_residents; i++) {
         const struct sl_resident *resident = &view->resident[i];
-        const struct sl_assignment_part *part = view->part + resident->first_part;
-        for (unsigned p = 0; p < resident->n_parts; p++) {
-            if (part[p].device == (int16_t)device) {
-                sum += sl_hash(resident->pod->uid, strlen(resident->pod->uid));
-                break;
-            }
-        }
+        sum += is_on(view, resident, device)
+                   ? sl_hash(resident->pod->uid, strlen(resident->pod->uid))
+                   : 0;
     }
     return sum == 0 ? 1 : sum;
 }

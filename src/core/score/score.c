@@ -4,6 +4,7 @@
 
 #include "core/node/pool.h"
 #include "core/place/choose.h"
+#include "core/score/contention.h"
 #include "core/score/idle.h"
 
 /* One whole device, in the unit of losses: slices of 4, 8 and 12 divide it. */
@@ -14,7 +15,7 @@ const char *sl_term_name(enum sl_term term)
     static const char *const names[SL_TERM_COUNT] = {
         [SL_TERM_AVAILABILITY] = "availability",   [SL_TERM_PACKING] = "packing",
         [SL_TERM_SPREADING] = "spreading",         [SL_TERM_WHOLE] = "whole",
-        [SL_TERM_FRAGMENTATION] = "fragmentation",
+        [SL_TERM_FRAGMENTATION] = "fragmentation", [SL_TERM_CONTENTION] = "contention",
     };
     return names[term];
 }
@@ -271,21 +272,17 @@ static int32_t packing_of(const struct sl_view *view, const struct sl_ask *ask, 
     return (int32_t)(sum / ask->n);
 }
 
-static int32_t total_of(const struct sl_score *score, const int32_t *weight)
+/* Without any weight all terms weigh the same. */
+static int32_t total_of(const struct sl_score *score, const int32_t *weight, bool alike)
 {
     int64_t sum = 0;
     int64_t weights = 0;
     for (unsigned i = 0; i < SL_TERM_COUNT; i++) {
-        sum += (int64_t)weight[i] * score->term[i];
-        weights += weight[i];
+        int64_t own = score->term[i] == SL_SCORE_UNKNOWN ? 0 : alike ? 1 : weight[i];
+        sum += own * score->term[i];
+        weights += own;
     }
-    if (weights == 0) {
-        weights = SL_TERM_COUNT;
-        for (unsigned i = 0; i < SL_TERM_COUNT; i++) {
-            sum += score->term[i];
-        }
-    }
-    return (int32_t)((2 * sum + weights) / (2 * weights));
+    return weights == 0 ? 50 : (int32_t)((2 * sum + weights) / (2 * weights));
 }
 
 static bool any_weight(const int32_t *weight)
@@ -380,7 +377,10 @@ static void score_fitting(struct sl_scorer *scorer, const struct sl_view *view,
     for (unsigned i = 0; i < ask->n; i++) {
         pool[i] = sl_view_pool(view, ask->item[i].key);
     }
-    *out = (struct sl_score){0};
+    *out = (struct sl_score){.term = {[SL_TERM_CONTENTION] = SL_SCORE_UNKNOWN}};
+    if (wants(scorer, SL_TERM_CONTENTION)) {
+        out->term[SL_TERM_CONTENTION] = sl_contention_of(view, ask);
+    }
     if (ask->n > 0) {
         out->term[SL_TERM_PACKING] = packing_of(view, ask, pool);
         out->term[SL_TERM_SPREADING] = 100 - out->term[SL_TERM_PACKING];
@@ -394,7 +394,7 @@ static void score_fitting(struct sl_scorer *scorer, const struct sl_view *view,
         sl_idle_terms(scorer, view, pool, out);
     }
     mind_memory(view, ask, out);
-    out->total = total_of(out, scorer->term_weight);
+    out->total = total_of(out, scorer->term_weight, !any_weight(scorer->term_weight));
 }
 
 /* Mixes the view's digest with the free CPU, if that matters. */

@@ -6,8 +6,19 @@ const struct sl_measured sl_measured_none = {.room_mib = -1,
                                              .used_mib = SL_SERIES_UNKNOWN,
                                              .busy = SL_SERIES_UNKNOWN,
                                              .bandwidth = SL_SERIES_UNKNOWN,
+                                             .load = SL_SERIES_UNKNOWN,
                                              .by = SL_SHARING_ASKS,
                                              .state = SL_SERIES_ABSENT};
+
+int32_t sl_measured_left(const struct sl_measured *measured)
+{
+    if (measured->load < 0) {
+        return -1;
+    }
+    int32_t equal = 1000 / (measured->n_pods + 1);
+    int32_t rest = 1000 - measured->load;
+    return measured->n_pods == 0 ? 1000 : rest > equal ? rest : equal;
+}
 
 const char *sl_sharing_name(enum sl_sharing sharing)
 {

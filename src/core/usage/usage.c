@@ -267,6 +267,40 @@ static int32_t over_of(const struct sl_series *series, const struct crowd *crowd
     return over ? clamp_mib(last.lowest_mib - crowd->asks_mib) : 0;
 }
 
+/* ---- load ---- */
+
+static int16_t higher(int64_t a, int64_t b)
+{
+    return (int16_t)(a > b ? a : b);
+}
+
+/* Samples from before the last pod came, or went, are of other pods. */
+static void judge_load(const struct sl_series *series, const struct sl_usage_rule *rule,
+                       const struct crowd *crowd, int64_t changed_us, int32_t *used,
+                       struct sl_measured *out)
+{
+    int64_t since_us = crowd->starting                  ? rule->now_us
+                       : crowd->started_us > changed_us ? crowd->started_us
+                                                        : changed_us;
+    struct sl_window_rule window = {.now_us = rule->now_us,
+                                    .since_us = since_us,
+                                    .least = rule->least,
+                                    .stale_us = rule->stale_us,
+                                    .gap_us = rule->gap_us,
+                                    .future_us = rule->future_us};
+    size_t n = 0;
+    enum sl_series_state state = sl_series_window(series, &window, used, &n);
+    if (sl_series_last(series, SL_FIGURE_BUSY) < 0 || state == SL_SERIES_GAPPY) {
+        return;
+    }
+    int64_t busy = sl_series_mean(series, SL_FIGURE_BUSY, since_us);
+    out->settled = state == SL_SERIES_GOOD && busy >= 0;
+    out->load = 1000;
+    if (out->settled) {
+        out->load = higher(busy, sl_series_mean(series, SL_FIGURE_BANDWIDTH, since_us));
+    }
+}
+
 void sl_usage_judge(const struct sl_view *view, unsigned device, const struct sl_series *series,
                     const struct sl_usage_rule *rule, struct sl_usage_unit *unit,
                     struct sl_peaks *peaks, int32_t *used, struct sl_measured *out)
@@ -285,6 +319,7 @@ void sl_usage_judge(const struct sl_view *view, unsigned device, const struct sl
     out->pods = sl_view_pods_of(view, device);
     out->by_use = rule->sharing != SL_SHARING_ASKS && is_shared(view, device);
     if (unit->pods != out->pods) {
+        unit->changed_us = unit->pods == 0 ? 0 : rule->now_us + 1;
         unit->pods = out->pods;
         unit->since_us = rule->now_us;
     }
@@ -295,6 +330,8 @@ void sl_usage_judge(const struct sl_view *view, unsigned device, const struct sl
     out->used_mib = used[0];
     out->busy = (int16_t)sl_series_mean(series, SL_FIGURE_BUSY, 0);
     out->bandwidth = (int16_t)sl_series_mean(series, SL_FIGURE_BANDWIDTH, 0);
+    out->apart = rule->apart;
+    judge_load(series, rule, &crowd, unit->changed_us, used, out);
     struct sl_extent since = sl_series_extent(series, unit->since_us, SIZE_MAX);
     if (since.n > 0) {
         watch(view, device, &crowd, unit, since.highest_mib);

@@ -127,7 +127,12 @@ static void write_choice(struct sl_writer *w, const struct sl_explain *explain,
     struct sl_assignment assignment = {.n = 0};
     sl_write_member_object(w, "score");
     for (unsigned i = 0; i < SL_TERM_COUNT; i++) {
-        sl_write_member_i64(w, sl_term_name((enum sl_term)i), row->score.term[i]);
+        sl_write_key(w, sl_term_name((enum sl_term)i));
+        if (row->score.term[i] == SL_SCORE_UNKNOWN) {
+            sl_write_null(w);
+        } else {
+            sl_write_i64(w, row->score.term[i]);
+        }
     }
     sl_write_member_i64(w, "total", row->score.total);
     sl_write_member_i64(w, "wire", row->wire);
@@ -140,16 +145,25 @@ static void write_choice(struct sl_writer *w, const struct sl_explain *explain,
     }
 }
 
+/* Appends what follows, if anything. */
+static void text_join(char *out, size_t size, const char *more)
+{
+    size_t len = strlen(out);
+    if (more[0] != '\0' && len < size) {
+        (void)snprintf(out + len, size - len, "%s%s", len == 0 ? "" : "; ", more);
+    }
+}
+
 static void row_text(const struct sl_explain *explain, const struct sl_explain_row *row, char *out,
                      size_t size)
 {
     (void)sl_verdict_text(&row->verdict, &explain->ask, explain->pod->malformed, out, size);
-    size_t len = strlen(out);
+    const struct sl_view *view = sl_explain_view(explain, row);
     char use[SL_EXPLAIN_TEXT_MAX / 2];
-    sl_usage_text(sl_explain_view(explain, row), &explain->ask, use, sizeof(use));
-    if (use[0] != '\0' && len < size) {
-        (void)snprintf(out + len, size - len, "%s%s", len == 0 ? "" : "; ", use);
-    }
+    sl_usage_text(view, &explain->ask, use, sizeof(use));
+    text_join(out, size, use);
+    sl_contention_text(view, &explain->ask, use, sizeof(use));
+    text_join(out, size, row->fits ? use : "");
 }
 
 static void write_row(struct sl_writer *w, const struct sl_explain *explain,
@@ -233,22 +247,25 @@ static void write_json(struct sl_request *request, const struct sl_explain *expl
 
 /* ---- table ---- */
 
-/* Writes the terms that have a weight; all where none has. */
-static void put_terms(struct sl_grid *table, const struct sl_score *score, const int32_t *weight)
+/* Writes the terms that have a weight, all where none has, then what is behind them. */
+static void put_terms(struct sl_grid *table, const struct sl_score *score, const int32_t *weight,
+                      const char *behind)
 {
-    char text[PARTS_TEXT];
+    char text[SL_EXPLAIN_TEXT_MAX];
     int at = 0;
     bool all = true;
+    text[0] = '\0';
     for (unsigned i = 0; i < SL_TERM_COUNT; i++) {
         all = all && weight[i] == 0;
     }
     for (unsigned i = 0; i < SL_TERM_COUNT && at >= 0 && at < PARTS_TEXT; i++) {
-        if (all || weight[i] != 0) {
+        if (score->term[i] != SL_SCORE_UNKNOWN && (all || weight[i] != 0)) {
             int n = snprintf(text + at, (size_t)(PARTS_TEXT - at), "%s%s %d", at > 0 ? ", " : "",
                              sl_term_name((enum sl_term)i), (int)score->term[i]);
             at = n < 0 ? n : at + n;
         }
     }
+    text_join(text, sizeof(text), behind);
     sl_grid_text(table, text);
 }
 
@@ -276,7 +293,8 @@ static void add_row(struct sl_grid *table, const struct sl_explain *explain,
     sl_grid_i64(table, row->score.total);
     sl_grid_i64(table, row->wire);
     sl_grid_text(table, text);
-    put_terms(table, &row->score, weight);
+    sl_contention_text(view, &explain->ask, text, sizeof(text));
+    put_terms(table, &row->score, weight, text);
 }
 
 static void write_rows_table(struct sl_request *request, const struct sl_explain *explain,

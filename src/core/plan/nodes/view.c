@@ -55,7 +55,10 @@ struct sl_view *sl_plan_node_with(struct sl_planner *planner, const struct sl_pl
         memory = sl_sat_add(memory, memory_of(nomination));
         pods++;
     }
-    const struct sl_host_use others = {.withheld = base->withheld};
+    const struct sl_host_use others = {.withheld = base->withheld,
+                                       .measured = base->measured,
+                                       .n_measured =
+                                           base->measured == NULL ? 0 : base->node->n_devices};
     struct sl_view *view = sl_view_new_beside(node->node, planner->scratch.pod_list, n, &others);
     if (view != NULL) {
         view->cpu_milli = cpu;

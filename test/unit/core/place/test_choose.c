@@ -143,7 +143,11 @@ static struct rig *random_node(uint64_t *seed)
             rig_instance(rig, d, (int)i, first);
         }
         rig->device[d].mig |= rig_random(seed, 8) == 0;
+        rig->measured[d] = sl_measured_none;
+        rig->measured[d].load = (int16_t)((int)rig_random(seed, 3) * 500 - 1);
+        rig->measured[d].apart = rig_random(seed, 2) == 0;
     }
+    rig->n_measured = rig_random(seed, 2) * n;
     return rig;
 }
 

@@ -159,6 +159,46 @@ static void memory_takes_the_smallest_share_that_suffices(void **state)
     rig_free(rig);
 }
 
+static void measure(struct rig *rig, unsigned device, int16_t load, bool apart)
+{
+    rig->measured[device] = sl_measured_none;
+    rig->measured[device].pods = sl_view_pods_of(rig_view(rig), device);
+    rig->measured[device].load = load;
+    rig->measured[device].apart = apart;
+}
+
+/* gpushare's device plugin takes the GPU that it is told, and so shares of memory can be kept off a
+ * busy one; replicas are dealt out by NVIDIA's plugin, which asks nobody. */
+static void shares_of_memory_keep_off_busy_gpus(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of_gpus(3, 16);
+    struct sl_ask share = rig_ask(MEM, 4);
+    struct sl_ask large = rig_ask(MEM, 10);
+    struct sl_ask beside = rig_ask2(MEM, 4, GPU, 1);
+    rig_run(rig, &large, MEM "=0*10");
+    rig_run(rig, &share, MEM "=1*4");
+    for (unsigned i = 0; i < 3; i++) {
+        measure(rig, i, i == 0 ? 501 : 40, true);
+    }
+    rig->n_measured = 3;
+    assert_string_equal(rig_choose(rig, &share), MEM "=1*4");
+    measure(rig, 0, 500, true); /* half its time is left */
+    assert_string_equal(rig_choose(rig, &share), MEM "=0*4");
+    measure(rig, 0, 1000, false); /* score.weights.contention is 0 */
+    assert_string_equal(rig_choose(rig, &share), MEM "=0*4");
+    measure(rig, 0, -1, true); /* not known: as without telemetry */
+    assert_string_equal(rig_choose(rig, &share), MEM "=0*4");
+    measure(rig, 0, 1000, true);
+    measure(rig, 1, 1000, true);
+    assert_string_equal(rig_choose(rig, &share), MEM "=2*4");            /* the unused one */
+    assert_string_equal(rig_choose(rig, &beside), MEM "=0*4;" GPU "=2"); /* it is wanted whole */
+    measure(rig, 1, 40, true);
+    rig_run(rig, &share, MEM "=1*4"); /* it may have work all the time */
+    assert_string_equal(rig_choose(rig, &share), MEM "=2*4");
+    rig_free(rig);
+}
+
 static void mixed_sizes_are_not_averaged(void **state)
 {
     (void)state;
@@ -653,6 +693,7 @@ int main(void)
         cmocka_unit_test(millions_of_replicas_are_dealt_at_once),
         cmocka_unit_test(replicas_of_instances_are_on_instances),
         cmocka_unit_test(memory_takes_the_smallest_share_that_suffices),
+        cmocka_unit_test(shares_of_memory_keep_off_busy_gpus),
         cmocka_unit_test(mixed_sizes_are_not_averaged),
         cmocka_unit_test(whole_and_memory_of_one_pod_are_on_different_devices),
         cmocka_unit_test(memory_spares_untouched_devices_for_the_whole_gpus_beside_it),

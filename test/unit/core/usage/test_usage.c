@@ -349,6 +349,108 @@ static void short_or_mixed_lives_teach_nothing(void **state)
     assert_int_equal(sl_peaks_lives(scene->peaks, OTHER), 0);
 }
 
+/* ---- load ---- */
+
+/* As uses(), and a part of the time busy, in permille. */
+static void works(struct scene *scene, int seconds, int64_t busy)
+{
+    for (int i = 0; i < seconds; i++) {
+        uses(scene, 1, 1000);
+        assert_true(
+            sl_series_put(&scene->series, (int64_t)scene->now * SECOND, SL_FIGURE_BUSY, busy));
+    }
+}
+
+static void load_is_measured_since_the_last_pod_came(void **state)
+{
+    struct scene *scene = *state;
+    works(scene, 30, 0);
+    assert_int_equal(judged(scene).load, 0);
+    runs(scene, 1000, SAME);
+    (void)judged(scene);
+    works(scene, 19, 900);
+    struct sl_measured measured = judged(scene);
+    assert_int_equal(measured.load, 1000); /* until it is known */
+    assert_false(measured.settled);
+    works(scene, 1, 900);
+    measured = judged(scene);
+    assert_int_equal(measured.load, 900);
+    assert_true(measured.settled);
+    runs(scene, 1000, SAME)->started_us = 0; /* on its way */
+    works(scene, 30, 900);
+    assert_int_equal(judged(scene).load, 1000);
+}
+
+static void load_is_measured_since_the_last_pod_went(void **state)
+{
+    struct scene *scene = *state;
+    runs(scene, 1000, SAME);
+    runs(scene, 1000, SAME);
+    works(scene, 40, 900);
+    assert_int_equal(judged(scene).load, 900);
+    scene->rig->n_pods = 1;
+    assert_int_equal(judged(scene).load, 1000);
+    works(scene, 20, 100);
+    assert_int_equal(judged(scene).load, 100);
+}
+
+static void pods_that_ran_before_the_daemon_started_have_a_load_at_once(void **state)
+{
+    struct scene *scene = *state;
+    runs(scene, 1000, SAME);
+    works(scene, 20, 300);
+    assert_int_equal(judged(scene).load, 300);
+}
+
+static void memory_that_is_busier_than_the_processors_is_the_load(void **state)
+{
+    struct scene *scene = *state;
+    runs(scene, 1000, SAME);
+    works(scene, 20, 300);
+    assert_true(
+        sl_series_put(&scene->series, (int64_t)scene->now * SECOND, SL_FIGURE_BANDWIDTH, 800));
+    assert_int_equal(judged(scene).load, 800);
+}
+
+static void load_of_which_nothing_recent_is_known_is_not_guessed(void **state)
+{
+    struct scene *scene = *state;
+    runs(scene, 1000, SAME);
+    assert_int_equal(judged(scene).load, -1); /* absent */
+    uses(scene, 30, 1000);
+    assert_int_equal(judged(scene).load, -1); /* memory alone */
+    works(scene, 30, 500);
+    assert_int_equal(judged(scene).load, 500);
+    scene->now += 6;
+    works(scene, 1, 500);
+    assert_int_equal(judged(scene).load, -1); /* gappy */
+    works(scene, CAP, 500);
+    assert_int_equal(judged(scene).load, 500);
+    scene->now += 31;
+    assert_int_equal(judged(scene).load, -1); /* stale */
+}
+
+/* Whoever creates a pod writes its memory and its images (which make the workload): the load is the
+ * GPU's, whatever they say. */
+static void load_does_not_depend_on_what_pods_say_of_themselves(void **state)
+{
+    static const struct {
+        int32_t mib;
+        uint32_t workload;
+    } says[] = {{0, 0}, {1, SAME}, {TOTAL, SAME}, {INT32_MAX, OTHER}};
+    struct scene *scene = *state;
+    learn(scene, SAME, 1);
+    for (size_t i = 0; i < sizeof says / sizeof says[0]; i++) {
+        scene->rig->n_pods = 0;
+        (void)judged(scene);
+        runs(scene, says[i].mib, says[i].workload);
+        works(scene, 20, 640);
+        scene->unit = (struct sl_usage_unit){0};
+        assert_int_equal(judged(scene).load, 640);
+        assert_int_equal(sl_measured_left(&rig_view(scene->rig)->measured[0]), 500);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -372,6 +474,18 @@ int main(void)
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(lives_that_ended_teach_their_peak, set_up, tear_down),
         cmocka_unit_test_setup_teardown(short_or_mixed_lives_teach_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(load_is_measured_since_the_last_pod_came, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(load_is_measured_since_the_last_pod_went, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(pods_that_ran_before_the_daemon_started_have_a_load_at_once,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(memory_that_is_busier_than_the_processors_is_the_load,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(load_of_which_nothing_recent_is_known_is_not_guessed,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(load_does_not_depend_on_what_pods_say_of_themselves, set_up,
+                                        tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

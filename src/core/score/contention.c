@@ -1,0 +1,78 @@
+/* The term contention: what neighbours on a shared GPU leave of its time, by what was measured. */
+#include "core/score/contention.h"
+
+#include <stdio.h>
+
+enum { SAID_MAX = 3 };
+
+/* The devices that the ask would share, as bits; 0: none, or nothing is measured of the node.
+ * Instances and whole GPUs have no neighbours. */
+static uint64_t devices_shared(const struct sl_view *view, const struct sl_ask *ask)
+{
+    struct sl_assignment given;
+    uint64_t bits = 0;
+    if (view->measured == NULL || ask->n == 0 || !sl_choose(view, ask, &given, NULL)) {
+        return 0;
+    }
+    for (unsigned i = 0; i < given.n; i++) {
+        const struct sl_assignment_part *part = &given.part[i];
+        int pool = sl_view_pool(view, ask->item[part->item].key);
+        enum sl_kind kind = view->node->pool[pool].kind;
+        bool shared = kind == SL_KIND_REPLICA || kind == SL_KIND_MEMORY;
+        if (shared && part->device >= 0 && part->instance < 0) {
+            bits |= UINT64_C(1) << part->device;
+        }
+    }
+    return bits;
+}
+
+int32_t sl_contention_of(const struct sl_view *view, const struct sl_ask *ask)
+{
+    uint64_t bits = devices_shared(view, ask);
+    int32_t least = 1000;
+    for (unsigned i = 0; bits != 0 && i < view->node->n_devices; i++) {
+        int32_t left = (bits >> i & 1) != 0 ? sl_measured_left(&view->measured[i]) : 1000;
+        least = left < least ? left : least;
+    }
+    return bits == 0 || least < 0 ? SL_SCORE_UNKNOWN : least / 10;
+}
+
+static void say_device(const struct sl_device *device, const struct sl_measured *m, char *out,
+                       size_t size)
+{
+    int gpu = device->index;
+    unsigned n = m->n_pods;
+    int left = (int)sl_measured_left(m) / 10;
+    if (m->load < 0) {
+        (void)snprintf(out, size, "neighbours on GPU %d: %s", gpu,
+                       m->state == SL_SERIES_GOOD ? "not told how busy"
+                                                  : sl_series_state_name(m->state));
+    } else if (n == 0) {
+        (void)snprintf(out, size, "neighbours on GPU %d: none", gpu);
+    } else if (m->settled) {
+        (void)snprintf(out, size, "neighbours on GPU %d: %u, busy %d %%, leave %d %%", gpu, n,
+                       m->load / 10, left);
+    } else {
+        (void)snprintf(out, size, "neighbours on GPU %d: %u, new and taken as busy, leave %d %%",
+                       gpu, n, left);
+    }
+}
+
+void sl_contention_text(const struct sl_view *view, const struct sl_ask *ask, char *out,
+                        size_t size)
+{
+    uint64_t bits = devices_shared(view, ask);
+    size_t len = 0;
+    unsigned said = 0;
+    out[0] = '\0';
+    for (unsigned i = 0; bits != 0 && i < view->node->n_devices && said < SAID_MAX; i++) {
+        if ((bits >> i & 1) == 0) {
+            continue;
+        }
+        char one[96];
+        say_device(&view->node->device[i], &view->measured[i], one, sizeof(one));
+        int wrote = snprintf(out + len, size - len, "%s%s", said > 0 ? "; " : "", one);
+        len = wrote >= 0 && len + (size_t)wrote < size ? len + (size_t)wrote : size - 1;
+        said++;
+    }
+}

@@ -1,0 +1,205 @@
+/* The term contention: what neighbours leave of a shared GPU's time. */
+#include "score_rig.h"
+
+static const struct sl_score_config only_contention = {.weight = {[SL_TERM_CONTENTION] = 1}};
+
+/* One node of time-sliced GPUs, ten replicas each, and of shares of their memory. */
+static struct rig *shared_gpus(unsigned n)
+{
+    struct rig *rig = rig_new();
+    unsigned pool = rig_pool(rig, SHARED, SL_KIND_REPLICA, 10 * (int64_t)n);
+    rig->pool[pool].replicas = 10;
+    rig_pool(rig, MEM, SL_KIND_MEMORY, 16 * (int64_t)n);
+    for (unsigned i = 0; i < n; i++) {
+        rig_device(rig, 16);
+    }
+    return rig;
+}
+
+static void put_pod(struct rig *rig, unsigned device)
+{
+    char where[64];
+    struct sl_ask one = rig_ask(SHARED, 1);
+    snprintf(where, sizeof where, SHARED "=%u", device);
+    rig_run(rig, &one, where);
+}
+
+/* Measured beside the pods that are there now. */
+static void put_load(struct rig *rig, unsigned device, int16_t load)
+{
+    for (size_t i = rig->n_measured; i <= device; i++) {
+        rig->measured[i] = sl_measured_none;
+    }
+    rig->n_measured = device + 1 > rig->n_measured ? device + 1 : rig->n_measured;
+    struct sl_measured *measured = &rig->measured[device];
+    measured->pods = sl_view_pods_of(rig_view(rig), device);
+    measured->state = SL_SERIES_GOOD;
+    measured->load = load;
+    measured->settled = true;
+}
+
+static int32_t contention(struct rig *rig, const struct sl_ask *ask)
+{
+    struct sl_score s;
+    sl_score(rig_view(rig), ask, NULL, &only_contention, &s);
+    assert_int_equal(
+        s.total, s.term[SL_TERM_CONTENTION] == SL_SCORE_UNKNOWN ? 50 : s.term[SL_TERM_CONTENTION]);
+    return s.term[SL_TERM_CONTENTION];
+}
+
+static void one_pod_more_gets_what_others_leave_and_an_equal_part_at_least(void **state)
+{
+    static const struct {
+        int16_t load;
+        uint16_t n_pods;
+        int32_t left;
+    } rows[] = {{-1, 0, -1},    {-1, 3, -1},    {0, 0, 1000},  {1000, 0, 1000},
+                {0, 1, 1000},   {300, 1, 700},  {500, 1, 500}, {800, 1, 500},
+                {1000, 1, 500}, {1000, 4, 200}, {700, 4, 300}, {1000, UINT16_MAX, 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct sl_measured measured = {.load = rows[i].load, .n_pods = rows[i].n_pods};
+        assert_int_equal(sl_measured_left(&measured), rows[i].left);
+    }
+}
+
+static void idle_neighbour_scores_above_a_busy_one(void **state)
+{
+    (void)state;
+    struct rig *rig = shared_gpus(1);
+    struct sl_ask one = rig_ask(SHARED, 1);
+    struct sl_ask share = rig_ask(MEM, 4);
+    put_pod(rig, 0);
+    put_load(rig, 0, 920);
+    assert_int_equal(contention(rig, &one), 50);
+    assert_int_equal(contention(rig, &share), 50);
+    put_load(rig, 0, 40);
+    assert_int_equal(contention(rig, &one), 96);
+    put_pod(rig, 0); /* it may have work all the time */
+    assert_int_equal(contention(rig, &one), 33);
+    rig_free(rig);
+}
+
+static void of_several_gpus_the_busiest_counts(void **state)
+{
+    (void)state;
+    struct rig *rig = shared_gpus(3);
+    struct sl_ask three = rig_ask(SHARED, 3);
+    for (unsigned i = 0; i < 3; i++) {
+        put_pod(rig, i);
+    }
+    put_load(rig, 0, 0);
+    put_load(rig, 1, 400);
+    put_load(rig, 2, 100);
+    assert_int_equal(contention(rig, &three), 60);
+    rig->measured[2] = sl_measured_none;
+    assert_int_equal(contention(rig, &three), SL_SCORE_UNKNOWN);
+    rig_free(rig);
+}
+
+/* Decisions without telemetry, or with one that is too old, are those of other terms alone. */
+static void where_nothing_is_measured_the_total_is_that_of_the_other_terms(void **state)
+{
+    static const struct sl_score_config without = {.weight = {7, 3, 2, 5, 1, 0}};
+    static const struct sl_score_config with = {.weight = {7, 3, 2, 5, 1, 900}};
+    (void)state;
+    struct rig *rig = shared_gpus(2);
+    struct sl_ask asks[] = {rig_ask(SHARED, 1), rig_ask(MEM, 4), rig_ask2(SHARED, 1, MEM, 4)};
+    put_pod(rig, 0);
+    for (unsigned round = 0; round < 2; round++) {
+        for (unsigned i = 0; i < 3; i++) {
+            struct sl_score a;
+            struct sl_score b;
+            sl_score(rig_view(rig), &asks[i], NULL, &without, &a);
+            sl_score(rig->view, &asks[i], NULL, &with, &b);
+            assert_memory_equal(&a, &b, sizeof a);
+            assert_int_equal(a.term[SL_TERM_CONTENTION], SL_SCORE_UNKNOWN);
+        }
+        put_load(rig, 0, -1);
+        put_load(rig, 1, -1);
+        rig->measured[0].state = SL_SERIES_STALE;
+    }
+    rig_free(rig);
+}
+
+static void whole_gpus_and_instances_have_no_neighbours(void **state)
+{
+    (void)state;
+    struct rig *gpus = rig_of_gpus(2, 16);
+    struct rig *instances = a30(1, false);
+    struct sl_ask whole = rig_ask(GPU, 1);
+    struct sl_ask instance = rig_ask(MIG1, 1);
+    struct sl_ask nothing = {.cpu_milli = 1000};
+    put_load(gpus, 0, 1000);
+    put_load(gpus, 1, 1000);
+    put_load(instances, 0, 1000);
+    assert_int_equal(contention(gpus, &whole), SL_SCORE_UNKNOWN);
+    assert_int_equal(contention(gpus, &nothing), SL_SCORE_UNKNOWN);
+    assert_int_equal(contention(instances, &instance), SL_SCORE_UNKNOWN);
+    rig_free(gpus);
+    rig_free(instances);
+}
+
+static void one_scorer_tells_nodes_of_different_load_apart(void **state)
+{
+    (void)state;
+    struct sl_scorer scorer;
+    struct sl_score s;
+    struct rig *rig = shared_gpus(1);
+    struct sl_ask one = rig_ask(SHARED, 1);
+    sl_scorer_init(&scorer, &one, NULL, &only_contention);
+    put_pod(rig, 0);
+    for (int16_t load = 0; load < 500; load = (int16_t)(load + 20)) {
+        put_load(rig, 0, load);
+        assert_true(sl_scorer_score(&scorer, rig_view(rig), &s));
+        assert_int_equal(s.total, 100 - load / 10);
+    }
+    rig_free(rig);
+}
+
+static void neighbours_are_told_in_words(void **state)
+{
+    (void)state;
+    char text[128];
+    struct rig *rig = shared_gpus(2);
+    struct sl_ask one = rig_ask(SHARED, 1);
+    struct sl_ask two = rig_ask(SHARED, 2);
+    struct sl_ask many = rig_ask(SHARED, 30);
+    sl_contention_text(rig_view(rig), &one, text, sizeof text);
+    assert_string_equal(text, "");
+    put_load(rig, 0, 0);
+    sl_contention_text(rig_view(rig), &one, text, sizeof text);
+    assert_string_equal(text, "neighbours on GPU 0: none");
+    put_pod(rig, 0);
+    put_pod(rig, 1);
+    put_load(rig, 0, 920);
+    put_load(rig, 1, -1);
+    rig->measured[1].state = SL_SERIES_STALE;
+    sl_contention_text(rig_view(rig), &two, text, sizeof text);
+    assert_string_equal(text, "neighbours on GPU 0: 1, busy 92 %, leave 50 %; neighbours on GPU 1: "
+                              "Stale");
+    sl_contention_text(rig->view, &two, text, 24);
+    assert_string_equal(text, "neighbours on GPU 0: 1,");
+    sl_contention_text(rig->view, &many, text, sizeof text);
+    assert_string_equal(text, "");
+    rig->measured[1].state = SL_SERIES_GOOD; /* memory alone is measured */
+    put_pod(rig, 0);
+    sl_contention_text(rig_view(rig), &two, text, sizeof text);
+    assert_string_equal(text, "neighbours on GPU 0: 2, new and taken as busy, leave 33 %; "
+                              "neighbours on GPU 1: not told how busy");
+    rig_free(rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_pod_more_gets_what_others_leave_and_an_equal_part_at_least),
+        cmocka_unit_test(idle_neighbour_scores_above_a_busy_one),
+        cmocka_unit_test(of_several_gpus_the_busiest_counts),
+        cmocka_unit_test(where_nothing_is_measured_the_total_is_that_of_the_other_terms),
+        cmocka_unit_test(whole_gpus_and_instances_have_no_neighbours),
+        cmocka_unit_test(one_scorer_tells_nodes_of_different_load_apart),
+        cmocka_unit_test(neighbours_are_told_in_words),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
