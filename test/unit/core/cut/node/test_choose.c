@@ -1,0 +1,192 @@
+/* Which GPUs of a node are cut, into what, and where on a GPU the instances go. */
+#include "unit/core/cut/cut_rig.h"
+
+#define CUT_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+/* The first cut of the first plan with its starts: "3g.20gb@4 2g.10gb@2". */
+static const char *starts(struct cut_rig *rig)
+{
+    static char text[256];
+    rig_plan(rig);
+    assert_true(rig->output.n_plans > 0);
+    const struct sl_cut *cut = &rig->output.plan[0].cut[0];
+    const struct sl_mig_model *model = rig->node[0].node->model;
+    size_t len = 0;
+    for (unsigned i = 0; i < cut->n; i++) {
+        len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s@%u", i > 0 ? " " : "",
+                                model->profiles[cut->instance[i].profile].name,
+                                cut->instance[i].start);
+    }
+    return text;
+}
+
+static void a_free_instance_is_taken_as_it_is(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)MANAGED(rig, A100, "2g.10gb 2g.10gb 2g.10gb", "");
+    (void)rig_wait(rig, "mig-2g.10gb=1 mig-4g.20gb=1", NULL);
+    assert_string_equal(rig_told(rig), "node-0: GPU 1 into 1x 4g.20gb: 0\n");
+}
+
+static void a_whole_gpu_is_taken_as_it_is(void **state)
+{
+    struct cut_rig *rig = *state;
+    rig->input.mig_mode = true;
+    (void)MANAGED(rig, A100, "7g.40gb", NULL, "7g.40gb");
+    (void)rig_wait(rig, "gpu=2", NULL);
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into a whole GPU: 0\n");
+}
+
+/* A whole GPU is nobody's before MIG mode is switched off, and has the board's memory. */
+static void a_gpu_becomes_whole_for_asks_that_its_memory_suffices(void **state)
+{
+    struct cut_rig *rig = *state;
+    rig->input.mig_mode = true;
+    (void)MANAGED(rig, A100, "7g.40gb");
+    (void)rig_wait(rig, "gpu=1", "sliced.dev/min-gpu-memory=41Gi");
+    assert_string_equal(rig_told(rig), "");
+    (void)rig_wait(rig, "gpu=1", "sliced.dev/min-gpu-memory=40Gi");
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into a whole GPU: 1\n");
+}
+
+static void what_a_pod_adds_goes_where_something_is_cut_anyway(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)MANAGED(rig, A100, "7g.40gb", "7g.40gb", "7g.40gb");
+    (void)rig_wait(rig, "mig-4g.20gb=2", NULL);
+    (void)rig_wait(rig, "mig-2g.10gb=1", NULL);
+    assert_string_equal(rig_told(rig),
+                        "node-0: GPU 0 into 1x 2g.10gb + 1x 4g.20gb; GPU 1 into 1x 4g.20gb: 0 1\n");
+    /* the GPU that has least room left for it */
+    (void)rig_wait(rig, "mig-1g.5gb=1", NULL);
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 1x 1g.5gb + 1x 2g.10gb + 1x 4g.20gb; "
+                                       "GPU 1 into 1x 4g.20gb: 0 1 2\n");
+}
+
+/* The 3g.20gb and the 2g.10gb that were given one GPU leave no room for a 4g.20gb there. */
+static void the_plan_puts_all_anew_where_one_more_does_not_fit(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)MANAGED(rig, A100, "7g.40gb", "7g.40gb");
+    (void)rig_wait(rig, "mig-3g.20gb=1", NULL);
+    (void)rig_wait(rig, "mig-2g.10gb=1", NULL);
+    (void)rig_wait(rig, "mig-4g.20gb=2", NULL);
+    (void)rig_wait(rig, "mig-1g.5gb=1", NULL);
+    assert_string_equal(rig_told(rig),
+                        "node-0: GPU 0 into 1x 3g.20gb + 1x 4g.20gb; GPU 1 into 1x 1g.5gb + 1x "
+                        "2g.10gb + 1x 4g.20gb: 0 1 2 3\n");
+}
+
+/* Drivers round GB: a profile has the name that the node gives it already. */
+static void an_ask_must_spell_a_profile_as_the_node_does(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)MANAGED(rig, "NVIDIA-A100-SXM4-80GB", "3g.39gb", "7g.79gb");
+    (void)rig_wait(rig, "mig-3g.40gb=2", NULL);
+    assert_string_equal(rig_told(rig), "");
+    (void)rig_wait(rig, "mig-3g.39gb=2", NULL);
+    rig_plan(rig);
+    assert_int_equal(rig->output.n_plans, 1);
+    assert_int_equal(rig->output.plan[0].pod[0], 1);
+    rig_clear(rig);
+    (void)MANAGED(rig, "NVIDIA-A100-SXM4-80GB", ""); /* no name yet: as the table spells it */
+    (void)rig_wait(rig, "mig-3g.39gb=1", NULL);
+    assert_string_equal(rig_told(rig), "");
+    (void)rig_wait(rig, "mig-3g.40gb=1", NULL);
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 2x 3g.40gb: 1\n");
+}
+
+/* ---- what no pod needs ---- */
+
+static void free_instances_stay_as_far_as_they_fit(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)MANAGED(rig, A100, "3g.20gb 2g.10gb 1g.5gb 1g.5gb");
+    (void)rig_wait(rig, "mig-4g.20gb=1", NULL);
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 1x 3g.20gb + 1x 4g.20gb: 0\n");
+}
+
+/* Ways to cut, one after the other failed: with what is free and more of what waits; without more;
+ * only what pods need, and more of that; only what pods need. */
+static void a_plan_that_failed_is_varied_by_the_next(void **state)
+{
+    static const char *const ways[] = {
+        "node-0: GPU 0 into 1x 1g.5gb + 3x 2g.10gb: 0\n",
+        "node-0: GPU 0 into 1x 1g.5gb + 1x 2g.10gb: 0\n",
+        "node-0: GPU 0 into 3x 2g.10gb: 0\n",
+        "node-0: GPU 0 into 1x 2g.10gb: 0\n",
+        "",
+    };
+    struct cut_rig *rig = *state;
+    size_t node = MANAGED(rig, A100, "1g.5gb");
+    (void)rig_wait(rig, "mig-2g.10gb=1", NULL);
+    for (unsigned i = 0; i < 5; i++) {
+        assert_string_equal(rig_told(rig), ways[i]);
+        if (i < 4) {
+            rig->site[node].failed[i] = rig->output.plan[0].digest;
+        }
+    }
+    (void)MANAGED(rig, A30, "4g.24gb");
+    (void)MANAGED(rig, A100, "7g.40gb"); /* what failed on one node may be right on another */
+    assert_string_equal(rig_told(rig), "node-2: GPU 0 into 3x 2g.10gb: 0\n");
+}
+
+static void instances_go_where_larger_ones_keep_room(void **state)
+{
+    static const struct {
+        const char *asks;
+        const char *starts;
+        bool filled; /* with more of what is asked, unless that failed */
+    } rows[] = {
+        {"mig-1g.5gb=1", "1g.5gb@6", true},
+        {"mig-2g.10gb=1", "2g.10gb@4", true},
+        {"mig-3g.20gb=1", "3g.20gb@4", true},
+        {"mig-4g.20gb=1", "4g.20gb@0", false},
+        {"mig-2g.10gb=1 mig-1g.5gb=2", "1g.5gb@3 2g.10gb@4 1g.5gb@6", true},
+        {"mig-3g.20gb=1 mig-1g.5gb=1", "1g.5gb@3 3g.20gb@4", true},
+        {"mig-4g.20gb=1 mig-1g.5gb=1", "4g.20gb@0 1g.5gb@6", true},
+    };
+    struct cut_rig *rig = *state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        size_t node = MANAGED(rig, A100, "");
+        (void)rig_wait(rig, rows[i].asks, NULL);
+        if (rows[i].filled) {
+            rig_plan(rig);
+            rig->site[node].failed[0] = rig->output.plan[0].digest; /* next: only what is asked */
+        }
+        assert_string_equal(starts(rig), rows[i].starts);
+        rig_clear(rig);
+    }
+}
+
+/* Beside a 1g.5gb in use at 4 a 1g.5gb goes to the same half, so that a 3g.20gb fits at 0. */
+static void instances_go_where_least_is_lost_of_what_is_in_demand(void **state)
+{
+    struct cut_rig *rig = *state;
+    static struct sl_demand demand;
+    demand = (struct sl_demand){.n = 1, .row = {{.kind = SL_KIND_MIG, .weight = 5}}};
+    assert_true(sl_mig_shape_parse(SL_STR("4g.20gb"), &demand.row[0].shape));
+    rig->input.demand = &demand;
+    size_t node = MANAGED(rig, A100, "");
+    (void)rig_wait(rig, "mig-1g.5gb=3", NULL);
+    rig_plan(rig);
+    rig->site[node].failed[0] = rig->output.plan[0].digest;
+    assert_string_equal(starts(rig), "1g.5gb@4 1g.5gb@5 1g.5gb@6");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CUT_TEST(a_free_instance_is_taken_as_it_is),
+        CUT_TEST(a_whole_gpu_is_taken_as_it_is),
+        CUT_TEST(a_gpu_becomes_whole_for_asks_that_its_memory_suffices),
+        CUT_TEST(what_a_pod_adds_goes_where_something_is_cut_anyway),
+        CUT_TEST(the_plan_puts_all_anew_where_one_more_does_not_fit),
+        CUT_TEST(an_ask_must_spell_a_profile_as_the_node_does),
+        CUT_TEST(free_instances_stay_as_far_as_they_fit),
+        CUT_TEST(a_plan_that_failed_is_varied_by_the_next),
+        CUT_TEST(instances_go_where_larger_ones_keep_room),
+        CUT_TEST(instances_go_where_least_is_lost_of_what_is_in_demand),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

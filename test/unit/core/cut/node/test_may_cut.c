@@ -1,0 +1,376 @@
+/* Which GPUs of a node may be cut, and why others may not. */
+#include "unit/core/cut/cut_rig.h"
+
+#define SINGLE         "nvidia.com/mig.strategy=single"
+#define CUT_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+/* Why GPU 0 of the node may not be cut into one 7g.40gb; "": it may. */
+static const char *refusal(struct cut_rig *rig, size_t node)
+{
+    static char reason[128];
+    const struct sl_mig_model *model = rig->node[node].node->model;
+    struct sl_cut cut = {.n = 1};
+    reason[0] = '\0';
+    cut.instance[0].profile =
+        (uint8_t)(sl_mig_profile_find(model, SL_STR("7g.40gb")) - model->profiles);
+    (void)sl_cut_allowed(rig->view[node], &cut, 1, rig->input.mig_mode, reason, sizeof(reason));
+    return reason;
+}
+
+/* The node as it is after a change that no facts spell. */
+static struct sl_node *node_of(struct cut_rig *rig, size_t i)
+{
+    return rig->node[i].node;
+}
+
+static size_t node_by_labels(struct cut_rig *rig, enum sl_actuator actuator, const char *labels,
+                             const char *allocatable)
+{
+    struct sl_error err;
+    struct sl_node_facts facts = {.name = SL_STR("node-0"), .actuator = actuator};
+    facts.labels = facts_pairs(&rig->facts, labels);
+    facts.allocatable = facts_pairs(&rig->facts, allocatable);
+    rig->node[0].node = sl_node_new(&facts, &err);
+    assert_non_null(rig->node[0].node);
+    rig->site[0] = (struct sl_cut_site){.seconds_us = 60 * rig_second};
+    rig->n_nodes = 1;
+    rig_view(rig, 0);
+    return 0;
+}
+
+/* ---- the node ---- */
+
+static void a_node_without_an_agent_is_never_cut(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = rig_node(rig, SL_ACTUATOR_NONE, A100, NULL, GPUS(""));
+    (void)rig_wait(rig, "mig-1g.5gb=1", NULL);
+    assert_string_equal(refusal(rig, node), "nothing cuts its GPUs");
+    assert_string_equal(rig_told(rig), "");
+}
+
+static void a_node_that_is_being_cut_is_not_cut_again(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = MANAGED(rig, A100, "");
+    (void)rig_wait(rig, "mig-1g.5gb=1", NULL);
+    assert_string_equal(refusal(rig, node), "");
+    node_of(rig, node)->partition.cut = "sliced-0123-1";
+    rig_view(rig, node);
+    assert_string_equal(refusal(rig, node), "its GPUs are being cut");
+    assert_string_equal(rig_told(rig), "");
+}
+
+static void an_unhealthy_gpu_is_left_alone(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t managed = MANAGED(rig, A100, "", "7g.40gb");
+    size_t nos = NOS(rig, A100, "2g.10gb", "7g.40gb");
+    node_of(rig, managed)->device[0].healthy = false;
+    node_of(rig, nos)->device[0].healthy = false;
+    rig_view(rig, managed);
+    rig_view(rig, nos);
+    for (unsigned i = 0; i < 4; i++) {
+        (void)rig_wait(rig, "mig-4g.20gb=1", NULL);
+    }
+    assert_string_equal(refusal(rig, managed), "GPU 0 is in use or may not be cut");
+    assert_string_equal(rig_told(rig), "node-0: GPU 1 into 1x 4g.20gb: 0\n"
+                                       "node-1: GPU 1 into 1x 4g.20gb: 1\n");
+    node_of(rig, managed)->device[1].healthy = false;
+    rig_view(rig, managed);
+    assert_string_equal(refusal(rig, managed), "every GPU of it is in use or may not be cut");
+}
+
+static void a_gpu_of_an_unknown_model_is_left_alone(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = MANAGED(rig, A100, "", "");
+    node_of(rig, node)->device[0].model = NULL;
+    rig_view(rig, node);
+    (void)rig_wait(rig, "mig-4g.20gb=1", NULL);
+    (void)rig_wait(rig, "mig-4g.20gb=1", NULL);
+    assert_string_equal(rig_told(rig), "node-0: GPU 1 into 1x 4g.20gb: 0\n");
+}
+
+/* ---- what is in use ---- */
+
+/* Cuts make no replicas, so that nobody would make them again. */
+static void replicas_keep_their_gpu_from_cuts_even_unused(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = MANAGED(rig, A100, "1g.5gb", "7g.40gb");
+    assert_string_equal(node_of(rig, node)->pool[0].resource, "nvidia.com/mig-1g.5gb");
+    node_of(rig, node)->pool[0].kind = SL_KIND_REPLICA;
+    rig_view(rig, node);
+    (void)rig_wait(rig, "mig-4g.20gb=1", NULL);
+    (void)rig_wait(rig, "mig-4g.20gb=1", NULL);
+    assert_string_equal(rig_told(rig), "node-0: GPU 1 into 1x 4g.20gb: 0\n");
+}
+
+static void replicas_of_whole_gpus_keep_them_from_cuts_even_unused(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = MANAGED(rig, A100, NULL, "7g.40gb");
+    rig->input.mig_mode = true;
+    (void)rig_wait(rig, "mig-4g.20gb=1", NULL);
+    (void)rig_wait(rig, "mig-4g.20gb=1", NULL);
+    assert_string_equal(rig_told(rig),
+                        "node-0: GPU 0 into 1x 4g.20gb; GPU 1 into 1x 4g.20gb: 0 1\n");
+    assert_string_equal(node_of(rig, node)->pool[0].resource, "nvidia.com/gpu");
+    node_of(rig, node)->pool[0].kind = SL_KIND_REPLICA;
+    rig_view(rig, node);
+    assert_string_equal(rig_told(rig), "node-0: GPU 1 into 1x 4g.20gb: 0\n");
+    node_of(rig, node)->pool[0].kind = SL_KIND_MEMORY;
+    rig_view(rig, node);
+    assert_string_equal(rig_told(rig), "node-0: GPU 1 into 1x 4g.20gb: 0\n");
+}
+
+/* Only the kubelet knows on which of them a pod runs. */
+static void whole_gpus_of_which_one_is_in_use_are_left_alone(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = MANAGED(rig, A100, NULL, NULL, "7g.40gb");
+    rig_run(rig, node, "gpu=1", 0);
+    rig->input.mig_mode = true;
+    for (unsigned i = 0; i < 2; i++) {
+        (void)rig_wait(rig, "mig-4g.20gb=1", NULL);
+    }
+    assert_string_equal(rig_told(rig), "node-0: GPU 2 into 1x 4g.20gb: 0\n");
+}
+
+/* ---- free units that no cut changes ---- */
+
+static void free_instances_of_gpus_in_use_serve_too(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = MANAGED(rig, A100, "1g.5gb 1g.5gb 1g.5gb", "7g.40gb");
+    rig_run(rig, node, "mig-1g.5gb=1", 0);
+    (void)rig_wait(rig, "mig-1g.5gb=10", NULL); /* two are free, and seven fit */
+    assert_string_equal(rig_told(rig), "");
+    (void)rig_wait(rig, "mig-1g.5gb=9", NULL);
+    assert_string_equal(rig_told(rig), "node-0: GPU 1 into 7x 1g.5gb: 1\n");
+}
+
+static void free_whole_gpus_beside_one_in_use_serve_too(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = MANAGED(rig, A100, NULL, NULL, "7g.40gb");
+    rig_run(rig, node, "gpu=1", 0);
+    rig->input.mig_mode = true;
+    (void)rig_wait(rig, "gpu=3", NULL);
+    (void)rig_wait(rig, "gpu=2", NULL);
+    assert_string_equal(rig_told(rig), "node-0: GPU 2 into a whole GPU: 1\n");
+}
+
+static void a_free_instance_serves_only_asks_for_the_memory_that_it_has(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = MANAGED(rig, A100, "1g.5gb 1g.5gb", "2g.10gb");
+    rig_run(rig, node, "mig-1g.5gb=1", 0);
+    (void)rig_wait(rig, "mig-1g.5gb=1 mig-2g.10gb=2", "sliced.dev/min-gpu-memory=5Gi");
+    assert_string_equal(rig_told(rig), "node-0: GPU 1 into 3x 2g.10gb: 0\n");
+    (void)rig_wait(rig, "mig-1g.5gb=1 mig-2g.10gb=2", "sliced.dev/min-gpu-memory=5121Mi");
+    rig->pod[0] = rig->pod[1];
+    assert_string_equal(rig_told(rig), "");
+}
+
+/* The driver keeps some of an instance's memory: its label says what is left. */
+static void an_instance_has_the_memory_that_its_label_tells(void **state)
+{
+    static const char *const labels[] = {NULL, "nvidia.com/mig-1g.5gb.memory=4864"};
+    struct cut_rig *rig = *state;
+    for (unsigned i = 0; i < 2; i++) {
+        size_t node =
+            rig_node(rig, SL_ACTUATOR_MIG_MANAGER, A100, labels[i], GPUS("1g.5gb", "7g.40gb"));
+        rig_run(rig, node, "mig-1g.5gb=1", 0);
+        (void)rig_wait(rig, "mig-1g.5gb=1", "sliced.dev/min-gpu-memory=4865Mi");
+        assert_string_equal(rig_told(rig), i == 0 ? "node-0: GPU 1 into 7x 1g.5gb: 0\n" : "");
+        (void)rig_wait(rig, "mig-1g.5gb=1", "sliced.dev/min-gpu-memory=4864Mi");
+        rig_plan(rig);
+        assert_int_equal(rig->output.n_plans, 1);
+        rig_clear(rig);
+    }
+}
+
+/* ---- GPUs of which nobody says what they hold ---- */
+
+#define TWO_A30 "nvidia.com/gpu.product=NVIDIA-A30 nvidia.com/gpu.count=2"
+
+/* Which of the two holds which is not known, so that both are named. */
+static void gpus_that_labels_tell_apart_but_not_which_are_cut_together(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node =
+        node_by_labels(rig, SL_ACTUATOR_MIG_MANAGER, TWO_A30 " nvidia.com/mig.strategy=mixed",
+                       "nvidia.com/mig-4g.24gb=1 nvidia.com/mig-2g.12gb=2");
+    assert_int_equal(node_of(rig, node)->layout, SL_LAYOUT_INFERRED);
+    (void)rig_wait(rig, "mig-1g.6gb=1", NULL);
+    assert_string_equal(rig_told(rig),
+                        "node-0: GPU 0 into 2x 1g.6gb + 1x 2g.12gb; GPU 1 into 1x 4g.24gb: 0\n");
+    rig_run(rig, node, "mig-2g.12gb=1", 0);
+    assert_string_equal(rig_told(rig), "");
+}
+
+static void gpus_that_labels_say_are_alike_are_cut_one_by_one(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node =
+        node_by_labels(rig, SL_ACTUATOR_MIG_MANAGER, TWO_A30 " nvidia.com/mig.strategy=mixed",
+                       "nvidia.com/mig-4g.24gb=2");
+    assert_int_equal(node_of(rig, node)->layout, SL_LAYOUT_INFERRED);
+    (void)rig_wait(rig, "mig-1g.6gb=1", NULL);
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 4x 1g.6gb: 0\n");
+}
+
+#define UNCLEAR "nvidia.com/mig-3g.20gb=1 nvidia.com/mig-2g.10gb=2"
+
+static void gpus_that_nobody_describes_are_cut_where_model_and_count_are_known(void **state)
+{
+    static const struct {
+        const char *labels;
+        const char *allocatable;
+        bool mig_mode;
+        size_t n_cuts;
+    } rows[] = {
+        {"nvidia.com/gpu.product=" A100 " nvidia.com/gpu.count=2", UNCLEAR, false, 2},
+        {"nvidia.com/gpu.count=2", UNCLEAR, false, 0},
+        {"nvidia.com/gpu.product=" A100 " nvidia.com/gpu.count=64", UNCLEAR, false, 64},
+        {"nvidia.com/gpu.product=" A100 " nvidia.com/gpu.count=65", UNCLEAR, false, 0},
+        /* whole GPUs are cut with the rest, where MIG mode may be switched */
+        {"nvidia.com/gpu.product=" A100 " nvidia.com/gpu.count=3", UNCLEAR " nvidia.com/gpu=1",
+         false, 0},
+        {"nvidia.com/gpu.product=" A100 " nvidia.com/gpu.count=3", UNCLEAR " nvidia.com/gpu=1",
+         true, 3},
+    };
+    struct cut_rig *rig = *state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        (void)node_by_labels(rig, SL_ACTUATOR_MIG_MANAGER, rows[i].labels, rows[i].allocatable);
+        rig->input.mig_mode = rows[i].mig_mode;
+        (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
+        rig_plan(rig);
+        assert_int_equal(rig->output.n_plans, rows[i].n_cuts > 0);
+        if (rows[i].n_cuts > 0) {
+            assert_int_equal(rig->output.plan[0].n_cuts, rows[i].n_cuts);
+        }
+        rig_clear(rig);
+    }
+}
+
+static void gpus_that_are_cut_together_must_all_be_free(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = rig_node(rig, SL_ACTUATOR_MIG_MANAGER, A100, SINGLE, GPUS("7g.40gb", "7g.40gb"));
+    assert_string_equal(refusal(rig, node), "all GPUs of the node must be named");
+    node_of(rig, node)->device[1].model = NULL;
+    rig_view(rig, node);
+    assert_string_equal(refusal(rig, node),
+                        "its GPUs can only be cut together, and not all of them may be cut");
+    node_of(rig, node)->device[1].healthy = false;
+    rig_view(rig, node);
+    assert_string_equal(refusal(rig, node),
+                        "its GPUs can only be cut together, and not all of them are free");
+    node_of(rig, node)->device[1].healthy = true;
+    rig_view(rig, node);
+    rig_run(rig, node, "mig-7g.40gb=1", 0);
+    assert_string_equal(refusal(rig, node),
+                        "its GPUs can only be cut together, and not all of them are free");
+}
+
+/* ---- nos ---- */
+
+/* Its agent has nothing to report of GPUs without instances. */
+static void a_node_of_nos_without_any_resource_has_empty_gpus(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = NOS(rig, A100, "", "");
+    (void)rig_wait(rig, "mig-4g.20gb=1", NULL);
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 1x 4g.20gb: 0\n");
+    assert_string_equal(refusal(rig, node), "");
+}
+
+static void a_node_of_nos_whose_agent_is_silent_is_left_alone(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = node_by_labels(rig, SL_ACTUATOR_NOS_MIG,
+                                 "nvidia.com/gpu.product=" A100 " nvidia.com/gpu.count=1",
+                                 "nvidia.com/mig-7g.40gb=1");
+    assert_string_equal(refusal(rig, node), "nos' agent does not report its GPUs");
+    rig_clear(rig);
+    node = rig_node(rig, SL_ACTUATOR_NOS_MIG, A100, SINGLE, GPUS("7g.40gb"));
+    assert_string_equal(refusal(rig, node), "nos' agent does not report its GPUs");
+    rig_clear(rig);
+    node = NOS(rig, A100, "7g.40gb");
+    node_of(rig, node)->pool[0].on_devices = false;
+    rig_view(rig, node);
+    assert_string_equal(refusal(rig, node),
+                        "nos' agent reports other instances than are allocatable");
+}
+
+/* Where the 3g.20gb in use lies nobody tells: a 2g.10gb has room beside it in any case, two have
+ * not. Beside a 1g.5gb two have. */
+static void new_instances_fit_wherever_those_in_use_lie(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = NOS(rig, A100, "3g.20gb*", "1g.5gb*");
+    rig_run(rig, node, "mig-3g.20gb=1", 0);
+    rig_run(rig, node, "mig-1g.5gb=1", 0);
+    (void)rig_wait(rig, "mig-2g.10gb=4", NULL);
+    assert_string_equal(rig_told(rig), "");
+    (void)rig_wait(rig, "mig-2g.10gb=3", NULL);
+    assert_string_equal(
+        rig_told(rig),
+        "node-0: GPU 0 into 1x 2g.10gb + 1x 3g.20gb; GPU 1 into 1x 1g.5gb + 2x 2g.10gb: 1\n");
+}
+
+static void an_instance_in_use_of_an_unknown_profile_keeps_its_gpu_from_cuts(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = NOS(rig, A100, "1g.5gb* 2g.10gb", "1g.5gb* 2g.10gb");
+    rig_run(rig, node, "mig-1g.5gb=2", 0);
+    assert_int_equal(node_of(rig, node)->instance[0].device, 0);
+    node_of(rig, node)->instance[0].profile = NULL;
+    rig_view(rig, node);
+    (void)rig_wait(rig, "mig-3g.20gb=1", NULL);
+    (void)rig_wait(rig, "mig-3g.20gb=1", NULL);
+    assert_string_equal(rig_told(rig), "node-0: GPU 1 into 1x 1g.5gb + 1x 3g.20gb: 0\n");
+}
+
+static void nos_makes_no_instances_with_attributes(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)NOS(rig, A100, "7g.40gb");
+    (void)rig_wait(rig, "mig-1g.5gb.me=1", NULL);
+    assert_string_equal(rig_told(rig), "");
+    rig_clear(rig);
+    (void)MANAGED(rig, A100, "7g.40gb");
+    (void)rig_wait(rig, "mig-1g.5gb.me=1", NULL);
+    rig_plan(rig);
+    assert_int_equal(rig->output.n_plans, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CUT_TEST(a_node_without_an_agent_is_never_cut),
+        CUT_TEST(a_node_that_is_being_cut_is_not_cut_again),
+        CUT_TEST(an_unhealthy_gpu_is_left_alone),
+        CUT_TEST(a_gpu_of_an_unknown_model_is_left_alone),
+        CUT_TEST(replicas_keep_their_gpu_from_cuts_even_unused),
+        CUT_TEST(replicas_of_whole_gpus_keep_them_from_cuts_even_unused),
+        CUT_TEST(whole_gpus_of_which_one_is_in_use_are_left_alone),
+        CUT_TEST(free_instances_of_gpus_in_use_serve_too),
+        CUT_TEST(free_whole_gpus_beside_one_in_use_serve_too),
+        CUT_TEST(a_free_instance_serves_only_asks_for_the_memory_that_it_has),
+        CUT_TEST(an_instance_has_the_memory_that_its_label_tells),
+        CUT_TEST(gpus_that_labels_tell_apart_but_not_which_are_cut_together),
+        CUT_TEST(gpus_that_labels_say_are_alike_are_cut_one_by_one),
+        CUT_TEST(gpus_that_nobody_describes_are_cut_where_model_and_count_are_known),
+        CUT_TEST(gpus_that_are_cut_together_must_all_be_free),
+        CUT_TEST(a_node_of_nos_without_any_resource_has_empty_gpus),
+        CUT_TEST(a_node_of_nos_whose_agent_is_silent_is_left_alone),
+        CUT_TEST(new_instances_fit_wherever_those_in_use_lie),
+        CUT_TEST(an_instance_in_use_of_an_unknown_profile_keeps_its_gpu_from_cuts),
+        CUT_TEST(nos_makes_no_instances_with_attributes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,140 @@
+/* Strategy single: all GPUs of a node are cut alike, for pods that ask for nvidia.com/gpu. */
+#include "unit/core/cut/cut_rig.h"
+
+#define SINGLE         "nvidia.com/mig.strategy=single"
+#define CUT_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+static size_t single(struct cut_rig *rig, size_t n, const char *const *gpu)
+{
+    return rig_node(rig, SL_ACTUATOR_MIG_MANAGER, A100, SINGLE, n, gpu);
+}
+
+/* A pod for so many GPUs of at least so many GiB; 0: it states none. */
+static void wait_for(struct cut_rig *rig, unsigned gpus, unsigned gib)
+{
+    char asks[32];
+    char memory[64];
+    (void)snprintf(asks, sizeof(asks), "gpu=%u", gpus);
+    (void)snprintf(memory, sizeof(memory), "sliced.dev/min-gpu-memory=%uGi", gib);
+    (void)rig_wait(rig, asks, gib > 0 ? memory : NULL);
+}
+
+static void the_smallest_instances_that_suffice_are_made(void **state)
+{
+    static const struct {
+        unsigned gpus;
+        unsigned gib;
+        const char *told;
+    } rows[] = {
+        {14, 4, "node-0: GPU 0 into 7x 1g.5gb; GPU 1 into 7x 1g.5gb: 0\n"},
+        {15, 4, ""},
+        {8, 5, "node-0: GPU 0 into 4x 1g.10gb; GPU 1 into 4x 1g.10gb: 0\n"},
+        {8, 9, "node-0: GPU 0 into 4x 1g.10gb; GPU 1 into 4x 1g.10gb: 0\n"},
+        {9, 9, ""},
+        {4, 11, "node-0: GPU 0 into 2x 3g.20gb; GPU 1 into 2x 3g.20gb: 0\n"},
+        {5, 18, ""},
+        {2, 19, "node-0: GPU 0 into 1x 7g.40gb; GPU 1 into 1x 7g.40gb: 0\n"},
+        {2, 40, "node-0: GPU 0 into 1x 7g.40gb; GPU 1 into 1x 7g.40gb: 0\n"},
+        {1, 41, ""},
+        {3, 0, ""},
+        {2, 0, "node-0: GPU 0 into 1x 7g.40gb; GPU 1 into 1x 7g.40gb: 0\n"},
+    };
+    struct cut_rig *rig = *state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        (void)single(rig, GPUS("2g.10gb 2g.10gb 2g.10gb", "2g.10gb 2g.10gb 2g.10gb"));
+        wait_for(rig, rows[i].gpus, rows[i].gib);
+        assert_string_equal(rig_told(rig), rows[i].told);
+        rig_clear(rig);
+    }
+}
+
+/* What one pod needs bounds what the next may: neither is cut off by the other. */
+static void the_needs_of_all_pods_are_met_together(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)single(rig, GPUS("7g.40gb", "7g.40gb"));
+    wait_for(rig, 2, 18);
+    wait_for(rig, 3, 4);
+    wait_for(rig, 9, 20); /* never: the pods before and behind it are served all the same */
+    wait_for(rig, 2, 4);
+    assert_string_equal(rig_told(rig),
+                        "node-0: GPU 0 into 2x 3g.20gb; GPU 1 into 2x 3g.20gb: 0 3\n");
+    rig_clear(rig);
+    (void)single(rig, GPUS("3g.20gb 3g.20gb", "3g.20gb 3g.20gb"));
+    wait_for(rig, 1, 0);
+    wait_for(rig, 2, 4); /* one GPU is left */
+    wait_for(rig, 1, 4);
+    assert_string_equal(rig_told(rig),
+                        "node-0: GPU 0 into 1x 7g.40gb; GPU 1 into 1x 7g.40gb: 0 2\n");
+}
+
+/* The second node is looked at for the first pod, too, and keeps nothing of that. */
+static void a_node_that_was_only_looked_at_is_as_before(void **state)
+{
+    static const struct {
+        unsigned gpus;
+        unsigned gib;
+        const char *told;
+    } rows[] = {
+        {1, 18, "node-0: GPU 0 into 2x 3g.20gb: 0\nnode-1: GPU 0 into 7x 1g.5gb: 1\n"},
+        {1, 0, "node-0: GPU 0 into 1x 7g.40gb: 0\nnode-1: GPU 0 into 7x 1g.5gb: 1\n"},
+    };
+    struct cut_rig *rig = *state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        (void)single(rig, GPUS("2g.10gb"));
+        (void)rig_node(rig, SL_ACTUATOR_MIG_MANAGER, A100, SINGLE " a=b", GPUS("2g.10gb"));
+        wait_for(rig, rows[i].gpus, rows[i].gib);
+        wait_for(rig, 7, 4);
+        assert_string_equal(rig_told(rig), rows[i].told);
+        rig_clear(rig);
+    }
+}
+
+static void mig_mode_is_switched_for_all_or_none(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)single(rig, GPUS(NULL, NULL));
+    wait_for(rig, 3, 18);
+    assert_string_equal(rig_told(rig), "");
+    rig->input.mig_mode = true;
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 2x 3g.20gb; GPU 1 into 2x 3g.20gb: 0\n");
+    rig_clear(rig);
+    (void)single(rig, GPUS("7g.40gb", "7g.40gb"));
+    (void)rig_wait(rig, "gpu=1",
+                   "sliced.dev/min-gpu-memory=41Gi"); /* not even a whole GPU has it */
+    assert_string_equal(rig_told(rig), "");
+}
+
+static void a_node_that_is_cut_as_needed_is_left_as_it_is(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)single(rig, GPUS("3g.20gb 3g.20gb", "3g.20gb 3g.20gb"));
+    wait_for(rig, 4, 18);
+    assert_string_equal(rig_told(rig), "");
+    rig_clear(rig);
+    (void)single(rig, GPUS("3g.20gb 3g.20gb", "3g.20gb"));
+    wait_for(rig, 4, 18);
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 2x 3g.20gb; GPU 1 into 2x 3g.20gb: 0\n");
+}
+
+static void only_asks_for_nvidia_com_gpu_alone_count(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)single(rig, GPUS("7g.40gb", "7g.40gb"));
+    (void)rig_wait(rig, "mig-3g.20gb=1", NULL);
+    (void)rig_wait(rig, "gpu=1 mig-1g.5gb=1", "sliced.dev/min-gpu-memory=5Gi");
+    assert_string_equal(rig_told(rig), "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CUT_TEST(the_smallest_instances_that_suffice_are_made),
+        CUT_TEST(the_needs_of_all_pods_are_met_together),
+        CUT_TEST(a_node_that_was_only_looked_at_is_as_before),
+        CUT_TEST(mig_mode_is_switched_for_all_or_none),
+        CUT_TEST(a_node_that_is_cut_as_needed_is_left_as_it_is),
+        CUT_TEST(only_asks_for_nvidia_com_gpu_alone_count),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

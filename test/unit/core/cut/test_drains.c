@@ -1,0 +1,247 @@
+/* Which nodes are drained, for whom and until when. */
+#include "unit/core/cut/cut_rig.h"
+
+#define SINGLE "nvidia.com/mig.strategy=single"
+
+static int set_up_drains(void **state)
+{
+    int rc = set_up(state);
+    struct cut_rig *rig = *state;
+    rig->input.drain = true;
+    return rc;
+}
+
+#define DRAIN_TEST(test) cmocka_unit_test_setup_teardown(test, set_up_drains, tear_down)
+
+/* ---- until when ---- */
+
+static void a_node_drains_until_as_much_has_ended_as_is_needed(void **state)
+{
+    static const struct {
+        const char *asks;
+        const char *told;
+    } rows[] = {
+        {"mig-4g.20gb=1", "drain node-0 for 0 until 600 s\n"},
+        {"mig-4g.20gb=2", "drain node-0 for 0 until 900 s\n"},
+        {"mig-4g.20gb=3", ""}, /* one pod states no deadline */
+    };
+    struct cut_rig *rig = *state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        size_t node = MANAGED(rig, A100, "3g.20gb 3g.20gb", "2g.10gb 2g.10gb 2g.10gb", "7g.40gb");
+        rig_run(rig, node, "mig-3g.20gb=1", 900);
+        rig_run(rig, node, "mig-2g.10gb=1", 300);
+        rig_run(rig, node, "mig-2g.10gb=1", 600);
+        rig_run(rig, node, "mig-7g.40gb=1", 0);
+        (void)rig_wait(rig, rows[i].asks, NULL);
+        assert_string_equal(rig_told(rig), rows[i].told);
+        rig_clear(rig);
+    }
+}
+
+static void a_drain_saves_more_waiting_than_the_cut_takes(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = MANAGED(rig, A100, "3g.20gb 3g.20gb");
+    rig_run(rig, node, "mig-3g.20gb=1", 600);
+    struct sl_cut_pod *pod = rig_wait(rig, "mig-7g.40gb=1", NULL);
+    pod->start_us = rig_now + 720 * rig_second; /* 600 s, and twice the 60 s of a cut */
+    assert_string_equal(rig_told(rig), "");
+    pod->start_us++;
+    assert_string_equal(rig_told(rig), "drain node-0 for 0 until 600 s\n");
+}
+
+/* A pod that should have ended is about to. */
+static void a_pod_past_its_deadline_ends_now(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = MANAGED(rig, A100, "3g.20gb 3g.20gb");
+    rig_run(rig, node, "mig-3g.20gb=1", 600);
+    rig->node[node].running[0]->started_us = rig_now - 700 * rig_second;
+    (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
+    assert_string_equal(rig_told(rig), "drain node-0 for 0 until 0 s\n");
+    rig->node[node].running[0]->started_us = 0; /* it has yet to start */
+    assert_string_equal(rig_told(rig), "drain node-0 for 0 until 600 s\n");
+}
+
+static void gpus_that_are_cut_together_drain_together(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node =
+        rig_node(rig, SL_ACTUATOR_MIG_MANAGER, A100, SINGLE, GPUS("7g.40gb", "1g.5gb 1g.5gb"));
+    rig_run(rig, node, "mig-7g.40gb=1", 300);
+    rig_run(rig, node, "mig-1g.5gb=1", 900);
+    (void)rig_wait(rig, "gpu=3", "sliced.dev/min-gpu-memory=18Gi");
+    assert_string_equal(rig_told(rig), "drain node-0 for 0 until 900 s\n");
+}
+
+/* ---- what is not free then ---- */
+
+static void whole_gpus_drain_only_where_mig_mode_may_be_switched(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = MANAGED(rig, A100, NULL);
+    rig_run(rig, node, "gpu=1", 600);
+    (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
+    assert_string_equal(rig_told(rig), "");
+    rig->input.mig_mode = true;
+    assert_string_equal(rig_told(rig), "drain node-0 for 0 until 600 s\n");
+}
+
+static void instances_drain_for_a_whole_gpu_only_where_mig_mode_may_be_switched(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = MANAGED(rig, A100, "3g.20gb 3g.20gb");
+    size_t nos = NOS(rig, A100, "3g.20gb* 3g.20gb");
+    rig_run(rig, node, "mig-3g.20gb=1", 600);
+    rig_run(rig, nos, "mig-3g.20gb=1", 300); /* nos switches no MIG mode */
+    (void)rig_wait(rig, "gpu=1", NULL);
+    assert_string_equal(rig_told(rig), "");
+    rig->input.mig_mode = true;
+    assert_string_equal(rig_told(rig), "drain node-0 for 0 until 600 s\n");
+}
+
+static void no_node_drains_whose_replicas_no_cut_may_end(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = MANAGED(rig, A100, "3g.20gb 3g.20gb");
+    rig_run(rig, node, "mig-3g.20gb=1", 600);
+    (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
+    assert_string_equal(rig_told(rig), "drain node-0 for 0 until 600 s\n");
+    rig->node[node].node->pool[0].kind = SL_KIND_REPLICA;
+    rig_view(rig, node);
+    assert_string_equal(rig_told(rig), "");
+}
+
+static void no_node_drains_for_a_gpu_that_is_unhealthy_or_unknown(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = MANAGED(rig, A100, "3g.20gb 3g.20gb", "2g.10gb 2g.10gb");
+    rig_run(rig, node, "mig-3g.20gb=1", 600);
+    rig_run(rig, node, "mig-2g.10gb=1", 900);
+    (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
+    rig->node[node].node->device[0].healthy = false;
+    rig_view(rig, node);
+    assert_string_equal(rig_told(rig), "drain node-0 for 0 until 900 s\n");
+    rig->node[node].node->device[0].healthy = true;
+    rig->node[node].node->device[0].model = NULL;
+    rig_view(rig, node);
+    assert_string_equal(rig_told(rig), "drain node-0 for 0 until 900 s\n");
+    rig->node[node].node->device[1].healthy = false;
+    rig_view(rig, node);
+    assert_string_equal(rig_told(rig), "");
+}
+
+/* What the agent calls in use though no pod holds it nobody will end. */
+static void an_instance_that_no_pod_holds_outlasts_a_drain(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = NOS(rig, A100, "3g.20gb* 1g.5gb*");
+    rig_run(rig, node, "mig-3g.20gb=1", 600);
+    (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
+    assert_string_equal(rig_told(rig), "");
+    rig_run(rig, node, "mig-1g.5gb=1", 900);
+    assert_string_equal(rig_told(rig), "drain node-0 for 0 until 900 s\n");
+}
+
+static void a_node_whose_pods_hold_what_it_does_not_show_is_not_drained(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = MANAGED(rig, A100, "3g.20gb 3g.20gb");
+    rig_run(rig, node, "mig-3g.20gb=1 mig-1g.5gb=1", 600);
+    (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
+    assert_string_equal(rig_told(rig), "");
+}
+
+/* ---- which node ---- */
+
+static size_t busy(struct cut_rig *rig, int64_t deadline_s)
+{
+    size_t node = MANAGED(rig, A100, "3g.20gb 3g.20gb");
+    rig_run(rig, node, "mig-3g.20gb=1", deadline_s);
+    return node;
+}
+
+static void a_node_that_may_not_be_cut_is_not_drained(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t out = busy(rig, 100);
+    size_t withheld = busy(rig, 200);
+    size_t theirs = busy(rig, 300);
+    size_t cordoned = busy(rig, 400);
+    (void)busy(rig, 900);
+    rig->site[out].out = true;
+    rig->node[withheld].node->partition.cut = "sliced-0123-1";
+    rig_view(rig, withheld);
+    rig->node[theirs].node->partition.actuator = SL_ACTUATOR_NONE;
+    rig->node[cordoned].node->unschedulable = true;
+    (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
+    assert_string_equal(rig_told(rig), "drain node-4 for 0 until 900 s\n");
+}
+
+static void a_node_that_is_cut_now_or_drains_already_is_not_drained_again(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t first = busy(rig, 600);
+    (void)busy(rig, 900);
+    (void)busy(rig, 1200);
+    (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
+    (void)rig_wait(rig, "mig-4g.20gb=1", NULL);
+    (void)rig_wait(rig, "mig-4g.20gb=1 mig-3g.20gb=1", NULL); /* two drains are enough */
+    assert_string_equal(rig_told(rig), "drain node-0 for 0 until 600 s\n"
+                                       "drain node-1 for 1 until 900 s\n");
+    rig_clear(rig);
+    first = MANAGED(rig, A100, "3g.20gb 3g.20gb", "2g.10gb 2g.10gb");
+    rig_run(rig, first, "mig-3g.20gb=1", 600);
+    (void)busy(rig, 900);
+    (void)rig_wait(rig, "mig-7g.40gb=1", NULL); /* GPU 1 of the first node is cut for it */
+    (void)rig_wait(rig, "mig-4g.20gb=1", NULL);
+    assert_string_equal(rig_told(rig), "node-0: GPU 1 into 1x 7g.40gb: 0\n"
+                                       "drain node-1 for 1 until 900 s\n");
+}
+
+/* One look is enough for pods of one ask that follow each other. */
+static void pods_of_one_ask_get_one_drain(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)busy(rig, 600);
+    (void)busy(rig, 900);
+    (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
+    (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
+    assert_string_equal(rig_told(rig), "drain node-0 for 0 until 600 s\n");
+}
+
+/* ---- whom it would hold up ---- */
+
+static void a_promise_for_what_the_node_does_not_have_bears_a_drain(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)busy(rig, 600);
+    (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
+    struct sl_cut_pod *promised = rig_wait(rig, "mig-2g.10gb=1", NULL);
+    promised->start_us = rig_now + 600 * rig_second;
+    promised->latest_us = rig_now + 100 * rig_second;
+    assert_string_equal(rig_told(rig), "drain node-0 for 0 until 600 s\n");
+    rig->pod[0].latest_us = rig_now + 100 * rig_second; /* its own: it cannot start earlier */
+    assert_string_equal(rig_told(rig), "drain node-0 for 0 until 600 s\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        DRAIN_TEST(a_node_drains_until_as_much_has_ended_as_is_needed),
+        DRAIN_TEST(a_drain_saves_more_waiting_than_the_cut_takes),
+        DRAIN_TEST(a_pod_past_its_deadline_ends_now),
+        DRAIN_TEST(gpus_that_are_cut_together_drain_together),
+        DRAIN_TEST(whole_gpus_drain_only_where_mig_mode_may_be_switched),
+        DRAIN_TEST(instances_drain_for_a_whole_gpu_only_where_mig_mode_may_be_switched),
+        DRAIN_TEST(no_node_drains_whose_replicas_no_cut_may_end),
+        DRAIN_TEST(no_node_drains_for_a_gpu_that_is_unhealthy_or_unknown),
+        DRAIN_TEST(an_instance_that_no_pod_holds_outlasts_a_drain),
+        DRAIN_TEST(a_node_whose_pods_hold_what_it_does_not_show_is_not_drained),
+        DRAIN_TEST(a_node_that_may_not_be_cut_is_not_drained),
+        DRAIN_TEST(a_node_that_is_cut_now_or_drains_already_is_not_drained_again),
+        DRAIN_TEST(pods_of_one_ask_get_one_drain),
+        DRAIN_TEST(a_promise_for_what_the_node_does_not_have_bears_a_drain),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,174 @@
+/* Which node is cut for the pods that wait. */
+#include "unit/core/cut/cut_rig.h"
+
+#include "sliced/constraint.h"
+
+#define CUT_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+static void the_node_that_loses_least_is_cut(void **state)
+{
+    static const struct {
+        const char *first;
+        const char *second;
+        const char *told;
+    } rows[] = {
+        {"7g.40gb", "", "node-1: GPU 0 into 1x 4g.20gb: 0\n"},
+        {"", "", "node-0: GPU 0 into 1x 4g.20gb: 0\n"},
+        {"3g.20gb@4", "1g.5gb@0", "node-0: GPU 0 into 1x 3g.20gb + 1x 4g.20gb: 0\n"},
+        {"3g.20gb 3g.20gb", "2g.10gb 2g.10gb", "node-1: GPU 0 into 1x 2g.10gb + 1x 4g.20gb: 0\n"},
+    };
+    struct cut_rig *rig = *state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        (void)MANAGED(rig, A100, rows[i].first);
+        (void)MANAGED(rig, A100, rows[i].second);
+        (void)rig_wait(rig, "mig-4g.20gb=1", NULL);
+        assert_string_equal(rig_told(rig), rows[i].told);
+        rig_clear(rig);
+    }
+}
+
+/* One GPU more is worth less than one pod more, and more than nothing. */
+static void the_node_that_serves_more_of_the_next_pods_is_cut_though_it_loses_more(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)MANAGED(rig, A100, "");
+    (void)MANAGED(rig, A100, "7g.40gb", "7g.40gb", "7g.40gb");
+    rig->input.max_plans = 1;
+    (void)rig_wait(rig, "mig-4g.20gb=1", NULL);
+    (void)rig_wait(rig, "mig-4g.20gb=1", NULL);
+    assert_string_equal(rig_told(rig),
+                        "node-1: GPU 0 into 1x 4g.20gb; GPU 1 into 1x 4g.20gb: 0 1\n");
+    rig->input.max_plans = 2;
+    rig->n_pods = 1;
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 1x 4g.20gb: 0\n");
+    rig->n_pods = 2;
+}
+
+/* An A100 and an A30 are not alike, nor are two nodes whose pods have taken other CPU. */
+static void nodes_of_every_kind_are_looked_at(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)MANAGED(rig, A30, "4g.24gb");
+    (void)MANAGED(rig, A30, "");
+    (void)MANAGED(rig, A100, "7g.40gb");
+    (void)MANAGED(rig, A100, "");
+    (void)rig_wait(rig, "mig-2g.12gb=1", NULL);
+    (void)rig_wait(rig, "mig-2g.10gb=1", NULL);
+    assert_string_equal(rig_told(rig), "node-1: GPU 0 into 2x 2g.12gb: 0\n"
+                                       "node-3: GPU 0 into 3x 2g.10gb: 1\n");
+}
+
+static void a_pod_that_starts_no_later_without_takes_no_part(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)MANAGED(rig, A100, "");
+    struct sl_cut_pod *soon = rig_wait(rig, "mig-3g.20gb=1", NULL);
+    (void)rig_wait(rig, "mig-4g.20gb=1", NULL);
+    (void)rig_wait(rig, "mig-3g.20gb=1", NULL);
+    soon->start_us = rig_now + 60 * rig_second;
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 1x 3g.20gb + 1x 4g.20gb: 1 2\n");
+    soon->start_us = rig_now + 61 * rig_second;
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 1x 3g.20gb + 1x 4g.20gb: 0 1\n");
+}
+
+/* The same ask fails at once when a pod ahead that would start later failed with it. */
+static void a_pod_with_the_ask_of_one_that_failed_is_served_where_it_waits_longer(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)MANAGED(rig, A100, "");
+    rig_wait(rig, "mig-4g.20gb=1", NULL)->start_us = rig_now + 60 * rig_second;
+    rig_wait(rig, "mig-4g.20gb=1", NULL)->start_us = rig_now + 3600 * rig_second;
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 1x 4g.20gb: 1\n");
+}
+
+/* ---- CPU and memory ---- */
+
+static void constrain(struct cut_rig *rig, size_t i, struct sl_constraints *constraints)
+{
+    rig->waiting[i]->constraints = constraints;
+}
+
+static void cpu_and_memory_that_pods_of_the_plan_take_count(void **state)
+{
+    struct cut_rig *rig = *state;
+    struct sl_constraints some = {.cpu_milli = 2000, .memory_bytes = 300, .digest = 1};
+    (void)MANAGED(rig, A100, "7g.40gb");
+    for (unsigned i = 0; i < 3; i++) {
+        (void)rig_wait(rig, "mig-1g.5gb=1", NULL);
+        constrain(rig, i, &some);
+    }
+    rig->node[0].node->host.cpu_milli = 4000;
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 7x 1g.5gb: 0 1\n");
+    rig->node[0].node->host.cpu_milli = -1;
+    rig->node[0].node->host.memory_bytes = 899;
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 7x 1g.5gb: 0 1\n");
+    rig->node[0].node->host.memory_bytes = 900;
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 7x 1g.5gb: 0 1 2\n");
+    for (unsigned i = 0; i < 3; i++) {
+        constrain(rig, i, NULL);
+    }
+}
+
+/* A node whose CPU is full helps a pod as little as no node. */
+static void pods_of_one_ask_and_other_constraints_are_tried_each(void **state)
+{
+    struct cut_rig *rig = *state;
+    struct sl_constraints much = {.cpu_milli = 9000, .digest = 1};
+    struct sl_constraints little = {.cpu_milli = 1000, .digest = 2};
+    (void)MANAGED(rig, A100, "7g.40gb");
+    rig->node[0].node->host.cpu_milli = 4000;
+    (void)rig_wait(rig, "mig-1g.5gb=1", NULL);
+    (void)rig_wait(rig, "mig-1g.5gb=1", NULL);
+    constrain(rig, 0, &much);
+    constrain(rig, 1, &little);
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 7x 1g.5gb: 1\n");
+    constrain(rig, 0, NULL);
+    constrain(rig, 1, NULL);
+}
+
+static void asks_for_more_memory_are_other_asks(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)MANAGED(rig, A100, "7g.40gb");
+    (void)rig_wait(rig, "mig-1g.5gb=1", "sliced.dev/min-gpu-memory=5Gi"); /* never */
+    (void)rig_wait(rig, "mig-1g.5gb=1", "sliced.dev/min-gpu-memory=4Gi");
+    (void)rig_wait(rig, "mig-1g.5gb=8", NULL); /* never */
+    (void)rig_wait(rig, "mig-1g.5gb=1", NULL);
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 7x 1g.5gb: 1 3\n");
+}
+
+/* ---- words ---- */
+
+static void a_cut_is_told_by_gpu_and_profile(void **state)
+{
+    struct cut_rig *rig = *state;
+    char text[64];
+    struct sl_cut cut[2] = {{.device = 0, .whole = true}, {.device = 3}};
+    (void)MANAGED(rig, A30, "4g.24gb", "4g.24gb");
+    const struct sl_node *node = rig->node[0].node;
+    size_t len = sl_cut_text(node, cut, 2, text, sizeof(text));
+    assert_int_equal(len, strlen(text));
+    assert_string_equal(text, "GPU 0 into a whole GPU; GPU 3 into nothing");
+    cut[1].n = 3;
+    cut[1].instance[0].profile = 2;
+    assert_true(sl_cut_text(node, cut, 2, text, sizeof(text)) > 0);
+    assert_string_equal(text, "GPU 0 into a whole GPU; GPU 3 into 2x 1g.6gb + 1x 2g.12gb");
+    (void)sl_cut_text(node, cut, 2, text, 12);
+    assert_true(strlen(text) < 12);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CUT_TEST(the_node_that_loses_least_is_cut),
+        CUT_TEST(the_node_that_serves_more_of_the_next_pods_is_cut_though_it_loses_more),
+        CUT_TEST(nodes_of_every_kind_are_looked_at),
+        CUT_TEST(a_pod_that_starts_no_later_without_takes_no_part),
+        CUT_TEST(a_pod_with_the_ask_of_one_that_failed_is_served_where_it_waits_longer),
+        CUT_TEST(cpu_and_memory_that_pods_of_the_plan_take_count),
+        CUT_TEST(pods_of_one_ask_and_other_constraints_are_tried_each),
+        CUT_TEST(asks_for_more_memory_are_other_asks),
+        CUT_TEST(a_cut_is_told_by_gpu_and_profile),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
