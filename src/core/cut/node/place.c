@@ -149,7 +149,7 @@ static bool single_take(struct sl_cut_node *node, const struct sl_ask *ask)
     const struct sl_ask_item *item = &ask->item[0];
     struct sl_cut_node was = *node;
     if (ask->n != 1 || item->kind != SL_KIND_WHOLE ||
-        strcmp(item->resource, "nvidia.com/gpu") != 0 || item->count > SL_UNITS_MAX) {
+        strcmp(item->resource, "nvidia.com/gpu") != 0) {
         return false;
     }
     node->units += item->count;
@@ -347,18 +347,19 @@ static bool take_all(struct sl_cut_node *node, const struct sl_ask *ask)
     return true;
 }
 
-static bool is_sound(const struct sl_ask *ask)
+static bool counts_are_sound(const struct sl_ask *ask)
 {
-    bool sound = ask->n > 0 && ask->n <= SL_ASK_ITEMS_MAX && !ask->malformed;
-    for (unsigned i = 0; sound && i < ask->n; i++) {
-        sound = ask->item[i].count > 0 && ask->item[i].count <= SL_UNITS_MAX;
+    for (unsigned i = 0; i < ask->n; i++) {
+        if (ask->item[i].count <= 0 || ask->item[i].count > SL_UNITS_MAX) {
+            return false;
+        }
     }
-    return sound;
+    return true;
 }
 
 bool sl_cut_node_take(struct sl_cut_node *node, const struct sl_ask *ask, bool thorough)
 {
-    if (!is_sound(ask)) {
+    if (!counts_are_sound(ask)) {
         return false;
     }
     if (node->single) {

@@ -54,7 +54,8 @@ int64_t sl_plan_earliest_on(struct sl_planner *planner, struct sl_plan_node *nod
 bool sl_plan_host_then(const struct sl_plan_node *node, const struct sl_plan_reserve *reserve,
                        const struct sl_plan_pod *pod);
 /* Chooses the devices that the reservation's pod gets at its time, beside the assignment of another
- * pod (may be NULL). False: there is no room then. */
+ * pod (may be NULL). False: there is no room on devices then; sl_plan_host_then() judges the rest.
+ */
 bool sl_plan_choose_then(const struct sl_plan_node *node, const struct sl_plan_reserve *reserve,
                          const struct sl_plan_pod *pod, const struct sl_assignment *assignment,
                          struct sl_assignment *out);

@@ -126,9 +126,6 @@ bool sl_plan_choose_then(const struct sl_plan_node *node, const struct sl_plan_r
                          struct sl_assignment *out)
 {
     struct sl_scratch scratch;
-    if (!sl_plan_host_then(node, reserve, pod)) {
-        return false;
-    }
     sl_scratch_init(&scratch, node->view);
     if (assignment != NULL) {
         book_assignment(&scratch, &pod->class->ask->ask, assignment);

@@ -29,7 +29,7 @@ void sl_plan_nominate_named(struct sl_plan_run *run)
                 i++;
                 continue;
             }
-            pod->named = false;
+            pod->named = false; /* so that it is passed over next, if it stays in the queue */
             struct sl_plan_pick pick = {.node = NULL};
             struct sl_plan_node *node = pod->pod->nominated == NULL
                                             ? NULL
@@ -37,12 +37,9 @@ void sl_plan_nominate_named(struct sl_plan_run *run)
             if (node != NULL) {
                 sl_plan_pick(run, pod, node, &pick);
             }
-            if (pick.node == NULL) {
-                i++;
-                if (node != NULL) {
-                    sl_plan_preempt_resume(run, pod, node);
-                }
-            } else if (!sl_plan_act_nominate(run, pod, &pick)) {
+            if (pick.node == NULL && node != NULL) {
+                sl_plan_preempt_resume(run, pod, node);
+            } else if (pick.node != NULL && !sl_plan_act_nominate(run, pod, &pick)) {
                 pod->named = true;
                 planner->names = true;
                 return;

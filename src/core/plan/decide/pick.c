@@ -188,10 +188,8 @@ static enum sl_hold_reason conclude_search(const struct search *search)
 void sl_plan_pick(struct sl_plan_run *run, struct sl_plan_pod *pod, struct sl_plan_node *only,
                   struct sl_plan_pick *out)
 {
-    struct sl_planner *planner = run->planner;
     out->node = NULL;
-    out->assignment.n = 0;
-    out->reason = only != NULL ? SL_HOLD_NONE : known_reason(planner, pod);
+    out->reason = only != NULL ? SL_HOLD_NONE : known_reason(run->planner, pod);
     if (out->reason != SL_HOLD_NONE) {
         return;
     }
@@ -209,9 +207,7 @@ void sl_plan_pick(struct sl_plan_run *run, struct sl_plan_pod *pod, struct sl_pl
             out->reason = SL_HOLD_NO_ROOM;
         }
     }
-    if (out->node != NULL && planner->n_reserves == 0) {
-        (void)sl_choose(out->node->view, &pod->class->ask->ask, &out->assignment, NULL);
-    } else if (out->node != NULL) {
+    if (out->node != NULL) {
         int64_t at_us = 0;
         (void)sl_plan_reserve_allows(run, pod, out->node, &out->assignment, &at_us);
     }

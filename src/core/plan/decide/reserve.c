@@ -108,7 +108,6 @@ bool sl_plan_reserve(struct sl_plan_run *run, struct sl_plan_lane *lane, struct 
     const struct sl_plan_node *barred =
         sl_plan_is_barred(planner, pod) ? sl_plan_node_find(planner, pod->bad_node->name) : NULL;
     if (!find_earliest(run, pod, barred, INT64_MAX, reserve)) {
-        reserve->node = NULL;
         pod->class->timeless_seq = planner->touch + 1;
         return false;
     }

@@ -49,8 +49,6 @@ void sl_plan_judge(struct sl_planner *planner, struct sl_plan_ask *ask)
     bool never = planner->n_nodes > 0;
     if (never && !is_hopeless(planner, &ask->ask)) {
         never = known ? !find_again(planner, ask) : !find_taker(planner, ask);
-    } else if (never) {
-        ask->taker = 0;
     }
     ask->never = never;
     ask->never_seq = planner->nodes_seq;

@@ -1,7 +1,8 @@
 /* Moves asks for resources that no node offered to lanes of their own once a node does. */
 #include "core/plan/state/state.h"
 
-/* Takes the pods of moving asks out of the queue. */
+/* Takes the pods of moving asks out of the queue. The next refresh settles all pods, since the
+ * nodes have changed: that puts these into the queues of their new lanes. */
 static void take_out_moving(struct sl_planner *planner)
 {
     struct sl_plan_lane *nowhere = planner->nowhere;
@@ -39,13 +40,6 @@ bool sl_plan_relane(struct sl_planner *planner)
     for (struct sl_plan_ask *ask = sl_plan_ask_at(planner->all_asks.first); any && ask != NULL;
          ask = sl_plan_ask_at(ask->all.next)) {
         whole = (!ask->moving || sl_plan_ask_move(planner, ask)) && whole;
-    }
-    size_t at = 0;
-    for (struct sl_plan_pod *pod = sl_map_next(&planner->pods, &at); any && pod != NULL;
-         pod = sl_map_next(&planner->pods, &at)) {
-        if (pod->class != NULL && pod->class->ask->moving) {
-            sl_plan_settle(planner, pod);
-        }
     }
     planner->moves = !whole;
     return whole;

@@ -87,6 +87,21 @@ static void whole_gpus_drain_only_where_mig_mode_may_be_switched(void **state)
     assert_string_equal(rig_told(rig), "drain node-0 for 0 until 600 s\n");
 }
 
+/* Only the kubelet knows which of them is whose. */
+static void whole_gpus_drain_until_the_last_of_their_pods_has_ended(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = MANAGED(rig, A100, NULL, NULL);
+    rig->input.mig_mode = true;
+    rig_run(rig, node, "gpu=1", 300);
+    rig_run(rig, node, "gpu=1", 900);
+    (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
+    assert_string_equal(rig_told(rig), "drain node-0 for 0 until 900 s\n");
+    rig->node[node].node->pool[0].kind = SL_KIND_MEMORY; /* shares: no cut may end them */
+    rig_view(rig, node);
+    assert_string_equal(rig_told(rig), "");
+}
+
 static void instances_drain_for_a_whole_gpu_only_where_mig_mode_may_be_switched(void **state)
 {
     struct cut_rig *rig = *state;
@@ -225,6 +240,19 @@ static void a_promise_for_what_the_node_does_not_have_bears_a_drain(void **state
     assert_string_equal(rig_told(rig), "drain node-0 for 0 until 600 s\n");
 }
 
+static void a_promise_to_a_pod_ahead_holds_too(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)busy(rig, 600);
+    struct sl_cut_pod *promised = rig_wait(rig, "mig-3g.20gb=2", NULL);
+    promised->start_us = rig_now + 60 * rig_second;
+    promised->latest_us = rig_now + 659 * rig_second;
+    (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
+    assert_string_equal(rig_told(rig), "");
+    promised->latest_us = rig_now + 660 * rig_second;
+    assert_string_equal(rig_told(rig), "drain node-0 for 1 until 600 s\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -233,6 +261,7 @@ int main(void)
         DRAIN_TEST(a_pod_past_its_deadline_ends_now),
         DRAIN_TEST(gpus_that_are_cut_together_drain_together),
         DRAIN_TEST(whole_gpus_drain_only_where_mig_mode_may_be_switched),
+        DRAIN_TEST(whole_gpus_drain_until_the_last_of_their_pods_has_ended),
         DRAIN_TEST(instances_drain_for_a_whole_gpu_only_where_mig_mode_may_be_switched),
         DRAIN_TEST(no_node_drains_whose_replicas_no_cut_may_end),
         DRAIN_TEST(no_node_drains_for_a_gpu_that_is_unhealthy_or_unknown),
@@ -241,6 +270,7 @@ int main(void)
         DRAIN_TEST(a_node_that_may_not_be_cut_is_not_drained),
         DRAIN_TEST(a_node_that_is_cut_now_or_drains_already_is_not_drained_again),
         DRAIN_TEST(pods_of_one_ask_get_one_drain),
+        DRAIN_TEST(a_promise_to_a_pod_ahead_holds_too),
         DRAIN_TEST(a_promise_for_what_the_node_does_not_have_bears_a_drain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -44,7 +44,21 @@ static void the_node_that_serves_more_of_the_next_pods_is_cut_though_it_loses_mo
     rig->n_pods = 2;
 }
 
-/* An A100 and an A30 are not alike, nor are two nodes whose pods have taken other CPU. */
+/* The nodes hold the same, but a GPU of the first may not be cut. */
+static void nodes_that_hold_the_same_are_not_alike_where_less_may_be_cut(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t first = MANAGED(rig, A100, "", "");
+    (void)MANAGED(rig, A100, "", "");
+    rig->node[first].node->device[0].healthy = false;
+    rig_view(rig, first);
+    rig->input.max_plans = 1;
+    (void)rig_wait(rig, "mig-4g.20gb=1", NULL);
+    (void)rig_wait(rig, "mig-4g.20gb=1", NULL);
+    assert_string_equal(rig_told(rig),
+                        "node-1: GPU 0 into 1x 4g.20gb; GPU 1 into 1x 4g.20gb: 0 1\n");
+}
+
 static void nodes_of_every_kind_are_looked_at(void **state)
 {
     struct cut_rig *rig = *state;
@@ -162,6 +176,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CUT_TEST(the_node_that_loses_least_is_cut),
         CUT_TEST(the_node_that_serves_more_of_the_next_pods_is_cut_though_it_loses_more),
+        CUT_TEST(nodes_that_hold_the_same_are_not_alike_where_less_may_be_cut),
         CUT_TEST(nodes_of_every_kind_are_looked_at),
         CUT_TEST(a_pod_that_starts_no_later_without_takes_no_part),
         CUT_TEST(a_pod_with_the_ask_of_one_that_failed_is_served_where_it_waits_longer),

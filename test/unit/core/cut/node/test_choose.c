@@ -174,6 +174,24 @@ static void instances_go_where_least_is_lost_of_what_is_in_demand(void **state)
     assert_string_equal(starts(rig), "1g.5gb@4 1g.5gb@5 1g.5gb@6");
 }
 
+/* Of two that are wanted as much the larger comes first. */
+static void what_no_pod_needs_is_filled_by_demand(void **state)
+{
+    struct cut_rig *rig = *state;
+    static struct sl_demand demand;
+    demand = (struct sl_demand){
+        .n = 2, .row = {{.kind = SL_KIND_MIG, .weight = 1}, {.kind = SL_KIND_MIG, .weight = 1}}};
+    assert_true(sl_mig_shape_parse(SL_STR("1g.5gb"), &demand.row[0].shape));
+    assert_true(sl_mig_shape_parse(SL_STR("2g.10gb"), &demand.row[1].shape));
+    rig->input.demand = &demand;
+    (void)MANAGED(rig, A100, "");
+    (void)rig_wait(rig, "mig-4g.20gb=1 mig-1g.5gb=1", NULL);
+    assert_string_equal(rig_told(rig),
+                        "node-0: GPU 0 into 1x 1g.5gb + 1x 2g.10gb + 1x 4g.20gb: 0\n");
+    demand.row[0].weight = 5;
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 3x 1g.5gb + 1x 4g.20gb: 0\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -186,6 +204,7 @@ int main(void)
         CUT_TEST(free_instances_stay_as_far_as_they_fit),
         CUT_TEST(a_plan_that_failed_is_varied_by_the_next),
         CUT_TEST(instances_go_where_larger_ones_keep_room),
+        CUT_TEST(what_no_pod_needs_is_filled_by_demand),
         CUT_TEST(instances_go_where_least_is_lost_of_what_is_in_demand),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,107 @@
+/* What a reservation keeps: devices on one node, and on which node of several. */
+#include "unit/core/plan/plan_rig.h"
+
+/* Shares of GPU memory on the node's GPUs, of eight units each. */
+static void share_node(struct plan_rig *rig, const char *name, unsigned gpus)
+{
+    plan_rig_share(plan_rig_node(rig, name, gpus), 8);
+}
+
+static void run_share(struct plan_rig *rig, const char *name, const char *node, int64_t units,
+                      const char *assignment, int64_t timeout_s)
+{
+    plan_rig_start(rig, plan_rig_pod(rig, name, MEM, units, timeout_s), node, assignment);
+}
+
+static void wait_share(struct plan_rig *rig, const char *name, int64_t units, int64_t timeout_s)
+{
+    plan_rig_put(rig, plan_rig_pod(rig, name, MEM, units, timeout_s));
+    rig->now_us += 1;
+}
+
+/* The GPU with the least room that suffices would be GPU 0, all of which is reserved. */
+static void a_backfilled_share_goes_beside_the_reserved_gpu(void **state)
+{
+    struct plan_rig *rig = *state;
+    share_node(rig, "n1", 3);
+    run_share(rig, "a", "n1", 6, MEM "=0*6", 100);
+    run_share(rig, "b", "n1", 5, MEM "=1*5", 10000);
+    run_share(rig, "c", "n1", 1, MEM "=2*1", 10000);
+    wait_share(rig, "all", 8, 50);
+    wait_share(rig, "long", 2, 5000);
+    assert_string_equal(plan_rig_plan(rig), "backfill long on n1: " MEM "=1*2\n");
+    wait_share(rig, "short", 2, 90);
+    assert_string_equal(plan_rig_run(rig, 9), "backfill short on n1: " MEM "=0*2\n");
+}
+
+static void a_reservation_is_on_the_node_that_frees_first_and_by_name_among_equals(void **state)
+{
+    struct plan_rig *rig = *state;
+    struct sl_queue_row row;
+    plan_rig_node(rig, "n1", 1);
+    plan_rig_node(rig, "n2", 1);
+    plan_rig_node(rig, "n3", 1);
+    plan_rig_run_on(rig, "x", "n1", 1, 200);
+    plan_rig_run_on(rig, "y", "n2", 1, 100);
+    plan_rig_run_on(rig, "z", "n3", 1, 100);
+    plan_rig_wait(rig, "a", 1, 50);
+    (void)plan_rig_plan(rig);
+    assert_true(plan_rig_row(rig, "a", &row));
+    assert_string_equal(row.node, "n2");
+    plan_rig_end(rig, "z"); /* its room goes to the pod at once */
+    assert_string_equal(plan_rig_plan(rig), "nomination a on n3: " GPU "=0\n");
+}
+
+/* Nothing frees the room for it: it holds nobody up, now and at the next look. */
+static void a_pod_that_nothing_frees_room_for_reserves_nothing(void **state)
+{
+    struct plan_rig *rig = *state;
+    struct sl_queue_row row;
+    share_node(rig, "n1", 1);
+    run_share(rig, "a", "n1", 4, MEM "=0*4", 100);
+    plan_rig_put(rig, plan_rig_pod(rig, "none", "nvidia.com/mig-1g.5gb", 1, 50));
+    rig->now_us += 1;
+    struct plan_rig_pod *big = plan_rig_pod(rig, "big", MEM, 8, 50);
+    big->constraints = (struct sl_constraints){.cpu_milli = 5000, .digest = 3};
+    big->pod.constraints = &big->constraints;
+    rig->node[0].node.host.cpu_milli = 4000;
+    plan_rig_put(rig, big);
+    wait_share(rig, "long", 2, 5000);
+    for (unsigned i = 0; i < 2; i++) {
+        const char *told = plan_rig_plan(rig);
+        assert_string_equal(
+            told, i == 0 ? "refuse none: Never\nnomination long on n1: " MEM "=0*2\n" : "");
+        assert_true(plan_rig_row(rig, "big", &row));
+        assert_int_equal(row.estimate, SL_ESTIMATE_NONE);
+        assert_null(row.node);
+        rig->now_us += SECONDS(1);
+    }
+}
+
+static void a_pod_has_one_pardon_and_keeps_it_until_it_expires(void **state)
+{
+    struct plan_rig *rig = *state;
+    plan_rig_node(rig, "n1", 1);
+    int64_t created_us = plan_rig_wait(rig, "a", 1, 60)->pod.created_us;
+    struct plan_rig_pod *shorter = plan_rig_pod(rig, "a", GPU, 1, 50);
+    shorter->pod.created_us = created_us;
+    plan_rig_put(rig, shorter); /* nothing is to be pardoned yet */
+    (void)plan_rig_plan(rig);
+    rig->now_us += rig->config.hold_us;
+    assert_string_equal(plan_rig_run(rig, 9), "expire a on n1: Expired\n");
+    struct plan_rig_pod *other = plan_rig_pod(rig, "a", GPU, 1, 40);
+    other->pod.created_us = created_us;
+    plan_rig_put(rig, other);
+    assert_string_equal(plan_rig_run(rig, 9), "nomination a on n1: " GPU "=0\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        PLAN_TEST(a_backfilled_share_goes_beside_the_reserved_gpu),
+        PLAN_TEST(a_reservation_is_on_the_node_that_frees_first_and_by_name_among_equals),
+        PLAN_TEST(a_pod_that_nothing_frees_room_for_reserves_nothing),
+        PLAN_TEST(a_pod_has_one_pardon_and_keeps_it_until_it_expires),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
