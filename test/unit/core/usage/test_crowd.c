@@ -1,0 +1,253 @@
+/* The pods that share a GPU: what they ask for, what is expected of them, and what is kept back. */
+#include "unit/core/usage/usage_rig.h"
+
+static struct sl_pod *runs_ask(struct scene *scene, const struct sl_ask *ask, const char *where)
+{
+    struct sl_pod *pod = rig_run(scene->rig, ask, where);
+    pod->started_us = (int64_t)scene->now * SECOND + 1;
+    return pod;
+}
+
+/* ---- which GPUs ---- */
+
+static void only_gpus_whose_replicas_share_known_memory_are_shared_by_use(void **state)
+{
+    struct scene *scene = *state;
+    struct sl_pool *pool = &scene->rig->pool[0];
+    struct sl_device *device = &scene->rig->device[0];
+    runs(scene, 4000, SAME);
+    uses(scene, 30, 1000);
+    assert_true(judged(scene).by_use);
+    pool->equal_memory = true; /* MPS bounds each by itself */
+    assert_false(judged(scene).by_use);
+    assert_int_equal(judged(scene).room_mib, -1);
+    pool->equal_memory = false;
+    pool->slices = true; /* so do slices */
+    assert_false(judged(scene).by_use);
+    pool->slices = false;
+    pool->on_devices = false; /* nobody knows on which GPU */
+    assert_false(judged(scene).by_use);
+    pool->on_devices = true;
+    device->mig = true;
+    assert_false(judged(scene).by_use);
+    device->mig = false;
+    device->memory_mib = 0;
+    assert_false(judged(scene).by_use);
+    device->memory_mib = 1;
+    assert_true(judged(scene).by_use);
+}
+
+/* ---- what is asked for ---- */
+
+static void what_a_pod_asks_for_on_a_gpu_is_taken_in_mib(void **state)
+{
+    struct scene *scene = *state;
+    struct rig *rig = scene->rig;
+    struct sl_ask gpu = rig_ask("nvidia.com/gpu", 1);
+    struct sl_ask share = rig_ask("aliyun.com/gpu-mem", 4);
+    struct sl_ask two = ask_of(1000, SAME);
+    two.item[0].count = 2;
+    rig_pool(rig, "aliyun.com/gpu-mem", SL_KIND_MEMORY, 16);
+    rig_pool(rig, "nvidia.com/gpu", SL_KIND_WHOLE, 2);
+    rig->device[rig_device(rig, 16)].memory_mib = TOTAL;
+    rig->device[0].memory_units = 16;
+    scene->rule.sharing = SL_SHARING_ASKS;
+    runs_ask(scene, &two, SHARED "=0*2");
+    runs_ask(scene, &share, "aliyun.com/gpu-mem=0*4");
+    runs_ask(scene, &gpu, "nvidia.com/gpu=1"); /* on the other GPU: not counted */
+    (void)judged(scene);
+    uses(scene, 3, 2000 + 4000 + SL_USAGE_OVER_MIN_MIB);
+    assert_int_equal(judged(scene).over_mib, 0);
+    uses(scene, 3, 2000 + 4000 + SL_USAGE_OVER_MIN_MIB + 1);
+    assert_int_equal(judged(scene).over_mib, SL_USAGE_OVER_MIN_MIB + 1);
+}
+
+static void who_states_no_memory_is_held_to_none(void **state)
+{
+    struct scene *scene = *state;
+    scene->rule.sharing = SL_SHARING_ASKS;
+    runs(scene, 1000, SAME);
+    runs(scene, 0, 0);
+    (void)judged(scene);
+    uses(scene, 9, 9000);
+    assert_int_equal(judged(scene).over_mib, 0);
+}
+
+static void nobody_on_a_gpu_leaves_what_is_used_to_be_told(void **state)
+{
+    struct scene *scene = *state;
+    scene->rule.sharing = SL_SHARING_ASKS;
+    (void)judged(scene);
+    uses(scene, 3, 9000); /* a process outside Kubernetes */
+    assert_int_equal(judged(scene).over_mib, 9000);
+}
+
+/* ---- the window ---- */
+
+static void a_window_of_peaks_begins_when_the_last_pod_started(void **state)
+{
+    struct scene *scene = *state;
+    learn(scene, SAME, 100);
+    runs(scene, 8000, SAME);
+    uses(scene, 30, 7000);
+    runs(scene, 8000, SAME);
+    uses(scene, 20, 1000);
+    assert_int_equal(judged(scene).room_mib, TOTAL - 2 * (8000 * 111 / 1000));
+    struct sl_pod *late = runs(scene, 100, SAME);
+    late->started_us = 0; /* it is there, and has not started */
+    assert_int_equal(judged(scene).state, SL_SERIES_SHORT);
+    assert_int_equal(judged(scene).room_mib, -1);
+}
+
+/* Published rules look back over the whole ring. */
+static void a_published_window_looks_back_beyond_a_start(void **state)
+{
+    struct scene *scene = *state;
+    scene->rule.sharing = SL_SHARING_CBP;
+    uses(scene, 19, 1000);
+    runs(scene, 8000, SAME);
+    uses(scene, 1, 1000);
+    assert_int_equal(judged(scene).room_mib, TOTAL - 1000);
+}
+
+static void mean_load_is_told_with_the_last_memory(void **state)
+{
+    struct scene *scene = *state;
+    runs(scene, 8000, SAME);
+    uses(scene, 3, 1000);
+    uses(scene, 1, 1234);
+    for (int i = 0; i < 4; i++) {
+        const int64_t at_us = ((int64_t)scene->now - i) * SECOND;
+        assert_true(sl_series_put(&scene->series, at_us, SL_FIGURE_BUSY, 100 * i));
+        assert_true(sl_series_put(&scene->series, at_us, SL_FIGURE_BANDWIDTH, 10 * i));
+    }
+    struct sl_measured measured = judged(scene);
+    assert_int_equal(measured.used_mib, 1234);
+    assert_int_equal(measured.busy, 150);
+    assert_int_equal(measured.bandwidth, 15);
+}
+
+/* ---- what is expected ---- */
+
+static void growth_goes_on_until_the_horizon(void **state)
+{
+    struct scene *scene = *state;
+    learn(scene, SAME, 100);
+    runs(scene, 8000, SAME);
+    uses(scene, 19, 2000);
+    uses(scene, 1, 2001);
+    /* 1 MiB in 19 s: 3 MiB in a minute, rounded down */
+    assert_int_equal(judged(scene).room_mib, TOTAL - 2001 - 3);
+    uses(scene, 1, 1999); /* no growth */
+    assert_int_equal(judged(scene).room_mib, TOTAL - 2001);
+    scene->rule.horizon_us = 0;
+    uses(scene, 1, 3000);
+    assert_int_equal(judged(scene).room_mib, TOTAL - 3000);
+}
+
+static void room_is_never_below_nothing(void **state)
+{
+    struct scene *scene = *state;
+    learn(scene, SAME, 100);
+    runs(scene, 8000, SAME);
+    uses(scene, 20, TOTAL + 500);
+    assert_int_equal(judged(scene).room_mib, 0);
+}
+
+/* Of three former lives the next is higher than all with a chance of one in four. */
+static void the_largest_of_what_pods_could_use_beyond_is_kept_back(void **state)
+{
+    struct scene *scene = *state;
+    learn(scene, SAME, 99);   /* 109 of 1000 with a tenth on top, rounded up */
+    learn(scene, OTHER, 499); /* 549 */
+    runs(scene, 4000, SAME);
+    runs(scene, 4000, OTHER);
+    uses(scene, 20, 1000);
+    struct sl_measured measured = judged(scene);
+    assert_int_equal(measured.workload, 0);
+    assert_int_equal(measured.expected_permille, 1000);
+    assert_int_equal(measured.room_mib, TOTAL - 4000 * 109 / 1000 - 4000 * 549 / 1000);
+    assert_int_equal(measured.reserve_mib, (4000 - 4000 * 109 / 1000) / 4);
+    sl_peaks_learn(scene->peaks, SAME, 99); /* four lives: one in five */
+    assert_int_equal(judged(scene).reserve_mib, (4000 - 4000 * 109 / 1000) / 5);
+}
+
+/* ---- lives ---- */
+
+/* The pod's life, watched in three judgements, ends. */
+static void live(struct scene *scene, int64_t mib, int64_t ask)
+{
+    runs(scene, (int32_t)ask, SAME);
+    for (int i = 0; i < SL_USAGE_LIFE_WINDOWS; i++) {
+        (void)judged(scene);
+        uses(scene, 2, mib);
+    }
+    (void)judged(scene);
+    scene->rig->n_pods = 0;
+    scene->now++;
+    (void)judged(scene);
+}
+
+static void a_life_teaches_its_peak_rounded_up_and_at_most_its_ask(void **state)
+{
+    struct scene *scene = *state;
+    for (int i = 0; i < SL_PEAKS_LEAST; i++) {
+        live(scene, 4001, 8000);
+    }
+    assert_int_equal(sl_peaks_expected(scene->peaks, SAME, 0), 502); /* 501, and one */
+    for (int i = 0; i < SL_PEAKS_LIVES; i++) {
+        live(scene, 9000, 8000);
+    }
+    assert_int_equal(sl_peaks_expected(scene->peaks, SAME, 0), 1000);
+    assert_int_equal(sl_peaks_lives(scene->peaks, SAME), SL_PEAKS_LIVES);
+}
+
+static void a_life_beside_undeclared_memory_teaches_nothing(void **state)
+{
+    struct scene *scene = *state;
+    runs(scene, 0, 0);
+    live(scene, 100, 8000);
+    assert_int_equal(sl_peaks_lives(scene->peaks, SAME), 0);
+    assert_int_equal(sl_peaks_lives(scene->peaks, 0), 0);
+}
+
+/* More pods than are watched: those beyond teach nothing, and harm nothing. */
+static void of_many_pods_the_first_sixteen_are_watched(void **state)
+{
+    struct scene *scene = *state;
+    scene->rig->pool[0].capacity = 40;
+    scene->rig->pool[0].replicas = 40;
+    for (int i = 0; i < SL_USAGE_LIVES_MAX + 2; i++) {
+        runs(scene, 100, SAME);
+    }
+    for (int i = 0; i < SL_USAGE_LIFE_WINDOWS + 1; i++) {
+        (void)judged(scene);
+        uses(scene, 2, 900);
+    }
+    (void)judged(scene);
+    assert_int_equal(scene->unit.n, SL_USAGE_LIVES_MAX);
+    scene->rig->n_pods = 0;
+    (void)judged(scene);
+    assert_int_equal(scene->unit.n, 0);
+    assert_int_equal(sl_peaks_expected(scene->peaks, SAME, 0), 501); /* 900 of 1800 */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        USAGE_TEST(only_gpus_whose_replicas_share_known_memory_are_shared_by_use),
+        USAGE_TEST(what_a_pod_asks_for_on_a_gpu_is_taken_in_mib),
+        USAGE_TEST(who_states_no_memory_is_held_to_none),
+        USAGE_TEST(nobody_on_a_gpu_leaves_what_is_used_to_be_told),
+        USAGE_TEST(a_window_of_peaks_begins_when_the_last_pod_started),
+        USAGE_TEST(a_published_window_looks_back_beyond_a_start),
+        USAGE_TEST(mean_load_is_told_with_the_last_memory),
+        USAGE_TEST(growth_goes_on_until_the_horizon),
+        USAGE_TEST(room_is_never_below_nothing),
+        USAGE_TEST(the_largest_of_what_pods_could_use_beyond_is_kept_back),
+        USAGE_TEST(a_life_teaches_its_peak_rounded_up_and_at_most_its_ask),
+        USAGE_TEST(a_life_beside_undeclared_memory_teaches_nothing),
+        USAGE_TEST(of_many_pods_the_first_sixteen_are_watched),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,99 @@
+/* What was measured, in words for a pod's owner. */
+#include "unit/core/rig.h"
+
+#include "sliced/usage.h"
+
+#define SHARED "nvidia.com/gpu.shared"
+
+static struct rig *rig_of_shared(unsigned gpus)
+{
+    struct rig *rig = rig_new();
+    rig_pool(rig, SHARED, SL_KIND_REPLICA, 10);
+    for (unsigned i = 0; i < gpus; i++) {
+        rig->device[rig_device(rig, 0)].memory_mib = 16000;
+        rig->measured[i] = sl_measured_none;
+        rig->measured[i].by_use = true;
+    }
+    rig->n_measured = gpus;
+    return rig;
+}
+
+static const char *said(struct rig *rig, size_t size)
+{
+    static char text[256];
+    struct sl_ask ask = rig_ask(SHARED, 1);
+    ask.item[0].workload = 5;
+    memset(text, 'x', sizeof(text));
+    sl_usage_text(rig_view(rig), &ask, text, size);
+    assert_true(strlen(text) < size);
+    assert_int_equal(text[size], 'x'); /* nothing behind the caller's room */
+    return text;
+}
+
+static void each_gpu_is_told_by_what_is_known_of_it(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of_shared(3);
+    rig->measured[1].state = SL_SERIES_GOOD;
+    rig->measured[1].used_mib = 0;
+    rig->measured[2] = rig->measured[1];
+    rig->measured[2].used_mib = 300;
+    rig->measured[2].by = SL_SHARING_CBP;
+    rig_view(rig);
+    rig->measured[2].pods = sl_view_pods_of(rig->view, 2);
+    rig->measured[2].room_mib = 0;
+    assert_string_equal(said(rig, 200), "GPU 0: Absent; GPU 1: 0 of 16000 MiB used, no room by that; "
+                                        "GPU 2: 300 of 16000 MiB used, room for 0 by cbp");
+    rig->measured[1].by_use = false; /* others' GPUs are not told */
+    assert_string_equal(said(rig, 200),
+                        "GPU 0: Absent; GPU 2: 300 of 16000 MiB used, room for 0 by cbp");
+    rig->n_measured = 0;
+    assert_string_equal(said(rig, 200), "");
+    rig_free(rig);
+}
+
+static void three_gpus_are_told_and_the_rest_counted(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of_shared(5);
+    assert_string_equal(said(rig, 200), "GPU 0: Absent; GPU 1: Absent; GPU 2: Absent; 2 more");
+    rig_free(rig);
+}
+
+static void the_words_are_cut_to_their_room(void **state)
+{
+    static const char whole[] = "GPU 0: Absent; GPU 1: Absent; GPU 2: Absent; 1 more";
+    (void)state;
+    struct rig *rig = rig_of_shared(4);
+    for (size_t size = 1; size <= sizeof(whole); size++) {
+        const char *text = said(rig, size);
+        assert_memory_equal(text, whole, strlen(text) < 44 ? strlen(text) : 44);
+        assert_true(strlen(text) + 1 == size || size > 44);
+    }
+    rig_free(rig);
+}
+
+static void an_ask_without_a_workload_is_told_nothing(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of_shared(1);
+    struct sl_ask ask = rig_ask2("nvidia.com/gpu", 1, SHARED, 1);
+    char text[64];
+    sl_usage_text(rig_view(rig), &ask, text, sizeof(text));
+    assert_string_equal(text, "");
+    ask.item[1].workload = 5;
+    sl_usage_text(rig->view, &ask, text, sizeof(text));
+    assert_string_equal(text, "GPU 0: Absent");
+    rig_free(rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_gpu_is_told_by_what_is_known_of_it),
+        cmocka_unit_test(three_gpus_are_told_and_the_rest_counted),
+        cmocka_unit_test(the_words_are_cut_to_their_room),
+        cmocka_unit_test(an_ask_without_a_workload_is_told_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
