@@ -19,7 +19,7 @@ enum {
 enum sl_cut_step {
     SL_CUT_WAIT,   /* for the node to change, or for run->wake_us */
     SL_CUT_ORDER,  /* write the order under run->name, and sliced.dev/cut */
-    SL_CUT_FINISH, /* take sliced.dev/cut off; when run->outcome is DONE, say what the devices hold
+    SL_CUT_FINISH, /* remove sliced.dev/cut; when run->outcome is DONE, write what the devices hold
                     */
     SL_CUT_END,    /* nothing is left to write: run->outcome is final */
 };
@@ -28,9 +28,9 @@ enum sl_cut_outcome {
     SL_CUT_RUNNING,
     SL_CUT_DONE,
     SL_CUT_FAILED,       /* the actuator says so */
-    SL_CUT_WEDGED,       /* it works on it for too long */
-    SL_CUT_SILENT,       /* it never took it up */
-    SL_CUT_NOT_FOLLOWED, /* it says success, but allocatable does not show the instances */
+    SL_CUT_WEDGED,       /* the actuator has been at work on it for too long */
+    SL_CUT_SILENT,       /* the actuator never took the order up */
+    SL_CUT_NOT_FOLLOWED, /* the actuator reports success, allocatable lacks the instances */
     SL_CUT_HALF_APPLIED, /* the node shows other instances than before and than ordered */
     SL_CUT_REFUSED,      /* the API server did not take the order */
     SL_CUT_GONE,         /* the node is gone */
@@ -41,7 +41,7 @@ const char *sl_cut_outcome_name(enum sl_cut_outcome outcome); /* "Running", "Don
 
 struct sl_cut_rules {
     int64_t timeout_us; /* of a run, from its first order */
-    int64_t backoff_us; /* a node is left out after a failure; doubles */
+    int64_t backoff_us; /* how long a node is left out after a failure; doubles each time */
     int64_t max_backoff_us;
 };
 
@@ -77,9 +77,8 @@ struct sl_cut_run {
 void sl_cut_run_begin(struct sl_cut_run *run, const struct sl_node *node, const struct sl_cut *cut,
                       size_t n, int64_t now_us);
 
-/* Begins a run for a node that says that one is under way (node->partition.cut), as after a
- * restart: it is finished or given up, and ordered no second time. False: the node says no such
- * thing. */
+/* Goes on with the run that the node says is under way (node->partition.cut), as after a restart:
+ * it is finished or given up, but not ordered a second time. False: the node names no run. */
 bool sl_cut_run_resume(struct sl_cut_run *run, const struct sl_node *node, int64_t now_us);
 
 /* Says what to do now. node is as the watch shows it, NULL when it is gone. After ORDER and FINISH
@@ -95,7 +94,7 @@ enum sl_cut_write_end {
 };
 void sl_cut_run_wrote(struct sl_cut_run *run, enum sl_cut_write_end end, int64_t now_us);
 
-/* The clock was set by so much. */
+/* Tells that the clock was put by by_us. */
 void sl_cut_run_rebase(struct sl_cut_run *run, int64_t by_us);
 
 /* "ordered", "pending", "rebooting", "waiting for allocatable": for people. */

@@ -20,7 +20,7 @@ struct sl_demand_row {
 struct sl_typical {
     uint64_t key;
     int64_t count;     /* units in one pod, > 0 */
-    int64_t cpu_milli; /* that the pod requests; 0: none stated */
+    int64_t cpu_milli; /* CPU that the pod requests; 0: none stated */
     int32_t weight;    /* > 0; as in the rows */
     enum sl_kind kind;
     uint64_t rank; /* as in the rows */
@@ -45,7 +45,7 @@ struct sl_want {
     struct sl_want_key {
         uint64_t resource;
         int64_t count;     /* units in one pod; 0: any size */
-        int64_t cpu_milli; /* that the pod requests; 0: any size */
+        int64_t cpu_milli; /* CPU that the pod requests; 0: any */
     } key;
     uint64_t rank; /* sl_rank_hash of the resource */
     enum sl_kind kind;

@@ -1,4 +1,4 @@
-/* Whether a GPU has memory for one pod more, by what the pods on it have used of late rather than
+/* Tells whether a GPU has memory for one more pod, by what its pods have used of late rather than
  * by what they asked for: the rules CBP and PP of Kube-Knots (Thinakaran et al., CLUSTER 2019), as
  * Ferikoglou et al. implemented them ("Resource Aware GPU Scheduling in Kubernetes Infrastructure",
  * PARMA-DITAM 2021). Pure functions of one window: a GPU's used memory in MiB, the oldest sample
@@ -19,7 +19,7 @@ enum {
  * use. */
 struct sl_cbp {
     double variation;   /* population standard deviation of the free memory, by its mean; INFINITY
-                           when none was free on the average */
+                           when none was free on average */
     int32_t used80_mib; /* sorted(used)[floor(0.8 n)] */
     int64_t room_mib;   /* total less used80_mib, not below 0: the largest ask that is accepted; -1
                            when the variation is 0.5 and above */
@@ -37,7 +37,7 @@ struct sl_pp {
                          below, or the window is flat */
 };
 
-/* Each is false, with *out untouched, for fewer than SL_HARVEST_SAMPLES_MIN samples. */
+/* Both return false, with *out untouched, for fewer than SL_HARVEST_SAMPLES_MIN samples. */
 bool sl_cbp_of(const int32_t *used_mib, size_t n, int64_t total_mib, struct sl_cbp *out);
 bool sl_pp_of(const int32_t *used_mib, size_t n, int64_t total_mib, struct sl_pp *out);
 

@@ -8,11 +8,11 @@
 
 /* Which asks fit beside the pods on such a GPU (telemetry.sharing). */
 enum sl_sharing {
-    SL_SHARING_ASKS,   /* what is left of its memory when all asks are taken off (Res-Ag) */
-    SL_SHARING_CBP,    /* or what CBP gives: see sliced/harvest.h */
-    SL_SHARING_CBP_PP, /* or what CBP or PP gives */
-    SL_SHARING_PEAKS,  /* or what is left when each pod takes as much of its ask as earlier pods of
-                          its workload did at most: see sliced/peaks.h */
+    SL_SHARING_ASKS,   /* those that fit into the memory which all asks leave (Res-Ag) */
+    SL_SHARING_CBP,    /* also those within the room that CBP gives: see sliced/harvest.h */
+    SL_SHARING_CBP_PP, /* also those within the room that CBP or PP gives */
+    SL_SHARING_PEAKS,  /* also those within the room that is left when each pod uses as much of its
+                          ask as earlier pods of its workload did at most: see sliced/peaks.h */
 };
 /* "asks", "cbp", "cbp-pp", "peaks". */
 const char *sl_sharing_name(enum sl_sharing sharing);
@@ -21,13 +21,13 @@ const char *sl_sharing_name(enum sl_sharing sharing);
 struct sl_measured {
     uint64_t pods;       /* sl_view_pods_of() of the pods for which room_mib holds */
     uint32_t workload;   /* of all pods there, when it is the same; else 0 */
-    int32_t room_mib;    /* the largest ask that may come, by the rule; -1: none but what the asks
-                            leave */
-    int32_t reserve_mib; /* of the room, stays beside what the pod that comes is expected to use
-                            (PEAKS) */
-    int32_t expected_permille; /* of their asks, that the workload's pods use at most; 1000: not
-                                  known */
-    int32_t over_mib;          /* used beyond the sum of all asks: taken, whatever the rule */
+    int32_t room_mib;    /* the largest ask that may come, by the rule; -1: the rule gives no room
+                            beyond what the asks leave */
+    int32_t reserve_mib; /* PEAKS: part of the room that must stay free beside what the new pod is
+                            expected to use */
+    int32_t expected_permille; /* the most that the workload's pods are expected to use of their
+                                  asks; 1000: unknown */
+    int32_t over_mib;          /* used beyond the sum of all asks: counts as taken under any rule */
     int32_t used_mib;          /* in the last sample */
     int16_t busy;              /* permille, mean over the window */
     int16_t bandwidth;
@@ -37,11 +37,11 @@ struct sl_measured {
     bool settled;       /* load was measured */
     bool apart;         /* shares of memory keep off it while its load is above SL_LOAD_HIGH */
     bool by_use;        /* pods may declare more than the device has */
-    enum sl_sharing by; /* who gave the room; ASKS: nobody */
+    enum sl_sharing by; /* the rule that gave the room; ASKS: none did */
     enum sl_series_state state; /* anything but GOOD: no room, nothing over */
 };
 
-/* Of a device of which nothing was measured. */
+/* Stands for a device on which nothing was measured. */
 extern const struct sl_measured sl_measured_none;
 
 enum { SL_LOAD_HIGH = 500 };

@@ -19,13 +19,14 @@ struct sl_peaks;
 struct sl_peaks *sl_peaks_new(size_t n);
 void sl_peaks_free(struct sl_peaks *peaks); /* NULL is allowed */
 
-/* A pod of the workload has ended, having used that much of its declared memory at most. */
+/* Notes that a pod of the workload has ended, and the most that it used of its declared memory. */
 void sl_peaks_learn(struct sl_peaks *peaks, uint32_t workload, int32_t permille);
 
-/* The highest of the last lives, and margin_permille of it on top; 1000, all that is declared, at
- * most, and for a workload with fewer than SL_PEAKS_LEAST lives. */
+/* Returns how much of its declared memory a pod of the workload is expected to use at most: the
+ * highest of the last lives plus margin_permille of that, 1000 at most. 1000 for a workload with
+ * fewer than SL_PEAKS_LEAST lives. */
 int32_t sl_peaks_expected(const struct sl_peaks *peaks, uint32_t workload, int32_t margin_permille);
-/* How many lives are remembered, 0 to SL_PEAKS_LIVES. */
+/* Returns how many lives are remembered, 0 to SL_PEAKS_LIVES. */
 unsigned sl_peaks_lives(const struct sl_peaks *peaks, uint32_t workload);
 
 #endif

@@ -11,7 +11,7 @@ enum { SL_SERIES_UNKNOWN = -1, SL_SERIES_CAP_MAX = 1024 };
 
 /* A figure that was not measured at that time is SL_SERIES_UNKNOWN. */
 struct sl_sample {
-    int64_t at_us; /* Unix microseconds, by the clock of who measured */
+    int64_t at_us; /* Unix microseconds, by the measuring side's clock */
     int32_t used_mib;
     int16_t busy;      /* permille of the time in which something ran */
     int16_t bandwidth; /* permille of the memory bandwidth */
@@ -31,14 +31,14 @@ struct sl_series {
     uint16_t n;
 };
 
-/* Takes a figure in, in any order of time; figures of one time share a sample. False, and nothing
- * has changed: the ring is full of younger samples, the sample has that figure already, or the
- * value is out of range (below 0; above 1000 for a permille). The oldest sample goes when the ring
- * is full. */
+/* Adds a figure. Times may come in any order; figures of one time share a sample. When the ring is
+ * full the oldest sample goes. Returns false, with nothing changed, when the ring is full of
+ * younger samples, when the sample has that figure already, or when the value is out of range
+ * (below 0; above 1000 for a permille). */
 bool sl_series_put(struct sl_series *series, int64_t at_us, enum sl_figure_of figure,
                    int64_t value);
 
-/* The i-th, the oldest first; i below n. */
+/* Returns the i-th sample, the oldest first; i below n. */
 const struct sl_sample *sl_series_at(const struct sl_series *series, size_t i);
 
 enum sl_series_state {
@@ -66,17 +66,18 @@ struct sl_window_rule {
 enum sl_series_state sl_series_window(const struct sl_series *series,
                                       const struct sl_window_rule *rule, int32_t *used, size_t *n);
 
-/* Mean of the figure over the samples from since_us on; SL_SERIES_UNKNOWN when none has it. */
+/* Returns the mean of the figure over the samples from since_us on; SL_SERIES_UNKNOWN when none has
+ * it. */
 int64_t sl_series_mean(const struct sl_series *series, enum sl_figure_of figure, int64_t since_us);
-/* The lowest and the highest used memory of the samples from since_us on, of the last `most` of
- * them; n: how many those are. */
+/* The lowest and the highest used memory among the last `most` samples from since_us on; n: how
+ * many of these have it. */
 struct sl_extent {
     int32_t lowest_mib;
     int32_t highest_mib;
     size_t n;
 };
 struct sl_extent sl_series_extent(const struct sl_series *series, int64_t since_us, size_t most);
-/* The last known value; SL_SERIES_UNKNOWN when there is none. */
+/* Returns the last known value; SL_SERIES_UNKNOWN when there is none. */
 int64_t sl_series_last(const struct sl_series *series, enum sl_figure_of figure);
 
 #endif

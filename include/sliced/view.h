@@ -24,7 +24,9 @@ struct sl_resident {
     bool assumed; /* the pod carries no usable assignment: placed as if it were bound now */
 };
 
-/* What one pool can still give, beside the pool's key, so that the usual fit reads nothing else. */
+/* What one pool can still give. It repeats the pool's key, so that the usual fit reads nothing
+ * else.
+ */
 struct sl_pool_room {
     uint64_t key;
     int64_t free;     /* units that could be given now, over all devices; >= 0 */
@@ -63,7 +65,7 @@ struct sl_view {
     int32_t *instance_used; /* replicas in use, by node->instance (1 for an exclusive instance) */
     int64_t *instance_mib;  /* declared GPU memory in use, by node->instance */
     struct sl_measured *measured; /* by node->device; NULL: no telemetry of this node. A room that
-                                     was measured beside other pods is -1 here, and a load 1000 */
+                                      was measured beside other pods counts as -1, a load as 1000 */
     struct sl_resident *resident; /* by creation time, then UID */
     struct sl_assignment_part *part;
     struct sl_assignment_part *more; /* the memory of part once that outgrew the view */
@@ -97,16 +99,16 @@ enum { SL_VIEW_PODS_MAX = 1 << 20 };
  * several. */
 struct sl_view *sl_view_new(struct sl_node *node, struct sl_pod *const *pods, size_t n_pods);
 
-/* For sl_view_new_beside(), which is otherwise as sl_view_new(): what pods without units of the
- * node's pools use of its CPU and memory, whether to withhold the node, as is done anyway while
- * sl_node_is_cut(), and what was measured of its devices. */
+/* What sl_view_new_beside() counts that sl_view_new() does not: what pods without units of the
+ * node's pools use of its CPU and memory; whether to withhold the node (while sl_node_is_cut() it
+ * is withheld anyway); and what was measured of its devices. */
 struct sl_host_use {
     int64_t cpu_milli;
     int64_t memory_bytes;
     uint32_t n_pods;
     bool withheld;
     const struct sl_measured *measured; /* by node->device, copied; NULL: none */
-    size_t n_measured;                  /* those behind it are as none */
+    size_t n_measured;                  /* devices behind it count as not measured */
 };
 struct sl_view *sl_view_new_beside(struct sl_node *node, struct sl_pod *const *pods, size_t n_pods,
                                    const struct sl_host_use *others);
@@ -143,8 +145,8 @@ struct sl_view *sl_view_without(const struct sl_view *view, unsigned resident);
  * leave it uninitialised, and sl_scratch_init copies as much as the node has. */
 struct sl_scratch {
     const struct sl_view *view;
-    bool returning; /* memory that was freed here may be taken again, though a device's residents
-                       declare more than it has: a pod's own, for which room was measured */
+    bool returning; /* memory that was freed on this copy may be taken again even if the residents
+                       declare more than the device has: measured room had admitted its pod */
     int64_t pool_used[SL_NODE_POOLS_MAX];
     int64_t pool_mib[SL_NODE_POOLS_MAX];
     struct sl_device_use device[SL_NODE_DEVICES_MAX];

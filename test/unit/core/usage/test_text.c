@@ -42,8 +42,9 @@ static void each_gpu_is_told_by_what_is_known_of_it(void **state)
     rig_view(rig);
     rig->measured[2].pods = sl_view_pods_of(rig->view, 2);
     rig->measured[2].room_mib = 0;
-    assert_string_equal(said(rig, 200), "GPU 0: Absent; GPU 1: 0 of 16000 MiB used, no room by that; "
-                                        "GPU 2: 300 of 16000 MiB used, room for 0 by cbp");
+    assert_string_equal(said(rig, 200),
+                        "GPU 0: Absent; GPU 1: 0 of 16000 MiB used, no room by that; "
+                        "GPU 2: 300 of 16000 MiB used, room for 0 by cbp");
     rig->measured[1].by_use = false; /* others' GPUs are not told */
     assert_string_equal(said(rig, 200),
                         "GPU 0: Absent; GPU 2: 300 of 16000 MiB used, room for 0 by cbp");
