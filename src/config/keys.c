@@ -317,7 +317,7 @@ const struct sl_key sl_keys[SL_KEYS] = {
              "node needs all of them. Empty: every node."},
     {"partitioning.actuator", SL_KEY_ENUM, .restart = true, AT(partitioning.actuator),
      .words = ACTUATORS, .number = SL_CHOOSE_AUTO,
-     .help = "Who cuts the GPUs; auto: nos' agent on nodes with the label "
+     .help = "The agent that cuts the GPUs; auto: nos' agent on nodes with the label "
              "nos.nebuly.com/gpu-partitioning, else the mig-manager."},
     {"partitioning.maxNodes", SL_KEY_INTEGER, AT(partitioning.max_nodes), .min = 1, .max = 1000,
      .number = 2, .help = "Most nodes that are cut at once."},

@@ -56,7 +56,8 @@ static const struct sl_key DAEMON_SET[] = {
 
 const struct sl_key_list sl_key_lists[SL_KEY_LISTS] = {
     {"server.tls.clients",
-     "Who may call the verbs: certificates of server.tls.clientCAFile with one of these names.",
+     "Clients that may call the verbs: certificates of server.tls.clientCAFile with one of these "
+     "names.",
      .field = CLIENT, .n_fields = sizeof(CLIENT) / sizeof(CLIENT[0]),
      LIST(server.client, server.n_clients, SL_CONFIG_CLIENTS_MAX)},
     {"queue.limits", "Pods whose timeout is longer than maxTimeout are refused for good.",

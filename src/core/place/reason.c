@@ -32,7 +32,7 @@ static const struct row {
                                   "use, and too few are.",
                                   TEXT("$r: $a asked, $f free of $c, parts of others are in use")},
     [SL_REASON_UNHEALTHY] = {"Unhealthy", false,
-                             "What is left on the node is on GPUs that are marked unhealthy.",
+                             "The node's free units are on GPUs that are marked unhealthy.",
                              TEXT("$r: $a asked, $f free of $c on healthy GPUs")},
     [SL_REASON_NOT_PARTITIONED] = {"NotPartitioned", false,
                                    "The node is repartitioned by demand and could offer the "

@@ -126,8 +126,8 @@ static void free_waiter(struct sl_stage_waiter *waiter)
     free(waiter);
 }
 
-/* Adds a waiter; NULL: out of memory. Of two pods of one name the later counts, as the earlier is
- * about to go. */
+/* Adds a waiter; NULL: out of memory. The later of two pods of one name counts, as the earlier
+ * is about to go. */
 static struct sl_stage_waiter *waiter_add(struct sl_stages *stages, struct sl_pod *pod)
 {
     struct sl_stage_waiter *waiter = waiter_new(pod);

@@ -24,7 +24,7 @@ static double mean_free(const int32_t *used, size_t n, int64_t total)
     return sum / (double)n;
 }
 
-/* Of the free memory's distances from their mean, i and i + lag multiplied. */
+/* Sums the products of the free memory's distances from its mean, those of i and of i + lag. */
 static double covariance(const int32_t *used, size_t n, int64_t total, size_t lag)
 {
     double mean = mean_free(used, n, total);

@@ -191,10 +191,10 @@ static void published_room(const int32_t *used, size_t n, int64_t total_mib, boo
     }
 }
 
-/* What is left when each pod takes what is expected of it, and all of them together no less than
- * they take now and will take if they grow on. Of n former lives the next one is higher than all
- * with a chance of 1 in n + 1, if they come in no order: that part of what it could use beyond
- * stays in reserve, for one of them. */
+/* Gives the room that is left when each pod uses what is expected of it, and all together no less
+ * than they use now and will use if they grow on. If lives come in no order, the next one uses more
+ * than n former ones with a chance of 1 in n + 1: so that part of what a pod could use beyond its
+ * expectation stays in reserve, for one of the pods. */
 static void peaks_room(const struct crowd *crowd, int64_t total_mib, int64_t peak_mib,
                        int64_t growth_mib, const struct sl_peaks *peaks, int32_t margin_permille,
                        struct sl_measured *out)

@@ -159,7 +159,8 @@ static const struct sl_metric rows[] = {
     {"sliced_kube_requests_queued", SL_METRIC_GAUGE, "Calls that wait for their turn.", NULL,
      AT(SL_METRIC_UNSIGNED, client.queued)},
     {"sliced_binder_calls_total", SL_METRIC_COUNTER,
-     "What bindings cost: Bindings posted, pods read to find out what became of one, pods read "
+     "Calls that bindings cost: Bindings posted, pods read to find out what became of one, pods "
+     "read "
      "because the watch had not told of them yet.",
      "what=\"post\"", COUNT(binder.posts)},
     {.labels = "what=\"read\"", COUNT(binder.reads)},

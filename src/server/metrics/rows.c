@@ -232,7 +232,7 @@ static const struct sl_metric own_rows[] = {
     {"sliced_http_connections", SL_METRIC_GAUGE, "Open HTTP connections.", NULL,
      OWN(SL_METRIC_LEVEL, connections)},
     {"sliced_http_buffered_bytes", SL_METRIC_GAUGE,
-     "What requests hold of bodies and replies (server.maxBufferedBytes).", NULL,
+     "Bytes of bodies and replies that requests hold now (server.maxBufferedBytes).", NULL,
      OWN(SL_METRIC_LEVEL, buffered)},
     {"sliced_http_requests_in_flight", SL_METRIC_GAUGE,
      "Requests that are being read or answered, this one included.", NULL,
@@ -256,7 +256,7 @@ static const struct sl_metric tls_rows[] = {
 #define LEDGER(member) SL_METRIC_AT(SL_METRIC_U64, struct sl_store_stats, member)
 static const struct sl_metric ledger_rows[] = {
     {"sliced_ledger_events_total", SL_METRIC_COUNTER,
-     "What happened to reservations; expired should stay 0.", "event=\"bind\"", LEDGER(binds)},
+     "Events of reservations; expired should stay 0.", "event=\"bind\"", LEDGER(binds)},
     {.labels = "event=\"conflict\"", LEDGER(conflicts)},
     {.labels = "event=\"expired\"", LEDGER(expiries)},
     {.labels = "event=\"rollback\"", LEDGER(rollbacks)},

@@ -38,7 +38,7 @@ static const struct {
                          "start (order bounded).",
                          "another pod's latest start comes first"},
     [SL_HOLD_HEADROOM] = {"Headroom",
-                          "What is free is kept for pods with shorter timeouts "
+                          "The free units are kept for pods with shorter timeouts "
                           "(headroom).",
                           "what is free is kept for shorter pods"},
     [SL_HOLD_PACE] = {"Pace",

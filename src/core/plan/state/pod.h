@@ -29,7 +29,7 @@ struct sl_plan_ask {
     struct sl_link all;
     struct sl_pod *pod;                          /* the ask borrows its names */
     struct sl_plan_lane *lane[SL_ASK_ITEMS_MAX]; /* by item */
-    /* Of the map: memory, workload, then each item's key, count and GPUs. */
+    /* Its key in the map: memory, workload, then each item's key, count and GPUs. */
     uint64_t key[SL_PLAN_ASK_OWN + 3 * SL_ASK_ITEMS_MAX];
     struct sl_ask ask;
 };
