@@ -102,6 +102,37 @@ static void a_short_pod_starts_in_what_a_wide_one_cannot_use_yet(void **state)
     assert_true(estimate_of(rig, "wide2") >= 3599);
 }
 
+/* Wide pods leave a gap each, and short ones part these into more than are kept. */
+static void more_gaps_than_are_kept_harm_no_estimate(void **state)
+{
+    enum { NODES = 15, WIDE = 13, SHORT = 40 };
+    struct plan_rig *rig = *state;
+    char name[PLAN_NAME];
+    rig->config.backfill = false; /* the short ones would start at once */
+    plan_rig_configure(rig);
+    for (unsigned i = 0; i < NODES; i++) {
+        char node[PLAN_NAME];
+        snprintf(node, sizeof(node), "n%02u", i);
+        snprintf(name, sizeof(name), "x%02u", i);
+        plan_rig_node(rig, node, 8);
+        plan_rig_run_on(rig, name, node, 1, 3600);
+    }
+    for (unsigned i = 0; i < WIDE; i++) {
+        snprintf(name, sizeof(name), "a%02u", i);
+        plan_rig_wait(rig, name, 8, 60);
+    }
+    for (unsigned i = 0; i < SHORT; i++) {
+        snprintf(name, sizeof(name), "b%02u", i);
+        plan_rig_wait(rig, name, 1, 1000);
+    }
+    plan_and_estimate(rig);
+    assert_int_equal(estimate_of(rig, "a12"), 3600);
+    for (unsigned i = 0; i < SHORT; i++) {
+        snprintf(name, sizeof(name), "b%02u", i);
+        assert_int_equal(estimate_of(rig, name), 0);
+    }
+}
+
 /* The promise is reckoned in units alone. */
 static void a_latest_start_is_no_estimate_before_the_node_frees(void **state)
 {
@@ -176,6 +207,7 @@ int main(void)
         PLAN_TEST(units_that_lie_apart_are_no_start_of_a_pod_that_needs_them_together),
         PLAN_TEST(a_pod_that_one_node_admits_starts_no_earlier_than_that_frees),
         PLAN_TEST(a_short_pod_starts_in_what_a_wide_one_cannot_use_yet),
+        PLAN_TEST(more_gaps_than_are_kept_harm_no_estimate),
         PLAN_TEST(a_latest_start_is_no_estimate_before_the_node_frees),
         PLAN_TEST(nothing_is_said_of_a_pod_that_no_node_admits),
         PLAN_TEST(nothing_is_said_of_a_pod_that_constraints_keep_from_what_is_free),

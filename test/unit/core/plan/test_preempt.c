@@ -74,6 +74,21 @@ static void what_victims_leave_is_kept_for_whom_they_go(void **state)
     assert_string_equal(plan_rig_state(rig, "more"), "Held NoRoom");
 }
 
+/* The room would suffice once d is gone, if nobody else took a part of it. */
+static void what_victims_will_leave_counts_less_what_others_would_take(void **state)
+{
+    struct plan_rig *rig = *state;
+    given_a_preemptor(rig);
+    scheduler_says(rig, "vip", "n2");
+    is_deleted(rig, "c", SECONDS(30));
+    is_deleted(rig, "d", SECONDS(30));
+    plan_rig_end(rig, "c");
+    assert_string_equal(plan_rig_plan(rig), "");
+    assert_string_equal(plan_rig_state(rig, "more"), "Held Behind");
+    plan_rig_end(rig, "d");
+    assert_string_equal(plan_rig_plan(rig), "nomination vip on n2: nvidia.com/gpu=0,1\n");
+}
+
 static void what_victims_leave_is_kept_through_a_reload(void **state)
 {
     struct plan_rig *rig = *state;
@@ -347,6 +362,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         PLAN_TEST(what_victims_leave_is_kept_for_whom_they_go),
+        PLAN_TEST(what_victims_will_leave_counts_less_what_others_would_take),
         PLAN_TEST(what_victims_leave_is_kept_through_a_reload),
         PLAN_TEST(a_reload_that_forbids_preemption_ends_it),
         PLAN_TEST(other_nodes_are_not_kept),

@@ -62,6 +62,21 @@ static void the_hold_begins_anew_with_the_first_word(void **state)
     assert_int_equal(row.expiries, 1);
 }
 
+/* It looked at another pod and could not place it: it is there. */
+static void a_pod_that_becomes_marked_as_unschedulable_is_a_sign_of_life(void **state)
+{
+    struct plan_rig *rig = *state;
+    given_a_nomination(rig);
+    assert_string_equal(later(rig, LONG), "");
+    assert_int_equal(sl_planner_silent(rig->planner, rig->now_us), SECONDS(1000000));
+    put(rig, "b", SL_GATE_OURS, true);
+    assert_int_equal(sl_planner_silent(rig->planner, rig->now_us), 0);
+    assert_string_equal(later(rig, HOLD / 2), "");
+    int64_t silent_us = sl_planner_silent(rig->planner, rig->now_us);
+    put(rig, "b", SL_GATE_OURS, true); /* told once more: that is no news */
+    assert_int_equal(sl_planner_silent(rig->planner, rig->now_us), silent_us);
+}
+
 static void who_has_been_asked_about_expires_in_time_however_quiet_it_is(void **state)
 {
     struct plan_rig *rig = *state;
@@ -240,6 +255,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         PLAN_TEST(a_nomination_is_held_while_nothing_is_heard),
         PLAN_TEST(the_hold_begins_anew_with_the_first_word),
+        PLAN_TEST(a_pod_that_becomes_marked_as_unschedulable_is_a_sign_of_life),
         PLAN_TEST(who_has_been_asked_about_expires_in_time_however_quiet_it_is),
         PLAN_TEST(who_was_asked_about_last_before_a_silence_is_excused_once),
         PLAN_TEST(who_was_asked_about_and_left_lying_is_not_excused),

@@ -78,6 +78,24 @@ static void a_pod_that_nothing_frees_room_for_reserves_nothing(void **state)
     }
 }
 
+static void a_pod_that_requests_no_cpu_reserves_where_none_is_left(void **state)
+{
+    struct plan_rig *rig = *state;
+    struct sl_queue_row row;
+    plan_rig_node(rig, "n1", 2);
+    rig->node[0].node.host = (struct sl_host){.cpu_milli = 4000, .memory_bytes = 100, .pods = 9};
+    struct plan_rig_pod *all = plan_rig_pod(rig, "all", GPU, 1, 5000);
+    all->constraints = (struct sl_constraints){.cpu_milli = 4000, .memory_bytes = 100, .digest = 1};
+    all->pod.constraints = &all->constraints;
+    plan_rig_start(rig, all, "n1", NULL);
+    plan_rig_run_on(rig, "x", "n1", 1, 100);
+    plan_rig_wait(rig, "a", 1, 50);
+    (void)plan_rig_plan(rig);
+    assert_true(plan_rig_row(rig, "a", &row));
+    assert_int_equal(row.estimate, SL_ESTIMATE_RESERVED);
+    assert_int_equal(row.start_us, SECONDS(1000100));
+}
+
 static void a_pod_has_one_pardon_and_keeps_it_until_it_expires(void **state)
 {
     struct plan_rig *rig = *state;
@@ -101,6 +119,7 @@ int main(void)
         PLAN_TEST(a_backfilled_share_goes_beside_the_reserved_gpu),
         PLAN_TEST(a_reservation_is_on_the_node_that_frees_first_and_by_name_among_equals),
         PLAN_TEST(a_pod_that_nothing_frees_room_for_reserves_nothing),
+        PLAN_TEST(a_pod_that_requests_no_cpu_reserves_where_none_is_left),
         PLAN_TEST(a_pod_has_one_pardon_and_keeps_it_until_it_expires),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
