@@ -72,6 +72,24 @@ static void free_units_of_two_nodes_are_no_room_for_one_pod(void **state)
     sl_backfill_free(&play.model);
 }
 
+/* Shares of memory: too many units to tell all free counts apart. */
+static void a_pod_that_turns_out_not_to_fit_keeps_none_behind_it(void **state)
+{
+    (void)state;
+    struct play play;
+    set_up(&play, 30000, 30000);
+    run_on(&play, 1, 29000, 100);
+    run_on(&play, 2, 20000, 200);
+    const uint64_t first = wait_for(&play, 30000, 50);
+    const uint64_t misses = wait_for(&play, 10001, 1000);
+    const uint64_t fits = wait_for(&play, 10000, 1000);
+    play_until(&play, 1);
+    assert_int_equal(play.start_us[first], NEVER);
+    assert_int_equal(play.start_us[misses], NEVER);
+    assert_int_equal(play.start_us[fits], 0);
+    sl_backfill_free(&play.model);
+}
+
 static void a_pod_is_backfilled_where_it_does_not_delay_the_first(void **state)
 {
     (void)state;
@@ -146,6 +164,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(free_units_of_two_nodes_are_no_room_for_one_pod),
+        cmocka_unit_test(a_pod_that_turns_out_not_to_fit_keeps_none_behind_it),
         cmocka_unit_test(a_pod_is_backfilled_where_it_does_not_delay_the_first),
         cmocka_unit_test(a_pod_wider_than_any_node_holds_up_nobody),
         cmocka_unit_test(news_of_a_run_time_counts_from_now_on),

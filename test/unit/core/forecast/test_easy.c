@@ -186,7 +186,8 @@ static void change(struct play *play, size_t i)
 static void set_up(struct play *play, uint64_t seed)
 {
     *play = (struct play){.random = seed};
-    assert_int_equal(sl_backfill_reserve(&play->model, 1, PODS, PODS), 0);
+    /* no more run at a time than there are units */
+    assert_int_equal(sl_backfill_reserve(&play->model, 1, UNITS, PODS), 0);
     play->model.bins.bin[0] = (struct sl_bin){.key = 1, .units = UNITS};
     play->model.bins.n = 1;
     sl_backfill_clear(&play->model, 0);

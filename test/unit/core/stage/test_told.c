@@ -40,6 +40,20 @@ static void uid_of_another_name_is_another_pod(void **state)
     assert_non_null(strstr(stage_rig_collect(rig), "x Stage: it waits for pod/w"));
 }
 
+static void first_by_name_of_the_failed_pods_is_named(void **state)
+{
+    struct stage_rig *rig = *state;
+    static const char *const names[] = {"m", "z", "d", "q", "c", "x", "f"};
+    put(rig, "w", "w", "(app=x)");
+    (void)stage_rig_collect(rig);
+    for (unsigned i = 0; i < 7; i++) {
+        stage_rig_pod(rig, names[i], names[i], "app=x", "Failed");
+    }
+    assert_string_equal(
+        stage_rig_collect(rig),
+        "w StageFailed: pod/c of pods (app=x) has failed, and sliced.dev/after names it\n");
+}
+
 static void malformed_pod_is_told_of_once_whatever_others_do(void **state)
 {
     struct stage_rig *rig = *state;
@@ -247,6 +261,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TOLD_TEST(pod_that_has_not_changed_is_not_told_of_again),
         TOLD_TEST(uid_of_another_name_is_another_pod),
+        TOLD_TEST(first_by_name_of_the_failed_pods_is_named),
         TOLD_TEST(malformed_pod_is_told_of_once_whatever_others_do),
         TOLD_TEST(cycles_are_told_again_only_when_one_was_broken),
         TOLD_TEST(cycles_are_found_in_every_namespace),

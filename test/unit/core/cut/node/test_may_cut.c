@@ -322,6 +322,18 @@ static void new_instances_fit_wherever_those_in_use_lie(void **state)
         "node-0: GPU 0 into 1x 2g.10gb + 1x 3g.20gb; GPU 1 into 1x 1g.5gb + 2x 2g.10gb: 1\n");
 }
 
+/* Both GPUs hold the same; another instance of each is in use. */
+static void gpus_that_hold_the_same_differ_by_what_is_in_use(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = NOS(rig, A100, "3g.20gb* 1g.5gb", "3g.20gb 1g.5gb*");
+    rig_run(rig, node, "mig-3g.20gb=1", 0);
+    rig_run(rig, node, "mig-1g.5gb=1", 0);
+    (void)rig_wait(rig, "mig-2g.10gb=3", NULL);
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 1x 1g.5gb + 1x 2g.10gb + 1x 3g.20gb; "
+                                       "GPU 1 into 1x 1g.5gb + 2x 2g.10gb: 0\n");
+}
+
 static void an_instance_in_use_of_an_unknown_profile_keeps_its_gpu_from_cuts(void **state)
 {
     struct cut_rig *rig = *state;
@@ -369,6 +381,7 @@ int main(void)
         CUT_TEST(a_node_of_nos_without_any_resource_has_empty_gpus),
         CUT_TEST(a_node_of_nos_whose_agent_is_silent_is_left_alone),
         CUT_TEST(new_instances_fit_wherever_those_in_use_lie),
+        CUT_TEST(gpus_that_hold_the_same_differ_by_what_is_in_use),
         CUT_TEST(an_instance_in_use_of_an_unknown_profile_keeps_its_gpu_from_cuts),
         CUT_TEST(nos_makes_no_instances_with_attributes),
     };

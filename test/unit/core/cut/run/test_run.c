@@ -221,7 +221,9 @@ static void a_gpu_left_without_instances_is_told_apart(void **state)
     const char *name = scene.run.name;
     show(&scene, MIG(LARGE, "0", name, "failed", name));
     assert_int_equal(later(&scene, SECOND), SL_CUT_WAIT);
-    assert_int_equal(later(&scene, 20 * SECOND), SL_CUT_FINISH);
+    assert_int_equal(scene.run.wake_us, scene.now_us + 20 * SECOND);
+    assert_int_equal(later(&scene, 20 * SECOND - 1), SL_CUT_WAIT);
+    assert_int_equal(later(&scene, 1), SL_CUT_FINISH);
     assert_ends(&scene, SL_CUT_HALF_APPLIED);
 }
 

@@ -1,0 +1,59 @@
+/* What nodes offer, and what becomes of nominations when they offer it no longer. */
+#include "unit/core/plan/plan_rig.h"
+
+/* A device goes, and the nomination with it. */
+static void a_nomination_on_a_device_that_is_gone_is_given_back(void **state)
+{
+    struct plan_rig *rig = *state;
+    plan_rig_node(rig, "n1", 2);
+    plan_rig_start(rig, plan_rig_pod(rig, "x", GPU, 1, 100), "n1", GPU "=0");
+    plan_rig_wait(rig, "a", 1, 50);
+    assert_string_equal(plan_rig_plan(rig), "nomination a on n1: " GPU "=1\n");
+    rig->node[0].node.n_devices = 1;
+    rig->node[0].pool[0].capacity = 1;
+    assert_string_equal(plan_rig_plan(rig), "expire a on n1: NoRoom\n");
+    assert_string_equal(plan_rig_state(rig, "a"), "Held NoRoom");
+}
+
+static void a_share_on_a_device_that_shrank_is_given_back(void **state)
+{
+    struct plan_rig *rig = *state;
+    plan_rig_share(plan_rig_node(rig, "n1", 2), 8);
+    plan_rig_start(rig, plan_rig_pod(rig, "x", MEM, 4, 100), "n1", MEM "=0*4");
+    plan_rig_put(rig, plan_rig_pod(rig, "a", MEM, 4, 50));
+    assert_string_equal(plan_rig_plan(rig), "nomination a on n1: " MEM "=0*4\n");
+    rig->node[0].device[0].memory_units = 7;
+    rig->node[0].pool[0].capacity = 15;
+    assert_string_equal(plan_rig_plan(rig),
+                        "expire a on n1: NoRoom\nnomination a on n1: " MEM "=1*4\n");
+}
+
+/* A node that may be cut offers the instances of all its GPUs, whatever models they are. */
+static void every_model_of_a_node_that_may_be_cut_is_offered(void **state)
+{
+    struct plan_rig *rig = *state;
+    struct plan_rig_node *n = plan_rig_node(rig, "n1", 2);
+    n->node.partition = (struct sl_partition){.actuator = SL_ACTUATOR_MIG_MANAGER};
+    n->device[0].model = sl_mig_model_find(SL_STR("NVIDIA-A30"), 0);
+    n->device[0].mig = true;
+    n->device[1].model = sl_mig_model_find(SL_STR("NVIDIA-A100-SXM4-40GB"), 0);
+    n->device[1].mig = true;
+    n->node.n_pools = 0;
+    n->node.dynamic_mig = true;
+    plan_rig_put(rig, plan_rig_pod(rig, "a30", "nvidia.com/mig-2g.12gb", 1, 50));
+    plan_rig_put(rig, plan_rig_pod(rig, "a100", "nvidia.com/mig-2g.10gb", 1, 50));
+    plan_rig_put(rig, plan_rig_pod(rig, "h100", "nvidia.com/mig-2g.20gb", 1, 50));
+    assert_string_equal(plan_rig_plan(rig), "refuse h100: Never\n");
+    assert_string_equal(plan_rig_state(rig, "a30"), "Held NoRoom");
+    assert_string_equal(plan_rig_state(rig, "a100"), "Held NoRoom");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        PLAN_TEST(a_nomination_on_a_device_that_is_gone_is_given_back),
+        PLAN_TEST(a_share_on_a_device_that_shrank_is_given_back),
+        PLAN_TEST(every_model_of_a_node_that_may_be_cut_is_offered),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
