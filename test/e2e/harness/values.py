@@ -1,0 +1,31 @@
+"""Values of the chart, by what they are for: each is rendered, linted and taken by real API servers."""
+
+VALUES = {
+    "defaults": {},
+    "own secret": {"tls": {"existingSecret": "from-cert-manager"}},
+    "client certificates": {"tls": {"existingSecret": "ours", "clientSecret": "scheduler-tls"}},
+    "own scheduler": {"scheduler": {"mode": "config"}, "service": {"clusterIP": "10.0.0.53"}},
+    "all in": {
+        "image": {"repository": "registry.example.com/sliced", "tag": "1"}, "replicas": 3,
+        "imagePullSecrets": [{"name": "pull"}], "priorityClassName": "",
+        "config": {"log": {"level": "debug"}, "leaderElection": {"name": "mine"}},
+        "scheduler": {"name": "gpu-scheduler", "replicas": 1, "nodeCacheCapable": False,
+                      "image": {"repository": "registry.example.com/kube-scheduler"}},
+        "nodeSelector": {"role": "infra"}, "podAnnotations": {"team": "gpu"},
+        "tolerations": [{"key": "infra", "operator": "Exists"}],
+        "networkPolicy": {"from": [{"namespaceSelector": {}}]},
+        "managedResources": ["nvidia.com/gpu"]},
+    "webhook": {"queue": {"gate": "webhook"}},
+    "ports for few": {"queue": {"gate": "webhook"}, "networkPolicy": {
+        "from": [{"namespaceSelector": {}}], "apiServerFrom": [{"ipBlock": {"cidr": "10.0.0.7/32"}}],
+        "metricsFrom": [{"namespaceSelector": {"matchLabels": {"role": "monitoring"}}}]}},
+    "no queue": {"queue": {"enabled": False}},
+    "strict": {"queue": {"daemonSetNamespaces": ["monitoring", "agents"],
+                         "daemonSetUser": "system:kube-controller-manager"},
+               "guard": {"otherSchedulers": False, "devicePlugins": []}},
+    "no guard": {"guard": {"enabled": False}},
+    "some namespaces": {"queue": {"namespaceSelector": {
+        "matchLabels": {"gpus": "queued"},
+        "matchExpressions": [{"key": "team", "operator": "Exists"}]}}},
+    "bare": {"networkPolicy": {"enabled": False}, "podDisruptionBudget": {"enabled": False}},
+}

@@ -1,0 +1,321 @@
+"""What the chart makes of its values: least in rights, of one mind with itself, and wrong values are
+refused by name. Nothing runs but helm."""
+
+import base64
+import os
+import re
+import subprocess
+
+import pytest
+import yaml
+
+from harness import chart
+from harness import sliced as daemons
+from harness.chart import CHART, NAMESPACE, ROOT, SERVICE, config_of, one
+from harness.values import VALUES
+
+
+@pytest.mark.parametrize("values", VALUES.values(), ids=VALUES)
+def test_the_linter_has_nothing_against_it(helm, values):
+    said = helm.run("lint", "--strict", CHART, "-f", "-", text=yaml.safe_dump(values))
+    assert "0 chart(s) failed" in said
+
+
+@pytest.mark.parametrize("values", VALUES.values(), ids=VALUES)
+def test_every_pod_may_run_under_the_strictest_standard(helm, values):
+    pods = [each["spec"]["template"]["spec"] for each in helm.objects(values)
+            if each["kind"] == "Deployment"]
+    assert pods
+    for pod in pods:
+        assert pod["securityContext"]["runAsNonRoot"] and pod["securityContext"]["runAsUser"] > 0
+        for container in pod["containers"]:
+            limits = container["securityContext"]
+            assert limits["readOnlyRootFilesystem"] and not limits["allowPrivilegeEscalation"]
+            assert limits["capabilities"] == {"drop": ["ALL"]}
+            assert container["resources"]["limits"]["memory"]
+            assert container["livenessProbe"] and container["readinessProbe"]
+
+
+@pytest.mark.parametrize("values, why", [
+    ({"replicas": 0}, "replicas"),
+    ({"replica": 2}, "replica"),
+    ({"scheduler": {"mode": "third"}}, "mode"),
+    ({"scheduler": {"name": "Not A Name"}}, "name"),
+    ({"scheduler": {"percentageOfNodesToScore": 101}}, "percentageOfNodesToScore"),
+    ({"scheduler": {"httpTimeout": "soon"}}, "httpTimeout"),
+    ({"scheduler": {"tlsFolder": "relative"}}, "tlsFolder"),
+    ({"managedResources": []}, "managedResources"),
+    ({"managedResources": ["nvidia.com/*"]}, "managedResources"),
+    ({"config": {"kind": "Pod"}}, "kind"),
+    ({"image": {"pullPolicy": "Sometimes"}}, "pullPolicy"),
+    ({"tls": {"secret": "x"}}, "secret"),
+    ({"tls": {"clientNames": []}}, "clientNames"),
+    ({"tls": {"clientNames": [""]}}, "clientNames"),
+    ({"tls": {"clientNames": ['the "one"']}}, "clientNames"),
+    ({"config": {"queue": {"schedulerName": "other"}}}, "schedulerName"),
+    ({"networkPolicy": {"metricsFrom": "all"}}, "metricsFrom"),
+    ({"service": {"clusterIP": "a name"}}, "clusterIP"),
+    ({"networkPolicy": {"apiServerPorts": [0]}}, "apiServerPorts"),
+    ({"queue": {"gate": "always"}}, "gate"),
+    ({"queue": {"gates": "none"}}, "gates"),
+    ({"queue": {"namespaceSelector": {"gpus": "queued"}}}, "namespaceSelector"),
+    ({"config": {"queue": {"enabled": False}}}, "enabled"),
+    ({"config": {"queue": {"gate": "none"}}}, "gate"),
+    ({"config": {"queue": {"daemonSets": []}}}, "daemonSets"),
+    ({"queue": {"daemonSetNamespaces": ["it's"]}}, "daemonSetNamespaces"),
+    ({"queue": {"daemonSetUser": "me' || 'x' == 'x"}}, "daemonSetUser"),
+    ({"guard": {"devicePlugins": ["a'"]}}, "devicePlugins"),
+    ({"queue": {"gate": "webhook"}, "tls": {"existingSecret": "ours"}}, "queue.caBundle"),
+])
+def test_a_mistake_in_the_values_is_refused_by_name(helm, values, why):
+    code, said = helm.template(values, check=False)
+    assert code != 0 and why in said, said
+
+
+def secrets_of(objects, name):
+    """The Secrets of a Deployment's pods: {name: keys, or None for all}."""
+    volumes = one(objects, "Deployment", name)["spec"]["template"]["spec"]["volumes"]
+    return {each["secret"]["secretName"]: [item["key"] for item in each["secret"].get("items", [])] or None
+            for each in volumes if "secret" in each}
+
+
+def test_existing_secrets_are_mounted_and_none_is_made(helm):
+    objects = helm.objects(VALUES["client certificates"])
+    assert not [each for each in objects if each["kind"] == "Secret"]
+    assert set(secrets_of(objects, "sliced")) == set(secrets_of(objects, "sliced-scheduler")) == {
+        "ours", "scheduler-tls"}
+
+
+@pytest.mark.parametrize("values", VALUES.values(), ids=VALUES)
+def test_nobody_is_given_the_private_key_of_another(helm, values):
+    objects = helm.objects(values)
+    tls = values.get("tls", {}).get("existingSecret", "sliced-tls")
+    client = values.get("tls", {}).get("clientSecret", "sliced-client")
+    assert secrets_of(objects, "sliced") == {tls: None, client: ["ca.crt"]}
+    if values.get("scheduler", {}).get("mode") != "config":
+        assert secrets_of(objects, "sliced-scheduler") == {tls: ["ca.crt"], client: ["tls.crt", "tls.key"]}
+
+
+def test_the_scheduler_shows_a_certificate_that_the_daemon_lets_call(helm, tmp_path):
+    objects = helm.objects()
+    tls = config_of(objects, "sliced")["server"]["tls"]
+    extender = config_of(objects, "sliced-scheduler")["extenders"][0]["tlsConfig"]
+    mounts = {each["name"]: each["mountPath"] for each in one(objects, "Deployment", "sliced-scheduler")[
+        "spec"]["template"]["spec"]["containers"][0]["volumeMounts"]}
+    assert (extender["certFile"], extender["keyFile"]) == (f"{mounts['client']}/tls.crt",
+                                                           f"{mounts['client']}/tls.key")
+    assert extender["caFile"] == f"{mounts['ca']}/ca.crt"
+    pki = daemons.write_pki(objects, tmp_path)
+
+    def openssl(*args):
+        return subprocess.run(["openssl", *args], capture_output=True, text=True, check=False)
+    verify = ("verify", "-purpose", "sslclient", "-CAfile")
+    assert openssl(*verify, f"{pki}/client-ca.crt", f"{pki}/client.crt").returncode == 0
+    subject = openssl("x509", "-noout", "-subject", "-in", f"{pki}/client.crt").stdout
+    assert tls["clients"] == [{"name": subject.split("CN = ")[1].strip()}]
+    # no other certificate of the chart is one to call with
+    assert openssl(*verify, f"{pki}/client-ca.crt", f"{pki}/tls.crt").returncode != 0
+    assert openssl("verify", "-CAfile", f"{pki}/ca.crt", f"{pki}/client.crt").returncode != 0
+
+
+def test_a_handshake_is_cheap_for_the_daemon(helm):
+    """Whoever reaches a port may begin one: with RSA each costs a millisecond of a processor."""
+    for name in ("sliced-tls", "sliced-client"):
+        key = base64.b64decode(one(helm.objects(), "Secret", name)["data"]["tls.key"])
+        assert key.startswith(b"-----BEGIN EC PRIVATE KEY-----")
+
+
+def ingress(objects):
+    """{port: from} of the daemon's NetworkPolicy; None: from everywhere."""
+    return {port["port"]: rule.get("from") for rule in one(objects, "NetworkPolicy", "sliced")["spec"]["ingress"]
+            for port in rule["ports"]}
+
+
+def test_each_port_is_open_to_its_callers(helm):
+    scheduler = {"podSelector": {"matchLabels": one(helm.objects(), "Deployment", "sliced-scheduler")[
+        "spec"]["selector"]["matchLabels"]}}
+    own = VALUES["ports for few"]["networkPolicy"]
+    assert ingress(helm.objects()) == {"https": [scheduler]}
+    assert ingress(helm.objects(VALUES["webhook"])) == {"https": [scheduler], "webhook": None}
+    assert ingress(helm.objects(VALUES["own scheduler"])) == {"https": None}
+    assert ingress(helm.objects(VALUES["ports for few"])) == {
+        "https": [scheduler, *own["from"]], "webhook": own["apiServerFrom"], "metrics": own["metricsFrom"]}
+
+
+@pytest.mark.parametrize("values", VALUES.values(), ids=VALUES)
+def test_every_port_of_the_daemon_is_one_that_it_listens_on(helm, values):
+    objects = helm.objects(values)
+    server = config_of(objects, "sliced")["server"]
+    listens = {server[key] for key in ("listen", "webhookListen", "probeListen", "metricsListen")
+               if key in server}
+    container = one(objects, "Deployment", "sliced")["spec"]["template"]["spec"]["containers"][0]
+    ports = {each["name"]: each["containerPort"] for each in container["ports"]}
+    assert {f"0.0.0.0:{each}" for each in ports.values()} == listens
+    assert "apiListen" not in server  # 127.0.0.1, which kubectl port-forward reaches
+    probes = {container[f"{which}Probe"]["httpGet"]["port"] for which in ("liveness", "readiness")}
+    assert probes == {"probes"}
+    assert {each["targetPort"] for each in one(objects, "Service", "sliced")["spec"]["ports"]} <= set(ports)
+    assert ("webhook" in ports) == ("MutatingWebhookConfiguration" in gates(objects))
+
+
+def test_your_own_scheduler_gets_only_its_configuration(helm):
+    objects = helm.objects(VALUES["own scheduler"])
+    assert not [each for each in objects
+                if each["kind"] != "ConfigMap" and each["metadata"]["name"].startswith("sliced-scheduler")]
+    extender = config_of(objects, "sliced-scheduler")["extenders"][0]
+    assert extender["urlPrefix"] == "https://10.0.0.53/scheduler"
+    assert extender["tlsConfig"]["serverName"] == SERVICE
+    assert one(objects, "Service", "sliced")["spec"]["clusterIP"] == "10.0.0.53"
+
+
+def test_the_certificate_is_for_the_name_that_the_scheduler_checks(helm, tmp_path):
+    objects = helm.objects()
+    pki = daemons.write_pki(objects, tmp_path)
+    name = config_of(objects, "sliced-scheduler")["extenders"][0]["tlsConfig"]["serverName"]
+    subprocess.run(["openssl", "verify", "-CAfile", f"{pki}/ca.crt", "-verify_hostname", name,
+                    f"{pki}/tls.crt"], check=True, capture_output=True)
+
+
+def test_every_mig_profile_that_sliced_knows_is_managed(helm):
+    with open(os.path.join(ROOT, "src/core/mig/table.c"), encoding="ascii") as file:
+        suffixes = re.findall(r'PROFILE\("[^"]+", "([^"]+)"', file.read())
+    assert len(suffixes) > 50
+    managed = {each["name"] for each in
+               config_of(helm.objects(), "sliced-scheduler")["extenders"][0]["managedResources"]}
+    assert {f"nvidia.com/mig-{suffix}" for suffix in suffixes} <= managed
+    assert {"nvidia.com/gpu", "nvidia.com/gpu.shared", "aliyun.com/gpu-mem"} <= managed
+
+
+@pytest.mark.parametrize("values", VALUES.values(), ids=VALUES)
+def test_the_daemon_takes_the_configuration(helm, values, tmp_path):
+    path = tmp_path / "sliced.yaml"
+    path.write_text(one(helm.objects(values), "ConfigMap", "sliced")["data"]["config.yaml"])
+    done = subprocess.run([daemons.BIN, "--config", path, "--check-config"], capture_output=True,
+                          text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_names_that_look_like_numbers_stay_names(helm):
+    names = ["010", "0x10", "true"]
+    queue = config_of(helm.objects({"queue": {"daemonSetNamespaces": names, "daemonSetUser": "0x1"},
+                                    "scheduler": {"name": "0x10"}}), "sliced")["queue"]
+    assert [each["namespace"] for each in queue["daemonSets"]] == names
+    assert (queue["daemonSetUser"], queue["schedulerName"]) == ("0x1", "0x10")
+
+
+def test_the_lease_may_have_another_name(helm):
+    rules = one(helm.objects(VALUES["all in"]), "Role", "sliced")["rules"]
+    assert [each["resourceNames"] for each in rules if "resourceNames" in each] == [["mine"]]
+
+
+def test_the_daemon_writes_only_what_it_must(helm):
+    """The whole of the rights, spelled out a second time: a new one has to be argued for here."""
+    objects = helm.objects()
+
+    def rights(kind):
+        return {(group, resource, verb)
+                for rule in one(objects, kind, "sliced")["rules"]
+                for group in rule["apiGroups"] for resource in rule["resources"]
+                for verb in rule["verbs"]}
+    assert rights("ClusterRole") == {
+        ("", "nodes", "list"), ("", "nodes", "watch"),
+        ("", "pods", "get"), ("", "pods", "list"), ("", "pods", "watch"), ("", "pods", "patch"),
+        ("", "pods/status", "patch"), ("", "pods/binding", "create"),
+        ("batch", "jobs", "list"), ("batch", "jobs", "watch"),
+        ("events.k8s.io", "events", "create"), ("events.k8s.io", "events", "patch")}
+    assert rights("Role") == {("coordination.k8s.io", "leases", verb)
+                              for verb in ("create", "get", "update")}
+
+
+GATES = {"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding", "MutatingWebhookConfiguration"}
+
+
+def gates(objects):
+    return {each["kind"]: each for each in objects if each["kind"] in GATES}
+
+
+def test_the_gate_comes_by_what_the_cluster_has(helm):
+    policy = {"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"}
+    for minor, values, kinds, said in (
+            ("1.36", {}, policy, "policy"),
+            ("1.31", {}, {"MutatingWebhookConfiguration"}, "webhook"),
+            ("1.36", {"queue": {"gate": "webhook"}}, {"MutatingWebhookConfiguration"}, "webhook"),
+            ("1.31", {"queue": {"gate": "policy"}}, policy, "policy"),
+            ("1.36", {"queue": {"gate": "none"}}, set(), "none"),
+            ("1.36", {"queue": {"enabled": False, "gate": "policy"}}, set(), "none"),
+            # whose authority nobody knows before the Secret is there
+            ("1.31", VALUES["own secret"], set(), "none"),
+            ("1.31", {**VALUES["own secret"], "queue": {"caBundle": "Y2E="}},
+             {"MutatingWebhookConfiguration"}, "webhook")):
+        objects = helm.objects(values, minor)
+        assert set(gates(objects)) == kinds, (minor, values)
+        queue = config_of(objects, "sliced")["queue"]
+        assert (queue["enabled"], queue["gate"]) == (values.get("queue", {}).get("enabled", True), said)
+
+
+def test_nobody_is_gated_while_nobody_opens(helm):
+    """The gate and the queue that opens it are turned on and off by one value."""
+    for values in VALUES.values():
+        for minor in chart.RELEASES:
+            objects = helm.objects(values, minor)
+            assert not gates(objects) or config_of(objects, "sliced")["queue"]["enabled"]
+
+
+def test_the_gate_is_put_on_no_more_pods_than_the_values_say(helm):
+    values = {**VALUES["some namespaces"], "managedResources": ["nvidia.com/gpu", "aliyun.com/gpu-mem"],
+              "scheduler": {"name": "gpu-scheduler"}}
+    policy = gates(helm.objects(values))["MutatingAdmissionPolicy"]["spec"]
+    webhook = gates(helm.objects(values, "1.31"))["MutatingWebhookConfiguration"]["webhooks"][0]
+    # with the policy a pod without the gate passes filter; with the webhook filter holds it
+    assert (policy["failurePolicy"], webhook["failurePolicy"]) == ("Fail", "Ignore")
+    assert policy["matchConditions"] == webhook["matchConditions"]
+    assert policy["matchConstraints"]["resourceRules"] == webhook["rules"]
+    assert policy["matchConstraints"]["namespaceSelector"] == webhook["namespaceSelector"] == {
+        "matchLabels": {"gpus": "queued"},
+        "matchExpressions": [{"key": "kubernetes.io/metadata.name", "operator": "NotIn",
+                              "values": ["kube-system", NAMESPACE]},
+                             {"key": "team", "operator": "Exists"}]}
+    said = " ".join(each["expression"] for each in webhook["matchConditions"])
+    assert "'gpu-scheduler'" in said and "'nvidia.com/gpu'" in said and "mig-" not in said
+    assert webhook["clientConfig"]["service"] == {
+        "name": "sliced", "namespace": NAMESPACE, "port": 8444, "path": "/admission/gate/gpu-scheduler"}
+
+
+def test_the_daemon_the_policy_and_the_webhook_believe_the_same_daemonsets(helm):
+    for minor in chart.RELEASES:
+        objects = helm.objects(VALUES["strict"], minor)
+        queue = config_of(objects, "sliced")["queue"]
+        assert queue["daemonSets"] == [{"namespace": "monitoring"}, {"namespace": "agents"}]
+        assert queue["daemonSetUser"] == "system:kube-controller-manager"
+        found = gates(objects)
+        conditions = (found["MutatingAdmissionPolicy"]["spec"] if minor == "1.36"
+                      else found["MutatingWebhookConfiguration"]["webhooks"][0])["matchConditions"]
+        said = next(each["expression"] for each in conditions if each["name"] == "not-of-a-daemonset")
+        assert "['kube-system', 'monitoring', 'agents']" in said
+        assert "request.userInfo.username != 'system:kube-controller-manager'" in said
+
+
+def test_the_guard_is_there_where_kubernetes_has_what_it_needs(helm):
+    kinds = {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
+
+    def has(objects):
+        return kinds <= {each["kind"] for each in objects}
+    for minor in chart.RELEASES:
+        assert has(helm.objects({}, minor)) and has(helm.objects(VALUES["no queue"], minor))
+        assert not has(helm.objects(VALUES["no guard"], minor))
+    old = helm.run("template", "sliced", CHART, "--kube-version", "1.29.0")
+    assert not has([each for each in yaml.safe_load_all(old) if each])
+    for each in helm.objects():
+        if each["kind"] == "ValidatingAdmissionPolicy":
+            # it is no way to stop the cluster's own pods, or ours
+            assert each["spec"]["matchConstraints"]["namespaceSelector"]["matchExpressions"] == [
+                {"key": "kubernetes.io/metadata.name", "operator": "NotIn",
+                 "values": ["kube-system", NAMESPACE]}]
+            assert each["spec"]["matchConditions"][0]["name"] == "not-by-sliced-or-a-node"
+
+
+def test_the_api_server_trusts_the_certificate_that_the_daemon_shows(helm):
+    objects = helm.objects({}, "1.31")
+    webhook = gates(objects)["MutatingWebhookConfiguration"]["webhooks"][0]
+    secret = one(objects, "Secret", "sliced-tls")["data"]
+    assert webhook["clientConfig"]["caBundle"] == secret["ca.crt"]
