@@ -91,7 +91,8 @@ def test_nobody_is_given_the_private_key_of_another(helm, values):
     objects = helm.objects(values)
     tls = values.get("tls", {}).get("existingSecret", "sliced-tls")
     client = values.get("tls", {}).get("clientSecret", "sliced-client")
-    assert secrets_of(objects, "sliced") == {tls: None, client: ["ca.crt"]}
+    given = {values["telemetry"]["secret"]: None} if "telemetry" in values else {}
+    assert secrets_of(objects, "sliced") == {tls: None, client: ["ca.crt"], **given}
     if values.get("scheduler", {}).get("mode") != "config":
         assert secrets_of(objects, "sliced-scheduler") == {tls: ["ca.crt"], client: ["tls.crt", "tls.key"]}
 
@@ -140,6 +141,35 @@ def test_each_port_is_open_to_its_callers(helm):
     assert ingress(helm.objects(VALUES["own scheduler"])) == {"https": None}
     assert ingress(helm.objects(VALUES["ports for few"])) == {
         "https": [scheduler, *own["from"]], "webhook": own["apiServerFrom"], "metrics": own["metricsFrom"]}
+
+
+def egress(objects):
+    """The TCP ports to which the daemon may go."""
+    return {port["port"] for rule in one(objects, "NetworkPolicy", "sliced")["spec"]["egress"]
+            for port in rule["ports"] if port["protocol"] == "TCP"}
+
+
+@pytest.mark.parametrize("url, port", [
+    ("http://prometheus-operated.monitoring:9090", 9090), ("https://thanos.example.com", 443),
+    ("http://prometheus/path", 80), ("https://[fd00::1]:8443/p?q=x:1", 8443)])
+def test_what_measures_can_be_reached(helm, url, port):
+    always = egress(helm.objects())
+    assert always == {53, 443, 6443}
+    values = {"config": {"telemetry": {"url": url}}}
+    assert egress(helm.objects(values)) == always | {port}
+    values["networkPolicy"] = {"egressPorts": [3128, port]}
+    assert egress(helm.objects(values)) == always | {port, 3128}
+
+
+def test_credentials_for_prometheus_lie_where_the_configuration_says(helm):
+    objects = helm.objects(VALUES["telemetry"])
+    pod = one(objects, "Deployment", "sliced")["spec"]["template"]["spec"]
+    volumes = {each["name"]: each.get("secret", {}).get("secretName") for each in pod["volumes"]}
+    folders = {each["mountPath"]: volumes[each["name"]] for each in pod["containers"][0]["volumeMounts"]}
+    telemetry = config_of(objects, "sliced")["telemetry"]
+    for key in ("tokenFile", "caFile"):
+        assert folders[os.path.dirname(telemetry[key])] == "prometheus-access"
+    assert {"name": "HTTPS_PROXY", "value": "http://proxy:3128"} in pod["containers"][0]["env"]
 
 
 @pytest.mark.parametrize("values", VALUES.values(), ids=VALUES)

@@ -27,5 +27,12 @@ VALUES = {
     "some namespaces": {"queue": {"namespaceSelector": {
         "matchLabels": {"gpus": "queued"},
         "matchExpressions": [{"key": "team", "operator": "Exists"}]}}},
+    "telemetry": {
+        "telemetry": {"secret": "prometheus-access"},
+        "env": [{"name": "HTTPS_PROXY", "value": "http://proxy:3128"}],
+        "networkPolicy": {"egressPorts": [3128]},
+        "config": {"telemetry": {"url": "https://prometheus-operated.monitoring:9090",
+                                 "tokenFile": "/etc/sliced/telemetry/token",
+                                 "caFile": "/etc/sliced/telemetry/ca.crt", "sharing": "peaks"}}},
     "bare": {"networkPolicy": {"enabled": False}, "podDisruptionBudget": {"enabled": False}},
 }

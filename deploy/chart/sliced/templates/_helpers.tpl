@@ -29,6 +29,14 @@ app.kubernetes.io/component: scheduler
 sliced.{{ .Release.Namespace }}.svc
 {{- end }}
 
+{{- /* The port of config.telemetry.url; empty when nothing is measured. */}}
+{{- define "sliced.telemetryPort" -}}
+{{- with dig "telemetry" "url" "" .Values.config }}
+{{- $url := urlParse . }}
+{{- regexFind ":[0-9]+$" $url.host | trimPrefix ":" | default (eq $url.scheme "https" | ternary 443 80) }}
+{{- end }}
+{{- end }}
+
 {{- define "sliced.daemonConfig" -}}
 apiVersion: sliced.dev/v1alpha1
 kind: SlicedConfiguration
