@@ -234,6 +234,11 @@ void sl_config_print(const struct sl_config *config, bool comments, struct sl_bu
 /* docs/configuration.md: a table of keys with type, default, range, reload and meaning. */
 void sl_config_reference(struct sl_buf *out);
 
+/* A JSON Schema (draft 7) that takes every file that sl_config_parse takes, as YAML or JSON, and no
+ * key that is unknown. It does not ask for apiVersion and kind, nor see every value out of range.
+ */
+void sl_config_schema(struct sl_buf *out);
+
 /* Makes fresh, which was read anew, fit for the running daemon: sets every key that needs a
  * restart (server.listen, ...) back to its value in running. Returns how many of them differed;
  * paths gets their names, with ", " between them, cut to size. */

@@ -119,6 +119,14 @@ enum sl_value_result sl_value_number(const struct sl_key *key, struct sl_str tex
 /* Is it an address, a prefix, a verb, ... as the key wants it? */
 bool sl_value_text(const struct sl_key *key, struct sl_str text);
 
+/* Is "" one? */
+bool sl_value_may_be_empty(const struct sl_key *key);
+
+/* A regular expression (ECMA 262 and RE2) that takes every text of the key's type, anchored at
+ * neither end, which is not empty; NULL: the type is no text. It may take more than
+ * sl_value_text and sl_value_number do. */
+const char *sl_value_pattern(const struct sl_key *key);
+
 /* "1m30s", "64Mi", "17", "info": sl_value_number reads it back. */
 void sl_value_print(const struct sl_key *key, int64_t value, struct sl_buf *out);
 

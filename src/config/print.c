@@ -189,7 +189,7 @@ void sl_config_reference(struct sl_buf *out)
         "file, line, column\nand key, what was found and what was expected. A key that is set and "
         "does nothing, as `queue.bound` with\nanother order than `bounded`, gets a warning there, "
         "and in the log at start and SIGHUP.\n`sliced --print-config` prints the configuration in "
-        "force.\n\n"
+        "force, `sliced --print-config-schema` a JSON Schema of the file, for editors.\n\n"
         "On SIGHUP the daemon reads the file again. Keys marked *restart* keep the value that the "
         "daemon was started\nwith, everywhere, and the log and `/api/v1/state` name those that "
         "differ in the file. A file with an error\nchanges nothing.\n\n"

@@ -356,22 +356,40 @@ static bool is_object_name(struct sl_str text)
     return text.len <= OBJECT_MAX;
 }
 
+bool sl_value_may_be_empty(const struct sl_key *key)
+{
+    bool built_in = key->string != NULL && key->string[0] == '\0';
+    switch (key->type) {
+    case SL_KEY_ADDRESS:
+    case SL_KEY_OBJECT:
+        return built_in && !key->required;
+    case SL_KEY_PREFIX:
+    case SL_KEY_VERB:
+        return false;
+    default:
+        return key->text;
+    }
+}
+
 bool sl_value_text(const struct sl_key *key, struct sl_str text)
 {
     struct sl_config_selector selector;
+    if (text.len == 0) {
+        return sl_value_may_be_empty(key);
+    }
     switch (key->type) {
     case SL_KEY_ADDRESS:
-        return is_address(text) || (text.len == 0 && key->string != NULL && key->string[0] == '\0');
+        return is_address(text);
     case SL_KEY_PREFIX:
         return is_prefix(text);
     case SL_KEY_PATH:
     case SL_KEY_WORD:
         return is_plain(text);
     case SL_KEY_OBJECT:
-        return is_object_name(text) && (text.len > 0 || (key->string[0] == '\0' && !key->required));
+        return is_object_name(text);
     case SL_KEY_URL:
-        return is_plain(text) && (text.len == 0 || sl_str_starts(text, SL_STR("http://")) ||
-                                  sl_str_starts(text, SL_STR("https://")));
+        return is_plain(text) &&
+               (sl_str_starts(text, SL_STR("http://")) || sl_str_starts(text, SL_STR("https://")));
     case SL_KEY_SELECTOR:
         return is_plain(text) && sl_config_selector_read(text, &selector);
     default:
@@ -382,41 +400,57 @@ bool sl_value_text(const struct sl_key *key, struct sl_str text)
 /* --- In words ----------------------------------------------------------------------------------
  */
 
+/* In patterns: a character that sl_value_text lets through, and one label of a selector. */
+#define PLAIN "[^\"\\\\\\x00-\\x1f\\x7f]"
+#define LABEL "[^=,\"\\\\]+=[^=,\"\\\\]*"
+
 static const struct {
     const char *name;     /* in the reference */
     const char *expected; /* in an error, before the range */
     const char *example;  /* after it */
     const char *range;    /* of texts, in the reference */
+    const char *pattern;  /* of all of a text that is not empty; sound, not complete */
 } TYPES[SL_KEY_TYPES] = {
-    [SL_KEY_INTEGER] = {"integer", "an integer from ", "", NULL},
-    [SL_KEY_SIZE] = {"size", "a size from ", " (in bytes, or as 64Ki, 1Mi, 2Gi)", NULL},
-    [SL_KEY_DURATION] = {"duration", "a duration from ", " (as 500ms, 5s, 1m30s)", NULL},
+    [SL_KEY_INTEGER] = {"integer", "an integer from ", "", NULL, NULL},
+    [SL_KEY_SIZE] = {"size", "a size from ", " (in bytes, or as 64Ki, 1Mi, 2Gi)", NULL,
+                     "[+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?"},
+    [SL_KEY_DURATION] = {"duration", "a duration from ", " (as 500ms, 5s, 1m30s)", NULL,
+                         "0|(([0-9]+[.]?[0-9]*|[.][0-9]+)(ns|us|\xc2\xb5s|ms|s|m|h))+"},
     [SL_KEY_DECIMAL] = {"decimal", "a number from ", ", with at most six digits behind the point",
-                        NULL},
-    [SL_KEY_ENUM] = {"word", "one of ", "", NULL},
-    [SL_KEY_BOOLEAN] = {"boolean", "", "", NULL},
+                        NULL, NULL},
+    [SL_KEY_ENUM] = {"word", "one of ", "", NULL, NULL},
+    [SL_KEY_BOOLEAN] = {"boolean", "", "", NULL, NULL},
     [SL_KEY_ADDRESS] = {"address", "ADDRESS:PORT, as 127.0.0.1:8888, [::1]:8888 or localhost:0", "",
-                        "IPv4, [IPv6] or localhost; port 0 to 65535"},
+                        "IPv4, [IPv6] or localhost; port 0 to 65535",
+                        "([0-9]{1,3}([.][0-9]{1,3}){3}|\\[[0-9a-fA-F:.]+\\]|localhost):[0-9]{1,5}"},
     [SL_KEY_PREFIX] = {"path",
                        "a path such as /scheduler: \"/\" first and none at the end, of letters, "
                        "digits and -._~, not below /api",
-                       "", "begins with /, does not end with it, not below /api"},
+                       "", "begins with /, does not end with it, not below /api",
+                       "(/[A-Za-z0-9._~-]+)+"},
     [SL_KEY_VERB] = {"name", "one part of a path: 1 to 63 letters, digits and -._~, no \"/\"", "",
-                     "1 to 63 letters, digits, `-._~`; all verbs differ"},
+                     "1 to 63 letters, digits, `-._~`; all verbs differ", "[A-Za-z0-9._~-]{1,63}"},
     [SL_KEY_PATH] = {"file", "a file's name without quotes, backslashes and control characters", "",
-                     NULL},
-    [SL_KEY_WORD] = {"text", "a text without quotes, backslashes and control characters", "", NULL},
+                     NULL, PLAIN "+"},
+    [SL_KEY_WORD] = {"text", "a text without quotes, backslashes and control characters", "", NULL,
+                     PLAIN "+"},
     [SL_KEY_OBJECT] = {"name",
                        "the name of a Kubernetes object: small letters, digits, \"-\" and \".\"",
-                       "", "as Kubernetes names objects"},
-    [SL_KEY_URL] = {"URL", "http://HOST:PORT or https://HOST:PORT", "", "http or https"},
+                       "", "as Kubernetes names objects", "[a-z0-9]([-.a-z0-9]*[a-z0-9])?"},
+    [SL_KEY_URL] = {"URL", "http://HOST:PORT or https://HOST:PORT", "", "http or https",
+                    "https?://" PLAIN "*"},
     [SL_KEY_SELECTOR] = {"selector", "LABEL=VALUE, up to 8 of them joined by commas", "",
-                         "up to 8 labels"},
+                         "up to 8 labels", LABEL "(," LABEL "){0,7}"},
 };
 
 const char *sl_value_type_name(const struct sl_key *key)
 {
     return TYPES[key->type].name;
+}
+
+const char *sl_value_pattern(const struct sl_key *key)
+{
+    return TYPES[key->type].pattern;
 }
 
 void sl_value_range(const struct sl_key *key, struct sl_buf *out)

@@ -131,7 +131,8 @@ static int print_text(const struct sl_buf *text)
 
 static bool only_prints(const struct sl_options *options)
 {
-    return options->check_config || options->print_config || options->print_config_reference;
+    return options->check_config || options->print_config || options->print_config_reference ||
+           options->print_config_schema;
 }
 
 /* config may be NULL unless it is to be printed. */
@@ -145,6 +146,8 @@ static int print_answer(const struct sl_options *options, const struct sl_config
         sl_buf_printf(&text, "sliced %s\n", SL_VERSION);
     } else if (options->print_config_reference) {
         sl_config_reference(&text);
+    } else if (options->print_config_schema) {
+        sl_config_schema(&text);
     } else if (options->print_config) {
         sl_config_print(config, true, &text);
     } else {

@@ -25,6 +25,8 @@ static const struct sl_option options[] = {
      AT(print_config)},
     {"--print-config-reference", NULL, "print a table of all configuration keys and exit",
      AT(print_config_reference)},
+    {"--print-config-schema", NULL, "print a JSON Schema of the configuration and exit",
+     AT(print_config_schema)},
     {"--version", NULL, "print the version and exit", AT(version)},
     {"--help", NULL, "print this and exit", AT(help), .letter = 'h'},
 };

@@ -19,6 +19,7 @@ struct sl_options {
     bool check_config;
     bool print_config;
     bool print_config_reference;
+    bool print_config_schema;
     bool version;
     bool help;
 };

@@ -381,6 +381,33 @@ static void the_reference_page_is_up_to_date(void **state)
     sl_buf_free(&out);
 }
 
+/* What the schema takes is tried with helm, on the chart's values. */
+static void the_schema_names_every_key_and_list_once(void **state)
+{
+    (void)state;
+    struct sl_buf out;
+    sl_buf_init(&out, 1 << 20);
+    sl_config_schema(&out);
+    sl_buf_putc(&out, '\0');
+    assert_int_equal(out.failed, SL_BUF_OK);
+    size_t helps = 0;
+    for (const char *at = out.data; (at = strstr(at, "\"description\":")) != NULL; at++) {
+        helps++;
+    }
+    size_t wanted = SL_KEYS + SL_KEY_SECTIONS;
+    for (size_t i = 0; i < SL_KEY_LISTS; i++) {
+        wanted += 1U + sl_key_lists[i].n_fields;
+    }
+    assert_int_equal(helps, wanted);
+    for (size_t i = 0; i < SL_KEYS; i++) {
+        char member[128];
+        const char *path = sl_keys[i].path;
+        (void)snprintf(member, sizeof(member), "\"%s\":{", path + sl_key_parent_len(path) + 1);
+        assert_non_null(strstr(out.data, member));
+    }
+    sl_buf_free(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -391,6 +418,7 @@ int main(void)
         cmocka_unit_test(only_keys_so_marked_need_a_restart),
         cmocka_unit_test(a_reload_of_everything_changes_what_needs_no_restart_and_names_the_rest),
         cmocka_unit_test(the_reference_page_is_up_to_date),
+        cmocka_unit_test(the_schema_names_every_key_and_list_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
