@@ -273,6 +273,7 @@ static int start_cluster(struct daemon *daemon, struct sl_app_options *options,
     const struct sl_cluster_options cluster = {.config = &daemon->config,
                                                .access = &daemon->access,
                                                .from = daemon->from,
+                                               .pod = daemon->options.pod,
                                                .store = daemon->store,
                                                .wake = wake_main,
                                                .context = daemon};

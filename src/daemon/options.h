@@ -16,6 +16,7 @@ struct sl_options {
     const char *config; /* NULL: built-in values */
     const char *kubeconfig;
     const char *context;
+    const char *pod;
     bool check_config;
     bool print_config;
     bool print_config_reference;

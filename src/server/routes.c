@@ -43,6 +43,8 @@ static const struct sl_route routes[] = {
     {"GET", "/livez", PROBE, NULL, NULL, sl_probe_live, "the process is alive"},
     {"GET", "/readyz", PROBE, NULL, NULL, sl_probe_ready,
      "ready to schedule, or what is missing"},
+    {"GET", "/syncz", PROBE, NULL, NULL, sl_probe_synced,
+     "knows the whole cluster, whether it leads or stands by, or what is missing"},
     {"GET", "/version", SL_CLASS_PROBE, SL_FOR_OPERATOR, NO_BODY, false,
      NULL, NULL, sl_probe_version, "version and build"},
     {"GET", "/metrics", SL_CLASS_METRICS, SL_FOR_MONITORING, NO_BODY, false,

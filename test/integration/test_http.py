@@ -13,7 +13,7 @@ NODE = "gpu-a30-1"
 POD = pod_of("p", {MIG: 1}, "u")
 
 
-@pytest.mark.parametrize("path", ["/healthz", "/livez", "/readyz"])
+@pytest.mark.parametrize("path", ["/healthz", "/livez", "/readyz", "/syncz"])
 def test_probes_answer_ok(shared, path):
     reply = shared.get(path)
     assert (reply.status, reply.text) == (200, "ok\n")

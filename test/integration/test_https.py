@@ -312,7 +312,7 @@ ROUTES = {  # by whom they are asked
     "verbs": [("POST", f"/scheduler/{verb}") for verb in ("filter", "prioritize", "bind", "preempt")]
     + [("POST", f"/gpushare-scheduler/{verb}") for verb in ("filter", "bind")],
     "webhook": [("POST", "/admission/gate/any")],
-    "probes": [("GET", "/livez"), ("GET", "/readyz"), ("GET", "/healthz")],
+    "probes": [("GET", "/livez"), ("GET", "/readyz"), ("GET", "/syncz"), ("GET", "/healthz")],
     "metrics": [("GET", "/metrics")],
     "api": [("GET", path) for path in (
         "/", "/version", "/api/v1/nodes", "/api/v1/nodes/cpu-1", "/api/v1/queue", "/api/v1/state",

@@ -27,6 +27,11 @@ static const char *hook_missing(void *context)
     return sl_cluster_missing(context);
 }
 
+static const char *hook_unsynced(void *context)
+{
+    return sl_cluster_unsynced(context);
+}
+
 static uint64_t hook_leadership(void *context)
 {
     struct sl_cluster *cluster = context;
@@ -219,6 +224,8 @@ void sl_cluster_stop(struct sl_cluster *cluster)
     sl_events_free(events);
     sl_client_free(cluster->client);
     cluster->client = NULL;
+    sl_leader_label_free(cluster->label);
+    cluster->label = NULL;
     sl_queue_worker_free(cluster->worker);
     cluster->worker = NULL;
     sl_partitioner_free(cluster->partitioner);
@@ -251,6 +258,7 @@ struct sl_hooks sl_cluster_hooks(struct sl_cluster *cluster)
 {
     return (struct sl_hooks){.context = cluster,
                              .missing = hook_missing,
+                             .unsynced = hook_unsynced,
                              .leader = sl_cluster_leader,
                              .leadership = hook_leadership,
                              .bound = sl_cluster_tell_bound,

@@ -13,6 +13,7 @@ struct sl_cluster_options {
     const struct sl_config *config; /* copied */
     const struct sl_kube_access *access;
     const char *from; /* where the access was found; both must outlive the cluster */
+    const char *pod;  /* the own one's name, which the leader labels; NULL: none is labelled */
     struct sl_store *store;
     /* Asks for a call of sl_cluster_tick soon. Called on any thread. */
     void (*wake)(void *context);

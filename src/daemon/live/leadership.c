@@ -2,6 +2,10 @@
 #include "daemon/live/leadership.h"
 
 #include "util/log.h"
+#include "util/time.h"
+
+/* How long a wrong label may stand, at the cost of a list of one pod. */
+static const int64_t label_period_us = 5 * SL_SECOND_US;
 
 bool sl_cluster_leads(struct sl_cluster *cluster)
 {
@@ -19,6 +23,9 @@ static void leader_changed(void *context, bool leader)
     atomic_store(&cluster->elected, leader);
     sl_log(SL_LOG_INFO, leader ? "this replica leads" : "this replica does not lead any more",
            "identity", cluster->identity, (char *)NULL);
+    if (leader) {
+        sl_leader_label_look(cluster->label);
+    }
     sl_queue_worker_wake(cluster->worker);
     cluster->options.wake(cluster->options.context);
 }
@@ -65,6 +72,31 @@ static const char *lease_namespace(const struct sl_cluster *cluster)
     return own != NULL && own[0] != '\0' ? own : "default";
 }
 
+/* As the lease told last, on the client's thread as this: cluster->lease may not be there yet. */
+static bool label_leads(void *context)
+{
+    struct sl_cluster *cluster = context;
+    return !atomic_load(&cluster->stopping) &&
+           (!cluster->config.election.enabled || atomic_load(&cluster->elected));
+}
+
+static int start_label(struct sl_cluster *cluster, struct sl_error *err)
+{
+    const struct sl_leader_label_options options = {
+        .client = cluster->client,
+        .namespace = lease_namespace(cluster),
+        .pod = cluster->options.pod,
+        .leads = label_leads,
+        .context = cluster,
+        .period_us = label_period_us,
+    };
+    if (options.pod == NULL) {
+        return 0;
+    }
+    cluster->label = sl_leader_label_start(&options, err);
+    return cluster->label == NULL ? -1 : 0;
+}
+
 int sl_cluster_start_lease(struct sl_cluster *cluster, struct sl_error *err)
 {
     const struct sl_config *config = &cluster->config;
@@ -79,6 +111,9 @@ int sl_cluster_start_lease(struct sl_cluster *cluster, struct sl_error *err)
         .changed = leader_changed,
         .context = cluster,
     };
+    if (start_label(cluster, err) < 0) {
+        return -1;
+    }
     if (!config->election.enabled) {
         return 0;
     }

@@ -10,6 +10,7 @@
 #include "daemon/live/waiting.h"
 #include "daemon/queue/queue.h"
 #include "kube/client/client.h"
+#include "kube/lease/leader_label.h"
 #include "kube/lease/lease.h"
 #include "kube/watch/fetch.h"
 #include "kube/watch/jobs.h"
@@ -27,7 +28,8 @@ struct sl_cluster {
     struct sl_actuator_rule actuators;
     char identity[SL_IDENTITY_MAX];
     struct sl_client *client;
-    struct sl_lease *lease; /* NULL: leader election is off, or it was stopped */
+    struct sl_lease *lease;        /* NULL: leader election is off, or it was stopped */
+    struct sl_leader_label *label; /* NULL: no pod is labelled */
     struct sl_kube_binder *binder;
     struct sl_fetcher *fetcher;
     struct sl_releaser *releaser;

@@ -54,14 +54,13 @@ const char *sl_cluster_sync_stats(struct sl_cluster *cluster, struct sl_sync_sta
     return missing;
 }
 
-const char *sl_cluster_missing(struct sl_cluster *cluster)
+/* sure: the watch has to show all decisions of former leaderships. */
+static const char *missing_watch(struct sl_cluster *cluster, bool sure)
 {
-    const char *missing = sl_cluster_missing_leader(cluster);
-    if (missing != NULL) {
-        return missing;
-    }
+    const char *missing = NULL;
     (void)pthread_mutex_lock(&cluster->lock);
-    if (cluster->sync == NULL || cluster->leadership != atomic_load(&cluster->leaderships)) {
+    if (cluster->sync == NULL ||
+        (sure && cluster->leadership != atomic_load(&cluster->leaderships))) {
         missing = "it has just begun to lead and looks at the cluster anew";
     } else {
         missing = sl_sync_missing(cluster->sync);
@@ -71,6 +70,17 @@ const char *sl_cluster_missing(struct sl_cluster *cluster)
     }
     (void)pthread_mutex_unlock(&cluster->lock);
     return missing;
+}
+
+const char *sl_cluster_missing(struct sl_cluster *cluster)
+{
+    const char *missing = sl_cluster_missing_leader(cluster);
+    return missing != NULL ? missing : missing_watch(cluster, true);
+}
+
+const char *sl_cluster_unsynced(struct sl_cluster *cluster)
+{
+    return missing_watch(cluster, false);
 }
 
 struct sl_reflector_times sl_cluster_watch_times(const struct sl_cluster *cluster)

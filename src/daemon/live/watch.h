@@ -7,6 +7,9 @@
 /* What is missing before this replica may decide; NULL: nothing. */
 const char *sl_cluster_missing(struct sl_cluster *cluster);
 
+/* The same, whoever leads: what is missing before this replica could take the lead over. */
+const char *sl_cluster_unsynced(struct sl_cluster *cluster);
+
 /* Sums over all watches since the start. Returns sl_sync_missing's text, or why there is no watch.
  */
 const char *sl_cluster_sync_stats(struct sl_cluster *cluster, struct sl_sync_stats *out);

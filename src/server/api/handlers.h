@@ -31,6 +31,7 @@ void sl_embedded_delete(struct sl_request *request);
 /* probes and the rest */
 void sl_probe_live(struct sl_request *request);
 void sl_probe_ready(struct sl_request *request);
+void sl_probe_synced(struct sl_request *request);
 void sl_probe_version(struct sl_request *request);
 void sl_probe_metrics(struct sl_request *request);
 void sl_probe_index(struct sl_request *request);

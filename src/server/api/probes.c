@@ -14,16 +14,27 @@ void sl_probe_live(struct sl_request *request)
     sl_buf_puts(&request->reply, "ok\n");
 }
 
-void sl_probe_ready(struct sl_request *request)
+static void probe_answer(struct sl_request *request, const char *missing)
 {
-    const char *missing = atomic_load(&request->http->draining) ? "it is shutting down"
-                                                                : sl_app_missing(request->app);
+    if (atomic_load(&request->http->draining)) {
+        missing = "it is shutting down";
+    }
     if (missing == NULL) {
         sl_probe_live(request);
         return;
     }
     (void)sl_error_set(&request->err, SL_ERR_SYSTEM, "not ready: %s", missing);
     (void)sl_request_fail(request, 503);
+}
+
+void sl_probe_ready(struct sl_request *request)
+{
+    probe_answer(request, sl_app_missing(request->app));
+}
+
+void sl_probe_synced(struct sl_request *request)
+{
+    probe_answer(request, sl_app_unsynced(request->app));
 }
 
 void sl_probe_version(struct sl_request *request)

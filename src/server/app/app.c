@@ -75,12 +75,22 @@ void sl_app_refresh_tls(struct sl_app *app, bool loud)
 
 /* ---- what requests are decided by ---- */
 
-const char *sl_app_missing(const struct sl_app *app)
+static const char *app_missing(const struct sl_app *app, const char *(*hook)(void *context))
 {
     if (!atomic_load(&app->synced)) {
         return "it does not know the whole cluster yet";
     }
-    return app->hooks.missing == NULL ? NULL : app->hooks.missing(app->hooks.context);
+    return hook == NULL ? NULL : hook(app->hooks.context);
+}
+
+const char *sl_app_missing(const struct sl_app *app)
+{
+    return app_missing(app, app->hooks.missing);
+}
+
+const char *sl_app_unsynced(const struct sl_app *app)
+{
+    return app_missing(app, app->hooks.unsynced);
 }
 
 uint64_t sl_app_leadership(const struct sl_app *app)

@@ -18,6 +18,8 @@ struct sl_hooks {
     void *context;
     /* Says what is missing before a decision may be made; NULL: nothing. */
     const char *(*missing)(void *context);
+    /* Says what is missing of the cluster, whoever leads; NULL: nothing. */
+    const char *(*unsynced)(void *context);
     /* Writes who leads, when another replica does and is known; else "". NULL: there is but one. */
     void (*leader)(void *context, char *out, size_t size);
     /* Goes up whenever this replica becomes the leader; NULL: there is but one. */
@@ -92,6 +94,9 @@ void sl_app_end_slow(struct sl_app *app);
 
 /* Says what is missing before a decision may be made; NULL: nothing. */
 const char *sl_app_missing(const struct sl_app *app);
+
+/* Says what is missing before this replica could take the lead over; NULL: nothing. */
+const char *sl_app_unsynced(const struct sl_app *app);
 
 /* The leadership in which a request is decided. To be taken before sl_app_missing: what changes
  * between the two is then noticed. */

@@ -21,6 +21,7 @@
 #define PODS    "/api/v1/pods?limit"
 #define BINDING "/api/v1/namespaces/default/pods/p/binding"
 #define EVENTS  "/apis/events.k8s.io/v1/"
+#define LABELS  "/api/v1/namespaces/gpu/pods"
 #define WAIT_S  60
 
 static const int64_t lease_us = 3600000000; /* only the fake clock ends it */
@@ -36,6 +37,8 @@ static struct {
     char ours[256]; /* as it was written last */
     char acquired[64];
 } lease;
+
+static const char *own_pod; /* of the next scene; NULL: it is not known */
 
 struct scene {
     struct fake_api *api;
@@ -152,6 +155,7 @@ static void begin_with(struct scene *scene, bool election, bool queue)
     const struct sl_cluster_options options = {.config = &scene->config,
                                                .access = &scene->access,
                                                .from = "a test",
+                                               .pod = own_pod,
                                                .store = scene->store,
                                                .wake = wake,
                                                .context = scene};
@@ -170,6 +174,7 @@ static void begin(struct scene *scene, bool election)
 static int set_up(void **state)
 {
     (void)state;
+    own_pod = NULL;
     memset(&lease, 0, sizeof(lease));
     return 0;
 }
@@ -545,6 +550,33 @@ static void a_standby_releases_nothing(void **state)
     end(&scene);
 }
 
+static void a_standby_is_in_sync_and_labels_its_pod_when_it_leads(void **state)
+{
+    struct scene scene;
+    (void)state;
+    own_pod = "me";
+    atomic_store(&lease.exists, true);
+    atomic_store(&lease.other, true);
+    atomic_store(&lease.renewed, true);
+    begin(&scene, true);
+    fake_api_add(scene.api,
+                 (struct fake_answer){
+                     .path = LABELS, .body = "{\"items\":[{\"metadata\":{\"name\":\"former\"}}]}"});
+    assert_non_null(scene.hooks.unsynced(scene.hooks.context));
+    wait_requests(&scene, "GET", "/api/v1/pods?watch", 1);
+    while (scene.hooks.unsynced(scene.hooks.context) != NULL) {
+        (void)sched_yield();
+    }
+    wait_missing(&scene, "another replica leads");
+    assert_int_equal(fake_api_count(scene.api, NULL, LABELS), 0);
+
+    atomic_store(&lease.other, false);
+    wait_missing(&scene, "");
+    wait_requests(&scene, "PATCH", LABELS "/me", 1);
+    wait_requests(&scene, "PATCH", LABELS "/former", 1);
+    end(&scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -559,6 +591,7 @@ int main(void)
         cmocka_unit_test_setup(who_cannot_renew_stops_binding_and_goes_on_when_nobody_led_meanwhile,
                                set_up),
         cmocka_unit_test_setup(who_leads_again_after_another_looks_anew, set_up),
+        cmocka_unit_test_setup(a_standby_is_in_sync_and_labels_its_pod_when_it_leads, set_up),
         cmocka_unit_test_setup(no_reservation_ends_by_the_clock, set_up),
         cmocka_unit_test_setup(a_pod_that_the_watch_has_not_told_of_is_read, set_up),
         cmocka_unit_test_setup(owners_are_told, set_up),

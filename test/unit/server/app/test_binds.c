@@ -39,6 +39,7 @@ static struct {
     char looked_for[64];
     size_t n_fetches;
     const char *missing;
+    const char *unsynced;
     _Atomic uint64_t leadership;
     bool keep; /* connections are asked to stay */
     char bound[64];
@@ -127,6 +128,12 @@ static const char *missing(void *context)
     return g.missing;
 }
 
+static const char *unsynced(void *context)
+{
+    (void)context;
+    return g.unsynced;
+}
+
 static void note_bound(void *context, const struct sl_binding *binding)
 {
     (void)context;
@@ -159,7 +166,10 @@ static int set_up(void **state)
         .service = &sl_service,
         .store = rig.store,
         .binder = {.bind = take_binding, .resolve = take_lost, .fetch = take_fetch},
-        .hooks = {.missing = missing, .leadership = leadership, .bound = note_bound},
+        .hooks = {.missing = missing,
+                  .unsynced = unsynced,
+                  .leadership = leadership,
+                  .bound = note_bound},
     };
     g.n = 0;
     g.n_resolved = 0;
@@ -565,6 +575,16 @@ static void what_is_missing_is_told_by_verbs_and_readiness(void **state)
     assert_reply(ask(rig, "/readyz", ""), "ok");
 }
 
+static void a_standby_tells_whether_it_could_take_over(void **state)
+{
+    const struct rig *rig = *state;
+    g.missing = "another replica leads";
+    assert_reply(ask(rig, "/syncz", ""), "ok");
+    g.unsynced = "waiting for the list of nodes";
+    assert_reply(ask(rig, "/syncz", ""), "not ready: waiting for the list of nodes");
+    g.unsynced = NULL;
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -581,6 +601,7 @@ int main(void)
         TEST(stopping_leaves_nobody_waiting_and_the_ledger_still_learns_the_outcome),
         TEST(what_is_unknown_for_long_is_looked_at),
         TEST(what_is_missing_is_told_by_verbs_and_readiness),
+        TEST(a_standby_tells_whether_it_could_take_over),
         TEST(a_pod_that_is_not_known_is_looked_for_and_bound),
         TEST(a_pod_that_was_made_anew_is_looked_for_too),
         TEST(a_pod_that_is_not_there_either_is_refused_after_one_look),
