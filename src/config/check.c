@@ -127,6 +127,24 @@ static int check_webhook(const struct sl_config *config, struct sl_key_clash *cl
                         config->server.webhook_listen);
 }
 
+/* A token by plain HTTP is everybody's who listens. */
+static int check_metrics(const struct sl_config *config, struct sl_key_clash *clash,
+                         struct sl_error *err)
+{
+    bool token = config->server.metrics_token_file[0] != '\0';
+    *clash = (struct sl_key_clash){"server.metricsTls", "server.tls.certFile"};
+    if (config->server.metrics_tls && config->server.cert_file[0] == '\0') {
+        return sl_error_set(err, SL_ERR_FIELD,
+                            "found true, expected server.tls.certFile beside it");
+    }
+    *clash = (struct sl_key_clash){"server.metricsTokenFile", "server.metricsTls"};
+    if (token && !config->server.metrics_tls) {
+        return sl_error_set(err, SL_ERR_FIELD, "found \"%s\", expected server.metricsTls beside it",
+                            config->server.metrics_token_file);
+    }
+    return 0;
+}
+
 static double seconds_of(int64_t us)
 {
     return (double)us / 1e6;
@@ -255,10 +273,10 @@ static int check_log(const struct sl_config *config, struct sl_key_clash *clash,
 
 int sl_keys_check(const struct sl_config *config, struct sl_key_clash *clash, struct sl_error *err)
 {
-    static const rule rules[] = {
-        check_threads, check_pair,         check_client_ca, check_clients,   check_open,
-        check_api,     check_webhook,      check_whole,     check_deadline,  check_retry,
-        check_bind,    check_partitioning, check_backoff,   check_telemetry, check_log};
+    static const rule rules[] = {check_threads,      check_pair,     check_client_ca, check_clients,
+                                 check_open,         check_api,      check_webhook,   check_metrics,
+                                 check_whole,        check_deadline, check_retry,     check_bind,
+                                 check_partitioning, check_backoff,  check_telemetry, check_log};
     for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
         if (rules[i](config, clash, err) < 0) {
             return -1;

@@ -31,6 +31,8 @@ struct sl_config {
         char webhook_listen[SL_CONFIG_TEXT_MAX]; /* empty: where listen is, if that is loopback */
         char probe_listen[SL_CONFIG_TEXT_MAX];
         char metrics_listen[SL_CONFIG_TEXT_MAX];
+        bool metrics_tls;
+        char metrics_token_file[SL_CONFIG_TEXT_MAX]; /* empty: no token is asked for */
         char api_listen[SL_CONFIG_TEXT_MAX];
         int64_t threads; /* server.threads: 0 = one per processor, 1..64 */
         int64_t max_connections;

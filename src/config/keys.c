@@ -62,7 +62,7 @@ const struct sl_key_section sl_key_sections[SL_KEY_SECTIONS] = {
     {"kubernetes", "The API server; not used with --cluster."},
     {"gpushare", "The other parts of gpushare; not used with --cluster."},
     {"leaderElection",
-     "One replica leads and is ready, the others wait (coordination.k8s.io Lease)."},
+     "One replica leads, the others are ready to take over (coordination.k8s.io Lease)."},
     {"events", "What pods' owners are told (events.k8s.io)."},
     {"json", "How bodies and manifests are read, JSON and YAML alike."},
     {"queue", "Which waiting pod goes next; without it kube-scheduler's own order holds."},
@@ -103,7 +103,13 @@ const struct sl_key sl_keys[SL_KEYS] = {
      .string = "", .help = "Address and port of the probes alone, by plain HTTP."},
     {"server.metricsListen", SL_KEY_ADDRESS, .restart = true, .text = true,
      AT(server.metrics_listen), .string = "",
-     .help = "Address and port of the metrics alone, by plain HTTP."},
+     .help = "Address and port of the metrics alone, by plain HTTP or as server.metricsTls says."},
+    {"server.metricsTls", SL_KEY_BOOLEAN, .restart = true, AT(server.metrics_tls), .max = 1,
+     .number = 0, .help = "Serve server.metricsListen by HTTPS; no client certificate."},
+    {"server.metricsTokenFile", SL_KEY_PATH, .restart = true, .text = true,
+     AT(server.metrics_token_file), .string = "",
+     .help = "Bearer token that callers of server.metricsListen must send; read with each call. "
+             "Empty: none."},
     {"server.apiListen", SL_KEY_ADDRESS, .restart = true, .text = true, AT(server.api_listen),
      .string = "",
      .help = "Address and port of the API, the probes and the metrics, by plain HTTP and on "

@@ -328,13 +328,14 @@ class Hard(Tls):
     """A daemon as the chart has it: an address for each kind of callers, none of them loopback but
     the API's."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, more=""):
         self.ca = Authority(folder, "servers")
         self.first = self.ca.pair("first")
         self.secret = Secret(folder / "secret")
         self.clients = Authority(folder, "clients")
         self.put(self.first)
-        self.daemon = Daemon(A30, listen="0.0.0.0:0", config=HARD.format(at=self.secret.folder))
+        config = HARD.format(at=self.secret.folder).replace("server:\n", "server:\n" + more)
+        self.daemon = Daemon(A30, listen="0.0.0.0:0", config=config)
         self.client = self.clients.pair("sliced-scheduler", usage="clientAuth")
         self.ports = dict(re.findall(r'"listening" for="(\w+)" address="\S+:(\d+)"', self.daemon.log))
 
@@ -378,6 +379,35 @@ def test_an_api_server_is_heard_though_many_strangers_come_during_its_handshake(
         with hard.context().wrap_socket(first, server_hostname="localhost") as s:
             s.sendall(b"POST /admission/gate/any HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}")
             assert s.recv(65536).startswith(b"HTTP/1.1 400")
+
+
+def test_the_metrics_by_https_to_who_has_the_token(tmp_path):
+    """As Prometheus asks with authorization and tlsConfig; a new token counts at once."""
+    token = tmp_path / "token"
+    token.write_text("first\n")
+    made = Hard(tmp_path, f"  metricsTls: true\n  metricsTokenFile: {token}\n")
+
+    def scrape(**headers):
+        connection = http.client.HTTPSConnection("127.0.0.1", made.ports["metrics"], timeout=30,
+                                                 context=made.context())
+        return made.daemon.request("GET", "/metrics", headers=headers, connection=connection)
+    try:
+        assert scrape(Authorization="Bearer first").text.startswith("# HELP sliced_")
+        token.write_text("second")
+        for wrong in ({}, {"Authorization": "Bearer first"}, {"Authorization": "Bearer "},
+                      {"Authorization": "Basic second"}, {"Authorization": "Bearer second2"},
+                      {"Authorization": "second"}):
+            reply = scrape(**wrong)
+            assert reply.status == 403 and "bearer token" in reply.text, wrong
+        assert scrape(Authorization="Bearer second").status == 200
+        for nothing in ("", "\n"):
+            token.write_text(nothing)
+            assert scrape(Authorization="Bearer ").status == 403
+        token.unlink()
+        assert scrape(Authorization="Bearer second").status == 403
+        assert made.ask("api", "GET", "/metrics").status == 200  # loopback needs none
+    finally:
+        made.daemon.stop()
 
 
 def test_the_index_lists_what_is_served_there(hard):

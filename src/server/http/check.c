@@ -1,10 +1,11 @@
 /* Checks a request before its body is read: who asks, from where, how much is to come. */
+#include <gnutls/crypto.h>
 #include <stdio.h>
 #include <strings.h>
 
 #include "server/http/connection.h"
 
-enum { PEER_WHY_MAX = 256 };
+enum { PEER_WHY_MAX = 256, TOKEN_MAX = 4096 };
 
 static const char *get_header(const struct sl_request *request, const char *name)
 {
@@ -91,6 +92,46 @@ static int check_peer(struct sl_connection *connection)
     return forbid_request(request);
 }
 
+/* Reads the file's only line; empty when there is none. */
+static void read_token(const char *path, char out[TOKEN_MAX])
+{
+    FILE *file = fopen(path, "re");
+    size_t len = file == NULL ? 0 : fread(out, 1, TOKEN_MAX - 1, file);
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    out[len] = '\0';
+    out[strcspn(out, "\r\n")] = '\0';
+}
+
+/* Takes as long wherever they differ. */
+static bool same_token(const char *ours, const char *given)
+{
+    size_t len = strlen(ours);
+    return strlen(given) == len && gnutls_memcmp(ours, given, len) == 0;
+}
+
+/* The metrics' own address may ask for a token. */
+static int check_token(struct sl_connection *connection)
+{
+    struct sl_request *request = &connection->request;
+    const char *path = request->live->config.server.metrics_token_file;
+    const char *given = get_header(request, MHD_HTTP_HEADER_AUTHORIZATION);
+    char token[TOKEN_MAX];
+    if (connection->listener->audiences != SL_FOR_MONITORING || path[0] == '\0') {
+        return 0;
+    }
+    read_token(path, token);
+    if (token[0] != '\0' && given != NULL && strncasecmp(given, "Bearer ", 7) == 0 &&
+        same_token(token, given + 7)) {
+        return 0;
+    }
+    (void)sl_error_set(&request->err, SL_ERR_FIELD, "%s",
+                       token[0] == '\0' ? "the file of server.metricsTokenFile has no token"
+                                        : "expected the bearer token of server.metricsTokenFile");
+    return forbid_request(request);
+}
+
 /* "127.0.0.1:8888", "[::1]", "localhost": a page's own name is none of these. */
 static bool is_literal(const char *host)
 {
@@ -158,8 +199,8 @@ static int check_framing(struct sl_request *request)
 int sl_request_check(struct sl_connection *connection, bool matched)
 {
     struct sl_request *request = &connection->request;
-    if (check_peer(connection) < 0 || check_page(request) < 0 || check_framing(request) < 0 ||
-        !matched || check_length(request) < 0) {
+    if (check_peer(connection) < 0 || check_token(connection) < 0 || check_page(request) < 0 ||
+        check_framing(request) < 0 || !matched || check_length(request) < 0) {
         return -1;
     }
     return request->route->feed == NULL ? 0 : check_encoding(request);

@@ -86,6 +86,11 @@ static unsigned whole_seconds(int64_t us)
     return (unsigned)((us + SL_SECOND_US - 1) / SL_SECOND_US);
 }
 
+static bool row_has_tls(const struct row *row, const struct sl_config *config)
+{
+    return row->tls || (row == &rows[SL_LISTENER_METRICS] && config->server.metrics_tls);
+}
+
 static int start_listener(struct sl_http *http, const struct row *row,
                           const struct sl_config *config, struct sl_error *err)
 {
@@ -103,7 +108,7 @@ static int start_listener(struct sl_http *http, const struct row *row,
             row->memory > 0 ? row->memory : (size_t)config->server.connection_memory,
         .idle_timeout_s =
             row->timeout_s > 0 ? row->timeout_s : whole_seconds(config->server.request_timeout_us),
-        .tls = row->tls ? http->tls : NULL,
+        .tls = row_has_tls(row, config) ? http->tls : NULL,
     };
     listener->name = row->name;
     listener->audiences = all ? SL_FOR_ALL : row->audiences;

@@ -145,7 +145,11 @@ static void random_config(struct sl_config *config)
         config->server.key_file[0] = '\0';
         config->server.client_ca_file[0] = '\0';
         config->server.webhook_listen[0] = '\0';
+        config->server.metrics_tls = false;
         config->server.insecure = true;
+    }
+    if (!config->server.metrics_tls) {
+        config->server.metrics_token_file[0] = '\0';
     }
     if (config->server.client_ca_file[0] == '\0') {
         config->server.insecure = true;
