@@ -8,7 +8,7 @@
 enum sl_actuator_choice {
     SL_CHOOSE_AUTO,        /* nos on nodes with its label, else NVIDIA's mig-manager */
     SL_CHOOSE_MIG_MANAGER, /* always NVIDIA's */
-    SL_CHOOSE_NOS,         /* always nos; none where its label says mps, which no agent cuts */
+    SL_CHOOSE_NOS,         /* always nos */
 };
 
 struct sl_label;

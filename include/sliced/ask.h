@@ -67,6 +67,9 @@ struct sl_ask_item {
                            containers have the same images, a hash; else 0 */
 };
 
+/* Returns N of an item that asks for nvidia.com/gpu-<N>gb; else 0. */
+int32_t sl_item_slice_gb(const struct sl_ask_item *item);
+
 struct sl_ask {
     uint8_t n; /* 0: the pod asks for no resource that sliced schedules */
     bool malformed;

@@ -1,20 +1,29 @@
-/* Cuts: which MIG instances a GPU shall have, decided by what waits. Pure.
+/* Cuts: which MIG instances, or slices of memory, a GPU shall have, decided by what waits. Pure.
  *
  * Words: a cut is the set of instances that one device shall have. A cut plan is the cuts of one
  * node that are made together, and the pods that it lets start. An actuator makes the cuts
- * (NVIDIA's mig-manager, nos' agents). A drain keeps a node's units from pods that would run past a
- * certain time, so that its free instances come together for a larger one.
+ * (NVIDIA's mig-manager, nos' agents, nos' device plugin). A drain keeps a node's units from pods
+ * that would run past a certain time, so that its free instances come together for a larger one.
  *
  * A device in use is never touched: on a node of the mig-manager, which destroys all instances of a
  * device, a device may be cut only if no pod on the node holds a unit of any pool that has units on
  * that device (the kubelet chooses the physical instance, and nobody tells which). On a node of a
  * nos agent, which deletes free instances only, the instances that the agent reports in use stay,
- * and free ones of a profile may go only while the agent reports as many in use as pods hold. */
+ * and free ones of a profile may go only while the agent reports as many in use as pods hold.
+ *
+ * Slices of memory (nos in MPS mode) follow the rule of nos' agents. They have no place: a device
+ * may have any whose sizes sum up to its memory at most, for the 48 clients that MPS serves. */
 #ifndef SLICED_CUT_H
 #define SLICED_CUT_H
 
 #include "sliced/demand.h"
 #include "sliced/view.h"
+
+/* Slices of one size, of nos in MPS mode. */
+struct sl_cut_slices {
+    uint16_t gb;
+    uint16_t n;
+};
 
 /* Lists all that one device shall have, instances in use included. */
 struct sl_cut {
@@ -22,7 +31,9 @@ struct sl_cut {
     bool whole;      /* MIG mode off: the GPU is given whole */
     uint8_t n;
     struct sl_mig_placement
-        instance[SL_MIG_INSTANCES_MAX]; /* of the device's model; legal together */
+        instance[SL_MIG_INSTANCES_MAX];                /* of the device's model; legal together */
+    uint8_t n_sizes;                                   /* > 0: it has slices, and no instances */
+    struct sl_cut_slices slices[SL_MIG_INSTANCES_MAX]; /* by size, the smallest first */
 };
 
 /* A waiting pod, as the queue's plan left it: nothing that is free now takes it. In order: the pod

@@ -18,7 +18,8 @@ enum {
 
 enum sl_cut_step {
     SL_CUT_WAIT,   /* for the node to change, or for run->wake_us */
-    SL_CUT_ORDER,  /* write the order under run->name, and sliced.dev/cut */
+    SL_CUT_ORDER,  /* write the order under run->name, and sliced.dev/cut; under run->announces
+                      only what must be there before the agent is told */
     SL_CUT_FINISH, /* remove sliced.dev/cut; when run->outcome is DONE, write what the devices hold
                     */
     SL_CUT_END,    /* nothing is left to write: run->outcome is final */
@@ -43,13 +44,15 @@ struct sl_cut_rules {
     int64_t timeout_us; /* of a run, from its first order */
     int64_t backoff_us; /* how long a node is left out after a failure; doubles each time */
     int64_t max_backoff_us;
+    int64_t file_us; /* nos in MPS mode: from the ConfigMap's write until the plugin has the file */
 };
 
 struct sl_cut_run {
     char name[SL_CUT_NAME_MAX]; /* of this attempt */
     enum sl_actuator actuator;
     enum sl_cut_outcome outcome;
-    bool resumed; /* the node said that it was under way: the cuts are not known */
+    bool resumed;   /* the node said that it was under way: the cuts are not known */
+    bool announces; /* nos in MPS mode: the first attempt, which the plugin does not hear of yet */
     unsigned attempt;
     uint64_t digest;
     uint16_t n_cuts; /* 0: resumed */
@@ -68,6 +71,7 @@ struct sl_cut_run {
     bool written;    /* some order may have been carried out */
     bool moved;      /* allocatable has changed since the first order */
     uint64_t before; /* allocatable as it was then; 0: unknown */
+    int64_t file_us; /* of the rules */
     int64_t ordered_us;
     int64_t pause_us; /* until when */
     int64_t news_us;  /* when the actuator said that it had ended; 0: it has not */
@@ -111,7 +115,7 @@ struct sl_cut_record {
 void sl_cut_record_note(struct sl_cut_record *record, const struct sl_cut_run *run,
                         const struct sl_cut_rules *rules, int64_t now_us);
 /* Returns the time that a cut of the node is expected to take: as learned there, else by actuator
- * (mig-manager 60 s, nos 10 s). */
+ * (mig-manager 60 s, nos in either mode 10 s). */
 int64_t sl_cut_seconds_us(const struct sl_cut_record *record, enum sl_actuator actuator);
 
 #endif

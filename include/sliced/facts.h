@@ -121,6 +121,7 @@ enum sl_actuator {
     SL_ACTUATOR_NONE,        /* sliced has nothing cut on the node */
     SL_ACTUATOR_MIG_MANAGER, /* NVIDIA's, of the GPU operator */
     SL_ACTUATOR_NOS_MIG,
+    SL_ACTUATOR_NOS_MPS, /* nos' device plugin, which cuts the memory of GPUs into slices */
 };
 
 struct sl_node_facts {
@@ -133,6 +134,7 @@ struct sl_node_facts {
     struct sl_pair *capacity;
     struct sl_taint_facts *taints;
     struct sl_device_facts *devices; /* from sliced.dev/devices; NULL when absent or malformed */
+    struct sl_device_facts *planned; /* from sliced.dev/cut-devices, likewise */
     struct sl_str problem;           /* names the parts that could not be read; empty: none */
     enum sl_actuator actuator;       /* sl_actuator_of, set by the caller of sl_node_new */
     bool mig_mode;                   /* that of the rule; likewise */

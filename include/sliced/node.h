@@ -31,8 +31,8 @@ struct sl_instance {
     int8_t start;                         /* memory slice, -1 unknown */
     uint8_t pool;                         /* index in node->pool */
     uint16_t slices;                      /* how many slices; 0: it is a MIG instance */
-    bool guessed; /* nobody tells the start: it is one at which the instance fits */
-    bool in_use;  /* nos' agent says so */
+    bool guessed;    /* nobody tells the start: it is one at which the instance fits */
+    uint16_t in_use; /* how many of it nos' agent says are in use: 1, or slices */
 };
 
 struct sl_device {
@@ -95,10 +95,14 @@ enum sl_partition_state {
 struct sl_partition {
     enum sl_actuator actuator;
     enum sl_partition_state state; /* label nvidia.com/mig.config.state */
-    const char *wanted;            /* label nvidia.com/mig.config, or annotation
-                                      nos.nebuly.com/spec-partitioning-plan */
+    const char *wanted;            /* label nvidia.com/mig.config, annotation
+                                      nos.nebuly.com/spec-partitioning-plan, or label
+                                      nvidia.com/device-plugin.config */
     const char *applied;           /* annotation nos.nebuly.com/status-partitioning-plan */
     const char *cut; /* annotation sliced.dev/cut: the cut plan that sliced has under way */
+    bool at_work;    /* its agent has yet to carry out what it was told, whoever selects the node:
+                        for nos an order of ours */
+    bool follows;    /* with cut: devices and allocatable are as sliced.dev/cut-devices says */
     bool single;     /* label nvidia.com/mig.strategy=single */
     bool mig_mode;   /* the actuator may also make GPUs whole */
     uint16_t n_gpus; /* label nvidia.com/gpu.count where it counts GPUs; 0: unknown */
@@ -156,7 +160,7 @@ struct sl_node *sl_node_marked(struct sl_node *node, const int16_t *index, size_
 bool sl_node_has_gpus(const struct sl_node *node);
 
 /* True while a cut of the node's GPUs is under way. Where sliced has no actuator (any more), its
- * annotation counts only while NVIDIA's mig-manager says that it is at work. */
+ * annotation counts only while an agent is at work. */
 bool sl_node_is_cut(const struct sl_node *node);
 
 /* Returns the value of the node's label, NULL when the node has no label of that key. */

@@ -70,6 +70,7 @@ const struct sl_key_section sl_key_sections[SL_KEY_SECTIONS] = {
      "Cuts MIG GPUs by what the queue's pods wait for (docs/partitioning.md); not used with "
      "--cluster."},
     {"partitioning.migManager", "Nodes whose GPUs NVIDIA's mig-manager cuts."},
+    {"partitioning.nosMps", "Nodes whose GPUs nos shares by MPS."},
     {"telemetry", "What GPUs are measured to do, read from a Prometheus that scrapes dcgm-exporter "
                   "(docs/telemetry.md)."},
     {"telemetry.metrics",
@@ -355,6 +356,17 @@ const struct sl_key sl_keys[SL_KEYS] = {
      AT(partitioning.config_map), .string = "sliced-mig-config",
      .help = "ConfigMap with the mig-manager's configuration; sliced adds its entries to the key "
              "config.yaml and leaves others as they are."},
+    {"partitioning.nosMps.namespace", SL_KEY_OBJECT, .restart = true, .text = true,
+     AT(partitioning.mps_namespace), .string = "nebuly-nvidia",
+     .help = "Namespace of nos' device plugin and of its configuration."},
+    {"partitioning.nosMps.configMap", SL_KEY_OBJECT, .restart = true, .text = true,
+     AT(partitioning.mps_config_map), .string = "nebuly-device-plugin-configs",
+     .help = "ConfigMap with the device plugin's configurations; sliced adds keys of its own, and "
+             "leaves others as they are."},
+    {"partitioning.nosMps.delay", SL_KEY_DURATION, AT(partitioning.mps_delay_us), .min = 0,
+     .max = 10 * SL_MINUTE_US, .number = 5 * SL_SECOND_US,
+     .help = "How long a change of that ConfigMap takes to reach the device plugin; only then the "
+             "plugin is told to use it."},
 
     {"telemetry.url", SL_KEY_URL, .restart = true, .text = true, AT(telemetry.url), .string = "",
      .help = "Prometheus, as http://prometheus.monitoring:9090 or https://...; empty: nothing is "

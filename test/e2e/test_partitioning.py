@@ -14,7 +14,9 @@ from harness.cluster import ensure_namespace
 from harness.history import CUT, History
 from harness.machines.hardware import A100, A100_80
 from harness.machines.machine import Machine
+from harness.machines import mps_plugin
 from harness.machines.mig_manager import CONFIG, NAMESPACE, STATE, MigManager
+from harness.machines.mps_plugin import MpsPlugin
 from harness.machines.nos_agent import STATUS_PLAN, NosAgent
 from harness.process import wait_for
 from harness.sliced import SHORT_LEASE, merge
@@ -22,32 +24,39 @@ from harness.watch import Watch
 
 SEVENTH, QUARTER, HALF, WHOLE = "1g.10gb", "2g.20gb", "3g.40gb", "7g.80gb"
 SHORT = 0.2  # seconds for which a stand-in cuts, where how long it takes does not matter
-AGENTS = {"mig-manager": MigManager, "nos": NosAgent}
-ENABLED = {"partitioning": {"enabled": True}}
+AGENTS = {"mig-manager": MigManager, "nos": NosAgent, "nos-mps": MpsPlugin}
+# the stand-in's file has what was written at once
+ENABLED = {"partitioning": {"enabled": True, "nosMps": {"namespace": mps_plugin.NAMESPACE, "delay": "0s"}}}
 # pods come one by one here: nobody else is to be waited for
-AT_ONCE = {"partitioning": {"enabled": True, "batchWindow": "200ms"}}
+AT_ONCE = merge(ENABLED, {"partitioning": {"batchWindow": "200ms"}})
 # A successor does not know what was ordered, and waits for so long until it believes what it sees.
 PATIENCE = {"partitioning": {"timeout": "5s"}}
 
-both_agents = pytest.mark.parametrize("agent", AGENTS)
+each_agent = pytest.mark.parametrize("agent", AGENTS)
 
 
 @pytest.fixture
 def cutting(cluster, rack, gated):
     """start(config) gives the daemon, which may cut."""
-    ensure_namespace(cluster.plane, NAMESPACE)
+    for namespace in (NAMESPACE, mps_plugin.NAMESPACE):
+        ensure_namespace(cluster.plane, namespace)
     rights = cluster.allow({"config": ENABLED})
     yield lambda config=AT_ONCE: gated(config)
     for each in rights:
         cluster.plane.delete(object_path(each))
 
 
-def mig(profile):
-    return f"nvidia.com/mig-{profile}"
+def made_by(agent, profile):
+    """What the agent makes in the profile's place: a slice of as much memory, "40gb"."""
+    return profile.split(".")[1] if agent == "nos-mps" else profile
+
+
+def resource(profile):
+    return f"nvidia.com/{'mig' if '.' in profile else 'gpu'}-{profile}"
 
 
 def pod(name, profile, node=None, **more):
-    made = gpus.pod(name, {mig(profile): 1}, **more)
+    made = gpus.pod(name, {resource(profile): 1}, **more)
     if node:
         made["spec"]["nodeSelector"] = {"kubernetes.io/hostname": node}
     return made
@@ -67,26 +76,27 @@ def successes(machine):
     """How often its GPUs were cut."""
     agent = machine.agent
     return len(agent.plans) if isinstance(agent, NosAgent) else sum(
-        outcome == "success" for _, outcome in agent.runs)
+        outcome in (True, "success") for _, outcome in agent.runs)
 
 
 # ---- what it is for ----
 
-@both_agents
+@each_agent
 def test_five_small_pods_start_on_a_gpu_that_is_one_large_instance(cluster, rack, cutting, agent):
-    """nos' tutorial."""
-    machine = rack.add(Machine("gpu-1", A100_80, [[WHOLE]], AGENTS[agent]()))
+    """nos' tutorial; under nos in MPS mode one large slice of memory."""
+    small, large = made_by(agent, SEVENTH), made_by(agent, WHOLE)
+    machine = rack.add(Machine("gpu-1", A100_80, [[large]], AGENTS[agent]()))
     daemon = cutting(ENABLED)
     names = [f"pod-{i}" for i in range(5)]
     with History(cluster.plane) as history:
-        cluster.add(*(pod(name, SEVENTH) for name in names))
+        cluster.add(*(pod(name, small) for name in names))
         for name in names:
             wait_for("it is explained", lambda: "GPU 0 of gpu-1 is being cut into" in daemon.get(
                 f"/api/v1/pods/default/{name}/explain?output=table")[1])
         cluster.wait_bound(*names)
         wait_for("it is seen", lambda: set(history.bound) >= set(names))
     print(f"{agent}: the last of five bound after {max(map(waited(history), names)):.2f} s")
-    assert machine.cut()[0].count(SEVENTH) >= 5
+    assert machine.cut()[0].count(small) >= 5
     assert successes(machine) == 1
 
 
@@ -124,17 +134,18 @@ def test_each_layout_of_an_a100_is_cut_when_it_is_asked_for(cluster, rack, cutti
     assert {successes(machine) for machine in rack.machines.values()} == {1}
 
 
-@both_agents
+@each_agent
 def test_small_to_large_and_back_while_a_pod_runs_on(cluster, rack, cutting, agent):
     """A pod runs all the while on one of the GPUs."""
-    machines = [Machine(f"gpu-{i}", A100_80, [[HALF, SEVENTH], [WHOLE]], AGENTS[agent](seconds=SHORT),
+    small, quarter, half, large = (made_by(agent, each) for each in (SEVENTH, QUARTER, HALF, WHOLE))
+    machines = [Machine(f"gpu-{i}", A100_80, [[half, small], [large]], AGENTS[agent](seconds=SHORT),
                         told=agent == "mig-manager") for i in range(2)]
     rack.add(*machines)
     cutting()
-    cluster.add(pod("stays", HALF, "gpu-0"))
+    cluster.add(pod("stays", half, "gpu-0"))
     stays = cluster.wait_bound("stays")["stays"]
     place = machines[0].where(stays)
-    for wave, (profile, count) in enumerate([(SEVENTH, 16), (WHOLE, 2), (QUARTER, 7), (SEVENTH, 16)]):
+    for wave, (profile, count) in enumerate([(small, 16), (large, 2), (quarter, 7), (small, 16)]):
         names = [f"wave-{wave}-{i}" for i in range(count)]
         cluster.add(*(pod(name, profile, runs="300ms") for name in names))
 
@@ -145,6 +156,27 @@ def test_small_to_large_and_back_while_a_pod_runs_on(cluster, rack, cutting, age
     wait_for("all have run", lambda: over() == count, 60)
     assert machines[0].where(stays) == place
     assert sum(map(successes, machines)) >= 3
+
+
+def test_slices_of_memory_mix_on_one_gpu_and_those_in_use_stay(cluster, rack, cutting):
+    """GPUs that were never cut; then slices come and go beside some that are in use."""
+    machine = rack.add(Machine("gpu-1", A100_80, [[], []], MpsPlugin(seconds=SHORT)))
+    daemon = cutting(ENABLED)
+    cluster.add(pod("too-large", "81gb"), gpus.pod("two", {resource("5gb"): 2}))
+    cluster.add(pod("a", "10gb"), pod("b", "30gb"), pod("c", "24gb"))
+    pods = cluster.wait_bound("a", "b", "c")
+    places = {name: machine.where(pods[name]) for name in ("a", "c")}
+    assert machine.cut() == [["10gb", "10gb", "24gb", "30gb"], []]
+    cluster.add(pod("d", "80gb"))
+    cluster.wait_bound("d")
+    cluster.delete_pod("b")
+    cluster.add(pod("e", "45gb"))
+    cluster.wait_bound("e")
+    assert machine.cut() == [["10gb", "24gb", "45gb"], ["80gb"]]
+    assert {name: machine.where(pods[name]) for name in places} == places
+    assert successes(machine) == daemon.metric("sliced_partition_cuts_total", outcome="Done") == 3
+    # of what was in the ConfigMap only the last order and the one before it are left
+    assert len(cluster.plane.get(machine.agent.file.path)["data"]) <= 4
 
 
 def test_under_strategy_single_all_gpus_of_a_node_are_cut_alike(cluster, rack, cutting):
@@ -166,7 +198,7 @@ def test_a_node_that_is_not_chosen_is_not_touched(cluster, rack, cutting):
     cutting()
     cluster.add(pod("large", WHOLE, "gpu-2"), pod("here", HALF, "gpu-1"))
     cluster.wait_bound("large")
-    cluster.wait_event("here", mig(HALF), source="sliced")
+    cluster.wait_event("here", resource(HALF), source="sliced")
     cluster.add(pod("first", HALF), pod("second", SEVENTH))
     cluster.delete_pod("large")
     cluster.wait_bound("first", "second")
@@ -227,41 +259,51 @@ def ordered(found):
     return CUT in parts(found)[1]
 
 
+def is_ordered(agent, node):
+    """Has the agent been told? nos' device plugin hears of it by the label."""
+    return ordered(node) and (agent != "nos-mps" or parts(node)[0].get(
+        mps_plugin.CONFIG, "").endswith(parts(node)[1][CUT]))
+
+
 def steps(agent, profile, before):
     """What can be seen of a cut, in order. before: what was seen of the one before."""
-    def offers(node, resource):
-        return int(node["status"]["allocatable"].get(resource, "0")) > 0
+    def offers(node, name):
+        return int(node["status"]["allocatable"].get(name, "0")) > 0
 
     def name_of(node):
         labels, annotations = parts(node)
-        return labels.get(CONFIG) if agent == "mig-manager" else annotations.get(STATUS_PLAN)
+        return {"mig-manager": labels.get(CONFIG), "nos": annotations.get(STATUS_PLAN),
+                "nos-mps": labels.get(mps_plugin.CONFIG)}[agent]
 
     def written(found):
-        return "status" not in found and found["metadata"]["name"] == "sliced-mig-config" and \
+        return "status" not in found and found["metadata"]["name"] in (
+            "sliced-mig-config", mps_plugin.CONFIG_MAP) and \
             found["metadata"]["resourceVersion"] not in before
 
     def away(node):
-        return ordered(node) and not any(offers(node, mig(each)) for each in (HALF, WHOLE))
+        return ordered(node) and not any(offers(node, resource(made_by(agent, each)))
+                                         for each in (HALF, WHOLE))
 
     def told(node):
-        return ordered(node) and name_of(node) == parts(node)[1][CUT] and \
+        return ordered(node) and (name_of(node) or "").endswith(parts(node)[1][CUT]) and \
             parts(node)[0].get(STATE) in (None, "success")
 
     def offered(node):
-        return ordered(node) and offers(node, mig(profile))
+        return ordered(node) and offers(node, resource(profile))
 
     def finished(node):
         return not ordered(node) and name_of(node) not in (None, *before)
-    return [written] * (agent == "mig-manager") + [ordered, away, told, offered, finished]
+    return [written] * (agent != "nos") + [ordered, away, told, offered, finished]
 
 
-@both_agents
+@each_agent
 def test_the_daemon_is_killed_at_each_step_of_a_cut(cluster, rack, cutting, agent):
-    """Of two cuts, there and back: 22 times under both agents."""
-    machine = rack.add(Machine("gpu-1", A100_80, [[WHOLE]], AGENTS[agent]()))
+    """Of two cuts, there and back: 10 or 12 times under each agent."""
+    half, large = made_by(agent, HALF), made_by(agent, WHOLE)
+    machine = rack.add(Machine("gpu-1", A100_80, [[large]], AGENTS[agent]()))
     daemon = cutting({**merge(AT_ONCE, PATIENCE), "leaderElection": {"enabled": False}})
     with Stroke(cluster) as stroke:
-        for name, profile in (("half", HALF), ("whole", WHOLE)):
+        for name, profile in (("half", half), ("whole", large)):
             before = {text for found in stroke.seen.values() if found for text in (
                 found["metadata"]["resourceVersion"], *parts(found)[0].values(), *parts(found)[1].values())}
             cluster.add(pod(name, profile))
@@ -288,21 +330,22 @@ def test_a_leader_is_killed_during_a_cut_and_its_successor_ends_it(cluster, rack
     assert successes(machine) == len(machine.agent.runs) == 1
 
 
-@both_agents
+@each_agent
 def test_switched_off_during_a_cut_it_leaves_the_cut_to_the_agent(cluster, rack, cutting, agent):
-    machine = rack.add(Machine("gpu-1", A100_80, [[WHOLE]], AGENTS[agent](seconds=1)))
+    half, large = made_by(agent, HALF), made_by(agent, WHOLE)
+    machine = rack.add(Machine("gpu-1", A100_80, [[large]], AGENTS[agent](seconds=1)))
     daemon = cutting()
-    cluster.add(pod("first", HALF))
-    wait_for("the order", lambda: ordered(cluster.plane.get(machine.path)))
+    cluster.add(pod("first", half))
+    wait_for("the order", lambda: is_ordered(agent, cluster.plane.get(machine.path)))
     daemon.stop()
     rack.cuts.node = lambda kind, node: None  # the mark on the node stays: the agent tells when it is over
     rack.cuts.began.clear()
     daemon.write_config(merge(daemon.config, {"partitioning": {"enabled": False}}))
     daemon.start()
     cluster.wait_bound("first")
-    assert machine.cut() == [[HALF] * 2]
-    cluster.add(pod("large", WHOLE))
-    cluster.wait_event("large", mig(WHOLE), source="sliced")
+    assert machine.cut() == [[half] * 2]
+    cluster.add(pod("large", large))
+    cluster.wait_event("large", resource(large), source="sliced")
     assert successes(machine) == 1
 
 
@@ -312,18 +355,19 @@ MISHAPS = {
     # the order itself says pending: of silence nothing else is seen
     "mig-manager": {"failed": "Failed", "half": "HalfApplied", "wedged": "Wedged", "silent": "Wedged",
                     "lying": "NotFollowed", "late": "NotFollowed"},
-    "nos": {"silent": "Silent", "failed": "HalfApplied", "lying": "HalfApplied", "late": "HalfApplied"}}
+    "nos": {"silent": "Silent", "failed": "HalfApplied", "lying": "HalfApplied", "late": "HalfApplied"},
+    "nos-mps": {"silent": "Silent", "late": "NotFollowed"}}
 
 
 def test_a_node_whose_cut_fails_is_left_out_and_its_pod_goes_elsewhere(cluster, rack, cutting):
-    wrong = {f"{agent}-{mishap}": (AGENTS[agent], mishap, outcome)
+    wrong = {f"{agent}-{mishap}": (agent, mishap, outcome)
              for agent, mishaps in MISHAPS.items() for mishap, outcome in mishaps.items()}
     daemon = cutting(merge(AT_ONCE, {"partitioning": {"timeout": "10s", "maxNodes": 2 * len(wrong)}}))
     for name, (agent, mishap, _) in wrong.items():
-        machine = rack.add(Machine(f"bad-{name}", A100_80, [[WHOLE]], agent(seconds=SHORT),
-                                   labels={"pair": name}))
+        machine = rack.add(Machine(f"bad-{name}", A100_80, [[made_by(agent, WHOLE)]],
+                                   AGENTS[agent](seconds=SHORT), labels={"pair": name}))
         machine.agent.mishaps.append(mishap)
-        made = pod(name, HALF)
+        made = pod(name, made_by(agent, HALF))
         made["spec"]["nodeSelector"] = {"pair": name}
         cluster.add(made)
     for name, (_, _, outcome) in wrong.items():
@@ -334,8 +378,8 @@ def test_a_node_whose_cut_fails_is_left_out_and_its_pod_goes_elsewhere(cluster, 
         wait_for(f"{name} is told", told)
         cluster.wait_event(f"bad-{name}", outcome, source="sliced")
         assert daemon.metric("sliced_partition_cuts_total", outcome=outcome) >= 1
-    rack.add(*(Machine(f"good-{name}", A100_80, [[WHOLE]], agent(seconds=SHORT), labels={"pair": name})
-               for name, (agent, _, _) in wrong.items()))
+    rack.add(*(Machine(f"good-{name}", A100_80, [[made_by(agent, WHOLE)]], AGENTS[agent](seconds=SHORT),
+                       labels={"pair": name}) for name, (agent, _, _) in wrong.items()))
     pods = cluster.wait_bound(*wrong)
     assert {name: pods[name]["spec"]["nodeName"] for name in wrong} == {
         name: f"good-{name}" for name in wrong}

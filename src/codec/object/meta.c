@@ -13,6 +13,8 @@ static const struct sl_str always[] = {
     }
     NAME("sliced.dev/after"),
     NAME("sliced.dev/assignment"),
+    NAME("sliced.dev/cut"),
+    NAME("sliced.dev/cut-devices"),
     NAME("sliced.dev/devices"),
     NAME("sliced.dev/gpu-memory"),
     NAME("sliced.dev/min-gpu-memory"),

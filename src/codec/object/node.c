@@ -42,8 +42,14 @@ int sl_build_node(struct sl_build *build, struct sl_arena *arena, struct sl_erro
     node->deleting = meta->deleting;
     node->problem = build->problem;
     const struct sl_pair *devices = sl_pair_find(meta->annotations, SL_STR("sliced.dev/devices"));
-    if (devices == NULL) {
-        return 0;
+    const struct sl_pair *planned =
+        sl_pair_find(meta->annotations, SL_STR("sliced.dev/cut-devices"));
+    struct sl_str ignored = {NULL, 0}; /* it is our own text, or nothing is expected of it */
+    if (planned != NULL &&
+        sl_devices_decode(planned->value, arena, &node->planned, &ignored, err) < 0) {
+        return -1;
     }
-    return sl_devices_decode(devices->value, arena, &node->devices, &node->problem, err);
+    return devices == NULL
+               ? 0
+               : sl_devices_decode(devices->value, arena, &node->devices, &node->problem, err);
 }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "core/cut/node/node.h"
+#include "core/cut/node/slices.h"
 #include "core/request/text.h"
 
 struct judge {
@@ -65,6 +66,13 @@ static bool cut_is_allowed(struct judge *judge, const struct sl_cut *cut)
     }
     if (!device->may_change) {
         return refuse(judge, cut, " is in use or may not be cut");
+    }
+    if (device->sizes != NULL) {
+        return sl_cut_slices_allowed(device, cut) ||
+               refuse(judge, cut, " cannot have these slices beside those in use");
+    }
+    if (cut->n_sizes > 0) {
+        return refuse(judge, cut, " is not cut into slices of memory");
     }
     if (cut->whole) {
         bool good = cut->n == 0 && device->n_stay == 0 && device->may_be_whole;

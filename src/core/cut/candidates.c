@@ -35,9 +35,7 @@ static size_t devices_of(const struct sl_view *view)
 
 static bool is_site_open(const struct sl_cut_input *input, size_t i)
 {
-    enum sl_actuator actuator = input->view[i]->node->partition.actuator;
-    return !input->site[i].out &&
-           (actuator == SL_ACTUATOR_MIG_MANAGER || actuator == SL_ACTUATOR_NOS_MIG);
+    return !input->site[i].out && input->view[i]->node->partition.actuator != SL_ACTUATOR_NONE;
 }
 
 static void candidate_add(struct sl_cutter *cutter, size_t i, struct sl_cut_device *device)

@@ -1,5 +1,6 @@
 /* Drains: for the first pods that no cut serves now, the node that pods' enforced timeouts free
- * earliest. Its free units are kept from pods that would run longer, so that it can be cut then. */
+ * earliest. Its free units are kept from pods that would run longer, so that it can be cut then.
+ * Nodes whose GPUs are cut into instances drain, those that share memory do not. */
 #include <stdlib.h>
 
 #include "core/cut/node/place.h"

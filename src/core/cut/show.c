@@ -23,6 +23,17 @@ static void count_cut(const struct sl_cut *cut, uint8_t counts[SL_MIG_PROFILES_M
     }
 }
 
+static void say_slices(struct sl_text *text, const struct sl_cut *cut)
+{
+    for (unsigned i = 0; i < cut->n_sizes; i++) {
+        sl_text_puts(text, i == 0 ? " into " : " + ");
+        sl_text_i64(text, cut->slices[i].n);
+        sl_text_puts(text, "x ");
+        sl_text_i64(text, cut->slices[i].gb);
+        sl_text_puts(text, "gb");
+    }
+}
+
 static void say_cut(struct sl_text *text, const struct sl_node *node, const struct sl_cut *cut)
 {
     const struct sl_mig_model *model = model_of(node, cut->device);
@@ -40,7 +51,8 @@ static void say_cut(struct sl_text *text, const struct sl_node *node, const stru
             between = " + ";
         }
     }
-    if (cut->n == 0) {
+    say_slices(text, cut);
+    if (cut->n == 0 && cut->n_sizes == 0) {
         sl_text_puts(text, cut->whole ? " into a whole GPU" : " into nothing");
     }
 }
@@ -72,6 +84,12 @@ uint64_t sl_cut_digest(const struct sl_node *node, const struct sl_cut *cut, siz
         bytes[sizeof(digest) + 2] = cut[i].whole ? 1 : 0;
         memcpy(bytes + sizeof(digest) + 3, counts, sizeof(counts));
         digest = sl_rank_hash(bytes, sizeof(bytes));
+        for (unsigned k = 0; k < cut[i].n_sizes; k++) {
+            const uint64_t words[3] = {digest, cut[i].slices[k].gb, cut[i].slices[k].n};
+            char text[sizeof(words)];
+            memcpy(text, words, sizeof(words));
+            digest = sl_rank_hash(text, sizeof(text));
+        }
     }
     return digest == 0 ? 1 : digest;
 }
@@ -100,6 +118,29 @@ static bool device_shows(const struct sl_node *node, const struct sl_cut *cut)
                memcmp(counts, none, sizeof(none)) == 0;
     }
     return false;
+}
+
+/* Does the device have these slices, and no others? Their sum is compared by their number: no size
+ * is named twice, and each that is named is there. */
+static bool device_shows_slices(const struct sl_node *node, const struct sl_cut *cut)
+{
+    unsigned same = 0;
+    unsigned others = 0;
+    for (unsigned i = 0; i < node->n_instances; i++) {
+        const struct sl_instance *instance = &node->instance[i];
+        const struct sl_pool *pool = &node->pool[instance->pool];
+        bool found = false;
+        if (node->device[instance->device].index != (int)cut->device) {
+            continue;
+        }
+        for (unsigned k = 0; k < cut->n_sizes; k++) {
+            found = found || (instance->slices == cut->slices[k].n && pool->slices &&
+                              pool->memory_mib == (int64_t)cut->slices[k].gb * 1024);
+        }
+        same += found;
+        others += !found;
+    }
+    return same == cut->n_sizes && others == 0;
 }
 
 /* Returns how many units of the profile (SL_MIG_PROFILES_MAX: of whole GPUs) are allocatable. */
@@ -147,8 +188,12 @@ bool sl_cut_shown(const struct sl_node *node, const struct sl_cut *cut, size_t n
     for (unsigned p = 0; p < node->n_pools; p++) {
         tied = tied && node->pool[p].on_devices;
     }
+    bool slices = n > 0 && cut[0].n_sizes > 0;
     for (size_t i = 0; i < n; i++) {
-        all = all && device_shows(node, &cut[i]);
+        all = all && (slices ? device_shows_slices(node, &cut[i]) : device_shows(node, &cut[i]));
+    }
+    if (slices) {
+        return tied && all;
     }
     bool annotated = tied && node->layout == SL_LAYOUT_ANNOTATED;
     return annotated ? all : (tied && all) || counts_show(node, cut, n);

@@ -286,7 +286,7 @@ static bool nos_fill(struct sl_draft *draft, unsigned device)
             if (instance == NULL) {
                 return false;
             }
-            instance->in_use = instance->in_use || status.used;
+            instance->in_use = (uint16_t)(instance->in_use + status.used);
         }
     }
     return true;

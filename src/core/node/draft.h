@@ -90,6 +90,8 @@ int sl_draft_read(struct sl_draft *draft, struct sl_error *err);
 
 /* Reads who cuts the GPUs, and how far the agent is. */
 void sl_draft_partition(struct sl_draft *draft);
+/* Notes whether the node is as sliced.dev/cut-devices says. */
+void sl_draft_follows(struct sl_draft *draft, bool follows);
 
 /* Labels, taints and allocatable beside GPUs (site.c): counts the parts to keep, tells their size,
  * and copies them to the memory behind the node. */

@@ -67,6 +67,75 @@ static int judge(struct sl_draft *draft, struct sl_error *err)
     return 0;
 }
 
+/* Initialises only the members that are read: the arrays are large, and their counts tell what they
+ * hold. */
+static void draft_init(struct sl_draft *draft, const struct sl_node_facts *facts)
+{
+    draft->facts = facts;
+    draft->labels = (struct sl_draft_labels){0};
+    draft->model = NULL;
+    draft->gpu_count = 0;
+    draft->layout = SL_LAYOUT_UNKNOWN;
+    draft->n_pools = 0;
+    draft->n_devices = 0;
+    draft->n_instances = 0;
+    sl_text_init(&draft->problem, draft->problem_text, sizeof(draft->problem_text));
+}
+
+/* Does nos' agent report the same slices? A GPU has one instance of each size. */
+static bool reports_agree(const struct sl_draft *planned, const struct sl_draft *reported)
+{
+    unsigned same = 0;
+    for (unsigned i = 0; i < planned->n_instances; i++) {
+        const struct sl_draft_instance *a = &planned->instance[i];
+        for (unsigned k = 0; k < reported->n_instances; k++) {
+            const struct sl_draft_instance *b = &reported->instance[k];
+            same += a->instance.device == b->instance.device && sl_str_eq(a->profile, b->profile) &&
+                    a->instance.slices == b->instance.slices;
+        }
+    }
+    return same == planned->n_instances && same == reported->n_instances;
+}
+
+/* Is all that the annotation names allocatable, and nothing else? */
+static bool is_allocatable(const struct sl_draft *planned)
+{
+    int64_t named = 0;
+    bool whole = false;
+    bool good = planned->n_pools > 0;
+    for (const struct sl_device_facts *d = planned->facts->devices; d != NULL; d = d->next) {
+        whole = whole || (!d->mig && d->instances == NULL);
+        for (const struct sl_instance_facts *i = d->instances; i != NULL; i = i->next) {
+            named++;
+        }
+    }
+    for (unsigned i = 0; i < planned->n_instances; i++) {
+        const struct sl_instance *instance = &planned->instance[i].instance;
+        named -= instance->slices > 0 ? instance->slices : 1;
+    }
+    for (unsigned p = 0; p < planned->n_pools; p++) {
+        good = good && planned->pool[p].pool.on_devices;
+        whole = whole && planned->pool[p].on_instances;
+    }
+    return good && named == 0 && !whole;
+}
+
+/* Is the node as sliced.dev/cut-devices says? */
+static bool shows_planned(const struct sl_draft *draft)
+{
+    struct sl_node_facts facts = *draft->facts;
+    struct sl_draft planned;
+    struct sl_error err;
+    if (draft->partition.cut.len == 0 || facts.planned == NULL) {
+        return false;
+    }
+    facts.devices = facts.planned;
+    draft_init(&planned, &facts);
+    bool follows = judge(&planned, &err) == 0 && is_allocatable(&planned);
+    bool reported = draft->labels.slices && draft->facts->devices == NULL;
+    return follows && (!reported || reports_agree(&planned, draft));
+}
+
 static size_t text_size(struct sl_str text)
 {
     return text.len == 0 ? 0 : text.len + 1;
@@ -201,22 +270,13 @@ struct sl_node *sl_node_new(const struct sl_node_facts *facts, struct sl_error *
     if (!name_is_good(facts->name, err)) {
         return NULL;
     }
-    /* Initialise only the members that are read: the arrays are large, and their counts tell what
-     * they hold. */
     struct sl_draft draft;
-    draft.facts = facts;
-    draft.labels = (struct sl_draft_labels){0};
-    draft.model = NULL;
-    draft.gpu_count = 0;
-    draft.layout = SL_LAYOUT_UNKNOWN;
-    draft.n_pools = 0;
-    draft.n_devices = 0;
-    draft.n_instances = 0;
-    sl_text_init(&draft.problem, draft.problem_text, sizeof(draft.problem_text));
+    draft_init(&draft, facts);
     sl_text_shown(&draft.problem, facts->problem);
     if (judge(&draft, err) != 0) {
         return NULL;
     }
+    sl_draft_follows(&draft, shows_planned(&draft));
     struct sl_node *node = build(&draft);
     if (node == NULL) {
         (void)sl_error_nomem(err);

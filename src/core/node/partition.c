@@ -30,6 +30,27 @@ static enum sl_partition_state state_of(struct sl_str text)
     return SL_PARTITION_NONE;
 }
 
+/* An order of ours that nos' MIG agent has not answered yet. It goes on with it, whoever selects
+ * the node now. */
+static bool nos_owes(const struct sl_node_facts *facts, struct sl_str cut)
+{
+    const struct sl_str spec = SL_STR("nos.nebuly.com/spec-partitioning-plan");
+    const struct sl_str status = SL_STR("nos.nebuly.com/status-partitioning-plan");
+    return cut.len > 0 && sl_str_eq(value_of(facts->annotations, spec), cut) &&
+           !sl_str_eq(value_of(facts->annotations, status), cut);
+}
+
+void sl_draft_follows(struct sl_draft *draft, bool follows)
+{
+    struct sl_str config =
+        value_of(draft->facts->labels, SL_STR("nvidia.com/device-plugin.config"));
+    struct sl_str cut = draft->partition.cut;
+    draft->partition.known.follows = follows;
+    if (cut.len > 0 && sl_str_ends(config, cut) && !follows) {
+        draft->partition.known.at_work = true;
+    }
+}
+
 void sl_draft_partition(struct sl_draft *draft)
 {
     const struct sl_node_facts *facts = draft->facts;
@@ -44,6 +65,8 @@ void sl_draft_partition(struct sl_draft *draft)
                   .n_gpus = (uint16_t)(counts_gpus ? labels->count : 0)},
         .cut = short_value(draft, facts->annotations, SL_STR("sliced.dev/cut")),
     };
+    out->known.at_work = out->known.state == SL_PARTITION_PENDING ||
+                         out->known.state == SL_PARTITION_REBOOTING || nos_owes(facts, out->cut);
     if (facts->actuator == SL_ACTUATOR_NOS_MIG) {
         out->wanted =
             short_value(draft, facts->annotations, SL_STR("nos.nebuly.com/spec-partitioning-plan"));
@@ -51,15 +74,16 @@ void sl_draft_partition(struct sl_draft *draft)
                                    SL_STR("nos.nebuly.com/status-partitioning-plan"));
     } else if (facts->actuator == SL_ACTUATOR_MIG_MANAGER) {
         out->wanted = short_value(draft, facts->labels, SL_STR("nvidia.com/mig.config"));
+    } else if (facts->actuator == SL_ACTUATOR_NOS_MPS) {
+        out->wanted = short_value(draft, facts->labels, SL_STR("nvidia.com/device-plugin.config"));
     }
 }
 
 bool sl_node_is_cut(const struct sl_node *node)
 {
     const struct sl_partition *partition = &node->partition;
-    bool at_work =
-        partition->state == SL_PARTITION_PENDING || partition->state == SL_PARTITION_REBOOTING;
-    return partition->cut != NULL && (partition->actuator != SL_ACTUATOR_NONE || at_work);
+    return partition->cut != NULL &&
+           (partition->actuator != SL_ACTUATOR_NONE || partition->at_work);
 }
 
 /* ---- the rule ---- */
@@ -88,7 +112,7 @@ enum sl_actuator sl_actuator_of(const struct sl_actuator_rule *rule,
     if (!nos) {
         return SL_ACTUATOR_MIG_MANAGER;
     }
-    return mps ? SL_ACTUATOR_NONE : SL_ACTUATOR_NOS_MIG;
+    return mps ? SL_ACTUATOR_NOS_MPS : SL_ACTUATOR_NOS_MIG;
 }
 
 const char *sl_actuator_name(enum sl_actuator actuator)
@@ -97,6 +121,7 @@ const char *sl_actuator_name(enum sl_actuator actuator)
         [SL_ACTUATOR_NONE] = "none",
         [SL_ACTUATOR_MIG_MANAGER] = "mig-manager",
         [SL_ACTUATOR_NOS_MIG] = "nos-mig",
+        [SL_ACTUATOR_NOS_MPS] = "nos-mps",
     };
     return names[actuator];
 }

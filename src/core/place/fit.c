@@ -72,6 +72,29 @@ static int64_t whole_partitionable(const struct sl_scratch *scratch, const struc
     return sum > 0 || !empty ? sum : -1;
 }
 
+/* As partitionable(), of a node whose GPUs nos shares: its plugin gives a pod one slice at most. */
+static int64_t sliceable(const struct sl_scratch *scratch, const struct sl_ask_item *item,
+                         bool empty)
+{
+    const struct sl_node *node = scratch->view->node;
+    int64_t mib = (int64_t)sl_item_slice_gb(item) * 1024;
+    bool ever = false;
+    for (unsigned d = 0; mib > 0 && sl_item_mib(item) <= mib && d < node->n_devices; d++) {
+        const struct sl_device *device = &node->device[d];
+        int64_t left = scratch->device[d].whole && !empty ? 0 : device->memory_mib;
+        ever = ever || left >= mib;
+        for (unsigned i = 0; !empty && i < node->n_instances; i++) {
+            if (node->instance[i].device == d) {
+                left -= scratch->instance_used[i] * node->pool[node->instance[i].pool].memory_mib;
+            }
+        }
+        if (left >= mib && (empty || device->healthy)) {
+            return 1;
+        }
+    }
+    return ever ? 0 : -1;
+}
+
 /* Counts the units of the asked profile that repartitioning could make, on the empty node or beside
  * the present use, and stops when they suffice. -1: the node is not repartitioned on demand, or
  * none of its models has the profile. Sets *alias (may be NULL) to the profile when the item spells
@@ -85,6 +108,9 @@ static int64_t partitionable(const struct sl_scratch *scratch, const struct sl_a
     }
     if (node->partition.mig_mode && item->kind == SL_KIND_WHOLE) {
         return whole_partitionable(scratch, item, empty);
+    }
+    if (node->partition.actuator == SL_ACTUATOR_NOS_MPS) {
+        return item->kind == SL_KIND_REPLICA ? sliceable(scratch, item, empty) : -1;
     }
     if (!node->dynamic_mig || item->kind != SL_KIND_MIG) {
         return -1;
@@ -380,6 +406,12 @@ bool sl_choose(const struct sl_view *view, const struct sl_ask *ask,
     return sl_choose_on(&scratch, ask, assignment, verdict);
 }
 
+/* Can the node come to offer what it does not offer now? */
+static bool is_remade(const struct sl_node *node)
+{
+    return node->dynamic_mig || node->partition.actuator == SL_ACTUATOR_NOS_MPS;
+}
+
 /* Decides an ask of one item by the view's sums over the pool. Tells here the reasons that need no
  * look at devices, which suffices for most nodes of a full cluster. */
 static bool fit_one(const struct sl_view *view, const struct sl_ask *ask,
@@ -403,8 +435,7 @@ static bool fit_one(const struct sl_view *view, const struct sl_ask *ask,
         }
         enum sl_kind kind = fits ? SL_KIND_WHOLE : view->node->pool[pool].kind;
         bool plain = kind == SL_KIND_MIG || kind == SL_KIND_REPLICA;
-        if (fits ||
-            (plain && asked <= room->most && !view->unhealthy && !view->node->dynamic_mig)) {
+        if (fits || (plain && asked <= room->most && !view->unhealthy && !is_remade(view->node))) {
             *verdict = (struct sl_verdict){.reason = fits ? SL_REASON_FITS : SL_REASON_INSUFFICIENT,
                                            .asked = asked,
                                            .free = room->free,
@@ -413,7 +444,7 @@ static bool fit_one(const struct sl_view *view, const struct sl_ask *ask,
         }
     } else if (verdict == NULL) {
         return false;
-    } else if (!view->node->dynamic_mig) {
+    } else if (!is_remade(view->node)) {
         *verdict = (struct sl_verdict){.reason = SL_REASON_NOT_OFFERED, .asked = asked};
         return false;
     }

@@ -85,6 +85,15 @@ int32_t sl_slice_parse(struct sl_str text)
     return good ? (int32_t)gb : 0;
 }
 
+int32_t sl_item_slice_gb(const struct sl_ask_item *item)
+{
+    const struct sl_str prefix = SL_STR("nvidia.com/gpu-");
+    struct sl_str name = sl_str_of(item->resource);
+    return sl_str_starts(name, prefix)
+               ? sl_slice_parse((struct sl_str){name.s + prefix.len, name.len - prefix.len})
+               : 0;
+}
+
 static bool slice_parse(struct sl_str name, struct sl_resource *out)
 {
     const struct sl_str prefix = SL_STR("nvidia.com/gpu-");

@@ -13,6 +13,7 @@ static struct sl_cut_rules rules_of(const struct sl_partitioner *partitioner)
         .timeout_us = partitioner->config.partitioning.timeout_us,
         .backoff_us = partitioner->config.partitioning.backoff_us,
         .max_backoff_us = partitioner->config.partitioning.max_backoff_us,
+        .file_us = partitioner->config.partitioning.mps_delay_us,
     };
 }
 

@@ -73,6 +73,8 @@ static int make_partitioner(struct sl_cluster *cluster, const struct sl_change_o
         .store = cluster->options.store,
         .mig_namespace = config->partitioning.config_namespace,
         .mig_config_map = config->partitioning.config_map,
+        .mps_namespace = config->partitioning.mps_namespace,
+        .mps_config_map = config->partitioning.mps_config_map,
     };
     const struct sl_partitioner_options options = {
         .store = cluster->options.store,

@@ -9,15 +9,17 @@
 
 #define SL_CUT_ANNOTATION      "sliced.dev/cut"
 #define SL_CUT_DEVICES_PLANNED "sliced.dev/cut-devices"
+#define SL_CUT_BEFORE          "sliced.dev/cut-before"
 #define SL_DEVICES_ANNOTATION  "sliced.dev/devices"
 
 /* An order to cut the GPUs of a node. */
 struct sl_cut_order {
-    const struct sl_node *node; /* as the cut was decided */
+    const struct sl_node *node; /* as the cut was decided; to cancel it: as it is now */
     const char *name;           /* "sliced-<hash>-<attempt>" */
     struct sl_str stem;         /* the name without the attempt */
     struct sl_cut_device device[SL_NODE_DEVICES_MAX];
     size_t n_devices;
+    bool done; /* it was carried out: there is nothing to cancel */
     /* Does the entry stay in a file that all nodes share? */
     bool (*keeps)(void *context, struct sl_str name);
     void *context;
@@ -28,6 +30,7 @@ struct sl_cut_actuator {
     bool orders;
     bool nudges;        /* its pod is told to look at the ConfigMap now */
     bool tells_nothing; /* nobody says which GPU has which instances: sliced does, at the end */
+    bool notes; /* the node keeps what is ordered until the end, since nobody says when that is */
     /* Refuses, with *err, an order that the agent could not read. Nothing has been written. */
     int (*check)(const struct sl_cut_order *order, struct sl_error *err);
     /* Writes members of the data of the ConfigMap that must have the order before the node names
@@ -49,5 +52,10 @@ struct sl_cut_actuator {
 
 extern const struct sl_cut_actuator sl_cut_mig_manager; /* mig_manager.c */
 extern const struct sl_cut_actuator sl_cut_nos_mig;     /* nos_mig.c */
+extern const struct sl_cut_actuator sl_cut_nos_mps;     /* nos_mps.c */
+
+/* Refuses to take away what nos' agents report in use by now. */
+int sl_cut_nos_look(const struct sl_cut_order *order, const struct sl_node_facts *now,
+                    struct sl_error *err);
 
 #endif

@@ -16,6 +16,7 @@ static const struct sl_cut_actuator *const actuators[] = {
     [SL_ACTUATOR_NONE] = NULL,
     [SL_ACTUATOR_MIG_MANAGER] = &sl_cut_mig_manager,
     [SL_ACTUATOR_NOS_MIG] = &sl_cut_nos_mig,
+    [SL_ACTUATOR_NOS_MPS] = &sl_cut_nos_mps,
 };
 
 struct config_ref {
@@ -26,7 +27,7 @@ struct config_ref {
 struct sl_kube_cutter {
     struct sl_changes changes;
     struct sl_cut_kept kept;
-    struct config_ref config;
+    struct config_ref config[sizeof(actuators) / sizeof(actuators[0])]; /* of those that edit one */
 };
 
 struct op {
@@ -107,7 +108,7 @@ static int order_edit(void *context, const struct sl_edit_now *now, struct sl_wr
     if (order_refuse(op, now->node, err) < 0) {
         return -1;
     }
-    if (actuator->labels != NULL) {
+    if (actuator->labels != NULL && !op->run.announces) {
         sl_write_member_object(w, "labels");
         actuator->labels(&op->order, w);
         sl_write_object_end(w);
@@ -116,8 +117,8 @@ static int order_edit(void *context, const struct sl_edit_now *now, struct sl_wr
     if (actuator->annotations != NULL) {
         actuator->annotations(&op->order, now->node, w);
     }
-    if (actuator->tells_nothing && mark == NULL) { /* else an earlier attempt has noted it */
-        write_planned(op, w);
+    if ((actuator->tells_nothing || actuator->notes) && mark == NULL) {
+        write_planned(op, w); /* else an earlier attempt has noted it */
     }
     sl_write_member_text(w, SL_CUT_ANNOTATION, op->run.name);
     sl_write_object_end(w);
@@ -161,6 +162,10 @@ static int finish_edit(void *context, const struct sl_edit_now *now, struct sl_w
     if (op->actuator != NULL && op->actuator->tells_nothing) {
         write_outcome(op, now->node, w);
     }
+    if (op->actuator != NULL && op->actuator->notes) {
+        sl_write_member_text(w, SL_CUT_DEVICES_PLANNED, NULL);
+        sl_write_member_text(w, SL_CUT_BEFORE, NULL);
+    }
     sl_write_member_text(w, SL_CUT_ANNOTATION, NULL);
     sl_write_object_end(w);
     return 1;
@@ -199,6 +204,11 @@ static int config_edit(void *context, const struct sl_edit_now *now, struct sl_w
     return result;
 }
 
+static const struct config_ref *config_of(const struct op *op)
+{
+    return &op->cutter->config[op->run.actuator];
+}
+
 /* While it is not known whether the entry was written the node does not name it: nothing is
  * ordered. */
 static void config_ended(void *context, enum sl_change_turn end, bool wrote,
@@ -211,15 +221,15 @@ static void config_ended(void *context, enum sl_change_turn end, bool wrote,
         return;
     }
     if (wrote && op->actuator->nudges) {
-        sl_nudge(options->client, sl_str_of(op->cutter->config.namespace),
-                 sl_str_of(op->node->name), options->try_us);
+        sl_nudge(options->client, sl_str_of(config_of(op)->namespace), sl_str_of(op->node->name),
+                 options->try_us);
     }
     node_begin(op);
 }
 
 static void config_begin(struct op *op)
 {
-    const struct config_ref *config = &op->cutter->config;
+    const struct config_ref *config = config_of(op);
     sl_edit_begin(&op->cutter->changes, &(struct sl_edit){
                                             .kind = SL_OBJECT_CONFIG_MAP,
                                             .namespace = sl_str_of(config->namespace),
@@ -240,7 +250,6 @@ static int order_make(struct op *op, struct sl_error *err)
     if (n < 0) {
         return -1;
     }
-    order->node = op->node;
     order->name = op->run.name;
     order->n_devices = (size_t)n;
     order->keeps = sl_cut_kept_keeps;
@@ -288,7 +297,9 @@ void sl_kube_cut(void *context, const struct sl_cut_write *write, sl_cut_done do
     op->node = sl_node_ref((struct sl_node *)write->node);
     op->step = write->step;
     op->run = *write->run;
+    op->order.node = op->node;
     op->order.stem = stem_of(op->run.name);
+    op->order.done = op->run.outcome == SL_CUT_DONE;
     op->leadership = write->leadership;
     op->done = done;
     op->call = call;
@@ -318,7 +329,10 @@ struct sl_kube_cutter *sl_kube_cutter_new(const struct sl_kube_cutter_options *o
     }
     sl_changes_init(&cutter->changes, &options->change);
     sl_cut_kept_init(&cutter->kept, options->store);
-    if (!config_copy(&cutter->config, options->mig_namespace, options->mig_config_map)) {
+    if (!config_copy(&cutter->config[SL_ACTUATOR_MIG_MANAGER], options->mig_namespace,
+                     options->mig_config_map) ||
+        !config_copy(&cutter->config[SL_ACTUATOR_NOS_MPS], options->mps_namespace,
+                     options->mps_config_map)) {
         sl_kube_cutter_free(cutter);
         (void)sl_error_nomem(err);
         return NULL;
@@ -331,8 +345,10 @@ void sl_kube_cutter_free(struct sl_kube_cutter *cutter)
     if (cutter == NULL) {
         return;
     }
-    free(cutter->config.namespace);
-    free(cutter->config.name);
+    for (size_t i = 0; i < sizeof(cutter->config) / sizeof(cutter->config[0]); i++) {
+        free(cutter->config[i].namespace);
+        free(cutter->config[i].name);
+    }
     sl_cut_kept_free(&cutter->kept);
     free(cutter);
 }

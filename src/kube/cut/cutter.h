@@ -14,6 +14,8 @@ struct sl_kube_cutter_options {
     struct sl_store *store;          /* tells which entries of the mig-manager's file nodes use */
     const char *mig_namespace;       /* of the ConfigMap that the mig-manager reads; copied */
     const char *mig_config_map;
+    const char *mps_namespace; /* the same for nos' device plugin */
+    const char *mps_config_map;
 };
 
 struct sl_kube_cutter *sl_kube_cutter_new(const struct sl_kube_cutter_options *options,

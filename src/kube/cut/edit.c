@@ -5,6 +5,8 @@
 #include "codec/stream/json.h"
 #include "codec/stream/walker.h"
 #include "kube/client/object_call.h"
+#include "kube/cut/keep.h"
+#include "kube/cut/mig_file.h"
 
 enum { PATCH_BYTES_MAX = 4 << 20, OBJECT_BYTES_MAX = 4 << 20, ABSENCES_MAX = 3 };
 
@@ -72,7 +74,10 @@ struct config_map {
 /* Other keys may be many and large. */
 static enum sl_walk_keep keep_data(struct sl_str key)
 {
-    return sl_str_eq(key, SL_STR(SL_MIG_FILE_KEY)) ? SL_WALK_KEEP_ALWAYS : SL_WALK_PASS;
+    struct sl_str stem;
+    bool ours =
+        sl_str_eq(key, SL_STR(SL_MIG_FILE_KEY)) || sl_mig_entry_name(sl_cut_order_of(key), &stem);
+    return ours ? SL_WALK_KEEP_ALWAYS : SL_WALK_PASS;
 }
 
 static const struct sl_field meta_fields[] = {

@@ -57,6 +57,7 @@ void sl_cut_kept_read(struct sl_cut_kept *kept)
         struct sl_str stem;
         /* whether or not sliced still has the node's GPUs cut */
         add_name(kept, sl_str_of(sl_node_label(node, "nvidia.com/mig.config")));
+        add_name(kept, sl_str_of(sl_node_label(node, "nvidia.com/device-plugin.config")));
         if (sl_mig_entry_name(sl_str_of(node->partition.cut), &stem)) {
             add_name(kept, stem);
         }
@@ -71,11 +72,23 @@ void sl_cut_kept_forget(struct sl_cut_kept *kept)
     kept->snapshot = NULL;
 }
 
+struct sl_str sl_cut_order_of(struct sl_str name)
+{
+    const struct sl_str prefix = SL_STR("-sliced-");
+    for (size_t at = name.len; at-- > 0;) {
+        struct sl_str rest = {name.s + at, name.len - at};
+        if (sl_str_starts(rest, prefix)) {
+            return (struct sl_str){rest.s + 1, rest.len - 1};
+        }
+    }
+    return name;
+}
+
 bool sl_cut_kept_keeps(void *context, struct sl_str name)
 {
     struct sl_cut_kept *kept = context;
     struct sl_str stem;
-    return kept->all || !sl_mig_entry_name(name, &stem) ||
+    return kept->all || !sl_mig_entry_name(sl_cut_order_of(name), &stem) ||
            sl_map_get(&kept->names, name.s, name.len) != NULL ||
            sl_map_get(&kept->names, stem.s, stem.len) != NULL || is_noted(kept, stem);
 }

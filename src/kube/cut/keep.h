@@ -32,6 +32,10 @@ void sl_cut_kept_note(struct sl_cut_kept *kept, struct sl_str stem);
 void sl_cut_kept_read(struct sl_cut_kept *kept);
 void sl_cut_kept_forget(struct sl_cut_kept *kept);
 
+/* Returns the order's name at the end of a name that has the node's before it, as keys of nos'
+ * ConfigMap; else the name as it is. */
+struct sl_str sl_cut_order_of(struct sl_str name);
+
 /* Is the entry kept? One whose name is no order's, "sliced-<hash>-<attempt>", is not ours, and is
  * kept. context is the struct sl_cut_kept,
  * between read and forget. */

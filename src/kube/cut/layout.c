@@ -16,7 +16,11 @@ static const struct sl_mig_model *model_of(const struct sl_node *node,
 static int cut_check(const struct sl_cut *cut, const struct sl_mig_model *model,
                      struct sl_error *err)
 {
-    bool good = model != NULL && cut->n <= SL_MIG_INSTANCES_MAX && !(cut->whole && cut->n > 0);
+    if (cut->n_sizes > 0 && cut->n_sizes <= SL_MIG_INSTANCES_MAX && cut->n == 0 && !cut->whole) {
+        return 0;
+    }
+    bool good = model != NULL && cut->n <= SL_MIG_INSTANCES_MAX && cut->n_sizes == 0 &&
+                !(cut->whole && cut->n > 0);
     for (unsigned i = 0; good && i < cut->n; i++) {
         good = cut->instance[i].profile < model->n_profiles;
     }
@@ -31,14 +35,16 @@ static int staying_check(const struct sl_node *node, const struct sl_cut_device 
                          struct sl_error *err)
 {
     for (unsigned i = 0; i < node->n_pools; i++) {
-        if (node->pool[i].kind == SL_KIND_MIG && !node->pool[i].on_devices) {
+        bool made = node->pool[i].kind == SL_KIND_MIG || node->pool[i].slices;
+        if (made && !node->pool[i].on_devices) {
             return sl_error_set(err, SL_ERR_FIELD, "it is not known which GPU has its %s",
                                 node->pool[i].resource);
         }
     }
     for (unsigned i = 0; i < node->n_instances; i++) {
         const struct sl_instance *instance = &node->instance[i];
-        if (&node->device[instance->device] == device->known && instance->profile == NULL) {
+        if (&node->device[instance->device] == device->known && instance->profile == NULL &&
+            instance->slices == 0) {
             return sl_error_set(err, SL_ERR_FIELD, "GPU %d has an instance of an unknown profile",
                                 device->index);
         }
@@ -140,12 +146,37 @@ static void name_profile(const struct sl_node *node, const struct sl_mig_profile
     (void)snprintf(out, SL_CUT_PROFILE_MAX, "%s", profile->name);
 }
 
+static void group_slices(struct sl_cut_group *out, int64_t gb, unsigned n)
+{
+    (void)snprintf(out->profile, sizeof(out->profile), "%lldgb", (long long)gb);
+    out->n = n;
+}
+
+/* Returns how many sizes of slices the device has after the cut. */
+static size_t groups_of_slices(const struct sl_node *node, const struct sl_cut_device *device,
+                               struct sl_cut_group out[SL_MIG_INSTANCES_MAX])
+{
+    const struct sl_node *own = judged(node);
+    size_t n = 0;
+    for (; device->cut != NULL && n < device->cut->n_sizes; n++) {
+        group_slices(&out[n], device->cut->slices[n].gb, device->cut->slices[n].n);
+    }
+    for (unsigned i = 0; device->cut == NULL && i < own->n_instances; i++) {
+        const struct sl_instance *instance = &own->instance[i];
+        if (&own->device[instance->device] == device->known && instance->slices > 0 &&
+            n < SL_MIG_INSTANCES_MAX) {
+            group_slices(&out[n++], own->pool[instance->pool].memory_mib / 1024, instance->slices);
+        }
+    }
+    return n;
+}
+
 size_t sl_cut_groups(const struct sl_node *node, const struct sl_cut_device *device,
                      struct sl_cut_group out[SL_MIG_INSTANCES_MAX])
 {
     struct sl_cut_instance instance[SL_MIG_INSTANCES_MAX];
-    size_t n = sl_cut_instances(node, device, instance);
-    size_t groups = 0;
+    size_t groups = groups_of_slices(node, device, out);
+    size_t n = groups > 0 ? 0 : sl_cut_instances(node, device, instance);
     for (size_t i = 0; i < n; i++) {
         char name[SL_CUT_PROFILE_MAX];
         size_t at = 0;
@@ -164,12 +195,26 @@ size_t sl_cut_groups(const struct sl_node *node, const struct sl_cut_device *dev
 
 /* ---- the annotation ---- */
 
+static void write_slices(const struct sl_cut_group *group, struct sl_writer *w)
+{
+    for (unsigned i = 0; i < group->n; i++) {
+        sl_write_object(w);
+        sl_write_member_text(w, "profile", group->profile);
+        sl_write_object_end(w);
+    }
+}
+
 static void write_instances(const struct sl_node *node, const struct sl_cut_device *device,
                             struct sl_writer *w)
 {
     struct sl_cut_instance instance[SL_MIG_INSTANCES_MAX];
-    size_t n = sl_cut_instances(node, device, instance);
+    struct sl_cut_group group[SL_MIG_INSTANCES_MAX];
+    size_t sizes = groups_of_slices(node, device, group);
+    size_t n = sizes > 0 ? 0 : sl_cut_instances(node, device, instance);
     sl_write_member_array(w, "instances");
+    for (size_t i = 0; i < sizes; i++) {
+        write_slices(&group[i], w);
+    }
     for (size_t i = 0; i < n; i++) {
         char name[SL_CUT_PROFILE_MAX];
         name_profile(node, instance[i].profile, name);

@@ -31,7 +31,7 @@ int sl_cut_devices(const struct sl_node *node, const struct sl_cut *cut, size_t 
 size_t sl_cut_instances(const struct sl_node *node, const struct sl_cut_device *device,
                         struct sl_cut_instance out[SL_MIG_INSTANCES_MAX]);
 
-/* Instances of one profile on a device. */
+/* Instances of one profile on a device, or slices of one size ("10gb"). */
 struct sl_cut_group {
     char profile[SL_CUT_PROFILE_MAX];
     unsigned n;

@@ -55,8 +55,7 @@ static unsigned count_of(const struct sl_cut_order *order, struct sl_str end)
     return 0;
 }
 
-/* Refuses to take away what is in use by now. */
-static int nos_look(const struct sl_cut_order *order, const struct sl_node_facts *now,
+int sl_cut_nos_look(const struct sl_cut_order *order, const struct sl_node_facts *now,
                     struct sl_error *err)
 {
     const struct sl_str prefix = SL_STR(PREFIX "status-gpu-");
@@ -113,6 +112,6 @@ static void nos_annotations(const struct sl_cut_order *order, const struct sl_no
 const struct sl_cut_actuator sl_cut_nos_mig = {
     .orders = true,
     .check = nos_check,
-    .look = nos_look,
+    .look = sl_cut_nos_look,
     .annotations = nos_annotations,
 };

@@ -3,6 +3,7 @@
 
 #include "core/cut/node/place.h"
 #include "core/cut/node/shape.h"
+#include "core/cut/node/slices.h"
 
 static int64_t device_counts(const struct sl_cut_node *node, const struct sl_cut_device *device,
                              unsigned variant, uint8_t counts[SL_MIG_PROFILES_MAX])
@@ -82,7 +83,9 @@ static void write_device(const struct sl_cut_device *device,
                          const uint8_t counts[SL_MIG_PROFILES_MAX], struct sl_cut *out)
 {
     *out = (struct sl_cut){.device = device->index, .whole = device->need_whole};
-    if (!device->need_whole) {
+    if (device->sizes != NULL) {
+        sl_cut_slices_write(device, counts, out);
+    } else if (!device->need_whole) {
         write_instances(device, counts, out);
     }
 }

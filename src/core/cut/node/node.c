@@ -1,7 +1,9 @@
 /* Reads what may be cut on a node: two agents, two rules. NVIDIA's mig-manager destroys all
  * instances of a device that it cuts, so nothing on such a device may be in use; nos' agents delete
- * free instances only. */
+ * free instances only. slices.c has nos in MPS mode. */
 #include "core/cut/node/node.h"
+
+#include "core/cut/node/slices.h"
 
 #include "core/place/choose.h"
 
@@ -67,13 +69,12 @@ static bool nothing_in_use(const struct sl_view *view)
     return view->n_residents == 0;
 }
 
-/* Does the agent report fewer instances of the pool in use than pods hold? Then some that it calls
- * free are not, or will not be soon. */
-static bool report_lags(const struct sl_view *view, unsigned pool)
+bool sl_cut_report_lags(const struct sl_view *view, unsigned pool)
 {
     int64_t reported = 0;
     for (unsigned i = 0; i < view->node->n_instances; i++) {
-        reported += view->node->instance[i].pool == pool && view->node->instance[i].in_use;
+        const struct sl_instance *instance = &view->node->instance[i];
+        reported += instance->pool == pool ? instance->in_use : 0;
     }
     return reported < view->pool_used[pool];
 }
@@ -146,8 +147,7 @@ static bool read_unknown(struct sl_cut_node *node)
     return true;
 }
 
-/* Do the node's devices account for all that is allocatable? */
-static bool devices_are_known(const struct sl_node *node)
+bool sl_cut_devices_are_known(const struct sl_node *node)
 {
     bool known = node->n_devices > 0;
     for (unsigned p = 0; p < node->n_pools; p++) {
@@ -160,7 +160,7 @@ static bool devices_are_known(const struct sl_node *node)
 static const char *read_for_mig_manager(struct sl_cut_node *node)
 {
     const struct sl_view *view = node->view;
-    if (devices_are_known(view->node)) {
+    if (sl_cut_devices_are_known(view->node)) {
         read_known(node);
         node->all = view->node->layout == SL_LAYOUT_INFERRED && !devices_are_alike(node);
     } else if (view->unhealthy || !read_unknown(node)) {
@@ -248,7 +248,7 @@ static const char *read_for_nos(struct sl_cut_node *node, struct sl_cut_table *t
         if (from->pool[p].kind == SL_KIND_MIG && !from->pool[p].on_devices) {
             return "nos' agent reports other instances than are allocatable";
         }
-        lags[p] = from->pool[p].kind != SL_KIND_MIG || report_lags(node->view, p);
+        lags[p] = from->pool[p].kind != SL_KIND_MIG || sl_cut_report_lags(node->view, p);
     }
     node->n = from->n_devices;
     for (unsigned d = 0; d < node->n; d++) {
@@ -262,6 +262,21 @@ static const char *read_for_nos(struct sl_cut_node *node, struct sl_cut_table *t
 
 /* ---- sums ---- */
 
+/* Returns the device's unit that the pool's are, -1: none. */
+static int unit_of_pool(const struct sl_cut_device *device, const struct sl_pool *pool)
+{
+    if (device->sizes != NULL) {
+        int unit = (int)device->sizes->n_own - 1;
+        while (pool->slices && unit >= 0 &&
+               device->sizes->gb[unit] != (uint64_t)pool->memory_mib / 1024) {
+            unit--;
+        }
+        return pool->slices ? unit : -1;
+    }
+    bool known = device->model != NULL && pool->profile != NULL && pool->kind == SL_KIND_MIG;
+    return known ? sl_model_index(device->model, pool->profile) : -1;
+}
+
 /* Counts the free units that no cut of the node would change. */
 static void count_spare(struct sl_cut_node *node)
 {
@@ -271,11 +286,9 @@ static void count_spare(struct sl_cut_node *node)
         int64_t free = node->all || node->single ? 0 : view->room[p].free;
         for (unsigned d = 0; free > 0 && d < node->n; d++) {
             const struct sl_cut_device *device = &node->device[d];
-            int index = device->model == NULL || pool->profile == NULL
-                            ? -1
-                            : sl_model_index(device->model, pool->profile);
-            if (device->may_change && index >= 0 && pool->kind == SL_KIND_MIG) {
-                free -= device->free[index];
+            int unit = unit_of_pool(device, pool);
+            if (device->may_change && unit >= 0) {
+                free -= device->free[unit];
             }
             free -= device->may_change && device->is_whole && pool->kind == SL_KIND_WHOLE;
         }
@@ -287,12 +300,16 @@ static void count_spare(struct sl_cut_node *node)
 void sl_cut_node_sum(struct sl_cut_node *node)
 {
     const struct sl_mig_model *model = NULL;
-    node->has_room = !node->single;
+    node->has_room = !node->single && !node->shares;
     node->slices = 0;
     memset(node->room, 0, sizeof(node->room));
     for (unsigned d = 0; d < node->n; d++) {
         const struct sl_cut_device *device = &node->device[d];
         if (!device->may_change) {
+            continue;
+        }
+        if (device->sizes != NULL) {
+            node->slices += sl_cut_slices_left(device);
             continue;
         }
         node->slices += device->model->memory_slices - __builtin_popcount(device->layout.memory);
@@ -320,7 +337,8 @@ static uint64_t alike_of(const struct sl_cut_node *node)
     for (unsigned d = 0; d < node->n; d++) {
         const struct sl_cut_device *device = &node->device[d];
         const ptrdiff_t model = device->model == NULL ? -1 : device->model - sl_mig_model_at(0);
-        char text[sizeof(model) + sizeof(device->layout) + sizeof(device->free) + 2];
+        char text[sizeof(model) + sizeof(device->layout) + sizeof(device->free) + 2 +
+                  sizeof(device->gb) + sizeof(device->kept)];
         char *at = text;
         memcpy(at, &model, sizeof(model));
         memcpy(at + sizeof(model), &device->layout, sizeof(device->layout));
@@ -328,8 +346,12 @@ static uint64_t alike_of(const struct sl_cut_node *node)
         memcpy(at, device->free, sizeof(device->free));
         at[sizeof(device->free)] = device->may_change ? 1 : 0;
         at[sizeof(device->free) + 1] = device->is_whole ? 1 : 0;
+        at += sizeof(device->free) + 2;
+        memcpy(at, &device->gb, sizeof(device->gb));
+        memcpy(at + sizeof(device->gb), device->kept, sizeof(device->kept));
         sum += sl_hash(text, sizeof(text)); /* in whatever order */
     }
+    sum += sl_hash((const char *)node->sizes.gb, node->sizes.n * sizeof(node->sizes.gb[0]));
     for (unsigned p = 0; p < node->view->n_pools; p++) {
         sum += node->view->room[p].key * (uint64_t)(node->spare[p] + 1);
     }
@@ -343,7 +365,7 @@ const char *sl_cut_node_read(struct sl_cut_node *node, struct sl_cut_device *dev
     *node = (struct sl_cut_node){.view = view, .device = device};
     node->single = view->node->partition.single;
     node->mig_mode = mig_mode && actuator == SL_ACTUATOR_MIG_MANAGER;
-    if (actuator != SL_ACTUATOR_MIG_MANAGER && actuator != SL_ACTUATOR_NOS_MIG) {
+    if (actuator == SL_ACTUATOR_NONE) {
         return "nothing cuts its GPUs";
     }
     if (view->withheld) {
@@ -355,12 +377,13 @@ const char *sl_cut_node_read(struct sl_cut_node *node, struct sl_cut_device *dev
     if (use_is_hidden(view)) {
         return "pods on it hold GPU resources that it does not show now";
     }
-    const char *why =
-        actuator == SL_ACTUATOR_NOS_MIG ? read_for_nos(node, table) : read_for_mig_manager(node);
+    const char *why = actuator == SL_ACTUATOR_NOS_MPS   ? sl_cut_slices_read(node)
+                      : actuator == SL_ACTUATOR_NOS_MIG ? read_for_nos(node, table)
+                                                        : read_for_mig_manager(node);
     bool some = false;
     for (unsigned d = 0; why == NULL && d < node->n; d++) {
         device[d].packed = &table->packed;
-        device[d].may_be_whole = device[d].is_whole || node->mig_mode;
+        device[d].may_be_whole = !node->shares && (device[d].is_whole || node->mig_mode);
         some = some || device[d].may_change;
     }
     if (why == NULL && !some) {
@@ -378,6 +401,7 @@ void sl_cut_node_reset(struct sl_cut_node *node)
         memset(node->device[d].need, 0, sizeof(node->device[d].need));
         node->device[d].need_whole = false;
     }
+    node->sizes.n = node->sizes.n_own;
     node->units = 0;
     node->mib = 0;
     node->board = false;

@@ -12,8 +12,17 @@
 enum {
     SL_CUT_WHOLE = SL_MIG_PROFILES_MAX, /* a unit beside the profiles: the device, given whole */
     SL_CUT_UNITS,
-    SL_CUT_SPOTS_MAX = 70, /* ways to lie on 8 memory slices: 4 of 8 */
-    SL_CUT_TABLE_MAX = 64, /* kinds of devices with instances of unknown start */
+    SL_CUT_SPOTS_MAX = 70,   /* ways to lie on 8 memory slices: 4 of 8 */
+    SL_CUT_TABLE_MAX = 64,   /* kinds of devices with instances of unknown start */
+    SL_CUT_CLIENTS_MAX = 48, /* that MPS serves on a GPU */
+    SL_CUT_SLICES_MAX = 64,  /* slices of one size on a device; more are nobody's */
+};
+
+/* The sizes of slices on a node: its units, as profiles are a model's. */
+struct sl_cut_sizes {
+    uint8_t n;
+    uint8_t n_own; /* the first ones are there already; pods of the plan need the others */
+    uint16_t gb[SL_MIG_PROFILES_MAX];
 };
 
 /* The memory slices that the instances which stay may take, where nobody tells their starts. */
@@ -39,6 +48,9 @@ struct sl_cut_device {
     struct sl_mig_layout layout;      /* of the instances that stay */
     struct sl_mig_placement stay[SL_MIG_INSTANCES_MAX];
     uint8_t n_stay;
+    const struct sl_cut_sizes *sizes;  /* NULL: it is cut into instances, else into slices */
+    uint16_t gb;                       /* with sizes: its memory, */
+    uint8_t kept[SL_MIG_PROFILES_MAX]; /* and the slices that stay */
     uint8_t free[SL_MIG_PROFILES_MAX]; /* instances it has now that may go */
     uint8_t need[SL_MIG_PROFILES_MAX]; /* instances that pods of the plan need */
     uint16_t index;                    /* as nvidia-smi counts */
@@ -56,11 +68,13 @@ struct sl_cut_node {
     bool all;      /* which index is which device is unknown: a cut names all of them */
     bool mig_mode; /* MIG mode may be switched */
     bool plain;    /* profiles with attributes cannot be ordered there */
+    bool shares;   /* its GPUs are cut into slices of memory */
+    struct sl_cut_sizes sizes;
     int32_t spare[SL_NODE_POOLS_MAX]; /* free units of what may not change */
     uint16_t room[SL_CUT_UNITS];      /* units of one kind at most, where all devices are alike */
     bool has_room;                    /* room is known */
-    int32_t slices;                   /* memory slices of devices that may change, less those that
-                                         stay */
+    int32_t slices;                   /* memory slices of devices that may change (GB where it
+                                         shares them), less those that stay */
     uint64_t alike;                   /* nodes of equal devices have equal ones, not 0 */
     /* strategy single: what pods of the plan need of the node */
     int64_t units;
@@ -87,6 +101,23 @@ int64_t sl_cut_end_of(const struct sl_pod *pod, int64_t now_us);
 /* Is the agent at work for somebody else than sliced? A cut of ours that was given up may have left
  * it at work for ever; the next one wakes it. */
 bool sl_cut_agent_is_busy(const struct sl_partition *partition);
+
+/* Returns the number of units beside SL_CUT_WHOLE into which the device can be cut, and the memory
+ * of one: in memory slices, or in GB where it is shared. */
+static inline unsigned sl_cut_units(const struct sl_cut_device *device)
+{
+    return device->sizes != NULL ? device->sizes->n : device->model->n_profiles;
+}
+static inline int32_t sl_cut_unit_size(const struct sl_cut_device *device, unsigned unit)
+{
+    return device->sizes != NULL ? device->sizes->gb[unit] : device->model->profiles[unit].memory;
+}
+
+/* Does the node's layout account for all that is allocatable? */
+bool sl_cut_devices_are_known(const struct sl_node *node);
+/* Does the agent report fewer instances or slices of the pool in use than pods hold? Then some that
+ * it calls free are not, or will not be soon. */
+bool sl_cut_report_lags(const struct sl_view *view, unsigned pool);
 
 /* Sets node->room, has_room and slices by the devices. */
 void sl_cut_node_sum(struct sl_cut_node *node);

@@ -2,6 +2,7 @@
 #include "core/cut/node/place.h"
 
 #include "core/cut/node/shape.h"
+#include "core/cut/node/slices.h"
 #include "core/place/choose.h"
 
 enum { REPACK_STEPS = 400 };
@@ -14,6 +15,7 @@ void sl_cut_node_save(const struct sl_cut_node *node, struct sl_cut_saved *saved
         saved->whole[d] = node->device[d].need_whole;
     }
     memcpy(saved->spare, node->spare, node->view->n_pools * sizeof(saved->spare[0]));
+    saved->n_sizes = node->sizes.n;
     saved->units = node->units;
     saved->mib = node->mib;
     saved->board = node->board;
@@ -26,6 +28,7 @@ void sl_cut_node_restore(struct sl_cut_node *node, const struct sl_cut_saved *sa
         node->device[d].need_whole = saved->whole[d];
     }
     memcpy(node->spare, saved->spare, node->view->n_pools * sizeof(saved->spare[0]));
+    node->sizes.n = saved->n_sizes;
     node->units = saved->units;
     node->mib = saved->mib;
     node->board = saved->board;
@@ -70,10 +73,14 @@ static int unit_of(const struct sl_cut_node *node, const struct sl_mig_model *mo
 static int32_t *spare_of(struct sl_cut_node *node, const struct sl_ask_item *item)
 {
     int pool = sl_view_pool(node->view, item->key);
-    if (pool < 0 || (item->kind != SL_KIND_MIG && item->kind != SL_KIND_WHOLE)) {
+    bool slice = node->shares && sl_cut_slice_of(item) > 0;
+    if (pool < 0 || (item->kind != SL_KIND_MIG && item->kind != SL_KIND_WHOLE && !slice)) {
         return NULL;
     }
     const struct sl_pool *p = &node->view->node->pool[pool];
+    if (slice) {
+        return &node->spare[pool];
+    }
     if (sl_item_mib(item) > 0 &&
         (p->profile == NULL ||
          sl_item_mib(item) > sl_cut_memory_of(node->view->node, p->profile))) {
@@ -93,6 +100,9 @@ static int64_t slices_of(const struct sl_mig_model *model, int unit)
 bool sl_cut_node_could(const struct sl_cut_node *node, const struct sl_ask *ask)
 {
     const struct sl_mig_model *model = NULL;
+    if (node->shares) {
+        return sl_cut_slices_could(node, ask);
+    }
     for (unsigned d = 0; node->has_room && model == NULL && d < node->n; d++) {
         model = node->device[d].may_change ? node->device[d].model : NULL;
     }
@@ -166,10 +176,11 @@ static bool single_take(struct sl_cut_node *node, const struct sl_ask *ask)
 
 static int64_t slices_left(const struct sl_cut_device *device)
 {
-    int64_t left =
-        device->model->memory_slices - (int64_t)__builtin_popcount(device->layout.memory);
-    for (unsigned p = 0; p < device->model->n_profiles; p++) {
-        left -= (int64_t)device->need[p] * device->model->profiles[p].memory;
+    int64_t left = device->sizes != NULL
+                       ? sl_cut_slices_left(device)
+                       : device->model->memory_slices - __builtin_popcount(device->layout.memory);
+    for (unsigned p = 0; p < sl_cut_units(device); p++) {
+        left -= (int64_t)device->need[p] * sl_cut_unit_size(device, p);
     }
     return left;
 }
@@ -177,7 +188,7 @@ static int64_t slices_left(const struct sl_cut_device *device)
 /* Ranks a device for one more unit; the least goes first. -1: it cannot give one. */
 static int64_t rank_of(const struct sl_cut_device *device, unsigned unit)
 {
-    enum { CHANGED = 1 << 8, FRESH = 1 << 9 };
+    enum { BITS = 17, CHANGED = 1 << BITS, FRESH = 2 << BITS }; /* slices_left() has fewer bits */
     bool changes = sl_cut_device_changes(device);
     bool has_one = unit == SL_CUT_WHOLE ? device->is_whole && !device->need_whole
                                         : device->need[unit] < device->free[unit];
@@ -193,14 +204,15 @@ static int64_t rank_of(const struct sl_cut_device *device, unsigned unit)
     uint8_t counts[SL_MIG_PROFILES_MAX];
     struct sl_cut_device after = *device;
     sl_cut_device_need(&after, unit, 1);
-    return FRESH + (sl_cut_device_keep(&after, counts) << 8) + slices_left(device);
+    return FRESH + (sl_cut_device_keep(&after, counts) << BITS) + slices_left(device);
 }
 
 static bool take_unit(struct sl_cut_node *node, const struct sl_ask_item *item)
 {
     const struct sl_mig_model *model = NULL;
-    int unit = -1;
+    int unit = node->shares ? sl_cut_slice_unit(node, item) : -1;
     int best = -1;
+    int best_unit = -1;
     int64_t least = 0;
     for (unsigned d = 0; d < node->n; d++) {
         const struct sl_cut_device *device = &node->device[d];
@@ -214,12 +226,12 @@ static bool take_unit(struct sl_cut_node *node, const struct sl_ask_item *item)
         int64_t rank = unit < 0 ? -1 : rank_of(device, (unsigned)unit);
         if (rank >= 0 && (best < 0 || rank < least)) {
             best = (int)d;
+            best_unit = unit;
             least = rank;
         }
     }
     if (best >= 0) {
-        sl_cut_device_need(&node->device[best],
-                           (unsigned)unit_of(node, node->device[best].model, item), 1);
+        sl_cut_device_need(&node->device[best], (unsigned)best_unit, 1);
     }
     return best >= 0;
 }

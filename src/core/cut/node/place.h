@@ -9,6 +9,7 @@ struct sl_cut_saved {
     uint8_t need[SL_NODE_DEVICES_MAX][SL_MIG_PROFILES_MAX];
     bool whole[SL_NODE_DEVICES_MAX];
     int32_t spare[SL_NODE_POOLS_MAX];
+    uint8_t n_sizes;
     int64_t units;
     int64_t mib;
     bool board;

@@ -5,7 +5,7 @@ enum { WANTED_WORTH = 4 }; /* of an instance in demand, over one that nobody wan
 
 static bool needs_some(const struct sl_cut_device *device)
 {
-    for (unsigned p = 0; p < device->model->n_profiles; p++) {
+    for (unsigned p = 0; p < sl_cut_units(device); p++) {
         if (device->need[p] > 0) {
             return true;
         }
@@ -18,7 +18,8 @@ bool sl_cut_device_changes(const struct sl_cut_device *device)
     if (device->need_whole) {
         return !device->is_whole;
     }
-    for (unsigned p = 0; device->model != NULL && p < device->model->n_profiles; p++) {
+    bool known = device->model != NULL || device->sizes != NULL;
+    for (unsigned p = 0; known && p < sl_cut_units(device); p++) {
         if (device->need[p] > device->free[p]) {
             return true;
         }
@@ -49,12 +50,30 @@ void sl_cut_device_need(struct sl_cut_device *device, unsigned unit, int by)
     }
 }
 
+/* Lists the device's units, the largest first. */
+static unsigned by_size(const struct sl_cut_device *device, uint8_t order[SL_MIG_PROFILES_MAX])
+{
+    unsigned n = sl_cut_units(device);
+    for (unsigned p = 0; p < n; p++) {
+        unsigned at = p;
+        for (; at > 0 && sl_cut_unit_size(device, order[at - 1]) <= sl_cut_unit_size(device, p);
+             at--) {
+            order[at] = order[at - 1];
+        }
+        order[at] = (uint8_t)p;
+    }
+    return n;
+}
+
 int64_t sl_cut_device_keep(const struct sl_cut_device *device, uint8_t counts[SL_MIG_PROFILES_MAX])
 {
-    const struct sl_mig_model *model = device->model;
+    uint8_t order[SL_MIG_PROFILES_MAX] = {0};
+    unsigned n = by_size(device, order);
+    int32_t all = device->sizes != NULL ? device->gb : device->model->memory_slices;
     int64_t lost = 0;
     memcpy(counts, device->need, SL_MIG_PROFILES_MAX);
-    for (unsigned p = model->n_profiles; p-- > 0;) {
+    for (unsigned k = 0; k < n; k++) {
+        unsigned p = order[k];
         while (!device->need_whole && counts[p] < device->free[p]) {
             counts[p]++;
             if (!sl_cut_device_fits(device, counts)) {
@@ -64,19 +83,19 @@ int64_t sl_cut_device_keep(const struct sl_cut_device *device, uint8_t counts[SL
         }
         bool wanted = device->weight != NULL && device->weight[p] > 0;
         int64_t gone = device->free[p] > counts[p] ? device->free[p] - counts[p] : 0;
-        lost += gone * model->profiles[p].memory * (wanted ? WANTED_WORTH : 1);
+        lost += gone * sl_cut_unit_size(device, p) * (wanted ? WANTED_WORTH : 1);
     }
-    return lost + (device->is_whole ? model->memory_slices : 0);
+    return lost + (device->is_whole ? all : 0);
 }
 
 /* Returns the profile in demand that has least of its share yet, -1: none fits. */
 static int next_to_fill(const struct sl_cut_device *device, bool plain, const int64_t *weight,
                         uint8_t counts[SL_MIG_PROFILES_MAX])
 {
-    const struct sl_mig_model *model = device->model;
     int best = -1;
-    for (unsigned p = 0; p < model->n_profiles; p++) {
-        if (weight[p] <= 0 || (plain && model->profiles[p].attributes != 0)) {
+    for (unsigned p = 0; p < sl_cut_units(device); p++) {
+        if (weight[p] <= 0 ||
+            (plain && device->sizes == NULL && device->model->profiles[p].attributes != 0)) {
             continue;
         }
         /* weight / (count + 1), compared crosswise; among equals the larger profile */
@@ -94,7 +113,7 @@ void sl_cut_device_fill(const struct sl_cut_device *device, bool plain,
                         uint8_t counts[SL_MIG_PROFILES_MAX])
 {
     int64_t weight[SL_MIG_PROFILES_MAX] = {0};
-    for (unsigned p = 0; p < device->model->n_profiles; p++) {
+    for (unsigned p = 0; p < sl_cut_units(device); p++) {
         /* Pods that wait are demand, too, whether it was counted or not. */
         int64_t wanted = device->weight != NULL ? device->weight[p] : 0;
         weight[p] = wanted > device->need[p] ? wanted : device->need[p];

@@ -1,6 +1,7 @@
 /* Where instances of unknown start may lie. An agent reports how many a device has of each profile,
  * and nobody tells their starts; a new instance must fit wherever they are. */
 #include "core/cut/node/node.h"
+#include "core/cut/node/slices.h"
 
 struct walk {
     struct sl_cut_spots *spots;
@@ -95,6 +96,9 @@ bool sl_cut_device_fits(const struct sl_cut_device *device,
                         const uint8_t counts[SL_MIG_PROFILES_MAX])
 {
     *device->packed += 1;
+    if (device->sizes != NULL) {
+        return sl_cut_slices_fit(device, counts);
+    }
     if (device->spots == NULL) {
         return sl_mig_pack(device->model, &device->layout, counts, NULL);
     }

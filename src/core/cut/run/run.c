@@ -7,7 +7,11 @@
  * - It takes the device plugin away for its run, so that allocatable drops and comes back, after
  * the state says success.
  * - A failed run may have destroyed free instances.
- * - nos' agent repeats the plan's name when it has done what it can, whatever came of it. */
+ * - nos' agent repeats the plan's name when it has done what it can, whatever came of it.
+ * - nos' device plugin (MPS mode) says nothing: what is allocatable and what the agent reports tell
+ * that it has ended. It takes up the file that the node's label names when the label changes; where
+ * it lacks that file nothing happens, and the next attempt follows. So the first attempt only
+ * writes the ConfigMap, and the label is set when the file should have arrived. */
 #include "sliced/cut_run.h"
 
 #include <inttypes.h>
@@ -19,8 +23,9 @@
 static const int64_t lag_us = 10 * SL_SECOND_US;    /* the watch shows an order by then */
 static const int64_t follow_us = SL_MINUTE_US;      /* allocatable follows by then */
 static const int64_t settle_us = 20 * SL_SECOND_US; /* and after a failure */
-static const int64_t calm_us = 10 * SL_SECOND_US;   /* of a cut whose instances are not known */
-static const int64_t again_us = 5 * SL_SECOND_US;   /* until a failed write is tried again */
+/* Of a cut whose instances are not known: by then the kubelet has reported what the node has. */
+static const int64_t calm_us = 10 * SL_SECOND_US;
+static const int64_t again_us = 5 * SL_SECOND_US; /* until a failed write is tried again */
 static const int64_t pauses_us[SL_CUT_ATTEMPTS] = {5 * SL_SECOND_US, SL_MINUTE_US, 0};
 
 const char *sl_cut_outcome_name(enum sl_cut_outcome outcome)
@@ -85,8 +90,15 @@ void sl_cut_run_begin(struct sl_cut_run *run, const struct sl_node *node, const 
         .wake_us = now_us,
         .before = digest_allocatable(node),
     };
+    run->announces = run->actuator == SL_ACTUATOR_NOS_MPS;
     memcpy(run->cut, cut, n * sizeof(cut[0]));
     run_name(run);
+}
+
+/* nos' label names the node, too. */
+static bool ends_with(const char *text, const struct sl_cut_run *run)
+{
+    return text != NULL && sl_str_ends(sl_str_of(text), sl_str_of(run->name));
 }
 
 bool sl_cut_run_resume(struct sl_cut_run *run, const struct sl_node *node, int64_t now_us)
@@ -112,6 +124,10 @@ bool sl_cut_run_resume(struct sl_cut_run *run, const struct sl_node *node, int64
         return true;
     }
     (void)snprintf(run->name, sizeof(run->name), "%s", cut);
+    if (run->actuator == SL_ACTUATOR_NOS_MPS && !ends_with(node->partition.wanted, run)) {
+        run->outcome = SL_CUT_LEFT; /* it was announced, and the plugin has not heard of it */
+        run->at = SL_CUT_AT_FINISH;
+    }
     return true;
 }
 
@@ -120,6 +136,16 @@ bool sl_cut_run_resume(struct sl_cut_run *run, const struct sl_node *node, int64
 static bool says(const char *text, const struct sl_cut_run *run)
 {
     return text != NULL && strcmp(text, run->name) == 0;
+}
+
+/* Does all that is allocatable stand on devices that the agent reports? */
+static bool is_told(const struct sl_node *node)
+{
+    bool told = node->n_pools > 0 && node->layout == SL_LAYOUT_ANNOTATED;
+    for (unsigned p = 0; p < node->n_pools; p++) {
+        told = told && node->pool[p].on_devices;
+    }
+    return told;
 }
 
 /* Not selected any more, or another agent's. */
@@ -146,6 +172,15 @@ static int64_t at_most(const struct sl_cut_rules *rules, int64_t us)
     return us < rules->timeout_us ? us : rules->timeout_us;
 }
 
+/* Does the node show what was ordered? Where that is not known: what sliced.dev/cut-devices says,
+ * or what the agent itself reports at the end. */
+static bool is_shown(const struct sl_cut_run *run, const struct sl_node *node)
+{
+    return run->n_cuts > 0
+               ? sl_cut_shown(node, run->cut, run->n_cuts)
+               : node->partition.follows || (run->actuator == SL_ACTUATOR_NOS_MIG && is_told(node));
+}
+
 /* Has the actuator ended, with the instances that were ordered? Else this waits for allocatable to
  * follow, and gives up with that outcome. */
 static void judge_end(struct sl_cut_run *run, const struct sl_node *node,
@@ -153,7 +188,7 @@ static void judge_end(struct sl_cut_run *run, const struct sl_node *node,
                       int64_t now_us)
 {
     int64_t patience_us = at_most(rules, follow_us);
-    bool shown = run->n_cuts > 0 && sl_cut_shown(node, run->cut, run->n_cuts);
+    bool shown = is_shown(run, node);
     bool unknown = run->n_cuts == 0 && node->n_pools > 0;
     int64_t calm_for_us = at_most(rules, calm_us);
     bool calm = unknown && now_us - run->news_us >= calm_for_us;
@@ -231,15 +266,39 @@ static void watch_nos(struct sl_cut_run *run, const struct sl_node *node,
     }
 }
 
-/* The mig-manager goes on with what it was told, whoever selects the node now: until it has ended
- * nothing may be given there. */
+/* The plugin that does not take up what the label names lacks the file: the label is set anew. */
+static void watch_mps(struct sl_cut_run *run, const struct sl_node *node,
+                      const struct sl_cut_rules *rules, int64_t now_us)
+{
+    int64_t again_at_us = sl_sat_add(run->ordered_us, SL_MINUTE_US);
+    if (!ends_with(node->partition.wanted, run)) {
+        if (now_us - run->ordered_us >= lag_us) {
+            run_finish(run, SL_CUT_LEFT);
+        } else {
+            wait_until(run, run->ordered_us + lag_us);
+        }
+    } else if (is_shown(run, node)) {
+        run_finish(run, SL_CUT_DONE);
+    } else if (now_us - run->begun_us >= rules->timeout_us) {
+        run_finish(run, run->moved ? SL_CUT_NOT_FOLLOWED : SL_CUT_SILENT);
+    } else if (run->moved || run->attempt >= SL_CUT_ATTEMPTS) {
+        wait_until(run, run->begun_us + rules->timeout_us);
+    } else if (now_us < again_at_us) {
+        wait_until(run, again_at_us);
+        wait_until(run, run->begun_us + rules->timeout_us);
+    } else {
+        run->at = SL_CUT_AT_PAUSE;
+        run->pause_us = now_us;
+        run_try_again(run);
+    }
+}
+
+/* An agent goes on with what it was told, whoever selects the node now: until it has ended nothing
+ * may be given there. */
 static bool is_at_work(const struct sl_cut_run *run, const struct sl_node *node,
                        const struct sl_cut_rules *rules, int64_t now_us)
 {
-    enum sl_partition_state state = node->partition.state;
-    return run->actuator == SL_ACTUATOR_MIG_MANAGER &&
-           (state == SL_PARTITION_PENDING || state == SL_PARTITION_REBOOTING) &&
-           now_us - run->begun_us < rules->timeout_us;
+    return node->partition.at_work && now_us - run->begun_us < rules->timeout_us;
 }
 
 static void watch_node(struct sl_cut_run *run, const struct sl_node *node,
@@ -252,6 +311,8 @@ static void watch_node(struct sl_cut_run *run, const struct sl_node *node,
         run_finish(run, SL_CUT_LEFT);
     } else if (run->actuator == SL_ACTUATOR_MIG_MANAGER) {
         watch_mig_manager(run, node, rules, now_us);
+    } else if (run->actuator == SL_ACTUATOR_NOS_MPS) {
+        watch_mps(run, node, rules, now_us);
     } else {
         watch_nos(run, node, rules, now_us);
     }
@@ -287,6 +348,7 @@ enum sl_cut_step sl_cut_run_step(struct sl_cut_run *run, const struct sl_node *n
     if (run->writing) {
         return SL_CUT_WAIT;
     }
+    run->file_us = rules->file_us;
     if (run->at == SL_CUT_AT_WORK) {
         watch_node(run, node, rules, now_us);
     } else if (run->at < SL_CUT_AT_FINISH && is_deselected(run, node)) {
@@ -331,6 +393,11 @@ static void order_wrote(struct sl_cut_run *run, enum sl_cut_write_end end, int64
     } else if (end == SL_CUT_WRITE_FAILED) { /* the same again: surely nobody has seen it */
         run->at = SL_CUT_AT_PAUSE;
         run->pause_us = now_us + again_us;
+    } else if (run->announces) {
+        run->at = SL_CUT_AT_PAUSE;
+        run->pause_us = sl_sat_add(now_us, run->file_us);
+        run->announces = false;
+        run_try_again(run);
     } else {
         run->at = SL_CUT_AT_WORK;
     }
@@ -393,6 +460,9 @@ void sl_cut_record_note(struct sl_cut_record *record, const struct sl_cut_run *r
                 record->seconds_us == 0 ? took_us : (3 * record->seconds_us + took_us) / 4;
         }
         return;
+    }
+    if (run->resumed && run->outcome == SL_CUT_LEFT) {
+        return; /* nothing was tried */
     }
     int64_t out_us = rules->backoff_us;
     for (uint32_t i = 0; i < record->failures && out_us < rules->max_backoff_us; i++) {

@@ -1,5 +1,6 @@
 /* Resources that nodes offer. */
 #include "core/plan/state/state.h"
+#include "core/request/text.h"
 #include "util/data/search.h"
 
 static bool offer_is_below(const void *item, const void *key)
@@ -58,6 +59,26 @@ static void offer_cuts(struct sl_planner *planner, const struct sl_node *node)
     }
 }
 
+/* nos in MPS mode gives slices of every size up to a GPU's memory. */
+static void offer_slices(struct sl_planner *planner, const struct sl_node *node)
+{
+    int64_t most = 0;
+    for (unsigned d = 0; d < node->n_devices; d++) {
+        int64_t gb = node->device[d].memory_mib / 1024;
+        most = gb > most ? gb : most;
+    }
+    most = most < SL_PLAN_SLICE_MAX ? most : SL_PLAN_SLICE_MAX;
+    for (; planner->offered_gb < most; planner->offered_gb++) {
+        char name[40];
+        struct sl_text text;
+        sl_text_init(&text, name, sizeof(name));
+        sl_text_puts(&text, "nvidia.com/gpu-");
+        sl_text_i64(&text, planner->offered_gb + 1);
+        sl_text_puts(&text, "gb");
+        offer_put(planner, sl_hash(name, text.len), 1);
+    }
+}
+
 void sl_plan_offer_add(struct sl_planner *planner, const struct sl_node *node)
 {
     enum sl_actuator actuator = node->partition.actuator;
@@ -66,12 +87,15 @@ void sl_plan_offer_add(struct sl_planner *planner, const struct sl_node *node)
     }
     if (actuator == SL_ACTUATOR_MIG_MANAGER || actuator == SL_ACTUATOR_NOS_MIG) {
         offer_cuts(planner, node);
+    } else if (actuator == SL_ACTUATOR_NOS_MPS) {
+        offer_slices(planner, node);
     }
 }
 
 void sl_plan_offer_reset(struct sl_planner *planner)
 {
     planner->n_offers = 0;
+    planner->offered_gb = 0;
     planner->offers_all = false;
     planner->moves = true;
 }

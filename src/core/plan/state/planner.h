@@ -11,7 +11,10 @@
 
 enum { SL_PLAN_OWNERS = 4096 /* whose pods' run times are remembered */ };
 enum { SL_PLAN_RUNS_LEAST = 3 /* of an owner, before anything counts as usual */ };
-enum { SL_PLAN_MEMO = 4096 }; /* cached answers: does a kind of node admit a pod? */
+enum {
+    SL_PLAN_MEMO = 4096,     /* cached answers: does a kind of node admit a pod? */
+    SL_PLAN_SLICE_MAX = 512, /* GB of the largest slice of memory; no GPU has more */
+};
 
 struct sl_plan_memo {
     uint64_t pod;  /* digest of constraints */
@@ -99,9 +102,10 @@ struct sl_planner {
     struct sl_plan_offer *offer; /* by key */
     size_t n_offers;
     size_t offer_cap;
-    bool offers_all; /* out of memory: all resources count as offered */
-    bool moves;      /* a node offers a new resource */
-    uint32_t *news;  /* changed nodes, against which asks are to be judged */
+    int64_t offered_gb; /* slices of memory, of 1 GB to that */
+    bool offers_all;    /* out of memory: all resources count as offered */
+    bool moves;         /* a node offers a new resource */
+    uint32_t *news;     /* changed nodes, against which asks are to be judged */
     size_t n_news;
     size_t news_cap;
     bool all_news; /* out of memory: all nodes count as changed */

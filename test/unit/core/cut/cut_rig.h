@@ -107,7 +107,8 @@ static inline const char *rig_token(const char *text, struct rig_token *out)
 
 static inline void rig_resource(const char *profile, char *out)
 {
-    (void)snprintf(out, 96, "nvidia.com/mig-%s", profile);
+    bool slice = sl_slice_parse(sl_str_of(profile)) > 0;
+    (void)snprintf(out, 96, "nvidia.com/%s-%s", slice ? "gpu" : "mig", profile);
     for (char *c = strchr(out, '+'); c != NULL; c = strchr(c, '+')) {
         *c = '.';
     }
@@ -161,7 +162,7 @@ static inline size_t rig_node(struct cut_rig *rig, enum sl_actuator actuator, co
     facts_pair(&rig->facts, &facts.labels, "nvidia.com/gpu.product", product);
     facts_pair(&rig->facts, &facts.labels, "nvidia.com/gpu.count", count);
     for (size_t d = 0; d < n; d++) {
-        if (actuator != SL_ACTUATOR_NOS_MIG) {
+        if (actuator == SL_ACTUATOR_MIG_MANAGER) {
             (void)facts_device(&rig->facts, &facts, (int)d, gpu[d]);
         }
         if (gpu[d] == NULL) {
@@ -173,7 +174,7 @@ static inline size_t rig_node(struct cut_rig *rig, enum sl_actuator actuator, co
             at = rig_token(at, &token);
             rig_resource(token.name, resource);
             rig_count(rig, &facts.allocatable, resource);
-            if (actuator == SL_ACTUATOR_NOS_MIG) {
+            if (actuator != SL_ACTUATOR_MIG_MANAGER) {
                 rig_report(rig, &facts, d, &token);
             }
         }
@@ -308,6 +309,10 @@ static inline const char *rig_told(struct cut_rig *rig)
     }
 #define MANAGED(rig, product, ...)                                                                 \
     rig_node(rig, SL_ACTUATOR_MIG_MANAGER, product, NULL, GPUS(__VA_ARGS__))
+#define SHARED(rig, gb, ...)                                                                       \
+    rig_node(rig, SL_ACTUATOR_NOS_MPS, "Tesla-X",                                                  \
+             "nos.nebuly.com/gpu-partitioning=mps nvidia.com/gpu.memory=" #gb "000",               \
+             GPUS(__VA_ARGS__))
 #define NOS(rig, product, ...) rig_node(rig, SL_ACTUATOR_NOS_MIG, product, NULL, GPUS(__VA_ARGS__))
 
 #endif

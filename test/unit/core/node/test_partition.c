@@ -35,11 +35,11 @@ static void the_actuator_is_the_one_configured_or_the_one_of_the_nodes_label(voi
     } rows[] = {
         {SL_CHOOSE_AUTO, "", "mig-manager"},
         {SL_CHOOSE_AUTO, "nos.nebuly.com/gpu-partitioning=mig", "nos-mig"},
-        {SL_CHOOSE_AUTO, "nos.nebuly.com/gpu-partitioning=mps", "none"},
+        {SL_CHOOSE_AUTO, "nos.nebuly.com/gpu-partitioning=mps", "nos-mps"},
         {SL_CHOOSE_AUTO, "nos.nebuly.com/gpu-partitioning=hybrid", "mig-manager"},
         {SL_CHOOSE_MIG_MANAGER, "nos.nebuly.com/gpu-partitioning=mig", "mig-manager"},
         {SL_CHOOSE_NOS, "", "nos-mig"},
-        {SL_CHOOSE_NOS, "nos.nebuly.com/gpu-partitioning=mps", "none"},
+        {SL_CHOOSE_NOS, "nos.nebuly.com/gpu-partitioning=mps", "nos-mps"},
     };
     struct node_rig *rig = *state;
     for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -200,6 +200,21 @@ static void a_cut_that_nobody_follows_any_more_counts_while_the_mig_manager_is_a
     assert_false(is_cut(rig, SL_ACTUATOR_NONE, "x"));
 }
 
+static void it_counts_while_nos_agent_has_not_answered(void **state)
+{
+    struct node_rig *rig = *state;
+    annotations(rig, "sliced.dev/cut=sliced-1-1 nos.nebuly.com/spec-partitioning-plan=sliced-1-1 "
+                     "nos.nebuly.com/status-partitioning-plan=8");
+    assert_true(is_cut(rig, SL_ACTUATOR_NONE, "x"));
+    annotations(rig, "sliced.dev/cut=sliced-1-1 nos.nebuly.com/spec-partitioning-plan=sliced-1-1 "
+                     "nos.nebuly.com/status-partitioning-plan=sliced-1-1");
+    assert_false(is_cut(rig, SL_ACTUATOR_NONE, "x"));
+    annotations(rig, "sliced.dev/cut=sliced-1-1 nos.nebuly.com/spec-partitioning-plan=8");
+    assert_false(is_cut(rig, SL_ACTUATOR_NONE, "x"));
+    annotations(rig, "nos.nebuly.com/spec-partitioning-plan=8");
+    assert_false(is_cut(rig, SL_ACTUATOR_NONE, "x"));
+}
+
 /* ---- lies ---- */
 
 static void texts_that_are_too_long_count_as_absent(void **state)
@@ -274,6 +289,7 @@ int main(void)
         TEST(nos_tells_which_instances_are_in_use_and_not_where_they_stand),
         TEST(a_start_is_guessed_unless_the_annotation_tells_it),
         TEST(the_annotation_says_that_a_cut_is_under_way),
+        TEST(it_counts_while_nos_agent_has_not_answered),
         TEST(a_cut_that_nobody_follows_any_more_counts_while_the_mig_manager_is_at_it),
         TEST(texts_that_are_too_long_count_as_absent),
         TEST(an_empty_text_counts_as_absent),

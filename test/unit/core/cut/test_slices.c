@@ -1,0 +1,315 @@
+/* Nodes of nos in MPS mode: GPUs are cut into slices of memory. */
+#include "unit/core/cut/cut_rig.h"
+
+/* A size is a resource of its own: nvidia.com/gpu-10gb. */
+static void wait_for(struct cut_rig *rig, unsigned gb)
+{
+    char ask[32];
+    (void)snprintf(ask, sizeof(ask), "gpu-%ugb=1", gb);
+    (void)rig_wait(rig, ask, NULL);
+}
+
+static void a_whole_gpu_is_cut_into_slices_that_pods_wait_for(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)SHARED(rig, 82, NULL);
+    wait_for(rig, 10);
+    wait_for(rig, 10);
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 8x 10gb: 0 1\n");
+}
+
+static void sizes_mix_on_one_gpu(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)SHARED(rig, 82, "80gb");
+    wait_for(rig, 10);
+    wait_for(rig, 40);
+    wait_for(rig, 7);
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 2x 7gb + 2x 10gb + 1x 40gb: 0 1 2\n");
+}
+
+static void their_sum_is_at_most_the_memory(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)SHARED(rig, 81, NULL); /* 79 GiB */
+    wait_for(rig, 40);
+    wait_for(rig, 40);
+    wait_for(rig, 80);
+    wait_for(rig, 39);
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 1x 39gb + 1x 40gb: 0 3\n");
+}
+
+static void slices_in_use_stay(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = SHARED(rig, 82, "20gb* 20gb 20gb 20gb", "10gb* 10gb* 60gb*");
+    rig_run(rig, node, "gpu-20gb=1", 0);
+    rig_run(rig, node, "gpu-10gb=1", 0);
+    rig_run(rig, node, "gpu-10gb=1", 0);
+    rig_run(rig, node, "gpu-60gb=1", 0);
+    wait_for(rig, 60);
+    wait_for(rig, 61);
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 1x 20gb + 1x 60gb: 0\n");
+}
+
+static void free_slices_that_fit_are_kept(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)SHARED(rig, 82, "40gb 20gb 10gb 5gb 5gb");
+    wait_for(rig, 15);
+    assert_string_equal(rig_told(rig),
+                        "node-0: GPU 0 into 1x 5gb + 1x 15gb + 1x 20gb + 1x 40gb: 0\n");
+}
+
+/* The agent calls a slice free that a pod has taken since. */
+static void a_report_that_lags_keeps_all_slices_of_the_size(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = SHARED(rig, 82, "20gb 20gb 20gb 10gb");
+    rig_run(rig, node, "gpu-20gb=1", 0);
+    wait_for(rig, 30);
+    wait_for(rig, 20);
+    assert_string_equal(rig_told(rig), "");
+    rig->n_pods = 0;
+    sl_pod_unref(rig->waiting[0]);
+    sl_pod_unref(rig->waiting[1]);
+    wait_for(rig, 15);
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 1x 15gb + 3x 20gb: 0\n");
+}
+
+/* Only the kubelet knows which of them a pod has. */
+static void a_whole_gpu_stays_while_a_pod_has_one_of_them(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = SHARED(rig, 82, NULL, NULL, "80gb");
+    rig_run(rig, node, "gpu=1", 0);
+    wait_for(rig, 10);
+    assert_string_equal(rig_told(rig), "node-0: GPU 2 into 8x 10gb: 0\n");
+}
+
+static void no_more_slices_than_mps_has_clients(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)SHARED(rig, 82, NULL);
+    for (unsigned i = 0; i < 60; i++) {
+        wait_for(rig, 1);
+    }
+    rig_plan(rig);
+    assert_int_equal(rig->output.n_plans, 1);
+    assert_int_equal(rig->output.plan[0].n_pods, 48);
+    assert_int_equal(rig->output.plan[0].cut[0].slices[0].n, 48);
+}
+
+/* Whoever makes up sizes gets what fits, and the next pod its own. */
+static void pods_that_ask_for_odd_sizes_block_nobody(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)SHARED(rig, 82, NULL);
+    (void)SHARED(rig, 82, NULL);
+    for (unsigned gb = 1; gb <= 30; gb++) {
+        wait_for(rig, gb);
+    }
+    wait_for(rig, 9999);
+    wait_for(rig, 70);
+    rig_plan(rig);
+    assert_int_equal(rig->output.n_plans, 2);
+    for (size_t i = 0; i < 2; i++) {
+        assert_in_range(rig->output.plan[i].cut[0].n_sizes, 1, SL_MIG_INSTANCES_MAX);
+    }
+}
+
+static void what_the_plugin_would_refuse_is_not_cut(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)SHARED(rig, 82, NULL);
+    (void)rig_wait(rig, "gpu-10gb=2", NULL);
+    (void)rig_wait(rig, "gpu-10gb=1", "sliced.dev/gpu-memory=20Gi");
+    (void)rig_wait(rig, "gpu-0gb=1", NULL);
+    (void)rig_wait(rig, "gpu-100gb=1", NULL);
+    (void)rig_wait(rig, "mig-1g.10gb=1", NULL);
+    (void)rig_wait(rig, "gpu=2", NULL);
+    assert_string_equal(rig_told(rig), "");
+}
+
+static void a_pod_may_want_two_sizes(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)SHARED(rig, 42, "40gb", "40gb");
+    (void)rig_wait(rig, "gpu-30gb=1 gpu-20gb=1", NULL);
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 2x 20gb; GPU 1 into 1x 30gb: 0\n");
+}
+
+static void pods_for_slices_and_for_instances_go_to_nodes_of_their_kind(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)SHARED(rig, 42, "40gb");
+    (void)NOS(rig, A100, "7g.40gb");
+    (void)rig_wait(rig, "mig-3g.20gb=1", NULL);
+    wait_for(rig, 20);
+    assert_string_equal(rig_told(rig), "node-1: GPU 0 into 2x 3g.20gb: 0\n"
+                                       "node-0: GPU 0 into 2x 20gb: 1\n");
+}
+
+/* ---- what is refused ---- */
+
+static bool is_allowed(struct cut_rig *rig, size_t node, struct sl_cut cut)
+{
+    char reason[256];
+    return sl_cut_allowed(rig->view[node], &cut, 1, false, reason, sizeof(reason));
+}
+
+static void cuts_against_the_rules_are_refused(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = SHARED(rig, 82, "20gb* 20gb 40gb");
+    size_t other = NOS(rig, A100, "7g.40gb");
+    rig_run(rig, node, "gpu-20gb=1", 0);
+    assert_true(is_allowed(rig, node, (struct sl_cut){.n_sizes = 1, .slices = {{20, 4}}}));
+    assert_true(is_allowed(rig, node, (struct sl_cut){.n_sizes = 2, .slices = {{20, 1}, {60, 1}}}));
+    assert_false(is_allowed(rig, node, (struct sl_cut){.n_sizes = 1, .slices = {{40, 2}}}));
+    assert_false(is_allowed(rig, node, (struct sl_cut){.n_sizes = 1, .slices = {{20, 5}}}));
+    assert_false(
+        is_allowed(rig, node, (struct sl_cut){.n_sizes = 2, .slices = {{60, 1}, {20, 1}}}));
+    assert_false(
+        is_allowed(rig, node, (struct sl_cut){.n_sizes = 2, .slices = {{20, 1}, {60, 0}}}));
+    assert_false(is_allowed(rig, node, (struct sl_cut){.n_sizes = 2, .slices = {{0, 1}, {20, 1}}}));
+    assert_false(
+        is_allowed(rig, node, (struct sl_cut){.n_sizes = 2, .slices = {{1, 48}, {20, 1}}}));
+    assert_false(is_allowed(rig, node, (struct sl_cut){.n_sizes = 9, .slices = {{20, 1}}}));
+    assert_false(is_allowed(rig, node, (struct sl_cut){.whole = true}));
+    assert_false(is_allowed(rig, node, (struct sl_cut){.n = 1}));
+    assert_false(
+        is_allowed(rig, node, (struct sl_cut){.device = 1, .n_sizes = 1, .slices = {{20, 1}}}));
+    assert_false(is_allowed(rig, other, (struct sl_cut){.n_sizes = 1, .slices = {{20, 1}}}));
+}
+
+static void a_node_shows_a_cut_when_agent_and_plugin_say_so(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = SHARED(rig, 82, "20gb* 20gb 40gb", "80gb");
+    const struct sl_cut cut[] = {{.n_sizes = 2, .slices = {{20, 2}, {40, 1}}},
+                                 {.device = 1, .n_sizes = 1, .slices = {{80, 1}}}};
+    struct sl_cut other = cut[0];
+    assert_true(sl_cut_shown(rig->node[node].node, cut, 2));
+    other.slices[0].n = 1;
+    assert_false(sl_cut_shown(rig->node[node].node, &other, 1));
+    other = cut[0];
+    other.n_sizes = 1;
+    assert_false(sl_cut_shown(rig->node[node].node, &other, 1));
+    other = cut[1];
+    other.device = 0;
+    assert_false(sl_cut_shown(rig->node[node].node, &other, 1));
+}
+
+static void digests_tell_slices_apart(void **state)
+{
+    struct cut_rig *rig = *state;
+    const struct sl_node *node = rig->node[SHARED(rig, 82, "80gb")].node;
+    const struct sl_cut a = {.n_sizes = 1, .slices = {{20, 2}}};
+    const struct sl_cut b = {.n_sizes = 1, .slices = {{20, 1}}};
+    const struct sl_cut c = {.n_sizes = 1, .slices = {{10, 2}}};
+    assert_int_not_equal(sl_cut_digest(node, &a, 1), sl_cut_digest(node, &b, 1));
+    assert_int_not_equal(sl_cut_digest(node, &a, 1), sl_cut_digest(node, &c, 1));
+}
+
+/* ---- any cluster ---- */
+
+static unsigned draw(uint64_t *seed, unsigned below)
+{
+    *seed = *seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (unsigned)(*seed >> 33) % below;
+}
+
+struct drawn {
+    unsigned used[41]; /* slices of each size on the node */
+    unsigned room;     /* GB that are not in use, on the GPU that has most */
+    bool free[41];     /* is there a free one of that size? */
+};
+
+/* "10gb* 20gb", at most the memory. */
+static void draw_gpu(uint64_t *seed, char *out, size_t size, struct drawn *drawn)
+{
+    unsigned left = 40;
+    unsigned room = 40;
+    size_t len = 0;
+    *out = '\0';
+    while (left > 0 && draw(seed, 4) > 0) {
+        unsigned gb = 5 * (1 + draw(seed, 4));
+        bool in_use = draw(seed, 3) == 0;
+        if (gb > left) {
+            break;
+        }
+        left -= gb;
+        drawn->used[gb] += in_use;
+        drawn->free[gb] = drawn->free[gb] || !in_use;
+        room -= in_use ? gb : 0;
+        len += (size_t)snprintf(out + len, size - len, "%s%ugb%s", len > 0 ? " " : "", gb,
+                                in_use ? "*" : "");
+    }
+    drawn->room = room > drawn->room ? room : drawn->room;
+}
+
+/* rig_check() asks the judge of every plan; the first pod that a GPU has room for starts. */
+static void plans_are_within_the_rules_and_serve_the_first(void **state)
+{
+    struct cut_rig *rig = *state;
+    uint64_t seed = 7;
+    for (unsigned round = 0; round < 400; round++) {
+        unsigned n = 1 + draw(&seed, 3);
+        struct drawn drawn = {.room = 0};
+        for (unsigned i = 0; i < n; i++) {
+            char gpu[2][128];
+            memset(drawn.used, 0, sizeof(drawn.used));
+            draw_gpu(&seed, gpu[0], sizeof(gpu[0]), &drawn);
+            draw_gpu(&seed, gpu[1], sizeof(gpu[1]), &drawn);
+            size_t node = SHARED(rig, 42, gpu[0][0] == '\0' ? NULL : gpu[0],
+                                 gpu[1][0] == '\0' ? NULL : gpu[1]);
+            for (unsigned gb = 5; gb <= 20; gb += 5) {
+                for (unsigned k = 0; k < drawn.used[gb]; k++) {
+                    char ask[32];
+                    (void)snprintf(ask, sizeof(ask), "gpu-%ugb=1", gb);
+                    rig_run(rig, node, ask, 0);
+                }
+            }
+        }
+        unsigned first = 1 + draw(&seed, 40);
+        wait_for(rig, first);
+        for (unsigned i = 0; i < 5; i++) {
+            wait_for(rig, 1 + draw(&seed, 41));
+        }
+        rig_plan(rig);
+        if (!drawn.free[first]) {
+            bool served = rig->output.n_plans > 0 && rig->output.plan[0].pod[0] == 0;
+            assert_int_equal(served, first <= drawn.room);
+        }
+        for (size_t i = 0; i < rig->output.n_plans; i++) {
+            assert_in_range(rig->output.plan[i].n_pods, 1, 6);
+        }
+        rig_clear(rig);
+    }
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_whole_gpu_is_cut_into_slices_that_pods_wait_for),
+        TEST(sizes_mix_on_one_gpu),
+        TEST(their_sum_is_at_most_the_memory),
+        TEST(slices_in_use_stay),
+        TEST(free_slices_that_fit_are_kept),
+        TEST(a_report_that_lags_keeps_all_slices_of_the_size),
+        TEST(a_whole_gpu_stays_while_a_pod_has_one_of_them),
+        TEST(no_more_slices_than_mps_has_clients),
+        TEST(pods_that_ask_for_odd_sizes_block_nobody),
+        TEST(what_the_plugin_would_refuse_is_not_cut),
+        TEST(a_pod_may_want_two_sizes),
+        TEST(pods_for_slices_and_for_instances_go_to_nodes_of_their_kind),
+        TEST(cuts_against_the_rules_are_refused),
+        TEST(a_node_shows_a_cut_when_agent_and_plugin_say_so),
+        TEST(digests_tell_slices_apart),
+        TEST(plans_are_within_the_rules_and_serve_the_first),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,181 @@
+/* Orders to nos' device plugin: its ConfigMap, then the node's label. */
+#include "cutter_rig.h"
+
+#define SHARED                                                                                     \
+    "\"nos.nebuly.com/gpu-partitioning\":\"mps\",\"nvidia.com/gpu.memory\":\"81920\","             \
+    "\"nvidia.com/gpu.count\":\"3\""
+#define STATUS                                                                                     \
+    "\"nos.nebuly.com/status-gpu-0-20gb-used\":\"1\",\"nos.nebuly.com/status-gpu-0-20gb-free\":"   \
+    "\"1\",\"nos.nebuly.com/status-gpu-1-80gb-free\":\"1\""
+#define OFFERS                                                                                     \
+    "\"nvidia.com/gpu-20gb\":\"2\",\"nvidia.com/gpu-80gb\":\"1\",\"nvidia.com/gpu\":\"1\""
+#define LABEL(value) ",\"nvidia.com/device-plugin.config\":\"" value "\""
+#define MARK(value)  ",\"sliced.dev/cut\":\"" value "\""
+#define NOS_MAP_PATH "/api/v1/namespaces/nebuly-nvidia/configmaps/plugin"
+#define TEXT                                                                                       \
+    "\"version: v1\\nflags:\\n  migStrategy: none\\nsharing:\\n  mps:\\n"                          \
+    "    failRequestsGreaterThanOne: true\\n    resources:\\n"                                     \
+    "    - name: nvidia.com/gpu\\n      rename: gpu-20gb\\n      memoryGB: 20\\n"                  \
+    "      replicas: 2\\n      devices: [\\\"0\\\"]\\n"                                            \
+    "    - name: nvidia.com/gpu\\n      rename: gpu-10gb\\n      memoryGB: 10\\n"                  \
+    "      replicas: 4\\n      devices: [\\\"1\\\"]\\n"                                            \
+    "    - name: nvidia.com/gpu\\n      rename: gpu-40gb\\n      memoryGB: 40\\n"                  \
+    "      replicas: 1\\n      devices: [\\\"1\\\"]\\n\""
+
+static void begin_mps(struct scene *scene, const char *node)
+{
+    begin(scene, SL_ACTUATOR_NOS_MIG, NODE(A100(""), "", ""));
+    sl_kube_cutter_free(scene->cutter);
+    sl_node_unref(scene->node);
+    scene->options.mps_namespace = "nebuly-nvidia";
+    scene->options.mps_config_map = "plugin";
+    scene->cutter = sl_kube_cutter_new(&scene->options, NULL);
+    assert_non_null(scene->cutter);
+    scene->node = node_of(node, SL_ACTUATOR_NOS_MPS);
+    scene->write.node = scene->node;
+    scene->run.actuator = SL_ACTUATOR_NOS_MPS;
+    scene->run.announces = true;
+    scene->run.cut[0] = (struct sl_cut){.device = 1, .n_sizes = 2, .slices = {{10, 4}, {40, 1}}};
+}
+
+static void it_is_announced_in_the_config_map_with_all_that_stays(void **state)
+{
+    struct scene scene;
+    (void)state;
+    begin_mps(&scene, NODE(SHARED LABEL("n1-17"), STATUS, OFFERS));
+    add(&scene, "GET", NOS_MAP_PATH, 200,
+        MAP(",\"data\":{\"n1-17\":\"nos'\",\"n1-sliced-77-2\":\"old\",\"sliced-78-2\":\"old\","
+            "\"default\":\"x\"}"));
+    add(&scene, "PATCH", NOS_MAP_PATH, 200, "{}");
+    add(&scene, "GET", NODE_PATH, 200, NODE(SHARED LABEL("n1-17"), STATUS, OFFERS));
+    add(&scene, "PATCH", NODE_PATH, 200, "{}");
+    assert_int_equal(whole(&scene), SL_CUT_WRITTEN);
+    assert_non_null(strstr(sent(&scene, "PATCH", NOS_MAP_PATH),
+                           "\"data\":{\"n1-sliced-5c3d-2\":" TEXT ",\"n1-sliced-5c3d-3\":" TEXT
+                           ",\"n1-sliced-77-2\":null,\"sliced-78-2\":null}"));
+    const char *node = sent(&scene, "PATCH", NODE_PATH);
+    assert_null(strstr(node, "\"labels\""));
+    assert_non_null(strstr(node, "\"sliced.dev/cut-before\":\"n1-17\""));
+    assert_non_null(strstr(node, "\"sliced.dev/cut\":\"sliced-5c3d-1\""));
+    assert_non_null(strstr(node, "\"sliced.dev/cut-devices\":\"[{\\\"index\\\":0,"));
+    end(&scene);
+}
+
+#define BEGUN NODE(SHARED LABEL("n1-17"), STATUS MARK("sliced-5c3d-1"), OFFERS)
+
+static void the_label_follows_with_the_next_attempt(void **state)
+{
+    struct scene scene;
+    (void)state;
+    begin_mps(&scene, BEGUN);
+    scene.run.announces = false;
+    (void)snprintf(scene.run.name, sizeof(scene.run.name), "sliced-5c3d-2");
+    add(&scene, "GET", NOS_MAP_PATH, 200,
+        MAP(",\"data\":{\"n1-sliced-5c3d-2\":" TEXT ",\"n1-sliced-5c3d-3\":" TEXT "}"));
+    add(&scene, "GET", NODE_PATH, 200, BEGUN);
+    add(&scene, "PATCH", NODE_PATH, 200, "{}");
+    assert_int_equal(whole(&scene), SL_CUT_WRITTEN);
+    assert_int_equal(count(&scene, "PATCH", NOS_MAP_PATH), 0);
+    const char *node = sent(&scene, "PATCH", NODE_PATH);
+    assert_non_null(
+        strstr(node, "\"labels\":{\"nvidia.com/device-plugin.config\":\"n1-sliced-5c3d-2\"}"));
+    assert_non_null(strstr(node, "\"sliced.dev/cut\":\"sliced-5c3d-2\""));
+    assert_null(strstr(node, "cut-devices"));
+    end(&scene);
+}
+
+static void what_is_in_use_by_now_is_not_taken_away(void **state)
+{
+    struct scene scene;
+    (void)state;
+    begin_mps(&scene, NODE(SHARED LABEL("n1-17"), STATUS, OFFERS));
+    add(&scene, "GET", NOS_MAP_PATH, 404, SAYS("NotFound", "404"));
+    add(&scene, "POST", "/api/v1/namespaces/nebuly-nvidia/configmaps", 201, "{}");
+    add(&scene, "GET", NODE_PATH, 200,
+        NODE(SHARED LABEL("n1-17"), "\"nos.nebuly.com/status-gpu-1-80gb-used\":\"1\"", OFFERS));
+    assert_int_equal(whole(&scene), SL_CUT_WRITE_REFUSED);
+    assert_string_equal(scene.text, "it would take away instances in use: "
+                                    "nos.nebuly.com/status-gpu-1-80gb-used is 1");
+    end(&scene);
+}
+
+static void a_label_that_somebody_has_set_stays(void **state)
+{
+    struct scene scene;
+    (void)state;
+    begin_mps(&scene, NODE(SHARED LABEL("n1-17"), STATUS, OFFERS));
+    add(&scene, "GET", NOS_MAP_PATH, 200, MAP(""));
+    add(&scene, "PATCH", NOS_MAP_PATH, 200, "{}");
+    add(&scene, "GET", NODE_PATH, 200, NODE(SHARED LABEL("n1-18"), STATUS, OFFERS));
+    assert_int_equal(whole(&scene), SL_CUT_WRITE_REFUSED);
+    assert_string_equal(scene.text,
+                        "somebody has set nvidia.com/device-plugin.config to \"n1-18\"");
+    end(&scene);
+}
+
+static void what_the_plugin_could_not_read_is_not_written(void **state)
+{
+    struct scene scene;
+    (void)state;
+    begin_mps(&scene, NODE(SHARED, STATUS, OFFERS));
+    scene.run.cut[0].n_sizes = 0;
+    assert_int_equal(whole(&scene), SL_CUT_WRITE_REFUSED);
+    assert_int_equal(fake_api_requests(scene.rig.api), 0);
+    end(&scene);
+}
+
+/* Or the plugin would carry it out when it comes to it, with slices gone that pods have by then. */
+static void an_order_that_is_given_up_is_taken_back(void **state)
+{
+    static const struct {
+        const char *node;
+        enum sl_cut_outcome outcome;
+        const char *labels; /* NULL: they stay */
+    } cases[] = {
+        {NODE(SHARED LABEL("n1-sliced-5c3d-2"),
+              STATUS MARK("sliced-5c3d-2") ",\"sliced.dev/cut-before\":\"n1-17\"", OFFERS),
+         SL_CUT_SILENT, "\"labels\":{\"nvidia.com/device-plugin.config\":\"n1-17\"}"},
+        {NODE(SHARED LABEL("n1-sliced-5c3d-2"),
+              STATUS MARK("sliced-5c3d-2") ",\"sliced.dev/cut-before\":\"\"", OFFERS),
+         SL_CUT_SILENT, "\"labels\":{\"nvidia.com/device-plugin.config\":null}"},
+        {NODE(SHARED LABEL("n1-sliced-5c3d-2"),
+              STATUS MARK("sliced-5c3d-2") ",\"sliced.dev/cut-before\":\"n1-17\"", OFFERS),
+         SL_CUT_DONE, NULL},
+        {NODE(SHARED LABEL("n1-18"),
+              STATUS MARK("sliced-5c3d-2") ",\"sliced.dev/cut-before\":\"n1-17\"", OFFERS),
+         SL_CUT_LEFT, NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct scene scene;
+        begin_mps(&scene, cases[i].node);
+        scene.write.step = SL_CUT_FINISH;
+        scene.run.outcome = cases[i].outcome;
+        add(&scene, "GET", NODE_PATH, 200, cases[i].node);
+        add(&scene, "PATCH", NODE_PATH, 200, "{}");
+        assert_int_equal(whole(&scene), SL_CUT_WRITTEN);
+        const char *sent_text = sent(&scene, "PATCH", NODE_PATH);
+        if (cases[i].labels != NULL) {
+            assert_non_null(strstr(sent_text, cases[i].labels));
+        } else {
+            assert_null(strstr(sent_text, "\"labels\""));
+        }
+        assert_non_null(strstr(sent_text, "\"sliced.dev/cut\":null"));
+        assert_non_null(strstr(sent_text, "\"sliced.dev/cut-devices\":null"));
+        assert_non_null(strstr(sent_text, "\"sliced.dev/cut-before\":null"));
+        end(&scene);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_is_announced_in_the_config_map_with_all_that_stays),
+        cmocka_unit_test(the_label_follows_with_the_next_attempt),
+        cmocka_unit_test(what_is_in_use_by_now_is_not_taken_away),
+        cmocka_unit_test(a_label_that_somebody_has_set_stays),
+        cmocka_unit_test(what_the_plugin_could_not_read_is_not_written),
+        cmocka_unit_test(an_order_that_is_given_up_is_taken_back),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
