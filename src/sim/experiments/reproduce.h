@@ -55,5 +55,7 @@ int sl_reproduce_miso(const struct sl_reproduce_options *options, struct sl_buf 
                       struct sl_error *err);
 int sl_reproduce_cbp_pp(const struct sl_reproduce_options *options, struct sl_buf *out,
                         struct sl_error *err);
+int sl_reproduce_sharing(const struct sl_reproduce_options *options, struct sl_buf *out,
+                         struct sl_error *err);
 
 #endif
