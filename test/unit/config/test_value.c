@@ -112,6 +112,7 @@ static void integers_are_plain(void **state)
 static void check_texts(enum sl_key_type type, const char *const *texts, bool good)
 {
     struct sl_key key = key_of(type);
+    key.text = true;
     for (; *texts != NULL; texts++) {
         if (sl_value_text(&key, sl_str_of(*texts)) != good) {
             fail_msg("\"%s\" is %s", *texts, good ? "refused" : "accepted");

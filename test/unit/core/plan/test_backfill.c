@@ -479,7 +479,7 @@ static void the_sentence_says_who_is_ahead_and_when_it_starts(void **state)
         "held: 1 pod ahead for nvidia.com/gpu; it is ns/a; estimated start in 4m10s");
     assert_string_equal(
         sentence(rig, "c"),
-        "held: 2 pods ahead for nvidia.com/gpu; first is ns/a; estimated start in 2h4m");
+        "held: 2 pods ahead for nvidia.com/gpu; first is ns/a; estimated start in 2h5m");
     plan_rig_end(rig, "x");
     plan_rig_plan(rig);
     assert_string_equal(sentence(rig, "a"), "its turn has come: node n1");
