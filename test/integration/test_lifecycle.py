@@ -284,7 +284,7 @@ def test_hup_changes_what_is_logged(start):
     reloaded(daemon)
     daemon.add_pod("b", {MIG: 1})
     lines = [json.loads(line) for line in daemon.log.splitlines()]
-    assert lines[-1]["message"] == "pod added" and lines[-1]["name"] == "b"
+    assert lines[-1]["message"] == "pod added" and lines[-1]["pod"] == "default/b"
 
 
 # ---- the end ----
