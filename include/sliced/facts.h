@@ -124,6 +124,13 @@ enum sl_actuator {
     SL_ACTUATOR_NOS_MPS, /* nos' device plugin, which cuts the memory of GPUs into slices */
 };
 
+/* Of a node's status.addresses. */
+struct sl_address_facts {
+    struct sl_str type; /* "InternalIP", "Hostname", ... */
+    struct sl_str address;
+    struct sl_address_facts *next;
+};
+
 struct sl_node_facts {
     struct sl_str name;
     struct sl_str uid;
@@ -133,6 +140,7 @@ struct sl_node_facts {
     struct sl_pair *allocatable; /* resource -> quantity as text */
     struct sl_pair *capacity;
     struct sl_taint_facts *taints;
+    struct sl_address_facts *addresses;
     struct sl_device_facts *devices; /* from sliced.dev/devices; NULL when absent or malformed */
     struct sl_device_facts *planned; /* from sliced.dev/cut-devices, likewise */
     struct sl_str problem;           /* names the parts that could not be read; empty: none */

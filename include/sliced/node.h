@@ -111,6 +111,7 @@ struct sl_partition {
 struct sl_node {
     const char *name;
     const char *uid;     /* NULL when not told */
+    const char *address; /* its first InternalIP, IPv4 or IPv6; NULL when it has none */
     const char *product; /* label nvidia.com/gpu.product without -SHARED and -MIG-..., or NULL */
     const char *problem; /* sentences on odd labels or annotations; NULL when there are none */
     const struct sl_mig_model *model; /* common to all devices; else NULL */

@@ -21,7 +21,19 @@ static const struct sl_field spec_fields[] = {
 
 const struct sl_table sl_node_spec_table = {SL_TABLE_FIELDS(spec_fields)};
 
+static const struct sl_field address_fields[] = {
+    {SL_FIELD_NAME("type"), .kind = SL_FIELD_STRING,
+     .offset = offsetof(struct sl_address_facts, type)},
+    {SL_FIELD_NAME("address"), .kind = SL_FIELD_STRING,
+     .offset = offsetof(struct sl_address_facts, address)},
+};
+
+static const struct sl_table address_table = {SL_TABLE_FIELDS(address_fields)};
+
 static const struct sl_field status_fields[] = {
+    {SL_FIELD_NAME("addresses"), .kind = SL_FIELD_OBJECTS, .table = &address_table,
+     .offset = offsetof(struct sl_build, node.addresses), .size = sizeof(struct sl_address_facts),
+     .next = offsetof(struct sl_address_facts, next)},
     {SL_FIELD_NAME("allocatable"), .kind = SL_FIELD_QUANTITIES, .vital = SL_VITAL_DEEP,
      .offset = offsetof(struct sl_build, node.allocatable)},
     {SL_FIELD_NAME("capacity"), .kind = SL_FIELD_QUANTITIES, .vital = SL_VITAL_DEEP,

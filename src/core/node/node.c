@@ -8,7 +8,7 @@
 
 #include "util/data/search.h"
 
-enum { NODE_NAME_MAX = 253 };
+enum { NODE_NAME_MAX = 253, ADDRESS_MAX = 45 };
 
 /* Sets each pool's profile, from the first device whose model has it. */
 static void find_profiles(struct sl_draft *draft)
@@ -148,6 +148,27 @@ static struct sl_str uid_of(const struct sl_draft *draft)
     return uid.len > NODE_NAME_MAX ? (struct sl_str){NULL, 0} : uid;
 }
 
+static bool is_address(struct sl_str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.s[i];
+        bool digit = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+        if (!digit && c != '.' && c != ':') {
+            return false;
+        }
+    }
+    return text.len > 0 && text.len <= ADDRESS_MAX;
+}
+
+static struct sl_str address_of(const struct sl_draft *draft)
+{
+    const struct sl_address_facts *at = draft->facts->addresses;
+    while (at != NULL && !(sl_str_eq(at->type, SL_STR("InternalIP")) && is_address(at->address))) {
+        at = at->next;
+    }
+    return at == NULL ? (struct sl_str){NULL, 0} : at->address;
+}
+
 /* Bytes of all parts but text. */
 static size_t words_of(const struct sl_draft *draft)
 {
@@ -161,7 +182,7 @@ static size_t size_of(const struct sl_draft *draft)
     size_t size = words_of(draft) + draft->site_text;
     size +=
         text_size(draft->facts->name) + text_size(draft->labels.product) + draft->problem.len + 1;
-    size += text_size(uid_of(draft));
+    size += text_size(uid_of(draft)) + text_size(address_of(draft));
     size += text_size(draft->partition.wanted) + text_size(draft->partition.applied) +
             text_size(draft->partition.cut);
     for (unsigned i = 0; i < draft->n_devices; i++) {
@@ -238,6 +259,7 @@ static struct sl_node *build(const struct sl_draft *draft)
     char *at = site.text;
     node->name = put_text(&at, draft->facts->name);
     node->uid = put_text(&at, uid_of(draft));
+    node->address = put_text(&at, address_of(draft));
     node->product = put_text(&at, draft->labels.product);
     node->problem = put_text(&at, (struct sl_str){draft->problem.out, draft->problem.len});
     node->partition.wanted = put_text(&at, draft->partition.wanted);

@@ -152,6 +152,12 @@ static inline void describe_node(struct sl_buf *out, const struct sl_node_facts 
         describe_text(out, "effect", t->effect);
         sl_buf_putc(out, '\n');
     }
+    for (const struct sl_address_facts *a = node->addresses; a != NULL; a = a->next) {
+        sl_buf_puts(out, "  address");
+        describe_text(out, "type", a->type);
+        describe_text(out, "is", a->address);
+        sl_buf_putc(out, '\n');
+    }
     describe_devices(out, node->devices);
     if (node->problem.len > 0) {
         sl_buf_printf(out, "  problem %s\n", node->problem.s);

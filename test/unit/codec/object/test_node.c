@@ -38,7 +38,9 @@ static void what_matters_of_a_node_is_kept(void **state)
              "\"spec\":{\"unschedulable\":true,\"taints\":[{\"key\":\"gpu\"},"
              "{\"key\":\"a/b\",\"value\":\"c\",\"effect\":\"NoExecute\",\"timeAdded\":null}]},"
              "\"status\":{\"allocatable\":{\"cpu\":\"64\",\"nvidia.com/gpu\":2},"
-             "\"capacity\":{\"cpu\":\"64\",\"nvidia.com/gpu\":\"2\"},\"conditions\":[{}]}}",
+             "\"capacity\":{\"cpu\":\"64\",\"nvidia.com/gpu\":\"2\"},\"conditions\":[{}],"
+             "\"addresses\":[{\"type\":\"Hostname\",\"address\":\"a30-00\"},"
+             "{\"type\":\"InternalIP\",\"address\":\"10.0.0.7\"}]}}",
         "Node name=a30-00 uid=u-1 rv=77 unschedulable\n"
         "  label kubernetes.io/os =linux\n"
         "  label nvidia.com/gpu.count =2\n"
@@ -48,7 +50,9 @@ static void what_matters_of_a_node_is_kept(void **state)
         "  capacity cpu =64\n"
         "  capacity nvidia.com/gpu =2\n"
         "  taint key=gpu\n"
-        "  taint key=a/b value=c effect=NoExecute\n");
+        "  taint key=a/b value=c effect=NoExecute\n"
+        "  address type=Hostname is=a30-00\n"
+        "  address type=InternalIP is=10.0.0.7\n");
 }
 
 static void the_annotations_that_are_kept_are_those_of_gpus_and_ours(void **state)

@@ -30,6 +30,22 @@ static void a_node_without_gpus_is_a_node(void **state)
     assert_false(rig->made->dynamic_mig);
 }
 
+static void the_first_internal_address_is_kept(void **state)
+{
+    struct node_rig *rig = *state;
+    struct sl_address_facts second = {SL_STR("InternalIP"), SL_STR("fd00::7"), NULL};
+    struct sl_address_facts first = {SL_STR("InternalIP"), SL_STR("10.0.0.7"), &second};
+    struct sl_address_facts odd = {SL_STR("InternalIP"), SL_STR("10.0.0.1/@evil"), &first};
+    struct sl_address_facts outer = {SL_STR("ExternalIP"), SL_STR("192.0.2.1"), &odd};
+    rig->node.addresses = &outer;
+    given(rig, "", "cpu=8");
+    assert_string_equal(make(rig)->address, "10.0.0.7");
+    first.type = SL_STR("Hostname");
+    assert_string_equal(make(rig)->address, "fd00::7");
+    second.address = SL_STR("");
+    assert_null(make(rig)->address);
+}
+
 static void whole_gpus_are_devices(void **state)
 {
     struct node_rig *rig = *state;
@@ -542,6 +558,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_node_without_gpus_is_a_node),
+        TEST(the_first_internal_address_is_kept),
         TEST(whole_gpus_are_devices),
         TEST(whole_gpus_need_no_labels),
         TEST(allocatable_is_believed_over_the_count_label),
