@@ -31,9 +31,9 @@ static int wrong(struct sl_error *err, const char *expected)
     return sl_error_set(err, SL_ERR_TYPE, "expected %s", expected);
 }
 
-static char *label_of(struct sl_answer *answer, struct sl_str key)
+char *sl_answer_label(const struct sl_answer_options *options, struct sl_answer_series *metric,
+                      struct sl_str key)
 {
-    struct sl_answer_series *metric = &answer->metric;
     const struct {
         struct sl_str name;
         char *out;
@@ -47,7 +47,7 @@ static char *label_of(struct sl_answer *answer, struct sl_str key)
                 {SL_STR("pod"), metric->pod},
                 {SL_STR("namespace"), metric->namespace}};
     for (size_t i = 0; i < SL_ANSWER_NODE_LABELS; i++) {
-        if (key.len > 0 && sl_str_eq(key, answer->options.node_label[i])) {
+        if (key.len > 0 && sl_str_eq(key, options->node_label[i])) {
             return metric->node[i];
         }
     }
@@ -72,7 +72,7 @@ static int take_key(struct sl_answer *answer, struct sl_str key)
         {{"value", 5}, SERIES, VALUE},
     };
     if (answer->depth == METRIC_OR_VALUES) {
-        answer->label = label_of(answer, key);
+        answer->label = sl_answer_label(&answer->options, &answer->metric, key);
         return answer->label == NULL ? SL_EVENT_SKIP : SL_EVENT_GO;
     }
     answer->field = NONE;
@@ -170,8 +170,7 @@ static bool plain_number(struct sl_str text, double *out)
     return text.len > 1 || point == text.len;
 }
 
-/* False for what is no number, NaN or infinite. */
-static bool number_of(struct sl_str text, double *out)
+bool sl_answer_number(struct sl_str text, double *out)
 {
     char digits[64];
     char *end = NULL;
@@ -189,9 +188,8 @@ static bool number_of(struct sl_str text, double *out)
 
 static void take_time(struct sl_answer *answer, struct sl_str text)
 {
-    static const double latest_s = 4e9;
     double seconds = 0;
-    bool good = number_of(text, &seconds) && seconds >= 0 && seconds < latest_s;
+    bool good = sl_answer_number(text, &seconds) && seconds >= 0 && seconds < SL_ANSWER_TIME_MAX_S;
     answer->at_us = good ? (int64_t)(seconds * 1e6 + 0.5) : -1;
 }
 
@@ -208,7 +206,7 @@ static int take_text(struct sl_answer *answer, const struct sl_event *event, str
     }
     if (answer->depth == PAIR && answer->place == 1) {
         answer->place++;
-        if (answer->at_us >= 0 && number_of(event->text, &value)) {
+        if (answer->at_us >= 0 && sl_answer_number(event->text, &value)) {
             answer->options.sample(answer->options.context, answer->at_us, value);
         }
         return SL_EVENT_GO;

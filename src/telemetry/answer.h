@@ -10,6 +10,7 @@ enum {
     SL_ANSWER_NODE_LABELS = 4,
     SL_ANSWER_BYTES_MAX = 256 << 20,
 };
+#define SL_ANSWER_TIME_MAX_S 4e9 /* later samples are as none */
 
 /* The labels of one series that matter; empty where there are none. */
 struct sl_answer_series {
@@ -35,6 +36,12 @@ struct sl_answer_options {
     void (*sample)(void *context, int64_t at_us, double value);
     void *context;
 };
+
+/* For decoders: where the value of that label goes, of SL_LABEL_TEXT_MAX bytes; NULL: nowhere. */
+char *sl_answer_label(const struct sl_answer_options *options, struct sl_answer_series *metric,
+                      struct sl_str key);
+/* False for what is no number, NaN or infinite. */
+bool sl_answer_number(struct sl_str text, double *out);
 
 struct sl_answer;
 

@@ -1,8 +1,11 @@
-/* Writes down what a decoder of samples tells, and holds it to what its receivers count on. */
+/* Plays any text to a decoder of samples: in one piece and in pieces of random lengths (the input's
+ * first byte seeds them) it must tell the same, within what its receivers count on, and one that
+ * has been used, and failed, must read the next text as a new one does. */
 #ifndef SLICED_TEST_SAMPLES_H
 #define SLICED_TEST_SAMPLES_H
 
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 #include "telemetry/answer.h"
@@ -67,10 +70,67 @@ static inline char *samples_copy(const char *text, size_t len)
     return piece;
 }
 
-static inline void samples_compare(const struct sl_buf *a, const struct sl_buf *b)
+struct samples_decoder {
+    void *(*make)(const struct sl_answer_options *options);
+    void (*free)(void *decoder);
+    void (*reset)(void *decoder);
+    int (*feed)(void *decoder, const char *data, size_t len, struct sl_error *err);
+    int (*finish)(void *decoder, struct sl_error *err);
+};
+
+static inline void *samples_make(const struct samples_decoder *how, struct sl_buf *out)
 {
-    samples_check(a->failed == SL_BUF_OK && b->failed == SL_BUF_OK);
-    samples_check(a->len == b->len && (a->len == 0 || memcmp(a->data, b->data, a->len) == 0));
+    const struct sl_answer_options options = {
+        .node_label = {SL_STR("Hostname"), SL_STR("hostname"), SL_STR("node"), SL_STR("")},
+        .series = samples_series,
+        .sample = samples_sample,
+        .context = out};
+    sl_buf_init(out, SAMPLES_OUT_MAX);
+    void *decoder = how->make(&options);
+    samples_check(decoder != NULL);
+    return decoder;
+}
+
+/* seed 0: in one piece. */
+static inline void samples_read(const struct samples_decoder *how, void *decoder,
+                                struct sl_buf *out, const char *text, size_t len, uint64_t seed)
+{
+    struct sl_error err = {0};
+    int rc = 0;
+    out->len = 0;
+    how->reset(decoder);
+    for (size_t at = 0; at < len && rc == 0;) {
+        size_t n = seed == 0 ? len : samples_piece(&seed, len - at);
+        char *piece = samples_copy(text + at, n);
+        rc = how->feed(decoder, piece, n, &err);
+        free(piece);
+        at += n;
+    }
+    if (rc == 0) {
+        rc = how->finish(decoder, &err);
+    }
+    sl_buf_printf(out, "\n%d %d %s", rc, (int)err.code, err.message);
+}
+
+static inline void samples_play(const struct samples_decoder *how, const uint8_t *data, size_t size)
+{
+    const char *text = (const char *)data + 1;
+    struct sl_buf whole;
+    struct sl_buf pieces;
+    if (size < 1) {
+        return;
+    }
+    void *fresh = samples_make(how, &whole);
+    void *used = samples_make(how, &pieces);
+    samples_read(how, used, &pieces, text, size / 2, 0);
+    samples_read(how, fresh, &whole, text, size - 1, 0);
+    samples_read(how, used, &pieces, text, size - 1, (uint64_t)data[0] + 1);
+    samples_check(whole.failed == SL_BUF_OK && pieces.failed == SL_BUF_OK);
+    samples_check(whole.len == pieces.len && memcmp(whole.data, pieces.data, whole.len) == 0);
+    how->free(fresh);
+    how->free(used);
+    sl_buf_free(&whole);
+    sl_buf_free(&pieces);
 }
 
 #endif
