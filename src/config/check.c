@@ -232,10 +232,12 @@ static int check_backoff(const struct sl_config *config, struct sl_key_clash *cl
 static int check_telemetry(const struct sl_config *config, struct sl_key_clash *clash,
                            struct sl_error *err)
 {
-    bool measures = config->telemetry.url[0] != '\0';
+    const char *exporters = config->telemetry.exporters;
+    bool measures = config->telemetry.url[0] != '\0' || exporters[0] != '\0';
     *clash = (struct sl_key_clash){"telemetry.sharing", "telemetry.url"};
     if (config->telemetry.sharing != SL_SHARING_ASKS && !measures) {
-        return sl_error_set(err, SL_ERR_FIELD, "found %s, expected telemetry.url beside it",
+        return sl_error_set(err, SL_ERR_FIELD,
+                            "found %s, expected telemetry.url or telemetry.exporters beside it",
                             sl_sharing_name(config->telemetry.sharing));
     }
     *clash = (struct sl_key_clash){"telemetry.idleDeadline", "events.enabled"};
@@ -246,6 +248,17 @@ static int check_telemetry(const struct sl_config *config, struct sl_key_clash *
     *clash = (struct sl_key_clash){"telemetry.idleDeadline", "telemetry.url"};
     if (config->telemetry.idle_deadline_us > 0 && !measures) {
         return sl_error_set(err, SL_ERR_FIELD, "expected telemetry.url beside it");
+    }
+    *clash = (struct sl_key_clash){"telemetry.exporters", "telemetry.url"};
+    if (config->telemetry.url[0] != '\0' && exporters[0] != '\0') {
+        return sl_error_set(err, SL_ERR_FIELD, "expected either this or telemetry.url, not both");
+    }
+    if (exporters[0] != '\0' && strstr(exporters, "{node}") == NULL &&
+        strstr(exporters, "{address}") == NULL) {
+        return sl_error_set(err, SL_ERR_FIELD,
+                            "found \"%s\", expected {address} or {node} in it, as in "
+                            "http://{address}:9400/metrics",
+                            exporters);
     }
     *clash = (struct sl_key_clash){"telemetry.username", "telemetry.passwordFile"};
     if (config->telemetry.username[0] != '\0' && config->telemetry.password_file[0] == '\0') {

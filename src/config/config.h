@@ -144,7 +144,9 @@ struct sl_config {
         int64_t mps_delay_us;
     } partitioning;
     struct {
-        char url[SL_CONFIG_TEXT_MAX]; /* empty: nothing is measured */
+        char url[SL_CONFIG_TEXT_MAX];       /* of Prometheus */
+        char exporters[SL_CONFIG_TEXT_MAX]; /* with {node} or {address}; both empty: nothing is
+                                               measured */
         char ca_file[SL_CONFIG_TEXT_MAX];
         char cert_file[SL_CONFIG_TEXT_MAX];
         char key_file[SL_CONFIG_TEXT_MAX];

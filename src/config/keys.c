@@ -71,8 +71,9 @@ const struct sl_key_section sl_key_sections[SL_KEY_SECTIONS] = {
      "--cluster."},
     {"partitioning.migManager", "Nodes whose GPUs NVIDIA's mig-manager cuts."},
     {"partitioning.nosMps", "Nodes whose GPUs nos shares by MPS."},
-    {"telemetry", "What GPUs are measured to do, read from a Prometheus that scrapes dcgm-exporter "
-                  "(docs/telemetry.md)."},
+    {"telemetry",
+     "What GPUs are measured to do, read from a Prometheus that scrapes dcgm-exporter, or "
+     "from dcgm-exporter (docs/telemetry.md)."},
     {"telemetry.metrics",
      "Names of the metrics that are read; an empty one is not. Their series need the labels gpu "
      "(its index) and, of MIG instances, GPU_I_ID."},
@@ -369,8 +370,13 @@ const struct sl_key sl_keys[SL_KEYS] = {
              "plugin is told to use it."},
 
     {"telemetry.url", SL_KEY_URL, .restart = true, .text = true, AT(telemetry.url), .string = "",
-     .help = "Prometheus, as http://prometheus.monitoring:9090 or https://...; empty: nothing is "
-             "measured."},
+     .help = "Prometheus, as http://prometheus.monitoring:9090 or https://...; empty, with "
+             "telemetry.exporters: nothing is measured."},
+    {"telemetry.exporters", SL_KEY_URL, .restart = true, .text = true, AT(telemetry.exporters),
+     .string = "",
+     .help = "In place of a Prometheus: the page of dcgm-exporter on each node, as "
+             "http://{address}:9400/metrics; {address} stands for the node's InternalIP, {node} "
+             "for its name. The keys of TLS and credentials are for these then."},
     {"telemetry.caFile", SL_KEY_PATH, .restart = true, .text = true, AT(telemetry.ca_file),
      .string = "",
      .help = "Authorities in PEM that must have signed its certificate; empty: the system's."},

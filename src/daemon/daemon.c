@@ -49,7 +49,7 @@ struct daemon {
     struct sl_kube_access access;
     char from[SL_ACCESS_FROM_MAX];
     struct sl_cluster *cluster;      /* NULL: embedded */
-    struct sl_telemetry *telemetry;  /* NULL: telemetry.url is empty */
+    struct sl_telemetry *telemetry;  /* NULL: nothing is measured */
     struct sl_queue_worker *worker;  /* of an embedded cluster; NULL: none */
     struct sl_stage_tracker *stages; /* as worker */
     pthread_t main;
@@ -296,7 +296,7 @@ static int start_cluster(struct daemon *daemon, struct sl_app_options *options,
 static int start_telemetry(struct daemon *daemon, struct sl_app_options *options,
                            struct sl_error *err)
 {
-    if (daemon->config.telemetry.url[0] == '\0') {
+    if (daemon->config.telemetry.url[0] == '\0' && daemon->config.telemetry.exporters[0] == '\0') {
         return 0;
     }
     daemon->telemetry = sl_telemetry_new(&daemon->config, daemon->store, err);

@@ -26,27 +26,36 @@ static int64_t number_of(const char *text, int64_t absent)
     return sl_str_to_i64(sl_str_of(text), &number) && number >= 0 ? number : -2;
 }
 
+/* The node of a series: whose exporter was asked, whatever labels say, else the one that they name.
+ */
+static const char *node_of(const struct sl_telemetry *telemetry,
+                           const struct sl_answer_series *metric)
+{
+    const char *node = telemetry->node;
+    for (size_t i = 0; i < SL_ANSWER_NODE_LABELS && node == NULL; i++) {
+        node = is_known(telemetry, metric->node[i]) ? metric->node[i] : NULL;
+    }
+    return node;
+}
+
 /* The unit of a series; NULL when the series is of no use. */
 static struct sl_unit *unit_of(struct sl_telemetry *telemetry,
                                const struct sl_answer_series *metric)
 {
-    for (size_t i = 0; i < SL_ANSWER_NODE_LABELS; i++) {
-        if (!is_known(telemetry, metric->node[i])) {
-            continue;
-        }
-        struct sl_unit *unit =
-            sl_units_get(&telemetry->units, sl_str_of(metric->node[i]), number_of(metric->gpu, -2),
-                         number_of(metric->instance, -1));
-        if (unit != NULL) {
-            (void)snprintf(unit->uuid, sizeof(unit->uuid), "%.*s", SL_UNIT_UUID_MAX - 1,
-                           metric->uuid);
-            (void)snprintf(unit->profile, sizeof(unit->profile), "%.*s", SL_UNIT_PROFILE_MAX - 1,
-                           metric->profile);
-        }
-        return unit;
+    const char *node = node_of(telemetry, metric);
+    if (node == NULL) {
+        telemetry->stats.strangers++;
+        return NULL;
     }
-    telemetry->stats.strangers++;
-    return NULL;
+    struct sl_unit *unit =
+        sl_units_get(&telemetry->units, sl_str_of(node), number_of(metric->gpu, -2),
+                     number_of(metric->instance, -1));
+    if (unit != NULL) {
+        (void)snprintf(unit->uuid, sizeof(unit->uuid), "%.*s", SL_UNIT_UUID_MAX - 1, metric->uuid);
+        (void)snprintf(unit->profile, sizeof(unit->profile), "%.*s", SL_UNIT_PROFILE_MAX - 1,
+                       metric->profile);
+    }
+    return unit;
 }
 
 bool sl_telemetry_series(void *context, const struct sl_answer_series *metric)
@@ -98,49 +107,75 @@ static int on_data(void *context, const char *data, size_t len, struct sl_error 
     return rc;
 }
 
-static void say_outcome(struct sl_telemetry *telemetry, int status, const struct sl_error *err)
+/* Why there was no answer; node: of whose exporter, NULL: Prometheus'. */
+static void error_take(struct sl_telemetry *telemetry, const char *node, int status,
+                       const struct sl_error *err)
 {
-    bool good = err == NULL;
+    char code[24] = "";
+    if (status > 0 && status != 200) {
+        (void)snprintf(code, sizeof(code), "HTTP %d: ", status);
+    }
+    (void)snprintf(telemetry->trouble, sizeof(telemetry->trouble), "%.80s%s%s%.140s",
+                   node == NULL ? "" : node, node == NULL ? "" : ": ", code, err->message);
+}
+
+void sl_telemetry_count(struct sl_telemetry *telemetry, const char *node, int status,
+                        const struct sl_error *err)
+{
     (void)pthread_mutex_lock(&telemetry->lock);
-    bool changed = telemetry->answered != good || (good && telemetry->stats.answers == 0) ||
-                   (!good && telemetry->stats.failures == 0);
-    telemetry->answered = good;
-    telemetry->error[0] = '\0';
-    if (good) {
+    if (err == NULL) {
         telemetry->stats.answers++;
         telemetry->stats.answered_us = sl_clock_real_us();
+        telemetry->answers++;
     } else {
         telemetry->stats.failures++;
-        if (status > 0) {
-            (void)snprintf(telemetry->error, sizeof(telemetry->error), "HTTP %d: %.230s", status,
-                           err->message);
-        } else {
-            (void)snprintf(telemetry->error, sizeof(telemetry->error), "%.250s", err->message);
+        if (telemetry->failures++ == 0) {
+            error_take(telemetry, node, status, err);
         }
     }
+    (void)pthread_mutex_unlock(&telemetry->lock);
+}
+
+static void say_outcome(struct sl_telemetry *telemetry)
+{
+    const struct sl_config *config = telemetry->config;
+    bool one = config->telemetry.url[0] != '\0';
+    const char *url = one ? config->telemetry.url : config->telemetry.exporters;
+    bool good = telemetry->failures == 0;
+    char more[40] = "";
+    if (telemetry->failures > 1) {
+        (void)snprintf(more, sizeof(more), " (and %zu more)", telemetry->failures - 1);
+    }
+    (void)pthread_mutex_lock(&telemetry->lock);
+    bool changed = !telemetry->said || telemetry->well != good;
+    telemetry->said = true;
+    telemetry->well = good;
+    telemetry->answered = good || telemetry->answers > 0;
+    (void)snprintf(telemetry->error, sizeof(telemetry->error), "%.200s%s",
+                   good ? "" : telemetry->trouble, more);
     size_t units = telemetry->units.n;
     (void)pthread_mutex_unlock(&telemetry->lock);
     if (changed && good) {
-        sl_log(SL_LOG_INFO, "Prometheus answers", "url", telemetry->config->telemetry.url, "#gpus",
-               SL_LOG_NUMBER(units), (char *)NULL);
+        sl_log(SL_LOG_INFO, one ? "Prometheus answers" : "all exporters answer", "url", url,
+               "#gpus", SL_LOG_NUMBER(units), (char *)NULL);
     } else if (changed) {
         sl_log(SL_LOG_WARN, "no telemetry: GPUs are soon judged as if nothing were measured", "url",
-               telemetry->config->telemetry.url, "error", telemetry->error, (char *)NULL);
+               url, "error", telemetry->error, (char *)NULL);
     }
 }
 
-static void on_done(void *context, const struct sl_reply *reply)
+void sl_telemetry_begin(struct sl_telemetry *telemetry)
 {
-    struct sl_telemetry *telemetry = context;
-    struct sl_error err = reply->err;
+    telemetry->work_ns = 0;
+    telemetry->answers = 0;
+    telemetry->failures = 0;
+    telemetry->snapshot = sl_store_acquire(telemetry->store);
+}
+
+void sl_telemetry_end(struct sl_telemetry *telemetry, void (*again)(void *context))
+{
     int64_t begun_ns = sl_clock_monotonic_ns();
-    int rc = reply->status == 200 && reply->err.code == SL_ERR_NONE ? 0 : -1;
-    if (rc == 0) {
-        (void)pthread_mutex_lock(&telemetry->lock);
-        rc = sl_answer_finish(telemetry->answer, &err);
-        (void)pthread_mutex_unlock(&telemetry->lock);
-    }
-    say_outcome(telemetry, reply->status == 200 ? 0 : reply->status, rc < 0 ? &err : NULL);
+    say_outcome(telemetry);
     sl_telemetry_judge(telemetry);
     sl_store_release(telemetry->store, telemetry->snapshot);
     telemetry->snapshot = NULL;
@@ -148,8 +183,22 @@ static void on_done(void *context, const struct sl_reply *reply)
     (void)pthread_mutex_lock(&telemetry->lock);
     telemetry->stats.work_us += telemetry->work_ns / 1000;
     (void)pthread_mutex_unlock(&telemetry->lock);
-    (void)sl_client_after(telemetry->client, telemetry->config->telemetry.interval_us,
-                          sl_telemetry_ask, telemetry);
+    (void)sl_client_after(telemetry->client, telemetry->config->telemetry.interval_us, again,
+                          telemetry);
+}
+
+static void on_done(void *context, const struct sl_reply *reply)
+{
+    struct sl_telemetry *telemetry = context;
+    struct sl_error err = reply->err;
+    int rc = reply->status == 200 && reply->err.code == SL_ERR_NONE ? 0 : -1;
+    if (rc == 0) {
+        (void)pthread_mutex_lock(&telemetry->lock);
+        rc = sl_answer_finish(telemetry->answer, &err);
+        (void)pthread_mutex_unlock(&telemetry->lock);
+    }
+    sl_telemetry_count(telemetry, NULL, reply->status, rc < 0 ? &err : NULL);
+    sl_telemetry_end(telemetry, sl_telemetry_ask);
 }
 
 int64_t sl_telemetry_range_s(const struct sl_telemetry *telemetry, int64_t now_us)
@@ -183,15 +232,15 @@ void sl_telemetry_ask(void *context)
         .done = on_done,
         .context = telemetry,
     };
-    telemetry->work_ns = 0;
-    telemetry->snapshot = sl_store_acquire(telemetry->store);
+    sl_telemetry_begin(telemetry);
     sl_answer_reset(telemetry->answer);
+    if (path.failed != SL_BUF_OK) {
+        (void)sl_error_nomem(&err);
+    }
     if (path.failed != SL_BUF_OK || sl_client_call(telemetry->client, &call, NULL, &err) < 0) {
-        /* stopping, or out of memory: try again, unless stopping refuses that too */
-        sl_store_release(telemetry->store, telemetry->snapshot);
-        telemetry->snapshot = NULL;
-        (void)sl_client_after(telemetry->client, telemetry->config->telemetry.interval_us,
-                              sl_telemetry_ask, telemetry);
+        /* stopping, or out of memory: asked again, unless stopping refuses that too */
+        sl_telemetry_count(telemetry, NULL, 0, &err);
+        sl_telemetry_end(telemetry, sl_telemetry_ask);
     }
     sl_buf_free(&path);
 }

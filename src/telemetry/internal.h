@@ -1,5 +1,5 @@
 /* Private to telemetry: its state, and what each file gives the ones above it. telemetry.c calls
- * ask.c, which calls judge.c; report.c reads. */
+ * exporters.c, which calls ask.c, which calls judge.c; report.c reads. */
 #ifndef SLICED_TELEMETRY_INTERNAL_H
 #define SLICED_TELEMETRY_INTERNAL_H
 
@@ -10,8 +10,10 @@
 #include "telemetry/telemetry.h"
 #include "telemetry/units.h"
 
-/* By which clocks may differ. */
-enum { SL_FUTURE_US = 5 * 1000000 };
+enum {
+    SL_FUTURE_US = 5 * 1000000, /* by which clocks may differ */
+    SL_EXPORTERS_AT_ONCE = 64,
+};
 
 struct sl_telemetry {
     const struct sl_config *config;
@@ -25,8 +27,15 @@ struct sl_telemetry {
     int32_t *used;                              /* telemetry.window figures, for a judgement */
     struct sl_usage_row row[SL_USAGE_ROWS_MAX]; /* of one node, likewise */
 
-    /* of the answer that comes */
+    struct sl_exporter *exporter; /* SL_EXPORTERS_AT_ONCE; NULL: Prometheus is asked */
+
+    /* of the question that is under way, or of all exporters that are asked */
     const struct sl_snapshot *snapshot;
+    size_t next_node; /* of the snapshot: its exporter is asked next */
+    size_t asking;    /* calls in flight */
+    size_t answers, failures;
+    char trouble[256];    /* the first failure */
+    const char *node;     /* whose exporter tells now; NULL: labels say it */
     struct sl_unit *unit; /* of the series that is read */
     struct sl_figure_kind kind;
     uint64_t pod;      /* that it names, as sl_unit.pod */
@@ -42,6 +51,8 @@ struct sl_telemetry {
     bool apart;           /* of struct sl_usage_rule */
     struct sl_units units;
     struct sl_telemetry_stats stats;
+    bool said; /* the log has an outcome: */
+    bool well; /* everybody answered */
     bool answered;
     char error[256];
 };
@@ -52,6 +63,19 @@ void sl_telemetry_ask(void *context);
 /* Seconds back for which samples are asked: since the last answer, and two intervals, in case a
  * scrape came late. */
 int64_t sl_telemetry_range_s(const struct sl_telemetry *telemetry, int64_t now_us);
+
+/* Asks the exporters of all nodes that have GPUs, likewise. */
+void sl_telemetry_ask_exporters(void *context);
+/* -1 with *err: out of memory. */
+int sl_telemetry_make_exporters(struct sl_telemetry *telemetry, struct sl_error *err);
+void sl_telemetry_free_exporters(struct sl_telemetry *telemetry);
+
+/* What both do: begin with a snapshot, count each answer (err NULL) or failure with its HTTP status
+ * or 0, and at the end say how it went, judge, and set the clock for the next time. */
+void sl_telemetry_begin(struct sl_telemetry *telemetry);
+void sl_telemetry_count(struct sl_telemetry *telemetry, const char *node, int status,
+                        const struct sl_error *err);
+void sl_telemetry_end(struct sl_telemetry *telemetry, void (*again)(void *context));
 
 /* The receivers of an answer. */
 bool sl_telemetry_series(void *context, const struct sl_answer_series *metric);

@@ -29,7 +29,9 @@ static void read_status(void *context, struct sl_usage_status *out)
 #define AT(kind, member) SL_METRIC_AT(kind, struct sl_telemetry_stats, member)
 static const struct sl_metric rows[] = {
     {"sliced_telemetry_questions_total", SL_METRIC_COUNTER,
-     "Questions to Prometheus, by outcome. Failures without answers between are an alarm.",
+     "Questions to Prometheus, or to exporters, by outcome. Failures without answers between are "
+     "an "
+     "alarm.",
      "outcome=\"answered\"", AT(SL_METRIC_U64, answers)},
     {.labels = "outcome=\"failed\"", AT(SL_METRIC_U64, failures)},
     {"sliced_telemetry_last_answer_timestamp_seconds", SL_METRIC_GAUGE,

@@ -1,4 +1,4 @@
-/* Makes and ends the reader of Prometheus. */
+/* Makes and ends the reader of Prometheus, or of exporters. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -6,7 +6,7 @@
 #include "telemetry/internal.h"
 #include "util/time.h"
 
-enum { REPLY_MAX = 1 << 20, SECRET_MAX = 64 << 10, WORKLOADS = 4096 };
+enum { REPLY_MAX = 64 << 10, SECRET_MAX = 64 << 10, WORKLOADS = 4096 };
 
 static const int64_t connect_timeout_us = 5 * SL_SECOND_US;
 static const int64_t first_delay_us = SL_SECOND_US;
@@ -25,6 +25,7 @@ static int make_access(struct sl_telemetry *telemetry, const struct sl_config *c
     while (url.len > 0 && url.s[url.len - 1] == '/') {
         url.len--;
     }
+    /* "" for exporters: each call names its own */
     access->server = sl_arena_strdup(&telemetry->arena, url.s, url.len);
     access->ca_file = text_or_null(config->telemetry.ca_file);
     access->cert_file = text_or_null(config->telemetry.cert_file);
@@ -83,14 +84,16 @@ struct sl_telemetry *sl_telemetry_new(const struct sl_config *config, struct sl_
         sl_telemetry_free(telemetry);
         return NULL;
     }
-    if (make_access(telemetry, config, err) < 0) {
+    if (make_access(telemetry, config, err) < 0 ||
+        (config->telemetry.exporters[0] != '\0' &&
+         sl_telemetry_make_exporters(telemetry, err) < 0)) {
         sl_telemetry_free(telemetry);
         return NULL;
     }
     const struct sl_client_options client = {.access = &telemetry->access,
                                              .user_agent = "sliced/" SL_VERSION,
-                                             .max_in_flight = 2,
-                                             .max_queued = 2,
+                                             .max_in_flight = SL_EXPORTERS_AT_ONCE * 5 / 4,
+                                             .max_queued = SL_EXPORTERS_AT_ONCE,
                                              .connect_timeout_us = connect_timeout_us,
                                              .max_reply = REPLY_MAX};
     telemetry->client = sl_client_new(&client, err);
@@ -108,7 +111,10 @@ void sl_telemetry_watch_pods(struct sl_telemetry *telemetry, const struct sl_pod
 
 int sl_telemetry_start(struct sl_telemetry *telemetry, struct sl_error *err)
 {
-    return sl_client_after(telemetry->client, first_delay_us, sl_telemetry_ask, telemetry) < 0
+    return sl_client_after(telemetry->client, first_delay_us,
+                           telemetry->exporter == NULL ? sl_telemetry_ask
+                                                       : sl_telemetry_ask_exporters,
+                           telemetry) < 0
                ? sl_error_nomem(err)
                : 0;
 }
@@ -123,6 +129,7 @@ void sl_telemetry_free(struct sl_telemetry *telemetry)
         sl_store_release(telemetry->store, telemetry->snapshot);
     }
     sl_answer_free(telemetry->answer);
+    sl_telemetry_free_exporters(telemetry);
     sl_peaks_free(telemetry->peaks);
     sl_units_free(&telemetry->units);
     free(telemetry->used);

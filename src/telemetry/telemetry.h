@@ -1,5 +1,5 @@
-/* Asks Prometheus again and again what the cluster's GPUs do, and gives the store what core/usage
- * makes of it. One thread of its own (a client's); nothing waits for it. */
+/* Asks Prometheus, or the exporters, again and again what the cluster's GPUs do, and gives the
+ * store what core/usage makes of it. One thread of its own (a client's); nothing waits for it. */
 #ifndef SLICED_TELEMETRY_TELEMETRY_H
 #define SLICED_TELEMETRY_TELEMETRY_H
 
@@ -10,8 +10,8 @@
 
 struct sl_telemetry;
 
-/* config->telemetry.url is not empty. Both are borrowed until the end. NULL: *err says why, as when
- * a file with credentials cannot be read. */
+/* config->telemetry.url or exporters is not empty. Both are borrowed until the end. NULL: *err says
+ * why, as when a file with credentials cannot be read. */
 struct sl_telemetry *sl_telemetry_new(const struct sl_config *config, struct sl_store *store,
                                       struct sl_error *err);
 /* Asks for the first time soon. */
@@ -34,7 +34,7 @@ void sl_telemetry_watch_pods(struct sl_telemetry *telemetry, const struct sl_pod
 struct sl_usage_reader sl_telemetry_reader(struct sl_telemetry *telemetry);
 
 struct sl_telemetry_stats {
-    uint64_t answers, failures; /* of questions to Prometheus */
+    uint64_t answers, failures; /* of Prometheus, or of exporters */
     uint64_t samples, refused;  /* taken; told twice, too old or no number in range */
     uint64_t future;            /* refused: later than now */
     uint64_t strangers;         /* series of no node that is known */

@@ -39,6 +39,14 @@ def measuring(prometheus, gated):
         "sharing": sharing, "horizon": "10s", "idleAfter": "5s"}}, config or {}))
 
 
+@pytest.fixture
+def asking(exporter, gated):
+    """The same without a Prometheus: it asks the exporters."""
+    return lambda sharing="cbp": gated({"telemetry": {
+        "exporters": f"http://127.0.0.1:{exporter.port}/{{node}}/metrics", "interval": "1s", "timeout": "2s",
+        "staleAfter": "6s", "maxGap": "4s", "sharing": sharing}})
+
+
 def t4(name, by_use=True):
     """One T4 that is given to eight pods at once."""
     made = gpus.replicas(name, gpus=1, count=8)
@@ -168,7 +176,7 @@ def test_without_prometheus_pods_share_by_asks(cluster, exporter, prometheus, me
     cluster.add(pod("by-use", "8000Mi"), pod("by-asks", "3000Mi"))
     cluster.wait_bound("by-asks")
     still_waits(cluster, "by-use")
-    assert "Prometheus does not answer" in daemon.get("/api/v1/usage?output=table")[1]
+    assert "No telemetry: " in daemon.get("/api/v1/usage?output=table")[1]
     prometheus.process.signal(18)  # SIGCONT
     cluster.wait_bound("by-use")
     prometheus.process.kill()
@@ -388,3 +396,29 @@ def test_a_pod_that_states_a_timeout_and_idles_on_after_a_warning_is_ended(clust
     assert "activeDeadlineSeconds" not in cluster.pod("service")["spec"]
     assert cluster.pod("service")["status"]["phase"] == "Running"
     assert cluster.events("service", "GPUIdle")[0]["type"] == "Normal"
+
+
+def test_without_a_prometheus_exporters_are_asked(cluster, exporter, asking):
+    """Two exporters, one of which calls itself by the other's name; then one is gone, and comes back."""
+    cluster.add(t4("t4-full"), t4("t4-free"))
+    exporter.use("t4-full", used=13000, util=90)
+    exporter.use("t4-free", used=1000, util=20)
+    exporter.label_of = {"t4-free": "t4-full"}
+    daemon = asking()
+    for name in ("t4-full", "t4-free"):
+        cluster.add(pod(f"first-{name}", "12000Mi", node=name))
+    cluster.wait_bound("first-t4-full", "first-t4-free")
+    wait_usage(daemon, "t4-full", state="Good", usedMiB=13000)
+    wait_usage(daemon, "t4-free", state="Good", usedMiB=1000)
+    cluster.add(pod("second", "8000Mi"))
+    cluster.wait_bound("second")
+    assert cluster.pod("second")["spec"]["nodeName"] == "t4-free"
+    gone = exporter.nodes.pop("t4-free")
+    wait_usage(daemon, "t4-free", state="Stale")
+    state = daemon.json("/api/v1/usage")
+    assert state["answered"] and state["error"].startswith("t4-free: HTTP 404"), state
+    cluster.add(pod("third", "6000Mi", node="t4-free"))
+    still_waits(cluster, "third")
+    assert "Stale" in explained(daemon, "third", "t4-free")
+    exporter.nodes["t4-free"] = gone
+    cluster.wait_bound("third")

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from sliced_daemon import Daemon, eventually, pod_of
+from sliced_daemon import Daemon, eventually, pod_of, run
 
 GPU = "nvidia.com/gpu"
 NODE = "t4-1"
@@ -18,13 +18,20 @@ CLUSTER = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE, "label
                "capacity": {GPU: "8", "cpu": "64", "memory": "64Gi", "pods": "110"}}}
 
 
-class Fake:
-    """Answers each question with what answer(fake) gives: (status, type, body), or writes by itself."""
+class Server(http.server.ThreadingHTTPServer):
+    request_queue_size = 128
 
-    def __init__(self):
+
+class Fake:
+    """Answers each question with what answer() gives, or by_path[path](): (status, type, body)."""
+
+    def __init__(self, address=("127.0.0.1", 0)):
         self.answer = None
+        self.by_path = {}
         self.paths = []
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), self.handler())
+        self.now = self.most = 0  # questions at the same time
+        self.lock = threading.Lock()
+        self.server = Server(address, self.handler())
         self.server.daemon_threads = True
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
@@ -35,8 +42,13 @@ class Fake:
             protocol_version = "HTTP/1.1"
 
             def do_GET(self):
-                fake.paths.append(self.path)
-                status, kind, body = (fake.answer or well)()
+                with fake.lock:
+                    fake.paths.append(self.path)
+                    fake.now += 1
+                    fake.most = max(fake.most, fake.now)
+                status, kind, body = (fake.by_path.get(self.path) or fake.answer or well)()
+                with fake.lock:
+                    fake.now -= 1
                 cut = isinstance(body, Cut)
                 data = (body.text if cut else body).encode()
                 try:
@@ -279,3 +291,169 @@ def test_no_prometheus_stops_the_daemon():
         assert not fits(daemon) and fits(daemon, "3000Mi")
     finally:
         daemon.stop()
+
+
+# ---- straight from exporters ----
+
+
+EXPORTERS = """telemetry:
+  exporters: %s
+  interval: 1s
+  timeout: %s
+  staleAfter: 4s
+  maxGap: 3s
+  sharing: cbp
+  %s
+"""
+
+
+def page(used=4000, node="whoever", gpu=0):
+    labels = f'gpu="{gpu}",UUID="GPU-{gpu}",modelName="Tesla T4",Hostname="{node}"'
+    return 200, "text/plain; version=0.0.4", (
+        "# HELP DCGM_FI_DEV_FB_USED Framebuffer memory used (in MiB).\n# TYPE DCGM_FI_DEV_FB_USED gauge\n"
+        f"DCGM_FI_DEV_FB_USED{{{labels}}} {used}\nDCGM_FI_DEV_GPU_UTIL{{{labels}}} 30\n"
+        f"DCGM_FI_DEV_GPU_TEMP{{{labels}}} 41\n")
+
+
+def node_of(name, address=None):
+    node = json.loads(json.dumps(CLUSTER))
+    node["metadata"]["name"] = name
+    if address:
+        node["status"]["addresses"] = [{"type": "Hostname", "address": name},
+                                       {"type": "InternalIP", "address": address}]
+    return node
+
+
+def cluster_of(*nodes):
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": list(nodes)})
+
+
+def states(daemon):
+    return {each["node"]: each["state"] for each in daemon.get("/api/v1/usage").json["items"]}
+
+
+def exporting(pattern, *nodes, more="", timeout="1s"):
+    return Daemon("-", stdin=cluster_of(*nodes), config=EXPORTERS % (pattern, timeout, more))
+
+
+def test_each_exporter_tells_of_its_own_node_whatever_its_labels_say():
+    """Two nodes by name. One exporter says that it is the other's, with less memory in use."""
+    fake = Fake()
+    fake.by_path = {"/t4-1/metrics": lambda: page(9000, "t4-1"), "/t4-2/metrics": lambda: page(1000, "t4-1")}
+    cpu = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "cpu-1"}, "status": {"allocatable": {"cpu": "8"}}}
+    daemon = exporting(fake.url + "/{node}/metrics", node_of("t4-1"), node_of("t4-2"), cpu)
+    try:
+        for name in ("t4-1", "t4-2"):
+            first = pod(f"first-{name}", "12000Mi")
+            daemon.add(first)
+            assert daemon.bind(first, name) == ""
+        eventually(lambda: states(daemon) == {"t4-1": "Good", "t4-2": "Good"}, 60)
+        used = {each["node"]: each["usedMiB"] for each in daemon.get("/api/v1/usage").json["items"]}
+        assert used == {"t4-1": 9000, "t4-2": 1000}
+        assert daemon.filter(pod("second", "8000Mi"), ["t4-1", "t4-2"])["NodeNames"] == ["t4-2"]
+        assert set(fake.paths) == {"/t4-1/metrics", "/t4-2/metrics"}  # a node without GPUs is not asked
+        # one of two fails
+        fake.by_path["/t4-2/metrics"] = lambda: (503, "text/plain", "busy")
+        eventually(lambda: states(daemon) == {"t4-1": "Good", "t4-2": "Stale"})
+        status = daemon.get("/api/v1/usage").json
+        assert status["answered"] and "t4-2: HTTP 503" in status["error"]
+        assert "No telemetry: t4-2: HTTP 503" in daemon.get("/api/v1/usage?output=table").text
+        assert "t4-2: HTTP 503" in daemon.log
+        assert daemon.filter(pod("second", "8000Mi"), ["t4-1", "t4-2"])["NodeNames"] == []
+        fake.by_path["/t4-2/metrics"] = lambda: page(1000)
+        eventually(lambda: states(daemon) == {"t4-1": "Good", "t4-2": "Good"}, 60)
+        assert daemon.get("/api/v1/usage").json["error"] is None
+    finally:
+        daemon.stop()
+        fake.stop()
+
+
+def test_exporters_are_found_by_the_addresses_of_nodes():
+    """The same port at two addresses of this machine; a third node states none."""
+    first = Fake()
+    second = Fake(("127.0.0.2", first.server.server_port))
+    first.answer = lambda: page(1000)
+    second.answer = lambda: page(2000)
+    daemon = exporting("http://{address}:%d/metrics" % first.server.server_port,
+                       node_of("t4-1", "127.0.0.1"), node_of("t4-2", "127.0.0.2"), node_of("t4-3"))
+    try:
+        eventually(lambda: len(states(daemon)) == 2)
+        used = {each["node"]: each["usedMiB"] for each in daemon.get("/api/v1/usage").json["items"]}
+        assert used == {"t4-1": 1000, "t4-2": 2000}
+        assert daemon.get("/api/v1/usage").json["error"] == "t4-3: the node states no InternalIP"
+    finally:
+        daemon.stop()
+        first.stop()
+        second.stop()
+
+
+PAGES = {
+    "a page that is cut": (lambda: (200, "text/plain", page()[2][:-40]), "cut in line"),
+    "a page of something else": (lambda: (200, "text/plain", "up 1\n"), "none of the metrics"),
+    "no page": (lambda: (200, "text/plain", ""), "none of the metrics"),
+    "HTML": (lambda: (200, "text/html", "<html>Sign in</html>\n"), "no page of an exporter: line 1"),
+    "JSON": (lambda: (200, "application/json", well()[2] + "\n"), "no page of an exporter: line 1"),
+    "half an answer": (lambda: (200, "text/plain", Cut(page()[2])), "remaining"),
+    "no such path": (lambda: (404, "text/plain", "404 page not found"), "HTTP 404"),
+    "slowness": (lambda: time.sleep(1.5) or page(), "within 1000 ms"),
+    "a page without end": (lambda: (200, "text/plain", "# " + "x" * (17 << 20)), "longer than"),
+}
+
+
+def test_what_is_no_page_of_an_exporter_is_said():
+    fake = Fake()
+    daemon = exporting(fake.url + "/{node}", node_of(NODE))
+    try:
+        for answer, said in PAGES.values():
+            fake.answer = answer
+            eventually(lambda said=said: said in (daemon.get("/api/v1/usage").json["error"] or ""))
+            assert not daemon.get("/api/v1/usage").json["answered"]
+            fake.answer = page
+            eventually(lambda: daemon.get("/api/v1/usage").json["answered"] and row(daemon).get("usedMiB") == 4000)
+    finally:
+        daemon.stop()
+        fake.stop()
+
+
+def test_an_exporter_takes_no_more_than_its_places():
+    """One that invents instances leaves the other nodes theirs."""
+    fake = Fake()
+    fake.by_path = {"/t4-1": lambda: (200, "text/plain", "".join(
+        f'DCGM_FI_DEV_FB_USED{{gpu="0",GPU_I_ID="{i}"}} 1\n' for i in range(5000))), "/t4-2": page}
+    daemon = exporting(fake.url + "/{node}", node_of("t4-1"), node_of("t4-2"), more="maxUnits: 200")
+    try:
+        eventually(lambda: "t4-2" in states(daemon))
+        assert daemon.metric("sliced_telemetry_units_over_total") >= 5000 - 128
+        assert len(daemon.get("/api/v1/usage?limit=5000").json["items"]) == 129
+    finally:
+        daemon.stop()
+        fake.stop()
+
+
+def test_a_hundred_exporters_are_asked_some_at_a_time():
+    fake = Fake()
+    fake.answer = page
+    daemon = exporting(fake.url + "/{node}", *(node_of(f"t4-{i}") for i in range(100)), timeout="30s")
+    try:
+        eventually(lambda: len(states(daemon)) == 100)
+        assert daemon.get("/api/v1/usage").json["error"] is None
+        assert fake.most <= 64
+        fake.answer = lambda: (404, "text/plain", "")
+        eventually(lambda: "HTTP 404: the server answered 404 (and 99 more)" in (
+            daemon.get("/api/v1/usage").json["error"] or ""))
+    finally:
+        daemon.stop()
+        fake.stop()
+
+
+@pytest.mark.parametrize("config, said", [
+    ("exporters: http://exporter:9400/metrics", "{address} or {node}"),
+    ("exporters: '{address}:9400'", "http://"),
+    ("url: http://x\n  exporters: http://{node}", "not both"),
+    ("sharing: cbp", "telemetry.url or telemetry.exporters"),
+])
+def test_what_the_configuration_gets_wrong_is_said(tmp_path, config, said):
+    file = tmp_path / "sliced.yaml"
+    file.write_text(f"apiVersion: sliced.dev/v1alpha1\nkind: SlicedConfiguration\ntelemetry:\n  {config}\n")
+    status, _, error = run("--config", file, "--check-config")
+    assert status != 0 and said in error, error

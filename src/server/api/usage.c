@@ -426,13 +426,14 @@ static void write_table(struct writing *out)
     struct sl_usage_status status;
     struct sl_grid table;
     if (reader->node == NULL) {
-        sl_buf_puts(reply, "Nothing is measured: telemetry.url is empty.\n");
+        sl_buf_puts(reply,
+                    "Nothing is measured: telemetry.url and telemetry.exporters are empty.\n");
         return;
     }
     reader->status(reader->context, &status);
-    if (!status.answered) {
-        sl_buf_printf(reply, "Prometheus does not answer%s%s\n",
-                      status.error[0] == '\0' ? " yet." : ": ", status.error);
+    if (!status.answered || status.error[0] != '\0') {
+        sl_buf_printf(reply, "No telemetry%s%s\n", status.error[0] == '\0' ? " yet." : ": ",
+                      status.error);
     }
     sl_grid_init(&table, head[out->by].n, head[out->by].name, reply->max);
     out->table = &table;

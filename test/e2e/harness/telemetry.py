@@ -38,6 +38,7 @@ class Exporter:
         self.nodes = {}
         self.skew = {}  # seconds by node that its own time stamps are off; none: no time stamps
         self.label = "Hostname"
+        self.label_of = {}  # by node: the name in that label, if it is not the node's
         self.port = free_port()
         outer = self
 
@@ -67,7 +68,7 @@ class Exporter:
         if gpu.i_id is not None:
             labels.update({"GPU_I_PROFILE": gpu.profile, "GPU_I_ID": gpu.i_id})
         namespace, _, pod = (value(gpu.pod) or "").partition("/")
-        labels.update({self.label: node, "DCGM_FI_DRIVER_VERSION": "570.86.15",
+        labels.update({self.label: self.label_of.get(node, node), "DCGM_FI_DRIVER_VERSION": "570.86.15",
                        "container": "main" if pod else "", "namespace": namespace, "pod": pod})
         text = ",".join(f'{name}="{each}"' for name, each in labels.items())
         # MIG instances have no DCGM_FI_DEV_GPU_UTIL
