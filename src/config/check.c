@@ -233,7 +233,7 @@ static int check_telemetry(const struct sl_config *config, struct sl_key_clash *
                            struct sl_error *err)
 {
     const char *exporters = config->telemetry.exporters;
-    bool measures = config->telemetry.url[0] != '\0' || exporters[0] != '\0';
+    bool measures = sl_config_measures(config);
     *clash = (struct sl_key_clash){"telemetry.sharing", "telemetry.url"};
     if (config->telemetry.sharing != SL_SHARING_ASKS && !measures) {
         return sl_error_set(err, SL_ERR_FIELD,

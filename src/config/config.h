@@ -212,6 +212,12 @@ int sl_config_check(const struct sl_config *config, struct sl_error *err);
 /* "file:line:column: field: message" for people, without the parts that *err lacks. Cut to size. */
 void sl_config_describe(const char *name, const struct sl_error *err, char *out, size_t size);
 
+/* Is anything asked what GPUs do? */
+static inline bool sl_config_measures(const struct sl_config *config)
+{
+    return config->telemetry.url[0] != '\0' || config->telemetry.exporters[0] != '\0';
+}
+
 /* The planner's configuration. Weights that an override leaves open are those of the order. */
 void sl_config_plan(const struct sl_config *config, struct sl_plan_config *out);
 

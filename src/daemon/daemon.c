@@ -296,7 +296,7 @@ static int start_cluster(struct daemon *daemon, struct sl_app_options *options,
 static int start_telemetry(struct daemon *daemon, struct sl_app_options *options,
                            struct sl_error *err)
 {
-    if (daemon->config.telemetry.url[0] == '\0' && daemon->config.telemetry.exporters[0] == '\0') {
+    if (!sl_config_measures(&daemon->config)) {
         return 0;
     }
     daemon->telemetry = sl_telemetry_new(&daemon->config, daemon->store, err);
