@@ -147,7 +147,6 @@ static int64_t time_of(int64_t us)
     return us < 0 ? 0 : us < most ? us : most;
 }
 
-/* Reads the fields that are neither text nor list. */
 /* Chained by what no image has, so that ("a", "b") is not ("ab"). */
 static uint32_t workload_of(struct sl_str namespace, const struct sl_container_facts *container)
 {

@@ -35,7 +35,8 @@ static void random_text(const struct sl_key *key, size_t index, struct sl_config
     static const char *const files[] = {"", "/etc/x/tls.crt", "a b#c", "null", "x: y"};
     static const char *const words[] = {"", "admin@cluster", "arn:aws:eks:1:cluster/x", "~", "'"};
     static const char *const selectors[] = {"", "sliced.dev/partitioning=", "a=b,c=d", "x=null"};
-    static const char *const urls[] = {"", "http://a:1", "https://[::1]/p?q=#x"};
+    static const char *const urls[] = {"", "http://a:1", "https://[::1]/p?q=#x",
+                                       "http://{node}:1/"};
     static const char *const objects[] = {"a", "null", "x-1.y", "0"};
     char text[80];
     if (key->type == SL_KEY_PATH) {
@@ -45,7 +46,7 @@ static void random_text(const struct sl_key *key, size_t index, struct sl_config
     } else if (key->type == SL_KEY_OBJECT) {
         (void)snprintf(text, sizeof(text), "%s", random_of(objects, 4));
     } else if (key->type == SL_KEY_URL) {
-        (void)snprintf(text, sizeof(text), "%s", random_of(urls, 3));
+        (void)snprintf(text, sizeof(text), "%s", random_of(urls, 4));
     } else if (key->type == SL_KEY_SELECTOR) {
         (void)snprintf(text, sizeof(text), "%s", random_of(selectors, 4));
     } else if (key->type == SL_KEY_ADDRESS) {
@@ -124,7 +125,10 @@ static void random_config(struct sl_config *config)
     if (config->server.max_connections < config->server.threads) {
         config->server.max_connections = config->server.threads;
     }
-    if (config->telemetry.url[0] == '\0') {
+    if (config->telemetry.url[0] != '\0' || strchr(config->telemetry.exporters, '{') == NULL) {
+        config->telemetry.exporters[0] = '\0';
+    }
+    if (!sl_config_measures(config)) {
         config->telemetry.sharing = SL_SHARING_ASKS;
     }
     if (config->log.pod[0] != '\0') {
