@@ -658,3 +658,36 @@ def test_removed_by_the_documented_steps_no_pod_is_stuck(cluster, gated):
     finally:
         cluster.plane.stop_scheduler()
         cluster.start_scheduler()
+
+
+# ---- what is usual ----
+
+def test_what_is_usual_for_an_owner_is_said_and_decides_nothing(cluster, gated):
+    """A Job of that name has run before, thrice and shortly; its pods and those behind them are told so."""
+    cluster.add(gpus.node("n1", {GPU: 1}, gpus.gpu_labels("Tesla-T4", 1, 15360)))
+    daemon = gated(merge(FIFO, {"queue": {"learnRuntime": True}}))
+    jobs = "/apis/batch/v1/namespaces/default/jobs"
+    short = gpus.job("usual", {GPU: 1}, runs="3s")
+    short["spec"].update({"completions": 3, "parallelism": 1})
+    cluster.add(short)
+    wait_for("three have run", lambda: cluster.plane.get(f"{jobs}/usual").get("status", {}).get("succeeded") == 3, 90)
+    cluster.plane.delete(f"{jobs}/usual", 0, "Background")
+    wait_for("they are gone", lambda: not cluster.pods())
+    longer = gpus.job("usual", {GPU: 1})  # runs on
+    longer["spec"].update({"completions": 2, "parallelism": 2})
+    cluster.add(longer)
+    wait_for("one runs", lambda: any(pod["status"].get("phase") == "Running" for pod in cluster.pods().values()))
+    cluster.add(gpus.pod("behind", {GPU: 1}))
+
+    def told():
+        found = {name.split("-")[0]: each for name, each in rows(daemon).items()}
+        assert 2 <= found["usual"]["usualRuntimeSeconds"] <= 30, found["usual"]
+        assert "; usually ends after " in found["usual"]["text"], found["usual"]["text"]
+        assert found["behind"]["usualRuntimeSeconds"] is None
+        assert " if pods run as long as usual" in found["behind"]["text"], found["behind"]["text"]
+        start = found["behind"]["estimatedStart"]
+        assert start["inSeconds"] > 2 * 86400 and start["usuallyAt"] < start["at"], start
+        return True
+    wait_for("what is usual is said", told)
+    time.sleep(3)
+    assert not cluster.pod("behind")["spec"].get("nodeName")

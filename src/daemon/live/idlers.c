@@ -1,5 +1,6 @@
-/* A table of fixed size keeps what owners were told. A pod that loses its place in it, or that a
- * new leader sees, is told of anew under the same name, which the API server takes once. */
+/* A table of fixed size keeps what owners were told. A pod for which it has no place is not told
+ * of; a place is free again when its pod was not seen for long. What a restart or a new leader
+ * tells anew has the same name, which the API server takes once. */
 #include "daemon/live/idlers.h"
 
 #include <stdio.h>
@@ -9,12 +10,14 @@
 #include "util/data/hash.h"
 #include "util/time.h"
 
-enum { TOLD = 8192 /* a power of two */, TEXT_MAX = 640 };
+enum { SETS = 1024, SET = 8, TEXT_MAX = 640 };
 
+static const int64_t forget_us = 2 * SL_HOUR_US; /* above the longest telemetry.interval */
 static const int64_t again_us = SL_MINUTE_US; /* until a deadline that was not set is set again */
 
 struct told {
     uint64_t uid;     /* its hash */
+    int64_t seen_us;  /* last; 0: a free place */
     int64_t since_us; /* of the spell that the owner was told of; 0: of none */
     int64_t end_us;   /* when the pod is ended, if it goes on; 0: it is not */
     bool over;
@@ -22,7 +25,7 @@ struct told {
 
 struct sl_idlers {
     struct sl_idlers_options options;
-    struct told told[TOLD];
+    struct told told[SETS][SET];
 };
 
 struct sl_idlers *sl_idlers_new(const struct sl_idlers_options *options)
@@ -39,14 +42,24 @@ void sl_idlers_free(struct sl_idlers *idlers)
     free(idlers);
 }
 
-static struct told *told_of(struct sl_idlers *idlers, const struct sl_pod *pod)
+/* NULL: there is no place for it. */
+static struct told *told_of(struct sl_idlers *idlers, const struct sl_pod *pod, int64_t now_us)
 {
     uint64_t uid = sl_hash(pod->uid, strlen(pod->uid));
-    struct told *told = &idlers->told[uid & (TOLD - 1)];
-    if (told->uid != uid) {
-        *told = (struct told){.uid = uid};
+    struct told *set = idlers->told[uid % SETS];
+    struct told *oldest = &set[0];
+    for (unsigned i = 0; i < SET; i++) {
+        if (set[i].seen_us > 0 && set[i].uid == uid) {
+            set[i].seen_us = now_us;
+            return &set[i];
+        }
+        oldest = set[i].seen_us < oldest->seen_us ? &set[i] : oldest;
     }
-    return told;
+    if (oldest->seen_us > now_us - forget_us) {
+        return NULL;
+    }
+    *oldest = (struct told){.uid = uid, .seen_us = now_us};
+    return oldest;
 }
 
 static bool owner_tell(const struct sl_idlers *idlers, const struct sl_pod *pod, bool warning,
@@ -116,9 +129,9 @@ void sl_idlers_see(struct sl_idlers *idlers, const struct sl_view *view,
                    const struct sl_resident *resident, const struct sl_pod_use *use, int64_t now_us)
 {
     const struct sl_pod *pod = resident->pod;
-    struct told *told = told_of(idlers, pod);
+    struct told *told = pod->deleting ? NULL : told_of(idlers, pod, now_us);
     bool idle = use->idle_us >= idlers->options.idle_us;
-    if (pod->deleting) {
+    if (told == NULL) {
         return;
     }
     if (idle) {

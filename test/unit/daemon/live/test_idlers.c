@@ -12,6 +12,7 @@ static struct {
     char text[8][900];
     unsigned n;
     unsigned ended;
+    bool counts; /* the notes, and keeps no text */
     bool deaf;
 } g;
 
@@ -20,6 +21,10 @@ static bool tell(void *context, const struct sl_event_note *note)
     (void)context;
     if (g.deaf) {
         return false;
+    }
+    if (g.counts) {
+        g.n++;
+        return true;
     }
     assert_true(g.n < 8);
     assert_int_equal(note->once, strstr(note->note, "is ended") == NULL);
@@ -65,6 +70,8 @@ static int set_up_with(void **state, int64_t deadline_us)
     g.n = 0;
     g.ended = 0;
     g.deaf = false;
+    g.counts = false;
+    (void)rig_view(scene->rig);
     *state = scene;
     return 0;
 }
@@ -129,6 +136,29 @@ static void what_was_not_taken_is_told_again(void **state)
     g.deaf = false;
     see(scene, NOW + SECOND);
     assert_int_equal(g.n, 1);
+}
+
+static void however_many_pods_idle_none_is_told_of_twice(void **state)
+{
+    struct scene *scene = *state;
+    char uid[24];
+    scene->pod->uid = uid;
+    g.counts = true;
+    for (unsigned round = 0; round < 3; round++) {
+        for (unsigned i = 0; i < 20000; i++) { /* more than there are places */
+            (void)snprintf(uid, sizeof(uid), "u-%u", i);
+            sl_idlers_see(scene->idlers, scene->rig->view, &scene->rig->view->resident[0],
+                          &scene->use, NOW + (int64_t)round * 10 * SECOND);
+        }
+        assert_in_range(g.n, 4096, 8192);
+    }
+    unsigned told = g.n;
+    (void)snprintf(uid, sizeof(uid), "u-new");
+    for (unsigned i = 0; i < 2; i++) { /* the others have gone */
+        sl_idlers_see(scene->idlers, scene->rig->view, &scene->rig->view->resident[0], &scene->use,
+                      NOW + 10800 * SECOND);
+    }
+    assert_int_equal(g.n, told + 1);
 }
 
 static void a_pod_that_is_being_deleted_is_left_alone(void **state)
@@ -229,6 +259,7 @@ int main(void)
         TEST(an_owner_is_told_once_of_a_spell),
         TEST(shorter_and_unknown_spells_are_passed_over),
         TEST(what_was_not_taken_is_told_again),
+        TEST(however_many_pods_idle_none_is_told_of_twice),
         TEST(a_pod_that_is_being_deleted_is_left_alone),
         TEST(use_beyond_what_is_declared_is_warned_of_once),
         ENDS(a_pod_with_a_timeout_is_warned_and_then_ended),
