@@ -172,8 +172,9 @@ struct sl_queue_row {
 
 /* Fills *out for a pod for which GPUs may be cut: it lacks room, none are being cut for it, and it
  * has taken every nomination that it had, so that pods which nobody binds do not have a GPU cut
- * again and again. False: it is no such pod. An estimate that is due counts for none: it counts
- * units, and these may be too small. */
+ * again and again. Fills it, too, for a pod that has room and waits for kube-scheduler (has_room).
+ * False: it is no such pod. An estimate that is due counts for none: it counts units, and these may
+ * be too small. */
 bool sl_queue_wants_cut(const struct sl_queue_row *row, int64_t now_us, struct sl_cut_pod *out);
 
 /* Writes the sentence for the pod's owner: "held: 3 pods ahead for nvidia.com/mig-1g.5gb; first is

@@ -46,9 +46,17 @@ def cutting(cluster, rack, gated):
         cluster.plane.delete(object_path(each))
 
 
+# Slices of the sizes that the chart has kube-scheduler ask about, on a GPU of 40 GB.
+SLICES = {SEVENTH: "5gb", QUARTER: "10gb", HALF: "20gb", WHOLE: "40gb"}
+
+
 def made_by(agent, profile):
-    """What the agent makes in the profile's place: a slice of as much memory, "40gb"."""
-    return profile.split(".")[1] if agent == "nos-mps" else profile
+    """What the agent makes in the profile's place, on a GPU of model_of(agent)."""
+    return SLICES[profile] if agent == "nos-mps" else profile
+
+
+def model_of(agent):
+    return A100 if agent == "nos-mps" else A100_80
 
 
 def resource(profile):
@@ -85,7 +93,7 @@ def successes(machine):
 def test_five_small_pods_start_on_a_gpu_that_is_one_large_instance(cluster, rack, cutting, agent):
     """nos' tutorial; under nos in MPS mode one large slice of memory."""
     small, large = made_by(agent, SEVENTH), made_by(agent, WHOLE)
-    machine = rack.add(Machine("gpu-1", A100_80, [[large]], AGENTS[agent]()))
+    machine = rack.add(Machine("gpu-1", model_of(agent), [[large]], AGENTS[agent]()))
     daemon = cutting(ENABLED)
     names = [f"pod-{i}" for i in range(5)]
     with History(cluster.plane) as history:
@@ -138,8 +146,8 @@ def test_each_layout_of_an_a100_is_cut_when_it_is_asked_for(cluster, rack, cutti
 def test_small_to_large_and_back_while_a_pod_runs_on(cluster, rack, cutting, agent):
     """A pod runs all the while on one of the GPUs."""
     small, quarter, half, large = (made_by(agent, each) for each in (SEVENTH, QUARTER, HALF, WHOLE))
-    machines = [Machine(f"gpu-{i}", A100_80, [[half, small], [large]], AGENTS[agent](seconds=SHORT),
-                        told=agent == "mig-manager") for i in range(2)]
+    machines = [Machine(f"gpu-{i}", model_of(agent), [[half, small], [large]],
+                        AGENTS[agent](seconds=SHORT), told=agent == "mig-manager") for i in range(2)]
     rack.add(*machines)
     cutting()
     cluster.add(pod("stays", half, "gpu-0"))
@@ -162,20 +170,20 @@ def test_slices_of_memory_mix_on_one_gpu_and_those_in_use_stay(cluster, rack, cu
     """GPUs that were never cut; then slices come and go beside some that are in use."""
     machine = rack.add(Machine("gpu-1", A100_80, [[], []], MpsPlugin(seconds=SHORT)))
     daemon = cutting(ENABLED)
-    cluster.add(pod("too-large", "81gb"), gpus.pod("two", {resource("5gb"): 2}))
-    cluster.add(pod("a", "10gb"), pod("b", "30gb"), pod("c", "24gb"))
+    cluster.add(gpus.pod("two-of-one-size", {resource("5gb"): 2}))
+    cluster.add(pod("a", "10gb"), pod("b", "40gb"), pod("c", "20gb"))
     pods = cluster.wait_bound("a", "b", "c")
-    places = {name: machine.where(pods[name]) for name in ("a", "c")}
-    assert machine.cut() == [["10gb", "10gb", "24gb", "30gb"], []]
-    cluster.add(pod("d", "80gb"))
-    cluster.wait_bound("d")
+    assert machine.cut() == [["10gb", "10gb", "20gb", "40gb"], []]
+    cluster.add(pod("d", "40gb"))
+    pods.update(cluster.wait_bound("d"))
+    assert machine.cut() == [["10gb", "10gb", "20gb", "40gb"], ["40gb", "40gb"]]
+    places = {name: machine.where(pods[name]) for name in "acd"}
     cluster.delete_pod("b")
-    cluster.add(pod("e", "45gb"))
-    cluster.wait_bound("e")
-    assert machine.cut() == [["10gb", "24gb", "45gb"], ["80gb"]]
+    cluster.add(pod("e", "20gb"), pod("f", "20gb"))
+    cluster.wait_bound("e", "f")
     assert {name: machine.where(pods[name]) for name in places} == places
     assert successes(machine) == daemon.metric("sliced_partition_cuts_total", outcome="Done") == 3
-    # of what was in the ConfigMap only the last order and the one before it are left
+    # keys of orders that no node names any more are gone
     assert len(cluster.plane.get(machine.agent.file.path)["data"]) <= 4
 
 
@@ -300,7 +308,7 @@ def steps(agent, profile, before):
 def test_the_daemon_is_killed_at_each_step_of_a_cut(cluster, rack, cutting, agent):
     """Of two cuts, there and back: 10 or 12 times under each agent."""
     half, large = made_by(agent, HALF), made_by(agent, WHOLE)
-    machine = rack.add(Machine("gpu-1", A100_80, [[large]], AGENTS[agent]()))
+    machine = rack.add(Machine("gpu-1", model_of(agent), [[large]], AGENTS[agent]()))
     daemon = cutting({**merge(AT_ONCE, PATIENCE), "leaderElection": {"enabled": False}})
     with Stroke(cluster) as stroke:
         for name, profile in (("half", half), ("whole", large)):
@@ -333,7 +341,7 @@ def test_a_leader_is_killed_during_a_cut_and_its_successor_ends_it(cluster, rack
 @each_agent
 def test_switched_off_during_a_cut_it_leaves_the_cut_to_the_agent(cluster, rack, cutting, agent):
     half, large = made_by(agent, HALF), made_by(agent, WHOLE)
-    machine = rack.add(Machine("gpu-1", A100_80, [[large]], AGENTS[agent](seconds=1)))
+    machine = rack.add(Machine("gpu-1", model_of(agent), [[large]], AGENTS[agent](seconds=1)))
     daemon = cutting()
     cluster.add(pod("first", half))
     wait_for("the order", lambda: is_ordered(agent, cluster.plane.get(machine.path)))
@@ -364,7 +372,7 @@ def test_a_node_whose_cut_fails_is_left_out_and_its_pod_goes_elsewhere(cluster, 
              for agent, mishaps in MISHAPS.items() for mishap, outcome in mishaps.items()}
     daemon = cutting(merge(AT_ONCE, {"partitioning": {"timeout": "10s", "maxNodes": 2 * len(wrong)}}))
     for name, (agent, mishap, _) in wrong.items():
-        machine = rack.add(Machine(f"bad-{name}", A100_80, [[made_by(agent, WHOLE)]],
+        machine = rack.add(Machine(f"bad-{name}", model_of(agent), [[made_by(agent, WHOLE)]],
                                    AGENTS[agent](seconds=SHORT), labels={"pair": name}))
         machine.agent.mishaps.append(mishap)
         made = pod(name, made_by(agent, HALF))
@@ -378,8 +386,8 @@ def test_a_node_whose_cut_fails_is_left_out_and_its_pod_goes_elsewhere(cluster, 
         wait_for(f"{name} is told", told)
         cluster.wait_event(f"bad-{name}", outcome, source="sliced")
         assert daemon.metric("sliced_partition_cuts_total", outcome=outcome) >= 1
-    rack.add(*(Machine(f"good-{name}", A100_80, [[made_by(agent, WHOLE)]], AGENTS[agent](seconds=SHORT),
-                       labels={"pair": name}) for name, (agent, _, _) in wrong.items()))
+    rack.add(*(Machine(f"good-{name}", model_of(agent), [[made_by(agent, WHOLE)]],
+                       AGENTS[agent](seconds=SHORT), labels={"pair": name}) for name, (agent, _, _) in wrong.items()))
     pods = cluster.wait_bound(*wrong)
     assert {name: pods[name]["spec"]["nodeName"] for name in wrong} == {
         name: f"good-{name}" for name in wrong}

@@ -50,6 +50,7 @@ static void candidate_add(struct sl_cutter *cutter, size_t i, struct sl_cut_devi
     candidate->view = i;
     candidate->ready_us = input->now_us + input->site[i].seconds_us;
     candidate->opened = false;
+    candidate->held = false;
     candidate->out = false;
     for (unsigned d = 0; d < candidate->node.n; d++) {
         device[d].weight = weights_of(cutter, device[d].model);
@@ -87,11 +88,14 @@ int sl_cut_read_candidates(struct sl_cutter *cutter)
 
 void sl_cut_reset_candidates(struct sl_cutter *cutter)
 {
-    for (size_t i = 0; i < cutter->n_opened; i++) {
-        struct sl_cut_candidate *candidate = &cutter->candidate[cutter->opened[i]];
-        candidate->started = (struct sl_host_use){0};
-        sl_cut_node_reset(&candidate->node);
-        candidate->opened = false;
+    for (size_t i = 0; i < cutter->n_candidates; i++) {
+        struct sl_cut_candidate *candidate = &cutter->candidate[i];
+        if (candidate->opened || candidate->held) {
+            candidate->started = (struct sl_host_use){0};
+            sl_cut_node_reset(&candidate->node);
+            candidate->opened = false;
+            candidate->held = false;
+        }
     }
     cutter->n_opened = 0;
 }

@@ -164,7 +164,8 @@ size_t sl_cut_find_drains(struct sl_cutter *cutter)
     }
     for (size_t i = 0; i < input->n_pods && n < most && looked < PODS; i++) {
         const struct sl_pod *pod = input->pod[i].pod;
-        if (cutter->place[i] >= 0 || (before != NULL && sl_pod_same_ask(before, pod))) {
+        if (cutter->place[i] >= 0 || input->pod[i].has_room ||
+            (before != NULL && sl_pod_same_ask(before, pod))) {
             continue;
         }
         int64_t *own = sl_cut_tally_at(&cutter->looked, sl_cut_space(pod));

@@ -91,7 +91,7 @@ static void look_ahead(struct sl_cutter *cutter, struct outlook *out, size_t fir
     for (size_t i = first; i < input->n_pods && tried < AHEAD; i++, tried++) {
         const struct sl_cut_pod *pod = &input->pod[i];
         struct sl_ask ask;
-        if (sl_cut_is_ahead(candidate, pod) && sl_cut_ask(pod->pod, &ask) &&
+        if (!pod->has_room && sl_cut_is_ahead(candidate, pod) && sl_cut_ask(pod->pod, &ask) &&
             sl_cut_take(cutter, candidate, pod->pod, &ask, ask.n > 1)) {
             out->served |= UINT64_C(1) << (AHEAD - 1 - tried);
             seconds +=

@@ -18,6 +18,7 @@ struct sl_cut_candidate {
     size_t view;                /* index */
     int64_t ready_us;           /* when a cut begun now is done */
     bool opened;
+    bool held; /* a pod that has room there is counted on it */
     bool out;
 };
 

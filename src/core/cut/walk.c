@@ -1,22 +1,60 @@
 /* Walks the pods in order. What a node cannot give once it cannot give later: its room only
  * shrinks. So an ask that failed is not tried again. */
+#include "core/cut/node/finish.h"
+#include "core/cut/node/place.h"
 #include "core/cut/planner.h"
 #include "sliced/constraint.h"
 
 /* Identifies pods that every node answers alike. */
-static uint64_t ask_key(const struct sl_pod *pod, const struct sl_ask *ask)
+static uint64_t ask_key(const struct sl_cut_pod *wanting, const struct sl_ask *ask)
 {
+    const struct sl_pod *pod = wanting->pod;
     struct {
+        uint64_t has_room;
         uint64_t constraints;
         uint64_t item[SL_ASK_ITEMS_MAX][3];
-    } text = {.constraints = pod->constraints == NULL ? 0 : pod->constraints->digest};
+    } text = {.has_room = wanting->has_room,
+              .constraints = pod->constraints == NULL ? 0 : pod->constraints->digest};
     for (unsigned i = 0; i < ask->n; i++) {
         const struct sl_ask_item *item = &ask->item[i];
         text.item[i][0] = item->key;
         text.item[i][1] = (uint64_t)item->count;
         text.item[i][2] = (uint64_t)(uint32_t)item->least_mib << 32 | (uint32_t)item->memory_mib;
     }
-    return sl_hash((const char *)&text, sizeof(text.constraints) + ask->n * sizeof(text.item[0]));
+    return sl_hash((const char *)&text, sizeof(text.has_room) + sizeof(text.constraints) +
+                                            ask->n * sizeof(text.item[0]));
+}
+
+static bool node_changes(const struct sl_cut_node *node)
+{
+    struct sl_cut cut[SL_NODE_DEVICES_MAX];
+    return sl_cut_node_finish(node, 0, cut, NULL) > 0;
+}
+
+/* Sets aside what a pod that has room would take; false: no node that may be cut has it. Else two
+ * pods that kube-scheduler does not take yet could have a GPU remade for one another, to and fro.
+ */
+static bool hold_room(struct sl_cutter *cutter, const struct sl_pod *pod, const struct sl_ask *ask)
+{
+    for (size_t i = 0; i < cutter->n_candidates && cutter->work > 0; i++) {
+        struct sl_cut_candidate *candidate = &cutter->candidate[i];
+        const struct sl_host_use started = candidate->started;
+        struct sl_cut_saved saved = {0};
+        if (candidate->opened || candidate->out) {
+            continue;
+        }
+        sl_cut_node_save(&candidate->node, &saved);
+        if (!sl_cut_take(cutter, candidate, pod, ask, false)) {
+            continue;
+        }
+        if (!node_changes(&candidate->node)) {
+            candidate->held = true;
+            return true;
+        }
+        sl_cut_node_restore(&candidate->node, &saved);
+        candidate->started = started;
+    }
+    return false;
 }
 
 static int64_t place_pod(struct sl_cutter *cutter, size_t i, const struct sl_ask *ask)
@@ -49,14 +87,17 @@ void sl_cut_walk(struct sl_cutter *cutter)
         if (cutter->work <= 0 || !sl_cut_ask(pod, &ask)) {
             continue;
         }
-        int64_t *failed = sl_cut_tally_at(&cutter->failed, ask_key(pod, &ask));
+        int64_t *failed = sl_cut_tally_at(&cutter->failed, ask_key(&input->pod[i], &ask));
         int64_t *spent = sl_cut_spent(cutter, pod);
         if (*failed >= sl_cut_latest(&input->pod[i]) || spent == NULL) {
             continue;
         }
         int64_t before = cutter->work;
-        cutter->place[i] = (int32_t)place_pod(cutter, i, &ask);
-        if (cutter->place[i] < 0) {
+        bool held = input->pod[i].has_room && hold_room(cutter, pod, &ask);
+        if (!input->pod[i].has_room) {
+            cutter->place[i] = (int32_t)place_pod(cutter, i, &ask);
+        }
+        if (cutter->place[i] < 0 && !held) {
             *failed = sl_cut_latest(&input->pod[i]);
         }
         *spent += before - cutter->work;

@@ -24,6 +24,7 @@ struct wish {
     struct sl_cut_pod *pod;
     size_t n;
     size_t cap;
+    bool wants;  /* some pod is served by a cut alone */
     bool failed; /* out of memory */
     int64_t now_us;
 };
@@ -40,6 +41,7 @@ static void add_row(void *context, const struct sl_queue_row *row)
         return;
     }
     wish->pod[wish->n++] = pod;
+    wish->wants = wish->wants || !pod.has_room;
 }
 
 /* ---- the nodes ---- */
@@ -287,7 +289,7 @@ int64_t sl_cut_want(struct sl_partitioner *partitioner, const struct sl_snapshot
         (void)sl_planner_visit(partitioner->planner, now_us, SIZE_MAX, add_row, &wish);
     }
     int64_t wake_us = INT64_MAX;
-    if (wish.n > 0 && !wish.failed) {
+    if (wish.wants && !wish.failed) {
         wake_us = plan_cuts(partitioner, snapshot, &wish, now_us);
     } else {
         const struct sl_cut_output nothing = {.n_plans = 0};

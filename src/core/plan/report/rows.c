@@ -191,9 +191,11 @@ bool sl_queue_wants_cut(const struct sl_queue_row *row, int64_t now_us, struct s
     bool known = row->estimate != SL_ESTIMATE_NONE && row->start_us > now_us;
     *out = (struct sl_cut_pod){
         .pod = row->pod,
+        .has_room = row->reason == SL_HOLD_PACE,
         .timeout_us = row->timeout_us,
         .start_us = known ? row->start_us : 0,
         .latest_us = row->latest_start_us,
     };
-    return row->state == SL_QUEUE_HELD && row->reason == SL_HOLD_NO_ROOM && row->expiries == 0;
+    return row->state == SL_QUEUE_HELD && row->expiries == 0 &&
+           (row->reason == SL_HOLD_NO_ROOM || out->has_room);
 }

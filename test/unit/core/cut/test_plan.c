@@ -40,6 +40,33 @@ static void the_pod_ahead_is_worth_more_than_all_behind(void **state)
     assert_string_equal(rig_told(rig), "node-0: GPU 0 into 1x 7g.40gb: 0\n");
 }
 
+/* kube-scheduler takes no pods at the moment: each of two pods has room in turn, and the GPU would
+ * be remade for the other one, to and fro. */
+static void what_a_pod_ahead_could_have_is_not_cut_for_one_behind(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)MANAGED(rig, A100, "7g.40gb");
+    rig_wait(rig, "mig-7g.40gb=1", NULL)->has_room = true;
+    (void)rig_wait(rig, "mig-1g.5gb=1", NULL);
+    assert_string_equal(rig_told(rig), "");
+    rig_clear(rig);
+    (void)MANAGED(rig, A100, "1g.5gb 1g.5gb 1g.5gb 1g.5gb 1g.5gb 1g.5gb 1g.5gb");
+    (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
+    rig_wait(rig, "mig-1g.5gb=1", NULL)->has_room = true;
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 1x 7g.40gb: 0\n");
+}
+
+static void what_it_leaves_is_cut(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)MANAGED(rig, A100, "7g.40gb", "7g.40gb");
+    rig_wait(rig, "mig-7g.40gb=1", NULL)->has_room = true;
+    rig_wait(rig, "mig-7g.40gb=9", NULL)->has_room = true; /* it has none where GPUs may be cut */
+    (void)rig_wait(rig, "mig-1g.5gb=1", NULL);
+    (void)rig_wait(rig, "mig-3g.20gb=2", NULL);
+    assert_string_equal(rig_told(rig), "node-0: GPU 1 into 7x 1g.5gb: 2\n");
+}
+
 static void a_device_with_a_pool_in_use_is_left_alone(void **state)
 {
     struct cut_rig *rig = *state;
@@ -447,6 +474,9 @@ static void a_node_shows_a_cut_once_devices_and_allocatable_agree(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(what_a_pod_ahead_could_have_is_not_cut_for_one_behind,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_it_leaves_is_cut, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nothing_waits_nothing_is_cut, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_free_gpu_is_cut_for_pods_that_wait, set_up, tear_down),
         cmocka_unit_test_setup_teardown(several_profiles_share_a_gpu, set_up, tear_down),

@@ -145,6 +145,56 @@ static void an_instance_that_sliced_may_have_cut_is_waited_for(void **state)
     assert_string_equal(plan_rig_state(rig, "small"), "Held NoRoom");
 }
 
+static void a_slice_of_memory_that_sliced_may_have_cut_is_waited_for(void **state)
+{
+    struct plan_rig *rig = *state;
+    struct plan_rig_node *n = plan_rig_node(rig, "n1", 1);
+    n->node.partition.actuator = SL_ACTUATOR_NOS_MPS;
+    n->device[0].memory_mib = 40960;
+    plan_rig_put(rig, plan_rig_pod(rig, "small", "nvidia.com/gpu-7gb", 1, 100));
+    plan_rig_put(rig, plan_rig_pod(rig, "all", "nvidia.com/gpu-40gb", 1, 100));
+    plan_rig_put(rig, plan_rig_pod(rig, "more", "nvidia.com/gpu-41gb", 1, 100));
+    plan_rig_put(rig, plan_rig_pod(rig, "two", "nvidia.com/gpu-7gb", 2, 100));
+    assert_string_equal(plan_rig_plan(rig), "refuse more: Never\nrefuse two: Never\n");
+    assert_string_equal(plan_rig_state(rig, "small"), "Held NoRoom");
+    assert_string_equal(plan_rig_state(rig, "all"), "Held NoRoom");
+}
+
+struct wishes {
+    char text[256];
+    int64_t now_us;
+};
+
+static void note_wish(void *context, const struct sl_queue_row *row)
+{
+    struct wishes *wishes = context;
+    struct sl_cut_pod pod;
+    bool wants = sl_queue_wants_cut(row, wishes->now_us, &pod);
+    size_t len = strlen(wishes->text);
+    (void)snprintf(wishes->text + len, sizeof(wishes->text) - len, "%s %s\n", row->pod->name,
+                   !wants         ? "wants nothing"
+                   : pod.has_room ? "has room"
+                                  : "wants a cut");
+}
+
+/* Else a GPU on which one of them could start would be cut for the other. */
+static void pods_that_kube_scheduler_does_not_take_yet_keep_their_room(void **state)
+{
+    struct plan_rig *rig = *state;
+    struct wishes wishes = {.now_us = rig->now_us};
+    struct plan_rig_node *n = plan_rig_node(rig, "n1", 1);
+    n->node.dynamic_mig = true;
+    n->node.partition.actuator = SL_ACTUATOR_NOS_MIG;
+    n->device[0].model = sl_mig_model_find(SL_STR("NVIDIA-A100-SXM4-40GB"), 0);
+    plan_rig_put(rig, plan_rig_pod(rig, "whole", GPU, 1, 100));
+    plan_rig_put(rig, plan_rig_pod(rig, "small", "nvidia.com/mig-1g.5gb", 1, 100));
+    plan_rig_cluster(rig);
+    assert_string_equal(plan_rig_run(rig, 0), "");
+    (void)sl_planner_visit(rig->planner, rig->now_us, 10, note_wish, &wishes);
+    assert_non_null(strstr(wishes.text, "whole has room\n"));
+    assert_non_null(strstr(wishes.text, "small wants a cut\n"));
+}
+
 static void each_resource_that_none_offers_has_its_pods_for_an_autoscaler(void **state)
 {
     struct plan_rig *rig = *state;
@@ -249,6 +299,8 @@ int main(void)
         PLAN_TEST(a_pod_is_refused_only_while_no_node_could_take_it),
         PLAN_TEST(a_resource_that_a_node_comes_to_offer_has_a_lane_of_its_own),
         PLAN_TEST(an_instance_that_sliced_may_have_cut_is_waited_for),
+        PLAN_TEST(a_slice_of_memory_that_sliced_may_have_cut_is_waited_for),
+        PLAN_TEST(pods_that_kube_scheduler_does_not_take_yet_keep_their_room),
         PLAN_TEST(each_resource_that_none_offers_has_its_pods_for_an_autoscaler),
         PLAN_TEST(pods_that_their_constraints_exclude_look_at_what_has_changed),
         PLAN_TEST(a_namespace_has_a_share_of_a_run),
