@@ -386,6 +386,10 @@ def test_a_node_whose_cut_fails_is_left_out_and_its_pod_goes_elsewhere(cluster, 
         wait_for(f"{name} is told", told)
         cluster.wait_event(f"bad-{name}", outcome, source="sliced")
         assert daemon.metric("sliced_partition_cuts_total", outcome=outcome) >= 1
+    rows = daemon.get("/api/v1/partitions?output=table")[1].splitlines()
+    assert rows[0].split() == ["NODE", "ACTUATOR", "GPU", "INSTANCES", "STATE", "CUT", "PODS", "WHY"]
+    assert {row.split()[0]: row.split()[-1] for row in rows[1:]} == {
+        f"bad-{name}": outcome for name, (_, _, outcome) in wrong.items()}
     rack.add(*(Machine(f"good-{name}", model_of(agent), [[made_by(agent, WHOLE)]],
                        AGENTS[agent](seconds=SHORT), labels={"pair": name}) for name, (agent, _, _) in wrong.items()))
     pods = cluster.wait_bound(*wrong)

@@ -10,11 +10,12 @@
 
 enum { LIMIT_DEFAULT = 500, LIMIT_MAX = 5000, CUT_TEXT = 256 };
 
-/* The instances of one profile on one device. */
+/* The instances of one profile on one device, or the slices of one size. */
 struct group {
     const struct sl_mig_profile *profile;
     unsigned n;
     unsigned used;
+    const char *resource; /* of slices; else NULL */
 };
 
 /* Counts the device's instances by profile, in their order; returns how many groups there are. */
@@ -29,6 +30,12 @@ static unsigned count_groups(const struct sl_view *view, unsigned device,
             continue;
         }
         unsigned at = 0;
+        if (instance->slices > 0) {
+            group[n++] = (struct group){.n = instance->slices,
+                                        .used = (unsigned)view->instance_used[i],
+                                        .resource = node->pool[instance->pool].resource};
+            continue;
+        }
         while (at < n && group[at].profile != instance->profile) {
             at++;
         }
@@ -41,9 +48,13 @@ static unsigned count_groups(const struct sl_view *view, unsigned device,
     return n;
 }
 
-static const char *profile_name(const struct sl_mig_profile *profile)
+/* "7g.80gb", "10gb", "unknown" */
+static const char *group_name(const struct group *group)
 {
-    return profile == NULL ? "unknown" : profile->name;
+    if (group->resource != NULL) {
+        return strrchr(group->resource, '-') + 1; /* of "nvidia.com/gpu-10gb" */
+    }
+    return group->profile == NULL ? "unknown" : group->profile->name;
 }
 
 /* "7x 1g.10gb (2 used)", "whole", "no instance" */
@@ -55,7 +66,7 @@ static void device_text(const struct sl_view *view, unsigned device, char *out, 
     (void)snprintf(out, size, "%s", view->node->device[device].mig ? "no instance" : "whole");
     for (unsigned i = 0; i < n && len < size; i++) {
         int wrote = snprintf(out + len, size - len, "%s%ux %s", i == 0 ? "" : ", ", group[i].n,
-                             profile_name(group[i].profile));
+                             group_name(&group[i]));
         len += wrote > 0 ? (size_t)wrote : 0;
         if (group[i].used > 0 && len < size) {
             wrote = snprintf(out + len, size - len, " (%u used)", group[i].used);
@@ -88,7 +99,7 @@ static void write_devices(struct sl_writer *w, const struct sl_view *view)
         sl_write_member_array(w, "instances");
         for (unsigned i = 0; i < n; i++) {
             sl_write_object(w);
-            sl_write_member_text(w, "profile", profile_name(group[i].profile));
+            sl_write_member_text(w, "profile", group_name(&group[i]));
             sl_write_member_i64(w, "count", group[i].n);
             sl_write_member_i64(w, "used", group[i].used);
             sl_write_object_end(w);

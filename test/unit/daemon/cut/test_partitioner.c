@@ -374,6 +374,72 @@ static void nothing_is_cut_again_for_a_pod_that_did_not_take_its_nomination(void
     assert_int_equal(rig->n_written, 2);
 }
 
+/* GPU 0 is one large instance, GPU 1 seven small ones. */
+static void put_two_gpus(struct rig *rig)
+{
+    struct sl_pair label[4] = {
+        {SL_STR("nvidia.com/gpu.product"), SL_STR(PRODUCT), NULL},
+        {SL_STR("nvidia.com/gpu.count"), SL_STR("2"), &label[0]},
+        {SL_STR("nvidia.com/gpu.memory"), SL_STR("81920"), &label[1]},
+        {SL_STR("nvidia.com/mig.strategy"), SL_STR("mixed"), &label[2]},
+    };
+    struct sl_pair allocatable[2] = {{SL_STR(LARGE), SL_STR("1"), NULL},
+                                     {SL_STR(SMALL), SL_STR("7"), &allocatable[0]}};
+    struct sl_instance_facts instance[8] = {{SL_STR("7g.80gb"), -1, NULL}};
+    struct sl_device_facts device[2] = {{.mig = true, .instances = &instance[0]},
+                                        {.index = 1, .mig = true, .next = &device[0]}};
+    for (unsigned i = 1; i < 8; i++) {
+        instance[i] = (struct sl_instance_facts){SL_STR("1g.10gb"), -1, device[1].instances};
+        device[1].instances = &instance[i];
+    }
+    const struct sl_node_facts facts = {.name = SL_STR("n"),
+                                        .labels = &label[3],
+                                        .allocatable = &allocatable[1],
+                                        .capacity = &allocatable[1],
+                                        .devices = &device[1],
+                                        .actuator = SL_ACTUATOR_MIG_MANAGER};
+    struct sl_node *node = sl_node_new(&facts, NULL);
+    assert_non_null(node);
+    assert_int_equal(sl_store_put_node(rig->queue.store, node, NULL), 0);
+}
+
+static unsigned refused(struct rig *rig)
+{
+    struct sl_buf text;
+    sl_buf_init(&text, SIZE_MAX);
+    sl_partitioner_write_metrics(rig->partitioner, &text);
+    sl_buf_putc(&text, '\0');
+    const char *at = strstr(text.data, "what=\"refused\"} ");
+    assert_non_null(at);
+    unsigned n = (unsigned)strtoul(strchr(at, '}') + 1, NULL, 10);
+    sl_buf_free(&text);
+    return n;
+}
+
+/* The kubelet may be about to give a pod its units: the store looks closer than the plan. */
+static void a_node_that_the_store_refuses_is_left_alone_for_a_while(void **state)
+{
+    struct rig *rig = *state;
+    put_two_gpus(rig);
+    rig_put(&rig->queue, (struct rig_pod){.name = "comes", .node = "n", .resource = SMALL});
+    rig_put(&rig->queue,
+            (struct rig_pod){.name = "waits", .gated = true, .resource = "nvidia.com/mig-3g.40gb"});
+    for (unsigned i = 0; i < 30; i++) { /* 3 s */
+        (void)rig_later(&rig->queue, SECOND / 10);
+    }
+    assert_int_equal(refused(rig), 1);
+    for (unsigned i = 0; i < 50; i++) {
+        (void)rig_later(&rig->queue, SECOND / 10);
+    }
+    assert_int_equal(refused(rig), 2);
+    assert_int_equal(rig->n_written, 0);
+    assert_int_equal(status_of(rig).phase, SL_PHASE_IDLE);
+    assert_int_equal(status_of(rig).failures, 0);
+    rig_delete(&rig->queue, "comes");
+    await_write(rig, 0);
+    assert_int_equal(rig->written[0].step, SL_CUT_ORDER);
+}
+
 static int setup(void **state)
 {
     static struct rig rig;
@@ -404,6 +470,7 @@ int main(void)
         TEST(nothing_is_cut_again_for_a_pod_that_did_not_take_its_nomination),
         TEST(a_cut_that_failed_long_ago_is_ordered_again),
         TEST(pods_that_come_within_the_window_share_a_cut),
+        TEST(a_node_that_the_store_refuses_is_left_alone_for_a_while),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,11 +33,13 @@ struct scene {
 struct shown {
     const char *resource;
     const char *units;
-    const char *config; /* nvidia.com/mig.config */
-    const char *state;  /* nvidia.com/mig.config.state */
-    const char *cut;    /* sliced.dev/cut */
-    const char *spec;   /* nos: spec-partitioning-plan */
-    const char *status; /* nos: status-partitioning-plan */
+    const char *config;  /* nvidia.com/mig.config */
+    const char *state;   /* nvidia.com/mig.config.state */
+    const char *cut;     /* sliced.dev/cut */
+    const char *spec;    /* nos: spec-partitioning-plan */
+    const char *status;  /* nos: status-partitioning-plan */
+    const char *reports; /* nos: status-gpu-0-1g.10gb-free */
+    unsigned planned;    /* small instances in sliced.dev/cut-devices */
     enum sl_actuator actuator;
 };
 
@@ -51,8 +53,16 @@ static void show(struct scene *scene, struct shown shown)
         {SL_STR("nvidia.com/mig.config"), sl_str_of(shown.config), &label[3]},
         {SL_STR("nvidia.com/mig.config.state"), sl_str_of(shown.state), &label[4]},
     };
+    struct sl_pair reported = {SL_STR("nos.nebuly.com/status-gpu-0-1g.10gb-free"),
+                               sl_str_of(shown.reports), NULL};
+    struct sl_instance_facts small[8] = {{.next = NULL}};
+    struct sl_device_facts planned = {.mig = true};
+    for (unsigned i = 0; i < shown.planned; i++) {
+        small[i] = (struct sl_instance_facts){SL_STR("1g.10gb"), -1, planned.instances};
+        planned.instances = &small[i];
+    }
     struct sl_pair annotation[3] = {
-        {SL_STR("sliced.dev/cut"), sl_str_of(shown.cut), NULL},
+        {SL_STR("sliced.dev/cut"), sl_str_of(shown.cut), shown.reports != NULL ? &reported : NULL},
         {SL_STR("nos.nebuly.com/spec-partitioning-plan"), sl_str_of(shown.spec), &annotation[0]},
         {SL_STR("nos.nebuly.com/status-partitioning-plan"), sl_str_of(shown.status),
          &annotation[1]},
@@ -70,6 +80,7 @@ static void show(struct scene *scene, struct shown shown)
                                             : NULL,
         .allocatable = &allocatable,
         .capacity = &allocatable,
+        .planned = shown.planned > 0 ? &planned : NULL,
         .actuator = shown.actuator == SL_ACTUATOR_NONE ? SL_ACTUATOR_MIG_MANAGER : shown.actuator};
     sl_node_unref(scene->node);
     scene->node = sl_node_new(&facts, NULL);
@@ -390,6 +401,63 @@ static void after_a_restart_the_node_says_what_is_under_way(void **state)
     assert_ends(&scene, SL_CUT_DONE);
 }
 
+/* The agent's report says what it made, and allocatable agrees: there is nothing to wait for. */
+static void after_a_restart_the_report_of_nos_agent_ends_a_cut_at_once(void **state)
+{
+    static const struct shown rows[] = {
+        {.resource = SMALL, .units = "7", .reports = "6"}, /* allocatable is behind */
+        {.resource = SMALL, .units = "7", .reports = "7"},
+    };
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        struct scene scene = {.now_us = MINUTE};
+        struct shown shown = rows[i];
+        shown.cut = "sliced-1-1";
+        shown.spec = "sliced-1-1";
+        shown.status = "sliced-1-1";
+        shown.actuator = SL_ACTUATOR_NOS_MIG;
+        show(&scene, shown);
+        assert_true(sl_cut_run_resume(&scene.run, scene.node, scene.now_us));
+        assert_int_equal(step(&scene), i == 0 ? SL_CUT_WAIT : SL_CUT_FINISH);
+        sl_node_unref(scene.node);
+    }
+}
+
+static void after_a_restart_the_plan_that_the_node_keeps_ends_a_cut_at_once(void **state)
+{
+    struct scene scene = {.now_us = MINUTE};
+    (void)state;
+    show(&scene, (struct shown){.resource = SMALL,
+                                .units = "7",
+                                .config = "sliced-1-1",
+                                .state = "success",
+                                .cut = "sliced-1-1",
+                                .planned = 7});
+    assert_true(sl_cut_run_resume(&scene.run, scene.node, scene.now_us));
+    assert_int_equal(step(&scene), SL_CUT_FINISH);
+    assert_ends(&scene, SL_CUT_DONE);
+}
+
+/* nos' agent may still delete what a pod would be given. */
+static void a_node_is_left_when_nos_agent_has_answered(void **state)
+{
+    struct scene scene;
+    struct shown shown = {.resource = LARGE, .units = "1", .status = "8"};
+    (void)state;
+    begin_as(&scene, SL_ACTUATOR_NOS_MIG);
+    sl_cut_run_wrote(&scene.run, SL_CUT_WRITTEN, scene.now_us);
+    shown.cut = scene.run.name;
+    shown.spec = scene.run.name;
+    shown.actuator = SL_ACTUATOR_MIG_MANAGER; /* it is another's now */
+    show(&scene, shown);
+    assert_int_equal(later(&scene, MINUTE), SL_CUT_WAIT);
+    assert_true(sl_node_is_cut(scene.node));
+    shown.status = scene.run.name;
+    show(&scene, shown);
+    assert_int_equal(later(&scene, SECOND), SL_CUT_FINISH);
+    assert_ends(&scene, SL_CUT_LEFT);
+}
+
 static void a_node_that_is_not_selected_any_more_is_left(void **state)
 {
     struct scene scene;
@@ -508,6 +576,9 @@ int main(void)
         cmocka_unit_test(an_order_that_failed_is_written_again),
         cmocka_unit_test(the_mark_is_taken_off_however_often_that_fails),
         cmocka_unit_test(after_a_restart_the_node_says_what_is_under_way),
+        cmocka_unit_test(after_a_restart_the_report_of_nos_agent_ends_a_cut_at_once),
+        cmocka_unit_test(after_a_restart_the_plan_that_the_node_keeps_ends_a_cut_at_once),
+        cmocka_unit_test(a_node_is_left_when_nos_agent_has_answered),
         cmocka_unit_test(a_node_that_is_not_selected_any_more_is_left),
         cmocka_unit_test(a_node_at_work_is_left_when_its_agent_has_ended),
         cmocka_unit_test(a_node_that_is_not_selected_any_more_is_ordered_nothing),
