@@ -69,16 +69,6 @@ static bool nothing_in_use(const struct sl_view *view)
     return view->n_residents == 0;
 }
 
-bool sl_cut_report_lags(const struct sl_view *view, unsigned pool)
-{
-    int64_t reported = 0;
-    for (unsigned i = 0; i < view->node->n_instances; i++) {
-        const struct sl_instance *instance = &view->node->instance[i];
-        reported += instance->pool == pool ? instance->in_use : 0;
-    }
-    return reported < view->pool_used[pool];
-}
-
 /* ---- devices ---- */
 
 static void device_start(struct sl_cut_device *device, const struct sl_device *from)
@@ -145,16 +135,6 @@ static bool read_unknown(struct sl_cut_node *node)
             (struct sl_cut_device){.model = from->model, .index = (uint16_t)d, .may_change = true};
     }
     return true;
-}
-
-bool sl_cut_devices_are_known(const struct sl_node *node)
-{
-    bool known = node->n_devices > 0;
-    for (unsigned p = 0; p < node->n_pools; p++) {
-        known = known && node->pool[p].on_devices;
-    }
-    return known && (node->layout == SL_LAYOUT_ANNOTATED || node->partition.n_gpus == 0 ||
-                     node->partition.n_gpus == node->n_devices);
 }
 
 static const char *read_for_mig_manager(struct sl_cut_node *node)
