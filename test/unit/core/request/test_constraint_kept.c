@@ -36,9 +36,18 @@ static void digests_tell_constraints_and_sites_apart(void **state)
     struct rig *rig = *state;
     uint64_t seen[32];
     size_t n = 0;
-    static const char *const terms[] = {"a In b",        "a In c",        "a NotIn b", "a In b,c",
-                                        "a In b|c In d", "a In b;c In d", "a Exists",  "a In b,d",
-                                        "a In d,c",      "a In b;e In d"};
+    static const char *const terms[] = {"a In b",
+                                        "a In c",
+                                        "a NotIn b",
+                                        "a In b,c",
+                                        "a In b|c In d",
+                                        "a In b;c In d",
+                                        "a Exists",
+                                        "a In b,d",
+                                        "a In d,c",
+                                        "a In b;e In d",
+                                        "a In b;c In d|e In f",
+                                        "a In b|c In d;e In f"};
     for (size_t i = 0; i < sizeof(terms) / sizeof(terms[0]); i++) {
         require(rig, terms[i]);
         seen[n++] = constraints_of(rig)->digest;

@@ -230,6 +230,10 @@ static void ceil_and_milli_round_away_from_zero(void **state)
     assert_int_equal(v, 2);
     assert_int_equal(sl_quantity_milli(parsed("-1001u"), &v), SL_QUANTITY_OK);
     assert_int_equal(v, -2);
+    assert_int_equal(sl_quantity_milli(parsed("1n"), &v), SL_QUANTITY_OK);
+    assert_int_equal(v, 1);
+    assert_int_equal(sl_quantity_milli(parsed("-1n"), &v), SL_QUANTITY_OK);
+    assert_int_equal(v, -1);
     assert_int_equal(sl_quantity_milli(parsed("2.5"), &v), SL_QUANTITY_OK);
     assert_int_equal(v, 2500);
     assert_int_equal(sl_quantity_milli(parsed("9223372036854775.807"), &v), SL_QUANTITY_OK);

@@ -62,6 +62,22 @@ static void what_a_pod_asks_for_on_a_gpu_is_taken_in_mib(void **state)
     assert_int_equal(judged(scene).over_mib, SL_USAGE_OVER_MIN_MIB + 1);
 }
 
+/* The share of replicas need not be what the pod names first. */
+static void a_pod_is_known_by_the_item_that_declares_memory(void **state)
+{
+    struct scene *scene = *state;
+    struct sl_ask ask = rig_ask2("aliyun.com/gpu-mem", 1, SHARED, 1);
+    struct sl_ask replica = ask_of(4000, SAME);
+    rig_pool(scene->rig, "aliyun.com/gpu-mem", SL_KIND_MEMORY, 16);
+    scene->rig->device[0].memory_units = 16;
+    ask.item[1] = replica.item[0];
+    learn(scene, SAME, 100);
+    runs_ask(scene, &ask, "aliyun.com/gpu-mem=0;" SHARED "=0");
+    uses(scene, 20, 100);
+    assert_int_equal(judged(scene).workload, SAME);
+    assert_int_equal(judged(scene).room_mib, TOTAL - 5000 * 111 / 1000);
+}
+
 static void who_states_no_memory_is_held_to_none(void **state)
 {
     struct scene *scene = *state;
@@ -237,6 +253,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         USAGE_TEST(only_gpus_whose_replicas_share_known_memory_are_shared_by_use),
         USAGE_TEST(what_a_pod_asks_for_on_a_gpu_is_taken_in_mib),
+        USAGE_TEST(a_pod_is_known_by_the_item_that_declares_memory),
         USAGE_TEST(who_states_no_memory_is_held_to_none),
         USAGE_TEST(nobody_on_a_gpu_leaves_what_is_used_to_be_told),
         USAGE_TEST(a_window_of_peaks_begins_when_the_last_pod_started),
