@@ -55,10 +55,75 @@ static void a_gpu_in_mig_mode_may_become_whole_where_that_is_allowed(void **stat
     rig_free(rig);
 }
 
+/* Two A30 under strategy single, each one instance of all slices. */
+static struct rig *two_boards(void)
+{
+    struct rig *rig = rig_new();
+    const struct sl_mig_model *a30 = rig_model("A30-24GB");
+    unsigned pool = rig_pool(rig, GPU, SL_KIND_MIG, 2);
+    rig->pool[pool].profile = rig_profile(a30, "4g.24gb");
+    rig->node.dynamic_mig = true;
+    rig->node.model = a30;
+    rig->node.partition.actuator = SL_ACTUATOR_MIG_MANAGER;
+    rig->node.partition.single = true;
+    for (unsigned d = 0; d < 2; d++) {
+        rig_device(rig, 0);
+        rig->device[d].model = a30;
+        rig->device[d].memory_mib = 24576;
+        rig_instance(rig, d, 0, pool);
+    }
+    return rig;
+}
+
+static void gpus_that_are_cut_alike_could_be_as_many_as_the_smallest_that_suffices(void **state)
+{
+    static const struct {
+        int64_t count;
+        int32_t least_mib;
+        const char *reason;
+        int64_t capacity;
+    } rows[] = {
+        {2, 0, "Fits", 0},
+        {3, 0, "ExceedsNode", 2}, /* who states no memory wants a board */
+        {8, 5000, "NotPartitioned", 2},
+        {9, 5000, "ExceedsNode", 8},
+        {4, 5761, "NotPartitioned", 2}, /* 960 MiB for each GB in the profile's name */
+        {5, 5761, "ExceedsNode", 4},
+        {2, 24576, "Fits", 0},
+        {3, 24576, "ExceedsNode", 2},
+    };
+    (void)state;
+    struct rig *rig = two_boards();
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct sl_ask ask = gpus(rows[i].count, rows[i].least_mib);
+        struct sl_verdict verdict = rig_verdict(rig, &ask);
+        assert_string_equal(sl_reason_name(verdict.reason), rows[i].reason);
+        if (rows[i].capacity > 0) {
+            assert_int_equal(verdict.capacity, rows[i].capacity);
+        }
+    }
+    rig_free(rig);
+}
+
+/* They are cut all at once: one pod keeps all as they are. */
+static void gpus_that_are_cut_alike_wait_for_the_last_pod(void **state)
+{
+    (void)state;
+    struct rig *rig = two_boards();
+    struct sl_ask one = gpus(1, 0);
+    rig_run(rig, &one, GPU "=0/0");
+    assert_string_equal(reason(rig, gpus(8, 5000)), "Insufficient");
+    assert_string_equal(reason(rig, gpus(9, 5000)), "ExceedsNode");
+    assert_string_equal(reason(rig, gpus(1, 5000)), "Fits");
+    rig_free(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_gpu_in_mig_mode_may_become_whole_where_that_is_allowed),
+        cmocka_unit_test(gpus_that_are_cut_alike_could_be_as_many_as_the_smallest_that_suffices),
+        cmocka_unit_test(gpus_that_are_cut_alike_wait_for_the_last_pod),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -276,6 +276,17 @@ static void gpus_that_are_cut_together_must_all_be_free(void **state)
                         "its GPUs can only be cut together, and not all of them are free");
 }
 
+static void replicas_beside_keep_gpus_from_being_cut_together(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = rig_node(rig, SL_ACTUATOR_MIG_MANAGER, A100, SINGLE, GPUS("7g.40gb", "3g.20gb"));
+    assert_string_equal(refusal(rig, node), "all GPUs of the node must be named");
+    node_of(rig, node)->pool[1].kind = SL_KIND_MEMORY;
+    rig_view(rig, node);
+    assert_string_equal(refusal(rig, node),
+                        "its GPUs can only be cut together, and not all of them are free");
+}
+
 /* ---- nos ---- */
 
 /* Its agent has nothing to report of GPUs without instances. */
@@ -378,6 +389,7 @@ int main(void)
         CUT_TEST(gpus_that_labels_say_are_alike_are_cut_one_by_one),
         CUT_TEST(gpus_that_nobody_describes_are_cut_where_model_and_count_are_known),
         CUT_TEST(gpus_that_are_cut_together_must_all_be_free),
+        CUT_TEST(replicas_beside_keep_gpus_from_being_cut_together),
         CUT_TEST(a_node_of_nos_without_any_resource_has_empty_gpus),
         CUT_TEST(a_node_of_nos_whose_agent_is_silent_is_left_alone),
         CUT_TEST(new_instances_fit_wherever_those_in_use_lie),
