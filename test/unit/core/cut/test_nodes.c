@@ -95,6 +95,20 @@ static void a_pod_with_the_ask_of_one_that_failed_is_served_where_it_waits_longe
     assert_string_equal(rig_told(rig), "node-0: GPU 0 into 1x 4g.20gb: 1\n");
 }
 
+/* The first node is out of ways to be cut: the second is asked as if nobody had been there. */
+static void a_plan_begins_anew_when_one_of_its_nodes_must_be_left_out(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t first = MANAGED(rig, A100, "");
+    (void)MANAGED(rig, A100, "");
+    (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
+    (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 1x 7g.40gb: 0\n"
+                                       "node-1: GPU 0 into 1x 7g.40gb: 1\n");
+    rig->site[first].failed[0] = rig->output.plan[0].digest;
+    assert_string_equal(rig_told(rig), "node-1: GPU 0 into 1x 7g.40gb: 0\n");
+}
+
 /* ---- CPU and memory ---- */
 
 static void constrain(struct cut_rig *rig, size_t i, struct sl_constraints *constraints)
@@ -180,6 +194,7 @@ int main(void)
         CUT_TEST(nodes_of_every_kind_are_looked_at),
         CUT_TEST(a_pod_that_starts_no_later_without_takes_no_part),
         CUT_TEST(a_pod_with_the_ask_of_one_that_failed_is_served_where_it_waits_longer),
+        CUT_TEST(a_plan_begins_anew_when_one_of_its_nodes_must_be_left_out),
         CUT_TEST(cpu_and_memory_that_pods_of_the_plan_take_count),
         CUT_TEST(pods_of_one_ask_and_other_constraints_are_tried_each),
         CUT_TEST(asks_for_more_memory_are_other_asks),

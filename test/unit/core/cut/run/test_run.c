@@ -458,6 +458,23 @@ static void a_node_is_left_when_nos_agent_has_answered(void **state)
     assert_ends(&scene, SL_CUT_LEFT);
 }
 
+/* The watch has never shown the mark, which is there all the same. */
+static void a_mark_that_was_written_is_taken_off_though_nobody_saw_it(void **state)
+{
+    static const enum sl_cut_write_end ends[] = {SL_CUT_WRITTEN, SL_CUT_WRITE_UNKNOWN};
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        struct scene scene;
+        begin_as(&scene, SL_ACTUATOR_MIG_MANAGER);
+        sl_cut_run_wrote(&scene.run, ends[i], scene.now_us);
+        show(&scene, MIG(LARGE, "1", "all-balanced", "pending", NULL));
+        assert_int_equal(step(&scene), SL_CUT_WAIT);
+        assert_int_equal(scene.run.wake_us, scene.now_us + 10 * SECOND);
+        assert_int_equal(later(&scene, 10 * SECOND), SL_CUT_FINISH);
+        assert_ends(&scene, SL_CUT_LEFT);
+    }
+}
+
 static void a_node_that_is_not_selected_any_more_is_left(void **state)
 {
     struct scene scene;
@@ -579,6 +596,7 @@ int main(void)
         cmocka_unit_test(after_a_restart_the_report_of_nos_agent_ends_a_cut_at_once),
         cmocka_unit_test(after_a_restart_the_plan_that_the_node_keeps_ends_a_cut_at_once),
         cmocka_unit_test(a_node_is_left_when_nos_agent_has_answered),
+        cmocka_unit_test(a_mark_that_was_written_is_taken_off_though_nobody_saw_it),
         cmocka_unit_test(a_node_that_is_not_selected_any_more_is_left),
         cmocka_unit_test(a_node_at_work_is_left_when_its_agent_has_ended),
         cmocka_unit_test(a_node_that_is_not_selected_any_more_is_ordered_nothing),
