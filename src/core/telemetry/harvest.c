@@ -62,7 +62,8 @@ bool sl_cbp_of(const int32_t *used_mib, size_t n, int64_t total_mib, struct sl_c
     double deviation = sqrt(covariance(used_mib, n, total_mib, 0) / (double)n);
     cbp.variation = mean > 0 ? deviation / mean : INFINITY;
     if (cbp.variation < steady_below) {
-        /* Not below 0: were a fifth of the samples at total_mib, they would vary by half the mean. */
+        /* Not below 0: were a fifth of the samples at total_mib, they would vary by half the mean.
+         */
         cbp.room_mib = total_mib - cbp.used80_mib;
     }
     *out = cbp;

@@ -94,7 +94,7 @@ static void make_row(const struct sl_planner *planner, const struct sl_plan_pod 
         row->over = sl_plan_over_headroom(planner, pod);
     }
     sl_order_explain(&planner->config.order, &pod->item, &row->parts);
-    if (pod->queued && place > 0) {
+    if (place > 0) {
         row->ahead = place;
         row->first = sl_plan_lane_of(pod)->queue[0]->pod;
     }

@@ -130,9 +130,33 @@ static void long_pods_behind_one_that_waits_for_headroom_end_before_it_has_that(
     assert_string_equal(plan_rig_state(rig, "b"), "Held Headroom");
 }
 
+static void a_pod_is_over_headroom_by_rules_for_its_own_resource(void **state)
+{
+    static const struct {
+        const char *resource;
+        const char *state;
+    } rows[] = {
+        {MEM, "Nominated None"}, {GPU, "Refused OverHeadroom"}, {"", "Refused OverHeadroom"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct plan_rig *rig = plan_rig_new();
+        struct sl_plan_headroom *rule = &rig->config.headroom[0];
+        *rule = (struct sl_plan_headroom){.max_timeout_us = SECONDS(60), .units = 1};
+        (void)snprintf(rule->resource, sizeof(rule->resource), "%s", rows[i].resource);
+        rig->config.n_headrooms = 1;
+        plan_rig_configure(rig);
+        plan_rig_node(rig, "n1", 4);
+        plan_rig_wait(rig, "a", 4, 100);
+        (void)plan_rig_plan(rig);
+        assert_string_equal(plan_rig_state(rig, "a"), rows[i].state);
+        plan_rig_free(rig);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_pod_is_over_headroom_by_rules_for_its_own_resource),
         cmocka_unit_test(a_pod_leaves_the_most_that_a_rule_keeps_from_it),
         PLAN_TEST(long_pods_behind_one_that_waits_for_headroom_end_before_it_has_that),
     };

@@ -91,6 +91,21 @@ static void an_estimate_is_forgotten_when_the_clock_is_put(void **state)
     assert_int_equal(row_of(rig, "second").start_us, 0);
 }
 
+static void only_a_pod_that_waits_in_line_has_others_ahead(void **state)
+{
+    struct plan_rig *rig = *state;
+    given_two_that_wait(rig);
+    plan_rig_node(rig, "n2", 1);
+    assert_string_equal(plan_rig_plan(rig), "nomination first on n2: " GPU "=0\n");
+    plan_rig_wait(rig, "third", 1, 50);
+    (void)plan_rig_run(rig, 9);
+    assert_int_equal(row_of(rig, "first").ahead, 0);
+    assert_null(row_of(rig, "first").first);
+    assert_int_equal(row_of(rig, "second").ahead, 0);
+    assert_int_equal(row_of(rig, "third").ahead, 1);
+    assert_string_equal(row_of(rig, "third").first->name, "second");
+}
+
 /* ---- cuts ---- */
 
 static void the_last_word_on_a_cut_counts(void **state)
@@ -167,6 +182,7 @@ int main(void)
         PLAN_TEST(an_estimate_that_is_due_counts_for_none),
         PLAN_TEST(an_estimate_is_never_in_the_past),
         PLAN_TEST(an_estimate_is_forgotten_when_the_clock_is_put),
+        PLAN_TEST(only_a_pod_that_waits_in_line_has_others_ahead),
         PLAN_TEST(the_last_word_on_a_cut_counts),
         PLAN_TEST(a_cut_moves_with_the_clock),
         PLAN_TEST(no_more_rows_are_told_than_asked_for_and_all_are_counted),
