@@ -161,7 +161,6 @@ static size_t begin_walk(struct sl_plan_run *run)
         lane->retry[SL_PLAN_RETRY_EXPIRED].waits = false;
         lane->retry[SL_PLAN_RETRY_DOUBTED].waits = false;
         lane->preempt_waits = false;
-        lane->rest_run = 0;
         lane->reserve.active = false;
         lane->reserve.fixed = false;
     }

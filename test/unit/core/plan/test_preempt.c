@@ -89,6 +89,41 @@ static void what_victims_will_leave_counts_less_what_others_would_take(void **st
     assert_string_equal(plan_rig_plan(rig), "nomination vip on n2: nvidia.com/gpu=0,1\n");
 }
 
+/* CPU is freed by victims as GPUs are: beside it another pod may start. */
+static void cpu_that_victims_will_leave_counts(void **state)
+{
+    struct plan_rig *rig = *state;
+    static const char *const names[] = {"a", "b"};
+    plan_rig_node(rig, "n1", 4)->node.host.cpu_milli = 4000;
+    for (unsigned i = 0; i < 2; i++) {
+        struct plan_rig_pod *p = plan_rig_pod(rig, names[i], GPU, 2, 0);
+        p->constraints = (struct sl_constraints){.cpu_milli = 2000, .digest = 1};
+        p->pod.constraints = &p->constraints;
+        plan_rig_start(rig, p, "n1", NULL);
+        p->bound->priority = LOW;
+    }
+    struct plan_rig_pod *vip = plan_rig_pod(rig, "vip", GPU, 2, 0);
+    vip->constraints = (struct sl_constraints){.cpu_milli = 2000, .digest = 1};
+    vip->pod.constraints = &vip->constraints;
+    vip->pod.priority = HIGH;
+    plan_rig_put(rig, vip);
+    assert_string_equal(plan_rig_plan(rig), "release vip\n");
+    struct plan_rig_pod *named = plan_rig_pod(rig, "vip", GPU, 2, 0);
+    named->pod.created_us = vip->pod.created_us;
+    named->pod.priority = HIGH;
+    named->pod.gate = SL_GATE_NONE;
+    named->pod.constraints = &vip->constraints;
+    (void)snprintf(named->nominated, sizeof(named->nominated), "n1");
+    named->pod.nominated = named->nominated;
+    plan_rig_put(rig, named);
+    is_deleted(rig, "b", SECONDS(30));
+    rig->node[0].node.n_devices = 5; /* a GPU more, which vip does not need */
+    rig->node[0].device[4] = (struct sl_device){.index = 4, .healthy = true};
+    rig->node[0].pool[0].capacity = 5;
+    wait_with(rig, "more", 1, LOW);
+    assert_string_equal(plan_rig_plan(rig), "backfill more on n1: nvidia.com/gpu=4\n");
+}
+
 static void what_victims_leave_is_kept_through_a_reload(void **state)
 {
     struct plan_rig *rig = *state;
@@ -363,6 +398,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         PLAN_TEST(what_victims_leave_is_kept_for_whom_they_go),
         PLAN_TEST(what_victims_will_leave_counts_less_what_others_would_take),
+        PLAN_TEST(cpu_that_victims_will_leave_counts),
         PLAN_TEST(what_victims_leave_is_kept_through_a_reload),
         PLAN_TEST(a_reload_that_forbids_preemption_ends_it),
         PLAN_TEST(other_nodes_are_not_kept),

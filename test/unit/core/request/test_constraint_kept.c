@@ -55,6 +55,9 @@ static void digests_tell_constraints_and_sites_apart(void **state)
     }
     asks(rig, "cpu=1");
     seen[n++] = constraints_of(rig)->digest;
+    tolerate(rig, "d Exists - -");
+    seen[n++] = constraints_of(rig)->digest;
+    rig->pod.tolerations = NULL;
     tolerate(rig, "a Exists - -");
     seen[n++] = constraints_of(rig)->digest;
     tolerate(rig, "b Exists - -"); /* before the other */

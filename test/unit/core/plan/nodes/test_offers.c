@@ -28,6 +28,21 @@ static void a_share_on_a_device_that_shrank_is_given_back(void **state)
                         "expire a on n1: NoRoom\nnomination a on n1: " MEM "=1*4\n");
 }
 
+/* Any part of it, not the first alone. */
+static void a_nomination_of_which_one_device_falls_ill_is_given_back(void **state)
+{
+    for (unsigned ill = 0; ill < 2; ill++) {
+        struct plan_rig *rig = plan_rig_new();
+        (void)state;
+        plan_rig_node(rig, "n1", 2);
+        plan_rig_wait(rig, "a", 2, 50);
+        assert_string_equal(plan_rig_plan(rig), "nomination a on n1: " GPU "=0,1\n");
+        rig->node[0].device[ill].healthy = false;
+        assert_string_equal(plan_rig_plan(rig), "expire a on n1: NoRoom\n");
+        plan_rig_free(rig);
+    }
+}
+
 /* A node that may be cut offers the instances of all its GPUs, whatever models they are. */
 static void every_model_of_a_node_that_may_be_cut_is_offered(void **state)
 {
@@ -53,6 +68,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         PLAN_TEST(a_nomination_on_a_device_that_is_gone_is_given_back),
         PLAN_TEST(a_share_on_a_device_that_shrank_is_given_back),
+        cmocka_unit_test(a_nomination_of_which_one_device_falls_ill_is_given_back),
         PLAN_TEST(every_model_of_a_node_that_may_be_cut_is_offered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
