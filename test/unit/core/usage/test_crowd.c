@@ -132,8 +132,8 @@ static void mean_load_is_told_with_the_last_memory(void **state)
     runs(scene, 8000, SAME);
     uses(scene, 3, 1000);
     uses(scene, 1, 1234);
-    for (int i = 0; i < 4; i++) {
-        const int64_t at_us = ((int64_t)scene->now - i) * SECOND;
+    for (int64_t i = 0; i < 4; i++) {
+        const int64_t at_us = (scene->now - i) * SECOND;
         assert_true(sl_series_put(&scene->series, at_us, SL_FIGURE_BUSY, 100 * i));
         assert_true(sl_series_put(&scene->series, at_us, SL_FIGURE_BANDWIDTH, 10 * i));
     }
