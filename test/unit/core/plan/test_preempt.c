@@ -94,7 +94,7 @@ static void cpu_that_victims_will_leave_counts(void **state)
 {
     struct plan_rig *rig = *state;
     static const char *const names[] = {"a", "b"};
-    plan_rig_node(rig, "n1", 4)->node.host.cpu_milli = 4000;
+    plan_rig_node(rig, "n1", 5)->node.host.cpu_milli = 4000; /* a GPU more than vip needs */
     for (unsigned i = 0; i < 2; i++) {
         struct plan_rig_pod *p = plan_rig_pod(rig, names[i], GPU, 2, 0);
         p->constraints = (struct sl_constraints){.cpu_milli = 2000, .digest = 1};
@@ -117,9 +117,6 @@ static void cpu_that_victims_will_leave_counts(void **state)
     named->pod.nominated = named->nominated;
     plan_rig_put(rig, named);
     is_deleted(rig, "b", SECONDS(30));
-    rig->node[0].node.n_devices = 5; /* a GPU more, which vip does not need */
-    rig->node[0].device[4] = (struct sl_device){.index = 4, .healthy = true};
-    rig->node[0].pool[0].capacity = 5;
     wait_with(rig, "more", 1, LOW);
     assert_string_equal(plan_rig_plan(rig), "backfill more on n1: nvidia.com/gpu=4\n");
 }
