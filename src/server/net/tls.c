@@ -8,9 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <time.h>
 
-enum { CHAIN_MAX = 8, FILE_MAX = 1 << 20 };
+enum { CHAIN_MAX = SL_TLS_CHAIN_MAX, FILE_MAX = 1 << 20 };
 
 /* Differs when a file was replaced: mounted Secrets are swapped by a symbolic link. */
 struct stamp {
@@ -26,7 +25,7 @@ struct content {
     unsigned n_certs;
     gnutls_x509_privkey_t key;
     int64_t not_after;
-    gnutls_x509_trust_list_t clients; /* NULL: none are wanted */
+    gnutls_x509_trust_list_t clients; /* on its way to the trust; NULL: none are wanted */
 };
 
 enum { FILE_CERT, FILE_KEY, FILE_CLIENT_CA, FILES };
@@ -34,7 +33,7 @@ enum { FILE_CERT, FILE_KEY, FILE_CLIENT_CA, FILES };
 struct sl_tls {
     char *path[FILES];         /* NULL: not wanted */
     struct stamp stamp[FILES]; /* of content; used by the refreshing thread alone */
-    _Atomic uint64_t serial;   /* of content */
+    struct sl_trust trust;     /* in the client CA; without authorities when none are wanted */
     pthread_mutex_t lock;      /* guards content */
     struct content *content;
 };
@@ -164,17 +163,9 @@ static int read_clients(struct content *content, const char *path, struct sl_err
     if (read_file(path, &pem, err) < 0) {
         return -1;
     }
-    int code = gnutls_x509_trust_list_init(&content->clients, 0);
-    if (code >= 0) {
-        code = gnutls_x509_trust_list_add_trust_mem(content->clients, &pem, NULL,
-                                                    GNUTLS_X509_FMT_PEM, 0, 0);
-    }
+    content->clients = sl_trust_read(&pem, path, err);
     gnutls_free(pem.data);
-    if (code <= 0) {
-        return sl_error_set(err, SL_ERR_FIELD, "%s: %s", path,
-                            code == 0 ? "no certificate in it" : gnutls_strerror(code));
-    }
-    return 0;
+    return content->clients == NULL ? -1 : 0;
 }
 
 static struct content *content_read(const struct sl_tls *tls, struct sl_error *err)
@@ -218,8 +209,9 @@ static int load_files(struct sl_tls *tls, const struct stamp stamp[FILES], struc
     (void)pthread_mutex_lock(&tls->lock);
     struct content *old = tls->content;
     tls->content = fresh;
-    (void)atomic_fetch_add(&tls->serial, 1);
     (void)pthread_mutex_unlock(&tls->lock);
+    sl_trust_put(&tls->trust, fresh->clients);
+    fresh->clients = NULL;
     content_free(old);
     memcpy(tls->stamp, stamp, sizeof(tls->stamp));
     return 0;
@@ -235,6 +227,7 @@ struct sl_tls *sl_tls_new(const struct sl_tls_options *options, struct sl_error 
         return NULL;
     }
     (void)pthread_mutex_init(&tls->lock, NULL);
+    sl_trust_init(&tls->trust);
     for (int i = 0; i < FILES; i++) {
         tls->path[i] = given[i] == NULL ? NULL : strdup(given[i]);
         if (given[i] != NULL && tls->path[i] == NULL) {
@@ -263,6 +256,7 @@ void sl_tls_free(struct sl_tls *tls)
     for (int i = 0; i < FILES; i++) {
         free(tls->path[i]);
     }
+    sl_trust_free(&tls->trust);
     (void)pthread_mutex_destroy(&tls->lock);
     free(tls);
 }
@@ -365,141 +359,9 @@ int sl_tls_retrieve(gnutls_session_t session, const struct gnutls_cert_retr_st *
     return 0;
 }
 
-/* Reads the peer's certificates, the first its own; returns how many. */
-static unsigned import_peer(gnutls_session_t session, gnutls_x509_crt_t chain[CHAIN_MAX])
-{
-    unsigned n_raw = 0;
-    unsigned n = 0;
-    const gnutls_datum_t *raw = gnutls_certificate_get_peers(session, &n_raw);
-    for (; raw != NULL && n < n_raw && n < CHAIN_MAX; n++) {
-        if (gnutls_x509_crt_init(&chain[n]) < 0) {
-            break;
-        }
-        if (gnutls_x509_crt_import(chain[n], &raw[n], GNUTLS_X509_FMT_DER) < 0) {
-            gnutls_x509_crt_deinit(chain[n]);
-            break;
-        }
-    }
-    return n;
-}
-
-static void explain_status(unsigned status, char *why, size_t size)
-{
-    gnutls_datum_t text = {NULL, 0};
-    if (gnutls_certificate_verification_status_print(status, GNUTLS_CRT_X509, &text, 0) >= 0) {
-        (void)snprintf(why, size, "%s", (const char *)text.data);
-        gnutls_free(text.data);
-    } else {
-        (void)snprintf(why, size, "the client's certificate is not trusted");
-    }
-}
-
-/* When the first certificate of the chain ends. */
-static int64_t chain_until(const gnutls_x509_crt_t *chain, unsigned n)
-{
-    int64_t until = INT64_MAX;
-    for (unsigned i = 0; i < n; i++) {
-        int64_t end = (int64_t)gnutls_x509_crt_get_expiration_time(chain[i]);
-        until = end < until ? end : until;
-    }
-    return until;
-}
-
-static bool verify_chain(struct sl_tls *tls, gnutls_x509_crt_t *chain, unsigned n,
-                         struct sl_tls_peer *peer, char *why, size_t size)
-{
-    static char client_purpose[] = GNUTLS_KP_TLS_WWW_CLIENT;
-    gnutls_typed_vdata_st purpose = {
-        .type = GNUTLS_DT_KEY_PURPOSE_OID, .data = (unsigned char *)client_purpose, .size = 0};
-    unsigned status = 0;
-    (void)pthread_mutex_lock(&tls->lock);
-    uint64_t serial = atomic_load(&tls->serial);
-    int code = gnutls_x509_trust_list_verify_crt2(tls->content->clients, chain, n, &purpose, 1, 0,
-                                                  &status, NULL);
-    (void)pthread_mutex_unlock(&tls->lock);
-    if (code < 0) {
-        (void)snprintf(why, size, "%s", gnutls_strerror(code));
-        return false;
-    }
-    if (status != 0) {
-        explain_status(status, why, size);
-        return false;
-    }
-    *peer = (struct sl_tls_peer){.serial = serial, .until = chain_until(chain, n)};
-    return true;
-}
-
-static bool is_allowed(const struct sl_tls_names *names, const char *name, size_t len)
-{
-    for (size_t i = 0; i < names->n; i++) {
-        const char *each = names->client[i].name;
-        if (len > 0 && strlen(each) == len && memcmp(each, name, len) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Passes over a name that does not fit: it is longer than any that is allowed. */
-static bool has_name(gnutls_x509_crt_t cert, const struct sl_tls_names *names)
-{
-    char name[SL_CONFIG_TEXT_MAX];
-    size_t len = sizeof(name);
-    if (gnutls_x509_crt_get_dn_by_oid(cert, GNUTLS_OID_X520_COMMON_NAME, 0, 0, name, &len) >= 0 &&
-        is_allowed(names, name, len)) {
-        return true;
-    }
-    for (unsigned i = 0;; i++) {
-        len = sizeof(name);
-        int type = gnutls_x509_crt_get_subject_alt_name(cert, i, name, &len, NULL);
-        if (type == GNUTLS_E_REQUESTED_DATA_NOT_AVAILABLE) {
-            return false;
-        }
-        if (type < 0 && type != GNUTLS_E_SHORT_MEMORY_BUFFER) {
-            return false;
-        }
-        if ((type == GNUTLS_SAN_DNSNAME || type == GNUTLS_SAN_URI) &&
-            is_allowed(names, name, len)) {
-            return true;
-        }
-    }
-}
-
-static bool check_name(gnutls_x509_crt_t cert, const struct sl_tls_names *names, char *why,
-                       size_t size)
-{
-    char name[SL_CONFIG_TEXT_MAX];
-    size_t len = sizeof(name);
-    if (has_name(cert, names)) {
-        return true;
-    }
-    if (gnutls_x509_crt_get_dn_by_oid(cert, GNUTLS_OID_X520_COMMON_NAME, 0, 0, name, &len) < 0) {
-        len = 0;
-    }
-    (void)snprintf(why, size, "the client's certificate is for \"%.*s\", which may not call",
-                   (int)(len > 128 ? 128 : len), name);
-    return false;
-}
-
 bool sl_tls_peer_ok(struct sl_tls *tls, gnutls_session_t session, const struct sl_tls_names *names,
                     struct sl_tls_peer *peer, char *why, size_t size)
 {
-    gnutls_x509_crt_t chain[CHAIN_MAX];
-    if (tls->path[FILE_CLIENT_CA] == NULL ||
-        (peer->serial == atomic_load(&tls->serial) && peer->names == names->serial &&
-         (int64_t)time(NULL) < peer->until)) {
-        return true;
-    }
-    unsigned n = import_peer(session, chain);
-    if (n == 0) {
-        (void)snprintf(why, size, "a client certificate is needed, none was shown");
-        return false;
-    }
-    bool ok =
-        verify_chain(tls, chain, n, peer, why, size) && check_name(chain[0], names, why, size);
-    peer->names = ok ? names->serial : 0;
-    for (unsigned i = 0; i < n; i++) {
-        gnutls_x509_crt_deinit(chain[i]);
-    }
-    return ok;
+    return tls->path[FILE_CLIENT_CA] == NULL ||
+           sl_trust_peer_ok(&tls->trust, session, names, peer, why, size);
 }

@@ -4,11 +4,8 @@
 #define SLICED_SERVER_TLS_H
 
 #include <gnutls/abstract.h>
-#include <gnutls/gnutls.h>
 
-#include "config/config.h"
-#include "util/error.h"
-#include "util/str.h"
+#include "server/net/trust.h"
 
 struct sl_tls;
 
@@ -35,24 +32,7 @@ int64_t sl_tls_not_after(struct sl_tls *tls);
  * its handshake. Tells no names of authorities, so that a client of a rotated one shows its own. */
 void sl_tls_prepare(struct sl_tls *tls, gnutls_session_t session);
 
-/* The clients that may call. */
-struct sl_tls_names {
-    const struct sl_config_client *client;
-    size_t n;
-    uint64_t serial; /* changes whenever the names may have changed; not 0 */
-};
-
-/* The check of a connection's peer; zeroed when the connection is new. */
-struct sl_tls_peer {
-    uint64_t serial; /* of the files' content that the peer was checked against; 0: not yet */
-    uint64_t names;  /* serial of the names that it was checked against */
-    int64_t until;   /* when its certificate ends, seconds since 1970 */
-};
-
-/* Has the peer shown a certificate which the client CA signed, which is good for clients now, and
- * which has one of the names, letter by letter, as its common name or as a DNS name or URI among
- * its alternative names? Always true when no certificates are asked for. Checks again only when the
- * CA or the names changed or the certificate has ended. why (size bytes) says what is wrong. */
+/* sl_trust_peer_ok with the client CA. Always true when no certificates are asked for. */
 bool sl_tls_peer_ok(struct sl_tls *tls, gnutls_session_t session, const struct sl_tls_names *names,
                     struct sl_tls_peer *peer, char *why, size_t size);
 

@@ -311,7 +311,8 @@ static void disconnect(struct link *link)
 
 static const struct sl_config_client clients[] = {{"good"},    {"client"},  {"sliced-scheduler"},
                                                   {"foreign"}, {"expired"}, {"other"}};
-static const struct sl_tls_names anybody = {clients, sizeof(clients) / sizeof(clients[0]), 1};
+static const struct sl_tls_names anybody = {clients, sizeof(clients) / sizeof(clients[0]), 1,
+                                            false};
 
 static bool peer_ok(struct sl_tls *tls, struct pair *client, char *why, size_t size)
 {
@@ -429,7 +430,7 @@ static void a_certificate_calls_by_its_name_letter_by_letter(void **state)
     };
     static const struct sl_config_client allowed[] = {
         {"sliced-scheduler"}, {"spiffe://a/sliced"}, {""}};
-    const struct sl_tls_names names = {allowed, 3, 7};
+    const struct sl_tls_names names = {allowed, 3, 7, false};
     put_pair(folder, &server);
     put_cert(folder->clients, &ca);
     struct sl_tls *tls = open_tls(folder, true);
@@ -447,7 +448,7 @@ static void a_certificate_calls_by_its_name_letter_by_letter(void **state)
             fail_msg("row %zu: %s", i, why);
         }
         if (good) { /* and no more when the names are others */
-            const struct sl_tls_names others = {clients, 1, 8};
+            const struct sl_tls_names others = {clients, 1, 8, false};
             assert_false(sl_tls_peer_ok(tls, link.server, &others, &peer, why, sizeof(why)));
             assert_non_null(strstr(why, "may not call"));
         }
