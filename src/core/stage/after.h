@@ -2,18 +2,12 @@
 #ifndef SLICED_CORE_STAGE_AFTER_H
 #define SLICED_CORE_STAGE_AFTER_H
 
+#include "sliced/selector.h"
 #include "sliced/stage.h"
 
 enum {
-    SL_STAGE_RULES_MAX = 32,  /* requirements in all selectors of one annotation */
-    SL_STAGE_HASHES_MAX = 96, /* values in them */
-};
-
-/* A requirement on labels: the pod has one of hash[first..first + n), or, negated, none of them. */
-struct sl_stage_rule {
-    uint16_t first;
-    uint16_t n;
-    bool negated;
+    SL_STAGE_RULES_MAX = SL_SELECTOR_RULES_MAX,   /* in all selectors of one annotation */
+    SL_STAGE_HASHES_MAX = SL_SELECTOR_HASHES_MAX, /* values in them */
 };
 
 struct sl_stage_item {
@@ -26,7 +20,7 @@ struct sl_stage_item {
 struct sl_after {
     uint16_t n, n_rules, n_hashes;
     struct sl_stage_item item[SL_STAGE_ITEMS_MAX];
-    struct sl_stage_rule rule[SL_STAGE_RULES_MAX];
+    struct sl_selector_rule rule[SL_STAGE_RULES_MAX];
     uint64_t hash[SL_STAGE_HASHES_MAX]; /* as in struct sl_pod's label */
 };
 
@@ -35,7 +29,7 @@ struct sl_after {
 int sl_after_parse(struct sl_str text, struct sl_after *out, struct sl_error *err);
 
 /* True when the labels, as in struct sl_pod, meet all rules. */
-bool sl_stage_matches(const struct sl_stage_rule *rule, uint32_t n_rules, const uint64_t *hash,
+bool sl_stage_matches(const struct sl_selector_rule *rule, uint32_t n_rules, const uint64_t *hash,
                       const uint64_t *label, uint32_t n_labels);
 
 /* True when the hash is among the labels, which ascend. */

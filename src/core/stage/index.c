@@ -96,7 +96,7 @@ int sl_stage_file_waiter(struct sl_stage_waiter *waiter)
 
 /* Counts the members of that side that have, or ask for, one of the rule's labels; a member with
  * two counts twice. */
-static size_t crowd(const struct sl_stage_target *target, const struct sl_stage_rule *rule,
+static size_t crowd(const struct sl_stage_target *target, const struct sl_selector_rule *rule,
                     enum sl_stage_side side)
 {
     size_t n = 0;
@@ -108,13 +108,13 @@ static size_t crowd(const struct sl_stage_target *target, const struct sl_stage_
     return n;
 }
 
-static size_t waiters_of(const struct sl_stage_target *target, const struct sl_stage_rule *rule)
+static size_t waiters_of(const struct sl_stage_target *target, const struct sl_selector_rule *rule)
 {
     return crowd(target, rule, SL_STAGE_WAITERS);
 }
 
 /* Estimates how often pods and items filed by this rule would be compared. */
-static size_t looks_at(const struct sl_stage_target *target, const struct sl_stage_rule *rule)
+static size_t looks_at(const struct sl_stage_target *target, const struct sl_selector_rule *rule)
 {
     size_t pods = crowd(target, rule, SL_STAGE_WAITERS);
     return (pods + 1) * (crowd(target, rule, SL_STAGE_TARGETS) + 1);
@@ -123,7 +123,7 @@ static size_t looks_at(const struct sl_stage_target *target, const struct sl_sta
 /* Returns the rule with the fewest looks; n_rules: no rule asks for a label. */
 static uint32_t best_rule(const struct sl_stage_target *target,
                           size_t (*looks)(const struct sl_stage_target *target,
-                                          const struct sl_stage_rule *rule))
+                                          const struct sl_selector_rule *rule))
 {
     uint32_t best = target->n_rules;
     size_t least = SIZE_MAX;
@@ -145,7 +145,7 @@ int sl_stage_file_target(struct sl_stage_target *target)
     }
     target->filed_by = best_rule(target, looks_at);
     if (target->filed_by < target->n_rules) {
-        const struct sl_stage_rule *rule = &target->rule[target->filed_by];
+        const struct sl_selector_rule *rule = &target->rule[target->filed_by];
         return file_under(space, SL_STAGE_TARGETS, target, target->hash + rule->first, rule->n,
                           &target->filings);
     }
@@ -167,7 +167,7 @@ void sl_stage_unfile_target(struct sl_stage_target *target)
 /* ---- who names whom ---- */
 
 /* Returns the index of the first hash of the rule that the pod has; n: none. */
-static uint32_t first_met(const struct sl_stage_target *target, const struct sl_stage_rule *rule,
+static uint32_t first_met(const struct sl_stage_target *target, const struct sl_selector_rule *rule,
                           const struct sl_pod *pod)
 {
     uint32_t i = 0;
@@ -192,7 +192,7 @@ static struct sl_stage_target *next_filed(struct sl_stage_naming *naming)
     while (naming->filing != NULL && found == NULL) {
         struct sl_stage_target *target =
             SL_CONTAINER(naming->filing, struct sl_stage_filing, link)->owner;
-        const struct sl_stage_rule *rule = &target->rule[target->filed_by];
+        const struct sl_selector_rule *rule = &target->rule[target->filed_by];
         uint32_t met = first_met(target, rule, naming->pod);
         bool here = target->hash[rule->first + met] == naming->bucket->hash;
         naming->stages->looks++;
@@ -239,7 +239,7 @@ static struct sl_stage_waiter *next_candidate(struct sl_stage_named *named)
         named->waiter = link == NULL ? NULL : link->next;
         return link == NULL ? NULL : SL_CONTAINER(link, struct sl_stage_waiter, in_space);
     }
-    const struct sl_stage_rule *rule = &target->rule[named->rule];
+    const struct sl_selector_rule *rule = &target->rule[named->rule];
     while (named->filing == NULL && named->hash < rule->n) {
         const struct sl_stage_bucket *bucket =
             bucket_find(target->space, target->hash[rule->first + named->hash++]);

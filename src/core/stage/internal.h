@@ -85,10 +85,10 @@ struct sl_stage_target {
     struct sl_map records;        /* SELECTOR: by name */
     size_t count[SL_POD_UNKNOWN + 1];
     struct sl_stage_filings filings;
-    uint64_t mark;              /* of the last search for cycles that visited it */
-    uint64_t reading;           /* number of the reading; 0: is not being read */
-    struct sl_stage_gone *gone; /* allocated while it is read */
-    struct sl_stage_rule *rule; /* none for a POD; a JOB's asks for its pods' label */
+    uint64_t mark;                 /* of the last search for cycles that visited it */
+    uint64_t reading;              /* number of the reading; 0: is not being read */
+    struct sl_stage_gone *gone;    /* allocated while it is read */
+    struct sl_selector_rule *rule; /* none for a POD; a JOB's asks for its pods' label */
     uint64_t *hash;
     struct sl_str text; /* in key */
     enum sl_stage_kind kind;

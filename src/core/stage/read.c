@@ -10,6 +10,7 @@ enum { NAME_MAX_BYTES = 253, LABEL_MAX = 63, QUOTED = 80 };
 
 struct reader {
     struct sl_after *out;
+    const char *of;     /* what is parsed */
     struct sl_str item; /* being parsed */
     struct sl_error *err;
 };
@@ -17,7 +18,7 @@ struct reader {
 static int complain(const struct reader *reader, const char *what)
 {
     bool cut = reader->item.len > QUOTED;
-    return sl_error_set(reader->err, SL_ERR_SYNTAX, "annotation sliced.dev/after: \"%.*s%s\": %s",
+    return sl_error_set(reader->err, SL_ERR_SYNTAX, "%s: \"%.*s%s\": %s", reader->of,
                         cut ? QUOTED : (int)reader->item.len,
                         reader->item.len == 0 ? "" : reader->item.s, cut ? "..." : "", what);
 }
@@ -166,7 +167,7 @@ static bool has_word(struct sl_str text, struct sl_str word)
 
 static int read_operator(struct reader *reader, struct sl_str key, struct sl_str rest)
 {
-    struct sl_stage_rule *rule = &reader->out->rule[reader->out->n_rules];
+    struct sl_selector_rule *rule = &reader->out->rule[reader->out->n_rules];
     if (rest.len == 0) {
         return put_hash(reader, sl_hash(key.s, key.len));
     }
@@ -201,7 +202,7 @@ static int read_rule(struct reader *reader, struct sl_str text)
         len++;
     }
     struct sl_str key = {rest.s, len};
-    out->rule[out->n_rules] = (struct sl_stage_rule){.first = out->n_hashes, .negated = absent};
+    out->rule[out->n_rules] = (struct sl_selector_rule){.first = out->n_hashes, .negated = absent};
     if (!is_label_key(key)) {
         return complain(reader, "a requirement does not begin with a label's key");
     }
@@ -276,7 +277,7 @@ static int read_item(struct reader *reader, struct sl_stage_item *item)
 
 int sl_after_parse(struct sl_str text, struct sl_after *out, struct sl_error *err)
 {
-    struct reader reader = {.out = out, .err = err};
+    struct reader reader = {.out = out, .of = "annotation sliced.dev/after", .err = err};
     struct sl_str rest = text;
     bool balanced = true;
     *out = (struct sl_after){.n = 0};
@@ -312,7 +313,7 @@ bool sl_stage_has_label(const uint64_t *label, uint32_t n_labels, uint64_t hash)
     return at < n_labels && label[at] == hash;
 }
 
-bool sl_stage_matches(const struct sl_stage_rule *rule, uint32_t n_rules, const uint64_t *hash,
+bool sl_stage_matches(const struct sl_selector_rule *rule, uint32_t n_rules, const uint64_t *hash,
                       const uint64_t *label, uint32_t n_labels)
 {
     for (uint32_t r = 0; r < n_rules; r++) {
@@ -325,4 +326,30 @@ bool sl_stage_matches(const struct sl_stage_rule *rule, uint32_t n_rules, const 
         }
     }
     return true;
+}
+
+int sl_selector_parse(struct sl_str text, struct sl_selector *out, struct sl_error *err)
+{
+    struct sl_after after = {.n = 0};
+    struct sl_stage_item item;
+    struct reader reader = {.out = &after, .of = "selector", .item = trim(text), .err = err};
+    *out = (struct sl_selector){.n_rules = 0};
+    if (text.len > SL_SELECTOR_TEXT_MAX) {
+        return sl_error_set(err, SL_ERR_LIMIT, "selector: longer than %d bytes",
+                            SL_SELECTOR_TEXT_MAX);
+    }
+    if (reader.item.len > 0 && read_selector(&reader, reader.item, &item) < 0) {
+        return -1;
+    }
+    out->n_rules = after.n_rules;
+    out->n_hashes = after.n_hashes;
+    memcpy(out->rule, after.rule, sizeof(out->rule));
+    memcpy(out->hash, after.hash, sizeof(out->hash));
+    return 0;
+}
+
+bool sl_selector_matches(const struct sl_selector *selector, const uint64_t *label,
+                         uint32_t n_labels)
+{
+    return sl_stage_matches(selector->rule, selector->n_rules, selector->hash, label, n_labels);
 }
