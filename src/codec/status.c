@@ -35,6 +35,7 @@ const char *sl_status_reason(unsigned code)
         {400, "BadRequest"},           {403, "Forbidden"},     {404, "NotFound"},
         {405, "MethodNotAllowed"},     {409, "AlreadyExists"}, {413, "RequestEntityTooLarge"},
         {415, "UnsupportedMediaType"}, {500, "InternalError"}, {503, "ServiceUnavailable"},
+        {406, "NotAcceptable"},        {410, "Expired"},       {429, "TooManyRequests"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         if (rows[i].code == code) {

@@ -145,6 +145,19 @@ static int check_metrics(const struct sl_config *config, struct sl_key_clash *cl
     return 0;
 }
 
+static int check_visibility(const struct sl_config *config, struct sl_key_clash *clash,
+                            struct sl_error *err)
+{
+    *clash = (struct sl_key_clash){"server.visibilityListen", "server.tls.certFile"};
+    if (config->server.visibility_listen[0] == '\0' || config->server.cert_file[0] != '\0') {
+        return 0;
+    }
+    return sl_error_set(err, SL_ERR_FIELD,
+                        "found \"%s\" without server.tls.certFile: API servers "
+                        "forward requests by HTTPS only",
+                        config->server.visibility_listen);
+}
+
 static double seconds_of(int64_t us)
 {
     return (double)us / 1e6;
@@ -288,8 +301,9 @@ int sl_keys_check(const struct sl_config *config, struct sl_key_clash *clash, st
 {
     static const rule rules[] = {check_threads,      check_pair,     check_client_ca, check_clients,
                                  check_open,         check_api,      check_webhook,   check_metrics,
-                                 check_whole,        check_deadline, check_retry,     check_bind,
-                                 check_partitioning, check_backoff,  check_telemetry, check_log};
+                                 check_visibility,   check_whole,    check_deadline,  check_retry,
+                                 check_bind,         check_partitioning, check_backoff,
+                                 check_telemetry, check_log};
     for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
         if (rules[i](config, clash, err) < 0) {
             return -1;

@@ -29,6 +29,7 @@ struct sl_config {
     struct {
         char listen[SL_CONFIG_TEXT_MAX]; /* server.listen: ADDRESS:PORT, port 0 picks a free one */
         char webhook_listen[SL_CONFIG_TEXT_MAX]; /* empty: where listen is, if that is loopback */
+        char visibility_listen[SL_CONFIG_TEXT_MAX]; /* as webhook_listen */
         char probe_listen[SL_CONFIG_TEXT_MAX];
         char metrics_listen[SL_CONFIG_TEXT_MAX];
         bool metrics_tls;

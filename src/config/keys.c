@@ -101,6 +101,11 @@ const struct sl_key sl_keys[SL_KEYS] = {
      AT(server.webhook_listen), .string = "",
      .help = "Address and port of the gate's webhook alone, for API servers: HTTPS, no client "
              "certificate."},
+    {"server.visibilityListen", SL_KEY_ADDRESS, .restart = true, .text = true,
+     AT(server.visibility_listen), .string = "",
+     .help = "Address and port of the API group visibility.sliced.dev alone, for the API server's "
+             "front proxy: HTTPS, by its certificate. On a loopback server.listen it is there "
+             "too."},
     {"server.probeListen", SL_KEY_ADDRESS, .restart = true, .text = true, AT(server.probe_listen),
      .string = "", .help = "Address and port of the probes alone, by plain HTTP."},
     {"server.metricsListen", SL_KEY_ADDRESS, .restart = true, .text = true,

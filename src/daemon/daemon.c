@@ -42,7 +42,8 @@ struct daemon {
     struct sl_config config;            /* as at the start of the process */
     struct sl_config_warnings warnings; /* of its file */
     struct sl_store *store;
-    struct sl_tls *tls; /* NULL: plain HTTP */
+    struct sl_tls *tls;          /* NULL: plain HTTP */
+    struct sl_front_proxy proxy; /* for server.visibilityListen */
     struct sl_app *app;
     struct sl_load_counts counts; /* of an embedded cluster */
     struct sl_arena arena;        /* of access */
@@ -275,6 +276,7 @@ static int start_cluster(struct daemon *daemon, struct sl_app_options *options,
                                                .from = daemon->from,
                                                .pod = daemon->options.pod,
                                                .store = daemon->store,
+                                               .proxy = options->proxy,
                                                .wake = wake_main,
                                                .context = daemon};
     sl_access_environment(&places);
@@ -331,6 +333,7 @@ static int daemon_start(struct daemon *daemon, struct sl_error *err)
     sl_store_set_one_equal_share(daemon->store, daemon->config.gpushare.one_equal_share);
     options.store = daemon->store;
     options.tls = daemon->tls;
+    options.proxy = daemon->config.server.visibility_listen[0] == '\0' ? NULL : &daemon->proxy;
     if ((daemon->options.n_cluster > 0 ? start_embedded(daemon, &options, err)
                                        : start_cluster(daemon, &options, err)) < 0 ||
         start_telemetry(daemon, &options, err) < 0) {
@@ -477,6 +480,7 @@ static void daemon_stop(struct daemon *daemon)
     sl_stage_tracker_free(daemon->stages);
     sl_app_free(daemon->app);
     sl_tls_free(daemon->tls);
+    sl_front_proxy_free(&daemon->proxy);
     if (daemon->store != NULL) {
         sl_store_free(daemon->store);
     }
@@ -488,6 +492,7 @@ static int daemon_serve(struct daemon *daemon)
     struct sl_error err = {.code = SL_ERR_NONE};
     daemon->main = pthread_self();
     set_up_signals(daemon);
+    sl_front_proxy_init(&daemon->proxy);
     sl_log_configure(daemon->config.log.level, daemon->config.log.json);
     sl_log_trace(daemon->config.log.pod);
     log_warnings(&daemon->options, &daemon->warnings);

@@ -5,6 +5,7 @@
 #include "server/app/workspace.h"
 #include "server/page/page.h"
 #include "server/verbs/handlers.h"
+#include "server/visibility/handlers.h"
 
 /* The longest bodies where few bytes are asked for, so that a small question cannot hold much. */
 enum {
@@ -18,6 +19,8 @@ enum {
 #define VERB(name, max_body) SL_CLASS_##name, SL_FOR_SCHEDULER, max_body, false
 #define PROBE                SL_CLASS_PROBE, SL_FOR_KUBELET, NO_BODY, false
 #define FOR_OPERATOR         SL_CLASS_API, SL_FOR_OPERATOR, NO_BODY, false
+#define FORWARDED            SL_CLASS_API, SL_FOR_FORWARDED, NO_BODY, false
+#define VERSION_PATH         "/apis/visibility.sliced.dev/v1alpha1"
 static const struct sl_route routes[] = {
     {"POST", NULL, VERB(FILTER, 0), sl_filter_begin, sl_workspace_feed, sl_filter_finish,
      "extender: which of the nodes may take the pod, and why not the others"},
@@ -64,6 +67,17 @@ static const struct sl_route routes[] = {
      "what GPUs were measured to do (?by=device|pod, ?output=table, ?limit=, ?namespace=)"},
     {"GET", "/api/v1/state", FOR_OPERATOR, NULL, NULL, sl_api_state,
      "the daemon's own state"},
+    {"GET", "/apis", FORWARDED, NULL, NULL, sl_vis_groups, "discovery: the API group"},
+    {"GET", "/apis/visibility.sliced.dev", FORWARDED, NULL, NULL, sl_vis_group,
+     "discovery: its versions"},
+    {"GET", VERSION_PATH, FORWARDED, NULL, NULL, sl_vis_resources, "discovery: its kinds"},
+    {"GET", VERSION_PATH "/namespaces/{namespace}/{kind}", FORWARDED, NULL, NULL, sl_vis_list_in,
+     "kubectl get queuedpods, runningpods (?watch=, ?labelSelector=, ?fieldSelector=, ?limit=)"},
+    {"GET", VERSION_PATH "/namespaces/{namespace}/{kind}/{name}", FORWARDED, NULL, NULL,
+     sl_vis_get_in, "one of them"},
+    {"GET", VERSION_PATH "/{kind}", FORWARDED, NULL, NULL, sl_vis_list,
+     "the same of all namespaces; slicenodes, partitions, usages"},
+    {"GET", VERSION_PATH "/{kind}/{name}", FORWARDED, NULL, NULL, sl_vis_get, "one of these"},
     {"POST", "/api/v1/embedded/pods", SL_CLASS_EMBEDDED, SL_FOR_OPERATOR, 0, true,
      NULL, sl_embedded_feed,
      sl_embedded_post, "add a pod (manifest as JSON or YAML)"},
@@ -84,4 +98,8 @@ const struct sl_service sl_service = {
     .workspace_bytes = sl_workspace_bytes,
     .workspace_reset = sl_workspace_reset,
     .release = sl_app_release,
+    .visibility_new = sl_visibility_new,
+    .visibility_free = sl_visibility_free,
+    .visibility_tick = sl_visibility_tick,
+    .visibility_close = sl_visibility_close,
 };

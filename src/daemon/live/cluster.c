@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "daemon/live/events.h"
@@ -185,10 +186,40 @@ static int start_unhealthy(struct sl_cluster *cluster, struct sl_error *err)
     return cluster->unhealthy == NULL ? -1 : 0;
 }
 
+/* Complains once of the same trouble. */
+static void take_front_proxy(void *context, const struct sl_front_proxy_said *said,
+                             const struct sl_error *err)
+{
+    struct sl_cluster *cluster = context;
+    struct sl_error own = {.code = SL_ERR_NONE};
+    bool good = said != NULL && sl_front_proxy_set(cluster->options.proxy, said->authorities,
+                                                   said->name, said->n, &own) == 0;
+    const char *why = good ? "" : said != NULL ? own.message : err->message;
+    if (!good && strcmp(why, cluster->front_told) != 0) {
+        sl_log(SL_LOG_WARN, "whom to believe as the API server's front proxy cannot be read",
+               "reason", why, (char *)NULL);
+    }
+    (void)snprintf(cluster->front_told, sizeof(cluster->front_told), "%s", why);
+}
+
+static int start_front_proxy(struct sl_cluster *cluster, struct sl_error *err)
+{
+    const struct sl_front_proxy_options options = {.client = cluster->client,
+                                                   .every_us = SL_MINUTE_US,
+                                                   .told = take_front_proxy,
+                                                   .context = cluster};
+    if (cluster->options.proxy == NULL) {
+        return 0;
+    }
+    cluster->front = sl_front_proxy_start(&options, err);
+    return cluster->front == NULL ? -1 : 0;
+}
+
 int sl_cluster_start(struct sl_cluster *cluster, struct sl_error *err)
 {
     cluster->started_ns = sl_clock_monotonic_ns();
-    if (start_unhealthy(cluster, err) < 0 || sl_cluster_start_lease(cluster, err) < 0) {
+    if (start_unhealthy(cluster, err) < 0 || start_front_proxy(cluster, err) < 0 ||
+        sl_cluster_start_lease(cluster, err) < 0) {
         return -1;
     }
     sl_cluster_look_anew(cluster);
@@ -224,6 +255,8 @@ void sl_cluster_stop(struct sl_cluster *cluster)
     sl_events_free(events);
     sl_client_free(cluster->client);
     cluster->client = NULL;
+    sl_front_proxy_stop(cluster->front);
+    cluster->front = NULL;
     sl_leader_label_free(cluster->label);
     cluster->label = NULL;
     sl_queue_worker_free(cluster->worker);

@@ -15,6 +15,7 @@ struct sl_cluster_options {
     const char *from; /* where the access was found; both must outlive the cluster */
     const char *pod;  /* the own one's name, which the leader labels; NULL: none is labelled */
     struct sl_store *store;
+    struct sl_front_proxy *proxy; /* kept as the cluster says; NULL: not wanted. Outlives it */
     /* Asks for a call of sl_cluster_tick soon. Called on any thread. */
     void (*wake)(void *context);
     void *context;

@@ -13,6 +13,7 @@
 #include "kube/lease/leader_label.h"
 #include "kube/lease/lease.h"
 #include "kube/watch/fetch.h"
+#include "kube/watch/front_proxy.h"
 #include "kube/watch/jobs.h"
 #include "kube/watch/sync.h"
 #include "kube/watch/unhealthy.h"
@@ -33,9 +34,11 @@ struct sl_cluster {
     struct sl_kube_binder *binder;
     struct sl_fetcher *fetcher;
     struct sl_releaser *releaser;
-    struct sl_queue_worker *worker;     /* NULL: queue.enabled is false */
-    struct sl_stage_tracker *stages;    /* as the worker */
-    struct sl_kube_cutter *cutter;      /* NULL: partitioning.enabled is false */
+    struct sl_queue_worker *worker;      /* NULL: queue.enabled is false */
+    struct sl_stage_tracker *stages;     /* as the worker */
+    struct sl_front_proxy_reader *front; /* NULL: server.visibilityListen is empty */
+    char front_told[384];          /* what was last wrong with it; of the client's thread alone */
+    struct sl_kube_cutter *cutter; /* NULL: partitioning.enabled is false */
     struct sl_partitioner *partitioner; /* as the cutter */
     struct sl_idlers *idlers;           /* NULL: events are off, or telemetry; its thread's alone */
     struct sl_waiting *waiting;         /* NULL: there is a queue, or events are off */

@@ -123,6 +123,7 @@ static void init_http(struct sl_app *app, const struct sl_app_options *options)
     app->http.metrics = &app->metrics;
     app->http.live = &app->live;
     app->http.tls = options->tls;
+    app->http.proxy = options->proxy;
     app->http.embedded = options->embedded;
     sl_listeners_init(&app->http);
 }
@@ -161,13 +162,29 @@ struct sl_app *sl_app_new(const struct sl_app_options *options, struct sl_error 
     }
     (void)pthread_mutex_init(&app->lock, NULL);
     (void)pthread_mutex_init(&app->admit, NULL);
+    if (options->service != NULL && options->service->visibility_new != NULL) {
+        app->visibility = options->service->visibility_new(app);
+        if (app->visibility == NULL) {
+            (void)sl_error_nomem(err);
+            sl_app_free(app);
+            return NULL;
+        }
+    }
     return app;
+}
+
+static void close_visibility(struct sl_app *app)
+{
+    if (app->visibility != NULL) {
+        app->http.service->visibility_close(app->visibility);
+    }
 }
 
 /* The library must not be stopped while connections are suspended. */
 void sl_app_stop(struct sl_app *app)
 {
     sl_binds_close(&app->binds);
+    close_visibility(app);
     sl_listeners_stop(&app->http);
     app->server = NULL;
 }
@@ -178,6 +195,9 @@ void sl_app_free(struct sl_app *app)
         return;
     }
     sl_app_stop(app);
+    if (app->visibility != NULL) {
+        app->http.service->visibility_free(app->visibility);
+    }
     sl_binds_free(&app->binds);
     sl_grants_free(&app->grants);
     sl_listeners_free(&app->http);
@@ -199,6 +219,9 @@ int sl_app_serve(struct sl_app *app, struct sl_error *err)
 void sl_app_end_slow(struct sl_app *app)
 {
     sl_listeners_end_slow(&app->http, sl_clock_monotonic_ns());
+    if (app->visibility != NULL) {
+        app->http.service->visibility_tick(app->visibility);
+    }
 }
 
 bool sl_app_drain(struct sl_app *app)
@@ -209,6 +232,7 @@ bool sl_app_drain(struct sl_app *app)
     sl_live_release(live);
     atomic_store(&app->http.draining, true);
     sl_listeners_quiesce(&app->http);
+    close_visibility(app);
     while (atomic_load(&app->metrics.in_flight) > 0 && sl_clock_monotonic_ns() < deadline_ns) {
         const struct timespec pause = {0, DRAIN_POLL_NS};
         (void)nanosleep(&pause, NULL);

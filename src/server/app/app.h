@@ -43,6 +43,7 @@ struct sl_app_options {
     struct sl_partition_reader partitions; /* NULLs: none */
     struct sl_usage_reader usage;          /* NULLs: none */
     struct sl_tls *tls;                    /* borrowed; NULL: plain HTTP */
+    struct sl_front_proxy *proxy;          /* borrowed; NULL: none is believed */
     bool embedded;                         /* serves /api/v1/embedded */
 };
 
@@ -63,6 +64,7 @@ struct sl_app {
     struct sl_grants grants;
     struct sl_http http;
     struct sl_live_slot live;
+    struct sl_visibility *visibility; /* NULL: the service has none */
     const char *config_path;
     struct sl_metrics metrics;
     _Atomic bool synced;      /* the store holds the whole cluster */
@@ -88,8 +90,8 @@ bool sl_app_drain(struct sl_app *app);
  * on. Bindings under way go on and still change the ledger. */
 void sl_app_stop(struct sl_app *app);
 
-/* Ends connections that have used up their time; every second or so, from one thread, while the
- * server runs. */
+/* Ends connections that have used up their time, and has watches told what changed; every second or
+ * so, from one thread, while the server runs. */
 void sl_app_end_slow(struct sl_app *app);
 
 /* Says what is missing before a decision may be made; NULL: nothing. */

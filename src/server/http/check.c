@@ -75,7 +75,7 @@ static int check_peer(struct sl_connection *connection)
     const struct sl_listener *listener = connection->listener;
     const struct sl_config *config = &request->live->config;
     const struct sl_tls_names names = {config->server.client, config->server.n_clients,
-                                       request->live->serial};
+                                       request->live->serial, false};
     char why[PEER_WHY_MAX] = "no TLS session";
     if (listener->tls == NULL || (listener->audiences & SL_FOR_SCHEDULER) == 0 ||
         is_public(request->class)) {
@@ -132,6 +132,36 @@ static int check_token(struct sl_connection *connection)
     return forbid_request(request);
 }
 
+/* Where the API server forwards its users' requests, refuses what did not come from it. */
+static int check_proxy(struct sl_connection *connection)
+{
+    struct sl_request *request = &connection->request;
+    const struct sl_listener *listener = connection->listener;
+    char why[PEER_WHY_MAX] = "no TLS session";
+    bool known = true;
+    if (listener->audiences != SL_FOR_FORWARDED) {
+        return 0;
+    }
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+    if (info != NULL && listener->http->proxy != NULL &&
+        sl_front_proxy_ok(listener->http->proxy, info->tls_session, &connection->peer, &known, why,
+                          sizeof(why))) {
+        atomic_store(&connection->deadline.proven, true);
+        return 0;
+    }
+    if (!known) {
+        (void)sl_error_set(&request->err, SL_ERR_SYSTEM,
+                           "whom the API server lets forward requests is not known yet (ConfigMap "
+                           "kube-system/extension-apiserver-authentication)");
+        request->failed = false;
+        request->close = true;
+        return sl_request_fail(request, 503);
+    }
+    (void)sl_error_set(&request->err, SL_ERR_FIELD, "%s", why);
+    return forbid_request(request);
+}
+
 /* "127.0.0.1:8888", "[::1]", "localhost": a page's own name is none of these. */
 static bool is_literal(const char *host)
 {
@@ -155,7 +185,9 @@ static int check_page(struct sl_request *request)
 {
     const char *origin = get_header(request, MHD_HTTP_HEADER_ORIGIN);
     const char *host = get_header(request, MHD_HTTP_HEADER_HOST);
-    bool tells = request->route != NULL && request->route->audience == SL_FOR_OPERATOR;
+    bool forwarded = request->audiences == SL_FOR_FORWARDED; /* by the API server, for its users */
+    bool tells = request->route != NULL && !forwarded &&
+                 (request->route->audience & (SL_FOR_OPERATOR | SL_FOR_FORWARDED)) != 0;
     if (origin == NULL ? !tells || host == NULL || is_literal(host) : is_own_page(origin, host)) {
         return 0;
     }
@@ -199,7 +231,8 @@ static int check_framing(struct sl_request *request)
 int sl_request_check(struct sl_connection *connection, bool matched)
 {
     struct sl_request *request = &connection->request;
-    if (check_peer(connection) < 0 || check_token(connection) < 0 || check_page(request) < 0 ||
+    if (check_peer(connection) < 0 || check_token(connection) < 0 || check_proxy(connection) < 0 ||
+        check_page(request) < 0 ||
         check_framing(request) < 0 || !matched || check_length(request) < 0) {
         return -1;
     }

@@ -6,11 +6,13 @@
 #include "server/http/live.h"
 #include "server/http/route.h"
 #include "server/net/deadlines.h"
+#include "server/net/front_proxy.h"
 #include "server/net/server.h"
 
 struct sl_app;
 struct sl_http;
 struct sl_request;
+struct sl_visibility;
 struct sl_workspace; /* what handlers keep with a connection from one request to the next */
 
 struct sl_service {
@@ -23,6 +25,11 @@ struct sl_service {
     /* The request's reply is written, or there will be none: it lets go of what it holds of the
      * application. Called at least once. */
     void (*release)(struct sl_request *request);
+    /* What the API group visibility.sliced.dev keeps between requests. All may be NULL. */
+    struct sl_visibility *(*visibility_new)(struct sl_app *app); /* NULL when out of memory */
+    void (*visibility_free)(struct sl_visibility *visibility);   /* after it was closed */
+    void (*visibility_tick)(struct sl_visibility *visibility);   /* every second, one thread */
+    void (*visibility_close)(struct sl_visibility *visibility);  /* ends its streams for ever */
 };
 
 /* An address that the daemon listens on. */
@@ -43,6 +50,7 @@ enum {
     SL_LISTENER_PROBES,
     SL_LISTENER_METRICS,
     SL_LISTENER_API,
+    SL_LISTENER_VISIBILITY,
     SL_LISTENERS,
 };
 
@@ -52,9 +60,10 @@ struct sl_http {
     struct sl_app *app; /* handed on to handlers */
     struct sl_metrics *metrics;
     struct sl_live_slot *live;
-    struct sl_tls *tls;    /* NULL: plain HTTP */
-    bool embedded;         /* serves the routes of an embedded cluster */
-    _Atomic bool draining; /* the end has begun: replies close their connections */
+    struct sl_tls *tls;           /* NULL: plain HTTP */
+    struct sl_front_proxy *proxy; /* whose requests of users are believed; NULL: nobody's */
+    bool embedded;                /* serves the routes of an embedded cluster */
+    _Atomic bool draining;        /* the end has begun: replies close their connections */
     struct sl_listener listener[SL_LISTENERS];
 };
 

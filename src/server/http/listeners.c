@@ -43,6 +43,10 @@ static const struct row {
     [SL_LISTENER_API] = {"api", "server.apiListen", ADDRESS(api_listen),
                          SL_FOR_OPERATOR | SL_FOR_MONITORING | SL_FOR_KUBELET, .threads = 2,
                          .max_connections = 32, .memory = 16 << 10},
+    /* a watch holds a connection; API servers share few for all other requests */
+    [SL_LISTENER_VISIBILITY] = {"visibility", "server.visibilityListen", ADDRESS(visibility_listen),
+                                SL_FOR_FORWARDED, .tls = true, .threads = 2, .max_connections = 256,
+                                .memory = 32 << 10},
 };
 
 static const char api_default[] = "127.0.0.1:8888";

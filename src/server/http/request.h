@@ -29,6 +29,13 @@ struct sl_request {
     /* While the connection is suspended: writes the reply once it goes on, or suspends it again.
      * Else NULL. */
     void (*wake)(struct sl_request *request);
+    /* A reply without an end, in pieces: called from the server's threads when the last piece has
+     * been sent, with an empty reply. 0: the reply is the next piece, or the connection is
+     * suspended and this is called again when it goes on. -1: that was all. NULL: the reply is
+     * whole. */
+    int (*more)(struct sl_request *request);
+    void (*ended)(struct sl_request *request); /* beside more: it is not called any more */
+    size_t sent;                               /* beside more: bytes of this piece */
     unsigned code;
     enum sl_outcome outcome;
     const char *content_type;

@@ -8,7 +8,7 @@
 
 struct sl_request;
 
-enum { SL_ROUTE_PARAMS_MAX = 2 };
+enum { SL_ROUTE_PARAMS_MAX = 3 };
 
 /* For whom a route is. It is served at the addresses that are for these: others do not reach it,
  * and each port can be opened to its callers alone. */
@@ -18,7 +18,9 @@ enum sl_audience {
     SL_FOR_KUBELET = 1 << 2,    /* the probes */
     SL_FOR_MONITORING = 1 << 3, /* the metrics */
     SL_FOR_OPERATOR = 1 << 4,   /* all that names tenants' pods: on loopback only */
-    SL_FOR_ALL = (1 << 5) - 1,
+    SL_FOR_FORWARDED = 1 << 5,  /* what the API server forwards for its users: by the certificate of
+                                   its front proxy, or on loopback */
+    SL_FOR_ALL = (1 << 6) - 1,
 };
 
 struct sl_route {

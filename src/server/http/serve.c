@@ -9,6 +9,7 @@ enum {
     SWALLOW_AT_ONCE =
         1 << 20, /* a failed request with a longer body is answered before it is read */
     STATUS_MAX = 8192,
+    STREAM_BLOCK = 16 << 10,
 };
 
 /* ---- the reply ---- */
@@ -84,6 +85,28 @@ static struct MHD_Response *make_response(struct sl_request *request)
     return response == NULL ? last_resort(request) : response;
 }
 
+static ssize_t read_stream(void *context, uint64_t at, char *out, size_t max)
+{
+    struct sl_request *request = context;
+    struct sl_buf *reply = &request->reply;
+    (void)at;
+    if (request->sent == reply->len) {
+        reply->len = 0;
+        request->sent = 0;
+        if (request->more(request) < 0 || reply->failed != SL_BUF_OK ||
+            !sl_connection_weigh(sl_connection_of(request->connection))) {
+            return MHD_CONTENT_READER_END_OF_STREAM;
+        }
+    }
+    size_t left = reply->len - request->sent;
+    size_t n = left < max ? left : max;
+    if (n > 0) {
+        memcpy(out, reply->data + request->sent, n);
+    }
+    request->sent += n;
+    return (ssize_t)n;
+}
+
 static void release_request(struct sl_request *request)
 {
     request->http->service->release(request);
@@ -128,7 +151,11 @@ static enum MHD_Result respond(struct sl_request *request)
     if (request->failed) {
         write_status(request);
     }
-    struct MHD_Response *response = make_response(request);
+    bool streams = request->more != NULL && !request->failed;
+    struct MHD_Response *response =
+        streams ? MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK, read_stream,
+                                                    request, NULL)
+                : make_response(request);
     release_request(request); /* the client may be slow in reading */
     if (response == NULL) {
         return MHD_NO;
@@ -149,8 +176,10 @@ static enum MHD_Result respond(struct sl_request *request)
         rc = MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, "1");
     }
     if (rc == MHD_YES) {
-        sl_connection_wait(sl_connection_of(request->connection), SL_LIMIT_REPLY_TIME,
-                           SL_SLOW_FACTOR);
+        if (!streams) { /* the library ends one whose peer reads nothing for a while */
+            sl_connection_wait(sl_connection_of(request->connection), SL_LIMIT_REPLY_TIME,
+                               SL_SLOW_FACTOR);
+        }
         rc = MHD_queue_response(request->connection, request->code, response);
     }
     MHD_destroy_response(response);
@@ -318,6 +347,9 @@ void sl_serve_completed(void *context, struct MHD_Connection *connection, void *
         sl_metrics_request(request->metrics, request->class, 0);
     }
     struct sl_connection *own = sl_connection_of(request->connection);
+    if (request->ended != NULL) {
+        request->ended(request);
+    }
     release_request(request);
     sl_connection_rest(own);
     sl_live_release(request->live);

@@ -2,7 +2,8 @@
 #include "server/metrics/metrics.h"
 
 const unsigned sl_metric_codes[SL_METRIC_CODES] = {
-    200, 201, 400, 403, 404, 405, 409, 413, 415, 500, 501, 503, SL_METRIC_CODE_OTHER, 0};
+    200, 201, 400, 403, 404, 405, 406, 409, 410, 413, 415, 429, 500, 501, 503, SL_METRIC_CODE_OTHER,
+    0};
 
 const char *sl_class_name(enum sl_class which)
 {

@@ -48,7 +48,7 @@ enum sl_limit {
 };
 
 enum {
-    SL_METRIC_CODES = 14,
+    SL_METRIC_CODES = 17,
     SL_METRIC_CODE_OTHER = 599, /* stands for all that are not counted one by one */
     SL_METRIC_RESOURCES_MAX = 64,
     SL_BIND_CODES = SL_BIND_NOMEM + 1,

@@ -150,6 +150,7 @@ static void random_config(struct sl_config *config)
         config->server.client_ca_file[0] = '\0';
         config->server.webhook_listen[0] = '\0';
         config->server.metrics_tls = false;
+        config->server.visibility_listen[0] = '\0';
         config->server.insecure = true;
     }
     if (!config->server.metrics_tls) {

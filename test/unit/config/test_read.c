@@ -428,6 +428,8 @@ static void values_that_contradict_each_other_are_refused(void **state)
          "server.metricsTokenFile", "server.metricsTls"},
         {HEAD "server:\n  webhookListen: 0.0.0.0:80\n", SL_ERR_FIELD, 4, 3, "server.webhookListen",
          "without server.tls.certFile"},
+        {HEAD "server:\n  visibilityListen: 0.0.0.0:80\n", SL_ERR_FIELD, 4, 3,
+         "server.visibilityListen", "without server.tls.certFile"},
         {HEAD "server:\n  listen: \"[::]:80\"\n", SL_ERR_FIELD, 4, 3, "server.listen",
          "set server.insecure to true"},
         {HEAD "leaderElection:\n  renewDeadline: 15s\n", SL_ERR_FIELD, 4, 3,

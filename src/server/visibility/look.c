@@ -1,0 +1,70 @@
+/* One look at the objects of a kind, and pieces of their cells. */
+#include "server/visibility/kinds.h"
+
+#include "util/data/vec.h"
+#include "util/show.h"
+
+#include <stdlib.h>
+
+enum { ARENA_MAX = 64 << 20 };
+
+void sl_vis_look_init(struct sl_vis_look *look, struct sl_app *app)
+{
+    *look = (struct sl_vis_look){.app = app};
+    sl_arena_init(&look->arena, ARENA_MAX);
+}
+
+void sl_vis_look_free(struct sl_vis_look *look)
+{
+    sl_queue_list_free(&look->queue);
+    if (look->snapshot != NULL) {
+        sl_store_release(look->app->store, look->snapshot);
+    }
+    sl_arena_free(&look->arena);
+    free(look->row);
+    *look = (struct sl_vis_look){.app = look->app};
+}
+
+struct sl_vis_row *sl_vis_look_add(struct sl_vis_look *look, struct sl_error *err)
+{
+    if (look->n == SL_VIS_ROWS_MAX) {
+        sl_metrics_limit(&look->app->metrics, SL_LIMIT_OBJECTS);
+        return NULL;
+    }
+    if (sl_vec_reserve(&look->row, &look->cap, look->n + 1, sizeof(*look->row)) < 0) {
+        (void)sl_error_nomem(err);
+        return NULL;
+    }
+    struct sl_vis_row *row = &look->row[look->n];
+    look->n++;
+    *row = (struct sl_vis_row){.position = 0};
+    return row;
+}
+
+/* ---- pieces of cells ---- */
+
+void sl_vis_write_duration(struct sl_writer *w, int64_t us)
+{
+    char text[32] = "";
+    if (us > 0) {
+        (void)sl_queue_duration_text(us, text, sizeof(text));
+    }
+    sl_write_text(w, text);
+}
+
+void sl_vis_write_shown(struct sl_writer *w, const char *text)
+{
+    char shown[1024];
+    char piece[SL_SHOWN_MAX];
+    struct sl_str rest = sl_str_of(text);
+    size_t len = 0;
+    while (rest.len > 0) {
+        size_t n = sl_show_next(&rest, piece);
+        if (len + n > sizeof(shown)) {
+            break;
+        }
+        memcpy(shown + len, piece, n);
+        len += n;
+    }
+    sl_write_str(w, (struct sl_str){shown, len});
+}

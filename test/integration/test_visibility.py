@@ -1,0 +1,271 @@
+"""The API group visibility.sliced.dev, as an API server forwards it: here on loopback, without one."""
+import json
+import threading
+
+import pytest
+
+from sliced_daemon import EXAMPLES, eventually, pod_of
+
+BASE = "/apis/visibility.sliced.dev/v1alpha1"
+TABLE = {"Accept": "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"}
+MIG = "nvidia.com/mig-1g.6gb"
+NODE = "gpu-a30-1"
+
+
+@pytest.fixture
+def daemon(start):
+    return start(EXAMPLES / "a30-mixed.yaml", config="queue: {enabled: true}\n")
+
+
+def add(daemon, name, namespace="default", count=8, labels=None, timeout="8h"):
+    pod = pod_of(name, {MIG: count})
+    pod["metadata"].update(namespace=namespace, labels=labels or {},
+                           annotations={"sliced.dev/timeout": timeout})
+    return daemon.add(pod)
+
+
+def names(daemon, path):
+    reply = daemon.get(BASE + path)
+    assert reply.status == 200, reply.text
+    return [each["metadata"]["name"] for each in reply.json["items"]]
+
+
+def table(daemon, path):
+    reply = daemon.get(BASE + path, headers=TABLE)
+    assert reply.status == 200 and reply.json["kind"] == "Table", reply.text
+    heads = [column["name"] for column in reply.json["columnDefinitions"]]
+    return [dict(zip(heads, row["cells"])) for row in reply.json["rows"]]
+
+
+class Watch:
+    """Events of a watch, read on a thread of their own."""
+
+    def __init__(self, daemon, path, headers=None):
+        self.connection = daemon.connect(timeout=60)
+        self.connection.request("GET", BASE + path, headers=headers or {})
+        self.response = self.connection.getresponse()
+        self.events, self.ended = [], False
+        self.thread = threading.Thread(target=self._read, daemon=True)
+        if self.response.status == 200:
+            self.thread.start()
+
+    def _read(self):
+        try:
+            for line in self.response:
+                if line.strip():
+                    self.events.append(json.loads(line))
+        except (OSError, ValueError):
+            pass
+        self.ended = True
+
+    def told(self):
+        return [(each["type"], each["object"]["metadata"].get("name")) for each in self.events]
+
+
+# ---- discovery ----
+
+def test_kinds_are_there_where_what_they_show_is(start, daemon):
+    def kinds(each):
+        return [kind["name"] for kind in each.get(BASE).json["resources"]]
+    assert kinds(daemon) == ["queuedpods", "runningpods", "slicenodes"]
+    assert kinds(start(EXAMPLES / "a30-mixed.yaml")) == ["runningpods", "slicenodes"]
+    assert daemon.get("/apis").json["groups"][0]["name"] == "visibility.sliced.dev"
+    assert daemon.get("/apis/visibility.sliced.dev").json["preferredVersion"]["version"] == "v1alpha1"
+
+
+def test_aggregated_discovery_says_the_same(daemon):
+    accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
+    reply = daemon.get("/apis", headers={"Accept": accept})
+    assert "as=APIGroupDiscoveryList" in reply.headers["content-type"]
+    version, = reply.json["items"][0]["versions"]
+    assert [(each["resource"], each["scope"]) for each in version["resources"]] == [
+        ("queuedpods", "Namespaced"), ("runningpods", "Namespaced"), ("slicenodes", "Cluster")]
+
+
+# ---- get and list ----
+
+def test_a_namespace_shows_its_own_pods_alone(daemon):
+    add(daemon, "first", "theirs")
+    add(daemon, "second", "theirs")
+    add(daemon, "mine", "ours", labels={"team": "a"})
+    assert names(daemon, "/queuedpods") == ["first", "second", "mine"]
+    reply = daemon.get(f"{BASE}/namespaces/ours/queuedpods")
+    pod, = reply.json["items"]
+    assert pod["status"]["position"] == 3 and pod["status"]["ahead"] == 1
+    assert "theirs" not in reply.text and "second" not in reply.text
+    row, = table(daemon, "/namespaces/ours/queuedpods")
+    assert row["Name"] == "mine" and row["Ahead"] == 1 and "second" not in json.dumps(row)
+    assert daemon.get(f"{BASE}/namespaces/ours/queuedpods/first").status == 404
+    assert daemon.get(f"{BASE}/namespaces/ours/queuedpods/mine").json["kind"] == "QueuedPod"
+    row, = table(daemon, "/namespaces/theirs/queuedpods?fieldSelector=metadata.name=second")
+    assert "it is theirs/first" not in row["Message"]  # that one is nominated, not ahead
+
+
+def test_a_nominated_pod_names_its_node_and_devices_and_then_runs(daemon):
+    pod = add(daemon, "train")
+    row, = table(daemon, "/namespaces/default/queuedpods")
+    assert (row["State"], row["Node"], row["Start-In"]) == ("Nominated", NODE, "0s")
+    assert row["Devices"].startswith(f"{MIG}=0/0,")
+    node, = table(daemon, "/slicenodes")
+    assert (node["Used"], node["Set-Aside"], node["Free"]) == ("0", "mig-1g.6gb=8", "0")
+    assert names(daemon, "/runningpods") == []
+    assert daemon.post("/scheduler/bind", {"PodName": "train", "PodNamespace": "default",
+                                           "PodUID": pod["uid"], "Node": NODE}).json["Error"] == ""
+    eventually(lambda: names(daemon, "/runningpods") == ["train"])
+    assert names(daemon, "/namespaces/default/queuedpods") == []
+    row, = table(daemon, "/namespaces/default/runningpods")
+    assert (row["Node"], row["Picked-By"], row["Timeout"]) == (NODE, "devicePlugin", "8h")
+    node, = table(daemon, "/slicenodes")
+    assert (node["Used"], node["Set-Aside"]) == ("mig-1g.6gb=8", "0")
+
+
+def test_selectors_choose(daemon):
+    add(daemon, "a", labels={"team": "red", "gone": ""})
+    add(daemon, "b", labels={"team": "blue"})
+    add(daemon, "c", labels={"team": "blue", "tier": "x"})
+    for query, expected in [
+            ("labelSelector=team=blue", ["b", "c"]), ("labelSelector=team!=blue", ["a"]),
+            ("labelSelector=team in (red,blue),tier", ["c"]), ("labelSelector=!tier", ["a", "b"]),
+            ("fieldSelector=metadata.name=b", ["b"]), ("fieldSelector=metadata.name!=b", ["a", "c"]),
+            ("fieldSelector=status.state=Nominated", ["a"]),
+            ("fieldSelector=status.state==Held,status.node!=x", ["b", "c"]),
+            ("labelSelector=team=blue&fieldSelector=metadata.name=a", [])]:
+        assert names(daemon, "/queuedpods?" + query.replace(" ", "%20")) == expected, query
+    label = "nvidia.com/gpu.product=NVIDIA-A30"
+    assert names(daemon, f"/slicenodes?labelSelector={label}") == [NODE]
+    assert names(daemon, f"/slicenodes?labelSelector={label},no=such") == []
+
+
+@pytest.mark.parametrize("query, field", [
+    ("fieldSelector=spec.secret=x", "fieldSelector"), ("fieldSelector=status.state", "fieldSelector"),
+    ("fieldSelector=" + ",".join(["status.state=Held"] * 9), "fieldSelector"),
+    ("labelSelector=a%20in%20(b", "labelSelector"), ("labelSelector=" + "x" * 1001, "labelSelector"),
+    ("limit=many", "limit"), ("limit=-1", "limit"), ("continue=x", "continue"),
+    ("watch=true&resourceVersion=x", "resourceVersion"), ("watch=1&timeoutSeconds=x", "timeoutSeconds"),
+    ("includeObject=All", "includeObject")])
+def test_wrong_parameters_are_named(daemon, query, field):
+    reply = daemon.get(f"{BASE}/queuedpods?{query}")
+    assert reply.status == 400 and reply.json["details"]["causes"][0]["field"] == field
+
+
+def test_what_is_not_served_is_refused(daemon):
+    assert daemon.get(f"{BASE}/secrets").status == 404
+    assert daemon.get(f"{BASE}/namespaces/default/slicenodes").status == 404
+    assert daemon.get(f"{BASE}/queuedpods/x").status == 404
+    assert daemon.get(f"{BASE}/queuedpods", headers={"Accept": "application/vnd.kubernetes.protobuf"}
+                      ).status == 406
+    assert daemon.request("POST", f"{BASE}/queuedpods", "{}").status == 405
+    assert daemon.get(f"{BASE}/queuedpods", headers={"Host": "attacker.example"}).status == 403
+
+
+def test_odd_names_are_escaped(daemon):
+    odd = 'a"\\\u202e\u001b[31m<script>'
+    pod = pod_of("p", {MIG: 1})
+    pod["metadata"].update(name=odd, namespace="n\n", annotations={"sliced.dev/timeout": odd})
+    daemon.add(pod)
+    reply = daemon.get(f"{BASE}/queuedpods", headers=TABLE)
+    assert reply.json["rows"][0]["cells"][0] == odd
+    message = dict(zip([c["name"] for c in reply.json["columnDefinitions"]],
+                       reply.json["rows"][0]["cells"]))["Message"]
+    assert "\u202e" not in message and "\u001b" not in message
+    assert daemon.get(f"{BASE}/queuedpods").json["items"][0]["metadata"]["name"] == odd
+
+
+def test_pages_of_many_pods_are_bounded_and_complete(daemon):
+    for i in range(600):
+        add(daemon, f"p{i:03}", count=1, namespace="big")
+    path, found, pages = "/queuedpods?limit=250", [], 0
+    while path:
+        reply = daemon.get(BASE + path).json
+        assert len(reply["items"]) <= 250
+        found += [each["metadata"]["name"] for each in reply["items"]]
+        more = reply["metadata"].get("continue")
+        path, pages = more and f"/queuedpods?limit=250&continue={more}", pages + 1
+    assert pages == 3 and sorted(found) == [f"p{i:03}" for i in range(600)]
+    assert daemon.get(f"{BASE}/queuedpods?limit=600").json["metadata"].get("continue") is None
+    assert daemon.get(f"{BASE}/queuedpods?continue=99999999").json["items"] == []
+
+
+# ---- watch ----
+
+def test_a_watch_tells_what_comes_changes_and_goes(daemon):
+    add(daemon, "a")
+    listed = daemon.get(f"{BASE}/namespaces/default/queuedpods").json
+    version = listed["metadata"]["resourceVersion"]
+    watch = Watch(daemon, f"/namespaces/default/queuedpods?watch=true&resourceVersion={version}")
+    add(daemon, "b", count=1)
+    add(daemon, "other", namespace="elsewhere", count=1)
+    eventually(lambda: ("ADDED", "b") in watch.told())
+    assert daemon.request("DELETE", "/api/v1/embedded/pods/default/a").status == 200
+    eventually(lambda: ("DELETED", "a") in watch.told() and any(
+        each["type"] == "MODIFIED" and each["object"]["status"]["state"] == "Nominated"
+        for each in watch.events))
+    assert ("ADDED", "a") not in watch.told()
+    assert "elsewhere" not in json.dumps(watch.events)
+    versions = [int(each["object"]["metadata"]["resourceVersion"]) for each in watch.events]
+    assert min(versions) > int(version)
+
+
+def test_a_watch_in_tables_sends_the_columns_once(daemon):
+    add(daemon, "a")
+    watch = Watch(daemon, "/queuedpods?watch=true", headers=TABLE)
+    eventually(lambda: len(watch.events) >= 1)
+    add(daemon, "b", count=1)
+    eventually(lambda: len(watch.events) >= 2)
+    assert [bool(each["object"]["columnDefinitions"]) for each in watch.events[:2]] == [True, False]
+    assert [each["object"]["rows"][0]["cells"][0] for each in watch.events[:2]] == ["a", "b"]
+
+
+def test_what_matches_no_more_is_deleted_from_the_watch(daemon):
+    add(daemon, "a")
+    add(daemon, "b")
+    watch = Watch(daemon, "/queuedpods?watch=true&fieldSelector=status.state=Held")
+    eventually(lambda: watch.told() == [("ADDED", "b")])
+    assert daemon.request("DELETE", "/api/v1/embedded/pods/default/a").status == 200
+    eventually(lambda: watch.told() == [("ADDED", "b"), ("DELETED", "b")])
+
+
+def test_a_watch_tells_when_the_beginning_was_all(daemon):
+    add(daemon, "a")
+    watch = Watch(daemon, "/queuedpods?watch=true&sendInitialEvents=true&allowWatchBookmarks=true"
+                          "&resourceVersionMatch=NotOlderThan")
+    eventually(lambda: len(watch.events) >= 2)
+    assert [each["type"] for each in watch.events[:2]] == ["ADDED", "BOOKMARK"]
+    annotations = watch.events[1]["object"]["metadata"]["annotations"]
+    assert annotations == {"k8s.io/initial-events-end": "true"}
+
+
+def test_a_watch_ends_in_time_and_with_the_daemon(daemon):
+    short = Watch(daemon, "/queuedpods?watch=true&timeoutSeconds=1")
+    eventually(lambda: short.ended)
+    long = Watch(daemon, "/queuedpods?watch=true")
+    assert not long.ended
+    daemon.process.terminate()
+    eventually(lambda: long.ended)
+
+
+def test_revisions_of_another_time_are_gone(daemon):
+    for version in ("1", "9" * 18):
+        reply = daemon.get(f"{BASE}/queuedpods?watch=true&resourceVersion={version}")
+        assert reply.status == 410 and reply.json["reason"] == "Expired"
+
+
+def test_watches_are_bounded_and_ended_ones_make_room(daemon):
+    watches = [Watch(daemon, "/slicenodes?watch=true") for _ in range(64)]
+    assert daemon.get(f"{BASE}/slicenodes?watch=true").status == 429
+    eventually(lambda: all(len(each.events) == 1 for each in watches))
+    assert names(daemon, "/slicenodes") == [NODE]
+    for each in watches:
+        each.connection.sock.shutdown(2)
+    short = "/slicenodes?watch=true&timeoutSeconds=1"
+    eventually(lambda: Watch(daemon, short).response.status == 200, deadline_s=60)
+
+
+def test_nothing_is_told_while_nothing_happens(daemon):
+    add(daemon, "a")
+    add(daemon, "b")
+    eventually(lambda: daemon.get(f"{BASE}/queuedpods").json["items"][1]["status"]["estimatedStart"]["at"])
+    version = daemon.get(f"{BASE}/queuedpods").json["metadata"]["resourceVersion"]
+    watch = Watch(daemon, f"/queuedpods?watch=true&resourceVersion={version}&timeoutSeconds=4")
+    eventually(lambda: watch.ended)
+    assert watch.told() == []
