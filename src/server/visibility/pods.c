@@ -131,7 +131,7 @@ void sl_vis_queued_write(struct sl_writer *w, const struct sl_vis_look *look,
     sl_write_member_i64(w, "plannedTimeoutSeconds", queued->timeout_us / SL_SECOND_US);
     write_start(w, queued, look->now_us);
     sl_write_key(w, "latestStart");
-    sl_api_time(w, queued->latest_start_us);
+    sl_api_time(w, queued->latest_start_us / SL_SECOND_US * SL_SECOND_US);
     sl_write_member_text(w, "node", queued->node);
     sl_write_member_text(w, "devices", queued->assignment);
     sl_write_member_i64(w, "expiries", queued->expiries);
