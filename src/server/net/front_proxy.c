@@ -34,7 +34,7 @@ static int check_names(const struct sl_str *name, size_t n, struct sl_error *err
 int sl_front_proxy_set(struct sl_front_proxy *proxy, struct sl_str pem, const struct sl_str *name,
                        size_t n, struct sl_error *err)
 {
-    const gnutls_datum_t data = {(unsigned char *)(uintptr_t)pem.s, (unsigned)pem.len};
+    const gnutls_datum_t data = {(unsigned char *)pem.s, (unsigned)pem.len};
     if (check_names(name, n, err) < 0) {
         return -1;
     }

@@ -128,6 +128,7 @@ RESOURCES = {
     "ClusterRoleBinding": ("/apis/rbac.authorization.k8s.io/v1", "clusterrolebindings", False),
     "Role": ("/apis/rbac.authorization.k8s.io/v1", "roles", True),
     "RoleBinding": ("/apis/rbac.authorization.k8s.io/v1", "rolebindings", True),
+    "APIService": ("/apis/apiregistration.k8s.io/v1", "apiservices", False),
     "MutatingAdmissionPolicy": (
         "/apis/admissionregistration.k8s.io/v1", "mutatingadmissionpolicies", False),
     "MutatingAdmissionPolicyBinding": (

@@ -17,7 +17,7 @@ from .process import free_port, wait_for
 # The chart's Deployments are not started as pods: their programs run here, beside the API server.
 # What puts the gate on pods is there for the stories that are about it: see Cluster.put_up_gate.
 GATES = ("MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding", "MutatingWebhookConfiguration")
-NOT_CREATED = ("Deployment", *GATES)
+NOT_CREATED = ("Deployment", "APIService", *GATES)
 SCHEDULER = "sliced-scheduler"
 # Of the namespace default: what makes pods or protects them.
 WORKLOADS = (collection_path("Job"), collection_path("PodDisruptionBudget"),
@@ -26,6 +26,9 @@ WORKLOADS = (collection_path("Job"), collection_path("PodDisruptionBudget"),
 
 
 GATE = "sliced.dev/queue"
+VISIBILITY = "sliced-visibility"  # a Service of the stories' own
+SERVICE_END = chart.SERVICE.removeprefix("sliced")
+GROUP_PATH = "/apis/visibility.sliced.dev/v1alpha1"
 
 
 def gates_of(pod):
@@ -62,6 +65,7 @@ class Cluster:
         self.replicas = []
         self.service = Forwarder(lambda: self._leader("port"))
         self.webhook = Forwarder(lambda: self._leader("webhook_port"))
+        self.visibility = Forwarder(lambda: self._leader("visibility_port"))
 
     def start(self):
         plane = self.plane
@@ -79,6 +83,7 @@ class Cluster:
         self.stop_daemons()
         self.service.close()
         self.webhook.close()
+        self.visibility.close()
         self.plane.stop()
 
     def new_pki(self, name):
@@ -95,7 +100,8 @@ class Cluster:
     def renew_certificate(self, folder):
         """A fresh server certificate into the folder, file by file as a rename."""
         self.count += 1
-        for file in self.authority.issue(f"server-{self.count}", chart.SERVICE, hosts=(chart.SERVICE, "127.0.0.1")):
+        for file in self.authority.issue(f"server-{self.count}", chart.SERVICE, hosts=(
+                chart.SERVICE, "127.0.0.1", "localhost", VISIBILITY + SERVICE_END)):
             path = os.path.join(folder, "tls" + os.path.splitext(file)[1])
             shutil.copy(file, f"{path}.new")
             os.rename(f"{path}.new", path)
@@ -189,6 +195,33 @@ class Cluster:
                     self.plane.delete(object_path({**each, "kind": kind}))
             except ApiError as error:
                 assert error.code == 404, error  # no such kind in this version
+
+    # ---- what users see ----
+
+    def put_up_visibility(self):
+        """The chart's APIService, until it is available. Its Service leads to the leader's forwarder."""
+        api_service = chart.one(self.objects, "APIService", "v1alpha1.visibility.sliced.dev")
+        with open(self.authority.crt, "rb") as file:
+            api_service = {**api_service, "spec": {
+                **api_service["spec"], "caBundle": base64.b64encode(file.read()).decode(),
+                "service": {"name": VISIBILITY, "namespace": chart.NAMESPACE,
+                            "port": self.visibility.port}}}
+        self.add({"apiVersion": "v1", "kind": "Service",
+                  "metadata": {"name": VISIBILITY, "namespace": chart.NAMESPACE},
+                  "spec": {"type": "ExternalName", "externalName": "localhost"}}, api_service)
+        wait_for("the APIService", self.visibility_available, 90)
+
+    def visibility_available(self):
+        status = self.plane.get(object_path({"kind": "APIService", "metadata": {
+            "name": "v1alpha1.visibility.sliced.dev"}})).get("status", {})
+        state = {each["type"]: each for each in status.get("conditions", [])}.get("Available", {})
+        assert state.get("status") == "True", state
+        return self.plane.get(GROUP_PATH)
+
+    def take_down_visibility(self):
+        for kind, metadata in (("APIService", {"name": "v1alpha1.visibility.sliced.dev"}),
+                               ("Service", {"name": VISIBILITY, "namespace": chart.NAMESPACE})):
+            self.plane.delete(object_path({"kind": kind, "metadata": metadata}))
 
     # ---- objects ----
 

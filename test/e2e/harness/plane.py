@@ -75,6 +75,9 @@ class Plane:
         self.ca = pki.Authority(os.path.join(self.folder, "pki"))
         self.serving = self.ca.issue("apiserver", "kube-apiserver",
                                      hosts=("127.0.0.1", "localhost", "kubernetes.default.svc"))
+        # by which it shows other API servers, to which it forwards requests, who it is
+        self.front_proxy = pki.Authority(os.path.join(self.folder, "pki"), "front-proxy-ca")
+        self.front_proxy_pair = self.front_proxy.issue("front-proxy", "front-proxy-client")
         self.sa_key, self.sa_pub = pki.signing_key(os.path.join(self.folder, "pki", "sa"))
         self.kubeconfigs = {
             "admin": self.client_kubeconfig("admin", "admin", "system:masters"),
@@ -152,6 +155,13 @@ class Plane:
             "--service-account-issuer=https://kubernetes.default.svc",
             f"--service-account-key-file={self.sa_pub}",
             f"--service-account-signing-key-file={self.sa_key}",
+            f"--requestheader-client-ca-file={self.front_proxy.crt}",
+            "--requestheader-allowed-names=front-proxy-client",
+            "--requestheader-username-headers=X-Remote-User",
+            "--requestheader-group-headers=X-Remote-Group",
+            "--requestheader-extra-headers-prefix=X-Remote-Extra-",
+            f"--proxy-client-cert-file={self.front_proxy_pair[0]}",
+            f"--proxy-client-key-file={self.front_proxy_pair[1]}",
             "--authorization-mode=RBAC", "--service-cluster-ip-range=10.0.0.0/24",
             "--enable-admission-plugins=NodeRestriction",
             # without it a new node stays tainted not-ready until a node controller comes along
@@ -256,10 +266,14 @@ class Plane:
         revision = call("/v3/kv/range", {"key": "AA=="})["header"]["revision"]
         call("/v3/kv/compaction", {"revision": revision, "physical": True})
 
-    def kubectl(self, *args, text=None, check=True):
-        """Runs the real kubectl; returns its output."""
+    def kubectl_command(self, *args, kubeconfig=None):
+        return [os.path.join(self.bin, "kubectl"), f"--kubeconfig={kubeconfig or self.kubeconfig}",
+                f"--cache-dir={self.folder}/kubectl-cache", *args]
+
+    def kubectl(self, *args, text=None, check=True, kubeconfig=None):
+        """Runs the real kubectl; returns its output, or what it complains of."""
         done = subprocess.run(
-            [os.path.join(self.bin, "kubectl"), f"--kubeconfig={self.kubeconfig}", *args],
+            self.kubectl_command(*args, kubeconfig=kubeconfig),
             input=text, capture_output=True, text=True, check=False)
         assert not check or done.returncode == 0, f"kubectl {' '.join(args)}: {done.stderr}"
-        return done.stdout
+        return done.stdout or done.stderr if not check else done.stdout

@@ -43,9 +43,11 @@ class Sliced:
         self.pki = pki
         self.port = port or free_port()
         self.webhook_port, self.api_port = free_port(), free_port()
+        self.visibility_port = free_port()
         # As shipped: not on loopback, so that the verbs are for kube-scheduler's certificate alone.
         own = {"server": {"listen": f"0.0.0.0:{self.port}",
                           "webhookListen": f"0.0.0.0:{self.webhook_port}",
+                          "visibilityListen": f"0.0.0.0:{self.visibility_port}",
                           "probeListen": f"0.0.0.0:{free_port()}",
                           "metricsListen": f"0.0.0.0:{free_port()}",
                           "apiListen": f"127.0.0.1:{self.api_port}",

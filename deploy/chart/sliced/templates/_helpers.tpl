@@ -46,6 +46,9 @@ server:
   {{- if eq (include "sliced.gate" .) "webhook" }}
   webhookListen: 0.0.0.0:8444
   {{- end }}
+  {{- if include "sliced.visibility" . }}
+  visibilityListen: 0.0.0.0:8445
+  {{- end }}
   probeListen: 0.0.0.0:8081
   metricsListen: 0.0.0.0:9090
   tls:
@@ -124,6 +127,11 @@ while its name is the one that is wanted. */}}
 {{- else }}
 {{- index (include "sliced.tls" . | fromYaml) "ca.crt" }}
 {{- end }}
+{{- end }}
+
+{{- /* Is visibility.sliced.dev there? The API server must know the certificate's authority. */}}
+{{- define "sliced.visibility" -}}
+{{- if and .Values.visibility.enabled (include "sliced.caBundle" .) }}yes{{ end }}
 {{- end }}
 
 {{- /* How pods get the gate: policy, webhook or none. */}}

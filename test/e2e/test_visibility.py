@@ -1,0 +1,218 @@
+"""A user's morning: the queue by plain kubectl, with the user's own rights, through the real API server."""
+
+import json
+import subprocess
+
+import pytest
+
+from harness import gpus
+from harness.api import ApiError, object_path
+from harness.cluster import GATE, GROUP_PATH, ensure_namespace
+from harness.process import wait_for
+from harness.sliced import SHORT_LEASE, merge
+
+GPU = "nvidia.com/gpu"
+FIFO = {"queue": {"order": "fifo", "gate": "none"}}
+USERS = {"alice": "ours", "bob": "theirs"}  # and the namespace that each may view
+
+
+def role_binding(user, namespace):
+    return {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding",
+            "metadata": {"name": f"view-{user}", "namespace": namespace},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "view"},
+            "subjects": [{"kind": "User", "name": user, "apiGroup": "rbac.authorization.k8s.io"}]}
+
+
+def waiting(name, namespace, count=8, timeout="8h", labels=None):
+    pod = gpus.pod(name, {GPU: count}, namespace=namespace, gates=[GATE],
+                   annotations={"sliced.dev/timeout": timeout})
+    pod["metadata"]["labels"] = labels or {}
+    return pod
+
+
+@pytest.fixture
+def users(cluster):
+    """kubectl for each user: users[name](arguments)."""
+    plane = cluster.plane
+    for namespace in USERS.values():
+        ensure_namespace(plane, namespace)
+    bindings = [role_binding(*each) for each in USERS.items()]
+    cluster.add(*bindings)
+    configs = {name: plane.client_kubeconfig(name, name) for name in USERS}
+
+    def kubectl(name):
+        return lambda *args, **more: plane.kubectl(*args, kubeconfig=configs[name], **more)
+    yield {**{name: kubectl(name) for name in USERS}, "configs": configs}
+    for namespace in USERS.values():
+        plane.delete(f"/api/v1/namespaces/{namespace}/pods", 0)
+    for each in bindings:
+        plane.delete(object_path(each))
+    cluster.take_down_visibility()
+    wait_for("no pods left", lambda: not cluster.pods())
+
+
+def cells(table):
+    """Rows of kubectl's table as maps."""
+    lines = table.splitlines()
+    head = lines[0]
+    starts = [head.index(name) for name in head.split()]
+    return [{head[a:b].strip(): line[a:b].strip() for a, b in zip(starts, starts[1:] + [None])}
+            for line in lines[1:]]
+
+
+def wait_rows(kubectl, namespace, check, *args):
+    """Until the user's table is so."""
+    def there():
+        rows = cells(kubectl("get", "queuedpods", "-n", namespace, *args))
+        assert check(rows), rows
+        return rows
+    return wait_for("the queue as the user sees it", there)
+
+
+class Watch:
+    """kubectl get -w, whose output is in a file."""
+
+    def __init__(self, cluster, config, *args):
+        self.path = f"{cluster.plane.folder}/watch.out"
+        with open(self.path, "w", encoding="utf-8") as out:
+            self.process = subprocess.Popen(
+                cluster.plane.kubectl_command("get", *args, "-w", kubeconfig=config),
+                stdout=out, stderr=subprocess.STDOUT)
+
+    def text(self):
+        with open(self.path, encoding="utf-8") as file:
+            return file.read()
+
+    def wait(self, *parts):
+        """Until a line has all of that."""
+        def there():
+            assert any(all(part in line for part in parts) for line in self.text().splitlines()), (
+                self.text()[-2000:])
+            return True
+        wait_for(f"a line with {parts}", there)
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait()
+
+
+@pytest.mark.both
+def test_users_see_their_own_queue_by_plain_kubectl(cluster, users):
+    cluster.add(gpus.whole("gpu-1"))
+    cluster.start_daemon(config=FIFO)
+    cluster.put_up_visibility()
+    alice, bob = users["alice"], users["bob"]
+
+    cluster.add(waiting("secret-1", "theirs"))
+    cluster.wait_bound("secret-1")
+    cluster.add(waiting("secret-2", "theirs"))
+    wait_rows(bob, "theirs", lambda rows: [each["NAME"] for each in rows] == ["secret-2"])
+    cluster.add(waiting("train", "ours", labels={"team": "a"}), waiting("test", "ours", timeout="10m"))
+
+    # what is there
+    resources = alice("api-resources", "--api-group=visibility.sliced.dev", "-o", "name").split()
+    assert resources == ["queuedpods.visibility.sliced.dev", "runningpods.visibility.sliced.dev",
+                         "slicenodes.visibility.sliced.dev"]
+    rows = wait_rows(alice, "ours", lambda rows: len(rows) == 2 and all(
+        each["START-IN"] for each in rows))
+    assert [(each["NAME"], each["POSITION"], each["STATE"], each["REASON"], each["AHEAD"])
+            for each in rows] == [("train", "2", "Held", "NoRoom", "1"), ("test", "3", "Held", "NoRoom", "2")]
+    assert rows[0]["ASK"] == f"{GPU}=8" and rows[0]["TIMEOUT"] == "8h"
+    wide = alice("get", "qp", "-n", "ours", "-o", "wide")
+    assert "MESSAGE" in wide and "held: 1 pod ahead for nvidia.com/gpu" in wide
+    assert "secret" not in wide
+
+    # as JSON, by selectors, by pages, one of them
+    listed = json.loads(alice("get", "queuedpods", "-n", "ours", "-o", "json"))
+    assert [each["status"]["position"] for each in listed["items"]] == [2, 3]
+    assert "secret" not in json.dumps(listed)
+    assert alice("get", "queuedpods", "-n", "ours", "-l", "team=a", "-o", "name").split() == [
+        "queuedpod.visibility.sliced.dev/train"]
+    assert alice("get", "queuedpods", "-n", "ours", "--field-selector", "metadata.name=test", "-o",
+                 "name").split() == ["queuedpod.visibility.sliced.dev/test"]
+    assert len(cells(alice("get", "queuedpods", "-n", "ours", "--chunk-size=1"))) == 2
+    assert "estimatedStart" in alice("get", "queuedpod", "train", "-n", "ours", "-o", "yaml")
+    sorted_names = alice("get", "queuedpods", "-n", "ours", "--sort-by=.metadata.name", "-o", "name")
+    assert sorted_names.split()[0].endswith("/test")
+
+    # what is not hers
+    for args in (("queuedpods", "-n", "theirs"), ("runningpods", "-n", "theirs"),
+                 ("queuedpods", "-A"), ("slicenodes",)):
+        assert "forbidden" in alice("get", *args, check=False), args
+    assert "secret-1" in bob("get", "runningpods", "-n", "theirs")
+    assert "NotFound" in alice("get", "queuedpod", "secret-2", "-n", "ours", check=False)
+    nodes = cells(cluster.plane.kubectl("get", "slicenodes"))
+    assert (nodes[0]["NAME"], nodes[0]["USED"], nodes[0]["FREE"]) == ("gpu-1", "gpu=8", "0")
+
+
+def test_a_watch_follows_a_pod_to_its_node(cluster, users):
+    cluster.add(gpus.whole("gpu-1"))
+    cluster.start_daemon(config=FIFO)
+    cluster.put_up_visibility()
+    cluster.add(waiting("secret", "theirs"))
+    cluster.wait_bound("secret")
+    cluster.add(waiting("train", "ours"))
+    wait_rows(users["alice"], "ours", lambda rows: len(rows) == 1)
+    watch = Watch(cluster, users["configs"]["alice"], "queuedpods", "-n", "ours")
+    running = None
+    try:
+        watch.wait("train", "Held", "NoRoom")
+        cluster.add(waiting("later", "ours"))
+        watch.wait("later", "Held")
+        cluster.plane.delete("/api/v1/namespaces/theirs/pods/secret", 0)
+        watch.wait("train", "Gone")  # it has left the queue for its node
+        cluster.wait_bound("train")
+        assert "train" in users["alice"]("get", "runningpods", "-n", "ours")
+        assert "secret" not in watch.text()
+        assert watch.process.poll() is None
+    finally:
+        watch.stop()
+        if running:
+            running.stop()
+
+
+def test_only_the_front_proxy_is_believed(cluster, users):
+    del users
+    daemon = cluster.start_daemon(config=FIFO)
+    cluster.put_up_visibility()
+    path = GROUP_PATH + "/queuedpods"
+    pairs = {"the front proxy": cluster.plane.front_proxy_pair, "nobody": None,
+             "the scheduler": daemon.scheduler_pair(),
+             "another of its authority": cluster.plane.front_proxy.issue("other", "other"),
+             "a user": cluster.plane.ca.issue("mallory", "front-proxy-client")}
+    codes = {}
+    for who, pair in pairs.items():
+        codes[who] = daemon.call("GET", path, cert=pair, port=daemon.visibility_port,
+                                 headers={"X-Remote-User": "system:admin"})[0]
+    assert codes == {who: 200 if who == "the front proxy" else 403 for who in pairs}
+    # and the front proxy is nobody elsewhere
+    assert daemon.call("POST", "/scheduler/filter", "{}", cert=pairs["the front proxy"])[0] == 403
+
+
+def test_the_queue_is_seen_through_a_change_of_leader(cluster, users):
+    cluster.add(gpus.whole("gpu-1"))
+    config = merge(FIFO, SHORT_LEASE)
+    first = cluster.start_daemon(config=config)
+    second = cluster.new_daemon(config=config).launch().wait_up()
+    cluster.put_up_visibility()
+    cluster.add(waiting("runs", "theirs"))
+    cluster.wait_bound("runs")
+    cluster.add(waiting("train", "ours"))
+    wait_rows(users["alice"], "ours", lambda rows: len(rows) == 1)
+    proxy = cluster.plane.front_proxy_pair
+
+    # a standby answers discovery, and says who leads
+    code, text = second.call("GET", GROUP_PATH, cert=proxy, port=second.visibility_port)
+    assert code == 200 and "queuedpods" in text
+    code, text = second.call("GET", GROUP_PATH + "/queuedpods", cert=proxy, port=second.visibility_port)
+    assert code == 503 and json.loads(text)["reason"] == "ServiceUnavailable"
+    assert first.state()["leader"]["identity"] in text
+
+    first.kill()
+    second.wait_ready()
+    wait_for("the APIService", cluster.visibility_available, 90)
+    rows = wait_rows(users["alice"], "ours", lambda rows: len(rows) == 1 and rows[0]["START-IN"])
+    assert rows[0]["STATE"] == "Held"
+    with pytest.raises(ApiError) as gone:
+        cluster.plane.get(f"{GROUP_PATH}/queuedpods?watch=true&resourceVersion=1")
+    assert gone.value.code == 410
