@@ -231,9 +231,45 @@ static void selectors_match_as_in_kubernetes(void **state)
     stage_rig_free(rig);
 }
 
+static void a_selector_alone_reads_as_kubectl_writes_it(void **state)
+{
+    const uint64_t red = sl_hash("team=red", 8);
+    const uint64_t team = sl_hash("team", 4);
+    const uint64_t label[] = {red < team ? red : team, red < team ? team : red};
+    static const struct {
+        const char *text;
+        bool matches;
+    } good[] = {{"", true},           {" team = red ", true},   {"team=blue", false},
+                {"team", true},       {"!team", false},         {"team in (blue,red)", true},
+                {"team!=red", false}, {"team=red,tier", false}, {"team=red,!tier", true}};
+    static const char *const bad[] = {"team in (red", "team)", "a),(b", "team=red,,tier", "=",
+                                      "a=b=c",        "pod/x"};
+    struct sl_selector selector;
+    struct sl_error err = {.code = SL_ERR_NONE};
+    char longer[SL_SELECTOR_TEXT_MAX + 2];
+    (void)state;
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+        assert_int_equal(sl_selector_parse(sl_str_of(good[i].text), &selector, &err), 0);
+        if (sl_selector_matches(&selector, label, 2) != good[i].matches) {
+            fail_msg("%s", good[i].text);
+        }
+    }
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        if (sl_selector_parse(sl_str_of(bad[i]), &selector, &err) == 0) {
+            fail_msg("%s was taken", bad[i]);
+        }
+        assert_true(strncmp(err.message, "selector: ", 10) == 0);
+    }
+    memset(longer, 'x', sizeof(longer) - 1);
+    longer[sizeof(longer) - 1] = '\0';
+    assert_true(sl_selector_parse(sl_str_of(longer), &selector, &err) < 0);
+    assert_int_equal(err.code, SL_ERR_LIMIT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_selector_alone_reads_as_kubectl_writes_it),
         cmocka_unit_test(items_are_pods_jobs_and_selectors),
         cmocka_unit_test(what_cannot_be_read_is_refused_with_the_item),
         cmocka_unit_test(values_and_names_have_the_characters_that_kubernetes_allows),

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "server/net/front_proxy.h"
 #include "server/net/tls.h"
 
 enum { PATH_SIZE = 128, DAY_S = 86400 };
@@ -460,6 +461,82 @@ static void a_certificate_calls_by_its_name_letter_by_letter(void **state)
     free_pair(&ca);
 }
 
+static struct sl_str pem_of(const struct pair *pair, gnutls_datum_t *pem)
+{
+    ok(gnutls_x509_crt_export2(pair->cert, GNUTLS_X509_FMT_PEM, pem));
+    return (struct sl_str){(const char *)pem->data, pem->size};
+}
+
+/* Is a client with that certificate believed? */
+static bool is_proxy(struct sl_front_proxy *proxy, struct sl_tls *tls, struct pair *client,
+                     bool *known, char why[256])
+{
+    struct link link;
+    struct sl_tls_peer peer = {0};
+    connect_as(&link, tls, client);
+    bool good = sl_front_proxy_ok(proxy, link.server, &peer, known, why, 256);
+    disconnect(&link);
+    return good;
+}
+
+static void a_front_proxy_is_whom_the_cluster_names_now(void **state)
+{
+    struct folder *folder = *state;
+    int64_t tomorrow = time(NULL) + DAY_S;
+    struct pair ca = make_pair("front-proxy-ca", NULL, NULL, tomorrow);
+    struct pair users = make_pair("users-ca", NULL, NULL, tomorrow);
+    struct pair good = make_pair("front-proxy-client", &ca, GNUTLS_KP_TLS_WWW_CLIENT, tomorrow);
+    struct pair other = make_pair("other", &ca, GNUTLS_KP_TLS_WWW_CLIENT, tomorrow);
+    struct pair user = make_pair("front-proxy-client", &users, GNUTLS_KP_TLS_WWW_CLIENT, tomorrow);
+    const struct sl_str name = SL_STR("front-proxy-client");
+    const struct sl_str none = SL_STR("");
+    struct sl_error err = {.code = SL_ERR_NONE};
+    struct sl_front_proxy proxy;
+    gnutls_datum_t pem = {NULL, 0};
+    char why[256] = "";
+    bool known = true;
+    put_pair(folder, &ca);
+    put_cert(folder->clients, &users); /* so that certificates are asked for */
+    struct sl_tls *tls = open_tls(folder, true);
+    sl_front_proxy_init(&proxy);
+    assert_false(is_proxy(&proxy, tls, &good, &known, why));
+    assert_false(known);
+
+    assert_int_equal(sl_front_proxy_set(&proxy, pem_of(&ca, &pem), &name, 1, &err), 0);
+    assert_true(is_proxy(&proxy, tls, &good, &known, why));
+    assert_true(known);
+    assert_false(is_proxy(&proxy, tls, &other, &known, why));
+    assert_non_null(strstr(why, "may not call"));
+    assert_false(is_proxy(&proxy, tls, &user, &known, why));
+    assert_false(is_proxy(&proxy, tls, NULL, &known, why));
+
+    /* what cannot be read changes nothing */
+    assert_true(sl_front_proxy_set(&proxy, SL_STR("no certificate"), &name, 1, &err) < 0);
+    assert_true(sl_front_proxy_set(&proxy, (struct sl_str){(char *)pem.data, pem.size}, &none, 1,
+                                   &err) < 0);
+    assert_true(is_proxy(&proxy, tls, &good, &known, why));
+
+    /* no names: whoever has a certificate of the authority */
+    assert_int_equal(
+        sl_front_proxy_set(&proxy, (struct sl_str){(char *)pem.data, pem.size}, NULL, 0, &err), 0);
+    assert_true(is_proxy(&proxy, tls, &other, &known, why));
+    assert_false(is_proxy(&proxy, tls, &user, &known, why));
+    gnutls_free(pem.data);
+
+    /* another authority takes the place of the first */
+    assert_int_equal(sl_front_proxy_set(&proxy, pem_of(&users, &pem), &name, 1, &err), 0);
+    assert_false(is_proxy(&proxy, tls, &good, &known, why));
+    assert_true(is_proxy(&proxy, tls, &user, &known, why));
+    gnutls_free(pem.data);
+    sl_front_proxy_free(&proxy);
+    sl_tls_free(tls);
+    free_pair(&ca);
+    free_pair(&users);
+    free_pair(&good);
+    free_pair(&other);
+    free_pair(&user);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -475,6 +552,8 @@ int main(void)
             a_good_peer_is_checked_again_when_its_time_is_over_or_the_authority_changed, set_up,
             tear_down),
         cmocka_unit_test_setup_teardown(a_certificate_calls_by_its_name_letter_by_letter, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_front_proxy_is_whom_the_cluster_names_now, set_up,
                                         tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
