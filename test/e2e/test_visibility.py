@@ -12,7 +12,7 @@ from harness.process import wait_for
 from harness.sliced import SHORT_LEASE, merge
 
 GPU = "nvidia.com/gpu"
-FIFO = {"queue": {"order": "fifo", "gate": "none"}}
+SJF = {"queue": {"order": "sjf"}}
 USERS = {"alice": "ours", "bob": "theirs"}  # and the namespace that each may view
 
 
@@ -99,13 +99,13 @@ class Watch:
 @pytest.mark.both
 def test_users_see_their_own_queue_by_plain_kubectl(cluster, users):
     cluster.add(gpus.whole("gpu-1"))
-    cluster.start_daemon(config=FIFO)
+    cluster.start_daemon(config=SJF)
     cluster.put_up_visibility()
     alice, bob = users["alice"], users["bob"]
 
     cluster.add(waiting("secret-1", "theirs"))
     cluster.wait_bound("secret-1")
-    cluster.add(waiting("secret-2", "theirs"))
+    cluster.add(waiting("secret-2", "theirs", timeout="1m"))
     wait_rows(bob, "theirs", lambda rows: [each["NAME"] for each in rows] == ["secret-2"])
     cluster.add(waiting("train", "ours", labels={"team": "a"}), waiting("test", "ours", timeout="10m"))
 
@@ -116,8 +116,9 @@ def test_users_see_their_own_queue_by_plain_kubectl(cluster, users):
     rows = wait_rows(alice, "ours", lambda rows: len(rows) == 2 and all(
         each["START-IN"] for each in rows))
     assert [(each["NAME"], each["POSITION"], each["STATE"], each["REASON"], each["AHEAD"])
-            for each in rows] == [("train", "2", "Held", "NoRoom", "1"), ("test", "3", "Held", "NoRoom", "2")]
-    assert rows[0]["ASK"] == f"{GPU}=8" and rows[0]["TIMEOUT"] == "8h"
+            for each in rows] == [
+                ("test", "2", "Held", "NoRoom", "1"), ("train", "3", "Held", "NoRoom", "2")]
+    assert rows[1]["ASK"] == f"{GPU}=8" and rows[1]["TIMEOUT"] == "8h"
     wide = alice("get", "qp", "-n", "ours", "-o", "wide")
     assert "MESSAGE" in wide and "held: 1 pod ahead for nvidia.com/gpu" in wide
     assert "secret" not in wide
@@ -147,14 +148,13 @@ def test_users_see_their_own_queue_by_plain_kubectl(cluster, users):
 
 def test_a_watch_follows_a_pod_to_its_node(cluster, users):
     cluster.add(gpus.whole("gpu-1"))
-    cluster.start_daemon(config=FIFO)
+    cluster.start_daemon(config=SJF)
     cluster.put_up_visibility()
     cluster.add(waiting("secret", "theirs"))
     cluster.wait_bound("secret")
-    cluster.add(waiting("train", "ours"))
+    cluster.add(waiting("train", "ours", timeout="10m"))
     wait_rows(users["alice"], "ours", lambda rows: len(rows) == 1)
     watch = Watch(cluster, users["configs"]["alice"], "queuedpods", "-n", "ours")
-    running = None
     try:
         watch.wait("train", "Held", "NoRoom")
         cluster.add(waiting("later", "ours"))
@@ -167,13 +167,11 @@ def test_a_watch_follows_a_pod_to_its_node(cluster, users):
         assert watch.process.poll() is None
     finally:
         watch.stop()
-        if running:
-            running.stop()
 
 
 def test_only_the_front_proxy_is_believed(cluster, users):
     del users
-    daemon = cluster.start_daemon(config=FIFO)
+    daemon = cluster.start_daemon(config=SJF)
     cluster.put_up_visibility()
     path = GROUP_PATH + "/queuedpods"
     pairs = {"the front proxy": cluster.plane.front_proxy_pair, "nobody": None,
@@ -191,7 +189,7 @@ def test_only_the_front_proxy_is_believed(cluster, users):
 
 def test_the_queue_is_seen_through_a_change_of_leader(cluster, users):
     cluster.add(gpus.whole("gpu-1"))
-    config = merge(FIFO, SHORT_LEASE)
+    config = merge(SJF, SHORT_LEASE)
     first = cluster.start_daemon(config=config)
     second = cluster.new_daemon(config=config).launch().wait_up()
     cluster.put_up_visibility()

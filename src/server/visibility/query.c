@@ -122,7 +122,8 @@ static int read_fields(struct sl_request *request, const struct sl_vis_kind *kin
         struct sl_vis_field *field = &out->field[out->n_fields];
         if (!split_field(each, field) || !is_field(kind->fields, field->name)) {
             char expected[256];
-            (void)snprintf(expected, sizeof(expected), "=, == or != with one of %s", kind->fields);
+            (void)snprintf(expected, sizeof(expected), "=, == or != with one of %s",
+                           kind->fields == NULL ? "none" : kind->fields);
             return refuse(request, "fieldSelector", each, expected);
         }
         out->n_fields++;
