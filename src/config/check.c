@@ -260,7 +260,8 @@ static int check_telemetry(const struct sl_config *config, struct sl_key_clash *
     }
     *clash = (struct sl_key_clash){"telemetry.idleDeadline", "telemetry.url"};
     if (config->telemetry.idle_deadline_us > 0 && !measures) {
-        return sl_error_set(err, SL_ERR_FIELD, "expected telemetry.url beside it");
+        return sl_error_set(err, SL_ERR_FIELD,
+                            "expected telemetry.url or telemetry.exporters beside it");
     }
     *clash = (struct sl_key_clash){"telemetry.exporters", "telemetry.url"};
     if (config->telemetry.url[0] != '\0' && exporters[0] != '\0') {

@@ -136,11 +136,14 @@ def test_each_port_is_open_to_its_callers(helm):
     scheduler = {"podSelector": {"matchLabels": one(helm.objects(), "Deployment", "sliced-scheduler")[
         "spec"]["selector"]["matchLabels"]}}
     own = VALUES["ports for few"]["networkPolicy"]
-    assert ingress(helm.objects()) == {"https": [scheduler]}
-    assert ingress(helm.objects(VALUES["webhook"])) == {"https": [scheduler], "webhook": None}
-    assert ingress(helm.objects(VALUES["own scheduler"])) == {"https": None}
+    seen = {"visibility": None}
+    assert ingress(helm.objects()) == {"https": [scheduler], **seen}
+    assert ingress(helm.objects({"visibility": {"enabled": False}})) == {"https": [scheduler]}
+    assert ingress(helm.objects(VALUES["webhook"])) == {"https": [scheduler], "webhook": None, **seen}
+    assert ingress(helm.objects(VALUES["own scheduler"])) == {"https": None, **seen}
     assert ingress(helm.objects(VALUES["ports for few"])) == {
-        "https": [scheduler, *own["from"]], "webhook": own["apiServerFrom"], "metrics": own["metricsFrom"]}
+        "https": [scheduler, *own["from"]], "webhook": own["apiServerFrom"], "metrics": own["metricsFrom"],
+        "visibility": own["apiServerFrom"]}
 
 
 def egress(objects):
@@ -176,8 +179,8 @@ def test_credentials_for_prometheus_lie_where_the_configuration_says(helm):
 def test_every_port_of_the_daemon_is_one_that_it_listens_on(helm, values):
     objects = helm.objects(values)
     server = config_of(objects, "sliced")["server"]
-    listens = {server[key] for key in ("listen", "webhookListen", "probeListen", "metricsListen")
-               if key in server}
+    listens = {server[key] for key in ("listen", "webhookListen", "visibilityListen", "probeListen",
+                                       "metricsListen") if key in server}
     container = one(objects, "Deployment", "sliced")["spec"]["template"]["spec"]["containers"][0]
     ports = {each["name"]: each["containerPort"] for each in container["ports"]}
     assert {f"0.0.0.0:{each}" for each in ports.values()} == listens
@@ -186,6 +189,24 @@ def test_every_port_of_the_daemon_is_one_that_it_listens_on(helm, values):
     assert probes == {"probes"}
     assert {each["targetPort"] for each in one(objects, "Service", "sliced")["spec"]["ports"]} <= set(ports)
     assert ("webhook" in ports) == ("MutatingWebhookConfiguration" in gates(objects))
+
+
+def test_users_see_the_queue_where_the_authority_is_known(helm):
+    def group(values):
+        objects = helm.objects(values)
+        found = [each for each in objects if each["kind"] == "APIService"]
+        assert bool(found) == ("visibilityListen" in config_of(objects, "sliced")["server"])
+        return found
+    known, = group({})
+    secret = one(helm.objects(), "Secret", "sliced-tls")["data"]
+    assert len(known["spec"]["caBundle"]) > 100 and "ca.crt" in secret
+    port, = [each for each in one(helm.objects(), "Service", "sliced")["spec"]["ports"]
+             if each["port"] == known["spec"]["service"]["port"]]
+    assert port["name"] == "visibility"
+    assert not group({"visibility": {"enabled": False}})
+    assert not group({"tls": {"existingSecret": "ours"}})  # helm cannot see its authority here
+    own, = group({"tls": {"existingSecret": "ours"}, "queue": {"caBundle": "QQ=="}})
+    assert own["spec"]["caBundle"] == "QQ=="
 
 
 def test_your_own_scheduler_gets_only_its_configuration(helm):

@@ -461,7 +461,7 @@ static void values_that_contradict_each_other_are_refused(void **state)
         {HEAD "log:\n  pod: a/\n", SL_ERR_FIELD, 4, 3, "log.pod", "expected NAMESPACE/NAME"},
         {HEAD "log:\n  pod: a/b/c\n", SL_ERR_FIELD, 4, 3, "log.pod", "expected NAMESPACE/NAME"},
         {HEAD "telemetry:\n  idleDeadline: 30m\n", SL_ERR_FIELD, 4, 3, "telemetry.idleDeadline",
-         "expected telemetry.url beside it"},
+         "expected telemetry.url or telemetry.exporters beside it"},
         {HEAD "telemetry:\n  idleDeadline: 30m\n  url: http://p\nevents:\n  enabled: false\n",
          SL_ERR_FIELD, 4, 3, "telemetry.idleDeadline", "expected events.enabled beside it"},
         {HEAD "telemetry:\n  username: a\n", SL_ERR_FIELD, 4, 3, "telemetry.username",
