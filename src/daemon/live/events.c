@@ -58,7 +58,7 @@ static int make_idlers(struct sl_cluster *cluster, struct sl_error *err)
         .idle_us = config->telemetry.idle_us,
         .deadline_us = config->telemetry.idle_deadline_us,
     };
-    if (config->telemetry.url[0] == '\0') {
+    if (!sl_config_measures(config)) {
         return 0;
     }
     cluster->idlers = sl_idlers_new(&idlers);
