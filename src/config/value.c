@@ -363,11 +363,13 @@ bool sl_value_may_be_empty(const struct sl_key *key)
     case SL_KEY_ADDRESS:
     case SL_KEY_OBJECT:
         return built_in && !key->required;
-    case SL_KEY_PREFIX:
-    case SL_KEY_VERB:
-        return false;
+    case SL_KEY_PATH:
+    case SL_KEY_WORD:
+    case SL_KEY_URL:
+    case SL_KEY_SELECTOR:
+        return true;
     default:
-        return key->text;
+        return false;
     }
 }
 

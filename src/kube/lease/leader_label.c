@@ -21,12 +21,17 @@ struct sl_leader_label {
 
 static void label_list(struct sl_leader_label *label);
 
+static void log_trouble(const struct sl_reply *reply)
+{
+    sl_log(SL_LOG_WARN, "the leader's pod may lack its label", "problem", reply->err.message,
+           (char *)NULL);
+}
+
 static void on_patched(void *context, const struct sl_reply *reply)
 {
     (void)context;
     if (reply->status != 200 && reply->status != 404) {
-        sl_log(SL_LOG_WARN, "the leader's label was not written", "problem", reply->err.message,
-               (char *)NULL);
+        log_trouble(reply);
     }
 }
 
@@ -93,11 +98,15 @@ static void on_listed(void *context, const struct sl_reply *reply)
         label_list(label);
         return;
     }
+    bool leads = label->options.leads(label->options.context);
+    if (leads && reply->status != 200) {
+        log_trouble(reply);
+    }
     json_t *list = reply->status != 200 ? NULL
                                         : json_loadb(reply->body.len == 0 ? "" : reply->body.s,
                                                      reply->body.len, 0, NULL);
     const json_t *pods = json_object_get(list, "items");
-    if (json_is_array(pods) && label->options.leads(label->options.context)) {
+    if (leads && json_is_array(pods)) {
         label_correct(label, pods);
     }
     json_decref(list);
@@ -110,7 +119,6 @@ static void label_list(struct sl_leader_label *label)
         .method = "GET",
         .path = path,
         .priority = SL_CALL_LEASE,
-        .metadata_only = true,
         .repeatable = true,
         .max_tries = TRIES,
         .timeout_us = try_us,
