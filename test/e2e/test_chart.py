@@ -12,27 +12,30 @@ import yaml
 from harness import chart
 from harness import sliced as daemons
 from harness.chart import CHART, NAMESPACE, ROOT, SERVICE, config_of, one
-from harness.values import VALUES
+from harness.values import OTHER_NAMES, VALUES
+
+ALL = {**VALUES, "other names": OTHER_NAMES}
 
 
-@pytest.mark.parametrize("values", VALUES.values(), ids=VALUES)
+@pytest.mark.parametrize("values", ALL.values(), ids=ALL)
 def test_the_linter_has_nothing_against_it(helm, values):
     said = helm.run("lint", "--strict", CHART, "-f", "-", text=yaml.safe_dump(values))
     assert "0 chart(s) failed" in said
 
 
-@pytest.mark.parametrize("values", VALUES.values(), ids=VALUES)
+@pytest.mark.parametrize("values", ALL.values(), ids=ALL)
 def test_every_pod_may_run_under_the_strictest_standard(helm, values):
     pods = [each["spec"]["template"]["spec"] for each in helm.objects(values)
             if each["kind"] == "Deployment"]
     assert pods
     for pod in pods:
         assert pod["securityContext"]["runAsNonRoot"] and pod["securityContext"]["runAsUser"] > 0
-        for container in pod["containers"]:
+        for container in [*pod.get("initContainers", []), *pod["containers"]]:
             limits = container["securityContext"]
             assert limits["readOnlyRootFilesystem"] and not limits["allowPrivilegeEscalation"]
             assert limits["capabilities"] == {"drop": ["ALL"]}
             assert container["resources"]["limits"]["memory"]
+        for container in pod["containers"]:
             assert container["livenessProbe"] and container["readinessProbe"]
 
 
@@ -66,6 +69,37 @@ def test_every_pod_may_run_under_the_strictest_standard(helm, values):
     ({"queue": {"daemonSetUser": "me' || 'x' == 'x"}}, "daemonSetUser"),
     ({"guard": {"devicePlugins": ["a'"]}}, "devicePlugins"),
     ({"queue": {"gate": "webhook"}, "tls": {"existingSecret": "ours"}}, "queue.caBundle"),
+    # the daemon's configuration, by the schema that the daemon prints
+    ({"config": {"queue": {"ordr": "fifo"}}}, "ordr"),
+    ({"config": {"quue": {"order": "fifo"}}}, "quue"),
+    ({"config": {"queue": {"order": "fifoo"}}}, "order"),
+    ({"config": {"queue": {"maxReleases": 0}}}, "maxReleases"),
+    ({"config": {"queue": {"maxReleases": "many"}}}, "maxReleases"),
+    ({"config": {"queue": {"defaultTimeout": 3600}}}, "defaultTimeout"),
+    ({"config": {"queue": {"defaultTimeout": "90min"}}}, "defaultTimeout"),
+    ({"config": {"queue": {"limits": [{"resource": "nvidia.com/gpu"}]}}}, "maxTimeout"),
+    ({"config": {"queue": {"backfill": "yes"}}}, "backfill"),
+    ({"config": {"server": {"maxBodyBytes": "12 MB"}}}, "maxBodyBytes"),
+    ({"config": {"telemetry": {"url": "prometheus:9090"}}}, "url"),
+    ({"config": {"telemetry": {"margin": 11}}}, "margin"),
+    ({"config": {"partitioning": {"nodeSelector": "sliced.dev/partitioning"}}}, "nodeSelector"),
+    ({"config": {"log": None}}, "log"),
+    # what cannot work
+    ({"config": {"leaderElection": {"enabled": False}}}, "replicas to 1"),
+    ({"config": {"server": {"probeListen": ""}}}, "server.probeListen"),
+    ({"config": {"server": {"probeListen": "127.0.0.1:8081"}}}, "server.probeListen"),
+    ({"config": {"server": {"listen": "[::1]:8443"}}}, "server.listen"),
+    ({"config": {"server": {"metricsListen": "0.0.0.0:0"}}}, "server.metricsListen"),
+    ({"config": {"server": {"metricsListen": "0.0.0.0:8081"}}}, "port 8081"),
+    ({"scheduler": {"mode": "config"}}, "scheduler.name"),
+    ({"scheduler": {"name": "default-scheduler"}}, "default-scheduler"),
+    ({"serviceAccount": {"create": False}}, "serviceAccount.name"),
+    ({"podLabels": {"app.kubernetes.io/name": "x"}}, "podLabels"),
+    ({"config": {"telemetry": {"tokenFile": "/etc/sliced/telemetry/token"}}}, "telemetry.secret"),
+    ({"monitoring": {"enabled": True}}, "networkPolicy.metricsFrom"),
+    ({"monitoring": {"monitor": "Pod"}}, "monitor"),
+    ({"monitoring": {"tokenSecret": "x"}}, "monitoring.https"),
+    ({"config": {"server": {"metricsTls": True}}}, "metricsTls"),
 ])
 def test_a_mistake_in_the_values_is_refused_by_name(helm, values, why):
     code, said = helm.template(values, check=False)
@@ -92,6 +126,8 @@ def test_nobody_is_given_the_private_key_of_another(helm, values):
     tls = values.get("tls", {}).get("existingSecret", "sliced-tls")
     client = values.get("tls", {}).get("clientSecret", "sliced-client")
     given = {values["telemetry"]["secret"]: None} if "telemetry" in values else {}
+    if "tokenSecret" in values.get("monitoring", {}):
+        given["metrics-token"] = ["token"]
     assert secrets_of(objects, "sliced") == {tls: None, client: ["ca.crt"], **given}
     if values.get("scheduler", {}).get("mode") != "config":
         assert secrets_of(objects, "sliced-scheduler") == {tls: ["ca.crt"], client: ["tls.crt", "tls.key"]}
@@ -183,7 +219,7 @@ def test_every_port_of_the_daemon_is_one_that_it_listens_on(helm, values):
                                        "metricsListen") if key in server}
     container = one(objects, "Deployment", "sliced")["spec"]["template"]["spec"]["containers"][0]
     ports = {each["name"]: each["containerPort"] for each in container["ports"]}
-    assert {f"0.0.0.0:{each}" for each in ports.values()} == listens
+    assert {str(each) for each in ports.values()} == {each.rsplit(":", 1)[1] for each in listens}
     assert "apiListen" not in server  # 127.0.0.1, which kubectl port-forward reaches
     probes = {container[f"{which}Probe"]["httpGet"]["port"] for which in ("liveness", "readiness")}
     assert probes == {"probes"}
@@ -237,6 +273,32 @@ def test_every_mig_profile_that_sliced_knows_is_managed(helm):
     assert {"nvidia.com/gpu", "nvidia.com/gpu.shared", "aliyun.com/gpu-mem"} <= managed
 
 
+def test_every_value_of_the_configuration_may_be_set(helm, tmp_path):
+    """What the daemon prints as its defaults, all keys spelled out, is let through as it is."""
+    said = subprocess.run([daemons.BIN, "--print-config"], check=True, capture_output=True, text=True).stdout
+    config = yaml.safe_load(said)
+    for key in ("listen", "webhookListen", "probeListen", "metricsListen", "metricsTls", "metricsTokenFile",
+                "tls"):
+        del config["server"][key]
+    for key in ("enabled", "gate", "schedulerName", "daemonSets", "daemonSetUser"):
+        del config["queue"][key]
+    path = tmp_path / "sliced.yaml"
+    path.write_text(one(helm.objects({"config": config}), "ConfigMap", "sliced")["data"]["config.yaml"])
+    merged = yaml.safe_load(path.read_text())
+    for section, keys in config.items():
+        if isinstance(keys, dict):
+            assert {key: merged[section][key] for key in keys} == keys
+    subprocess.run([daemons.BIN, "--config", path, "--check-config"], check=True)
+
+
+def test_a_pod_begins_by_checking_the_configuration(helm, tmp_path):
+    objects = helm.objects(VALUES["monitored"])
+    pod = one(objects, "Deployment", "sliced")["spec"]["template"]["spec"]
+    first, main = pod["initContainers"][0], pod["containers"][0]
+    assert first["args"] == [*main["args"][:2], "--check-config"] and first["image"] == main["image"]
+    assert first["volumeMounts"] == [each for each in main["volumeMounts"] if each["name"] == "config"]
+
+
 @pytest.mark.parametrize("values", VALUES.values(), ids=VALUES)
 def test_the_daemon_takes_the_configuration(helm, values, tmp_path):
     path = tmp_path / "sliced.yaml"
@@ -244,6 +306,78 @@ def test_the_daemon_takes_the_configuration(helm, values, tmp_path):
     done = subprocess.run([daemons.BIN, "--config", path, "--check-config"], capture_output=True,
                           text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_options_reach_the_pods(helm):
+    objects = helm.objects(OTHER_NAMES)
+    for name, options in (("gpu-slices", OTHER_NAMES), ("gpu-slices-scheduler", OTHER_NAMES["scheduler"])):
+        deployment = one(objects, "Deployment", name)["spec"]
+        template = deployment["template"]
+        assert template["spec"]["affinity"] == options["affinity"]
+        labels = template["metadata"]["labels"]
+        assert labels["team"] == "gpu" and deployment["selector"]["matchLabels"].items() <= labels.items()
+        container = template["spec"]["containers"][0]
+        assert [*container.get("command", []), *container.get("args", [])][-1:] == options["extraArgs"]
+    pod = one(objects, "Deployment", "gpu-slices")["spec"]["template"]["spec"]
+    assert pod["topologySpreadConstraints"] == OTHER_NAMES["topologySpreadConstraints"]
+
+
+def test_two_installations_share_no_name(helm):
+    """Whatever is named by the chart is named by its own name, and who is meant by it is the same one."""
+    mine, theirs = ({(each["kind"], each["metadata"].get("namespace"), each["metadata"]["name"])
+                     for each in helm.objects({**OTHER_NAMES, "nameOverride": name})}
+                    for name in ("one", "two"))
+    shared = {name for _, _, name in mine & theirs}
+    assert shared == {"slicer"}, shared
+    objects = helm.objects(OTHER_NAMES)
+    account = one(objects, "ServiceAccount", "slicer")
+    assert account["metadata"]["annotations"] == {"team": "gpu"}
+    bound = [subject["name"] for each in objects if each["kind"].endswith("RoleBinding")
+             for subject in each["subjects"]]
+    assert set(bound) == {"slicer", "gpu-slices-scheduler"}
+    assert one(objects, "Deployment", "gpu-slices")["spec"]["template"]["spec"]["serviceAccountName"] == "slicer"
+    guards = [each for each in objects if each["kind"] == "ValidatingAdmissionPolicy"]
+    for each in guards:
+        assert f"serviceaccount:{NAMESPACE}:slicer'" in each["spec"]["matchConditions"][0]["expression"]
+    service = one(objects, "Service", "gpu-slices")["metadata"]["name"]
+    extender = config_of(objects, "gpu-slices-scheduler")["extenders"][0]
+    assert extender["urlPrefix"] == f"https://{service}.{NAMESPACE}.svc/scheduler"
+
+
+def test_one_replica_that_needs_no_lease_is_never_two(helm):
+    assert one(helm.objects(VALUES["one replica"]), "Deployment", "sliced")["spec"]["strategy"] == {
+        "type": "Recreate"}
+
+
+@pytest.mark.parametrize("name, own", [
+    ("defaults", True), ("webhook", True), ("monitored", True),
+    ("client certificates", False), ("cert-manager", False), ("own issuer", False)])
+def test_what_is_rendered_again_is_the_same_but_for_certificates_of_the_chart(helm, name, own):
+    """As Argo CD renders it, without a look at the cluster."""
+    for minor in chart.RELEASES:
+        first, again = helm.objects(VALUES[name], minor), helm.objects(VALUES[name], minor, again=True)
+        changed = {a["kind"] for a, b in zip(first, again, strict=True) if a != b}
+        assert changed <= {"Secret", "MutatingWebhookConfiguration"} and ("Secret" in changed) == own
+
+
+def test_cert_manager_makes_what_is_mounted(helm):
+    objects = helm.objects(VALUES["cert-manager"])
+    made = {each["spec"]["secretName"]: each["spec"] for each in objects if each["kind"] == "Certificate"}
+    issuers = {each["metadata"]["name"]: each["spec"] for each in objects if each["kind"] == "Issuer"}
+    assert {"sliced-tls", "sliced-client"} <= set(made)
+    assert not [each for each in objects if each["kind"] == "Secret"]
+    assert SERVICE in made["sliced-tls"]["dnsNames"]
+    assert made["sliced-client"]["commonName"] == config_of(objects, "sliced")["server"]["tls"]["clients"][0]["name"]
+    authorities = [issuers[made[name]["issuerRef"]["name"]]["ca"]["secretName"]
+                   for name in ("sliced-tls", "sliced-client")]
+    assert len(set(authorities)) == 2 and all(made[each]["isCA"] for each in authorities)
+    webhook = gates(objects)["MutatingWebhookConfiguration"]
+    assert webhook["metadata"]["annotations"] == {
+        "cert-manager.io/inject-ca-from": f"{NAMESPACE}/sliced-tls"}
+    assert "caBundle" not in webhook["webhooks"][0]["clientConfig"]
+    other = helm.objects(VALUES["own issuer"])
+    assert one(other, "Certificate", "sliced-tls")["spec"]["issuerRef"] == VALUES["own issuer"]["tls"][
+        "certManager"]["issuerRef"]
 
 
 def test_names_that_look_like_numbers_stay_names(helm):

@@ -1,5 +1,6 @@
 """What deploy/ makes: the chart rendered by helm, and the plain manifests."""
 
+import copy
 import os
 import subprocess
 
@@ -10,6 +11,9 @@ CHART = os.path.join(ROOT, "deploy", "chart", "sliced")
 MANIFESTS = os.path.join(ROOT, "deploy", "manifests")
 NAMESPACE = "sliced-system"
 SERVICE = f"sliced.{NAMESPACE}.svc"
+
+# libyaml's, where PyYAML has it: the chart is long
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 # Kubernetes' release of each minor version, as the tools' build has it
 RELEASES = {"1.36": "1.36.3", "1.31": "1.31.0"}
@@ -23,6 +27,7 @@ class Helm:
     def __init__(self, tools, kubeconfig=None):
         self.program = os.path.join(tools, "helm")
         self.kubeconfig = kubeconfig
+        self.made = {}
 
     def run(self, *args, text=None, check=True):
         env = {**os.environ, "HELM_CACHE_HOME": "/nonexistent", "HELM_DATA_HOME": "/nonexistent",
@@ -39,9 +44,14 @@ class Helm:
                         RELEASES[minor], *(f"--api-versions={each}" for each in APIS[minor]),
                         "-f", "-", text=yaml.safe_dump(values or {}), check=check)
 
-    def objects(self, values=None, minor="1.36"):
-        """The objects that the chart makes, each a dict."""
-        return [each for each in yaml.safe_load_all(self.template(values, minor)) if each]
+    def objects(self, values=None, minor="1.36", again=False):
+        """The objects that the chart makes, each a dict. The same values are rendered once, certificates
+        and all, unless again."""
+        key = (yaml.safe_dump(values or {}), minor)
+        if again or key not in self.made:
+            text = self.template(values, minor)
+            self.made[key] = [each for each in yaml.load_all(text, LOADER) if each]
+        return copy.deepcopy(self.made[key])
 
 
 def one(objects, kind, name):

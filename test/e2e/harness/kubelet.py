@@ -8,6 +8,7 @@ import os
 import shutil
 import socket
 import ssl
+import subprocess
 import threading
 import time
 
@@ -37,11 +38,16 @@ def answers(port, path, scheme):
         connection.close()
 
 
+class Refused(Exception):
+    """An init container of a pod ended with an error."""
+
+
 class Container:
     """The one container of a pod of ours, running."""
 
     def __init__(self, kubelet, pod):
         self.name = pod["metadata"]["name"]
+        self.labels = {}
         self.spec = pod["spec"]["containers"][0]
         # one here for each of the container's; the API's is not among them, as it is on loopback
         self.ports = {each["name"]: (each["containerPort"], free_port())
@@ -65,14 +71,25 @@ class Container:
         text = text.replace("clientConnection:\n", f"clientConnection:\n  kubeconfig: {token}\n")
         with open(config, "w", encoding="utf-8") as file:
             file.write(text)
+        for each in pod["spec"].get("initContainers", []):
+            self._run_first(each)
         if self.spec["name"] == "sliced":
-            argv = [BIN, "--config", config, "--kubeconfig", token]
+            more = [each.replace("$(POD_NAME)", self.name) for each in self.spec["args"]
+                    if each.startswith("--pod=")]
+            argv = [BIN, "--config", config, "--kubeconfig", token, *more]
         else:
             argv = [os.path.join(kubelet.plane.bin, "kube-scheduler"), f"--config={config}",
                     f"--secure-port={self.port}", "--bind-address=127.0.0.1",
                     f"--authentication-kubeconfig={token}", f"--authorization-kubeconfig={token}",
                     f"--cert-dir={self.root}"]
         self.process = Process(self.name, argv, kubelet.folder).start()
+
+    def _run_first(self, container):
+        """An init container, on the files of the main one; what it says goes on where it fails."""
+        argv = [self.files.get(each, each) for each in container["args"]]
+        done = subprocess.run([BIN, *argv], capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise Refused(container["name"], done.returncode, done.stderr)
 
     def config_path(self):
         """Of the file that --config names."""
@@ -121,6 +138,7 @@ class Kubelet:
         self.ending = threading.Event()
         self.thread = threading.Thread(target=self._run, daemon=True)
         self.trouble = []
+        self.selector = {"no": "service"}
 
     def start(self):
         self.thread.start()
@@ -133,12 +151,22 @@ class Kubelet:
             container.process.stop()
         self.service.close()
 
+    def read_selector(self):
+        """Of the Service; before it is there nothing is found by it."""
+        path = f"/api/v1/namespaces/{chart.NAMESPACE}/services/sliced"
+        try:
+            return self.plane.get(path)["spec"]["selector"]
+        except ApiError as error:
+            if error.code != 404:
+                raise
+            return {"no": "service"}
+
     def read(self, plural, name):
         return self.plane.get(f"/api/v1/namespaces/{chart.NAMESPACE}/{plural}/{name}")["data"]
 
     def _endpoint(self):
         for container in list(self.containers.values()):
-            if container.spec["name"] == "sliced" and container.ready:
+            if container.ready and self.selector.items() <= container.labels.items():
                 return "127.0.0.1", container.port
         return None
 
@@ -151,6 +179,7 @@ class Kubelet:
     def _run(self):
         while not self.ending.wait(0.2):
             try:
+                self.selector = self.read_selector()
                 for pod in self.plane.get(f"{PODS}?fieldSelector=spec.nodeName%3D{NODE}")["items"]:
                     self._sync(pod)
             except (ApiError, OSError, socket.timeout) as error:
@@ -166,11 +195,23 @@ class Kubelet:
             self.plane.delete(f"{PODS}/{pod['metadata']['name']}", 0)
             return
         if container is None:
-            container = self.containers[uid] = Container(self, pod)
+            try:
+                container = self.containers[uid] = Container(self, pod)
+            except Refused as why:
+                self._tell_refused(pod, *why.args)
+                return
+        container.labels = pod["metadata"]["labels"]
         ready = container.probe()
         if ready != container.ready:
             container.ready = ready
             self._tell(pod, container)
+
+    def _tell_refused(self, pod, name, code, message):
+        self.plane.patch(f"{PODS}/{pod['metadata']['name']}/status", {"status": {
+            "phase": "Pending", "initContainerStatuses": [{
+                "name": name, "image": "", "imageID": "", "ready": False, "restartCount": 0,
+                "state": {"terminated": {"exitCode": code, "reason": "Error", "message": message}}}]}},
+            "application/strategic-merge-patch+json")
 
     def _tell(self, pod, container):
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

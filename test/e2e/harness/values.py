@@ -4,7 +4,8 @@ VALUES = {
     "defaults": {},
     "own secret": {"tls": {"existingSecret": "from-cert-manager"}},
     "client certificates": {"tls": {"existingSecret": "ours", "clientSecret": "scheduler-tls"}},
-    "own scheduler": {"scheduler": {"mode": "config"}, "service": {"clusterIP": "10.0.0.53"}},
+    "own scheduler": {"scheduler": {"mode": "config", "name": "default-scheduler"},
+                      "service": {"clusterIP": "10.0.0.53"}},
     "all in": {
         "image": {"repository": "registry.example.com/sliced", "tag": "1"}, "replicas": 3,
         "imagePullSecrets": [{"name": "pull"}], "priorityClassName": "",
@@ -34,5 +35,26 @@ VALUES = {
         "config": {"telemetry": {"url": "https://prometheus-operated.monitoring:9090",
                                  "tokenFile": "/etc/sliced/telemetry/token",
                                  "caFile": "/etc/sliced/telemetry/ca.crt", "sharing": "peaks"}}},
+    "one replica": {"replicas": 1, "config": {"leaderElection": {"enabled": False}}},
+    "other ports": {"config": {"server": {"listen": "[::]:8443", "probeListen": "[::]:8082",
+                                          "metricsListen": "[::]:9191"}}},
+    "cert-manager": {"tls": {"certManager": {"enabled": True}}, "queue": {"gate": "webhook"}},
+    "own issuer": {"tls": {"certManager": {"enabled": True, "issuerRef": {
+        "kind": "ClusterIssuer", "name": "internal"}}}},
+    "monitored": {
+        "monitoring": {"enabled": True, "dashboards": True, "labels": {"release": "prometheus"}},
+        "networkPolicy": {"metricsFrom": [{"namespaceSelector": {"matchLabels": {"role": "monitoring"}}}]}},
+    "monitored by service": {"monitoring": {"enabled": True, "monitor": "ServiceMonitor", "https": True,
+                                            "tokenSecret": "metrics-token"},
+                             "networkPolicy": {"enabled": False}},
     "bare": {"networkPolicy": {"enabled": False}, "podDisruptionBudget": {"enabled": False}},
 }
+
+# Nothing is named as the others take it to be.
+OTHER_NAMES = {
+    "nameOverride": "gpu-slices", "serviceAccount": {"name": "slicer", "annotations": {"team": "gpu"}},
+    "podLabels": {"team": "gpu"}, "extraArgs": ["--context=x"],
+    "affinity": {"nodeAffinity": {}}, "topologySpreadConstraints": [
+        {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}],
+    "scheduler": {"podLabels": {"team": "gpu"}, "extraArgs": ["--v=2"], "affinity": {"nodeAffinity": {}}},
+    "gpushare": {"unhealthyGpus": True}, "config": {"partitioning": {"enabled": True}}}

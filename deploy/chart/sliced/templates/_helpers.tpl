@@ -1,38 +1,74 @@
+{{- /* What every object's name begins with. */}}
+{{- define "sliced.name" -}}
+{{ .Values.nameOverride | default "sliced" }}
+{{- end }}
+
+{{- define "sliced.serviceAccount" -}}
+{{ .Values.serviceAccount.name | default (include "sliced.name" .) }}
+{{- end }}
+
+{{- /* The profile's schedulerName. A scheduler of your own has one already: the guards ask for it. */}}
+{{- define "sliced.schedulerName" -}}
+{{ .Values.scheduler.name | default "sliced-scheduler" }}
+{{- end }}
+
 {{- define "sliced.labels" -}}
-app.kubernetes.io/name: sliced
+app.kubernetes.io/name: {{ include "sliced.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}
 
+{{- define "sliced.monitoring.labels" -}}
+{{- include "sliced.labels" . }}
+{{- with .Values.monitoring.labels }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- define "sliced.monitoring.endpoint" -}}
+port: metrics
+interval: {{ .Values.monitoring.interval }}
+{{- if .Values.monitoring.https }}
+scheme: https
+tlsConfig:
+  serverName: {{ include "sliced.service" . }}
+  ca: {secret: {name: {{ include "sliced.tlsSecret" . }}, key: ca.crt}}
+{{- with .Values.monitoring.tokenSecret }}
+authorization:
+  credentials: {name: {{ . }}, key: token}
+{{- end }}
+{{- end }}
+{{- end }}
+
 {{- define "sliced.selector" -}}
-app.kubernetes.io/name: sliced
+app.kubernetes.io/name: {{ include "sliced.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/component: daemon
 {{- end }}
 
 {{- define "sliced.tlsSecret" -}}
-{{ .Values.tls.existingSecret | default "sliced-tls" }}
+{{ .Values.tls.existingSecret | default (printf "%s-tls" (include "sliced.name" .)) }}
 {{- end }}
 
 {{- define "sliced.clientSecret" -}}
-{{ .Values.tls.clientSecret | default "sliced-client" }}
+{{ .Values.tls.clientSecret | default (printf "%s-client" (include "sliced.name" .)) }}
 {{- end }}
 
 {{- define "sliced.scheduler.selector" -}}
-app.kubernetes.io/name: sliced
+app.kubernetes.io/name: {{ include "sliced.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/component: scheduler
 {{- end }}
 
 {{- define "sliced.service" -}}
-sliced.{{ .Release.Namespace }}.svc
+{{ include "sliced.name" . }}.{{ .Release.Namespace }}.svc
 {{- end }}
 
-{{- /* The port of config.telemetry.url; empty when nothing is measured. */}}
+{{- /* The port of config.telemetry.url, or of the exporters; empty when nothing is measured. */}}
 {{- define "sliced.telemetryPort" -}}
-{{- with dig "telemetry" "url" "" .Values.config }}
-{{- $url := urlParse . }}
+{{- with dig "telemetry" "url" "" .Values.config | default (dig "telemetry" "exporters" "" .Values.config) }}
+{{- $url := urlParse (regexReplaceAll "[{][a-z]+[}]" . "node") }}
 {{- regexFind ":[0-9]+$" $url.host | trimPrefix ":" | default (eq $url.scheme "https" | ternary 443 80) }}
 {{- end }}
 {{- end }}
@@ -51,6 +87,12 @@ server:
   {{- end }}
   probeListen: 0.0.0.0:8081
   metricsListen: 0.0.0.0:9090
+  {{- if .Values.monitoring.https }}
+  metricsTls: true
+  {{- if .Values.monitoring.tokenSecret }}
+  metricsTokenFile: /etc/sliced/metrics/token
+  {{- end }}
+  {{- end }}
   tls:
     certFile: /etc/sliced/tls/tls.crt
     keyFile: /etc/sliced/tls/tls.key
@@ -61,11 +103,11 @@ server:
 leaderElection:
   enabled: true
   namespace: {{ .Release.Namespace | quote }}
-  name: sliced
+  name: {{ include "sliced.name" . }}
 queue:
   enabled: {{ .Values.queue.enabled }}
   gate: {{ include "sliced.gate" . }}
-  schedulerName: {{ .Values.scheduler.name | quote }}
+  schedulerName: {{ include "sliced.schedulerName" . | quote }}
   daemonSetUser: {{ .Values.queue.daemonSetUser | quote }}
   {{- with .Values.queue.daemonSetNamespaces }}
   daemonSets:
@@ -82,10 +124,78 @@ log:
   format: json
 {{- end }}
 
+{{- /* The daemon's configuration: what the chart sets, under what the values say. */}}
+{{- define "sliced.config" -}}
+{{ mergeOverwrite (include "sliced.daemonConfig" . | fromYaml) .Values.config | toYaml }}
+{{- end }}
+
+{{- define "sliced.image" -}}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end }}
+
+{{- /* The port of an address of the configuration: (list . "probeListen"). */}}
+{{- define "sliced.port" -}}
+{{- $server := (include "sliced.config" (index . 0) | fromYaml).server }}
+{{- regexFind "[0-9]+$" (index $server (index . 1)) }}
+{{- end }}
+
+{{- /* The addresses that have a port in the pod, by the port's name. */}}
+{{- define "sliced.listens" -}}
+https: listen
+{{- if eq (include "sliced.gate" .) "webhook" }}
+webhook: webhookListen
+{{- end }}
+{{- if include "sliced.visibility" . }}
+visibility: visibilityListen
+{{- end }}
+probes: probeListen
+metrics: metricsListen
+{{- end }}
+
+{{- /* Refuses what cannot work, before anything is installed. */}}
+{{- define "sliced.check" -}}
+{{- $config := include "sliced.config" . | fromYaml }}
+{{- if and (not $config.leaderElection.enabled) (gt (int .Values.replicas) 1) }}
+{{- fail (printf "config.leaderElection.enabled false: each of %d replicas would give devices without asking the others, set replicas to 1" (int .Values.replicas)) }}
+{{- end }}
+{{- $seen := dict }}
+{{- range $port, $key := include "sliced.listens" . | fromYaml }}
+{{- $address := index $config.server $key }}
+{{- $number := regexFind "[0-9]+$" $address }}
+{{- if or (not $number) (eq $number "0") (regexMatch "^(127[.]|localhost:|.::1.:)" $address) }}
+{{- fail (printf "config.server.%s: found \"%s\", expected an address that other pods reach, with a port of its own, as 0.0.0.0:8443" $key $address) }}
+{{- end }}
+{{- if hasKey $seen $number }}
+{{- fail (printf "config.server.%s: port %s is that of config.server.%s too" $key $number (index $seen $number)) }}
+{{- end }}
+{{- $_ := set $seen $number $key }}
+{{- end }}
+{{- if and (eq .Values.scheduler.mode "config") (not .Values.scheduler.name) }}
+{{- fail "scheduler.mode config: set scheduler.name to the schedulerName of your scheduler's profile, such as default-scheduler" }}
+{{- end }}
+{{- if and (eq .Values.scheduler.mode "second") (eq .Values.scheduler.name "default-scheduler") }}
+{{- fail "scheduler.name: default-scheduler is the cluster's own; a second scheduler of that name would bind the same pods. Name it otherwise, or set scheduler.mode to config" }}
+{{- end }}
+{{- if and .Values.monitoring.enabled .Values.networkPolicy.enabled (not .Values.networkPolicy.metricsFrom) }}
+{{- fail "monitoring.enabled: networkPolicy.metricsFrom lets nobody read the metrics, say where Prometheus is, as [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: monitoring}}}]" }}
+{{- end }}
+{{- if and .Values.monitoring.tokenSecret (not .Values.monitoring.https) }}
+{{- fail "monitoring.tokenSecret: set monitoring.https, by plain HTTP everybody on the way reads the token" }}
+{{- end }}
+{{- if not (or .Values.serviceAccount.create .Values.serviceAccount.name) }}
+{{- fail "serviceAccount.create false: set serviceAccount.name to the one that is there" }}
+{{- end }}
+{{- range $key, $path := $config.telemetry }}
+{{- if and (hasSuffix "File" $key) (hasPrefix "/etc/sliced/telemetry/" $path) (not $.Values.telemetry.secret) }}
+{{- fail (printf "config.telemetry.%s: set telemetry.secret to the Secret that has %s" $key (base $path)) }}
+{{- end }}
+{{- end }}
+{{- end }}
+
 {{- /* What is in the TLS Secret that the chart makes; the same wherever it is asked for. */}}
 {{- define "sliced.tls" -}}
 {{- if not (hasKey .Values "tlsData") }}
-{{- $old := lookup "v1" "Secret" .Release.Namespace "sliced-tls" }}
+{{- $old := lookup "v1" "Secret" .Release.Namespace (include "sliced.tlsSecret" .) }}
 {{- if $old }}
 {{- /* an upgrade keeps the certificate: kube-scheduler trusts it */}}
 {{- $_ := set .Values "tlsData" (pick $old.data "ca.crt" "tls.crt" "tls.key") }}
@@ -105,7 +215,7 @@ log:
 so that no certificate of another use is one to call with; nobody keeps its key. An upgrade keeps it
 while its name is the one that is wanted. */}}
 {{- define "sliced.client" -}}
-{{- $old := lookup "v1" "Secret" .Release.Namespace "sliced-client" }}
+{{- $old := lookup "v1" "Secret" .Release.Namespace (include "sliced.clientSecret" .) }}
 {{- $name := first .Values.tls.clientNames }}
 {{- if and $old (eq (dig "metadata" "annotations" "sliced.dev/client-name" "" $old) $name) }}
 {{- pick $old.data "ca.crt" "tls.crt" "tls.key" | toYaml }}
@@ -120,8 +230,8 @@ while its name is the one that is wanted. */}}
 {{- define "sliced.caBundle" -}}
 {{- if .Values.queue.caBundle }}
 {{- .Values.queue.caBundle }}
-{{- else if .Values.tls.existingSecret }}
-{{- with lookup "v1" "Secret" .Release.Namespace .Values.tls.existingSecret }}
+{{- else if or .Values.tls.existingSecret .Values.tls.certManager.enabled }}
+{{- with lookup "v1" "Secret" .Release.Namespace (include "sliced.tlsSecret" .) }}
 {{- index .data "ca.crt" }}
 {{- end }}
 {{- else }}
@@ -131,7 +241,7 @@ while its name is the one that is wanted. */}}
 
 {{- /* Is visibility.sliced.dev there? The API server must know the certificate's authority. */}}
 {{- define "sliced.visibility" -}}
-{{- if and .Values.visibility.enabled (include "sliced.caBundle" .) }}yes{{ end }}
+{{- if and .Values.visibility.enabled (or .Values.tls.certManager.enabled (include "sliced.caBundle" .)) }}yes{{ end }}
 {{- end }}
 
 {{- /* How pods get the gate: policy, webhook or none. */}}
@@ -139,7 +249,7 @@ while its name is the one that is wanted. */}}
 {{- if not .Values.queue.enabled }}none
 {{- else if .Values.queue.gate }}{{ .Values.queue.gate }}
 {{- else if .Capabilities.APIVersions.Has "admissionregistration.k8s.io/v1/MutatingAdmissionPolicy" }}policy
-{{- else if include "sliced.caBundle" . }}webhook
+{{- else if or .Values.tls.certManager.enabled (include "sliced.caBundle" .) }}webhook
 {{- else }}none
 {{- end }}
 {{- end }}
@@ -152,7 +262,7 @@ while its name is the one that is wanted. */}}
 {{- define "sliced.guard.others" -}}
 - name: not-by-sliced-or-a-node
   expression: >-
-    request.userInfo.username != 'system:serviceaccount:{{ .Release.Namespace }}:sliced' &&
+    request.userInfo.username != 'system:serviceaccount:{{ .Release.Namespace }}:{{ include "sliced.serviceAccount" . }}' &&
     !(has(request.userInfo.groups) && 'system:nodes' in request.userInfo.groups)
 {{- end }}
 
@@ -186,7 +296,7 @@ matchLabels: {{- toYaml . | nindent 2 }}
 {{- /* Which pods: those that the queue will see as waiting, and whose gate it will open. */}}
 {{- define "sliced.gate.conditions" -}}
 - name: of-our-scheduler
-  expression: object.spec.schedulerName == '{{ .Values.scheduler.name }}'
+  expression: object.spec.schedulerName == '{{ include "sliced.schedulerName" . }}'
 - name: not-placed
   # the API server refuses a gate on a pod that has a node
   expression: "!has(object.spec.nodeName) || object.spec.nodeName == ''"
