@@ -2,10 +2,12 @@
 exporter's own text, with the use that a story sets."""
 
 import http.server
+import json
 import os
 import threading
 import time
 import urllib.parse
+import urllib.request
 
 import yaml
 
@@ -103,15 +105,18 @@ class Exporter:
 
 
 class Prometheus:
-    """Debian's; scrapes every node of an exporter four times a second, so that stories need not wait."""
+    """Debian's; scrapes every node of an exporter four times a second, so that stories need not wait. rules:
+    a file of rules that it plays as often."""
 
-    def __init__(self, exporter, folder):
+    def __init__(self, exporter, folder, rules=None):
         self.exporter = exporter
         self.folder = folder
         self.port = free_port()
         self.targets = os.path.join(folder, "targets.yaml")
         self.config = os.path.join(folder, "prometheus.yaml")
         self.process = None
+        self.rules = [rules] if rules else []
+        self.daemons = []
 
     @property
     def url(self):
@@ -122,12 +127,26 @@ class Prometheus:
         with open(self.targets + ".new", "w", encoding="utf-8") as file:
             yaml.safe_dump([{"targets": [f"127.0.0.1:{self.exporter.port}"],
                              "labels": {"__metrics_path__": f"/{node}/metrics", "exporter": node}}
-                            for node in nodes], file)
+                            for node in nodes] + self.daemons, file)
         os.replace(self.targets + ".new", self.targets)
+
+    def watch_daemon(self, daemon, namespace, *nodes):
+        """Scrapes that replica too, as the chart's PodMonitor lets it."""
+        self.daemons.append({
+            "targets": [daemon.config["server"]["metricsListen"].replace("0.0.0.0", "127.0.0.1")],
+            "labels": {"job": f"{namespace}/sliced", "namespace": namespace, "pod": daemon.name}})
+        self.watch(*nodes)
+
+    def ask(self, expression):
+        """The series that answer it: [{"metric": labels, "value": [time, text]}]."""
+        query = urllib.parse.urlencode({"query": expression})
+        with urllib.request.urlopen(f"{self.url}/api/v1/query?{query}", timeout=30) as answer:
+            return json.load(answer)["data"]["result"]
 
     def start(self):
         with open(self.config, "w", encoding="utf-8") as file:
-            yaml.safe_dump({"global": {"scrape_interval": "250ms", "scrape_timeout": "250ms"}, "scrape_configs": [
+            yaml.safe_dump({"global": {"scrape_interval": "250ms", "scrape_timeout": "250ms",
+                                       "evaluation_interval": "500ms"}, "rule_files": self.rules, "scrape_configs": [
                 {"job_name": "dcgm-exporter",
                  "file_sd_configs": [{"files": [self.targets], "refresh_interval": "1s"}]}]}, file)
         self.process = Process(f"prometheus-{self.port}", [
@@ -137,8 +156,6 @@ class Prometheus:
         return self.wait_ready()
 
     def wait_ready(self):
-        import urllib.request
-
         def ready():
             self.process.assert_running()
             with urllib.request.urlopen(f"{self.url}/-/ready", timeout=5) as answer:
