@@ -50,5 +50,7 @@ enum { SL_LOAD_HIGH = 500 };
  * load is not known. GPUs take turns between pods, so that it gets what the others leave, and an
  * equal part at least. */
 int32_t sl_measured_left(const struct sl_measured *measured);
+/* Do shares of memory keep off the GPU? */
+bool sl_measured_repels(const struct sl_measured *measured);
 
 #endif

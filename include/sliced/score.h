@@ -126,9 +126,9 @@ void sl_scorer_init(struct sl_scorer *scorer, const struct sl_ask *ask,
  * An ask without GPUs that requests CPU has fragmentation and whole only; its other terms are 0.
  * Terms without weight may be left 0; sl_score() fills all of them.
  *
- * The fit is checked for each view; the score is reused for an equal digest. Should two states
- * share a digest of 64 bits, a node that fits gets the other's score, the same in every run. That
- * neither refuses nor assigns anything. */
+ * The fit is checked for each view, and its contention found; the other terms are reused for an
+ * equal digest. Should two states share a digest of 64 bits, a node that fits gets the other's
+ * terms, the same in every run. That neither refuses nor assigns anything. */
 bool sl_scorer_score(struct sl_scorer *scorer, const struct sl_view *view, struct sl_score *out);
 
 /* Scores the ask on one node, and fills all terms. */

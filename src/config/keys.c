@@ -471,10 +471,10 @@ const struct sl_key sl_keys[SL_KEYS] = {
     {"score.weights.contention", SL_KEY_INTEGER, AT(score.weight[SL_TERM_CONTENTION]), .min = 0,
      .max = 1000, .number = 50,
      .help = "Weight of what a shared GPU's pods leave of its time, where telemetry measures it."},
-    KIND_WEIGHTS("whole", SL_KIND_WHOLE, 0, 10, 100, 30, 50),
+    KIND_WEIGHTS("whole", SL_KIND_WHOLE, 0, 10, 100, 30, 20),
     KIND_WEIGHTS("mig", SL_KIND_MIG, 0, 0, 0, 0, 0),
     KIND_WEIGHTS("replica", SL_KIND_REPLICA, 0, 0, 0, 0, 0),
-    KIND_WEIGHTS("memory", SL_KIND_MEMORY, 0, 10, 100, 30, 50),
+    KIND_WEIGHTS("memory", SL_KIND_MEMORY, 0, 10, 100, 30, 20),
 
     {"log.level", SL_KEY_ENUM, AT(log.level), .words = LEVELS, .number = SL_LOG_INFO,
      .help = "Least important lines that are written."},

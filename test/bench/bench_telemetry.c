@@ -346,7 +346,23 @@ static size_t fit_all(const struct sl_snapshot *snapshot, const struct sl_ask *a
     return n;
 }
 
-static void print_filter(const char *what, const char *memory, struct house *house)
+static size_t score_all(const struct sl_snapshot *snapshot, const struct sl_ask *ask)
+{
+    struct sl_config config;
+    struct sl_scorer scorer;
+    size_t n = 0;
+    sl_config_defaults(&config);
+    sl_scorer_init(&scorer, ask, &snapshot->demand, &config.score);
+    for (size_t i = 0; i < snapshot->n_nodes; i++) {
+        struct sl_score score;
+        n += sl_scorer_score(&scorer, snapshot->view[i], &score);
+    }
+    return n;
+}
+
+typedef size_t (*judge_fn)(const struct sl_snapshot *snapshot, const struct sl_ask *ask);
+
+static void print_verb(const char *what, judge_fn judge, const char *memory, struct house *house)
 {
     static double us[HOUSES][ROUNDS_MAX];
     double median[HOUSES];
@@ -358,14 +374,14 @@ static void print_filter(const char *what, const char *memory, struct house *hou
         for (unsigned i = 0; i < HOUSES; i++) {
             const struct sl_snapshot *snapshot = sl_store_acquire(house[i].store);
             double begin = cpu_ms();
-            fits[i] = fit_all(snapshot, &ask);
+            fits[i] = judge(snapshot, &ask);
             us[i][r] = (cpu_ms() - begin) * 1e3;
             sl_store_release(house[i].store, snapshot);
         }
     }
     for (unsigned i = 0; i < HOUSES; i++) {
         median[i] = bench_median(us[i], size.filters);
-        (void)printf("%-20s %-8s %6zu %9.1f %8.2f\n", what, name_of(i), fits[i], median[i],
+        (void)printf("%-26s %-8s %6zu %9.1f %8.2f\n", what, name_of(i), fits[i], median[i],
                      median[i] / median[OFF]);
     }
     sl_pod_unref(pod);
@@ -390,11 +406,13 @@ static void print_window(struct sl_buf *text, int64_t window, bool first)
         print_answer(&house[i], i, window);
     }
     if (first) {
-        (void)printf("\n%-20s %-8s %6s %9s %8s\n", "filter", "sharing", "fits", "us", "of off");
-        print_filter("fits by asks", "3000Mi", house);
-        print_filter("fits by use alone", "4000Mi", house);
-        print_filter("no room", "15000Mi", house);
-        print_filter("declares nothing", "0", house);
+        (void)printf("\n%-26s %-8s %6s %9s %8s\n", "verb", "sharing", "fits", "us", "of off");
+        print_verb("filter, fits by asks", fit_all, "3000Mi", house);
+        print_verb("filter, fits by use alone", fit_all, "4000Mi", house);
+        print_verb("filter, no room", fit_all, "15000Mi", house);
+        print_verb("filter, declares nothing", fit_all, "0", house);
+        print_verb("score, fits by asks", score_all, "3000Mi", house);
+        print_verb("score, declares nothing", score_all, "0", house);
     }
     for (unsigned i = 0; i < HOUSES; i++) {
         house_close(&house[i]);

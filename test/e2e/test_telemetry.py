@@ -6,7 +6,8 @@ import time
 import pytest
 
 from harness import gpus
-from harness.checker import BY_USE
+from harness.checker import BY_USE, GPU_MEM, MARK
+from harness.gpushare_plugin import GpusharePlugin
 from harness.process import wait_for
 from harness.sliced import merge
 from harness.telemetry import Exporter, Prometheus
@@ -448,3 +449,86 @@ def test_without_a_prometheus_exporters_are_asked(cluster, exporter, asking):
     assert "Stale" in explained(daemon, "third", "t4-free")
     exporter.nodes["t4-free"] = gone
     cluster.wait_bound("third")
+# ---- contention ----
+
+def score_of(daemon, name, node):
+    for row in daemon.json(f"/api/v1/pods/default/{name}/explain?limit=50")["nodes"]:
+        if row["name"] == node:
+            return row["score"]
+    raise AssertionError(f"{node} is not explained")
+
+
+def test_a_newcomer_lands_beside_the_idle_neighbour(cluster, exporter, prometheus, measuring):
+    """Two T4s with a pod each, one of which works all the time; then they change."""
+    nodes = ["t4-busy", "t4-idle"]
+    cluster.add(*(t4(name, by_use=False) for name in nodes))
+    exporter.use("t4-busy", used=1000, util=96, dram=0.3)
+    exporter.use("t4-idle", used=1000, util=2, dram=0.0)
+    prometheus.watch(*nodes)
+    daemon = measuring("asks")
+    cluster.add(pod("works", "1000Mi", node="t4-busy"), pod("idles", "1000Mi", node="t4-idle"))
+    cluster.wait_bound("works", "idles")
+    cluster.add(pod("looks", "1000Mi", node="nowhere"))  # waits for ever: explain judges all nodes for it
+    wait_explained(daemon, "looks", "t4-busy", "neighbours on GPU 0: 1, busy 96 %, leave 50 %")
+    wait_explained(daemon, "looks", "t4-idle", "neighbours on GPU 0: 1, busy 2 %, leave 98 %")
+    assert [score_of(daemon, "looks", node)["contention"] for node in nodes] == [50, 98]
+    assert "neighbours on GPU 0: 1, busy 96 %" in daemon.get(
+        "/api/v1/pods/default/looks/explain?output=table")[1]
+    cluster.add(pod("first", "1000Mi"))
+    cluster.wait_bound("first")
+    assert cluster.pod("first")["spec"]["nodeName"] == "t4-idle"
+
+    exporter.use("t4-busy", used=1000, util=0, dram=0.0)
+    exporter.use("t4-idle", used=2000, util=40, dram=0.9)  # little to compute, much to read
+    wait_explained(daemon, "looks", "t4-busy", "neighbours on GPU 0: 1, busy 0 %, leave 100 %")
+    wait_explained(daemon, "looks", "t4-idle", "neighbours on GPU 0: 2, busy 90 %, leave 33 %")
+    cluster.add(pod("second", "1000Mi"))
+    cluster.wait_bound("second")
+    assert cluster.pod("second")["spec"]["nodeName"] == "t4-busy"
+
+    del exporter.nodes["t4-idle"]  # nothing is known of it any longer: the term does not count
+    wait_explained(daemon, "looks", "t4-idle", "neighbours on GPU 0: Stale")
+    assert score_of(daemon, "looks", "t4-idle")["contention"] is None
+
+
+def test_shares_of_memory_keep_off_a_busy_gpu(cluster, exporter, prometheus, measuring):
+    """gpushare: the smallest sufficient share, but not beside a pod that works all the time."""
+    cluster.add(gpus.gpushare("v100", gpus=2, units=32))
+    prometheus.watch("v100")
+    daemon = measuring("asks")
+
+    def does(first, second):
+        exporter.use("v100", 0, used=8000, util=first)
+        exporter.use("v100", 1, used=28000, util=second)
+
+    def settled(gpu, busy):
+        """A share goes to that GPU; the other one is that busy, as every answer says by now."""
+        def as_wanted():
+            text = explained(daemon, "looks", "v100")
+            return f"neighbours on GPU {gpu}" in text and f"busy {busy} %" in text
+        wait_for(f"shares go to GPU {gpu}, which is busy {busy} %", as_wanted)
+
+    def place(plugin, name, units):
+        made = gpus.pod(name, {GPU_MEM: units}, annotations={"sliced.dev/e2e-gpushare": "yes"})
+        cluster.add(made)
+        cluster.wait_bound(name)
+        wait_for(f"{name} has its GPU", lambda: plugin.serve() >= 0 and name in plugin.given)
+        assert str(plugin.given[name]) == cluster.pod(name)["metadata"]["annotations"][MARK + "IDX"]
+        return plugin.given[name]
+
+    does(0, 0)
+    with GpusharePlugin(cluster.plane) as plugin:
+        assert [place(plugin, "small", 8), place(plugin, "large", 28)] == [0, 1]
+        looks = gpus.pod("looks", {GPU_MEM: 2})
+        looks["spec"]["nodeSelector"] = {"kubernetes.io/hostname": "nowhere"}
+        cluster.add(looks)
+        settled(1, 0)
+        does(4, 98)
+        settled(0, 4)
+        assert place(plugin, "apart", 2) == 0
+        config = merge(daemon.config, {"score": {"byKind": {"memory": {"contention": 0}}}})
+        daemon.write_config(config)
+        daemon.reload()
+        wait_for("shares go to the smallest gap again",
+                 lambda: "neighbours on GPU 1" in explained(daemon, "looks", "v100"))
+        assert place(plugin, "together", 2) == 1

@@ -172,18 +172,12 @@ static bool is_cheaper(const struct price *a, const struct price *b)
     return a->busy != b->busy ? b->busy : a->free < b->free;
 }
 
-static bool is_busy(const struct sl_view *view, unsigned device)
-{
-    const struct sl_measured *measured = view->measured == NULL ? NULL : &view->measured[device];
-    return measured != NULL && measured->apart && measured->n_pods > 0 &&
-           measured->load > SL_LOAD_HIGH;
-}
-
 /* Places one part of that many units; false when no device has room for it. */
 static bool place_share(const struct target *target, struct sl_place_how how, int64_t units)
 {
     const struct sl_scratch *scratch = target->scratch;
     const struct sl_node *node = scratch->view->node;
+    const struct sl_measured *measured = scratch->view->measured;
     int best = -1;
     struct price least = {.free = 0};
     for (unsigned i = 0; i < node->n_devices; i++) {
@@ -192,7 +186,7 @@ static bool place_share(const struct target *target, struct sl_place_how how, in
             continue;
         }
         price.fresh = how.spare_untouched && sl_device_untouched(&scratch->device[i]);
-        price.busy = is_busy(scratch->view, i);
+        price.busy = measured != NULL && sl_measured_repels(&measured[i]);
         if (best < 0 || is_cheaper(&price, &least)) {
             best = (int)i;
             least = price;

@@ -45,8 +45,7 @@ static uint64_t mix_measured(uint64_t h, const struct sl_measured *measured)
     h = mix(h, (uint64_t)(uint32_t)measured->room_mib << 32 | (uint32_t)measured->over_mib);
     h = mix(h, (uint64_t)(uint32_t)measured->reserve_mib << 32 |
                    (uint32_t)measured->expected_permille);
-    return mix(h, measured->workload ^ (uint64_t)(uint16_t)sl_measured_left(measured) << 48 ^
-                      (uint64_t)(uint16_t)measured->load << 32);
+    return mix(h, measured->workload ^ (uint64_t)sl_measured_repels(measured) << 32);
 }
 
 static uint64_t mix_devices(uint64_t h, const struct sl_view *view)

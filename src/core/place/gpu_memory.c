@@ -34,15 +34,15 @@ int64_t sl_memory_on_instance(const struct sl_scratch *scratch, unsigned pool,
     return shared ? shares_left(item, mib, scratch->instance_mib[i]) : INT64_MAX;
 }
 
-static const struct sl_measured *measured_of(const struct sl_scratch *scratch, unsigned device)
-{
-    return scratch->view->measured == NULL ? NULL : &scratch->view->measured[device];
-}
-
 /* Has the device room for one share by what its pods use, whatever they asked for? One, since the
  * next is measured first. */
-static bool measured_room(const struct sl_measured *measured, const struct sl_ask_item *item)
+static bool measured_room(const struct sl_view *view, unsigned device,
+                          const struct sl_ask_item *item)
 {
+    if (item->memory_mib > view->most_room_mib) {
+        return false;
+    }
+    const struct sl_measured *measured = &view->measured[device];
     int64_t permille = item->workload == measured->workload ? measured->expected_permille : 1000;
     int64_t expected_mib = item->memory_mib * permille / 1000;
     return item->memory_mib > 0 && item->memory_mib <= measured->room_mib &&
@@ -60,16 +60,13 @@ int64_t sl_memory_on_device(const struct sl_scratch *scratch, unsigned pool,
         return INT64_MAX;
     }
     int64_t declared_mib = scratch->device[i].declared_mib;
-    const struct sl_measured *measured = measured_of(scratch, i);
     int64_t all_mib = node->device[i].memory_mib;
     int64_t before_mib = scratch->view->device[i].declared_mib;
     if (scratch->returning && all_mib > 0 && before_mib > all_mib) {
         all_mib = before_mib;
     }
     int64_t shares = shares_left(item, all_mib, declared_mib);
-    bool more = shares == 0 && measured != NULL &&
-                declared_mib == scratch->view->device[i].declared_mib &&
-                measured_room(measured, item);
+    bool more = shares == 0 && declared_mib == before_mib && measured_room(scratch->view, i, item);
     return shares + more;
 }
 

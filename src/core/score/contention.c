@@ -3,7 +3,21 @@
 
 #include <stdio.h>
 
+#include "core/node/pool.h"
+#include "core/place/choose.h"
+
 enum { SAID_MAX = 3 };
+
+/* The device of an ask for one replica of any memory, without a search; -1: it takes one. */
+static int next_device(const struct sl_view *view, const struct sl_ask *ask)
+{
+    const struct sl_ask_item *item = &ask->item[0];
+    int pool = sl_view_pool(view, item->key);
+    bool plain = ask->n == 1 && item->count == 1 && pool >= 0 && !sl_item_has_memory(item) &&
+                 view->node->pool[pool].kind == SL_KIND_REPLICA &&
+                 !sl_pool_on_instances(view->node, (unsigned)pool);
+    return plain ? view->room[pool].next_device : -1;
+}
 
 /* The devices that the ask would share, as bits; 0: none, or nothing is measured of the node.
  * Instances and whole GPUs have no neighbours. */
@@ -11,7 +25,14 @@ static uint64_t devices_shared(const struct sl_view *view, const struct sl_ask *
 {
     struct sl_assignment given;
     uint64_t bits = 0;
-    if (view->measured == NULL || ask->n == 0 || !sl_choose(view, ask, &given, NULL)) {
+    if (view->measured == NULL || ask->n == 0) {
+        return 0;
+    }
+    int next = next_device(view, ask);
+    if (next >= 0) {
+        return UINT64_C(1) << next;
+    }
+    if (!sl_choose(view, ask, &given, NULL)) {
         return 0;
     }
     for (unsigned i = 0; i < given.n; i++) {

@@ -367,7 +367,7 @@ static void mind_memory(const struct sl_view *view, const struct sl_ask *ask, st
     }
 }
 
-/* Scores an ask that fits. */
+/* Scores an ask that fits, but for the contention. */
 static void score_fitting(struct sl_scorer *scorer, const struct sl_view *view,
                           struct sl_score *out)
 {
@@ -378,9 +378,6 @@ static void score_fitting(struct sl_scorer *scorer, const struct sl_view *view,
         pool[i] = sl_view_pool(view, ask->item[i].key);
     }
     *out = (struct sl_score){.term = {[SL_TERM_CONTENTION] = SL_SCORE_UNKNOWN}};
-    if (wants(scorer, SL_TERM_CONTENTION)) {
-        out->term[SL_TERM_CONTENTION] = sl_contention_of(view, ask);
-    }
     if (ask->n > 0) {
         out->term[SL_TERM_PACKING] = packing_of(view, ask, pool);
         out->term[SL_TERM_SPREADING] = 100 - out->term[SL_TERM_PACKING];
@@ -422,6 +419,10 @@ bool sl_scorer_score(struct sl_scorer *scorer, const struct sl_view *view, struc
         scorer->memo[slot].digest = key;
     }
     *out = scorer->memo[slot].score;
+    if (view->measured != NULL && wants(scorer, SL_TERM_CONTENTION)) {
+        out->term[SL_TERM_CONTENTION] = sl_contention_of(view, scorer->ask);
+        out->total = total_of(out, scorer->term_weight, !any_weight(scorer->term_weight));
+    }
     return true;
 }
 

@@ -20,6 +20,11 @@ int32_t sl_measured_left(const struct sl_measured *measured)
     return measured->n_pods == 0 ? 1000 : rest > equal ? rest : equal;
 }
 
+bool sl_measured_repels(const struct sl_measured *measured)
+{
+    return measured->apart && measured->n_pods > 0 && measured->load > SL_LOAD_HIGH;
+}
+
 const char *sl_sharing_name(enum sl_sharing sharing)
 {
     static const char *const names[] = {[SL_SHARING_ASKS] = "asks",

@@ -147,7 +147,7 @@ static struct rig *random_node(uint64_t *seed)
         rig->measured[d].load = (int16_t)((int)rig_random(seed, 3) * 500 - 1);
         rig->measured[d].apart = rig_random(seed, 2) == 0;
     }
-    rig->n_measured = rig_random(seed, 2) * n;
+    rig->n_measured = rig_random(seed, 2) == 0 ? 0 : n;
     return rig;
 }
 

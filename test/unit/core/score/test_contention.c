@@ -157,6 +157,35 @@ static void one_scorer_tells_nodes_of_different_load_apart(void **state)
     rig_free(rig);
 }
 
+/* The total for a GPU that one such pod keeps busy for that long; -1: nobody uses the GPU. */
+static int32_t total_beside(const struct sl_ask *ask, const struct sl_score_config *config,
+                            int16_t load)
+{
+    struct rig *rig = shared_gpus(1);
+    struct sl_score s;
+    if (load >= 0) {
+        rig_run(rig, ask, NULL);
+    }
+    put_load(rig, 0, load < 0 ? 0 : load);
+    sl_score(rig_view(rig), ask, NULL, config, &s);
+    rig_free(rig);
+    return s.total;
+}
+
+/* By the defaults of the configuration. */
+static void usual_weights_put_idle_neighbours_first(void **state)
+{
+    static const struct sl_score_config replica = {.weight = {100, 50, 0, 0, 0, 50}};
+    static const struct sl_score_config memory = {.weight = {0, 10, 0, 100, 30, 20}};
+    (void)state;
+    struct sl_ask one = rig_ask(SHARED, 1);
+    struct sl_ask share = rig_ask(MEM, 4);
+    assert_true(total_beside(&one, &replica, 50) > total_beside(&one, &replica, 1000));
+    assert_true(total_beside(&one, &replica, 1000) > total_beside(&one, &replica, -1));
+    assert_true(total_beside(&share, &memory, 50) > total_beside(&share, &memory, -1));
+    assert_true(total_beside(&share, &memory, -1) > total_beside(&share, &memory, 1000));
+}
+
 static void neighbours_are_told_in_words(void **state)
 {
     (void)state;
@@ -199,6 +228,7 @@ int main(void)
         cmocka_unit_test(where_nothing_is_measured_the_total_is_that_of_the_other_terms),
         cmocka_unit_test(whole_gpus_and_instances_have_no_neighbours),
         cmocka_unit_test(one_scorer_tells_nodes_of_different_load_apart),
+        cmocka_unit_test(usual_weights_put_idle_neighbours_first),
         cmocka_unit_test(neighbours_are_told_in_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
