@@ -80,12 +80,30 @@ static bool is_of_order(const struct sl_cut_order *order, struct sl_str key)
     return sl_mig_entry_name(sl_cut_order_of(key), &stem) && sl_str_eq(stem, order->stem);
 }
 
-/* Takes off keys of earlier orders that no node names any more. */
+/* Is it a key of this node's, by its name? */
+static bool is_of_node(const struct sl_cut_order *order, struct sl_str key)
+{
+    size_t len = strlen(order->node->name);
+    struct sl_str own = {key.s, key.len - sl_cut_order_of(key).len};
+    return own.len == len + 1 && memcmp(own.s, order->node->name, len) == 0;
+}
+
+/* Of this node's keys, the one that its label names may be needed again. Of others', those that a
+ * node names, or may be about to. */
+static bool key_stays(const struct sl_cut_order *order, struct sl_str key)
+{
+    struct sl_str stem;
+    return is_of_order(order, key) || !sl_mig_entry_name(sl_cut_order_of(key), &stem) ||
+           (is_of_node(order, key) ? sl_str_eq(key, sl_str_of(order->node->partition.wanted))
+                                   : order->keeps(order->context, key));
+}
+
+/* Takes off keys of earlier orders. */
 static void keys_remove(const struct sl_cut_order *order, const struct sl_pair *data,
                         struct sl_writer *w)
 {
     for (const struct sl_pair *p = data; p != NULL; p = p->next) {
-        if (!is_of_order(order, p->key) && !order->keeps(order->context, p->key)) {
+        if (!key_stays(order, p->key)) {
             sl_write_key_str(w, p->key);
             sl_write_null(w);
         }

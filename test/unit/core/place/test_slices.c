@@ -56,6 +56,39 @@ static void gpu_gives_as_many_slices_of_a_size_as_it_has(void **state)
     rig_free(rig);
 }
 
+static const char *reason(struct rig *rig, const char *resource, int64_t count, int32_t mib)
+{
+    struct sl_ask ask = rig_ask(resource, count);
+    ask.item[0].memory_mib = mib;
+    return sl_reason_name(rig_verdict(rig, &ask).reason);
+}
+
+static void slices_that_sliced_may_have_cut_are_not_out_of_the_question(void **state)
+{
+    struct rig *rig = mixed();
+    struct sl_ask small = rig_ask(SMALL, 1);
+    struct sl_ask large = rig_ask(LARGE, 1);
+    (void)state;
+    assert_string_equal(reason(rig, "nvidia.com/gpu-40gb", 1, 0), "NotOffered");
+    rig->node.partition.actuator = SL_ACTUATOR_NOS_MPS;
+    assert_string_equal(reason(rig, "nvidia.com/gpu-40gb", 1, 0), "NotPartitioned");
+    assert_string_equal(reason(rig, "nvidia.com/gpu-40gb", 1, 40960), "NotPartitioned");
+    assert_string_equal(reason(rig, "nvidia.com/gpu-30gb", 1, 40960), "NotOffered");
+    assert_string_equal(reason(rig, "nvidia.com/gpu-41gb", 1, 0), "NotOffered");
+    assert_string_equal(reason(rig, "nvidia.com/gpu-30gb", 2, 0), "ExceedsNode");
+    assert_string_equal(reason(rig, LARGE, 2, 0), "OneReplicaEach");
+    assert_string_equal(reason(rig, "nvidia.com/mig-1g.5gb", 1, 0), "NotOffered");
+    (void)rig_run(rig, &large, LARGE "=0");
+    assert_string_equal(reason(rig, LARGE, 1, 0), "NotPartitioned");
+    for (unsigned i = 0; i < 3; i++) {
+        (void)rig_run(rig, &small, SMALL "=1");
+    }
+    assert_string_equal(reason(rig, LARGE, 1, 0), "NotPartitioned"); /* on GPU 0 */
+    (void)rig_run(rig, &small, SMALL "=0");
+    assert_string_equal(reason(rig, LARGE, 1, 0), "Insufficient");
+    rig_free(rig);
+}
+
 static void slices_go_one_to_a_request(void **state)
 {
     struct rig *rig = mixed();
@@ -113,6 +146,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gpu_gives_as_many_slices_of_a_size_as_it_has),
         cmocka_unit_test(slices_go_one_to_a_request),
+        cmocka_unit_test(slices_that_sliced_may_have_cut_are_not_out_of_the_question),
         cmocka_unit_test(declared_memory_is_limited_by_the_slice_and_by_no_other),
         cmocka_unit_test(assignment_that_its_gpu_has_no_slice_for_is_assumed_elsewhere),
         cmocka_unit_test(slices_of_a_failed_gpu_are_not_given),
