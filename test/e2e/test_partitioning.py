@@ -153,7 +153,7 @@ def test_small_to_large_and_back_while_a_pod_runs_on(cluster, rack, cutting, age
     cutting()
     cluster.add(pod("stays", half, "gpu-0"))
     stays = cluster.wait_bound("stays")["stays"]
-    place = machines[0].where(stays)
+    place = wait_for("the kubelet lets it run", lambda: machines[0].where(stays))
     for wave, (profile, count) in enumerate([(small, 16), (large, 2), (quarter, 7), (small, 16)]):
         names = [f"wave-{wave}-{i}" for i in range(count)]
         cluster.add(*(pod(name, profile, runs="300ms") for name in names))
@@ -178,7 +178,7 @@ def test_slices_of_memory_mix_on_one_gpu_and_those_in_use_stay(cluster, rack, cu
     cluster.add(pod("d", "40gb"))
     pods.update(cluster.wait_bound("d"))
     assert machine.cut() == [["10gb", "10gb", "20gb", "40gb"], ["40gb", "40gb"]]
-    places = {name: machine.where(pods[name]) for name in "acd"}
+    places = {name: wait_for("the kubelet lets it run", lambda: machine.where(pods[name])) for name in "acd"}
     cluster.delete_pod("b")
     cluster.add(pod("e", "20gb"), pod("f", "20gb"))
     cluster.wait_bound("e", "f")

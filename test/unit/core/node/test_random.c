@@ -169,7 +169,7 @@ static void whatever_a_node_says_what_is_made_of_it_adds_up(void **state)
         random_labels(rig, &seed);
         random_allocatable(rig, &seed);
         random_annotations(rig, &seed);
-        rig->node.actuator = (enum sl_actuator)draw(&seed, SL_ACTUATOR_NOS_MIG + 1);
+        rig->node.actuator = (enum sl_actuator)draw(&seed, SL_ACTUATOR_NOS_MPS + 1);
         describe(rig);
         layouts[rig->made->layout]++;
         for (unsigned p = 0; p < rig->made->n_pools; p++) {
