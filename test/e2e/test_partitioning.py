@@ -164,7 +164,7 @@ def test_small_to_large_and_back_while_a_pod_runs_on(cluster, rack, cutting, age
         wait_for("half have run", lambda: over() >= count / 2, 60)
     wait_for("all have run", lambda: over() == count, 60)
     assert machines[0].where(stays) == place
-    assert sum(map(successes, machines)) >= 3
+    assert all(map(successes, machines))
 
 
 def test_slices_of_memory_mix_on_one_gpu_and_those_in_use_stay(cluster, rack, cutting):
