@@ -8,8 +8,13 @@ import pytest
 from harness import gpus
 from harness.api import ApiError, object_path
 from harness.cluster import GATE, GROUP_PATH, ensure_namespace
+from harness.machines.hardware import A100
+from harness.machines.machine import Machine
+from harness.machines.mig_manager import NAMESPACE as MIG_NAMESPACE
+from harness.machines.mig_manager import MigManager
 from harness.process import wait_for
 from harness.sliced import SHORT_LEASE, merge
+from harness.telemetry import Exporter, Prometheus
 
 GPU = "nvidia.com/gpu"
 SJF = {"queue": {"order": "sjf"}}
@@ -53,7 +58,7 @@ def users(cluster):
 
 def cells(table):
     """Rows of kubectl's table as maps."""
-    lines = table.splitlines()
+    lines = table.splitlines() or [""]  # there are none
     head = lines[0]
     starts = [head.index(name) for name in head.split()]
     return [{head[a:b].strip(): line[a:b].strip() for a, b in zip(starts, starts[1:] + [None])}
@@ -214,3 +219,49 @@ def test_the_queue_is_seen_through_a_change_of_leader(cluster, users):
     with pytest.raises(ApiError) as gone:
         cluster.plane.get(f"{GROUP_PATH}/queuedpods?watch=true&resourceVersion=1")
     assert gone.value.code == 410
+
+
+@pytest.fixture
+def prometheus(tmp_path):
+    exporter = Exporter()
+    made = Prometheus(exporter, str(tmp_path))
+    exporter.use("t4-1", used=4000, util=60)
+    made.watch("t4-1")
+    made.start()
+    yield made
+    made.stop()
+    exporter.stop()
+
+
+def test_operators_see_cuts_and_what_gpus_do(cluster, users, rack, prometheus):
+    ensure_namespace(cluster.plane, MIG_NAMESPACE)
+    rights = cluster.allow({"config": {"partitioning": {"enabled": True}}})
+    rack.add(Machine("a100-1", A100, [["7g.40gb"]], MigManager()))
+    cluster.add(gpus.replicas("t4-1", gpus=1, count=8))
+    cluster.start_daemon(config=merge(SJF, {
+        "partitioning": {"enabled": True, "batchWindow": "200ms"},
+        "telemetry": {"url": prometheus.url, "interval": "1s", "timeout": "2s"}}))
+    cluster.put_up_visibility()
+    kubectl = cluster.plane.kubectl
+
+    def first(kind, *args):
+        def there():
+            rows = cells(kubectl("get", kind, *args))
+            assert rows, kind
+            return rows[0]
+        return wait_for(kind, there)
+    try:
+        assert "partitions" in kubectl("api-resources", "--api-group=visibility.sliced.dev")
+        row = first("partitions")
+        assert (row["NAME"], row["STATE"], row["INSTANCES"]) == ("a100-1", "Idle", "1x 7g.40gb")
+        row = first("usages")
+        assert (row["NAME"], row["USED-MIB"]) == ("t4-1.gpu0", "4000")
+        pod = gpus.pod("slice", {"nvidia.com/mig-1g.5gb": 1}, namespace="ours", gates=[GATE])
+        cluster.add(pod)
+        cluster.wait_bound("slice")
+        wait_for("the cut is seen", lambda: "1g.5gb" in first("partitions")["INSTANCES"])
+        assert "slice" not in kubectl("get", "partitions,usages,slicenodes", "-o", "json").replace(
+            "slicenode", "").replace("SliceNode", "").replace("sliced", "")
+    finally:
+        for each in rights:
+            cluster.plane.delete(object_path(each))
