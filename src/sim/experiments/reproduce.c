@@ -18,8 +18,9 @@ static const struct sl_reproduction table[] = {
      "miso/mig_iter_time.csv", 100, false, sl_reproduce_miso},
     {"cbp-pp", "Ferikoglou et al.: decisions by CBP and PP, replayed with their inputs",
      "ferikoglou/cbp_pp_accept_golden.json", 1, false, sl_reproduce_cbp_pp},
-    {"sharing", "GPUs shared by asks, CBP, PP, peaks and an oracle: pending time, use, out of memory",
-     NULL, 20, false, sl_reproduce_sharing},
+    {"sharing",
+     "GPUs shared by asks, CBP, PP, peaks and an oracle: pending time, use, out of memory", NULL,
+     20, false, sl_reproduce_sharing},
 };
 
 const struct sl_reproduction *sl_reproduce_at(size_t i)

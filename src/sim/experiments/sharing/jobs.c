@@ -84,8 +84,8 @@ static double use_at(enum shape shape, const struct pod *pod, double second, dou
     case RAMP:
         return pod->peak_mib * (at < 0.5 ? 0.2 + 1.6 * at : 1);
     case BURSTS:
-        return pod->peak_mib * (fmod(second + pod->phase, pod->period) < 0.3 * pod->period ? 1
-                                                                                           : 0.4);
+        return pod->peak_mib *
+               (fmod(second + pod->phase, pod->period) < 0.3 * pod->period ? 1 : 0.4);
     case LATE:
         return pod->peak_mib * (at < pod->turn ? 0.4 : 1);
     case LEAK:

@@ -1,25 +1,30 @@
 /* slicesim reproduce sharing (rough). */
-#include <stdio.h>
-#include <stdlib.h>
 #include "sim/experiments/reproduce.h"
 #include "sim/experiments/sharing/stage.h"
 #include "sim/output/report.h"
 #include "sim/play/crew.h"
-struct st { uint64_t seed; struct sl_sharing_outcome *o; };
+#include <stdio.h>
+#include <stdlib.h>
+struct st {
+    uint64_t seed;
+    struct sl_sharing_outcome *o;
+};
 static int task(void *c, size_t i, struct sl_error *err)
 {
     struct st *s = c;
     struct sl_sharing_load load;
     int rc = sl_sharing_generate(s->seed + i / SL_SCHEMES, &load, err);
-    if (rc == 0) rc = sl_sharing_play(&load, (enum sl_sharing_scheme)(i % SL_SCHEMES), &s->o[i], err);
+    if (rc == 0)
+        rc = sl_sharing_play(&load, (enum sl_sharing_scheme)(i % SL_SCHEMES), &s->o[i], err);
     sl_sharing_load_free(&load);
     return rc;
 }
 int sl_reproduce_sharing(const struct sl_reproduce_options *options, struct sl_buf *out,
-                        struct sl_error *err)
+                         struct sl_error *err)
 {
     struct sl_crew crew = {options->threads, options->progress, "sharing"};
-    struct st s = {options->seed, calloc(options->seeds * SL_SCHEMES, sizeof(struct sl_sharing_outcome))};
+    struct st s = {options->seed,
+                   calloc(options->seeds * SL_SCHEMES, sizeof(struct sl_sharing_outcome))};
     int rc = sl_crew_run(&crew, options->seeds * SL_SCHEMES, task, &s, err);
     for (unsigned k = 0; k < SL_SCHEMES && rc == 0; k++) {
         struct sl_sharing_outcome m = {0};
@@ -34,8 +39,11 @@ int sl_reproduce_sharing(const struct sl_reproduce_options *options, struct sl_b
             m.pushed += o->pushed / options->seeds;
             m.beyond += o->beyond / options->seeds;
         }
-        sl_buf_printf(out, "%u pend %.0f p99 %.0f mem %.3f busy %.3f slow %.2f makespan %.0f pushed %.2f beyond %.2f\n",
-           k, m.pending_mean_s, m.pending_p99_s, m.memory, m.busy, m.slowdown_p99, m.makespan_s, m.pushed, m.beyond);
+        sl_buf_printf(out,
+                      "%u pend %.0f p99 %.0f mem %.3f busy %.3f slow %.2f makespan %.0f pushed "
+                      "%.2f beyond %.2f\n",
+                      k, m.pending_mean_s, m.pending_p99_s, m.memory, m.busy, m.slowdown_p99,
+                      m.makespan_s, m.pushed, m.beyond);
     }
     free(s.o);
     return rc;

@@ -60,10 +60,10 @@ struct stage {
     struct gpu gpu[GPUS_MAX];
     struct sl_measured measured[GPUS_MAX];
     struct run *run;
-    struct sl_pod **pods;  /* those that run, for the view */
-    uint32_t first;        /* those before it have ended */
-    uint32_t come;         /* those before it have been submitted */
-    uint32_t left;         /* not ended */
+    struct sl_pod **pods; /* those that run, for the view */
+    uint32_t first;       /* those before it have ended */
+    uint32_t come;        /* those before it have been submitted */
+    uint32_t left;        /* not ended */
     int64_t now_s;
     double memory, busy; /* summed over the seconds */
     unsigned pushed, beyond;

@@ -210,6 +210,19 @@ static void assert_amount(struct sl_order_amount amount, const char *text)
     assert_string_equal(out, text);
 }
 
+static void an_amount_is_printed_without_zeros_that_say_nothing(void **state)
+{
+    (void)state;
+    assert_amount(((struct sl_order_amount){0, 0}), "0");
+    assert_amount(((struct sl_order_amount){10, 0}), "10");
+    assert_amount(((struct sl_order_amount){3, 500000}), "3.5");
+    assert_amount(((struct sl_order_amount){0, 1}), "0.000001");
+    assert_amount(((struct sl_order_amount){-1, 0}), "-1");
+    assert_amount(((struct sl_order_amount){-1, 1}), "-0.999999");
+    assert_amount(((struct sl_order_amount){-3601, 750000}), "-3600.25");
+    assert_amount(((struct sl_order_amount){INT64_MIN, 0}), "-9223372036854775808");
+}
+
 static void an_explanation_has_p_and_its_parts(void **state)
 {
     (void)state;
@@ -278,6 +291,7 @@ int main(void)
         cmocka_unit_test(equal_pods_go_by_submission_then_uid),
         cmocka_unit_test(every_order_is_total),
         cmocka_unit_test(weights_are_read_as_people_write_them),
+        cmocka_unit_test(an_amount_is_printed_without_zeros_that_say_nothing),
         cmocka_unit_test(an_explanation_has_p_and_its_parts),
         cmocka_unit_test(an_explanation_of_the_largest_values_is_right),
         cmocka_unit_test(amounts_are_printed_without_idle_zeros),
