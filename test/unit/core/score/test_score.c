@@ -93,6 +93,25 @@ enum { MANY = 120 };
 
 /* Nodes of three models, two of which have a profile of one name; some equal, each with a few pods.
  */
+/* Whatever was there before. */
+static void a_score_is_nothing_where_the_ask_does_not_fit(void **state)
+{
+    (void)state;
+    static const struct sl_score none = {.total = 0};
+    struct rig *rig = rig_of_gpus(2, 16);
+    struct sl_ask asks[] = {rig_ask(GPU, 3), {.n = 0}};
+    const struct sl_score_config config = {.weight = {1, 1, 1, 1, 1}};
+    for (unsigned i = 0; i < 2; i++) {
+        struct sl_scorer scorer;
+        struct sl_score out;
+        sl_scorer_init(&scorer, &asks[i], NULL, &config);
+        memset(&out, 7, sizeof(out));
+        assert_int_equal(sl_scorer_score(&scorer, rig_view(rig), &out), asks[i].n == 0);
+        assert_memory_equal(&out, &none, sizeof(out));
+    }
+    rig_free(rig);
+}
+
 static void many_nodes(uint64_t *seed, struct rig *rigs[MANY])
 {
     static const struct base bases[] = {
@@ -262,6 +281,7 @@ int main(void)
         cmocka_unit_test(huge_capacities_do_not_overflow),
         cmocka_unit_test(total_is_the_weighted_mean_rounded_half_up),
         cmocka_unit_test(node_without_room_and_ask_for_nothing_score_nothing),
+        cmocka_unit_test(a_score_is_nothing_where_the_ask_does_not_fit),
         cmocka_unit_test(one_scorer_for_many_nodes_says_what_each_alone_would_be),
         cmocka_unit_test(scorer_minds_cpu_whichever_term_needs_it),
         cmocka_unit_test(best_node_alone_gets_ten),

@@ -558,19 +558,33 @@ static void failures_leave_a_node_out_for_twice_as_long_each_time(void **state)
     assert_int_equal(record.out_until_us, 0);
 }
 
+static void no_node_is_left_out_for_longer_than_the_rules_say(void **state)
+{
+    static const struct sl_cut_rules most = {
+        .timeout_us = 15 * MINUTE, .backoff_us = MINUTE, .max_backoff_us = 5 * MINUTE};
+    static const int64_t minutes[] = {1, 2, 4, 5, 5};
+    struct sl_cut_record record = {0};
+    struct sl_cut_run run = {.outcome = SL_CUT_FAILED, .digest = 7};
+    (void)state;
+    for (unsigned i = 0; i < sizeof(minutes) / sizeof(minutes[0]); i++) {
+        sl_cut_record_note(&record, &run, &most, 0);
+        assert_int_equal(record.out_until_us, minutes[i] * MINUTE);
+    }
+}
+
 static void what_a_cut_takes_is_learned(void **state)
 {
     struct sl_cut_record record = {0};
-    struct sl_cut_run run = {.outcome = SL_CUT_DONE, .begun_us = 0};
+    struct sl_cut_run run = {.outcome = SL_CUT_DONE, .begun_us = 1000 * MINUTE};
     (void)state;
     assert_int_equal(sl_cut_seconds_us(NULL, SL_ACTUATOR_MIG_MANAGER), 60 * SECOND);
     assert_int_equal(sl_cut_seconds_us(&record, SL_ACTUATOR_NOS_MIG), 10 * SECOND);
-    sl_cut_record_note(&record, &run, &rules, 20 * SECOND);
+    sl_cut_record_note(&record, &run, &rules, run.begun_us + 20 * SECOND);
     assert_int_equal(sl_cut_seconds_us(&record, SL_ACTUATOR_MIG_MANAGER), 20 * SECOND);
-    sl_cut_record_note(&record, &run, &rules, 40 * SECOND);
+    sl_cut_record_note(&record, &run, &rules, run.begun_us + 40 * SECOND);
     assert_int_equal(sl_cut_seconds_us(&record, SL_ACTUATOR_MIG_MANAGER), 25 * SECOND);
     run.resumed = true;
-    sl_cut_record_note(&record, &run, &rules, 400 * SECOND);
+    sl_cut_record_note(&record, &run, &rules, run.begun_us + 400 * SECOND);
     assert_int_equal(sl_cut_seconds_us(&record, SL_ACTUATOR_MIG_MANAGER), 25 * SECOND);
 }
 
@@ -602,6 +616,7 @@ int main(void)
         cmocka_unit_test(a_node_that_is_not_selected_any_more_is_ordered_nothing),
         cmocka_unit_test(an_order_that_was_not_written_may_be_made_again),
         cmocka_unit_test(failures_leave_a_node_out_for_twice_as_long_each_time),
+        cmocka_unit_test(no_node_is_left_out_for_longer_than_the_rules_say),
         cmocka_unit_test(what_a_cut_takes_is_learned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
