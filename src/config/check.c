@@ -300,11 +300,11 @@ static int check_log(const struct sl_config *config, struct sl_key_clash *clash,
 
 int sl_keys_check(const struct sl_config *config, struct sl_key_clash *clash, struct sl_error *err)
 {
-    static const rule rules[] = {check_threads,      check_pair,     check_client_ca, check_clients,
-                                 check_open,         check_api,      check_webhook,   check_metrics,
-                                 check_visibility,   check_whole,    check_deadline,  check_retry,
-                                 check_bind,         check_partitioning, check_backoff,
-                                 check_telemetry, check_log};
+    static const rule rules[] = {
+        check_threads,   check_pair,    check_client_ca, check_clients,      check_open,
+        check_api,       check_webhook, check_metrics,   check_visibility,   check_whole,
+        check_deadline,  check_retry,   check_bind,      check_partitioning, check_backoff,
+        check_telemetry, check_log};
     for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
         if (rules[i](config, clash, err) < 0) {
             return -1;

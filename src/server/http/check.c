@@ -232,8 +232,8 @@ int sl_request_check(struct sl_connection *connection, bool matched)
 {
     struct sl_request *request = &connection->request;
     if (check_peer(connection) < 0 || check_token(connection) < 0 || check_proxy(connection) < 0 ||
-        check_page(request) < 0 ||
-        check_framing(request) < 0 || !matched || check_length(request) < 0) {
+        check_page(request) < 0 || check_framing(request) < 0 || !matched ||
+        check_length(request) < 0) {
         return -1;
     }
     return request->route->feed == NULL ? 0 : check_encoding(request);
