@@ -681,6 +681,7 @@ def test_what_is_usual_for_an_owner_is_said_and_decides_nothing(cluster, gated):
 
     def told():
         found = {name.split("-")[0]: each for name, each in rows(daemon).items()}
+        assert set(found) == {"usual", "behind"}, found.keys()
         assert 2 <= found["usual"]["usualRuntimeSeconds"] <= 30, found["usual"]
         assert "; usually ends after " in found["usual"]["text"], found["usual"]["text"]
         assert found["behind"]["usualRuntimeSeconds"] is None
