@@ -17,19 +17,27 @@ enum sl_sharing {
 /* "asks", "cbp", "cbp-pp", "peaks". */
 const char *sl_sharing_name(enum sl_sharing sharing);
 
+enum { SL_MEASURED_KNOWN = 4 };
+
+/* What the pods of a workload use of their asks at most. */
+struct sl_measured_peak {
+    uint32_t workload; /* 0: none */
+    uint16_t permille;
+    uint16_t lives; /* that show it */
+};
+
 /* Figures that are not known are -1. */
 struct sl_measured {
     uint64_t pods;       /* sl_view_pods_of() of the pods for which room_mib holds */
-    uint32_t workload;   /* of all pods there, when it is the same; else 0 */
-    int32_t room_mib;    /* the largest ask that may come, by the rule; -1: the rule gives no room
+    int32_t room_mib;    /* how much a new pod may use, by the rule; -1: the rule gives no room
                             beyond what the asks leave */
     int32_t reserve_mib; /* PEAKS: part of the room that must stay free beside what the new pod is
                             expected to use */
-    int32_t expected_permille; /* the most that the workload's pods are expected to use of their
-                                  asks; 1000: unknown */
-    int32_t over_mib;          /* used beyond the sum of all asks: counts as taken under any rule */
-    int32_t used_mib;          /* in the last sample */
-    int16_t busy;              /* permille, mean over the window */
+    struct sl_measured_peak known[SL_MEASURED_KNOWN]; /* PEAKS: of workloads with pods there; others
+                                                         may use all of their asks */
+    int32_t over_mib; /* used beyond the sum of all asks: counts as taken under any rule */
+    int32_t used_mib; /* in the last sample */
+    int16_t busy;     /* permille, mean over the window */
     int16_t bandwidth;
     int16_t load; /* permille of the time in which its pods keep it, or its memory, busy: measured
                      since the last of them came or went; 1000 before that is known */
@@ -50,6 +58,8 @@ enum { SL_LOAD_HIGH = 500 };
  * load is not known. GPUs take turns between pods, so that it gets what the others leave, and an
  * equal part at least. */
 int32_t sl_measured_left(const struct sl_measured *measured);
+/* Returns the largest ask that the room could do for, whatever its workload; -1: none. */
+int32_t sl_measured_most(const struct sl_measured *measured);
 /* Do shares of memory keep off the GPU? */
 bool sl_measured_repels(const struct sl_measured *measured);
 

@@ -26,24 +26,38 @@ struct sl_usage_rule {
     bool apart;              /* as in struct sl_measured */
 };
 
-enum { SL_USAGE_LIVES_MAX = 16 };
+enum {
+    SL_USAGE_LIVES_MAX = 16,
+    SL_USAGE_STEP_MIB = 64, /* smaller changes of what a GPU uses do not count */
+    SL_USAGE_YOUNG_S = 60,  /* a pod's first seconds, in which it is expected to grow */
+};
 
-/* A pod that runs on the GPU, as long as it is watched. */
+/* A pod on the GPU. Only the sum of what all use is measured: what goes with the pod was its own.
+ */
 struct sl_usage_life {
     uint64_t pod; /* sl_hash of its UID */
     uint32_t workload;
-    int32_t permille; /* the most that was used of the asks of all pods on the GPU */
-    uint32_t windows; /* judgements that measured it */
-    bool spoilt;      /* it shared the GPU with another workload, or with undeclared memory */
+    int32_t ask_mib;    /* of the pod on the GPU; 0: it does not say */
+    int64_t started_us; /* 0: not started */
+    int64_t top_mib;    /* the unit's level was so high at most */
+    int32_t surely_mib; /* used while it was alone, at most */
+    int32_t most_mib;   /* used by all, at most */
+    uint32_t windows;   /* judgements in which that was measured */
+    bool gone;
 };
 
 /* Remembers a GPU from one judgement to the next. Zeroed: nothing is remembered. */
 struct sl_usage_unit {
-    uint64_t pods;      /* sl_view_pods_of() last time */
-    int64_t since_us;   /* when these pods were first seen together */
-    int64_t changed_us; /* just after that; 0 when nobody has seen others there before */
+    uint64_t pods;       /* sl_view_pods_of() last time */
+    int64_t since_us;    /* when these pods were first seen together */
+    int64_t changed_us;  /* just after that; 0 when nobody has seen others there before */
+    int64_t measured_us; /* when lives were last measured; 0: never */
+    int64_t level_mib;   /* sum of what came and went while no pod did: pods gave back what lacks of
+                            its highest */
+    int32_t used_mib;    /* last time */
     struct sl_usage_life life[SL_USAGE_LIVES_MAX];
     uint8_t n;
+    bool crowded; /* more pods are there than lives are kept */
 };
 
 /* Judges any device. Only a device whose replicas share its memory gets room; over_mib also counts

@@ -78,12 +78,12 @@ struct sl_view {
                           sl_scorer_score() */
     int64_t cpu_milli; /* requested by all pods, with and without GPUs, as memory_bytes */
     int64_t memory_bytes;
-    uint32_t n_pods;       /* all pods on the node */
-    int32_t most_room_mib; /* the largest room_mib of measured; -1: none has any */
-    uint16_t n_pools;      /* the node's */
-    bool unhealthy;        /* some device is unhealthy */
-    bool withheld; /* the node's GPUs are being cut: its pods keep their units, and no more are
-                      given (SL_REASON_CUTTING) */
+    uint32_t n_pods;  /* all pods on the node */
+    int32_t most_mib; /* the largest ask for which some room of measured could do; -1: none */
+    uint16_t n_pools; /* the node's */
+    bool unhealthy;   /* some device is unhealthy */
+    bool withheld;    /* the node's GPUs are being cut: its pods keep their units, and no more are
+                         given (SL_REASON_CUTTING) */
     struct sl_pool_room room[]; /* by node->pool */
 };
 

@@ -428,10 +428,12 @@ const struct sl_key sl_keys[SL_KEYS] = {
              "(cbp, cbp-pp), or by what former pods of each workload came to use (peaks)."},
     {"telemetry.margin", SL_KEY_DECIMAL, .restart = true, AT(telemetry.margin), .min = 0,
      .max = 10 * ONE, .number = ONE * 15 / 100,
-     .help = "With peaks: part of a workload's highest use that is added to it."},
+     .help = "With peaks: part of a workload's highest use that is added to it at most."},
     {"telemetry.horizon", SL_KEY_DURATION, .restart = true, AT(telemetry.horizon_us), .min = 0,
      .max = SL_DAY_US, .number = 2 * SL_MINUTE_US,
-     .help = "With peaks: memory that grows counts as it will be after that long."},
+     .help =
+         "With peaks: memory that grows beyond what is expected counts as it will be after that "
+         "long."},
     {"telemetry.idleBelow", SL_KEY_DECIMAL, .restart = true, AT(telemetry.idle_below), .min = 0,
      .max = ONE, .number = ONE / 100,
      .help = "A GPU that is busy for a smaller part of the time is idle."},

@@ -166,7 +166,7 @@ static void house_teach(struct house *house)
 {
     struct sl_pod *pod = make_pod(UINT32_MAX, 0, 0, "6000Mi", 0);
     for (unsigned i = 0; i < SL_PEAKS_LEAST; i++) {
-        sl_peaks_learn(house->telemetry->peaks, pod->items[0].workload, 700);
+        sl_peaks_learn(house->telemetry->peaks, pod->items[0].workload, 700, 700);
     }
     sl_pod_unref(pod);
 }

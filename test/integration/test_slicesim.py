@@ -328,6 +328,55 @@ def test_cbp_pp_decides_as_published():
         assert False not in (row["samePercentile"], row["sameCorrelation"], row["samePrediction"]), row
 
 
+def sharing_data(folder, lives=3, peak=8000.0):
+    """Runs as Ferikoglou et al. published them: jobs one after the other, and what three schedulers made of them."""
+    run_alone = "".join(f"{at},{mib}\n" for at, mib in enumerate(([0.0] * 5 + [300.0] * 5 + [peak] * 90) * lives))
+    for percent in (0, 100, 200):
+        for scheduler in ("DEFAULT", "ALIBABA", "CUSTSCHED"):
+            name = f"OVERPROV_{percent}_dcgm_{{}}_combined_{scheduler}.csv"
+            (folder / name.format("fb_used")).write_text(run_alone)
+            (folder / name.format("gpu_utilization")).write_text(run_alone.replace(str(peak), "10.0"))
+            (folder / f"OVERPROV_{percent}_WORKLOAD_{scheduler}.txt").write_text(
+                "Container Restart Count = 2\nPod_Start_Time - Pod_Creation_Timestamp = 0:01:05\n")
+    (folder / "arrivals.csv").write_text("arrival_s,mem_request_mib_at_0pct\n" + "".join(
+        f"{10 * i},{peak:.0f}\n" for i in range(lives)))
+    return folder
+
+
+def test_sharing_by_peaks_pushes_no_pod_out_and_gains_time(tmp_path):
+    data = sharing_data(tmp_path, lives=9)
+    answers = [run("reproduce", "sharing", "--data", data, "--seeds", "1", "--threads", n, "-o", "json").stdout
+               for n in (1, 3)]
+    assert answers[0] == answers[1]
+    rows = {(r["load"], r["sharing"]): r for r in json.loads(answers[0])["rows"]}
+    assert len(rows) == 25
+    for load in ("published-1x", "published-2x", "published-3x", "generated", "repeated"):
+        asks, peaks, oracle = (rows[load, name] for name in ("asks", "peaks", "oracle"))
+        assert asks["pushed"] == peaks["pushed"] == oracle["pushed"] == 0
+        assert oracle["beyond"] == 0
+        assert oracle["pending"] <= peaks["pending"] <= asks["pending"]
+    assert rows["published-3x", "peaks"]["pending"] < 0.7 * rows["published-3x", "asks"]["pending"]
+    assert rows["repeated", "peaks"]["pending"] < 0.9 * rows["repeated", "asks"]["pending"]
+    assert rows["generated", "cbp"]["pushed"] > 0
+
+
+@pytest.mark.parametrize("file,text,message", [
+    ("arrivals.csv", "arrival_s\n1\n", "arrivals.csv:1:1: no column \"mem_request_mib_at_0pct\""),
+    ("arrivals.csv", "arrival_s,mem_request_mib_at_0pct\n-1,5\n", "arrivals.csv:2:1: arrival_s: expected"),
+    ("arrivals.csv", "arrival_s,mem_request_mib_at_0pct\n" + "1,5\n" * 5,
+     "expected 5 jobs one after the other, found 3"),
+    ("OVERPROV_100_dcgm_fb_used_combined_DEFAULT.csv", "0,1\n1;2\n",
+     "combined_DEFAULT.csv:2: expected \"SECOND,VALUE\""),
+    ("OVERPROV_0_dcgm_fb_used_combined_DEFAULT.csv", "0,40000\n", "a job of more than 32510 MiB"),
+    ("OVERPROV_200_WORKLOAD_ALIBABA.txt", None, "no ferikoglou/OVERPROV_200_WORKLOAD_ALIBABA.txt in"),
+])
+def test_sharing_tells_what_is_wrong_with_its_data(tmp_path, file, text, message):
+    path = sharing_data(tmp_path) / file
+    path.unlink() if text is None else path.write_text(text)
+    done = run("reproduce", "sharing", "--data", tmp_path, status=2)
+    assert message in done.stderr, done.stderr
+
+
 @pytest.mark.skipif("SLICED_DATA" not in os.environ, reason="SLICED_DATA: no published traces here")
 @pytest.mark.parametrize("trace,nodes", [
     ("philly:philly/simulator_trace-data_trace1.csv", ["--gpus", "64"]),

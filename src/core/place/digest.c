@@ -43,9 +43,11 @@ static uint64_t mix_pools(uint64_t h, const struct sl_view *view)
 static uint64_t mix_measured(uint64_t h, const struct sl_measured *measured)
 {
     h = mix(h, (uint64_t)(uint32_t)measured->room_mib << 32 | (uint32_t)measured->over_mib);
-    h = mix(h, (uint64_t)(uint32_t)measured->reserve_mib << 32 |
-                   (uint32_t)measured->expected_permille);
-    return mix(h, measured->workload ^ (uint64_t)sl_measured_repels(measured) << 32);
+    for (unsigned i = 0; i < SL_MEASURED_KNOWN && measured->known[i].workload != 0; i++) {
+        const struct sl_measured_peak *peak = &measured->known[i];
+        h = mix(h, (uint64_t)peak->workload << 32 | (uint32_t)peak->permille << 16 | peak->lives);
+    }
+    return mix(h, (uint64_t)(uint32_t)measured->reserve_mib << 32 | sl_measured_repels(measured));
 }
 
 static uint64_t mix_devices(uint64_t h, const struct sl_view *view)

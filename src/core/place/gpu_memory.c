@@ -34,19 +34,33 @@ int64_t sl_memory_on_instance(const struct sl_scratch *scratch, unsigned pool,
     return shared ? shares_left(item, mib, scratch->instance_mib[i]) : INT64_MAX;
 }
 
+/* What is known of the item's workload; else that it may use all that it asks for. */
+static struct sl_measured_peak measured_peak(const struct sl_measured *measured,
+                                             const struct sl_ask_item *item)
+{
+    for (unsigned i = 0; item->workload != 0 && i < SL_MEASURED_KNOWN; i++) {
+        if (measured->known[i].workload == item->workload) {
+            return measured->known[i];
+        }
+    }
+    return (struct sl_measured_peak){.permille = 1000};
+}
+
 /* Has the device room for one share by what its pods use, whatever they asked for? One, since the
- * next is measured first. */
+ * next is measured first. Of n lives the next one is higher than all with a chance of 1 in n + 1:
+ * for one pod, on the device or this one, that part of what it could use beyond stays free. */
 static bool measured_room(const struct sl_view *view, unsigned device,
                           const struct sl_ask_item *item)
 {
-    if (item->memory_mib > view->most_room_mib) {
+    if (item->memory_mib > view->most_mib) {
         return false;
     }
     const struct sl_measured *measured = &view->measured[device];
-    int64_t permille = item->workload == measured->workload ? measured->expected_permille : 1000;
-    int64_t expected_mib = item->memory_mib * permille / 1000;
-    return item->memory_mib > 0 && item->memory_mib <= measured->room_mib &&
-           expected_mib <= measured->room_mib - measured->reserve_mib;
+    struct sl_measured_peak peak = measured_peak(measured, item);
+    int64_t expected_mib = (int64_t)item->memory_mib * peak.permille / 1000;
+    int64_t outlier_mib = (item->memory_mib - expected_mib) / (peak.lives + 1);
+    int64_t kept_mib = outlier_mib > measured->reserve_mib ? outlier_mib : measured->reserve_mib;
+    return item->memory_mib > 0 && expected_mib <= measured->room_mib - kept_mib;
 }
 
 int64_t sl_memory_on_device(const struct sl_scratch *scratch, unsigned pool,

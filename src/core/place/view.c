@@ -209,7 +209,7 @@ static struct sl_view *allocate(const struct sl_node *node, size_t n_residents, 
         return NULL;
     }
     struct sl_view *view = (struct sl_view *)(void *)block;
-    *view = (struct sl_view){.n_pools = node->n_pools, .most_room_mib = -1};
+    *view = (struct sl_view){.n_pools = node->n_pools, .most_mib = -1};
     view->pool_used = (int64_t *)(void *)(block + at[0]);
     view->device = (struct sl_device_use *)(void *)(block + at[1]);
     view->resident = (struct sl_resident *)(void *)(block + at[2]);
@@ -351,8 +351,8 @@ static void take_measured(struct sl_view *view, struct sl_scratch *scratch,
             measured->load = measured->load < 0 ? -1 : 1000;
             measured->settled = false;
         }
-        view->most_room_mib =
-            measured->room_mib > view->most_room_mib ? measured->room_mib : view->most_room_mib;
+        int32_t most_mib = sl_measured_most(measured);
+        view->most_mib = most_mib > view->most_mib ? most_mib : view->most_mib;
         count_over(scratch, i, measured->over_mib);
     }
 }

@@ -2,7 +2,6 @@
 #include "sliced/measured.h"
 
 const struct sl_measured sl_measured_none = {.room_mib = -1,
-                                             .expected_permille = 1000,
                                              .used_mib = SL_SERIES_UNKNOWN,
                                              .busy = SL_SERIES_UNKNOWN,
                                              .bandwidth = SL_SERIES_UNKNOWN,
@@ -18,6 +17,17 @@ int32_t sl_measured_left(const struct sl_measured *measured)
     int32_t equal = 1000 / (measured->n_pods + 1);
     int32_t rest = 1000 - measured->load;
     return measured->n_pods == 0 ? 1000 : rest > equal ? rest : equal;
+}
+
+int32_t sl_measured_most(const struct sl_measured *measured)
+{
+    int64_t least = 1000;
+    for (unsigned i = 0; i < SL_MEASURED_KNOWN; i++) {
+        bool less = measured->known[i].workload != 0 && measured->known[i].permille < least;
+        least = less ? measured->known[i].permille : least;
+    }
+    int64_t most_mib = least == 0 ? INT32_MAX : ((int64_t)measured->room_mib + 1) * 1000 / least;
+    return measured->room_mib < 0 ? -1 : most_mib > INT32_MAX ? INT32_MAX : (int32_t)most_mib;
 }
 
 bool sl_measured_repels(const struct sl_measured *measured)

@@ -5,15 +5,26 @@
 
 _Static_assert(SL_PEAKS_LIVES == (int)SL_PAST_VALUES, "a life is a value");
 
+enum {
+    MARGIN_LEAST = 20, /* permille */
+    NEARLY = 1100,     /* permille: a bound so near above a peak says the same */
+    HIGH = 1 << 16,    /* a life is low + HIGH * high, each in permille of what the pod asked for */
+};
+
 /* A struct sl_peaks is a struct sl_past. */
 static struct sl_past *past_of(struct sl_peaks *peaks)
 {
     return (struct sl_past *)peaks;
 }
 
-static const int32_t *lives_of(const struct sl_peaks *peaks, uint32_t workload, unsigned *n)
+static int32_t low_of(int32_t life)
 {
-    return sl_past_values((const struct sl_past *)peaks, workload, n);
+    return life % HIGH;
+}
+
+static int32_t high_of(int32_t life)
+{
+    return life / HIGH;
 }
 
 struct sl_peaks *sl_peaks_new(size_t n)
@@ -26,29 +37,40 @@ void sl_peaks_free(struct sl_peaks *peaks)
     sl_past_free(past_of(peaks));
 }
 
-void sl_peaks_learn(struct sl_peaks *peaks, uint32_t workload, int32_t permille)
+static int32_t clamp_permille(int32_t permille)
 {
-    sl_past_add(past_of(peaks), workload, permille < 0 ? 0 : permille > 1000 ? 1000 : permille);
+    return permille < 0 ? 0 : permille > 1000 ? 1000 : permille;
 }
 
-unsigned sl_peaks_lives(const struct sl_peaks *peaks, uint32_t workload)
+void sl_peaks_learn(struct sl_peaks *peaks, uint32_t workload, int32_t low_permille,
+                    int32_t high_permille)
 {
-    unsigned n = 0;
-    (void)lives_of(peaks, workload, &n);
-    return n;
+    sl_past_add(past_of(peaks), workload,
+                clamp_permille(low_permille) + HIGH * clamp_permille(high_permille));
 }
 
-int32_t sl_peaks_expected(const struct sl_peaks *peaks, uint32_t workload, int32_t margin_permille)
+struct sl_peak_expected sl_peaks_expected(const struct sl_peaks *peaks, uint32_t workload,
+                                          int32_t margin_permille)
 {
     unsigned n = 0;
-    const int32_t *life = lives_of(peaks, workload, &n);
-    int32_t highest = 0;
-    if (n < SL_PEAKS_LEAST) {
-        return 1000;
-    }
+    const int32_t *life = sl_past_values((const struct sl_past *)peaks, workload, &n);
+    struct sl_peak_expected out = {.permille = 1000};
+    int32_t surely = 0;
+    int32_t least = 1000;
     for (unsigned i = 0; i < n; i++) {
-        highest = life[i] > highest ? life[i] : highest;
+        surely = low_of(life[i]) > surely ? low_of(life[i]) : surely;
+        least = high_of(life[i]) < least ? high_of(life[i]) : least;
     }
-    int64_t expected = (int64_t)highest * (1000 + margin_permille) / 1000 + 1;
-    return expected > 1000 ? 1000 : (int32_t)expected;
+    int32_t highest = surely > least ? surely : least;
+    for (unsigned i = 0; i < n; i++) {
+        out.lives += high_of(life[i]) * 1000 <= highest * NEARLY;
+    }
+    if (out.lives < SL_PEAKS_LEAST) {
+        return out;
+    }
+    int32_t spread = MARGIN_LEAST + (highest > 0 ? (highest - least) * 1000 / highest : 0);
+    int32_t margin = spread < margin_permille ? spread : margin_permille;
+    int64_t expected = (int64_t)highest * (1000 + margin) / 1000 + 1;
+    out.permille = expected > 1000 ? 1000 : (int32_t)expected;
+    return out;
 }

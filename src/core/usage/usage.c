@@ -3,8 +3,11 @@
 
 #include <string.h>
 
+#include "core/usage/lives.h"
 #include "sliced/harvest.h"
 #include "util/data/hash.h"
+
+enum { PODS_MAX = 128 }; /* of a device that are looked at */
 
 /* The pods on the device, summed up. */
 struct crowd {
@@ -12,8 +15,7 @@ struct crowd {
     int64_t expected_mib; /* of it, by what their workloads have come to use */
     int64_t outlier_mib;  /* kept for one of them that uses more than is expected of it */
     int64_t started_us;   /* when the last one started; 0: none is there */
-    uint32_t workload;    /* of all, when it is the same; else 0 */
-    unsigned n;
+    struct sl_measured_peak known[SL_MEASURED_KNOWN];
     bool undeclared; /* some pod says nothing of its memory */
     bool starting;   /* some pod has not started */
 };
@@ -72,6 +74,19 @@ static int64_t ask_on(const struct sl_view *view, const struct sl_resident *resi
     return said ? sum : -1;
 }
 
+static void note_peak(struct crowd *crowd, uint32_t workload, struct sl_peak_expected peak)
+{
+    unsigned i = 0;
+    while (i < SL_MEASURED_KNOWN && crowd->known[i].workload != 0 &&
+           crowd->known[i].workload != workload) {
+        i++;
+    }
+    if (i < SL_MEASURED_KNOWN && peak.permille < 1000) {
+        crowd->known[i] =
+            (struct sl_measured_peak){workload, (uint16_t)peak.permille, (uint16_t)peak.lives};
+    }
+}
+
 static struct crowd crowd_of(const struct sl_view *view, unsigned device,
                              const struct sl_peaks *peaks, int32_t margin_permille)
 {
@@ -83,87 +98,51 @@ static struct crowd crowd_of(const struct sl_view *view, unsigned device,
         if (!there) {
             continue;
         }
-        crowd.workload = crowd.n == 0 || crowd.workload == workload_of(pod) ? workload_of(pod) : 0;
-        crowd.n++;
         crowd.starting = crowd.starting || pod->started_us == 0;
         crowd.started_us = pod->started_us > crowd.started_us ? pod->started_us : crowd.started_us;
         if (ask < 0) {
             crowd.undeclared = true;
             continue;
         }
-        int64_t expected = ask * sl_peaks_expected(peaks, workload_of(pod), margin_permille) / 1000;
+        struct sl_peak_expected peak = sl_peaks_expected(peaks, workload_of(pod), margin_permille);
+        int64_t expected = ask * peak.permille / 1000;
         crowd.asks_mib += ask;
         crowd.expected_mib += expected;
-        int64_t outlier = (ask - expected) / (sl_peaks_lives(peaks, workload_of(pod)) + 1);
+        int64_t outlier = (ask - expected) / (peak.lives + 1);
         crowd.outlier_mib = outlier > crowd.outlier_mib ? outlier : crowd.outlier_mib;
+        note_peak(&crowd, workload_of(pod), peak);
     }
     return crowd;
 }
 
 /* ---- lives ---- */
 
-static struct sl_usage_life *life_of(struct sl_usage_unit *unit, const struct sl_pod *pod)
+static void meet(const struct sl_view *view, unsigned device, struct sl_usage_unit *unit)
 {
-    uint64_t hash = sl_hash(pod->uid, strlen(pod->uid));
-    for (unsigned i = 0; i < unit->n; i++) {
-        if (unit->life[i].pod == hash) {
-            return &unit->life[i];
-        }
-    }
-    if (unit->n == SL_USAGE_LIVES_MAX) {
-        return NULL;
-    }
-    unit->life[unit->n] = (struct sl_usage_life){.pod = hash, .workload = workload_of(pod)};
-    return &unit->life[unit->n++];
-}
-
-static bool is_resident(const struct sl_view *view, unsigned device, uint64_t hash)
-{
-    for (unsigned i = 0; i < view->n_residents; i++) {
+    struct sl_lives_pod pods[PODS_MAX];
+    unsigned n = 0;
+    for (unsigned i = 0; i < view->n_residents && n < PODS_MAX; i++) {
+        const struct sl_pod *pod = view->resident[i].pod;
         bool there = false;
-        (void)ask_on(view, &view->resident[i], device, &there);
-        const char *uid = view->resident[i].pod->uid;
-        if (there && sl_hash(uid, strlen(uid)) == hash) {
-            return true;
+        int64_t ask = ask_on(view, &view->resident[i], device, &there);
+        if (there) {
+            pods[n++] = (struct sl_lives_pod){.pod = sl_hash(pod->uid, strlen(pod->uid)),
+                                              .workload = workload_of(pod),
+                                              .ask_mib = ask,
+                                              .started_us = pod->started_us};
         }
     }
-    return false;
+    sl_lives_meet(unit, pods, n);
 }
 
-/* Pods that have gone teach what they used. */
-static void bury(const struct sl_view *view, unsigned device, struct sl_usage_unit *unit,
-                 struct sl_peaks *peaks)
+/* Only samples from after the last change of pods: what has ended may still be in others. */
+static void watch(const struct sl_series *series, struct sl_usage_unit *unit, int64_t now_us,
+                  int32_t last_mib, struct sl_peaks *peaks)
 {
-    for (unsigned i = 0; i < unit->n;) {
-        const struct sl_usage_life *life = &unit->life[i];
-        if (is_resident(view, device, life->pod)) {
-            i++;
-            continue;
-        }
-        if (life->windows >= SL_USAGE_LIFE_WINDOWS && !life->spoilt) {
-            sl_peaks_learn(peaks, life->workload, life->permille);
-        }
-        unit->life[i] = unit->life[--unit->n];
-    }
-}
-
-static void watch(const struct sl_view *view, unsigned device, const struct crowd *crowd,
-                  struct sl_usage_unit *unit, int64_t peak_mib)
-{
-    bool mixed = crowd->undeclared || crowd->workload == 0 || crowd->asks_mib == 0;
-    int64_t permille = mixed ? 1000 : (peak_mib * 1000 + crowd->asks_mib - 1) / crowd->asks_mib;
-    for (unsigned i = 0; i < view->n_residents; i++) {
-        bool there = false;
-        (void)ask_on(view, &view->resident[i], device, &there);
-        struct sl_usage_life *life = there ? life_of(unit, view->resident[i].pod) : NULL;
-        if (life == NULL) {
-            continue;
-        }
-        life->spoilt = life->spoilt || mixed;
-        life->windows++;
-        if (permille > life->permille) {
-            life->permille = permille > 1000 ? 1000 : (int32_t)permille;
-        }
+    int64_t since_us = unit->since_us > unit->measured_us ? unit->since_us : unit->measured_us;
+    struct sl_extent since = sl_series_extent(series, since_us, SIZE_MAX);
+    if (since.n > 0) {
+        sl_lives_measure(unit, now_us, &since, last_mib, peaks);
     }
 }
 
@@ -191,24 +170,20 @@ static void published_room(const int32_t *used, size_t n, int64_t total_mib, boo
     }
 }
 
-/* Gives the room that is left when each pod uses what is expected of it, and all together no less
- * than they use now and will use if they grow on. If lives come in no order, the next one uses more
- * than n former ones with a chance of 1 in n + 1: so that part of what a pod could use beyond its
- * expectation stays in reserve, for one of the pods. */
+/* Gives the room that is left when each pod takes what is expected of it; when all of them together
+ * already take more, what they will take if they grow on. Of that, a part stays in reserve for one
+ * that uses more than any of its workload before. */
 static void peaks_room(const struct crowd *crowd, int64_t total_mib, int64_t peak_mib,
-                       int64_t growth_mib, const struct sl_peaks *peaks, int32_t margin_permille,
-                       struct sl_measured *out)
+                       int64_t growth_mib, struct sl_measured *out)
 {
+    bool as_expected = peak_mib <= crowd->expected_mib;
+    int64_t taken = as_expected ? crowd->expected_mib : peak_mib + growth_mib;
     if (crowd->undeclared) {
         return;
     }
-    int64_t seen = peak_mib + growth_mib;
-    int64_t taken = crowd->expected_mib > seen ? crowd->expected_mib : seen;
     out->room_mib = clamp_mib(total_mib - taken);
     out->reserve_mib = clamp_mib(crowd->outlier_mib);
-    out->workload = crowd->workload;
-    out->expected_permille =
-        crowd->workload == 0 ? 1000 : sl_peaks_expected(peaks, crowd->workload, margin_permille);
+    memcpy(out->known, crowd->known, sizeof(out->known));
     out->by = SL_SHARING_PEAKS;
 }
 
@@ -221,8 +196,8 @@ static int64_t peak_of(const int32_t *used, size_t n)
     return peak;
 }
 
-/* MiB by which use grows until the horizon, if it grows on as from the window's first sample to its
- * last. */
+/* MiB by which use grows until the horizon, if it grows on as from the first of the last n samples
+ * to the last. */
 static int64_t growth_of(const struct sl_series *series, const int32_t *used, size_t n,
                          int64_t horizon_us)
 {
@@ -232,9 +207,10 @@ static int64_t growth_of(const struct sl_series *series, const int32_t *used, si
     return grown <= 0 || span_us <= 0 ? 0 : grown * (horizon_us / 1000) / (span_us / 1000 + 1);
 }
 
+/* Samples from before unit->since_us may show pods that have gone. */
 static void give_room(const struct sl_view *view, unsigned device, const struct sl_series *series,
-                      const struct sl_usage_rule *rule, const struct crowd *crowd,
-                      const struct sl_peaks *peaks, int32_t *used, struct sl_measured *out)
+                      const struct sl_usage_rule *rule, const struct sl_usage_unit *unit,
+                      const struct crowd *crowd, int32_t *used, struct sl_measured *out)
 {
     int64_t total_mib = view->node->device[device].memory_mib;
     bool published = rule->sharing != SL_SHARING_PEAKS;
@@ -252,10 +228,12 @@ static void give_room(const struct sl_view *view, unsigned device, const struct 
     }
     if (published) {
         published_room(used, n, total_mib, rule->sharing == SL_SHARING_CBP_PP, out);
-    } else {
-        peaks_room(crowd, total_mib, peak_of(used, n), growth_of(series, used, n, rule->horizon_us),
-                   peaks, rule->margin_permille, out);
+        return;
     }
+    size_t together = sl_series_extent(series, unit->since_us, n).n;
+    size_t from = together >= SL_USAGE_OVER_SAMPLES ? n - together : 0;
+    peaks_room(crowd, total_mib, peak_of(used + from, n - from),
+               growth_of(series, used + from, n - from, rule->horizon_us), out);
 }
 
 /* Samples from before the last change of pods say nothing: what has ended may still be in them. */
@@ -315,7 +293,7 @@ void sl_usage_judge(const struct sl_view *view, unsigned device, const struct sl
                                   .future_us = rule->future_us};
     size_t n = 0;
     *out = sl_measured_none;
-    bury(view, device, unit, peaks);
+    meet(view, device, unit);
     out->pods = sl_view_pods_of(view, device);
     out->by_use = rule->sharing != SL_SHARING_ASKS && is_shared(view, device);
     if (unit->pods != out->pods) {
@@ -332,12 +310,9 @@ void sl_usage_judge(const struct sl_view *view, unsigned device, const struct sl
     out->bandwidth = (int16_t)sl_series_mean(series, SL_FIGURE_BANDWIDTH, 0);
     out->apart = rule->apart;
     judge_load(series, rule, &crowd, unit->changed_us, used, out);
-    struct sl_extent since = sl_series_extent(series, unit->since_us, SIZE_MAX);
-    if (since.n > 0) {
-        watch(view, device, &crowd, unit, since.highest_mib);
-    }
+    watch(series, unit, rule->now_us, out->used_mib, peaks);
     out->over_mib = over_of(series, &crowd, unit->since_us);
     if (out->by_use) {
-        give_room(view, device, series, rule, &crowd, peaks, used, out);
+        give_room(view, device, series, rule, unit, &crowd, used, out);
     }
 }

@@ -20,7 +20,7 @@ static const struct sl_reproduction table[] = {
      "ferikoglou/cbp_pp_accept_golden.json", 1, false, sl_reproduce_cbp_pp},
     {"sharing",
      "GPUs shared by asks, CBP, PP, peaks and an oracle: pending time, use, out of memory", NULL,
-     20, false, sl_reproduce_sharing},
+     10, false, sl_reproduce_sharing},
 };
 
 const struct sl_reproduction *sl_reproduce_at(size_t i)

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SL_PAST_VALUES = 8 /* of a key, the last ones */ };
+enum { SL_PAST_VALUES = 16 /* of a key, the last ones */ };
 
 struct sl_past;
 

@@ -9,17 +9,15 @@
 #include "sim/input/rng.h"
 
 enum {
-    JOBS = 300,
-    GAP_S = 20,
+    JOBS = 500,
+    GAP_S = 18,
     GPUS = 8,
     GPU_MIB = 15360,
-    WORKLOADS = 10, /* that come again and again */
+    WORKLOADS = 10, /* that come again */
     ASK_STEP_MIB = 128,
     CONTEXT_MIB = 300, /* of CUDA, before a job has loaded anything */
     LOAD_S = 10,       /* that lasts for so long */
 };
-
-static const double repeated = 0.7; /* of the jobs */
 
 enum shape { CONSTANT, RAMP, BURSTS, LATE, LEAK, SHAPES };
 static const double share[SHAPES] = {0.3, 0.2, 0.2, 0.2, 0.1};
@@ -59,11 +57,11 @@ static enum shape draw_shape(struct sl_rng *rng)
 static struct workload draw_workload(struct sl_rng *rng, uint32_t image)
 {
     struct workload w = {.image = image, .shape = draw_shape(rng)};
-    w.peak_mib = draw_log(rng, 800, 8000);
+    w.peak_mib = draw_log(rng, 500, 6000);
     w.least = sl_rng_unit(rng) < 0.75 ? 0.9 : 0.5;
-    w.busy = draw_log(rng, 0.05, 0.4);
+    w.busy = draw_log(rng, 0.03, 0.3);
     w.length_s = draw_log(rng, 120, 1800);
-    double ask = w.peak_mib * draw_log(rng, 1, 4);
+    double ask = w.peak_mib * draw_log(rng, 1, 3);
     int32_t steps = (int32_t)ceil(ask / ASK_STEP_MIB);
     w.ask_mib = steps * ASK_STEP_MIB < GPU_MIB ? steps * ASK_STEP_MIB : GPU_MIB;
     return w;
@@ -117,7 +115,8 @@ static int job_draw(struct sl_rng *rng, const struct workload *w, struct sl_shar
     return sl_sharing_life_add(load, job, life, err);
 }
 
-int sl_sharing_generate(uint64_t seed, struct sl_sharing_load *out, struct sl_error *err)
+int sl_sharing_generate(uint64_t seed, double repeated, struct sl_sharing_load *out,
+                        struct sl_error *err)
 {
     struct workload workload[WORKLOADS];
     struct sl_rng rng;

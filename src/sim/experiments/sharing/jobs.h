@@ -39,8 +39,10 @@ struct sl_sharing_load {
 
 void sl_sharing_load_free(struct sl_sharing_load *load);
 
-/* The generator of docs/simulator.md. */
-int sl_sharing_generate(uint64_t seed, struct sl_sharing_load *out, struct sl_error *err);
+/* The generator of docs/simulator.md. repeated: the part of the jobs that are of workloads which
+ * come again; each of the others is one of its own. */
+int sl_sharing_generate(uint64_t seed, double repeated, struct sl_sharing_load *out,
+                        struct sl_error *err);
 
 /* What the published runs tell of a job and of the runs' schedulers. */
 struct sl_sharing_run {

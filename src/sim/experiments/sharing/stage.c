@@ -64,6 +64,9 @@ struct stage {
     uint32_t first;       /* those before it have ended */
     uint32_t come;        /* those before it have been submitted */
     uint32_t left;        /* not ended */
+    struct run *held;     /* has a GPU held for it; NULL: none */
+    int held_gpu;
+    int32_t refused_mib; /* the least for which the view has no room, as tried so far */
     int64_t now_s;
     double memory, busy; /* summed over the seconds */
     unsigned pushed, beyond;
@@ -133,8 +136,10 @@ static struct sl_pod *pod_of(const struct stage *stage, const struct run *run,
     return sl_pod_new(&facts, err);
 }
 
-static int view_renew(struct stage *stage, struct sl_error *err)
+/* The view as it is now; without a GPU that is held for the first in line, if one is given. */
+static int view_renew(struct stage *stage, int without, struct sl_error *err)
 {
+    int16_t index = (int16_t)without;
     struct sl_host_use beside = {.measured = stage->measured, .n_measured = stage->load->gpus};
     size_t n = 0;
     for (uint32_t i = stage->first; i < stage->come; i++) {
@@ -142,12 +147,17 @@ static int view_renew(struct stage *stage, struct sl_error *err)
             stage->pods[n++] = stage->run[i].pod;
         }
     }
-    struct sl_view *view = sl_view_new_beside(stage->node, stage->pods, n, &beside);
+    struct sl_node *node = sl_node_marked(stage->node, &index, without >= 0);
+    struct sl_view *view = node == NULL ? NULL : sl_view_new_beside(node, stage->pods, n, &beside);
+    if (node != NULL) {
+        sl_node_unref(node);
+    }
     if (view == NULL) {
         return sl_error_nomem(err);
     }
     sl_view_free(stage->view);
     stage->view = view;
+    stage->refused_mib = INT32_MAX;
     return 0;
 }
 
@@ -322,7 +332,7 @@ static int second_judge(struct stage *stage, struct sl_error *err)
 {
     struct sl_usage_rule rule = rule_of(stage);
     int32_t used[WINDOW];
-    if (view_renew(stage, err) < 0) {
+    if (view_renew(stage, -1, err) < 0) {
         return -1;
     }
     for (unsigned g = 0; g < stage->load->gpus; g++) {
@@ -334,16 +344,22 @@ static int second_judge(struct stage *stage, struct sl_error *err)
                            &stage->measured[g]);
         }
     }
-    return view_renew(stage, err);
+    return view_renew(stage, -1, err);
 }
 
-static int run_place(struct stage *stage, struct run *run, struct sl_error *err)
+/* Gives the job a GPU of the view, if one has room. */
+static int run_place(struct stage *stage, struct run *run, int without, struct sl_error *err)
 {
     char text[SL_ASSIGNMENT_TEXT_MAX];
     struct sl_assignment assignment;
     struct sl_ask ask;
+    /* By peaks, what is known of a job counts too. */
+    if (stage->scheme != SL_SCHEME_PEAKS && declared_by(stage, run->job) >= stage->refused_mib) {
+        return 0;
+    }
     sl_pod_ask(run->pod, &ask);
     if (!sl_choose(stage->view, &ask, &assignment, NULL)) {
+        stage->refused_mib = declared_by(stage, run->job);
         return 0;
     }
     (void)sl_assignment_format(stage->node, &ask, &assignment, text, sizeof(text));
@@ -356,11 +372,21 @@ static int run_place(struct stage *stage, struct run *run, struct sl_error *err)
     run->gpu = assignment.part[0].device;
     run->given_s = stage->now_s;
     run->asleep_s = stage->now_s + STARTING_S;
-    return view_renew(stage, err);
+    return view_renew(stage, without, err);
 }
 
-/* Each that waits is tried, in the order of submission: one that does not fit holds up no other. */
-static int second_place(struct stage *stage, struct sl_error *err)
+/* The GPU on which the least is asked for: it will be free first, roughly. */
+static int gpu_to_hold(const struct stage *stage)
+{
+    const struct sl_device_use *use = stage->view->device;
+    int best = 0;
+    for (unsigned g = 1; g < stage->load->gpus; g++) {
+        best = use[g].declared_mib < use[best].declared_mib ? (int)g : best;
+    }
+    return best;
+}
+
+static int second_submit(struct stage *stage, struct sl_error *err)
 {
     const struct sl_sharing_load *load = stage->load;
     for (; stage->come < load->n && load->job[stage->come].submit_s <= stage->now_s;
@@ -372,9 +398,36 @@ static int second_place(struct stage *stage, struct sl_error *err)
             return -1;
         }
     }
+    return 0;
+}
+
+/* Jobs go in the order of submission. The first one that fits nowhere has a GPU held for it, so
+ * that it does not wait for ever; the others may go where there is room now. */
+static int second_place(struct stage *stage, struct sl_error *err)
+{
+    struct run *held = stage->held;
+    if (held != NULL && run_place(stage, held, -1, err) < 0) {
+        return -1;
+    }
+    stage->held = held != NULL && held->gpu < 0 ? held : NULL;
+    if (stage->held != NULL && view_renew(stage, stage->held_gpu, err) < 0) {
+        return -1;
+    }
     for (uint32_t i = stage->first; i < stage->come; i++) {
-        if (stage->run[i].gpu < 0 && run_place(stage, &stage->run[i], err) < 0) {
+        struct run *run = &stage->run[i];
+        int without = stage->held != NULL ? stage->held_gpu : -1;
+        if (run->gpu >= 0 || run == stage->held) {
+            continue;
+        }
+        if (run_place(stage, run, without, err) < 0) {
             return -1;
+        }
+        if (run->gpu < 0 && stage->held == NULL) {
+            stage->held = run;
+            stage->held_gpu = gpu_to_hold(stage);
+            if (view_renew(stage, stage->held_gpu, err) < 0) {
+                return -1;
+            }
         }
     }
     return 0;
@@ -388,7 +441,7 @@ static int stage_figures(const struct stage *stage, struct sl_sharing_outcome *o
     struct sl_summary pending;
     struct sl_summary slowdown;
     uint32_t n = stage->load->n;
-    double *values = malloc(n * 2 * sizeof(*values));
+    double *values = malloc(2 * (size_t)n * sizeof(*values));
     if (values == NULL) {
         return sl_error_nomem(err);
     }
@@ -421,7 +474,8 @@ static int stage_run(struct stage *stage, struct sl_error *err)
         stage->now_s++;
         second_pass(stage);
         second_measure(stage);
-        if (second_judge(stage, err) < 0 || second_place(stage, err) < 0) {
+        if (second_submit(stage, err) < 0 || second_judge(stage, err) < 0 ||
+            second_place(stage, err) < 0) {
             return -1;
         }
     }

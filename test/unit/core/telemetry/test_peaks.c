@@ -1,30 +1,70 @@
-/* What workloads have come to use: how many lives, how many workloads. */
+/* What workloads have come to use: how many lives, between which bounds, how many workloads. */
 #include "../rig.h"
 
 #include "sliced/peaks.h"
 
-static void three_lives_are_needed_and_the_highest_of_eight_counts(void **state)
+enum { W = 5 };
+
+static int32_t permille(const struct sl_peaks *peaks, int32_t margin)
+{
+    return sl_peaks_expected(peaks, W, margin).permille;
+}
+
+static void learn(struct sl_peaks *peaks, int times, int32_t low, int32_t high)
+{
+    for (int i = 0; i < times; i++) {
+        sl_peaks_learn(peaks, W, low, high);
+    }
+}
+
+static void two_lives_are_needed_and_the_highest_of_the_last_counts(void **state)
 {
     struct sl_peaks *peaks = sl_peaks_new(64);
     (void)state;
-    assert_int_equal(sl_peaks_expected(peaks, 5, 0), 1000);
-    sl_peaks_learn(peaks, 5, 700);
-    sl_peaks_learn(peaks, 5, 100);
-    assert_int_equal(sl_peaks_lives(peaks, 5), 2);
-    assert_int_equal(sl_peaks_expected(peaks, 5, 0), 1000);
-    sl_peaks_learn(peaks, 5, 100);
-    assert_int_equal(sl_peaks_expected(peaks, 5, 0), 701);
-    assert_int_equal(sl_peaks_expected(peaks, 5, 200), 841);
-    assert_int_equal(sl_peaks_expected(peaks, 5, 900), 1000);
-    for (int i = 0; i < SL_PEAKS_LIVES - 3; i++) {
-        sl_peaks_learn(peaks, 5, 100);
-        assert_int_equal(sl_peaks_expected(peaks, 5, 0), 701);
-    }
-    sl_peaks_learn(peaks, 5, -3); /* the first is forgotten */
-    assert_int_equal(sl_peaks_lives(peaks, 5), SL_PEAKS_LIVES);
-    assert_int_equal(sl_peaks_expected(peaks, 5, 0), 101);
-    sl_peaks_learn(peaks, 5, 5000);
-    assert_int_equal(sl_peaks_expected(peaks, 5, 0), 1000);
+    assert_int_equal(permille(peaks, 0), 1000);
+    learn(peaks, 1, 700, 700);
+    assert_int_equal(permille(peaks, 0), 1000);
+    learn(peaks, 1, 100, 100);
+    assert_int_equal(sl_peaks_expected(peaks, W, 0).lives, 2);
+    assert_int_equal(permille(peaks, 0), 701);
+    learn(peaks, SL_PEAKS_LIVES - 2, 100, 100);
+    assert_int_equal(permille(peaks, 0), 701);
+    learn(peaks, 1, -3, -3); /* the first is forgotten */
+    assert_int_equal(sl_peaks_expected(peaks, W, 0).lives, SL_PEAKS_LIVES);
+    assert_int_equal(permille(peaks, 0), 101);
+    learn(peaks, 1, 5000, 5000);
+    assert_int_equal(permille(peaks, 0), 1000);
+    sl_peaks_free(peaks);
+}
+
+static void the_margin_is_what_lives_differ_by_and_a_fiftieth(void **state)
+{
+    struct sl_peaks *peaks = sl_peaks_new(64);
+    (void)state;
+    learn(peaks, 2, 500, 500);
+    assert_int_equal(permille(peaks, 300), 511);
+    learn(peaks, 1, 450, 450);
+    assert_int_equal(permille(peaks, 300), 561); /* a tenth and a fiftieth */
+    assert_int_equal(permille(peaks, 50), 526);  /* no more than is configured */
+    learn(peaks, 1, 100, 100);
+    assert_int_equal(permille(peaks, 300), 651);
+    sl_peaks_free(peaks);
+}
+
+/* Of pods that shared a GPU with others often only bounds are known. */
+static void lives_that_may_have_used_more_show_nothing(void **state)
+{
+    struct sl_peaks *peaks = sl_peaks_new(64);
+    (void)state;
+    learn(peaks, 1, 300, 300);
+    learn(peaks, 5, 0, 900);
+    assert_int_equal(permille(peaks, 0), 1000); /* one alone shows that it is 300 */
+    learn(peaks, 1, 0, 320);
+    assert_int_equal(sl_peaks_expected(peaks, W, 0).lives, 2);
+    assert_int_equal(permille(peaks, 0), 301);
+    learn(peaks, 1, 600, 900); /* now 300 does not explain all of them */
+    assert_int_equal(sl_peaks_expected(peaks, W, 0).lives, 2);
+    assert_int_equal(permille(peaks, 0), 601);
     sl_peaks_free(peaks);
 }
 
@@ -34,22 +74,24 @@ static void the_least_lately_learned_goes_first(void **state)
     (void)state;
     for (uint32_t workload = 0; workload < 8; workload++) {
         for (int i = 0; i < 3; i++) {
-            sl_peaks_learn(peaks, workload, 100);
+            sl_peaks_learn(peaks, workload, 100, 100);
         }
     }
-    sl_peaks_learn(peaks, 0, 100);
-    sl_peaks_learn(peaks, 99, 100);
-    assert_int_equal(sl_peaks_lives(peaks, 0), 4);
-    assert_int_equal(sl_peaks_lives(peaks, 1), 0);
-    assert_int_equal(sl_peaks_lives(peaks, 2), 3);
-    assert_int_equal(sl_peaks_lives(peaks, 99), 1);
+    sl_peaks_learn(peaks, 0, 100, 100);
+    sl_peaks_learn(peaks, 99, 100, 100);
+    assert_int_equal(sl_peaks_expected(peaks, 0, 0).lives, 4);
+    assert_int_equal(sl_peaks_expected(peaks, 1, 0).permille, 1000);
+    assert_int_equal(sl_peaks_expected(peaks, 2, 0).lives, 3);
+    assert_int_equal(sl_peaks_expected(peaks, 99, 0).permille, 1000);
     sl_peaks_free(peaks);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(three_lives_are_needed_and_the_highest_of_eight_counts),
+        cmocka_unit_test(two_lives_are_needed_and_the_highest_of_the_last_counts),
+        cmocka_unit_test(the_margin_is_what_lives_differ_by_and_a_fiftieth),
+        cmocka_unit_test(lives_that_may_have_used_more_show_nothing),
         cmocka_unit_test(the_least_lately_learned_goes_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -73,18 +73,39 @@ static void peaks_count_what_workloads_came_to_use_in_former_lives(void **state)
     uses(scene, 30, 1000);
     assert_int_equal(judged(scene).room_mib, 0); /* nothing is known of it: it may take its ask */
     assert_false(fits(scene, 1000, OTHER));
-    learn(scene, SAME, 199); /* and a tenth, rounded up: 219 of 1000 */
+    learn(scene, SAME, 200); /* and a fiftieth, rounded up: 205 of 1000 */
     struct sl_measured measured = judged(scene);
-    assert_int_equal(measured.expected_permille, 219);
-    assert_int_equal(measured.room_mib, TOTAL - 2 * 1752);
-    assert_int_equal(measured.reserve_mib, (8000 - 1752) / 4);
+    int32_t reserve = (8000 - 1640) / (SL_PEAKS_LEAST + 1);
+    assert_int_equal(measured.known[0].workload, SAME);
+    assert_int_equal(measured.known[0].permille, 205);
+    assert_int_equal(measured.known[0].lives, SL_PEAKS_LEAST);
+    assert_int_equal(measured.room_mib, TOTAL - 2 * 1640);
+    assert_int_equal(measured.reserve_mib, reserve);
     assert_int_equal(measured.by, SL_SHARING_PEAKS);
-    /* of the same workload: its ask within the room, what is expected of it beside the reserve */
-    assert_true(fits(scene, TOTAL - 2 * 1752, SAME));
-    assert_false(fits(scene, TOTAL - 2 * 1752 + 1, SAME));
+    /* of the same workload: what is expected of it, beside what it or another could use beyond */
+    assert_true(fits(scene, 16000, SAME)); /* 3280 and 4240 */
+    assert_false(fits(scene, 32000, SAME));
     /* unknown: all of its ask beside the reserve */
-    assert_true(fits(scene, TOTAL - 2 * 1752 - (8000 - 1752) / 4, OTHER));
-    assert_false(fits(scene, TOTAL - 2 * 1752 - (8000 - 1752) / 4 + 1, OTHER));
+    assert_true(fits(scene, TOTAL - 2 * 1640 - reserve, OTHER));
+    assert_false(fits(scene, TOTAL - 2 * 1640 - reserve + 1, OTHER));
+}
+
+static void each_workload_on_the_gpu_is_known_by_its_own_past(void **state)
+{
+    struct scene *scene = *state;
+    learn(scene, SAME, 100);
+    learn(scene, OTHER, 500);
+    runs(scene, 8000, SAME);
+    runs(scene, 8000, OTHER);
+    runs(scene, 1000, OTHER + 1); /* nothing is known of it */
+    uses(scene, 30, 1000);
+    struct sl_measured measured = judged(scene);
+    assert_int_equal(measured.room_mib, TOTAL - 824 - 4088 - 1000);
+    assert_int_equal(measured.known[0].permille, 103);
+    assert_int_equal(measured.known[1].permille, 511);
+    assert_int_equal(measured.known[2].workload, 0);
+    assert_true(fits(scene, 12000, OTHER)); /* 6132 and 1956, where 10088 are left */
+    assert_false(fits(scene, 12000, OTHER + 1));
 }
 
 static void memory_that_grows_is_counted_as_grown(void **state)
@@ -98,6 +119,35 @@ static void memory_that_grows_is_counted_as_grown(void **state)
     struct sl_measured measured = judged(scene);
     assert_true(measured.room_mib < TOTAL - 3900 - 5800);
     assert_true(measured.room_mib > TOTAL - 3900 - 6200);
+}
+
+static void memory_that_grows_as_expected_is_counted_once(void **state)
+{
+    struct scene *scene = *state;
+    learn(scene, SAME, 500);
+    runs(scene, 8000, SAME);
+    for (int i = 0; i < 30; i++) {
+        uses(scene, 1, 1000 + 100 * i);
+    }
+    assert_int_equal(judged(scene).room_mib, TOTAL - 4088);
+}
+
+static void what_pods_that_have_gone_used_does_not_count(void **state)
+{
+    struct scene *scene = *state;
+    learn(scene, SAME, 100);
+    runs(scene, 8000, SAME);
+    runs(scene, 8000, SAME);
+    (void)judged(scene);
+    uses(scene, 30, 6000);
+    assert_int_equal(judged(scene).room_mib, TOTAL - 6000);
+    scene->rig->n_pods = 1;
+    scene->now++;
+    (void)judged(scene);
+    uses(scene, 2, 500);
+    assert_int_equal(judged(scene).room_mib, TOTAL - 6000); /* two samples say little */
+    uses(scene, 1, 500);
+    assert_int_equal(judged(scene).room_mib, TOTAL - 824);
 }
 
 static void what_was_measured_is_said_in_words(void **state)
@@ -209,45 +259,133 @@ static void the_share_of_memory_of_gpushare_counts_what_is_used_too(void **state
     assert_int_not_equal(rig_verdict(rig, &ask).reason, SL_REASON_FITS);
 }
 
+static int32_t expected(struct scene *scene, uint32_t workload)
+{
+    return sl_peaks_expected(scene->peaks, workload, 0).permille;
+}
+
+/* Seconds pass in each of which the GPU is judged. */
+static void lives(struct scene *scene, int seconds, int64_t mib)
+{
+    for (int i = 0; i < seconds; i++) {
+        uses(scene, 1, mib);
+        (void)judged(scene);
+    }
+}
+
+/* The pods that came first go; from then on the others use that much. */
+static void go(struct scene *scene, unsigned n, int64_t mib)
+{
+    struct rig *rig = scene->rig;
+    for (unsigned i = 0; i < rig->n_pods; i++) {
+        rig->pods[i].pod.phase = i < n ? SL_POD_SUCCEEDED : rig->pods[i].pod.phase;
+    }
+    lives(scene, 2, mib);
+}
+
 static void lives_that_ended_teach_their_peak(void **state)
 {
     struct scene *scene = *state;
     for (int life = 0; life < SL_PEAKS_LEAST; life++) {
-        assert_int_equal(sl_peaks_expected(scene->peaks, SAME, 0), 1000);
+        assert_int_equal(expected(scene, SAME), 1000);
         runs(scene, 8000, SAME);
-        for (int i = 0; i < SL_USAGE_LIFE_WINDOWS; i++) {
-            (void)judged(scene);
-            uses(scene, 5, i == 1 ? 4000 : 1000);
-        }
+        lives(scene, 2, 1000);
+        lives(scene, 2, 4000);
+        lives(scene, 2, 1000);
+        go(scene, (unsigned)life + 1, 0);
+    }
+    assert_int_equal(expected(scene, SAME), 501);
+}
+
+static void a_peak_between_two_judgements_is_learned(void **state)
+{
+    struct scene *scene = *state;
+    for (int life = 0; life < SL_PEAKS_LEAST; life++) {
+        runs(scene, 8000, SAME);
+        lives(scene, SL_USAGE_LIFE_WINDOWS, 1000);
+        uses(scene, 3, 6000);
+        uses(scene, 3, 1000);
         (void)judged(scene);
+        go(scene, (unsigned)life + 1, 0);
+    }
+    assert_int_equal(expected(scene, SAME), 751);
+}
+
+static void short_lives_teach_nothing(void **state)
+{
+    struct scene *scene = *state;
+    for (int life = 0; life < 2 * SL_PEAKS_LEAST; life++) {
+        runs(scene, 8000, SAME);
+        (void)judged(scene);
+        uses(scene, 5, 1000);
+        (void)judged(scene); /* one window with samples */
         scene->rig->n_pods = 0;
         scene->now++;
         (void)judged(scene);
-        assert_int_equal(sl_peaks_lives(scene->peaks, SAME), life + 1);
     }
-    assert_int_equal(sl_peaks_expected(scene->peaks, SAME, 0), 501);
+    assert_int_equal(expected(scene, SAME), 1000);
 }
 
-static void short_or_mixed_lives_teach_nothing(void **state)
+/* Only the sum is measured; what falls as a pod goes was its own. */
+static void a_pod_beside_others_teaches_what_goes_with_it(void **state)
 {
     struct scene *scene = *state;
-    runs(scene, 8000, SAME);
-    (void)judged(scene);
-    uses(scene, 5, 1000);
-    (void)judged(scene); /* one window with samples */
-    scene->rig->n_pods = 0;
-    (void)judged(scene);
-    assert_int_equal(sl_peaks_lives(scene->peaks, SAME), 0);
-    runs(scene, 4000, SAME);
     runs(scene, 4000, OTHER);
-    for (int i = 0; i < 5; i++) {
-        (void)judged(scene);
-        uses(scene, 5, 1000);
+    lives(scene, 5, 3000);
+    for (unsigned life = 0; life < SL_PEAKS_LEAST; life++) {
+        runs(scene, 8000, SAME);
+        lives(scene, 5, 5000);
+        scene->rig->pods[scene->rig->n_pods - 1].pod.phase = SL_POD_SUCCEEDED;
+        lives(scene, 2, 3000);
     }
-    scene->rig->n_pods = 0;
-    (void)judged(scene);
-    assert_int_equal(sl_peaks_lives(scene->peaks, SAME), 0);
-    assert_int_equal(sl_peaks_lives(scene->peaks, OTHER), 0);
+    assert_int_equal(expected(scene, SAME), 251);
+    assert_int_equal(expected(scene, OTHER), 1000);
+}
+
+/* It may have been the pod that gave memory back before it went: all that is sure is that none used
+ * more than all. */
+static void what_was_given_back_may_have_been_anybodys(void **state)
+{
+    struct scene *scene = *state;
+    for (unsigned life = 0; life < SL_PEAKS_LEAST; life++) {
+        runs(scene, 8000, SAME);
+        runs(scene, 8000, OTHER);
+        lives(scene, 3, 6000);
+        lives(scene, 3, 3000);
+        go(scene, 2 * life + 1, 2000); /* 1000 were its own, 3000 may have been */
+        go(scene, 2 * life + 2, 0);
+    }
+    assert_int_equal(expected(scene, SAME), 501);
+    assert_int_equal(expected(scene, OTHER), 626); /* 2000, and 3000 */
+}
+
+static void pods_that_go_together_teach_what_both_used(void **state)
+{
+    struct scene *scene = *state;
+    for (unsigned life = 0; life < SL_PEAKS_LEAST; life++) {
+        runs(scene, 8000, SAME);
+        runs(scene, 8000, OTHER);
+        lives(scene, 5, 2000);
+        go(scene, 2 * life + 2, 0);
+    }
+    assert_int_equal(expected(scene, SAME), 251);
+    assert_int_equal(expected(scene, OTHER), 251);
+}
+
+/* A pod that hides behind many others teaches no more than is sure. */
+static void a_crowded_gpu_teaches_what_is_sure(void **state)
+{
+    struct scene *scene = *state;
+    for (int i = 0; i < SL_USAGE_LIVES_MAX + 2; i++) {
+        runs(scene, 800, i < SL_PEAKS_LEAST ? SAME : OTHER);
+    }
+    lives(scene, 5, 8000);
+    for (unsigned i = 0; i < SL_PEAKS_LEAST; i++) {
+        go(scene, i + 1, 8000 - 400 * (i + 1));
+    }
+    assert_int_equal(expected(scene, SAME), 501);
+    go(scene, SL_USAGE_LIVES_MAX + 2, 0);
+    assert_int_equal(expected(scene, OTHER), 1000);
 }
 
 /* ---- load ---- */
@@ -363,7 +501,13 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_not_known_well_gives_no_room, set_up, tear_down),
         cmocka_unit_test_setup_teardown(peaks_count_what_workloads_came_to_use_in_former_lives,
                                         set_up, tear_down),
+        cmocka_unit_test_setup_teardown(each_workload_on_the_gpu_is_known_by_its_own_past, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(memory_that_grows_is_counted_as_grown, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(memory_that_grows_as_expected_is_counted_once, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(what_pods_that_have_gone_used_does_not_count, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(what_was_measured_is_said_in_words, set_up, tear_down),
         cmocka_unit_test_setup_teardown(undeclared_memory_gives_no_room_to_others, set_up,
                                         tear_down),
@@ -374,7 +518,16 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_share_of_memory_of_gpushare_counts_what_is_used_too,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(lives_that_ended_teach_their_peak, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(short_or_mixed_lives_teach_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_peak_between_two_judgements_is_learned, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(short_lives_teach_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_pod_beside_others_teaches_what_goes_with_it, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(what_was_given_back_may_have_been_anybodys, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(pods_that_go_together_teach_what_both_used, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_crowded_gpu_teaches_what_is_sure, set_up, tear_down),
         cmocka_unit_test_setup_teardown(load_is_measured_since_the_last_pod_came, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(load_is_measured_since_the_last_pod_went, set_up,

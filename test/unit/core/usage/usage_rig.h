@@ -99,7 +99,7 @@ static inline bool fits(struct scene *scene, int32_t mib, uint32_t workload)
 static inline void learn(struct scene *scene, uint32_t workload, int32_t permille)
 {
     for (int i = 0; i < SL_PEAKS_LEAST; i++) {
-        sl_peaks_learn(scene->peaks, workload, permille);
+        sl_peaks_learn(scene->peaks, workload, permille, permille);
     }
 }
 

@@ -1,0 +1,158 @@
+/* What a pod came to use shows when it goes: the sum falls by what it used in the end. It used more
+ * before only if memory was given back meanwhile, by any pod; what was used while it was alone, it
+ * used; and never more than all together. */
+#include "core/usage/lives.h"
+
+static const int64_t young_us = SL_USAGE_YOUNG_S * INT64_C(1000000);
+
+static int64_t higher(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static bool is_among(const struct sl_lives_pod *pods, unsigned n, uint64_t pod)
+{
+    for (unsigned i = 0; i < n; i++) {
+        if (pods[i].pod == pod) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static struct sl_usage_life *life_of(struct sl_usage_unit *unit, const struct sl_lives_pod *pod)
+{
+    for (unsigned i = 0; i < unit->n; i++) {
+        if (unit->life[i].pod == pod->pod) {
+            return &unit->life[i];
+        }
+    }
+    if (unit->n == SL_USAGE_LIVES_MAX) {
+        unit->crowded = true;
+        return NULL;
+    }
+    unit->life[unit->n] = (struct sl_usage_life){.pod = pod->pod,
+                                                 .workload = pod->workload,
+                                                 .ask_mib = (int32_t)higher(pod->ask_mib, 0),
+                                                 .top_mib = unit->level_mib};
+    return &unit->life[unit->n++];
+}
+
+void sl_lives_meet(struct sl_usage_unit *unit, const struct sl_lives_pod *pods, unsigned n)
+{
+    for (unsigned i = 0; i < unit->n; i++) {
+        unit->life[i].gone = unit->life[i].gone || !is_among(pods, n, unit->life[i].pod);
+    }
+    unit->crowded = false;
+    for (unsigned i = 0; i < n; i++) {
+        struct sl_usage_life *life = life_of(unit, &pods[i]);
+        if (life != NULL) {
+            life->started_us = pods[i].started_us;
+        }
+    }
+}
+
+static bool lives_any_young(const struct sl_usage_unit *unit, int64_t now_us)
+{
+    for (unsigned i = 0; i < unit->n; i++) {
+        const struct sl_usage_life *life = &unit->life[i];
+        if (life->started_us == 0 || life->started_us > now_us - young_us) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static unsigned lives_gone(const struct sl_usage_unit *unit)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < unit->n; i++) {
+        n += unit->life[i].gone;
+    }
+    return n;
+}
+
+static int32_t permille_of(int64_t mib, int64_t ask_mib)
+{
+    int64_t permille = (mib * 1000 + ask_mib - 1) / ask_mib;
+    return permille < 1000 ? (int32_t)permille : 1000;
+}
+
+/* By how much the sum fell as a pod went: between these, by what was measured since. */
+struct fall {
+    int64_t least_mib;
+    int64_t most_mib;
+    bool alone; /* no other went with it */
+};
+
+static void life_teach(const struct sl_usage_unit *unit, const struct sl_usage_life *life,
+                       const struct fall *fall, struct sl_peaks *peaks)
+{
+    int64_t back_mib = life->top_mib - unit->level_mib;
+    int64_t low = higher(life->surely_mib, fall->alone ? fall->least_mib : 0);
+    int64_t high = fall->most_mib + back_mib;
+    high = high < life->most_mib ? high : life->most_mib;
+    if (life->windows >= SL_USAGE_LIFE_WINDOWS && life->workload != 0 && life->ask_mib > 0) {
+        sl_peaks_learn(peaks, life->workload, permille_of(low, life->ask_mib),
+                       permille_of(higher(low, high), life->ask_mib));
+    }
+}
+
+static void lives_bury(struct sl_usage_unit *unit, const struct fall *fall, struct sl_peaks *peaks)
+{
+    for (unsigned i = 0; i < unit->n;) {
+        if (!unit->life[i].gone) {
+            i++;
+            continue;
+        }
+        life_teach(unit, &unit->life[i], fall, peaks);
+        unit->life[i] = unit->life[--unit->n];
+    }
+}
+
+/* The sum changes while no pod goes. What grows while some pod is young is its own. */
+static void level_move(struct sl_usage_unit *unit, int64_t now_us, int32_t used_mib)
+{
+    int64_t grown = (int64_t)used_mib - unit->used_mib;
+    if (grown > -SL_USAGE_STEP_MIB && grown < SL_USAGE_STEP_MIB) {
+        return;
+    }
+    if (grown < 0 || !lives_any_young(unit, now_us)) {
+        unit->level_mib += grown;
+    }
+    unit->used_mib = used_mib;
+}
+
+static void lives_note(struct sl_usage_unit *unit, int32_t used_mib)
+{
+    bool alone = unit->n == 1 && !unit->crowded;
+    for (unsigned i = 0; i < unit->n; i++) {
+        struct sl_usage_life *life = &unit->life[i];
+        life->top_mib = higher(life->top_mib, unit->level_mib);
+        life->most_mib = (int32_t)higher(life->most_mib, used_mib);
+        life->surely_mib = (int32_t)higher(life->surely_mib, alone ? used_mib : 0);
+    }
+}
+
+void sl_lives_measure(struct sl_usage_unit *unit, int64_t now_us, const struct sl_extent *since,
+                      int32_t last_mib, struct sl_peaks *peaks)
+{
+    unsigned gone = lives_gone(unit);
+    if (gone > 0) {
+        const struct fall fall = {higher((int64_t)unit->used_mib - since->highest_mib, 0),
+                                  higher((int64_t)unit->used_mib - since->lowest_mib, 0),
+                                  gone == 1 && !unit->crowded};
+        lives_bury(unit, &fall, peaks);
+    }
+    if (gone > 0 || unit->measured_us == 0) {
+        unit->used_mib = last_mib;
+    }
+    level_move(unit, now_us, since->highest_mib);
+    lives_note(unit, since->highest_mib);
+    level_move(unit, now_us, last_mib);
+    lives_note(unit, last_mib);
+    unit->measured_us = now_us;
+    for (unsigned i = 0; i < unit->n; i++) {
+        unit->life[i].windows++;
+    }
+}
