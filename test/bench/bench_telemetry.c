@@ -277,7 +277,8 @@ static void take(struct house *house, const struct sl_buf *text, unsigned round)
     struct sl_error err = {.code = SL_ERR_NONE};
     struct sl_telemetry *telemetry = house->telemetry;
     double begin = cpu_ms();
-    telemetry->snapshot = sl_store_acquire(house->store);
+    sl_telemetry_begin(telemetry);
+    telemetry->latest_us = sl_clock_real_us();
     sl_answer_reset(telemetry->answer);
     for (size_t at = 0; at < text->len; at += PIECE) {
         size_t len = text->len - at < PIECE ? text->len - at : PIECE;
