@@ -299,7 +299,8 @@ def steps(agent, profile, before):
             parts(node)[0].get(STATE) in (None, "success")
 
     def offered(node):
-        return ordered(node) and offers(node, resource(profile))
+        """Then the cut is over soon, maybe before the daemon is there again."""
+        return name_of(node) not in (None, *before) and offers(node, resource(profile))
 
     def finished(node):
         return not ordered(node) and name_of(node) not in (None, *before)

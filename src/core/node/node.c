@@ -82,19 +82,28 @@ static void draft_init(struct sl_draft *draft, const struct sl_node_facts *facts
     sl_text_init(&draft->problem, draft->problem_text, sizeof(draft->problem_text));
 }
 
-/* Does nos' agent report the same slices? A GPU has one instance of each size. */
+/* Returns how many instances or slices like that one the draft has. */
+static unsigned count_like(const struct sl_draft *draft, const struct sl_draft_instance *one)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < draft->n_instances; i++) {
+        const struct sl_draft_instance *other = &draft->instance[i];
+        bool same = other->instance.device == one->instance.device &&
+                    sl_str_eq(other->profile, one->profile);
+        n += !same ? 0 : other->instance.slices > 0 ? other->instance.slices : 1;
+    }
+    return n;
+}
+
+/* Does nos' agent report the same instances or slices on each device? */
 static bool reports_agree(const struct sl_draft *planned, const struct sl_draft *reported)
 {
-    unsigned same = 0;
-    for (unsigned i = 0; i < planned->n_instances; i++) {
-        const struct sl_draft_instance *a = &planned->instance[i];
-        for (unsigned k = 0; k < reported->n_instances; k++) {
-            const struct sl_draft_instance *b = &reported->instance[k];
-            same += a->instance.device == b->instance.device && sl_str_eq(a->profile, b->profile) &&
-                    a->instance.slices == b->instance.slices;
-        }
+    bool agree = planned->n_instances == reported->n_instances;
+    for (unsigned i = 0; agree && i < planned->n_instances; i++) {
+        const struct sl_draft_instance *one = &planned->instance[i];
+        agree = count_like(planned, one) == count_like(reported, one);
     }
-    return same == planned->n_instances && same == reported->n_instances;
+    return agree;
 }
 
 /* Is all that the annotation names allocatable, and nothing else? */
@@ -132,7 +141,8 @@ static bool shows_planned(const struct sl_draft *draft)
     facts.devices = facts.planned;
     draft_init(&planned, &facts);
     bool follows = judge(&planned, &err) == 0 && is_allocatable(&planned);
-    bool reported = draft->labels.slices && draft->facts->devices == NULL;
+    bool reported = draft->facts->devices == NULL &&
+                    (draft->labels.slices || draft->layout == SL_LAYOUT_ANNOTATED);
     return follows && (!reported || reports_agree(&planned, draft));
 }
 

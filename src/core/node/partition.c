@@ -31,7 +31,7 @@ static enum sl_partition_state state_of(struct sl_str text)
 }
 
 /* An order of ours that nos' MIG agent has not answered yet. It goes on with it, whoever selects
- * the node now. */
+ * the node now. It may answer when it has only read it: sl_draft_follows() looks closer. */
 static bool nos_owes(const struct sl_node_facts *facts, struct sl_str cut)
 {
     const struct sl_str spec = SL_STR("nos.nebuly.com/spec-partitioning-plan");
@@ -44,9 +44,12 @@ void sl_draft_follows(struct sl_draft *draft, bool follows)
 {
     struct sl_str config =
         value_of(draft->facts->labels, SL_STR("nvidia.com/device-plugin.config"));
+    const struct sl_str spec = SL_STR("nos.nebuly.com/spec-partitioning-plan");
     struct sl_str cut = draft->partition.cut;
+    bool told =
+        draft->facts->planned != NULL && sl_str_eq(value_of(draft->facts->annotations, spec), cut);
     draft->partition.known.follows = follows;
-    if (cut.len > 0 && sl_str_ends(config, cut) && !follows) {
+    if (cut.len > 0 && !follows && (told || sl_str_ends(config, cut))) {
         draft->partition.known.at_work = true;
     }
 }

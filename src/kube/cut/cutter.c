@@ -164,7 +164,9 @@ static int finish_edit(void *context, const struct sl_edit_now *now, struct sl_w
     }
     if (op->actuator != NULL && op->actuator->notes) {
         sl_write_member_text(w, SL_CUT_DEVICES_PLANNED, NULL);
-        sl_write_member_text(w, SL_CUT_BEFORE, NULL);
+        if (sl_pair_find(now->node->annotations, SL_STR(SL_CUT_BEFORE)) != NULL) {
+            sl_write_member_text(w, SL_CUT_BEFORE, NULL);
+        }
     }
     sl_write_member_text(w, SL_CUT_ANNOTATION, NULL);
     sl_write_object_end(w);

@@ -111,6 +111,7 @@ static void nos_annotations(const struct sl_cut_order *order, const struct sl_no
 
 const struct sl_cut_actuator sl_cut_nos_mig = {
     .orders = true,
+    .notes = true,
     .check = nos_check,
     .look = sl_cut_nos_look,
     .annotations = nos_annotations,

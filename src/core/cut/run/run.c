@@ -7,7 +7,7 @@
  * - It takes the device plugin away for its run, so that allocatable drops and comes back, after
  * the state says success.
  * - A failed run may have destroyed free instances.
- * - nos' agent repeats the plan's name when it has done what it can, whatever came of it.
+ * - nos' agent repeats the plan's name when it has read it, and at the end, whatever came of it.
  * - nos' device plugin (MPS mode) says nothing: what is allocatable and what the agent reports tell
  * that it has ended. It takes up the file that the node's label names when the label changes; where
  * it lacks that file nothing happens, and the next attempt follows. So the first attempt only
@@ -138,16 +138,6 @@ static bool says(const char *text, const struct sl_cut_run *run)
     return text != NULL && strcmp(text, run->name) == 0;
 }
 
-/* Does all that is allocatable stand on devices that the agent reports? */
-static bool is_told(const struct sl_node *node)
-{
-    bool told = node->n_pools > 0 && node->layout == SL_LAYOUT_ANNOTATED;
-    for (unsigned p = 0; p < node->n_pools; p++) {
-        told = told && node->pool[p].on_devices;
-    }
-    return told;
-}
-
 /* Not selected any more, or another agent's. */
 static bool is_deselected(const struct sl_cut_run *run, const struct sl_node *node)
 {
@@ -172,13 +162,11 @@ static int64_t at_most(const struct sl_cut_rules *rules, int64_t us)
     return us < rules->timeout_us ? us : rules->timeout_us;
 }
 
-/* Does the node show what was ordered? Where that is not known: what sliced.dev/cut-devices says,
- * or what the agent itself reports at the end. */
+/* Does the node show what was ordered? Where that is not known: what sliced.dev/cut-devices says.
+ */
 static bool is_shown(const struct sl_cut_run *run, const struct sl_node *node)
 {
-    return run->n_cuts > 0
-               ? sl_cut_shown(node, run->cut, run->n_cuts)
-               : node->partition.follows || (run->actuator == SL_ACTUATOR_NOS_MIG && is_told(node));
+    return run->n_cuts > 0 ? sl_cut_shown(node, run->cut, run->n_cuts) : node->partition.follows;
 }
 
 /* Has the actuator ended, with the instances that were ordered? Else this waits for allocatable to
@@ -189,7 +177,7 @@ static void judge_end(struct sl_cut_run *run, const struct sl_node *node,
 {
     int64_t patience_us = at_most(rules, follow_us);
     bool shown = is_shown(run, node);
-    bool unknown = run->n_cuts == 0 && node->n_pools > 0;
+    bool unknown = run->n_cuts == 0 && node->n_pools > 0 && !node->partition.at_work;
     int64_t calm_for_us = at_most(rules, calm_us);
     bool calm = unknown && now_us - run->news_us >= calm_for_us;
     if (shown || calm) {

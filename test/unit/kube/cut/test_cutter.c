@@ -176,6 +176,15 @@ static void a_gpu_may_be_given_back_whole(void **state)
     "\"1\""
 #define NOS(annotations) NODE(NOS_LABELS, annotations, NOS_ALLOCATABLE)
 
+#define NOS_PLANNED                                                                                \
+    "[{\\\"index\\\":0,\\\"product\\\":\\\"NVIDIA-A100-SXM4-80GB\\\",\\\"memory\\\":81920,\\\"mig" \
+    "\\\":true,\\\"instances\\\":[{\\\"profile\\\":\\\"2g.20gb\\\"},{\\\"profile\\\":\\\"1g."      \
+    "10gb\\\"},"                                                                                   \
+    "{\\\"profile\\\":\\\"1g.10gb\\\"}]},{\\\"index\\\":1,\\\"product\\\":\\\"NVIDIA-A100-SXM4-"   \
+    "80GB\\\",\\\"memory\\\":81920,\\\"mig\\\":true,\\\"instances\\\":[{\\\"profile\\\":\\\"3g."   \
+    "40gb"                                                                                         \
+    "\\\"},{\\\"profile\\\":\\\"3g.40gb\\\"}]}]"
+
 static void an_order_to_nos_names_what_every_gpu_shall_have(void **state)
 {
     struct scene scene;
@@ -193,7 +202,8 @@ static void an_order_to_nos_names_what_every_gpu_shall_have(void **state)
                              "\"nos.nebuly.com/spec-gpu-0-1g.10gb\":\"2\","
                              "\"nos.nebuly.com/spec-gpu-1-3g.40gb\":\"2\","
                              "\"nos.nebuly.com/spec-partitioning-plan\":\"sliced-5c3d-1\","
-                             "\"sliced.dev/cut\":\"sliced-5c3d-1\"}}}");
+                             "\"sliced.dev/cut-devices\":\"" NOS_PLANNED
+                             "\",\"sliced.dev/cut\":\"sliced-5c3d-1\"}}}");
     assert_int_equal(fake_api_requests(scene.rig.api), 2);
     end(&scene);
 }
@@ -305,8 +315,9 @@ static void an_agent_that_reports_its_gpus_needs_no_words_of_ours(void **state)
     add(&scene, "GET", NODE_PATH, 200, NOS(NOS_STATUS ",\"sliced.dev/cut\":\"sliced-5c3d-1\""));
     add(&scene, "PATCH", NODE_PATH, 200, "{}");
     assert_int_equal(whole(&scene), SL_CUT_WRITTEN);
-    assert_string_equal(sent(&scene, "PATCH", NODE_PATH),
-                        META "\"annotations\":{\"sliced.dev/cut\":null}}}");
+    assert_string_equal(
+        sent(&scene, "PATCH", NODE_PATH),
+        META "\"annotations\":{\"sliced.dev/cut-devices\":null,\"sliced.dev/cut\":null}}}");
     end(&scene);
 }
 

@@ -401,15 +401,17 @@ static void after_a_restart_the_node_says_what_is_under_way(void **state)
     assert_ends(&scene, SL_CUT_DONE);
 }
 
-/* The agent's report says what it made, and allocatable agrees: there is nothing to wait for. */
-static void after_a_restart_the_report_of_nos_agent_ends_a_cut_at_once(void **state)
+/* The agent repeats a plan's name when it has read it: what it makes of it is what counts. */
+static void after_a_restart_nos_agent_has_ended_when_it_reports_what_was_planned(void **state)
 {
     static const struct shown rows[] = {
-        {.resource = SMALL, .units = "7", .reports = "6"}, /* allocatable is behind */
-        {.resource = SMALL, .units = "7", .reports = "7"},
+        {.resource = SMALL, .units = "6", .reports = "6", .planned = 7}, /* as before */
+        {.resource = SMALL, .units = "7", .reports = "6", .planned = 7}, /* the report is behind */
+        {.resource = SMALL, .units = "6", .reports = "7", .planned = 7}, /* allocatable is */
+        {.resource = SMALL, .units = "7", .reports = "7", .planned = 7},
     };
     (void)state;
-    for (unsigned i = 0; i < 2; i++) {
+    for (unsigned i = 0; i < 4; i++) {
         struct scene scene = {.now_us = MINUTE};
         struct shown shown = rows[i];
         shown.cut = "sliced-1-1";
@@ -417,8 +419,9 @@ static void after_a_restart_the_report_of_nos_agent_ends_a_cut_at_once(void **st
         shown.status = "sliced-1-1";
         shown.actuator = SL_ACTUATOR_NOS_MIG;
         show(&scene, shown);
+        assert_int_equal(scene.node->partition.at_work, i < 3);
         assert_true(sl_cut_run_resume(&scene.run, scene.node, scene.now_us));
-        assert_int_equal(step(&scene), i == 0 ? SL_CUT_WAIT : SL_CUT_FINISH);
+        assert_int_equal(step(&scene), i < 3 ? SL_CUT_WAIT : SL_CUT_FINISH);
         sl_node_unref(scene.node);
     }
 }
@@ -607,7 +610,7 @@ int main(void)
         cmocka_unit_test(an_order_that_failed_is_written_again),
         cmocka_unit_test(the_mark_is_taken_off_however_often_that_fails),
         cmocka_unit_test(after_a_restart_the_node_says_what_is_under_way),
-        cmocka_unit_test(after_a_restart_the_report_of_nos_agent_ends_a_cut_at_once),
+        cmocka_unit_test(after_a_restart_nos_agent_has_ended_when_it_reports_what_was_planned),
         cmocka_unit_test(after_a_restart_the_plan_that_the_node_keeps_ends_a_cut_at_once),
         cmocka_unit_test(a_node_is_left_when_nos_agent_has_answered),
         cmocka_unit_test(a_mark_that_was_written_is_taken_off_though_nobody_saw_it),
