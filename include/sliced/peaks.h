@@ -24,6 +24,9 @@ void sl_peaks_free(struct sl_peaks *peaks); /* NULL is allowed */
 void sl_peaks_learn(struct sl_peaks *peaks, uint32_t workload, int32_t low_permille,
                     int32_t high_permille);
 
+/* Forgets the workload: what was learned of it holds no longer. */
+void sl_peaks_forget(struct sl_peaks *peaks, uint32_t workload);
+
 struct sl_peak_expected {
     int32_t permille; /* of its ask, that a pod uses at most; 1000: not known, or all of it */
     unsigned lives;   /* that show it, up to SL_PEAKS_LIVES */

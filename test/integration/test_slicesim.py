@@ -343,13 +343,14 @@ def sharing_data(folder, lives=3, peak=8000.0):
     return folder
 
 
+def sharing_rows(*arguments):
+    rows = json.loads(run("reproduce", "sharing", "-o", "json", *arguments).stdout)["rows"]
+    return {(row["load"], row["sharing"]): row for row in rows}
+
+
 def test_sharing_by_peaks_pushes_no_pod_out_and_gains_time(tmp_path):
-    data = sharing_data(tmp_path, lives=9)
-    answers = [run("reproduce", "sharing", "--data", data, "--seeds", "1", "--threads", n, "-o", "json").stdout
-               for n in (1, 3)]
-    assert answers[0] == answers[1]
-    rows = {(r["load"], r["sharing"]): r for r in json.loads(answers[0])["rows"]}
-    assert len(rows) == 25
+    rows = sharing_rows("--data", sharing_data(tmp_path, lives=9), "--seeds", "1")
+    assert len(rows) == 30
     for load in ("published-1x", "published-2x", "published-3x", "generated", "repeated"):
         asks, peaks, oracle = (rows[load, name] for name in ("asks", "peaks", "oracle"))
         assert asks["pushed"] == peaks["pushed"] == oracle["pushed"] == 0
@@ -358,6 +359,19 @@ def test_sharing_by_peaks_pushes_no_pod_out_and_gains_time(tmp_path):
     assert rows["published-3x", "peaks"]["pending"] < 0.7 * rows["published-3x", "asks"]["pending"]
     assert rows["repeated", "peaks"]["pending"] < 0.9 * rows["repeated", "asks"]["pending"]
     assert rows["generated", "cbp"]["pushed"] > 0
+
+
+@pytest.mark.skipif("SLICED_DATA" not in os.environ, reason="SLICED_DATA: no published traces here")
+def test_sharing_comes_out_alike_and_near_what_was_published():
+    rows = sharing_rows("--seeds", "2", "--seed", "30", "--threads", "1")
+    assert rows == sharing_rows("--seeds", "2", "--seed", "30", "--threads", "3")
+    assert not [load for (load, name), row in rows.items()
+                if name == "peaks" and load != "changing" and row["pushedMost"] > 0]
+    for load, asks, cbp_pp in (("published-2x", 735, 66), ("published-3x", 1891, 73)):
+        assert rows[load, "asks"]["pending"] == pytest.approx(asks, rel=0.3)
+        assert rows[load, "cbp-pp"]["pending"] == pytest.approx(cbp_pp, rel=1)
+        assert rows[load, "peaks"]["pending"] < 0.6 * rows[load, "asks"]["pending"]
+        assert rows[load, "peaks"]["memory"] > 1.3 * rows[load, "asks"]["memory"]
 
 
 @pytest.mark.parametrize("file,text,message", [

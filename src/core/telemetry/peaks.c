@@ -37,6 +37,11 @@ void sl_peaks_free(struct sl_peaks *peaks)
     sl_past_free(past_of(peaks));
 }
 
+void sl_peaks_forget(struct sl_peaks *peaks, uint32_t workload)
+{
+    sl_past_forget(past_of(peaks), workload);
+}
+
 static int32_t clamp_permille(int32_t permille)
 {
     return permille < 0 ? 0 : permille > 1000 ? 1000 : permille;

@@ -279,6 +279,26 @@ static void judge_load(const struct sl_series *series, const struct sl_usage_rul
     }
 }
 
+/* Pods that use more than is expected of all of them show that what was learned holds no longer, of
+ * one of them or of more: another GPU is not to find that out anew. */
+static bool doubt(const struct sl_view *view, unsigned device, const struct sl_series *series,
+                  const struct crowd *crowd, int64_t since_us, struct sl_peaks *peaks)
+{
+    struct sl_extent last = sl_series_extent(series, since_us, SL_USAGE_OVER_SAMPLES);
+    if (crowd->undeclared || last.n < SL_USAGE_OVER_SAMPLES ||
+        last.lowest_mib <= crowd->expected_mib + SL_USAGE_STEP_MIB) {
+        return false;
+    }
+    for (unsigned i = 0; i < view->n_residents; i++) {
+        bool there = false;
+        (void)ask_on(view, &view->resident[i], device, &there);
+        if (there) {
+            sl_peaks_forget(peaks, workload_of(view->resident[i].pod));
+        }
+    }
+    return true;
+}
+
 void sl_usage_judge(const struct sl_view *view, unsigned device, const struct sl_series *series,
                     const struct sl_usage_rule *rule, struct sl_usage_unit *unit,
                     struct sl_peaks *peaks, int32_t *used, struct sl_measured *out)
@@ -312,6 +332,9 @@ void sl_usage_judge(const struct sl_view *view, unsigned device, const struct sl
     judge_load(series, rule, &crowd, unit->changed_us, used, out);
     watch(series, unit, rule->now_us, out->used_mib, peaks);
     out->over_mib = over_of(series, &crowd, unit->since_us);
+    if (doubt(view, device, series, &crowd, unit->since_us, peaks)) {
+        crowd = crowd_of(view, device, peaks, rule->margin_permille);
+    }
     if (out->by_use) {
         give_room(view, device, series, rule, unit, &crowd, used, out);
     }

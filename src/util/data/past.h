@@ -17,6 +17,9 @@ void sl_past_free(struct sl_past *past); /* NULL is allowed */
 
 void sl_past_add(struct sl_past *past, uint64_t key, int32_t value);
 
+/* Forgets all values of the key. */
+void sl_past_forget(struct sl_past *past, uint64_t key);
+
 /* The key's values in no certain order, *n of them; borrowed until the next addition. *n is 0 for a
  * key without any, and for a past that is NULL. */
 const int32_t *sl_past_values(const struct sl_past *past, uint64_t key, unsigned *n);

@@ -93,10 +93,10 @@ static double use_at(enum shape shape, const struct pod *pod, double second, dou
     }
 }
 
-static int job_draw(struct sl_rng *rng, const struct workload *w, struct sl_sharing_load *load,
-                    struct sl_sharing_job *job, struct sl_error *err)
+static int job_draw(struct sl_rng *rng, const struct workload *w, double part,
+                    struct sl_sharing_load *load, struct sl_sharing_job *job, struct sl_error *err)
 {
-    struct pod pod = {.peak_mib = w->peak_mib * draw_even(rng, w->least, 1),
+    struct pod pod = {.peak_mib = w->peak_mib * part * draw_even(rng, w->least, 1),
                       .turn = draw_even(rng, 0.6, 0.9),
                       .period = draw_even(rng, 60, 300)};
     pod.phase = sl_rng_unit(rng) * pod.period;
@@ -115,7 +115,7 @@ static int job_draw(struct sl_rng *rng, const struct workload *w, struct sl_shar
     return sl_sharing_life_add(load, job, life, err);
 }
 
-int sl_sharing_generate(uint64_t seed, double repeated, struct sl_sharing_load *out,
+int sl_sharing_generate(uint64_t seed, struct sl_sharing_mix mix, struct sl_sharing_load *out,
                         struct sl_error *err)
 {
     struct workload workload[WORKLOADS];
@@ -131,12 +131,13 @@ int sl_sharing_generate(uint64_t seed, double repeated, struct sl_sharing_load *
         workload[i] = draw_workload(&rng, i);
     }
     for (uint32_t i = 0; i < JOBS; i++) {
-        bool again = sl_rng_unit(&rng) < repeated;
+        bool again = sl_rng_unit(&rng) < mix.repeated;
         struct workload once = draw_workload(&rng, WORKLOADS + i);
         const struct workload *w = again ? &workload[sl_rng_below(&rng, WORKLOADS)] : &once;
         out->job[i].submit_s = (int64_t)at;
         at += GAP_S * sl_rng_exponential(&rng);
-        if (job_draw(&rng, w, out, &out->job[i], err) < 0) {
+        double part = i < JOBS / 2 ? mix.at_first : 1;
+        if (job_draw(&rng, w, part, out, &out->job[i], err) < 0) {
             return -1;
         }
         out->n++;

@@ -39,9 +39,13 @@ struct sl_sharing_load {
 
 void sl_sharing_load_free(struct sl_sharing_load *load);
 
-/* The generator of docs/simulator.md. repeated: the part of the jobs that are of workloads which
- * come again; each of the others is one of its own. */
-int sl_sharing_generate(uint64_t seed, double repeated, struct sl_sharing_load *out,
+/* What generated jobs are like, in parts of 1. */
+struct sl_sharing_mix {
+    double repeated; /* of the jobs: of workloads that come again; each other is one of its own */
+    double at_first; /* of what it would use: what a job of the first half does */
+};
+/* The generator of docs/simulator.md. */
+int sl_sharing_generate(uint64_t seed, struct sl_sharing_mix mix, struct sl_sharing_load *out,
                         struct sl_error *err);
 
 /* What the published runs tell of a job and of the runs' schedulers. */

@@ -7,19 +7,21 @@
 #include "sim/output/report.h"
 #include "sim/play/crew.h"
 
-enum { GENERATED = SL_SHARING_PUBLISHED, LOADS = GENERATED + 2 };
+enum { GENERATED = SL_SHARING_PUBLISHED, LOADS = GENERATED + 3 };
 
 static const struct {
-    const char *name;  /* in rows */
-    const char *title; /* of the table */
-    double repeated;   /* of a generated load */
+    const char *name;          /* in rows */
+    const char *title;         /* of the table */
+    struct sl_sharing_mix mix; /* of a generated load */
 } loads[LOADS] = {
     {"published-1x",
-     "Ferikoglou et al.: 30 jobs on a V100, which use 6994 MiB each and ask for as much", 0},
-    {"published-2x", "The same, asks of twice that", 0},
-    {"published-3x", "The same, asks of three times that", 0},
-    {"generated", "Generated: 500 jobs on eight T4, 70 % of them of ten workloads", 0.7},
-    {"repeated", "Generated: 500 jobs on eight T4, all of them of ten workloads", 1},
+     "Ferikoglou et al.: 30 jobs on a V100, which use 6994 MiB each and ask for as much",
+     {0, 1}},
+    {"published-2x", "The same, asks of twice that", {0, 1}},
+    {"published-3x", "The same, asks of three times that", {0, 1}},
+    {"generated", "Generated: 500 jobs on eight T4, 70 % of them of ten workloads", {0.7, 1}},
+    {"repeated", "Generated: 500 jobs on eight T4, all of them of ten workloads", {1, 1}},
+    {"changing", "The same, but the first half of the jobs uses three tenths of that", {1, 0.3}},
 };
 
 static const char *const schemes[SL_SCHEMES] = {"asks", "cbp", "cbp-pp", "peaks", "oracle"};
@@ -47,7 +49,7 @@ static int study_play(void *context, size_t index, struct sl_error *err)
         return 0;
     }
     int rc = which >= GENERATED
-                 ? sl_sharing_generate(seed, loads[which].repeated, &load, err)
+                 ? sl_sharing_generate(seed, loads[which].mix, &load, err)
                  : sl_sharing_published_load(study->published, (unsigned)which, seed, &load, err);
     if (rc == 0) {
         rc = sl_sharing_play(&load, (enum sl_sharing_scheme)(index / study->seeds % SL_SCHEMES),

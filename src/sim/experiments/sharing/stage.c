@@ -64,6 +64,7 @@ struct stage {
     uint32_t first;       /* those before it have ended */
     uint32_t come;        /* those before it have been submitted */
     uint32_t left;        /* not ended */
+    bool ended;           /* some job has, since the view was made; true at first */
     struct run *held;     /* has a GPU held for it; NULL: none */
     int held_gpu;
     int32_t refused_mib; /* the least for which the view has no room, as tried so far */
@@ -233,6 +234,7 @@ static void run_end(struct stage *stage, struct run *run)
     run_take(stage, run, 0);
     run->end_s = stage->now_s;
     stage->left--;
+    stage->ended = true;
 }
 
 /* The memory that the job wants at this second; -1: it has ended. */
@@ -332,9 +334,10 @@ static int second_judge(struct stage *stage, struct sl_error *err)
 {
     struct sl_usage_rule rule = rule_of(stage);
     int32_t used[WINDOW];
-    if (view_renew(stage, -1, err) < 0) {
+    if (stage->ended && view_renew(stage, -1, err) < 0) {
         return -1;
     }
+    stage->ended = false;
     for (unsigned g = 0; g < stage->load->gpus; g++) {
         struct gpu *gpu = &stage->gpu[g];
         if (stage->scheme == SL_SCHEME_ORACLE) {
@@ -344,7 +347,7 @@ static int second_judge(struct stage *stage, struct sl_error *err)
                            &stage->measured[g]);
         }
     }
-    return view_renew(stage, -1, err);
+    return 0;
 }
 
 /* Gives the job a GPU of the view, if one has room. */
@@ -401,11 +404,27 @@ static int second_submit(struct stage *stage, struct sl_error *err)
     return 0;
 }
 
+static bool stage_has_waiting(const struct stage *stage)
+{
+    for (uint32_t i = stage->first; i < stage->come; i++) {
+        if (stage->run[i].gpu < 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Jobs go in the order of submission. The first one that fits nowhere has a GPU held for it, so
  * that it does not wait for ever; the others may go where there is room now. */
 static int second_place(struct stage *stage, struct sl_error *err)
 {
     struct run *held = stage->held;
+    if (!stage_has_waiting(stage)) {
+        return 0;
+    }
+    if (view_renew(stage, -1, err) < 0) {
+        return -1;
+    }
     if (held != NULL && run_place(stage, held, -1, err) < 0) {
         return -1;
     }
@@ -467,6 +486,7 @@ static int stage_figures(const struct stage *stage, struct sl_sharing_outcome *o
 static int stage_run(struct stage *stage, struct sl_error *err)
 {
     stage->left = stage->load->n;
+    stage->ended = true;
     while (stage->left > 0) {
         if (stage->now_s == LAST_S) {
             return sl_error_set(err, SL_ERR_LIMIT, "some job never ends");

@@ -145,22 +145,6 @@ static void mean_load_is_told_with_the_last_memory(void **state)
 
 /* ---- what is expected ---- */
 
-static void growth_goes_on_until_the_horizon(void **state)
-{
-    struct scene *scene = *state;
-    learn(scene, SAME, 100);
-    runs(scene, 8000, SAME);
-    uses(scene, 19, 2000);
-    uses(scene, 1, 2001);
-    /* 1 MiB in 19 s: 3 MiB in a minute, rounded down */
-    assert_int_equal(judged(scene).room_mib, TOTAL - 2001 - 3);
-    uses(scene, 1, 1999); /* no growth */
-    assert_int_equal(judged(scene).room_mib, TOTAL - 2001);
-    scene->rule.horizon_us = 0;
-    uses(scene, 1, 3000);
-    assert_int_equal(judged(scene).room_mib, TOTAL - 3000);
-}
-
 static void room_is_never_below_nothing(void **state)
 {
     struct scene *scene = *state;
@@ -199,7 +183,6 @@ int main(void)
         USAGE_TEST(a_window_of_peaks_begins_when_the_last_pod_started),
         USAGE_TEST(a_published_window_looks_back_beyond_a_start),
         USAGE_TEST(mean_load_is_told_with_the_last_memory),
-        USAGE_TEST(growth_goes_on_until_the_horizon),
         USAGE_TEST(room_is_never_below_nothing),
         USAGE_TEST(the_largest_of_what_pods_could_use_beyond_is_kept_back),
     };

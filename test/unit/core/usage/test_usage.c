@@ -135,19 +135,19 @@ static void memory_that_grows_as_expected_is_counted_once(void **state)
 static void what_pods_that_have_gone_used_does_not_count(void **state)
 {
     struct scene *scene = *state;
-    learn(scene, SAME, 100);
+    learn(scene, SAME, 400);
     runs(scene, 8000, SAME);
     runs(scene, 8000, SAME);
     (void)judged(scene);
     uses(scene, 30, 6000);
-    assert_int_equal(judged(scene).room_mib, TOTAL - 6000);
+    assert_int_equal(judged(scene).room_mib, TOTAL - 2 * 3272);
     scene->rig->n_pods = 1;
     scene->now++;
     (void)judged(scene);
     uses(scene, 2, 500);
     assert_int_equal(judged(scene).room_mib, TOTAL - 6000); /* two samples say little */
     uses(scene, 1, 500);
-    assert_int_equal(judged(scene).room_mib, TOTAL - 824);
+    assert_int_equal(judged(scene).room_mib, TOTAL - 3272);
 }
 
 static void what_was_measured_is_said_in_words(void **state)
@@ -281,6 +281,27 @@ static void go(struct scene *scene, unsigned n, int64_t mib)
         rig->pods[i].pod.phase = i < n ? SL_POD_SUCCEEDED : rig->pods[i].pod.phase;
     }
     lives(scene, 2, mib);
+}
+
+static void use_beyond_what_is_expected_is_unlearned(void **state)
+{
+    struct scene *scene = *state;
+    learn(scene, SAME, 100);
+    learn(scene, OTHER, 100);
+    learn(scene, OTHER + 1, 100);
+    runs(scene, 8000, SAME);
+    runs(scene, 4000, OTHER);
+    (void)judged(scene);
+    uses(scene, 30, 1200); /* expected: 824 and 412 */
+    assert_int_equal(judged(scene).room_mib, TOTAL - 1236);
+    uses(scene, 2, 3000);
+    (void)judged(scene);
+    assert_true(sl_peaks_expected(scene->peaks, SAME, 0).permille < 1000); /* it may pass */
+    uses(scene, 1, 3000);
+    assert_int_equal(judged(scene).room_mib, TOTAL - 12000); /* the asks */
+    assert_int_equal(sl_peaks_expected(scene->peaks, SAME, 0).permille, 1000);
+    assert_int_equal(sl_peaks_expected(scene->peaks, OTHER, 0).permille, 1000);
+    assert_true(sl_peaks_expected(scene->peaks, OTHER + 1, 0).permille < 1000); /* is not there */
 }
 
 static void lives_that_ended_teach_their_peak(void **state)
@@ -517,6 +538,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_used_beyond_all_asks_is_taken, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_share_of_memory_of_gpushare_counts_what_is_used_too,
                                         set_up, tear_down),
+        cmocka_unit_test_setup_teardown(use_beyond_what_is_expected_is_unlearned, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(lives_that_ended_teach_their_peak, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_peak_between_two_judgements_is_learned, set_up,
                                         tear_down),

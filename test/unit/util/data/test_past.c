@@ -32,6 +32,9 @@ static void the_last_values_of_a_key_are_kept(void **state)
     }
     assert_int_equal(sum_of(past, 7, &n), last);
     assert_int_equal(n, SL_PAST_VALUES);
+    sl_past_forget(past, 9);
+    sl_past_forget(past, 7);
+    assert_null(sl_past_values(past, 7, &n));
     sl_past_add(past, 8, -5);
     assert_int_equal(sum_of(past, 8, &n), -5);
     assert_int_equal(n, 1);
