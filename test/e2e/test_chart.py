@@ -278,7 +278,7 @@ def test_every_value_of_the_configuration_may_be_set(helm, tmp_path):
     said = subprocess.run([daemons.BIN, "--print-config"], check=True, capture_output=True, text=True).stdout
     config = yaml.safe_load(said)
     for key in ("listen", "webhookListen", "probeListen", "metricsListen", "metricsTls", "metricsTokenFile",
-                "tls"):
+                "visibilityListen", "tls"):
         del config["server"][key]
     for key in ("enabled", "gate", "schedulerName", "daemonSets", "daemonSetUser"):
         del config["queue"][key]
@@ -325,8 +325,8 @@ def test_options_reach_the_pods(helm):
 def test_two_installations_share_no_name(helm):
     """Whatever is named by the chart is named by its own name, and who is meant by it is the same one."""
     mine, theirs = ({(each["kind"], each["metadata"].get("namespace"), each["metadata"]["name"])
-                     for each in helm.objects({**OTHER_NAMES, "nameOverride": name})}
-                    for name in ("one", "two"))
+                     for each in helm.objects({**OTHER_NAMES, "nameOverride": name, "visibility": {"enabled": seen}})}
+                    for name, seen in (("one", True), ("two", False)))  # a cluster has one group of a name
     shared = {name for _, _, name in mine & theirs}
     assert shared == {"slicer"}, shared
     objects = helm.objects(OTHER_NAMES)
@@ -357,7 +357,7 @@ def test_what_is_rendered_again_is_the_same_but_for_certificates_of_the_chart(he
     for minor in chart.RELEASES:
         first, again = helm.objects(VALUES[name], minor), helm.objects(VALUES[name], minor, again=True)
         changed = {a["kind"] for a, b in zip(first, again, strict=True) if a != b}
-        assert changed <= {"Secret", "MutatingWebhookConfiguration"} and ("Secret" in changed) == own
+        assert changed <= {"Secret", "MutatingWebhookConfiguration", "APIService"} and ("Secret" in changed) == own
 
 
 def test_cert_manager_makes_what_is_mounted(helm):
