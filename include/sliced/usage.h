@@ -39,10 +39,10 @@ struct sl_usage_life {
     uint32_t workload;
     int32_t ask_mib;    /* of the pod on the GPU; 0: it does not say */
     int64_t started_us; /* 0: not started */
-    int64_t top_mib;    /* the unit's level was so high at most */
+    int32_t back_mib;   /* given back since the most was used, by any pod */
     int32_t surely_mib; /* used while it was alone, at most */
     int32_t most_mib;   /* used by all, at most */
-    uint32_t windows;   /* judgements in which that was measured */
+    uint8_t windows;    /* judgements in which that was measured, SL_USAGE_LIFE_WINDOWS at most */
     bool gone;
 };
 
@@ -52,8 +52,6 @@ struct sl_usage_unit {
     int64_t since_us;    /* when these pods were first seen together */
     int64_t changed_us;  /* just after that; 0 when nobody has seen others there before */
     int64_t measured_us; /* when lives were last measured; 0: never */
-    int64_t level_mib;   /* sum of what came and went while no pod did: pods gave back what lacks of
-                            its highest */
     int32_t used_mib;    /* last time */
     struct sl_usage_life life[SL_USAGE_LIVES_MAX];
     uint8_t n;

@@ -10,6 +10,11 @@ static int64_t higher(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+static int32_t clamp_mib(int64_t mib)
+{
+    return mib < 0 ? 0 : mib < INT32_MAX ? (int32_t)mib : INT32_MAX;
+}
+
 static bool is_among(const struct sl_lives_pod *pods, unsigned n, uint64_t pod)
 {
     for (unsigned i = 0; i < n; i++) {
@@ -31,10 +36,8 @@ static struct sl_usage_life *life_of(struct sl_usage_unit *unit, const struct sl
         unit->crowded = true;
         return NULL;
     }
-    unit->life[unit->n] = (struct sl_usage_life){.pod = pod->pod,
-                                                 .workload = pod->workload,
-                                                 .ask_mib = (int32_t)higher(pod->ask_mib, 0),
-                                                 .top_mib = unit->level_mib};
+    unit->life[unit->n] = (struct sl_usage_life){
+        .pod = pod->pod, .workload = pod->workload, .ask_mib = clamp_mib(pod->ask_mib)};
     return &unit->life[unit->n++];
 }
 
@@ -85,12 +88,11 @@ struct fall {
     bool alone; /* no other went with it */
 };
 
-static void life_teach(const struct sl_usage_unit *unit, const struct sl_usage_life *life,
-                       const struct fall *fall, struct sl_peaks *peaks)
+static void life_teach(const struct sl_usage_life *life, const struct fall *fall,
+                       struct sl_peaks *peaks)
 {
-    int64_t back_mib = life->top_mib - unit->level_mib;
     int64_t low = higher(life->surely_mib, fall->alone ? fall->least_mib : 0);
-    int64_t high = fall->most_mib + back_mib;
+    int64_t high = fall->most_mib + life->back_mib;
     high = high < life->most_mib ? high : life->most_mib;
     if (life->windows >= SL_USAGE_LIFE_WINDOWS && life->workload != 0 && life->ask_mib > 0) {
         sl_peaks_learn(peaks, life->workload, permille_of(low, life->ask_mib),
@@ -105,20 +107,22 @@ static void lives_bury(struct sl_usage_unit *unit, const struct fall *fall, stru
             i++;
             continue;
         }
-        life_teach(unit, &unit->life[i], fall, peaks);
+        life_teach(&unit->life[i], fall, peaks);
         unit->life[i] = unit->life[--unit->n];
     }
 }
 
-/* The sum changes while no pod goes. What grows while some pod is young is its own. */
-static void level_move(struct sl_usage_unit *unit, int64_t now_us, int32_t used_mib)
+/* The sum changes while no pod goes. What grows while some pod is young is new; else it may be what
+ * was given back before. */
+static void sum_move(struct sl_usage_unit *unit, int64_t now_us, int32_t used_mib)
 {
     int64_t grown = (int64_t)used_mib - unit->used_mib;
     if (grown > -SL_USAGE_STEP_MIB && grown < SL_USAGE_STEP_MIB) {
         return;
     }
-    if (grown < 0 || !lives_any_young(unit, now_us)) {
-        unit->level_mib += grown;
+    bool again = grown < 0 || !lives_any_young(unit, now_us);
+    for (unsigned i = 0; i < unit->n && again; i++) {
+        unit->life[i].back_mib = clamp_mib(unit->life[i].back_mib - grown);
     }
     unit->used_mib = used_mib;
 }
@@ -128,7 +132,6 @@ static void lives_note(struct sl_usage_unit *unit, int32_t used_mib)
     bool alone = unit->n == 1 && !unit->crowded;
     for (unsigned i = 0; i < unit->n; i++) {
         struct sl_usage_life *life = &unit->life[i];
-        life->top_mib = higher(life->top_mib, unit->level_mib);
         life->most_mib = (int32_t)higher(life->most_mib, used_mib);
         life->surely_mib = (int32_t)higher(life->surely_mib, alone ? used_mib : 0);
     }
@@ -147,12 +150,13 @@ void sl_lives_measure(struct sl_usage_unit *unit, int64_t now_us, const struct s
     if (gone > 0 || unit->measured_us == 0) {
         unit->used_mib = last_mib;
     }
-    level_move(unit, now_us, since->highest_mib);
+    sum_move(unit, now_us, since->highest_mib);
     lives_note(unit, since->highest_mib);
-    level_move(unit, now_us, last_mib);
+    sum_move(unit, now_us, last_mib);
     lives_note(unit, last_mib);
     unit->measured_us = now_us;
     for (unsigned i = 0; i < unit->n; i++) {
-        unit->life[i].windows++;
+        uint8_t *windows = &unit->life[i].windows;
+        *windows = (uint8_t)(*windows < SL_USAGE_LIFE_WINDOWS ? *windows + 1 : *windows);
     }
 }
