@@ -404,7 +404,7 @@ const struct sl_key sl_keys[SL_KEYS] = {
      .help = "Labels that may name the node, at most four, joined by commas; the first one that "
              "names a known node counts."},
     {"telemetry.interval", SL_KEY_DURATION, .restart = true, AT(telemetry.interval_us),
-     .min = SL_SECOND_US, .max = SL_HOUR_US, .number = 10 * SL_SECOND_US,
+     .min = SL_SECOND_US / 10, .max = SL_HOUR_US, .number = 10 * SL_SECOND_US,
      .help = "How often it is asked for the samples that have come."},
     {"telemetry.timeout", SL_KEY_DURATION, .restart = true, AT(telemetry.timeout_us),
      .min = SL_SECOND_US, .max = SL_HOUR_US, .number = 10 * SL_SECOND_US,
@@ -482,7 +482,7 @@ const struct sl_key sl_keys[SL_KEYS] = {
      .help = "Least important lines that are written."},
     {"log.format", SL_KEY_ENUM, AT(log.json), .words = FORMATS, .number = 0,
      .help = "Lines as text or as JSON objects."},
-    {"log.pod", SL_KEY_WORD, .text = true, AT(log.pod),
+    {"log.pod", SL_KEY_WORD, .text = true, AT(log.pod), .string = "",
      .help = "A pod as `namespace/name`: all lines about it are written, whatever their level."},
 };
 

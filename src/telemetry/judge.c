@@ -109,6 +109,7 @@ static void judge_node(struct sl_telemetry *telemetry, const struct sl_view *vie
     if (home == NULL) {
         return;
     }
+    home->round = telemetry->units.round;
     bool shared = home->first != NULL && shares(view->node);
     size_t n = shared ? view->node->n_devices : 0;
     struct sl_measured *out = &telemetry->measured[telemetry->n_measured];
@@ -164,6 +165,7 @@ void sl_telemetry_judge(struct sl_telemetry *telemetry)
     telemetry->stats.idle_pods = 0;
     telemetry->stats.idle_gpus = 0;
     telemetry->stats.over_pods = 0;
+    telemetry->units.round++;
     for (size_t i = 0; i < snapshot->n_nodes; i++) {
         judge_node(telemetry, snapshot->view[i], &rule);
     }

@@ -102,8 +102,10 @@ static bool take_labels(struct sl_scrape *scrape, struct sl_str *rest)
 {
     while (!skip_char(rest, '}')) {
         struct sl_str name = take_name(rest);
+        char *out = sl_answer_label(&scrape->options, &scrape->metric, name);
+        bool again = out != NULL && out[0] != '\0'; /* the exporter's own come first */
         if (name.len == 0 || !skip_char(rest, '=') || !skip_char(rest, '"') ||
-            !take_value(rest, sl_answer_label(&scrape->options, &scrape->metric, name))) {
+            !take_value(rest, again ? NULL : out)) {
             return false;
         }
         if (!skip_char(rest, ',')) {
@@ -167,16 +169,25 @@ static int line_refuse(const struct sl_scrape *scrape, struct sl_error *err)
                         scrape->lines);
 }
 
-/* Keeps a part of a line until the rest comes; of a comment, that it is one. */
+static bool begins_name(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == ':';
+}
+
+/* Keeps a part of a line until the rest comes; of a comment, that it is one. A sample that is too
+ * long counts as a comment: an exporter may repeat a pod's labels there, and a pod may have as many
+ * as it likes, but not blind others on the node. */
 static bool line_hold(struct sl_scrape *scrape, const char *data, size_t len)
 {
-    bool comment = scrape->held > 0 ? scrape->line[0] == '#' : len > 0 && data[0] == '#';
-    if (comment) {
+    const char *first = scrape->held > 0 ? scrape->line : data;
+    bool comment = (scrape->held > 0 || len > 0) && first[0] == '#';
+    bool too_long = len > sizeof(scrape->line) - scrape->held;
+    if (comment || (too_long && begins_name(first[0]))) {
         scrape->line[0] = '#';
         scrape->held = 1;
         return true;
     }
-    if (len > sizeof(scrape->line) - scrape->held) {
+    if (too_long) {
         return false;
     }
     if (len > 0) {

@@ -5,7 +5,7 @@
 #include "telemetry/answer.h"
 
 enum {
-    SL_SCRAPE_LINE_MAX = 4096, /* of a sample; comments have any length */
+    SL_SCRAPE_LINE_MAX = 64 << 10, /* of a sample; what is longer is passed over */
     SL_SCRAPE_BYTES_MAX = 16 << 20,
 };
 

@@ -147,7 +147,8 @@ void sl_units_forget(struct sl_units *units, int64_t before_us)
                 link = &unit->next;
             }
         }
-        if (node->first == NULL && !node->given) {
+        bool gone = node->round != units->round;
+        if (node->first == NULL && (gone || !node->given)) {
             (void)sl_map_remove(&units->nodes, node->name, strlen(node->name));
             free(node);
         }

@@ -31,13 +31,15 @@ struct sl_unit {
 
 struct sl_unit_node {
     struct sl_unit *first;
-    bool given; /* the store shows what was measured of it */
+    bool given;     /* the store shows what was measured of it */
+    uint32_t round; /* in which the cluster had it last */
     char name[];
 };
 
 struct sl_units {
     struct sl_map nodes; /* struct sl_unit_node by name */
     size_t n;            /* units */
+    uint32_t round;      /* of judgements */
     size_t max;
     uint16_t window; /* samples of each */
     uint64_t over;   /* how often a unit was refused because there are too many */

@@ -74,8 +74,9 @@ static int check_peer(struct sl_connection *connection)
     struct sl_request *request = &connection->request;
     const struct sl_listener *listener = connection->listener;
     const struct sl_config *config = &request->live->config;
-    const struct sl_tls_names names = {config->server.client, config->server.n_clients,
-                                       request->live->serial, false};
+    const struct sl_tls_names names = {.client = config->server.client,
+                                       .n = config->server.n_clients,
+                                       .serial = request->live->serial};
     char why[PEER_WHY_MAX] = "no TLS session";
     if (listener->tls == NULL || (listener->audiences & SL_FOR_SCHEDULER) == 0 ||
         is_public(request->class)) {
@@ -185,9 +186,11 @@ static int check_page(struct sl_request *request)
 {
     const char *origin = get_header(request, MHD_HTTP_HEADER_ORIGIN);
     const char *host = get_header(request, MHD_HTTP_HEADER_HOST);
-    bool forwarded = request->audiences == SL_FOR_FORWARDED; /* by the API server, for its users */
-    bool tells = request->route != NULL && !forwarded &&
+    bool tells = request->route != NULL &&
                  (request->route->audience & (SL_FOR_OPERATOR | SL_FOR_FORWARDED)) != 0;
+    if (request->audiences == SL_FOR_FORWARDED) { /* the API server has judged its user */
+        return 0;
+    }
     if (origin == NULL ? !tells || host == NULL || is_literal(host) : is_own_page(origin, host)) {
         return 0;
     }

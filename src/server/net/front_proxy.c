@@ -59,7 +59,7 @@ bool sl_front_proxy_ok(struct sl_front_proxy *proxy, gnutls_session_t session,
                        struct sl_tls_peer *peer, bool *known, char *why, size_t size)
 {
     (void)pthread_mutex_lock(&proxy->lock);
-    const struct sl_tls_names names = {proxy->name, proxy->n, proxy->serial, proxy->n == 0};
+    const struct sl_tls_names names = {proxy->name, proxy->n, proxy->serial, proxy->n == 0, true};
     *known = proxy->serial > 0;
     bool ok = *known && sl_trust_peer_ok(&proxy->trust, session, &names, peer, why, size);
     (void)pthread_mutex_unlock(&proxy->lock);

@@ -133,7 +133,7 @@ static bool has_name(gnutls_x509_crt_t cert, const struct sl_tls_names *names)
         is_allowed(names, name, len)) {
         return true;
     }
-    for (unsigned i = 0;; i++) {
+    for (unsigned i = 0; !names->common_only; i++) {
         len = sizeof(name);
         int type = gnutls_x509_crt_get_subject_alt_name(cert, i, name, &len, NULL);
         if (type == GNUTLS_E_REQUESTED_DATA_NOT_AVAILABLE) {
@@ -147,6 +147,7 @@ static bool has_name(gnutls_x509_crt_t cert, const struct sl_tls_names *names)
             return true;
         }
     }
+    return false;
 }
 
 static bool check_name(gnutls_x509_crt_t cert, const struct sl_tls_names *names, char *why,

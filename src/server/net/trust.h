@@ -32,8 +32,9 @@ void sl_trust_put(struct sl_trust *trust, gnutls_x509_trust_list_t authorities);
 struct sl_tls_names {
     const struct sl_config_client *client;
     size_t n;
-    uint64_t serial; /* changes whenever the names may have changed; not 0 */
-    bool any;        /* whoever has a certificate of the authorities */
+    uint64_t serial;  /* changes whenever the names may have changed; not 0 */
+    bool any;         /* whoever has a certificate of the authorities */
+    bool common_only; /* alternative names do not count, as in Kubernetes' requestheader */
 };
 
 /* The check of a connection's peer; zeroed when the connection is new. */

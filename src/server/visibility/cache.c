@@ -169,7 +169,9 @@ static int look_anew(struct sl_vis_cache *cache, struct sl_error *err)
     if (cache->looked_ns == 0) {
         cache->floor = revision - 1;
     }
-    cache->revision = changed ? revision : cache->revision;
+    /* what is complete up to here is one more than what has just changed: a watch that ended in the
+     * middle of telling it, and goes on from there, is told the rest */
+    cache->revision = changed ? revision + 1 : cache->revision;
     sl_vis_look_free(&cache->look);
     cache->look = fresh;
     return 0;

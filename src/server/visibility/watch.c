@@ -9,9 +9,10 @@
 #include "util/time.h"
 
 enum {
-    PIECE_BYTES = 64 << 10,   /* events that go out together */
-    SECOND_BYTES = 1 << 20,   /* of one watch; the rest waits for the next tick */
-    WATCH_SECONDS = 30 * 60,  /* where the client says nothing */
+    PIECE_BYTES = 64 << 10,  /* events that go out together */
+    SECOND_BYTES = 1 << 20,  /* of one watch; the rest waits for the next tick */
+    WATCH_SECONDS = 30 * 60, /* where the client says nothing */
+    WATCH_SECONDS_MOST = 60 * 60,
     QUIET_SECONDS = 20,       /* then a bookmark, or a blank by which a dead peer is found */
     EVENT_BYTES_MAX = 2 << 20 /* what a piece may grow to */
 };
@@ -24,6 +25,7 @@ struct sl_vis_watch {
     int64_t ends_ns;
     int64_t spoke_ns;
     size_t budget; /* bytes until the next tick */
+    size_t next;   /* the row with which the next piece begins */
     bool suspended;
     bool headed;  /* the columns of the table are told */
     bool initial; /* the end of what was there at the beginning is still to be told */
@@ -113,7 +115,8 @@ static bool is_full(const struct sl_vis_watch *watch)
     return len >= PIECE_BYTES || len >= watch->budget;
 }
 
-/* Writes what is due, up to a piece. */
+/* Writes what is due, up to a piece. It goes on where the last piece ended: rows in front may
+ * change faster than they can be told. */
 static void follow_all(struct sl_vis_watch *watch)
 {
     struct sl_vis_cache *cache = watch->cache;
@@ -127,9 +130,13 @@ static void follow_all(struct sl_vis_watch *watch)
             tell_gone(watch, object);
         }
     }
-    for (size_t i = 0; i < cache->look.n && !is_full(watch); i++) {
+    size_t n = cache->look.n;
+    size_t from = n == 0 ? 0 : watch->next % n;
+    for (size_t k = 0; k < n && !is_full(watch); k++) {
+        size_t i = (from + k) % n;
         if ((cache->look.row[i].object->due & bit) != 0) {
             follow_row(watch, &cache->look.row[i]);
+            watch->next = i + 1;
         }
     }
 }
@@ -207,20 +214,38 @@ static void set_due(struct sl_vis_watch *watch)
         bool known = since > 0 && object->born <= since &&
                      sl_vis_query_matches(&watch->query, cache->kind, row);
         object->told = known ? object->told | bit : object->told & ~bit;
-        object->due = object->revision > since ? object->due | bit : object->due & ~bit;
+        object->due = object->revision >= since ? object->due | bit : object->due & ~bit;
     }
     for (size_t i = 0; i < cache->n_gone; i++) {
         struct sl_vis_object *object = cache->gone[i];
         const struct sl_str ns = {object->key, object->namespace_len};
         const struct sl_str name = {object->key + object->namespace_len + 1, object->name_len};
         const struct sl_vis_query *query = &watch->query;
-        bool known = since > 0 && object->born <= since && object->revision > since &&
+        bool known = since > 0 && object->born <= since && object->revision >= since &&
                      (query->namespace.len == 0 || sl_str_eq(query->namespace, ns)) &&
                      (query->name.len == 0 || sl_str_eq(query->name, name)) &&
                      query->labels.n_rules == 0 && query->n_fields == 0;
         object->told = known ? object->told | bit : object->told & ~bit;
         object->due = known ? object->due | bit : object->due & ~bit;
     }
+}
+
+enum { WATCHES_OF_ONE = 8, WATCHES_OF_ALL = 16 };
+
+/* Has the namespace its part of the watches? Its users may ask for any number, but not shut others
+ * out; some stay for watches of all namespaces. */
+static bool is_crowded(const struct sl_vis_cache *cache, struct sl_str namespace)
+{
+    unsigned same = 0;
+    unsigned bound = 0;
+    for (unsigned i = 0; i < SL_VIS_WATCHES_MAX; i++) {
+        const struct sl_vis_watch *watch = cache->watch[i];
+        bool one = watch != NULL && watch->query.namespace.len > 0;
+        bound += one;
+        same += one && sl_str_eq(watch->query.namespace, namespace);
+    }
+    return namespace.len > 0 &&
+           (same >= WATCHES_OF_ONE || bound >= SL_VIS_WATCHES_MAX - WATCHES_OF_ALL);
 }
 
 static unsigned free_slot(const struct sl_vis_cache *cache)
@@ -242,9 +267,9 @@ int sl_vis_watch_begin(struct sl_request *request, struct sl_vis_cache *cache,
                        const struct sl_vis_query *query)
 {
     unsigned slot = free_slot(cache);
-    if (slot == SL_VIS_WATCHES_MAX || cache->closed) {
+    if (slot == SL_VIS_WATCHES_MAX || cache->closed || is_crowded(cache, query->namespace)) {
         sl_metrics_limit(request->metrics, SL_LIMIT_CONNECTIONS);
-        (void)sl_error_set(&request->err, SL_ERR_LIMIT, "%d watch %s already", SL_VIS_WATCHES_MAX,
+        (void)sl_error_set(&request->err, SL_ERR_LIMIT, "as many as may watch %s already",
                            cache->kind->plural);
         return sl_request_fail(request, 429);
     }
@@ -258,6 +283,7 @@ int sl_vis_watch_begin(struct sl_request *request, struct sl_vis_cache *cache,
         return sl_request_fail_err(request);
     }
     int64_t seconds = query->timeout_s > 0 ? query->timeout_s : WATCH_SECONDS;
+    seconds = seconds < WATCH_SECONDS_MOST ? seconds : WATCH_SECONDS_MOST;
     *watch = (struct sl_vis_watch){.request = request,
                                    .cache = cache,
                                    .query = *query,

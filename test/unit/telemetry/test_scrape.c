@@ -128,7 +128,7 @@ static void a_label_that_is_too_long_is_as_none(void **state)
     says(text, "[used gpu  x i ]0=1");
 }
 
-static void comments_have_any_length_and_samples_have_not(void **state)
+static void comments_and_samples_of_any_length_are_passed_over(void **state)
 {
     enum { LONG = 2 * SL_SCRAPE_LINE_MAX };
     static char text[LONG + 16];
@@ -138,8 +138,18 @@ static void comments_have_any_length_and_samples_have_not(void **state)
     text[0] = '#';
     (void)snprintf(text + LONG, sizeof(text) - LONG, "\nused 1\n");
     says(text, "[used gpu   i ]0=1");
-    text[0] = 'x';
+    text[0] = 'x'; /* a pod with very many labels must not blind its neighbours */
+    says(text, "[used gpu   i ]0=1");
+    text[0] = '<';
     assert_non_null(strstr(read_in(&told, text, 100), "! this is no page of an exporter: line 1"));
+}
+
+/* Labels of pods stand behind the exporter's own. */
+static void of_labels_of_one_name_the_first_counts(void **state)
+{
+    (void)state;
+    says("used{gpu=\"0\",UUID=\"x\",gpu=\"3\",UUID=\"y\",__name__=\"busy\"} 1\n",
+         "[used gpu 0 x i ]0=1");
 }
 
 static void what_is_no_page_is_an_error(void **state)
@@ -214,7 +224,8 @@ int main(void)
         cmocka_unit_test(blanks_and_ends_of_lines_of_other_systems_do_not_matter),
         cmocka_unit_test(what_is_escaped_in_a_label_is_read),
         cmocka_unit_test(a_label_that_is_too_long_is_as_none),
-        cmocka_unit_test(comments_have_any_length_and_samples_have_not),
+        cmocka_unit_test(comments_and_samples_of_any_length_are_passed_over),
+        cmocka_unit_test(of_labels_of_one_name_the_first_counts),
         cmocka_unit_test(what_is_no_page_is_an_error),
         cmocka_unit_test(a_line_that_is_cut_does_not_count),
         cmocka_unit_test(a_page_of_something_else_is_said),

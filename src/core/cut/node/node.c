@@ -289,7 +289,9 @@ void sl_cut_node_sum(struct sl_cut_node *node)
             continue;
         }
         if (device->sizes != NULL) {
-            node->slices += sl_cut_slices_left(device);
+            int32_t left =
+                sl_cut_slices_left(device); /* below 0 where more is told than there is */
+            node->slices += left > 0 ? left : 0;
             continue;
         }
         node->slices += device->model->memory_slices - __builtin_popcount(device->layout.memory);

@@ -312,8 +312,8 @@ static void disconnect(struct link *link)
 
 static const struct sl_config_client clients[] = {{"good"},    {"client"},  {"sliced-scheduler"},
                                                   {"foreign"}, {"expired"}, {"other"}};
-static const struct sl_tls_names anybody = {clients, sizeof(clients) / sizeof(clients[0]), 1,
-                                            false};
+static const struct sl_tls_names anybody = {
+    .client = clients, .n = sizeof(clients) / sizeof(clients[0]), .serial = 1};
 
 static bool peer_ok(struct sl_tls *tls, struct pair *client, char *why, size_t size)
 {
@@ -431,7 +431,7 @@ static void a_certificate_calls_by_its_name_letter_by_letter(void **state)
     };
     static const struct sl_config_client allowed[] = {
         {"sliced-scheduler"}, {"spiffe://a/sliced"}, {""}};
-    const struct sl_tls_names names = {allowed, 3, 7, false};
+    const struct sl_tls_names names = {.client = allowed, .n = 3, .serial = 7};
     put_pair(folder, &server);
     put_cert(folder->clients, &ca);
     struct sl_tls *tls = open_tls(folder, true);
@@ -449,7 +449,7 @@ static void a_certificate_calls_by_its_name_letter_by_letter(void **state)
             fail_msg("row %zu: %s", i, why);
         }
         if (good) { /* and no more when the names are others */
-            const struct sl_tls_names others = {clients, 1, 8, false};
+            const struct sl_tls_names others = {.client = clients, .n = 1, .serial = 8};
             assert_false(sl_tls_peer_ok(tls, link.server, &others, &peer, why, sizeof(why)));
             assert_non_null(strstr(why, "may not call"));
         }
