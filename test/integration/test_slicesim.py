@@ -367,9 +367,9 @@ def test_sharing_comes_out_alike_and_near_what_was_published():
     assert rows == sharing_rows("--seeds", "2", "--seed", "30", "--threads", "3")
     assert not [load for (load, name), row in rows.items()
                 if name == "peaks" and load != "changing" and row["pushedMost"] > 0]
-    for load, asks, cbp_pp in (("published-2x", 735, 66), ("published-3x", 1891, 73)):
+    for load, asks in (("published-2x", 735), ("published-3x", 1891)):
         assert rows[load, "asks"]["pending"] == pytest.approx(asks, rel=0.3)
-        assert rows[load, "cbp-pp"]["pending"] == pytest.approx(cbp_pp, rel=1.5)
+        assert rows[load, "cbp-pp"]["pending"] < 0.25 * rows[load, "asks"]["pending"]
         assert rows[load, "peaks"]["pending"] < 0.6 * rows[load, "asks"]["pending"]
         assert rows[load, "peaks"]["memory"] > 1.3 * rows[load, "asks"]["memory"]
 

@@ -124,7 +124,7 @@ static void put_scheme(struct sl_columns *columns, const struct study *study, si
         double is = median_of(study, load, scheme, &figures[f], false, values);
         double most = most_of(study, load, scheme, &figures[f]);
         if (figures[f].at >= offsetof(struct sl_sharing_outcome, pushed)) {
-            sl_columns_put(columns, column++, "%.0f (%.0f)", is, most);
+            sl_columns_put(columns, column++, "%g (%g)", is, most);
         } else {
             sl_columns_put(columns, column++, "%.*f", figures[f].decimals, is);
         }
