@@ -261,6 +261,25 @@ def test_watches_are_bounded_and_ended_ones_make_room(daemon):
     eventually(lambda: Watch(daemon, short).response.status == 200, deadline_s=60)
 
 
+def test_a_namespace_takes_no_more_than_its_part_of_the_watches(daemon):
+    mine = [Watch(daemon, "/namespaces/mine/queuedpods?watch=true") for _ in range(9)]
+    assert [each.response.status for each in mine] == [200] * 8 + [429]
+    others = [Watch(daemon, f"/namespaces/n{i}/queuedpods?watch=true") for i in range(41)]
+    assert [each.response.status for each in others] == [200] * 40 + [429]
+    assert Watch(daemon, "/queuedpods?watch=true").response.status == 200  # of all namespaces
+
+
+def test_a_watch_that_broke_off_in_the_middle_is_told_the_rest(daemon):
+    """What changed at the revision that it saw last may have been more than it was told."""
+    for name in ("a", "b", "c"):
+        add(daemon, name)
+    eventually(lambda: len(names(daemon, "/queuedpods")) == 3)
+    item = daemon.get(f"{BASE}/queuedpods").json["items"][0]["metadata"]
+    again = Watch(daemon, f"/queuedpods?watch=true&resourceVersion={item['resourceVersion']}")
+    eventually(lambda: again.told())
+    assert item["name"] in [name for _, name in again.told()]
+
+
 def test_nothing_is_told_while_nothing_happens(daemon):
     add(daemon, "a")
     add(daemon, "b")

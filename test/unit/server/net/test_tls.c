@@ -452,6 +452,10 @@ static void a_certificate_calls_by_its_name_letter_by_letter(void **state)
             const struct sl_tls_names others = {.client = clients, .n = 1, .serial = 8};
             assert_false(sl_tls_peer_ok(tls, link.server, &others, &peer, why, sizeof(why)));
             assert_non_null(strstr(why, "may not call"));
+            const struct sl_tls_names common = {
+                .client = allowed, .n = 3, .serial = 9, .common_only = true};
+            bool by_common = sl_tls_peer_ok(tls, link.server, &common, &peer, why, sizeof(why));
+            assert_int_equal(by_common, strcmp(rows[i].common, "node-1") != 0);
         }
         disconnect(&link);
         free_pair(&client);
