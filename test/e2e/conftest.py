@@ -13,6 +13,8 @@ from harness.sliced import merge
 
 # The lane of what is not told on every version; the other lanes have the versions' names.
 ONCE = "once"
+# Stories that are told once, and mostly wait: the first version's lane takes them, when it is through.
+WAITING = ("test_telemetry.py",)
 
 
 def pytest_addoption(parser):
@@ -44,8 +46,8 @@ def pytest_generate_tests(metafunc):
 
 
 def lane_of(item):
-    both = item.get_closest_marker("both") is not None
-    return item.callspec.params["minor"] if both else ONCE
+    shared = item.get_closest_marker("both") is not None or item.path.name in WAITING
+    return item.callspec.params["minor"] if shared else ONCE
 
 
 def pytest_collection_modifyitems(config, items):
