@@ -108,6 +108,11 @@ int sl_cutter_plan(struct sl_cutter *cutter, const struct sl_cut_input *input,
 bool sl_cut_allowed(const struct sl_view *view, const struct sl_cut *cut, size_t n, bool mig_mode,
                     char *reason, size_t size);
 
+/* Returns when the node may be cut, Unix microseconds; 0: at once. nos' agents tell how much is in
+ * use every report_us: as one pod ends and another starts, the sum agrees with an old report that
+ * calls the wrong GPU free. So nothing is cut until there is a new one. */
+int64_t sl_cut_settled_us(const struct sl_view *view, int64_t report_us);
+
 /* Does the node show these cuts (devices and allocatable agree with them)? */
 bool sl_cut_shown(const struct sl_node *node, const struct sl_cut *cut, size_t n);
 

@@ -71,6 +71,7 @@ struct sl_cut_run {
     bool written;    /* some order may have been carried out */
     bool moved;      /* allocatable has changed since the first order */
     uint64_t before; /* allocatable as it was then; 0: unknown */
+    uint64_t wanted; /* node->partition.wanted as the cut was decided */
     int64_t file_us; /* of the rules */
     int64_t ordered_us;
     int64_t pause_us; /* until when */

@@ -143,6 +143,7 @@ struct sl_config {
         char mps_namespace[SL_CONFIG_TEXT_MAX]; /* partitioning.nosMps */
         char mps_config_map[SL_CONFIG_TEXT_MAX];
         int64_t mps_delay_us;
+        int64_t nos_report_us;
     } partitioning;
     struct {
         char url[SL_CONFIG_TEXT_MAX];       /* of Prometheus */

@@ -355,6 +355,10 @@ const struct sl_key sl_keys[SL_KEYS] = {
     {"partitioning.drain", SL_KEY_BOOLEAN, AT(partitioning.drain), .max = 1, .number = 1,
      .help = "Keep a node's units from pods that would run too long, so that free instances come "
              "together for a larger one."},
+    {"partitioning.nosReportInterval", SL_KEY_DURATION, AT(partitioning.nos_report_us), .min = 0,
+     .max = 10 * SL_MINUTE_US, .number = 15 * SL_SECOND_US,
+     .help = "How often nos' agents report what is in use, at least: a node of theirs is not cut "
+             "earlier after a pod has started there."},
     {"partitioning.migManager.namespace", SL_KEY_OBJECT, .restart = true, .text = true,
      AT(partitioning.config_namespace), .string = "gpu-operator",
      .help = "Namespace of the mig-manager and of its configuration."},

@@ -26,7 +26,7 @@ SEVENTH, QUARTER, HALF, WHOLE = "1g.10gb", "2g.20gb", "3g.40gb", "7g.80gb"
 SHORT = 0.2  # seconds for which a stand-in cuts, where how long it takes does not matter
 AGENTS = {"mig-manager": MigManager, "nos": NosAgent, "nos-mps": MpsPlugin}
 # the stand-in's file has what was written as soon as its watch tells it
-ENABLED = {"partitioning": {"enabled": True, "nosMps": {"namespace": mps_plugin.NAMESPACE,
+ENABLED = {"partitioning": {"enabled": True, "nosReportInterval": "1s", "nosMps": {"namespace": mps_plugin.NAMESPACE,
                                                         "delay": "500ms"}}}
 # pods come one by one here: nobody else is to be waited for
 AT_ONCE = merge(ENABLED, {"partitioning": {"batchWindow": "200ms"}})

@@ -33,9 +33,23 @@ static void note_written(void *context, enum sl_cut_write_end end, const struct 
     partitioner->options.wake(partitioner->options.context);
 }
 
+/* Has a pod come to the node's GPUs since the cut was decided? Another scheduler may place it. When
+ * a run that was resumed was decided is not known: any pod may have come since. */
+static bool has_newcomer(const struct sl_view *view, const struct sl_cut_run *run)
+{
+    for (uint32_t i = 0; i < view->n_residents; i++) {
+        const struct sl_pod *pod = view->resident[i].pod;
+        if (pod->n_items > 0 &&
+            (run->resumed || pod->started_us == 0 || pod->started_us >= run->begun_us)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* False: out of memory. */
 static bool begin_write(struct sl_partitioner *partitioner, struct sl_cut_place *place,
-                        const struct sl_node *node, enum sl_cut_step step, int64_t now_us)
+                        const struct sl_view *view, enum sl_cut_step step, int64_t now_us)
 {
     size_t len = strlen(place->name);
     struct sl_cut_call *call = calloc(1, sizeof(*call) + len + 1);
@@ -49,9 +63,10 @@ static bool begin_write(struct sl_partitioner *partitioner, struct sl_cut_place 
     place->write = call->number;
     const struct sl_cut_write write = {
         .step = step,
-        .node = node,
+        .node = view->node,
         .run = place->run,
         .leadership = partitioner->leadership,
+        .taken = has_newcomer(view, place->run),
     };
     partitioner->options.write(partitioner->options.context, &write, note_written, call);
     return true;
@@ -208,18 +223,6 @@ static void end_run(struct sl_partitioner *partitioner, struct sl_cut_place *pla
 
 /* ---- following ---- */
 
-/* Has a pod come to the node's GPUs since the cut was decided? Another scheduler may place it. */
-static bool has_newcomer(const struct sl_view *view, const struct sl_cut_run *run)
-{
-    for (uint32_t i = 0; i < view->n_residents; i++) {
-        const struct sl_pod *pod = view->resident[i].pod;
-        if (pod->n_items > 0 && (pod->started_us == 0 || pod->started_us >= run->begun_us)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Takes steps until one has to be waited for. view is NULL when the node is gone. */
 static int64_t drive(struct sl_partitioner *partitioner, struct sl_cut_place *place,
                      const struct sl_view *view, int64_t now_us)
@@ -236,10 +239,10 @@ static int64_t drive(struct sl_partitioner *partitioner, struct sl_cut_place *pl
         }
         if (step == SL_CUT_END) {
             end_run(partitioner, place, now_us);
-        } else if (step == SL_CUT_ORDER && now_us > place->begun_us && view != NULL &&
+        } else if (step == SL_CUT_ORDER && now_us > place->begun_us &&
                    has_newcomer(view, place->run)) {
             sl_cut_run_wrote(place->run, SL_CUT_WRITE_REFUSED, now_us);
-        } else if (!begin_write(partitioner, place, node, step, now_us)) {
+        } else if (!begin_write(partitioner, place, view, step, now_us)) {
             return now_us + SL_SECOND_US;
         }
     }

@@ -132,6 +132,12 @@ static bool begin_plan(struct sl_partitioner *partitioner, const struct sl_snaps
     if (place == NULL) {
         return false;
     }
+    int64_t settled_us = sl_cut_settled_us(view, partitioner->config.partitioning.nos_report_us);
+    if (settled_us > now_us) {
+        place->refused_us = settled_us < now_us + refused_us ? settled_us : now_us + refused_us;
+        place->round = partitioner->round;
+        return false;
+    }
     if (!sl_store_cut_begin(partitioner->options.store, sl_str_of(view->node->name), plan->cut,
                             plan->n_cuts, partitioner->config.partitioning.mig_mode, reason,
                             sizeof(reason))) {

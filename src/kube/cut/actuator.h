@@ -19,7 +19,8 @@ struct sl_cut_order {
     struct sl_str stem;         /* the name without the attempt */
     struct sl_cut_device device[SL_NODE_DEVICES_MAX];
     size_t n_devices;
-    bool done; /* it was carried out: there is nothing to cancel */
+    bool done;  /* it was carried out: there is nothing to cancel */
+    bool taken; /* pods have come to the GPUs since: they may have what it made */
     /* Does the entry stay in a file that all nodes share? */
     bool (*keeps)(void *context, struct sl_str name);
     void *context;
@@ -48,6 +49,9 @@ struct sl_cut_actuator {
      * needed. May be NULL. */
     void (*cancel)(const struct sl_cut_order *order, const struct sl_node_facts *now,
                    struct sl_writer *w);
+    /* Writes members of the node's annotations to the same end. May be NULL. */
+    void (*take_back)(const struct sl_cut_order *order, const struct sl_node_facts *now,
+                      struct sl_writer *w);
 };
 
 extern const struct sl_cut_actuator sl_cut_mig_manager; /* mig_manager.c */

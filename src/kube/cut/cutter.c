@@ -159,6 +159,9 @@ static int finish_edit(void *context, const struct sl_edit_now *now, struct sl_w
         op->actuator->cancel(&op->order, now->node, w);
     }
     sl_write_member_object(w, "annotations");
+    if (op->actuator != NULL && op->actuator->take_back != NULL && !op->order.done) {
+        op->actuator->take_back(&op->order, now->node, w);
+    }
     if (op->actuator != NULL && op->actuator->tells_nothing) {
         write_outcome(op, now->node, w);
     }
@@ -302,6 +305,7 @@ void sl_kube_cut(void *context, const struct sl_cut_write *write, sl_cut_done do
     op->order.node = op->node;
     op->order.stem = stem_of(op->run.name);
     op->order.done = op->run.outcome == SL_CUT_DONE;
+    op->order.taken = write->taken;
     op->leadership = write->leadership;
     op->done = done;
     op->call = call;

@@ -55,6 +55,7 @@ void sl_cut_kept_read(struct sl_cut_kept *kept)
     for (size_t i = 0; i < kept->snapshot->n_nodes; i++) {
         const struct sl_node *node = kept->snapshot->view[i]->node;
         struct sl_str stem;
+        add_name(kept, sl_str_of(node->name));
         /* whether or not sliced still has the node's GPUs cut */
         add_name(kept, sl_str_of(sl_node_label(node, "nvidia.com/mig.config")));
         add_name(kept, sl_str_of(sl_node_label(node, "nvidia.com/device-plugin.config")));
@@ -87,8 +88,11 @@ struct sl_str sl_cut_order_of(struct sl_str name)
 bool sl_cut_kept_keeps(void *context, struct sl_str name)
 {
     struct sl_cut_kept *kept = context;
+    struct sl_str order = sl_cut_order_of(name);
+    struct sl_str node = {name.s, name.len > order.len ? name.len - order.len - 1 : 0};
     struct sl_str stem;
-    return kept->all || !sl_mig_entry_name(sl_cut_order_of(name), &stem) ||
+    return kept->all || !sl_mig_entry_name(order, &stem) ||
            sl_map_get(&kept->names, name.s, name.len) != NULL ||
+           sl_map_get(&kept->names, node.s, node.len) != NULL ||
            sl_map_get(&kept->names, stem.s, stem.len) != NULL || is_noted(kept, stem);
 }

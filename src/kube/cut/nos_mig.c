@@ -10,11 +10,13 @@
 
 #include <stdio.h>
 
-#define PREFIX      "nos.nebuly.com/"
-#define SPEC_PREFIX PREFIX "spec-gpu-"
-#define USED_END    "-used"
+#define PREFIX        "nos.nebuly.com/"
+#define SPEC_PREFIX   PREFIX "spec-gpu-"
+#define STATUS_PREFIX PREFIX "status-gpu-"
+#define USED_END      "-used"
+#define FREE_END      "-free"
 
-enum { KEY_BYTES = 96, SHOWN = 100 };
+enum { KEY_BYTES = 96, SHOWN = 100, COUNT_MAX = 64 };
 
 static int nos_check(const struct sl_cut_order *order, struct sl_error *err)
 {
@@ -58,7 +60,7 @@ static unsigned count_of(const struct sl_cut_order *order, struct sl_str end)
 int sl_cut_nos_look(const struct sl_cut_order *order, const struct sl_node_facts *now,
                     struct sl_error *err)
 {
-    const struct sl_str prefix = SL_STR(PREFIX "status-gpu-");
+    const struct sl_str prefix = SL_STR(STATUS_PREFIX);
     const struct sl_str used = SL_STR(USED_END);
     for (const struct sl_pair *p = now->annotations; p != NULL; p = p->next) {
         int64_t n = 0;
@@ -109,10 +111,81 @@ static void nos_annotations(const struct sl_cut_order *order, const struct sl_no
     sl_write_member_text(w, PREFIX "spec-partitioning-plan", order->name);
 }
 
+/* Sets *end to what stands between these, "<i>-<profile>". */
+static bool end_of(struct sl_str key, struct sl_str prefix, struct sl_str suffix,
+                   struct sl_str *end)
+{
+    bool long_enough = key.len > prefix.len + suffix.len && key.len < KEY_BYTES;
+    if (!long_enough || !sl_str_starts(key, prefix) || !sl_str_ends(key, suffix)) {
+        return false;
+    }
+    *end = (struct sl_str){key.s + prefix.len, key.len - prefix.len - suffix.len};
+    return true;
+}
+
+static const struct sl_pair *report_find(const struct sl_node_facts *now, struct sl_str end,
+                                         const char *state)
+{
+    char key[KEY_BYTES];
+    (void)snprintf(key, sizeof(key), STATUS_PREFIX "%.*s%s", (int)end.len, end.s, state);
+    return sl_pair_find(now->annotations, sl_str_of(key));
+}
+
+/* How many instances the agent reports there; what is no such number counts as none. */
+static int64_t reported_of(const struct sl_node_facts *now, struct sl_str end)
+{
+    static const char *const state[] = {USED_END, FREE_END};
+    int64_t sum = 0;
+    for (size_t i = 0; i < sizeof(state) / sizeof(state[0]); i++) {
+        const struct sl_pair *pair = report_find(now, end, state[i]);
+        int64_t n = 0;
+        bool good = pair != NULL && sl_str_to_i64(pair->value, &n) && n > 0 && n <= COUNT_MAX;
+        sum += good ? n : 0;
+    }
+    return sum;
+}
+
+static void write_count(struct sl_writer *w, struct sl_str end, int64_t n)
+{
+    char key[KEY_BYTES];
+    char value[24];
+    (void)snprintf(key, sizeof(key), SPEC_PREFIX "%.*s", (int)end.len, end.s);
+    (void)snprintf(value, sizeof(value), "%lld", (long long)n);
+    sl_write_key_str(w, sl_str_of(key));
+    sl_write_text(w, value);
+}
+
+/* An agent that was away would carry out the order when it comes back, maybe hours later, under
+ * pods that have come by then: it is told to leave what it reports. */
+static void nos_take_back(const struct sl_cut_order *order, const struct sl_node_facts *now,
+                          struct sl_writer *w)
+{
+    const struct sl_str plan = SL_STR(PREFIX "spec-partitioning-plan");
+    const struct sl_pair *told = sl_pair_find(now->annotations, plan);
+    if (told == NULL || !sl_str_starts(told->value, order->stem)) {
+        return; /* it never was, or somebody else's is */
+    }
+    for (const struct sl_pair *p = now->annotations; p != NULL; p = p->next) {
+        struct sl_str end;
+        if (end_of(p->key, SL_STR(SPEC_PREFIX), SL_STR(""), &end) && reported_of(now, end) == 0) {
+            sl_write_key_str(w, p->key);
+            sl_write_null(w);
+        } else if (end_of(p->key, SL_STR(STATUS_PREFIX), SL_STR(USED_END), &end) ||
+                   (end_of(p->key, SL_STR(STATUS_PREFIX), SL_STR(FREE_END), &end) &&
+                    report_find(now, end, USED_END) == NULL)) {
+            write_count(w, end, reported_of(now, end)); /* once, where both are told */
+        }
+    }
+    char name[SL_CUT_NAME_MAX + 4];
+    (void)snprintf(name, sizeof(name), "%.*s-0", (int)order->stem.len, order->stem.s);
+    sl_write_member_text(w, PREFIX "spec-partitioning-plan", name);
+}
+
 const struct sl_cut_actuator sl_cut_nos_mig = {
     .orders = true,
     .notes = true,
     .check = nos_check,
     .look = sl_cut_nos_look,
     .annotations = nos_annotations,
+    .take_back = nos_take_back,
 };

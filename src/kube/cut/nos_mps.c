@@ -88,8 +88,8 @@ static bool is_of_node(const struct sl_cut_order *order, struct sl_str key)
     return own.len == len + 1 && memcmp(own.s, order->node->name, len) == 0;
 }
 
-/* Of this node's keys, the one that its label names may be needed again. Of others', those that a
- * node names, or may be about to. */
+/* Of this node's keys, the one that its label names may be needed again. Other nodes that are there
+ * see to their own: only they know what a cut that is given up goes back to. */
 static bool key_stays(const struct sl_cut_order *order, struct sl_str key)
 {
     struct sl_str stem;
@@ -180,7 +180,7 @@ static void mps_cancel(const struct sl_cut_order *order, const struct sl_node_fa
                        struct sl_writer *w)
 {
     const struct sl_pair *before = sl_pair_find(now->annotations, SL_STR(SL_CUT_BEFORE));
-    if (order->done || order->node->partition.follows || before == NULL ||
+    if (order->done || order->taken || order->node->partition.follows || before == NULL ||
         !is_of_order(order, label_of(now))) {
         return;
     }

@@ -245,6 +245,7 @@ static void every_key_has_a_section_a_help_and_a_good_default(void **state)
         }
         assert_true(section);
         assert_true(strlen(key->help) > 10);
+        assert_true(!key->text || key->string != NULL);
         assert_null(strpbrk(key->help, "|\n"));
         if (key->text) {
             assert_true(sl_value_text(key, sl_str_of(sl_key_text(key, &defaults))));

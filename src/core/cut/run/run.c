@@ -61,6 +61,12 @@ static uint64_t digest_allocatable(const struct sl_node *node)
     return digest;
 }
 
+static uint64_t digest_wanted(const struct sl_node *node)
+{
+    const char *wanted = node->partition.wanted == NULL ? "" : node->partition.wanted;
+    return sl_rank_hash(wanted, strlen(wanted));
+}
+
 static void run_name(struct sl_cut_run *run)
 {
     const uint64_t words[2] = {run->digest, (uint64_t)run->begun_us};
@@ -89,6 +95,7 @@ void sl_cut_run_begin(struct sl_cut_run *run, const struct sl_node *node, const 
         .begun_us = now_us,
         .wake_us = now_us,
         .before = digest_allocatable(node),
+        .wanted = digest_wanted(node),
     };
     run->announces = run->actuator == SL_ACTUATOR_NOS_MPS;
     memcpy(run->cut, cut, n * sizeof(cut[0]));
@@ -315,6 +322,17 @@ static enum sl_cut_step begin_write(struct sl_cut_run *run, enum sl_cut_step ste
     return step;
 }
 
+/* Has somebody else told the agent what to make since the cut was decided? Earlier attempts of ours
+ * have the same name but for its number. */
+static bool is_overruled(const struct sl_cut_run *run, const struct sl_node *node)
+{
+    const char *wanted = node->partition.wanted;
+    char stem[SL_CUT_NAME_MAX];
+    (void)snprintf(stem, sizeof(stem), "%.*s", (int)(strrchr(run->name, '-') + 1 - run->name),
+                   run->name);
+    return digest_wanted(node) != run->wanted && (wanted == NULL || strstr(wanted, stem) == NULL);
+}
+
 /* The order, or the end, was not written: later again. */
 static bool is_paused(struct sl_cut_run *run, int64_t now_us)
 {
@@ -339,7 +357,8 @@ enum sl_cut_step sl_cut_run_step(struct sl_cut_run *run, const struct sl_node *n
     run->file_us = rules->file_us;
     if (run->at == SL_CUT_AT_WORK) {
         watch_node(run, node, rules, now_us);
-    } else if (run->at < SL_CUT_AT_FINISH && is_deselected(run, node)) {
+    } else if (run->at < SL_CUT_AT_FINISH &&
+               (is_deselected(run, node) || is_overruled(run, node))) {
         run_finish(run, SL_CUT_LEFT); /* before it is ordered, or ordered again */
     } else if (!run->written && run->at < SL_CUT_AT_FINISH &&
                now_us - run->begun_us >= rules->timeout_us) {

@@ -114,6 +114,24 @@ static void a_new_instance_has_room_wherever_those_in_use_lie(void **state)
     }
 }
 
+/* As one pod ends and another starts, the sum of what is in use agrees with an old report. */
+static void nos_agents_have_to_report_first_what_a_new_pod_holds(void **state)
+{
+    struct cut_rig *rig = *state;
+    const int64_t report_us = 10 * INT64_C(1000000);
+    (void)NOS(rig, A100, "4g.20gb* 1g.5gb");
+    assert_int_equal(sl_cut_settled_us(rig->view[0], report_us), 0);
+    rig_run(rig, 0, "mig-4g.20gb=1", 0);
+    int64_t started_us = rig->view[0]->resident[0].pod->started_us;
+    assert_true(started_us > 0);
+    assert_int_equal(sl_cut_settled_us(rig->view[0], report_us), started_us + report_us);
+    assert_int_equal(sl_cut_settled_us(rig->view[0], 0), started_us);
+    rig_clear(rig);
+    (void)MANAGED(rig, A100, "4g.20gb* 1g.5gb"); /* the mig-manager is asked for idle GPUs alone */
+    rig_run(rig, 0, "mig-4g.20gb=1", 0);
+    assert_int_equal(sl_cut_settled_us(rig->view[0], report_us), 0);
+}
+
 static void nos_makes_no_instance_with_attributes(void **state)
 {
     struct cut_rig *rig = *state;
@@ -255,6 +273,7 @@ int main(void)
         CUT_TEST(a_gpu_becomes_whole_only_empty_and_where_mig_mode_may_be_switched),
         CUT_TEST(an_instance_in_use_stays_where_it_is),
         CUT_TEST(a_new_instance_has_room_wherever_those_in_use_lie),
+        CUT_TEST(nos_agents_have_to_report_first_what_a_new_pod_holds),
         CUT_TEST(nos_makes_no_instance_with_attributes),
         CUT_TEST(under_strategy_single_all_gpus_hold_the_same),
         CUT_TEST(a_device_shows_its_cut_instance_by_instance),

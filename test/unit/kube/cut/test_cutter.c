@@ -208,6 +208,51 @@ static void an_order_to_nos_names_what_every_gpu_shall_have(void **state)
     end(&scene);
 }
 
+/* An agent that was away would carry it out under pods that have come by then: it is told to leave
+ * what it reports. */
+static void an_order_to_nos_that_is_given_up_is_taken_back(void **state)
+{
+    static const char told[] =
+        NOS(NOS_STATUS
+            ",\"nos.nebuly.com/status-gpu-0-2g.20gb-free\":\"1\","
+            "\"nos.nebuly.com/spec-gpu-0-2g.20gb\":\"1\",\"nos.nebuly.com/spec-gpu-1-3g.40gb\":"
+            "\"2\",\"nos.nebuly.com/spec-partitioning-plan\":\"sliced-5c3d-1\","
+            "\"sliced.dev/cut\":\"sliced-5c3d-1\"");
+    static const char overruled[] =
+        NOS(NOS_STATUS ",\"nos.nebuly.com/spec-gpu-1-3g.40gb\":\"2\",\"nos.nebuly.com/"
+                       "spec-partitioning-plan\":\"9\",\"sliced.dev/cut\":\"sliced-5c3d-1\"");
+    static const struct {
+        const char *node;
+        enum sl_cut_outcome outcome;
+        const char *spec; /* NULL: it stays */
+    } cases[] = {
+        {told, SL_CUT_SILENT,
+         "\"nos.nebuly.com/spec-gpu-0-2g.20gb\":\"2\",\"nos.nebuly.com/spec-gpu-0-1g.10gb\":"
+         "\"2\",\"nos.nebuly.com/spec-gpu-1-7g.80gb\":\"1\",\"nos.nebuly.com/"
+         "spec-gpu-1-3g.40gb\":null,\"nos.nebuly.com/spec-partitioning-plan\":"
+         "\"sliced-5c3d-0\""},
+        {told, SL_CUT_DONE, NULL},
+        {overruled, SL_CUT_LEFT, NULL}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct scene scene;
+        begin(&scene, SL_ACTUATOR_NOS_MIG, cases[i].node);
+        scene.write.step = SL_CUT_FINISH;
+        scene.run.outcome = cases[i].outcome;
+        add(&scene, "GET", NODE_PATH, 200, cases[i].node);
+        add(&scene, "PATCH", NODE_PATH, 200, "{}");
+        assert_int_equal(whole(&scene), SL_CUT_WRITTEN);
+        const char *text = sent(&scene, "PATCH", NODE_PATH);
+        if (cases[i].spec != NULL) {
+            assert_non_null(strstr(text, cases[i].spec));
+        } else {
+            assert_null(strstr(text, "spec-"));
+        }
+        assert_non_null(strstr(text, "\"sliced.dev/cut\":null"));
+        end(&scene);
+    }
+}
+
 static void nos_gets_no_order_that_it_cannot_read(void **state)
 {
     static const struct {
@@ -367,6 +412,7 @@ int main(void)
         cmocka_unit_test(the_mig_managers_pod_is_told_to_look_at_the_file),
         cmocka_unit_test(a_gpu_may_be_given_back_whole),
         cmocka_unit_test(an_order_to_nos_names_what_every_gpu_shall_have),
+        cmocka_unit_test(an_order_to_nos_that_is_given_up_is_taken_back),
         cmocka_unit_test(nos_gets_no_order_that_it_cannot_read),
         cmocka_unit_test(nos_gets_no_order_that_takes_away_what_is_in_use_by_now),
         cmocka_unit_test(a_mig_manager_that_was_away_does_not_carry_out_what_was_given_up),

@@ -40,19 +40,24 @@ static void begin_mps(struct scene *scene, const char *node)
 
 static void it_is_announced_in_the_config_map_with_all_that_stays(void **state)
 {
+    static const char other[] =
+        "{\"kind\":\"Node\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"n2\"}}";
     struct scene scene;
     (void)state;
     begin_mps(&scene, NODE(SHARED LABEL("n1-17"), STATUS, OFFERS));
+    assert_int_equal(sl_store_put_node(scene.store, node_of(other, SL_ACTUATOR_NONE), NULL), 0);
     add(&scene, "GET", NOS_MAP_PATH, 200,
         MAP(",\"data\":{\"n1-17\":\"nos'\",\"n1-sliced-77-2\":\"old\",\"sliced-78-2\":\"old\","
+            "\"n2-sliced-79-2\":\"what n2 may go back to\",\"gone-sliced-79-2\":\"old\","
             "\"default\":\"x\"}"));
     add(&scene, "PATCH", NOS_MAP_PATH, 200, "{}");
     add(&scene, "GET", NODE_PATH, 200, NODE(SHARED LABEL("n1-17"), STATUS, OFFERS));
     add(&scene, "PATCH", NODE_PATH, 200, "{}");
     assert_int_equal(whole(&scene), SL_CUT_WRITTEN);
-    assert_non_null(strstr(sent(&scene, "PATCH", NOS_MAP_PATH),
-                           "\"data\":{\"n1-sliced-5c3d-2\":" TEXT ",\"n1-sliced-5c3d-3\":" TEXT
-                           ",\"n1-sliced-77-2\":null,\"sliced-78-2\":null}"));
+    assert_non_null(
+        strstr(sent(&scene, "PATCH", NOS_MAP_PATH),
+               "\"data\":{\"n1-sliced-5c3d-2\":" TEXT ",\"n1-sliced-5c3d-3\":" TEXT
+               ",\"n1-sliced-77-2\":null,\"sliced-78-2\":null,\"gone-sliced-79-2\":null}"));
     const char *node = sent(&scene, "PATCH", NODE_PATH);
     assert_null(strstr(node, "\"labels\""));
     assert_non_null(strstr(node, "\"sliced.dev/cut-before\":\"n1-17\""));
@@ -131,6 +136,7 @@ static void an_order_that_is_given_up_is_taken_back(void **state)
         const char *node;
         enum sl_cut_outcome outcome;
         const char *labels; /* NULL: they stay */
+        bool taken;
     } cases[] = {
         {NODE(SHARED LABEL("n1-sliced-5c3d-2"),
               STATUS MARK("sliced-5c3d-2") ",\"sliced.dev/cut-before\":\"n1-17\"", OFFERS),
@@ -144,6 +150,9 @@ static void an_order_that_is_given_up_is_taken_back(void **state)
         {NODE(SHARED LABEL("n1-18"),
               STATUS MARK("sliced-5c3d-2") ",\"sliced.dev/cut-before\":\"n1-17\"", OFFERS),
          SL_CUT_LEFT, NULL},
+        {NODE(SHARED LABEL("n1-sliced-5c3d-2"),
+              STATUS MARK("sliced-5c3d-2") ",\"sliced.dev/cut-before\":\"n1-17\"", OFFERS),
+         SL_CUT_NOT_FOLLOWED, NULL, true}, /* pods may have its slices by now */
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -151,6 +160,7 @@ static void an_order_that_is_given_up_is_taken_back(void **state)
         begin_mps(&scene, cases[i].node);
         scene.write.step = SL_CUT_FINISH;
         scene.run.outcome = cases[i].outcome;
+        scene.write.taken = cases[i].taken;
         add(&scene, "GET", NODE_PATH, 200, cases[i].node);
         add(&scene, "PATCH", NODE_PATH, 200, "{}");
         assert_int_equal(whole(&scene), SL_CUT_WRITTEN);

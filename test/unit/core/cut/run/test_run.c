@@ -1,4 +1,6 @@
 /* A cut under way: each way that it can go, as a script of what the node shows. */
+#include <stdio.h>
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -151,6 +153,27 @@ static void success_and_the_new_instances_are_the_end(void **state)
     show(&scene, MIG(SMALL, "7", name, "success", name));
     assert_int_equal(later(&scene, SECOND), SL_CUT_FINISH);
     assert_ends(&scene, SL_CUT_DONE);
+}
+
+/* The watch shows it before the order is written, or written again. */
+static void what_somebody_else_told_the_agent_meanwhile_stands(void **state)
+{
+    struct scene scene;
+    (void)state;
+    begin_as(&scene, SL_ACTUATOR_MIG_MANAGER);
+    sl_cut_run_wrote(&scene.run, SL_CUT_WRITE_FAILED, scene.now_us);
+    show(&scene, MIG(LARGE, "1", "by-hand", "success", NULL));
+    assert_int_equal(later(&scene, MINUTE), SL_CUT_END);
+    assert_int_equal(scene.run.outcome, SL_CUT_LEFT);
+    sl_node_unref(scene.node);
+    begin(&scene); /* what an earlier attempt told it is ours */
+    char first[SL_CUT_NAME_MAX];
+    (void)snprintf(first, sizeof(first), "%s", scene.run.name);
+    show(&scene, MIG(LARGE, "1", first, "failed", first));
+    assert_int_equal(step(&scene), SL_CUT_WAIT);
+    assert_int_equal(later(&scene, MINUTE), SL_CUT_ORDER);
+    assert_string_not_equal(scene.run.name, first);
+    sl_node_unref(scene.node);
 }
 
 static void success_without_the_instances_is_not_the_end(void **state)
@@ -595,6 +618,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(success_and_the_new_instances_are_the_end),
+        cmocka_unit_test(what_somebody_else_told_the_agent_meanwhile_stands),
         cmocka_unit_test(success_without_the_instances_is_not_the_end),
         cmocka_unit_test(what_follows_success_takes_no_longer_than_a_cut_may),
         cmocka_unit_test(a_failure_at_once_is_tried_again_under_another_name),
