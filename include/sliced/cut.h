@@ -55,6 +55,13 @@ struct sl_cut_site {
     uint64_t failed[4]; /* digests (sl_cut_digest) of plans that failed here lately; 0: none */
 };
 
+/* What a cut may do. */
+struct sl_cut_limits {
+    bool mig_mode;       /* switch MIG mode on or off (mig-manager only) */
+    int64_t reported_us; /* nos' agents report use from time to time: what they say now tells of
+                            pods that started by then; 0: of all */
+};
+
 struct sl_cut_input {
     const struct sl_view *const *view; /* by node name, as in the snapshot */
     const struct sl_cut_site *site;    /* by view */
@@ -63,7 +70,7 @@ struct sl_cut_input {
     size_t n_pods;
     const struct sl_demand *demand; /* fills what no pod needs; may be NULL */
     size_t max_plans;               /* nodes that may be cut at once, less those in flight */
-    bool mig_mode;                  /* may switch MIG mode on or off (mig-manager only) */
+    struct sl_cut_limits limits;
     bool drain;
     int64_t now_us;
 };
@@ -105,13 +112,8 @@ int sl_cutter_plan(struct sl_cutter *cutter, const struct sl_cut_input *input,
 /* May these cuts be made on the node as it is: known devices and profiles, legal placements, one
  * cut for all devices under strategy single, every instance in use kept where it is? The store asks
  * in the critical section in which it withholds the node. reason (may be NULL): a sentence. */
-bool sl_cut_allowed(const struct sl_view *view, const struct sl_cut *cut, size_t n, bool mig_mode,
-                    char *reason, size_t size);
-
-/* Returns when the node may be cut, Unix microseconds; 0: at once. nos' agents tell how much is in
- * use every report_us: as one pod ends and another starts, the sum agrees with an old report that
- * calls the wrong GPU free. So nothing is cut until there is a new one. */
-int64_t sl_cut_settled_us(const struct sl_view *view, int64_t report_us);
+bool sl_cut_allowed(const struct sl_view *view, const struct sl_cut *cut, size_t n,
+                    struct sl_cut_limits limits, char *reason, size_t size);
 
 /* Does the node show these cuts (devices and allocatable agree with them)? */
 bool sl_cut_shown(const struct sl_node *node, const struct sl_cut *cut, size_t n);

@@ -201,7 +201,7 @@ bool sl_store_nominated_node(struct sl_store *store, struct sl_str uid, char *ou
  * sliced.dev/cut is withheld without this call.) False: nothing changed, and reason has a sentence.
  */
 bool sl_store_cut_begin(struct sl_store *store, struct sl_str node, const struct sl_cut *cut,
-                        size_t n, bool mig_mode, char *reason, size_t size);
+                        size_t n, struct sl_cut_limits limits, char *reason, size_t size);
 /* False: no such cut has begun, or it has ended. Cannot fail for lack of memory. */
 bool sl_store_cut_end(struct sl_store *store, struct sl_str node);
 /* Ends all cuts; returns how many. */

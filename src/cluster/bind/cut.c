@@ -45,7 +45,7 @@ static void host_withhold(struct sl_store *store, struct sl_host_entry *host, bo
 }
 
 static bool cut_begin(struct sl_store *store, struct sl_str node, const struct sl_cut *cut,
-                      size_t n, bool mig_mode, char *reason, size_t size)
+                      size_t n, struct sl_cut_limits limits, char *reason, size_t size)
 {
     struct sl_host_entry *host = sl_host_find(store, node);
     if (host == NULL || host->node == NULL) {
@@ -61,7 +61,7 @@ static bool cut_begin(struct sl_store *store, struct sl_str node, const struct s
         return false;
     }
     if (!residents_stand(host, reason, size) ||
-        !sl_cut_allowed(host->shown->view, cut, n, mig_mode, reason, size)) {
+        !sl_cut_allowed(host->shown->view, cut, n, limits, reason, size)) {
         return false;
     }
     uint64_t generation = store->generation;
@@ -76,10 +76,10 @@ static bool cut_begin(struct sl_store *store, struct sl_str node, const struct s
 }
 
 bool sl_store_cut_begin(struct sl_store *store, struct sl_str node, const struct sl_cut *cut,
-                        size_t n, bool mig_mode, char *reason, size_t size)
+                        size_t n, struct sl_cut_limits limits, char *reason, size_t size)
 {
     (void)pthread_mutex_lock(&store->lock);
-    bool begun = cut_begin(store, node, cut, n, mig_mode, reason, size);
+    bool begun = cut_begin(store, node, cut, n, limits, reason, size);
     (void)pthread_mutex_unlock(&store->lock);
     return begun;
 }

@@ -4,7 +4,6 @@
 #include "core/cut/node/node.h"
 #include "core/cut/node/slices.h"
 #include "core/request/text.h"
-#include "util/sat.h"
 
 struct judge {
     struct sl_cut_node node;
@@ -130,8 +129,8 @@ static bool judge_cuts(struct judge *judge, const struct sl_cut *cut, size_t n)
     return true;
 }
 
-bool sl_cut_allowed(const struct sl_view *view, const struct sl_cut *cut, size_t n, bool mig_mode,
-                    char *reason, size_t size)
+bool sl_cut_allowed(const struct sl_view *view, const struct sl_cut *cut, size_t n,
+                    struct sl_cut_limits limits, char *reason, size_t size)
 {
     struct judge *judge = malloc(sizeof(*judge));
     struct sl_text none;
@@ -142,25 +141,11 @@ bool sl_cut_allowed(const struct sl_view *view, const struct sl_cut *cut, size_t
     }
     judge->text = none;
     judge->table.n = 0;
-    const char *why = sl_cut_node_read(&judge->node, judge->device, &judge->table, view, mig_mode);
+    const char *why = sl_cut_node_read(&judge->node, judge->device, &judge->table, view, limits);
     if (why != NULL) {
         sl_text_puts(&judge->text, why);
     }
     bool allowed = why == NULL && judge_cuts(judge, cut, n);
     free(judge);
     return allowed;
-}
-
-int64_t sl_cut_settled_us(const struct sl_view *view, int64_t report_us)
-{
-    enum sl_actuator actuator = view->node->partition.actuator;
-    int64_t last_us = 0;
-    if (actuator != SL_ACTUATOR_NOS_MIG && actuator != SL_ACTUATOR_NOS_MPS) {
-        return 0;
-    }
-    for (uint32_t i = 0; i < view->n_residents; i++) {
-        const struct sl_pod *pod = view->resident[i].pod;
-        last_us = pod->n_items > 0 && pod->started_us > last_us ? pod->started_us : last_us;
-    }
-    return last_us == 0 ? 0 : sl_sat_add(last_us, report_us);
 }

@@ -32,7 +32,7 @@ static bool serves_later(struct search *search, size_t i, int64_t until_us)
     struct sl_cut_node node;
     int64_t before = cutter->table.packed;
     bool serves = sl_cut_node_read_later(&node, search->device, &cutter->table, input->view[i],
-                                         input->mig_mode, until_us, input->now_us) &&
+                                         input->limits.mig_mode, until_us, input->now_us) &&
                   sl_cut_node_could(&node, &search->ask) &&
                   sl_cut_node_take(&node, &search->ask, true);
     cutter->work -= READ_WORK + (cutter->table.packed - before) * 12;

@@ -123,6 +123,15 @@ static void tell_pods(const struct sl_partitioner *partitioner, const struct sl_
     }
 }
 
+static struct sl_cut_limits cut_limits(const struct sl_partitioner *partitioner, int64_t now_us)
+{
+    const struct sl_config *config = &partitioner->config;
+    return (struct sl_cut_limits){
+        .mig_mode = config->partitioning.mig_mode,
+        .reported_us = now_us - config->partitioning.nos_report_us,
+    };
+}
+
 static bool begin_plan(struct sl_partitioner *partitioner, const struct sl_snapshot *snapshot,
                        const struct sl_cut_pod *pod, const struct sl_cut_plan *plan, int64_t now_us)
 {
@@ -132,14 +141,8 @@ static bool begin_plan(struct sl_partitioner *partitioner, const struct sl_snaps
     if (place == NULL) {
         return false;
     }
-    int64_t settled_us = sl_cut_settled_us(view, partitioner->config.partitioning.nos_report_us);
-    if (settled_us > now_us) {
-        place->refused_us = settled_us < now_us + refused_us ? settled_us : now_us + refused_us;
-        place->round = partitioner->round;
-        return false;
-    }
     if (!sl_store_cut_begin(partitioner->options.store, sl_str_of(view->node->name), plan->cut,
-                            plan->n_cuts, partitioner->config.partitioning.mig_mode, reason,
+                            plan->n_cuts, cut_limits(partitioner, now_us), reason,
                             sizeof(reason))) {
         sl_log(SL_LOG_DEBUG, "a node cannot be cut as planned any more", "node", view->node->name,
                "reason", reason, (char *)NULL);
@@ -259,7 +262,7 @@ static int64_t plan_cuts(struct sl_partitioner *partitioner, const struct sl_sna
         .n_pods = wish->n,
         .demand = &snapshot->demand,
         .max_plans = max > partitioner->under_way ? max - partitioner->under_way : 0,
-        .mig_mode = config->partitioning.mig_mode,
+        .limits = cut_limits(partitioner, now_us),
         .drain = config->partitioning.drain,
         .now_us = now_us,
     };

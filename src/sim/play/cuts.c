@@ -190,7 +190,8 @@ static int cut_begin(struct sl_sim_cuts *cuts, struct sl_planner *planner,
 {
     struct sl_sim_cut *cut = &cuts->under_way[plan->view];
     char why[256];
-    if (!sl_cut_allowed(view, plan->cut, plan->n_cuts, false, why, sizeof(why))) {
+    if (!sl_cut_allowed(view, plan->cut, plan->n_cuts, (struct sl_cut_limits){0}, why,
+                        sizeof(why))) {
         return sl_error_set(err, SL_ERR_INTERNAL, "node %s may not be cut so: %s", view->node->name,
                             why);
     }

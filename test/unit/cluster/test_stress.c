@@ -20,12 +20,13 @@ enum {
 };
 
 /* Stands in for core/cut: which cuts the hardware allows is not the question here. */
-bool sl_cut_allowed(const struct sl_view *view, const struct sl_cut *cut, size_t n, bool mig_mode,
-                    char *reason, size_t size) // NOLINT(readability-non-const-parameter)
+bool sl_cut_allowed(const struct sl_view *view, const struct sl_cut *cut, size_t n,
+                    struct sl_cut_limits limits, char *reason,
+                    size_t size) // NOLINT(readability-non-const-parameter)
 {
     (void)cut;
     (void)n;
-    (void)mig_mode;
+    (void)limits;
     (void)reason;
     (void)size;
     return !view->withheld;
@@ -308,7 +309,8 @@ static void *cutter(void *context)
         char reason[160];
         unsigned node = random_below(&seed, NODES);
         node_name((int)node, name);
-        if (!sl_store_cut_begin(store, sl_str_of(name), NULL, 0, false, reason, sizeof(reason))) {
+        if (!sl_store_cut_begin(store, sl_str_of(name), NULL, 0, (struct sl_cut_limits){0}, reason,
+                                sizeof(reason))) {
             continue;
         }
         atomic_store(&withheld[node], true);

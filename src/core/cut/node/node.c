@@ -228,7 +228,7 @@ static const char *read_for_nos(struct sl_cut_node *node, struct sl_cut_table *t
         if (from->pool[p].kind == SL_KIND_MIG && !from->pool[p].on_devices) {
             return "nos' agent reports other instances than are allocatable";
         }
-        lags[p] = from->pool[p].kind != SL_KIND_MIG || sl_cut_report_lags(node->view, p);
+        lags[p] = from->pool[p].kind != SL_KIND_MIG || sl_cut_report_lags(node, p);
     }
     node->n = from->n_devices;
     for (unsigned d = 0; d < node->n; d++) {
@@ -341,12 +341,14 @@ static uint64_t alike_of(const struct sl_cut_node *node)
 }
 
 const char *sl_cut_node_read(struct sl_cut_node *node, struct sl_cut_device *device,
-                             struct sl_cut_table *table, const struct sl_view *view, bool mig_mode)
+                             struct sl_cut_table *table, const struct sl_view *view,
+                             struct sl_cut_limits limits)
 {
     enum sl_actuator actuator = view->node->partition.actuator;
     *node = (struct sl_cut_node){.view = view, .device = device};
     node->single = view->node->partition.single;
-    node->mig_mode = mig_mode && actuator == SL_ACTUATOR_MIG_MANAGER;
+    node->reported_us = limits.reported_us;
+    node->mig_mode = limits.mig_mode && actuator == SL_ACTUATOR_MIG_MANAGER;
     if (actuator == SL_ACTUATOR_NONE) {
         return "nothing cuts its GPUs";
     }

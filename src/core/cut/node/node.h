@@ -64,11 +64,12 @@ struct sl_cut_node {
     const struct sl_view *view;
     struct sl_cut_device *device;
     uint16_t n;
-    bool single;   /* strategy single: all devices are cut alike */
-    bool all;      /* which index is which device is unknown: a cut names all of them */
-    bool mig_mode; /* MIG mode may be switched */
-    bool plain;    /* profiles with attributes cannot be ordered there */
-    bool shares;   /* its GPUs are cut into slices of memory */
+    bool single;         /* strategy single: all devices are cut alike */
+    bool all;            /* which index is which device is unknown: a cut names all of them */
+    bool mig_mode;       /* MIG mode may be switched */
+    bool plain;          /* profiles with attributes cannot be ordered there */
+    int64_t reported_us; /* as in struct sl_cut_limits */
+    bool shares;         /* its GPUs are cut into slices of memory */
     struct sl_cut_sizes sizes;
     int32_t spare[SL_NODE_POOLS_MAX]; /* free units of what may not change */
     uint16_t room[SL_CUT_UNITS];      /* units of one kind at most, where all devices are alike */
@@ -86,7 +87,8 @@ struct sl_cut_node {
  * devices may be cut now: a sentence without its subject. table keeps spots, and must
  * outlive the node. */
 const char *sl_cut_node_read(struct sl_cut_node *node, struct sl_cut_device *device,
-                             struct sl_cut_table *table, const struct sl_view *view, bool mig_mode);
+                             struct sl_cut_table *table, const struct sl_view *view,
+                             struct sl_cut_limits limits);
 
 /* Reads a view as if the pods that end by until_us had ended, to find out whether a drain would
  * help; an estimate, for nobody tells which instance a pod holds. False: the node is not for that.
@@ -115,9 +117,11 @@ static inline int32_t sl_cut_unit_size(const struct sl_cut_device *device, unsig
 
 /* Does the node's layout account for all that is allocatable? */
 bool sl_cut_devices_are_known(const struct sl_node *node);
-/* Does the agent report fewer instances or slices of the pool in use than pods hold? Then some that
- * it calls free are not, or will not be soon. */
-bool sl_cut_report_lags(const struct sl_view *view, unsigned pool);
+/* Does the agent report fewer instances or slices of the pool in use than pods hold, or may a pod
+ * that holds one have started since? Then some that it calls free are not, or will not be soon: as
+ * one pod ends and another starts, the sum agrees with an old report that calls the wrong one free.
+ */
+bool sl_cut_report_lags(const struct sl_cut_node *node, unsigned pool);
 
 /* Sets node->room, has_room and slices by the devices. */
 void sl_cut_node_sum(struct sl_cut_node *node);

@@ -53,7 +53,7 @@ static bool slices_read(struct sl_cut_node *node, struct sl_cut_device *device,
     if (unit < 0 || instance->slices > SL_CUT_SLICES_MAX) {
         return false;
     }
-    bool lags = sl_cut_report_lags(node->view, instance->pool);
+    bool lags = sl_cut_report_lags(node, instance->pool);
     bool all = lags || instance->in_use > instance->slices;
     unsigned kept = all ? instance->slices : instance->in_use;
     device->kept[unit] = (uint8_t)kept;

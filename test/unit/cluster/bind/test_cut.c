@@ -47,7 +47,8 @@ static bool begin(struct sl_store *store, char *reason, size_t size)
     const struct sl_cut cut = {
         .device = 1, .n = 1, .instance = {{(uint8_t)(whole - a30->profiles), 0}}};
     reason[0] = '\0';
-    return sl_store_cut_begin(store, SL_STR("gpu-1"), &cut, 1, false, reason, size);
+    return sl_store_cut_begin(store, SL_STR("gpu-1"), &cut, 1, (struct sl_cut_limits){0}, reason,
+                              size);
 }
 
 static void check_refused(struct sl_store *store, const char *why)
@@ -246,8 +247,8 @@ static void a_cut_that_the_node_cannot_have_does_not_begin(void **state)
     struct sl_store *store = *state;
     const struct sl_cut cut = {.device = 7, .n = 0};
     char reason[160] = "";
-    assert_false(
-        sl_store_cut_begin(store, SL_STR("gpu-1"), &cut, 1, false, reason, sizeof(reason)));
+    assert_false(sl_store_cut_begin(store, SL_STR("gpu-1"), &cut, 1, (struct sl_cut_limits){0},
+                                    reason, sizeof(reason)));
     assert_int_not_equal(strlen(reason), 0);
     assert_false(is_withheld(store));
 }

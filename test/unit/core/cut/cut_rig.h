@@ -252,7 +252,7 @@ static inline void rig_check(const struct cut_rig *rig)
     for (size_t i = 0; i < out->n_plans; i++) {
         const struct sl_cut_plan *plan = &out->plan[i];
         char reason[256];
-        if (!sl_cut_allowed(rig->view[plan->view], plan->cut, plan->n_cuts, rig->input.mig_mode,
+        if (!sl_cut_allowed(rig->view[plan->view], plan->cut, plan->n_cuts, rig->input.limits,
                             reason, sizeof(reason))) {
             fail_msg("%s: %s", rig->node[plan->view].node->name, reason);
         }

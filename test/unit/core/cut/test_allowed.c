@@ -19,10 +19,9 @@ static void cut_add(struct sl_cut *cut, const char *name, unsigned start)
 static const char *judged(struct cut_rig *rig, const struct sl_cut *cut, size_t n)
 {
     static char reason[128];
-    bool allowed =
-        sl_cut_allowed(rig->view[0], cut, n, rig->input.mig_mode, reason, sizeof(reason));
+    bool allowed = sl_cut_allowed(rig->view[0], cut, n, rig->input.limits, reason, sizeof(reason));
     assert_int_equal(allowed, reason[0] == '\0');
-    assert_int_equal(sl_cut_allowed(rig->view[0], cut, n, rig->input.mig_mode, NULL, 0), allowed);
+    assert_int_equal(sl_cut_allowed(rig->view[0], cut, n, rig->input.limits, NULL, 0), allowed);
     return reason;
 }
 
@@ -68,7 +67,7 @@ static void a_gpu_becomes_whole_only_empty_and_where_mig_mode_may_be_switched(vo
     struct sl_cut cut = {.device = 0, .whole = true};
     (void)MANAGED(rig, A100, "7g.40gb");
     assert_string_equal(judged(rig, &cut, 1), "GPU 0 may not become whole");
-    rig->input.mig_mode = true;
+    rig->input.limits.mig_mode = true;
     assert_string_equal(judged(rig, &cut, 1), "");
     cut_add(&cut, "7g.40gb", 0);
     assert_string_equal(judged(rig, &cut, 1), "GPU 0 may not become whole");
@@ -118,18 +117,29 @@ static void a_new_instance_has_room_wherever_those_in_use_lie(void **state)
 static void nos_agents_have_to_report_first_what_a_new_pod_holds(void **state)
 {
     struct cut_rig *rig = *state;
-    const int64_t report_us = 10 * INT64_C(1000000);
-    (void)NOS(rig, A100, "4g.20gb* 1g.5gb");
-    assert_int_equal(sl_cut_settled_us(rig->view[0], report_us), 0);
-    rig_run(rig, 0, "mig-4g.20gb=1", 0);
+    (void)NOS(rig, A100, "1g.5gb* 1g.5gb 2g.10gb");
+    rig_run(rig, 0, "mig-1g.5gb=1", 0);
+    const struct sl_instance *has = rig->node[0].node->instance;
+    while (!has->in_use) {
+        has++;
+    }
     int64_t started_us = rig->view[0]->resident[0].pod->started_us;
-    assert_true(started_us > 0);
-    assert_int_equal(sl_cut_settled_us(rig->view[0], report_us), started_us + report_us);
-    assert_int_equal(sl_cut_settled_us(rig->view[0], 0), started_us);
-    rig_clear(rig);
-    (void)MANAGED(rig, A100, "4g.20gb* 1g.5gb"); /* the mig-manager is asked for idle GPUs alone */
-    rig_run(rig, 0, "mig-4g.20gb=1", 0);
-    assert_int_equal(sl_cut_settled_us(rig->view[0], report_us), 0);
+    struct sl_cut one = {.device = 0};
+    struct sl_cut both = {.device = 0};
+    cut_add(&one, "1g.5gb", (unsigned)has->start);
+    cut_add(&both, "1g.5gb", (unsigned)has->start);
+    for (has = rig->node[0].node->instance; both.n < 2; has++) {
+        if (!has->in_use && strcmp(has->profile->name, "1g.5gb") == 0) {
+            cut_add(&both, "1g.5gb", (unsigned)has->start);
+        }
+    }
+    rig->input.limits.reported_us = started_us;
+    assert_string_equal(judged(rig, &one, 1), "");
+    assert_string_equal(judged(rig, &both, 1), "");
+    rig->input.limits.reported_us = started_us - 1;
+    assert_string_equal(judged(rig, &one, 1),
+                        "GPU 0 cannot have these instances beside those in use");
+    assert_string_equal(judged(rig, &both, 1), ""); /* no pod got what has gone */
 }
 
 static void nos_makes_no_instance_with_attributes(void **state)
@@ -149,7 +159,7 @@ static void under_strategy_single_all_gpus_hold_the_same(void **state)
     const char *unlike = "strategy single needs all GPUs cut alike";
     struct cut_rig *rig = *state;
     struct sl_cut cut[2] = {{.device = 0}, {.device = 1}};
-    rig->input.mig_mode = true;
+    rig->input.limits.mig_mode = true;
     (void)rig_node(rig, SL_ACTUATOR_MIG_MANAGER, A100, SINGLE, GPUS("7g.40gb", "7g.40gb"));
     cut_add(&cut[0], "3g.20gb", 0);
     cut_add(&cut[1], "3g.20gb", 0);

@@ -83,7 +83,7 @@ static void whole_gpus_drain_only_where_mig_mode_may_be_switched(void **state)
     rig_run(rig, node, "gpu=1", 600);
     (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
     assert_string_equal(rig_told(rig), "");
-    rig->input.mig_mode = true;
+    rig->input.limits.mig_mode = true;
     assert_string_equal(rig_told(rig), "drain node-0 for 0 until 600 s\n");
 }
 
@@ -92,7 +92,7 @@ static void whole_gpus_drain_until_the_last_of_their_pods_has_ended(void **state
 {
     struct cut_rig *rig = *state;
     size_t node = MANAGED(rig, A100, NULL, NULL);
-    rig->input.mig_mode = true;
+    rig->input.limits.mig_mode = true;
     rig_run(rig, node, "gpu=1", 300);
     rig_run(rig, node, "gpu=1", 900);
     (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
@@ -111,7 +111,7 @@ static void instances_drain_for_a_whole_gpu_only_where_mig_mode_may_be_switched(
     rig_run(rig, nos, "mig-3g.20gb=1", 300); /* nos switches no MIG mode */
     (void)rig_wait(rig, "gpu=1", NULL);
     assert_string_equal(rig_told(rig), "");
-    rig->input.mig_mode = true;
+    rig->input.limits.mig_mode = true;
     assert_string_equal(rig_told(rig), "drain node-0 for 0 until 600 s\n");
 }
 

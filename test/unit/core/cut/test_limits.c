@@ -38,7 +38,7 @@ static void odd_asks_get_nothing_and_harm_nobody(void **state)
     (void)NOS(rig, A100, "7g.40gb", "1g.5gb*");
     (void)rig_node(rig, SL_ACTUATOR_MIG_MANAGER, A100, "nvidia.com/mig.strategy=single",
                    GPUS(NULL, NULL));
-    rig->input.mig_mode = true;
+    rig->input.limits.mig_mode = true;
     rig->input.drain = true;
     for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
         (void)wait_oddly(rig, odd[i], 1);

@@ -53,8 +53,8 @@ static void without_memory_nothing_is_allowed(void **state)
     rig_plan(rig);
     const struct sl_cut_plan *plan = &rig->output.plan[0];
     lack_arm(1, false);
-    bool allowed =
-        sl_cut_allowed(rig->view[0], plan->cut, plan->n_cuts, false, reason, sizeof(reason));
+    bool allowed = sl_cut_allowed(rig->view[0], plan->cut, plan->n_cuts, (struct sl_cut_limits){0},
+                                  reason, sizeof(reason));
     assert_true(lack_disarm());
     assert_false(allowed);
     assert_string_equal(reason, "out of memory");

@@ -219,7 +219,7 @@ static void cpu_that_pods_of_the_plan_take_counts(void **state)
 static void strategy_single_cuts_all_gpus_alike_for_asks_that_state_memory(void **state)
 {
     struct cut_rig *rig = *state;
-    rig->input.mig_mode = true;
+    rig->input.limits.mig_mode = true;
     (void)rig_node(rig, SL_ACTUATOR_MIG_MANAGER, A100, SINGLE, GPUS(NULL, NULL));
     for (unsigned i = 0; i < 3; i++) {
         (void)rig_wait(rig, "gpu=1", "sliced.dev/min-gpu-memory=8Gi");
@@ -231,7 +231,7 @@ static void strategy_single_cuts_all_gpus_alike_for_asks_that_state_memory(void 
 static void strategy_single_keeps_boards_whole_for_asks_that_state_none(void **state)
 {
     struct cut_rig *rig = *state;
-    rig->input.mig_mode = true;
+    rig->input.limits.mig_mode = true;
     (void)rig_node(rig, SL_ACTUATOR_MIG_MANAGER, A100, SINGLE, GPUS(NULL, NULL));
     (void)rig_wait(rig, "gpu=3", NULL);
     assert_string_equal(rig_told(rig), "");
@@ -244,7 +244,7 @@ static void mig_mode_is_switched_only_where_allowed(void **state)
     (void)rig_wait(rig, "gpu=2", NULL);
     (void)rig_wait(rig, "mig-4g.20gb=2", NULL);
     assert_string_equal(rig_told(rig), "");
-    rig->input.mig_mode = true;
+    rig->input.limits.mig_mode = true;
     assert_string_equal(rig_told(rig), "node-0: GPU 1 into a whole GPU: 0\n");
 }
 
@@ -446,15 +446,18 @@ static void cuts_are_judged_against_the_node_as_it_is(void **state)
     rig_plan(rig);
     struct sl_cut cut = rig->output.plan[0].cut[0];
     cut.instance[0].start = 7;
-    assert_false(sl_cut_allowed(rig->view[0], &cut, 1, false, reason, sizeof(reason)));
+    assert_false(
+        sl_cut_allowed(rig->view[0], &cut, 1, (struct sl_cut_limits){0}, reason, sizeof(reason)));
     assert_string_equal(reason, "GPU 0 cannot have these instances beside those in use");
     cut = rig->output.plan[0].cut[0];
     cut.device = 1;
-    assert_false(sl_cut_allowed(rig->view[0], &cut, 1, false, reason, sizeof(reason)));
+    assert_false(
+        sl_cut_allowed(rig->view[0], &cut, 1, (struct sl_cut_limits){0}, reason, sizeof(reason)));
     assert_string_equal(reason, "GPU 1 is not known");
     cut.device = 0;
     rig_run(rig, node, "mig-7g.40gb=1", 0);
-    assert_false(sl_cut_allowed(rig->view[0], &cut, 1, false, reason, sizeof(reason)));
+    assert_false(
+        sl_cut_allowed(rig->view[0], &cut, 1, (struct sl_cut_limits){0}, reason, sizeof(reason)));
     assert_string_equal(reason, "every GPU of it is in use or may not be cut");
 }
 

@@ -389,7 +389,7 @@ static void random_node(struct cut_rig *rig, struct brute *brute, unsigned n_gpu
     const char *product = products[pick(sizeof(products) / sizeof(products[0]))];
     struct brute_node *node = &brute->node[brute->n_nodes];
     *node = (struct brute_node){.model = sl_mig_model_find(sl_str_of(product), 0),
-                                .mig_mode = !nos && rig->input.mig_mode};
+                                .mig_mode = !nos && rig->input.limits.mig_mode};
     assert_non_null(node->model);
     for (unsigned d = 0; d < n_gpus; d++) {
         random_gpu(&gpu[d], node->model, nos);
@@ -472,7 +472,7 @@ static void random_case(struct cut_rig *rig, struct brute *brute)
 {
     rig_clear(rig);
     *brute = (struct brute){0};
-    rig->input.mig_mode = pick(3) == 0;
+    rig->input.limits.mig_mode = pick(3) == 0;
     unsigned gpus = 1 + pick(GPUS_MAX);
     while (gpus > 0) {
         unsigned n = 1 + pick(gpus);

@@ -155,7 +155,8 @@ static void pods_for_slices_and_for_instances_go_to_nodes_of_their_kind(void **s
 static bool is_allowed(struct cut_rig *rig, size_t node, struct sl_cut cut)
 {
     char reason[256];
-    return sl_cut_allowed(rig->view[node], &cut, 1, false, reason, sizeof(reason));
+    return sl_cut_allowed(rig->view[node], &cut, 1, (struct sl_cut_limits){0}, reason,
+                          sizeof(reason));
 }
 
 static void cuts_against_the_rules_are_refused(void **state)

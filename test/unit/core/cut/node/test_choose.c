@@ -31,7 +31,7 @@ static void a_free_instance_is_taken_as_it_is(void **state)
 static void a_whole_gpu_is_taken_as_it_is(void **state)
 {
     struct cut_rig *rig = *state;
-    rig->input.mig_mode = true;
+    rig->input.limits.mig_mode = true;
     (void)MANAGED(rig, A100, "7g.40gb", NULL, "7g.40gb");
     (void)rig_wait(rig, "gpu=2", NULL);
     assert_string_equal(rig_told(rig), "node-0: GPU 0 into a whole GPU: 0\n");
@@ -41,7 +41,7 @@ static void a_whole_gpu_is_taken_as_it_is(void **state)
 static void a_gpu_becomes_whole_for_asks_that_its_memory_suffices(void **state)
 {
     struct cut_rig *rig = *state;
-    rig->input.mig_mode = true;
+    rig->input.limits.mig_mode = true;
     (void)MANAGED(rig, A100, "7g.40gb");
     (void)rig_wait(rig, "gpu=1", "sliced.dev/min-gpu-memory=41Gi");
     assert_string_equal(rig_told(rig), "");

@@ -13,7 +13,7 @@ static const char *refusal(struct cut_rig *rig, size_t node)
     reason[0] = '\0';
     cut.instance[0].profile =
         (uint8_t)(sl_mig_profile_find(model, SL_STR("7g.40gb")) - model->profiles);
-    (void)sl_cut_allowed(rig->view[node], &cut, 1, rig->input.mig_mode, reason, sizeof(reason));
+    (void)sl_cut_allowed(rig->view[node], &cut, 1, rig->input.limits, reason, sizeof(reason));
     return reason;
 }
 
@@ -111,7 +111,7 @@ static void replicas_of_whole_gpus_keep_them_from_cuts_even_unused(void **state)
 {
     struct cut_rig *rig = *state;
     size_t node = MANAGED(rig, A100, NULL, "7g.40gb");
-    rig->input.mig_mode = true;
+    rig->input.limits.mig_mode = true;
     (void)rig_wait(rig, "mig-4g.20gb=1", NULL);
     (void)rig_wait(rig, "mig-4g.20gb=1", NULL);
     assert_string_equal(rig_told(rig),
@@ -131,7 +131,7 @@ static void whole_gpus_of_which_one_is_in_use_are_left_alone(void **state)
     struct cut_rig *rig = *state;
     size_t node = MANAGED(rig, A100, NULL, NULL, "7g.40gb");
     rig_run(rig, node, "gpu=1", 0);
-    rig->input.mig_mode = true;
+    rig->input.limits.mig_mode = true;
     for (unsigned i = 0; i < 2; i++) {
         (void)rig_wait(rig, "mig-4g.20gb=1", NULL);
     }
@@ -156,7 +156,7 @@ static void free_whole_gpus_beside_one_in_use_serve_too(void **state)
     struct cut_rig *rig = *state;
     size_t node = MANAGED(rig, A100, NULL, NULL, "7g.40gb");
     rig_run(rig, node, "gpu=1", 0);
-    rig->input.mig_mode = true;
+    rig->input.limits.mig_mode = true;
     (void)rig_wait(rig, "gpu=3", NULL);
     (void)rig_wait(rig, "gpu=2", NULL);
     assert_string_equal(rig_told(rig), "node-0: GPU 2 into a whole GPU: 1\n");
@@ -245,7 +245,7 @@ static void gpus_that_nobody_describes_are_cut_where_model_and_count_are_known(v
     struct cut_rig *rig = *state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         (void)node_by_labels(rig, SL_ACTUATOR_MIG_MANAGER, rows[i].labels, rows[i].allocatable);
-        rig->input.mig_mode = rows[i].mig_mode;
+        rig->input.limits.mig_mode = rows[i].mig_mode;
         (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
         rig_plan(rig);
         assert_int_equal(rig->output.n_plans, rows[i].n_cuts > 0);

@@ -96,7 +96,7 @@ static void mig_mode_is_switched_for_all_or_none(void **state)
     (void)single(rig, GPUS(NULL, NULL));
     wait_for(rig, 3, 18);
     assert_string_equal(rig_told(rig), "");
-    rig->input.mig_mode = true;
+    rig->input.limits.mig_mode = true;
     assert_string_equal(rig_told(rig), "node-0: GPU 0 into 2x 3g.20gb; GPU 1 into 2x 3g.20gb: 0\n");
     rig_clear(rig);
     (void)single(rig, GPUS("7g.40gb", "7g.40gb"));
