@@ -63,13 +63,17 @@ static const char *why_of(const struct sl_plan_pod *pod, enum sl_hold_reason rea
                                                             : NULL;
 }
 
-/* A cut is of interest to a pod that waits for room. */
+/* A cut is of interest to a pod that waits for room, on any node or on those that it may have. */
+static bool lacks_room(enum sl_hold_reason reason)
+{
+    return reason == SL_HOLD_NO_ROOM || reason == SL_HOLD_CONSTRAINT;
+}
+
 static enum sl_hold_reason reason_of(const struct sl_planner *planner,
                                      const struct sl_plan_pod *pod)
 {
     enum sl_hold_reason reason = sl_plan_reason(planner, pod);
-    bool lacks_room = reason == SL_HOLD_NO_ROOM || reason == SL_HOLD_CONSTRAINT;
-    return pod->cut != NULL && pod->queued && lacks_room ? SL_HOLD_CUT : reason;
+    return pod->cut != NULL && pod->queued && lacks_room(reason) ? SL_HOLD_CUT : reason;
 }
 
 static void make_row(const struct sl_planner *planner, const struct sl_plan_pod *pod,
@@ -197,5 +201,5 @@ bool sl_queue_wants_cut(const struct sl_queue_row *row, int64_t now_us, struct s
         .latest_us = row->latest_start_us,
     };
     return row->state == SL_QUEUE_HELD && row->expiries == 0 &&
-           (row->reason == SL_HOLD_NO_ROOM || out->has_room);
+           (lacks_room(row->reason) || out->has_room);
 }

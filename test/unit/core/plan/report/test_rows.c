@@ -39,6 +39,8 @@ static void gpus_may_be_cut_for_a_pod_that_lacks_room_and_took_every_nomination(
     assert_false(sl_queue_wants_cut(&row, rig->now_us, &cut));
     row.reason = SL_HOLD_CUT; /* it is being done */
     assert_false(sl_queue_wants_cut(&row, rig->now_us, &cut));
+    row.reason = SL_HOLD_CONSTRAINT; /* nodes have room that are not for it */
+    assert_true(sl_queue_wants_cut(&row, rig->now_us, &cut));
     row.reason = SL_HOLD_NO_ROOM;
     row.state = SL_QUEUE_RELEASED;
     assert_false(sl_queue_wants_cut(&row, rig->now_us, &cut));
