@@ -1,6 +1,6 @@
 /* Drains: for the first pods that no cut serves now, the node that pods' enforced timeouts free
  * earliest. Its free units are kept from pods that would run longer, so that it can be cut then.
- * Nodes whose GPUs are cut into instances drain, those that share memory do not. */
+ */
 #include <stdlib.h>
 
 #include "core/cut/node/place.h"
@@ -84,10 +84,9 @@ static bool may_drain(const struct search *search, size_t i)
 {
     const struct sl_cut_input *input = search->cutter->input;
     const struct sl_view *view = input->view[i];
-    enum sl_actuator actuator = view->node->partition.actuator;
     return !input->site[i].out && !view->withheld && view->n_residents > 0 &&
            !sl_cut_agent_is_busy(&view->node->partition) &&
-           (actuator == SL_ACTUATOR_MIG_MANAGER || actuator == SL_ACTUATOR_NOS_MIG) &&
+           view->node->partition.actuator != SL_ACTUATOR_NONE &&
            sl_constraints_admit(search->pod->pod->constraints, view->node) == SL_CONSTRAINT_NONE;
 }
 

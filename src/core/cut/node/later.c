@@ -1,5 +1,6 @@
 /* Reads a node as it will be once pods have ended. */
 #include "core/cut/node/node.h"
+#include "core/cut/node/slices.h"
 #include "core/place/choose.h"
 #include "util/sat.h"
 
@@ -16,8 +17,9 @@ int64_t sl_cut_end_of(const struct sl_pod *pod, int64_t now_us)
 /* Says what is still in use once the pods that end by then have ended. */
 struct later {
     bool pool[SL_NODE_POOLS_MAX];
-    bool instance[SL_NODE_DEVICES_MAX * SL_MIG_INSTANCES_MAX]; /* held by a pod that runs on */
-    bool ended[SL_NODE_DEVICES_MAX * SL_MIG_INSTANCES_MAX];    /* held by one that has ended */
+    /* units of the instance that are held by pods which run on, and by those that have ended */
+    uint16_t held[SL_NODE_DEVICES_MAX * SL_MIG_INSTANCES_MAX];
+    uint16_t ended[SL_NODE_DEVICES_MAX * SL_MIG_INSTANCES_MAX];
     bool any;
 };
 
@@ -36,10 +38,10 @@ static bool look_at_residents(const struct sl_view *view, int64_t until_us, int6
             later->pool[pool] = later->pool[pool] || stays;
         }
         for (unsigned i = 0; i < resident->n_parts; i++) {
-            int instance = view->part[resident->first_part + i].instance;
-            if (instance >= 0) {
-                later->instance[instance] = later->instance[instance] || stays;
-                later->ended[instance] = later->ended[instance] || !stays;
+            const struct sl_assignment_part *part = &view->part[resident->first_part + i];
+            if (part->instance >= 0) {
+                uint16_t *units = stays ? later->held : later->ended;
+                units[part->instance] += (uint16_t)sl_least(part->amount, SL_CUT_SLICES_MAX);
             }
         }
         later->any = later->any || stays;
@@ -75,7 +77,7 @@ static bool device_keeps(const struct sl_view *view, const struct later *later, 
     const struct sl_node *node = view->node;
     for (unsigned i = 0; i < node->n_instances; i++) {
         const struct sl_instance *instance = &node->instance[i];
-        bool goes = !later->instance[i] && (!instance->in_use || later->ended[i]);
+        bool goes = later->held[i] == 0 && (!instance->in_use || later->ended[i] > 0);
         if (instance->device != d || goes) {
             continue;
         }
@@ -89,6 +91,19 @@ static bool device_keeps(const struct sl_view *view, const struct later *later, 
         device->n_stay++;
     }
     return true;
+}
+
+/* The same of slices, of which the instance has many. */
+static bool slices_read_later(struct sl_cut_node *node, const struct later *later)
+{
+    const struct sl_node *from = node->view->node;
+    uint8_t kept[SL_NODE_DEVICES_MAX * SL_MIG_INSTANCES_MAX] = {0};
+    for (unsigned i = 0; i < from->n_instances; i++) {
+        int64_t stay = (int64_t)from->instance[i].in_use - later->ended[i];
+        stay = stay > later->held[i] ? stay : later->held[i];
+        kept[i] = (uint8_t)sl_least(sl_least(stay, from->instance[i].slices), SL_CUT_SLICES_MAX);
+    }
+    return sl_cut_slices_read(node, kept) == NULL;
 }
 
 bool sl_cut_node_read_later(struct sl_cut_node *node, struct sl_cut_device *device,
@@ -105,6 +120,14 @@ bool sl_cut_node_read_later(struct sl_cut_node *node, struct sl_cut_device *devi
     if (view->withheld || from->n_devices == 0 ||
         !look_at_residents(view, until_us, now_us, &later)) {
         return false;
+    }
+    if (from->partition.actuator == SL_ACTUATOR_NOS_MPS) {
+        bool read = slices_read_later(node, &later);
+        for (unsigned d = 0; d < node->n; d++) {
+            device[d].packed = &table->packed;
+        }
+        sl_cut_node_sum(node);
+        return read;
     }
     bool together = node->single || from->layout != SL_LAYOUT_ANNOTATED;
     for (unsigned d = 0; d < node->n; d++) {

@@ -361,7 +361,7 @@ const char *sl_cut_node_read(struct sl_cut_node *node, struct sl_cut_device *dev
     if (use_is_hidden(view)) {
         return "pods on it hold GPU resources that it does not show now";
     }
-    const char *why = actuator == SL_ACTUATOR_NOS_MPS   ? sl_cut_slices_read(node)
+    const char *why = actuator == SL_ACTUATOR_NOS_MPS   ? sl_cut_slices_read(node, NULL)
                       : actuator == SL_ACTUATOR_NOS_MIG ? read_for_nos(node, table)
                                                         : read_for_mig_manager(node);
     bool some = false;

@@ -45,17 +45,21 @@ static int32_t gb_of_pool(const struct sl_node *node, unsigned pool)
     return node->pool[pool].slices ? (int32_t)(node->pool[pool].memory_mib / 1024) : 0;
 }
 
+/* Returns how many slices of one size stay on their device. */
+static unsigned slices_kept(const struct sl_cut_node *node, const struct sl_instance *instance)
+{
+    bool all = instance->in_use > instance->slices || sl_cut_report_lags(node, instance->pool);
+    return all ? instance->slices : instance->in_use;
+}
+
 /* Reads the slices of one size on a device; false: the device may not change. */
 static bool slices_read(struct sl_cut_node *node, struct sl_cut_device *device,
-                        const struct sl_instance *instance)
+                        const struct sl_instance *instance, unsigned kept)
 {
     int unit = size_add(&node->sizes, gb_of_pool(node->view->node, instance->pool));
     if (unit < 0 || instance->slices > SL_CUT_SLICES_MAX) {
         return false;
     }
-    bool lags = sl_cut_report_lags(node, instance->pool);
-    bool all = lags || instance->in_use > instance->slices;
-    unsigned kept = all ? instance->slices : instance->in_use;
     device->kept[unit] = (uint8_t)kept;
     device->free[unit] = (uint8_t)(instance->slices - kept);
     return true;
@@ -72,7 +76,7 @@ static bool whole_in_use(const struct sl_view *view)
     return false;
 }
 
-static void device_read(struct sl_cut_node *node, unsigned d, bool whole_used)
+static void device_read(struct sl_cut_node *node, unsigned d, bool whole_used, const uint8_t *kept)
 {
     const struct sl_node *from = node->view->node;
     struct sl_cut_device *device = &node->device[d];
@@ -84,14 +88,16 @@ static void device_read(struct sl_cut_node *node, unsigned d, bool whole_used)
     device->may_change = from->device[d].healthy && gb > 0 && !(device->is_whole && whole_used);
     for (unsigned i = 0; i < from->n_instances && device->may_change; i++) {
         const struct sl_instance *instance = &from->instance[i];
-        device->may_change = instance->device != d || slices_read(node, device, instance);
+        device->may_change = instance->device != d ||
+                             slices_read(node, device, instance,
+                                         kept != NULL ? kept[i] : slices_kept(node, instance));
     }
     if (!device->may_change) {
         memset(device->free, 0, sizeof(device->free));
     }
 }
 
-const char *sl_cut_slices_read(struct sl_cut_node *node)
+const char *sl_cut_slices_read(struct sl_cut_node *node, const uint8_t *kept)
 {
     const struct sl_view *view = node->view;
     const struct sl_node *from = view->node;
@@ -108,7 +114,7 @@ const char *sl_cut_slices_read(struct sl_cut_node *node)
     bool whole_used = whole_in_use(view);
     node->n = from->n_devices;
     for (unsigned d = 0; d < node->n; d++) {
-        device_read(node, d, whole_used);
+        device_read(node, d, whole_used, kept);
     }
     node->sizes.n_own = node->sizes.n;
     return NULL;

@@ -38,6 +38,32 @@ static void a_node_drains_until_as_much_has_ended_as_is_needed(void **state)
     }
 }
 
+/* Slices have no place: their sum counts. */
+static void a_node_drains_for_a_slice_of_memory(void **state)
+{
+    static const struct {
+        const char *ask;
+        const char *told;
+    } rows[] = {
+        {"gpu-20gb=1", "drain node-0 for 0 until 300 s\n"},
+        {"gpu-40gb=1", "drain node-0 for 0 until 600 s\n"},
+        {"gpu-60gb=1", "drain node-0 for 0 until 900 s\n"},
+        {"gpu-80gb=1", ""}, /* one pod states no deadline */
+    };
+    struct cut_rig *rig = *state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        size_t node = SHARED(rig, 82, "10gb* 10gb* 20gb* 20gb* 20gb*");
+        rig_run(rig, node, "gpu-20gb=1", 600);
+        rig_run(rig, node, "gpu-20gb=1", 300);
+        rig_run(rig, node, "gpu-20gb=1", 900);
+        rig_run(rig, node, "gpu-10gb=1", 0);
+        rig_run(rig, node, "gpu-10gb=1", 0);
+        (void)rig_wait(rig, rows[i].ask, NULL);
+        assert_string_equal(rig_told(rig), rows[i].told);
+        rig_clear(rig);
+    }
+}
+
 static void a_drain_saves_more_waiting_than_the_cut_takes(void **state)
 {
     struct cut_rig *rig = *state;
@@ -257,6 +283,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         DRAIN_TEST(a_node_drains_until_as_much_has_ended_as_is_needed),
+        DRAIN_TEST(a_node_drains_for_a_slice_of_memory),
         DRAIN_TEST(a_drain_saves_more_waiting_than_the_cut_takes),
         DRAIN_TEST(a_pod_past_its_deadline_ends_now),
         DRAIN_TEST(gpus_that_are_cut_together_drain_together),
