@@ -52,6 +52,9 @@ struct sl_cut_pod {
 struct sl_cut_site {
     bool out; /* may not be cut now: a cut is under way or failed lately, or not selected */
     int64_t seconds_us; /* how long a cut keeps its GPUs away, as learned */
+    size_t
+        drains_for; /* the pod for which it drains: its index in the input, + 1; 0: it does not */
+    int64_t drains_until_us;
     uint64_t failed[4]; /* digests (sl_cut_digest) of plans that failed here lately; 0: none */
 };
 
@@ -84,6 +87,9 @@ struct sl_cut_plan {
     size_t *pod;      /* indexes in input->pod of the pods that it lets start, in order */
     int64_t start_us; /* when they can: now + site's seconds */
 };
+
+/* A drain lasts for so much longer, as the kubelet gives pods time to end. */
+#define SL_CUT_DRAIN_GRACE_US (30 * INT64_C(1000000))
 
 struct sl_cut_drain {
     size_t view;

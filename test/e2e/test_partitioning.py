@@ -167,6 +167,32 @@ def test_small_to_large_and_back_while_a_pod_runs_on(cluster, rack, cutting, age
     assert all(map(successes, machines))
 
 
+@each_agent
+def test_a_node_drains_for_a_large_instance_under_a_stream_of_small_ones(cluster, rack, cutting, agent):
+    """What comes free is kept for it, and given to nobody who would run longer than those that must go."""
+    small, large = made_by(agent, SEVENTH), made_by(agent, WHOLE)
+
+    def timed(name, profile, seconds, runs):
+        made = pod(name, profile, runs=runs)
+        made["spec"]["activeDeadlineSeconds"] = seconds
+        return made
+    machine = rack.add(Machine("gpu-1", model_of(agent), [[small] * 7], AGENTS[agent](seconds=SHORT),
+                               told=agent == "mig-manager"))
+    cutting(merge(AT_ONCE, {"queue": {"order": "fifo"}}))  # no promise to a small one ends the drain
+    early = [timed(f"early-{i}", small, 20, f"{2 + i}s") for i in range(7)]
+    cluster.add(*early)
+    cluster.wait_bound(*(each["metadata"]["name"] for each in early))
+    cluster.add(timed("large", large, 600, "1s"))
+    cluster.wait_event("large", resource(large), source="sliced")
+    late = [timed(f"late-{i}", small, 3600, "300ms") for i in range(7)]
+    cluster.add(*late)
+    cluster.wait_bound("large")
+    pods = cluster.pods()
+    assert not [each for each in late if pods[each["metadata"]["name"]]["spec"].get("nodeName")]
+    assert machine.cut() == [[large]]
+    cluster.wait_bound(*(each["metadata"]["name"] for each in late))
+
+
 def test_slices_of_memory_mix_on_one_gpu_and_those_in_use_stay(cluster, rack, cutting):
     """GPUs that were never cut; then slices come and go beside some that are in use."""
     machine = rack.add(Machine("gpu-1", A100_80, [[], []], MpsPlugin(seconds=SHORT)))

@@ -49,6 +49,7 @@ static void candidate_add(struct sl_cutter *cutter, size_t i, struct sl_cut_devi
     candidate->started = (struct sl_host_use){0};
     candidate->view = i;
     candidate->ready_us = input->now_us + input->site[i].seconds_us;
+    candidate->drains_for = input->site[i].drains_for;
     candidate->opened = false;
     candidate->held = false;
     candidate->out = false;

@@ -8,10 +8,13 @@
 #include "sliced/admit.h"
 #include "util/sat.h"
 #include "util/share.h"
+#include "util/time.h"
 
 enum {
+    PATIENCE_S = 600,
     PODS = 10, /* that are looked at, of different asks; at most 8 of one namespace */
     ENDS_MAX = 64,
+    DRAINS = sizeof(((struct sl_cutter *)NULL)->drain) / sizeof(struct sl_cut_drain),
     DRAIN_WORK = 600000,
     READ_WORK = 250,
 };
@@ -62,13 +65,24 @@ static unsigned ends_of(const struct sl_view *view, int64_t now_us, int64_t limi
     return n;
 }
 
+/* Under a stream of small pods some promise is always due soon, and a large pod has none, as no
+ * node offers what it asks for. It would starve: once it has waited for as long as it may run, it
+ * does not wait for the promises of pods that came after it. */
+static bool has_waited_enough(const struct search *search)
+{
+    int64_t waited_us = search->cutter->input->now_us - search->pod->pod->created_us;
+    return waited_us > PATIENCE_S * SL_SECOND_US && waited_us > search->pod->timeout_us;
+}
+
 /* Would a drain until then break what another pod was promised? */
 static bool breaks_promise(const struct search *search, size_t i, int64_t until_us)
 {
     const struct sl_cut_input *input = search->cutter->input;
+    bool waited = has_waited_enough(search);
     for (size_t k = 0; k < input->n_pods; k++) {
         const struct sl_cut_pod *other = &input->pod[k];
-        if (other == search->pod || other->latest_us == 0 || other->latest_us >= until_us) {
+        if (other == search->pod || other->latest_us == 0 || other->latest_us >= until_us ||
+            (waited && other->pod->created_us > search->pod->pod->created_us)) {
             continue;
         }
         for (uint32_t item = 0; item < other->pod->n_items; item++) {
@@ -148,23 +162,78 @@ static bool find_drain(struct search *search, size_t pod, size_t n_drains)
     return search->until_us != INT64_MAX;
 }
 
+/* Goes on with the drain of a node; false: it has ended. When a pod has just ended, a nos agent
+ * still tells of what it held; and a cut waits for the batch window: a drain that ended for that
+ * would give away what has come free. */
+static bool drain_goes_on(struct search *search, size_t i)
+{
+    struct sl_cutter *cutter = search->cutter;
+    const struct sl_cut_input *input = cutter->input;
+    const struct sl_cut_site *site = &input->site[i];
+    const struct sl_view *view = input->view[i];
+    if (site->drains_for == 0 || site->out || view->withheld ||
+        sl_sat_add(site->drains_until_us, SL_CUT_DRAIN_GRACE_US) <= input->now_us) {
+        return false;
+    }
+    search->pod = &input->pod[site->drains_for - 1];
+    search->view = i;
+    search->until_us = site->drains_until_us;
+    int32_t place = cutter->place[site->drains_for - 1];
+    bool elsewhere = place >= 0 && cutter->candidate[place].view != i;
+    if (elsewhere || search->pod->has_room || !sl_cut_ask(search->pod->pod, &search->ask) ||
+        breaks_promise(search, i, sl_sat_add(search->until_us, site->seconds_us))) {
+        return false;
+    }
+    if (place < 0 && may_drain(search, i)) {
+        try_node(search, i); /* those that must go may have ended early */
+    }
+    if (search->until_us <= input->now_us) {
+        search->until_us = site->drains_until_us;
+    }
+    return true;
+}
+
+static size_t keep_drains(struct search *search)
+{
+    struct sl_cutter *cutter = search->cutter;
+    size_t n = 0;
+    for (size_t i = 0; i < cutter->input->n_views && n < DRAINS; i++) {
+        if (drain_goes_on(search, i)) {
+            size_t pod = cutter->input->site[i].drains_for - 1;
+            cutter->drain[n] = (struct sl_cut_drain){i, pod, search->until_us};
+            n++;
+        }
+    }
+    return n;
+}
+
+/* Does a node drain for a pod with that ask? */
+static bool is_served(const struct sl_cutter *cutter, const struct sl_pod *pod, size_t n_drains)
+{
+    bool served = false;
+    for (size_t k = 0; k < n_drains; k++) {
+        served = served || sl_pod_same_ask(cutter->input->pod[cutter->drain[k].pod].pod, pod);
+    }
+    return served;
+}
+
 size_t sl_cut_find_drains(struct sl_cutter *cutter)
 {
-    const size_t most = sizeof(cutter->drain) / sizeof(cutter->drain[0]);
     const struct sl_cut_input *input = cutter->input;
     struct search search = {.cutter = cutter};
     const struct sl_pod *before = NULL;
-    size_t n = 0;
     size_t looked = 0;
     cutter->work = DRAIN_WORK;
     if (sl_cut_tally_clear(&cutter->spent, input->n_pods) < 0 ||
         sl_cut_tally_clear(&cutter->looked, input->n_pods) < 0) {
         return 0;
     }
-    for (size_t i = 0; i < input->n_pods && n < most && looked < PODS; i++) {
+    const size_t kept = keep_drains(&search);
+    size_t n = kept;
+    for (size_t i = 0; i < input->n_pods && n < DRAINS && looked < PODS; i++) {
         const struct sl_pod *pod = input->pod[i].pod;
         if (cutter->place[i] >= 0 || input->pod[i].has_room ||
-            (before != NULL && sl_pod_same_ask(before, pod))) {
+            (before != NULL && sl_pod_same_ask(before, pod)) || is_served(cutter, pod, kept)) {
             continue;
         }
         int64_t *own = sl_cut_tally_at(&cutter->looked, sl_cut_space(pod));

@@ -17,6 +17,7 @@ struct sl_cut_candidate {
     struct sl_host_use started; /* by the pods that the plan starts there */
     size_t view;                /* index */
     int64_t ready_us;           /* when a cut begun now is done */
+    size_t drains_for;          /* as in the site */
     bool opened;
     bool held; /* a pod that has room there is counted on it */
     bool out;

@@ -20,6 +20,7 @@ struct sl_cut_place {
     int64_t begun_us;            /* of the run */
     int64_t expected_us;         /* its end */
     int64_t drained_us;          /* until then the node drains; 0: it does not */
+    uint64_t drained_for;        /* hash of the UID of the pod for which it drains */
     int64_t refused_us;          /* until then it is left out: the store refused a cut of it */
     uint64_t round;              /* in which it was seen last */
     bool draining;               /* the plan of this round wants it */

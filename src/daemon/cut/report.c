@@ -12,7 +12,7 @@ static enum sl_partition_phase phase_of(const struct sl_cut_place *place, int64_
     if (now_us < place->record.out_until_us) {
         return SL_PHASE_OUT;
     }
-    return place->drained_us > now_us ? SL_PHASE_DRAINING : SL_PHASE_IDLE;
+    return place->drained_us > 0 ? SL_PHASE_DRAINING : SL_PHASE_IDLE;
 }
 
 static void copy_text(char out[SL_PARTITION_WORDS_MAX], const char *text)

@@ -4,6 +4,7 @@
 
 #include "daemon/cut/internal.h"
 #include "util/clock.h"
+#include "util/data/hash.h"
 #include "util/data/vec.h"
 #include "util/log.h"
 #include "util/time.h"
@@ -46,8 +47,26 @@ static void add_row(void *context, const struct sl_queue_row *row)
 
 /* ---- the nodes ---- */
 
+static uint64_t hash_pod(const struct sl_pod *pod)
+{
+    return sl_hash(pod->uid, strlen(pod->uid));
+}
+
+/* Returns the index of the pod for which the node drains, + 1; 0: it does not, or the pod is gone.
+ */
+static size_t drains_for(const struct sl_cut_place *place, const struct wish *wish)
+{
+    for (size_t i = 0; place->drained_us > 0 && i < wish->n; i++) {
+        if (hash_pod(wish->pod[i].pod) == place->drained_for) {
+            return i + 1;
+        }
+    }
+    return 0;
+}
+
 static struct sl_cut_site *make_sites(const struct sl_partitioner *partitioner,
-                                      const struct sl_snapshot *snapshot, int64_t now_us)
+                                      const struct sl_snapshot *snapshot, const struct wish *wish,
+                                      int64_t now_us)
 {
     struct sl_cut_site *site = calloc(snapshot->n_nodes + 1, sizeof(*site));
     for (size_t i = 0; site != NULL && i < snapshot->n_nodes; i++) {
@@ -62,6 +81,8 @@ static struct sl_cut_site *make_sites(const struct sl_partitioner *partitioner,
         const struct sl_cut_record *record = place == NULL ? &none : &place->record;
         site[i].out = node->partition.cut != NULL || now_us < record->out_until_us ||
                       (place != NULL && (place->run != NULL || now_us < place->refused_us));
+        site[i].drains_for = place == NULL ? 0 : drains_for(place, wish);
+        site[i].drains_until_us = place == NULL ? 0 : place->drained_us;
         site[i].seconds_us = sl_cut_seconds_us(record, node->partition.actuator);
         if (now_us - record->out_until_us < partitioner->config.partitioning.max_backoff_us) {
             memcpy(site[i].failed, record->failed, sizeof(site[i].failed));
@@ -186,10 +207,11 @@ static void set_drains(struct sl_partitioner *partitioner, const struct sl_snaps
         if (place != NULL) {
             place->draining = true;
             place->round = partitioner->round;
+            const struct sl_pod *pod = wish->pod[output->drain[i].pod].pod;
             set_drained(partitioner, place, output->drain[i].until_us);
-            sl_planner_drain(partitioner->planner, sl_str_of(node),
-                             sl_str_of(wish->pod[output->drain[i].pod].pod->uid),
-                             output->drain[i].until_us);
+            place->drained_for = hash_pod(pod);
+            sl_planner_drain(partitioner->planner, sl_str_of(node), sl_str_of(pod->uid),
+                             output->drain[i].until_us + SL_CUT_DRAIN_GRACE_US);
         }
     }
     for (struct sl_cut_place *place = sl_map_next(&partitioner->places, &at); place != NULL;
@@ -253,7 +275,7 @@ static int64_t plan_cuts(struct sl_partitioner *partitioner, const struct sl_sna
     const struct sl_config *config = &partitioner->config;
     struct sl_cut_output output = {.n_plans = 0};
     size_t max = (size_t)config->partitioning.max_nodes;
-    struct sl_cut_site *site = make_sites(partitioner, snapshot, now_us);
+    struct sl_cut_site *site = make_sites(partitioner, snapshot, wish, now_us);
     const struct sl_cut_input input = {
         .view = snapshot->view,
         .site = site,

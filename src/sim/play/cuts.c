@@ -34,9 +34,9 @@ int sl_sim_cuts_init(struct sl_sim_cuts *cuts, const struct sl_sim_cutting *how,
     }
     cuts->under_way = calloc(fleet->n, sizeof(*cuts->under_way));
     cuts->site = calloc(fleet->n, sizeof(*cuts->site));
-    cuts->drained = calloc(fleet->n, sizeof(*cuts->drained));
+    cuts->drain = calloc(fleet->n, sizeof(*cuts->drain));
     cuts->cutter = sl_cutter_new(err);
-    bool made = cuts->under_way != NULL && cuts->site != NULL && cuts->drained != NULL &&
+    bool made = cuts->under_way != NULL && cuts->site != NULL && cuts->drain != NULL &&
                 cuts->cutter != NULL;
     return made ? 0 : sl_error_nomem(err);
 }
@@ -53,7 +53,7 @@ void sl_sim_cuts_free(struct sl_sim_cuts *cuts)
     free(cuts->node);
     free(cuts->under_way);
     free(cuts->site);
-    free(cuts->drained);
+    free(cuts->drain);
     free(cuts->pod);
     sl_cutter_free(cuts->cutter);
 }
@@ -207,16 +207,27 @@ static int cut_begin(struct sl_sim_cuts *cuts, struct sl_planner *planner,
     return 0;
 }
 
+static void site_read(struct sl_sim_cuts *cuts, size_t i)
+{
+    struct sl_cut_site *site = &cuts->site[i];
+    const struct sl_sim_drain *drain = &cuts->drain[i];
+    *site = (struct sl_cut_site){
+        .out = cuts->under_way[i].n > 0 || !sl_node_can_recut(cuts->node[i]),
+        .seconds_us = cuts->how->seconds_us,
+        .drains_until_us = drain->until_us,
+    };
+    for (size_t k = 0; drain->until_us > 0 && k < cuts->n_pods; k++) {
+        site->drains_for = cuts->pod[k].pod == drain->pod ? k + 1 : site->drains_for;
+    }
+}
+
 /* The planner decides on its cuts; the daemon's, or the rule given for comparison. */
 static int cuts_decide(struct sl_sim_cuts *cuts, const struct sl_view *const *view,
                        const struct sl_demand *demand, int64_t now_us, struct sl_cut_output *output,
                        struct sl_error *err)
 {
     for (size_t i = 0; i < cuts->fleet->n; i++) {
-        cuts->site[i] = (struct sl_cut_site){
-            .out = cuts->under_way[i].n > 0 || !sl_node_can_recut(cuts->node[i]),
-            .seconds_us = cuts->how->seconds_us,
-        };
+        site_read(cuts, i);
     }
     const struct sl_cut_input input = {
         .view = view,
@@ -242,12 +253,15 @@ static void drains_set(struct sl_sim_cuts *cuts, struct sl_planner *planner,
         for (size_t k = 0; k < output->n_drains; k++) {
             drain = output->drain[k].view == i ? &output->drain[k] : drain;
         }
-        if (drain != NULL || cuts->drained[i]) {
+        if (drain != NULL || cuts->drain[i].until_us > 0) {
             sl_planner_drain(planner, sl_str_of(view[i]->node->name),
                              drain == NULL ? SL_STR("") : sl_str_of(cuts->pod[drain->pod].pod->uid),
                              drain == NULL ? 0 : drain->until_us);
         }
-        cuts->drained[i] = drain != NULL;
+        cuts->drain[i] = (struct sl_sim_drain){0};
+        if (drain != NULL) {
+            cuts->drain[i] = (struct sl_sim_drain){cuts->pod[drain->pod].pod, drain->until_us};
+        }
     }
 }
 

@@ -28,7 +28,7 @@ struct sl_sim_cuts {
     struct sl_node **node; /* by fleet->node: as it is now; references */
     struct sl_sim_cut *under_way;
     struct sl_cut_site *site;
-    bool *drained; /* by node: the last plan drained it */
+    struct sl_sim_drain *drain; /* by node */
     struct sl_cutter *cutter;
     struct sl_cut_pod *pod;
     size_t n_pods;
@@ -38,6 +38,12 @@ struct sl_sim_cuts {
     size_t n_under_way;
     int64_t due_us; /* when cuts are planned; INT64_MAX: when something has changed */
     uint64_t begun; /* cut plans */
+};
+
+/* A drain of a node, by the last plan; until_us is 0 where there is none. */
+struct sl_sim_drain {
+    const struct sl_pod *pod; /* for which it is; compared only */
+    int64_t until_us;
 };
 
 /* A cut under way on a node; n is 0 where there is none. */

@@ -279,6 +279,105 @@ static void a_promise_to_a_pod_ahead_holds_too(void **state)
     assert_string_equal(rig_told(rig), "drain node-0 for 1 until 600 s\n");
 }
 
+/* Under a stream of small pods, some promise is always due soon. */
+static void a_pod_that_waited_long_does_not_wait_for_promises_to_those_behind(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)busy(rig, 600);
+    struct sl_cut_pod *large = rig_wait(rig, "mig-7g.40gb=1", NULL);
+    struct sl_cut_pod *promised = rig_wait(rig, "mig-3g.20gb=1", NULL);
+    promised->start_us = rig_now + 30 * rig_second;
+    promised->latest_us = rig_now + 60 * rig_second;
+    rig->waiting[0]->created_us = rig_now - 3600 * rig_second; /* it may run for an hour */
+    assert_string_equal(rig_told(rig), "");
+    rig->waiting[0]->created_us--;
+    assert_string_equal(rig_told(rig), "drain node-0 for 0 until 600 s\n");
+    rig->waiting[1]->created_us = rig->waiting[0]->created_us; /* it came no later */
+    assert_string_equal(rig_told(rig), "");
+    rig->waiting[1]->created_us = rig_now;
+    large->timeout_us = rig_second; /* ten minutes at least */
+    rig->waiting[0]->created_us = rig_now - 600 * rig_second;
+    assert_string_equal(rig_told(rig), "");
+    rig->waiting[0]->created_us--;
+    assert_string_equal(rig_told(rig), "drain node-0 for 0 until 600 s\n");
+}
+
+/* ---- drains that there are ---- */
+
+/* Just after a pod has ended, nos' agent tells of it still. */
+static void a_drain_goes_on_while_a_report_lags(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = NOS(rig, A100, "3g.20gb* 3g.20gb*");
+    rig_run(rig, node, "mig-3g.20gb=1", 600);
+    (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
+    assert_string_equal(rig_told(rig), "");
+    rig->site[node].drains_for = 1;
+    rig->site[node].drains_until_us = rig_now + 700 * rig_second;
+    assert_string_equal(rig_told(rig), "drain node-0 for 0 until 700 s\n");
+    rig->site[node].drains_until_us = rig_now - 29 * rig_second; /* they are slow to end */
+    assert_string_equal(rig_told(rig), "drain node-0 for 0 until -29 s\n");
+    rig->site[node].drains_until_us = rig_now - 30 * rig_second;
+    assert_string_equal(rig_told(rig), "");
+}
+
+/* Small pods would take what has come free until the cut begins. */
+static void a_drain_goes_on_until_the_cut_begins(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = MANAGED(rig, A100, "3g.20gb 3g.20gb");
+    (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
+    rig->site[node].drains_for = 1;
+    rig->site[node].drains_until_us = rig_now + 60 * rig_second;
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 1x 7g.40gb: 0\n"
+                                       "drain node-0 for 0 until 60 s\n");
+}
+
+static void a_node_that_drains_is_not_cut_for_those_behind(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = MANAGED(rig, A100, "3g.20gb 3g.20gb", "7g.40gb");
+    rig_run(rig, node, "mig-3g.20gb=1", 600);
+    (void)rig_wait(rig, "mig-7g.40gb=2", NULL);
+    (void)rig_wait(rig, "mig-2g.10gb=1", NULL);
+    assert_string_equal(rig_told(rig), "node-0: GPU 1 into 3x 2g.10gb: 1\n");
+    rig->site[node].drains_for = 1;
+    rig->site[node].drains_until_us = rig_now + 600 * rig_second;
+    assert_string_equal(rig_told(rig), "drain node-0 for 0 until 600 s\n");
+}
+
+static void a_drain_ends_when_another_node_is_cut(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = busy(rig, 600);
+    (void)MANAGED(rig, A100, "3g.20gb 3g.20gb");
+    (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
+    rig->site[node].drains_for = 1;
+    rig->site[node].drains_until_us = rig_now + 900 * rig_second;
+    assert_string_equal(rig_told(rig), "node-1: GPU 0 into 1x 7g.40gb: 0\n");
+}
+
+static void a_drain_ends_earlier_when_pods_do(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = busy(rig, 600);
+    (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
+    rig->site[node].drains_for = 1;
+    rig->site[node].drains_until_us = rig_now + 900 * rig_second;
+    assert_string_equal(rig_told(rig), "drain node-0 for 0 until 600 s\n");
+}
+
+static void a_drain_ends_when_its_pod_has_room(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = busy(rig, 600);
+    struct sl_cut_pod *large = rig_wait(rig, "mig-7g.40gb=1", NULL);
+    rig->site[node].drains_for = 1;
+    rig->site[node].drains_until_us = rig_now + 900 * rig_second;
+    large->has_room = true;
+    assert_string_equal(rig_told(rig), "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -299,6 +398,13 @@ int main(void)
         DRAIN_TEST(pods_of_one_ask_get_one_drain),
         DRAIN_TEST(a_promise_to_a_pod_ahead_holds_too),
         DRAIN_TEST(a_promise_for_what_the_node_does_not_have_bears_a_drain),
+        DRAIN_TEST(a_pod_that_waited_long_does_not_wait_for_promises_to_those_behind),
+        DRAIN_TEST(a_drain_goes_on_while_a_report_lags),
+        DRAIN_TEST(a_drain_goes_on_until_the_cut_begins),
+        DRAIN_TEST(a_node_that_drains_is_not_cut_for_those_behind),
+        DRAIN_TEST(a_drain_ends_when_another_node_is_cut),
+        DRAIN_TEST(a_drain_ends_earlier_when_pods_do),
+        DRAIN_TEST(a_drain_ends_when_its_pod_has_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
