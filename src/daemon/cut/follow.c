@@ -239,6 +239,8 @@ static int64_t drive(struct sl_partitioner *partitioner, struct sl_cut_place *pl
         }
         if (step == SL_CUT_END) {
             end_run(partitioner, place, now_us);
+        } else if (view == NULL) {
+            return INT64_MAX; /* never: of a node that is gone, only the end is left */
         } else if (step == SL_CUT_ORDER && now_us > place->begun_us &&
                    has_newcomer(view, place->run)) {
             sl_cut_run_wrote(place->run, SL_CUT_WRITE_REFUSED, now_us);

@@ -21,8 +21,9 @@ enum {
 
 /* Stands in for core/cut: which cuts the hardware allows is not the question here. */
 bool sl_cut_allowed(const struct sl_view *view, const struct sl_cut *cut, size_t n,
-                    struct sl_cut_limits limits, char *reason,
-                    size_t size) // NOLINT(readability-non-const-parameter)
+                    struct sl_cut_limits limits,
+                    char *reason, // NOLINT(readability-non-const-parameter)
+                    size_t size)
 {
     (void)cut;
     (void)n;
