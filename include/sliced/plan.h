@@ -297,6 +297,20 @@ size_t sl_planner_visit(struct sl_planner *planner, int64_t now_us, size_t max,
                         void (*visit)(void *context, const struct sl_queue_row *row),
                         void *context);
 
+/* What would become of a pod that came now. */
+struct sl_plan_what_if {
+    struct sl_queue_row row; /* the pod's */
+    size_t position;         /* among all rows, from 1 */
+    size_t delayed;          /* waiting pods whose estimated start becomes later, or unknown */
+};
+
+/* Plans with the pod, which must not be known, as sl_planner_run would after sl_planner_put.
+ * Nothing undoes that: the planner is to be a copy that nobody uses for anything else afterwards (a
+ * copy of the process has one). -1 with SL_ERR_FIELD: the pod cannot wait; else out of memory. */
+int sl_planner_what_if(struct sl_planner *planner, struct sl_pod *pod,
+                       const struct sl_demand *demand, size_t max_nominations, int64_t now_us,
+                       struct sl_plan_what_if *out, struct sl_error *err);
+
 struct sl_plan_stats {
     uint64_t nominations, expiries, failed, backfills, releases, refusals;
     size_t waiting[SL_QUEUE_STATES];

@@ -9,8 +9,9 @@
 
 /* The longest bodies where few bytes are asked for, so that a small question cannot hold much. */
 enum {
-    NO_BODY = 4 << 10,     /* none is read, a stray one is swallowed */
-    NAMES_BODY = 16 << 10, /* four names */
+    NO_BODY = 4 << 10,           /* none is read, a stray one is swallowed */
+    NAMES_BODY = 16 << 10,       /* four names */
+    ESTIMATE_BODY = SL_HELD_MAX, /* a pod */
     REVIEW_BODY =
         32 << 20, /* an object of 3 MiB whose every '<' is escaped; little of it is kept */
 };
@@ -61,6 +62,9 @@ static const struct sl_route routes[] = {
      sl_api_explain, "why a pod waits, or where it is (?output=table, ?limit=)"},
     {"GET", "/api/v1/queue", FOR_OPERATOR, NULL, NULL, sl_api_queue,
      "pods that wait, in their order (?output=table, ?limit=, ?skip=, ?find=, ?namespace=, ?resource=)"},
+    {"POST", "/api/v1/estimates", SL_CLASS_API, SL_FOR_OPERATOR, ESTIMATE_BODY, false,
+     NULL, sl_workspace_hold, sl_api_estimate,
+     "when a pod would start that is not there (manifest as JSON or YAML, ?output=table)"},
     {"GET", "/api/v1/partitions", FOR_OPERATOR, NULL, NULL, sl_api_partitions,
      "nodes whose GPUs may be cut: how they are, what is under way (?output=table, ?limit=)"},
     {"GET", "/api/v1/usage", FOR_OPERATOR, NULL, NULL, sl_api_usage,
@@ -71,6 +75,9 @@ static const struct sl_route routes[] = {
     {"GET", "/apis/visibility.sliced.dev", FORWARDED, NULL, NULL, sl_vis_group,
      "discovery: its versions"},
     {"GET", VERSION_PATH, FORWARDED, NULL, NULL, sl_vis_resources, "discovery: its kinds"},
+    {"POST", VERSION_PATH "/namespaces/{namespace}/startestimates",
+     SL_CLASS_API, SL_FOR_FORWARDED, ESTIMATE_BODY, false,
+     NULL, sl_workspace_hold, sl_vis_estimate, "when a pod would start that is not there"},
     {"GET", VERSION_PATH "/namespaces/{namespace}/{kind}", FORWARDED, NULL, NULL, sl_vis_list_in,
      "kubectl get queuedpods, runningpods (?watch=, ?labelSelector=, ?fieldSelector=, ?limit=)"},
     {"GET", VERSION_PATH "/namespaces/{namespace}/{kind}/{name}", FORWARDED, NULL, NULL,
@@ -79,7 +86,7 @@ static const struct sl_route routes[] = {
      "the same of all namespaces; slicenodes, partitions, usages"},
     {"GET", VERSION_PATH "/{kind}/{name}", FORWARDED, NULL, NULL, sl_vis_get, "one of these"},
     {"POST", "/api/v1/embedded/pods", SL_CLASS_EMBEDDED, SL_FOR_OPERATOR, 0, true,
-     NULL, sl_embedded_feed,
+     NULL, sl_workspace_hold,
      sl_embedded_post, "add a pod (manifest as JSON or YAML)"},
     {"DELETE", "/api/v1/embedded/pods/{namespace}/{name}", SL_CLASS_EMBEDDED, SL_FOR_OPERATOR, NO_BODY, true,
      NULL, NULL,

@@ -117,7 +117,7 @@ def test_users_see_their_own_queue_by_plain_kubectl(cluster, users):
     # what is there
     resources = alice("api-resources", "--api-group=visibility.sliced.dev", "-o", "name").split()
     assert resources == ["queuedpods.visibility.sliced.dev", "runningpods.visibility.sliced.dev",
-                         "slicenodes.visibility.sliced.dev"]
+                         "slicenodes.visibility.sliced.dev", "startestimates.visibility.sliced.dev"]
     rows = wait_rows(alice, "ours", lambda rows: len(rows) == 2 and all(
         each["START-IN"] for each in rows))
     assert [(each["NAME"], each["POSITION"], each["STATE"], each["REASON"], each["AHEAD"])
@@ -140,6 +140,24 @@ def test_users_see_their_own_queue_by_plain_kubectl(cluster, users):
     assert "estimatedStart" in alice("get", "queuedpod", "train", "-n", "ours", "-o", "yaml")
     sorted_names = alice("get", "queuedpods", "-n", "ours", "--sort-by=.metadata.name", "-o", "name")
     assert sorted_names.split()[0].endswith("/test")
+
+    # when would one more pod start?
+    def when(kubectl, namespace, **more):
+        """kubectl create --raw answers what the server does; 429 where estimates come too fast."""
+        body = json.dumps({"apiVersion": "visibility.sliced.dev/v1alpha1", "kind": "StartEstimate", "spec": {
+            "pod": waiting("supposed", namespace, **more)}})
+        def answer():
+            out = kubectl("create", "--raw", f"{GROUP_PATH}/namespaces/{namespace}/startestimates", "-f", "-",
+                          text=body, check=False)
+            assert "as may be" not in out and "being made" not in out
+            return out
+        return wait_for("an estimate", answer)
+    told = json.loads(when(alice, "ours", timeout="5m"))
+    assert (told["status"]["position"], told["status"]["ahead"], told["status"]["delayed"]) == (2, 1, 2)
+    assert told["status"]["estimateKind"] == "estimate" and "secret" not in json.dumps(told)
+    assert "forbidden" in when(alice, "theirs").lower()
+    assert len(cells(alice("get", "queuedpods", "-n", "ours"))) == 2
+    assert "supposed" not in cluster.pods()
 
     # what is not hers
     for args in (("queuedpods", "-n", "theirs"), ("runningpods", "-n", "theirs"),

@@ -2,11 +2,14 @@
  * first byte: the objects and the error must be the same. */
 #include "../unit/codec/describe.h"
 
+#include "codec/estimate.h"
+#include "sliced/pod.h"
+
 #include <stdint.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { OUT_MAX = 1 << 24 };
+enum { OUT_MAX = 1 << 24, ARENA_MAX = 1 << 20 };
 
 static const struct sl_text_limits limits = {
     .max_bytes = 1 << 18, .max_string = 1 << 10, .max_depth = 20};
@@ -38,6 +41,22 @@ static void decode_pieces(struct sl_buf *out, const char *text, size_t len, size
     sl_manifest_free(manifest);
 }
 
+/* The same text as a question for a start: pods without a name, and without admission. */
+static void decode_estimate(const char *text, size_t len)
+{
+    struct sl_pod_facts facts;
+    struct sl_error err = {0};
+    struct sl_arena arena;
+    sl_arena_init(&arena, ARENA_MAX);
+    if (sl_estimate_decode((struct sl_str){text, len}, &limits, &arena, &facts, &err) == 0) {
+        facts.name = SL_STR("p");
+        sl_pod_unref(sl_pod_new(&facts, &err));
+    } else if (err.code == SL_ERR_NONE) {
+        abort();
+    }
+    sl_arena_free(&arena);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size == 0) {
@@ -53,6 +72,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (sl_manifest_decode(text, len, &limits, describe_object, &whole, &err) != 0) {
         describe_error(&whole, &err);
     }
+    decode_estimate(text, len);
     size_t blank = 0;
     while (blank < len && strchr(" \t\r\n", text[blank]) != NULL && text[blank] != '\0') {
         blank++;

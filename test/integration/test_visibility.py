@@ -67,7 +67,7 @@ class Watch:
 def test_kinds_are_there_where_what_they_show_is(start, daemon):
     def kinds(each):
         return [kind["name"] for kind in each.get(BASE).json["resources"]]
-    assert kinds(daemon) == ["queuedpods", "runningpods", "slicenodes"]
+    assert kinds(daemon) == ["queuedpods", "runningpods", "slicenodes", "startestimates"]
     assert kinds(start(EXAMPLES / "a30-mixed.yaml")) == ["runningpods", "slicenodes"]
     assert daemon.get("/apis").json["groups"][0]["name"] == "visibility.sliced.dev"
     assert daemon.get("/apis/visibility.sliced.dev").json["preferredVersion"]["version"] == "v1alpha1"
@@ -79,7 +79,9 @@ def test_aggregated_discovery_says_the_same(daemon):
     assert "as=APIGroupDiscoveryList" in reply.headers["content-type"]
     version, = reply.json["items"][0]["versions"]
     assert [(each["resource"], each["scope"]) for each in version["resources"]] == [
-        ("queuedpods", "Namespaced"), ("runningpods", "Namespaced"), ("slicenodes", "Cluster")]
+        ("queuedpods", "Namespaced"), ("runningpods", "Namespaced"), ("slicenodes", "Cluster"),
+        ("startestimates", "Namespaced")]
+    assert version["resources"][3]["verbs"] == ["create"]
 
 
 # ---- get and list ----
@@ -156,6 +158,121 @@ def test_what_is_not_served_is_refused(daemon):
                       ).status == 406
     assert daemon.request("POST", f"{BASE}/queuedpods", "{}").status == 405
     assert daemon.get(f"{BASE}/queuedpods", headers={"Host": "attacker.example"}).status == 403
+
+
+# ---- when would a pod start? ----
+
+def estimate(daemon, pod, namespace="default"):
+    """The answer; asks again where estimates come too fast."""
+    def ask():
+        reply = daemon.post(f"{BASE}/namespaces/{namespace}/startestimates",
+                            {"apiVersion": "visibility.sliced.dev/v1alpha1", "kind": "StartEstimate",
+                             "spec": {"pod": pod}})
+        assert reply.status != 429 or reply.headers["retry-after"] == "1"
+        return None if reply.status == 429 else reply
+    return eventually(ask)
+
+
+def asking(count=8, timeout="8h", **meta):
+    pod = pod_of("supposed", {MIG: count})
+    pod["metadata"].update(annotations={"sliced.dev/timeout": timeout}, **meta)
+    return pod
+
+
+def test_a_pod_is_told_when_it_would_start_and_nothing_changes(daemon):
+    reply = estimate(daemon, asking())
+    assert reply.status == 201
+    told = reply.json["status"]
+    assert (told["position"], told["startsInSeconds"], told["estimateKind"], told["state"], told["node"]) == (
+        1, 0, "now", "Nominated", NODE)
+    assert told["devices"].startswith(f"{MIG}=0/0,") and told["delayed"] == 0
+    assert reply.json["spec"]["pod"] == asking()
+    add(daemon, "first", "theirs")
+    add(daemon, "second", "theirs", timeout="7h")
+    before = daemon.get("/api/v1/queue").json["items"]
+    reply = estimate(daemon, asking(timeout="1h"), "ours")
+    told = reply.json["status"]
+    assert (told["position"], told["ahead"], told["reason"], told["delayed"]) == (2, 0, "NoRoom", 1)
+    assert 8 * 3600 - 60 < told["startsInSeconds"] <= 8 * 3600 and told["estimateKind"] == "estimate"
+    assert "theirs" not in reply.text and "second" not in reply.text
+    after = daemon.get("/api/v1/queue").json["items"]
+    assert [(each["name"], each["state"]) for each in after] == [
+        (each["name"], each["state"]) for each in before]
+
+    # it comes, and gets what it was told
+    add(daemon, "supposed", "ours", timeout="1h")
+    def row():  # estimates are made once a second
+        found, = daemon.get("/api/v1/queue?namespace=ours").json["items"]
+        return found if found["estimatedStart"]["sure"] != "none" else None
+    row = eventually(row)
+    assert (row["position"], row["ahead"], row["reason"]) == (2, 0, "NoRoom")
+    assert abs(row["estimatedStart"]["inSeconds"] - told["startsInSeconds"]) < 60
+
+
+def test_a_pod_that_is_not_there_takes_over_no_other(daemon):
+    real = add(daemon, "supposed", "ours")
+    before = daemon.get("/api/v1/queue").json["items"]
+    told = estimate(daemon, asking(uid=real["uid"], namespace="ours"), "ours").json["status"]
+    assert (told["position"], told["state"]) == (2, "Held")
+    told = estimate(daemon, asking(namespace="ours", creationTimestamp="2000-01-01T00:00:00Z"),
+                    "theirs").json["status"]
+    assert told["position"] == 2  # it comes now, whatever it says
+    pod = asking(timeout="1m")
+    pod["metadata"]["annotations"].update({"sliced.dev/assignment": f"{MIG}=0/0", "sliced.dev/released": "yes"})
+    pod["status"] = {"phase": "Running", "nominatedNodeName": NODE, "startTime": "2000-01-01T00:00:00Z"}
+    assert estimate(daemon, pod).json["status"]["state"] == "Held"
+    after = daemon.get("/api/v1/queue").json["items"]
+    assert [(each["uid"], each["state"]) for each in after] == [(each["uid"], each["state"]) for each in before]
+
+
+@pytest.mark.parametrize("change, field", [
+    (lambda pod: pod["spec"].update(nodeName=NODE), "spec.pod.spec.nodeName"),
+    (lambda pod: pod["spec"].update(priority="high"), "spec.pod.spec.priority"),
+    (lambda pod: pod["spec"].update(containers=[{"name": "c"}]), "spec.pod.spec.containers")])
+def test_what_cannot_wait_gets_no_estimate(daemon, change, field):
+    pod = asking()
+    change(pod)
+    reply = estimate(daemon, pod)
+    assert reply.status == 400 and reply.json["details"]["causes"][0]["field"] == field
+
+
+def test_estimates_are_created_and_nothing_else(start, daemon):
+    path = f"{BASE}/namespaces/default/startestimates"
+    assert daemon.get(path).status == 405
+    assert daemon.request("DELETE", path).status == 405
+    assert daemon.request("POST", f"{BASE}/startestimates", "{}").status == 405
+    for body in ("", "{", "[]", "null", '{"kind": "StartEstimate"}', "a: b"):
+        assert daemon.request("POST", path, body).status == 400
+    connection = daemon.connect()
+    connection.putrequest("POST", path)
+    connection.putheader("Content-Length", str(2 << 20))
+    connection.endheaders()
+    assert connection.getresponse().status == 413
+    assert start(EXAMPLES / "a30-mixed.yaml").request("POST", path, json.dumps(
+        {"apiVersion": "visibility.sliced.dev/v1alpha1", "kind": "StartEstimate",
+         "spec": {"pod": asking()}})).status == 404
+
+
+def test_estimates_are_asked_for_directly(daemon):
+    def ask(query, body):
+        def once():
+            reply = daemon.request("POST", f"/api/v1/estimates{query}", body)
+            return None if reply.status == 429 else reply
+        return eventually(once)
+    add(daemon, "first")
+    told = ask("", json.dumps(asking())).json
+    assert told["position"] == 2 and told["estimateKind"] == "estimate"
+    text = ask("?output=table", f"""
+apiVersion: v1
+kind: Pod
+metadata: {{name: train}}
+spec: {{containers: [{{name: c, resources: {{limits: {{{MIG}: 1}}}}}}]}}
+""").text
+    assert text.splitlines()[0].split() == ["POS", "AHEAD", "STATE", "REASON", "START-IN", "SURE", "NODE",
+                                            "DEVICES", "DELAYED"]
+    assert "held: first for" in text.splitlines()[2]
+    assert ask("?output=x", json.dumps(asking())).status == 400
+    assert ask("", "kind: Node").status == 400
 
 
 def test_odd_names_are_escaped(daemon):

@@ -392,8 +392,7 @@ static bool snapshot_take(struct sl_queue_worker *worker, int64_t now_us)
     return result == 0;
 }
 
-/* How many nominations may be made now. */
-static size_t nominations_allowed(const struct sl_queue_worker *worker, int64_t now_us)
+size_t sl_queue_nominations(const struct sl_queue_worker *worker, int64_t now_us)
 {
     unsigned fresh = worker->outstanding - worker->stale;
     unsigned window = sl_pace_window(&worker->pace);
@@ -417,7 +416,7 @@ static bool pods_plan(struct sl_queue_worker *worker, int64_t now_us)
     bool again = true;
     for (int i = 0; again && ok && i < PLANS_PER_ROUND; i++) {
         sl_queue_age(worker, now_us);
-        size_t max = nominations_allowed(worker, now_us);
+        size_t max = sl_queue_nominations(worker, now_us);
         unsigned before = worker->outstanding;
         ok = snapshot_take(worker, now_us) &&
              sl_planner_run(worker->planner, &worker->snapshot->demand, max, now_us, sl_queue_act,

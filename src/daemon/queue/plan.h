@@ -2,6 +2,7 @@
 #ifndef SLICED_DAEMON_QUEUE_PLAN_H
 #define SLICED_DAEMON_QUEUE_PLAN_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct sl_queue_worker;
@@ -9,5 +10,9 @@ struct sl_queue_worker;
 /* Reads the mail, plans, and carries out the plan. Returns when the next round is due even without
  * mail, in the queue's time. */
 int64_t sl_queue_round(struct sl_queue_worker *worker, int64_t now_us);
+
+/* How many nominations may be made now. With plan held, and status on other threads than the
+ * queue's. */
+size_t sl_queue_nominations(const struct sl_queue_worker *worker, int64_t now_us);
 
 #endif

@@ -62,6 +62,7 @@ static void init_locks(struct sl_queue_worker *worker)
     pthread_condattr_t attr;
     sl_queue_times_init(&worker->times);
     (void)pthread_mutex_init(&worker->listing, NULL);
+    (void)pthread_mutex_init(&worker->supposing, NULL);
     (void)pthread_mutex_init(&worker->plan, NULL);
     (void)pthread_mutex_init(&worker->status, NULL);
     (void)pthread_mutex_init(&worker->mail, NULL);
@@ -138,6 +139,7 @@ void sl_queue_worker_free(struct sl_queue_worker *worker)
     (void)pthread_cond_destroy(&worker->woken);
     (void)pthread_cond_destroy(&worker->settled);
     (void)pthread_mutex_destroy(&worker->listing);
+    (void)pthread_mutex_destroy(&worker->supposing);
     (void)pthread_mutex_destroy(&worker->plan);
     (void)pthread_mutex_destroy(&worker->status);
     (void)pthread_mutex_destroy(&worker->mail);
@@ -181,6 +183,7 @@ struct sl_queue_reader sl_queue_worker_reader(struct sl_queue_worker *worker)
                                     .heard = note_heard,
                                     .list = sl_queue_rows,
                                     .row = sl_queue_row_of,
+                                    .what_if = sl_queue_what_if,
                                     .metrics = sl_queue_write_metrics,
                                     .settle = sl_queue_settle};
 }

@@ -4,8 +4,10 @@
 
 #include "daemon/queue/clock.h"
 #include "daemon/queue/mail.h"
+#include "daemon/queue/plan.h"
 #include "daemon/queue/worker.h"
 #include "util/clock.h"
+#include "util/copy.h"
 #include "util/time.h"
 
 enum { REST = 10 };
@@ -13,6 +15,9 @@ enum { REST = 10 };
 static const int64_t estimates_us = SL_SECOND_US;
 static const int64_t ready_us = 5 * SL_MS_US; /* rows that took less are made at any time */
 static const int64_t first_plan_us = SL_SECOND_US;
+/* What-ifs may have a tenth of the time, and no more than twenty a second. */
+static const int64_t suppose_rest_us = 50 * SL_MS_US;
+static const int64_t suppose_limit_us = 5 * SL_SECOND_US;
 
 /* With plan held. */
 static int estimates_refresh(struct sl_queue_worker *worker, int64_t now_us, struct sl_error *err)
@@ -145,6 +150,128 @@ int sl_queue_row_of(void *context, struct sl_str uid, struct sl_queue_list *out,
         out->total = 1;
     }
     (void)pthread_mutex_unlock(&worker->plan);
+    return result;
+}
+
+/* ---- a pod that is not there ---- */
+
+/* A copy's question, and its answer in a form that leads nowhere into the copy's memory. */
+struct question {
+    struct sl_queue_worker *worker;
+    struct sl_pod *pod;
+    size_t max_nominations;
+    int64_t now_us;
+};
+
+struct answer {
+    int result;
+    struct sl_error err;
+    struct sl_plan_what_if what_if; /* its row's texts are those that follow, if it has them */
+    char node[SL_PLAN_TEXT_MAX];
+    char assignment[SL_ASSIGNMENT_TEXT_MAX];
+    char why[SL_PLAN_TEXT_MAX];
+};
+_Static_assert(sizeof(struct answer) <= SL_COPY_MAX, "an answer fits into a pipe");
+
+static void text_copy(char *out, size_t size, const char *text)
+{
+    size_t len = text == NULL ? 0 : strlen(text);
+    len = len < size ? len : size - 1;
+    if (len > 0) {
+        memcpy(out, text, len);
+    }
+    out[len] = '\0';
+}
+
+/* In the copy. */
+static void answer_work(void *context, void *out)
+{
+    const struct question *question = context;
+    const struct sl_queue_worker *worker = question->worker;
+    struct answer *answer = out;
+    struct sl_plan_what_if *what_if = &answer->what_if;
+    answer->result =
+        sl_planner_what_if(worker->planner, question->pod, &worker->snapshot->demand,
+                           question->max_nominations, question->now_us, what_if, &answer->err);
+    text_copy(answer->node, sizeof(answer->node), what_if->row.node);
+    text_copy(answer->assignment, sizeof(answer->assignment), what_if->row.assignment);
+    text_copy(answer->why, sizeof(answer->why), what_if->row.why);
+    what_if->row.first = NULL; /* may be gone by now */
+}
+
+static const char *text_or_null(const char *text)
+{
+    return text[0] == '\0' ? NULL : text;
+}
+
+/* Begins the copy, with which the plan goes on. */
+static int copy_begin(struct question *question, struct sl_copy *copy, struct answer *answer,
+                      struct sl_error *err)
+{
+    struct sl_queue_worker *worker = question->worker;
+    int result = -1;
+    (void)pthread_mutex_lock(&worker->plan);
+    if (worker->planner == NULL || worker->snapshot == NULL) {
+        (void)sl_error_set(err, SL_ERR_CONFLICT, "no plan is made here");
+    } else {
+        question->now_us = sl_queue_now(worker, sl_clock_monotonic_ns());
+        (void)pthread_mutex_lock(&worker->status);
+        question->max_nominations = sl_queue_nominations(worker, question->now_us);
+        (void)pthread_mutex_unlock(&worker->status);
+        result = sl_copy_begin(copy, answer_work, question, answer, sizeof(*answer), err);
+    }
+    (void)pthread_mutex_unlock(&worker->plan);
+    return result;
+}
+
+/* With supposing held. */
+static int suppose_pod(struct sl_queue_worker *worker, struct sl_pod *pod,
+                       struct sl_queue_what_if *out, struct sl_error *err)
+{
+    struct question question = {.worker = worker, .pod = pod};
+    struct answer answer = {.result = -1};
+    struct sl_copy copy;
+    struct sl_queue_row *row = &answer.what_if.row;
+    if (copy_begin(&question, &copy, &answer, err) < 0 ||
+        sl_copy_end(&copy, &answer, sizeof(answer), suppose_limit_us, err) < 0) {
+        return -1;
+    }
+    if (answer.result < 0) {
+        *err = answer.err;
+        return -1;
+    }
+    row->node = text_or_null(answer.node);
+    row->assignment = text_or_null(answer.assignment);
+    row->why = text_or_null(answer.why);
+    out->position = answer.what_if.position;
+    out->delayed = answer.what_if.delayed;
+    out->list.now_us = question.now_us;
+    return sl_queue_list_add(&out->list, row, err);
+}
+
+int sl_queue_what_if(void *context, struct sl_pod *pod, struct sl_queue_what_if *out,
+                     struct sl_error *err)
+{
+    struct sl_queue_worker *worker = context;
+    *out = (struct sl_queue_what_if){.position = 0};
+    await_plan(worker);
+    if (sl_queue_list_init(&out->list, 1, err) < 0) {
+        return -1;
+    }
+    if (pthread_mutex_trylock(&worker->supposing) != 0) {
+        return sl_error_set(err, SL_ERR_LIMIT, "another estimate is being made: ask again");
+    }
+    int64_t begin_us = sl_clock_monotonic_us();
+    int result = -1;
+    if (begin_us < worker->suppose_us) {
+        (void)sl_error_set(err, SL_ERR_LIMIT, "as many estimates as may be: ask again");
+    } else {
+        result = suppose_pod(worker, pod, out, err);
+        int64_t took_us = sl_clock_monotonic_us() - begin_us;
+        worker->suppose_us =
+            begin_us + (took_us * REST > suppose_rest_us ? took_us * REST : suppose_rest_us);
+    }
+    (void)pthread_mutex_unlock(&worker->supposing);
     return result;
 }
 

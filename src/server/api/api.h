@@ -2,6 +2,7 @@
 #ifndef SLICED_SERVER_API_H
 #define SLICED_SERVER_API_H
 
+#include "codec/object.h"
 #include "codec/write.h"
 #include "server/app/app.h"
 
@@ -42,6 +43,29 @@ void sl_api_queue_failed(struct sl_request *request);
 
 /* Writes a time as RFC 3339 text, null when it is 0. */
 void sl_api_time(struct sl_writer *w, int64_t us);
+
+/* The limits of a body that is held whole. */
+struct sl_text_limits sl_api_text_limits(const struct sl_request *request);
+/* Reads the one Pod of the body that is held, a manifest as JSON or YAML; make makes it of its
+ * facts. NULL with request->err set, also when it asks for no GPUs. */
+struct sl_pod *sl_api_read_pod(struct sl_request *request,
+                               struct sl_pod *(*make)(void *context,
+                                                      const struct sl_pod_facts *facts,
+                                                      struct sl_error *err),
+                               void *context);
+/* Does the pod ask for GPUs? false with *err set, whose field is within what is called place. */
+bool sl_api_asks(const struct sl_pod *pod, const char *place, struct sl_error *err);
+
+/* Makes a pod that is not there, as if it came now, in that namespace (empty: its own). NULL with
+ * *err set. */
+struct sl_pod *sl_api_suppose(const struct sl_pod_facts *facts, struct sl_str namespace,
+                              struct sl_error *err);
+/* Asks the queue what would become of it. -1 after sl_request_fail; the caller frees the list in
+ * any case. */
+int sl_api_what_if(struct sl_request *request, struct sl_pod *pod, struct sl_queue_what_if *out);
+/* Writes the members of an open object: position, ahead, startsInSeconds, estimatedStart,
+ * estimateKind, state, reason, node, devices, message, delayed. */
+void sl_api_what_if_members(struct sl_writer *w, const struct sl_queue_what_if *what_if);
 
 /* Ends the request with 404: there is no such pod. */
 void sl_api_unknown_pod(struct sl_request *request, struct sl_str ns, struct sl_str name);

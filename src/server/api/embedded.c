@@ -13,9 +13,6 @@
 #include "util/clock.h"
 #include "util/time.h"
 
-/* etcd takes no longer object by default: no API server has a longer pod. */
-enum { POD_BYTES_MAX = 3 << 19 };
-
 int sl_uid_new(char out[SL_UID_TEXT], struct sl_error *err)
 {
     unsigned char b[16];
@@ -57,61 +54,11 @@ static void pod_write(struct sl_writer *w, const struct sl_pod *pod)
 
 /* ---- POST ---- */
 
-int sl_embedded_feed(struct sl_request *request, const char *data, size_t len)
+static struct sl_pod *make_pod(void *context, const struct sl_pod_facts *facts,
+                               struct sl_error *err)
 {
-    struct sl_buf *held = &request->workspace->held;
-    held->max = POD_BYTES_MAX;
-    sl_buf_append(held, data, len);
-    if (held->failed == SL_BUF_FULL) {
-        sl_metrics_limit(request->metrics, SL_LIMIT_BODY);
-        return sl_error_set(&request->err, SL_ERR_LIMIT, "the manifest has more than %d bytes",
-                            POD_BYTES_MAX);
-    }
-    return held->failed == SL_BUF_NOMEM ? sl_error_nomem(&request->err) : 0;
-}
-
-static int take_object(void *context, const struct sl_object *object, struct sl_error *err)
-{
-    struct sl_pod **pod = context;
-    if (object->pod == NULL) {
-        return sl_error_set(err, SL_ERR_FIELD, "a Pod is expected, this is a %.*s",
-                            (int)object->kind_name.len, object->kind_name.s);
-    }
-    if (*pod != NULL) {
-        return sl_error_set(err, SL_ERR_FIELD, "one Pod is expected, this is the second");
-    }
-    *pod = sl_embedded_pod_new(object->pod, err);
-    return *pod == NULL ? -1 : 0;
-}
-
-/* The one pod of the body; NULL with request->err set. */
-static struct sl_pod *decode_pod(struct sl_request *request)
-{
-    const struct sl_config *config = &request->live->config;
-    const struct sl_buf *held = &request->workspace->held;
-    const struct sl_text_limits limits = {.max_bytes = POD_BYTES_MAX,
-                                          .max_string = (size_t)config->decode.max_string,
-                                          .max_depth = (unsigned)config->decode.max_depth};
-    struct sl_pod *pod = NULL;
-    if (held->len == 0) {
-        (void)sl_error_set(&request->err, SL_ERR_FIELD, "the body is empty, a Pod is expected");
-        return NULL;
-    }
-    if (sl_manifest_decode(held->data, held->len, &limits, take_object, &pod, &request->err) < 0) {
-        sl_pod_unref(pod);
-        return NULL;
-    }
-    if (pod == NULL) {
-        (void)sl_error_set(&request->err, SL_ERR_FIELD, "the body holds no Pod");
-    } else if (pod->n_items == 0 && pod->malformed == NULL) {
-        (void)sl_error_set(&request->err, SL_ERR_FIELD,
-                           "pod %s/%s asks for no GPU resource: sliced has nothing to decide",
-                           pod->namespace, pod->name);
-        (void)snprintf(request->err.field, sizeof(request->err.field), "Pod.spec.containers");
-        sl_pod_unref(pod);
-        pod = NULL;
-    }
-    return pod;
+    (void)context;
+    return sl_embedded_pod_new(facts, err);
 }
 
 /* Adds a pod under a free name. Takes over the reference. */
@@ -143,7 +90,7 @@ static void settle_queue(struct sl_app *app)
 
 void sl_embedded_post(struct sl_request *request)
 {
-    struct sl_pod *pod = decode_pod(request);
+    struct sl_pod *pod = sl_api_read_pod(request, make_pod, NULL);
     if (pod == NULL) {
         (void)sl_request_fail_err(request);
         return;

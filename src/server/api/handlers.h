@@ -22,9 +22,9 @@ void sl_api_queue(struct sl_request *request);
 void sl_api_partitions(struct sl_request *request);
 void sl_api_usage(struct sl_request *request);
 void sl_api_state(struct sl_request *request);
+void sl_api_estimate(struct sl_request *request);
 
 /* embedded cluster */
-int sl_embedded_feed(struct sl_request *request, const char *data, size_t len);
 void sl_embedded_post(struct sl_request *request);
 void sl_embedded_delete(struct sl_request *request);
 

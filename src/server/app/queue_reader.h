@@ -48,6 +48,13 @@ int sl_queue_list_add(struct sl_queue_list *list, const struct sl_queue_row *row
 /* For every list that was filled, also one whose filling failed. */
 void sl_queue_list_free(struct sl_queue_list *list);
 
+/* What would become of a pod that came now. */
+struct sl_queue_what_if {
+    struct sl_queue_list list; /* its row alone; names no other pod */
+    size_t position;           /* in the queue, from 1 */
+    size_t delayed;            /* waiting pods whose estimated start becomes later, or unknown */
+};
+
 /* Any thread may call; no function waits for a plan or for I/O, except as said. A struct of NULLs
  * stands for no queue: every pod may go. */
 struct sl_queue_reader {
@@ -65,6 +72,12 @@ struct sl_queue_reader {
     int (*list)(void *context, size_t max, struct sl_queue_list *out, struct sl_error *err);
     /* The same for one pod: n is 0 when it does not wait. */
     int (*row)(void *context, struct sl_str uid, struct sl_queue_list *out, struct sl_error *err);
+    /* Plans with one more pod, on a copy: nothing changes. Takes about as long as a plan; one call
+     * at a time, and a while between two. -1: SL_ERR_LIMIT: not now; SL_ERR_FIELD: such a pod
+     * cannot wait; SL_ERR_CONFLICT as above; SL_ERR_SYSTEM: there is no copy. The caller frees the
+     * list in any case. */
+    int (*what_if)(void *context, struct sl_pod *pod, struct sl_queue_what_if *out,
+                   struct sl_error *err);
     /* Appends the queue's metrics. */
     void (*metrics)(void *context, struct sl_buf *out);
     /* Waits until all that the store told before this call is planned for, timeout_us at most.

@@ -170,3 +170,16 @@ int sl_workspace_feed(struct sl_request *request, const char *data, size_t len)
     }
     return sl_request_fail_err(request);
 }
+
+int sl_workspace_hold(struct sl_request *request, const char *data, size_t len)
+{
+    struct sl_buf *held = &request->workspace->held;
+    held->max = SL_HELD_MAX;
+    sl_buf_append(held, data, len);
+    if (held->failed == SL_BUF_FULL) {
+        sl_metrics_limit(request->metrics, SL_LIMIT_BODY);
+        return sl_error_set(&request->err, SL_ERR_LIMIT, "the manifest has more than %d bytes",
+                            SL_HELD_MAX);
+    }
+    return held->failed == SL_BUF_NOMEM ? sl_error_nomem(&request->err) : 0;
+}

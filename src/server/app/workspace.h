@@ -6,6 +6,9 @@
 #include "server/app/app.h"
 #include "util/data/map.h"
 
+/* etcd takes no longer object by default: no API server has a longer pod. */
+enum { SL_HELD_MAX = 3 << 19 };
+
 /* The nodes that kube-scheduler may choose from, found in the snapshot as their names stream in.
  * The names are kept as the reply will have them: quoted, each with a comma behind it, one after
  * the other, so that a run of nodes that pass is one copy. */
@@ -43,5 +46,10 @@ int sl_workspace_begin(struct sl_request *request, enum sl_body_kind kind,
                        const struct sl_body_sink *sink);
 /* The feed of a route whose body is decoded. -1 after sl_request_fail. */
 int sl_workspace_feed(struct sl_request *request, const char *data, size_t len);
+
+/* The feed of a route whose body is kept whole, SL_HELD_MAX bytes at most. -1 with request->err
+ * set.
+ */
+int sl_workspace_hold(struct sl_request *request, const char *data, size_t len);
 
 #endif

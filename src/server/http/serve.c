@@ -172,7 +172,7 @@ static enum MHD_Result respond(struct sl_request *request)
     if (rc == MHD_YES && request->page) {
         rc = add_page_headers(response);
     }
-    if (rc == MHD_YES && request->code == 503) {
+    if (rc == MHD_YES && (request->code == 503 || request->code == 429)) {
         rc = MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, "1");
     }
     if (rc == MHD_YES) {

@@ -27,19 +27,32 @@ static void write_group(struct sl_writer *w)
     sl_write_object_end(w);
 }
 
+/* One that is only created, and never kept. */
+static const struct sl_vis_kind estimate_kind = {.plural = "startestimates",
+                                                 .singular = "startestimate",
+                                                 .kind = "StartEstimate",
+                                                 .namespaced = true,
+                                                 .is_there = sl_vis_queued_there};
+
 static void write_names(struct sl_writer *w, const struct sl_vis_kind *kind)
 {
-    static const char *const verbs[] = {"get", "list", "watch"};
+    static const char *const kept[] = {"get", "list", "watch"};
+    static const char *const asked[] = {"create"};
+    bool is_kept = kind->collect != NULL;
     sl_write_member_array(w, "verbs");
-    for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
-        sl_write_text(w, verbs[i]);
+    for (size_t i = 0; i < (is_kept ? sizeof(kept) / sizeof(kept[0]) : 1); i++) {
+        sl_write_text(w, is_kept ? kept[i] : asked[i]);
     }
     sl_write_array_end(w);
     sl_write_member_array(w, "shortNames");
-    sl_write_text(w, kind->alias);
+    if (kind->alias != NULL) {
+        sl_write_text(w, kind->alias);
+    }
     sl_write_array_end(w);
     sl_write_member_array(w, "categories");
-    sl_write_text(w, "sliced");
+    if (is_kept) { /* kubectl get sliced lists all that is in it */
+        sl_write_text(w, "sliced");
+    }
     sl_write_array_end(w);
 }
 
@@ -77,6 +90,9 @@ static void write_all(struct sl_request *request, struct sl_writer *w,
         if (sl_vis_kinds[i].is_there(request->app, &request->live->config)) {
             write(w, &sl_vis_kinds[i]);
         }
+    }
+    if (estimate_kind.is_there(request->app, &request->live->config)) {
+        write(w, &estimate_kind);
     }
 }
 

@@ -17,6 +17,9 @@ void sl_vis_get(struct sl_request *request);
 void sl_vis_list_in(struct sl_request *request);
 void sl_vis_get_in(struct sl_request *request);
 
+/* namespaces/NAMESPACE/startestimates */
+void sl_vis_estimate(struct sl_request *request);
+
 /* For struct sl_service. */
 struct sl_visibility *sl_visibility_new(struct sl_app *app);
 void sl_visibility_free(struct sl_visibility *visibility);

@@ -169,6 +169,95 @@ static void readers_share_rows_that_are_made_once(void **state)
     rig_end(&rig);
 }
 
+/* ---- a pod that is not there ---- */
+
+static int what_if(struct queue_rig *rig, const char *name, int64_t gpus,
+                   struct sl_queue_what_if *out, struct sl_error *err)
+{
+    struct sl_pod_facts facts = {
+        .name = sl_str_of(name), .uid = SL_STR("supposed"), .created_us = rig->now_us};
+    char count[8];
+    (void)snprintf(count, sizeof(count), "%d", (int)gpus);
+    struct sl_pair limit = {.key = SL_STR(GPU), .value = sl_str_of(count)};
+    struct sl_pair gate = {.key = SL_STR("sliced.dev/queue")};
+    struct sl_container_facts container = {.name = SL_STR("c"), .limits = &limit};
+    facts.containers = &container;
+    facts.gates = &gate;
+    struct sl_pod *pod = sl_pod_new(&facts, err);
+    assert_non_null(pod);
+    int result = rig->queue.what_if(rig->queue.context, pod, out, err);
+    sl_pod_unref(pod);
+    return result;
+}
+
+static void a_pod_that_is_not_there_changes_nothing(void **state)
+{
+    static struct queue_rig rig;
+    struct sl_queue_what_if told;
+    struct sl_queue_list list;
+    struct sl_error err = {.code = SL_ERR_NONE};
+    char before[4096];
+    char after[4096];
+    (void)state;
+    begin_with_reasons(&rig);
+    list_all(&rig, &list, 0);
+    (void)texts_of(&list, before, sizeof(before));
+    sl_queue_list_free(&list);
+    unsigned released = rig.n_released;
+    assert_int_equal(what_if(&rig, "x", 1, &told, &err), 0);
+    assert_int_equal(told.list.n, 1);
+    assert_int_equal(told.position, 2);
+    assert_int_equal(told.list.row[0].state, SL_QUEUE_HELD);
+    assert_null(told.list.row[0].first);
+    sl_queue_list_free(&told.list);
+    (void)rig_round(&rig);
+    rig.worker->listed_us = 0; /* made anew */
+    list_all(&rig, &list, 0);
+    (void)texts_of(&list, after, sizeof(after));
+    assert_string_equal(after, before);
+    assert_int_equal(list.total, 5);
+    assert_int_equal(rig.n_released, released);
+    sl_queue_list_free(&list);
+    rig_end(&rig);
+}
+
+static void questions_of_what_if_are_bounded(void **state)
+{
+    static struct queue_rig rig;
+    struct sl_queue_what_if told;
+    struct sl_error err = {.code = SL_ERR_NONE};
+    (void)state;
+    begin_with_reasons(&rig);
+    assert_int_equal(what_if(&rig, "x", 1, &told, &err), 0);
+    sl_queue_list_free(&told.list);
+    rig.worker->suppose_us = INT64_MAX; /* as if it had been long */
+    assert_int_equal(what_if(&rig, "x", 1, &told, &err), -1);
+    assert_int_equal(err.code, SL_ERR_LIMIT);
+    sl_queue_list_free(&told.list);
+    rig.worker->suppose_us = 0;
+    (void)pthread_mutex_lock(&rig.worker->supposing);
+    assert_int_equal(what_if(&rig, "x", 1, &told, &err), -1);
+    assert_int_equal(err.code, SL_ERR_LIMIT);
+    sl_queue_list_free(&told.list);
+    (void)pthread_mutex_unlock(&rig.worker->supposing);
+    rig_end(&rig);
+}
+
+static void who_does_not_lead_supposes_nothing(void **state)
+{
+    static struct queue_rig rig;
+    struct sl_queue_what_if told;
+    struct sl_error err = {.code = SL_ERR_NONE};
+    (void)state;
+    begin_with_reasons(&rig);
+    rig.leadership = 0;
+    (void)rig_round(&rig);
+    assert_int_equal(what_if(&rig, "x", 1, &told, &err), -1);
+    assert_int_equal(err.code, SL_ERR_CONFLICT);
+    sl_queue_list_free(&told.list);
+    rig_end(&rig);
+}
+
 /* ---- at the same time ---- */
 
 struct reader {
@@ -238,6 +327,9 @@ int main(void)
         cmocka_unit_test(rows_outlive_the_lease),
         cmocka_unit_test(invented_names_leave_real_ones_their_rows),
         cmocka_unit_test(readers_share_rows_that_are_made_once),
+        cmocka_unit_test(a_pod_that_is_not_there_changes_nothing),
+        cmocka_unit_test(questions_of_what_if_are_bounded),
+        cmocka_unit_test(who_does_not_lead_supposes_nothing),
         cmocka_unit_test(readers_and_changes_of_every_kind_do_not_meet),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

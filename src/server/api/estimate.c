@@ -1,0 +1,173 @@
+/* POST /api/v1/estimates: when a pod would start that is not there. Nothing is changed. */
+#include "server/api/api.h"
+#include "server/api/embedded.h"
+#include "server/api/grid.h"
+#include "server/api/handlers.h"
+#include "util/clock.h"
+#include "util/show.h"
+#include "util/time.h"
+
+#include <stdio.h>
+
+enum { SHOWN_MAX = 1024 };
+
+/* ---- the pod ---- */
+
+struct sl_pod *sl_api_suppose(const struct sl_pod_facts *facts, struct sl_str namespace,
+                              struct sl_error *err)
+{
+    struct sl_pod_facts own = *facts;
+    struct sl_pair gate = {.key = SL_STR("sliced.dev/queue"), .next = facts->gates};
+    char uid[SL_UID_TEXT];
+    if (facts->node_name.len > 0) {
+        (void)sl_error_set(err, SL_ERR_FIELD, "is given: such a pod does not wait");
+        (void)snprintf(err->field, sizeof(err->field), "spec.nodeName");
+        return NULL;
+    }
+    if (sl_uid_new(uid, err) < 0) {
+        return NULL;
+    }
+    own.uid = sl_str_of(uid);
+    own.namespace = namespace.len > 0 ? namespace : facts->namespace;
+    own.name = facts->name.len > 0 ? facts->name : SL_STR("unnamed"); /* it has a generateName */
+    own.created_us = sl_clock_real_us();
+    /* what it cannot have before it is there, whatever is written */
+    own.phase = SL_STR("");
+    own.nominated = SL_STR("");
+    own.started_us = 0;
+    own.deleting_us = 0;
+    own.deleting = false;
+    own.tried = false;
+    own.gates = sl_pair_find(facts->gates, gate.key) == NULL ? &gate : facts->gates;
+    struct sl_pod *pod = sl_pod_new(&own, err);
+    if (pod != NULL) { /* only sliced writes these two */
+        pod->released = false;
+        pod->assignment = NULL;
+    }
+    return pod;
+}
+
+static struct sl_pod *suppose_as_written(void *context, const struct sl_pod_facts *facts,
+                                         struct sl_error *err)
+{
+    (void)context;
+    return sl_api_suppose(facts, SL_STR(""), err);
+}
+
+/* ---- the answer ---- */
+
+int sl_api_what_if(struct sl_request *request, struct sl_pod *pod, struct sl_queue_what_if *out)
+{
+    const struct sl_queue_reader *queue = &request->app->queue;
+    *out = (struct sl_queue_what_if){.position = 0};
+    if (queue->what_if == NULL) {
+        (void)sl_error_set(&request->err, SL_ERR_NOTFOUND,
+                           "there is no queue here: it is off (queue.enabled)");
+        (void)sl_request_fail(request, 404);
+    } else if (queue->what_if(queue->context, pod, out, &request->err) == 0) {
+        return 0;
+    } else if (request->err.code == SL_ERR_LIMIT) {
+        (void)sl_request_fail(request, 429);
+    } else if (request->err.code == SL_ERR_SYSTEM) {
+        (void)sl_request_fail(request, 503);
+    } else {
+        sl_api_queue_failed(request);
+    }
+    return -1;
+}
+
+/* -1: it is not known. Rounded up, as in the sentence. */
+static int64_t seconds_left(const struct sl_queue_what_if *what_if)
+{
+    const struct sl_queue_row *row = what_if->list.row;
+    int64_t left_us = row->start_us - what_if->list.now_us;
+    if (row->estimate == SL_ESTIMATE_NONE) {
+        return -1;
+    }
+    return left_us <= 0 ? 0 : (left_us - 1) / SL_SECOND_US + 1;
+}
+
+static void sentence_show(const struct sl_queue_what_if *what_if, char *out, size_t size)
+{
+    char text[SL_PLAN_TEXT_MAX];
+    (void)sl_queue_text(what_if->list.row, what_if->list.now_us, text, sizeof(text));
+    (void)sl_show(sl_str_of(text), out, size);
+}
+
+void sl_api_what_if_members(struct sl_writer *w, const struct sl_queue_what_if *what_if)
+{
+    const struct sl_queue_row *row = what_if->list.row;
+    int64_t left_s = seconds_left(what_if);
+    char text[SHOWN_MAX];
+    sentence_show(what_if, text, sizeof(text));
+    sl_write_member_i64(w, "position", (int64_t)what_if->position);
+    sl_write_member_i64(w, "ahead", row->ahead);
+    sl_write_key(w, "startsInSeconds");
+    if (left_s < 0) {
+        sl_write_null(w);
+    } else {
+        sl_write_i64(w, left_s);
+    }
+    sl_write_key(w, "estimatedStart");
+    sl_api_time(w, left_s < 0 ? 0 : row->start_us);
+    sl_write_member_text(w, "estimateKind", sl_estimate_name(row->estimate));
+    sl_write_member_text(w, "state", sl_queue_state_name(row->state));
+    sl_write_member_text(w, "reason", sl_hold_reason_name(row->reason));
+    sl_write_member_text(w, "node", row->node);
+    sl_write_member_text(w, "devices", row->assignment);
+    sl_write_member_text(w, "message", text);
+    sl_write_member_i64(w, "delayed", (int64_t)what_if->delayed);
+}
+
+static void write_table(struct sl_request *request, const struct sl_queue_what_if *what_if)
+{
+    static const char *const head[] = {"POS",  "AHEAD", "STATE",   "REASON", "START-IN",
+                                       "SURE", "NODE",  "DEVICES", "DELAYED"};
+    const struct sl_queue_row *row = what_if->list.row;
+    struct sl_grid table;
+    char text[SHOWN_MAX] = "";
+    sl_grid_init(&table, sizeof(head) / sizeof(head[0]), head, request->reply.max);
+    sl_grid_i64(&table, (int64_t)what_if->position);
+    sl_grid_i64(&table, row->ahead);
+    sl_grid_text(&table, sl_queue_state_name(row->state));
+    sl_grid_text(&table, row->reason == SL_HOLD_NONE ? NULL : sl_hold_reason_name(row->reason));
+    if (row->estimate != SL_ESTIMATE_NONE) {
+        (void)sl_queue_duration_text(row->start_us - what_if->list.now_us, text, sizeof(text));
+    }
+    sl_grid_text(&table, text);
+    sl_grid_text(&table, sl_estimate_name(row->estimate));
+    sl_grid_text(&table, row->node);
+    sl_grid_text(&table, row->assignment);
+    sl_grid_i64(&table, (int64_t)what_if->delayed);
+    sl_grid_write(&table, &request->reply);
+    sl_grid_free(&table);
+    sentence_show(what_if, text, sizeof(text));
+    sl_buf_puts(&request->reply, text);
+    sl_buf_putc(&request->reply, '\n');
+}
+
+void sl_api_estimate(struct sl_request *request)
+{
+    struct sl_queue_what_if what_if;
+    bool as_table = false;
+    if (sl_request_only(request, "output") < 0 || sl_request_output(request, &as_table) < 0) {
+        return;
+    }
+    struct sl_pod *pod = sl_api_read_pod(request, suppose_as_written, NULL);
+    if (pod == NULL) {
+        (void)sl_request_fail_err(request);
+        return;
+    }
+    int result = sl_api_what_if(request, pod, &what_if);
+    if (result == 0 && as_table) {
+        write_table(request, &what_if);
+    } else if (result == 0) {
+        struct sl_writer w = {.buf = &request->reply};
+        sl_write_object(&w);
+        sl_api_what_if_members(&w, &what_if);
+        sl_write_object_end(&w);
+        sl_buf_putc(&request->reply, '\n');
+    }
+    sl_queue_list_free(&what_if.list);
+    sl_pod_unref(pod);
+}

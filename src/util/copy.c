@@ -1,0 +1,106 @@
+/* Forks, and reads what the child has found out. */
+#define _GNU_SOURCE 1 /* pipe2, close_range */
+
+#include "util/copy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "util/clock.h"
+#include "util/time.h"
+
+enum { CPU_SECONDS = 30 /* of a copy whose parent died before it could end it */ };
+
+/* ---- in the copy ---- */
+
+/* Lets go of connections, which would else stay open as long as the copy lives. */
+static void close_others(int fd)
+{
+#if defined(__GLIBC_PREREQ)
+#if __GLIBC_PREREQ(2, 34)
+    if (fd > 0) {
+        (void)close_range(0, (unsigned)fd - 1, 0);
+    }
+    (void)close_range((unsigned)fd + 1, ~0U, 0);
+#endif
+#endif
+    (void)fd;
+}
+
+_Noreturn static void copy_work(int fd, void (*work)(void *context, void *out), void *context,
+                                void *out, size_t size)
+{
+    const struct rlimit cpu = {.rlim_cur = CPU_SECONDS, .rlim_max = CPU_SECONDS};
+    (void)setrlimit(RLIMIT_CPU, &cpu);
+    close_others(fd);
+    work(context, out);
+    /* no exit handlers: they are the daemon's */
+    _exit(write(fd, out, size) == (ssize_t)size ? 0 : 1);
+}
+
+/* ---- in the process ---- */
+
+int sl_copy_begin(struct sl_copy *copy, void (*work)(void *context, void *out), void *context,
+                  void *out, size_t size, struct sl_error *err)
+{
+    int fd[2] = {-1, -1};
+    if (size > SL_COPY_MAX) {
+        return sl_error_set(err, SL_ERR_INTERNAL, "a result of %zu bytes", size);
+    }
+    if (pipe2(fd, O_CLOEXEC) < 0) {
+        return sl_error_set(err, SL_ERR_SYSTEM, "no pipe for a copy: %s", strerror(errno));
+    }
+    pid_t pid = fork();
+    if (pid == 0) {
+        copy_work(fd[1], work, context, out, size);
+    }
+    int code = errno;
+    (void)close(fd[1]);
+    if (pid < 0) {
+        (void)close(fd[0]);
+        return sl_error_set(err, SL_ERR_SYSTEM, "no process for a copy: %s", strerror(code));
+    }
+    *copy = (struct sl_copy){.pid = pid, .fd = fd[0]};
+    return 0;
+}
+
+/* Reads the whole result. False: it did not come in time, or not as a whole. */
+static bool read_result(int fd, char *out, size_t size, int64_t until_us)
+{
+    size_t len = 0;
+    while (len < size) {
+        int64_t left_ms = (until_us - sl_clock_monotonic_us()) / SL_MS_US;
+        struct pollfd wait = {.fd = fd, .events = POLLIN};
+        int ready = left_ms > 0 ? poll(&wait, 1, (int)left_ms) : 0;
+        if (ready < 0 && errno == EINTR) {
+            continue;
+        }
+        ssize_t n = ready > 0 ? read(fd, out + len, size - len) : 0;
+        if (n <= 0) {
+            return false;
+        }
+        len += (size_t)n;
+    }
+    return true;
+}
+
+int sl_copy_end(struct sl_copy *copy, void *out, size_t size, int64_t limit_us,
+                struct sl_error *err)
+{
+    int status = 0;
+    bool whole = read_result(copy->fd, out, size, sl_clock_monotonic_us() + limit_us);
+    (void)close(copy->fd);
+    (void)kill(copy->pid, SIGKILL); /* it has nothing more to do */
+    while (waitpid(copy->pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    return whole ? 0
+                 : sl_error_set(err, SL_ERR_SYSTEM, "the copy gave no answer within %lld ms",
+                                (long long)(limit_us / SL_MS_US));
+}
