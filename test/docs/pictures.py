@@ -28,8 +28,12 @@ def main(folder):
         fill(daemon)
         browser.open(f"http://127.0.0.1:{daemon.port}/ui/")
         browser.until("return document.body.dataset.nodes")
-        for view in ("cluster", "queue", "times"):
+        for view in ("cluster", "queue", "times", "ask"):
             browser.click(f"#tab-{view}")
+            if view == "ask":
+                browser.run("document.querySelector('#ask input').value = 'nvidia.com/gpu'")
+                browser.run("document.querySelector('#ask [name=timeout]').value = '30m'")
+                browser.click("#ask button")
             time.sleep(3)  # news of the view
             browser.picture(folder / f"page-{view}.png")
             print(folder / f"page-{view}.png")

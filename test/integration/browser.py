@@ -12,7 +12,7 @@ import time
 
 DEADLINE_S = 60
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"  # the protocol's own name for one
-KEYS = {"Escape": "\ue00c", "Enter": "\ue007", "ArrowDown": "\ue015", "ArrowRight": "\ue014"}
+KEYS = {"Escape": "\ue00c", "Enter": "\ue007", "Tab": "\ue004", "ArrowDown": "\ue015", "ArrowRight": "\ue014"}
 
 
 class Browser:

@@ -200,7 +200,7 @@ def test_a_wrong_number_in_the_query_names_the_parameter(shared, limit):
     ("/api/v1/queue", "Limit=1", "one of output, limit, skip, find, namespace, resource"),
     ("/api/v1/pods/default/p/explain", "namespace=x&output=table", "one of output, limit"),
     ("/api/v1/state", "output=table", "none"),
-    ("/api/v1/usage", "node=gpu-a30-1", "one of output, limit, by, namespace"),
+    ("/api/v1/usage", "nodes=gpu-a30-1", "one of output, limit, by, namespace, node"),
 ])
 def test_an_unknown_parameter_of_the_query_is_named(shared, path, query, known):
     reply = shared.get(f"{path}?{query}")

@@ -3,6 +3,7 @@ import pytest
 
 from browser import Browser
 from sliced_daemon import EXAMPLES, eventually, pod_of
+from test_telemetry import NODE as MEASURED, Fake, matrix, measuring, samples, series
 
 CLUSTER = EXAMPLES / "stories.yaml"
 QUEUE = "queue: {enabled: true, holdSeconds: 3600}\n"
@@ -112,6 +113,70 @@ def test_the_time_line_shows_who_runs_and_who_is_to_start(start, browser):
     browser.until("return !document.querySelector('#panel').hidden")
     assert browser.text("#detail h2") == "team-0/train-0"
     browser.press("Escape")
+
+
+def test_what_if_tells_what_the_api_tells_and_changes_nothing(start, browser):
+    daemon = start(CLUSTER, config=QUEUE)
+    trains(daemon, 30)
+    waiting = daemon.get("/api/v1/queue").json["total"]
+    opened(browser, daemon)
+    browser.complaints()  # of the daemon before
+    browser.press("4")
+    browser.until("return document.querySelectorAll('#resources option').length > 1")
+    browser.run("document.querySelector('#ask [name=resource]').focus()")
+    browser.press(*"nvidia.com/gpu", "Tab", "2", "Tab", *"30m", "Enter")
+    browser.until("return document.querySelector('#answer table')")
+    body = pod_of("other", {"nvidia.com/gpu": 2}, annotations={"sliced.dev/timeout": "30m"})
+
+    def told():
+        reply = daemon.post("/api/v1/estimates", body)
+        return reply.json if reply.status == 200 else None
+    told = eventually(told)
+    shown = browser.text("#answer")
+    assert f"Place in the queue\t{told['position']}\n" in shown and told["state"] in shown
+    assert f"Pods that would start later\t{told['delayed']}" in shown
+    assert daemon.get("/api/v1/queue").json["total"] == waiting
+
+    # what is wrong is said by the daemon's own words
+    browser.run("document.querySelector('#ask [name=resource]').value = 'cpu'")
+    browser.click("#ask button")
+    browser.until("return document.querySelector('#answer .bad')")
+    assert "asks for no GPU resource" in browser.text("#answer")
+    complaints = browser.complaints()  # the refusal, and perhaps 429s
+    assert complaints and all("/api/v1/estimates" in line for line in complaints), complaints
+
+
+def test_instances_lie_on_their_boards(start, browser):
+    daemon = start(EXAMPLES / "a100-h100.yaml")
+    opened(browser, daemon)
+    browser.complaints()  # of the daemon before
+    for name, node in daemon.nodes().items():
+        for device in node["devices"]:
+            for instance in device["instances"]:
+                assert device["memorySlices"] == (4 if "A30" in device["model"] else 8), name
+                assert 1 <= instance["memorySlices"] <= device["memorySlices"]
+                if instance["start"] is not None:
+                    assert instance["start"] + instance["memorySlices"] <= device["memorySlices"]
+    assert browser.complaints() == []
+
+
+def test_what_gpus_were_measured_to_do_is_shown(browser):
+    fake = Fake()
+    fake.answer = lambda: matrix(series(samples()), series(samples(used=40), name="DCGM_FI_DEV_GPU_UTIL"))
+    daemon = measuring(fake)
+    try:
+        eventually(lambda: (daemon.nodes()[MEASURED]["devices"][0]["measured"] or {}).get("busyPermille") == 400)
+        opened(browser, daemon)
+        browser.complaints()  # of the daemon before
+        browser.click_at("#picture", 10, 20)
+        browser.until("return document.querySelector('#detail').innerText.includes('Measured')")
+        row = daemon.get(f"/api/v1/usage?node={MEASURED}").json["items"][0]
+        assert f"4000 of {row['memoryMiB']}\t40 %" in browser.text("#detail")
+        assert daemon.get("/api/v1/usage?node=other").json["items"] == []
+        assert browser.complaints() == []
+    finally:
+        daemon.stop()
+        fake.stop()
 
 
 def test_the_page_says_when_the_daemon_is_gone(start, browser):

@@ -78,6 +78,16 @@ static void write_users(struct sl_writer *w, const struct sl_view *view, int dev
     sl_write_array_end(w);
 }
 
+static void write_positive(struct sl_writer *w, const char *key, int64_t value)
+{
+    sl_write_key(w, key);
+    if (value > 0) {
+        sl_write_i64(w, value);
+    } else {
+        sl_write_null(w);
+    }
+}
+
 static void write_instances(struct sl_writer *w, const struct sl_view *view, unsigned device)
 {
     const struct sl_node *node = view->node;
@@ -96,6 +106,8 @@ static void write_instances(struct sl_writer *w, const struct sl_view *view, uns
         } else {
             sl_write_null(w);
         }
+        write_positive(w, "memorySlices",
+                       instance->profile == NULL ? 0 : instance->profile->memory);
         sl_write_member_text(w, "resource", node->pool[instance->pool].resource);
         sl_write_member_i64(w, "units", sl_node_instance_units(node, i));
         sl_write_member_i64(w, "used", view->instance_used[i]);
@@ -104,6 +116,31 @@ static void write_instances(struct sl_writer *w, const struct sl_view *view, uns
         sl_write_object_end(w);
     }
     sl_write_array_end(w);
+}
+
+static void write_known(struct sl_writer *w, const char *key, int64_t value)
+{
+    sl_write_key(w, key);
+    if (value >= 0) {
+        sl_write_i64(w, value);
+    } else {
+        sl_write_null(w);
+    }
+}
+
+/* measured: NULL, or of no sample: null. */
+static void write_measured(struct sl_writer *w, const struct sl_measured *measured)
+{
+    sl_write_key(w, "measured");
+    if (measured == NULL || (measured->used_mib < 0 && measured->busy < 0)) {
+        sl_write_null(w);
+        return;
+    }
+    sl_write_object(w);
+    sl_write_member_text(w, "state", sl_series_state_name(measured->state));
+    write_known(w, "usedMiB", measured->used_mib);
+    write_known(w, "busyPermille", measured->busy);
+    sl_write_object_end(w);
 }
 
 static void write_device(struct sl_writer *w, const struct sl_view *view, unsigned d)
@@ -116,6 +153,7 @@ static void write_device(struct sl_writer *w, const struct sl_view *view, unsign
     sl_write_member_text(w, "product", device->product);
     sl_write_member_text(w, "model", device->model == NULL ? NULL : device->model->name);
     sl_write_member_i64(w, "memoryMiB", device->memory_mib);
+    write_positive(w, "memorySlices", device->model == NULL ? 0 : device->model->memory_slices);
     sl_write_member_bool(w, "healthy", device->healthy);
     sl_write_member_bool(w, "mig", device->mig);
     sl_write_member_object(w, "used");
@@ -127,6 +165,7 @@ static void write_device(struct sl_writer *w, const struct sl_view *view, unsign
     sl_write_member_i64(w, "declaredMiB", use->declared_mib - over_mib);
     sl_write_member_i64(w, "overMiB", over_mib);
     sl_write_object_end(w);
+    write_measured(w, view->measured == NULL ? NULL : &view->measured[d]);
     sl_write_member_i64(w, "memoryUnits", device->memory_units);
     sl_write_key(w, "instances");
     write_instances(w, view, d);

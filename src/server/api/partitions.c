@@ -138,16 +138,20 @@ static void write_node(struct sl_request *request, struct sl_writer *w, const st
 
 /* ---- the list ---- */
 
-static bool may_be_cut(const struct sl_view *view)
+/* May its GPUs be cut, and is it asked for? */
+static bool is_listed(const struct sl_request *request, const struct sl_view *view)
 {
-    return view->node->partition.actuator != SL_ACTUATOR_NONE;
+    struct sl_str name = sl_request_query(request, "node"); /* empty: all */
+    return view->node->partition.actuator != SL_ACTUATOR_NONE &&
+           (name.len == 0 || sl_str_eq(name, sl_str_of(view->node->name)));
 }
 
-static size_t count_nodes(const struct sl_snapshot *snapshot)
+static size_t count_nodes(const struct sl_request *request)
 {
+    const struct sl_snapshot *snapshot = request->snapshot;
     size_t n = 0;
     for (size_t i = 0; i < snapshot->n_nodes; i++) {
-        n += may_be_cut(snapshot->view[i]) ? 1 : 0;
+        n += is_listed(request, snapshot->view[i]) ? 1 : 0;
     }
     return n;
 }
@@ -156,14 +160,14 @@ static void write_json(struct sl_request *request, size_t limit)
 {
     const struct sl_snapshot *snapshot = request->snapshot;
     struct sl_writer w = {.buf = &request->reply};
-    size_t total = count_nodes(snapshot);
+    size_t total = count_nodes(request);
     size_t shown = 0;
     sl_write_object(&w);
     sl_write_member_bool(&w, "enabled", request->live->config.partitioning.enabled);
     sl_write_member_i64(&w, "total", (int64_t)total);
     sl_write_member_array(&w, "items");
     for (size_t i = 0; i < snapshot->n_nodes && shown < limit; i++) {
-        if (may_be_cut(snapshot->view[i])) {
+        if (is_listed(request, snapshot->view[i])) {
             write_node(request, &w, snapshot->view[i]);
             shown++;
         }
@@ -205,7 +209,7 @@ static void write_table(struct sl_request *request, size_t limit)
                                        "STATE", "CUT",      "PODS", "WHY"};
     const struct sl_snapshot *snapshot = request->snapshot;
     struct sl_grid table;
-    size_t total = count_nodes(snapshot);
+    size_t total = count_nodes(request);
     size_t shown = 0;
     if (total == 0) {
         sl_buf_puts(&request->reply, request->live->config.partitioning.enabled
@@ -215,7 +219,7 @@ static void write_table(struct sl_request *request, size_t limit)
     }
     sl_grid_init(&table, sizeof(head) / sizeof(head[0]), head, request->reply.max);
     for (size_t i = 0; i < snapshot->n_nodes && shown < limit; i++) {
-        if (may_be_cut(snapshot->view[i])) {
+        if (is_listed(request, snapshot->view[i])) {
             add_rows(request, &table, snapshot->view[i]);
             shown++;
         }
@@ -232,7 +236,7 @@ void sl_api_partitions(struct sl_request *request)
 {
     int64_t limit = 0;
     bool as_table = false;
-    if (sl_request_only(request, "output, limit") < 0 ||
+    if (sl_request_only(request, "output, limit, node") < 0 ||
         sl_request_number(request, "limit", LIMIT_DEFAULT, LIMIT_MAX, &limit) < 0 ||
         sl_request_output(request, &as_table) < 0) {
         return;

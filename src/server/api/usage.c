@@ -33,6 +33,7 @@ struct writing {
     struct sl_writer *w;   /* NULL: a table */
     struct sl_grid *table; /* NULL: JSON */
     struct sl_str ns;      /* only its pods; empty: all */
+    struct sl_str node;    /* only that node; empty: all */
     enum by by;
     int64_t idle_us;      /* a pod that idles for that long counts as idle */
     struct sl_map spaces; /* struct space by name */
@@ -376,7 +377,9 @@ static void walk(struct writing *out)
 {
     const struct sl_snapshot *snapshot = out->request->snapshot;
     for (size_t i = 0; i < snapshot->n_nodes; i++) {
-        write_node(out, snapshot->view[i]);
+        if (out->node.len == 0 || sl_str_eq(out->node, sl_str_of(snapshot->view[i]->node->name))) {
+            write_node(out, snapshot->view[i]);
+        }
     }
     write_spaces(out);
 }
@@ -470,7 +473,7 @@ void sl_api_usage(struct sl_request *request)
     enum by kind = BY_DEVICE;
     int64_t limit = 0;
     bool as_table = false;
-    if (sl_request_only(request, "output, limit, by, namespace") < 0 ||
+    if (sl_request_only(request, "output, limit, by, namespace, node") < 0 ||
         sl_request_number(request, "limit", LIMIT_DEFAULT, LIMIT_MAX, &limit) < 0 ||
         sl_request_output(request, &as_table) < 0) {
         return;
@@ -491,6 +494,7 @@ void sl_api_usage(struct sl_request *request)
     }
     *out = (struct writing){.request = request,
                             .ns = sl_request_query(request, "namespace"),
+                            .node = sl_request_query(request, "node"),
                             .by = kind,
                             .idle_us = request->live->config.telemetry.idle_us,
                             .limit = (size_t)limit,

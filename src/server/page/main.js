@@ -1,4 +1,5 @@
 // The page: asks the daemon for news, shows one of three views, and opens a panel beside them.
+import { Ask } from "./ask.js";
 import { colors, css, element, hatch, fit, onScheme, span } from "./draw.js";
 import { get } from "./get.js";
 import { Panel } from "./panel.js";
@@ -8,7 +9,7 @@ import { Times } from "./times.js";
 
 const EVERY_MS = 2000, WAITS = 200;
 const byId = (id) => document.getElementById(id);
-const views = ["cluster", "queue", "times"];
+const views = ["cluster", "queue", "times", "ask"];
 const worker = new Worker("worker.js");
 const panel = new Panel(byId("panel"));
 const openPod = (key) => panel.open("pod", key);
@@ -16,6 +17,7 @@ const queue = new Queue(byId("rows"), byId("counted"), openPod);
 const times = new Times(byId("lines"), (event, bar) => tip(event, bar === null ? null : barText(bar)), openPod);
 const picture = new Picture(byId("picture"), (event, hit) => tip(event, hit === null ? null : hitText(hit)), (hit) =>
     hit.slice !== null && hit.slice.users.length === 1 ? openPod(hit.slice.users[0]) : panel.open("node", hit.place.node.name));
+const ask = new Ask(byId("ask").querySelector("form"), byId("answer"), byId("resources"));
 let view = "cluster", runs = [], waits = [];
 
 // ---- what is under the pointer ----
@@ -30,6 +32,12 @@ function tip(event, text) {
     }
 }
 
+function measuredText({ measured, memoryMiB }) {
+    const busy = measured.busyPermille === null ? [] : ["busy for " + Math.round(measured.busyPermille / 10) + " % of the time"];
+    const used = measured.usedMiB === null ? [] : [measured.usedMiB + (memoryMiB > 0 ? " of " + memoryMiB : "") + " MiB used"];
+    return [...busy, ...used].join(", ");
+}
+
 function hitText({ place, device, slice }) {
     const lines = [place.node.name + (place.node.product ? ", " + place.node.product : "")];
     if (place.node.cutting) {
@@ -38,6 +46,9 @@ function hitText({ place, device, slice }) {
     if (device) {
         lines.push("GPU " + device.index + (device.healthy ? "" : ", broken") + (slice && slice.what ? ", " + slice.what : "") +
             (device.over > 0 ? ", uses " + device.over + " MiB more than declared" : ""));
+        if (device.measured) {
+            lines.push(measuredText(device));
+        }
         lines.push(!slice || slice.users.length === 0 ? "idle" : (slice.aside ? "set aside for " : "") + slice.users.join(", "));
     }
     return lines.concat(place.node.problem ?? []).join("\n");
@@ -69,6 +80,7 @@ function drawLegend() {
         legendEntry("set aside", (pen) => { fill(pen, css("--soft")); hatch(pen, 0, 0, 14, 14, css("--ground")); }),
         legendEntry("being cut", (pen) => { fill(pen, css("--idle")); hatch(pen, 0, 0, 14, 14, css("--ink")); }),
         legendEntry("idle", (pen) => fill(pen, css("--idle"))),
+        legendEntry("busy, where it was measured", (pen) => { fill(pen, css("--idle")); pen.fillStyle = css("--ink"); pen.fillRect(0, 11, 9, 3); }),
         legendEntry("broken, or beyond its declaration", (pen) => { pen.strokeStyle = css("--bad"); pen.strokeRect(1, 1, 12, 12); }));
 }
 
@@ -96,6 +108,7 @@ worker.onmessage = ({ data }) => {
     if (!data.error && !data.same) {
         const begin = performance.now();
         runs = data.runs;
+        ask.offer(data.resources);
         picture.show(data.nodes);
         byId("told").textContent = countText(data.nodes) + (data.total > data.nodes.length ? " (of " + data.total + " nodes)" : "");
         drawLegend();

@@ -4,7 +4,7 @@ import { get } from "./get.js";
 
 const NODES_SHOWN = 200;
 
-function table(head, rows) {
+export function table(head, rows) {
     const made = element("table");
     const line = element("tr");
     line.append(...head.map((text) => element("th", text)));
@@ -17,7 +17,7 @@ function table(head, rows) {
     return made;
 }
 
-function facts(pairs) {
+export function facts(pairs) {
     return table([], pairs.filter(([, value]) => value !== null && value !== undefined && value !== ""));
 }
 
@@ -65,12 +65,48 @@ async function podDetail(key) {
     return parts;
 }
 
+// What only some daemons have: partitioning, telemetry.
+async function itemsOf(path) {
+    try {
+        return (await get(path)).items;
+    } catch {
+        return [];   // a standby does not know what is under way
+    }
+}
+
+function cutFacts(cut) {
+    return facts([
+        ["State", cut.state], ["Since", when(cut.since)], ["Cut", cut.cut], ["For", cut.pods], ["Why", cut.why],
+        ["Expected until", when(cut.until)], ["A cut takes", cut.cutSeconds > 0 ? span(cut.cutSeconds) : null],
+        ["Failed in a row", cut.failures || null],
+    ]);
+}
+
+const percent = (permille) => permille === null ? null : Math.round(permille / 10) + " %";
+
+function usageRow(row) {
+    const used = row.usedMiB === null ? null : row.usedMiB + (row.memoryMiB === null ? "" : " of " + row.memoryMiB);
+    return [row.gpu, row.instance === null ? "" : row.instance + " " + row.profile, used, percent(row.busyPermille),
+        row.idleSeconds > 0 ? span(row.idleSeconds) : "", row.state];
+}
+
 async function nodeDetail(name) {
-    const node = await get("api/v1/nodes/" + encodeURIComponent(name));
+    const one = encodeURIComponent(name);
+    const [node, cuts, usage] = await Promise.all([get("api/v1/nodes/" + one),
+        itemsOf("api/v1/partitions?node=" + one), itemsOf("api/v1/usage?node=" + one)]);
     const parts = [element("h2", name), facts([["Product", node.product], ["Problem", node.problem]]),
         element("h3", "Resources"),
-        table(["Resource", "Capacity", "Used", "Free"], node.pools.map((p) => [p.resource, p.capacity, p.used, p.free])),
-        element("h3", "Pods")];
+        table(["Resource", "Capacity", "Used", "Set aside", "Free"],
+            node.pools.map((p) => [p.resource, p.capacity, p.used, p.setAside, p.free])),
+    ];
+    if (cuts.length > 0) {
+        parts.push(element("h3", "Partitioning"), cutFacts(cuts[0]));
+    }
+    if (usage.length > 0) {
+        parts.push(element("h3", "Measured"),
+            table(["GPU", "Instance", "Memory, MiB", "Busy", "Idle for", "Samples"], usage.map(usageRow)));
+    }
+    parts.push(element("h3", "Pods"));
     parts.push(node.pods.length === 0 ? element("p", "None.") : table(["Pod", "Asks for", "", "Timeout"],
         node.pods.map((p) => [p.namespace + "/" + p.name, askOf(p), p.setAside ? "set aside" : p.phase, span(p.timeoutSeconds)])));
     return parts;

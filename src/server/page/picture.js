@@ -119,6 +119,10 @@ export class Picture {
             }
         }
         pen.globalAlpha = 1;
+        if (device.measured?.busyPermille > 0) {   // how busy it was, along the lower edge
+            pen.fillStyle = css("--ink");
+            pen.fillRect(x, y + CELL - 3, Math.max(1, Math.round(WIDE * device.measured.busyPermille / 1000)), 3);
+        }
         pen.strokeStyle = css(device.healthy && device.over === 0 ? "--line" : "--bad");
         pen.strokeRect(x + 0.5, y + 0.5, WIDE - 1, CELL - 1);
         if (!device.healthy) {

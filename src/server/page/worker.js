@@ -14,15 +14,14 @@ function sliceOf(from, to, what, pods, holders) {
         aside: first !== undefined && first.aside };
 }
 
-// An instance reaches to where the next one starts; the last one, to the end of its board.
+// Instances lie where they are on their board; where that is not known, one beside the other.
 function instancesOf(device, holders) {
-    const steps = /^(A30|RTX)/.test(device.model ?? "") ? 4 : 8;
+    const steps = device.memorySlices;
     const sorted = device.instances.slice().sort((a, b) => (a.start ?? 0) - (b.start ?? 0));
-    const known = sorted.every((instance) => instance.start !== null);
+    const known = steps !== null && sorted.every((instance) => instance.start !== null && instance.memorySlices !== null);
     return sorted.map((instance, i) => {
-        const next = sorted[i + 1];
         const from = known ? instance.start / steps : i / sorted.length;
-        const to = known ? (next ? next.start / steps : 1) : (i + 1) / sorted.length;
+        const to = known ? (instance.start + instance.memorySlices) / steps : (i + 1) / sorted.length;
         return sliceOf(from, to, instance.profile ?? instance.resource, instance.pods, holders);
     });
 }
@@ -58,6 +57,7 @@ function nodeOf(node, runs) {
         name: node.name, product: node.product ?? "", problem: node.problem, cutting: node.cutting,
         devices: node.devices.map((device) => ({
             index: device.index, healthy: device.healthy, over: device.used.overMiB,
+            measured: device.measured, memoryMiB: device.memoryMiB,
             slices: device.instances.length > 0 ? instancesOf(device, holders) : sharesOf(device, node, holders),
         })),
     };
@@ -75,8 +75,9 @@ async function look() {
     }
     const runs = [];
     const nodes = read.items.map((node) => nodeOf(node, runs));
+    const resources = [...new Set(read.items.flatMap((node) => node.pools.map((pool) => pool.resource)))].sort();
     generation = read.generation;
-    return { same: false, total: read.total, nodes, runs };
+    return { same: false, total: read.total, nodes, runs, resources };
 }
 
 self.onmessage = async () => {
