@@ -20,6 +20,15 @@ static const struct sl_option options[] = {
      .kind = SL_OPTION_ONCE, .commands = IN_RUN},
     {"--generate", "SPEC", "jobs from a generator: KEY=VALUE,... (below)", AT(generate),
      .kind = SL_OPTION_ONCE, .commands = IN_RUN},
+    {"--live", "FILE",
+     "a cluster with what waits there now: what \"kubectl get nodes,pods -A -o json\" prints (- "
+     "for "
+     "standard input); running pods end at their timeouts",
+     AT(live), .kind = SL_OPTION_ONCE, .commands = IN_RUN},
+    {"--at", "TIME", "with --live: when it was printed (now), as in 2026-11-21T12:00:00Z", AT(at),
+     .kind = SL_OPTION_ONCE, .commands = IN_RUN},
+    {"--for", "DURATION", "with --live: how long to play, as in 7d (until all have ended)",
+     AT(horizon), .kind = SL_OPTION_ONCE, .commands = IN_RUN},
     {"--cluster", "FILE...",
      "nodes from manifests: what \"kubectl get nodes,pods -A -o yaml\" prints, as sliced takes "
      "them; pods bound there keep what they hold",
@@ -252,6 +261,7 @@ static const char run_help[] =
     "  slicesim run --generate ask=nvidia.com/mig-1g.5gb:1+nvidia.com/mig-3g.20gb:1 --policy "
     "bounded \\\n"
     "    --gpus 2x4:A100-SXM4-40GB:7g.40gb --partitioning dynamic,seconds=30\n"
+    "  kubectl get nodes,pods -A -o json | slicesim run --live - --policy bounded,fifo --for 7d\n"
     "\nTimes are in seconds in every report. docs/simulator.md says what each figure is.\n";
 
 static void help_run(struct sl_buf *out)
@@ -260,7 +270,9 @@ static void help_run(struct sl_buf *out)
                 "Usage: slicesim run --trace FORMAT:FILE|--generate SPEC\n"
                 "                    --cluster FILE|--nodes FORMAT:FILE|--gpus N\n"
                 "                    --policy NAME[,NAME...] [--partitioning HOW] [--seeds N]\n"
-                "                    [-o table|csv|json|svg]\n");
+                "                    [-o table|csv|json|svg]\n"
+                "       slicesim run --live FILE --policy NAME[,NAME...] [--for DURATION]\n"
+                "                    [--partitioning HOW] [-o table|csv|json|svg]\n");
     list_options(SL_COMMAND_RUN, out);
     sl_buf_puts(out, run_help);
 }

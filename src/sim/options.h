@@ -19,6 +19,9 @@ struct sl_sim_options {
     const char *experiment; /* reproduce: its name */
     const char *trace;
     const char *generate;
+    const char *live;
+    const char *at;
+    const char *horizon;
     const char *cluster[SL_SIM_FILES_MAX];
     const char *nodes;
     const char *pods;

@@ -5,10 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "codec/object/time.h"
 #include "sim/input/trace.h"
 #include "sim/output/plot.h"
 #include "sim/output/report.h"
 #include "sim/play/experiment.h"
+#include "sliced/timeout.h"
+#include "util/clock.h"
 
 enum { DECISIONS_MAX_BYTES = 1 << 30 };
 
@@ -21,6 +24,8 @@ struct command {
     struct sl_fleet fleet;
     struct sl_policies policies;
     struct sl_partitioning partitioning;
+    struct sl_workload queue; /* of --live */
+    struct sl_sim_live live;
 };
 
 static int needs_one(int given, const char *what, const char *names, struct sl_error *err)
@@ -32,12 +37,41 @@ static int needs_one(int given, const char *what, const char *names, struct sl_e
                         what, names);
 }
 
+/* Jobs, nodes, run times and timeouts are those of the cluster. */
+static int check_live(const struct sl_sim_options *options, struct sl_error *err)
+{
+    const struct {
+        const char *name;
+        bool given;
+    } others[] = {
+        {"--trace", options->trace != NULL},       {"--generate", options->generate != NULL},
+        {"--cluster", options->n_cluster > 0},     {"--nodes", options->nodes != NULL},
+        {"--gpus", options->gpus != NULL},         {"--runtime", options->runtime != NULL},
+        {"--estimate", options->estimate != NULL}, {"--seeds", options->seeds > 0},
+    };
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        if (others[i].given) {
+            return sl_error_set(err, SL_ERR_FIELD, "%s: not with --live, which has it all",
+                                others[i].name);
+        }
+    }
+    return 0;
+}
+
 static int read_source(struct command *command, struct sl_error *err)
 {
     const struct sl_sim_options *options = command->options;
     struct sl_source *source = &command->source;
+    if (options->live != NULL) {
+        source->queue = &command->queue;
+        return check_live(options, err);
+    }
+    if (options->at != NULL || options->horizon != NULL) {
+        return sl_error_set(err, SL_ERR_FIELD, "%s: only with --live",
+                            options->at != NULL ? "--at" : "--for");
+    }
     if (needs_one((options->trace != NULL) + (options->generate != NULL), "which jobs",
-                  "--trace FORMAT:FILE, --generate SPEC", err) < 0) {
+                  "--trace FORMAT:FILE, --generate SPEC, --live FILE", err) < 0) {
         return -1;
     }
     if (options->generate != NULL) {
@@ -62,21 +96,53 @@ static int read_source(struct command *command, struct sl_error *err)
     return 0;
 }
 
-static int read_fleet(struct command *command, struct sl_error *err)
+/* With the nodes: that they may be cut is known by then. */
+static int read_live(struct command *command, struct sl_error *err)
+{
+    const struct sl_sim_options *options = command->options;
+    int64_t now_us = sl_clock_real_us();
+    int64_t span_s = 0;
+    if (options->at != NULL && !sl_time_parse(sl_str_of(options->at), &now_us)) {
+        return sl_error_set(err, SL_ERR_FIELD,
+                            "--at \"%s\": expected a time such as 2026-11-21T12:00:00Z",
+                            options->at);
+    }
+    if (options->horizon != NULL && !sl_timeout_parse(sl_str_of(options->horizon), &span_s)) {
+        return sl_error_set(err, SL_ERR_FIELD, "--for \"%s\": expected a duration such as 7d",
+                            options->horizon);
+    }
+    if (sl_live_read(options->live, now_us, &command->fleet, &command->queue,
+                     &command->live.begin_us, err) < 0) {
+        return sl_error_wrap(err, "--live");
+    }
+    command->live.until_us =
+        span_s > 0 ? command->live.begin_us + span_s * SL_SECOND_US : INT64_MAX;
+    return 0;
+}
+
+static int load_fleet(struct command *command, struct sl_error *err)
 {
     const struct sl_sim_options *options = command->options;
     int given = (options->n_cluster > 0) + (options->nodes != NULL) + (options->gpus != NULL);
-    int rc = needs_one(given, "which nodes", "--cluster FILE, --nodes FORMAT:FILE, --gpus N", err);
-    command->fleet.actuator = sl_partitioning_rule(&command->partitioning);
-    if (rc == 0 && options->n_cluster > 0) {
-        rc = sl_fleet_manifests(&command->fleet, options->cluster, options->n_cluster, err);
-    } else if (rc == 0 && options->nodes != NULL) {
-        rc = sl_fleet_list(&command->fleet, options->nodes, err);
-        rc = rc < 0 ? sl_error_wrap(err, "--nodes") : 0;
-    } else if (rc == 0) {
-        rc = sl_fleet_gpus(&command->fleet, options->gpus, err);
-        rc = rc < 0 ? sl_error_wrap(err, "--gpus") : 0;
+    if (needs_one(given, "which nodes", "--cluster FILE, --nodes FORMAT:FILE, --gpus N", err) < 0) {
+        return -1;
     }
+    if (options->n_cluster > 0) {
+        return sl_fleet_manifests(&command->fleet, options->cluster, options->n_cluster, err);
+    }
+    if (options->nodes != NULL) {
+        return sl_fleet_list(&command->fleet, options->nodes, err) < 0
+                   ? sl_error_wrap(err, "--nodes")
+                   : 0;
+    }
+    return sl_fleet_gpus(&command->fleet, options->gpus, err) < 0 ? sl_error_wrap(err, "--gpus")
+                                                                  : 0;
+}
+
+static int read_fleet(struct command *command, struct sl_error *err)
+{
+    command->fleet.actuator = sl_partitioning_rule(&command->partitioning);
+    int rc = command->options->live != NULL ? read_live(command, err) : load_fleet(command, err);
     if (rc == 0 && sl_partitioning_apply(&command->partitioning, &command->fleet, err) < 0) {
         rc = sl_error_wrap(err, "--partitioning");
     }
@@ -191,6 +257,7 @@ static int command_run(struct command *command, struct sl_buf *out, struct sl_er
         .source = &command->source,
         .fleet = &command->fleet,
         .policies = &command->policies,
+        .live = options->live != NULL ? &command->live : NULL,
         .partitioning = options->partitioning != NULL ? &command->partitioning : NULL,
         .seed = options->seed,
         .seeds = options->seeds > 0 ? (uint32_t)options->seeds : 1,
@@ -220,12 +287,14 @@ int sl_sim_command_run(const struct sl_sim_options *options, struct sl_buf *out,
     }
     command->options = options;
     sl_fleet_init(&command->fleet);
+    sl_workload_init(&command->queue);
     int rc = -1;
     if (read_source(command, err) == 0 && read_policies(command, err) == 0 &&
         read_partitioning(command, err) == 0 && read_fleet(command, err) == 0) {
         rc = command_run(command, out, err);
     }
     sl_fleet_free(&command->fleet);
+    sl_workload_free(&command->queue);
     free(command);
     return rc;
 }

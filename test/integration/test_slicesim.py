@@ -94,7 +94,13 @@ def test_a_trace_whose_run_times_are_drawn_may_come_from_standard_input():
 
 @pytest.mark.parametrize("arguments,message", [
     ([], "nothing to do: slicesim run or slicesim reproduce"),
-    (["run"], "which jobs: give one of --trace FORMAT:FILE, --generate SPEC"),
+    (["run"], "which jobs: give one of --trace FORMAT:FILE, --generate SPEC, --live FILE"),
+    (["run", "--live", "x", "--gpus", "2", "--policy", "fifo"], "--gpus: not with --live, which has it all"),
+    (["run", "--live", "/nonexistent", "--policy", "fifo"], "/nonexistent: No such file or directory"),
+    (["run", "--live", "-", "--policy", "fifo", "--at", "noon"], "--at \"noon\": expected a time"),
+    (["run", "--live", "-", "--policy", "fifo", "--for", "soon"], "--for \"soon\": expected a duration"),
+    (["run", "--live", EXAMPLES / "a30-mixed.yaml", "--policy", "fifo"], "no pod waits for a GPU"),
+    (["run", "--generate", "tasks=2", "--gpus", "1", "--policy", "fifo", "--for", "1d"], "--for: only with --live"),
     (["run", "--generate", "tasks=2", "--gpus", "1"], "which policies: --policy"),
     (["run", "--generate", "tasks=2", "--policy", "fifo"], "which nodes: give one of --cluster"),
     (["run", "--generate", "tasks=2", "--policy", "fifo", "--gpus", "1", "--nodes", "csv:x"],
@@ -117,6 +123,82 @@ def test_what_is_wrong_is_told(arguments, message):
     done = run(*arguments, status=2)
     assert message in done.stderr
     assert done.stdout == ""
+
+
+# ---- a live cluster ----
+
+NOW = "2026-11-21T12:00:00Z"
+
+
+def live_pod(name, created, timeout, count=1, node=None, started=None, meta=(), **spec):
+    """What kubectl prints of a pod."""
+    return {"apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": name, "namespace": "a", "uid": f"u-{name}", "creationTimestamp": created,
+                         **dict(meta)},
+            "spec": {"containers": [{"name": "c", "resources": {"limits": {"nvidia.com/gpu": str(count)}}}],
+                     **({"activeDeadlineSeconds": timeout} if timeout else {}),
+                     **({"nodeName": node} if node else {}), **spec},
+            "status": {"phase": "Running", "startTime": started} if node else {"phase": "Pending"}}
+
+
+def live(*pods, gpus=2):
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1", "labels": {"zone": "a"}},
+            "status": {"allocatable": {"nvidia.com/gpu": str(gpus)}}}
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": [*reversed(pods), node]})
+
+
+QUEUE = [live_pod("runs", "2026-11-21T10:00:00Z", 7200, 2, "n1", "2026-11-21T11:00:00Z"),
+         live_pod("long", "2026-11-21T11:00:00Z", 14400, 2), live_pod("short", "2026-11-21T11:30:00Z", 600),
+         live_pod("elsewhere", "2026-11-21T11:31:00Z", 600, nodeSelector={"zone": "b"})]
+
+
+def play_live(tmp_path, text, *options, policy="fifo,sjf", at=NOW):
+    """(runs, starts): starts[policy] is [(seconds from now, pod)]."""
+    starts = tmp_path / "starts.csv"
+    done = run("run", "--live", "-", "--at", at, "--policy", policy, "--decisions", starts, "-o", "json", *options,
+               stdin=text)
+    rows = list(csv.DictReader(starts.open(encoding="utf-8")))
+    return json.loads(done.stdout)["runs"], {name: [(float(row["time"]), row["pod"]) for row in rows
+                                                    if row["policy"] == name] for name in policy.split(",")}
+
+
+def test_another_policy_is_played_on_what_waits_now(tmp_path):
+    runs, starts = play_live(tmp_path, live(*QUEUE))
+    # the running pod ends an hour from now; whoever waits already has waited since it came
+    assert starts == {"fifo": [(3600, "a/long"), (18000, "a/short")], "sjf": [(3600, "a/short"), (4200, "a/long")]}
+    assert [each["wait"]["max"] for each in runs] == [1800 + 18000, 3600 + 4200]
+    assert [each["makespan"] for each in runs] == [18600, 18600]
+    assert all(each["neverStarted"] == 1 and 0.9 < each["utilisation"] <= 1 for each in runs)
+    assert play_live(tmp_path, live(*QUEUE)) == (runs, starts)
+
+
+def test_a_live_cluster_is_played_for_a_time(tmp_path):
+    runs, starts = play_live(tmp_path, live(*QUEUE), "--for", "65m")
+    assert starts == {"fifo": [(3600, "a/long")], "sjf": [(3600, "a/short")]}
+    assert [(each["jobs"], each["neverStarted"]) for each in runs] == [(1, 2), (1, 2)]
+    assert [each["makespan"] for each in runs] == [3900, 3900]
+
+
+def test_pods_without_a_timeout_stay_and_late_ones_run_on(tmp_path):
+    stays = live_pod("stays", "2026-11-21T10:00:00Z", 0, 1, "n1", "2026-11-21T10:00:00Z")
+    late = live_pod("late", "2026-11-21T10:00:00Z", 3600, 1, "n1", "2026-11-21T10:30:00Z")
+    waits = [live_pod("a", "2026-11-21T11:00:00Z", 60), live_pod("b", "2026-11-21T11:00:00Z", 60, 2)]
+    _, starts = play_live(tmp_path, live(stays, late, *waits), policy="fifo")
+    assert starts == {"fifo": [(1800, "a/a")]}  # half an hour late: as long again
+
+
+def test_what_users_write_on_pods_stops_no_simulation(tmp_path):
+    liars = [live_pod("old", "1970-01-01T00:00:01Z", 60), live_pod("new", "2999-01-01T00:00:00Z", 60),
+             live_pod("timeless", "2026-11-21T11:00:00Z", 0, meta={"annotations": {"sliced.dev/timeout": "soon"}}),
+             live_pod("staged", "2026-11-21T11:00:00Z", 60, meta={"annotations": {"sliced.dev/after": "old"}}),
+             live_pod("wide", "2026-11-21T11:00:00Z", 2**31 - 1, 10**15),
+             live_pod("malformed", "2026-11-21T11:00:00Z", 60, "many"),
+             live_pod("gone", "2026-11-21T11:00:00Z", 60, 1, "n1", "2999-01-01T00:00:00Z"),
+             live_pod("nowhere", "2026-11-21T11:00:00Z", 60, 1, "n9", "1970-01-01T00:00:01Z"),
+             live_pod("old", "2026-11-21T11:00:00Z", 60)]
+    runs, starts = play_live(tmp_path, live(*liars), "--for", "7d", policy="bounded,p,hrrn")
+    assert all(each["jobs"] + each["neverStarted"] == 4 for each in runs)
+    assert all((0, "a/old") in each for each in starts.values())
 
 
 def test_a_trace_that_nothing_is_drawn_from_is_the_same_for_every_seed():

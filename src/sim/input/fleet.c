@@ -4,14 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "codec/object.h"
 #include "sim/input/csv.h"
 #include "sim/input/recut.h"
 #include "sim/input/trace.h"
 #include "util/data/vec.h"
 
 enum {
-    MANIFEST_MAX = 512 << 20,
     STRING_MAX = 1 << 20,
     DEPTH_MAX = 64,
     PODS_MAX = 1 << 20,
@@ -128,9 +126,8 @@ int sl_fleet_find(const struct sl_fleet *fleet, const char *name)
 
 /* ---- manifests ---- */
 
-static int take_object(void *context, const struct sl_object *object, struct sl_error *err)
+int sl_fleet_object(struct sl_fleet *fleet, const struct sl_object *object, struct sl_error *err)
 {
-    struct sl_fleet *fleet = context;
     if (object->node != NULL) {
         object->node->actuator = sl_actuator_of(&fleet->actuator, object->node);
         object->node->mig_mode = fleet->actuator.mig_mode;
@@ -150,17 +147,28 @@ static int take_object(void *context, const struct sl_object *object, struct sl_
     return 0;
 }
 
+static int take_object(void *context, const struct sl_object *object, struct sl_error *err)
+{
+    return sl_fleet_object(context, object, err);
+}
+
+int sl_fleet_decode(const struct sl_buf *text, sl_object_fn receive, void *context,
+                    struct sl_error *err)
+{
+    static const struct sl_text_limits limits = {
+        .max_bytes = SL_MANIFEST_MAX, .max_string = STRING_MAX, .max_depth = DEPTH_MAX};
+    return sl_manifest_decode(text->data, text->len, &limits, receive, context, err);
+}
+
 int sl_fleet_manifests(struct sl_fleet *fleet, const char *const *files, size_t n,
                        struct sl_error *err)
 {
-    static const struct sl_text_limits limits = {
-        .max_bytes = MANIFEST_MAX, .max_string = STRING_MAX, .max_depth = DEPTH_MAX};
     for (size_t i = 0; i < n; i++) {
         struct sl_buf text;
-        sl_buf_init(&text, (size_t)MANIFEST_MAX + 1);
+        sl_buf_init(&text, (size_t)SL_MANIFEST_MAX + 1);
         int rc = sl_file_read(files[i], &text, err);
         if (rc == 0) {
-            rc = sl_manifest_decode(text.data, text.len, &limits, take_object, fleet, err);
+            rc = sl_fleet_decode(&text, take_object, fleet, err);
         }
         sl_buf_free(&text);
         if (rc < 0) {

@@ -3,11 +3,19 @@
 #ifndef SLICED_SIM_FLEET_H
 #define SLICED_SIM_FLEET_H
 
+#include "codec/object.h"
 #include "sliced/node.h"
 #include "sliced/pod.h"
+#include "util/buf.h"
 #include "util/data/map.h"
 
-enum { SL_FLEET_NODES_MAX = 20000, SL_FLEET_GPUS_PER_NODE = 8 };
+enum {
+    SL_FLEET_NODES_MAX = 20000,
+    SL_FLEET_GPUS_PER_NODE = 8,
+    SL_MANIFEST_MAX = 512 << 20, /* bytes */
+};
+
+struct sl_workload;
 
 struct sl_fleet {
     struct sl_node **node; /* with GPUs, by name; references */
@@ -28,6 +36,17 @@ void sl_fleet_free(struct sl_fleet *fleet);
 /* Manifests as sliced --cluster takes them: files, "-" for standard input. */
 int sl_fleet_manifests(struct sl_fleet *fleet, const char *const *files, size_t n,
                        struct sl_error *err);
+
+/* A text of manifests, and what becomes of each object. */
+int sl_fleet_decode(const struct sl_buf *text, sl_object_fn receive, void *context,
+                    struct sl_error *err);
+int sl_fleet_object(struct sl_fleet *fleet, const struct sl_object *object, struct sl_error *err);
+
+/* A cluster with its queue at now_us (Unix), from manifests: nodes and pods that hold devices go
+ * into the fleet, pods that wait into jobs, which run for their whole timeouts. All times are
+ * virtual: the first of these pods came at 0. *begin_us is then now. */
+int sl_live_read(const char *file, int64_t now_us, struct sl_fleet *fleet, struct sl_workload *jobs,
+                 int64_t *begin_us, struct sl_error *err);
 
 /* "openb:FILE" (sn, cpu_milli, memory_mib, gpu, model: a GPU is nvidia.com/gpu, and 1000 units of
  * aliyun.com/gpu-mem to be shared) or "csv:FILE" (name, gpus; optional: model, cpu_milli,

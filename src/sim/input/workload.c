@@ -23,6 +23,10 @@ void sl_workload_free(struct sl_workload *workload)
         memset(workload, 0, sizeof(*workload));
         return;
     }
+    for (size_t i = 0; workload->pod != NULL && i < workload->n; i++) {
+        sl_pod_unref(workload->pod[i]);
+    }
+    free(workload->pod);
     free(workload->ask);
     sl_map_free(&workload->ask_of);
     sl_map_free(&workload->namespaces);
@@ -258,6 +262,9 @@ static void require_models(struct affinity *affinity, const char *models,
 struct sl_pod *sl_workload_pod(const struct sl_workload *workload, size_t index, int64_t epoch_us,
                                struct sl_error *err)
 {
+    if (workload->pod != NULL) {
+        return sl_pod_ref(workload->pod[index]);
+    }
     const struct sl_job *job = &workload->job[index];
     const struct sl_job_ask *ask = &workload->ask[job->ask];
     char uid[SL_WORKLOAD_UID_TEXT];

@@ -48,6 +48,7 @@ struct sl_workload {
     struct sl_job *job; /* by submission */
     size_t n;
     size_t cap;
+    struct sl_pod **pod; /* of a live queue, by job: references; NULL: made of the asks */
     struct sl_job_ask *ask;
     uint32_t n_asks;
     size_t cap_asks;

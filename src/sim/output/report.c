@@ -331,16 +331,17 @@ static void decisions_of(const struct sl_experiment *experiment, size_t policy, 
         char pod[SL_ASSIGNMENT_TEXT_MAX];
         (void)snprintf(pod, sizeof(pod), "%s/%s", job->namespace, job->name);
         field_write(out, experiment->policies->policy[policy].name);
+        int64_t start_us = run->start_us - detail->run.begin_us;
+        int64_t end_us = run->end_us - detail->run.begin_us;
         sl_buf_printf(out, ",%llu,%lld.%06lld,", (unsigned long long)experiment->seed,
-                      (long long)(run->start_us / SL_SECOND_US),
-                      (long long)(run->start_us % SL_SECOND_US));
+                      (long long)(start_us / SL_SECOND_US), (long long)(start_us % SL_SECOND_US));
         field_write(out, pod);
         sl_buf_putc(out, ',');
         field_write(out, experiment->fleet->node[run->node]->name);
         sl_buf_putc(out, ',');
         field_write(out, run->place);
-        sl_buf_printf(out, ",%lld.%06lld,%s\n", (long long)(run->end_us / SL_SECOND_US),
-                      (long long)(run->end_us % SL_SECOND_US),
+        sl_buf_printf(out, ",%lld.%06lld,%s\n", (long long)(end_us / SL_SECOND_US),
+                      (long long)(end_us % SL_SECOND_US),
                       run->outcome == SL_SIM_KILLED ? "killed" : "done");
     }
     free(order);

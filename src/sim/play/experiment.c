@@ -54,7 +54,7 @@ static double ratio_of(double part, double whole)
 
 static void result_integrals(const struct sl_sim_run *run, struct sl_result *out)
 {
-    out->makespan = (double)run->end_us / (double)SL_SECOND_US;
+    out->makespan = (double)(run->end_us - run->begin_us) / (double)SL_SECOND_US;
     out->utilisation = ratio_of(run->busy, run->capacity * out->makespan);
     out->fragmentation = ratio_of(run->fragmented, run->capacity * out->makespan);
     out->allocation = run->waiting_s > 0
@@ -86,7 +86,7 @@ int sl_result_of(const struct sl_workload *workload, const struct sl_sim_run *ru
         response[n] = (double)(job->end_us - submit_us) / (double)SL_SECOND_US;
         waited[n] = (double)(job->start_us - submit_us) / (double)SL_SECOND_US;
         slowdown[n] = (double)(job->end_us - submit_us) / (double)(job->end_us - job->start_us);
-        out->finish += (double)job->end_us / (double)SL_SECOND_US;
+        out->finish += (double)(job->end_us - run->begin_us) / (double)SL_SECOND_US;
         n++;
     }
     out->jobs = n;
@@ -112,7 +112,8 @@ int sl_result_of(const struct sl_workload *workload, const struct sl_sim_run *ru
 
 bool sl_source_random(const struct sl_source *source)
 {
-    return source->generator != NULL || source->runtime != NULL || sl_trace_random(source->trace) ||
+    return source->generator != NULL || source->runtime != NULL ||
+           (source->trace != NULL && sl_trace_random(source->trace)) ||
            (source->estimate != NULL && sl_estimate_random(source->estimate));
 }
 
@@ -133,7 +134,7 @@ static int make_jobs(const struct labour *labour, uint64_t seed, struct sl_workl
     sl_workload_init(out);
     if (source->generator != NULL) {
         rc = sl_generate(source->generator, seed, out, err);
-    } else if (sl_trace_random(source->trace)) {
+    } else if (source->trace != NULL && sl_trace_random(source->trace)) {
         rc = sl_trace_read(source->trace,
                            &(struct sl_trace_how){.text = &labour->text,
                                                   .seed = seed,
@@ -187,6 +188,7 @@ static int one_run(void *context, size_t index, struct sl_error *err)
             .workload = &workload,
             .fleet = experiment->fleet,
             .plan = &experiment->policies->policy[policy].plan,
+            .live = experiment->live,
             .keep_places = first,
             .part = sl_crew_part,
         };
@@ -281,8 +283,10 @@ int sl_experiment_run(struct sl_experiment *experiment, struct sl_error *err)
     sl_workload_init(&labour.base);
     sl_buf_init(&labour.text, 0);
     int rc = make_room(&labour, err);
-    if (rc == 0 && source->generator == NULL) {
+    if (rc == 0 && source->trace != NULL) {
         rc = read_trace(&labour, err);
+    } else if (rc == 0 && source->queue != NULL) {
+        rc = sl_workload_copy(source->queue, &labour.base, err);
     }
     if (rc == 0) {
         rc = sl_crew_run(&experiment->crew, experiment->n, one_run, &labour, err);

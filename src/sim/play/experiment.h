@@ -11,7 +11,8 @@
 /* Where jobs come from. */
 struct sl_source {
     const struct sl_generator *generator;     /* or NULL, then trace */
-    const char *trace;                        /* "FORMAT:FILE"; read once */
+    const char *trace;                        /* "FORMAT:FILE"; read once; or NULL, then queue */
+    const struct sl_workload *queue;          /* of a live cluster */
     const struct sl_distribution *runtime;    /* replaces the source's; or NULL */
     const struct sl_estimate_error *estimate; /* replaces the source's; or NULL */
 };
@@ -34,8 +35,8 @@ struct sl_result {
     struct sl_summary response; /* seconds; so are wait, makespan and finish */
     struct sl_summary wait;
     struct sl_summary slowdown; /* response over the time it ran */
-    double finish;              /* mean end, counted from the first submission */
-    double makespan;            /* from the first submission to the last end */
+    double finish;              /* mean end, counted from the beginning */
+    double makespan;            /* from the beginning, the first submission, to the last end */
     double utilisation;         /* GPU share in use over makespan */
     double allocation;          /* the same while jobs waited; utilisation when none ever did */
     double fragmentation;       /* idle GPU share of no use for the usual job, over makespan */
@@ -56,6 +57,7 @@ struct sl_experiment {
     const struct sl_source *source;
     const struct sl_fleet *fleet;
     const struct sl_policies *policies;
+    const struct sl_sim_live *live;             /* NULL: all begins with the first job */
     const struct sl_partitioning *partitioning; /* NULL: GPUs stay as they are */
     uint64_t seed;
     uint32_t seeds;

@@ -18,7 +18,7 @@ static const size_t nominations_max = 1 << 16;
 
 struct end {
     int64_t at_us;
-    size_t job;
+    size_t job; /* from run->n on: a pod of the fleet */
 };
 
 struct station {
@@ -47,10 +47,13 @@ struct simulation {
     size_t *started; /* in the plan that runs now */
     size_t n_started;
     size_t arrived;
+    size_t ended; /* jobs */
     size_t waiting;
     int64_t now_us;
     int64_t busy; /* millionths of a GPU, sums over stations */
     int64_t fragmented;
+    double busy_then; /* the run's at its end so far */
+    double fragmented_then;
     struct sl_share_asks asks;
     struct sl_wants wants;
     struct sl_sim_stages stages;
@@ -303,15 +306,38 @@ static void pass_time(struct simulation *sim, int64_t until_us)
     sim->now_us = until_us;
 }
 
+/* What is counted is counted up to here, though pods of a live cluster may run on. */
+static void note_end(struct simulation *sim, int64_t at_us)
+{
+    sim->run->end_us = at_us;
+    sim->busy_then = sim->run->busy;
+    sim->fragmented_then = sim->run->fragmented;
+}
+
+/* A pod of the fleet ends. */
+static void end_resident(struct simulation *sim, const struct sl_pod *pod)
+{
+    int node = sl_fleet_find(sim->input->fleet, pod->node);
+    if (node >= 0) {
+        pod_unseat(sim, (size_t)node, pod);
+    }
+    sl_sim_cuts_changed(&sim->cuts, sim->now_us);
+}
+
 static int end_jobs(struct simulation *sim)
 {
     while (sim->n_heap > 0 && sim->heap[0].at_us <= sim->now_us) {
         struct end end = pop_end(sim);
+        if (end.job >= sim->run->n) {
+            end_resident(sim, sim->input->fleet->pod[end.job - sim->run->n]);
+            continue;
+        }
         bool done = sim->run->job[end.job].outcome == SL_SIM_DONE;
         pod_unseat(sim, (size_t)sim->run->job[end.job].node, sim->pod[end.job]);
         sl_pod_unref(sim->pod[end.job]);
         sim->pod[end.job] = NULL;
-        sim->run->end_us = end.at_us;
+        note_end(sim, end.at_us);
+        sim->ended++;
         sl_sim_cuts_changed(&sim->cuts, sim->now_us);
         if (sl_sim_stages_tell(&sim->stages, end.job, done ? SL_POD_SUCCEEDED : SL_POD_FAILED,
                                sim->err) < 0) {
@@ -392,6 +418,7 @@ static int64_t next_event(const struct simulation *sim, bool *by_wake)
 
 static int sim_play(struct simulation *sim)
 {
+    const int64_t until_us = sim->input->live == NULL ? INT64_MAX : sim->input->live->until_us;
     size_t idle_wakes = 0;
     bool by_wake = false;
     if (views_refresh(sim) < 0) {
@@ -400,7 +427,13 @@ static int sim_play(struct simulation *sim)
     for (;;) {
         int64_t at_us = next_event(sim, &by_wake);
         bool more = at_us != INT64_MAX && idle_wakes < IDLE_WAKES_MAX;
-        if (!more) {
+        bool done = sim->input->live != NULL && sim->ended == sim->run->n;
+        if (!more || done) {
+            return 0;
+        }
+        if (at_us > until_us) {
+            pass_time(sim, until_us);
+            note_end(sim, until_us);
             return 0;
         }
         pass_time(sim, at_us > sim->now_us ? at_us : sim->now_us);
@@ -439,7 +472,21 @@ static int note_never(struct simulation *sim)
 
 /* ---- life ---- */
 
-/* Pods of the manifests run on for ever. */
+/* When a pod of a live cluster ends. It runs on for as long as it is late, as the planner thinks;
+ * INT64_MAX: it states no timeout. */
+static int64_t resident_end(const struct simulation *sim, const struct sl_pod *pod)
+{
+    int64_t end_us = pod->started_us + pod->timeout_s * SL_SECOND_US - SL_SIM_EPOCH_US;
+    if (pod->gone_s > 0) {
+        end_us = pod->gone_s * SL_SECOND_US - SL_SIM_EPOCH_US;
+    } else if (pod->timeout_s == 0 || pod->started_us == 0) {
+        return INT64_MAX;
+    }
+    int64_t late_us = sim->now_us - end_us;
+    return late_us > 0 ? sim->now_us + late_us : end_us;
+}
+
+/* Pods of the manifests run on for ever, those of a live cluster to their timeouts. */
 static int seat_residents(struct simulation *sim)
 {
     const struct sl_fleet *fleet = sim->input->fleet;
@@ -447,6 +494,10 @@ static int seat_residents(struct simulation *sim)
         int node = sl_fleet_find(fleet, fleet->pod[i]->node);
         if (node >= 0 && pod_seat(sim, (size_t)node, fleet->pod[i]) < 0) {
             return sl_error_nomem(sim->err);
+        }
+        int64_t end_us = sim->input->live == NULL ? INT64_MAX : resident_end(sim, fleet->pod[i]);
+        if (end_us < INT64_MAX) {
+            push_end(sim, (struct end){end_us, sim->run->n + i});
         }
     }
     for (size_t i = 0; i < fleet->n; i++) {
@@ -468,13 +519,16 @@ static int sim_prepare(struct simulation *sim)
     size_t jobs = sim->input->workload->n;
     size_t nodes = sim->input->fleet->n;
     struct sl_sim_run *run = sim->run;
+    sim->now_us = sim->input->live == NULL ? 0 : sim->input->live->begin_us;
+    run->begin_us = sim->now_us;
+    run->end_us = sim->now_us;
     run->job = calloc(jobs, sizeof(*run->job));
     sim->station = calloc(nodes, sizeof(*sim->station));
     sim->view = calloc(nodes, sizeof(struct sl_view *));
     sim->old = calloc(nodes, sizeof(struct sl_view *));
     sim->touched = calloc(nodes, sizeof(*sim->touched));
     sim->pod = calloc(jobs, sizeof(struct sl_pod *));
-    sim->heap = calloc(jobs, sizeof(*sim->heap));
+    sim->heap = calloc(jobs + sim->input->fleet->n_pods, sizeof(*sim->heap));
     sim->started = calloc(jobs, sizeof(*sim->started));
     if (run->job == NULL || sim->station == NULL || sim->view == NULL || sim->old == NULL ||
         sim->touched == NULL || sim->pod == NULL || sim->heap == NULL || sim->started == NULL) {
@@ -540,6 +594,10 @@ int sl_sim_run(const struct sl_sim_input *input, struct sl_sim_run *run, struct 
     sim->err = err;
     int rc = sim_prepare(sim) < 0 || sim_play(sim) < 0 ? -1 : note_never(sim);
     run->cuts = sim->cuts.begun;
+    if (input->live != NULL) {
+        run->busy = sim->busy_then;
+        run->fragmented = sim->fragmented_then;
+    }
     sim_finish(sim);
     free(sim);
     return rc;

@@ -7,11 +7,19 @@
 #include "sim/input/workload.h"
 #include "sim/play/cuts.h"
 
+/* A queue that waits already: jobs submitted before begin_us wait when the simulation begins, and
+ * pods of the fleet end at their timeouts. */
+struct sl_sim_live {
+    int64_t begin_us; /* from the first submission, as all times */
+    int64_t until_us; /* jobs that have not started by then never do */
+};
+
 struct sl_sim_input {
     const struct sl_workload *workload;
     const struct sl_fleet *fleet;
     const struct sl_plan_config *plan;
     const struct sl_sim_cutting *cutting; /* NULL: GPUs stay as they are */
+    const struct sl_sim_live *live;       /* NULL: all begins at 0, and pods of the fleet stay */
     bool keep_places;                     /* remember on which devices jobs ran */
     /* Hears now and then how many of all jobs have been submitted; or NULL. */
     void (*part)(size_t done, size_t of);
@@ -41,6 +49,7 @@ struct sl_sim_run {
     size_t n;
     size_t started;
     size_t killed;
+    int64_t begin_us;
     int64_t end_us;      /* the last end */
     double capacity;     /* GPUs */
     double busy;         /* GPU share in use over time */
