@@ -253,6 +253,16 @@ def test_estimates_are_created_and_nothing_else(start, daemon):
          "spec": {"pod": asking()}})).status == 404
 
 
+def test_estimates_come_at_a_bounded_rate(daemon):
+    def refused():
+        reply = daemon.post("/api/v1/estimates", asking())
+        return reply if reply.status == 429 else None
+    reply = eventually(refused)
+    assert reply.headers["retry-after"] == "1" and reply.json["reason"] == "TooManyRequests"
+    assert daemon.metric('sliced_limit_hits_total{limit="estimates"}') >= 1
+    assert estimate(daemon, asking()).status == 201
+
+
 def test_estimates_are_asked_for_directly(daemon):
     def ask(query, body):
         def once():

@@ -67,6 +67,7 @@ int sl_api_what_if(struct sl_request *request, struct sl_pod *pod, struct sl_que
     } else if (queue->what_if(queue->context, pod, out, &request->err) == 0) {
         return 0;
     } else if (request->err.code == SL_ERR_LIMIT) {
+        sl_metrics_limit(request->metrics, SL_LIMIT_ESTIMATES);
         (void)sl_request_fail(request, 429);
     } else if (request->err.code == SL_ERR_SYSTEM) {
         (void)sl_request_fail(request, 503);

@@ -22,9 +22,9 @@ const char *sl_outcome_name(enum sl_outcome outcome)
 const char *sl_limit_name(enum sl_limit limit)
 {
     static const char *const names[SL_LIMIT_COUNT] = {
-        "body_bytes", "reply_bytes",  "header_time",    "body_time",
-        "reply_time", "connections",  "buffered_bytes", "node_names",
-        "decode",     "reservations", "objects",        "metric_resources",
+        "body_bytes",  "reply_bytes",      "header_time", "body_time", "reply_time",
+        "connections", "buffered_bytes",   "node_names",  "decode",    "reservations",
+        "objects",     "metric_resources", "estimates",
     };
     return names[limit];
 }
