@@ -4,7 +4,7 @@
 
 #include "util/copy.h"
 
-enum { ROUNDS = 60, STEPS = 40, NODES = 4, GPUS = 4, SEED = 7 };
+enum { ROUNDS = 24, STEPS = 40, NODES = 4, GPUS = 4, SEED = 7 };
 
 /* Leads nowhere into the copy's memory. */
 struct told {
