@@ -35,6 +35,10 @@ def waiting(name, namespace, count=8, timeout="8h", labels=None):
     return pod
 
 
+def start_estimate(pod):
+    return {"apiVersion": "visibility.sliced.dev/v1alpha1", "kind": "StartEstimate", "spec": {"pod": pod}}
+
+
 @pytest.fixture
 def users(cluster):
     """kubectl for each user: users[name](arguments)."""
@@ -144,8 +148,8 @@ def test_users_see_their_own_queue_by_plain_kubectl(cluster, users):
     # when would one more pod start?
     def when(kubectl, namespace, **more):
         """kubectl create --raw answers what the server does; 429 where estimates come too fast."""
-        body = json.dumps({"apiVersion": "visibility.sliced.dev/v1alpha1", "kind": "StartEstimate", "spec": {
-            "pod": waiting("supposed", namespace, **more)}})
+        body = json.dumps(start_estimate(waiting("supposed", namespace, **more)))
+
         def answer():
             out = kubectl("create", "--raw", f"{GROUP_PATH}/namespaces/{namespace}/startestimates", "-f", "-",
                           text=body, check=False)
@@ -228,6 +232,9 @@ def test_the_queue_is_seen_through_a_change_of_leader(cluster, users):
     code, text = second.call("GET", GROUP_PATH + "/queuedpods", cert=proxy, port=second.visibility_port)
     assert code == 503 and json.loads(text)["reason"] == "ServiceUnavailable"
     assert first.state()["leader"]["identity"] in text
+    code, text = second.call("POST", GROUP_PATH + "/namespaces/ours/startestimates", json.dumps(start_estimate(
+        waiting("supposed", "ours"))), cert=proxy, port=second.visibility_port)
+    assert code == 503 and first.state()["leader"]["identity"] in text
 
     first.kill()
     second.wait_ready()
