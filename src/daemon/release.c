@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "daemon/access.h"
 #include "daemon/options.h"
+#include "kube/access/find.h"
 #include "server/metrics/version.h"
 #include "util/time.h"
 

@@ -1,9 +1,9 @@
 /* GET /api/v1/pods/{namespace}/{name}/explain */
 #include "server/api/api.h"
 #include "server/api/explain.h"
-#include "server/api/grid.h"
 #include "server/api/handlers.h"
 #include "sliced/usage.h"
+#include "util/grid.h"
 #include "util/show.h"
 
 #include <stdio.h>
