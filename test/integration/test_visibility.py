@@ -132,6 +132,7 @@ def test_one_pod_is_told_with_what_the_nodes_have_against_it(daemon):
     assert [(each["reason"], each["nodes"], each["never"], each["nearest"]) for each in nodes["reasons"]] == [
         ("Insufficient", 1, False, f"{MIG}: 8 asked, 0 free of 8"),
         ("NotOffered", 1, True, f"{MIG}: not offered by this node")]
+    assert [each["remedy"] is None for each in nodes["reasons"]] == [False, True]  # another is better
     assert NODE not in reply.text and "secret" not in reply.text
     row, = daemon.get(f"{BASE}/namespaces/ours/queuedpods/mine?includeObject=Object", headers=TABLE).json["rows"]
     assert row["object"]["status"]["nodes"] == nodes

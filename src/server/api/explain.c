@@ -442,6 +442,20 @@ static const struct sl_explain_row *nearest_of(const struct sl_explain *explain,
     return nearest;
 }
 
+/* Nothing helps where the pod fits; what ends by itself is better than what never will; else the
+ * reason counts that comes nearest. */
+static bool has_remedy(const struct sl_explain *explain, enum sl_reason reason)
+{
+    enum sl_reason nearest = nearest_never(explain);
+    if (explain->n_fit > 0) {
+        return false;
+    }
+    if (most_frequent_not_now(explain) != SL_REASON_FITS) {
+        return !sl_reason_is_never(reason);
+    }
+    return nearest == SL_REASON_FITS || nearest == reason;
+}
+
 static void write_reason(struct sl_writer *w, const struct sl_explain *explain,
                          enum sl_reason reason)
 {
@@ -454,7 +468,8 @@ static void write_reason(struct sl_writer *w, const struct sl_explain *explain,
     sl_write_member_bool(w, "never", sl_reason_is_never(reason));
     sl_write_member_text(w, "nearest", text);
     sl_write_member_text(w, "help", sl_reason_help(reason));
-    sl_write_member_text(w, "remedy", sl_reason_remedy(reason));
+    sl_write_member_text(w, "remedy",
+                         has_remedy(explain, reason) ? sl_reason_remedy(reason) : NULL);
     sl_write_object_end(w);
 }
 
