@@ -113,16 +113,18 @@ static void put_start(const struct sl_value *status, struct sl_buf *out)
     struct sl_str at = sl_value_text(status, "estimatedStart");
     struct sl_str sure = sl_value_text(status, "estimateKind");
     int64_t seconds = sl_value_i64(status, "startsInSeconds", -1);
-    char duration[TEXT_MAX] = "now";
+    char duration[TEXT_MAX];
     struct sl_buf text;
     if (seconds < 0) {
         sl_cli_line(out, SL_STR("Start-In"), SL_STR("unknown"));
         return;
     }
-    if (seconds > 0) {
-        seconds = seconds > INT32_MAX ? INT32_MAX : seconds;
-        (void)sl_queue_duration_text(seconds * SL_SECOND_US, duration, sizeof(duration));
+    if (seconds == 0) {
+        sl_cli_line(out, SL_STR("Start-In"), SL_STR("now"));
+        return;
     }
+    seconds = seconds > INT32_MAX ? INT32_MAX : seconds;
+    (void)sl_queue_duration_text(seconds * SL_SECOND_US, duration, sizeof(duration));
     sl_buf_init(&text, BODY_BYTES_MAX);
     sl_buf_puts(&text, duration);
     sl_buf_puts(&text, at.len == 0 ? "" : ", at ");
@@ -138,6 +140,10 @@ static void put_delayed(const struct sl_value *status, struct sl_buf *out)
 {
     int64_t delayed = sl_value_i64(status, "delayed", 0);
     char text[TEXT_MAX];
+    if (delayed == 0) {
+        sl_cli_line(out, SL_STR("Delays"), SL_STR("no pod that waits now"));
+        return;
+    }
     (void)snprintf(text, sizeof(text), "%lld pod%s that wait%s now would start later",
                    (long long)delayed, delayed == 1 ? "" : "s", delayed == 1 ? "s" : "");
     sl_cli_line(out, SL_STR("Delays"), sl_str_of(text));
@@ -154,7 +160,10 @@ int sl_cli_when_text(const struct sl_value *answer, struct sl_buf *out)
     const struct sl_value *status = sl_value_at(answer, "status");
     put_start(status, out);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        sl_cli_line(out, sl_str_of(rows[i].head), sl_value_text(status, rows[i].field));
+        struct sl_str text = sl_value_text(status, rows[i].field);
+        if (!sl_str_eq(text, SL_STR("None"))) { /* the reason of a pod that nothing holds */
+            sl_cli_line(out, sl_str_of(rows[i].head), text);
+        }
     }
     put_delayed(status, out);
     return sl_value_i64(status, "startsInSeconds", -1) < 0 ? SL_CLI_NEVER : SL_CLI_DONE;
