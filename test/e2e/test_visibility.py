@@ -211,9 +211,12 @@ def test_users_ask_the_plugin_with_their_own_rights(cluster, users):
     # the same table as kubectl's, and the same story for all who ask
     row, = cells(alice("queue", "-n", "ours")[0])
     assert (row["NAME"], row["POSITION"], row["STATE"], row["REASON"]) == ("train", "2", "Held", "NoRoom")
-    told = json.loads(users["alice"]("get", "queuedpod", "train", "-n", "ours", "-o", "json"))
-    assert json.loads(alice("queue", "train", "-n", "ours", "-o", "json")[0]) == told
-    assert yaml.safe_load(alice("why", "train", "-n", "ours", "-o", "yaml")[0]) == told
+    def same():
+        told = json.loads(users["alice"]("get", "queuedpod", "train", "-n", "ours", "-o", "json"))
+        assert json.loads(alice("queue", "train", "-n", "ours", "-o", "json")[0]) == told
+        assert yaml.safe_load(alice("why", "train", "-n", "ours", "-o", "yaml")[0]) == told
+        return True
+    wait_for("nothing changes between two looks", same)
     story = alice("why", "train", "-n", "ours")[0]
     assert "held: 1 pod ahead for nvidia.com/gpu" in story
     assert "It fits on 0 of 1 nodes now." in story and "8 asked, 0 free of 8" in story
