@@ -108,22 +108,30 @@ static int take_option(const struct sl_option_table *table, int argc, char *cons
 
 /* ---- the line ---- */
 
-static int find_command(const struct sl_cli_commands *commands, const char *word,
-                        struct sl_cli_options *out, struct sl_error *err)
+static int fail_unknown(const struct sl_cli_commands *commands, const char *word,
+                        struct sl_error *err)
 {
     struct sl_buf names;
     sl_buf_init(&names, 512);
+    for (unsigned i = 0; i < commands->n; i++) {
+        sl_buf_printf(&names, "%s%s", i == 0 ? "" : ", ", commands->row[i].name);
+    }
+    (void)sl_error_set(err, SL_ERR_FIELD, "unknown command \"%s\"; there are %.*s", word,
+                       (int)names.len, names.len == 0 ? "" : names.data);
+    sl_buf_free(&names);
+    return -1;
+}
+
+static int find_command(const struct sl_cli_commands *commands, const char *word,
+                        struct sl_cli_options *out, struct sl_error *err)
+{
     for (unsigned i = 0; i < commands->n; i++) {
         if (strcmp(word, commands->row[i].name) == 0) {
             out->command = &commands->row[i];
             return 0;
         }
-        sl_buf_printf(&names, "%s%s", i == 0 ? "" : ", ", commands->row[i].name);
     }
-    int rc = sl_error_set(err, SL_ERR_FIELD, "unknown command \"%s\"; there are %.*s", word,
-                          (int)names.len, names.len == 0 ? "" : names.data);
-    sl_buf_free(&names);
-    return rc;
+    return fail_unknown(commands, word, err);
 }
 
 static int take_operand(const struct sl_cli_commands *commands, const char *word,
