@@ -120,6 +120,8 @@ enum sl_hold_reason {
 };
 const char *sl_hold_reason_name(enum sl_hold_reason reason); /* "NoRoom", ... */
 const char *sl_hold_reason_help(enum sl_hold_reason reason); /* for docs/reasons.md */
+/* What the pod's owner can do about it, as half a sentence; NULL: nothing. */
+const char *sl_hold_reason_remedy(enum sl_hold_reason reason);
 
 /* How sure an estimated start is. */
 enum sl_estimate {

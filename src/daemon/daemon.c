@@ -10,12 +10,12 @@
 #include <sys/random.h>
 #include <time.h>
 
-#include "daemon/access.h"
 #include "daemon/live/cluster.h"
 #include "daemon/load.h"
 #include "daemon/options.h"
 #include "daemon/queue/queue.h"
 #include "daemon/release.h"
+#include "kube/access/find.h"
 #include "server/app/app.h"
 #include "server/http/listeners.h"
 #include "server/metrics/version.h"

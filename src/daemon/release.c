@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "daemon/access.h"
 #include "daemon/options.h"
+#include "kube/access/find.h"
 #include "server/metrics/version.h"
 #include "util/time.h"
 
@@ -28,15 +28,10 @@ static const int64_t connect_timeout_us = 5 * SL_SECOND_US;
 static void print_opening(void *context, struct sl_str namespace, struct sl_str name,
                           enum sl_opening opening, const struct sl_error *err)
 {
-    static const char *const words[SL_OPENINGS] = {
-        [SL_OPENING_DONE] = "opened",
-        [SL_OPENING_WOULD] = "would be opened",
-        [SL_OPENING_GONE] = "is gone",
-        [SL_OPENING_FAILED] = "not opened",
-    };
     (void)context;
     (void)fprintf(stderr, "pod %.*s/%.*s: %s%s%s\n", (int)namespace.len, namespace.s, (int)name.len,
-                  name.s, words[opening], err == NULL ? "" : ": ", err == NULL ? "" : err->message);
+                  name.s, sl_opening_name(opening), err == NULL ? "" : ": ",
+                  err == NULL ? "" : err->message);
 }
 
 int sl_release_summary(const struct sl_release_all_counts *counts, bool dry_run, bool one,

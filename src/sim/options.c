@@ -70,7 +70,7 @@ static const struct sl_option options[] = {
     {"--threads", "N", "how many run at once (one per processor); results do not depend on it",
      AT(threads), .min = 1, .max = THREADS_MAX, .kind = SL_OPTION_NUMBER,
      .commands = IN_RUN | IN_REPRODUCE},
-    {"--output", "table|csv|json|svg", "form of the report, also -o (table)", AT(output_name),
+    {"--output", "table|csv|json|svg", "form of the report (table)", AT(output_name),
      .kind = SL_OPTION_ONCE, .commands = IN_RUN | IN_REPRODUCE, .letter = 'o'},
     {"--quiet", NULL, "no progress and no notes on standard error", AT(quiet),
      .commands = IN_RUN | IN_REPRODUCE},

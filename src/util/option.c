@@ -132,7 +132,9 @@ void sl_option_help(const struct sl_option_table *table, int column, struct sl_b
         const struct sl_option *option = &table->option[i];
         char left[64];
         if (command_has(table, option)) {
-            (void)snprintf(left, sizeof(left), "%s %s", option->name,
+            const char letter[] = {',', ' ', '-', option->letter, '\0'};
+            (void)snprintf(left, sizeof(left), "%s%s %s", option->name,
+                           option->letter == '\0' ? "" : letter,
                            option->value == NULL ? "" : option->value);
             sl_buf_printf(out, "  %-*s %s\n", column, left, option->help);
         }

@@ -41,7 +41,8 @@ const struct sl_option *sl_option_take(const struct sl_option_table *table, int 
                                        char *const *argv, int *at, void *out, const char **value,
                                        struct sl_error *err);
 
-/* Writes a line for each option: its name, and from that column on what it does. */
+/* Writes a line for each option: its name and letter, and from that
+ * column on what it does. */
 void sl_option_help(const struct sl_option_table *table, int column, struct sl_buf *out);
 
 #endif

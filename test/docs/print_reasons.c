@@ -13,6 +13,11 @@ static const struct sl_verdict example[SL_REASON_COUNT] = {
     [SL_REASON_EXCEEDS_DEVICE] = {.asked = 5, .capacity = 8, .largest = 4},
 };
 
+static const char *or_blank(const char *text)
+{
+    return text == NULL ? "" : text;
+}
+
 static void print_of_nodes(void)
 {
     static const struct sl_ask ask = {.n = 1, .item = {{.resource = "nvidia.com/mig-1g.6gb"}}};
@@ -24,8 +29,8 @@ static void print_of_nodes(void)
          "something that ends may help, kube-scheduler finds the node under `FailedNodes`. "
          "*Never*:\n"
          "nothing that ends on that node helps, it stands under `FailedAndUnresolvableNodes`.\n\n"
-         "| reason | when | meaning | text, by example |\n"
-         "|---|---|---|---|");
+         "| reason | when | meaning | text, by example | what helps |\n"
+         "|---|---|---|---|---|");
     for (int i = 0; i < SL_REASON_COUNT; i++) {
         enum sl_reason reason = (enum sl_reason)i;
         struct sl_verdict verdict = example[i].asked > 0 ? example[i] : usual;
@@ -37,8 +42,8 @@ static void print_of_nodes(void)
         (void)sl_verdict_text(&verdict, &ask, malformed, text, sizeof text);
         bool fits = reason == SL_REASON_FITS || reason == SL_REASON_NO_ASK;
         const char *when = sl_reason_is_never(reason) ? "never" : "not now";
-        printf("| `%s` | %s | %s | %s |\n", sl_reason_name(reason), fits ? "fits" : when,
-               sl_reason_help(reason), text);
+        printf("| `%s` | %s | %s | %s | %s |\n", sl_reason_name(reason), fits ? "fits" : when,
+               sl_reason_help(reason), text, or_blank(sl_reason_remedy(reason)));
     }
 }
 
@@ -46,11 +51,12 @@ static void print_of_the_queue(void)
 {
     puts("\n## Of the queue\n\n"
          "Why a pod waits there: `reason` in `/api/v1/queue`, the label of `sliced_queue_pods`.\n\n"
-         "| reason | meaning |\n"
-         "|---|---|");
+         "| reason | meaning | what helps |\n"
+         "|---|---|---|");
     for (int i = 0; i < SL_HOLD_REASONS; i++) {
         enum sl_hold_reason reason = (enum sl_hold_reason)i;
-        printf("| `%s` | %s |\n", sl_hold_reason_name(reason), sl_hold_reason_help(reason));
+        printf("| `%s` | %s | %s |\n", sl_hold_reason_name(reason), sl_hold_reason_help(reason),
+               or_blank(sl_hold_reason_remedy(reason)));
     }
 }
 

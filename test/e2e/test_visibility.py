@@ -1,11 +1,14 @@
 """A user's morning: the queue by plain kubectl, with the user's own rights, through the real API server."""
 
 import json
+import os
+import re
 import subprocess
 
 import pytest
+import yaml
 
-from harness import gpus
+from harness import chart, gpus, sliced
 from harness.api import ApiError, object_path
 from harness.cluster import GATE, GROUP_PATH, ensure_namespace
 from harness.machines.hardware import A100
@@ -194,6 +197,99 @@ def test_a_watch_follows_a_pod_to_its_node(cluster, users):
         assert watch.process.poll() is None
     finally:
         watch.stop()
+
+
+# ---- the plugin ----
+
+CLI = os.environ.get("CLI_BIN") or os.path.join(
+    os.path.dirname(os.path.dirname(os.path.abspath(sliced.BIN))), "cli", "kubectl-sliced")
+
+
+def run_plugin(cluster, config, *args, status=0, program=("kubectl", "sliced")):
+    """As a user runs it: kubectl finds the plugin on the PATH. Returns output and complaints."""
+    path = os.pathsep.join([os.path.dirname(CLI), cluster.plane.bin, os.environ["PATH"]])
+    done = subprocess.run([*program, *args], capture_output=True, text=True, check=False, timeout=120,
+                          env={**os.environ, "PATH": path, "KUBECONFIG": config})
+    assert done.returncode == status, (args, done.stdout, done.stderr)
+    return done.stdout, done.stderr
+
+
+@pytest.mark.both
+def test_users_ask_the_plugin_with_their_own_rights(cluster, users):
+    cluster.add(gpus.whole("gpu-1"))
+    cluster.start_daemon(config=SJF)
+    cluster.put_up_visibility()
+    configs = users["configs"]
+
+    def alice(*args, **more):
+        return run_plugin(cluster, configs["alice"], *args, **more)
+    cluster.add(waiting("secret-1", "theirs"))
+    cluster.wait_bound("secret-1")
+    cluster.add(waiting("secret-2", "theirs", timeout="1m"))
+    wait_rows(users["bob"], "theirs", lambda rows: len(rows) == 1)
+    cluster.add(waiting("train", "ours"))
+    wait_rows(users["alice"], "ours", lambda rows: len(rows) == 1 and rows[0]["AHEAD"] == "1")
+
+    # the same table as kubectl's, and the same story for all who ask
+    row, = cells(alice("queue", "-n", "ours")[0])
+    assert (row["NAME"], row["POSITION"], row["STATE"], row["REASON"]) == ("train", "2", "Held", "NoRoom")
+    def same():
+        told = json.loads(users["alice"]("get", "queuedpod", "train", "-n", "ours", "-o", "json"))
+        assert json.loads(alice("queue", "train", "-n", "ours", "-o", "json")[0]) == told
+        assert yaml.safe_load(alice("why", "train", "-n", "ours", "-o", "yaml")[0]) == told
+        return True
+    wait_for("nothing changes between two looks", same)
+    story = alice("why", "train", "-n", "ours")[0]
+    assert "held: 1 pod ahead for nvidia.com/gpu" in story
+    assert "It fits on 0 of 1 nodes now." in story and "8 asked, 0 free of 8" in story
+    assert "What would help:" in story and "secret" not in story and "gpu-1" not in story
+    assert "secret-1" in run_plugin(cluster, configs["bob"], "why", "secret-1", "-n", "theirs")[0]
+
+    # what is not hers
+    for args in (("queue", "-n", "theirs"), ("why", "secret-1", "-n", "theirs"), ("queue", "-A"),
+                 ("nodes",), ("queue", "-A", "-w")):
+        out, err = alice(*args, status=1)
+        assert out == "" and "Error from server (Forbidden)" in err and "sliced-visibility" in err, args
+    assert "secret" not in "".join(alice("why", "secret-2", "-n", "ours", status=1)).replace(
+        "secret-2", "")
+    admin = cluster.plane.kubeconfig
+    row, = cells(run_plugin(cluster, admin, "nodes")[0])
+    assert (row["NAME"], row["USED"], row["FREE"]) == ("gpu-1", "gpu=8", "0")
+    assert "telemetry.url" in run_plugin(cluster, admin, "top", status=1)[1]
+
+    # completion, as kubectl asks for it
+    out = run_plugin(cluster, configs["alice"], "__complete", "sliced", "why", "-n", "ours", "tr",
+                     program=("kubectl",))[0]
+    assert "train" in out
+
+    # a gate by hand: the right is the user's own
+    out, err = alice("release", "train", "-n", "ours", status=1)
+    assert "forbidden" in err
+    assert "would be opened" in run_plugin(cluster, admin, "release", "train", "-n", "ours", "--dry-run")[1]
+    assert "opened" in run_plugin(cluster, admin, "release", "train", "-n", "ours")[1]
+    assert not cluster.pods()["train"]["spec"].get("schedulingGates")
+
+    # without the group
+    cluster.take_down_visibility()
+    wait_for("the group is gone", lambda: "is not served there" in run_plugin(
+        cluster, admin, "queue", status=1)[1])
+
+
+def test_the_plugin_finds_the_page_of_the_leader(cluster, users):
+    """No kubelet is here to forward to the pod: kubectl says so."""
+    admin = cluster.plane.kubeconfig
+    _, err = run_plugin(cluster, admin, "ui", status=1)
+    assert f"no pod in namespace {chart.NAMESPACE} leads sliced" in err
+    pod = gpus.pod("leads", {}, namespace=chart.NAMESPACE, gates=["test/never"])
+    pod["metadata"]["labels"] = {"sliced.dev/leader": "true"}
+    cluster.add(pod)
+    try:
+        out, err = run_plugin(cluster, admin, "ui", status=1)
+        assert re.match(r"http://127.0.0.1:\d+/ui/\n", out) and "pod is not running" in err
+        _, err = run_plugin(cluster, users["configs"]["alice"], "ui", status=1)
+        assert "Forbidden" in err
+    finally:
+        cluster.plane.delete(object_path(pod), 0)
 
 
 def test_only_the_front_proxy_is_believed(cluster, users):

@@ -121,6 +121,25 @@ def test_a_nominated_pod_names_its_node_and_devices_and_then_runs(daemon):
     assert (node["Used"], node["Set-Aside"]) == ("mig-1g.6gb=8", "0")
 
 
+def test_one_pod_is_told_with_what_the_nodes_have_against_it(daemon):
+    add(daemon, "secret", "theirs")
+    add(daemon, "mine", "ours")
+    listed, = daemon.get(f"{BASE}/namespaces/ours/queuedpods").json["items"]
+    assert "nodes" not in listed["status"]  # told of one pod alone
+    reply = daemon.get(f"{BASE}/namespaces/ours/queuedpods/mine")
+    status = reply.json["status"]
+    assert (status["reason"], "shorter sliced.dev/timeout" in status["remedy"]) == ("NoRoom", True)
+    nodes = status["nodes"]
+    assert (nodes["nodes"], nodes["fit"]) == (2, 0)
+    assert [(each["reason"], each["nodes"], each["never"], each["nearest"]) for each in nodes["reasons"]] == [
+        ("Insufficient", 1, False, f"{MIG}: 8 asked, 0 free of 8"),
+        ("NotOffered", 1, True, f"{MIG}: not offered by this node")]
+    assert [each["remedy"] is None for each in nodes["reasons"]] == [False, True]  # another is better
+    assert NODE not in reply.text and "secret" not in reply.text
+    row, = daemon.get(f"{BASE}/namespaces/ours/queuedpods/mine?includeObject=Object", headers=TABLE).json["rows"]
+    assert row["object"]["status"]["nodes"] == nodes
+
+
 def test_selectors_choose(daemon):
     add(daemon, "a", labels={"team": "red", "gone": ""})
     add(daemon, "b", labels={"team": "blue"})

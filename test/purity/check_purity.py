@@ -38,7 +38,7 @@ HEADER_HOMES = {
     "yaml.h": {"codec"},
     "jansson.h": {"kube"},  # small answers of the API server; what is large or frequent is streamed
     "gnutls/gnutls.h": {"server"},
-    "pthread.h": {"cluster", "kube", "server", "telemetry", "daemon", "util", "sim"},
+    "pthread.h": {"cluster", "kube", "server", "telemetry", "daemon", "util", "sim", "cli"},
 }
 # Core decides: no input, output, clock, environment or threads.
 CORE_HEADERS = {

@@ -11,71 +11,87 @@ static const struct row {
     const char *name;
     bool never;
     const char *help;
+    const char *remedy; /* NULL: none is needed, or known */
     struct sl_str text;
 } rows[SL_REASON_COUNT] = {
 #define TEXT(literal)                                                                              \
     {                                                                                              \
         (literal), sizeof(literal) - 1                                                             \
     }
-    [SL_REASON_FITS] = {"Fits", false, "Everything asked for is free on the node.", TEXT("fits")},
+    [SL_REASON_FITS] = {"Fits", false, "Everything asked for is free on the node.", NULL,
+                        TEXT("fits")},
     [SL_REASON_NO_ASK] = {"NoAsk", false,
-                          "The pod asks for no GPU resource; any node will do for sliced.",
+                          "The pod asks for no GPU resource; any node will do for sliced.", NULL,
                           TEXT("asks for no GPU")},
     [SL_REASON_INSUFFICIENT] = {"Insufficient", false,
                                 "Fewer units are free on the node than are asked for.",
+                                "wait for pods there to end, or ask for fewer units",
                                 TEXT("$r: $a asked, $f free of $c")},
-    [SL_REASON_FRAGMENTED] = {"Fragmented", false,
-                              "The node has enough in sum, but no single GPU of it has.",
-                              TEXT("$r: $a asked, $f free in sum but at most $l on one GPU")},
+    [SL_REASON_FRAGMENTED] =
+        {"Fragmented", false, "The node has enough in sum, but no single GPU of it has.",
+         "wait for pods there to end, or ask for no more units than one GPU has free",
+         TEXT("$r: $a asked, $f free in sum but at most $l on one GPU")},
     [SL_REASON_DEVICES_SHARED] = {"DevicesShared", false,
                                   "A GPU is free to be given whole only while no part of it is in "
                                   "use, and too few are.",
+                                  "wait for pods on those GPUs to end, or ask for fewer whole GPUs",
                                   TEXT("$r: $a asked, $f free of $c, parts of others are in use")},
     [SL_REASON_UNHEALTHY] = {"Unhealthy", false,
                              "The node's free units are on GPUs that are marked unhealthy.",
+                             "tell the operators of the cluster: these GPUs need them",
                              TEXT("$r: $a asked, $f free of $c on healthy GPUs")},
-    [SL_REASON_NOT_PARTITIONED] = {"NotPartitioned", false,
-                                   "The node is repartitioned by demand and could offer the "
-                                   "profile, but does not now.",
-                                   TEXT("$r: $a asked, this node is not partitioned for it now$o")},
+    [SL_REASON_NOT_PARTITIONED] =
+        {"NotPartitioned", false,
+         "The node is repartitioned by demand and could offer the "
+         "profile, but does not now.",
+         "wait until a GPU is cut for it, or ask for a profile that is offered now",
+         TEXT("$r: $a asked, this node is not partitioned for it now$o")},
     [SL_REASON_MEMORY_TAKEN] =
         {"MemoryTaken", false,
          "Enough units are free, but too few of them with the GPU memory that the pod needs of "
          "each (annotations sliced.dev/gpu-memory, sliced.dev/min-gpu-memory).",
+         "wait for pods there to end, or state less GPU memory",
          TEXT("$r: $a asked with $n MiB of GPU memory each, $f can be had with that now")},
     [SL_REASON_CUTTING] = {"Cutting", false,
                            "The node's GPUs are being cut (repartitioned); nothing is given there "
                            "until that is over.",
+                           "wait until the cut is over",
                            TEXT("$r: $a asked, this node's GPUs are being cut")},
     [SL_REASON_NOT_OFFERED] = {"NotOffered", true, "The node does not have the resource at all.",
+                               "ask for a resource that some node offers",
                                TEXT("$r: not offered by this node")},
-    [SL_REASON_EXCEEDS_NODE] = {"ExceedsNode", true,
-                                "More is asked for than the node has, even when it is empty.",
-                                TEXT("$r: $a asked, this node has $c in all")},
-    [SL_REASON_EXCEEDS_DEVICE] = {"ExceedsDevice", true,
-                                  "More is asked for than any one GPU of the node has.",
-                                  TEXT("$r: $a asked, one GPU of this node has at most $l")},
+    [SL_REASON_EXCEEDS_NODE] =
+        {"ExceedsNode", true, "More is asked for than the node has, even when it is empty.",
+         "ask for no more than one node has: several pods may share the work",
+         TEXT("$r: $a asked, this node has $c in all")},
+    [SL_REASON_EXCEEDS_DEVICE] =
+        {"ExceedsDevice", true, "More is asked for than any one GPU of the node has.",
+         "ask for no more than one GPU has: several pods may share the work",
+         TEXT("$r: $a asked, one GPU of this node has at most $l")},
     [SL_REASON_LITTLE_MEMORY] =
         {"TooLittleMemory", true,
          "Too few of the node's units have the GPU memory that the pod needs of each (annotations "
          "sliced.dev/gpu-memory, sliced.dev/min-gpu-memory), even when it is empty.",
+         "state less GPU memory, or ask for larger units",
          TEXT("$r: $a asked with $n MiB of GPU memory each, $f of this node's have that, the "
               "largest has $l MiB")},
     [SL_REASON_ONE_EACH] =
         {"OneReplicaEach", true,
          "The node's device plugin refuses requests for more than one replica "
          "(failRequestsGreaterThanOne; always under MPS).",
+         "ask for one replica",
          TEXT("$r: $a asked, this node's device plugin gives a container one replica at most")},
     [SL_REASON_EXCEEDS_TOGETHER] =
         {"ExceedsTogether", true,
          "Each GPU resource of the pod could be had alone, but not all of them at once, even when "
          "the node is empty.",
+         "ask for less of one of the resources, or put them into two pods",
          TEXT("$r: $a asked, never to be had on this node beside the pod's other GPU requests")},
     [SL_REASON_MALFORMED_ASK] = {"MalformedAsk", true,
                                  "The pod's own request is wrong and has to be changed.",
-                                 TEXT("malformed GPU request$m")},
+                                 "correct the request", TEXT("malformed GPU request$m")},
     [SL_REASON_UNKNOWN_NODE] = {"UnknownNode", false, "The node has not been seen yet, or is gone.",
-                                TEXT("node not known (yet)")},
+                                NULL, TEXT("node not known (yet)")},
 #undef TEXT
 };
 
@@ -98,6 +114,11 @@ bool sl_reason_is_never(enum sl_reason reason)
 const char *sl_reason_help(enum sl_reason reason)
 {
     return row_of(reason)->help;
+}
+
+const char *sl_reason_remedy(enum sl_reason reason)
+{
+    return row_of(reason)->remedy;
 }
 
 static int64_t memory_needed(const struct sl_ask *ask, const struct sl_verdict *verdict)

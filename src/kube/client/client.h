@@ -31,6 +31,13 @@ struct sl_client_options {
     size_t max_reply; /* of a collected body */
 };
 
+/* What of an object the answer has. A server that knows no other form answers the object whole. */
+enum sl_call_form {
+    SL_FORM_OBJECT,
+    SL_FORM_METADATA, /* PartialObjectMetadata: less to encode and to read */
+    SL_FORM_TABLE,    /* meta.k8s.io/v1 Table: as people read it */
+};
+
 /* How a call ended. status 0: there was no HTTP answer, err says why. For an answer other than 2xx
  * err has the message of the API server's Status, and reason its reason. maybe_done: the request of
  * this or an earlier try may have reached the server, though no answer came. */
@@ -54,8 +61,7 @@ struct sl_call_options {
     const char *content_type; /* of the body, NULL: application/json */
     struct sl_str body;       /* copied; empty: none */
     enum sl_call_priority priority;
-    bool metadata_only; /* the answer has the object's metadata alone (PartialObjectMetadata): less
-                           to encode and to read */
+    enum sl_call_form form;
     bool repeatable;    /* may be sent again after a failure (GET, or an idempotent write); a
                          * stream never is once data was told of it */
     unsigned max_tries; /* 0: 1; one more after a 401, with new credentials */

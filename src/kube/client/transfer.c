@@ -249,12 +249,14 @@ static void set_callbacks(struct sl_call *call)
 static bool set_headers(struct sl_call *call, const struct sl_credentials *credentials)
 {
     const char *type = call->content_type == NULL ? "application/json" : call->content_type;
-    const char *accept = call->options.metadata_only
-                             ? "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,"
-                               "application/json"
-                             : "application/json";
+    static const char *const accepted[] = {
+        [SL_FORM_OBJECT] = "application/json",
+        [SL_FORM_METADATA] =
+            "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json",
+        [SL_FORM_TABLE] = "application/json;as=Table;g=meta.k8s.io;v=v1,application/json",
+    };
     bool body = call->options.body.len > 0;
-    return add_header(call, "Accept", accept) &&
+    return add_header(call, "Accept", accepted[call->options.form]) &&
            (!body || (add_header(call, "Content-Type", type) && add_header(call, "Expect", ""))) &&
            (credentials->authorization == NULL ||
             add_header(call, "Authorization", credentials->authorization));

@@ -159,7 +159,7 @@ static const char *edit_write(struct sl_change *change, struct sl_call_options *
 {
     const struct op *op = (const struct op *)change;
     sl_buf_append(body, op->patch.data, op->patch.len);
-    call->metadata_only = true;
+    call->form = SL_FORM_METADATA;
     if (op->make) {
         call->method = "POST";
         return NULL;

@@ -53,7 +53,7 @@ static void patch_pod(const struct nudge *nudge)
     sl_write_object_end(&w);
     sl_write_object_end(&w);
     call.content_type = "application/merge-patch+json";
-    call.metadata_only = true;
+    call.form = SL_FORM_METADATA;
     call.done = on_patched;
     (void)sl_object_call(nudge->client, &pod, "", &body, &call, NULL);
 }

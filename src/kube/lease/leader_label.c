@@ -49,7 +49,7 @@ static void label_patch(struct sl_leader_label *label, const char *pod, bool lea
         .content_type = "application/merge-patch+json",
         .body = sl_str_of(leader ? mark : clear),
         .priority = SL_CALL_LEASE,
-        .metadata_only = true,
+        .form = SL_FORM_METADATA,
         .repeatable = true,
         .max_tries = TRIES,
         .timeout_us = try_us,

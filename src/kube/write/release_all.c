@@ -37,6 +37,17 @@ struct sweep {
 
 static void sweep_go_on(struct sweep *sweep);
 
+const char *sl_opening_name(enum sl_opening opening)
+{
+    static const char *const words[SL_OPENINGS] = {
+        [SL_OPENING_DONE] = "opened",
+        [SL_OPENING_WOULD] = "would be opened",
+        [SL_OPENING_GONE] = "is gone",
+        [SL_OPENING_FAILED] = "not opened",
+    };
+    return words[opening];
+}
+
 static void sweep_finish(struct sweep *sweep)
 {
     (void)pthread_mutex_lock(&sweep->lock);

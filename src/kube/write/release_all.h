@@ -13,6 +13,9 @@ enum sl_opening {
     SL_OPENINGS,
 };
 
+/* "opened", "would be opened", ... */
+const char *sl_opening_name(enum sl_opening opening);
+
 struct sl_release_all_options {
     struct sl_client *client;
     const char *namespace; /* NULL: all */

@@ -95,7 +95,7 @@ static const char *release_write(struct sl_change *change, struct sl_call_option
 {
     struct op *op = (struct op *)change;
     struct sl_writer w = {.buf = body};
-    call->metadata_only = true;
+    call->form = SL_FORM_METADATA;
     call->repeatable = true;
     if (lacks_nomination(op)) {
         call->content_type = "application/merge-patch+json";

@@ -424,3 +424,66 @@ void sl_explain_why(const struct sl_explain *explain, char *out, size_t size)
         say_not_now(explain, out, size);
     }
 }
+
+/* ---- all nodes by their reason ---- */
+
+/* The node that comes nearest among those with that reason. */
+static const struct sl_explain_row *nearest_of(const struct sl_explain *explain,
+                                               enum sl_reason reason)
+{
+    const struct sl_explain_row *nearest = NULL;
+    for (size_t i = 0; i < explain->n; i++) {
+        const struct sl_explain_row *row = &explain->row[i];
+        if (row->verdict.reason == reason &&
+            (nearest == NULL || row->verdict.free > nearest->verdict.free)) {
+            nearest = row;
+        }
+    }
+    return nearest;
+}
+
+/* Nothing helps where the pod fits; what ends by itself is better than what never will; else the
+ * reason counts that comes nearest. */
+static bool has_remedy(const struct sl_explain *explain, enum sl_reason reason)
+{
+    enum sl_reason nearest = nearest_never(explain);
+    if (explain->n_fit > 0) {
+        return false;
+    }
+    if (most_frequent_not_now(explain) != SL_REASON_FITS) {
+        return !sl_reason_is_never(reason);
+    }
+    return nearest == SL_REASON_FITS || nearest == reason;
+}
+
+static void write_reason(struct sl_writer *w, const struct sl_explain *explain,
+                         enum sl_reason reason)
+{
+    char text[SL_EXPLAIN_TEXT_MAX];
+    (void)sl_verdict_text(&nearest_of(explain, reason)->verdict, &explain->ask,
+                          explain->pod->malformed, text, sizeof(text));
+    sl_write_object(w);
+    sl_write_member_text(w, "reason", sl_reason_name(reason));
+    sl_write_member_i64(w, "nodes", (int64_t)explain->count[reason]);
+    sl_write_member_bool(w, "never", sl_reason_is_never(reason));
+    sl_write_member_text(w, "nearest", text);
+    sl_write_member_text(w, "help", sl_reason_help(reason));
+    sl_write_member_text(w, "remedy",
+                         has_remedy(explain, reason) ? sl_reason_remedy(reason) : NULL);
+    sl_write_object_end(w);
+}
+
+void sl_explain_summary(struct sl_writer *w, const struct sl_explain *explain)
+{
+    sl_write_object(w);
+    sl_write_member_i64(w, "nodes", (int64_t)explain->n);
+    sl_write_member_i64(w, "fit", (int64_t)explain->n_fit);
+    sl_write_member_array(w, "reasons");
+    for (unsigned i = 0; i < SL_REASON_COUNT; i++) {
+        if (explain->count[i] > 0 && i != SL_REASON_FITS) {
+            write_reason(w, explain, (enum sl_reason)i);
+        }
+    }
+    sl_write_array_end(w);
+    sl_write_object_end(w);
+}

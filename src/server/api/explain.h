@@ -4,6 +4,7 @@
 #define SLICED_SERVER_EXPLAIN_H
 
 #include "cluster/store.h"
+#include "codec/write.h"
 #include "sliced/reason.h"
 
 struct sl_explain_row {
@@ -46,5 +47,9 @@ const struct sl_resident *sl_explain_nomination(const struct sl_explain *explain
 
 /* Writes one sentence for the pod's owner: why the pod waits, or where it is. */
 void sl_explain_why(const struct sl_explain *explain, char *out, size_t size);
+
+/* Writes how many nodes there are, how many the pod fits on, and of each reason how many have it
+ * and what the one that comes nearest says. Names no node and no other pod. */
+void sl_explain_summary(struct sl_writer *w, const struct sl_explain *explain);
 
 #endif

@@ -1,9 +1,9 @@
 /* GET /api/v1/pods/{namespace}/{name}/explain */
 #include "server/api/api.h"
 #include "server/api/explain.h"
-#include "server/api/grid.h"
 #include "server/api/handlers.h"
 #include "sliced/usage.h"
+#include "util/grid.h"
 #include "util/show.h"
 
 #include <stdio.h>
@@ -64,28 +64,6 @@ static void write_place(struct sl_writer *w, const struct sl_explain *explain)
         sl_api_parts(w, view->node, resident->pod, view->part + resident->first_part,
                      resident->n_parts);
     }
-    sl_write_object_end(w);
-}
-
-static void write_summary(struct sl_writer *w, const struct sl_explain *explain)
-{
-    sl_write_member_object(w, "summary");
-    sl_write_member_i64(w, "nodes", (int64_t)explain->n);
-    sl_write_member_i64(w, "fit", (int64_t)explain->n_fit);
-    sl_write_member_array(w, "reasons");
-    for (unsigned i = 0; i < SL_REASON_COUNT; i++) {
-        if (explain->count[i] == 0 || i == SL_REASON_FITS) {
-            continue;
-        }
-        enum sl_reason reason = (enum sl_reason)i;
-        sl_write_object(w);
-        sl_write_member_text(w, "reason", sl_reason_name(reason));
-        sl_write_member_i64(w, "nodes", (int64_t)explain->count[i]);
-        sl_write_member_bool(w, "never", sl_reason_is_never(reason));
-        sl_write_member_text(w, "help", sl_reason_help(reason));
-        sl_write_object_end(w);
-    }
-    sl_write_array_end(w);
     sl_write_object_end(w);
 }
 
@@ -232,7 +210,8 @@ static void write_json(struct sl_request *request, const struct sl_explain *expl
     write_place(&w, explain);
     write_queue(&w, queue);
     if (shown > 0) {
-        write_summary(&w, explain);
+        sl_write_key(&w, "summary");
+        sl_explain_summary(&w, explain);
         write_weights(&w, sl_score_weights(&request->live->config.score, &explain->ask));
         sl_write_member_i64(&w, "omitted", (int64_t)(explain->n - shown));
         sl_write_member_array(&w, "nodes");

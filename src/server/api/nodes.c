@@ -1,9 +1,9 @@
 /* GET /api/v1/nodes and /api/v1/nodes/{name}: devices, instances, pools, and who uses them. */
 #include "server/api/api.h"
-#include "server/api/grid.h"
 #include "server/api/handlers.h"
 #include "sliced/overcommit.h"
 #include "util/data/search.h"
+#include "util/grid.h"
 
 #include <stdio.h>
 

@@ -1,9 +1,9 @@
 /* GET /api/v1/partitions: the nodes whose GPUs may be cut, how they are cut, and what is under way.
  */
 #include "server/api/api.h"
-#include "server/api/grid.h"
 #include "server/api/handlers.h"
 #include "util/clock.h"
+#include "util/grid.h"
 #include "util/time.h"
 
 #include <stdio.h>

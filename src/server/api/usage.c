@@ -1,9 +1,9 @@
 /* GET /api/v1/usage: what GPUs were measured to do, by device, by pod or by namespace. */
 #include "server/api/api.h"
-#include "server/api/grid.h"
 #include "server/api/handlers.h"
 #include "util/clock.h"
 #include "util/data/map.h"
+#include "util/grid.h"
 #include "util/time.h"
 
 #include <stdio.h>

@@ -58,13 +58,15 @@ static struct sl_vis_cache *cache_of(struct sl_request *request, struct sl_str p
     return &request->app->visibility->cache[kind];
 }
 
-static void write_one(struct sl_request *request, const struct sl_vis_cache *cache,
+static void write_one(struct sl_request *request, struct sl_vis_cache *cache,
                       const struct sl_vis_query *query)
 {
     struct sl_writer w = {.buf = &request->reply};
     for (size_t i = 0; i < cache->look.n; i++) {
         if (sl_vis_query_matches(query, cache->kind, &cache->look.row[i])) {
+            cache->look.detail = &request->live->config.score;
             sl_vis_write_as(&w, cache, query, &cache->look.row[i], true);
+            cache->look.detail = NULL;
             sl_buf_putc(&request->reply, '\n');
             return;
         }

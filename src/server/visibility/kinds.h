@@ -36,6 +36,7 @@ struct sl_vis_look {
     struct sl_vis_row *row; /* in the order in which they are listed */
     size_t n;
     size_t cap;
+    const struct sl_score_config *detail; /* not NULL: one object is told, with all that is known */
 };
 
 void sl_vis_look_init(struct sl_vis_look *look, struct sl_app *app);

@@ -2,6 +2,7 @@
 #include "server/visibility/kinds.h"
 
 #include "server/api/api.h"
+#include "server/api/explain.h"
 #include "util/time.h"
 
 enum { TEXT_MAX = 512, ASK_ITEMS_MAX = 16 };
@@ -114,6 +115,21 @@ static void write_start(struct sl_writer *w, const struct sl_queue_row *queued, 
     sl_write_object_end(w);
 }
 
+/* What the nodes have against it. It costs time in proportion to the cluster: only one who asks for
+ * one pod is told. */
+static void write_nodes(struct sl_writer *w, const struct sl_vis_look *look,
+                        const struct sl_pod *pod)
+{
+    struct sl_explain explain;
+    if (sl_explain_init(&explain, look->snapshot, pod, look->detail, NULL) < 0) {
+        w->buf->failed = SL_BUF_NOMEM;
+        return;
+    }
+    sl_write_key(w, "nodes");
+    sl_explain_summary(w, &explain);
+    sl_explain_free(&explain);
+}
+
 void sl_vis_queued_write(struct sl_writer *w, const struct sl_vis_look *look,
                          const struct sl_vis_row *row)
 {
@@ -135,6 +151,10 @@ void sl_vis_queued_write(struct sl_writer *w, const struct sl_vis_look *look,
     sl_write_member_text(w, "node", queued->node);
     sl_write_member_text(w, "devices", queued->assignment);
     sl_write_member_i64(w, "expiries", queued->expiries);
+    sl_write_member_text(w, "remedy", sl_hold_reason_remedy(queued->reason));
+    if (look->detail != NULL) {
+        write_nodes(w, look, row->pod);
+    }
     sl_write_object_end(w);
 }
 

@@ -221,7 +221,10 @@ class Cluster:
     def take_down_visibility(self):
         for kind, metadata in (("APIService", {"name": "v1alpha1.visibility.sliced.dev"}),
                                ("Service", {"name": VISIBILITY, "namespace": chart.NAMESPACE})):
-            self.plane.delete(object_path({"kind": kind, "metadata": metadata}))
+            try:
+                self.plane.delete(object_path({"kind": kind, "metadata": metadata}))
+            except ApiError as error:
+                assert error.code == 404, error  # it was not up
 
     # ---- objects ----
 

@@ -148,8 +148,8 @@ static void the_help_has_a_line_for_each_that_the_command_has(void **state)
                                   "  --name-of NAME   another\n"
                                   "  --count N        how many\n"
                                   "  --more WORD      the caller's\n"
-                                  "  --quiet          say nothing\n"
-                                  "  --form FORM      as what\n");
+                                  "  --quiet, -q      say nothing\n"
+                                  "  --form, -o FORM  as what\n");
     sl_buf_free(&out);
 }
 

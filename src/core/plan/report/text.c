@@ -19,82 +19,95 @@ static const char *const estimate_names[] = {
 static const struct {
     const char *name;
     const char *help;
-    const char *text; /* in the sentence; NULL: nothing to add */
+    const char *text;   /* in the sentence; NULL: nothing to add */
+    const char *remedy; /* NULL: none is needed */
 } reasons[SL_HOLD_REASONS] = {
     [SL_HOLD_NONE] = {"None",
                       "Nothing is against it; a pod that has just come is looked at in the "
                       "next plan.",
-                      NULL},
+                      NULL, NULL},
     [SL_HOLD_NO_ROOM] = {"NoRoom",
                          "No node has room for it now: it is the first of its resource, "
                          "or stands behind others.",
-                         NULL},
-    [SL_HOLD_BEHIND] = {"Behind",
-                        "There is room now, but starting it would delay a pod ahead of "
-                        "it: it runs longer than until that pod's reserved start.",
-                        "it would delay a pod ahead"},
+                         NULL, "fewer units or a shorter sliced.dev/timeout may bring it forward"},
+    [SL_HOLD_BEHIND] =
+        {"Behind",
+         "There is room now, but starting it would delay a pod ahead of "
+         "it: it runs longer than until that pod's reserved start.",
+         "it would delay a pod ahead",
+         "a shorter sliced.dev/timeout: it may go first once it ends before that reserved start"},
     [SL_HOLD_PROMISE] = {"Promise",
                          "There is room now, but another pod would miss its latest "
                          "start (order bounded).",
-                         "another pod's latest start comes first"},
+                         "another pod's latest start comes first",
+                         "a shorter sliced.dev/timeout: it may go first once it ends before that "
+                         "pod's latest start"},
     [SL_HOLD_HEADROOM] = {"Headroom",
                           "The free units are kept for pods with shorter timeouts "
                           "(headroom).",
-                          "what is free is kept for shorter pods"},
+                          "what is free is kept for shorter pods", "a shorter sliced.dev/timeout"},
     [SL_HOLD_PACE] = {"Pace",
                       "As many pods are released as kube-scheduler takes at a time; it "
                       "follows.",
-                      "as many pods are released as may be at once"},
+                      "as many pods are released as may be at once", "wait some seconds"},
     [SL_HOLD_EXPIRED] = {"Expired",
                          "It did not take what was set aside for it within "
                          "queue.holdSeconds: look for another reason why kube-scheduler "
                          "cannot place it. Or the API server refused to open its gate. It is "
                          "tried again later, or when it or the nodes change.",
-                         "it did not take the node set aside for it, and is tried again later"},
+                         "it did not take the node set aside for it, and is tried again later",
+                         "look at the pod's Events for what kube-scheduler has against its node"},
     [SL_HOLD_CONSTRAINT] = {"Constraint",
                             "There is room, but only on nodes that its node "
                             "selector, affinity, tolerations, CPU or memory "
                             "exclude.",
                             "nodes with room are excluded by its node selector, affinity, "
-                            "tolerations, CPU or memory"},
+                            "tolerations, CPU or memory",
+                            "loosen its node selector, affinity, CPU or memory, or tolerate the "
+                            "taints of nodes with room"},
     [SL_HOLD_CUT] = {"Cut",
                      "No node has room for it now, and a node's GPUs are being cut for it "
                      "(repartitioned).",
-                     NULL},
+                     NULL, "wait until the cut is over"},
     [SL_HOLD_NEVER] = {"Never",
                        "No node of the cluster could ever take it, not even an empty "
                        "one. It is planned for when nodes come or change.",
-                       "no node of the cluster could ever take it"},
+                       "no node of the cluster could ever take it",
+                       "change its request by what the nodes have against it"},
     [SL_HOLD_OVER_HEADROOM] = {"OverHeadroom",
                                "It asks for more than headroom leaves to pods with timeouts as "
                                "long as its own, were all units free: it does not start before "
                                "that, or nodes, change.",
-                               NULL},
+                               NULL, "fewer units or a shorter sliced.dev/timeout"},
     [SL_HOLD_STAGE] = {"Stage",
                        "It waits until what its annotation sliced.dev/after names has "
                        "succeeded.",
-                       "it waits for what sliced.dev/after names"},
+                       "it waits for what sliced.dev/after names",
+                       "wait for what sliced.dev/after names"},
     [SL_HOLD_STAGE_FAILED] = {"StageFailed",
                               "Something that its annotation sliced.dev/after names "
                               "has failed, or the annotation cannot be read: it does not "
                               "start before that changes.",
-                              "something that sliced.dev/after names has failed"},
+                              "something that sliced.dev/after names has failed",
+                              "run again what has failed, or correct sliced.dev/after"},
     [SL_HOLD_STAGE_CYCLE] = {"StageCycle",
                              "Annotations sliced.dev/after form a cycle: it does not "
                              "start before one of them changes.",
-                             "annotations sliced.dev/after form a cycle"},
+                             "annotations sliced.dev/after form a cycle",
+                             "take one of those annotations out"},
     [SL_HOLD_LIMIT] = {"Limit",
                        "Its timeout is longer than its resource allows (limits): it never "
                        "starts. State a shorter activeDeadlineSeconds.",
-                       NULL},
+                       NULL, "a timeout within the limit of its resource"},
     [SL_HOLD_MALFORMED] = {"Malformed",
                            "Its request for GPU resources is malformed: it never "
                            "starts.",
-                           "its request is malformed"},
+                           "its request is malformed", "correct its request"},
     [SL_HOLD_GATES] = {"Gates",
                        "Scheduling gates of others hold it: it is planned for when they "
                        "are gone.",
-                       "scheduling gates of others hold it"},
+                       "scheduling gates of others hold it",
+                       "those who put the other gates there have to remove them"},
 };
 
 const char *sl_queue_state_name(enum sl_queue_state state)
@@ -110,6 +123,11 @@ const char *sl_hold_reason_name(enum sl_hold_reason reason)
 const char *sl_hold_reason_help(enum sl_hold_reason reason)
 {
     return reason < SL_HOLD_REASONS ? reasons[reason].help : "";
+}
+
+const char *sl_hold_reason_remedy(enum sl_hold_reason reason)
+{
+    return reason < SL_HOLD_REASONS ? reasons[reason].remedy : NULL;
 }
 
 const char *sl_estimate_name(enum sl_estimate estimate)

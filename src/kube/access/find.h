@@ -1,6 +1,6 @@
 /* Finds the access to the API server in the usual places, in the usual order. */
-#ifndef SLICED_DAEMON_ACCESS_H
-#define SLICED_DAEMON_ACCESS_H
+#ifndef SLICED_KUBE_FIND_H
+#define SLICED_KUBE_FIND_H
 
 #include "kube/access/kubeconfig.h"
 

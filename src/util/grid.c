@@ -1,5 +1,5 @@
 /* Text tables. */
-#include "server/api/grid.h"
+#include "util/grid.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ static size_t columns_of(struct sl_str text)
     return n;
 }
 
-static void cell_add(struct sl_grid *table, struct sl_str text)
+void sl_grid_str(struct sl_grid *table, struct sl_str text)
 {
     if (text.len == 0) {
         text = SL_STR("-");
@@ -55,7 +55,7 @@ static void cell_add(struct sl_grid *table, struct sl_str text)
 
 void sl_grid_text(struct sl_grid *table, const char *text)
 {
-    cell_add(table, sl_str_of(text));
+    sl_grid_str(table, sl_str_of(text));
 }
 
 void sl_grid_i64(struct sl_grid *table, int64_t value)
@@ -93,4 +93,10 @@ void sl_grid_write(const struct sl_grid *table, struct sl_buf *out)
         }
         cell += text.len + 1;
     }
+}
+
+void sl_grid_flush(struct sl_grid *table, struct sl_buf *out)
+{
+    sl_grid_write(table, out);
+    table->cells.len = 0;
 }

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "daemon/access.h"
+#include "kube/access/find.h"
 
 enum { PATH_SIZE = 160 };
 

@@ -1,10 +1,10 @@
 /* Text tables as kubectl prints them: each column as wide as its widest cell, then three blanks. */
-#ifndef SLICED_SERVER_GRID_H
-#define SLICED_SERVER_GRID_H
+#ifndef SLICED_UTIL_GRID_H
+#define SLICED_UTIL_GRID_H
 
 #include "util/buf.h"
 
-enum { SL_GRID_COLUMNS_MAX = 12 };
+enum { SL_GRID_COLUMNS_MAX = 20 };
 
 struct sl_grid {
     struct sl_buf cells; /* NUL-terminated cells, row by row */
@@ -18,7 +18,9 @@ void sl_grid_init(struct sl_grid *table, unsigned columns, const char *const *he
                   size_t max_bytes);
 void sl_grid_free(struct sl_grid *table);
 
-/* Each fills the next cell, row by row. An empty one shows as "-", control characters as blanks. */
+/* Each fills the next cell, row by row. An empty one shows as "-", what a terminal would obey as
+ * escapes (show.h). */
+void sl_grid_str(struct sl_grid *table, struct sl_str text);
 void sl_grid_text(struct sl_grid *table, const char *text); /* NULL: empty */
 void sl_grid_i64(struct sl_grid *table, int64_t value);
 void sl_grid_printf(struct sl_grid *table, const char *format, ...)
@@ -26,5 +28,8 @@ void sl_grid_printf(struct sl_grid *table, const char *format, ...)
 
 /* Appends the table to out; trouble in filling it becomes trouble of out. */
 void sl_grid_write(const struct sl_grid *table, struct sl_buf *out);
+
+/* The same, and forgets the cells but not the widths: rows that come later stand below these. */
+void sl_grid_flush(struct sl_grid *table, struct sl_buf *out);
 
 #endif

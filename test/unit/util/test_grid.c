@@ -1,7 +1,23 @@
 /* Text tables. */
-#include "unit/server/rig.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 
-#include "server/api/grid.h"
+#include <cmocka.h>
+
+#include "util/grid.h"
+
+/* A buffer's text, NUL-terminated, until the next call. */
+static const char *text_of(const struct sl_buf *buf)
+{
+    static char text[4096];
+    assert_int_equal(buf->failed, SL_BUF_OK);
+    assert_true(buf->len < sizeof(text));
+    memcpy(text, buf->data, buf->len);
+    text[buf->len] = '\0';
+    return text;
+}
 
 static void columns_are_as_wide_as_their_widest_cell(void **state)
 {
@@ -17,8 +33,8 @@ static void columns_are_as_wide_as_their_widest_cell(void **state)
 
     sl_grid_write(&grid, &out);
 
-    assert_string_equal(rig_text(&out), "A       LONGER   Z\n"
-                                        "first   7        x-1\n");
+    assert_string_equal(text_of(&out), "A       LONGER   Z\n"
+                                       "first   7        x-1\n");
     sl_grid_free(&grid);
     sl_buf_free(&out);
 }
@@ -36,7 +52,7 @@ static void empty_cells_are_dashes_and_what_must_not_be_shown_is_escaped(void **
 
     sl_grid_write(&grid, &out);
 
-    assert_string_equal(rig_text(&out), "A   B\n-   a\\u000ab\\u001b[2J\\u202e\n");
+    assert_string_equal(text_of(&out), "A   B\n-   a\\u000ab\\u001b[2J\\u202e\n");
     sl_grid_free(&grid);
     sl_buf_free(&out);
 }
@@ -54,7 +70,7 @@ static void width_counts_characters_not_bytes(void **state)
 
     sl_grid_write(&grid, &out);
 
-    assert_string_equal(rig_text(&out), "A    B\n\xc3\xbc\xc3\xbc   x\n");
+    assert_string_equal(text_of(&out), "A    B\n\xc3\xbc\xc3\xbc   x\n");
     sl_grid_free(&grid);
     sl_buf_free(&out);
 }
@@ -76,12 +92,34 @@ static void a_table_beyond_its_maximum_fails_the_reply(void **state)
     sl_buf_free(&out);
 }
 
+static void rows_that_come_later_stand_below_the_first(void **state)
+{
+    static const char *const head[] = {"A", "B"};
+    struct sl_grid grid;
+    struct sl_buf out;
+    (void)state;
+    sl_buf_init(&out, 4096);
+    sl_grid_init(&grid, 2, head, 4096);
+    sl_grid_text(&grid, "wide");
+    sl_grid_text(&grid, "x");
+    sl_grid_flush(&grid, &out);
+    sl_grid_text(&grid, "y");
+    sl_grid_text(&grid, "z");
+
+    sl_grid_flush(&grid, &out);
+
+    assert_string_equal(text_of(&out), "A      B\nwide   x\ny      z\n");
+    sl_grid_free(&grid);
+    sl_buf_free(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_are_as_wide_as_their_widest_cell),
         cmocka_unit_test(empty_cells_are_dashes_and_what_must_not_be_shown_is_escaped),
         cmocka_unit_test(width_counts_characters_not_bytes),
+        cmocka_unit_test(rows_that_come_later_stand_below_the_first),
         cmocka_unit_test(a_table_beyond_its_maximum_fails_the_reply),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* Access to the API server. */
-#include "daemon/access.h"
+#include "kube/access/find.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,0 +1,137 @@
+"""kubectl-sliced against an embedded cluster, by --server: the same paths as an API server forwards."""
+import json
+import os
+import subprocess
+import threading
+
+import pytest
+import yaml
+
+from sliced_daemon import ENVIRON, EXAMPLES, eventually, pod_of
+
+CLI = os.environ["CLI_BIN"]
+MIG = "nvidia.com/mig-1g.6gb"
+NODE = "gpu-a30-1"
+
+
+def add(daemon, name, namespace="default", count=6, timeout="8h"):
+    pod = pod_of(name, {MIG: count})
+    pod["metadata"].update(namespace=namespace, annotations={"sliced.dev/timeout": timeout})
+    return daemon.add(pod)
+
+
+@pytest.fixture
+def daemon(start):
+    """Six of eight instances run, "mine" waits for four of them."""
+    made = start(EXAMPLES / "a30-mixed.yaml", config="queue: {enabled: true, order: sjf}\n")
+    pod = add(made, "runs")
+    assert made.post("/scheduler/bind", {"PodName": "runs", "PodNamespace": "default",
+                                         "PodUID": pod["uid"], "Node": NODE}).json["Error"] == ""
+    add(made, "mine", "ours", count=4)
+    return made
+
+
+def call(daemon, *args, status=0, text=None):
+    """The output, with complaints behind it."""
+    done = subprocess.run([CLI, *args, "--server", f"http://127.0.0.1:{daemon.port}"], input=text,
+                          capture_output=True, text=True, timeout=60, check=False, env=ENVIRON)
+    assert done.returncode == status, (args, done.stdout, done.stderr)
+    return done.stdout + done.stderr
+
+
+def rows(text):
+    """Lines of a table by their head; an empty cell is a dash, so that blanks divide cells."""
+    head, *lines = text.splitlines()
+    return [dict(zip(head.split(), line.split())) for line in lines]
+
+
+def test_the_queue_and_the_nodes_are_tables(daemon):
+    add(daemon, "short", timeout="10m")
+    first, second = rows(call(daemon, "queue", "-A"))
+    assert (first["NAMESPACE"], first["NAME"], first["STATE"]) == ("default", "short", "Held")
+    assert (second["NAME"], second["POSITION"], second["AHEAD"]) == ("mine", "2", "1")
+    only, = rows(call(daemon, "queue", "-n", "ours"))
+    assert only["NAME"] == "mine" and only["REASON"] == "NoRoom"
+    assert "MESSAGE" in call(daemon, "queue", "-n", "ours", "-o", "wide")
+    assert "No queuedpods found in none namespace." in call(daemon, "queue", "-n", "none")
+    node, = rows(call(daemon, "nodes"))
+    assert (node["NAME"], node["USED"], node["FREE"]) == (NODE, "mig-1g.6gb=6", "mig-1g.6gb=2")
+    assert rows(call(daemon, "nodes", NODE)) == [node]
+    assert "not found" in call(daemon, "nodes", "none", status=1)
+
+
+def test_json_and_yaml_say_what_the_daemon_says(daemon):
+    path = "/apis/visibility.sliced.dev/v1alpha1/namespaces/ours/queuedpods"
+    told = daemon.get(path).json
+    assert json.loads(call(daemon, "queue", "-n", "ours", "-o", "json")) == told
+    assert yaml.safe_load(call(daemon, "queue", "-n", "ours", "-o", "yaml")) == told
+    told = daemon.get(path + "/mine").json
+    assert yaml.safe_load(call(daemon, "why", "mine", "-n", "ours", "-o", "yaml")) == told
+
+
+def test_why_tells_the_story_of_who_waits_and_who_runs(daemon):
+    story = call(daemon, "why", "mine", "-n", "ours")
+    assert "Reason:     NoRoom" in story and "\nMessage:    held: " in story
+    assert "It fits on 0 of 2 nodes now." in story
+    assert [line.split()[:3] for line in story.splitlines() if line.startswith("1 ")] == [
+        ["1", "Insufficient", "not"], ["1", "NotOffered", "never"]]
+    assert "4 asked, 2 free of 8" in story and "What would help:\n  - " in story
+    story = call(daemon, "why", "runs")
+    assert f"Node:       {NODE}\n" in story and "Phase:      Running" in story
+    assert "it is on no node either" in call(daemon, "why", "nobody", status=1)
+
+
+def test_what_the_daemon_has_not_is_said(daemon, start):
+    assert "telemetry.url" in call(daemon, "top", status=1)
+    assert "partitioning.enabled" in call(daemon, "partitions", status=1)
+    assert "queue.enabled" in call(start(EXAMPLES / "a30-mixed.yaml"), "queue", status=1)
+
+
+def test_when_asks_for_a_pod_that_is_not_there(daemon):
+    assert "Start-In:   now" in call(daemon, "when", "--ask", f"{MIG}=2", "--timeout", "30m")
+    pod = yaml.safe_dump(pod_of("later", {MIG: 4}))
+    assert "Start-In:   8h" in call(daemon, "when", "-f", "-", text=pod)
+    assert "Start-In:   unknown" in call(daemon, "when", "--ask", f"{MIG}=9", status=3)
+    assert "spec.pod" in call(daemon, "when", "--ask", "cpu=1", status=1)
+    assert "later" not in call(daemon, "queue", "-A")
+
+
+def test_a_watch_tells_what_comes_and_goes(daemon):
+    with subprocess.Popen([CLI, "queue", "-A", "-w", "--server", f"http://127.0.0.1:{daemon.port}"],
+                          stdout=subprocess.PIPE, text=True, env=ENVIRON) as process:
+        lines = []
+        threading.Thread(target=lambda: lines.extend(iter(process.stdout.readline, "")),
+                         daemon=True).start()
+        try:
+            eventually(lambda: any("mine" in line for line in lines))
+            pod = pod_of("later", {MIG: 1})
+            daemon.add(pod)
+            eventually(lambda: any("later" in line and "Nominated" in line for line in lines))
+            daemon.end(pod)
+            eventually(lambda: any("later" in line and "Gone" in line for line in lines))
+        finally:
+            process.terminate()
+        assert [line.split()[0] for line in lines].count("NAMESPACE") == 1
+
+
+def test_names_complete_in_bash(daemon):
+    server = f"http://127.0.0.1:{daemon.port}"
+    script = (f"source <({CLI} completion bash)\n"
+              f"COMP_WORDS=(kubectl-sliced why -n ours --server {server} mi) COMP_CWORD=6\n"
+              "_kubectl_sliced\nprintf '%s\\n' \"${COMPREPLY[@]}\"\n"
+              "COMP_WORDS=(kubectl-sliced wh) COMP_CWORD=1\n"
+              "_kubectl_sliced\nprintf '%s\\n' \"${COMPREPLY[@]}\"\n")
+    path = os.path.dirname(CLI) + ":" + ENVIRON["PATH"]
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60, check=True,
+                          env={**ENVIRON, "PATH": path})
+    assert done.stdout.split() == ["mine", "why", "when"], done.stderr
+    done = subprocess.run([os.path.join(os.path.dirname(CLI), "kubectl_complete-sliced"), "queue", "-o", "w"],
+                          capture_output=True, text=True, timeout=60, check=True,
+                          env={**ENVIRON, "PATH": path})
+    assert done.stdout == "wide\t\n:4\n"
+
+
+def test_the_page_is_told(daemon):
+    url = call(daemon, "ui").strip()
+    assert url == f"http://127.0.0.1:{daemon.port}/ui/"
+    assert daemon.get("/ui/").status == 200

@@ -1,0 +1,141 @@
+/* A pod's story, and what is said of a start. */
+#include "unit/cli/rig.h"
+
+#include "cli/commands.h"
+
+static const char *story(const char *status)
+{
+    char json[4096];
+    struct sl_error err = {.code = SL_ERR_NONE};
+    struct sl_buf out;
+    (void)snprintf(
+        json, sizeof(json),
+        "{\"kind\":\"Table\",\"columnDefinitions\":[{\"name\":\"Name\"},{\"name\":"
+        "\"Node\"},{\"name\":\"Message\",\"priority\":1}],\"rows\":[{\"cells\":[\"train\","
+        "\"\",\"held: \\u001b[1m\"],\"object\":{\"metadata\":{\"namespace\":\"ours\"},"
+        "\"status\":%s}}]}",
+        status);
+    sl_buf_init(&out, 1 << 16);
+    if (sl_cli_story(rig_value(json), &out, &err) < 0) {
+        fail_msg("%s", err.message);
+    }
+    return rig_text(&out);
+}
+
+static void cells_stand_below_each_other_and_empty_ones_nowhere(void **state)
+{
+    (void)state;
+    assert_string_equal(story("{}"), "Namespace:  ours\n"
+                                     "Name:       train\n"
+                                     "Message:    held: \\u001b[1m\n");
+}
+
+static void nodes_are_told_by_reason_those_of_most_first(void **state)
+{
+    (void)state;
+    assert_string_equal(
+        story("{\"remedy\":\"a shorter timeout\",\"nodes\":{\"nodes\":16,\"fit\":0,\"reasons\":["
+              "{\"reason\":\"Insufficient\",\"nodes\":3,\"never\":false,\"nearest\":\"8 asked\","
+              "\"remedy\":\"wait\"},"
+              "{\"reason\":\"Fragmented\",\"nodes\":10,\"never\":false,\"nearest\":\"f\","
+              "\"remedy\":\"ask for less\"},"
+              "{\"reason\":\"NotOffered\",\"nodes\":3,\"never\":true,\"nearest\":\"\\u001b\","
+              "\"remedy\":null}]}}"),
+        "Namespace:  ours\n"
+        "Name:       train\n"
+        "Message:    held: \\u001b[1m\n"
+        "\n"
+        "It fits on 0 of 16 nodes now.\n"
+        "\n"
+        "NODES   REASON         WHEN      NEAREST\n"
+        "10      Fragmented     not now   f\n"
+        "3       Insufficient   not now   8 asked\n"
+        "3       NotOffered     never     \\u001b\n"
+        "\n"
+        "What would help:\n"
+        "  - a shorter timeout\n"
+        "  - ask for less\n"
+        "  - wait\n");
+}
+
+static void odd_stories_are_told_as_far_as_they_go(void **state)
+{
+    (void)state;
+    rig_assert_tame(
+        story("{\"remedy\":\"\\u001b[2J\\n\",\"nodes\":{\"reasons\":[{},{},7,{\"nodes\":"
+              "\"x\"},{\"nodes\":9223372036854775807},{\"nodes\":-1}]}}"));
+    rig_assert_tame(story("[1]"));
+    rig_assert_tame(story("{\"nodes\":[]}"));
+}
+
+static void no_story_without_a_row(void **state)
+{
+    static const char *const texts[] = {
+        "{}", "[]", "{\"kind\":\"Table\",\"rows\":[],\"columnDefinitions\":[]}",
+        "{\"kind\":\"Table\",\"rows\":[{}],\"columnDefinitions\":[]}",
+        "{\"kind\":\"QueuedPod\",\"rows\":[{\"cells\":[]}],\"columnDefinitions\":[]}"};
+    struct sl_error err = {.code = SL_ERR_NONE};
+    struct sl_buf out;
+    (void)state;
+    sl_buf_init(&out, 1 << 16);
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        assert_int_equal(sl_cli_story(rig_value(texts[i]), &out, &err), -1);
+    }
+    sl_buf_free(&out);
+}
+
+static const char *start(const char *status, int expected)
+{
+    char json[1024];
+    struct sl_buf out;
+    (void)snprintf(json, sizeof(json), "{\"kind\":\"StartEstimate\",\"status\":%s}", status);
+    sl_buf_init(&out, 1 << 16);
+    assert_int_equal(sl_cli_when_text(rig_value(json), &out), expected);
+    return rig_text(&out);
+}
+
+static void a_start_is_told_with_its_price(void **state)
+{
+    (void)state;
+    assert_string_equal(
+        start(
+            "{\"position\":3,\"ahead\":1,\"startsInSeconds\":250,\"estimatedStart\":"
+            "\"2026-11-24T02:35:35Z\",\"estimateKind\":\"estimate\",\"state\":\"Held\",\"reason\":"
+            "\"NoRoom\",\"node\":null,\"devices\":null,\"message\":\"held: 1 pod ahead\","
+            "\"delayed\":2}",
+            SL_CLI_DONE),
+        "Start-In:   4m10s, at 2026-11-24T02:35:35Z (estimate)\n"
+        "Position:   3\n"
+        "Ahead:      1\n"
+        "State:      Held\n"
+        "Reason:     NoRoom\n"
+        "Message:    held: 1 pod ahead\n"
+        "Delays:     2 pods that wait now would start later\n");
+}
+
+static void a_start_at_once_and_none_at_all(void **state)
+{
+    (void)state;
+    const char *now =
+        start("{\"startsInSeconds\":0,\"estimateKind\":\"now\",\"node\":\"gpu-1\"}", SL_CLI_DONE);
+    assert_non_null(strstr(now, "Start-In:   now\n"));
+    assert_non_null(strstr(now, "Node:       gpu-1\n"));
+    assert_non_null(strstr(start("{\"startsInSeconds\":null,\"delayed\":1}", SL_CLI_NEVER),
+                           "Delays:     1 pod that waits now would start later\n"));
+    rig_assert_tame(
+        start("{\"startsInSeconds\":9223372036854775807,\"message\":\"\\u001b\"}", SL_CLI_DONE));
+    rig_assert_tame(start("7", SL_CLI_NEVER));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cells_stand_below_each_other_and_empty_ones_nowhere),
+        cmocka_unit_test(nodes_are_told_by_reason_those_of_most_first),
+        cmocka_unit_test(odd_stories_are_told_as_far_as_they_go),
+        cmocka_unit_test(no_story_without_a_row),
+        cmocka_unit_test(a_start_is_told_with_its_price),
+        cmocka_unit_test(a_start_at_once_and_none_at_all),
+    };
+    return cmocka_run_group_tests(tests, rig_begin, rig_end);
+}
