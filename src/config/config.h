@@ -116,6 +116,7 @@ struct sl_config {
         int64_t default_timeout_us;
         int64_t hold_s;
         int64_t max_releases;
+        int64_t nominate_from;    /* nodes */
         int64_t max_predecessors; /* of pods with sliced.dev/after */
         int64_t autoscaler_pods;
         uint8_t n_limits;

@@ -13,6 +13,7 @@ All on this machine, no kubelet. scripts/bench-e2e queue builds what it needs an
 """
 
 import argparse
+import functools
 import os
 import statistics
 import sys
@@ -28,10 +29,12 @@ GATE = "sliced.dev/queue"
 
 
 class Bench(throughput.Bench):
-    def start_scheduler_for_queue(self):
+    def start_scheduler_for_queue(self, nominate_from=None):
         """The scheduler is up and knows all nodes; the daemon does not run yet."""
-        url = self.make_sliced(more={"queue": {"enabled": True, "gate": "none",
-                                               "order": self.options.order}})
+        queue = {"enabled": True, "gate": "none", "order": self.options.order}
+        if nominate_from is not None:
+            queue["nominateFrom"] = nominate_from
+        url = self.make_sliced(more={"queue": queue})
         self.plane.start_scheduler(self.scheduler_config("queue", url))
         self.plane.create(gpus.pod("first"))
         wait_for("the first pod bound", lambda: self.plane.get(
@@ -54,10 +57,10 @@ class Bench(throughput.Bench):
         plane.delete("/api/v1/namespaces/default/pods", 0)
         wait_for("pods gone", lambda: not plane.get("/api/v1/pods?limit=1")["items"], 300, 0.5)
 
-    def run_queue(self):
+    def run_queue(self, nominate_from=None):
         """Gated pods that all fit, there before the daemon starts."""
         options, plane = self.options, self.plane
-        self.start_scheduler_for_queue()
+        self.start_scheduler_for_queue(nominate_from)
         self.fill([f"pod-{i:05}" for i in range(options.pods)])
         before = {}
         times = throughput.BindTimes(plane.api, options.pods, lambda: before.update(self.cpu()))
@@ -146,16 +149,23 @@ class Bench(throughput.Bench):
                 "p99": spans[len(spans) * 99 // 100], "filters": filters, "MiB": memory}
 
 
-def print_throughput(rows):
+def label_of(part):
     labels = {"none": "plain kube-scheduler", "queue": "sliced's queue, gated pods",
               "writes": "the writes of a gated pod alone, at most"}
-    print("| | pods/s | of plain | CPU ms a pod: scheduler | of plain | sliced | API server | etcd "
+    name, _, nominate_from = part.partition(" ")
+    return labels[name] + (f", nominateFrom {nominate_from}" if nominate_from else "")
+
+
+def print_throughput(rows):
+    print("| | pods/s | of plain | CPU ms a pod: all | of plain | scheduler | of plain | sliced | API server | etcd "
           "| released to bound ms: p50 | p99 | resident MiB: sliced |")
-    print("|---|" + "---|" * 10)
+    print("|---|" + "---|" * 12)
     plain = rows.get("none")
     for part, row in rows.items():
-        cells = [labels[part], f"{row['pods/s']:.0f}",
+        cells = [label_of(part), f"{row['pods/s']:.0f}",
                  f"{row['pods/s'] / plain['pods/s']:.2f}" if plain else "",
+                 f"{sum(row['cpu'].values()):.2f}",
+                 f"{sum(row['cpu'].values()) / sum(plain['cpu'].values()):.2f}" if plain else "",
                  *((f"{row['cpu']['kube-scheduler']:.2f}",
                     f"{row['cpu']['kube-scheduler'] / plain['cpu']['kube-scheduler']:.2f}")
                    if "kube-scheduler" in row["cpu"] else ("", "")),
@@ -188,6 +198,8 @@ def main():
     parser.add_argument("--waiting", type=int, default=10000, help="pods that wait in the part turns")
     parser.add_argument("--ends", type=int, default=100, help="pods that end in the part turns")
     parser.add_argument("--turn-nodes", type=int, default=25, help="nodes in the part turns")
+    parser.add_argument("--nominate-from", default="", help="values of queue.nominateFrom, separated by commas: "
+                        "a row for each of them, in turn (default: as shipped)")
     parser.add_argument("--different", action="store_true", help="every pod states another timeout")
     parser.add_argument("--order", default="bounded")
     parser.add_argument("--rounds", type=int, default=1)
@@ -199,9 +211,12 @@ def main():
     throughput.print_environment(options)
     parts = options.parts.split(",")
     if "throughput" in parts:
-        rows = {"none": [], "queue": [], "writes": []}
-        runs = {"none": lambda bench: bench.run("none"), "queue": Bench.run_queue,
+        values = [int(value) for value in options.nominate_from.split(",") if value]
+        runs = {"none": lambda bench: bench.run("none"),
+                **({f"queue {value}": functools.partial(Bench.run_queue, nominate_from=value)
+                    for value in values} or {"queue": Bench.run_queue}),
                 "writes": Bench.run_writes}
+        rows = {part: [] for part in runs}
         with tempfile.TemporaryDirectory(prefix="sliced-bench-") as folder:
             bench = Bench(options, folder)
             try:

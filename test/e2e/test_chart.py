@@ -255,6 +255,12 @@ def test_your_own_scheduler_gets_only_its_configuration(helm):
     assert one(objects, "Service", "sliced")["spec"]["clusterIP"] == "10.0.0.53"
 
 
+@pytest.mark.parametrize("percentage, wanted", [(100, None), (50, 101), (0, 101)])
+def test_pods_name_their_node_where_the_scheduler_may_not_show_it(helm, percentage, wanted):
+    objects = helm.objects({"scheduler": {"percentageOfNodesToScore": percentage}})
+    assert config_of(objects, "sliced")["queue"].get("nominateFrom") == wanted
+
+
 def test_the_certificate_is_for_the_name_that_the_scheduler_checks(helm, tmp_path):
     objects = helm.objects()
     pki = daemons.write_pki(objects, tmp_path)

@@ -111,11 +111,22 @@ void sl_queue_act(void *context, const struct sl_plan_action *action)
 
 /* ---- releases ---- */
 
+/* kube-scheduler needs no name on the pod, as filter passes the nominated node alone. A name saves
+ * it the search, which only in a large cluster costs more than writing the name. A name that stands
+ * on the pod, or may, has to be replaced: kube-scheduler tries that node first. */
+static bool is_named(const struct sl_queue_worker *worker, const struct sl_queue_entry *entry)
+{
+    bool large = worker->snapshot == NULL ||
+                 worker->snapshot->n_nodes >= (size_t)worker->config.queue.nominate_from;
+    return large || entry->named || entry->pod->nominated != NULL;
+}
+
 static struct sl_release release_of(const struct sl_queue_worker *worker,
                                     const struct sl_queue_entry *entry)
 {
     const struct sl_pod *pod = entry->pod;
-    const char *node = entry->state == SL_QUEUE_RELEASED || entry->node == NULL ? "" : entry->node;
+    bool goes_there = entry->state != SL_QUEUE_RELEASED && entry->node != NULL;
+    const char *node = goes_there && is_named(worker, entry) ? entry->node : "";
     return (struct sl_release){
         .namespace = sl_str_of(pod->namespace),
         .name = sl_str_of(pod->name),
@@ -148,6 +159,7 @@ static void pod_release(struct sl_queue_worker *worker, struct sl_queue_entry *e
     call->nomination = entry->nomination;
     call->namespace_hash = sl_hash(wanted.namespace.s, wanted.namespace.len);
     entry->call = call;
+    entry->named = entry->named || wanted.node.len > 0;
     options->release(options->context, &wanted, sl_queue_released, call);
 }
 
@@ -155,7 +167,7 @@ static void nomination_withdraw(struct sl_queue_worker *worker, struct sl_queue_
                                 const char *node)
 {
     const struct sl_queue_worker_options *options = &worker->options;
-    if (options->withdraw == NULL) {
+    if (options->withdraw == NULL || (!entry->named && entry->pod->nominated == NULL)) {
         return;
     }
     struct sl_release wanted = release_of(worker, entry);

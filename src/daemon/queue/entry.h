@@ -36,6 +36,7 @@ struct sl_queue_entry {
     enum sl_hold_reason reason; /* of the last expiry */
     bool stale;                 /* its nomination no longer counts in the window */
     bool again;         /* release it later: the last try failed, or an earlier one has to end */
+    bool named;         /* a node was, or may have been, written on it as its nomination */
     bool withdrawn;     /* its nomination is being taken back, whatever the pod shows */
     bool stray;         /* it carries a nomination behind its gate that the queue did not make */
     bool listed;        /* in todo, for the reasons of the next members */

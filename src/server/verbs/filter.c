@@ -187,9 +187,6 @@ static void judge_node(struct filter *f, size_t i)
     if (ask->n == 0 && !ask->malformed) { /* it asks for no GPU */
         return;
     }
-    if (f->nominated[0] != '\0' && sl_candidates_is(c, i, f->nominated)) {
-        return; /* the devices of its nomination are its own */
-    }
     if (c->place[i] == SL_NODE_NONE) {
         verdict = (struct sl_verdict){.reason = SL_REASON_UNKNOWN_NODE};
     } else if (fits_node(f, request->snapshot->view[c->place[i]], &verdict)) {
@@ -197,6 +194,22 @@ static void judge_node(struct filter *f, size_t i)
     }
     write_run(f, i);
     refuse_node(f, i, &verdict);
+}
+
+/* Passes the node of the pod's nomination alone, whose devices are its own: kube-scheduler then has
+ * nothing to score. False when it is no candidate. */
+static bool pass_nominated(struct filter *f)
+{
+    const struct sl_candidates *c = &f->request->workspace->candidates;
+    size_t i = f->nominated[0] == '\0' ? c->n : 0;
+    while (i < c->n && !sl_candidates_is(c, i, f->nominated)) {
+        i++;
+    }
+    if (i < c->n) {
+        f->run = i;
+        write_run(f, i + 1);
+    }
+    return i < c->n;
 }
 
 /* Appends the members as an object, with the trouble that there was in writing them. */
@@ -231,7 +244,7 @@ static void write_result(struct filter *f, const char *held)
     sl_buf_puts(out, f->by_nodes ? "{\"Nodes\":{\"items\":[" : "{\"Nodes\":null,\"NodeNames\":[");
     if (held != NULL) {
         refuse_held(f, held);
-    } else {
+    } else if (!pass_nominated(f)) {
         for (size_t i = 0; i < n; i++) {
             judge_node(f, i);
         }

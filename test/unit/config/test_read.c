@@ -239,7 +239,7 @@ static void lists_of_maps_are_read(void **state)
              "  headroom: [{resource: nvidia.com/gpu, maxTimeout: 10m, devices: 2}]\n"
              "  overrides:\n  - namespace: batch\n    beta: 0.5\n  - priority: -7\n"
              "    gamma: 0\n"
-             "  maxReleases: 9\n");
+             "  maxReleases: 9\n  nominateFrom: 0\n");
     assert_true(c.queue.enabled);
     assert_int_equal(c.queue.gate, SL_QUEUE_GATE_WEBHOOK);
     assert_int_equal(c.queue.order, SL_ORDER_P);
@@ -249,6 +249,7 @@ static void lists_of_maps_are_read(void **state)
     assert_int_equal(c.queue.bound, 1500000);
     assert_int_equal(c.queue.hold_s, 5);
     assert_int_equal(c.queue.max_releases, 9);
+    assert_int_equal(c.queue.nominate_from, 0);
     assert_int_equal(c.queue.n_limits, 2);
     assert_string_equal(c.queue.limit[0].resource, "");
     assert_int_equal(c.queue.limit[0].max_timeout_us, 48 * INT64_C(3600000000));

@@ -109,6 +109,9 @@ queue:
   gate: {{ include "sliced.gate" . }}
   schedulerName: {{ include "sliced.schedulerName" . | quote }}
   daemonSetUser: {{ .Values.queue.daemonSetUser | quote }}
+  {{- if ne (int .Values.scheduler.percentageOfNodesToScore) 100 }}
+  nominateFrom: 101 # kube-scheduler looks for 100 nodes at least; of more it may pass over the nominated one
+  {{- end }}
   {{- with .Values.queue.daemonSetNamespaces }}
   daemonSets:
   {{- range . }}

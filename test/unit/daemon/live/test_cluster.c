@@ -38,7 +38,8 @@ static struct {
     char acquired[64];
 } lease;
 
-static const char *own_pod; /* of the next scene; NULL: it is not known */
+static const char *own_pod;       /* of the next scene; NULL: it is not known */
+static int64_t nominate_from = 1; /* queue.nominateFrom of the next scene */
 
 struct scene {
     struct fake_api *api;
@@ -143,6 +144,7 @@ static void begin_with(struct scene *scene, bool election, bool queue)
     sl_config_defaults(&scene->config);
     scene->config.election.enabled = election;
     scene->config.queue.enabled = queue;
+    scene->config.queue.nominate_from = nominate_from;
     scene->config.election.lease_duration_us = lease_us;
     scene->config.election.renew_deadline_us = lease_us / 2;
     scene->config.election.retry_period_us = 50000;
@@ -175,6 +177,7 @@ static int set_up(void **state)
 {
     (void)state;
     own_pod = NULL;
+    nominate_from = 1;
     memset(&lease, 0, sizeof(lease));
     return 0;
 }
@@ -532,6 +535,24 @@ static void the_leader_releases_the_pod_whose_turn_has_come(void **state)
     end(&scene);
 }
 
+static void in_a_small_cluster_it_writes_no_node(void **state)
+{
+    struct scene scene;
+    (void)state;
+    nominate_from = 2;
+    begin_with(&scene, true, true);
+    fake_api_add(scene.api, (struct fake_answer){.method = "PATCH", .path = SMALL});
+    wait_missing(&scene, "");
+    assert_int_equal(sl_store_put_pod(scene.store, small_pod(), NULL), 0);
+    wait_requests(&scene, "PATCH", SMALL, 1);
+    const struct fake_request *only =
+        fake_api_request(scene.api, place_of(&scene, "PATCH", SMALL, 1));
+    assert_string_equal(only->path, SMALL);
+    assert_non_null(strstr(only->body, "sliced.dev/released"));
+    assert_true(sl_store_withdraw(scene.store, SL_STR("u-s"))); /* the ledger has it */
+    end(&scene);
+}
+
 static void a_standby_releases_nothing(void **state)
 {
     struct scene scene;
@@ -581,6 +602,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(the_leader_releases_the_pod_whose_turn_has_come, set_up),
+        cmocka_unit_test_setup(in_a_small_cluster_it_writes_no_node, set_up),
         cmocka_unit_test_setup(a_standby_releases_nothing, set_up),
         cmocka_unit_test_setup(it_leads_first_and_one_list_is_enough, set_up),
         cmocka_unit_test_setup(the_lease_is_not_given_up_while_a_binding_may_be_carried_out,

@@ -23,6 +23,77 @@ static void a_pod_that_fits_is_nominated_and_released_there(void **state)
     rig_end(&rig);
 }
 
+/* Its node is in the ledger alone, and filter knows it from there. */
+static void in_a_small_cluster_no_node_is_written_on_the_pod(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin(&rig);
+    rig.config.queue.nominate_from = 2;
+    rig.config.queue.hold_s = 5;
+    rig_node(&rig, "n1", 1);
+    rig_start(&rig);
+    rig_gated(&rig, "a");
+    (void)rig_round(&rig);
+    assert_int_equal(rig.n_released, 1);
+    assert_string_equal(rig.released[0].node, "");
+    assert_int_equal(rig_state(&rig, "a"), SL_QUEUE_NOMINATED);
+    assert_string_equal(rig_nominate(&rig, "a"), "n1");
+    rig_answer(&rig, 0, SL_RELEASE_RELEASED);
+    rig_put(&rig, (struct rig_pod){.name = "a", .tried = true});
+    (void)rig_later(&rig, 6 * SECOND);
+    assert_string_equal(rig_nominate(&rig, "a"), "");
+    assert_int_equal(rig.n_withdrawn, 0); /* there is nothing to take back */
+    rig_node(&rig, "n2", 1);
+    (void)rig_later(&rig, HOUR);
+    assert_int_equal(rig.n_released, 2);
+    assert_string_equal(rig.released[1].node, rig_nominate(&rig, "a")); /* the cluster has grown */
+    rig_end(&rig);
+}
+
+/* kube-scheduler tries the node that stands on the pod first. */
+static void a_node_that_stands_on_the_pod_is_replaced_in_a_small_cluster_too(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin(&rig);
+    rig.config.queue.nominate_from = 3;
+    rig_node(&rig, "n1", 1);
+    rig_node(&rig, "n2", 1);
+    rig_start(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "a", .node = "n1"});
+    rig_put(&rig, (struct rig_pod){.name = "b", .nominated = "n1"}); /* by an earlier leader */
+    (void)rig_round(&rig);
+    assert_int_equal(rig.n_released, 1);
+    assert_string_equal(rig.released[0].uid, "u-b");
+    assert_string_equal(rig.released[0].node, "n2");
+    assert_false(rig.released[0].nominated);
+    rig_end(&rig);
+}
+
+/* The leader before has opened its gate and has left no node on it. */
+static void a_pod_that_was_released_without_a_node_waits_for_its_turn(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin(&rig);
+    rig.config.queue.nominate_from = 2;
+    rig_node(&rig, "n1", 1);
+    rig_start(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "a"});
+    rig_gated(&rig, "b");
+    for (unsigned leader = 1; leader <= 2; leader++) {
+        rig.leadership = leader;
+        (void)rig_later(&rig, SECOND);
+        assert_int_equal(rig.n_released, leader); /* the GPU is given once */
+        assert_string_equal(rig.released[leader - 1].uid, "u-a");
+        assert_false(rig.released[leader - 1].gated);
+        assert_string_equal(rig_nominate(&rig, "a"), "n1");
+        assert_int_equal(rig_state(&rig, "b"), SL_QUEUE_HELD);
+    }
+    rig_end(&rig);
+}
+
 static void the_next_is_released_in_the_round_after_an_end(void **state)
 {
     static struct queue_rig rig;
@@ -536,6 +607,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pod_that_fits_is_nominated_and_released_there),
+        cmocka_unit_test(in_a_small_cluster_no_node_is_written_on_the_pod),
+        cmocka_unit_test(a_node_that_stands_on_the_pod_is_replaced_in_a_small_cluster_too),
+        cmocka_unit_test(a_pod_that_was_released_without_a_node_waits_for_its_turn),
         cmocka_unit_test(the_next_is_released_in_the_round_after_an_end),
         cmocka_unit_test(a_pod_bound_elsewhere_counts_as_wrongly_nominated),
         cmocka_unit_test(a_nomination_that_is_not_taken_is_given_back_and_its_owner_told),
