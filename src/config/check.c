@@ -230,6 +230,22 @@ static int check_partitioning(const struct sl_config *config, struct sl_key_clas
     return sl_error_set(err, SL_ERR_FIELD, "found true, expected queue.enabled beside it");
 }
 
+static int check_classes(const struct sl_config *config, struct sl_key_clash *clash,
+                         struct sl_error *err)
+{
+    *clash = (struct sl_key_clash){"queue.namespaceClasses", "queue.namespaceClasses"};
+    for (unsigned i = 0; i < config->queue.n_classes; i++) {
+        const char *name = config->queue.class[i].namespace;
+        size_t len = strcspn(name, "*");
+        if (name[0] == '\0' || (name[len] != '\0' && name[len + 1] != '\0')) {
+            return sl_error_set(err, SL_ERR_FIELD,
+                                "found \"%s\", expected a namespace, or how names begin and then *",
+                                name);
+        }
+    }
+    return 0;
+}
+
 static int check_backoff(const struct sl_config *config, struct sl_key_clash *clash,
                          struct sl_error *err)
 {
@@ -301,10 +317,10 @@ static int check_log(const struct sl_config *config, struct sl_key_clash *clash,
 int sl_keys_check(const struct sl_config *config, struct sl_key_clash *clash, struct sl_error *err)
 {
     static const rule rules[] = {
-        check_threads,   check_pair,    check_client_ca, check_clients,      check_open,
-        check_api,       check_webhook, check_metrics,   check_visibility,   check_whole,
-        check_deadline,  check_retry,   check_bind,      check_partitioning, check_backoff,
-        check_telemetry, check_log};
+        check_threads,  check_pair,      check_client_ca, check_clients,      check_open,
+        check_api,      check_webhook,   check_metrics,   check_visibility,   check_whole,
+        check_deadline, check_retry,     check_bind,      check_partitioning, check_backoff,
+        check_classes,  check_telemetry, check_log};
     for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
         if (rules[i](config, clash, err) < 0) {
             return -1;

@@ -54,6 +54,14 @@ static const struct sl_key DAEMON_SET[] = {
      AT(sl_queue_trusted, namespace), .string = "", .help = "Name of the namespace."},
 };
 
+static const struct sl_key CLASS[] = {
+    {"queue.namespaceClasses.namespace", SL_KEY_WORD, .text = true, .required = true,
+     .unique = true, AT(sl_config_class, namespace), .string = "",
+     .help = "Name of a namespace, or how names begin and then *, as team-a-*."},
+    {"queue.namespaceClasses.class", SL_KEY_OBJECT, .text = true, .required = true,
+     AT(sl_config_class, class), .string = "", .help = "The class; several may share one."},
+};
+
 const struct sl_key_list sl_key_lists[SL_KEY_LISTS] = {
     {"server.tls.clients",
      "Clients that may call the verbs: certificates of server.tls.clientCAFile with one of these "
@@ -74,6 +82,11 @@ const struct sl_key_list sl_key_lists[SL_KEY_LISTS] = {
      "name a DaemonSet as a pod's owner: list those where only trusted people make pods.",
      .field = DAEMON_SET, .n_fields = sizeof(DAEMON_SET) / sizeof(DAEMON_SET[0]),
      LIST(queue.daemon_set, queue.n_daemon_sets, SL_PLAN_RULES_MAX)},
+    {"queue.namespaceClasses",
+     "Classes by which metrics tell how long pods wait; the first entry that matches counts, and a "
+     "namespace that none matches is of the class other.",
+     .field = CLASS, .n_fields = sizeof(CLASS) / sizeof(CLASS[0]),
+     LIST(queue.class, queue.n_classes, SL_CONFIG_CLASSES_MAX)},
 };
 
 size_t sl_list_count(const struct sl_key_list *list, const struct sl_config *config)

@@ -4,13 +4,14 @@ the real daemon's metrics in a real Prometheus."""
 import json
 import os
 import re
+import subprocess
 
 import pytest
 import yaml
 
 from harness import gpus
 from harness.api import object_path
-from harness.chart import CHART, NAMESPACE, SERVICE, config_of, one
+from harness.chart import CHART, NAMESPACE, ROOT, SERVICE, config_of, one
 from harness.cluster import ensure_namespace
 from harness.machines.hardware import A100_80
 from harness.machines.machine import Machine
@@ -139,6 +140,16 @@ def test_every_query_of_every_dashboard_is_answered(cluster, prometheus, measure
         asked = [each["query"] for each in dashboard["templating"]["list"] if each["type"] == "query"]
         assert asked == ["label_values(sliced_build_info, namespace)"], name
     assert prometheus.ask("count by (namespace) (sliced_build_info)")[0]["metric"] == {"namespace": NAMESPACE}
+
+
+def test_the_daemon_shows_every_metric_of_the_page_and_no_other(measured):
+    text = measured.get("/metrics")[1]
+    with open(os.path.join(ROOT, "docs/metrics.md"), encoding="utf-8") as file:
+        told = re.findall(r"^\| `(\w+)` \|", file.read(), re.M)
+    assert sorted(re.findall(r"^# TYPE (\w+) ", text, re.M)) == sorted(told)
+    checked = subprocess.run(["promtool", "check", "metrics"], input=text, text=True, capture_output=True,
+                             check=False)
+    assert (checked.returncode, checked.stdout + checked.stderr) == (0, "")
 
 
 def test_alerts_fire_when_things_go_wrong_and_end_with_it(cluster, rack, exporter, prometheus, measured):

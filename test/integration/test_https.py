@@ -133,12 +133,12 @@ def test_a_body_of_many_records_arrives_whole(tls):
 def test_a_rotated_certificate_is_shown_and_open_connections_go_on(tls):
     old = tls.connect()
     assert tls.get("/healthz", connection=old).status == 200
-    end = tls.metric("sliced_tls_certificate_not_after_seconds")
+    end = tls.metric("sliced_tls_certificate_not_after_timestamp_seconds")
     tls.put(tls.ca.pair("second", days=60))
     eventually(lambda: tls.subject() == "second")  # without being told
     assert tls.get("/healthz", connection=old).status == 200
-    assert tls.metric("sliced_tls_certificate_not_after_seconds") > end
-    assert tls.metric('sliced_tls_reloads_total{result="ok"}') == 1
+    assert tls.metric("sliced_tls_certificate_not_after_timestamp_seconds") > end
+    assert tls.metric('sliced_tls_reloads_total{outcome="ok"}') == 1
     assert "certificate replaced" in tls.daemon.log
 
 
@@ -153,7 +153,7 @@ def test_a_key_that_does_not_fit_is_refused_and_the_old_pair_stays(tls):
     tls.daemon.signal(signal.SIGHUP)
     eventually(lambda: "the key does not belong to the certificate" in tls.daemon.log)
     assert tls.subject() == "first"
-    assert tls.metric('sliced_tls_reloads_total{result="failed"}') >= 1
+    assert tls.metric('sliced_tls_reloads_total{outcome="failed"}') >= 1
     tls.put(second)  # and now the other half
     tls.daemon.signal(signal.SIGHUP)
     eventually(lambda: tls.subject() == "second")

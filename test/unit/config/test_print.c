@@ -168,6 +168,12 @@ static void random_config(struct sl_config *config)
             config->server.client[i].name[0] = (char)('a' + i);
         }
     }
+    for (unsigned i = 0; i < config->queue.n_classes; i++) {
+        char *name = config->queue.class[i].namespace;
+        if (name[0] == '\0' || strchr(name, '*') != NULL) {
+            (void)snprintf(name, SL_CONFIG_TEXT_MAX, "%u*", i);
+        }
+    }
     if (!sl_config_is_loopback(config->server.api_listen)) {
         config->server.api_listen[0] = '\0';
     }
