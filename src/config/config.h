@@ -12,7 +12,7 @@
 
 enum { SL_CONFIG_TEXT_MAX = 256, SL_CONFIG_CLIENTS_MAX = 8, SL_CONFIG_SELECTOR_MAX = 8 };
 
-/* Who may call the verbs, by its certificate: an entry of server.tls.clients. */
+/* Who may call, by its certificate: an entry of server.tls.clients or server.metricsClients. */
 struct sl_config_client {
     char name[SL_CONFIG_TEXT_MAX]; /* common name, or a DNS name or URI of the alternative names */
 };
@@ -45,6 +45,7 @@ struct sl_config {
         char metrics_listen[SL_CONFIG_TEXT_MAX];
         bool metrics_tls;
         char metrics_token_file[SL_CONFIG_TEXT_MAX]; /* empty: no token is asked for */
+        char metrics_ca_file[SL_CONFIG_TEXT_MAX];    /* empty: nor a certificate */
         char api_listen[SL_CONFIG_TEXT_MAX];
         int64_t threads; /* server.threads: 0 = one per processor, 1..64 */
         int64_t max_connections;
@@ -59,7 +60,9 @@ struct sl_config {
         char key_file[SL_CONFIG_TEXT_MAX];
         char client_ca_file[SL_CONFIG_TEXT_MAX]; /* empty: clients need no certificate */
         uint8_t n_clients;
+        uint8_t n_metrics_clients;
         struct sl_config_client client[SL_CONFIG_CLIENTS_MAX];
+        struct sl_config_client metrics_client[SL_CONFIG_CLIENTS_MAX];
     } server;
     struct {
         char prefix[SL_CONFIG_TEXT_MAX]; /* extender.pathPrefix: "/scheduler" */

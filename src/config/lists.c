@@ -16,6 +16,12 @@ static const struct sl_key CLIENT[] = {
      .help = "The certificate's common name, or a DNS name or URI among its alternative names."},
 };
 
+static const struct sl_key METRICS_CLIENT[] = {
+    {"server.metricsClients.name", SL_KEY_WORD, .text = true, .required = true, .unique = true,
+     AT(sl_config_client, name), .string = "",
+     .help = "The certificate's common name, or a DNS name or URI among its alternative names."},
+};
+
 static const struct sl_key LIMIT[] = {
     {"queue.limits.resource", SL_KEY_WORD, .text = true, .unique = true,
      AT(sl_plan_limit, resource), .string = "", .help = "Full name of the resource; empty: all."},
@@ -63,6 +69,11 @@ static const struct sl_key CLASS[] = {
 };
 
 const struct sl_key_list sl_key_lists[SL_KEY_LISTS] = {
+    {"server.metricsClients",
+     "Clients that may read server.metricsListen: certificates of server.metricsClientCAFile with "
+     "one of these names.",
+     .field = METRICS_CLIENT, .n_fields = sizeof(METRICS_CLIENT) / sizeof(METRICS_CLIENT[0]),
+     LIST(server.metrics_client, server.n_metrics_clients, SL_CONFIG_CLIENTS_MAX)},
     {"server.tls.clients",
      "Clients that may call the verbs: certificates of server.tls.clientCAFile with one of these "
      "names.",

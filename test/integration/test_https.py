@@ -410,6 +410,44 @@ def test_the_metrics_by_https_to_who_has_the_token(tmp_path):
         made.daemon.stop()
 
 
+METRICS_BY_CERT = """  metricsTls: true
+  metricsClientCAFile: {ca}
+  metricsClients: [{{name: prometheus}}]
+"""
+
+
+@pytest.mark.parametrize("token", [False, True])
+def test_the_metrics_by_https_to_who_has_a_certificate_of_their_authority(tmp_path, token):
+    """Not to kube-scheduler, whose authority is another one; a token, where there is one, does as well."""
+    (tmp_path / "other").mkdir()
+    monitors, other = Authority(tmp_path, "monitors"), Authority(tmp_path / "other", "monitors")
+    (tmp_path / "token").write_text("secret\n")
+    made = Hard(tmp_path, METRICS_BY_CERT.format(ca=monitors.cert)
+                + (f"  metricsTokenFile: {tmp_path / 'token'}\n" if token else ""))
+
+    def scrape(client=None, **headers):
+        connection = http.client.HTTPSConnection("127.0.0.1", made.ports["metrics"], timeout=30,
+                                                 context=made.context(client=client))
+        return made.daemon.request("GET", "/metrics", headers=headers, connection=connection)
+    try:
+        prometheus = monitors.pair("prometheus", usage="clientAuth")
+        assert scrape(prometheus).text.startswith("# HELP sliced_")
+        assert scrape(prometheus, Authorization="Bearer wrong").status == 200
+        assert scrape(Authorization="Bearer secret").status == (200 if token else 403)
+        wrong = {"none was shown": None, "may not call": monitors.pair("somebody", usage="clientAuth"),
+                 "not trusted": other.pair("prometheus", usage="clientAuth"),
+                 "purpose": monitors.pair("serving", usage="serverAuth", common="prometheus"),
+                 "expired": monitors.pair("old", usage="clientAuth", days=-1, common="prometheus")}
+        for text, client in {**wrong, "trusted": made.client}.items():
+            reply = scrape(client)
+            refused(reply, text)
+            assert ("bearer token" in reply.text) == token
+        refused(made.ask("verbs", "POST", "/scheduler/filter", prometheus, {}), "not trusted")
+        assert made.ask("api", "GET", "/metrics").status == 200  # loopback needs none
+    finally:
+        made.daemon.stop()
+
+
 def test_the_index_lists_what_is_served_there(hard):
     text = hard.ask("api", "GET", "/").text
     assert "/api/v1/queue" in text and "/metrics" in text
