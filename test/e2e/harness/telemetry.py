@@ -106,9 +106,9 @@ class Exporter:
 
 class Prometheus:
     """Debian's; scrapes every node of an exporter four times a second, so that stories need not wait. rules:
-    a file of rules that it plays as often."""
+    a file of rules that it plays as often; jobs: {name: scrape config} for the daemons that it watches."""
 
-    def __init__(self, exporter, folder, rules=None):
+    def __init__(self, exporter, folder, rules=None, jobs=None):
         self.exporter = exporter
         self.folder = folder
         self.port = free_port()
@@ -116,6 +116,8 @@ class Prometheus:
         self.config = os.path.join(folder, "prometheus.yaml")
         self.process = None
         self.rules = [rules] if rules else []
+        self.replicas = os.path.join(folder, "replicas.yaml")
+        self.jobs = jobs or {}
         self.daemons = []
 
     @property
@@ -124,18 +126,22 @@ class Prometheus:
 
     def watch(self, *nodes):
         """Scrapes these nodes; read by Prometheus as it changes."""
-        with open(self.targets + ".new", "w", encoding="utf-8") as file:
-            yaml.safe_dump([{"targets": [f"127.0.0.1:{self.exporter.port}"],
-                             "labels": {"__metrics_path__": f"/{node}/metrics", "exporter": node}}
-                            for node in nodes] + self.daemons, file)
-        os.replace(self.targets + ".new", self.targets)
+        self._write(self.targets, [{"targets": [f"127.0.0.1:{self.exporter.port}"],
+                                    "labels": {"__metrics_path__": f"/{node}/metrics", "exporter": node}}
+                                   for node in nodes])
 
-    def watch_daemon(self, daemon, namespace, *nodes):
-        """Scrapes that replica too, as the chart's PodMonitor lets it."""
+    def watch_daemon(self, daemon, namespace):
+        """Scrapes that replica too, in every job."""
         self.daemons.append({
             "targets": [daemon.config["server"]["metricsListen"].replace("0.0.0.0", "127.0.0.1")],
-            "labels": {"job": f"{namespace}/sliced", "namespace": namespace, "pod": daemon.name}})
-        self.watch(*nodes)
+            "labels": {"namespace": namespace, "pod": daemon.name}})
+        self._write(self.replicas, self.daemons)
+
+    @staticmethod
+    def _write(path, groups):
+        with open(path + ".new", "w", encoding="utf-8") as file:
+            yaml.safe_dump(groups, file)
+        os.replace(path + ".new", path)
 
     def ask(self, expression):
         """The series that answer it: [{"metric": labels, "value": [time, text]}]."""
@@ -143,12 +149,20 @@ class Prometheus:
         with urllib.request.urlopen(f"{self.url}/api/v1/query?{query}", timeout=30) as answer:
             return json.load(answer)["data"]["result"]
 
+    def failures(self):
+        """What became of the last scrape of each target of the jobs that failed: {job: why}."""
+        with urllib.request.urlopen(f"{self.url}/api/v1/targets?state=active", timeout=30) as answer:
+            return {each["scrapePool"]: each["lastError"]
+                    for each in json.load(answer)["data"]["activeTargets"] if each["health"] == "down"}
+
     def start(self):
+        def found(path):
+            return {"file_sd_configs": [{"files": [path], "refresh_interval": "1s"}]}
         with open(self.config, "w", encoding="utf-8") as file:
             yaml.safe_dump({"global": {"scrape_interval": "250ms", "scrape_timeout": "250ms",
                                        "evaluation_interval": "500ms"}, "rule_files": self.rules, "scrape_configs": [
-                {"job_name": "dcgm-exporter",
-                 "file_sd_configs": [{"files": [self.targets], "refresh_interval": "1s"}]}]}, file)
+                {"job_name": "dcgm-exporter", **found(self.targets)},
+                *({"job_name": name, **job, **found(self.replicas)} for name, job in self.jobs.items())]}, file)
         self.process = Process(f"prometheus-{self.port}", [
             "prometheus", f"--config.file={self.config}",
             f"--storage.tsdb.path={self.folder}/prometheus-{self.port}",
