@@ -17,6 +17,12 @@ HEALTHY = {
     'sliced_leader{pod="a"}': "1x200",
     'sliced_leader{pod="b"}': "0x200",
     'sliced_reflector_last_news_timestamp_seconds{pod="a",resource="nodes"}': "0+60x200",
+    'sliced_synced{pod="a"}': "1x200",
+    'sliced_synced{pod="b"}': "0x4 1x196",
+    'sliced_kube_requests_total{pod="a"}': "0+100x200",
+    'sliced_kube_request_failures_total{pod="a"}': "0+10x200",
+    'sliced_http_requests_total{pod="a",verb="filter",code="200"}': "0+300x200",
+    'sliced_http_requests_total{pod="a",verb="bind",code="200"}': "0+100x200",
     'sliced_queue_scheduler_silent_seconds{pod="a"}': "0x200",
     'sliced_queue_nominations_total{pod="a",kind="in_turn"}': "0+9x200",
     'sliced_queue_nominations_total{pod="a",kind="backfilled"}': "0+1x200",
@@ -55,6 +61,9 @@ ALERTS = {
     "SlicedManyLeaders": ({'sliced_leader{pod="b"}': "0x60 1x140"}, 63),
     "SlicedNewsOld": ({
         'sliced_reflector_last_news_timestamp_seconds{pod="a",resource="nodes"}': "0+60x60 3600x140"}, 65),
+    "SlicedNotInSync": ({'sliced_synced{pod="b"}': "1x60 0x140"}, 67),
+    "SlicedApiCallsFail": ({'sliced_kube_request_failures_total{pod="a"}': "0+60x200"}, 12),
+    "SlicedTriedInVain": ({'sliced_http_requests_total{pod="a",verb="filter",code="200"}': "0+3000x200"}, 45),
     "SlicedSchedulerSilent": ({'sliced_queue_scheduler_silent_seconds{pod="a"}': "0x60 15+60x140"}, 63),
     "SlicedNominationsExpire": ({
         'sliced_queue_nominations_ended_total{pod="a",outcome="expired"}': "0+2x200"}, 45),
@@ -151,3 +160,13 @@ def test_every_metric_of_a_rule_is_one_of_the_daemon(rules):
 def test_the_page_for_operators_tells_of_every_alert(rules):
     told = re.findall(r"^\| `(Sliced\w+)` \|", read("docs/operations.md"), re.M)
     assert told == [each["alert"] for each in rules if "alert" in each]
+
+
+def test_there_is_an_alert_for_each_metric_that_is_to_be_watched(rules):
+    """Those that the page for operators names, and those of which their own meaning says that they alarm."""
+    alarms = re.findall(r"^\| `(\w+)` \|.* is an alarm[. ]", read("docs/metrics.md"), re.M)
+    told = set(re.findall(r"`(sliced_[a-z_]*[a-z])", read("docs/operations.md"))) | set(alarms)
+    assert len(alarms) >= 3 and len(told) > 8
+    told.remove("sliced_http_buffered_bytes")  # SlicedLimitHit tells when they are too many
+    exprs = " ".join(each["expr"] for each in rules)
+    assert {each for each in told if each not in exprs} == set()
