@@ -139,7 +139,6 @@ def prometheus(cluster, helm, exporter, monitors, tmp_path):
         key: jobs["own"]["tls_config"][key] for key in ("server_name", "ca_file")}}
     jobs[f"{NAMESPACE}/sliced"] = jobs.pop("own")
     made = Prometheus(exporter, str(tmp_path), str(rules), jobs)
-    made.watch()
     made.start()
     yield made
     made.stop()
@@ -162,9 +161,8 @@ def measured(cluster, rack, gated, exporter, prometheus, all_on):
     rights = cluster.allow({"config": {"partitioning": {"enabled": True}}})
     cluster.add(gpus.replicas("t4-1", gpus=1, count=8))
     exporter.use("t4-1", used=100, util=10)
-    prometheus.watch("t4-1")
     daemon = gated(merge(all_on, SHORT_LEASE))
-    prometheus.watch_daemon(daemon, NAMESPACE)
+    prometheus.watch(daemon, NAMESPACE)
     wait_for("the daemon is scraped", lambda: prometheus.ask("sliced_leader"))
     yield daemon
     for each in rights:
@@ -243,7 +241,7 @@ def test_alerts_fire_when_things_go_wrong_and_end_with_it(cluster, rack, exporte
 
     # the leader is gone, and its lease keeps the other replica waiting
     standby = cluster.new_daemon(config=merge(merge(cluster.gate, all_on), SHORT_LEASE)).launch().wait_up()
-    prometheus.watch_daemon(standby, NAMESPACE)
+    prometheus.watch(standby, NAMESPACE)
     wait_for("both are scraped", lambda: len(prometheus.ask("sliced_leader")) == 2)
     assert not firing(prometheus) & {"SlicedNoLeader", "SlicedManyLeaders", "SlicedAbsent"}
     measured.kill()
