@@ -60,16 +60,26 @@ bool sl_config_is_loopback(const char *listen)
            sl_str_starts(text, SL_STR("localhost:"));
 }
 
+/* An authority, and the names of its clients that may call. */
+struct callers {
+    const char *ca_key;
+    const char *names_key;
+    const char *such_as;
+    const char *ca_file;
+    const struct sl_config_client *client;
+    unsigned n;
+};
+
 /* A certificate says who calls, not who may: both keys belong together. */
-static int check_clients(const struct sl_config *config, struct sl_key_clash *clash,
+static int check_callers(const struct callers *callers, struct sl_key_clash *clash,
                          struct sl_error *err)
 {
-    bool ca = config->server.client_ca_file[0] != '\0';
-    bool names = config->server.n_clients > 0;
-    *clash = ca && !names ? (struct sl_key_clash){"server.tls.clients", "server.tls.clientCAFile"}
-                          : (struct sl_key_clash){"server.tls.clientCAFile", "server.tls.clients"};
-    for (unsigned i = 0; i < config->server.n_clients; i++) {
-        if (config->server.client[i].name[0] == '\0') {
+    bool ca = callers->ca_file[0] != '\0';
+    bool names = callers->n > 0;
+    *clash = ca && !names ? (struct sl_key_clash){callers->names_key, callers->ca_key}
+                          : (struct sl_key_clash){callers->ca_key, callers->names_key};
+    for (unsigned i = 0; i < callers->n; i++) {
+        if (callers->client[i].name[0] == '\0') {
             return sl_error_set(err, SL_ERR_FIELD, "found a client without a name");
         }
     }
@@ -77,10 +87,26 @@ static int check_clients(const struct sl_config *config, struct sl_key_clash *cl
         return 0;
     }
     return ca ? sl_error_set(err, SL_ERR_FIELD,
-                             "found nothing, expected the names of clients beside "
-                             "server.tls.clientCAFile, such as [{name: sliced-scheduler}]")
-              : sl_error_set(err, SL_ERR_FIELD,
-                             "found nothing, expected the authority of server.tls.clients");
+                             "found nothing, expected the names of clients beside %s, such as "
+                             "[{name: %s}]",
+                             callers->ca_key, callers->such_as)
+              : sl_error_set(err, SL_ERR_FIELD, "found nothing, expected the authority of %s",
+                             callers->names_key);
+}
+
+static int check_clients(const struct sl_config *config, struct sl_key_clash *clash,
+                         struct sl_error *err)
+{
+    const struct callers verbs = {"server.tls.clientCAFile", "server.tls.clients",
+                                  "sliced-scheduler",        config->server.client_ca_file,
+                                  config->server.client,     config->server.n_clients};
+    const struct callers metrics = {"server.metricsClientCAFile",
+                                    "server.metricsClients",
+                                    "prometheus",
+                                    config->server.metrics_ca_file,
+                                    config->server.metrics_client,
+                                    config->server.n_metrics_clients};
+    return check_callers(&verbs, clash, err) < 0 ? -1 : check_callers(&metrics, clash, err);
 }
 
 /* Whoever may call bind schedules. */
@@ -131,6 +157,7 @@ static int check_webhook(const struct sl_config *config, struct sl_key_clash *cl
 static int check_metrics(const struct sl_config *config, struct sl_key_clash *clash,
                          struct sl_error *err)
 {
+    const char *ca_file = config->server.metrics_ca_file;
     bool token = config->server.metrics_token_file[0] != '\0';
     *clash = (struct sl_key_clash){"server.metricsTls", "server.tls.certFile"};
     if (config->server.metrics_tls && config->server.cert_file[0] == '\0') {
@@ -141,6 +168,11 @@ static int check_metrics(const struct sl_config *config, struct sl_key_clash *cl
     if (token && !config->server.metrics_tls) {
         return sl_error_set(err, SL_ERR_FIELD, "found \"%s\", expected server.metricsTls beside it",
                             config->server.metrics_token_file);
+    }
+    *clash = (struct sl_key_clash){"server.metricsClientCAFile", "server.metricsTls"};
+    if (ca_file[0] != '\0' && !config->server.metrics_tls) {
+        return sl_error_set(err, SL_ERR_FIELD, "found \"%s\", expected server.metricsTls beside it",
+                            ca_file);
     }
     return 0;
 }
@@ -230,6 +262,22 @@ static int check_partitioning(const struct sl_config *config, struct sl_key_clas
     return sl_error_set(err, SL_ERR_FIELD, "found true, expected queue.enabled beside it");
 }
 
+static int check_classes(const struct sl_config *config, struct sl_key_clash *clash,
+                         struct sl_error *err)
+{
+    *clash = (struct sl_key_clash){"queue.namespaceClasses", "queue.namespaceClasses"};
+    for (unsigned i = 0; i < config->queue.n_classes; i++) {
+        const char *name = config->queue.class[i].namespace;
+        size_t len = strcspn(name, "*");
+        if (name[0] == '\0' || (name[len] != '\0' && name[len + 1] != '\0')) {
+            return sl_error_set(err, SL_ERR_FIELD,
+                                "found \"%s\", expected a namespace, or how names begin and then *",
+                                name);
+        }
+    }
+    return 0;
+}
+
 static int check_backoff(const struct sl_config *config, struct sl_key_clash *clash,
                          struct sl_error *err)
 {
@@ -301,10 +349,10 @@ static int check_log(const struct sl_config *config, struct sl_key_clash *clash,
 int sl_keys_check(const struct sl_config *config, struct sl_key_clash *clash, struct sl_error *err)
 {
     static const rule rules[] = {
-        check_threads,   check_pair,    check_client_ca, check_clients,      check_open,
-        check_api,       check_webhook, check_metrics,   check_visibility,   check_whole,
-        check_deadline,  check_retry,   check_bind,      check_partitioning, check_backoff,
-        check_telemetry, check_log};
+        check_threads,  check_pair,      check_client_ca, check_clients,      check_open,
+        check_api,      check_webhook,   check_metrics,   check_visibility,   check_whole,
+        check_deadline, check_retry,     check_bind,      check_partitioning, check_backoff,
+        check_classes,  check_telemetry, check_log};
     for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
         if (rules[i](config, clash, err) < 0) {
             return -1;

@@ -12,9 +12,20 @@
 
 enum { SL_CONFIG_TEXT_MAX = 256, SL_CONFIG_CLIENTS_MAX = 8, SL_CONFIG_SELECTOR_MAX = 8 };
 
-/* Who may call the verbs, by its certificate: an entry of server.tls.clients. */
+/* Who may call, by its certificate: an entry of server.tls.clients or server.metricsClients. */
 struct sl_config_client {
     char name[SL_CONFIG_TEXT_MAX]; /* common name, or a DNS name or URI of the alternative names */
+};
+
+enum { SL_CONFIG_CLASSES_MAX = 16, SL_CONFIG_CLASS_MAX = 64 };
+
+/* The class of the namespaces that no entry of queue.namespaceClasses names. */
+#define SL_CONFIG_CLASS_OTHER "other"
+
+/* An entry of queue.namespaceClasses. */
+struct sl_config_class {
+    char namespace[SL_CONFIG_TEXT_MAX]; /* its name, or how its name begins and then "*" */
+    char class[SL_CONFIG_CLASS_MAX];
 };
 
 /* How pods get the scheduling gate. With a policy every pod of the queue has it: see
@@ -34,6 +45,7 @@ struct sl_config {
         char metrics_listen[SL_CONFIG_TEXT_MAX];
         bool metrics_tls;
         char metrics_token_file[SL_CONFIG_TEXT_MAX]; /* empty: no token is asked for */
+        char metrics_ca_file[SL_CONFIG_TEXT_MAX];    /* empty: nor a certificate */
         char api_listen[SL_CONFIG_TEXT_MAX];
         int64_t threads; /* server.threads: 0 = one per processor, 1..64 */
         int64_t max_connections;
@@ -48,7 +60,9 @@ struct sl_config {
         char key_file[SL_CONFIG_TEXT_MAX];
         char client_ca_file[SL_CONFIG_TEXT_MAX]; /* empty: clients need no certificate */
         uint8_t n_clients;
+        uint8_t n_metrics_clients;
         struct sl_config_client client[SL_CONFIG_CLIENTS_MAX];
+        struct sl_config_client metrics_client[SL_CONFIG_CLIENTS_MAX];
     } server;
     struct {
         char prefix[SL_CONFIG_TEXT_MAX]; /* extender.pathPrefix: "/scheduler" */
@@ -123,10 +137,12 @@ struct sl_config {
         uint8_t n_headrooms;
         uint8_t n_overrides;
         uint8_t n_daemon_sets;
+        uint8_t n_classes;
         struct sl_plan_limit limit[SL_PLAN_RULES_MAX];
         struct sl_plan_headroom headroom[SL_PLAN_RULES_MAX];
         struct sl_plan_override override[SL_PLAN_RULES_MAX]; /* src/config/lists.c */
         struct sl_queue_trusted daemon_set[SL_PLAN_RULES_MAX];
+        struct sl_config_class class[SL_CONFIG_CLASSES_MAX];
     } queue;
     struct {
         bool enabled;
@@ -242,6 +258,9 @@ struct sl_actuator_rule sl_config_actuators(const struct sl_config *config,
 /* Whose pods the queue plans for; borrows from config. */
 struct sl_queue_scope sl_config_scope(const struct sl_config *config);
 bool sl_config_same_scope(const struct sl_config *a, const struct sl_config *b);
+
+/* The class of that namespace, of queue.namespaceClasses; borrowed from config. */
+const char *sl_config_class_of(const struct sl_config *config, const char *namespace);
 
 /* The whole configuration as YAML that sl_config_parse reads back to the same, each key with its
  * help as a comment when comments is set. */

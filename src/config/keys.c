@@ -112,11 +112,15 @@ const struct sl_key sl_keys[SL_KEYS] = {
      AT(server.metrics_listen), .string = "",
      .help = "Address and port of the metrics alone, by plain HTTP or as server.metricsTls says."},
     {"server.metricsTls", SL_KEY_BOOLEAN, .restart = true, AT(server.metrics_tls), .max = 1,
-     .number = 0, .help = "Serve server.metricsListen by HTTPS; no client certificate."},
+     .number = 0, .help = "Serve server.metricsListen by HTTPS."},
     {"server.metricsTokenFile", SL_KEY_PATH, .restart = true, .text = true,
      AT(server.metrics_token_file), .string = "",
      .help = "Bearer token that callers of server.metricsListen must send; read with each call. "
              "Empty: none."},
+    {"server.metricsClientCAFile", SL_KEY_PATH, .restart = true, .text = true,
+     AT(server.metrics_ca_file), .string = "",
+     .help = "Authority of the client certificates by which server.metricsClients call "
+             "server.metricsListen, in place of the token; PEM. Empty: none."},
     {"server.apiListen", SL_KEY_ADDRESS, .restart = true, .text = true, AT(server.api_listen),
      .string = "",
      .help = "Address and port of the API, the probes and the metrics, by plain HTTP and on "

@@ -16,6 +16,12 @@ static const struct sl_key CLIENT[] = {
      .help = "The certificate's common name, or a DNS name or URI among its alternative names."},
 };
 
+static const struct sl_key METRICS_CLIENT[] = {
+    {"server.metricsClients.name", SL_KEY_WORD, .text = true, .required = true, .unique = true,
+     AT(sl_config_client, name), .string = "",
+     .help = "The certificate's common name, or a DNS name or URI among its alternative names."},
+};
+
 static const struct sl_key LIMIT[] = {
     {"queue.limits.resource", SL_KEY_WORD, .text = true, .unique = true,
      AT(sl_plan_limit, resource), .string = "", .help = "Full name of the resource; empty: all."},
@@ -54,7 +60,20 @@ static const struct sl_key DAEMON_SET[] = {
      AT(sl_queue_trusted, namespace), .string = "", .help = "Name of the namespace."},
 };
 
+static const struct sl_key CLASS[] = {
+    {"queue.namespaceClasses.namespace", SL_KEY_WORD, .text = true, .required = true,
+     .unique = true, AT(sl_config_class, namespace), .string = "",
+     .help = "Name of a namespace, or how names begin and then *, as team-a-*."},
+    {"queue.namespaceClasses.class", SL_KEY_OBJECT, .text = true, .required = true,
+     AT(sl_config_class, class), .string = "", .help = "The class; several may share one."},
+};
+
 const struct sl_key_list sl_key_lists[SL_KEY_LISTS] = {
+    {"server.metricsClients",
+     "Clients that may read server.metricsListen: certificates of server.metricsClientCAFile with "
+     "one of these names.",
+     .field = METRICS_CLIENT, .n_fields = sizeof(METRICS_CLIENT) / sizeof(METRICS_CLIENT[0]),
+     LIST(server.metrics_client, server.n_metrics_clients, SL_CONFIG_CLIENTS_MAX)},
     {"server.tls.clients",
      "Clients that may call the verbs: certificates of server.tls.clientCAFile with one of these "
      "names.",
@@ -74,6 +93,11 @@ const struct sl_key_list sl_key_lists[SL_KEY_LISTS] = {
      "name a DaemonSet as a pod's owner: list those where only trusted people make pods.",
      .field = DAEMON_SET, .n_fields = sizeof(DAEMON_SET) / sizeof(DAEMON_SET[0]),
      LIST(queue.daemon_set, queue.n_daemon_sets, SL_PLAN_RULES_MAX)},
+    {"queue.namespaceClasses",
+     "Classes by which metrics tell how long pods wait; the first entry that matches counts, and a "
+     "namespace that none matches is of the class other.",
+     .field = CLASS, .n_fields = sizeof(CLASS) / sizeof(CLASS[0]),
+     LIST(queue.class, queue.n_classes, SL_CONFIG_CLASSES_MAX)},
 };
 
 size_t sl_list_count(const struct sl_key_list *list, const struct sl_config *config)

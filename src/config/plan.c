@@ -23,6 +23,18 @@ bool sl_config_same_scope(const struct sl_config *a, const struct sl_config *b)
     return same;
 }
 
+const char *sl_config_class_of(const struct sl_config *config, const char *namespace)
+{
+    for (unsigned i = 0; i < config->queue.n_classes; i++) {
+        const char *name = config->queue.class[i].namespace;
+        size_t len = strcspn(name, "*");
+        if (name[len] == '*' ? strncmp(name, namespace, len) == 0 : strcmp(name, namespace) == 0) {
+            return config->queue.class[i].class;
+        }
+    }
+    return SL_CONFIG_CLASS_OTHER;
+}
+
 void sl_config_plan(const struct sl_config *config, struct sl_plan_config *out)
 {
     const struct sl_order_weights weights = {config->queue.alpha, config->queue.beta,

@@ -196,14 +196,19 @@ static void set_up_signals(struct daemon *daemon)
     (void)pthread_sigmask(SIG_BLOCK, &daemon->signals, NULL);
 }
 
+static const char *file_or_null(const char *path)
+{
+    return path[0] == '\0' ? NULL : path;
+}
+
 static int open_tls(struct daemon *daemon, struct sl_error *err)
 {
     const struct sl_config *config = &daemon->config;
     const struct sl_tls_options options = {
         .cert_file = config->server.cert_file,
         .key_file = config->server.key_file,
-        .client_ca_file =
-            config->server.client_ca_file[0] == '\0' ? NULL : config->server.client_ca_file,
+        .ca_file = {[SL_TLS_SCHEDULER] = file_or_null(config->server.client_ca_file),
+                    [SL_TLS_MONITORING] = file_or_null(config->server.metrics_ca_file)},
     };
     if (config->server.cert_file[0] == '\0') {
         return 0;

@@ -29,13 +29,12 @@ static void read_status(void *context, struct sl_usage_status *out)
 #define AT(kind, member) SL_METRIC_AT(kind, struct sl_telemetry_stats, member)
 static const struct sl_metric rows[] = {
     {"sliced_telemetry_questions_total", SL_METRIC_COUNTER,
-     "Questions to Prometheus, or to exporters, by outcome. Failures without answers between are "
-     "an "
-     "alarm.",
-     "outcome=\"answered\"", AT(SL_METRIC_U64, answers)},
+     "Questions to Prometheus, or to exporters, by outcome.", "outcome=\"answered\"",
+     AT(SL_METRIC_U64, answers)},
     {.labels = "outcome=\"failed\"", AT(SL_METRIC_U64, failures)},
     {"sliced_telemetry_last_answer_timestamp_seconds", SL_METRIC_GAUGE,
-     "Unix time of the last answer; 0: there was none.", NULL, AT(SL_METRIC_MS_OF_US, answered_us)},
+     "Unix time of the last answer; 0: there was none. More than two minutes ago is an alarm.",
+     NULL, AT(SL_METRIC_MS_OF_US, answered_us)},
     {"sliced_telemetry_samples_total", SL_METRIC_COUNTER,
      "Samples: taken, refused because they were known, too old or out of range, and refused "
      "because "

@@ -10,7 +10,7 @@
 #include "server/metrics/metrics.h"
 #include "telemetry/telemetry.h"
 
-/* Of what="made" the first label's name, then the values of all samples; of written samples the
+/* Of outcome="ok" the first label's name, then the values of all samples; of written samples the
  * labels' names. */
 static void print_labels(const struct sl_metric *row, const struct sl_metric *end)
 {

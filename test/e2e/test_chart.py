@@ -99,7 +99,10 @@ def test_every_pod_may_run_under_the_strictest_standard(helm, values):
     ({"monitoring": {"enabled": True}}, "networkPolicy.metricsFrom"),
     ({"monitoring": {"monitor": "Pod"}}, "monitor"),
     ({"monitoring": {"tokenSecret": "x"}}, "monitoring.https"),
+    ({"monitoring": {"clientSecret": "x"}}, "monitoring.https"),
+    ({"monitoring": {"clientNames": []}}, "clientNames"),
     ({"config": {"server": {"metricsTls": True}}}, "metricsTls"),
+    ({"config": {"server": {"metricsClients": [{"name": "x"}]}}}, "metricsClients"),
 ])
 def test_a_mistake_in_the_values_is_refused_by_name(helm, values, why):
     code, said = helm.template(values, check=False)
@@ -128,6 +131,8 @@ def test_nobody_is_given_the_private_key_of_another(helm, values):
     given = {values["telemetry"]["secret"]: None} if "telemetry" in values else {}
     if "tokenSecret" in values.get("monitoring", {}):
         given["metrics-token"] = ["token"]
+    if "clientSecret" in values.get("monitoring", {}):
+        given["prometheus-tls"] = ["ca.crt"]
     assert secrets_of(objects, "sliced") == {tls: None, client: ["ca.crt"], **given}
     if values.get("scheduler", {}).get("mode") != "config":
         assert secrets_of(objects, "sliced-scheduler") == {tls: ["ca.crt"], client: ["tls.crt", "tls.key"]}
@@ -284,7 +289,7 @@ def test_every_value_of_the_configuration_may_be_set(helm, tmp_path):
     said = subprocess.run([daemons.BIN, "--print-config"], check=True, capture_output=True, text=True).stdout
     config = yaml.safe_load(said)
     for key in ("listen", "webhookListen", "probeListen", "metricsListen", "metricsTls", "metricsTokenFile",
-                "visibilityListen", "tls"):
+                "metricsClientCAFile", "metricsClients", "visibilityListen", "tls"):
         del config["server"][key]
     for key in ("enabled", "gate", "schedulerName", "daemonSets", "daemonSetUser"):
         del config["queue"][key]

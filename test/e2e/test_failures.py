@@ -240,7 +240,7 @@ def test_a_certificate_that_is_renewed_is_shown_without_a_restart(cluster):
     # one that is broken is not taken
     now = daemon.certificate()
     shutil.copy(os.path.join(folder, "client.crt"), os.path.join(folder, "tls.crt"))
-    wait_for("it is told", lambda: daemon.metric("sliced_tls_reloads_total", result="failed") >= 1)
+    wait_for("it is told", lambda: daemon.metric("sliced_tls_reloads_total", outcome="failed") >= 1)
     assert daemon.certificate() == now
     cluster.service.cut()
     cluster.add(gpus.pod("second", {MIG: 7}))

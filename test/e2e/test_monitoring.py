@@ -4,19 +4,22 @@ the real daemon's metrics in a real Prometheus."""
 import json
 import os
 import re
+import subprocess
 
 import pytest
 import yaml
 
 from harness import gpus
 from harness.api import object_path
-from harness.chart import CHART, NAMESPACE, SERVICE, config_of, one
+from harness.chart import CHART, NAMESPACE, ROOT, SERVICE, config_of, one
 from harness.cluster import ensure_namespace
 from harness.machines.hardware import A100_80
 from harness.machines.machine import Machine
 from harness.machines.mig_manager import NAMESPACE as OPERATOR
 from harness.machines.mig_manager import MigManager
+from harness.pki import Authority
 from harness.process import wait_for
+from harness.sliced import SHORT_LEASE, merge
 from harness.telemetry import Exporter, Prometheus
 from harness.values import VALUES
 
@@ -74,6 +77,20 @@ def test_prometheus_checks_the_daemon_and_the_daemon_prometheus(helm):
     assert endpoint["authorization"]["credentials"] == {"name": mounts[folder], "key": key}
 
 
+def test_prometheus_shows_a_certificate_of_which_the_daemon_knows_the_authority(helm):
+    objects = helm.objects(VALUES["monitored by certificate"])
+    endpoint = one(objects, "PodMonitor", "sliced")["spec"]["podMetricsEndpoints"][0]
+    server = config_of(objects, "sliced")["server"]
+    pod = one(objects, "Deployment", "sliced")["spec"]["template"]["spec"]
+    mounts = {each["mountPath"]: each["name"] for each in pod["containers"][0]["volumeMounts"]}
+    volume = mounts[os.path.dirname(server["metricsClientCAFile"])]
+    assert [each["secret"]["secretName"] for each in pod["volumes"] if each["name"] == volume] == ["prometheus-tls"]
+    assert server["metricsClients"] == [{"name": "prometheus"}, {"name": "agent"}]
+    assert endpoint["tlsConfig"]["cert"]["secret"] == {"name": "prometheus-tls", "key": "tls.crt"}
+    assert endpoint["tlsConfig"]["keySecret"] == {"name": "prometheus-tls", "key": "tls.key"}
+    assert "authorization" not in endpoint
+
+
 def test_nothing_of_it_is_there_unless_it_is_asked_for(helm):
     assert not [each for each in helm.objects() if each["apiVersion"].startswith("monitoring.coreos.com/")]
 
@@ -87,31 +104,65 @@ def exporter():
     made.stop()
 
 
+def job_of(endpoint, files):
+    """What an operator of Prometheus makes of that endpoint; files: {(secret, key): path}."""
+    def path(ref):
+        return files[ref["name"], ref["key"]]
+    tls = endpoint["tlsConfig"]
+    return {"scheme": endpoint["scheme"], "tls_config": {
+        "server_name": tls["serverName"], "ca_file": path(tls["ca"]["secret"]),
+        "cert_file": path(tls["cert"]["secret"]), "key_file": path(tls["keySecret"])}}
+
+
 @pytest.fixture
-def prometheus(exporter, tmp_path):
-    """It plays the chart's rules, but waits a second only before an alert fires."""
+def monitors(tmp_path):
+    """Who signs Prometheus' certificate."""
+    return Authority(str(tmp_path / "monitors"), "monitors")
+
+
+@pytest.fixture
+def prometheus(cluster, helm, exporter, monitors, tmp_path):
+    """It plays the chart's rules, but waits a second only before an alert fires. It scrapes as the chart's
+    PodMonitor says, and tries without a certificate, with another's, and with kube-scheduler's."""
     with open(RULES, encoding="utf-8") as file:
         text = re.sub(r"^( +for:) \w+$", r"\1 1s", file.read(), flags=re.M)
     rules = tmp_path / "rules.yaml"
     rules.write_text(text, encoding="utf-8")
-    made = Prometheus(exporter, str(tmp_path), str(rules))
-    made.watch()
+    monitor = one(helm.objects(VALUES["monitored by certificate"]), "PodMonitor", "sliced")["spec"]
+    pairs = {"own": monitors.issue("own", "prometheus"), "other": monitors.issue("other", "grafana"),
+             "scheduler": cluster.clients.issue("monitor", "prometheus")}
+    jobs = {name: job_of(monitor["podMetricsEndpoints"][0], {
+        ("sliced-tls", "ca.crt"): cluster.authority.crt,
+        ("prometheus-tls", "tls.crt"): crt, ("prometheus-tls", "tls.key"): key})
+        for name, (crt, key) in pairs.items()}
+    jobs["none"] = {"scheme": "https", "tls_config": {
+        key: jobs["own"]["tls_config"][key] for key in ("server_name", "ca_file")}}
+    jobs[f"{NAMESPACE}/sliced"] = jobs.pop("own")
+    made = Prometheus(exporter, str(tmp_path), str(rules), jobs)
     made.start()
     yield made
     made.stop()
 
 
 @pytest.fixture
-def measured(cluster, rack, gated, exporter, prometheus):
-    """The daemon with all that it can do turned on, scraped."""
+def all_on(helm, prometheus, monitors):
+    """The configuration of a daemon with all that it can do turned on."""
+    shipped = config_of(helm.objects(VALUES["monitored by certificate"]), "sliced")["server"]
+    server = {key: shipped[key] for key in ("metricsTls", "metricsClients")}
+    return {"server": {**server, "metricsClientCAFile": monitors.crt},
+            "queue": {"holdSeconds": 2}, "partitioning": {"enabled": True, "batchWindow": "200ms"},
+            "telemetry": {"url": prometheus.url, "interval": "1s", "staleAfter": "6s", "maxGap": "4s"}}
+
+
+@pytest.fixture
+def measured(cluster, rack, gated, exporter, prometheus, all_on):
+    """That daemon, scraped."""
     ensure_namespace(cluster.plane, OPERATOR)
     rights = cluster.allow({"config": {"partitioning": {"enabled": True}}})
     cluster.add(gpus.replicas("t4-1", gpus=1, count=8))
     exporter.use("t4-1", used=100, util=10)
-    daemon = gated({"queue": {"holdSeconds": 2},
-                    "partitioning": {"enabled": True, "batchWindow": "200ms"}, "telemetry": {
-                        "url": prometheus.url, "interval": "1s", "staleAfter": "6s", "maxGap": "4s"}})
-    prometheus.watch_daemon(daemon, NAMESPACE, "t4-1")
+    daemon = gated(merge(all_on, SHORT_LEASE))
+    prometheus.watch(daemon, NAMESPACE)
     wait_for("the daemon is scraped", lambda: prometheus.ask("sliced_leader"))
     yield daemon
     for each in rights:
@@ -141,7 +192,23 @@ def test_every_query_of_every_dashboard_is_answered(cluster, prometheus, measure
     assert prometheus.ask("count by (namespace) (sliced_build_info)")[0]["metric"] == {"namespace": NAMESPACE}
 
 
-def test_alerts_fire_when_things_go_wrong_and_end_with_it(cluster, rack, exporter, prometheus, measured):
+def test_the_daemon_shows_every_metric_of_the_page_and_no_other_and_to_prometheus_alone(prometheus, measured):
+    def refused():
+        failed = prometheus.failures()
+        assert set(failed) == {"none", "other", "scheduler"}, failed
+        return all("403 Forbidden" in why for why in failed.values())
+    wait_for("the others are refused", refused)
+    assert prometheus.ask(f'up{{job="{NAMESPACE}/sliced"}} == 1')
+    text = measured.get("/metrics")[1]
+    with open(os.path.join(ROOT, "docs/metrics.md"), encoding="utf-8") as file:
+        told = re.findall(r"^\| `(\w+)` \|", file.read(), re.M)
+    assert sorted(re.findall(r"^# TYPE (\w+) ", text, re.M)) == sorted(told)
+    checked = subprocess.run(["promtool", "check", "metrics"], input=text, text=True, capture_output=True,
+                             check=False)
+    assert (checked.returncode, checked.stdout + checked.stderr) == (0, "")
+
+
+def test_alerts_fire_when_things_go_wrong_and_end_with_it(cluster, rack, exporter, prometheus, measured, all_on):
     def quiet():
         assert not firing(prometheus), firing(prometheus)
         return True
@@ -172,7 +239,14 @@ def test_alerts_fire_when_things_go_wrong_and_end_with_it(cluster, rack, exporte
     cluster.wait_bound("stays")
     wait_for("it is heard", lambda: "SlicedSchedulerSilent" not in firing(prometheus))
 
-    # nobody leads: another has the lease, then nobody is left
-    assert not firing(prometheus) & {"SlicedNoLeader", "SlicedAbsent"}
-    measured.stop()
+    # the leader is gone, and its lease keeps the other replica waiting
+    standby = cluster.new_daemon(config=merge(merge(cluster.gate, all_on), SHORT_LEASE)).launch().wait_up()
+    prometheus.watch(standby, NAMESPACE)
+    wait_for("both are scraped", lambda: len(prometheus.ask("sliced_leader")) == 2)
+    assert not firing(prometheus) & {"SlicedNoLeader", "SlicedManyLeaders", "SlicedAbsent"}
+    measured.kill()
+    wait_for("nobody leads", lambda: "SlicedNoLeader" in firing(prometheus))
+    standby.wait_ready()
+    wait_for("somebody leads", lambda: "SlicedNoLeader" not in firing(prometheus))
+    standby.stop()
     wait_for("nobody is there", lambda: "SlicedAbsent" in firing(prometheus))

@@ -411,12 +411,12 @@ def test_nobody_is_blamed_while_the_scheduler_is_away(cluster, gated):
         cluster.start_scheduler()
     cluster.wait_bound(*names[:4])
     print(f"all bound {time.time() - begin:.1f} s after the scheduler was started")
-    assert daemon.metric("sliced_queue_nominations_total", what="expired") == 0
+    assert daemon.metric("sliced_queue_nominations_ended_total", outcome="expired") == 0
     assert daemon.metric("sliced_queue_scheduler_silent_seconds") == 0
     for name in names[:4]:
         cluster.delete_pod(name)
     cluster.wait_bound(*names[4:])
-    assert daemon.metric("sliced_queue_nominations_total", what="expired") == 0
+    assert daemon.metric("sliced_queue_nominations_ended_total", outcome="expired") == 0
 
 
 OPENS = "has(oldObject.spec.schedulingGates) && !has(object.spec.schedulingGates)"

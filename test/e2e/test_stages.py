@@ -50,7 +50,7 @@ def test_a_pipeline_of_three_stages_runs_in_order(cluster, gated):
     told = cluster.wait_event(trains, "it waits for job/prepare", "sliced")
     assert told["reason"] == "Waiting" and told["type"] == "Normal"
     assert all(row(daemon, name)["state"] == "Staged" for name in (trains, "evaluate"))
-    assert daemon.metric("sliced_stages", what="items") == 2
+    assert daemon.metric("sliced_stages_items") == 2
 
     cluster.wait_bound(trains)
     assert row(daemon, "evaluate")["state"] == "Staged"
@@ -59,7 +59,7 @@ def test_a_pipeline_of_three_stages_runs_in_order(cluster, gated):
     assert unix(job["status"]["completionTime"]) <= unix(cluster.pod("evaluate")["status"].get(
         "startTime", "2099-01-01T00:00:00Z"))
     cluster.wait_phase("evaluate", "Succeeded")
-    wait_for("nobody is waited for", lambda: daemon.metric("sliced_stages", what="items") == 0)
+    wait_for("nobody is waited for", lambda: daemon.metric("sliced_stages_items") == 0)
 
 
 def test_all_that_a_selector_matches_have_to_succeed(cluster, gated):

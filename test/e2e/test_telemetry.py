@@ -1,4 +1,4 @@
-"""GPUs are shared by what they really do: a real Prometheus, which scrapes a stand-in of dcgm-exporter four
+"""GPUs are shared by what they really do: a real Prometheus, which scrapes a stand-in of dcgm-exporter five
 times a second. A T4 has 15360 MiB; what pods use is what the story says."""
 
 import time
@@ -16,36 +16,62 @@ SHARED = "nvidia.com/gpu"
 T4 = 15360
 
 
-@pytest.fixture
-def exporter():
-    made = Exporter()
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory):
+    """next() gives an exporter and its Prometheus, of no other story. A Prometheus takes five seconds and more
+    until it scrapes: the next story's starts while this one is told."""
+    def start():
+        exporter = Exporter()
+        return exporter, Prometheus(exporter, str(tmp_path_factory.mktemp("prometheus"))).launch()
+
+    def take():
+        waiting = [start()]
+        try:
+            while True:
+                waiting.append(start())
+                yield waiting.pop(0)
+        finally:
+            for exporter, prometheus in waiting:
+                prometheus.stop()
+                exporter.stop()
+    made = take()
     yield made
-    made.stop()
+    made.close()
 
 
 @pytest.fixture
-def prometheus(exporter, tmp_path):
-    made = Prometheus(exporter, str(tmp_path))
-    made.watch()
-    made.start()
-    yield made
-    made.stop()
+def pair(pairs):
+    exporter, prometheus = next(pairs)
+    prometheus.wait_scraping()
+    yield exporter, prometheus
+    prometheus.stop()
+    exporter.stop()
+
+
+@pytest.fixture
+def exporter(pair):
+    return pair[0]
+
+
+@pytest.fixture
+def prometheus(pair):
+    return pair[1]
 
 
 @pytest.fixture
 def measuring(prometheus, gated):
     """start(sharing, config) gives the daemon, which asks Prometheus every second."""
     return lambda sharing="cbp", config=None: gated(merge({"telemetry": {
-        "url": prometheus.url, "interval": "1s", "timeout": "2s", "staleAfter": "6s", "maxGap": "4s",
-        "sharing": sharing, "horizon": "10s", "idleAfter": "5s"}}, config or {}))
+        "url": prometheus.url, "interval": "250ms", "timeout": "2s", "staleAfter": "4s", "maxGap": "3s",
+        "window": 20, "sharing": sharing, "horizon": "10s", "idleAfter": "3s"}}, config or {}))
 
 
 @pytest.fixture
 def asking(exporter, gated):
     """The same without a Prometheus: it asks the exporters."""
     return lambda sharing="cbp": gated({"telemetry": {
-        "exporters": f"http://127.0.0.1:{exporter.port}/{{node}}/metrics", "interval": "1s", "timeout": "2s",
-        "staleAfter": "6s", "maxGap": "4s", "sharing": sharing}})
+        "exporters": f"http://127.0.0.1:{exporter.port}/{{node}}/metrics", "interval": "250ms", "timeout": "2s",
+        "staleAfter": "4s", "maxGap": "3s", "window": 20, "sharing": sharing}})
 
 
 def t4(name, by_use=True):
@@ -99,11 +125,10 @@ def still_waits(cluster, name, seconds=3):
         time.sleep(0.2)
 
 
-def test_pods_share_a_gpu_as_far_as_they_really_use_it(cluster, exporter, prometheus, measuring):
+def test_pods_share_a_gpu_as_far_as_they_really_use_it(cluster, exporter, measuring):
     """CBP: what is asked for does not fit together, what is used does."""
     cluster.add(t4("t4-1"))
     exporter.use("t4-1", used=0)
-    prometheus.watch("t4-1")
     daemon = measuring("cbp")
     cluster.add(pod("first", "12000Mi"))
     cluster.wait_bound("first")
@@ -123,7 +148,7 @@ def test_pods_share_a_gpu_as_far_as_they_really_use_it(cluster, exporter, promet
     assert "first" in table and "8000" in table, table
 
 
-def test_pp_gives_what_it_foresees_where_cbp_gives_nothing(cluster, exporter, prometheus, measuring):
+def test_pp_gives_what_it_foresees_where_cbp_gives_nothing(cluster, exporter, measuring):
     """Memory that is given back evenly varies too much for CBP, and is foreseen by PP."""
     cluster.add(t4("t4-1"))
     begin = None
@@ -131,8 +156,7 @@ def test_pp_gives_what_it_foresees_where_cbp_gives_nothing(cluster, exporter, pr
     def falls():
         return 15000 if begin is None else max(15000 - 840 * (time.time() - begin), 1200)
     exporter.use("t4-1", used=falls)
-    prometheus.watch("t4-1")
-    daemon = measuring("cbp-pp")
+    daemon = measuring("cbp-pp", {"telemetry": {"window": 60}})
     cluster.add(pod("first", "15000Mi"))
     cluster.wait_bound("first")
     begin = time.time()
@@ -145,11 +169,10 @@ def test_pp_gives_what_it_foresees_where_cbp_gives_nothing(cluster, exporter, pr
     cluster.wait_bound("second")
 
 
-def test_a_leak_stops_further_sharing(cluster, exporter, prometheus, measuring):
+def test_a_leak_stops_further_sharing(cluster, exporter, measuring):
     """Use beyond all asks is taken, whatever the rule."""
     cluster.add(t4("t4-1", by_use=False))
     exporter.use("t4-1", used=2000)
-    prometheus.watch("t4-1")
     daemon = measuring("asks")
     cluster.add(pod("leaks", "3000Mi"))
     cluster.wait_bound("leaks")
@@ -166,7 +189,6 @@ def test_without_prometheus_pods_share_by_asks(cluster, exporter, prometheus, me
     """Down, stopped in the middle of an answer, and back: nothing is guessed meanwhile."""
     cluster.add(t4("t4-1"))
     exporter.use("t4-1", used=1000)
-    prometheus.watch("t4-1")
     daemon = measuring("cbp")
     cluster.add(pod("first", "12000Mi"))
     cluster.wait_bound("first")
@@ -187,13 +209,12 @@ def test_without_prometheus_pods_share_by_asks(cluster, exporter, prometheus, me
     wait_usage(daemon, "t4-1", state="Good", timeout=90)
 
 
-def test_an_exporter_that_is_gone_or_lies_costs_its_node_alone(cluster, exporter, prometheus, measuring):
+def test_an_exporter_that_is_gone_or_lies_costs_its_node_alone(cluster, exporter, measuring):
     """One node without its exporter, one whose clock is off, one that counts NaN, one that is well."""
     names = ["t4-gone", "t4-skew", "t4-nan", "t4-well"]
     cluster.add(*(t4(name) for name in names))
     for name in names:
         exporter.use(name, used=1000)
-    prometheus.watch(*names)
     daemon = measuring("cbp")
     for name in names:
         cluster.add(pod(f"first-{name}", "12000Mi", node=name))
@@ -239,11 +260,10 @@ def test_without_a_prometheus_exporters_are_asked(cluster, exporter, asking):
     cluster.wait_bound("third")
 
 
-def test_what_a_user_writes_on_a_pod_makes_no_room(cluster, exporter, prometheus, measuring):
+def test_what_a_user_writes_on_a_pod_makes_no_room(cluster, exporter, measuring):
     """peaks trusts no word: a workload without a past counts with its asks, whatever it says of itself."""
     cluster.add(t4("t4-1"))
     exporter.use("t4-1", used=500)
-    prometheus.watch("t4-1")
     daemon = measuring("peaks")
     cluster.add(pod("first", "12000Mi"))
     cluster.wait_bound("first")
@@ -253,11 +273,10 @@ def test_what_a_user_writes_on_a_pod_makes_no_room(cluster, exporter, prometheus
     still_waits(cluster, "second")
 
 
-def test_workloads_that_have_shown_their_peaks_share_by_them(cluster, exporter, prometheus, measuring):
+def test_workloads_that_have_shown_their_peaks_share_by_them(cluster, exporter, measuring):
     """Three pods of a workload end after using a quarter of what they declare; then four fit where one did."""
     cluster.add(t4("t4-1"))
     exporter.use("t4-1", used=0)
-    prometheus.watch("t4-1")
     daemon = measuring("peaks")
     for life in range(3):
         name = f"life-{life}"
@@ -276,12 +295,11 @@ def test_workloads_that_have_shown_their_peaks_share_by_them(cluster, exporter, 
     assert usage(daemon, "t4-1")["state"] in ("Good", "Short")
 
 
-def test_usage_of_mig_instances_and_who_idles(cluster, exporter, prometheus, measuring):
+def test_usage_of_mig_instances_and_who_idles(cluster, exporter, measuring):
     """Instances have memory and activity of their own; a GPU on which nothing runs says since when."""
     cluster.add(gpus.a100_mixed("a100-1"), t4("t4-1", by_use=False))
     exporter.use("a100-1", (0, 2), used=9000, util=70, i_id=2, profile="3g.20gb")
     exporter.use("t4-1", used=800, util=0)
-    prometheus.watch("a100-1", "t4-1")
     daemon = measuring("asks")
     cluster.add(pod("idles", "3000Mi"))
     cluster.wait_bound("idles")
@@ -308,12 +326,11 @@ def space(daemon, name="default"):
     return {row["namespace"]: row for row in daemon.json("/api/v1/usage?by=namespace")["items"]}[name]
 
 
-def test_an_owner_is_told_once_that_a_pod_does_nothing(cluster, exporter, prometheus, measuring):
+def test_an_owner_is_told_once_that_a_pod_does_nothing(cluster, exporter, measuring):
     """Not while data is loaded for less than the grace, not again after a restart, never of a busy pod beside it."""
     cluster.add(t4("t4-idle", by_use=False), t4("t4-busy", by_use=False))
     exporter.use("t4-idle", used=800, util=0)
     exporter.use("t4-busy", used=9000, util=80)
-    prometheus.watch("t4-idle", "t4-busy")
     daemon = measuring("asks")
     cluster.add(pod("idles", "3000Mi", node="t4-idle"), pod("works", "9000Mi", node="t4-busy"))
     cluster.wait_bound("idles", "works")
@@ -336,35 +353,33 @@ def test_an_owner_is_told_once_that_a_pod_does_nothing(cluster, exporter, promet
     wait_for("it works", lambda: space(daemon)["idlePods"] == 0)
 
 
-def test_nobody_is_told_of_what_was_not_seen(cluster, exporter, prometheus, measuring):
+def test_nobody_is_told_of_what_was_not_seen(cluster, exporter, measuring):
     """A gap in the samples ends a spell, and stale samples are no spell."""
     cluster.add(t4("t4-gaps", by_use=False), t4("t4-gone", by_use=False))
     begin = time.time()
     exporter.use("t4-gaps", used=800, util=0)
     exporter.use("t4-gone", used=800, util=0)
-    prometheus.watch("t4-gaps", "t4-gone")
-    daemon = measuring("asks", {"telemetry": {"idleAfter": "12s", "staleAfter": "20s"}})
+    daemon = measuring("asks", {"telemetry": {"idleAfter": "8s", "staleAfter": "13s", "maxGap": "2s"}})
     cluster.add(pod("gaps", "3000Mi", node="t4-gaps"), pod("gone", "3000Mi", node="t4-gone"))
     cluster.wait_bound("gaps", "gone")
     wait_usage(daemon, "t4-gone", pods=1)
     del exporter.nodes["t4-gone"]
-    while time.time() - begin < 40:  # seen for three seconds, then not for six
+    while time.time() - begin < 24:  # seen for two seconds, then not for four
         exporter.use("t4-gaps", used=800, util=0)
-        time.sleep(3)
+        time.sleep(2)
         del exporter.nodes["t4-gaps"]
-        time.sleep(6)
+        time.sleep(4)
     assert told(cluster, "gaps") == 0 and told(cluster, "gone") == 0
     exporter.use("t4-gaps", used=800, util=0)
     cluster.wait_event("gaps", "nothing has run")
     assert told(cluster, "gone") == 0
 
 
-def test_among_several_gpus_the_exporter_says_who_idles(cluster, exporter, prometheus, measuring):
+def test_among_several_gpus_the_exporter_says_who_idles(cluster, exporter, measuring):
     """The kubelet gives pods other GPUs than they were assigned; without its word nobody is told."""
     cluster.add(gpus.node("whole", {"nvidia.com/gpu": 2}, gpus.gpu_labels("Tesla-T4", 2, T4)))
     exporter.use("whole", 0, used=9000, util=80)
     exporter.use("whole", 1, used=800, util=0)
-    prometheus.watch("whole")
     daemon = measuring("asks")
     cluster.add(gpus.pod("first", {SHARED: 1}))
     cluster.wait_bound("first")
@@ -378,10 +393,9 @@ def test_among_several_gpus_the_exporter_says_who_idles(cluster, exporter, prome
     assert told(cluster, "second") == 0
 
 
-def test_use_beyond_what_a_pod_declares_is_told(cluster, exporter, prometheus, measuring):
+def test_use_beyond_what_a_pod_declares_is_told(cluster, exporter, measuring):
     cluster.add(t4("t4-1", by_use=False))
     exporter.use("t4-1", used=2000, util=50)
-    prometheus.watch("t4-1")
     daemon = measuring("asks")
     cluster.add(pod("leaks", "3000Mi"))
     cluster.wait_bound("leaks")
@@ -397,14 +411,13 @@ def test_use_beyond_what_a_pod_declares_is_told(cluster, exporter, prometheus, m
     assert told(cluster, "leaks", "GPUMemoryExceeded") == 1
 
 
-def test_a_pod_that_states_a_timeout_and_idles_on_after_a_warning_is_ended(cluster, exporter, prometheus, measuring):
+def test_a_pod_that_states_a_timeout_and_idles_on_after_a_warning_is_ended(cluster, exporter, measuring):
     """Off unless it is asked for; a pod without a timeout stays, and one that works after its warning."""
     names = ["batch", "service", "saved"]
     cluster.add(*(t4(f"t4-{name}", by_use=False) for name in names))
     for name in names:
         exporter.use(f"t4-{name}", used=800, util=0)
-    prometheus.watch(*(f"t4-{name}" for name in names))
-    daemon = measuring("asks", {"telemetry": {"idleDeadline": "8s"}})
+    daemon = measuring("asks", {"telemetry": {"idleDeadline": "5s"}})
     for name in names:
         made = pod(name, "3000Mi", node=f"t4-{name}")
         if name != "service":
@@ -435,13 +448,12 @@ def score_of(daemon, name, node):
     raise AssertionError(f"{node} is not explained")
 
 
-def test_a_newcomer_lands_beside_the_idle_neighbour(cluster, exporter, prometheus, measuring):
+def test_a_newcomer_lands_beside_the_idle_neighbour(cluster, exporter, measuring):
     """Two T4s with a pod each, one of which works all the time; then they change."""
     nodes = ["t4-busy", "t4-idle"]
     cluster.add(*(t4(name, by_use=False) for name in nodes))
     exporter.use("t4-busy", used=1000, util=96, dram=0.3)
     exporter.use("t4-idle", used=1000, util=2, dram=0.0)
-    prometheus.watch(*nodes)
     daemon = measuring("asks")
     cluster.add(pod("works", "1000Mi", node="t4-busy"), pod("idles", "1000Mi", node="t4-idle"))
     cluster.wait_bound("works", "idles")
@@ -468,10 +480,9 @@ def test_a_newcomer_lands_beside_the_idle_neighbour(cluster, exporter, prometheu
     assert score_of(daemon, "looks", "t4-idle")["contention"] is None
 
 
-def test_shares_of_memory_keep_off_a_busy_gpu(cluster, exporter, prometheus, measuring):
+def test_shares_of_memory_keep_off_a_busy_gpu(cluster, exporter, measuring):
     """gpushare: the smallest sufficient share, but not beside a pod that works all the time."""
     cluster.add(gpus.gpushare("v100", gpus=2, units=32))
-    prometheus.watch("v100")
     daemon = measuring("asks")
 
     def does(first, second):

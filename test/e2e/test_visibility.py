@@ -347,7 +347,6 @@ def prometheus(tmp_path):
     exporter = Exporter()
     made = Prometheus(exporter, str(tmp_path))
     exporter.use("t4-1", used=4000, util=60)
-    made.watch("t4-1")
     made.start()
     yield made
     made.stop()

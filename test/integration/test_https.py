@@ -133,12 +133,12 @@ def test_a_body_of_many_records_arrives_whole(tls):
 def test_a_rotated_certificate_is_shown_and_open_connections_go_on(tls):
     old = tls.connect()
     assert tls.get("/healthz", connection=old).status == 200
-    end = tls.metric("sliced_tls_certificate_not_after_seconds")
+    end = tls.metric("sliced_tls_certificate_not_after_timestamp_seconds")
     tls.put(tls.ca.pair("second", days=60))
     eventually(lambda: tls.subject() == "second")  # without being told
     assert tls.get("/healthz", connection=old).status == 200
-    assert tls.metric("sliced_tls_certificate_not_after_seconds") > end
-    assert tls.metric('sliced_tls_reloads_total{result="ok"}') == 1
+    assert tls.metric("sliced_tls_certificate_not_after_timestamp_seconds") > end
+    assert tls.metric('sliced_tls_reloads_total{outcome="ok"}') == 1
     assert "certificate replaced" in tls.daemon.log
 
 
@@ -153,7 +153,7 @@ def test_a_key_that_does_not_fit_is_refused_and_the_old_pair_stays(tls):
     tls.daemon.signal(signal.SIGHUP)
     eventually(lambda: "the key does not belong to the certificate" in tls.daemon.log)
     assert tls.subject() == "first"
-    assert tls.metric('sliced_tls_reloads_total{result="failed"}') >= 1
+    assert tls.metric('sliced_tls_reloads_total{outcome="failed"}') >= 1
     tls.put(second)  # and now the other half
     tls.daemon.signal(signal.SIGHUP)
     eventually(lambda: tls.subject() == "second")
@@ -405,6 +405,44 @@ def test_the_metrics_by_https_to_who_has_the_token(tmp_path):
             assert scrape(Authorization="Bearer ").status == 403
         token.unlink()
         assert scrape(Authorization="Bearer second").status == 403
+        assert made.ask("api", "GET", "/metrics").status == 200  # loopback needs none
+    finally:
+        made.daemon.stop()
+
+
+METRICS_BY_CERT = """  metricsTls: true
+  metricsClientCAFile: {ca}
+  metricsClients: [{{name: prometheus}}]
+"""
+
+
+@pytest.mark.parametrize("token", [False, True])
+def test_the_metrics_by_https_to_who_has_a_certificate_of_their_authority(tmp_path, token):
+    """Not to kube-scheduler, whose authority is another one; a token, where there is one, does as well."""
+    (tmp_path / "other").mkdir()
+    monitors, other = Authority(tmp_path, "monitors"), Authority(tmp_path / "other", "monitors")
+    (tmp_path / "token").write_text("secret\n")
+    made = Hard(tmp_path, METRICS_BY_CERT.format(ca=monitors.cert)
+                + (f"  metricsTokenFile: {tmp_path / 'token'}\n" if token else ""))
+
+    def scrape(client=None, **headers):
+        connection = http.client.HTTPSConnection("127.0.0.1", made.ports["metrics"], timeout=30,
+                                                 context=made.context(client=client))
+        return made.daemon.request("GET", "/metrics", headers=headers, connection=connection)
+    try:
+        prometheus = monitors.pair("prometheus", usage="clientAuth")
+        assert scrape(prometheus).text.startswith("# HELP sliced_")
+        assert scrape(prometheus, Authorization="Bearer wrong").status == 200
+        assert scrape(Authorization="Bearer secret").status == (200 if token else 403)
+        wrong = {"none was shown": None, "may not call": monitors.pair("somebody", usage="clientAuth"),
+                 "not trusted": other.pair("prometheus", usage="clientAuth"),
+                 "purpose": monitors.pair("serving", usage="serverAuth", common="prometheus"),
+                 "expired": monitors.pair("old", usage="clientAuth", days=-1, common="prometheus")}
+        for text, client in {**wrong, "trusted": made.client}.items():
+            reply = scrape(client)
+            refused(reply, text)
+            assert ("bearer token" in reply.text) == token
+        refused(made.ask("verbs", "POST", "/scheduler/filter", prometheus, {}), "not trusted")
         assert made.ask("api", "GET", "/metrics").status == 200  # loopback needs none
     finally:
         made.daemon.stop()

@@ -203,7 +203,7 @@ def test_hup_takes_over_a_new_configuration(start):
     assert daemon.post("/scheduler/filter", body, connection=connection).status == 404
     assert daemon.post("/scheduler/sieve", body, connection=connection).status == 413
     connection.close()
-    assert daemon.metric('sliced_config_reloads_total{result="ok"}') == 1
+    assert daemon.metric('sliced_config_reloads_total{outcome="ok"}') == 1
 
 
 def test_hup_keeps_the_old_configuration_when_the_new_one_is_wrong(start):

@@ -141,8 +141,8 @@ def test_what_is_set_aside_is_the_pods_own_and_told_apart_from_what_is_used(star
     pools = {name: shown["pools"][0] for name, shown in daemon.nodes().items()}
     assert (pools[node]["used"], pools[node]["setAside"], pools[node]["free"]) == (0, 4, 0)
     units = {state: daemon.metric(f'sliced_pool_units{{resource="nvidia.com/gpu",state="{state}"}}')
-             for state in ("capacity", "used", "set_aside", "free")}
-    assert units == {"capacity": 8, "used": 1, "set_aside": 4, "free": 3}
+             for state in ("used", "set_aside", "free")}
+    assert units == {"used": 1, "set_aside": 4, "free": 3}
     assert daemon.bind(train, node) == ""
     assert daemon.nodes()[node]["pools"][0]["setAside"] == 0
     assert not daemon.explain(train)["assignment"]["setAside"]
@@ -184,7 +184,7 @@ def test_bind_refuses_what_filter_holds_whoever_asks(start, tmp_path, gate):
         for node in ("twin-1", "twin-2"):
             assert daemon.bind(pod, node) == held
         assert daemon.generation == before
-    assert daemon.metric('sliced_bind_total{code="Held"}') == 4
+    assert daemon.metric('sliced_bind_calls_total{code="Held"}') == 4
     assert daemon.bind(behind, nomination["node"]) == ""
     assert daemon.bind(behind, nomination["node"]) == ""  # again: it stands
 

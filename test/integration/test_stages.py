@@ -69,4 +69,4 @@ def test_cycles_and_texts_that_say_nothing_are_refused(daemon):
         eventually(lambda name=name: row(daemon, name)["state"] == "Refused")
         found = row(daemon, name)
         assert found["reason"] == reason and text in found["text"], found
-    assert daemon.metric('sliced_stages{what="waiting"}') == 3
+    assert daemon.metric('sliced_stages_waiting_pods') == 3

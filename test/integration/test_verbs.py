@@ -132,7 +132,7 @@ def test_bind_without_room_is_refused(daemon):
     generation = daemon.generation
     assert "3 asked, 2 free of 8" in daemon.bind(late, NODE)
     assert daemon.generation == generation
-    assert daemon.metric('sliced_bind_total{code="NoRoom"}') == 1
+    assert daemon.metric('sliced_bind_calls_total{code="NoRoom"}') == 1
 
 
 def test_devices_are_never_given_twice(daemon):

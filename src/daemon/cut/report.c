@@ -113,12 +113,12 @@ static void write_gpus(const void *source, const char *name, struct sl_buf *out)
 static const struct sl_metric rows[] = {
     {"sliced_partition_cuts_total", SL_METRIC_COUNTER,
      "Cuts of a node's GPUs that have ended, by outcome.", "outcome", .write = write_ends},
-    {"sliced_partition_begun_total", SL_METRIC_COUNTER,
-     "Cuts begun, found under way at the begin of a leadership (resumed), and planned but not "
-     "begun as the node had changed (refused).",
-     "what=\"begun\"", COUNT(begun)},
-    {.labels = "what=\"resumed\"", COUNT(resumed)},
-    {.labels = "what=\"refused\"", COUNT(refused)},
+    {"sliced_partition_cuts_begun_total", SL_METRIC_COUNTER, "Cuts begun.", NULL, COUNT(begun)},
+    {"sliced_partition_cuts_resumed_total", SL_METRIC_COUNTER,
+     "Cuts found under way at the begin of a leadership; an earlier leader counted their begin.",
+     NULL, COUNT(resumed)},
+    {"sliced_partition_cuts_dropped_total", SL_METRIC_COUNTER,
+     "Cuts planned but not begun, as the node had changed.", NULL, COUNT(refused)},
     {"sliced_partition_gpus", SL_METRIC_GAUGE,
      "GPUs of the nodes that may be cut, by the state of their node.", "state",
      .write = write_gpus},

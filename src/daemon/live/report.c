@@ -144,12 +144,14 @@ static const struct sl_metric rows[] = {
      "Objects that were forgotten because a list did not name them.", "resource=\"nodes\"",
      COUNT(sync.swept_nodes)},
     {.labels = "resource=\"pods\"", COUNT(sync.swept_pods)},
-    {"sliced_kube_requests_total", SL_METRIC_COUNTER,
-     "Calls to the API server: taken, of these failed (no answer, or 400 and above), and refused "
-     "because too many were queued.",
-     "what=\"taken\"", COUNT(client.calls)},
-    {.labels = "what=\"failed\"", COUNT(client.failures)},
-    {.labels = "what=\"refused\"", COUNT(client.refused)},
+    {"sliced_kube_requests_total", SL_METRIC_COUNTER, "Calls to the API server, watches included.",
+     NULL, COUNT(client.calls)},
+    {"sliced_kube_request_failures_total", SL_METRIC_COUNTER,
+     "Calls to the API server without an answer, or answered with 400 and above.", NULL,
+     COUNT(client.failures)},
+    {"sliced_kube_requests_refused_total", SL_METRIC_COUNTER,
+     "Calls to the API server that were not made because too many were queued.", NULL,
+     COUNT(client.refused)},
     {"sliced_kube_retries_total", SL_METRIC_COUNTER, "Tries after the first.", NULL,
      COUNT(client.retries)},
     {"sliced_kube_throttled_total", SL_METRIC_COUNTER, "Calls that had to wait for kubernetes.qps.",
@@ -162,9 +164,9 @@ static const struct sl_metric rows[] = {
      "Calls that bindings cost: Bindings posted, pods read to find out what became of one, pods "
      "read "
      "because the watch had not told of them yet.",
-     "what=\"post\"", COUNT(binder.posts)},
-    {.labels = "what=\"read\"", COUNT(binder.reads)},
-    {.labels = "what=\"fetch\"", COUNT(fetches.begun)},
+     "kind=\"post\"", COUNT(binder.posts)},
+    {.labels = "kind=\"read\"", COUNT(binder.reads)},
+    {.labels = "kind=\"fetch\"", COUNT(fetches.begun)},
     {"sliced_deadlines_total", SL_METRIC_COUNTER,
      "activeDeadlineSeconds set from sliced.dev/timeout after binding, shortened "
      "(telemetry.idleDeadline), or given up.",

@@ -68,11 +68,13 @@ static void act_expire(struct sl_queue_worker *worker, struct sl_queue_entry *en
                "nomination expired", "node", entry->left, "reason",
                sl_hold_reason_name(action->reason), (char *)NULL);
     entry->expired = given_back || action->reason != SL_HOLD_EXPIRED;
+    (void)pthread_mutex_lock(&worker->status);
     if (action->reason == SL_HOLD_EXPIRED) {
-        (void)pthread_mutex_lock(&worker->status);
         sl_pace_expiry(&worker->pace);
-        (void)pthread_mutex_unlock(&worker->status);
+    } else {
+        worker->counts.withdrawn++;
     }
+    (void)pthread_mutex_unlock(&worker->status);
 }
 
 void sl_queue_act(void *context, const struct sl_plan_action *action)

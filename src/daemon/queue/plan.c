@@ -23,25 +23,39 @@ static const int64_t idle_us = SL_HOUR_US;
 
 /* ---- mail ---- */
 
+/* The nominated pod is bound to that node; NULL: it is gone. */
+static void count_end(struct sl_queue_worker *worker, const struct sl_queue_entry *entry,
+                      const char *node, int64_t now_us)
+{
+    bool elsewhere = node != NULL && entry->node != NULL && strcmp(entry->node, node) != 0;
+    worker->counts.gone += node == NULL;
+    worker->counts.elsewhere += elsewhere;
+    worker->counts.bound += node != NULL && !elsewhere;
+    if (node != NULL) {
+        sl_histogram_observe(&worker->times.bind, now_us - entry->nominated_us);
+    }
+}
+
 /* The pod no longer waits: notes whether it was bound, and where. */
 static void note_end(struct sl_queue_worker *worker, const struct sl_queue_entry *entry,
                      int64_t now_us)
 {
+    bool nominated = entry->state == SL_QUEUE_NOMINATED;
     struct sl_pod *pod = sl_store_pod(worker->options.store, sl_str_of(entry->pod->namespace),
                                       sl_str_of(entry->pod->name));
     bool bound = pod != NULL && strcmp(pod->uid, entry->uid) == 0 && pod->node != NULL;
-    if (bound) {
-        bool nominated = entry->state == SL_QUEUE_NOMINATED;
-        (void)pthread_mutex_lock(&worker->status);
-        worker->counts.bound += nominated ? 1 : 0;
-        worker->counts.wrong +=
-            nominated && entry->node != NULL && strcmp(entry->node, pod->node) != 0 ? 1 : 0;
-        sl_histogram_observe(&worker->times.wait, now_us - entry->pod->created_us);
-        if (nominated && !entry->stale) {
-            sl_pace_bound(&worker->pace, now_us - entry->nominated_us, worker->full, now_us);
-        }
-        (void)pthread_mutex_unlock(&worker->status);
+    (void)pthread_mutex_lock(&worker->status);
+    if (nominated) {
+        count_end(worker, entry, bound ? pod->node : NULL, now_us);
     }
+    if (bound) {
+        sl_queue_times_wait(&worker->times, &worker->config, pod->namespace,
+                            now_us - entry->pod->created_us);
+    }
+    if (bound && nominated && !entry->stale) {
+        sl_pace_bound(&worker->pace, now_us - entry->nominated_us, worker->full, now_us);
+    }
+    (void)pthread_mutex_unlock(&worker->status);
     sl_pod_unref(pod);
 }
 
@@ -337,6 +351,7 @@ static void follow_config(struct sl_queue_worker *worker)
     (void)pthread_mutex_lock(&worker->status);
     sl_pace_set_max(&worker->pace, (unsigned)worker->config.queue.max_releases);
     (void)pthread_mutex_unlock(&worker->status);
+    sl_queue_times_configure(&worker->times, &worker->config);
 }
 
 /* ---- is kube-scheduler there? ---- */

@@ -60,7 +60,7 @@ void sl_queue_worker_wake(struct sl_queue_worker *worker)
 static void init_locks(struct sl_queue_worker *worker)
 {
     pthread_condattr_t attr;
-    sl_queue_times_init(&worker->times);
+    sl_queue_times_init(&worker->times, &worker->config);
     (void)pthread_mutex_init(&worker->listing, NULL);
     (void)pthread_mutex_init(&worker->supposing, NULL);
     (void)pthread_mutex_init(&worker->plan, NULL);

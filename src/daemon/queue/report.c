@@ -1,6 +1,8 @@
 /* Metrics of the queue. */
 #include "daemon/queue/report.h"
 
+#include <stdio.h>
+
 #include "daemon/queue/clock.h"
 #include "daemon/queue/readers.h"
 #include "daemon/queue/worker.h"
@@ -23,10 +25,60 @@ static const struct sl_histogram_scale error_scale = {
     .bound = {SL_SECOND_US, 5 * SL_SECOND_US, 15 * SL_SECOND_US, SL_MINUTE_US, 5 * SL_MINUTE_US,
               15 * SL_MINUTE_US, SL_HOUR_US, 2 * SL_HOUR_US, 12 * SL_HOUR_US, 3 * SL_DAY_US}};
 
-void sl_queue_times_init(struct sl_queue_times *times)
+/* kube-scheduler binds a pod in milliseconds, or within queue.holdSeconds. */
+static const struct sl_histogram_scale bind_scale = {
+    .unit = SL_SECOND_US,
+    .decimals = 6,
+    .n = 13,
+    .bound = {5 * SL_MS_US, 10 * SL_MS_US, 25 * SL_MS_US, 50 * SL_MS_US, 100 * SL_MS_US,
+              250 * SL_MS_US, 500 * SL_MS_US, SL_SECOND_US, 2500 * SL_MS_US, 5 * SL_SECOND_US,
+              10 * SL_SECOND_US, 30 * SL_SECOND_US, SL_MINUTE_US}};
+
+/* ---- times ---- */
+
+/* 0 also where there is no such class. */
+static unsigned class_find(const struct sl_queue_times *times, const char *name)
 {
-    times->wait.scale = &wait_scale;
+    unsigned i = times->n_classes - 1;
+    while (i > 0 && strcmp(times->class[i].name, name) != 0) {
+        i--;
+    }
+    return i;
+}
+
+static void class_add(struct sl_queue_times *times, const char *name)
+{
+    unsigned i = times->n_classes;
+    if (i < SL_QUEUE_CLASSES_MAX) {
+        (void)snprintf(times->class[i].name, sizeof(times->class[i].name), "%s", name);
+        times->class[i].wait.scale = &wait_scale;
+        atomic_store(&times->n_classes, i + 1);
+    }
+}
+
+void sl_queue_times_init(struct sl_queue_times *times, const struct sl_config *config)
+{
+    times->bind.scale = &bind_scale;
     times->error.scale = &error_scale;
+    class_add(times, SL_CONFIG_CLASS_OTHER);
+    sl_queue_times_configure(times, config);
+}
+
+void sl_queue_times_configure(struct sl_queue_times *times, const struct sl_config *config)
+{
+    for (unsigned i = 0; i < config->queue.n_classes; i++) {
+        const char *name = config->queue.class[i].class;
+        if (class_find(times, name) == 0 && strcmp(name, SL_CONFIG_CLASS_OTHER) != 0) {
+            class_add(times, name);
+        }
+    }
+}
+
+void sl_queue_times_wait(struct sl_queue_times *times, const struct sl_config *config,
+                         const char *namespace, int64_t us)
+{
+    unsigned i = class_find(times, sl_config_class_of(config, namespace));
+    sl_histogram_observe(&times->class[i].wait, us);
 }
 
 void sl_queue_stats(struct sl_queue_worker *worker, struct sl_queue_stats *out)
@@ -45,7 +97,6 @@ void sl_queue_stats(struct sl_queue_worker *worker, struct sl_queue_stats *out)
     out->counts = worker->counts;
     out->outstanding = worker->outstanding;
     out->window = sl_pace_window(&worker->pace);
-    out->bind_us = worker->pace.rtt_us;
     (void)pthread_mutex_unlock(&worker->status);
 }
 
@@ -89,6 +140,7 @@ static void count_rows(struct tally *tally, const struct sl_queue_list *list, bo
 /* The source of the rows. */
 struct moment {
     struct sl_queue_stats stats;
+    uint64_t in_turn;  /* nominations that were no backfills */
     int64_t oldest_us; /* age of the oldest waiting pod */
     struct tally tally;
 };
@@ -119,15 +171,19 @@ static const struct sl_metric rows[] = {
      "Waiting pods by their first resource, their state and the reason.", "resource, state, reason",
      .write = write_waiting},
     {"sliced_queue_nominations_total", SL_METRIC_COUNTER,
-     "Nominations: made, of these ahead of a pod with a reservation (backfilled), refused by the "
-     "store, not taken in time (expired), bound, and of these bound on another node than was "
-     "nominated (wrong).",
-     "what=\"made\"", COUNT(plan.nominations)},
-    {.labels = "what=\"backfilled\"", COUNT(plan.backfills)},
-    {.labels = "what=\"refused\"", COUNT(counts.refused)},
-    {.labels = "what=\"expired\"", COUNT(plan.expiries)},
-    {.labels = "what=\"bound\"", COUNT(counts.bound)},
-    {.labels = "what=\"wrong\"", COUNT(counts.wrong)},
+     "Nominations made: in the pod's turn, or ahead of a pod with a reservation (backfilled).",
+     "kind=\"in_turn\"", SL_METRIC_AT(SL_METRIC_U64, struct moment, in_turn)},
+    {.labels = "kind=\"backfilled\"", COUNT(plan.backfills)},
+    {"sliced_queue_nominations_ended_total", SL_METRIC_COUNTER,
+     "Nominations that ended: bound there, bound on another node (bound_elsewhere), not taken in "
+     "time (expired), withdrawn for a change of the node, refused by the ledger, or the pod was "
+     "gone. Those of a leader that loses the lead are not counted.",
+     "outcome=\"bound\"", COUNT(counts.bound)},
+    {.labels = "outcome=\"bound_elsewhere\"", COUNT(counts.elsewhere)},
+    {.labels = "outcome=\"expired\"", COUNT(plan.expiries)},
+    {.labels = "outcome=\"withdrawn\"", COUNT(counts.withdrawn)},
+    {.labels = "outcome=\"refused\"", COUNT(counts.refused)},
+    {.labels = "outcome=\"gone\"", COUNT(counts.gone)},
     {"sliced_queue_releases_total", SL_METRIC_COUNTER,
      "Pods given to kube-scheduler, by what came of it: released; the pod was gone; the API server "
      "refused it for what the pod is; it failed, for no answer or no good one; unknown.",
@@ -147,8 +203,6 @@ static const struct sl_metric rows[] = {
      SL_METRIC_AT(SL_METRIC_UNSIGNED, struct moment, stats.outstanding)},
     {"sliced_queue_window", SL_METRIC_GAUGE, "How many releases may be under way.", NULL,
      SL_METRIC_AT(SL_METRIC_UNSIGNED, struct moment, stats.window)},
-    {"sliced_queue_bind_seconds", SL_METRIC_GAUGE, "Smoothed time from nomination to bound.", NULL,
-     SL_METRIC_AT(SL_METRIC_US, struct moment, stats.bind_us)},
     {"sliced_queue_scheduler_silent_seconds", SL_METRIC_GAUGE,
      "For so long nothing was heard of kube-scheduler though pods wait for it; 0 while it is.",
      NULL, SL_METRIC_AT(SL_METRIC_MS_OF_US, struct moment, stats.silent_us)},
@@ -158,10 +212,25 @@ static const struct sl_metric rows[] = {
 };
 #undef COUNT
 
+static void write_waits(const void *source, const char *name, struct sl_buf *out)
+{
+    const struct sl_queue_times *times = &((const struct sl_queue_worker *)source)->times;
+    unsigned n = atomic_load(&times->n_classes);
+    for (unsigned i = 0; i < n; i++) {
+        char labels[SL_CONFIG_CLASS_MAX + 16];
+        (void)snprintf(labels, sizeof(labels), "class=\"%s\"", times->class[i].name);
+        sl_histogram_write(&times->class[i].wait, name, labels, out);
+    }
+}
+
 #define TIMES(member) SL_METRIC_AT(SL_METRIC_DISTRIBUTED, struct sl_queue_worker, times.member)
 static const struct sl_metric time_rows[] = {
-    {"sliced_queue_wait_seconds", SL_METRIC_HISTOGRAM, "Time from submission to bound.", NULL,
-     TIMES(wait)},
+    {"sliced_queue_wait_seconds", SL_METRIC_HISTOGRAM,
+     "Time from submission to bound, by the class of the pod's namespace "
+     "(queue.namespaceClasses).",
+     "class", .write = write_waits},
+    {"sliced_queue_bind_seconds", SL_METRIC_HISTOGRAM, "Time from nomination to bound.", NULL,
+     TIMES(bind)},
     {"sliced_queue_estimate_error_seconds", SL_METRIC_HISTOGRAM,
      "Between the start that an Event told the pod's owner last and the nomination; again with "
      "each "
@@ -179,6 +248,7 @@ void sl_queue_write_metrics(void *context, struct sl_buf *out)
     struct moment moment = {.oldest_us = 0};
     struct sl_queue_list list;
     sl_queue_stats(worker, &moment.stats);
+    moment.in_turn = moment.stats.plan.nominations - moment.stats.plan.backfills;
     if (moment.stats.plan.oldest_us != 0) {
         int64_t age_us = sl_clock_real_us() - moment.stats.plan.oldest_us;
         moment.oldest_us = age_us > 0 ? age_us : 0;

@@ -2,6 +2,7 @@
 #ifndef SLICED_DAEMON_QUEUE_REPORT_H
 #define SLICED_DAEMON_QUEUE_REPORT_H
 
+#include "config/config.h"
 #include "kube/write/releaser.h"
 #include "server/metrics/metric.h"
 #include "sliced/plan.h"
@@ -13,18 +14,34 @@ struct sl_queue_counts {
     uint64_t runs;                  /* of the planner */
     uint64_t run_us;                /* spent in them */
     uint64_t rereads;               /* full readings, after changes that could not be kept */
-    uint64_t bound;                 /* pods bound while they had a nomination */
-    uint64_t wrong;                 /* of them: on another node than was nominated */
+    uint64_t bound;                 /* pods bound where they had a nomination */
+    uint64_t elsewhere;             /* pods bound on another node than was nominated */
+    uint64_t gone;                  /* pods that ended or were deleted with a nomination */
+    uint64_t withdrawn;             /* nominations ended for a change of the node or the pod */
     uint64_t refused;               /* nominations that the store could not make true */
     uint64_t ends[SL_RELEASE_ENDS]; /* releases, by how they ended */
 };
 
-/* Distributions, in microseconds. */
+/* Names that queue.namespaceClasses has had since the start, and "other". */
+enum { SL_QUEUE_CLASSES_MAX = 1 + 2 * SL_CONFIG_CLASSES_MAX };
+
+/* Distributions, in microseconds. The queue's thread sets and observes them, any thread reads: a
+ * class that is there stays where it is. */
 struct sl_queue_times {
-    struct sl_histogram wait;  /* from submission to bound */
+    struct sl_histogram bind;  /* from nomination to bound */
     struct sl_histogram error; /* from the estimated start to the nomination */
+    struct {
+        char name[SL_CONFIG_CLASS_MAX];
+        struct sl_histogram wait; /* from submission to bound */
+    } class[SL_QUEUE_CLASSES_MAX];
+    _Atomic unsigned n_classes; /* the first is that of the namespaces without a class */
 };
-void sl_queue_times_init(struct sl_queue_times *times);
+/* *times is all zero. */
+void sl_queue_times_init(struct sl_queue_times *times, const struct sl_config *config);
+/* Adds the classes of the configuration; one for which there is no room left counts as "other". */
+void sl_queue_times_configure(struct sl_queue_times *times, const struct sl_config *config);
+void sl_queue_times_wait(struct sl_queue_times *times, const struct sl_config *config,
+                         const char *namespace, int64_t us);
 
 /* The counts, and how it stands now. */
 struct sl_queue_stats {
@@ -33,7 +50,6 @@ struct sl_queue_stats {
     bool plans;           /* this replica plans now (it leads, and knows the cluster) */
     unsigned outstanding; /* nominations that are not bound yet */
     unsigned window;      /* how many there may be */
-    int64_t bind_us;      /* smoothed time from nomination to bound; 0: none was seen */
     int64_t silent_us;    /* for so long kube-scheduler has been silent though pods wait for it */
 };
 

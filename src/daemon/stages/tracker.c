@@ -321,18 +321,19 @@ struct moment {
 
 #define COUNT(member) SL_METRIC_AT(SL_METRIC_U64, struct moment, member)
 static const struct sl_metric rows[] = {
-    {"sliced_stages", SL_METRIC_GAUGE,
-     "Waiting pods with sliced.dev/after, different items that they name, and pods and Jobs known "
-     "for these.",
-     "what=\"waiting\"", COUNT(stages.waiters)},
-    {.labels = "what=\"items\"", COUNT(stages.targets)},
-    {.labels = "what=\"predecessors\"", COUNT(stages.records)},
+    {"sliced_stages_waiting_pods", SL_METRIC_GAUGE, "Waiting pods with sliced.dev/after.", NULL,
+     COUNT(stages.waiters)},
+    {"sliced_stages_items", SL_METRIC_GAUGE,
+     "Different items that waiting pods name in sliced.dev/after.", NULL, COUNT(stages.targets)},
+    {"sliced_stages_predecessors", SL_METRIC_GAUGE,
+     "Pods and Jobs known for the items of sliced.dev/after.", NULL, COUNT(stages.records)},
     {"sliced_stages_refused_total", SL_METRIC_COUNTER,
      "Items and predecessors for which queue.maxPredecessors left no room.", NULL,
      COUNT(stages.refused)},
-    {"sliced_stages_reads_total", SL_METRIC_COUNTER, "Readings of what pods wait for.",
-     "what=\"begun\"", COUNT(reads)},
-    {.labels = "what=\"failed\"", COUNT(failures)},
+    {"sliced_stages_reads_total", SL_METRIC_COUNTER, "Readings of what pods wait for.", NULL,
+     COUNT(reads)},
+    {"sliced_stages_read_failures_total", SL_METRIC_COUNTER,
+     "Readings of what pods wait for that failed.", NULL, COUNT(failures)},
 };
 #undef COUNT
 

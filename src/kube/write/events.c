@@ -304,8 +304,9 @@ static bool tell_note(struct sl_events *events, const struct sl_event_note *note
     }
     sl_list_remove(&events->by_use, &entry->by_use);
     sl_list_add_first(&events->by_use, &entry->by_use);
+    bool changed = entry->changed;
     if (!take_note(events, entry, note)) {
-        events->stats.aggregated++;
+        events->stats.aggregated += entry->changed == changed; /* else it is sent after this one */
     } else if (full || !entry_enqueue(events, entry)) {
         events->stats.dropped++; /* its count is kept, and told with the next */
         return false;
@@ -366,8 +367,6 @@ static bool entry_settle(struct sl_events *events, struct entry *entry,
         entry->created = done || entry->created;
         return false;
     }
-    events->stats.aggregated -=
-        1; /* the new note was counted as aggregated until it could be sent */
     return true;
 }
 

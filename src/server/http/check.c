@@ -67,6 +67,24 @@ static int forbid_request(struct sl_request *request)
     return sl_request_fail(request, 403);
 }
 
+/* Has the peer shown a certificate with one of these names? why (PEER_WHY_MAX) says what is wrong.
+ */
+static bool is_peer_ok(struct sl_connection *connection, enum sl_tls_callers who,
+                       const struct sl_config_client *client, size_t n, char *why)
+{
+    const struct sl_tls_names names = {
+        .client = client, .n = n, .serial = connection->request.live->serial};
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection->request.connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+    (void)snprintf(why, PEER_WHY_MAX, "no TLS session");
+    if (info == NULL || !sl_tls_peer_ok(connection->listener->tls, who, info->tls_session, &names,
+                                        &connection->peer, why, PEER_WHY_MAX)) {
+        return false;
+    }
+    atomic_store(&connection->deadline.proven, true);
+    return true;
+}
+
 /* Where clients have certificates, refuses the verbs, and what else is served beside them, to those
  * without an allowed name. */
 static int check_peer(struct sl_connection *connection)
@@ -74,19 +92,11 @@ static int check_peer(struct sl_connection *connection)
     struct sl_request *request = &connection->request;
     const struct sl_listener *listener = connection->listener;
     const struct sl_config *config = &request->live->config;
-    const struct sl_tls_names names = {.client = config->server.client,
-                                       .n = config->server.n_clients,
-                                       .serial = request->live->serial};
-    char why[PEER_WHY_MAX] = "no TLS session";
+    char why[PEER_WHY_MAX];
     if (listener->tls == NULL || (listener->audiences & SL_FOR_SCHEDULER) == 0 ||
-        is_public(request->class)) {
-        return 0;
-    }
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
-    if (info != NULL && sl_tls_peer_ok(listener->tls, info->tls_session, &names, &connection->peer,
-                                       why, sizeof(why))) {
-        atomic_store(&connection->deadline.proven, true);
+        is_public(request->class) ||
+        is_peer_ok(connection, SL_TLS_SCHEDULER, config->server.client, config->server.n_clients,
+                   why)) {
         return 0;
     }
     (void)sl_error_set(&request->err, SL_ERR_FIELD, "%s", why);
@@ -112,24 +122,36 @@ static bool same_token(const char *ours, const char *given)
     return strlen(given) == len && gnutls_memcmp(ours, given, len) == 0;
 }
 
-/* The metrics' own address may ask for a token. */
-static int check_token(struct sl_connection *connection)
+/* Has the caller sent the token of that file? *why says what is wrong. */
+static bool is_token_ok(const struct sl_request *request, const char *path, const char **why)
 {
-    struct sl_request *request = &connection->request;
-    const char *path = request->live->config.server.metrics_token_file;
     const char *given = get_header(request, MHD_HTTP_HEADER_AUTHORIZATION);
     char token[TOKEN_MAX];
-    if (connection->listener->audiences != SL_FOR_MONITORING || path[0] == '\0') {
-        return 0;
-    }
     read_token(path, token);
-    if (token[0] != '\0' && given != NULL && strncasecmp(given, "Bearer ", 7) == 0 &&
-        same_token(token, given + 7)) {
+    *why = token[0] == '\0' ? "the file of server.metricsTokenFile has no token"
+                            : "expected the bearer token of server.metricsTokenFile";
+    return token[0] != '\0' && given != NULL && strncasecmp(given, "Bearer ", 7) == 0 &&
+           same_token(token, given + 7);
+}
+
+/* The metrics' own address may ask for a certificate, or a token: where it knows both, either does.
+ */
+static int check_monitor(struct sl_connection *connection)
+{
+    struct sl_request *request = &connection->request;
+    const struct sl_config *config = &request->live->config;
+    bool by_cert = config->server.metrics_ca_file[0] != '\0';
+    bool by_token = config->server.metrics_token_file[0] != '\0';
+    const char *no_token = "";
+    char no_cert[PEER_WHY_MAX] = "";
+    if (connection->listener->audiences != SL_FOR_MONITORING || (!by_cert && !by_token) ||
+        (by_cert && is_peer_ok(connection, SL_TLS_MONITORING, config->server.metrics_client,
+                               config->server.n_metrics_clients, no_cert)) ||
+        (by_token && is_token_ok(request, config->server.metrics_token_file, &no_token))) {
         return 0;
     }
-    (void)sl_error_set(&request->err, SL_ERR_FIELD, "%s",
-                       token[0] == '\0' ? "the file of server.metricsTokenFile has no token"
-                                        : "expected the bearer token of server.metricsTokenFile");
+    (void)sl_error_set(&request->err, SL_ERR_FIELD, "%s%s%s", no_cert,
+                       by_cert && by_token ? "; or: " : "", no_token);
     return forbid_request(request);
 }
 
@@ -234,9 +256,9 @@ static int check_framing(struct sl_request *request)
 int sl_request_check(struct sl_connection *connection, bool matched)
 {
     struct sl_request *request = &connection->request;
-    if (check_peer(connection) < 0 || check_token(connection) < 0 || check_proxy(connection) < 0 ||
-        check_page(request) < 0 || check_framing(request) < 0 || !matched ||
-        check_length(request) < 0) {
+    if (check_peer(connection) < 0 || check_monitor(connection) < 0 ||
+        check_proxy(connection) < 0 || check_page(request) < 0 || check_framing(request) < 0 ||
+        !matched || check_length(request) < 0) {
         return -1;
     }
     return request->route->feed == NULL ? 0 : check_encoding(request);

@@ -87,14 +87,16 @@ static uint16_t hash_address(struct MHD_Connection *http)
     return (uint16_t)(hash % SL_ADDRESSES);
 }
 
-/* Asks for a certificate where the verbs are served, and what the API server forwards: the others
- * are for everybody. */
+/* Asks for a certificate where the verbs are served, what the API server forwards, and where the
+ * metrics have an address of their own: the others are for everybody. */
 static void prepare_tls(const struct sl_listener *listener, struct MHD_Connection *http)
 {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(http, MHD_CONNECTION_INFO_GNUTLS_SESSION);
     if (info != NULL && (listener->audiences & SL_FOR_SCHEDULER) != 0) {
-        sl_tls_prepare(listener->tls, info->tls_session);
+        sl_tls_prepare(listener->tls, SL_TLS_SCHEDULER, info->tls_session);
+    } else if (info != NULL && listener->audiences == SL_FOR_MONITORING) {
+        sl_tls_prepare(listener->tls, SL_TLS_MONITORING, info->tls_session);
     } else if (info != NULL && (listener->audiences & SL_FOR_FORWARDED) != 0) {
         gnutls_certificate_server_set_request(info->tls_session, GNUTLS_CERT_REQUEST);
     }

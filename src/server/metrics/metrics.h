@@ -43,7 +43,7 @@ enum sl_limit {
     SL_LIMIT_DECODE,      /* nesting and length of strings */
     SL_LIMIT_RESERVATIONS,
     SL_LIMIT_OBJECTS,   /* cluster.maxNodes and cluster.maxPods */
-    SL_LIMIT_SERIES,    /* resources in sliced_pool_units */
+    SL_LIMIT_SERIES,    /* resources in sliced_pool_capacity_units */
     SL_LIMIT_ESTIMATES, /* estimates for pods that are not there, in a time */
     SL_LIMIT_COUNT,
 };

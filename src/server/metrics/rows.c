@@ -11,11 +11,22 @@ _Static_assert(sizeof(size_t) == sizeof(uint64_t), "rows of counts read either")
 
 /* ---- written samples ---- */
 
+/* A resource over all nodes. */
+struct pool_sum {
+    const struct sl_pool *pool; /* the first one seen, for its name */
+    int64_t capacity;
+    int64_t used;
+    int64_t set_aside;
+    int64_t free;
+};
+
 /* Their source. */
 struct moment {
     struct sl_metrics *metrics;
     const struct sl_snapshot *snapshot;
     const struct sl_store_stats *stats;
+    struct pool_sum pool[SL_METRIC_RESOURCES_MAX];
+    size_t n_pools;
 };
 
 static uint64_t counter_load(_Atomic uint64_t *counter)
@@ -121,17 +132,11 @@ static void write_pods(const void *source, const char *name, struct sl_buf *out)
                      snapshot->n_pods > counted ? snapshot->n_pods - counted : 0);
 }
 
-struct pool_sum {
-    const struct sl_pool *pool; /* the first one seen, for its name */
-    int64_t capacity;
-    int64_t used;
-    int64_t set_aside;
-    int64_t free;
-};
-
 /* Adds the pools of one view. False when a resource was left out: there are too many. */
-static bool add_pools(const struct sl_view *view, struct pool_sum *sums, size_t *n)
+static bool add_pools(const struct sl_view *view, struct moment *moment)
 {
+    struct pool_sum *sums = moment->pool;
+    size_t *n = &moment->n_pools;
     bool complete = true;
     for (unsigned p = 0; p < view->node->n_pools; p++) {
         const struct sl_pool *pool = &view->node->pool[p];
@@ -155,36 +160,50 @@ static bool add_pools(const struct sl_view *view, struct pool_sum *sums, size_t 
     return complete;
 }
 
+static void sum_pools(struct moment *moment)
+{
+    bool complete = true;
+    for (size_t i = 0; i < moment->snapshot->n_nodes; i++) {
+        complete = add_pools(moment->snapshot->view[i], moment) && complete;
+    }
+    if (!complete) {
+        sl_metrics_limit(moment->metrics, SL_LIMIT_SERIES);
+    }
+}
+
+static void write_resource(struct sl_buf *out, const char *name, const struct pool_sum *sum)
+{
+    sl_buf_printf(out, "%s{resource=\"", name);
+    sl_metric_label(out, sl_str_of(sum->pool->resource));
+    sl_buf_putc(out, '"');
+}
+
 static void write_pool(const struct pool_sum *sum, const char *name, struct sl_buf *out)
 {
     const struct {
         const char *state;
         int64_t units;
-    } rows[] = {{"capacity", sum->capacity},
-                {"used", sum->used},
-                {"set_aside", sum->set_aside},
-                {"free", sum->free}};
+    } rows[] = {{"used", sum->used}, {"set_aside", sum->set_aside}, {"free", sum->free}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        sl_buf_printf(out, "%s{resource=\"", name);
-        sl_metric_label(out, sl_str_of(sum->pool->resource));
-        sl_buf_printf(out, "\",state=\"%s\"} %" PRId64 "\n", rows[i].state, rows[i].units);
+        write_resource(out, name, sum);
+        sl_buf_printf(out, ",state=\"%s\"} %" PRId64 "\n", rows[i].state, rows[i].units);
     }
 }
 
 static void write_pools(const void *source, const char *name, struct sl_buf *out)
 {
     const struct moment *moment = source;
-    struct pool_sum sums[SL_METRIC_RESOURCES_MAX];
-    size_t n = 0;
-    bool complete = true;
-    for (size_t i = 0; i < moment->snapshot->n_nodes; i++) {
-        complete = add_pools(moment->snapshot->view[i], sums, &n) && complete;
+    for (size_t i = 0; i < moment->n_pools; i++) {
+        write_pool(&moment->pool[i], name, out);
     }
-    if (!complete) {
-        sl_metrics_limit(moment->metrics, SL_LIMIT_SERIES);
-    }
-    for (size_t i = 0; i < n; i++) {
-        write_pool(&sums[i], name, out);
+}
+
+static void write_capacities(const void *source, const char *name, struct sl_buf *out)
+{
+    const struct moment *moment = source;
+    for (size_t i = 0; i < moment->n_pools; i++) {
+        write_resource(out, name, &moment->pool[i]);
+        sl_buf_printf(out, "} %" PRId64 "\n", moment->pool[i].capacity);
     }
 }
 
@@ -202,7 +221,7 @@ static const struct sl_metric written_rows[] = {
      "verb, outcome", .write = write_durations},
     {"sliced_verb_nodes_total", SL_METRIC_COUNTER, "Candidate nodes looked at, by extender verb.",
      "verb", .write = write_nodes},
-    {"sliced_bind_total", SL_METRIC_COUNTER,
+    {"sliced_bind_calls_total", SL_METRIC_COUNTER,
      "Bind calls by the ledger's answer (Reserved, Already, NoRoom, ...).", "code",
      .write = write_binds},
     {"sliced_limit_hits_total", SL_METRIC_COUNTER, "Times that a configured ceiling was met.",
@@ -212,10 +231,11 @@ static const struct sl_metric written_rows[] = {
      "of what.",
      NULL, .write = write_overcommitted},
     {"sliced_cluster_pods", SL_METRIC_GAUGE, "Pods known, by state.", "state", .write = write_pods},
+    {"sliced_pool_capacity_units", SL_METRIC_GAUGE, "Units of each GPU resource over all nodes.",
+     "resource", .write = write_capacities},
     {"sliced_pool_units", SL_METRIC_GAUGE,
-     "Units of each GPU resource over all nodes: capacity, used by pods on nodes, set aside for "
-     "pods "
-     "that still wait (set_aside), free.",
+     "Units of each GPU resource by state: used by pods on nodes, set aside for pods that still "
+     "wait (set_aside), and free. Fewer than the capacity where devices are out of order.",
      "resource, state", .write = write_pools},
 };
 
@@ -227,8 +247,8 @@ static const struct sl_metric own_rows[] = {
     {.labels = "outcome=\"failed\"", OWN(SL_METRIC_ATOMIC, bind_ends[SL_BIND_END_FAILED])},
     {.labels = "outcome=\"unknown\"", OWN(SL_METRIC_ATOMIC, bind_ends[SL_BIND_END_UNKNOWN])},
     {"sliced_config_reloads_total", SL_METRIC_COUNTER, "Configuration reloads (SIGHUP).",
-     "result=\"ok\"", OWN(SL_METRIC_ATOMIC, reloads_ok)},
-    {.labels = "result=\"failed\"", OWN(SL_METRIC_ATOMIC, reloads_failed)},
+     "outcome=\"ok\"", OWN(SL_METRIC_ATOMIC, reloads_ok)},
+    {.labels = "outcome=\"failed\"", OWN(SL_METRIC_ATOMIC, reloads_failed)},
     {"sliced_http_connections", SL_METRIC_GAUGE, "Open HTTP connections.", NULL,
      OWN(SL_METRIC_LEVEL, connections)},
     {"sliced_http_buffered_bytes", SL_METRIC_GAUGE,
@@ -244,10 +264,10 @@ static const struct sl_metric own_rows[] = {
 
 static const struct sl_metric tls_rows[] = {
     {"sliced_tls_reloads_total", SL_METRIC_COUNTER,
-     "Changed certificate files, by what came of them; absent with plain HTTP.", "result=\"ok\"",
+     "Changed certificate files, by what came of them; absent with plain HTTP.", "outcome=\"ok\"",
      OWN(SL_METRIC_ATOMIC, tls_reloads_ok)},
-    {.labels = "result=\"failed\"", OWN(SL_METRIC_ATOMIC, tls_reloads_failed)},
-    {"sliced_tls_certificate_not_after_seconds", SL_METRIC_GAUGE,
+    {.labels = "outcome=\"failed\"", OWN(SL_METRIC_ATOMIC, tls_reloads_failed)},
+    {"sliced_tls_certificate_not_after_timestamp_seconds", SL_METRIC_GAUGE,
      "Unix time at which the HTTPS certificate ends; absent with plain HTTP.", NULL,
      OWN(SL_METRIC_LEVEL, tls_not_after)},
 };
@@ -302,8 +322,9 @@ const struct sl_metric_table sl_server_metrics[] = {
 void sl_metrics_write(struct sl_metrics *metrics, const struct sl_snapshot *snapshot,
                       const struct sl_store_stats *stats, struct sl_buf *out)
 {
-    const struct moment moment = {.metrics = metrics, .snapshot = snapshot, .stats = stats};
+    struct moment moment = {.metrics = metrics, .snapshot = snapshot, .stats = stats};
     struct sl_process process;
+    sum_pools(&moment);
     sl_process_read(&process);
     sl_metric_write(&sl_server_metrics[WRITTEN], &moment, out);
     sl_metric_write(&sl_server_metrics[OWN], metrics, out);

@@ -25,16 +25,17 @@ struct content {
     unsigned n_certs;
     gnutls_x509_privkey_t key;
     int64_t not_after;
-    gnutls_x509_trust_list_t clients; /* on its way to the trust; NULL: none are wanted */
+    gnutls_x509_trust_list_t clients[SL_TLS_CALLERS]; /* on their way to the trust; NULL: not wanted
+                                                       */
 };
 
-enum { FILE_CERT, FILE_KEY, FILE_CLIENT_CA, FILES };
+enum { FILE_CERT, FILE_KEY, FILE_CA, FILES = FILE_CA + SL_TLS_CALLERS };
 
 struct sl_tls {
-    char *path[FILES];         /* NULL: not wanted */
-    struct stamp stamp[FILES]; /* of content; used by the refreshing thread alone */
-    struct sl_trust trust;     /* in the client CA; without authorities when none are wanted */
-    pthread_mutex_t lock;      /* guards content */
+    char *path[FILES];                     /* NULL: not wanted */
+    struct stamp stamp[FILES];             /* of content; used by the refreshing thread alone */
+    struct sl_trust trust[SL_TLS_CALLERS]; /* without authorities when none are wanted */
+    pthread_mutex_t lock;                  /* guards content */
     struct content *content;
 };
 
@@ -90,8 +91,10 @@ static void content_free(struct content *content)
     if (content->key != NULL) {
         gnutls_x509_privkey_deinit(content->key);
     }
-    if (content->clients != NULL) {
-        gnutls_x509_trust_list_deinit(content->clients, 1);
+    for (unsigned i = 0; i < SL_TLS_CALLERS; i++) {
+        if (content->clients[i] != NULL) {
+            gnutls_x509_trust_list_deinit(content->clients[i], 1);
+        }
     }
     free(content);
 }
@@ -157,15 +160,24 @@ static int check_pair(const struct content *content, const char *path, struct sl
     return 0;
 }
 
-static int read_clients(struct content *content, const char *path, struct sl_error *err)
+static int read_clients(struct content *content, const struct sl_tls *tls, struct sl_error *err)
 {
-    gnutls_datum_t pem = {NULL, 0};
-    if (read_file(path, &pem, err) < 0) {
-        return -1;
+    for (unsigned i = 0; i < SL_TLS_CALLERS; i++) {
+        const char *path = tls->path[FILE_CA + i];
+        gnutls_datum_t pem = {NULL, 0};
+        if (path == NULL) {
+            continue;
+        }
+        if (read_file(path, &pem, err) < 0) {
+            return -1;
+        }
+        content->clients[i] = sl_trust_read(&pem, path, err);
+        gnutls_free(pem.data);
+        if (content->clients[i] == NULL) {
+            return -1;
+        }
     }
-    content->clients = sl_trust_read(&pem, path, err);
-    gnutls_free(pem.data);
-    return content->clients == NULL ? -1 : 0;
+    return 0;
 }
 
 static struct content *content_read(const struct sl_tls *tls, struct sl_error *err)
@@ -177,9 +189,7 @@ static struct content *content_read(const struct sl_tls *tls, struct sl_error *e
     }
     if (read_cert(content, tls->path[FILE_CERT], err) < 0 ||
         read_key(content, tls->path[FILE_KEY], err) < 0 ||
-        check_pair(content, tls->path[FILE_KEY], err) < 0 ||
-        (tls->path[FILE_CLIENT_CA] != NULL &&
-         read_clients(content, tls->path[FILE_CLIENT_CA], err) < 0)) {
+        check_pair(content, tls->path[FILE_KEY], err) < 0 || read_clients(content, tls, err) < 0) {
         content_free(content);
         return NULL;
     }
@@ -210,8 +220,10 @@ static int load_files(struct sl_tls *tls, const struct stamp stamp[FILES], struc
     struct content *old = tls->content;
     tls->content = fresh;
     (void)pthread_mutex_unlock(&tls->lock);
-    sl_trust_put(&tls->trust, fresh->clients);
-    fresh->clients = NULL;
+    for (unsigned i = 0; i < SL_TLS_CALLERS; i++) {
+        sl_trust_put(&tls->trust[i], fresh->clients[i]);
+        fresh->clients[i] = NULL;
+    }
     content_free(old);
     memcpy(tls->stamp, stamp, sizeof(tls->stamp));
     return 0;
@@ -219,7 +231,9 @@ static int load_files(struct sl_tls *tls, const struct stamp stamp[FILES], struc
 
 struct sl_tls *sl_tls_new(const struct sl_tls_options *options, struct sl_error *err)
 {
-    const char *given[FILES] = {options->cert_file, options->key_file, options->client_ca_file};
+    const char *given[FILES] = {options->cert_file, options->key_file,
+                                options->ca_file[SL_TLS_SCHEDULER],
+                                options->ca_file[SL_TLS_MONITORING]};
     struct stamp stamp[FILES];
     struct sl_tls *tls = calloc(1, sizeof(*tls));
     if (tls == NULL) {
@@ -227,7 +241,9 @@ struct sl_tls *sl_tls_new(const struct sl_tls_options *options, struct sl_error 
         return NULL;
     }
     (void)pthread_mutex_init(&tls->lock, NULL);
-    sl_trust_init(&tls->trust);
+    for (int i = 0; i < SL_TLS_CALLERS; i++) {
+        sl_trust_init(&tls->trust[i]);
+    }
     for (int i = 0; i < FILES; i++) {
         tls->path[i] = given[i] == NULL ? NULL : strdup(given[i]);
         if (given[i] != NULL && tls->path[i] == NULL) {
@@ -256,7 +272,9 @@ void sl_tls_free(struct sl_tls *tls)
     for (int i = 0; i < FILES; i++) {
         free(tls->path[i]);
     }
-    sl_trust_free(&tls->trust);
+    for (int i = 0; i < SL_TLS_CALLERS; i++) {
+        sl_trust_free(&tls->trust[i]);
+    }
     (void)pthread_mutex_destroy(&tls->lock);
     free(tls);
 }
@@ -287,9 +305,9 @@ int64_t sl_tls_not_after(struct sl_tls *tls)
 
 /* ---- connections ---- */
 
-void sl_tls_prepare(struct sl_tls *tls, gnutls_session_t session)
+void sl_tls_prepare(struct sl_tls *tls, enum sl_tls_callers who, gnutls_session_t session)
 {
-    if (tls->path[FILE_CLIENT_CA] != NULL) {
+    if (tls->path[FILE_CA + who] != NULL) {
         gnutls_certificate_server_set_request(session, GNUTLS_CERT_REQUEST);
     }
 }
@@ -359,9 +377,10 @@ int sl_tls_retrieve(gnutls_session_t session, const struct gnutls_cert_retr_st *
     return 0;
 }
 
-bool sl_tls_peer_ok(struct sl_tls *tls, gnutls_session_t session, const struct sl_tls_names *names,
-                    struct sl_tls_peer *peer, char *why, size_t size)
+bool sl_tls_peer_ok(struct sl_tls *tls, enum sl_tls_callers who, gnutls_session_t session,
+                    const struct sl_tls_names *names, struct sl_tls_peer *peer, char *why,
+                    size_t size)
 {
-    return tls->path[FILE_CLIENT_CA] == NULL ||
-           sl_trust_peer_ok(&tls->trust, session, names, peer, why, size);
+    return tls->path[FILE_CA + who] == NULL ||
+           sl_trust_peer_ok(&tls->trust[who], session, names, peer, why, size);
 }

@@ -34,7 +34,8 @@ def value(of):
 
 
 class Exporter:
-    """nodes: {node: {gpu index or (index, GPU_I_ID): Gpu}}. A node that is not there answers 404."""
+    """nodes: {node: {gpu index or (index, GPU_I_ID): Gpu}}. /NODE/metrics tells of that node, /metrics of all;
+    a node that is not there answers 404."""
 
     def __init__(self):
         self.nodes = {}
@@ -46,8 +47,8 @@ class Exporter:
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_GET(self):
-                node = urllib.parse.unquote(self.path.strip("/").split("/")[0])
-                text = outer.text(node)
+                node = urllib.parse.unquote(self.path.strip("/").rpartition("/")[0])
+                text = outer.text([node] if node else list(outer.nodes))
                 self.send_response(404 if text is None else 200)
                 self.send_header("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
                 self.end_headers()
@@ -84,20 +85,20 @@ class Exporter:
         for name, number in found.items():
             yield name, text, gpu.raw or number
 
-    def text(self, node):
-        if node not in self.nodes:
-            return None
+    def text(self, nodes):
         by_name = {}
-        for key, gpu in list(self.nodes[node].items()):
-            for name, labels, number in self.rows(node, key, gpu):
-                by_name.setdefault(name, []).append((labels, number))
-        skew = self.skew.get(node)
-        stamp = "" if skew is None else f" {int((time.time() + skew) * 1000)}"
+        for node in nodes:
+            if node not in self.nodes:
+                return None
+            skew = self.skew.get(node)
+            stamp = "" if skew is None else f" {int((time.time() + skew) * 1000)}"
+            for key, gpu in list(self.nodes[node].items()):
+                for name, labels, number in self.rows(node, key, gpu):
+                    by_name.setdefault(name, []).append(f"{name}{{{labels}}} {number}{stamp}")
         out = []
         for name, rows in by_name.items():
-            out += [f"# HELP {name} {HELP[name]}", f"# TYPE {name} gauge"]
-            out += [f"{name}{{{labels}}} {number}{stamp}" for labels, number in rows]
-        return "\n".join(out) + "\n"
+            out += [f"# HELP {name} {HELP[name]}", f"# TYPE {name} gauge", *rows]
+        return "".join(f"{line}\n" for line in out)
 
     def stop(self):
         self.server.shutdown()
@@ -105,37 +106,32 @@ class Exporter:
 
 
 class Prometheus:
-    """Debian's; scrapes every node of an exporter four times a second, so that stories need not wait. rules:
-    a file of rules that it plays as often."""
+    """Debian's; scrapes an exporter five times a second, so that stories need not wait. rules: a file of rules
+    that it plays; jobs: {name: scrape config} for the daemons that it watches."""
 
-    def __init__(self, exporter, folder, rules=None):
+    def __init__(self, exporter, folder, rules=None, jobs=None):
         self.exporter = exporter
         self.folder = folder
         self.port = free_port()
-        self.targets = os.path.join(folder, "targets.yaml")
         self.config = os.path.join(folder, "prometheus.yaml")
         self.process = None
         self.rules = [rules] if rules else []
+        self.replicas = os.path.join(folder, "replicas.yaml")
+        self.jobs = jobs or {}
         self.daemons = []
 
     @property
     def url(self):
         return f"http://127.0.0.1:{self.port}"
 
-    def watch(self, *nodes):
-        """Scrapes these nodes; read by Prometheus as it changes."""
-        with open(self.targets + ".new", "w", encoding="utf-8") as file:
-            yaml.safe_dump([{"targets": [f"127.0.0.1:{self.exporter.port}"],
-                             "labels": {"__metrics_path__": f"/{node}/metrics", "exporter": node}}
-                            for node in nodes] + self.daemons, file)
-        os.replace(self.targets + ".new", self.targets)
-
-    def watch_daemon(self, daemon, namespace, *nodes):
-        """Scrapes that replica too, as the chart's PodMonitor lets it."""
+    def watch(self, daemon, namespace):
+        """Scrapes that replica too, in every job; within seconds."""
         self.daemons.append({
             "targets": [daemon.config["server"]["metricsListen"].replace("0.0.0.0", "127.0.0.1")],
-            "labels": {"job": f"{namespace}/sliced", "namespace": namespace, "pod": daemon.name}})
-        self.watch(*nodes)
+            "labels": {"namespace": namespace, "pod": daemon.name}})
+        with open(self.replicas + ".new", "w", encoding="utf-8") as file:
+            yaml.safe_dump(self.daemons, file)
+        os.replace(self.replicas + ".new", self.replicas)
 
     def ask(self, expression):
         """The series that answer it: [{"metric": labels, "value": [time, text]}]."""
@@ -143,17 +139,29 @@ class Prometheus:
         with urllib.request.urlopen(f"{self.url}/api/v1/query?{query}", timeout=30) as answer:
             return json.load(answer)["data"]["result"]
 
-    def start(self):
+    def failures(self):
+        """What became of the last scrape of each target of the jobs that failed: {job: why}."""
+        with urllib.request.urlopen(f"{self.url}/api/v1/targets?state=active", timeout=30) as answer:
+            return {each["scrapePool"]: each["lastError"]
+                    for each in json.load(answer)["data"]["activeTargets"] if each["health"] == "down"}
+
+    def launch(self):
+        """Starts it and does not wait."""
+        found = {"file_sd_configs": [{"files": [self.replicas], "refresh_interval": "1s"}]}
         with open(self.config, "w", encoding="utf-8") as file:
-            yaml.safe_dump({"global": {"scrape_interval": "250ms", "scrape_timeout": "250ms",
+            yaml.safe_dump({"global": {"scrape_interval": "200ms", "scrape_timeout": "200ms",
                                        "evaluation_interval": "500ms"}, "rule_files": self.rules, "scrape_configs": [
                 {"job_name": "dcgm-exporter",
-                 "file_sd_configs": [{"files": [self.targets], "refresh_interval": "1s"}]}]}, file)
+                 "static_configs": [{"targets": [f"127.0.0.1:{self.exporter.port}"]}]},
+                *({"job_name": name, **job, **found} for name, job in self.jobs.items())]}, file)
         self.process = Process(f"prometheus-{self.port}", [
             "prometheus", f"--config.file={self.config}",
             f"--storage.tsdb.path={self.folder}/prometheus-{self.port}",
             f"--web.listen-address=127.0.0.1:{self.port}"], self.folder).start()
-        return self.wait_ready()
+        return self
+
+    def start(self):
+        return self.launch().wait_ready()
 
     def wait_ready(self):
         def ready():
@@ -162,6 +170,10 @@ class Prometheus:
                 return answer.status == 200
         wait_for("Prometheus is ready", ready)
         return self
+
+    def wait_scraping(self):
+        self.wait_ready()
+        wait_for("Prometheus scrapes", lambda: self.ask('up{job="dcgm-exporter"} == 1'))
 
     def stop(self):
         if self.process is not None:

@@ -47,6 +47,9 @@ VALUES = {
     "monitored by service": {"monitoring": {"enabled": True, "monitor": "ServiceMonitor", "https": True,
                                             "tokenSecret": "metrics-token"},
                              "networkPolicy": {"enabled": False}},
+    "monitored by certificate": {"monitoring": {"enabled": True, "https": True, "clientSecret": "prometheus-tls",
+                                                "clientNames": ["prometheus", "agent"]},
+                                 "networkPolicy": {"enabled": False}},
     "bare": {"networkPolicy": {"enabled": False}, "podDisruptionBudget": {"enabled": False}},
 }
 

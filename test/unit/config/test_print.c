@@ -155,6 +155,16 @@ static void random_config(struct sl_config *config)
     }
     if (!config->server.metrics_tls) {
         config->server.metrics_token_file[0] = '\0';
+        config->server.metrics_ca_file[0] = '\0';
+    }
+    if (config->server.metrics_ca_file[0] == '\0' || config->server.n_metrics_clients == 0) {
+        config->server.metrics_ca_file[0] = '\0';
+        config->server.n_metrics_clients = 0;
+    }
+    for (unsigned i = 0; i < config->server.n_metrics_clients; i++) {
+        if (config->server.metrics_client[i].name[0] == '\0') {
+            config->server.metrics_client[i].name[0] = (char)('a' + i);
+        }
     }
     if (config->server.client_ca_file[0] == '\0') {
         config->server.insecure = true;
@@ -166,6 +176,12 @@ static void random_config(struct sl_config *config)
     for (unsigned i = 0; i < config->server.n_clients; i++) {
         if (config->server.client[i].name[0] == '\0') {
             config->server.client[i].name[0] = (char)('a' + i);
+        }
+    }
+    for (unsigned i = 0; i < config->queue.n_classes; i++) {
+        char *name = config->queue.class[i].namespace;
+        if (name[0] == '\0' || strchr(name, '*') != NULL) {
+            (void)snprintf(name, SL_CONFIG_TEXT_MAX, "%u*", i);
         }
     }
     if (!sl_config_is_loopback(config->server.api_listen)) {

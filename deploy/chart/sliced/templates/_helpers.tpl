@@ -34,6 +34,10 @@ scheme: https
 tlsConfig:
   serverName: {{ include "sliced.service" . }}
   ca: {secret: {name: {{ include "sliced.tlsSecret" . }}, key: ca.crt}}
+{{- with .Values.monitoring.clientSecret }}
+  cert: {secret: {name: {{ . }}, key: tls.crt}}
+  keySecret: {name: {{ . }}, key: tls.key}
+{{- end }}
 {{- with .Values.monitoring.tokenSecret }}
 authorization:
   credentials: {name: {{ . }}, key: token}
@@ -91,6 +95,12 @@ server:
   metricsTls: true
   {{- if .Values.monitoring.tokenSecret }}
   metricsTokenFile: /etc/sliced/metrics/token
+  {{- end }}
+  {{- if .Values.monitoring.clientSecret }}
+  metricsClientCAFile: /etc/sliced/metrics-clients/ca.crt
+  metricsClients: {{- range .Values.monitoring.clientNames }}
+  - name: {{ . | quote }}
+  {{- end }}
   {{- end }}
   {{- end }}
   tls:
@@ -184,6 +194,9 @@ metrics: metricsListen
 {{- end }}
 {{- if and .Values.monitoring.tokenSecret (not .Values.monitoring.https) }}
 {{- fail "monitoring.tokenSecret: set monitoring.https, by plain HTTP everybody on the way reads the token" }}
+{{- end }}
+{{- if and .Values.monitoring.clientSecret (not .Values.monitoring.https) }}
+{{- fail "monitoring.clientSecret: set monitoring.https, by plain HTTP nobody shows a certificate" }}
 {{- end }}
 {{- if not (or .Values.serviceAccount.create .Values.serviceAccount.name) }}
 {{- fail "serviceAccount.create false: set serviceAccount.name to the one that is there" }}

@@ -409,9 +409,9 @@ static unsigned refused(struct rig *rig)
     sl_buf_init(&text, SIZE_MAX);
     sl_partitioner_write_metrics(rig->partitioner, &text);
     sl_buf_putc(&text, '\0');
-    const char *at = strstr(text.data, "what=\"refused\"} ");
+    const char *at = strstr(text.data, "\nsliced_partition_cuts_dropped_total ");
     assert_non_null(at);
-    unsigned n = (unsigned)strtoul(strchr(at, '}') + 1, NULL, 10);
+    unsigned n = (unsigned)strtoul(strchr(at, ' ') + 1, NULL, 10);
     sl_buf_free(&text);
     return n;
 }

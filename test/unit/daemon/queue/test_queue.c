@@ -116,12 +116,12 @@ static void the_next_is_released_in_the_round_after_an_end(void **state)
     struct sl_queue_stats stats;
     sl_queue_stats(rig.worker, &stats);
     assert_int_equal(stats.counts.bound, 1);
-    assert_int_equal(stats.counts.wrong, 0);
+    assert_int_equal(stats.counts.elsewhere, 0);
     assert_int_equal(stats.outstanding, 1);
     rig_end(&rig);
 }
 
-static void a_pod_bound_elsewhere_counts_as_wrongly_nominated(void **state)
+static void a_pod_bound_elsewhere_counts_as_such(void **state)
 {
     static struct queue_rig rig;
     struct sl_queue_stats stats;
@@ -136,8 +136,8 @@ static void a_pod_bound_elsewhere_counts_as_wrongly_nominated(void **state)
     rig_put(&rig, (struct rig_pod){.name = "a", .node = other});
     (void)rig_round(&rig);
     sl_queue_stats(rig.worker, &stats);
-    assert_int_equal(stats.counts.bound, 1);
-    assert_int_equal(stats.counts.wrong, 1);
+    assert_int_equal(stats.counts.bound, 0);
+    assert_int_equal(stats.counts.elsewhere, 1);
     assert_string_equal(rig_nominate(&rig, "a"), "");
     rig_end(&rig);
 }
@@ -362,9 +362,102 @@ static void metrics_count_waiting_pods_by_resource_and_reason(void **state)
     assert_non_null(strstr(
         out.data,
         "sliced_queue_pods{resource=\"nvidia.com/gpu\",state=\"Held\",reason=\"NoRoom\"} 2"));
-    assert_non_null(strstr(out.data, "sliced_queue_nominations_total{what=\"made\"} 1"));
+    assert_non_null(strstr(out.data, "sliced_queue_nominations_total{kind=\"in_turn\"} 1"));
     assert_non_null(strstr(out.data, "sliced_queue_outstanding 1"));
     sl_buf_free(&out);
+    rig_end(&rig);
+}
+
+/* What the metrics say; valid until the next call. */
+static const char *metrics_of(struct queue_rig *rig)
+{
+    static char text[1 << 16];
+    struct sl_buf out;
+    sl_buf_init(&out, sizeof(text) - 1);
+    rig->queue.metrics(rig->queue.context, &out);
+    assert_int_equal(out.failed, SL_BUF_OK);
+    (void)snprintf(text, sizeof(text), "%.*s", (int)out.len, out.data);
+    sl_buf_free(&out);
+    return text;
+}
+
+static void assert_waits(struct queue_rig *rig, const char *class, unsigned n)
+{
+    char line[128];
+    (void)snprintf(line, sizeof(line), "sliced_queue_wait_seconds_count{class=\"%s\"} %u\n", class,
+                   n);
+    if (strstr(metrics_of(rig), line) == NULL) {
+        fail_msg("no %s", line);
+    }
+}
+
+static void set_class(struct queue_rig *rig, const char *namespace, const char *class)
+{
+    struct sl_config_class *one = &rig->config.queue.class[rig->config.queue.n_classes++];
+    (void)snprintf(one->namespace, sizeof(one->namespace), "%s", namespace);
+    (void)snprintf(one->class, sizeof(one->class), "%s", class);
+}
+
+static void waits_are_told_by_the_class_of_the_namespace_also_of_a_new_one(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin(&rig);
+    rig_node(&rig, "n1", 2);
+    rig_start(&rig);
+    assert_waits(&rig, "other", 0);
+    set_class(&rig, "def*", "people");
+    set_class(&rig, "default", "never");
+    set_class(&rig, "elsewhere", "other");
+    sl_queue_worker_configure(rig.worker, &rig.config);
+    rig_gated(&rig, "a");
+    (void)rig_round(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "a", .node = "n1"});
+    (void)rig_round(&rig);
+    assert_waits(&rig, "people", 1);
+    assert_waits(&rig, "never", 0);
+    assert_waits(&rig, "other", 0);
+    assert_non_null(strstr(metrics_of(&rig), "sliced_queue_bind_seconds_count 1\n"));
+    for (unsigned i = 0; i < 4; i++) { /* more names than there is room for, over time */
+        rig.config.queue.n_classes = 0;
+        for (unsigned c = 0; c < SL_CONFIG_CLASSES_MAX; c++) {
+            char name[16];
+            (void)snprintf(name, sizeof(name), "c%u-%u", i, c);
+            set_class(&rig, "default", name);
+        }
+        sl_queue_worker_configure(rig.worker, &rig.config);
+        (void)rig_round(&rig);
+    }
+    rig_gated(&rig, "b");
+    (void)rig_round(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "b", .node = "n1"});
+    (void)rig_round(&rig);
+    assert_waits(&rig, "people", 1);
+    assert_waits(&rig, "other", 1);
+    rig_end(&rig);
+}
+
+static void every_end_of_a_nomination_counts_once(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin(&rig);
+    rig_node(&rig, "n1", 1);
+    rig_start(&rig);
+    rig_gated(&rig, "a");
+    (void)rig_round(&rig);
+    rig_put(&rig, (struct rig_pod){.name = "a", .ended = true});
+    (void)rig_round(&rig);
+    const char *text = metrics_of(&rig);
+    for (unsigned i = 0; i < 6; i++) {
+        static const char *const outcomes[] = {"bound",     "bound_elsewhere", "expired",
+                                               "withdrawn", "refused",         "gone"};
+        char line[128];
+        (void)snprintf(line, sizeof(line),
+                       "sliced_queue_nominations_ended_total{outcome=\"%s\"} %d\n", outcomes[i],
+                       i == 5);
+        assert_non_null(strstr(text, line));
+    }
     rig_end(&rig);
 }
 
@@ -611,7 +704,9 @@ int main(void)
         cmocka_unit_test(a_node_that_stands_on_the_pod_is_replaced_in_a_small_cluster_too),
         cmocka_unit_test(a_pod_that_was_released_without_a_node_waits_for_its_turn),
         cmocka_unit_test(the_next_is_released_in_the_round_after_an_end),
-        cmocka_unit_test(a_pod_bound_elsewhere_counts_as_wrongly_nominated),
+        cmocka_unit_test(a_pod_bound_elsewhere_counts_as_such),
+        cmocka_unit_test(waits_are_told_by_the_class_of_the_namespace_also_of_a_new_one),
+        cmocka_unit_test(every_end_of_a_nomination_counts_once),
         cmocka_unit_test(a_nomination_that_is_not_taken_is_given_back_and_its_owner_told),
         cmocka_unit_test(a_turn_on_a_node_that_is_cordoned_is_given_again_elsewhere),
         cmocka_unit_test(a_turn_that_was_not_taken_is_told),

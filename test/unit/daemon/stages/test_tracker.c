@@ -216,10 +216,10 @@ static void what_it_does_is_counted(void **state)
     sl_buf_init(&out, 1 << 16);
     sl_stage_tracker_write_metrics(scene.tracker, &out);
     sl_buf_putc(&out, '\0');
-    assert_non_null(strstr(out.data, "sliced_stages{what=\"waiting\"} 1\n"));
-    assert_non_null(strstr(out.data, "sliced_stages{what=\"items\"} 1\n"));
-    assert_non_null(strstr(out.data, "sliced_stages{what=\"predecessors\"} 1\n"));
-    assert_non_null(strstr(out.data, "sliced_stages_reads_total{what=\"begun\"} 1\n"));
+    assert_non_null(strstr(out.data, "sliced_stages_waiting_pods 1\n"));
+    assert_non_null(strstr(out.data, "sliced_stages_items 1\n"));
+    assert_non_null(strstr(out.data, "sliced_stages_predecessors 1\n"));
+    assert_non_null(strstr(out.data, "sliced_stages_reads_total 1\n"));
     sl_buf_free(&out);
     end(&scene);
 }

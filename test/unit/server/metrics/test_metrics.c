@@ -109,7 +109,8 @@ static void pools_are_summed_over_the_nodes(void **state)
     const char *text = text_of(&s);
 
 #define MIG "sliced_pool_units{resource=\"nvidia.com/mig-1g.6gb\",state="
-    assert_true(value_of(text, MIG "\"capacity\"}") == 12);
+    assert_true(value_of(text, "sliced_pool_capacity_units{resource=\"nvidia.com/mig-1g.6gb\"}") ==
+                12);
     assert_true(value_of(text, MIG "\"used\"}") == 3);
     assert_true(value_of(text, MIG "\"free\"}") == 9);
     assert_true(value_of(text, "sliced_cluster_nodes") == 3);
@@ -138,7 +139,7 @@ static void resources_beyond_the_ceiling_are_left_out_and_counted(void **state)
     const char *text = text_of(&s);
 
     size_t n = 0;
-    for (const char *at = text; (at = strstr(at, ",state=\"capacity\"}")) != NULL; at++) {
+    for (const char *at = text; (at = strstr(at, ",state=\"free\"}")) != NULL; at++) {
         n++;
     }
     assert_int_equal(n, SL_METRIC_RESOURCES_MAX);

@@ -130,7 +130,7 @@ static struct sl_tls *open_tls(const struct folder *folder, bool clients)
     struct sl_error err = {.code = SL_ERR_NONE};
     const struct sl_tls_options options = {.cert_file = folder->cert,
                                            .key_file = folder->key,
-                                           .client_ca_file = clients ? folder->clients : NULL};
+                                           .ca_file = {clients ? folder->clients : NULL}};
     struct sl_tls *tls = sl_tls_new(&options, &err);
     if (tls == NULL) {
         fail_msg("%s", err.message);
@@ -250,7 +250,8 @@ static void files_that_hold_nothing_or_too_much_are_told_by_name(void **state)
     for (size_t p = 0; p < 3; p++) {
         for (size_t i = 0; i < 3; i++) {
             struct sl_error err = {.code = SL_ERR_NONE};
-            const struct sl_tls_options options = {folder->cert, folder->key, folder->clients};
+            struct sl_tls_options options = {.cert_file = folder->cert, .key_file = folder->key};
+            options.ca_file[i % SL_TLS_CALLERS] = folder->clients;
             put_file(paths[p], &bad[i]);
             assert_null(sl_tls_new(&options, &err));
             assert_non_null(strstr(err.message, paths[p]));
@@ -291,7 +292,7 @@ static void connect_as(struct link *link, struct sl_tls *tls, struct pair *clien
     ok(gnutls_credentials_set(link->server, GNUTLS_CRD_CERTIFICATE, link->of_server));
     gnutls_transport_set_int(link->client, link->fd[0]);
     gnutls_transport_set_int(link->server, link->fd[1]);
-    sl_tls_prepare(tls, link->server);
+    sl_tls_prepare(tls, SL_TLS_SCHEDULER, link->server);
     for (int i = 0; i < 100 && (at_client != 0 || at_server != 0); i++) {
         at_client = at_client == 0 ? 0 : gnutls_handshake(link->client);
         at_server = at_server == 0 ? 0 : gnutls_handshake(link->server);
@@ -320,7 +321,7 @@ static bool peer_ok(struct sl_tls *tls, struct pair *client, char *why, size_t s
     struct link link;
     struct sl_tls_peer peer = {0};
     connect_as(&link, tls, client);
-    bool good = sl_tls_peer_ok(tls, link.server, &anybody, &peer, why, size);
+    bool good = sl_tls_peer_ok(tls, SL_TLS_SCHEDULER, link.server, &anybody, &peer, why, size);
     disconnect(&link);
     return good;
 }
@@ -378,17 +379,20 @@ a_good_peer_is_checked_again_when_its_time_is_over_or_the_authority_changed(void
     struct sl_tls *tls = open_tls(folder, true);
     connect_as(&link, tls, &client);
 
-    assert_true(sl_tls_peer_ok(tls, link.server, &anybody, &peer, why, sizeof(why)));
+    assert_true(
+        sl_tls_peer_ok(tls, SL_TLS_SCHEDULER, link.server, &anybody, &peer, why, sizeof(why)));
     assert_int_equal(peer.until, tomorrow - 100);
     /* what is known is enough: the session is not even looked at */
-    assert_true(sl_tls_peer_ok(tls, NULL, &anybody, &peer, why, sizeof(why)));
+    assert_true(sl_tls_peer_ok(tls, SL_TLS_SCHEDULER, NULL, &anybody, &peer, why, sizeof(why)));
     peer.until = time(NULL);
-    assert_true(sl_tls_peer_ok(tls, link.server, &anybody, &peer, why, sizeof(why)));
+    assert_true(
+        sl_tls_peer_ok(tls, SL_TLS_SCHEDULER, link.server, &anybody, &peer, why, sizeof(why)));
     assert_int_equal(peer.until, tomorrow - 100);
 
     put_cert(folder->clients, &server);
     assert_int_equal(sl_tls_refresh(tls, &err), 1);
-    assert_false(sl_tls_peer_ok(tls, link.server, &anybody, &peer, why, sizeof(why)));
+    assert_false(
+        sl_tls_peer_ok(tls, SL_TLS_SCHEDULER, link.server, &anybody, &peer, why, sizeof(why)));
     disconnect(&link);
     sl_tls_free(tls);
     free_pair(&server);
@@ -444,17 +448,20 @@ static void a_certificate_calls_by_its_name_letter_by_letter(void **state)
             add_name(&client, &ca, rows[i].type, rows[i].alternative, rows[i].len);
         }
         connect_as(&link, tls, &client);
-        bool good = sl_tls_peer_ok(tls, link.server, &names, &peer, why, sizeof(why));
+        bool good =
+            sl_tls_peer_ok(tls, SL_TLS_SCHEDULER, link.server, &names, &peer, why, sizeof(why));
         if (good != rows[i].good) {
             fail_msg("row %zu: %s", i, why);
         }
         if (good) { /* and no more when the names are others */
             const struct sl_tls_names others = {.client = clients, .n = 1, .serial = 8};
-            assert_false(sl_tls_peer_ok(tls, link.server, &others, &peer, why, sizeof(why)));
+            assert_false(sl_tls_peer_ok(tls, SL_TLS_SCHEDULER, link.server, &others, &peer, why,
+                                        sizeof(why)));
             assert_non_null(strstr(why, "may not call"));
             const struct sl_tls_names common = {
                 .client = allowed, .n = 3, .serial = 9, .common_only = true};
-            bool by_common = sl_tls_peer_ok(tls, link.server, &common, &peer, why, sizeof(why));
+            bool by_common = sl_tls_peer_ok(tls, SL_TLS_SCHEDULER, link.server, &common, &peer, why,
+                                            sizeof(why));
             assert_int_equal(by_common, strcmp(rows[i].common, "node-1") != 0);
         }
         disconnect(&link);
