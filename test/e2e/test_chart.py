@@ -1,7 +1,6 @@
 """What the chart makes of its values: least in rights, of one mind with itself, and wrong values are
 refused by name. Nothing runs but helm."""
 
-import base64
 import os
 import re
 import subprocess
@@ -15,6 +14,12 @@ from harness.chart import CHART, NAMESPACE, ROOT, SERVICE, config_of, one
 from harness.values import OTHER_NAMES, VALUES
 
 ALL = {**VALUES, "other names": OTHER_NAMES}
+WORKLOADS = ("Deployment", "Job", "CronJob")
+
+
+def pod_of(workload):
+    spec = workload["spec"]
+    return spec.get("jobTemplate", {}).get("spec", spec)["template"]["spec"]
 
 
 @pytest.mark.parametrize("values", ALL.values(), ids=ALL)
@@ -25,8 +30,7 @@ def test_the_linter_has_nothing_against_it(helm, values):
 
 @pytest.mark.parametrize("values", ALL.values(), ids=ALL)
 def test_every_pod_may_run_under_the_strictest_standard(helm, values):
-    pods = [each["spec"]["template"]["spec"] for each in helm.objects(values)
-            if each["kind"] == "Deployment"]
+    pods = [pod_of(each) for each in helm.objects(values) if each["kind"] in WORKLOADS]
     assert pods
     for pod in pods:
         assert pod["securityContext"]["runAsNonRoot"] and pod["securityContext"]["runAsUser"] > 0
@@ -35,7 +39,7 @@ def test_every_pod_may_run_under_the_strictest_standard(helm, values):
             assert limits["readOnlyRootFilesystem"] and not limits["allowPrivilegeEscalation"]
             assert limits["capabilities"] == {"drop": ["ALL"]}
             assert container["resources"]["limits"]["memory"]
-        for container in pod["containers"]:
+        for container in pod["containers"] if pod.get("restartPolicy") != "OnFailure" else []:
             assert container["livenessProbe"] and container["readinessProbe"]
 
 
@@ -68,7 +72,8 @@ def test_every_pod_may_run_under_the_strictest_standard(helm, values):
     ({"queue": {"daemonSetNamespaces": ["it's"]}}, "daemonSetNamespaces"),
     ({"queue": {"daemonSetUser": "me' || 'x' == 'x"}}, "daemonSetUser"),
     ({"guard": {"devicePlugins": ["a'"]}}, "devicePlugins"),
-    ({"queue": {"gate": "webhook"}, "tls": {"existingSecret": "ours"}}, "queue.caBundle"),
+    ({"queue": {"caBundle": "-----BEGIN CERTIFICATE-----"}}, "caBundle"),
+    ({"queue": {"assignScheduler": "yes"}}, "assignScheduler"),
     # the daemon's configuration, by the schema that the daemon prints
     ({"config": {"queue": {"ordr": "fifo"}}}, "ordr"),
     ({"config": {"quue": {"order": "fifo"}}}, "quue"),
@@ -92,6 +97,10 @@ def test_every_pod_may_run_under_the_strictest_standard(helm, values):
     ({"config": {"server": {"metricsListen": "0.0.0.0:0"}}}, "server.metricsListen"),
     ({"config": {"server": {"metricsListen": "0.0.0.0:8081"}}}, "port 8081"),
     ({"scheduler": {"mode": "config"}}, "scheduler.name"),
+    ({"scheduler": {"mode": "config", "name": "x"}, "queue": {"assignScheduler": True}}, "no second scheduler"),
+    ({"queue": {"assignScheduler": True, "gate": "none"}}, "queue.gate to policy or webhook"),
+    ({"queue": {"assignScheduler": True, "enabled": False}}, "queue.enabled to true"),
+    ({"tls": {"clientNames": ["n" * 65]}}, "64 characters"),
     ({"scheduler": {"name": "default-scheduler"}}, "default-scheduler"),
     ({"serviceAccount": {"create": False}}, "serviceAccount.name"),
     ({"podLabels": {"app.kubernetes.io/name": "x"}}, "podLabels"),
@@ -133,8 +142,8 @@ def test_nobody_is_given_the_private_key_of_another(helm, values):
         assert secrets_of(objects, "sliced-scheduler") == {tls: ["ca.crt"], client: ["tls.crt", "tls.key"]}
 
 
-def test_the_scheduler_shows_a_certificate_that_the_daemon_lets_call(helm, tmp_path):
-    objects = helm.objects()
+def test_the_scheduler_shows_the_certificate_that_is_made_for_it(helm):
+    objects = helm.objects({"tls": {"clientNames": ["0x1", "old"]}})
     tls = config_of(objects, "sliced")["server"]["tls"]
     extender = config_of(objects, "sliced-scheduler")["extenders"][0]["tlsConfig"]
     mounts = {each["name"]: each["mountPath"] for each in one(objects, "Deployment", "sliced-scheduler")[
@@ -142,24 +151,73 @@ def test_the_scheduler_shows_a_certificate_that_the_daemon_lets_call(helm, tmp_p
     assert (extender["certFile"], extender["keyFile"]) == (f"{mounts['client']}/tls.crt",
                                                            f"{mounts['client']}/tls.key")
     assert extender["caFile"] == f"{mounts['ca']}/ca.crt"
-    pki = daemons.write_pki(objects, tmp_path)
-
-    def openssl(*args):
-        return subprocess.run(["openssl", *args], capture_output=True, text=True, check=False)
-    verify = ("verify", "-purpose", "sslclient", "-CAfile")
-    assert openssl(*verify, f"{pki}/client-ca.crt", f"{pki}/client.crt").returncode == 0
-    subject = openssl("x509", "-noout", "-subject", "-in", f"{pki}/client.crt").stdout
-    assert tls["clients"] == [{"name": subject.split("CN = ")[1].strip()}]
-    # no other certificate of the chart is one to call with
-    assert openssl(*verify, f"{pki}/client-ca.crt", f"{pki}/tls.crt").returncode != 0
-    assert openssl("verify", "-CAfile", f"{pki}/ca.crt", f"{pki}/client.crt").returncode != 0
+    assert tls["clients"] == [{"name": "0x1"}, {"name": "old"}]
+    said = certs_of(objects)
+    assert said["client"] == "sliced-client" and said["client-name"] == "0x1"
+    assert f"{said['service']}.{said['namespace']}.svc" == extender["serverName"] == SERVICE
 
 
-def test_a_handshake_is_cheap_for_the_daemon(helm):
-    """Whoever reaches a port may begin one: with RSA each costs a millisecond of a processor."""
-    for name in ("sliced-tls", "sliced-client"):
-        key = base64.b64decode(one(helm.objects(), "Secret", name)["data"]["tls.key"])
-        assert key.startswith(b"-----BEGIN EC PRIVATE KEY-----")
+# ---- the Job that makes certificates ----
+
+def certs_of(objects):
+    """What the Job, and the CronJob after it, tell sliced certs; None where there is no Job."""
+    pods = [pod_of(each) for each in objects if each["kind"] in ("Job", "CronJob")]
+    if not pods:
+        return None
+    assert len(pods) == 2 and pods[0] == pods[1]
+    command, *options = pods[0]["containers"][0]["args"]
+    assert command == "certs"
+    return dict(each.removeprefix("--").split("=", 1) for each in options)
+
+
+MADE = {"namespace": NAMESPACE, "server": "sliced-tls", "service": "sliced", "client": "sliced-client",
+        "client-name": "sliced-scheduler"}
+GROUP = {"api-service": "v1alpha1.visibility.sliced.dev"}
+WEBHOOK = {"webhook": "sliced-queue"}
+
+
+@pytest.mark.parametrize("values, said", [
+    ({}, {**MADE, **GROUP}),
+    (VALUES["webhook"], {**MADE, **GROUP, **WEBHOOK}),
+    ({"visibility": {"enabled": False}}, MADE),
+    (VALUES["own secret"], {"namespace": NAMESPACE, "server": "from-cert-manager", "client": "sliced-client",
+                            "client-name": "sliced-scheduler", **GROUP}),
+    (VALUES["client certificates"], {"namespace": NAMESPACE, "server": "ours", **GROUP}),
+    ({**VALUES["client certificates"], "visibility": {"enabled": False}}, None),
+    ({**VALUES["client certificates"], "queue": {"caBundle": "QQ=="}}, None),
+    (VALUES["cert-manager"], None),
+    ({"tls": {"existingSecret": "ours", "certManager": {"enabled": True}}},
+     {"namespace": NAMESPACE, "server": "ours", **GROUP})])
+def test_a_job_makes_what_nobody_else_does(helm, values, said):
+    assert certs_of(helm.objects(values)) == said
+
+
+@pytest.mark.parametrize("values", ALL.values(), ids=ALL)
+def test_that_job_may_do_what_it_is_told_and_no_more(helm, values):
+    objects = helm.objects(values)
+    said = certs_of(objects)
+    name = values.get("nameOverride", "sliced") + "-certs"
+    rules = {kind: [rule for each in objects if (each["kind"], each["metadata"]["name"]) == (kind, name)
+                    for rule in each["rules"]] for kind in ("Role", "ClusterRole")}
+    if said is None:
+        assert not rules["Role"] and not rules["ClusterRole"]
+        return
+    made = ([said["server"]] if "service" in said else []) + ([said["client"]] if "client" in said else [])
+    expected = [] if not made else [(["secrets"], None, ["create"]), (["secrets"], made, ["get", "patch"])]
+    if "service" not in said and {"webhook", "api-service"} & set(said):
+        expected += [(["secrets"], [said["server"]], ["get"])]
+    assert [(rule["resources"], rule.get("resourceNames"), rule["verbs"]) for rule in rules["Role"]] == expected
+    expected = [(["mutatingwebhookconfigurations"], said.get("webhook")), (["apiservices"], said.get("api-service"))]
+    assert [(rule["resources"], rule["resourceNames"], rule["verbs"]) for rule in rules["ClusterRole"]] == [
+        (resources, [named], ["patch"]) for resources, named in expected if named]
+
+
+def test_another_task_is_another_job_as_jobs_cannot_be_changed(helm):
+    def name(values):
+        return next(each["metadata"]["name"] for each in helm.objects(values) if each["kind"] == "Job")
+    assert name({}) == name({"replicas": 3}) == name({"config": {"log": {"level": "debug"}}})
+    assert len({name({}), name(VALUES["webhook"]), name({"image": {"tag": "2"}}),
+                name({"tls": {"clientNames": ["other"]}})}) == 4
 
 
 def ingress(objects):
@@ -227,20 +285,18 @@ def test_every_port_of_the_daemon_is_one_that_it_listens_on(helm, values):
     assert ("webhook" in ports) == ("MutatingWebhookConfiguration" in gates(objects))
 
 
-def test_users_see_the_queue_where_the_authority_is_known(helm):
+def test_users_see_the_queue_unless_that_is_turned_off(helm):
     def group(values):
         objects = helm.objects(values)
         found = [each for each in objects if each["kind"] == "APIService"]
         assert bool(found) == ("visibilityListen" in config_of(objects, "sliced")["server"])
         return found
     known, = group({})
-    secret = one(helm.objects(), "Secret", "sliced-tls")["data"]
-    assert len(known["spec"]["caBundle"]) > 100 and "ca.crt" in secret
+    assert "caBundle" not in known["spec"]  # the Job puts it there
     port, = [each for each in one(helm.objects(), "Service", "sliced")["spec"]["ports"]
              if each["port"] == known["spec"]["service"]["port"]]
     assert port["name"] == "visibility"
     assert not group({"visibility": {"enabled": False}})
-    assert not group({"tls": {"existingSecret": "ours"}})  # helm cannot see its authority here
     own, = group({"tls": {"existingSecret": "ours"}, "queue": {"caBundle": "QQ=="}})
     assert own["spec"]["caBundle"] == "QQ=="
 
@@ -253,14 +309,6 @@ def test_your_own_scheduler_gets_only_its_configuration(helm):
     assert extender["urlPrefix"] == "https://10.0.0.53/scheduler"
     assert extender["tlsConfig"]["serverName"] == SERVICE
     assert one(objects, "Service", "sliced")["spec"]["clusterIP"] == "10.0.0.53"
-
-
-def test_the_certificate_is_for_the_name_that_the_scheduler_checks(helm, tmp_path):
-    objects = helm.objects()
-    pki = daemons.write_pki(objects, tmp_path)
-    name = config_of(objects, "sliced-scheduler")["extenders"][0]["tlsConfig"]["serverName"]
-    subprocess.run(["openssl", "verify", "-CAfile", f"{pki}/ca.crt", "-verify_hostname", name,
-                    f"{pki}/tls.crt"], check=True, capture_output=True)
 
 
 def test_every_mig_profile_that_sliced_knows_is_managed(helm):
@@ -334,7 +382,7 @@ def test_two_installations_share_no_name(helm):
     assert account["metadata"]["annotations"] == {"team": "gpu"}
     bound = [subject["name"] for each in objects if each["kind"].endswith("RoleBinding")
              for subject in each["subjects"]]
-    assert set(bound) == {"slicer", "gpu-slices-scheduler"}
+    assert set(bound) == {"slicer", "gpu-slices-scheduler", "gpu-slices-certs"}
     assert one(objects, "Deployment", "gpu-slices")["spec"]["template"]["spec"]["serviceAccountName"] == "slicer"
     guards = [each for each in objects if each["kind"] == "ValidatingAdmissionPolicy"]
     for each in guards:
@@ -349,15 +397,13 @@ def test_one_replica_that_needs_no_lease_is_never_two(helm):
         "type": "Recreate"}
 
 
-@pytest.mark.parametrize("name, own", [
-    ("defaults", True), ("webhook", True), ("monitored", True),
-    ("client certificates", False), ("cert-manager", False), ("own issuer", False)])
-def test_what_is_rendered_again_is_the_same_but_for_certificates_of_the_chart(helm, name, own):
-    """As Argo CD renders it, without a look at the cluster."""
+@pytest.mark.parametrize("values", ALL.values(), ids=ALL)
+def test_what_is_rendered_again_is_the_same_to_the_byte(helm, values):
+    """As Argo CD renders it, without a look at the cluster; certificates are made there."""
     for minor in chart.RELEASES:
-        first, again = helm.objects(VALUES[name], minor), helm.objects(VALUES[name], minor, again=True)
-        changed = {a["kind"] for a, b in zip(first, again, strict=True) if a != b}
-        assert changed <= {"Secret", "MutatingWebhookConfiguration", "APIService"} and ("Secret" in changed) == own
+        text = helm.template(values, minor)
+        assert text == helm.template(values, minor)
+        assert "PRIVATE KEY" not in text and "kind: Secret\n" not in text
 
 
 def test_cert_manager_makes_what_is_mounted(helm):
@@ -428,8 +474,7 @@ def test_the_gate_comes_by_what_the_cluster_has(helm):
             ("1.31", {"queue": {"gate": "policy"}}, policy, "policy"),
             ("1.36", {"queue": {"gate": "none"}}, set(), "none"),
             ("1.36", {"queue": {"enabled": False, "gate": "policy"}}, set(), "none"),
-            # whose authority nobody knows before the Secret is there
-            ("1.31", VALUES["own secret"], set(), "none"),
+            ("1.31", VALUES["own secret"], {"MutatingWebhookConfiguration"}, "webhook"),
             ("1.31", {**VALUES["own secret"], "queue": {"caBundle": "Y2E="}},
              {"MutatingWebhookConfiguration"}, "webhook")):
         objects = helm.objects(values, minor)
@@ -499,8 +544,14 @@ def test_the_guard_is_there_where_kubernetes_has_what_it_needs(helm):
             assert each["spec"]["matchConditions"][0]["name"] == "not-by-sliced-or-a-node"
 
 
-def test_the_api_server_trusts_the_certificate_that_the_daemon_shows(helm):
-    objects = helm.objects({}, "1.31")
-    webhook = gates(objects)["MutatingWebhookConfiguration"]["webhooks"][0]
-    secret = one(objects, "Secret", "sliced-tls")["data"]
-    assert webhook["clientConfig"]["caBundle"] == secret["ca.crt"]
+def test_pods_of_no_scheduler_are_given_ours_where_that_is_set(helm):
+    values = {"queue": {"assignScheduler": True}, "scheduler": {"name": "gpus"}}
+    policy = gates(helm.objects(values))["MutatingAdmissionPolicy"]["spec"]
+    webhook = gates(helm.objects(values, "1.31"))["MutatingWebhookConfiguration"]["webhooks"][0]
+    assert policy["matchConditions"] == webhook["matchConditions"]
+    first = policy["matchConditions"][0]["expression"]
+    assert first == "object.spec.schedulerName in ['gpus', 'default-scheduler']"
+    assert 'schedulerName: "gpus"' in policy["mutations"][0]["applyConfiguration"]["expression"]
+    assert webhook["clientConfig"]["service"]["path"] == "/admission/assign/gpus"
+    for minor in chart.RELEASES:
+        assert "default-scheduler'" not in str(gates(helm.objects({}, minor)))

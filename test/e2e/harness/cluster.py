@@ -87,7 +87,7 @@ class Cluster:
         self.plane.stop()
 
     def new_pki(self, name):
-        """A folder as write_pki makes it."""
+        """A folder as daemons.new_pki makes it, of the authorities of this cluster."""
         folder = os.path.join(self.plane.folder, name)
         os.makedirs(folder, exist_ok=True)
         shutil.copy(self.authority.crt, os.path.join(folder, "ca.crt"))

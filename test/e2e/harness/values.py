@@ -17,6 +17,7 @@ VALUES = {
         "networkPolicy": {"from": [{"namespaceSelector": {}}]},
         "managedResources": ["nvidia.com/gpu"]},
     "webhook": {"queue": {"gate": "webhook"}},
+    "assigned": {"queue": {"assignScheduler": True}},
     "ports for few": {"queue": {"gate": "webhook"}, "networkPolicy": {
         "from": [{"namespaceSelector": {}}], "apiServerFrom": [{"ipBlock": {"cidr": "10.0.0.7/32"}}],
         "metricsFrom": [{"namespaceSelector": {"matchLabels": {"role": "monitoring"}}}]}},

@@ -74,6 +74,8 @@ static void a_missing_certificate_is_made_and_kept(void **state)
     assert_int_equal(change, SL_CERT_MADE);
     assert_true(trusts(secret.ca, secret.crt, for_server, start_s));
     assert_false(trusts(secret.ca, secret.crt, for_client, start_s));
+    /* ECDSA: with RSA each stranger's handshake costs a millisecond of a processor */
+    assert_int_equal(strncmp(secret.key, "-----BEGIN EC PRIVATE KEY-----", 30), 0);
     const struct sl_cert_secret before = secret;
     renew(&secret, &server, start_s + 2000 * SL_DAY_S, &arena, &change);
     assert_int_equal(change, SL_CERT_KEPT);
@@ -85,7 +87,7 @@ static void a_missing_certificate_is_made_and_kept(void **state)
 static void play_years(const struct sl_cert_wish *wish, const char *purpose, int64_t step_s)
 {
     enum { LOOKS_MAX = 500 };
-    const int64_t end_s = start_s + 40 * 365 * SL_DAY_S;
+    const int64_t end_s = start_s + 14600 * SL_DAY_S;
     static struct sl_cert_secret seen[LOOKS_MAX];
     static int64_t at_s[LOOKS_MAX];
     struct sl_arena arena;
