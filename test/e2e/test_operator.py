@@ -163,6 +163,23 @@ def test_certificates_are_made_once_and_kept(evening, tmp_path):
     assert evening.plane.get(group)["spec"]["caBundle"] == ca
 
 
+def test_what_is_rendered_apart_and_applied_again_changes_nothing(evening):
+    """As Argo CD does it: helm template, without a look at the cluster, and server-side apply."""
+    def seen():
+        group = evening.plane.get("/apis/apiregistration.k8s.io/v1/apiservices/v1alpha1.visibility.sliced.dev")
+        return (evening.secret("sliced-tls"), evening.secret("sliced-client"), group["spec"],
+                evening.plane.get(DEPLOYMENT)["metadata"]["generation"], set(evening.pods()),
+                set(evening.pods("scheduler")), set(evening.pods("certs")))
+    text = evening.helm.run("template", "sliced", CHART, "--namespace", NAMESPACE, "--kube-version",
+                            chart.RELEASES[evening.plane.minor], "-f", "-", text=yaml.safe_dump(BASE))
+    before = seen()
+    assert before[2]["caBundle"]
+    for _ in range(2):
+        evening.plane.kubectl("apply", "--server-side", "--force-conflicts", "--field-manager", "argocd", "-f", "-",
+                              text=text)
+        assert seen() == before
+
+
 def test_whom_the_daemon_knows_may_change_its_name(evening):
     before = evening.secret("sliced-client")
     evening.install("tls.clientNames={other,sliced-scheduler}")
