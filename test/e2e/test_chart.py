@@ -89,7 +89,53 @@ def test_every_pod_may_run_under_the_strictest_standard(helm, values):
     ({"config": {"telemetry": {"margin": 11}}}, "margin"),
     ({"config": {"partitioning": {"nodeSelector": "sliced.dev/partitioning"}}}, "nodeSelector"),
     ({"config": {"log": None}}, "log"),
+    # parts of pods and policies: the API server would drop an unknown field without a word
+    ({"affinity": {"nodeAfinity": {}}}, "nodeAfinity"),
+    ({"scheduler": {"affinity": {"podAffinity": {"required": []}}}}, "required"),
+    ({"tolerations": [{"keys": "x"}]}, "keys"),
+    ({"resources": {"limit": {}}}, "limit"),
+    ({"resources": {"limits": {"memory": "256MB"}}}, "256MB"),
+    ({"topologySpreadConstraints": [{"maxSkew": 1}]}, "topologyKey"),
+    ({"scheduler": {"topologySpreadConstraints": [{"maxSkw": 1}]}}, "maxSkw"),
+    ({"env": [{"name": "A", "vaule": "b"}]}, "vaule"),
+    ({"imagePullSecrets": ["pull"]}, "imagePullSecrets"),
+    ({"imagePullSecrets": [{"nam": "pull"}]}, "nam"),
+    ({"image": {"repository": "registry.example.com/sliced:1"}}, "repository"),
+    ({"image": {"tag": 1.0}}, "tag"),
+    ({"image": {"tag": "a tag"}}, "tag"),
+    ({"podLabels": {"a b": "c"}}, "podLabels"),
+    ({"podLabels": {"a": "b c"}}, "podLabels"),
+    ({"podAnnotations": {"a": 1}}, "podAnnotations"),
+    ({"nodeSelector": {"a": True}}, "nodeSelector"),
+    ({"priorityClassName": "A B"}, "priorityClassName"),
+    ({"nameOverride": "Sliced"}, "nameOverride"),
+    ({"serviceAccount": {"names": "x"}}, "names"),
+    ({"tls": {"existingSecret": "Not A Name"}}, "existingSecret"),
+    ({"tls": {"clientSecret": "a/b"}}, "clientSecret"),
+    ({"telemetry": {"secret": "A"}}, "secret"),
+    ({"tls": {"certManager": {"enabled": True, "issuerRef": {"kind": "ClusterIssuer"}}}}, "'name' required"),
+    ({"networkPolicy": {"from": [{"namespaceSelectors": {}}]}}, "namespaceSelectors"),
+    ({"networkPolicy": {"apiServerFrom": [{}]}}, "apiServerFrom"),
+    ({"queue": {"namespaceSelector": {"matchExpressions": [{"key": "a", "operator": "Inn"}]}}}, "operator"),
+    ({"service": {"clusterIP": "10.0.0"}}, "clusterIP"),
+    ({"extraArgs": ["verbose"]}, "extraArgs"),
+    # what the chart itself does
+    ({"config": {"server": {"tls": {"certFile": ""}}}}, "config.server.tls: leave it out, the chart mounts"),
+    ({"config": {"server": {"insecure": True}}}, "config.server.insecure: leave it out"),
+    ({"config": {"leaderElection": {"namespace": "other"}}}, "the release's namespace alone"),
+    ({"config": {"extender": {"filterVerb": "f"}}}, "the scheduler's configuration of the chart names it filter"),
+    ({"config": {"kubernetes": {"kubeconfig": "/x"}}}, "the daemon has its service account"),
+    ({"config": {"gpushare": {"unhealthyGpus": True}}}, "set gpushare.unhealthyGpus"),
+    ({"extraArgs": ["--listen=127.0.0.1:1"]}, "extraArgs: --listen=127.0.0.1:1 is the chart's own"),
+    ({"scheduler": {"extraArgs": ["--config=/x"]}}, "scheduler.extraArgs: --config=/x is the chart's own"),
     # what cannot work
+    ({"config": {"partitioning": {"enabled": True}}, "queue": {"enabled": False}}, "set queue.enabled to true"),
+    ({"scheduler": {"httpTimeout": "4s"}}, "expected more than config.kubernetes.bindTimeout, 4s"),
+    ({"config": {"kubernetes": {"bindTimeout": "5000ms"}}}, "scheduler.httpTimeout: found 5s"),
+    ({"config": {"server": {"shutdownTimeout": "30s"}}}, "the 40 s that a pod has to end"),
+    ({"config": {"server": {"listen": "0.0.0.0:84430"}}}, "server.listen"),
+    ({"tls": {"existingSecret": "one", "clientSecret": "one"}}, "use one that signs nothing else"),
+    ({"tls": {"certManager": {"issuerRef": {"name": "x"}}}}, "set tls.certManager.enabled"),
     ({"config": {"leaderElection": {"enabled": False}}}, "replicas to 1"),
     ({"config": {"server": {"probeListen": ""}}}, "server.probeListen"),
     ({"config": {"server": {"probeListen": "127.0.0.1:8081"}}}, "server.probeListen"),
@@ -330,6 +376,11 @@ def test_every_value_of_the_configuration_may_be_set(helm, tmp_path):
         del config["server"][key]
     for key in ("enabled", "gate", "schedulerName", "daemonSets", "daemonSetUser"):
         del config["queue"][key]
+    for section, keys in (("server", ["insecure"]), ("leaderElection", ["namespace"]),
+                          ("kubernetes", ["kubeconfig", "context"]), ("gpushare", ["unhealthyGpus", "namespace"]),
+                          ("extender", ["pathPrefix", "filterVerb", "prioritizeVerb", "bindVerb", "preemptVerb"])):
+        for key in keys:
+            del config[section][key]
     path = tmp_path / "sliced.yaml"
     path.write_text(one(helm.objects({"config": config}), "ConfigMap", "sliced")["data"]["config.yaml"])
     merged = yaml.safe_load(path.read_text())
@@ -340,10 +391,10 @@ def test_every_value_of_the_configuration_may_be_set(helm, tmp_path):
 
 
 def test_a_pod_begins_by_checking_the_configuration(helm, tmp_path):
-    objects = helm.objects(VALUES["monitored"])
+    objects = helm.objects({"extraArgs": ["--kubeconfig=/x"]})
     pod = one(objects, "Deployment", "sliced")["spec"]["template"]["spec"]
     first, main = pod["initContainers"][0], pod["containers"][0]
-    assert first["args"] == [*main["args"][:2], "--check-config"] and first["image"] == main["image"]
+    assert first["args"] == [*main["args"][:2], "--kubeconfig=/x", "--check-config"] and first["image"] == main["image"]
     assert first["volumeMounts"] == [each for each in main["volumeMounts"] if each["name"] == "config"]
 
 
@@ -368,6 +419,42 @@ def test_options_reach_the_pods(helm):
         assert [*container.get("command", []), *container.get("args", [])][-1:] == options["extraArgs"]
     pod = one(objects, "Deployment", "gpu-slices")["spec"]["template"]["spec"]
     assert pod["topologySpreadConstraints"] == OTHER_NAMES["topologySpreadConstraints"]
+
+
+def test_every_pod_is_pulled_and_placed_as_the_values_say(helm):
+    values = VALUES["all in"]
+    pods = [pod_of(each) for each in helm.objects(values) if each["kind"] in WORKLOADS]
+    assert len(pods) == 4
+    for pod in pods:
+        for key in ("imagePullSecrets", "nodeSelector", "tolerations"):
+            assert pod[key] == values[key]
+        assert "priorityClassName" not in pod
+        for container in [*pod.get("initContainers", []), *pod["containers"]]:
+            if container["name"] != "kube-scheduler":
+                assert container["image"] == "registry.example.com/sliced:1"
+
+
+def test_the_second_scheduler_is_kubernetes_own_of_the_clusters_version(helm):
+    def image(values, minor):
+        objects = helm.objects(values, minor)
+        return one(objects, "Deployment", "sliced-scheduler")["spec"]["template"]["spec"]["containers"][0]["image"]
+    for minor, release in chart.RELEASES.items():
+        assert image({}, minor) == f"registry.k8s.io/kube-scheduler:v{release}"
+        assert image(VALUES["all in"], minor) == f"registry.example.com/kube-scheduler:v{release}"
+    assert image({"scheduler": {"image": {"tag": "v1.36.0"}}}, "1.36").endswith(":v1.36.0")
+    managed = helm.run("template", "sliced", CHART, "--kube-version", "v1.33.4-gke.1134000",
+                       "--show-only", "templates/scheduler.yaml")
+    assert "kube-scheduler:v1.33.4\"" in managed
+
+
+def test_a_changed_configuration_is_other_pods(helm):
+    def template(name, values):
+        return one(helm.objects(values), "Deployment", name)["spec"]["template"]
+    other = {"config": {"queue": {"order": "sjf"}}}
+    assert template("sliced", {}) == template("sliced", {"podDisruptionBudget": {"enabled": False}})
+    assert template("sliced", {}) != template("sliced", other)
+    assert template("sliced-scheduler", {}) == template("sliced-scheduler", other)
+    assert template("sliced-scheduler", {}) != template("sliced-scheduler", {"scheduler": {"weight": 5}})
 
 
 def test_two_installations_share_no_name(helm):

@@ -54,7 +54,7 @@ VALUES = {
 # Nothing is named as the others take it to be.
 OTHER_NAMES = {
     "nameOverride": "gpu-slices", "serviceAccount": {"name": "slicer", "annotations": {"team": "gpu"}},
-    "podLabels": {"team": "gpu"}, "extraArgs": ["--context=x"],
+    "podLabels": {"team": "gpu"}, "extraArgs": ["--kubeconfig=/x"],
     "affinity": {"nodeAffinity": {}}, "topologySpreadConstraints": [
         {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}],
     "scheduler": {"podLabels": {"team": "gpu"}, "extraArgs": ["--v=2"], "affinity": {"nodeAffinity": {}}},

@@ -152,8 +152,82 @@ probes: probeListen
 metrics: metricsListen
 {{- end }}
 
+{{- /* Keys of config that follow from other values, or from what the chart mounts and permits, with what to
+say instead. Those of the schema are of the same kind. */}}
+{{- define "sliced.ofChart" -}}
+server.tls: the chart mounts the certificates, see tls.existingSecret, tls.clientSecret and tls.clientNames
+server.insecure: kube-scheduler has a certificate, nobody needs to call without one
+leaderElection.namespace: the daemon may write the lease in the release's namespace alone
+extender.pathPrefix: the scheduler's configuration of the chart has the verbs at /scheduler
+extender.filterVerb: the scheduler's configuration of the chart names it filter
+extender.prioritizeVerb: the scheduler's configuration of the chart names it prioritize
+extender.bindVerb: the scheduler's configuration of the chart names it bind
+extender.preemptVerb: the scheduler's configuration of the chart names it preempt
+kubernetes.kubeconfig: the daemon has its service account
+kubernetes.context: the daemon has its service account
+gpushare.unhealthyGpus: set gpushare.unhealthyGpus, which gives the rights too
+gpushare.namespace: set gpushare.namespace, which gives the rights too
+{{- end }}
+
+{{- /* A duration of one number and one unit in milliseconds; empty for any other. */}}
+{{- define "sliced.milliseconds" -}}
+{{- $number := regexFind "^[0-9]+" . }}
+{{- if regexMatch "^[0-9]+ms$" . }}{{ $number }}
+{{- else if regexMatch "^[0-9]+s$" . }}{{ mul $number 1000 }}
+{{- else if regexMatch "^[0-9]+m$" . }}{{ mul $number 60000 }}
+{{- end }}
+{{- end }}
+
+{{- /* What contradicts another value, or what the chart itself does. */}}
+{{- define "sliced.check.config" -}}
+{{- range $path, $instead := include "sliced.ofChart" . | fromYaml }}
+{{- $at := splitList "." $path }}
+{{- if hasKey (get $.Values.config (first $at) | default dict) (last $at) }}
+{{- fail (printf "config.%s: leave it out, %s" $path $instead) }}
+{{- end }}
+{{- end }}
+{{- range $each := .Values.extraArgs }}
+{{- if regexMatch "^--(config|cluster|listen|pod|check-config|print-config.*|version|help)(=|$)" $each }}
+{{- fail (printf "extraArgs: %s is the chart's own; the configuration is under config" $each) }}
+{{- end }}
+{{- end }}
+{{- range $each := .Values.scheduler.extraArgs }}
+{{- if regexMatch "^--(config|secure-port)(=|$)" $each }}
+{{- fail (printf "scheduler.extraArgs: %s is the chart's own; the configuration follows from scheduler" $each) }}
+{{- end }}
+{{- end }}
+{{- if and (dig "partitioning" "enabled" false .Values.config) (not .Values.queue.enabled) }}
+{{- fail "config.partitioning.enabled: GPUs are cut for pods of the queue, set queue.enabled to true" }}
+{{- end }}
+{{- $bind := dig "kubernetes" "bindTimeout" "4s" .Values.config }}
+{{- $call := .Values.scheduler.httpTimeout }}
+{{- with include "sliced.milliseconds" $bind }}
+{{- if le (int (include "sliced.milliseconds" $call)) (int .) }}
+{{- fail (printf "scheduler.httpTimeout: found %s, expected more than config.kubernetes.bindTimeout, %s: the scheduler would give up before a binding ends" $call $bind) }}
+{{- end }}
+{{- end }}
+{{- $stop := dig "server" "shutdownTimeout" "10s" .Values.config }}
+{{- with include "sliced.milliseconds" (toString $stop) }}
+{{- if ge (add (int .) (mul 1000 (int $.Values.handoverSeconds))) (mul 1000 (int (include "sliced.graceSeconds" $))) }}
+{{- fail (printf "config.server.shutdownTimeout: %s and handoverSeconds, %d, are more than the %s s that a pod has to end" (toString $stop) (int $.Values.handoverSeconds) (include "sliced.graceSeconds" $)) }}
+{{- end }}
+{{- end }}
+{{- if and .Values.tls.existingSecret (eq .Values.tls.existingSecret .Values.tls.clientSecret) }}
+{{- fail "tls.clientSecret: it is tls.existingSecret too; whatever that authority signed could call the verbs, use one that signs nothing else" }}
+{{- end }}
+{{- if and .Values.tls.certManager.issuerRef (not .Values.tls.certManager.enabled) }}
+{{- fail "tls.certManager.issuerRef: set tls.certManager.enabled" }}
+{{- end }}
+{{- end }}
+
+{{- /* How long a pod has to end: handoverSeconds, then requests in flight. */}}
+{{- define "sliced.graceSeconds" -}}
+40
+{{- end }}
+
 {{- /* Refuses what cannot work, before anything is installed. */}}
 {{- define "sliced.check" -}}
+{{- include "sliced.check.config" . }}
 {{- $config := include "sliced.config" . | fromYaml }}
 {{- if and (not $config.leaderElection.enabled) (gt (int .Values.replicas) 1) }}
 {{- fail (printf "config.leaderElection.enabled false: each of %d replicas would give devices without asking the others, set replicas to 1" (int .Values.replicas)) }}
@@ -162,7 +236,7 @@ metrics: metricsListen
 {{- range $port, $key := include "sliced.listens" . | fromYaml }}
 {{- $address := index $config.server $key }}
 {{- $number := regexFind "[0-9]+$" $address }}
-{{- if or (not $number) (eq $number "0") (regexMatch "^(127[.]|localhost:|.::1.:)" $address) }}
+{{- if or (not $number) (eq $number "0") (gt (int $number) 65535) (regexMatch "^(127[.]|localhost:|.::1.:)" $address) }}
 {{- fail (printf "config.server.%s: found \"%s\", expected an address that other pods reach, with a port of its own, as 0.0.0.0:8443" $key $address) }}
 {{- end }}
 {{- if hasKey $seen $number }}
