@@ -250,6 +250,8 @@ def test_upgraded_under_load(evening):
         load.ending.set()
         load.join()
     pods = wait_for("all bound", load.bound, 120)
+    waits = sorted(span_of(each)[0] - created_of(each) for each in pods.values())
+    print(f"{len(waits)} pods came during the upgrade; the longest waits, in seconds: {waits[-3:]}")
     evening.wait_leader()
     # at no moment do two hold one instance: each pod's whole time on its node is looked at
     held = {}
@@ -262,10 +264,16 @@ def test_upgraded_under_load(evening):
             assert end <= begin, f"{place} held by two: {spans}"
 
 
+def seconds(text):
+    return time.mktime(time.strptime(text, "%Y-%m-%dT%H:%M:%SZ"))
+
+
+def created_of(pod):
+    return seconds(pod["metadata"]["creationTimestamp"])
+
+
 def span_of(pod):
     """From its binding to its end, in whole seconds as the API server has them."""
-    def seconds(text):
-        return time.mktime(time.strptime(text, "%Y-%m-%dT%H:%M:%SZ"))
     conditions = {each["type"]: each for each in pod["status"]["conditions"]}
     ended = [each["state"]["terminated"].get("finishedAt") for each in pod["status"].get("containerStatuses", [])
              if "terminated" in each["state"]]
