@@ -89,7 +89,7 @@ class Bench:
         self.pki = daemons.new_pki(os.path.join(self.folder, "tls"))
         plane.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": chart.NAMESPACE}})
         for each in self.objects:
-            if each["kind"] not in ("Deployment", "Namespace"):
+            if each["kind"] not in ("Deployment", "Job", "CronJob", "Namespace"):
                 plane.create(each)
         parallel(plane.create, [gpus.a30_mixed(f"gpu-{i:04}") for i in range(self.options.nodes)])
 
