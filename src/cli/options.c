@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "util/option.h"
+#include "util/term/option.h"
 
 enum { HELP_COLUMN = 28 };
 

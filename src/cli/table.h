@@ -3,7 +3,7 @@
 #define SLICED_CLI_TABLE_H
 
 #include "codec/tree/value.h"
-#include "util/grid.h"
+#include "util/term/grid.h"
 
 /* The columns of a Table of the API server that are shown. */
 struct sl_cli_table {

@@ -10,6 +10,7 @@
 #include <sys/random.h>
 #include <time.h>
 
+#include "daemon/certs.h"
 #include "daemon/live/cluster.h"
 #include "daemon/load.h"
 #include "daemon/options.h"
@@ -525,6 +526,9 @@ int sl_daemon_main(int argc, char **argv)
     struct sl_error err = {.code = SL_ERR_NONE};
     if (argc > 1 && strcmp(argv[1], "release") == 0) {
         return sl_release_main(argc - 1, argv + 1);
+    }
+    if (argc > 1 && strcmp(argv[1], "certs") == 0) {
+        return sl_certs_main(argc - 1, argv + 1);
     }
     if (sl_options_parse(argc, argv, &daemon.options, &err) < 0) {
         return print_complaint(EXIT_WRONG, &err);

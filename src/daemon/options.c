@@ -2,7 +2,7 @@
 #include "daemon/options.h"
 
 #include "server/metrics/version.h"
-#include "util/option.h"
+#include "util/term/option.h"
 
 #define AT(member) .at = offsetof(struct sl_options, member)
 
@@ -88,9 +88,12 @@ void sl_options_help(struct sl_buf *out)
                   "kube-scheduler\n\nUsage: sliced [--config FILE] [--kubeconfig FILE] "
                   "[--context NAME] [--listen ADDRESS:PORT]\n       sliced --cluster FILE... "
                   "[--config FILE] [--listen ADDRESS:PORT]\n       sliced [--config FILE] "
-                  "--check-config | --print-config\n       sliced release --all | NAMESPACE/POD\n\n"
+                  "--check-config | --print-config\n       sliced release --all | NAMESPACE/POD\n"
+                  "       sliced certs --namespace NAMESPACE ...\n\n"
                   "Commands:\n  release                    open the gates of waiting pods, before "
-                  "sliced is removed; sliced release --help\n\nOptions:\n",
+                  "sliced is removed; sliced release --help\n"
+                  "  certs                      make and renew the certificates of daemon and "
+                  "kube-scheduler; sliced certs --help\n\nOptions:\n",
                   SL_VERSION);
     sl_option_help(&table, 26, out);
     sl_buf_puts(

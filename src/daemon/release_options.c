@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "daemon/options.h"
-#include "util/option.h"
+#include "util/term/option.h"
 
 #define AT(member) .at = offsetof(struct sl_release_options, member)
 

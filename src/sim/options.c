@@ -4,7 +4,7 @@
 #include <stddef.h>
 
 #include "sim/experiments/reproduce.h"
-#include "util/option.h"
+#include "util/term/option.h"
 
 enum {
     IN_RUN = 1 << SL_COMMAND_RUN,

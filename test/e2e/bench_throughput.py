@@ -86,10 +86,10 @@ class Bench:
         helm = chart.Helm(plane.tools)
         # pods come with the gate or without, as each part wants
         self.objects = helm.objects({"queue": {"gate": "none"}}, plane.minor)
-        self.pki = daemons.write_pki(self.objects, os.path.join(self.folder, "tls"))
+        self.pki = daemons.new_pki(os.path.join(self.folder, "tls"))
         plane.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": chart.NAMESPACE}})
         for each in self.objects:
-            if each["kind"] not in ("Deployment", "Namespace"):
+            if each["kind"] not in ("Deployment", "Job", "CronJob", "Namespace"):
                 plane.create(each)
         parallel(plane.create, [gpus.a30_mixed(f"gpu-{i:04}") for i in range(self.options.nodes)])
 

@@ -1,7 +1,6 @@
 """What the chart makes of its values: least in rights, of one mind with itself, and wrong values are
 refused by name. Nothing runs but helm."""
 
-import base64
 import os
 import re
 import subprocess
@@ -15,6 +14,12 @@ from harness.chart import CHART, NAMESPACE, ROOT, SERVICE, config_of, one
 from harness.values import OTHER_NAMES, VALUES
 
 ALL = {**VALUES, "other names": OTHER_NAMES}
+WORKLOADS = ("Deployment", "Job", "CronJob")
+
+
+def pod_of(workload):
+    spec = workload["spec"]
+    return spec.get("jobTemplate", {}).get("spec", spec)["template"]["spec"]
 
 
 @pytest.mark.parametrize("values", ALL.values(), ids=ALL)
@@ -25,8 +30,7 @@ def test_the_linter_has_nothing_against_it(helm, values):
 
 @pytest.mark.parametrize("values", ALL.values(), ids=ALL)
 def test_every_pod_may_run_under_the_strictest_standard(helm, values):
-    pods = [each["spec"]["template"]["spec"] for each in helm.objects(values)
-            if each["kind"] == "Deployment"]
+    pods = [pod_of(each) for each in helm.objects(values) if each["kind"] in WORKLOADS]
     assert pods
     for pod in pods:
         assert pod["securityContext"]["runAsNonRoot"] and pod["securityContext"]["runAsUser"] > 0
@@ -35,7 +39,7 @@ def test_every_pod_may_run_under_the_strictest_standard(helm, values):
             assert limits["readOnlyRootFilesystem"] and not limits["allowPrivilegeEscalation"]
             assert limits["capabilities"] == {"drop": ["ALL"]}
             assert container["resources"]["limits"]["memory"]
-        for container in pod["containers"]:
+        for container in pod["containers"] if pod.get("restartPolicy") != "OnFailure" else []:
             assert container["livenessProbe"] and container["readinessProbe"]
 
 
@@ -68,7 +72,8 @@ def test_every_pod_may_run_under_the_strictest_standard(helm, values):
     ({"queue": {"daemonSetNamespaces": ["it's"]}}, "daemonSetNamespaces"),
     ({"queue": {"daemonSetUser": "me' || 'x' == 'x"}}, "daemonSetUser"),
     ({"guard": {"devicePlugins": ["a'"]}}, "devicePlugins"),
-    ({"queue": {"gate": "webhook"}, "tls": {"existingSecret": "ours"}}, "queue.caBundle"),
+    ({"queue": {"caBundle": "-----BEGIN CERTIFICATE-----"}}, "caBundle"),
+    ({"queue": {"assignScheduler": "yes"}}, "assignScheduler"),
     # the daemon's configuration, by the schema that the daemon prints
     ({"config": {"queue": {"ordr": "fifo"}}}, "ordr"),
     ({"config": {"quue": {"order": "fifo"}}}, "quue"),
@@ -84,7 +89,53 @@ def test_every_pod_may_run_under_the_strictest_standard(helm, values):
     ({"config": {"telemetry": {"margin": 11}}}, "margin"),
     ({"config": {"partitioning": {"nodeSelector": "sliced.dev/partitioning"}}}, "nodeSelector"),
     ({"config": {"log": None}}, "log"),
+    # parts of pods and policies: the API server would drop an unknown field without a word
+    ({"affinity": {"nodeAfinity": {}}}, "nodeAfinity"),
+    ({"scheduler": {"affinity": {"podAffinity": {"required": []}}}}, "required"),
+    ({"tolerations": [{"keys": "x"}]}, "keys"),
+    ({"resources": {"limit": {}}}, "limit"),
+    ({"resources": {"limits": {"memory": "256MB"}}}, "256MB"),
+    ({"topologySpreadConstraints": [{"maxSkew": 1}]}, "topologyKey"),
+    ({"scheduler": {"topologySpreadConstraints": [{"maxSkw": 1}]}}, "maxSkw"),
+    ({"env": [{"name": "A", "vaule": "b"}]}, "vaule"),
+    ({"imagePullSecrets": ["pull"]}, "imagePullSecrets"),
+    ({"imagePullSecrets": [{"nam": "pull"}]}, "nam"),
+    ({"image": {"repository": "registry.example.com/sliced:1"}}, "repository"),
+    ({"image": {"tag": 1.0}}, "tag"),
+    ({"image": {"tag": "a tag"}}, "tag"),
+    ({"podLabels": {"a b": "c"}}, "podLabels"),
+    ({"podLabels": {"a": "b c"}}, "podLabels"),
+    ({"podAnnotations": {"a": 1}}, "podAnnotations"),
+    ({"nodeSelector": {"a": True}}, "nodeSelector"),
+    ({"priorityClassName": "A B"}, "priorityClassName"),
+    ({"nameOverride": "Sliced"}, "nameOverride"),
+    ({"serviceAccount": {"names": "x"}}, "names"),
+    ({"tls": {"existingSecret": "Not A Name"}}, "existingSecret"),
+    ({"tls": {"clientSecret": "a/b"}}, "clientSecret"),
+    ({"telemetry": {"secret": "A"}}, "secret"),
+    ({"tls": {"certManager": {"enabled": True, "issuerRef": {"kind": "ClusterIssuer"}}}}, "'name' required"),
+    ({"networkPolicy": {"from": [{"namespaceSelectors": {}}]}}, "namespaceSelectors"),
+    ({"networkPolicy": {"apiServerFrom": [{}]}}, "apiServerFrom"),
+    ({"queue": {"namespaceSelector": {"matchExpressions": [{"key": "a", "operator": "Inn"}]}}}, "operator"),
+    ({"service": {"clusterIP": "10.0.0"}}, "clusterIP"),
+    ({"extraArgs": ["verbose"]}, "extraArgs"),
+    # what the chart itself does
+    ({"config": {"server": {"tls": {"certFile": ""}}}}, "config.server.tls: leave it out, the chart mounts"),
+    ({"config": {"server": {"insecure": True}}}, "config.server.insecure: leave it out"),
+    ({"config": {"leaderElection": {"namespace": "other"}}}, "the release's namespace alone"),
+    ({"config": {"extender": {"filterVerb": "f"}}}, "the scheduler's configuration of the chart names it filter"),
+    ({"config": {"kubernetes": {"kubeconfig": "/x"}}}, "the daemon has its service account"),
+    ({"config": {"gpushare": {"unhealthyGpus": True}}}, "set gpushare.unhealthyGpus"),
+    ({"extraArgs": ["--listen=127.0.0.1:1"]}, "extraArgs: --listen=127.0.0.1:1 is the chart's own"),
+    ({"scheduler": {"extraArgs": ["--config=/x"]}}, "scheduler.extraArgs: --config=/x is the chart's own"),
     # what cannot work
+    ({"config": {"partitioning": {"enabled": True}}, "queue": {"enabled": False}}, "set queue.enabled to true"),
+    ({"scheduler": {"httpTimeout": "4s"}}, "expected more than config.kubernetes.bindTimeout, 4s"),
+    ({"config": {"kubernetes": {"bindTimeout": "5000ms"}}}, "scheduler.httpTimeout: found 5s"),
+    ({"config": {"server": {"shutdownTimeout": "30s"}}}, "the 40 s that a pod has to end"),
+    ({"config": {"server": {"listen": "0.0.0.0:84430"}}}, "server.listen"),
+    ({"tls": {"existingSecret": "one", "clientSecret": "one"}}, "use one that signs nothing else"),
+    ({"tls": {"certManager": {"issuerRef": {"name": "x"}}}}, "set tls.certManager.enabled"),
     ({"config": {"leaderElection": {"enabled": False}}}, "replicas to 1"),
     ({"config": {"server": {"probeListen": ""}}}, "server.probeListen"),
     ({"config": {"server": {"probeListen": "127.0.0.1:8081"}}}, "server.probeListen"),
@@ -92,6 +143,10 @@ def test_every_pod_may_run_under_the_strictest_standard(helm, values):
     ({"config": {"server": {"metricsListen": "0.0.0.0:0"}}}, "server.metricsListen"),
     ({"config": {"server": {"metricsListen": "0.0.0.0:8081"}}}, "port 8081"),
     ({"scheduler": {"mode": "config"}}, "scheduler.name"),
+    ({"scheduler": {"mode": "config", "name": "x"}, "queue": {"assignScheduler": True}}, "no second scheduler"),
+    ({"queue": {"assignScheduler": True, "gate": "none"}}, "queue.gate to policy or webhook"),
+    ({"queue": {"assignScheduler": True, "enabled": False}}, "queue.enabled to true"),
+    ({"tls": {"clientNames": ["n" * 65]}}, "64 characters"),
     ({"scheduler": {"name": "default-scheduler"}}, "default-scheduler"),
     ({"serviceAccount": {"create": False}}, "serviceAccount.name"),
     ({"podLabels": {"app.kubernetes.io/name": "x"}}, "podLabels"),
@@ -138,8 +193,8 @@ def test_nobody_is_given_the_private_key_of_another(helm, values):
         assert secrets_of(objects, "sliced-scheduler") == {tls: ["ca.crt"], client: ["tls.crt", "tls.key"]}
 
 
-def test_the_scheduler_shows_a_certificate_that_the_daemon_lets_call(helm, tmp_path):
-    objects = helm.objects()
+def test_the_scheduler_shows_the_certificate_that_is_made_for_it(helm):
+    objects = helm.objects({"tls": {"clientNames": ["0x1", "old"]}})
     tls = config_of(objects, "sliced")["server"]["tls"]
     extender = config_of(objects, "sliced-scheduler")["extenders"][0]["tlsConfig"]
     mounts = {each["name"]: each["mountPath"] for each in one(objects, "Deployment", "sliced-scheduler")[
@@ -147,24 +202,73 @@ def test_the_scheduler_shows_a_certificate_that_the_daemon_lets_call(helm, tmp_p
     assert (extender["certFile"], extender["keyFile"]) == (f"{mounts['client']}/tls.crt",
                                                            f"{mounts['client']}/tls.key")
     assert extender["caFile"] == f"{mounts['ca']}/ca.crt"
-    pki = daemons.write_pki(objects, tmp_path)
-
-    def openssl(*args):
-        return subprocess.run(["openssl", *args], capture_output=True, text=True, check=False)
-    verify = ("verify", "-purpose", "sslclient", "-CAfile")
-    assert openssl(*verify, f"{pki}/client-ca.crt", f"{pki}/client.crt").returncode == 0
-    subject = openssl("x509", "-noout", "-subject", "-in", f"{pki}/client.crt").stdout
-    assert tls["clients"] == [{"name": subject.split("CN = ")[1].strip()}]
-    # no other certificate of the chart is one to call with
-    assert openssl(*verify, f"{pki}/client-ca.crt", f"{pki}/tls.crt").returncode != 0
-    assert openssl("verify", "-CAfile", f"{pki}/ca.crt", f"{pki}/client.crt").returncode != 0
+    assert tls["clients"] == [{"name": "0x1"}, {"name": "old"}]
+    said = certs_of(objects)
+    assert said["client"] == "sliced-client" and said["client-name"] == "0x1"
+    assert f"{said['service']}.{said['namespace']}.svc" == extender["serverName"] == SERVICE
 
 
-def test_a_handshake_is_cheap_for_the_daemon(helm):
-    """Whoever reaches a port may begin one: with RSA each costs a millisecond of a processor."""
-    for name in ("sliced-tls", "sliced-client"):
-        key = base64.b64decode(one(helm.objects(), "Secret", name)["data"]["tls.key"])
-        assert key.startswith(b"-----BEGIN EC PRIVATE KEY-----")
+# ---- the Job that makes certificates ----
+
+def certs_of(objects):
+    """What the Job, and the CronJob after it, tell sliced certs; None where there is no Job."""
+    pods = [pod_of(each) for each in objects if each["kind"] in ("Job", "CronJob")]
+    if not pods:
+        return None
+    assert len(pods) == 2 and pods[0] == pods[1]
+    command, *options = pods[0]["containers"][0]["args"]
+    assert command == "certs"
+    return dict(each.removeprefix("--").split("=", 1) for each in options)
+
+
+MADE = {"namespace": NAMESPACE, "server": "sliced-tls", "service": "sliced", "client": "sliced-client",
+        "client-name": "sliced-scheduler"}
+GROUP = {"api-service": "v1alpha1.visibility.sliced.dev"}
+WEBHOOK = {"webhook": "sliced-queue"}
+
+
+@pytest.mark.parametrize("values, said", [
+    ({}, {**MADE, **GROUP}),
+    (VALUES["webhook"], {**MADE, **GROUP, **WEBHOOK}),
+    ({"visibility": {"enabled": False}}, MADE),
+    (VALUES["own secret"], {"namespace": NAMESPACE, "server": "from-cert-manager", "client": "sliced-client",
+                            "client-name": "sliced-scheduler", **GROUP}),
+    (VALUES["client certificates"], {"namespace": NAMESPACE, "server": "ours", **GROUP}),
+    ({**VALUES["client certificates"], "visibility": {"enabled": False}}, None),
+    ({**VALUES["client certificates"], "queue": {"caBundle": "QQ=="}}, None),
+    (VALUES["cert-manager"], None),
+    ({"tls": {"existingSecret": "ours", "certManager": {"enabled": True}}},
+     {"namespace": NAMESPACE, "server": "ours", **GROUP})])
+def test_a_job_makes_what_nobody_else_does(helm, values, said):
+    assert certs_of(helm.objects(values)) == said
+
+
+@pytest.mark.parametrize("values", ALL.values(), ids=ALL)
+def test_that_job_may_do_what_it_is_told_and_no_more(helm, values):
+    objects = helm.objects(values)
+    said = certs_of(objects)
+    name = values.get("nameOverride", "sliced") + "-certs"
+    rules = {kind: [rule for each in objects if (each["kind"], each["metadata"]["name"]) == (kind, name)
+                    for rule in each["rules"]] for kind in ("Role", "ClusterRole")}
+    if said is None:
+        assert not rules["Role"] and not rules["ClusterRole"]
+        return
+    made = ([said["server"]] if "service" in said else []) + ([said["client"]] if "client" in said else [])
+    expected = [] if not made else [(["secrets"], None, ["create"]), (["secrets"], made, ["get", "patch"])]
+    if "service" not in said and {"webhook", "api-service"} & set(said):
+        expected += [(["secrets"], [said["server"]], ["get"])]
+    assert [(rule["resources"], rule.get("resourceNames"), rule["verbs"]) for rule in rules["Role"]] == expected
+    expected = [(["mutatingwebhookconfigurations"], said.get("webhook")), (["apiservices"], said.get("api-service"))]
+    assert [(rule["resources"], rule["resourceNames"], rule["verbs"]) for rule in rules["ClusterRole"]] == [
+        (resources, [named], ["patch"]) for resources, named in expected if named]
+
+
+def test_another_task_is_another_job_as_jobs_cannot_be_changed(helm):
+    def name(values):
+        return next(each["metadata"]["name"] for each in helm.objects(values) if each["kind"] == "Job")
+    assert name({}) == name({"replicas": 3}) == name({"config": {"log": {"level": "debug"}}})
+    assert len({name({}), name(VALUES["webhook"]), name({"image": {"tag": "2"}}),
+                name({"tls": {"clientNames": ["other"]}})}) == 4
 
 
 def ingress(objects):
@@ -232,20 +336,18 @@ def test_every_port_of_the_daemon_is_one_that_it_listens_on(helm, values):
     assert ("webhook" in ports) == ("MutatingWebhookConfiguration" in gates(objects))
 
 
-def test_users_see_the_queue_where_the_authority_is_known(helm):
+def test_users_see_the_queue_unless_that_is_turned_off(helm):
     def group(values):
         objects = helm.objects(values)
         found = [each for each in objects if each["kind"] == "APIService"]
         assert bool(found) == ("visibilityListen" in config_of(objects, "sliced")["server"])
         return found
     known, = group({})
-    secret = one(helm.objects(), "Secret", "sliced-tls")["data"]
-    assert len(known["spec"]["caBundle"]) > 100 and "ca.crt" in secret
+    assert "caBundle" not in known["spec"]  # the Job puts it there
     port, = [each for each in one(helm.objects(), "Service", "sliced")["spec"]["ports"]
              if each["port"] == known["spec"]["service"]["port"]]
     assert port["name"] == "visibility"
     assert not group({"visibility": {"enabled": False}})
-    assert not group({"tls": {"existingSecret": "ours"}})  # helm cannot see its authority here
     own, = group({"tls": {"existingSecret": "ours"}, "queue": {"caBundle": "QQ=="}})
     assert own["spec"]["caBundle"] == "QQ=="
 
@@ -264,14 +366,6 @@ def test_your_own_scheduler_gets_only_its_configuration(helm):
 def test_pods_name_their_node_where_the_scheduler_may_not_show_it(helm, percentage, wanted):
     objects = helm.objects({"scheduler": {"percentageOfNodesToScore": percentage}})
     assert config_of(objects, "sliced")["queue"].get("nominateFrom") == wanted
-
-
-def test_the_certificate_is_for_the_name_that_the_scheduler_checks(helm, tmp_path):
-    objects = helm.objects()
-    pki = daemons.write_pki(objects, tmp_path)
-    name = config_of(objects, "sliced-scheduler")["extenders"][0]["tlsConfig"]["serverName"]
-    subprocess.run(["openssl", "verify", "-CAfile", f"{pki}/ca.crt", "-verify_hostname", name,
-                    f"{pki}/tls.crt"], check=True, capture_output=True)
 
 
 def test_every_mig_profile_that_sliced_knows_is_managed(helm):
@@ -293,6 +387,11 @@ def test_every_value_of_the_configuration_may_be_set(helm, tmp_path):
         del config["server"][key]
     for key in ("enabled", "gate", "schedulerName", "daemonSets", "daemonSetUser"):
         del config["queue"][key]
+    for section, keys in (("server", ["insecure"]), ("leaderElection", ["namespace"]),
+                          ("kubernetes", ["kubeconfig", "context"]), ("gpushare", ["unhealthyGpus", "namespace"]),
+                          ("extender", ["pathPrefix", "filterVerb", "prioritizeVerb", "bindVerb", "preemptVerb"])):
+        for key in keys:
+            del config[section][key]
     path = tmp_path / "sliced.yaml"
     path.write_text(one(helm.objects({"config": config}), "ConfigMap", "sliced")["data"]["config.yaml"])
     merged = yaml.safe_load(path.read_text())
@@ -303,10 +402,10 @@ def test_every_value_of_the_configuration_may_be_set(helm, tmp_path):
 
 
 def test_a_pod_begins_by_checking_the_configuration(helm, tmp_path):
-    objects = helm.objects(VALUES["monitored"])
+    objects = helm.objects({"extraArgs": ["--kubeconfig=/x"]})
     pod = one(objects, "Deployment", "sliced")["spec"]["template"]["spec"]
     first, main = pod["initContainers"][0], pod["containers"][0]
-    assert first["args"] == [*main["args"][:2], "--check-config"] and first["image"] == main["image"]
+    assert first["args"] == [*main["args"][:2], "--kubeconfig=/x", "--check-config"] and first["image"] == main["image"]
     assert first["volumeMounts"] == [each for each in main["volumeMounts"] if each["name"] == "config"]
 
 
@@ -333,6 +432,42 @@ def test_options_reach_the_pods(helm):
     assert pod["topologySpreadConstraints"] == OTHER_NAMES["topologySpreadConstraints"]
 
 
+def test_every_pod_is_pulled_and_placed_as_the_values_say(helm):
+    values = VALUES["all in"]
+    pods = [pod_of(each) for each in helm.objects(values) if each["kind"] in WORKLOADS]
+    assert len(pods) == 4
+    for pod in pods:
+        for key in ("imagePullSecrets", "nodeSelector", "tolerations"):
+            assert pod[key] == values[key]
+        assert "priorityClassName" not in pod
+        for container in [*pod.get("initContainers", []), *pod["containers"]]:
+            if container["name"] != "kube-scheduler":
+                assert container["image"] == "registry.example.com/sliced:1"
+
+
+def test_the_second_scheduler_is_kubernetes_own_of_the_clusters_version(helm):
+    def image(values, minor):
+        objects = helm.objects(values, minor)
+        return one(objects, "Deployment", "sliced-scheduler")["spec"]["template"]["spec"]["containers"][0]["image"]
+    for minor, release in chart.RELEASES.items():
+        assert image({}, minor) == f"registry.k8s.io/kube-scheduler:v{release}"
+        assert image(VALUES["all in"], minor) == f"registry.example.com/kube-scheduler:v{release}"
+    assert image({"scheduler": {"image": {"tag": "v1.36.0"}}}, "1.36").endswith(":v1.36.0")
+    managed = helm.run("template", "sliced", CHART, "--kube-version", "v1.33.4-gke.1134000",
+                       "--show-only", "templates/scheduler.yaml")
+    assert "kube-scheduler:v1.33.4\"" in managed
+
+
+def test_a_changed_configuration_is_other_pods(helm):
+    def template(name, values):
+        return one(helm.objects(values), "Deployment", name)["spec"]["template"]
+    other = {"config": {"queue": {"order": "sjf"}}}
+    assert template("sliced", {}) == template("sliced", {"podDisruptionBudget": {"enabled": False}})
+    assert template("sliced", {}) != template("sliced", other)
+    assert template("sliced-scheduler", {}) == template("sliced-scheduler", other)
+    assert template("sliced-scheduler", {}) != template("sliced-scheduler", {"scheduler": {"weight": 5}})
+
+
 def test_two_installations_share_no_name(helm):
     """Whatever is named by the chart is named by its own name, and who is meant by it is the same one."""
     mine, theirs = ({(each["kind"], each["metadata"].get("namespace"), each["metadata"]["name"])
@@ -345,7 +480,7 @@ def test_two_installations_share_no_name(helm):
     assert account["metadata"]["annotations"] == {"team": "gpu"}
     bound = [subject["name"] for each in objects if each["kind"].endswith("RoleBinding")
              for subject in each["subjects"]]
-    assert set(bound) == {"slicer", "gpu-slices-scheduler"}
+    assert set(bound) == {"slicer", "gpu-slices-scheduler", "gpu-slices-certs"}
     assert one(objects, "Deployment", "gpu-slices")["spec"]["template"]["spec"]["serviceAccountName"] == "slicer"
     guards = [each for each in objects if each["kind"] == "ValidatingAdmissionPolicy"]
     for each in guards:
@@ -360,15 +495,13 @@ def test_one_replica_that_needs_no_lease_is_never_two(helm):
         "type": "Recreate"}
 
 
-@pytest.mark.parametrize("name, own", [
-    ("defaults", True), ("webhook", True), ("monitored", True),
-    ("client certificates", False), ("cert-manager", False), ("own issuer", False)])
-def test_what_is_rendered_again_is_the_same_but_for_certificates_of_the_chart(helm, name, own):
-    """As Argo CD renders it, without a look at the cluster."""
+@pytest.mark.parametrize("values", ALL.values(), ids=ALL)
+def test_what_is_rendered_again_is_the_same_to_the_byte(helm, values):
+    """As Argo CD renders it, without a look at the cluster; certificates are made there."""
     for minor in chart.RELEASES:
-        first, again = helm.objects(VALUES[name], minor), helm.objects(VALUES[name], minor, again=True)
-        changed = {a["kind"] for a, b in zip(first, again, strict=True) if a != b}
-        assert changed <= {"Secret", "MutatingWebhookConfiguration", "APIService"} and ("Secret" in changed) == own
+        text = helm.template(values, minor)
+        assert text == helm.template(values, minor)
+        assert "PRIVATE KEY" not in text and "kind: Secret\n" not in text
 
 
 def test_cert_manager_makes_what_is_mounted(helm):
@@ -439,8 +572,7 @@ def test_the_gate_comes_by_what_the_cluster_has(helm):
             ("1.31", {"queue": {"gate": "policy"}}, policy, "policy"),
             ("1.36", {"queue": {"gate": "none"}}, set(), "none"),
             ("1.36", {"queue": {"enabled": False, "gate": "policy"}}, set(), "none"),
-            # whose authority nobody knows before the Secret is there
-            ("1.31", VALUES["own secret"], set(), "none"),
+            ("1.31", VALUES["own secret"], {"MutatingWebhookConfiguration"}, "webhook"),
             ("1.31", {**VALUES["own secret"], "queue": {"caBundle": "Y2E="}},
              {"MutatingWebhookConfiguration"}, "webhook")):
         objects = helm.objects(values, minor)
@@ -510,8 +642,14 @@ def test_the_guard_is_there_where_kubernetes_has_what_it_needs(helm):
             assert each["spec"]["matchConditions"][0]["name"] == "not-by-sliced-or-a-node"
 
 
-def test_the_api_server_trusts_the_certificate_that_the_daemon_shows(helm):
-    objects = helm.objects({}, "1.31")
-    webhook = gates(objects)["MutatingWebhookConfiguration"]["webhooks"][0]
-    secret = one(objects, "Secret", "sliced-tls")["data"]
-    assert webhook["clientConfig"]["caBundle"] == secret["ca.crt"]
+def test_pods_of_no_scheduler_are_given_ours_where_that_is_set(helm):
+    values = {"queue": {"assignScheduler": True}, "scheduler": {"name": "gpus"}}
+    policy = gates(helm.objects(values))["MutatingAdmissionPolicy"]["spec"]
+    webhook = gates(helm.objects(values, "1.31"))["MutatingWebhookConfiguration"]["webhooks"][0]
+    assert policy["matchConditions"] == webhook["matchConditions"]
+    first = policy["matchConditions"][0]["expression"]
+    assert first == "object.spec.schedulerName in ['gpus', 'default-scheduler']"
+    assert 'schedulerName: "gpus"' in policy["mutations"][0]["applyConfiguration"]["expression"]
+    assert webhook["clientConfig"]["service"]["path"] == "/admission/assign/gpus"
+    for minor in chart.RELEASES:
+        assert "default-scheduler'" not in str(gates(helm.objects({}, minor)))

@@ -129,6 +129,35 @@ def test_the_gate_comes_to_pods_that_ask_for_gpus_and_to_no_others(cluster):
         cluster.plane.patch(default, {"metadata": {"labels": {"gpus": None}}})
 
 
+@pytest.mark.both
+def test_pods_that_name_no_scheduler_are_given_ours_where_that_is_set(cluster):
+    cluster.add(gpus.whole("gpu-1"))
+    cluster.start_daemon(config=cluster.gate)
+
+    def made(pod):
+        spec = cluster.plane.create(pod, dry_run=True)["spec"]
+        return spec["schedulerName"], gates_of({"spec": spec})
+    unnamed = gpus.pod("unnamed", {GPU: 1})
+    del unnamed["spec"]["schedulerName"]
+    try:
+        assert made(unnamed) == ("default-scheduler", [])
+        cluster.put_up_gate({"queue": {"assignScheduler": True}})
+        wait_for("the policy", lambda: made(unnamed) == ("sliced-scheduler", [GATE]))
+        assert made(gpus.pod("named", {GPU: 1}, "default-scheduler")) == ("sliced-scheduler", [GATE])
+        assert made(gpus.pod("gated", {GPU: 1}, "default-scheduler", gates=[HOLD, GATE])) == (
+            "sliced-scheduler", [HOLD, GATE])
+        assert made(gpus.pod("ours", {GPU: 1})) == ("sliced-scheduler", [GATE])
+        assert made(gpus.pod("third", {GPU: 1}, "volcano")) == ("volcano", [])
+        assert made(gpus.pod("no-gpu", {}, "default-scheduler")) == ("default-scheduler", [])
+        assert made(gpus.pod("none-of-it", {GPU: 0}, "default-scheduler")) == ("default-scheduler", [])
+        assert made(gpus.pod("system", {GPU: 1}, "default-scheduler", "kube-system")) == ("default-scheduler", [])
+        cluster.add(unnamed)
+        pod = cluster.wait_bound("unnamed")["unnamed"]
+        assert pod["metadata"]["annotations"]["sliced.dev/assignment"]
+    finally:
+        cluster.take_down_gate()
+
+
 # ---- what the user sees ----
 
 def test_who_waits_is_told_why_and_for_how_long(cluster, gated):

@@ -79,6 +79,28 @@ def test_a_pod_of_another_scheduler_is_left_as_it_is(shared):
     assert ask(shared, review(), "/admission/gate/sliced-schedule") is None
 
 
+def test_pods_that_name_no_scheduler_are_given_ours_where_that_is_wanted(shared):
+    def assigned(body):
+        patch = ask(shared, body, "/admission/assign/sliced-scheduler")
+        return {each["path"]: each["value"] for each in patch or []}
+    body = review()
+    assert assigned(body) == {"/spec/schedulingGates": [GATE]}
+    body["request"]["object"]["spec"]["schedulerName"] = "default-scheduler"
+    assert ask(shared, body) is None
+    ours = {"/spec/schedulerName": "sliced-scheduler"}
+    assert assigned(body) == {**ours, "/spec/schedulingGates": [GATE]}
+    body["request"]["object"]["spec"]["schedulingGates"] = [OTHER]
+    assert assigned(body) == {**ours, "/spec/schedulingGates/-": GATE}
+    body["request"]["object"]["spec"]["schedulingGates"] = [GATE]
+    assert assigned(body) == ours
+    body["request"]["object"]["spec"]["schedulerName"] = "another"
+    assert assigned(body) == {}
+    body = review("no-gpu")
+    body["request"]["object"]["spec"]["schedulerName"] = "default-scheduler"
+    assert assigned(body) == {}
+    assert shared.post("/admission/assign/" + "x" * 3000, review()).status in (200, 400, 404, 414)
+
+
 CONTROLLER = "system:serviceaccount:kube-system:daemon-set-controller"
 
 

@@ -11,6 +11,7 @@
 
 #include "kube/access/file.h"
 #include "kube/access/plugin.h"
+#include "util/base64.h"
 #include "util/buf.h"
 #include "util/time.h"
 

@@ -6,6 +6,7 @@
 
 #include "kube/access/file.h"
 #include "kube/access/kubeconfig_file.h"
+#include "util/base64.h"
 
 static const char *text_or_null(struct sl_str text)
 {

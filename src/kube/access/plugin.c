@@ -7,6 +7,7 @@
 #include "codec/object/time.h"
 #include "codec/write.h"
 #include "kube/access/file.h"
+#include "util/base64.h"
 
 extern char **environ;
 

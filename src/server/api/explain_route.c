@@ -3,7 +3,7 @@
 #include "server/api/explain.h"
 #include "server/api/handlers.h"
 #include "sliced/usage.h"
-#include "util/grid.h"
+#include "util/term/grid.h"
 #include "util/show.h"
 
 #include <stdio.h>

@@ -6,9 +6,10 @@
 
 struct sl_request;
 
-/* The webhook that sets the gate. */
+/* The webhook that sets the gate, and which in its second form also gives pods our scheduler. */
 int sl_gate_begin(struct sl_request *request);
 void sl_gate_finish(struct sl_request *request);
+void sl_assign_finish(struct sl_request *request);
 
 /* gpushare's own inspection */
 void sl_gpushare_inspect(struct sl_request *request);

@@ -3,7 +3,7 @@
 #include "server/api/handlers.h"
 #include "sliced/overcommit.h"
 #include "util/data/search.h"
-#include "util/grid.h"
+#include "util/term/grid.h"
 
 #include <stdio.h>
 

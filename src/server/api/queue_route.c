@@ -1,7 +1,7 @@
 /* GET /api/v1/queue: the pods that wait, in the order in which they are to go, and why. */
 #include "server/api/api.h"
 #include "server/api/handlers.h"
-#include "util/grid.h"
+#include "util/term/grid.h"
 #include "util/time.h"
 
 #include <stdio.h>

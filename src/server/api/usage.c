@@ -3,7 +3,7 @@
 #include "server/api/handlers.h"
 #include "util/clock.h"
 #include "util/data/map.h"
-#include "util/grid.h"
+#include "util/term/grid.h"
 #include "util/time.h"
 
 #include <stdio.h>

@@ -17,7 +17,7 @@ from .process import free_port, wait_for
 # The chart's Deployments are not started as pods: their programs run here, beside the API server.
 # What puts the gate on pods is there for the stories that are about it: see Cluster.put_up_gate.
 GATES = ("MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding", "MutatingWebhookConfiguration")
-NOT_CREATED = ("Deployment", "APIService", *GATES)
+NOT_CREATED = ("Deployment", "Job", "CronJob", "APIService", *GATES)
 SCHEDULER = "sliced-scheduler"
 # Of the namespace default: what makes pods or protects them.
 WORKLOADS = (collection_path("Job"), collection_path("PodDisruptionBudget"),
@@ -87,7 +87,7 @@ class Cluster:
         self.plane.stop()
 
     def new_pki(self, name):
-        """A folder as write_pki makes it."""
+        """A folder as daemons.new_pki makes it, of the authorities of this cluster."""
         folder = os.path.join(self.plane.folder, name)
         os.makedirs(folder, exist_ok=True)
         shutil.copy(self.authority.crt, os.path.join(folder, "ca.crt"))

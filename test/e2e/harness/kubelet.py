@@ -44,8 +44,12 @@ class Refused(Exception):
 
 class Container:
     """The one container of a pod of ours, running."""
+    count = 0
 
     def __init__(self, kubelet, pod):
+        # nobody calls it there; EndpointSlices have no loopback, and tell endpoints apart by it
+        Container.count += 1
+        self.ip = f"10.244.{Container.count // 250}.{Container.count % 250 + 1}"
         self.name = pod["metadata"]["name"]
         self.labels = {}
         self.spec = pod["spec"]["containers"][0]
@@ -124,6 +128,28 @@ class Container:
         return self.process.running() and answers(port, probe["path"], probe.get("scheme"))
 
 
+class Task:
+    """The one container of a pod of a Job, begun again until it ends well."""
+
+    def __init__(self, kubelet, pod):
+        self.name = pod["metadata"]["name"]
+        self.labels = {}
+        self.ready = False
+        self.spec = pod["spec"]["containers"][0]
+        token = kubelet.plane.service_account_kubeconfig(
+            self.name, chart.NAMESPACE, pod["spec"]["serviceAccountName"])
+        self.process = Process(self.name, [BIN, *self.spec["args"], "--kubeconfig", token], kubelet.folder).start()
+
+    def outcome(self):
+        """The phase of its pod."""
+        if self.process.running():
+            return "Running"
+        if self.process.child.returncode == 0:
+            return "Succeeded"
+        self.process.start()
+        return "Running"
+
+
 class Kubelet:
     """start() makes the node; stop() ends what runs on it."""
 
@@ -181,9 +207,16 @@ class Kubelet:
             try:
                 self.selector = self.read_selector()
                 for pod in self.plane.get(f"{PODS}?fieldSelector=spec.nodeName%3D{NODE}")["items"]:
-                    self._sync(pod)
+                    self._try(pod)
             except (ApiError, OSError, socket.timeout) as error:
                 self.trouble.append(str(error))
+
+    def _try(self, pod):
+        """What a pod mounts may not be there yet; others do not wait for it."""
+        try:
+            self._sync(pod)
+        except (ApiError, OSError, socket.timeout) as error:
+            self.trouble.append(f"{pod['metadata']['name']}: {error}")
 
     def _sync(self, pod):
         uid = pod["metadata"]["uid"]
@@ -196,15 +229,31 @@ class Kubelet:
             return
         if container is None:
             try:
-                container = self.containers[uid] = Container(self, pod)
+                kind = Task if pod["spec"]["restartPolicy"] == "OnFailure" else Container
+                container = self.containers[uid] = kind(self, pod)
             except Refused as why:
                 self._tell_refused(pod, *why.args)
                 return
+        if isinstance(container, Task):
+            self._sync_task(pod, container)
+            return
         container.labels = pod["metadata"]["labels"]
         ready = container.probe()
         if ready != container.ready:
             container.ready = ready
             self._tell(pod, container)
+
+    def _sync_task(self, pod, task):
+        phase = task.outcome()
+        if phase == pod["status"].get("phase"):
+            return
+        now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        state = ({"running": {"startedAt": now}} if phase == "Running" else
+                 {"terminated": {"exitCode": 0, "reason": "Completed", "startedAt": now, "finishedAt": now}})
+        self.plane.patch(f"{PODS}/{task.name}/status", {"status": {
+            "phase": phase, "startTime": now, "containerStatuses": [{
+                "name": task.spec["name"], "image": task.spec["image"], "imageID": "", "ready": False,
+                "restartCount": 0, "state": state}]}}, "application/strategic-merge-patch+json")
 
     def _tell_refused(self, pod, name, code, message):
         self.plane.patch(f"{PODS}/{pod['metadata']['name']}/status", {"status": {
@@ -217,7 +266,7 @@ class Kubelet:
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         says = "True" if container.ready else "False"
         self.plane.patch(f"{PODS}/{pod['metadata']['name']}/status", {"status": {
-            "phase": "Running", "podIP": "127.0.0.1", "podIPs": [{"ip": "127.0.0.1"}],
+            "phase": "Running", "podIP": container.ip, "podIPs": [{"ip": container.ip}],
             "startTime": pod["status"].get("startTime", now),
             "conditions": [{"type": kind, "status": says if "Ready" in kind else "True",
                             "lastTransitionTime": now}

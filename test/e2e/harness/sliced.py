@@ -1,19 +1,19 @@
 """The daemon under test: deploy's own configuration, with only addresses, paths and the lease's periods
 made ours; the chart's rights, by a token of its service account."""
 
-import base64
 import copy
 import http.client
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import ssl
 
 import yaml
 
-from . import chart
+from . import chart, pki
 from .process import Process, free_port, wait_for
 
 BIN = os.environ.get("SLICED_BIN", os.path.join(chart.ROOT, "build/dev/src/daemon/sliced"))
@@ -36,7 +36,7 @@ class Sliced:
     """One replica. name is also the name of its log."""
 
     def __init__(self, name, folder, kubeconfig, objects, pki, config=None, port=None):
-        """objects: what the chart made; pki: a folder as write_pki makes it."""
+        """objects: what the chart made; pki: a folder as new_pki makes it."""
         self.name = name
         self.folder = folder
         self.kubeconfig = kubeconfig
@@ -192,15 +192,17 @@ class Sliced:
                    for line in self.log().splitlines() if line.startswith("{"))
 
 
-def write_pki(objects, folder):
-    """The chart's certificates in one folder: the daemon's tls.crt, tls.key and its authority ca.crt;
-    kube-scheduler's client.crt, client.key and their authority client-ca.crt."""
-    os.makedirs(folder, exist_ok=True)
-    for secret, names in (("sliced-tls", {}), ("sliced-client", {
-            "tls.crt": "client.crt", "tls.key": "client.key", "ca.crt": "client-ca.crt"})):
-        for name, text in chart.one(objects, "Secret", secret)["data"].items():
-            with open(os.path.join(folder, names.get(name, name)), "wb") as file:
-                file.write(base64.b64decode(text))
+def new_pki(folder):
+    """Certificates as the chart's Job makes them, in one folder: the daemon's tls.crt, tls.key and its
+    authority ca.crt; kube-scheduler's client.crt, client.key and their authority client-ca.crt."""
+    server = pki.Authority(os.path.join(folder, "server"), "sliced-ca")
+    client = pki.Authority(os.path.join(folder, "client"), "sliced-client-ca")
+    made = {"ca.crt": server.crt, "client-ca.crt": client.crt}
+    made["tls.crt"], made["tls.key"] = server.issue("tls", chart.SERVICE, hosts=(
+        chart.SERVICE, "127.0.0.1", "localhost"))
+    made["client.crt"], made["client.key"] = client.issue("client", "sliced-scheduler")
+    for name, path in made.items():
+        shutil.copy(path, os.path.join(folder, name))
     return folder
 
 

@@ -17,6 +17,7 @@ VALUES = {
         "networkPolicy": {"from": [{"namespaceSelector": {}}]},
         "managedResources": ["nvidia.com/gpu"]},
     "webhook": {"queue": {"gate": "webhook"}},
+    "assigned": {"queue": {"assignScheduler": True}},
     "ports for few": {"queue": {"gate": "webhook"}, "networkPolicy": {
         "from": [{"namespaceSelector": {}}], "apiServerFrom": [{"ipBlock": {"cidr": "10.0.0.7/32"}}],
         "metricsFrom": [{"namespaceSelector": {"matchLabels": {"role": "monitoring"}}}]}},
@@ -56,7 +57,7 @@ VALUES = {
 # Nothing is named as the others take it to be.
 OTHER_NAMES = {
     "nameOverride": "gpu-slices", "serviceAccount": {"name": "slicer", "annotations": {"team": "gpu"}},
-    "podLabels": {"team": "gpu"}, "extraArgs": ["--context=x"],
+    "podLabels": {"team": "gpu"}, "extraArgs": ["--kubeconfig=/x"],
     "affinity": {"nodeAffinity": {}}, "topologySpreadConstraints": [
         {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}],
     "scheduler": {"podLabels": {"team": "gpu"}, "extraArgs": ["--v=2"], "affinity": {"nodeAffinity": {}}},

@@ -53,6 +53,7 @@ static void routes_are_found_by_path_and_method(void **state)
         {"POST", "/api/v1/embedded/pods", 200, SL_CLASS_EMBEDDED},
         {"POST", "/admission/gate/sliced-scheduler", 200, SL_CLASS_ADMISSION},
         {"GET", "/admission/gate/sliced-scheduler", 405, SL_CLASS_ADMISSION},
+        {"POST", "/admission/assign/sliced-scheduler", 200, SL_CLASS_ADMISSION},
         {"GET", "/nothing", 404, SL_CLASS_OTHER},
     };
     (void)state;

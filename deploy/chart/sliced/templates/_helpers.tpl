@@ -86,7 +86,7 @@ server:
   {{- if eq (include "sliced.gate" .) "webhook" }}
   webhookListen: 0.0.0.0:8444
   {{- end }}
-  {{- if include "sliced.visibility" . }}
+  {{- if .Values.visibility.enabled }}
   visibilityListen: 0.0.0.0:8445
   {{- end }}
   probeListen: 0.0.0.0:8081
@@ -158,15 +158,89 @@ https: listen
 {{- if eq (include "sliced.gate" .) "webhook" }}
 webhook: webhookListen
 {{- end }}
-{{- if include "sliced.visibility" . }}
+{{- if .Values.visibility.enabled }}
 visibility: visibilityListen
 {{- end }}
 probes: probeListen
 metrics: metricsListen
 {{- end }}
 
+{{- /* Keys of config that follow from other values, or from what the chart mounts and permits, with what to
+say instead. Those of the schema are of the same kind. */}}
+{{- define "sliced.ofChart" -}}
+server.tls: the chart mounts the certificates, see tls.existingSecret, tls.clientSecret and tls.clientNames
+server.insecure: kube-scheduler has a certificate, nobody needs to call without one
+leaderElection.namespace: the daemon may write the lease in the release's namespace alone
+extender.pathPrefix: the scheduler's configuration of the chart has the verbs at /scheduler
+extender.filterVerb: the scheduler's configuration of the chart names it filter
+extender.prioritizeVerb: the scheduler's configuration of the chart names it prioritize
+extender.bindVerb: the scheduler's configuration of the chart names it bind
+extender.preemptVerb: the scheduler's configuration of the chart names it preempt
+kubernetes.kubeconfig: the daemon has its service account
+kubernetes.context: the daemon has its service account
+gpushare.unhealthyGpus: set gpushare.unhealthyGpus, which gives the rights too
+gpushare.namespace: set gpushare.namespace, which gives the rights too
+{{- end }}
+
+{{- /* A duration of one number and one unit in milliseconds; empty for any other. */}}
+{{- define "sliced.milliseconds" -}}
+{{- $number := regexFind "^[0-9]+" . }}
+{{- if regexMatch "^[0-9]+ms$" . }}{{ $number }}
+{{- else if regexMatch "^[0-9]+s$" . }}{{ mul $number 1000 }}
+{{- else if regexMatch "^[0-9]+m$" . }}{{ mul $number 60000 }}
+{{- end }}
+{{- end }}
+
+{{- /* What contradicts another value, or what the chart itself does. */}}
+{{- define "sliced.check.config" -}}
+{{- range $path, $instead := include "sliced.ofChart" . | fromYaml }}
+{{- $at := splitList "." $path }}
+{{- if hasKey (get $.Values.config (first $at) | default dict) (last $at) }}
+{{- fail (printf "config.%s: leave it out, %s" $path $instead) }}
+{{- end }}
+{{- end }}
+{{- range $each := .Values.extraArgs }}
+{{- if regexMatch "^--(config|cluster|listen|pod|check-config|print-config.*|version|help)(=|$)" $each }}
+{{- fail (printf "extraArgs: %s is the chart's own; the configuration is under config" $each) }}
+{{- end }}
+{{- end }}
+{{- range $each := .Values.scheduler.extraArgs }}
+{{- if regexMatch "^--(config|secure-port)(=|$)" $each }}
+{{- fail (printf "scheduler.extraArgs: %s is the chart's own; the configuration follows from scheduler" $each) }}
+{{- end }}
+{{- end }}
+{{- if and (dig "partitioning" "enabled" false .Values.config) (not .Values.queue.enabled) }}
+{{- fail "config.partitioning.enabled: GPUs are cut for pods of the queue, set queue.enabled to true" }}
+{{- end }}
+{{- $bind := dig "kubernetes" "bindTimeout" "4s" .Values.config }}
+{{- $call := .Values.scheduler.httpTimeout }}
+{{- with include "sliced.milliseconds" $bind }}
+{{- if le (int (include "sliced.milliseconds" $call)) (int .) }}
+{{- fail (printf "scheduler.httpTimeout: found %s, expected more than config.kubernetes.bindTimeout, %s: the scheduler would give up before a binding ends" $call $bind) }}
+{{- end }}
+{{- end }}
+{{- $stop := dig "server" "shutdownTimeout" "10s" .Values.config }}
+{{- with include "sliced.milliseconds" (toString $stop) }}
+{{- if ge (add (int .) (mul 1000 (int $.Values.handoverSeconds))) (mul 1000 (int (include "sliced.graceSeconds" $))) }}
+{{- fail (printf "config.server.shutdownTimeout: %s and handoverSeconds, %d, are more than the %s s that a pod has to end" (toString $stop) (int $.Values.handoverSeconds) (include "sliced.graceSeconds" $)) }}
+{{- end }}
+{{- end }}
+{{- if and .Values.tls.existingSecret (eq .Values.tls.existingSecret .Values.tls.clientSecret) }}
+{{- fail "tls.clientSecret: it is tls.existingSecret too; whatever that authority signed could call the verbs, use one that signs nothing else" }}
+{{- end }}
+{{- if and .Values.tls.certManager.issuerRef (not .Values.tls.certManager.enabled) }}
+{{- fail "tls.certManager.issuerRef: set tls.certManager.enabled" }}
+{{- end }}
+{{- end }}
+
+{{- /* How long a pod has to end: handoverSeconds, then requests in flight. */}}
+{{- define "sliced.graceSeconds" -}}
+40
+{{- end }}
+
 {{- /* Refuses what cannot work, before anything is installed. */}}
 {{- define "sliced.check" -}}
+{{- include "sliced.check.config" . }}
 {{- $config := include "sliced.config" . | fromYaml }}
 {{- if and (not $config.leaderElection.enabled) (gt (int .Values.replicas) 1) }}
 {{- fail (printf "config.leaderElection.enabled false: each of %d replicas would give devices without asking the others, set replicas to 1" (int .Values.replicas)) }}
@@ -175,7 +249,7 @@ metrics: metricsListen
 {{- range $port, $key := include "sliced.listens" . | fromYaml }}
 {{- $address := index $config.server $key }}
 {{- $number := regexFind "[0-9]+$" $address }}
-{{- if or (not $number) (eq $number "0") (regexMatch "^(127[.]|localhost:|.::1.:)" $address) }}
+{{- if or (not $number) (eq $number "0") (gt (int $number) 65535) (regexMatch "^(127[.]|localhost:|.::1.:)" $address) }}
 {{- fail (printf "config.server.%s: found \"%s\", expected an address that other pods reach, with a port of its own, as 0.0.0.0:8443" $key $address) }}
 {{- end }}
 {{- if hasKey $seen $number }}
@@ -188,6 +262,18 @@ metrics: metricsListen
 {{- end }}
 {{- if and (eq .Values.scheduler.mode "second") (eq .Values.scheduler.name "default-scheduler") }}
 {{- fail "scheduler.name: default-scheduler is the cluster's own; a second scheduler of that name would bind the same pods. Name it otherwise, or set scheduler.mode to config" }}
+{{- end }}
+{{- $first := first .Values.tls.clientNames }}
+{{- if and (has (include "sliced.clientSecret" .) (include "sliced.certs.made" . | fromYamlArray)) (gt (len $first) 64) }}
+{{- fail (printf "tls.clientNames: \"%s\" is longer than a certificate's common name may be, 64 characters" $first) }}
+{{- end }}
+{{- if .Values.queue.assignScheduler }}
+{{- if ne .Values.scheduler.mode "second" }}
+{{- fail "queue.assignScheduler: with scheduler.mode config there is no second scheduler to give pods to; they name yours, or none" }}
+{{- end }}
+{{- if eq (include "sliced.gate" .) "none" }}
+{{- fail "queue.assignScheduler: who puts the gate on pods gives them their scheduler; set queue.enabled to true, and queue.gate to policy or webhook" }}
+{{- end }}
 {{- end }}
 {{- if and .Values.monitoring.enabled .Values.networkPolicy.enabled (not .Values.networkPolicy.metricsFrom) }}
 {{- fail "monitoring.enabled: networkPolicy.metricsFrom lets nobody read the metrics, say where Prometheus is, as [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: monitoring}}}]" }}
@@ -208,56 +294,56 @@ metrics: metricsListen
 {{- end }}
 {{- end }}
 
-{{- /* What is in the TLS Secret that the chart makes; the same wherever it is asked for. */}}
-{{- define "sliced.tls" -}}
-{{- if not (hasKey .Values "tlsData") }}
-{{- $old := lookup "v1" "Secret" .Release.Namespace (include "sliced.tlsSecret" .) }}
-{{- if $old }}
-{{- /* an upgrade keeps the certificate: kube-scheduler trusts it */}}
-{{- $_ := set .Values "tlsData" (pick $old.data "ca.crt" "tls.crt" "tls.key") }}
-{{- else }}
-{{- /* ecdsa: a stranger's handshake costs the daemon a tenth of what it does with RSA */}}
-{{- $ca := genCAWithKey "sliced-ca" 3650 (genPrivateKey "ecdsa") }}
-{{- $name := include "sliced.service" . }}
-{{- $names := list $name (printf "%s.cluster.local" $name) }}
-{{- $cert := genSignedCertWithKey $name nil $names 3650 $ca (genPrivateKey "ecdsa") }}
-{{- $_ := set .Values "tlsData" (dict "ca.crt" (b64enc $ca.Cert) "tls.crt" (b64enc $cert.Cert) "tls.key" (b64enc $cert.Key)) }}
+{{- /* Which of the certificates the chart's Job makes: those of nobody else. */}}
+{{- define "sliced.certs.made" -}}
+{{- if not .Values.tls.certManager.enabled }}
+{{- if not .Values.tls.existingSecret }}
+- {{ include "sliced.tlsSecret" . }}
 {{- end }}
+{{- if not .Values.tls.clientSecret }}
+- {{ include "sliced.clientSecret" . }}
 {{- end }}
-{{- toYaml .Values.tlsData }}
-{{- end }}
-
-{{- /* What is in the Secret by which kube-scheduler shows who it is. Its authority signs nothing else,
-so that no certificate of another use is one to call with; nobody keeps its key. An upgrade keeps it
-while its name is the one that is wanted. */}}
-{{- define "sliced.client" -}}
-{{- $old := lookup "v1" "Secret" .Release.Namespace (include "sliced.clientSecret" .) }}
-{{- $name := first .Values.tls.clientNames }}
-{{- if and $old (eq (dig "metadata" "annotations" "sliced.dev/client-name" "" $old) $name) }}
-{{- pick $old.data "ca.crt" "tls.crt" "tls.key" | toYaml }}
-{{- else }}
-{{- $ca := genCAWithKey "sliced-client-ca" 3650 (genPrivateKey "ecdsa") }}
-{{- $cert := genSignedCertWithKey $name nil nil 3650 $ca (genPrivateKey "ecdsa") }}
-{{- dict "ca.crt" (b64enc $ca.Cert) "tls.crt" (b64enc $cert.Cert) "tls.key" (b64enc $cert.Key) | toYaml }}
 {{- end }}
 {{- end }}
 
-{{- /* The authority by which the API server checks the webhook; empty when it is not known. */}}
-{{- define "sliced.caBundle" -}}
-{{- if .Values.queue.caBundle }}
-{{- .Values.queue.caBundle }}
-{{- else if or .Values.tls.existingSecret .Values.tls.certManager.enabled }}
-{{- with lookup "v1" "Secret" .Release.Namespace (include "sliced.tlsSecret" .) }}
-{{- index .data "ca.crt" }}
-{{- end }}
-{{- else }}
-{{- index (include "sliced.tls" . | fromYaml) "ca.crt" }}
+{{- /* By whom webhook and APIService are told whom to trust: "values", "cert-manager" or "job". */}}
+{{- define "sliced.trust" -}}
+{{- if .Values.queue.caBundle }}values
+{{- else if and .Values.tls.certManager.enabled (not .Values.tls.existingSecret) }}cert-manager
+{{- else }}job
 {{- end }}
 {{- end }}
 
-{{- /* Is visibility.sliced.dev there? The API server must know the certificate's authority. */}}
-{{- define "sliced.visibility" -}}
-{{- if and .Values.visibility.enabled (or .Values.tls.certManager.enabled (include "sliced.caBundle" .)) }}yes{{ end }}
+{{- /* What that Job does: arguments of sliced certs; none where others do it all. */}}
+{{- define "sliced.certs.args" -}}
+{{- $made := include "sliced.certs.made" . | fromYamlArray }}
+{{- $tls := include "sliced.tlsSecret" . }}
+{{- $trust := list }}
+{{- if eq (include "sliced.trust" .) "job" }}
+{{- if eq (include "sliced.gate" .) "webhook" }}
+{{- $trust = append $trust (printf "--webhook=%s-queue" (include "sliced.name" .)) }}
+{{- end }}
+{{- if .Values.visibility.enabled }}
+{{- $trust = append $trust "--api-service=v1alpha1.visibility.sliced.dev" }}
+{{- end }}
+{{- end }}
+{{- if or $made $trust }}
+- certs
+- --namespace={{ .Release.Namespace }}
+{{- if or $trust (has $tls $made) }}
+- --server={{ $tls }}
+{{- end }}
+{{- if has $tls $made }}
+- --service={{ include "sliced.name" . }}
+{{- end }}
+{{- if has (include "sliced.clientSecret" .) $made }}
+- --client={{ include "sliced.clientSecret" . }}
+- {{ printf "--client-name=%s" (first .Values.tls.clientNames) | quote }}
+{{- end }}
+{{- range $trust }}
+- {{ . }}
+{{- end }}
+{{- end }}
 {{- end }}
 
 {{- /* How pods get the gate: policy, webhook or none. */}}
@@ -265,8 +351,7 @@ while its name is the one that is wanted. */}}
 {{- if not .Values.queue.enabled }}none
 {{- else if .Values.queue.gate }}{{ .Values.queue.gate }}
 {{- else if .Capabilities.APIVersions.Has "admissionregistration.k8s.io/v1/MutatingAdmissionPolicy" }}policy
-{{- else if or .Values.tls.certManager.enabled (include "sliced.caBundle" .) }}webhook
-{{- else }}none
+{{- else }}webhook
 {{- end }}
 {{- end }}
 
@@ -312,7 +397,12 @@ matchLabels: {{- toYaml . | nindent 2 }}
 {{- /* Which pods: those that the queue will see as waiting, and whose gate it will open. */}}
 {{- define "sliced.gate.conditions" -}}
 - name: of-our-scheduler
+  {{- if .Values.queue.assignScheduler }}
+  # by now Kubernetes has put default-scheduler on a pod that names none
+  expression: object.spec.schedulerName in ['{{ include "sliced.schedulerName" . }}', 'default-scheduler']
+  {{- else }}
   expression: object.spec.schedulerName == '{{ include "sliced.schedulerName" . }}'
+  {{- end }}
 - name: not-placed
   # the API server refuses a gate on a pod that has a node
   expression: "!has(object.spec.nodeName) || object.spec.nodeName == ''"
@@ -327,6 +417,9 @@ matchLabels: {{- toYaml . | nindent 2 }}
 - name: not-gated
   expression: >-
     !has(object.spec.schedulingGates) ||
+    {{- if .Values.queue.assignScheduler }}
+    object.spec.schedulerName == 'default-scheduler' ||
+    {{- end }}
     !object.spec.schedulingGates.exists(g, g.name == 'sliced.dev/queue')
 - name: asks-for-gpus
   expression: |-

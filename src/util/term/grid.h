@@ -1,6 +1,6 @@
 /* Text tables as kubectl prints them: each column as wide as its widest cell, then three blanks. */
-#ifndef SLICED_UTIL_GRID_H
-#define SLICED_UTIL_GRID_H
+#ifndef SLICED_UTIL_TERM_GRID_H
+#define SLICED_UTIL_TERM_GRID_H
 
 #include "util/buf.h"
 

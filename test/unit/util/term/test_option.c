@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "util/option.h"
+#include "util/term/option.h"
 
 struct taken {
     const char *file;

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "util/grid.h"
+#include "util/term/grid.h"
 
 /* A buffer's text, NUL-terminated, until the next call. */
 static const char *text_of(const struct sl_buf *buf)

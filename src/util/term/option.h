@@ -1,7 +1,7 @@
 /* Command lines: each program, or command of one, has one table of options, which also makes its
  * help. "--name VALUE" and "--name=VALUE" are the same. */
-#ifndef SLICED_UTIL_OPTION_H
-#define SLICED_UTIL_OPTION_H
+#ifndef SLICED_UTIL_TERM_OPTION_H
+#define SLICED_UTIL_TERM_OPTION_H
 
 #include "util/buf.h"
 #include "util/error.h"

@@ -1,5 +1,5 @@
 /* Options by their table. */
-#include "util/option.h"
+#include "util/term/option.h"
 
 #include <stdio.h>
 

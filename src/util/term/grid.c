@@ -1,5 +1,5 @@
 /* Text tables. */
-#include "util/grid.h"
+#include "util/term/grid.h"
 
 #include <stdarg.h>
 #include <stdio.h>

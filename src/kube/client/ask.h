@@ -1,0 +1,27 @@
+/* Calls of the API server, one at a time: the caller waits for the answer. */
+#ifndef SLICED_KUBE_ASK_H
+#define SLICED_KUBE_ASK_H
+
+#include "kube/client/client.h"
+
+/* Whom to ask, and how long. */
+struct sl_asker {
+    struct sl_client *client;
+    struct sl_arena *arena; /* for bodies */
+    unsigned tries;         /* of each call */
+    int64_t call_us;        /* of one try */
+};
+
+struct sl_question {
+    const char *method;
+    const char *path;
+    const char *content_type; /* NULL: application/json */
+    struct sl_str body;       /* empty: none */
+};
+
+/* The status of the answer, and its body in the arena (body NULL: not wanted); *err says why it is
+ * not 2xx. 0: there was no answer. Not on the client's thread. */
+int sl_ask(const struct sl_asker *asker, const struct sl_question *question, struct sl_str *body,
+           struct sl_error *err);
+
+#endif
