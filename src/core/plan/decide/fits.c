@@ -14,21 +14,42 @@ static void book_assignment(struct sl_scratch *scratch, const struct sl_ask *ask
     }
 }
 
-/* Works on a copy: a reserved device may still be in use, so that its booking could not be
- * undone. */
-bool sl_plan_fits_beside(const struct sl_planner *planner, const struct sl_scratch *scratch,
-                         const struct sl_plan_node *node, const struct sl_plan_pod *pod,
-                         struct sl_assignment *out)
+/* Use at a time to come: without the residents that have ended by then, gone of which scratch does
+ * without already, and with what others than pod have reserved by then. */
+static void use_then(const struct sl_planner *planner, const struct sl_scratch *scratch,
+                     uint32_t gone, const struct sl_plan_node *node, const struct sl_plan_pod *pod,
+                     int64_t at_us, struct sl_scratch *out)
 {
-    struct sl_scratch copy;
-    memcpy(&copy, scratch, sizeof(copy));
+    memcpy(out, scratch, sizeof(*out));
+    for (uint32_t i = gone; i < node->n_ends && node->end[i].at_us <= at_us; i++) {
+        sl_scratch_remove(out, node->end[i].resident);
+    }
+    for (const struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
+        const struct sl_plan_reserve *reserve = &lane->reserve;
+        if (sl_plan_reserve_is_on(reserve, node) && reserve->pod != pod &&
+            reserve->at_us <= at_us) {
+            book_assignment(out, &reserve->pod->class->ask->ask, &reserve->assignment);
+        }
+    }
+}
+
+/* The pod must fit beside the use now, and beside that at the time of each reservation: until then
+ * its devices may still be in use. */
+bool sl_plan_fits_beside(const struct sl_planner *planner, const struct sl_scratch *scratch,
+                         uint32_t gone, const struct sl_plan_node *node,
+                         const struct sl_plan_pod *pod, struct sl_assignment *out)
+{
+    struct sl_scratch most;
+    struct sl_scratch then;
+    memcpy(&most, scratch, sizeof(most));
     for (const struct sl_plan_lane *lane = planner->lane; planner->n_reserves > 0 && lane != NULL;
          lane = lane->next) {
         if (sl_plan_reserve_is_on(&lane->reserve, node) && lane->reserve.pod != pod) {
-            book_assignment(&copy, &lane->reserve.pod->class->ask->ask, &lane->reserve.assignment);
+            use_then(planner, scratch, gone, node, pod, lane->reserve.at_us, &then);
+            sl_scratch_raise(&most, &then);
         }
     }
-    return sl_choose_on(&copy, &pod->class->ask->ask, out, NULL);
+    return sl_choose_on(&most, &pod->class->ask->ask, out, NULL);
 }
 
 /* CPU, memory and pods of the node, as residents end. */
@@ -98,7 +119,7 @@ int64_t sl_plan_earliest_on(struct sl_planner *planner, struct sl_plan_node *nod
             host_leave(&host, view->resident[node->end[i].resident].pod);
             i++;
         }
-        if (host_fits(&host) && sl_plan_fits_beside(planner, &scratch, node, pod, out)) {
+        if (host_fits(&host) && sl_plan_fits_beside(planner, &scratch, i, node, pod, out)) {
             return at_us;
         }
         if (i >= node->n_ends) {

@@ -175,7 +175,7 @@ bool sl_plan_reserve_allows(struct sl_plan_run *run, const struct sl_plan_pod *p
     }
     struct sl_scratch scratch;
     sl_scratch_init(&scratch, node->view);
-    return sl_plan_fits_beside(planner, &scratch, node, pod, out);
+    return sl_plan_fits_beside(planner, &scratch, 0, node, pod, out);
 }
 
 bool sl_plan_reserve_adjust(struct sl_planner *planner, struct sl_plan_node *node)

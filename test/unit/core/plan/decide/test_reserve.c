@@ -34,6 +34,18 @@ static void a_backfilled_share_goes_beside_the_reserved_gpu(void **state)
     assert_string_equal(plan_rig_run(rig, 9), "backfill short on n1: " MEM "=0*2\n");
 }
 
+/* Of GPU 0, three units are in use and all are reserved: these are eight, not eleven. */
+static void a_reserved_gpu_counts_once_though_it_is_still_in_use(void **state)
+{
+    struct plan_rig *rig = *state;
+    share_node(rig, "n1", 2);
+    run_share(rig, "a", "n1", 3, MEM "=0*3", 100);
+    run_share(rig, "b", "n1", 2, MEM "=1*2", 10000);
+    wait_share(rig, "all", 8, 50);
+    wait_share(rig, "long", 5, 5000);
+    assert_string_equal(plan_rig_plan(rig), "backfill long on n1: " MEM "=1*5\n");
+}
+
 static void a_reservation_is_on_the_node_that_frees_first_and_by_name_among_equals(void **state)
 {
     struct plan_rig *rig = *state;
@@ -117,6 +129,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         PLAN_TEST(a_backfilled_share_goes_beside_the_reserved_gpu),
+        PLAN_TEST(a_reserved_gpu_counts_once_though_it_is_still_in_use),
         PLAN_TEST(a_reservation_is_on_the_node_that_frees_first_and_by_name_among_equals),
         PLAN_TEST(a_pod_that_nothing_frees_room_for_reserves_nothing),
         PLAN_TEST(a_pod_that_requests_no_cpu_reserves_where_none_is_left),
