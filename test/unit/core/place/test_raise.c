@@ -25,7 +25,7 @@ static struct rig *a_node_of_all_kinds(void)
     rig->pool[migs].memory_mib = MIB;
     counts->on_devices = false;
     counts->memory_mib = MIB;
-    counts->total_mib = 3 * MIB;
+    counts->total_mib = INT64_C(3) * MIB;
     for (unsigned i = 0; i < 2; i++) {
         rig->device[i].memory_mib = MIB;
         unsigned device = rig_device(rig, 0);
