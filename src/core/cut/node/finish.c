@@ -93,7 +93,7 @@ static void write_device(const struct sl_cut_device *device,
 static unsigned finish_single(const struct sl_cut_node *node, struct sl_cut *out, int64_t *lost)
 {
     static const struct sl_mig_layout empty = {0};
-    int unit = node->units > 0 ? sl_cut_single_unit(node) : -1;
+    int unit = sl_cut_single_unit(node);
     bool changes = false;
     *lost = 0;
     for (unsigned d = 0; unit >= 0 && d < node->n; d++) {
