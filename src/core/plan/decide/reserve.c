@@ -128,7 +128,6 @@ bool sl_plan_reserve_move(struct sl_plan_run *run, struct sl_plan_node *node)
         struct sl_plan_reserve other = *reserve;
         if (find_earliest(run, reserve->pod, node, reserve->at_us, &other)) {
             *reserve = other;
-            reserve->touch = planner->touch;
             planner->epoch++;
             return true;
         }

@@ -121,6 +121,41 @@ static void a_node_has_the_parts_that_one_pod_can_have_together(void **state)
     check_parts(rig, MEM, (const int64_t[]){8, 8, 4, 8, 8}, 5);
 }
 
+/* Replicas that a pod has one each of. */
+static void a_node_of_too_many_parts_has_one(void **state)
+{
+    static const struct {
+        int64_t units;
+        size_t parts;
+    } rows[] = {{63, 63}, {64, 64}, {65, 1}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct plan_rig *rig = NULL;
+        (void)set_up_bounded((void **)&rig);
+        struct sl_pool *pool = plan_rig_node(rig, "n1", 1)->pool;
+        pool->kind = SL_KIND_REPLICA;
+        pool->capacity = rows[i].units;
+        pool->replicas = (int32_t)rows[i].units;
+        pool->one_each = true;
+        plan_rig_wait(rig, "a", 1, 100);
+        plan_rig_plan(rig);
+        const struct sl_bins *bins = &lane_of(rig, GPU)->promise->mixed.fifo.bins;
+        assert_int_equal(bins->n, rows[i].parts);
+        plan_rig_free(rig);
+    }
+}
+
+static void a_lane_without_a_promise_bears_any_drain(void **state)
+{
+    struct plan_rig *rig = *state;
+    rig->config.order.kind = SL_ORDER_FIFO;
+    plan_rig_configure(rig);
+    plan_rig_node(rig, "n1", 1);
+    plan_rig_wait(rig, "a", 1, 100);
+    plan_rig_plan(rig);
+    assert_true(sl_plan_bounded.spares(rig->planner, lane_of(rig, GPU)));
+}
+
 static void the_promise_learns_of_other_nodes(void **state)
 {
     struct plan_rig *rig = *state;
@@ -320,6 +355,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         BOUND_TEST(pods_of_one_submission_go_by_their_uids),
         BOUND_TEST(a_node_has_the_parts_that_one_pod_can_have_together),
+        cmocka_unit_test(a_node_of_too_many_parts_has_one),
+        BOUND_TEST(a_lane_without_a_promise_bears_any_drain),
         BOUND_TEST(the_promise_learns_of_other_nodes),
         BOUND_TEST(a_nominated_pod_runs_for_the_promise_until_no_node_shows_it),
         BOUND_TEST(a_nominated_pod_may_show_before_it_waits_no_more),
