@@ -89,6 +89,20 @@ static void a_pod_past_its_deadline_ends_now(void **state)
     assert_string_equal(rig_told(rig), "drain node-0 for 0 until 600 s\n");
 }
 
+static void a_pod_of_two_resources_holds_both_until_it_ends(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = MANAGED(rig, A100, "1g.5gb", "2g.10gb");
+    rig_run(rig, node, "mig-1g.5gb=1 mig-2g.10gb=1", 600);
+    (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
+    assert_string_equal(rig_told(rig), "drain node-0 for 0 until 600 s\n");
+    rig_run(rig, node, "mig-1g.5gb=1", 300); /* GPU 0 is as free as it will be, GPU 1 is not */
+    rig->n_pods = 0;
+    sl_pod_unref(rig->waiting[0]);
+    (void)rig_wait(rig, "mig-7g.40gb=2", NULL);
+    assert_string_equal(rig_told(rig), "drain node-0 for 0 until 600 s\n");
+}
+
 static void gpus_that_are_cut_together_drain_together(void **state)
 {
     struct cut_rig *rig = *state;
@@ -385,6 +399,7 @@ int main(void)
         DRAIN_TEST(a_node_drains_for_a_slice_of_memory),
         DRAIN_TEST(a_drain_saves_more_waiting_than_the_cut_takes),
         DRAIN_TEST(a_pod_past_its_deadline_ends_now),
+        DRAIN_TEST(a_pod_of_two_resources_holds_both_until_it_ends),
         DRAIN_TEST(gpus_that_are_cut_together_drain_together),
         DRAIN_TEST(whole_gpus_drain_only_where_mig_mode_may_be_switched),
         DRAIN_TEST(whole_gpus_drain_until_the_last_of_their_pods_has_ended),
