@@ -41,14 +41,12 @@ static bool is_barred(const struct search *search, const struct sl_plan_node *no
 }
 
 /* Does the pod leave the room that kube-scheduler makes on the node for another? */
-static bool leaves_room(const struct search *search, const struct sl_plan_node *node)
+static bool leaves_room(const struct search *search, struct sl_plan_node *node)
 {
-    const struct sl_planner *planner = search->run->planner;
-    struct sl_assignment *assignment = &search->out->assignment;
-    if (planner->n_reserves == 0) {
-        (void)sl_choose(node->view, &search->pod->class->ask->ask, assignment, NULL);
-    }
-    return sl_plan_preempt_allows(planner, node, search->pod, assignment);
+    struct sl_assignment assignment;
+    int64_t at_us = 0;
+    return sl_plan_reserve_allows(search->run, search->pod, node, &assignment, &at_us) &&
+           sl_plan_preempt_allows(search->run->planner, node, search->pod, &assignment);
 }
 
 static void consider_node(struct search *search, struct sl_plan_node *node)

@@ -109,6 +109,25 @@ static void a_pod_of_the_only_gpu_idles_as_long_as_that(void **state)
     assert_int_equal(idle_of(scene, pod), -1);
 }
 
+static void a_pod_holds_all_its_gpus(void **state)
+{
+    struct scene *scene = *state;
+    struct sl_ask ask = rig_ask(WHOLE, 2);
+    with_gpus(scene, WHOLE, SL_KIND_WHOLE, 3, 1);
+    struct sl_pod *pod = runs(scene, &ask, WHOLE "=0,2");
+    for (int gpu = 0; gpu < 3; gpu++) {
+        measured(scene, gpu, 100, 700);
+    }
+    struct sl_pod_use use = use_of(scene, pod);
+    assert_int_equal(use.held, 1 | 4);
+    assert_int_equal(use.share, 2000);
+    assert_int_equal(use.used_mib, 2100); /* of all three, of which nobody else has one */
+    scene->row[1].measured.used_mib = -1;
+    assert_int_equal(use_of(scene, pod).used_mib, -1); /* not known of one */
+    scene->row[1].measured.used_mib = 0;
+    assert_int_equal(use_of(scene, pod).used_mib, 1400);
+}
+
 static void no_pod_idles_for_longer_than_it_runs(void **state)
 {
     struct scene *scene = *state;
@@ -291,6 +310,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(a_pod_of_the_only_gpu_idles_as_long_as_that),
+        TEST(a_pod_holds_all_its_gpus),
         TEST(no_pod_idles_for_longer_than_it_runs),
         TEST(of_several_gpus_that_the_kubelet_may_give_all_must_idle),
         TEST(whom_the_exporter_names_is_known_among_many),

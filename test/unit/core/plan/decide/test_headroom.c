@@ -158,6 +158,17 @@ static void long_pods_wait_behind_for_headroom_of_a_second_resource_too(void **s
     assert_string_equal(plan_rig_state(rig, "short"), "Nominated None");
 }
 
+static void what_no_node_offers_is_not_over_headroom(void **state)
+{
+    struct plan_rig *rig = *state;
+    rig->config.n_headrooms = 1;
+    rig->config.headroom[0] = (struct sl_plan_headroom){"", SECONDS(60), 1};
+    plan_rig_configure(rig);
+    plan_rig_node(rig, "n1", 4);
+    plan_rig_put(rig, plan_rig_pod(rig, "a", MEM, 1, 100));
+    assert_string_equal(plan_rig_plan(rig), "refuse a: Never\n");
+}
+
 static void a_pod_is_over_headroom_by_rules_for_its_own_resource(void **state)
 {
     static const struct {
@@ -186,6 +197,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pod_is_over_headroom_by_rules_for_its_own_resource),
         cmocka_unit_test(a_pod_leaves_the_most_that_a_rule_keeps_from_it),
+        PLAN_TEST(what_no_node_offers_is_not_over_headroom),
         PLAN_TEST(long_pods_wait_behind_for_headroom_of_a_second_resource_too),
         PLAN_TEST(long_pods_behind_one_that_waits_for_headroom_end_before_it_has_that),
     };
