@@ -147,6 +147,7 @@ static void a_drain_stays_with_a_node_that_changes_and_goes_with_it(void **state
     assert_string_equal(plan_rig_plan(rig), "");
     rig->n_nodes = 0;
     assert_string_equal(plan_rig_plan(rig), "expire short on n1: NoRoom\n");
+    assert_int_equal(sl_planner_wake(rig->planner), INT64_MAX);
     rig->n_nodes = 1;
     assert_string_equal(plan_rig_plan(rig), "nomination long on n1: " SLICE "=0/0\n"
                                             "nomination short on n1: " SLICE "=0/1\n");

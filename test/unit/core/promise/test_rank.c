@@ -35,6 +35,7 @@ static void check_tree(struct sl_promise *promise, struct sl_promise_rank *rank)
     memcpy(kept, rank->tree, n * sizeof(*kept));
     promise->tree_stale = true;
     sl_promise_rank_refresh(promise);
+    assert_int_equal(promise->divisor, promise->capacity - promise->widest + 1);
     const bool narrower = promise->divisor != divisor; /* the widest has gone: known only now */
     for (size_t i = 1; i < n && !narrower; i++) {
         if (!same_node(&kept[i], &rank->tree[i])) {

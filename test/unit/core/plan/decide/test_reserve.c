@@ -64,6 +64,20 @@ static void a_reservation_is_on_the_node_that_frees_first_and_by_name_among_equa
     assert_string_equal(plan_rig_plan(rig), "nomination a on n3: " GPU "=0\n");
 }
 
+static void others_go_at_once_when_the_pod_with_the_reservation_goes(void **state)
+{
+    struct plan_rig *rig = *state;
+    plan_rig_node(rig, "n1", 2);
+    plan_rig_run_on(rig, "x", "n1", 1, 100);
+    plan_rig_wait(rig, "wide", 2, 50);
+    rig->now_us += 1;
+    plan_rig_wait(rig, "long", 1, 5000);
+    assert_string_equal(plan_rig_plan(rig), "");
+    assert_string_equal(plan_rig_state(rig, "long"), "Held Behind");
+    sl_planner_remove(rig->planner, SL_STR("wide"), rig->now_us);
+    assert_string_equal(plan_rig_run(rig, 9), "nomination long on n1: " GPU "=1\n");
+}
+
 /* Together the units that end first would do, but they lie on two GPUs: that shows only when the
  * node is searched. */
 static void among_nodes_searched_the_one_that_has_room_first_is_reserved(void **state)
@@ -197,6 +211,7 @@ int main(void)
         PLAN_TEST(a_backfilled_share_goes_beside_the_reserved_gpu),
         PLAN_TEST(a_reserved_gpu_counts_once_though_it_is_still_in_use),
         PLAN_TEST(a_reservation_is_on_the_node_that_frees_first_and_by_name_among_equals),
+        PLAN_TEST(others_go_at_once_when_the_pod_with_the_reservation_goes),
         cmocka_unit_test(among_nodes_searched_the_one_that_has_room_first_is_reserved),
         cmocka_unit_test(a_start_leaves_a_reservation_the_cpu_and_memory_that_it_needs),
         PLAN_TEST(a_pod_that_nothing_frees_room_for_reserves_nothing),
