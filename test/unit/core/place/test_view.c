@@ -518,6 +518,21 @@ static void devices_behind_those_measured_count_as_not_measured(void **state)
     rig_free(rig);
 }
 
+static void units_that_are_only_set_aside_are_told_by_pool(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of_gpus(3, 8);
+    struct sl_ask gpu = rig_ask("nvidia.com/gpu", 1);
+    struct sl_ask share = rig_ask("aliyun.com/gpu-mem", 5);
+    rig_run(rig, &gpu, NULL)->set_aside = true;
+    rig_run(rig, &share, NULL)->set_aside = true;
+    rig_run(rig, &gpu, NULL);
+    const struct sl_view *view = rig_view(rig);
+    assert_int_equal(sl_view_set_aside_units(view, 0), 5);
+    assert_int_equal(sl_view_set_aside_units(view, 1), 1);
+    rig_free(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -547,6 +562,7 @@ int main(void)
         cmocka_unit_test(gap_is_the_smaller_of_what_memory_and_replicas_leave),
         cmocka_unit_test(shares_on_several_devices_make_room_as_often_as_need_be),
         cmocka_unit_test(gaps_are_what_replicas_leave_too),
+        cmocka_unit_test(units_that_are_only_set_aside_are_told_by_pool),
         cmocka_unit_test(devices_behind_those_measured_count_as_not_measured),
     };
     return cmocka_run_group_tests_name("view", tests, NULL, NULL);

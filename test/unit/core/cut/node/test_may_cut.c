@@ -143,6 +143,18 @@ static void whole_gpus_of_which_one_is_in_use_are_left_alone(void **state)
     assert_string_equal(rig_told(rig), "node-0: GPU 2 into 1x 4g.20gb: 0\n");
 }
 
+/* Its device plugin is away: nobody can tell what is in use. */
+static void a_node_is_left_alone_while_it_hides_what_a_pod_holds(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = MANAGED(rig, A100, "1g.5gb 1g.5gb", "7g.40gb");
+    rig_run(rig, node, "mig-1g.5gb=1", 0);
+    assert_string_equal(refusal(rig, node), "GPU 0 is in use or may not be cut");
+    rig_run(rig, node, "mig-1g.5gb=1 mig-2g.10gb=1", 0);
+    assert_string_equal(refusal(rig, node),
+                        "pods on it hold GPU resources that it does not show now");
+}
+
 /* ---- free units that no cut changes ---- */
 
 static void free_instances_of_gpus_in_use_serve_too(void **state)
@@ -407,6 +419,7 @@ int main(void)
         CUT_TEST(replicas_keep_their_gpu_from_cuts_even_unused),
         CUT_TEST(replicas_of_whole_gpus_keep_them_from_cuts_even_unused),
         CUT_TEST(whole_gpus_of_which_one_is_in_use_are_left_alone),
+        CUT_TEST(a_node_is_left_alone_while_it_hides_what_a_pod_holds),
         CUT_TEST(free_instances_of_gpus_in_use_serve_too),
         CUT_TEST(free_whole_gpus_beside_one_in_use_serve_too),
         CUT_TEST(a_free_instance_serves_only_asks_for_the_memory_that_it_has),
