@@ -267,6 +267,21 @@ static void what_others_use_of_a_host_stays_used_beside_nominations(void **state
     assert_int_equal(nominated_beside_others((struct sl_host){-1, -1, 3}), 1);
 }
 
+/* Less room, then more, before anybody looked: what is told last counts. */
+static void room_that_came_after_some_was_taken_is_given(void **state)
+{
+    struct plan_rig *rig = *state;
+    plan_rig_node(rig, "n1", 3);
+    plan_rig_run_on(rig, "x", "n1", 2, 100);
+    plan_rig_wait(rig, "a", 2, 100);
+    assert_string_equal(plan_rig_plan(rig), "");
+    plan_rig_run_on(rig, "y", "n1", 1, 100);
+    plan_rig_cluster(rig);
+    plan_rig_end(rig, "x");
+    plan_rig_cluster(rig);
+    assert_string_equal(plan_rig_run(rig, 9), "nomination a on n1: nvidia.com/gpu=1,2\n");
+}
+
 /* The rig tells of its nodes in their order; here the second is there before the first. */
 static void a_node_that_comes_before_another_by_name_drops_nothing_there(void **state)
 {
@@ -300,6 +315,7 @@ static void a_node_that_comes_before_another_by_name_drops_nothing_there(void **
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        PLAN_TEST(room_that_came_after_some_was_taken_is_given),
         PLAN_TEST(a_node_that_comes_before_another_by_name_drops_nothing_there),
         cmocka_unit_test(a_node_that_becomes_another_ends_time_outs),
         cmocka_unit_test(a_node_that_is_told_again_ends_no_time_out),
