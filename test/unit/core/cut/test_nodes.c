@@ -117,6 +117,17 @@ static void a_pod_that_starts_no_later_without_takes_no_part(void **state)
     assert_string_equal(rig_told(rig), "node-0: GPU 0 into 1x 3g.20gb + 1x 4g.20gb: 0 1\n");
 }
 
+static void a_cut_that_saves_less_waiting_than_it_takes_is_not_made(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)MANAGED(rig, A100, "");
+    struct sl_cut_pod *pod = rig_wait(rig, "mig-3g.20gb=1", NULL);
+    pod->start_us = rig_now + 119 * rig_second; /* a cut takes 60 s */
+    assert_string_equal(rig_told(rig), "");
+    pod->start_us = rig_now + 120 * rig_second;
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 2x 3g.20gb: 0\n");
+}
+
 /* The same ask fails at once when a pod ahead that would start later failed with it. */
 static void a_pod_with_the_ask_of_one_that_failed_is_served_where_it_waits_longer(void **state)
 {
@@ -226,6 +237,7 @@ int main(void)
         CUT_TEST(many_nodes_that_lose_less_hide_none_that_serves_more),
         CUT_TEST(nodes_that_hold_the_same_are_not_alike_where_less_may_be_cut),
         CUT_TEST(nodes_of_every_kind_are_looked_at),
+        CUT_TEST(a_cut_that_saves_less_waiting_than_it_takes_is_not_made),
         CUT_TEST(a_pod_that_starts_no_later_without_takes_no_part),
         CUT_TEST(a_pod_with_the_ask_of_one_that_failed_is_served_where_it_waits_longer),
         CUT_TEST(a_plan_begins_anew_when_one_of_its_nodes_must_be_left_out),

@@ -1,6 +1,8 @@
 /* Nodes of nos in MPS mode: GPUs are cut into slices of memory. */
 #include "unit/core/cut/cut_rig.h"
 
+#include "core/cut/node/node.h"
+
 /* A size is a resource of its own: nvidia.com/gpu-10gb. */
 static void wait_for(struct cut_rig *rig, unsigned gb)
 {
@@ -109,6 +111,23 @@ static void gpus_that_are_shared_in_another_way_are_left_alone(void **state)
     assert_string_equal(rig->node[node].node->pool[0].resource, "nvidia.com/gpu");
     rig->node[node].node->pool[0].kind = SL_KIND_REPLICA;
     rig_view(rig, node);
+    assert_string_equal(rig_told(rig), "");
+}
+
+static void a_gpu_with_more_slices_than_can_be_counted_is_left_alone(void **state)
+{
+    char gpu[4 * (SL_CUT_SLICES_MAX + 1) + 1] = "";
+    struct cut_rig *rig = *state;
+    for (unsigned i = 0; i < SL_CUT_SLICES_MAX; i++) {
+        memcpy(gpu + strlen(gpu), "1gb ", 5);
+    }
+    (void)SHARED(rig, 82, gpu);
+    wait_for(rig, 40);
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 40x 1gb + 1x 40gb: 0\n");
+    memcpy(gpu + strlen(gpu), "1gb ", 5);
+    rig_clear(rig);
+    (void)SHARED(rig, 82, gpu);
+    wait_for(rig, 40);
     assert_string_equal(rig_told(rig), "");
 }
 
@@ -361,6 +380,7 @@ int main(void)
         TEST(a_report_that_lags_keeps_all_slices_of_the_size),
         TEST(a_whole_gpu_stays_while_a_pod_has_one_of_them),
         TEST(gpus_that_are_shared_in_another_way_are_left_alone),
+        TEST(a_gpu_with_more_slices_than_can_be_counted_is_left_alone),
         TEST(a_slice_in_use_serves_nobody_else),
         TEST(sizes_that_fit_nowhere_keep_out_no_other),
         TEST(a_node_gives_as_many_sizes_as_it_can_list),
