@@ -316,6 +316,7 @@ static void a_plan_of_somebody_else_ends_the_run_at_nos_too(void **state)
                                 .spec = "by-hand",
                                 .actuator = SL_ACTUATOR_NOS_MIG});
     assert_int_equal(later(&scene, 9 * SECOND), SL_CUT_WAIT); /* the watch may be late */
+    assert_int_equal(scene.run.wake_us, scene.now_us + SECOND);
     assert_int_equal(later(&scene, SECOND), SL_CUT_FINISH);
     assert_ends(&scene, SL_CUT_LEFT);
 }
