@@ -22,6 +22,20 @@ enum sl_constraint {
 enum sl_constraint sl_constraints_admit(const struct sl_constraints *constraints,
                                         const struct sl_node *node);
 
+/* Returns what the view counts of CPU, memory and pods. */
+struct sl_host_use sl_host_use_of(const struct sl_view *view);
+
+/* Adds the pod, with the CPU and memory that it requests, to what a node's pods use, or takes it
+ * off. A saturated sum stays as it is: its true value is lost. */
+void sl_host_use_add(struct sl_host_use *use, const struct sl_pod *pod);
+void sl_host_use_remove(struct sl_host_use *use, const struct sl_pod *pod);
+
+/* Has a node with these limits the CPU, memory and place for one more pod with these constraints
+ * (may be NULL), beside that use? Returns SL_CONSTRAINT_NONE, or what it lacks. A pod that requests
+ * none of something always has room. */
+enum sl_constraint sl_host_admits(const struct sl_host *host, const struct sl_host_use *use,
+                                  const struct sl_constraints *constraints);
+
 /* As sl_constraints_admit(), but also counts the CPU, memory and pods in use on the node now. */
 enum sl_constraint sl_constraints_admit_now(const struct sl_constraints *constraints,
                                             const struct sl_view *view);

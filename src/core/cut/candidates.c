@@ -3,7 +3,6 @@
 #include "core/cut/planner.h"
 #include "sliced/admit.h"
 #include "util/data/vec.h"
-#include "util/sat.h"
 
 enum { ADMIT_WORK = 10, TAKE_WORK = 60, PACK_WORK = 12 };
 
@@ -128,16 +127,6 @@ bool sl_cut_is_ahead(const struct sl_cut_candidate *candidate, const struct sl_c
     return candidate->ready_us < sl_cut_latest(pod);
 }
 
-/* Counts the pod's CPU and memory on the node. */
-static void host_add(struct sl_host_use *host, const struct sl_pod *pod)
-{
-    host->n_pods++;
-    if (pod->constraints != NULL) {
-        host->cpu_milli = sl_sat_add(host->cpu_milli, pod->constraints->cpu_milli);
-        host->memory_bytes = sl_sat_add(host->memory_bytes, pod->constraints->memory_bytes);
-    }
-}
-
 bool sl_cut_take(struct sl_cutter *cutter, struct sl_cut_candidate *candidate,
                  const struct sl_pod *pod, const struct sl_ask *ask, bool thorough)
 {
@@ -153,6 +142,6 @@ bool sl_cut_take(struct sl_cutter *cutter, struct sl_cut_candidate *candidate,
     if (!taken) {
         return false;
     }
-    host_add(&candidate->started, pod);
+    sl_host_use_add(&candidate->started, pod);
     return true;
 }

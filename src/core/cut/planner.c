@@ -70,7 +70,7 @@ static bool settle(struct sl_cutter *cutter, const struct sl_cut_candidate *cand
 {
     const struct sl_cut_site *site = &cutter->input->site[candidate->view];
     for (unsigned variant = 0; variant < SL_CUT_VARIANTS; variant++) {
-        plan->n_cuts = (uint16_t)sl_cut_node_finish(&candidate->node, variant, plan->cut, NULL);
+        plan->n_cuts = (uint16_t)sl_cut_node_finish(&candidate->node, variant, plan->cut);
         plan->digest = sl_cut_digest(candidate->node.view->node, plan->cut, plan->n_cuts);
         if (plan->n_cuts > 0 && !has_failed(site, plan->digest)) {
             plan->view = candidate->view;

@@ -28,7 +28,7 @@ static uint64_t ask_key(const struct sl_cut_pod *wanting, const struct sl_ask *a
 static bool node_changes(const struct sl_cut_node *node)
 {
     struct sl_cut cut[SL_NODE_DEVICES_MAX];
-    return sl_cut_node_finish(node, 0, cut, NULL) > 0;
+    return sl_cut_node_finish(node, 0, cut) > 0;
 }
 
 /* Sets aside what a pod that has room would take; false: no node that may be cut has it. Else two

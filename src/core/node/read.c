@@ -94,7 +94,7 @@ static void read_labels(struct sl_draft *draft)
                          is(draft->facts->annotations, partitioning, SL_STR("dynamic"));
 }
 
-/* Returns the units of an extended resource; -1, with a problem added, when the text is no whole
+/* Returns the units of an extended resource; 0, with a problem added, when the text is no whole
  * number. */
 static int64_t units_of(struct sl_draft *draft, const struct sl_pair *pair)
 {
@@ -115,7 +115,7 @@ static int64_t units_of(struct sl_draft *draft, const struct sl_pair *pair)
         return SL_UNITS_MAX;
     }
     sl_text_puts(&draft->problem, " is not a whole number");
-    return -1;
+    return 0;
 }
 
 /* Returns nvidia.com/mig-<profile>.count or .replicas; GFD's labels have no ".shared". */
@@ -218,7 +218,7 @@ static int read_allocatable(struct sl_draft *draft, struct sl_error *err)
         }
         int64_t units = units_of(draft, pair);
         if (resource.inventory) {
-            draft->gpu_count = units > 0 ? units : 0;
+            draft->gpu_count = units;
         } else if (units > 0 && !has_pool(draft, resource.key)) {
             if (draft->n_pools == SL_NODE_POOLS_MAX) {
                 return sl_error_set(err, SL_ERR_LIMIT,

@@ -120,38 +120,73 @@ enum sl_constraint sl_constraints_admit(const struct sl_constraints *constraints
 
 /* ---- what is in use ---- */
 
-/* most: -1 when the node does not say. A pod that asks for none always has room. */
+struct sl_host_use sl_host_use_of(const struct sl_view *view)
+{
+    return (struct sl_host_use){
+        .cpu_milli = view->cpu_milli, .memory_bytes = view->memory_bytes, .n_pods = view->n_pods};
+}
+
+void sl_host_use_add(struct sl_host_use *use, const struct sl_pod *pod)
+{
+    use->n_pods++;
+    if (pod->constraints != NULL) {
+        use->cpu_milli = sl_sat_add(use->cpu_milli, pod->constraints->cpu_milli);
+        use->memory_bytes = sl_sat_add(use->memory_bytes, pod->constraints->memory_bytes);
+    }
+}
+
+static int64_t sum_without(int64_t sum, int64_t part)
+{
+    return sum == INT64_MAX ? sum : sum - part;
+}
+
+void sl_host_use_remove(struct sl_host_use *use, const struct sl_pod *pod)
+{
+    use->n_pods--;
+    if (pod->constraints != NULL) {
+        use->cpu_milli = sum_without(use->cpu_milli, pod->constraints->cpu_milli);
+        use->memory_bytes = sum_without(use->memory_bytes, pod->constraints->memory_bytes);
+    }
+}
+
+/* most: -1 when the node does not say. */
 static bool has_room(int64_t most, int64_t used, int64_t asked)
 {
     return most < 0 || asked <= 0 || (used <= most && asked <= most - used);
+}
+
+enum sl_constraint sl_host_admits(const struct sl_host *host, const struct sl_host_use *use,
+                                  const struct sl_constraints *constraints)
+{
+    if (!has_room(host->pods, use->n_pods, 1)) {
+        return SL_CONSTRAINT_PODS;
+    }
+    if (constraints == NULL) {
+        return SL_CONSTRAINT_NONE;
+    }
+    if (!has_room(host->cpu_milli, use->cpu_milli, constraints->cpu_milli)) {
+        return SL_CONSTRAINT_CPU;
+    }
+    return has_room(host->memory_bytes, use->memory_bytes, constraints->memory_bytes)
+               ? SL_CONSTRAINT_NONE
+               : SL_CONSTRAINT_MEMORY;
 }
 
 enum sl_constraint sl_constraints_admit_beside(const struct sl_constraints *constraints,
                                                const struct sl_view *view,
                                                const struct sl_host_use *more)
 {
-    const struct sl_host_use none = {0};
-    const struct sl_host_use *beside = more == NULL ? &none : more;
-    const struct sl_node *node = view->node;
-    enum sl_constraint against = sl_constraints_admit(constraints, node);
+    struct sl_host_use use = sl_host_use_of(view);
+    enum sl_constraint against = sl_constraints_admit(constraints, view->node);
     if (against != SL_CONSTRAINT_NONE) {
         return against;
     }
-    if (!has_room(node->host.pods, (int64_t)view->n_pods + beside->n_pods, 1)) {
-        return SL_CONSTRAINT_PODS;
+    if (more != NULL) {
+        use.cpu_milli = sl_sat_add(use.cpu_milli, more->cpu_milli);
+        use.memory_bytes = sl_sat_add(use.memory_bytes, more->memory_bytes);
+        use.n_pods += more->n_pods;
     }
-    if (constraints == NULL) {
-        return SL_CONSTRAINT_NONE;
-    }
-    if (!has_room(node->host.cpu_milli, sl_sat_add(view->cpu_milli, beside->cpu_milli),
-                  constraints->cpu_milli)) {
-        return SL_CONSTRAINT_CPU;
-    }
-    if (!has_room(node->host.memory_bytes, sl_sat_add(view->memory_bytes, beside->memory_bytes),
-                  constraints->memory_bytes)) {
-        return SL_CONSTRAINT_MEMORY;
-    }
-    return SL_CONSTRAINT_NONE;
+    return sl_host_admits(&view->node->host, &use, constraints);
 }
 
 enum sl_constraint sl_constraints_admit_now(const struct sl_constraints *constraints,

@@ -19,6 +19,11 @@ static inline int64_t sl_least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
+static inline int64_t sl_most(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
 static inline int64_t sl_at_least_zero(int64_t n)
 {
     return n > 0 ? n : 0;
@@ -131,6 +136,10 @@ void sl_scratch_undo(struct sl_scratch *scratch, const struct sl_ask_item *item,
 
 /* Makes a scratch of the view's node with no unit in use. */
 void sl_scratch_clear(struct sl_scratch *scratch, const struct sl_view *view);
+
+/* Raises each counter to that of other, a scratch of the same view, where that is more: what fits
+ * afterwards fits on either. */
+void sl_scratch_raise(struct sl_scratch *scratch, const struct sl_scratch *other);
 
 /* Books a resident again that sl_scratch_remove took out. */
 void sl_scratch_restore(struct sl_scratch *scratch, unsigned resident);

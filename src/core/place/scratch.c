@@ -74,6 +74,33 @@ void sl_scratch_undo(struct sl_scratch *scratch, const struct sl_ask_item *item,
     }
 }
 
+static void device_raise(struct sl_device_use *use, const struct sl_device_use *other)
+{
+    use->whole = use->whole || other->whole;
+    use->replicas = other->replicas > use->replicas ? other->replicas : use->replicas;
+    use->memory_units = sl_most(use->memory_units, other->memory_units);
+    use->declared_mib = sl_most(use->declared_mib, other->declared_mib);
+}
+
+void sl_scratch_raise(struct sl_scratch *scratch, const struct sl_scratch *other)
+{
+    const struct sl_node *node = scratch->view->node;
+    for (unsigned p = 0; p < node->n_pools; p++) {
+        scratch->pool_used[p] = sl_most(scratch->pool_used[p], other->pool_used[p]);
+        scratch->pool_mib[p] = sl_most(scratch->pool_mib[p], other->pool_mib[p]);
+    }
+    for (unsigned d = 0; d < node->n_devices; d++) {
+        device_raise(&scratch->device[d], &other->device[d]);
+    }
+    for (unsigned i = 0; i < node->n_instances; i++) {
+        int32_t *used = &scratch->instance_used[i];
+        scratch->device[node->instance[i].device].instances +=
+            *used == 0 && other->instance_used[i] > 0;
+        *used = other->instance_used[i] > *used ? other->instance_used[i] : *used;
+        scratch->instance_mib[i] = sl_most(scratch->instance_mib[i], other->instance_mib[i]);
+    }
+}
+
 /* Reading a pod cuts its counts too; this keeps sums from overflow for pods made otherwise. */
 int64_t sl_scratch_units(const struct sl_ask_item *item)
 {

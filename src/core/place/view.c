@@ -3,8 +3,7 @@
 
 #include "core/node/pool.h"
 #include "core/place/choose.h"
-#include "sliced/constraint.h"
-#include "util/sat.h"
+#include "sliced/admit.h"
 
 int64_t sl_view_free_units(const struct sl_view *view, unsigned pool)
 {
@@ -223,24 +222,24 @@ static struct sl_view *allocate(const struct sl_node *node, size_t n_residents, 
     return view;
 }
 
+static void show_host(struct sl_view *view, const struct sl_host_use *use)
+{
+    view->cpu_milli = use->cpu_milli;
+    view->memory_bytes = use->memory_bytes;
+    view->n_pods = use->n_pods;
+}
+
 /* Sums CPU, memory and number of all pods on the node, whatever they ask for. */
 static void count_host(struct sl_view *view, struct sl_pod *const *pods, size_t n_pods,
                        const struct sl_host_use *others)
 {
-    view->cpu_milli = others->cpu_milli;
-    view->memory_bytes = others->memory_bytes;
-    view->n_pods = others->n_pods;
+    struct sl_host_use use = *others;
     for (size_t i = 0; i < n_pods; i++) {
-        if (!sl_pod_holds(pods[i]) || strcmp(pods[i]->node, view->node->name) != 0) {
-            continue;
-        }
-        const struct sl_constraints *c = pods[i]->constraints;
-        view->n_pods++;
-        if (c != NULL) {
-            view->cpu_milli = sl_sat_add(view->cpu_milli, c->cpu_milli);
-            view->memory_bytes = sl_sat_add(view->memory_bytes, c->memory_bytes);
+        if (sl_pod_holds(pods[i]) && strcmp(pods[i]->node, view->node->name) == 0) {
+            sl_host_use_add(&use, pods[i]);
         }
     }
+    show_host(view, &use);
 }
 
 static int older_first(const void *a, const void *b)
@@ -436,7 +435,7 @@ struct sl_view *sl_view_new_beside(struct sl_node *node, struct sl_pod *const *p
 
 struct sl_view *sl_view_without(const struct sl_view *view, unsigned resident)
 {
-    const struct sl_constraints *gone = view->resident[resident].pod->constraints;
+    struct sl_host_use use = sl_host_use_of(view);
     const struct sl_host_use others = {.withheld = view->withheld,
                                        .measured = view->measured,
                                        .n_measured =
@@ -453,9 +452,8 @@ struct sl_view *sl_view_without(const struct sl_view *view, unsigned resident)
     struct sl_view *without = sl_view_new_beside(view->node, pods, n, &others);
     free(pods);
     if (without != NULL) {
-        without->cpu_milli = view->cpu_milli - (gone == NULL ? 0 : gone->cpu_milli);
-        without->memory_bytes = view->memory_bytes - (gone == NULL ? 0 : gone->memory_bytes);
-        without->n_pods = view->n_pods - 1;
+        sl_host_use_remove(&use, view->resident[resident].pod);
+        show_host(without, &use);
     }
     return without;
 }

@@ -31,9 +31,7 @@ static void move_lane(struct sl_planner *planner, struct sl_plan_lane *lane, int
     for (int i = 0; i < SL_PLAN_RETRIES; i++) {
         move_time(&lane->retry[i].at_us, by_us);
     }
-    if (lane->reserve.pod != NULL) {
-        sl_plan_reserve_end(planner, lane);
-    }
+    sl_plan_reserve_end(planner, lane);
 }
 
 void sl_planner_rebase(struct sl_planner *planner, int64_t by_us, int64_t now_us)

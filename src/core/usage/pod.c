@@ -42,10 +42,11 @@ struct look {
     unsigned units; /* that were looked at */
 };
 
+/* A part is of a pool of the node: the view makes no others. */
 static const struct sl_pool *pool_of(const struct look *look, const struct sl_assignment_part *part)
 {
-    int pool = sl_view_pool(look->view, look->resident->pod->items[part->item].key);
-    return pool < 0 ? NULL : &look->view->node->pool[pool];
+    const struct sl_ask_item *item = &look->resident->pod->items[part->item];
+    return &look->view->node->pool[sl_view_pool(look->view, item->key)];
 }
 
 static const struct sl_assignment_part *part_at(const struct look *look, unsigned i)
@@ -82,8 +83,7 @@ static bool look_by_name(struct look *look)
     int64_t held = 0;
     int64_t named = 0;
     for (unsigned i = 0; i < look->resident->n_parts; i++) {
-        const struct sl_pool *pool = pool_of(look, part_at(look, i));
-        if (pool == NULL || pool->kind == SL_KIND_MEMORY) {
+        if (pool_of(look, part_at(look, i))->kind == SL_KIND_MEMORY) {
             return false;
         }
         held = sl_sat_add(held, part_at(look, i)->amount);
@@ -135,7 +135,7 @@ static void look_by_pool(struct look *look, const struct sl_assignment_part *par
 {
     const struct sl_node *node = look->view->node;
     const struct sl_pool *pool = pool_of(look, part);
-    if (pool == NULL || (pool->kind == SL_KIND_MIG && pool->profile == NULL)) {
+    if (pool->kind == SL_KIND_MIG && pool->profile == NULL) {
         look_at(look, NULL);
     } else if (pool->kind == SL_KIND_MEMORY && part->device >= 0 && !look->resident->assumed) {
         look_at_device(look, (unsigned)part->device); /* its plugin does as it is told */
@@ -154,8 +154,7 @@ static void look_by_pool(struct look *look, const struct sl_assignment_part *par
 static bool is_exclusive(const struct look *look)
 {
     for (unsigned i = 0; i < look->resident->n_parts; i++) {
-        const struct sl_pool *pool = pool_of(look, part_at(look, i));
-        if (pool == NULL || pool->kind == SL_KIND_REPLICA) {
+        if (pool_of(look, part_at(look, i))->kind == SL_KIND_REPLICA) {
             return false;
         }
     }
@@ -221,10 +220,9 @@ static void count_held(const struct look *look)
     const struct sl_node *node = look->view->node;
     for (unsigned i = 0; i < look->resident->n_parts; i++) {
         const struct sl_assignment_part *part = part_at(look, i);
-        const struct sl_pool *pool = pool_of(look, part);
         const struct sl_device *device = part->device < 0 ? NULL : &node->device[part->device];
         look->use->held |= device == NULL ? 0 : UINT64_C(1) << part->device;
-        look->use->share += pool == NULL ? 0 : share_of(node, pool, device, part->amount);
+        look->use->share += share_of(node, pool_of(look, part), device, part->amount);
     }
 }
 

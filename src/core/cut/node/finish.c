@@ -5,19 +5,18 @@
 #include "core/cut/node/shape.h"
 #include "core/cut/node/slices.h"
 
-static int64_t device_counts(const struct sl_cut_node *node, const struct sl_cut_device *device,
-                             unsigned variant, uint8_t counts[SL_MIG_PROFILES_MAX])
+static void device_counts(const struct sl_cut_node *node, const struct sl_cut_device *device,
+                          unsigned variant, uint8_t counts[SL_MIG_PROFILES_MAX])
 {
     bool keep = variant < 2;
     bool fill = variant % 2 == 0;
-    int64_t lost = sl_cut_device_keep(device, counts);
+    (void)sl_cut_device_keep(device, counts);
     if (!keep) {
         memcpy(counts, device->need, sizeof(device->need));
     }
     if (fill && !device->need_whole) {
         sl_cut_device_fill(device, node->plain, counts);
     }
-    return lost;
 }
 
 /* Finds the start for one more instance that leaves most to what is in demand, with room for the
@@ -90,12 +89,11 @@ static void write_device(const struct sl_cut_device *device,
     }
 }
 
-static unsigned finish_single(const struct sl_cut_node *node, struct sl_cut *out, int64_t *lost)
+static unsigned finish_single(const struct sl_cut_node *node, struct sl_cut *out)
 {
     static const struct sl_mig_layout empty = {0};
-    int unit = node->units > 0 ? sl_cut_single_unit(node) : -1;
+    int unit = sl_cut_single_unit(node);
     bool changes = false;
-    *lost = 0;
     for (unsigned d = 0; unit >= 0 && d < node->n; d++) {
         struct sl_cut_device device = node->device[d];
         uint8_t counts[SL_MIG_PROFILES_MAX] = {0};
@@ -106,28 +104,25 @@ static unsigned finish_single(const struct sl_cut_node *node, struct sl_cut *out
         changes = changes || device.is_whole != device.need_whole ||
                   memcmp(counts, device.free, sizeof(counts)) != 0;
         write_device(&device, counts, &out[d]);
-        *lost += device.model->memory_slices;
     }
     return changes ? node->n : 0;
 }
 
-unsigned sl_cut_node_finish(const struct sl_cut_node *node, unsigned variant, struct sl_cut *out,
-                            int64_t *lost)
+unsigned sl_cut_node_finish(const struct sl_cut_node *node, unsigned variant, struct sl_cut *out)
 {
-    int64_t sum = 0;
     unsigned n = 0;
     bool changes = false;
     if (node->single) {
-        n = finish_single(node, out, &sum);
+        return finish_single(node, out);
     }
-    for (unsigned d = 0; !node->single && d < node->n; d++) {
+    for (unsigned d = 0; d < node->n; d++) {
         changes = changes || sl_cut_device_changes(&node->device[d]);
     }
     for (unsigned d = 0; changes && d < node->n; d++) {
         const struct sl_cut_device *device = &node->device[d];
         uint8_t counts[SL_MIG_PROFILES_MAX] = {0};
         if (sl_cut_device_changes(device)) {
-            sum += device_counts(node, device, variant, counts);
+            device_counts(node, device, variant, counts);
         } else if (node->all) {
             (void)sl_cut_device_keep(device, counts);
         } else {
@@ -137,9 +132,6 @@ unsigned sl_cut_node_finish(const struct sl_cut_node *node, unsigned variant, st
         /* A device that stays whole is named too where all are. */
         out[n].whole = out[n].whole || (device->is_whole && !sl_cut_device_changes(device));
         n++;
-    }
-    if (lost != NULL) {
-        *lost = sum;
     }
     return n;
 }

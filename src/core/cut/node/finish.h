@@ -8,9 +8,7 @@
 enum { SL_CUT_VARIANTS = 4 };
 
 /* Writes the cuts of the devices that change (all of them, where a cut names all), by index, to
- * out, which has room for the node's devices. Returns how many, 0 when nothing changes. *lost (may
- * be NULL) is the worth of the free instances that go. */
-unsigned sl_cut_node_finish(const struct sl_cut_node *node, unsigned variant, struct sl_cut *out,
-                            int64_t *lost);
+ * out, which has room for the node's devices. Returns how many, 0 when nothing changes. */
+unsigned sl_cut_node_finish(const struct sl_cut_node *node, unsigned variant, struct sl_cut *out);
 
 #endif

@@ -164,7 +164,7 @@ static void stay(struct sl_cut_device *device, const struct sl_instance *instanc
                  struct sl_cut_spots *spots)
 {
     struct sl_mig_placement at = {(uint8_t)index, (uint8_t)instance->start};
-    if (index < 0 || instance->start < 0 || device->n_stay == SL_MIG_INSTANCES_MAX ||
+    if (instance->start < 0 || device->n_stay == SL_MIG_INSTANCES_MAX ||
         !sl_mig_can_place(device->model, &device->layout, at)) {
         device->may_change = false;
         return;
@@ -188,12 +188,16 @@ static void read_reported(struct sl_cut_node *node, struct sl_cut_table *table, 
             continue;
         }
         int index = sl_model_index(device->model, instance->profile);
-        if (instance->in_use || lags[instance->pool] || index < 0) {
+        if (index < 0) {
+            device->may_change = false;
+            break;
+        }
+        if (instance->in_use || lags[instance->pool]) {
             stay(device, instance, index, &spots);
         } else {
             device->free[index]++;
         }
-        spots.all[index < 0 ? 0 : index]++;
+        spots.all[index]++;
     }
     if (spots.n > 0 && device->may_change) {
         device->spots = sl_cut_spots_find(table, &spots);
@@ -247,14 +251,13 @@ static int unit_of_pool(const struct sl_cut_device *device, const struct sl_pool
 {
     if (device->sizes != NULL) {
         int unit = (int)device->sizes->n_own - 1;
-        while (pool->slices && unit >= 0 &&
-               device->sizes->gb[unit] != (uint64_t)pool->memory_mib / 1024) {
+        while (unit >= 0 &&
+               (!pool->slices || device->sizes->gb[unit] != (uint64_t)pool->memory_mib / 1024)) {
             unit--;
         }
-        return pool->slices ? unit : -1;
+        return unit;
     }
-    bool known = device->model != NULL && pool->profile != NULL && pool->kind == SL_KIND_MIG;
-    return known ? sl_model_index(device->model, pool->profile) : -1;
+    return device->model == NULL ? -1 : sl_model_index(device->model, pool->profile);
 }
 
 /* Counts the free units that no cut of the node would change. */

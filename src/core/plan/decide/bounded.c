@@ -106,7 +106,7 @@ static size_t split_node(const struct sl_plan_lane *lane, const struct sl_plan_n
     int pool = sl_view_pool(node->view, lane->key);
     int64_t left = lane->node_capacity[node->index];
     int64_t most = pool < 0 ? 0 : node->view->room[pool].most;
-    int64_t part = most > 0 && left / most < NODE_PARTS_MAX ? most : left;
+    int64_t part = most > 0 && left / most <= NODE_PARTS_MAX ? most : left;
     for (; left > 0; left -= part, n++) {
         if (out != NULL) {
             out[n] = (struct sl_promise_node){.key = key_of(node->node->name),

@@ -41,10 +41,11 @@ static inline bool sl_plan_reserve_is_on(const struct sl_plan_reserve *reserve,
     return reserve->active && reserve->node == node;
 }
 
-/* Does the pod fit beside what others have reserved on the node? */
+/* Does the pod fit on devices beside what others have reserved on the node? scratch is without the
+ * first gone residents of node->end. */
 bool sl_plan_fits_beside(const struct sl_planner *planner, const struct sl_scratch *scratch,
-                         const struct sl_plan_node *node, const struct sl_plan_pod *pod,
-                         struct sl_assignment *out);
+                         uint32_t gone, const struct sl_plan_node *node,
+                         const struct sl_plan_pod *pod, struct sl_assignment *out);
 /* When the pod fits on the node at the earliest; INT64_MAX: not even once all residents have
  * ended. */
 int64_t sl_plan_earliest_on(struct sl_planner *planner, struct sl_plan_node *node,

@@ -2,6 +2,8 @@
  * end. */
 #include "core/plan/decide/decide.h"
 
+#include "sliced/admit.h"
+
 static void book_assignment(struct sl_scratch *scratch, const struct sl_ask *ask,
                             const struct sl_assignment *assignment)
 {
@@ -14,72 +16,59 @@ static void book_assignment(struct sl_scratch *scratch, const struct sl_ask *ask
     }
 }
 
-/* Works on a copy: a reserved device may still be in use, so that its booking could not be
- * undone. */
-bool sl_plan_fits_beside(const struct sl_planner *planner, const struct sl_scratch *scratch,
-                         const struct sl_plan_node *node, const struct sl_plan_pod *pod,
-                         struct sl_assignment *out)
+/* Use at a time to come: without the residents that have ended by then, gone of which scratch does
+ * without already, and with what others than pod have reserved by then. */
+static void use_then(const struct sl_planner *planner, const struct sl_scratch *scratch,
+                     uint32_t gone, const struct sl_plan_node *node, const struct sl_plan_pod *pod,
+                     int64_t at_us, struct sl_scratch *out)
 {
-    struct sl_scratch copy;
-    memcpy(&copy, scratch, sizeof(copy));
+    memcpy(out, scratch, sizeof(*out));
+    for (uint32_t i = gone; i < node->n_ends && node->end[i].at_us <= at_us; i++) {
+        sl_scratch_remove(out, node->end[i].resident);
+    }
+    for (const struct sl_plan_lane *lane = planner->lane; lane != NULL; lane = lane->next) {
+        const struct sl_plan_reserve *reserve = &lane->reserve;
+        if (sl_plan_reserve_is_on(reserve, node) && reserve->pod != pod &&
+            reserve->at_us <= at_us) {
+            book_assignment(out, &reserve->pod->class->ask->ask, &reserve->assignment);
+        }
+    }
+}
+
+/* The pod must fit beside the use now, and beside that at the time of each reservation: until then
+ * its devices may still be in use. */
+bool sl_plan_fits_beside(const struct sl_planner *planner, const struct sl_scratch *scratch,
+                         uint32_t gone, const struct sl_plan_node *node,
+                         const struct sl_plan_pod *pod, struct sl_assignment *out)
+{
+    struct sl_scratch most;
+    struct sl_scratch then;
+    memcpy(&most, scratch, sizeof(most));
     for (const struct sl_plan_lane *lane = planner->lane; planner->n_reserves > 0 && lane != NULL;
          lane = lane->next) {
         if (sl_plan_reserve_is_on(&lane->reserve, node) && lane->reserve.pod != pod) {
-            book_assignment(&copy, &lane->reserve.pod->class->ask->ask, &lane->reserve.assignment);
+            use_then(planner, scratch, gone, node, pod, lane->reserve.at_us, &then);
+            sl_scratch_raise(&most, &then);
         }
     }
-    return sl_choose_on(&copy, &pod->class->ask->ask, out, NULL);
+    return sl_choose_on(&most, &pod->class->ask->ask, out, NULL);
 }
 
 /* CPU, memory and pods of the node, as residents end. */
 struct host {
     const struct sl_constraints *constraints;
     const struct sl_host *has;
-    int64_t cpu_milli;
-    int64_t memory_bytes;
-    int64_t pods;
+    struct sl_host_use use;
 };
 
 static struct host host_of(const struct sl_plan_node *node, const struct sl_plan_pod *pod)
 {
-    const struct sl_view *view = node->view;
-    return (struct host){pod->class->constraints, &node->node->host, view->cpu_milli,
-                         view->memory_bytes, view->n_pods};
+    return (struct host){pod->class->constraints, &node->node->host, sl_host_use_of(node->view)};
 }
 
 static bool host_fits(const struct host *host)
 {
-    int64_t cpu = host->constraints == NULL ? 0 : host->constraints->cpu_milli;
-    int64_t memory = host->constraints == NULL ? 0 : host->constraints->memory_bytes;
-    const struct sl_host *has = host->has;
-    return (has->cpu_milli < 0 || cpu == 0 || sl_sat_add(host->cpu_milli, cpu) <= has->cpu_milli) &&
-           (has->memory_bytes < 0 || memory == 0 ||
-            sl_sat_add(host->memory_bytes, memory) <= has->memory_bytes) &&
-           (has->pods < 0 || host->pods < has->pods);
-}
-
-static void host_join(struct host *host, const struct sl_pod *pod)
-{
-    if (pod->constraints != NULL) {
-        host->cpu_milli = sl_sat_add(host->cpu_milli, pod->constraints->cpu_milli);
-        host->memory_bytes = sl_sat_add(host->memory_bytes, pod->constraints->memory_bytes);
-    }
-    host->pods++;
-}
-
-/* A saturated sum stays as it is: its true value is lost. */
-static int64_t sum_without(int64_t sum, int64_t part)
-{
-    return sum == INT64_MAX ? sum : sum - part;
-}
-
-static void host_leave(struct host *host, const struct sl_pod *pod)
-{
-    if (pod->constraints != NULL) {
-        host->cpu_milli = sum_without(host->cpu_milli, pod->constraints->cpu_milli);
-        host->memory_bytes = sum_without(host->memory_bytes, pod->constraints->memory_bytes);
-    }
-    host->pods--;
+    return sl_host_admits(host->has, &host->use, host->constraints) == SL_CONSTRAINT_NONE;
 }
 
 int64_t sl_plan_earliest_on(struct sl_planner *planner, struct sl_plan_node *node,
@@ -92,13 +81,13 @@ int64_t sl_plan_earliest_on(struct sl_planner *planner, struct sl_plan_node *nod
     int64_t at_us = planner->now_us;
     uint32_t i = 0;
     for (;;) {
-        at_us = planner->n_drains > 0 ? sl_plan_drained(planner, node, pod, at_us) : at_us;
+        at_us = sl_plan_drained(planner, node, pod, at_us);
         while (i < node->n_ends && node->end[i].at_us <= at_us) {
             sl_scratch_remove(&scratch, node->end[i].resident);
-            host_leave(&host, view->resident[node->end[i].resident].pod);
+            sl_host_use_remove(&host.use, view->resident[node->end[i].resident].pod);
             i++;
         }
-        if (host_fits(&host) && sl_plan_fits_beside(planner, &scratch, node, pod, out)) {
+        if (host_fits(&host) && sl_plan_fits_beside(planner, &scratch, i, node, pod, out)) {
             return at_us;
         }
         if (i >= node->n_ends) {
@@ -113,10 +102,10 @@ bool sl_plan_host_then(const struct sl_plan_node *node, const struct sl_plan_res
 {
     struct host host = host_of(node, reserve->pod);
     if (pod != NULL) {
-        host_join(&host, pod->pod);
+        sl_host_use_add(&host.use, pod->pod);
     }
     for (uint32_t i = 0; i < node->n_ends && node->end[i].at_us <= reserve->at_us; i++) {
-        host_leave(&host, node->view->resident[node->end[i].resident].pod);
+        sl_host_use_remove(&host.use, node->view->resident[node->end[i].resident].pod);
     }
     return host_fits(&host);
 }
@@ -144,11 +133,11 @@ bool sl_plan_leaves_room(const struct sl_plan_node *node, const struct sl_plan_p
     struct sl_scratch scratch;
     sl_scratch_init(&scratch, view);
     book_assignment(&scratch, &pod->class->ask->ask, assignment);
-    host_join(&host, pod->pod);
+    sl_host_use_add(&host.use, pod->pod);
     for (unsigned i = 0; i < view->n_residents; i++) {
         if (view->resident[i].pod->deleting) {
             sl_scratch_remove(&scratch, i);
-            host_leave(&host, view->resident[i].pod);
+            sl_host_use_remove(&host.use, view->resident[i].pod);
         }
     }
     return host_fits(&host) && sl_choose_on(&scratch, &other->class->ask->ask, NULL, NULL);

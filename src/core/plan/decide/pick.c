@@ -25,9 +25,9 @@ struct search {
     struct sl_plan_pod *pod;
     struct sl_plan_pick *out;
     int32_t best;
-    uint32_t roomy;    /* nodes with room */
-    uint32_t blocked;  /* admitted nodes where it would delay others */
-    uint32_t held_off; /* nodes barred to the pod */
+    bool roomy;        /* some node has room */
+    bool blocked;      /* on some admitted node it would delay others */
+    bool held_off;     /* some node is barred to the pod */
     bool kept;         /* a blocked node makes room for another pod */
     int64_t window_us; /* a pod that ends by then may get a blocked node */
     struct sl_plan_node *blocker;
@@ -41,14 +41,12 @@ static bool is_barred(const struct search *search, const struct sl_plan_node *no
 }
 
 /* Does the pod leave the room that kube-scheduler makes on the node for another? */
-static bool leaves_room(const struct search *search, const struct sl_plan_node *node)
+static bool leaves_room(const struct search *search, struct sl_plan_node *node)
 {
-    const struct sl_planner *planner = search->run->planner;
-    struct sl_assignment *assignment = &search->out->assignment;
-    if (planner->n_reserves == 0) {
-        (void)sl_choose(node->view, &search->pod->class->ask->ask, assignment, NULL);
-    }
-    return sl_plan_preempt_allows(planner, node, search->pod, assignment);
+    struct sl_assignment assignment;
+    int64_t at_us = 0;
+    return sl_plan_reserve_allows(search->run, search->pod, node, &assignment, &at_us) &&
+           sl_plan_preempt_allows(search->run->planner, node, search->pod, &assignment);
 }
 
 static void consider_node(struct search *search, struct sl_plan_node *node)
@@ -58,13 +56,13 @@ static void consider_node(struct search *search, struct sl_plan_node *node)
     struct sl_score score;
     sl_plan_spend(run, 1);
     if (is_barred(search, node)) {
-        search->held_off++;
+        search->held_off = true;
         return;
     }
     if (!sl_fit(node->view, &class->ask->ask, NULL)) {
         return;
     }
-    search->roomy++;
+    search->roomy = true;
     if (!sl_plan_admits(run, class, node->node) ||
         sl_constraints_admit_now(class->constraints, node->view) != SL_CONSTRAINT_NONE ||
         !sl_scorer_score(run->scorer, node->view, &score)) {
@@ -78,22 +76,20 @@ static void consider_node(struct search *search, struct sl_plan_node *node)
     int64_t at_us = INT64_MAX;
     if (run->planner->n_reserves > 0 &&
         !sl_plan_reserve_allows(run, search->pod, node, &search->out->assignment, &at_us)) {
-        search->blocked++;
+        search->blocked = true;
         search->window_us = sl_plan_later(search->window_us, at_us);
         search->blocker = search->blocker == NULL ? node : search->blocker;
         return;
     }
     int64_t now_us = run->planner->now_us;
-    if (run->planner->n_drains > 0 &&
-        sl_plan_drained(run->planner, node, search->pod, now_us) > now_us) {
-        search->blocked++;
+    if (sl_plan_drained(run->planner, node, search->pod, now_us) > now_us) {
+        search->blocked = true;
         search->window_us = sl_plan_later(search->window_us, node->drain_us);
         return;
     }
     if (sl_plan_preempt_holds_node(run, node, search->pod) && !leaves_room(search, node)) {
-        search->blocked++;
+        search->blocked = true;
         search->kept = true;
-        search->window_us = sl_plan_later(search->window_us, now_us);
         return;
     }
     search->out->node = node;
@@ -167,8 +163,8 @@ static enum sl_hold_reason conclude_search(const struct search *search)
 {
     struct sl_planner *planner = search->run->planner;
     struct sl_plan_class *class = search->pod->class;
-    if (search->blocked > 0) {
-        if (search->held_off == 0) {
+    if (search->blocked) {
+        if (!search->held_off) {
             class->window_epoch = planner->epoch;
             class->window_us = search->window_us;
             class->window_priority = search->kept ? search->pod->item.priority : INT32_MAX;
@@ -176,9 +172,9 @@ static enum sl_hold_reason conclude_search(const struct search *search)
         return SL_HOLD_BEHIND;
     }
     bool excluded =
-        search->roomy > 0 || (class->failed_seq > 0 && class->failed_reason == SL_HOLD_CONSTRAINT);
+        search->roomy || (class->failed_seq > 0 && class->failed_reason == SL_HOLD_CONSTRAINT);
     enum sl_hold_reason reason = excluded ? SL_HOLD_CONSTRAINT : SL_HOLD_NO_ROOM;
-    if (search->held_off == 0 && search->run->checks > 0) {
+    if (!search->held_off && search->run->checks > 0) {
         class->failed_seq = planner->seq;
         class->failed_reason = reason;
     }

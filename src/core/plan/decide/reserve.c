@@ -128,7 +128,6 @@ bool sl_plan_reserve_move(struct sl_plan_run *run, struct sl_plan_node *node)
         struct sl_plan_reserve other = *reserve;
         if (find_earliest(run, reserve->pod, node, reserve->at_us, &other)) {
             *reserve = other;
-            reserve->touch = planner->touch;
             planner->epoch++;
             return true;
         }
@@ -175,7 +174,7 @@ bool sl_plan_reserve_allows(struct sl_plan_run *run, const struct sl_plan_pod *p
     }
     struct sl_scratch scratch;
     sl_scratch_init(&scratch, node->view);
-    return sl_plan_fits_beside(planner, &scratch, node, pod, out);
+    return sl_plan_fits_beside(planner, &scratch, 0, node, pod, out);
 }
 
 bool sl_plan_reserve_adjust(struct sl_planner *planner, struct sl_plan_node *node)

@@ -106,7 +106,6 @@ static enum sl_plan_step try_pod(struct sl_plan_run *run, struct sl_plan_lane *l
         return SL_PLAN_STEP_HELD;
     }
     if (run->room == 0 && sl_plan_must_search(planner, pod)) { /* a search would be in vain */
-        sl_plan_set_reason(planner, pod, SL_HOLD_PACE);
         return SL_PLAN_STEP_STOP;
     }
     sl_plan_pick(run, pod, NULL, &pick);
@@ -120,7 +119,6 @@ static enum sl_plan_step try_pod(struct sl_plan_run *run, struct sl_plan_lane *l
         return hold_pod(run, lane, pod, pick.reason);
     }
     if (run->room == 0) {
-        sl_plan_set_reason(planner, pod, SL_HOLD_PACE);
         return SL_PLAN_STEP_STOP;
     }
     enum sl_plan_admission admission =

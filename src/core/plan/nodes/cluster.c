@@ -141,11 +141,9 @@ static bool replace_nodes(struct sl_planner *planner, const struct sl_view *cons
         while (kept < n && (fresh[kept] || node[kept]->index < i)) {
             kept++;
         }
-        if (kept < n && node[kept] == planner->node[i]) {
-            kept++;
-            continue;
+        if (kept == n || node[kept] != planner->node[i]) {
+            drop_node(planner, planner->node[i]);
         }
-        drop_node(planner, planner->node[i]);
     }
     free(planner->node);
     free(planner->base);

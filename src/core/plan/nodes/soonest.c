@@ -28,9 +28,6 @@ static int64_t not_before(const struct sl_planner *planner, const struct sl_plan
 {
     const struct sl_view *view = node->view;
     int pool = sl_view_pool(view, item->key);
-    if (pool < 0 || item->count > view->room[pool].most) {
-        return INT64_MAX;
-    }
     if (item->count <= view->room[pool].largest) {
         return planner->now_us;
     }

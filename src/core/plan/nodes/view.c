@@ -1,15 +1,7 @@
 /* Views of nodes with the nominations that the cluster does not show yet. */
 #include "core/plan/nodes/nodes.h"
 
-static int64_t cpu_of(const struct sl_pod *pod)
-{
-    return pod->constraints == NULL ? 0 : pod->constraints->cpu_milli;
-}
-
-static int64_t memory_of(const struct sl_pod *pod)
-{
-    return pod->constraints == NULL ? 0 : pod->constraints->memory_bytes;
-}
+#include "sliced/admit.h"
 
 bool sl_plan_shows(const struct sl_view *view, const struct sl_pod *pod)
 {
@@ -35,9 +27,7 @@ struct sl_view *sl_plan_node_with(struct sl_planner *planner, const struct sl_pl
     for (size_t i = 0; i < n; i++) {
         planner->scratch.pod_list[i] = base->resident[i].pod;
     }
-    int64_t cpu = base->cpu_milli;
-    int64_t memory = base->memory_bytes;
-    uint32_t pods = base->n_pods;
+    struct sl_host_use use = sl_host_use_of(base);
     for (const struct sl_plan_pod *pod = node->nominations; pod != NULL || more != NULL;
          pod = pod == NULL ? NULL : pod->node_next) {
         struct sl_pod *nomination = pod == NULL ? more : pod->nomination;
@@ -51,9 +41,7 @@ struct sl_view *sl_plan_node_with(struct sl_planner *planner, const struct sl_pl
         }
         planner->scratch.pod_list[n] = nomination;
         n++;
-        cpu = sl_sat_add(cpu, cpu_of(nomination));
-        memory = sl_sat_add(memory, memory_of(nomination));
-        pods++;
+        sl_host_use_add(&use, nomination);
     }
     const struct sl_host_use others = {.withheld = base->withheld,
                                        .measured = base->measured,
@@ -61,9 +49,9 @@ struct sl_view *sl_plan_node_with(struct sl_planner *planner, const struct sl_pl
                                            base->measured == NULL ? 0 : base->node->n_devices};
     struct sl_view *view = sl_view_new_beside(node->node, planner->scratch.pod_list, n, &others);
     if (view != NULL) {
-        view->cpu_milli = cpu;
-        view->memory_bytes = memory;
-        view->n_pods = pods;
+        view->cpu_milli = use.cpu_milli;
+        view->memory_bytes = use.memory_bytes;
+        view->n_pods = use.n_pods;
     }
     return view;
 }

@@ -17,7 +17,7 @@ struct sl_plan_space *sl_plan_space_get(struct sl_planner *planner, const char *
     if (space == NULL) {
         return NULL;
     }
-    memcpy(space->name, name, len + 1);
+    memcpy(space->name, name, len);
     if (sl_map_put(&planner->spaces, space->name, len, space, NULL) < 0) {
         free(space);
         return NULL;

@@ -89,6 +89,50 @@ static void a_pod_past_its_deadline_ends_now(void **state)
     assert_string_equal(rig_told(rig), "drain node-0 for 0 until 600 s\n");
 }
 
+/* Whichever of the two instances is held for good. */
+static void what_nos_reports_in_use_stays_unless_its_pod_ends(void **state)
+{
+    static const char *const holds[][2] = {{"mig-4g.20gb=1", "mig-3g.20gb=1"},
+                                           {"mig-3g.20gb=1", "mig-4g.20gb=1"}};
+    struct cut_rig *rig = *state;
+    for (unsigned i = 0; i < 2; i++) {
+        size_t node = NOS(rig, A100, "4g.20gb* 3g.20gb*");
+        rig_run(rig, node, holds[i][0], 600);
+        rig_run(rig, node, holds[i][1], 0);
+        (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
+        assert_string_equal(rig_told(rig), "");
+        rig_clear(rig);
+    }
+}
+
+/* Nobody ends a pod for what it says of itself. */
+static void a_timeout_that_is_not_enforced_frees_nothing(void **state)
+{
+    struct cut_rig *rig = *state;
+    struct rig_node *node = &rig->node[MANAGED(rig, A100, "3g.20gb 3g.20gb")];
+    node->running[0] =
+        rig_pod(rig, node->node->name, "mig-3g.20gb=1", "sliced.dev/timeout=600s", 0);
+    node->n_running = 1;
+    assert_int_equal(node->running[0]->timeout_s, 600);
+    rig_view(rig, 0);
+    (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
+    assert_string_equal(rig_told(rig), "");
+}
+
+static void a_pod_of_two_resources_holds_both_until_it_ends(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = MANAGED(rig, A100, "1g.5gb", "2g.10gb");
+    rig_run(rig, node, "mig-1g.5gb=1 mig-2g.10gb=1", 600);
+    (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
+    assert_string_equal(rig_told(rig), "drain node-0 for 0 until 600 s\n");
+    rig_run(rig, node, "mig-1g.5gb=1", 300); /* GPU 0 is as free as it will be, GPU 1 is not */
+    rig->n_pods = 0;
+    sl_pod_unref(rig->waiting[0]);
+    (void)rig_wait(rig, "mig-7g.40gb=2", NULL);
+    assert_string_equal(rig_told(rig), "drain node-0 for 0 until 600 s\n");
+}
+
 static void gpus_that_are_cut_together_drain_together(void **state)
 {
     struct cut_rig *rig = *state;
@@ -385,6 +429,9 @@ int main(void)
         DRAIN_TEST(a_node_drains_for_a_slice_of_memory),
         DRAIN_TEST(a_drain_saves_more_waiting_than_the_cut_takes),
         DRAIN_TEST(a_pod_past_its_deadline_ends_now),
+        DRAIN_TEST(what_nos_reports_in_use_stays_unless_its_pod_ends),
+        DRAIN_TEST(a_timeout_that_is_not_enforced_frees_nothing),
+        DRAIN_TEST(a_pod_of_two_resources_holds_both_until_it_ends),
         DRAIN_TEST(gpus_that_are_cut_together_drain_together),
         DRAIN_TEST(whole_gpus_drain_only_where_mig_mode_may_be_switched),
         DRAIN_TEST(whole_gpus_drain_until_the_last_of_their_pods_has_ended),

@@ -44,6 +44,38 @@ static void the_node_that_serves_more_of_the_next_pods_is_cut_though_it_loses_mo
     rig->n_pods = 2;
 }
 
+/* An instance in demand is worth four that nobody wants. */
+static void free_instances_in_demand_weigh_more(void **state)
+{
+    static struct sl_demand demand;
+    struct cut_rig *rig = *state;
+    (void)MANAGED(rig, A100, "1g.5gb");
+    (void)MANAGED(rig, A100, "2g.10gb");
+    (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 1x 7g.40gb: 0\n");
+    demand = (struct sl_demand){.n = 1, .row = {{.kind = SL_KIND_MIG, .weight = 1}}};
+    assert_true(sl_mig_shape_parse(SL_STR("1g.5gb"), &demand.row[0].shape));
+    rig->input.demand = &demand;
+    assert_string_equal(rig_told(rig), "node-1: GPU 0 into 1x 7g.40gb: 0\n");
+}
+
+/* Beside the few nodes that would lose least, those with the most room are looked at. */
+static void many_nodes_that_lose_less_hide_none_that_serves_more(void **state)
+{
+    struct cut_rig *rig = *state;
+    for (unsigned i = 0; i < 20; i++) {
+        char label[16];
+        (void)snprintf(label, sizeof(label), "kind=%u", i);
+        (void)rig_node(rig, SL_ACTUATOR_MIG_MANAGER, A100, label, GPUS(""));
+    }
+    (void)MANAGED(rig, A100, "7g.40gb", "7g.40gb");
+    rig->input.max_plans = 1;
+    (void)rig_wait(rig, "mig-4g.20gb=1", NULL);
+    (void)rig_wait(rig, "mig-4g.20gb=1", NULL);
+    assert_string_equal(rig_told(rig),
+                        "node-20: GPU 0 into 1x 4g.20gb; GPU 1 into 1x 4g.20gb: 0 1\n");
+}
+
 /* The nodes hold the same, but a GPU of the first may not be cut. */
 static void nodes_that_hold_the_same_are_not_alike_where_less_may_be_cut(void **state)
 {
@@ -83,6 +115,17 @@ static void a_pod_that_starts_no_later_without_takes_no_part(void **state)
     assert_string_equal(rig_told(rig), "node-0: GPU 0 into 1x 3g.20gb + 1x 4g.20gb: 1 2\n");
     soon->start_us = rig_now + 61 * rig_second;
     assert_string_equal(rig_told(rig), "node-0: GPU 0 into 1x 3g.20gb + 1x 4g.20gb: 0 1\n");
+}
+
+static void a_cut_that_saves_less_waiting_than_it_takes_is_not_made(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)MANAGED(rig, A100, "");
+    struct sl_cut_pod *pod = rig_wait(rig, "mig-3g.20gb=1", NULL);
+    pod->start_us = rig_now + 119 * rig_second; /* a cut takes 60 s */
+    assert_string_equal(rig_told(rig), "");
+    pod->start_us = rig_now + 120 * rig_second;
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 2x 3g.20gb: 0\n");
 }
 
 /* The same ask fails at once when a pod ahead that would start later failed with it. */
@@ -190,8 +233,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CUT_TEST(the_node_that_loses_least_is_cut),
         CUT_TEST(the_node_that_serves_more_of_the_next_pods_is_cut_though_it_loses_more),
+        CUT_TEST(free_instances_in_demand_weigh_more),
+        CUT_TEST(many_nodes_that_lose_less_hide_none_that_serves_more),
         CUT_TEST(nodes_that_hold_the_same_are_not_alike_where_less_may_be_cut),
         CUT_TEST(nodes_of_every_kind_are_looked_at),
+        CUT_TEST(a_cut_that_saves_less_waiting_than_it_takes_is_not_made),
         CUT_TEST(a_pod_that_starts_no_later_without_takes_no_part),
         CUT_TEST(a_pod_with_the_ask_of_one_that_failed_is_served_where_it_waits_longer),
         CUT_TEST(a_plan_begins_anew_when_one_of_its_nodes_must_be_left_out),

@@ -1,6 +1,8 @@
 /* Nodes of nos in MPS mode: GPUs are cut into slices of memory. */
 #include "unit/core/cut/cut_rig.h"
 
+#include "core/cut/node/node.h"
+
 /* A size is a resource of its own: nvidia.com/gpu-10gb. */
 static void wait_for(struct cut_rig *rig, unsigned gb)
 {
@@ -100,6 +102,76 @@ static void no_more_slices_than_mps_has_clients(void **state)
     assert_int_equal(rig->output.plan[0].cut[0].slices[0].n, 48);
 }
 
+static void gpus_that_are_shared_in_another_way_are_left_alone(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = SHARED(rig, 82, "80gb", NULL);
+    wait_for(rig, 10);
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 8x 10gb: 0\n");
+    assert_string_equal(rig->node[node].node->pool[0].resource, "nvidia.com/gpu");
+    rig->node[node].node->pool[0].kind = SL_KIND_REPLICA;
+    rig_view(rig, node);
+    assert_string_equal(rig_told(rig), "");
+}
+
+static void a_gpu_with_more_slices_than_can_be_counted_is_left_alone(void **state)
+{
+    char gpu[4 * (SL_CUT_SLICES_MAX + 1) + 1] = "";
+    struct cut_rig *rig = *state;
+    for (unsigned i = 0; i < SL_CUT_SLICES_MAX; i++) {
+        memcpy(gpu + strlen(gpu), "1gb ", 5);
+    }
+    (void)SHARED(rig, 82, gpu);
+    wait_for(rig, 40);
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 40x 1gb + 1x 40gb: 0\n");
+    memcpy(gpu + strlen(gpu), "1gb ", 5);
+    rig_clear(rig);
+    (void)SHARED(rig, 82, gpu);
+    wait_for(rig, 40);
+    assert_string_equal(rig_told(rig), "");
+}
+
+/* One of the two is in use: the second pod needs a new one. */
+static void a_slice_in_use_serves_nobody_else(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = SHARED(rig, 82, "20gb* 20gb");
+    rig_run(rig, node, "gpu-20gb=1", 0);
+    wait_for(rig, 20);
+    wait_for(rig, 20);
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 4x 20gb: 0 1\n");
+}
+
+/* Sizes that found no room in the end leave their place in the list to others. */
+static void sizes_that_fit_nowhere_keep_out_no_other(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)SHARED(rig, 82, NULL);
+    wait_for(rig, 70);
+    for (unsigned gb = 20; gb < 20 + 2 * SL_MIG_PROFILES_MAX; gb++) {
+        wait_for(rig, gb);
+    }
+    wait_for(rig, 9);
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 1x 9gb + 1x 70gb: 0 25\n");
+}
+
+/* A GPU is told of eight sizes, though its node knows more. */
+static void a_node_gives_as_many_sizes_as_it_can_list(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)SHARED(rig, 82, NULL, NULL);
+    for (unsigned gb = 1; gb <= 14; gb++) {
+        wait_for(rig, gb);
+    }
+    rig_plan(rig);
+    assert_int_equal(rig->output.n_plans, 1);
+    const struct sl_cut_plan *plan = &rig->output.plan[0];
+    assert_int_equal(plan->n_pods, SL_MIG_PROFILES_MAX);
+    assert_int_equal(plan->n_cuts, 2);
+    assert_int_equal(plan->cut[0].n_sizes, SL_MIG_INSTANCES_MAX);
+    assert_int_equal(plan->cut[1].n_sizes, SL_MIG_PROFILES_MAX - SL_MIG_INSTANCES_MAX);
+}
+
 /* Whoever makes up sizes gets what fits, and the next pod its own. */
 static void pods_that_ask_for_odd_sizes_block_nobody(void **state)
 {
@@ -168,6 +240,11 @@ static void cuts_against_the_rules_are_refused(void **state)
     assert_true(is_allowed(rig, node, (struct sl_cut){.n_sizes = 1, .slices = {{20, 4}}}));
     assert_true(is_allowed(rig, node, (struct sl_cut){.n_sizes = 2, .slices = {{20, 1}, {60, 1}}}));
     assert_false(is_allowed(rig, node, (struct sl_cut){.n_sizes = 1, .slices = {{40, 2}}}));
+    assert_false(/* what stands behind the last size is none */
+                 is_allowed(rig, node,
+                            (struct sl_cut){.n_sizes = 1, .slices = {{40, 1}, {60, 1}}}));
+    assert_false(
+        is_allowed(rig, node, (struct sl_cut){.n_sizes = 1, .slices = {{10, 1}, {20, 1}}}));
     assert_false(is_allowed(rig, node, (struct sl_cut){.n_sizes = 1, .slices = {{20, 5}}}));
     assert_false(
         is_allowed(rig, node, (struct sl_cut){.n_sizes = 2, .slices = {{60, 1}, {20, 1}}}));
@@ -302,6 +379,11 @@ int main(void)
         TEST(free_slices_that_fit_are_kept),
         TEST(a_report_that_lags_keeps_all_slices_of_the_size),
         TEST(a_whole_gpu_stays_while_a_pod_has_one_of_them),
+        TEST(gpus_that_are_shared_in_another_way_are_left_alone),
+        TEST(a_gpu_with_more_slices_than_can_be_counted_is_left_alone),
+        TEST(a_slice_in_use_serves_nobody_else),
+        TEST(sizes_that_fit_nowhere_keep_out_no_other),
+        TEST(a_node_gives_as_many_sizes_as_it_can_list),
         TEST(no_more_slices_than_mps_has_clients),
         TEST(pods_that_ask_for_odd_sizes_block_nobody),
         TEST(what_the_plugin_would_refuse_is_not_cut),

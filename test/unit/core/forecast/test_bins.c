@@ -93,9 +93,10 @@ static void play(int64_t largest, uint64_t seed)
     fill(&bins, units, n);
     for (unsigned step = 0; step < 200; step++) {
         uint32_t i = draw(&seed, (unsigned)n);
-        sl_bins_set_free(&bins, i,
-                         (int64_t)draw(&seed, (unsigned)bins.bin[i].units + 1) -
-                             (draw(&seed, 9) == 0 ? 1 : 0));
+        int64_t free = (int64_t)draw(&seed, (unsigned)bins.bin[i].units + 1);
+        free -= draw(&seed, 9) == 0 ? 1 : 0;
+        sl_bins_set_free(&bins, i, free);
+        assert_int_equal(bins.bin[i].free, free);
         uint32_t but = draw(&seed, 2) == 0 ? SL_BIN_NONE : draw(&seed, (unsigned)n);
         check_choice(&bins, 1 + (int64_t)draw(&seed, (unsigned)bins.largest), but);
         check_most(&bins, but);

@@ -120,6 +120,16 @@ static void an_annotation_needs_no_known_model(void **state)
                "0 mig ?@-1 ?@4\n");
 }
 
+/* Where the others lie beside it nobody can tell. */
+static void beside_an_instance_of_an_unknown_profile_no_start_is_guessed(void **state)
+{
+    struct node_rig *rig = *state;
+    given(rig, A100, "nvidia.com/mig-1g.5gb=1 nvidia.com/mig-2g.99gb=1");
+    device(rig, 0, "2g.99gb 1g.5gb");
+    check(rig, "annotated\nnvidia.com/mig-1g.5gb mig 1g.5gb 1 on\n"
+               "nvidia.com/mig-2g.99gb mig 1 on\n0 mig ?@-1 1g.5gb@-1\n");
+}
+
 static void a_gb_that_the_driver_rounds_otherwise_is_the_same_profile(void **state)
 {
     struct node_rig *rig = *state;
@@ -617,6 +627,7 @@ int main(void)
         TEST(one_node_may_have_several_models),
         TEST(a_pool_has_the_profile_of_its_instances_though_the_label_names_another_model),
         TEST(an_annotation_needs_no_known_model),
+        TEST(beside_an_instance_of_an_unknown_profile_no_start_is_guessed),
         TEST(a_gb_that_the_driver_rounds_otherwise_is_the_same_profile),
         TEST(an_annotated_single_node_ties_nvidia_gpu_to_instances),
         TEST(annotated_replicas_spread_evenly_or_not_at_all),

@@ -22,6 +22,8 @@ static void a_node_has_no_actuator_unless_the_rule_selects_it(void **state)
     assert_int_equal(sl_actuator_of(&rule, &rig->node), SL_ACTUATOR_NONE);
     given(rig, "sliced.dev/partitioning=dynamic", "");
     assert_int_equal(sl_actuator_of(&rule, &rig->node), SL_ACTUATOR_NONE);
+    given(rig, "sliced.dev/partitioning=static pool=a", "");
+    assert_int_equal(sl_actuator_of(&rule, &rig->node), SL_ACTUATOR_NONE);
     rule.n_selector = 0;
     assert_int_equal(sl_actuator_of(&rule, &rig->node), SL_ACTUATOR_MIG_MANAGER);
 }

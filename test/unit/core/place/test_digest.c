@@ -154,6 +154,89 @@ static void digest_differs_in_all_that_scores_read(void **state)
     }
 }
 
+/* Replicas of which the node knows the GPU, the instance, or the number alone; one is in use. */
+static uint64_t digest_of_replicas(unsigned where, int32_t declared_mib, int32_t slices)
+{
+    struct rig *rig = rig_new();
+    struct sl_ask ask = rig_ask("nvidia.com/gpu.shared", 1);
+    ask.item[0].memory_mib = declared_mib;
+    struct sl_pool *pool = &rig->pool[rig_pool(rig, ask.item[0].resource, SL_KIND_REPLICA, 4)];
+    pool->replicas = 4;
+    pool->on_devices = where != 2;
+    rig_device(rig, 0);
+    if (where == 1) {
+        rig->instance[rig_instance(rig, 0, 0, 0)].slices = (uint16_t)slices;
+    }
+    rig_run(rig, &ask, NULL);
+    uint64_t digest = rig_view(rig)->digest;
+    rig_free(rig);
+    return digest;
+}
+
+static void what_replicas_declare_counts_wherever_they_are(void **state)
+{
+    (void)state;
+    for (unsigned where = 0; where < 3; where++) {
+        assert_int_equal(digest_of_replicas(where, 1000, 0), digest_of_replicas(where, 1000, 0));
+        assert_int_not_equal(digest_of_replicas(where, 1000, 0),
+                             digest_of_replicas(where, 1001, 0));
+    }
+    assert_int_not_equal(digest_of_replicas(1, 1000, 3), digest_of_replicas(1, 1000, 4));
+}
+
+static void change_measured(struct rig *rig, unsigned which)
+{
+    struct sl_measured *measured = &rig->measured[1];
+    rig->n_measured = 3;
+    for (unsigned i = 0; i < 3; i++) {
+        rig->measured[i] = sl_measured_none;
+        rig->measured[i].known[0] =
+            (struct sl_measured_peak){.workload = 1, .permille = 300, .lives = 3};
+        rig->measured[i].known[1] =
+            (struct sl_measured_peak){.workload = 2, .permille = 400, .lives = 3};
+    }
+    switch (which) {
+    case 0:
+        break;
+    case 1:
+        measured->over_mib = 7;
+        break;
+    case 2:
+        measured->reserve_mib = 7;
+        break;
+    case 3:
+        measured->known[0].permille++;
+        break;
+    case 4:
+        measured->known[1].workload++;
+        break;
+    case 5:
+        measured->known[1].lives++;
+        break;
+    default:
+        measured->known[1].workload = 0;
+        break;
+    }
+}
+
+static void what_was_measured_counts(void **state)
+{
+    enum { MEASURES = 7 };
+    (void)state;
+    uint64_t digest[MEASURES];
+    for (unsigned i = 0; i < MEASURES; i++) {
+        struct rig *rig = rig_of_all();
+        change_measured(rig, i);
+        digest[i] = rig_view(rig)->digest;
+        rig_free(rig);
+        for (unsigned k = 0; k < i; k++) {
+            if (digest[i] == digest[k]) {
+                fail_msg("measures %u and %u have one digest", k, i);
+            }
+        }
+    }
+}
+
 static void equal_nodes_have_one_digest_whatever_their_names_and_pods(void **state)
 {
     (void)state;
@@ -173,6 +256,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(digest_differs_in_all_that_scores_read),
+        cmocka_unit_test(what_replicas_declare_counts_wherever_they_are),
+        cmocka_unit_test(what_was_measured_counts),
         cmocka_unit_test(equal_nodes_have_one_digest_whatever_their_names_and_pods),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -502,6 +502,37 @@ static void shares_on_several_devices_make_room_as_often_as_need_be(void **state
     rig_free(rig);
 }
 
+static void devices_behind_those_measured_count_as_not_measured(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of_gpus(3, 8);
+    rig->measured[0] = (struct sl_measured){.used_mib = 7, .room_mib = -1, .load = -1};
+    rig->n_measured = 1;
+    const struct sl_view *view = rig_view(rig);
+    assert_int_equal(view->measured[0].used_mib, 7);
+    for (unsigned i = 1; i < 3; i++) {
+        assert_int_equal(view->measured[i].used_mib, sl_measured_none.used_mib);
+        assert_int_equal(view->measured[i].room_mib, sl_measured_none.room_mib);
+        assert_int_equal(view->measured[i].load, sl_measured_none.load);
+    }
+    rig_free(rig);
+}
+
+static void units_that_are_only_set_aside_are_told_by_pool(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of_gpus(3, 8);
+    struct sl_ask gpu = rig_ask("nvidia.com/gpu", 1);
+    struct sl_ask share = rig_ask("aliyun.com/gpu-mem", 5);
+    rig_run(rig, &gpu, NULL)->set_aside = true;
+    rig_run(rig, &share, NULL)->set_aside = true;
+    rig_run(rig, &gpu, NULL);
+    const struct sl_view *view = rig_view(rig);
+    assert_int_equal(sl_view_set_aside_units(view, 0), 5);
+    assert_int_equal(sl_view_set_aside_units(view, 1), 1);
+    rig_free(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -531,6 +562,8 @@ int main(void)
         cmocka_unit_test(gap_is_the_smaller_of_what_memory_and_replicas_leave),
         cmocka_unit_test(shares_on_several_devices_make_room_as_often_as_need_be),
         cmocka_unit_test(gaps_are_what_replicas_leave_too),
+        cmocka_unit_test(units_that_are_only_set_aside_are_told_by_pool),
+        cmocka_unit_test(devices_behind_those_measured_count_as_not_measured),
     };
     return cmocka_run_group_tests_name("view", tests, NULL, NULL);
 }

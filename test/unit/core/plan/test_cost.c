@@ -238,25 +238,78 @@ static void pods_that_their_constraints_exclude_look_at_what_has_changed(void **
     sl_view_free(view);
 }
 
-/* A namespace has half of what others leave of a run; its pods go on in the next, and those of
- * others have their turn in this one. */
-static void a_namespace_has_a_share_of_a_run(void **state)
+/* ---- what a run looks at ---- */
+
+enum { DEAR = 20 };
+
+/* Pods which no node admits, and to find that out costs some twentieth of a run each. */
+static void put_dear_pods(struct plan_rig *rig, const char *const *namespaces)
+{
+    static const struct sl_toleration tolerations[UINT16_MAX];
+    for (unsigned i = 0; i < PLAN_NODES; i++) {
+        char name[PLAN_NAME];
+        (void)snprintf(name, sizeof(name), "n%02u", i);
+        plan_rig_node(rig, name, 1);
+    }
+    for (unsigned i = 0; i < DEAR; i++) {
+        char name[PLAN_NAME];
+        (void)snprintf(name, sizeof(name), "dear%02u", i);
+        struct plan_rig_pod *p = plan_rig_pod(rig, name, GPU, 1, 100);
+        p->constraints = (struct sl_constraints){.affinity = true,
+                                                 .by_name = true,
+                                                 .toleration = tolerations,
+                                                 .n_tolerations = UINT16_MAX,
+                                                 .digest = 1 + i};
+        p->pod.constraints = &p->constraints;
+        p->pod.namespace = namespaces[i];
+        plan_rig_put(rig, p);
+        rig->now_us += 1;
+    }
+}
+
+/* Returns how many runs it took until there was nothing more to do. */
+static unsigned run_to_rest(struct plan_rig *rig)
+{
+    unsigned runs = 0;
+    for (; sl_planner_wake(rig->planner) <= rig->now_us; runs++) {
+        assert_true(runs < DEAR);
+        (void)plan_rig_run(rig, 10);
+    }
+    return runs;
+}
+
+/* Each may use half of what the others leave; its pods go on in the next run. */
+static void a_namespace_leaves_some_of_each_run_to_others(void **state)
 {
     struct plan_rig *rig = *state;
-    plan_rig_node(rig, "n1", 1);
-    (void)plan_rig_plan(rig);
-    struct plan_rig_pod *p = plan_rig_wait(rig, "greedy", 1, 100);
-    struct plan_rig_pod *other = plan_rig_pod(rig, "other", GPU, 1, 100);
-    other->pod.namespace = "others";
-    plan_rig_put(rig, other);
-    struct sl_plan_pod *greedy = sl_plan_find(rig->planner, sl_str_of(p->name));
-    greedy->space->run = rig->planner->runs + 1;
-    greedy->space->spent = SL_PLAN_CHECKS + 1;
-    assert_string_equal(plan_rig_plan(rig), "nomination other on n1: nvidia.com/gpu=0\n");
-    assert_string_equal(plan_rig_state(rig, "greedy"), "Held Pace");
-    assert_true(sl_planner_wake(rig->planner) <= rig->now_us);
+    const char *greedy[DEAR];
+    for (unsigned i = 0; i < DEAR; i++) {
+        greedy[i] = "greedy";
+    }
+    put_dear_pods(rig, greedy);
+    plan_rig_wait(rig, "other", 1, 100);
+    assert_string_equal(plan_rig_plan(rig), "nomination other on n00: nvidia.com/gpu=0\n");
+    assert_string_equal(plan_rig_state(rig, "dear00"), "Held Constraint");
+    assert_string_equal(plan_rig_state(rig, "dear19"), "Held Pace");
+    assert_in_range(run_to_rest(rig), 1, 5);
+    assert_string_equal(plan_rig_state(rig, "dear19"), "Held Constraint");
+}
+
+static void a_run_that_has_looked_enough_is_followed_by_the_next_at_once(void **state)
+{
+    struct plan_rig *rig = *state;
+    static char names[DEAR][PLAN_NAME];
+    const char *own[DEAR];
+    for (unsigned i = 0; i < DEAR; i++) {
+        (void)snprintf(names[i], sizeof(names[i]), "space-%u", i);
+        own[i] = names[i];
+    }
+    put_dear_pods(rig, own);
+    plan_rig_wait(rig, "last", 1, 100);
     assert_string_equal(plan_rig_plan(rig), "");
-    assert_string_equal(plan_rig_state(rig, "greedy"), "Held NoRoom");
+    assert_string_equal(plan_rig_state(rig, "last"), "Held Pace");
+    assert_in_range(run_to_rest(rig), 1, 5);
+    assert_string_equal(plan_rig_state(rig, "last"), "Nominated None");
 }
 
 /* In lanes of several widths a latest start takes a look ahead at all who wait. */
@@ -303,7 +356,8 @@ int main(void)
         PLAN_TEST(pods_that_kube_scheduler_does_not_take_yet_keep_their_room),
         PLAN_TEST(each_resource_that_none_offers_has_its_pods_for_an_autoscaler),
         PLAN_TEST(pods_that_their_constraints_exclude_look_at_what_has_changed),
-        PLAN_TEST(a_namespace_has_a_share_of_a_run),
+        PLAN_TEST(a_namespace_leaves_some_of_each_run_to_others),
+        PLAN_TEST(a_run_that_has_looked_enough_is_followed_by_the_next_at_once),
         PLAN_TEST(rows_share_one_look_ahead),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

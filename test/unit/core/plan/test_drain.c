@@ -91,6 +91,20 @@ static void a_drain_ends_at_its_time(void **state)
     assert_string_equal(plan_rig_run(rig, 9), long_follows);
 }
 
+static void each_of_two_drains_ends_at_its_time(void **state)
+{
+    struct plan_rig *rig = *state;
+    sliced_node(rig, "n2");
+    plan_rig_cluster(rig);
+    drain(rig, "n2", 50);
+    assert_string_equal(plan_rig_run(rig, 9), short_goes);
+    plan_rig_bind(rig, "short");
+    assert_string_equal(plan_rig_plan(rig), "");
+    assert_int_equal(sl_planner_wake(rig->planner), rig->now_us + SECONDS(50));
+    rig->now_us += SECONDS(50);
+    assert_string_equal(plan_rig_run(rig, 9), "nomination long on n2: " SLICE "=0/0\n");
+}
+
 static void a_drain_ends_when_it_is_told_to(void **state)
 {
     struct plan_rig *rig = *state;
@@ -147,6 +161,7 @@ static void a_drain_stays_with_a_node_that_changes_and_goes_with_it(void **state
     assert_string_equal(plan_rig_plan(rig), "");
     rig->n_nodes = 0;
     assert_string_equal(plan_rig_plan(rig), "expire short on n1: NoRoom\n");
+    assert_int_equal(sl_planner_wake(rig->planner), INT64_MAX);
     rig->n_nodes = 1;
     assert_string_equal(plan_rig_plan(rig), "nomination long on n1: " SLICE "=0/0\n"
                                             "nomination short on n1: " SLICE "=0/1\n");
@@ -451,6 +466,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         DRAIN_TEST(a_drained_node_goes_to_pods_that_end_in_time),
         DRAIN_TEST(a_drain_ends_at_its_time),
+        DRAIN_TEST(each_of_two_drains_ends_at_its_time),
         DRAIN_TEST(a_drain_ends_when_it_is_told_to),
         DRAIN_TEST(a_drain_ends_with_the_wait_of_its_pod),
         DRAIN_TEST(a_later_drain_replaces_the_earlier),

@@ -308,6 +308,7 @@ static void a_planner_that_begins_goes_on_with_a_preemption(void **state)
     vip->pod.nominated = "n1";
     plan_rig_put(rig, vip);
     assert_string_equal(plan_rig_plan(rig), "release vip\n");
+    assert_string_equal(plan_rig_state(rig, "vip"), "Released NoRoom");
     assert_string_equal(plan_rig_state(rig, "more"), "Held Behind");
     plan_rig_end(rig, "a");
     assert_string_equal(plan_rig_plan(rig), "nomination vip on n1: nvidia.com/gpu=0,1\n");

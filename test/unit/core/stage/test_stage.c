@@ -196,6 +196,20 @@ static void who_waits_for_each_other_is_told_so(void **state)
     assert_non_null(strstr(log, "b Stage: it waits for pods (app=c) (0 of 1 have succeeded)\n"));
 }
 
+/* It waits for another first, which is no part of the cycle. */
+static void a_cycle_is_told_without_those_beside_it(void **state)
+{
+    struct stage_rig *rig = *state;
+    stage_rig_wait(rig, "beside", NULL, "gone");
+    stage_rig_wait(rig, "second", NULL, "first");
+    stage_rig_wait(rig, "first", NULL, "beside,second");
+    stage_rig_read_nothing(rig);
+    const char *log = stage_rig_collect(rig);
+    assert_non_null(strstr(log, "first StageCycle: annotations sliced.dev/after form a cycle: "
+                                "pod/first after pod/second after pod/first\n"));
+    assert_null(strstr(log, "beside StageCycle"));
+}
+
 static void a_pod_that_names_itself_is_a_cycle(void **state)
 {
     struct stage_rig *rig = *state;
@@ -582,6 +596,7 @@ int main(void)
         STAGE_TEST(other_namespaces_do_not_count),
         STAGE_TEST(long_lists_are_told_in_short),
         STAGE_TEST(who_waits_for_each_other_is_told_so),
+        STAGE_TEST(a_cycle_is_told_without_those_beside_it),
         STAGE_TEST(a_pod_that_names_itself_is_a_cycle),
         STAGE_TEST(a_pod_of_the_job_that_it_waits_for_is_a_cycle),
         STAGE_TEST(the_annotation_may_be_mended),

@@ -78,6 +78,18 @@ static void a_pod_is_known_by_the_item_that_declares_memory(void **state)
     assert_int_equal(judged(scene).room_mib, TOTAL - 5000 * 103 / 1000);
 }
 
+static void a_whole_gpu_may_be_used_whole(void **state)
+{
+    struct scene *scene = *state;
+    struct sl_ask gpu = rig_ask("nvidia.com/gpu", 1);
+    rig_pool(scene->rig, "nvidia.com/gpu", SL_KIND_WHOLE, 1);
+    scene->rule.sharing = SL_SHARING_ASKS;
+    runs_ask(scene, &gpu, "nvidia.com/gpu=0");
+    (void)judged(scene);
+    uses(scene, 9, 9000);
+    assert_int_equal(judged(scene).over_mib, 0);
+}
+
 static void who_states_no_memory_is_held_to_none(void **state)
 {
     struct scene *scene = *state;
@@ -178,6 +190,7 @@ int main(void)
         USAGE_TEST(only_gpus_whose_replicas_share_known_memory_are_shared_by_use),
         USAGE_TEST(what_a_pod_asks_for_on_a_gpu_is_taken_in_mib),
         USAGE_TEST(a_pod_is_known_by_the_item_that_declares_memory),
+        USAGE_TEST(a_whole_gpu_may_be_used_whole),
         USAGE_TEST(who_states_no_memory_is_held_to_none),
         USAGE_TEST(nobody_on_a_gpu_leaves_what_is_used_to_be_told),
         USAGE_TEST(a_window_of_peaks_begins_when_the_last_pod_started),

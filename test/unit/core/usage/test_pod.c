@@ -109,6 +109,40 @@ static void a_pod_of_the_only_gpu_idles_as_long_as_that(void **state)
     assert_int_equal(idle_of(scene, pod), -1);
 }
 
+static void a_pod_holds_all_its_gpus(void **state)
+{
+    struct scene *scene = *state;
+    struct sl_ask ask = rig_ask(WHOLE, 2);
+    with_gpus(scene, WHOLE, SL_KIND_WHOLE, 3, 1);
+    struct sl_pod *pod = runs(scene, &ask, WHOLE "=0,2");
+    for (int gpu = 0; gpu < 3; gpu++) {
+        measured(scene, gpu, 100, 700);
+    }
+    struct sl_pod_use use = use_of(scene, pod);
+    assert_int_equal(use.held, 1 | 4);
+    assert_int_equal(use.share, 2000);
+    assert_int_equal(use.used_mib, 2100); /* of all three, of which nobody else has one */
+    scene->row[1].measured.used_mib = -1;
+    assert_int_equal(use_of(scene, pod).used_mib, -1); /* not known of one */
+    scene->row[1].measured.used_mib = 0;
+    assert_int_equal(use_of(scene, pod).used_mib, 1400);
+}
+
+static void a_slice_of_a_gpu_of_unknown_memory_is_no_known_share(void **state)
+{
+    struct scene *scene = *state;
+    struct sl_ask ask = rig_ask("nvidia.com/gpu-4gb", 1);
+    with_gpus(scene, ask.item[0].resource, SL_KIND_REPLICA, 1, 4);
+    scene->rig->pool[0].slices = true;
+    scene->rig->pool[0].memory_mib = 4000;
+    rig_instance(scene->rig, 0, -1, 0);
+    scene->rig->instance[0].slices = 4;
+    struct sl_pod *pod = runs(scene, &ask, NULL);
+    assert_int_equal(use_of(scene, pod).share, 250);
+    scene->rig->device[0].memory_mib = 0;
+    assert_int_equal(use_of(scene, pod).share, 0);
+}
+
 static void no_pod_idles_for_longer_than_it_runs(void **state)
 {
     struct scene *scene = *state;
@@ -291,6 +325,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(a_pod_of_the_only_gpu_idles_as_long_as_that),
+        TEST(a_pod_holds_all_its_gpus),
+        TEST(a_slice_of_a_gpu_of_unknown_memory_is_no_known_share),
         TEST(no_pod_idles_for_longer_than_it_runs),
         TEST(of_several_gpus_that_the_kubelet_may_give_all_must_idle),
         TEST(whom_the_exporter_names_is_known_among_many),

@@ -197,7 +197,11 @@ static void a_room_measured_beside_other_pods_is_void(void **state)
     uses(scene, 30, 1000);
     assert_true(judged(scene).room_mib > 4000);
     assert_true(fits(scene, 4000, SAME));
+    scene->rig->measured[0].load = 0;
     runs(scene, 4000, SAME);
+    assert_int_equal(rig_view(scene->rig)->measured[0].load, 1000); /* it may be all busy now */
+    scene->rig->measured[0].load = -1;
+    assert_int_equal(rig_view(scene->rig)->measured[0].load, -1);
     assert_false(fits(scene, 4000, SAME)); /* not before it is measured again ... */
     uses(scene, 19, 1500);
     (void)judged(scene);

@@ -28,6 +28,15 @@ static void a_free_instance_is_taken_as_it_is(void **state)
     assert_string_equal(rig_told(rig), "node-0: GPU 1 into 1x 4g.20gb: 0\n");
 }
 
+static void a_free_instance_is_taken_though_another_gpu_is_cut_anyway(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)MANAGED(rig, A100, "2g.10gb 2g.10gb 2g.10gb", "");
+    (void)rig_wait(rig, "mig-4g.20gb=1", NULL);
+    (void)rig_wait(rig, "mig-2g.10gb=2", NULL);
+    assert_string_equal(rig_told(rig), "node-0: GPU 1 into 1x 4g.20gb: 0 1\n");
+}
+
 static void a_whole_gpu_is_taken_as_it_is(void **state)
 {
     struct cut_rig *rig = *state;
@@ -75,6 +84,20 @@ static void the_plan_puts_all_anew_where_one_more_does_not_fit(void **state)
     assert_string_equal(rig_told(rig),
                         "node-0: GPU 0 into 1x 3g.20gb + 1x 4g.20gb; GPU 1 into 1x 1g.5gb + 1x "
                         "2g.10gb + 1x 4g.20gb: 0 1 2 3\n");
+}
+
+/* One of the smallest is put anew with the rest, and what is free elsewhere stays where it is. */
+static void what_a_pod_has_of_free_units_is_not_put_anew(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = MANAGED(rig, A100, "7g.40gb", "7g.40gb", "1g.5gb 1g.5gb 2g.10gb");
+    rig_run(rig, node, "mig-2g.10gb=1", 0);
+    (void)rig_wait(rig, "mig-3g.20gb=1", NULL);
+    (void)rig_wait(rig, "mig-2g.10gb=1", NULL);
+    (void)rig_wait(rig, "mig-1g.5gb=3 mig-4g.20gb=2", NULL);
+    assert_string_equal(rig_told(rig),
+                        "node-0: GPU 0 into 1x 3g.20gb + 1x 4g.20gb; GPU 1 into 1x 1g.5gb + 1x "
+                        "2g.10gb + 1x 4g.20gb: 0 1 2\n");
 }
 
 /* Drivers round GB: a profile has the name that the node gives it already. */
@@ -174,6 +197,24 @@ static void instances_go_where_least_is_lost_of_what_is_in_demand(void **state)
     assert_string_equal(starts(rig), "1g.5gb@4 1g.5gb@5 1g.5gb@6");
 }
 
+/* Each model has its own profiles in demand. */
+static void gpus_of_two_models_are_filled_each_by_its_demand(void **state)
+{
+    struct cut_rig *rig = *state;
+    static struct sl_demand demand;
+    demand = (struct sl_demand){
+        .n = 2, .row = {{.kind = SL_KIND_MIG, .weight = 9}, {.kind = SL_KIND_MIG, .weight = 9}}};
+    assert_true(sl_mig_shape_parse(SL_STR("2g.10gb"), &demand.row[0].shape));
+    assert_true(sl_mig_shape_parse(SL_STR("1g.6gb"), &demand.row[1].shape));
+    rig->input.demand = &demand;
+    (void)MANAGED(rig, A30, "");
+    (void)MANAGED(rig, A100, "");
+    (void)rig_wait(rig, "mig-2g.12gb=1", NULL);
+    (void)rig_wait(rig, "mig-1g.5gb=1", NULL);
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 2x 1g.6gb + 1x 2g.12gb: 0\n"
+                                       "node-1: GPU 0 into 1x 1g.5gb + 3x 2g.10gb: 1\n");
+}
+
 /* Of two that are wanted as much the larger comes first. */
 static void what_no_pod_needs_is_filled_by_demand(void **state)
 {
@@ -196,10 +237,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CUT_TEST(a_free_instance_is_taken_as_it_is),
+        CUT_TEST(a_free_instance_is_taken_though_another_gpu_is_cut_anyway),
         CUT_TEST(a_whole_gpu_is_taken_as_it_is),
         CUT_TEST(a_gpu_becomes_whole_for_asks_that_its_memory_suffices),
         CUT_TEST(what_a_pod_adds_goes_where_something_is_cut_anyway),
         CUT_TEST(the_plan_puts_all_anew_where_one_more_does_not_fit),
+        CUT_TEST(what_a_pod_has_of_free_units_is_not_put_anew),
+        CUT_TEST(gpus_of_two_models_are_filled_each_by_its_demand),
         CUT_TEST(an_ask_must_spell_a_profile_as_the_node_does),
         CUT_TEST(free_instances_stay_as_far_as_they_fit),
         CUT_TEST(a_plan_that_failed_is_varied_by_the_next),

@@ -123,6 +123,11 @@ static void replicas_of_whole_gpus_keep_them_from_cuts_even_unused(void **state)
     node_of(rig, node)->pool[0].kind = SL_KIND_MEMORY;
     rig_view(rig, node);
     assert_string_equal(rig_told(rig), "node-0: GPU 1 into 1x 4g.20gb: 0\n");
+    node_of(rig, node)->pool[0].kind = SL_KIND_WHOLE; /* the second resource shares them */
+    node_of(rig, node)->pool[1].kind = SL_KIND_REPLICA;
+    node_of(rig, node)->pool[1].profile = NULL;
+    rig_view(rig, node);
+    assert_string_equal(rig_told(rig), "");
 }
 
 /* Only the kubelet knows on which of them a pod runs. */
@@ -136,6 +141,18 @@ static void whole_gpus_of_which_one_is_in_use_are_left_alone(void **state)
         (void)rig_wait(rig, "mig-4g.20gb=1", NULL);
     }
     assert_string_equal(rig_told(rig), "node-0: GPU 2 into 1x 4g.20gb: 0\n");
+}
+
+/* Its device plugin is away: nobody can tell what is in use. */
+static void a_node_is_left_alone_while_it_hides_what_a_pod_holds(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = MANAGED(rig, A100, "1g.5gb 1g.5gb", "7g.40gb");
+    rig_run(rig, node, "mig-1g.5gb=1", 0);
+    assert_string_equal(refusal(rig, node), "GPU 0 is in use or may not be cut");
+    rig_run(rig, node, "mig-1g.5gb=1 mig-2g.10gb=1", 0);
+    assert_string_equal(refusal(rig, node),
+                        "pods on it hold GPU resources that it does not show now");
 }
 
 /* ---- free units that no cut changes ---- */
@@ -333,6 +350,27 @@ static void new_instances_fit_wherever_those_in_use_lie(void **state)
         "node-0: GPU 0 into 1x 2g.10gb + 1x 3g.20gb; GPU 1 into 1x 1g.5gb + 2x 2g.10gb: 1\n");
 }
 
+/* The free 3g.20gb and 2g.10gb leave the two in use no room but side by side. */
+static void instances_in_use_may_lie_side_by_side(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = NOS(rig, A100, "1g.5gb* 1g.5gb* 2g.10gb 3g.20gb");
+    rig_run(rig, node, "mig-1g.5gb=2", 0);
+    (void)rig_wait(rig, "mig-1g.5gb=1", NULL);
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 4x 1g.5gb + 1x 3g.20gb: 0\n");
+}
+
+/* Four of seven slices, by whichever profile: 35 ways, each counted once. */
+static void a_way_to_lie_counts_once_whichever_instance_is_where(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = NOS(rig, A100, "1g.5gb* 1g.5gb* 1g.5gb* 1g.5gb+me*");
+    rig_run(rig, node, "mig-1g.5gb=3", 0);
+    rig_run(rig, node, "mig-1g.5gb.me=1", 0);
+    (void)rig_wait(rig, "mig-1g.5gb=3", NULL);
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 6x 1g.5gb + 1x 1g.5gb+me: 0\n");
+}
+
 /* Both GPUs hold the same; another instance of each is in use. */
 static void gpus_that_hold_the_same_differ_by_what_is_in_use(void **state)
 {
@@ -381,6 +419,7 @@ int main(void)
         CUT_TEST(replicas_keep_their_gpu_from_cuts_even_unused),
         CUT_TEST(replicas_of_whole_gpus_keep_them_from_cuts_even_unused),
         CUT_TEST(whole_gpus_of_which_one_is_in_use_are_left_alone),
+        CUT_TEST(a_node_is_left_alone_while_it_hides_what_a_pod_holds),
         CUT_TEST(free_instances_of_gpus_in_use_serve_too),
         CUT_TEST(free_whole_gpus_beside_one_in_use_serve_too),
         CUT_TEST(a_free_instance_serves_only_asks_for_the_memory_that_it_has),
@@ -393,6 +432,8 @@ int main(void)
         CUT_TEST(a_node_of_nos_without_any_resource_has_empty_gpus),
         CUT_TEST(a_node_of_nos_whose_agent_is_silent_is_left_alone),
         CUT_TEST(new_instances_fit_wherever_those_in_use_lie),
+        CUT_TEST(instances_in_use_may_lie_side_by_side),
+        CUT_TEST(a_way_to_lie_counts_once_whichever_instance_is_where),
         CUT_TEST(gpus_that_hold_the_same_differ_by_what_is_in_use),
         CUT_TEST(an_instance_in_use_of_an_unknown_profile_keeps_its_gpu_from_cuts),
         CUT_TEST(nos_makes_no_instances_with_attributes),

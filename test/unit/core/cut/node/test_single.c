@@ -124,6 +124,8 @@ static void only_asks_for_nvidia_com_gpu_alone_count(void **state)
     (void)rig_wait(rig, "mig-3g.20gb=1", NULL);
     (void)rig_wait(rig, "gpu=1 mig-1g.5gb=1", "sliced.dev/min-gpu-memory=5Gi");
     assert_string_equal(rig_told(rig), "");
+    (void)MANAGED(rig, A100, "7g.40gb"); /* another serves the first */
+    assert_string_equal(rig_told(rig), "node-1: GPU 0 into 2x 3g.20gb: 0\n");
 }
 
 int main(void)

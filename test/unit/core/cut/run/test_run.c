@@ -304,6 +304,23 @@ static void nos_agent_ends_by_repeating_the_plans_name(void **state)
     assert_ends(&scene, SL_CUT_DONE);
 }
 
+static void a_plan_of_somebody_else_ends_the_run_at_nos_too(void **state)
+{
+    struct scene scene;
+    (void)state;
+    begin_as(&scene, SL_ACTUATOR_NOS_MIG);
+    sl_cut_run_wrote(&scene.run, SL_CUT_WRITTEN, scene.now_us);
+    show(&scene, (struct shown){.resource = LARGE,
+                                .units = "1",
+                                .cut = scene.run.name,
+                                .spec = "by-hand",
+                                .actuator = SL_ACTUATOR_NOS_MIG});
+    assert_int_equal(later(&scene, 9 * SECOND), SL_CUT_WAIT); /* the watch may be late */
+    assert_int_equal(scene.run.wake_us, scene.now_us + SECOND);
+    assert_int_equal(later(&scene, SECOND), SL_CUT_FINISH);
+    assert_ends(&scene, SL_CUT_LEFT);
+}
+
 static void a_silent_agent_is_not_waited_for_for_ever(void **state)
 {
     struct scene scene;
@@ -626,6 +643,7 @@ int main(void)
         cmocka_unit_test(a_gpu_left_without_instances_is_told_apart),
         cmocka_unit_test(pending_for_ever_is_wedged),
         cmocka_unit_test(nos_agent_ends_by_repeating_the_plans_name),
+        cmocka_unit_test(a_plan_of_somebody_else_ends_the_run_at_nos_too),
         cmocka_unit_test(a_silent_agent_is_not_waited_for_for_ever),
         cmocka_unit_test(an_agent_that_lies_is_found_out_by_what_is_allocatable),
         cmocka_unit_test(a_node_that_is_gone_ends_its_run),

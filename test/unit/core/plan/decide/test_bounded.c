@@ -121,6 +121,41 @@ static void a_node_has_the_parts_that_one_pod_can_have_together(void **state)
     check_parts(rig, MEM, (const int64_t[]){8, 8, 4, 8, 8}, 5);
 }
 
+/* Replicas that a pod has one each of. */
+static void a_node_of_too_many_parts_has_one(void **state)
+{
+    static const struct {
+        int64_t units;
+        size_t parts;
+    } rows[] = {{63, 63}, {64, 64}, {65, 1}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct plan_rig *rig = NULL;
+        (void)set_up_bounded((void **)&rig);
+        struct sl_pool *pool = plan_rig_node(rig, "n1", 1)->pool;
+        pool->kind = SL_KIND_REPLICA;
+        pool->capacity = rows[i].units;
+        pool->replicas = (int32_t)rows[i].units;
+        pool->one_each = true;
+        plan_rig_wait(rig, "a", 1, 100);
+        plan_rig_plan(rig);
+        const struct sl_bins *bins = &lane_of(rig, GPU)->promise->mixed.fifo.bins;
+        assert_int_equal(bins->n, rows[i].parts);
+        plan_rig_free(rig);
+    }
+}
+
+static void a_lane_without_a_promise_bears_any_drain(void **state)
+{
+    struct plan_rig *rig = *state;
+    rig->config.order.kind = SL_ORDER_FIFO;
+    plan_rig_configure(rig);
+    plan_rig_node(rig, "n1", 1);
+    plan_rig_wait(rig, "a", 1, 100);
+    plan_rig_plan(rig);
+    assert_true(sl_plan_bounded.spares(rig->planner, lane_of(rig, GPU)));
+}
+
 static void the_promise_learns_of_other_nodes(void **state)
 {
     struct plan_rig *rig = *state;
@@ -250,6 +285,34 @@ static void a_pod_that_was_set_aside_comes_back_when_a_node_has_more_room(void *
     promise_has(rig, 1, 0);
 }
 
+/* Nothing is promised to pods of a namespace whose releases the API server refuses. */
+static void a_namespace_that_is_refused_does_not_wait_until_one_is_let_go(void **state)
+{
+    enum { UNTRIED = 2 };
+    struct plan_rig *rig = *state;
+    char name[PLAN_NAME];
+    plan_rig_node(rig, "n1", 1);
+    for (unsigned i = 0; i < SL_PLAN_REFUSALS_MAX + UNTRIED; i++) {
+        (void)snprintf(name, sizeof(name), "p%02u", i);
+        plan_rig_wait(rig, name, 1, 100);
+        rig->now_us += 1;
+    }
+    plan_rig_cluster(rig);
+    for (unsigned i = 0; i < SL_PLAN_REFUSALS_MAX; i++) {
+        (void)snprintf(name, sizeof(name), "p%02u", i);
+        assert_non_null(strstr(plan_rig_run(rig, 1), name));
+        promise_has(rig, SL_PLAN_REFUSALS_MAX + UNTRIED - 1 - i, 1);
+        sl_planner_denied(rig->planner, sl_str_of(name), rig->now_us);
+    }
+    promise_has(rig, 0, 0);
+    rig->now_us += SECONDS(10);
+    char tried[PLAN_NAME] = "";
+    assert_int_equal(sscanf(plan_rig_run(rig, 1), "%*s %23s on", tried), 1);
+    sl_planner_released(rig->planner, sl_str_of(tried), rig->now_us);
+    (void)plan_rig_run(rig, 1);
+    assert_in_range(sl_promise_waiting(lane_of(rig, GPU)->promise), UNTRIED - 1, UNTRIED);
+}
+
 static void a_nomination_that_ends_makes_its_pod_wait_again(void **state)
 {
     struct plan_rig *rig = *state;
@@ -320,6 +383,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         BOUND_TEST(pods_of_one_submission_go_by_their_uids),
         BOUND_TEST(a_node_has_the_parts_that_one_pod_can_have_together),
+        cmocka_unit_test(a_node_of_too_many_parts_has_one),
+        BOUND_TEST(a_lane_without_a_promise_bears_any_drain),
         BOUND_TEST(the_promise_learns_of_other_nodes),
         BOUND_TEST(a_nominated_pod_runs_for_the_promise_until_no_node_shows_it),
         BOUND_TEST(a_nominated_pod_may_show_before_it_waits_no_more),
@@ -327,6 +392,7 @@ int main(void)
         BOUND_TEST(all_nominated_pods_that_go_unseen_never_ran),
         BOUND_TEST(a_pod_that_was_set_aside_counts_again_when_it_comes_again),
         BOUND_TEST(a_pod_that_was_set_aside_comes_back_when_a_node_has_more_room),
+        BOUND_TEST(a_namespace_that_is_refused_does_not_wait_until_one_is_let_go),
         BOUND_TEST(a_nomination_that_ends_makes_its_pod_wait_again),
         BOUND_TEST(a_waiting_pod_that_others_started_runs_once_it_waits_no_more),
         BOUND_TEST(an_idle_lane_is_remembered),

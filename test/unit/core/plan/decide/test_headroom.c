@@ -130,6 +130,45 @@ static void long_pods_behind_one_that_waits_for_headroom_end_before_it_has_that(
     assert_string_equal(plan_rig_state(rig, "b"), "Held Headroom");
 }
 
+static void wait_for_both(struct plan_rig *rig, const char *name, int64_t memory, int64_t timeout_s)
+{
+    struct plan_rig_pod *p = plan_rig_pod(rig, name, GPU, 1, timeout_s);
+    p->item[1] = plan_rig_pod(rig, "-", MEM, memory, 1)->item[0];
+    p->pod.n_items = 2;
+    plan_rig_put(rig, p);
+    rig->now_us += 1;
+}
+
+static void long_pods_wait_behind_for_headroom_of_a_second_resource_too(void **state)
+{
+    struct plan_rig *rig = *state;
+    rig->config.n_headrooms = 1;
+    rig->config.headroom[0] = (struct sl_plan_headroom){MEM, SECONDS(60), 20};
+    plan_rig_configure(rig);
+    plan_rig_share(plan_rig_node(rig, "n1", 4), SHARE);
+    struct plan_rig_pod *x = plan_rig_pod(rig, "x", MEM, SHARE, 100);
+    plan_rig_start(rig, x, "n1", MEM "=0*8");
+    rig->now_us += 1;
+    wait_for_both(rig, "all", SHARE, 500);
+    wait_for_both(rig, "long", 1, 500);
+    wait_for_both(rig, "short", 1, 50);
+    (void)plan_rig_plan(rig);
+    assert_string_equal(plan_rig_state(rig, "all"), "Held Headroom");
+    assert_string_equal(plan_rig_state(rig, "long"), "Held Headroom");
+    assert_string_equal(plan_rig_state(rig, "short"), "Nominated None");
+}
+
+static void what_no_node_offers_is_not_over_headroom(void **state)
+{
+    struct plan_rig *rig = *state;
+    rig->config.n_headrooms = 1;
+    rig->config.headroom[0] = (struct sl_plan_headroom){"", SECONDS(60), 1};
+    plan_rig_configure(rig);
+    plan_rig_node(rig, "n1", 4);
+    plan_rig_put(rig, plan_rig_pod(rig, "a", MEM, 1, 100));
+    assert_string_equal(plan_rig_plan(rig), "refuse a: Never\n");
+}
+
 static void a_pod_is_over_headroom_by_rules_for_its_own_resource(void **state)
 {
     static const struct {
@@ -158,6 +197,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pod_is_over_headroom_by_rules_for_its_own_resource),
         cmocka_unit_test(a_pod_leaves_the_most_that_a_rule_keeps_from_it),
+        PLAN_TEST(what_no_node_offers_is_not_over_headroom),
+        PLAN_TEST(long_pods_wait_behind_for_headroom_of_a_second_resource_too),
         PLAN_TEST(long_pods_behind_one_that_waits_for_headroom_end_before_it_has_that),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

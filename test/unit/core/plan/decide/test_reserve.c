@@ -34,6 +34,18 @@ static void a_backfilled_share_goes_beside_the_reserved_gpu(void **state)
     assert_string_equal(plan_rig_run(rig, 9), "backfill short on n1: " MEM "=0*2\n");
 }
 
+/* Of GPU 0, three units are in use and all are reserved: these are eight, not eleven. */
+static void a_reserved_gpu_counts_once_though_it_is_still_in_use(void **state)
+{
+    struct plan_rig *rig = *state;
+    share_node(rig, "n1", 2);
+    run_share(rig, "a", "n1", 3, MEM "=0*3", 100);
+    run_share(rig, "b", "n1", 2, MEM "=1*2", 10000);
+    wait_share(rig, "all", 8, 50);
+    wait_share(rig, "long", 5, 5000);
+    assert_string_equal(plan_rig_plan(rig), "backfill long on n1: " MEM "=1*5\n");
+}
+
 static void a_reservation_is_on_the_node_that_frees_first_and_by_name_among_equals(void **state)
 {
     struct plan_rig *rig = *state;
@@ -50,6 +62,86 @@ static void a_reservation_is_on_the_node_that_frees_first_and_by_name_among_equa
     assert_string_equal(row.node, "n2");
     plan_rig_end(rig, "z"); /* its room goes to the pod at once */
     assert_string_equal(plan_rig_plan(rig), "nomination a on n3: " GPU "=0\n");
+}
+
+static void others_go_at_once_when_the_pod_with_the_reservation_goes(void **state)
+{
+    struct plan_rig *rig = *state;
+    plan_rig_node(rig, "n1", 2);
+    plan_rig_run_on(rig, "x", "n1", 1, 100);
+    plan_rig_wait(rig, "wide", 2, 50);
+    rig->now_us += 1;
+    plan_rig_wait(rig, "long", 1, 5000);
+    assert_string_equal(plan_rig_plan(rig), "");
+    assert_string_equal(plan_rig_state(rig, "long"), "Held Behind");
+    sl_planner_remove(rig->planner, SL_STR("wide"), rig->now_us);
+    assert_string_equal(plan_rig_run(rig, 9), "nomination long on n1: " GPU "=1\n");
+}
+
+/* Together the units that end first would do, but they lie on two GPUs: that shows only when the
+ * node is searched. */
+static void among_nodes_searched_the_one_that_has_room_first_is_reserved(void **state)
+{
+    static const struct {
+        int64_t hope_s[2]; /* when so many units are free on each node, */
+        int64_t room_s[2]; /* and when they are on one GPU */
+        const char *node;
+    } rows[] = {
+        {{40, 50}, {100, 100}, "n1"}, {{50, 40}, {100, 100}, "n1"}, {{40, 50}, {200, 100}, "n2"},
+        {{50, 40}, {200, 100}, "n2"}, {{50, 40}, {100, 200}, "n1"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct plan_rig *rig = plan_rig_new();
+        struct sl_queue_row row;
+        for (unsigned n = 0; n < 2; n++) {
+            char name[3] = {'n', (char)('1' + n), '\0'};
+            share_node(rig, name, 2);
+            run_share(rig, "a", name, 4, MEM "=0*4", rows[i].hope_s[n]);
+            run_share(rig, "b", name, 4, MEM "=0*4", 10000);
+            run_share(rig, "c", name, 4, MEM "=1*4", rows[i].room_s[n]);
+        }
+        wait_share(rig, "all", 8, 50);
+        (void)plan_rig_plan(rig);
+        assert_true(plan_rig_row(rig, "all", &row));
+        assert_string_equal(row.node, rows[i].node);
+        plan_rig_free(rig);
+    }
+}
+
+static struct plan_rig_pod *with_cpu(struct plan_rig_pod *p, int64_t cpu_milli)
+{
+    p->constraints = (struct sl_constraints){
+        .cpu_milli = cpu_milli, .memory_bytes = 3 * cpu_milli, .digest = (uint64_t)cpu_milli};
+    p->pod.constraints = &p->constraints;
+    return p;
+}
+
+/* What the ends until then free counts, all of it, and so does what a start would take. */
+static void a_start_leaves_a_reservation_the_cpu_and_memory_that_it_needs(void **state)
+{
+    static const struct {
+        struct sl_host host;
+        const char *told;
+    } rows[] = {
+        {{.cpu_milli = 10, .memory_bytes = -1, .pods = -1}, "backfill long on n1: " GPU "=2\n"},
+        {{.cpu_milli = 9, .memory_bytes = -1, .pods = -1}, ""},
+        {{.cpu_milli = -1, .memory_bytes = 30, .pods = -1}, "backfill long on n1: " GPU "=2\n"},
+        {{.cpu_milli = -1, .memory_bytes = 29, .pods = -1}, ""},
+        {{.cpu_milli = -1, .memory_bytes = -1, .pods = 3}, "backfill long on n1: " GPU "=2\n"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct plan_rig *rig = plan_rig_new();
+        plan_rig_node(rig, "n1", 3)->node.host = rows[i].host;
+        plan_rig_start(rig, with_cpu(plan_rig_pod(rig, "x", GPU, 1, 100), 3), "n1", GPU "=0");
+        plan_rig_start(rig, with_cpu(plan_rig_pod(rig, "y", GPU, 1, 100), 3), "n1", GPU "=1");
+        plan_rig_put(rig, with_cpu(plan_rig_pod(rig, "pair", GPU, 2, 50), 8));
+        rig->now_us += 1;
+        plan_rig_put(rig, with_cpu(plan_rig_pod(rig, "long", GPU, 1, 5000), 2));
+        assert_string_equal(plan_rig_plan(rig), rows[i].told);
+        plan_rig_free(rig);
+    }
 }
 
 /* Nothing frees the room for it: it holds nobody up, now and at the next look. */
@@ -117,7 +209,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         PLAN_TEST(a_backfilled_share_goes_beside_the_reserved_gpu),
+        PLAN_TEST(a_reserved_gpu_counts_once_though_it_is_still_in_use),
         PLAN_TEST(a_reservation_is_on_the_node_that_frees_first_and_by_name_among_equals),
+        PLAN_TEST(others_go_at_once_when_the_pod_with_the_reservation_goes),
+        cmocka_unit_test(among_nodes_searched_the_one_that_has_room_first_is_reserved),
+        cmocka_unit_test(a_start_leaves_a_reservation_the_cpu_and_memory_that_it_needs),
         PLAN_TEST(a_pod_that_nothing_frees_room_for_reserves_nothing),
         PLAN_TEST(a_pod_that_requests_no_cpu_reserves_where_none_is_left),
         PLAN_TEST(a_pod_has_one_pardon_and_keeps_it_until_it_expires),

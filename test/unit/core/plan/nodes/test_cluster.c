@@ -267,9 +267,56 @@ static void what_others_use_of_a_host_stays_used_beside_nominations(void **state
     assert_int_equal(nominated_beside_others((struct sl_host){-1, -1, 3}), 1);
 }
 
+/* Less room, then more, before anybody looked: what is told last counts. */
+static void room_that_came_after_some_was_taken_is_given(void **state)
+{
+    struct plan_rig *rig = *state;
+    plan_rig_node(rig, "n1", 3);
+    plan_rig_run_on(rig, "x", "n1", 2, 100);
+    plan_rig_wait(rig, "a", 2, 100);
+    assert_string_equal(plan_rig_plan(rig), "");
+    plan_rig_run_on(rig, "y", "n1", 1, 100);
+    plan_rig_cluster(rig);
+    plan_rig_end(rig, "x");
+    plan_rig_cluster(rig);
+    assert_string_equal(plan_rig_run(rig, 9), "nomination a on n1: nvidia.com/gpu=1,2\n");
+}
+
+/* The rig tells of its nodes in their order; here the second is there before the first. */
+static void a_node_that_comes_before_another_by_name_drops_nothing_there(void **state)
+{
+    struct plan_rig *rig = *state;
+    struct sl_error err = {0};
+    plan_rig_node(rig, "n1", 1);
+    plan_rig_node(rig, "n2", 2);
+    plan_rig_node(rig, "n3", 1);
+    struct sl_view *view[3];
+    for (unsigned i = 0; i < 3; i++) {
+        view[i] = sl_view_new(&rig->node[i].node, NULL, 0);
+        assert_non_null(view[i]);
+    }
+    const struct sl_view *second[] = {view[1]};
+    const struct sl_view *all[] = {view[0], view[1], view[2]};
+    const struct sl_view *last[] = {view[1], view[2]};
+    plan_rig_wait(rig, "a", 2, 100);
+    assert_int_equal(sl_planner_cluster(rig->planner, second, 1, rig->now_us, &err), 0);
+    assert_string_equal(plan_rig_run(rig, 9), "nomination a on n2: nvidia.com/gpu=0,1\n");
+    assert_int_equal(sl_planner_cluster(rig->planner, all, 3, rig->now_us, &err), 0);
+    assert_string_equal(plan_rig_run(rig, 9), "");
+    assert_int_equal(sl_planner_cluster(rig->planner, last, 2, rig->now_us, &err), 0);
+    assert_string_equal(plan_rig_run(rig, 9), "");
+    assert_string_equal(plan_rig_state(rig, "a"), "Nominated None");
+    sl_planner_remove(rig->planner, SL_STR("a"), rig->now_us);
+    for (unsigned i = 0; i < 3; i++) {
+        rig->view[i] = view[i]; /* the rig frees them */
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        PLAN_TEST(room_that_came_after_some_was_taken_is_given),
+        PLAN_TEST(a_node_that_comes_before_another_by_name_drops_nothing_there),
         cmocka_unit_test(a_node_that_becomes_another_ends_time_outs),
         cmocka_unit_test(a_node_that_is_told_again_ends_no_time_out),
         cmocka_unit_test(a_node_of_another_name_takes_the_place_of_one),

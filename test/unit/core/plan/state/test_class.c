@@ -58,6 +58,11 @@ static void needs_other_memory(struct plan_rig_pod *p)
     p->pod.gpu_memory_mib++;
 }
 
+static void is_of_another_workload(struct plan_rig_pod *p)
+{
+    p->item[1].workload++; /* which may be known to use less */
+}
+
 static void needs_larger_gpus(struct plan_rig_pod *p)
 {
     p->pod.min_gpu_memory_mib++;
@@ -84,6 +89,7 @@ static void pods_that_differ_in_what_decides_share_no_class(void **state)
         splits_the_second,
         asks_for_one,
         needs_other_memory,
+        is_of_another_workload,
         needs_larger_gpus,
         has_other_constraints,
         has_no_constraints,
