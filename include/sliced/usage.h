@@ -58,6 +58,12 @@ struct sl_usage_unit {
     bool crowded; /* more pods are there than lives are kept */
 };
 
+/* Sets *out to the last sample, used_mib, busy and bandwidth, and says in out->state whether that
+ * still counts; all else in *out is as in sl_measured_none. used: scratch for series->cap figures.
+ * False: there is no sample that counts. */
+bool sl_usage_last(const struct sl_series *series, const struct sl_usage_rule *rule, int32_t *used,
+                   struct sl_measured *out);
+
 /* Judges any device. Only a device whose replicas share its memory gets room; over_mib also counts
  * where pods have shares of its memory. Residents that have gone teach peaks what they used. used:
  * scratch for series->cap figures. */

@@ -299,21 +299,34 @@ static bool doubt(const struct sl_view *view, unsigned device, const struct sl_s
     return true;
 }
 
+bool sl_usage_last(const struct sl_series *series, const struct sl_usage_rule *rule, int32_t *used,
+                   struct sl_measured *out)
+{
+    const struct sl_window_rule last = {.now_us = rule->now_us,
+                                        .since_us = INT64_MAX,
+                                        .back = true,
+                                        .least = 1,
+                                        .stale_us = rule->stale_us,
+                                        .gap_us = INT64_MAX,
+                                        .future_us = rule->future_us};
+    size_t n = 0;
+    *out = sl_measured_none;
+    out->state = sl_series_window(series, &last, used, &n);
+    if (n > 0) {
+        out->used_mib = used[0];
+        out->busy = (int16_t)sl_series_mean(series, SL_FIGURE_BUSY, 0);
+        out->bandwidth = (int16_t)sl_series_mean(series, SL_FIGURE_BANDWIDTH, 0);
+    }
+    return n > 0;
+}
+
 void sl_usage_judge(const struct sl_view *view, unsigned device, const struct sl_series *series,
                     const struct sl_usage_rule *rule, struct sl_usage_unit *unit,
                     struct sl_peaks *peaks, int32_t *used, struct sl_measured *out)
 {
     struct crowd crowd = crowd_of(view, device, peaks, rule->margin_permille);
-    struct sl_window_rule last = {.now_us = rule->now_us,
-                                  .since_us = INT64_MAX,
-                                  .back = true,
-                                  .least = 1,
-                                  .stale_us = rule->stale_us,
-                                  .gap_us = INT64_MAX,
-                                  .future_us = rule->future_us};
-    size_t n = 0;
-    *out = sl_measured_none;
     meet(view, device, unit);
+    bool any = sl_usage_last(series, rule, used, out);
     out->pods = sl_view_pods_of(view, device);
     out->by_use = rule->sharing != SL_SHARING_ASKS && is_shared(view, device);
     if (unit->pods != out->pods) {
@@ -321,13 +334,9 @@ void sl_usage_judge(const struct sl_view *view, unsigned device, const struct sl
         unit->pods = out->pods;
         unit->since_us = rule->now_us;
     }
-    out->state = sl_series_window(series, &last, used, &n);
-    if (n == 0) {
+    if (!any) {
         return;
     }
-    out->used_mib = used[0];
-    out->busy = (int16_t)sl_series_mean(series, SL_FIGURE_BUSY, 0);
-    out->bandwidth = (int16_t)sl_series_mean(series, SL_FIGURE_BANDWIDTH, 0);
     out->apart = rule->apart;
     judge_load(series, rule, &crowd, unit->changed_us, used, out);
     watch(series, unit, rule->now_us, out->used_mib, peaks);
