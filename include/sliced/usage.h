@@ -69,7 +69,7 @@ bool sl_usage_last(const struct sl_series *series, const struct sl_usage_rule *r
  * scratch for series->cap figures. */
 void sl_usage_judge(const struct sl_view *view, unsigned device, const struct sl_series *series,
                     const struct sl_usage_rule *rule, struct sl_usage_unit *unit,
-                    struct sl_peaks *peaks, int32_t *used, struct sl_measured *out);
+                    struct sl_past *peaks, int32_t *used, struct sl_measured *out);
 
 /* ---- pods ---- */
 

@@ -22,7 +22,7 @@ struct sl_telemetry {
     struct sl_kube_access access;
     struct sl_client *client;
     struct sl_answer *answer;
-    struct sl_peaks *peaks;
+    struct sl_past *peaks;                      /* lives by workload */
     struct sl_pod_watch watch;                  /* all NULL: nobody wants to know */
     int32_t *used;                              /* telemetry.window figures, for a judgement */
     struct sl_usage_row row[SL_USAGE_ROWS_MAX]; /* of one node, likewise */

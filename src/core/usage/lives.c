@@ -89,7 +89,7 @@ struct fall {
 };
 
 static void life_teach(const struct sl_usage_life *life, const struct fall *fall,
-                       struct sl_peaks *peaks)
+                       struct sl_past *peaks)
 {
     int64_t low = higher(life->surely_mib, fall->alone ? fall->least_mib : 0);
     int64_t high = fall->most_mib + life->back_mib;
@@ -100,7 +100,7 @@ static void life_teach(const struct sl_usage_life *life, const struct fall *fall
     }
 }
 
-static void lives_bury(struct sl_usage_unit *unit, const struct fall *fall, struct sl_peaks *peaks)
+static void lives_bury(struct sl_usage_unit *unit, const struct fall *fall, struct sl_past *peaks)
 {
     for (unsigned i = 0; i < unit->n;) {
         if (!unit->life[i].gone) {
@@ -138,7 +138,7 @@ static void lives_note(struct sl_usage_unit *unit, int32_t used_mib)
 }
 
 void sl_lives_measure(struct sl_usage_unit *unit, int64_t now_us, const struct sl_extent *since,
-                      int32_t last_mib, struct sl_peaks *peaks)
+                      int32_t last_mib, struct sl_past *peaks)
 {
     unsigned gone = lives_gone(unit);
     if (gone > 0) {

@@ -18,6 +18,6 @@ void sl_lives_meet(struct sl_usage_unit *unit, const struct sl_lives_pod *pods, 
 /* The GPU uses last_mib now, and between `since` (of one sample and more) from the last change of
  * pods, or the last measurement, on. Pods that have gone teach what they used. */
 void sl_lives_measure(struct sl_usage_unit *unit, int64_t now_us, const struct sl_extent *since,
-                      int32_t last_mib, struct sl_peaks *peaks);
+                      int32_t last_mib, struct sl_past *peaks);
 
 #endif

@@ -88,7 +88,7 @@ static void note_peak(struct crowd *crowd, uint32_t workload, struct sl_peak_exp
 }
 
 static struct crowd crowd_of(const struct sl_view *view, unsigned device,
-                             const struct sl_peaks *peaks, int32_t margin_permille)
+                             const struct sl_past *peaks, int32_t margin_permille)
 {
     struct crowd crowd = {0};
     for (unsigned i = 0; i < view->n_residents; i++) {
@@ -137,7 +137,7 @@ static void meet(const struct sl_view *view, unsigned device, struct sl_usage_un
 
 /* Only samples from after the last change of pods: what has ended may still be in others. */
 static void watch(const struct sl_series *series, struct sl_usage_unit *unit, int64_t now_us,
-                  int32_t last_mib, struct sl_peaks *peaks)
+                  int32_t last_mib, struct sl_past *peaks)
 {
     int64_t since_us = unit->since_us > unit->measured_us ? unit->since_us : unit->measured_us;
     struct sl_extent since = sl_series_extent(series, since_us, SIZE_MAX);
@@ -282,7 +282,7 @@ static void judge_load(const struct sl_series *series, const struct sl_usage_rul
 /* Pods that use more than is expected of all of them show that what was learned holds no longer, of
  * one of them or of more: another GPU is not to find that out anew. */
 static bool doubt(const struct sl_view *view, unsigned device, const struct sl_series *series,
-                  const struct crowd *crowd, int64_t since_us, struct sl_peaks *peaks)
+                  const struct crowd *crowd, int64_t since_us, struct sl_past *peaks)
 {
     struct sl_extent last = sl_series_extent(series, since_us, SL_USAGE_OVER_SAMPLES);
     if (crowd->undeclared || last.n < SL_USAGE_OVER_SAMPLES ||
@@ -293,7 +293,7 @@ static bool doubt(const struct sl_view *view, unsigned device, const struct sl_s
         bool there = false;
         (void)ask_on(view, &view->resident[i], device, &there);
         if (there) {
-            sl_peaks_forget(peaks, workload_of(view->resident[i].pod));
+            sl_past_forget(peaks, workload_of(view->resident[i].pod));
         }
     }
     return true;
@@ -322,7 +322,7 @@ bool sl_usage_last(const struct sl_series *series, const struct sl_usage_rule *r
 
 void sl_usage_judge(const struct sl_view *view, unsigned device, const struct sl_series *series,
                     const struct sl_usage_rule *rule, struct sl_usage_unit *unit,
-                    struct sl_peaks *peaks, int32_t *used, struct sl_measured *out)
+                    struct sl_past *peaks, int32_t *used, struct sl_measured *out)
 {
     struct crowd crowd = crowd_of(view, device, peaks, rule->margin_permille);
     meet(view, device, unit);

@@ -56,7 +56,7 @@ struct stage {
     enum sl_sharing_scheme scheme;
     struct sl_node *node;
     struct sl_view *view;
-    struct sl_peaks *peaks;
+    struct sl_past *peaks; /* lives by workload */
     struct gpu gpu[GPUS_MAX];
     struct sl_measured measured[GPUS_MAX];
     struct run *run;
@@ -514,7 +514,7 @@ int sl_sharing_play(const struct sl_sharing_load *load, enum sl_sharing_scheme s
     stage->scheme = scheme;
     stage->run = calloc(load->n, sizeof(*stage->run));
     stage->pods = calloc(load->n, sizeof(struct sl_pod *));
-    stage->peaks = sl_peaks_new(WORKLOADS);
+    stage->peaks = sl_past_new(WORKLOADS);
     for (unsigned g = 0; g < GPUS_MAX; g++) {
         stage->gpu[g].series = (struct sl_series){.sample = stage->gpu[g].sample, .cap = WINDOW};
     }
@@ -535,7 +535,7 @@ done:
     if (stage->node != NULL) {
         sl_node_unref(stage->node);
     }
-    sl_peaks_free(stage->peaks);
+    sl_past_free(stage->peaks);
     free(stage->run);
     free(stage->pods);
     free(stage);
