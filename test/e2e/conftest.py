@@ -9,6 +9,7 @@ from harness import plane as planes
 from harness.cluster import Cluster
 from harness.machines.machine import Rack
 from harness.sliced import merge
+from harness.telemetry import Exporter, Prometheus
 
 
 # The lane of what is not told on every version; the other lanes have the versions' names.
@@ -139,3 +140,24 @@ def gated(cluster):
         return daemon
     yield start
     cluster.take_down_gate()
+
+
+@pytest.fixture
+def exporter():
+    made = Exporter()
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def rules():
+    """The file of rules that Prometheus plays; None: it plays none."""
+
+
+@pytest.fixture
+def prometheus(exporter, rules, tmp_path):
+    made = Prometheus(exporter, str(tmp_path), rules)
+    made.watch()
+    made.start()
+    yield made
+    made.stop()

@@ -10,26 +10,9 @@ from harness.checker import BY_USE, GPU_MEM, MARK
 from harness.gpushare_plugin import GpusharePlugin
 from harness.process import wait_for
 from harness.sliced import merge
-from harness.telemetry import Exporter, Prometheus
 
 SHARED = "nvidia.com/gpu"
 T4 = 15360
-
-
-@pytest.fixture
-def exporter():
-    made = Exporter()
-    yield made
-    made.stop()
-
-
-@pytest.fixture
-def prometheus(exporter, tmp_path):
-    made = Prometheus(exporter, str(tmp_path))
-    made.watch()
-    made.start()
-    yield made
-    made.stop()
 
 
 @pytest.fixture

@@ -14,7 +14,6 @@ from harness.machines.mig_manager import NAMESPACE as MIG_NAMESPACE
 from harness.machines.mig_manager import MigManager
 from harness.process import wait_for
 from harness.sliced import SHORT_LEASE, merge
-from harness.telemetry import Exporter, Prometheus
 
 GPU = "nvidia.com/gpu"
 SJF = {"queue": {"order": "sjf"}}
@@ -221,19 +220,9 @@ def test_the_queue_is_seen_through_a_change_of_leader(cluster, users):
     assert gone.value.code == 410
 
 
-@pytest.fixture
-def prometheus(tmp_path):
-    exporter = Exporter()
-    made = Prometheus(exporter, str(tmp_path))
+def test_operators_see_cuts_and_what_gpus_do(cluster, users, rack, exporter, prometheus):
     exporter.use("t4-1", used=4000, util=60)
-    made.watch("t4-1")
-    made.start()
-    yield made
-    made.stop()
-    exporter.stop()
-
-
-def test_operators_see_cuts_and_what_gpus_do(cluster, users, rack, prometheus):
+    prometheus.watch("t4-1")
     ensure_namespace(cluster.plane, MIG_NAMESPACE)
     rights = cluster.allow({"config": {"partitioning": {"enabled": True}}})
     rack.add(Machine("a100-1", A100, [["7g.40gb"]], MigManager()))
