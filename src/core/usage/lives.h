@@ -4,7 +4,7 @@
 
 #include "sliced/usage.h"
 
-/* What lives.c reads of a resident. */
+/* The facts of a resident that lives.c reads. */
 struct sl_lives_pod {
     uint64_t pod;
     uint32_t workload;

@@ -1,4 +1,4 @@
-/* What a node's devices hold after a cut, as texts. Private to this room. */
+/* The contents of a node's devices after a cut, as texts. Private to this room. */
 #ifndef SLICED_KUBE_CUT_LAYOUT_H
 #define SLICED_KUBE_CUT_LAYOUT_H
 
