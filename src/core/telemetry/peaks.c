@@ -1,4 +1,4 @@
-/* What workloads have come to use. */
+/* The memory that workloads have come to use. */
 #include "sliced/peaks.h"
 
 enum {

@@ -1,6 +1,6 @@
-/* What a pod came to use shows when it goes: the sum falls by what it used in the end. It used more
- * before only if memory was given back meanwhile, by any pod; what was used while it was alone, it
- * used; and never more than all together. */
+/* A pod's use shows when the pod goes: the sum falls by the memory that it used in the end. It used
+ * more before only if some pod gave memory back meanwhile. All memory used while it was alone was
+ * its own, and it never used more than all pods together. */
 #include "core/usage/lives.h"
 
 static const int64_t young_us = SL_USAGE_YOUNG_S * INT64_C(1000000);
@@ -112,8 +112,8 @@ static void lives_bury(struct sl_usage_unit *unit, const struct fall *fall, stru
     }
 }
 
-/* The sum changes while no pod goes. What grows while some pod is young is new; else it may be what
- * was given back before. */
+/* The sum changes while no pod goes. Growth while some pod is young is new memory; otherwise it may
+ * be memory that was given back before. */
 static void sum_move(struct sl_usage_unit *unit, int64_t now_us, int32_t used_mib)
 {
     int64_t grown = (int64_t)used_mib - unit->used_mib;

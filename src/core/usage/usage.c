@@ -170,9 +170,9 @@ static void published_room(const int32_t *used, size_t n, int64_t total_mib, boo
     }
 }
 
-/* Gives the room that is left when each pod takes what is expected of it; when all of them together
- * already take more, what they will take if they grow on. Of that, a part stays in reserve for one
- * that uses more than any of its workload before. */
+/* Gives the room that is left when each pod takes what is expected of it, or, when all of them
+ * together already take more, what they will take if they grow on. A part of the room stays in
+ * reserve for one pod that uses more than any of its workload before. */
 static void peaks_room(const struct crowd *crowd, int64_t total_mib, int64_t peak_mib,
                        int64_t growth_mib, struct sl_measured *out)
 {

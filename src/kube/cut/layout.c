@@ -30,7 +30,7 @@ static int cut_check(const struct sl_cut *cut, const struct sl_mig_model *model,
                                model == NULL ? "its model is not known" : "no such profiles");
 }
 
-/* What stays must be named, or an agent would take it away. */
+/* Instances that stay must be named, or an agent would take them away. */
 static int staying_check(const struct sl_node *node, const struct sl_cut_device *device,
                          struct sl_error *err)
 {

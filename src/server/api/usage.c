@@ -13,7 +13,7 @@ enum { LIMIT_DEFAULT = 500, LIMIT_MAX = 5000, PODS_TEXT = 256 };
 
 enum by { BY_DEVICE, BY_POD, BY_NAMESPACE };
 
-/* What the pods of one namespace hold. Of memory, only what is known. */
+/* The sums over the pods of one namespace. Memory counts where it is known. */
 struct space {
     const char *name; /* borrowed from a pod of the snapshot */
     const struct sl_view *view;
@@ -121,7 +121,7 @@ static int device_of(const struct sl_view *view, int32_t gpu)
 
 /* ---- by device ---- */
 
-/* What was measured, as it holds beside the pods of the view: after a pod has come or gone, samples
+/* The measurement as it holds beside the pods of the view: after a pod has come or gone, samples
  * are too few. */
 static struct sl_measured measured_now(const struct sl_view *view, int device,
                                        const struct sl_usage_row *row)

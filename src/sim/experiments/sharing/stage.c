@@ -1,5 +1,5 @@
-/* One node, judged and filled by core every second. What the kubelet and the GPU do about it is
- * modelled here: docs/simulator.md says how. */
+/* One node, judged and filled by core every second. The kubelet and the GPU are modelled here:
+ * docs/simulator.md says how. */
 #include "sim/experiments/sharing/stage.h"
 
 #include <stdio.h>
@@ -101,7 +101,7 @@ static struct sl_node *node_of(const struct sl_sharing_load *load, struct sl_err
     return sl_node_new(&facts, err);
 }
 
-/* What the job declares; the oracle has it declare what it will use. */
+/* The memory that the job declares; under the oracle, the most that it will use. */
 static int32_t declared_by(const struct stage *stage, const struct sl_sharing_job *job)
 {
     return stage->scheme == SL_SCHEME_ORACLE ? job->ahead[0] : job->ask_mib;
@@ -293,7 +293,7 @@ static void second_measure(struct stage *stage)
 
 /* ---- decisions ---- */
 
-/* Of the daemon's defaults only the interval of the exporter, one second, is another. */
+/* The daemon's defaults, but with an exporter's interval of one second. */
 static struct sl_usage_rule rule_of(const struct stage *stage)
 {
     static const enum sl_sharing sharing[SL_SCHEMES] = {
