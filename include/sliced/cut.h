@@ -105,9 +105,9 @@ struct sl_cut_output {
     size_t n_drains;
 };
 
-struct sl_cutter; /* memory that is used again; no state */
-struct sl_cutter *sl_cutter_new(struct sl_error *err);
-void sl_cutter_free(struct sl_cutter *cutter);
+struct sl_cutter;                                      /* memory that is used again; no state */
+struct sl_cutter *sl_cutter_new(struct sl_error *err); /* NULL: out of memory */
+void sl_cutter_free(struct sl_cutter *cutter);         /* NULL is allowed */
 
 /* Plans cuts. In this order it maximises: the pods that start, lexicographically in their order;
  * few changes (instances destroyed, devices, nodes); what is left for demand. Pods that would start
@@ -124,9 +124,12 @@ bool sl_cut_allowed(const struct sl_view *view, const struct sl_cut *cut, size_t
 /* Does the node show these cuts (devices and allocatable agree with them)? */
 bool sl_cut_shown(const struct sl_node *node, const struct sl_cut *cut, size_t n);
 
+/* Tells apart the nodes and what their devices shall have, never 0: by it a plan that failed is
+ * known again. */
 uint64_t sl_cut_digest(const struct sl_node *node, const struct sl_cut *cut, size_t n);
 
-/* "GPU 2 into 2x 3g.20gb; GPU 3 into 7x 1g.5gb". Returns the length. */
+/* Writes "GPU 2 into 2x 3g.20gb; GPU 3 into 7x 1g.5gb" into out[0..size), cut when it is longer.
+ * Returns the length. */
 size_t sl_cut_text(const struct sl_node *node, const struct sl_cut *cut, size_t n, char *out,
                    size_t size);
 

@@ -11,9 +11,9 @@
 #include "sliced/cut.h"
 
 enum {
-    SL_CUT_NAME_MAX = 48,
-    SL_CUT_ATTEMPTS = 3, /* names under which one run is tried */
-    SL_CUT_FAILED_KEPT = 4,
+    SL_CUT_NAME_MAX = 48,   /* bytes, with the NUL */
+    SL_CUT_ATTEMPTS = 3,    /* names under which one run is tried */
+    SL_CUT_FAILED_KEPT = 4, /* digests of failed plans, of one node */
 };
 
 enum sl_cut_step {

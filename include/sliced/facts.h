@@ -124,7 +124,7 @@ enum sl_actuator {
     SL_ACTUATOR_NOS_MPS, /* nos' device plugin, which cuts the memory of GPUs into slices */
 };
 
-/* Of a node's status.addresses. */
+/* One entry of a node's status.addresses. */
 struct sl_address_facts {
     struct sl_str type; /* "InternalIP", "Hostname", ... */
     struct sl_str address;

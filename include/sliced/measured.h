@@ -1,4 +1,4 @@
-/* What telemetry says of one GPU whose replicas share its memory, as placement reads it. */
+/* Telemetry of one GPU whose replicas share its memory, as placement reads it. */
 #ifndef SLICED_MEASURED_H
 #define SLICED_MEASURED_H
 
@@ -19,7 +19,7 @@ const char *sl_sharing_name(enum sl_sharing sharing);
 
 enum { SL_MEASURED_KNOWN = 4 };
 
-/* What the pods of a workload use of their asks at most. */
+/* The most that pods of a workload use of their asks, in thousandths. */
 struct sl_measured_peak {
     uint32_t workload; /* 0: none */
     uint16_t permille;
@@ -35,10 +35,10 @@ struct sl_measured {
                             expected to use */
     struct sl_measured_peak known[SL_MEASURED_KNOWN]; /* PEAKS: of workloads with pods there; others
                                                          may use all of their asks */
-    int32_t over_mib; /* used beyond the sum of all asks: counts as taken under any rule */
-    int32_t used_mib; /* in the last sample */
-    int16_t busy;     /* permille, mean over the window */
-    int16_t bandwidth;
+    int32_t over_mib;  /* used beyond the sum of all asks: counts as taken under any rule */
+    int32_t used_mib;  /* in the last sample */
+    int16_t busy;      /* permille, mean over the window */
+    int16_t bandwidth; /* of its memory, likewise */
     int16_t load; /* permille of the time in which its pods keep it, or its memory, busy: measured
                      since the last of them came or went; 1000 before that is known */
     uint16_t n_pods;    /* on it; in a view only */
@@ -54,11 +54,11 @@ extern const struct sl_measured sl_measured_none;
 
 enum { SL_LOAD_HIGH = 500 };
 
-/* Permille of the GPU's time that one pod more gets if it always has work, 0 to 1000; -1 when the
- * load is not known. GPUs take turns between pods, so that it gets what the others leave, and an
- * equal part at least. */
+/* Returns the permille of the GPU's time that one pod more gets if it always has work, 0 to 1000;
+ * -1 when the load is not known. Pods take turns on a GPU, so the pod gets what the others leave,
+ * and at least an equal part. */
 int32_t sl_measured_left(const struct sl_measured *measured);
-/* Returns the largest ask that the room could do for, whatever its workload; -1: none. */
+/* Returns the largest ask, in MiB, for which the room could do, whatever its workload; -1: none. */
 int32_t sl_measured_most(const struct sl_measured *measured);
 /* Do shares of memory keep off the GPU? */
 bool sl_measured_repels(const struct sl_measured *measured);

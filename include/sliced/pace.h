@@ -26,8 +26,9 @@ struct sl_pace {
     int64_t rtt_us;        /* smoothed time from nomination to bound; 0: none seen */
 };
 
+/* max: the largest window, in pods. */
 void sl_pace_init(struct sl_pace *pace, unsigned max);
-/* Changes the maximum. */
+/* Changes the maximum; a larger window shrinks to it. */
 void sl_pace_set_max(struct sl_pace *pace, unsigned max);
 
 /* Tells that a pod was bound rtt_us after its nomination. full: the window made others wait. */
@@ -35,10 +36,10 @@ void sl_pace_bound(struct sl_pace *pace, int64_t rtt_us, bool full, int64_t now_
 /* Tells that a nomination expired. */
 void sl_pace_expiry(struct sl_pace *pace);
 
-unsigned sl_pace_window(const struct sl_pace *pace);
+unsigned sl_pace_window(const struct sl_pace *pace); /* pods */
 
-/* The age beyond which a nomination does not fill the window: kube-scheduler has put the pod aside,
- * and it waits for something else. */
+/* Returns the age beyond which a nomination does not fill the window: kube-scheduler has put the
+ * pod aside, and it waits for something else. */
 int64_t sl_pace_patience_us(const struct sl_pace *pace);
 
 #endif

@@ -206,15 +206,17 @@ struct sl_plan_action {
 
 struct sl_planner;
 
+/* Copies the configuration. NULL: out of memory, or a value is out of range (SL_ERR_FIELD). */
 struct sl_planner *sl_planner_new(const struct sl_plan_config *config, struct sl_error *err);
 void sl_planner_free(struct sl_planner *planner); /* NULL is allowed */
+/* -1: a value is out of range; nothing has changed. */
 int sl_planner_configure(struct sl_planner *planner, const struct sl_plan_config *config,
                          struct sl_error *err);
 
 /* Adds or updates a waiting pod; the planner takes its own reference. A change ends the pod's
  * time-out after an expiry, once within hold_max_us. A pod without our gate that carries a
  * nomination (pod->nominated) was released before a restart: it is nominated to that node before
- * other pods, when it fits. */
+ * other pods, when it fits. -1: out of memory, or no UID. */
 int sl_planner_put(struct sl_planner *planner, struct sl_pod *pod, int64_t now_us,
                    struct sl_error *err);
 
@@ -286,7 +288,8 @@ int64_t sl_planner_silent(const struct sl_planner *planner, int64_t now_us);
 /* Returns when to run again although nothing changes; INT64_MAX: never. */
 int64_t sl_planner_wake(const struct sl_planner *planner);
 
-/* Estimates the starts of all waiting pods. O(pods log devices). */
+/* Estimates the starts of all waiting pods, which rows then show. -1: out of memory. O(pods log
+ * devices). */
 int sl_planner_estimate(struct sl_planner *planner, int64_t now_us, struct sl_error *err);
 
 /* Fills the row of one pod; false when the planner does not know it. */

@@ -199,13 +199,13 @@ uint32_t sl_promise_running(const struct sl_promise *promise);
  * that FIFO would have spared it. Measured with slicesim, longest wait against that of FIFO with
  * backfill:
  *
- *     Philly's jobs on 64, 96 and 128 GPUs 1.12, 1.12 and 1.13
- *     of 20 random workloads each: median worst
- *     1 or 4 GPUs, two nodes of 4, overload, 150 jobs 1.11 1.31
- *                                            200 jobs 1.12 1.15
- *                                  load 0.9 1.13 1.36
- *     1 to 8 GPUs, four nodes of 8 1.21 1.86
- *     3 GPUs, four nodes of 8, load 0.9 1.10 1.14
+ *     Philly's jobs on 64, 96 and 128 GPUs                   1.12, 1.12 and 1.13
+ *     20 random workloads each:                              median   worst
+ *     1 or 4 GPUs, two nodes of 4, overload, 150 jobs          1.11    1.31
+ *                                            200 jobs          1.12    1.15
+ *                                  load 0.9                    1.13    1.36
+ *     1 to 8 GPUs, four nodes of 8                             1.21    1.86
+ *     3 GPUs, four nodes of 8, load 0.9                        1.10    1.14
  *
  * PRIORITIES. A lower one never delays a higher one. The promise holds among equals, as far as the
  * higher ones leave room. A lane tells 16 priorities apart; further ones count as the next lower.

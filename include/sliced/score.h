@@ -95,21 +95,19 @@ void sl_scorer_init(struct sl_scorer *scorer, const struct sl_ask *ask,
 
 /* True when the ask fits on the node. *out is all 0 when it does not fit or asks for nothing.
  *
- * availability = 100 - 100 * loss, rounded half up; loss in 0..1 is
- * - for what goes to instances: sum_d w_d * loss_d / sum_d w_d over the demand's profiles d; loss_d
- *   is the memory slices of instances of d that the placement makes unavailable, over the memory
- *   slices of one device (at most 1). On a node that is repartitioned on demand and tells where its
- *   instances are, available instances are the legal placements beside the instances in use, on the
- *   devices of which the ask gets a part; on others they are the free instances, so that only the
- *   profile asked for loses. A replica counts as its share of the instance. Without demand for
- *   profiles every profile of the node's model weighs the same. An instance of unknown profile
- *   counts as a device.
- * - for what goes to whole GPUs or pieces of them: the devices that the placement takes first into
- *   use (at most 1), so that a share of a GPU already in use costs nothing. When the node knows
- *   only counts, the units' share of one device.
- * - for an ask of both, the larger.
- * When the ask states the least GPU memory that it accepts, availability and fragmentation are each
- * averaged with 100 * least / given, over the units that it would be given.
+ * availability = 100 - 100 * loss, rounded half up; loss in 0..1 is - for what goes to instances:
+ * sum_d w_d * loss_d / sum_d w_d over the demand's profiles d; loss_d is the memory slices of
+ * instances of d that the placement makes unavailable, over the memory slices of one device (at
+ * most 1). On a node that is repartitioned on demand and tells where its instances are, available
+ * instances are the legal placements beside the instances in use, on the devices of which the ask
+ * gets a part; on others they are the free instances, so that only the profile asked for loses. A
+ * replica counts as its share of the instance. Without demand for profiles every profile of the
+ * node's model weighs the same. An instance of unknown profile counts as a device. - for what goes
+ * to whole GPUs or pieces of them: the devices that the placement takes first into use (at most 1),
+ * so that a share of a GPU already in use costs nothing. When the node knows only counts, the
+ * units' share of one device. - for an ask of both, the larger. When the ask states the least GPU
+ * memory that it accepts, availability and fragmentation are each averaged with 100 * least /
+ * given, over the units that it would be given.
  *
  * packing = 100 * used/capacity of the ask's pools after the placement, the mean over its items.
  * spreading = 100 - packing.
@@ -128,7 +126,7 @@ void sl_scorer_init(struct sl_scorer *scorer, const struct sl_ask *ask,
  *
  * The fit is checked for each view, and its contention found; the other terms are reused for an
  * equal digest. Should two states share a digest of 64 bits, a node that fits gets the other's
- * terms, the same in every run. That neither refuses nor assigns anything. */
+ * terms, the same in every run. A wrong term neither refuses nor assigns anything. */
 bool sl_scorer_score(struct sl_scorer *scorer, const struct sl_view *view, struct sl_score *out);
 
 /* Scores the ask on one node, and fills all terms. */

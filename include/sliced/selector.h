@@ -27,7 +27,8 @@ struct sl_selector {
  * with *err set. */
 int sl_selector_parse(struct sl_str text, struct sl_selector *out, struct sl_error *err);
 
-/* label: two sl_hash of each label, of "key" and of "key=value", ascending, as in struct sl_pod. */
+/* True when all rules hold. label: two sl_hash of each label, of "key" and of "key=value",
+ * ascending, as in struct sl_pod. */
 bool sl_selector_matches(const struct sl_selector *selector, const uint64_t *label,
                          uint32_t n_labels);
 

@@ -1,5 +1,5 @@
-/* What one GPU, or one MIG instance, was measured to do of late: samples in a ring, so that nothing
- * grows with time. The owner provides the memory. */
+/* The last samples of one GPU or MIG instance, in a ring, so that nothing grows with time. The
+ * owner provides the memory. */
 #ifndef SLICED_SERIES_H
 #define SLICED_SERIES_H
 

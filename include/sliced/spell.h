@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Unix microseconds, by the clock of who measured. Zeroed: nothing was measured. */
+/* Unix microseconds, by the measuring side's clock. Zeroed: nothing was measured. */
 struct sl_spell {
     int64_t since_us; /* when something last ran, or may have run */
     int64_t last_us;  /* of the youngest sample */
@@ -16,8 +16,9 @@ struct sl_spell {
  * nothing is thought to have run when both show nothing. */
 void sl_spell_take(struct sl_spell *spell, int64_t at_us, bool busy, int64_t gap_us);
 
-/* How long the spell is: up to its youngest sample, 0 when that is busy. -1: nobody knows, as that
- * sample is older than stale_us, or more than future_us ahead of now_us. */
+/* Returns the length of the spell up to its youngest sample, microseconds; 0 when that sample is
+ * busy; -1 when nobody knows, because that sample is older than stale_us, or more than future_us
+ * ahead of now_us. */
 int64_t sl_spell_length(const struct sl_spell *spell, int64_t now_us, int64_t stale_us,
                         int64_t future_us);
 

@@ -1,5 +1,5 @@
-/* Judges what was measured of a GPU by the pods that a view places on it, and says what a pod does
- * with what it holds. */
+/* Judges what was measured of a GPU by the pods that a view places on it, and says how a pod uses
+ * the devices that it holds. */
 #ifndef SLICED_USAGE_H
 #define SLICED_USAGE_H
 
@@ -32,8 +32,8 @@ enum {
     SL_USAGE_YOUNG_S = 60,  /* a pod's first seconds, in which it is expected to grow */
 };
 
-/* A pod on the GPU. Only the sum of what all use is measured: what goes with the pod was its own.
- */
+/* A pod's life on the GPU. Only the sum of all pods' use is measured: the part that falls away when
+ * a pod ends was its own. */
 struct sl_usage_life {
     uint64_t pod; /* sl_hash of its UID */
     uint32_t workload;
@@ -58,16 +58,22 @@ struct sl_usage_unit {
     bool crowded; /* more pods are there than lives are kept */
 };
 
+/* Sets *out to the last sample, used_mib, busy and bandwidth, and says in out->state whether that
+ * still counts; all else in *out is as in sl_measured_none. used: scratch for series->cap figures.
+ * False: there is no sample that counts. */
+bool sl_usage_last(const struct sl_series *series, const struct sl_usage_rule *rule, int32_t *used,
+                   struct sl_measured *out);
+
 /* Judges any device. Only a device whose replicas share its memory gets room; over_mib also counts
  * where pods have shares of its memory. Residents that have gone teach peaks what they used. used:
  * scratch for series->cap figures. */
 void sl_usage_judge(const struct sl_view *view, unsigned device, const struct sl_series *series,
                     const struct sl_usage_rule *rule, struct sl_usage_unit *unit,
-                    struct sl_peaks *peaks, int32_t *used, struct sl_measured *out);
+                    struct sl_past *peaks, int32_t *used, struct sl_measured *out);
 
 /* ---- pods ---- */
 
-/* What was measured of one GPU, or of one MIG instance. Figures that are not known are -1. */
+/* The measurements of one GPU or MIG instance. Figures that are not known are -1. */
 struct sl_usage_row {
     int32_t gpu;      /* index on the node */
     int32_t instance; /* the driver's number of it; -1: the GPU itself */
@@ -89,12 +95,12 @@ uint64_t sl_usage_pod_key(struct sl_str namespace, struct sl_str name);
 const struct sl_usage_row *sl_usage_row_of(const struct sl_usage_row *row, size_t n,
                                            const struct sl_device *device);
 
-/* What a pod does with what it holds. Figures that are not known are -1. */
+/* How a pod uses the devices that it holds. Figures that are not known are -1. */
 struct sl_pod_use {
     int64_t declared_mib; /* on all its GPUs */
-    int64_t used_mib;     /* of its GPUs, where it is alone on them */
+    int64_t used_mib;     /* of its GPUs' memory, where it is alone on them */
     int64_t over_mib;     /* used beyond what it declared; 0 also where that is not known */
-    int64_t idle_us;      /* for how long nothing has run on any of its GPUs, and the pod has */
+    int64_t idle_us;      /* for how long the pod has run and nothing on any of its GPUs */
     int64_t since_us;     /* Unix: since when */
     int64_t share;        /* of GPUs that it holds, in thousandths of one */
     uint64_t held;        /* bit i: it holds units of node->device[i], as far as is known */

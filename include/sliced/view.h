@@ -24,9 +24,8 @@ struct sl_resident {
     bool assumed; /* the pod carries no usable assignment: placed as if it were bound now */
 };
 
-/* What one pool can still give. It repeats the pool's key, so that the usual fit reads nothing
- * else.
- */
+/* The units that one pool can still give. It repeats the pool's key, so that the usual fit reads
+ * nothing else. */
 struct sl_pool_room {
     uint64_t key;
     int64_t free;     /* units that could be given now, over all devices; >= 0 */
@@ -101,9 +100,9 @@ enum { SL_VIEW_PODS_MAX = 1 << 20 };
  * several. */
 struct sl_view *sl_view_new(struct sl_node *node, struct sl_pod *const *pods, size_t n_pods);
 
-/* What sl_view_new_beside() counts that sl_view_new() does not: what pods without units of the
- * node's pools use of its CPU and memory; whether to withhold the node (while sl_node_is_cut() it
- * is withheld anyway); and what was measured of its devices. */
+/* Facts for sl_view_new_beside() that sl_view_new() does without: the CPU and memory of pods
+ * without units of the node's pools; whether to withhold the node (while sl_node_is_cut() it is
+ * withheld anyway); and the measurements of its devices. */
 struct sl_host_use {
     int64_t cpu_milli;
     int64_t memory_bytes;

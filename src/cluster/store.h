@@ -63,7 +63,7 @@ int sl_store_put_pod_ahead(struct sl_store *store, struct sl_pod *pod, struct sl
 int sl_store_delete_pod(struct sl_store *store, struct sl_str ns, struct sl_str name,
                         struct sl_str uid, struct sl_error *err);
 
-/* What was measured of a node's first n devices; n 0: nothing, any longer. Borrowed. */
+/* The measurements of a node's first n devices; n 0: none any longer. Borrowed. */
 struct sl_node_measured {
     struct sl_str node;
     const struct sl_measured *device;

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* What an object says it is. */
+/* The kind and API version that an object states. */
 struct head {
     bool has_kind;
     bool has_api;

@@ -132,6 +132,15 @@ void sl_write_i64(struct sl_writer *w, int64_t value)
     w->comma = true;
 }
 
+void sl_write_known(struct sl_writer *w, int64_t value)
+{
+    if (value < 0) {
+        sl_write_null(w);
+    } else {
+        sl_write_i64(w, value);
+    }
+}
+
 void sl_write_double(struct sl_writer *w, double value)
 {
     char text[32];

@@ -19,6 +19,7 @@ void sl_write_key_str(struct sl_writer *w, struct sl_str key); /* any text, esca
 void sl_write_str(struct sl_writer *w, struct sl_str value);   /* escaped; bad UTF-8 -> U+FFFD */
 void sl_write_text(struct sl_writer *w, const char *value);    /* NULL writes null */
 void sl_write_i64(struct sl_writer *w, int64_t value);
+void sl_write_known(struct sl_writer *w, int64_t value); /* below 0: not known, writes null */
 /* The shortest form that reads back equal; null for NaN and infinity. */
 void sl_write_double(struct sl_writer *w, double value);
 void sl_write_bool(struct sl_writer *w, bool value);
@@ -54,6 +55,12 @@ static inline void sl_write_member_i64(struct sl_writer *w, const char *key, int
 {
     sl_write_key(w, key);
     sl_write_i64(w, value);
+}
+
+static inline void sl_write_member_known(struct sl_writer *w, const char *key, int64_t value)
+{
+    sl_write_key(w, key);
+    sl_write_known(w, value);
 }
 
 static inline void sl_write_member_bool(struct sl_writer *w, const char *key, bool value)

@@ -109,7 +109,7 @@ static int check_clients(const struct sl_config *config, struct sl_key_clash *cl
     return check_callers(&verbs, clash, err) < 0 ? -1 : check_callers(&metrics, clash, err);
 }
 
-/* Whoever may call bind schedules. */
+/* Callers of bind schedule pods: at an open address only clients with certificates may. */
 static int check_open(const struct sl_config *config, struct sl_key_clash *clash,
                       struct sl_error *err)
 {

@@ -58,22 +58,21 @@ const struct sl_key_section sl_key_sections[SL_KEY_SECTIONS] = {
      "HTTPS: with a certificate there is no plain HTTP. Files are read again when they "
      "change."},
     {"extender", "The scheduler extender's verbs, as KubeSchedulerConfiguration names them."},
-    {"cluster", "What the daemon keeps of the cluster."},
+    {"cluster", "Limits of what the daemon keeps of the cluster."},
     {"kubernetes", "The API server; not used with --cluster."},
     {"gpushare", "The other parts of gpushare; not used with --cluster."},
     {"leaderElection",
      "One replica leads, the others are ready to take over (coordination.k8s.io Lease)."},
-    {"events", "What pods' owners are told (events.k8s.io)."},
+    {"events", "Events for pods' owners (events.k8s.io)."},
     {"json", "How bodies and manifests are read, JSON and YAML alike."},
-    {"queue", "Which waiting pod goes next; without it kube-scheduler's own order holds."},
+    {"queue", "The order of waiting pods; without it kube-scheduler's own order holds."},
     {"partitioning",
      "Cuts MIG GPUs by what the queue's pods wait for (docs/partitioning.md); not used with "
      "--cluster."},
     {"partitioning.migManager", "Nodes whose GPUs NVIDIA's mig-manager cuts."},
     {"partitioning.nosMps", "Nodes whose GPUs nos shares by MPS."},
-    {"telemetry",
-     "What GPUs are measured to do, read from a Prometheus that scrapes dcgm-exporter, or "
-     "from dcgm-exporter (docs/telemetry.md)."},
+    {"telemetry", "Measurements of GPUs, read from a Prometheus that scrapes dcgm-exporter, or "
+                  "from dcgm-exporter (docs/telemetry.md)."},
     {"telemetry.metrics",
      "Names of the metrics that are read; an empty one is not. Their series need the labels gpu "
      "(its index) and, of MIG instances, GPU_I_ID."},
@@ -286,7 +285,7 @@ const struct sl_key sl_keys[SL_KEYS] = {
      .help = "User that makes the pods of DaemonSets; the webhook trusts an owner "
              "reference to a DaemonSet from nobody else."},
     {"queue.order", SL_KEY_ENUM, AT(queue.order), .words = ORDERS, .number = SL_ORDER_BOUNDED,
-     .help = "Which pod goes first; docs/policies.md says what each order does."},
+     .help = "The order of waiting pods; docs/policies.md says what each order does."},
     {"queue.alpha", SL_KEY_DECIMAL, AT(queue.alpha), .min = 0, .max = SL_ORDER_ALPHA_MAX,
      .number = SL_ORDER_ALPHA_MAX, .help = "Order p: weight of a unit of the pod's priority."},
     {"queue.beta", SL_KEY_DECIMAL, AT(queue.beta), .min = 0, .max = SL_ORDER_WEIGHT_MAX,

@@ -130,7 +130,7 @@ const char *sl_value_pattern(const struct sl_key *key);
 /* "1m30s", "64Mi", "17", "info": sl_value_number reads it back. */
 void sl_value_print(const struct sl_key *key, int64_t value, struct sl_buf *out);
 
-/* What the key takes: "an integer from 0 to 64". */
+/* Writes the values that the key takes: "an integer from 0 to 64". */
 void sl_value_expected(const struct sl_key *key, struct sl_buf *out);
 
 /* The same as short as a table needs it: "integer", "0 to 64". */

@@ -8,8 +8,8 @@
 
 static const struct sl_option options[] = {
     {"--cluster", "FILE...",
-     "embedded cluster, no API server: what \"kubectl get nodes,pods -A -o yaml\" prints (or "
-     "json); files, folders, - for standard input",
+     "embedded cluster, without an API server, from the output of \"kubectl get nodes,pods -A -o "
+     "yaml\" (or json); files, folders, - for standard input",
      AT(cluster), .kind = SL_OPTION_OTHER},
     {"--config", "FILE", "configuration; it is read again on SIGHUP", AT(config),
      .kind = SL_OPTION_TEXT},
@@ -108,9 +108,8 @@ void sl_options_help(struct sl_buf *out)
         "\nOnce it runs:\n"
         "  curl http://127.0.0.1:8888/                               what there is\n"
         "  curl http://127.0.0.1:8888/api/v1/nodes?output=table      nodes and what is free\n"
-        "  curl http://127.0.0.1:8888/api/v1/queue?output=table      who waits, in their order, "
-        "and "
-        "why\n"
+        "  curl http://127.0.0.1:8888/api/v1/queue?output=table      waiting pods in their "
+        "order, and why they wait\n"
         "  curl http://127.0.0.1:8888/api/v1/pods/NAMESPACE/NAME/explain?output=table\n"
         "\nSIGHUP reads the configuration again, SIGTERM ends it after the requests in flight.\n"
         "Exit status: 0 done, 1 the system refused something, 2 wrong option, configuration or\n"

@@ -72,8 +72,8 @@ void sl_release_options_help(struct sl_buf *out)
 {
     sl_buf_puts(out, "Opens the scheduling gate sliced.dev/queue of waiting pods, so that "
                      "kube-scheduler takes them in\n"
-                     "its own order: before sliced is removed. Remove first what puts the gate on "
-                     "new pods. Gates of\n"
+                     "its own order: before sliced is removed. First stop putting the gate on new "
+                     "pods. Gates of\n"
                      "others stay.\n\n"
                      "Usage: sliced release --all [--namespace NAMESPACE] [--dry-run]\n"
                      "       sliced release NAMESPACE/POD [--dry-run]\n\nOptions:\n");

@@ -30,8 +30,8 @@ static const struct sl_option options[] = {
     {"--for", "DURATION", "with --live: how long to play, as in 7d (until all have ended)",
      AT(horizon), .kind = SL_OPTION_ONCE, .commands = IN_RUN},
     {"--cluster", "FILE...",
-     "nodes from manifests: what \"kubectl get nodes,pods -A -o yaml\" prints, as sliced takes "
-     "them; pods bound there keep what they hold",
+     "nodes from manifests, as sliced takes them: the output of \"kubectl get nodes,pods -A -o "
+     "yaml\"; pods bound there keep their devices",
      AT(cluster), .kind = SL_OPTION_OTHER, .commands = IN_RUN},
     {"--nodes", "FORMAT:FILE", "nodes from a list: openb or csv", AT(nodes), .kind = SL_OPTION_ONCE,
      .commands = IN_RUN},
@@ -44,16 +44,16 @@ static const struct sl_option options[] = {
      "many, in hindsight), dynamic[,seconds=N] (by what waits)",
      AT(partitioning), .kind = SL_OPTION_ONCE, .commands = IN_RUN},
     {"--policy", "NAME,...",
-     "who goes first: fifo, sjf, p, hrrn, bounded, with parameters as in p:gamma=0.25; or "
+     "which job goes first: fifo, sjf, p, hrrn, bounded, with parameters as in p:gamma=0.25; or "
      "config:FILE",
      AT(policy), .kind = SL_OPTION_ONCE, .commands = IN_RUN},
     {"--estimate", "exact|factor:LOW:HIGH",
-     "what jobs state as their timeout against their run time, over what the trace says",
-     AT(estimate), .kind = SL_OPTION_ONCE, .commands = IN_RUN},
-    {"--runtime", "DISTRIBUTION", "run times, over what the trace says", AT(runtime),
+     "timeouts of jobs, by their run times, instead of the trace's", AT(estimate),
+     .kind = SL_OPTION_ONCE, .commands = IN_RUN},
+    {"--runtime", "DISTRIBUTION", "run times, instead of the trace's", AT(runtime),
      .kind = SL_OPTION_ONCE, .commands = IN_RUN},
     {"--decisions", "FILE",
-     "write who started when, where, on which devices, and how it ended (CSV)", AT(decisions),
+     "write which job started when, where, on which devices, and how it ended (CSV)", AT(decisions),
      .kind = SL_OPTION_ONCE, .commands = IN_RUN},
     {"--pods", "FILE", "openb: the list of pods, over the one in the folder of data", AT(pods),
      .kind = SL_OPTION_ONCE, .commands = IN_REPRODUCE},
@@ -202,7 +202,8 @@ static void help_none(struct sl_buf *out)
 {
     sl_buf_printf(
         out,
-        "slicesim %s: who starts when and where, under the policies of sliced, in virtual time\n\n"
+        "slicesim %s: plays the policies of sliced in virtual time: which job starts when and "
+        "where\n\n"
         "Usage: slicesim run --trace FORMAT:FILE|--generate SPEC\n"
         "                    --cluster FILE|--nodes FORMAT:FILE|--gpus N\n"
         "                    --policy NAME[,NAME...] [--seeds N] [-o table|csv|json|svg]\n"
@@ -217,7 +218,7 @@ static void help_none(struct sl_buf *out)
 }
 
 static const char run_help[] =
-    "\nGenerator, KEY=VALUE separated by commas; what is left out is as in this line:\n"
+    "\nGenerator, KEY=VALUE separated by commas; keys that are left out are as in this line:\n"
     "  tasks=20,gap=exp:25,runtime=loguniform:1:3,ask=nvidia.com/gpu:1,estimate=exact,priority=0,\n"
     "  namespace=default\n"
     "  tasks      how many jobs\n"
@@ -236,7 +237,7 @@ static const char run_help[] =
     "  sjf        by priority, then the shorter timeout\n"
     "  p          by P = alpha*priority - beta*timeout - gamma*submission; p:gamma=0.25\n"
     "  hrrn       by priority, then (wait + timeout)/timeout\n"
-    "  bounded    as sjf, but nobody waits longer than c times FIFO's longest wait; bounded:c=1.3\n"
+    "  bounded    as sjf, but no job waits longer than c times FIFO's longest wait; bounded:c=1.3\n"
     "  Every policy takes backfill=true|false, default-timeout=SECONDS and score=TERM*WEIGHT+...,\n"
     "  of the terms availability, packing, spreading, fragmentation, whole (score=packing).\n"
     "  config:FILE takes order, limits, headroom and weights from a configuration of sliced.\n"

@@ -22,7 +22,7 @@ struct sl_telemetry {
     struct sl_kube_access access;
     struct sl_client *client;
     struct sl_answer *answer;
-    struct sl_peaks *peaks;
+    struct sl_past *peaks;                      /* lives by workload */
     struct sl_pod_watch watch;                  /* all NULL: nobody wants to know */
     int32_t *used;                              /* telemetry.window figures, for a judgement */
     struct sl_usage_row row[SL_USAGE_ROWS_MAX]; /* of one node, likewise */
@@ -70,8 +70,9 @@ void sl_telemetry_ask_exporters(void *context);
 int sl_telemetry_make_exporters(struct sl_telemetry *telemetry, struct sl_error *err);
 void sl_telemetry_free_exporters(struct sl_telemetry *telemetry);
 
-/* What both do: begin with a snapshot, count each answer (err NULL) or failure with its HTTP status
- * or 0, and at the end say how it went, judge, and set the clock for the next time. */
+/* The steps that both ways of asking share: begin with a snapshot; count each answer (err NULL) or
+ * failure with its HTTP status, 0: none; at the end log how it went, judge, and set the clock for
+ * the next time. */
 void sl_telemetry_begin(struct sl_telemetry *telemetry);
 void sl_telemetry_count(struct sl_telemetry *telemetry, const char *node, int status,
                         const struct sl_error *err);

@@ -58,26 +58,11 @@ static bool make_room(struct sl_telemetry *telemetry)
 static void judge_instances(struct sl_telemetry *telemetry, struct sl_unit_node *home,
                             const struct sl_usage_rule *rule)
 {
-    struct sl_window_rule last = {.now_us = rule->now_us,
-                                  .since_us = INT64_MAX,
-                                  .back = true,
-                                  .least = 1,
-                                  .stale_us = rule->stale_us,
-                                  .gap_us = INT64_MAX,
-                                  .future_us = rule->future_us};
     for (struct sl_unit *unit = home->first; unit != NULL; unit = unit->next) {
-        size_t n = 0;
         if (unit->instance < 0) {
             continue;
         }
-        unit->measured = sl_measured_none;
-        unit->measured.state = sl_series_window(&unit->series, &last, telemetry->used, &n);
-        if (n > 0) {
-            unit->measured.used_mib = telemetry->used[0];
-            unit->measured.busy = (int16_t)sl_series_mean(&unit->series, SL_FIGURE_BUSY, 0);
-            unit->measured.bandwidth =
-                (int16_t)sl_series_mean(&unit->series, SL_FIGURE_BANDWIDTH, 0);
-        }
+        (void)sl_usage_last(&unit->series, rule, telemetry->used, &unit->measured);
         telemetry->stats.by_state[unit->measured.state]++;
     }
 }

@@ -9,7 +9,7 @@
  * seconds. */
 void sl_question_put(struct sl_buf *out, const struct sl_config *config, int64_t range_s);
 
-/* What a metric measures, by its name. False: it is none of those that were asked for. */
+/* Tells by its name what a metric measures. False: nobody asked for that metric. */
 enum sl_figure_scale { SL_SCALE_MIB, SL_SCALE_PERCENT, SL_SCALE_RATIO };
 struct sl_figure_kind {
     enum sl_figure_of figure;

@@ -1,4 +1,4 @@
-/* What is known, for the server and for metrics. */
+/* Tells the server and the metrics what is known. */
 #include <stdio.h>
 #include <stdlib.h>
 

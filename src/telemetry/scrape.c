@@ -57,7 +57,7 @@ static struct sl_str take_name(struct sl_str *rest)
     return name;
 }
 
-/* What stands until the next space. */
+/* Takes the text up to the next space. */
 static struct sl_str take_word(struct sl_str *rest)
 {
     skip_space(rest);

@@ -77,7 +77,7 @@ struct sl_telemetry *sl_telemetry_new(const struct sl_config *config, struct sl_
     telemetry->units.window = (uint16_t)config->telemetry.window;
     sl_question_node_labels(config, answer.node_label);
     telemetry->answer = sl_answer_new(&answer);
-    telemetry->peaks = sl_peaks_new(WORKLOADS);
+    telemetry->peaks = sl_past_new(WORKLOADS);
     telemetry->used = calloc((size_t)config->telemetry.window, sizeof(*telemetry->used));
     if (telemetry->answer == NULL || telemetry->peaks == NULL || telemetry->used == NULL) {
         (void)sl_error_nomem(err);
@@ -130,7 +130,7 @@ void sl_telemetry_free(struct sl_telemetry *telemetry)
     }
     sl_answer_free(telemetry->answer);
     sl_telemetry_free_exporters(telemetry);
-    sl_peaks_free(telemetry->peaks);
+    sl_past_free(telemetry->peaks);
     sl_units_free(&telemetry->units);
     free(telemetry->used);
     free(telemetry->given);

@@ -1,14 +1,11 @@
 /* The null extender that sliced is measured against beside a real kube-scheduler: the daemon's own
  * HTTP server with the same options. Filter lets every node pass, prioritize gives all of them 0;
  * it knows nothing and binds nothing. Ends with its input. */
-#include "config/config.h"
-#include "server/net/server.h"
+#include "serve.h"
 #include "util/buf.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { BODY_MAX = 64 << 20 };
 
@@ -121,27 +118,6 @@ static void completed(void *context, struct MHD_Connection *connection, void **s
 
 int main(void)
 {
-    char byte;
-    struct sl_error err;
-    struct sl_config config;
-    sl_config_defaults(&config);
-    const struct sl_server_options options = {
-        .listen = "127.0.0.1:0",
-        .threads = (unsigned)config.server.threads,
-        .max_connections = (unsigned)config.server.max_connections,
-        .connection_memory = (size_t)config.server.connection_memory,
-        .idle_timeout_s = (unsigned)(config.server.request_timeout_us / 1000000),
-    };
     const struct sl_server_calls calls = {.handle = handle, .completed = completed};
-    struct sl_server *server = sl_server_start(&options, &calls, &err);
-    if (server == NULL) {
-        (void)fprintf(stderr, "bench_extender: %s\n", err.message);
-        return 1;
-    }
-    (void)printf("listening on http://%s\n", sl_server_address(server));
-    (void)fflush(stdout);
-    while (read(STDIN_FILENO, &byte, 1) > 0) {
-    }
-    sl_server_stop(server);
-    return 0;
+    return bench_serve("bench_extender", &calls);
 }

@@ -1,5 +1,5 @@
-/* JSON's grammar over chunks: one step per token. What the receiver skips is checked the same and
- * reported to nobody. */
+/* JSON's grammar over chunks: one step per token. Text that the receiver skips is checked the same
+ * and reported to nobody. */
 #include "codec/stream/json_internal.h"
 
 enum { RUN_MAX = 64 }; /* strings in one event */

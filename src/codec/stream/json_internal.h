@@ -7,7 +7,7 @@
 #include "codec/stream/json_scan.h"
 #include "util/buf.h"
 
-/* What the grammar expects next, in the order of the cases that fall through in json_grammar.c. */
+/* The grammar's next expectation, in the order of the cases that fall through in json_grammar.c. */
 enum sl_json_place {
     SL_JSON_KEY_OR_END, /* after { */
     SL_JSON_KEY,        /* after , in an object */

@@ -1,6 +1,6 @@
-/* Reads events into structs by tables of fields, so that no decoder walks a document by hand. What
- * a table does not name is passed over at the tokenizer's speed (SL_EVENT_SKIP). Nothing grows
- * without a ceiling: open containers, entries of one map, and the arena's own maximum. */
+/* Reads events into structs by tables of fields, so that no decoder walks a document by hand.
+ * Fields that no table names are passed over at the tokenizer's speed (SL_EVENT_SKIP). Nothing
+ * grows without a ceiling: open containers, entries of one map, and the arena's own maximum. */
 #ifndef SLICED_CODEC_WALKER_H
 #define SLICED_CODEC_WALKER_H
 
@@ -26,15 +26,15 @@ typedef int (*sl_walk_hook)(struct sl_walker *walker, void *target, const struct
 typedef size_t (*sl_walk_run)(struct sl_walker *walker, void *target, const struct sl_str *item,
                               size_t n);
 
-/* Whether an entry of a map is kept. What must not be missing is kept however many entries stand
- * before it: its names are few. */
+/* Whether an entry of a map is kept. SL_WALK_KEEP_ALWAYS keeps the few entries that must not be
+ * missing, however many entries stand before them. */
 enum sl_walk_keep { SL_WALK_PASS, SL_WALK_KEEP, SL_WALK_KEEP_ALWAYS };
 
-/* Fields without which what an object holds cannot be said: see sl_walker.vital. */
+/* Fields that are needed to say what an object holds: see sl_walker.vital. */
 enum sl_walk_vital { SL_VITAL_NOT, SL_VITAL_ITSELF, SL_VITAL_DEEP /* and all that is in it */ };
 
-/* What a field takes, and what becomes of it. null is the same as an absent field (as in Go), but
- * an array's elements and an object map's values may not be null. */
+/* The values that a field takes, and where they go. null is the same as an absent field (as in Go),
+ * but an array's elements and an object map's values may not be null. */
 enum sl_field_kind {
     SL_FIELD_STRING,     /* struct sl_str at offset: a copy in the arena, NUL-terminated */
     SL_FIELD_I64,        /* int64_t at offset */

@@ -1,4 +1,4 @@
-/* What each kind of field takes, and what becomes of it. */
+/* The values that each kind of field takes, and where they go. */
 #include "codec/stream/walker_kinds.h"
 
 typedef int (*take_fn)(struct sl_walker *walker, const struct sl_field *field, char *target,
@@ -272,7 +272,7 @@ static int take_text(struct sl_walker *walker, struct sl_walk_frame *frame,
     return frame->field->value(walker, frame->target, event, err);
 }
 
-/* What each kind of field takes as its own value, and as an element of it. */
+/* The events that each kind of field takes as its own value, and as an element of it. */
 struct kind_row {
     take_fn take;
     const char *expected;

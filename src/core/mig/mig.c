@@ -8,7 +8,7 @@ static uint16_t span(unsigned start, unsigned size)
     return (uint16_t)(((1u << size) - 1) << start);
 }
 
-/* What instances of a layout use besides memory slices. */
+/* The use of a layout's instances besides memory slices. */
 struct usage {
     unsigned compute;
     unsigned exclusive; /* instances that hold an engine which exists once per device */

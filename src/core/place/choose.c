@@ -157,7 +157,7 @@ static bool has_part_on(const struct target *target, unsigned device)
     return false;
 }
 
-/* What a device costs that a share of memory goes to; the first that differs decides. */
+/* The price of a device for a share of memory; the first member that differs decides. */
 struct price {
     bool fresh; /* it could be given whole to the same pod */
     bool busy;  /* its pods leave it little of the GPU's time */

@@ -34,7 +34,7 @@ int64_t sl_memory_on_instance(const struct sl_scratch *scratch, unsigned pool,
     return shared ? shares_left(item, mib, scratch->instance_mib[i]) : INT64_MAX;
 }
 
-/* What is known of the item's workload; else that it may use all that it asks for. */
+/* The known peak of the item's workload; of an unknown one, all that the item asks for. */
 static struct sl_measured_peak measured_peak(const struct sl_measured *measured,
                                              const struct sl_ask_item *item)
 {
@@ -47,7 +47,7 @@ static struct sl_measured_peak measured_peak(const struct sl_measured *measured,
 }
 
 /* Has the device room for one share by what its pods use, whatever they asked for? One, since the
- * next is measured first. Of n lives the next one is higher than all with a chance of 1 in n + 1:
+ * next is measured first. The next life is higher than all n before it with a chance of 1 in n + 1:
  * for one pod, on the device or this one, that part of what it could use beyond stays free. */
 static bool measured_room(const struct sl_view *view, unsigned device,
                           const struct sl_ask_item *item)

@@ -334,8 +334,8 @@ static uint16_t pods_on(const struct sl_view *view, unsigned device)
     return n;
 }
 
-/* Residents were placed without it. What was measured beside other pods holds no more: there is no
- * room, and a pod that has come may keep the GPU busy all the time. */
+/* Residents were placed without it. Measurements beside other pods hold no more: there is no room,
+ * and a pod that has come may keep the GPU busy all the time. */
 static void take_measured(struct sl_view *view, struct sl_scratch *scratch,
                           const struct sl_host_use *others)
 {

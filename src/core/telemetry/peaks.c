@@ -1,21 +1,11 @@
-/* What workloads have come to use. */
+/* The memory that workloads have come to use. */
 #include "sliced/peaks.h"
-
-#include "util/data/past.h"
-
-_Static_assert(SL_PEAKS_LIVES == (int)SL_PAST_VALUES, "a life is a value");
 
 enum {
     MARGIN_LEAST = 20, /* permille */
     NEARLY = 1100,     /* permille: a bound so near above a peak says the same */
     HIGH = 1 << 16,    /* a life is low + HIGH * high, each in permille of what the pod asked for */
 };
-
-/* A struct sl_peaks is a struct sl_past. */
-static struct sl_past *past_of(struct sl_peaks *peaks)
-{
-    return (struct sl_past *)peaks;
-}
 
 static int32_t low_of(int32_t life)
 {
@@ -27,38 +17,23 @@ static int32_t high_of(int32_t life)
     return life / HIGH;
 }
 
-struct sl_peaks *sl_peaks_new(size_t n)
-{
-    return (struct sl_peaks *)sl_past_new(n);
-}
-
-void sl_peaks_free(struct sl_peaks *peaks)
-{
-    sl_past_free(past_of(peaks));
-}
-
-void sl_peaks_forget(struct sl_peaks *peaks, uint32_t workload)
-{
-    sl_past_forget(past_of(peaks), workload);
-}
-
 static int32_t clamp_permille(int32_t permille)
 {
     return permille < 0 ? 0 : permille > 1000 ? 1000 : permille;
 }
 
-void sl_peaks_learn(struct sl_peaks *peaks, uint32_t workload, int32_t low_permille,
+void sl_peaks_learn(struct sl_past *peaks, uint32_t workload, int32_t low_permille,
                     int32_t high_permille)
 {
-    sl_past_add(past_of(peaks), workload,
+    sl_past_add(peaks, workload,
                 clamp_permille(low_permille) + HIGH * clamp_permille(high_permille));
 }
 
-struct sl_peak_expected sl_peaks_expected(const struct sl_peaks *peaks, uint32_t workload,
+struct sl_peak_expected sl_peaks_expected(const struct sl_past *peaks, uint32_t workload,
                                           int32_t margin_permille)
 {
     unsigned n = 0;
-    const int32_t *life = sl_past_values((const struct sl_past *)peaks, workload, &n);
+    const int32_t *life = sl_past_values(peaks, workload, &n);
     struct sl_peak_expected out = {.permille = 1000};
     int32_t surely = 0;
     int32_t least = 1000;

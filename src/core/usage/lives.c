@@ -1,6 +1,6 @@
-/* What a pod came to use shows when it goes: the sum falls by what it used in the end. It used more
- * before only if memory was given back meanwhile, by any pod; what was used while it was alone, it
- * used; and never more than all together. */
+/* A pod's use shows when the pod goes: the sum falls by the memory that it used in the end. It used
+ * more before only if some pod gave memory back meanwhile. All memory used while it was alone was
+ * its own, and it never used more than all pods together. */
 #include "core/usage/lives.h"
 
 static const int64_t young_us = SL_USAGE_YOUNG_S * INT64_C(1000000);
@@ -89,7 +89,7 @@ struct fall {
 };
 
 static void life_teach(const struct sl_usage_life *life, const struct fall *fall,
-                       struct sl_peaks *peaks)
+                       struct sl_past *peaks)
 {
     int64_t low = higher(life->surely_mib, fall->alone ? fall->least_mib : 0);
     int64_t high = fall->most_mib + life->back_mib;
@@ -100,7 +100,7 @@ static void life_teach(const struct sl_usage_life *life, const struct fall *fall
     }
 }
 
-static void lives_bury(struct sl_usage_unit *unit, const struct fall *fall, struct sl_peaks *peaks)
+static void lives_bury(struct sl_usage_unit *unit, const struct fall *fall, struct sl_past *peaks)
 {
     for (unsigned i = 0; i < unit->n;) {
         if (!unit->life[i].gone) {
@@ -112,8 +112,8 @@ static void lives_bury(struct sl_usage_unit *unit, const struct fall *fall, stru
     }
 }
 
-/* The sum changes while no pod goes. What grows while some pod is young is new; else it may be what
- * was given back before. */
+/* The sum changes while no pod goes. Growth while some pod is young is new memory; otherwise it may
+ * be memory that was given back before. */
 static void sum_move(struct sl_usage_unit *unit, int64_t now_us, int32_t used_mib)
 {
     int64_t grown = (int64_t)used_mib - unit->used_mib;
@@ -138,7 +138,7 @@ static void lives_note(struct sl_usage_unit *unit, int32_t used_mib)
 }
 
 void sl_lives_measure(struct sl_usage_unit *unit, int64_t now_us, const struct sl_extent *since,
-                      int32_t last_mib, struct sl_peaks *peaks)
+                      int32_t last_mib, struct sl_past *peaks)
 {
     unsigned gone = lives_gone(unit);
     if (gone > 0) {

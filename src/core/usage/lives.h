@@ -4,7 +4,7 @@
 
 #include "sliced/usage.h"
 
-/* What lives.c reads of a resident. */
+/* The facts of a resident that lives.c reads. */
 struct sl_lives_pod {
     uint64_t pod;
     uint32_t workload;
@@ -18,6 +18,6 @@ void sl_lives_meet(struct sl_usage_unit *unit, const struct sl_lives_pod *pods, 
 /* The GPU uses last_mib now, and between `since` (of one sample and more) from the last change of
  * pods, or the last measurement, on. Pods that have gone teach what they used. */
 void sl_lives_measure(struct sl_usage_unit *unit, int64_t now_us, const struct sl_extent *since,
-                      int32_t last_mib, struct sl_peaks *peaks);
+                      int32_t last_mib, struct sl_past *peaks);
 
 #endif

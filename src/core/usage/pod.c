@@ -1,4 +1,4 @@
-/* What a pod does with the GPUs that it holds. */
+/* How a pod uses the GPUs that it holds. */
 #include "sliced/usage.h"
 #include "util/data/hash.h"
 #include "util/sat.h"

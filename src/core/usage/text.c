@@ -1,4 +1,4 @@
-/* What was measured, in words. */
+/* Measurements in words. */
 #include <stdio.h>
 
 #include "core/request/text.h"

@@ -88,7 +88,7 @@ static void note_peak(struct crowd *crowd, uint32_t workload, struct sl_peak_exp
 }
 
 static struct crowd crowd_of(const struct sl_view *view, unsigned device,
-                             const struct sl_peaks *peaks, int32_t margin_permille)
+                             const struct sl_past *peaks, int32_t margin_permille)
 {
     struct crowd crowd = {0};
     for (unsigned i = 0; i < view->n_residents; i++) {
@@ -137,7 +137,7 @@ static void meet(const struct sl_view *view, unsigned device, struct sl_usage_un
 
 /* Only samples from after the last change of pods: what has ended may still be in others. */
 static void watch(const struct sl_series *series, struct sl_usage_unit *unit, int64_t now_us,
-                  int32_t last_mib, struct sl_peaks *peaks)
+                  int32_t last_mib, struct sl_past *peaks)
 {
     int64_t since_us = unit->since_us > unit->measured_us ? unit->since_us : unit->measured_us;
     struct sl_extent since = sl_series_extent(series, since_us, SIZE_MAX);
@@ -170,9 +170,9 @@ static void published_room(const int32_t *used, size_t n, int64_t total_mib, boo
     }
 }
 
-/* Gives the room that is left when each pod takes what is expected of it; when all of them together
- * already take more, what they will take if they grow on. Of that, a part stays in reserve for one
- * that uses more than any of its workload before. */
+/* Gives the room that is left when each pod takes what is expected of it, or, when all of them
+ * together already take more, what they will take if they grow on. A part of the room stays in
+ * reserve for one pod that uses more than any of its workload before. */
 static void peaks_room(const struct crowd *crowd, int64_t total_mib, int64_t peak_mib,
                        int64_t growth_mib, struct sl_measured *out)
 {
@@ -282,7 +282,7 @@ static void judge_load(const struct sl_series *series, const struct sl_usage_rul
 /* Pods that use more than is expected of all of them show that what was learned holds no longer, of
  * one of them or of more: another GPU is not to find that out anew. */
 static bool doubt(const struct sl_view *view, unsigned device, const struct sl_series *series,
-                  const struct crowd *crowd, int64_t since_us, struct sl_peaks *peaks)
+                  const struct crowd *crowd, int64_t since_us, struct sl_past *peaks)
 {
     struct sl_extent last = sl_series_extent(series, since_us, SL_USAGE_OVER_SAMPLES);
     if (crowd->undeclared || last.n < SL_USAGE_OVER_SAMPLES ||
@@ -293,27 +293,40 @@ static bool doubt(const struct sl_view *view, unsigned device, const struct sl_s
         bool there = false;
         (void)ask_on(view, &view->resident[i], device, &there);
         if (there) {
-            sl_peaks_forget(peaks, workload_of(view->resident[i].pod));
+            sl_past_forget(peaks, workload_of(view->resident[i].pod));
         }
     }
     return true;
 }
 
-void sl_usage_judge(const struct sl_view *view, unsigned device, const struct sl_series *series,
-                    const struct sl_usage_rule *rule, struct sl_usage_unit *unit,
-                    struct sl_peaks *peaks, int32_t *used, struct sl_measured *out)
+bool sl_usage_last(const struct sl_series *series, const struct sl_usage_rule *rule, int32_t *used,
+                   struct sl_measured *out)
 {
-    struct crowd crowd = crowd_of(view, device, peaks, rule->margin_permille);
-    struct sl_window_rule last = {.now_us = rule->now_us,
-                                  .since_us = INT64_MAX,
-                                  .back = true,
-                                  .least = 1,
-                                  .stale_us = rule->stale_us,
-                                  .gap_us = INT64_MAX,
-                                  .future_us = rule->future_us};
+    const struct sl_window_rule last = {.now_us = rule->now_us,
+                                        .since_us = INT64_MAX,
+                                        .back = true,
+                                        .least = 1,
+                                        .stale_us = rule->stale_us,
+                                        .gap_us = INT64_MAX,
+                                        .future_us = rule->future_us};
     size_t n = 0;
     *out = sl_measured_none;
+    out->state = sl_series_window(series, &last, used, &n);
+    if (n > 0) {
+        out->used_mib = used[0];
+        out->busy = (int16_t)sl_series_mean(series, SL_FIGURE_BUSY, 0);
+        out->bandwidth = (int16_t)sl_series_mean(series, SL_FIGURE_BANDWIDTH, 0);
+    }
+    return n > 0;
+}
+
+void sl_usage_judge(const struct sl_view *view, unsigned device, const struct sl_series *series,
+                    const struct sl_usage_rule *rule, struct sl_usage_unit *unit,
+                    struct sl_past *peaks, int32_t *used, struct sl_measured *out)
+{
+    struct crowd crowd = crowd_of(view, device, peaks, rule->margin_permille);
     meet(view, device, unit);
+    bool any = sl_usage_last(series, rule, used, out);
     out->pods = sl_view_pods_of(view, device);
     out->by_use = rule->sharing != SL_SHARING_ASKS && is_shared(view, device);
     if (unit->pods != out->pods) {
@@ -321,13 +334,9 @@ void sl_usage_judge(const struct sl_view *view, unsigned device, const struct sl
         unit->pods = out->pods;
         unit->since_us = rule->now_us;
     }
-    out->state = sl_series_window(series, &last, used, &n);
-    if (n == 0) {
+    if (!any) {
         return;
     }
-    out->used_mib = used[0];
-    out->busy = (int16_t)sl_series_mean(series, SL_FIGURE_BUSY, 0);
-    out->bandwidth = (int16_t)sl_series_mean(series, SL_FIGURE_BANDWIDTH, 0);
     out->apart = rule->apart;
     judge_load(series, rule, &crowd, unit->changed_us, used, out);
     watch(series, unit, rule->now_us, out->used_mib, peaks);

@@ -1,4 +1,4 @@
-/* What is remembered of nodes, by name. */
+/* The partitioner's memory of nodes, by name. */
 #include <stdlib.h>
 
 #include "daemon/cut/internal.h"
@@ -67,7 +67,7 @@ static void free_place(struct sl_partitioner *partitioner, struct sl_cut_place *
     free(place);
 }
 
-/* What the node took, and what failed there, is worth keeping while the node is there. */
+/* Times and failures of a node's cuts are worth keeping while the node is there. */
 static bool is_worth_keeping(const struct sl_partitioner *partitioner,
                              const struct sl_cut_place *place, int64_t now_us)
 {

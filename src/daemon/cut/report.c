@@ -1,4 +1,4 @@
-/* What the partitioner says of itself: one node's state, and metrics. */
+/* The partitioner's account of itself: one node's state, and metrics. */
 #include <stdio.h>
 
 #include "daemon/cut/internal.h"

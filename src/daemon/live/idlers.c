@@ -1,6 +1,6 @@
 /* A table of fixed size keeps what owners were told. A pod for which it has no place is not told
- * of; a place is free again when its pod was not seen for long. What a restart or a new leader
- * tells anew has the same name, which the API server takes once. */
+ * of; a place is free again when its pod was not seen for long. An Event that a restart or a new
+ * leader tells anew has the same name, which the API server takes once. */
 #include "daemon/live/idlers.h"
 
 #include <stdio.h>

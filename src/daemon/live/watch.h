@@ -4,7 +4,7 @@
 
 #include "daemon/live/parts.h"
 
-/* What is missing before this replica may decide; NULL: nothing. */
+/* Says what is missing before this replica may decide; NULL: nothing. */
 const char *sl_cluster_missing(struct sl_cluster *cluster);
 
 /* The same, whoever leads: what is missing before this replica could take the lead over. */

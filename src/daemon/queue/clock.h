@@ -13,8 +13,8 @@ int64_t sl_queue_now(const struct sl_queue_worker *worker, int64_t monotonic_ns)
 int64_t sl_queue_follow_clock(struct sl_queue_worker *worker, int64_t real_us,
                               int64_t monotonic_ns);
 
-/* What this thread has used of the processor, microseconds. A rest is measured by it rather than by
- * elapsed time: other processes may use the machine. */
+/* Returns the processor time of this thread in microseconds. It measures a rest better than elapsed
+ * time does: other processes may use the machine. */
 int64_t sl_queue_cpu_us(void);
 
 #endif

@@ -83,7 +83,7 @@ static int order_refuse(const struct op *op, const struct sl_node_facts *now, st
     return op->actuator->look == NULL ? 0 : op->actuator->look(&op->order, now, err);
 }
 
-/* What the GPUs will hold waits on the node, for whoever ends the cut. */
+/* Writes the GPUs' future contents on the node, for the leader that ends the cut. */
 static void write_planned(const struct op *op, struct sl_writer *w)
 {
     struct sl_buf text;

@@ -1,5 +1,5 @@
-/* An edit is a change (kube/write/change.c) that begins with reading. Whatever a write's answer
- * leaves open, the next reading tells, since the edit then finds nothing left to do. */
+/* An edit is a change (kube/write/change.c) that begins with reading. If a write's answer leaves
+ * its outcome open, the next reading tells it: the edit then finds nothing left to do. */
 #include "kube/cut/edit.h"
 
 #include "codec/stream/json.h"

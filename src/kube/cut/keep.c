@@ -1,4 +1,4 @@
-/* What nodes use is read from the store anew for each write: it has no state to go wrong. */
+/* Reads from the store anew for each write what nodes use: it has no state to go wrong. */
 #include "kube/cut/keep.h"
 
 #include "kube/cut/mig_file.h"

@@ -30,7 +30,7 @@ static int cut_check(const struct sl_cut *cut, const struct sl_mig_model *model,
                                model == NULL ? "its model is not known" : "no such profiles");
 }
 
-/* What stays must be named, or an agent would take it away. */
+/* Instances that stay must be named, or an agent would take them away. */
 static int staying_check(const struct sl_node *node, const struct sl_cut_device *device,
                          struct sl_error *err)
 {
@@ -95,23 +95,30 @@ int sl_cut_devices(const struct sl_node *node, const struct sl_cut *cut, size_t 
 
 /* ---- instances ---- */
 
-size_t sl_cut_instances(const struct sl_node *node, const struct sl_cut_device *device,
-                        struct sl_cut_instance out[SL_MIG_INSTANCES_MAX])
+/* An instance of a device after the cut. */
+struct instance {
+    const struct sl_mig_profile *profile;
+    int start; /* -1: unknown, as of those that an agent makes */
+};
+
+/* Returns how many instances the device has after the cut. */
+static size_t list_instances(const struct sl_node *node, const struct sl_cut_device *device,
+                             struct instance out[SL_MIG_INSTANCES_MAX])
 {
     const struct sl_node *own = judged(node);
     size_t n = 0;
     if (device->cut != NULL) {
         for (; n < device->cut->n; n++) {
-            out[n] = (struct sl_cut_instance){
-                &device->model->profiles[device->cut->instance[n].profile], -1};
+            out[n] =
+                (struct instance){&device->model->profiles[device->cut->instance[n].profile], -1};
         }
         return n;
     }
     for (unsigned i = 0; i < own->n_instances && n < SL_MIG_INSTANCES_MAX; i++) {
         const struct sl_instance *instance = &own->instance[i];
         if (&own->device[instance->device] == device->known) {
-            out[n++] = (struct sl_cut_instance){instance->profile,
-                                                instance->guessed ? -1 : instance->start};
+            out[n++] =
+                (struct instance){instance->profile, instance->guessed ? -1 : instance->start};
         }
     }
     return n;
@@ -174,9 +181,9 @@ static size_t groups_of_slices(const struct sl_node *node, const struct sl_cut_d
 size_t sl_cut_groups(const struct sl_node *node, const struct sl_cut_device *device,
                      struct sl_cut_group out[SL_MIG_INSTANCES_MAX])
 {
-    struct sl_cut_instance instance[SL_MIG_INSTANCES_MAX];
+    struct instance instance[SL_MIG_INSTANCES_MAX];
     size_t groups = groups_of_slices(node, device, out);
-    size_t n = groups > 0 ? 0 : sl_cut_instances(node, device, instance);
+    size_t n = groups > 0 ? 0 : list_instances(node, device, instance);
     for (size_t i = 0; i < n; i++) {
         char name[SL_CUT_PROFILE_MAX];
         size_t at = 0;
@@ -207,10 +214,10 @@ static void write_slices(const struct sl_cut_group *group, struct sl_writer *w)
 static void write_instances(const struct sl_node *node, const struct sl_cut_device *device,
                             struct sl_writer *w)
 {
-    struct sl_cut_instance instance[SL_MIG_INSTANCES_MAX];
+    struct instance instance[SL_MIG_INSTANCES_MAX];
     struct sl_cut_group group[SL_MIG_INSTANCES_MAX];
     size_t sizes = groups_of_slices(node, device, group);
-    size_t n = sizes > 0 ? 0 : sl_cut_instances(node, device, instance);
+    size_t n = sizes > 0 ? 0 : list_instances(node, device, instance);
     sl_write_member_array(w, "instances");
     for (size_t i = 0; i < sizes; i++) {
         write_slices(&group[i], w);

@@ -1,4 +1,4 @@
-/* What a node's devices hold after a cut, as texts. Private to this room. */
+/* The contents of a node's devices after a cut, as texts. Private to this room. */
 #ifndef SLICED_KUBE_CUT_LAYOUT_H
 #define SLICED_KUBE_CUT_LAYOUT_H
 
@@ -16,20 +16,10 @@ struct sl_cut_device {
     const struct sl_cut *cut;      /* NULL: it stays as it is */
 };
 
-/* An instance of it after the cut. */
-struct sl_cut_instance {
-    const struct sl_mig_profile *profile;
-    int start; /* -1: unknown, as of those that an agent makes */
-};
-
 /* Lists the devices that the node or the cuts name, by index. Returns how many, or -1 with *err: a
  * cut that no device of a known model can have, or an instance of an unknown profile. */
 int sl_cut_devices(const struct sl_node *node, const struct sl_cut *cut, size_t n,
                    struct sl_cut_device out[SL_NODE_DEVICES_MAX], struct sl_error *err);
-
-/* Returns how many instances the device has after the cut. */
-size_t sl_cut_instances(const struct sl_node *node, const struct sl_cut_device *device,
-                        struct sl_cut_instance out[SL_MIG_INSTANCES_MAX]);
 
 /* Instances of one profile on a device, or slices of one size ("10gb"). */
 struct sl_cut_group {
@@ -37,9 +27,11 @@ struct sl_cut_group {
     unsigned n;
 };
 
-/* The same by profile, as agents count them: the profile is named as the node's driver names it,
- * where the node shows that ("3g.39gb" where NVIDIA's table says "3g.40gb"), since agents take only
- * their driver's names. In the order of the first of each. */
+/* Counts by profile what the device has after the cut, in the order of the first of each; returns
+ * how many groups there are. A profile has the name that the node's driver gives it, where the node
+ * shows that ("3g.39gb" where NVIDIA's table says "3g.40gb"): agents take only their driver's
+ * names.
+ */
 size_t sl_cut_groups(const struct sl_node *node, const struct sl_cut_device *device,
                      struct sl_cut_group out[SL_MIG_INSTANCES_MAX]);
 

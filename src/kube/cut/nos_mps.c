@@ -88,8 +88,8 @@ static bool is_of_node(const struct sl_cut_order *order, struct sl_str key)
     return own.len == len + 1 && memcmp(own.s, order->node->name, len) == 0;
 }
 
-/* Of this node's keys, the one that its label names may be needed again. Other nodes that are there
- * see to their own: only they know what a cut that is given up goes back to. */
+/* A node may need the key again that its label names. Keys of other existing nodes stay, too: only
+ * those nodes know to which key a cut that is given up goes back. */
 static bool key_stays(const struct sl_cut_order *order, struct sl_str key)
 {
     struct sl_str stem;

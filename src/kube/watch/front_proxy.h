@@ -7,7 +7,7 @@
 
 enum { SL_FRONT_NAMES_MAX = 16 };
 
-/* What it says; valid during the call. */
+/* The contents of that ConfigMap; valid during the call. */
 struct sl_front_proxy_said {
     struct sl_str authorities; /* PEM */
     struct sl_str name[SL_FRONT_NAMES_MAX];

@@ -310,9 +310,3 @@ void sl_release_withdraw(struct sl_releaser *releaser, const struct sl_release *
         sl_change_begin(&op->change, SL_CHANGE_WRITE);
     }
 }
-
-void sl_releaser_stats(struct sl_releaser *releaser, struct sl_releaser_stats *out)
-{
-    out->repeats = atomic_load(&releaser->releases.repeats);
-    out->withdrawn = atomic_load(&releaser->withdrawals.ends[SL_CHANGE_DONE]);
-}

@@ -58,10 +58,4 @@ void sl_release(struct sl_releaser *releaser, const struct sl_release *release,
  * wrong nomination costs kube-scheduler one look. Any thread. */
 void sl_release_withdraw(struct sl_releaser *releaser, const struct sl_release *release);
 
-struct sl_releaser_stats {
-    uint64_t repeats;   /* of calls for releases, after the first try */
-    uint64_t withdrawn; /* nominations taken back */
-};
-void sl_releaser_stats(struct sl_releaser *releaser, struct sl_releaser_stats *out);
-
 #endif

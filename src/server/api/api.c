@@ -6,6 +6,7 @@
 
 #include "codec/object/time.h"
 #include "server/app/workspace.h"
+#include "sliced/overcommit.h"
 
 void sl_api_time(struct sl_writer *w, int64_t us)
 {
@@ -18,10 +19,10 @@ void sl_api_time(struct sl_writer *w, int64_t us)
     sl_write_text(w, text);
 }
 
-static void write_ask(struct sl_writer *w, const struct sl_pod *pod)
+void sl_api_ask(struct sl_writer *w, const struct sl_pod *pod, uint32_t max)
 {
-    sl_write_array(w);
-    for (uint32_t i = 0; i < pod->n_items; i++) {
+    sl_write_member_array(w, "ask");
+    for (uint32_t i = 0; i < pod->n_items && i < max; i++) {
         sl_write_object(w);
         sl_write_member_text(w, "resource", pod->items[i].resource);
         sl_write_member_i64(w, "count", pod->items[i].count);
@@ -31,13 +32,10 @@ static void write_ask(struct sl_writer *w, const struct sl_pod *pod)
     sl_write_array_end(w);
 }
 
-static void write_positive(struct sl_writer *w, int64_t number)
+/* 0 is not known either. */
+static void member_positive(struct sl_writer *w, const char *key, int64_t number)
 {
-    if (number > 0) {
-        sl_write_i64(w, number);
-    } else {
-        sl_write_null(w);
-    }
+    sl_write_member_known(w, key, number == 0 ? -1 : number);
 }
 
 void sl_api_pod_members(struct sl_writer *w, const struct sl_pod *pod)
@@ -52,14 +50,10 @@ void sl_api_pod_members(struct sl_writer *w, const struct sl_pod *pod)
     sl_write_key(w, "startedAt");
     sl_api_time(w, pod->started_us);
     sl_write_member_i64(w, "priority", pod->priority);
-    sl_write_key(w, "timeoutSeconds");
-    write_positive(w, pod->timeout_s);
-    sl_write_key(w, "ask");
-    write_ask(w, pod);
-    sl_write_key(w, "gpuMemoryMiB");
-    write_positive(w, pod->gpu_memory_mib);
-    sl_write_key(w, "minGpuMemoryMiB");
-    write_positive(w, pod->min_gpu_memory_mib);
+    member_positive(w, "timeoutSeconds", pod->timeout_s);
+    sl_api_ask(w, pod, UINT32_MAX);
+    member_positive(w, "gpuMemoryMiB", pod->gpu_memory_mib);
+    member_positive(w, "minGpuMemoryMiB", pod->min_gpu_memory_mib);
     sl_write_member_text(w, "malformed", pod->malformed);
     sl_write_member_text(w, "problem", pod->problem);
 }
@@ -114,12 +108,7 @@ static void write_instance(struct sl_writer *w, const struct sl_node *node, int 
     const struct sl_instance *instance = &node->instance[index];
     sl_write_member_i64(w, "instance", index);
     sl_write_member_text(w, "profile", instance->profile == NULL ? NULL : instance->profile->name);
-    sl_write_key(w, "start");
-    if (instance->start >= 0) {
-        sl_write_i64(w, instance->start);
-    } else {
-        sl_write_null(w);
-    }
+    sl_write_member_known(w, "start", instance->start);
 }
 
 void sl_api_parts(struct sl_writer *w, const struct sl_node *node, const struct sl_pod *pod,
@@ -189,6 +178,26 @@ void sl_api_resident_text(const struct sl_view *view, const struct sl_resident *
                        resident->n_parts > 0 ? "the kubelet chose"
                                              : "the node has no place left that it could hold");
     }
+}
+
+const char *sl_api_problem(const struct sl_view *view, char out[SL_API_PROBLEM_MAX])
+{
+    const char *problem = view->node->problem;
+    int n = problem == NULL ? 0 : snprintf(out, SL_API_PROBLEM_MAX, "%s; ", problem);
+    if (n < 0 || n >= SL_API_PROBLEM_MAX) {
+        return problem;
+    }
+    sl_overcommit_text(view, out + n, (size_t)(SL_API_PROBLEM_MAX - n));
+    return out[n] == '\0' ? problem : out;
+}
+
+const char *sl_api_percent(int64_t permille, char out[SL_API_PERCENT_MAX])
+{
+    out[0] = '\0';
+    if (permille >= 0) {
+        (void)snprintf(out, SL_API_PERCENT_MAX, "%lld%%", (long long)(permille + 5) / 10);
+    }
+    return out;
 }
 
 void sl_api_unknown_pod(struct sl_request *request, struct sl_str ns, struct sl_str name)

@@ -10,6 +10,10 @@
  * timeoutSeconds, ask, gpuMemoryMiB, minGpuMemoryMiB, malformed, problem. */
 void sl_api_pod_members(struct sl_writer *w, const struct sl_pod *pod);
 
+/* Writes the member "ask" of an open object, an array: of each resource its name, count and kind.
+ * max: entries at most, for a reply of a bounded size (a malformed ask may have hundreds). */
+void sl_api_ask(struct sl_writer *w, const struct sl_pod *pod, uint32_t max);
+
 /* Writes "nvidia.com/gpu=2,..." into out, cut when it is longer. */
 void sl_api_ask_text(const struct sl_pod *pod, char *out, size_t size);
 
@@ -66,6 +70,16 @@ int sl_api_what_if(struct sl_request *request, struct sl_pod *pod, struct sl_que
 /* Writes the members of an open object: position, ahead, startsInSeconds, estimatedStart,
  * estimateKind, state, reason, node, devices, message, delayed. */
 void sl_api_what_if_members(struct sl_writer *w, const struct sl_queue_what_if *what_if);
+
+enum { SL_API_PROBLEM_MAX = 1024, SL_API_PERCENT_MAX = 24 }; /* bytes, with the NUL */
+
+/* Returns what is wrong with the node's labels and with what its pods hold: a text in out or in the
+ * view; NULL: nothing is wrong. */
+const char *sl_api_problem(const struct sl_view *view, char out[SL_API_PROBLEM_MAX]);
+
+/* Writes thousandths as "37%", rounded, and nothing when they are below 0 (not known). Returns out.
+ */
+const char *sl_api_percent(int64_t permille, char out[SL_API_PERCENT_MAX]);
 
 /* Ends the request with 404: there is no such pod. */
 void sl_api_unknown_pod(struct sl_request *request, struct sl_str ns, struct sl_str name);

@@ -1,25 +1,12 @@
 /* GET /api/v1/nodes and /api/v1/nodes/{name}: devices, instances, pools, and who uses them. */
 #include "server/api/api.h"
 #include "server/api/handlers.h"
-#include "sliced/overcommit.h"
 #include "util/data/search.h"
 #include "util/term/grid.h"
 
 #include <stdio.h>
 
-enum { LIMIT_DEFAULT = 500, LIMIT_MAX = 5000, USERS_TEXT = 320, PROBLEM_TEXT = 1024 };
-
-/* Says what is wrong with the node's labels, and with what its pods hold. NULL: nothing. */
-static const char *problem_text(const struct sl_view *view, char out[PROBLEM_TEXT])
-{
-    const char *problem = view->node->problem;
-    int n = problem == NULL ? 0 : snprintf(out, PROBLEM_TEXT, "%s; ", problem);
-    if (n < 0 || n >= PROBLEM_TEXT) {
-        return problem;
-    }
-    sl_overcommit_text(view, out + n, (size_t)(PROBLEM_TEXT - n));
-    return out[n] == '\0' ? problem : out;
-}
+enum { LIMIT_DEFAULT = 500, LIMIT_MAX = 5000, USERS_TEXT = 320 };
 
 /* ---- JSON ---- */
 
@@ -100,12 +87,7 @@ static void write_instances(struct sl_writer *w, const struct sl_view *view, uns
         sl_write_object(w);
         sl_write_member_text(w, "profile",
                              instance->profile == NULL ? NULL : instance->profile->name);
-        sl_write_key(w, "start");
-        if (instance->start >= 0) {
-            sl_write_i64(w, instance->start);
-        } else {
-            sl_write_null(w);
-        }
+        sl_write_member_known(w, "start", instance->start);
         write_positive(w, "memorySlices",
                        instance->profile == NULL ? 0 : instance->profile->memory);
         sl_write_member_text(w, "resource", node->pool[instance->pool].resource);
@@ -190,7 +172,7 @@ static void write_resident(struct sl_writer *w, const struct sl_view *view,
 static void write_node(struct sl_writer *w, const struct sl_view *view)
 {
     const struct sl_node *node = view->node;
-    char problem[PROBLEM_TEXT];
+    char problem[SL_API_PROBLEM_MAX];
     sl_write_object(w);
     sl_write_member_text(w, "name", node->name);
     sl_write_member_text(w, "product", node->product);
@@ -198,7 +180,7 @@ static void write_node(struct sl_writer *w, const struct sl_view *view)
     sl_write_member_text(w, "layout", sl_layout_name(node->layout));
     sl_write_member_bool(w, "dynamicMig", node->dynamic_mig);
     sl_write_member_bool(w, "cutting", view->withheld);
-    sl_write_member_text(w, "problem", problem_text(view, problem));
+    sl_write_member_text(w, "problem", sl_api_problem(view, problem));
     sl_write_key(w, "pools");
     write_pools(w, view);
     sl_write_member_array(w, "devices");
@@ -219,8 +201,8 @@ static void write_node(struct sl_writer *w, const struct sl_view *view)
 static void add_pool_rows(struct sl_grid *table, const struct sl_view *view)
 {
     const struct sl_node *node = view->node;
-    char text[PROBLEM_TEXT];
-    const char *problem = problem_text(view, text);
+    char text[SL_API_PROBLEM_MAX];
+    const char *problem = sl_api_problem(view, text);
     if (node->n_pools == 0) {
         sl_grid_text(table, node->name);
         sl_grid_text(table, node->product);

@@ -30,13 +30,9 @@ static void write_start(struct sl_writer *w, const struct sl_queue_row *row, int
     sl_write_member_text(w, "sure", sl_estimate_name(row->estimate));
     sl_write_key(w, "at");
     sl_api_time(w, row->start_us);
-    sl_write_key(w, "inSeconds");
-    if (row->estimate == SL_ESTIMATE_NONE) {
-        sl_write_null(w);
-    } else {
-        int64_t left_us = row->start_us - now_us; /* rounded up, as in the sentence */
-        sl_write_i64(w, left_us <= 0 ? 0 : (left_us - 1) / SL_SECOND_US + 1);
-    }
+    int64_t left_us = row->start_us - now_us;
+    int64_t left_s = left_us <= 0 ? 0 : (left_us - 1) / SL_SECOND_US + 1; /* as in the sentence */
+    sl_write_member_known(w, "inSeconds", row->estimate == SL_ESTIMATE_NONE ? -1 : left_s);
     sl_write_key(w, "usuallyAt");
     sl_api_time(w, row->usual_start_us);
     sl_write_object_end(w);
@@ -63,12 +59,8 @@ void sl_api_queue_members(struct sl_writer *w, const struct sl_queue_row *row, i
         sl_write_object_end(w);
     }
     sl_write_member_i64(w, "plannedTimeoutSeconds", row->timeout_us / SL_SECOND_US);
-    sl_write_key(w, "usualRuntimeSeconds");
-    if (row->usual_us > 0) {
-        sl_write_i64(w, row->usual_us / SL_SECOND_US);
-    } else {
-        sl_write_null(w);
-    }
+    sl_write_member_known(w, "usualRuntimeSeconds",
+                          row->usual_us > 0 ? row->usual_us / SL_SECOND_US : -1);
     write_parts(w, &row->parts);
     write_start(w, row, now_us);
     sl_write_key(w, "latestStart");
@@ -85,13 +77,18 @@ void sl_api_queue_members(struct sl_writer *w, const struct sl_queue_row *row, i
     sl_write_member_i64(w, "expiries", row->expiries);
 }
 
-/* The rows that are asked for. A row's position is always its place in the whole queue. */
+/* The rows that are asked for, and how far they are written. */
 struct selection {
+    struct sl_queue_list list;
     struct sl_str namespace; /* empty: all */
     struct sl_str resource;  /* empty: all */
     const char *find;        /* a part of NAMESPACE/NAME; empty: all */
     size_t skip;
     size_t limit;
+    size_t position; /* of the row written last, in the whole queue, from 1 */
+    size_t skipped;
+    size_t shown;
+    size_t omitted; /* beyond the limit */
 };
 
 enum { POD_TEXT = 320 };
@@ -120,41 +117,46 @@ static bool is_selected(const struct selection *selection, const struct sl_pod *
     return found;
 }
 
-static void write_json(struct sl_request *request, const struct sl_queue_list *list,
-                       const struct selection *selection)
+/* Returns the next row to write; NULL: there are no more. */
+static const struct sl_queue_row *selection_next(struct selection *selection)
 {
-    struct sl_writer w = {.buf = &request->reply};
-    size_t shown = 0;
-    size_t skipped = 0;
-    size_t omitted = list->total - list->n;
-    sl_write_object(&w);
-    sl_write_key(&w, "at");
-    sl_api_time(&w, list->now_us);
-    sl_write_member_text(&w, "order", sl_order_name(request->live->config.queue.order));
-    sl_write_member_i64(&w, "total", (int64_t)list->total);
-    sl_write_member_array(&w, "items");
-    for (size_t i = 0; i < list->n; i++) {
-        const struct sl_queue_row *row = &list->row[i];
+    while (selection->position < selection->list.n) {
+        const struct sl_queue_row *row = &selection->list.row[selection->position++];
         if (!is_selected(selection, row->pod)) {
             continue;
         }
-        if (skipped < selection->skip) {
-            skipped++;
-            continue;
+        if (selection->skipped < selection->skip) {
+            selection->skipped++;
+        } else if (selection->shown < selection->limit) {
+            selection->shown++;
+            return row;
+        } else {
+            selection->omitted++;
         }
-        if (shown++ >= selection->limit) {
-            omitted++;
-            continue;
-        }
+    }
+    return NULL;
+}
+
+static void write_json(struct sl_request *request, struct selection *selection)
+{
+    struct sl_writer w = {.buf = &request->reply};
+    const struct sl_queue_row *row = selection_next(selection);
+    sl_write_object(&w);
+    sl_write_key(&w, "at");
+    sl_api_time(&w, selection->list.now_us);
+    sl_write_member_text(&w, "order", sl_order_name(request->live->config.queue.order));
+    sl_write_member_i64(&w, "total", (int64_t)selection->list.total);
+    sl_write_member_array(&w, "items");
+    for (; row != NULL; row = selection_next(selection)) {
         sl_write_object(&w);
-        sl_write_member_i64(&w, "position", (int64_t)i + 1);
+        sl_write_member_i64(&w, "position", (int64_t)selection->position);
         sl_api_pod_members(&w, row->pod);
-        sl_api_queue_members(&w, row, list->now_us);
+        sl_api_queue_members(&w, row, selection->list.now_us);
         sl_write_object_end(&w);
     }
     sl_write_array_end(&w);
-    sl_write_member_i64(&w, "skipped", (int64_t)skipped);
-    sl_write_member_i64(&w, "omitted", (int64_t)omitted);
+    sl_write_member_i64(&w, "skipped", (int64_t)selection->skipped);
+    sl_write_member_i64(&w, "omitted", (int64_t)selection->omitted);
     sl_write_object_end(&w);
     sl_buf_putc(&request->reply, '\n');
 }
@@ -206,40 +208,26 @@ static void put_row(struct sl_grid *table, const struct sl_queue_row *row, size_
     sl_grid_text(table, row->node);
 }
 
-static void write_table(struct sl_request *request, const struct sl_queue_list *list,
-                        const struct selection *selection)
+static void write_table(struct sl_request *request, struct selection *selection)
 {
     static const char *const head[] = {"POS",      "NAMESPACE", "NAME",     "ASK",
                                        "PRIORITY", "TIMEOUT",   "WAITED",   "STATE",
                                        "REASON",   "AHEAD",     "START-IN", "NODE"};
     struct sl_grid table;
-    size_t shown = 0;
-    size_t skipped = 0;
-    size_t omitted = list->total - list->n;
+    const struct sl_queue_row *row = selection_next(selection);
     sl_grid_init(&table, sizeof(head) / sizeof(head[0]), head, request->reply.max);
-    for (size_t i = 0; i < list->n; i++) {
-        if (!is_selected(selection, list->row[i].pod)) {
-            continue;
-        }
-        if (skipped < selection->skip) {
-            skipped++;
-            continue;
-        }
-        if (shown++ >= selection->limit) {
-            omitted++;
-            continue;
-        }
-        put_row(&table, &list->row[i], i + 1, list->now_us);
+    for (; row != NULL; row = selection_next(selection)) {
+        put_row(&table, row, selection->position, selection->list.now_us);
     }
-    if (shown == 0) {
+    if (selection->shown == 0) {
         sl_buf_puts(&request->reply, "No pods wait.\n");
     } else {
         sl_grid_write(&table, &request->reply);
     }
     sl_grid_free(&table);
-    if (omitted > 0) {
-        sl_buf_printf(&request->reply, "(%zu more pod%s: ?limit=)\n", omitted,
-                      omitted == 1 ? "" : "s");
+    if (selection->omitted > 0) {
+        sl_buf_printf(&request->reply, "(%zu more pod%s: ?limit=)\n", selection->omitted,
+                      selection->omitted == 1 ? "" : "s");
     }
 }
 
@@ -264,7 +252,6 @@ void sl_api_queue_failed(struct sl_request *request)
 void sl_api_queue(struct sl_request *request)
 {
     const struct sl_queue_reader *queue = &request->app->queue;
-    struct sl_queue_list list;
     int64_t limit = 0;
     int64_t skip = 0;
     bool as_table = false;
@@ -281,19 +268,18 @@ void sl_api_queue(struct sl_request *request)
         return;
     }
     struct sl_str find = sl_request_query(request, "find");
-    const struct selection selection = {.namespace = sl_request_query(request, "namespace"),
-                                        .resource = sl_request_query(request, "resource"),
-                                        .find = find.len == 0 ? "" : find.s,
-                                        .skip = (size_t)skip,
-                                        .limit = (size_t)limit};
+    struct selection selection = {.namespace = sl_request_query(request, "namespace"),
+                                  .resource = sl_request_query(request, "resource"),
+                                  .find = find.len == 0 ? "" : find.s,
+                                  .skip = (size_t)skip,
+                                  .limit = (size_t)limit};
     bool all = selection.namespace.len > 0 || selection.resource.len > 0 || find.len > 0;
     size_t most = all ? QUEUE_MAX : selection.skip + selection.limit;
-    if (queue->list(queue->context, most, &list, &request->err) < 0) {
+    if (queue->list(queue->context, most, &selection.list, &request->err) < 0) {
         sl_api_queue_failed(request);
-    } else if (as_table) {
-        write_table(request, &list, &selection);
     } else {
-        write_json(request, &list, &selection);
+        selection.omitted = selection.list.total - selection.list.n;
+        (as_table ? write_table : write_json)(request, &selection);
     }
-    sl_queue_list_free(&list);
+    sl_queue_list_free(&selection.list);
 }

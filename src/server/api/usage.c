@@ -13,7 +13,7 @@ enum { LIMIT_DEFAULT = 500, LIMIT_MAX = 5000, PODS_TEXT = 256 };
 
 enum by { BY_DEVICE, BY_POD, BY_NAMESPACE };
 
-/* What the pods of one namespace hold. Of memory, only what is known. */
+/* The sums over the pods of one namespace. Memory counts where it is known. */
 struct space {
     const char *name; /* borrowed from a pod of the snapshot */
     const struct sl_view *view;
@@ -53,19 +53,9 @@ static bool may_show(struct writing *out)
     return out->total <= out->limit;
 }
 
-static void member_or_null(struct sl_writer *w, const char *key, int64_t value)
-{
-    sl_write_key(w, key);
-    if (value < 0) {
-        sl_write_null(w);
-    } else {
-        sl_write_i64(w, value);
-    }
-}
-
 static void member_idle(struct sl_writer *w, int64_t idle_us, int64_t since_us)
 {
-    member_or_null(w, "idleSeconds", idle_us < 0 ? -1 : idle_us / SL_SECOND_US);
+    sl_write_member_known(w, "idleSeconds", idle_us < 0 ? -1 : idle_us / SL_SECOND_US);
     sl_write_key(w, "idleSince");
     sl_api_time(w, idle_us > 0 ? since_us : 0);
 }
@@ -81,11 +71,8 @@ static void cell_or_none(struct sl_grid *table, int64_t value)
 
 static void cell_percent(struct sl_grid *table, int64_t permille)
 {
-    if (permille < 0) {
-        sl_grid_text(table, NULL);
-    } else {
-        sl_grid_printf(table, "%lld%%", (long long)(permille + 5) / 10);
-    }
+    char text[SL_API_PERCENT_MAX];
+    sl_grid_text(table, sl_api_percent(permille, text));
 }
 
 static void cell_duration(struct sl_grid *table, int64_t us)
@@ -135,7 +122,7 @@ static int device_of(const struct sl_view *view, int32_t gpu)
 
 /* ---- by device ---- */
 
-/* What was measured, as it holds beside the pods of the view: after a pod has come or gone, samples
+/* The measurement as it holds beside the pods of the view: after a pod has come or gone, samples
  * are too few. */
 static struct sl_measured measured_now(const struct sl_view *view, int device,
                                        const struct sl_usage_row *row)
@@ -182,18 +169,18 @@ static void write_device(struct writing *out, const struct sl_view *view,
     sl_write_object(out->w);
     sl_write_member_text(out->w, "node", view->node->name);
     sl_write_member_i64(out->w, "gpu", row->gpu);
-    member_or_null(out->w, "instance", row->instance);
+    sl_write_member_known(out->w, "instance", row->instance);
     sl_write_member_text(out->w, "profile", row->profile[0] == '\0' ? NULL : row->profile);
     sl_write_member_i64(out->w, "pods", pods);
-    member_or_null(out->w, "usedMiB", m->used_mib);
-    member_or_null(out->w, "memoryMiB", total > 0 ? total : -1);
-    member_or_null(out->w, "busyPermille", m->busy);
-    member_or_null(out->w, "bandwidthPermille", m->bandwidth);
+    sl_write_member_known(out->w, "usedMiB", m->used_mib);
+    sl_write_member_known(out->w, "memoryMiB", total > 0 ? total : -1);
+    sl_write_member_known(out->w, "busyPermille", m->busy);
+    sl_write_member_known(out->w, "bandwidthPermille", m->bandwidth);
     member_idle(out->w, row->idle_us, row->since_us);
     sl_write_member_text(out->w, "state", sl_series_state_name(m->state));
     sl_write_key(out->w, "sampledAt");
     sl_api_time(out->w, row->sampled_us);
-    member_or_null(out->w, "roomMiB", m->room_mib);
+    sl_write_member_known(out->w, "roomMiB", m->room_mib);
     sl_write_member_text(out->w, "roomBy", m->room_mib < 0 ? NULL : sl_sharing_name(m->by));
     sl_write_member_i64(out->w, "overMiB", m->over_mib);
     sl_write_object_end(out->w);
@@ -225,8 +212,8 @@ static void write_pod(struct writing *out, const struct sl_view *view,
     sl_write_key(out->w, "devices");
     sl_api_parts(out->w, view->node, pod, view->part + resident->first_part, resident->n_parts);
     sl_write_member_i64(out->w, "gpuPermille", use->share);
-    member_or_null(out->w, "declaredMiB", use->declared_mib);
-    member_or_null(out->w, "usedMiB", use->used_mib);
+    sl_write_member_known(out->w, "declaredMiB", use->declared_mib);
+    sl_write_member_known(out->w, "usedMiB", use->used_mib);
     sl_write_member_i64(out->w, "overMiB", use->over_mib);
     member_idle(out->w, use->idle_us, use->since_us);
     sl_write_member_bool(out->w, "idle", use->idle_us >= out->idle_us);
@@ -308,7 +295,7 @@ static void write_space(struct writing *out, const struct space *space)
     sl_write_member_i64(out->w, "idleGpuPermille", space->idle_share);
     sl_write_member_i64(out->w, "idleGpuSeconds", space->idle_us / SL_SECOND_US);
     sl_write_member_i64(out->w, "declaredMiB", space->declared_mib);
-    member_or_null(out->w, "usedMiB", space->used_mib);
+    sl_write_member_known(out->w, "usedMiB", space->used_mib);
     sl_write_object_end(out->w);
 }
 

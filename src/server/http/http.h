@@ -25,7 +25,8 @@ struct sl_service {
     /* The request's reply is written, or there will be none: it lets go of what it holds of the
      * application. Called at least once. */
     void (*release)(struct sl_request *request);
-    /* What the API group visibility.sliced.dev keeps between requests. All may be NULL. */
+    /* The memory of the API group visibility.sliced.dev from one request to the next. All may be
+     * NULL. */
     struct sl_visibility *(*visibility_new)(struct sl_app *app); /* NULL when out of memory */
     void (*visibility_free)(struct sl_visibility *visibility);   /* after it was closed */
     void (*visibility_tick)(struct sl_visibility *visibility);   /* every second, one thread */

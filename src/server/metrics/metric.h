@@ -1,6 +1,6 @@
 /* Metrics: tables of rows, and the one writer of Prometheus' text
- * (https://prometheus.io/docs/instrumenting/exposition_formats/). Whoever counts has a table; the
- * tables also make docs/metrics.md. */
+ * (https://prometheus.io/docs/instrumenting/exposition_formats/). Each part that counts has a
+ * table; the tables also make docs/metrics.md. */
 #ifndef SLICED_SERVER_METRIC_H
 #define SLICED_SERVER_METRIC_H
 

@@ -21,7 +21,7 @@ void sl_vis_cache_init(struct sl_vis_cache *cache, struct sl_app *app,
     sl_vis_look_init(&cache->look, app);
 }
 
-/* Whoever watches missed what happens from here on. */
+/* Forgets all objects; watches miss the changes from here on. */
 static void cache_forget(struct sl_vis_cache *cache)
 {
     size_t at = 0;

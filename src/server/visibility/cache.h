@@ -1,6 +1,5 @@
-/* What is remembered of a kind's objects from one look to the next, so that whoever watches is told
- * what has changed since, and nothing twice. One look serves all who ask within a moment. Private
- * to this room. */
+/* Remembers a kind's objects from one look to the next, so that a watch is told each change once.
+ * One look serves all requests within a moment. Private to this room. */
 #ifndef SLICED_SERVER_VISIBILITY_CACHE_H
 #define SLICED_SERVER_VISIBILITY_CACHE_H
 

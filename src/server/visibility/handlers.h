@@ -1,4 +1,4 @@
-/* What routes call of this room. */
+/* The functions of this room that routes call. */
 #ifndef SLICED_SERVER_VISIBILITY_HANDLERS_H
 #define SLICED_SERVER_VISIBILITY_HANDLERS_H
 

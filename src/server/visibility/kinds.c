@@ -6,7 +6,7 @@
 static const struct sl_vis_column queued_columns[] = {
     {"Name", "string", false, "Name of the pod."},
     {"Position", "integer", false, "Place in the whole queue."},
-    {"Ask", "string", false, "What it asks for."},
+    {"Ask", "string", false, "Its ask: resources and counts."},
     {"Timeout", "string", false, "How long it runs at most."},
     {"Waited", "string", false, "Since it was created."},
     {"State", "string", false, "Held, Nominated, Released, Staged, Gated or Refused."},
@@ -15,8 +15,8 @@ static const struct sl_vis_column queued_columns[] = {
     {"Start-In", "string", false, "Estimated time until it starts."},
     {"Node", "string", false, "Where devices are set aside for it, or will be."},
     {"Sure", "string", true, "How sure the estimate is: now, reserved, estimate or none."},
-    {"Devices", "string", true, "What is set aside for it, by plan."},
-    {"Priority", "integer", true, "Of the pod."},
+    {"Devices", "string", true, "Devices that are set aside for it, by plan."},
+    {"Priority", "integer", true, "Priority of the pod."},
     {"Message", "string", true, "The same in a sentence."},
 };
 
@@ -24,33 +24,33 @@ static const struct sl_vis_column running_columns[] = {
     {"Name", "string", false, "Name of the pod."},
     {"Node", "string", false, "Where it is."},
     {"Devices", "string", false, "GPU, or GPU/start slot, of each unit."},
-    {"Ask", "string", false, "What it asked for."},
-    {"Phase", "string", false, "Of the pod."},
+    {"Ask", "string", false, "Its ask: resources and counts."},
+    {"Phase", "string", false, "Phase of the pod."},
     {"Ends-In", "string", false, "Until its timeout."},
     {"Timeout", "string", true, "How long it runs at most."},
-    {"Picked-By", "string", true, "Who picks the devices: with devicePlugin they are a plan."},
-    {"Priority", "integer", true, "Of the pod."},
+    {"Picked-By", "string", true, "sliced, or devicePlugin: then the devices are a plan."},
+    {"Priority", "integer", true, "Priority of the pod."},
 };
 
 static const struct sl_vis_column node_columns[] = {
     {"Name", "string", false, "Name of the node."},
-    {"Product", "string", false, "Of its GPUs."},
-    {"GPUs", "integer", false, "How many are known one by one."},
+    {"Product", "string", false, "Product name of its GPUs."},
+    {"GPUs", "integer", false, "Number of GPUs that are known one by one."},
     {"Used", "string", false, "Units that pods have."},
     {"Set-Aside", "string", false, "Units that are set aside for pods which still wait."},
     {"Free", "string", false, "Units that can be given."},
-    {"Problem", "string", false, "What is wrong with its labels or its pods' units."},
+    {"Problem", "string", false, "Contradictions in its labels or its pods' units."},
     {"Capacity", "string", true, "Units of each resource."},
     {"Layout", "string", true, "How its GPUs are known: annotated, inferred or unknown."},
 };
 
 static const struct sl_vis_column partition_columns[] = {
     {"Name", "string", false, "Name of the node."},
-    {"Actuator", "string", false, "Which agent cuts its GPUs."},
+    {"Actuator", "string", false, "The agent that cuts its GPUs."},
     {"State", "string", false, "Idle, Draining, Cutting or LeftOut."},
     {"Instances", "string", false, "By profile, over all its GPUs."},
-    {"Cut", "string", false, "What is being cut, or what failed."},
-    {"Why", "string", true, "The step that it has reached, or what failed."},
+    {"Cut", "string", false, "The cut under way, or the one that failed."},
+    {"Why", "string", true, "The step that it has reached, or the failure."},
 };
 
 static const struct sl_vis_column usage_columns[] = {
@@ -60,7 +60,7 @@ static const struct sl_vis_column usage_columns[] = {
     {"Used-MiB", "integer", false, "Memory in use."},
     {"Busy", "string", false, "Share of the time in which something ran on it."},
     {"Idle", "string", false, "For how long nothing ran on it."},
-    {"State", "string", false, "Of the measurements."},
+    {"State", "string", false, "Good, or why the measurements say too little."},
     {"Bandwidth", "string", true, "Share of the memory's bandwidth."},
     {"Room-MiB", "integer", true, "Memory that its pods leave for one more."},
 };

@@ -11,7 +11,7 @@ enum { SL_VIS_ROWS_MAX = 100000, SL_VIS_KINDS = 5 };
 
 struct sl_vis_object; /* what is remembered of a row from one look to the next */
 
-/* One object of a look; all is borrowed from it. What a kind has no use for is NULL. */
+/* One object of a look; all is borrowed from it. Members that a kind does not use are NULL. */
 struct sl_vis_row {
     struct sl_str namespace; /* empty: the kind has none */
     struct sl_str name;

@@ -2,12 +2,11 @@
 #include "server/visibility/kinds.h"
 
 #include "server/api/api.h"
-#include "sliced/overcommit.h"
 #include "util/time.h"
 
 #include <stdio.h>
 
-enum { CELL_MAX = 512, NAME_MAX_BYTES = 320, PROBLEM_MAX = 1024 };
+enum { CELL_MAX = 512, NAME_MAX_BYTES = 320 };
 
 const char *sl_vis_node_field(const struct sl_vis_row *row, struct sl_str name)
 {
@@ -99,28 +98,16 @@ static void write_devices(struct sl_writer *w, const struct sl_view *view)
     sl_write_array_end(w);
 }
 
-/* NULL: nothing is wrong. */
-static const char *problem_of(const struct sl_view *view, char out[PROBLEM_MAX])
-{
-    int n =
-        view->node->problem == NULL ? 0 : snprintf(out, PROBLEM_MAX, "%s; ", view->node->problem);
-    if (n < 0 || n >= PROBLEM_MAX) {
-        return view->node->problem;
-    }
-    sl_overcommit_text(view, out + n, (size_t)(PROBLEM_MAX - n));
-    return out[n] == '\0' ? view->node->problem : out;
-}
-
 void sl_vis_nodes_write(struct sl_writer *w, const struct sl_vis_look *look,
                         const struct sl_vis_row *row)
 {
     const struct sl_node *node = row->view->node;
-    char problem[PROBLEM_MAX];
+    char problem[SL_API_PROBLEM_MAX];
     (void)look;
     sl_write_member_object(w, "status");
     sl_write_member_text(w, "product", node->product);
     sl_write_member_text(w, "layout", sl_layout_name(node->layout));
-    sl_write_member_text(w, "problem", problem_of(row->view, problem));
+    sl_write_member_text(w, "problem", sl_api_problem(row->view, problem));
     write_resources(w, row->view);
     write_devices(w, row->view);
     sl_write_object_end(w);
@@ -165,14 +152,14 @@ void sl_vis_nodes_cells(struct sl_writer *w, const struct sl_vis_look *look,
                         const struct sl_vis_row *row)
 {
     const struct sl_view *view = row->view;
-    char problem[PROBLEM_MAX];
+    char problem[SL_API_PROBLEM_MAX];
     (void)look;
     sl_vis_write_shown(w, view->node->product);
     sl_write_i64(w, view->node->n_devices);
     cell_units(w, view, USED);
     cell_units(w, view, SET_ASIDE);
     cell_units(w, view, FREE);
-    sl_vis_write_shown(w, problem_of(view, problem));
+    sl_vis_write_shown(w, sl_api_problem(view, problem));
     cell_units(w, view, CAPACITY);
     sl_write_text(w, sl_layout_name(view->node->layout));
 }
@@ -306,15 +293,6 @@ int sl_vis_usages_collect(struct sl_vis_look *look, struct sl_error *err)
     return 0;
 }
 
-static void number_or_null(struct sl_writer *w, int64_t number)
-{
-    if (number < 0) {
-        sl_write_null(w);
-    } else {
-        sl_write_i64(w, number);
-    }
-}
-
 void sl_vis_usages_write(struct sl_writer *w, const struct sl_vis_look *look,
                          const struct sl_vis_row *row)
 {
@@ -324,40 +302,28 @@ void sl_vis_usages_write(struct sl_writer *w, const struct sl_vis_look *look,
     sl_write_member_text(w, "node", row->view->node->name);
     sl_write_member_i64(w, "gpu", usage->gpu);
     sl_write_member_text(w, "profile", usage->profile);
-    sl_write_key(w, "usedMiB");
-    number_or_null(w, usage->measured.used_mib);
-    sl_write_key(w, "busyPermille");
-    number_or_null(w, usage->measured.busy);
-    sl_write_key(w, "bandwidthPermille");
-    number_or_null(w, usage->measured.bandwidth);
-    sl_write_key(w, "roomMiB");
-    number_or_null(w, usage->measured.room_mib);
+    sl_write_member_known(w, "usedMiB", usage->measured.used_mib);
+    sl_write_member_known(w, "busyPermille", usage->measured.busy);
+    sl_write_member_known(w, "bandwidthPermille", usage->measured.bandwidth);
+    sl_write_member_known(w, "roomMiB", usage->measured.room_mib);
     sl_write_member_text(w, "state", sl_series_state_name(usage->measured.state));
     sl_write_key(w, "sampledAt");
     sl_api_time(w, usage->sampled_us);
     sl_write_object_end(w);
 }
 
-static void cell_percent(struct sl_writer *w, int64_t permille)
-{
-    char text[24] = "";
-    if (permille >= 0) {
-        (void)snprintf(text, sizeof(text), "%lld%%", (long long)(permille + 5) / 10);
-    }
-    sl_write_text(w, text);
-}
-
 void sl_vis_usages_cells(struct sl_writer *w, const struct sl_vis_look *look,
                          const struct sl_vis_row *row)
 {
     const struct sl_usage_row *usage = row->usage;
+    char percent[SL_API_PERCENT_MAX];
     (void)look;
     sl_write_text(w, row->view->node->name);
     sl_write_i64(w, usage->gpu);
-    number_or_null(w, usage->measured.used_mib);
-    cell_percent(w, usage->measured.busy);
+    sl_write_known(w, usage->measured.used_mib);
+    sl_write_text(w, sl_api_percent(usage->measured.busy, percent));
     sl_vis_write_duration(w, usage->idle_us);
     sl_write_text(w, sl_series_state_name(usage->measured.state));
-    cell_percent(w, usage->measured.bandwidth);
-    number_or_null(w, usage->measured.room_mib);
+    sl_write_text(w, sl_api_percent(usage->measured.bandwidth, percent));
+    sl_write_known(w, usage->measured.room_mib);
 }

@@ -29,24 +29,10 @@ static const char *pod_field(const struct sl_vis_row *row, struct sl_str name)
     return sl_str_eq(name, SL_STR("metadata.namespace")) ? row->pod->namespace : NULL;
 }
 
-/* Bounded, whatever the pod asks for: its malformed ask may have hundreds of items. */
-static void write_ask(struct sl_writer *w, const struct sl_pod *pod)
-{
-    sl_write_member_array(w, "ask");
-    for (uint32_t i = 0; i < pod->n_items && i < ASK_ITEMS_MAX; i++) {
-        sl_write_object(w);
-        sl_write_member_text(w, "resource", pod->items[i].resource);
-        sl_write_member_i64(w, "count", pod->items[i].count);
-        sl_write_member_text(w, "kind", sl_kind_name(pod->items[i].kind));
-        sl_write_object_end(w);
-    }
-    sl_write_array_end(w);
-}
-
 static void write_spec(struct sl_writer *w, const struct sl_pod *pod)
 {
     sl_write_member_object(w, "spec");
-    write_ask(w, pod);
+    sl_api_ask(w, pod, ASK_ITEMS_MAX);
     sl_write_member_i64(w, "priority", pod->priority);
     sl_write_member_i64(w, "timeoutSeconds", pod->timeout_s);
     sl_write_object_end(w);

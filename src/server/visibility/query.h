@@ -1,5 +1,4 @@
-/* What a request wants: the parameters that kubectl and client libraries send. Private to this
- * room. */
+/* The parameters of a request, as kubectl and client libraries send them. Private to this room. */
 #ifndef SLICED_SERVER_VISIBILITY_QUERY_H
 #define SLICED_SERVER_VISIBILITY_QUERY_H
 

@@ -36,7 +36,7 @@ static void write_metadata(struct sl_writer *w, const struct sl_vis_row *row)
     sl_write_object_end(w);
 }
 
-void sl_vis_write_object(struct sl_writer *w, const struct sl_vis_cache *cache,
+static void write_object(struct sl_writer *w, const struct sl_vis_cache *cache,
                          const struct sl_vis_row *row)
 {
     sl_write_object(w);
@@ -88,7 +88,7 @@ static void write_row(struct sl_writer *w, const struct sl_vis_cache *cache,
     sl_write_array_end(w);
     if (query->include == SL_VIS_OBJECT) {
         sl_write_key(w, "object");
-        sl_vis_write_object(w, cache, row);
+        write_object(w, cache, row);
     } else if (query->include == SL_VIS_METADATA) {
         begin_partial(w);
         write_metadata(w, row);
@@ -119,7 +119,7 @@ void sl_vis_write_as(struct sl_writer *w, const struct sl_vis_cache *cache,
                      const struct sl_vis_query *query, const struct sl_vis_row *row, bool head)
 {
     if (!query->table) {
-        sl_vis_write_object(w, cache, row);
+        write_object(w, cache, row);
         return;
     }
     begin_single(w, cache, row->object->revision, head);
@@ -226,7 +226,7 @@ static size_t write_items(struct sl_writer *w, const struct sl_vis_cache *cache,
         if (query->table) {
             write_row(w, cache, query, &look->row[i]);
         } else {
-            sl_vis_write_object(w, cache, &look->row[i]);
+            write_object(w, cache, &look->row[i]);
         }
     }
     while (i < look->n && !sl_vis_query_matches(query, cache->kind, &look->row[i])) {

@@ -5,10 +5,8 @@
 #include "server/visibility/cache.h"
 #include "server/visibility/query.h"
 
-/* Writes one object: whole, or in the form that the query wants (a table of one row, with its
- * columns when head is set). */
-void sl_vis_write_object(struct sl_writer *w, const struct sl_vis_cache *cache,
-                         const struct sl_vis_row *row);
+/* Writes one object in the form that the query wants: whole, its metadata, or a table of one row,
+ * with its columns when head is set. */
 void sl_vis_write_as(struct sl_writer *w, const struct sl_vis_cache *cache,
                      const struct sl_vis_query *query, const struct sl_vis_row *row, bool head);
 /* The same of an object that is not there any more: its names alone. */

@@ -252,7 +252,7 @@ done:
 
 /* ---- replay ---- */
 
-/* What core makes of one decision, beside what was logged. */
+/* One decision of core's, beside the logged one. */
 struct replay {
     int64_t ask_mib;
     const char *by;     /* "CBP", "PP" or "no" */

@@ -38,7 +38,7 @@ static double draw_run_s(struct maker *maker, const struct sl_day_kind *kind)
     return s > LONGEST_S ? LONGEST_S : s;
 }
 
-/* Of the log-normal distribution, as if it were not cut off. */
+/* The mean of the log-normal distribution, as if it were not cut off. */
 static double mean_run_s(const struct sl_day_kind *kind)
 {
     return kind->median_s * sl_rng_exp(SIGMA * SIGMA / 2);

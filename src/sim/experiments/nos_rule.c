@@ -205,8 +205,8 @@ static bool pod_seat(struct gpu *gpu, unsigned n, int profile, int count)
     return true;
 }
 
-/* What the agent makes of a geometry: instances in use stay, and all of the others are created, or
- * none. */
+/* The agent's way to a geometry: instances in use stay, and it creates all of the others, or none.
+ */
 static struct sl_cut agent_cut(const struct sl_view *view, unsigned d, const struct counts *wanted)
 {
     const struct sl_node *node = view->node;

@@ -5,6 +5,8 @@
 
 enum { SET = 8 };
 
+#define NONE SIZE_MAX
+
 struct entry {
     uint64_t key;
     uint64_t added; /* past->clock then; 0: empty */
@@ -39,16 +41,16 @@ static size_t set_of(const struct sl_past *past, uint64_t key)
     return (size_t)(key % past->sets) * SET;
 }
 
-/* NULL when the key has no values. */
-static const struct entry *entry_find(const struct sl_past *past, uint64_t key)
+/* The place of the key's entry; NONE: the key has no values. */
+static size_t entry_find(const struct sl_past *past, uint64_t key)
 {
-    const struct entry *set = &past->entry[set_of(past, key)];
-    for (size_t i = 0; i < SET; i++) {
-        if (set[i].added > 0 && set[i].key == key) {
-            return &set[i];
+    size_t set = set_of(past, key);
+    for (size_t i = set; i < set + SET; i++) {
+        if (past->entry[i].added > 0 && past->entry[i].key == key) {
+            return i;
         }
     }
-    return NULL;
+    return NONE;
 }
 
 /* Takes the place of the key of its set that was least lately added to. */
@@ -65,8 +67,8 @@ static struct entry *entry_begin(struct sl_past *past, uint64_t key)
 
 void sl_past_add(struct sl_past *past, uint64_t key, int32_t value)
 {
-    struct entry *entry = (struct entry *)entry_find(past, key);
-    entry = entry == NULL ? entry_begin(past, key) : entry;
+    size_t place = entry_find(past, key);
+    struct entry *entry = place == NONE ? entry_begin(past, key) : &past->entry[place];
     entry->added = ++past->clock;
     entry->value[entry->next] = value;
     entry->next = (uint8_t)((entry->next + 1U) % SL_PAST_VALUES);
@@ -75,15 +77,15 @@ void sl_past_add(struct sl_past *past, uint64_t key, int32_t value)
 
 void sl_past_forget(struct sl_past *past, uint64_t key)
 {
-    struct entry *entry = (struct entry *)entry_find(past, key);
-    if (entry != NULL) {
-        *entry = (struct entry){.key = 0};
+    size_t place = entry_find(past, key);
+    if (place != NONE) {
+        past->entry[place] = (struct entry){.key = 0};
     }
 }
 
 const int32_t *sl_past_values(const struct sl_past *past, uint64_t key, unsigned *n)
 {
-    const struct entry *entry = past == NULL ? NULL : entry_find(past, key);
-    *n = entry == NULL ? 0 : entry->n;
-    return entry == NULL ? NULL : entry->value;
+    size_t place = past == NULL ? NONE : entry_find(past, key);
+    *n = place == NONE ? 0 : past->entry[place].n;
+    return place == NONE ? NULL : past->entry[place].value;
 }

@@ -5,10 +5,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The place of the first of n items that is not before the key; n when all are before it. That is
- * where the key stands, or would be inserted. is_before must hold for a first part of the array and
- * for nothing behind it; what the comparison needs besides travels in the key. base may be NULL
- * when n is 0. */
+/* The place of the first of n items that is not before the key; n when all are before it. There the
+ * key stands, or would be inserted. is_before must hold for a first part of the array and for
+ * nothing behind it; what the comparison needs besides travels in the key. base may be NULL when n
+ * is 0. */
 static inline size_t sl_lower_bound(const void *base, size_t n, size_t size, const void *key,
                                     bool (*is_before)(const void *item, const void *key))
 {

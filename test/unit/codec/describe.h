@@ -299,4 +299,16 @@ static inline int describe_body(struct sl_buf *out, struct sl_body *body, enum s
     return result;
 }
 
+/* Writes down all objects of a manifest, or why it is none; NUL-terminated. */
+static inline void describe_manifest(struct sl_buf *out, const struct sl_text_limits *limits,
+                                     const char *text, size_t len)
+{
+    struct sl_error err = {0};
+    out->len = 0;
+    if (sl_manifest_decode(text, len, limits, describe_object, out, &err) != 0) {
+        describe_error(out, &err);
+    }
+    sl_buf_putc(out, '\0');
+}
+
 #endif

@@ -11,21 +11,11 @@
 static const struct sl_text_limits limits = {
     .max_bytes = 1 << 20, .max_string = 1 << 12, .max_depth = 24};
 
-static void decode(struct sl_buf *out, const char *text, size_t len)
-{
-    struct sl_error err = {0};
-    out->len = 0;
-    if (sl_manifest_decode(text, len, &limits, describe_object, out, &err) != 0) {
-        describe_error(out, &err);
-    }
-    sl_buf_putc(out, '\0');
-}
-
 static void assert_decodes(const char *text, const char *expected)
 {
     struct sl_buf out;
     sl_buf_init(&out, 1 << 20);
-    decode(&out, text, strlen(text));
+    describe_manifest(&out, &limits, text, strlen(text));
     assert_string_equal(out.data, expected);
     sl_buf_free(&out);
 }
@@ -276,7 +266,7 @@ static void every_text_that_was_cut_short_is_refused(void **state)
     struct sl_buf out;
     sl_buf_init(&out, 1 << 20);
     for (size_t len = 1; len < strlen(text); len++) {
-        decode(&out, text, len);
+        describe_manifest(&out, &limits, text, len);
         const char *error = strstr(out.data, "Syntax ");
         assert_non_null(error);
         assert_non_null(strstr(error, "found the end of the text"));
@@ -295,7 +285,7 @@ static void nesting_length_and_strings_have_ceilings(void **state)
     for (int i = 0; i < 1000; i++) {
         sl_buf_putc(&text, '[');
     }
-    decode(&out, text.data, text.len);
+    describe_manifest(&out, &limits, text.data, text.len);
     assert_string_equal(out.data, "LimitExceeded nested deeper than 24 levels (1:42)\n");
     text.len = 0;
     sl_buf_puts(&text, "{\"metadata\":{\"name\":\"");
@@ -303,7 +293,7 @@ static void nesting_length_and_strings_have_ceilings(void **state)
         sl_buf_putc(&text, 'x');
     }
     sl_buf_puts(&text, "\"}}");
-    decode(&out, text.data, text.len);
+    describe_manifest(&out, &limits, text.data, text.len);
     assert_non_null(strstr(out.data, "LimitExceeded metadata.name: "));
     text.len = 0;
     sl_buf_puts(&text, "{\"kind\":\"");
@@ -311,7 +301,7 @@ static void nesting_length_and_strings_have_ceilings(void **state)
         sl_buf_putc(&text, 'x');
     }
     sl_buf_puts(&text, "\"}");
-    decode(&out, text.data, text.len);
+    describe_manifest(&out, &limits, text.data, text.len);
     assert_string_equal(out.data, "BadField kind: expected 1 to 63 bytes, found 64 (1:9)\n");
     sl_buf_free(&text);
     sl_buf_free(&out);

@@ -12,6 +12,15 @@
 
 #define MS INT64_C(1000)
 
+/* Waits, under the lock, for a signal. False: none came within a minute. */
+static inline bool calls_wait(pthread_cond_t *changed, pthread_mutex_t *lock)
+{
+    struct timespec until;
+    (void)clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += 60;
+    return pthread_cond_timedwait(changed, lock, &until) == 0;
+}
+
 struct rig {
     struct fake_api *api;
     struct sl_kube_access access;
@@ -103,19 +112,14 @@ static inline void pending_done(void *context, const struct sl_reply *reply)
     (void)pthread_mutex_unlock(&pending->lock);
 }
 
-/* Waits until done was called n times; fails the test after a minute. */
+/* Waits until done was called n times. */
 static inline void pending_wait(struct pending *pending, unsigned n)
 {
-    struct timespec until;
-    int code = 0;
-    (void)clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += 60;
     (void)pthread_mutex_lock(&pending->lock);
-    while (pending->done < n && code == 0) {
-        code = pthread_cond_timedwait(&pending->changed, &pending->lock, &until);
+    while (pending->done < n) {
+        assert_true(calls_wait(&pending->changed, &pending->lock));
     }
     (void)pthread_mutex_unlock(&pending->lock);
-    assert_int_equal(code, 0);
 }
 
 static inline uint64_t rig_call(struct rig *rig, struct sl_call_options call,

@@ -7,64 +7,23 @@
 
 #include <cmocka.h>
 
-#include "telemetry/answer.h"
+#include "told.h"
 
 #define SERIES(labels, samples)                                                                    \
     "{\"status\":\"success\",\"data\":{\"resultType\":\"matrix\",\"result\":[{\"metric\":{" labels \
     "},\"values\":[" samples "]}]}}"
 
-struct told {
-    char text[4096];
-    size_t len;
-    bool refuse;
-};
-
-static void say(struct told *told, const char *a, const char *b)
-{
-    told->len +=
-        (size_t)snprintf(told->text + told->len, sizeof(told->text) - told->len, "%s%s", a, b);
-}
-
-static bool series(void *context, const struct sl_answer_series *metric)
-{
-    struct told *told = context;
-    say(told, "[", metric->name);
-    say(told, " ", metric->node[0]);
-    say(told, " gpu ", metric->gpu);
-    say(told, " ", metric->uuid);
-    say(told, " i", metric->instance);
-    say(told, " ", metric->profile);
-    if (metric->exported_pod[0] != '\0') {
-        say(told, " of ", metric->exported_namespace);
-        say(told, "/", metric->exported_pod);
-    }
-    if (metric->pod[0] != '\0') {
-        say(told, " pod ", metric->namespace);
-        say(told, "/", metric->pod);
-    }
-    say(told, metric->node[1][0] == '\0' ? "]" : "]2:", metric->node[1]);
-    return !told->refuse;
-}
-
-static void sample(void *context, int64_t at_us, double value)
-{
-    struct told *told = context;
-    told->len += (size_t)snprintf(told->text + told->len, sizeof(told->text) - told->len,
-                                  " %lld=%.17g", (long long)at_us, value);
-}
-
 /* What is told of the text, given in pieces of that size; ends with the error, if there is one. */
 static const char *read_in(struct told *told, const char *text, size_t piece)
 {
     struct sl_answer_options options = {.node_label = {SL_STR("Hostname"), SL_STR("hostname")},
-                                        .series = series,
-                                        .sample = sample,
+                                        .series = told_series,
+                                        .sample = told_sample,
                                         .context = told};
     struct sl_answer *answer = sl_answer_new(&options);
     struct sl_error err = {0};
     int rc = 0;
-    told->len = 0;
-    told->text[0] = '\0';
+    told_begin(told);
     assert_non_null(answer);
     sl_answer_reset(answer);
     for (size_t at = 0; rc == 0 && at < strlen(text); at += piece) {
@@ -76,7 +35,7 @@ static const char *read_in(struct told *told, const char *text, size_t piece)
     }
     sl_answer_free(answer);
     if (rc < 0) {
-        say(told, "! ", err.message);
+        told_say(told, "! ", err.message);
     }
     return told->text;
 }

@@ -8,38 +8,9 @@
 #include <cmocka.h>
 
 #include "telemetry/scrape.h"
+#include "told.h"
 
 #define NOW INT64_C(1700000000000000)
-
-struct told {
-    char text[4096];
-    size_t len;
-};
-
-static void say(struct told *told, const char *a, const char *b)
-{
-    told->len +=
-        (size_t)snprintf(told->text + told->len, sizeof(told->text) - told->len, "%s%s", a, b);
-}
-
-static bool series(void *context, const struct sl_answer_series *metric)
-{
-    struct told *told = context;
-    say(told, "[", metric->name);
-    say(told, " gpu ", metric->gpu);
-    say(told, " ", metric->uuid);
-    say(told, " i", metric->instance);
-    say(told, " ", metric->profile);
-    say(told, "]", "");
-    return true;
-}
-
-static void sample(void *context, int64_t at_us, double value)
-{
-    struct told *told = context;
-    told->len += (size_t)snprintf(told->text + told->len, sizeof(told->text) - told->len, "%lld=%g",
-                                  (long long)(at_us - NOW), value);
-}
 
 static bool is_wanted(void *context, const char *name)
 {
@@ -49,13 +20,13 @@ static bool is_wanted(void *context, const char *name)
 
 static const char *read_in(struct told *told, const char *text, size_t piece)
 {
-    const struct sl_answer_options options = {.series = series, .sample = sample, .context = told};
+    const struct sl_answer_options options = {
+        .series = told_series, .sample = told_sample, .context = told};
     struct sl_scrape *scrape = sl_scrape_new(&options, is_wanted);
     struct sl_error err = {0};
     size_t all = strlen(text);
     int rc = 0;
-    told->len = 0;
-    told->text[0] = '\0';
+    told_begin(told);
     assert_non_null(scrape);
     sl_scrape_reset(scrape, NOW);
     for (size_t at = 0; rc == 0 && at < all; at += piece) {
@@ -66,14 +37,14 @@ static const char *read_in(struct told *told, const char *text, size_t piece)
     }
     sl_scrape_free(scrape);
     if (rc < 0) {
-        say(told, "! ", err.message);
+        told_say(told, "! ", err.message);
     }
     return told->text;
 }
 
 static void says(const char *text, const char *expected)
 {
-    struct told told;
+    struct told told = {.begin_us = NOW};
     assert_string_equal(read_in(&told, text, 1), expected);
     assert_string_equal(read_in(&told, text, 7), expected);
     assert_string_equal(read_in(&told, text, 1 << 20), expected);
@@ -87,34 +58,34 @@ static void samples_come_with_their_labels(void **state)
          "used{gpu=\"0\",UUID=\"GPU-a\",modelName=\"Tesla T4\",Hostname=\"n\"} 4000\n"
          "clock{gpu=\"0\"} 139\n"
          "used{gpu=\"1\", UUID=\"GPU-b\", GPU_I_PROFILE=\"1g.5gb\", GPU_I_ID=\"7\",} 500.5\n",
-         "[used gpu 0 GPU-a i ]0=4000[used gpu 1 GPU-b i7 1g.5gb]0=500.5");
+         "[used  gpu 0 GPU-a i ] 0=4000[used  gpu 1 GPU-b i7 1g.5gb] 0=500.5");
 }
 
 static void a_sample_may_bring_its_time(void **state)
 {
     (void)state;
     says("used 1 1700000000123\nused{} 2 -1\nused 3 9223372036854775807\n",
-         "[used gpu   i ]123000=1[used gpu   i ][used gpu   i ]");
+         "[used  gpu   i ] 123000=1[used  gpu   i ][used  gpu   i ]");
 }
 
 static void numbers_that_are_none_are_passed_over(void **state)
 {
     (void)state;
     says("used NaN\nused +Inf\nused -Inf\nused x\nused -2e1\n",
-         "[used gpu   i ][used gpu   i ][used gpu   i ][used gpu   i ][used gpu   i ]0=-20");
+         "[used  gpu   i ][used  gpu   i ][used  gpu   i ][used  gpu   i ][used  gpu   i ] 0=-20");
 }
 
 static void blanks_and_ends_of_lines_of_other_systems_do_not_matter(void **state)
 {
     (void)state;
     says("\n \t\r\n  used\t{ gpu = \"0\" , UUID =\"x\" }  1\t\r\n  # more\n#\n",
-         "[used gpu 0 x i ]0=1");
+         "[used  gpu 0 x i ] 0=1");
 }
 
 static void what_is_escaped_in_a_label_is_read(void **state)
 {
     (void)state;
-    says("used{gpu=\"a\\\"b\\\\c\\nd\",other=\"}\\\"\"} 1\n", "[used gpu a\"b\\c\nd  i ]0=1");
+    says("used{gpu=\"a\\\"b\\\\c\\nd\",other=\"}\\\"\"} 1\n", "[used  gpu a\"b\\c\nd  i ] 0=1");
 }
 
 static void a_label_that_is_too_long_is_as_none(void **state)
@@ -125,21 +96,21 @@ static void a_label_that_is_too_long_is_as_none(void **state)
     memset(label, 'a', sizeof(label) - 1);
     label[sizeof(label) - 1] = '\0';
     (void)snprintf(text, sizeof(text), "used{gpu=\"%s\",UUID=\"x\"} 1\n", label);
-    says(text, "[used gpu  x i ]0=1");
+    says(text, "[used  gpu  x i ] 0=1");
 }
 
 static void comments_and_samples_of_any_length_are_passed_over(void **state)
 {
     enum { LONG = 2 * SL_SCRAPE_LINE_MAX };
     static char text[LONG + 16];
-    struct told told;
+    struct told told = {.begin_us = NOW};
     (void)state;
     memset(text, 'x', LONG);
     text[0] = '#';
     (void)snprintf(text + LONG, sizeof(text) - LONG, "\nused 1\n");
-    says(text, "[used gpu   i ]0=1");
+    says(text, "[used  gpu   i ] 0=1");
     text[0] = 'x'; /* a pod with very many labels must not blind its neighbours */
-    says(text, "[used gpu   i ]0=1");
+    says(text, "[used  gpu   i ] 0=1");
     text[0] = '<';
     assert_non_null(strstr(read_in(&told, text, 100), "! this is no page of an exporter: line 1"));
 }
@@ -149,7 +120,7 @@ static void of_labels_of_one_name_the_first_counts(void **state)
 {
     (void)state;
     says("used{gpu=\"0\",UUID=\"x\",gpu=\"3\",UUID=\"y\",__name__=\"busy\"} 1\n",
-         "[used gpu 0 x i ]0=1");
+         "[used  gpu 0 x i ] 0=1");
 }
 
 static void what_is_no_page_is_an_error(void **state)
@@ -172,7 +143,7 @@ static void what_is_no_page_is_an_error(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-        struct told told;
+        struct told told = {.begin_us = NOW};
         const char *text = read_in(&told, texts[i], 3);
         if (text[0] != '!') {
             fail_msg("%s was taken: %s", texts[i], text);
@@ -184,7 +155,7 @@ static void what_is_no_page_is_an_error(void **state)
 static void a_line_that_is_cut_does_not_count(void **state)
 {
     (void)state;
-    says("used 1\nused 40", "[used gpu   i ]0=1! the page is cut in line 2");
+    says("used 1\nused 40", "[used  gpu   i ] 0=1! the page is cut in line 2");
 }
 
 static void a_page_of_something_else_is_said(void **state)
@@ -197,7 +168,7 @@ static void a_page_of_something_else_is_said(void **state)
 
 static void a_page_without_end_is_given_up(void **state)
 {
-    const struct sl_answer_options options = {.series = series, .sample = sample};
+    const struct sl_answer_options options = {.series = told_series, .sample = told_sample};
     struct sl_scrape *scrape = sl_scrape_new(&options, is_wanted);
     struct sl_error err = {0};
     char line[1024];

@@ -1,5 +1,5 @@
-/* What an order does beyond comparing two pods: it keeps an account of waiting and running pods,
- * and delays starts that would make others late. NULL stands for an order that only compares. A new
+/* An order that does more than compare two pods keeps an account of waiting and running pods, and
+ * delays starts that would make others late. NULL stands for an order that only compares. A new
  * order is one file that fills this table, and a row in decide/order.c. No function fails: without
  * memory a pod is missing from the account, and nothing is delayed for it. */
 #ifndef SLICED_CORE_PLAN_STATE_ORDER_H

@@ -22,7 +22,7 @@ enum {
 enum shape { CONSTANT, RAMP, BURSTS, LATE, LEAK, SHAPES };
 static const double share[SHAPES] = {0.3, 0.2, 0.2, 0.2, 0.1};
 
-/* What the pods of one image have in common. */
+/* The traits that the pods of one image share. */
 struct workload {
     uint32_t image;
     enum shape shape;

@@ -39,7 +39,7 @@ struct sl_sharing_load {
 
 void sl_sharing_load_free(struct sl_sharing_load *load);
 
-/* What generated jobs are like, in parts of 1. */
+/* The make-up of generated jobs, in parts of 1. */
 struct sl_sharing_mix {
     double repeated; /* of the jobs: of workloads that come again; each other is one of its own */
     double at_first; /* of what it would use: what a job of the first half does */
@@ -48,7 +48,7 @@ struct sl_sharing_mix {
 int sl_sharing_generate(uint64_t seed, struct sl_sharing_mix mix, struct sl_sharing_load *out,
                         struct sl_error *err);
 
-/* What the published runs tell of a job and of the runs' schedulers. */
+/* The outcome of a published run of all jobs under one scheduler. */
 struct sl_sharing_run {
     double pending_s; /* mean */
     unsigned restarts;

@@ -1,5 +1,5 @@
-/* One node, judged and filled by core every second. What the kubelet and the GPU do about it is
- * modelled here: docs/simulator.md says how. */
+/* One node, judged and filled by core every second. The kubelet and the GPU are modelled here:
+ * docs/simulator.md says how. */
 #include "sim/experiments/sharing/stage.h"
 
 #include <stdio.h>
@@ -56,7 +56,7 @@ struct stage {
     enum sl_sharing_scheme scheme;
     struct sl_node *node;
     struct sl_view *view;
-    struct sl_peaks *peaks;
+    struct sl_past *peaks; /* lives by workload */
     struct gpu gpu[GPUS_MAX];
     struct sl_measured measured[GPUS_MAX];
     struct run *run;
@@ -101,7 +101,7 @@ static struct sl_node *node_of(const struct sl_sharing_load *load, struct sl_err
     return sl_node_new(&facts, err);
 }
 
-/* What the job declares; the oracle has it declare what it will use. */
+/* The memory that the job declares; under the oracle, the most that it will use. */
 static int32_t declared_by(const struct stage *stage, const struct sl_sharing_job *job)
 {
     return stage->scheme == SL_SCHEME_ORACLE ? job->ahead[0] : job->ask_mib;
@@ -293,7 +293,7 @@ static void second_measure(struct stage *stage)
 
 /* ---- decisions ---- */
 
-/* Of the daemon's defaults only the interval of the exporter, one second, is another. */
+/* The daemon's defaults, but with an exporter's interval of one second. */
 static struct sl_usage_rule rule_of(const struct stage *stage)
 {
     static const enum sl_sharing sharing[SL_SCHEMES] = {
@@ -514,7 +514,7 @@ int sl_sharing_play(const struct sl_sharing_load *load, enum sl_sharing_scheme s
     stage->scheme = scheme;
     stage->run = calloc(load->n, sizeof(*stage->run));
     stage->pods = calloc(load->n, sizeof(struct sl_pod *));
-    stage->peaks = sl_peaks_new(WORKLOADS);
+    stage->peaks = sl_past_new(WORKLOADS);
     for (unsigned g = 0; g < GPUS_MAX; g++) {
         stage->gpu[g].series = (struct sl_series){.sample = stage->gpu[g].sample, .cap = WINDOW};
     }
@@ -535,7 +535,7 @@ done:
     if (stage->node != NULL) {
         sl_node_unref(stage->node);
     }
-    sl_peaks_free(stage->peaks);
+    sl_past_free(stage->peaks);
     free(stage->run);
     free(stage->pods);
     free(stage);

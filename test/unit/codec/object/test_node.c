@@ -15,12 +15,8 @@ static const struct sl_text_limits limits = {
 static void assert_decodes(const char *text, const char *expected)
 {
     struct sl_buf out;
-    struct sl_error err = {0};
     sl_buf_init(&out, 1 << 20);
-    if (sl_manifest_decode(text, strlen(text), &limits, describe_object, &out, &err) != 0) {
-        describe_error(&out, &err);
-    }
-    sl_buf_putc(&out, '\0');
+    describe_manifest(&out, &limits, text, strlen(text));
     assert_string_equal(out.data, expected);
     sl_buf_free(&out);
 }

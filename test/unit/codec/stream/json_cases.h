@@ -1,8 +1,15 @@
-/* RFC 8259, case by case: what a parser must accept and what it must refuse. */
+/* RFC 8259, case by case: what a parser must accept and what it must refuse; and a reading of any
+ * text. */
 #ifndef SLICED_TEST_JSON_CASES_H
 #define SLICED_TEST_JSON_CASES_H
 
-#include "util/str.h"
+#include "codec/stream/json.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
 
 #define TEXT(literal)                                                                              \
     {                                                                                              \
@@ -378,5 +385,25 @@ enum {
     JSON_ACCEPTED = sizeof(json_accepted) / sizeof(json_accepted[0]),
     JSON_REFUSED = sizeof(json_refused) / sizeof(json_refused[0]),
 };
+
+/* Reads text in pieces of step bytes. */
+static inline int read_text(struct sl_str text, size_t step, sl_event_fn receive, void *context,
+                            struct sl_error *err)
+{
+    const struct sl_text_limits limits = {
+        .max_bytes = 1 << 20, .max_string = 1 << 20, .max_depth = 1000};
+    struct sl_json *json = sl_json_new(&limits, receive, context);
+    assert_non_null(json);
+    int rc = 0;
+    for (size_t at = 0; rc == 0 && at < text.len; at += step) {
+        size_t len = text.len - at < step ? text.len - at : step;
+        rc = sl_json_feed(json, text.s + at, len, err);
+    }
+    if (rc == 0) {
+        rc = sl_json_finish(json, err);
+    }
+    sl_json_free(json);
+    return rc;
+}
 
 #endif

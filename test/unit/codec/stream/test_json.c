@@ -1,16 +1,9 @@
 /* The JSON tokenizer: what it reports, that chunks do not matter, what it skips, its limits. */
 #include "codec/stream/json.h"
 
-#include "unit/codec/stream/record.h"
+#include "unit/codec/stream/reads.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
-
-static const struct sl_text_limits roomy = {
-    .max_bytes = 1 << 20, .max_string = 1 << 16, .max_depth = 64};
 
 /* Every chunk is a copy of its own that is gone after the call: a sanitizer sees any read beyond it
  * or after it. */
@@ -42,44 +35,10 @@ static int read_cut(const struct sl_text_limits *limits, struct sl_str text, siz
     return rc;
 }
 
-static int read_whole(struct sl_str text, struct record *record, struct sl_error *err)
+static int read_whole(const struct sl_text_limits *limits, struct sl_str text,
+                      struct record *record, struct sl_error *err)
 {
-    return read_cut(&roomy, text, text.len, 1, record, err);
-}
-
-static void assert_events(const char *text, bool places, const char *expected)
-{
-    struct record record;
-    struct sl_error err = {0};
-    record_init(&record, places);
-    int rc = read_whole(sl_str_of(text), &record, &err);
-    if (rc != 0) {
-        fail_msg("%s: %s", text, err.message);
-    }
-    assert_string_equal(record_text(&record), expected);
-    record_free(&record);
-}
-
-static void assert_fails_with(const struct sl_text_limits *limits, struct sl_str text,
-                              enum sl_error_code code, unsigned line, unsigned column,
-                              const char *message)
-{
-    struct record record;
-    struct sl_error err = {0};
-    record_init(&record, false);
-    int rc = read_cut(limits, text, text.len, 1, &record, &err);
-    record_free(&record);
-    assert_int_equal(rc, -1);
-    assert_string_equal(err.message, message);
-    assert_int_equal(err.code, code);
-    assert_int_equal(err.line, line);
-    assert_int_equal(err.column, column);
-}
-
-static void assert_syntax_error(const char *text, unsigned line, unsigned column,
-                                const char *message)
-{
-    assert_fails_with(&roomy, sl_str_of(text), SL_ERR_SYNTAX, line, column, message);
+    return read_cut(limits, text, text.len, 1, record, err);
 }
 
 /* ---- what is reported ---- */
@@ -122,7 +81,7 @@ static void keeps_a_nul_that_was_escaped(void **state)
     struct record record;
     struct sl_error err = {0};
     record_init(&record, false);
-    assert_int_equal(read_whole(SL_STR("\"a\\u0000b\""), &record, &err), 0);
+    assert_int_equal(read_whole(&roomy, SL_STR("\"a\\u0000b\""), &record, &err), 0);
     assert_int_equal(record.lines.len, sizeof("string a?b\nend\n") - 1);
     assert_memory_equal(record.lines.data, "string a\0b\nend\n", record.lines.len);
     record_free(&record);

@@ -1,5 +1,4 @@
 /* The tokenizer on the cases of json_cases.h, whole and byte by byte, reported and skipped. */
-#include "codec/stream/json.h"
 
 #include "unit/codec/stream/json_cases.h"
 
@@ -23,26 +22,6 @@ static int skip_values(void *context, const struct sl_event *event, struct sl_er
     (void)err;
     return event->type == SL_EVENT_OBJECT || event->type == SL_EVENT_ARRAY ? SL_EVENT_SKIP
                                                                            : SL_EVENT_GO;
-}
-
-/* In pieces of step bytes. */
-static int read_text(struct sl_str text, size_t step, sl_event_fn receive, void *context,
-                     struct sl_error *err)
-{
-    const struct sl_text_limits limits = {
-        .max_bytes = 1 << 20, .max_string = 1 << 20, .max_depth = 1000};
-    struct sl_json *json = sl_json_new(&limits, receive, context);
-    assert_non_null(json);
-    int rc = 0;
-    for (size_t at = 0; rc == 0 && at < text.len; at += step) {
-        size_t len = text.len - at < step ? text.len - at : step;
-        rc = sl_json_feed(json, text.s + at, len, err);
-    }
-    if (rc == 0) {
-        rc = sl_json_finish(json, err);
-    }
-    sl_json_free(json);
-    return rc;
 }
 
 static bool is_accepted(struct sl_str text, size_t step, sl_event_fn receive)

@@ -1,6 +1,5 @@
 /* The tokenizer side by side with another parser, jansson: on random texts, whole and damaged, both
  * accept or both refuse, and what was reported, written down again, is the same value. */
-#include "codec/stream/json.h"
 #include "codec/write.h"
 
 #include "unit/codec/stream/json_cases.h"
@@ -59,26 +58,6 @@ static int rewrite(void *context, const struct sl_event *event, struct sl_error 
         break;
     }
     return SL_EVENT_GO;
-}
-
-/* In pieces of step bytes. */
-static int read_text(struct sl_str text, size_t step, sl_event_fn receive, void *context,
-                     struct sl_error *err)
-{
-    const struct sl_text_limits limits = {
-        .max_bytes = 1 << 20, .max_string = 1 << 20, .max_depth = 1000};
-    struct sl_json *json = sl_json_new(&limits, receive, context);
-    assert_non_null(json);
-    int rc = 0;
-    for (size_t at = 0; rc == 0 && at < text.len; at += step) {
-        size_t len = text.len - at < step ? text.len - at : step;
-        rc = sl_json_feed(json, text.s + at, len, err);
-    }
-    if (rc == 0) {
-        rc = sl_json_finish(json, err);
-    }
-    sl_json_free(json);
-    return rc;
 }
 
 /* ---- random texts ---- */

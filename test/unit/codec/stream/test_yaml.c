@@ -2,50 +2,14 @@
 #include "codec/stream/json.h"
 #include "codec/stream/yaml.h"
 
-#include "unit/codec/stream/record.h"
+#include "unit/codec/stream/reads.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
-static const struct sl_text_limits roomy = {
-    .max_bytes = 1 << 20, .max_string = 1 << 16, .max_depth = 64};
-
-static void assert_events(const char *text, bool places, const char *expected)
+static int read_whole(const struct sl_text_limits *limits, struct sl_str text,
+                      struct record *record, struct sl_error *err)
 {
-    struct record record;
-    struct sl_error err = {0};
-    record_init(&record, places);
-    int rc = sl_yaml_parse(text, strlen(text), &roomy, record_event, &record, &err);
-    if (rc != 0) {
-        fail_msg("%s: %u:%u: %s", text, err.line, err.column, err.message);
-    }
-    assert_string_equal(record_text(&record), expected);
-    record_free(&record);
-}
-
-static void assert_fails_with(const struct sl_text_limits *limits, struct sl_str text,
-                              enum sl_error_code code, unsigned line, unsigned column,
-                              const char *message)
-{
-    struct record record;
-    struct sl_error err = {0};
-    record_init(&record, false);
-    int rc = sl_yaml_parse(text.s, text.len, limits, record_event, &record, &err);
-    record_free(&record);
-    assert_int_equal(rc, -1);
-    assert_string_equal(err.message, message);
-    assert_int_equal(err.code, code);
-    assert_int_equal(err.line, line);
-    assert_int_equal(err.column, column);
-}
-
-static void assert_syntax_error(const char *text, unsigned line, unsigned column,
-                                const char *message)
-{
-    assert_fails_with(&roomy, sl_str_of(text), SL_ERR_SYNTAX, line, column, message);
+    return sl_yaml_parse(text.s, text.len, limits, record_event, record, err);
 }
 
 /* ---- what is reported ---- */

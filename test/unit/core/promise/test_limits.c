@@ -1,26 +1,7 @@
 /* Units that come and go, and how far a lane looks. Times in the cases are seconds. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "sliced/promise.h"
+#include "lane_rig.h"
 
 enum { FIRST = 999 }; /* a pod of higher priority */
-
-static const int64_t s = 1000000;
-
-static struct sl_promise *lane(int64_t units)
-{
-    struct sl_promise_config config;
-    sl_promise_defaults(&config);
-    struct sl_promise *promise = sl_promise_new(&config);
-    assert_non_null(promise);
-    assert_int_equal(sl_promise_set_capacity(promise, units, 0, NULL), 0);
-    return promise;
-}
 
 static void arrive(struct sl_promise *promise, uint64_t id, int64_t width, int64_t at_s,
                    int64_t timeout_s)

@@ -1,25 +1,6 @@
 /* Bounded shortest job first: who may go, on cases that fit on a hand. Times in the cases are
  * seconds. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "sliced/promise.h"
-
-static const int64_t s = 1000000;
-
-static struct sl_promise *lane(int64_t units)
-{
-    struct sl_promise_config config;
-    sl_promise_defaults(&config);
-    struct sl_promise *promise = sl_promise_new(&config);
-    assert_non_null(promise);
-    assert_int_equal(sl_promise_set_capacity(promise, units, 0, NULL), 0);
-    return promise;
-}
+#include "lane_rig.h"
 
 static struct sl_promise_pod pod_of(uint64_t id, int64_t width, int64_t submit_s, int64_t timeout_s)
 {

@@ -5,12 +5,12 @@
 
 enum { W = 5 };
 
-static int32_t permille(const struct sl_peaks *peaks, int32_t margin)
+static int32_t permille(const struct sl_past *peaks, int32_t margin)
 {
     return sl_peaks_expected(peaks, W, margin).permille;
 }
 
-static void learn(struct sl_peaks *peaks, int times, int32_t low, int32_t high)
+static void learn(struct sl_past *peaks, int times, int32_t low, int32_t high)
 {
     for (int i = 0; i < times; i++) {
         sl_peaks_learn(peaks, W, low, high);
@@ -19,7 +19,7 @@ static void learn(struct sl_peaks *peaks, int times, int32_t low, int32_t high)
 
 static void two_lives_are_needed_and_the_highest_of_the_last_counts(void **state)
 {
-    struct sl_peaks *peaks = sl_peaks_new(64);
+    struct sl_past *peaks = sl_past_new(64);
     (void)state;
     assert_int_equal(permille(peaks, 0), 1000);
     learn(peaks, 1, 700, 700);
@@ -27,19 +27,19 @@ static void two_lives_are_needed_and_the_highest_of_the_last_counts(void **state
     learn(peaks, 1, 100, 100);
     assert_int_equal(sl_peaks_expected(peaks, W, 0).lives, 2);
     assert_int_equal(permille(peaks, 0), 701);
-    learn(peaks, SL_PEAKS_LIVES - 2, 100, 100);
+    learn(peaks, SL_PAST_VALUES - 2, 100, 100);
     assert_int_equal(permille(peaks, 0), 701);
     learn(peaks, 1, -3, -3); /* the first is forgotten */
-    assert_int_equal(sl_peaks_expected(peaks, W, 0).lives, SL_PEAKS_LIVES);
+    assert_int_equal(sl_peaks_expected(peaks, W, 0).lives, SL_PAST_VALUES);
     assert_int_equal(permille(peaks, 0), 101);
     learn(peaks, 1, 5000, 5000);
     assert_int_equal(permille(peaks, 0), 1000);
-    sl_peaks_free(peaks);
+    sl_past_free(peaks);
 }
 
 static void the_margin_is_what_lives_differ_by_and_a_fiftieth(void **state)
 {
-    struct sl_peaks *peaks = sl_peaks_new(64);
+    struct sl_past *peaks = sl_past_new(64);
     (void)state;
     learn(peaks, 2, 500, 500);
     assert_int_equal(permille(peaks, 300), 511);
@@ -48,13 +48,13 @@ static void the_margin_is_what_lives_differ_by_and_a_fiftieth(void **state)
     assert_int_equal(permille(peaks, 50), 526);  /* no more than is configured */
     learn(peaks, 1, 100, 100);
     assert_int_equal(permille(peaks, 300), 651);
-    sl_peaks_free(peaks);
+    sl_past_free(peaks);
 }
 
 /* Of pods that shared a GPU with others often only bounds are known. */
 static void lives_that_may_have_used_more_show_nothing(void **state)
 {
-    struct sl_peaks *peaks = sl_peaks_new(64);
+    struct sl_past *peaks = sl_past_new(64);
     (void)state;
     learn(peaks, 1, 300, 300);
     learn(peaks, 5, 0, 900);
@@ -65,12 +65,12 @@ static void lives_that_may_have_used_more_show_nothing(void **state)
     learn(peaks, 1, 600, 900); /* now 300 does not explain all of them */
     assert_int_equal(sl_peaks_expected(peaks, W, 0).lives, 2);
     assert_int_equal(permille(peaks, 0), 601);
-    sl_peaks_free(peaks);
+    sl_past_free(peaks);
 }
 
 static void the_least_lately_learned_goes_first(void **state)
 {
-    struct sl_peaks *peaks = sl_peaks_new(8);
+    struct sl_past *peaks = sl_past_new(8);
     (void)state;
     for (uint32_t workload = 0; workload < 8; workload++) {
         for (int i = 0; i < 3; i++) {
@@ -83,7 +83,7 @@ static void the_least_lately_learned_goes_first(void **state)
     assert_int_equal(sl_peaks_expected(peaks, 1, 0).permille, 1000);
     assert_int_equal(sl_peaks_expected(peaks, 2, 0).lives, 3);
     assert_int_equal(sl_peaks_expected(peaks, 99, 0).permille, 1000);
-    sl_peaks_free(peaks);
+    sl_past_free(peaks);
 }
 
 int main(void)

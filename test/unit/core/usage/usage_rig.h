@@ -16,7 +16,7 @@ struct scene {
     struct sl_sample sample[CAP];
     struct sl_series series;
     struct sl_usage_unit unit;
-    struct sl_peaks *peaks;
+    struct sl_past *peaks;
     struct sl_usage_rule rule;
     int now; /* seconds */
 };
@@ -30,7 +30,7 @@ static inline int set_up(void **state)
     scene->rig->pool[pool].replicas = 10;
     scene->rig->device[rig_device(scene->rig, 0)].memory_mib = TOTAL;
     scene->series = (struct sl_series){.sample = scene->sample, .cap = CAP};
-    scene->peaks = sl_peaks_new(64);
+    scene->peaks = sl_past_new(64);
     assert_non_null(scene->peaks);
     scene->rule = (struct sl_usage_rule){.sharing = SL_SHARING_PEAKS,
                                          .stale_us = 30 * (int64_t)SECOND,
@@ -48,7 +48,7 @@ static inline int tear_down(void **state)
 {
     struct scene *scene = *state;
     rig_free(scene->rig);
-    sl_peaks_free(scene->peaks);
+    sl_past_free(scene->peaks);
     free(scene);
     return 0;
 }

@@ -4,19 +4,13 @@
 
 #include "cut_rig.h"
 
-#include <stdatomic.h>
-
 #include "kube/cut/cutter.h"
-#include "unit/kube/fake_clock.h"
-#include "util/log.h"
+#include "unit/kube/write/change_rig.h"
 
 #define NODE_PATH "/api/v1/nodes/n1"
 #define MAPS_PATH "/api/v1/namespaces/gpu-operator/configmaps"
 #define MAP_PATH  MAPS_PATH "/sliced-mig-config"
 #define PODS_PATH "/api/v1/namespaces/gpu-operator/pods?"
-#define SAYS(reason, code)                                                                         \
-    "{\"kind\":\"Status\",\"status\":\"Failure\",\"message\":\"no " reason                         \
-    "\",\"reason\":\"" reason "\",\"code\":" code "}"
 
 /* Two GPUs, of which the second is to be cut. */
 #define DEVICES                                                                                    \
@@ -40,9 +34,6 @@
 #define FILE_OF(entries)                                                                           \
     MAP(",\"data\":{\"config.yaml\":\"version: v1\\nmig-configs:\\n" entries "\"}")
 
-/* no machine is as slow as that: only the fake clock ends it */
-static const int64_t long_us = INT64_C(1000000000);
-
 struct scene {
     struct rig rig;
     struct sl_store *store;
@@ -51,44 +42,20 @@ struct scene {
     struct sl_node *node;
     struct sl_cut_run run;
     struct sl_cut_write write;
-    atomic_int leads; /* how often still; negative: always */
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    unsigned done;
-    enum sl_cut_write_end end;
-    char text[384];
+    struct reign reign;
+    struct outcome outcome;
 };
-
-static inline bool leads(void *context, uint64_t leadership)
-{
-    struct scene *scene = context;
-    int left = atomic_load(&scene->leads);
-    if (left > 0) {
-        (void)atomic_fetch_sub(&scene->leads, 1);
-    }
-    return left != 0 && leadership == scene->write.leadership;
-}
 
 static inline void begin(struct scene *scene, enum sl_actuator actuator, const char *node)
 {
     static const struct sl_store_limits limits = {100, 100, 100, 30000000};
     sl_log_configure(SL_LOG_ERROR, false);
-    *scene = (struct scene){.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+    *scene = (struct scene){.outcome = outcome_none()};
     rig_start(&scene->rig);
-    atomic_init(&scene->leads, -1);
     scene->store = sl_store_new(&limits, NULL);
     assert_non_null(scene->store);
     scene->options = (struct sl_kube_cutter_options){
-        .change =
-            {
-                .client = scene->rig.client,
-                .leads = leads,
-                .context = scene,
-                .timeout_us = long_us,
-                .try_us = long_us,
-                .backoff_us = 1 * MS,
-                .backoff_max_us = 4 * MS,
-            },
+        .change = change_options(&scene->rig, &scene->reign),
         .store = scene->store,
         .mig_namespace = "gpu-operator",
         .mig_config_map = "sliced-mig-config",
@@ -105,9 +72,7 @@ static inline void begin(struct scene *scene, enum sl_actuator actuator, const c
 
 static inline void end(struct scene *scene)
 {
-    fake_api_release(scene->rig.api);
-    sl_client_free(scene->rig.client);
-    scene->rig.client = NULL;
+    rig_end_client(&scene->rig);
     sl_kube_cutter_free(scene->cutter);
     sl_node_unref(scene->node);
     sl_store_free(scene->store);
@@ -116,39 +81,16 @@ static inline void end(struct scene *scene)
 
 static inline void on_done(void *call, enum sl_cut_write_end how, const struct sl_error *err)
 {
-    struct scene *scene = call;
-    (void)pthread_mutex_lock(&scene->lock);
-    scene->done++;
-    scene->end = how;
-    (void)snprintf(scene->text, sizeof(scene->text), "%s", err == NULL ? "" : err->message);
-    (void)pthread_cond_broadcast(&scene->changed);
-    (void)pthread_mutex_unlock(&scene->lock);
+    outcome_note(call, (int)how, err);
 }
 
 static inline enum sl_cut_write_end whole(struct scene *scene)
 {
-    struct timespec until;
-    int code = 0;
-    scene->done = 0;
-    sl_kube_cut(scene->cutter, &scene->write, on_done, scene);
-    (void)clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += 60;
-    (void)pthread_mutex_lock(&scene->lock);
-    while (scene->done == 0 && code == 0) {
-        code = pthread_cond_timedwait(&scene->changed, &scene->lock, &until);
-    }
-    (void)pthread_mutex_unlock(&scene->lock);
-    assert_int_equal(code, 0);
-    assert_int_equal(scene->done, 1);
-    return scene->end;
-}
-
-static inline void add(struct scene *scene, const char *method, const char *path, unsigned status,
-                       const char *body)
-{
-    fake_api_add(scene->rig.api,
-                 (struct fake_answer){
-                     .method = method, .path = path, .times = 1, .status = status, .body = body});
+    scene->outcome.done = 0;
+    sl_kube_cut(scene->cutter, &scene->write, on_done, &scene->outcome);
+    outcome_wait(&scene->outcome);
+    assert_int_equal(scene->outcome.done, 1);
+    return (enum sl_cut_write_end)scene->outcome.end;
 }
 
 /* The body of the last request of that method whose path begins so. */

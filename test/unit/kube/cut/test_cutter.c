@@ -16,10 +16,10 @@ static void an_order_is_an_entry_of_the_file_and_then_a_label(void **state)
     struct scene scene;
     (void)state;
     begin(&scene, SL_ACTUATOR_MIG_MANAGER, PLAIN);
-    add(&scene, "GET", MAP_PATH, 200, FILE_OF("  all: [{devices: all}]\\n"));
-    add(&scene, "PATCH", MAP_PATH, 200, "{}");
-    add(&scene, "GET", NODE_PATH, 200, PLAIN);
-    add(&scene, "PATCH", NODE_PATH, 200, "{}");
+    add(&scene.rig, "GET", MAP_PATH, 200, FILE_OF("  all: [{devices: all}]\\n"));
+    add(&scene.rig, "PATCH", MAP_PATH, 200, "{}");
+    add(&scene.rig, "GET", NODE_PATH, 200, PLAIN);
+    add(&scene.rig, "PATCH", NODE_PATH, 200, "{}");
     assert_int_equal(whole(&scene), SL_CUT_WRITTEN);
     assert_string_equal(sent(&scene, "PATCH", MAP_PATH),
                         MAPMETA "\"data\":{\"config.yaml\":\"version: v1\\nmig-configs:\\n" ENTRIES
@@ -36,10 +36,10 @@ static void the_config_map_is_made_when_there_is_none(void **state)
     struct scene scene;
     (void)state;
     begin(&scene, SL_ACTUATOR_MIG_MANAGER, PLAIN);
-    add(&scene, "GET", MAP_PATH, 404, SAYS("NotFound", "404"));
-    add(&scene, "POST", MAPS_PATH, 201, "{}");
-    add(&scene, "GET", NODE_PATH, 200, PLAIN);
-    add(&scene, "PATCH", NODE_PATH, 200, "{}");
+    add(&scene.rig, "GET", MAP_PATH, 404, SAYS("NotFound", "404"));
+    add(&scene.rig, "POST", MAPS_PATH, 201, "{}");
+    add(&scene.rig, "GET", NODE_PATH, 200, PLAIN);
+    add(&scene.rig, "PATCH", NODE_PATH, 200, "{}");
     assert_int_equal(whole(&scene), SL_CUT_WRITTEN);
     assert_string_equal(
         sent(&scene, "POST", MAPS_PATH),
@@ -55,9 +55,9 @@ static void a_file_that_has_the_entries_is_not_written_again(void **state)
     (void)state;
     begin(&scene, SL_ACTUATOR_MIG_MANAGER, BEGUN("sliced-5c3d-1"));
     (void)snprintf(scene.run.name, sizeof(scene.run.name), "sliced-5c3d-2");
-    add(&scene, "GET", MAP_PATH, 200, FILE_OF(ENTRIES));
-    add(&scene, "GET", NODE_PATH, 200, BEGUN("sliced-5c3d-1"));
-    add(&scene, "PATCH", NODE_PATH, 200, "{}");
+    add(&scene.rig, "GET", MAP_PATH, 200, FILE_OF(ENTRIES));
+    add(&scene.rig, "GET", NODE_PATH, 200, BEGUN("sliced-5c3d-1"));
+    add(&scene.rig, "PATCH", NODE_PATH, 200, "{}");
     assert_int_equal(whole(&scene), SL_CUT_WRITTEN);
     assert_int_equal(count(&scene, "PATCH", MAP_PATH), 0);
     assert_int_equal(count(&scene, NULL, PODS_PATH), 0);
@@ -78,12 +78,12 @@ static void entries_that_nodes_use_stay(void **state)
     (void)state;
     begin(&scene, SL_ACTUATOR_MIG_MANAGER, PLAIN);
     assert_int_equal(sl_store_put_node(scene.store, node_of(other, SL_ACTUATOR_NONE), NULL), 0);
-    add(&scene, "GET", MAP_PATH, 200,
+    add(&scene.rig, "GET", MAP_PATH, 200,
         FILE_OF("  sliced-aa-1: [a]\\n  sliced-aa-2: [b]\\n  sliced-bb-1: [c]\\n"
                 "  sliced-bb-2: [d]\\n  sliced-cc-1: [e]\\n"));
-    add(&scene, "PATCH", MAP_PATH, 200, "{}");
-    add(&scene, "GET", NODE_PATH, 200, PLAIN);
-    add(&scene, "PATCH", NODE_PATH, 200, "{}");
+    add(&scene.rig, "PATCH", MAP_PATH, 200, "{}");
+    add(&scene.rig, "GET", NODE_PATH, 200, PLAIN);
+    add(&scene.rig, "PATCH", NODE_PATH, 200, "{}");
     assert_int_equal(whole(&scene), SL_CUT_WRITTEN);
     assert_string_equal(sent(&scene, "PATCH", MAP_PATH),
                         MAPMETA "\"data\":{\"config.yaml\":\"version: v1\\nmig-configs:\\n" ENTRIES
@@ -99,11 +99,11 @@ static void entries_of_the_last_orders_stay(void **state)
     (void)state;
     begin(&scene, SL_ACTUATOR_MIG_MANAGER, PLAIN);
     for (int i = 0; i < 2; i++) {
-        add(&scene, "GET", MAP_PATH, 200,
+        add(&scene.rig, "GET", MAP_PATH, 200,
             i == 0 ? FILE_OF("  a: []\\n") : FILE_OF(ENTRIES "  sliced-dd-1: [a]\\n"));
-        add(&scene, "PATCH", MAP_PATH, 200, "{}");
-        add(&scene, "GET", NODE_PATH, 200, PLAIN);
-        add(&scene, "PATCH", NODE_PATH, 200, "{}");
+        add(&scene.rig, "PATCH", MAP_PATH, 200, "{}");
+        add(&scene.rig, "GET", NODE_PATH, 200, PLAIN);
+        add(&scene.rig, "PATCH", NODE_PATH, 200, "{}");
     }
     assert_int_equal(whole(&scene), SL_CUT_WRITTEN);
     (void)snprintf(scene.run.name, sizeof(scene.run.name), "sliced-ee-3");
@@ -120,15 +120,15 @@ static void the_mig_managers_pod_is_told_to_look_at_the_file(void **state)
     struct scene scene;
     (void)state;
     begin(&scene, SL_ACTUATOR_MIG_MANAGER, PLAIN);
-    add(&scene, "GET", MAP_PATH, 200, FILE_OF("  a: []\\n"));
-    add(&scene, "PATCH", MAP_PATH, 200, "{}");
-    add(&scene, "GET", PODS_PATH, 200,
+    add(&scene.rig, "GET", MAP_PATH, 200, FILE_OF("  a: []\\n"));
+    add(&scene.rig, "PATCH", MAP_PATH, 200, "{}");
+    add(&scene.rig, "GET", PODS_PATH, 200,
         "{\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"items\":[{\"metadata\":{\"name\":\"mm-x\","
         "\"namespace\":\"gpu-operator\",\"uid\":\"u3\"}},{\"metadata\":{\"name\":\"mm-y\","
         "\"namespace\":\"other\"}}]}");
-    add(&scene, "PATCH", "/api/v1/namespaces/gpu-operator/pods/mm-x", 200, "{}");
-    add(&scene, "GET", NODE_PATH, 200, PLAIN);
-    add(&scene, "PATCH", NODE_PATH, 200, "{}");
+    add(&scene.rig, "PATCH", "/api/v1/namespaces/gpu-operator/pods/mm-x", 200, "{}");
+    add(&scene.rig, "GET", NODE_PATH, 200, PLAIN);
+    add(&scene.rig, "PATCH", NODE_PATH, 200, "{}");
     assert_int_equal(whole(&scene), SL_CUT_WRITTEN);
     fake_api_wait(scene.rig.api, 6);
     const char *patch = sent(&scene, "PATCH", "/api/v1/namespaces/gpu-operator/pods/mm-x");
@@ -150,10 +150,10 @@ static void a_gpu_may_be_given_back_whole(void **state)
     scene.run.n_cuts = 2;
     scene.run.cut[0] = cut_of(scene.node, 0, "whole");
     scene.run.cut[1] = cut_of(scene.node, 1, "1g.10gb+me 1g.10gb 1g.10gb");
-    add(&scene, "GET", MAP_PATH, 404, SAYS("NotFound", "404"));
-    add(&scene, "POST", MAPS_PATH, 201, "{}");
-    add(&scene, "GET", NODE_PATH, 200, PLAIN);
-    add(&scene, "PATCH", NODE_PATH, 200, "{}");
+    add(&scene.rig, "GET", MAP_PATH, 404, SAYS("NotFound", "404"));
+    add(&scene.rig, "POST", MAPS_PATH, 201, "{}");
+    add(&scene.rig, "GET", NODE_PATH, 200, PLAIN);
+    add(&scene.rig, "PATCH", NODE_PATH, 200, "{}");
     assert_int_equal(whole(&scene), SL_CUT_WRITTEN);
     assert_non_null(strstr(sent(&scene, "POST", MAPS_PATH),
                            "  sliced-5c3d-1: [{devices: [0], mig-enabled: false, mig-devices: {}}, "
@@ -190,11 +190,11 @@ static void an_order_to_nos_names_what_every_gpu_shall_have(void **state)
     struct scene scene;
     (void)state;
     begin(&scene, SL_ACTUATOR_NOS_MIG, NOS(NOS_STATUS));
-    add(&scene, "GET", NODE_PATH, 200,
+    add(&scene.rig, "GET", NODE_PATH, 200,
         NOS(NOS_STATUS ",\"nos.nebuly.com/spec-gpu-0-2g.20gb\":\"1\","
                        "\"nos.nebuly.com/spec-gpu-1-7g.80gb\":\"1\","
                        "\"nos.nebuly.com/spec-partitioning-plan\":\"8\""));
-    add(&scene, "PATCH", NODE_PATH, 200, "{}");
+    add(&scene.rig, "PATCH", NODE_PATH, 200, "{}");
     assert_int_equal(whole(&scene), SL_CUT_WRITTEN);
     assert_string_equal(sent(&scene, "PATCH", NODE_PATH),
                         META "\"annotations\":{\"nos.nebuly.com/spec-gpu-1-7g.80gb\":null,"
@@ -239,8 +239,8 @@ static void an_order_to_nos_that_is_given_up_is_taken_back(void **state)
         begin(&scene, SL_ACTUATOR_NOS_MIG, cases[i].node);
         scene.write.step = SL_CUT_FINISH;
         scene.run.outcome = cases[i].outcome;
-        add(&scene, "GET", NODE_PATH, 200, cases[i].node);
-        add(&scene, "PATCH", NODE_PATH, 200, "{}");
+        add(&scene.rig, "GET", NODE_PATH, 200, cases[i].node);
+        add(&scene.rig, "PATCH", NODE_PATH, 200, "{}");
         assert_int_equal(whole(&scene), SL_CUT_WRITTEN);
         const char *text = sent(&scene, "PATCH", NODE_PATH);
         if (cases[i].spec != NULL) {
@@ -268,7 +268,7 @@ static void nos_gets_no_order_that_it_cannot_read(void **state)
         begin(&scene, SL_ACTUATOR_NOS_MIG, NOS(NOS_STATUS));
         scene.run.cut[0] = cut_of(scene.node, 1, cases[i].cut);
         assert_int_equal(whole(&scene), SL_CUT_WRITE_REFUSED);
-        assert_string_equal(scene.text, cases[i].text);
+        assert_string_equal(scene.outcome.text, cases[i].text);
         assert_int_equal(fake_api_requests(scene.rig.api), 0);
         end(&scene);
     }
@@ -279,12 +279,12 @@ static void nos_gets_no_order_that_takes_away_what_is_in_use_by_now(void **state
     struct scene scene;
     (void)state;
     begin(&scene, SL_ACTUATOR_NOS_MIG, NOS(NOS_STATUS));
-    add(&scene, "GET", NODE_PATH, 200,
+    add(&scene.rig, "GET", NODE_PATH, 200,
         NOS("\"nos.nebuly.com/status-gpu-0-2g.20gb-used\":\"1\","
             "\"nos.nebuly.com/status-gpu-1-7g.80gb-used\":\"1\""));
     assert_int_equal(whole(&scene), SL_CUT_WRITE_REFUSED);
-    assert_string_equal(scene.text, "it would take away instances in use: "
-                                    "nos.nebuly.com/status-gpu-1-7g.80gb-used is 1");
+    assert_string_equal(scene.outcome.text, "it would take away instances in use: "
+                                            "nos.nebuly.com/status-gpu-1-7g.80gb-used is 1");
     end(&scene);
 }
 
@@ -306,8 +306,8 @@ static void a_mig_manager_that_was_away_does_not_carry_out_what_was_given_up(voi
         begin(&scene, SL_ACTUATOR_MIG_MANAGER, PLAIN);
         scene.write.step = SL_CUT_FINISH;
         scene.run.outcome = SL_CUT_WEDGED;
-        add(&scene, "GET", NODE_PATH, 200, node);
-        add(&scene, "PATCH", NODE_PATH, 200, "{}");
+        add(&scene.rig, "GET", NODE_PATH, 200, node);
+        add(&scene.rig, "PATCH", NODE_PATH, 200, "{}");
         assert_int_equal(whole(&scene), SL_CUT_WRITTEN);
         bool cancelled =
             strstr(sent(&scene, "PATCH", NODE_PATH),
@@ -340,8 +340,8 @@ static void the_end_of_a_cut_says_what_the_gpus_hold(void **state)
         scene.write.step = SL_CUT_FINISH;
         scene.run.outcome = cases[i].outcome;
         scene.run.n_cuts = 0; /* as after a restart */
-        add(&scene, "GET", NODE_PATH, 200, BEGUN("sliced-5c3d-1"));
-        add(&scene, "PATCH", NODE_PATH, 200, "{}");
+        add(&scene.rig, "GET", NODE_PATH, 200, BEGUN("sliced-5c3d-1"));
+        add(&scene.rig, "PATCH", NODE_PATH, 200, "{}");
         assert_int_equal(whole(&scene), SL_CUT_WRITTEN);
         (void)snprintf(expected, sizeof(expected),
                        META "\"annotations\":{%s\"sliced.dev/cut\":null}}}", cases[i].annotations);
@@ -357,8 +357,8 @@ static void an_agent_that_reports_its_gpus_needs_no_words_of_ours(void **state)
     begin(&scene, SL_ACTUATOR_NOS_MIG, NOS(NOS_STATUS));
     scene.write.step = SL_CUT_FINISH;
     scene.run.outcome = SL_CUT_DONE;
-    add(&scene, "GET", NODE_PATH, 200, NOS(NOS_STATUS ",\"sliced.dev/cut\":\"sliced-5c3d-1\""));
-    add(&scene, "PATCH", NODE_PATH, 200, "{}");
+    add(&scene.rig, "GET", NODE_PATH, 200, NOS(NOS_STATUS ",\"sliced.dev/cut\":\"sliced-5c3d-1\""));
+    add(&scene.rig, "PATCH", NODE_PATH, 200, "{}");
     assert_int_equal(whole(&scene), SL_CUT_WRITTEN);
     assert_string_equal(
         sent(&scene, "PATCH", NODE_PATH),
@@ -374,7 +374,7 @@ static void the_mark_of_another_cut_is_left_alone(void **state)
         struct scene scene;
         begin(&scene, SL_ACTUATOR_MIG_MANAGER, PLAIN);
         scene.write.step = SL_CUT_FINISH;
-        add(&scene, "GET", NODE_PATH, 200, nodes[i]);
+        add(&scene.rig, "GET", NODE_PATH, 200, nodes[i]);
         assert_int_equal(whole(&scene), SL_CUT_WRITTEN);
         assert_int_equal(fake_api_requests(scene.rig.api), 1);
         end(&scene);
@@ -392,9 +392,9 @@ static void a_mark_that_somebody_made_up_is_taken_off(void **state)
     scene.run.outcome = SL_CUT_LEFT;
     (void)snprintf(scene.run.name, sizeof(scene.run.name), "%.*s", SL_CUT_NAME_MAX - 1,
                    scene.node->partition.cut);
-    add(&scene, "GET", NODE_PATH, 200,
+    add(&scene.rig, "GET", NODE_PATH, 200,
         BEGUN("a made up name that is longer than any name of a run could ever be, for tests"));
-    add(&scene, "PATCH", NODE_PATH, 200, "{}");
+    add(&scene.rig, "PATCH", NODE_PATH, 200, "{}");
     assert_int_equal(whole(&scene), SL_CUT_WRITTEN);
     assert_string_equal(sent(&scene, "PATCH", NODE_PATH),
                         META "\"annotations\":{\"sliced.dev/cut\":null}}}");

@@ -6,8 +6,8 @@
 static void assert_end(struct scene *scene, enum sl_cut_write_end how, const char *text)
 {
     assert_int_equal(whole(scene), how);
-    if (strstr(scene->text, text) == NULL) {
-        fail_msg("%s", scene->text);
+    if (strstr(scene->outcome.text, text) == NULL) {
+        fail_msg("%s", scene->outcome.text);
     }
 }
 
@@ -15,7 +15,7 @@ static void assert_end(struct scene *scene, enum sl_cut_write_end how, const cha
 static void begin_order(struct scene *scene)
 {
     begin(scene, SL_ACTUATOR_MIG_MANAGER, PLAIN);
-    add(scene, "GET", MAP_PATH, 200, FILE_OF(ENTRIES));
+    add(&scene->rig, "GET", MAP_PATH, 200, FILE_OF(ENTRIES));
 }
 
 /* ---- races ---- */
@@ -25,14 +25,14 @@ static void an_object_that_somebody_changed_meanwhile_is_read_again(void **state
     struct scene scene;
     (void)state;
     begin(&scene, SL_ACTUATOR_MIG_MANAGER, PLAIN);
-    add(&scene, "GET", MAP_PATH, 200, FILE_OF("  a: []\\n"));
-    add(&scene, "PATCH", MAP_PATH, 409, SAYS("Conflict", "409"));
-    add(&scene, "GET", MAP_PATH, 200, FILE_OF("  b: []\\n"));
-    add(&scene, "PATCH", MAP_PATH, 200, "{}");
-    add(&scene, "GET", NODE_PATH, 200, PLAIN);
-    add(&scene, "PATCH", NODE_PATH, 409, SAYS("Conflict", "409"));
-    add(&scene, "GET", NODE_PATH, 200, PLAIN);
-    add(&scene, "PATCH", NODE_PATH, 200, "{}");
+    add(&scene.rig, "GET", MAP_PATH, 200, FILE_OF("  a: []\\n"));
+    add(&scene.rig, "PATCH", MAP_PATH, 409, SAYS("Conflict", "409"));
+    add(&scene.rig, "GET", MAP_PATH, 200, FILE_OF("  b: []\\n"));
+    add(&scene.rig, "PATCH", MAP_PATH, 200, "{}");
+    add(&scene.rig, "GET", NODE_PATH, 200, PLAIN);
+    add(&scene.rig, "PATCH", NODE_PATH, 409, SAYS("Conflict", "409"));
+    add(&scene.rig, "GET", NODE_PATH, 200, PLAIN);
+    add(&scene.rig, "PATCH", NODE_PATH, 200, "{}");
     assert_end(&scene, SL_CUT_WRITTEN, "");
     assert_non_null(strstr(sent(&scene, "PATCH", MAP_PATH), "  b: []"));
     assert_int_equal(count(&scene, "PATCH", NODE_PATH), 2);
@@ -44,14 +44,14 @@ static void a_config_map_that_comes_or_goes_meanwhile_is_read_again(void **state
     struct scene scene;
     (void)state;
     begin(&scene, SL_ACTUATOR_MIG_MANAGER, PLAIN);
-    add(&scene, "GET", MAP_PATH, 404, GONE);
-    add(&scene, "POST", MAPS_PATH, 409, SAYS("AlreadyExists", "409"));
-    add(&scene, "GET", MAP_PATH, 200, FILE_OF("  a: []\\n"));
-    add(&scene, "PATCH", MAP_PATH, 404, GONE);
-    add(&scene, "GET", MAP_PATH, 404, GONE);
-    add(&scene, "POST", MAPS_PATH, 201, "{}");
-    add(&scene, "GET", NODE_PATH, 200, PLAIN);
-    add(&scene, "PATCH", NODE_PATH, 200, "{}");
+    add(&scene.rig, "GET", MAP_PATH, 404, GONE);
+    add(&scene.rig, "POST", MAPS_PATH, 409, SAYS("AlreadyExists", "409"));
+    add(&scene.rig, "GET", MAP_PATH, 200, FILE_OF("  a: []\\n"));
+    add(&scene.rig, "PATCH", MAP_PATH, 404, GONE);
+    add(&scene.rig, "GET", MAP_PATH, 404, GONE);
+    add(&scene.rig, "POST", MAPS_PATH, 201, "{}");
+    add(&scene.rig, "GET", NODE_PATH, 200, PLAIN);
+    add(&scene.rig, "PATCH", NODE_PATH, 200, "{}");
     assert_end(&scene, SL_CUT_WRITTEN, "");
     end(&scene);
 }
@@ -64,12 +64,12 @@ static void a_write_whose_answer_was_lost_is_looked_up(void **state)
     for (int i = 0; i < 2; i++) { /* it was carried out, or was not */
         struct scene scene;
         begin_order(&scene);
-        add(&scene, "GET", NODE_PATH, 200, PLAIN);
+        add(&scene.rig, "GET", NODE_PATH, 200, PLAIN);
         fake_api_add(scene.rig.api,
                      (struct fake_answer){
                          .method = "PATCH", .path = NODE_PATH, .times = 1, .kind = FAKE_CLOSE});
-        add(&scene, "GET", NODE_PATH, 200, i == 0 ? written : PLAIN);
-        add(&scene, "PATCH", NODE_PATH, 200, "{}");
+        add(&scene.rig, "GET", NODE_PATH, 200, i == 0 ? written : PLAIN);
+        add(&scene.rig, "PATCH", NODE_PATH, 200, "{}");
         assert_end(&scene, SL_CUT_WRITTEN, "");
         assert_int_equal(count(&scene, "PATCH", NODE_PATH), 1 + i);
         end(&scene);
@@ -99,7 +99,7 @@ static void an_order_does_not_overtake_what_somebody_did_meanwhile(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct scene scene;
         begin_order(&scene);
-        add(&scene, "GET", NODE_PATH, 200, cases[i].node);
+        add(&scene.rig, "GET", NODE_PATH, 200, cases[i].node);
         assert_end(&scene, SL_CUT_WRITE_REFUSED, cases[i].text);
         assert_int_equal(count(&scene, "PATCH", NODE_PATH), 0);
         end(&scene);
@@ -111,7 +111,7 @@ static void a_node_that_is_gone_takes_no_order(void **state)
     struct scene scene;
     (void)state;
     begin_order(&scene);
-    add(&scene, "GET", NODE_PATH, 404, GONE);
+    add(&scene.rig, "GET", NODE_PATH, 404, GONE);
     assert_end(&scene, SL_CUT_WRITE_REFUSED, "the node is gone");
     end(&scene);
 }
@@ -132,7 +132,7 @@ static void without_its_entry_nothing_is_ordered(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct scene scene;
         begin(&scene, SL_ACTUATOR_MIG_MANAGER, PLAIN);
-        add(&scene, "GET", MAP_PATH, 200, cases[i].map);
+        add(&scene.rig, "GET", MAP_PATH, 200, cases[i].map);
         assert_end(&scene, SL_CUT_WRITE_REFUSED, cases[i].text);
         assert_int_equal(fake_api_requests(scene.rig.api), 1);
         end(&scene);
@@ -162,14 +162,14 @@ static void a_refusal_of_the_api_server_is_told_in_its_words(void **state)
     struct scene scene;
     (void)state;
     begin_order(&scene);
-    add(&scene, "GET", NODE_PATH, 200, PLAIN);
-    add(&scene, "PATCH", NODE_PATH, 403, SAYS("Forbidden", "403"));
+    add(&scene.rig, "GET", NODE_PATH, 200, PLAIN);
+    add(&scene.rig, "PATCH", NODE_PATH, 403, SAYS("Forbidden", "403"));
     assert_end(&scene, SL_CUT_WRITE_REFUSED, "no Forbidden");
     end(&scene);
 
     begin(&scene, SL_ACTUATOR_MIG_MANAGER, PLAIN);
-    add(&scene, "GET", MAP_PATH, 404, GONE);
-    add(&scene, "POST", MAPS_PATH, 403, SAYS("Forbidden", "403"));
+    add(&scene.rig, "GET", MAP_PATH, 404, GONE);
+    add(&scene.rig, "POST", MAPS_PATH, 403, SAYS("Forbidden", "403"));
     assert_end(&scene, SL_CUT_WRITE_REFUSED, "no Forbidden");
     end(&scene);
 }
@@ -190,18 +190,18 @@ static void answers_that_are_no_such_object_are_asked_for_again(void **state)
     struct scene scene;
     (void)state;
     begin(&scene, SL_ACTUATOR_MIG_MANAGER, PLAIN);
-    add(&scene, "GET", MAP_PATH, 200, "{");
-    add(&scene, "GET", MAP_PATH, 200, "{\"metadata\":[]}");
-    add(&scene, "GET", MAP_PATH, 200, "{\"kind\":\"ConfigMap\"}");
-    add(&scene, "GET", MAP_PATH, 500, "");
-    add(&scene, "GET", MAP_PATH, 200, FILE_OF(ENTRIES));
-    add(&scene, "GET", NODE_PATH, 200, MAP(""));
-    add(&scene, "GET", NODE_PATH, 200,
+    add(&scene.rig, "GET", MAP_PATH, 200, "{");
+    add(&scene.rig, "GET", MAP_PATH, 200, "{\"metadata\":[]}");
+    add(&scene.rig, "GET", MAP_PATH, 200, "{\"kind\":\"ConfigMap\"}");
+    add(&scene.rig, "GET", MAP_PATH, 500, "");
+    add(&scene.rig, "GET", MAP_PATH, 200, FILE_OF(ENTRIES));
+    add(&scene.rig, "GET", NODE_PATH, 200, MAP(""));
+    add(&scene.rig, "GET", NODE_PATH, 200,
         "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"n1\",\"uid\":\"u1\"}}");
-    add(&scene, "GET", NODE_PATH, 200, PLAIN);
-    add(&scene, "PATCH", NODE_PATH, 429, SAYS("TooManyRequests", "429"));
-    add(&scene, "GET", NODE_PATH, 200, PLAIN);
-    add(&scene, "PATCH", NODE_PATH, 200, "{}");
+    add(&scene.rig, "GET", NODE_PATH, 200, PLAIN);
+    add(&scene.rig, "PATCH", NODE_PATH, 429, SAYS("TooManyRequests", "429"));
+    add(&scene.rig, "GET", NODE_PATH, 200, PLAIN);
+    add(&scene.rig, "PATCH", NODE_PATH, 200, "{}");
     assert_end(&scene, SL_CUT_WRITTEN, "");
     end(&scene);
 }
@@ -211,10 +211,10 @@ static void an_order_without_an_answer_ends_as_unknown(void **state)
     struct scene scene;
     (void)state;
     begin_order(&scene);
-    add(&scene, "GET", NODE_PATH, 200, PLAIN);
-    add(&scene, "PATCH", NODE_PATH, 504, SAYS("Timeout", "504"));
-    atomic_store(&scene.leads, 1); /* not for a second try */
-    add(&scene, "GET", NODE_PATH, 200, PLAIN);
+    add(&scene.rig, "GET", NODE_PATH, 200, PLAIN);
+    add(&scene.rig, "PATCH", NODE_PATH, 504, SAYS("Timeout", "504"));
+    atomic_store(&scene.reign.leads, 1); /* not for a second try */
+    add(&scene.rig, "GET", NODE_PATH, 200, PLAIN);
     assert_end(&scene, SL_CUT_WRITE_UNKNOWN, "not the leader");
     assert_int_equal(count(&scene, "PATCH", NODE_PATH), 1);
     end(&scene);
@@ -225,8 +225,8 @@ static void a_replica_that_does_not_lead_writes_nothing(void **state)
     struct scene scene;
     (void)state;
     begin(&scene, SL_ACTUATOR_MIG_MANAGER, PLAIN);
-    atomic_store(&scene.leads, 0);
-    add(&scene, "GET", MAP_PATH, 404, GONE);
+    atomic_store(&scene.reign.leads, 0);
+    add(&scene.rig, "GET", MAP_PATH, 404, GONE);
     assert_end(&scene, SL_CUT_WRITE_FAILED, "not the leader");
     assert_int_equal(count(&scene, "POST", MAPS_PATH), 0);
     end(&scene);
@@ -237,12 +237,12 @@ static void a_nudge_that_fails_keeps_nobody_waiting(void **state)
     struct scene scene;
     (void)state;
     begin(&scene, SL_ACTUATOR_MIG_MANAGER, PLAIN);
-    add(&scene, "GET", MAP_PATH, 404, GONE);
-    add(&scene, "POST", MAPS_PATH, 201, "{}");
+    add(&scene.rig, "GET", MAP_PATH, 404, GONE);
+    add(&scene.rig, "POST", MAPS_PATH, 201, "{}");
     fake_api_add(scene.rig.api,
                  (struct fake_answer){.method = "GET", .path = PODS_PATH, .kind = FAKE_HANG});
-    add(&scene, "GET", NODE_PATH, 200, PLAIN);
-    add(&scene, "PATCH", NODE_PATH, 200, "{}");
+    add(&scene.rig, "GET", NODE_PATH, 200, PLAIN);
+    add(&scene.rig, "PATCH", NODE_PATH, 200, "{}");
     assert_end(&scene, SL_CUT_WRITTEN, "");
     end(&scene);
 }

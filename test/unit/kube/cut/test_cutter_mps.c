@@ -46,13 +46,13 @@ static void it_is_announced_in_the_config_map_with_all_that_stays(void **state)
     (void)state;
     begin_mps(&scene, NODE(SHARED LABEL("n1-17"), STATUS, OFFERS));
     assert_int_equal(sl_store_put_node(scene.store, node_of(other, SL_ACTUATOR_NONE), NULL), 0);
-    add(&scene, "GET", NOS_MAP_PATH, 200,
+    add(&scene.rig, "GET", NOS_MAP_PATH, 200,
         MAP(",\"data\":{\"n1-17\":\"nos'\",\"n1-sliced-77-2\":\"old\",\"sliced-78-2\":\"old\","
             "\"n2-sliced-79-2\":\"what n2 may go back to\",\"gone-sliced-79-2\":\"old\","
             "\"default\":\"x\"}"));
-    add(&scene, "PATCH", NOS_MAP_PATH, 200, "{}");
-    add(&scene, "GET", NODE_PATH, 200, NODE(SHARED LABEL("n1-17"), STATUS, OFFERS));
-    add(&scene, "PATCH", NODE_PATH, 200, "{}");
+    add(&scene.rig, "PATCH", NOS_MAP_PATH, 200, "{}");
+    add(&scene.rig, "GET", NODE_PATH, 200, NODE(SHARED LABEL("n1-17"), STATUS, OFFERS));
+    add(&scene.rig, "PATCH", NODE_PATH, 200, "{}");
     assert_int_equal(whole(&scene), SL_CUT_WRITTEN);
     assert_non_null(
         strstr(sent(&scene, "PATCH", NOS_MAP_PATH),
@@ -75,10 +75,10 @@ static void the_label_follows_with_the_next_attempt(void **state)
     begin_mps(&scene, BEGUN);
     scene.run.announces = false;
     (void)snprintf(scene.run.name, sizeof(scene.run.name), "sliced-5c3d-2");
-    add(&scene, "GET", NOS_MAP_PATH, 200,
+    add(&scene.rig, "GET", NOS_MAP_PATH, 200,
         MAP(",\"data\":{\"n1-sliced-5c3d-2\":" TEXT ",\"n1-sliced-5c3d-3\":" TEXT "}"));
-    add(&scene, "GET", NODE_PATH, 200, BEGUN);
-    add(&scene, "PATCH", NODE_PATH, 200, "{}");
+    add(&scene.rig, "GET", NODE_PATH, 200, BEGUN);
+    add(&scene.rig, "PATCH", NODE_PATH, 200, "{}");
     assert_int_equal(whole(&scene), SL_CUT_WRITTEN);
     assert_int_equal(count(&scene, "PATCH", NOS_MAP_PATH), 0);
     const char *node = sent(&scene, "PATCH", NODE_PATH);
@@ -94,13 +94,13 @@ static void what_is_in_use_by_now_is_not_taken_away(void **state)
     struct scene scene;
     (void)state;
     begin_mps(&scene, NODE(SHARED LABEL("n1-17"), STATUS, OFFERS));
-    add(&scene, "GET", NOS_MAP_PATH, 404, SAYS("NotFound", "404"));
-    add(&scene, "POST", "/api/v1/namespaces/nebuly-nvidia/configmaps", 201, "{}");
-    add(&scene, "GET", NODE_PATH, 200,
+    add(&scene.rig, "GET", NOS_MAP_PATH, 404, SAYS("NotFound", "404"));
+    add(&scene.rig, "POST", "/api/v1/namespaces/nebuly-nvidia/configmaps", 201, "{}");
+    add(&scene.rig, "GET", NODE_PATH, 200,
         NODE(SHARED LABEL("n1-17"), "\"nos.nebuly.com/status-gpu-1-80gb-used\":\"1\"", OFFERS));
     assert_int_equal(whole(&scene), SL_CUT_WRITE_REFUSED);
-    assert_string_equal(scene.text, "it would take away instances in use: "
-                                    "nos.nebuly.com/status-gpu-1-80gb-used is 1");
+    assert_string_equal(scene.outcome.text, "it would take away instances in use: "
+                                            "nos.nebuly.com/status-gpu-1-80gb-used is 1");
     end(&scene);
 }
 
@@ -109,11 +109,11 @@ static void a_label_that_somebody_has_set_stays(void **state)
     struct scene scene;
     (void)state;
     begin_mps(&scene, NODE(SHARED LABEL("n1-17"), STATUS, OFFERS));
-    add(&scene, "GET", NOS_MAP_PATH, 200, MAP(""));
-    add(&scene, "PATCH", NOS_MAP_PATH, 200, "{}");
-    add(&scene, "GET", NODE_PATH, 200, NODE(SHARED LABEL("n1-18"), STATUS, OFFERS));
+    add(&scene.rig, "GET", NOS_MAP_PATH, 200, MAP(""));
+    add(&scene.rig, "PATCH", NOS_MAP_PATH, 200, "{}");
+    add(&scene.rig, "GET", NODE_PATH, 200, NODE(SHARED LABEL("n1-18"), STATUS, OFFERS));
     assert_int_equal(whole(&scene), SL_CUT_WRITE_REFUSED);
-    assert_string_equal(scene.text,
+    assert_string_equal(scene.outcome.text,
                         "somebody has set nvidia.com/device-plugin.config to \"n1-18\"");
     end(&scene);
 }
@@ -161,8 +161,8 @@ static void an_order_that_is_given_up_is_taken_back(void **state)
         scene.write.step = SL_CUT_FINISH;
         scene.run.outcome = cases[i].outcome;
         scene.write.taken = cases[i].taken;
-        add(&scene, "GET", NODE_PATH, 200, cases[i].node);
-        add(&scene, "PATCH", NODE_PATH, 200, "{}");
+        add(&scene.rig, "GET", NODE_PATH, 200, cases[i].node);
+        add(&scene.rig, "PATCH", NODE_PATH, 200, "{}");
         assert_int_equal(whole(&scene), SL_CUT_WRITTEN);
         const char *sent_text = sent(&scene, "PATCH", NODE_PATH);
         if (cases[i].labels != NULL) {

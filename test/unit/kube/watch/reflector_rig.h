@@ -80,22 +80,16 @@ static inline void on_listed(void *context, bool ok)
     tell(context, ok ? "]" : "!", SL_STR(""));
 }
 
-/* Waits until so many callbacks ran, or (n 0) until the text has part in it; fails after a minute.
- */
+/* Waits until so many callbacks ran, or (n 0) until the text has part in it. */
 static inline void story_wait(struct story *story, const char *part, unsigned n)
 {
-    struct timespec until;
-    int code = 0;
-    (void)clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += 60;
     (void)pthread_mutex_lock(&story->lock);
-    while ((n > 0 ? story->calls < n : strstr(story->text, part) == NULL) && code == 0) {
-        code = pthread_cond_timedwait(&story->changed, &story->lock, &until);
+    while (n > 0 ? story->calls < n : strstr(story->text, part) == NULL) {
+        if (!calls_wait(&story->changed, &story->lock)) {
+            fail_msg("waited for \"%s\", was told \"%s\"", part, story->text);
+        }
     }
     (void)pthread_mutex_unlock(&story->lock);
-    if (code != 0) {
-        fail_msg("waited for \"%s\", was told \"%s\"", part, story->text);
-    }
 }
 
 struct scene {

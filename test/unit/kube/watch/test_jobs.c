@@ -33,21 +33,16 @@ static void tell(struct story *story, const char *sign, struct sl_str name)
     (void)pthread_mutex_unlock(&story->lock);
 }
 
-/* Until the text has that part; fails after a minute. */
+/* Waits until the text has that part. */
 static void story_wait(struct story *story, const char *part)
 {
-    struct timespec until;
-    int code = 0;
-    (void)clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += 60;
     (void)pthread_mutex_lock(&story->lock);
-    while (strstr(story->text, part) == NULL && code == 0) {
-        code = pthread_cond_timedwait(&story->changed, &story->lock, &until);
+    while (strstr(story->text, part) == NULL) {
+        if (!calls_wait(&story->changed, &story->lock)) {
+            fail_msg("waited for \"%s\", was told \"%s\"", part, story->text);
+        }
     }
     (void)pthread_mutex_unlock(&story->lock);
-    if (code != 0) {
-        fail_msg("waited for \"%s\", was told \"%s\"", part, story->text);
-    }
 }
 
 struct scene {

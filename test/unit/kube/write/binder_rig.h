@@ -3,36 +3,17 @@
 #ifndef SLICED_TEST_BINDER_RIG_H
 #define SLICED_TEST_BINDER_RIG_H
 
-#include "unit/kube/calls.h"
-
-#include <stdatomic.h>
-#include <stdio.h>
+#include "change_rig.h"
 
 #include "kube/write/binder.h"
-#include "unit/kube/fake_clock.h"
-#include "util/log.h"
 
 #define POD     "/api/v1/namespaces/default/pods/p"
 #define BINDING POD "/binding"
-#define STATUS(reason, code)                                                                       \
-    "{\"kind\":\"Status\",\"status\":\"Failure\",\"message\":\"no " reason                         \
-    "\",\"reason\":\"" reason "\",\"code\":" code "}"
 #define READ(uid, node, meta)                                                                      \
     "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"p\",\"namespace\":"          \
     "\"default\",\"uid\":\"" uid "\"" meta "},\"spec\":{\"nodeName\":\"" node "\"}}"
 #define OURS    READ("u1", "n1", "")
 #define UNBOUND READ("u1", "", "")
-
-/* no machine is as slow as that: only the fake clock ends it */
-static const int64_t long_us = INT64_C(1000000000);
-
-struct outcome {
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    unsigned done;
-    enum sl_bind_end end;
-    char text[384];
-};
 
 struct scene {
     struct rig rig;
@@ -40,29 +21,12 @@ struct scene {
     struct sl_change_options options;
     struct sl_kube_binder *binder;
     struct outcome outcome;
-    atomic_int leads;    /* how often still; negative: always */
-    uint64_t leadership; /* of the bindings that may be made */
+    struct reign reign;
 };
 
-static inline bool leads(void *context, uint64_t leadership)
+static inline void on_done(void *call, enum sl_bind_end how, const struct sl_error *err)
 {
-    struct scene *scene = context;
-    int left = atomic_load(&scene->leads);
-    if (left > 0) {
-        (void)atomic_fetch_sub(&scene->leads, 1);
-    }
-    return left != 0 && leadership == scene->leadership;
-}
-
-static inline void on_done(void *call, enum sl_bind_end end, const struct sl_error *err)
-{
-    struct outcome *outcome = call;
-    (void)pthread_mutex_lock(&outcome->lock);
-    outcome->done++;
-    outcome->end = end;
-    (void)snprintf(outcome->text, sizeof(outcome->text), "%s", err == NULL ? "" : err->message);
-    (void)pthread_cond_broadcast(&outcome->changed);
-    (void)pthread_mutex_unlock(&outcome->lock);
+    outcome_note(call, (int)how, err);
 }
 
 static inline void scene_begin(struct scene *scene)
@@ -72,17 +36,7 @@ static inline void scene_begin(struct scene *scene)
     rig_start(&scene->rig);
     scene->store = sl_store_new(&limits, NULL);
     assert_non_null(scene->store);
-    atomic_init(&scene->leads, -1);
-    scene->leadership = 7;
-    scene->options = (struct sl_change_options){
-        .client = scene->rig.client,
-        .leads = leads,
-        .context = scene,
-        .timeout_us = long_us,
-        .try_us = long_us,
-        .backoff_us = 1 * MS,
-        .backoff_max_us = 4 * MS,
-    };
+    scene->options = change_options(&scene->rig, &scene->reign);
 }
 
 static inline void scene_start(struct scene *scene)
@@ -100,20 +54,10 @@ static inline void scene_open(struct scene *scene)
 
 static inline void scene_end(struct scene *scene)
 {
-    fake_api_release(scene->rig.api);
-    sl_client_free(scene->rig.client);
-    scene->rig.client = NULL;
+    rig_end_client(&scene->rig);
     sl_kube_binder_free(scene->binder);
     rig_end(&scene->rig);
     sl_store_free(scene->store);
-}
-
-static inline void add(struct scene *scene, const char *method, const char *path, unsigned status,
-                       const char *body)
-{
-    fake_api_add(scene->rig.api,
-                 (struct fake_answer){
-                     .method = method, .path = path, .times = 1, .status = status, .body = body});
 }
 
 static inline void add_kind(struct scene *scene, const char *method, enum fake_kind kind,
@@ -134,8 +78,7 @@ static inline void bind_with(struct scene *scene, bool nominated,
                                        .assignment = "nvidia.com/mig-1g.6gb=0/2",
                                        .leadership = 7,
                                        .nominated = nominated};
-    scene->outcome =
-        (struct outcome){.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+    scene->outcome = outcome_none();
     bind(scene->binder, &binding, on_done, &scene->outcome);
 }
 
@@ -144,26 +87,11 @@ static inline void bind_begin(struct scene *scene)
     bind_with(scene, false, sl_kube_bind);
 }
 
-static inline void bind_wait(struct scene *scene)
-{
-    struct outcome *outcome = &scene->outcome;
-    struct timespec until;
-    int code = 0;
-    (void)clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += 60;
-    (void)pthread_mutex_lock(&outcome->lock);
-    while (outcome->done == 0 && code == 0) {
-        code = pthread_cond_timedwait(&outcome->changed, &outcome->lock, &until);
-    }
-    (void)pthread_mutex_unlock(&outcome->lock);
-    assert_int_equal(code, 0);
-}
-
 static inline enum sl_bind_end bind_whole(struct scene *scene)
 {
     bind_begin(scene);
-    bind_wait(scene);
-    return scene->outcome.end;
+    outcome_wait(&scene->outcome);
+    return (enum sl_bind_end)scene->outcome.end;
 }
 
 static inline unsigned count(struct scene *scene, const char *method)

@@ -10,7 +10,7 @@ static void the_binding_carries_the_assignment_and_the_uid(void **state)
     struct scene scene;
     (void)state;
     scene_open(&scene);
-    add(&scene, "POST", BINDING, 201, STATUS("x", "201"));
+    add(&scene.rig, "POST", BINDING, 201, SAYS("x", "201"));
     assert_int_equal(bind_whole(&scene), SL_BIND_END_BOUND);
     const struct fake_request *request = fake_api_request(scene.rig.api, 0);
     assert_string_equal(request->path, BINDING);
@@ -42,18 +42,18 @@ static const struct one_case cases[] = {
     {409, 200, READ("u1", "n2", ""), SL_BIND_END_FAILED, "the pod is bound to node n2"},
     {409, 200, READ("u2", "n1", ""), SL_BIND_END_FAILED, "the pod was made anew, with UID u2"},
     {409, 200, UNBOUND, SL_BIND_END_FAILED, "no it"},
-    {409, 404, STATUS("NotFound", "404"), SL_BIND_END_FAILED, "the pod is gone"},
-    {404, 404, STATUS("NotFound", "404"), SL_BIND_END_FAILED, "the pod is gone"},
+    {409, 404, SAYS("NotFound", "404"), SL_BIND_END_FAILED, "the pod is gone"},
+    {404, 404, SAYS("NotFound", "404"), SL_BIND_END_FAILED, "the pod is gone"},
     {404, 200, OURS, SL_BIND_END_BOUND, ""},
     {404, 200, UNBOUND, SL_BIND_END_FAILED, "no it"},
     {0, 200, OURS, SL_BIND_END_BOUND, ""},
     {0, 200, READ("u1", "n2", ""), SL_BIND_END_FAILED, "the pod is bound to node n2"},
     {0, 200, READ("u2", "", ""), SL_BIND_END_FAILED, "the pod was made anew, with UID u2"},
-    {0, 404, STATUS("NotFound", "404"), SL_BIND_END_FAILED, "the pod is gone"},
+    {0, 404, SAYS("NotFound", "404"), SL_BIND_END_FAILED, "the pod is gone"},
     {0, 200, READ("u1", "", ",\"deletionTimestamp\":\"2026-11-21T12:00:00Z\""), SL_BIND_END_FAILED,
      "the pod is being deleted"},
     {500, 200, OURS, SL_BIND_END_BOUND, ""},
-    {504, 404, STATUS("NotFound", "404"), SL_BIND_END_FAILED, "the pod is gone"},
+    {504, 404, SAYS("NotFound", "404"), SL_BIND_END_FAILED, "the pod is gone"},
     {400, 0, NULL, SL_BIND_END_FAILED, "no it"},
     {403, 0, NULL, SL_BIND_END_FAILED, "no it"},
     {422, 0, NULL, SL_BIND_END_FAILED, "no it"},
@@ -70,9 +70,9 @@ static void an_answer_that_leaves_doubt_is_settled_by_the_pod(void **state)
         if (c->post == 0) {
             add_kind(&scene, "POST", FAKE_CLOSE, 1);
         } else {
-            add(&scene, "POST", BINDING, c->post, STATUS("it", "400"));
+            add(&scene.rig, "POST", BINDING, c->post, SAYS("it", "400"));
         }
-        add(&scene, "GET", POD, c->read, c->pod);
+        add(&scene.rig, "GET", POD, c->read, c->pod);
         enum sl_bind_end end = bind_whole(&scene);
         if (end != c->end || strcmp(scene.outcome.text, c->text) != 0) {
             fail_msg("case %zu: %d \"%s\"", i, (int)end, scene.outcome.text);
@@ -91,9 +91,9 @@ static void what_was_not_carried_out_is_sent_again(void **state)
     (void)state;
     scene_open(&scene);
     for (int i = 0; i < 3; i++) {
-        add(&scene, "POST", BINDING, 429, STATUS("TooManyRequests", "429"));
+        add(&scene.rig, "POST", BINDING, 429, SAYS("TooManyRequests", "429"));
     }
-    add(&scene, "POST", BINDING, 201, "{}");
+    add(&scene.rig, "POST", BINDING, 201, "{}");
     assert_int_equal(bind_whole(&scene), SL_BIND_END_BOUND);
     assert_int_equal(count(&scene, "POST"), 4);
     assert_int_equal(count(&scene, "GET"), 0);
@@ -106,15 +106,15 @@ static void an_unbound_pod_is_bound_again_while_a_post_may_be_lost(void **state)
     (void)state;
     scene_open(&scene);
     add_kind(&scene, "POST", FAKE_CLOSE, 1);
-    add(&scene, "GET", POD, 200, UNBOUND);
-    add(&scene, "POST", BINDING, 503, "{}");
-    add(&scene, "GET", POD, 500, "{}");
-    add(&scene, "GET", POD, 200, "{\"kind\":\"Status\",\"apiVersion\":\"v1\"}");
-    add(&scene, "GET", POD, 200, "<html>");
+    add(&scene.rig, "GET", POD, 200, UNBOUND);
+    add(&scene.rig, "POST", BINDING, 503, "{}");
+    add(&scene.rig, "GET", POD, 500, "{}");
+    add(&scene.rig, "GET", POD, 200, "{\"kind\":\"Status\",\"apiVersion\":\"v1\"}");
+    add(&scene.rig, "GET", POD, 200, "<html>");
     add_kind(&scene, "GET", FAKE_CLOSE, 1);
-    add(&scene, "GET", POD, 200, UNBOUND);
-    add(&scene, "POST", BINDING, 409, STATUS("Conflict", "409")); /* the first came through */
-    add(&scene, "GET", POD, 200, OURS);
+    add(&scene.rig, "GET", POD, 200, UNBOUND);
+    add(&scene.rig, "POST", BINDING, 409, SAYS("Conflict", "409")); /* the first came through */
+    add(&scene.rig, "GET", POD, 200, OURS);
     assert_int_equal(bind_whole(&scene), SL_BIND_END_BOUND);
     assert_int_equal(count(&scene, "POST"), 3);
     scene_end(&scene);
@@ -122,7 +122,7 @@ static void an_unbound_pod_is_bound_again_while_a_post_may_be_lost(void **state)
 
 static void an_answer_that_is_cut_is_read_up(void **state)
 {
-    static const char *const body = STATUS("x", "201");
+    static const char *const body = SAYS("x", "201");
     struct scene scene;
     (void)state;
     scene_open(&scene);
@@ -134,7 +134,7 @@ static void an_answer_that_is_cut_is_read_up(void **state)
                                                      .piece = 5,
                                                      .cut = true,
                                                      .cut_at = 20});
-    add(&scene, "GET", POD, 200, OURS);
+    add(&scene.rig, "GET", POD, 200, OURS);
     assert_int_equal(bind_whole(&scene), SL_BIND_END_BOUND);
     scene_end(&scene);
 }
@@ -146,7 +146,7 @@ static void who_does_not_lead_sends_nothing(void **state)
     struct scene scene;
     (void)state;
     scene_open(&scene);
-    atomic_store(&scene.leads, 0);
+    atomic_store(&scene.reign.leads, 0);
     assert_int_equal(bind_whole(&scene), SL_BIND_END_FAILED);
     assert_string_equal(scene.outcome.text, "this replica is not the leader any more");
     assert_int_equal(fake_api_requests(scene.rig.api), 0);
@@ -158,7 +158,7 @@ static void nothing_of_an_earlier_leadership_is_sent(void **state)
     struct scene scene;
     (void)state;
     scene_open(&scene);
-    scene.leadership++; /* it has lost the lead since, and has it again */
+    scene.reign.leadership++; /* it has lost the lead since, and has it again */
     assert_int_equal(bind_whole(&scene), SL_BIND_END_FAILED);
     assert_string_equal(scene.outcome.text, "this replica is not the leader any more");
     assert_int_equal(fake_api_requests(scene.rig.api), 0);
@@ -170,11 +170,11 @@ static void who_is_deposed_only_reads(void **state)
     struct scene scene;
     (void)state;
     scene_open(&scene);
-    atomic_store(&scene.leads, 1);
+    atomic_store(&scene.reign.leads, 1);
     add_kind(&scene, "POST", FAKE_CLOSE, 1);
-    add(&scene, "GET", POD, 200, UNBOUND);
-    add(&scene, "GET", POD, 200, UNBOUND);
-    add(&scene, "GET", POD, 200, OURS);
+    add(&scene.rig, "GET", POD, 200, UNBOUND);
+    add(&scene.rig, "GET", POD, 200, UNBOUND);
+    add(&scene.rig, "GET", POD, 200, OURS);
     assert_int_equal(bind_whole(&scene), SL_BIND_END_BOUND);
     assert_int_equal(count(&scene, "POST"), 1);
     scene_end(&scene);
@@ -193,20 +193,20 @@ static void what_is_late_is_only_read(void **state)
         {OURS, "", 200, SL_BIND_END_BOUND},
         {UNBOUND, "the pod was not bound", 200, SL_BIND_END_FAILED},
         {READ("u1", "n2", ""), "the pod is bound to node n2", 200, SL_BIND_END_FAILED},
-        {STATUS("NotFound", "404"), "the pod is gone", 404, SL_BIND_END_FAILED},
+        {SAYS("NotFound", "404"), "the pod is gone", 404, SL_BIND_END_FAILED},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(looks) / sizeof(looks[0]); i++) {
         struct scene scene;
         scene_begin(&scene);
         scene_start(&scene);
-        atomic_store(&scene.leads, 0); /* who does not lead may read */
+        atomic_store(&scene.reign.leads, 0); /* who does not lead may read */
         fake_api_add(scene.rig.api, (struct fake_answer){.method = "GET",
                                                          .path = POD,
                                                          .status = looks[i].status,
                                                          .body = looks[i].body});
         bind_with(&scene, false, sl_kube_resolve);
-        bind_wait(&scene);
+        outcome_wait(&scene.outcome);
         assert_int_equal(scene.outcome.end, looks[i].end);
         assert_string_equal(scene.outcome.text, looks[i].text);
         assert_int_equal(count(&scene, "POST"), 0);
@@ -221,8 +221,8 @@ static void the_ledger_learns_what_the_pod_really_has(void **state)
     (void)state;
     scene_open(&scene);
     assert_int_equal(sl_store_put_pod(scene.store, pod_with(NULL, 0, NULL), NULL), 0);
-    add(&scene, "POST", BINDING, 409, STATUS("Conflict", "409"));
-    add(&scene, "GET", POD, 200,
+    add(&scene.rig, "POST", BINDING, 409, SAYS("Conflict", "409"));
+    add(&scene.rig, "GET", POD, 200,
         "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"p\",\"namespace\":"
         "\"default\",\"uid\":\"u1\",\"annotations\":{\"sliced.dev/assignment\":\"y=1\"}},"
         "\"spec\":{\"nodeName\":\"n1\",\"containers\":[{\"name\":\"c\",\"resources\":"
@@ -251,8 +251,7 @@ static void many_bindings_go_at_the_same_time(void **state)
         (void)snprintf(name, sizeof(name), "p%d", i);
         const struct sl_binding binding = {
             SL_STR("default"), sl_str_of(name), sl_str_of(name), SL_STR("n1"), "x=0", 7, false};
-        outcomes[i] = (struct outcome){.lock = PTHREAD_MUTEX_INITIALIZER,
-                                       .changed = PTHREAD_COND_INITIALIZER};
+        outcomes[i] = outcome_none();
         sl_kube_bind(scene.binder, &binding, on_done, &outcomes[i]);
     }
     while (stats.in_flight > 0) {

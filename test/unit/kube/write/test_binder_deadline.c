@@ -21,9 +21,9 @@ static void a_bound_pods_timeout_becomes_its_deadline(void **state)
     (void)state;
     scene_open(&scene);
     assert_int_equal(sl_store_put_pod(scene.store, pod_with("90m", 0, NULL), NULL), 0);
-    add(&scene, "POST", BINDING, 201, "{}");
-    add(&scene, "PATCH", POD, 503, "{}");
-    add(&scene, "PATCH", POD, 200, "{}");
+    add(&scene.rig, "POST", BINDING, 201, "{}");
+    add(&scene.rig, "PATCH", POD, 503, "{}");
+    add(&scene.rig, "PATCH", POD, 200, "{}");
     assert_int_equal(bind_whole(&scene), SL_BIND_END_BOUND);
     wait_for_deadline(&scene, 1, 0);
     const struct fake_request *request = fake_api_request(scene.rig.api, 1);
@@ -41,8 +41,8 @@ static void a_deadline_that_cannot_be_set_is_counted_not_fatal(void **state)
     (void)state;
     scene_open(&scene);
     assert_int_equal(sl_store_put_pod(scene.store, pod_with("90m", 0, NULL), NULL), 0);
-    add(&scene, "POST", BINDING, 201, "{}");
-    add(&scene, "PATCH", POD, 403, STATUS("Forbidden", "403"));
+    add(&scene.rig, "POST", BINDING, 201, "{}");
+    add(&scene.rig, "PATCH", POD, 403, SAYS("Forbidden", "403"));
     assert_int_equal(bind_whole(&scene), SL_BIND_END_BOUND);
     wait_for_deadline(&scene, 0, 1);
     scene_end(&scene);
@@ -54,8 +54,8 @@ static void a_deadline_that_could_not_be_set_is_tried_again_when_the_pod_is_told
     (void)state;
     scene_open(&scene);
     struct sl_pod *pod = pod_with("90m", 0, "n1");
-    add(&scene, "PATCH", POD, 403, STATUS("Forbidden", "403"));
-    add(&scene, "PATCH", POD, 200, "{}");
+    add(&scene.rig, "PATCH", POD, 403, SAYS("Forbidden", "403"));
+    add(&scene.rig, "PATCH", POD, 200, "{}");
     sl_kube_retry_deadline(scene.binder, pod, 7); /* nothing has failed */
     sl_kube_set_deadline(scene.binder, pod, 7);
     wait_for_deadline(&scene, 0, 1);
@@ -77,7 +77,7 @@ static void a_pod_that_is_to_end_gets_the_deadline_that_has_just_passed(void **s
     struct sl_pod *pod = pod_with("90m", 0, "n1");
     struct sl_kube_binder_stats stats = {.deadlines = 0};
     const int64_t start_us = INT64_C(1700000000) * 1000 * MS;
-    add(&scene, "PATCH", POD, 200, "{}");
+    add(&scene.rig, "PATCH", POD, 200, "{}");
     assert_false(sl_kube_end_early(scene.binder, pod, start_us, 7)); /* it has not started */
     pod->started_us = start_us;
     assert_false(sl_kube_end_early(scene.binder, pod, start_us - 10000 * MS, 7));
@@ -110,10 +110,10 @@ static void a_released_pods_deadline_is_set_only_when_its_next_event_lacks_it(vo
     struct sl_pod *lacks = pod_with("60m", 0, "n1"); /* tells its patch from one after the bind */
     struct sl_kube_binder_stats stats = {.deadlines = 0};
     int64_t until_us = sl_clock_monotonic_us() + 60000 * MS;
-    add(&scene, "POST", BINDING, 201, "{}");
-    add(&scene, "PATCH", POD, 200, "{}");
+    add(&scene.rig, "POST", BINDING, 201, "{}");
+    add(&scene.rig, "PATCH", POD, 200, "{}");
     bind_with(&scene, true, sl_kube_bind);
-    bind_wait(&scene);
+    outcome_wait(&scene.outcome);
     while (stats.deadlines == 0) {
         assert_true(sl_clock_monotonic_us() < until_us);
         sl_kube_retry_deadline(scene.binder, has, 7);
@@ -144,10 +144,10 @@ static void nobody_elses_deadline_is_touched(void **state)
         sl_pod_unref(left[i]);
     }
     struct sl_pod *pod = pod_with("90m", 0, "n1");
-    atomic_store(&scene.leads, 0);
+    atomic_store(&scene.reign.leads, 0);
     sl_kube_set_deadline(scene.binder, pod, 7);
-    atomic_store(&scene.leads, -1);
-    add(&scene, "PATCH", POD, 200, "{}");
+    atomic_store(&scene.reign.leads, -1);
+    add(&scene.rig, "PATCH", POD, 200, "{}");
     sl_kube_set_deadline(scene.binder, pod, 7);
     sl_pod_unref(pod);
     wait_for_deadline(&scene, 1, 0);

@@ -14,7 +14,7 @@ static void run_out_after(struct scene *scene, unsigned requests)
 {
     fake_api_wait(scene->rig.api, requests);
     time_runs_out(scene);
-    bind_wait(scene);
+    outcome_wait(&scene->outcome);
 }
 
 /* A binding whose POST has no answer. */
@@ -33,11 +33,11 @@ static void a_post_without_an_answer_is_given_up_and_read_up(void **state)
     scene.options.try_us = scene.options.timeout_us / 4;
     scene_start(&scene);
     add_kind(&scene, "POST", FAKE_HANG, 1);
-    add(&scene, "GET", POD, 200, OURS);
+    add(&scene.rig, "GET", POD, 200, OURS);
     bind_begin(&scene);
     fake_api_wait(scene.rig.api, 1);
     fake_clock_advance(scene.rig.client, scene.options.try_us);
-    bind_wait(&scene);
+    outcome_wait(&scene.outcome);
     end_is(&scene, SL_BIND_END_BOUND, "");
     scene_end(&scene);
 }
@@ -87,7 +87,7 @@ static void a_refusal_that_could_not_be_read_up_is_unknown(void **state)
     struct scene scene;
     (void)state;
     scene_open(&scene);
-    add(&scene, "POST", BINDING, 409, STATUS("Conflict", "409"));
+    add(&scene.rig, "POST", BINDING, 409, SAYS("Conflict", "409"));
     fake_api_add(scene.rig.api, (struct fake_answer){.method = "GET", .path = POD, .status = 500});
     bind_begin(&scene);
     run_out_after(&scene, 4);
@@ -101,7 +101,7 @@ static void an_unknown_end_tells_what_the_server_said(void **state)
     struct scene scene;
     (void)state;
     scene_open(&scene);
-    add(&scene, "GET", POD, 403, STATUS("Forbidden", "403"));
+    add(&scene.rig, "GET", POD, 403, SAYS("Forbidden", "403"));
     add_kind(&scene, "GET", FAKE_HANG, 1);
     bind_with(&scene, false, sl_kube_resolve);
     run_out_after(&scene, 2);
@@ -132,7 +132,7 @@ static void an_unknown_end_is_remembered(void **state)
     assert_false(sl_kube_binder_is_quiet(scene.binder));
     fake_api_add(scene.rig.api,
                  (struct fake_answer){.method = "GET", .path = POD, .body = UNBOUND});
-    atomic_store(&scene.leads, 0);
+    atomic_store(&scene.reign.leads, 0);
     bind_begin(&scene);
     run_out_after(&scene, 3);
     assert_int_equal(scene.outcome.end, SL_BIND_END_UNKNOWN); /* the first may come through yet */
@@ -147,7 +147,7 @@ static void an_unknown_end_is_forgotten_after_two_minutes(void **state)
     scene_open(&scene);
     lose_a_post(&scene);
     fake_clock_advance(scene.rig.client, 121000 * MS);
-    atomic_store(&scene.leads, 0);
+    atomic_store(&scene.reign.leads, 0);
     assert_int_equal(bind_whole(&scene), SL_BIND_END_FAILED);
     while (!sl_kube_binder_is_quiet(scene.binder)) { /* just after done was called */
         (void)sched_yield();
@@ -165,7 +165,7 @@ static void what_was_allowed_before_a_pause_is_not_sent_after_it(void **state)
     bind_begin(&scene);
     time_runs_out(&scene);
     block_open(&block);
-    bind_wait(&scene);
+    outcome_wait(&scene.outcome);
     assert_int_equal(scene.outcome.end, SL_BIND_END_FAILED);
     assert_int_equal(count(&scene, "POST"), 0);
     scene_end(&scene);

@@ -44,10 +44,9 @@ static void send(struct scene *scene, const char *assignment)
                                        .node = SL_STR("n1"),
                                        .assignment = assignment,
                                        .leadership = 7};
-    scene->outcome =
-        (struct outcome){.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+    scene->outcome = outcome_none();
     sl_kube_bind(scene->binder, &binding, on_done, &scene->outcome);
-    bind_wait(scene);
+    outcome_wait(&scene->outcome);
     assert_int_equal(scene->outcome.end, SL_BIND_END_BOUND);
 }
 
@@ -70,7 +69,7 @@ static void a_share_of_memory_is_bound_with_what_the_plugin_reads(void **state)
     scene_begin(&scene);
     load(scene.store, MIXED POD_P(CONTAINER("a", "5") ", " CONTAINER("b", "7")));
     scene_start(&scene);
-    add(&scene, "POST", BINDING, 201, "{}");
+    add(&scene.rig, "POST", BINDING, 201, "{}");
     send(&scene, "aliyun.com/gpu-mem=1*12");
     const char *body = sent(&scene, 0);
     has(body, "\"sliced.dev/assignment\":\"aliyun.com/gpu-mem=1*12\"");
@@ -90,8 +89,8 @@ static void a_repeated_post_says_the_same(void **state)
     scene_begin(&scene);
     load(scene.store, MIXED POD_P(CONTAINER("a", "5")));
     scene_start(&scene);
-    add(&scene, "POST", BINDING, 429, "{}");
-    add(&scene, "POST", BINDING, 201, "{}");
+    add(&scene.rig, "POST", BINDING, 429, "{}");
+    add(&scene.rig, "POST", BINDING, 201, "{}");
     send(&scene, "aliyun.com/gpu-mem=0*5");
     assert_int_equal(fake_api_requests(scene.rig.api), 2);
     assert_string_equal(sent(&scene, 0), sent(&scene, 1));
@@ -115,7 +114,7 @@ static void what_is_no_share_of_a_known_gpu_carries_nothing_for_the_plugin(void 
         scene_begin(&scene);
         load(scene.store, rows[i].yaml);
         scene_start(&scene);
-        add(&scene, "POST", BINDING, 201, "{}");
+        add(&scene.rig, "POST", BINDING, 201, "{}");
         send(&scene, rows[i].assignment);
         assert_null(strstr(sent(&scene, 0), "ALIYUN"));
         scene_end(&scene);

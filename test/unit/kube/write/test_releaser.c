@@ -32,8 +32,8 @@ static void a_gated_pod_is_nominated_and_then_opened(void **state)
     (void)state;
     begin(&scene);
     scene.release.deadline_s = 3600;
-    add(&scene, "PATCH", STATUS, 200, "{}");
-    add(&scene, "PATCH", POD, 200, "{}");
+    add(&scene.rig, "PATCH", STATUS, 200, "{}");
+    add(&scene.rig, "PATCH", POD, 200, "{}");
     assert_int_equal(whole(&scene), SL_RELEASE_RELEASED);
     assert_patch(&scene, 0, STATUS, MERGE, UID, NOMINATION);
     assert_patch(&scene, 1, POD, STRATEGIC, UID ANNOTATION,
@@ -47,8 +47,8 @@ static void the_gates_of_others_and_a_deadline_that_is_there_are_left_alone(void
     struct scene scene;
     (void)state;
     begin(&scene);
-    add(&scene, "PATCH", STATUS, 200, "{}");
-    add(&scene, "PATCH", POD, 200, "{}");
+    add(&scene.rig, "PATCH", STATUS, 200, "{}");
+    add(&scene.rig, "PATCH", POD, 200, "{}");
     assert_int_equal(whole(&scene), SL_RELEASE_RELEASED);
     assert_patch(&scene, 1, POD, STRATEGIC, UID ANNOTATION, "Z\"}},\"spec\":{" DELETE "}}");
     end(&scene);
@@ -60,8 +60,8 @@ static void a_pod_without_a_gate_is_nominated_and_woken_by_an_annotation(void **
     (void)state;
     begin(&scene);
     scene.release.gated = false;
-    add(&scene, "PATCH", STATUS, 200, "{}");
-    add(&scene, "PATCH", POD, 200, "{}");
+    add(&scene.rig, "PATCH", STATUS, 200, "{}");
+    add(&scene.rig, "PATCH", POD, 200, "{}");
     assert_int_equal(whole(&scene), SL_RELEASE_RELEASED);
     assert_patch(&scene, 0, STATUS, MERGE, UID, NOMINATION);
     assert_patch(&scene, 1, POD, STRATEGIC, UID ANNOTATION, "Z\"}}}");
@@ -76,7 +76,7 @@ static void without_a_node_or_with_its_nomination_there_the_gate_is_opened_at_on
         begin(&scene);
         scene.release.node = i == 0 ? SL_STR("") : SL_STR("n1");
         scene.release.nominated = i == 1;
-        add(&scene, "PATCH", POD, 200, "{}");
+        add(&scene.rig, "PATCH", POD, 200, "{}");
         assert_int_equal(whole(&scene), SL_RELEASE_RELEASED);
         assert_patch(&scene, 0, POD, STRATEGIC, UID ANNOTATION, DELETE "}}");
         assert_int_equal(fake_api_requests(scene.rig.api), 1);
@@ -131,7 +131,7 @@ static void script(struct scene *scene, const char *path, unsigned status)
     if (status == 0) {
         add_kind(scene, path, FAKE_CLOSE);
     } else {
-        add(scene, "PATCH", path, status, status == 200 ? "{}" : SAYS("it", "400"));
+        add(&scene->rig, "PATCH", path, status, status == 200 ? "{}" : SAYS("it", "400"));
     }
 }
 
@@ -151,11 +151,11 @@ static void every_answer_leads_to_its_end(void **state)
             script(&scene, POD, 200);
         }
         if (c->read != 0) {
-            add(&scene, "GET", POD, c->read, c->pod);
+            add(&scene.rig, "GET", POD, c->read, c->pod);
         }
         enum sl_release_end how = whole(&scene);
-        if (how != c->end || strcmp(scene.text, c->text) != 0) {
-            fail_msg("case %zu: %d \"%s\"", i, (int)how, scene.text);
+        if (how != c->end || strcmp(scene.outcome.text, c->text) != 0) {
+            fail_msg("case %zu: %d \"%s\"", i, (int)how, scene.outcome.text);
         }
         assert_int_equal(fake_api_count(scene.rig.api, "GET", POD), c->read == 0 ? 0 : 1);
         if (c->open == 1) {
@@ -171,10 +171,10 @@ static void a_deadline_that_came_meanwhile_is_not_set_again(void **state)
     (void)state;
     begin(&scene);
     scene.release.deadline_s = 60;
-    add(&scene, "PATCH", STATUS, 200, "{}");
-    add(&scene, "PATCH", POD, 422, SAYS("Invalid", "422"));
-    add(&scene, "GET", POD, 200, READ("u1", "", GATES ",\"activeDeadlineSeconds\":30"));
-    add(&scene, "PATCH", POD, 200, "{}");
+    add(&scene.rig, "PATCH", STATUS, 200, "{}");
+    add(&scene.rig, "PATCH", POD, 422, SAYS("Invalid", "422"));
+    add(&scene.rig, "GET", POD, 200, READ("u1", "", GATES ",\"activeDeadlineSeconds\":30"));
+    add(&scene.rig, "PATCH", POD, 200, "{}");
     assert_int_equal(whole(&scene), SL_RELEASE_RELEASED);
     assert_non_null(strstr(fake_api_request(scene.rig.api, 1)->body, "activeDeadlineSeconds"));
     assert_null(strstr(fake_api_request(scene.rig.api, 3)->body, "activeDeadlineSeconds"));
@@ -188,10 +188,10 @@ static void a_longer_deadline_that_came_meanwhile_is_shortened(void **state)
     (void)state;
     begin(&scene);
     scene.release.deadline_s = 60;
-    add(&scene, "PATCH", STATUS, 200, "{}");
-    add(&scene, "PATCH", POD, 422, SAYS("Invalid", "422"));
-    add(&scene, "GET", POD, 200, READ("u1", "", GATES ",\"activeDeadlineSeconds\":61"));
-    add(&scene, "PATCH", POD, 200, "{}");
+    add(&scene.rig, "PATCH", STATUS, 200, "{}");
+    add(&scene.rig, "PATCH", POD, 422, SAYS("Invalid", "422"));
+    add(&scene.rig, "GET", POD, 200, READ("u1", "", GATES ",\"activeDeadlineSeconds\":61"));
+    add(&scene.rig, "PATCH", POD, 200, "{}");
     assert_int_equal(whole(&scene), SL_RELEASE_RELEASED);
     assert_non_null(
         strstr(fake_api_request(scene.rig.api, 3)->body, "\"activeDeadlineSeconds\":60"));
@@ -204,12 +204,12 @@ static void what_the_daemon_may_not_do_is_no_refusal_of_the_pod(void **state)
     struct scene scene;
     (void)state;
     begin(&scene);
-    add(&scene, "PATCH", STATUS, 403,
+    add(&scene.rig, "PATCH", STATUS, 403,
         SAYS("User \\\"sliced\\\" cannot patch resource \\\"pods/status\\\" in API group "
              "\\\"\\\"",
              "403"));
     assert_int_equal(whole(&scene), SL_RELEASE_FAILED);
-    assert_non_null(strstr(scene.text, "cannot patch resource"));
+    assert_non_null(strstr(scene.outcome.text, "cannot patch resource"));
     end(&scene);
 }
 
@@ -219,9 +219,9 @@ static void a_refusal_after_a_try_of_unknown_end_leaves_it_open(void **state)
     struct scene scene;
     (void)state;
     begin(&scene);
-    add(&scene, "PATCH", STATUS, 200, "{}");
-    add(&scene, "PATCH", POD, 504, SAYS("it", "504"));
-    add(&scene, "PATCH", POD, 403, SAYS("it", "403"));
+    add(&scene.rig, "PATCH", STATUS, 200, "{}");
+    add(&scene.rig, "PATCH", POD, 504, SAYS("it", "504"));
+    add(&scene.rig, "PATCH", POD, 403, SAYS("it", "403"));
     assert_int_equal(whole(&scene), SL_RELEASE_UNKNOWN);
     end(&scene);
 }
@@ -231,14 +231,14 @@ static void a_pod_that_refuses_again_and_again_is_given_up(void **state)
     struct scene scene;
     (void)state;
     begin(&scene);
-    add(&scene, "PATCH", STATUS, 200, "{}");
+    add(&scene.rig, "PATCH", STATUS, 200, "{}");
     fake_api_add(scene.rig.api, (struct fake_answer){.method = "PATCH",
                                                      .path = POD,
                                                      .status = 422,
                                                      .body = SAYS("Invalid", "422")});
     fake_api_add(scene.rig.api, (struct fake_answer){.method = "GET", .path = POD, .body = GATED});
     assert_int_equal(whole(&scene), SL_RELEASE_REFUSED);
-    assert_string_equal(scene.text, "no Invalid");
+    assert_string_equal(scene.outcome.text, "no Invalid");
     assert_int_equal(opened(&scene), 3);
     end(&scene);
 }
@@ -248,12 +248,12 @@ static void a_reading_that_fails_is_read_again(void **state)
     struct scene scene;
     (void)state;
     begin(&scene);
-    add(&scene, "PATCH", STATUS, 200, "{}");
-    add(&scene, "PATCH", POD, 409, SAYS("Conflict", "409"));
-    add(&scene, "GET", POD, 500, "{}");
-    add(&scene, "GET", POD, 200, "<html>");
-    add(&scene, "GET", POD, 200, "{\"kind\":\"Status\",\"apiVersion\":\"v1\"}");
-    add(&scene, "GET", POD, 200, OPEN);
+    add(&scene.rig, "PATCH", STATUS, 200, "{}");
+    add(&scene.rig, "PATCH", POD, 409, SAYS("Conflict", "409"));
+    add(&scene.rig, "GET", POD, 500, "{}");
+    add(&scene.rig, "GET", POD, 200, "<html>");
+    add(&scene.rig, "GET", POD, 200, "{\"kind\":\"Status\",\"apiVersion\":\"v1\"}");
+    add(&scene.rig, "GET", POD, 200, OPEN);
     assert_int_equal(whole(&scene), SL_RELEASE_RELEASED);
     assert_int_equal(opened(&scene), 1);
     end(&scene);

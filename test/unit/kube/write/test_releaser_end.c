@@ -14,11 +14,11 @@ static void who_leads_no_more_patches_no_more(void **state)
     for (size_t i = 0; i < 2; i++) {
         struct scene scene;
         begin(&scene);
-        atomic_store(&scene.leads, one[i].leaderships);
-        add(&scene, "PATCH", STATUS, 200, "{}");
-        add(&scene, "PATCH", POD, 200, "{}");
+        atomic_store(&scene.reign.leads, one[i].leaderships);
+        add(&scene.rig, "PATCH", STATUS, 200, "{}");
+        add(&scene.rig, "PATCH", POD, 200, "{}");
         assert_int_equal(whole(&scene), SL_RELEASE_FAILED);
-        assert_string_equal(scene.text, "this replica is not the leader any more");
+        assert_string_equal(scene.outcome.text, "this replica is not the leader any more");
         assert_int_equal(fake_api_requests(scene.rig.api), one[i].patches);
         end(&scene);
     }
@@ -29,11 +29,11 @@ static void an_opening_that_may_be_lost_at_the_end_of_the_leadership_is_not_know
     struct scene scene;
     (void)state;
     begin(&scene);
-    atomic_store(&scene.leads, 2);
-    add(&scene, "PATCH", STATUS, 200, "{}");
+    atomic_store(&scene.reign.leads, 2);
+    add(&scene.rig, "PATCH", STATUS, 200, "{}");
     fake_api_add(scene.rig.api, (struct fake_answer){.path = POD, .kind = FAKE_CLOSE});
     assert_int_equal(whole(&scene), SL_RELEASE_UNKNOWN);
-    assert_string_equal(scene.text, "this replica is not the leader any more");
+    assert_string_equal(scene.outcome.text, "this replica is not the leader any more");
     end(&scene);
 }
 
@@ -46,7 +46,7 @@ static void what_has_no_answer_in_time_ends_by_what_may_have_been_carried_out(vo
         if (i == 0) {
             add_kind(&scene, STATUS, FAKE_HANG);
         } else {
-            add(&scene, "PATCH", STATUS, 200, "{}");
+            add(&scene.rig, "PATCH", STATUS, 200, "{}");
             add_kind(&scene, POD, FAKE_HANG);
         }
         start(&scene);
@@ -81,8 +81,8 @@ static void the_end_of_the_client_ends_a_release(void **state)
     fake_api_wait(scene.rig.api, 1);
     sl_client_free(scene.rig.client);
     scene.rig.client = NULL;
-    assert_int_equal(scene.done, 1);
-    assert_int_equal(scene.end, SL_RELEASE_FAILED);
+    assert_int_equal(scene.outcome.done, 1);
+    assert_int_equal(scene.outcome.end, SL_RELEASE_FAILED);
     end(&scene);
 }
 
@@ -97,8 +97,8 @@ static void the_server_says_when_to_come_again(void **state)
                                                      .status = 429,
                                                      .retry_after = "500",
                                                      .body = SAYS("TooManyRequests", "429")});
-    add(&scene, "PATCH", STATUS, 200, "{}");
-    add(&scene, "PATCH", POD, 200, "{}");
+    add(&scene.rig, "PATCH", STATUS, 200, "{}");
+    add(&scene.rig, "PATCH", POD, 200, "{}");
     start(&scene);
     fake_clock_pass(scene.rig.client, MS * 1000 * 400);
     assert_int_equal(fake_api_requests(scene.rig.api), 1);
@@ -112,14 +112,11 @@ static void the_server_says_when_to_come_again(void **state)
 static void a_nomination_is_taken_back_only_while_it_is_ours(void **state)
 {
     struct scene scene;
-    struct sl_releaser_stats stats;
     (void)state;
     begin(&scene);
-    add(&scene, "PATCH", STATUS, 200, "{}");
+    add(&scene.rig, "PATCH", STATUS, 200, "{}");
     sl_release_withdraw(scene.releaser, &scene.release);
     fake_clock_pass(scene.rig.client, 0);
-    sl_releaser_stats(scene.releaser, &stats);
-    assert_int_equal(stats.withdrawn, 1);
     const struct fake_request *request = fake_api_request(scene.rig.api, 0);
     assert_string_equal(request->path, STATUS);
     assert_string_equal(request->content_type, "application/json-patch+json");
@@ -136,7 +133,7 @@ static void no_nomination_is_taken_back_by_who_does_not_lead(void **state)
     struct scene scene;
     (void)state;
     begin(&scene);
-    atomic_store(&scene.leads, 0);
+    atomic_store(&scene.reign.leads, 0);
     sl_release_withdraw(scene.releaser, &scene.release);
     assert_int_equal(fake_api_requests(scene.rig.api), 0);
     end(&scene);
@@ -213,14 +210,14 @@ static void whatever_fails_the_end_says_how_the_pod_stands(void **state)
         struct scene scene;
         struct model model = {.random = seed * UINT64_C(0x9e3779b97f4a7c15)};
         begin(&scene);
-        atomic_store(&scene.leads, draw(&model, 3) == 0 ? (int)draw(&model, 6) : -1);
+        atomic_store(&scene.reign.leads, draw(&model, 3) == 0 ? (int)draw(&model, 6) : -1);
         fake_api_add(scene.rig.api, (struct fake_answer){.fn = serve, .context = &model});
         enum sl_release_end how = whole(&scene);
         ends[how]++;
         fake_api_release(scene.rig.api);
         sl_client_free(scene.rig.client);
         scene.rig.client = NULL;
-        assert_int_equal(scene.done, 1);
+        assert_int_equal(scene.outcome.done, 1);
         assert_true(model.openings <= 1);
         if (how == SL_RELEASE_RELEASED) {
             assert_true(model.open && model.nominated);
