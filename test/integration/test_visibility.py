@@ -280,6 +280,40 @@ def test_a_watch_that_broke_off_in_the_middle_is_told_the_rest(daemon):
     assert item["name"] in [name for _, name in again.told()]
 
 
+def version_of(daemon, path="/queuedpods"):
+    return daemon.get(BASE + path).json["metadata"]["resourceVersion"]
+
+
+def watch_since(daemon, version, query):
+    """The status of a watch that goes on, and what it tells at once."""
+    watch = Watch(daemon, f"/queuedpods?watch=true&timeoutSeconds=2&resourceVersion={version}&{query}")
+    if watch.response.status != 200:
+        return watch.response.status
+    eventually(lambda: watch.ended)
+    return watch.told()
+
+
+def test_what_left_a_selection_meanwhile_has_to_be_listed_anew(daemon):
+    """Once a change has taken a pod out of it (its state), once its end has (its label)."""
+    add(daemon, "a")
+    add(daemon, "b", labels={"team": "b"})
+    add(daemon, "c", labels={"team": "c"})
+    held = "fieldSelector=status.state=Held"
+    Watch(daemon, "/queuedpods?watch=true")  # while somebody watches, nothing is forgotten
+    before = version_of(daemon)
+    assert watch_since(daemon, before, held) == []
+    assert daemon.request("DELETE", "/api/v1/embedded/pods/default/a").status == 200
+    eventually(lambda: "b" not in names(daemon, "/queuedpods?" + held))
+    assert watch_since(daemon, before, held) == 410
+    assert watch_since(daemon, before, "labelSelector=team") == 410  # was a one of them?
+    assert watch_since(daemon, before, "fieldSelector=metadata.name=a") == [("DELETED", "a")]
+    assert watch_since(daemon, before, "fieldSelector=metadata.name!=a") == [
+        ("MODIFIED", "b"), ("MODIFIED", "c")]
+    assert watch_since(daemon, before, f"sendInitialEvents=true&resourceVersionMatch=NotOlderThan&{held}")[
+        0] == ("ADDED", "c")
+    assert watch_since(daemon, version_of(daemon), held) == []
+
+
 def test_nothing_is_told_while_nothing_happens(daemon):
     add(daemon, "a")
     add(daemon, "b")
