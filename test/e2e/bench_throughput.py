@@ -108,7 +108,7 @@ class Bench:
 
     def make_sliced(self, tls=False, more=None):
         """Its address; it does not run yet."""
-        server = {} if tls else {"insecure": True, "webhookListen": "", "tls": {
+        server = {} if tls else {"insecure": True, "webhookListen": "", "visibilityListen": "", "tls": {
             "certFile": "", "keyFile": "", "clientCAFile": "", "clients": []}}
         kubeconfig = self.plane.service_account_kubeconfig("sliced", chart.NAMESPACE, "sliced")
         self.sliced = daemons.Sliced("sliced", self.folder, kubeconfig, self.objects, self.pki, {
