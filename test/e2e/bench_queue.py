@@ -187,11 +187,9 @@ class Bench(throughput.Bench):
             plane.delete(f"/api/v1/namespaces/default/pods/{name}", 0)
             time.sleep(0.5)
         time.sleep(90)  # a place that moved is written a minute after it was written last
-        row = {"waiting": options.waiting, "cpu": cpu, "n": n, "seconds": busy_s,
-               "plans": (quiet_plans / quiet_s, busy_plans / busy_s),
-               "anew": (self.written() - before) / options.ends, "ends": options.ends}
-        self.clear()
-        return row
+        return {"waiting": options.waiting, "cpu": cpu, "n": n, "seconds": busy_s,
+                "plans": (quiet_plans / quiet_s, busy_plans / busy_s),
+                "anew": (self.written() - before) / options.ends, "ends": options.ends}
 
 
 def print_condition(row):
