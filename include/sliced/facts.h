@@ -74,6 +74,7 @@ struct sl_pod_facts {
     int32_t priority;    /* spec.priority */
     bool deleting;       /* metadata.deletionTimestamp is there */
     bool tried;          /* condition PodScheduled is False, for a reason other than gates */
+    bool queued;         /* condition sliced.dev/Queued is True */
     bool daemon_set;     /* its controller reference names a DaemonSet of apps */
     struct sl_str owner; /* of its controller reference: "Job/train"; empty: none */
     bool affinity;       /* the pod requires node affinity; terms lists the alternatives */

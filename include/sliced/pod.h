@@ -81,6 +81,7 @@ struct sl_pod {
     bool never_preempts : 1; /* spec.preemptionPolicy is Never */
     bool plugin_took : 1;    /* gpushare's device plugin has given it its GPU (MEM_ASSIGNED) */
     bool tried : 1;          /* its condition says that kube-scheduler could not place it */
+    bool queued : 1;         /* its condition sliced.dev/Queued is True: decides nothing */
     bool daemon_set : 1;     /* its controller reference names a DaemonSet of apps */
     bool gate_seen : 1;      /* it has, or had when first seen, the gate sliced.dev/queue */
     bool released : 1;       /* annotation sliced.dev/released: the queue released it */
@@ -111,6 +112,9 @@ bool sl_pod_has_given(const struct sl_pod *pod, const struct sl_pod *given);
 
 /* True when both pods ask for the same units, with the same GPU memory. */
 bool sl_pod_same_ask(const struct sl_pod *a, const struct sl_pod *b);
+
+/* True when the pods are equal in all but queued, which is no news: this daemon writes it. */
+bool sl_pod_same(const struct sl_pod *a, const struct sl_pod *b);
 
 struct sl_pod *sl_pod_ref(struct sl_pod *pod);
 void sl_pod_unref(struct sl_pod *pod); /* NULL is allowed */

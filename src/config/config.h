@@ -133,6 +133,11 @@ struct sl_config {
         int64_t nominate_from;    /* nodes */
         int64_t max_predecessors; /* of pods with sliced.dev/after */
         int64_t autoscaler_pods;
+        struct {
+            bool enabled;
+            int64_t per_second;
+            int64_t max_pods;
+        } condition; /* sliced.dev/Queued on pods */
         uint8_t n_limits;
         uint8_t n_headrooms;
         uint8_t n_overrides;

@@ -66,6 +66,8 @@ const struct sl_key_section sl_key_sections[SL_KEY_SECTIONS] = {
     {"events", "Events for pods' owners (events.k8s.io)."},
     {"json", "How bodies and manifests are read, JSON and YAML alike."},
     {"queue", "The order of waiting pods; without it kube-scheduler's own order holds."},
+    {"queue.condition", "The condition sliced.dev/Queued in the status of waiting pods: place, "
+                        "reason, start; not used with --cluster."},
     {"partitioning",
      "Cuts MIG GPUs by what the queue's pods wait for (docs/partitioning.md); not used with "
      "--cluster."},
@@ -327,6 +329,14 @@ const struct sl_key sl_keys[SL_KEYS] = {
      .number = 0,
      .help = "Held pods of each resource that are released all the same, to show a cluster "
              "autoscaler that more nodes are wanted."},
+    {"queue.condition.enabled", SL_KEY_BOOLEAN, AT(queue.condition.enabled), .max = 1, .number = 1,
+     .help = "Keep the condition up; off, those that stand there are marked as Unknown."},
+    {"queue.condition.perSecond", SL_KEY_INTEGER, AT(queue.condition.per_second), .min = 1,
+     .max = 200, .number = 10,
+     .help = "Most conditions written a second, and under way at a time, over all pods."},
+    {"queue.condition.maxPods", SL_KEY_INTEGER, AT(queue.condition.max_pods), .min = 1,
+     .max = 1000000, .number = 10000,
+     .help = "Only so many pods, from the front of the queue, get a condition."},
 
     {"partitioning.enabled", SL_KEY_BOOLEAN, .restart = true, AT(partitioning.enabled), .max = 1,
      .number = 0,

@@ -8,6 +8,8 @@ pod starts when one ends while thousands wait.
               take of the processors, and so the most pods a second that any queue behind gates can reach
   turns       a full cluster, thousands of gated pods waiting, pods ending one after another: from the end
               of one to the binding of the next, and how often filter was called for those that wait
+  condition   the same cluster: what it costs to write the condition sliced.dev/Queued on all that wait, and
+              how many are written anew for each pod that ends
 
 All on this machine, no kubelet. scripts/bench-e2e queue builds what it needs and runs it.
 """
@@ -24,17 +26,18 @@ import bench_throughput as throughput
 from harness import gpus
 from harness.checker import check
 from harness.process import wait_for
+from harness.sliced import merge
 
 GATE = "sliced.dev/queue"
 
 
 class Bench(throughput.Bench):
-    def start_scheduler_for_queue(self, nominate_from=None):
+    def start_scheduler_for_queue(self, over=None, nominate_from=None):
         """The scheduler is up and knows all nodes; the daemon does not run yet."""
         queue = {"enabled": True, "gate": "none", "order": self.options.order}
         if nominate_from is not None:
             queue["nominateFrom"] = nominate_from
-        url = self.make_sliced(more={"queue": queue})
+        url = self.make_sliced(more=merge({"queue": queue}, over or {}))
         self.plane.start_scheduler(self.scheduler_config("queue", url))
         self.plane.create(gpus.pod("first"))
         wait_for("the first pod bound", lambda: self.plane.get(
@@ -116,10 +119,10 @@ class Bench(throughput.Bench):
             "regarding": {"apiVersion": "v1", "kind": "Pod", "name": name, "namespace": "default"},
             "note": f"Successfully assigned default/{name} to gpu-0001"})
 
-    def run_turns(self):
-        """A full cluster of few nodes, many waiting; pods end one after another."""
+    def start_full(self, over=None):
+        """A full cluster of few nodes, many waiting; returns the pods that run."""
         options, plane = self.options, self.plane
-        self.start_scheduler_for_queue()
+        self.start_scheduler_for_queue(over)
         self.extender = self.sliced.launch().process
         room = options.nodes * 8
         running = [f"run-{i:05}" for i in range(room)]
@@ -130,6 +133,12 @@ class Bench(throughput.Bench):
         self.fill([f"wait-{i:05}" for i in range(options.waiting)])
         wait_for("all pods in the queue",
                  lambda: self.sliced.metric("sliced_queue_pods", state="Held") >= options.waiting, 300, 1)
+        return running
+
+    def run_turns(self):
+        """Pods end one after another."""
+        options, plane = self.options, self.plane
+        running = self.start_full()
         seen = throughput.BindTimes(plane.api)
         calls = self.sliced.metric("sliced_http_requests_total", verb="filter")
         spans = []
@@ -147,6 +156,51 @@ class Bench(throughput.Bench):
         spans.sort()
         return {"ends": options.ends, "waiting": options.waiting, "p50": spans[len(spans) // 2],
                 "p99": spans[len(spans) * 99 // 100], "filters": filters, "MiB": memory}
+
+    def written(self):
+        return self.sliced.metric("sliced_queue_conditions_total", outcome="written")
+
+    def spend(self, over):
+        """CPU seconds of each process, and seconds, until over(); the daemon's plans meanwhile."""
+        plans = self.sliced.metric("sliced_queue_plans_total")
+        before, start = self.cpu(), time.monotonic()
+        wait_for("the end of what is measured", over, 900, 0.5)
+        seconds, after = time.monotonic() - start, self.cpu()
+        return ({name: after[name] - before[name] for name in after}, seconds,
+                self.sliced.metric("sliced_queue_plans_total") - plans)
+
+    def run_condition(self):
+        """First nothing is written, then all that wait get their condition, then pods end."""
+        options, plane = self.options, self.plane
+        config = {"queue": {"condition": {"enabled": False, "perSecond": 50, "maxPods": 1000000}},
+                  "events": {"enabled": False}}
+        running = self.start_full(config)
+        quiet_until = time.monotonic() + 20
+        quiet, quiet_s, quiet_plans = self.spend(lambda: time.monotonic() > quiet_until)
+        self.sliced.write_config(merge(self.sliced.config, {"queue": {"condition": {"enabled": True}}}))
+        self.sliced.reload()
+        wait_for("the first condition", lambda: self.written() > 0, 60, 0.1)
+        first = self.written()
+        busy, busy_s, busy_plans = self.spend(lambda: self.written() >= options.waiting)
+        n = self.written() - first
+        cpu = {name: (busy[name] - quiet[name] / quiet_s * busy_s) / n * 1000 for name in busy}
+        before = self.written()
+        for name in running[:options.ends]:
+            plane.delete(f"/api/v1/namespaces/default/pods/{name}", 0)
+            time.sleep(0.5)
+        time.sleep(90)  # a place that moved is written a minute after it was written last
+        return {"waiting": options.waiting, "cpu": cpu, "n": n, "seconds": busy_s,
+                "plans": (quiet_plans / quiet_s, busy_plans / busy_s),
+                "anew": (self.written() - before) / options.ends, "ends": options.ends}
+
+
+def print_condition(row):
+    cpu = row["cpu"]
+    print(f"\n{row['waiting']} gated pods waiting: {row['n']:.0f} conditions in {row['seconds']:.0f} s; CPU ms a "
+          f"condition: API server {cpu['kube-apiserver']:.2f}, etcd {cpu['etcd']:.2f}, "
+          f"kube-scheduler {cpu['kube-scheduler']:.2f}, sliced {cpu['extender']:.2f}; "
+          f"plans a second before and meanwhile: {row['plans'][0]:.1f}, {row['plans'][1]:.1f}; "
+          f"{row['anew']:.1f} conditions for each of {row['ends']} pods that ended")
 
 
 def label_of(part):
@@ -195,9 +249,9 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--nodes", type=int, default=1000)
     parser.add_argument("--pods", type=int, default=2000)
-    parser.add_argument("--waiting", type=int, default=10000, help="pods that wait in the part turns")
-    parser.add_argument("--ends", type=int, default=100, help="pods that end in the part turns")
-    parser.add_argument("--turn-nodes", type=int, default=25, help="nodes in the part turns")
+    parser.add_argument("--waiting", type=int, default=10000, help="pods that wait in the parts turns and condition")
+    parser.add_argument("--ends", type=int, default=100, help="pods that end in these parts")
+    parser.add_argument("--turn-nodes", type=int, default=25, help="nodes in these parts")
     parser.add_argument("--nominate-from", default="", help="values of queue.nominateFrom, separated by commas: "
                         "a row for each of them, in turn (default: as shipped)")
     parser.add_argument("--different", action="store_true", help="every pod states another timeout")
@@ -228,15 +282,17 @@ def main():
             finally:
                 bench.end()
         print_throughput({part: median(found) for part, found in rows.items()})
-    if "turns" in parts:
-        options.nodes = options.turn_nodes
-        with tempfile.TemporaryDirectory(prefix="sliced-bench-") as folder:
-            bench = Bench(options, folder)
-            try:
-                bench.prepare()
-                print_turns(bench.run_turns())
-            finally:
-                bench.end()
+    for part, run, show in (("turns", Bench.run_turns, print_turns),
+                            ("condition", Bench.run_condition, print_condition)):
+        if part in parts:
+            options.nodes = options.turn_nodes
+            with tempfile.TemporaryDirectory(prefix="sliced-bench-") as folder:
+                bench = Bench(options, folder)
+                try:
+                    bench.prepare()
+                    show(run(bench))
+                finally:
+                    bench.end()
 
 
 if __name__ == "__main__":

@@ -644,6 +644,11 @@ def test_killed_at_any_moment_while_pods_come_and_go(cluster, gated):
 
 # ---- the end ----
 
+def says_queued(pod):
+    return any((each["type"], each["status"]) == ("sliced.dev/Queued", "True")
+               for each in pod["status"].get("conditions", []))
+
+
 def release_all(cluster):
     """sliced release --all, as the administrator; what it said."""
     done = subprocess.run([BIN, "release", "--all", "--kubeconfig", cluster.plane.kubeconfig],
@@ -664,6 +669,7 @@ def test_removed_by_the_documented_steps_no_pod_is_stuck(cluster, gated):
                 gpus.pod("held", {GPU: 1}, gates=[HOLD]))
     for name in names:
         wait_state(daemon, name, "Held")
+    wait_for("their conditions", lambda: all(says_queued(cluster.pod(name)) for name in names))
     try:
         cluster.take_down_gate()
         wait_for("no more gates", lambda: not gates_of(
@@ -673,7 +679,7 @@ def test_removed_by_the_documented_steps_no_pod_is_stuck(cluster, gated):
         assert said.rstrip().splitlines()[-1].endswith(" 5 gates opened"), said
         assert release_all(cluster).rstrip().endswith(" 0 gates opened")
         pods = cluster.pods()
-        assert all(gates_of(pods[name]) == [] for name in names)
+        assert all(gates_of(pods[name]) == [] and not says_queued(pods[name]) for name in names)
         assert gates_of(pods["held"]) == [HOLD], "another's gate is not ours to open"
 
         cluster.plane.stop_scheduler()

@@ -385,3 +385,27 @@ def test_operators_see_cuts_and_what_gpus_do(cluster, users, rack, prometheus):
     finally:
         for each in rights:
             cluster.plane.delete(object_path(each))
+
+
+@pytest.mark.both
+def test_kubectl_explains_the_kinds(cluster, users):
+    """The API server takes the descriptions over within a minute or so."""
+    cluster.add(gpus.whole("gpu-1"))
+    cluster.start_daemon(config=SJF)
+    cluster.put_up_visibility()
+
+    def explained(*args):
+        text = users["alice"]("explain", *args, check=False)
+        assert "DESCRIPTION" in text, text
+        return text
+    pods = wait_for("kubectl explain", lambda: explained("queuedpods"), 180, 1)
+    assert "KIND:       QueuedPod" in pods and "its place in the queue" in pods and "status\t<Object>" in pods
+    status = explained("qp.status")
+    assert "position\t<integer>" in status and "Place in the whole queue, from 1." in status
+    assert "now: it is nominated" in explained("queuedpods.status.estimatedStart.sure")
+    assert "setAside\t<integer>" in explained("slicenodes.status.resources")
+    assert "devices\t<[]Object>" in explained("runningpods", "--recursive")
+    document = json.loads(cluster.plane.kubectl(
+        "get", "--raw", f"/openapi/v3{GROUP_PATH}"))
+    assert all("visibility" in name for name in document["components"]["schemas"])
+    assert '"visibility.sliced.dev"' not in cluster.plane.kubectl("get", "--raw", "/openapi/v2")

@@ -1,5 +1,6 @@
 """The API group visibility.sliced.dev, as an API server forwards it: here on loopback, without one."""
 import json
+import re
 import threading
 
 import pytest
@@ -85,6 +86,75 @@ def test_aggregated_discovery_says_the_same(daemon):
 
 
 # ---- get and list ----
+
+def described(daemon):
+    """The descriptions of the kinds, as the API server and kubectl fetch them."""
+    paths = daemon.get("/openapi/v3").json["paths"]
+    url = paths["apis/visibility.sliced.dev/v1alpha1"]["serverRelativeURL"]
+    assert "?hash=" in url
+    return daemon.get(url).json
+
+
+def fields(properties, path=""):
+    """All paths in a schema's properties."""
+    for name, each in properties.items():
+        yield path + name
+        yield from fields((each.get("items") or each).get("properties", {}), f"{path}{name}.")
+
+
+def members(value, path=""):
+    """All paths in an object that are not null."""
+    for name, each in value.items() if isinstance(value, dict) else ():
+        if each is not None:
+            yield path + name
+        for part in each if isinstance(each, list) else [each]:
+            yield from members(part, f"{path}{name}.")
+
+
+def test_each_kind_that_is_there_is_described(start, daemon):
+    document = described(daemon)
+    assert document["openapi"].startswith("3.0")
+    for path, kind in (("namespaces/{namespace}/queuedpods", "QueuedPod"), ("slicenodes", "SliceNode")):
+        listed = document["paths"][f"{BASE}/{path}"]["get"]
+        assert listed["x-kubernetes-group-version-kind"] == {
+            "group": "visibility.sliced.dev", "version": "v1alpha1", "kind": kind}
+        assert f"{BASE}/{path}/{{name}}" in document["paths"]
+    references = set(re.findall(r'"#/components/schemas/([^"]+)"', json.dumps(document)))
+    assert references <= set(document["components"]["schemas"])
+    assert not any("QueuedPod" in name for name in described(start(EXAMPLES / "a30-mixed.yaml"))[
+        "components"]["schemas"])
+
+
+def check_described(value, schema, path):
+    """Everything in the value is described, in its type."""
+    types = {"string": str, "integer": int, "boolean": bool, "array": list, "object": dict}
+    if value is None:
+        return
+    assert isinstance(value, types[schema["type"]]), (path, value, schema)
+    for each in value if isinstance(value, list) else ():
+        check_described(each, schema["items"], path)
+    for name, each in value.items() if "properties" in schema else ():
+        assert name in schema["properties"], f"{path}.{name} is not described"
+        check_described(each, schema["properties"][name], f"{path}.{name}")
+
+
+def test_what_is_written_is_described_and_what_is_described_is_written(daemon):
+    runs = daemon.add_pod("runs", {MIG: 7})
+    assert daemon.schedule(runs, [NODE]) == NODE
+    add(daemon, "next", count=1)
+    add(daemon, "waits")
+    schemas = described(daemon)["components"]["schemas"]
+    never = {"QueuedPod": {"status.latestStart"}, "SliceNode": {"status.problem", "status.devices.uuid"},
+             "RunningPod": {"status.devices.uuid", "status.startedAt", "status.endsBy"}}
+    for plural, kind in (("queuedpods", "QueuedPod"), ("runningpods", "RunningPod"),
+                         ("slicenodes", "SliceNode")):
+        schema = schemas[f"dev.sliced.visibility.v1alpha1.{kind}"]
+        items = daemon.get(f"{BASE}/{plural}").json["items"]
+        seen = {path for item in items for path in members(item)}
+        for item in items:
+            check_described({"apiVersion": "", "kind": "", **item}, schema, kind)
+        assert set(fields(schema["properties"])) - seen <= never[kind] | {"apiVersion", "kind"}
+
 
 def test_a_namespace_shows_its_own_pods_alone(daemon):
     add(daemon, "first", "theirs")
@@ -424,6 +494,40 @@ def test_a_watch_that_broke_off_in_the_middle_is_told_the_rest(daemon):
     again = Watch(daemon, f"/queuedpods?watch=true&resourceVersion={item['resourceVersion']}")
     eventually(lambda: again.told())
     assert item["name"] in [name for _, name in again.told()]
+
+
+def version_of(daemon, path="/queuedpods"):
+    return daemon.get(BASE + path).json["metadata"]["resourceVersion"]
+
+
+def watch_since(daemon, version, query):
+    """The status of a watch that goes on, and what it tells at once."""
+    watch = Watch(daemon, f"/queuedpods?watch=true&timeoutSeconds=2&resourceVersion={version}&{query}")
+    if watch.response.status != 200:
+        return watch.response.status
+    eventually(lambda: watch.ended)
+    return watch.told()
+
+
+def test_what_left_a_selection_meanwhile_has_to_be_listed_anew(daemon):
+    """Once a change has taken a pod out of it (its state), once its end has (its label)."""
+    add(daemon, "a")
+    add(daemon, "b", labels={"team": "b"})
+    add(daemon, "c", labels={"team": "c"})
+    held = "fieldSelector=status.state=Held"
+    Watch(daemon, "/queuedpods?watch=true")  # while somebody watches, nothing is forgotten
+    before = version_of(daemon)
+    assert watch_since(daemon, before, held) == []
+    assert daemon.request("DELETE", "/api/v1/embedded/pods/default/a").status == 200
+    eventually(lambda: "b" not in names(daemon, "/queuedpods?" + held))
+    assert watch_since(daemon, before, held) == 410
+    assert watch_since(daemon, before, "labelSelector=team") == 410  # was a one of them?
+    assert watch_since(daemon, before, "fieldSelector=metadata.name=a") == [("DELETED", "a")]
+    assert watch_since(daemon, before, "fieldSelector=metadata.name!=a") == [
+        ("MODIFIED", "b"), ("MODIFIED", "c")]
+    assert watch_since(daemon, before, f"sendInitialEvents=true&resourceVersionMatch=NotOlderThan&{held}")[
+        0] == ("ADDED", "c")
+    assert watch_since(daemon, version_of(daemon), held) == []
 
 
 def test_nothing_is_told_while_nothing_happens(daemon):

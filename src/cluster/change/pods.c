@@ -254,6 +254,24 @@ static int pod_put_current(struct sl_store *store, struct sl_entry *entry, struc
     return 1;
 }
 
+/* News that change nothing, as kubelets and this daemon write them often, cost no snapshot and no
+ * plan. A pod that waits is replaced all the same, for its member queued. Takes the pod if so. */
+static bool pod_keep(struct sl_store *store, struct sl_entry *entry, struct sl_pod *pod)
+{
+    struct sl_pod *known = entry->state.pod;
+    if (known != pod && (entry->state.reservation != NULL || !sl_pod_same(known, pod))) {
+        return false;
+    }
+    entry->bound = sl_pod_has_node(pod) ? store->sweep : entry->bound;
+    if (entry->state.host == NULL && sl_wants_pin(&store->wants, pod) == 0) {
+        entry->state.pod = pod;
+        sl_wants_unpin(&store->wants, known);
+        pod = known;
+    }
+    sl_pod_unref(pod);
+    return true;
+}
+
 /* Steals the pod. */
 static int pod_put(struct sl_store *store, struct sl_pod *pod, bool ahead, struct sl_error *err)
 {
@@ -269,8 +287,11 @@ static int pod_put(struct sl_store *store, struct sl_pod *pod, bool ahead, struc
     if (pod == NULL) {
         return sl_error_nomem(err);
     }
-    bool same = entry != NULL && entry->state.pod == pod;
-    int rc = outdated || same ? 0 : pod_put_current(store, entry, pod, ahead, err);
+    bool same = entry != NULL && !outdated && pod_keep(store, entry, pod);
+    if (same) {
+        return 0;
+    }
+    int rc = outdated ? 0 : pod_put_current(store, entry, pod, ahead, err);
     if (rc > 0 && sl_others_drop(store, sl_str_of(pod->namespace), sl_str_of(pod->name))) {
         (void)sl_store_settle(store); /* without memory a later call publishes it */
     }

@@ -35,7 +35,9 @@ struct sl_build {
     struct sl_pod_facts pod;   /* spec and status */
     struct sl_str problem;     /* see sl_build_problem */
     bool scheduled_type;       /* of the pod's condition that is read: it is PodScheduled, */
-    bool is_false;             /* its status is False, */
+    bool queued_type;          /* or sliced.dev/Queued, */
+    bool is_true;              /* its status is True, */
+    bool is_false;             /* or False, */
     bool is_gated;             /* and its reason SchedulingGated */
 };
 

@@ -113,6 +113,8 @@ static int begin_condition(struct sl_walker *walker, void *target, const struct 
     (void)event;
     (void)err;
     build->scheduled_type = false;
+    build->queued_type = false;
+    build->is_true = false;
     build->is_false = false;
     build->is_gated = false;
     return SL_EVENT_GO;
@@ -125,6 +127,7 @@ static int set_type(struct sl_walker *walker, void *target, const struct sl_even
     (void)walker;
     (void)err;
     build->scheduled_type = sl_str_eq(event->text, SL_STR("PodScheduled"));
+    build->queued_type = sl_str_eq(event->text, SL_STR("sliced.dev/Queued"));
     return SL_EVENT_GO;
 }
 
@@ -134,6 +137,7 @@ static int set_status(struct sl_walker *walker, void *target, const struct sl_ev
     struct sl_build *build = target;
     (void)walker;
     (void)err;
+    build->is_true = sl_str_eq(event->text, SL_STR("True"));
     build->is_false = sl_str_eq(event->text, SL_STR("False"));
     return SL_EVENT_GO;
 }
@@ -157,6 +161,7 @@ static int end_condition(struct sl_walker *walker, void *target, const struct sl
     (void)err;
     build->pod.tried =
         build->pod.tried || (build->scheduled_type && build->is_false && !build->is_gated);
+    build->pod.queued = build->pod.queued || (build->queued_type && build->is_true);
     return SL_EVENT_GO;
 }
 

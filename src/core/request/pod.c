@@ -189,6 +189,7 @@ static void read_plain(struct sl_pod *pod, const struct sl_pod_facts *facts)
     pod->gate_seen = sl_pair_find(facts->gates, SL_STR("sliced.dev/queue")) != NULL;
     pod->deleting = facts->deleting;
     pod->tried = facts->tried;
+    pod->queued = facts->queued;
     pod->daemon_set = facts->daemon_set;
     pod->released = sl_pair_find(facts->annotations, SL_STR("sliced.dev/released")) != NULL;
     pod->gone_s = seconds_of(facts->deleting_us);
@@ -309,6 +310,7 @@ static struct sl_pod *copy(const struct sl_pod *pod, const struct sl_pod *share,
     made->gate = pod->gate;
     made->deleting = pod->deleting;
     made->tried = pod->tried;
+    made->queued = pod->queued;
     made->daemon_set = pod->daemon_set;
     made->gate_seen = pod->gate_seen;
     made->released = pod->released;
@@ -371,6 +373,54 @@ bool sl_pod_has_given(const struct sl_pod *pod, const struct sl_pod *given)
            pod->min_gpu_memory_mib == given->min_gpu_memory_mib &&
            (pod->has_deadline || pod->timeout_s == given->timeout_s) &&
            (pod->gate_seen || !given->gate_seen) && (pod->plugin_took || !given->plugin_took);
+}
+
+static bool same_texts(const struct sl_pod *a, const struct sl_pod *b)
+{
+    return same_text(a->namespace, b->namespace) && same_text(a->name, b->name) &&
+           same_text(a->uid, b->uid) && same_text(a->node, b->node) &&
+           same_text(a->malformed, b->malformed) && same_text(a->assignment, b->assignment) &&
+           same_text(a->problem, b->problem) && same_text(a->nominated, b->nominated) &&
+           same_text(a->after, b->after);
+}
+
+static bool same_flags(const struct sl_pod *a, const struct sl_pod *b)
+{
+    return a->deleting == b->deleting && a->has_deadline == b->has_deadline &&
+           a->never_preempts == b->never_preempts && a->plugin_took == b->plugin_took &&
+           a->tried == b->tried && a->daemon_set == b->daemon_set && a->gate_seen == b->gate_seen &&
+           a->released == b->released && a->set_aside == b->set_aside;
+}
+
+static bool same_numbers(const struct sl_pod *a, const struct sl_pod *b)
+{
+    return a->phase == b->phase && a->gate == b->gate && a->priority == b->priority &&
+           a->gone_s == b->gone_s && a->created_us == b->created_us &&
+           a->started_us == b->started_us && a->gpu_memory_mib == b->gpu_memory_mib &&
+           a->min_gpu_memory_mib == b->min_gpu_memory_mib && a->timeout_s == b->timeout_s &&
+           a->owner == b->owner && a->scheduler == b->scheduler;
+}
+
+/* Two asks of one key may be for different resources, or be made by different workloads. */
+static bool same_items(const struct sl_pod *a, const struct sl_pod *b)
+{
+    bool same = sl_pod_same_ask(a, b);
+    for (uint32_t i = 0; same && i < a->n_items; i++) {
+        same = same_text(a->items[i].resource, b->items[i].resource) &&
+               a->items[i].workload == b->items[i].workload;
+    }
+    return same;
+}
+
+bool sl_pod_same(const struct sl_pod *a, const struct sl_pod *b)
+{
+    bool bare = a->constraints == NULL || b->constraints == NULL;
+    return same_numbers(a, b) && same_flags(a, b) && same_texts(a, b) && same_items(a, b) &&
+           a->n_labels == b->n_labels &&
+           (a->n_labels == 0 ||
+            memcmp(a->label, b->label, a->n_labels * sizeof(a->label[0])) == 0) &&
+           (bare ? a->constraints == b->constraints
+                 : a->constraints->digest == b->constraints->digest);
 }
 
 struct sl_pod *sl_pod_ref(struct sl_pod *pod)

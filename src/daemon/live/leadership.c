@@ -14,6 +14,13 @@ bool sl_cluster_leads(struct sl_cluster *cluster)
             (atomic_load(&cluster->elected) && sl_lease_held(cluster->lease)));
 }
 
+uint64_t sl_cluster_leadership(struct sl_cluster *cluster)
+{
+    bool leads = sl_cluster_leads(cluster); /* first, so that no later leadership is missed */
+    uint64_t leadership = atomic_load(&cluster->leaderships) + 1;
+    return leads ? leadership : 0;
+}
+
 static void leader_changed(void *context, bool leader)
 {
     struct sl_cluster *cluster = context;

@@ -10,6 +10,9 @@ int sl_cluster_start_lease(struct sl_cluster *cluster, struct sl_error *err);
 /* Does this replica hold the lease, or need none? */
 bool sl_cluster_leads(struct sl_cluster *cluster);
 
+/* The present leadership, counted from 1; 0: this replica does not lead. */
+uint64_t sl_cluster_leadership(struct sl_cluster *cluster);
+
 /* Why this replica does not lead; NULL: it leads. */
 const char *sl_cluster_missing_leader(struct sl_cluster *cluster);
 

@@ -10,26 +10,17 @@ static const int64_t release_backoff_us = 100 * SL_MS_US;
 static const int64_t release_backoff_max_us = 2 * SL_SECOND_US;
 static const int64_t release_max_us = 15 * SL_SECOND_US;
 
-/* The present leadership counted from 1; 0: this replica does not lead. */
-static uint64_t leadership_now(void *context)
-{
-    struct sl_cluster *cluster = context;
-    bool leads = sl_cluster_leads(cluster); /* first, so that no later leadership is missed */
-    uint64_t leadership = atomic_load(&cluster->leaderships) + 1;
-    return leads ? leadership : 0;
-}
-
 /* This replica plans only on a snapshot that shows all decisions of the leader before. */
 static uint64_t leadership_to_plan(void *context)
 {
     struct sl_cluster *cluster = context;
-    uint64_t leadership = leadership_now(cluster);
+    uint64_t leadership = sl_cluster_leadership(cluster);
     return leadership != 0 && sl_cluster_missing(cluster) == NULL ? leadership : 0;
 }
 
 static bool still_leads(void *context, uint64_t leadership)
 {
-    return leadership_now(context) == leadership;
+    return sl_cluster_leadership(context) == leadership;
 }
 
 static void release_pod(void *context, const struct sl_release *release, sl_release_done done,
@@ -43,6 +34,13 @@ static void withdraw_pod(void *context, const struct sl_release *release)
 {
     struct sl_cluster *cluster = context;
     sl_release_withdraw(cluster->releaser, release);
+}
+
+static void show_pod(void *context, const struct sl_queued *queued, sl_release_done done,
+                     void *call)
+{
+    struct sl_cluster *cluster = context;
+    sl_release_show(cluster->releaser, queued, done, call);
 }
 
 static void wake_queue(void *context)
@@ -117,6 +115,7 @@ int sl_cluster_make_queue(struct sl_cluster *cluster, int64_t try_us, struct sl_
         .leadership = leadership_to_plan,
         .release = release_pod,
         .withdraw = withdraw_pod,
+        .show = show_pod,
         .tell = config->events.enabled ? sl_cluster_tell : NULL,
         .context = cluster,
     };

@@ -109,6 +109,7 @@ struct moment {
     struct sl_client_stats client;
     struct sl_kube_binder_stats binder;
     struct sl_fetcher_stats fetches;
+    struct sl_releaser_stats releaser;
 };
 
 #define AT(kind, member) SL_METRIC_AT(kind, struct moment, member)
@@ -173,6 +174,12 @@ static const struct sl_metric rows[] = {
      "outcome=\"set\"", COUNT(binder.deadlines)},
     {.labels = "outcome=\"shortened\"", COUNT(binder.deadlines_shortened)},
     {.labels = "outcome=\"failed\"", COUNT(binder.deadline_failures)},
+    {"sliced_queue_conditions_total", SL_METRIC_COUNTER,
+     "Conditions sliced.dev/Queued written on pods, or given up (and tried again later). Those "
+     "that "
+     "a nomination ends are in its own patch.",
+     "outcome=\"written\"", COUNT(releaser.shown)},
+    {.labels = "outcome=\"failed\"", COUNT(releaser.shown_failed)},
 };
 #undef BOTH
 #undef COUNT
@@ -207,6 +214,9 @@ void sl_cluster_write_metrics(void *context, struct sl_buf *out)
     sl_client_stats(cluster->client, &moment.client);
     sl_kube_binder_stats(cluster->binder, &moment.binder);
     sl_fetcher_stats(cluster->fetcher, &moment.fetches);
+    if (cluster->releaser != NULL) {
+        sl_releaser_stats(cluster->releaser, &moment.releaser);
+    }
     sl_metric_write(&sl_cluster_metrics[0], &moment, out);
     sl_metric_write(&sl_cluster_metrics[1], cluster, out);
     if (cluster->events != NULL) {

@@ -137,6 +137,7 @@ static struct sl_release release_of(const struct sl_queue_worker *worker,
         .deadline_s = entry->deadline_s,
         .leadership = worker->leadership,
         .gated = pod->gate != SL_GATE_NONE,
+        .queued = sl_queue_stands(entry),
         .nominated =
             !entry->withdrawn && pod->nominated != NULL && strcmp(pod->nominated, node) == 0,
     };
@@ -162,6 +163,9 @@ static void pod_release(struct sl_queue_worker *worker, struct sl_queue_entry *e
     call->namespace_hash = sl_hash(wanted.namespace.s, wanted.namespace.len);
     entry->call = call;
     entry->named = entry->named || wanted.node.len > 0;
+    if (wanted.node.len > 0 && !wanted.nominated) {
+        sl_queue_show_ended(entry);
+    }
     options->release(options->context, &wanted, sl_queue_released, call);
 }
 

@@ -117,5 +117,6 @@ void sl_queue_forget_all(struct sl_queue_worker *worker)
     }
     worker->todo = NULL;
     worker->untold = 0;
+    worker->unshown = 0;
     worker->told_round_us = 0;
 }

@@ -3,6 +3,7 @@
 #define SLICED_DAEMON_QUEUE_ENTRY_H
 
 #include "server/app/queue_reader.h"
+#include "sliced/notice.h"
 #include "util/data/list.h"
 
 struct sl_queue_call;
@@ -15,6 +16,13 @@ enum sl_queue_word {
     SL_QUEUE_WORD_QUEUED,
     SL_QUEUE_WORD_EXCLUDED, /* from nodes with room, or from all */
     SL_QUEUE_WORD_REFUSED,
+};
+
+/* Does the condition sliced.dev/Queued on the pod say True? */
+enum sl_queue_shown {
+    SL_QUEUE_SHOWN_BEFORE, /* as the pod showed it when this leadership read it */
+    SL_QUEUE_SHOWN_TRUE,   /* it was written */
+    SL_QUEUE_SHOWN_OVER,   /* it was ended */
 };
 
 /* Other threads read state with the lock status held. */
@@ -32,6 +40,9 @@ struct sl_queue_entry {
     int64_t told_us;       /* when its owner was told last; 0: never */
     int64_t told_start_us; /* the estimated start that was told; 0: none */
     enum sl_queue_word told_of;
+    enum sl_queue_shown shown;
+    struct sl_notice notice; /* as its condition was written last */
+    size_t position;         /* in the queue, from 1, at the last look at all */
     enum sl_queue_state state;
     enum sl_hold_reason reason; /* of the last expiry */
     bool stale;                 /* its nomination no longer counts in the window */

@@ -98,6 +98,17 @@ void sl_queue_published(void *context)
     (void)pthread_mutex_unlock(&worker->mail);
 }
 
+void sl_queue_shown(void *context, enum sl_release_end end, const struct sl_error *err)
+{
+    const struct sl_queue_call *call = context;
+    (void)atomic_fetch_sub(&call->worker->showing, 1);
+    if (end == SL_RELEASE_RELEASED || end == SL_RELEASE_GONE) {
+        free(context);
+    } else {
+        sl_queue_released(context, end, err);
+    }
+}
+
 void sl_queue_released(void *context, enum sl_release_end end, const struct sl_error *err)
 {
     struct sl_queue_call *call = context;

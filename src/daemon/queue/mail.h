@@ -21,6 +21,7 @@ struct sl_queue_call {
     uint64_t nomination;
     uint64_t namespace_hash;
     enum sl_release_end end;
+    bool shows;     /* of a condition instead of a release */
     char text[384]; /* why */
     char uid[];
 };
@@ -41,6 +42,9 @@ void sl_queue_feed(void *context, struct sl_pod *pod, bool waits);
 void sl_queue_published(void *context);
 /* The end of a release; context is its struct sl_queue_call. */
 void sl_queue_released(void *context, enum sl_release_end end, const struct sl_error *err);
+
+/* The end of the writing of a condition, likewise; only a failure is told. */
+void sl_queue_shown(void *context, enum sl_release_end end, const struct sl_error *err);
 
 /* Takes all mail out of the box. *posted: the number of its last message. */
 struct sl_queue_mail sl_queue_take_mail(struct sl_queue_worker *worker, uint64_t *posted);

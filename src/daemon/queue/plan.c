@@ -227,7 +227,7 @@ static bool read_mail(struct sl_queue_worker *worker, struct sl_queue_mail *mail
         }
     }
     for (const struct sl_queue_call *call = mail->ends; call != NULL; call = call->next) {
-        release_end(worker, call, now_us);
+        (call->shows ? sl_queue_show_failed : release_end)(worker, call, now_us);
     }
     return read && !mail->lost;
 }

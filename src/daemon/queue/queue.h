@@ -26,6 +26,8 @@ struct sl_queue_worker_options {
     void (*release)(void *context, const struct sl_release *release, sl_release_done done,
                     void *call);
     void (*withdraw)(void *context, const struct sl_release *release);
+    /* As sl_release_show. NULL: no pod shows that it is queued. */
+    void (*show)(void *context, const struct sl_queued *queued, sl_release_done done, void *call);
     /* Tells a pod's owner; must not wait. False: it was not taken. NULL: nobody is told. */
     bool (*tell)(void *context, const struct sl_event_note *note);
     void *context;

@@ -4,10 +4,13 @@
 #include "daemon/queue/tell.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "codec/object/time.h"
 #include "daemon/queue/clock.h"
 #include "daemon/queue/worker.h"
 #include "server/api/explain.h"
+#include "util/log.h"
 #include "util/time.h"
 
 enum {
@@ -145,31 +148,39 @@ void sl_queue_tell_denied(struct sl_queue_worker *worker, const struct sl_queue_
 
 /* ---- all ---- */
 
-struct round {
-    struct sl_queue_worker *worker;
-    int64_t now_us;
+/* Of one kind: what may still be told in this look. */
+struct words {
     unsigned left;
     unsigned again; /* of them, for owners told before */
     size_t untold;  /* left over */
-    bool rest;      /* of those put off */
+    uint64_t *turn; /* namespaces' last */
     unsigned n_put_off;
     struct sl_queue_entry *put_off[TOLD_AT_ONCE]; /* others' namespaces have their turn first */
 };
 
+struct round {
+    struct sl_queue_worker *worker;
+    int64_t now_us;
+    size_t position; /* of the row, from 1 */
+    bool rest;       /* of those put off */
+    struct words events;
+    struct words conditions;
+};
+
 /* Prefers pods of namespaces without a recent turn, so that ten thousand pods of one namespace do
  * not delay other owners. Tells namespaces apart by a hash, which may collide. */
-static bool has_turn(struct round *round, struct sl_queue_entry *entry)
+static bool has_turn(struct round *round, struct words *words, struct sl_queue_entry *entry)
 {
-    struct sl_queue_worker *worker = round->worker;
+    const struct sl_queue_worker *worker = round->worker;
     const char *space = entry->pod->namespace;
     uint64_t hash = sl_hash(space, strlen(space)) * UINT64_C(0x9e3779b97f4a7c15);
-    uint64_t *turn = &worker->told_turn[(hash >> 32) % SL_QUEUE_TURNS];
+    uint64_t *turn = &words->turn[(hash >> 32) % SL_QUEUE_TURNS];
     if (round->rest || *turn == 0 || worker->told_rounds - *turn >= TURN) {
         *turn = worker->told_rounds;
         return true;
     }
-    if (round->n_put_off < TOLD_AT_ONCE) {
-        round->put_off[round->n_put_off++] = entry;
+    if (words->n_put_off < TOLD_AT_ONCE) {
+        words->put_off[words->n_put_off++] = entry;
     }
     return false;
 }
@@ -191,13 +202,14 @@ static bool has_moved(const struct sl_queue_entry *entry, const struct sl_queue_
 
 static void look_at_refused(struct round *round, struct sl_queue_entry *entry)
 {
-    if (round->left == 0 || !has_turn(round, entry)) {
-        round->untold++;
+    struct words *words = &round->events;
+    if (words->left == 0 || !has_turn(round, words, entry)) {
+        words->untold++;
         return;
     }
     sl_queue_tell_one(round->worker, entry, round->now_us);
-    round->left = entry->refused ? 0 : round->left - 1; /* 0: no more are taken */
-    round->untold += entry->refused ? 1 : 0;
+    words->left = entry->refused ? 0 : words->left - 1; /* 0: no more are taken */
+    words->untold += entry->refused ? 1 : 0;
 }
 
 /* A pod that has just come, or is about to start, needs no Event: its owner sees it start, and an
@@ -247,61 +259,227 @@ static const char *due_word(const struct sl_queue_entry *entry, const struct sl_
     return has_moved(entry, row, now_us) ? moved : NULL;
 }
 
-static void look_at(void *context, const struct sl_queue_row *row)
+static void look_at(struct round *round, struct sl_queue_entry *entry,
+                    const struct sl_queue_row *row)
 {
-    struct round *round = context;
-    struct sl_queue_worker *worker = round->worker;
-    struct sl_queue_entry *entry = sl_queue_find(worker, sl_str_of(row->pod->uid));
+    struct words *words = &round->events;
     char text[SL_PLAN_TEXT_MAX];
     bool waits = row->state == SL_QUEUE_HELD || row->state == SL_QUEUE_STAGED;
-    if (entry != NULL && entry->unsaid) {
-        sl_queue_tell_ignored(worker, entry, round->now_us);
+    if (entry->unsaid) {
+        sl_queue_tell_ignored(round->worker, entry, round->now_us);
     }
-    if (entry != NULL && entry->refused && row->state == SL_QUEUE_REFUSED) {
+    if (entry->refused && row->state == SL_QUEUE_REFUSED) {
         look_at_refused(round, entry);
         return;
     }
-    if (entry == NULL || !waits) {
+    if (!waits) {
         return;
     }
     bool first = entry->told_us == 0;
     const char *word = due_word(entry, row, round->now_us);
-    if (word == NULL || round->left == 0 || (!first && round->again == 0) ||
-        !has_turn(round, entry)) {
-        round->untold += first ? 1 : 0;
+    if (word == NULL || words->left == 0 || (!first && words->again == 0) ||
+        !has_turn(round, words, entry)) {
+        words->untold += first ? 1 : 0;
         return;
     }
     (void)sl_queue_text(row, round->now_us, text, sizeof(text));
-    if (!owner_tell(worker, entry->pod, word, word == waiting ? KIND_AHEAD : KIND_BEHIND, text)) {
-        *(first ? &round->left : &round->again) = 0; /* no more of these are taken */
-        round->untold += first ? 1 : 0;
+    if (!owner_tell(round->worker, entry->pod, word, word == waiting ? KIND_AHEAD : KIND_BEHIND,
+                    text)) {
+        *(first ? &words->left : &words->again) = 0; /* no more of these are taken */
+        words->untold += first ? 1 : 0;
         return;
     }
     entry->told_us = round->now_us;
     entry->told_of = word_of(row);
     entry->told_start_us = row->start_us;
-    round->left--;
-    round->again -= first ? 0 : 1;
+    words->left--;
+    words->again -= first ? 0 : 1;
 }
 
-static void look_at_rest(struct round *round)
+/* ---- the condition ---- */
+
+bool sl_queue_stands(const struct sl_queue_entry *entry)
+{
+    return entry->shown == SL_QUEUE_SHOWN_TRUE ||
+           (entry->shown == SL_QUEUE_SHOWN_BEFORE && entry->pod->queued);
+}
+
+void sl_queue_show_ended(struct sl_queue_entry *entry)
+{
+    entry->shown = sl_queue_stands(entry) ? SL_QUEUE_SHOWN_OVER : entry->shown;
+}
+
+void sl_queue_show_failed(struct sl_queue_worker *worker, const struct sl_queue_call *call,
+                          int64_t now_us)
+{
+    struct sl_queue_entry *entry = sl_queue_find(worker, sl_str_of(call->uid));
+    if (entry == NULL) {
+        return;
+    }
+    entry->shown = SL_QUEUE_SHOWN_TRUE; /* or may be: it is written in any case */
+    entry->notice.state = SL_QUEUE_STATES;
+    entry->notice.at_us = now_us;
+    if (worker->show_logged_us == 0 || now_us - worker->show_logged_us >= repeat_us) {
+        worker->show_logged_us = now_us;
+        sl_log_pod(SL_LOG_WARN, sl_str_of(entry->pod->namespace), sl_str_of(entry->pod->name),
+                   "condition not written, which is tried again", "reason", call->text,
+                   (char *)NULL);
+    }
+}
+
+/* Appends the place, and the start as a point in time: it holds until it is written anew. */
+static void condition_text(const struct sl_queue_row *row, size_t position, int64_t now_us,
+                           char out[SL_PLAN_TEXT_MAX])
+{
+    struct sl_queue_row own = *row;
+    char at[32];
+    own.first = NULL; /* another's, and gone soon */
+    own.estimate = SL_ESTIMATE_NONE;
+    own.usual_us = 0;
+    own.silent_us = 0;
+    size_t len = sl_queue_text(&own, now_us, out, SL_PLAN_TEXT_MAX);
+    if (!sl_notice_waits(row->state) || len + 1 >= SL_PLAN_TEXT_MAX) {
+        return;
+    }
+    bool estimated = row->estimate == SL_ESTIMATE_RESERVED || row->estimate == SL_ESTIMATE_LAID_OUT;
+    sl_time_format(row->start_us / SL_SECOND_US * SL_SECOND_US, at);
+    (void)snprintf(out + len, SL_PLAN_TEXT_MAX - len, "; position %zu in the queue%s%s", position,
+                   !estimated                              ? ""
+                   : row->estimate == SL_ESTIMATE_RESERVED ? "; starts by "
+                                                           : "; estimated start ",
+                   estimated ? at : "");
+}
+
+/* Writes the condition. False: out of memory. */
+static bool condition_show(struct round *round, struct sl_queue_entry *entry,
+                           const struct sl_queue_row *row, const struct sl_notice *now)
+{
+    static const char unkept[] = "kubectl get queuedpods shows what is known of it";
+    struct sl_queue_worker *worker = round->worker;
+    const struct sl_pod *pod = entry->pod;
+    char text[SL_PLAN_TEXT_MAX];
+    size_t len = strlen(entry->uid);
+    bool waits = sl_notice_waits(row->state);
+    bool kept = worker->config.queue.condition.enabled || !waits;
+    struct sl_queue_call *call = calloc(1, sizeof(*call) + len + 1);
+    if (call == NULL) {
+        return false;
+    }
+    memcpy(call->uid, entry->uid, len);
+    call->worker = worker;
+    call->shows = true;
+    condition_text(row, entry->position, round->now_us, text);
+    bool held = waits && row->reason != SL_HOLD_NONE;
+    struct sl_queued queued = {
+        .namespace = sl_str_of(pod->namespace),
+        .name = sl_str_of(pod->name),
+        .uid = sl_str_of(pod->uid),
+        .reason = sl_str_of(!kept  ? "NotKept"
+                            : held ? sl_hold_reason_name(row->reason)
+                                   : sl_queue_state_name(row->state)),
+        .message = sl_str_of(kept ? text : unkept),
+        .status = !kept   ? SL_QUEUED_UNKNOWN
+                  : waits ? SL_QUEUED_TRUE
+                          : SL_QUEUED_FALSE,
+        .leadership = worker->leadership,
+    };
+    bool turns = queued.status != SL_QUEUED_TRUE || !sl_queue_stands(entry);
+    bool first = entry->shown == SL_QUEUE_SHOWN_BEFORE && waits;
+    queued.turned_us = !turns ? 0 : first ? pod->created_us : round->now_us;
+    entry->shown = queued.status == SL_QUEUED_TRUE ? SL_QUEUE_SHOWN_TRUE : SL_QUEUE_SHOWN_OVER;
+    entry->notice = *now;
+    (void)atomic_fetch_add(&worker->showing, 1);
+    worker->options.show(worker->options.context, &queued, sl_queue_shown, call);
+    return true;
+}
+
+static enum sl_notice_due condition_due(const struct round *round,
+                                        const struct sl_queue_entry *entry,
+                                        const struct sl_queue_row *row, const struct sl_notice *now)
+{
+    const struct sl_config *config = &round->worker->config;
+    bool waits = sl_notice_waits(row->state);
+    if (sl_queue_stands(entry)) {
+        bool good =
+            entry->shown == SL_QUEUE_SHOWN_TRUE && (config->queue.condition.enabled || !waits);
+        return good ? sl_notice_due(&entry->notice, now) : SL_NOTICE_CHANGED;
+    }
+    bool wanted = waits && config->queue.condition.enabled &&
+                  entry->position <= (size_t)config->queue.condition.max_pods;
+    return wanted ? SL_NOTICE_CHANGED : SL_NOTICE_GOOD;
+}
+
+static void look_at_condition(struct round *round, struct sl_queue_entry *entry,
+                              const struct sl_queue_row *row)
+{
+    struct words *words = &round->conditions;
+    const struct sl_notice now = sl_notice_of(row, entry->position, round->now_us);
+    enum sl_notice_due due = condition_due(round, entry, row, &now);
+    bool first = due == SL_NOTICE_CHANGED;
+    if (due == SL_NOTICE_GOOD) {
+        return;
+    }
+    bool soon = !sl_queue_stands(entry) && may_start_soon(row, row->pod->created_us, round->now_us);
+    if (soon || words->left == 0 || (!first && words->again == 0) ||
+        !has_turn(round, words, entry) || !condition_show(round, entry, row, &now)) {
+        words->untold += first ? 1 : 0;
+        return;
+    }
+    words->left--;
+    words->again -= first ? 0 : 1;
+}
+
+/* ---- the look ---- */
+
+static void look_at_row(void *context, const struct sl_queue_row *row)
+{
+    struct round *round = context;
+    struct sl_queue_entry *entry = sl_queue_find(round->worker, sl_str_of(row->pod->uid));
+    round->position++;
+    if (entry == NULL) {
+        return;
+    }
+    entry->position = round->position;
+    if (round->worker->options.tell != NULL) {
+        look_at(round, entry, row);
+    }
+    if (round->worker->options.show != NULL) {
+        look_at_condition(round, entry, row);
+    }
+}
+
+static void look_at_rest(struct round *round, struct words *words,
+                         void (*look)(struct round *round, struct sl_queue_entry *entry,
+                                      const struct sl_queue_row *row))
 {
     round->rest = true;
-    for (unsigned i = 0; i < round->n_put_off; i++) {
-        struct sl_queue_entry *entry = round->put_off[i];
+    for (unsigned i = 0; i < words->n_put_off && words->left > 0; i++) {
+        struct sl_queue_entry *entry = words->put_off[i];
+        const struct words before = {
+            .left = words->left, .again = words->again, .untold = words->untold};
         struct sl_queue_row row;
-        round->untold -= entry->refused || entry->told_us == 0 ? 1 : 0; /* counted once more */
-        if (sl_planner_row(round->worker->planner, sl_str_of(entry->uid), round->now_us, &row)) {
-            look_at(round, &row);
+        if (!sl_planner_row(round->worker->planner, sl_str_of(entry->uid), round->now_us, &row)) {
+            continue;
         }
+        look(round, entry, &row);
+        bool told = words->left < before.left && words->untold == before.untold;
+        bool counted = told && words->again == before.again && before.untold > 0;
+        words->untold = before.untold - (counted ? 1 : 0); /* it was counted when it was put off */
     }
 }
 
 /* A look at 100,000 pods takes a good part of a second, during which no plan is made. */
 static int64_t rest_us(const struct sl_queue_worker *worker)
 {
-    int64_t every_us = worker->untold > 0 ? SL_SECOND_US : moves_us;
+    bool more = worker->untold > 0 || worker->unshown > 0;
+    int64_t every_us = more ? SL_SECOND_US : moves_us;
     return every_us > worker->tell_rest_us ? every_us : worker->tell_rest_us;
+}
+
+static bool nobody_is_told(const struct sl_queue_worker *worker)
+{
+    return (worker->options.tell == NULL && worker->options.show == NULL) ||
+           worker->entries.len == 0;
 }
 
 static unsigned words_quota(const struct sl_queue_worker *worker, int64_t now_us)
@@ -313,30 +491,49 @@ static unsigned words_quota(const struct sl_queue_worker *worker, int64_t now_us
                                                     : TOLD_AT_ONCE;
 }
 
+/* Saves none up, and waits for those that are being written: a server that is slow gets fewer. */
+static unsigned conditions_quota(struct sl_queue_worker *worker)
+{
+    unsigned showing = atomic_load(&worker->showing);
+    unsigned most = (unsigned)worker->config.queue.condition.per_second;
+    return showing < most ? most - showing : 0;
+}
+
+/* untold: what the last look left over. */
+static struct words words_new(unsigned left, size_t untold, uint64_t *turn)
+{
+    return (struct words){.left = left, .again = untold > 0 ? left / 2 : left, .turn = turn};
+}
+
 void sl_queue_tell_all(struct sl_queue_worker *worker, int64_t now_us)
 {
-    struct round round = {.worker = worker, .now_us = now_us, .left = words_quota(worker, now_us)};
-    if (worker->options.tell == NULL || worker->entries.len == 0 ||
-        now_us - worker->told_round_us < rest_us(worker)) {
+    if (nobody_is_told(worker) || now_us - worker->told_round_us < rest_us(worker)) {
         return;
     }
-    round.again = worker->untold > 0 ? round.left / 2 : round.left;
+    struct round round = {
+        .worker = worker,
+        .now_us = now_us,
+        .events = words_new(words_quota(worker, now_us), worker->untold, worker->told_turn),
+        .conditions = words_new(conditions_quota(worker), worker->unshown, worker->shown_turn),
+    };
     int64_t begin_us = sl_queue_cpu_us();
     worker->told_round_us = now_us;
-    worker->ignored_left = round.left;
+    worker->ignored_left = round.events.left;
     if (sl_planner_estimate(worker->planner, now_us, NULL) == 0) {
         worker->estimated_us = now_us;
     }
     worker->told_rounds++;
-    (void)sl_planner_visit(worker->planner, now_us, worker->entries.len, look_at, &round);
-    look_at_rest(&round);
-    worker->untold = round.untold;
+    (void)sl_planner_visit(worker->planner, now_us, worker->entries.len, look_at_row, &round);
+    look_at_rest(&round, &round.events, look_at);
+    look_at_rest(&round, &round.conditions, look_at_condition);
+    worker->untold = round.events.untold;
+    worker->unshown = round.conditions.untold;
     worker->tell_rest_us = (sl_queue_cpu_us() - begin_us) * REST;
 }
 
 int64_t sl_queue_tell_time(const struct sl_queue_worker *worker, int64_t wake_us)
 {
-    if (worker->options.tell == NULL || worker->entries.len == 0) {
+    if (nobody_is_told(worker)) {
         return wake_us;
     }
     int64_t next_us = worker->told_round_us + rest_us(worker);

@@ -17,6 +17,13 @@ void sl_queue_tell_ignored(struct sl_queue_worker *worker, struct sl_queue_entry
 void sl_queue_tell_expiry(struct sl_queue_worker *worker, struct sl_queue_entry *entry);
 void sl_queue_tell_denied(struct sl_queue_worker *worker, const struct sl_queue_entry *entry,
                           const char *why);
+/* Does the pod's condition say that it is queued, as far as is known? */
+bool sl_queue_stands(const struct sl_queue_entry *entry);
+/* Its nomination has ended the condition in one patch. */
+void sl_queue_show_ended(struct sl_queue_entry *entry);
+/* A condition could not be written: it is tried again. */
+void sl_queue_show_failed(struct sl_queue_worker *worker, const struct sl_queue_call *call,
+                          int64_t now_us);
 /* Looks at all pods, unless it did so recently, and tells owners what is due. */
 void sl_queue_tell_all(struct sl_queue_worker *worker, int64_t now_us);
 /* When sl_queue_tell_all is to be called next, or wake_us if it is earlier. */

@@ -30,6 +30,7 @@ struct sl_queue_worker {
     _Atomic uint64_t rounds;      /* goes up with every plan */
     _Atomic uint64_t leaderships; /* goes up with every change of the leader */
     _Atomic uint64_t listings;    /* how often all rows were made */
+    _Atomic unsigned showing;     /* conditions that are being written */
 
     pthread_mutex_t supposing; /* held during a what-if; guards what follows */
     int64_t suppose_us;        /* no what-if before that; monotonic */
@@ -72,9 +73,12 @@ struct sl_queue_worker {
     int64_t paused_until_us; /* until then no release is tried again; after failures, none at all */
     int64_t told_round_us;   /* of the last look at all */
     uint64_t told_rounds;    /* looks */
-    uint64_t told_turn[SL_QUEUE_TURNS]; /* the look in which one of the namespace was told last */
-    int64_t tell_rest_us;               /* until the next one at least, for what it took */
+    uint64_t told_turn[SL_QUEUE_TURNS];  /* the look in which one of the namespace was told last */
+    uint64_t shown_turn[SL_QUEUE_TURNS]; /* likewise: in which a condition was written */
+    int64_t tell_rest_us;                /* until the next one at least, for what it took */
     size_t untold;             /* entries without a first word at that look, and newer ones */
+    size_t unshown;            /* entries that had no turn to have their condition written */
+    int64_t show_logged_us;    /* when it was last said that conditions cannot be written */
     unsigned ignored_left;     /* pods whose ignored words this round may still report */
     unsigned failures;         /* of releases, in a row */
     uint64_t failed_namespace; /* hash of the namespace of the first of them */

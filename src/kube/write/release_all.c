@@ -9,6 +9,7 @@
 #include "kube/client/object_call.h"
 #include "kube/client/url.h"
 #include "kube/write/releaser.h"
+#include "util/clock.h"
 
 enum { TEXT_BYTES_MAX = 64 << 10, RESTARTS_MAX = 3 };
 
@@ -17,6 +18,7 @@ struct gated {
     struct gated *next;
     struct sweep *sweep;
     struct sl_str namespace, name, uid; /* their text stands behind */
+    bool queued;                        /* its condition says so */
 };
 
 struct sweep {
@@ -103,11 +105,11 @@ static void write_patch(struct sl_buf *body, const struct gated *pod)
     sl_write_object_end(&w);
 }
 
-static void pod_open_gate(struct gated *pod)
+/* Frees the body. -1 with *err: it is not under way. */
+static int pod_patch(struct gated *pod, const char *end, struct sl_buf *body, sl_call_done done,
+                     struct sl_error *err)
 {
     struct sweep *sweep = pod->sweep;
-    struct sl_error err = {.code = SL_ERR_NONE};
-    struct sl_buf body;
     struct sl_call_options call = {
         .method = "PATCH",
         .content_type = "application/strategic-merge-patch+json",
@@ -115,19 +117,62 @@ static void pod_open_gate(struct gated *pod)
         .repeatable = true,
         .max_tries = sweep->options->tries,
         .timeout_us = sweep->options->call_us,
-        .done = on_patched,
+        .done = done,
         .context = pod,
     };
-    if (sweep->options->dry_run) {
+    const struct sl_object_ref object = {SL_OBJECT_POD, pod->namespace, pod->name};
+    int result = sl_object_call(sweep->options->client, &object, end, body, &call, err);
+    sweep->in_flight += result < 0 ? 0 : 1;
+    return result;
+}
+
+static void pod_open_gate(struct gated *pod)
+{
+    struct sl_error err = {.code = SL_ERR_NONE};
+    struct sl_buf body;
+    if (pod->sweep->options->dry_run) {
         pod_opened(pod, SL_OPENING_WOULD, NULL);
         return;
     }
     write_patch(&body, pod);
-    const struct sl_object_ref object = {SL_OBJECT_POD, pod->namespace, pod->name};
-    if (sl_object_call(sweep->options->client, &object, "", &body, &call, &err) < 0) {
+    if (pod_patch(pod, "", &body, on_patched, &err) < 0) {
         pod_opened(pod, SL_OPENING_FAILED, &err);
-    } else {
-        sweep->in_flight++;
+    }
+}
+
+/* However that went, the gate is next: it matters more. */
+static void on_ended(void *context, const struct sl_reply *reply)
+{
+    struct gated *pod = context;
+    struct sweep *sweep = pod->sweep;
+    (void)reply;
+    sweep->in_flight--;
+    pod->next = sweep->first;
+    sweep->first = pod;
+    sweep_go_on(sweep);
+}
+
+/* Nobody would end the condition that says that it is queued, once sliced is gone. */
+static void pod_begin(struct gated *pod)
+{
+    const struct sl_queued over = {
+        .uid = pod->uid,
+        .reason = SL_STR("Released"),
+        .message = SL_STR("its gate was opened by hand"),
+        .status = SL_QUEUED_FALSE,
+        .turned_us = sl_clock_real_us(),
+    };
+    struct sl_buf body;
+    bool ends = pod->queued && !pod->sweep->options->dry_run;
+    pod->queued = false;
+    if (!ends) {
+        pod_open_gate(pod);
+        return;
+    }
+    sl_buf_init(&body, TEXT_BYTES_MAX);
+    sl_release_write_condition(&(struct sl_writer){.buf = &body}, &over);
+    if (pod_patch(pod, "/status", &body, on_ended, NULL) < 0) {
+        pod_open_gate(pod);
     }
 }
 
@@ -153,6 +198,7 @@ static int take_pod(void *context, const struct sl_watch_item *item, struct sl_e
     pod->namespace = namespace;
     pod->name = name;
     pod->uid = uid;
+    pod->queued = facts->queued;
     pod->next = sweep->first;
     sweep->first = pod;
     return 0;
@@ -255,7 +301,7 @@ static void sweep_go_on(struct sweep *sweep)
     while (sweep->first != NULL && sweep->in_flight < sweep->options->at_once) {
         struct gated *pod = sweep->first;
         sweep->first = pod->next;
-        pod_open_gate(pod);
+        pod_begin(pod);
     }
     bool idle = sweep->first == NULL && sweep->in_flight == 0;
     if (idle && sweep->listed && sweep->unsure && sweep->err.code == SL_ERR_NONE) {

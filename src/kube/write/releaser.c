@@ -1,18 +1,24 @@
-/* A release is a change of its pod (change.c): the nomination is written first, then the gate.
- */
+/* A release is a change of its pod (change.c): the nomination is written first, then the gate. So
+ * is the condition sliced.dev/Queued, which the nomination ends in the same patch. */
 #include "kube/write/releaser.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "codec/object/time.h"
 #include "kube/client/object_call.h"
 #include "util/clock.h"
+#include "util/time.h"
 
-enum { REFUSALS_MAX = 3 };
+enum { REFUSALS_MAX = 3, NODE_SHOWN = 253 };
+
+static const char strategic[] = "application/strategic-merge-patch+json";
+static const char turn_text[] = "its turn has come: node ";
 
 struct sl_releaser {
     struct sl_changes releases;
     struct sl_changes withdrawals;
+    struct sl_changes conditions;
 };
 
 struct op {
@@ -36,12 +42,56 @@ static void write_begin(struct sl_writer *w, const struct op *op)
     sl_write_member_str(w, "uid", op->release.uid);
 }
 
+static void write_time(struct sl_writer *w, const char *key, int64_t us)
+{
+    char text[32];
+    sl_time_format(us / SL_SECOND_US * SL_SECOND_US, text);
+    sl_write_member_text(w, key, text);
+}
+
+/* Writes the list of conditions of a strategic merge patch: what stands there of this type is
+ * changed in the members that are written, and other types are left alone. */
+static void write_condition(struct sl_writer *w, const struct sl_queued *queued)
+{
+    static const char *const words[] = {
+        [SL_QUEUED_TRUE] = "True", [SL_QUEUED_FALSE] = "False", [SL_QUEUED_UNKNOWN] = "Unknown"};
+    sl_write_member_array(w, "conditions");
+    sl_write_object(w);
+    sl_write_member_text(w, "type", SL_QUEUED_CONDITION);
+    sl_write_member_text(w, "status", words[queued->status]);
+    sl_write_member_str(w, "reason", queued->reason);
+    sl_write_member_str(w, "message", queued->message);
+    write_time(w, "lastProbeTime", sl_clock_real_us());
+    if (queued->turned_us > 0) {
+        write_time(w, "lastTransitionTime", queued->turned_us);
+    }
+    sl_write_object_end(w);
+    sl_write_array_end(w);
+}
+
+static void write_queued_end(struct sl_writer *w, const struct sl_release *release)
+{
+    char text[sizeof(turn_text) + NODE_SHOWN];
+    int len = (int)(release->node.len < NODE_SHOWN ? release->node.len : NODE_SHOWN);
+    (void)snprintf(text, sizeof(text), "%s%.*s", turn_text, len, release->node.s);
+    const struct sl_queued queued = {
+        .status = SL_QUEUED_FALSE,
+        .reason = SL_STR("Nominated"),
+        .message = sl_str_of(text),
+        .turned_us = sl_clock_real_us(),
+    };
+    write_condition(w, &queued);
+}
+
 static void write_nomination(struct sl_writer *w, const struct op *op)
 {
     write_begin(w, op);
     sl_write_object_end(w);
     sl_write_member_object(w, "status");
     sl_write_member_str(w, "nominatedNodeName", op->release.node);
+    if (op->release.queued) {
+        write_queued_end(w, &op->release);
+    }
     sl_write_object_end(w);
     sl_write_object_end(w);
 }
@@ -98,11 +148,11 @@ static const char *release_write(struct sl_change *change, struct sl_call_option
     call->form = SL_FORM_METADATA;
     call->repeatable = true;
     if (lacks_nomination(op)) {
-        call->content_type = "application/merge-patch+json";
+        call->content_type = op->release.queued ? strategic : "application/merge-patch+json";
         write_nomination(&w, op);
         return "/status";
     }
-    call->content_type = "application/strategic-merge-patch+json";
+    call->content_type = strategic;
     write_opening(&w, op);
     return "";
 }
@@ -242,6 +292,73 @@ static const struct sl_change_kind withdrawal_kind = {
     .ended = withdrawal_ended,
 };
 
+/* ---- the condition ---- */
+
+struct showing {
+    struct sl_change change; /* first: change.c frees it */
+    struct sl_queued queued; /* its text stands behind */
+    sl_release_done done;
+    void *call;
+    unsigned refusals;
+};
+
+void sl_release_write_condition(struct sl_writer *w, const struct sl_queued *queued)
+{
+    sl_write_object(w);
+    sl_write_member_object(w, "metadata");
+    sl_write_member_str(w, "uid", queued->uid);
+    sl_write_object_end(w);
+    sl_write_member_object(w, "status");
+    write_condition(w, queued);
+    sl_write_object_end(w);
+    sl_write_object_end(w);
+}
+
+static const char *showing_write(struct sl_change *change, struct sl_call_options *call,
+                                 struct sl_buf *body)
+{
+    const struct sl_queued *queued = &((const struct showing *)change)->queued;
+    struct sl_writer w = {.buf = body};
+    call->form = SL_FORM_METADATA;
+    call->repeatable = true;
+    call->content_type = strategic;
+    sl_release_write_condition(&w, queued);
+    return "/status";
+}
+
+static enum sl_change_turn showing_answered(struct sl_change *change, const struct sl_reply *reply)
+{
+    struct showing *showing = (struct showing *)change;
+    int status = reply->status;
+    if (status == 200 || status == 404) {
+        return status == 200 ? SL_CHANGE_DONE : SL_CHANGE_GONE;
+    }
+    if (status == 0 || status == 408 || status == 429 || status >= 500) {
+        /* a place is written anew before long; repeating it would load a server that is slow */
+        return showing->queued.status == SL_QUEUED_FALSE ? SL_CHANGE_WRITE_LATER : SL_CHANGE_FAILED;
+    }
+    if (status == 409 || status == 422) { /* changed by others just now, or made anew */
+        return ++showing->refusals < REFUSALS_MAX ? SL_CHANGE_WRITE_LATER : SL_CHANGE_GONE;
+    }
+    return SL_CHANGE_FAILED;
+}
+
+static void showing_ended(struct sl_change *change, enum sl_change_turn end)
+{
+    const struct showing *showing = (const struct showing *)change;
+    showing->done(showing->call, (enum sl_release_end)end,
+                  end == SL_CHANGE_DONE ? NULL : &change->err);
+}
+
+static const struct sl_change_kind showing_kind = {
+    .priority = SL_CALL_LOW,
+    .object = SL_OBJECT_POD,
+    .waits_for_place = true,
+    .write = showing_write,
+    .answered = showing_answered,
+    .ended = showing_ended,
+};
+
 /* ---- interface ---- */
 
 struct sl_releaser *sl_releaser_new(const struct sl_change_options *options, struct sl_error *err)
@@ -253,6 +370,7 @@ struct sl_releaser *sl_releaser_new(const struct sl_change_options *options, str
     }
     sl_changes_init(&releaser->releases, options);
     sl_changes_init(&releaser->withdrawals, options);
+    sl_changes_init(&releaser->conditions, options);
     return releaser;
 }
 
@@ -260,6 +378,7 @@ void sl_releaser_set_timeout(struct sl_releaser *releaser, int64_t timeout_us)
 {
     atomic_store(&releaser->releases.timeout_us, timeout_us);
     atomic_store(&releaser->withdrawals.timeout_us, timeout_us);
+    atomic_store(&releaser->conditions.timeout_us, timeout_us);
 }
 
 void sl_releaser_free(struct sl_releaser *releaser)
@@ -309,4 +428,42 @@ void sl_release_withdraw(struct sl_releaser *releaser, const struct sl_release *
     if (op != NULL) {
         sl_change_begin(&op->change, SL_CHANGE_WRITE);
     }
+}
+
+void sl_release_show(struct sl_releaser *releaser, const struct sl_queued *queued,
+                     sl_release_done done, void *call)
+{
+    struct sl_queued copy = *queued;
+    struct sl_str *const text[] = {&copy.namespace, &copy.name, &copy.uid, &copy.reason,
+                                   &copy.message};
+    struct showing *showing =
+        sl_alloc_with_texts(sizeof(*showing), text, sizeof(text) / sizeof(text[0]));
+    if (showing == NULL) {
+        struct sl_error err;
+        (void)sl_error_nomem(&err);
+        (void)atomic_fetch_add(&releaser->conditions.ends[SL_CHANGE_FAILED], 1);
+        done(call, SL_RELEASE_FAILED, &err);
+        return;
+    }
+    showing->change = (struct sl_change){
+        .changes = &releaser->conditions,
+        .kind = &showing_kind,
+        .namespace = copy.namespace,
+        .name = copy.name,
+        .uid = copy.uid,
+        .leadership = copy.leadership,
+    };
+    showing->queued = copy;
+    showing->done = done;
+    showing->call = call;
+    sl_change_begin(&showing->change, SL_CHANGE_WRITE);
+}
+
+void sl_releaser_stats(struct sl_releaser *releaser, struct sl_releaser_stats *out)
+{
+    out->repeats = atomic_load(&releaser->releases.repeats);
+    out->withdrawn = atomic_load(&releaser->withdrawals.ends[SL_CHANGE_DONE]);
+    out->shown = atomic_load(&releaser->conditions.ends[SL_CHANGE_DONE]);
+    out->shown_failed = atomic_load(&releaser->conditions.ends[SL_CHANGE_FAILED]) +
+                        atomic_load(&releaser->conditions.ends[SL_CHANGE_UNKNOWN]);
 }

@@ -10,6 +10,7 @@
 
 #define SL_QUEUE_GATE          "sliced.dev/queue"
 #define SL_RELEASED_ANNOTATION "sliced.dev/released"
+#define SL_QUEUED_CONDITION    "sliced.dev/Queued"
 
 /* Writes the member of a strategic merge patch of a pod's spec that takes our gate off, and no
  * other. */
@@ -31,6 +32,7 @@ struct sl_release {
     int64_t deadline_s;  /* spec.activeDeadlineSeconds to set; 0: none, or it has one */
     uint64_t leadership; /* in which it was planned: in another it is not patched */
     bool gated;          /* carries our gate, as far as is known */
+    bool queued;         /* its condition says that it is queued: the nomination ends that */
     bool nominated;      /* to that node already */
 };
 
@@ -57,5 +59,39 @@ void sl_release(struct sl_releaser *releaser, const struct sl_release *release,
 /* Takes the nomination back while the pod's is still that node. Nobody is told if that fails: a
  * wrong nomination costs kube-scheduler one look. Any thread. */
 void sl_release_withdraw(struct sl_releaser *releaser, const struct sl_release *release);
+
+enum sl_queued_status {
+    SL_QUEUED_TRUE,
+    SL_QUEUED_FALSE,
+    SL_QUEUED_UNKNOWN, /* nobody keeps the condition up any more */
+};
+
+/* The condition sliced.dev/Queued of a pod, as kubectl shows it in its status. */
+struct sl_queued {
+    struct sl_str namespace;
+    struct sl_str name;
+    struct sl_str uid;
+    struct sl_str reason; /* "NoRoom" */
+    struct sl_str message;
+    enum sl_queued_status status;
+    int64_t turned_us;   /* since when it has that status; 0: as what stands there says */
+    uint64_t leadership; /* as of a release */
+};
+
+/* Writes a strategic merge patch of a pod's status that changes this condition alone. */
+void sl_release_write_condition(struct sl_writer *w, const struct sl_queued *queued);
+
+/* Writes the condition; no other of the pod's conditions changes. done as for a release, where
+ * RELEASED means that it stands there. Text is copied. Any thread. */
+void sl_release_show(struct sl_releaser *releaser, const struct sl_queued *queued,
+                     sl_release_done done, void *call);
+
+struct sl_releaser_stats {
+    uint64_t repeats;      /* of calls for releases, after the first try */
+    uint64_t withdrawn;    /* nominations taken back */
+    uint64_t shown;        /* conditions written */
+    uint64_t shown_failed; /* given up */
+};
+void sl_releaser_stats(struct sl_releaser *releaser, struct sl_releaser_stats *out);
 
 #endif

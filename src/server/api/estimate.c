@@ -1,10 +1,10 @@
 /* POST /api/v1/estimates: when a pod would start that is not there. Nothing is changed. */
 #include "server/api/api.h"
 #include "server/api/embedded.h"
-#include "util/term/grid.h"
 #include "server/api/handlers.h"
 #include "util/clock.h"
 #include "util/show.h"
+#include "util/term/grid.h"
 #include "util/time.h"
 
 #include <stdio.h>

@@ -3,8 +3,8 @@
 #include "server/api/explain.h"
 #include "server/api/handlers.h"
 #include "sliced/usage.h"
-#include "util/term/grid.h"
 #include "util/show.h"
+#include "util/term/grid.h"
 
 #include <stdio.h>
 

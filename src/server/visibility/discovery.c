@@ -83,8 +83,8 @@ static void write_resource_v2(struct sl_writer *w, const struct sl_vis_kind *kin
     sl_write_object_end(w);
 }
 
-static void write_all(struct sl_request *request, struct sl_writer *w,
-                      void (*write)(struct sl_writer *w, const struct sl_vis_kind *kind))
+void sl_vis_visit(struct sl_request *request, struct sl_writer *w,
+                  void (*write)(struct sl_writer *w, const struct sl_vis_kind *kind))
 {
     for (unsigned i = 0; i < SL_VIS_KINDS; i++) {
         if (sl_vis_kinds[i].is_there(request->app, &request->live->config)) {
@@ -113,7 +113,7 @@ static void write_aggregated(struct sl_request *request, struct sl_writer *w)
     sl_write_member_text(w, "version", SL_VIS_VERSION);
     sl_write_member_text(w, "freshness", "Current");
     sl_write_member_array(w, "resources");
-    write_all(request, w, write_resource_v2);
+    sl_vis_visit(request, w, write_resource_v2);
     sl_write_array_end(w);
     sl_write_object_end(w);
     sl_write_array_end(w);
@@ -163,7 +163,7 @@ void sl_vis_resources(struct sl_request *request)
     sl_write_member_text(&w, "apiVersion", "v1");
     sl_write_member_text(&w, "groupVersion", SL_VIS_GROUP "/" SL_VIS_VERSION);
     sl_write_member_array(&w, "resources");
-    write_all(request, &w, write_resource);
+    sl_vis_visit(request, &w, write_resource);
     sl_write_array_end(&w);
     sl_write_object_end(&w);
     sl_buf_putc(&request->reply, '\n');

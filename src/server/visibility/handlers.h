@@ -10,6 +10,8 @@ struct sl_visibility;
 void sl_vis_groups(struct sl_request *request);
 void sl_vis_group(struct sl_request *request);
 void sl_vis_resources(struct sl_request *request);
+void sl_vis_openapi(struct sl_request *request);         /* /openapi/v3 */
+void sl_vis_openapi_version(struct sl_request *request); /* its one document */
 
 /* KIND; KIND/NAME; namespaces/NAMESPACE/KIND; namespaces/NAMESPACE/KIND/NAME */
 void sl_vis_list(struct sl_request *request);

@@ -3,6 +3,7 @@
 #define SLICED_SERVER_VISIBILITY_KINDS_H
 
 #include "server/app/app.h"
+#include "server/http/request.h"
 
 #define SL_VIS_GROUP   "visibility.sliced.dev"
 #define SL_VIS_VERSION "v1alpha1"
@@ -51,6 +52,23 @@ struct sl_vis_column {
     const char *help;
 };
 
+/* A member of an object, for kubectl explain. */
+// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): members in the order of a row
+struct sl_vis_member {
+    unsigned
+        depth; /* 0: beside metadata; those of a deeper level follow the one that they are in */
+    const char *name; /* as it is written */
+    enum sl_vis_type {
+        SL_VIS_OF_MEMBERS,
+        SL_VIS_LIST, /* of objects */
+        SL_VIS_TEXT,
+        SL_VIS_TIME,
+        SL_VIS_NUMBER,
+        SL_VIS_FLAG,
+    } type;
+    const char *help; /* a sentence or more */
+};
+
 // NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): members in the order of a row
 struct sl_vis_kind {
     const char *plural; /* "queuedpods" */
@@ -74,6 +92,9 @@ struct sl_vis_kind {
     /* The value of a field for field selectors, NULL when the kind has no such field. */
     const char *(*field)(const struct sl_vis_row *row, struct sl_str name);
     const char *fields; /* their names: "metadata.name, status.state" */
+    const char *help;   /* for kubectl explain, as what follows: a test holds write to it */
+    const struct sl_vis_member *member;
+    unsigned n_members;
 };
 
 extern const struct sl_vis_kind sl_vis_kinds[SL_VIS_KINDS];
@@ -81,6 +102,10 @@ extern const struct sl_vis_kind sl_vis_kinds[SL_VIS_KINDS];
 /* Its place in sl_vis_kinds; -1: there is none of that name, or it is not there. */
 int sl_vis_kind_find(const struct sl_app *app, const struct sl_config *config,
                      struct sl_str plural);
+
+/* Calls write for every kind that is there. */
+void sl_vis_visit(struct sl_request *request, struct sl_writer *w,
+                  void (*write)(struct sl_writer *w, const struct sl_vis_kind *kind));
 
 /* The parts of the table. */
 bool sl_vis_queued_there(const struct sl_app *app, const struct sl_config *config);

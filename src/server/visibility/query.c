@@ -223,11 +223,47 @@ static bool labels_match(const struct sl_selector *labels, const struct sl_vis_r
                             : node_matches(labels, row->view->node);
 }
 
+/* The name that the field selects by; NULL: it selects by something that may change. */
+static const struct sl_str *name_of(const struct sl_vis_field *field,
+                                    const struct sl_str *namespace, const struct sl_str *name)
+{
+    if (sl_str_eq(field->name, SL_STR("metadata.name"))) {
+        return name;
+    }
+    return sl_str_eq(field->name, SL_STR("metadata.namespace")) ? namespace : NULL;
+}
+
+bool sl_vis_query_names_match(const struct sl_vis_query *query, struct sl_str namespace,
+                              struct sl_str name)
+{
+    if ((query->namespace.len > 0 && !sl_str_eq(query->namespace, namespace)) ||
+        (query->name.len > 0 && !sl_str_eq(query->name, name))) {
+        return false;
+    }
+    for (unsigned i = 0; i < query->n_fields; i++) {
+        const struct sl_vis_field *field = &query->field[i];
+        const struct sl_str *found = name_of(field, &namespace, &name);
+        if (found != NULL && sl_str_eq(field->value, *found) == field->differs) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool sl_vis_query_is_by_names(const struct sl_vis_query *query)
+{
+    const struct sl_str none = {NULL, 0};
+    bool by_names = query->labels.n_rules == 0;
+    for (unsigned i = 0; i < query->n_fields; i++) {
+        by_names = by_names && name_of(&query->field[i], &none, &none) != NULL;
+    }
+    return by_names;
+}
+
 bool sl_vis_query_matches(const struct sl_vis_query *query, const struct sl_vis_kind *kind,
                           const struct sl_vis_row *row)
 {
-    if ((query->namespace.len > 0 && !sl_str_eq(query->namespace, row->namespace)) ||
-        (query->name.len > 0 && !sl_str_eq(query->name, row->name))) {
+    if (!sl_vis_query_names_match(query, row->namespace, row->name)) {
         return false;
     }
     for (unsigned i = 0; i < query->n_fields; i++) {

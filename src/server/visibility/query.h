@@ -37,5 +37,10 @@ int sl_vis_query_read(struct sl_request *request, const struct sl_vis_kind *kind
 
 bool sl_vis_query_matches(const struct sl_vis_query *query, const struct sl_vis_kind *kind,
                           const struct sl_vis_row *row);
+/* Could an object of these names match? With sl_vis_query_is_by_names it does: nothing that may
+ * change is asked for. */
+bool sl_vis_query_names_match(const struct sl_vis_query *query, struct sl_str namespace,
+                              struct sl_str name);
+bool sl_vis_query_is_by_names(const struct sl_vis_query *query);
 
 #endif

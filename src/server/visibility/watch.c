@@ -202,12 +202,22 @@ static void watch_ended(struct sl_request *request)
     free(watch);
 }
 
+/* Did the client know the object, and has it changed since, or gone? */
+static bool changed_behind(const struct sl_vis_query *query, const struct sl_vis_object *object)
+{
+    const struct sl_str namespace = {object->key, object->namespace_len};
+    const struct sl_str name = {object->key + object->namespace_len + 1, object->name_len};
+    return query->since > 0 && object->born <= query->since && object->revision >= query->since &&
+           sl_vis_query_names_match(query, namespace, name);
+}
+
 /* Where the watch begins: all that changed behind the revision that the client knows is due. */
 static void set_due(struct sl_vis_watch *watch)
 {
     struct sl_vis_cache *cache = watch->cache;
     int64_t since = watch->query.since;
     uint64_t bit = bit_of(watch);
+    bool by_names = sl_vis_query_is_by_names(&watch->query);
     for (size_t i = 0; i < cache->look.n; i++) {
         const struct sl_vis_row *row = &cache->look.row[i];
         struct sl_vis_object *object = row->object;
@@ -218,13 +228,7 @@ static void set_due(struct sl_vis_watch *watch)
     }
     for (size_t i = 0; i < cache->n_gone; i++) {
         struct sl_vis_object *object = cache->gone[i];
-        const struct sl_str ns = {object->key, object->namespace_len};
-        const struct sl_str name = {object->key + object->namespace_len + 1, object->name_len};
-        const struct sl_vis_query *query = &watch->query;
-        bool known = since > 0 && object->born <= since && object->revision >= since &&
-                     (query->namespace.len == 0 || sl_str_eq(query->namespace, ns)) &&
-                     (query->name.len == 0 || sl_str_eq(query->name, name)) &&
-                     query->labels.n_rules == 0 && query->n_fields == 0;
+        bool known = by_names && changed_behind(&watch->query, object);
         object->told = known ? object->told | bit : object->told & ~bit;
         object->due = known ? object->due | bit : object->due & ~bit;
     }
@@ -257,10 +261,30 @@ static unsigned free_slot(const struct sl_vis_cache *cache)
     return slot;
 }
 
-/* Something that the client's selector matched may have gone, and is not known any more. */
+/* May something have left the client's selection while it was away? Only names are remembered of
+ * how an object was before, so what labels or a status selected cannot be told. */
+static bool may_have_left(const struct sl_vis_cache *cache, const struct sl_vis_query *query)
+{
+    bool left = false;
+    if (sl_vis_query_is_by_names(query)) {
+        return false;
+    }
+    for (size_t i = 0; i < cache->n_gone && !left; i++) {
+        left = changed_behind(query, cache->gone[i]);
+    }
+    for (size_t i = 0; i < cache->look.n && !left; i++) {
+        const struct sl_vis_row *row = &cache->look.row[i];
+        left = changed_behind(query, row->object) && !sl_vis_query_matches(query, cache->kind, row);
+    }
+    return left;
+}
+
+/* Has something gone from the client's selection of which it could not be told? */
 static bool is_too_old(const struct sl_vis_cache *cache, const struct sl_vis_query *query)
 {
-    return query->since > 0 && (query->since < cache->floor || query->since > cache->revision);
+    bool goes_on = query->since > 0 && !query->initial; /* else it is told all that is there */
+    return query->since > cache->revision ||
+           (goes_on && (query->since < cache->floor || may_have_left(cache, query)));
 }
 
 int sl_vis_watch_begin(struct sl_request *request, struct sl_vis_cache *cache,

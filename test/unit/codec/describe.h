@@ -105,6 +105,7 @@ static inline void describe_pod(struct sl_buf *out, const struct sl_pod_facts *p
         sl_buf_printf(out, " owner=%.*s", (int)pod->owner.len, pod->owner.s);
     }
     sl_buf_puts(out, pod->tried ? " tried" : "");
+    sl_buf_puts(out, pod->queued ? " queued" : "");
     sl_buf_puts(out, pod->deleting ? " deleting\n" : "\n");
     if (pod->problem.len > 0) {
         sl_buf_printf(out, "  problem %s\n", pod->problem.s);

@@ -28,6 +28,7 @@ struct share {
     const char *timeout;
     const char *phase;
     bool gated;
+    bool queued; /* its condition says so */
     int64_t deadline_s;
     int64_t created_us;
 };
@@ -51,6 +52,7 @@ static struct sl_pod *made(const struct share *share)
         .labels = share->gpus == NULL ? NULL : &label,
         .annotations = share->assignment == NULL ? assignment.next : &assignment,
         .gates = share->gated ? &gate : NULL,
+        .queued = share->queued,
         .deadline_s = share->deadline_s,
         .created_us = share->created_us,
     };
@@ -224,6 +226,59 @@ static void a_gate_that_was_seen_is_remembered(void **state)
     assert_false(seen_gated(store, "a"));
 }
 
+/* ---- news that change nothing ---- */
+
+static void count_letter(void *context, struct sl_pod *pod, bool waits)
+{
+    unsigned *letters = context;
+    (void)pod;
+    (void)waits;
+    (*letters)++;
+}
+
+static bool says_queued(struct sl_store *store, const char *name)
+{
+    struct sl_pod *pod = sl_store_pod(store, SL_STR("default"), sl_str_of(name));
+    assert_non_null(pod);
+    bool queued = pod->queued;
+    sl_pod_unref(pod);
+    return queued;
+}
+
+static void the_condition_that_it_is_queued_costs_no_snapshot_and_no_plan(void **state)
+{
+    struct sl_store *store = *state;
+    unsigned letters = 0;
+    put(store, (struct share){.name = "a", .units = "1", .gated = true});
+    sl_store_set_feed(store, count_letter, &letters);
+    assert_int_equal(letters, 1);
+    uint64_t generation = generation_of(store);
+    put(store, (struct share){.name = "a", .units = "1", .gated = true, .queued = true});
+    assert_true(says_queued(store, "a"));
+    assert_int_equal(letters, 1);
+    assert_int_equal(generation_of(store), generation);
+    put(store, (struct share){.name = "a", .units = "1", .gated = true});
+    assert_false(says_queued(store, "a"));
+    put(store, (struct share){.name = "a", .units = "2", .gated = true, .queued = true});
+    assert_int_equal(letters, 2);
+    assert_int_not_equal(generation_of(store), generation);
+    sl_store_set_feed(store, NULL, NULL);
+}
+
+static void a_bound_pod_that_is_told_of_again_costs_no_snapshot(void **state)
+{
+    struct sl_store *store = *state;
+    const struct share bound = {.name = "a", .units = "4", .node = "n", .assignment = MEM "=0*4"};
+    put(store, bound);
+    expect_use(store, 4, 0);
+    uint64_t generation = generation_of(store);
+    put(store, bound);
+    assert_int_equal(generation_of(store), generation);
+    expect_use(store, 4, 0);
+    put(store, (struct share){.name = "a", .units = "4"}); /* older than what is known */
+    expect_use(store, 4, 0);
+}
+
 /* ---- two pods of one name ---- */
 
 /* kube-scheduler asked for the new one before the watch had told of it. */
@@ -292,6 +347,8 @@ int main(void)
         TEST(another_binding_than_ours_counts_as_it_is),
         TEST(the_timeout_of_a_bound_pod_is_the_one_it_was_bound_with),
         TEST(a_gate_that_was_seen_is_remembered),
+        TEST(the_condition_that_it_is_queued_costs_no_snapshot_and_no_plan),
+        TEST(a_bound_pod_that_is_told_of_again_costs_no_snapshot),
         TEST(late_news_of_the_pod_before_it_frees_nothing),
         TEST(of_two_pods_that_the_watch_tells_of_the_last_counts),
         TEST(a_list_says_which_of_two_pods_of_one_name_there_is),

@@ -134,6 +134,29 @@ static void who_kube_scheduler_could_not_place_is_known(void **state)
     }
 }
 
+static void the_condition_that_says_it_is_queued_is_known(void **state)
+{
+    static const struct {
+        const char *conditions;
+        bool queued;
+    } cases[] = {
+        {"{\"type\":\"sliced.dev/Queued\",\"status\":\"True\",\"reason\":\"NoRoom\"}", true},
+        {"{\"status\":\"True\",\"type\":\"sliced.dev/Queued\"},{\"type\":\"Ready\"}", true},
+        {"{\"type\":\"sliced.dev/Queued\",\"status\":\"False\"},{\"type\":\"Ready\",\"status\":"
+         "\"True\"}",
+         false},
+        {"{\"type\":\"sliced.dev/Queued\",\"status\":\"Unknown\"}", false},
+        {"{\"type\":\"sliced.dev/Queued\"},{\"status\":\"True\"}", false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char text[400];
+        (void)snprintf(text, sizeof(text), POD ",\"status\":{\"conditions\":[%s]}}",
+                       cases[i].conditions);
+        assert_decodes(text, cases[i].queued ? "Pod name=p queued\n" : "Pod name=p\n");
+    }
+}
+
 static void whom_a_daemon_set_owns_is_known(void **state)
 {
     (void)state;
@@ -274,6 +297,7 @@ int main(void)
         cmocka_unit_test(where_a_pod_may_go_is_kept),
         cmocka_unit_test(affinity_that_is_only_preferred_is_none),
         cmocka_unit_test(who_kube_scheduler_could_not_place_is_known),
+        cmocka_unit_test(the_condition_that_says_it_is_queued_is_known),
         cmocka_unit_test(whom_a_daemon_set_owns_is_known),
         cmocka_unit_test(what_controls_it_is_known_by_kind_and_name),
         cmocka_unit_test(a_bare_pod_is_a_pod),

@@ -32,6 +32,7 @@ struct released {
     int64_t deadline_s;
     uint64_t leadership;
     bool gated;
+    bool queued;
     bool nominated;
 };
 
@@ -48,6 +49,10 @@ struct queue_rig {
     unsigned n_ahead;    /* of them: of those that go ahead of others */
     char told[1200];     /* "reason: note" of the last */
     char all_told[8192]; /* of all, as far as there is room */
+    unsigned n_shown;    /* conditions written */
+    char shown[1400];    /* "uid status reason: message" of the last */
+    int64_t turned_us;   /* of the last */
+    bool unwritten;      /* conditions fail */
     uint64_t leadership;
     int64_t now_us;
     bool deaf;    /* takes no note */
@@ -76,6 +81,7 @@ static inline void rig_release(void *context, const struct sl_release *release,
                                   .deadline_s = release->deadline_s,
                                   .leadership = release->leadership,
                                   .gated = release->gated,
+                                  .queued = release->queued,
                                   .nominated = release->nominated};
     rig_copy(released->uid, release->uid);
     rig_copy(released->node, release->node);
@@ -93,6 +99,23 @@ static inline void rig_withdraw(void *context, const struct sl_release *release)
     rig->n_withdrawn++;
     (void)snprintf(rig->withdrawn, sizeof(rig->withdrawn), "%.*s %.*s", (int)release->uid.len,
                    release->uid.s, (int)release->node.len, release->node.s);
+}
+
+static inline void rig_show(void *context, const struct sl_queued *queued, sl_release_done done,
+                            void *call)
+{
+    static const char *const words[] = {"True", "False", "Unknown"};
+    struct queue_rig *rig = context;
+    struct sl_error err;
+    assert_int_equal(queued->leadership, rig->leadership);
+    rig->n_shown++;
+    rig->turned_us = queued->turned_us;
+    (void)snprintf(rig->shown, sizeof(rig->shown), "%.*s %s %.*s: %.*s", (int)queued->uid.len,
+                   queued->uid.s, words[queued->status], (int)queued->reason.len, queued->reason.s,
+                   (int)queued->message.len, queued->message.s);
+    (void)sl_error_set(&err, SL_ERR_SYSTEM, "no way");
+    done(call, rig->unwritten ? SL_RELEASE_FAILED : SL_RELEASE_RELEASED,
+         rig->unwritten ? &err : NULL);
 }
 
 static inline bool rig_tell(void *context, const struct sl_event_note *note)
@@ -132,6 +155,7 @@ static inline void rig_start(struct queue_rig *rig)
                                                     .release = rig_release,
                                                     .withdraw = rig_withdraw,
                                                     .tell = rig_tell,
+                                                    .show = rig_show,
                                                     .context = rig};
     rig->worker = sl_queue_worker_new(&options, NULL);
     assert_non_null(rig->worker);
@@ -213,6 +237,7 @@ struct rig_pod {
     bool ended;
     bool tried;            /* kube-scheduler could not place it */
     bool daemon_set;       /* said to be of one */
+    bool queued;           /* its condition says so */
     const char *namespace; /* NULL: default */
     const char *resource;  /* NULL: GPU */
 };
@@ -244,6 +269,7 @@ static inline struct sl_pod *rig_pod_new(const struct queue_rig *rig, const stru
         .gates = spec->gated ? &gate : NULL,
         .tried = spec->tried,
         .daemon_set = spec->daemon_set,
+        .queued = spec->queued,
     };
     struct sl_pod *pod = sl_pod_new(&facts, NULL);
     assert_non_null(pod);

@@ -94,6 +94,31 @@ static void every_gate_of_every_page_is_opened_and_nothing_else(void **state)
     end(&scene);
 }
 
+static void the_condition_that_it_is_queued_is_ended_with_the_gate(void **state)
+{
+    static const char queued[] =
+        "{\"metadata\":{\"namespace\":\"x\",\"name\":\"a\",\"uid\":\"u-a\"},\"spec\":{"
+        "\"schedulingGates\":[" GATE "]},\"status\":{\"conditions\":[{\"type\":"
+        "\"sliced.dev/Queued\",\"status\":\"True\"}]}}";
+    static const unsigned answers[] = {200, 403};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct scene scene;
+        char page[600];
+        (void)snprintf(page, sizeof(page), PAGE("", "%s"), queued);
+        begin(&scene);
+        add(&scene, "GET", PODS, 200, page);
+        add(&scene, "PATCH", AT("x", "a") "/status", answers[i], "{}");
+        add(&scene, "PATCH", AT("x", "a"), 200, "{}");
+        assert_int_equal(run(&scene), 0);
+        assert_string_equal(scene.told, "x/a:0 ");
+        assert_non_null(strstr(fake_api_request(scene.rig.api, 1)->body,
+                               "\"type\":\"sliced.dev/Queued\",\"status\":\"False\""));
+        assert_non_null(strstr(fake_api_request(scene.rig.api, 2)->body, "schedulingGates"));
+        end(&scene);
+    }
+}
+
 static void one_that_fails_is_told_and_the_others_are_opened(void **state)
 {
     struct scene scene;
@@ -226,6 +251,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_gate_of_every_page_is_opened_and_nothing_else),
+        cmocka_unit_test(the_condition_that_it_is_queued_is_ended_with_the_gate),
         cmocka_unit_test(one_that_fails_is_told_and_the_others_are_opened),
         cmocka_unit_test(a_pod_that_was_made_anew_meanwhile_is_opened_too),
         cmocka_unit_test(a_pod_that_is_refused_again_and_again_has_failed),
