@@ -493,7 +493,7 @@ def test_published_traces_run(trace, nodes):
 def test_the_manual_page_has_every_option():
     page = (ROOT / "docs" / "man" / "slicesim.1").read_text(encoding="utf-8").replace("\\-", "-")
     for command in ("run", "reproduce"):
-        options = [word for line in run(command, "--help").stdout.splitlines()
+        options = [word.rstrip(",") for line in run(command, "--help").stdout.splitlines()
                    for word in line.split()[:1] if line.startswith("  --")]
         assert len(options) > 5
         assert [option for option in options if option not in page] == []

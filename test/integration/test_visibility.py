@@ -150,6 +150,8 @@ def test_what_is_written_is_described_and_what_is_described_is_written(daemon):
                          ("slicenodes", "SliceNode")):
         schema = schemas[f"dev.sliced.visibility.v1alpha1.{kind}"]
         items = daemon.get(f"{BASE}/{plural}").json["items"]
+        if kind == "QueuedPod":
+            items.append(daemon.get(f"{BASE}/namespaces/default/{plural}/waits").json)
         seen = {path for item in items for path in members(item)}
         for item in items:
             check_described({"apiVersion": "", "kind": "", **item}, schema, kind)

@@ -5,6 +5,8 @@
 
 #include "daemon/queue/worker.h"
 
+enum { FAILURES_MIN = 3 };
+
 struct sl_queue_entry *sl_queue_find(struct sl_queue_worker *worker, struct sl_str uid)
 {
     return sl_map_get(&worker->entries, uid.s, uid.len);
@@ -119,4 +121,38 @@ void sl_queue_forget_all(struct sl_queue_worker *worker)
     worker->untold = 0;
     worker->unshown = 0;
     worker->told_round_us = 0;
+}
+
+/* ---- how many may go ---- */
+
+/* Do pods of other namespaces wait than the one in which all releases failed? */
+static bool others_wait(const struct sl_queue_worker *worker)
+{
+    size_t at = 0;
+    const struct sl_queue_entry *entry = sl_map_next(&worker->entries, &at);
+    while (entry != NULL) {
+        const char *namespace = entry->pod->namespace;
+        if (sl_hash(namespace, strlen(namespace)) != worker->failed_namespace) {
+            return true;
+        }
+        entry = sl_map_next(&worker->entries, &at);
+    }
+    return false;
+}
+
+size_t sl_queue_nominations(const struct sl_queue_worker *worker, int64_t now_us)
+{
+    unsigned fresh = worker->outstanding - worker->stale;
+    unsigned window = sl_pace_window(&worker->pace);
+    unsigned max = (unsigned)worker->config.queue.max_releases;
+    unsigned left = worker->outstanding < max ? max - worker->outstanding : 0;
+    if (worker->options.release == NULL) {
+        return left;
+    }
+    if (worker->failures >= FAILURES_MIN && now_us < worker->paused_until_us &&
+        (worker->failed_for_all || !others_wait(worker))) {
+        return 0;
+    }
+    window = fresh < window ? window - fresh : 0;
+    return window < left ? window : left;
 }

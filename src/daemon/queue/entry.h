@@ -83,4 +83,8 @@ void sl_queue_forget_all(struct sl_queue_worker *worker);
 void sl_queue_set_state(struct sl_queue_worker *worker, struct sl_queue_entry *entry,
                         enum sl_queue_state state);
 
+/* How many nominations may be made now. With plan held, and status on other threads than the
+ * queue's. */
+size_t sl_queue_nominations(const struct sl_queue_worker *worker, int64_t now_us);
+
 #endif

@@ -14,7 +14,7 @@
 #include "util/log.h"
 #include "util/time.h"
 
-enum { PLANS_PER_ROUND = 4, FAILURES_MIN = 3 };
+enum { PLANS_PER_ROUND = 4 };
 
 static const int64_t pause_first_us = SL_SECOND_US;
 static const int64_t pause_max_us = 30 * SL_SECOND_US;
@@ -100,21 +100,6 @@ static void pod_remove(struct sl_queue_worker *worker, struct sl_queue_entry *en
         sl_stage_tracker_remove(worker->options.stages, sl_str_of(entry->uid));
     }
     sl_queue_forget(worker, entry);
-}
-
-/* Do pods of other namespaces wait than the one in which all releases failed? */
-static bool others_wait(const struct sl_queue_worker *worker)
-{
-    size_t at = 0;
-    const struct sl_queue_entry *entry = sl_map_next(&worker->entries, &at);
-    while (entry != NULL) {
-        const char *namespace = entry->pod->namespace;
-        if (sl_hash(namespace, strlen(namespace)) != worker->failed_namespace) {
-            return true;
-        }
-        entry = sl_map_next(&worker->entries, &at);
-    }
-    return false;
 }
 
 /* entry: NULL where the pod has left the queue. */
@@ -405,23 +390,6 @@ static bool snapshot_take(struct sl_queue_worker *worker, int64_t now_us)
         sl_store_release(worker->options.store, old);
     }
     return result == 0;
-}
-
-size_t sl_queue_nominations(const struct sl_queue_worker *worker, int64_t now_us)
-{
-    unsigned fresh = worker->outstanding - worker->stale;
-    unsigned window = sl_pace_window(&worker->pace);
-    unsigned max = (unsigned)worker->config.queue.max_releases;
-    unsigned left = worker->outstanding < max ? max - worker->outstanding : 0;
-    if (worker->options.release == NULL) {
-        return left;
-    }
-    if (worker->failures >= FAILURES_MIN && now_us < worker->paused_until_us &&
-        (worker->failed_for_all || !others_wait(worker))) {
-        return 0;
-    }
-    window = fresh < window ? window - fresh : 0;
-    return window < left ? window : left;
 }
 
 /* False: out of memory. */

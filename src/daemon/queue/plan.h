@@ -11,8 +11,4 @@ struct sl_queue_worker;
  * mail, in the queue's time. */
 int64_t sl_queue_round(struct sl_queue_worker *worker, int64_t now_us);
 
-/* How many nominations may be made now. With plan held, and status on other threads than the
- * queue's. */
-size_t sl_queue_nominations(const struct sl_queue_worker *worker, int64_t now_us);
-
 #endif

@@ -4,7 +4,6 @@
 
 #include "daemon/queue/clock.h"
 #include "daemon/queue/mail.h"
-#include "daemon/queue/plan.h"
 #include "daemon/queue/worker.h"
 #include "util/clock.h"
 #include "util/copy.h"

@@ -103,6 +103,17 @@ static const struct sl_vis_member queued_members[] = {
     {1, "node", SL_VIS_TEXT, "Where devices are set aside for it, or will be."},
     {1, "devices", SL_VIS_TEXT, "What is set aside for it there."},
     {1, "expiries", SL_VIS_NUMBER, "Nominations of it that were not bound in time."},
+    {1, "remedy", SL_VIS_TEXT, "What would help; null: only time, or nothing is against it."},
+    {1, "nodes", SL_VIS_OF_MEMBERS, "What nodes have against it; only where one pod is read."},
+    {2, "nodes", SL_VIS_NUMBER, "How many nodes there are."},
+    {2, "fit", SL_VIS_NUMBER, "How many of them could take it now."},
+    {2, "reasons", SL_VIS_LIST, "What the others have against it, each reason once."},
+    {3, "reason", SL_VIS_TEXT, "The reason in one word."},
+    {3, "nodes", SL_VIS_NUMBER, "How many nodes give it."},
+    {3, "never", SL_VIS_FLAG, "Waiting alone does not change it."},
+    {3, "nearest", SL_VIS_TEXT, "What the node that lacks least says."},
+    {3, "help", SL_VIS_TEXT, "What the reason means."},
+    {3, "remedy", SL_VIS_TEXT, "What would help; null: nothing is known."},
 };
 
 static const struct sl_vis_member running_members[] = {
