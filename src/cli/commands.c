@@ -37,6 +37,13 @@ static const struct sl_cli_command rows[] = {
      "and for how long nothing ran. It takes the ClusterRole sliced-visibility-cluster, and\n"
      "telemetry.url.",
      sl_cli_list, "usages", false},
+    {SL_CLI_SIMULATE, "simulate", NULL, SL_CLI_NONE, "what other orders would do to what waits now",
+     "Plays the cluster and the pods that wait in virtual time, in each order, and compares how "
+     "long\n"
+     "they would wait: nothing is changed. kubectl reads all nodes and pods with your rights, and\n"
+     "slicesim plays them; both have to be in $PATH.\n\n"
+     "  kubectl sliced simulate --order bounded,fifo --for 7d",
+     sl_cli_simulate, NULL, false},
     {SL_CLI_UI, "ui", NULL, SL_CLI_NONE, "the page, in a browser",
      "Forwards a port of this machine to the daemon that leads, by kubectl port-forward and with\n"
      "your right to do so in the namespace of sliced (-n, else sliced-system), and tells the\n"

@@ -12,7 +12,12 @@ int sl_cli_why(struct sl_cli *cli);
 int sl_cli_when(struct sl_cli *cli);
 int sl_cli_release(struct sl_cli *cli);
 int sl_cli_ui(struct sl_cli *cli);
+int sl_cli_simulate(struct sl_cli *cli);
 int sl_cli_completion(struct sl_cli *cli);
+
+/* Becomes kubectl with those n arguments, its name the first, and the user's choice of cluster;
+ * argv has room for five more. Returns after a complaint when kubectl cannot be run. */
+void sl_cli_run_kubectl(const struct sl_cli *cli, const char **argv, unsigned n);
 
 /* Appends "Head:      text" and a line's end, with escapes; nothing when the text is empty. */
 void sl_cli_line(struct sl_buf *out, struct sl_str head, struct sl_str text);

@@ -10,7 +10,7 @@ enum { HELP_COLUMN = 28 };
 enum {
     LISTS = SL_CLI_QUEUE | SL_CLI_NODES | SL_CLI_PARTITIONS | SL_CLI_TOP,
     ASKS = LISTS | SL_CLI_WHY | SL_CLI_WHEN | SL_CLI_UI, /* of sliced, and not of pods */
-    ALL = ASKS | SL_CLI_RELEASE,
+    ALL = ASKS | SL_CLI_RELEASE | SL_CLI_SIMULATE,
 };
 
 #define AT(member) .at = offsetof(struct sl_cli_options, member)
@@ -31,6 +31,10 @@ static const struct sl_option rows[] = {
      .kind = SL_OPTION_OTHER, .commands = SL_CLI_WHEN},
     {"--timeout", "DURATION", "with --ask: how long the pod runs at most, as 30m or 8h",
      AT(timeout), .kind = SL_OPTION_ONCE, .commands = SL_CLI_WHEN},
+    {"--order", "ORDER[,ORDER...]", "the orders to compare (bounded,fifo,sjf)", AT(order),
+     .kind = SL_OPTION_ONCE, .commands = SL_CLI_SIMULATE},
+    {"--for", "DURATION", "how long to play, as 7d (until all have ended)", AT(play_for),
+     .kind = SL_OPTION_ONCE, .commands = SL_CLI_SIMULATE},
     {"--open", NULL, "open the browser too (xdg-open)", AT(open), .commands = SL_CLI_UI},
     {"--dry-run", NULL, "only say what would be done", AT(dry_run), .commands = SL_CLI_RELEASE},
     {"--server", "URL", "ask a daemon directly, as nobody: an embedded cluster, a forwarded port",

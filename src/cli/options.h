@@ -20,6 +20,8 @@ struct sl_cli_options {
     const char *server;
     const char *file;
     const char *timeout;
+    const char *order;                /* orders, separated by commas; NULL: the usual ones */
+    const char *play_for;             /* NULL: until all have ended */
     const char *ask[SL_CLI_ASKS_MAX]; /* "RESOURCE=COUNT" */
     unsigned n_asks;
     enum sl_cli_output output;
@@ -42,6 +44,7 @@ enum {
     SL_CLI_UI = 1 << 6,
     SL_CLI_RELEASE = 1 << 7,
     SL_CLI_COMPLETION = 1 << 8,
+    SL_CLI_SIMULATE = 1 << 9,
 };
 
 enum sl_cli_operand { SL_CLI_NONE, SL_CLI_OPTIONAL, SL_CLI_REQUIRED };

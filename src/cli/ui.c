@@ -106,13 +106,9 @@ static int find_leader(struct sl_cli *cli, const char *namespace, struct sl_str 
     return 0;
 }
 
-static int run_kubectl(const struct sl_cli *cli, const char *namespace, const char *pod,
-                       const char *ports)
+void sl_cli_run_kubectl(const struct sl_cli *cli, const char **argv, unsigned n)
 {
     const struct sl_cli_options *options = cli->options;
-    const char *argv[12] = {"kubectl",   "port-forward", "--address",
-                            "127.0.0.1", "--namespace",  namespace};
-    unsigned n = 6;
     if (options->kubeconfig != NULL) {
         argv[n++] = "--kubeconfig";
         argv[n++] = options->kubeconfig;
@@ -121,12 +117,9 @@ static int run_kubectl(const struct sl_cli *cli, const char *namespace, const ch
         argv[n++] = "--context";
         argv[n++] = options->context;
     }
-    argv[n++] = pod;
-    argv[n++] = ports;
     argv[n] = NULL;
     (void)execvp(argv[0], (char *const *)argv);
     sl_cli_complain("kubectl cannot be run: %s", strerror(errno));
-    return SL_CLI_REFUSED;
 }
 
 static int forward(struct sl_cli *cli)
@@ -146,8 +139,12 @@ static int forward(struct sl_cli *cli)
     (void)snprintf(url, sizeof(url), "http://127.0.0.1:%u/ui/", port);
     sl_client_free(cli->client); /* before processes are made */
     cli->client = NULL;
-    return tell_page(cli, url, port) == SL_CLI_DONE ? run_kubectl(cli, namespace, pod, ports)
-                                                    : SL_CLI_REFUSED;
+    const char *argv[13] = {"kubectl",     "port-forward", "--address", "127.0.0.1",
+                            "--namespace", namespace,      pod,         ports};
+    if (tell_page(cli, url, port) == SL_CLI_DONE) {
+        sl_cli_run_kubectl(cli, argv, 8);
+    }
+    return SL_CLI_REFUSED;
 }
 
 int sl_cli_ui(struct sl_cli *cli)

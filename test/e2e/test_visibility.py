@@ -204,10 +204,12 @@ def test_a_watch_follows_a_pod_to_its_node(cluster, users):
 CLI = os.environ.get("CLI_BIN") or os.path.join(
     os.path.dirname(os.path.dirname(os.path.abspath(sliced.BIN))), "cli", "kubectl-sliced")
 
+SIM = os.path.join(os.path.dirname(os.path.dirname(CLI)), "sim", "slicesim")
+
 
 def run_plugin(cluster, config, *args, status=0, program=("kubectl", "sliced")):
     """As a user runs it: kubectl finds the plugin on the PATH. Returns output and complaints."""
-    path = os.pathsep.join([os.path.dirname(CLI), cluster.plane.bin, os.environ["PATH"]])
+    path = os.pathsep.join([os.path.dirname(CLI), os.path.dirname(SIM), cluster.plane.bin, os.environ["PATH"]])
     done = subprocess.run([*program, *args], capture_output=True, text=True, check=False, timeout=120,
                           env={**os.environ, "PATH": path, "KUBECONFIG": config})
     assert done.returncode == status, (args, done.stdout, done.stderr)
@@ -256,6 +258,12 @@ def test_users_ask_the_plugin_with_their_own_rights(cluster, users):
     row, = cells(run_plugin(cluster, admin, "nodes")[0])
     assert (row["NAME"], row["USED"], row["FREE"]) == ("gpu-1", "gpu=8", "0")
     assert "telemetry.url" in run_plugin(cluster, admin, "top", status=1)[1]
+
+    # what waits, in other orders: for who may list the cluster
+    table = run_plugin(cluster, admin, "simulate", "--order", "fifo,bounded", "--for", "1d")[0]
+    jobs, = (line.split() for line in table.splitlines() if line.startswith("jobs run "))
+    assert jobs[2:] == ["2", "2"]
+    assert "forbidden" in alice("simulate", status=2)[1]
 
     # completion, as kubectl asks for it
     out = run_plugin(cluster, configs["alice"], "__complete", "sliced", "why", "-n", "ours", "tr",

@@ -117,8 +117,8 @@ static void each_command_has_its_own_options(void **state)
         {"queue", "--all-namespaces", "--ask"}, {"why", "--output", "--watch"},
         {"when", "--ask", "--dry-run"},         {"nodes", "--watch", "--namespace"},
         {"partitions", "--watch", "--file"},    {"top", "--output", "--all-namespaces"},
-        {"ui", "--open", "--output"},           {"release", "--dry-run", "--server"},
-        {"completion", "--help", "--context"},
+        {"simulate", "--order", "--server"},    {"ui", "--open", "--output"},
+        {"release", "--dry-run", "--server"},   {"completion", "--help", "--context"},
     };
     (void)state;
     assert_int_equal(sizeof(rows) / sizeof(rows[0]), sl_cli_commands.n);
