@@ -43,6 +43,7 @@ struct sl_cut_pod {
     bool has_room; /* it could start as things are, when kube-scheduler takes more pods: no cut is
                       for it, and what it needs is not cut for pods behind it */
     int64_t timeout_us; /* as the queue uses it */
+    int64_t ready_us;   /* since when nothing of its own keeps it from starting */
     int64_t start_us;   /* estimated start without a cut; 0: unknown, or never */
     int64_t latest_us;  /* promised latest start (order bounded); 0: none */
 };

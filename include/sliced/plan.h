@@ -168,6 +168,7 @@ struct sl_queue_row {
                         sl_planner_set_cut; EXPIRED: set after a denial; else NULL */
     struct sl_plan_limit limit; /* LIMIT: the strictest limit exceeded; else max_timeout_us is 0 */
     int64_t since_us;           /* in this state */
+    int64_t ready_us;           /* since when neither others' gates nor a stage keep it waiting */
     int64_t silent_us;          /* NOMINATED: since when kube-scheduler is silent; 0: it is not */
     uint32_t expiries;          /* nominations of it that expired */
 };

@@ -35,7 +35,7 @@ static const struct sl_cli_command rows[] = {
     {SL_CLI_TOP, "top", "GPU", SL_CLI_OPTIONAL, "what each GPU was measured to do",
      "Lists GPUs and instances with what was measured of them: memory in use, how busy they are,\n"
      "and for how long nothing ran. It takes the ClusterRole sliced-visibility-cluster, and\n"
-     "telemetry.url.",
+     "telemetry.url or telemetry.exporters.",
      sl_cli_list, "usages", false},
     {SL_CLI_SIMULATE, "simulate", NULL, SL_CLI_NONE, "what other orders would do to what waits now",
      "Plays the cluster and the pods that wait in virtual time, in each order, and compares how "

@@ -179,7 +179,7 @@ static const struct {
     {"queuedpods", "queue.enabled"},
     {"startestimates", "queue.enabled"},
     {"partitions", "partitioning.enabled"},
-    {"usages", "telemetry.url"},
+    {"usages", "telemetry.url or telemetry.exporters"},
 };
 
 static void explain_kind(const struct sl_value *resources, const char *kind)

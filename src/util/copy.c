@@ -100,6 +100,9 @@ int sl_copy_end(struct sl_copy *copy, void *out, size_t size, int64_t limit_us,
     (void)kill(copy->pid, SIGKILL); /* it has nothing more to do */
     while (waitpid(copy->pid, &status, 0) < 0 && errno == EINTR) {
     }
+    if (!whole && WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL) {
+        return sl_error_set(err, SL_ERR_INTERNAL, "the copy died of signal %d", WTERMSIG(status));
+    }
     return whole ? 0
                  : sl_error_set(err, SL_ERR_SYSTEM, "the copy gave no answer within %lld ms",
                                 (long long)(limit_us / SL_MS_US));

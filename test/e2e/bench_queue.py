@@ -63,7 +63,7 @@ class Bench(throughput.Bench):
     def run_queue(self, nominate_from=None):
         """Gated pods that all fit, there before the daemon starts."""
         options, plane = self.options, self.plane
-        self.start_scheduler_for_queue(nominate_from)
+        self.start_scheduler_for_queue(nominate_from=nominate_from)
         self.fill([f"pod-{i:05}" for i in range(options.pods)])
         before = {}
         times = throughput.BindTimes(plane.api, options.pods, lambda: before.update(self.cpu()))
@@ -80,7 +80,7 @@ class Bench(throughput.Bench):
         if self.options.verbose:
             for (name, labels), value in sorted(self.sliced.metrics().items()):
                 if not name.endswith("_bucket") and value and name.startswith(
-                        ("sliced_queue", "sliced_http_requests", "sliced_client", "sliced_events",
+                        ("sliced_queue", "sliced_http_requests", "sliced_kube", "sliced_events",
                          "sliced_binder")):
                     print("#", name, dict(labels), value, file=sys.stderr)
         wrong = check(plane.get("/api/v1/nodes")["items"], plane.get("/api/v1/pods")["items"])

@@ -70,7 +70,7 @@ static unsigned ends_of(const struct sl_view *view, int64_t now_us, int64_t limi
  * does not wait for the promises of pods that came after it. */
 static bool has_waited_enough(const struct search *search)
 {
-    int64_t waited_us = search->cutter->input->now_us - search->pod->pod->created_us;
+    int64_t waited_us = search->cutter->input->now_us - search->pod->ready_us;
     return waited_us > PATIENCE_S * SL_SECOND_US && waited_us > search->pod->timeout_us;
 }
 
@@ -82,7 +82,7 @@ static bool breaks_promise(const struct search *search, size_t i, int64_t until_
     for (size_t k = 0; k < input->n_pods; k++) {
         const struct sl_cut_pod *other = &input->pod[k];
         if (other == search->pod || other->latest_us == 0 || other->latest_us >= until_us ||
-            (waited && other->pod->created_us > search->pod->pod->created_us)) {
+            (waited && other->ready_us > search->pod->ready_us)) {
             continue;
         }
         for (uint32_t item = 0; item < other->pod->n_items; item++) {
@@ -104,6 +104,15 @@ static bool may_drain(const struct search *search, size_t i)
            sl_constraints_admit(search->pod->pod->constraints, view->node) == SL_CONSTRAINT_NONE;
 }
 
+static bool is_drained(const struct sl_cutter *cutter, size_t view, size_t n_drains)
+{
+    bool found = false;
+    for (size_t k = 0; k < n_drains; k++) {
+        found = found || cutter->drain[k].view == view;
+    }
+    return found;
+}
+
 static bool is_taken(const struct sl_cutter *cutter, size_t view, size_t n_drains)
 {
     for (size_t k = 0; k < cutter->n_opened; k++) {
@@ -111,12 +120,7 @@ static bool is_taken(const struct sl_cutter *cutter, size_t view, size_t n_drain
             return true;
         }
     }
-    for (size_t k = 0; k < n_drains; k++) {
-        if (cutter->drain[k].view == view) {
-            return true;
-        }
-    }
-    return false;
+    return is_drained(cutter, view, n_drains);
 }
 
 /* Looks whether the node can serve the pod earlier than the best so far, and than without a cut. */
@@ -162,23 +166,22 @@ static bool find_drain(struct search *search, size_t pod, size_t n_drains)
     return search->until_us != INT64_MAX;
 }
 
-/* Goes on with the drain of a node; false: it has ended. When a pod has just ended, a nos agent
- * still tells of what it held; and a cut waits for the batch window: a drain that ended for that
- * would give away what has come free. */
-static bool drain_goes_on(struct search *search, size_t i)
+/* Goes on with the drain of a node, for a pod with that ask; false: it has ended. When a pod has
+ * just ended, a nos agent still tells of what it held; and a cut waits for the batch window: a
+ * drain that ended for that would give away what has come free. */
+static bool drain_goes_on(struct search *search, size_t i, size_t pod)
 {
     struct sl_cutter *cutter = search->cutter;
     const struct sl_cut_input *input = cutter->input;
     const struct sl_cut_site *site = &input->site[i];
-    const struct sl_view *view = input->view[i];
-    if (site->drains_for == 0 || site->out || view->withheld ||
+    if (site->out || input->view[i]->withheld ||
         sl_sat_add(site->drains_until_us, SL_CUT_DRAIN_GRACE_US) <= input->now_us) {
         return false;
     }
-    search->pod = &input->pod[site->drains_for - 1];
+    search->pod = &input->pod[pod];
     search->view = i;
     search->until_us = site->drains_until_us;
-    int32_t place = cutter->place[site->drains_for - 1];
+    int32_t place = cutter->place[pod];
     bool elsewhere = place >= 0 && cutter->candidate[place].view != i;
     if (elsewhere || search->pod->has_room || !sl_cut_ask(search->pod->pod, &search->ask) ||
         breaks_promise(search, i, sl_sat_add(search->until_us, site->seconds_us))) {
@@ -193,18 +196,20 @@ static bool drain_goes_on(struct search *search, size_t i)
     return true;
 }
 
-static size_t keep_drains(struct search *search)
+/* Goes on with a drain that is for the pod, or for one with the same ask; false: there is none. */
+static bool keep_drain(struct search *search, size_t pod, const size_t *drained, size_t n_drained,
+                       size_t n_drains)
 {
-    struct sl_cutter *cutter = search->cutter;
-    size_t n = 0;
-    for (size_t i = 0; i < cutter->input->n_views && n < DRAINS; i++) {
-        if (drain_goes_on(search, i)) {
-            size_t pod = cutter->input->site[i].drains_for - 1;
-            cutter->drain[n] = (struct sl_cut_drain){i, pod, search->until_us};
-            n++;
+    const struct sl_cut_input *input = search->cutter->input;
+    for (size_t k = 0; k < n_drained; k++) {
+        const struct sl_cut_pod *old = &input->pod[input->site[drained[k]].drains_for - 1];
+        if (sl_pod_same_ask(old->pod, input->pod[pod].pod) &&
+            !is_drained(search->cutter, drained[k], n_drains) &&
+            drain_goes_on(search, drained[k], pod)) {
+            return true;
         }
     }
-    return n;
+    return false;
 }
 
 /* Does a node drain for a pod with that ask? */
@@ -212,9 +217,23 @@ static bool is_served(const struct sl_cutter *cutter, const struct sl_pod *pod, 
 {
     bool served = false;
     for (size_t k = 0; k < n_drains; k++) {
-        served = served || sl_pod_same_ask(cutter->input->pod[cutter->drain[k].pod].pod, pod);
+        const struct sl_pod *other = cutter->input->pod[cutter->drain[k].pod].pod;
+        served = served || sl_pod_same_ask(other, pod);
     }
     return served;
+}
+
+/* Lists the nodes that drain. */
+static size_t drained_list(const struct sl_cut_input *input, size_t out[DRAINS])
+{
+    size_t n = 0;
+    for (size_t i = 0; i < input->n_views && n < DRAINS; i++) {
+        if (input->site[i].drains_for != 0) {
+            out[n] = i;
+            n++;
+        }
+    }
+    return n;
 }
 
 size_t sl_cut_find_drains(struct sl_cutter *cutter)
@@ -222,32 +241,33 @@ size_t sl_cut_find_drains(struct sl_cutter *cutter)
     const struct sl_cut_input *input = cutter->input;
     struct search search = {.cutter = cutter};
     const struct sl_pod *before = NULL;
+    size_t drained[DRAINS];
+    size_t n_drained = drained_list(input, drained);
+    size_t n = 0;
     size_t looked = 0;
     cutter->work = DRAIN_WORK;
     if (sl_cut_tally_clear(&cutter->spent, input->n_pods) < 0 ||
         sl_cut_tally_clear(&cutter->looked, input->n_pods) < 0) {
         return 0;
     }
-    const size_t kept = keep_drains(&search);
-    size_t n = kept;
     for (size_t i = 0; i < input->n_pods && n < DRAINS && looked < PODS; i++) {
         const struct sl_pod *pod = input->pod[i].pod;
-        if (cutter->place[i] >= 0 || input->pod[i].has_room ||
-            (before != NULL && sl_pod_same_ask(before, pod)) || is_served(cutter, pod, kept)) {
+        if (input->pod[i].has_room || (before != NULL && sl_pod_same_ask(before, pod)) ||
+            is_served(cutter, pod, n)) {
             continue;
         }
+        bool found = keep_drain(&search, i, drained, n_drained, n);
         int64_t *own = sl_cut_tally_at(&cutter->looked, sl_cut_space(pod));
         int64_t *spent = sl_cut_spent(cutter, pod);
-        if (!sl_share_allows((size_t)*own, looked, PODS) || spent == NULL ||
-            !sl_cut_ask(pod, &search.ask)) {
-            continue;
+        if (!found && cutter->place[i] < 0 && sl_share_allows((size_t)*own, looked, PODS) &&
+            spent != NULL && sl_cut_ask(pod, &search.ask)) {
+            *own += 1;
+            looked++;
+            before = pod;
+            int64_t work = cutter->work;
+            found = find_drain(&search, i, n);
+            *spent += work - cutter->work;
         }
-        *own += 1;
-        looked++;
-        before = pod;
-        int64_t work = cutter->work;
-        bool found = find_drain(&search, i, n);
-        *spent += work - cutter->work;
         if (found) {
             cutter->drain[n] = (struct sl_cut_drain){search.view, i, search.until_us};
             n++;

@@ -127,7 +127,7 @@ static void survey(struct sl_cutter *cutter, size_t pod, const struct sl_ask *as
     for (size_t i = 0; i < cutter->n_candidates && cutter->work > 0 && tried < TRIED; i++) {
         struct sl_cut_candidate *candidate = &cutter->candidate[i];
         cutter->work -= LOOK_WORK;
-        bool drains = candidate->drains_for != 0 && candidate->drains_for != pod + 1;
+        bool drains = candidate->drains_for != 0 && candidate->drains_for < pod + 1;
         if (candidate->opened || candidate->out || drains || !sl_cut_is_ahead(candidate, p) ||
             !sl_cut_node_could(&candidate->node, ask)) {
             continue;

@@ -115,12 +115,13 @@ void sl_queue_act(void *context, const struct sl_plan_action *action)
 
 /* kube-scheduler needs no name on the pod, as filter passes the nominated node alone. A name saves
  * it the search, which only in a large cluster costs more than writing the name. A name that stands
- * on the pod, or may, has to be replaced: kube-scheduler tries that node first. */
+ * on the pod, or may, has to be replaced: kube-scheduler tries that node first. The same patch ends
+ * the pod's condition. */
 static bool is_named(const struct sl_queue_worker *worker, const struct sl_queue_entry *entry)
 {
     bool large = worker->snapshot == NULL ||
                  worker->snapshot->n_nodes >= (size_t)worker->config.queue.nominate_from;
-    return large || entry->named || entry->pod->nominated != NULL;
+    return large || entry->named || entry->pod->nominated != NULL || sl_queue_stands(entry);
 }
 
 static struct sl_release release_of(const struct sl_queue_worker *worker,

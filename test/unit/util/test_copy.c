@@ -64,6 +64,13 @@ static void die(void *context, void *out)
     (void)raise(SIGKILL);
 }
 
+static void crash(void *context, void *out)
+{
+    (void)context;
+    (void)out;
+    (void)raise(SIGTERM);
+}
+
 static void a_copy_that_takes_too_long_or_dies_gives_no_answer(void **state)
 {
     struct result result = {0};
@@ -75,6 +82,9 @@ static void a_copy_that_takes_too_long_or_dies_gives_no_answer(void **state)
     assert_int_equal(err.code, SL_ERR_SYSTEM);
     assert_int_equal(sl_copy_begin(&copy, die, NULL, &result, sizeof(result), &err), 0);
     assert_int_equal(sl_copy_end(&copy, &result, sizeof(result), SL_MINUTE_US, &err), -1);
+    assert_int_equal(sl_copy_begin(&copy, crash, NULL, &result, sizeof(result), &err), 0);
+    assert_int_equal(sl_copy_end(&copy, &result, sizeof(result), SL_MINUTE_US, &err), -1);
+    assert_string_equal(err.message, "the copy died of signal 15");
 }
 
 /* A connection that a copy kept open would not end for its peer. */

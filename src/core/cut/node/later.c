@@ -11,6 +11,9 @@ int64_t sl_cut_end_of(const struct sl_pod *pod, int64_t now_us)
     }
     int64_t start = pod->started_us > 0 ? pod->started_us : now_us;
     int64_t end = sl_sat_add(start, sl_sat_mul(pod->timeout_s, 1000000));
+    if (end <= now_us - SL_CUT_DRAIN_GRACE_US) {
+        return INT64_MAX; /* it takes its time to end */
+    }
     return end > now_us ? end : now_us;
 }
 

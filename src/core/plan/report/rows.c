@@ -86,6 +86,7 @@ static void make_row(const struct sl_planner *planner, const struct sl_plan_pod 
         .timeout_us = pod->item.timeout_us,
         .latest_start_us = planner->order == NULL ? 0 : planner->order->latest(planner, pod),
         .since_us = pod->since_us,
+        .ready_us = pod->ready_us,
         .expiries = pod->expiries,
     };
     row->why = why_of(pod, row->reason);
@@ -197,6 +198,7 @@ bool sl_queue_wants_cut(const struct sl_queue_row *row, int64_t now_us, struct s
         .pod = row->pod,
         .has_room = row->reason == SL_HOLD_PACE,
         .timeout_us = row->timeout_us,
+        .ready_us = row->ready_us,
         .start_us = known ? row->start_us : 0,
         .latest_us = row->latest_start_us,
     };

@@ -237,7 +237,8 @@ static inline struct sl_cut_pod *rig_wait(struct cut_rig *rig, const char *asks,
     size_t i = rig->n_pods;
     assert_true(i < RIG_PODS);
     rig->waiting[i] = rig_pod(rig, NULL, asks, annotations, 0);
-    rig->pod[i] = (struct sl_cut_pod){.pod = rig->waiting[i], .timeout_us = 3600 * rig_second};
+    rig->pod[i] = (struct sl_cut_pod){
+        .pod = rig->waiting[i], .timeout_us = 3600 * rig_second, .ready_us = rig_now};
     rig->n_pods++;
     return &rig->pod[i];
 }

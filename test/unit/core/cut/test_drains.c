@@ -82,7 +82,7 @@ static void a_pod_past_its_deadline_ends_now(void **state)
     struct cut_rig *rig = *state;
     size_t node = MANAGED(rig, A100, "3g.20gb 3g.20gb");
     rig_run(rig, node, "mig-3g.20gb=1", 600);
-    rig->node[node].running[0]->started_us = rig_now - 700 * rig_second;
+    rig->node[node].running[0]->started_us = rig_now - 629 * rig_second;
     (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
     assert_string_equal(rig_told(rig), "drain node-0 for 0 until 0 s\n");
     rig->node[node].running[0]->started_us = 0; /* it has yet to start */
@@ -332,17 +332,17 @@ static void a_pod_that_waited_long_does_not_wait_for_promises_to_those_behind(vo
     struct sl_cut_pod *promised = rig_wait(rig, "mig-3g.20gb=1", NULL);
     promised->start_us = rig_now + 30 * rig_second;
     promised->latest_us = rig_now + 60 * rig_second;
-    rig->waiting[0]->created_us = rig_now - 3600 * rig_second; /* it may run for an hour */
+    large->ready_us = rig_now - 3600 * rig_second; /* it may run for an hour */
     assert_string_equal(rig_told(rig), "");
-    rig->waiting[0]->created_us--;
+    large->ready_us--;
     assert_string_equal(rig_told(rig), "drain node-0 for 0 until 600 s\n");
-    rig->waiting[1]->created_us = rig->waiting[0]->created_us; /* it came no later */
+    promised->ready_us = large->ready_us; /* it came no later */
     assert_string_equal(rig_told(rig), "");
-    rig->waiting[1]->created_us = rig_now;
+    promised->ready_us = rig_now;
     large->timeout_us = rig_second; /* ten minutes at least */
-    rig->waiting[0]->created_us = rig_now - 600 * rig_second;
+    large->ready_us = rig_now - 600 * rig_second;
     assert_string_equal(rig_told(rig), "");
-    rig->waiting[0]->created_us--;
+    large->ready_us--;
     assert_string_equal(rig_told(rig), "drain node-0 for 0 until 600 s\n");
 }
 
@@ -411,6 +411,33 @@ static void a_drain_ends_earlier_when_pods_do(void **state)
     assert_string_equal(rig_told(rig), "drain node-0 for 0 until 600 s\n");
 }
 
+/* Its turn came before that of the pod for which the node drains. */
+static void a_pod_ahead_gets_the_drain_of_one_behind(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t first = busy(rig, 600);
+    size_t second = busy(rig, 900);
+    (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
+    (void)rig_wait(rig, "mig-4g.20gb=1 mig-2g.10gb=1", NULL);
+    (void)rig_wait(rig, "mig-3g.20gb=2", NULL);
+    rig->site[first].drains_for = 3;
+    rig->site[first].drains_until_us = rig_now + 600 * rig_second;
+    rig->site[second].drains_for = 2;
+    rig->site[second].drains_until_us = rig_now + 900 * rig_second;
+    assert_string_equal(rig_told(rig), "drain node-0 for 0 until 600 s\n"
+                                       "drain node-1 for 1 until 900 s\n");
+}
+
+/* A container may take as long to end as its owner lets it. */
+static void a_pod_long_past_its_deadline_may_stay(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = busy(rig, 600);
+    rig->node[node].running[0]->started_us = rig_now - 630 * rig_second;
+    (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
+    assert_string_equal(rig_told(rig), "");
+}
+
 static void a_drain_ends_when_its_pod_has_room(void **state)
 {
     struct cut_rig *rig = *state;
@@ -451,6 +478,8 @@ int main(void)
         DRAIN_TEST(a_node_that_drains_is_not_cut_for_those_behind),
         DRAIN_TEST(a_drain_ends_when_another_node_is_cut),
         DRAIN_TEST(a_drain_ends_earlier_when_pods_do),
+        DRAIN_TEST(a_pod_ahead_gets_the_drain_of_one_behind),
+        DRAIN_TEST(a_pod_long_past_its_deadline_may_stay),
         DRAIN_TEST(a_drain_ends_when_its_pod_has_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
