@@ -30,8 +30,9 @@ ENABLED = {"partitioning": {"enabled": True, "nosReportInterval": "1s", "nosMps"
                                                         "delay": "500ms"}}}
 # pods come one by one here: nobody else is to be waited for
 AT_ONCE = merge(ENABLED, {"partitioning": {"batchWindow": "200ms"}})
-# A successor does not know what was ordered, and waits for so long until it believes what it sees.
-PATIENCE = {"partitioning": {"timeout": "5s"}}
+# A successor does not know what was ordered, and waits for so long until it believes what it sees. Nor can it
+# repeat an order that failed because the agent's file was behind: it leaves the node out for a while.
+PATIENCE = {"partitioning": {"timeout": "5s", "backoff": "1s"}}
 
 each_agent = pytest.mark.parametrize("agent", AGENTS)
 
