@@ -323,7 +323,9 @@ static bool repack_sum(struct repack *repack, const struct sl_ask *ask)
     for (unsigned i = 0; i < ask->n; i++) {
         int64_t count = ask->item[i].count - take_spare(node, &ask->item[i]);
         int unit = count == 0 ? 0 : unit_of(node, model, &ask->item[i]);
-        if (unit < 0 || count + repack->left[unit] > UINT8_MAX) {
+        /* beyond the room no search finds a way, and would use up the plan's work */
+        if (unit < 0 || count + repack->left[unit] > node->room[unit] ||
+            count + repack->left[unit] > UINT8_MAX) {
             return false;
         }
         repack->left[unit] = (uint8_t)(repack->left[unit] + count);
