@@ -157,7 +157,9 @@ def test_small_to_large_and_back_while_a_pod_runs_on(cluster, rack, cutting, age
     place = wait_for("the kubelet lets it run", lambda: machines[0].where(stays))
     for wave, (profile, count) in enumerate([(small, 16), (large, 2), (quarter, 7), (small, 16)]):
         names = [f"wave-{wave}-{i}" for i in range(count)]
-        cluster.add(*(pod(name, profile, runs="300ms") for name in names))
+        # the first two go to one machine each: neither may leave all cuts to the other
+        cluster.add(*(pod(name, profile, f"gpu-{i}" if i < 2 else None, runs="300ms")
+                      for i, name in enumerate(names)))
 
         def over():
             pods = cluster.pods()

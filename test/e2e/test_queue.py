@@ -425,7 +425,9 @@ def test_nobody_is_blamed_while_the_scheduler_is_away(cluster, gated):
             cluster.add(gpus.pod(name, {GPU: 1}))
             wait_state(daemon, name, "Nominated")
         time.sleep(1.1)  # submission is told in whole seconds
-        cluster.add(gpus.pod(names[4], {GPU: 2}), *(gpus.pod(name, {GPU: 1}) for name in names[5:]))
+        cluster.add(gpus.pod(names[4], {GPU: 2}))
+        time.sleep(1.1)  # those behind may not take one GPU of each node
+        cluster.add(*(gpus.pod(name, {GPU: 1}) for name in names[5:]))
         time.sleep(3 * hold)
         found = rows(daemon)
         assert all(found[name]["state"] == "Nominated" for name in names[:4]), found
