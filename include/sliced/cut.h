@@ -59,7 +59,7 @@ struct sl_cut_site {
     uint64_t failed[4]; /* digests (sl_cut_digest) of plans that failed here lately; 0: none */
 };
 
-/* What a cut may do. */
+/* Bounds of a cut. */
 struct sl_cut_limits {
     bool mig_mode;       /* switch MIG mode on or off (mig-manager only) */
     int64_t reported_us; /* nos' agents report use from time to time: what they say now tells of

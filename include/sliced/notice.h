@@ -1,4 +1,4 @@
-/* What was last written on a waiting pod about its place in the queue, and when to write it anew:
+/* The last notice that was written on a waiting pod about its place, and when to write it anew:
  * ten thousand pods move up with every start, and each writing costs the API server. */
 #ifndef SLICED_NOTICE_H
 #define SLICED_NOTICE_H

@@ -120,7 +120,7 @@ enum sl_hold_reason {
 };
 const char *sl_hold_reason_name(enum sl_hold_reason reason); /* "NoRoom", ... */
 const char *sl_hold_reason_help(enum sl_hold_reason reason); /* for docs/reasons.md */
-/* What the pod's owner can do about it, as half a sentence; NULL: nothing. */
+/* Returns the remedy that the pod's owner has, as half a sentence; NULL: none. */
 const char *sl_hold_reason_remedy(enum sl_hold_reason reason);
 
 /* How sure an estimated start is. */
@@ -303,7 +303,7 @@ size_t sl_planner_visit(struct sl_planner *planner, int64_t now_us, size_t max,
                         void (*visit)(void *context, const struct sl_queue_row *row),
                         void *context);
 
-/* What would become of a pod that came now. */
+/* The place and the start that a pod would have if it came now. */
 struct sl_plan_what_if {
     struct sl_queue_row row; /* the pod's */
     size_t position;         /* among all rows, from 1 */

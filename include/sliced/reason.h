@@ -51,7 +51,7 @@ bool sl_reason_is_never(enum sl_reason reason);
 /* One line about the reason, for docs/reasons.md. */
 const char *sl_reason_help(enum sl_reason reason);
 
-/* What the pod's owner can do about it, as half a sentence; NULL: nothing. */
+/* Returns the remedy that the pod's owner has, as half a sentence; NULL: none. */
 const char *sl_reason_remedy(enum sl_reason reason);
 
 /* Writes a sentence with the numbers, such as "nvidia.com/mig-1g.6gb: 2 asked, 1 free of 8", into

@@ -1,4 +1,4 @@
-/* What each command runs, and the parts of them that tests look at. */
+/* The functions behind the commands, and those of their parts that tests look at. */
 #ifndef SLICED_CLI_COMMANDS_H
 #define SLICED_CLI_COMMANDS_H
 

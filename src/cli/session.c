@@ -171,7 +171,7 @@ void sl_cli_path(struct sl_buf *path, const char *namespace, const char *kind, c
 
 /* ---- what went wrong ---- */
 
-/* What a kind needs to be served. */
+/* The key of the configuration without which a kind is not served. */
 static const struct {
     const char *kind;
     const char *needs;

@@ -1,5 +1,5 @@
-/* What waits now, played in other orders: kubectl reads the cluster with its user's rights, and
- * slicesim plays it. */
+/* Plays the pods that wait now in other orders: kubectl reads the cluster with its user's rights,
+ * and slicesim plays it. */
 #include "cli/commands.h"
 
 #include <errno.h>

@@ -4,7 +4,6 @@
 #include "cli/commands.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -104,22 +103,6 @@ static int find_leader(struct sl_cli *cli, const char *namespace, struct sl_str 
         return -1;
     }
     return 0;
-}
-
-void sl_cli_run_kubectl(const struct sl_cli *cli, const char **argv, unsigned n)
-{
-    const struct sl_cli_options *options = cli->options;
-    if (options->kubeconfig != NULL) {
-        argv[n++] = "--kubeconfig";
-        argv[n++] = options->kubeconfig;
-    }
-    if (options->context != NULL) {
-        argv[n++] = "--context";
-        argv[n++] = options->context;
-    }
-    argv[n] = NULL;
-    (void)execvp(argv[0], (char *const *)argv);
-    sl_cli_complain("kubectl cannot be run: %s", strerror(errno));
 }
 
 static int forward(struct sl_cli *cli)

@@ -1,4 +1,4 @@
-/* What the commands beside the daemon share: access to the cluster, a client, help. */
+/* Shared by the commands beside the daemon: access to the cluster, a client, help. */
 #ifndef SLICED_DAEMON_COMMAND_H
 #define SLICED_DAEMON_COMMAND_H
 

@@ -270,6 +270,18 @@ def asking(count=8, timeout="8h", **meta):
     return pod
 
 
+def test_an_estimate_is_described(daemon):
+    name = "dev.sliced.visibility.v1alpha1.StartEstimate"
+    schema = described(daemon)["components"]["schemas"][name]["properties"]
+    starts = estimate(daemon, asking()).json["status"]
+    add(daemon, "first")
+    waits = estimate(daemon, asking()).json["status"]
+    for status in (starts, waits):
+        check_described(status, schema["status"], "status")
+    assert set(fields(schema["status"]["properties"])) == {*members(starts), *members(waits)}
+    assert list(schema["spec"]["properties"]) == ["pod"] and "metadata" not in schema
+
+
 def test_a_pod_is_told_when_it_would_start_and_nothing_changes(daemon):
     reply = estimate(daemon, asking())
     assert reply.status == 201

@@ -151,12 +151,12 @@ int sl_value_read(struct sl_str text, struct sl_arena *arena, struct sl_value **
 
 /* ---- the way in it ---- */
 
-static struct sl_value *find_at(struct sl_value *value, const char *path)
+const struct sl_value *sl_value_at(const struct sl_value *value, const char *path)
 {
     struct sl_str rest = sl_str_of(path);
     while (value != NULL && rest.s != NULL) {
         struct sl_str key = sl_str_cut(&rest, '.');
-        struct sl_value *member = value->kind == SL_VALUE_OBJECT ? value->first : NULL;
+        const struct sl_value *member = value->kind == SL_VALUE_OBJECT ? value->first : NULL;
         while (member != NULL && !sl_str_eq(member->key, key)) {
             member = member->next;
         }
@@ -165,15 +165,19 @@ static struct sl_value *find_at(struct sl_value *value, const char *path)
     return value;
 }
 
-const struct sl_value *sl_value_at(const struct sl_value *value, const char *path)
+static struct sl_value *member_of(struct sl_value *value, struct sl_str key)
 {
-    return find_at((struct sl_value *)value, path);
+    struct sl_value *member = value->kind == SL_VALUE_OBJECT ? value->first : NULL;
+    while (member != NULL && !sl_str_eq(member->key, key)) {
+        member = member->next;
+    }
+    return member;
 }
 
-void sl_value_join(struct sl_value *value, struct sl_value *more, const char *path)
+void sl_value_join(struct sl_value *value, struct sl_value *more, const char *key)
 {
-    struct sl_value *to = find_at(value, path);
-    struct sl_value *from = find_at(more, path);
+    struct sl_value *to = member_of(value, sl_str_of(key));
+    struct sl_value *from = member_of(more, sl_str_of(key));
     if (to == NULL || from == NULL || to == from) {
         return;
     }

@@ -43,9 +43,9 @@ struct sl_str sl_value_text(const struct sl_value *value, const char *path);
 /* The integer at that path; fallback where there is none. */
 int64_t sl_value_i64(const struct sl_value *value, const char *path, int64_t fallback);
 
-/* Moves what is in the array or object at that path of more behind what is in the one of value;
- * each path that is not there moves nothing. */
-void sl_value_join(struct sl_value *value, struct sl_value *more, const char *path);
+/* Moves what is in more's member of that key, an array or object, behind what is in value's; a
+ * member that is not there moves nothing. */
+void sl_value_join(struct sl_value *value, struct sl_value *more, const char *key);
 
 /* Append the tree, and a line's end. Characters that a terminal would obey, hide or turn round come
  * as escapes. Numbers that only YAML has become JSON's. */

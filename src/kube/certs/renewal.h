@@ -1,4 +1,5 @@
-/* What becomes of a Secret's certificate at a time. Pure: the Secret as it is and the clock decide.
+/* Decides what becomes of a Secret's certificate at a time. Pure: the Secret as it is and the clock
+ * decide.
  *
  * kube-scheduler reads files once, when it starts, so a certificate is replaced in two steps that
  * lie a year apart. Two years before it ends the next pair is made, and its authority stands in

@@ -27,7 +27,7 @@ static char **field_of(struct sl_cert_secret *secret, size_t i)
     return (char **)((char *)secret + fields[i].at);
 }
 
-/* What the API server has. */
+/* The Secret as the API server has it. */
 struct held {
     struct sl_cert_secret data;
     const char *version; /* NULL: there is no such Secret */

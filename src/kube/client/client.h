@@ -31,7 +31,8 @@ struct sl_client_options {
     size_t max_reply; /* of a collected body */
 };
 
-/* What of an object the answer has. A server that knows no other form answers the object whole. */
+/* The part of an object that the answer has. A server that knows no other form answers the object
+ * whole. */
 enum sl_call_form {
     SL_FORM_OBJECT,
     SL_FORM_METADATA, /* PartialObjectMetadata: less to encode and to read */

@@ -48,7 +48,7 @@ int sl_queue_list_add(struct sl_queue_list *list, const struct sl_queue_row *row
 /* For every list that was filled, also one whose filling failed. */
 void sl_queue_list_free(struct sl_queue_list *list);
 
-/* What would become of a pod that came now. */
+/* The place and the start that a pod would have if it came now. */
 struct sl_queue_what_if {
     struct sl_queue_list list; /* its row alone; names no other pod */
     size_t position;           /* in the queue, from 1 */

@@ -27,13 +27,6 @@ static void write_group(struct sl_writer *w)
     sl_write_object_end(w);
 }
 
-/* One that is only created, and never kept. */
-static const struct sl_vis_kind estimate_kind = {.plural = "startestimates",
-                                                 .singular = "startestimate",
-                                                 .kind = "StartEstimate",
-                                                 .namespaced = true,
-                                                 .is_there = sl_vis_queued_there};
-
 static void write_names(struct sl_writer *w, const struct sl_vis_kind *kind)
 {
     static const char *const kept[] = {"get", "list", "watch"};
@@ -91,8 +84,8 @@ void sl_vis_visit(struct sl_request *request, struct sl_writer *w,
             write(w, &sl_vis_kinds[i]);
         }
     }
-    if (estimate_kind.is_there(request->app, &request->live->config)) {
-        write(w, &estimate_kind);
+    if (sl_vis_estimate_kind.is_there(request->app, &request->live->config)) {
+        write(w, &sl_vis_estimate_kind);
     }
 }
 

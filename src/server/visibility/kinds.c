@@ -188,6 +188,24 @@ static const struct sl_vis_member usage_members[] = {
     {1, "sampledAt", SL_VIS_TIME, "When the last sample was taken."},
 };
 
+static const struct sl_vis_member estimate_members[] = {
+    {0, "spec", SL_VIS_OF_MEMBERS, "The question."},
+    {1, "pod", SL_VIS_OF_MEMBERS, "The Pod, as it would be created."},
+    {0, "status", SL_VIS_OF_MEMBERS, "The answer: where the pod would stand if it came now."},
+    {1, "position", SL_VIS_NUMBER, "Place in the whole queue, from 1."},
+    {1, "ahead", SL_VIS_NUMBER, "Pods that go before it and want the same resource."},
+    {1, "startsInSeconds", SL_VIS_NUMBER, "How long it would wait; null: nothing can be said."},
+    {1, "estimatedStart", SL_VIS_TIME, "When it would start; null: nothing can be said."},
+    {1, "estimateKind", SL_VIS_TEXT, "How sure that is: now, reserved, estimate or none."},
+    {1, "state", SL_VIS_TEXT, "Held, Nominated, Staged, Gated or Refused."},
+    {1, "reason", SL_VIS_TEXT, "Why its turn would not have come, in one word, or None."},
+    {1, "node", SL_VIS_TEXT, "Where devices would be set aside for it at once."},
+    {1, "devices", SL_VIS_TEXT, "The devices that it would get there."},
+    {1, "message", SL_VIS_TEXT, "The reason in a sentence."},
+    {1, "delayed", SL_VIS_NUMBER,
+     "Pods that wait now and would start later, or at a time no longer known."},
+};
+
 static bool is_always(const struct sl_app *app, const struct sl_config *config)
 {
     (void)app;
@@ -220,6 +238,17 @@ const struct sl_vis_kind sl_vis_kinds[SL_VIS_KINDS] = {
      sl_vis_usages_write, COLUMNS(usage_columns), sl_vis_usages_cells, sl_vis_node_field,
      "metadata.name, status.node", "Usage is a GPU or MIG instance: what it was measured to do.",
      MEMBERS(usage_members)},
+};
+
+const struct sl_vis_kind sl_vis_estimate_kind = {
+    .plural = "startestimates",
+    .singular = "startestimate",
+    .kind = "StartEstimate",
+    .namespaced = true,
+    .is_there = sl_vis_queued_there,
+    .help =
+        "StartEstimate asks when a pod would start that does not exist. It is answered, not kept.",
+    MEMBERS(estimate_members),
 };
 
 int sl_vis_kind_find(const struct sl_app *app, const struct sl_config *config, struct sl_str plural)

@@ -99,6 +99,9 @@ struct sl_vis_kind {
 
 extern const struct sl_vis_kind sl_vis_kinds[SL_VIS_KINDS];
 
+/* StartEstimate, which is only created and never kept: collect is NULL. */
+extern const struct sl_vis_kind sl_vis_estimate_kind;
+
 /* Its place in sl_vis_kinds; -1: there is none of that name, or it is not there. */
 int sl_vis_kind_find(const struct sl_app *app, const struct sl_config *config,
                      struct sl_str plural);

@@ -111,14 +111,16 @@ static void write_schema(struct sl_writer *w, const struct sl_vis_kind *kind)
 {
     unsigned at = 0;
     begin_schema(w, kind->kind, "", kind->help);
+    if (kind->collect == NULL) { /* it is only created, and has no name */
+        write_members(w, kind, &at, 0);
+        end_schema(w);
+        return;
+    }
     write_property(w, "metadata", "object",
                    kind->namespaced ? "Name, namespace, UID and creation of the pod."
                                     : "The name; with labels and creation where these are known.");
     write_members(w, kind, &at, 0);
     end_schema(w);
-    if (kind->collect == NULL) {
-        return; /* it is only created */
-    }
     begin_schema(w, kind->kind, "List", "A list of objects of the kind.");
     write_property(w, "metadata", "object", "Version of the list, and where it goes on.");
     sl_write_member_object(w, "items");
