@@ -1,11 +1,11 @@
 /* Access, calls that are waited for, and complaints. */
 #include "cli/session.h"
 
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 
 #include "kube/access/find.h"
+#include "kube/client/ask.h"
 #include "kube/client/url.h"
 #include "util/show.h"
 #include "util/time.h"
@@ -75,20 +75,28 @@ void sl_cli_close(struct sl_cli *cli)
 
 /* ---- calls ---- */
 
-struct waiter {
+struct taker {
     struct sl_cli *cli;
     const struct sl_cli_call *call;
     struct sl_cli_answer *answer;
-    pthread_mutex_t lock; /* guards done */
-    pthread_cond_t changed;
-    bool done;
 };
 
-static void read_value(struct waiter *waiter, struct sl_str body)
+static int take_data(void *context, const char *data, size_t len, struct sl_error *err)
 {
-    struct sl_cli_answer *answer = waiter->answer;
+    const struct taker *taker = context;
+    return taker->call->data(taker->call->context, data, len, err);
+}
+
+static void take_reply(void *context, const struct sl_reply *reply)
+{
+    const struct taker *taker = context;
+    struct sl_cli_answer *answer = taker->answer;
     struct sl_error err = {.code = SL_ERR_NONE};
-    if (sl_value_read(body, &waiter->cli->arena, &answer->value, &err) < 0) {
+    answer->status = reply->status;
+    answer->err = reply->err;
+    memcpy(answer->reason, reply->reason, sizeof(answer->reason));
+    if (taker->call->data == NULL && reply->status >= 200 && reply->status < 300 &&
+        sl_value_read(reply->body, &taker->cli->arena, &answer->value, &err) < 0) {
         answer->status = 0;
         answer->value = NULL;
         (void)sl_error_set(&answer->err, err.code,
@@ -97,58 +105,30 @@ static void read_value(struct waiter *waiter, struct sl_str body)
     }
 }
 
-static int on_data(void *context, const char *data, size_t len, struct sl_error *err)
-{
-    const struct waiter *waiter = context;
-    return waiter->call->data(waiter->call->context, data, len, err);
-}
-
-static void on_done(void *context, const struct sl_reply *reply)
-{
-    struct waiter *waiter = context;
-    struct sl_cli_answer *answer = waiter->answer;
-    answer->status = reply->status;
-    answer->err = reply->err;
-    memcpy(answer->reason, reply->reason, sizeof(answer->reason));
-    if (waiter->call->data == NULL && reply->status >= 200 && reply->status < 300) {
-        read_value(waiter, reply->body);
-    }
-    (void)pthread_mutex_lock(&waiter->lock);
-    waiter->done = true;
-    (void)pthread_cond_signal(&waiter->changed);
-    (void)pthread_mutex_unlock(&waiter->lock);
-}
-
 int sl_cli_ask(struct sl_cli *cli, const struct sl_cli_call *call, struct sl_cli_answer *answer)
 {
-    struct waiter waiter = {.cli = cli,
-                            .call = call,
-                            .answer = answer,
-                            .lock = PTHREAD_MUTEX_INITIALIZER,
-                            .changed = PTHREAD_COND_INITIALIZER};
+    struct taker taker = {.cli = cli, .call = call, .answer = answer};
     const bool stream = call->data != NULL;
-    const struct sl_call_options options = {
+    const struct sl_asker asker = {
+        .client = cli->client,
+        .tries = TRIES_MAX, /* where the server says "later" (429), or nothing was sent */
+        .call_us = stream ? 0 : answer_timeout_us,
+    };
+    const struct sl_question question = {
         .method = call->method,
         .path = call->path,
         .body = call->body,
         .form = call->form,
-        .priority = stream ? SL_CALL_STREAM : SL_CALL_NORMAL,
-        .max_tries = TRIES_MAX, /* where the server says "later" (429), or nothing was sent */
-        .timeout_us = stream ? 0 : answer_timeout_us,
         .silence_us = stream ? stream_silence_us : 0,
-        .data = stream ? on_data : NULL,
-        .done = on_done,
-        .context = &waiter,
+        .data = stream ? take_data : NULL,
+        .take = take_reply,
+        .context = &taker,
     };
+    struct sl_error err = {.code = SL_ERR_NONE};
     *answer = (struct sl_cli_answer){.status = 0};
-    if (sl_client_call(cli->client, &options, NULL, &answer->err) < 0) {
-        return -1;
+    if (sl_ask(&asker, &question, NULL, &err) == 0 && answer->status == 0) {
+        answer->err = answer->err.code == SL_ERR_NONE ? err : answer->err;
     }
-    (void)pthread_mutex_lock(&waiter.lock);
-    while (!waiter.done) {
-        (void)pthread_cond_wait(&waiter.changed, &waiter.lock);
-    }
-    (void)pthread_mutex_unlock(&waiter.lock);
     return answer->status >= 200 && answer->status < 300 ? 0 : -1;
 }
 

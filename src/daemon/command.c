@@ -24,7 +24,8 @@ int sl_command_begin(struct sl_command *command, const char *kubeconfig, const c
     struct sl_access_places places = {.kubeconfig = kubeconfig, .context = context};
     char from[SL_ACCESS_FROM_MAX];
     *command = (struct sl_command){
-        .asker = {.arena = &command->arena, .tries = TRIES, .call_us = call_us}};
+        .asker = {
+            .arena = &command->arena, .tries = TRIES, .call_us = call_us, .repeatable = true}};
     sl_access_environment(&places);
     sl_arena_init(&command->arena, ACCESS_MAX);
     if (sl_access_find(&places, &command->arena, &command->access, from, err) < 0) {
