@@ -389,10 +389,33 @@ def test_cbp_pp_decides_on_the_windows_given(tmp_path):
     assert "All decisions alike: no" in table
 
 
+def test_cbp_pp_takes_pods_that_were_not_accepted_and_numbers_that_were_not_logged(tmp_path):
+    """As another run of the experiment may have them: members in any order, most windows full."""
+    falling = [10000 - 20 * i for i in range(100)] + [8000 - 330 * i for i in range(24)]
+    decisions = [
+        {"used": [25000] * 20, "by": None, "pod": "full", "file": "OVERPROV_50_x.log", "p80": None, "pred": None},
+        {"free": falling, "ac": None, "by": "no", "file": "OVERPROV_50_x.log", "pod": "falling", "pred": -6111},
+    ]
+    (tmp_path / "cbp_pp_accept_golden.json").write_text(json.dumps(decisions))
+    rows = json.loads(run("reproduce", "cbp-pp", "--data", tmp_path, "-o", "json").stdout)["rows"]
+    assert [(r["published"], r["here"], r["ask"]) for r in rows] == [("no", "no", 10491)] * 2
+    assert [r["samePrediction"] for r in rows] == [None, True]
+    assert {r[key] for r in rows for key in ("samePercentile", "sameCorrelation", "sameVariation")} == {None}
+
+
 @pytest.mark.parametrize("text,message", [
     ("[]", "cbp_pp_accept_golden.json holds no decision"),
+    ("", "found the end of the text"),
     ("[{\"pod\": 3}]", "golden.json:1:10: expected a string"),
     ("[{\"used\": [-1]}]", ":1:12: expected at most 4096 samples of 0 MiB and more"),
+    ("[{\"used\": 7}]", ":1:11: expected a list of numbers"),
+    ("[{\"used\": [null]}]", ":1:12: expected a number"),
+    ("[{\"used\": [NaN]}]", ":1:12: expected a value"),
+    ("[{\"cov\": \"0.1\"}]", ":1:10: expected a number"),
+    ("[{\"by\": \"cbp\"}]", ":1:9: by: expected CBP, PP or no"),
+    ("[{\"used\": [1]}]", ":1:14: by: expected CBP, PP or no, found nothing"),
+    ("[{\"by\": \"CBP\"}]", ":1:14: expected the window, used or free"),
+    ("[7]", ":1:2: expected a list of objects"),
     ("{}", ":1:1: expected a list of objects"),
     ("[{\"pod\": \"a\"", "expected ',' or '}', found the end of the text"),
 ])

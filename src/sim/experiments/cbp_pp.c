@@ -22,14 +22,14 @@ enum {
 
 static const char file_name[] = "cbp_pp_accept_golden.json";
 
-/* One accepted pod of the log. */
+/* One pod of the log that was accepted, or was not. */
 struct decision {
     char pod[NAME_MAX_LEN];
-    char by[8];              /* "CBP" or "PP" */
-    char file[NAME_MAX_LEN]; /* the run's log */
-    double cov, p80, ac, pred;
-    int32_t *used; /* MiB; NULL: not logged */
-    int32_t *free; /* MiB; NULL: not logged */
+    char by[8];                /* "CBP", "PP", or "no" */
+    char file[NAME_MAX_LEN];   /* the run's log */
+    double cov, p80, ac, pred; /* NAN: not logged */
+    int32_t *used;             /* MiB; NULL: not logged */
+    int32_t *free;             /* MiB; NULL: not logged */
     size_t n_used, n_free;
 };
 
@@ -76,21 +76,53 @@ static int add_decision(struct log *log, struct sl_error *err)
         log->decision = grown;
         log->cap = cap;
     }
-    log->decision[log->n++] = (struct decision){.cov = -1, .p80 = -1};
+    log->decision[log->n++] = (struct decision){.cov = NAN, .p80 = NAN, .ac = NAN, .pred = NAN};
     return 0;
 }
 
-static void take_text(struct decision *decision, enum field field, struct sl_str text)
+static struct decision *decision_of(struct reader *reader)
 {
-    char *out = field == POD ? decision->pod : field == BY ? decision->by : decision->file;
-    size_t size = field == BY ? sizeof(decision->by) : NAME_MAX_LEN;
+    return &reader->log->decision[reader->log->n - 1];
+}
+
+static int take_text(struct reader *reader, struct sl_str text, struct sl_error *err)
+{
+    struct decision *decision = decision_of(reader);
+    bool by = reader->field == BY;
+    char *out = by ? decision->by : reader->field == POD ? decision->pod : decision->file;
+    size_t size = by ? sizeof(decision->by) : NAME_MAX_LEN;
+    if (by && !sl_str_eq(text, SL_STR("CBP")) && !sl_str_eq(text, SL_STR("PP")) &&
+        !sl_str_eq(text, SL_STR("no"))) {
+        return sl_error_set(err, SL_ERR_FIELD, "by: expected CBP, PP or no");
+    }
     (void)snprintf(out, size, "%.*s", (int)(text.len < size ? text.len : size - 1), text.s);
+    return 0;
+}
+
+/* What is null was not logged; by no rule means not accepted. */
+static int take_null(struct reader *reader, struct sl_error *err)
+{
+    if (reader->depth != 2) {
+        return sl_error_set(err, SL_ERR_TYPE, "expected a number");
+    }
+    return reader->field == BY ? take_text(reader, SL_STR("no"), err) : 0;
+}
+
+static int decision_check(const struct decision *decision, struct sl_error *err)
+{
+    if (decision->by[0] == '\0') {
+        return sl_error_set(err, SL_ERR_FIELD, "by: expected CBP, PP or no, found nothing");
+    }
+    if (decision->used == NULL && decision->free == NULL) {
+        return sl_error_set(err, SL_ERR_FIELD, "expected the window, used or free");
+    }
+    return 0;
 }
 
 static int take_number(struct reader *reader, struct sl_str text, struct sl_error *err)
 {
     char digits[64];
-    struct decision *decision = &reader->log->decision[reader->log->n - 1];
+    struct decision *decision = decision_of(reader);
     if (text.len >= sizeof(digits)) {
         return sl_error_set(err, SL_ERR_TYPE, "expected a number of fewer than 64 digits");
     }
@@ -125,7 +157,7 @@ static int take_number(struct reader *reader, struct sl_str text, struct sl_erro
 
 static int take_window(struct reader *reader, struct sl_error *err)
 {
-    struct decision *decision = &reader->log->decision[reader->log->n - 1];
+    struct decision *decision = decision_of(reader);
     int32_t **out = reader->field == USED ? &decision->used : &decision->free;
     size_t *n = reader->field == USED ? &decision->n_used : &decision->n_free;
     free(*out);
@@ -150,6 +182,17 @@ static int open_array(struct reader *reader, struct sl_error *err)
     return SL_EVENT_GO;
 }
 
+static int fail_type(const struct reader *reader, struct sl_error *err)
+{
+    bool text = reader->field >= POD && reader->field <= FILE_NAME;
+    bool window = reader->field == USED || reader->field == FREE;
+    return sl_error_set(err, SL_ERR_TYPE, "expected a %s",
+                        reader->depth < 2              ? "list of objects"
+                        : text                         ? "string"
+                        : window && reader->depth == 2 ? "list of numbers"
+                                                       : "number");
+}
+
 /* The text is [{decision}, ...]: depth 1 within the list, 2 within a decision, 3 in a window. */
 static int receive(void *context, const struct sl_event *event, struct sl_error *err)
 {
@@ -166,27 +209,29 @@ static int receive(void *context, const struct sl_event *event, struct sl_error 
         reader->depth++;
         return add_decision(reader->log, err) < 0 ? SL_EVENT_FAIL : SL_EVENT_GO;
     case SL_EVENT_ARRAY_END:
+        reader->depth--;
+        return reader->depth == 2 ? take_window(reader, err) : SL_EVENT_GO;
     case SL_EVENT_OBJECT_END:
         reader->depth--;
-        return event->type == SL_EVENT_ARRAY_END && reader->depth == 2 ? take_window(reader, err)
-                                                                       : SL_EVENT_GO;
+        return decision_check(decision_of(reader), err);
     case SL_EVENT_KEY:
         reader->field = field_of(event->text);
         return reader->field == OTHER ? SL_EVENT_SKIP : SL_EVENT_GO;
     case SL_EVENT_STRING:
-        if (reader->depth == 2 && reader->field >= POD && reader->field <= FILE_NAME) {
-            take_text(&reader->log->decision[reader->log->n - 1], reader->field, event->text);
-            return SL_EVENT_GO;
-        }
-        return sl_error_set(err, SL_ERR_TYPE, "expected a number");
+        return reader->depth == 2 && reader->field >= POD && reader->field <= FILE_NAME
+                   ? take_text(reader, event->text, err)
+                   : fail_type(reader, err);
     case SL_EVENT_NUMBER:
-        return reader->depth >= 2 && reader->field >= COV
+        return (reader->depth == 2 && reader->field >= COV && reader->field < USED) ||
+                       reader->depth == 3
                    ? take_number(reader, event->text, err)
-                   : sl_error_set(err, SL_ERR_TYPE, "expected a string");
+                   : fail_type(reader, err);
+    case SL_EVENT_NULL:
+        return take_null(reader, err);
     case SL_EVENT_DOCUMENT_END:
         return SL_EVENT_GO;
     default:
-        return sl_error_set(err, SL_ERR_TYPE, "expected a string or a number");
+        return fail_type(reader, err);
     }
 }
 
@@ -256,7 +301,7 @@ done:
 struct replay {
     int64_t ask_mib;
     const char *by;     /* "CBP", "PP" or "no" */
-    bool same_decision; /* accepted, by the rule that accepted it in the log */
+    bool same_decision; /* by the same rule as in the log, or by none */
     int same_p80;       /* 1 or 0; -1: not logged, as below */
     int same_cov;       /* to six decimals */
     int same_ac;
@@ -272,10 +317,11 @@ static int64_t ask_of(const struct decision *decision)
     return percent < 0 || percent > 10000 ? ASK_MIB : (int64_t)ASK_MIB * (100 + percent) / 100;
 }
 
-/* Equal as printed with that many decimals by C's %f, a unit of the last place aside. */
-static int same(double a, double b, int decimals)
+/* Equal as printed with that many decimals by C's %f, a unit of the last place aside; -1: not
+ * logged. */
+static int same(double here, double logged, int decimals)
 {
-    return fabs(a - b) <= 1.01 * pow(10, -decimals);
+    return isnan(logged) ? -1 : fabs(here - logged) <= 1.01 * pow(10, -decimals);
 }
 
 static void turn_over(const int32_t *from, size_t n, int32_t *out)
@@ -297,14 +343,14 @@ static struct replay replay_of(const struct decision *d)
         turn_over(d->free, d->n_free, turned);
         (void)sl_pp_of(turned, d->n_free, TOTAL_MIB, &pp);
         replay.same_ac = same(pp.correlation, d->ac, 6);
-        replay.same_pred = floor(pp.free_mib) == d->pred;
+        replay.same_pred = isnan(d->pred) ? -1 : trunc(pp.free_mib) == d->pred;
         (void)sl_cbp_of(turned, d->n_free, TOTAL_MIB, &cbp);
         replay.same_cov = same(cbp.variation, d->cov, 6);
         used = used == NULL ? turned : used;
         n = d->used == NULL ? d->n_free : n;
     }
     (void)sl_cbp_of(used, n, TOTAL_MIB, &cbp);
-    replay.same_p80 = d->p80 < 0 ? -1 : cbp.used80_mib == (int32_t)d->p80;
+    replay.same_p80 = isnan(d->p80) ? -1 : cbp.used80_mib == (int32_t)d->p80;
     if (cbp.room_mib >= replay.ask_mib) {
         replay.by = "CBP";
     } else if (pp.room_mib >= replay.ask_mib) {
