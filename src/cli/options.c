@@ -154,6 +154,16 @@ static int take_operand(const struct sl_cli_commands *commands, const char *word
     return 0;
 }
 
+/* Names become parts of a path, so what is no name may not get there. */
+static int check_name(const char *what, const char *name, struct sl_error *err)
+{
+    if (name == NULL || (name[0] != '\0' && strchr(name, '/') == NULL)) {
+        return 0;
+    }
+    return sl_error_set(err, SL_ERR_FIELD, "%s: expected a name, which holds no '/', not \"%s\"",
+                        what, name);
+}
+
 static int check_options(const struct sl_cli_options *line, struct sl_error *err)
 {
     const struct sl_cli_command *command = line->command;
@@ -166,6 +176,10 @@ static int check_options(const struct sl_cli_options *line, struct sl_error *err
     if (command->takes == SL_CLI_REQUIRED && line->name == NULL) {
         return sl_error_set(err, SL_ERR_FIELD, "kubectl sliced %s needs a %s", command->name,
                             command->operand);
+    }
+    if (check_name("--namespace", line->namespace, err) < 0 ||
+        check_name(command->operand, line->name, err) < 0) {
+        return -1;
     }
     if (line->all && (line->namespace != NULL || line->name != NULL)) {
         return sl_error_set(err, SL_ERR_FIELD, "--all-namespaces goes with no %s",

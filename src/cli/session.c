@@ -22,7 +22,9 @@ static const int64_t stream_silence_us = SL_MINUTE_US; /* the server speaks ever
 static int use_server(struct sl_cli *cli, const char *server, struct sl_error *err)
 {
     size_t len = strlen(server);
-    if (strncmp(server, "http://", 7) != 0 && strncmp(server, "https://", 8) != 0) {
+    const char *host = strstr(server, "://");
+    if ((strncmp(server, "http://", 7) != 0 && strncmp(server, "https://", 8) != 0) ||
+        host[3] == '\0' || host[3] == '/') {
         return sl_error_set(err, SL_ERR_FIELD,
                             "--server takes a URL such as http://127.0.0.1:8888, not \"%s\"",
                             server);
@@ -190,6 +192,7 @@ static void explain_missing(struct sl_cli *cli, const char *kind)
     if (path.failed == SL_BUF_OK && sl_cli_ask(cli, &call, &answer) == 0) {
         explain_kind(answer.value, kind);
     } else if (path.failed == SL_BUF_OK && answer.status == 404) {
+        cli->unserved = true;
         sl_cli_complain("visibility.sliced.dev is not served there: sliced is not installed, or "
                         "without visibility.enabled");
     }

@@ -22,6 +22,7 @@ struct sl_cli {
     struct sl_kube_access access;
     struct sl_arena arena; /* of access, and of answers' trees */
     struct sl_client *client;
+    bool unserved; /* sl_cli_fail() found that the server does not have sliced's group at all */
 };
 
 /* Finds the server and makes the client. -1 with *err. */

@@ -74,9 +74,9 @@ static int write_file(struct sl_cli *cli, struct sl_buf *body, struct sl_error *
         return -1;
     }
     if (sl_value_read(text, &cli->arena, &pod, err) < 0) {
-        char place[TEXT_MAX];
-        (void)snprintf(place, sizeof(place), "%s:%u:%u", file, err->line, err->column);
-        return sl_error_wrap(err, "%s", place);
+        const char *shown = strcmp(file, "-") == 0 ? "<stdin>" : file;
+        return err->line == 0 ? sl_error_wrap(err, "%s", shown)
+                              : sl_error_wrap(err, "%s:%u:%u", shown, err->line, err->column);
     }
     struct sl_str kind = sl_value_text(pod, "kind");
     struct sl_str namespace = sl_value_text(pod, "metadata.namespace");

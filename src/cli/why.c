@@ -175,9 +175,14 @@ int sl_cli_why(struct sl_cli *cli)
         }
         if (ask_pod(cli, "runningpods", &runs) < 0) {
             int status = sl_cli_fail(cli, &waits, "queuedpods");
-            sl_cli_complain("it is on no node either: it has ended, asks for no GPU, or is not "
-                            "there at all");
-            return runs.status == 404 ? status : sl_cli_fail(cli, &runs, "runningpods");
+            if (runs.status != 404) {
+                return sl_cli_fail(cli, &runs, "runningpods");
+            }
+            if (!cli->unserved) {
+                sl_cli_complain("it is on no node either: it has ended, asks for no GPU, or is "
+                                "not there at all");
+            }
+            return status;
         }
         found = &runs;
     }

@@ -94,6 +94,13 @@ def test_when_asks_for_a_pod_that_is_not_there(daemon):
     assert "Start-In:   unknown" in call(daemon, "when", "--ask", f"{MIG}=9", status=3)
     assert "spec.pod" in call(daemon, "when", "--ask", "cpu=1", status=1)
     assert "later" not in call(daemon, "queue", "-A")
+    assert "kubectl-sliced: <stdin>: the text is empty" in call(daemon, "when", "-f", "-", text="", status=2)
+
+
+@pytest.mark.parametrize("server", ["127.0.0.1:8888", "ftp://a", "http://", "https:///path"])
+def test_a_server_is_a_url_with_a_host(server):
+    done = subprocess.run([CLI, "queue", "--server", server], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, "--server takes a URL" in done.stderr) == (2, True), done.stderr
 
 
 def test_a_watch_tells_what_comes_and_goes(daemon):

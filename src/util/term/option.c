@@ -37,28 +37,57 @@ static void fail_unknown(const struct sl_option_table *table, const char *word,
     }
 }
 
-/* Does the word name that option? *value then points behind '=', or behind its letter, when there
- * is something. */
-static bool is_option(const struct sl_option *option, const char *word, const char **value)
+/* Does the word name that option, or its last letters from the given one on? *value then points
+ * behind '=', or behind the letter, when there is something. */
+static bool is_option(const struct sl_option *option, const char *word, const char *letter,
+                      const char **value)
 {
     size_t len = strlen(option->name);
-    bool by_letter = option->letter != '\0' && word[0] == '-' && word[1] == option->letter &&
-                     (word[2] == '\0' || option->value != NULL);
+    bool by_letter = letter != NULL && letter[0] != '\0' && letter[0] == option->letter &&
+                     (letter[1] == '\0' || option->value != NULL);
     bool by_name = strncmp(word, option->name, len) == 0 && (word[len] == '\0' || word[len] == '=');
-    const char *rest = by_letter ? word + 2 : by_name ? word + len : "";
+    const char *rest = by_letter ? letter + 1 : by_name ? word + len : "";
     *value = rest[0] == '\0' ? NULL : rest + (rest[0] == '=' ? 1 : 0);
     return by_letter || by_name;
 }
 
 static const struct sl_option *option_find(const struct sl_option_table *table, const char *word,
-                                           const char **value)
+                                           const char *letter, const char **value)
 {
     for (size_t i = 0; i < table->n; i++) {
-        if (command_has(table, &table->option[i]) && is_option(&table->option[i], word, value)) {
-            return &table->option[i];
+        const struct sl_option *option = &table->option[i];
+        if (command_has(table, option) && is_option(option, word, letter, value)) {
+            return option;
         }
     }
     return NULL;
+}
+
+static bool is_flag(const struct sl_option_table *table, char letter, size_t *at)
+{
+    for (size_t i = 0; i < table->n; i++) {
+        const struct sl_option *option = &table->option[i];
+        if (command_has(table, option) && option->kind == SL_OPTION_FLAG &&
+            option->letter == letter) {
+            *at = option->at;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "-Aw" is "-A -w": sets the flags whose letters stand before others. Returns the first letter that
+ * is left, NULL where the word is no letters. */
+static const char *flags_take(const struct sl_option_table *table, const char *word, void *out)
+{
+    size_t at = 0;
+    if (word[0] != '-' || word[1] == '-') {
+        return NULL;
+    }
+    for (word++; word[0] != '\0' && word[1] != '\0' && is_flag(table, word[0], &at); word++) {
+        *(bool *)(void *)((char *)out + at) = true;
+    }
+    return word;
 }
 
 static int set_number(const struct sl_option *option, const char *value, uint64_t *member,
@@ -106,7 +135,8 @@ const struct sl_option *sl_option_take(const struct sl_option_table *table, int 
                                        char *const *argv, int *at, void *out, const char **value,
                                        struct sl_error *err)
 {
-    const struct sl_option *option = option_find(table, argv[*at], value);
+    const char *letter = flags_take(table, argv[*at], out);
+    const struct sl_option *option = option_find(table, argv[*at], letter, value);
     if (option == NULL) {
         fail_unknown(table, argv[*at], err);
         return NULL;

@@ -23,7 +23,8 @@ struct sl_option {
     uint64_t max; /* of a number, INT64_MAX at most */
     enum sl_option_kind kind;
     unsigned commands; /* bits: those that have it; 0: all */
-    char letter;       /* 'o': -o is the same, and so are -oVALUE and -o=VALUE; 0: none */
+    char letter;       /* 'o': -o is the same, and so are -oVALUE and -o=VALUE; letters of flags may
+                    stand in one word before it, -Ao VALUE; 0: none */
 };
 
 struct sl_option_table {

@@ -58,8 +58,8 @@ static void lists_take_kubectls_options(void **state)
     assert_taken("queue train --namespace=ours -oyaml");
     assert_string_equal(parsed.name, "train");
     assert_int_equal(parsed.output, SL_CLI_YAML);
-    assert_taken("queue -A");
-    assert_true(parsed.all);
+    assert_taken("queue -Aw");
+    assert_true(parsed.all && parsed.watch);
     assert_taken("nodes --context a --kubeconfig b");
     assert_taken("top -o json --server http://127.0.0.1:1");
 }
@@ -88,6 +88,8 @@ static void what_is_wrong_is_named(void **state)
     assert_refused("queue a b", "one word too many");
     assert_refused("when pod", "one word too many");
     assert_refused("why", "needs a POD");
+    assert_refused("why pod/train", "POD: expected a name, which holds no '/', not \"pod/train\"");
+    assert_refused("queue -n a/b", "--namespace: expected a name");
     assert_refused("queue -A -n ours", "--all-namespaces goes with no --namespace");
     assert_refused("queue train -A", "--all-namespaces goes with no name");
     assert_refused("queue --server http://a --context b", "asks as nobody");

@@ -189,6 +189,7 @@ static void what_is_missing_is_told_apart(void **state)
     assert_says(g.err, "is not served there");
     assert_int_equal(run("why train"), SL_CLI_REFUSED);
     assert_says(g.err, "is not served there");
+    assert_null(strstr(g.err, "on no node"));
 }
 
 static void a_busy_server_is_asked_again(void **state)

@@ -86,6 +86,21 @@ static void a_letters_value_may_stand_right_behind_it(void **state)
     }
 }
 
+static void letters_of_flags_stand_in_one_word(void **state)
+{
+    static const char *const lines[] = {"-qo json", "-qqojson", "-qo=json"};
+    (void)state;
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        char line[16];
+        struct sl_error err = {.code = SL_ERR_NONE};
+        struct taken out;
+        (void)snprintf(line, sizeof(line), "%s", lines[i]);
+        assert_string_equal(take(&table, line, &out, &err), "--form");
+        assert_string_equal(out.form, "json");
+        assert_true(out.quiet);
+    }
+}
+
 static void what_is_the_callers_is_left_to_it(void **state)
 {
     char line[] = "--more word";
@@ -158,6 +173,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_stand_behind_a_space_or_an_equals_sign),
         cmocka_unit_test(a_letters_value_may_stand_right_behind_it),
+        cmocka_unit_test(letters_of_flags_stand_in_one_word),
         cmocka_unit_test(what_is_the_callers_is_left_to_it),
         cmocka_unit_test(what_is_wrong_is_said),
         cmocka_unit_test(an_option_belongs_to_its_commands),
