@@ -47,6 +47,29 @@ static int list_experiments(const char *name, struct sl_error *err)
     return rc;
 }
 
+/* What an experiment does not read is refused: it would look as if it counted. */
+static int check_experiment(const struct sl_sim_options *options, const struct sl_reproduction *row,
+                            const char *data, struct sl_error *err)
+{
+    const char *unread = options->policy != NULL  ? "--policy"
+                         : options->pods != NULL  ? "--pods"
+                         : options->nodes != NULL ? "--nodes"
+                                                  : NULL;
+    if (unread != NULL && row->run != sl_reproduce_openb) {
+        return sl_error_set(err, SL_ERR_FIELD, "%s: only with reproduce openb", unread);
+    }
+    if (row->data != NULL && data == NULL) {
+        return sl_error_set(err, SL_ERR_NOTFOUND,
+                            "reproduce %s needs published data: --data FOLDER with %s", row->name,
+                            row->data);
+    }
+    if (options->output == SL_OUTPUT_SVG && !row->svg) {
+        return sl_error_set(err, SL_ERR_FIELD, "reproduce %s has no plot: -o table, csv or json",
+                            row->name);
+    }
+    return 0;
+}
+
 static int run_experiment(const struct sl_sim_options *options, struct sl_buf *out,
                           struct sl_error *err)
 {
@@ -70,16 +93,7 @@ static int run_experiment(const struct sl_sim_options *options, struct sl_buf *o
         .output = options->output,
         .progress = !options->quiet,
     };
-    if (row->data != NULL && data == NULL) {
-        return sl_error_set(err, SL_ERR_NOTFOUND,
-                            "reproduce %s needs published data: --data FOLDER with %s", row->name,
-                            row->data);
-    }
-    if (what.output == SL_OUTPUT_SVG && !row->svg) {
-        return sl_error_set(err, SL_ERR_FIELD, "reproduce %s has no plot: -o table, csv or json",
-                            row->name);
-    }
-    return row->run(&what, out, err);
+    return check_experiment(options, row, data, err) < 0 ? -1 : row->run(&what, out, err);
 }
 
 static int run_command(const struct sl_sim_options *options, struct sl_buf *out,

@@ -118,6 +118,8 @@ def test_a_trace_whose_run_times_are_drawn_may_come_from_standard_input():
     (["reproduce"], "reproduce what? One of short-tasks, orders, mig"),
     (["reproduce", "table-9"], "unknown experiment \"table-9\"; there are short-tasks"),
     (["reproduce", "mig", "-o", "svg"], "reproduce mig has no plot"),
+    (["reproduce", "orders", "--policy", "fifo"], "--policy: only with reproduce openb"),
+    (["reproduce", "mig", "--nodes", "a.csv"], "--nodes: only with reproduce openb"),
 ])
 def test_what_is_wrong_is_told(arguments, message):
     done = run(*arguments, status=2)
