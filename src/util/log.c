@@ -1,7 +1,10 @@
 /* Structured log lines: time, level, message, key=value pairs. */
 #include "util/log.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -20,7 +23,12 @@ static pthread_mutex_t traced_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic bool traces;
 static char traced[SL_LOG_POD_BYTES];
 
-enum { LINE_MAX_BYTES = 8192, VALUE_MAX_BYTES = 1024 };
+enum { LINE_MAX_BYTES = 8192, VALUE_MAX_BYTES = 1024, STUCK_MS = 1000 };
+
+/* Standard error may be a pipe whose reader has stopped. */
+static pthread_mutex_t sending = PTHREAD_MUTEX_INITIALIZER;
+static bool stuck; /* was there no room at the last look? Guarded by sending. */
+static _Atomic uint64_t lost;
 
 struct line {
     char text[LINE_MAX_BYTES];
@@ -98,6 +106,40 @@ static void put_stamp(struct line *line)
     puts_to(line, stamp);
 }
 
+/* Is there room for PIPE_BUF bytes? Who writes waits for it once: a reader that has stopped costs
+ * its lines, and nobody the time for a decision. */
+static bool room_wait(void)
+{
+    struct pollfd end = {.fd = STDERR_FILENO, .events = POLLOUT};
+    int ready = -1;
+    do {
+        ready = poll(&end, 1, stuck ? 0 : STUCK_MS);
+    } while (ready < 0 && errno == EINTR);
+    stuck = ready == 0;
+    return !stuck;
+}
+
+static void line_send(const struct line *line)
+{
+    size_t sent = 0;
+    (void)pthread_mutex_lock(&sending);
+    while (sent < line->len && room_wait()) {
+        size_t left = line->len - sent;
+        size_t part = left < PIPE_BUF ? left : PIPE_BUF;
+        (void)!write(STDERR_FILENO, line->text + sent, part);
+        sent += part;
+    }
+    (void)pthread_mutex_unlock(&sending);
+    if (sent < line->len) {
+        (void)atomic_fetch_add(&lost, 1);
+    }
+}
+
+uint64_t sl_log_lost(void)
+{
+    return atomic_load(&lost);
+}
+
 /* pod: NULL where the line is about none. */
 static void line_write(enum sl_log_level level, const char *pod, const char *message, va_list args)
 {
@@ -128,7 +170,7 @@ static void line_write(enum sl_log_level level, const char *pod, const char *mes
         line.text[line.len++] = '}';
     }
     line.text[line.len++] = '\n';
-    (void)!write(STDERR_FILENO, line.text, line.len);
+    line_send(&line);
 }
 
 static bool is_traced(struct sl_str namespace, struct sl_str name)

@@ -1,4 +1,5 @@
-/* Log lines on standard error, as text or JSON, one write() each. Thread safe. */
+/* Log lines on standard error, as text or JSON, one write() each up to PIPE_BUF bytes. Thread safe.
+ * A line waits up to a second for a reader that is slow; while one has stopped, lines are lost. */
 #ifndef SLICED_UTIL_LOG_H
 #define SLICED_UTIL_LOG_H
 
@@ -27,6 +28,9 @@ void sl_log(enum sl_log_level level, const char *message, ...) __attribute__((se
 /* The same of one pod: pod="namespace/name" is the first pair. */
 void sl_log_pod(enum sl_log_level level, struct sl_str namespace, struct sl_str name,
                 const char *message, ...) __attribute__((sentinel));
+
+/* Lines that were lost so far, wholly or in part, because nobody read standard error. */
+uint64_t sl_log_lost(void);
 
 /* Would sl_log_pod write? For callers who must do work for what they say. */
 bool sl_log_pod_on(enum sl_log_level level, struct sl_str namespace, struct sl_str name);

@@ -1,6 +1,7 @@
 """What the chart makes of its values: least in rights, of one mind with itself, and wrong values are
 refused by name. Nothing runs but helm."""
 
+import base64
 import os
 import re
 import subprocess
@@ -14,6 +15,7 @@ from harness.chart import CHART, NAMESPACE, ROOT, SERVICE, config_of, one
 from harness.values import OTHER_NAMES, VALUES
 
 ALL = {**VALUES, "other names": OTHER_NAMES}
+AUTHORITY = base64.b64encode(b"-----BEGIN CERTIFICATE-----").decode()
 WORKLOADS = ("Deployment", "Job", "CronJob")
 
 
@@ -53,6 +55,11 @@ def test_every_pod_may_run_under_the_strictest_standard(helm, values):
     ({"scheduler": {"tlsFolder": "relative"}}, "tlsFolder"),
     ({"managedResources": []}, "managedResources"),
     ({"managedResources": ["nvidia.com/*"]}, "managedResources"),
+    # with the policy its pods would wait behind the gate for ever
+    ({"managedResources": ["nvidia.com/gpu", "amd.com/gpu"]}, "managedResources"),
+    ({"managedResources": ["nvidia.com/gpu-0gb"]}, "managedResources"),
+    ({"scheduler": {"tlsFolder": "/etc/a: b"}}, "tlsFolder"),
+    ({"scheduler": {"kubeconfig": "/etc/a b"}}, "kubeconfig"),
     ({"config": {"kind": "Pod"}}, "kind"),
     ({"image": {"pullPolicy": "Sometimes"}}, "pullPolicy"),
     ({"tls": {"secret": "x"}}, "secret"),
@@ -106,6 +113,7 @@ def test_every_pod_may_run_under_the_strictest_standard(helm, values):
     ({"podLabels": {"a b": "c"}}, "podLabels"),
     ({"podLabels": {"a": "b c"}}, "podLabels"),
     ({"podAnnotations": {"a": 1}}, "podAnnotations"),
+    ({"podAnnotations": {"checksum/config": "x"}}, "podAnnotations"),
     ({"nodeSelector": {"a": True}}, "nodeSelector"),
     ({"priorityClassName": "A B"}, "priorityClassName"),
     ({"nameOverride": "Sliced"}, "nameOverride"),
@@ -117,7 +125,12 @@ def test_every_pod_may_run_under_the_strictest_standard(helm, values):
     ({"networkPolicy": {"from": [{"namespaceSelectors": {}}]}}, "namespaceSelectors"),
     ({"networkPolicy": {"apiServerFrom": [{}]}}, "apiServerFrom"),
     ({"queue": {"namespaceSelector": {"matchExpressions": [{"key": "a", "operator": "Inn"}]}}}, "operator"),
+    ({"queue": {"namespaceSelector": {"matchExpressions": [{"key": "a", "operator": "In"}]}}}, "'values'"),
+    ({"queue": {"namespaceSelector": {"matchExpressions": [{"key": "a", "operator": "Exists", "values": ["b"]}]}}},
+     "values"),
+    ({"queue": {"namespaceSelector": {"matchLabels": {"a b": "c"}}}}, "matchLabels"),
     ({"service": {"clusterIP": "10.0.0"}}, "clusterIP"),
+    ({"service": {"clusterIP": "10.0.0.999"}}, "clusterIP"),
     ({"extraArgs": ["verbose"]}, "extraArgs"),
     # what the chart itself does
     ({"config": {"server": {"tls": {"certFile": ""}}}}, "config.server.tls: leave it out, the chart mounts"),
@@ -128,13 +141,26 @@ def test_every_pod_may_run_under_the_strictest_standard(helm, values):
     ({"config": {"gpushare": {"unhealthyGpus": True}}}, "set gpushare.unhealthyGpus"),
     ({"extraArgs": ["--listen=127.0.0.1:1"]}, "extraArgs: --listen=127.0.0.1:1 is the chart's own"),
     ({"scheduler": {"extraArgs": ["--config=/x"]}}, "scheduler.extraArgs: --config=/x is the chart's own"),
+    ({"env": [{"name": "POD_NAME", "value": "x"}]}, "env: POD_NAME is the chart's own"),
     # what cannot work
     ({"config": {"partitioning": {"enabled": True}}, "queue": {"enabled": False}}, "set queue.enabled to true"),
     ({"scheduler": {"httpTimeout": "4s"}}, "expected more than config.kubernetes.bindTimeout, 4s"),
     ({"config": {"kubernetes": {"bindTimeout": "5000ms"}}}, "scheduler.httpTimeout: found 5s"),
+    ({"config": {"kubernetes": {"bindTimeout": "1s4.5s"}}}, "scheduler.httpTimeout: found 5s"),
     ({"config": {"server": {"shutdownTimeout": "30s"}}}, "the 40 s that a pod has to end"),
+    ({"config": {"server": {"shutdownTimeout": "1h"}}}, "the 40 s that a pod has to end"),
+    ({"config": {"server": {"visibilityListen": "0.0.0.0:8445"}}, "visibility": {"enabled": False}},
+     "set visibility.enabled"),
+    ({"guard": {"enabled": False, "otherSchedulers": False}}, "guard.otherSchedulers false: nobody would refuse"),
+    ({"scheduler": {"name": "sliced"}}, "would both lead by the lease sliced"),
+    ({"nameOverride": "sliced-scheduler"}, "would both lead by the lease sliced-scheduler"),
+    ({"config": {"leaderElection": {"name": "sliced-scheduler"}}}, "would both lead by the lease"),
+    ({"queue": {"caBundle": "Y2E="}}, "queue.caBundle: expected certificates in PEM"),
     ({"config": {"server": {"listen": "0.0.0.0:84430"}}}, "server.listen"),
     ({"tls": {"existingSecret": "one", "clientSecret": "one"}}, "use one that signs nothing else"),
+    ({"tls": {"existingSecret": "sliced-client"}}, "use one that signs nothing else"),
+    ({"monitoring": {"https": True, "clientSecret": "sliced-client"}}, "is kube-scheduler's"),
+    ({"monitoring": {"https": True, "clientSecret": "mine"}, "tls": {"existingSecret": "mine"}}, "is the daemon's"),
     ({"tls": {"certManager": {"issuerRef": {"name": "x"}}}}, "set tls.certManager.enabled"),
     ({"config": {"leaderElection": {"enabled": False}}}, "replicas to 1"),
     ({"config": {"server": {"probeListen": ""}}}, "server.probeListen"),
@@ -156,6 +182,9 @@ def test_every_pod_may_run_under_the_strictest_standard(helm, values):
     ({"monitoring": {"tokenSecret": "x"}}, "monitoring.https"),
     ({"monitoring": {"clientSecret": "x"}}, "monitoring.https"),
     ({"monitoring": {"clientNames": []}}, "clientNames"),
+    ({"monitoring": {"tokenSecret": "A b"}}, "tokenSecret"),
+    ({"monitoring": {"labels": {"app.kubernetes.io/name": "x"}}}, "labels"),
+    ({"monitoring": {"interval": "30s5m"}}, "interval"),
     ({"config": {"server": {"metricsTls": True}}}, "metricsTls"),
     ({"config": {"server": {"metricsClients": [{"name": "x"}]}}}, "metricsClients"),
 ])
@@ -235,7 +264,7 @@ WEBHOOK = {"webhook": "sliced-queue"}
                             "client-name": "sliced-scheduler", **GROUP}),
     (VALUES["client certificates"], {"namespace": NAMESPACE, "server": "ours", **GROUP}),
     ({**VALUES["client certificates"], "visibility": {"enabled": False}}, None),
-    ({**VALUES["client certificates"], "queue": {"caBundle": "QQ=="}}, None),
+    ({**VALUES["client certificates"], "queue": {"caBundle": AUTHORITY}}, None),
     (VALUES["cert-manager"], None),
     ({"tls": {"existingSecret": "ours", "certManager": {"enabled": True}}},
      {"namespace": NAMESPACE, "server": "ours", **GROUP})])
@@ -348,8 +377,8 @@ def test_users_see_the_queue_unless_that_is_turned_off(helm):
              if each["port"] == known["spec"]["service"]["port"]]
     assert port["name"] == "visibility"
     assert not group({"visibility": {"enabled": False}})
-    own, = group({"tls": {"existingSecret": "ours"}, "queue": {"caBundle": "QQ=="}})
-    assert own["spec"]["caBundle"] == "QQ=="
+    own, = group({"tls": {"existingSecret": "ours"}, "queue": {"caBundle": AUTHORITY}})
+    assert own["spec"]["caBundle"] == AUTHORITY
 
 
 def test_your_own_scheduler_gets_only_its_configuration(helm):
@@ -573,7 +602,7 @@ def test_the_gate_comes_by_what_the_cluster_has(helm):
             ("1.36", {"queue": {"gate": "none"}}, set(), "none"),
             ("1.36", {"queue": {"enabled": False, "gate": "policy"}}, set(), "none"),
             ("1.31", VALUES["own secret"], {"MutatingWebhookConfiguration"}, "webhook"),
-            ("1.31", {**VALUES["own secret"], "queue": {"caBundle": "Y2E="}},
+            ("1.31", {**VALUES["own secret"], "queue": {"caBundle": AUTHORITY}},
              {"MutatingWebhookConfiguration"}, "webhook")):
         objects = helm.objects(values, minor)
         assert set(gates(objects)) == kinds, (minor, values)

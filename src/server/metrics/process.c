@@ -1,4 +1,4 @@
-/* Reads /proc/self. */
+/* Reads /proc/self, and the log's own count. */
 #include "server/metrics/process.h"
 
 #include <dirent.h>
@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "util/log.h"
 #include "util/time.h"
 
 static void read_memory(struct sl_process *out)
@@ -47,6 +48,7 @@ void sl_process_read(struct sl_process *out)
     memset(out, 0, sizeof(*out));
     read_memory(out);
     read_files(out);
+    out->lost_lines = sl_log_lost();
     struct timespec cpu;
     if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu) == 0) {
         out->cpu_us = cpu.tv_sec * SL_SECOND_US + cpu.tv_nsec / SL_US_NS;

@@ -9,6 +9,7 @@ struct sl_process {
     uint64_t virtual_bytes;
     uint64_t open_files;
     int64_t cpu_us;
+    uint64_t lost_lines; /* of the log */
 };
 
 /* Leaves 0 in what cannot be read. */

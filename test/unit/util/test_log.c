@@ -140,6 +140,46 @@ static void numbers_are_numbers_in_json(void **state)
     json_decref(root);
 }
 
+/* Fills the pipe and lets later writes block. */
+static void pipe_fill(int end)
+{
+    static const char bytes[4096];
+    assert_int_equal(fcntl(end, F_SETFL, O_NONBLOCK), 0);
+    while (write(end, bytes, sizeof(bytes)) > 0) {
+    }
+    assert_int_equal(fcntl(end, F_SETFL, 0), 0);
+}
+
+static void a_reader_that_has_stopped_stops_nobody(void **state)
+{
+    (void)state;
+    int end[2];
+    int saved = dup(STDERR_FILENO);
+    uint64_t before = sl_log_lost();
+    assert_int_equal(pipe(end), 0);
+    pipe_fill(end[1]);
+    sl_log_configure(SL_LOG_INFO, false);
+    assert_true(dup2(end[1], STDERR_FILENO) >= 0);
+    for (int i = 0; i < 100; i++) {
+        sl_log(SL_LOG_WARN, "lost", (char *)NULL);
+    }
+    uint64_t lost = sl_log_lost() - before;
+    assert_int_equal(fcntl(end[0], F_SETFL, O_NONBLOCK), 0);
+    while (read(end[0], captured, sizeof(captured)) > 0) {
+    }
+    sl_log(SL_LOG_WARN, "read again", (char *)NULL);
+    assert_true(dup2(saved, STDERR_FILENO) >= 0);
+    ssize_t n = read(end[0], captured, sizeof(captured) - 1);
+    assert_true(n > 0);
+    captured[n] = '\0';
+    assert_non_null(strstr(captured, "read again"));
+    assert_int_equal(lost, 100);
+    assert_int_equal(sl_log_lost() - before, 100);
+    (void)close(saved);
+    (void)close(end[0]);
+    (void)close(end[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -150,6 +190,7 @@ int main(void)
         cmocka_unit_test(a_traced_pod_is_written_whatever_the_level),
         cmocka_unit_test(numbers_are_numbers_in_json),
         cmocka_unit_test(a_huge_value_is_cut_but_the_line_stays_whole),
+        cmocka_unit_test(a_reader_that_has_stopped_stops_nobody),
     };
     return cmocka_run_group_tests_name("util/log", tests, NULL, NULL);
 }

@@ -182,13 +182,15 @@ gpushare.unhealthyGpus: set gpushare.unhealthyGpus, which gives the rights too
 gpushare.namespace: set gpushare.namespace, which gives the rights too
 {{- end }}
 
-{{- /* A duration of one number and one unit in milliseconds; empty for any other. */}}
+{{- /* A duration, such as 1m30s or 1.5s, in milliseconds. */}}
 {{- define "sliced.milliseconds" -}}
-{{- $number := regexFind "^[0-9]+" . }}
-{{- if regexMatch "^[0-9]+ms$" . }}{{ $number }}
-{{- else if regexMatch "^[0-9]+s$" . }}{{ mul $number 1000 }}
-{{- else if regexMatch "^[0-9]+m$" . }}{{ mul $number 60000 }}
+{{- $of := dict "ns" 1e-6 "us" 1e-3 "µs" 1e-3 "ms" 1 "s" 1000 "m" 60000 "h" 3600000 }}
+{{- $sum := 0.0 }}
+{{- range regexFindAll "[0-9.]+[a-zµ]+" . -1 }}
+{{- $number := regexFind "^[0-9.]+" . }}
+{{- $sum = addf $sum (mulf $number (get $of (trimPrefix $number .))) }}
 {{- end }}
+{{- int64 $sum }}
 {{- end }}
 
 {{- /* What contradicts another value, or what the chart itself does. */}}
@@ -209,27 +211,42 @@ gpushare.namespace: set gpushare.namespace, which gives the rights too
 {{- fail (printf "scheduler.extraArgs: %s is the chart's own; the configuration follows from scheduler" $each) }}
 {{- end }}
 {{- end }}
+{{- range .Values.env }}
+{{- if eq .name "POD_NAME" }}
+{{- fail "env: POD_NAME is the chart's own; by it the leader finds its pod" }}
+{{- end }}
+{{- end }}
 {{- if and (dig "partitioning" "enabled" false .Values.config) (not .Values.queue.enabled) }}
 {{- fail "config.partitioning.enabled: GPUs are cut for pods of the queue, set queue.enabled to true" }}
 {{- end }}
 {{- $bind := dig "kubernetes" "bindTimeout" "4s" .Values.config }}
 {{- $call := .Values.scheduler.httpTimeout }}
-{{- with include "sliced.milliseconds" $bind }}
-{{- if le (int (include "sliced.milliseconds" $call)) (int .) }}
+{{- if le (int64 (include "sliced.milliseconds" $call)) (int64 (include "sliced.milliseconds" $bind)) }}
 {{- fail (printf "scheduler.httpTimeout: found %s, expected more than config.kubernetes.bindTimeout, %s: the scheduler would give up before a binding ends" $call $bind) }}
 {{- end }}
-{{- end }}
 {{- $stop := dig "server" "shutdownTimeout" "10s" .Values.config }}
-{{- with include "sliced.milliseconds" (toString $stop) }}
-{{- if ge (add (int .) (mul 1000 (int $.Values.handoverSeconds))) (mul 1000 (int (include "sliced.graceSeconds" $))) }}
+{{- if ge (add (int64 (include "sliced.milliseconds" (toString $stop))) (mul 1000 (int $.Values.handoverSeconds))) (mul 1000 (int (include "sliced.graceSeconds" $))) }}
 {{- fail (printf "config.server.shutdownTimeout: %s and handoverSeconds, %d, are more than the %s s that a pod has to end" (toString $stop) (int $.Values.handoverSeconds) (include "sliced.graceSeconds" $)) }}
-{{- end }}
-{{- end }}
-{{- if and .Values.tls.existingSecret (eq .Values.tls.existingSecret .Values.tls.clientSecret) }}
-{{- fail "tls.clientSecret: it is tls.existingSecret too; whatever that authority signed could call the verbs, use one that signs nothing else" }}
 {{- end }}
 {{- if and .Values.tls.certManager.issuerRef (not .Values.tls.certManager.enabled) }}
 {{- fail "tls.certManager.issuerRef: set tls.certManager.enabled" }}
+{{- end }}
+{{- end }}
+
+{{- /* Each certificate has a Secret of its own: whoever gets another's key can do what the other may. */}}
+{{- define "sliced.check.secrets" -}}
+{{- $tls := include "sliced.tlsSecret" . }}
+{{- $client := include "sliced.clientSecret" . }}
+{{- if eq $tls $client }}
+{{- fail (printf "tls: %s would be the daemon's certificate and kube-scheduler's; whatever that authority signed could call the verbs, use one that signs nothing else" $tls) }}
+{{- end }}
+{{- if has .Values.monitoring.clientSecret (list $tls $client) }}
+{{- fail (printf "monitoring.clientSecret: %s is %s; Prometheus would get the key, give it a certificate of its own" .Values.monitoring.clientSecret (eq .Values.monitoring.clientSecret $tls | ternary "the daemon's" "kube-scheduler's")) }}
+{{- end }}
+{{- with .Values.queue.caBundle }}
+{{- if not (contains "-----BEGIN CERTIFICATE-----" (b64dec .)) }}
+{{- fail "queue.caBundle: expected certificates in PEM, in base64 once, as base64 -w0 makes it of ca.crt" }}
+{{- end }}
 {{- end }}
 {{- end }}
 
@@ -241,9 +258,19 @@ gpushare.namespace: set gpushare.namespace, which gives the rights too
 {{- /* Refuses what cannot work, before anything is installed. */}}
 {{- define "sliced.check" -}}
 {{- include "sliced.check.config" . }}
+{{- include "sliced.check.secrets" . }}
 {{- $config := include "sliced.config" . | fromYaml }}
 {{- if and (not $config.leaderElection.enabled) (gt (int .Values.replicas) 1) }}
 {{- fail (printf "config.leaderElection.enabled false: each of %d replicas would give devices without asking the others, set replicas to 1" (int .Values.replicas)) }}
+{{- end }}
+{{- if and (eq .Values.scheduler.mode "second") $config.leaderElection.enabled (eq $config.leaderElection.name (include "sliced.schedulerName" .)) }}
+{{- fail (printf "scheduler.name: the second scheduler and sliced would both lead by the lease %s; name the scheduler otherwise, or the lease (config.leaderElection.name)" $config.leaderElection.name) }}
+{{- end }}
+{{- if and $config.server.visibilityListen (not .Values.visibility.enabled) }}
+{{- fail "config.server.visibilityListen: set visibility.enabled, which gives the rights too" }}
+{{- end }}
+{{- if not (or .Values.guard.otherSchedulers (include "sliced.guard" .)) }}
+{{- fail (printf "guard.otherSchedulers false: nobody would refuse such pods, %s" (ternary "guard.enabled needs Kubernetes 1.30" "set guard.enabled" .Values.guard.enabled)) }}
 {{- end }}
 {{- $seen := dict }}
 {{- range $port, $key := include "sliced.listens" . | fromYaml }}

@@ -103,12 +103,14 @@ static void read_known(struct sl_cut_node *node)
     add_free(node);
 }
 
+/* What a device holds is read only where nothing of it is in use: one in use and an empty one have
+ * the same counts, and are not alike. */
 static bool devices_are_alike(const struct sl_cut_node *node)
 {
     for (unsigned d = 1; d < node->n; d++) {
         const struct sl_cut_device *a = &node->device[0];
         const struct sl_cut_device *b = &node->device[d];
-        if (a->model != b->model || a->is_whole != b->is_whole ||
+        if (a->model != b->model || a->is_whole != b->is_whole || a->may_change != b->may_change ||
             memcmp(a->free, b->free, sizeof(a->free)) != 0) {
             return false;
         }

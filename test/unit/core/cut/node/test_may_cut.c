@@ -239,6 +239,22 @@ static void gpus_that_labels_say_are_alike_are_cut_one_by_one(void **state)
     assert_string_equal(rig_told(rig), "node-0: GPU 0 into 4x 1g.6gb: 0\n");
 }
 
+/* Labels tell what there is, and not on which GPU: the empty one may be the one that a pod uses. */
+static void a_gpu_that_is_only_guessed_to_be_empty_is_not_cut_beside_one_in_use(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = node_by_labels(rig, SL_ACTUATOR_MIG_MANAGER,
+                                 "nvidia.com/gpu.product=" A100
+                                 " nvidia.com/gpu.count=2 nvidia.com/mig.strategy=mixed",
+                                 "nvidia.com/mig-7g.40gb=1");
+    assert_int_equal(node_of(rig, node)->layout, SL_LAYOUT_INFERRED);
+    (void)rig_wait(rig, "mig-1g.5gb=1", NULL);
+    rig_run(rig, node, "mig-7g.40gb=1", 0);
+    assert_string_equal(rig_told(rig), "");
+    assert_string_equal(refusal(rig, node),
+                        "its GPUs can only be cut together, and not all of them are free");
+}
+
 #define UNCLEAR "nvidia.com/mig-3g.20gb=1 nvidia.com/mig-2g.10gb=2"
 
 static void gpus_that_nobody_describes_are_cut_where_model_and_count_are_known(void **state)
@@ -426,6 +442,7 @@ int main(void)
         CUT_TEST(an_instance_has_the_memory_that_its_label_tells),
         CUT_TEST(gpus_that_labels_tell_apart_but_not_which_are_cut_together),
         CUT_TEST(gpus_that_labels_say_are_alike_are_cut_one_by_one),
+        CUT_TEST(a_gpu_that_is_only_guessed_to_be_empty_is_not_cut_beside_one_in_use),
         CUT_TEST(gpus_that_nobody_describes_are_cut_where_model_and_count_are_known),
         CUT_TEST(gpus_that_are_cut_together_must_all_be_free),
         CUT_TEST(replicas_beside_keep_gpus_from_being_cut_together),
