@@ -55,9 +55,8 @@ static unsigned best_from(const struct single_node *node, unsigned n_nodes, unsi
 {
     unsigned best = served;
     for (unsigned pods = 0; i < n_nodes && pods < 1u << n; pods++) {
-        bool can = pods == 0 ||
-                   (!node[i].out &&
-                    profile_for(&node[i], wish, n, pods) < node[i].model->n_profiles);
+        bool can = pods == 0 || (!node[i].out &&
+                                 profile_for(&node[i], wish, n, pods) < node[i].model->n_profiles);
         if (can && (pods & served) == 0) {
             unsigned all = best_from(node, n_nodes, i + 1, wish, n, served | pods);
             best = all > best ? all : best;
