@@ -211,6 +211,16 @@ static void a_pod_may_want_two_sizes(void **state)
     assert_string_equal(rig_told(rig), "node-0: GPU 0 into 2x 20gb; GPU 1 into 1x 30gb: 0\n");
 }
 
+static void a_slice_has_the_memory_of_its_name(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)SHARED(rig, 42, NULL);
+    (void)rig_wait(rig, "gpu-10gb=1", "sliced.dev/min-gpu-memory=10241Mi");
+    assert_string_equal(rig_told(rig), "");
+    (void)rig_wait(rig, "gpu-10gb=1", "sliced.dev/min-gpu-memory=10240Mi");
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 4x 10gb: 1\n");
+}
+
 /* The first slice would go where least is lost, and makes room for the second. */
 static void slices_of_a_plan_make_room_for_one_another(void **state)
 {
@@ -331,6 +341,7 @@ int main(void)
         TEST(what_the_plugin_would_refuse_is_not_cut),
         TEST(a_pod_may_want_two_sizes),
         TEST(slices_of_a_plan_make_room_for_one_another),
+        TEST(a_slice_has_the_memory_of_its_name),
         TEST(pods_for_slices_and_for_instances_go_to_nodes_of_their_kind),
         TEST(cuts_against_the_rules_are_refused),
         TEST(a_node_shows_a_cut_when_agent_and_plugin_say_so),

@@ -298,11 +298,30 @@ static void a_clock_that_is_put_changes_nothing(void **state)
     }
 }
 
+/* The last four plans that failed, and no other's memory. */
+static void failed_plans_are_remembered_the_last_first(void **state)
+{
+    struct {
+        struct sl_cut_record record;
+        uint64_t behind;
+    } kept = {.behind = 99};
+    (void)state;
+    for (uint64_t digest = 1; digest <= 6; digest++) {
+        struct sl_cut_run run = {.outcome = SL_CUT_FAILED, .digest = digest};
+        sl_cut_record_note(&kept.record, &run, &rules, begin_us);
+        for (uint64_t k = 0; k < SL_CUT_FAILED_KEPT; k++) {
+            assert_int_equal(kept.record.failed[k], digest > k ? digest - k : 0);
+        }
+    }
+    assert_int_equal(kept.behind, 99);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_is_missed_between_wakes),
         cmocka_unit_test(a_clock_that_is_put_changes_nothing),
+        cmocka_unit_test(failed_plans_are_remembered_the_last_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
