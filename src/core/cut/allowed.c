@@ -132,7 +132,7 @@ static bool judge_cuts(struct judge *judge, const struct sl_cut *cut, size_t n)
 bool sl_cut_allowed(const struct sl_view *view, const struct sl_cut *cut, size_t n,
                     struct sl_cut_limits limits, char *reason, size_t size)
 {
-    struct judge *judge = malloc(sizeof(*judge));
+    struct judge *judge = calloc(1, sizeof(*judge));
     struct sl_text none;
     sl_text_init(&none, reason, size);
     if (judge == NULL) {
@@ -140,7 +140,6 @@ bool sl_cut_allowed(const struct sl_view *view, const struct sl_cut *cut, size_t
         return false;
     }
     judge->text = none;
-    judge->table.n = 0;
     const char *why = sl_cut_node_read(&judge->node, judge->device, &judge->table, view, limits);
     if (why != NULL) {
         sl_text_puts(&judge->text, why);

@@ -258,7 +258,8 @@ static bool same_device(const struct sl_cut_device *a, const struct sl_cut_devic
 {
     return a->may_change == b->may_change && a->model == b->model && a->spots == b->spots &&
            a->layout.memory == b->layout.memory && a->is_whole == b->is_whole &&
-           a->need_whole == b->need_whole &&
+           a->need_whole == b->need_whole && a->gb == b->gb &&
+           memcmp(a->kept, b->kept, sizeof(a->kept)) == 0 &&
            memcmp(a->layout.count, b->layout.count, sizeof(a->layout.count)) == 0 &&
            memcmp(a->need, b->need, sizeof(a->need)) == 0 &&
            memcmp(a->free, b->free, sizeof(a->free)) == 0;
@@ -303,12 +304,31 @@ static bool repack_unit(struct repack *repack, int unit, unsigned first)
     return false;
 }
 
+static int repack_unit_of(struct sl_cut_node *node, const struct sl_mig_model *model,
+                          const struct sl_ask_item *item)
+{
+    return node->shares ? sl_cut_slice_unit(node, item) : unit_of(node, model, item);
+}
+
+/* Have the devices memory for so many units in all? */
+static bool repack_has_memory(const struct repack *repack, const struct sl_mig_model *model)
+{
+    const struct sl_cut_node *node = repack->node;
+    int64_t left = node->slices;
+    for (int unit = 0; unit < SL_CUT_UNITS; unit++) {
+        if (repack->left[unit] > 0) {
+            int64_t size = node->shares ? node->sizes.gb[unit] : slices_of(model, unit);
+            left -= repack->left[unit] * size;
+        }
+    }
+    return left >= 0;
+}
+
 /* Sums up the units that the node is to give, with the ask's; false where that is hopeless. */
 static bool repack_sum(struct repack *repack, const struct sl_ask *ask)
 {
     struct sl_cut_node *node = repack->node;
     const struct sl_mig_model *model = NULL;
-    int64_t slices = node->slices;
     for (unsigned d = 0; d < node->n; d++) {
         struct sl_cut_device *device = &node->device[d];
         model = device->may_change ? device->model : model;
@@ -322,24 +342,22 @@ static bool repack_sum(struct repack *repack, const struct sl_ask *ask)
     }
     for (unsigned i = 0; i < ask->n; i++) {
         int64_t count = ask->item[i].count - take_spare(node, &ask->item[i]);
-        int unit = count == 0 ? 0 : unit_of(node, model, &ask->item[i]);
+        int unit = count == 0 ? 0 : repack_unit_of(node, model, &ask->item[i]);
         /* beyond the room no search finds a way, and would use up the plan's work */
-        if (unit < 0 || count + repack->left[unit] > node->room[unit] ||
+        if (unit < 0 || (node->has_room && count + repack->left[unit] > node->room[unit]) ||
             count + repack->left[unit] > UINT8_MAX) {
             return false;
         }
         repack->left[unit] = (uint8_t)(repack->left[unit] + count);
     }
-    for (int unit = 0; model != NULL && unit <= SL_CUT_WHOLE; unit++) {
-        slices -= repack->left[unit] > 0 ? repack->left[unit] * slices_of(model, unit) : 0;
-    }
-    return slices >= 0;
+    return repack_has_memory(repack, model);
 }
 
 static bool repack_all(struct sl_cut_node *node, const struct sl_ask *ask)
 {
     struct repack repack = {.node = node};
-    return node->has_room && repack_sum(&repack, ask) && repack_unit(&repack, SL_CUT_WHOLE, 0);
+    return (node->has_room || node->shares) && repack_sum(&repack, ask) &&
+           repack_unit(&repack, SL_CUT_WHOLE, 0);
 }
 
 /* ---- a pod ---- */

@@ -282,8 +282,7 @@ static void watch_mps(struct sl_cut_run *run, const struct sl_node *node,
         wait_until(run, again_at_us);
         wait_until(run, run->begun_us + rules->timeout_us);
     } else {
-        run->at = SL_CUT_AT_PAUSE;
-        run->pause_us = now_us;
+        run->at = SL_CUT_AT_ORDER;
         run_try_again(run);
     }
 }

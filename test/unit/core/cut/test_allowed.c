@@ -252,6 +252,35 @@ static void what_is_allocatable_shows_a_cut_of_gpus_that_nobody_describes(void *
     }
 }
 
+/* Labels do not tell which GPU holds which: in whatever order, the node may show the cut. */
+static void allocatable_shows_a_cut_of_gpus_that_labels_tell_apart(void **state)
+{
+    struct cut_rig *rig = *state;
+    struct sl_error err;
+    struct sl_node_facts facts = {.name = SL_STR("node-0"), .actuator = SL_ACTUATOR_MIG_MANAGER};
+    facts.labels = facts_pairs(&rig->facts, "nvidia.com/gpu.product=" A30 " nvidia.com/gpu.count=2 "
+                                            "nvidia.com/mig.strategy=mixed");
+    facts.allocatable =
+        facts_pairs(&rig->facts, "nvidia.com/mig-4g.24gb=1 nvidia.com/mig-2g.12gb=2");
+    struct sl_node *node = sl_node_new(&facts, &err);
+    assert_non_null(node);
+    assert_int_equal(node->layout, SL_LAYOUT_INFERRED);
+    const uint8_t half =
+        (uint8_t)(sl_mig_profile_find(node->model, SL_STR("2g.12gb")) - node->model->profiles);
+    const uint8_t all =
+        (uint8_t)(sl_mig_profile_find(node->model, SL_STR("4g.24gb")) - node->model->profiles);
+    for (uint16_t first = 0; first < 2; first++) {
+        struct sl_cut cut[2] = {{.device = 0}, {.device = 1}};
+        cut[first] = (struct sl_cut){.device = first, .n = 2, .instance = {{half, 0}, {half, 2}}};
+        cut[1 - first] =
+            (struct sl_cut){.device = (uint16_t)(1 - first), .n = 1, .instance = {{all, 0}}};
+        assert_true(sl_cut_shown(node, cut, 2));
+        cut[first].n = 1;
+        assert_false(sl_cut_shown(node, cut, 2));
+    }
+    sl_node_unref(node);
+}
+
 static void a_digest_tells_cuts_apart(void **state)
 {
     struct cut_rig *rig = *state;
@@ -288,6 +317,7 @@ int main(void)
         CUT_TEST(under_strategy_single_all_gpus_hold_the_same),
         CUT_TEST(a_device_shows_its_cut_instance_by_instance),
         CUT_TEST(what_is_allocatable_shows_a_cut_of_gpus_that_nobody_describes),
+        CUT_TEST(allocatable_shows_a_cut_of_gpus_that_labels_tell_apart),
         CUT_TEST(a_digest_tells_cuts_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

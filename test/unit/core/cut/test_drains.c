@@ -228,6 +228,22 @@ static void an_instance_that_no_pod_holds_outlasts_a_drain(void **state)
     assert_string_equal(rig_told(rig), "drain node-0 for 0 until 900 s\n");
 }
 
+/* A GPU of nos is not drained for what cannot be told of it: an instance of no known profile. */
+static void a_gpu_with_an_instance_of_no_profile_is_not_drained(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = NOS(rig, A100, "3g.20gb* 1g.5gb*");
+    rig_run(rig, node, "mig-3g.20gb=1", 600);
+    rig_run(rig, node, "mig-1g.5gb=1", 0);
+    (void)rig_wait(rig, "mig-4g.20gb=1", NULL);
+    assert_string_equal(rig_told(rig), "drain node-0 for 0 until 600 s\n");
+    for (unsigned i = 0; i < 2; i++) {
+        struct sl_instance *instance = &rig->node[node].node->instance[i];
+        instance->profile = instance->profile->memory == 1 ? NULL : instance->profile;
+    }
+    assert_string_equal(rig_told(rig), "");
+}
+
 static void a_node_whose_pods_hold_what_it_does_not_show_is_not_drained(void **state)
 {
     struct cut_rig *rig = *state;
@@ -235,6 +251,11 @@ static void a_node_whose_pods_hold_what_it_does_not_show_is_not_drained(void **s
     rig_run(rig, node, "mig-3g.20gb=1 mig-1g.5gb=1", 600);
     (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
     assert_string_equal(rig_told(rig), "");
+    rig_clear(rig); /* whatever was read of another node before */
+    rig_run(rig, MANAGED(rig, A100, "3g.20gb 3g.20gb"), "mig-3g.20gb=1", 900);
+    rig_run(rig, MANAGED(rig, A100, "3g.20gb 3g.20gb"), "mig-3g.20gb=1 mig-1g.5gb=1", 600);
+    (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
+    assert_string_equal(rig_told(rig), "drain node-0 for 0 until 900 s\n");
 }
 
 /* ---- which node ---- */
@@ -466,6 +487,7 @@ int main(void)
         DRAIN_TEST(no_node_drains_whose_replicas_no_cut_may_end),
         DRAIN_TEST(no_node_drains_for_a_gpu_that_is_unhealthy_or_unknown),
         DRAIN_TEST(an_instance_that_no_pod_holds_outlasts_a_drain),
+        DRAIN_TEST(a_gpu_with_an_instance_of_no_profile_is_not_drained),
         DRAIN_TEST(a_node_whose_pods_hold_what_it_does_not_show_is_not_drained),
         DRAIN_TEST(a_node_that_may_not_be_cut_is_not_drained),
         DRAIN_TEST(a_node_that_is_cut_now_or_drains_already_is_not_drained_again),

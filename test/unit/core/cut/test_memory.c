@@ -45,6 +45,18 @@ static void a_plan_without_memory_is_an_error_and_harms_no_later_one(void **stat
     assert_true(failed > 8);
 }
 
+static void without_memory_there_is_no_cutter(void **state)
+{
+    struct sl_error err = {.code = SL_ERR_LIMIT}; /* of something before */
+    (void)state;
+    sl_cutter_free(sl_cutter_new(&err));
+    assert_int_equal(err.code, SL_ERR_LIMIT);
+    lack_arm(1, false);
+    assert_null(sl_cutter_new(&err));
+    assert_true(lack_disarm());
+    assert_int_equal(err.code, SL_ERR_NOMEM);
+}
+
 static void without_memory_nothing_is_allowed(void **state)
 {
     struct cut_rig *rig = *state;
@@ -65,6 +77,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_plan_without_memory_is_an_error_and_harms_no_later_one,
                                         set_up, tear_down),
+        cmocka_unit_test(without_memory_there_is_no_cutter),
         cmocka_unit_test_setup_teardown(without_memory_nothing_is_allowed, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

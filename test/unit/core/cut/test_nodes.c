@@ -60,6 +60,29 @@ static void free_instances_in_demand_weigh_more(void **state)
 }
 
 /* Beside the few nodes that would lose least, those with the most room are looked at. */
+/* Nothing is lost on either node: one GPU is cut rather than two, though it has more room. */
+static void the_node_of_which_fewer_gpus_change_is_cut(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t first = NOS(rig, A100, "4g.20gb*", "4g.20gb*");
+    rig_run(rig, first, "mig-4g.20gb=2", 0);
+    (void)NOS(rig, A100, "", "");
+    (void)rig_wait(rig, "mig-3g.20gb=2", NULL);
+    assert_string_equal(rig_told(rig), "node-1: GPU 0 into 2x 3g.20gb: 0\n");
+}
+
+/* The label may count fewer GPUs than the node shows, or none. */
+static void nodes_are_read_however_many_gpus_their_label_counts(void **state)
+{
+    struct cut_rig *rig = *state;
+    for (size_t i = 0; i < 3; i++) {
+        (void)MANAGED(rig, A100, "7g.40gb", "7g.40gb", "7g.40gb", "7g.40gb", "7g.40gb", "7g.40gb");
+        rig->node[i].node->partition.n_gpus = 0;
+    }
+    (void)rig_wait(rig, "mig-1g.5gb=1", NULL);
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 7x 1g.5gb: 0\n");
+}
+
 static void many_nodes_that_lose_less_hide_none_that_serves_more(void **state)
 {
     struct cut_rig *rig = *state;
@@ -234,6 +257,8 @@ int main(void)
         CUT_TEST(the_node_that_loses_least_is_cut),
         CUT_TEST(the_node_that_serves_more_of_the_next_pods_is_cut_though_it_loses_more),
         CUT_TEST(free_instances_in_demand_weigh_more),
+        CUT_TEST(the_node_of_which_fewer_gpus_change_is_cut),
+        CUT_TEST(nodes_are_read_however_many_gpus_their_label_counts),
         CUT_TEST(many_nodes_that_lose_less_hide_none_that_serves_more),
         CUT_TEST(nodes_that_hold_the_same_are_not_alike_where_less_may_be_cut),
         CUT_TEST(nodes_of_every_kind_are_looked_at),

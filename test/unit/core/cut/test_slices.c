@@ -211,6 +211,35 @@ static void a_pod_may_want_two_sizes(void **state)
     assert_string_equal(rig_told(rig), "node-0: GPU 0 into 2x 20gb; GPU 1 into 1x 30gb: 0\n");
 }
 
+static void a_slice_has_the_memory_of_its_name(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)SHARED(rig, 42, NULL);
+    (void)rig_wait(rig, "gpu-10gb=1", "sliced.dev/min-gpu-memory=10241Mi");
+    assert_string_equal(rig_told(rig), "");
+    (void)rig_wait(rig, "gpu-10gb=1", "sliced.dev/min-gpu-memory=10240Mi");
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 4x 10gb: 1\n");
+}
+
+/* The first slice would go where least is lost, and makes room for the second. */
+static void slices_of_a_plan_make_room_for_one_another(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = SHARED(rig, 42, "20gb* 20gb", "20gb");
+    rig_run(rig, node, "gpu-20gb=1", 0);
+    wait_for(rig, 15);
+    assert_string_equal(rig_told(rig), "node-0: GPU 1 into 1x 15gb + 1x 20gb: 0\n");
+    wait_for(rig, 40);
+    assert_string_equal(rig_told(rig),
+                        "node-0: GPU 0 into 1x 15gb + 1x 20gb; GPU 1 into 1x 40gb: 0 1\n");
+    rig_clear(rig);
+    node = SHARED(rig, 42, "20gb* 20gb", "20gb");
+    rig_run(rig, node, "gpu-20gb=1", 0);
+    (void)rig_wait(rig, "gpu-15gb=1 gpu-40gb=1", NULL);
+    assert_string_equal(rig_told(rig),
+                        "node-0: GPU 0 into 1x 15gb + 1x 20gb; GPU 1 into 1x 40gb: 0\n");
+}
+
 static void pods_for_slices_and_for_instances_go_to_nodes_of_their_kind(void **state)
 {
     struct cut_rig *rig = *state;
@@ -290,83 +319,6 @@ static void digests_tell_slices_apart(void **state)
     assert_int_not_equal(sl_cut_digest(node, &a, 1), sl_cut_digest(node, &c, 1));
 }
 
-/* ---- any cluster ---- */
-
-static unsigned draw(uint64_t *seed, unsigned below)
-{
-    *seed = *seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (unsigned)(*seed >> 33) % below;
-}
-
-struct drawn {
-    unsigned used[41]; /* slices of each size on the node */
-    unsigned room;     /* GB that are not in use, on the GPU that has most */
-    bool free[41];     /* is there a free one of that size? */
-};
-
-/* "10gb* 20gb", at most the memory. */
-static void draw_gpu(uint64_t *seed, char *out, size_t size, struct drawn *drawn)
-{
-    unsigned left = 40;
-    unsigned room = 40;
-    size_t len = 0;
-    *out = '\0';
-    while (left > 0 && draw(seed, 4) > 0) {
-        unsigned gb = 5 * (1 + draw(seed, 4));
-        bool in_use = draw(seed, 3) == 0;
-        if (gb > left) {
-            break;
-        }
-        left -= gb;
-        drawn->used[gb] += in_use;
-        drawn->free[gb] = drawn->free[gb] || !in_use;
-        room -= in_use ? gb : 0;
-        len += (size_t)snprintf(out + len, size - len, "%s%ugb%s", len > 0 ? " " : "", gb,
-                                in_use ? "*" : "");
-    }
-    drawn->room = room > drawn->room ? room : drawn->room;
-}
-
-/* rig_check() asks the judge of every plan; the first pod that a GPU has room for starts. */
-static void plans_are_within_the_rules_and_serve_the_first(void **state)
-{
-    struct cut_rig *rig = *state;
-    uint64_t seed = 7;
-    for (unsigned round = 0; round < 400; round++) {
-        unsigned n = 1 + draw(&seed, 3);
-        struct drawn drawn = {.room = 0};
-        for (unsigned i = 0; i < n; i++) {
-            char gpu[2][128];
-            memset(drawn.used, 0, sizeof(drawn.used));
-            draw_gpu(&seed, gpu[0], sizeof(gpu[0]), &drawn);
-            draw_gpu(&seed, gpu[1], sizeof(gpu[1]), &drawn);
-            size_t node = SHARED(rig, 42, gpu[0][0] == '\0' ? NULL : gpu[0],
-                                 gpu[1][0] == '\0' ? NULL : gpu[1]);
-            for (unsigned gb = 5; gb <= 20; gb += 5) {
-                for (unsigned k = 0; k < drawn.used[gb]; k++) {
-                    char ask[32];
-                    (void)snprintf(ask, sizeof(ask), "gpu-%ugb=1", gb);
-                    rig_run(rig, node, ask, 0);
-                }
-            }
-        }
-        unsigned first = 1 + draw(&seed, 40);
-        wait_for(rig, first);
-        for (unsigned i = 0; i < 5; i++) {
-            wait_for(rig, 1 + draw(&seed, 41));
-        }
-        rig_plan(rig);
-        if (!drawn.free[first]) {
-            bool served = rig->output.n_plans > 0 && rig->output.plan[0].pod[0] == 0;
-            assert_int_equal(served, first <= drawn.room);
-        }
-        for (size_t i = 0; i < rig->output.n_plans; i++) {
-            assert_in_range(rig->output.plan[i].n_pods, 1, 6);
-        }
-        rig_clear(rig);
-    }
-}
-
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -388,11 +340,12 @@ int main(void)
         TEST(pods_that_ask_for_odd_sizes_block_nobody),
         TEST(what_the_plugin_would_refuse_is_not_cut),
         TEST(a_pod_may_want_two_sizes),
+        TEST(slices_of_a_plan_make_room_for_one_another),
+        TEST(a_slice_has_the_memory_of_its_name),
         TEST(pods_for_slices_and_for_instances_go_to_nodes_of_their_kind),
         TEST(cuts_against_the_rules_are_refused),
         TEST(a_node_shows_a_cut_when_agent_and_plugin_say_so),
         TEST(digests_tell_slices_apart),
-        TEST(plans_are_within_the_rules_and_serve_the_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

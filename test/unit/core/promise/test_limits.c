@@ -196,6 +196,40 @@ static void a_small_mixed_lane_looks_ahead_for_nothing(void **state)
     sl_promise_free(promise);
 }
 
+/* However many wait, one question at a time is answered: a pod that fits into a gap may go. */
+static void a_lane_of_any_length_is_laid_out_once_at_a_time(void **state)
+{
+    enum { PODS = 17000 };
+    (void)state;
+    struct sl_promise *promise = lane(2);
+    arrive(promise, PODS, 1, 0, 100);
+    assert_int_equal(sl_promise_start(promise, PODS, 0, NULL), 0);
+    for (uint64_t id = 1; id < PODS; id++) {
+        arrive(promise, id, 2, 0, 1);
+    }
+    arrive(promise, PODS + 1, 1, 0, 10);
+    arrive(promise, PODS + 2, 1, 0, 10);
+    assert_true(sl_promise_admits(promise, PODS + 1, 0));
+    assert_false(sl_promise_admits(promise, PODS + 2, 0)); /* one layout has been made */
+    assert_true(sl_promise_admits(promise, PODS + 2, s));
+    sl_promise_free(promise);
+}
+
+/* ---- errors ---- */
+
+static void an_error_says_what_the_pod_does_not_do(void **state)
+{
+    struct sl_error err = {0};
+    (void)state;
+    struct sl_promise *promise = lane(1);
+    assert_int_equal(sl_promise_start(promise, 10, 0, &err), -1);
+    assert_string_equal(err.message, "no pod a waits");
+    assert_int_equal(sl_promise_end(promise, 10, 0, &err), -1);
+    assert_string_equal(err.message, "no pod a runs");
+    assert_int_equal(err.code, SL_ERR_NOTFOUND);
+    sl_promise_free(promise);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -206,6 +240,8 @@ int main(void)
         cmocka_unit_test(each_call_moves_time_and_none_moves_it_back),
         cmocka_unit_test(a_large_mixed_lane_looks_ahead_as_far_as_events_pay_for),
         cmocka_unit_test(a_small_mixed_lane_looks_ahead_for_nothing),
+        cmocka_unit_test(a_lane_of_any_length_is_laid_out_once_at_a_time),
+        cmocka_unit_test(an_error_says_what_the_pod_does_not_do),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

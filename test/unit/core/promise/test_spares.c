@@ -104,6 +104,20 @@ static void where_widths_differ_it_matters_on_which_node_units_idle(void **state
     sl_promise_free(promise);
 }
 
+static void more_units_than_pods_may_idle(void **state)
+{
+    static const struct sl_promise_node nodes[] = {{1, 20}, {2, 3}};
+    static const struct sl_promise_idle idle[] = {{1, 20, INT64_C(9000000000)},
+                                                  {2, 3, INT64_C(9000000000)}};
+    (void)state;
+    struct sl_promise *promise = patient_lane(nodes, 2);
+    arrive(promise, 1, 3, 2000, 10);
+    assert_true(sl_promise_is_mixed(promise));
+    assert_true(sl_promise_spares(promise, idle, 1, 2000 * s)); /* node 2 takes it */
+    assert_false(sl_promise_spares(promise, idle, 2, 2000 * s));
+    sl_promise_free(promise);
+}
+
 static void a_pod_that_is_late_already_may_not_become_later(void **state)
 {
     (void)state;
@@ -122,6 +136,7 @@ int main(void)
         cmocka_unit_test(pods_behind_the_first_count_too),
         cmocka_unit_test(units_that_idle_in_several_places_count_together),
         cmocka_unit_test(where_widths_differ_it_matters_on_which_node_units_idle),
+        cmocka_unit_test(more_units_than_pods_may_idle),
         cmocka_unit_test(a_pod_that_is_late_already_may_not_become_later),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

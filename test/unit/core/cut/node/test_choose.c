@@ -87,6 +87,33 @@ static void the_plan_puts_all_anew_where_one_more_does_not_fit(void **state)
 }
 
 /* One of the smallest is put anew with the rest, and what is free elsewhere stays where it is. */
+/* The whole GPU stays one of the plan; instances of the two others change places. */
+static void a_whole_gpu_of_the_plan_is_put_anew_once(void **state)
+{
+    struct cut_rig *rig = *state;
+    rig->input.limits.mig_mode = true;
+    (void)MANAGED(rig, A100, "", "", "");
+    (void)rig_wait(rig, "gpu=1", NULL);
+    (void)rig_wait(rig, "mig-3g.20gb=2", NULL);
+    (void)rig_wait(rig, "mig-4g.20gb=2", NULL);
+    rig_plan(rig);
+    assert_int_equal(rig->output.n_plans, 1);
+    assert_int_equal(rig->output.plan[0].n_pods, 3);
+}
+
+/* On a node of two models, where room is not summed up, too much is too much. */
+static void an_ask_for_more_than_gpus_can_hold_takes_nothing(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = MANAGED(rig, A100, "", "");
+    rig->node[node].node->device[1].model = sl_mig_model_find(SL_STR(A30), 0);
+    assert_non_null(rig->node[node].node->device[1].model);
+    rig_view(rig, node);
+    (void)rig_wait(rig, "mig-1g.5gb=17", NULL);
+    (void)rig_wait(rig, "mig-1g.5gb=1", NULL);
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 7x 1g.5gb: 1\n");
+}
+
 static void what_a_pod_has_of_free_units_is_not_put_anew(void **state)
 {
     struct cut_rig *rig = *state;
@@ -242,6 +269,8 @@ int main(void)
         CUT_TEST(a_gpu_becomes_whole_for_asks_that_its_memory_suffices),
         CUT_TEST(what_a_pod_adds_goes_where_something_is_cut_anyway),
         CUT_TEST(the_plan_puts_all_anew_where_one_more_does_not_fit),
+        CUT_TEST(a_whole_gpu_of_the_plan_is_put_anew_once),
+        CUT_TEST(an_ask_for_more_than_gpus_can_hold_takes_nothing),
         CUT_TEST(what_a_pod_has_of_free_units_is_not_put_anew),
         CUT_TEST(gpus_of_two_models_are_filled_each_by_its_demand),
         CUT_TEST(an_ask_must_spell_a_profile_as_the_node_does),

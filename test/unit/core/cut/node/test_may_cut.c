@@ -228,6 +228,19 @@ static void gpus_that_labels_tell_apart_but_not_which_are_cut_together(void **st
     assert_string_equal(rig_told(rig), "");
 }
 
+static void one_gpu_of_three_that_differs_is_enough_for_that(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)node_by_labels(rig, SL_ACTUATOR_MIG_MANAGER,
+                         "nvidia.com/gpu.product=NVIDIA-A30 nvidia.com/gpu.count=3 "
+                         "nvidia.com/mig.strategy=mixed",
+                         "nvidia.com/mig-4g.24gb=2 nvidia.com/mig-2g.12gb=2");
+    (void)rig_wait(rig, "mig-1g.6gb=1", NULL);
+    rig_plan(rig);
+    assert_int_equal(rig->output.n_plans, 1);
+    assert_int_equal(rig->output.plan[0].n_cuts, 3);
+}
+
 static void gpus_that_labels_say_are_alike_are_cut_one_by_one(void **state)
 {
     struct cut_rig *rig = *state;
@@ -441,6 +454,7 @@ int main(void)
         CUT_TEST(a_free_instance_serves_only_asks_for_the_memory_that_it_has),
         CUT_TEST(an_instance_has_the_memory_that_its_label_tells),
         CUT_TEST(gpus_that_labels_tell_apart_but_not_which_are_cut_together),
+        CUT_TEST(one_gpu_of_three_that_differs_is_enough_for_that),
         CUT_TEST(gpus_that_labels_say_are_alike_are_cut_one_by_one),
         CUT_TEST(a_gpu_that_is_only_guessed_to_be_empty_is_not_cut_beside_one_in_use),
         CUT_TEST(gpus_that_nobody_describes_are_cut_where_model_and_count_are_known),

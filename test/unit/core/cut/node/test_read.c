@@ -127,7 +127,9 @@ static void nodes_are_not_alike_whose_gpus_differ(void **state)
         size_t first = MANAGED(rig, A100, instances[i][0], "");
         check_alike(rig, first, MANAGED(rig, A100, instances[i][1], ""), false);
     }
-    size_t first = MANAGED(rig, A100, "");
+    size_t first = MANAGED(rig, A100, NULL, NULL);
+    check_alike(rig, first, MANAGED(rig, A100, NULL, ""), false);
+    first = MANAGED(rig, A100, "");
     check_alike(rig, first, MANAGED(rig, A30, ""), false);
     first = MANAGED(rig, A100, "");
     check_alike(rig, first, MANAGED(rig, A100, "", ""), false);
