@@ -183,7 +183,11 @@ class Bed:
             return True
 
     def likely_tests(self, fault):
-        """The tests that run the fault's function: who reach the line first, then its room's."""
+        """The tests that run the fault's function: who reach the line first, then its room's.
+
+        What runs in a copy of the process alone leaves no trace: its room's tests are tried.
+        """
+        room = "/".join(Path(fault.path).parts[2:-1]) or "."
         def reaches(test):
             return any(first <= fault.line <= last for first, last in
                        self.reached[test]["functions"].get(fault.path, ()))
@@ -192,7 +196,8 @@ class Bed:
             here = f"src/{self.module}/{self.tests[test]}/"
             return (fault.line not in self.reached[test]["lines"].get(fault.path, ()),
                     not fault.path.startswith(here), self.reached[test]["seconds"])
-        return sorted(filter(reaches, self.tests), key=rank)
+        tests = list(filter(reaches, self.tests))
+        return sorted(tests or (test for test in self.tests if self.tests[test] == room), key=rank)
 
     def compile(self, path, text, out, *options):
         """Compiles a text in the place of a source; whether it is C."""

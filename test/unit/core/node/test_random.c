@@ -182,10 +182,171 @@ static void whatever_a_node_says_what_is_made_of_it_adds_up(void **state)
     assert_true(layouts[0] > 200 && layouts[1] > 200 && layouts[2] > 200);
 }
 
+/* ---- marks ---- */
+
+/* Marks of some devices, and of some that are not there. */
+static void marked_devices_are_unhealthy_and_all_others_as_the_node_says(void **state)
+{
+    struct node_rig *rig = *state;
+    uint32_t seed = 4;
+    for (unsigned round = 0; round < 500; round++) {
+        sl_arena_reset(&rig->facts.arena);
+        rig->node = (struct sl_node_facts){.name = SL_STR("n")};
+        unsigned devices = 1 + draw(&seed, 5);
+        for (unsigned d = 0; d < devices; d++) {
+            device(rig, (int)(2 * d), "")->unhealthy = draw(&seed, 3) == 0;
+        }
+        struct sl_node *is = sl_node_ref((struct sl_node *)make(rig));
+        for (unsigned again = 0; again < 4; again++) { /* each forgets what was marked before */
+            int16_t index[3];
+            unsigned n = draw(&seed, 4);
+            bool same = true;
+            for (unsigned i = 0; i < n; i++) {
+                index[i] = (int16_t)draw(&seed, 12);
+            }
+            struct sl_node *marked = sl_node_marked(is, index, n);
+            for (unsigned d = 0; d < devices; d++) {
+                bool healthy = rig->made->device[d].healthy;
+                for (unsigned i = 0; i < n; i++) {
+                    healthy = healthy && index[i] != rig->made->device[d].index;
+                }
+                assert_int_equal(marked->device[d].healthy, healthy);
+                same = same && is->device[d].healthy == healthy;
+            }
+            assert_int_equal(marked == is, same);
+            sl_node_unref(is);
+            is = marked;
+        }
+        sl_node_unref(is);
+    }
+}
+
+/* ---- starts ---- */
+
+/* Is there a way to have so many instances of each profile beside those of the layout? */
+static bool fit_together(const struct sl_mig_model *model, const struct sl_mig_layout *layout,
+                         const unsigned *counts)
+{
+    for (unsigned p = 0; p < model->n_profiles; p++) {
+        for (unsigned start = 0; counts[p] > 0 && start < model->memory_slices; start++) {
+            struct sl_mig_placement at = {(uint8_t)p, (uint8_t)start};
+            unsigned rest[SL_MIG_PROFILES_MAX];
+            struct sl_mig_layout next = *layout;
+            if (!sl_mig_can_place(model, layout, at)) {
+                continue;
+            }
+            sl_mig_place(model, &next, at);
+            memcpy(rest, counts, sizeof(rest));
+            rest[p]--;
+            if (fit_together(model, &next, rest)) {
+                return true;
+            }
+        }
+        if (counts[p] > 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void instances_get_starts_together_or_the_node_has_a_problem(void **state)
+{
+    static const char *const names[] = {"1g.6gb", "2g.12gb", "4g.24gb"};
+    const struct sl_mig_model *a30 = sl_mig_model_find(SL_STR("NVIDIA-A30"), 24576);
+    struct node_rig *rig = *state;
+    uint32_t seed = 5;
+    unsigned fitting = 0;
+    for (unsigned round = 0; round < 1000; round++) {
+        struct sl_mig_layout layout = {0};
+        unsigned counts[SL_MIG_PROFILES_MAX] = {0};
+        char text[128] = "";
+        bool good = true;
+        sl_arena_reset(&rig->facts.arena);
+        rig->node = (struct sl_node_facts){.name = SL_STR("n")};
+        given(rig, A30, "nvidia.com/mig-1g.6gb=4");
+        for (unsigned i = 1 + draw(&seed, 4); i > 0; i--) {
+            const char *name = names[draw(&seed, 3)];
+            int start = (int)draw(&seed, 6) - 2;
+            unsigned p = (unsigned)(sl_mig_profile_find(a30, sl_str_of(name)) - a30->profiles);
+            struct sl_mig_placement at = {(uint8_t)p, (uint8_t)start};
+            size_t len = strlen(text);
+            (void)snprintf(text + len, sizeof(text) - len, start < 0 ? "%s%s" : "%s%s@%d",
+                           len > 0 ? " " : "", name, start);
+            if (start < 0) {
+                counts[p]++;
+            } else if (sl_mig_can_place(a30, &layout, at)) {
+                sl_mig_place(a30, &layout, at);
+            } else {
+                good = false; /* it cannot be there */
+            }
+        }
+        device(rig, 0, text);
+        (void)make(rig);
+        good = good && fit_together(a30, &layout, counts);
+        bool told = rig->made->problem != NULL &&
+                    strstr(rig->made->problem, "GPU 0 cannot hold the instances") != NULL;
+        assert_int_equal(told, !good);
+        fitting += good;
+    }
+    assert_in_range(fitting, 200, 800);
+}
+
+/* ---- the site ---- */
+
+/* Whatever a pod's constraints can ask about a node shows in its digest. */
+static void nodes_of_other_labels_or_taints_have_other_digests(void **state)
+{
+    static const char *const own[] = {"kubernetes.io/hostname=a", "kubernetes.io/hostname=b"};
+    struct node_rig *rig = *state;
+    uint32_t seed = 6;
+    for (unsigned round = 0; round < 500; round++) {
+        uint64_t digest[2];
+        char text[2][128];
+        unsigned taints = draw(&seed, 3);
+        unsigned other = draw(&seed, 4 + 2 * taints);
+        for (unsigned k = 0; k < 2; k++) {
+            struct sl_taint_facts taint[2] = {{.next = NULL}};
+            sl_arena_reset(&rig->facts.arena);
+            rig->node = (struct sl_node_facts){.name = SL_STR("n")};
+            (void)snprintf(text[k], sizeof(text[k]), "a=1 b=%d c=%d zone=%d %s",
+                           k == 1 && other == 0, k == 1 && other == 1, k == 1 && other == 2,
+                           own[k]);
+            given(rig, text[k], "nvidia.com/gpu=1");
+            rig->node.unschedulable = k == 1 && other == 3;
+            for (unsigned i = 0; i < taints; i++) {
+                taint[i] = (struct sl_taint_facts){
+                    .key = SL_STR("gpu"),
+                    .value = k == 1 && other == 4 + 2 * i ? SL_STR("x") : SL_STR("y"),
+                    .effect =
+                        k == 1 && other == 5 + 2 * i ? SL_STR("NoExecute") : SL_STR("NoSchedule"),
+                    .next = i + 1 < taints ? &taint[i + 1] : NULL};
+            }
+            rig->node.taints = taints > 0 ? taint : NULL;
+            digest[k] = make(rig)->site_digest;
+        }
+        assert_true(digest[0] != digest[1]);
+    }
+}
+
+static void names_of_nodes_and_preferences_leave_the_digest_as_it_is(void **state)
+{
+    struct node_rig *rig = *state;
+    struct sl_taint_facts soft = {.key = SL_STR("gpu"), .effect = SL_STR("PreferNoSchedule")};
+    given(rig, "a=1 kubernetes.io/hostname=n1 z=1", "nvidia.com/gpu=1");
+    uint64_t digest = make(rig)->site_digest;
+    given(rig, "a=1 kubernetes.io/hostname=n2 z=1", "nvidia.com/gpu=1");
+    rig->node.taints = &soft;
+    assert_true(make(rig)->site_digest == digest);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(whatever_a_node_says_what_is_made_of_it_adds_up),
+        TEST(marked_devices_are_unhealthy_and_all_others_as_the_node_says),
+        TEST(instances_get_starts_together_or_the_node_has_a_problem),
+        TEST(nodes_of_other_labels_or_taints_have_other_digests),
+        TEST(names_of_nodes_and_preferences_leave_the_digest_as_it_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,6 +14,7 @@ static struct rig *rig_of_all(void)
     rig_pool(rig, MEM, SL_KIND_MEMORY, 24);
     rig_pool(rig, "nvidia.com/mig-1g.6gb", SL_KIND_MIG, 4);
     rig->pool[1].profile = rig_profile(model, "1g.6gb");
+    rig_pool(rig, "nvidia.com/gpu", SL_KIND_WHOLE, 2); /* which nobody uses */
     for (unsigned d = 0; d < 3; d++) {
         rig_device(rig, 8);
         rig->device[d].model = model;
@@ -42,10 +43,10 @@ static void change(struct rig *rig, unsigned which)
         rig->node.n_devices = 1;
         break;
     case 3:
-        rig->pool[0].key++;
+        rig->pool[2].key++;
         break;
     case 4:
-        rig->pool[0].capacity++;
+        rig->pool[2].capacity++;
         break;
     case 5:
         rig->pool[1].kind = SL_KIND_REPLICA;
@@ -187,9 +188,11 @@ static void what_replicas_declare_counts_wherever_they_are(void **state)
 static void change_measured(struct rig *rig, unsigned which)
 {
     struct sl_measured *measured = &rig->measured[1];
+    const struct sl_view *view = rig_view(rig);
     rig->n_measured = 3;
     for (unsigned i = 0; i < 3; i++) {
         rig->measured[i] = sl_measured_none;
+        rig->measured[i].pods = sl_view_pods_of(view, i);
         rig->measured[i].known[0] =
             (struct sl_measured_peak){.workload = 1, .permille = 300, .lives = 3};
         rig->measured[i].known[1] =
@@ -213,6 +216,12 @@ static void change_measured(struct rig *rig, unsigned which)
     case 5:
         measured->known[1].lives++;
         break;
+    case 6:
+        measured->room_mib = 7;
+        break;
+    case 7:
+        measured->room_mib = 8;
+        break;
     default:
         measured->known[1].workload = 0;
         break;
@@ -221,7 +230,7 @@ static void change_measured(struct rig *rig, unsigned which)
 
 static void what_was_measured_counts(void **state)
 {
-    enum { MEASURES = 7 };
+    enum { MEASURES = 9 };
     (void)state;
     uint64_t digest[MEASURES];
     for (unsigned i = 0; i < MEASURES; i++) {

@@ -77,6 +77,18 @@ static void draw_use(const struct rig *rig, struct sl_scratch *scratch, uint64_t
     }
 }
 
+/* Each device counts its instances in use. */
+static void assert_instances_counted(const struct rig *rig, const struct sl_scratch *scratch)
+{
+    int32_t in_use[SL_NODE_DEVICES_MAX] = {0};
+    for (unsigned i = 0; i < rig->node.n_instances; i++) {
+        in_use[rig->instance[i].device] += scratch->instance_used[i] > 0;
+    }
+    for (unsigned d = 0; d < rig->node.n_devices; d++) {
+        assert_int_equal(scratch->device[d].instances, in_use[d]);
+    }
+}
+
 static void a_place_is_free_where_it_is_free_at_both_times(void **state)
 {
     (void)state;
@@ -90,6 +102,7 @@ static void a_place_is_free_where_it_is_free_at_both_times(void **state)
         draw_use(rig, &then, &seed);
         struct sl_scratch both = now;
         sl_scratch_raise(&both, &then);
+        assert_instances_counted(rig, &both);
         for (unsigned i = 0; i < PLACES; i++) {
             int32_t mib = (int32_t)rig_random(&seed, 4) * 1024;
             bool free =

@@ -96,6 +96,25 @@ static void assert_sums(const struct sl_view *view)
     assert_same(node, &is, &sum);
 }
 
+/* Of what is in use, that which is only set aside. */
+static void assert_set_aside(const struct sl_view *view)
+{
+    for (unsigned p = 0; p < view->n_pools; p++) {
+        int64_t units = 0;
+        for (unsigned i = 0; i < view->n_parts; i++) {
+            for (unsigned r = 0; r < view->n_residents; r++) {
+                const struct sl_resident *resident = &view->resident[r];
+                bool its = i >= resident->first_part &&
+                           i - resident->first_part < resident->n_parts &&
+                           resident->pod->set_aside &&
+                           resident->pod->items[view->part[i].item].key == view->room[p].key;
+                units += its ? view->part[i].amount : 0;
+            }
+        }
+        assert_int_equal(sl_view_set_aside_units(view, p), units);
+    }
+}
+
 static void assert_comings_and_goings(const struct sl_view *view, uint64_t *seed)
 {
     struct sl_scratch before;
@@ -125,10 +144,12 @@ static void counters_are_the_sums_of_the_residents_parts(void **state)
         for (unsigned i = 0; i < 10; i++) {
             struct sl_ask ask = random_items(&seed);
             const char *text = rig_random(&seed, 2) == 0 ? rig_choose(rig, &ask) : "";
-            rig_run(rig, &ask, text[0] == '\0' ? NULL : text);
+            rig_run(rig, &ask, text[0] == '\0' ? NULL : text)->set_aside =
+                rig_random(&seed, 3) == 0;
             without += text[0] == '\0';
         }
         assert_sums(rig_view(rig));
+        assert_set_aside(rig->view);
         assert_comings_and_goings(rig->view, &seed);
         rig_free(rig);
     }

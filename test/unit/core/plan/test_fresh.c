@@ -104,7 +104,7 @@ static void change_node(struct world *w)
 {
     struct plan_rig_node *n = &w->rig->node[draw(w, w->rig->n_nodes)];
     unsigned d = draw(w, n->node.n_devices);
-    switch (draw(w, 4)) {
+    switch (draw(w, 6)) {
     case 0:
         n->device[d].healthy = !n->device[d].healthy;
         break;
@@ -114,6 +114,13 @@ static void change_node(struct world *w)
         break;
     case 2:
         n->node.host.cpu_milli = 4000 * (1 + (int64_t)draw(w, 3));
+        break;
+    case 3:
+        n->away = !n->away;
+        break;
+    case 4: /* one goes as another comes */
+        w->rig->node[0].away = !w->rig->node[NODES - 2].away;
+        w->rig->node[NODES - 2].away = !w->rig->node[0].away;
         break;
     default:
         w->rig->n_nodes =
@@ -189,7 +196,7 @@ static void compare(struct world *w)
 {
     static char log[PLAN_LOG];
     struct sl_planner *old = w->rig->planner;
-    const struct sl_view *views[NODES];
+    const struct sl_view *views[PLAN_NODES];
     struct sl_error err = {0};
     plan_rig_cluster(w->rig);
     (void)snprintf(log, sizeof(log), "%s", decide(w));
@@ -200,11 +207,8 @@ static void compare(struct world *w)
             plan_rig_put(w->rig, w->rig->pod[i]);
         }
     }
-    for (unsigned i = 0; i < w->rig->n_nodes; i++) {
-        views[i] = w->rig->view[i];
-    }
-    assert_int_equal(
-        sl_planner_cluster(w->rig->planner, views, w->rig->n_nodes, w->rig->now_us, &err), 0);
+    unsigned n = plan_rig_views(w->rig, views);
+    assert_int_equal(sl_planner_cluster(w->rig->planner, views, n, w->rig->now_us, &err), 0);
     assert_string_equal(log, decide(w));
     sl_planner_free(w->rig->planner);
     w->rig->planner = old;

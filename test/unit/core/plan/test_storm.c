@@ -122,6 +122,17 @@ static void change_nodes(struct storm *s)
     }
 }
 
+/* Whom the API server does not let go waits as after an expiry. */
+static void deny(struct plan_rig *rig, const char *name)
+{
+    struct sl_queue_row row;
+    assert_true(plan_rig_row(rig, name, &row));
+    bool goes = row.state == SL_QUEUE_NOMINATED || row.state == SL_QUEUE_RELEASED;
+    sl_planner_denied(rig->planner, sl_str_of(name), rig->now_us);
+    assert_true(plan_rig_row(rig, name, &row));
+    assert_true(!goes || (row.state == SL_QUEUE_HELD && row.reason == SL_HOLD_EXPIRED));
+}
+
 static void happen(struct storm *s)
 {
     struct plan_rig *rig = s->rig;
@@ -152,6 +163,10 @@ static void happen(struct storm *s)
         change(s, slot);
     } else if (what == 9) {
         sl_planner_heard(rig->planner, sl_str_of(p->name), rig->now_us);
+    } else if (what == 10) {
+        deny(rig, p->name);
+    } else {
+        sl_planner_denied(rig->planner, SL_STR("nobody"), rig->now_us);
     }
 }
 

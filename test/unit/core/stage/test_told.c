@@ -256,6 +256,25 @@ static int tear_down(void **state)
 
 #define TOLD_TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
+/* Whatever is reported: what has no room in a key is nobody's name. */
+static void names_of_any_length_are_looked_up(void **state)
+{
+    enum { LONGEST = 2100 };
+    struct stage_rig *rig = stage_rig_new(10);
+    char *name = malloc(LONGEST);
+    (void)state;
+    assert_non_null(name);
+    memset(name, 'a', LONGEST);
+    stage_rig_wait(rig, "w", NULL, "a, job/a");
+    for (size_t len = 1990; len <= LONGEST; len++) {
+        sl_stages_pod_gone(rig->stages, SL_STR("ns"), (struct sl_str){name, len});
+        sl_stages_job_gone(rig->stages, SL_STR("ns"), (struct sl_str){name, len});
+    }
+    assert_non_null(strstr(stage_rig_collect(rig), "w Stage: it waits for pod/a"));
+    free(name);
+    stage_rig_free(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -273,6 +292,7 @@ int main(void)
         TOLD_TEST(reading_does_not_bring_back_what_was_deleted_meanwhile),
         TOLD_TEST(search_for_a_cycle_looks_at_each_item_once),
         TOLD_TEST(looks_are_at_items_that_ask_for_a_label_of_the_pod),
+        cmocka_unit_test(names_of_any_length_are_looked_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -86,6 +86,54 @@ static void the_least_lately_learned_goes_first(void **state)
     sl_past_free(peaks);
 }
 
+static int32_t within(int32_t permille)
+{
+    return permille < 0 ? 0 : permille > 1000 ? 1000 : permille;
+}
+
+/* The least peak that explains all lives, as the header says it, for lives at random. */
+static void the_expected_peak_is_the_least_that_explains_all_lives(void **state)
+{
+    uint64_t seed = 3;
+    unsigned known = 0;
+    (void)state;
+    for (unsigned round = 0; round < 20000; round++) {
+        struct sl_past *peaks = sl_past_new(8);
+        int32_t low[4];
+        int32_t high[4];
+        unsigned n = 1 + rig_random(&seed, 4);
+        int32_t margin = (int32_t)rig_random(&seed, 200);
+        for (unsigned i = 0; i < n; i++) {
+            low[i] = (int32_t)rig_random(&seed, 103) * 10 - 20 + (int32_t)rig_random(&seed, 3) - 1;
+            high[i] = low[i] + (int32_t)rig_random(&seed, 3) * (int32_t)rig_random(&seed, 100);
+            sl_peaks_learn(peaks, W, low[i], high[i]);
+            low[i] = within(low[i]);
+            high[i] = within(high[i]);
+        }
+        int32_t least = 0; /* peak at which nobody surely used more and one is known to use less */
+        int32_t spread = 1000;
+        for (unsigned i = 0; i < n; i++) {
+            spread = high[i] < spread ? high[i] : spread;
+        }
+        for (unsigned i = 0; i < n; i++) {
+            least = low[i] > least ? low[i] : least;
+        }
+        least = spread > least ? spread : least;
+        unsigned lives = 0; /* that show it: their bound is at most a tenth above */
+        for (unsigned i = 0; i < n; i++) {
+            lives += high[i] * 10 <= least * 11;
+        }
+        int32_t differ = 20 + (least == 0 ? 0 : (least - spread) * 1000 / least);
+        int32_t expected = least + least * (differ < margin ? differ : margin) / 1000 + 1;
+        struct sl_peak_expected is = sl_peaks_expected(peaks, W, margin);
+        assert_int_equal(is.lives, lives);
+        assert_int_equal(is.permille, lives < SL_PEAKS_LEAST ? 1000 : within(expected));
+        known += is.permille < 1000;
+        sl_past_free(peaks);
+    }
+    assert_in_range(known, 4000, 18000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -93,6 +141,7 @@ int main(void)
         cmocka_unit_test(the_margin_is_what_lives_differ_by_and_a_fiftieth),
         cmocka_unit_test(lives_that_may_have_used_more_show_nothing),
         cmocka_unit_test(the_least_lately_learned_goes_first),
+        cmocka_unit_test(the_expected_peak_is_the_least_that_explains_all_lives),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
