@@ -6,7 +6,7 @@
 #include "daemon/queue/mail.h"
 #include "daemon/queue/worker.h"
 #include "util/clock.h"
-#include "util/copy.h"
+#include "util/process/copy.h"
 #include "util/time.h"
 
 enum { REST = 10 };
