@@ -1,10 +1,12 @@
 /* What a plan costs: 10,000 waiting pods over 1,000 nodes of eight GPUs. Measured are a plan made
  * anew (all pods ordered, all nodes changed), and what one arrival and one end take, with the
- * change told and the plan run. Prints medians, for all orders or the one named; --quick only sees
- * that it runs. */
+ * change told and the plan run; then an estimate for one more pod in a copy of the process. Prints
+ * medians, for all orders or the one named; --quick only sees that it runs. */
 #include "bench.h"
 
 #include "sliced/plan.h"
+#include "util/process/copy.h"
+#include "util/time.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -265,6 +267,60 @@ static void one_plan(enum sl_order_kind order, enum mix mix, bool full, double *
     tear_down(&c);
 }
 
+/* ---- an estimate in a copy ---- */
+
+struct what_if {
+    double ms;
+    double own_mib; /* memory that is the copy's alone */
+    bool failed;
+};
+
+/* The kernel's own account: pages that no other process has. */
+static double own_mib(void)
+{
+    FILE *file = fopen("/proc/self/smaps_rollup", "re");
+    char line[256];
+    double kib = 0;
+    while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
+        if (strncmp(line, "Private_Dirty:", 14) == 0 || strncmp(line, "Private_Clean:", 14) == 0) {
+            kib += strtod(line + 14, NULL);
+        }
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return kib / 1024;
+}
+
+static void what_if_work(void *context, void *out)
+{
+    struct cluster *c = context;
+    struct what_if *what_if = out;
+    struct sl_plan_what_if found;
+    struct sl_error err;
+    uint64_t start = cpu_now_ns();
+    what_if->failed = sl_planner_what_if(c->planner, &c->pod[size.pods + size.rounds].pod, NULL,
+                                         NOMINATIONS, c->now_us, &found, &err) < 0;
+    what_if->ms = since_ms(start);
+    what_if->own_mib = own_mib();
+}
+
+static struct what_if what_if_measure(struct cluster *c)
+{
+    struct what_if what_if = {.failed = true};
+    struct sl_copy copy;
+    struct sl_error err;
+    c->pod[size.pods + size.rounds].pod.created_us = c->now_us;
+    if (sl_copy_begin(&copy, what_if_work, c, &what_if, sizeof(what_if), &err) < 0 ||
+        sl_copy_end(&copy, &what_if, sizeof(what_if), SL_MINUTE_US, &err) < 0) {
+        bench_die("%s", err.message);
+    }
+    if (what_if.failed) {
+        bench_die("no estimate in a copy");
+    }
+    return what_if;
+}
+
 static void measure(enum sl_order_kind order, enum mix mix, bool full)
 {
     static const char *const mixes[] = {"alike", "10 kinds", "different"};
@@ -302,10 +358,12 @@ static void measure(enum sl_order_kind order, enum mix mix, bool full)
         bench_die("%s", err.message);
     }
     double estimate = since_ms(start);
-    (void)printf("%-8s %-10s %-5s %8.2f %8.3f %10.4f %10.4f %10.2f\n", sl_order_name(order),
-                 mixes[mix], full ? "full" : "half", bench_median(begins, PLANS),
-                 bench_median(plans, PLANS), bench_median(arrivals, size.rounds),
-                 bench_median(ends, n), estimate);
+    struct what_if what_if = what_if_measure(&c);
+    (void)printf("%-8s %-10s %-5s %8.2f %8.3f %10.4f %10.4f %10.2f %8.2f %8.2f\n",
+                 sl_order_name(order), mixes[mix], full ? "full" : "half",
+                 bench_median(begins, PLANS), bench_median(plans, PLANS),
+                 bench_median(arrivals, size.rounds), bench_median(ends, n), estimate, what_if.ms,
+                 what_if.own_mib);
     tear_down(&c);
 }
 
@@ -323,8 +381,8 @@ int main(int argc, char **argv)
     bench_print_environment();
     (void)printf("%u pods, %u nodes of %d GPUs, full or half of them empty; medians, ms of CPU\n",
                  size.pods, size.nodes, DEVICES);
-    (void)printf("%-8s %-10s %-5s %8s %8s %10s %10s %10s\n", "order", "pods", "gpus", "begin",
-                 "plan", "arrival", "end", "estimates");
+    (void)printf("%-8s %-10s %-5s %8s %8s %10s %10s %10s %8s %8s\n", "order", "pods", "gpus",
+                 "begin", "plan", "arrival", "end", "estimates", "what-if", "own MiB");
     static const enum sl_order_kind orders[] = {SL_ORDER_FIFO, SL_ORDER_SJF, SL_ORDER_P,
                                                 SL_ORDER_HRRN, SL_ORDER_BOUNDED};
     for (unsigned o = 0; o < sizeof(orders) / sizeof(orders[0]); o++) {

@@ -1,9 +1,11 @@
 """A user's morning: the queue by plain kubectl, with the user's own rights, through the real API server."""
 
+import collections
 import json
 import os
 import re
 import subprocess
+import threading
 
 import pytest
 import yaml
@@ -300,6 +302,45 @@ def test_the_plugin_finds_the_page_of_the_leader(cluster, users):
         assert "Forbidden" in err
     finally:
         cluster.plane.delete(object_path(pod), 0)
+
+
+def test_who_asks_on_and_on_keeps_nobody_from_an_estimate(cluster, users):
+    """alice makes service accounts in her namespace, which all ask as fast as they can; bob asks now and then."""
+    del users
+    plane = cluster.plane
+    cluster.start_daemon(config=SJF)
+    cluster.put_up_visibility()
+    bots = [f"system:serviceaccount:ours:bot-{i}" for i in range(6)]
+    bindings = [role_binding(bot, "ours") for bot in bots]
+    cluster.add(*bindings)
+    bob = plane.acting_as("bob")
+
+    def ask(api, namespace):
+        return api.post(f"{GROUP_PATH}/namespaces/{namespace}/startestimates",
+                        start_estimate(waiting("supposed", namespace)))["status"]
+    wait_for("an answer for bob", lambda: ask(bob, "theirs"))
+    codes, over = collections.Counter(), threading.Event()
+
+    def flood(api):
+        while not over.is_set():
+            try:
+                ask(api, "ours")
+                codes[201] += 1
+            except ApiError as error:
+                codes[error.code] += 1
+    threads = [threading.Thread(target=flood, args=(plane.acting_as(bot),), daemon=True) for bot in bots]
+    for each in threads:
+        each.start()
+    try:
+        wait_for("a flood", lambda: codes[429] > 10 and codes[201] > 0)
+        for _ in range(10):
+            assert ask(bob, "theirs")["position"] == 1  # each at the first try
+    finally:
+        over.set()
+        for each in threads:
+            each.join()
+        for each in bindings:
+            plane.delete(object_path(each))
 
 
 def test_only_the_front_proxy_is_believed(cluster, users):

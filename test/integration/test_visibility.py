@@ -1,6 +1,7 @@
 """The API group visibility.sliced.dev, as an API server forwards it: here on loopback, without one."""
 import json
 import re
+import signal
 import threading
 
 import pytest
@@ -356,14 +357,44 @@ def test_estimates_are_created_and_nothing_else(start, daemon):
          "spec": {"pod": asking()}})).status == 404
 
 
-def test_estimates_come_at_a_bounded_rate(daemon):
-    def refused():
-        reply = daemon.post("/api/v1/estimates", asking())
-        return reply if reply.status == 429 else None
-    reply = eventually(refused)
+def test_one_of_a_user_waits_for_its_turn_and_others_are_refused(daemon):
+    """Here nobody is named: all who ask are one."""
+    refused = []
+
+    def flood():
+        while not refused:
+            reply = daemon.post("/api/v1/estimates", asking())
+            assert reply.status in (200, 429)
+            if reply.status == 429:
+                refused.append(reply)
+    threads = [threading.Thread(target=flood, daemon=True) for _ in range(4)]
+    for each in threads:
+        each.start()
+    eventually(lambda: refused)
+    for each in threads:
+        each.join()
+    reply = refused[0]
     assert reply.headers["retry-after"] == "1" and reply.json["reason"] == "TooManyRequests"
+    assert "another of yours" in reply.json["message"]
     assert daemon.metric('sliced_limit_hits_total{limit="estimates"}') >= 1
+    for _ in range(3):  # one after the other they wait, and are answered
+        assert daemon.post("/api/v1/estimates", asking()).status == 200
+
+
+def test_an_asker_that_hangs_up_holds_no_place(daemon):
+    for _ in range(5):
+        connection = daemon.connect()
+        connection.request("POST", "/api/v1/estimates", json.dumps(asking()))
+        connection.close()
     assert estimate(daemon, asking()).status == 201
+
+
+def test_the_daemon_ends_in_order_though_estimates_wait(daemon):
+    connections = [daemon.connect() for _ in range(4)]
+    for each in connections:
+        each.request("POST", "/api/v1/estimates", json.dumps(asking()))
+    daemon.signal(signal.SIGTERM)
+    assert daemon.process.wait(timeout=60) == 0
 
 
 def test_estimates_are_asked_for_directly(daemon):

@@ -151,27 +151,22 @@ int sl_value_read(struct sl_str text, struct sl_arena *arena, struct sl_value **
 
 /* ---- the way in it ---- */
 
-const struct sl_value *sl_value_at(const struct sl_value *value, const char *path)
-{
-    struct sl_str rest = sl_str_of(path);
-    while (value != NULL && rest.s != NULL) {
-        struct sl_str key = sl_str_cut(&rest, '.');
-        const struct sl_value *member = value->kind == SL_VALUE_OBJECT ? value->first : NULL;
-        while (member != NULL && !sl_str_eq(member->key, key)) {
-            member = member->next;
-        }
-        value = member;
-    }
-    return value;
-}
-
-static struct sl_value *member_of(struct sl_value *value, struct sl_str key)
+static struct sl_value *member_of(const struct sl_value *value, struct sl_str key)
 {
     struct sl_value *member = value->kind == SL_VALUE_OBJECT ? value->first : NULL;
     while (member != NULL && !sl_str_eq(member->key, key)) {
         member = member->next;
     }
     return member;
+}
+
+const struct sl_value *sl_value_at(const struct sl_value *value, const char *path)
+{
+    struct sl_str rest = sl_str_of(path);
+    while (value != NULL && rest.s != NULL) {
+        value = member_of(value, sl_str_cut(&rest, '.'));
+    }
+    return value;
 }
 
 void sl_value_join(struct sl_value *value, struct sl_value *more, const char *key)

@@ -44,6 +44,7 @@ void sl_cluster_tick(struct sl_cluster *cluster, const struct sl_score_config *s
     int64_t now_ns = sl_clock_monotonic_ns();
     sl_cluster_look_anew(cluster);
     sl_cluster_follow_jobs(cluster);
+    sl_unqueued_tick(&cluster->unqueued, sl_cluster_leadership(cluster));
     if (cluster->waiting != NULL && now_ns - cluster->round_ns >= SL_SECOND_NS &&
         sl_cluster_missing(cluster) == NULL) {
         cluster->round_ns = now_ns;
@@ -160,6 +161,7 @@ struct sl_cluster *sl_cluster_new(const struct sl_cluster_options *options, stru
     cluster->actuators = sl_config_actuators(&cluster->config, &cluster->selector);
     cluster->delay.scale = &sl_histogram_calls;
     (void)pthread_mutex_init(&cluster->lock, NULL);
+    sl_unqueued_init(&cluster->unqueued, cluster->options.store);
     /* the end of a binding is not known by time: the maker of the reservation ends it */
     sl_store_hold_expiry(cluster->options.store, true);
     if (make_identity(cluster, err) < 0 || make_client(cluster, err) < 0 ||
@@ -269,6 +271,7 @@ void sl_cluster_stop(struct sl_cluster *cluster)
     cluster->stages = NULL;
     sl_releaser_free(cluster->releaser);
     cluster->releaser = NULL;
+    cluster->unqueued.releaser = NULL;
     sl_kube_binder_free(cluster->binder);
     cluster->binder = NULL;
     sl_fetcher_free(cluster->fetcher);
@@ -283,6 +286,7 @@ void sl_cluster_free(struct sl_cluster *cluster)
     sl_cluster_stop(cluster);
     sl_waiting_free(cluster->waiting);
     sl_idlers_free(cluster->idlers);
+    sl_unqueued_free(&cluster->unqueued);
     (void)pthread_mutex_destroy(&cluster->lock);
     free(cluster);
 }

@@ -7,6 +7,7 @@
 
 #include "daemon/live/cluster.h"
 #include "daemon/live/idlers.h"
+#include "daemon/live/unqueued.h"
 #include "daemon/live/waiting.h"
 #include "daemon/queue/queue.h"
 #include "kube/client/client.h"
@@ -34,6 +35,7 @@ struct sl_cluster {
     struct sl_kube_binder *binder;
     struct sl_fetcher *fetcher;
     struct sl_releaser *releaser;
+    struct sl_unqueued unqueued;
     struct sl_queue_worker *worker;      /* NULL: queue.enabled is false */
     struct sl_stage_tracker *stages;     /* as the worker */
     struct sl_front_proxy_reader *front; /* NULL: server.visibilityListen is empty */

@@ -126,6 +126,7 @@ int sl_cluster_make_queue(struct sl_cluster *cluster, int64_t try_us, struct sl_
     if (cluster->releaser == NULL) {
         return -1;
     }
+    cluster->unqueued.releaser = cluster->releaser;
     cluster->stages = sl_stage_tracker_new(&stages, err);
     if (cluster->stages == NULL) {
         return -1;

@@ -102,47 +102,19 @@ static void snapshot_published(void *context, int64_t delay_us)
     sl_histogram_observe(&cluster->delay, delay_us * 1000);
 }
 
-static void shown_ended(void *call, enum sl_release_end end, const struct sl_error *err)
-{
-    (void)call;
-    (void)end;
-    (void)err; /* the next word of the pod brings it here again */
-}
-
-/* Who was bound while nobody led, or when the last word on its place came late, is queued no more.
- */
-static void end_queued(struct sl_cluster *cluster, const struct sl_pod *pod)
-{
-    bool stale = pod->queued && pod->node != NULL && !pod->deleting && cluster->releaser != NULL;
-    uint64_t leadership = stale ? sl_cluster_leadership(cluster) : 0;
-    const struct sl_queued queued = {
-        .namespace = sl_str_of(pod->namespace),
-        .name = sl_str_of(pod->name),
-        .uid = sl_str_of(pod->uid),
-        .reason = SL_STR("Bound"),
-        .message = SL_STR("it is bound to its node"),
-        .status = SL_QUEUED_FALSE,
-        .turned_us = sl_clock_real_us(),
-        .leadership = leadership,
-    };
-    if (leadership != 0) {
-        sl_release_show(cluster->releaser, &queued, shown_ended, NULL);
-    }
-}
-
 /* An earlier leader may have been killed between the binding and the deadline. */
 static void listed_pod(void *context, const struct sl_pod *pod)
 {
     struct sl_cluster *cluster = context;
     sl_kube_set_deadline(cluster->binder, pod, atomic_load(&cluster->leaderships));
-    end_queued(cluster, pod);
+    sl_unqueued_seen(&cluster->unqueued, pod, sl_cluster_leadership(cluster));
 }
 
 static void changed_pod(void *context, const struct sl_pod *pod)
 {
     struct sl_cluster *cluster = context;
     sl_kube_retry_deadline(cluster->binder, pod, atomic_load(&cluster->leaderships));
-    end_queued(cluster, pod);
+    sl_unqueued_seen(&cluster->unqueued, pod, sl_cluster_leadership(cluster));
 }
 
 static void seen_pod(void *context, const struct sl_pod *pod)

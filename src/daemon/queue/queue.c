@@ -62,7 +62,6 @@ static void init_locks(struct sl_queue_worker *worker)
     pthread_condattr_t attr;
     sl_queue_times_init(&worker->times, &worker->config);
     (void)pthread_mutex_init(&worker->listing, NULL);
-    (void)pthread_mutex_init(&worker->supposing, NULL);
     (void)pthread_mutex_init(&worker->plan, NULL);
     (void)pthread_mutex_init(&worker->status, NULL);
     (void)pthread_mutex_init(&worker->mail, NULL);
@@ -139,7 +138,6 @@ void sl_queue_worker_free(struct sl_queue_worker *worker)
     (void)pthread_cond_destroy(&worker->woken);
     (void)pthread_cond_destroy(&worker->settled);
     (void)pthread_mutex_destroy(&worker->listing);
-    (void)pthread_mutex_destroy(&worker->supposing);
     (void)pthread_mutex_destroy(&worker->plan);
     (void)pthread_mutex_destroy(&worker->status);
     (void)pthread_mutex_destroy(&worker->mail);

@@ -6,7 +6,7 @@
 #include "daemon/queue/mail.h"
 #include "daemon/queue/worker.h"
 #include "util/clock.h"
-#include "util/copy.h"
+#include "util/process/copy.h"
 #include "util/time.h"
 
 enum { REST = 10 };
@@ -14,8 +14,6 @@ enum { REST = 10 };
 static const int64_t estimates_us = SL_SECOND_US;
 static const int64_t ready_us = 5 * SL_MS_US; /* rows that took less are made at any time */
 static const int64_t first_plan_us = SL_SECOND_US;
-/* What-ifs may have a tenth of the time, and no more than twenty a second. */
-static const int64_t suppose_rest_us = 50 * SL_MS_US;
 static const int64_t suppose_limit_us = 5 * SL_SECOND_US;
 
 /* With plan held. */
@@ -223,7 +221,6 @@ static int copy_begin(struct question *question, struct sl_copy *copy, struct an
     return result;
 }
 
-/* With supposing held. */
 static int suppose_pod(struct sl_queue_worker *worker, struct sl_pod *pod,
                        struct sl_queue_what_if *out, struct sl_error *err)
 {
@@ -257,21 +254,7 @@ int sl_queue_what_if(void *context, struct sl_pod *pod, struct sl_queue_what_if 
     if (sl_queue_list_init(&out->list, 1, err) < 0) {
         return -1;
     }
-    if (pthread_mutex_trylock(&worker->supposing) != 0) {
-        return sl_error_set(err, SL_ERR_LIMIT, "another estimate is being made: ask again");
-    }
-    int64_t begin_us = sl_clock_monotonic_us();
-    int result = -1;
-    if (begin_us < worker->suppose_us) {
-        (void)sl_error_set(err, SL_ERR_LIMIT, "as many estimates as may be: ask again");
-    } else {
-        result = suppose_pod(worker, pod, out, err);
-        int64_t took_us = sl_clock_monotonic_us() - begin_us;
-        worker->suppose_us =
-            begin_us + (took_us * REST > suppose_rest_us ? took_us * REST : suppose_rest_us);
-    }
-    (void)pthread_mutex_unlock(&worker->supposing);
-    return result;
+    return suppose_pod(worker, pod, out, err);
 }
 
 /* ---- the state of one pod ---- */

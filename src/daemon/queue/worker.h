@@ -1,8 +1,8 @@
 /* The queue's worker: one thread plans, others read. Private to this room.
  *
- * Locks, in the order in which they may be taken: listing or supposing, plan, then the store's,
- * then mail; status is taken last and alone. The store calls the feed with its lock held: that only
- * takes mail. */
+ * Locks, in the order in which they may be taken: listing, plan, then the store's, then mail;
+ * status is taken last and alone. The store calls the feed with its lock held: that only takes
+ * mail. */
 #ifndef SLICED_DAEMON_QUEUE_WORKER_H
 #define SLICED_DAEMON_QUEUE_WORKER_H
 
@@ -31,9 +31,6 @@ struct sl_queue_worker {
     _Atomic uint64_t leaderships; /* goes up with every change of the leader */
     _Atomic uint64_t listings;    /* how often all rows were made */
     _Atomic unsigned showing;     /* conditions that are being written */
-
-    pthread_mutex_t supposing; /* held during a what-if; guards what follows */
-    int64_t suppose_us;        /* no what-if before that; monotonic */
 
     struct sl_queue_times times;
 

@@ -64,9 +64,11 @@ bool sl_api_asks(const struct sl_pod *pod, const char *place, struct sl_error *e
  * *err set. */
 struct sl_pod *sl_api_suppose(const struct sl_pod_facts *facts, struct sl_str namespace,
                               struct sl_error *err);
-/* Asks the queue what would become of it. -1 after sl_request_fail; the caller frees the list in
- * any case. */
-int sl_api_what_if(struct sl_request *request, struct sl_pod *pod, struct sl_queue_what_if *out);
+/* Takes the pod over and asks the queue what would become of it, when its user's turn comes: the
+ * request is suspended until then, and answer writes the reply. Or it ends with sl_request_fail. */
+void sl_api_what_if(struct sl_request *request, struct sl_pod *pod,
+                    void (*answer)(struct sl_request *request,
+                                   const struct sl_queue_what_if *what_if));
 /* Writes the members of an open object: position, ahead, startsInSeconds, estimatedStart,
  * estimateKind, state, reason, node, devices, message, delayed. */
 void sl_api_what_if_members(struct sl_writer *w, const struct sl_queue_what_if *what_if);

@@ -2,6 +2,7 @@
 #include "server/api/api.h"
 #include "server/api/embedded.h"
 #include "server/api/handlers.h"
+#include "server/app/workspace.h"
 #include "util/clock.h"
 #include "util/show.h"
 #include "util/term/grid.h"
@@ -56,17 +57,23 @@ static struct sl_pod *suppose_as_written(void *context, const struct sl_pod_fact
 
 /* ---- the answer ---- */
 
-int sl_api_what_if(struct sl_request *request, struct sl_pod *pod, struct sl_queue_what_if *out)
+/* A question under way, in the request's arena. */
+struct supposed {
+    struct sl_estimate_request estimate;
+    void (*answer)(struct sl_request *request, const struct sl_queue_what_if *what_if);
+};
+
+/* The request is over, whether it was answered or not. */
+static void supposed_end(struct sl_request *request)
 {
-    const struct sl_queue_reader *queue = &request->app->queue;
-    *out = (struct sl_queue_what_if){.position = 0};
-    if (queue->what_if == NULL) {
-        (void)sl_error_set(&request->err, SL_ERR_NOTFOUND,
-                           "there is no queue here: it is off (queue.enabled)");
-        (void)sl_request_fail(request, 404);
-    } else if (queue->what_if(queue->context, pod, out, &request->err) == 0) {
-        return 0;
-    } else if (request->err.code == SL_ERR_LIMIT) {
+    struct supposed *supposed = request->verb_state;
+    sl_queue_list_free(&supposed->estimate.what_if.list);
+    sl_pod_unref(supposed->estimate.pod);
+}
+
+static void estimate_fail(struct sl_request *request)
+{
+    if (request->err.code == SL_ERR_LIMIT) {
         sl_metrics_limit(request->metrics, SL_LIMIT_ESTIMATES);
         (void)sl_request_fail(request, 429);
     } else if (request->err.code == SL_ERR_SYSTEM) {
@@ -74,7 +81,57 @@ int sl_api_what_if(struct sl_request *request, struct sl_pod *pod, struct sl_que
     } else {
         sl_api_queue_failed(request);
     }
-    return -1;
+}
+
+static void supposed_answer(struct sl_request *request)
+{
+    struct supposed *supposed = request->verb_state;
+    if (supposed->estimate.result == 0) {
+        supposed->answer(request, &supposed->estimate.what_if);
+    } else {
+        request->err = supposed->estimate.err;
+        estimate_fail(request);
+    }
+}
+
+/* NULL after sl_request_fail. */
+static struct supposed *supposed_new(struct sl_request *request)
+{
+    if (request->app->queue.what_if == NULL) {
+        (void)sl_error_set(&request->err, SL_ERR_NOTFOUND,
+                           "there is no queue here: it is off (queue.enabled)");
+        (void)sl_request_fail(request, 404);
+        return NULL;
+    }
+    struct supposed *supposed = sl_arena_alloc(&request->workspace->arena, sizeof(*supposed));
+    if (supposed == NULL) {
+        (void)sl_error_nomem(&request->err);
+        (void)sl_request_fail_err(request);
+    }
+    return supposed;
+}
+
+void sl_api_what_if(struct sl_request *request, struct sl_pod *pod,
+                    void (*answer)(struct sl_request *request,
+                                   const struct sl_queue_what_if *what_if))
+{
+    struct supposed *supposed = supposed_new(request);
+    if (supposed == NULL) {
+        sl_pod_unref(pod);
+        return;
+    }
+    *supposed = (struct supposed){
+        .estimate = {.request = request,
+                     .pod = pod,
+                     .who = sl_estimate_who(sl_request_user(request))},
+        .answer = answer,
+    };
+    request->verb_state = supposed;
+    request->ended = supposed_end;
+    if (sl_estimates_ask(&request->app->estimates, &supposed->estimate, supposed_answer,
+                         &request->err) < 0) {
+        estimate_fail(request);
+    }
 }
 
 /* -1: it is not known. Rounded up, as in the sentence. */
@@ -147,9 +204,25 @@ static void write_table(struct sl_request *request, const struct sl_queue_what_i
     sl_buf_putc(&request->reply, '\n');
 }
 
+static void answer_directly(struct sl_request *request, const struct sl_queue_what_if *what_if)
+{
+    struct sl_writer w = {.buf = &request->reply};
+    bool as_table = false;
+    if (sl_request_output(request, &as_table) < 0) {
+        return;
+    }
+    if (as_table) {
+        write_table(request, what_if);
+        return;
+    }
+    sl_write_object(&w);
+    sl_api_what_if_members(&w, what_if);
+    sl_write_object_end(&w);
+    sl_buf_putc(&request->reply, '\n');
+}
+
 void sl_api_estimate(struct sl_request *request)
 {
-    struct sl_queue_what_if what_if;
     bool as_table = false;
     if (sl_request_only(request, "output") < 0 || sl_request_output(request, &as_table) < 0) {
         return;
@@ -159,16 +232,5 @@ void sl_api_estimate(struct sl_request *request)
         (void)sl_request_fail_err(request);
         return;
     }
-    int result = sl_api_what_if(request, pod, &what_if);
-    if (result == 0 && as_table) {
-        write_table(request, &what_if);
-    } else if (result == 0) {
-        struct sl_writer w = {.buf = &request->reply};
-        sl_write_object(&w);
-        sl_api_what_if_members(&w, &what_if);
-        sl_write_object_end(&w);
-        sl_buf_putc(&request->reply, '\n');
-    }
-    sl_queue_list_free(&what_if.list);
-    sl_pod_unref(pod);
+    sl_api_what_if(request, pod, answer_directly);
 }

@@ -155,6 +155,7 @@ struct sl_app *sl_app_new(const struct sl_app_options *options, struct sl_error 
     };
     sl_binds_init(&app->binds, &binds);
     sl_grants_init(&app->grants);
+    sl_estimates_init(&app->estimates, &app->queue);
     sl_metrics_init(&app->metrics, sl_clock_real_us());
     init_http(app, options);
     if (options->tls != NULL) {
@@ -184,6 +185,7 @@ static void close_visibility(struct sl_app *app)
 void sl_app_stop(struct sl_app *app)
 {
     sl_binds_close(&app->binds);
+    sl_estimates_stop(&app->estimates);
     close_visibility(app);
     sl_listeners_stop(&app->http);
     app->server = NULL;
@@ -200,6 +202,7 @@ void sl_app_free(struct sl_app *app)
     }
     sl_binds_free(&app->binds);
     sl_grants_free(&app->grants);
+    sl_estimates_free(&app->estimates);
     sl_listeners_free(&app->http);
     sl_live_free(&app->live);
     (void)pthread_mutex_destroy(&app->lock);
@@ -232,6 +235,7 @@ bool sl_app_drain(struct sl_app *app)
     sl_live_release(live);
     atomic_store(&app->http.draining, true);
     sl_listeners_quiesce(&app->http);
+    sl_estimates_close(&app->estimates);
     close_visibility(app);
     while (atomic_load(&app->metrics.in_flight) > 0 && sl_clock_monotonic_ns() < deadline_ns) {
         const struct timespec pause = {0, DRAIN_POLL_NS};

@@ -5,6 +5,7 @@
 
 #include "codec/write.h"
 #include "server/app/binds.h"
+#include "server/app/estimates.h"
 #include "server/app/grants.h"
 #include "server/app/partition_reader.h"
 #include "server/app/queue_reader.h"
@@ -62,6 +63,7 @@ struct sl_app {
     struct sl_usage_reader usage;
     struct sl_binds binds;
     struct sl_grants grants;
+    struct sl_estimates estimates;
     struct sl_http http;
     struct sl_live_slot live;
     struct sl_visibility *visibility; /* NULL: the service has none */

@@ -72,10 +72,10 @@ struct sl_queue_reader {
     int (*list)(void *context, size_t max, struct sl_queue_list *out, struct sl_error *err);
     /* The same for one pod: n is 0 when it does not wait. */
     int (*row)(void *context, struct sl_str uid, struct sl_queue_list *out, struct sl_error *err);
-    /* Plans with one more pod, on a copy: nothing changes. Takes about as long as a plan; one call
-     * at a time, and a while between two. -1: SL_ERR_LIMIT: not now; SL_ERR_FIELD: such a pod
-     * cannot wait; SL_ERR_CONFLICT as above; SL_ERR_SYSTEM: there is no copy. The caller frees the
-     * list in any case. */
+    /* Plans with one more pod, on a copy of the process: nothing changes. Takes about as long as a
+     * plan, and waits for it; estimates.h bounds how often. -1: SL_ERR_FIELD: such a pod cannot
+     * wait; SL_ERR_CONFLICT as above; SL_ERR_SYSTEM: there is no copy. The caller frees the list in
+     * any case. */
     int (*what_if)(void *context, struct sl_pod *pod, struct sl_queue_what_if *out,
                    struct sl_error *err);
     /* Appends the queue's metrics. */

@@ -25,6 +25,15 @@ struct sl_str sl_request_query(const struct sl_request *request, const char *nam
     return sl_str_of(MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, name));
 }
 
+struct sl_str sl_request_user(const struct sl_request *request)
+{
+    const char *user = NULL;
+    if (request->audiences == SL_FOR_FORWARDED) { /* the front proxy takes out what users send */
+        user = MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, "X-Remote-User");
+    }
+    return sl_str_of(user);
+}
+
 /* Ends the request because of that parameter of its query. */
 static int query_fail(struct sl_request *request, const char *name)
 {

@@ -61,6 +61,9 @@ int sl_request_only(struct sl_request *request, const char *names);
 int sl_request_number(struct sl_request *request, const char *name, int64_t fallback, int64_t max,
                       int64_t *out);
 
+/* The user whom the API server has authenticated for it; empty where requests come without one. */
+struct sl_str sl_request_user(const struct sl_request *request);
+
 /* Which routes are served to it. */
 struct sl_route_scope sl_request_scope(const struct sl_request *request);
 

@@ -44,7 +44,7 @@ enum sl_limit {
     SL_LIMIT_RESERVATIONS,
     SL_LIMIT_OBJECTS,   /* cluster.maxNodes and cluster.maxPods */
     SL_LIMIT_SERIES,    /* resources in sliced_pool_capacity_units */
-    SL_LIMIT_ESTIMATES, /* estimates for pods that are not there, in a time */
+    SL_LIMIT_ESTIMATES, /* questions for estimates that wait, of one user and of all */
     SL_LIMIT_COUNT,
 };
 

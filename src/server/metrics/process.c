@@ -2,31 +2,19 @@
 #include "server/metrics/process.h"
 
 #include <dirent.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "util/log.h"
+#include "util/process/memory.h"
 #include "util/time.h"
 
 static void read_memory(struct sl_process *out)
 {
-    FILE *file = fopen("/proc/self/statm", "re");
-    if (file == NULL) {
-        return;
-    }
-    char line[128];
-    uint64_t pages[2] = {0, 0};
-    if (fgets(line, sizeof(line), file) != NULL &&
-        // NOLINTNEXTLINE(cert-err34-c): the kernel's own format
-        sscanf(line, "%" SCNu64 " %" SCNu64, &pages[0], &pages[1]) == 2) {
-        uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-        out->virtual_bytes = pages[0] * page;
-        out->resident_bytes = pages[1] * page;
-    }
-    (void)fclose(file);
+    struct sl_memory memory;
+    sl_memory_read(&memory);
+    out->virtual_bytes = (uint64_t)memory.virtual;
+    out->resident_bytes = (uint64_t)memory.resident;
 }
 
 static void read_files(struct sl_process *out)

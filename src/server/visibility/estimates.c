@@ -41,11 +41,17 @@ static struct sl_pod *read_pod(struct sl_request *request, struct sl_str text)
     return pod;
 }
 
+static struct sl_str body_of(const struct sl_request *request)
+{
+    const struct sl_buf *held = &request->workspace->held;
+    return (struct sl_str){held->data, held->len};
+}
+
 /* The object that was sent, with one member more. */
-static void write_answer(struct sl_request *request, struct sl_str text,
-                         const struct sl_queue_what_if *what_if)
+static void write_answer(struct sl_request *request, const struct sl_queue_what_if *what_if)
 {
     struct sl_writer w = {.buf = &request->reply};
+    struct sl_str text = body_of(request);
     size_t len = text.len;
     while (len > 0 && text.s[len - 1] != '}') { /* there is one: it was read as an object */
         len--;
@@ -61,17 +67,10 @@ static void write_answer(struct sl_request *request, struct sl_str text,
 
 void sl_vis_estimate(struct sl_request *request)
 {
-    const struct sl_buf *held = &request->workspace->held;
-    struct sl_str text = {held->data, held->len};
-    struct sl_queue_what_if what_if;
-    struct sl_pod *pod = read_pod(request, text);
+    struct sl_pod *pod = read_pod(request, body_of(request));
     if (pod == NULL) {
         (void)sl_request_fail_err(request);
         return;
     }
-    if (sl_api_what_if(request, pod, &what_if) == 0) {
-        write_answer(request, text, &what_if);
-    }
-    sl_queue_list_free(&what_if.list);
-    sl_pod_unref(pod);
+    sl_api_what_if(request, pod, write_answer);
 }

@@ -2,7 +2,7 @@
  * of the process, as the daemon has it. */
 #include "plan_rig.h"
 
-#include "util/copy.h"
+#include "util/process/copy.h"
 
 enum { ROUNDS = 24, STEPS = 40, NODES = 4, GPUS = 4, SEED = 7 };
 

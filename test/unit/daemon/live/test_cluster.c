@@ -38,6 +38,8 @@ static struct {
     char acquired[64];
 } lease;
 
+static const char *bound_pods;    /* what the next scene lists; NULL: one that waits */
+static const char *words;         /* what its watch of pods tells; NULL: nothing */
 static const char *own_pod;       /* of the next scene; NULL: it is not known */
 static int64_t nominate_from = 1; /* queue.nominateFrom of the next scene */
 
@@ -119,7 +121,16 @@ static void script(struct scene *scene)
         "\"limits\":{\"nvidia.com/gpu\":\"3\"}}}]}}]}";
     fake_api_add(scene->api, (struct fake_answer){.path = LEASES, .fn = give_lease});
     fake_api_add(scene->api, (struct fake_answer){.path = NODES, .body = node});
-    fake_api_add(scene->api, (struct fake_answer){.path = PODS, .body = pods});
+    fake_api_add(scene->api, (struct fake_answer){.path = PODS,
+                                                  .body = bound_pods == NULL ? pods : bound_pods});
+    if (words != NULL) {
+        fake_api_add(scene->api, (struct fake_answer){.path = "/api/v1/pods?watch",
+                                                      .body = words,
+                                                      .times = 1,
+                                                      .piece = 4096,
+                                                      .cut_at = strlen(words),
+                                                      .hang = true});
+    }
     fake_api_add(scene->api,
                  (struct fake_answer){.path = "/api/v1/nodes?watch", .kind = FAKE_HANG});
     fake_api_add(scene->api, (struct fake_answer){.path = "/api/v1/pods?watch", .kind = FAKE_HANG});
@@ -176,6 +187,8 @@ static void begin(struct scene *scene, bool election)
 static int set_up(void **state)
 {
     (void)state;
+    bound_pods = NULL;
+    words = NULL;
     own_pod = NULL;
     nominate_from = 1;
     memset(&lease, 0, sizeof(lease));
@@ -464,6 +477,91 @@ static void a_pod_that_the_watch_has_not_told_of_is_read(void **state)
     end(&scene);
 }
 
+#define BOUND_POD(name, version)                                                                   \
+    "{\"metadata\":{\"namespace\":\"default\",\"name\":\"" name "\",\"uid\":\"u-" name             \
+    "\",\"resourceVersion\":\"" version "\",\"labels\":{\"version\":\"" version                    \
+    "\"}},\"spec\":{\"nodeName\":\"n1\",\"containers\":[{\"name\":\"c\",\"resources\":{"           \
+    "\"limits\":{\"nvidia.com/"                                                                    \
+    "gpu\":\"1\"}}}]},\"status\":{\"phase\":\"Running\",\"conditions\":[{"                         \
+    "\"type\":\"sliced.dev/Queued\",\"status\":\"True\"}]}}"
+#define WORD(name, version) "{\"type\":\"MODIFIED\",\"object\":" BOUND_POD(name, version) "}\n"
+#define SHOWN               "/api/v1/namespaces/default/pods/p/status"
+
+static void wait_pod(struct scene *scene, struct sl_str name)
+{
+    int64_t until = (int64_t)time(NULL) + WAIT_S;
+    struct sl_pod *pod = NULL;
+    while (pod == NULL) {
+        assert_true((int64_t)time(NULL) <= until);
+        sl_cluster_tick(scene->cluster, &score);
+        (void)sched_yield();
+        pod = sl_store_pod(scene->store, SL_STR("default"), name);
+    }
+    sl_pod_unref(pod);
+}
+
+static void wait_failures(struct scene *scene, unsigned n)
+{
+    static const char name[] = "sliced_queue_conditions_total{outcome=\"failed\"} ";
+    int64_t until = (int64_t)time(NULL) + WAIT_S;
+    for (unsigned failures = 0; failures < n; (void)sched_yield()) {
+        struct sl_buf text;
+        assert_true((int64_t)time(NULL) <= until);
+        sl_buf_init(&text, 1 << 20);
+        scene->hooks.metrics(scene->hooks.context, &text);
+        sl_buf_putc(&text, '\0');
+        assert_int_equal(text.failed, SL_BUF_OK);
+        const char *found = strstr(text.data, name);
+        assert_non_null(found);
+        failures = (unsigned)strtoul(found + strlen(name), NULL, 10);
+        sl_buf_free(&text);
+    }
+}
+
+/* Puts the clock forward until there are n requests; what it does in vain costs a second. */
+static void pass_until_shown(struct scene *scene, unsigned n)
+{
+    int64_t until = (int64_t)time(NULL) + WAIT_S;
+    while (fake_api_count(scene->api, "PATCH", SHOWN) < n) {
+        int64_t next = (int64_t)time(NULL) + 2;
+        assert_true((int64_t)time(NULL) <= until);
+        fake_clock_advance(NULL, INT64_C(31000000));
+        while (fake_api_count(scene->api, "PATCH", SHOWN) < n && (int64_t)time(NULL) < next) {
+            sl_cluster_tick(scene->cluster, &score);
+            (void)sched_yield();
+        }
+    }
+}
+
+/* An API server that refuses is asked once, whatever is told of the pod, and again after a while,
+ * even if nothing is told. */
+static void a_condition_that_cannot_be_ended_is_tried_again_ever_more_rarely(void **state)
+{
+    struct scene scene;
+    (void)state;
+    bound_pods =
+        "{\"kind\":\"PodList\",\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[" BOUND_POD(
+            "p", "5") "]}";
+    words = WORD("p", "6") WORD("p", "7") WORD("p", "8") WORD("z", "9");
+    begin_with(&scene, false, true);
+    fake_api_add(scene.api, (struct fake_answer){.method = "PATCH",
+                                                 .path = SHOWN,
+                                                 .status = 403,
+                                                 .body = "{\"kind\":\"Status\",\"code\":403}"});
+    wait_missing(&scene, "");
+    wait_pod(&scene, SL_STR("z"));     /* all words have been heard; its own condition gets 404 */
+    for (unsigned n = 1; n < 4; n++) { /* rests of 1, 2 and 4 minutes */
+        wait_failures(&scene, n);
+        fake_clock_advance(NULL, (INT64_C(30000000) << n) - INT64_C(30000000));
+        sl_cluster_tick(scene.cluster, &score);
+        assert_int_equal(fake_api_count(scene.api, "PATCH", SHOWN), n);
+        pass_until_shown(&scene, n + 1);
+    }
+    assert_non_null(strstr(fake_api_request(scene.api, place_of(&scene, "PATCH", SHOWN, 4))->body,
+                           "\"Bound\""));
+    end(&scene);
+}
+
 static void owners_are_told(void **state)
 {
     struct scene scene;
@@ -616,6 +714,8 @@ int main(void)
         cmocka_unit_test_setup(a_standby_is_in_sync_and_labels_its_pod_when_it_leads, set_up),
         cmocka_unit_test_setup(no_reservation_ends_by_the_clock, set_up),
         cmocka_unit_test_setup(a_pod_that_the_watch_has_not_told_of_is_read, set_up),
+        cmocka_unit_test_setup(a_condition_that_cannot_be_ended_is_tried_again_ever_more_rarely,
+                               set_up),
         cmocka_unit_test_setup(owners_are_told, set_up),
         cmocka_unit_test_setup(the_state_says_who_leads_and_how_the_watch_is, set_up),
     };

@@ -221,28 +221,6 @@ static void a_pod_that_is_not_there_changes_nothing(void **state)
     rig_end(&rig);
 }
 
-static void questions_of_what_if_are_bounded(void **state)
-{
-    static struct queue_rig rig;
-    struct sl_queue_what_if told;
-    struct sl_error err = {.code = SL_ERR_NONE};
-    (void)state;
-    begin_with_reasons(&rig);
-    assert_int_equal(what_if(&rig, "x", 1, &told, &err), 0);
-    sl_queue_list_free(&told.list);
-    rig.worker->suppose_us = INT64_MAX; /* as if it had been long */
-    assert_int_equal(what_if(&rig, "x", 1, &told, &err), -1);
-    assert_int_equal(err.code, SL_ERR_LIMIT);
-    sl_queue_list_free(&told.list);
-    rig.worker->suppose_us = 0;
-    (void)pthread_mutex_lock(&rig.worker->supposing);
-    assert_int_equal(what_if(&rig, "x", 1, &told, &err), -1);
-    assert_int_equal(err.code, SL_ERR_LIMIT);
-    sl_queue_list_free(&told.list);
-    (void)pthread_mutex_unlock(&rig.worker->supposing);
-    rig_end(&rig);
-}
-
 static void who_does_not_lead_supposes_nothing(void **state)
 {
     static struct queue_rig rig;
@@ -328,7 +306,6 @@ int main(void)
         cmocka_unit_test(invented_names_leave_real_ones_their_rows),
         cmocka_unit_test(readers_share_rows_that_are_made_once),
         cmocka_unit_test(a_pod_that_is_not_there_changes_nothing),
-        cmocka_unit_test(questions_of_what_if_are_bounded),
         cmocka_unit_test(who_does_not_lead_supposes_nothing),
         cmocka_unit_test(readers_and_changes_of_every_kind_do_not_meet),
     };

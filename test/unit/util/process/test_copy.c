@@ -1,4 +1,6 @@
 /* Work in a copy of the process. */
+#define _GNU_SOURCE 1 /* MAP_ANONYMOUS, syscall numbers */
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,12 +8,18 @@
 #include <stdlib.h>
 
 #include <cmocka.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-#include "util/copy.h"
+#include "util/process/copy.h"
 #include "util/time.h"
 
 static int number = 1;
@@ -114,6 +122,67 @@ static void a_copy_keeps_nothing_open(void **state)
     (void)close(fd[1]);
 }
 
+static void close_range_take_away(void)
+{
+#ifdef SYS_close_range
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_close_range, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog program = {.len = sizeof(filter) / sizeof(filter[0]), .filter = filter};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
+        print_message("this system takes no filter of system calls\n");
+        skip();
+    }
+#endif
+}
+
+/* For the rest of this program, which is why it is the last test. */
+static void an_older_kernel_lets_it_keep_nothing_open_either(void **state)
+{
+    close_range_take_away();
+    a_copy_keeps_nothing_open(state);
+}
+
+/* Straight from the kernel, as an allocator's own reserves are not counted here. */
+static void take_memory(void *context, void *out)
+{
+    struct result *result = out;
+    (void)context;
+    while (result->number < 4096 && mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE,
+                                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED) {
+        result->number++;
+    }
+}
+
+static void a_copy_gets_no_more_memory_than_it_may(void **state)
+{
+    struct result result = {0};
+    struct sl_copy copy;
+    struct sl_error err = {0};
+    (void)state;
+    assert_int_equal(sl_copy_begin(&copy, take_memory, NULL, &result, sizeof(result), &err), 0);
+    assert_int_equal(sl_copy_end(&copy, &result, sizeof(result), SL_MINUTE_US, &err), 0);
+    assert_true(result.number > 0);
+    assert_true(result.number <= (SL_COPY_OWN >> 20));
+}
+
+static void no_copy_is_made_for_which_the_container_has_no_memory(void **state)
+{
+    const struct sl_memory has = {.anonymous = 40 << 20};
+    struct sl_error err = {0};
+    (void)state;
+    assert_int_equal(sl_copy_fits(&has, INT64_MAX, &err), 0);
+    assert_int_equal(sl_copy_fits(&has, 72 << 20, &err), 0);
+    assert_int_equal(sl_copy_fits(&has, (72 << 20) - 1, &err), -1);
+    assert_int_equal(err.code, SL_ERR_SYSTEM);
+    assert_string_equal(err.message, "a copy of the process may take 72 MiB, its container has 71 "
+                                     "MiB left: raise its memory limit");
+}
+
 static void a_result_beyond_a_pipe_is_refused(void **state)
 {
     struct sl_copy copy;
@@ -129,7 +198,10 @@ int main(void)
         cmocka_unit_test(what_a_copy_changes_stays_as_it_was),
         cmocka_unit_test(a_copy_that_takes_too_long_or_dies_gives_no_answer),
         cmocka_unit_test(a_copy_keeps_nothing_open),
+        cmocka_unit_test(a_copy_gets_no_more_memory_than_it_may),
+        cmocka_unit_test(no_copy_is_made_for_which_the_container_has_no_memory),
         cmocka_unit_test(a_result_beyond_a_pipe_is_refused),
+        cmocka_unit_test(an_older_kernel_lets_it_keep_nothing_open_either),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
