@@ -7,6 +7,7 @@ import shutil
 import signal
 import socket
 import ssl
+import time
 
 import pytest
 
@@ -480,6 +481,22 @@ def test_only_the_scheduler_calls_the_verbs(hard, tmp_path):
                 assert reply.headers["connection"] == "close"
     reply = hard.ask("verbs", "POST", "/scheduler/filter", hard.client, body)
     assert reply.json["NodeNames"] == ["gpu-a30-1"]
+    # kube-scheduler's log has the status alone; strangers do not fill ours
+    assert 0 < hard.daemon.log.count("a caller of the verbs was refused") < 20
+
+
+def test_when_the_schedulers_certificate_ends_is_told(tmp_path):
+    made = Tls(tmp_path, clients=True)
+    name = "sliced_tls_client_certificate_not_after_timestamp_seconds"
+    try:
+        good = made.clients.pair("scheduler", usage="clientAuth", days=9)
+        assert name not in made.get("/metrics", client=good).text
+        connection = made.connect(client=good)
+        made.daemon.request("POST", "/scheduler/filter", body="{}", connection=connection)
+        ends = re.search(rf"^{name} (\S+)$", made.get("/metrics", client=good).text, re.M)
+        assert 8 * 86400 < float(ends[1]) - time.time() <= 9 * 86400
+    finally:
+        made.daemon.stop()
 
 
 def test_names_change_without_a_restart_and_open_connections_are_asked_again(hard):

@@ -36,6 +36,8 @@ HEALTHY = {
     'sliced_ledger_events_total{pod="a",event="expired"}': "0x200",
     'sliced_cluster_nodes_overcommitted{pod="a"}': "0x200",
     'sliced_tls_certificate_not_after_timestamp_seconds{pod="a"}': "2000000x200",
+    'sliced_tls_client_certificate_not_after_timestamp_seconds{pod="a"}': "2000000x200",
+    'sliced_tls_client_certificate_not_after_timestamp_seconds{pod="b"}': "1000x200",
     'sliced_config_reloads_total{pod="a",outcome="failed"}': "0x200",
     'sliced_tls_reloads_total{pod="a",outcome="failed"}': "0x200",
     'sliced_log_lines_lost_total{pod="a"}': "1x200",
@@ -76,6 +78,8 @@ ALERTS = {
     "SlicedReservationsExpire": ({'sliced_ledger_events_total{pod="a",event="expired"}': "0x60 1x140"}, 62),
     "SlicedNodesOvercommitted": ({'sliced_cluster_nodes_overcommitted{pod="a"}': "0x60 1x140"}, 67),
     "SlicedCertificateEnds": ({'sliced_tls_certificate_not_after_timestamp_seconds{pod="a"}': "600000x200"}, 12),
+    "SlicedSchedulerCertificateEnds": (
+        {'sliced_tls_client_certificate_not_after_timestamp_seconds{pod="a"}': "600000x200"}, 12),
     "SlicedFilesWrong": ({'sliced_tls_reloads_total{pod="a",outcome="failed"}': "0x60 1x140"}, 62),
     "SlicedLogLost": ({'sliced_log_lines_lost_total{pod="a"}': "0x60 1x140"}, 62),
     "SlicedLimitHit": ({'sliced_limit_hits_total{pod="a",limit="connections"}': "0x60 0+1x140"}, 68),

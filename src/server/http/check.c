@@ -4,6 +4,9 @@
 #include <strings.h>
 
 #include "server/http/connection.h"
+#include "util/clock.h"
+#include "util/log.h"
+#include "util/time.h"
 
 enum { PEER_WHY_MAX = 256, TOKEN_MAX = 4096 };
 
@@ -85,6 +88,18 @@ static bool is_peer_ok(struct sl_connection *connection, enum sl_tls_callers who
     return true;
 }
 
+/* It may be kube-scheduler, whose log has the status alone. Not more than once a minute, as anybody
+ * may call. */
+static void refused_tell(struct sl_http *http, const char *why)
+{
+    int64_t now_us = sl_clock_monotonic_us();
+    int64_t until_us = atomic_load(&http->silent_us);
+    if (now_us >= until_us &&
+        atomic_compare_exchange_strong(&http->silent_us, &until_us, now_us + SL_MINUTE_US)) {
+        sl_log(SL_LOG_WARN, "a caller of the verbs was refused", "reason", why, (char *)NULL);
+    }
+}
+
 /* Where clients have certificates, refuses the verbs, and what else is served beside them, to those
  * without an allowed name. */
 static int check_peer(struct sl_connection *connection)
@@ -94,10 +109,19 @@ static int check_peer(struct sl_connection *connection)
     const struct sl_config *config = &request->live->config;
     char why[PEER_WHY_MAX];
     if (listener->tls == NULL || (listener->audiences & SL_FOR_SCHEDULER) == 0 ||
-        is_public(request->class) ||
-        is_peer_ok(connection, SL_TLS_SCHEDULER, config->server.client, config->server.n_clients,
-                   why)) {
+        is_public(request->class)) {
         return 0;
+    }
+    bool is_verb = request->class < SL_CLASS_VERBS;
+    if (is_peer_ok(connection, SL_TLS_SCHEDULER, config->server.client, config->server.n_clients,
+                   why)) {
+        if (is_verb) {
+            atomic_store(&request->metrics->client_not_after, connection->peer.until);
+        }
+        return 0;
+    }
+    if (is_verb) {
+        refused_tell(listener->http, why);
     }
     (void)sl_error_set(&request->err, SL_ERR_FIELD, "%s", why);
     return forbid_request(request);

@@ -65,10 +65,11 @@ struct sl_metrics {
     _Atomic uint64_t reloads_failed;
     _Atomic uint64_t tls_reloads_ok;
     _Atomic uint64_t tls_reloads_failed;
-    _Atomic int64_t tls_not_after; /* Unix seconds; 0: plain HTTP */
-    _Atomic int64_t connections;   /* open now */
-    _Atomic int64_t buffered;      /* bytes that requests hold: server.maxBufferedBytes */
-    _Atomic int64_t in_flight;     /* requests whose headers are in and whose reply is not out */
+    _Atomic int64_t tls_not_after;    /* Unix seconds; 0: plain HTTP */
+    _Atomic int64_t client_not_after; /* of the last caller of a verb, likewise; 0: none */
+    _Atomic int64_t connections;      /* open now */
+    _Atomic int64_t buffered;         /* bytes that requests hold: server.maxBufferedBytes */
+    _Atomic int64_t in_flight;        /* requests whose headers are in and whose reply is not out */
     struct sl_histogram duration[SL_CLASS_VERBS][SL_OUTCOME_COUNT];
     int64_t started_us; /* Unix microseconds; set once */
 };

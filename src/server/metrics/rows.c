@@ -271,6 +271,13 @@ static const struct sl_metric tls_rows[] = {
      "Unix time at which the HTTPS certificate ends; absent with plain HTTP.", NULL,
      OWN(SL_METRIC_LEVEL, tls_not_after)},
 };
+
+static const struct sl_metric client_rows[] = {
+    {"sliced_tls_client_certificate_not_after_timestamp_seconds", SL_METRIC_GAUGE,
+     "Unix time at which the certificate ends with which a verb was called last; absent before the "
+     "first call.",
+     NULL, OWN(SL_METRIC_LEVEL, client_not_after)},
+};
 #undef OWN
 
 #define LEDGER(member) SL_METRIC_AT(SL_METRIC_U64, struct sl_store_stats, member)
@@ -310,16 +317,13 @@ static const struct sl_metric process_rows[] = {
 };
 #undef PROCESS
 
-enum { WRITTEN, OWN, TLS, LEDGER, CLUSTER, PROCESS };
+enum { WRITTEN, OWN, TLS, CLIENT, LEDGER, CLUSTER, PROCESS };
 
 const struct sl_metric_table sl_server_metrics[] = {
-    [WRITTEN] = SL_METRIC_TABLE(written_rows),
-    [OWN] = SL_METRIC_TABLE(own_rows),
-    [TLS] = SL_METRIC_TABLE(tls_rows),
-    [LEDGER] = SL_METRIC_TABLE(ledger_rows),
-    [CLUSTER] = SL_METRIC_TABLE(cluster_rows),
-    [PROCESS] = SL_METRIC_TABLE(process_rows),
-    {NULL, 0},
+    [WRITTEN] = SL_METRIC_TABLE(written_rows), [OWN] = SL_METRIC_TABLE(own_rows),
+    [TLS] = SL_METRIC_TABLE(tls_rows),         [CLIENT] = SL_METRIC_TABLE(client_rows),
+    [LEDGER] = SL_METRIC_TABLE(ledger_rows),   [CLUSTER] = SL_METRIC_TABLE(cluster_rows),
+    [PROCESS] = SL_METRIC_TABLE(process_rows), {NULL, 0},
 };
 
 void sl_metrics_write(struct sl_metrics *metrics, const struct sl_snapshot *snapshot,
@@ -333,6 +337,9 @@ void sl_metrics_write(struct sl_metrics *metrics, const struct sl_snapshot *snap
     sl_metric_write(&sl_server_metrics[OWN], metrics, out);
     if (atomic_load_explicit(&metrics->tls_not_after, memory_order_relaxed) != 0) {
         sl_metric_write(&sl_server_metrics[TLS], metrics, out);
+    }
+    if (atomic_load_explicit(&metrics->client_not_after, memory_order_relaxed) != 0) {
+        sl_metric_write(&sl_server_metrics[CLIENT], metrics, out);
     }
     sl_metric_write(&sl_server_metrics[LEDGER], stats, out);
     sl_metric_write(&sl_server_metrics[CLUSTER], snapshot, out);
