@@ -183,6 +183,7 @@ def test_a_leader_that_is_cut_off_stops_before_another_leads(cluster):
         assert not (first and second), "two lead"
         return second
     wait_for("the successor", taken_over)
+    wait_for("why is told", lambda: "the lease could not be" in leader.log())
     status, text = leader.verb(
         "bind", {"PodName": "held", "PodNamespace": "default", "Node": "gpu-1",
                  "PodUID": cluster.pod("held")["metadata"]["uid"]})

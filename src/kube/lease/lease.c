@@ -11,6 +11,7 @@
 #include "kube/client/pacing.h"
 #include "kube/lease/record.h"
 #include "util/clock.h"
+#include "util/log.h"
 #include "util/time.h"
 
 enum { PATH_MAX_BYTES = 1024, IDENTITY_MAX = 200, LEADERSHIP_MAX = 303, BODY_MAX = 1 << 20 };
@@ -30,6 +31,7 @@ struct sl_lease {
     int64_t started_us; /* of the call under way, monotonic */
     json_t *seen;       /* the object as last seen; NULL: not seen, or not there */
     int64_t changed_us; /* when it was first seen in this state, monotonic */
+    int64_t silent_us;  /* until when no failure is told, monotonic */
     bool leader;        /* as told */
     bool watched;       /* watch_deadline is scheduled */
     bool reread;        /* this attempt was refused once for being out of date */
@@ -39,6 +41,7 @@ struct sl_lease {
     /* guarded by lock */
     pthread_mutex_t lock;
     pthread_cond_t ended_cond;
+    int64_t holder_until_us; /* when its time has run out, monotonic */
     char holder[IDENTITY_MAX + 1];
     char leadership[LEADERSHIP_MAX];
     uint64_t call; /* under way */
@@ -132,6 +135,13 @@ static bool is_ours(const struct sl_lease *lease)
     return strcmp(sl_lease_record_holder(lease->seen), lease->identity) == 0;
 }
 
+/* When its time has run out by our clock. */
+static int64_t lease_end_us(const struct sl_lease *lease)
+{
+    return lease->changed_us +
+           sl_lease_record_duration_us(lease->seen, lease->options.lease_duration_us);
+}
+
 /* Takes the object over; NULL: nothing is known. */
 static void lease_see(struct sl_lease *lease, json_t *object)
 {
@@ -142,6 +152,7 @@ static void lease_see(struct sl_lease *lease, json_t *object)
     lease->seen = object;
     (void)pthread_mutex_lock(&lease->lock);
     (void)snprintf(lease->holder, sizeof(lease->holder), "%s", sl_lease_record_holder(object));
+    lease->holder_until_us = lease_end_us(lease);
     sl_lease_record_leadership(object, lease->leadership, sizeof(lease->leadership));
     (void)pthread_mutex_unlock(&lease->lock);
 }
@@ -161,10 +172,8 @@ static bool lease_see_reply(struct sl_lease *lease, const struct sl_reply *reply
 /* True while another holds the lease, renewed within its duration by our clock. */
 static bool is_taken(const struct sl_lease *lease)
 {
-    int64_t duration_us =
-        sl_lease_record_duration_us(lease->seen, lease->options.lease_duration_us);
     return sl_lease_record_holder(lease->seen)[0] != '\0' && !is_ours(lease) &&
-           sl_clock_monotonic_us() < lease->changed_us + duration_us;
+           sl_clock_monotonic_us() < lease_end_us(lease);
 }
 
 /* ---- calls ---- */
@@ -250,6 +259,16 @@ static void try_again(void *context)
 
 /* ---- answers ---- */
 
+/* Not at each attempt: a failure lasts. */
+static void failure_tell(struct sl_lease *lease, const char *message, const struct sl_reply *reply)
+{
+    int64_t now_us = sl_clock_monotonic_us();
+    if (now_us >= lease->silent_us) {
+        lease->silent_us = now_us + lease->options.renew_deadline_us;
+        sl_log(SL_LOG_WARN, message, "reason", reply->err.message, (char *)NULL);
+    }
+}
+
 static void on_read(struct sl_lease *lease, const struct sl_reply *reply)
 {
     if (reply->status == 404) {
@@ -259,6 +278,7 @@ static void on_read(struct sl_lease *lease, const struct sl_reply *reply)
         return;
     }
     if (reply->status != 200 || !lease_see_reply(lease, reply)) {
+        failure_tell(lease, "the lease could not be read", reply);
         lease_wait(lease);
         return;
     }
@@ -285,6 +305,8 @@ static void on_write(struct sl_lease *lease, const struct sl_reply *reply)
         lease->reread = true;
         lease_ask_or_wait(lease, READ);
         return;
+    } else if (reply->status != 409 && reply->status != 404) {
+        failure_tell(lease, "the lease could not be written", reply);
     }
     lease_wait(lease);
 }
@@ -417,7 +439,8 @@ struct sl_lease *sl_lease_start(const struct sl_lease_options *options, struct s
 void sl_lease_holder(struct sl_lease *lease, char *out, size_t size)
 {
     (void)pthread_mutex_lock(&lease->lock);
-    (void)snprintf(out, size, "%s", lease->holder);
+    bool past = sl_clock_monotonic_us() >= lease->holder_until_us;
+    (void)snprintf(out, size, "%s", past ? "" : lease->holder);
     (void)pthread_mutex_unlock(&lease->lock);
 }
 

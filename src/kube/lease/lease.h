@@ -27,8 +27,8 @@ struct sl_lease *sl_lease_start(const struct sl_lease_options *options, struct s
  * clock). Asked before every binding; any thread. Turns false by time alone. */
 bool sl_lease_held(struct sl_lease *lease);
 
-/* Names the holder as last seen; empty when nobody holds it, or nothing was seen yet. Any thread.
- */
+/* Names the holder as last seen; empty when nobody holds it, nothing was seen yet, or nothing new
+ * for as long as the lease lasts. Any thread. */
 void sl_lease_holder(struct sl_lease *lease, char *out, size_t size);
 
 /* Names the holder's leadership as last seen: the text changes when another takes the lease, or the

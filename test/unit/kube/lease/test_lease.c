@@ -309,6 +309,29 @@ static void a_lease_changed_by_a_stranger_is_read_and_renewed(void **state)
     end(&e);
 }
 
+/* ---- saying who leads ---- */
+
+static void a_holder_of_whom_nothing_new_is_seen_is_not_said_to_lead_for_ever(void **state)
+{
+    struct election e;
+    char holder[32];
+    (void)state;
+    start(&e, OTHER);
+    serve_well(&e);
+    run(&e);
+    fake_api_wait(e.rig.api, 2); /* the first answer has been read */
+    sl_lease_holder(e.lease, holder, sizeof(holder));
+    assert_string_equal(holder, "other");
+
+    turn(&e, (struct fake_answer){.status = 500});
+    fake_clock_advance(e.rig.client, 3600000 * MS);
+
+    sl_lease_holder(e.lease, holder, sizeof(holder));
+    assert_string_equal(holder, "");
+    assert_int_equal(e.changes.done, 0);
+    end(&e);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -327,6 +350,7 @@ int main(void)
         cmocka_unit_test(a_failure_or_two_do_not_depose),
         cmocka_unit_test(who_sees_another_in_its_place_stops_at_once),
         cmocka_unit_test(a_lease_changed_by_a_stranger_is_read_and_renewed),
+        cmocka_unit_test(a_holder_of_whom_nothing_new_is_seen_is_not_said_to_lead_for_ever),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
