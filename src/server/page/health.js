@@ -77,10 +77,16 @@ function configRow({ config }) {
         how: lastReload === null ? (path ?? "all defaults") + ", as at the start" : lastReload.message + ", " + ageText(lastReload.at) };
 }
 
+// A standby that could take over at once is as it should be.
+export function standsBy({ ready, leader, watch }) {
+    return !ready && Boolean(leader) && !leader.leads && leader.holder !== null && watch.synced;
+}
+
 export function rowsOf(state) {
     const { nodes, cuts } = state.broken;
     return [
-        { what: "Ready", metric: "sliced_synced", bad: !state.ready, how: state.ready ? "it decides" : "no: " + state.missing },
+        { what: "Ready", metric: "sliced_synced", bad: standsBy(state) ? undefined : !state.ready,
+            how: state.ready ? "it decides" : "no: " + state.missing },
         leaderRow(state), ...watchRows(state), ...apiServerRows(state), telemetryRow(state), ...queueRows(state),
         { what: "Nodes with problems", metric: "sliced_cluster_nodes_overcommitted", how: nodes.total + " of " + state.cluster.nodes, bad: nodes.total > 0 },
         { what: "Nodes left out: their cuts fail", metric: "sliced_partition_gpus", how: String(cuts.total), bad: cuts.total > 0 },

@@ -2,7 +2,7 @@
 import { Ask } from "./ask.js";
 import { colors, css, element, fit, followClock, hatch, inkOn, lettersOf, onScheme, renewAll } from "./draw.js";
 import { get } from "./get.js";
-import { showHealth } from "./health.js";
+import { showHealth, standsBy } from "./health.js";
 import { Panel } from "./panel.js";
 import { Picture } from "./picture.js";
 import { Queue } from "./queue.js";
@@ -194,7 +194,8 @@ function trouble(what, text) {
 }
 
 function stateEntries(state, bad) {
-    const told = [element("li", state.ready ? "ready" : "not ready: " + state.missing, state.ready ? {} : { class: "bad" })];
+    const told = [standsBy(state) ? element("li", "stands by")
+        : element("li", state.ready ? "ready" : "not ready: " + state.missing, state.ready ? {} : { class: "bad" })];
     if (state.leader) {
         const { leads, holder } = state.leader;
         told.push(element("li", leads ? "leads" : "leader: " + (holder ?? "none"), holder === null && !leads ? { class: "bad" } : {}));
