@@ -73,6 +73,8 @@ struct sl_view {
     uint32_t parts_cap;
     uint8_t *gap; /* idle steps, by node->device, if idle.steps is not 0 */
     struct sl_view_idle idle;
+    uint64_t shown;    /* generation of the first snapshot that shows it; 0: none does. Set by the
+                          store, for those who ask what has changed; no decision reads it */
     uint64_t digest;   /* equal digests score alike for every ask, but for the term contention: see
                           sl_scorer_score() */
     int64_t cpu_milli; /* requested by all pods, with and without GPUs, as memory_bytes */

@@ -97,6 +97,7 @@ struct sl_pod *sl_store_pod(struct sl_store *store, struct sl_str ns, struct sl_
  * and release never wait for a change that is being made. */
 struct sl_snapshot {
     uint64_t generation;
+    uint64_t nodes_generation; /* in which a node came or went last */
     size_t n_nodes;
     const struct sl_view *const *view;
     const struct sl_node_index *index;

@@ -59,7 +59,7 @@ static const struct sl_route routes[] = {
      NULL, NULL, sl_probe_metrics,
      "metrics in Prometheus' text format"},
     {"GET", "/api/v1/nodes", FOR_OPERATOR, NULL, NULL, sl_api_nodes,
-     "nodes, devices and who uses them (?output=table, ?limit=, ?continue=, ?unless=)"},
+     "nodes, devices and who uses them (?output=table, ?limit=, ?continue=, ?since=)"},
     {"GET", "/api/v1/nodes/{name}", FOR_OPERATOR, NULL, NULL, sl_api_node,
      "one node (?output=table)"},
     {"GET", "/api/v1/pods/{namespace}/{name}/explain", FOR_OPERATOR, NULL, NULL,

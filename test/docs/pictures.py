@@ -21,6 +21,12 @@ def fill(daemon):
             daemon.schedule(pod, nodes)
 
 
+def take(browser, folder, name):
+    path = folder / f"page-{name}.png"
+    browser.picture(path)
+    print(path)
+
+
 def main(folder):
     daemon = Daemon(EXAMPLES / "stories.yaml", config="queue: {enabled: true, holdSeconds: 3600}\n")
     browser = Browser(width=1240, height=560)
@@ -28,15 +34,19 @@ def main(folder):
         fill(daemon)
         browser.open(f"http://127.0.0.1:{daemon.port}/ui/")
         browser.until("return document.body.dataset.nodes")
-        for view in ("cluster", "queue", "times", "ask"):
+        for view in ("cluster", "queue", "times", "ask", "state"):
             browser.click(f"#tab-{view}")
             if view == "ask":
                 browser.run("document.querySelector('#ask input').value = 'nvidia.com/gpu'")
                 browser.run("document.querySelector('#ask [name=timeout]').value = '30m'")
                 browser.click("#ask button")
             time.sleep(3)  # news of the view
-            browser.picture(folder / f"page-{view}.png")
-            print(folder / f"page-{view}.png")
+            take(browser, folder, view)
+        browser.call("POST", "/window/rect", {"width": 1240, "height": 940})
+        browser.click("#tab-queue")
+        browser.click("#rows tr[data-position='9']")
+        browser.until("return document.querySelector('#detail').innerText.includes('On the nodes')")
+        take(browser, folder, "story")
     finally:
         browser.close()
         daemon.stop()

@@ -422,6 +422,12 @@ def test_a_node_whose_cut_fails_is_left_out_and_its_pod_goes_elsewhere(cluster, 
     assert rows[0].split() == ["NODE", "ACTUATOR", "GPU", "INSTANCES", "STATE", "CUT", "PODS", "WHY"]
     assert {row.split()[0]: row.split()[-1] for row in rows[1:]} == {
         f"bad-{name}": outcome for name, (_, _, outcome) in wrong.items()}
+
+    def in_health():
+        out = {each["node"]: each["why"] for each in daemon.json("/api/v1/partitions")["items"] if each["state"] == "LeftOut"}
+        cuts = daemon.state()["broken"]["cuts"]
+        return out and {each["node"]: each["why"] for each in cuts["items"]} == out and cuts["total"] == len(out)
+    wait_for("the state names those that are left out", in_health)
     rack.add(*(Machine(f"good-{name}", model_of(agent), [[made_by(agent, WHOLE)]],
                        AGENTS[agent](seconds=SHORT), labels={"pair": name}) for name, (agent, _, _) in wrong.items()))
     pods = cluster.wait_bound(*wrong)

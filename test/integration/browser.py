@@ -12,7 +12,8 @@ import time
 
 DEADLINE_S = 60
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"  # the protocol's own name for one
-KEYS = {"Escape": "\ue00c", "Enter": "\ue007", "Tab": "\ue004", "ArrowDown": "\ue015", "ArrowRight": "\ue014"}
+KEYS = {"Escape": "\ue00c", "Enter": "\ue007", "Tab": "\ue004", "ArrowDown": "\ue015", "ArrowRight": "\ue014",
+        "ArrowLeft": "\ue012", "Shift": "\ue008"}
 
 
 class Browser:
@@ -37,6 +38,7 @@ class Browser:
         made = self.call("POST", "/session", {"capabilities": {"alwaysMatch": {
             "goog:chromeOptions": {"args": arguments}, "goog:loggingPrefs": {"browser": "ALL"}}}})
         self.session = made["sessionId"]
+        self.version = made["capabilities"]["browserName"] + " " + made["capabilities"]["browserVersion"]
 
     def call(self, method, path, body=None):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=DEADLINE_S)

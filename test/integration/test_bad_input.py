@@ -194,7 +194,7 @@ def test_a_wrong_number_in_the_query_names_the_parameter(shared, limit):
 
 
 @pytest.mark.parametrize("path, query, known", [
-    ("/api/v1/nodes", "limit=1&page=2", "one of output, limit, continue, unless"),
+    ("/api/v1/nodes", "limit=1&page=2", "one of output, limit, continue, since"),
     ("/api/v1/nodes/gpu-a30-1", "limit=1", "output"),
     ("/api/v1/queue", "namespaces=vision", "one of output, limit, skip, find, namespace, resource"),
     ("/api/v1/queue", "Limit=1", "one of output, limit, skip, find, namespace, resource"),

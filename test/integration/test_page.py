@@ -74,6 +74,169 @@ def test_the_queue_has_the_rows_of_the_api_and_a_pods_story(start, browser):
     assert browser.complaints() == []
 
 
+def row_of(browser, what):
+    """How the health view says that it is: (mark, text); None: it has no such row."""
+    return browser.run("""const row = [...document.querySelectorAll('#how tr')].find(r => r.cells[0].textContent === arguments[0]);
+        return row ? [row.cells[1].textContent, row.cells[2].textContent] : null""", what)
+
+
+def test_health_is_as_the_api_says(start, browser):
+    daemon = start(CLUSTER, config=QUEUE)
+    trains(daemon, 6)
+    opened(browser, daemon, "state")
+    browser.until("return document.querySelectorAll('#how tr').length > 5")
+    assert row_of(browser, "Ready") == ["✓ good", "it decides"]
+    assert row_of(browser, "Telemetry") == ["", "not configured"]
+    state = daemon.state
+    assert row_of(browser, "Nodes with problems") == ["✓ good", f"0 of {state['cluster']['nodes']}"]
+    queue = state["queue"]
+    assert queue["plans"] and queue["planSeconds"]["of"] == min(queue["planned"], 128) > 0
+    assert 0 <= queue["planSeconds"]["median"] <= queue["planSeconds"]["worst"]
+    assert "of the last" in row_of(browser, "Plans")[1]
+
+    def is_same():
+        ended = daemon.state["queue"]["nominationsEnded"]
+        told = ", ".join(f"{count} {outcome.replace('_', ' ')}" for outcome, count in ended.items() if count > 0)
+        counted = [daemon.metric(f'sliced_queue_nominations_ended_total{{outcome="{outcome}"}}') for outcome in ended]
+        return ended["bound"] > 0 and counted == list(ended.values()) and row_of(browser, "Nominations ended") == ["✓ good", told]
+    eventually(is_same, 60)
+    # every row names a metric that there is
+    named = browser.run("return [...document.querySelectorAll('#how tr td:nth-child(4)')].map(c => c.textContent)")
+    page = daemon.get("/metrics").text
+    absent = [name for name in named if name and f"\n# TYPE {name} " not in page]
+    assert absent == ["sliced_synced", "sliced_leader", "sliced_telemetry_last_answer_timestamp_seconds", "sliced_partition_gpus"], \
+        "without an API server, telemetry and cutting there are none of these"
+    assert browser.complaints() == []
+
+
+def test_what_is_broken_is_to_be_looked_at(start, browser):
+    daemon = start(CLUSTER, config=QUEUE)
+    opened(browser, daemon)
+    browser.complaints()
+    evil = "nvidia.com/mig-<img src=x onerror=document.title='owned'>"
+    for i, resource in enumerate(("nvidia.com/gpu", evil, "nvidia.com/mig-9g.99gb")):
+        pod = pod_of(f"too-many-{i}", {resource: 64, "nvidia.com/gpu": 1})
+        pod["spec"]["nodeName"] = "h100-1"
+        daemon.add(pod)
+    broken = eventually(lambda: daemon.state["broken"]["nodes"]["items"])
+    assert [one["node"] for one in broken] == ["h100-1"]
+    assert daemon.state["broken"]["cuts"] == {"items": [], "total": 0}
+    assert "too-many" not in str(broken), "health names nodes, no pods"
+    browser.until("return document.querySelector('#health').innerText.includes('1 to look at')")
+    browser.click("#health button")
+    assert browser.run("return !document.querySelector('#state').hidden")
+    assert row_of(browser, "Nodes with problems")[0] == "! look"
+    problem = daemon.nodes()["h100-1"]["problem"]
+    browser.until("return document.querySelector('#how').innerText.includes(arguments[0])", problem)
+    browser.click("#how button")
+    browser.until("return document.querySelector('#detail').innerText.includes('Resources')")
+    assert browser.text("#detail h2") == "h100-1"
+    assert problem in browser.text("#detail")
+    browser.press("Escape")
+    assert browser.run("return document.querySelectorAll('#how img, #detail img').length") == 0
+    assert not browser.run("return document.title").startswith("owned")
+    assert browser.complaints() == []
+
+
+def test_a_pods_story_says_what_was_tried(start, browser):
+    daemon = start(CLUSTER, config="queue: {enabled: true, holdSeconds: 1}\n")
+    pod = pod_of("shy", {"nvidia.com/mig-1g.5gb.me": 1})   # nobody binds it
+    daemon.add(pod)
+
+    def tried():
+        return (daemon.explain(pod)["queue"] or {}).get("tried")
+    first = eventually(tried)[0]
+    assert (first["outcome"], first["node"], first["why"]) == ("Expired", "a100-mixed", None)
+    table = daemon.get("/api/v1/pods/default/shy/explain?output=table").text
+    assert "\nTried:     a100-mixed: Expired, after " in table
+    opened(browser, daemon, "queue")
+    browser.complaints()
+    browser.until("return document.querySelector('#rows tr[data-pod=\"default/shy\"]')")
+    browser.click("#rows tr[data-pod='default/shy']")
+    browser.until("return document.querySelector('#detail').innerText.includes('What was tried')")
+    told = browser.text("#detail")
+    assert "a100-mixed\tExpired\t" in told and "kube-scheduler did not bind it in time" in told
+    summary = daemon.explain(pod)["summary"]
+    assert f"It fits on {summary['fit']} of {summary['nodes']}." in told
+    for reason in summary["reasons"]:
+        assert f"{reason['nodes']}\t{reason['reason']}\t{reason['nearest']}" in told
+    # news leaves alone what is the same: a selection and the focus stay
+    browser.run("document.querySelector('#detail h2').marked = document.querySelector('#detail table').marked = true")
+    waited = "return [...document.querySelectorAll('#detail tr')].find(r => r.cells[0].textContent === 'Waited').cells[1].textContent"
+    before = browser.run(waited)
+    browser.until(waited + " !== arguments[0]", before)
+    assert browser.run("return document.querySelector('#detail h2').marked && document.querySelector('#detail table').marked")
+    browser.press("Escape")
+    assert browser.complaints() == []
+
+
+def test_everything_is_reached_by_the_keyboard(start, browser):
+    daemon = start(CLUSTER, config=QUEUE)
+    trains(daemon, 30)
+    opened(browser, daemon)
+    nodes = sorted(name for name, node in daemon.nodes().items() if node["devices"])
+    browser.run("document.querySelector('#tab-cluster').focus()")
+    for tab in ("queue", "times", "ask", "state", "cluster"):   # arrow keys move among tabs, round
+        browser.press("ArrowRight")
+        assert browser.run("return document.activeElement.id") == f"tab-{tab}"
+        assert browser.run("return !document.getElementById(arguments[0]).hidden", tab)
+        assert browser.run("return [...document.querySelectorAll('[role=tab]')].filter(t => t.tabIndex === 0).length") == 1
+    reached = []
+    while "picture" not in reached:
+        browser.press("Tab")
+        reached.append(browser.run("return document.activeElement.id || document.activeElement.dataset.namespace"))
+        shown = browser.run("return getComputedStyle(document.activeElement).outlineStyle")
+        assert shown != "none", f"nobody sees that {reached[-1]} has the focus"
+        assert len(reached) < 20, reached
+    assert "find" in reached and "team-0" in reached
+    browser.press("ArrowRight", "ArrowRight")
+    assert browser.text("#said").startswith(nodes[1] + ", ")
+    browser.press("Enter")
+    browser.until("return document.querySelector('#detail').innerText.includes('Resources')")
+    assert browser.text("#detail h2") == nodes[1]
+    browser.press("Escape")
+    assert browser.run("return document.activeElement.id") == "picture"
+    browser.press("3")
+    browser.until("return document.querySelector('#lines').clientHeight > 200")
+    browser.run("document.querySelector('#lines').focus()")
+    browser.press("ArrowDown")
+    assert browser.text("#said").startswith("team-0/train-0 ")
+    browser.press("Enter")
+    browser.until("return document.querySelector('#detail').innerText.includes('Timeout')")
+    assert browser.text("#detail h2") == "team-0/train-0"
+    browser.press("Escape", "2")
+    browser.run("document.querySelector('#rows').focus()")
+    browser.until("return document.querySelectorAll('#rows tr[data-pod]').length")
+    browser.press("ArrowDown")
+    first = daemon.get("/api/v1/queue?limit=1").json["items"][0]
+    assert browser.text("#said").startswith(f"{first['namespace']}/{first['name']}, 1 of the queue, ")
+
+
+def test_a_namespace_is_found_without_its_colour(start, browser):
+    daemon = start(CLUSTER, config=QUEUE)
+    trains(daemon, 30)
+    opened(browser, daemon)
+    browser.click("#legend button[data-namespace=team-0]")
+    assert browser.run("return document.querySelector('#find').value") == "team-0/"
+    assert browser.run("return document.activeElement.getAttribute('aria-pressed')") == "true"
+    browser.press("2")
+    browser.until("const rows = [...document.querySelectorAll('#rows tr[data-pod]')];"
+                  "return rows.length && rows.every(r => r.dataset.pod.startsWith('team-0/'))")
+    browser.press("1")
+    browser.click("#legend button[data-namespace=team-0]")
+    assert browser.run("return document.querySelector('#find').value") == ""
+    letters = browser.run("return import('/ui/draw.js').then(d => ['team-2', 'team-12', 'vision'].map(d.lettersOf))")
+    assert letters == ["t2", "t12", "vi"]
+
+
+def test_a_start_is_one_number_everywhere(start, browser):
+    """The page rounds as the daemon's sentence does."""
+    daemon = start(CLUSTER, config=QUEUE)
+    opened(browser, daemon)
+    told = browser.run("return import('/ui/draw.js').then(d => [0, 59, 3600, 3601, 86399, 86400, 86401, 604795].map(d.until))")
+    assert told == ["0s", "59s", "1h", "1h1m", "1d", "1d", "1d1h", "7d"]
+
+
 def test_a_long_queue_is_fetched_by_what_is_in_sight(start, browser):
     daemon = start(CLUSTER, config=QUEUE)
     for i in range(700):
@@ -100,7 +263,7 @@ def test_what_users_write_is_shown_as_text(start, browser):
         browser.click(f"#rows tr[data-pod='default/evil-{i}']")
         browser.until("return document.querySelector('#detail').innerText.includes('Created')")
         browser.press("Escape")
-    assert browser.run("return document.title") == "sliced"
+    assert browser.run("return document.title") == "Queue · sliced"
     assert browser.run("return document.querySelectorAll('#rows img, #detail img, #rows script').length") == 0
 
 
@@ -173,6 +336,12 @@ def test_what_gpus_were_measured_to_do_is_shown(browser):
         row = daemon.get(f"/api/v1/usage?node={MEASURED}").json["items"][0]
         assert f"4000 of {row['memoryMiB']}\t40 %" in browser.text("#detail")
         assert daemon.get("/api/v1/usage?node=other").json["items"] == []
+        browser.press("Escape", "5")
+        browser.until("return document.querySelector('#how').innerText.includes('last answer: ')")
+        assert row_of(browser, "Telemetry")[0] == "✓ good"
+        fake.answer = lambda: (503, "text/html", "<html>gateway</html>")
+        browser.until("return [...document.querySelectorAll('#how tr')].some(r => r.innerText.startsWith('Telemetry\\t! look'))")
+        assert daemon.state["telemetry"]["error"] in row_of(browser, "Telemetry")[1]
         assert browser.complaints() == []
     finally:
         daemon.stop()
@@ -188,9 +357,37 @@ def test_the_page_says_when_the_daemon_is_gone(start, browser):
     assert "nodes cannot be read" in browser.text("#trouble")
 
 
+def test_only_nodes_that_have_changed_are_read_again(start):
+    daemon = start(CLUSTER)   # without a queue nothing else changes
+    names = sorted(daemon.nodes())
+
+    def changed(version):
+        reply = daemon.get(f"/api/v1/nodes?since={version}")
+        if reply.status == 304:
+            return []
+        assert reply.json["total"] == len(names)
+        return [node["name"] for node in reply.json["items"]] if not reply.json["complete"] else None
+
+    version = daemon.get("/api/v1/nodes").json["version"]
+    pod = pod_of("late", {"nvidia.com/gpu": 1})
+    pod["spec"]["nodeName"] = "h100-1"
+    daemon.add(pod)
+    assert changed(version) == ["h100-1"]
+    version = daemon.get("/api/v1/nodes").json["version"]
+    assert daemon.get(f"/api/v1/nodes?since={version}").status == 304
+    daemon.add(pod_of("waits", {"nvidia.com/gpu": 64}))
+    assert changed(version) == []
+    # what this process has not said is no reason to leave anything out
+    started, _, generation = version.partition("-")
+    for other in ("", "-", generation, f"{started}-", f"{started}-{10 ** 18}", f"{started}-{10 ** 30}", f"{started}-x",
+                  f"{int(started) - 1}-{generation}", f"{started}-0{generation}", "x" * 300):
+        reply = daemon.get(f"/api/v1/nodes?since={other}")
+        assert (reply.status, reply.json["complete"], len(reply.json["items"])) == (200, True, len(names)), other
+
+
 def test_the_page_may_load_nothing_from_elsewhere(start):
     daemon = start(CLUSTER)
-    for name in ("", "index.html", "main.js", "worker.js", "style.css"):
+    for name in ("", "index.html", "main.js", "worker.js", "health.js", "style.css"):
         reply = daemon.get("/ui/" + name)
         assert reply.status == 200
         assert reply.headers["content-security-policy"].startswith("default-src 'none'; script-src 'self'")
@@ -198,9 +395,6 @@ def test_the_page_may_load_nothing_from_elsewhere(start):
         assert "http:" not in reply.text and "https:" not in reply.text
     assert daemon.get("/ui/../main.c").status == 404
     assert daemon.get("/ui/none.js").status == 404
-    generation = eventually(lambda: daemon.get("/api/v1/nodes").json["generation"])
-    same = daemon.get(f"/api/v1/nodes?unless={generation}")
-    assert (same.status, same.body) == (304, b"")
     own = f"127.0.0.1:{daemon.port}"
     asked = {"http://" + own: 200, "http://127.0.0.1:1": 403, "http://evil.example": 403}
     for origin, status in asked.items():

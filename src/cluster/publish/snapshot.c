@@ -104,6 +104,9 @@ static struct sl_shared_snapshot *shared_new(struct sl_store *store)
     fill_views(store, shared);
     shared->snapshot = (struct sl_snapshot){
         .generation = store->generation,
+        .nodes_generation = store->order_changed || store->current == NULL
+                                ? store->generation
+                                : store->current->snapshot.nodes_generation,
         .n_nodes = store->n_order,
         .view = shared->view,
         .index = shared->index,
@@ -117,6 +120,17 @@ static struct sl_shared_snapshot *shared_new(struct sl_store *store)
     return shared;
 }
 
+/* Views that readers see already stay as they are. */
+static void note_shown(struct sl_store *store)
+{
+    for (struct sl_link *at = store->touched.first; at != NULL; at = at->next) {
+        const struct sl_host_entry *host = SL_CONTAINER(at, struct sl_host_entry, touched);
+        if (host->node != NULL && host->shown->view->shown == 0) {
+            host->shown->view->shown = store->generation;
+        }
+    }
+}
+
 int sl_store_settle(struct sl_store *store)
 {
     if (store->batch || (!store->dirty && store->touched.first == NULL)) {
@@ -127,6 +141,7 @@ int sl_store_settle(struct sl_store *store)
             return -1;
         }
     }
+    note_shown(store);
     struct sl_shared_snapshot *shared = shared_new(store);
     if (shared == NULL) {
         return -1;

@@ -58,6 +58,8 @@ static void act_expire(struct sl_queue_worker *worker, struct sl_queue_entry *en
                        const struct sl_plan_action *action)
 {
     bool given_back = sl_store_withdraw(worker->options.store, sl_str_of(entry->uid));
+    bool in_time = action->reason != SL_HOLD_EXPIRED;
+    sl_queue_note_try(worker, entry, in_time ? SL_QUEUE_TRY_WITHDRAWN : SL_QUEUE_TRY_EXPIRED, NULL);
     sl_queue_withdraw(worker, entry);
     free(entry->left);
     entry->left = entry->node;
@@ -67,7 +69,7 @@ static void act_expire(struct sl_queue_worker *worker, struct sl_queue_entry *en
     sl_log_pod(SL_LOG_INFO, sl_str_of(entry->pod->namespace), sl_str_of(entry->pod->name),
                "nomination expired", "node", entry->left, "reason",
                sl_hold_reason_name(action->reason), (char *)NULL);
-    entry->expired = given_back || action->reason != SL_HOLD_EXPIRED;
+    entry->expired = given_back || in_time;
     (void)pthread_mutex_lock(&worker->status);
     if (action->reason == SL_HOLD_EXPIRED) {
         sl_pace_expiry(&worker->pace);
@@ -93,6 +95,7 @@ void sl_queue_act(void *context, const struct sl_plan_action *action)
         break;
     case SL_PLAN_RELEASE:
         entry->nomination = ++worker->last_nomination;
+        entry->nominated_us = worker->now_us;
         entry->release = true;
         note_deadline(entry);
         sl_queue_set_state(worker, entry, SL_QUEUE_RELEASED);
@@ -231,6 +234,7 @@ bool sl_queue_follow_up(struct sl_queue_worker *worker, int64_t now_us)
         }
         if (entry->failed) {
             entry->again = false;
+            sl_queue_note_try(worker, entry, SL_QUEUE_TRY_REFUSED, NULL);
             sl_queue_withdraw(worker, entry);
             sl_planner_failed(worker->planner, sl_str_of(entry->uid), now_us);
             again = true;
@@ -261,6 +265,7 @@ void sl_queue_deny(struct sl_queue_worker *worker, struct sl_queue_entry *entry,
     bool nominated = entry->state == SL_QUEUE_NOMINATED;
     (void)sl_store_withdraw(worker->options.store, sl_str_of(entry->uid));
     sl_planner_denied(worker->planner, sl_str_of(entry->uid), now_us);
+    sl_queue_note_try(worker, entry, SL_QUEUE_TRY_RELEASE_REFUSED, why);
     sl_queue_withdraw(worker, entry);
     sl_queue_set_state(worker, entry, SL_QUEUE_HELD);
     entry->nomination = 0;

@@ -5,7 +5,7 @@
 
 #include "daemon/queue/worker.h"
 
-enum { FAILURES_MIN = 3 };
+enum { FAILURES_MIN = 3, WHY_MAX = 240 };
 
 struct sl_queue_entry *sl_queue_find(struct sl_queue_worker *worker, struct sl_str uid)
 {
@@ -96,6 +96,57 @@ void sl_queue_age(struct sl_queue_worker *worker, int64_t now_us)
     }
 }
 
+/* ---- what was tried ---- */
+
+static void try_free(const struct sl_queue_try *tried)
+{
+    free((char *)tried->node);
+    free((char *)tried->why);
+}
+
+/* Returns room for one try more, for which the oldest may have to go; NULL: out of memory. */
+static struct sl_queue_try *try_add(struct sl_queue_entry *entry)
+{
+    struct sl_queue_try *tried = entry->tried;
+    if (tried == NULL) {
+        tried = calloc(SL_QUEUE_TRIES_MAX, sizeof(*tried));
+        if (tried == NULL) {
+            return NULL;
+        }
+        entry->tried = tried;
+    }
+    if (entry->n_tried == SL_QUEUE_TRIES_MAX) {
+        try_free(&tried[0]);
+        memmove(tried, tried + 1, (SL_QUEUE_TRIES_MAX - 1) * sizeof(*tried));
+        entry->n_tried--;
+    }
+    return &tried[entry->n_tried++];
+}
+
+void sl_queue_note_try(struct sl_queue_worker *worker, struct sl_queue_entry *entry,
+                       enum sl_queue_try_end end, const char *why)
+{
+    bool nominated = entry->state == SL_QUEUE_NOMINATED;
+    struct sl_queue_try *tried = try_add(entry);
+    if (tried != NULL) {
+        *tried = (struct sl_queue_try){
+            .at_us = entry->nominated_us,
+            .ended_us = worker->now_us,
+            .end = end,
+            .node = nominated && entry->node != NULL ? strdup(entry->node) : NULL,
+            .why = why == NULL ? NULL : strndup(why, WHY_MAX),
+        };
+    }
+}
+
+static void tries_free(struct sl_queue_entry *entry)
+{
+    for (unsigned i = 0; i < entry->n_tried; i++) {
+        try_free(&entry->tried[i]);
+    }
+    free(entry->tried);
+}
+
 void sl_queue_forget(struct sl_queue_worker *worker, struct sl_queue_entry *entry)
 {
     sl_queue_withdraw(worker, entry);
@@ -105,6 +156,7 @@ void sl_queue_forget(struct sl_queue_worker *worker, struct sl_queue_entry *entr
     sl_pod_unref(entry->pod);
     free(entry->node);
     free(entry->left);
+    tries_free(entry);
     free(entry);
 }
 

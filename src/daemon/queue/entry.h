@@ -41,8 +41,11 @@ struct sl_queue_entry {
     int64_t told_start_us; /* the estimated start that was told; 0: none */
     enum sl_queue_word told_of;
     enum sl_queue_shown shown;
-    struct sl_notice notice; /* as its condition was written last */
-    size_t position;         /* in the queue, from 1, at the last look at all */
+    struct sl_notice notice;    /* as its condition was written last */
+    struct sl_queue_try *tried; /* its last nominations that ended, with texts of their own; with
+                                 * the lock plan held; NULL: none */
+    unsigned n_tried;           /* of SL_QUEUE_TRIES_MAX; the first one first */
+    size_t position;            /* in the queue, from 1, at the last look at all */
     enum sl_queue_state state;
     enum sl_hold_reason reason; /* of the last expiry */
     bool stale;                 /* its nomination no longer counts in the window */
@@ -77,6 +80,10 @@ void sl_queue_nominated(struct sl_queue_worker *worker, struct sl_queue_entry *e
 void sl_queue_age(struct sl_queue_worker *worker, int64_t now_us);
 /* The nomination is over: bound, expired, failed or gone. Its state is HELD then. */
 void sl_queue_withdraw(struct sl_queue_worker *worker, struct sl_queue_entry *entry);
+/* Notes how its nomination, or its release without one, has ended: before it is withdrawn. why may
+ * be NULL. What memory does not suffice for is left out. */
+void sl_queue_note_try(struct sl_queue_worker *worker, struct sl_queue_entry *entry,
+                       enum sl_queue_try_end end, const char *why);
 /* Takes the entry out and frees it. */
 void sl_queue_forget(struct sl_queue_worker *worker, struct sl_queue_entry *entry);
 void sl_queue_forget_all(struct sl_queue_worker *worker);

@@ -461,9 +461,11 @@ static void round_work(struct sl_queue_worker *worker, struct sl_queue_mail *mai
                                       worker->snapshot, now_us);
     }
     int64_t took_ns = sl_clock_monotonic_ns() - begin_ns;
+    int64_t took_us = took_ns > 0 ? took_ns / SL_US_NS : 0;
     (void)pthread_mutex_lock(&worker->status);
     worker->counts.runs++;
-    worker->counts.run_us += (uint64_t)(took_ns > 0 ? took_ns / SL_US_NS : 0);
+    worker->counts.run_us += (uint64_t)took_us;
+    sl_queue_recent_add(&worker->recent, took_us);
     (void)pthread_mutex_unlock(&worker->status);
     sl_queue_tell_all(worker, now_us);
     note_silence(worker, now_us);

@@ -183,5 +183,6 @@ struct sl_queue_reader sl_queue_worker_reader(struct sl_queue_worker *worker)
                                     .row = sl_queue_row_of,
                                     .what_if = sl_queue_what_if,
                                     .metrics = sl_queue_write_metrics,
+                                    .state = sl_queue_write_state,
                                     .settle = sl_queue_settle};
 }

@@ -143,8 +143,12 @@ int sl_queue_row_of(void *context, struct sl_str uid, struct sl_queue_list *out,
         result = plan_ready(worker, out->now_us, err);
     }
     if (result == 0 && sl_planner_row(worker->planner, uid, out->now_us, &row)) {
+        const struct sl_queue_entry *entry = sl_map_get(&worker->entries, uid.s, uid.len);
         result = sl_queue_list_add(out, &row, err);
         out->total = 1;
+        if (result == 0 && entry != NULL) {
+            result = sl_queue_list_tried(out, entry->tried, entry->n_tried, err);
+        }
     }
     (void)pthread_mutex_unlock(&worker->plan);
     return result;

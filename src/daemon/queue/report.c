@@ -1,7 +1,8 @@
-/* Metrics of the queue. */
+/* Metrics of the queue, and how it stands. */
 #include "daemon/queue/report.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "daemon/queue/clock.h"
 #include "daemon/queue/readers.h"
@@ -81,6 +82,13 @@ void sl_queue_times_wait(struct sl_queue_times *times, const struct sl_config *c
     sl_histogram_observe(&times->class[i].wait, us);
 }
 
+void sl_queue_recent_add(struct sl_queue_recent *recent, int64_t us)
+{
+    recent->us[recent->next] = us;
+    recent->next = (recent->next + 1) % SL_QUEUE_RECENT;
+    recent->n += recent->n < SL_QUEUE_RECENT ? 1 : 0;
+}
+
 void sl_queue_stats(struct sl_queue_worker *worker, struct sl_queue_stats *out)
 {
     *out = (struct sl_queue_stats){.plans = false};
@@ -95,6 +103,7 @@ void sl_queue_stats(struct sl_queue_worker *worker, struct sl_queue_stats *out)
     (void)pthread_mutex_lock(&worker->status);
     out->plans = worker->leadership != 0;
     out->counts = worker->counts;
+    out->recent = worker->recent;
     out->outstanding = worker->outstanding;
     out->window = sl_pace_window(&worker->pace);
     (void)pthread_mutex_unlock(&worker->status);
@@ -242,6 +251,13 @@ static const struct sl_metric time_rows[] = {
 const struct sl_metric_table sl_queue_metrics[] = {
     SL_METRIC_TABLE(rows), SL_METRIC_TABLE(time_rows), {NULL, 0}};
 
+/* 0: no pod waits. */
+static int64_t oldest_age(const struct sl_plan_stats *stats)
+{
+    int64_t age_us = stats->oldest_us == 0 ? 0 : sl_clock_real_us() - stats->oldest_us;
+    return age_us > 0 ? age_us : 0;
+}
+
 void sl_queue_write_metrics(void *context, struct sl_buf *out)
 {
     struct sl_queue_worker *worker = context;
@@ -249,10 +265,7 @@ void sl_queue_write_metrics(void *context, struct sl_buf *out)
     struct sl_queue_list list;
     sl_queue_stats(worker, &moment.stats);
     moment.in_turn = moment.stats.plan.nominations - moment.stats.plan.backfills;
-    if (moment.stats.plan.oldest_us != 0) {
-        int64_t age_us = sl_clock_real_us() - moment.stats.plan.oldest_us;
-        moment.oldest_us = age_us > 0 ? age_us : 0;
-    }
+    moment.oldest_us = oldest_age(&moment.stats.plan);
     if (sl_queue_rows_now(worker, SIZE_MAX, &list, NULL) == 0) {
         count_rows(&moment.tally, &list, false);
         count_rows(&moment.tally, &list, true);
@@ -266,4 +279,82 @@ void sl_queue_write_metrics(void *context, struct sl_buf *out)
     if (worker->options.stages != NULL) {
         sl_stage_tracker_write_metrics(worker->options.stages, out);
     }
+}
+
+/* ---- state ---- */
+
+static int compare_spans(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a;
+    int64_t y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void write_seconds(struct sl_writer *w, const char *key, int64_t us)
+{
+    sl_write_key(w, key);
+    sl_write_double(w, (double)us / SL_SECOND_US);
+}
+
+/* Sorts the times. */
+static void write_plan_times(struct sl_writer *w, struct sl_queue_recent *recent)
+{
+    unsigned last = (recent->next + SL_QUEUE_RECENT - 1) % SL_QUEUE_RECENT;
+    int64_t last_us = recent->us[last];
+    qsort(recent->us, recent->n, sizeof(recent->us[0]), compare_spans);
+    sl_write_key(w, "planSeconds");
+    if (recent->n == 0) {
+        sl_write_null(w);
+        return;
+    }
+    sl_write_object(w);
+    write_seconds(w, "last", last_us);
+    write_seconds(w, "median", recent->us[recent->n / 2]);
+    write_seconds(w, "worst", recent->us[recent->n - 1]);
+    sl_write_member_i64(w, "of", recent->n);
+    sl_write_object_end(w);
+}
+
+static void write_nominations(struct sl_writer *w, const struct sl_queue_stats *stats)
+{
+    sl_write_member_i64(w, "nominations", (int64_t)stats->plan.nominations);
+    sl_write_member_object(w, "nominationsEnded");
+    sl_write_member_i64(w, "bound", (int64_t)stats->counts.bound);
+    sl_write_member_i64(w, "bound_elsewhere", (int64_t)stats->counts.elsewhere);
+    sl_write_member_i64(w, "expired", (int64_t)stats->plan.expiries);
+    sl_write_member_i64(w, "withdrawn", (int64_t)stats->counts.withdrawn);
+    sl_write_member_i64(w, "refused", (int64_t)stats->counts.refused);
+    sl_write_member_i64(w, "gone", (int64_t)stats->counts.gone);
+    sl_write_object_end(w);
+}
+
+static void write_releases(struct sl_writer *w, const struct sl_queue_stats *stats)
+{
+    static const char *const names[SL_RELEASE_ENDS] = {
+        [SL_RELEASE_RELEASED] = "released", [SL_RELEASE_GONE] = "gone",
+        [SL_RELEASE_REFUSED] = "refused",   [SL_RELEASE_FAILED] = "failed",
+        [SL_RELEASE_UNKNOWN] = "unknown",
+    };
+    sl_write_member_object(w, "releases");
+    for (unsigned i = 0; i < SL_RELEASE_ENDS; i++) {
+        sl_write_member_i64(w, names[i], (int64_t)stats->counts.ends[i]);
+    }
+    sl_write_object_end(w);
+}
+
+void sl_queue_write_state(void *context, struct sl_writer *w)
+{
+    struct sl_queue_stats stats;
+    sl_queue_stats(context, &stats);
+    sl_write_member_object(w, "queue");
+    sl_write_member_bool(w, "plans", stats.plans);
+    sl_write_member_i64(w, "planned", (int64_t)stats.counts.runs);
+    write_plan_times(w, &stats.recent);
+    write_seconds(w, "schedulerSilentSeconds", stats.silent_us);
+    sl_write_member_i64(w, "outstanding", stats.outstanding);
+    sl_write_member_i64(w, "window", stats.window);
+    write_seconds(w, "oldestWaitSeconds", oldest_age(&stats.plan));
+    write_nominations(w, &stats);
+    write_releases(w, &stats);
+    sl_write_object_end(w);
 }

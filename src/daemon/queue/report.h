@@ -1,7 +1,8 @@
-/* Metrics of the queue. */
+/* Metrics of the queue, and how it stands, for /api/v1/state. */
 #ifndef SLICED_DAEMON_QUEUE_REPORT_H
 #define SLICED_DAEMON_QUEUE_REPORT_H
 
+#include "codec/write.h"
 #include "config/config.h"
 #include "kube/write/releaser.h"
 #include "server/metrics/metric.h"
@@ -21,6 +22,16 @@ struct sl_queue_counts {
     uint64_t refused;               /* nominations that the store could not make true */
     uint64_t ends[SL_RELEASE_ENDS]; /* releases, by how they ended */
 };
+
+enum { SL_QUEUE_RECENT = 128 };
+
+/* How long the last plans took. */
+struct sl_queue_recent {
+    int64_t us[SL_QUEUE_RECENT];
+    unsigned n;    /* of them known */
+    unsigned next; /* is written next */
+};
+void sl_queue_recent_add(struct sl_queue_recent *recent, int64_t us);
 
 /* Names that queue.namespaceClasses has had since the start, and "other". */
 enum { SL_QUEUE_CLASSES_MAX = 1 + 2 * SL_CONFIG_CLASSES_MAX };
@@ -47,6 +58,7 @@ void sl_queue_times_wait(struct sl_queue_times *times, const struct sl_config *c
 struct sl_queue_stats {
     struct sl_plan_stats plan;
     struct sl_queue_counts counts;
+    struct sl_queue_recent recent;
     bool plans;           /* this replica plans now (it leads, and knows the cluster) */
     unsigned outstanding; /* nominations that are not bound yet */
     unsigned window;      /* how many there may be */
@@ -59,5 +71,6 @@ void sl_queue_stats(struct sl_queue_worker *worker, struct sl_queue_stats *out);
 extern const struct sl_metric_table sl_queue_metrics[];
 /* As struct sl_queue_reader has it; context is the worker. */
 void sl_queue_write_metrics(void *context, struct sl_buf *out);
+void sl_queue_write_state(void *context, struct sl_writer *w);
 
 #endif

@@ -42,6 +42,7 @@ struct sl_queue_worker {
     pthread_mutex_t status; /* guards entries' states, counts and what follows */
     struct sl_map entries;  /* by UID; the set changes with plan held as well */
     struct sl_queue_counts counts;
+    struct sl_queue_recent recent;
     struct sl_pace pace;
     unsigned outstanding; /* nominations */
     unsigned stale;       /* of them: old */

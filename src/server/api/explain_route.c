@@ -182,6 +182,24 @@ static void why_text(const struct sl_explain *explain, const struct sl_queue_lis
     }
 }
 
+static void write_tried(struct sl_writer *w, const struct sl_queue_list *queue)
+{
+    sl_write_member_array(w, "tried");
+    for (unsigned i = 0; i < queue->n_tried; i++) {
+        const struct sl_queue_try *tried = &queue->tried[i];
+        sl_write_object(w);
+        sl_write_key(w, "at");
+        sl_api_time(w, tried->at_us);
+        sl_write_key(w, "endedAt");
+        sl_api_time(w, tried->ended_us);
+        sl_write_member_text(w, "outcome", sl_queue_try_end_name(tried->end));
+        sl_write_member_text(w, "node", tried->node);
+        sl_write_member_text(w, "why", tried->why);
+        sl_write_object_end(w);
+    }
+    sl_write_array_end(w);
+}
+
 static void write_queue(struct sl_writer *w, const struct sl_queue_list *queue)
 {
     sl_write_key(w, "queue");
@@ -191,6 +209,8 @@ static void write_queue(struct sl_writer *w, const struct sl_queue_list *queue)
     }
     sl_write_object(w);
     sl_api_queue_members(w, &queue->row[0], queue->now_us);
+    sl_write_member_text(w, "remedy", sl_hold_reason_remedy(queue->row[0].reason));
+    write_tried(w, queue);
     sl_write_object_end(w);
 }
 
@@ -308,6 +328,18 @@ static void add_line(struct sl_buf *out, const char *head, const char *text)
     sl_buf_putc(out, '\n');
 }
 
+/* "gpu-1: Expired, after 60s" */
+static void add_try(struct sl_buf *out, const struct sl_queue_try *tried)
+{
+    char text[SL_EXPLAIN_TEXT_MAX];
+    char span[32];
+    (void)sl_queue_duration_text(tried->ended_us - tried->at_us, span, sizeof(span));
+    (void)snprintf(text, sizeof(text), "%s: %s, after %s%s%s",
+                   tried->node == NULL ? "no node" : tried->node, sl_queue_try_end_name(tried->end),
+                   span, tried->why == NULL ? "" : ": ", tried->why == NULL ? "" : tried->why);
+    add_line(out, "Tried:", text);
+}
+
 static void write_table(struct sl_request *request, const struct sl_explain *explain,
                         const struct sl_queue_list *queue, size_t shown)
 {
@@ -329,6 +361,9 @@ static void write_table(struct sl_request *request, const struct sl_explain *exp
     if (queue->n > 0) {
         sl_buf_printf(out, "Queue:     %s, %u ahead\n", sl_queue_state_name(queue->row[0].state),
                       (unsigned)queue->row[0].ahead);
+    }
+    for (unsigned i = 0; i < queue->n_tried; i++) {
+        add_try(out, &queue->tried[i]);
     }
     if (pod->node != NULL || resident != NULL) {
         add_line(out, "Node:", pod->node != NULL ? pod->node : view->node->name);

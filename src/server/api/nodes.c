@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-enum { LIMIT_DEFAULT = 500, LIMIT_MAX = 5000, USERS_TEXT = 320 };
+enum { LIMIT_DEFAULT = 500, LIMIT_MAX = 5000, USERS_TEXT = 320, VERSION_MAX = 48 };
 
 /* ---- JSON ---- */
 
@@ -338,19 +338,52 @@ static size_t first_after(const struct sl_snapshot *snapshot, struct sl_str name
                                           sizeof(struct sl_view *), name.s, view_is_upto);
 }
 
-static void write_list(struct sl_request *request, size_t from, size_t to)
+/* What a caller has seen: generations are counted anew by each process. */
+static void version_text(const struct sl_request *request, uint64_t generation,
+                         char out[VERSION_MAX])
+{
+    (void)snprintf(out, VERSION_MAX, "%lld-%llu", (long long)request->app->metrics.started_us,
+                   (unsigned long long)generation);
+}
+
+/* Returns the generation of the version in ?since=; 0: there is none, it is another process's, or
+ * nodes have come or gone since, so that all are to be listed. */
+static uint64_t since_generation(const struct sl_request *request)
+{
+    struct sl_str since = sl_request_query(request, "since");
+    size_t dash = 0;
+    uint64_t generation = 0;
+    char text[VERSION_MAX];
+    while (dash < since.len && since.s[dash] != '-') {
+        dash++;
+    }
+    for (size_t i = dash + 1; i < since.len && i < dash + 20; i++) {
+        generation = generation * 10 + (uint64_t)(since.s[i] - '0') % 10;
+    }
+    version_text(request, generation, text);
+    bool ours = sl_str_eq(since, sl_str_of(text)) && generation <= request->snapshot->generation;
+    return ours && generation >= request->snapshot->nodes_generation ? generation : 0;
+}
+
+static void write_list(struct sl_request *request, size_t from, size_t to, uint64_t since)
 {
     const struct sl_snapshot *snapshot = request->snapshot;
     struct sl_writer w = {.buf = &request->reply};
+    char version[VERSION_MAX];
+    version_text(request, snapshot->generation, version);
     sl_write_object(&w);
     sl_write_member_i64(&w, "generation", (int64_t)snapshot->generation);
+    sl_write_member_text(&w, "version", version);
+    sl_write_member_bool(&w, "complete", since == 0);
     sl_write_member_i64(&w, "total", (int64_t)snapshot->n_nodes);
     sl_write_member_text(&w, "continue",
                          to < snapshot->n_nodes && to > 0 ? snapshot->view[to - 1]->node->name
                                                           : NULL);
     sl_write_member_array(&w, "items");
     for (size_t i = from; i < to && request->reply.failed == SL_BUF_OK; i++) {
-        write_node(&w, snapshot->view[i]);
+        if (since == 0 || snapshot->view[i]->shown > since) {
+            write_node(&w, snapshot->view[i]);
+        }
     }
     sl_write_array_end(&w);
     sl_write_object_end(&w);
@@ -377,16 +410,15 @@ static void write_list_table(struct sl_request *request, size_t from, size_t to)
 void sl_api_nodes(struct sl_request *request)
 {
     int64_t limit = 0;
-    int64_t unless = 0;
     bool as_table = false;
-    if (sl_request_only(request, "output, limit, continue, unless") < 0 ||
+    if (sl_request_only(request, "output, limit, continue, since") < 0 ||
         sl_request_number(request, "limit", LIMIT_DEFAULT, LIMIT_MAX, &limit) < 0 ||
-        sl_request_number(request, "unless", 0, INT64_MAX, &unless) < 0 ||
         sl_request_output(request, &as_table) < 0) {
         return;
     }
     const struct sl_snapshot *snapshot = sl_app_snapshot(request);
-    if (unless > 0 && (uint64_t)unless == snapshot->generation) {
+    uint64_t since = since_generation(request);
+    if (since > 0 && since == snapshot->generation) {
         request->code = 304;
         return;
     }
@@ -396,7 +428,7 @@ void sl_api_nodes(struct sl_request *request)
     if (as_table) {
         write_list_table(request, from, to);
     } else {
-        write_list(request, from, to);
+        write_list(request, from, to, since);
     }
 }
 

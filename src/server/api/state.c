@@ -103,6 +103,130 @@ static void write_limits(struct sl_writer *w, const struct sl_app *app,
     sl_write_object_end(w);
 }
 
+/* ---- what is broken ---- */
+
+enum { BROKEN_MAX = 50 }; /* of a kind are named, the rest are counted */
+
+/* A member of an open object: {"total":1,"items":[...]}. */
+struct broken {
+    struct sl_writer *w;
+    int64_t total;
+};
+
+static struct broken broken_begin(struct sl_writer *w, const char *key)
+{
+    sl_write_member_object(w, key);
+    sl_write_member_array(w, "items");
+    return (struct broken){.w = w};
+}
+
+/* Writes the begin of an item, if there is room for one more. */
+static bool broken_next(struct broken *broken, const struct sl_node *node)
+{
+    bool shown = broken->total++ < BROKEN_MAX;
+    if (shown) {
+        sl_write_object(broken->w);
+        sl_write_member_text(broken->w, "node", node->name);
+    }
+    return shown;
+}
+
+static void broken_end(struct broken *broken)
+{
+    sl_write_array_end(broken->w);
+    sl_write_member_i64(broken->w, "total", broken->total);
+    sl_write_object_end(broken->w);
+}
+
+static unsigned count_broken_gpus(const struct sl_node *node)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < node->n_devices; i++) {
+        n += node->device[i].healthy ? 0 : 1;
+    }
+    return n;
+}
+
+static void write_broken_nodes(struct sl_writer *w, const struct sl_snapshot *snapshot)
+{
+    struct broken broken = broken_begin(w, "nodes");
+    for (size_t i = 0; i < snapshot->n_nodes; i++) {
+        char text[SL_API_PROBLEM_MAX];
+        const struct sl_view *view = snapshot->view[i];
+        const char *problem = sl_api_problem(view, text);
+        unsigned gpus = count_broken_gpus(view->node);
+        if ((problem != NULL || gpus > 0) && broken_next(&broken, view->node)) {
+            sl_write_member_text(w, "problem", problem);
+            sl_write_member_i64(w, "brokenGpus", gpus);
+            sl_write_object_end(w);
+        }
+    }
+    broken_end(&broken);
+}
+
+/* Names no pod. */
+static void write_failed_cut(struct sl_writer *w, const struct sl_partition_status *status)
+{
+    sl_write_member_text(w, "why", status->why);
+    sl_write_member_i64(w, "failures", status->failures);
+    sl_write_key(w, "since");
+    sl_api_time(w, status->since_us);
+    sl_write_key(w, "until");
+    sl_api_time(w, status->until_us);
+    sl_write_object_end(w);
+}
+
+/* Nodes that are left out, since their last cut failed. */
+static void write_failed_cuts(struct sl_writer *w, const struct sl_app *app,
+                              const struct sl_snapshot *snapshot)
+{
+    const struct sl_partition_reader *reader = &app->partitions;
+    struct broken broken = broken_begin(w, "cuts");
+    int64_t now_us = sl_clock_real_us();
+    for (size_t i = 0; i < snapshot->n_nodes && reader->status != NULL; i++) {
+        const struct sl_node *node = snapshot->view[i]->node;
+        struct sl_partition_status status;
+        if (node->partition.actuator == SL_ACTUATOR_NONE) {
+            continue;
+        }
+        reader->status(reader->context, sl_str_of(node->name), now_us, &status);
+        if (status.phase == SL_PHASE_OUT && broken_next(&broken, node)) {
+            write_failed_cut(w, &status);
+        }
+    }
+    broken_end(&broken);
+}
+
+/* ---- parts that not every daemon has ---- */
+
+static void write_telemetry(struct sl_writer *w, const struct sl_app *app)
+{
+    struct sl_usage_status status;
+    sl_write_key(w, "telemetry");
+    if (app->usage.status == NULL) {
+        sl_write_null(w);
+        return;
+    }
+    app->usage.status(app->usage.context, &status);
+    sl_write_object(w);
+    sl_write_member_bool(w, "answered", status.answered);
+    sl_write_key(w, "lastAnswerAt");
+    sl_api_time(w, status.answered_us);
+    sl_write_member_i64(w, "units", (int64_t)status.units);
+    sl_write_member_text(w, "error", status.error[0] == '\0' ? NULL : status.error);
+    sl_write_object_end(w);
+}
+
+static void write_queue(struct sl_writer *w, const struct sl_app *app)
+{
+    if (app->queue.state == NULL) {
+        sl_write_key(w, "queue");
+        sl_write_null(w);
+    } else {
+        app->queue.state(app->queue.context, w);
+    }
+}
+
 static void write_config(struct sl_writer *w, struct sl_app *app)
 {
     struct sl_reload_note note;
@@ -137,8 +261,10 @@ void sl_api_state(struct sl_request *request)
     sl_write_object(&w);
     sl_write_member_text(&w, "version", SL_VERSION);
     sl_write_member_text(&w, "mode", app->http.embedded ? "embedded" : "cluster");
-    sl_write_member_bool(&w, "ready",
-                         sl_app_missing(app) == NULL && !atomic_load(&app->http.draining));
+    const char *missing =
+        atomic_load(&app->http.draining) ? "it is shutting down" : sl_app_missing(app);
+    sl_write_member_bool(&w, "ready", missing == NULL);
+    sl_write_member_text(&w, "missing", missing);
     sl_write_key(&w, "startedAt");
     sl_api_time(&w, app->metrics.started_us);
     sl_write_member_i64(&w, "uptimeSeconds",
@@ -149,6 +275,12 @@ void sl_api_state(struct sl_request *request)
     write_ledger(&w, &stats);
     write_limits(&w, app, &stats);
     write_config(&w, app);
+    write_queue(&w, app);
+    write_telemetry(&w, app);
+    sl_write_member_object(&w, "broken");
+    write_broken_nodes(&w, snapshot);
+    write_failed_cuts(&w, app, snapshot);
+    sl_write_object_end(&w);
     if (app->hooks.state != NULL) {
         app->hooks.state(app->hooks.context, &w);
     }

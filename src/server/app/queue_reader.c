@@ -6,6 +6,17 @@
 
 enum { TEXT_PER_ROW = 4096 };
 
+const char *sl_queue_try_end_name(enum sl_queue_try_end end)
+{
+    static const char *const names[SL_QUEUE_TRY_ENDS] = {
+        [SL_QUEUE_TRY_EXPIRED] = "Expired",
+        [SL_QUEUE_TRY_WITHDRAWN] = "Withdrawn",
+        [SL_QUEUE_TRY_REFUSED] = "Refused",
+        [SL_QUEUE_TRY_RELEASE_REFUSED] = "ReleaseRefused",
+    };
+    return end < SL_QUEUE_TRY_ENDS ? names[end] : "Unknown";
+}
+
 bool sl_queue_may_go(const struct sl_queue_status *status)
 {
     return status->state == SL_QUEUE_NOMINATED || status->state == SL_QUEUE_RELEASED;
@@ -42,6 +53,19 @@ int sl_queue_list_add(struct sl_queue_list *list, const struct sl_queue_row *row
         own.first = sl_pod_ref((struct sl_pod *)row->first);
     }
     list->row[list->n++] = own;
+    return 0;
+}
+
+int sl_queue_list_tried(struct sl_queue_list *list, const struct sl_queue_try *tried, unsigned n,
+                        struct sl_error *err)
+{
+    for (unsigned i = 0; i < n && i < SL_QUEUE_TRIES_MAX; i++) {
+        struct sl_queue_try own = tried[i];
+        if (copy_text(list, &own.node, err) < 0 || copy_text(list, &own.why, err) < 0) {
+            return -1;
+        }
+        list->tried[list->n_tried++] = own;
+    }
     return 0;
 }
 

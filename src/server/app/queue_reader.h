@@ -18,6 +18,26 @@ struct sl_queue_status {
 /* May filter pass the pod? It has a nomination, or was released without one. */
 bool sl_queue_may_go(const struct sl_queue_status *status);
 
+/* How a nomination of a pod that waits again has ended. */
+enum sl_queue_try_end {
+    SL_QUEUE_TRY_EXPIRED,         /* kube-scheduler did not bind the pod in time */
+    SL_QUEUE_TRY_WITHDRAWN,       /* the node or the pod has changed */
+    SL_QUEUE_TRY_REFUSED,         /* by the ledger: the devices were no longer free */
+    SL_QUEUE_TRY_RELEASE_REFUSED, /* the API server did not let the pod go, and says why */
+    SL_QUEUE_TRY_ENDS,
+};
+const char *sl_queue_try_end_name(enum sl_queue_try_end end); /* "Expired", ... */
+
+struct sl_queue_try {
+    int64_t at_us; /* Unix: the nomination, or the release without one */
+    int64_t ended_us;
+    enum sl_queue_try_end end;
+    const char *node; /* NULL: none, or no memory */
+    const char *why;  /* the API server's words, cut; else NULL */
+};
+
+enum { SL_QUEUE_TRIES_MAX = 4 }; /* the last ones are kept */
+
 struct sl_queue_shared;
 
 /* Rows of the queue: copies, with references to pods of their own and their text in the arena. */
@@ -26,6 +46,8 @@ struct sl_queue_list {
     size_t n;
     size_t total;   /* rows of the queue; n of them are here */
     int64_t now_us; /* Unix: when the rows were made; for sl_queue_text */
+    struct sl_queue_try tried[SL_QUEUE_TRIES_MAX]; /* of a single row's pod, the first one first */
+    unsigned n_tried;
     struct sl_arena text;
     struct sl_queue_shared *of; /* has the rows; NULL: this list does */
 };
@@ -45,6 +67,9 @@ void sl_queue_list_share(struct sl_queue_shared *shared, size_t max, struct sl_q
 int sl_queue_list_init(struct sl_queue_list *list, size_t max, struct sl_error *err);
 int sl_queue_list_add(struct sl_queue_list *list, const struct sl_queue_row *row,
                       struct sl_error *err);
+/* Copies the tries of the list's one row; n is at most SL_QUEUE_TRIES_MAX. -1: out of memory. */
+int sl_queue_list_tried(struct sl_queue_list *list, const struct sl_queue_try *tried, unsigned n,
+                        struct sl_error *err);
 /* For every list that was filled, also one whose filling failed. */
 void sl_queue_list_free(struct sl_queue_list *list);
 
@@ -70,7 +95,7 @@ struct sl_queue_reader {
      * of memory, or SL_ERR_CONFLICT: this replica makes no plan now. The caller frees the list in
      * any case. */
     int (*list)(void *context, size_t max, struct sl_queue_list *out, struct sl_error *err);
-    /* The same for one pod: n is 0 when it does not wait. */
+    /* The same for one pod, with what was tried: n is 0 when it does not wait. */
     int (*row)(void *context, struct sl_str uid, struct sl_queue_list *out, struct sl_error *err);
     /* Plans with one more pod, on a copy of the process: nothing changes. Takes about as long as a
      * plan, and waits for it; estimates.h bounds how often. -1: SL_ERR_FIELD: such a pod cannot
@@ -80,6 +105,8 @@ struct sl_queue_reader {
                    struct sl_error *err);
     /* Appends the queue's metrics. */
     void (*metrics)(void *context, struct sl_buf *out);
+    /* Writes the member "queue" of /api/v1/state. */
+    void (*state)(void *context, struct sl_writer *w);
     /* Waits until all that the store told before this call is planned for, timeout_us at most.
      * False: it is not. For an embedded cluster, where one request follows another. */
     bool (*settle)(void *context, int64_t timeout_us);

@@ -1,5 +1,5 @@
 // What if: when would a pod start that is not there? Nothing is changed by asking.
-import { element, span } from "./draw.js";
+import { element, until } from "./draw.js";
 import { post } from "./get.js";
 import { facts } from "./panel.js";
 
@@ -16,7 +16,7 @@ function podOf(fields) {
 
 function answerOf(told) {
     const start = told.startsInSeconds === null ? "that is not known"
-        : told.startsInSeconds === 0 ? "now" : "in " + span(told.startsInSeconds) + ", " + new Date(told.estimatedStart).toLocaleString();
+        : told.startsInSeconds === 0 ? "now" : "in " + until(told.startsInSeconds) + ", " + new Date(told.estimatedStart).toLocaleString();
     return [element("h2", "It would start " + start), facts([
         ["How sure", told.estimateKind], ["State", told.state], ["Why", told.message],
         ["Place in the queue", told.position], ["Ahead of it", told.ahead], ["Node", told.node], ["Devices", told.devices],

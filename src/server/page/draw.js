@@ -17,6 +17,22 @@ export function colors() {
     return [...given].filter(([, color]) => color !== REST);
 }
 
+// Ink that can be read on that colour.
+const inks = new Map();
+export function inkOn(color) {
+    if (!inks.has(color)) {
+        const [r, g, b] = [1, 3, 5].map((at) => (parseInt(color.slice(at, at + 2), 16) / 255) ** 2.2);
+        inks.set(color, 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.18 ? "#000" : "#fff");
+    }
+    return inks.get(color);
+}
+
+// The letters by which a namespace is told apart without its colour: "team-12" is "t12", "vision" is "vi".
+export function lettersOf(namespace) {
+    const digits = namespace.match(/\d+$/)?.[0] ?? "";
+    return digits === "" ? namespace.slice(0, 2) : namespace[0] + digits.slice(-2);
+}
+
 // A colour of the style sheet. Asking the browser 8,000 times for a picture takes longer than drawing it.
 const styles = new Map();
 export function css(name) {
@@ -79,6 +95,49 @@ export function span(seconds) {
     return text === "" ? "0s" : text;
 }
 
+// A time to come, as the daemon says it: rounded up to what is shown.
+export function until(seconds) {
+    const unit = seconds > 86400 ? 3600 : seconds > 3600 ? 60 : 1;
+    return span(seconds === null ? null : Math.ceil(seconds / unit) * unit);
+}
+
+// The daemon's clock, which the browser's may differ from.
+let aheadMs = 0;
+export function followClock(daemonMs) {
+    const off = daemonMs - Date.now();
+    aheadMs = Math.abs(off) < 2000 ? 0 : off;
+}
+export const now = () => Date.now() + aheadMs;
+
+// Makes old show what fresh does and leaves alone what is the same: a selection and the focus stay.
+export function renew(old, fresh) {
+    if (old.nodeType === Node.TEXT_NODE || old.tagName !== fresh.tagName) {
+        if (!old.isEqualNode(fresh)) {
+            old.replaceWith(fresh);
+        }
+        return;
+    }
+    for (const { name } of [...old.attributes]) {
+        if (!fresh.hasAttribute(name)) {
+            old.removeAttribute(name);
+        }
+    }
+    for (const { name, value } of fresh.attributes) {
+        if (name === "style") {
+            old.style.cssText = fresh.style.cssText;   // the page's policy allows no style in markup
+        } else if (old.getAttribute(name) !== value) {
+            old.setAttribute(name, value);
+        }
+    }
+    renewAll(old, [...fresh.childNodes]);
+}
+
+export function renewAll(parent, fresh) {
+    const old = [...parent.childNodes];
+    old.slice(fresh.length).forEach((node) => node.remove());
+    fresh.forEach((node, i) => i < old.length ? renew(old[i], node) : parent.append(node));
+}
+
 // An element with text, never markup: pods' names are written by their users.
 export function element(tag, text, attributes = {}) {
     const made = document.createElement(tag);
@@ -87,4 +146,9 @@ export function element(tag, text, attributes = {}) {
         made.setAttribute(name, value);
     }
     return made;
+}
+
+// Leads to the story of a pod ("NAMESPACE/NAME") or of a node.
+export function link(kind, key) {
+    return element("button", key, { type: "button", class: "link", "data-open": kind, "data-key": key });
 }

@@ -1,7 +1,8 @@
-// The page: asks the daemon for news, shows one of three views, and opens a panel beside them.
+// The page: asks the daemon for news, shows one of its views, and opens a panel beside them.
 import { Ask } from "./ask.js";
-import { colors, css, element, hatch, fit, onScheme, span } from "./draw.js";
+import { colors, css, element, fit, followClock, hatch, inkOn, lettersOf, onScheme, renewAll } from "./draw.js";
 import { get } from "./get.js";
+import { showHealth, standsBy } from "./health.js";
 import { Panel } from "./panel.js";
 import { Picture } from "./picture.js";
 import { Queue } from "./queue.js";
@@ -9,16 +10,20 @@ import { Times } from "./times.js";
 
 const EVERY_MS = 2000, WAITS = 200;
 const byId = (id) => document.getElementById(id);
-const views = ["cluster", "queue", "times", "ask"];
+const views = ["cluster", "queue", "times", "ask", "state"];
 const worker = new Worker("worker.js");
 const panel = new Panel(byId("panel"));
 const openPod = (key) => panel.open("pod", key);
-const queue = new Queue(byId("rows"), byId("counted"), openPod);
-const times = new Times(byId("lines"), (event, bar) => tip(event, bar === null ? null : barText(bar)), openPod);
+// What keys have chosen, for screen readers: pictures tell them nothing.
+const say = (text) => { byId("said").textContent = text; };
+const queue = new Queue(byId("rows"), byId("counted"), openPod, (row) =>
+    say(row.namespace + "/" + row.name + ", " + row.position + " of the queue, " + row.state + ": " + row.text));
+const times = new Times(byId("lines"), (event, bar) => tip(event, bar === null ? null : barText(bar)), openPod, (bar) => say(barText(bar)));
 const picture = new Picture(byId("picture"), (event, hit) => tip(event, hit === null ? null : hitText(hit)), (hit) =>
-    hit.slice !== null && hit.slice.users.length === 1 ? openPod(hit.slice.users[0]) : panel.open("node", hit.place.node.name));
+    hit.slice !== null && hit.slice.users.length === 1 ? openPod(hit.slice.users[0]) : panel.open("node", hit.place.node.name),
+(node) => say(nodeText(node)));
 const ask = new Ask(byId("ask").querySelector("form"), byId("answer"), byId("resources"));
-let view = "cluster", runs = [], waits = [];
+let view = "cluster", runs = [], waits = [], askedMs = 0, pictures = 0;
 
 // ---- what is under the pointer ----
 
@@ -54,6 +59,14 @@ function hitText({ place, device, slice }) {
     return lines.concat(place.node.problem ?? []).join("\n");
 }
 
+function nodeText(node) {
+    const slices = node.devices.flatMap((device) => device.slices);
+    const used = slices.filter((slice) => slice.users.length > 0).length;
+    const broken = node.devices.filter((device) => !device.healthy).length;
+    return [node.name, node.product, node.devices.length + " GPUs, " + used + " of " + slices.length + " slices taken",
+        broken > 0 ? broken + " GPUs broken" : "", node.problem ?? ""].filter((text) => text !== "").join(", ");
+}
+
 function barText(bar) {
     const left = bar.to === null ? "states no timeout" : "ends by " + new Date(bar.to).toLocaleString();
     return bar.pod + "\n" + (bar.waits ? "should start " + new Date(bar.from).toLocaleString() : bar.node + (bar.aside ? ", set aside" : "")) + "\n" + left;
@@ -61,12 +74,27 @@ function barText(bar) {
 
 // ---- the legend and the counts ----
 
-function legendEntry(text, paint) {
-    const span = element("span");
-    const box = element("canvas");
-    paint(fit(box, 14, 14));
-    span.append(box, text);
-    return span;
+function legendEntry(text, paint, made = element("span"), wide = 14) {
+    const box = element("canvas", "", { "aria-hidden": "true" });
+    paint(fit(box, wide, 14));
+    box.style.width = wide + "px";
+    made.append(box, text);
+    return made;
+}
+
+function letters(pen, namespace, color) {
+    pen.fillStyle = color;
+    pen.fillRect(0, 0, 24, 14);
+    pen.fillStyle = inkOn(color);
+    pen.font = "11px system-ui, sans-serif";
+    pen.fillText(lettersOf(namespace), 3, 11, 20);
+}
+
+// Chosen, a namespace is found: whoever cannot tell its colour sees what is left.
+function namespaceEntry(namespace, color) {
+    const chosen = byId("find").value === namespace + "/";
+    const button = element("button", "", { type: "button", "aria-pressed": String(chosen), "data-namespace": namespace });
+    return legendEntry(namespace, (pen) => letters(pen, namespace, color), button, 24);
 }
 
 function fill(pen, color) {
@@ -74,14 +102,25 @@ function fill(pen, color) {
     pen.fillRect(0, 0, 14, 14);
 }
 
+// Only when something has changed: a button that is made anew loses the click that has begun on it.
+let legend = "";
 function drawLegend() {
+    const key = JSON.stringify([colors(), byId("find").value, css("--ground")]);
+    if (key === legend) {
+        return;
+    }
+    legend = key;
+    const chosen = document.activeElement?.dataset.namespace;
     byId("legend").replaceChildren(
-        ...colors().map(([namespace, color]) => legendEntry(namespace, (pen) => fill(pen, color))),
+        ...colors().map(([namespace, color]) => namespaceEntry(namespace, color)),
         legendEntry("set aside", (pen) => { fill(pen, css("--soft")); hatch(pen, 0, 0, 14, 14, css("--ground")); }),
         legendEntry("being cut", (pen) => { fill(pen, css("--idle")); hatch(pen, 0, 0, 14, 14, css("--ink")); }),
         legendEntry("idle", (pen) => fill(pen, css("--idle"))),
         legendEntry("busy, where it was measured", (pen) => { fill(pen, css("--idle")); pen.fillStyle = css("--ink"); pen.fillRect(0, 11, 9, 3); }),
         legendEntry("broken, or beyond its declaration", (pen) => { pen.strokeStyle = css("--bad"); pen.strokeRect(1, 1, 12, 12); }));
+    if (chosen !== undefined) {
+        [...byId("legend").querySelectorAll("button")].find((button) => button.dataset.namespace === chosen)?.focus();
+    }
 }
 
 function countText(nodes) {
@@ -103,20 +142,45 @@ function countText(nodes) {
 
 // ---- news ----
 
+const known = new Map();   // nodes by name, in the order of the API
+function takeNodes({ complete, nodes }) {
+    if (complete) {
+        known.clear();
+    }
+    nodes.forEach((node) => known.set(node.name, node));   // one that is there keeps its place
+}
+
+function showNodes(total) {
+    const nodes = [...known.values()];
+    runs = nodes.flatMap((node) => node.runs);
+    ask.offer([...new Set(nodes.flatMap((node) => node.resources))].sort());
+    picture.show(nodes);
+    byId("told").textContent = countText(nodes) + (total > nodes.length ? " (of " + total + " nodes)" : "");
+    drawLegend();
+    times.show(runs, waits);
+    document.body.dataset.nodes = String(nodes.length);
+}
+
 worker.onmessage = ({ data }) => {
+    const begin = performance.now();
     trouble("nodes", data.error ? "The nodes cannot be read: " + data.error : null);
     if (!data.error && !data.same) {
-        const begin = performance.now();
-        runs = data.runs;
-        ask.offer(data.resources);
-        picture.show(data.nodes);
-        byId("told").textContent = countText(data.nodes) + (data.total > data.nodes.length ? " (of " + data.total + " nodes)" : "");
-        drawLegend();
-        times.show(runs, waits);
-        document.body.dataset.drawnMs = String(performance.now() - begin);
-        document.body.dataset.nodes = String(data.nodes.length);
+        takeNodes(data);
+        if (data.complete || data.nodes.length > 0) {
+            showNodes(data.total);
+            noteTimes(begin);
+        }
     }
 };
+
+// For test/bench: how long it took, and how often.
+function noteTimes(begin) {
+    const end = performance.now(), noted = document.body.dataset;
+    noted.firstMs ??= String(end);
+    noted.updateMs = String(end - askedMs);
+    noted.drawnMs = String(end - begin);
+    noted.pictures = String(++pictures);
+}
 
 const troubles = new Map();
 function trouble(what, text) {
@@ -129,17 +193,26 @@ function trouble(what, text) {
     byId("trouble").textContent = [...troubles.values()].join(" ");
 }
 
-async function lookAtState() {
-    const state = await get("api/v1/state");
-    const missing = state.watch?.missing ?? null;
-    const told = [[state.ready ? "ready" : "not ready" + (missing ? ": " + missing : ""), !state.ready]];
+function stateEntries(state, bad) {
+    const told = [standsBy(state) ? element("li", "stands by")
+        : element("li", state.ready ? "ready" : "not ready: " + state.missing, state.ready ? {} : { class: "bad" })];
     if (state.leader) {
         const { leads, holder } = state.leader;
-        told.push([leads ? "leads" : "leader: " + (holder ?? "none"), holder === null && !leads]);
+        told.push(element("li", leads ? "leads" : "leader: " + (holder ?? "none"), holder === null && !leads ? { class: "bad" } : {}));
     }
-    told.push(["up " + span(state.uptimeSeconds), false], ["generation " + state.generation, false],
-        [state.cluster.bound + " pods run, " + state.cluster.waiting + " wait", false]);
-    byId("health").replaceChildren(...told.map(([text, bad]) => element("li", text, bad ? { class: "bad" } : {})));
+    told.push(element("li", state.cluster.bound + " pods run, " + state.cluster.waiting + " wait"));
+    if (bad.length > 0) {
+        const item = element("li");
+        item.append(element("button", "! " + bad.length + " to look at", { type: "button", class: "link bad", "data-view": "state", title: bad.join(", ") }));
+        told.push(item);
+    }
+    return told;
+}
+
+async function lookAtState() {
+    const state = await get("api/v1/state");
+    followClock(Date.parse(state.startedAt) + state.uptimeSeconds * 1000);
+    renewAll(byId("health"), stateEntries(state, showHealth(byId("how"), state)));
 }
 
 async function lookAtQueue() {
@@ -165,6 +238,7 @@ async function guarded(what, look) {
 
 async function round() {
     if (!document.hidden) {
+        askedMs = performance.now();
         worker.postMessage(null);
         await Promise.all([guarded("state", lookAtState), guarded("queue", lookAtQueue), panel.look()]);
     }
@@ -178,7 +252,9 @@ function show(name) {
     for (const one of views) {
         byId(one).hidden = one !== name;
         byId("tab-" + one).setAttribute("aria-selected", String(one === name));
+        byId("tab-" + one).tabIndex = one === name ? 0 : -1;
     }
+    document.title = byId("tab-" + name).firstChild.textContent.trim() + " · sliced";
     history.replaceState(null, "", "#" + name);
     guarded("queue", lookAtQueue);
     picture.draw();
@@ -189,13 +265,43 @@ for (const name of views) {
     byId("tab-" + name).addEventListener("click", () => show(name));
 }
 
-byId("find").addEventListener("input", (event) => {
-    picture.found = times.found = queue.found = event.target.value.trim();
+// Among tabs arrow keys move, as screen readers say they do.
+document.querySelector("[role=tablist]").addEventListener("keydown", (event) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (step !== undefined) {
+        show(views[(views.indexOf(view) + step + views.length) % views.length]);
+        byId("tab-" + view).focus();
+        event.preventDefault();
+    }
+});
+
+function find(text) {
+    picture.found = times.found = queue.found = text.trim();
     byId("rows").scrollTop = 0;
     picture.draw();
     times.draw();
+    drawLegend();
     guarded("queue", lookAtQueue);
+}
+byId("find").addEventListener("input", (event) => find(event.target.value));
+
+byId("legend").addEventListener("click", (event) => {
+    const chosen = event.target.closest("button");
+    if (chosen) {
+        byId("find").value = chosen.getAttribute("aria-pressed") === "true" ? "" : chosen.dataset.namespace + "/";
+        find(byId("find").value);
+    }
 });
+
+document.addEventListener("click", (event) => {
+    const { open, key, view: wanted } = event.target.closest("[data-open], [data-view]")?.dataset ?? {};
+    if (open) {
+        panel.open(open, key);
+    } else if (wanted) {
+        show(wanted);
+    }
+});
+addEventListener("hashchange", () => show(views.includes(location.hash.slice(1)) ? location.hash.slice(1) : view));
 
 document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") {
@@ -203,7 +309,7 @@ document.addEventListener("keydown", (event) => {
     } else if (event.target.tagName !== "INPUT" && event.key === "/") {
         byId("find").focus();
         event.preventDefault();
-    } else if (event.target.tagName !== "INPUT" && views[Number(event.key) - 1]) {
+    } else if (event.target.tagName !== "INPUT" && !event.ctrlKey && !event.altKey && !event.metaKey && views[Number(event.key) - 1]) {
         show(views[Number(event.key) - 1]);
     }
 });

@@ -1,68 +1,145 @@
 // One pod's story, or one node's, beside the picture.
-import { element, span } from "./draw.js";
+import { element, link, renewAll, span, until } from "./draw.js";
 import { get } from "./get.js";
 
-const NODES_SHOWN = 200;
+const NODES_SHOWN = 200, SUCH_AS = 5;
+
+// A cell: text, an element, or a list of these.
+function cell(tag, content, attributes = {}) {
+    const made = element(tag, "", attributes);
+    const known = content === null || content === undefined ? "-" : content;
+    made.append(...(Array.isArray(known) ? known : [known instanceof Node ? known : String(known)]));
+    return made;
+}
 
 export function table(head, rows) {
     const made = element("table");
     const line = element("tr");
-    line.append(...head.map((text) => element("th", text)));
+    line.append(...head.map((text) => cell("th", text, { scope: "col" })));
     made.append(line);
     for (const row of rows) {
         const tr = element("tr");
-        tr.append(...row.map((text) => element("td", text === null || text === undefined ? "-" : String(text))));
+        tr.append(...row.map((content) => cell("td", content)));
         made.append(tr);
     }
     return made;
 }
 
+// Names with what they are; what is not known is left out.
 export function facts(pairs) {
-    return table([], pairs.filter(([, value]) => value !== null && value !== undefined && value !== ""));
+    const made = element("table", "", { class: "facts" });
+    for (const [name, content] of pairs) {
+        if (content !== null && content !== undefined && content !== "") {
+            const tr = element("tr");
+            tr.append(cell("th", name, { scope: "row" }), cell("td", content));
+            made.append(tr);
+        }
+    }
+    return made;
 }
 
 const askOf = (pod) => pod.ask.map((item) => item.count + " " + item.resource).join(", ");
 const when = (at) => at ? new Date(at).toLocaleString() : null;
+const podLink = (pod) => pod ? link("pod", pod.namespace + "/" + pod.name) : null;
+
+const SURE = {
+    now: "its turn has come", reserved: "at the latest: enforced timeouts free its room",
+    estimate: "about then, if every pod ahead runs for its whole timeout",
+};
+
+function startText(start) {
+    return start.inSeconds === null ? "not known"
+        : (start.inSeconds === 0 ? "now" : "in " + until(start.inSeconds) + ", " + when(start.at)) + ": " + SURE[start.sure];
+}
 
 function queueFacts(queue) {
-    const start = queue.estimatedStart;
     return facts([
-        ["State", queue.state], ["Why", queue.text], ["Waited", span(queue.waitedSeconds)],
-        ["Should start in", start.inSeconds === null ? null : span(start.inSeconds) + " (" + start.sure + ")"],
-        ["At the latest", when(queue.latestStart)], ["Ahead of it", queue.ahead],
-        ["Nominated to", queue.nomination ? queue.nomination.node + ", " + queue.nomination.assignment : null],
-        ["Nominations expired", queue.expiries || null],
+        ["State", queue.state + (queue.reason === "None" ? "" : ", " + queue.reason) + ", since " + when(queue.since)],
+        ["Why", queue.text],
+        ["Should start", startText(queue.estimatedStart)],
+        ["If pods run as usual", when(queue.estimatedStart.usuallyAt)],
+        ["Promised latest start", when(queue.latestStart)],
+        ["Waited", span(queue.waitedSeconds)],
+        ["Ahead of it", queue.ahead > 0 && queue.first ? [queue.ahead + ", first ", podLink(queue.first)] : queue.ahead],
+        ["Counts as running for", span(queue.plannedTimeoutSeconds)],
+        ["Usually runs for", queue.usualRuntimeSeconds === null ? null : span(queue.usualRuntimeSeconds)],
+        ["Nominated to", queue.nomination ? [link("node", queue.nomination.node), ", " + queue.nomination.assignment] : null],
     ]);
 }
 
-// The nodes by why they do not fit: what is the same on many is told once.
-function reasonsOf(nodes) {
-    const counts = new Map();
-    for (const node of nodes) {
-        const why = node.fits ? "fits" : node.text ?? node.reason;
-        counts.set(why, [...(counts.get(why) ?? []), node.name]);
+const OUTCOMES = {
+    Expired: "kube-scheduler did not bind it in time", Withdrawn: "the node or the pod had changed",
+    Refused: "its devices were no longer free", ReleaseRefused: "the API server refused to let it go",
+};
+
+// What became of its turns. The daemon remembers the last few, and counts those that expired.
+function triedParts(queue) {
+    if (queue.tried.length === 0) {
+        return [element("p", queue.nomination ? "Its first turn." : "Nothing yet: it has not had its turn.")];
     }
-    return [...counts].sort((a, b) => b[1].length - a[1].length)
-        .map(([why, names]) => [names.length, why, names.slice(0, 5).join(", ") + (names.length > 5 ? ", …" : "")]);
+    const rows = queue.tried.map((one) => [when(one.at), one.node === null ? "none" : link("node", one.node), one.outcome,
+        span((Date.parse(one.endedAt) - Date.parse(one.at)) / 1000), OUTCOMES[one.outcome] + (one.why === null ? "" : ": " + one.why)]);
+    const more = queue.expiries > queue.tried.filter((one) => one.outcome !== "Withdrawn").length
+        ? [element("p", queue.expiries + " of its nominations have expired; these are the last tries.")] : [];
+    return [table(["Its turn", "Node", "Outcome", "After", "Because"], rows), ...more];
+}
+
+// What would help: what the queue says first, then what the nodes say.
+function remediesOf(told) {
+    const found = [told.queue?.remedy, ...told.summary?.reasons.map((reason) => reason.remedy) ?? []];
+    return [...new Set(found.filter((text) => text))];
+}
+
+// The nodes by their reason. Examples are of those that were listed.
+function reasonRows(told) {
+    const named = (matches) => {
+        const names = told.nodes.filter(matches).map((node) => node.name);
+        return names.slice(0, SUCH_AS).join(", ") + (names.length > SUCH_AS ? ", …" : "");
+    };
+    const { fit, reasons } = told.summary;
+    const fitting = fit > 0 ? [[fit, "Fits", "it has room there", named((node) => node.fits)]] : [];
+    return fitting.concat([...reasons].sort((a, b) => b.nodes - a.nodes).map((one) => [one.nodes, one.reason,
+        one.nearest + (one.never ? " (never, as it is)" : ""), named((node) => !node.fits && node.reason === one.reason)]));
+}
+
+function endText({ startedAt, timeoutSeconds }) {
+    return startedAt && timeoutSeconds !== null ? when(Date.parse(startedAt) + timeoutSeconds * 1000) : null;
+}
+
+function waitingParts(told) {
+    const parts = [];
+    if (told.queue) {
+        parts.push(element("h3", "In the queue"), queueFacts(told.queue));
+    }
+    const remedies = remediesOf(told);
+    if (remedies.length > 0) {
+        const list = element("ul");
+        list.append(...remedies.map((text) => element("li", text)));
+        parts.push(element("h3", "What would help"), list);
+    }
+    if (told.queue) {
+        parts.push(element("h3", "What was tried"), ...triedParts(told.queue));
+    }
+    if (told.summary) {
+        parts.push(element("h3", "On the nodes"), element("p", "It fits on " + told.summary.fit + " of " + told.summary.nodes + "."),
+            table(["Nodes", "Reason", "The nearest says", "Such as"], reasonRows(told)));
+    }
+    return parts;
 }
 
 async function podDetail(key) {
     const [namespace, name] = key.split("/");
     const told = await get("api/v1/pods/" + encodeURIComponent(namespace) + "/" + encodeURIComponent(name) +
         "/explain?limit=" + NODES_SHOWN);
-    const parts = [element("h2", key), facts([
-        ["Phase", told.pod.phase], ["Node", told.pod.node], ["Asks for", askOf(told.pod)],
-        ["Timeout", told.pod.timeoutSeconds === null ? null : span(told.pod.timeoutSeconds)],
-        ["Created", when(told.pod.createdAt)], ["Problem", told.pod.malformed ?? told.pod.problem],
-        ["Devices", told.assignment?.annotation],
-    ])];
-    if (told.queue) {
-        parts.push(element("h3", "In the queue"), queueFacts(told.queue));
-    }
-    if (told.nodes && told.nodes.length > 0) {
-        parts.push(element("h3", "On the nodes"), table(["Nodes", "Why", "Such as"], reasonsOf(told.nodes)));
-    }
-    return parts;
+    const { pod, assignment } = told;
+    const picked = assignment?.pickedBy === "devicePlugin" ? ", as planned: the device plugin picks" : "";
+    return [element("h2", key), facts([
+        ["Phase", pod.phase], ["Node", pod.node ? link("node", pod.node) : null], ["Asks for", askOf(pod)],
+        ["Timeout", pod.timeoutSeconds === null ? "it states none" : span(pod.timeoutSeconds)],
+        ["Created", when(pod.createdAt)], ["Started", when(pod.startedAt)], ["Ends by", endText(pod)],
+        ["Problem", pod.malformed ?? pod.problem],
+        ["Devices", assignment?.annotation ? assignment.annotation + picked : null],
+    ]), ...waitingParts(told)];
 }
 
 // What only some daemons have: partitioning, telemetry.
@@ -94,7 +171,9 @@ async function nodeDetail(name) {
     const one = encodeURIComponent(name);
     const [node, cuts, usage] = await Promise.all([get("api/v1/nodes/" + one),
         itemsOf("api/v1/partitions?node=" + one), itemsOf("api/v1/usage?node=" + one)]);
-    const parts = [element("h2", name), facts([["Product", node.product], ["Problem", node.problem]]),
+    const broken = node.devices.filter((device) => !device.healthy).map((device) => device.index);
+    const parts = [element("h2", name), facts([["Product", node.product], ["Problem", node.problem],
+        ["Broken GPUs", broken.join(", ")]]),
         element("h3", "Resources"),
         table(["Resource", "Capacity", "Used", "Set aside", "Free"],
             node.pools.map((p) => [p.resource, p.capacity, p.used, p.setAside, p.free])),
@@ -107,29 +186,34 @@ async function nodeDetail(name) {
             table(["GPU", "Instance", "Memory, MiB", "Busy", "Idle for", "Samples"], usage.map(usageRow)));
     }
     parts.push(element("h3", "Pods"));
-    parts.push(node.pods.length === 0 ? element("p", "None.") : table(["Pod", "Asks for", "", "Timeout"],
-        node.pods.map((p) => [p.namespace + "/" + p.name, askOf(p), p.setAside ? "set aside" : p.phase, span(p.timeoutSeconds)])));
+    parts.push(node.pods.length === 0 ? element("p", "None.") : table(["Pod", "Asks for", "State", "Timeout"],
+        node.pods.map((p) => [podLink(p), askOf(p), p.setAside ? "set aside" : p.phase, span(p.timeoutSeconds)])));
     return parts;
 }
 
 export class Panel {
     constructor(root) {
-        Object.assign(this, { root, detail: root.querySelector("#detail"), what: null });
+        Object.assign(this, { root, detail: root.querySelector("#detail"), what: null, before: null });
         root.querySelector("#close").addEventListener("click", () => this.close());
     }
 
     close() {
-        this.what = null;
-        this.root.hidden = true;
-        this.before?.focus();
+        if (this.what !== null) {
+            this.what = null;
+            this.root.hidden = true;
+            this.before?.focus();
+            this.before = null;
+        }
     }
 
+    // The focus goes into the panel, so that keys scroll it and a screen reader reads it, and back when it closes.
     open(kind, key) {
-        this.before = document.activeElement;
+        this.before = this.before ?? document.activeElement;
         this.what = { kind, key };
-        this.detail.replaceChildren(element("h2", key));
+        this.detail.replaceChildren(element("h2", key), element("p", "…"));
         this.root.hidden = false;
-        this.root.querySelector("#close").focus();
+        this.detail.scrollTop = 0;
+        this.detail.focus();
         return this.look();
     }
 
@@ -145,7 +229,7 @@ export class Panel {
             parts = [element("h2", what.key), element("p", error.message, { class: "bad" })];
         }
         if (this.what === what) {
-            this.detail.replaceChildren(...parts);
+            renewAll(this.detail, parts);
         }
     }
 }

@@ -1,12 +1,13 @@
 // The cluster as nodes, their GPUs and slices, on one canvas.
-import { colorOf, css, fit, hatch } from "./draw.js";
+import { colorOf, css, fit, hatch, inkOn, lettersOf } from "./draw.js";
 
 const CELL = 26, GAP = 3, HEAD = 15, PAD = 8;
 const WIDE = 34;   // a GPU whose slices can be told apart
+const LETTERS = 15;   // the narrowest slice that has room for its namespace's letters
 
 export class Picture {
-    constructor(canvas, onTip, onOpen) {
-        Object.assign(this, { canvas, nodes: [], found: "", places: [], chosen: -1 });
+    constructor(canvas, onTip, onOpen, onChoose) {
+        Object.assign(this, { canvas, onChoose, nodes: [], found: "", places: [], chosen: -1 });
         canvas.addEventListener("mousemove", (event) => onTip(event, this.at(event)));
         canvas.addEventListener("mouseleave", (event) => onTip(event, null));
         canvas.addEventListener("click", (event) => this.open(this.at(event), onOpen));
@@ -35,6 +36,7 @@ export class Picture {
             this.chosen = (this.chosen + step + this.places.length) % this.places.length;
             this.reveal(this.places[this.chosen]);
             this.draw();
+            this.onChoose(this.places[this.chosen].node);
         } else if (event.key === "Enter" && this.places[this.chosen]) {
             onOpen({ place: this.places[this.chosen], slice: null });
         } else {
@@ -98,7 +100,7 @@ export class Picture {
     drawNode(pen, place, chosen) {
         const { node, x, y, w, h, per } = place;
         pen.fillStyle = css(node.problem ? "--bad" : chosen ? "--accent" : "--soft");
-        pen.fillText(node.name.slice(0, Math.floor(w / 6)), x, y, w);
+        pen.fillText(((node.problem ? "! " : "") + node.name).slice(0, Math.floor(w / 6)), x, y, w);
         node.devices.forEach((device, i) =>
             this.drawDevice(pen, place, device, x + (i % per) * (WIDE + GAP), y + HEAD + Math.floor(i / per) * (CELL + GAP)));
         if (chosen) {
@@ -116,12 +118,19 @@ export class Picture {
             pen.fillRect(left, y, wide, CELL);
             if (slice.aside || place.node.cutting) {
                 hatch(pen, left, y, wide, CELL, css(place.node.cutting ? "--ink" : "--ground"));
+            } else if (slice.users.length > 0 && wide >= LETTERS) {
+                pen.fillStyle = inkOn(colorOf(slice.namespace));
+                pen.fillText(lettersOf(slice.namespace), left + 3, y + 7, wide - 4);
             }
         }
         pen.globalAlpha = 1;
         if (device.measured?.busyPermille > 0) {   // how busy it was, along the lower edge
             pen.fillStyle = css("--ink");
             pen.fillRect(x, y + CELL - 3, Math.max(1, Math.round(WIDE * device.measured.busyPermille / 1000)), 3);
+        }
+        if (device.over > 0) {
+            pen.fillStyle = css("--bad");
+            pen.fillText("!", x + WIDE - 6, y + 2);
         }
         pen.strokeStyle = css(device.healthy && device.over === 0 ? "--line" : "--bad");
         pen.strokeRect(x + 0.5, y + 0.5, WIDE - 1, CELL - 1);

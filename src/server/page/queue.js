@@ -1,22 +1,24 @@
 // The pods that wait. Only the rows in sight are asked for and made, however many there are.
-import { element, span } from "./draw.js";
+import { element, renewAll, span, until } from "./draw.js";
 import { get } from "./get.js";
 
 const ROW = 27, MARGIN = 20;
+
+const keyOf = (row) => row.namespace + "/" + row.name;
 
 function cellsOf(row) {
     const start = row.estimatedStart;
     const ask = row.ask.map((item) => item.count + " " + item.resource).join(", ");
     return [
-        [row.position, "number"], [row.namespace + "/" + row.name], [ask],
+        [row.position, "number"], [keyOf(row)], [ask],
         [span(row.plannedTimeoutSeconds), "number"], [span(row.waitedSeconds), "number"], [row.state],
-        [start.inSeconds === null ? "-" : span(start.inSeconds), "number"], [row.text],
+        [start.inSeconds === null ? "-" : until(start.inSeconds), "number"], [row.text],
     ];
 }
 
 export class Queue {
-    constructor(region, counted, onOpen) {
-        Object.assign(this, { region, counted, onOpen, rows: [], first: 0, total: 0, found: "", chosen: 0, body: region.querySelector("tbody") });
+    constructor(region, counted, onOpen, onChoose) {
+        Object.assign(this, { region, counted, onOpen, onChoose, rows: [], first: 0, total: 0, found: "", chosen: "", body: region.querySelector("tbody") });
         region.addEventListener("scroll", () => this.scrolled());
         region.addEventListener("keydown", (event) => this.key(event));
         this.body.addEventListener("click", (event) => this.open(event.target.closest("tr[data-pod]")));
@@ -31,7 +33,7 @@ export class Queue {
     }
 
     async look() {
-        const path = this.path();
+        const path = this.path(), begin = performance.now();
         const read = await get(path);
         if (path !== this.path()) {
             return;   // it was scrolled meanwhile, and another answer is on its way
@@ -42,6 +44,7 @@ export class Queue {
         this.order = read.order;
         this.all = read.total;
         this.draw();
+        this.region.dataset.lookMs = String(performance.now() - begin);
     }
 
     scrolled() {
@@ -64,37 +67,40 @@ export class Queue {
 
     draw() {
         const made = this.rows.map((row) => {
-            const tr = element("tr", "", { "data-pod": row.namespace + "/" + row.name, "data-position": row.position });
-            tr.classList.toggle("chosen", row.position === this.chosen);
+            const tr = element("tr", "", { "data-pod": keyOf(row), "data-position": row.position });
+            if (keyOf(row) === this.chosen) {
+                tr.setAttribute("class", "chosen");
+            }
             for (const [text, kind] of cellsOf(row)) {
                 tr.append(element("td", String(text), kind ? { class: kind } : { title: String(text) }));
             }
             return tr;
         });
         const after = this.total - this.first - this.rows.length;
-        this.body.replaceChildren(this.gap(this.first), ...made, this.gap(after));
+        renewAll(this.body, [this.gap(this.first), ...made, this.gap(after)]);
         this.counted.textContent = this.all === 0 ? "No pods wait."
             : this.all + " pods wait, in the order " + this.order + (this.found === "" ? "." : "; " + this.total + " match.");
     }
 
     open(tr) {
         if (tr) {
-            this.chosen = Number(tr.dataset.position);
+            this.chosen = tr.dataset.pod;
             this.draw();
             this.onOpen(tr.dataset.pod);
         }
     }
 
     key(event) {
-        const at = this.rows.findIndex((row) => row.position === this.chosen);
+        const at = this.rows.findIndex((row) => keyOf(row) === this.chosen);
         const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
         if (step !== undefined && this.rows.length > 0) {
             const next = this.rows[Math.min(this.rows.length - 1, Math.max(0, at + step))];
-            this.chosen = next.position;
+            this.chosen = keyOf(next);
             this.draw();
+            this.onChoose(next);
             this.body.querySelector("tr.chosen")?.scrollIntoView({ block: "nearest" });
         } else if (event.key === "Enter" && at >= 0) {
-            this.onOpen(this.rows[at].namespace + "/" + this.rows[at].name);
+            this.onOpen(this.chosen);
         } else {
             return;
         }

@@ -1,12 +1,12 @@
 // Who runs until when, and who should start when.
-import { colorOf, css, fit, hatch, span } from "./draw.js";
+import { colorOf, css, fit, hatch, now, span } from "./draw.js";
 
-const ROW = 18, LEFT = 260, TOP = 22, MOST = 400;
-const STEPS = [60, 300, 900, 3600, 4 * 3600, 86400, 7 * 86400];
+const ROW = 18, TOP = 22, MOST = 400, TICK = 52;
+const STEPS = [60, 300, 900, 3600, 4 * 3600, 86400, 2 * 86400, 7 * 86400];
 
 export class Times {
-    constructor(canvas, onTip, onOpen) {
-        Object.assign(this, { canvas, runs: [], waits: [], bars: [], found: "" });
+    constructor(canvas, onTip, onOpen, onChoose) {
+        Object.assign(this, { canvas, onChoose, runs: [], waits: [], bars: [], found: "", chosen: "" });
         canvas.addEventListener("mousemove", (event) => onTip(event, this.at(event)));
         canvas.addEventListener("mouseleave", (event) => onTip(event, null));
         canvas.addEventListener("click", (event) => {
@@ -15,6 +15,32 @@ export class Times {
                 onOpen(bar.pod);
             }
         });
+        canvas.addEventListener("keydown", (event) => this.key(event, onOpen));
+        addEventListener("resize", () => this.draw());
+    }
+
+    key(event, onOpen) {
+        const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+        const at = this.bars.findIndex((bar) => bar.pod === this.chosen);
+        if (step !== undefined && this.bars.length > 0) {
+            const bar = this.bars[Math.min(this.bars.length - 1, Math.max(0, at + step))];
+            this.chosen = bar.pod;
+            this.reveal(bar);
+            this.draw();
+            this.onChoose(bar);
+        } else if (event.key === "Enter" && at >= 0) {
+            onOpen(this.chosen);
+        } else {
+            return;
+        }
+        event.preventDefault();
+    }
+
+    reveal(bar) {
+        const y = this.canvas.getBoundingClientRect().top + bar.y;
+        if (y < 0 || y + ROW > innerHeight) {
+            scrollBy(0, y - innerHeight / 2);
+        }
     }
 
     show(runs, waits) {
@@ -23,8 +49,8 @@ export class Times {
         this.draw();
     }
 
-    // The bars in the order in which they are drawn: what ends first, then what starts first.
-    chosen(now) {
+    // In the order in which they are drawn: what ends first, then what starts first.
+    barsAt(now) {
         const matches = (bar) => this.found === "" || bar.pod.includes(this.found) || bar.node.includes(this.found);
         const running = this.runs.filter(matches).map((run) => ({
             ...run, from: run.start, to: run.timeout === null ? null : run.start + run.timeout * 1000 }));
@@ -39,26 +65,29 @@ export class Times {
     }
 
     draw() {
-        const now = Date.now();
-        this.bars = this.chosen(now);
         const width = this.canvas.parentElement.clientWidth - 32;
-        if (width <= LEFT) {
+        if (width <= 0) {
             return;
         }
+        const present = now();
+        this.bars = this.barsAt(present);
+        this.left = Math.min(260, Math.round(width * 0.4));
         const pen = fit(this.canvas, width, TOP + this.bars.length * ROW + 10);
         pen.font = "11px system-ui, sans-serif";
         pen.textBaseline = "middle";
-        const ends = this.bars.map((bar) => bar.to ?? now).filter((end) => end > now).sort((a, b) => a - b);
-        const last = ends[Math.floor(ends.length * 0.9)] ?? now + 3600e3;
-        const from = now - (last - now) * 0.15;
-        const scale = (width - LEFT - 10) / (last * 1.0 - from);
-        const x = (at) => LEFT + Math.min(width - LEFT, Math.max(0, (at - from) * scale));
-        this.drawTicks(pen, now, last, x);
+        const ends = this.bars.map((bar) => bar.to ?? present).filter((end) => end > present).sort((a, b) => a - b);
+        const last = ends[Math.floor(ends.length * 0.9)] ?? present + 3600e3;
+        const from = present - (last - present) * 0.15;
+        const scale = (width - this.left - 10) / (last - from);
+        const x = (at) => this.left + Math.min(width - this.left, Math.max(0, (at - from) * scale));
+        this.drawTicks(pen, present, last, x);
         this.bars.forEach((bar, i) => this.drawBar(pen, bar, TOP + i * ROW, x, width));
     }
 
     drawTicks(pen, now, last, x) {
-        const step = STEPS.find((s) => (last - now) / 1000 / s <= 8) ?? STEPS[STEPS.length - 1];
+        const most = Math.max(1, Math.floor((x(last) - x(now)) / TICK));
+        const days = Math.ceil((last - now) / 86400e3 / most) * 86400;
+        const step = STEPS.find((s) => (last - now) / 1000 / s <= Math.min(8, most)) ?? days;
         for (let at = now; at <= last; at += step * 1000) {
             pen.strokeStyle = css(at === now ? "--accent" : "--line");
             pen.beginPath();
@@ -74,8 +103,13 @@ export class Times {
         const end = bar.to === null ? width : x(bar.to);
         const from = x(bar.from);
         bar.y = y;
+        if (bar.pod === this.chosen) {
+            pen.strokeStyle = css("--accent");
+            pen.strokeRect(0.5, y + 0.5, width - 1, ROW - 1);
+        }
+        const room = Math.floor(this.left / 6.5);
         pen.fillStyle = css("--ink");
-        pen.fillText(bar.pod.length > 40 ? bar.pod.slice(0, 39) + "…" : bar.pod, 0, y + ROW / 2, LEFT - 10);
+        pen.fillText(bar.pod.length > room ? bar.pod.slice(0, room - 1) + "…" : bar.pod, 4, y + ROW / 2, this.left - 10);
         pen.globalAlpha = bar.waits ? 0.55 : bar.to === null ? 0.4 : 1;
         pen.fillStyle = colorOf(bar.namespace);
         pen.fillRect(from, y + 2, Math.max(2, end - from), ROW - 4);

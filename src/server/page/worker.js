@@ -1,9 +1,9 @@
-// Reads the nodes apart from the page's own thread: 1,000 nodes are some MiB of JSON. What it hands
-// on is what the picture and the time line draw, and no more.
+// Reads the nodes apart from the page's own thread: 1,000 nodes are some MiB of JSON. It asks for those
+// that have changed, and hands on what the picture and the time line draw of them, and no more.
 "use strict";
 
 const MAX_NODES = 5000;
-let generation = -1;
+let version = "";   // what was read last
 
 const podKey = (pod) => pod.namespace + "/" + pod.name;
 
@@ -46,14 +46,12 @@ function sharesOf(device, node, holders) {
     return slices;
 }
 
-function nodeOf(node, runs) {
-    const holders = new Map();
-    for (const pod of node.pods) {
-        holders.set(podKey(pod), { aside: pod.setAside, parts: pod.devices });
-        runs.push({ pod: podKey(pod), namespace: pod.namespace, node: node.name, aside: pod.setAside,
-            start: Date.parse(pod.startedAt ?? pod.createdAt), timeout: pod.timeoutSeconds });
-    }
+function nodeOf(node) {
+    const holders = new Map(node.pods.map((pod) => [podKey(pod), { aside: pod.setAside, parts: pod.devices }]));
     return {
+        resources: node.pools.map((pool) => pool.resource),
+        runs: node.pods.map((pod) => ({ pod: podKey(pod), namespace: pod.namespace, node: node.name, aside: pod.setAside,
+            start: Date.parse(pod.startedAt ?? pod.createdAt), timeout: pod.timeoutSeconds })),
         name: node.name, product: node.product ?? "", problem: node.problem, cutting: node.cutting,
         devices: node.devices.map((device) => ({
             index: device.index, healthy: device.healthy, over: device.used.overMiB,
@@ -65,7 +63,7 @@ function nodeOf(node, runs) {
 
 async function look() {
     const reply = await fetch(new URL("../api/v1/nodes?limit=" + MAX_NODES +
-        (generation > 0 ? "&unless=" + generation : ""), self.location));
+        (version === "" ? "" : "&since=" + version), self.location));
     if (reply.status === 304) {
         return { same: true };
     }
@@ -73,18 +71,15 @@ async function look() {
     if (!reply.ok) {
         throw new Error(read.message ?? "HTTP " + reply.status);
     }
-    const runs = [];
-    const nodes = read.items.map((node) => nodeOf(node, runs));
-    const resources = [...new Set(read.items.flatMap((node) => node.pools.map((pool) => pool.resource)))].sort();
-    generation = read.generation;
-    return { same: false, total: read.total, nodes, runs, resources };
+    version = read.version;
+    return { same: false, complete: read.complete, total: read.total, nodes: read.items.map(nodeOf) };
 }
 
 self.onmessage = async () => {
     try {
         self.postMessage(await look());
     } catch (error) {
-        generation = -1;
+        version = "";
         self.postMessage({ error: String(error.message ?? error) });
     }
 };

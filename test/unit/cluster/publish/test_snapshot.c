@@ -281,6 +281,28 @@ static void odd_names_are_not_found(void **state)
     sl_store_release(store, snapshot);
 }
 
+/* Whoever has seen a generation can ask for what is newer. */
+static void a_view_says_since_when_it_is_shown(void **state)
+{
+    struct sl_store *store = *state;
+    put_node(store, sliced_node("gpu-1", 8));
+    put_node(store, sliced_node("gpu-2", 8));
+    const struct sl_snapshot *before = sl_store_acquire(store);
+    put_pod(store,
+            (struct pod_spec){.name = "a", .uid = "u-a", .node = "gpu-2", .resource = SLICE});
+    const struct sl_snapshot *after = sl_store_acquire(store);
+    assert_true(view_at(after, "gpu-1")->shown <= before->generation);
+    assert_true(view_at(before, "gpu-2")->shown <= before->generation);
+    assert_true(view_at(after, "gpu-2")->shown > before->generation);
+    assert_int_equal(after->nodes_generation, before->nodes_generation);
+    sl_store_release(store, before);
+    assert_int_equal(sl_store_delete_node(store, SL_STR("gpu-1"), NULL), 0);
+    const struct sl_snapshot *last = sl_store_acquire(store);
+    assert_true(last->nodes_generation > after->generation);
+    sl_store_release(store, after);
+    sl_store_release(store, last);
+}
+
 int main(void)
 {
 #define T(test) cmocka_unit_test_setup_teardown(test, setup_empty, teardown)
@@ -291,6 +313,7 @@ int main(void)
         T(the_generation_goes_up_with_every_change),
         T(what_changes_nothing_publishes_nothing),
         T(nodes_that_did_not_change_share_their_view_and_the_index),
+        T(a_view_says_since_when_it_is_shown),
         T(views_stand_in_order_of_name),
         T(lookup_agrees_with_a_search_by_hand),
         T(a_run_of_names_is_found_up_to_the_first_unknown),

@@ -461,6 +461,28 @@ static void every_end_of_a_nomination_counts_once(void **state)
     rig_end(&rig);
 }
 
+static void the_state_tells_how_long_the_last_plans_took(void **state)
+{
+    static struct queue_rig rig;
+    struct sl_buf text;
+    struct sl_writer w = {.buf = &text};
+    (void)state;
+    rig_begin_on(&rig, 1);
+    sl_buf_init(&text, 4096);
+    rig.queue.state(rig.queue.context, &w);
+    assert_non_null(strstr(text.data, "\"planSeconds\":null"));
+    for (int64_t i = 1; i <= SL_QUEUE_RECENT + 2; i++) { /* the first two are forgotten */
+        sl_queue_recent_add(&rig.worker->recent, (SL_QUEUE_RECENT + 3 - i) * SECOND);
+    }
+    text.len = 0;
+    w.comma = false;
+    rig.queue.state(rig.queue.context, &w);
+    assert_non_null(strstr(text.data, "\"planSeconds\":{\"last\":1,\"median\":65,\"worst\":128,"
+                                      "\"of\":128}"));
+    sl_buf_free(&text);
+    rig_end(&rig);
+}
+
 /* ---- whose pods ---- */
 
 static bool has_row(struct queue_rig *rig, const char *uid)
@@ -707,6 +729,7 @@ int main(void)
         cmocka_unit_test(a_pod_bound_elsewhere_counts_as_such),
         cmocka_unit_test(waits_are_told_by_the_class_of_the_namespace_also_of_a_new_one),
         cmocka_unit_test(every_end_of_a_nomination_counts_once),
+        cmocka_unit_test(the_state_tells_how_long_the_last_plans_took),
         cmocka_unit_test(a_nomination_that_is_not_taken_is_given_back_and_its_owner_told),
         cmocka_unit_test(a_turn_on_a_node_that_is_cordoned_is_given_again_elsewhere),
         cmocka_unit_test(a_turn_that_was_not_taken_is_told),

@@ -308,6 +308,72 @@ static void a_nomination_that_was_taken_back_is_made_again_with_the_next_nominat
     rig_end(&rig);
 }
 
+/* ---- what was tried is remembered ---- */
+
+/* "n1 Expired, n1 ReleaseRefused: no answer" */
+static void assert_tried(struct queue_rig *rig, const char *uid, const char *expected)
+{
+    struct sl_queue_list list;
+    char text[512] = "";
+    assert_int_equal(rig->queue.row(rig->queue.context, sl_str_of(uid), &list, NULL), 0);
+    for (unsigned i = 0; i < list.n_tried; i++) {
+        const struct sl_queue_try *tried = &list.tried[i];
+        size_t at = strlen(text);
+        assert_true(tried->at_us > 0 && tried->ended_us >= tried->at_us);
+        (void)snprintf(text + at, sizeof(text) - at, "%s%s %s%s%s", at == 0 ? "" : ", ",
+                       tried->node == NULL ? "-" : tried->node, sl_queue_try_end_name(tried->end),
+                       tried->why == NULL ? "" : ": ", tried->why == NULL ? "" : tried->why);
+    }
+    sl_queue_list_free(&list);
+    assert_string_equal(text, expected);
+}
+
+static void what_became_of_a_pods_turns_is_remembered(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin_on(&rig, 1);
+    rig_gated(&rig, "a");
+    (void)rig_round(&rig);
+    assert_tried(&rig, "u-a", "");
+    rig_answer(&rig, 0, SL_RELEASE_REFUSED);
+    (void)rig_round(&rig);
+    assert_tried(&rig, "u-a", "n1 ReleaseRefused: no answer");
+    (void)rig_later(&rig, HOUR);
+    rig_answer(&rig, 1, SL_RELEASE_RELEASED);
+    rig_put(&rig, (struct rig_pod){.name = "a", .tried = true});
+    (void)rig_later(&rig, SECOND);
+    rig_node_as(&rig, "n1", 1, true); /* it is cordoned */
+    (void)rig_later(&rig, SECOND);
+    assert_tried(&rig, "u-a", "n1 ReleaseRefused: no answer, n1 Withdrawn");
+    rig_node(&rig, "n1", 1);
+    (void)rig_later(&rig, SECOND);
+    assert_string_equal(rig_nominate(&rig, "a"), "n1");
+    rig_answer(&rig, 2, SL_RELEASE_RELEASED);
+    (void)rig_later(&rig, 2 * rig.config.queue.hold_s * SECOND);
+    assert_tried(&rig, "u-a", "n1 ReleaseRefused: no answer, n1 Withdrawn, n1 Expired");
+    rig_end(&rig);
+}
+
+static void of_many_turns_the_last_are_remembered(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    rig_begin_on(&rig, 1);
+    rig_gated(&rig, "a");
+    (void)rig_round(&rig);
+    for (unsigned i = 0; i < SL_QUEUE_TRIES_MAX + 3; i++) {
+        assert_int_equal(rig.n_released, i + 1);
+        rig_answer(&rig, i, SL_RELEASE_REFUSED);
+        (void)rig_round(&rig);
+        (void)rig_later(&rig, 24 * HOUR);
+    }
+    assert_tried(&rig, "u-a",
+                 "n1 ReleaseRefused: no answer, n1 ReleaseRefused: no answer, "
+                 "n1 ReleaseRefused: no answer, n1 ReleaseRefused: no answer");
+    rig_end(&rig);
+}
+
 /* ---- kube-scheduler is away ---- */
 
 /* Whose turn has come, with its gate open, while b waits for the same GPU. */
@@ -578,6 +644,8 @@ int main(void)
         cmocka_unit_test(
             a_nomination_left_by_a_leader_before_is_taken_back_from_a_pod_that_has_to_wait),
         cmocka_unit_test(a_nomination_that_was_taken_back_is_made_again_with_the_next_nomination),
+        cmocka_unit_test(what_became_of_a_pods_turns_is_remembered),
+        cmocka_unit_test(of_many_turns_the_last_are_remembered),
         cmocka_unit_test(turns_are_kept_while_kube_scheduler_is_away),
         cmocka_unit_test(a_turn_of_who_was_asked_about_expires_in_time),
         cmocka_unit_test(a_turn_of_who_cannot_be_placed_expires_in_time),
