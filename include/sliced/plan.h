@@ -181,7 +181,8 @@ struct sl_queue_row {
 bool sl_queue_wants_cut(const struct sl_queue_row *row, int64_t now_us, struct sl_cut_pod *out);
 
 /* Writes the sentence for the pod's owner: "held: 3 pods ahead for nvidia.com/mig-1g.5gb; first is
- * ns/name; estimated start in 4m10s". Returns the length. */
+ * ns/name; estimated start in 4m10s". It names the first pod ahead only where that is of the same
+ * namespace. Returns the length. */
 size_t sl_queue_text(const struct sl_queue_row *row, int64_t now_us, char *out, size_t size);
 
 /* Writes a duration as the sentence does, so that a start is one number everywhere: "4m10s",

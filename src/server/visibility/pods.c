@@ -72,16 +72,12 @@ int sl_vis_queued_collect(struct sl_vis_look *look, struct sl_error *err)
     return 0;
 }
 
-/* The sentence, which names no pod of another namespace. passing: with what changes as time passes.
- */
+/* passing: with what changes as time passes. */
 static void write_sentence(struct sl_writer *w, const struct sl_queue_row *queued, int64_t now_us,
                            bool passing)
 {
     struct sl_queue_row own = *queued;
     char text[SL_PLAN_TEXT_MAX];
-    if (own.first != NULL && strcmp(own.first->namespace, own.pod->namespace) != 0) {
-        own.first = NULL;
-    }
     if (!passing) {
         own.estimate = SL_ESTIMATE_NONE;
         own.silent_us = 0;

@@ -169,6 +169,12 @@ static void put_pod(struct sl_text *text, const struct sl_pod *pod)
     sl_text_puts(text, pod->name);
 }
 
+/* The pod's owner reads the sentence: it names no pod of another namespace. */
+static bool may_name(const struct sl_queue_row *row)
+{
+    return row->first != NULL && strcmp(row->first->namespace, row->pod->namespace) == 0;
+}
+
 static void put_ahead(struct sl_text *text, const struct sl_queue_row *row)
 {
     const char *resource = row->pod->n_items > 0 ? row->pod->items[0].resource : "GPUs";
@@ -180,7 +186,7 @@ static void put_ahead(struct sl_text *text, const struct sl_queue_row *row)
     sl_text_i64(text, row->ahead);
     sl_text_puts(text, row->ahead == 1 ? " pod ahead for " : " pods ahead for ");
     sl_text_puts(text, resource);
-    if (row->first != NULL) {
+    if (may_name(row)) {
         sl_text_puts(text, row->ahead == 1 ? "; it is " : "; first is ");
         put_pod(text, row->first);
     }

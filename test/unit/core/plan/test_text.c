@@ -35,6 +35,19 @@ static void a_held_pod_reads_who_is_ahead(void **state)
     check_text(&row, "held: 2 pods ahead for GPUs");
 }
 
+static void no_pod_of_another_namespace_is_named(void **state)
+{
+    (void)state;
+    const struct sl_pod pod = a_pod();
+    const struct sl_pod theirs = {.namespace = "theirs", .name = "secret"};
+    const struct sl_queue_row row = {.pod = &pod,
+                                     .state = SL_QUEUE_HELD,
+                                     .reason = SL_HOLD_NO_ROOM,
+                                     .ahead = 2,
+                                     .first = &theirs};
+    check_text(&row, "held: 2 pods ahead for " GPU);
+}
+
 static void a_held_pod_reads_why_and_until_when(void **state)
 {
     (void)state;
@@ -194,6 +207,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_held_pod_reads_who_is_ahead),
+        cmocka_unit_test(no_pod_of_another_namespace_is_named),
         cmocka_unit_test(a_held_pod_reads_why_and_until_when),
         cmocka_unit_test(times_are_rounded_up_to_the_last_unit_shown),
         cmocka_unit_test(a_nominated_pod_reads_where_and_who_is_silent),
