@@ -208,7 +208,7 @@ int sl_cli_fail(struct sl_cli *cli, const struct sl_cli_answer *answer, const ch
     bool said = answer->reason[0] != '\0';
     sl_cli_complain("Error from server%s%s%s: %s", said ? " (" : "", answer->reason,
                     said ? ")" : "", answer->err.message);
-    if (answer->status == 403) {
+    if (answer->status == 403 && kind != NULL) {
         sl_cli_complain("the ClusterRole sliced-visibility allows it in a namespace (it is part of "
                         "view, edit and admin), sliced-visibility-cluster everywhere");
     } else if (answer->status == 404 && kind != NULL) {

@@ -52,8 +52,8 @@ int sl_cli_ask(struct sl_cli *cli, const struct sl_cli_call *call, struct sl_cli
 /* Appends "/apis/visibility.sliced.dev/v1alpha1[/namespaces/NS]/KIND[/NAME]". */
 void sl_cli_path(struct sl_buf *path, const char *namespace, const char *kind, const char *name);
 
-/* Prints what went wrong, as kubectl does, with what can be done about it. Returns the exit status.
- */
+/* Prints what went wrong, as kubectl does, with what can be done about it. kind: of sliced's that
+ * was asked for; NULL: something else was. Returns the exit status. */
 int sl_cli_fail(struct sl_cli *cli, const struct sl_cli_answer *answer, const char *kind);
 
 /* Writes the text to standard output, which empties it. Returns the exit status. */

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { ARGS = 12 };
@@ -36,25 +37,39 @@ static int run_slicesim(const struct sl_cli_options *options, int in)
     return SL_CLI_REFUSED;
 }
 
+/* What kubectl lists, in a file without a name: all of it, or nothing is played. NULL after a
+ * complaint. */
+static FILE *cluster_list(const struct sl_cli *cli)
+{
+    int status = 0;
+    FILE *file = tmpfile();
+    pid_t child = file == NULL ? -1 : fork();
+    if (child == 0) {
+        run_kubectl(cli, fileno(file));
+    }
+    if (child < 0) {
+        sl_cli_complain("no %s for kubectl: %s", file == NULL ? "file" : "process",
+                        strerror(errno));
+    } else if (waitpid(child, &status, 0) != child || status != 0) {
+        sl_cli_complain("kubectl could not list the nodes and pods of the whole cluster");
+    } else if (lseek(fileno(file), 0, SEEK_SET) == 0) {
+        return file;
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return NULL;
+}
+
 int sl_cli_simulate(struct sl_cli *cli)
 {
-    int pipes[2];
     sl_client_free(cli->client); /* before processes are made */
     cli->client = NULL;
-    if (pipe(pipes) < 0) {
-        sl_cli_complain("no pipe: %s", strerror(errno));
+    FILE *listed = cluster_list(cli);
+    if (listed == NULL) {
         return SL_CLI_REFUSED;
     }
-    pid_t child = fork();
-    if (child == 0) {
-        (void)close(pipes[0]);
-        run_kubectl(cli, pipes[1]);
-    }
-    (void)close(pipes[1]);
-    if (child < 0) {
-        sl_cli_complain("no process for kubectl: %s", strerror(errno));
-        (void)close(pipes[0]);
-        return SL_CLI_REFUSED;
-    }
-    return run_slicesim(cli->options, pipes[0]);
+    int status = run_slicesim(cli->options, fileno(listed));
+    (void)fclose(listed);
+    return status;
 }

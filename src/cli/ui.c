@@ -93,6 +93,11 @@ static int find_leader(struct sl_cli *cli, const char *namespace, struct sl_str 
     sl_buf_free(&path);
     if (rc < 0) {
         (void)sl_cli_fail(cli, &answer, NULL);
+        if (answer.status == 403) {
+            sl_cli_complain("ui takes rights in namespace %s: pods: get, list; pods/portforward: "
+                            "create",
+                            namespace);
+        }
         return -1;
     }
     const struct sl_value *items = sl_value_at(answer.value, "items");

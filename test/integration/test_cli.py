@@ -103,6 +103,20 @@ def test_a_server_is_a_url_with_a_host(server):
     assert (done.returncode, "--server takes a URL" in done.stderr) == (2, True), done.stderr
 
 
+def test_nothing_is_simulated_of_a_cluster_that_could_not_be_listed(tmp_path):
+    for name, script in (("kubectl", "echo '{\"kind\": \"List\", \"items\": []}'; echo pods is forbidden >&2; exit 1"),
+                         ("slicesim", "echo played")):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / name).chmod(0o755)
+    (tmp_path / "config").write_text(yaml.safe_dump({
+        "kind": "Config", "current-context": "a", "contexts": [{"name": "a", "context": {"cluster": "a", "user": "a"}}],
+        "clusters": [{"name": "a", "cluster": {"server": "http://127.0.0.1:1"}}], "users": [{"name": "a", "user": {}}]}))
+    done = subprocess.run([CLI, "simulate", "--kubeconfig", tmp_path / "config"], capture_output=True, text=True,
+                          timeout=60, check=False, env={**ENVIRON, "PATH": f"{tmp_path}:{os.environ['PATH']}"})
+    assert (done.returncode, done.stdout) == (1, ""), done
+    assert "pods is forbidden\nkubectl-sliced: kubectl could not list the nodes and pods" in done.stderr
+
+
 def test_a_watch_tells_what_comes_and_goes(daemon):
     with subprocess.Popen([CLI, "queue", "-A", "-w", "--server", f"http://127.0.0.1:{daemon.port}"],
                           stdout=subprocess.PIPE, text=True, env=ENVIRON) as process:
