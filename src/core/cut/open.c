@@ -19,7 +19,6 @@ struct outlook {
     uint64_t served; /* the highest bit: the pod itself; then those that follow */
     int64_t lost;    /* worth of free instances that go */
     int32_t slices;  /* of the node, that may change */
-    uint64_t alike;  /* equal nodes have equal ones */
     unsigned changed;
 };
 
@@ -55,17 +54,12 @@ struct few {
     bool (*before)(const struct outlook *a, const struct outlook *b);
 };
 
-/* Keeps the first few in their order, one of each that are alike. */
+/* Keeps the first few in their order. */
 static void few_add(struct few *few, const struct outlook *one)
 {
     unsigned at = few->n;
     while (at > 0 && few->before(one, &few->outlook[at - 1])) {
         at--;
-    }
-    for (unsigned i = 0; i < few->n; i++) {
-        if (few->outlook[i].alike == one->alike) {
-            return; /* the first of them stands for all; candidates come by name */
-        }
     }
     if (at == FEW) {
         return;
@@ -87,7 +81,6 @@ static void look_ahead(struct sl_cutter *cutter, struct outlook *out, size_t fir
     int64_t seconds = 0;
     unsigned tried = 0;
     sl_cut_node_save(&candidate->node, &saved);
-    out->served = 0;
     for (size_t i = first; i < input->n_pods && tried < AHEAD; i++, tried++) {
         const struct sl_cut_pod *pod = &input->pod[i];
         struct sl_ask ask;
@@ -134,15 +127,14 @@ static void survey(struct sl_cutter *cutter, size_t pod, const struct sl_ask *as
         }
         uint64_t *slot = slot_of(seen, candidate->node.alike);
         if (*slot == candidate->node.alike) {
-            continue; /* the first one that took it stands for all */
+            continue; /* the first one that took it stands for all; candidates come by name */
         }
         struct sl_cut_saved saved = {0};
         const struct sl_host_use started = candidate->started;
         tried++;
         sl_cut_node_save(&candidate->node, &saved);
         if (sl_cut_take(cutter, candidate, p->pod, ask, ask->n > 1)) {
-            struct outlook one = {
-                .candidate = i, .slices = candidate->node.slices, .alike = candidate->node.alike};
+            struct outlook one = {.candidate = i, .slices = candidate->node.slices};
             node_measure(&candidate->node, &one);
             *slot = candidate->node.alike;
             few_add(&few[0], &one);

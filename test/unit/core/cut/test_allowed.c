@@ -302,6 +302,11 @@ static void a_digest_tells_cuts_apart(void **state)
     const uint64_t empty = sl_cut_digest(node, &cut, 1);
     cut.whole = true;
     assert_true(sl_cut_digest(node, &cut, 1) != empty);
+    struct sl_cut two[] = {cut, {.device = 1}};
+    const uint64_t both = sl_cut_digest(node, two, 2);
+    assert_true(both != sl_cut_digest(node, two, 1));
+    cut_add(&two[1], "7g.40gb", 0);
+    assert_true(sl_cut_digest(node, two, 2) != both);
 }
 
 int main(void)

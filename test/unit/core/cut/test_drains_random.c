@@ -192,8 +192,9 @@ static bool has_way(const struct drain_node *node, struct later *later, const st
         return true;
     }
     bool whole = strcmp(asked->resource[unit], "nvidia.com/gpu") == 0;
-    int gb = 0;
-    (void)sscanf(asked->resource[unit], "nvidia.com/gpu-%dgb", &gb);
+    const char slices[] = "nvidia.com/gpu-";
+    bool slice = strncmp(asked->resource[unit], slices, strlen(slices)) == 0;
+    int gb = slice ? (int)strtol(asked->resource[unit] + strlen(slices), NULL, 10) : 0;
     unsigned p = profile_of(model, asked->resource[unit]);
     for (unsigned d = 0; d < node->drawn.n; d++) {
         struct later was = *later;

@@ -54,6 +54,13 @@ static void what_a_pod_ahead_could_have_is_not_cut_for_one_behind(void **state)
     (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
     rig_wait(rig, "mig-1g.5gb=1", NULL)->has_room = true;
     assert_string_equal(rig_told(rig), "node-0: GPU 0 into 1x 7g.40gb: 0\n");
+    rig_clear(rig);
+    (void)MANAGED(rig, A100, "3g.20gb"); /* the pod ahead has no room here, but on the second */
+    (void)MANAGED(rig, A100, "7g.40gb");
+    rig_wait(rig, "mig-7g.40gb=1", NULL)->has_room = true;
+    (void)rig_wait(rig, "mig-1g.5gb=1", NULL);
+    (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 4x 1g.5gb + 1x 3g.20gb: 1\n");
 }
 
 static void what_it_leaves_is_cut(void **state)

@@ -76,7 +76,7 @@ static void add_node(struct cut_rig *rig, struct brute *brute, unsigned n_gpus)
     }
     brute->cpus[brute->n_nodes] = pick(3) > 0 ? -1 : 1 + (int)pick(3);
     if (brute->cpus[brute->n_nodes] >= 0) {
-        rig->node[i].node->host.cpu_milli = brute->cpus[brute->n_nodes] * 1000;
+        rig->node[i].node->host.cpu_milli = (int64_t)brute->cpus[brute->n_nodes] * 1000;
     }
     brute->n_nodes++;
 }

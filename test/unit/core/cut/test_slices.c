@@ -211,6 +211,18 @@ static void a_pod_may_want_two_sizes(void **state)
     assert_string_equal(rig_told(rig), "node-0: GPU 0 into 2x 20gb; GPU 1 into 1x 30gb: 0\n");
 }
 
+/* The label speaks of MIG, which is not how these GPUs are shared. */
+static void the_strategy_of_mig_is_nothing_to_slices(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)rig_node(rig, SL_ACTUATOR_NOS_MPS, "Tesla-X",
+                   "nos.nebuly.com/gpu-partitioning=mps nvidia.com/gpu.memory=42000 "
+                   "nvidia.com/mig.strategy=single",
+                   GPUS("40gb", "40gb"));
+    wait_for(rig, 10);
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 4x 10gb: 0\n");
+}
+
 static void a_slice_has_the_memory_of_its_name(void **state)
 {
     struct cut_rig *rig = *state;
@@ -342,6 +354,7 @@ int main(void)
         TEST(a_pod_may_want_two_sizes),
         TEST(slices_of_a_plan_make_room_for_one_another),
         TEST(a_slice_has_the_memory_of_its_name),
+        TEST(the_strategy_of_mig_is_nothing_to_slices),
         TEST(pods_for_slices_and_for_instances_go_to_nodes_of_their_kind),
         TEST(cuts_against_the_rules_are_refused),
         TEST(a_node_shows_a_cut_when_agent_and_plugin_say_so),

@@ -2,7 +2,7 @@
  * slices on GPUs: a GPU has any whose sizes sum up to its memory, and what is in use stays. */
 #include "unit/core/cut/cut_brute.h"
 
-enum { CASES = 1200, STEP = 5, SIZES = 8 /* 5gb to 40gb */, GB = SIZES * STEP, PODS_MAX = 5 };
+enum { CASES = 1200, SIZES = 8 /* 1gb to 8gb */, GB = SIZES, PODS_MAX = 5 };
 
 struct board {
     bool whole;
@@ -22,10 +22,10 @@ struct shared_node {
 
 static unsigned gb_of(unsigned size)
 {
-    return STEP * (size + 1);
+    return size + 1;
 }
 
-/* "5gb 10gb*" */
+/* "1gb 2gb*" */
 static void board_draw(struct board *board, char *text, size_t cap)
 {
     unsigned left = SIZES;
@@ -102,7 +102,7 @@ static void draw_node(struct cut_rig *rig, struct shared_node *node)
     }
     node->index =
         rig_node(rig, SL_ACTUATOR_NOS_MPS, "Tesla-X",
-                 "nos.nebuly.com/gpu-partitioning=mps nvidia.com/gpu.memory=40960", node->n, gpu);
+                 "nos.nebuly.com/gpu-partitioning=mps nvidia.com/gpu.memory=8192", node->n, gpu);
     run_holders(rig, node);
     describe(node);
 }

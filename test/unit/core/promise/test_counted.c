@@ -508,7 +508,8 @@ static struct lane *lane_of(uint64_t seed)
     lane.widths = 1 + draw(&lane, lane.units);
     lane.pace_us = INT64_C(10000) << draw(&lane, 4);
     assert_int_equal(sl_promise_set_capacity(lane.promise, lane.units, BEGIN_US, NULL), 0);
-    const int64_t known_us = draw(&lane, 3) == 0 ? 0 : draw(&lane, 300000); /* a wait before */
+    const int64_t known_us =
+        draw(&lane, 3) == 0 ? 0 : draw(&lane, INT64_C(300000) << 2 * draw(&lane, 3));
     lane.observed[0] = unstretched(known_us);
     sl_promise_observe(lane.promise, 0, known_us);
     return &lane;

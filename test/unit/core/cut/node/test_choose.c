@@ -132,12 +132,13 @@ static void an_ask_must_spell_a_profile_as_the_node_does(void **state)
 {
     struct cut_rig *rig = *state;
     (void)MANAGED(rig, "NVIDIA-A100-SXM4-80GB", "3g.39gb", "7g.79gb");
-    (void)rig_wait(rig, "mig-3g.40gb=2", NULL);
+    (void)rig_wait(rig, "mig-3g.40gb=2 mig-7g.80gb=1", NULL);
+    (void)rig_wait(rig, "mig-7g.80gb=2", NULL);
     assert_string_equal(rig_told(rig), "");
     (void)rig_wait(rig, "mig-3g.39gb=2", NULL);
     rig_plan(rig);
     assert_int_equal(rig->output.n_plans, 1);
-    assert_int_equal(rig->output.plan[0].pod[0], 1);
+    assert_int_equal(rig->output.plan[0].pod[0], 2);
     rig_clear(rig);
     (void)MANAGED(rig, "NVIDIA-A100-SXM4-80GB", ""); /* no name yet: as the table spells it */
     (void)rig_wait(rig, "mig-3g.39gb=1", NULL);

@@ -380,6 +380,27 @@ static void new_instances_fit_wherever_those_in_use_lie(void **state)
 }
 
 /* The free 3g.20gb and 2g.10gb leave the two in use no room but side by side. */
+static void gpus_that_hold_the_same_in_use_may_both_be_cut(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = NOS(rig, A100, "3g.20gb*", "3g.20gb*");
+    rig_run(rig, node, "mig-3g.20gb=2", 0);
+    (void)rig_wait(rig, "mig-2g.10gb=2", NULL);
+    assert_string_equal(
+        rig_told(rig),
+        "node-0: GPU 0 into 1x 2g.10gb + 1x 3g.20gb; GPU 1 into 1x 2g.10gb + 1x 3g.20gb: 0\n");
+}
+
+/* What cannot be lies somewhere that nobody knows. */
+static void a_gpu_that_reports_more_in_use_than_it_can_hold_is_left_alone(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = NOS(rig, A100, "4g.20gb* 4g.20gb*", "7g.40gb");
+    rig_run(rig, node, "mig-4g.20gb=2", 0);
+    (void)rig_wait(rig, "mig-1g.5gb=1", NULL);
+    assert_string_equal(rig_told(rig), "node-0: GPU 1 into 7x 1g.5gb: 0\n");
+}
+
 static void instances_in_use_may_lie_side_by_side(void **state)
 {
     struct cut_rig *rig = *state;
@@ -463,6 +484,8 @@ int main(void)
         CUT_TEST(a_node_of_nos_without_any_resource_has_empty_gpus),
         CUT_TEST(a_node_of_nos_whose_agent_is_silent_is_left_alone),
         CUT_TEST(new_instances_fit_wherever_those_in_use_lie),
+        CUT_TEST(gpus_that_hold_the_same_in_use_may_both_be_cut),
+        CUT_TEST(a_gpu_that_reports_more_in_use_than_it_can_hold_is_left_alone),
         CUT_TEST(instances_in_use_may_lie_side_by_side),
         CUT_TEST(a_way_to_lie_counts_once_whichever_instance_is_where),
         CUT_TEST(gpus_that_hold_the_same_differ_by_what_is_in_use),

@@ -255,6 +255,7 @@ static void play(uint64_t seed, bool lazy)
             int64_t by_us = ((int64_t)draw(&world, 7200) - 3600) * second;
             sl_cut_run_rebase(&other, by_us);
             ahead_us += by_us;
+            assert_true(run.wake_us == INT64_MAX || other.wake_us == run.wake_us + ahead_us);
         }
         bool looks = !lazy || news || world.now_us >= other.wake_us;
         enum sl_cut_step step = sl_cut_run_step(&run, world.node, &rules, world.now_us);
