@@ -224,12 +224,13 @@ static void gpus_are_cut_as_the_configuration_says_if_the_counts_agree(void **st
         if (said > 0) {
             tell(rig, &rig->node.labels, "nvidia.com/gpu.count", "%u", gpus + said - 1);
         }
-        bool odd = which != 2 && draw(&seed, 4) == 0; /* there is an instance too many */
+        bool odd = which != 2 && draw(&seed, 4) == 0; /* there is one too many, or two */
+        unsigned extra = which == 3 ? 1 + draw(&seed, 2) : 1;
         bool more = false;
         for (unsigned p = 0; p < 3; p++) {
             if (configs[which].has[p] > 0) {
                 tell(rig, &rig->node.allocatable, names[p], "%u",
-                     gpus * configs[which].has[p] + (odd && !more));
+                     gpus * configs[which].has[p] + (odd && !more ? extra : 0));
                 more = more || odd;
             }
         }
