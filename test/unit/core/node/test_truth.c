@@ -111,7 +111,7 @@ static void gpus_are_what_is_told_of_them(void **state)
     uint64_t seed = 1;
     unsigned known = 0;
     for (unsigned round = 0; round < ROUNDS; round++) {
-        struct truth truth = {.gpus = 1 + draw(&seed, GPUS), .replicas = 1, .mib = 1024 * 23};
+        struct truth truth = {.gpus = 1 + draw(&seed, GPUS), .replicas = 1, .mib = INT64_C(23552)};
         sl_arena_reset(&rig->facts.arena);
         rig->node = (struct sl_node_facts){.name = SL_STR("n")};
         draw_sharing(&truth, &seed);
