@@ -111,7 +111,7 @@ static void gpus_are_what_is_told_of_them(void **state)
     uint64_t seed = 1;
     unsigned known = 0;
     for (unsigned round = 0; round < ROUNDS; round++) {
-        struct truth truth = {.gpus = 1 + draw(&seed, GPUS), .replicas = 1, .mib = 1024 * 23};
+        struct truth truth = {.gpus = 1 + draw(&seed, GPUS), .replicas = 1, .mib = INT64_C(23552)};
         sl_arena_reset(&rig->facts.arena);
         rig->node = (struct sl_node_facts){.name = SL_STR("n")};
         draw_sharing(&truth, &seed);
@@ -224,12 +224,13 @@ static void gpus_are_cut_as_the_configuration_says_if_the_counts_agree(void **st
         if (said > 0) {
             tell(rig, &rig->node.labels, "nvidia.com/gpu.count", "%u", gpus + said - 1);
         }
-        bool odd = which != 2 && draw(&seed, 4) == 0; /* there is an instance too many */
+        bool odd = which != 2 && draw(&seed, 4) == 0; /* there is one too many, or two */
+        unsigned extra = which == 3 ? 1 + draw(&seed, 2) : 1;
         bool more = false;
         for (unsigned p = 0; p < 3; p++) {
             if (configs[which].has[p] > 0) {
                 tell(rig, &rig->node.allocatable, names[p], "%u",
-                     gpus * configs[which].has[p] + (odd && !more));
+                     gpus * configs[which].has[p] + (odd && !more ? extra : 0));
                 more = more || odd;
             }
         }

@@ -16,8 +16,14 @@ enum cutter { NOBODY, DYNAMIC, SINGLE, MIG_MODE, SLICER, CUTTERS };
 static const char *const profiles[PROFILES] = {"1g.6gb", "2g.12gb", "4g.24gb"};
 static const char *const migs[PROFILES] = {"nvidia.com/mig-1g.6gb", "nvidia.com/mig-2g.12gb",
                                            "nvidia.com/mig-4g.24gb"};
-static const char *const asked[] = {
-    GPU, SHARED, MEM, SLICE, "nvidia.com/mig-1g.6gb", migs[1], migs[2], "nvidia.com/mig-3g.20gb"};
+static const char *const asked[] = {GPU,
+                                    SHARED,
+                                    MEM,
+                                    SLICE,
+                                    "nvidia.com/mig-1g.6gb",
+                                    "nvidia.com/mig-2g.12gb",
+                                    "nvidia.com/mig-4g.24gb",
+                                    "nvidia.com/mig-3g.20gb"};
 
 /* ---- a random world ---- */
 

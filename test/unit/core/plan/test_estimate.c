@@ -201,6 +201,24 @@ static void nothing_is_said_of_a_pod_that_headroom_is_kept_from(void **state)
     assert_int_equal(estimate_of(rig, "long"), -1);
 }
 
+/* No run has looked at the node yet: what is free there can be had now. */
+static void a_node_that_has_just_come_has_room_now(void **state)
+{
+    struct plan_rig *rig = *state;
+    struct sl_error err = {0};
+    plan_rig_node(rig, "n1", 1);
+    plan_rig_run_on(rig, "x", "n1", 1, 100);
+    wait_on(rig, "there", &on_second, 60);
+    plan_rig_wait(rig, "wide", 2, 60);
+    plan_and_estimate(rig);
+    assert_int_equal(estimate_of(rig, "there"), -1);
+    plan_rig_node(rig, "n2", 1);
+    plan_rig_cluster(rig);
+    assert_int_equal(sl_planner_estimate(rig->planner, rig->now_us, &err), 0);
+    assert_int_equal(estimate_of(rig, "there"), 0);
+    assert_int_equal(estimate_of(rig, "wide"), -1); /* it has one GPU, too */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -212,6 +230,7 @@ int main(void)
         PLAN_TEST(nothing_is_said_of_a_pod_that_no_node_admits),
         PLAN_TEST(nothing_is_said_of_a_pod_that_constraints_keep_from_what_is_free),
         PLAN_TEST(nothing_is_said_of_a_pod_that_headroom_is_kept_from),
+        PLAN_TEST(a_node_that_has_just_come_has_room_now),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

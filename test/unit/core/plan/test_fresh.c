@@ -116,11 +116,11 @@ static void change_node(struct world *w)
         n->node.host.cpu_milli = 4000 * (1 + (int64_t)draw(w, 3));
         break;
     case 3:
-        n->away = !n->away;
+        n->away = n != w->rig->node && !n->away; /* the first stays */
         break;
     case 4: /* one goes as another comes */
-        w->rig->node[0].away = !w->rig->node[NODES - 2].away;
-        w->rig->node[NODES - 2].away = !w->rig->node[0].away;
+        w->rig->node[2].away = !w->rig->node[NODES - 2].away;
+        w->rig->node[NODES - 2].away = !w->rig->node[2].away;
         break;
     default:
         w->rig->n_nodes =
