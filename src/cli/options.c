@@ -269,5 +269,5 @@ void sl_cli_help(const struct sl_cli_commands *commands, const struct sl_cli_com
         "\nkubectl sliced COMMAND --help tells more. Put the program into a folder of $PATH.\n"
         "Exit status: 0 done; 1 the server refused, or could not be asked; 2 wrong option, file "
         "or\n"
-        "kubeconfig; 3 when: no start can be told.\n");
+        "kubeconfig; 3 when: no start can be told; 4 not now, the same may succeed later.\n");
 }

@@ -199,6 +199,29 @@ static void explain_missing(struct sl_cli *cli, const char *kind)
     sl_buf_free(&path);
 }
 
+/* What to do about an answer that may be another one later, by the daemon's own words. */
+static const char *later_help(const struct sl_cli_answer *answer)
+{
+    static const struct {
+        const char *says;
+        const char *help;
+    } cases[] = {
+        {"no queue is kept here now", "the replica of sliced that was asked does not lead, or has "
+                                      "not read the whole cluster yet: try again in some seconds"},
+        {"a copy of the process", "only its operators can change that: tell them"},
+        {"shutting down", "another replica of sliced will lead: try again in some seconds"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        if (strstr(answer->err.message, cases[i].says) != NULL) {
+            return cases[i].help;
+        }
+    }
+    return answer->status == 429
+               ? "it is asked too much at the moment: try again in some seconds"
+               : "no replica of sliced that leads is reached: try again in some seconds; if that "
+                 "lasts, kubectl get apiservice v1alpha1.visibility.sliced.dev says why";
+}
+
 int sl_cli_fail(struct sl_cli *cli, const struct sl_cli_answer *answer, const char *kind)
 {
     if (answer->status == 0) {
@@ -213,9 +236,9 @@ int sl_cli_fail(struct sl_cli *cli, const struct sl_cli_answer *answer, const ch
                         "view, edit and admin), sliced-visibility-cluster everywhere");
     } else if (answer->status == 404 && kind != NULL) {
         explain_missing(cli, kind);
-    } else if (answer->status == 503) {
-        sl_cli_complain(
-            "no replica of sliced leads, or a new one begins: try again in some seconds");
+    } else if (answer->status == 429 || answer->status == 503) {
+        sl_cli_complain("%s", later_help(answer));
+        return SL_CLI_LATER;
     }
     return SL_CLI_REFUSED;
 }

@@ -12,6 +12,7 @@ enum {
     SL_CLI_REFUSED = 1, /* the server said no, or could not be asked */
     SL_CLI_WRONG = 2,   /* the command line, the kubeconfig or a file */
     SL_CLI_NEVER = 3,   /* when: no start can be told */
+    SL_CLI_LATER = 4,   /* the server cannot answer now: the same may succeed later */
 };
 
 enum { SL_CLI_TEXT_MAX = 512 << 20, SL_CLI_PATH_MAX = 8 << 10 };

@@ -1,8 +1,11 @@
 """kubectl-sliced against an embedded cluster, by --server: the same paths as an API server forwards."""
+import http.server
 import json
 import os
 import subprocess
+import sys
 import threading
+import urllib.request
 
 import pytest
 import yaml
@@ -84,7 +87,9 @@ def test_why_tells_the_story_of_who_waits_and_who_runs(daemon):
 def test_what_the_daemon_has_not_is_said(daemon, start):
     assert "telemetry.url" in call(daemon, "top", status=1)
     assert "partitioning.enabled" in call(daemon, "partitions", status=1)
-    assert "queue.enabled" in call(start(EXAMPLES / "a30-mixed.yaml"), "queue", status=1)
+    off = start(EXAMPLES / "a30-mixed.yaml")
+    assert "queue.enabled" in call(off, "queue", status=1)
+    assert "has no startestimates here" in call(off, "when", "--ask", f"{MIG}=1", status=1)
 
 
 def test_when_asks_for_a_pod_that_is_not_there(daemon):
@@ -156,3 +161,71 @@ def test_the_page_is_told(daemon):
     url = call(daemon, "ui").strip()
     assert url == f"http://127.0.0.1:{daemon.port}/ui/"
     assert daemon.get("/ui/").status == 200
+
+
+PORT_FORWARD = """#!{python}
+import socket, sys, threading
+assert sys.argv[1:6] == ["port-forward", "--address", "127.0.0.1", "--namespace", "gpu"], sys.argv
+assert sys.argv[6] == "pod/sliced-1", sys.argv
+listener = socket.create_server(("127.0.0.1", int(sys.argv[7].split(":")[0])))
+def pipe(a, b):
+    while data := a.recv(65536):
+        b.sendall(data)
+    b.shutdown(socket.SHUT_WR)
+while True:
+    near, far = listener.accept()[0], socket.create_connection(("127.0.0.1", {port}))
+    for pair in ((near, far), (far, near)):
+        threading.Thread(target=pipe, args=pair, daemon=True).start()
+"""
+
+
+class ApiServer(http.server.BaseHTTPRequestHandler):
+    """As much of one as is asked which pod leads."""
+    asked = None
+
+    def do_GET(self):  # pylint: disable=invalid-name
+        type(self).asked = (self.path, self.headers["Authorization"])
+        body = json.dumps({"kind": "PodList", "items": [{"metadata": {"name": "sliced-1"}}]}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *args):  # pylint: disable=arguments-differ
+        pass
+
+
+def test_the_page_of_the_leader_comes_through_a_forwarded_port(daemon, tmp_path):
+    """kubectl's part is played: no kubelet is here that could forward. It leads to a daemon that answers."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), ApiServer)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    kubectl = tmp_path / "kubectl"
+    kubectl.write_text(PORT_FORWARD.format(python=sys.executable, port=daemon.port))
+    kubectl.chmod(0o755)
+    config = tmp_path / "config"
+    config.write_text(yaml.safe_dump({
+        "apiVersion": "v1", "kind": "Config", "current-context": "x",
+        "contexts": [{"name": "x", "context": {"cluster": "x", "user": "x"}}],
+        "clusters": [{"name": "x", "cluster": {"server": f"http://127.0.0.1:{server.server_port}"}}],
+        "users": [{"name": "x", "user": {"token": "alice"}}]}))
+    with subprocess.Popen([CLI, "ui", "-n", "gpu", "--kubeconfig", str(config)], stdout=subprocess.PIPE, text=True,
+                          env={**ENVIRON, "PATH": f"{tmp_path}:{os.environ['PATH']}"}) as process:
+        try:
+            url = process.stdout.readline().strip()
+
+            def page():
+                try:
+                    with urllib.request.urlopen(url, timeout=60) as answer:
+                        return answer.read().decode()
+                except OSError:
+                    return None
+            assert "<title>" in eventually(page)
+            told = json.loads(urllib.request.urlopen(url.replace("/ui/", "/api/v1/queue"), timeout=60).read())
+            assert [each["name"] for each in told["items"]] == ["mine"]
+        finally:
+            process.terminate()
+            server.shutdown()
+            server.server_close()
+    path, token = ApiServer.asked
+    assert path.startswith("/api/v1/namespaces/gpu/pods?") and "sliced.dev" in path
+    assert token == "Bearer alice"

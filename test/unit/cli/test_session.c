@@ -168,11 +168,44 @@ static void the_servers_word_is_told_and_what_to_do(void **state)
     assert_says(g.err, "Error from server (Forbidden): alice may not\\u001b[2J\n");
     assert_says(g.err, "sliced-visibility");
     assert_string_equal(g.out, "");
+}
 
-    put_answer(503, PATHS "/queuedpods", STATUS("ServiceUnavailable", "sliced-1 leads"));
-    assert_int_equal(run("queue -A"), SL_CLI_REFUSED);
-    assert_says(g.err, "sliced-1 leads");
-    assert_says(g.err, "try again");
+/* Of each: what the daemon, or the API server before it, answers, and what to do. */
+static const struct {
+    unsigned status;
+    const char *body;
+    const char *help;
+} laters[] = {
+    {503,
+     STATUS("ServiceUnavailable",
+            "no queue is kept here now: it is not the leader, sliced-1 leads"),
+     "does not lead, or has not read the whole cluster yet: try again"},
+    {503,
+     STATUS("ServiceUnavailable",
+            "no queue is kept here now: it has just begun to lead and looks at the cluster anew"),
+     "does not lead, or has not read the whole cluster yet: try again"},
+    {503, STATUS("ServiceUnavailable", "a copy of the process may take 72 MiB"), "operators"},
+    {503, STATUS("ServiceUnavailable", "sliced is shutting down"), "another replica"},
+    {503, "service unavailable\n", "kubectl get apiservice v1alpha1.visibility.sliced.dev"},
+    {429, STATUS("TooManyRequests", "as many estimates as may be: 64 others wait, ask again"),
+     "asked too much"},
+};
+
+static void who_cannot_answer_now_is_told_from_who_refuses(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(laters) / sizeof(laters[0]); i++) {
+        fake_api_clear(g.api);
+        put_answer(laters[i].status, PATHS, laters[i].body);
+        assert_int_equal(run("when --ask nvidia.com/gpu=1"), SL_CLI_LATER);
+        assert_says(g.err, laters[i].help);
+        assert_string_equal(g.out, "");
+    }
+    fake_api_clear(g.api);
+    put_answer(404, PATHS "/namespaces", STATUS("NotFound", "there is no queue here"));
+    put_answer(200, PATHS, "{\"resources\":[{\"name\":\"slicenodes\"}]}");
+    assert_int_equal(run("when --ask nvidia.com/gpu=1"), SL_CLI_REFUSED);
+    assert_says(g.err, "sliced has no startestimates here: it has them with queue.enabled");
 }
 
 static void what_is_missing_is_told_apart(void **state)
@@ -398,6 +431,7 @@ int main(void)
         TEST(names_cannot_leave_their_place_in_the_path),
         TEST(a_list_without_an_end_is_given_up),
         TEST(the_servers_word_is_told_and_what_to_do),
+        TEST(who_cannot_answer_now_is_told_from_who_refuses),
         TEST(what_is_missing_is_told_apart),
         TEST(a_busy_server_is_asked_again),
         TEST(what_is_no_json_is_said_to_be_none),
