@@ -13,8 +13,9 @@ from harness.sliced import merge
 
 # The lane of what is not told on every version; the other lanes have the versions' names.
 ONCE = "once"
-# Stories that are told once, and mostly wait: the first version's lane takes them, when it is through.
-WAITING = ("test_telemetry.py",)
+# Files of stories that are told once, which those lanes take beside their own, so that all end at about
+# the same time: the place of the lane's version in --planes. Told on the first version all the same.
+TAKEN = {"test_telemetry.py": 0, "test_partitioning.py": 1, "test_install.py": 1}
 
 
 def pytest_addoption(parser):
@@ -45,16 +46,18 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("minor", minors, indirect=True, scope="session")
 
 
-def lane_of(item):
-    shared = item.get_closest_marker("both") is not None or item.path.name in WAITING
-    return item.callspec.params["minor"] if shared else ONCE
+def lane_of(item, minors):
+    if item.get_closest_marker("both") is not None:
+        return item.callspec.params["minor"]
+    place = TAKEN.get(item.path.name)
+    return ONCE if place is None else minors[min(place, len(minors) - 1)]
 
 
 def pytest_collection_modifyitems(config, items):
     lane = config.getoption("--lane")
     if lane is not None:
-        config.hook.pytest_deselected(items=[each for each in items if lane_of(each) != lane])
-        items[:] = [each for each in items if lane_of(each) == lane]
+        config.hook.pytest_deselected(items=[each for each in items if lane_of(each, config.minors) != lane])
+        items[:] = [each for each in items if lane_of(each, config.minors) == lane]
 
 
 @pytest.fixture(scope="session")

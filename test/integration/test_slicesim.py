@@ -12,22 +12,11 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
-SLICESIM = os.environ["SLICESIM_BIN"]
 EXAMPLES = ROOT / "deploy" / "examples"
 sys.path.insert(0, str(ROOT / "test" / "docs"))
 
 from check_readme import MARK, matches, read_commands  # noqa: E402
-
-
-def run(*arguments, stdin="", status=0):
-    done = subprocess.run([SLICESIM, *map(str, arguments)], input=stdin, capture_output=True,
-                          text=True, timeout=300)
-    assert done.returncode == status, done.stderr
-    return done
-
-
-def runs_of(*arguments):
-    return json.loads(run("run", *arguments, "-o", "json").stdout)["runs"]
+from simulator import SLICESIM, needs_data, play_published, run, runs_of, sharing_rows  # noqa: E402
 
 
 def test_the_pages_commands_answer_as_the_page_says(tmp_path):
@@ -288,15 +277,6 @@ def test_decisions_name_every_start_once(tmp_path):
         assert all(r["devices"].startswith("nvidia.com/gpu=") for r in mine)
 
 
-def test_short_tasks_lie_where_the_paper_does():
-    rows = {r["policy"]: r for r in json.loads(
-        run("reproduce", "short-tasks", "--seeds", "2000", "-o", "json").stdout)["rows"]}
-    assert rows["sjf"]["ofFifo"]["median"] == pytest.approx(0.48, abs=0.02)
-    assert rows["p"]["ofFifo"]["median"] == pytest.approx(0.53, abs=0.02)
-    assert rows["sjf"]["paper"]["inside"] and rows["p"]["paper"]["inside"]
-    assert rows["sjf"]["ofFifo"]["p5"] < 0.447 < rows["sjf"]["ofFifo"]["p95"]
-
-
 def test_mig_keeps_table_threes_shape():
     rows = json.loads(run("reproduce", "mig", "-o", "json").stdout)["rows"]
     for row in rows:
@@ -371,7 +351,7 @@ def test_miso_tells_what_is_wrong_with_its_data(tmp_path, text, message):
     assert message in done.stderr
 
 
-@pytest.mark.skipif("SLICED_DATA" not in os.environ, reason="SLICED_DATA: no published traces here")
+@needs_data
 def test_miso_keeps_what_it_published():
     rows = {r["scheme"]: r for r in json.loads(
         run("reproduce", "miso", "--seeds", "100", "-o", "json").stdout)["rows"]}
@@ -426,7 +406,7 @@ def test_cbp_pp_tells_what_is_wrong_with_its_data(tmp_path, text, message):
     assert message in run("reproduce", "cbp-pp", "--data", tmp_path, status=2).stderr
 
 
-@pytest.mark.skipif("SLICED_DATA" not in os.environ, reason="SLICED_DATA: no published traces here")
+@needs_data
 def test_cbp_pp_decides_as_published():
     rows = json.loads(run("reproduce", "cbp-pp", "-o", "json").stdout)["rows"]
     assert len(rows) >= 79
@@ -450,11 +430,6 @@ def sharing_data(folder, lives=3, peak=8000.0):
     return folder
 
 
-def sharing_rows(*arguments):
-    rows = json.loads(run("reproduce", "sharing", "-o", "json", *arguments).stdout)["rows"]
-    return {(row["load"], row["sharing"]): row for row in rows}
-
-
 def test_sharing_by_peaks_pushes_no_pod_out_and_gains_time(tmp_path):
     rows = sharing_rows("--data", sharing_data(tmp_path, lives=9), "--seeds", "1")
     assert len(rows) == 30
@@ -466,19 +441,6 @@ def test_sharing_by_peaks_pushes_no_pod_out_and_gains_time(tmp_path):
     assert rows["published-3x", "peaks"]["pending"] < 0.7 * rows["published-3x", "asks"]["pending"]
     assert rows["repeated", "peaks"]["pending"] < 0.9 * rows["repeated", "asks"]["pending"]
     assert rows["generated", "cbp"]["pushed"] > 0
-
-
-@pytest.mark.skipif("SLICED_DATA" not in os.environ, reason="SLICED_DATA: no published traces here")
-def test_sharing_comes_out_alike_and_near_what_was_published():
-    rows = sharing_rows("--seeds", "2", "--seed", "30", "--threads", "1")
-    assert rows == sharing_rows("--seeds", "2", "--seed", "30", "--threads", "3")
-    assert not [load for (load, name), row in rows.items()
-                if name == "peaks" and load != "changing" and row["pushedMost"] > 0]
-    for load, asks in (("published-2x", 735), ("published-3x", 1891)):
-        assert rows[load, "asks"]["pending"] == pytest.approx(asks, rel=0.3)
-        assert rows[load, "cbp-pp"]["pending"] < 0.25 * rows[load, "asks"]["pending"]
-        assert rows[load, "peaks"]["pending"] < 0.6 * rows[load, "asks"]["pending"]
-        assert rows[load, "peaks"]["memory"] > 1.3 * rows[load, "asks"]["memory"]
 
 
 @pytest.mark.parametrize("file,text,message", [
@@ -498,21 +460,11 @@ def test_sharing_tells_what_is_wrong_with_its_data(tmp_path, file, text, message
     assert message in done.stderr, done.stderr
 
 
-@pytest.mark.skipif("SLICED_DATA" not in os.environ, reason="SLICED_DATA: no published traces here")
-@pytest.mark.parametrize("trace,nodes", [
-    ("philly:philly/simulator_trace-data_trace1.csv", ["--gpus", "64"]),
-    ("adaptdl:philly/adaptdl_workload-1.csv", ["--gpus", "64"]),
-    ("openb:openb/openb_pod_list_default.csv", ["--nodes", "openb:openb/openb_node_list_gpu_node.csv"]),
-])
-def test_published_traces_run(trace, nodes):
-    def below(text):
-        name, path = text.split(":", 1)
-        return f"{name}:{os.environ['SLICED_DATA']}/{path}"
-
-    nodes = [below(word) if ":" in word else word for word in nodes]
-    found = runs_of("--trace", below(trace), *nodes, "--policy", "fifo,sjf", "--quiet")
-    assert all(r["jobs"] > 0 and r["neverStarted"] == 0 for r in found)
-    assert found[1]["wait"]["mean"] <= found[0]["wait"]["mean"]
+@needs_data
+@pytest.mark.parametrize("trace", [
+    "philly:philly/simulator_trace-data_trace1.csv", "adaptdl:philly/adaptdl_workload-1.csv"])
+def test_published_traces_run(trace):
+    play_published(trace, "--gpus", "64")
 
 
 def test_the_manual_page_has_every_option():

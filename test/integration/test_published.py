@@ -1,0 +1,34 @@
+"""Experiments that were published, as many seeds as their figures need. An optimised build plays them in
+seconds; scripts/test plays them on that alone."""
+import json
+
+import pytest
+
+from simulator import needs_data, play_published, run, sharing_rows
+
+
+def test_short_tasks_lie_where_the_paper_does():
+    rows = {r["policy"]: r for r in json.loads(
+        run("reproduce", "short-tasks", "--seeds", "2000", "-o", "json").stdout)["rows"]}
+    assert rows["sjf"]["ofFifo"]["median"] == pytest.approx(0.48, abs=0.02)
+    assert rows["p"]["ofFifo"]["median"] == pytest.approx(0.53, abs=0.02)
+    assert rows["sjf"]["paper"]["inside"] and rows["p"]["paper"]["inside"]
+    assert rows["sjf"]["ofFifo"]["p5"] < 0.447 < rows["sjf"]["ofFifo"]["p95"]
+
+
+@needs_data
+def test_sharing_comes_out_alike_and_near_what_was_published():
+    rows = sharing_rows("--seeds", "2", "--seed", "30", "--threads", "1")
+    assert rows == sharing_rows("--seeds", "2", "--seed", "30", "--threads", "3")
+    assert not [load for (load, name), row in rows.items()
+                if name == "peaks" and load != "changing" and row["pushedMost"] > 0]
+    for load, asks in (("published-2x", 735), ("published-3x", 1891)):
+        assert rows[load, "asks"]["pending"] == pytest.approx(asks, rel=0.3)
+        assert rows[load, "cbp-pp"]["pending"] < 0.25 * rows[load, "asks"]["pending"]
+        assert rows[load, "peaks"]["pending"] < 0.6 * rows[load, "asks"]["pending"]
+        assert rows[load, "peaks"]["memory"] > 1.3 * rows[load, "asks"]["memory"]
+
+
+@needs_data
+def test_openbs_fleet_takes_openbs_pods():
+    play_published("openb:openb/openb_pod_list_default.csv", "--nodes", "openb:openb/openb_node_list_gpu_node.csv")
