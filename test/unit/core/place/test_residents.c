@@ -134,6 +134,23 @@ static void assert_comings_and_goings(const struct sl_view *view, uint64_t *seed
     assert_same(view->node, &after, &before);
 }
 
+/* The view without a pod is the view of all others. */
+static void assert_without(struct rig *rig, uint64_t *seed)
+{
+    unsigned gone = rig_random(seed, rig->view->n_residents);
+    struct sl_view *without = sl_view_without(rig->view, gone);
+    assert_non_null(without);
+    rig->view->resident[gone].pod->phase = SL_POD_SUCCEEDED;
+    const struct sl_view *others = rig_view(rig);
+    assert_int_equal(without->n_residents, others->n_residents);
+    for (unsigned i = 0; i < others->n_residents; i++) {
+        assert_ptr_equal(without->resident[i].pod, others->resident[i].pod);
+    }
+    assert_true(without->digest == others->digest);
+    assert_int_equal(without->n_pods, others->n_pods);
+    sl_view_free(without);
+}
+
 static void counters_are_the_sums_of_the_residents_parts(void **state)
 {
     (void)state;
@@ -151,6 +168,7 @@ static void counters_are_the_sums_of_the_residents_parts(void **state)
         assert_sums(rig_view(rig));
         assert_set_aside(rig->view);
         assert_comings_and_goings(rig->view, &seed);
+        assert_without(rig, &seed);
         rig_free(rig);
     }
     assert_in_range(without, 500, 2800);

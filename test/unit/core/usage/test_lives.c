@@ -93,12 +93,14 @@ static void change(struct story *story, struct truth *who, int64_t by)
     }
 }
 
-static void measure(struct story *story, struct sl_past *peaks)
+/* spike: so much more was used in between, and given back. */
+static void measure(struct story *story, int64_t spike, struct sl_past *peaks)
 {
     struct sl_lives_pod pods[PODS];
     unsigned n = 0;
     const int64_t sum = sum_of(story, &n);
-    const struct sl_extent since = {(int32_t)sum, (int32_t)sum, 1};
+    const int64_t highest = sum + spike;
+    const struct sl_extent since = {(int32_t)sum, (int32_t)highest, 2};
     const bool alone = n == 1;
     n = 0;
     for (unsigned i = 0; i < PODS; i++) {
@@ -106,8 +108,8 @@ static void measure(struct story *story, struct sl_past *peaks)
         if (pod->there) {
             pods[n++] = pod->pod;
             pod->windows++;
-            pod->alone = most(pod->alone, alone ? sum : 0);
-            pod->together = most(pod->together, sum);
+            pod->alone = most(pod->alone, alone ? highest : 0);
+            pod->together = most(pod->together, highest);
         }
     }
     sl_lives_meet(&story->unit, pods, n);
@@ -132,7 +134,7 @@ static void go(struct story *story, struct truth *const *who, unsigned n)
         fell += who[i]->uses;
         who[i]->there = false;
     }
-    measure(story, learned);
+    measure(story, 0, learned);
     for (unsigned i = 0; i < n; i++) {
         const struct truth *pod = who[i];
         const int64_t low = most(pod->alone, n == 1 ? fell : 0);
@@ -161,6 +163,7 @@ static void step(struct story *story)
     struct truth *who = &story->pod[draw(story, PODS)];
     struct truth *other = &story->pod[draw(story, PODS)];
     const int64_t some = BLOCK * (1 + (int64_t)draw(story, 20));
+    int64_t spike = 0;
     story->now_us += STEP_S * INT64_C(1000000);
     switch (who->there ? draw(story, 9) : 9) {
     case 0:
@@ -183,10 +186,13 @@ static void step(struct story *story)
     case 9:
         come(story, who);
         break;
-    default:
+    default: /* more for a while, and as before */
+        spike = some;
+        change(story, who, spike);
+        change(story, who, -spike);
         break;
     }
-    measure(story, NULL);
+    measure(story, spike, NULL);
 }
 
 static void pods_teach_what_the_sum_shows_of_them(void **state)
@@ -195,7 +201,7 @@ static void pods_teach_what_the_sum_shows_of_them(void **state)
     (void)state;
     for (unsigned i = 0; i < STORIES; i++) {
         struct story story = {.seed = i, .now_us = INT64_C(1000000000)};
-        measure(&story, NULL);
+        measure(&story, 0, NULL);
         for (unsigned k = 0; k < STEPS; k++) {
             step(&story);
         }

@@ -8,7 +8,15 @@
 #define SMALL "nvidia.com/mig-1g.5gb"
 #define LARGE "nvidia.com/mig-3g.20gb"
 
-enum { ROUNDS = 4000, PLAIN = 3, INSTANCES = 4, UNITS = PLAIN + INSTANCES, PODS = 5, RUNS_S = 500 };
+enum {
+    ROUNDS = 4000,
+    PLAIN = 3,
+    INSTANCES = 4,
+    UNITS = PLAIN + INSTANCES,
+    PODS = 5,
+    RUNS_S = 500,
+    SINCE = 1000
+};
 
 /* A GPU, or an instance of the last one. */
 struct unit {
@@ -97,7 +105,8 @@ static void put_row(struct world *world, unsigned i, bool by_uuid)
     *row = (struct sl_usage_row){.gpu = whole ? (int32_t)i : PLAIN,
                                  .instance = whole ? -1 : (int32_t)(7 + i),
                                  .measured = sl_measured_none,
-                                 .idle_us = unit->idle_us};
+                                 .idle_us = unit->idle_us,
+                                 .since_us = SINCE + (int64_t)i};
     row->measured.used_mib = unit->used_mib;
     if (!whole) {
         (void)snprintf(row->profile, sizeof(row->profile), "%s",
@@ -182,6 +191,7 @@ static void check_pod(const struct world *world, unsigned resident)
     const int64_t runs_us = r->pod->started_us > 0 ? now_us - r->pod->started_us : -1;
     const bool named = own.named == own.n;
     assert_int_equal(use.idle_us, expected_idle(&own, &like, runs_us));
+    assert_int_equal(use.since_us >= SINCE, use.idle_us >= 0);
     assert_true(use.idle_us <= own.least_us || own.least_us < 0); /* never more than is true */
     if (named) {
         assert_int_equal(use.used_mib, own.used_mib);
