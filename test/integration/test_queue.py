@@ -162,6 +162,8 @@ def test_a_start_is_one_number_everywhere(start, tmp_path):
     assert 8 * 3600 - 60 < row["estimatedStart"]["inSeconds"] <= 8 * 3600
     cells = daemon.get("/api/v1/queue?output=table").text.splitlines()[1].split()
     assert cells[5] == "8h" and cells[10] == "8h"
+    nobody = daemon.get("/api/v1/queue?output=table&namespace=elsewhere").text
+    assert nobody == "Pods wait, but none that you ask for.\n"
 
 
 @pytest.mark.parametrize("gate", ["webhook", "none"])

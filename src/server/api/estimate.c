@@ -167,7 +167,8 @@ void sl_api_what_if_members(struct sl_writer *w, const struct sl_queue_what_if *
         sl_write_i64(w, left_s);
     }
     sl_write_key(w, "estimatedStart");
-    sl_api_time(w, left_s < 0 ? 0 : row->start_us);
+    /* in whole seconds, as everywhere that people read of a start */
+    sl_api_time(w, left_s < 0 ? 0 : row->start_us / SL_SECOND_US * SL_SECOND_US);
     sl_write_member_text(w, "estimateKind", sl_estimate_name(row->estimate));
     sl_write_member_text(w, "state", sl_queue_state_name(row->state));
     sl_write_member_text(w, "reason", sl_hold_reason_name(row->reason));

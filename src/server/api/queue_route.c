@@ -220,7 +220,9 @@ static void write_table(struct sl_request *request, struct selection *selection)
         put_row(&table, row, selection->position, selection->list.now_us);
     }
     if (selection->shown == 0) {
-        sl_buf_puts(&request->reply, "No pods wait.\n");
+        sl_buf_puts(&request->reply, selection->list.total == 0
+                                         ? "No pods wait.\n"
+                                         : "Pods wait, but none that you ask for.\n");
     } else {
         sl_grid_write(&table, &request->reply);
     }
