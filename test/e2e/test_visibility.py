@@ -133,8 +133,12 @@ def test_users_see_their_own_queue_by_plain_kubectl(cluster, users):
             for each in rows] == [
                 ("test", "2", "Held", "NoRoom", "1"), ("train", "3", "Held", "NoRoom", "2")]
     assert rows[1]["ASK"] == f"{GPU}=8" and rows[1]["TIMEOUT"] == "8h"
-    cluster.wait_event("train", f"ahead for {GPU}", "sliced")
-    assert "secret" not in alice("get", "events", "-n", "ours")
+
+    def told():
+        events = alice("get", "events", "-n", "ours")
+        assert f"ahead for {GPU}" in events
+        return events
+    assert "secret" not in wait_for("why a pod of hers waits", told)
     wide = alice("get", "qp", "-n", "ours", "-o", "wide")
     assert "MESSAGE" in wide and "held: 1 pod ahead for nvidia.com/gpu" in wide
     assert "secret" not in wide
