@@ -13,7 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "util/clock.h"
 #include "util/show.h"
+#include "util/time.h"
 
 static _Atomic int threshold = SL_LOG_INFO;
 static _Atomic bool as_json;
@@ -23,13 +25,17 @@ static pthread_mutex_t traced_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic bool traces;
 static char traced[SL_LOG_POD_BYTES];
 
-enum { LINE_MAX_BYTES = 8192, VALUE_MAX_BYTES = 1024, STUCK_MS = 1000 };
+enum { LINE_MAX_BYTES = 8192, VALUE_MAX_BYTES = 1024, PATIENCE_MS = 1000 };
 
-/* Standard error may be a pipe whose reader has stopped. */
+/* Standard error may be a pipe whose reader has stopped, or is slow. */
+static const int64_t hurry_us = 60 * SL_SECOND_US;
 static pthread_mutex_t sending = PTHREAD_MUTEX_INITIALIZER;
-static bool stuck; /* was there no room at the last look? Guarded by sending. */
+/* guarded by sending */
+static int64_t hurried_until_us; /* monotonic: before that nobody waits for room */
+static bool torn;                /* the last line that was begun has no end */
 static _Atomic uint64_t lost;
 
+/* text begins with a line feed, which is written only after a line that was torn. */
 struct line {
     char text[LINE_MAX_BYTES];
     size_t len;
@@ -106,31 +112,38 @@ static void put_stamp(struct line *line)
     puts_to(line, stamp);
 }
 
-/* Is there room for PIPE_BUF bytes? Who writes waits for it once: a reader that has stopped costs
- * its lines, and nobody the time for a decision. */
+/* Is there room for PIPE_BUF bytes? Who waits for it holds up everybody who has a line, so after a
+ * wait in vain nobody waits until there was room for a minute: a reader that has stopped, or reads
+ * too little, costs its lines, and nobody the time for a decision. */
 static bool room_wait(void)
 {
     struct pollfd end = {.fd = STDERR_FILENO, .events = POLLOUT};
+    bool hurried = sl_clock_monotonic_us() < hurried_until_us;
     int ready = -1;
     do {
-        ready = poll(&end, 1, stuck ? 0 : STUCK_MS);
+        ready = poll(&end, 1, hurried ? 0 : PATIENCE_MS);
     } while (ready < 0 && errno == EINTR);
-    stuck = ready == 0;
-    return !stuck;
+    if (ready == 0) {
+        hurried_until_us = sl_clock_monotonic_us() + hurry_us;
+    }
+    return ready != 0;
 }
 
 static void line_send(const struct line *line)
 {
-    size_t sent = 0;
     (void)pthread_mutex_lock(&sending);
-    while (sent < line->len && room_wait()) {
+    size_t first = torn ? 0 : 1;
+    size_t sent = first;
+    ssize_t n = 1;
+    while (n > 0 && sent < line->len && room_wait()) {
         size_t left = line->len - sent;
-        size_t part = left < PIPE_BUF ? left : PIPE_BUF;
-        (void)!write(STDERR_FILENO, line->text + sent, part);
-        sent += part;
+        n = write(STDERR_FILENO, line->text + sent, left < PIPE_BUF ? left : PIPE_BUF);
+        sent += n > 0 ? (size_t)n : 0;
     }
+    bool whole = sent == line->len;
+    torn = sent > first ? !whole : torn;
     (void)pthread_mutex_unlock(&sending);
-    if (sent < line->len) {
+    if (!whole) {
         (void)atomic_fetch_add(&lost, 1);
     }
 }
@@ -144,7 +157,7 @@ uint64_t sl_log_lost(void)
 static void line_write(enum sl_log_level level, const char *pod, const char *message, va_list args)
 {
     static const char *const names[] = {"error", "warn", "info", "debug"};
-    struct line line = {.len = 0};
+    struct line line = {.text = "\n", .len = 1};
     bool json = atomic_load(&as_json);
     puts_to(&line, json ? "{\"time\":\"" : "");
     put_stamp(&line);

@@ -1,5 +1,6 @@
 /* Log lines on standard error, as text or JSON, one write() each up to PIPE_BUF bytes. Thread safe.
- * A line waits up to a second for a reader that is slow; while one has stopped, lines are lost. */
+ * A line waits up to a second for a reader that is slow. After a wait in vain no line waits until
+ * there was room for a minute: what finds none is lost. */
 #ifndef SLICED_UTIL_LOG_H
 #define SLICED_UTIL_LOG_H
 
@@ -29,7 +30,8 @@ void sl_log(enum sl_log_level level, const char *message, ...) __attribute__((se
 void sl_log_pod(enum sl_log_level level, struct sl_str namespace, struct sl_str name,
                 const char *message, ...) __attribute__((sentinel));
 
-/* Lines that were lost so far, wholly or in part, because nobody read standard error. */
+/* Lines that could not be written so far, wholly or in part: nobody read standard error, or the
+ * write failed. */
 uint64_t sl_log_lost(void);
 
 /* Would sl_log_pod write? For callers who must do work for what they say. */

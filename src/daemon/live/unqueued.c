@@ -28,18 +28,38 @@ static void place_empty(struct sl_unqueued_pod *place)
     *place = (struct sl_unqueued_pod){.of = place->of};
 }
 
-/* NULL: all are under way. */
-static struct sl_unqueued_pod *place_make(struct sl_unqueued *unqueued, const struct sl_pod *pod)
+static struct sl_unqueued_pod *place_free(struct sl_unqueued *unqueued)
+{
+    for (unsigned i = 0; i < SL_UNQUEUED; i++) {
+        if (unqueued->place[i].pod == NULL) {
+            return &unqueued->place[i];
+        }
+    }
+    return NULL;
+}
+
+/* One whose failure rests, in turn, which is then forgotten. */
+static struct sl_unqueued_pod *place_take(struct sl_unqueued *unqueued)
 {
     for (unsigned i = 0; i < SL_UNQUEUED; i++) {
         struct sl_unqueued_pod *place = &unqueued->place[unqueued->next++ % SL_UNQUEUED];
         if (!place->under_way) {
             place_empty(place);
-            place->pod = sl_pod_ref((struct sl_pod *)pod); /* the count alone */
             return place;
         }
     }
     return NULL;
+}
+
+/* NULL: all are under way. */
+static struct sl_unqueued_pod *place_make(struct sl_unqueued *unqueued, const struct sl_pod *pod)
+{
+    struct sl_unqueued_pod *place = place_free(unqueued);
+    place = place == NULL ? place_take(unqueued) : place;
+    if (place != NULL) {
+        place->pod = sl_pod_ref((struct sl_pod *)pod); /* the count alone */
+    }
+    return place;
 }
 
 /* ---- how it ends ---- */

@@ -26,8 +26,8 @@ struct sl_unqueued {
     struct sl_store *store;
     pthread_mutex_t lock; /* guards what follows */
     int64_t logged_us;    /* when a failure was last logged */
-    unsigned next;
-    struct sl_unqueued_pod place[SL_UNQUEUED]; /* beyond that the oldest failure is forgotten */
+    unsigned next;        /* place whose failure is forgotten where none is free */
+    struct sl_unqueued_pod place[SL_UNQUEUED]; /* beyond that failures are forgotten in turn */
 };
 
 void sl_unqueued_init(struct sl_unqueued *unqueued, struct sl_store *store);

@@ -260,12 +260,12 @@ static void try_again(void *context)
 /* ---- answers ---- */
 
 /* Not at each attempt: a failure lasts. */
-static void failure_tell(struct sl_lease *lease, const char *message, const struct sl_reply *reply)
+static void failure_tell(struct sl_lease *lease, const char *message, const char *reason)
 {
     int64_t now_us = sl_clock_monotonic_us();
     if (now_us >= lease->silent_us) {
         lease->silent_us = now_us + lease->options.renew_deadline_us;
-        sl_log(SL_LOG_WARN, message, "reason", reply->err.message, (char *)NULL);
+        sl_log(SL_LOG_WARN, message, "reason", reason, (char *)NULL);
     }
 }
 
@@ -278,7 +278,8 @@ static void on_read(struct sl_lease *lease, const struct sl_reply *reply)
         return;
     }
     if (reply->status != 200 || !lease_see_reply(lease, reply)) {
-        failure_tell(lease, "the lease could not be read", reply);
+        failure_tell(lease, "the lease could not be read",
+                     reply->status == 200 ? "the answer is no object" : reply->err.message);
         lease_wait(lease);
         return;
     }
@@ -306,7 +307,7 @@ static void on_write(struct sl_lease *lease, const struct sl_reply *reply)
         lease_ask_or_wait(lease, READ);
         return;
     } else if (reply->status != 409 && reply->status != 404) {
-        failure_tell(lease, "the lease could not be written", reply);
+        failure_tell(lease, "the lease could not be written", reply->err.message);
     }
     lease_wait(lease);
 }

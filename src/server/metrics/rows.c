@@ -304,8 +304,7 @@ static const struct sl_metric cluster_rows[] = {
 #define PROCESS(kind, member) SL_METRIC_AT(kind, struct sl_process, member)
 static const struct sl_metric process_rows[] = {
     {"sliced_log_lines_lost_total", SL_METRIC_COUNTER,
-     "Lines of the log that were lost because nobody read standard error.", NULL,
-     PROCESS(SL_METRIC_U64, lost_lines)},
+     "Lines of the log that could not be written.", NULL, PROCESS(SL_METRIC_U64, lost_lines)},
     {"process_resident_memory_bytes", SL_METRIC_GAUGE, "Resident memory size in bytes.", NULL,
      PROCESS(SL_METRIC_U64, resident_bytes)},
     {"process_virtual_memory_bytes", SL_METRIC_GAUGE, "Virtual memory size in bytes.", NULL,

@@ -1,18 +1,54 @@
 /* Log lines: one write each, valid JSON in JSON form whatever the values hold. */
 #include <fcntl.h>
 #include <jansson.h>
+#include <poll.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/select.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "util/clock.h"
 #include "util/log.h"
+
+/* Take the place of the clocks and of libc's poll: a wait for room is counted and cut short, and
+ * time passes at once. */
+static int64_t clock_us;
+static unsigned waits;
+
+int64_t sl_clock_monotonic_us(void)
+{
+    return clock_us;
+}
+
+int64_t sl_clock_monotonic_ns(void)
+{
+    return clock_us * 1000;
+}
+
+int64_t sl_clock_real_us(void)
+{
+    return clock_us;
+}
+
+int poll(struct pollfd *fds, nfds_t nfds, int timeout)
+{
+    const struct timespec most = {.tv_nsec = timeout > 0 ? 1000000 : 0};
+    fd_set writable;
+    assert_int_equal(nfds, 1);
+    FD_ZERO(&writable);
+    FD_SET(fds[0].fd, &writable);
+    waits += timeout == 0 ? 0 : 1;
+    return pselect(fds[0].fd + 1, NULL, &writable, NULL, &most, NULL);
+}
 
 static char captured[65536];
 
@@ -150,34 +186,143 @@ static void pipe_fill(int end)
     assert_int_equal(fcntl(end, F_SETFL, 0), 0);
 }
 
+/* Standard error as a pipe, which nobody reads but drained. */
+struct standard_error {
+    int end[2];
+    int saved;
+    uint64_t before;
+};
+
+static void pipe_begin(struct standard_error *e)
+{
+    sl_log_configure(SL_LOG_INFO, false);
+    clock_us += INT64_C(120000000); /* whatever an earlier test lost */
+    waits = 0;
+    e->before = sl_log_lost();
+    assert_int_equal(pipe(e->end), 0);
+    assert_int_equal(fcntl(e->end[0], F_SETFL, O_NONBLOCK), 0);
+    e->saved = dup(STDERR_FILENO);
+    assert_true(dup2(e->end[1], STDERR_FILENO) >= 0);
+}
+
+static void pipe_end(struct standard_error *e)
+{
+    assert_true(dup2(e->saved, STDERR_FILENO) >= 0);
+    (void)close(e->saved);
+    (void)close(e->end[0]);
+    (void)close(e->end[1]);
+}
+
+static uint64_t lost_by(const struct standard_error *e)
+{
+    return sl_log_lost() - e->before;
+}
+
+/* What the pipe holds, or its last part. */
+static const char *drained(const struct standard_error *e)
+{
+    captured[0] = '\0';
+    for (ssize_t n = 1; n > 0;) {
+        n = read(e->end[0], captured, sizeof(captured) - 1);
+        captured[n > 0 ? (size_t)n : strlen(captured)] = '\0';
+    }
+    return captured;
+}
+
+static void say(const char *message)
+{
+    sl_log(SL_LOG_WARN, message, (char *)NULL);
+}
+
 static void a_reader_that_has_stopped_stops_nobody(void **state)
 {
+    struct standard_error e;
     (void)state;
-    int end[2];
-    int saved = dup(STDERR_FILENO);
-    uint64_t before = sl_log_lost();
-    assert_int_equal(pipe(end), 0);
-    pipe_fill(end[1]);
-    sl_log_configure(SL_LOG_INFO, false);
-    assert_true(dup2(end[1], STDERR_FILENO) >= 0);
+    pipe_begin(&e);
+    pipe_fill(e.end[1]);
     for (int i = 0; i < 100; i++) {
-        sl_log(SL_LOG_WARN, "lost", (char *)NULL);
+        say("lost");
     }
-    uint64_t lost = sl_log_lost() - before;
-    assert_int_equal(fcntl(end[0], F_SETFL, O_NONBLOCK), 0);
-    while (read(end[0], captured, sizeof(captured)) > 0) {
-    }
-    sl_log(SL_LOG_WARN, "read again", (char *)NULL);
-    assert_true(dup2(saved, STDERR_FILENO) >= 0);
-    ssize_t n = read(end[0], captured, sizeof(captured) - 1);
-    assert_true(n > 0);
-    captured[n] = '\0';
-    assert_non_null(strstr(captured, "read again"));
+    uint64_t lost = lost_by(&e);
+    (void)drained(&e);
+    say("read again");
+    const char *line = drained(&e);
+    uint64_t lost_then = lost_by(&e);
+    pipe_end(&e);
+    assert_non_null(strstr(line, "read again"));
     assert_int_equal(lost, 100);
-    assert_int_equal(sl_log_lost() - before, 100);
-    (void)close(saved);
-    (void)close(end[0]);
-    (void)close(end[1]);
+    assert_int_equal(lost_then, 100);
+    assert_int_equal(waits, 1);
+}
+
+static void a_reader_that_is_slow_is_waited_for_once_a_minute_at_most(void **state)
+{
+    struct standard_error e;
+    (void)state;
+    pipe_begin(&e);
+    for (int i = 0; i < 10; i++) { /* it reads all, and stops again */
+        pipe_fill(e.end[1]);
+        say("lost");
+        (void)drained(&e);
+        say("read");
+        clock_us += 59000000;
+    }
+    unsigned waited = waits;
+    clock_us += 1000000; /* a minute since the last line was lost */
+    pipe_fill(e.end[1]);
+    say("lost");
+    pipe_end(&e);
+    assert_int_equal(waited, 1);
+    assert_int_equal(waits, 2);
+    assert_int_equal(lost_by(&e), 11);
+}
+
+static void a_torn_line_ends_where_the_next_begins(void **state)
+{
+    struct standard_error e;
+    char part[4096];
+    char value[1001];
+    (void)state;
+    memset(value, 'v', sizeof(value) - 1);
+    value[sizeof(value) - 1] = '\0';
+    pipe_begin(&e);
+    pipe_fill(e.end[1]);
+    ssize_t room = read(e.end[0], part, sizeof(part));
+    sl_log(SL_LOG_WARN, "long", "a", value, "b", value, "c", value, "d", value, "e", value,
+           (char *)NULL);
+    say("wholly lost");
+    uint64_t lost = lost_by(&e);
+    (void)drained(&e);
+    say("next");
+    bool apart = drained(&e)[0] == '\n' && strstr(captured, "next") != NULL;
+    say("whole");
+    bool once = drained(&e)[0] != '\n' && strstr(captured, "whole") != NULL;
+    pipe_end(&e);
+    assert_int_equal(room, sizeof(part));
+    assert_int_equal(lost, 2);
+    assert_true(apart);
+    assert_true(once);
+}
+
+static void a_line_that_cannot_be_written_is_counted(void **state)
+{
+    struct standard_error e;
+    (void)state;
+    int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+    assert_true(full >= 0);
+    (void)signal(SIGPIPE, SIG_IGN); /* as the daemon does */
+    pipe_begin(&e);
+    (void)close(e.end[0]);
+    say("nobody can read it");
+    uint64_t lost = lost_by(&e);
+    int redirected = dup2(full, STDERR_FILENO);
+    say("the disk is full");
+    uint64_t lost_then = lost_by(&e);
+    e.end[0] = full;
+    pipe_end(&e);
+    assert_true(redirected >= 0);
+    assert_int_equal(lost, 1);
+    assert_int_equal(lost_then, 2);
 }
 
 int main(void)
@@ -191,6 +336,9 @@ int main(void)
         cmocka_unit_test(numbers_are_numbers_in_json),
         cmocka_unit_test(a_huge_value_is_cut_but_the_line_stays_whole),
         cmocka_unit_test(a_reader_that_has_stopped_stops_nobody),
+        cmocka_unit_test(a_reader_that_is_slow_is_waited_for_once_a_minute_at_most),
+        cmocka_unit_test(a_torn_line_ends_where_the_next_begins),
+        cmocka_unit_test(a_line_that_cannot_be_written_is_counted),
     };
     return cmocka_run_group_tests_name("util/log", tests, NULL, NULL);
 }

@@ -2,6 +2,8 @@
 #include "codec/object/time.h"
 #include "lease_rig.h"
 
+#include <unistd.h>
+
 /* ---- taking it ---- */
 
 static void a_lease_that_is_not_there_is_created(void **state)
@@ -196,6 +198,27 @@ static void an_answer_of_wrong_types_is_no_lease(void **state)
     end(&e);
 }
 
+static void an_answer_that_is_no_object_is_told_as_such(void **state)
+{
+    struct election e;
+    FILE *file = tmpfile();
+    char said[4096] = "";
+    (void)state;
+    int saved = dup(STDERR_FILENO);
+    assert_true(file != NULL && saved >= 0);
+    start(&e, NULL);
+    fake_api_add(e.rig.api, (struct fake_answer){.method = "GET", .times = 1, .body = "[]"});
+    assert_true(dup2(fileno(file), STDERR_FILENO) >= 0);
+    become_leader(&e);
+    assert_true(dup2(saved, STDERR_FILENO) >= 0);
+    assert_true(pread(fileno(file), said, sizeof(said) - 1, 0) > 0);
+    assert_non_null(
+        strstr(said, "\"the lease could not be read\" reason=\"the answer is no object\"\n"));
+    (void)close(saved);
+    (void)fclose(file);
+    end(&e);
+}
+
 /* ---- losing it ---- */
 
 static void a_leader_whose_calls_hang_is_deposed_by_time(void **state)
@@ -344,6 +367,7 @@ int main(void)
         cmocka_unit_test(what_others_wrote_on_the_object_stays),
         cmocka_unit_test(who_comes_second_at_the_creation_looks_again),
         cmocka_unit_test(an_answer_of_wrong_types_is_no_lease),
+        cmocka_unit_test(an_answer_that_is_no_object_is_told_as_such),
         cmocka_unit_test(a_leader_whose_calls_hang_is_deposed_by_time),
         cmocka_unit_test(held_turns_false_even_when_the_clients_thread_stands_still),
         cmocka_unit_test(a_leader_whose_server_fails_comes_back_as_the_same_holder),
