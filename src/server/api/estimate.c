@@ -132,6 +132,9 @@ void sl_api_what_if(struct sl_request *request, struct sl_pod *pod,
     };
     request->verb_state = supposed;
     request->ended = supposed_end;
+    /* Up to 4 MiB, which nobody weighs, would wait in line with it. The pod is a copy of what
+     * was decoded there, and answers repeat the body that is held. */
+    sl_arena_free(&request->workspace->arena);
     if (sl_estimates_ask(&request->app->estimates, &supposed->estimate, supposed_answer,
                          &request->err) < 0) {
         estimate_fail(request);
