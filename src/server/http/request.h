@@ -49,6 +49,8 @@ struct sl_request {
 int sl_request_fail(struct sl_request *request, unsigned code);
 /* The same with the status that goes with the error's code. */
 int sl_request_fail_err(struct sl_request *request);
+/* The same with 400, because of that parameter of its query. */
+int sl_request_fail_query(struct sl_request *request, const char *name);
 
 /* A parameter of the query, empty when absent. */
 struct sl_str sl_request_query(const struct sl_request *request, const char *name);
