@@ -174,6 +174,18 @@ def test_a_request_that_gets_no_memory_may_come_again(start):
     assert daemon.filter(POD, [NODE])["NodeNames"] == [NODE]
 
 
+def test_an_estimate_whose_reply_gets_no_memory_may_come_again(start):
+    """The body fits and the reply repeats it, which does not. A sanitizer sees what the request's end reads."""
+    daemon = start(A30, config="server: {maxBufferedBytes: 1Mi}\nqueue: {enabled: true}\n")
+    path = "/apis/visibility.sliced.dev/v1alpha1/namespaces/default/startestimates"
+    body = json.dumps({"apiVersion": "visibility.sliced.dev/v1alpha1", "kind": "StartEstimate", "spec": {"pod": POD}})
+    reply = daemon.request("POST", path, body.rjust(524000))
+    assert (reply.status, reply.headers["retry-after"]) == (503, "1")
+    assert "server.maxBufferedBytes" in reply.json["message"]
+    assert hits(daemon, "buffered_bytes") == 1
+    assert eventually(lambda: daemon.request("POST", path, body).status == 201)
+
+
 def test_replies_that_nobody_reads_count_too(start):
     daemon = start(A30, config="server: {maxBufferedBytes: 8Mi}\n")
     body = json.dumps({"Pod": POD, "NodeNames": [f"node-{i}-{'y' * 200}" for i in range(8000)]}).encode()

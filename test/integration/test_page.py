@@ -379,10 +379,14 @@ def test_only_nodes_that_have_changed_are_read_again(start):
     assert changed(version) == []
     # what this process has not said is no reason to leave anything out
     started, _, generation = version.partition("-")
-    for other in ("", "-", generation, f"{started}-", f"{started}-{10 ** 18}", f"{started}-{10 ** 30}", f"{started}-x",
-                  f"{int(started) - 1}-{generation}", f"{started}-0{generation}", "x" * 300):
+    for other in ("", f"{started}-{10 ** 18}", f"{started}-0{generation}", f"{int(started) - 1}-{generation}"):
         reply = daemon.get(f"/api/v1/nodes?since={other}")
         assert (reply.status, reply.json["complete"], len(reply.json["items"])) == (200, True, len(names)), other
+    for forged in ("-", generation, f"{started}-", f"{started}--1", f"-{generation}", f"{started}-{10 ** 30}", f"{started}-x",
+                   "x" * 300):
+        reply = daemon.get(f"/api/v1/nodes?since={forged}")
+        assert reply.status == 400 and "version of an earlier answer" in reply.json["message"], forged
+        assert reply.json["details"]["causes"][0]["field"] == "since"
 
 
 def test_the_page_may_load_nothing_from_elsewhere(start):

@@ -375,7 +375,7 @@ def test_one_of_a_user_waits_for_its_turn_and_others_are_refused(daemon):
         each.join()
     reply = refused[0]
     assert reply.headers["retry-after"] == "1" and reply.json["reason"] == "TooManyRequests"
-    assert "another of yours" in reply.json["message"]
+    assert "another question at this port" in reply.json["message"]
     assert daemon.metric('sliced_limit_hits_total{limit="estimates"}') >= 1
     for _ in range(3):  # one after the other they wait, and are answered
         assert daemon.post("/api/v1/estimates", asking()).status == 200

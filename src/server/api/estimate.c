@@ -9,6 +9,7 @@
 #include "util/time.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { SHOWN_MAX = 1024 };
 
@@ -57,7 +58,9 @@ static struct sl_pod *suppose_as_written(void *context, const struct sl_pod_fact
 
 /* ---- the answer ---- */
 
-/* A question under way, in the request's arena. */
+/* A question under way, on the heap: the reply may shed the request's arena before the request
+ * ends.
+ */
 struct supposed {
     struct sl_estimate_request estimate;
     void (*answer)(struct sl_request *request, const struct sl_queue_what_if *what_if);
@@ -69,6 +72,7 @@ static void supposed_end(struct sl_request *request)
     struct supposed *supposed = request->verb_state;
     sl_queue_list_free(&supposed->estimate.what_if.list);
     sl_pod_unref(supposed->estimate.pod);
+    free(supposed);
 }
 
 static void estimate_fail(struct sl_request *request)
@@ -103,7 +107,7 @@ static struct supposed *supposed_new(struct sl_request *request)
         (void)sl_request_fail(request, 404);
         return NULL;
     }
-    struct supposed *supposed = sl_arena_alloc(&request->workspace->arena, sizeof(*supposed));
+    struct supposed *supposed = malloc(sizeof(*supposed));
     if (supposed == NULL) {
         (void)sl_error_nomem(&request->err);
         (void)sl_request_fail_err(request);
@@ -128,6 +132,9 @@ void sl_api_what_if(struct sl_request *request, struct sl_pod *pod,
     };
     request->verb_state = supposed;
     request->ended = supposed_end;
+    /* Up to 4 MiB, which nobody weighs, would wait in line with it. The pod is a copy of what
+     * was decoded there, and answers repeat the body that is held. */
+    sl_arena_free(&request->workspace->arena);
     if (sl_estimates_ask(&request->app->estimates, &supposed->estimate, supposed_answer,
                          &request->err) < 0) {
         estimate_fail(request);

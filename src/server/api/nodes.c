@@ -346,23 +346,34 @@ static void version_text(const struct sl_request *request, uint64_t generation,
                    (unsigned long long)generation);
 }
 
-/* Returns the generation of the version in ?since=; 0: there is none, it is another process's, or
- * nodes have come or gone since, so that all are to be listed. */
-static uint64_t since_generation(const struct sl_request *request)
+/* Reads ?since=: the generation of that version in *out. 0: there is none, it is another process's,
+ * or nodes have come or gone since, so that all are to be listed. -1 after sl_request_fail. */
+static int since_generation(struct sl_request *request, uint64_t *out)
 {
     struct sl_str since = sl_request_query(request, "since");
-    size_t dash = 0;
-    uint64_t generation = 0;
-    char text[VERSION_MAX];
-    while (dash < since.len && since.s[dash] != '-') {
-        dash++;
+    struct sl_str rest = since;
+    struct sl_str process = sl_str_cut(&rest, '-');
+    int64_t started_us = 0;
+    int64_t generation = 0;
+    char ours[VERSION_MAX];
+    *out = 0;
+    if (since.len == 0) {
+        return 0;
     }
-    for (size_t i = dash + 1; i < since.len && i < dash + 20; i++) {
-        generation = generation * 10 + (uint64_t)(since.s[i] - '0') % 10;
+    if (!sl_str_to_i64(process, &started_us) || !sl_str_to_i64(rest, &generation) ||
+        generation < 0) {
+        (void)sl_error_set(&request->err, SL_ERR_FIELD,
+                           "\"%.*s\" is not the version of an earlier answer (NUMBER-NUMBER)",
+                           (int)(since.len > VERSION_MAX ? VERSION_MAX : since.len), since.s);
+        return sl_request_fail_query(request, "since");
     }
-    version_text(request, generation, text);
-    bool ours = sl_str_eq(since, sl_str_of(text)) && generation <= request->snapshot->generation;
-    return ours && generation >= request->snapshot->nodes_generation ? generation : 0;
+    version_text(request, (uint64_t)generation, ours);
+    if (sl_str_eq(since, sl_str_of(ours)) &&
+        (uint64_t)generation <= request->snapshot->generation &&
+        (uint64_t)generation >= request->snapshot->nodes_generation) {
+        *out = (uint64_t)generation;
+    }
+    return 0;
 }
 
 static void write_list(struct sl_request *request, size_t from, size_t to, uint64_t since)
@@ -417,7 +428,10 @@ void sl_api_nodes(struct sl_request *request)
         return;
     }
     const struct sl_snapshot *snapshot = sl_app_snapshot(request);
-    uint64_t since = since_generation(request);
+    uint64_t since = 0;
+    if (since_generation(request, &since) < 0) {
+        return;
+    }
     if (since > 0 && since == snapshot->generation) {
         request->code = 304;
         return;

@@ -121,8 +121,11 @@ static int line_check(const struct sl_estimates *estimates, uint64_t who, struct
         return sl_error_set(err, SL_ERR_SYSTEM, "sliced is shutting down");
     }
     if (is_waiting(estimates, who)) {
-        return sl_error_set(err, SL_ERR_LIMIT,
-                            "as many estimates as may be: another of yours waits for its turn");
+        return sl_error_set(
+            err, SL_ERR_LIMIT,
+            who == 0 ? "as many estimates as may be: another question at this port "
+                       "waits for its turn"
+                     : "as many estimates as may be: another of yours waits for its turn");
     }
     return estimates->n < SL_ESTIMATES_WAITING
                ? 0

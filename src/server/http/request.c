@@ -34,8 +34,7 @@ struct sl_str sl_request_user(const struct sl_request *request)
     return sl_str_of(user);
 }
 
-/* Ends the request because of that parameter of its query. */
-static int query_fail(struct sl_request *request, const char *name)
+int sl_request_fail_query(struct sl_request *request, const char *name)
 {
     (void)snprintf(request->err.field, sizeof(request->err.field), "%s", name);
     return sl_request_fail(request, 400);
@@ -77,7 +76,7 @@ static enum MHD_Result check_parameter(void *context, enum MHD_ValueKind kind, c
     (void)sl_error_set(&request->err, SL_ERR_FIELD, "found an unknown parameter, expected %s%s",
                        strchr(known->names, ',') != NULL ? "one of " : "",
                        known->names[0] != '\0' ? known->names : "none");
-    (void)query_fail(request, name);
+    (void)sl_request_fail_query(request, name);
     return MHD_NO;
 }
 
@@ -96,7 +95,7 @@ int sl_request_output(struct sl_request *request, bool *table)
     if (!*table && text.len > 0 && !sl_str_eq(text, SL_STR("json"))) {
         (void)sl_error_set(&request->err, SL_ERR_FIELD, "found \"%.*s\", expected json or table",
                            (int)(text.len > 32 ? 32 : text.len), text.s);
-        return query_fail(request, "output");
+        return sl_request_fail_query(request, "output");
     }
     request->content_type = *table ? "text/plain; charset=utf-8" : "application/json";
     return 0;
@@ -113,7 +112,7 @@ int sl_request_number(struct sl_request *request, const char *name, int64_t fall
     if (!sl_str_to_i64(text, out) || *out < 1 || *out > max) {
         (void)sl_error_set(&request->err, SL_ERR_FIELD, "\"%.*s\" is not a number of 1..%lld",
                            (int)(text.len > 32 ? 32 : text.len), text.s, (long long)max);
-        return query_fail(request, name);
+        return sl_request_fail_query(request, name);
     }
     return 0;
 }

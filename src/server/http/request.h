@@ -18,7 +18,7 @@ struct sl_request {
     struct sl_str path;
     struct sl_str param[SL_ROUTE_PARAMS_MAX]; /* what stood for {name} in the pattern */
     const struct sl_snapshot *snapshot;       /* the one that it sees; sl_app_snapshot */
-    void *verb_state;                         /* of the handler, in the workspace's arena */
+    void *verb_state;                         /* of the handler; what ended reads is on the heap */
     int64_t started_ns;                       /* monotonic */
     uint64_t received;                        /* bytes of the body */
     bool begun;                               /* the HTTP library has called for it */
@@ -49,6 +49,8 @@ struct sl_request {
 int sl_request_fail(struct sl_request *request, unsigned code);
 /* The same with the status that goes with the error's code. */
 int sl_request_fail_err(struct sl_request *request);
+/* The same with 400, because of that parameter of its query. */
+int sl_request_fail_query(struct sl_request *request, const char *name);
 
 /* A parameter of the query, empty when absent. */
 struct sl_str sl_request_query(const struct sl_request *request, const char *name);
