@@ -485,6 +485,24 @@ def test_only_the_scheduler_calls_the_verbs(hard, tmp_path):
     assert 0 < hard.daemon.log.count("a caller of the verbs was refused") < 20
 
 
+def test_strangers_do_not_hide_why_the_scheduler_is_refused(tmp_path):
+    made = Tls(tmp_path, clients=True)
+    expired = made.clients.pair("expired", usage="clientAuth", days=-1, common="sliced-scheduler")
+    try:
+        for client in (None, None, expired, None, expired):
+            connection = made.connect(client=client)
+            assert made.daemon.request("POST", "/scheduler/filter", body="{}", connection=connection).status == 403
+
+        def told():
+            lines = [line for line in made.daemon.log.splitlines() if "a caller of the verbs was refused" in line]
+            return lines if len(lines) >= 2 else None
+        shy, known = eventually(told)
+        assert "none was shown" in shy and "expired" in known
+        assert all('"127.0.0.1"' in line or "from=127.0.0.1" in line for line in (shy, known)), (shy, known)
+    finally:
+        made.daemon.stop()
+
+
 def test_when_the_schedulers_certificate_ends_is_told(tmp_path):
     made = Tls(tmp_path, clients=True)
     name = "sliced_tls_client_certificate_not_after_timestamp_seconds"

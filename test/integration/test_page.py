@@ -167,6 +167,12 @@ def test_a_pods_story_says_what_was_tried(start, browser):
     browser.until(waited + " !== arguments[0]", before)
     assert browser.run("return document.querySelector('#detail h2').marked && document.querySelector('#detail table').marked")
     browser.press("Escape")
+    # another replica may have led when it was tried
+    daemon.add(pod_of("new", {"nvidia.com/gpu": 64}))
+    browser.until("return document.querySelector('#rows tr[data-pod=\"default/new\"]')")
+    browser.click("#rows tr[data-pod='default/new']")
+    browser.until("return document.querySelector('#detail').innerText.includes('Nothing that this replica knows of.')")
+    browser.press("Escape")
     assert browser.complaints() == []
 
 

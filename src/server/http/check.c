@@ -1,5 +1,6 @@
 /* Checks a request before its body is read: who asks, from where, how much is to come. */
 #include <gnutls/crypto.h>
+#include <netdb.h>
 #include <stdio.h>
 #include <strings.h>
 
@@ -8,7 +9,7 @@
 #include "util/log.h"
 #include "util/time.h"
 
-enum { PEER_WHY_MAX = 256, TOKEN_MAX = 4096 };
+enum { PEER_WHY_MAX = 256, PEER_NAME_MAX = 64, TOKEN_MAX = 4096 };
 
 static const char *get_header(const struct sl_request *request, const char *name)
 {
@@ -88,15 +89,40 @@ static bool is_peer_ok(struct sl_connection *connection, enum sl_tls_callers who
     return true;
 }
 
-/* It may be kube-scheduler, whose log has the status alone. Not more than once a minute, as anybody
- * may call. */
-static void refused_tell(struct sl_http *http, const char *why)
+/* Did the peer show a certificate, good or not? */
+static bool has_shown(const struct sl_connection *connection)
 {
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection->request.connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+    unsigned n = 0;
+    return info != NULL && gnutls_certificate_get_peers(info->tls_session, &n) != NULL && n > 0;
+}
+
+static const char *address_of(struct MHD_Connection *http, char out[PEER_NAME_MAX])
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(http, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    bool v6 = info != NULL && info->client_addr->sa_family == AF_INET6;
+    if (info == NULL || getnameinfo(info->client_addr,
+                                    v6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in),
+                                    out, PEER_NAME_MAX, NULL, 0, NI_NUMERICHOST) != 0) {
+        return "unknown";
+    }
+    return out;
+}
+
+/* It may be kube-scheduler, whose log has the status alone. Not more than once a minute, as anybody
+ * may call; whoever shows no certificate does not keep out what is told of one that does. */
+static void refused_tell(const struct sl_connection *connection, const char *why)
+{
+    _Atomic int64_t *silent = &connection->listener->http->silent_us[has_shown(connection)];
     int64_t now_us = sl_clock_monotonic_us();
-    int64_t until_us = atomic_load(&http->silent_us);
+    int64_t until_us = atomic_load(silent);
+    char from[PEER_NAME_MAX];
     if (now_us >= until_us &&
-        atomic_compare_exchange_strong(&http->silent_us, &until_us, now_us + SL_MINUTE_US)) {
-        sl_log(SL_LOG_WARN, "a caller of the verbs was refused", "reason", why, (char *)NULL);
+        atomic_compare_exchange_strong(silent, &until_us, now_us + SL_MINUTE_US)) {
+        sl_log(SL_LOG_WARN, "a caller of the verbs was refused", "reason", why, "from",
+               address_of(connection->request.connection, from), (char *)NULL);
     }
 }
 
@@ -121,7 +147,7 @@ static int check_peer(struct sl_connection *connection)
         return 0;
     }
     if (is_verb) {
-        refused_tell(listener->http, why);
+        refused_tell(connection, why);
     }
     (void)sl_error_set(&request->err, SL_ERR_FIELD, "%s", why);
     return forbid_request(request);

@@ -65,7 +65,8 @@ struct sl_http {
     struct sl_front_proxy *proxy; /* whose requests of users are believed; NULL: nobody's */
     bool embedded;                /* serves the routes of an embedded cluster */
     _Atomic bool draining;        /* the end has begun: replies close their connections */
-    _Atomic int64_t silent_us;    /* until when no refused caller is told of (monotonic) */
+    /* until when no refused caller is told of (monotonic): without a certificate, with one */
+    _Atomic int64_t silent_us[2];
     struct sl_listener listener[SL_LISTENERS];
 };
 

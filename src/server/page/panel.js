@@ -75,7 +75,8 @@ const OUTCOMES = {
 // What became of its turns. The daemon remembers the last few, and counts those that expired.
 function triedParts(queue) {
     if (queue.tried.length === 0) {
-        return [element("p", queue.nomination ? "Its first turn." : "Nothing yet: it has not had its turn.")];
+        return [element("p", queue.nomination || queue.state === "Released" ? "Its first turn."
+            : "Nothing that this replica knows of.")];
     }
     const rows = queue.tried.map((one) => [when(one.at), one.node === null ? "none" : link("node", one.node), one.outcome,
         span((Date.parse(one.endedAt) - Date.parse(one.at)) / 1000), OUTCOMES[one.outcome] + (one.why === null ? "" : ": " + one.why)]);

@@ -250,7 +250,7 @@ static int64_t take_spare(struct sl_cut_node *node, const struct sl_ask_item *it
 
 struct repack {
     struct sl_cut_node *node;
-    uint8_t left[SL_CUT_UNITS];
+    uint16_t left[SL_CUT_UNITS]; /* many small slices on many GPUs */
     unsigned steps;
 };
 
@@ -333,9 +333,10 @@ static bool repack_sum(struct repack *repack, const struct sl_ask *ask)
         struct sl_cut_device *device = &node->device[d];
         model = device->may_change ? device->model : model;
         repack->left[SL_CUT_WHOLE] =
-            (uint8_t)(repack->left[SL_CUT_WHOLE] + (device->need_whole ? 1 : 0));
-        for (unsigned p = 0; p < SL_MIG_PROFILES_MAX; p++) {
-            repack->left[p] = (uint8_t)(repack->left[p] + device->need[p]);
+            (uint16_t)(repack->left[SL_CUT_WHOLE] + (device->need_whole ? 1 : 0));
+        unsigned units = device->may_change ? sl_cut_units(device) : 0; /* others give nothing */
+        for (unsigned p = 0; p < units; p++) {
+            repack->left[p] = (uint16_t)(repack->left[p] + device->need[p]);
         }
         memset(device->need, 0, sizeof(device->need));
         device->need_whole = false;
@@ -345,10 +346,10 @@ static bool repack_sum(struct repack *repack, const struct sl_ask *ask)
         int unit = count == 0 ? 0 : repack_unit_of(node, model, &ask->item[i]);
         /* beyond the room no search finds a way, and would use up the plan's work */
         if (unit < 0 || (node->has_room && count + repack->left[unit] > node->room[unit]) ||
-            count + repack->left[unit] > UINT8_MAX) {
+            count + repack->left[unit] > UINT16_MAX) {
             return false;
         }
-        repack->left[unit] = (uint8_t)(repack->left[unit] + count);
+        repack->left[unit] = (uint16_t)(repack->left[unit] + count);
     }
     return repack_has_memory(repack, model);
 }

@@ -1,4 +1,6 @@
-/* Cheap lower bound on when a node can satisfy an ask: counts units, ignores constraints. */
+/* Cheap lower bound on when a node can satisfy an ask: counts units (and whether they have
+ * the GPU memory that is stated), ignores constraints. */
+#include "core/place/choose.h"
 #include "core/plan/nodes/nodes.h"
 
 /* Do pools of the node share devices, so that the end of one kind may help another? */
@@ -54,6 +56,16 @@ bool sl_plan_is_enough(const struct sl_view *view, const struct sl_ask *ask)
     return true;
 }
 
+static bool states_memory(const struct sl_ask *ask)
+{
+    for (unsigned i = 0; i < ask->n; i++) {
+        if (sl_item_mib(&ask->item[i]) > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 int64_t sl_plan_not_before(struct sl_plan_run *run, struct sl_plan_node *node,
                            const struct sl_ask *ask)
 {
@@ -68,6 +80,10 @@ int64_t sl_plan_not_before(struct sl_plan_run *run, struct sl_plan_node *node,
     n = run->usual ? n : node->n_ends;
     for (unsigned i = 0; i < ask->n; i++) {
         at_us = sl_plan_later(at_us, not_before(run->planner, node, &ask->item[i], end, n));
+    }
+    /* The units are free, but not with their GPU memory: some pod must end. */
+    if (at_us <= run->planner->now_us && states_memory(ask) && !sl_fit(node->view, ask, NULL)) {
+        return n == 0 ? INT64_MAX : sl_plan_later(at_us, end[0].at_us);
     }
     return at_us;
 }

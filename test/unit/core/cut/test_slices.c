@@ -102,6 +102,37 @@ static void no_more_slices_than_mps_has_clients(void **state)
     assert_int_equal(rig->output.plan[0].cut[0].slices[0].n, 48);
 }
 
+/* Returns how many slices of a size the first plan's GPUs will have. */
+static unsigned planned(const struct cut_rig *rig, unsigned gb)
+{
+    const struct sl_cut_plan *plan = &rig->output.plan[0];
+    unsigned sum = 0;
+    for (unsigned i = 0; i < plan->n_cuts; i++) {
+        for (unsigned k = 0; k < plan->cut[i].n_sizes; k++) {
+            sum += plan->cut[i].slices[k].gb == gb ? plan->cut[i].slices[k].n : 0;
+        }
+    }
+    return sum;
+}
+
+/* More than 255 slices of one size, and a pod for whose two sizes all are put anew. */
+static void many_slices_of_a_plan_are_all_kept(void **state)
+{
+    enum { SMALL = 300 };
+    struct cut_rig *rig = *state;
+    (void)SHARED(rig, 82, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+    for (unsigned i = 0; i < SMALL; i++) {
+        wait_for(rig, 1);
+    }
+    (void)rig_wait(rig, "gpu-70gb=1 gpu-69gb=1", NULL);
+    rig_plan(rig);
+    assert_int_equal(rig->output.n_plans, 1);
+    assert_int_equal(rig->output.plan[0].n_pods, SMALL + 1);
+    assert_in_range(planned(rig, 1), SMALL, UINT16_MAX);
+    assert_int_equal(planned(rig, 69), 1);
+    assert_int_equal(planned(rig, 70), 1);
+}
+
 static void gpus_that_are_shared_in_another_way_are_left_alone(void **state)
 {
     struct cut_rig *rig = *state;
@@ -349,6 +380,7 @@ int main(void)
         TEST(sizes_that_fit_nowhere_keep_out_no_other),
         TEST(a_node_gives_as_many_sizes_as_it_can_list),
         TEST(no_more_slices_than_mps_has_clients),
+        TEST(many_slices_of_a_plan_are_all_kept),
         TEST(pods_that_ask_for_odd_sizes_block_nobody),
         TEST(what_the_plugin_would_refuse_is_not_cut),
         TEST(a_pod_may_want_two_sizes),

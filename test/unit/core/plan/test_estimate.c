@@ -201,6 +201,28 @@ static void nothing_is_said_of_a_pod_that_headroom_is_kept_from(void **state)
     assert_int_equal(estimate_of(rig, "long"), -1);
 }
 
+/* A unit is free on each node, but none with that much memory. */
+static void free_units_with_too_little_memory_are_no_start(void **state)
+{
+    enum { SMALL = 40960, ASKED = 61440, LARGE = 81920 };
+    struct plan_rig *rig = *state;
+    struct plan_rig_node *n1 = plan_rig_node(rig, "n1", 2);
+    struct plan_rig_node *n2 = plan_rig_node(rig, "n2", 1);
+    n1->device[0].memory_mib = LARGE;
+    n1->device[1].memory_mib = SMALL;
+    n2->device[0].memory_mib = SMALL;
+    plan_rig_start(rig, plan_rig_pod(rig, "x", GPU, 1, 7200), "n1", GPU "=0");
+    plan_rig_wait(rig, "wide", 2, 60);
+    rig->now_us += SECONDS(1);
+    struct plan_rig_pod *p = plan_rig_pod(rig, "big", GPU, 1, 60);
+    p->item[0].least_mib = ASKED;
+    plan_rig_put(rig, p);
+    plan_and_estimate(rig);
+    assert_string_equal(plan_rig_state(rig, "big"), "Held NoRoom");
+    assert_int_equal(estimate_of(rig, "wide"), 7199);
+    assert_in_range(estimate_of(rig, "big"), 7199, 7259);
+}
+
 /* No run has looked at the node yet: what is free there can be had now. */
 static void a_node_that_has_just_come_has_room_now(void **state)
 {
@@ -230,6 +252,7 @@ int main(void)
         PLAN_TEST(nothing_is_said_of_a_pod_that_no_node_admits),
         PLAN_TEST(nothing_is_said_of_a_pod_that_constraints_keep_from_what_is_free),
         PLAN_TEST(nothing_is_said_of_a_pod_that_headroom_is_kept_from),
+        PLAN_TEST(free_units_with_too_little_memory_are_no_start),
         PLAN_TEST(a_node_that_has_just_come_has_room_now),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
