@@ -244,7 +244,8 @@ static void end_and_remake(int pod, uint64_t *seed)
 static void *binder(void *context)
 {
     uint64_t seed = *(const uint64_t *)context;
-    while (atomic_load(&reserved) < BINDS) {
+    /* until a cut was among them, however seldom its thread gets a processor */
+    while (atomic_load(&reserved) < BINDS || atomic_load(&cuts) == 0) {
         int pod = (int)random_below(&seed, PODS);
         unsigned dice = random_below(&seed, 8);
         if (dice < 2) {
