@@ -172,6 +172,7 @@ static bool add_annotated(struct sl_draft *draft, const struct sl_device_facts *
     struct sl_draft_device *device = sl_draft_add_device(draft, facts->mig);
     device->device.index = (int16_t)facts->index;
     device->device.healthy = !facts->unhealthy;
+    device->device.unsure = facts->unsure;
     device->uuid = facts->uuid;
     device->product = facts->product;
     if (facts->product.len > 0) {
@@ -215,10 +216,16 @@ static int from_facts(struct sl_draft *draft, struct sl_error *err)
         give_up(draft, "annotation sliced.dev/devices: two devices have one index");
         return 0;
     }
+    uint8_t split[SL_NODE_DEVICES_MAX][SL_MIG_PROFILES_MAX];
+    bool found = sl_draft_split_rest(draft, split);
+    unsigned unsure = 0;
     for (unsigned i = 0; i < n; i++) {
         if (!add_annotated(draft, ordered[i])) {
             give_up(draft, "annotation sliced.dev/devices: too many instances on one device");
             return 0;
+        }
+        if (found && ordered[i]->unsure) {
+            sl_draft_add_counts(draft, i, split[unsure++]);
         }
     }
     draft->layout = SL_LAYOUT_ANNOTATED;

@@ -53,10 +53,11 @@ static int judge(struct sl_draft *draft, struct sl_error *err)
         return -1;
     }
     sl_draft_partition(draft);
+    find_profiles(draft);
     if (sl_draft_annotated(draft, err) != 0) {
         return -1;
     }
-    find_profiles(draft);
+    find_profiles(draft); /* of other models than the node's */
     if (draft->n_devices == 0) {
         sl_draft_infer(draft);
     }
@@ -126,7 +127,7 @@ static bool is_allocatable(const struct sl_draft *planned)
         good = good && planned->pool[p].pool.on_devices;
         whole = whole && planned->pool[p].on_instances;
     }
-    return good && named == 0 && !whole;
+    return good && named <= 0 && !whole; /* less: nobody knows what some devices have */
 }
 
 /* Is the node as sliced.dev/cut-devices says? */
