@@ -56,20 +56,26 @@ void sl_partitioner_free(struct sl_partitioner *partitioner)
 
 void sl_partitioner_configure(struct sl_partitioner *partitioner, const struct sl_config *config)
 {
+    (void)pthread_mutex_lock(&partitioner->status);
     partitioner->config = *config;
+    (void)pthread_mutex_unlock(&partitioner->status);
 }
 
 void sl_partitioner_begin(struct sl_partitioner *partitioner, uint64_t leadership)
 {
     sl_partitioner_end(partitioner);
+    (void)pthread_mutex_lock(&partitioner->status);
     partitioner->leadership = leadership;
+    (void)pthread_mutex_unlock(&partitioner->status);
 }
 
 void sl_partitioner_end(struct sl_partitioner *partitioner)
 {
     sl_cut_places_free(partitioner);
     sl_store_cut_end_all(partitioner->options.store);
+    (void)pthread_mutex_lock(&partitioner->status);
     partitioner->leadership = 0;
+    (void)pthread_mutex_unlock(&partitioner->status);
     partitioner->wanted_us = 0;
     partitioner->next_ask_us = 0;
 }

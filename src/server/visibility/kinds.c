@@ -51,7 +51,9 @@ static const struct sl_vis_column partition_columns[] = {
     {"State", "string", false, "Idle, Draining, Cutting or LeftOut."},
     {"Instances", "string", false, "By profile, over all its GPUs."},
     {"Cut", "string", false, "The cut under way, or the one that failed."},
-    {"Why", "string", true, "The step that it has reached, or the failure."},
+    {"Why", "string", false,
+     "The step that it has reached, the failure, or what keeps its GPUs from being cut now."},
+    {"Text", "string", true, "What keeps its GPUs from being cut, in a sentence."},
 };
 
 static const struct sl_vis_column usage_columns[] = {
@@ -172,7 +174,10 @@ static const struct sl_vis_member partition_members[] = {
     {1, "until", SL_VIS_TIME, "When the cut is given up, or the node may be cut again."},
     {1, "failures", SL_VIS_NUMBER, "Cuts of it that failed in a row."},
     {1, "cut", SL_VIS_TEXT, "What is being cut, or what failed."},
-    {1, "why", SL_VIS_TEXT, "The step that it has reached, or what failed."},
+    {1, "why", SL_VIS_TEXT,
+     "The step that it has reached, what failed, or what keeps its GPUs from being cut now, in one "
+     "word."},
+    {1, "text", SL_VIS_TEXT, "What keeps its GPUs from being cut, in a sentence."},
 };
 
 static const struct sl_vis_member usage_members[] = {

@@ -187,7 +187,7 @@ static void read_partition(const struct sl_vis_look *look, const struct sl_vis_r
 {
     const struct sl_partition_reader *reader = &look->app->partitions;
     *out = (struct sl_partition_status){.phase = SL_PHASE_IDLE};
-    reader->status(reader->context, row->name, look->now_us, out);
+    reader->status(reader->context, row->view, look->now_us, out);
 }
 
 /* Instances of a profile over all GPUs of the node: "4x 1g.6gb, 2x 2g.12gb". */
@@ -229,6 +229,7 @@ void sl_vis_partitions_write(struct sl_writer *w, const struct sl_vis_look *look
     sl_write_member_i64(w, "failures", status.failures);
     sl_write_member_text(w, "cut", status.cut);
     sl_write_member_text(w, "why", status.why);
+    sl_write_member_text(w, "text", status.text);
     sl_write_object_end(w);
 }
 
@@ -242,6 +243,7 @@ void sl_vis_partitions_cells(struct sl_writer *w, const struct sl_vis_look *look
     write_profiles(w, row->view->node);
     sl_vis_write_shown(w, status.cut);
     sl_vis_write_shown(w, status.why);
+    sl_vis_write_shown(w, status.text);
 }
 
 /* ---- usages ---- */
