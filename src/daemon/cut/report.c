@@ -56,7 +56,6 @@ static void read_status(void *context, const struct sl_view *view, int64_t now_u
     const char *node = view->node->name;
     *out = (struct sl_partition_status){.phase = SL_PHASE_IDLE};
     (void)pthread_mutex_lock(&partitioner->status);
-    const struct sl_cut_limits limits = sl_cut_limits_now(partitioner, now_us);
     const struct sl_cut_place *place = sl_map_get(&partitioner->places, node, strlen(node));
     enum sl_cut_bar own = own_bar(partitioner, place, now_us);
     if (place != NULL) {
@@ -77,10 +76,10 @@ static void read_status(void *context, const struct sl_view *view, int64_t now_u
             copy_text(out->why, place->why);
         }
     }
-    (void)pthread_mutex_unlock(&partitioner->status);
     bool acts = own == SL_CUT_BAR_CUTTING || own == SL_CUT_BAR_LEFT_OUT;
-    out->bar = acts ? own : sl_cut_bar_of(view, limits);
+    out->bar = acts ? own : sl_cut_bar_of(view, sl_cut_limits_now(partitioner, now_us));
     out->bar = out->bar == SL_CUT_BAR_NONE ? own : out->bar;
+    (void)pthread_mutex_unlock(&partitioner->status);
     if (out->bar != SL_CUT_BAR_NONE) {
         say_bar(out);
     }

@@ -573,7 +573,7 @@ static void a_pod_that_comes_between_decision_and_order_ends_the_cut(void **stat
         (void)rig_later(&rig->queue, SECOND);
     }
     assert_int_equal(rig->n_written, 0);
-    assert_string_equal(status_of(rig).why, "");
+    assert_string_equal(status_of(rig).why, "InUse");
     assert_int_equal(status_of(rig).failures, 0);
 }
 
