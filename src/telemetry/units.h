@@ -2,6 +2,7 @@
 #ifndef SLICED_TELEMETRY_UNITS_H
 #define SLICED_TELEMETRY_UNITS_H
 
+#include "sliced/energy.h"
 #include "sliced/spell.h"
 #include "sliced/usage.h"
 #include "util/data/map.h"
@@ -24,6 +25,7 @@ struct sl_unit {
     struct sl_usage_unit usage;
     struct sl_measured measured; /* as last judged */
     struct sl_spell spell;       /* in which nothing runs */
+    struct sl_energy energy;     /* of a GPU */
     uint64_t pod;                /* sl_usage_pod_key() of the pod that has it; 0: none is named */
     int64_t pod_us;              /* of the youngest sample that named it, or nobody */
     struct sl_sample sample[];
