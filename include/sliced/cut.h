@@ -59,12 +59,23 @@ struct sl_cut_site {
     uint64_t failed[4]; /* digests (sl_cut_digest) of plans that failed here lately; 0: none */
 };
 
+/* A pod, and since when this process has seen that it had started. */
+struct sl_cut_seen {
+    uint64_t pod; /* sl_hash of its UID */
+    int64_t since_us;
+};
+
 /* Bounds of a cut. */
 struct sl_cut_limits {
     bool mig_mode;       /* switch MIG mode on or off (mig-manager only) */
     int64_t reported_us; /* nos' agents report use from time to time: what they say now tells of
-                            pods that started by then; 0: of all */
+                            pods that were seen by then; 0: of all */
+    const struct sl_cut_seen *seen; /* by pod; the others were not seen */
+    size_t n_seen;
 };
+
+/* Finds the pod; NULL: it was not seen. */
+const struct sl_cut_seen *sl_cut_seen_find(const struct sl_cut_seen *seen, size_t n, uint64_t pod);
 
 struct sl_cut_input {
     const struct sl_view *const *view; /* by node name, as in the snapshot */

@@ -11,9 +11,10 @@
 #include "sliced/cut.h"
 
 enum {
-    SL_CUT_NAME_MAX = 48,   /* bytes, with the NUL */
-    SL_CUT_ATTEMPTS = 3,    /* names under which one run is tried */
-    SL_CUT_FAILED_KEPT = 4, /* digests of failed plans, of one node */
+    SL_CUT_NAME_MAX = 48,    /* bytes, with the NUL */
+    SL_CUT_ATTEMPTS = 3,     /* names under which one run is tried */
+    SL_CUT_FAILED_KEPT = 4,  /* digests of failed plans, of one node */
+    SL_CUT_STOOD_MAX = 1024, /* pods noted on a node's GPUs; further ones count as newcomers */
 };
 
 enum sl_cut_step {
@@ -34,6 +35,7 @@ enum sl_cut_outcome {
     SL_CUT_NOT_FOLLOWED, /* the actuator reports success, allocatable lacks the instances */
     SL_CUT_HALF_APPLIED, /* the node shows other instances than before and than ordered */
     SL_CUT_REFUSED,      /* the API server did not take the order */
+    SL_CUT_TAKEN,        /* a pod came to the node's GPUs before it was ordered */
     SL_CUT_GONE,         /* the node is gone */
     SL_CUT_LEFT,         /* given up for reasons outside: switched off, taken over by somebody */
     SL_CUT_OUTCOMES,
@@ -59,6 +61,7 @@ struct sl_cut_run {
     struct sl_cut cut[SL_NODE_DEVICES_MAX];
     int64_t begun_us;
     int64_t wake_us; /* look again then though nothing changes */
+    bool taken;      /* pods have come to the node's GPUs since it was decided */
     /* of the machine alone */
     enum {
         SL_CUT_AT_ORDER,
@@ -76,6 +79,8 @@ struct sl_cut_run {
     int64_t ordered_us;
     int64_t pause_us; /* until when */
     int64_t news_us;  /* when the actuator said that it had ended; 0: it has not */
+    uint16_t n_stood;
+    uint64_t stood[SL_CUT_STOOD_MAX]; /* sl_hash of the UID of each pod that was there then */
 };
 
 /* Begins a run; the first step is to order. */
@@ -85,6 +90,14 @@ void sl_cut_run_begin(struct sl_cut_run *run, const struct sl_node *node, const 
 /* Goes on with the run that the node says is under way (node->partition.cut), as after a restart:
  * it is finished or given up, but not ordered a second time. False: the node names no run. */
 bool sl_cut_run_resume(struct sl_cut_run *run, const struct sl_node *node, int64_t now_us);
+
+/* Notes the pods on the node's GPUs as the cut is decided. */
+void sl_cut_run_note_pods(struct sl_cut_run *run, const struct sl_view *view);
+
+/* Sets run->taken: are there pods on the node's GPUs that were not noted? Another scheduler may
+ * place them. UIDs tell, since clocks of two machines do not. Of a run that was resumed nobody
+ * knows which pods were there: all count. */
+void sl_cut_run_look_at_pods(struct sl_cut_run *run, const struct sl_view *view);
 
 /* Says what to do now. node is as the watch shows it, NULL when it is gone. After ORDER and FINISH
  * the machine waits until sl_cut_run_wrote. */

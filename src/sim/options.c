@@ -61,6 +61,8 @@ static const struct sl_option options[] = {
      .kind = SL_OPTION_ONCE, .commands = IN_REPRODUCE},
     {"--policy", "NAME,...", "openb: only these policies", AT(policy), .kind = SL_OPTION_ONCE,
      .commands = IN_REPRODUCE},
+    {"--days", "long|short", "repartition: only the days of 24 hours, or of ten minutes", AT(days),
+     .kind = SL_OPTION_ONCE, .commands = IN_REPRODUCE},
     {"--data", "FOLDER", "where the published traces are (else $SLICED_DATA)", AT(data),
      .kind = SL_OPTION_ONCE, .commands = IN_REPRODUCE},
     {"--seeds", "N", "runs, each with the next seed", AT(seeds), .min = 1, .max = SEEDS_MAX,

@@ -27,6 +27,7 @@ struct sl_sim_options {
     const char *pods;
     const char *gpus;
     const char *policy;
+    const char *days; /* reproduce repartition: which */
     const char *partitioning;
     const char *estimate;
     const char *runtime;

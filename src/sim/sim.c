@@ -58,6 +58,9 @@ static int check_experiment(const struct sl_sim_options *options, const struct s
     if (unread != NULL && row->run != sl_reproduce_openb) {
         return sl_error_set(err, SL_ERR_FIELD, "%s: only with reproduce openb", unread);
     }
+    if (options->days != NULL && row->run != sl_reproduce_repartition) {
+        return sl_error_set(err, SL_ERR_FIELD, "--days: only with reproduce repartition");
+    }
     if (row->data != NULL && data == NULL) {
         return sl_error_set(err, SL_ERR_NOTFOUND,
                             "reproduce %s needs published data: --data FOLDER with %s", row->name,
@@ -90,6 +93,7 @@ static int run_experiment(const struct sl_sim_options *options, struct sl_buf *o
         .pods = options->pods,
         .nodes = options->nodes,
         .policy = options->policy,
+        .days = options->days,
         .output = options->output,
         .progress = !options->quiet,
     };

@@ -109,6 +109,8 @@ def test_a_trace_whose_run_times_are_drawn_may_come_from_standard_input():
     (["reproduce", "mig", "-o", "svg"], "reproduce mig has no plot"),
     (["reproduce", "orders", "--policy", "fifo"], "--policy: only with reproduce openb"),
     (["reproduce", "mig", "--nodes", "a.csv"], "--nodes: only with reproduce openb"),
+    (["reproduce", "mig", "--days", "short"], "--days: only with reproduce repartition"),
+    (["reproduce", "repartition", "--days", "hot"], "--days: expected long or short, found \"hot\""),
 ])
 def test_what_is_wrong_is_told(arguments, message):
     done = run(*arguments, status=2)
@@ -275,6 +277,18 @@ def test_decisions_name_every_start_once(tmp_path):
         assert len({r["pod"] for r in mine}) == 40
         assert [float(r["time"]) for r in mine] == sorted(float(r["time"]) for r in mine)
         assert all(r["devices"].startswith("nvidia.com/gpu=") for r in mine)
+
+
+def test_no_way_of_cutting_waits_for_less_than_the_bound_on_short_days():
+    rows = json.loads(run("reproduce", "repartition", "--days", "short", "--seeds", "1", "-o",
+                          "json").stdout)["rows"]
+    for day in {row["day"] for row in rows}:
+        ways = {row["way"]: row for row in rows if row["day"] == day}
+        bound = ways.pop("no way is shorter")
+        assert bound["wait_s"] <= min(way["wait_s"] for way in ways.values())
+        assert bound["cuts"] is None
+        assert not [way for way in ways.values() if way["never_started"] > 0]
+        assert ways["sliced, nos' agent"]["wait_s"] < ways["nos' rule, nos' agent"]["wait_s"]
 
 
 def test_mig_keeps_table_threes_shape():

@@ -33,20 +33,6 @@ static void note_written(void *context, enum sl_cut_write_end end, const struct 
     partitioner->options.wake(partitioner->options.context);
 }
 
-/* Has a pod come to the node's GPUs since the cut was decided? Another scheduler may place it. When
- * a run that was resumed was decided is not known: any pod may have come since. */
-static bool has_newcomer(const struct sl_view *view, const struct sl_cut_run *run)
-{
-    for (uint32_t i = 0; i < view->n_residents; i++) {
-        const struct sl_pod *pod = view->resident[i].pod;
-        if (pod->n_items > 0 &&
-            (run->resumed || pod->started_us == 0 || pod->started_us >= run->begun_us)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* False: out of memory. */
 static bool begin_write(struct sl_partitioner *partitioner, struct sl_cut_place *place,
                         const struct sl_view *view, enum sl_cut_step step, int64_t now_us)
@@ -66,7 +52,6 @@ static bool begin_write(struct sl_partitioner *partitioner, struct sl_cut_place 
         .node = view->node,
         .run = place->run,
         .leadership = partitioner->leadership,
-        .taken = has_newcomer(view, place->run),
     };
     partitioner->options.write(partitioner->options.context, &write, note_written, call);
     return true;
@@ -143,6 +128,7 @@ void sl_cut_begin(struct sl_partitioner *partitioner, struct sl_cut_place *place
     }
     (void)pthread_mutex_lock(&partitioner->status);
     sl_cut_run_begin(run, view->node, plan->cut, plan->n_cuts, now_us);
+    sl_cut_run_note_pods(run, view);
     (void)sl_cut_text(view->node, plan->cut, plan->n_cuts, place->cut, sizeof(place->cut));
     place->expected_us = plan->start_us;
     place->why[0] = '\0';
@@ -229,6 +215,9 @@ static int64_t drive(struct sl_partitioner *partitioner, struct sl_cut_place *pl
 {
     const struct sl_cut_rules rules = rules_of(partitioner);
     const struct sl_node *node = view == NULL ? NULL : view->node;
+    if (view != NULL) {
+        sl_cut_run_look_at_pods(place->run, view);
+    }
     while (place->run != NULL) {
         (void)pthread_mutex_lock(&partitioner->status);
         enum sl_cut_step step = sl_cut_run_step(place->run, node, &rules, now_us);
@@ -241,9 +230,6 @@ static int64_t drive(struct sl_partitioner *partitioner, struct sl_cut_place *pl
             end_run(partitioner, place, now_us);
         } else if (view == NULL) {
             return INT64_MAX; /* never: of a node that is gone, only the end is left */
-        } else if (step == SL_CUT_ORDER && now_us > place->begun_us &&
-                   has_newcomer(view, place->run)) {
-            sl_cut_run_wrote(place->run, SL_CUT_WRITE_REFUSED, now_us);
         } else if (!begin_write(partitioner, place, view, step, now_us)) {
             return now_us + SL_SECOND_US;
         }

@@ -63,11 +63,13 @@ struct sl_partitioner {
     uint64_t leadership;        /* 0: does not lead */
     uint64_t last_write;
     uint64_t round;
-    size_t under_way;    /* runs begun here: nodes cannot make up others */
-    int64_t wanted_us;   /* since when cuts are wanted that were not begun; 0: none are */
-    int64_t grown_us;    /* when more of them were wanted last */
-    size_t wanted;       /* pods that these cuts would let start */
-    int64_t next_ask_us; /* the next plan of cuts, earliest */
+    size_t under_way;         /* runs begun here: nodes cannot make up others */
+    int64_t wanted_us;        /* since when cuts are wanted that were not begun; 0: none are */
+    int64_t grown_us;         /* when more of them were wanted last */
+    size_t wanted;            /* pods that these cuts would let start */
+    int64_t next_ask_us;      /* the next plan of cuts, earliest */
+    struct sl_cut_seen *seen; /* pods that have started on nodes of nos' agents, by pod */
+    size_t n_seen;
     struct sl_histogram seconds;
 
     pthread_mutex_t status; /* guards the places against readers, and counts */
@@ -98,6 +100,12 @@ int64_t sl_cut_follow(struct sl_partitioner *partitioner, const struct sl_snapsh
 /* Begins a run of these cuts; the store withholds the node already. */
 void sl_cut_begin(struct sl_partitioner *partitioner, struct sl_cut_place *place,
                   const struct sl_view *view, const struct sl_cut_plan *plan, int64_t now_us);
+
+/* ---- seen.c ---- */
+
+/* Notes which pods on nodes of nos' agents have started, and forgets those that are gone. */
+void sl_cut_see(struct sl_partitioner *partitioner, const struct sl_snapshot *snapshot,
+                int64_t now_us);
 
 /* ---- want.c ---- */
 

@@ -48,6 +48,7 @@ void sl_partitioner_free(struct sl_partitioner *partitioner)
     }
     sl_cut_places_free(partitioner);
     free_calls(partitioner->ended);
+    free(partitioner->seen);
     sl_cutter_free(partitioner->cutter);
     (void)pthread_mutex_destroy(&partitioner->status);
     (void)pthread_mutex_destroy(&partitioner->mail);
@@ -85,6 +86,9 @@ void sl_partitioner_rebase(struct sl_partitioner *partitioner, int64_t by_us)
     time_move(&partitioner->wanted_us, by_us);
     time_move(&partitioner->grown_us, by_us);
     time_move(&partitioner->next_ask_us, by_us);
+    for (size_t i = 0; i < partitioner->n_seen; i++) {
+        time_move(&partitioner->seen[i].since_us, by_us);
+    }
     (void)pthread_mutex_lock(&partitioner->status);
     for (struct sl_cut_place *place = sl_map_next(&partitioner->places, &at); place != NULL;
          place = sl_map_next(&partitioner->places, &at)) {

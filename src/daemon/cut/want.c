@@ -150,6 +150,8 @@ static struct sl_cut_limits cut_limits(const struct sl_partitioner *partitioner,
     return (struct sl_cut_limits){
         .mig_mode = config->partitioning.mig_mode,
         .reported_us = now_us - config->partitioning.nos_report_us,
+        .seen = partitioner->seen,
+        .n_seen = partitioner->n_seen,
     };
 }
 
@@ -316,6 +318,7 @@ int64_t sl_cut_want(struct sl_partitioner *partitioner, const struct sl_snapshot
         return partitioner->next_ask_us;
     }
     int64_t begin_us = sl_clock_monotonic_us();
+    sl_cut_see(partitioner, snapshot, now_us);
     if (may_cut(snapshot) && sl_planner_estimate(partitioner->planner, now_us, NULL) == 0) {
         (void)sl_planner_visit(partitioner->planner, now_us, SIZE_MAX, add_row, &wish);
     }

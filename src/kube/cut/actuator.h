@@ -20,7 +20,7 @@ struct sl_cut_order {
     struct sl_cut_device device[SL_NODE_DEVICES_MAX];
     size_t n_devices;
     bool done;  /* it was carried out: there is nothing to cancel */
-    bool taken; /* pods have come to the GPUs since: they may have what it made */
+    bool taken; /* pods have come since, and the GPUs changed: they may have what it made */
     /* Does the entry stay in a file that all nodes share? */
     bool (*keeps)(void *context, struct sl_str name);
     void *context;

@@ -305,7 +305,7 @@ void sl_kube_cut(void *context, const struct sl_cut_write *write, sl_cut_done do
     op->order.node = op->node;
     op->order.stem = stem_of(op->run.name);
     op->order.done = op->run.outcome == SL_CUT_DONE;
-    op->order.taken = write->taken;
+    op->order.taken = op->run.taken && op->run.moved;
     op->leadership = write->leadership;
     op->done = done;
     op->call = call;

@@ -28,7 +28,6 @@ struct sl_cut_write {
     const struct sl_node *node;   /* for an order: as the cut was decided. A reference is taken */
     const struct sl_cut_run *run; /* copied */
     uint64_t leadership;          /* in which it was decided: in another nothing is written */
-    bool taken; /* FINISH: pods have come to the node's GPUs since it was decided */
 };
 
 /* err: why it is not written, or not known to be. */

@@ -17,6 +17,7 @@ struct sl_reproduce_options {
     const char *pods; /* --pods, --nodes, --policy; NULL where not given */
     const char *nodes;
     const char *policy;
+    const char *days; /* --days: "long" or "short"; NULL: all */
     enum sl_output output;
     bool progress;
 };

@@ -352,7 +352,7 @@ const char *sl_cut_node_read(struct sl_cut_node *node, struct sl_cut_device *dev
     enum sl_actuator actuator = view->node->partition.actuator;
     *node = (struct sl_cut_node){.view = view, .device = device};
     node->single = view->node->partition.single;
-    node->reported_us = limits.reported_us;
+    node->limits = limits;
     node->mig_mode = limits.mig_mode && actuator == SL_ACTUATOR_MIG_MANAGER;
     if (actuator == SL_ACTUATOR_NONE) {
         return "nothing cuts its GPUs";

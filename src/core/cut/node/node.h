@@ -64,12 +64,12 @@ struct sl_cut_node {
     const struct sl_view *view;
     struct sl_cut_device *device;
     uint16_t n;
-    bool single;         /* strategy single: all devices are cut alike */
-    bool all;            /* which index is which device is unknown: a cut names all of them */
-    bool mig_mode;       /* MIG mode may be switched */
-    bool plain;          /* profiles with attributes cannot be ordered there */
-    int64_t reported_us; /* as in struct sl_cut_limits */
-    bool shares;         /* its GPUs are cut into slices of memory */
+    bool single;   /* strategy single: all devices are cut alike */
+    bool all;      /* which index is which device is unknown: a cut names all of them */
+    bool mig_mode; /* MIG mode may be switched */
+    bool plain;    /* profiles with attributes cannot be ordered there */
+    struct sl_cut_limits limits;
+    bool shares; /* its GPUs are cut into slices of memory */
     struct sl_cut_sizes sizes;
     int32_t spare[SL_NODE_POOLS_MAX]; /* free units of what may not change */
     uint16_t room[SL_CUT_UNITS];      /* units of one kind at most, where all devices are alike */

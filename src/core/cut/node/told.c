@@ -1,16 +1,40 @@
 /* How far what a node tells of its GPUs can be relied on. */
 #include "core/cut/node/node.h"
+#include "util/data/hash.h"
+
+const struct sl_cut_seen *sl_cut_seen_find(const struct sl_cut_seen *seen, size_t n, uint64_t pod)
+{
+    size_t low = 0;
+    size_t high = n;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (seen[mid].pod < pod) {
+            low = mid + 1;
+        } else {
+            high = mid;
+        }
+    }
+    return low < n && seen[low].pod == pod ? &seen[low] : NULL;
+}
+
+static bool is_reported(const struct sl_cut_limits *limits, const struct sl_pod *pod)
+{
+    const struct sl_cut_seen *seen =
+        sl_cut_seen_find(limits->seen, limits->n_seen, sl_hash(pod->uid, strlen(pod->uid)));
+    return seen != NULL && seen->since_us <= limits->reported_us;
+}
 
 static bool has_newcomer(const struct sl_cut_node *node, unsigned pool)
 {
     const struct sl_view *view = node->view;
     bool found = false;
-    for (uint32_t r = 0; node->reported_us > 0 && r < view->n_residents && !found; r++) {
+    for (uint32_t r = 0; node->limits.reported_us > 0 && r < view->n_residents && !found; r++) {
         const struct sl_pod *pod = view->resident[r].pod;
-        bool old = pod->started_us > 0 && pod->started_us <= node->reported_us;
-        for (uint32_t i = 0; !old && i < pod->n_items; i++) {
-            found = found || sl_view_pool(view, pod->items[i].key) == (int)pool;
+        bool holds = false;
+        for (uint32_t i = 0; i < pod->n_items; i++) {
+            holds = holds || sl_view_pool(view, pod->items[i].key) == (int)pool;
         }
+        found = holds && !is_reported(&node->limits, pod);
     }
     return found;
 }

@@ -17,6 +17,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "util/data/hash.h"
 #include "util/sat.h"
 #include "util/time.h"
 
@@ -39,6 +40,7 @@ const char *sl_cut_outcome_name(enum sl_cut_outcome outcome)
         [SL_CUT_NOT_FOLLOWED] = "NotFollowed",
         [SL_CUT_HALF_APPLIED] = "HalfApplied",
         [SL_CUT_REFUSED] = "Refused",
+        [SL_CUT_TAKEN] = "Taken",
         [SL_CUT_GONE] = "Gone",
         [SL_CUT_LEFT] = "Left",
     };
@@ -136,6 +138,50 @@ bool sl_cut_run_resume(struct sl_cut_run *run, const struct sl_node *node, int64
         run->at = SL_CUT_AT_FINISH;
     }
     return true;
+}
+
+/* ---- pods ---- */
+
+static bool stood(const struct sl_cut_run *run, uint64_t pod)
+{
+    for (unsigned i = 0; i < run->n_stood; i++) {
+        if (run->stood[i] == pod) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Returns the next pod from *at on that holds units, 0 where there is none. */
+static uint64_t next_pod(const struct sl_view *view, uint32_t *at)
+{
+    while (*at < view->n_residents) {
+        const struct sl_pod *pod = view->resident[(*at)++].pod;
+        if (pod->n_items > 0) {
+            return sl_hash(pod->uid, strlen(pod->uid)) | 1;
+        }
+    }
+    return 0;
+}
+
+void sl_cut_run_note_pods(struct sl_cut_run *run, const struct sl_view *view)
+{
+    uint32_t at = 0;
+    run->n_stood = 0;
+    for (uint64_t pod = next_pod(view, &at); pod != 0 && run->n_stood < SL_CUT_STOOD_MAX;
+         pod = next_pod(view, &at)) {
+        run->stood[run->n_stood++] = pod;
+    }
+}
+
+void sl_cut_run_look_at_pods(struct sl_cut_run *run, const struct sl_view *view)
+{
+    uint32_t at = 0;
+    uint64_t pod = next_pod(view, &at);
+    while (pod != 0 && stood(run, pod)) {
+        pod = next_pod(view, &at);
+    }
+    run->taken = pod != 0;
 }
 
 /* ---- what the node shows ---- */
@@ -359,6 +405,8 @@ enum sl_cut_step sl_cut_run_step(struct sl_cut_run *run, const struct sl_node *n
     } else if (run->at < SL_CUT_AT_FINISH &&
                (is_deselected(run, node) || is_overruled(run, node))) {
         run_finish(run, SL_CUT_LEFT); /* before it is ordered, or ordered again */
+    } else if (run->at < SL_CUT_AT_FINISH && run->taken) {
+        run_finish(run, SL_CUT_TAKEN);
     } else if (!run->written && run->at < SL_CUT_AT_FINISH &&
                now_us - run->begun_us >= rules->timeout_us) {
         run_finish(run, SL_CUT_REFUSED);
@@ -469,6 +517,10 @@ void sl_cut_record_note(struct sl_cut_record *record, const struct sl_cut_run *r
     }
     if (run->resumed && run->outcome == SL_CUT_LEFT) {
         return; /* nothing was tried */
+    }
+    if (run->outcome == SL_CUT_TAKEN) { /* the next plan knows the pod */
+        record->out_until_us = sl_sat_add(now_us, lag_us);
+        return;
     }
     int64_t out_us = rules->backoff_us;
     for (uint32_t i = 0; i < record->failures && out_us < rules->max_backoff_us; i++) {

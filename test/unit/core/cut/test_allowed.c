@@ -123,7 +123,9 @@ static void nos_agents_have_to_report_first_what_a_new_pod_holds(void **state)
     while (!has->in_use) {
         has++;
     }
-    int64_t started_us = rig->view[0]->resident[0].pod->started_us;
+    const char *uid = rig->view[0]->resident[0].pod->uid;
+    struct sl_cut_seen seen[3] = {
+        {.pod = 1}, {sl_hash(uid, strlen(uid)), rig_now}, {UINT64_MAX, 1}};
     struct sl_cut one = {.device = 0};
     struct sl_cut both = {.device = 0};
     cut_add(&one, "1g.5gb", (unsigned)has->start);
@@ -133,10 +135,14 @@ static void nos_agents_have_to_report_first_what_a_new_pod_holds(void **state)
             cut_add(&both, "1g.5gb", (unsigned)has->start);
         }
     }
-    rig->input.limits.reported_us = started_us;
+    rig->input.limits = (struct sl_cut_limits){.reported_us = rig_now, .seen = seen, .n_seen = 3};
     assert_string_equal(judged(rig, &one, 1), "");
     assert_string_equal(judged(rig, &both, 1), "");
-    rig->input.limits.reported_us = started_us - 1;
+    rig->input.limits.reported_us = rig_now - 1;
+    assert_string_equal(judged(rig, &one, 1),
+                        "GPU 0 cannot have these instances beside those in use");
+    rig->input.limits.reported_us = rig_now;
+    rig->input.limits.n_seen = 1; /* whenever the pod's kubelet says that it started */
     assert_string_equal(judged(rig, &one, 1),
                         "GPU 0 cannot have these instances beside those in use");
     assert_string_equal(judged(rig, &both, 1), ""); /* no pod got what has gone */

@@ -260,17 +260,44 @@ static void fail_at_once(struct rig *rig)
     put_node(rig, LARGE, "1", name_of(rig), "failed", name_of(rig));
 }
 
-/* Another scheduler may place pods on the node. */
-static void a_cut_is_not_ordered_again_over_a_pod_that_came_since(void **state)
+/* Another scheduler may place pods on the node, whose clock is another one, of whole seconds. */
+static void assert_not_again_over(struct rig *rig, int64_t after_us)
 {
-    struct rig *rig = *state;
     order_small(rig, 1);
+    int64_t started_us = (rig->queue.now_us + after_us) / SECOND * SECOND;
     fail_at_once(rig);
     (void)rig_later(&rig->queue, SECOND);
-    rig_put(&rig->queue, (struct rig_pod){.name = "x", .node = "n", .resource = LARGE});
+    rig_put(
+        &rig->queue,
+        (struct rig_pod){.name = "x", .node = "n", .resource = LARGE, .started_us = started_us});
     await_write(rig, 1);
     assert_int_equal(rig->written[1].step, SL_CUT_FINISH);
-    assert_int_equal(rig->written[1].run.outcome, SL_CUT_REFUSED);
+    assert_int_equal(rig->written[1].run.outcome, SL_CUT_TAKEN);
+    answer(rig, SL_CUT_WRITTEN);
+    put_node(rig, LARGE, "1", name_of(rig), "failed", "");
+    for (unsigned s = 0; s < 30; s++) {
+        (void)rig_later(&rig->queue, SECOND);
+    }
+    assert_int_equal(rig->n_written, 2);
+    assert_int_equal(status_of(rig).failures, 0); /* nothing went wrong on the node */
+    rig_delete(&rig->queue, "x");
+    await_write(rig, 2);
+    assert_int_equal(rig->written[2].step, SL_CUT_ORDER);
+}
+
+static void a_cut_is_not_ordered_again_over_a_pod_that_came_since(void **state)
+{
+    assert_not_again_over(*state, 0);
+}
+
+static void a_cut_is_not_ordered_again_over_a_pod_whose_kubelet_is_behind(void **state)
+{
+    assert_not_again_over(*state, -3600 * SECOND);
+}
+
+static void a_cut_is_not_ordered_again_over_a_pod_whose_kubelet_is_ahead(void **state)
+{
+    assert_not_again_over(*state, 3600 * SECOND);
 }
 
 /* Whoever mends the node need not restart the daemon. */
@@ -440,6 +467,73 @@ static void a_node_that_the_store_refuses_is_left_alone_for_a_while(void **state
     assert_int_equal(rig->written[0].step, SL_CUT_ORDER);
 }
 
+/* One GPU with seven small instances, one of which nos' agent reports in use. */
+static void put_reported(struct rig *rig)
+{
+    struct sl_pair label[4] = {
+        {SL_STR("nvidia.com/gpu.product"), SL_STR(PRODUCT), NULL},
+        {SL_STR("nvidia.com/gpu.count"), SL_STR("1"), &label[0]},
+        {SL_STR("nvidia.com/gpu.memory"), SL_STR("81920"), &label[1]},
+        {SL_STR("nos.nebuly.com/gpu-partitioning"), SL_STR("mig"), &label[2]},
+    };
+    struct sl_pair report[2] = {
+        {SL_STR("nos.nebuly.com/status-gpu-0-1g.10gb-used"), SL_STR("1"), NULL},
+        {SL_STR("nos.nebuly.com/status-gpu-0-1g.10gb-free"), SL_STR("6"), &report[0]},
+    };
+    struct sl_pair allocatable = {SL_STR(SMALL), SL_STR("7"), NULL};
+    const struct sl_node_facts facts = {.name = SL_STR("n"),
+                                        .labels = &label[3],
+                                        .annotations = &report[1],
+                                        .allocatable = &allocatable,
+                                        .capacity = &allocatable,
+                                        .actuator = SL_ACTUATOR_NOS_MIG};
+    struct sl_node *node = sl_node_new(&facts, NULL);
+    assert_non_null(node);
+    assert_int_equal(sl_store_put_node(rig->queue.store, node, NULL), 0);
+}
+
+/* The report may be that of a pod which has ended: then the new one has an instance called free. */
+static void
+a_new_pod_is_reported_an_interval_after_it_was_seen_whatever_its_kubelets_clock(void **state)
+{
+    struct rig *rig = *state;
+    int64_t interval_us = rig->queue.config.partitioning.nos_report_us;
+    put_reported(rig);
+    rig_put(&rig->queue, (struct rig_pod){.name = "x",
+                                          .node = "n",
+                                          .resource = SMALL,
+                                          .started_us = rig->queue.now_us - 3600 * SECOND});
+    rig_put(&rig->queue,
+            (struct rig_pod){.name = "waits", .gated = true, .resource = "nvidia.com/mig-3g.40gb"});
+    int64_t seen_us = rig->queue.now_us;
+    assert_true(interval_us > 2 * SECOND);
+    while (rig->queue.now_us < seen_us + interval_us - SECOND) {
+        (void)rig_later(&rig->queue, SECOND / 10);
+    }
+    assert_int_equal(rig->n_written, 0);
+    await_write(rig, 0);
+    assert_int_equal(rig->written[0].step, SL_CUT_ORDER);
+}
+
+/* The snapshot of the decision does not show it yet. */
+static void a_pod_that_comes_between_decision_and_order_ends_the_cut(void **state)
+{
+    struct rig *rig = *state;
+    put_node(rig, LARGE, "1", "all-7g.80gb", "success", "");
+    rig_put(&rig->queue, (struct rig_pod){.name = "p", .gated = true, .resource = SMALL});
+    while (status_of(rig).phase != SL_PHASE_CUTTING) {
+        (void)rig_later(&rig->queue, SECOND / 10);
+    }
+    assert_int_equal(rig->n_written, 0);
+    rig_put(&rig->queue, (struct rig_pod){.name = "x", .node = "n", .resource = LARGE});
+    for (unsigned s = 0; s < 30; s++) {
+        (void)rig_later(&rig->queue, SECOND);
+    }
+    assert_int_equal(rig->n_written, 0);
+    assert_string_equal(status_of(rig).why, "");
+    assert_int_equal(status_of(rig).failures, 0);
+}
+
 static int setup(void **state)
 {
     static struct rig rig;
@@ -465,12 +559,16 @@ int main(void)
         TEST(a_cut_under_way_is_taken_over),
         TEST(a_new_leadership_writes_nothing_of_the_old_one),
         TEST(a_cut_is_not_ordered_again_over_a_pod_that_came_since),
+        TEST(a_cut_is_not_ordered_again_over_a_pod_whose_kubelet_is_behind),
+        TEST(a_cut_is_not_ordered_again_over_a_pod_whose_kubelet_is_ahead),
         TEST(a_cut_lasts_as_long_when_the_clock_is_set),
         TEST(a_node_that_was_made_anew_is_not_ordered_what_the_old_one_was),
         TEST(nothing_is_cut_again_for_a_pod_that_did_not_take_its_nomination),
         TEST(a_cut_that_failed_long_ago_is_ordered_again),
         TEST(pods_that_come_within_the_window_share_a_cut),
         TEST(a_node_that_the_store_refuses_is_left_alone_for_a_while),
+        TEST(a_new_pod_is_reported_an_interval_after_it_was_seen_whatever_its_kubelets_clock),
+        TEST(a_pod_that_comes_between_decision_and_order_ends_the_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

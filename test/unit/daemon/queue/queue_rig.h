@@ -240,6 +240,7 @@ struct rig_pod {
     bool queued;           /* its condition says so */
     const char *namespace; /* NULL: default */
     const char *resource;  /* NULL: GPU */
+    int64_t started_us;    /* as its kubelet tells; 0: not started */
 };
 
 static inline struct sl_pod *rig_pod_new(const struct queue_rig *rig, const struct rig_pod *spec)
@@ -264,6 +265,7 @@ static inline struct sl_pod *rig_pod_new(const struct queue_rig *rig, const stru
         .nominated = sl_str_of(spec->nominated),
         .phase = spec->ended ? SL_STR("Succeeded") : SL_STR("Pending"),
         .created_us = rig->now_us,
+        .started_us = spec->started_us,
         .annotations = spec->after != NULL ? &after : after.next,
         .containers = &container,
         .gates = spec->gated ? &gate : NULL,

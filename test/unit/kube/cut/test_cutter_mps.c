@@ -137,22 +137,27 @@ static void an_order_that_is_given_up_is_taken_back(void **state)
         enum sl_cut_outcome outcome;
         const char *labels; /* NULL: they stay */
         bool taken;
+        bool moved;
     } cases[] = {
         {NODE(SHARED LABEL("n1-sliced-5c3d-2"),
               STATUS MARK("sliced-5c3d-2") ",\"sliced.dev/cut-before\":\"n1-17\"", OFFERS),
-         SL_CUT_SILENT, "\"labels\":{\"nvidia.com/device-plugin.config\":\"n1-17\"}", false},
+         SL_CUT_SILENT, "\"labels\":{\"nvidia.com/device-plugin.config\":\"n1-17\"}", false, false},
         {NODE(SHARED LABEL("n1-sliced-5c3d-2"),
               STATUS MARK("sliced-5c3d-2") ",\"sliced.dev/cut-before\":\"\"", OFFERS),
-         SL_CUT_SILENT, "\"labels\":{\"nvidia.com/device-plugin.config\":null}", false},
+         SL_CUT_SILENT, "\"labels\":{\"nvidia.com/device-plugin.config\":null}", false, false},
         {NODE(SHARED LABEL("n1-sliced-5c3d-2"),
               STATUS MARK("sliced-5c3d-2") ",\"sliced.dev/cut-before\":\"n1-17\"", OFFERS),
-         SL_CUT_DONE, NULL, false},
+         SL_CUT_DONE, NULL, false, false},
         {NODE(SHARED LABEL("n1-18"),
               STATUS MARK("sliced-5c3d-2") ",\"sliced.dev/cut-before\":\"n1-17\"", OFFERS),
-         SL_CUT_LEFT, NULL, false},
+         SL_CUT_LEFT, NULL, false, false},
         {NODE(SHARED LABEL("n1-sliced-5c3d-2"),
               STATUS MARK("sliced-5c3d-2") ",\"sliced.dev/cut-before\":\"n1-17\"", OFFERS),
-         SL_CUT_NOT_FOLLOWED, NULL, true}, /* pods may have its slices by now */
+         SL_CUT_NOT_FOLLOWED, NULL, true, true}, /* pods may have its slices by now */
+        {NODE(SHARED LABEL("n1-sliced-5c3d-2"),
+              STATUS MARK("sliced-5c3d-2") ",\"sliced.dev/cut-before\":\"n1-17\"", OFFERS),
+         SL_CUT_SILENT, "\"labels\":{\"nvidia.com/device-plugin.config\":\"n1-17\"}", true,
+         false}, /* pods that came have slices of before */
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -160,7 +165,8 @@ static void an_order_that_is_given_up_is_taken_back(void **state)
         begin_mps(&scene, cases[i].node);
         scene.write.step = SL_CUT_FINISH;
         scene.run.outcome = cases[i].outcome;
-        scene.write.taken = cases[i].taken;
+        scene.run.taken = cases[i].taken;
+        scene.run.moved = cases[i].moved;
         add(&scene.rig, "GET", NODE_PATH, 200, cases[i].node);
         add(&scene.rig, "PATCH", NODE_PATH, 200, "{}");
         assert_int_equal(whole(&scene), SL_CUT_WRITTEN);

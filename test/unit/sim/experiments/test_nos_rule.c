@@ -150,7 +150,7 @@ static void a_day_has_small_slices_in_the_morning_and_large_ones_in_the_evening(
     double sum[2] = {0};
     (void)state;
     sl_workload_init(&day);
-    assert_int_equal(sl_day_generate(1, false, &day, &error), 0);
+    assert_int_equal(sl_day_generate(&sl_days[0], 1, false, &day, &error), 0);
     for (size_t i = 0; i < day.n; i++) {
         int64_t hour = day.job[i].submit_us / SL_SECOND_US / 3600;
         int half = hour < 8 ? 0 : hour >= 18 ? 1 : -1;
@@ -173,8 +173,8 @@ static void the_same_day_may_be_asked_for_on_whole_gpus(void **state)
     (void)state;
     sl_workload_init(&day);
     sl_workload_init(&whole);
-    assert_int_equal(sl_day_generate(3, false, &day, &error), 0);
-    assert_int_equal(sl_day_generate(3, true, &whole, &error), 0);
+    assert_int_equal(sl_day_generate(&sl_days[0], 3, false, &day, &error), 0);
+    assert_int_equal(sl_day_generate(&sl_days[0], 3, true, &whole, &error), 0);
     assert_int_equal(day.n, whole.n);
     assert_int_equal(whole.n_asks, 1);
     assert_string_equal(whole.ask[0].resource, "nvidia.com/gpu");
