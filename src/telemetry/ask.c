@@ -95,10 +95,7 @@ void sl_telemetry_sample(void *context, int64_t at_us, double value)
         sl_spell_take(&unit->spell, at_us, figure * 1000 >= telemetry->config->telemetry.idle_below,
                       gap_us);
     }
-    if (at_us >= unit->pod_us) { /* a pod that has gone is named by series of the same answer */
-        unit->pod = telemetry->pod;
-        unit->pod_us = at_us;
-    }
+    sl_unit_name(unit, telemetry->pod, at_us, telemetry->config->telemetry.gap_us);
 }
 
 static int on_data(void *context, const char *data, size_t len, struct sl_error *err)
