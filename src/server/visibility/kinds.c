@@ -63,9 +63,11 @@ static const struct sl_vis_column usage_columns[] = {
     {"Used-MiB", "integer", false, "Memory in use."},
     {"Busy", "string", false, "Share of the time in which something ran on it."},
     {"Idle", "string", false, "For how long nothing ran on it."},
+    {"Watts", "integer", false, "What the GPU draws."},
     {"State", "string", false, "Good, or why the measurements say too little."},
     {"Bandwidth", "string", true, "Share of the memory's bandwidth."},
     {"Room-MiB", "integer", true, "Memory that its pods leave for one more."},
+    {"Joules", "integer", true, "What the GPU drew since it was first measured."},
 };
 
 /* ---- members ---- */
@@ -188,6 +190,8 @@ static const struct sl_vis_member usage_members[] = {
     {1, "usedMiB", SL_VIS_NUMBER, "Memory in use."},
     {1, "busyPermille", SL_VIS_NUMBER, "Share of the time in which something ran on it."},
     {1, "bandwidthPermille", SL_VIS_NUMBER, "Share of the memory's bandwidth."},
+    {1, "powerWatts", SL_VIS_NUMBER, "What the GPU draws."},
+    {1, "energyJoules", SL_VIS_NUMBER, "What the GPU drew since it was first measured."},
     {1, "roomMiB", SL_VIS_NUMBER, "Memory that its pods leave for one more."},
     {1, "state", SL_VIS_TEXT, "Of the measurements: Good, Short, Gappy, Stale or Absent."},
     {1, "sampledAt", SL_VIS_TIME, "When the last sample was taken."},

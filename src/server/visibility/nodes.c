@@ -307,6 +307,8 @@ void sl_vis_usages_write(struct sl_writer *w, const struct sl_vis_look *look,
     sl_write_member_known(w, "usedMiB", usage->measured.used_mib);
     sl_write_member_known(w, "busyPermille", usage->measured.busy);
     sl_write_member_known(w, "bandwidthPermille", usage->measured.bandwidth);
+    sl_write_member_known(w, "powerWatts", usage->watts);
+    sl_write_member_known(w, "energyJoules", usage->joules);
     sl_write_member_known(w, "roomMiB", usage->measured.room_mib);
     sl_write_member_text(w, "state", sl_series_state_name(usage->measured.state));
     sl_write_key(w, "sampledAt");
@@ -325,7 +327,9 @@ void sl_vis_usages_cells(struct sl_writer *w, const struct sl_vis_look *look,
     sl_write_known(w, usage->measured.used_mib);
     sl_write_text(w, sl_api_percent(usage->measured.busy, percent));
     sl_vis_write_duration(w, usage->idle_us);
+    sl_write_known(w, usage->watts);
     sl_write_text(w, sl_series_state_name(usage->measured.state));
     sl_write_text(w, sl_api_percent(usage->measured.bandwidth, percent));
     sl_write_known(w, usage->measured.room_mib);
+    sl_write_known(w, usage->joules);
 }
