@@ -100,8 +100,10 @@ size_t sl_draft_site_words(const struct sl_draft *draft);
 struct sl_pack;
 void sl_draft_site_pack(const struct sl_draft *draft, struct sl_node *node, struct sl_pack *at);
 
-/* Reads devices from annotations, if any. -1 with *err set beyond SL_NODE_DEVICES_MAX. */
-int sl_draft_annotated(struct sl_draft *draft, struct sl_error *err);
+/* Reads devices from annotations, if any; rest: as sl_draft_split_rest() found it, NULL: it did
+ * not. -1 with *err set beyond SL_NODE_DEVICES_MAX. */
+int sl_draft_annotated(struct sl_draft *draft, uint8_t (*rest)[SL_MIG_PROFILES_MAX],
+                       struct sl_error *err);
 
 /* Finds what those annotated devices hold of which nobody knows it, in the annotation's order: what
  * is allocatable beside the others. False where that leaves none, or several ways. */

@@ -64,17 +64,6 @@ static bool count_instances(struct sl_draft *draft, int64_t counts[SL_MIG_PROFIL
     return true;
 }
 
-void sl_draft_add_counts(struct sl_draft *draft, unsigned device,
-                         const uint8_t counts[SL_MIG_PROFILES_MAX])
-{
-    for (unsigned p = 0; p < draft->model->n_profiles; p++) {
-        struct sl_str name = sl_str_of(draft->model->profiles[p].name);
-        for (unsigned i = 0; i < counts[p]; i++) {
-            (void)sl_draft_add_instance(draft, device, name, -1);
-        }
-    }
-}
-
 bool sl_draft_split_rest(struct sl_draft *draft,
                          uint8_t split[SL_NODE_DEVICES_MAX][SL_MIG_PROFILES_MAX])
 {

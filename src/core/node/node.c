@@ -49,12 +49,14 @@ static void profiles_from_instances(struct sl_draft *draft)
 
 static int judge(struct sl_draft *draft, struct sl_error *err)
 {
+    uint8_t rest[SL_NODE_DEVICES_MAX][SL_MIG_PROFILES_MAX];
     if (sl_draft_read(draft, err) != 0) {
         return -1;
     }
     sl_draft_partition(draft);
     find_profiles(draft);
-    if (sl_draft_annotated(draft, err) != 0) {
+    bool found = sl_draft_split_rest(draft, rest);
+    if (sl_draft_annotated(draft, found ? rest : NULL, err) != 0) {
         return -1;
     }
     find_profiles(draft); /* of other models than the node's */
