@@ -76,17 +76,28 @@ void sl_usage_judge(const struct sl_view *view, unsigned device, const struct sl
 
 /* ---- pods ---- */
 
+enum { SL_USAGE_NAMES_MAX = 32 }; /* of pods on one GPU or MIG instance */
+
+/* The pods that an exporter names on a unit: one of those that share it, or each. */
+struct sl_usage_names {
+    uint64_t pod[SL_USAGE_NAMES_MAX]; /* sl_usage_pod_key() */
+    uint8_t n;
+    bool crowded; /* it names more: then nobody knows who is missing */
+};
+
 /* The measurements of one GPU or MIG instance. Figures that are not known are -1. */
 struct sl_usage_row {
     int32_t gpu;      /* index on the node */
     int32_t instance; /* the driver's number of it; -1: the GPU itself */
     char uuid[64];    /* of the GPU; may be empty */
     char profile[24]; /* of the instance; may be empty */
-    uint64_t pod;     /* sl_usage_pod_key() of the pod that the exporter names; 0: none */
+    struct sl_usage_names names;
     struct sl_measured measured;
     int64_t sampled_us; /* Unix, of the last sample; 0: none */
     int64_t idle_us;    /* for how long nothing has run on it, as sl_spell_length() */
     int64_t since_us;   /* Unix: since when */
+    int32_t watts;      /* that the GPU draws; not known of instances alone */
+    int64_t joules;     /* that it drew since its power was first measured; likewise */
 };
 
 enum { SL_USAGE_ROWS_MAX = 128 }; /* of one node */
@@ -113,7 +124,8 @@ struct sl_pod_use {
 /* The kubelet, not the assignment, says which of a node's GPUs a pod has, except for shares of
  * memory. So the pod's GPUs are those for which the exporter names it, if these are as many as it
  * holds; else all that its resource could mean, so that a pod is never taken for another: one idles
- * for sure where all of them do. row: n rows of the view's node. */
+ * for sure where all of them do. A name only ever adds a GPU on which something may run. row: n
+ * rows of the view's node. */
 void sl_usage_pod(const struct sl_view *view, const struct sl_resident *resident,
                   const struct sl_usage_row *row, size_t n, int64_t now_us, struct sl_pod_use *out);
 

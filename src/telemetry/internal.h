@@ -38,7 +38,7 @@ struct sl_telemetry {
     const char *node;     /* whose exporter tells now; NULL: labels say it */
     struct sl_unit *unit; /* of the series that is read */
     struct sl_figure_kind kind;
-    uint64_t pod;      /* that it names, as sl_unit.pod */
+    uint64_t pod;      /* that it names, sl_usage_pod_key(); 0: none */
     int64_t latest_us; /* Unix: later samples are from the future */
     int64_t work_ns;   /* spent on this answer */
 

@@ -102,6 +102,40 @@ struct sl_unit *sl_units_of_gpu(const struct sl_unit_node *node, int64_t gpu, co
     return by_index;
 }
 
+void sl_unit_name(struct sl_unit *unit, uint64_t pod, int64_t at_us, int64_t keep_us)
+{
+    struct sl_unit_name *place = NULL;
+    for (unsigned i = 0; i < unit->n_names; i++) {
+        struct sl_unit_name *name = &unit->name[i];
+        if (name->pod == pod) {
+            name->at_us = at_us > name->at_us ? at_us : name->at_us;
+            return;
+        }
+        place = name->at_us < at_us - keep_us ? name : place;
+    }
+    if (pod == 0) {
+        return;
+    }
+    if (place == NULL && unit->n_names < SL_USAGE_NAMES_MAX) {
+        place = &unit->name[unit->n_names++];
+    }
+    if (place != NULL) {
+        *place = (struct sl_unit_name){pod, at_us};
+    } else {
+        unit->crowded_us = at_us > unit->crowded_us ? at_us : unit->crowded_us;
+    }
+}
+
+static void names_write(const struct sl_unit *unit, int64_t since_us, struct sl_usage_names *out)
+{
+    for (unsigned i = 0; i < unit->n_names; i++) {
+        if (unit->name[i].at_us >= since_us) {
+            out->pod[out->n++] = unit->name[i].pod;
+        }
+    }
+    out->crowded = unit->crowded_us > 0 && unit->crowded_us >= since_us;
+}
+
 size_t sl_units_rows(const struct sl_unit_node *node, const struct sl_usage_rule *rule,
                      struct sl_usage_row *out, size_t max)
 {
@@ -112,14 +146,16 @@ size_t sl_units_rows(const struct sl_unit_node *node, const struct sl_usage_rule
         out[n] = (struct sl_usage_row){
             .gpu = unit->gpu,
             .instance = unit->instance,
-            .pod = unit->pod,
             .measured = unit->measured,
             .sampled_us = series->n == 0 ? 0 : sl_series_at(series, series->n - 1U)->at_us,
             .idle_us = sl_spell_length(&unit->spell, rule->now_us, rule->stale_us, rule->future_us),
             .since_us = unit->spell.since_us,
+            .watts = sl_energy_watts(&unit->energy, rule->now_us, rule->stale_us, rule->future_us),
+            .joules = unit->energy.last_us == 0 ? -1 : unit->energy.mj / 1000,
         };
         memcpy(out[n].uuid, unit->uuid, sizeof(out[n].uuid));
         memcpy(out[n].profile, unit->profile, sizeof(out[n].profile));
+        names_write(unit, out[n].sampled_us - rule->gap_us, &out[n].names);
         n++;
     }
     return n;
@@ -127,8 +163,9 @@ size_t sl_units_rows(const struct sl_unit_node *node, const struct sl_usage_rule
 
 static bool is_older(const struct sl_unit *unit, int64_t before_us)
 {
-    return unit->series.n == 0 ||
-           sl_series_at(&unit->series, unit->series.n - 1U)->at_us < before_us;
+    return unit->energy.last_us < before_us &&
+           (unit->series.n == 0 ||
+            sl_series_at(&unit->series, unit->series.n - 1U)->at_us < before_us);
 }
 
 void sl_units_forget(struct sl_units *units, int64_t before_us)

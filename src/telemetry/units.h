@@ -2,6 +2,7 @@
 #ifndef SLICED_TELEMETRY_UNITS_H
 #define SLICED_TELEMETRY_UNITS_H
 
+#include "sliced/energy.h"
 #include "sliced/spell.h"
 #include "sliced/usage.h"
 #include "util/data/map.h"
@@ -14,6 +15,11 @@ enum {
                                    takes none of the other nodes' places */
 };
 
+struct sl_unit_name {
+    uint64_t pod;  /* sl_usage_pod_key() */
+    int64_t at_us; /* of the youngest sample that named it */
+};
+
 struct sl_unit {
     struct sl_unit *next; /* of the same node */
     char uuid[SL_UNIT_UUID_MAX];
@@ -24,8 +30,10 @@ struct sl_unit {
     struct sl_usage_unit usage;
     struct sl_measured measured; /* as last judged */
     struct sl_spell spell;       /* in which nothing runs */
-    uint64_t pod;                /* sl_usage_pod_key() of the pod that has it; 0: none is named */
-    int64_t pod_us;              /* of the youngest sample that named it, or nobody */
+    struct sl_energy energy;     /* of a GPU */
+    struct sl_unit_name name[SL_USAGE_NAMES_MAX];
+    uint8_t n_names;
+    int64_t crowded_us; /* of the youngest sample that named one more; 0: none did */
     struct sl_sample sample[];
 };
 
@@ -56,6 +64,10 @@ struct sl_unit *sl_units_get(struct sl_units *units, struct sl_str node, int64_t
                              int64_t instance);
 /* The unit of a node's GPU: by UUID where both say one, else by index. NULL is allowed for node. */
 struct sl_unit *sl_units_of_gpu(const struct sl_unit_node *node, int64_t gpu, const char *uuid);
+
+/* A sample names the pod, 0: nobody. A name holds until samples of the unit are younger by more
+ * than keep_us: an exporter that names one of several pods names now this one, now that one. */
+void sl_unit_name(struct sl_unit *unit, uint64_t pod, int64_t at_us, int64_t keep_us);
 
 /* Writes the rows of the node's units, at most max, in no certain order; returns how many. */
 size_t sl_units_rows(const struct sl_unit_node *node, const struct sl_usage_rule *rule,

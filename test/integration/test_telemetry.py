@@ -253,6 +253,56 @@ def test_what_is_told_twice_counts_once(rig):
         fake.answer = None
 
 
+def running(name, memory="2000Mi"):
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {
+        "name": name, "namespace": "default", "uid": name, "annotations": {"sliced.dev/gpu-memory": memory}},
+        "spec": {"nodeName": NODE, "containers": [{"name": "c", "resources": {"limits": {GPU: "1"}}}]},
+        "status": {"phase": "Running", "startTime": "2026-11-20T08:00:05Z"}}
+
+
+def both(gpu, used, busy, **labels):
+    of = {"gpu": str(gpu), "UUID": f"GPU-{gpu}", **labels}
+    return series(samples(used), **of), series(samples(busy), name="DCGM_FI_DEV_GPU_UTIL", **of)
+
+
+def by_pod(daemon):
+    return {each["name"]: each for each in daemon.get("/api/v1/usage?by=pod").json["items"]}
+
+
+def test_each_pod_that_the_exporter_names_on_a_gpu_is_known():
+    """Its virtual GPUs: a copy of each series for each pod. a and b share the idle GPU, c is alone on the busy one."""
+    fake = Fake()
+    fake.answer = lambda: matrix(
+        *both(0, 900, 0, pod="a", namespace="default", vgpu="0"), *both(0, 900, 0, pod="b", namespace="default", vgpu="1"),
+        *both(1, 5000, 97, exported_pod="c", exported_namespace="default", pod="dcgm-exporter", namespace="gpus"))
+    node = node_of(NODE)
+    node["metadata"]["labels"].update({"nvidia.com/gpu.count": "2", "nvidia.com/gpu.replicas": "4"})
+    daemon = Daemon("-", stdin=cluster_of(node, running("a"), running("b"), running("c")), config=CONFIG % (fake.url, ""))
+    try:
+        def seen():
+            pods = by_pod(daemon)
+            return [(pods[name]["idleSeconds"] or 0) > 0 for name in "abc"]
+        eventually(lambda: seen() == [True, True, False])
+        assert [by_pod(daemon)[name]["usedMiB"] for name in "abc"] == [None, None, 5000]
+    finally:
+        daemon.stop()
+        fake.stop()
+
+
+@pytest.mark.parametrize("named", [{}, {"pod": "first", "namespace": "default"}])
+def test_a_pod_alone_on_a_replica_is_told_what_it_uses_named_or_not(named):
+    fake = Fake()
+    fake.answer = lambda: matrix(series(samples(5000), **named))
+    daemon = Daemon("-", stdin=cluster_of(CLUSTER, running("first")), config=CONFIG % (fake.url, ""))
+    try:
+        eventually(lambda: by_pod(daemon)["first"]["usedMiB"] == 5000)
+        eventually(lambda: by_pod(daemon)["first"]["overMiB"] == 3000)
+        eventually(lambda: daemon.metric("sliced_telemetry_over_pods") == 1)
+    finally:
+        daemon.stop()
+        fake.stop()
+
+
 def test_series_beyond_the_ceiling_are_passed_over_and_counted():
     fake = Fake()
     fake.answer = lambda: matrix(series(samples()), *(series(samples(), gpu=str(gpu)) for gpu in range(1, 40)))
@@ -271,6 +321,38 @@ def test_the_first_question_goes_back_minutes_the_next_ones_to_the_last_answer(r
     eventually(lambda: row(daemon)["state"] == "Good")
     ranges = [path[path.index("%5B") + 3:path.index("%5D")] for path in fake.paths]
     assert ranges[0] == "300s" and ranges[-1] in ("6s", "7s"), ranges
+
+
+POWER = "DCGM_FI_DEV_POWER_USAGE"
+
+
+def test_power_is_read_and_adds_up_to_energy_once_though_each_instance_tells_it():
+    """Where a GPU is cut, dcgm-exporter may tell the whole GPU's power once for each instance."""
+    fake = Fake()
+    begun = time.time() - 29
+
+    def cut():
+        drawn = samples(100)
+        return matrix(series(drawn, POWER), *(series(drawn, POWER, GPU_I_ID=str(i), GPU_I_PROFILE="1g.5gb")
+                                              for i in range(3)))
+    fake.answer = cut
+    daemon = measuring(fake)
+    try:
+        eventually(lambda: row(daemon).get("powerWatts") == 100)
+        eventually(lambda: row(daemon)["energyJoules"] > 3000)
+        assert row(daemon)["energyJoules"] <= 100 * (time.time() - begun)
+        assert row(daemon)["profile"] is None and len(daemon.get("/api/v1/usage").json["items"]) == 1
+        assert "POWER W   ENERGY kJ" in daemon.get("/api/v1/usage?output=table").text
+        fake.answer = lambda: matrix(series(samples("NaN"), POWER), series(samples("1e300"), POWER, UUID="GPU-2"),
+                                     series(samples(-5), POWER), series(samples()))
+        eventually(lambda: row(daemon).get("powerWatts", 0) is None)
+        before = row(daemon)["energyJoules"]
+        answered = daemon.metric('sliced_telemetry_questions_total{outcome="answered"}')
+        eventually(lambda: daemon.metric('sliced_telemetry_questions_total{outcome="answered"}') > answered + 1)
+        assert row(daemon)["energyJoules"] == before
+    finally:
+        daemon.stop()
+        fake.stop()
 
 
 def test_without_telemetry_usage_says_that_nothing_is_measured(shared):

@@ -5,6 +5,11 @@
 
 enum { WHOLE = 1000 /* a GPU, in thousandths */ };
 
+static int64_t higher(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
 uint64_t sl_usage_pod_key(struct sl_str namespace, struct sl_str name)
 {
     uint64_t word[2] = {sl_hash(namespace.s, namespace.len), sl_hash(name.s, name.len)};
@@ -42,16 +47,27 @@ struct look {
     unsigned units; /* that were looked at */
 };
 
-/* A part is of a pool of the node: the view makes no others. */
-static const struct sl_pool *pool_of(const struct look *look, const struct sl_assignment_part *part)
+static const struct sl_assignment_part *part_of(const struct look *look,
+                                                const struct sl_resident *resident, unsigned i)
 {
-    const struct sl_ask_item *item = &look->resident->pod->items[part->item];
+    return &look->view->part[resident->first_part + i];
+}
+
+/* A part is of a pool of the node: the view makes no others. */
+static const struct sl_pool *pool_of(const struct look *look, const struct sl_resident *resident,
+                                     unsigned i)
+{
+    const struct sl_ask_item *item = &resident->pod->items[part_of(look, resident, i)->item];
     return &look->view->node->pool[sl_view_pool(look->view, item->key)];
 }
 
-static const struct sl_assignment_part *part_at(const struct look *look, unsigned i)
+static bool has_kind(const struct look *look, const struct sl_resident *resident, enum sl_kind kind)
 {
-    return &look->view->part[look->resident->first_part + i];
+    bool has = false;
+    for (unsigned i = 0; i < resident->n_parts; i++) {
+        has = has || pool_of(look, resident, i)->kind == kind;
+    }
+    return has;
 }
 
 /* Takes one unit in that the pod has, or may have; NULL: nothing was measured of it. */
@@ -74,32 +90,80 @@ static void look_at(struct look *look, const struct sl_usage_row *row)
 
 /* ---- by the exporter's word ---- */
 
-/* Looks at the units that name the pod, if these are as many as the pod holds: fewer show some of
- * them only. */
-static bool look_by_name(struct look *look)
+static bool is_named(const struct sl_usage_row *row, uint64_t key)
 {
-    const struct sl_pod *pod = look->resident->pod;
-    uint64_t key = sl_usage_pod_key(sl_str_of(pod->namespace), sl_str_of(pod->name));
+    bool found = false;
+    for (unsigned i = 0; i < row->names.n; i++) {
+        found = found || row->names.pod[i] == key;
+    }
+    return found;
+}
+
+static uint64_t key_of(const struct sl_pod *pod)
+{
+    return sl_usage_pod_key(sl_str_of(pod->namespace), sl_str_of(pod->name));
+}
+
+/* How many units more name the pod than it holds; below 0 where they show some of its units only,
+ * or none: an exporter may name one pod of those that share a GPU. */
+static int64_t named_beyond(const struct look *look, const struct sl_resident *resident)
+{
+    uint64_t key = key_of(resident->pod);
     int64_t held = 0;
     int64_t named = 0;
-    for (unsigned i = 0; i < look->resident->n_parts; i++) {
-        if (pool_of(look, part_at(look, i))->kind == SL_KIND_MEMORY) {
-            return false;
-        }
-        held = sl_sat_add(held, part_at(look, i)->amount);
+    for (unsigned i = 0; i < resident->n_parts; i++) {
+        held = sl_sat_add(held, part_of(look, resident, i)->amount);
     }
     for (size_t i = 0; i < look->n; i++) {
-        named += look->row[i].pod == key;
+        named += is_named(&look->row[i], key);
+        if (look->row[i].names.crowded) {
+            return -1;
+        }
     }
-    if (named == 0 || named < held) {
+    bool told = named > 0 && !has_kind(look, resident, SL_KIND_MEMORY);
+    return told ? named - held : -1;
+}
+
+static bool look_by_name(struct look *look)
+{
+    uint64_t key = key_of(look->resident->pod);
+    if (named_beyond(look, look->resident) < 0) {
         return false;
     }
     for (size_t i = 0; i < look->n; i++) {
-        if (look->row[i].pod == key) {
+        if (is_named(&look->row[i], key)) {
             look_at(look, &look->row[i]);
         }
     }
     return true;
+}
+
+/* Is the other pod on units which do not name this one, by the exporter's word? */
+static bool is_elsewhere(const struct look *look, const struct sl_resident *other)
+{
+    uint64_t own = key_of(look->resident->pod);
+    uint64_t key = key_of(other->pod);
+    bool elsewhere = named_beyond(look, other) >= 0;
+    for (size_t i = 0; elsewhere && i < look->n; i++) {
+        elsewhere = !is_named(&look->row[i], own) || !is_named(&look->row[i], key);
+    }
+    return elsewhere;
+}
+
+/* Do the units which name the pod belong to nobody else? Replicas do not if somebody who has some
+ * of the node's may be there too. More units than the pod holds are not all its own. */
+static bool is_alone_by_name(const struct look *look)
+{
+    const struct sl_view *view = look->view;
+    bool alone = named_beyond(look, look->resident) == 0;
+    bool replicas = has_kind(look, look->resident, SL_KIND_REPLICA);
+    for (unsigned r = 0; alone && replicas && r < view->n_residents; r++) {
+        const struct sl_resident *other = &view->resident[r];
+        bool shares =
+            has_kind(look, other, SL_KIND_REPLICA) || has_kind(look, other, SL_KIND_MEMORY);
+        alone = other == look->resident || !shares || is_elsewhere(look, other);
+    }
+    return alone;
 }
 
 /* ---- by what the resource could mean ---- */
@@ -131,10 +195,11 @@ static void look_at_instances(struct look *look, const struct sl_pool *pool)
     }
 }
 
-static void look_by_pool(struct look *look, const struct sl_assignment_part *part)
+static void look_by_pool(struct look *look, unsigned i_part)
 {
     const struct sl_node *node = look->view->node;
-    const struct sl_pool *pool = pool_of(look, part);
+    const struct sl_assignment_part *part = part_of(look, look->resident, i_part);
+    const struct sl_pool *pool = pool_of(look, look->resident, i_part);
     if (pool->kind == SL_KIND_MIG && pool->profile == NULL) {
         look_at(look, NULL);
     } else if (pool->kind == SL_KIND_MEMORY && part->device >= 0 && !look->resident->assumed) {
@@ -148,17 +213,6 @@ static void look_by_pool(struct look *look, const struct sl_assignment_part *par
             }
         }
     }
-}
-
-/* Do the units which name the pod belong to nobody else? */
-static bool is_exclusive(const struct look *look)
-{
-    for (unsigned i = 0; i < look->resident->n_parts; i++) {
-        if (pool_of(look, part_at(look, i))->kind == SL_KIND_REPLICA) {
-            return false;
-        }
-    }
-    return true;
 }
 
 /* Has no other pod of the node units which may be on these devices? */
@@ -183,7 +237,7 @@ static int64_t declared_of(const struct look *look)
 {
     int64_t sum = -1;
     for (unsigned i = 0; i < look->resident->n_parts; i++) {
-        const struct sl_assignment_part *part = part_at(look, i);
+        const struct sl_assignment_part *part = part_of(look, look->resident, i);
         const struct sl_ask_item *item = &look->resident->pod->items[part->item];
         const struct sl_device *device =
             part->device < 0 ? NULL : &look->view->node->device[part->device];
@@ -219,10 +273,10 @@ static void count_held(const struct look *look)
 {
     const struct sl_node *node = look->view->node;
     for (unsigned i = 0; i < look->resident->n_parts; i++) {
-        const struct sl_assignment_part *part = part_at(look, i);
+        const struct sl_assignment_part *part = part_of(look, look->resident, i);
         const struct sl_device *device = part->device < 0 ? NULL : &node->device[part->device];
         look->use->held |= device == NULL ? 0 : UINT64_C(1) << part->device;
-        look->use->share += share_of(node, pool_of(look, part), device, part->amount);
+        look->use->share += share_of(node, pool_of(look, look->resident, i), device, part->amount);
     }
 }
 
@@ -236,7 +290,7 @@ void sl_usage_pod(const struct sl_view *view, const struct sl_resident *resident
     count_held(&look);
     bool named = look_by_name(&look);
     for (unsigned i = 0; !named && i < resident->n_parts; i++) {
-        look_by_pool(&look, part_at(&look, i));
+        look_by_pool(&look, i);
     }
     /* some are busy and some are not: nobody knows which are the pod's */
     bool mixed = !named && out->idle_us == 0 && look.longest_us > 0;
@@ -244,8 +298,11 @@ void sl_usage_pod(const struct sl_view *view, const struct sl_resident *resident
     bool known = look.units > 0 && out->idle_us >= 0 && !mixed && runs_us >= 0;
     out->idle_us = !known ? -1 : out->idle_us < runs_us ? out->idle_us : runs_us;
     out->since_us = known ? out->since_us : 0;
-    if (named ? is_exclusive(&look) : is_alone(&look)) {
+    if (named ? is_alone_by_name(&look) : is_alone(&look)) {
         out->used_mib = look.used_mib;
         out->over_mib = look.units == 1 ? look.over_mib : 0;
+        /* the excess is over the asks of those who were assumed there */
+        bool less = out->declared_mib >= 0 && out->used_mib - out->declared_mib < out->over_mib;
+        out->over_mib = less ? higher(out->used_mib - out->declared_mib, 0) : out->over_mib;
     }
 }

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-enum { ARENA_MAX = 64 << 20 };
+enum { ARENA_MAX = 96 << 20 };
 
 void sl_vis_look_init(struct sl_vis_look *look, struct sl_app *app)
 {

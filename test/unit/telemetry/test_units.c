@@ -110,6 +110,59 @@ static void a_gpu_is_found_by_uuid_where_both_say_one_else_by_index(void **state
     sl_units_free(&units);
 }
 
+static struct sl_usage_names names_of(struct sl_unit *unit)
+{
+    const struct sl_usage_rule rule = {.gap_us = 100};
+    struct sl_unit_node home = {.first = unit};
+    struct sl_usage_row row;
+    assert_int_equal(sl_units_rows(&home, &rule, &row, 1), 1);
+    return row.names;
+}
+
+static void every_pod_that_a_unit_names_is_kept_until_it_is_long_unnamed(void **state)
+{
+    struct sl_units units = units_of(10);
+    (void)state;
+    struct sl_unit *unit = unit_of(&units, "n1", 0, -1);
+    put_sample(unit, 1000);
+    sl_unit_name(unit, 7, 900, 100); /* series come one after the other */
+    sl_unit_name(unit, 7, 1000, 100);
+    sl_unit_name(unit, 8, 900, 100);
+    sl_unit_name(unit, 9, 899, 100);
+    sl_unit_name(unit, 0, 1000, 100); /* nobody */
+    struct sl_usage_names names = names_of(unit);
+    assert_int_equal(names.n, 2);
+    assert_int_equal(names.pod[0], 7);
+    assert_int_equal(names.pod[1], 8);
+    assert_false(names.crowded);
+    put_sample(unit, 1001);
+    assert_int_equal(names_of(unit).n, 1);
+    sl_units_free(&units);
+}
+
+static void names_take_no_more_than_their_places(void **state)
+{
+    struct sl_units units = units_of(10);
+    (void)state;
+    struct sl_unit *unit = unit_of(&units, "n1", 0, -1);
+    put_sample(unit, 1000);
+    for (uint64_t pod = 1; pod <= SL_USAGE_NAMES_MAX; pod++) {
+        sl_unit_name(unit, pod, 1000, 100);
+        assert_false(names_of(unit).crowded);
+    }
+    sl_unit_name(unit, 500, 800, 100); /* long ago */
+    assert_false(names_of(unit).crowded);
+    sl_unit_name(unit, 501, 1000, 100);
+    assert_int_equal(names_of(unit).n, SL_USAGE_NAMES_MAX);
+    assert_true(names_of(unit).crowded);
+    put_sample(unit, 1101);
+    sl_unit_name(unit, 502, 1101, 100); /* takes an old one's place */
+    assert_int_equal(names_of(unit).n, 1);
+    assert_int_equal(names_of(unit).pod[0], 502);
+    assert_false(names_of(unit).crowded);
+    sl_units_free(&units);
+}
+
 static void units_without_young_samples_are_forgotten(void **state)
 {
     struct sl_units units = units_of(10);
@@ -140,6 +193,8 @@ int main(void)
         cmocka_unit_test(no_more_than_the_ceiling_are_kept),
         cmocka_unit_test(one_node_takes_not_all_places),
         cmocka_unit_test(a_gpu_is_found_by_uuid_where_both_say_one_else_by_index),
+        cmocka_unit_test(every_pod_that_a_unit_names_is_kept_until_it_is_long_unnamed),
+        cmocka_unit_test(names_take_no_more_than_their_places),
         cmocka_unit_test(units_without_young_samples_are_forgotten),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

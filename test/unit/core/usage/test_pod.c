@@ -90,6 +90,16 @@ static uint64_t key_of(const struct sl_pod *pod)
     return sl_usage_pod_key(sl_str_of(pod->namespace), sl_str_of(pod->name));
 }
 
+static struct sl_usage_names named(const struct sl_pod *pod)
+{
+    return (struct sl_usage_names){.pod = {key_of(pod)}, .n = 1};
+}
+
+static void also_named(struct sl_usage_row *row, const struct sl_pod *pod)
+{
+    row->names.pod[row->names.n++] = key_of(pod);
+}
+
 static void a_pod_of_the_only_gpu_idles_as_long_as_that(void **state)
 {
     struct scene *scene = *state;
@@ -182,8 +192,8 @@ static void whom_the_exporter_names_is_known_among_many(void **state)
     with_gpus(scene, WHOLE, SL_KIND_WHOLE, 2, 1);
     struct sl_pod *idle = runs(scene, &ask, WHOLE "=0");
     struct sl_pod *busy = runs(scene, &ask, WHOLE "=1");
-    measured(scene, 0, 0, 9000)->pod = key_of(busy); /* not as they were assigned */
-    measured(scene, 1, 300, 500)->pod = key_of(idle);
+    measured(scene, 0, 0, 9000)->names = named(busy); /* not as they were assigned */
+    measured(scene, 1, 300, 500)->names = named(idle);
     assert_int_equal(idle_of(scene, idle), 300);
     assert_int_equal(use_of(scene, idle).used_mib, 500);
     assert_int_equal(use_of(scene, idle).gpus, 2);
@@ -197,12 +207,87 @@ static void fewer_gpus_that_name_a_pod_than_it_holds_say_nothing(void **state)
     struct sl_ask ask = rig_ask(WHOLE, 2);
     with_gpus(scene, WHOLE, SL_KIND_WHOLE, 3, 1);
     struct sl_pod *pod = runs(scene, &ask, WHOLE "=0,1");
-    measured(scene, 0, 300, 0)->pod = key_of(pod);
+    measured(scene, 0, 300, 0)->names = named(pod);
     measured(scene, 1, 0, 0);
     measured(scene, 2, 300, 0);
     assert_int_equal(idle_of(scene, pod), -1);
-    scene->row[2].pod = key_of(pod);
+    scene->row[2].names = named(pod);
     assert_int_equal(idle_of(scene, pod), 300);
+}
+
+static void a_pod_alone_on_a_replica_is_known_named_or_not(void **state)
+{
+    struct scene *scene = *state;
+    struct sl_ask ask = rig_ask(SHARED, 1);
+    ask.item[0].memory_mib = 2000;
+    with_gpus(scene, SHARED, SL_KIND_REPLICA, 1, 4);
+    struct sl_pod *pod = runs(scene, &ask, SHARED "=0");
+    struct sl_usage_row *row = measured(scene, 0, 60, 5000);
+    row->measured.over_mib = 3000;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(use_of(scene, pod).used_mib, 5000);
+        assert_int_equal(use_of(scene, pod).over_mib, 3000);
+        row->names = named(pod);
+    }
+    struct sl_pod *other = runs(scene, &ask, SHARED "=0"); /* the exporter names one of them */
+    assert_int_equal(use_of(scene, pod).used_mib, -1);
+    assert_int_equal(use_of(scene, pod).over_mib, 0);
+    assert_int_equal(use_of(scene, other).used_mib, -1);
+}
+
+/* GPU 0 idles with two pods, GPU 1 is busy with one. */
+static void each_of_those_who_share_a_gpu_is_known_by_name(void **state)
+{
+    struct scene *scene = *state;
+    struct sl_ask ask = rig_ask(SHARED, 1);
+    ask.item[0].memory_mib = 1000;
+    with_gpus(scene, SHARED, SL_KIND_REPLICA, 2, 4);
+    struct sl_pod *first = runs(scene, &ask, SHARED "=1"); /* not as they were assigned */
+    struct sl_pod *second = runs(scene, &ask, SHARED "=0");
+    struct sl_pod *busy = runs(scene, &ask, SHARED "=1");
+    struct sl_usage_row *idle = measured(scene, 0, 300, 500);
+    struct sl_usage_row *row = measured(scene, 1, 0, 9000);
+    row->measured.over_mib = 7000; /* over the asks of two */
+    idle->names = named(first);
+    row->names = named(busy);
+    assert_int_equal(idle_of(scene, second), -1); /* it may be on either */
+    assert_int_equal(use_of(scene, busy).used_mib, -1);
+    also_named(idle, second);
+    assert_int_equal(idle_of(scene, first), 300);
+    assert_int_equal(idle_of(scene, second), 300);
+    assert_int_equal(idle_of(scene, busy), 0);
+    assert_int_equal(use_of(scene, first).used_mib, -1);
+    assert_int_equal(use_of(scene, busy).used_mib, 9000); /* the others are elsewhere */
+    assert_int_equal(use_of(scene, busy).over_mib, 7000);
+    row->measured.used_mib = 1400; /* less over its own ask than over those of the assumed */
+    assert_int_equal(use_of(scene, busy).over_mib, 400);
+    row->measured.used_mib = 900;
+    assert_int_equal(use_of(scene, busy).over_mib, 0);
+}
+
+/* Whoever can write series can add names, not take any away. */
+static void a_foreign_name_makes_no_busy_pod_idle(void **state)
+{
+    struct scene *scene = *state;
+    struct sl_ask ask = rig_ask(SHARED, 1);
+    with_gpus(scene, SHARED, SL_KIND_REPLICA, 2, 4);
+    struct sl_pod *victim = runs(scene, &ask, SHARED "=0");
+    struct sl_pod *other = runs(scene, &ask, SHARED "=1");
+    struct sl_usage_row *busy = measured(scene, 0, 0, 9000);
+    struct sl_usage_row *idle = measured(scene, 1, 3000, 500);
+    busy->names = named(victim);
+    idle->names = named(other);
+    assert_int_equal(idle_of(scene, victim), 0);
+    also_named(idle, victim);
+    assert_int_equal(idle_of(scene, victim), 0);
+    assert_int_equal(use_of(scene, victim).used_mib, -1); /* not the sum of both */
+    busy->names = named(other);
+    busy->names.crowded = true; /* with so many names that its own is not among them */
+    assert_int_equal(idle_of(scene, victim), -1);
+    assert_int_equal(idle_of(scene, other), -1);
+    busy->names = named(victim);
+    also_named(busy, other);
+    assert_int_equal(idle_of(scene, other), 0); /* at worst a pod seems to work */
 }
 
 static void a_name_is_the_namespace_and_the_name(void **state)
@@ -271,7 +356,7 @@ static void instances_count_by_their_profile(void **state)
     snprintf(second->profile, sizeof(second->profile), "3g.20gb");
     assert_int_equal(idle_of(scene, pod), 50);
     assert_int_equal(use_of(scene, pod).share, 500);
-    first->pod = key_of(pod);
+    first->names = named(pod);
     assert_int_equal(idle_of(scene, pod), 90);
     assert_int_equal(use_of(scene, pod).used_mib, 100);
 }
@@ -314,7 +399,7 @@ static void the_sentence_names_the_gpus(void **state)
     sl_usage_idle_text(scene->rig->view, &use, text, sizeof(text));
     assert_string_equal(text,
                         "nothing has run for 35m on what it holds of node node-1, 1 of GPUs 0, 1");
-    scene->row[1].pod = key_of(pod);
+    scene->row[1].names = named(pod);
     use = use_of(scene, pod);
     sl_usage_idle_text(scene->rig->view, &use, text, sizeof(text));
     assert_string_equal(text, "nothing has run for 35m on what it holds of node node-1, GPU 1");
@@ -331,6 +416,9 @@ int main(void)
         TEST(of_several_gpus_that_the_kubelet_may_give_all_must_idle),
         TEST(whom_the_exporter_names_is_known_among_many),
         TEST(fewer_gpus_that_name_a_pod_than_it_holds_say_nothing),
+        TEST(a_pod_alone_on_a_replica_is_known_named_or_not),
+        TEST(each_of_those_who_share_a_gpu_is_known_by_name),
+        TEST(a_foreign_name_makes_no_busy_pod_idle),
         cmocka_unit_test(a_name_is_the_namespace_and_the_name),
         TEST(pods_that_share_a_gpu_idle_together),
         TEST(a_share_of_memory_stands_where_its_plugin_put_it),
