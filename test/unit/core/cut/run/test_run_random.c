@@ -169,7 +169,7 @@ static void check_outcome(const struct world *world, const struct sl_cut_run *ru
         assert_true(timed_out && !managed);
         break;
     case SL_CUT_REFUSED:
-        assert_true(world->refused || (timed_out && !run->written));
+        assert_true(world->refused || (timed_out && run->unwritten));
         break;
     case SL_CUT_LEFT:
         assert_true(world->deselected || !is_told(world, run));
