@@ -133,6 +133,38 @@ int sl_cutter_plan(struct sl_cutter *cutter, const struct sl_cut_input *input,
 bool sl_cut_allowed(const struct sl_view *view, const struct sl_cut *cut, size_t n,
                     struct sl_cut_limits limits, char *reason, size_t size);
 
+/* Why no GPU of a node may be cut now, whoever waits. The table in src/core/cut/bar.c holds names
+ * and texts, and makes docs/reasons.md. */
+enum sl_cut_bar {
+    SL_CUT_BAR_NONE,          /* some may be */
+    SL_CUT_BAR_NOT_SELECTED,  /* nothing cuts them */
+    SL_CUT_BAR_CUTTING,       /* they are being cut */
+    SL_CUT_BAR_LEFT_OUT,      /* of the daemon: after failures, for a while */
+    SL_CUT_BAR_FAILED_BEFORE, /* of the daemon: some cuts of it failed, and are not tried now */
+    SL_CUT_BAR_MAX_NODES,     /* of the daemon: as many nodes are being cut as may be at once */
+    SL_CUT_BAR_AT_WORK,       /* the agent is, for somebody else */
+    SL_CUT_BAR_HIDDEN_USE,    /* pods hold resources that the node does not show now */
+    SL_CUT_BAR_UNKNOWN,       /* nobody tells what they hold; also: out of memory */
+    SL_CUT_BAR_NO_MODEL,      /* of which instances are known */
+    SL_CUT_BAR_MIG_OFF,       /* and may not be switched */
+    SL_CUT_BAR_MIXED,         /* of several models, where all are cut together */
+    SL_CUT_BAR_TOGETHER,      /* only all together, and some are in use */
+    SL_CUT_BAR_NOT_REPORTED,  /* by nos' agent */
+    SL_CUT_BAR_DIFFERS,       /* nos' agent reports others than are allocatable */
+    SL_CUT_BAR_SHARED,        /* in other ways, too */
+    SL_CUT_BAR_UNHEALTHY,
+    SL_CUT_BAR_IN_USE, /* all of them, or they may not be cut */
+    SL_CUT_BARS,
+};
+const char *sl_cut_bar_name(enum sl_cut_bar bar); /* "None", "NotSelected", ... */
+/* Returns a sentence without its subject, the node. */
+const char *sl_cut_bar_text(enum sl_cut_bar bar);
+/* Returns what the operators of the cluster can do, as half a sentence; NULL: nothing is needed. */
+const char *sl_cut_bar_remedy(enum sl_cut_bar bar);
+
+/* Returns what keeps all GPUs of the node as they are, as far as the view tells. */
+enum sl_cut_bar sl_cut_bar_of(const struct sl_view *view, struct sl_cut_limits limits);
+
 /* Does the node show these cuts (devices and allocatable agree with them)? */
 bool sl_cut_shown(const struct sl_node *node, const struct sl_cut *cut, size_t n);
 

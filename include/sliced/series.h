@@ -22,6 +22,7 @@ enum sl_figure_of {
     SL_FIGURE_USED,      /* MiB */
     SL_FIGURE_BUSY,      /* permille */
     SL_FIGURE_BANDWIDTH, /* permille */
+    SL_FIGURE_POWER,     /* milliwatts; no sample keeps it: see sliced/energy.h */
 };
 
 struct sl_series {
@@ -33,8 +34,8 @@ struct sl_series {
 
 /* Adds a figure. Times may come in any order; figures of one time share a sample. When the ring is
  * full the oldest sample goes. Returns false, with nothing changed, when the ring is full of
- * younger samples, when the sample has that figure already, or when the value is out of range
- * (below 0; above 1000 for a permille). */
+ * younger samples, when the sample has that figure already or keeps none such, or when the value is
+ * out of range (below 0; above 1000 for a permille). */
 bool sl_series_put(struct sl_series *series, int64_t at_us, enum sl_figure_of figure,
                    int64_t value);
 

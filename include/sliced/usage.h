@@ -93,6 +93,8 @@ struct sl_usage_row {
     int64_t sampled_us; /* Unix, of the last sample; 0: none */
     int64_t idle_us;    /* for how long nothing has run on it, as sl_spell_length() */
     int64_t since_us;   /* Unix: since when */
+    int32_t watts;      /* that the GPU draws; not known of instances alone */
+    int64_t joules;     /* that it drew since its power was first measured; likewise */
 };
 
 enum { SL_USAGE_ROWS_MAX = 128 }; /* of one node */

@@ -183,6 +183,7 @@ struct sl_config {
         char busy_percent[SL_CONFIG_TEXT_MAX];
         char busy_ratio[SL_CONFIG_TEXT_MAX];
         char bandwidth_ratio[SL_CONFIG_TEXT_MAX];
+        char power_watts[SL_CONFIG_TEXT_MAX];
         int64_t interval_us;
         int64_t timeout_us;
         int64_t stale_us; /* telemetry.staleAfter */

@@ -478,6 +478,9 @@ const struct sl_key sl_keys[SL_KEYS] = {
     {"telemetry.metrics.bandwidthRatio", SL_KEY_WORD, .restart = true, .text = true,
      AT(telemetry.bandwidth_ratio), .string = "DCGM_FI_PROF_DRAM_ACTIVE",
      .help = "Time in which the memory was read or written, 0 to 1."},
+    {"telemetry.metrics.powerWatts", SL_KEY_WORD, .restart = true, .text = true,
+     AT(telemetry.power_watts), .string = "DCGM_FI_DEV_POWER_USAGE",
+     .help = "What a GPU draws, in watts."},
 
     {"score.weights.availability", SL_KEY_INTEGER, AT(score.weight[SL_TERM_AVAILABILITY]), .min = 0,
      .max = 1000, .number = 100,

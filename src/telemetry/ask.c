@@ -38,7 +38,8 @@ static const char *node_of(const struct sl_telemetry *telemetry,
     return node;
 }
 
-/* The unit of a series; NULL when the series is of no use. */
+/* The unit of a series; NULL when the series is of no use. Power is the GPU's, also where it is
+ * told for each instance. */
 static struct sl_unit *unit_of(struct sl_telemetry *telemetry,
                                const struct sl_answer_series *metric)
 {
@@ -47,13 +48,14 @@ static struct sl_unit *unit_of(struct sl_telemetry *telemetry,
         telemetry->stats.strangers++;
         return NULL;
     }
+    bool of_gpu = telemetry->kind.figure == SL_FIGURE_POWER;
     struct sl_unit *unit =
         sl_units_get(&telemetry->units, sl_str_of(node), number_of(metric->gpu, -2),
-                     number_of(metric->instance, -1));
+                     of_gpu ? -1 : number_of(metric->instance, -1));
     if (unit != NULL) {
         (void)snprintf(unit->uuid, sizeof(unit->uuid), "%.*s", SL_UNIT_UUID_MAX - 1, metric->uuid);
         (void)snprintf(unit->profile, sizeof(unit->profile), "%.*s", SL_UNIT_PROFILE_MAX - 1,
-                       metric->profile);
+                       of_gpu ? "" : metric->profile);
     }
     return unit;
 }
@@ -80,14 +82,18 @@ void sl_telemetry_sample(void *context, int64_t at_us, double value)
         telemetry->stats.future++; /* it would keep the present ones out of a full ring */
         return;
     }
-    if (sl_series_put(&unit->series, at_us, telemetry->kind.figure, figure)) {
-        telemetry->stats.samples++;
-    } else {
-        telemetry->stats.refused++;
+    int64_t gap_us = telemetry->config->telemetry.gap_us;
+    bool power = telemetry->kind.figure == SL_FIGURE_POWER;
+    bool taken = power ? sl_energy_take(&unit->energy, at_us, figure, gap_us)
+                       : sl_series_put(&unit->series, at_us, telemetry->kind.figure, figure);
+    telemetry->stats.samples += taken;
+    telemetry->stats.refused += !taken;
+    if (power) {
+        return; /* told for an instance, it names that instance's pod */
     }
     if (telemetry->kind.figure == SL_FIGURE_BUSY && figure >= 0) {
         sl_spell_take(&unit->spell, at_us, figure * 1000 >= telemetry->config->telemetry.idle_below,
-                      telemetry->config->telemetry.gap_us);
+                      gap_us);
     }
     sl_unit_name(unit, telemetry->pod, at_us, telemetry->config->telemetry.gap_us);
 }

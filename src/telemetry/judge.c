@@ -105,7 +105,7 @@ static void judge_node(struct sl_telemetry *telemetry, const struct sl_view *vie
         if (unit != NULL) {
             sl_usage_judge(view, i, &unit->series, rule, &unit->usage, telemetry->peaks,
                            telemetry->used, &unit->measured);
-            telemetry->stats.by_state[unit->measured.state]++;
+            telemetry->stats.by_state[unit->measured.state] += unit->series.n > 0;
             measured = unit->measured;
             coarsen(&measured);
         }

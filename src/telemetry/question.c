@@ -2,6 +2,7 @@
 #include "telemetry/question.h"
 
 #include "kube/client/url.h"
+#include "sliced/energy.h"
 
 enum { QUERY_MAX = 8192 };
 
@@ -21,7 +22,8 @@ static void put_name(struct sl_buf *out, const char *name)
 void sl_question_put(struct sl_buf *out, const struct sl_config *config, int64_t range_s)
 {
     const char *const names[] = {config->telemetry.memory_used, config->telemetry.busy_percent,
-                                 config->telemetry.busy_ratio, config->telemetry.bandwidth_ratio};
+                                 config->telemetry.busy_ratio, config->telemetry.bandwidth_ratio,
+                                 config->telemetry.power_watts};
     struct sl_config_selector selector;
     struct sl_buf query;
     bool first = true;
@@ -59,6 +61,7 @@ bool sl_question_kind(const struct sl_config *config, const char *name, struct s
         {config->telemetry.busy_ratio, {SL_FIGURE_BUSY, SL_SCALE_RATIO}},
         {config->telemetry.busy_percent, {SL_FIGURE_BUSY, SL_SCALE_PERCENT}},
         {config->telemetry.bandwidth_ratio, {SL_FIGURE_BANDWIDTH, SL_SCALE_RATIO}},
+        {config->telemetry.power_watts, {SL_FIGURE_POWER, SL_SCALE_WATTS}},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         if (name[0] != '\0' && strcmp(rows[i].name, name) == 0) {
@@ -71,15 +74,18 @@ bool sl_question_kind(const struct sl_config *config, const char *name, struct s
 
 int64_t sl_question_value(struct sl_figure_kind kind, double value)
 {
-    static const double most_mib = INT32_MAX;
-    double most = kind.scale == SL_SCALE_MIB ? most_mib : kind.scale == SL_SCALE_PERCENT ? 100 : 1;
-    double unit = kind.scale == SL_SCALE_MIB ? 1 : kind.scale == SL_SCALE_PERCENT ? 10 : 1000;
-    /* a ratio of two counters may end a hair above 1 */
-    double slack = kind.scale == SL_SCALE_RATIO ? 0.01 : 0;
-    if (!(value >= 0) || value > most + slack) {
+    static const struct {
+        double most, unit;
+        double slack; /* a ratio of two counters may end a hair above 1 */
+    } scales[] = {[SL_SCALE_MIB] = {INT32_MAX, 1, 0},
+                  [SL_SCALE_PERCENT] = {100, 10, 0},
+                  [SL_SCALE_RATIO] = {1, 1000, 0.01},
+                  [SL_SCALE_WATTS] = {SL_ENERGY_MW_MAX / 1000, 1000, 0}};
+    double most = scales[kind.scale].most;
+    if (!(value >= 0) || value > most + scales[kind.scale].slack) {
         return -1;
     }
-    return (int64_t)((value > most ? most : value) * unit + 0.5);
+    return (int64_t)((value > most ? most : value) * scales[kind.scale].unit + 0.5);
 }
 
 void sl_question_node_labels(const struct sl_config *config,

@@ -150,6 +150,8 @@ size_t sl_units_rows(const struct sl_unit_node *node, const struct sl_usage_rule
             .sampled_us = series->n == 0 ? 0 : sl_series_at(series, series->n - 1U)->at_us,
             .idle_us = sl_spell_length(&unit->spell, rule->now_us, rule->stale_us, rule->future_us),
             .since_us = unit->spell.since_us,
+            .watts = sl_energy_watts(&unit->energy, rule->now_us, rule->stale_us, rule->future_us),
+            .joules = unit->energy.last_us == 0 ? -1 : unit->energy.mj / 1000,
         };
         memcpy(out[n].uuid, unit->uuid, sizeof(out[n].uuid));
         memcpy(out[n].profile, unit->profile, sizeof(out[n].profile));
@@ -161,8 +163,9 @@ size_t sl_units_rows(const struct sl_unit_node *node, const struct sl_usage_rule
 
 static bool is_older(const struct sl_unit *unit, int64_t before_us)
 {
-    return unit->series.n == 0 ||
-           sl_series_at(&unit->series, unit->series.n - 1U)->at_us < before_us;
+    return unit->energy.last_us < before_us &&
+           (unit->series.n == 0 ||
+            sl_series_at(&unit->series, unit->series.n - 1U)->at_us < before_us);
 }
 
 void sl_units_forget(struct sl_units *units, int64_t before_us)

@@ -2,6 +2,7 @@
 #ifndef SLICED_TELEMETRY_UNITS_H
 #define SLICED_TELEMETRY_UNITS_H
 
+#include "sliced/energy.h"
 #include "sliced/spell.h"
 #include "sliced/usage.h"
 #include "util/data/map.h"
@@ -29,6 +30,7 @@ struct sl_unit {
     struct sl_usage_unit usage;
     struct sl_measured measured; /* as last judged */
     struct sl_spell spell;       /* in which nothing runs */
+    struct sl_energy energy;     /* of a GPU */
     struct sl_unit_name name[SL_USAGE_NAMES_MAX];
     uint8_t n_names;
     int64_t crowded_us; /* of the youngest sample that named one more; 0: none did */

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "sliced/cut.h"
 #include "sliced/plan.h"
 #include "sliced/reason.h"
 
@@ -23,7 +24,9 @@ static void print_of_nodes(void)
     static const struct sl_ask ask = {.n = 1, .item = {{.resource = "nvidia.com/mig-1g.6gb"}}};
     puts("<!-- Made from src/core by test/docs/print_reasons; scripts/docs writes it. -->\n"
          "# Reasons\n\n"
-         "Why a pod does not go to a node, and why one waits in the [queue](queue.md).\n\n"
+         "Why a pod does not go to a node, why one waits in the [queue](queue.md), and why a "
+         "node's\n"
+         "GPUs are not [cut](partitioning.md).\n\n"
          "## Of a node\n\n"
          "Why a pod may not go to a node, as filter, explain and the metrics say it. *Not now*:\n"
          "something that ends may help, kube-scheduler finds the node under `FailedNodes`. "
@@ -60,9 +63,24 @@ static void print_of_the_queue(void)
     }
 }
 
+static void print_of_cuts(void)
+{
+    puts("\n## Of a cut\n\n"
+         "Why no GPU of a node may be [cut](partitioning.md) now: `why` in `/api/v1/partitions`\n"
+         "while nothing is under way there, and the label of `sliced_partition_nodes`.\n\n"
+         "| why | text | what the operators can do |\n"
+         "|---|---|---|");
+    for (int i = 0; i < SL_CUT_BARS; i++) {
+        enum sl_cut_bar bar = (enum sl_cut_bar)i;
+        printf("| `%s` | %s | %s |\n", sl_cut_bar_name(bar), sl_cut_bar_text(bar),
+               or_blank(sl_cut_bar_remedy(bar)));
+    }
+}
+
 int main(void)
 {
     print_of_nodes();
     print_of_the_queue();
+    print_of_cuts();
     return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

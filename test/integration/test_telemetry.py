@@ -331,6 +331,38 @@ def test_the_first_question_goes_back_minutes_the_next_ones_to_the_last_answer(r
     assert ranges[0] == "300s" and ranges[-1] in ("6s", "7s"), ranges
 
 
+POWER = "DCGM_FI_DEV_POWER_USAGE"
+
+
+def test_power_is_read_and_adds_up_to_energy_once_though_each_instance_tells_it():
+    """Where a GPU is cut, dcgm-exporter may tell the whole GPU's power once for each instance."""
+    fake = Fake()
+    begun = time.time() - 29
+
+    def cut():
+        drawn = samples(100)
+        return matrix(series(drawn, POWER), *(series(drawn, POWER, GPU_I_ID=str(i), GPU_I_PROFILE="1g.5gb")
+                                              for i in range(3)))
+    fake.answer = cut
+    daemon = measuring(fake)
+    try:
+        eventually(lambda: row(daemon).get("powerWatts") == 100)
+        eventually(lambda: row(daemon)["energyJoules"] > 3000)
+        assert row(daemon)["energyJoules"] <= 100 * (time.time() - begun)
+        assert row(daemon)["profile"] is None and len(daemon.get("/api/v1/usage").json["items"]) == 1
+        assert "POWER W   ENERGY kJ" in daemon.get("/api/v1/usage?output=table").text
+        fake.answer = lambda: matrix(series(samples("NaN"), POWER), series(samples("1e300"), POWER, UUID="GPU-2"),
+                                     series(samples(-5), POWER), series(samples()))
+        eventually(lambda: row(daemon).get("powerWatts", 0) is None)
+        before = row(daemon)["energyJoules"]
+        answered = daemon.metric('sliced_telemetry_questions_total{outcome="answered"}')
+        eventually(lambda: daemon.metric('sliced_telemetry_questions_total{outcome="answered"}') > answered + 1)
+        assert row(daemon)["energyJoules"] == before
+    finally:
+        daemon.stop()
+        fake.stop()
+
+
 def test_without_telemetry_usage_says_that_nothing_is_measured(shared):
     for query in ("", "?by=pod", "?by=device&namespace=x&limit=1"):
         assert shared.get(f"/api/v1/usage{query}").json == {"enabled": False, "items": [], "total": 0, "omitted": 0}

@@ -42,7 +42,8 @@ static void candidate_add(struct sl_cutter *cutter, size_t i, struct sl_cut_devi
     const struct sl_cut_input *input = cutter->input;
     struct sl_cut_candidate *candidate = &cutter->candidate[cutter->n_candidates];
     const struct sl_view *view = input->view[i];
-    if (sl_cut_node_read(&candidate->node, device, &cutter->table, view, input->limits) != NULL) {
+    if (sl_cut_node_read(&candidate->node, device, &cutter->table, view, input->limits) !=
+        SL_CUT_BAR_NONE) {
         return;
     }
     candidate->started = (struct sl_host_use){0};

@@ -52,6 +52,7 @@ struct sl_cut_counts {
     uint64_t plans;
     uint64_t plan_us;
     uint64_t gpus[SL_CUT_GPU_STATES]; /* now */
+    uint64_t bars[SL_CUT_BARS];       /* nodes, as the metrics are read */
     uint64_t idle_slices; /* now: memory slices of free instances that no pod waits for */
 };
 
@@ -114,6 +115,11 @@ void sl_cut_see(struct sl_partitioner *partitioner, const struct sl_snapshot *sn
  */
 int64_t sl_cut_want(struct sl_partitioner *partitioner, const struct sl_snapshot *snapshot,
                     int64_t now_us);
+
+struct sl_cut_limits sl_cut_limits_now(const struct sl_partitioner *partitioner, int64_t now_us);
+/* Returns the digests of the plans that are not tried again on the node now. */
+const uint64_t *sl_cut_failed(const struct sl_partitioner *partitioner,
+                              const struct sl_cut_record *record, int64_t now_us);
 
 /* ---- report.c ---- */
 

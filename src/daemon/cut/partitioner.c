@@ -57,20 +57,26 @@ void sl_partitioner_free(struct sl_partitioner *partitioner)
 
 void sl_partitioner_configure(struct sl_partitioner *partitioner, const struct sl_config *config)
 {
+    (void)pthread_mutex_lock(&partitioner->status);
     partitioner->config = *config;
+    (void)pthread_mutex_unlock(&partitioner->status);
 }
 
 void sl_partitioner_begin(struct sl_partitioner *partitioner, uint64_t leadership)
 {
     sl_partitioner_end(partitioner);
+    (void)pthread_mutex_lock(&partitioner->status);
     partitioner->leadership = leadership;
+    (void)pthread_mutex_unlock(&partitioner->status);
 }
 
 void sl_partitioner_end(struct sl_partitioner *partitioner)
 {
     sl_cut_places_free(partitioner);
     sl_store_cut_end_all(partitioner->options.store);
+    (void)pthread_mutex_lock(&partitioner->status);
     partitioner->leadership = 0;
+    (void)pthread_mutex_unlock(&partitioner->status);
     partitioner->wanted_us = 0;
     partitioner->next_ask_us = 0;
 }
@@ -86,10 +92,10 @@ void sl_partitioner_rebase(struct sl_partitioner *partitioner, int64_t by_us)
     time_move(&partitioner->wanted_us, by_us);
     time_move(&partitioner->grown_us, by_us);
     time_move(&partitioner->next_ask_us, by_us);
+    (void)pthread_mutex_lock(&partitioner->status);
     for (size_t i = 0; i < partitioner->n_seen; i++) {
         time_move(&partitioner->seen[i].since_us, by_us);
     }
-    (void)pthread_mutex_lock(&partitioner->status);
     for (struct sl_cut_place *place = sl_map_next(&partitioner->places, &at); place != NULL;
          place = sl_map_next(&partitioner->places, &at)) {
         time_move(&place->begun_us, by_us);

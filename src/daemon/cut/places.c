@@ -52,8 +52,8 @@ void sl_cut_drop(struct sl_partitioner *partitioner, struct sl_cut_place *place)
     (void)pthread_mutex_lock(&partitioner->status);
     struct sl_cut_run *run = place->run;
     place->run = NULL;
-    (void)pthread_mutex_unlock(&partitioner->status);
     partitioner->under_way -= run->resumed ? 0 : 1;
+    (void)pthread_mutex_unlock(&partitioner->status);
     free(run);
 }
 

@@ -1,7 +1,9 @@
 /* The partitioner's account of itself: one node's state, and metrics. */
 #include <stdio.h>
 
+#include "codec/object/time.h"
 #include "daemon/cut/internal.h"
+#include "util/clock.h"
 #include "util/time.h"
 
 static enum sl_partition_phase phase_of(const struct sl_cut_place *place, int64_t now_us)
@@ -20,13 +22,42 @@ static void copy_text(char out[SL_PARTITION_WORDS_MAX], const char *text)
     (void)snprintf(out, SL_PARTITION_WORDS_MAX, "%s", text);
 }
 
-static void read_status(void *context, struct sl_str node, int64_t now_us,
+/* What the partitioner itself has against a cut of the node. */
+static enum sl_cut_bar own_bar(const struct sl_partitioner *partitioner,
+                               const struct sl_cut_place *place, int64_t now_us)
+{
+    enum sl_partition_phase phase = place == NULL ? SL_PHASE_IDLE : phase_of(place, now_us);
+    bool full = partitioner->under_way >= (size_t)partitioner->config.partitioning.max_nodes;
+    bool failed = place != NULL && sl_cut_failed(partitioner, &place->record, now_us)[0] != 0;
+    return phase == SL_PHASE_CUTTING ? SL_CUT_BAR_CUTTING
+           : phase == SL_PHASE_OUT   ? SL_CUT_BAR_LEFT_OUT
+           : full                    ? SL_CUT_BAR_MAX_NODES
+           : failed                  ? SL_CUT_BAR_FAILED_BEFORE
+                                     : SL_CUT_BAR_NONE;
+}
+
+static void say_bar(struct sl_partition_status *out)
+{
+    char until[32];
+    copy_text(out->text, sl_cut_bar_text(out->bar));
+    if (out->phase == SL_PHASE_OUT) {
+        sl_time_format(out->until_us / SL_SECOND_US * SL_SECOND_US, until);
+        (void)snprintf(out->text, sizeof(out->text),
+                       "its last cut failed (%.64s), and it is left out until %s", out->why, until);
+    } else if (out->why[0] == '\0') {
+        copy_text(out->why, sl_cut_bar_name(out->bar));
+    }
+}
+
+static void read_status(void *context, const struct sl_view *view, int64_t now_us,
                         struct sl_partition_status *out)
 {
     struct sl_partitioner *partitioner = context;
+    const char *node = view->node->name;
     *out = (struct sl_partition_status){.phase = SL_PHASE_IDLE};
     (void)pthread_mutex_lock(&partitioner->status);
-    const struct sl_cut_place *place = sl_map_get(&partitioner->places, node.s, node.len);
+    const struct sl_cut_place *place = sl_map_get(&partitioner->places, node, strlen(node));
+    enum sl_cut_bar own = own_bar(partitioner, place, now_us);
     if (place != NULL) {
         out->phase = phase_of(place, now_us);
         out->failures = place->record.failures;
@@ -45,7 +76,13 @@ static void read_status(void *context, struct sl_str node, int64_t now_us,
             copy_text(out->why, place->why);
         }
     }
+    bool acts = own == SL_CUT_BAR_CUTTING || own == SL_CUT_BAR_LEFT_OUT;
+    out->bar = acts ? own : sl_cut_bar_of(view, sl_cut_limits_now(partitioner, now_us));
+    out->bar = out->bar == SL_CUT_BAR_NONE ? own : out->bar;
     (void)pthread_mutex_unlock(&partitioner->status);
+    if (out->bar != SL_CUT_BAR_NONE) {
+        say_bar(out);
+    }
 }
 
 struct sl_partition_reader sl_partitioner_reader(struct sl_partitioner *partitioner)
@@ -91,6 +128,31 @@ void sl_cut_count_gpus(struct sl_partitioner *partitioner, const struct sl_snaps
     (void)pthread_mutex_unlock(&partitioner->status);
 }
 
+/* Asks the cluster as it is now: what bars a cut passes though nothing wakes the queue. */
+static void count_bars(struct sl_partitioner *partitioner, uint64_t nodes[SL_CUT_BARS])
+{
+    struct sl_store *store = partitioner->options.store;
+    const struct sl_snapshot *snapshot = sl_store_acquire(store);
+    int64_t now_us = sl_clock_real_us();
+    for (size_t i = 0; i < snapshot->n_nodes; i++) {
+        const struct sl_view *view = snapshot->view[i];
+        struct sl_partition_status status;
+        if (view->node->partition.actuator != SL_ACTUATOR_NONE || sl_node_has_gpus(view->node)) {
+            read_status(partitioner, view, now_us, &status);
+            nodes[status.bar]++;
+        }
+    }
+    sl_store_release(store, snapshot);
+}
+
+static void write_bars(const void *source, const char *name, struct sl_buf *out)
+{
+    const struct sl_cut_counts *counts = source;
+    for (unsigned i = 0; i < SL_CUT_BARS; i++) {
+        sl_metric_sample(out, name, "why", sl_cut_bar_name((enum sl_cut_bar)i), counts->bars[i]);
+    }
+}
+
 static void write_ends(const void *source, const char *name, struct sl_buf *out)
 {
     const struct sl_cut_counts *counts = source;
@@ -122,6 +184,9 @@ static const struct sl_metric rows[] = {
     {"sliced_partition_gpus", SL_METRIC_GAUGE,
      "GPUs of the nodes that may be cut, by the state of their node.", "state",
      .write = write_gpus},
+    {"sliced_partition_nodes", SL_METRIC_GAUGE,
+     "Nodes with GPUs, by what keeps these from being cut now; None: some may be cut.", "why",
+     .write = write_bars},
     {"sliced_partition_idle_slices", SL_METRIC_GAUGE,
      "Memory slices of free instances of these GPUs for which no pod waits or waited of late, "
      "while others wait.",
@@ -144,8 +209,12 @@ const struct sl_metric_table sl_partitioner_metrics[] = {
 void sl_partitioner_write_metrics(struct sl_partitioner *partitioner, struct sl_buf *out)
 {
     (void)pthread_mutex_lock(&partitioner->status);
-    const struct sl_cut_counts counts = partitioner->counts;
+    struct sl_cut_counts counts = partitioner->counts;
+    bool leads = partitioner->leadership != 0;
     (void)pthread_mutex_unlock(&partitioner->status);
+    if (leads) {
+        count_bars(partitioner, counts.bars);
+    }
     sl_metric_write(&sl_partitioner_metrics[0], &counts, out);
     sl_metric_write(&sl_partitioner_metrics[1], partitioner, out);
 }

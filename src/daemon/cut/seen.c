@@ -57,7 +57,10 @@ void sl_cut_see(struct sl_partitioner *partitioner, const struct sl_snapshot *sn
     if (seeing.n > 0) {
         qsort(seeing.seen, seeing.n, sizeof(*seeing.seen), by_pod);
     }
-    free(partitioner->seen);
+    (void)pthread_mutex_lock(&partitioner->status);
+    struct sl_cut_seen *old = partitioner->seen;
     partitioner->seen = seeing.seen;
     partitioner->n_seen = seeing.n;
+    (void)pthread_mutex_unlock(&partitioner->status);
+    free(old);
 }

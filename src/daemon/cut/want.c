@@ -64,6 +64,14 @@ static size_t drains_for(const struct sl_cut_place *place, const struct wish *wi
     return 0;
 }
 
+const uint64_t *sl_cut_failed(const struct sl_partitioner *partitioner,
+                              const struct sl_cut_record *record, int64_t now_us)
+{
+    static const uint64_t none[SL_CUT_FAILED_KEPT] = {0};
+    int64_t long_us = partitioner->config.partitioning.max_backoff_us;
+    return now_us - record->out_until_us < long_us ? record->failed : none;
+}
+
 static struct sl_cut_site *make_sites(const struct sl_partitioner *partitioner,
                                       const struct sl_snapshot *snapshot, const struct wish *wish,
                                       int64_t now_us)
@@ -84,9 +92,7 @@ static struct sl_cut_site *make_sites(const struct sl_partitioner *partitioner,
         site[i].drains_for = place == NULL ? 0 : drains_for(place, wish);
         site[i].drains_until_us = place == NULL ? 0 : place->drained_us;
         site[i].seconds_us = sl_cut_seconds_us(record, node->partition.actuator);
-        if (now_us - record->out_until_us < partitioner->config.partitioning.max_backoff_us) {
-            memcpy(site[i].failed, record->failed, sizeof(site[i].failed));
-        }
+        memcpy(site[i].failed, sl_cut_failed(partitioner, record, now_us), sizeof(site[i].failed));
     }
     return site;
 }
@@ -144,7 +150,7 @@ static void tell_pods(const struct sl_partitioner *partitioner, const struct sl_
     }
 }
 
-static struct sl_cut_limits cut_limits(const struct sl_partitioner *partitioner, int64_t now_us)
+struct sl_cut_limits sl_cut_limits_now(const struct sl_partitioner *partitioner, int64_t now_us)
 {
     const struct sl_config *config = &partitioner->config;
     return (struct sl_cut_limits){
@@ -165,7 +171,7 @@ static bool begin_plan(struct sl_partitioner *partitioner, const struct sl_snaps
         return false;
     }
     if (!sl_store_cut_begin(partitioner->options.store, sl_str_of(view->node->name), plan->cut,
-                            plan->n_cuts, cut_limits(partitioner, now_us), reason,
+                            plan->n_cuts, sl_cut_limits_now(partitioner, now_us), reason,
                             sizeof(reason))) {
         sl_log(SL_LOG_DEBUG, "a node cannot be cut as planned any more", "node", view->node->name,
                "reason", reason, (char *)NULL);
@@ -286,7 +292,7 @@ static int64_t plan_cuts(struct sl_partitioner *partitioner, const struct sl_sna
         .n_pods = wish->n,
         .demand = &snapshot->demand,
         .max_plans = max > partitioner->under_way ? max - partitioner->under_way : 0,
-        .limits = cut_limits(partitioner, now_us),
+        .limits = sl_cut_limits_now(partitioner, now_us),
         .drain = config->partitioning.drain,
         .now_us = now_us,
     };

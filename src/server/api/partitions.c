@@ -75,13 +75,13 @@ static void device_text(const struct sl_view *view, unsigned device, char *out, 
     }
 }
 
-static void read_status(const struct sl_request *request, const struct sl_node *node,
+static void read_status(const struct sl_request *request, const struct sl_view *view,
                         struct sl_partition_status *out)
 {
     const struct sl_partition_reader *reader = &request->app->partitions;
     *out = (struct sl_partition_status){.phase = SL_PHASE_IDLE};
     if (reader->status != NULL) {
-        reader->status(reader->context, sl_str_of(node->name), sl_clock_real_us(), out);
+        reader->status(reader->context, view, sl_clock_real_us(), out);
     }
 }
 
@@ -118,7 +118,7 @@ static void write_text_or_null(struct sl_writer *w, const char *key, const char 
 static void write_node(struct sl_request *request, struct sl_writer *w, const struct sl_view *view)
 {
     struct sl_partition_status status;
-    read_status(request, view->node, &status);
+    read_status(request, view, &status);
     sl_write_object(w);
     sl_write_member_text(w, "node", view->node->name);
     sl_write_member_text(w, "actuator", sl_actuator_name(view->node->partition.actuator));
@@ -132,18 +132,21 @@ static void write_node(struct sl_request *request, struct sl_writer *w, const st
     write_text_or_null(w, "cut", status.cut);
     write_text_or_null(w, "pods", status.pods);
     write_text_or_null(w, "why", status.why);
+    write_text_or_null(w, "text", status.text);
     write_devices(w, view);
     sl_write_object_end(w);
 }
 
 /* ---- the list ---- */
 
-/* May its GPUs be cut, and is it asked for? */
+/* May its GPUs be cut? Of a node that is asked for by its name it is said why not. */
 static bool is_listed(const struct sl_request *request, const struct sl_view *view)
 {
     struct sl_str name = sl_request_query(request, "node"); /* empty: all */
-    return view->node->partition.actuator != SL_ACTUATOR_NONE &&
-           (name.len == 0 || sl_str_eq(name, sl_str_of(view->node->name)));
+    bool could = request->live->config.partitioning.enabled && sl_node_has_gpus(view->node);
+    bool selected = view->node->partition.actuator != SL_ACTUATOR_NONE;
+    return name.len == 0 ? selected
+                         : (selected || could) && sl_str_eq(name, sl_str_of(view->node->name));
 }
 
 static size_t count_nodes(const struct sl_request *request)
@@ -184,7 +187,7 @@ static void add_rows(struct sl_request *request, struct sl_grid *table, const st
     const struct sl_node *node = view->node;
     struct sl_partition_status status;
     char text[CUT_TEXT];
-    read_status(request, node, &status);
+    read_status(request, view, &status);
     for (unsigned d = 0; d < node->n_devices || d == 0; d++) {
         sl_grid_text(table, node->name);
         sl_grid_text(table, sl_actuator_name(node->partition.actuator));
@@ -200,13 +203,14 @@ static void add_rows(struct sl_request *request, struct sl_grid *table, const st
         sl_grid_text(table, d == 0 ? status.cut : NULL);
         sl_grid_text(table, d == 0 ? status.pods : NULL);
         sl_grid_text(table, d == 0 ? status.why : NULL);
+        sl_grid_text(table, d == 0 ? status.text : NULL);
     }
 }
 
 static void write_table(struct sl_request *request, size_t limit)
 {
-    static const char *const head[] = {"NODE",  "ACTUATOR", "GPU",  "INSTANCES",
-                                       "STATE", "CUT",      "PODS", "WHY"};
+    static const char *const head[] = {"NODE", "ACTUATOR", "GPU", "INSTANCES", "STATE",
+                                       "CUT",  "PODS",     "WHY", "TEXT"};
     const struct sl_snapshot *snapshot = request->snapshot;
     struct sl_grid table;
     size_t total = count_nodes(request);

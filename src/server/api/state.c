@@ -189,7 +189,7 @@ static void write_failed_cuts(struct sl_writer *w, const struct sl_app *app,
         if (node->partition.actuator == SL_ACTUATOR_NONE) {
             continue;
         }
-        reader->status(reader->context, sl_str_of(node->name), now_us, &status);
+        reader->status(reader->context, snapshot->view[i], now_us, &status);
         if (status.phase == SL_PHASE_OUT && broken_next(&broken, node)) {
             write_failed_cut(w, &status);
         }

@@ -160,6 +160,8 @@ static void write_device(struct writing *out, const struct sl_view *view,
         cell_or_none(out->table, total > 0 ? total : -1);
         cell_percent(out->table, m->busy);
         cell_percent(out->table, m->bandwidth);
+        cell_or_none(out->table, row->watts);
+        cell_or_none(out->table, row->joules < 0 ? -1 : row->joules / 1000);
         cell_duration(out->table, row->idle_us);
         sl_grid_text(out->table, sl_series_state_name(m->state));
         cell_or_none(out->table, m->room_mib);
@@ -176,6 +178,8 @@ static void write_device(struct writing *out, const struct sl_view *view,
     sl_write_member_known(out->w, "memoryMiB", total > 0 ? total : -1);
     sl_write_member_known(out->w, "busyPermille", m->busy);
     sl_write_member_known(out->w, "bandwidthPermille", m->bandwidth);
+    sl_write_member_known(out->w, "powerWatts", row->watts);
+    sl_write_member_known(out->w, "energyJoules", row->joules);
     member_idle(out->w, row->idle_us, row->since_us);
     sl_write_member_text(out->w, "state", sl_series_state_name(m->state));
     sl_write_key(out->w, "sampledAt");
@@ -403,9 +407,9 @@ static void write_table(struct writing *out)
         unsigned n;
         const char *name[SL_GRID_COLUMNS_MAX];
     } head[] = {
-        [BY_DEVICE] = {12,
+        [BY_DEVICE] = {14,
                        {"NODE", "GPU", "INSTANCE", "PODS", "USED MiB", "OF", "BUSY", "BANDWIDTH",
-                        "IDLE", "STATE", "ROOM MiB", "BY"}},
+                        "POWER W", "ENERGY kJ", "IDLE", "STATE", "ROOM MiB", "BY"}},
         [BY_POD] = {7, {"NAMESPACE", "POD", "NODE", "DEVICES", "DECLARED MiB", "USED MiB", "IDLE"}},
         [BY_NAMESPACE] = {9,
                           {"NAMESPACE", "PODS", "DEVICES", "GPUS", "IDLE PODS", "IDLE GPUS",

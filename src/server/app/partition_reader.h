@@ -2,8 +2,8 @@
 #ifndef SLICED_SERVER_PARTITION_READER_H
 #define SLICED_SERVER_PARTITION_READER_H
 
+#include "sliced/cut.h"
 #include "util/buf.h"
-#include "util/str.h"
 
 enum { SL_PARTITION_WORDS_MAX = 512 };
 
@@ -23,17 +23,20 @@ struct sl_partition_status {
     int64_t until_us;                  /* when that is expected to end; 0: unknown */
     int64_t seconds_us;                /* what a cut of this node takes, as learned */
     uint32_t failures;                 /* in a row */
+    enum sl_cut_bar bar;               /* what keeps its GPUs from being cut now */
     char cut[SL_PARTITION_WORDS_MAX];  /* CUTTING: "GPU 2 into 2x 3g.20gb"; OUT: what failed */
     char pods[SL_PARTITION_WORDS_MAX]; /* for whom: "ns/a, ns/b, 3 more" */
-    char why[SL_PARTITION_WORDS_MAX];  /* CUTTING: the step that it has reached; OUT: what failed */
+    char why[SL_PARTITION_WORDS_MAX];  /* CUTTING: the step that it has reached; OUT: what failed;
+                                          else the name of the bar; empty: there is none */
+    char text[SL_PARTITION_WORDS_MAX]; /* the bar in a sentence without its subject, the node */
 };
 
 /* Any thread may call; no function waits for a plan or for I/O. A struct of NULLs stands for a
  * daemon that cuts nothing. */
 struct sl_partition_reader {
     void *context;
-    /* Fills out for the node of that name; Idle when nothing is known of it. */
-    void (*status)(void *context, struct sl_str node, int64_t now_us,
+    /* Fills out for the node of that view. */
+    void (*status)(void *context, const struct sl_view *view, int64_t now_us,
                    struct sl_partition_status *out);
 };
 

@@ -165,6 +165,8 @@ const percent = (permille) => permille === null ? null : Math.round(permille / 1
 function usageRow(row) {
     const used = row.usedMiB === null ? null : row.usedMiB + (row.memoryMiB === null ? "" : " of " + row.memoryMiB);
     return [row.gpu, row.instance === null ? "" : row.instance + " " + row.profile, used, percent(row.busyPermille),
+        row.powerWatts === null ? null : row.powerWatts + " W",
+        row.energyJoules === null ? null : Math.round(row.energyJoules / 1000) + " kJ",
         row.idleSeconds > 0 ? span(row.idleSeconds) : "", row.state];
 }
 
@@ -184,7 +186,7 @@ async function nodeDetail(name) {
     }
     if (usage.length > 0) {
         parts.push(element("h3", "Measured"),
-            table(["GPU", "Instance", "Memory, MiB", "Busy", "Idle for", "Samples"], usage.map(usageRow)));
+            table(["GPU", "Instance", "Memory, MiB", "Busy", "Power", "Energy", "Idle for", "Samples"], usage.map(usageRow)));
     }
     parts.push(element("h3", "Pods"));
     parts.push(node.pods.length === 0 ? element("p", "None.") : table(["Pod", "Asks for", "State", "Timeout"],

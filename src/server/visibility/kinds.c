@@ -51,7 +51,9 @@ static const struct sl_vis_column partition_columns[] = {
     {"State", "string", false, "Idle, Draining, Cutting or LeftOut."},
     {"Instances", "string", false, "By profile, over all its GPUs."},
     {"Cut", "string", false, "The cut under way, or the one that failed."},
-    {"Why", "string", true, "The step that it has reached, or the failure."},
+    {"Why", "string", false,
+     "The step that it has reached, the failure, or what keeps its GPUs from being cut now."},
+    {"Text", "string", true, "What keeps its GPUs from being cut, in a sentence."},
 };
 
 static const struct sl_vis_column usage_columns[] = {
@@ -61,9 +63,11 @@ static const struct sl_vis_column usage_columns[] = {
     {"Used-MiB", "integer", false, "Memory in use."},
     {"Busy", "string", false, "Share of the time in which something ran on it."},
     {"Idle", "string", false, "For how long nothing ran on it."},
+    {"Watts", "integer", false, "What the GPU draws."},
     {"State", "string", false, "Good, or why the measurements say too little."},
     {"Bandwidth", "string", true, "Share of the memory's bandwidth."},
     {"Room-MiB", "integer", true, "Memory that its pods leave for one more."},
+    {"Joules", "integer", true, "What the GPU drew since it was first measured."},
 };
 
 /* ---- members ---- */
@@ -172,7 +176,10 @@ static const struct sl_vis_member partition_members[] = {
     {1, "until", SL_VIS_TIME, "When the cut is given up, or the node may be cut again."},
     {1, "failures", SL_VIS_NUMBER, "Cuts of it that failed in a row."},
     {1, "cut", SL_VIS_TEXT, "What is being cut, or what failed."},
-    {1, "why", SL_VIS_TEXT, "The step that it has reached, or what failed."},
+    {1, "why", SL_VIS_TEXT,
+     "The step that it has reached, what failed, or what keeps its GPUs from being cut now, in one "
+     "word."},
+    {1, "text", SL_VIS_TEXT, "What keeps its GPUs from being cut, in a sentence."},
 };
 
 static const struct sl_vis_member usage_members[] = {
@@ -183,6 +190,8 @@ static const struct sl_vis_member usage_members[] = {
     {1, "usedMiB", SL_VIS_NUMBER, "Memory in use."},
     {1, "busyPermille", SL_VIS_NUMBER, "Share of the time in which something ran on it."},
     {1, "bandwidthPermille", SL_VIS_NUMBER, "Share of the memory's bandwidth."},
+    {1, "powerWatts", SL_VIS_NUMBER, "What the GPU draws."},
+    {1, "energyJoules", SL_VIS_NUMBER, "What the GPU drew since it was first measured."},
     {1, "roomMiB", SL_VIS_NUMBER, "Memory that its pods leave for one more."},
     {1, "state", SL_VIS_TEXT, "Of the measurements: Good, Short, Gappy, Stale or Absent."},
     {1, "sampledAt", SL_VIS_TIME, "When the last sample was taken."},

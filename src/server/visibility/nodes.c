@@ -187,7 +187,7 @@ static void read_partition(const struct sl_vis_look *look, const struct sl_vis_r
 {
     const struct sl_partition_reader *reader = &look->app->partitions;
     *out = (struct sl_partition_status){.phase = SL_PHASE_IDLE};
-    reader->status(reader->context, row->name, look->now_us, out);
+    reader->status(reader->context, row->view, look->now_us, out);
 }
 
 /* Instances of a profile over all GPUs of the node: "4x 1g.6gb, 2x 2g.12gb". */
@@ -229,6 +229,7 @@ void sl_vis_partitions_write(struct sl_writer *w, const struct sl_vis_look *look
     sl_write_member_i64(w, "failures", status.failures);
     sl_write_member_text(w, "cut", status.cut);
     sl_write_member_text(w, "why", status.why);
+    sl_write_member_text(w, "text", status.text);
     sl_write_object_end(w);
 }
 
@@ -242,6 +243,7 @@ void sl_vis_partitions_cells(struct sl_writer *w, const struct sl_vis_look *look
     write_profiles(w, row->view->node);
     sl_vis_write_shown(w, status.cut);
     sl_vis_write_shown(w, status.why);
+    sl_vis_write_shown(w, status.text);
 }
 
 /* ---- usages ---- */
@@ -305,6 +307,8 @@ void sl_vis_usages_write(struct sl_writer *w, const struct sl_vis_look *look,
     sl_write_member_known(w, "usedMiB", usage->measured.used_mib);
     sl_write_member_known(w, "busyPermille", usage->measured.busy);
     sl_write_member_known(w, "bandwidthPermille", usage->measured.bandwidth);
+    sl_write_member_known(w, "powerWatts", usage->watts);
+    sl_write_member_known(w, "energyJoules", usage->joules);
     sl_write_member_known(w, "roomMiB", usage->measured.room_mib);
     sl_write_member_text(w, "state", sl_series_state_name(usage->measured.state));
     sl_write_key(w, "sampledAt");
@@ -323,7 +327,9 @@ void sl_vis_usages_cells(struct sl_writer *w, const struct sl_vis_look *look,
     sl_write_known(w, usage->measured.used_mib);
     sl_write_text(w, sl_api_percent(usage->measured.busy, percent));
     sl_vis_write_duration(w, usage->idle_us);
+    sl_write_known(w, usage->watts);
     sl_write_text(w, sl_series_state_name(usage->measured.state));
     sl_write_text(w, sl_api_percent(usage->measured.bandwidth, percent));
     sl_write_known(w, usage->measured.room_mib);
+    sl_write_known(w, usage->joules);
 }

@@ -33,6 +33,7 @@ static struct sl_config plain(void)
     SET(config.telemetry.busy_percent, "");
     SET(config.telemetry.busy_ratio, "");
     SET(config.telemetry.bandwidth_ratio, "");
+    SET(config.telemetry.power_watts, "");
     return config;
 }
 
@@ -43,7 +44,9 @@ static void raw_samples_of_the_window_are_asked(void **state)
     sl_config_defaults(&config);
     asks(&config, 25,
          "/api/v1/query?query=%7B__name__%3D~%22DCGM_FI_DEV_FB_USED%7CDCGM_FI_DEV_GPU_UTIL%7C"
-         "DCGM_FI_PROF_GR_ENGINE_ACTIVE%7CDCGM_FI_PROF_DRAM_ACTIVE%22%7D%5B25s%5D");
+         "DCGM_FI_PROF_GR_ENGINE_ACTIVE%7CDCGM_FI_PROF_DRAM_ACTIVE%7CDCGM_FI_DEV_POWER_USAGE%22%7D%"
+         "5B"
+         "25s%5D");
 }
 
 static void metrics_without_a_name_are_left_out(void **state)
@@ -97,6 +100,7 @@ static void figures_have_the_units_of_a_series(void **state)
     assert_true(reads(&config, "DCGM_FI_DEV_GPU_UTIL", SL_FIGURE_BUSY, 100, 1000));
     assert_true(reads(&config, "DCGM_FI_PROF_GR_ENGINE_ACTIVE", SL_FIGURE_BUSY, 0.1234, 123));
     assert_true(reads(&config, "DCGM_FI_PROF_DRAM_ACTIVE", SL_FIGURE_BANDWIDTH, 1.005, 1000));
+    assert_true(reads(&config, "DCGM_FI_DEV_POWER_USAGE", SL_FIGURE_POWER, 73.4126, 73413));
 }
 
 static void figures_out_of_range_are_none(void **state)
@@ -112,6 +116,7 @@ static void figures_out_of_range_are_none(void **state)
     assert_true(reads(&config, "DCGM_FI_DEV_FB_USED", SL_FIGURE_USED, INFINITY, -1));
     assert_true(reads(&config, "DCGM_FI_DEV_GPU_UTIL", SL_FIGURE_BUSY, 100.5, -1));
     assert_true(reads(&config, "DCGM_FI_PROF_GR_ENGINE_ACTIVE", SL_FIGURE_BUSY, 55, -1));
+    assert_true(reads(&config, "DCGM_FI_DEV_POWER_USAGE", SL_FIGURE_POWER, 10001, -1));
 }
 
 static void other_metrics_are_none_of_ours(void **state)

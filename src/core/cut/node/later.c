@@ -106,7 +106,7 @@ static bool slices_read_later(struct sl_cut_node *node, const struct later *late
         stay = stay > later->held[i] ? stay : later->held[i];
         kept[i] = (uint8_t)sl_least(sl_least(stay, from->instance[i].slices), SL_CUT_SLICES_MAX);
     }
-    return sl_cut_slices_read(node, kept) == NULL;
+    return sl_cut_slices_read(node, kept) == SL_CUT_BAR_NONE;
 }
 
 bool sl_cut_node_read_later(struct sl_cut_node *node, struct sl_cut_device *device,

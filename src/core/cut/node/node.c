@@ -35,6 +35,13 @@ static bool use_is_hidden(const struct sl_view *view)
     return false;
 }
 
+/* Is the instance on the device, as far as anybody knows? */
+static bool is_on(const struct sl_node *node, const struct sl_instance *instance, unsigned device)
+{
+    return instance->device == device ||
+           (node->device[device].unsure && node->device[instance->device].unsure);
+}
+
 /* Is a unit of any pool in use that has units on the device? Only the kubelet knows on which device
  * a pod's unit is. Replicas and shares of memory are not made by cuts: they count as use. */
 static bool device_in_use(const struct sl_view *view, unsigned device)
@@ -49,7 +56,7 @@ static bool device_in_use(const struct sl_view *view, unsigned device)
     }
     for (unsigned i = 0; i < node->n_instances; i++) {
         const struct sl_instance *instance = &node->instance[i];
-        if (instance->device == device &&
+        if (is_on(node, instance, device) &&
             (view->pool_used[instance->pool] > 0 ||
              node->pool[instance->pool].kind != SL_KIND_MIG || instance->profile == NULL)) {
             return true;
@@ -118,17 +125,31 @@ static bool devices_are_alike(const struct sl_cut_node *node)
     return true;
 }
 
+static bool has_model(const struct sl_node *node)
+{
+    bool has = false;
+    for (unsigned d = 0; d < node->n_devices; d++) {
+        has = has || node->device[d].model != NULL;
+    }
+    return has;
+}
+
 /* Nobody tells what the devices hold. */
-static bool read_unknown(struct sl_cut_node *node)
+static enum sl_cut_bar read_unknown(struct sl_cut_node *node)
 {
     const struct sl_node *from = node->view->node;
     bool some_whole = false;
     for (unsigned p = 0; p < from->n_pools; p++) {
         some_whole = some_whole || from->pool[p].kind == SL_KIND_WHOLE;
     }
-    if (from->model == NULL || from->partition.n_gpus == 0 ||
-        from->partition.n_gpus > SL_NODE_DEVICES_MAX || (some_whole && !node->mig_mode)) {
-        return false;
+    if (from->model == NULL) {
+        return has_model(from) ? SL_CUT_BAR_MIXED : SL_CUT_BAR_NO_MODEL;
+    }
+    if (from->partition.n_gpus == 0 || from->partition.n_gpus > SL_NODE_DEVICES_MAX) {
+        return SL_CUT_BAR_UNKNOWN;
+    }
+    if (some_whole && !node->mig_mode) {
+        return SL_CUT_BAR_MIG_OFF;
     }
     node->n = from->partition.n_gpus;
     node->all = true;
@@ -136,28 +157,55 @@ static bool read_unknown(struct sl_cut_node *node)
         node->device[d] =
             (struct sl_cut_device){.model = from->model, .index = (uint16_t)d, .may_change = true};
     }
-    return true;
+    return SL_CUT_BAR_NONE;
 }
 
-static const char *read_for_mig_manager(struct sl_cut_node *node)
+/* Tells what is true of all devices, else that they are in use. */
+static enum sl_cut_bar bar_of_devices(const struct sl_cut_node *node)
+{
+    const struct sl_node *from = node->view->node;
+    bool whole = !node->mig_mode && !node->shares;
+    bool unhealthy = true;
+    for (unsigned d = 0; d < from->n_devices; d++) {
+        whole = whole && !from->device[d].mig;
+        unhealthy = unhealthy && !from->device[d].healthy;
+    }
+    if (!node->shares && !has_model(from)) {
+        return SL_CUT_BAR_NO_MODEL;
+    }
+    return whole ? SL_CUT_BAR_MIG_OFF : unhealthy ? SL_CUT_BAR_UNHEALTHY : SL_CUT_BAR_IN_USE;
+}
+
+/* All devices are cut together, or none. */
+static enum sl_cut_bar bar_of_all(const struct sl_cut_node *node)
+{
+    bool may_change = true;
+    for (unsigned d = 0; d < node->n; d++) {
+        if (node->device[d].model != node->device[0].model) {
+            return SL_CUT_BAR_MIXED;
+        }
+        may_change = may_change && node->device[d].may_change;
+    }
+    if (node->view->unhealthy) {
+        return SL_CUT_BAR_UNHEALTHY;
+    }
+    if (!nothing_in_use(node->view)) {
+        return SL_CUT_BAR_TOGETHER;
+    }
+    return may_change ? SL_CUT_BAR_NONE : bar_of_devices(node);
+}
+
+static enum sl_cut_bar read_for_mig_manager(struct sl_cut_node *node)
 {
     const struct sl_view *view = node->view;
+    enum sl_cut_bar bar = SL_CUT_BAR_NONE;
     if (sl_cut_devices_are_known(view->node)) {
         read_known(node);
         node->all = view->node->layout == SL_LAYOUT_INFERRED && !devices_are_alike(node);
-    } else if (view->unhealthy || !read_unknown(node)) {
-        return "nobody tells what its GPUs hold";
+    } else {
+        bar = view->unhealthy ? SL_CUT_BAR_UNHEALTHY : read_unknown(node);
     }
-    bool whole = node->all || node->single;
-    if (whole && (view->unhealthy || !nothing_in_use(view))) {
-        return "its GPUs can only be cut together, and not all of them are free";
-    }
-    for (unsigned d = 0; whole && d < node->n; d++) {
-        if (!node->device[d].may_change || node->device[d].model != node->device[0].model) {
-            return "its GPUs can only be cut together, and not all of them may be cut";
-        }
-    }
-    return NULL;
+    return bar == SL_CUT_BAR_NONE && (node->all || node->single) ? bar_of_all(node) : bar;
 }
 
 /* ---- nos ---- */
@@ -217,22 +265,22 @@ static bool is_empty(const struct sl_view *view)
     return view->n_pools == 0 && view->n_residents == 0 && !view->unhealthy;
 }
 
-static const char *read_for_nos(struct sl_cut_node *node, struct sl_cut_table *table)
+static enum sl_cut_bar read_for_nos(struct sl_cut_node *node, struct sl_cut_table *table)
 {
     const struct sl_node *from = node->view->node;
     bool lags[SL_NODE_POOLS_MAX] = {false};
     node->plain = true;
     if (!node->single && from->layout != SL_LAYOUT_ANNOTATED && is_empty(node->view) &&
-        read_unknown(node)) {
+        read_unknown(node) == SL_CUT_BAR_NONE) {
         node->all = false;
-        return NULL;
+        return SL_CUT_BAR_NONE;
     }
     if (from->layout != SL_LAYOUT_ANNOTATED || node->single) {
-        return "nos' agent does not report its GPUs";
+        return SL_CUT_BAR_NOT_REPORTED;
     }
     for (unsigned p = 0; p < from->n_pools; p++) {
         if (from->pool[p].kind == SL_KIND_MIG && !from->pool[p].on_devices) {
-            return "nos' agent reports other instances than are allocatable";
+            return SL_CUT_BAR_DIFFERS;
         }
         lags[p] = from->pool[p].kind != SL_KIND_MIG || sl_cut_report_lags(node, p);
     }
@@ -243,7 +291,7 @@ static const char *read_for_nos(struct sl_cut_node *node, struct sl_cut_table *t
             from->device[d].healthy && from->device[d].mig && from->device[d].model != NULL;
         read_reported(node, table, d, lags);
     }
-    return NULL;
+    return SL_CUT_BAR_NONE;
 }
 
 /* ---- sums ---- */
@@ -345,9 +393,9 @@ static uint64_t alike_of(const struct sl_cut_node *node)
     return sum == 0 ? 1 : sum;
 }
 
-const char *sl_cut_node_read(struct sl_cut_node *node, struct sl_cut_device *device,
-                             struct sl_cut_table *table, const struct sl_view *view,
-                             struct sl_cut_limits limits)
+enum sl_cut_bar sl_cut_node_read(struct sl_cut_node *node, struct sl_cut_device *device,
+                                 struct sl_cut_table *table, const struct sl_view *view,
+                                 struct sl_cut_limits limits)
 {
     enum sl_actuator actuator = view->node->partition.actuator;
     *node = (struct sl_cut_node){.view = view, .device = device};
@@ -355,33 +403,33 @@ const char *sl_cut_node_read(struct sl_cut_node *node, struct sl_cut_device *dev
     node->limits = limits;
     node->mig_mode = limits.mig_mode && actuator == SL_ACTUATOR_MIG_MANAGER;
     if (actuator == SL_ACTUATOR_NONE) {
-        return "nothing cuts its GPUs";
+        return SL_CUT_BAR_NOT_SELECTED;
     }
     if (view->withheld) {
-        return "its GPUs are being cut";
+        return SL_CUT_BAR_CUTTING;
     }
     if (sl_cut_agent_is_busy(&view->node->partition)) {
-        return "its mig-manager is at work for somebody else";
+        return SL_CUT_BAR_AT_WORK;
     }
     if (use_is_hidden(view)) {
-        return "pods on it hold GPU resources that it does not show now";
+        return SL_CUT_BAR_HIDDEN_USE;
     }
-    const char *why = actuator == SL_ACTUATOR_NOS_MPS   ? sl_cut_slices_read(node, NULL)
-                      : actuator == SL_ACTUATOR_NOS_MIG ? read_for_nos(node, table)
-                                                        : read_for_mig_manager(node);
+    enum sl_cut_bar bar = actuator == SL_ACTUATOR_NOS_MPS   ? sl_cut_slices_read(node, NULL)
+                          : actuator == SL_ACTUATOR_NOS_MIG ? read_for_nos(node, table)
+                                                            : read_for_mig_manager(node);
     bool some = false;
-    for (unsigned d = 0; why == NULL && d < node->n; d++) {
+    for (unsigned d = 0; bar == SL_CUT_BAR_NONE && d < node->n; d++) {
         device[d].packed = &table->packed;
         device[d].may_be_whole = !node->shares && (device[d].is_whole || node->mig_mode);
         some = some || device[d].may_change;
     }
-    if (why == NULL && !some) {
-        return "every GPU of it is in use or may not be cut";
+    if (bar == SL_CUT_BAR_NONE && !some) {
+        return bar_of_devices(node);
     }
     count_spare(node);
     sl_cut_node_sum(node);
     node->alike = alike_of(node);
-    return why;
+    return bar;
 }
 
 void sl_cut_node_reset(struct sl_cut_node *node)

@@ -83,12 +83,12 @@ struct sl_cut_node {
     bool board; /* one of them needs whole boards */
 };
 
-/* Reads a view. device has room for SL_NODE_DEVICES_MAX. Returns NULL, or why none of the node's
- * devices may be cut now: a sentence without its subject. table keeps spots, and must
+/* Reads a view. device has room for SL_NODE_DEVICES_MAX. Returns what keeps all
+ * of the node's devices from being cut now, else SL_CUT_BAR_NONE. table keeps spots, and must
  * outlive the node. */
-const char *sl_cut_node_read(struct sl_cut_node *node, struct sl_cut_device *device,
-                             struct sl_cut_table *table, const struct sl_view *view,
-                             struct sl_cut_limits limits);
+enum sl_cut_bar sl_cut_node_read(struct sl_cut_node *node, struct sl_cut_device *device,
+                                 struct sl_cut_table *table, const struct sl_view *view,
+                                 struct sl_cut_limits limits);
 
 /* Reads a view as if the pods that end by until_us had ended, to find out whether a drain would
  * help; an estimate, for nobody tells which instance a pod holds. False: the node is not for that.

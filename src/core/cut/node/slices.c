@@ -97,18 +97,18 @@ static void device_read(struct sl_cut_node *node, unsigned d, bool whole_used, c
     }
 }
 
-const char *sl_cut_slices_read(struct sl_cut_node *node, const uint8_t *kept)
+enum sl_cut_bar sl_cut_slices_read(struct sl_cut_node *node, const uint8_t *kept)
 {
     const struct sl_view *view = node->view;
     const struct sl_node *from = view->node;
     node->shares = true;
     node->single = false;
     if (!sl_cut_devices_are_known(from)) {
-        return "nos' agent reports other slices than are allocatable";
+        return SL_CUT_BAR_DIFFERS;
     }
     for (unsigned p = 0; p < from->n_pools; p++) {
         if (!from->pool[p].slices && from->pool[p].kind != SL_KIND_WHOLE) {
-            return "its GPUs are shared in other ways, too";
+            return SL_CUT_BAR_SHARED;
         }
     }
     bool whole_used = whole_in_use(view);
@@ -117,7 +117,7 @@ const char *sl_cut_slices_read(struct sl_cut_node *node, const uint8_t *kept)
         device_read(node, d, whole_used, kept);
     }
     node->sizes.n_own = node->sizes.n;
-    return NULL;
+    return SL_CUT_BAR_NONE;
 }
 
 /* ---- geometry ---- */

@@ -5,9 +5,9 @@
 #include "core/cut/node/node.h"
 
 /* Reads the devices of a node that shares them. kept: by instance, the slices that stay, at most
- * those that are there; NULL: those that are in use now. Returns NULL, or why none may be cut now:
- * a sentence without its subject. */
-const char *sl_cut_slices_read(struct sl_cut_node *node, const uint8_t *kept);
+ * those that are there; NULL: those that are in use now. Returns what keeps all of them from being
+ * cut now, else SL_CUT_BAR_NONE. */
+enum sl_cut_bar sl_cut_slices_read(struct sl_cut_node *node, const uint8_t *kept);
 
 /* Returns the GB of a device with sizes, less those that stay. */
 int32_t sl_cut_slices_left(const struct sl_cut_device *device);

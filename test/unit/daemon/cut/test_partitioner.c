@@ -111,7 +111,11 @@ static void put_node(struct rig *rig, const char *resource, const char *units, c
 static struct sl_partition_status status_of(struct rig *rig)
 {
     struct sl_partition_status status;
-    rig->reader.status(rig->reader.context, SL_STR("n"), rig->queue.now_us, &status);
+    const struct sl_snapshot *snapshot = sl_store_acquire(rig->queue.store);
+    uint32_t place = sl_snapshot_find(snapshot, SL_STR("n"), 0);
+    assert_int_not_equal(place, SL_NODE_NONE);
+    rig->reader.status(rig->reader.context, snapshot->view[place], rig->queue.now_us, &status);
+    sl_store_release(rig->queue.store, snapshot);
     return status;
 }
 
@@ -200,6 +204,8 @@ static void a_node_whose_cut_failed_is_left_out(void **state)
     assert_int_equal(status.phase, SL_PHASE_OUT);
     assert_int_equal(status.failures, 1);
     assert_string_equal(status.why, "Failed");
+    assert_int_equal(status.bar, SL_CUT_BAR_LEFT_OUT);
+    assert_non_null(strstr(status.text, "its last cut failed (Failed), and it is left out until "));
     assert_int_equal(rig->n_written, 2);
     assert_non_null(strstr(rig->queue.all_told, "CutFailed: "));
 }
@@ -430,17 +436,54 @@ static void put_two_gpus(struct rig *rig)
     assert_int_equal(sl_store_put_node(rig->queue.store, node, NULL), 0);
 }
 
-static unsigned refused(struct rig *rig)
+static unsigned metric(struct rig *rig, const char *sample)
 {
     struct sl_buf text;
     sl_buf_init(&text, SIZE_MAX);
     sl_partitioner_write_metrics(rig->partitioner, &text);
     sl_buf_putc(&text, '\0');
-    const char *at = strstr(text.data, "\nsliced_partition_cuts_dropped_total ");
+    const char *at = strstr(text.data, sample);
     assert_non_null(at);
     unsigned n = (unsigned)strtoul(strchr(at, ' ') + 1, NULL, 10);
     sl_buf_free(&text);
     return n;
+}
+
+static unsigned refused(struct rig *rig)
+{
+    return metric(rig, "\nsliced_partition_cuts_dropped_total ");
+}
+
+/* An admin's order that the mig-manager does not end keeps the node as it is, for as long as it
+ * lasts. */
+static void a_node_that_cannot_be_cut_says_why(void **state)
+{
+    struct rig *rig = *state;
+    put_node(rig, LARGE, "1", "all-7g.80gb", "pending", "");
+    rig_put(&rig->queue, (struct rig_pod){.name = "p", .gated = true, .resource = SMALL});
+    (void)rig_later(&rig->queue, SECOND);
+    struct sl_partition_status status = status_of(rig);
+    assert_int_equal(status.phase, SL_PHASE_IDLE);
+    assert_string_equal(status.why, "AtWork");
+    assert_string_equal(status.text, sl_cut_bar_text(SL_CUT_BAR_AT_WORK));
+    assert_int_equal(metric(rig, "\nsliced_partition_nodes{why=\"AtWork\"} "), 1);
+    put_node(rig, LARGE, "1", "all-7g.80gb", "success", "");
+    await_write(rig, 0);
+    assert_int_equal(metric(rig, "\nsliced_partition_nodes{why=\"AtWork\"} "), 0);
+    assert_int_equal(metric(rig, "\nsliced_partition_nodes{why=\"Cutting\"} "), 1);
+}
+
+static void a_node_that_may_be_cut_has_nothing_against_it(void **state)
+{
+    struct rig *rig = *state;
+    put_node(rig, LARGE, "1", "all-7g.80gb", "success", "");
+    (void)rig_later(&rig->queue, SECOND);
+    struct sl_partition_status status = status_of(rig);
+    assert_int_equal(status.bar, SL_CUT_BAR_NONE);
+    assert_string_equal(status.why, "");
+    rig->queue.config.partitioning.max_nodes = 0;
+    sl_partitioner_configure(rig->partitioner, &rig->queue.config);
+    assert_string_equal(status_of(rig).why, "MaxNodes");
 }
 
 /* The kubelet may be about to give a pod its units: the store looks closer than the plan. */
@@ -530,7 +573,7 @@ static void a_pod_that_comes_between_decision_and_order_ends_the_cut(void **stat
         (void)rig_later(&rig->queue, SECOND);
     }
     assert_int_equal(rig->n_written, 0);
-    assert_string_equal(status_of(rig).why, "");
+    assert_string_equal(status_of(rig).why, "InUse");
     assert_int_equal(status_of(rig).failures, 0);
 }
 
@@ -566,6 +609,8 @@ int main(void)
         TEST(nothing_is_cut_again_for_a_pod_that_did_not_take_its_nomination),
         TEST(a_cut_that_failed_long_ago_is_ordered_again),
         TEST(pods_that_come_within_the_window_share_a_cut),
+        TEST(a_node_that_cannot_be_cut_says_why),
+        TEST(a_node_that_may_be_cut_has_nothing_against_it),
         TEST(a_node_that_the_store_refuses_is_left_alone_for_a_while),
         TEST(a_new_pod_is_reported_an_interval_after_it_was_seen_whatever_its_kubelets_clock),
         TEST(a_pod_that_comes_between_decision_and_order_ends_the_cut),

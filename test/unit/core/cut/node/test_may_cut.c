@@ -45,7 +45,8 @@ static void a_node_without_an_agent_is_never_cut(void **state)
     struct cut_rig *rig = *state;
     size_t node = rig_node(rig, SL_ACTUATOR_NONE, A100, NULL, GPUS(""));
     (void)rig_wait(rig, "mig-1g.5gb=1", NULL);
-    assert_string_equal(refusal(rig, node), "nothing cuts its GPUs");
+    assert_string_equal(refusal(rig, node),
+                        "nothing cuts its GPUs: partitioning.nodeSelector does not select it");
     assert_string_equal(rig_told(rig), "");
 }
 
@@ -78,7 +79,40 @@ static void an_unhealthy_gpu_is_left_alone(void **state)
                                        "node-1: GPU 1 into 1x 4g.20gb: 1\n");
     node_of(rig, managed)->device[1].healthy = false;
     rig_view(rig, managed);
-    assert_string_equal(refusal(rig, managed), "every GPU of it is in use or may not be cut");
+    assert_string_equal(refusal(rig, managed), "GPUs of it are marked unhealthy");
+}
+
+/* A cut of it failed half way: the others keep what they have. */
+static void a_gpu_of_which_nobody_knows_what_it_has_is_cut_alone(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)MANAGED(rig, A100, "?3g.20gb", "3g.20gb 3g.20gb", "3g.20gb 3g.20gb");
+    (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 1x 7g.40gb: 0\n");
+    rig_clear(rig);
+    (void)MANAGED(rig, A100, "7g.40gb", "?", "3g.20gb 3g.20gb");
+    (void)rig_wait(rig, "mig-1g.5gb=7", NULL);
+    rig_run(rig, 0, "mig-7g.40gb=1", 0);
+    assert_string_equal(rig_told(rig), "node-0: GPU 1 into 7x 1g.5gb: 0\n");
+}
+
+/* The guess may be wrong: the pod may be on either. */
+static void of_unsure_gpus_none_is_cut_while_one_may_be_in_use(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)MANAGED(rig, A100, "?3g.20gb 3g.20gb", "?3g.20gb", "7g.40gb");
+    rig_run(rig, 0, "mig-3g.20gb=1", 0);
+    rig_run(rig, 0, "mig-7g.40gb=1", 0);
+    (void)rig_wait(rig, "mig-1g.5gb=7", NULL);
+    assert_string_equal(rig_told(rig), "");
+    rig_clear(rig);
+    (void)MANAGED(rig, A100, "?3g.20gb 3g.20gb", "?3g.20gb", "7g.40gb");
+    rig_run(rig, 0, "mig-7g.40gb=1", 0);
+    (void)rig_wait(rig, "mig-1g.5gb=7", NULL);
+    assert_string_equal(rig_told(rig), "node-0: GPU 1 into 7x 1g.5gb: 0\n");
+    struct sl_cut cut = {.device = 1};
+    assert_false(sl_cut_shown(rig->node[0].node, &cut, 1) &&
+                 sl_cut_shown(rig->node[0].node, rig->output.plan[0].cut, 1));
 }
 
 static void a_gpu_of_an_unknown_model_is_left_alone(void **state)
@@ -310,11 +344,14 @@ static void gpus_that_are_cut_together_must_all_be_free(void **state)
     node_of(rig, node)->device[1].model = NULL;
     rig_view(rig, node);
     assert_string_equal(refusal(rig, node),
-                        "its GPUs can only be cut together, and not all of them may be cut");
+                        "its GPUs are of several models, and can only be cut together");
     node_of(rig, node)->device[1].healthy = false;
     rig_view(rig, node);
     assert_string_equal(refusal(rig, node),
-                        "its GPUs can only be cut together, and not all of them are free");
+                        "its GPUs are of several models, and can only be cut together");
+    node_of(rig, node)->device[1].model = node_of(rig, node)->device[0].model;
+    rig_view(rig, node);
+    assert_string_equal(refusal(rig, node), "GPUs of it are marked unhealthy");
     node_of(rig, node)->device[1].healthy = true;
     rig_view(rig, node);
     rig_run(rig, node, "mig-7g.40gb=1", 0);
@@ -331,6 +368,57 @@ static void replicas_beside_keep_gpus_from_being_cut_together(void **state)
     rig_view(rig, node);
     assert_string_equal(refusal(rig, node),
                         "its GPUs can only be cut together, and not all of them are free");
+}
+
+static const char *bar(struct cut_rig *rig, size_t node)
+{
+    return sl_cut_bar_name(sl_cut_bar_of(rig->view[node], rig->input.limits));
+}
+
+static void each_thing_that_bars_a_cut_has_its_name(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = MANAGED(rig, A100, "7g.40gb");
+    assert_string_equal(bar(rig, node), "None");
+    node_of(rig, node)->partition.state = SL_PARTITION_PENDING;
+    node_of(rig, node)->partition.wanted = "all-7g.40gb";
+    assert_string_equal(bar(rig, node), "AtWork");
+    rig_clear(rig);
+    node = MANAGED(rig, A100, NULL, NULL);
+    assert_string_equal(bar(rig, node), "MigOff");
+    rig->input.limits.mig_mode = true;
+    assert_string_equal(bar(rig, node), "None");
+    rig->input.limits.mig_mode = false;
+    rig_clear(rig);
+    node = MANAGED(rig, A100, "7g.40gb");
+    rig_run(rig, node, "mig-7g.40gb=1", 0);
+    assert_string_equal(bar(rig, node), "InUse");
+    rig_clear(rig);
+    node = node_by_labels(rig, SL_ACTUATOR_MIG_MANAGER, "nvidia.com/gpu.count=2", UNCLEAR);
+    assert_string_equal(bar(rig, node), "NoModel");
+    rig_clear(rig);
+    node = node_by_labels(rig, SL_ACTUATOR_MIG_MANAGER, "nvidia.com/gpu.product=" A100, UNCLEAR);
+    assert_string_equal(bar(rig, node), "Unknown");
+    rig_clear(rig);
+    node = rig_node(rig, SL_ACTUATOR_MIG_MANAGER, "Tesla-T4", NULL, GPUS(NULL, NULL));
+    assert_string_equal(bar(rig, node), "NoModel");
+    rig_clear(rig);
+    node = node_by_labels(rig, SL_ACTUATOR_MIG_MANAGER,
+                          "nvidia.com/gpu.product=" A100 " nvidia.com/gpu.count=3",
+                          UNCLEAR " nvidia.com/gpu=1");
+    assert_string_equal(bar(rig, node), "MigOff");
+}
+
+static void all_bars_are_told_apart_and_in_words(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < SL_CUT_BARS; i++) {
+        assert_true(strlen(sl_cut_bar_text((enum sl_cut_bar)i)) > 0);
+        for (unsigned k = 0; k < i; k++) {
+            assert_string_not_equal(sl_cut_bar_name((enum sl_cut_bar)i),
+                                    sl_cut_bar_name((enum sl_cut_bar)k));
+        }
+    }
 }
 
 /* ---- nos ---- */
@@ -359,8 +447,7 @@ static void a_node_of_nos_whose_agent_is_silent_is_left_alone(void **state)
     node = NOS(rig, A100, "7g.40gb");
     node_of(rig, node)->pool[0].on_devices = false;
     rig_view(rig, node);
-    assert_string_equal(refusal(rig, node),
-                        "nos' agent reports other instances than are allocatable");
+    assert_string_equal(refusal(rig, node), "nos' agent reports others than are allocatable");
 }
 
 /* Where the 3g.20gb in use lies nobody tells: a 2g.10gb has room beside it in any case, two have
@@ -465,6 +552,8 @@ int main(void)
         CUT_TEST(a_node_without_an_agent_is_never_cut),
         CUT_TEST(a_node_that_is_being_cut_is_not_cut_again),
         CUT_TEST(an_unhealthy_gpu_is_left_alone),
+        CUT_TEST(a_gpu_of_which_nobody_knows_what_it_has_is_cut_alone),
+        CUT_TEST(of_unsure_gpus_none_is_cut_while_one_may_be_in_use),
         CUT_TEST(a_gpu_of_an_unknown_model_is_left_alone),
         CUT_TEST(replicas_keep_their_gpu_from_cuts_even_unused),
         CUT_TEST(replicas_of_whole_gpus_keep_them_from_cuts_even_unused),
@@ -481,6 +570,8 @@ int main(void)
         CUT_TEST(gpus_that_nobody_describes_are_cut_where_model_and_count_are_known),
         CUT_TEST(gpus_that_are_cut_together_must_all_be_free),
         CUT_TEST(replicas_beside_keep_gpus_from_being_cut_together),
+        CUT_TEST(each_thing_that_bars_a_cut_has_its_name),
+        cmocka_unit_test(all_bars_are_told_apart_and_in_words),
         CUT_TEST(a_node_of_nos_without_any_resource_has_empty_gpus),
         CUT_TEST(a_node_of_nos_whose_agent_is_silent_is_left_alone),
         CUT_TEST(new_instances_fit_wherever_those_in_use_lie),

@@ -1,0 +1,103 @@
+/* The energy of a GPU: what was not seen counts as nothing. */
+#include "../rig.h"
+
+#include "sliced/energy.h"
+
+enum { SECOND = 1000000, GAP = 10 * SECOND, WATT = 1000, KJ = 1000000 };
+
+static const int64_t start_us = INT64_C(1700000000) * SECOND;
+
+static bool take(struct sl_energy *energy, int64_t second, int64_t mw)
+{
+    return sl_energy_take(energy, start_us + second * SECOND, mw, GAP);
+}
+
+static void energy_is_power_by_the_time_between_samples(void **state)
+{
+    struct sl_energy energy = {0};
+    (void)state;
+    assert_true(take(&energy, 0, 100 * WATT));
+    assert_int_equal(energy.mj, 0);
+    assert_true(take(&energy, 10, 100 * WATT));
+    assert_int_equal(energy.mj, 1 * KJ);
+    assert_true(take(&energy, 20, 300 * WATT));
+    assert_int_equal(energy.mj, 3 * KJ);
+}
+
+static void a_gap_adds_nothing(void **state)
+{
+    struct sl_energy energy = {0};
+    (void)state;
+    assert_true(take(&energy, 0, 100 * WATT));
+    assert_true(take(&energy, 11, 100 * WATT));
+    assert_int_equal(energy.mj, 0);
+    assert_true(take(&energy, 12, 100 * WATT));
+    assert_int_equal(energy.mj, 100 * WATT);
+}
+
+static void what_is_told_twice_or_late_counts_once(void **state)
+{
+    struct sl_energy energy = {0};
+    (void)state;
+    assert_true(take(&energy, 0, 100 * WATT));
+    assert_true(take(&energy, 4, 100 * WATT));
+    assert_false(take(&energy, 4, 500 * WATT));
+    assert_false(take(&energy, 2, 500 * WATT));
+    assert_true(take(&energy, 6, 100 * WATT));
+    assert_int_equal(energy.mj, 600 * WATT);
+}
+
+static void power_out_of_range_is_none(void **state)
+{
+    struct sl_energy energy = {0};
+    (void)state;
+    assert_false(take(&energy, 0, -1));
+    assert_false(take(&energy, 0, SL_ENERGY_MW_MAX + 1));
+    assert_false(take(&energy, 0, INT64_MAX));
+    assert_int_equal(energy.last_us, 0);
+    assert_true(take(&energy, 0, SL_ENERGY_MW_MAX));
+    energy.mj = INT64_MAX - 1;
+    assert_true(take(&energy, 10, SL_ENERGY_MW_MAX));
+    assert_int_equal(energy.mj, INT64_MAX);
+}
+
+static void a_day_of_the_most_power_is_no_overflow(void **state)
+{
+    static const int64_t day_us = INT64_C(86400) * SECOND;
+    struct sl_energy energy = {0};
+    (void)state;
+    assert_true(sl_energy_take(&energy, start_us, SL_ENERGY_MW_MAX, day_us));
+    assert_true(sl_energy_take(&energy, start_us + day_us, SL_ENERGY_MW_MAX, day_us));
+    assert_int_equal(energy.mj, INT64_C(86400) * SL_ENERGY_MW_MAX);
+}
+
+static int watts(const struct sl_energy *energy, int64_t second)
+{
+    return sl_energy_watts(energy, start_us + second * SECOND, 30 * SECOND, 5 * SECOND);
+}
+
+static void power_is_told_while_it_is_fresh(void **state)
+{
+    struct sl_energy energy = {0};
+    (void)state;
+    assert_int_equal(watts(&energy, 0), -1);
+    assert_true(take(&energy, 0, 73500));
+    assert_int_equal(watts(&energy, 0), 74);
+    assert_int_equal(watts(&energy, 29), 74);
+    assert_int_equal(watts(&energy, 30), -1);
+    assert_int_equal(watts(&energy, -5), 74);
+    assert_int_equal(watts(&energy, -6), -1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(energy_is_power_by_the_time_between_samples),
+        cmocka_unit_test(a_gap_adds_nothing),
+        cmocka_unit_test(what_is_told_twice_or_late_counts_once),
+        cmocka_unit_test(power_out_of_range_is_none),
+        cmocka_unit_test(a_day_of_the_most_power_is_no_overflow),
+        cmocka_unit_test(power_is_told_while_it_is_fresh),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
