@@ -35,6 +35,8 @@ void account_begin(bool judge);
 /* The daemon is asked to bind that pod there: what it knows of the node now may count, though the
  * binding is posted later. */
 void account_asked(const char *uid, const char *node);
+/* The daemon has the pod stand there: it was told so, or asks for it and was not told otherwise. */
+bool account_holds(const char *uid, const char *node);
 /* A call of the daemon begins, or has ended: bindings are judged. */
 void account_call(const char *method, const char *path, const char *body, size_t len);
 void account_answered(const char *method, const char *path, const char *body, size_t len);

@@ -5,6 +5,7 @@
 
 #include "adversary/account.h"
 #include "adversary/checks.h"
+#include "adversary/cuts.h"
 #include "adversary/hooks.h"
 #include "adversary/world.h"
 
@@ -118,6 +119,12 @@ static bool is_held(const struct gift *gift)
         return account_stands(thing->seen, gift->node);
     }
     return is_same(thing->now, gift) && (gift->pending || account_stands(thing->now, gift->node));
+}
+
+bool account_holds(const char *uid, const char *node)
+{
+    const struct gift *gift = find(uid, node);
+    return gift != NULL && is_held(gift);
 }
 
 int64_t account_in_use(const char *node, const char *resource)
@@ -304,6 +311,7 @@ void account_asked(const char *uid, const char *node)
     json_decref(given.asked[i].node);
     given.asked[i].node = json_incref((json_t *)node_of(node));
     (void)snprintf(given.asked[i].uid, sizeof(given.asked[i].uid), "%s", uid);
+    cuts_asked(uid, node);
     world_unlock();
 }
 
@@ -370,9 +378,11 @@ void account_call(const char *method, const char *path, const char *body, size_t
 {
     json_t *binding = binding_of(method, path, body, len);
     if (binding == NULL) {
+        cuts_called(method, path, body, len);
         return;
     }
     world_lock();
+    cuts_binds(text_of(binding, "metadata", "uid"), text_of(binding, "target", "name"));
     const char *uid = text_of(binding, "metadata", "uid");
     const char *node = text_of(binding, "target", "name");
     struct gift *gift = find(uid, node);

@@ -12,14 +12,16 @@
 
 #include "adversary/account.h"
 #include "adversary/checks.h"
+#include "adversary/cuts.h"
 #include "adversary/fake_time.h"
 #include "adversary/hooks.h"
+#include "adversary/machines.h"
 #include "adversary/moves.h"
 #include "adversary/threads.h"
 #include "adversary/world.h"
 #include "chaos/wrap.h"
 
-enum { STEPS = 1500, MOVES_MAX = 64, COUNTS_MAX = 17 };
+enum { STEPS = 1500, MOVES_MAX = 64, COUNTS_MAX = 21 };
 /* Of an empty cluster: Events that are remembered, and hash tables that have grown. */
 enum { KEPT_BYTES = 4 << 20 };
 
@@ -28,6 +30,7 @@ struct options {
     uint64_t seed;
     unsigned long steps;
     unsigned long runs; /* 0: as many as the time allows */
+    enum play play;
     bool no_shrink, threads;
     bool without[MOVES_MAX];
 };
@@ -40,10 +43,16 @@ static const char help[] =
     "  --steps N         of each run (default 1500)\n"
     "  --without A,B     leaves these kinds of moves out\n"
     "  --moves           lists them\n"
+    "  --play all|cuts   everything that users write, or GPUs that are cut (default all)\n"
     "  --threads         many at once, and the daemon's own threads\n"
     "  --no-shrink       does not look which moves a failure needs\n"
     "  --help\n"
     "A failure says by which seed, steps and moves it is repeated.\n";
+
+static bool is_played(const struct options *options, const struct move *move)
+{
+    return (move->plays & 1U << options->play) != 0;
+}
 
 /* ---- one run ---- */
 
@@ -53,9 +62,12 @@ struct sums {
 };
 
 static const char *const count_names[] = {
-    "steps",           "pods",        "nodes",   "filters",     "nodes passed", "binds",
-    "bindings posted", "bound",       "refused", "nominations", "places",       "reloads",
-    "relists",         "leaderships", "checks",  "Events",      "restarts"};
+    "steps",        "pods",         "nodes",           "filters",
+    "nodes passed", "binds",        "bindings posted", "bound",
+    "refused",      "nominations",  "places",          "reloads",
+    "relists",      "leaderships",  "checks",          "Events",
+    "restarts",     "cuts ordered", "cuts ended",      "entries too early",
+    "pods rejected"};
 
 static void gather(struct sums *sums, uint64_t steps)
 {
@@ -75,7 +87,11 @@ static void gather(struct sums *sums, uint64_t steps)
                                       move_counts.leaderships,
                                       move_counts.checks,
                                       world_counts.events,
-                                      move_counts.restarts};
+                                      move_counts.restarts,
+                                      cuts_counts.orders,
+                                      cuts_counts.ends,
+                                      machines_counts.early,
+                                      machines_counts.rejected};
     for (unsigned i = 0; i < COUNTS_MAX; i++) {
         sums->count[i] = all[i];
     }
@@ -105,9 +121,11 @@ static void play(const struct options *options, uint64_t seed, struct sums *sums
     char text[300];
     struct rng rng = {seed};
     hooks_begin(rng_next(&rng), options->threads);
+    rig_play(options->play);
     fake_time_begin();
     account_begin(!options->threads);
     world_begin();
+    cuts_begin();
     rig_begin(&rig, rng_next(&rng), options->threads);
     (void)rig_settle(&rig);
     size_t empty = chaos_live_bytes();
@@ -122,13 +140,16 @@ static void play(const struct options *options, uint64_t seed, struct sums *sums
                        step, move->name);
         check_context(text);
         move->make(&rig);
+        moves_after(&rig);
     }
-    check_context("the end");
+    (void)snprintf(text, sizeof(text), "seed %llu, the end", (unsigned long long)seed);
+    check_context(text);
     moves_end_all(&rig);
     size_t left = chaos_live_bytes();
     gather(sums, options->steps);
     rig_end(&rig);
     account_end();
+    cuts_end();
     world_end();
     if (!options->threads && left > empty + KEPT_BYTES) {
         check_failed("%zu bytes are kept of a cluster that is empty; %zu were there at first", left,
@@ -189,11 +210,11 @@ static void shrink(struct options *options, uint64_t seed, uint64_t what)
             break;
         }
     }
-    (void)printf("adversary: repeat it by --seed %llu --steps %lu --without ",
-                 (unsigned long long)seed, options->steps);
+    (void)printf("adversary: repeat it by --play %s --seed %llu --steps %lu --without ",
+                 play_names[options->play], (unsigned long long)seed, options->steps);
     bool first = true;
     for (size_t i = 0; i < n_moves; i++) {
-        if (options->without[i]) {
+        if (options->without[i] && is_played(options, &moves[i])) {
             (void)printf("%s%s", first ? "" : ",", moves[i].name);
             first = false;
         }
@@ -214,6 +235,17 @@ static void leave_out(struct options *options, const char *list)
         }
         options->without[i] = options->without[i] || at != NULL;
     }
+}
+
+static bool take_play(const char *text, enum play *out)
+{
+    for (unsigned i = 0; i < PLAYS; i++) {
+        if (strcmp(text, play_names[i]) == 0) {
+            *out = (enum play)i;
+            return true;
+        }
+    }
+    return false;
 }
 
 static bool take_number(const char *text, unsigned long *out)
@@ -253,6 +285,8 @@ static int read_options(int argc, char **argv, struct options *options)
             good = take_number(value, &options->runs);
         } else if (strcmp(argv[i - 1], "--steps") == 0) {
             good = take_number(value, &options->steps);
+        } else if (strcmp(argv[i - 1], "--play") == 0) {
+            good = take_play(value, &options->play);
         } else if (strcmp(argv[i - 1], "--without") == 0) {
             leave_out(options, value);
         } else if (strcmp(argv[i - 1], "--seed") == 0 && strcmp(value, "clock") == 0) {
@@ -278,6 +312,9 @@ int main(int argc, char **argv)
     int status = read_options(argc, argv, &options);
     if (status >= 0) {
         return status;
+    }
+    for (size_t i = 0; i < n_moves; i++) {
+        options.without[i] = options.without[i] || !is_played(&options, &moves[i]);
     }
     if (options.seconds == 0 && options.runs == 0) {
         options.runs = 1;

@@ -7,6 +7,7 @@
 
 #include "adversary/account.h"
 #include "adversary/checks.h"
+#include "adversary/cuts.h"
 #include "adversary/fake_time.h"
 #include "adversary/grammar.h"
 #include "adversary/hooks.h"
@@ -265,6 +266,27 @@ static void pass_time(struct rig *rig)
     fake_time_pass(any ? rng_pick(&rig->rng, spans) : spans[rng_below(&rig->rng, SHORT)]);
 }
 
+/* As long as agents and kubelets take. */
+static void pass_moment(struct rig *rig)
+{
+    static const int64_t spans[] = {1000,    100000,  500000,   1000000,  2000000,
+                                    4000000, 7000000, 11000000, 30000000, 90000000};
+    fake_time_pass(rng_chance(&rig->rng, 2) ? INT64_C(700000000) : rng_pick(&rig->rng, spans));
+}
+
+/* The daemon and kube-scheduler go on. */
+static void work(struct rig *rig)
+{
+    enum { CALLS = 20, PODS = 4 };
+    rig_carry_on(rig, CALLS);
+    rig_tick(rig);
+    rig_round(rig);
+    for (unsigned i = 0; i < PODS; i++) {
+        verbs_schedule(rig);
+    }
+    rig_carry_on(rig, CALLS);
+}
+
 static void step_clock(struct rig *rig)
 {
     static const int64_t steps[] = {-1000,     -1000000,           1000000,
@@ -292,6 +314,7 @@ void moves_settle(struct rig *rig)
     }
     if (!world.unsure) {
         check_all(rig);
+        cuts_check(rig);
         move_counts.checks++;
     }
 }
@@ -391,8 +414,18 @@ static void relist(struct rig *rig)
     moves_relist(rig);
 }
 
+void moves_after(struct rig *rig)
+{
+    if (rig_plays() == PLAY_CUTS) {
+        cuts_go_on(rig);
+    }
+}
+
 void moves_end_all(struct rig *rig)
 {
+    if (rig_plays() == PLAY_CUTS) {
+        cuts_come_to_rest(rig);
+    }
     world_lock();
     for (unsigned kind = 0; kind < WORLD_KINDS; kind++) {
         for (size_t i = 0; i < world.n[kind]; i++) {
@@ -405,36 +438,47 @@ void moves_end_all(struct rig *rig)
     moves_settle(rig);
 }
 
+enum { IN_ALL = 1U << PLAY_ALL, IN_CUTS = 1U << PLAY_CUTS, EVERYWHERE = IN_ALL | IN_CUTS };
+
 const struct move moves[] = {
-    {"add-pod", MOVE_USER, 60, add_pod},
-    {"add-many", MOVE_USER, 4, add_many},
-    {"touch-pod", MOVE_USER, 50, touch_pod},
-    {"delete-pod", MOVE_USER, 25, delete_pod},
-    {"open-gate", MOVE_USER, 4, open_gate},
-    {"make-anew", MOVE_USER, 4, make_anew},
-    {"add-node", MOVE_USER, 12, add_node},
-    {"touch-node", MOVE_USER, 6, touch_node},
-    {"delete-node", MOVE_ALONE, 2, delete_node},
-    {"change-job", MOVE_USER, 4, change_job},
-    {"carry-on", MOVE_ALONE, 60, carry_on},
-    {"round", MOVE_ALONE, 40, round_of_queue},
-    {"tick", MOVE_OPERATOR, 10, tick},
-    {"faults", MOVE_OPERATOR, 6, change_faults},
-    {"end-watches", MOVE_USER, 3, end_watches},
-    {"lose-lease", MOVE_OPERATOR, 1, lose_lease},
-    {"restart", MOVE_ALONE, 2, restart},
-    {"reload", MOVE_OPERATOR, 4, reload},
-    {"time", MOVE_OPERATOR, 20, pass_time},
-    {"clock", MOVE_OPERATOR, 2, step_clock},
-    {"settle", MOVE_ALONE, 20, moves_settle},
-    {"relist", MOVE_ALONE, 1, relist},
-    {"schedule", MOVE_SCHEDULER, 60, verbs_schedule},
-    {"attack-bind", MOVE_SCHEDULER, 15, verbs_attack},
-    {"filter", MOVE_SCHEDULER, 15, verbs_filter},
-    {"preempt", MOVE_SCHEDULER, 6, verbs_preempt},
-    {"review", MOVE_READER, 6, verbs_review},
-    {"read", MOVE_READER, 10, verbs_read},
-    {"explain", MOVE_READER, 5, verbs_explain},
+    {"add-pod", MOVE_USER, 60, add_pod, IN_ALL},
+    {"add-many", MOVE_USER, 4, add_many, IN_ALL},
+    {"touch-pod", MOVE_USER, 50, touch_pod, IN_ALL},
+    {"delete-pod", MOVE_USER, 25, delete_pod, IN_ALL},
+    {"open-gate", MOVE_USER, 4, open_gate, IN_ALL},
+    {"make-anew", MOVE_USER, 4, make_anew, IN_ALL},
+    {"add-node", MOVE_USER, 12, add_node, IN_ALL},
+    {"touch-node", MOVE_USER, 6, touch_node, IN_ALL},
+    {"delete-node", MOVE_ALONE, 2, delete_node, IN_ALL},
+    {"change-job", MOVE_USER, 4, change_job, IN_ALL},
+    {"carry-on", MOVE_ALONE, 60, carry_on, EVERYWHERE},
+    {"round", MOVE_ALONE, 40, round_of_queue, EVERYWHERE},
+    {"tick", MOVE_OPERATOR, 10, tick, EVERYWHERE},
+    {"faults", MOVE_OPERATOR, 6, change_faults, EVERYWHERE},
+    {"end-watches", MOVE_USER, 3, end_watches, EVERYWHERE},
+    {"lose-lease", MOVE_OPERATOR, 1, lose_lease, EVERYWHERE},
+    {"restart", MOVE_ALONE, 2, restart, EVERYWHERE},
+    {"reload", MOVE_OPERATOR, 4, reload, EVERYWHERE},
+    {"time", MOVE_OPERATOR, 20, pass_time, IN_ALL},
+    {"clock", MOVE_OPERATOR, 2, step_clock, EVERYWHERE},
+    {"settle", MOVE_ALONE, 20, moves_settle, EVERYWHERE},
+    {"relist", MOVE_ALONE, 1, relist, IN_ALL},
+    {"schedule", MOVE_SCHEDULER, 60, verbs_schedule, EVERYWHERE},
+    {"attack-bind", MOVE_SCHEDULER, 15, verbs_attack, EVERYWHERE},
+    {"filter", MOVE_SCHEDULER, 15, verbs_filter, EVERYWHERE},
+    {"preempt", MOVE_SCHEDULER, 6, verbs_preempt, EVERYWHERE},
+    {"review", MOVE_READER, 6, verbs_review, EVERYWHERE},
+    {"read", MOVE_READER, 10, verbs_read, EVERYWHERE},
+    {"explain", MOVE_READER, 5, verbs_explain, EVERYWHERE},
+    {"moment", MOVE_ALONE, 120, pass_moment, IN_CUTS},
+    {"work", MOVE_ALONE, 250, work, IN_CUTS},
+    {"add-machine", MOVE_ALONE, 6, cuts_add_machine, IN_CUTS},
+    {"lose-machine", MOVE_ALONE, 1, cuts_lose_machine, IN_CUTS},
+    {"add-slice", MOVE_ALONE, 40, cuts_add_pod, IN_CUTS},
+    {"foreign", MOVE_ALONE, 30, cuts_add_foreign, IN_CUTS},
+    {"end-slice", MOVE_ALONE, 50, cuts_end_pod, IN_CUTS},
+    {"mishap", MOVE_ALONE, 4, cuts_mishap, IN_CUTS},
+    {"heal", MOVE_ALONE, 4, cuts_heal, IN_CUTS},
 };
 
 const size_t n_moves = sizeof(moves) / sizeof(moves[0]);

@@ -12,6 +12,7 @@ struct move {
     enum move_role role;
     unsigned weight;
     void (*make)(struct rig *rig);
+    unsigned plays; /* bit by enum play */
 };
 
 extern const struct move moves[];
@@ -23,6 +24,8 @@ struct move_counts {
 };
 extern struct move_counts move_counts;
 
+/* What goes on by itself after each move. */
+void moves_after(struct rig *rig);
 /* Lets all come to rest, and checks it. */
 void moves_settle(struct rig *rig);
 /* Ends all that there is, and looks whether memory is given back. */

@@ -27,7 +27,35 @@ static const int64_t post_max_us = 60000000;
 static const int64_t nap_us = 250000;
 static const int64_t short_nap_us = 5000;
 
+const char *const play_names[PLAYS] = {[PLAY_ALL] = "all", [PLAY_CUTS] = "cuts"};
+static enum play played;
+
+void rig_play(enum play play)
+{
+    played = play;
+}
+
+enum play rig_plays(void)
+{
+    return played;
+}
+
 /* ---- configuration ---- */
+
+static void write_cuts(struct rig *rig)
+{
+    static const char *const timeouts[] = {"1m", "2m", "15m"};
+    static const char *const backoffs[] = {"10s", "1m"};
+    static const char *const most[] = {"1m", "1h"};
+    struct rng *rng = &rig->rng;
+    size_t len = strlen(rig->yaml);
+    (void)snprintf(rig->yaml + len, sizeof(rig->yaml) - len,
+                   "partitioning: {enabled: true, timeout: %s, backoff: %s, maxBackoff: %s, "
+                   "batchWindow: %us, maxNodes: %u, drain: %s}\n",
+                   rng_pick(rng, timeouts), rng_pick(rng, backoffs), rng_pick(rng, most),
+                   rng_below(rng, 2) * 5, 1 + rng_below(rng, 3),
+                   rng_chance(rng, 80) ? "true" : "false");
+}
 
 static void write_config(struct rig *rig)
 {
@@ -43,6 +71,7 @@ static void write_config(struct rig *rig)
     static const char *const overrides[] = {
         "", "", "{namespace: team-a, alpha: 3}, {priority: 100, beta: 0.5, gamma: 0}"};
     struct rng *rng = &rig->rng;
+    bool plain = played != PLAY_ALL; /* nothing but room holds a pod */
     (void)snprintf(
         rig->yaml, sizeof(rig->yaml),
         "apiVersion: sliced.dev/v1alpha1\nkind: SlicedConfiguration\n"
@@ -56,12 +85,15 @@ static void write_config(struct rig *rig)
         "holdSeconds: %u, limits: [%s], headroom: [%s], overrides: [%s]}\n",
         rng_chance(rng, 50) ? 500 : 1 + rng_below(rng, 20), rng_chance(rng, 30) ? "true" : "false",
         rng_chance(rng, 30) ? "debug" : "info", rng_chance(rng, 50) ? "json" : "text",
-        rng_chance(rng, 92) ? "true" : "false", rng_pick(rng, orders), rng_pick(rng, gates),
-        rng_pick(rng, schedulers), rng_chance(rng, 80) ? "true" : "false",
+        rng_chance(rng, 92) || plain ? "true" : "false", rng_pick(rng, orders),
+        rng_pick(rng, gates), rng_pick(rng, schedulers), rng_chance(rng, 80) ? "true" : "false",
         rng_chance(rng, 80) ? "true" : "false", rng_chance(rng, 70) ? 256 : 1 + rng_below(rng, 4),
         rng_chance(rng, 80) ? 20000 : 1 + rng_below(rng, 8), rng_chance(rng, 50) ? "1h" : "168h",
-        rng_chance(rng, 70) ? 30 : 1 + rng_below(rng, 5), rng_pick(rng, limits),
-        rng_pick(rng, headrooms), rng_pick(rng, overrides));
+        rng_chance(rng, 70) ? 30 : 1 + rng_below(rng, 5), plain ? "" : rng_pick(rng, limits),
+        plain ? "" : rng_pick(rng, headrooms), rng_pick(rng, overrides));
+    if (played == PLAY_CUTS) {
+        write_cuts(rig);
+    }
 }
 
 static void read_config(const struct rig *rig, struct sl_config *out)
@@ -124,7 +156,8 @@ void rig_begin(struct rig *rig, uint64_t seed, bool threads)
                                        .store = rig->store,
                                        .binder = sl_cluster_binder(rig->cluster),
                                        .hooks = sl_cluster_hooks(rig->cluster),
-                                       .queue = sl_cluster_queue_reader(rig->cluster)};
+                                       .queue = sl_cluster_queue_reader(rig->cluster),
+                                       .partitions = sl_cluster_partition_reader(rig->cluster)};
     sl_store_set_one_equal_share(rig->store, rig->config.gpushare.one_equal_share);
     if (sl_cluster_start(rig->cluster, &err) < 0) {
         check_failed("the cluster does not start: %s", err.message);

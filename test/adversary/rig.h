@@ -12,6 +12,11 @@
 
 enum { RIG_CALLS = 64 };
 
+/* What is played: everything that users write; or pods that are well-formed, on GPUs that are cut.
+ */
+enum play { PLAY_ALL, PLAY_CUTS, PLAYS };
+extern const char *const play_names[PLAYS];
+
 struct rig {
     struct rng rng;
     struct client_faults faults;
@@ -26,6 +31,9 @@ struct rig {
     char yaml[4096]; /* of the configuration in force */
 };
 
+/* Before the first rig begins. */
+void rig_play(enum play play);
+enum play rig_plays(void);
 /* seed is for what rig decides itself. */
 void rig_begin(struct rig *rig, uint64_t seed, bool threads);
 void rig_end(struct rig *rig);

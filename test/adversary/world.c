@@ -127,12 +127,9 @@ static void note(enum world_kind kind, const char *type, json_t *object, const c
 /* The kind is in the object, as the API server says it in events. */
 static void stamp(enum world_kind kind, json_t *object)
 {
-    char text[24];
-    (void)snprintf(text, sizeof(text), "%" PRIu64, ++past.version);
+    world_stamp(object);
     (void)json_object_set_new(object, "kind", json_string(kinds[kind].kind));
     (void)json_object_set_new(object, "apiVersion", json_string(kinds[kind].version));
-    (void)json_object_set_new(json_object_get(object, "metadata"), "resourceVersion",
-                              json_string(text));
 }
 
 void world_put(enum world_kind kind, json_t *object)
@@ -425,12 +422,17 @@ void world_take_lease(bool take)
     world_stamp_lease();
 }
 
-void world_stamp_lease(void)
+void world_stamp(json_t *object)
 {
     char text[24];
     (void)snprintf(text, sizeof(text), "%" PRIu64, ++past.version);
-    (void)json_object_set_new(json_object_get(past.lease, "metadata"), "resourceVersion",
+    (void)json_object_set_new(json_object_get(object, "metadata"), "resourceVersion",
                               json_string(text));
+}
+
+void world_stamp_lease(void)
+{
+    world_stamp(past.lease);
 }
 
 /* ---- life ---- */

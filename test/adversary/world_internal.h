@@ -11,5 +11,6 @@ const char *world_text(const json_t *object, const char *part, const char *key);
 void world_answer_object(const struct world_request *request, struct world_reply *reply);
 json_t **world_lease(void);
 void world_stamp_lease(void);
+void world_stamp(json_t *object); /* a new version */
 
 #endif

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "adversary/checks.h"
+#include "adversary/cuts.h"
+#include "adversary/machines.h"
 #include "adversary/world_internal.h"
 
 enum { PART_MAX = 300 };
@@ -126,6 +128,8 @@ static void merge(json_t *into, json_t *patch)
         json_t *old = json_object_get(into, key);
         if (strcmp(key, "schedulingGates") == 0) {
             patch_gates(into, value);
+        } else if (json_is_null(value)) {
+            (void)json_object_del(into, key);
         } else if (json_is_object(value) && json_is_object(old)) {
             merge(old, value);
         } else {
@@ -218,6 +222,62 @@ static void answer_pod(const struct world_request *request, const struct pod_pat
     json_decref(body);
 }
 
+/* ---- nodes, and the ConfigMap of those who cut them ---- */
+
+/* A patch that names another version, or another object, changes nothing. */
+static bool is_current(const json_t *now, const json_t *body, struct world_reply *reply)
+{
+    static const char *const keys[] = {"uid", "resourceVersion"};
+    for (size_t i = 0; i < 2; i++) {
+        const char *is = world_text(body, "metadata", keys[i]);
+        if (is[0] != '\0' && strcmp(is, world_text(now, "metadata", keys[i])) != 0) {
+            fail(reply, 409, "Conflict", "the object has been modified");
+            return false;
+        }
+    }
+    return true;
+}
+
+static void answer_node(const struct world_request *request, const char *name,
+                        struct world_reply *reply)
+{
+    struct thing *thing = world_find(WORLD_NODES, "", name);
+    json_t *body = json_loadb(request->body, request->len, 0, NULL);
+    if (thing == NULL) {
+        fail(reply, 404, "NotFound", "nodes not found");
+    } else if (strcmp(request->method, "GET") == 0) {
+        answer_with(reply, thing->now);
+    } else if (is_current(thing->now, body, reply)) {
+        json_t *fresh = world_edit(thing);
+        merge(fresh, body);
+        cuts_written(name, body, request->body, request->len);
+        world_counts.patches++;
+        answer_with(reply, fresh);
+        world_put(WORLD_NODES, fresh);
+    }
+    json_decref(body);
+}
+
+static void answer_file(const struct world_request *request, struct world_reply *reply)
+{
+    const json_t *now = machines_file();
+    json_t *body = json_loadb(request->body, request->len, 0, NULL);
+    bool post = strcmp(request->method, "POST") == 0;
+    if (post ? now != NULL : now == NULL) {
+        fail(reply, post ? 409 : 404, post ? "AlreadyExists" : "NotFound", "configmaps");
+    } else if (strcmp(request->method, "GET") == 0) {
+        answer_with(reply, (json_t *)now);
+    } else if (post || is_current(now, body, reply)) {
+        json_t *fresh = post ? json_deep_copy(body) : json_deep_copy(now);
+        merge(fresh, body);
+        (void)json_object_set_new(json_object_get(fresh, "metadata"), "uid", json_string("file"));
+        world_stamp(fresh);
+        answer_with(reply, fresh);
+        machines_put_file(fresh);
+    }
+    json_decref(body);
+}
+
 /* ---- one name, or a selector: for stages ---- */
 
 static bool answer_some(const char *path, struct world_reply *reply)
@@ -293,8 +353,14 @@ static void answer_event(const struct world_request *request, struct world_reply
 
 void world_answer_object(const struct world_request *request, struct world_reply *reply)
 {
+    static const char nodes[] = "/api/v1/nodes/";
+    static const char file[] = "/api/v1/namespaces/gpu-operator/configmaps";
     struct pod_path path;
-    if (read_pod_path(request->path, &path)) {
+    if (strncmp(request->path, nodes, strlen(nodes)) == 0) {
+        answer_node(request, request->path + strlen(nodes), reply);
+    } else if (strncmp(request->path, file, strlen(file)) == 0) {
+        answer_file(request, reply);
+    } else if (read_pod_path(request->path, &path)) {
         answer_pod(request, &path, reply);
     } else if (strstr(request->path, "/leases") != NULL) {
         answer_lease(request, reply);
