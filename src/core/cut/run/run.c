@@ -410,13 +410,13 @@ enum sl_cut_step sl_cut_run_step(struct sl_cut_run *run, const struct sl_node *n
     run->file_us = rules->file_us;
     if (run->at == SL_CUT_AT_WORK) {
         watch_node(run, node, rules, now_us);
-    } else if (run->at < SL_CUT_AT_FINISH &&
-               (is_deselected(run, node) || is_overruled(run, node))) {
-        run_finish(run, SL_CUT_LEFT); /* before it is ordered, or ordered again */
-    } else if (run->at < SL_CUT_AT_FINISH && run->taken) {
+    }
+    bool to_order = run->at == SL_CUT_AT_ORDER || run->at == SL_CUT_AT_PAUSE;
+    if (to_order && (is_deselected(run, node) || is_overruled(run, node))) {
+        run_finish(run, SL_CUT_LEFT);
+    } else if (to_order && run->taken) {
         run_finish(run, SL_CUT_TAKEN);
-    } else if (run->unwritten && run->at < SL_CUT_AT_FINISH &&
-               now_us - run->begun_us >= rules->timeout_us) {
+    } else if (to_order && run->unwritten && now_us - run->begun_us >= rules->timeout_us) {
         run_finish(run, SL_CUT_REFUSED);
     }
     switch (run->at) {
