@@ -18,19 +18,21 @@ LABELS = {"app": "nvidia-mig-manager"}
 class MigManager(Agent):
     """It runs what the label names when the label's value changes.
 
-    lag: seconds until its file shows what was written to the ConfigMap; at once when its pod was
-    changed. seconds: how long a run keeps the device plugin away. back: seconds from the end of a run
+    lag: seconds until its file shows what was written to the ConfigMap; nudged: the same after its pod
+    was changed. seconds: how long a run keeps the device plugin away. back: seconds from the end of a run
     until the device plugin is back. mishaps:
       silent    it does nothing
       wedged    the state stays pending for ever, and the device plugin away
       failed    it fails before it has touched a GPU
       half      it fails with the instances destroyed and none made
+      busy      somebody who is no pod has an instance: the walk fails with the free ones gone
       lying     it tells success and has done nothing
       late      the device plugin does not come back after success
       gone      the node goes while it cuts"""
 
-    def __init__(self, lag=0.0, seconds=1.0, back=0.2, config_map="sliced-mig-config"):
+    def __init__(self, lag=60.0, nudged=0.2, seconds=1.0, back=0.2, config_map="sliced-mig-config"):
         super().__init__()
+        self.nudged = nudged
         self.seconds = seconds
         self.back = back
         self.file = Mounted(NAMESPACE, config_map, lag)
@@ -66,7 +68,7 @@ class MigManager(Agent):
             annotations = pod["metadata"].get("annotations")
             if annotations != self.annotations:
                 self.annotations = annotations
-                self.file.sync(self.rack.plane)
+                self.file.sync(self.rack.plane, self.nudged)
 
     def entries(self):
         """The entries that its file has now."""
@@ -132,6 +134,8 @@ class MigManager(Agent):
 
     def _cut(self, spec, gpu, mishap):
         for each in sorted(gpu.instances, key=lambda each: each.pod is not None):
+            if mishap == "busy" and len(gpu.instances) == 1:
+                raise InUse(f"{each} has a process")
             gpu.destroy(each)
         if gpu.pod is not None:
             raise InUse(f"GPU {gpu.index} is {gpu.pod}'s")
