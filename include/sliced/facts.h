@@ -112,7 +112,8 @@ struct sl_device_facts {
     struct sl_str product;
     int64_t memory_mib; /* 0: as the node's labels say */
     bool unhealthy;
-    bool mig; /* MIG mode is on */
+    bool mig;    /* MIG mode is on */
+    bool unsure; /* nobody knows which instances it has; it names none */
     struct sl_instance_facts *instances;
     struct sl_device_facts *next;
 };

@@ -38,7 +38,9 @@ struct sl_instance {
 struct sl_device {
     int16_t index; /* as nvidia-smi counts */
     bool healthy;
-    bool mig;                         /* partitioned: never given whole */
+    bool mig;    /* partitioned: never given whole */
+    bool unsure; /* its instances are those that no other device has: of several such devices nobody
+                    knows which has which */
     const struct sl_mig_model *model; /* NULL when unknown */
     const char *uuid;                 /* NULL when unknown */
     const char *product;              /* NULL when unknown */

@@ -113,6 +113,7 @@ static int end_device(struct sl_walker *walker, void *target, const struct sl_ev
     }
     facts->unhealthy = !device->healthy;
     facts->mig = facts->mig || facts->instances != NULL;
+    facts->unsure = facts->unsure && facts->instances == NULL;
     return SL_EVENT_GO;
 }
 
@@ -125,6 +126,8 @@ static const struct sl_field device_fields[] = {
     {SL_FIELD_NAME("memory"), .kind = SL_FIELD_SCALAR, .value = set_memory},
     {SL_FIELD_NAME("healthy"), .kind = SL_FIELD_BOOL, .offset = offsetof(struct reading, healthy)},
     {SL_FIELD_NAME("mig"), .kind = SL_FIELD_BOOL, .offset = offsetof(struct reading, facts.mig)},
+    {SL_FIELD_NAME("unsure"), .kind = SL_FIELD_BOOL,
+     .offset = offsetof(struct reading, facts.unsure)},
     {SL_FIELD_NAME("instances"), .kind = SL_FIELD_OBJECTS, .table = &instance_table,
      .offset = offsetof(struct reading, facts.instances), .size = sizeof(struct sl_instance_facts),
      .next = offsetof(struct sl_instance_facts, next), .max = SL_MIG_INSTANCES_MAX},

@@ -195,6 +195,10 @@ bool sl_cut_shown(const struct sl_node *node, const struct sl_cut *cut, size_t n
     if (slices) {
         return tied && all;
     }
-    bool annotated = tied && node->layout == SL_LAYOUT_ANNOTATED;
+    unsigned unsure = 0;
+    for (unsigned d = 0; d < node->n_devices; d++) {
+        unsure += node->device[d].unsure;
+    }
+    bool annotated = tied && node->layout == SL_LAYOUT_ANNOTATED && unsure < 2;
     return annotated ? all : (tied && all) || counts_show(node, cut, n);
 }

@@ -53,6 +53,17 @@ struct sl_instance *sl_draft_add_instance(struct sl_draft *draft, unsigned devic
     return &added->instance;
 }
 
+void sl_draft_add_counts(struct sl_draft *draft, unsigned device,
+                         const uint8_t counts[SL_MIG_PROFILES_MAX])
+{
+    for (unsigned p = 0; p < draft->model->n_profiles; p++) {
+        struct sl_str name = sl_str_of(draft->model->profiles[p].name);
+        for (unsigned i = 0; i < counts[p]; i++) {
+            (void)sl_draft_add_instance(draft, device, name, -1);
+        }
+    }
+}
+
 static uint8_t profile_index(const struct sl_mig_model *model, const struct sl_mig_profile *profile)
 {
     return (uint8_t)(profile - model->profiles);
@@ -172,6 +183,7 @@ static bool add_annotated(struct sl_draft *draft, const struct sl_device_facts *
     struct sl_draft_device *device = sl_draft_add_device(draft, facts->mig);
     device->device.index = (int16_t)facts->index;
     device->device.healthy = !facts->unhealthy;
+    device->device.unsure = facts->unsure;
     device->uuid = facts->uuid;
     device->product = facts->product;
     if (facts->product.len > 0) {
@@ -196,7 +208,8 @@ static bool add_annotated(struct sl_draft *draft, const struct sl_device_facts *
     return true;
 }
 
-static int from_facts(struct sl_draft *draft, struct sl_error *err)
+static int from_facts(struct sl_draft *draft, uint8_t (*rest)[SL_MIG_PROFILES_MAX],
+                      struct sl_error *err)
 {
     const struct sl_device_facts *ordered[SL_NODE_DEVICES_MAX];
     unsigned n = 0;
@@ -219,6 +232,9 @@ static int from_facts(struct sl_draft *draft, struct sl_error *err)
         if (!add_annotated(draft, ordered[i])) {
             give_up(draft, "annotation sliced.dev/devices: too many instances on one device");
             return 0;
+        }
+        if (rest != NULL && ordered[i]->unsure) {
+            sl_draft_add_counts(draft, i, *rest++);
         }
     }
     draft->layout = SL_LAYOUT_ANNOTATED;
@@ -344,11 +360,12 @@ static void settle_single(struct sl_draft *draft)
     }
 }
 
-int sl_draft_annotated(struct sl_draft *draft, struct sl_error *err)
+int sl_draft_annotated(struct sl_draft *draft, uint8_t (*rest)[SL_MIG_PROFILES_MAX],
+                       struct sl_error *err)
 {
     int result = 0;
     if (draft->facts->devices != NULL) {
-        result = from_facts(draft, err);
+        result = from_facts(draft, rest, err);
     } else {
         from_nos(draft);
     }

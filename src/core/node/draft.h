@@ -100,8 +100,15 @@ size_t sl_draft_site_words(const struct sl_draft *draft);
 struct sl_pack;
 void sl_draft_site_pack(const struct sl_draft *draft, struct sl_node *node, struct sl_pack *at);
 
-/* Reads devices from annotations, if any. -1 with *err set beyond SL_NODE_DEVICES_MAX. */
-int sl_draft_annotated(struct sl_draft *draft, struct sl_error *err);
+/* Reads devices from annotations, if any; rest: as sl_draft_split_rest() found it, NULL: it did
+ * not. -1 with *err set beyond SL_NODE_DEVICES_MAX. */
+int sl_draft_annotated(struct sl_draft *draft, uint8_t (*rest)[SL_MIG_PROFILES_MAX],
+                       struct sl_error *err);
+
+/* Finds what those annotated devices hold of which nobody knows it, in the annotation's order: what
+ * is allocatable beside the others. False where that leaves none, or several ways. */
+bool sl_draft_split_rest(struct sl_draft *draft,
+                         uint8_t split[SL_NODE_DEVICES_MAX][SL_MIG_PROFILES_MAX]);
 
 /* Infers devices from labels and allocatable, if these allow only one arrangement. */
 void sl_draft_infer(struct sl_draft *draft);
@@ -115,6 +122,10 @@ struct sl_draft_device *sl_draft_add_device(struct sl_draft *draft, bool mig);
  * Callers add instances device by device. */
 struct sl_instance *sl_draft_add_instance(struct sl_draft *draft, unsigned device,
                                           struct sl_str profile, int start);
+
+/* Appends instances of the node's model, so many of each profile, named as there. */
+void sl_draft_add_counts(struct sl_draft *draft, unsigned device,
+                         const uint8_t counts[SL_MIG_PROFILES_MAX]);
 
 /* Finds starts for the instances without one, device by device, when the model is known. */
 void sl_draft_place(struct sl_draft *draft);

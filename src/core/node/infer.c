@@ -64,19 +64,36 @@ static bool count_instances(struct sl_draft *draft, int64_t counts[SL_MIG_PROFIL
     return true;
 }
 
+bool sl_draft_split_rest(struct sl_draft *draft,
+                         uint8_t split[SL_NODE_DEVICES_MAX][SL_MIG_PROFILES_MAX])
+{
+    const struct sl_mig_model *model = draft->model;
+    int64_t counts[SL_MIG_PROFILES_MAX] = {0};
+    unsigned n = 0;
+    for (const struct sl_device_facts *d = draft->facts->devices; d != NULL; d = d->next) {
+        n += d->unsure;
+    }
+    if (n == 0 || model == NULL || !count_instances(draft, counts)) {
+        return false;
+    }
+    for (const struct sl_device_facts *d = draft->facts->devices; d != NULL; d = d->next) {
+        for (const struct sl_instance_facts *i = d->instances; i != NULL; i = i->next) {
+            const struct sl_mig_profile *profile = sl_mig_profile_find(model, i->profile);
+            if (profile == NULL || counts[profile - model->profiles]-- == 0) {
+                return false;
+            }
+        }
+    }
+    return sl_split_find(model, counts, n, split) == SL_SPLIT_ONE;
+}
+
 /* Adds n devices with the instances of split, named as in the model. */
 static void add_split(struct sl_draft *draft, unsigned n,
                       uint8_t split[SL_NODE_DEVICES_MAX][SL_MIG_PROFILES_MAX])
 {
     for (unsigned d = 0; d < n; d++) {
-        unsigned device = draft->n_devices;
         (void)sl_draft_add_device(draft, true);
-        for (unsigned p = 0; p < draft->model->n_profiles; p++) {
-            struct sl_str name = sl_str_of(draft->model->profiles[p].name);
-            for (unsigned i = 0; i < split[d][p]; i++) {
-                (void)sl_draft_add_instance(draft, device, name, -1);
-            }
-        }
+        sl_draft_add_counts(draft, draft->n_devices - 1, split[d]);
     }
 }
 

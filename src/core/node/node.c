@@ -49,14 +49,17 @@ static void profiles_from_instances(struct sl_draft *draft)
 
 static int judge(struct sl_draft *draft, struct sl_error *err)
 {
+    uint8_t rest[SL_NODE_DEVICES_MAX][SL_MIG_PROFILES_MAX];
     if (sl_draft_read(draft, err) != 0) {
         return -1;
     }
     sl_draft_partition(draft);
-    if (sl_draft_annotated(draft, err) != 0) {
+    find_profiles(draft);
+    bool found = sl_draft_split_rest(draft, rest);
+    if (sl_draft_annotated(draft, found ? rest : NULL, err) != 0) {
         return -1;
     }
-    find_profiles(draft);
+    find_profiles(draft); /* of other models than the node's */
     if (draft->n_devices == 0) {
         sl_draft_infer(draft);
     }
@@ -126,7 +129,7 @@ static bool is_allocatable(const struct sl_draft *planned)
         good = good && planned->pool[p].pool.on_devices;
         whole = whole && planned->pool[p].on_instances;
     }
-    return good && named == 0 && !whole;
+    return good && named <= 0 && !whole; /* less: nobody knows what some devices have */
 }
 
 /* Is the node as sliced.dev/cut-devices says? */

@@ -84,14 +84,14 @@ static int order_refuse(const struct op *op, const struct sl_node_facts *now, st
 }
 
 /* Writes the GPUs' future contents on the node, for the leader that ends the cut. */
-static void write_planned(const struct op *op, struct sl_writer *w)
+static void write_planned(const struct op *op, const char *key, bool unsure, struct sl_writer *w)
 {
     struct sl_buf text;
     struct sl_writer devices = {.buf = &text};
     sl_buf_init(&text, DEVICES_BYTES_MAX);
-    sl_cut_write_devices(op->node, op->order.device, op->order.n_devices, &devices);
+    sl_cut_write_devices(op->node, op->order.device, op->order.n_devices, unsure, &devices);
     if (text.failed == SL_BUF_OK) {
-        sl_write_member_str(w, SL_CUT_DEVICES_PLANNED, (struct sl_str){text.data, text.len});
+        sl_write_member_str(w, key, (struct sl_str){text.data, text.len});
     }
     sl_buf_free(&text);
 }
@@ -118,7 +118,10 @@ static int order_edit(void *context, const struct sl_edit_now *now, struct sl_wr
         actuator->annotations(&op->order, now->node, w);
     }
     if ((actuator->tells_nothing || actuator->notes) && mark == NULL) {
-        write_planned(op, w); /* else an earlier attempt has noted it */
+        write_planned(op, SL_CUT_DEVICES_PLANNED, false, w); /* else an earlier attempt noted it */
+    }
+    if (actuator->tells_nothing && mark == NULL) {
+        write_planned(op, SL_CUT_UNSURE, true, w);
     }
     sl_write_member_text(w, SL_CUT_ANNOTATION, op->run.name);
     sl_write_object_end(w);
@@ -134,16 +137,18 @@ static bool is_unsure(const struct sl_cut_run *run)
            (run->outcome == SL_CUT_FAILED && run->resumed);
 }
 
-/* Where nobody can tell what the GPUs hold, nothing is said of them. */
+/* Nobody can tell what the GPUs hold that were ordered cut; the others are as they were. */
 static void write_outcome(const struct op *op, const struct sl_node_facts *now, struct sl_writer *w)
 {
-    const struct sl_pair *planned = sl_pair_find(now->annotations, SL_STR(SL_CUT_DEVICES_PLANNED));
-    if (op->run.outcome == SL_CUT_DONE && planned != NULL) {
-        sl_write_member_str(w, SL_DEVICES_ANNOTATION, planned->value);
+    const struct sl_pair *devices = sl_pair_find(
+        now->annotations, op->order.done ? SL_STR(SL_CUT_DEVICES_PLANNED) : SL_STR(SL_CUT_UNSURE));
+    if (devices != NULL && is_unsure(&op->run)) {
+        sl_write_member_str(w, SL_DEVICES_ANNOTATION, devices->value);
     } else if (is_unsure(&op->run)) {
         sl_write_member_text(w, SL_DEVICES_ANNOTATION, NULL);
     }
     sl_write_member_text(w, SL_CUT_DEVICES_PLANNED, NULL);
+    sl_write_member_text(w, SL_CUT_UNSURE, NULL);
 }
 
 static int finish_edit(void *context, const struct sl_edit_now *now, struct sl_writer *w,

@@ -236,7 +236,7 @@ static void write_instances(const struct sl_node *node, const struct sl_cut_devi
 }
 
 static void write_device(const struct sl_node *node, const struct sl_cut_device *device,
-                         struct sl_writer *w)
+                         bool unsure, struct sl_writer *w)
 {
     const struct sl_device *known = device->known;
     const char *product = known == NULL || known->product == NULL ? node->product : known->product;
@@ -255,18 +255,20 @@ static void write_device(const struct sl_node *node, const struct sl_cut_device 
         sl_write_member_bool(w, "healthy", false);
     }
     sl_write_member_bool(w, "mig", device->mig);
-    if (device->mig) {
+    if (device->cut != NULL ? unsure : known->unsure) {
+        sl_write_member_bool(w, "unsure", true);
+    } else if (device->mig) {
         write_instances(node, device, w);
     }
     sl_write_object_end(w);
 }
 
 void sl_cut_write_devices(const struct sl_node *node, const struct sl_cut_device *device, size_t n,
-                          struct sl_writer *w)
+                          bool unsure, struct sl_writer *w)
 {
     sl_write_array(w);
     for (size_t i = 0; i < n; i++) {
-        write_device(judged(node), &device[i], w);
+        write_device(judged(node), &device[i], unsure, w);
     }
     sl_write_array_end(w);
 }

@@ -35,8 +35,9 @@ struct sl_cut_group {
 size_t sl_cut_groups(const struct sl_node *node, const struct sl_cut_device *device,
                      struct sl_cut_group out[SL_MIG_INSTANCES_MAX]);
 
-/* Writes the value of the annotation sliced.dev/devices (docs/devices.md). */
+/* Writes the value of the annotation sliced.dev/devices (docs/devices.md). unsure: nobody knows
+ * what came of the cuts. */
 void sl_cut_write_devices(const struct sl_node *node, const struct sl_cut_device *device, size_t n,
-                          struct sl_writer *w);
+                          bool unsure, struct sl_writer *w);
 
 #endif

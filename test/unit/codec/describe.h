@@ -127,6 +127,7 @@ static inline void describe_devices(struct sl_buf *out, const struct sl_device_f
         describe_text(out, "product", list->product);
         describe_number(out, "memory", list->memory_mib);
         sl_buf_puts(out, list->unhealthy ? " unhealthy" : "");
+        sl_buf_puts(out, list->unsure ? " unsure" : "");
         sl_buf_puts(out, list->mig ? " mig\n" : "\n");
         for (const struct sl_instance_facts *i = list->instances; i != NULL; i = i->next) {
             sl_buf_printf(out, "    instance %s at %d\n", i->profile.s, i->start);

@@ -35,6 +35,13 @@ static bool use_is_hidden(const struct sl_view *view)
     return false;
 }
 
+/* Is the instance on the device, as far as anybody knows? */
+static bool is_on(const struct sl_node *node, const struct sl_instance *instance, unsigned device)
+{
+    return instance->device == device ||
+           (node->device[device].unsure && node->device[instance->device].unsure);
+}
+
 /* Is a unit of any pool in use that has units on the device? Only the kubelet knows on which device
  * a pod's unit is. Replicas and shares of memory are not made by cuts: they count as use. */
 static bool device_in_use(const struct sl_view *view, unsigned device)
@@ -49,7 +56,7 @@ static bool device_in_use(const struct sl_view *view, unsigned device)
     }
     for (unsigned i = 0; i < node->n_instances; i++) {
         const struct sl_instance *instance = &node->instance[i];
-        if (instance->device == device &&
+        if (is_on(node, instance, device) &&
             (view->pool_used[instance->pool] > 0 ||
              node->pool[instance->pool].kind != SL_KIND_MIG || instance->profile == NULL)) {
             return true;

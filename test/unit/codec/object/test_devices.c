@@ -51,6 +51,17 @@ static void all_that_it_can_say_is_read(void **state)
                    "  device 1 memory=40960 unhealthy\n");
 }
 
+/* What it names, somebody knows. */
+static void a_gpu_that_names_no_instances_may_be_unsure(void **state)
+{
+    (void)state;
+    assert_devices("[{\"index\":0,\"mig\":true,\"unsure\":true},{\"index\":1,\"unsure\":true,"
+                   "\"instances\":[{\"profile\":\"1g.6gb\"}]}]",
+                   "  device 0 unsure mig\n  device 1 mig\n    instance 1g.6gb at -1\n");
+    assert_problem("[{\"index\":0,\"unsure\":\"yes\"}]",
+                   "[0].unsure: expected a boolean, found a string (line 1, column 22)");
+}
+
 static void only_the_index_is_required(void **state)
 {
     (void)state;
@@ -200,6 +211,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_that_it_can_say_is_read),
+        cmocka_unit_test(a_gpu_that_names_no_instances_may_be_unsure),
         cmocka_unit_test(only_the_index_is_required),
         cmocka_unit_test(instances_imply_mig_mode_and_may_have_no_start),
         cmocka_unit_test(memory_is_mib_as_a_number_and_bytes_as_a_quantity),

@@ -85,7 +85,7 @@ static inline int tear_down(void **state)
 /* ---- nodes ---- */
 
 /* What a GPU holds: "1g.5gb@0* 2g.10gb": a start if told, '*' where nos' agent reports it in use.
- * "" is MIG mode without instances, NULL a whole GPU. */
+ * "" is MIG mode without instances, NULL a whole GPU. "?1g.5gb": nobody knows that it has these. */
 struct rig_token {
     char name[RIG_TOKEN];
     int start;
@@ -163,12 +163,14 @@ static inline size_t rig_node(struct cut_rig *rig, enum sl_actuator actuator, co
     facts_pair(&rig->facts, &facts.labels, "nvidia.com/gpu.count", count);
     for (size_t d = 0; d < n; d++) {
         if (actuator == SL_ACTUATOR_MIG_MANAGER) {
-            (void)facts_device(&rig->facts, &facts, (int)d, gpu[d]);
+            bool unsure = gpu[d] != NULL && gpu[d][0] == '?';
+            facts_device(&rig->facts, &facts, (int)d, unsure ? "" : gpu[d])->unsure = unsure;
         }
         if (gpu[d] == NULL) {
             rig_count(rig, &facts.allocatable, "nvidia.com/gpu");
         }
         for (const char *at = gpu[d]; at != NULL && *at != '\0';) {
+            at += *at == '?';
             struct rig_token token;
             char resource[96];
             at = rig_token(at, &token);

@@ -56,6 +56,40 @@ static void annotated_instances_that_are_not_allocatable_are_left_out(void **sta
                "! instances: 1 described that are not allocatable\n");
 }
 
+static void an_unsure_gpu_has_what_is_allocatable_beside_the_others(void **state)
+{
+    struct node_rig *rig = *state;
+    given(rig, A100, "nvidia.com/mig-3g.20gb=4 nvidia.com/mig-1g.5gb=2");
+    device(rig, 0, "")->unsure = true;
+    device(rig, 1, "3g.20gb@0 3g.20gb@4");
+    device(rig, 2, "3g.20gb@4 1g.5gb@0");
+    check(rig, "annotated\nnvidia.com/mig-1g.5gb mig 1g.5gb 2 on\n"
+               "nvidia.com/mig-3g.20gb mig 3g.20gb 4 on\n0 mig 3g.20gb@0 1g.5gb@4\n"
+               "1 mig 3g.20gb@0 3g.20gb@4\n2 mig 1g.5gb@0 3g.20gb@4\n");
+    assert_true(rig->made->device[0].unsure);
+    given(rig, A100, "nvidia.com/mig-3g.20gb=3 nvidia.com/mig-1g.5gb=1");
+    check(rig, "annotated\nnvidia.com/mig-1g.5gb mig 1g.5gb 1 on\n"
+               "nvidia.com/mig-3g.20gb mig 3g.20gb 3 on\n0 mig\n"
+               "1 mig 3g.20gb@0 3g.20gb@4\n2 mig 1g.5gb@0 3g.20gb@4\n");
+}
+
+/* Three on two GPUs may be two and one, or one and two: which is guessed. Nine fit on none. */
+static void unsure_gpus_have_nothing_where_that_can_be_several_things(void **state)
+{
+    struct node_rig *rig = *state;
+    given(rig, A100, "nvidia.com/mig-1g.5gb=3");
+    device(rig, 0, "")->unsure = true;
+    device(rig, 1, "")->unsure = true;
+    check(rig, "annotated\nnvidia.com/mig-1g.5gb mig 1g.5gb 3 off\n0 mig\n1 mig\n"
+               "! nvidia.com/mig-1g.5gb: 3 allocatable, instances known for it: 0\n");
+    given(rig, A100, "nvidia.com/mig-3g.20gb=5");
+    check(rig, "annotated\nnvidia.com/mig-3g.20gb mig 3g.20gb 5 off\n0 mig\n1 mig\n"
+               "! nvidia.com/mig-3g.20gb: 5 allocatable, instances known for it: 0\n");
+    given(rig, A100, "nvidia.com/mig-3g.20gb=3");
+    check(rig, "annotated\nnvidia.com/mig-3g.20gb mig 3g.20gb 3 on\n0 mig 3g.20gb@0 3g.20gb@4\n"
+               "1 mig 3g.20gb@0\n");
+}
+
 static void unhealthy_devices_may_be_missing_from_allocatable_or_not(void **state)
 {
     struct node_rig *rig = *state;
@@ -623,6 +657,8 @@ int main(void)
         TEST(instances_that_cannot_stand_there_are_a_problem_and_have_no_start),
         TEST(an_annotation_that_allocatable_denies_makes_that_pool_counts),
         TEST(annotated_instances_that_are_not_allocatable_are_left_out),
+        TEST(an_unsure_gpu_has_what_is_allocatable_beside_the_others),
+        TEST(unsure_gpus_have_nothing_where_that_can_be_several_things),
         TEST(unhealthy_devices_may_be_missing_from_allocatable_or_not),
         TEST(one_node_may_have_several_models),
         TEST(a_pool_has_the_profile_of_its_instances_though_the_label_names_another_model),

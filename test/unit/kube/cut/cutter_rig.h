@@ -26,6 +26,12 @@
     "\\\":true,\\\"instances\\\":[{\\\"profile\\\":\\\"7g.80gb\\\",\\\"start\\\":0}]},{\\\"index"  \
     "\\\":1,\\\"product\\\":\\\"NVIDIA-A100-SXM4-80GB\\\",\\\"memory\\\":81920,\\\"mig\\\":true,"  \
     "\\\"instances\\\":[{\\\"profile\\\":\\\"3g.40gb\\\"},{\\\"profile\\\":\\\"3g.40gb\\\"}]}]"
+/* As it is when nobody knows what came of the cut. */
+#define UNSURE                                                                                     \
+    "[{\\\"index\\\":0,\\\"product\\\":\\\"NVIDIA-A100-SXM4-80GB\\\",\\\"memory\\\":81920,\\\"mig" \
+    "\\\":true,\\\"instances\\\":[{\\\"profile\\\":\\\"7g.80gb\\\",\\\"start\\\":0}]},{\\\"index"  \
+    "\\\":1,\\\"product\\\":\\\"NVIDIA-A100-SXM4-80GB\\\",\\\"memory\\\":81920,\\\"mig\\\":true,"  \
+    "\\\"unsure\\\":true}]"
 #define ENTRY ": [{devices: [1], mig-enabled: true, mig-devices: {\\\"3g.40gb\\\": 2}}]\\n"
 #define MAP(data)                                                                                  \
     "{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"sliced-mig-config\","  \

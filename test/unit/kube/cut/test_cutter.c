@@ -6,7 +6,8 @@
 #define PENDING "\"nvidia.com/mig.config.state\":\"pending\""
 #define BEGUN(name)                                                                                \
     NODE(GPUS,                                                                                     \
-         DEVICES ",\"sliced.dev/cut\":\"" name "\",\"sliced.dev/cut-devices\":\"" PLANNED "\"",    \
+         DEVICES ",\"sliced.dev/cut\":\"" name "\",\"sliced.dev/cut-devices\":\"" PLANNED          \
+                 "\",\"sliced.dev/cut-unsure\":\"" UNSURE "\"",                                    \
          ALLOCATABLE)
 
 /* ---- mig-manager ---- */
@@ -27,6 +28,7 @@ static void an_order_is_an_entry_of_the_file_and_then_a_label(void **state)
     assert_string_equal(sent(&scene, "PATCH", NODE_PATH),
                         META "\"labels\":{\"nvidia.com/mig.config\":\"sliced-5c3d-1\"," PENDING "},"
                              "\"annotations\":{\"sliced.dev/cut-devices\":\"" PLANNED
+                             "\",\"sliced.dev/cut-unsure\":\"" UNSURE
                              "\",\"sliced.dev/cut\":\"sliced-5c3d-1\"}}}");
     end(&scene);
 }
@@ -322,15 +324,17 @@ struct finish_case {
     const char *annotations; /* of the patch */
 };
 
+#define NOTES_OFF "\"sliced.dev/cut-devices\":null,\"sliced.dev/cut-unsure\":null,"
+
 static void the_end_of_a_cut_says_what_the_gpus_hold(void **state)
 {
     static const struct finish_case cases[] = {
-        {SL_CUT_DONE, "\"sliced.dev/devices\":\"" PLANNED "\",\"sliced.dev/cut-devices\":null,"},
-        {SL_CUT_FAILED, "\"sliced.dev/cut-devices\":null,"},
-        {SL_CUT_WEDGED, "\"sliced.dev/devices\":null,\"sliced.dev/cut-devices\":null,"},
-        {SL_CUT_HALF_APPLIED, "\"sliced.dev/devices\":null,\"sliced.dev/cut-devices\":null,"},
-        {SL_CUT_SILENT, "\"sliced.dev/cut-devices\":null,"},
-        {SL_CUT_LEFT, "\"sliced.dev/cut-devices\":null,"},
+        {SL_CUT_DONE, "\"sliced.dev/devices\":\"" PLANNED "\"," NOTES_OFF},
+        {SL_CUT_FAILED, NOTES_OFF},
+        {SL_CUT_WEDGED, "\"sliced.dev/devices\":\"" UNSURE "\"," NOTES_OFF},
+        {SL_CUT_HALF_APPLIED, "\"sliced.dev/devices\":\"" UNSURE "\"," NOTES_OFF},
+        {SL_CUT_SILENT, NOTES_OFF},
+        {SL_CUT_LEFT, NOTES_OFF},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -38,7 +38,7 @@ static void assert_devices(const struct sl_node *node, const struct sl_cut *cut,
     struct sl_writer w = {.buf = &text};
     sl_buf_init(&text, 1 << 16);
     list(node, cut, n, &devices);
-    sl_cut_write_devices(node, devices.device, devices.n, &w);
+    sl_cut_write_devices(node, devices.device, devices.n, false, &w);
     sl_buf_putc(&text, '\0');
     assert_string_equal(text.data, expected);
     sl_buf_free(&text);
@@ -121,7 +121,7 @@ static void our_own_decoder_reads_it_back(void **state)
     sl_buf_init(&text, 1 << 16);
     sl_buf_init(&json, 1 << 16);
     list(node, &cut, 1, &devices);
-    sl_cut_write_devices(node, devices.device, devices.n, &w);
+    sl_cut_write_devices(node, devices.device, devices.n, false, &w);
     w = (struct sl_writer){.buf = &json};
     sl_buf_puts(&json, "{\"kind\":\"Node\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"n1\","
                        "\"labels\":{" A100("") "},\"annotations\":{\"sliced.dev/devices\":");

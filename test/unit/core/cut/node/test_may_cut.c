@@ -82,6 +82,39 @@ static void an_unhealthy_gpu_is_left_alone(void **state)
     assert_string_equal(refusal(rig, managed), "GPUs of it are marked unhealthy");
 }
 
+/* A cut of it failed half way: the others keep what they have. */
+static void a_gpu_of_which_nobody_knows_what_it_has_is_cut_alone(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)MANAGED(rig, A100, "?3g.20gb", "3g.20gb 3g.20gb", "3g.20gb 3g.20gb");
+    (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 1x 7g.40gb: 0\n");
+    rig_clear(rig);
+    (void)MANAGED(rig, A100, "7g.40gb", "?", "3g.20gb 3g.20gb");
+    (void)rig_wait(rig, "mig-1g.5gb=7", NULL);
+    rig_run(rig, 0, "mig-7g.40gb=1", 0);
+    assert_string_equal(rig_told(rig), "node-0: GPU 1 into 7x 1g.5gb: 0\n");
+}
+
+/* The guess may be wrong: the pod may be on either. */
+static void of_unsure_gpus_none_is_cut_while_one_may_be_in_use(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)MANAGED(rig, A100, "?3g.20gb 3g.20gb", "?3g.20gb", "7g.40gb");
+    rig_run(rig, 0, "mig-3g.20gb=1", 0);
+    rig_run(rig, 0, "mig-7g.40gb=1", 0);
+    (void)rig_wait(rig, "mig-1g.5gb=7", NULL);
+    assert_string_equal(rig_told(rig), "");
+    rig_clear(rig);
+    (void)MANAGED(rig, A100, "?3g.20gb 3g.20gb", "?3g.20gb", "7g.40gb");
+    rig_run(rig, 0, "mig-7g.40gb=1", 0);
+    (void)rig_wait(rig, "mig-1g.5gb=7", NULL);
+    assert_string_equal(rig_told(rig), "node-0: GPU 1 into 7x 1g.5gb: 0\n");
+    struct sl_cut cut = {.device = 1};
+    assert_false(sl_cut_shown(rig->node[0].node, &cut, 1) &&
+                 sl_cut_shown(rig->node[0].node, rig->output.plan[0].cut, 1));
+}
+
 static void a_gpu_of_an_unknown_model_is_left_alone(void **state)
 {
     struct cut_rig *rig = *state;
@@ -519,6 +552,8 @@ int main(void)
         CUT_TEST(a_node_without_an_agent_is_never_cut),
         CUT_TEST(a_node_that_is_being_cut_is_not_cut_again),
         CUT_TEST(an_unhealthy_gpu_is_left_alone),
+        CUT_TEST(a_gpu_of_which_nobody_knows_what_it_has_is_cut_alone),
+        CUT_TEST(of_unsure_gpus_none_is_cut_while_one_may_be_in_use),
         CUT_TEST(a_gpu_of_an_unknown_model_is_left_alone),
         CUT_TEST(replicas_keep_their_gpu_from_cuts_even_unused),
         CUT_TEST(replicas_of_whole_gpus_keep_them_from_cuts_even_unused),
