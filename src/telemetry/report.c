@@ -73,7 +73,7 @@ static const struct sl_metric rows[] = {
 
 static void put_joules(struct sl_buf *out, const char *name, struct sl_str namespace, int64_t mj)
 {
-    sl_buf_printf(out, "%s{namespace=\"", name);
+    sl_buf_printf(out, "%s{pod_namespace=\"", name);
     sl_metric_label(out, namespace);
     sl_buf_printf(out, "\"} %lld.%03d\n", (long long)(mj / 1000), (int)(mj % 1000));
 }
@@ -94,7 +94,7 @@ static const struct sl_metric locked_rows[] = {
     {"sliced_telemetry_energy_joules_total", SL_METRIC_COUNTER,
      "What GPUs drew, by the namespace of the pods that held them; empty: nobody did, or nobody "
      "knows who.",
-     "namespace", .write = write_energy},
+     "pod_namespace", .write = write_energy},
     {"sliced_telemetry_namespaces_over_total", SL_METRIC_COUNTER,
      "Charges to namespaces beyond telemetry.maxNamespaces, which count as nobody's.", NULL,
      SL_METRIC_AT(SL_METRIC_U64, struct sl_telemetry, spaces.over)},

@@ -362,7 +362,7 @@ def energy(daemon, by, name):
 
 
 def energy_of(daemon, namespace):
-    return daemon.metric(f'sliced_telemetry_energy_joules_total{{namespace="{namespace}"}}')
+    return daemon.metric(f'sliced_telemetry_energy_joules_total{{pod_namespace="{namespace}"}}')
 
 
 def test_energy_is_charged_to_pods_and_namespaces_that_hold_the_gpu():
@@ -409,7 +409,7 @@ def test_namespaces_beyond_the_ceiling_are_charged_as_nobodys():
         eventually(lambda: daemon.metric("sliced_telemetry_namespaces_over_total") > 0)
         assert energy(daemon, "namespace", "other") is None
         eventually(lambda: energy_of(daemon, "") > 100)
-        assert 'namespace="other"' not in daemon.get("/metrics").text
+        assert 'pod_namespace="other"' not in daemon.get("/metrics").text
     finally:
         daemon.stop()
         fake.stop()
