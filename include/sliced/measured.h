@@ -17,7 +17,13 @@ enum sl_sharing {
 /* "asks", "cbp", "cbp-pp", "peaks". */
 const char *sl_sharing_name(enum sl_sharing sharing);
 
-enum { SL_MEASURED_KNOWN = 4 };
+enum {
+    SL_MEASURED_KNOWN = 4,
+    SL_MEASURED_SEEN = 16,
+    /* A GPU's use counts as beyond its pods' asks only when it exceeds them by more than this: no
+     * ask includes the contexts of CUDA and of the driver. */
+    SL_USAGE_OVER_MIN_MIB = 512,
+};
 
 /* The most that pods of a workload use of their asks, in thousandths. */
 struct sl_measured_peak {
@@ -35,10 +41,14 @@ struct sl_measured {
                             expected to use */
     struct sl_measured_peak known[SL_MEASURED_KNOWN]; /* PEAKS: of workloads with pods there; others
                                                          may use all of their asks */
-    int32_t over_mib;  /* used beyond the sum of all asks: counts as taken under any rule */
-    int32_t used_mib;  /* in the last sample */
-    int16_t busy;      /* permille, mean over the window */
-    int16_t bandwidth; /* of its memory, likewise */
+    int32_t over_mib; /* taken beyond the sum of all asks, under any rule */
+    int32_t held_mib; /* taken at least by the pods that were measured, whatever they ask for: what
+                         they have used, and the asks of those among them that came last */
+    int32_t asks_mib; /* the sum of theirs */
+    uint32_t seen[SL_MEASURED_SEEN]; /* the first of them, by sl_measured_pod(); 0: no more */
+    int32_t used_mib;                /* in the last sample */
+    int16_t busy;                    /* permille, mean over the window */
+    int16_t bandwidth;               /* of its memory, likewise */
     int16_t load; /* permille of the time in which its pods keep it, or its memory, busy: measured
                      since the last of them came or went; 1000 before that is known */
     uint16_t n_pods;    /* on it; in a view only */
@@ -46,7 +56,7 @@ struct sl_measured {
     bool apart;         /* shares of memory keep off it while its load is above SL_LOAD_HIGH */
     bool by_use;        /* pods may declare more than the device has */
     enum sl_sharing by; /* the rule that gave the room; ASKS: none did */
-    enum sl_series_state state; /* anything but GOOD: no room, nothing over */
+    enum sl_series_state state; /* anything but GOOD: no room */
 };
 
 /* Stands for a device on which nothing was measured. */
@@ -60,6 +70,12 @@ enum { SL_LOAD_HIGH = 500 };
 int32_t sl_measured_left(const struct sl_measured *measured);
 /* Returns the largest ask, in MiB, for which the room could do, whatever its workload; -1: none. */
 int32_t sl_measured_most(const struct sl_measured *measured);
+/* Tells a pod's UID apart from others on the GPU: never 0. */
+uint32_t sl_measured_pod(const char *uid);
+/* Was the pod among those that were measured? Of more than SL_MEASURED_SEEN that is not known. */
+bool sl_measured_saw(const struct sl_measured *measured, const char *uid);
+/* How much more is taken than these asks: 0 while the contexts of CUDA could be all of it. */
+int32_t sl_measured_over(int64_t taken_mib, int64_t asks_mib);
 /* Do shares of memory keep off the GPU? */
 bool sl_measured_repels(const struct sl_measured *measured);
 

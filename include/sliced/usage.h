@@ -7,10 +7,7 @@
 #include "sliced/view.h"
 
 enum {
-    /* A GPU's use counts as beyond its pods' asks only when it exceeds them by more than this: no
-     * ask includes the contexts of CUDA and of the driver. */
-    SL_USAGE_OVER_MIN_MIB = 512,
-    SL_USAGE_OVER_SAMPLES = 3, /* the last samples, which must all show it, beside the same pods */
+    SL_USAGE_OVER_SAMPLES = 3, /* the last samples, which must all show that use has changed */
     SL_USAGE_LIFE_WINDOWS = 3, /* a pod judged less often teaches nothing when it ends */
 };
 
@@ -42,6 +39,10 @@ struct sl_usage_life {
     int32_t back_mib;   /* given back since the most was used, by any pod */
     int32_t surely_mib; /* used while it was alone, at most */
     int32_t most_mib;   /* used by all, at most */
+    int32_t before_mib; /* held when it came, by those that were there */
+    int32_t count_mib;  /* PEAKS: what is expected of it */
+    int64_t since_us;   /* samples from then on show it; INT64_MAX: it does not run yet */
+    bool seen;          /* there were as many samples as decide */
     uint8_t windows;    /* judgements in which that was measured, SL_USAGE_LIFE_WINDOWS at most */
     bool gone;
 };
@@ -53,7 +54,9 @@ struct sl_usage_unit {
     int64_t changed_us;  /* just after that; 0 when nobody has seen others there before */
     int64_t measured_us; /* when lives were last measured; 0: never */
     int32_t used_mib;    /* last time */
-    struct sl_usage_life life[SL_USAGE_LIVES_MAX];
+    int32_t held_mib;    /* in use: goes up and down only when several samples show it */
+    int32_t gone_mib;    /* of it, those that went of late may have used that they asked for */
+    struct sl_usage_life life[SL_USAGE_LIVES_MAX]; /* in the order in which they came */
     uint8_t n;
     bool crowded; /* more pods are there than lives are kept */
 };

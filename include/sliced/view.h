@@ -132,6 +132,11 @@ static inline int sl_view_pool(const struct sl_view *view, uint64_t key)
 /* Digests which pods have units of the device, in any order: never 0. */
 uint64_t sl_view_pods_of(const struct sl_view *view, unsigned device);
 
+/* Returns the MiB that the resident asks for on the device; -1: it does not say. *there: it has
+ * units of the device. */
+int64_t sl_view_ask_mib(const struct sl_view *view, const struct sl_resident *resident,
+                        unsigned device, bool *there);
+
 /* Returns the free units of a pool (an index in the node's pools), >= 0: its capacity less its own
  * use, and less the use of other pools on the same devices (a whole GPU and its replicas exclude
  * each other). */

@@ -20,8 +20,9 @@ size_t sl_ledger_expire(struct sl_store *store, int64_t now_us)
     return n;
 }
 
-/* The pod as bound in that phase, pinned. Without memory for a copy the reservation's own pod
- * serves: it has the same devices, and the API server's next news of the pod mends the rest. */
+/* The pod as bound in that phase, pinned; where no kubelet says when it started, it starts now.
+ * Without memory for a copy the reservation's own pod serves: it has the same devices, and the API
+ * server's next news of the pod mends the rest. */
 static struct sl_pod *committed_pod(struct sl_store *store, const struct sl_state *state,
                                     enum sl_pod_phase phase)
 {
@@ -29,6 +30,9 @@ static struct sl_pod *committed_pod(struct sl_store *store, const struct sl_stat
     struct sl_pod *pod = NULL;
     if (reservation->outdated || reservation->bound->phase != phase) {
         pod = sl_pod_given(state->pod, reservation->bound, phase);
+    }
+    if (pod != NULL && phase == SL_POD_RUNNING && pod->started_us == 0) {
+        pod->started_us = reservation->taken_us; /* nobody else has seen the copy yet */
     }
     if (pod == NULL) {
         pod = sl_pod_ref(reservation->bound);

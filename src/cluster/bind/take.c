@@ -53,6 +53,7 @@ bool sl_bind_take(struct sl_store *store, struct sl_entry *entry, struct sl_host
         reservation_new(store, entry, host, result->assignment, nomination);
     bool had_nomination = sl_state_nominated(&entry->state);
     if (reservation != NULL) {
+        reservation->taken_us = now_us;
         reservation->expires_us = sl_sat_add(now_us, store->limits.reservation_us);
     }
     if (reservation == NULL || reservation_take(store, entry, host, reservation) < 0) {

@@ -9,9 +9,11 @@ static bool same(const struct sl_measured *a, const struct sl_measured *b)
 {
     return a->pods == b->pods && a->room_mib == b->room_mib && a->reserve_mib == b->reserve_mib &&
            memcmp(a->known, b->known, sizeof(a->known)) == 0 && a->over_mib == b->over_mib &&
-           a->used_mib == b->used_mib && a->busy == b->busy && a->bandwidth == b->bandwidth &&
-           a->load == b->load && a->settled == b->settled && a->apart == b->apart &&
-           a->by == b->by && a->state == b->state;
+           a->held_mib == b->held_mib && a->asks_mib == b->asks_mib &&
+           memcmp(a->seen, b->seen, sizeof(a->seen)) == 0 && a->used_mib == b->used_mib &&
+           a->busy == b->busy && a->bandwidth == b->bandwidth && a->load == b->load &&
+           a->settled == b->settled && a->apart == b->apart && a->by == b->by &&
+           a->state == b->state;
 }
 
 static bool shows(const struct sl_host_entry *host, const struct sl_node_measured *node)

@@ -16,6 +16,7 @@ struct sl_reservation {
     struct sl_link link; /* in store->reservations or store->nominations */
     struct sl_entry *entry;
     struct sl_pod *bound;
+    int64_t taken_us;
     int64_t expires_us;
     bool outdated; /* the pod was put anew since bound was made */
     bool nomination;

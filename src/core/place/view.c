@@ -334,6 +334,55 @@ static uint16_t pods_on(const struct sl_view *view, unsigned device)
     return n;
 }
 
+int64_t sl_view_ask_mib(const struct sl_view *view, const struct sl_resident *resident,
+                        unsigned device, bool *there)
+{
+    const struct sl_device *d = &view->node->device[device];
+    int64_t sum = 0;
+    bool said = true;
+    *there = false;
+    for (unsigned p = 0; p < resident->n_parts; p++) {
+        const struct sl_assignment_part *part = &view->part[resident->first_part + p];
+        if (part->device != (int16_t)device) {
+            continue;
+        }
+        const struct sl_ask_item *item = &resident->pod->items[part->item];
+        int pool = sl_view_pool(view, item->key); /* nvidia.com/gpu may be a replica */
+        enum sl_kind kind = pool < 0 ? SL_KIND_WHOLE : view->node->pool[pool].kind;
+        *there = true;
+        if (kind == SL_KIND_MEMORY && d->memory_units > 0) {
+            sum += part->amount * d->memory_mib / d->memory_units;
+        } else if (kind == SL_KIND_REPLICA && item->memory_mib > 0) {
+            sum += part->amount * item->memory_mib;
+        } else if (kind == SL_KIND_REPLICA) {
+            said = false;
+        } else {
+            sum += d->memory_mib; /* a whole GPU, or instances: all of it */
+        }
+    }
+    return said ? sum : -1;
+}
+
+/* The part that is taken beyond the asks of the pods that are there now: those that have come since
+ * come on top, and what those that have gone used is taken until it is measured again. */
+static int32_t over_now(const struct sl_view *view, unsigned device,
+                        const struct sl_measured *measured)
+{
+    int64_t all = 0;
+    int64_t kept = 0;
+    for (unsigned i = 0; i < view->n_residents; i++) {
+        const struct sl_resident *resident = &view->resident[i];
+        bool there = false;
+        int64_t ask = sl_view_ask_mib(view, resident, device, &there);
+        all += there && ask > 0 ? ask : 0;
+        kept += there && ask > 0 && sl_measured_saw(measured, resident->pod->uid) ? ask : 0;
+    }
+    if (measured->seen[SL_MEASURED_SEEN - 1] != 0) { /* more than are told apart */
+        kept = all < measured->asks_mib ? all : measured->asks_mib;
+    }
+    return sl_measured_over(measured->held_mib, kept);
+}
+
 /* Residents were placed without it. Measurements beside other pods hold no more: there is no room,
  * and a pod that has come may keep the GPU busy all the time. */
 static void take_measured(struct sl_view *view, struct sl_scratch *scratch,
@@ -343,8 +392,9 @@ static void take_measured(struct sl_view *view, struct sl_scratch *scratch,
         struct sl_measured *measured = &view->measured[i];
         *measured = others->measured[i];
         measured->n_pods = pods_on(view, i);
-        bool known = measured->room_mib >= 0 || measured->load >= 0;
+        bool known = measured->room_mib >= 0 || measured->load >= 0 || measured->held_mib > 0;
         if (known && measured->pods != sl_view_pods_of(view, i)) {
+            measured->over_mib = over_now(view, i, measured);
             measured->room_mib = -1;
             measured->by = SL_SHARING_ASKS;
             measured->load = measured->load < 0 ? -1 : 1000;

@@ -1,6 +1,10 @@
 /* Names, and what stands for nothing measured. */
 #include "sliced/measured.h"
 
+#include <string.h>
+
+#include "util/data/hash.h"
+
 const struct sl_measured sl_measured_none = {.room_mib = -1,
                                              .used_mib = SL_SERIES_UNKNOWN,
                                              .busy = SL_SERIES_UNKNOWN,
@@ -28,6 +32,27 @@ int32_t sl_measured_most(const struct sl_measured *measured)
     }
     int64_t most_mib = least == 0 ? INT32_MAX : ((int64_t)measured->room_mib + 1) * 1000 / least;
     return measured->room_mib < 0 ? -1 : most_mib > INT32_MAX ? INT32_MAX : (int32_t)most_mib;
+}
+
+uint32_t sl_measured_pod(const char *uid)
+{
+    return (uint32_t)sl_hash(uid, strlen(uid)) | 1;
+}
+
+bool sl_measured_saw(const struct sl_measured *measured, const char *uid)
+{
+    uint32_t pod = sl_measured_pod(uid);
+    bool saw = false;
+    for (unsigned i = 0; i < SL_MEASURED_SEEN; i++) {
+        saw = saw || measured->seen[i] == pod;
+    }
+    return saw;
+}
+
+int32_t sl_measured_over(int64_t taken_mib, int64_t asks_mib)
+{
+    int64_t over = taken_mib > asks_mib + SL_USAGE_OVER_MIN_MIB ? taken_mib - asks_mib : 0;
+    return over > INT32_MAX ? INT32_MAX : (int32_t)over;
 }
 
 bool sl_measured_repels(const struct sl_measured *measured)

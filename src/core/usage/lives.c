@@ -3,6 +3,8 @@
  * its own, and it never used more than all pods together. */
 #include "core/usage/lives.h"
 
+#include <string.h>
+
 static const int64_t young_us = SL_USAGE_YOUNG_S * INT64_C(1000000);
 
 static int64_t higher(int64_t a, int64_t b)
@@ -25,34 +27,99 @@ static bool is_among(const struct sl_lives_pod *pods, unsigned n, uint64_t pod)
     return false;
 }
 
-static struct sl_usage_life *life_of(struct sl_usage_unit *unit, const struct sl_lives_pod *pod)
+struct sl_usage_life *sl_lives_of(struct sl_usage_unit *unit, uint64_t pod)
 {
     for (unsigned i = 0; i < unit->n; i++) {
-        if (unit->life[i].pod == pod->pod) {
+        if (unit->life[i].pod == pod) {
             return &unit->life[i];
         }
+    }
+    return NULL;
+}
+
+static struct sl_usage_life *life_of(struct sl_usage_unit *unit, const struct sl_lives_pod *pod)
+{
+    struct sl_usage_life *known = sl_lives_of(unit, pod->pod);
+    if (known != NULL) {
+        return known;
     }
     if (unit->n == SL_USAGE_LIVES_MAX) {
         unit->crowded = true;
         return NULL;
     }
-    unit->life[unit->n] = (struct sl_usage_life){
-        .pod = pod->pod, .workload = pod->workload, .ask_mib = clamp_mib(pod->ask_mib)};
+    unit->life[unit->n] = (struct sl_usage_life){.pod = pod->pod,
+                                                 .workload = pod->workload,
+                                                 .ask_mib = clamp_mib(pod->ask_mib),
+                                                 .before_mib = unit->held_mib,
+                                                 .since_us = INT64_MAX};
     return &unit->life[unit->n++];
 }
 
-void sl_lives_meet(struct sl_usage_unit *unit, const struct sl_lives_pod *pods, unsigned n)
+static void life_end(struct sl_usage_unit *unit, struct sl_usage_life *life)
+{
+    int64_t may_mib = life->ask_mib > 0 ? life->ask_mib + SL_USAGE_OVER_MIN_MIB : unit->held_mib;
+    life->gone = true;
+    unit->gone_mib = clamp_mib(unit->gone_mib + may_mib);
+}
+
+void sl_lives_meet(struct sl_usage_unit *unit, const struct sl_lives_pod *pods, unsigned n,
+                   int64_t since_us, bool first)
 {
     for (unsigned i = 0; i < unit->n; i++) {
-        unit->life[i].gone = unit->life[i].gone || !is_among(pods, n, unit->life[i].pod);
+        if (!unit->life[i].gone && !is_among(pods, n, unit->life[i].pod)) {
+            life_end(unit, &unit->life[i]);
+        }
     }
     unit->crowded = false;
     for (unsigned i = 0; i < n; i++) {
         struct sl_usage_life *life = life_of(unit, &pods[i]);
+        if (life != NULL && life->started_us == 0 && pods[i].started_us > 0) {
+            life->since_us = first ? pods[i].started_us : since_us;
+        }
         if (life != NULL) {
             life->started_us = pods[i].started_us;
         }
     }
+}
+
+/* ---- what is held ---- */
+
+void sl_lives_hold(struct sl_usage_unit *unit, const struct sl_series *series, size_t least)
+{
+    struct sl_extent few = sl_series_extent(series, 0, SL_USAGE_OVER_SAMPLES);
+    struct sl_extent many = sl_series_extent(series, 0, least);
+    bool first = unit->measured_us == 0;
+    if (few.n < SL_USAGE_OVER_SAMPLES) {
+        return;
+    }
+    int64_t held = first ? many.highest_mib : higher(unit->held_mib, few.lowest_mib);
+    int64_t fell = higher(held - few.highest_mib, 0);
+    int32_t explained = clamp_mib(fell < unit->gone_mib ? fell : unit->gone_mib);
+    held -= explained;
+    unit->gone_mib -= explained;
+    if (sl_series_extent(series, unit->since_us, least).n == least) {
+        unit->gone_mib = 0; /* they have left nothing more */
+    }
+    unit->held_mib =
+        clamp_mib(many.n == least && many.highest_mib < held ? many.highest_mib : held);
+    for (unsigned i = 0; i < unit->n; i++) {
+        struct sl_usage_life *life = &unit->life[i];
+        life->before_mib = clamp_mib(life->before_mib - explained);
+    }
+}
+
+int64_t sl_lives_taken(const struct sl_usage_unit *unit, int64_t used_mib, bool expected)
+{
+    int64_t taken = used_mib;
+    int64_t come = 0;
+    for (unsigned i = unit->n; i-- > 0;) {
+        const struct sl_usage_life *life = &unit->life[i];
+        if (!life->gone && !life->seen) {
+            come += expected ? life->count_mib : life->ask_mib;
+            taken = higher(taken, life->before_mib + come);
+        }
+    }
+    return taken;
 }
 
 static bool lives_any_young(const struct sl_usage_unit *unit, int64_t now_us)
@@ -108,7 +175,8 @@ static void lives_bury(struct sl_usage_unit *unit, const struct fall *fall, stru
             continue;
         }
         life_teach(&unit->life[i], fall, peaks);
-        unit->life[i] = unit->life[--unit->n];
+        unit->n--;
+        memmove(&unit->life[i], &unit->life[i + 1], (unit->n - i) * sizeof(unit->life[0]));
     }
 }
 

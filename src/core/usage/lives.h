@@ -12,8 +12,22 @@ struct sl_lives_pod {
     int64_t started_us; /* 0: not started */
 };
 
-/* Brings the unit's lives to these pods, in any order. */
-void sl_lives_meet(struct sl_usage_unit *unit, const struct sl_lives_pod *pods, unsigned n);
+/* Brings the unit's lives to these pods, in any order. Samples from since_us on show those that
+ * start now; at first, when the unit has met nobody before, a pod's start tells. */
+void sl_lives_meet(struct sl_usage_unit *unit, const struct sl_lives_pod *pods, unsigned n,
+                   int64_t since_us, bool first);
+
+/* The pod's; NULL: it has none, as one of too many. */
+struct sl_usage_life *sl_lives_of(struct sl_usage_unit *unit, uint64_t pod);
+
+/* Brings what the GPU's pods hold, by its samples: up when a few agree, down by what pods that have
+ * gone had asked for when a few show it, and in all else when as many show it as decide. */
+void sl_lives_hold(struct sl_usage_unit *unit, const struct sl_series *series, size_t least);
+
+/* Returns the MiB that are taken where used_mib are in use: a pod that has not been seen for long
+ * enough takes what it may come to use, its ask or (expected) what is expected of it, on top of
+ * what was in use when it came. */
+int64_t sl_lives_taken(const struct sl_usage_unit *unit, int64_t used_mib, bool expected);
 
 /* The GPU uses last_mib now, and between `since` (of one sample and more) from the last change of
  * pods, or the last measurement, on. Pods that have gone teach what they used. */

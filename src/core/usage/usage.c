@@ -14,6 +14,7 @@ struct crowd {
     int64_t asks_mib;     /* declared memory, or shares of memory in MiB */
     int64_t expected_mib; /* of it, by what their workloads have come to use */
     int64_t outlier_mib;  /* kept for one of them that uses more than is expected of it */
+    int64_t young_mib;    /* asks of those that were not seen for long enough */
     int64_t started_us;   /* when the last one started; 0: none is there */
     struct sl_measured_peak known[SL_MEASURED_KNOWN];
     bool undeclared; /* some pod says nothing of its memory */
@@ -44,34 +45,9 @@ static uint32_t workload_of(const struct sl_pod *pod)
     return 0;
 }
 
-/* MiB that the pod asks for on the device; -1: it does not say. */
-static int64_t ask_on(const struct sl_view *view, const struct sl_resident *resident,
-                      unsigned device, bool *there)
+static int32_t clamp_mib(int64_t mib)
 {
-    const struct sl_device *d = &view->node->device[device];
-    int64_t sum = 0;
-    bool said = true;
-    *there = false;
-    for (unsigned p = 0; p < resident->n_parts; p++) {
-        const struct sl_assignment_part *part = &view->part[resident->first_part + p];
-        if (part->device != (int16_t)device) {
-            continue;
-        }
-        const struct sl_ask_item *item = &resident->pod->items[part->item];
-        int pool = sl_view_pool(view, item->key); /* nvidia.com/gpu may be a replica */
-        enum sl_kind kind = pool < 0 ? SL_KIND_WHOLE : view->node->pool[pool].kind;
-        *there = true;
-        if (kind == SL_KIND_MEMORY && d->memory_units > 0) {
-            sum += part->amount * d->memory_mib / d->memory_units;
-        } else if (kind == SL_KIND_REPLICA && item->memory_mib > 0) {
-            sum += part->amount * item->memory_mib;
-        } else if (kind == SL_KIND_REPLICA) {
-            said = false;
-        } else {
-            sum += d->memory_mib; /* a whole GPU, or instances: all of it */
-        }
-    }
-    return said ? sum : -1;
+    return mib < 0 ? 0 : mib > INT32_MAX ? INT32_MAX : (int32_t)mib;
 }
 
 static void note_peak(struct crowd *crowd, uint32_t workload, struct sl_peak_expected peak)
@@ -87,19 +63,28 @@ static void note_peak(struct crowd *crowd, uint32_t workload, struct sl_peak_exp
     }
 }
 
+static struct sl_usage_life *life_of(struct sl_usage_unit *unit, const struct sl_pod *pod)
+{
+    return sl_lives_of(unit, sl_hash(pod->uid, strlen(pod->uid)));
+}
+
 static struct crowd crowd_of(const struct sl_view *view, unsigned device,
-                             const struct sl_past *peaks, int32_t margin_permille)
+                             struct sl_usage_unit *unit, const struct sl_past *peaks,
+                             int32_t margin_permille)
 {
     struct crowd crowd = {0};
     for (unsigned i = 0; i < view->n_residents; i++) {
         const struct sl_pod *pod = view->resident[i].pod;
         bool there = false;
-        int64_t ask = ask_on(view, &view->resident[i], device, &there);
+        int64_t ask = sl_view_ask_mib(view, &view->resident[i], device, &there);
         if (!there) {
             continue;
         }
         crowd.starting = crowd.starting || pod->started_us == 0;
         crowd.started_us = pod->started_us > crowd.started_us ? pod->started_us : crowd.started_us;
+        struct sl_usage_life *life = life_of(unit, pod);
+        bool young = life == NULL || !life->seen;
+        crowd.young_mib += !young ? 0 : ask < 0 ? view->node->device[device].memory_mib : ask;
         if (ask < 0) {
             crowd.undeclared = true;
             continue;
@@ -108,6 +93,9 @@ static struct crowd crowd_of(const struct sl_view *view, unsigned device,
         int64_t expected = ask * peak.permille / 1000;
         crowd.asks_mib += ask;
         crowd.expected_mib += expected;
+        if (life != NULL) {
+            life->count_mib = clamp_mib(expected);
+        }
         int64_t outlier = (ask - expected) / (peak.lives + 1);
         crowd.outlier_mib = outlier > crowd.outlier_mib ? outlier : crowd.outlier_mib;
         note_peak(&crowd, workload_of(pod), peak);
@@ -117,22 +105,37 @@ static struct crowd crowd_of(const struct sl_view *view, unsigned device,
 
 /* ---- lives ---- */
 
-static void meet(const struct sl_view *view, unsigned device, struct sl_usage_unit *unit)
+/* A pod that pends does not run yet, though it may have a start. */
+static int64_t start_of(const struct sl_pod *pod)
+{
+    return pod->phase == SL_POD_PENDING ? 0 : pod->started_us > 0 ? pod->started_us : 1;
+}
+
+static void meet(const struct sl_view *view, unsigned device, const struct sl_series *series,
+                 const struct sl_usage_rule *rule, struct sl_usage_unit *unit)
 {
     struct sl_lives_pod pods[PODS_MAX];
     unsigned n = 0;
     for (unsigned i = 0; i < view->n_residents && n < PODS_MAX; i++) {
         const struct sl_pod *pod = view->resident[i].pod;
         bool there = false;
-        int64_t ask = ask_on(view, &view->resident[i], device, &there);
+        int64_t ask = sl_view_ask_mib(view, &view->resident[i], device, &there);
         if (there) {
             pods[n++] = (struct sl_lives_pod){.pod = sl_hash(pod->uid, strlen(pod->uid)),
                                               .workload = workload_of(pod),
                                               .ask_mib = ask,
-                                              .started_us = pod->started_us};
+                                              .started_us = start_of(pod)};
         }
     }
-    sl_lives_meet(unit, pods, n);
+    int64_t last_us = series->n == 0 ? 0 : sl_series_at(series, series->n - 1U)->at_us;
+    int64_t since_us = (last_us > rule->now_us ? last_us : rule->now_us) + 1;
+    sl_lives_meet(unit, pods, n, since_us, unit->pods == 0);
+    for (unsigned i = 0; i < unit->n; i++) {
+        struct sl_usage_life *life = &unit->life[i];
+        size_t shown = sl_series_extent(series, life->since_us, rule->least).n;
+        life->seen = life->seen || shown == rule->least;
+        life->before_mib = unit->pods == 0 && shown > 0 ? 0 : life->before_mib;
+    }
 }
 
 /* Only samples from after the last change of pods: what has ended may still be in others. */
@@ -148,14 +151,18 @@ static void watch(const struct sl_series *series, struct sl_usage_unit *unit, in
 
 /* ---- room ---- */
 
-static int32_t clamp_mib(int64_t mib)
+static int64_t peak_of(const int32_t *used, size_t n)
 {
-    return mib < 0 ? 0 : mib > INT32_MAX ? INT32_MAX : (int32_t)mib;
+    int64_t peak = 0;
+    for (size_t i = 0; i < n; i++) {
+        peak = used[i] > peak ? used[i] : peak;
+    }
+    return peak;
 }
 
-/* CBP, and PP where that gives more. */
+/* CBP, and PP where that gives more; never what was used of late, nor what newcomers may use. */
 static void published_room(const int32_t *used, size_t n, int64_t total_mib, bool pp,
-                           struct sl_measured *out)
+                           int64_t young_mib, struct sl_measured *out)
 {
     struct sl_cbp cbp = {.room_mib = -1};
     struct sl_pp ahead = {.room_mib = -1};
@@ -164,8 +171,9 @@ static void published_room(const int32_t *used, size_t n, int64_t total_mib, boo
         (void)sl_pp_of(used, n, total_mib, &ahead);
     }
     int64_t room = cbp.room_mib >= ahead.room_mib ? cbp.room_mib : ahead.room_mib;
+    int64_t left = total_mib - peak_of(used + n - SL_USAGE_OVER_SAMPLES, SL_USAGE_OVER_SAMPLES);
     if (room >= 0) {
-        out->room_mib = clamp_mib(room);
+        out->room_mib = clamp_mib((room < left ? room : left) - young_mib);
         out->by = cbp.room_mib >= ahead.room_mib ? SL_SHARING_CBP : SL_SHARING_CBP_PP;
     }
 }
@@ -173,11 +181,13 @@ static void published_room(const int32_t *used, size_t n, int64_t total_mib, boo
 /* Gives the room that is left when each pod takes what is expected of it, or, when all of them
  * together already take more, what they will take if they grow on. A part of the room stays in
  * reserve for one pod that uses more than any of its workload before. */
-static void peaks_room(const struct crowd *crowd, int64_t total_mib, int64_t peak_mib,
-                       int64_t growth_mib, struct sl_measured *out)
+static void peaks_room(const struct crowd *crowd, const struct sl_usage_unit *unit,
+                       int64_t total_mib, int64_t peak_mib, int64_t growth_mib,
+                       struct sl_measured *out)
 {
     bool as_expected = peak_mib <= crowd->expected_mib;
-    int64_t taken = as_expected ? crowd->expected_mib : peak_mib + growth_mib;
+    int64_t taken = sl_lives_taken(unit, as_expected ? peak_mib : peak_mib + growth_mib, true);
+    taken = taken > crowd->expected_mib ? taken : crowd->expected_mib;
     if (crowd->undeclared) {
         return;
     }
@@ -185,15 +195,6 @@ static void peaks_room(const struct crowd *crowd, int64_t total_mib, int64_t pea
     out->reserve_mib = clamp_mib(crowd->outlier_mib);
     memcpy(out->known, crowd->known, sizeof(out->known));
     out->by = SL_SHARING_PEAKS;
-}
-
-static int64_t peak_of(const int32_t *used, size_t n)
-{
-    int64_t peak = 0;
-    for (size_t i = 0; i < n; i++) {
-        peak = used[i] > peak ? used[i] : peak;
-    }
-    return peak;
 }
 
 /* MiB by which use grows until the horizon, if it grows on as from the first of the last n samples
@@ -207,7 +208,8 @@ static int64_t growth_of(const struct sl_series *series, const int32_t *used, si
     return grown <= 0 || span_us <= 0 ? 0 : grown * (horizon_us / 1000) / (span_us / 1000 + 1);
 }
 
-/* Samples from before unit->since_us may show pods that have gone. */
+/* Samples from before unit->since_us may show pods that have gone, or not yet those that have come:
+ * these come on top. */
 static void give_room(const struct sl_view *view, unsigned device, const struct sl_series *series,
                       const struct sl_usage_rule *rule, const struct sl_usage_unit *unit,
                       const struct crowd *crowd, int32_t *used, struct sl_measured *out)
@@ -215,8 +217,8 @@ static void give_room(const struct sl_view *view, unsigned device, const struct 
     int64_t total_mib = view->node->device[device].memory_mib;
     bool published = rule->sharing != SL_SHARING_PEAKS;
     struct sl_window_rule window = {.now_us = rule->now_us,
-                                    .since_us = crowd->starting ? rule->now_us : crowd->started_us,
-                                    .back = published,
+                                    .since_us = unit->changed_us,
+                                    .back = true,
                                     .least = rule->least,
                                     .stale_us = rule->stale_us,
                                     .gap_us = rule->gap_us,
@@ -227,22 +229,42 @@ static void give_room(const struct sl_view *view, unsigned device, const struct 
         return;
     }
     if (published) {
-        published_room(used, n, total_mib, rule->sharing == SL_SHARING_CBP_PP, out);
+        published_room(used, n, total_mib, rule->sharing == SL_SHARING_CBP_PP, crowd->young_mib,
+                       out);
         return;
     }
     size_t together = sl_series_extent(series, unit->since_us, n).n;
     size_t from = together >= SL_USAGE_OVER_SAMPLES ? n - together : 0;
-    peaks_room(crowd, total_mib, peak_of(used + from, n - from),
+    peaks_room(crowd, unit, total_mib, peak_of(used + from, n - from),
                growth_of(series, used + from, n - from, rule->horizon_us), out);
 }
 
-/* Samples from before the last change of pods say nothing: what has ended may still be in them. */
-static int32_t over_of(const struct sl_series *series, const struct crowd *crowd, int64_t since_us)
+/* Without fresh samples those that have gone are trusted to have used no more than they asked for.
+ */
+static void give_held(const struct sl_usage_unit *unit, const struct crowd *crowd, bool fresh,
+                      struct sl_measured *out)
 {
-    struct sl_extent last = sl_series_extent(series, since_us, SL_USAGE_OVER_SAMPLES);
-    bool over = !crowd->undeclared && last.n == SL_USAGE_OVER_SAMPLES &&
-                last.lowest_mib > crowd->asks_mib + SL_USAGE_OVER_MIN_MIB;
-    return over ? clamp_mib(last.lowest_mib - crowd->asks_mib) : 0;
+    if (crowd->undeclared) {
+        return;
+    }
+    int64_t used_mib = fresh ? unit->held_mib : unit->held_mib - (int64_t)unit->gone_mib;
+    out->held_mib = clamp_mib(sl_lives_taken(unit, used_mib, false));
+    out->asks_mib = clamp_mib(crowd->asks_mib);
+    out->over_mib = sl_measured_over(out->held_mib, crowd->asks_mib);
+}
+
+static void note_seen(const struct sl_view *view, unsigned device, struct sl_measured *out)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < view->n_residents && n < SL_MEASURED_SEEN; i++) {
+        bool there = false;
+        (void)sl_view_ask_mib(view, &view->resident[i], device, &there);
+        out->seen[n] = sl_measured_pod(view->resident[i].pod->uid);
+        n += there;
+    }
+    if (n < SL_MEASURED_SEEN) {
+        out->seen[n] = 0;
+    }
 }
 
 /* ---- load ---- */
@@ -291,7 +313,7 @@ static bool doubt(const struct sl_view *view, unsigned device, const struct sl_s
     }
     for (unsigned i = 0; i < view->n_residents; i++) {
         bool there = false;
-        (void)ask_on(view, &view->resident[i], device, &there);
+        (void)sl_view_ask_mib(view, &view->resident[i], device, &there);
         if (there) {
             sl_past_forget(peaks, workload_of(view->resident[i].pod));
         }
@@ -324,9 +346,12 @@ void sl_usage_judge(const struct sl_view *view, unsigned device, const struct sl
                     const struct sl_usage_rule *rule, struct sl_usage_unit *unit,
                     struct sl_past *peaks, int32_t *used, struct sl_measured *out)
 {
-    struct crowd crowd = crowd_of(view, device, peaks, rule->margin_permille);
-    meet(view, device, unit);
     bool any = sl_usage_last(series, rule, used, out);
+    if (any) {
+        sl_lives_hold(unit, series, rule->least);
+    }
+    meet(view, device, series, rule, unit);
+    struct crowd crowd = crowd_of(view, device, unit, peaks, rule->margin_permille);
     out->pods = sl_view_pods_of(view, device);
     out->by_use = rule->sharing != SL_SHARING_ASKS && is_shared(view, device);
     if (unit->pods != out->pods) {
@@ -334,15 +359,16 @@ void sl_usage_judge(const struct sl_view *view, unsigned device, const struct sl
         unit->pods = out->pods;
         unit->since_us = rule->now_us;
     }
+    note_seen(view, device, out);
+    give_held(unit, &crowd, any, out);
     if (!any) {
         return;
     }
     out->apart = rule->apart;
     judge_load(series, rule, &crowd, unit->changed_us, used, out);
     watch(series, unit, rule->now_us, out->used_mib, peaks);
-    out->over_mib = over_of(series, &crowd, unit->since_us);
     if (doubt(view, device, series, &crowd, unit->since_us, peaks)) {
-        crowd = crowd_of(view, device, peaks, rule->margin_permille);
+        crowd = crowd_of(view, device, unit, peaks, rule->margin_permille);
     }
     if (out->by_use) {
         give_room(view, device, series, rule, unit, &crowd, used, out);

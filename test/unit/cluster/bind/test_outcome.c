@@ -99,6 +99,24 @@ static void commit_sets_the_phase(void **state)
     sl_pod_unref(pod);
 }
 
+/* On an embedded cluster no kubelet says it. */
+static void a_pod_that_runs_once_it_is_bound_has_started_then(void **state)
+{
+    struct sl_store *store = *state;
+    struct sl_bind_result result;
+    reserve(store, "a", "u-a", "gpu-1", 17, &result);
+    assert_true(sl_store_commit(store, SL_STR("u-a"), SL_POD_RUNNING));
+    struct sl_pod *pod = sl_store_pod(store, SL_STR("default"), SL_STR("a"));
+    assert_int_equal(pod->started_us, 17);
+    sl_pod_unref(pod);
+    put_pod(store, (struct pod_spec){.name = "b", .uid = "u-b", .resource = SLICE});
+    reserve(store, "b", "u-b", "gpu-1", 18, &result);
+    assert_true(sl_store_commit(store, SL_STR("u-b"), SL_POD_PENDING));
+    pod = sl_store_pod(store, SL_STR("default"), SL_STR("b"));
+    assert_int_equal(pod->started_us, 0);
+    sl_pod_unref(pod);
+}
+
 static void commit_of_a_pod_that_has_ended_meanwhile_frees_its_devices(void **state)
 {
     struct sl_store *store = *state;
@@ -446,6 +464,7 @@ int main(void)
         T(a_second_call_for_the_same_bind_waits_for_the_first),
         T(a_committed_bind_asked_again_is_a_success_with_the_same_devices),
         T(commit_sets_the_phase),
+        T(a_pod_that_runs_once_it_is_bound_has_started_then),
         T(commit_of_a_pod_that_has_ended_meanwhile_frees_its_devices),
         T(commit_of_a_bind_already_seen_is_true_and_counts_once),
         T(commit_without_a_reservation_is_false),

@@ -112,30 +112,82 @@ static void nobody_on_a_gpu_leaves_what_is_used_to_be_told(void **state)
 
 /* ---- the window ---- */
 
-static void a_window_of_peaks_begins_when_the_last_pod_started(void **state)
+/* Nothing is forgotten of those that were there: only what a newcomer may use is not known yet. */
+static void a_pod_that_comes_counts_beside_what_is_known_of_the_others(void **state)
 {
     struct scene *scene = *state;
     learn(scene, SAME, 100);
     runs(scene, 8000, SAME);
-    uses(scene, 30, 7000);
-    runs(scene, 8000, SAME);
-    uses(scene, 20, 1000);
-    assert_int_equal(judged(scene).room_mib, TOTAL - 2 * (8000 * 103 / 1000));
-    struct sl_pod *late = runs(scene, 100, SAME);
-    late->started_us = 0; /* it is there, and has not started */
-    assert_int_equal(judged(scene).state, SL_SERIES_SHORT);
-    assert_int_equal(judged(scene).room_mib, -1);
+    uses(scene, 30, 800);
+    (void)judged(scene);
+    runs(scene, 3000, OTHER);
+    (void)judged(scene);
+    assert_int_equal(judged(scene).state, SL_SERIES_GOOD);
+    assert_int_equal(judged(scene).room_mib, TOTAL - 8000 * 103 / 1000 - 3000);
+    runs(scene, 8000, SAME)->phase = SL_POD_PENDING; /* it is there, and has not started */
+    assert_int_equal(judged(scene).room_mib, TOTAL - 2 * (8000 * 103 / 1000) - 3000);
 }
 
-/* Published rules look back over the whole ring. */
-static void a_published_window_looks_back_beyond_a_start(void **state)
+/* More is used than is expected of those that are there: newcomers come on top of that. */
+static void a_pod_that_comes_counts_beside_what_is_used(void **state)
+{
+    struct scene *scene = *state;
+    learn(scene, SAME, 100);
+    runs(scene, 8000, SAME);
+    (void)judged(scene);
+    uses(scene, 30, 870);
+    (void)judged(scene);
+    runs(scene, 3000, OTHER);
+    uses(scene, 1, 870);
+    assert_int_equal(judged(scene).room_mib, TOTAL - 870 - 3000);
+}
+
+/* Published rules take the last samples, from before the newcomer too: it counts with its ask. */
+static void by_published_rules_pods_that_come_count_with_their_asks(void **state)
 {
     struct scene *scene = *state;
     scene->rule.sharing = SL_SHARING_CBP;
-    uses(scene, 19, 1000);
+    uses(scene, 25, 1000);
+    (void)judged(scene);
     runs(scene, 8000, SAME);
     uses(scene, 1, 1000);
+    assert_int_equal(judged(scene).room_mib, TOTAL - 1000 - 8000);
+    runs(scene, 4000, SAME);
+    uses(scene, 1, 1000);
+    assert_int_equal(judged(scene).room_mib, TOTAL - 1000 - 12000);
+    uses(scene, 18, 1000);
+    assert_int_equal(judged(scene).room_mib, TOTAL - 1000 - 12000);
+    uses(scene, 1, 1000);
+    assert_int_equal(judged(scene).room_mib, TOTAL - 1000 - 4000);
+    uses(scene, 1, 1000);
     assert_int_equal(judged(scene).room_mib, TOTAL - 1000);
+}
+
+/* Neither is one that says nothing given any, before it was seen. */
+static void by_published_rules_a_silent_newcomer_leaves_nothing(void **state)
+{
+    struct scene *scene = *state;
+    scene->rule.sharing = SL_SHARING_CBP;
+    uses(scene, 25, 1000);
+    (void)judged(scene);
+    runs(scene, 0, 0);
+    uses(scene, 1, 1000);
+    assert_int_equal(judged(scene).room_mib, 0);
+}
+
+static void by_published_rules_freed_memory_is_noticed_by_samples_from_after_it(void **state)
+{
+    struct scene *scene = *state;
+    scene->rule.sharing = SL_SHARING_CBP;
+    runs(scene, 8000, SAME);
+    runs(scene, 8000, SAME);
+    (void)judged(scene);
+    uses(scene, 60, 12000);
+    assert_int_equal(judged(scene).room_mib, TOTAL - 12000);
+    scene->rig->n_pods = 1;
+    (void)judged(scene);
+    uses(scene, 20, 2000);
+    assert_int_equal(judged(scene).room_mib, TOTAL - 2000);
 }
 
 static void mean_load_is_told_with_the_last_memory(void **state)
@@ -193,8 +245,11 @@ int main(void)
         USAGE_TEST(a_whole_gpu_may_be_used_whole),
         USAGE_TEST(who_states_no_memory_is_held_to_none),
         USAGE_TEST(nobody_on_a_gpu_leaves_what_is_used_to_be_told),
-        USAGE_TEST(a_window_of_peaks_begins_when_the_last_pod_started),
-        USAGE_TEST(a_published_window_looks_back_beyond_a_start),
+        USAGE_TEST(a_pod_that_comes_counts_beside_what_is_known_of_the_others),
+        USAGE_TEST(a_pod_that_comes_counts_beside_what_is_used),
+        USAGE_TEST(by_published_rules_pods_that_come_count_with_their_asks),
+        USAGE_TEST(by_published_rules_a_silent_newcomer_leaves_nothing),
+        USAGE_TEST(by_published_rules_freed_memory_is_noticed_by_samples_from_after_it),
         USAGE_TEST(mean_load_is_told_with_the_last_memory),
         USAGE_TEST(room_is_never_below_nothing),
         USAGE_TEST(the_largest_of_what_pods_could_use_beyond_is_kept_back),

@@ -112,7 +112,7 @@ static void measure(struct story *story, int64_t spike, struct sl_past *peaks)
             pod->together = most(pod->together, highest);
         }
     }
-    sl_lives_meet(&story->unit, pods, n);
+    sl_lives_meet(&story->unit, pods, n, story->now_us, false);
     sl_lives_measure(&story->unit, story->now_us, &since, (int32_t)sum, peaks);
 }
 

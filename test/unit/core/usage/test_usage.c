@@ -41,7 +41,8 @@ static void pp_gives_what_is_foreseen_where_cbp_does_not(void **state)
     scene->rule.sharing = SL_SHARING_CBP_PP;
     struct sl_measured measured = judged(scene);
     assert_int_equal(measured.by, SL_SHARING_CBP_PP);
-    assert_int_equal(measured.room_mib, TOTAL - (15900 - 230 * 59) + 2300);
+    /* and never what was used of late */
+    assert_int_equal(measured.room_mib, TOTAL - (15900 - 230 * 57));
 }
 
 static void what_is_not_known_well_gives_no_room(void **state)
@@ -203,12 +204,12 @@ static void a_room_measured_beside_other_pods_is_void(void **state)
     scene->rig->measured[0].load = -1;
     assert_int_equal(rig_view(scene->rig)->measured[0].load, -1);
     assert_false(fits(scene, 4000, SAME)); /* not before it is measured again ... */
-    uses(scene, 19, 1500);
-    (void)judged(scene);
-    assert_false(fits(scene, 4000, SAME)); /* ... from its start on */
     uses(scene, 1, 1500);
     (void)judged(scene);
     assert_true(fits(scene, 4000, SAME));
+    uses(scene, 1, 1500);
+    (void)judged(scene);
+    assert_true(fits(scene, 9000, OTHER));
     assert_false(sl_view_overcommitted(scene->rig->view)); /* declared beyond the GPU, on purpose */
 }
 
@@ -241,7 +242,35 @@ static void what_is_used_beyond_all_asks_is_taken(void **state)
     assert_false(fits(scene, 7001, OTHER));
     runs(scene, 1000, OTHER);
     (void)judged(scene);
-    assert_int_equal(judged(scene).over_mib, 0); /* not by samples from before the pod */
+    assert_int_equal(judged(scene).over_mib, 5000); /* beside the newcomer's ask, though that ... */
+    uses(scene, 19, 9200);
+    assert_int_equal(judged(scene).over_mib, 5000); /* ... may be part of what is used by now */
+    uses(scene, 3, 9200);
+    assert_int_equal(judged(scene).over_mib, 4200);
+}
+
+/* A pod that goes takes no more with it than it had asked for: what the others used stays. */
+static void what_a_pod_that_went_had_used_is_free_once_three_samples_show_it(void **state)
+{
+    struct scene *scene = *state;
+    scene->rule.sharing = SL_SHARING_ASKS;
+    runs(scene, 8000, SAME);
+    runs(scene, 8000, OTHER);
+    (void)judged(scene);
+    for (int i = 0; i < 30; i++) {
+        uses(scene, 1, 15000);
+        assert_int_equal(judged(scene).over_mib, 0);
+    }
+    scene->rig->n_pods = 1;
+    rig_view(scene->rig);
+    assert_true(fits(scene, TOTAL - 15000, OTHER)); /* before anything is measured */
+    assert_false(fits(scene, TOTAL - 15000 + 1, OTHER));
+    (void)judged(scene);
+    uses(scene, 2, 7000);
+    assert_int_equal(judged(scene).over_mib, 7000);
+    uses(scene, 1, 7000);
+    assert_int_equal(judged(scene).over_mib, 0);
+    assert_true(fits(scene, 8000, OTHER));
 }
 
 static void the_share_of_memory_of_gpushare_counts_what_is_used_too(void **state)
@@ -540,6 +569,7 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_room_takes_one_pod_at_a_time, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_used_beyond_all_asks_is_taken, set_up, tear_down),
+        USAGE_TEST(what_a_pod_that_went_had_used_is_free_once_three_samples_show_it),
         cmocka_unit_test_setup_teardown(the_share_of_memory_of_gpushare_counts_what_is_used_too,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(use_beyond_what_is_expected_is_unlearned, set_up,
