@@ -291,13 +291,21 @@ def test_each_pod_that_the_exporter_names_on_a_gpu_is_known():
 
 @pytest.mark.parametrize("named", [{}, {"pod": "first", "namespace": "default"}])
 def test_a_pod_alone_on_a_replica_is_told_what_it_uses_named_or_not(named):
-    fake = Fake()
-    fake.answer = lambda: matrix(series(samples(5000), **named))
+    fake = Fake()  # what is used beyond the asks is told in steps of 32 MiB
+    fake.answer = lambda: matrix(series(samples(5200), **named))
     daemon = Daemon("-", stdin=cluster_of(CLUSTER, running("first")), config=CONFIG % (fake.url, ""))
     try:
-        eventually(lambda: by_pod(daemon)["first"]["usedMiB"] == 5000)
-        eventually(lambda: by_pod(daemon)["first"]["overMiB"] == 3000)
+        eventually(lambda: by_pod(daemon)["first"]["usedMiB"] == 5200)
+        eventually(lambda: by_pod(daemon)["first"]["overMiB"] == 3200)
         eventually(lambda: daemon.metric("sliced_telemetry_over_pods") == 1)
+        # by the asks there would be room
+        second = pod("second", "11000Mi")
+        failed = daemon.filter(second, [NODE])["FailedNodes"][NODE]
+        assert failed == (f"{GPU}: 1 asked, but pods use more GPU memory than they ask for: 5200 of 15360 MiB in use on "
+                          "the GPU with most left, 2000 asked there, 10160 left")
+        daemon.add(second)
+        assert daemon.explain(second)["why"] == f"{failed} (node {NODE}); waits for pods there to end"
+        assert [each["reason"] for each in daemon.explain(second)["nodes"]] == ["MemoryInUse"]
     finally:
         daemon.stop()
         fake.stop()

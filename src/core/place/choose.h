@@ -110,6 +110,10 @@ void sl_scratch_take(struct sl_scratch *scratch, unsigned pool, const struct sl_
 bool sl_scratch_can_hold(const struct sl_scratch *scratch, unsigned pool,
                          const struct sl_assignment_part *part);
 
+/* Memory that is used beyond all asks counts as in use, as if it had been asked for (sign 1), or no
+ * longer (sign -1). */
+void sl_scratch_count_over(struct sl_scratch *scratch, unsigned device, int64_t over_mib, int sign);
+
 struct sl_place_how {
     bool any_health;      /* accept unhealthy devices */
     bool any_memory;      /* accept units with less GPU memory than the item needs */

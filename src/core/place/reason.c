@@ -6,7 +6,8 @@
 #include "core/request/text.h"
 
 /* In a text: $r resource, $a asked, $f free, $c capacity, $l largest, $m the pod's own text, $o the
- * name under which the node would offer it, $n MiB of GPU memory that each unit needs. */
+ * name under which the node would offer it, $n MiB of GPU memory that each unit needs, $u what is
+ * not free of the capacity. */
 static const struct row {
     const char *name;
     bool never;
@@ -52,6 +53,14 @@ static const struct row {
          "each (annotations sliced.dev/gpu-memory, sliced.dev/min-gpu-memory).",
          "wait for pods there to end, or state less GPU memory",
          TEXT("$r: $a asked with $n MiB of GPU memory each, $f can be had with that now")},
+    [SL_REASON_MEMORY_IN_USE] =
+        {"MemoryInUse", false,
+         "There would be room by what pods ask for, but they use more GPU memory than that, or did "
+         "so until a moment ago.",
+         "wait for pods there to end, or state in their sliced.dev/gpu-memory what they use",
+         TEXT(
+             "$r: $a asked, but pods use more GPU memory than they ask for: $u of $c MiB in use on "
+             "the GPU with most left, $l asked there, $f left")},
     [SL_REASON_CUTTING] = {"Cutting", false,
                            "The node's GPUs are being cut (repartitioned); nothing is given there "
                            "until that is over.",
@@ -145,6 +154,9 @@ static void add_value(struct sl_text *text, char which, const struct sl_verdict 
         break;
     case 'c':
         sl_text_i64(text, verdict->capacity);
+        break;
+    case 'u':
+        sl_text_i64(text, verdict->capacity - verdict->free);
         break;
     case 'l':
         sl_text_i64(text, verdict->largest);

@@ -245,6 +245,31 @@ static void say_insufficient(const struct gist *g, char *out, size_t size)
     }
 }
 
+/* The node that comes nearest among those with that reason. */
+static const struct sl_explain_row *nearest_of(const struct sl_explain *explain,
+                                               enum sl_reason reason)
+{
+    const struct sl_explain_row *nearest = NULL;
+    for (size_t i = 0; i < explain->n; i++) {
+        const struct sl_explain_row *row = &explain->row[i];
+        if (row->verdict.reason == reason &&
+            (nearest == NULL || row->verdict.free > nearest->verdict.free)) {
+            nearest = row;
+        }
+    }
+    return nearest;
+}
+
+/* GPUs differ in what is used of them: one speaks for itself. */
+static void say_in_use(const struct sl_explain *explain, char *out, size_t size)
+{
+    const struct sl_explain_row *row = nearest_of(explain, SL_REASON_MEMORY_IN_USE);
+    char text[SL_EXPLAIN_TEXT_MAX / 2];
+    (void)sl_verdict_text(&row->verdict, &explain->ask, NULL, text, sizeof(text));
+    (void)snprintf(out, size, "%s (node %s); waits for pods there to end", text,
+                   sl_explain_view(explain, row)->node->name);
+}
+
 /* Says why no node fits, by the sums over those that speak for all. */
 static void say_refused(const struct sl_explain *explain, const struct gist *g, char *out,
                         size_t size)
@@ -289,6 +314,9 @@ static void say_refused(const struct sl_explain *explain, const struct gist *g, 
                        "no node has %lld %s with %lld MiB of GPU memory each to give now; waits "
                        "for pods there to end",
                        asked, g->resource, (long long)g->memory_mib);
+        return;
+    case SL_REASON_MEMORY_IN_USE:
+        say_in_use(explain, out, size);
         return;
     case SL_REASON_LITTLE_MEMORY:
         (void)snprintf(out, size,
@@ -426,21 +454,6 @@ void sl_explain_why(const struct sl_explain *explain, char *out, size_t size)
 }
 
 /* ---- all nodes by their reason ---- */
-
-/* The node that comes nearest among those with that reason. */
-static const struct sl_explain_row *nearest_of(const struct sl_explain *explain,
-                                               enum sl_reason reason)
-{
-    const struct sl_explain_row *nearest = NULL;
-    for (size_t i = 0; i < explain->n; i++) {
-        const struct sl_explain_row *row = &explain->row[i];
-        if (row->verdict.reason == reason &&
-            (nearest == NULL || row->verdict.free > nearest->verdict.free)) {
-            nearest = row;
-        }
-    }
-    return nearest;
-}
 
 /* Nothing helps where the pod fits; what ends by itself is better than what never will; else the
  * reason counts that comes nearest. */

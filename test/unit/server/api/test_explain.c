@@ -116,6 +116,33 @@ static void the_largest_gpu_of_all_nodes_is_named_when_none_is_large_enough(void
     "spec: {nodeName: " node ", containers: [{name: c, resources: {limits: {" MEM ": \"" units     \
     "\"}}}]}\nstatus: {phase: Running}\n"
 
+static void use_beyond_the_asks_is_told_of_the_gpu_with_most_left(void **state)
+{
+    struct explained e;
+    struct sl_error err = {.code = SL_ERR_NONE};
+    struct sl_measured measured = sl_measured_none;
+    const struct sl_node_measured given = {SL_STR("a"), &measured, 1};
+    (void)state;
+    measured.over_mib = 12000;
+    e.store = rig_store(
+        "---\napiVersion: v1\nkind: Node\nmetadata: {name: a, labels: {nvidia.com/gpu.product: "
+        "Tesla-T4, nvidia.com/gpu.count: \"1\", nvidia.com/gpu.memory: \"16384\", "
+        "nvidia.com/gpu.replicas: \"4\"}}\nstatus: {allocatable: {nvidia.com/gpu.shared: \"4\"}}\n"
+        "---\napiVersion: v1\nkind: Pod\nmetadata: {name: p, uid: u, annotations: "
+        "{sliced.dev/gpu-memory: 8000Mi}}\n"
+        "spec: {containers: [{name: c, resources: {limits: {nvidia.com/gpu.shared: \"1\"}}}]}\n");
+    assert_int_equal(sl_store_put_measured(e.store, &given, 1, &err), 0);
+    e.snapshot = sl_store_acquire(e.store);
+    e.pod = sl_store_pod(e.store, SL_STR("default"), SL_STR("p"));
+    assert_int_equal(sl_explain_init(&e.explain, e.snapshot, e.pod, &weights, &err), 0);
+    sl_explain_why(&e.explain, e.why, sizeof(e.why));
+    assert_string_equal(e.why,
+                        "nvidia.com/gpu.shared: 1 asked, but pods use more GPU memory than they "
+                        "ask for: 12000 of 16384 MiB in use on the GPU with most left, 0 asked "
+                        "there, 4384 left (node a); waits for pods there to end");
+    end(&e);
+}
+
 static void nodes_that_are_full_in_different_ways_are_not_summed_up(void **state)
 {
     (void)state;
@@ -233,6 +260,7 @@ int main(void)
         cmocka_unit_test(the_sentence_fits_the_cause),
         cmocka_unit_test(many_nodes_without_the_resource_do_not_hide_the_one_that_is_full),
         cmocka_unit_test(the_largest_gpu_of_all_nodes_is_named_when_none_is_large_enough),
+        cmocka_unit_test(use_beyond_the_asks_is_told_of_the_gpu_with_most_left),
         cmocka_unit_test(nodes_that_are_full_in_different_ways_are_not_summed_up),
         cmocka_unit_test(resources_that_no_node_has_together_are_told_by_the_nearest_node),
         cmocka_unit_test(a_malformed_ask_says_what_is_wrong_with_it),
