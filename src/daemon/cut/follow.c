@@ -196,7 +196,9 @@ static void end_run(struct sl_partitioner *partitioner, struct sl_cut_place *pla
     partitioner->counts.ends[run->outcome]++;
     (void)pthread_mutex_unlock(&partitioner->status);
     if (done && !run->resumed) {
+        int64_t *mean_us = &partitioner->seconds_us[run->actuator];
         sl_histogram_observe(&partitioner->seconds, now_us - place->begun_us);
+        *mean_us = sl_cut_mean_us(*mean_us, now_us - place->begun_us);
     }
     (void)snprintf(text, sizeof(text), "%s: %s", outcome, place->cut);
     tell_node(partitioner, place, done ? "Cut" : "CutFailed", !done,
