@@ -390,11 +390,19 @@ static void an_order_that_is_refused_leaves_nothing_behind(void **state)
 {
     struct scene scene;
     (void)state;
-    begin_as(&scene, SL_ACTUATOR_NOS_MIG);
-    sl_cut_run_wrote(&scene.run, SL_CUT_WRITE_REFUSED, scene.now_us);
-    assert_int_equal(step(&scene), SL_CUT_END);
-    assert_int_equal(scene.run.outcome, SL_CUT_REFUSED);
-    sl_node_unref(scene.node);
+    static const struct {
+        enum sl_cut_write_end end;
+        enum sl_cut_outcome outcome;
+    } rows[] = {{SL_CUT_WRITE_REFUSED, SL_CUT_REFUSED},
+                {SL_CUT_WRITE_BAD_FILE, SL_CUT_BAD_FILE},
+                {SL_CUT_WRITE_MOOT, SL_CUT_LEFT}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        begin_as(&scene, SL_ACTUATOR_NOS_MIG);
+        sl_cut_run_wrote(&scene.run, rows[i].end, scene.now_us);
+        assert_int_equal(step(&scene), SL_CUT_END);
+        assert_int_equal(scene.run.outcome, rows[i].outcome);
+        sl_node_unref(scene.node);
+    }
 }
 
 static void an_order_that_failed_is_written_again(void **state)
@@ -699,15 +707,16 @@ static void what_a_cut_takes_is_learned(void **state)
     struct sl_cut_record record = {0};
     struct sl_cut_run run = {.outcome = SL_CUT_DONE, .begun_us = 1000 * MINUTE};
     (void)state;
-    assert_int_equal(sl_cut_seconds_us(NULL, SL_ACTUATOR_MIG_MANAGER), 60 * SECOND);
-    assert_int_equal(sl_cut_seconds_us(&record, SL_ACTUATOR_NOS_MIG), 10 * SECOND);
+    assert_int_equal(sl_cut_seconds_us(NULL, 0, SL_ACTUATOR_MIG_MANAGER), 60 * SECOND);
+    assert_int_equal(sl_cut_seconds_us(&record, 7 * SECOND, SL_ACTUATOR_MIG_MANAGER), 7 * SECOND);
+    assert_int_equal(sl_cut_seconds_us(&record, 0, SL_ACTUATOR_NOS_MIG), 10 * SECOND);
     sl_cut_record_note(&record, &run, &rules, run.begun_us + 20 * SECOND);
-    assert_int_equal(sl_cut_seconds_us(&record, SL_ACTUATOR_MIG_MANAGER), 20 * SECOND);
+    assert_int_equal(sl_cut_seconds_us(&record, 7 * SECOND, SL_ACTUATOR_MIG_MANAGER), 20 * SECOND);
     sl_cut_record_note(&record, &run, &rules, run.begun_us + 40 * SECOND);
-    assert_int_equal(sl_cut_seconds_us(&record, SL_ACTUATOR_MIG_MANAGER), 25 * SECOND);
+    assert_int_equal(sl_cut_seconds_us(&record, 0, SL_ACTUATOR_MIG_MANAGER), 25 * SECOND);
     run.resumed = true;
     sl_cut_record_note(&record, &run, &rules, run.begun_us + 400 * SECOND);
-    assert_int_equal(sl_cut_seconds_us(&record, SL_ACTUATOR_MIG_MANAGER), 25 * SECOND);
+    assert_int_equal(sl_cut_seconds_us(&record, 0, SL_ACTUATOR_MIG_MANAGER), 25 * SECOND);
 }
 
 int main(void)
