@@ -501,6 +501,22 @@ def test_a_pod_of_another_scheduler_that_comes_during_a_cut_keeps_its_instance(c
     assert machine.cut() == [[WHOLE]]
 
 
+def test_an_order_is_taken_back_from_a_mig_manager_that_was_away_when_a_pod_came(cluster, rack, cutting):
+    machine = rack.add(Machine("gpu-1", A100_80, [[SEVENTH] * 7], MigManager(seconds=SHORT)))
+    machine.agent.mishaps.append("away")
+    daemon = cutting()
+    cluster.add(pod("large", WHOLE))
+    wait_for("the label", lambda: is_ordered("mig-manager", cluster.plane.get(machine.path)))
+    stranger = pod("stranger", SEVENTH)
+    stranger["spec"].update(nodeName=machine.name, schedulerName=STRANGER)
+    cluster.add(stranger)
+    wait_for("it is given up", lambda: daemon.metric("sliced_partition_cuts_total", outcome="Taken"))
+    wait_for("the mig-manager is back", lambda: [each[1] for each in machine.agent.runs] == ["failed"])
+    assert machine.cut() == [[SEVENTH] * 7]
+    cluster.delete_pod("stranger")
+    cluster.wait_bound("large")
+
+
 def test_after_a_walk_that_failed_half_way_the_other_gpus_keep_what_they_have(cluster, rack, cutting):
     machine = rack.add(Machine("gpu-1", A100_80, [[HALF, HALF] for _ in range(4)], MigManager(seconds=SHORT)))
     machine.agent.mishaps.append("busy")

@@ -13,6 +13,7 @@ CONFIG = "nvidia.com/mig.config"
 STATE = "nvidia.com/mig.config.state"
 NAMESPACE = "gpu-operator"
 LABELS = {"app": "nvidia-mig-manager"}
+AWAY = 8  # seconds
 
 
 class MigManager(Agent):
@@ -28,7 +29,8 @@ class MigManager(Agent):
       busy      somebody who is no pod has an instance: the walk fails with the free ones gone
       lying     it tells success and has done nothing
       late      the device plugin does not come back after success
-      gone      the node goes while it cuts"""
+      gone      the node goes while it cuts
+      away      it comes back after some seconds, and does what the label names then"""
 
     def __init__(self, lag=60.0, nudged=0.2, seconds=1.0, back=0.2, config_map="sliced-mig-config"):
         super().__init__()
@@ -78,6 +80,8 @@ class MigManager(Agent):
     # ---- what it does ----
 
     def act(self, wanted, mishap):
+        if mishap == "away" and (not self.pause(AWAY) or self.wanted != wanted):
+            return
         if wanted is not None:
             self.runs.append((wanted, None))
             self.runs[-1] = (wanted, self._run(wanted, mishap))
