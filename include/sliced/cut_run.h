@@ -46,16 +46,17 @@ struct sl_cut_rules {
     int64_t timeout_us; /* of a run, from its first order */
     int64_t backoff_us; /* how long a node is left out after a failure; doubles each time */
     int64_t max_backoff_us;
-    int64_t file_us; /* nos in MPS mode: from the ConfigMap's write until the plugin has the file */
+    int64_t file_us; /* from the ConfigMap's write until the agent has the file; nos' MIG agent
+                        reads none */
 };
 
 struct sl_cut_run {
     char name[SL_CUT_NAME_MAX]; /* of this attempt */
     enum sl_actuator actuator;
     enum sl_cut_outcome outcome;
-    bool resumed;   /* the node said that it was under way: the cuts are not known */
-    bool announces; /* nos in MPS mode: the first attempt, which the plugin does not hear of yet */
-    unsigned attempt;
+    bool resumed;     /* the node said that it was under way: the cuts are not known */
+    bool announces;   /* its file is written, and the agent is not told to read it yet */
+    unsigned attempt; /* 0: it is announced */
     uint64_t digest;
     uint16_t n_cuts; /* 0: resumed */
     struct sl_cut cut[SL_NODE_DEVICES_MAX];
@@ -71,7 +72,8 @@ struct sl_cut_run {
         SL_CUT_AT_CLEAR,
     } at;
     bool writing;
-    bool written;    /* some order may have been carried out */
+    bool written;    /* the node may have the mark */
+    bool unwritten;  /* the last write failed */
     bool moved;      /* allocatable has changed since the first order */
     uint64_t before; /* allocatable as it was then; 0: unknown */
     uint64_t wanted; /* node->partition.wanted as the cut was decided */
@@ -123,7 +125,8 @@ struct sl_cut_record {
     uint32_t failures; /* in a row */
     int64_t out_until_us;
     int64_t seconds_us; /* mean of the last ones that were done; 0: none was */
-    uint64_t failed[SL_CUT_FAILED_KEPT];
+    uint64_t suspect;   /* digest of the last that failed while it was applied; 0: none */
+    uint64_t failed[SL_CUT_FAILED_KEPT]; /* of those that did so twice running */
 };
 /* Notes how a run of that node ended. */
 void sl_cut_record_note(struct sl_cut_record *record, const struct sl_cut_run *run,

@@ -162,6 +162,7 @@ struct sl_config {
         int64_t max_backoff_us;
         char config_namespace[SL_CONFIG_TEXT_MAX]; /* partitioning.migManager */
         char config_map[SL_CONFIG_TEXT_MAX];
+        int64_t config_delay_us;
         char mps_namespace[SL_CONFIG_TEXT_MAX]; /* partitioning.nosMps */
         char mps_config_map[SL_CONFIG_TEXT_MAX];
         int64_t mps_delay_us;

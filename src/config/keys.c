@@ -384,6 +384,10 @@ const struct sl_key sl_keys[SL_KEYS] = {
      AT(partitioning.config_map), .string = "sliced-mig-config",
      .help = "ConfigMap with the mig-manager's configuration; sliced adds its entries to the key "
              "config.yaml and leaves others as they are."},
+    {"partitioning.migManager.delay", SL_KEY_DURATION, AT(partitioning.config_delay_us), .min = 0,
+     .max = 10 * SL_MINUTE_US, .number = 2 * SL_SECOND_US,
+     .help = "How long a change of that ConfigMap takes to reach the mig-manager, whose pod sliced "
+             "annotates so that the kubelet looks at once; only then the node names the entry."},
     {"partitioning.nosMps.namespace", SL_KEY_OBJECT, .restart = true, .text = true,
      AT(partitioning.mps_namespace), .string = "nebuly-nvidia",
      .help = "Namespace of nos' device plugin and of its configuration."},

@@ -63,16 +63,41 @@ static bool has_failed(const struct sl_cut_site *site, uint64_t digest)
     return false;
 }
 
-/* Decides the geometry of an opened node, in a way that did not fail there lately; false when
- * there is none, or nothing changes. */
+/* Returns the memory that the cuts make: in memory slices, or in GB where it is shared. */
+static int32_t memory_of(const struct sl_cut_node *node, const struct sl_cut_plan *plan)
+{
+    int32_t sum = 0;
+    unsigned d = 0;
+    for (unsigned i = 0; i < plan->n_cuts; i++) {
+        const struct sl_cut *cut = &plan->cut[i];
+        while (node->device[d].index != cut->device) {
+            d++;
+        }
+        const struct sl_mig_model *model = node->device[d].model;
+        sum += cut->whole ? model->memory_slices : 0;
+        for (unsigned k = 0; k < cut->n; k++) {
+            sum += model->profiles[cut->instance[k].profile].memory;
+        }
+        for (unsigned k = 0; k < cut->n_sizes; k++) {
+            sum += cut->slices[k].gb * cut->slices[k].n;
+        }
+    }
+    return sum;
+}
+
+/* Decides the geometry of an opened node, in a way that did not fail there lately and makes no less
+ * than the best one; false when there is none, or nothing changes. */
 static bool settle(struct sl_cutter *cutter, const struct sl_cut_candidate *candidate,
                    struct sl_cut_plan *plan)
 {
     const struct sl_cut_site *site = &cutter->input->site[candidate->view];
+    int32_t best = 0;
     for (unsigned variant = 0; variant < SL_CUT_VARIANTS; variant++) {
         plan->n_cuts = (uint16_t)sl_cut_node_finish(&candidate->node, variant, plan->cut);
         plan->digest = sl_cut_digest(candidate->node.view->node, plan->cut, plan->n_cuts);
-        if (plan->n_cuts > 0 && !has_failed(site, plan->digest)) {
+        int32_t memory = memory_of(&candidate->node, plan);
+        best = memory > best ? memory : best;
+        if (plan->n_cuts > 0 && memory >= best && !has_failed(site, plan->digest)) {
             plan->view = candidate->view;
             plan->start_us = candidate->ready_us;
             return true;

@@ -66,6 +66,18 @@ static const struct row {
                            "until that is over.",
                            "wait until the cut is over",
                            TEXT("$r: $a asked, this node's GPUs are being cut")},
+    [SL_REASON_HOST_FULL] =
+        {"HostFull", false,
+         "The GPUs that are asked for are free, but too little CPU or memory is, or as many pods "
+         "are there as may be. Explain alone says so: kube-scheduler judges it itself.",
+         "wait for pods there to end, or request less CPU or memory",
+         TEXT("too little CPU, memory or places for pods are free")},
+    [SL_REASON_EXCLUDED] =
+        {"Excluded", true,
+         "The pod's node selector, affinity or tolerations exclude the node, or it is cordoned. "
+         "Explain alone says so: kube-scheduler judges it itself.",
+         "loosen its node selector or affinity, or tolerate the node's taints",
+         TEXT("excluded by the pod's node selector, affinity or tolerations, or cordoned")},
     [SL_REASON_NOT_OFFERED] = {"NotOffered", true, "The node does not have the resource at all.",
                                "ask for a resource that some node offers",
                                TEXT("$r: not offered by this node")},

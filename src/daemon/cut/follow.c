@@ -7,13 +7,16 @@
 #include "util/log.h"
 #include "util/time.h"
 
-static struct sl_cut_rules rules_of(const struct sl_partitioner *partitioner)
+static struct sl_cut_rules rules_of(const struct sl_partitioner *partitioner,
+                                    const struct sl_cut_run *run)
 {
+    bool mps = run->actuator == SL_ACTUATOR_NOS_MPS;
     return (struct sl_cut_rules){
         .timeout_us = partitioner->config.partitioning.timeout_us,
         .backoff_us = partitioner->config.partitioning.backoff_us,
         .max_backoff_us = partitioner->config.partitioning.max_backoff_us,
-        .file_us = partitioner->config.partitioning.mps_delay_us,
+        .file_us = mps ? partitioner->config.partitioning.mps_delay_us
+                       : partitioner->config.partitioning.config_delay_us,
     };
 }
 
@@ -177,7 +180,7 @@ static void untell_pods(const struct sl_partitioner *partitioner, const struct s
 
 static void end_run(struct sl_partitioner *partitioner, struct sl_cut_place *place, int64_t now_us)
 {
-    const struct sl_cut_rules rules = rules_of(partitioner);
+    const struct sl_cut_rules rules = rules_of(partitioner, place->run);
     struct sl_cut_run *run = place->run;
     bool done = run->outcome == SL_CUT_DONE;
     char text[SL_PARTITION_WORDS_MAX + 64];
@@ -213,7 +216,7 @@ static void end_run(struct sl_partitioner *partitioner, struct sl_cut_place *pla
 static int64_t drive(struct sl_partitioner *partitioner, struct sl_cut_place *place,
                      const struct sl_view *view, int64_t now_us)
 {
-    const struct sl_cut_rules rules = rules_of(partitioner);
+    const struct sl_cut_rules rules = rules_of(partitioner, place->run);
     const struct sl_node *node = view == NULL ? NULL : view->node;
     if (view != NULL) {
         sl_cut_run_look_at_pods(place->run, view);

@@ -3,15 +3,16 @@
  * - The mig-manager writes the label nvidia.com/mig.config.state: pending, rebooting, success or
  * failed. The order itself sets pending, so that success and failed are news. An entry that its
  * file does not show yet fails at once, for good under that name, and nothing has changed then: the
- * next attempt follows after a pause.
+ * next attempt follows after a pause. So the file is written first, and the label set when it
+ * should have arrived.
  * - It takes the device plugin away for its run, so that allocatable drops and comes back, after
  * the state says success.
  * - A failed run may have destroyed free instances.
  * - nos' agent repeats the plan's name when it has read it, and at the end, whatever came of it.
  * - nos' device plugin (MPS mode) says nothing: what is allocatable and what the agent reports tell
  * that it has ended. It takes up the file that the node's label names when the label changes; where
- * it lacks that file nothing happens, and the next attempt follows. So the first attempt only
- * writes the ConfigMap, and the label is set when the file should have arrived. */
+ * it lacks that file nothing happens, and the next attempt follows. Here, too, the file is first.
+ */
 #include "sliced/cut_run.h"
 
 #include <inttypes.h>
@@ -86,12 +87,19 @@ static void run_try_again(struct sl_cut_run *run)
     (void)snprintf(number, sizeof(run->name) - (size_t)(number - run->name), "%u", run->attempt);
 }
 
+/* Does the agent read its orders in a file? */
+static bool has_file(enum sl_actuator actuator)
+{
+    return actuator == SL_ACTUATOR_MIG_MANAGER || actuator == SL_ACTUATOR_NOS_MPS;
+}
+
 void sl_cut_run_begin(struct sl_cut_run *run, const struct sl_node *node, const struct sl_cut *cut,
                       size_t n, int64_t now_us)
 {
     *run = (struct sl_cut_run){
         .actuator = node->partition.actuator,
         .attempt = 1,
+        .announces = has_file(node->partition.actuator),
         .digest = sl_cut_digest(node, cut, n),
         .n_cuts = (uint16_t)n,
         .begun_us = now_us,
@@ -99,7 +107,7 @@ void sl_cut_run_begin(struct sl_cut_run *run, const struct sl_node *node, const 
         .before = digest_allocatable(node),
         .wanted = digest_wanted(node),
     };
-    run->announces = run->actuator == SL_ACTUATOR_NOS_MPS;
+    run->attempt -= run->announces;
     memcpy(run->cut, cut, n * sizeof(cut[0]));
     run_name(run);
 }
@@ -133,8 +141,8 @@ bool sl_cut_run_resume(struct sl_cut_run *run, const struct sl_node *node, int64
         return true;
     }
     (void)snprintf(run->name, sizeof(run->name), "%s", cut);
-    if (run->actuator == SL_ACTUATOR_NOS_MPS && !ends_with(node->partition.wanted, run)) {
-        run->outcome = SL_CUT_LEFT; /* it was announced, and the plugin has not heard of it */
+    if (has_file(run->actuator) && !ends_with(node->partition.wanted, run)) {
+        run->outcome = SL_CUT_LEFT; /* it was announced, and the agent has not heard of it */
         run->at = SL_CUT_AT_FINISH;
     }
     return true;
@@ -402,13 +410,13 @@ enum sl_cut_step sl_cut_run_step(struct sl_cut_run *run, const struct sl_node *n
     run->file_us = rules->file_us;
     if (run->at == SL_CUT_AT_WORK) {
         watch_node(run, node, rules, now_us);
-    } else if (run->at < SL_CUT_AT_FINISH &&
-               (is_deselected(run, node) || is_overruled(run, node))) {
-        run_finish(run, SL_CUT_LEFT); /* before it is ordered, or ordered again */
-    } else if (run->at < SL_CUT_AT_FINISH && run->taken) {
+    }
+    bool to_order = run->at == SL_CUT_AT_ORDER || run->at == SL_CUT_AT_PAUSE;
+    if (to_order && (is_deselected(run, node) || is_overruled(run, node))) {
+        run_finish(run, SL_CUT_LEFT);
+    } else if (to_order && run->taken) {
         run_finish(run, SL_CUT_TAKEN);
-    } else if (!run->written && run->at < SL_CUT_AT_FINISH &&
-               now_us - run->begun_us >= rules->timeout_us) {
+    } else if (to_order && run->unwritten && now_us - run->begun_us >= rules->timeout_us) {
         run_finish(run, SL_CUT_REFUSED);
     }
     switch (run->at) {
@@ -440,6 +448,7 @@ enum sl_cut_step sl_cut_run_step(struct sl_cut_run *run, const struct sl_node *n
 static void order_wrote(struct sl_cut_run *run, enum sl_cut_write_end end, int64_t now_us)
 {
     run->written = run->written || end == SL_CUT_WRITTEN || end == SL_CUT_WRITE_UNKNOWN;
+    run->unwritten = end == SL_CUT_WRITE_FAILED;
     run->ordered_us = now_us;
     run->news_us = 0;
     if (end == SL_CUT_WRITE_REFUSED) {
@@ -502,6 +511,14 @@ const char *sl_cut_run_phase(const struct sl_cut_run *run, const struct sl_node 
 
 /* ---- the record of a node ---- */
 
+/* Did it fail while it was applied? A file that was behind, clients that did not go, or a write
+ * that was not taken say nothing against the cut. */
+static bool was_applied(const struct sl_cut_run *run)
+{
+    return run->outcome == SL_CUT_HALF_APPLIED || run->outcome == SL_CUT_NOT_FOLLOWED ||
+           (run->outcome == SL_CUT_FAILED && run->moved);
+}
+
 void sl_cut_record_note(struct sl_cut_record *record, const struct sl_cut_run *run,
                         const struct sl_cut_rules *rules, int64_t now_us)
 {
@@ -509,6 +526,7 @@ void sl_cut_record_note(struct sl_cut_record *record, const struct sl_cut_run *r
     if (run->outcome == SL_CUT_DONE) {
         record->failures = 0;
         record->out_until_us = 0;
+        record->suspect = 0;
         if (!run->resumed) {
             record->seconds_us =
                 record->seconds_us == 0 ? took_us : (3 * record->seconds_us + took_us) / 4;
@@ -529,8 +547,11 @@ void sl_cut_record_note(struct sl_cut_record *record, const struct sl_cut_run *r
     out_us = out_us < rules->max_backoff_us ? out_us : rules->max_backoff_us;
     record->failures += record->failures < UINT32_MAX ? 1 : 0;
     record->out_until_us = sl_sat_add(now_us, out_us);
-    bool tried = run->outcome != SL_CUT_LEFT && run->outcome != SL_CUT_REFUSED;
-    if (run->digest != 0 && tried) {
+    bool again = run->digest != 0 && record->suspect == run->digest;
+    if (was_applied(run)) {
+        record->suspect = run->digest;
+    }
+    if (was_applied(run) && again) {
         memmove(&record->failed[1], &record->failed[0],
                 sizeof(record->failed) - sizeof(record->failed[0]));
         record->failed[0] = run->digest;

@@ -22,14 +22,21 @@ struct rig {
     struct sl_partition_reader reader;
     struct written written[WRITES_MAX];
     unsigned n_written;
+    unsigned n_announced;
     unsigned n_wakes;
     const char *uid; /* of the node; NULL: none */
 };
 
+/* Orders that the agent hears of; of the file's alone nothing is noted. */
 static void note_write(void *context, const struct sl_cut_write *write, sl_cut_done done,
                        void *call)
 {
     struct rig *rig = context;
+    if (write->step == SL_CUT_ORDER && write->run->announces) {
+        rig->n_announced++;
+        done(call, SL_CUT_WRITTEN, NULL);
+        return;
+    }
     assert_true(rig->n_written < WRITES_MAX);
     rig->written[rig->n_written++] =
         (struct written){.step = write->step, .run = *write->run, .call = call, .done = done};
@@ -122,7 +129,7 @@ static struct sl_partition_status status_of(struct rig *rig)
 /* Rounds until the i-th write, or so many seconds have passed. */
 static void await_write(struct rig *rig, unsigned i)
 {
-    for (unsigned s = 0; s < 300 && rig->n_written <= i; s++) {
+    for (unsigned s = 0; s < 1300 && rig->n_written <= i; s++) {
         (void)rig_later(&rig->queue, SECOND / 10);
     }
     assert_int_equal(rig->n_written, i + 1);
@@ -154,8 +161,12 @@ static void the_waiting_pods_get_the_instances_that_are_cut_for_them(void **stat
     assert_int_equal(status_of(rig).phase, SL_PHASE_CUTTING);
     assert_int_equal(rig->queue.n_released, 0);
     /* who reads the Events of nodes may not read the names of pods */
-    assert_non_null(strstr(rig->queue.all_told, ", for 5 pods that wait\n"));
-    assert_null(strstr(rig->queue.all_told, "default/p0"));
+    const char *cutting = strstr(rig->queue.all_told, "Cutting: ");
+    assert_non_null(cutting);
+    const char *line_end = strchr(cutting, '\n');
+    assert_ptr_equal(strstr(cutting, ", for 5 pods that wait\n"),
+                     line_end - strlen(", for 5 pods that wait"));
+    assert_true(strstr(cutting, "default/p0") == NULL || strstr(cutting, "default/p0") > line_end);
     answer(rig, SL_CUT_WRITTEN);
     put_node(rig, SMALL, "0", name_of(rig), "pending", name_of(rig));
     (void)rig_later(&rig->queue, SECOND);
@@ -306,27 +317,57 @@ static void a_cut_is_not_ordered_again_over_a_pod_whose_kubelet_is_ahead(void **
     assert_not_again_over(*state, 3600 * SECOND);
 }
 
-/* Whoever mends the node need not restart the daemon. */
-static void a_cut_that_failed_long_ago_is_ordered_again(void **state)
+static void end_failed(struct rig *rig)
+{
+    assert_int_equal(rig->written[rig->n_written - 1].step, SL_CUT_FINISH);
+    assert_int_equal(rig->written[rig->n_written - 1].run.outcome, SL_CUT_FAILED);
+    answer(rig, SL_CUT_WRITTEN);
+    put_node(rig, LARGE, "1", name_of(rig), "failed", "");
+}
+
+/* The file was behind for as long as three attempts take: nothing is wrong with the cut. */
+static void the_only_cut_that_can_be_made_is_ordered_again_after_the_backoff(void **state)
 {
     struct rig *rig = *state;
-    order_small(rig, 7); /* leave one way to cut it */
+    order_small(rig, 7);
     for (unsigned i = 1; i <= SL_CUT_ATTEMPTS; i++) {
         fail_at_once(rig);
         (void)rig_later(&rig->queue, SECOND);
         (void)rig_later(&rig->queue, 45 * SECOND);
         await_write(rig, i);
     }
-    assert_int_equal(rig->written[SL_CUT_ATTEMPTS].step, SL_CUT_FINISH);
-    answer(rig, SL_CUT_WRITTEN);
-    put_node(rig, LARGE, "1", name_of(rig), "failed", "");
+    end_failed(rig);
+    for (unsigned s = 0; s < 55; s++) {
+        (void)rig_later(&rig->queue, SECOND);
+    }
+    assert_int_equal(rig->n_written, SL_CUT_ATTEMPTS + 1);
+    await_write(rig, SL_CUT_ATTEMPTS + 1);
+    assert_int_equal(rig->written[SL_CUT_ATTEMPTS + 1].step, SL_CUT_ORDER);
+    assert_int_equal(rig->written[SL_CUT_ATTEMPTS + 1].run.cut[0].n, 7);
+}
+
+/* Whoever mends the node need not restart the daemon. */
+static void a_cut_that_failed_twice_long_ago_is_ordered_again(void **state)
+{
+    struct rig *rig = *state;
+    order_small(rig, 1);
+    for (unsigned i = 0; i < 2; i++) {
+        await_write(rig, 2 * i);
+        assert_int_equal(rig->written[2 * i].run.cut[0].n, 7); /* none that makes less */
+        answer(rig, SL_CUT_WRITTEN);
+        put_node(rig, LARGE, "0", name_of(rig), "pending", name_of(rig));
+        (void)rig_later(&rig->queue, SECOND);
+        put_node(rig, LARGE, "1", name_of(rig), "failed", name_of(rig));
+        await_write(rig, 2 * i + 1);
+        end_failed(rig);
+    }
     for (int64_t s = 0; s < 300; s += 10) {
         (void)rig_later(&rig->queue, 10 * SECOND);
     }
-    assert_int_equal(rig->n_written, SL_CUT_ATTEMPTS + 1);
+    assert_int_equal(rig->n_written, 4);
     (void)rig_later(&rig->queue, rig->queue.config.partitioning.max_backoff_us);
-    await_write(rig, SL_CUT_ATTEMPTS + 1);
-    assert_int_equal(rig->written[SL_CUT_ATTEMPTS + 1].step, SL_CUT_ORDER);
+    await_write(rig, 4);
+    assert_int_equal(rig->written[4].step, SL_CUT_ORDER);
 }
 
 static void set_clock(struct rig *rig, int64_t by_us)
@@ -558,21 +599,25 @@ a_new_pod_is_reported_an_interval_after_it_was_seen_whatever_its_kubelets_clock(
     assert_int_equal(rig->written[0].step, SL_CUT_ORDER);
 }
 
-/* The snapshot of the decision does not show it yet. */
+/* As while the file is on its way. */
 static void a_pod_that_comes_between_decision_and_order_ends_the_cut(void **state)
 {
     struct rig *rig = *state;
     put_node(rig, LARGE, "1", "all-7g.80gb", "success", "");
     rig_put(&rig->queue, (struct rig_pod){.name = "p", .gated = true, .resource = SMALL});
-    while (status_of(rig).phase != SL_PHASE_CUTTING) {
+    while (rig->n_announced == 0) {
         (void)rig_later(&rig->queue, SECOND / 10);
     }
-    assert_int_equal(rig->n_written, 0);
+    assert_int_equal(status_of(rig).phase, SL_PHASE_CUTTING);
     rig_put(&rig->queue, (struct rig_pod){.name = "x", .node = "n", .resource = LARGE});
+    await_write(rig, 0);
+    assert_int_equal(rig->written[0].step, SL_CUT_FINISH);
+    assert_int_equal(rig->written[0].run.outcome, SL_CUT_TAKEN);
+    answer(rig, SL_CUT_WRITTEN);
     for (unsigned s = 0; s < 30; s++) {
         (void)rig_later(&rig->queue, SECOND);
     }
-    assert_int_equal(rig->n_written, 0);
+    assert_int_equal(rig->n_written, 1);
     assert_string_equal(status_of(rig).why, "InUse");
     assert_int_equal(status_of(rig).failures, 0);
 }
@@ -607,7 +652,8 @@ int main(void)
         TEST(a_cut_lasts_as_long_when_the_clock_is_set),
         TEST(a_node_that_was_made_anew_is_not_ordered_what_the_old_one_was),
         TEST(nothing_is_cut_again_for_a_pod_that_did_not_take_its_nomination),
-        TEST(a_cut_that_failed_long_ago_is_ordered_again),
+        TEST(the_only_cut_that_can_be_made_is_ordered_again_after_the_backoff),
+        TEST(a_cut_that_failed_twice_long_ago_is_ordered_again),
         TEST(pods_that_come_within_the_window_share_a_cut),
         TEST(a_node_that_cannot_be_cut_says_why),
         TEST(a_node_that_may_be_cut_has_nothing_against_it),

@@ -112,8 +112,8 @@ static void entries_of_the_last_orders_stay(void **state)
     assert_int_equal(whole(&scene), SL_CUT_WRITTEN);
     assert_string_equal(sent(&scene, "PATCH", MAP_PATH),
                         MAPMETA "\"data\":{\"config.yaml\":\"version: v1\\nmig-configs:\\n"
-                                "  sliced-ee-3" ENTRY "  sliced-ee-1" ENTRY
-                                "  sliced-ee-2" ENTRY ENTRIES "\"}}");
+                                "  sliced-ee-1" ENTRY "  sliced-ee-2" ENTRY
+                                "  sliced-ee-3" ENTRY ENTRIES "\"}}");
     end(&scene);
 }
 

@@ -56,7 +56,8 @@ static void it_is_announced_in_the_config_map_with_all_that_stays(void **state)
     assert_int_equal(whole(&scene), SL_CUT_WRITTEN);
     assert_non_null(
         strstr(sent(&scene, "PATCH", NOS_MAP_PATH),
-               "\"data\":{\"n1-sliced-5c3d-2\":" TEXT ",\"n1-sliced-5c3d-3\":" TEXT
+               "\"data\":{\"n1-sliced-5c3d-1\":" TEXT ",\"n1-sliced-5c3d-2\":" TEXT
+               ",\"n1-sliced-5c3d-3\":" TEXT
                ",\"n1-sliced-77-2\":null,\"sliced-78-2\":null,\"gone-sliced-79-2\":null}"));
     const char *node = sent(&scene, "PATCH", NODE_PATH);
     assert_null(strstr(node, "\"labels\""));
@@ -76,7 +77,8 @@ static void the_label_follows_with_the_next_attempt(void **state)
     scene.run.announces = false;
     (void)snprintf(scene.run.name, sizeof(scene.run.name), "sliced-5c3d-2");
     add(&scene.rig, "GET", NOS_MAP_PATH, 200,
-        MAP(",\"data\":{\"n1-sliced-5c3d-2\":" TEXT ",\"n1-sliced-5c3d-3\":" TEXT "}"));
+        MAP(",\"data\":{\"n1-sliced-5c3d-1\":" TEXT ",\"n1-sliced-5c3d-2\":" TEXT
+            ",\"n1-sliced-5c3d-3\":" TEXT "}"));
     add(&scene.rig, "GET", NODE_PATH, 200, BEGUN);
     add(&scene.rig, "PATCH", NODE_PATH, 200, "{}");
     assert_int_equal(whole(&scene), SL_CUT_WRITTEN);
