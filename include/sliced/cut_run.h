@@ -35,6 +35,7 @@ enum sl_cut_outcome {
     SL_CUT_NOT_FOLLOWED, /* the actuator reports success, allocatable lacks the instances */
     SL_CUT_HALF_APPLIED, /* the node shows other instances than before and than ordered */
     SL_CUT_REFUSED,      /* the API server did not take the order */
+    SL_CUT_BAD_FILE,     /* the agent's file as it stands has no place for the order */
     SL_CUT_TAKEN,        /* a pod came to the node's GPUs before it was ordered */
     SL_CUT_GONE,         /* the node is gone */
     SL_CUT_LEFT,         /* given up for reasons outside: switched off, taken over by somebody */
@@ -108,9 +109,11 @@ enum sl_cut_step sl_cut_run_step(struct sl_cut_run *run, const struct sl_node *n
 
 enum sl_cut_write_end {
     SL_CUT_WRITTEN,
-    SL_CUT_WRITE_REFUSED, /* surely not written, and it would be refused again */
-    SL_CUT_WRITE_FAILED,  /* surely not written */
-    SL_CUT_WRITE_UNKNOWN, /* the node will tell */
+    SL_CUT_WRITE_REFUSED,  /* surely not written, and it would be refused again, */
+    SL_CUT_WRITE_BAD_FILE, /* as the agent's file stands, */
+    SL_CUT_WRITE_MOOT,     /* or as the node does by now */
+    SL_CUT_WRITE_FAILED,   /* surely not written */
+    SL_CUT_WRITE_UNKNOWN,  /* the node will tell */
 };
 void sl_cut_run_wrote(struct sl_cut_run *run, enum sl_cut_write_end end, int64_t now_us);
 

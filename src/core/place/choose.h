@@ -72,13 +72,6 @@ static inline int64_t sl_item_mib(const struct sl_ask_item *item)
     return item->memory_mib > item->least_mib ? item->memory_mib : item->least_mib;
 }
 
-/* Returns the GPU memory, in MiB, on which pods can count in an instance that nobody describes yet:
- * somewhat less than the profile's name says, as drivers keep some. */
-static inline int64_t sl_profile_mib(const struct sl_mig_profile *profile)
-{
-    return (int64_t)profile->memory_gb * 960;
-}
-
 /* Return the most units of an item that the GPU memory of an instance, of a device, or of a pool of
  * counts allows, beside what pods there have declared; INT64_MAX when memory sets no limit
  * (gpu_memory.c). */

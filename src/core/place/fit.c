@@ -46,8 +46,7 @@ static int64_t single_partitionable(const struct sl_scratch *scratch,
     for (unsigned i = 0; i < model->n_profiles; i++) {
         const struct sl_mig_profile *profile = &model->profiles[i];
         bool board = profile->compute == model->compute_slices;
-        int64_t mib = board ? (int64_t)model->memory_gib * 1024 : sl_profile_mib(profile);
-        bool suffices = mib >= sl_item_mib(item);
+        bool suffices = sl_mig_profile_mib(profile) >= sl_item_mib(item);
         int64_t units = (int64_t)sl_mig_room(model, &nothing, i) * node->n_devices;
         if (profile->attributes == 0 && suffices && (board || item->least_mib > 0) &&
             units > most) {

@@ -15,7 +15,7 @@ int64_t sl_cut_memory_of(const struct sl_node *node, const struct sl_mig_profile
             return node->pool[i].memory_mib;
         }
     }
-    return sl_profile_mib(profile);
+    return sl_mig_profile_mib(profile);
 }
 
 /* ---- use ---- */

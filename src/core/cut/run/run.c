@@ -41,6 +41,7 @@ const char *sl_cut_outcome_name(enum sl_cut_outcome outcome)
         [SL_CUT_NOT_FOLLOWED] = "NotFollowed",
         [SL_CUT_HALF_APPLIED] = "HalfApplied",
         [SL_CUT_REFUSED] = "Refused",
+        [SL_CUT_BAD_FILE] = "BadFile",
         [SL_CUT_TAKEN] = "Taken",
         [SL_CUT_GONE] = "Gone",
         [SL_CUT_LEFT] = "Left",
@@ -453,6 +454,10 @@ static void order_wrote(struct sl_cut_run *run, enum sl_cut_write_end end, int64
     run->news_us = 0;
     if (end == SL_CUT_WRITE_REFUSED) {
         run_finish(run, SL_CUT_REFUSED);
+    } else if (end == SL_CUT_WRITE_BAD_FILE) {
+        run_finish(run, SL_CUT_BAD_FILE);
+    } else if (end == SL_CUT_WRITE_MOOT) {
+        run_finish(run, SL_CUT_LEFT);
     } else if (end == SL_CUT_WRITE_FAILED) { /* the same again: surely nobody has seen it */
         run->at = SL_CUT_AT_PAUSE;
         run->pause_us = now_us + again_us;

@@ -105,13 +105,13 @@ static void the_smallest_instance_that_suffices_is_chosen(void **state)
     rig_instance(rig, 1, 0, pool);
     rig_instance(rig, 1, 1, pool);
     rig->instance[2].profile = rig->instance[3].profile = rig_profile(a30, "1g.6gb");
-    struct sl_ask ask = ask_of(GPU, 1, 0, 6000);
+    struct sl_ask ask = ask_of(GPU, 1, 0, 5900);
     assert_string_equal(rig_choose(rig, &ask), "nvidia.com/gpu=1/0");
     ask.item[0].least_mib = 7000;
     assert_string_equal(rig_choose(rig, &ask), "nvidia.com/gpu=0/0");
     ask.item[0].least_mib = 12000; /* the label says 11968, not 12 GiB */
     assert_int_equal(rig_verdict(rig, &ask).reason, SL_REASON_LITTLE_MEMORY);
-    ask.item[0].least_mib = 6000;
+    ask.item[0].least_mib = 5900;
     ask.item[0].count = 3;
     assert_string_equal(rig_choose(rig, &ask), "nvidia.com/gpu=1/0,1/1,0/0");
     rig_free(rig);
@@ -515,7 +515,7 @@ static void the_largest_instance_is_told_wherever_it_stands(void **state)
             rig_instance(rig, d, 0, d < 3 ? pool : other);
         }
         rig->instance[largest].profile = rig_profile(a30, "2g.12gb");
-        assert_int_equal(rig_verdict(rig, &ask).largest, 12288);
+        assert_int_equal(rig_verdict(rig, &ask).largest, 11968);
         rig_free(rig);
     }
 }

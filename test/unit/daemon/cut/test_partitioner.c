@@ -101,7 +101,8 @@ static void put_node(struct rig *rig, const char *resource, const char *units, c
         {SL_STR("nvidia.com/mig.config"), sl_str_of(config), &label[3]},
         {SL_STR("nvidia.com/mig.config.state"), sl_str_of(state), &label[4]},
     };
-    struct sl_pair annotation = {SL_STR("sliced.dev/cut"), sl_str_of(cut), NULL};
+    struct sl_pair text = {SL_STR("sliced.dev/cut-text"), SL_STR("GPU 0 into 7x 1g.10gb"), NULL};
+    struct sl_pair annotation = {SL_STR("sliced.dev/cut"), sl_str_of(cut), &text};
     struct sl_pair allocatable = {sl_str_of(resource), sl_str_of(units), NULL};
     const struct sl_node_facts facts = {.name = SL_STR("n"),
                                         .uid = sl_str_of(rig->uid),
@@ -238,6 +239,40 @@ static void a_cut_under_way_is_taken_over(void **state)
     (void)rig_later(&rig->queue, SECOND);
     (void)rig_later(&rig->queue, SECOND);
     assert_int_equal(rig->queue.n_released, 1);
+}
+
+static void a_cut_that_was_taken_over_is_told_with_its_gpus(void **state)
+{
+    struct rig *rig = *state;
+    put_node(rig, SMALL, "0", "sliced-1234-1", "pending", "sliced-1234-1");
+    (void)rig_later(&rig->queue, SECOND);
+    (void)rig_later(&rig->queue, SECOND);
+    assert_string_equal(status_of(rig).cut, "GPU 0 into 7x 1g.10gb");
+    put_node(rig, SMALL, "0", "sliced-1234-1", "failed", "sliced-1234-1");
+    await_write(rig, 0);
+    answer(rig, SL_CUT_WRITTEN);
+    put_node(rig, SMALL, "0", "sliced-1234-1", "failed", "");
+    (void)rig_later(&rig->queue, SECOND);
+    assert_non_null(strstr(rig->queue.all_told, "CutFailed: Failed: GPU 0 into 7x 1g.10gb\n"));
+}
+
+static void an_order_that_was_not_taken_is_told_with_what_was_said_of_it(void **state)
+{
+    struct rig *rig = *state;
+    struct sl_error err;
+    order_small(rig, 1);
+    struct written *last = &rig->written[0];
+    (void)sl_error_set(&err, SL_ERR_FIELD, "config.yaml: line 3");
+    last->done(last->call, SL_CUT_WRITE_BAD_FILE, &err);
+    last->call = NULL;
+    await_write(rig, 1); /* the file was announced */
+    answer(rig, SL_CUT_WRITTEN);
+    for (unsigned i = 0; i < 12; i++) {
+        (void)rig_later(&rig->queue, SECOND);
+    }
+    assert_string_equal(status_of(rig).why, "BadFile");
+    assert_non_null(strstr(rig->queue.all_told, "CutFailed: BadFile: GPU 0 into 7x 1g.10gb: "
+                                                "config.yaml: line 3\n"));
 }
 
 static void a_new_leadership_writes_nothing_of_the_old_one(void **state)
@@ -645,6 +680,8 @@ int main(void)
         TEST(a_pod_is_told_that_a_gpu_is_being_cut_for_it),
         TEST(a_node_whose_cut_failed_is_left_out),
         TEST(a_cut_under_way_is_taken_over),
+        TEST(a_cut_that_was_taken_over_is_told_with_its_gpus),
+        TEST(an_order_that_was_not_taken_is_told_with_what_was_said_of_it),
         TEST(a_new_leadership_writes_nothing_of_the_old_one),
         TEST(a_cut_is_not_ordered_again_over_a_pod_that_came_since),
         TEST(a_cut_is_not_ordered_again_over_a_pod_whose_kubelet_is_behind),

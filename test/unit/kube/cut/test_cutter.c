@@ -1,9 +1,11 @@
 /* What the steps of a cut write, by actuator. */
 #include "cutter_rig.h"
 
-#define META    "{\"metadata\":{\"uid\":\"u1\",\"resourceVersion\":\"7\","
-#define MAPMETA "{\"metadata\":{\"uid\":\"u2\",\"resourceVersion\":\"40\"},"
-#define PENDING "\"nvidia.com/mig.config.state\":\"pending\""
+#define META     "{\"metadata\":{\"uid\":\"u1\",\"resourceVersion\":\"7\","
+#define MAPMETA  "{\"metadata\":{\"uid\":\"u2\",\"resourceVersion\":\"40\"},"
+#define TOLD     "\"sliced.dev/cut-text\":\"GPU 1 into 2x 3g.40gb\","
+#define TOLD_OFF "\"sliced.dev/cut-text\":null,"
+#define PENDING  "\"nvidia.com/mig.config.state\":\"pending\""
 #define BEGUN(name)                                                                                \
     NODE(GPUS,                                                                                     \
          DEVICES ",\"sliced.dev/cut\":\"" name "\",\"sliced.dev/cut-devices\":\"" PLANNED          \
@@ -28,8 +30,8 @@ static void an_order_is_an_entry_of_the_file_and_then_a_label(void **state)
     assert_string_equal(sent(&scene, "PATCH", NODE_PATH),
                         META "\"labels\":{\"nvidia.com/mig.config\":\"sliced-5c3d-1\"," PENDING "},"
                              "\"annotations\":{\"sliced.dev/cut-devices\":\"" PLANNED
-                             "\",\"sliced.dev/cut-unsure\":\"" UNSURE
-                             "\",\"sliced.dev/cut\":\"sliced-5c3d-1\"}}}");
+                             "\",\"sliced.dev/cut-unsure\":\"" UNSURE "\"," TOLD
+                             "\"sliced.dev/cut\":\"sliced-5c3d-1\"}}}");
     end(&scene);
 }
 
@@ -204,8 +206,8 @@ static void an_order_to_nos_names_what_every_gpu_shall_have(void **state)
                              "\"nos.nebuly.com/spec-gpu-0-1g.10gb\":\"2\","
                              "\"nos.nebuly.com/spec-gpu-1-3g.40gb\":\"2\","
                              "\"nos.nebuly.com/spec-partitioning-plan\":\"sliced-5c3d-1\","
-                             "\"sliced.dev/cut-devices\":\"" NOS_PLANNED
-                             "\",\"sliced.dev/cut\":\"sliced-5c3d-1\"}}}");
+                             "\"sliced.dev/cut-devices\":\"" NOS_PLANNED "\"," TOLD
+                             "\"sliced.dev/cut\":\"sliced-5c3d-1\"}}}");
     assert_int_equal(fake_api_requests(scene.rig.api), 2);
     end(&scene);
 }
@@ -269,7 +271,7 @@ static void nos_gets_no_order_that_it_cannot_read(void **state)
         struct scene scene;
         begin(&scene, SL_ACTUATOR_NOS_MIG, NOS(NOS_STATUS));
         scene.run.cut[0] = cut_of(scene.node, 1, cases[i].cut);
-        assert_int_equal(whole(&scene), SL_CUT_WRITE_REFUSED);
+        assert_int_equal(whole(&scene), SL_CUT_WRITE_MOOT);
         assert_string_equal(scene.outcome.text, cases[i].text);
         assert_int_equal(fake_api_requests(scene.rig.api), 0);
         end(&scene);
@@ -284,7 +286,7 @@ static void nos_gets_no_order_that_takes_away_what_is_in_use_by_now(void **state
     add(&scene.rig, "GET", NODE_PATH, 200,
         NOS("\"nos.nebuly.com/status-gpu-0-2g.20gb-used\":\"1\","
             "\"nos.nebuly.com/status-gpu-1-7g.80gb-used\":\"1\""));
-    assert_int_equal(whole(&scene), SL_CUT_WRITE_REFUSED);
+    assert_int_equal(whole(&scene), SL_CUT_WRITE_MOOT);
     assert_string_equal(scene.outcome.text, "it would take away instances in use: "
                                             "nos.nebuly.com/status-gpu-1-7g.80gb-used is 1");
     end(&scene);
@@ -324,7 +326,8 @@ struct finish_case {
     const char *annotations; /* of the patch */
 };
 
-#define NOTES_OFF "\"sliced.dev/cut-devices\":null,\"sliced.dev/cut-unsure\":null,"
+#define NOTES_OFF                                                                                  \
+    "\"sliced.dev/cut-devices\":null,\"sliced.dev/cut-unsure\":null,\"sliced.dev/cut-text\":null,"
 
 static void the_end_of_a_cut_says_what_the_gpus_hold(void **state)
 {
@@ -364,9 +367,9 @@ static void an_agent_that_reports_its_gpus_needs_no_words_of_ours(void **state)
     add(&scene.rig, "GET", NODE_PATH, 200, NOS(NOS_STATUS ",\"sliced.dev/cut\":\"sliced-5c3d-1\""));
     add(&scene.rig, "PATCH", NODE_PATH, 200, "{}");
     assert_int_equal(whole(&scene), SL_CUT_WRITTEN);
-    assert_string_equal(
-        sent(&scene, "PATCH", NODE_PATH),
-        META "\"annotations\":{\"sliced.dev/cut-devices\":null,\"sliced.dev/cut\":null}}}");
+    assert_string_equal(sent(&scene, "PATCH", NODE_PATH),
+                        META "\"annotations\":{\"sliced.dev/cut-devices\":null," TOLD_OFF
+                             "\"sliced.dev/cut\":null}}}");
     end(&scene);
 }
 
@@ -401,7 +404,7 @@ static void a_mark_that_somebody_made_up_is_taken_off(void **state)
     add(&scene.rig, "PATCH", NODE_PATH, 200, "{}");
     assert_int_equal(whole(&scene), SL_CUT_WRITTEN);
     assert_string_equal(sent(&scene, "PATCH", NODE_PATH),
-                        META "\"annotations\":{\"sliced.dev/cut\":null}}}");
+                        META "\"annotations\":{" TOLD_OFF "\"sliced.dev/cut\":null}}}");
     end(&scene);
 }
 

@@ -100,7 +100,7 @@ static void what_is_in_use_by_now_is_not_taken_away(void **state)
     add(&scene.rig, "POST", "/api/v1/namespaces/nebuly-nvidia/configmaps", 201, "{}");
     add(&scene.rig, "GET", NODE_PATH, 200,
         NODE(SHARED LABEL("n1-17"), "\"nos.nebuly.com/status-gpu-1-80gb-used\":\"1\"", OFFERS));
-    assert_int_equal(whole(&scene), SL_CUT_WRITE_REFUSED);
+    assert_int_equal(whole(&scene), SL_CUT_WRITE_MOOT);
     assert_string_equal(scene.outcome.text, "it would take away instances in use: "
                                             "nos.nebuly.com/status-gpu-1-80gb-used is 1");
     end(&scene);
@@ -114,7 +114,7 @@ static void a_label_that_somebody_has_set_stays(void **state)
     add(&scene.rig, "GET", NOS_MAP_PATH, 200, MAP(""));
     add(&scene.rig, "PATCH", NOS_MAP_PATH, 200, "{}");
     add(&scene.rig, "GET", NODE_PATH, 200, NODE(SHARED LABEL("n1-18"), STATUS, OFFERS));
-    assert_int_equal(whole(&scene), SL_CUT_WRITE_REFUSED);
+    assert_int_equal(whole(&scene), SL_CUT_WRITE_MOOT);
     assert_string_equal(scene.outcome.text,
                         "somebody has set nvidia.com/device-plugin.config to \"n1-18\"");
     end(&scene);
@@ -126,7 +126,7 @@ static void what_the_plugin_could_not_read_is_not_written(void **state)
     (void)state;
     begin_mps(&scene, NODE(SHARED, STATUS, OFFERS));
     scene.run.cut[0].n_sizes = 0;
-    assert_int_equal(whole(&scene), SL_CUT_WRITE_REFUSED);
+    assert_int_equal(whole(&scene), SL_CUT_WRITE_MOOT);
     assert_int_equal(fake_api_requests(scene.rig.api), 0);
     end(&scene);
 }

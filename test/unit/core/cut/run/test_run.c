@@ -390,11 +390,19 @@ static void an_order_that_is_refused_leaves_nothing_behind(void **state)
 {
     struct scene scene;
     (void)state;
-    begin_as(&scene, SL_ACTUATOR_NOS_MIG);
-    sl_cut_run_wrote(&scene.run, SL_CUT_WRITE_REFUSED, scene.now_us);
-    assert_int_equal(step(&scene), SL_CUT_END);
-    assert_int_equal(scene.run.outcome, SL_CUT_REFUSED);
-    sl_node_unref(scene.node);
+    static const struct {
+        enum sl_cut_write_end end;
+        enum sl_cut_outcome outcome;
+    } rows[] = {{SL_CUT_WRITE_REFUSED, SL_CUT_REFUSED},
+                {SL_CUT_WRITE_BAD_FILE, SL_CUT_BAD_FILE},
+                {SL_CUT_WRITE_MOOT, SL_CUT_LEFT}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        begin_as(&scene, SL_ACTUATOR_NOS_MIG);
+        sl_cut_run_wrote(&scene.run, rows[i].end, scene.now_us);
+        assert_int_equal(step(&scene), SL_CUT_END);
+        assert_int_equal(scene.run.outcome, rows[i].outcome);
+        sl_node_unref(scene.node);
+    }
 }
 
 static void an_order_that_failed_is_written_again(void **state)
