@@ -52,10 +52,12 @@ static struct sl_unit *unit_of(struct sl_telemetry *telemetry,
     struct sl_unit *unit =
         sl_units_get(&telemetry->units, sl_str_of(node), number_of(metric->gpu, -2),
                      of_gpu ? -1 : number_of(metric->instance, -1));
-    if (unit != NULL) {
+    if (unit != NULL && metric->uuid[0] != '\0') { /* who tells of pods may leave it out */
         (void)snprintf(unit->uuid, sizeof(unit->uuid), "%.*s", SL_UNIT_UUID_MAX - 1, metric->uuid);
+    }
+    if (unit != NULL && !of_gpu && metric->profile[0] != '\0') {
         (void)snprintf(unit->profile, sizeof(unit->profile), "%.*s", SL_UNIT_PROFILE_MAX - 1,
-                       of_gpu ? "" : metric->profile);
+                       metric->profile);
     }
     return unit;
 }
@@ -84,7 +86,9 @@ void sl_telemetry_sample(void *context, int64_t at_us, double value)
     }
     int64_t gap_us = telemetry->config->telemetry.gap_us;
     bool power = telemetry->kind.figure == SL_FIGURE_POWER;
+    bool own = telemetry->kind.figure == SL_FIGURE_POD_USED;
     bool taken = power ? sl_energy_take(&unit->energy, at_us, figure, gap_us)
+                 : own ? sl_unit_own(unit, telemetry->pod, at_us, figure, gap_us)
                        : sl_series_put(&unit->series, at_us, telemetry->kind.figure, figure);
     telemetry->stats.samples += taken;
     telemetry->stats.refused += !taken;
@@ -95,7 +99,7 @@ void sl_telemetry_sample(void *context, int64_t at_us, double value)
         sl_spell_take(&unit->spell, at_us, figure * 1000 >= telemetry->config->telemetry.idle_below,
                       gap_us);
     }
-    sl_unit_name(unit, telemetry->pod, at_us, telemetry->config->telemetry.gap_us);
+    (void)sl_unit_name(unit, telemetry->pod, at_us, gap_us);
 }
 
 static int on_data(void *context, const char *data, size_t len, struct sl_error *err)
