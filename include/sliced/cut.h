@@ -42,6 +42,8 @@ struct sl_cut_pod {
     const struct sl_pod *pod;
     bool has_room; /* it could start as things are, when kube-scheduler takes more pods: no cut is
                       for it, and what it needs is not cut for pods behind it */
+    size_t made;   /* with has_room: the node whose cut under way is for it, its index + 1; 0: none
+                    */
     int64_t timeout_us; /* as the queue uses it */
     int64_t ready_us;   /* since when nothing of its own keeps it from starting */
     int64_t start_us;   /* estimated start without a cut; 0: unknown, or never */
@@ -52,6 +54,10 @@ struct sl_cut_pod {
  */
 struct sl_cut_site {
     bool out; /* may not be cut now: a cut is under way or failed lately, or not selected */
+    const struct sl_cut *making; /* the cuts under way, which further pods may wait for; NULL: none,
+                                    or not known */
+    size_t n_making;
+    int64_t made_us;    /* when these are expected to be done */
     int64_t seconds_us; /* how long a cut keeps its GPUs away, as learned */
     size_t
         drains_for; /* the pod for which it drains: its index in the input, + 1; 0: it does not */
@@ -93,7 +99,7 @@ struct sl_cut_input {
 struct sl_cut_plan {
     size_t view; /* index */
     uint64_t digest;
-    uint16_t n_cuts;
+    uint16_t n_cuts;    /* 0: the cut of the site that is under way lets the pods start */
     struct sl_cut *cut; /* devices that change, by index */
     size_t n_pods;
     size_t *pod;      /* indexes in input->pod of the pods that it lets start, in order */

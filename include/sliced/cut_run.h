@@ -134,8 +134,13 @@ struct sl_cut_record {
 /* Notes how a run of that node ended. */
 void sl_cut_record_note(struct sl_cut_record *record, const struct sl_cut_run *run,
                         const struct sl_cut_rules *rules, int64_t now_us);
-/* Returns the time that a cut of the node is expected to take: as learned there, else by actuator
- * (mig-manager 60 s, nos in either mode 10 s). */
-int64_t sl_cut_seconds_us(const struct sl_cut_record *record, enum sl_actuator actuator);
+/* Returns the mean of the last cuts that were done, with one more that took so long. mean_us 0:
+ * there was none before. */
+int64_t sl_cut_mean_us(int64_t mean_us, int64_t took_us);
+/* Returns the time that a cut of the node is expected to take: as learned there, else on other
+ * nodes of the actuator (others_us; 0: on none), else by actuator (mig-manager 60 s, nos in either
+ * mode 10 s). record may be NULL: the node was never cut. */
+int64_t sl_cut_seconds_us(const struct sl_cut_record *record, int64_t others_us,
+                          enum sl_actuator actuator);
 
 #endif

@@ -75,6 +75,21 @@ bool sl_telemetry_series(void *context, const struct sl_answer_series *metric)
     return telemetry->unit != NULL;
 }
 
+/* False: it is known, too old or out of range. */
+static bool sample_take(const struct sl_telemetry *telemetry, int64_t at_us, int64_t figure)
+{
+    struct sl_unit *unit = telemetry->unit;
+    int64_t gap_us = telemetry->config->telemetry.gap_us;
+    switch (telemetry->kind.figure) {
+    case SL_FIGURE_POWER:
+        return at_us >= telemetry->begun_us && sl_energy_take(&unit->energy, at_us, figure, gap_us);
+    case SL_FIGURE_POD_USED:
+        return sl_unit_own(unit, telemetry->pod, at_us, figure, gap_us);
+    default:
+        return sl_series_put(&unit->series, at_us, telemetry->kind.figure, figure);
+    }
+}
+
 void sl_telemetry_sample(void *context, int64_t at_us, double value)
 {
     struct sl_telemetry *telemetry = context;
@@ -85,14 +100,10 @@ void sl_telemetry_sample(void *context, int64_t at_us, double value)
         return;
     }
     int64_t gap_us = telemetry->config->telemetry.gap_us;
-    bool power = telemetry->kind.figure == SL_FIGURE_POWER;
-    bool own = telemetry->kind.figure == SL_FIGURE_POD_USED;
-    bool taken = power ? sl_energy_take(&unit->energy, at_us, figure, gap_us)
-                 : own ? sl_unit_own(unit, telemetry->pod, at_us, figure, gap_us)
-                       : sl_series_put(&unit->series, at_us, telemetry->kind.figure, figure);
+    bool taken = sample_take(telemetry, at_us, figure);
     telemetry->stats.samples += taken;
     telemetry->stats.refused += !taken;
-    if (power) {
+    if (telemetry->kind.figure == SL_FIGURE_POWER) {
         return; /* told for an instance, it names that instance's pod */
     }
     if (telemetry->kind.figure == SL_FIGURE_BUSY && figure >= 0) {

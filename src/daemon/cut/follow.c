@@ -201,7 +201,9 @@ static void end_run(struct sl_partitioner *partitioner, struct sl_cut_place *pla
     partitioner->counts.ends[run->outcome]++;
     (void)pthread_mutex_unlock(&partitioner->status);
     if (done && !run->resumed) {
+        int64_t *mean_us = &partitioner->seconds_us[run->actuator];
         sl_histogram_observe(&partitioner->seconds, now_us - place->begun_us);
+        *mean_us = sl_cut_mean_us(*mean_us, now_us - place->begun_us);
     }
     bool unwritten = run->outcome == SL_CUT_REFUSED || run->outcome == SL_CUT_BAD_FILE;
     (void)snprintf(text, sizeof(text), "%s: %s%s%s", outcome, place->cut,

@@ -73,6 +73,8 @@ struct sl_partitioner {
     struct sl_cut_seen *seen; /* pods that have started on nodes of nos' agents, by pod */
     size_t n_seen;
     struct sl_histogram seconds;
+    int64_t
+        seconds_us[SL_ACTUATOR_NOS_MPS + 1]; /* of cuts over all nodes, as learned; by actuator */
 
     pthread_mutex_t status; /* guards the places against readers, and counts */
     struct sl_map places;   /* by node name */

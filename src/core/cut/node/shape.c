@@ -32,6 +32,9 @@ bool sl_cut_device_can_give(const struct sl_cut_device *device, unsigned unit)
     if (!device->may_change || device->need_whole) {
         return false;
     }
+    if (device->made) {
+        return unit == SL_CUT_WHOLE ? device->is_whole : device->need[unit] < device->free[unit];
+    }
     if (unit == SL_CUT_WHOLE) {
         return device->may_be_whole && device->n_stay == 0 && !needs_some(device);
     }

@@ -533,8 +533,7 @@ void sl_cut_record_note(struct sl_cut_record *record, const struct sl_cut_run *r
         record->out_until_us = 0;
         record->suspect = 0;
         if (!run->resumed) {
-            record->seconds_us =
-                record->seconds_us == 0 ? took_us : (3 * record->seconds_us + took_us) / 4;
+            record->seconds_us = sl_cut_mean_us(record->seconds_us, took_us);
         }
         return;
     }
@@ -563,10 +562,17 @@ void sl_cut_record_note(struct sl_cut_record *record, const struct sl_cut_run *r
     }
 }
 
-int64_t sl_cut_seconds_us(const struct sl_cut_record *record, enum sl_actuator actuator)
+int64_t sl_cut_mean_us(int64_t mean_us, int64_t took_us)
+{
+    return mean_us == 0 ? took_us : (3 * mean_us + took_us) / 4;
+}
+
+int64_t sl_cut_seconds_us(const struct sl_cut_record *record, int64_t others_us,
+                          enum sl_actuator actuator)
 {
     if (record != NULL && record->seconds_us > 0) {
         return record->seconds_us;
     }
-    return (actuator == SL_ACTUATOR_MIG_MANAGER ? 60 : 10) * SL_SECOND_US;
+    int64_t usual_us = (actuator == SL_ACTUATOR_MIG_MANAGER ? 60 : 10) * SL_SECOND_US;
+    return others_us > 0 ? others_us : usual_us;
 }

@@ -198,6 +198,47 @@ static void a_pod_is_told_that_a_gpu_is_being_cut_for_it(void **state)
     sl_queue_list_free(&list);
 }
 
+static enum sl_hold_reason row_of(struct rig *rig, const char *uid, int64_t *in_us)
+{
+    struct sl_queue_list list;
+    assert_int_equal(rig->queue.queue.row(rig->queue.worker, sl_str_of(uid), &list, NULL), 0);
+    enum sl_hold_reason reason = list.row[0].reason;
+    *in_us = list.row[0].start_us - rig->queue.now_us;
+    sl_queue_list_free(&list);
+    return reason;
+}
+
+/* The GPU has room for seven: whoever comes while it is cut is told so, as far as that goes. */
+static void pods_that_come_during_a_cut_are_told_of_it(void **state)
+{
+    struct rig *rig = *state;
+    int64_t in_us = 0;
+    order_small(rig, 1);
+    assert_int_equal(rig->written[0].run.cut[0].n, 7);
+    for (unsigned i = 1; i < 9; i++) {
+        char name[16];
+        (void)snprintf(name, sizeof(name), "p%u", i);
+        rig_put(&rig->queue, (struct rig_pod){.name = name, .gated = true, .resource = SMALL});
+    }
+    for (unsigned i = 0; i < 20; i++) {
+        (void)rig_later(&rig->queue, SECOND / 10);
+    }
+    assert_int_equal(row_of(rig, "u-p0", &in_us), SL_HOLD_CUT);
+    assert_int_equal(row_of(rig, "u-p6", &in_us), SL_HOLD_CUT);
+    assert_true(in_us > 50 * SECOND && in_us <= 60 * SECOND);
+    assert_int_equal(row_of(rig, "u-p7", &in_us), SL_HOLD_NO_ROOM);
+    answer(rig, SL_CUT_WRITTEN);
+    put_node(rig, LARGE, "0", name_of(rig), "pending", name_of(rig));
+    (void)rig_later(&rig->queue, 10 * SECOND);
+    put_node(rig, LARGE, "1", name_of(rig), "failed", name_of(rig));
+    await_write(rig, 1);
+    answer(rig, SL_CUT_WRITTEN);
+    put_node(rig, LARGE, "1", name_of(rig), "failed", "");
+    (void)rig_later(&rig->queue, SECOND);
+    (void)rig_later(&rig->queue, SECOND);
+    assert_int_equal(row_of(rig, "u-p6", &in_us), SL_HOLD_NO_ROOM); /* it has ended otherwise */
+}
+
 static void a_node_whose_cut_failed_is_left_out(void **state)
 {
     struct rig *rig = *state;
@@ -678,6 +719,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(the_waiting_pods_get_the_instances_that_are_cut_for_them),
         TEST(a_pod_is_told_that_a_gpu_is_being_cut_for_it),
+        TEST(pods_that_come_during_a_cut_are_told_of_it),
         TEST(a_node_whose_cut_failed_is_left_out),
         TEST(a_cut_under_way_is_taken_over),
         TEST(a_cut_that_was_taken_over_is_told_with_its_gpus),

@@ -707,15 +707,16 @@ static void what_a_cut_takes_is_learned(void **state)
     struct sl_cut_record record = {0};
     struct sl_cut_run run = {.outcome = SL_CUT_DONE, .begun_us = 1000 * MINUTE};
     (void)state;
-    assert_int_equal(sl_cut_seconds_us(NULL, SL_ACTUATOR_MIG_MANAGER), 60 * SECOND);
-    assert_int_equal(sl_cut_seconds_us(&record, SL_ACTUATOR_NOS_MIG), 10 * SECOND);
+    assert_int_equal(sl_cut_seconds_us(NULL, 0, SL_ACTUATOR_MIG_MANAGER), 60 * SECOND);
+    assert_int_equal(sl_cut_seconds_us(&record, 7 * SECOND, SL_ACTUATOR_MIG_MANAGER), 7 * SECOND);
+    assert_int_equal(sl_cut_seconds_us(&record, 0, SL_ACTUATOR_NOS_MIG), 10 * SECOND);
     sl_cut_record_note(&record, &run, &rules, run.begun_us + 20 * SECOND);
-    assert_int_equal(sl_cut_seconds_us(&record, SL_ACTUATOR_MIG_MANAGER), 20 * SECOND);
+    assert_int_equal(sl_cut_seconds_us(&record, 7 * SECOND, SL_ACTUATOR_MIG_MANAGER), 20 * SECOND);
     sl_cut_record_note(&record, &run, &rules, run.begun_us + 40 * SECOND);
-    assert_int_equal(sl_cut_seconds_us(&record, SL_ACTUATOR_MIG_MANAGER), 25 * SECOND);
+    assert_int_equal(sl_cut_seconds_us(&record, 0, SL_ACTUATOR_MIG_MANAGER), 25 * SECOND);
     run.resumed = true;
     sl_cut_record_note(&record, &run, &rules, run.begun_us + 400 * SECOND);
-    assert_int_equal(sl_cut_seconds_us(&record, SL_ACTUATOR_MIG_MANAGER), 25 * SECOND);
+    assert_int_equal(sl_cut_seconds_us(&record, 0, SL_ACTUATOR_MIG_MANAGER), 25 * SECOND);
 }
 
 int main(void)
