@@ -129,6 +129,19 @@ struct sl_pod_use {
 void sl_usage_pod(const struct sl_view *view, const struct sl_resident *resident,
                   const struct sl_usage_row *row, size_t n, int64_t now_us, struct sl_pod_use *out);
 
+/* What a resident is charged. */
+struct sl_usage_charge {
+    int64_t mj;     /* millijoules */
+    int64_t weight; /* scratch */
+};
+
+/* Divides what the GPU row[gpu] drew, mj millijoules, among those who hold it: adds to charge[i].mj
+ * of view->resident[i], and returns what is nobody's. Pods on one GPU are charged alike, whatever
+ * they ask for, but those on instances by the size of these and by how busy they were, where the
+ * exporter says whose they are. */
+int64_t sl_usage_charge(const struct sl_view *view, const struct sl_usage_row *row, size_t n,
+                        size_t gpu, int64_t mj, struct sl_usage_charge *charge);
+
 /* Writes "nothing has run for 35m on what it holds of node n1, GPU 0", or "..., 1 of GPUs 0, 1".
  * Cut to size bytes, with the NUL. */
 void sl_usage_idle_text(const struct sl_view *view, const struct sl_pod_use *use, char *out,

@@ -447,6 +447,9 @@ const struct sl_key sl_keys[SL_KEYS] = {
     {"telemetry.maxUnits", SL_KEY_INTEGER, .restart = true, AT(telemetry.max_units), .min = 1,
      .max = 1000000, .number = 16384,
      .help = "GPUs and MIG instances that are kept; further ones count as not measured."},
+    {"telemetry.maxNamespaces", SL_KEY_INTEGER, .restart = true, AT(telemetry.max_namespaces),
+     .min = 1, .max = 1000000, .number = 1024,
+     .help = "Namespaces whose energy is kept; one that has no pods left makes room for another."},
     {"telemetry.sharing", SL_KEY_ENUM, .restart = true, AT(telemetry.sharing), .words = SHARING,
      .number = SL_SHARING_ASKS,
      .help = "Which pods that declare sliced.dev/gpu-memory may share a GPU by replicas: those "

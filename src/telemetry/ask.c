@@ -84,8 +84,9 @@ void sl_telemetry_sample(void *context, int64_t at_us, double value)
     }
     int64_t gap_us = telemetry->config->telemetry.gap_us;
     bool power = telemetry->kind.figure == SL_FIGURE_POWER;
-    bool taken = power ? sl_energy_take(&unit->energy, at_us, figure, gap_us)
-                       : sl_series_put(&unit->series, at_us, telemetry->kind.figure, figure);
+    bool taken =
+        power ? at_us >= telemetry->begun_us && sl_energy_take(&unit->energy, at_us, figure, gap_us)
+              : sl_series_put(&unit->series, at_us, telemetry->kind.figure, figure);
     telemetry->stats.samples += taken;
     telemetry->stats.refused += !taken;
     if (power) {

@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "kube/client/client.h"
+#include "telemetry/accounts.h"
 #include "telemetry/question.h"
 #include "telemetry/telemetry.h"
 #include "telemetry/units.h"
@@ -46,10 +47,16 @@ struct sl_telemetry {
     struct sl_measured *measured;
     size_t n_given, cap_given;
     size_t n_measured, cap_measured;
+    struct sl_usage_charge *charge; /* of one node's pods */
+    size_t cap_charge;
+    int64_t begun_us; /* Unix: energy counts from then on */
 
     pthread_mutex_t lock; /* guards what follows */
     bool apart;           /* of struct sl_usage_rule */
     struct sl_units units;
+    struct sl_accounts pods;   /* energy by UID */
+    struct sl_accounts spaces; /* by namespace */
+    int64_t nobodys_mj;        /* energy of neither */
     struct sl_telemetry_stats stats;
     bool said; /* the log has an outcome: */
     bool well; /* everybody answered */

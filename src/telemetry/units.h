@@ -31,6 +31,7 @@ struct sl_unit {
     struct sl_measured measured; /* as last judged */
     struct sl_spell spell;       /* in which nothing runs */
     struct sl_energy energy;     /* of a GPU */
+    int64_t charged_mj;          /* of energy.mj, to those who held it */
     struct sl_unit_name name[SL_USAGE_NAMES_MAX];
     uint8_t n_names;
     int64_t crowded_us; /* of the youngest sample that named one more; 0: none did */

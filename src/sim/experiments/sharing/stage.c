@@ -27,6 +27,10 @@ enum {
 
 static const int64_t second_us = 1000000;
 static const int64_t epoch_s = 1600000000;
+/* Of an H100: without a context, with one, and more with each part of the time that it is busy. */
+static const double watts_empty = 73;
+static const double watts_context = 123;
+static const double watts_busy = 16;
 static const double neighbour_costs = 0.05; /* of its speed, each that runs beside a job */
 
 /* A job on its way. */
@@ -48,6 +52,7 @@ struct gpu {
     struct sl_usage_unit usage;
     int64_t used_mib;
     double busy;
+    double watts;
     double speed;
 };
 
@@ -69,7 +74,7 @@ struct stage {
     int held_gpu;
     int32_t refused_mib; /* the least for which the view has no room, as tried so far */
     int64_t now_s;
-    double memory, busy; /* summed over the seconds */
+    double memory, busy, joules; /* summed over the seconds */
     unsigned pushed, beyond;
 };
 
@@ -169,6 +174,14 @@ static bool is_running(const struct stage *stage, const struct run *run)
     return run->gpu >= 0 && run->end_s < 0 && run->asleep_s <= stage->now_s;
 }
 
+static double watts_of(const struct sl_sharing_load *load, unsigned n, double busy)
+{
+    if (load->watts_with[0] > 0) {
+        return load->watts_with[n < SL_SHARING_TOGETHER ? n : SL_SHARING_TOGETHER - 1];
+    }
+    return n == 0 ? watts_empty : watts_context + watts_busy * busy;
+}
+
 /* Time-slicing: GPUs serve what keeps them busy in turns, and each neighbour costs a little more.
  */
 static void speeds_settle(struct stage *stage)
@@ -190,6 +203,7 @@ static void speeds_settle(struct stage *stage)
             busy[g] = measured[n[g] < SL_SHARING_TOGETHER ? n[g] : SL_SHARING_TOGETHER - 1];
         }
         stage->gpu[g].busy = busy[g] < 1 ? busy[g] : 1;
+        stage->gpu[g].watts = watts_of(stage->load, n[g], stage->gpu[g].busy);
     }
 }
 
@@ -288,6 +302,7 @@ static void second_measure(struct stage *stage)
         (void)sl_series_put(&gpu->series, at_us, SL_FIGURE_BUSY, (int64_t)(gpu->busy * 1000));
         stage->memory += (double)gpu->used_mib / stage->load->gpu_mib / stage->load->gpus;
         stage->busy += gpu->busy / stage->load->gpus;
+        stage->joules += gpu->watts;
     }
 }
 
@@ -478,6 +493,7 @@ static int stage_figures(const struct stage *stage, struct sl_sharing_outcome *o
                                        .busy = stage->busy / (double)stage->now_s,
                                        .slowdown_p99 = slowdown.p99,
                                        .makespan_s = (double)stage->now_s,
+                                       .energy_kj = stage->joules / 1000,
                                        .pushed = stage->pushed,
                                        .beyond = stage->beyond};
     return 0;
