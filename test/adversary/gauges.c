@@ -134,17 +134,25 @@ struct tenant *gauge_tenant(struct gauge *gauge, const char *uid)
     return NULL;
 }
 
-struct tenant *gauge_place(struct gauge *gauge, const json_t *pod)
+/* Its place, or a free one, or that of one that has ended. */
+static struct tenant *place_of(struct gauge *gauge, const char *uid)
 {
-    static const unsigned parts[] = {100, 200, 400, 500, 950, 1000, 1000, 2500};
-    const char *uid = text_of(pod, "metadata", "uid");
     struct tenant *tenant = gauge_tenant(gauge, uid);
-    if (tenant == NULL) {
-        tenant = gauge_tenant(gauge, "");
+    tenant = tenant == NULL ? gauge_tenant(gauge, "") : tenant;
+    for (unsigned i = 0; i < GAUGE_TENANTS && tenant == NULL; i++) {
+        tenant = gauge->tenant[i].gone ? &gauge->tenant[i] : NULL;
     }
     if (tenant == NULL) {
         abort();
     }
+    return tenant;
+}
+
+struct tenant *gauge_place(struct gauge *gauge, const json_t *pod)
+{
+    static const unsigned parts[] = {100, 200, 400, 500, 950, 1000, 1000, 2500};
+    const char *uid = text_of(pod, "metadata", "uid");
+    struct tenant *tenant = place_of(gauge, uid);
     struct rng rng = {strtoull(uid + strlen(uid) - 8, NULL, 10)};
     *tenant = (struct tenant){.workload = gauge_workload(pod),
                               .ask_mib = gauge_ask(gauge, pod),
@@ -175,7 +183,8 @@ static void let_go(struct gauge *gauge)
         struct tenant *tenant = &gauge->tenant[i];
         if (tenant->uid[0] != '\0' && tenant->running && !is_there(gauge, tenant->uid)) {
             gauges_ended[tenant->workload]++;
-            tenant->uid[0] = '\0';
+            tenant->running = false;
+            tenant->gone = true;
         }
     }
 }
@@ -389,8 +398,9 @@ static char *answer_page(struct rng *rng, const char *path)
                                 pod[0] == '\0' ? "" : "team-a", pod, value);
     }
     if (text != NULL) {
-        struct sample sample = *newest;
+        struct sample sample = *newest; /* which is as of now, for nobody says of when it is */
         sample.stamp_us = sl_clock_real_us();
+        sample.taken_us = fake_time_world_us();
         note_told(i, &sample);
     }
     return text;
@@ -413,10 +423,17 @@ static void take(struct gauge *gauge, const struct sample *sample)
     }
 }
 
+/* Of other nodes it passes over what it reads. */
+static bool is_known(const struct gauge *gauge)
+{
+    const struct thing *node = world_find(WORLD_NODES, "", gauge->name);
+    return node != NULL && node->seen != NULL;
+}
+
 void gauges_told(bool whole)
 {
     for (size_t i = 0; i < GAUGES; i++) {
-        for (size_t k = 0; k < told[i].n && whole; k++) {
+        for (size_t k = 0; k < told[i].n && whole && is_known(&gauges[i]); k++) {
             take(&gauges[i], &told[i].sample[k]);
         }
         gauges[i].unsure = told[i].n > 0 ? !whole : gauges[i].unsure;

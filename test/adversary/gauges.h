@@ -40,6 +40,7 @@ struct tenant {
     unsigned part, late_part; /* permille; more than 1000: beyond it */
     int busy, late_busy;      /* permille of the GPU's time, likewise */
     bool running;             /* it uses memory */
+    bool gone;                /* it has ended: kept for who was not told of it yet */
 };
 
 struct gauge {

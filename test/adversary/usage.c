@@ -13,7 +13,7 @@
 #include "util/clock.h"
 
 enum {
-    SEEN = 3,        /* samples after which a pod may count with what it was seen to use */
+    SEEN = 15,       /* samples after which a pod may count with what it was seen to use */
     LEAST = 20,      /* samples without which nothing is known */
     LAST = 3,        /* samples that show an excess */
     ASIDE_MIB = 576, /* that is in no ask: contexts, and what figures are rounded to */
@@ -213,7 +213,7 @@ void usage_patched(const json_t *pod, const json_t *patch)
     }
     usage_counts.ended++;
     int64_t idle_us = idle_of(gauge);
-    if (!gauge->unsure && idle_us < usage.idle_us + usage.deadline_us - slack_us) {
+    if (!gauge->unsure && idle_us < usage.idle_us + usage.deadline_us - second_us) {
         check_failed("%s is ended on %s, where nothing was seen to run for %lld s only",
                      text_of(pod, "metadata", "name"), gauge->name,
                      (long long)(idle_us / second_us));

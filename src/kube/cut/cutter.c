@@ -84,6 +84,20 @@ static int order_refuse(const struct op *op, const struct sl_node_facts *now, st
     return op->actuator->look == NULL ? 0 : op->actuator->look(&op->order, now, err);
 }
 
+/* Has a pod come to the node's GPUs since the cut was decided? Steps before this write take time,
+ * in which more is told. */
+static bool is_taken(struct op *op)
+{
+    struct sl_store *store = op->cutter->kept.store;
+    const struct sl_snapshot *snapshot = sl_store_acquire(store);
+    size_t at = sl_snapshot_find(snapshot, sl_str_of(op->node->name), 0);
+    if (at != SL_NODE_NONE) {
+        sl_cut_run_look_at_pods(&op->run, snapshot->view[at]);
+    }
+    sl_store_release(store, snapshot);
+    return op->run.taken;
+}
+
 /* Writes the GPUs' future contents on the node, for the leader that ends the cut. */
 static void write_planned(const struct op *op, const char *key, bool unsure, struct sl_writer *w)
 {
@@ -118,6 +132,10 @@ static int order_edit(void *context, const struct sl_edit_now *now, struct sl_wr
     op->refusal = moot ? SL_CUT_WRITE_MOOT : SL_CUT_WRITE_REFUSED;
     if (moot) {
         return -1;
+    }
+    if (is_taken(op)) { /* the run's next step says so */
+        op->refusal = SL_CUT_WRITE_FAILED;
+        return sl_error_set(err, SL_ERR_CONFLICT, "a pod has come to its GPUs");
     }
     if (actuator->labels != NULL && !op->run.announces) {
         sl_write_member_object(w, "labels");

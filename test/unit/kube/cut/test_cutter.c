@@ -292,6 +292,44 @@ static void nos_gets_no_order_that_takes_away_what_is_in_use_by_now(void **state
     end(&scene);
 }
 
+/* ---- pods ---- */
+
+static int take_pod(void *context, const struct sl_object *object, struct sl_error *err)
+{
+    return sl_store_put_pod(context, sl_pod_new(object->pod, err), err);
+}
+
+/* Another scheduler's: the daemon may be told of it while the order's file is being written. */
+static void nothing_is_ordered_of_a_node_to_which_a_pod_has_come(void **state)
+{
+    static const char pod[] =
+        "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"p\",\"namespace\":"
+        "\"a\",\"uid\":\"u3\"},\"spec\":{\"nodeName\":\"n1\",\"containers\":[{\"name\":\"c\","
+        "\"resources\":{\"limits\":{\"nvidia.com/mig-7g.80gb\":\"1\"}}}]}}";
+    const struct sl_text_limits limits = {
+        .max_bytes = SIZE_MAX, .max_string = 1 << 20, .max_depth = 64};
+    (void)state;
+    for (int stood = 0; stood < 2; stood++) {
+        struct scene scene;
+        begin(&scene, SL_ACTUATOR_MIG_MANAGER, PLAIN);
+        add(&scene.rig, "GET", MAP_PATH, 200, FILE_OF(ENTRIES));
+        add(&scene.rig, "GET", NODE_PATH, 200, PLAIN);
+        add(&scene.rig, "PATCH", NODE_PATH, 200, "{}");
+        assert_int_equal(
+            sl_store_put_node(scene.store, node_of(PLAIN, SL_ACTUATOR_MIG_MANAGER), NULL), 0);
+        assert_int_equal(sl_manifest_decode(pod, strlen(pod), &limits, take_pod, scene.store, NULL),
+                         0);
+        const struct sl_snapshot *snapshot = sl_store_acquire(scene.store);
+        if (stood == 1) {
+            sl_cut_run_note_pods(&scene.run, snapshot->view[0]);
+        }
+        sl_store_release(scene.store, snapshot);
+        assert_int_equal(whole(&scene), stood == 1 ? SL_CUT_WRITTEN : SL_CUT_WRITE_FAILED);
+        assert_int_equal(count(&scene, "PATCH", NODE_PATH), stood);
+        end(&scene);
+    }
+}
+
 /* ---- the end ---- */
 
 /* It would destroy instances that pods have been given since. */
@@ -422,6 +460,7 @@ int main(void)
         cmocka_unit_test(an_order_to_nos_that_is_given_up_is_taken_back),
         cmocka_unit_test(nos_gets_no_order_that_it_cannot_read),
         cmocka_unit_test(nos_gets_no_order_that_takes_away_what_is_in_use_by_now),
+        cmocka_unit_test(nothing_is_ordered_of_a_node_to_which_a_pod_has_come),
         cmocka_unit_test(a_mig_manager_that_was_away_does_not_carry_out_what_was_given_up),
         cmocka_unit_test(the_end_of_a_cut_says_what_the_gpus_hold),
         cmocka_unit_test(an_agent_that_reports_its_gpus_needs_no_words_of_ours),
