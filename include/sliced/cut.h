@@ -42,6 +42,8 @@ struct sl_cut_pod {
     const struct sl_pod *pod;
     bool has_room; /* it could start as things are, when kube-scheduler takes more pods: no cut is
                       for it, and what it needs is not cut for pods behind it */
+    size_t made;   /* with has_room: the node whose cut under way is for it, its index + 1; 0: none
+                    */
     int64_t timeout_us; /* as the queue uses it */
     int64_t ready_us;   /* since when nothing of its own keeps it from starting */
     int64_t start_us;   /* estimated start without a cut; 0: unknown, or never */
@@ -52,6 +54,10 @@ struct sl_cut_pod {
  */
 struct sl_cut_site {
     bool out; /* may not be cut now: a cut is under way or failed lately, or not selected */
+    const struct sl_cut *making; /* the cuts under way, which further pods may wait for; NULL: none,
+                                    or not known */
+    size_t n_making;
+    int64_t made_us;    /* when these are expected to be done */
     int64_t seconds_us; /* how long a cut keeps its GPUs away, as learned */
     size_t
         drains_for; /* the pod for which it drains: its index in the input, + 1; 0: it does not */
@@ -93,7 +99,7 @@ struct sl_cut_input {
 struct sl_cut_plan {
     size_t view; /* index */
     uint64_t digest;
-    uint16_t n_cuts;
+    uint16_t n_cuts;    /* 0: the cut of the site that is under way lets the pods start */
     struct sl_cut *cut; /* devices that change, by index */
     size_t n_pods;
     size_t *pod;      /* indexes in input->pod of the pods that it lets start, in order */
@@ -164,6 +170,23 @@ const char *sl_cut_bar_remedy(enum sl_cut_bar bar);
 
 /* Returns what keeps all GPUs of the node as they are, as far as the view tells. */
 enum sl_cut_bar sl_cut_bar_of(const struct sl_view *view, struct sl_cut_limits limits);
+
+enum { SL_CUT_WAIT_NAMES = 3 };
+
+/* What a pod waits for whose node drains. It tells of pods of other namespaces how many they are,
+ * and nothing else. */
+struct sl_cut_wait {
+    int64_t until_us; /* of the drain; to be set, as the two below */
+    int64_t now_us;
+    bool mig_mode;      /* as in struct sl_cut_limits */
+    int device;         /* index of the first GPU that is to be cut; -1: not known */
+    uint32_t n_devices; /* how many are */
+    uint32_t n_own;     /* pods of its own namespace that must end first, */
+    uint32_t n_others;  /* and of others */
+    const struct sl_pod *own[SL_CUT_WAIT_NAMES]; /* the first of its own; of the view */
+};
+void sl_cut_wait_find(const struct sl_view *view, const struct sl_pod *pod,
+                      struct sl_cut_wait *wait);
 
 /* Does the node show these cuts (devices and allocatable agree with them)? */
 bool sl_cut_shown(const struct sl_node *node, const struct sl_cut *cut, size_t n);

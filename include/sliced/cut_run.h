@@ -35,6 +35,7 @@ enum sl_cut_outcome {
     SL_CUT_NOT_FOLLOWED, /* the actuator reports success, allocatable lacks the instances */
     SL_CUT_HALF_APPLIED, /* the node shows other instances than before and than ordered */
     SL_CUT_REFUSED,      /* the API server did not take the order */
+    SL_CUT_BAD_FILE,     /* the agent's file as it stands has no place for the order */
     SL_CUT_TAKEN,        /* a pod came to the node's GPUs before it was ordered */
     SL_CUT_GONE,         /* the node is gone */
     SL_CUT_LEFT,         /* given up for reasons outside: switched off, taken over by somebody */
@@ -46,16 +47,17 @@ struct sl_cut_rules {
     int64_t timeout_us; /* of a run, from its first order */
     int64_t backoff_us; /* how long a node is left out after a failure; doubles each time */
     int64_t max_backoff_us;
-    int64_t file_us; /* nos in MPS mode: from the ConfigMap's write until the plugin has the file */
+    int64_t file_us; /* from the ConfigMap's write until the agent has the file; nos' MIG agent
+                        reads none */
 };
 
 struct sl_cut_run {
     char name[SL_CUT_NAME_MAX]; /* of this attempt */
     enum sl_actuator actuator;
     enum sl_cut_outcome outcome;
-    bool resumed;   /* the node said that it was under way: the cuts are not known */
-    bool announces; /* nos in MPS mode: the first attempt, which the plugin does not hear of yet */
-    unsigned attempt;
+    bool resumed;     /* the node said that it was under way: the cuts are not known */
+    bool announces;   /* its file is written, and the agent is not told to read it yet */
+    unsigned attempt; /* 0: it is announced */
     uint64_t digest;
     uint16_t n_cuts; /* 0: resumed */
     struct sl_cut cut[SL_NODE_DEVICES_MAX];
@@ -71,7 +73,9 @@ struct sl_cut_run {
         SL_CUT_AT_CLEAR,
     } at;
     bool writing;
-    bool written;    /* some order may have been carried out */
+    bool written;    /* the node may have the mark */
+    bool unwritten;  /* the last write failed */
+    bool told;       /* the agent may be at work on this attempt */
     bool moved;      /* allocatable has changed since the first order */
     uint64_t before; /* allocatable as it was then; 0: unknown */
     uint64_t wanted; /* node->partition.wanted as the cut was decided */
@@ -106,9 +110,11 @@ enum sl_cut_step sl_cut_run_step(struct sl_cut_run *run, const struct sl_node *n
 
 enum sl_cut_write_end {
     SL_CUT_WRITTEN,
-    SL_CUT_WRITE_REFUSED, /* surely not written, and it would be refused again */
-    SL_CUT_WRITE_FAILED,  /* surely not written */
-    SL_CUT_WRITE_UNKNOWN, /* the node will tell */
+    SL_CUT_WRITE_REFUSED,  /* surely not written, and it would be refused again, */
+    SL_CUT_WRITE_BAD_FILE, /* as the agent's file stands, */
+    SL_CUT_WRITE_MOOT,     /* or as the node does by now */
+    SL_CUT_WRITE_FAILED,   /* surely not written */
+    SL_CUT_WRITE_UNKNOWN,  /* the node will tell */
 };
 void sl_cut_run_wrote(struct sl_cut_run *run, enum sl_cut_write_end end, int64_t now_us);
 
@@ -123,13 +129,19 @@ struct sl_cut_record {
     uint32_t failures; /* in a row */
     int64_t out_until_us;
     int64_t seconds_us; /* mean of the last ones that were done; 0: none was */
-    uint64_t failed[SL_CUT_FAILED_KEPT];
+    uint64_t suspect;   /* digest of the last that failed while it was applied; 0: none */
+    uint64_t failed[SL_CUT_FAILED_KEPT]; /* of those that did so twice running */
 };
 /* Notes how a run of that node ended. */
 void sl_cut_record_note(struct sl_cut_record *record, const struct sl_cut_run *run,
                         const struct sl_cut_rules *rules, int64_t now_us);
-/* Returns the time that a cut of the node is expected to take: as learned there, else by actuator
- * (mig-manager 60 s, nos in either mode 10 s). */
-int64_t sl_cut_seconds_us(const struct sl_cut_record *record, enum sl_actuator actuator);
+/* Returns the mean of the last cuts that were done, with one more that took so long. mean_us 0:
+ * there was none before. */
+int64_t sl_cut_mean_us(int64_t mean_us, int64_t took_us);
+/* Returns the time that a cut of the node is expected to take: as learned there, else on other
+ * nodes of the actuator (others_us; 0: on none), else by actuator (mig-manager 60 s, nos in either
+ * mode 10 s). record may be NULL: the node was never cut. */
+int64_t sl_cut_seconds_us(const struct sl_cut_record *record, int64_t others_us,
+                          enum sl_actuator actuator);
 
 #endif

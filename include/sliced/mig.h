@@ -31,6 +31,7 @@ struct sl_mig_profile {
     uint16_t starts;      /* bit s set: it may start at memory slice s */
     bool media_exclusive; /* holds a media engine that exists once per device */
     uint16_t memory_gb;   /* the GB in its name */
+    int32_t memory_mib;   /* that drivers tell, at least; 0: nobody has seen it */
 };
 
 struct sl_mig_model {
@@ -75,6 +76,10 @@ const struct sl_mig_profile *sl_mig_profile_find(const struct sl_mig_model *mode
                                                  struct sl_str name);
 const struct sl_mig_profile *sl_mig_profile_of(const struct sl_mig_model *model,
                                                struct sl_mig_shape shape);
+
+/* Returns the GPU memory, in MiB, on which pods can count in an instance that no label describes:
+ * names round up, and drivers keep some. */
+int64_t sl_mig_profile_mib(const struct sl_mig_profile *profile);
 
 /* The instances on one device: the memory slices taken, and how many of each profile (index in the
  * model). Zeroed: an empty device. */

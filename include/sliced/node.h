@@ -101,7 +101,8 @@ struct sl_partition {
                                       nos.nebuly.com/spec-partitioning-plan, or label
                                       nvidia.com/device-plugin.config */
     const char *applied;           /* annotation nos.nebuly.com/status-partitioning-plan */
-    const char *cut; /* annotation sliced.dev/cut: the cut plan that sliced has under way */
+    const char *cut;      /* annotation sliced.dev/cut: the cut plan that sliced has under way */
+    const char *cut_text; /* annotation sliced.dev/cut-text: the same for people */
     bool at_work;    /* its agent has yet to carry out what it was told, whoever selects the node:
                         for nos an order of ours */
     bool follows;    /* with cut: devices and allocatable are as sliced.dev/cut-devices says */

@@ -14,19 +14,25 @@ enum sl_reason {
     SL_REASON_UNHEALTHY,       /* not now: the free units are on devices marked unhealthy */
     SL_REASON_NOT_PARTITIONED, /* not now: the node, repartitioned on demand, could offer it */
     SL_REASON_MEMORY_TAKEN,    /* not now: too few free units have the GPU memory needed */
+    SL_REASON_MEMORY_IN_USE,   /* not now: its pods use the GPU memory needed, beyond their asks */
     SL_REASON_CUTTING,         /* not now: the node's GPUs are being cut, sl_view.withheld */
-    SL_REASON_NOT_OFFERED,     /* never: the node has no such resource */
-    SL_REASON_EXCEEDS_NODE,    /* never: asks for more than the whole node has */
-    SL_REASON_EXCEEDS_DEVICE,  /* never: asks for more than any one device has */
-    SL_REASON_LITTLE_MEMORY,   /* never: too few units of the node have the GPU memory needed */
-    SL_REASON_ONE_EACH,        /* never: asks for several replicas where a request may be for one */
+    SL_REASON_HOST_FULL,   /* not now: the GPUs are free; CPU, memory or places for pods are not. In
+                              explain alone: kube-scheduler judges it itself */
+    SL_REASON_EXCLUDED,    /* never: the pod's constraints exclude the node. In explain alone */
+    SL_REASON_NOT_OFFERED, /* never: the node has no such resource */
+    SL_REASON_EXCEEDS_NODE,   /* never: asks for more than the whole node has */
+    SL_REASON_EXCEEDS_DEVICE, /* never: asks for more than any one device has */
+    SL_REASON_LITTLE_MEMORY,  /* never: too few units of the node have the GPU memory needed */
+    SL_REASON_ONE_EACH,       /* never: asks for several replicas where a request may be for one */
     SL_REASON_EXCEEDS_TOGETHER, /* never: each item would fit alone, but not all together */
     SL_REASON_MALFORMED_ASK,    /* never: the pod's request is wrong, pod->malformed says how */
     SL_REASON_UNKNOWN_NODE,     /* not now: the node is not in the snapshot (yet) */
     SL_REASON_COUNT,
 };
 
-/* The outcome for one node. Numbers are units of the item's resource; 0 where they do not apply. */
+/* The outcome for one node. Numbers are units of the item's resource; 0 where they do not apply. Of
+ * MEMORY_IN_USE free and capacity are MiB of the GPU with most left of those whose pods use more
+ * than they ask for, and largest what they ask for. */
 struct sl_verdict {
     enum sl_reason reason;
     uint8_t item; /* index in the ask of the item that does not fit */

@@ -7,6 +7,9 @@
 #include "sliced/view.h"
 
 enum {
+    /* Contexts of CUDA that a pod's process has beside what it allocates: 630 to 694 MiB on an H100
+     * (driver 580.159). A pod whose use exceeds its ask by no more is not told. */
+    SL_USAGE_CONTEXT_MIB = 704,
     SL_USAGE_OVER_SAMPLES = 3, /* the last samples, which must all show that use has changed */
     SL_USAGE_LIFE_WINDOWS = 3, /* a pod judged less often teaches nothing when it ends */
 };
@@ -86,7 +89,8 @@ enum { SL_USAGE_NAMES_MAX = 32 }; /* of pods on one GPU or MIG instance */
 
 /* The pods that an exporter names on a unit: one of those that share it, or each. */
 struct sl_usage_names {
-    uint64_t pod[SL_USAGE_NAMES_MAX]; /* sl_usage_pod_key() */
+    uint64_t pod[SL_USAGE_NAMES_MAX];     /* sl_usage_pod_key() */
+    int32_t used_mib[SL_USAGE_NAMES_MAX]; /* by that pod alone; -1: nobody tells */
     uint8_t n;
     bool crowded; /* it names more: then nobody knows who is missing */
 };
@@ -118,8 +122,9 @@ const struct sl_usage_row *sl_usage_row_of(const struct sl_usage_row *row, size_
 /* How a pod uses the devices that it holds. Figures that are not known are -1. */
 struct sl_pod_use {
     int64_t declared_mib; /* on all its GPUs */
-    int64_t used_mib;     /* of its GPUs' memory, where it is alone on them */
-    int64_t over_mib;     /* used beyond what it declared; 0 also where that is not known */
+    int64_t used_mib;     /* of its GPUs' memory, where it is alone on them or somebody tells it */
+    int64_t over_mib;     /* used beyond what it declared, if that is more than a context of CUDA; 0
+                             also where that is not known */
     int64_t idle_us;      /* for how long the pod has run and nothing on any of its GPUs */
     int64_t since_us;     /* Unix: since when */
     int64_t share;        /* of GPUs that it holds, in thousandths of one */
@@ -134,6 +139,19 @@ struct sl_pod_use {
  * rows of the view's node. */
 void sl_usage_pod(const struct sl_view *view, const struct sl_resident *resident,
                   const struct sl_usage_row *row, size_t n, int64_t now_us, struct sl_pod_use *out);
+
+/* What a resident is charged. */
+struct sl_usage_charge {
+    int64_t mj;     /* millijoules */
+    int64_t weight; /* scratch */
+};
+
+/* Divides what the GPU row[gpu] drew, mj millijoules, among those who hold it: adds to charge[i].mj
+ * of view->resident[i], and returns what is nobody's. Pods on one GPU are charged alike, whatever
+ * they ask for, but those on instances by the size of these and by how busy they were, where the
+ * exporter says whose they are. */
+int64_t sl_usage_charge(const struct sl_view *view, const struct sl_usage_row *row, size_t n,
+                        size_t gpu, int64_t mj, struct sl_usage_charge *charge);
 
 /* Writes "nothing has run for 35m on what it holds of node n1, GPU 0", or "..., 1 of GPUs 0, 1".
  * Cut to size bytes, with the NUL. */

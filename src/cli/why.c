@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 
 #include "cli/table.h"
+#include "util/sat.h"
 #include "util/show.h"
 
 enum { HEAD_WIDTH = 12, STORY_MAX = 4 << 20 };
@@ -60,6 +61,30 @@ static const struct sl_value *next_reason(const struct sl_value *reasons,
     return most;
 }
 
+/* Nodes that the pod excludes are of no use to it. */
+static void put_fit(struct sl_buf *out, const struct sl_value *nodes)
+{
+    int64_t excluded = sl_value_i64(nodes, "excluded", 0);
+    int64_t admitted = sl_value_i64(nodes, "nodes", 0);
+    admitted = excluded > 0 ? sl_sat_add(admitted, -excluded) : admitted;
+    sl_buf_printf(out, "\nIt fits on %lld of %lld nodes now",
+                  (long long)sl_value_i64(nodes, "fit", 0), (long long)admitted);
+    if (excluded > 0) {
+        sl_buf_printf(out, "; it excludes %lld more itself", (long long)excluded);
+    }
+    sl_buf_puts(out, ".\n");
+}
+
+/* Why nodes are not cut for it: a sentence each. */
+static void put_uncut(struct sl_buf *out, const struct sl_value *uncut)
+{
+    for (const struct sl_value *each = uncut == NULL ? NULL : uncut->first; each != NULL;
+         each = each->next) {
+        put_shown(out, sl_value_text(each, "text"));
+        sl_buf_puts(out, ".\n");
+    }
+}
+
 static void put_nodes(struct sl_buf *out, const struct sl_value *nodes)
 {
     static const char *const head[] = {"NODES", "REASON", "WHEN", "NEAREST"};
@@ -68,9 +93,8 @@ static void put_nodes(struct sl_buf *out, const struct sl_value *nodes)
     if (nodes == NULL) {
         return;
     }
-    sl_buf_printf(out, "\nIt fits on %lld of %lld nodes now.\n",
-                  (long long)sl_value_i64(nodes, "fit", 0),
-                  (long long)sl_value_i64(nodes, "nodes", 0));
+    put_fit(out, nodes);
+    put_uncut(out, sl_value_at(nodes, "uncut"));
     if (reasons == NULL || reasons->first == NULL) {
         return;
     }

@@ -162,6 +162,7 @@ struct sl_config {
         int64_t max_backoff_us;
         char config_namespace[SL_CONFIG_TEXT_MAX]; /* partitioning.migManager */
         char config_map[SL_CONFIG_TEXT_MAX];
+        int64_t config_delay_us;
         char mps_namespace[SL_CONFIG_TEXT_MAX]; /* partitioning.nosMps */
         char mps_config_map[SL_CONFIG_TEXT_MAX];
         int64_t mps_delay_us;
@@ -180,6 +181,7 @@ struct sl_config {
         char selector[SL_CONFIG_TEXT_MAX];    /* "label=value,..." */
         char node_labels[SL_CONFIG_TEXT_MAX]; /* "label,..." */
         char memory_used[SL_CONFIG_TEXT_MAX]; /* telemetry.metrics */
+        char pod_memory_used[SL_CONFIG_TEXT_MAX];
         char busy_percent[SL_CONFIG_TEXT_MAX];
         char busy_ratio[SL_CONFIG_TEXT_MAX];
         char bandwidth_ratio[SL_CONFIG_TEXT_MAX];
@@ -193,6 +195,7 @@ struct sl_config {
         int64_t idle_deadline_us;
         int64_t window; /* samples */
         int64_t max_units;
+        int64_t max_namespaces;
         int64_t margin;     /* millionths */
         int64_t idle_below; /* millionths */
         enum sl_sharing sharing;

@@ -384,6 +384,10 @@ const struct sl_key sl_keys[SL_KEYS] = {
      AT(partitioning.config_map), .string = "sliced-mig-config",
      .help = "ConfigMap with the mig-manager's configuration; sliced adds its entries to the key "
              "config.yaml and leaves others as they are."},
+    {"partitioning.migManager.delay", SL_KEY_DURATION, AT(partitioning.config_delay_us), .min = 0,
+     .max = 10 * SL_MINUTE_US, .number = 2 * SL_SECOND_US,
+     .help = "How long a change of that ConfigMap takes to reach the mig-manager, whose pod sliced "
+             "annotates so that the kubelet looks at once; only then the node names the entry."},
     {"partitioning.nosMps.namespace", SL_KEY_OBJECT, .restart = true, .text = true,
      AT(partitioning.mps_namespace), .string = "nebuly-nvidia",
      .help = "Namespace of nos' device plugin and of its configuration."},
@@ -443,6 +447,9 @@ const struct sl_key sl_keys[SL_KEYS] = {
     {"telemetry.maxUnits", SL_KEY_INTEGER, .restart = true, AT(telemetry.max_units), .min = 1,
      .max = 1000000, .number = 16384,
      .help = "GPUs and MIG instances that are kept; further ones count as not measured."},
+    {"telemetry.maxNamespaces", SL_KEY_INTEGER, .restart = true, AT(telemetry.max_namespaces),
+     .min = 1, .max = 1000000, .number = 1024,
+     .help = "Namespaces whose energy is kept; one that has no pods left makes room for another."},
     {"telemetry.sharing", SL_KEY_ENUM, .restart = true, AT(telemetry.sharing), .words = SHARING,
      .number = SL_SHARING_ASKS,
      .help = "Which pods that declare sliced.dev/gpu-memory may share a GPU by replicas: those "
@@ -469,6 +476,10 @@ const struct sl_key sl_keys[SL_KEYS] = {
              "ended: its deadline is shortened; 0s: none is."},
     {"telemetry.metrics.memoryUsed", SL_KEY_WORD, .restart = true, .text = true,
      AT(telemetry.memory_used), .string = "DCGM_FI_DEV_FB_USED", .help = "Used memory, in MiB."},
+    {"telemetry.metrics.podMemoryUsed", SL_KEY_WORD, .restart = true, .text = true,
+     AT(telemetry.pod_memory_used), .string = "",
+     .help = "Memory that each pod uses of a GPU, by labels namespace and pod, in MiB (in bytes if "
+             "the name ends in _bytes): one series for each pod and GPU."},
     {"telemetry.metrics.busyPercent", SL_KEY_WORD, .restart = true, .text = true,
      AT(telemetry.busy_percent), .string = "DCGM_FI_DEV_GPU_UTIL",
      .help = "Time in which something ran, 0 to 100; MIG instances have none."},

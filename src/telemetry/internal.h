@@ -6,6 +6,8 @@
 #include <pthread.h>
 
 #include "kube/client/client.h"
+#include "sliced/suffer.h"
+#include "telemetry/accounts.h"
 #include "telemetry/question.h"
 #include "telemetry/telemetry.h"
 #include "telemetry/units.h"
@@ -22,7 +24,8 @@ struct sl_telemetry {
     struct sl_kube_access access;
     struct sl_client *client;
     struct sl_answer *answer;
-    struct sl_past *peaks;                      /* lives by workload */
+    struct sl_past *peaks; /* lives by workload */
+    struct sl_suffer suffer;
     struct sl_pod_watch watch;                  /* all NULL: nobody wants to know */
     int32_t *used;                              /* telemetry.window figures, for a judgement */
     struct sl_usage_row row[SL_USAGE_ROWS_MAX]; /* of one node, likewise */
@@ -46,10 +49,16 @@ struct sl_telemetry {
     struct sl_measured *measured;
     size_t n_given, cap_given;
     size_t n_measured, cap_measured;
+    struct sl_usage_charge *charge; /* of one node's pods */
+    size_t cap_charge;
+    int64_t begun_us; /* Unix: energy counts from then on */
 
     pthread_mutex_t lock; /* guards what follows */
     bool apart;           /* of struct sl_usage_rule */
     struct sl_units units;
+    struct sl_accounts pods;   /* energy by UID */
+    struct sl_accounts spaces; /* by namespace */
+    int64_t nobodys_mj;        /* energy of neither */
     struct sl_telemetry_stats stats;
     bool said; /* the log has an outcome: */
     bool well; /* everybody answered */

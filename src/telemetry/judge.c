@@ -3,6 +3,7 @@
 #include "util/clock.h"
 #include "util/data/vec.h"
 #include "util/log.h"
+#include "util/sat.h"
 #include "util/time.h"
 
 enum { MIB_STEP = 32, STEP = 20 };
@@ -68,8 +69,38 @@ static void judge_instances(struct sl_telemetry *telemetry, struct sl_unit_node 
     }
 }
 
-static void judge_pods(struct sl_telemetry *telemetry, const struct sl_view *view,
-                       const struct sl_unit_node *home, const struct sl_usage_rule *rule)
+/* Charges the node's pods, and their namespaces, with what its GPUs drew since the last time. The
+ * rows are the units in their order. */
+static void charge_pods(struct sl_telemetry *telemetry, const struct sl_view *view,
+                        struct sl_unit_node *home, size_t n)
+{
+    struct sl_unit *unit = home->first;
+    if (sl_vec_reserve(&telemetry->charge, &telemetry->cap_charge, view->n_residents,
+                       sizeof(*telemetry->charge)) < 0) {
+        return; /* the next time */
+    }
+    for (unsigned i = 0; i < view->n_residents; i++) {
+        telemetry->charge[i].mj = 0;
+    }
+    for (size_t i = 0; i < n; i++, unit = unit->next) {
+        int64_t mj = unit->energy.mj - unit->charged_mj;
+        unit->charged_mj = unit->energy.mj;
+        telemetry->nobodys_mj = sl_sat_add(
+            telemetry->nobodys_mj,
+            mj == 0 ? 0 : sl_usage_charge(view, telemetry->row, n, i, mj, telemetry->charge));
+    }
+    for (unsigned i = 0; i < view->n_residents; i++) {
+        const struct sl_pod *pod = view->resident[i].pod;
+        int64_t mj = telemetry->charge[i].mj;
+        (void)sl_accounts_charge(&telemetry->pods, sl_str_of(pod->uid), mj);
+        bool kept = sl_accounts_charge(&telemetry->spaces, sl_str_of(pod->namespace), mj);
+        telemetry->nobodys_mj = sl_sat_add(telemetry->nobodys_mj, kept ? 0 : mj);
+    }
+}
+
+/* Returns how many rows the node has. */
+static size_t judge_pods(struct sl_telemetry *telemetry, const struct sl_view *view,
+                         const struct sl_unit_node *home, const struct sl_usage_rule *rule)
 {
     size_t n = sl_units_rows(home, rule, telemetry->row, SL_USAGE_ROWS_MAX);
     uint64_t gpus = 0;
@@ -86,6 +117,17 @@ static void judge_pods(struct sl_telemetry *telemetry, const struct sl_view *vie
         }
     }
     telemetry->stats.idle_gpus += (size_t)__builtin_popcountll(gpus);
+    return n;
+}
+
+/* Each set of pods teaches once, when it is first known how busy they are. */
+static void teach(struct sl_telemetry *telemetry, const struct sl_view *view, unsigned device,
+                  struct sl_unit *unit)
+{
+    if (unit->measured.settled && unit->taught != unit->measured.pods) {
+        unit->taught = unit->measured.pods;
+        sl_suffer_learn(&telemetry->suffer, view, device, unit->measured.load);
+    }
 }
 
 static void judge_node(struct sl_telemetry *telemetry, const struct sl_view *view,
@@ -107,15 +149,17 @@ static void judge_node(struct sl_telemetry *telemetry, const struct sl_view *vie
             sl_usage_judge(view, i, &unit->series, rule, &unit->usage, telemetry->peaks,
                            telemetry->used, &unit->measured);
             telemetry->stats.by_state[unit->measured.state] += unit->series.n > 0;
+            teach(telemetry, view, i, unit);
             measured = unit->measured;
             coarsen(&measured);
+            memcpy(measured.suffer, telemetry->suffer.list, sizeof(measured.suffer));
         }
         if (shared) {
             out[i] = measured;
         }
     }
     judge_instances(telemetry, home, rule);
-    judge_pods(telemetry, view, home, rule);
+    charge_pods(telemetry, view, home, judge_pods(telemetry, view, home, rule));
     if (n > 0 || home->given) {
         telemetry->given[telemetry->n_given++] =
             (struct sl_node_measured){sl_str_of(view->node->name), out, n};
@@ -152,10 +196,13 @@ void sl_telemetry_judge(struct sl_telemetry *telemetry)
     telemetry->stats.idle_gpus = 0;
     telemetry->stats.over_pods = 0;
     telemetry->units.round++;
+    telemetry->pods.round++;
+    telemetry->spaces.round++;
     for (size_t i = 0; i < snapshot->n_nodes; i++) {
         judge_node(telemetry, snapshot->view[i], &rule);
     }
     sl_units_forget(&telemetry->units, now_us - forget_us);
+    sl_accounts_close(&telemetry->pods);
     (void)pthread_mutex_unlock(&telemetry->lock);
     if (sl_store_put_measured(telemetry->store, telemetry->given, telemetry->n_given, &err) < 0) {
         sl_log(SL_LOG_WARN, "cannot keep what was measured", "error", err.message, (char *)NULL);

@@ -71,13 +71,47 @@ static const struct sl_metric rows[] = {
 };
 #undef AT
 
-const struct sl_metric_table sl_telemetry_metrics[] = {SL_METRIC_TABLE(rows), {NULL, 0}};
+static void put_joules(struct sl_buf *out, const char *name, struct sl_str namespace, int64_t mj)
+{
+    sl_buf_printf(out, "%s{pod_namespace=\"", name);
+    sl_metric_label(out, namespace);
+    sl_buf_printf(out, "\"} %lld.%03d\n", (long long)(mj / 1000), (int)(mj % 1000));
+}
+
+static void write_energy(const void *source, const char *name, struct sl_buf *out)
+{
+    const struct sl_telemetry *telemetry = source;
+    size_t at = 0;
+    put_joules(out, name, SL_STR(""), telemetry->nobodys_mj);
+    for (const struct sl_account *account = sl_map_next(&telemetry->spaces.map, &at);
+         account != NULL; account = sl_map_next(&telemetry->spaces.map, &at)) {
+        put_joules(out, name, (struct sl_str){account->name, account->len}, account->mj);
+    }
+}
+
+/* of struct sl_telemetry, whose lock is held */
+static const struct sl_metric locked_rows[] = {
+    {"sliced_telemetry_energy_joules_total", SL_METRIC_COUNTER,
+     "What GPUs drew, by the namespace of the pods that held them; empty: nobody did, or nobody "
+     "knows who.",
+     "pod_namespace", .write = write_energy},
+    {"sliced_telemetry_namespaces_over_total", SL_METRIC_COUNTER,
+     "Charges to namespaces beyond telemetry.maxNamespaces, which count as nobody's.", NULL,
+     SL_METRIC_AT(SL_METRIC_U64, struct sl_telemetry, spaces.over)},
+};
+
+const struct sl_metric_table sl_telemetry_metrics[] = {
+    SL_METRIC_TABLE(rows), SL_METRIC_TABLE(locked_rows), {NULL, 0}};
 
 static void write_metrics(void *context, struct sl_buf *out)
 {
+    struct sl_telemetry *telemetry = context;
     struct sl_telemetry_stats stats;
-    sl_telemetry_stats(context, &stats);
+    sl_telemetry_stats(telemetry, &stats);
     sl_metric_write(&sl_telemetry_metrics[0], &stats, out);
+    (void)pthread_mutex_lock(&telemetry->lock);
+    sl_metric_write(&sl_telemetry_metrics[1], telemetry, out);
+    (void)pthread_mutex_unlock(&telemetry->lock);
 }
 
 static int by_place(const void *a, const void *b)
@@ -100,11 +134,22 @@ static size_t read_node(void *context, struct sl_str node, struct sl_usage_row *
     return n;
 }
 
+static int64_t read_joules(void *context, const char *uid, const char *namespace)
+{
+    struct sl_telemetry *telemetry = context;
+    (void)pthread_mutex_lock(&telemetry->lock);
+    int64_t mj = uid != NULL ? sl_accounts_read(&telemetry->pods, sl_str_of(uid))
+                             : sl_accounts_read(&telemetry->spaces, sl_str_of(namespace));
+    (void)pthread_mutex_unlock(&telemetry->lock);
+    return mj < 0 ? -1 : mj / 1000;
+}
+
 struct sl_usage_reader sl_telemetry_reader(struct sl_telemetry *telemetry)
 {
     return telemetry == NULL ? (struct sl_usage_reader){.context = NULL}
                              : (struct sl_usage_reader){.context = telemetry,
                                                         .status = read_status,
                                                         .node = read_node,
+                                                        .joules = read_joules,
                                                         .metrics = write_metrics};
 }

@@ -4,6 +4,7 @@
 
 #include "kube/access/file.h"
 #include "telemetry/internal.h"
+#include "util/clock.h"
 #include "util/time.h"
 
 enum { REPLY_MAX = 64 << 10, SECRET_MAX = 64 << 10, WORKLOADS = 4096 };
@@ -73,13 +74,18 @@ struct sl_telemetry *sl_telemetry_new(const struct sl_config *config, struct sl_
     (void)pthread_mutex_init(&telemetry->lock, NULL);
     sl_arena_init(&telemetry->arena, (size_t)4 * SECRET_MAX);
     sl_telemetry_configure(telemetry, config);
+    telemetry->begun_us = sl_clock_real_us();
     telemetry->units.max = (size_t)config->telemetry.max_units;
+    telemetry->pods.max = SIZE_MAX; /* those of the snapshot */
+    telemetry->spaces.max = (size_t)config->telemetry.max_namespaces;
     telemetry->units.window = (uint16_t)config->telemetry.window;
     sl_question_node_labels(config, answer.node_label);
     telemetry->answer = sl_answer_new(&answer);
     telemetry->peaks = sl_past_new(WORKLOADS);
+    telemetry->suffer.past = sl_past_new((size_t)2 * WORKLOADS);
     telemetry->used = calloc((size_t)config->telemetry.window, sizeof(*telemetry->used));
-    if (telemetry->answer == NULL || telemetry->peaks == NULL || telemetry->used == NULL) {
+    if (telemetry->answer == NULL || telemetry->peaks == NULL || telemetry->suffer.past == NULL ||
+        telemetry->used == NULL) {
         (void)sl_error_nomem(err);
         sl_telemetry_free(telemetry);
         return NULL;
@@ -131,7 +137,11 @@ void sl_telemetry_free(struct sl_telemetry *telemetry)
     sl_answer_free(telemetry->answer);
     sl_telemetry_free_exporters(telemetry);
     sl_past_free(telemetry->peaks);
+    sl_past_free(telemetry->suffer.past);
     sl_units_free(&telemetry->units);
+    sl_accounts_free(&telemetry->pods);
+    sl_accounts_free(&telemetry->spaces);
+    free(telemetry->charge);
     free(telemetry->used);
     free(telemetry->given);
     free(telemetry->measured);

@@ -37,6 +37,8 @@ void account_begin(bool judge);
 void account_asked(const char *uid, const char *node);
 /* The daemon has the pod stand there: it was told so, or asks for it and was not told otherwise. */
 bool account_holds(const char *uid, const char *node);
+/* The pod at that place of the world was nominated there after the last plan. */
+bool account_nominates(size_t pod, const char *node);
 /* A call of the daemon begins, or has ended: bindings are judged. */
 void account_call(const char *method, const char *path, const char *body, size_t len);
 void account_answered(const char *method, const char *path, const char *body, size_t len);

@@ -7,6 +7,7 @@
 #include "adversary/checks.h"
 #include "adversary/cuts.h"
 #include "adversary/hooks.h"
+#include "adversary/usage.h"
 #include "adversary/world.h"
 
 enum { GIFTS_MAX = 8192, ASKED_MAX = 128, TEXT_MAX = 4096, NAME_MAX_BYTES = 300 };
@@ -125,6 +126,13 @@ bool account_holds(const char *uid, const char *node)
 {
     const struct gift *gift = find(uid, node);
     return gift != NULL && is_held(gift);
+}
+
+bool account_nominates(size_t pod, const char *node)
+{
+    return strcmp(given.nominated[pod][1], node) == 0 &&
+           strcmp(given.nominated[pod][0],
+                  text_of(world.thing[WORLD_PODS][pod].seen, "metadata", "uid")) == 0;
 }
 
 int64_t account_in_use(const char *node, const char *resource)
@@ -361,6 +369,7 @@ static void judge_binding(struct gift *gift)
     struct judged judged = {node, pod, gift->node, "is bound"};
     each_resource(pod, check_sum, &judged);
     check_places(gift, node);
+    usage_binds((size_t)(thing - world.thing[WORLD_PODS]), gift->node);
 }
 
 static json_t *binding_of(const char *method, const char *path, const char *body, size_t len)
@@ -501,6 +510,7 @@ void account_nominations(const char *(*nominated)(void *context, const char *uid
         if (fresh[i] && !world.unsure) {
             account_counts.nominations++;
             each_resource(pod, check_nomination, &judged);
+            usage_nominates(pod, given.nominated[i][1]);
         }
     }
 }

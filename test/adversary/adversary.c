@@ -14,16 +14,19 @@
 #include "adversary/checks.h"
 #include "adversary/cuts.h"
 #include "adversary/fake_time.h"
+#include "adversary/gauges.h"
 #include "adversary/hooks.h"
 #include "adversary/machines.h"
 #include "adversary/moves.h"
 #include "adversary/threads.h"
+#include "adversary/usage.h"
 #include "adversary/world.h"
 #include "chaos/wrap.h"
 
-enum { STEPS = 1500, MOVES_MAX = 64, COUNTS_MAX = 21 };
-/* Of an empty cluster: Events that are remembered, and hash tables that have grown. */
-enum { KEPT_BYTES = 4 << 20 };
+enum { STEPS = 1500, MOVES_MAX = 64, COUNTS_MAX = 24 };
+/* Of an empty cluster: Events that are remembered, hash tables that have grown, and buffers for the
+ * pages of exporters. */
+enum { KEPT_BYTES = 4 << 20, MEASURES_BYTES = 8 << 20 };
 
 struct options {
     unsigned long seconds;
@@ -43,7 +46,8 @@ static const char help[] =
     "  --steps N         of each run (default 1500)\n"
     "  --without A,B     leaves these kinds of moves out\n"
     "  --moves           lists them\n"
-    "  --play all|cuts   everything that users write, or GPUs that are cut (default all)\n"
+    "  --play all|cuts|usage  everything that users write, or GPUs that are cut, or that are\n"
+    "                    shared and measured (default all)\n"
     "  --threads         many at once, and the daemon's own threads\n"
     "  --no-shrink       does not look which moves a failure needs\n"
     "  --help\n"
@@ -62,12 +66,12 @@ struct sums {
 };
 
 static const char *const count_names[] = {
-    "steps",        "pods",         "nodes",           "filters",
-    "nodes passed", "binds",        "bindings posted", "bound",
-    "refused",      "nominations",  "places",          "reloads",
-    "relists",      "leaderships",  "checks",          "Events",
-    "restarts",     "cuts ordered", "cuts ended",      "entries too early",
-    "pods rejected"};
+    "steps",         "pods",          "nodes",           "filters",
+    "nodes passed",  "binds",         "bindings posted", "bound",
+    "refused",       "nominations",   "places",          "reloads",
+    "relists",       "leaderships",   "checks",          "Events",
+    "restarts",      "cuts ordered",  "cuts ended",      "entries too early",
+    "pods rejected", "shares judged", "beyond asks",     "idlers ended"};
 
 static void gather(struct sums *sums, uint64_t steps)
 {
@@ -91,7 +95,10 @@ static void gather(struct sums *sums, uint64_t steps)
                                       cuts_counts.orders,
                                       cuts_counts.ends,
                                       machines_counts.early,
-                                      machines_counts.rejected};
+                                      machines_counts.rejected,
+                                      usage_counts.judged,
+                                      usage_counts.beyond,
+                                      usage_counts.ended};
     for (unsigned i = 0; i < COUNTS_MAX; i++) {
         sums->count[i] = all[i];
     }
@@ -126,6 +133,7 @@ static void play(const struct options *options, uint64_t seed, struct sums *sums
     account_begin(!options->threads);
     world_begin();
     cuts_begin();
+    gauges_begin();
     rig_begin(&rig, rng_next(&rng), options->threads);
     (void)rig_settle(&rig);
     size_t empty = chaos_live_bytes();
@@ -151,7 +159,8 @@ static void play(const struct options *options, uint64_t seed, struct sums *sums
     account_end();
     cuts_end();
     world_end();
-    if (!options->threads && left > empty + KEPT_BYTES) {
+    size_t kept = KEPT_BYTES + (options->play == PLAY_USAGE ? MEASURES_BYTES : 0);
+    if (!options->threads && left > empty + kept) {
         check_failed("%zu bytes are kept of a cluster that is empty; %zu were there at first", left,
                      empty);
     }

@@ -8,6 +8,7 @@
 
 #include "adversary/account.h"
 #include "adversary/garble.h"
+#include "adversary/gauges.h"
 #include "adversary/hooks.h"
 #include "adversary/world.h"
 #include "util/clock.h"
@@ -50,11 +51,16 @@ struct sl_client {
     bool threaded, working;
 };
 
-static struct sl_client *latest;
+static struct sl_client *latest, *measuring;
 
 struct sl_client *client_latest(void)
 {
     return latest;
+}
+
+struct sl_client *client_measuring(void)
+{
+    return measuring;
 }
 
 static void *must(void *block)
@@ -71,7 +77,6 @@ static void *run(void *context);
 
 struct sl_client *sl_client_new(const struct sl_client_options *options, struct sl_error *err)
 {
-    (void)options;
     (void)err;
     struct sl_client *client = must(calloc(1, sizeof(*client)));
     pthread_condattr_t attr;
@@ -82,7 +87,11 @@ struct sl_client *sl_client_new(const struct sl_client_options *options, struct 
     (void)pthread_condattr_destroy(&attr);
     client->threaded = hooks_threads();
     client->rng.state = 1;
-    latest = client;
+    if (strcmp(options->access->server, "https://adversary") == 0) {
+        latest = client;
+    } else {
+        measuring = client;
+    }
     if (client->threaded && pthread_create(&client->thread, NULL, run, client) != 0) {
         abort();
     }
@@ -254,9 +263,8 @@ void sl_client_free(struct sl_client *client)
     }
     (void)pthread_cond_destroy(&client->woken);
     (void)pthread_mutex_destroy(&client->lock);
-    if (latest == client) {
-        latest = NULL;
-    }
+    latest = latest == client ? NULL : latest;
+    measuring = measuring == client ? NULL : measuring;
     free(client);
 }
 
@@ -330,12 +338,25 @@ static void deliver(struct sl_client *client, struct rng *rng, struct call *call
     } else if (call->options.data != NULL) {
         bool cut = rng_chance(rng, faults->cut);
         bool whole = stream(rng, call, answer->text, strlen(answer->text), cut, &reply.err);
-        world_told_page(answer, whole);
+        if (client == measuring) {
+            gauges_told(whole);
+        } else {
+            world_told_page(answer, whole);
+        }
         reply.status = whole ? 200 : 0;
     } else {
         reply.body = (struct sl_str){answer->text, length(answer->text)};
     }
     finish(client, call, &reply);
+}
+
+static void measure(struct rng *rng, const char *path, struct world_reply *reply)
+{
+    world_lock();
+    reply->list = -1;
+    reply->text = gauges_answer(rng, path);
+    reply->status = reply->text == NULL ? 404 : 200;
+    world_unlock();
 }
 
 static void answer(struct sl_client *client, struct rng *rng, struct call *call,
@@ -356,7 +377,11 @@ static void answer(struct sl_client *client, struct rng *rng, struct call *call,
         fail_call(client, call, rng_chance(rng, 50));
         return;
     }
-    world_answer(&request, &reply);
+    if (client == measuring) {
+        measure(rng, call->options.path, &reply);
+    } else {
+        world_answer(&request, &reply);
+    }
     if (reply.watch) {
         open_watch(client, call, &reply);
     } else if (lost) {

@@ -28,7 +28,9 @@ bool client_is_idle(struct sl_client *client);
 /* Ends all watches: "expired" says 410. */
 void client_end_watches(struct sl_client *client, bool expired);
 
-/* The client that was made last. */
+/* The client of the API server that was made last. */
 struct sl_client *client_latest(void);
+/* The one that asks what is measured; NULL: there is none. */
+struct sl_client *client_measuring(void);
 
 #endif

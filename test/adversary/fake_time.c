@@ -33,9 +33,14 @@ int64_t sl_clock_monotonic_us(void)
     return INT64_C(1000000000) + atomic_load(&passed_us);
 }
 
+int64_t fake_time_world_us(void)
+{
+    return start_us + sl_clock_monotonic_us();
+}
+
 int64_t sl_clock_real_us(void)
 {
-    return start_us + sl_clock_monotonic_us() + atomic_load(&ahead_us);
+    return fake_time_world_us() + atomic_load(&ahead_us);
 }
 
 int64_t sl_clock_monotonic_ns(void)

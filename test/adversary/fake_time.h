@@ -6,6 +6,8 @@
 #include <stdint.h>
 
 void fake_time_begin(void);
+/* Unix time of everybody else: sl_clock_real_us() is what the daemon takes it for. */
+int64_t fake_time_world_us(void);
 void fake_time_pass(int64_t us); /* for both clocks */
 void fake_time_step(int64_t us); /* of the real clock alone, also backwards */
 

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "adversary/account.h"
+#include "adversary/kubelet.h"
 #include "adversary/world.h"
 #include "util/clock.h"
 
@@ -282,21 +282,11 @@ static bool take(struct rng *rng, struct machine *machine, const json_t *pod)
     return true;
 }
 
-/* It says when the pod started in whole seconds of its own clock. */
 static void admit(struct rng *rng, struct machine *machine, const struct thing *thing)
 {
-    char text[32];
-    time_t seconds = (time_t)((sl_clock_real_us() + machine->ahead_us) / 1000000);
-    struct tm tm;
-    json_t *pod = world_edit(thing);
-    json_t *status = json_object_get(pod, "status");
-    (void)gmtime_r(&seconds, &tm);
-    (void)strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm);
-    (void)json_object_set_new(status, "startTime", json_string(text));
-    bool there = take(rng, machine, pod);
+    bool there = take(rng, machine, thing->now);
     machines_counts.rejected += there ? 0 : 1;
-    (void)json_object_set_new(status, "phase", json_string(there ? "Running" : "Failed"));
-    world_put(WORLD_PODS, pod);
+    kubelet_tell(thing, there ? "Running" : "Failed", machine->ahead_us);
 }
 
 static void let_in(struct rng *rng)

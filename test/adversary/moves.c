@@ -11,6 +11,7 @@
 #include "adversary/fake_time.h"
 #include "adversary/grammar.h"
 #include "adversary/hooks.h"
+#include "adversary/usage.h"
 #include "adversary/verbs.h"
 #include "adversary/world.h"
 
@@ -315,6 +316,9 @@ void moves_settle(struct rig *rig)
     if (!world.unsure) {
         check_all(rig);
         cuts_check(rig);
+        if (rig_plays() == PLAY_USAGE) {
+            usage_check(rig);
+        }
         move_counts.checks++;
     }
 }
@@ -418,6 +422,8 @@ void moves_after(struct rig *rig)
 {
     if (rig_plays() == PLAY_CUTS) {
         cuts_go_on(rig);
+    } else if (rig_plays() == PLAY_USAGE) {
+        usage_go_on(rig);
     }
 }
 
@@ -438,7 +444,12 @@ void moves_end_all(struct rig *rig)
     moves_settle(rig);
 }
 
-enum { IN_ALL = 1U << PLAY_ALL, IN_CUTS = 1U << PLAY_CUTS, EVERYWHERE = IN_ALL | IN_CUTS };
+enum {
+    IN_ALL = 1U << PLAY_ALL,
+    IN_CUTS = 1U << PLAY_CUTS,
+    IN_USAGE = 1U << PLAY_USAGE,
+    EVERYWHERE = IN_ALL | IN_CUTS | IN_USAGE
+};
 
 const struct move moves[] = {
     {"add-pod", MOVE_USER, 60, add_pod, IN_ALL},
@@ -460,7 +471,7 @@ const struct move moves[] = {
     {"restart", MOVE_ALONE, 2, restart, EVERYWHERE},
     {"reload", MOVE_OPERATOR, 4, reload, EVERYWHERE},
     {"time", MOVE_OPERATOR, 20, pass_time, IN_ALL},
-    {"clock", MOVE_OPERATOR, 2, step_clock, EVERYWHERE},
+    {"clock", MOVE_OPERATOR, 2, step_clock, IN_ALL | IN_CUTS},
     {"settle", MOVE_ALONE, 20, moves_settle, EVERYWHERE},
     {"relist", MOVE_ALONE, 1, relist, IN_ALL},
     {"schedule", MOVE_SCHEDULER, 60, verbs_schedule, EVERYWHERE},
@@ -470,8 +481,8 @@ const struct move moves[] = {
     {"review", MOVE_READER, 6, verbs_review, EVERYWHERE},
     {"read", MOVE_READER, 10, verbs_read, EVERYWHERE},
     {"explain", MOVE_READER, 5, verbs_explain, EVERYWHERE},
-    {"moment", MOVE_ALONE, 120, pass_moment, IN_CUTS},
-    {"work", MOVE_ALONE, 250, work, IN_CUTS},
+    {"moment", MOVE_ALONE, 120, pass_moment, IN_CUTS | IN_USAGE},
+    {"work", MOVE_ALONE, 250, work, IN_CUTS | IN_USAGE},
     {"add-machine", MOVE_ALONE, 6, cuts_add_machine, IN_CUTS},
     {"lose-machine", MOVE_ALONE, 1, cuts_lose_machine, IN_CUTS},
     {"add-slice", MOVE_ALONE, 40, cuts_add_pod, IN_CUTS},
@@ -479,6 +490,12 @@ const struct move moves[] = {
     {"end-slice", MOVE_ALONE, 50, cuts_end_pod, IN_CUTS},
     {"mishap", MOVE_ALONE, 4, cuts_mishap, IN_CUTS},
     {"heal", MOVE_ALONE, 4, cuts_heal, IN_CUTS},
+    {"add-gauge", MOVE_ALONE, 6, usage_add_gauge, IN_USAGE},
+    {"lose-gauge", MOVE_ALONE, 1, usage_lose_gauge, IN_USAGE},
+    {"add-share", MOVE_ALONE, 40, usage_add_pod, IN_USAGE},
+    {"foreign-share", MOVE_ALONE, 5, usage_add_foreign, IN_USAGE},
+    {"end-share", MOVE_ALONE, 30, usage_end_pod, IN_USAGE},
+    {"quiet", MOVE_ALONE, 4, usage_quiet, IN_USAGE},
 };
 
 const size_t n_moves = sizeof(moves) / sizeof(moves[0]);

@@ -8,7 +8,9 @@
 #include "adversary/account.h"
 #include "adversary/checks.h"
 #include "adversary/fake_time.h"
+#include "adversary/gauges.h"
 #include "adversary/hooks.h"
+#include "adversary/usage.h"
 #include "adversary/world.h"
 #include "daemon/queue/entry.h"
 #include "daemon/queue/plan.h"
@@ -27,7 +29,8 @@ static const int64_t post_max_us = 60000000;
 static const int64_t nap_us = 250000;
 static const int64_t short_nap_us = 5000;
 
-const char *const play_names[PLAYS] = {[PLAY_ALL] = "all", [PLAY_CUTS] = "cuts"};
+const char *const play_names[PLAYS] = {
+    [PLAY_ALL] = "all", [PLAY_CUTS] = "cuts", [PLAY_USAGE] = "usage"};
 static enum play played;
 
 void rig_play(enum play play)
@@ -94,6 +97,10 @@ static void write_config(struct rig *rig)
     if (played == PLAY_CUTS) {
         write_cuts(rig);
     }
+    if (played == PLAY_USAGE && rig->telemetry == NULL) { /* else it takes a restart */
+        size_t len = strlen(rig->yaml);
+        usage_configure(rng, rig->yaml + len, sizeof(rig->yaml) - len);
+    }
 }
 
 static void read_config(const struct rig *rig, struct sl_config *out)
@@ -124,6 +131,18 @@ void rig_reload(struct rig *rig)
 
 /* ---- life ---- */
 
+static void start_telemetry(struct rig *rig)
+{
+    struct sl_error err = {.code = SL_ERR_NONE};
+    const struct sl_pod_watch watch = sl_cluster_pod_watch(rig->cluster);
+    rig->telemetry = sl_telemetry_new(&rig->config, rig->store, &err);
+    if (rig->telemetry == NULL) {
+        check_failed("telemetry does not start: %s", err.message);
+    }
+    sl_telemetry_watch_pods(rig->telemetry, &watch);
+    (void)sl_telemetry_start(rig->telemetry, &err);
+}
+
 static void wake(void *context)
 {
     (void)context;
@@ -151,13 +170,19 @@ void rig_begin(struct rig *rig, uint64_t seed, bool threads)
                                                .store = rig->store,
                                                .wake = wake};
     rig->cluster = sl_cluster_new(&options, &err);
+    if (sl_config_measures(&rig->config)) {
+        start_telemetry(rig);
+    }
     const struct sl_app_options app = {.config = &rig->config,
                                        .service = &sl_service,
                                        .store = rig->store,
                                        .binder = sl_cluster_binder(rig->cluster),
                                        .hooks = sl_cluster_hooks(rig->cluster),
                                        .queue = sl_cluster_queue_reader(rig->cluster),
-                                       .partitions = sl_cluster_partition_reader(rig->cluster)};
+                                       .partitions = sl_cluster_partition_reader(rig->cluster),
+                                       .usage = rig->telemetry == NULL
+                                                    ? (struct sl_usage_reader){.context = NULL}
+                                                    : sl_telemetry_reader(rig->telemetry)};
     sl_store_set_one_equal_share(rig->store, rig->config.gpushare.one_equal_share);
     if (sl_cluster_start(rig->cluster, &err) < 0) {
         check_failed("the cluster does not start: %s", err.message);
@@ -200,6 +225,8 @@ void rig_end(struct rig *rig)
         check_failed("a request is not answered at the daemon's end");
     }
     sl_app_stop(rig->app);
+    sl_telemetry_free(rig->telemetry);
+    rig->telemetry = NULL;
     sl_cluster_free(rig->cluster);
     sl_app_free(rig->app);
     sl_store_free(rig->store);
@@ -213,6 +240,7 @@ void rig_restart(struct rig *rig)
     world_lock();
     world_forget_told();
     account_forget();
+    gauges_forget();
     world_unlock();
     rig_begin(rig, seed, rig->threads);
     rig->faults = faults;
@@ -252,6 +280,15 @@ void rig_round(struct rig *rig)
         world_lock();
         account_nominations(rig_nominated, rig);
         world_unlock();
+    }
+}
+
+void rig_measure(struct rig *rig)
+{
+    enum { STEPS = 100 };
+    for (unsigned i = 0; i < STEPS && rig->telemetry != NULL &&
+                         client_step(client_measuring(), &rig->rng, &rig->faults);
+         i++) {
     }
 }
 

@@ -9,12 +9,13 @@
 #include "daemon/queue/queue.h"
 #include "server/app/app.h"
 #include "server/routes.h"
+#include "telemetry/telemetry.h"
 
 enum { RIG_CALLS = 64 };
 
-/* What is played: everything that users write; or pods that are well-formed, on GPUs that are cut.
- */
-enum play { PLAY_ALL, PLAY_CUTS, PLAYS };
+/* What is played: everything that users write; or pods that are well-formed, on GPUs that are cut,
+ * or shared and measured. */
+enum play { PLAY_ALL, PLAY_CUTS, PLAY_USAGE, PLAYS };
 extern const char *const play_names[PLAYS];
 
 struct rig {
@@ -25,6 +26,7 @@ struct rig {
     struct sl_store *store;
     struct sl_cluster *cluster;
     struct sl_app *app;
+    struct sl_telemetry *telemetry;    /* NULL: nothing is measured */
     struct sl_queue_worker *worker;    /* NULL: the queue is off */
     struct http_call *call[RIG_CALLS]; /* binds under way */
     bool threads;
@@ -47,6 +49,8 @@ void rig_reload(struct rig *rig);
 void rig_round(struct rig *rig);
 /* At most n steps of the client, with faults; and what the requests under way wait for. */
 void rig_carry_on(struct rig *rig, unsigned n);
+/* Lets telemetry ask, and be answered. */
+void rig_measure(struct rig *rig);
 /* Until no request of this rig is under way. */
 void rig_end_calls(struct rig *rig);
 /* Lets everything come to rest without faults. False: another replica leads. */

@@ -7,6 +7,7 @@
 #include "adversary/checks.h"
 #include "adversary/cuts.h"
 #include "adversary/machines.h"
+#include "adversary/usage.h"
 #include "adversary/world_internal.h"
 
 enum { PART_MAX = 300 };
@@ -188,6 +189,7 @@ static void answer_patch(struct thing *thing, json_t *body, struct world_reply *
              "the server rejected our request due to an error in our "
              "request");
     } else {
+        usage_patched(thing->now, body);
         if (json_is_object(body)) {
             merge(fresh, body);
         }

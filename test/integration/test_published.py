@@ -27,6 +27,9 @@ def test_sharing_comes_out_alike_and_near_what_was_published():
         assert rows[load, "cbp-pp"]["pending"] < 0.25 * rows[load, "asks"]["pending"]
         assert rows[load, "peaks"]["pending"] < 0.6 * rows[load, "asks"]["pending"]
         assert rows[load, "peaks"]["memory"] > 1.3 * rows[load, "asks"]["memory"]
+    for load, asks_kj in (("published-1x", 69), ("published-2x", 113), ("published-3x", 185)):
+        assert rows[load, "asks"]["energy"] == pytest.approx(asks_kj, rel=0.1)
+    assert rows["published-2x", "peaks"]["energy"] < 0.8 * rows["published-2x", "asks"]["energy"]
 
 
 @needs_data

@@ -289,15 +289,43 @@ def test_each_pod_that_the_exporter_names_on_a_gpu_is_known():
         fake.stop()
 
 
+def test_what_each_sharer_uses_is_known_where_a_series_tells_it():
+    fake = Fake()
+
+    def own(name, mib, **labels):
+        return {"metric": {"__name__": "pod_gpu_memory_bytes", "node": NODE, "gpu": "0", "exported_namespace": "default",
+                           "exported_pod": name, "pod": "agent", "namespace": "gpus", **labels},
+                "values": samples(mib << 20)}
+    fake.answer = lambda: matrix(series(samples(7500)), own("a", 1500), own("b", 6000), own("nobody", 20000))
+    daemon = Daemon("-", stdin=cluster_of(CLUSTER, running("a"), running("b")),
+                    config=CONFIG % (fake.url, "metrics: {podMemoryUsed: pod_gpu_memory_bytes}"))
+    try:
+        eventually(lambda: [by_pod(daemon)[name]["usedMiB"] for name in "ab"] == [1500, 6000])
+        assert [by_pod(daemon)[name]["overMiB"] for name in "ab"] == [0, 4000]
+        eventually(lambda: daemon.metric("sliced_telemetry_over_pods") == 1)
+        assert "pod_gpu_memory_bytes" in fake.paths[-1]
+    finally:
+        daemon.stop()
+        fake.stop()
+
+
 @pytest.mark.parametrize("named", [{}, {"pod": "first", "namespace": "default"}])
 def test_a_pod_alone_on_a_replica_is_told_what_it_uses_named_or_not(named):
-    fake = Fake()
-    fake.answer = lambda: matrix(series(samples(5000), **named))
+    fake = Fake()  # what is used beyond the asks is told in steps of 32 MiB
+    fake.answer = lambda: matrix(series(samples(5200), **named))
     daemon = Daemon("-", stdin=cluster_of(CLUSTER, running("first")), config=CONFIG % (fake.url, ""))
     try:
-        eventually(lambda: by_pod(daemon)["first"]["usedMiB"] == 5000)
-        eventually(lambda: by_pod(daemon)["first"]["overMiB"] == 3000)
+        eventually(lambda: by_pod(daemon)["first"]["usedMiB"] == 5200)
+        eventually(lambda: by_pod(daemon)["first"]["overMiB"] == 3200)
         eventually(lambda: daemon.metric("sliced_telemetry_over_pods") == 1)
+        # by the asks there would be room
+        second = pod("second", "11000Mi")
+        failed = daemon.filter(second, [NODE])["FailedNodes"][NODE]
+        assert failed == (f"{GPU}: 1 asked, but pods use more GPU memory than they ask for: 5200 of 15360 MiB in use on "
+                          "the GPU with most left, 2000 asked there, 10160 left")
+        daemon.add(second)
+        assert daemon.explain(second)["why"] == f"{failed} (node {NODE}); waits for pods there to end"
+        assert [each["reason"] for each in daemon.explain(second)["nodes"]] == ["MemoryInUse"]
     finally:
         daemon.stop()
         fake.stop()
@@ -329,18 +357,18 @@ POWER = "DCGM_FI_DEV_POWER_USAGE"
 def test_power_is_read_and_adds_up_to_energy_once_though_each_instance_tells_it():
     """Where a GPU is cut, dcgm-exporter may tell the whole GPU's power once for each instance."""
     fake = Fake()
-    begun = time.time() - 29
+    begun = time.time()
 
     def cut():
-        drawn = samples(100)
+        drawn = samples(1000)
         return matrix(series(drawn, POWER), *(series(drawn, POWER, GPU_I_ID=str(i), GPU_I_PROFILE="1g.5gb")
                                               for i in range(3)))
     fake.answer = cut
     daemon = measuring(fake)
     try:
-        eventually(lambda: row(daemon).get("powerWatts") == 100)
-        eventually(lambda: row(daemon)["energyJoules"] > 3000)
-        assert row(daemon)["energyJoules"] <= 100 * (time.time() - begun)
+        eventually(lambda: row(daemon).get("powerWatts") == 1000)
+        eventually(lambda: row(daemon)["energyJoules"] > 1000)
+        assert row(daemon)["energyJoules"] <= 1000 * (time.time() - begun)  # none from before the daemon
         assert row(daemon)["profile"] is None and len(daemon.get("/api/v1/usage").json["items"]) == 1
         assert "POWER W   ENERGY kJ" in daemon.get("/api/v1/usage?output=table").text
         fake.answer = lambda: matrix(series(samples("NaN"), POWER), series(samples("1e300"), POWER, UUID="GPU-2"),
@@ -350,6 +378,66 @@ def test_power_is_read_and_adds_up_to_energy_once_though_each_instance_tells_it(
         answered = daemon.metric('sliced_telemetry_questions_total{outcome="answered"}')
         eventually(lambda: daemon.metric('sliced_telemetry_questions_total{outcome="answered"}') > answered + 1)
         assert row(daemon)["energyJoules"] == before
+    finally:
+        daemon.stop()
+        fake.stop()
+
+
+def energy(daemon, by, name):
+    found = {each["name" if by == "pod" else by]: each["energyJoules"]
+             for each in daemon.get(f"/api/v1/usage?by={by}").json["items"]}
+    return found.get(name)
+
+
+def energy_of(daemon, namespace):
+    return daemon.metric(f'sliced_telemetry_energy_joules_total{{pod_namespace="{namespace}"}}')
+
+
+def test_energy_is_charged_to_pods_and_namespaces_that_hold_the_gpu():
+    """Two pods of two namespaces share a GPU. Then one ends, and all is the other's."""
+    fake = Fake()
+    fake.answer = lambda: matrix(series(samples(1000), POWER), series(samples()))
+    daemon = measuring(fake)
+    try:
+        eventually(lambda: (energy(daemon, "pod", "first") or 0) > 0)
+        second = pod_of("second", {GPU: 1}, uid="second", namespace="other",
+                        annotations={"sliced.dev/gpu-memory": "100Mi"})
+        daemon.add(second)
+        assert daemon.bind(second, NODE) == ""
+        eventually(lambda: (energy(daemon, "pod", "second") or 0) > 500)
+        assert energy(daemon, "namespace", "other") >= 500 and energy_of(daemon, "other") >= 500
+        assert energy(daemon, "pod", "first") >= 500 and energy_of(daemon, "default") >= 500
+        assert "USED MiB   ENERGY kJ" in daemon.get("/api/v1/usage?by=pod&output=table").text
+        assert "USED MiB   ENERGY kJ" in daemon.get("/api/v1/usage?by=namespace&output=table").text
+        daemon.end(second)
+        eventually(lambda: energy(daemon, "pod", "second") is None)
+        # what the namespace drew is still told, and does not grow
+        before = energy_of(daemon, "default")
+        eventually(lambda: energy_of(daemon, "default") > before + 500)
+        other = energy_of(daemon, "other")
+        before = energy_of(daemon, "default")
+        eventually(lambda: energy_of(daemon, "default") > before + 500)
+        assert energy_of(daemon, "other") == other >= 500
+        assert energy_of(daemon, "default") + other + energy_of(daemon, "") <= row(daemon)["energyJoules"] + 1
+    finally:
+        daemon.stop()
+        fake.stop()
+
+
+def test_namespaces_beyond_the_ceiling_are_charged_as_nobodys():
+    fake = Fake()
+    fake.answer = lambda: matrix(series(samples(1000), POWER), series(samples()))
+    daemon = measuring(fake, "maxNamespaces: 1")
+    try:
+        eventually(lambda: (energy(daemon, "namespace", "default") or 0) > 0)
+        second = pod_of("second", {GPU: 1}, uid="second", namespace="other",
+                        annotations={"sliced.dev/gpu-memory": "100Mi"})
+        daemon.add(second)
+        assert daemon.bind(second, NODE) == ""
+        eventually(lambda: daemon.metric("sliced_telemetry_namespaces_over_total") > 0)
+        assert energy(daemon, "namespace", "other") is None
+        eventually(lambda: energy_of(daemon, "") > 100)
+        assert 'pod_namespace="other"' not in daemon.get("/metrics").text
     finally:
         daemon.stop()
         fake.stop()

@@ -145,7 +145,8 @@ def test_what_is_written_is_described_and_what_is_described_is_written(daemon):
     add(daemon, "next", count=1)
     add(daemon, "waits")
     schemas = described(daemon)["components"]["schemas"]
-    never = {"QueuedPod": {"status.latestStart"}, "SliceNode": {"status.problem", "status.devices.uuid"},
+    never = {"QueuedPod": {"status.latestStart"} | {f"status.nodes.uncut{each}" for each in ("", ".why", ".nodes", ".text")},
+             "SliceNode": {"status.problem", "status.devices.uuid"},
              "RunningPod": {"status.devices.uuid", "status.startedAt", "status.endsBy"}}
     for plural, kind in (("queuedpods", "QueuedPod"), ("runningpods", "RunningPod"),
                          ("slicenodes", "SliceNode")):
@@ -211,6 +212,17 @@ def test_one_pod_is_told_with_what_the_nodes_have_against_it(daemon):
     assert NODE not in reply.text and "secret" not in reply.text
     row, = daemon.get(f"{BASE}/namespaces/ours/queuedpods/mine?includeObject=Object", headers=TABLE).json["rows"]
     assert row["object"]["status"]["nodes"] == nodes
+
+
+def test_nodes_that_a_pod_excludes_are_not_counted(daemon):
+    pod = pod_of("picky", {MIG: 9})
+    pod["spec"]["nodeSelector"] = {"nvidia.com/gpu.product": "NVIDIA-A30"}
+    daemon.add(pod)
+    nodes = daemon.get(f"{BASE}/namespaces/default/queuedpods/picky").json["status"]["nodes"]
+    assert (nodes["nodes"], nodes["excluded"], nodes["fit"]) == (2, 1, 0)
+    assert {each["reason"]: each["nodes"] for each in nodes["reasons"]} == {"Excluded": 1, "ExceedsNode": 1}
+    explained = daemon.get("/api/v1/pods/default/picky/explain").json
+    assert [each["reason"] for each in explained["nodes"]].count("Excluded") == 1
 
 
 def test_selectors_choose(daemon):

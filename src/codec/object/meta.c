@@ -11,13 +11,21 @@ static const struct sl_str always[] = {
     {                                                                                              \
         (text), sizeof(text) - 1                                                                   \
     }
-    NAME("sliced.dev/after"),        NAME("sliced.dev/assignment"),
-    NAME("sliced.dev/cut"),          NAME("sliced.dev/cut-devices"),
-    NAME("sliced.dev/cut-unsure"),   NAME("sliced.dev/devices"),
-    NAME("sliced.dev/gpu-memory"),   NAME("sliced.dev/min-gpu-memory"),
-    NAME("sliced.dev/partitioning"), NAME("sliced.dev/released"),
-    NAME("sliced.dev/timeout"),      NAME("ALIYUN_COM_GPU_MEM_ASSIGNED"),
-    NAME("ALIYUN_COM_GPU_MEM_IDX"),  NAME("aliyun.com/gpu-count"), /* a label */
+    NAME("sliced.dev/after"),
+    NAME("sliced.dev/assignment"),
+    NAME("sliced.dev/cut"),
+    NAME("sliced.dev/cut-devices"),
+    NAME("sliced.dev/cut-text"),
+    NAME("sliced.dev/cut-unsure"),
+    NAME("sliced.dev/devices"),
+    NAME("sliced.dev/gpu-memory"),
+    NAME("sliced.dev/min-gpu-memory"),
+    NAME("sliced.dev/partitioning"),
+    NAME("sliced.dev/released"),
+    NAME("sliced.dev/timeout"),
+    NAME("ALIYUN_COM_GPU_MEM_ASSIGNED"),
+    NAME("ALIYUN_COM_GPU_MEM_IDX"),
+    NAME("aliyun.com/gpu-count"), /* a label */
 };
 
 /* Annotations of the GPU stack, those of rivals that sliced honours, and its own. Others may be

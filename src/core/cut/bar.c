@@ -14,7 +14,7 @@ static const struct {
     [SL_CUT_BAR_LEFT_OUT] = {"LeftOut", "its last cut failed, and it is left out for a while",
                              "look up the failure in docs/partitioning.md"},
     [SL_CUT_BAR_FAILED_BEFORE] =
-        {"FailedBefore", "some of its GPUs may be cut, but not into what failed there lately",
+        {"FailedBefore", "a cut of it failed there, and the same one is not tried again yet",
          "look up the failure in docs/partitioning.md"},
     [SL_CUT_BAR_MAX_NODES] = {"MaxNodes",
                               "as many nodes are being cut as partitioning.maxNodes allows", NULL},

@@ -1,16 +1,33 @@
 /* The nodes that may be cut: reads them, and takes what pods of the plan need there. */
 #include "core/cut/node/place.h"
 #include "core/cut/planner.h"
+#include "core/place/choose.h"
 #include "sliced/admit.h"
 #include "util/data/vec.h"
 
 enum { ADMIT_WORK = 10, TAKE_WORK = 60, PACK_WORK = 12 };
 
-static const int64_t *weights_of(struct sl_cutter *cutter, const struct sl_mig_model *model)
+static void count_supply(const struct sl_cut_input *input, const struct sl_mig_model *model,
+                         int64_t supply[SL_MIG_PROFILES_MAX])
+{
+    memset(supply, 0, SL_MIG_PROFILES_MAX * sizeof(supply[0]));
+    for (size_t i = 0; i < input->n_views; i++) {
+        const struct sl_view *view = input->view[i];
+        for (unsigned p = 0; p < view->n_pools; p++) {
+            int index = sl_model_index(model, view->node->pool[p].profile);
+            if (index >= 0) {
+                supply[index] += view->room[p].free;
+            }
+        }
+    }
+}
+
+static const struct sl_cut_weights *weights_of(struct sl_cutter *cutter,
+                                               const struct sl_mig_model *model)
 {
     for (unsigned i = 0; i < cutter->n_weights; i++) {
         if (cutter->weights[i].model == model) {
-            return cutter->weights[i].weight;
+            return &cutter->weights[i];
         }
     }
     if (model == NULL || cutter->n_weights == SL_CUT_MODELS_MAX) {
@@ -22,19 +39,25 @@ static const int64_t *weights_of(struct sl_cutter *cutter, const struct sl_mig_m
     for (unsigned p = 0; p < model->n_profiles; p++) {
         fresh->weight[p] = sl_demand_weight(cutter->input->demand, &model->profiles[p]);
     }
-    return fresh->weight;
+    count_supply(cutter->input, model, fresh->supply);
+    return fresh;
 }
 
-static size_t devices_of(const struct sl_view *view)
+static size_t devices_of(const struct sl_cut_input *input, size_t i)
 {
+    const struct sl_view *view = input->view[i];
     size_t n = view->node->n_devices;
     size_t told = view->node->partition.n_gpus;
+    if (input->site[i].n_making > 0) {
+        return input->site[i].n_making;
+    }
     return told > n && told <= SL_NODE_DEVICES_MAX ? told : n;
 }
 
 static bool is_site_open(const struct sl_cut_input *input, size_t i)
 {
-    return !input->site[i].out && input->view[i]->node->partition.actuator != SL_ACTUATOR_NONE;
+    bool open = !input->site[i].out || input->site[i].n_making > 0;
+    return open && input->view[i]->node->partition.actuator != SL_ACTUATOR_NONE;
 }
 
 static void candidate_add(struct sl_cutter *cutter, size_t i, struct sl_cut_device *device)
@@ -42,19 +65,28 @@ static void candidate_add(struct sl_cutter *cutter, size_t i, struct sl_cut_devi
     const struct sl_cut_input *input = cutter->input;
     struct sl_cut_candidate *candidate = &cutter->candidate[cutter->n_candidates];
     const struct sl_view *view = input->view[i];
-    if (sl_cut_node_read(&candidate->node, device, &cutter->table, view, input->limits) !=
-        SL_CUT_BAR_NONE) {
+    const struct sl_cut_site *site = &input->site[i];
+    candidate->making = site->n_making > 0;
+    bool read =
+        candidate->making
+            ? sl_cut_node_read_made(&candidate->node, device, view, site->making, site->n_making)
+            : sl_cut_node_read(&candidate->node, device, &cutter->table, view, input->limits) ==
+                  SL_CUT_BAR_NONE;
+    if (!read) {
         return;
     }
     candidate->started = (struct sl_host_use){0};
     candidate->view = i;
-    candidate->ready_us = input->now_us + input->site[i].seconds_us;
-    candidate->drains_for = input->site[i].drains_for;
+    candidate->ready_us = candidate->making ? site->made_us : input->now_us + site->seconds_us;
+    candidate->drains_for = site->drains_for;
     candidate->opened = false;
     candidate->held = false;
     candidate->out = false;
     for (unsigned d = 0; d < candidate->node.n; d++) {
-        device[d].weight = weights_of(cutter, device[d].model);
+        device[d].packed = &cutter->table.packed;
+        const struct sl_cut_weights *weights = weights_of(cutter, device[d].model);
+        device[d].weight = weights == NULL ? NULL : weights->weight;
+        device[d].supply = weights == NULL ? NULL : weights->supply;
     }
     cutter->n_candidates++;
 }
@@ -66,7 +98,7 @@ int sl_cut_read_candidates(struct sl_cutter *cutter)
     size_t n_devices = 0;
     for (size_t i = 0; i < input->n_views; i++) {
         n += is_site_open(input, i);
-        n_devices += is_site_open(input, i) ? devices_of(input->view[i]) : 0;
+        n_devices += is_site_open(input, i) ? devices_of(input, i) : 0;
     }
     if (sl_vec_reserve(&cutter->candidate, &cutter->candidate_cap, n, sizeof(*cutter->candidate)) <
             0 ||
@@ -81,10 +113,24 @@ int sl_cut_read_candidates(struct sl_cutter *cutter)
     for (size_t i = 0; i < input->n_views; i++) {
         if (is_site_open(input, i)) {
             candidate_add(cutter, i, &cutter->device[at]);
-            at += devices_of(input->view[i]);
+            at += devices_of(input, i);
         }
     }
     return 0;
+}
+
+void sl_cut_open_making(struct sl_cutter *cutter)
+{
+    cutter->n_opened = 0;
+    for (size_t i = 0; i < cutter->n_candidates && cutter->n_opened < cutter->n_making; i++) {
+        if (cutter->candidate[i].making) {
+            cutter->candidate[i].opened = true;
+            cutter->opened[cutter->n_opened] = i;
+            cutter->n_opened++;
+        }
+    }
+    cutter->max_opened -= cutter->n_making - cutter->n_opened; /* some could not be read */
+    cutter->n_making = cutter->n_opened;
 }
 
 void sl_cut_reset_candidates(struct sl_cutter *cutter)
@@ -98,7 +144,6 @@ void sl_cut_reset_candidates(struct sl_cutter *cutter)
             candidate->held = false;
         }
     }
-    cutter->n_opened = 0;
 }
 
 bool sl_cut_ask(const struct sl_pod *pod, struct sl_ask *out)

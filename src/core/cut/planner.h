@@ -19,13 +19,15 @@ struct sl_cut_candidate {
     int64_t ready_us;           /* when a cut begun now is done */
     size_t drains_for;          /* as in the site */
     bool opened;
-    bool held; /* a pod that has room there is counted on it */
+    bool making; /* a cut is under way there: pods may wait for what it makes */
+    bool held;   /* a pod that has room there is counted on it */
     bool out;
 };
 
 struct sl_cut_weights {
     const struct sl_mig_model *model;
     int64_t weight[SL_MIG_PROFILES_MAX];
+    int64_t supply[SL_MIG_PROFILES_MAX]; /* free instances of each profile, on all nodes */
 };
 
 struct sl_cutter {
@@ -45,7 +47,8 @@ struct sl_cutter {
     int64_t work;               /* left */
     size_t *opened;             /* candidates */
     size_t n_opened;
-    size_t max_opened;
+    size_t n_making;   /* nodes whose cut is under way, the first ones opened */
+    size_t max_opened; /* with these */
     size_t opened_cap;
     int32_t *place; /* by pod: its candidate, -1: none */
     size_t place_cap;
@@ -65,6 +68,8 @@ struct sl_cutter {
 int sl_cut_read_candidates(struct sl_cutter *cutter);
 /* Forgets what pods of the plan need; nodes that are out stay out. */
 void sl_cut_reset_candidates(struct sl_cutter *cutter);
+/* Opens the nodes whose cut is under way. */
+void sl_cut_open_making(struct sl_cutter *cutter);
 
 /* Sets *out to what the pod asks for; false where that is nothing, or cannot be understood. */
 bool sl_cut_ask(const struct sl_pod *pod, struct sl_ask *out);

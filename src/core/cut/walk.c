@@ -13,7 +13,7 @@ static uint64_t ask_key(const struct sl_cut_pod *wanting, const struct sl_ask *a
         uint64_t has_room;
         uint64_t constraints;
         uint64_t item[SL_ASK_ITEMS_MAX][3];
-    } text = {.has_room = wanting->has_room,
+    } text = {.has_room = wanting->has_room + 2 * wanting->made,
               .constraints = pod->constraints == NULL ? 0 : pod->constraints->digest};
     for (unsigned i = 0; i < ask->n; i++) {
         const struct sl_ask_item *item = &ask->item[i];
@@ -34,13 +34,17 @@ static bool node_changes(const struct sl_cut_node *node)
 /* Sets aside what a pod that has room would take; false: no node that may be cut has it. Else two
  * pods that kube-scheduler does not take yet could have a GPU remade for one another, to and fro.
  */
-static bool hold_room(struct sl_cutter *cutter, const struct sl_pod *pod, const struct sl_ask *ask)
+static bool hold_room(struct sl_cutter *cutter, const struct sl_cut_pod *wanting,
+                      const struct sl_ask *ask)
 {
+    const struct sl_pod *pod = wanting->pod;
     for (size_t i = 0; i < cutter->n_candidates && cutter->work > 0; i++) {
         struct sl_cut_candidate *candidate = &cutter->candidate[i];
         const struct sl_host_use started = candidate->started;
         struct sl_cut_saved saved = {0};
-        if (candidate->opened || candidate->out) {
+        bool there = wanting->made > 0 ? candidate->making && candidate->view + 1 == wanting->made
+                                       : !candidate->opened && !candidate->out;
+        if (!there) {
             continue;
         }
         sl_cut_node_save(&candidate->node, &saved);
@@ -93,7 +97,7 @@ void sl_cut_walk(struct sl_cutter *cutter)
             continue;
         }
         int64_t before = cutter->work;
-        bool held = input->pod[i].has_room && hold_room(cutter, pod, &ask);
+        bool held = input->pod[i].has_room && hold_room(cutter, &input->pod[i], &ask);
         if (!input->pod[i].has_room) {
             cutter->place[i] = (int32_t)place_pod(cutter, i, &ask);
         }

@@ -3,6 +3,17 @@
 
 #include "core/mig/table.h"
 
+enum { GIB = 1024 /* MiB */, LESS_MAX = 4 * GIB };
+
+/* The boards of the table that were measured have up to an eighth less than their names say, and
+ * up to 4 GiB. */
+int64_t sl_mig_profile_mib(const struct sl_mig_profile *profile)
+{
+    int64_t named_mib = (int64_t)profile->memory_gb * GIB;
+    int64_t less_mib = named_mib / 8 < LESS_MAX ? named_mib / 8 : LESS_MAX;
+    return profile->memory_mib > 0 ? profile->memory_mib : named_mib - less_mib;
+}
+
 static uint16_t span(unsigned start, unsigned size)
 {
     return (uint16_t)(((1u << size) - 1) << start);

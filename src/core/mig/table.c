@@ -16,172 +16,181 @@ enum {
 };
 
 /* name, suffix of the resource name, compute slices, memory slices, maximum, attributes, starts,
- * whether it holds an engine that exists once per device, GB in the name */
-#define PROFILE(name, resource, compute, memory, max, attributes, starts, exclusive, gb)           \
+ * whether it holds an engine that exists once per device, GB in the name, MiB of memory: the least
+ * that a driver was seen to tell, 0 where none was */
+#define PROFILE(name, resource, compute, memory, max, attributes, starts, exclusive, gb, mib)      \
     {                                                                                              \
-        name, "nvidia.com/mig-" resource, compute, memory, max, attributes, starts, exclusive, gb  \
+        name, "nvidia.com/mig-" resource, compute, memory, max, attributes, starts, exclusive, gb, \
+            mib                                                                                    \
     }
 
 /* A30. Names and counts: NVIDIA MIG User Guide, "Supported MIG Profiles" (r580 to r610).
  * Placements: captured "nvidia-smi mig -lgipp"; go-nvml's mock of the board and mig-parted's
- * default configuration agree. (One early revision of the guide printed starts on an axis of 8.) */
+ * default configuration agree. Memory: captured -lgip. (One early revision of the guide printed
+ * starts on an axis of 8.) */
 static const struct sl_mig_profile A30[] = {
-    PROFILE("1g.6gb", "1g.6gb", 1, 1, 4, 0, ANY_OF_4, false, 6),
-    PROFILE("1g.6gb+me", "1g.6gb.me", 1, 1, 1, SL_MIG_ME, ANY_OF_4, true, 6),
-    PROFILE("2g.12gb", "2g.12gb", 2, 2, 2, 0, PAIRS_OF_4, false, 12),
-    PROFILE("2g.12gb+me", "2g.12gb.me", 2, 2, 1, SL_MIG_ME, PAIRS_OF_4, true, 12),
-    PROFILE("4g.24gb", "4g.24gb", 4, 4, 1, 0, FIRST, true, 24),
+    PROFILE("1g.6gb", "1g.6gb", 1, 1, 4, 0, ANY_OF_4, false, 6, 5952),
+    PROFILE("1g.6gb+me", "1g.6gb.me", 1, 1, 1, SL_MIG_ME, ANY_OF_4, true, 6, 5952),
+    PROFILE("2g.12gb", "2g.12gb", 2, 2, 2, 0, PAIRS_OF_4, false, 12, 11968),
+    PROFILE("2g.12gb+me", "2g.12gb.me", 2, 2, 1, SL_MIG_ME, PAIRS_OF_4, true, 12, 11968),
+    PROFILE("4g.24gb", "4g.24gb", 4, 4, 1, 0, FIRST, true, 24, 24064),
 };
 
 /* A100 and A800 with 40 GB. Names, counts and placements: MIG User Guide ("Supported MIG Profiles",
- * and its own -lgipp example); go-nvml's mock and mig-parted's default configuration agree. */
+ * and its own -lgip and -lgipp examples, of memory too); go-nvml's mock and mig-parted's default
+ * configuration agree. */
 static const struct sl_mig_profile A100_40[] = {
-    PROFILE("1g.5gb", "1g.5gb", 1, 1, 7, 0, ANY_OF_7, false, 5),
-    PROFILE("1g.5gb+me", "1g.5gb.me", 1, 1, 1, SL_MIG_ME, ANY_OF_7, true, 5),
-    PROFILE("1g.10gb", "1g.10gb", 1, 2, 4, 0, PAIRS_OF_8, false, 10),
-    PROFILE("2g.10gb", "2g.10gb", 2, 2, 3, 0, PAIRS_OF_6, false, 10),
-    PROFILE("3g.20gb", "3g.20gb", 3, 4, 2, 0, HALVES_OF_8, false, 20),
-    PROFILE("4g.20gb", "4g.20gb", 4, 4, 1, 0, FIRST, false, 20),
-    PROFILE("7g.40gb", "7g.40gb", 7, 8, 1, 0, FIRST, true, 40),
+    PROFILE("1g.5gb", "1g.5gb", 1, 1, 7, 0, ANY_OF_7, false, 5, 4864),
+    PROFILE("1g.5gb+me", "1g.5gb.me", 1, 1, 1, SL_MIG_ME, ANY_OF_7, true, 5, 4864),
+    PROFILE("1g.10gb", "1g.10gb", 1, 2, 4, 0, PAIRS_OF_8, false, 10, 9856),
+    PROFILE("2g.10gb", "2g.10gb", 2, 2, 3, 0, PAIRS_OF_6, false, 10, 9856),
+    PROFILE("3g.20gb", "3g.20gb", 3, 4, 2, 0, HALVES_OF_8, false, 20, 19968),
+    PROFILE("4g.20gb", "4g.20gb", 4, 4, 1, 0, FIRST, false, 20, 19968),
+    PROFILE("7g.40gb", "7g.40gb", 7, 8, 1, 0, FIRST, true, 40, 40192),
 };
 
 /* A100 and A800 with 80 GB. Names and counts: MIG User Guide, mig-parted. Placements: as the 40 GB
  * board, and so in a second project's table (NexusGPU/tensor-fusion, chart values). Drivers have
- * shown 3g.39gb and 7g.79gb (nos#51, mig-parted#31). */
+ * shown 3g.39gb and 7g.79gb (nos#51, mig-parted#31). Memory: captured -lgip. */
 static const struct sl_mig_profile A100_80[] = {
-    PROFILE("1g.10gb", "1g.10gb", 1, 1, 7, 0, ANY_OF_7, false, 10),
-    PROFILE("1g.10gb+me", "1g.10gb.me", 1, 1, 1, SL_MIG_ME, ANY_OF_7, true, 10),
-    PROFILE("1g.20gb", "1g.20gb", 1, 2, 4, 0, PAIRS_OF_8, false, 20),
-    PROFILE("2g.20gb", "2g.20gb", 2, 2, 3, 0, PAIRS_OF_6, false, 20),
-    PROFILE("3g.40gb", "3g.40gb", 3, 4, 2, 0, HALVES_OF_8, false, 40),
-    PROFILE("4g.40gb", "4g.40gb", 4, 4, 1, 0, FIRST, false, 40),
-    PROFILE("7g.80gb", "7g.80gb", 7, 8, 1, 0, FIRST, true, 80),
+    PROFILE("1g.10gb", "1g.10gb", 1, 1, 7, 0, ANY_OF_7, false, 10, 9728),
+    PROFILE("1g.10gb+me", "1g.10gb.me", 1, 1, 1, SL_MIG_ME, ANY_OF_7, true, 10, 9728),
+    PROFILE("1g.20gb", "1g.20gb", 1, 2, 4, 0, PAIRS_OF_8, false, 20, 19968),
+    PROFILE("2g.20gb", "2g.20gb", 2, 2, 3, 0, PAIRS_OF_6, false, 20, 19968),
+    PROFILE("3g.40gb", "3g.40gb", 3, 4, 2, 0, HALVES_OF_8, false, 40, 40192),
+    PROFILE("4g.40gb", "4g.40gb", 4, 4, 1, 0, FIRST, false, 40, 40192),
+    PROFILE("7g.80gb", "7g.80gb", 7, 8, 1, 0, FIRST, true, 80, 80896),
 };
 
 /* H100 and H800 with 80 GB. Names and counts: MIG User Guide, mig-parted. Placements: several
- * captured -lgipp outputs. go-nvml's mock says otherwise (3g of size 3) and is wrong. */
+ * captured -lgipp outputs, and NVML (driver 580.159), which tells the memory too. go-nvml's mock
+ * says otherwise (3g of size 3) and is wrong. */
 static const struct sl_mig_profile H100_80[] = {
-    PROFILE("1g.10gb", "1g.10gb", 1, 1, 7, 0, ANY_OF_7, false, 10),
-    PROFILE("1g.10gb+me", "1g.10gb.me", 1, 1, 1, SL_MIG_ME, ANY_OF_7, true, 10),
-    PROFILE("1g.20gb", "1g.20gb", 1, 2, 4, 0, PAIRS_OF_8, false, 20),
-    PROFILE("2g.20gb", "2g.20gb", 2, 2, 3, 0, PAIRS_OF_6, false, 20),
-    PROFILE("3g.40gb", "3g.40gb", 3, 4, 2, 0, HALVES_OF_8, false, 40),
-    PROFILE("4g.40gb", "4g.40gb", 4, 4, 1, 0, FIRST, false, 40),
-    PROFILE("7g.80gb", "7g.80gb", 7, 8, 1, 0, FIRST, true, 80),
+    PROFILE("1g.10gb", "1g.10gb", 1, 1, 7, 0, ANY_OF_7, false, 10, 9984),
+    PROFILE("1g.10gb+me", "1g.10gb.me", 1, 1, 1, SL_MIG_ME, ANY_OF_7, true, 10, 9984),
+    PROFILE("1g.20gb", "1g.20gb", 1, 2, 4, 0, PAIRS_OF_8, false, 20, 20096),
+    PROFILE("2g.20gb", "2g.20gb", 2, 2, 3, 0, PAIRS_OF_6, false, 20, 20096),
+    PROFILE("3g.40gb", "3g.40gb", 3, 4, 2, 0, HALVES_OF_8, false, 40, 40448),
+    PROFILE("4g.40gb", "4g.40gb", 4, 4, 1, 0, FIRST, false, 40, 40448),
+    PROFILE("7g.80gb", "7g.80gb", 7, 8, 1, 0, FIRST, true, 80, 81152),
 };
 
 /* H100 with 94 GB. Names and counts: MIG User Guide, mig-parted. Placements: captured -lgipp of an
- * H100 NVL. */
+ * H100 NVL; memory: -lgip of it, and of one with less. */
 static const struct sl_mig_profile H100_94[] = {
-    PROFILE("1g.12gb", "1g.12gb", 1, 1, 7, 0, ANY_OF_7, false, 12),
-    PROFILE("1g.12gb+me", "1g.12gb.me", 1, 1, 1, SL_MIG_ME, ANY_OF_7, true, 12),
-    PROFILE("1g.24gb", "1g.24gb", 1, 2, 4, 0, PAIRS_OF_8, false, 24),
-    PROFILE("2g.24gb", "2g.24gb", 2, 2, 3, 0, PAIRS_OF_6, false, 24),
-    PROFILE("3g.47gb", "3g.47gb", 3, 4, 2, 0, HALVES_OF_8, false, 47),
-    PROFILE("4g.47gb", "4g.47gb", 4, 4, 1, 0, FIRST, false, 47),
-    PROFILE("7g.94gb", "7g.94gb", 7, 8, 1, 0, FIRST, true, 94),
+    PROFILE("1g.12gb", "1g.12gb", 1, 1, 7, 0, ANY_OF_7, false, 12, 10880),
+    PROFILE("1g.12gb+me", "1g.12gb.me", 1, 1, 1, SL_MIG_ME, ANY_OF_7, true, 12, 10880),
+    PROFILE("1g.24gb", "1g.24gb", 1, 2, 4, 0, PAIRS_OF_8, false, 24, 22016),
+    PROFILE("2g.24gb", "2g.24gb", 2, 2, 3, 0, PAIRS_OF_6, false, 24, 22016),
+    PROFILE("3g.47gb", "3g.47gb", 3, 4, 2, 0, HALVES_OF_8, false, 47, 47232),
+    PROFILE("4g.47gb", "4g.47gb", 4, 4, 1, 0, FIRST, false, 47, 47232),
+    PROFILE("7g.94gb", "7g.94gb", 7, 8, 1, 0, FIRST, true, 94, 94848),
 };
 
 /* Boards with 96 GB. Names and counts: MIG User Guide, mig-parted. Placements inferred: same
  * profile ids and same eighths as the other boards with seven slices. GH200's label names the CPU's
  * 480 GB. */
 static const struct sl_mig_profile HOPPER_96[] = {
-    PROFILE("1g.12gb", "1g.12gb", 1, 1, 7, 0, ANY_OF_7, false, 12),
-    PROFILE("1g.12gb+me", "1g.12gb.me", 1, 1, 1, SL_MIG_ME, ANY_OF_7, true, 12),
-    PROFILE("1g.24gb", "1g.24gb", 1, 2, 4, 0, PAIRS_OF_8, false, 24),
-    PROFILE("2g.24gb", "2g.24gb", 2, 2, 3, 0, PAIRS_OF_6, false, 24),
-    PROFILE("3g.48gb", "3g.48gb", 3, 4, 2, 0, HALVES_OF_8, false, 48),
-    PROFILE("4g.48gb", "4g.48gb", 4, 4, 1, 0, FIRST, false, 48),
-    PROFILE("7g.96gb", "7g.96gb", 7, 8, 1, 0, FIRST, true, 96),
+    PROFILE("1g.12gb", "1g.12gb", 1, 1, 7, 0, ANY_OF_7, false, 12, 0),
+    PROFILE("1g.12gb+me", "1g.12gb.me", 1, 1, 1, SL_MIG_ME, ANY_OF_7, true, 12, 0),
+    PROFILE("1g.24gb", "1g.24gb", 1, 2, 4, 0, PAIRS_OF_8, false, 24, 0),
+    PROFILE("2g.24gb", "2g.24gb", 2, 2, 3, 0, PAIRS_OF_6, false, 24, 0),
+    PROFILE("3g.48gb", "3g.48gb", 3, 4, 2, 0, HALVES_OF_8, false, 48, 0),
+    PROFILE("4g.48gb", "4g.48gb", 4, 4, 1, 0, FIRST, false, 48, 0),
+    PROFILE("7g.96gb", "7g.96gb", 7, 8, 1, 0, FIRST, true, 96, 0),
 };
 
-/* H200. Names and counts: MIG User Guide, mig-parted#120 (-lgip). Placements: tensor-fusion's table
- * gives H200 those of H100; no -lgipp capture found. */
+/* H200. Names and counts: MIG User Guide, mig-parted#120 (-lgip). Placements and memory: NVML of an
+ * H200 (driver 580.159). */
 static const struct sl_mig_profile H200[] = {
-    PROFILE("1g.18gb", "1g.18gb", 1, 1, 7, 0, ANY_OF_7, false, 18),
-    PROFILE("1g.18gb+me", "1g.18gb.me", 1, 1, 1, SL_MIG_ME, ANY_OF_7, true, 18),
-    PROFILE("1g.35gb", "1g.35gb", 1, 2, 4, 0, PAIRS_OF_8, false, 35),
-    PROFILE("2g.35gb", "2g.35gb", 2, 2, 3, 0, PAIRS_OF_6, false, 35),
-    PROFILE("3g.71gb", "3g.71gb", 3, 4, 2, 0, HALVES_OF_8, false, 71),
-    PROFILE("4g.71gb", "4g.71gb", 4, 4, 1, 0, FIRST, false, 71),
-    PROFILE("7g.141gb", "7g.141gb", 7, 8, 1, 0, FIRST, true, 141),
+    PROFILE("1g.18gb", "1g.18gb", 1, 1, 7, 0, ANY_OF_7, false, 18, 16384),
+    PROFILE("1g.18gb+me", "1g.18gb.me", 1, 1, 1, SL_MIG_ME, ANY_OF_7, true, 18, 16384),
+    PROFILE("1g.35gb", "1g.35gb", 1, 2, 4, 0, PAIRS_OF_8, false, 35, 33280),
+    PROFILE("2g.35gb", "2g.35gb", 2, 2, 3, 0, PAIRS_OF_6, false, 35, 33280),
+    PROFILE("3g.71gb", "3g.71gb", 3, 4, 2, 0, HALVES_OF_8, false, 71, 71424),
+    PROFILE("4g.71gb", "4g.71gb", 4, 4, 1, 0, FIRST, false, 71, 71424),
+    PROFILE("7g.141gb", "7g.141gb", 7, 8, 1, 0, FIRST, true, 141, 143360),
 };
 
-/* GH200 with 144 GB. Names and counts: mig-parted#139 (-lgip). Placements and label inferred. */
+/* GH200 with 144 GB. Names and counts: mig-parted#139 (-lgip). Placements and label inferred.
+ * Memory: there, of the smaller ones. */
 static const struct sl_mig_profile GH200_144[] = {
-    PROFILE("1g.18gb", "1g.18gb", 1, 1, 7, 0, ANY_OF_7, false, 18),
-    PROFILE("1g.18gb+me", "1g.18gb.me", 1, 1, 1, SL_MIG_ME, ANY_OF_7, true, 18),
-    PROFILE("1g.36gb", "1g.36gb", 1, 2, 4, 0, PAIRS_OF_8, false, 36),
-    PROFILE("2g.36gb", "2g.36gb", 2, 2, 3, 0, PAIRS_OF_6, false, 36),
-    PROFILE("3g.72gb", "3g.72gb", 3, 4, 2, 0, HALVES_OF_8, false, 72),
-    PROFILE("4g.72gb", "4g.72gb", 4, 4, 1, 0, FIRST, false, 72),
-    PROFILE("7g.144gb", "7g.144gb", 7, 8, 1, 0, FIRST, true, 144),
+    PROFILE("1g.18gb", "1g.18gb", 1, 1, 7, 0, ANY_OF_7, false, 18, 17920),
+    PROFILE("1g.18gb+me", "1g.18gb.me", 1, 1, 1, SL_MIG_ME, ANY_OF_7, true, 18, 17920),
+    PROFILE("1g.36gb", "1g.36gb", 1, 2, 4, 0, PAIRS_OF_8, false, 36, 36096),
+    PROFILE("2g.36gb", "2g.36gb", 2, 2, 3, 0, PAIRS_OF_6, false, 36, 36096),
+    PROFILE("3g.72gb", "3g.72gb", 3, 4, 2, 0, HALVES_OF_8, false, 72, 0),
+    PROFILE("4g.72gb", "4g.72gb", 4, 4, 1, 0, FIRST, false, 72, 0),
+    PROFILE("7g.144gb", "7g.144gb", 7, 8, 1, 0, FIRST, true, 144, 0),
 };
 
 /* B200. Names and counts: MIG User Guide, mig-parted#166 and #187, gpu-operator#1242 and #1351
- * (-lgip). Placements: by NVIDIA's DRA driver 3g.90gb takes 4 of 8 memory slices, and two of them
- * take all; the other starts are inferred. go-nvml's mock says otherwise and is wrong. */
+ * (-lgip, of memory too). Placements: by NVIDIA's DRA driver 3g.90gb takes 4 of 8 memory slices,
+ * and two of them take all; the other starts are inferred. go-nvml's mock says otherwise and is
+ * wrong. */
 static const struct sl_mig_profile B200[] = {
-    PROFILE("1g.23gb", "1g.23gb", 1, 1, 7, 0, ANY_OF_7, false, 23),
-    PROFILE("1g.23gb+me", "1g.23gb.me", 1, 1, 1, SL_MIG_ME, ANY_OF_7, true, 23),
-    PROFILE("1g.45gb", "1g.45gb", 1, 2, 4, 0, PAIRS_OF_8, false, 45),
-    PROFILE("2g.45gb", "2g.45gb", 2, 2, 3, 0, PAIRS_OF_6, false, 45),
-    PROFILE("3g.90gb", "3g.90gb", 3, 4, 2, 0, HALVES_OF_8, false, 90),
-    PROFILE("4g.90gb", "4g.90gb", 4, 4, 1, 0, FIRST, false, 90),
-    PROFILE("7g.180gb", "7g.180gb", 7, 8, 1, 0, FIRST, true, 180),
+    PROFILE("1g.23gb", "1g.23gb", 1, 1, 7, 0, ANY_OF_7, false, 23, 20992),
+    PROFILE("1g.23gb+me", "1g.23gb.me", 1, 1, 1, SL_MIG_ME, ANY_OF_7, true, 23, 20992),
+    PROFILE("1g.45gb", "1g.45gb", 1, 2, 4, 0, PAIRS_OF_8, false, 45, 45312),
+    PROFILE("2g.45gb", "2g.45gb", 2, 2, 3, 0, PAIRS_OF_6, false, 45, 45312),
+    PROFILE("3g.90gb", "3g.90gb", 3, 4, 2, 0, HALVES_OF_8, false, 90, 0),
+    PROFILE("4g.90gb", "4g.90gb", 4, 4, 1, 0, FIRST, false, 90, 0),
+    PROFILE("7g.180gb", "7g.180gb", 7, 8, 1, 0, FIRST, true, 180, 0),
 };
 
-/* GB200. Names and counts: mig-parted#227 and #228, gpu-operator#1303 (-lgip); some units show
- * 1g.24gb, 3g.95gb, 7g.189gb. Placements inferred. */
+/* GB200. Names and counts: mig-parted#227 and #228, gpu-operator#1303 (-lgip, of memory too); some
+ * units show 1g.24gb, 3g.95gb, 7g.189gb. Placements inferred. */
 static const struct sl_mig_profile GB200[] = {
-    PROFILE("1g.23gb", "1g.23gb", 1, 1, 7, 0, ANY_OF_7, false, 23),
-    PROFILE("1g.23gb+me", "1g.23gb.me", 1, 1, 1, SL_MIG_ME, ANY_OF_7, true, 23),
-    PROFILE("1g.47gb", "1g.47gb", 1, 2, 4, 0, PAIRS_OF_8, false, 47),
-    PROFILE("2g.47gb", "2g.47gb", 2, 2, 3, 0, PAIRS_OF_6, false, 47),
-    PROFILE("3g.93gb", "3g.93gb", 3, 4, 2, 0, HALVES_OF_8, false, 93),
-    PROFILE("4g.93gb", "4g.93gb", 4, 4, 1, 0, FIRST, false, 93),
-    PROFILE("7g.186gb", "7g.186gb", 7, 8, 1, 0, FIRST, true, 186),
+    PROFILE("1g.23gb", "1g.23gb", 1, 1, 7, 0, ANY_OF_7, false, 23, 20480),
+    PROFILE("1g.23gb+me", "1g.23gb.me", 1, 1, 1, SL_MIG_ME, ANY_OF_7, true, 23, 20480),
+    PROFILE("1g.47gb", "1g.47gb", 1, 2, 4, 0, PAIRS_OF_8, false, 47, 46592),
+    PROFILE("2g.47gb", "2g.47gb", 2, 2, 3, 0, PAIRS_OF_6, false, 47, 46592),
+    PROFILE("3g.93gb", "3g.93gb", 3, 4, 2, 0, HALVES_OF_8, false, 93, 0),
+    PROFILE("4g.93gb", "4g.93gb", 4, 4, 1, 0, FIRST, false, 93, 0),
+    PROFILE("7g.186gb", "7g.186gb", 7, 8, 1, 0, FIRST, true, 186, 0),
 };
 
 /* B300. Names and counts: mig-parted's default configuration alone. Placements and label inferred.
  */
 static const struct sl_mig_profile B300[] = {
-    PROFILE("1g.34gb", "1g.34gb", 1, 1, 7, 0, ANY_OF_7, false, 34),
-    PROFILE("1g.34gb+me", "1g.34gb.me", 1, 1, 1, SL_MIG_ME, ANY_OF_7, true, 34),
-    PROFILE("1g.67gb", "1g.67gb", 1, 2, 4, 0, PAIRS_OF_8, false, 67),
-    PROFILE("2g.67gb", "2g.67gb", 2, 2, 3, 0, PAIRS_OF_6, false, 67),
-    PROFILE("3g.135gb", "3g.135gb", 3, 4, 2, 0, HALVES_OF_8, false, 135),
-    PROFILE("4g.135gb", "4g.135gb", 4, 4, 1, 0, FIRST, false, 135),
-    PROFILE("7g.269gb", "7g.269gb", 7, 8, 1, 0, FIRST, true, 269),
+    PROFILE("1g.34gb", "1g.34gb", 1, 1, 7, 0, ANY_OF_7, false, 34, 0),
+    PROFILE("1g.34gb+me", "1g.34gb.me", 1, 1, 1, SL_MIG_ME, ANY_OF_7, true, 34, 0),
+    PROFILE("1g.67gb", "1g.67gb", 1, 2, 4, 0, PAIRS_OF_8, false, 67, 0),
+    PROFILE("2g.67gb", "2g.67gb", 2, 2, 3, 0, PAIRS_OF_6, false, 67, 0),
+    PROFILE("3g.135gb", "3g.135gb", 3, 4, 2, 0, HALVES_OF_8, false, 135, 0),
+    PROFILE("4g.135gb", "4g.135gb", 4, 4, 1, 0, FIRST, false, 135, 0),
+    PROFILE("7g.269gb", "7g.269gb", 7, 8, 1, 0, FIRST, true, 269, 0),
 };
 
 /* GB300. Names and counts: mig-parted's default configuration alone. Placements and label inferred.
  */
 static const struct sl_mig_profile GB300[] = {
-    PROFILE("1g.35gb", "1g.35gb", 1, 1, 7, 0, ANY_OF_7, false, 35),
-    PROFILE("1g.35gb+me", "1g.35gb.me", 1, 1, 1, SL_MIG_ME, ANY_OF_7, true, 35),
-    PROFILE("1g.70gb", "1g.70gb", 1, 2, 4, 0, PAIRS_OF_8, false, 70),
-    PROFILE("2g.70gb", "2g.70gb", 2, 2, 3, 0, PAIRS_OF_6, false, 70),
-    PROFILE("3g.139gb", "3g.139gb", 3, 4, 2, 0, HALVES_OF_8, false, 139),
-    PROFILE("4g.139gb", "4g.139gb", 4, 4, 1, 0, FIRST, false, 139),
-    PROFILE("7g.278gb", "7g.278gb", 7, 8, 1, 0, FIRST, true, 278),
+    PROFILE("1g.35gb", "1g.35gb", 1, 1, 7, 0, ANY_OF_7, false, 35, 0),
+    PROFILE("1g.35gb+me", "1g.35gb.me", 1, 1, 1, SL_MIG_ME, ANY_OF_7, true, 35, 0),
+    PROFILE("1g.70gb", "1g.70gb", 1, 2, 4, 0, PAIRS_OF_8, false, 70, 0),
+    PROFILE("2g.70gb", "2g.70gb", 2, 2, 3, 0, PAIRS_OF_6, false, 70, 0),
+    PROFILE("3g.139gb", "3g.139gb", 3, 4, 2, 0, HALVES_OF_8, false, 139, 0),
+    PROFILE("4g.139gb", "4g.139gb", 4, 4, 1, 0, FIRST, false, 139, 0),
+    PROFILE("7g.278gb", "7g.278gb", 7, 8, 1, 0, FIRST, true, 278, 0),
 };
 
 /* RTX PRO 6000 Blackwell: 12 memory slices. Names and counts: MIG User Guide, mig-parted.
- * Placements: captured -lgip and -lgipp. It is inferred that only -me fits beside a +me.all
- * instance, which owns all four media engines. */
+ * Placements: captured -lgip, of memory too, and -lgipp. It is inferred that only -me fits beside a
+ * +me.all instance, which owns all four media engines. */
 static const struct sl_mig_profile RTX_PRO_6000[] = {
-    PROFILE("1g.24gb", "1g.24gb", 1, 3, 4, 0, QUARTERS_OF_12, false, 24),
-    PROFILE("1g.24gb+me", "1g.24gb.me", 1, 3, 1, SL_MIG_ME, QUARTERS_OF_12, true, 24),
-    PROFILE("1g.24gb+gfx", "1g.24gb.gfx", 1, 3, 4, SL_MIG_GFX, QUARTERS_OF_12, false, 24),
-    PROFILE("1g.24gb+me.all", "1g.24gb.me.all", 1, 3, 1, SL_MIG_ME_ALL, QUARTERS_OF_12, false, 24),
-    PROFILE("1g.24gb-me", "1g.24gb-me", 1, 3, 4, SL_MIG_NO_ME, QUARTERS_OF_12, false, 24),
-    PROFILE("2g.48gb", "2g.48gb", 2, 6, 2, 0, HALVES_OF_12, false, 48),
-    PROFILE("2g.48gb+gfx", "2g.48gb.gfx", 2, 6, 2, SL_MIG_GFX, HALVES_OF_12, false, 48),
-    PROFILE("2g.48gb+me.all", "2g.48gb.me.all", 2, 6, 1, SL_MIG_ME_ALL, HALVES_OF_12, false, 48),
-    PROFILE("2g.48gb-me", "2g.48gb-me", 2, 6, 2, SL_MIG_NO_ME, HALVES_OF_12, false, 48),
-    PROFILE("4g.96gb", "4g.96gb", 4, 12, 1, 0, FIRST, true, 96),
-    PROFILE("4g.96gb+gfx", "4g.96gb.gfx", 4, 12, 1, SL_MIG_GFX, FIRST, true, 96),
+    PROFILE("1g.24gb", "1g.24gb", 1, 3, 4, 0, QUARTERS_OF_12, false, 24, 23680),
+    PROFILE("1g.24gb+me", "1g.24gb.me", 1, 3, 1, SL_MIG_ME, QUARTERS_OF_12, true, 24, 23680),
+    PROFILE("1g.24gb+gfx", "1g.24gb.gfx", 1, 3, 4, SL_MIG_GFX, QUARTERS_OF_12, false, 24, 23680),
+    PROFILE("1g.24gb+me.all", "1g.24gb.me.all", 1, 3, 1, SL_MIG_ME_ALL, QUARTERS_OF_12, false, 24,
+            23680),
+    PROFILE("1g.24gb-me", "1g.24gb-me", 1, 3, 4, SL_MIG_NO_ME, QUARTERS_OF_12, false, 24, 23680),
+    PROFILE("2g.48gb", "2g.48gb", 2, 6, 2, 0, HALVES_OF_12, false, 48, 48512),
+    PROFILE("2g.48gb+gfx", "2g.48gb.gfx", 2, 6, 2, SL_MIG_GFX, HALVES_OF_12, false, 48, 48512),
+    PROFILE("2g.48gb+me.all", "2g.48gb.me.all", 2, 6, 1, SL_MIG_ME_ALL, HALVES_OF_12, false, 48,
+            48512),
+    PROFILE("2g.48gb-me", "2g.48gb-me", 2, 6, 2, SL_MIG_NO_ME, HALVES_OF_12, false, 48, 48512),
+    PROFILE("4g.96gb", "4g.96gb", 4, 12, 1, 0, FIRST, true, 96, 97280),
+    PROFILE("4g.96gb+gfx", "4g.96gb.gfx", 4, 12, 1, SL_MIG_GFX, FIRST, true, 96, 97280),
 };
 
 /* Indexes of the table, for the families below. */
@@ -269,7 +278,7 @@ const struct sl_mig_model sl_mig_models[SL_MIG_MODELS] = {
      .memory_slices = 8,
      .n_profiles = COUNT(H200),
      .profiles = H200,
-     .placements_verified = false},
+     .placements_verified = true},
     {.name = "GH200-144GB-HBM3e",
      .products = (const char *const[]){"NVIDIA-GH200-144G-HBM3e", NULL},
      .pci_ids = (const char *const[]){"0x234810DE", NULL},

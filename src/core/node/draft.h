@@ -34,6 +34,7 @@ struct sl_draft_partition {
     struct sl_str wanted;
     struct sl_str applied;
     struct sl_str cut;
+    struct sl_str cut_text;
 };
 
 struct sl_draft_pool {

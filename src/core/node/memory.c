@@ -20,7 +20,7 @@ static int64_t thing_mib(const struct sl_draft *draft, const struct sl_draft_poo
     if (pool->label_mib > 0 || pool->pool.profile == NULL) {
         return pool->label_mib;
     }
-    return (int64_t)pool->pool.profile->memory_gb * 1024;
+    return sl_mig_profile_mib(pool->pool.profile);
 }
 
 void sl_draft_memory(struct sl_draft *draft)

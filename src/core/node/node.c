@@ -197,7 +197,7 @@ static size_t size_of(const struct sl_draft *draft)
         text_size(draft->facts->name) + text_size(draft->labels.product) + draft->problem.len + 1;
     size += text_size(uid_of(draft)) + text_size(address_of(draft));
     size += text_size(draft->partition.wanted) + text_size(draft->partition.applied) +
-            text_size(draft->partition.cut);
+            text_size(draft->partition.cut) + text_size(draft->partition.cut_text);
     for (unsigned i = 0; i < draft->n_devices; i++) {
         size += text_size(draft->device[i].uuid) + text_size(draft->device[i].product);
     }
@@ -278,6 +278,7 @@ static struct sl_node *build(const struct sl_draft *draft)
     node->partition.wanted = put_text(&at, draft->partition.wanted);
     node->partition.applied = put_text(&at, draft->partition.applied);
     node->partition.cut = put_text(&at, draft->partition.cut);
+    node->partition.cut_text = put_text(&at, draft->partition.cut_text);
     copy_devices(node, draft, &at);
     copy_instances(node, draft);
     for (unsigned i = 0; i < draft->n_pools; i++) {

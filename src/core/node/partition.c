@@ -67,6 +67,7 @@ void sl_draft_partition(struct sl_draft *draft)
                   .mig_mode = facts->mig_mode && facts->actuator == SL_ACTUATOR_MIG_MANAGER,
                   .n_gpus = (uint16_t)(counts_gpus ? labels->count : 0)},
         .cut = short_value(draft, facts->annotations, SL_STR("sliced.dev/cut")),
+        .cut_text = short_value(draft, facts->annotations, SL_STR("sliced.dev/cut-text")),
     };
     out->known.at_work = out->known.state == SL_PARTITION_PENDING ||
                          out->known.state == SL_PARTITION_REBOOTING || nos_owes(facts, out->cut);

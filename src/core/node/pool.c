@@ -39,7 +39,7 @@ int64_t sl_node_unit_mib(const struct sl_node *node, unsigned pool, int device, 
         if (p->memory_mib > 0 && (profile == NULL || profile == p->profile)) {
             return p->memory_mib;
         }
-        return profile == NULL ? 0 : (int64_t)profile->memory_gb * 1024;
+        return profile == NULL ? 0 : sl_mig_profile_mib(profile);
     }
     if (device < 0) {
         return p->memory_mib;

@@ -72,13 +72,6 @@ static inline int64_t sl_item_mib(const struct sl_ask_item *item)
     return item->memory_mib > item->least_mib ? item->memory_mib : item->least_mib;
 }
 
-/* Returns the GPU memory, in MiB, on which pods can count in an instance that nobody describes yet:
- * somewhat less than the profile's name says, as drivers keep some. */
-static inline int64_t sl_profile_mib(const struct sl_mig_profile *profile)
-{
-    return (int64_t)profile->memory_gb * 960;
-}
-
 /* Return the most units of an item that the GPU memory of an instance, of a device, or of a pool of
  * counts allows, beside what pods there have declared; INT64_MAX when memory sets no limit
  * (gpu_memory.c). */
@@ -109,6 +102,10 @@ void sl_scratch_take(struct sl_scratch *scratch, unsigned pool, const struct sl_
 /* True when the part's place has room beside the present use, on a healthy device or not. */
 bool sl_scratch_can_hold(const struct sl_scratch *scratch, unsigned pool,
                          const struct sl_assignment_part *part);
+
+/* Memory that is used beyond all asks counts as in use, as if it had been asked for (sign 1), or no
+ * longer (sign -1). */
+void sl_scratch_count_over(struct sl_scratch *scratch, unsigned device, int64_t over_mib, int sign);
 
 struct sl_place_how {
     bool any_health;      /* accept unhealthy devices */

@@ -46,8 +46,7 @@ static int64_t single_partitionable(const struct sl_scratch *scratch,
     for (unsigned i = 0; i < model->n_profiles; i++) {
         const struct sl_mig_profile *profile = &model->profiles[i];
         bool board = profile->compute == model->compute_slices;
-        int64_t mib = board ? (int64_t)model->memory_gib * 1024 : sl_profile_mib(profile);
-        bool suffices = mib >= sl_item_mib(item);
+        bool suffices = sl_mig_profile_mib(profile) >= sl_item_mib(item);
         int64_t units = (int64_t)sl_mig_room(model, &nothing, i) * node->n_devices;
         if (profile->attributes == 0 && suffices && (board || item->least_mib > 0) &&
             units > most) {
@@ -295,6 +294,38 @@ static enum sl_reason not_now_reason(const struct sl_scratch *scratch, unsigned 
     return more > 0 ? SL_REASON_DEVICES_SHARED : SL_REASON_INSUFFICIENT;
 }
 
+static int64_t taken_mib(const struct sl_device *d, const struct sl_device_use *use)
+{
+    int64_t units_mib =
+        d->memory_units > 0 ? use->memory_units * d->memory_mib / d->memory_units : 0;
+    return use->declared_mib > units_mib ? use->declared_mib : units_mib;
+}
+
+/* Would the item fit if pods used no more GPU memory than they ask for? Tells of the GPU with most
+ * memory left of those where they use more. */
+static bool fits_by_asks(const struct sl_view *view, const struct sl_ask_item *item, unsigned pool,
+                         struct sl_verdict *v)
+{
+    struct sl_scratch asked;
+    bool any = false;
+    sl_scratch_init(&asked, view);
+    for (unsigned i = 0; view->measured != NULL && i < view->node->n_devices; i++) {
+        const struct sl_device *d = &view->node->device[i];
+        int64_t left_mib = sl_at_least_zero(d->memory_mib - taken_mib(d, &view->device[i]));
+        if (view->measured[i].over_mib == 0) {
+            continue;
+        }
+        sl_scratch_count_over(&asked, i, view->measured[i].over_mib, -1);
+        if (!any || left_mib > v->free) {
+            v->capacity = d->memory_mib;
+            v->free = left_mib;
+            v->largest = taken_mib(d, &asked.device[i]);
+        }
+        any = true;
+    }
+    return any && sl_scratch_room(&asked, pool, item, false).largest >= item->count;
+}
+
 /* Tells why an item that would fit on the empty node does not fit now. */
 static struct sl_verdict not_now(const struct sl_scratch *scratch, const struct sl_ask_item *item,
                                  unsigned pool)
@@ -306,9 +337,13 @@ static struct sl_verdict not_now(const struct sl_scratch *scratch, const struct 
         .free = room.free,
         .capacity = scratch->view->room[pool].capacity,
     };
+    struct sl_verdict in_use = {.reason = SL_REASON_MEMORY_IN_USE, .asked = item->count};
     if (partitionable(scratch, item, false, NULL) >= item->count) {
         v.reason = SL_REASON_NOT_PARTITIONED;
         return v;
+    }
+    if (fits_by_asks(scratch->view, item, pool, &in_use)) {
+        return in_use;
     }
     if (sl_item_has_memory(item) && item->count <= room.largest) {
         v.free = sl_scratch_room(scratch, pool, item, false).free;

@@ -6,7 +6,8 @@
 #include "core/request/text.h"
 
 /* In a text: $r resource, $a asked, $f free, $c capacity, $l largest, $m the pod's own text, $o the
- * name under which the node would offer it, $n MiB of GPU memory that each unit needs. */
+ * name under which the node would offer it, $n MiB of GPU memory that each unit needs, $u what is
+ * not free of the capacity. */
 static const struct row {
     const char *name;
     bool never;
@@ -52,11 +53,31 @@ static const struct row {
          "each (annotations sliced.dev/gpu-memory, sliced.dev/min-gpu-memory).",
          "wait for pods there to end, or state less GPU memory",
          TEXT("$r: $a asked with $n MiB of GPU memory each, $f can be had with that now")},
+    [SL_REASON_MEMORY_IN_USE] =
+        {"MemoryInUse", false,
+         "There would be room by what pods ask for, but they use more GPU memory than that, or did "
+         "so until a moment ago.",
+         "wait for pods there to end, or state in their sliced.dev/gpu-memory what they use",
+         TEXT(
+             "$r: $a asked, but pods use more GPU memory than they ask for: $u of $c MiB in use on "
+             "the GPU with most left, $l asked there, $f left")},
     [SL_REASON_CUTTING] = {"Cutting", false,
                            "The node's GPUs are being cut (repartitioned); nothing is given there "
                            "until that is over.",
                            "wait until the cut is over",
                            TEXT("$r: $a asked, this node's GPUs are being cut")},
+    [SL_REASON_HOST_FULL] =
+        {"HostFull", false,
+         "The GPUs that are asked for are free, but too little CPU or memory is, or as many pods "
+         "are there as may be. Explain alone says so: kube-scheduler judges it itself.",
+         "wait for pods there to end, or request less CPU or memory",
+         TEXT("too little CPU, memory or places for pods are free")},
+    [SL_REASON_EXCLUDED] =
+        {"Excluded", true,
+         "The pod's node selector, affinity or tolerations exclude the node, or it is cordoned. "
+         "Explain alone says so: kube-scheduler judges it itself.",
+         "loosen its node selector or affinity, or tolerate the node's taints",
+         TEXT("excluded by the pod's node selector, affinity or tolerations, or cordoned")},
     [SL_REASON_NOT_OFFERED] = {"NotOffered", true, "The node does not have the resource at all.",
                                "ask for a resource that some node offers",
                                TEXT("$r: not offered by this node")},
@@ -145,6 +166,9 @@ static void add_value(struct sl_text *text, char which, const struct sl_verdict 
         break;
     case 'c':
         sl_text_i64(text, verdict->capacity);
+        break;
+    case 'u':
+        sl_text_i64(text, verdict->capacity - verdict->free);
         break;
     case 'l':
         sl_text_i64(text, verdict->largest);

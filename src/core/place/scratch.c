@@ -31,6 +31,16 @@ void sl_scratch_init(struct sl_scratch *scratch, const struct sl_view *view)
            node->n_instances * sizeof(scratch->instance_mib[0]));
 }
 
+void sl_scratch_count_over(struct sl_scratch *scratch, unsigned device, int64_t over_mib, int sign)
+{
+    const struct sl_device *d = &scratch->view->node->device[device];
+    scratch->device[device].declared_mib += sign * over_mib;
+    if (d->memory_units > 0 && d->memory_mib > 0) {
+        scratch->device[device].memory_units +=
+            sign * ((over_mib * d->memory_units + d->memory_mib - 1) / d->memory_mib);
+    }
+}
+
 void sl_scratch_take(struct sl_scratch *scratch, unsigned pool, const struct sl_ask_item *item,
                      const struct sl_assignment_part *part, int sign)
 {

@@ -24,6 +24,16 @@ int64_t sl_view_set_aside_units(const struct sl_view *view, unsigned pool)
     return units;
 }
 
+bool sl_view_takes_turns(const struct sl_view *view)
+{
+    for (unsigned i = 0; i < view->n_pools; i++) {
+        if (view->node->pool[i].equal_memory) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* ---- placing the residents ---- */
 
 /* Places a pod by its assignment; false when a part's place is gone. The whole text is then
@@ -303,17 +313,6 @@ static void start_unmeasured(struct sl_view *view)
     }
 }
 
-/* Memory that is used beyond all asks is in use, as if it had been asked for. */
-static void count_over(struct sl_scratch *scratch, unsigned device, int64_t over_mib)
-{
-    const struct sl_device *d = &scratch->view->node->device[device];
-    scratch->device[device].declared_mib += over_mib;
-    if (d->memory_units > 0 && d->memory_mib > 0) {
-        scratch->device[device].memory_units +=
-            (over_mib * d->memory_units + d->memory_mib - 1) / d->memory_mib;
-    }
-}
-
 static bool is_on(const struct sl_view *view, const struct sl_resident *resident, unsigned device)
 {
     const struct sl_assignment_part *part = view->part + resident->first_part;
@@ -402,7 +401,7 @@ static void take_measured(struct sl_view *view, struct sl_scratch *scratch,
         }
         int32_t most_mib = sl_measured_most(measured);
         view->most_mib = most_mib > view->most_mib ? most_mib : view->most_mib;
-        count_over(scratch, i, measured->over_mib);
+        sl_scratch_count_over(scratch, i, measured->over_mib, 1);
     }
 }
 

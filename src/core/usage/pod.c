@@ -3,7 +3,12 @@
 #include "util/data/hash.h"
 #include "util/sat.h"
 
-enum { WHOLE = 1000 /* a GPU, in thousandths */ };
+enum {
+    WHOLE = 1000,  /* a GPU, in thousandths */
+    HOLDING = 200, /* permille of what an instance draws when always busy that it draws when idle:
+                      an H100 with a context draws 123 W, and 700 W at most */
+    HALF_BUSY = 500,
+};
 
 static int64_t higher(int64_t a, int64_t b)
 {
@@ -122,6 +127,26 @@ static int64_t named_beyond(const struct look *look, const struct sl_resident *r
     }
     bool told = named > 0 && !has_kind(look, resident, SL_KIND_MEMORY);
     return told ? named - held : -1;
+}
+
+/* MiB that the pod uses, where somebody tells it of each pod; else -1. No pod uses more than all
+ * do.
+ */
+static int64_t own_mib(const struct look *look)
+{
+    uint64_t key = key_of(look->resident->pod);
+    int64_t sum = -1;
+    for (size_t i = 0; i < look->n; i++) {
+        const struct sl_usage_names *names = &look->row[i].names;
+        for (unsigned k = 0; k < names->n; k++) {
+            int64_t all = look->row[i].measured.used_mib;
+            int64_t own = names->used_mib[k];
+            if (names->pod[k] == key && own >= 0) {
+                sum = higher(sum, 0) + (all >= 0 && all < own ? all : own);
+            }
+        }
+    }
+    return sum;
 }
 
 static bool look_by_name(struct look *look)
@@ -298,11 +323,67 @@ void sl_usage_pod(const struct sl_view *view, const struct sl_resident *resident
     bool known = look.units > 0 && out->idle_us >= 0 && !mixed && runs_us >= 0;
     out->idle_us = !known ? -1 : out->idle_us < runs_us ? out->idle_us : runs_us;
     out->since_us = known ? out->since_us : 0;
-    if (named ? is_alone_by_name(&look) : is_alone(&look)) {
-        out->used_mib = look.used_mib;
-        out->over_mib = look.units == 1 ? look.over_mib : 0;
-        /* the excess is over the asks of those who were assumed there */
-        bool less = out->declared_mib >= 0 && out->used_mib - out->declared_mib < out->over_mib;
-        out->over_mib = less ? higher(out->used_mib - out->declared_mib, 0) : out->over_mib;
+    int64_t own = own_mib(&look);
+    bool alone = named ? is_alone_by_name(&look) : is_alone(&look);
+    bool shown = own >= 0 || (alone && look.units == 1 && look.over_mib > 0);
+    out->used_mib = own >= 0 ? own : alone ? look.used_mib : -1;
+    int64_t beyond = out->used_mib - out->declared_mib;
+    out->over_mib = shown && out->declared_mib >= 0 && beyond > SL_USAGE_CONTEXT_MIB ? beyond : 0;
+}
+
+/* ---- what it draws ---- */
+
+/* Permille of the time in which the pod's instances on that GPU were busy, as far as is known; -1:
+ * no unit of that GPU names the pod. */
+static int64_t busy_by_name(const struct look *look, const struct sl_usage_row *gpu)
+{
+    uint64_t key = key_of(look->resident->pod);
+    int64_t sum = 0;
+    int64_t n = 0;
+    for (size_t i = 0; i < look->n; i++) {
+        const struct sl_usage_row *row = &look->row[i];
+        if (row->gpu == gpu->gpu && is_named(row, key)) {
+            sum += row->measured.busy < 0 ? HALF_BUSY : row->measured.busy;
+            n++;
+        }
     }
+    return n > 0 ? sum / n : -1;
+}
+
+/* What the pod weighs among those who hold the GPU; 0: it does not, as far as is known. */
+static int64_t weight_on(const struct look *look, const struct sl_usage_row *gpu)
+{
+    const struct sl_node *node = look->view->node;
+    bool named = named_beyond(look, look->resident) >= 0;
+    int64_t busy = named ? busy_by_name(look, gpu) : HALF_BUSY;
+    bool there = named && busy >= 0;
+    int64_t size = 0; /* of its instances */
+    for (unsigned i = 0; i < look->resident->n_parts; i++) {
+        const struct sl_assignment_part *part = part_of(look, look->resident, i);
+        const struct sl_pool *pool = pool_of(look, look->resident, i);
+        const struct sl_device *device = part->device < 0 ? NULL : &node->device[part->device];
+        bool told = !named && device != NULL;
+        there = there || (told && sl_usage_row_of(look->row, look->n, device) == gpu);
+        size += pool->profile == NULL ? 0 : share_of(node, pool, device, part->amount);
+    }
+    bool holds = there && !look->resident->pod->set_aside;
+    return !holds ? 0 : size == 0 ? WHOLE : size * (HOLDING + busy);
+}
+
+int64_t sl_usage_charge(const struct sl_view *view, const struct sl_usage_row *row, size_t n,
+                        size_t gpu, int64_t mj, struct sl_usage_charge *charge)
+{
+    int64_t sum = 0;
+    int64_t rest = mj;
+    for (unsigned i = 0; i < view->n_residents; i++) {
+        struct look look = {.view = view, .resident = &view->resident[i], .row = row, .n = n};
+        charge[i].weight = weight_on(&look, &row[gpu]);
+        sum = sl_sat_add(sum, charge[i].weight);
+    }
+    for (unsigned i = 0; sum > 0 && i < view->n_residents; i++) {
+        int64_t own = mj / sum * charge[i].weight + mj % sum * charge[i].weight / sum;
+        charge[i].mj = sl_sat_add(charge[i].mj, own);
+        rest -= own;
+    }
+    return rest;
 }

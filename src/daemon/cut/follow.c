@@ -7,13 +7,16 @@
 #include "util/log.h"
 #include "util/time.h"
 
-static struct sl_cut_rules rules_of(const struct sl_partitioner *partitioner)
+static struct sl_cut_rules rules_of(const struct sl_partitioner *partitioner,
+                                    const struct sl_cut_run *run)
 {
+    bool mps = run->actuator == SL_ACTUATOR_NOS_MPS;
     return (struct sl_cut_rules){
         .timeout_us = partitioner->config.partitioning.timeout_us,
         .backoff_us = partitioner->config.partitioning.backoff_us,
         .max_backoff_us = partitioner->config.partitioning.max_backoff_us,
-        .file_us = partitioner->config.partitioning.mps_delay_us,
+        .file_us = mps ? partitioner->config.partitioning.mps_delay_us
+                       : partitioner->config.partitioning.config_delay_us,
     };
 }
 
@@ -71,6 +74,9 @@ static void collect_writes(struct sl_partitioner *partitioner, int64_t now_us)
             sl_cut_run_wrote(place->run, call->end, now_us);
         }
         if (call->end != SL_CUT_WRITTEN) {
+            if (place != NULL) {
+                (void)snprintf(place->trouble, sizeof(place->trouble), "%s", call->text);
+            }
             sl_log(SL_LOG_WARN, "a node's cut was not written", "node", call->node, "reason",
                    call->text, (char *)NULL);
         }
@@ -111,6 +117,7 @@ static struct sl_cut_run *add_run(struct sl_partitioner *partitioner, struct sl_
         place->run = run;
         place->node = hash_node(node);
         place->write = 0;
+        place->trouble[0] = '\0';
         place->begun_us = now_us;
         (void)pthread_mutex_unlock(&partitioner->status);
     }
@@ -156,7 +163,8 @@ static void resume(struct sl_partitioner *partitioner, struct sl_cut_place *plac
         return;
     }
     (void)pthread_mutex_lock(&partitioner->status);
-    (void)snprintf(place->cut, sizeof(place->cut), "%s, begun before", run->name);
+    (void)snprintf(place->cut, sizeof(place->cut), "%s",
+                   node->partition.cut_text == NULL ? run->name : node->partition.cut_text);
     place->pods[0] = '\0';
     place->expected_us = 0;
     partitioner->counts.resumed++;
@@ -177,10 +185,10 @@ static void untell_pods(const struct sl_partitioner *partitioner, const struct s
 
 static void end_run(struct sl_partitioner *partitioner, struct sl_cut_place *place, int64_t now_us)
 {
-    const struct sl_cut_rules rules = rules_of(partitioner);
+    const struct sl_cut_rules rules = rules_of(partitioner, place->run);
     struct sl_cut_run *run = place->run;
     bool done = run->outcome == SL_CUT_DONE;
-    char text[SL_PARTITION_WORDS_MAX + 64];
+    char text[SL_PARTITION_WORDS_MAX + sizeof(place->trouble) + 64];
     const char *outcome = sl_cut_outcome_name(run->outcome);
     (void)pthread_mutex_lock(&partitioner->status);
     sl_cut_record_note(&place->record, run, &rules, now_us);
@@ -193,9 +201,14 @@ static void end_run(struct sl_partitioner *partitioner, struct sl_cut_place *pla
     partitioner->counts.ends[run->outcome]++;
     (void)pthread_mutex_unlock(&partitioner->status);
     if (done && !run->resumed) {
+        int64_t *mean_us = &partitioner->seconds_us[run->actuator];
         sl_histogram_observe(&partitioner->seconds, now_us - place->begun_us);
+        *mean_us = sl_cut_mean_us(*mean_us, now_us - place->begun_us);
     }
-    (void)snprintf(text, sizeof(text), "%s: %s", outcome, place->cut);
+    bool unwritten = run->outcome == SL_CUT_REFUSED || run->outcome == SL_CUT_BAD_FILE;
+    (void)snprintf(text, sizeof(text), "%s: %s%s%s", outcome, place->cut,
+                   unwritten && place->trouble[0] != '\0' ? ": " : "",
+                   unwritten ? place->trouble : "");
     tell_node(partitioner, place, done ? "Cut" : "CutFailed", !done,
               done ? "its GPUs are cut" : text);
     sl_log(done ? SL_LOG_INFO : SL_LOG_WARN, "a node's cut has ended", "node", place->name, "name",
@@ -213,7 +226,7 @@ static void end_run(struct sl_partitioner *partitioner, struct sl_cut_place *pla
 static int64_t drive(struct sl_partitioner *partitioner, struct sl_cut_place *place,
                      const struct sl_view *view, int64_t now_us)
 {
-    const struct sl_cut_rules rules = rules_of(partitioner);
+    const struct sl_cut_rules rules = rules_of(partitioner, place->run);
     const struct sl_node *node = view == NULL ? NULL : view->node;
     if (view != NULL) {
         sl_cut_run_look_at_pods(place->run, view);

@@ -14,16 +14,17 @@
 /* A node of which something is known: a cut under way, an earlier one, a drain. */
 struct sl_cut_place {
     struct sl_cut_record record;
-    struct sl_cut_run *run;      /* NULL: none */
-    uint64_t node;               /* hash of the UID of the run's node: another is made anew */
-    uint64_t write;              /* number of the write under way; 0: none */
-    int64_t begun_us;            /* of the run */
-    int64_t expected_us;         /* its end */
-    int64_t drained_us;          /* until then the node drains; 0: it does not */
-    uint64_t drained_for;        /* hash of the UID of the pod for which it drains */
-    int64_t refused_us;          /* until then it is left out: the store refused a cut of it */
-    uint64_t round;              /* in which it was seen last */
-    bool draining;               /* the plan of this round wants it */
+    struct sl_cut_run *run; /* NULL: none */
+    uint64_t node;          /* hash of the UID of the run's node: another is made anew */
+    uint64_t write;         /* number of the write under way; 0: none */
+    int64_t begun_us;       /* of the run */
+    int64_t expected_us;    /* its end */
+    int64_t drained_us;     /* until then the node drains; 0: it does not */
+    uint64_t drained_for;   /* hash of the UID of the pod for which it drains */
+    int64_t refused_us;     /* until then it is left out: the store refused a cut of it */
+    uint64_t round;         /* in which it was seen last */
+    bool draining;          /* the plan of this round wants it */
+    char trouble[sizeof(((struct sl_error *)NULL)->message)]; /* of its last write; empty: none */
     char ended[SL_CUT_NAME_MAX]; /* name of the last run: the watch may show it for a while */
     char cut[SL_PARTITION_WORDS_MAX];
     char pods[SL_PARTITION_WORDS_MAX];
@@ -72,6 +73,8 @@ struct sl_partitioner {
     struct sl_cut_seen *seen; /* pods that have started on nodes of nos' agents, by pod */
     size_t n_seen;
     struct sl_histogram seconds;
+    int64_t
+        seconds_us[SL_ACTUATOR_NOS_MPS + 1]; /* of cuts over all nodes, as learned; by actuator */
 
     pthread_mutex_t status; /* guards the places against readers, and counts */
     struct sl_map places;   /* by node name */

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "codec/object/time.h"
 #include "daemon/cut/internal.h"
 #include "util/clock.h"
 #include "util/data/hash.h"
@@ -10,9 +11,10 @@
 #include "util/time.h"
 
 enum {
-    REST = 20,     /* times as long as a plan of cuts took */
-    QUIET = 5,     /* part of the window after which no more pods are waited for */
-    NAMES_MAX = 3, /* pods named one by one */
+    REST = 20,       /* times as long as a plan of cuts took */
+    QUIET = 5,       /* part of the window after which no more pods are waited for */
+    NAMES_MAX = 3,   /* pods named one by one */
+    PODS_MAX = 4096, /* that are told of one cut */
 };
 
 static const int64_t rest_min_us = 100 * SL_MS_US;
@@ -27,14 +29,26 @@ struct wish {
     size_t cap;
     bool wants;  /* some pod is served by a cut alone */
     bool failed; /* out of memory */
+    const struct sl_snapshot *snapshot;
     int64_t now_us;
 };
+
+/* A pod for which a cut is under way has what that makes, before those behind it. */
+static bool has_cut(const struct wish *wish, const struct sl_queue_row *row, struct sl_cut_pod *pod)
+{
+    bool cut = row->reason == SL_HOLD_CUT && row->node != NULL;
+    uint32_t at = cut ? sl_snapshot_find(wish->snapshot, sl_str_of(row->node), 0) : SL_NODE_NONE;
+    pod->has_room = pod->has_room || at != SL_NODE_NONE;
+    pod->made = at == SL_NODE_NONE ? 0 : (size_t)at + 1;
+    return at != SL_NODE_NONE;
+}
 
 static void add_row(void *context, const struct sl_queue_row *row)
 {
     struct wish *wish = context;
     struct sl_cut_pod pod;
-    if (wish->failed || !sl_queue_wants_cut(row, wish->now_us, &pod)) {
+    if (wish->failed ||
+        (!sl_queue_wants_cut(row, wish->now_us, &pod) && !has_cut(wish, row, &pod))) {
         return;
     }
     if (sl_vec_reserve(&wish->pod, &wish->cap, wish->n + 1, sizeof(*wish->pod)) < 0) {
@@ -89,9 +103,15 @@ static struct sl_cut_site *make_sites(const struct sl_partitioner *partitioner,
         const struct sl_cut_record *record = place == NULL ? &none : &place->record;
         site[i].out = node->partition.cut != NULL || now_us < record->out_until_us ||
                       (place != NULL && (place->run != NULL || now_us < place->refused_us));
+        if (place != NULL && place->run != NULL && place->run->outcome <= SL_CUT_DONE) {
+            site[i].making = place->run->cut;
+            site[i].n_making = place->run->n_cuts;
+            site[i].made_us = place->expected_us;
+        }
         site[i].drains_for = place == NULL ? 0 : drains_for(place, wish);
         site[i].drains_until_us = place == NULL ? 0 : place->drained_us;
-        site[i].seconds_us = sl_cut_seconds_us(record, node->partition.actuator);
+        site[i].seconds_us = sl_cut_seconds_us(
+            record, partitioner->seconds_us[node->partition.actuator], node->partition.actuator);
         memcpy(site[i].failed, sl_cut_failed(partitioner, record, now_us), sizeof(site[i].failed));
     }
     return site;
@@ -99,20 +119,29 @@ static struct sl_cut_site *make_sites(const struct sl_partitioner *partitioner,
 
 /* ---- what the plan wants ---- */
 
+/* Notes the UIDs of pods for which the node is cut. */
+static void add_pods(struct sl_cut_place *place, const struct sl_cut_pod *pod,
+                     const struct sl_cut_plan *plan)
+{
+    for (size_t i = 0; i < plan->n_pods && place->uids.len < PODS_MAX; i++) {
+        char *uid = strdup(pod[plan->pod[i]].pod->uid);
+        if (uid != NULL &&
+            (uid[0] == '\0' || sl_map_put(&place->uids, uid, strlen(uid), uid, NULL) < 0)) {
+            free(uid);
+        }
+    }
+}
+
 /* Sets the names and UIDs of the pods for which the node is cut. */
 static void note_pods(struct sl_cut_place *place, const struct sl_cut_pod *pod,
                       const struct sl_cut_plan *plan)
 {
     size_t len = 0;
     sl_cut_place_forget_pods(place);
+    add_pods(place, pod, plan);
     place->pods[0] = '\0';
     for (size_t i = 0; i < plan->n_pods; i++) {
         const struct sl_pod *each = pod[plan->pod[i]].pod;
-        char *uid = strdup(each->uid);
-        if (uid != NULL &&
-            (uid[0] == '\0' || sl_map_put(&place->uids, uid, strlen(uid), uid, NULL) < 0)) {
-            free(uid);
-        }
         if (i < NAMES_MAX && len < sizeof(place->pods)) {
             int n = snprintf(place->pods + len, sizeof(place->pods) - len, "%s%s/%s",
                              i == 0 ? "" : ", ", each->namespace, each->name);
@@ -204,6 +233,51 @@ static void set_drained(struct sl_partitioner *partitioner, struct sl_cut_place 
     (void)pthread_mutex_unlock(&partitioner->status);
 }
 
+/* "default/a, default/b and 2 pods of others": those of other namespaces are not named. */
+static void say_pods(struct sl_buf *text, const struct sl_cut_wait *wait)
+{
+    uint32_t named = wait->n_own < SL_CUT_WAIT_NAMES ? wait->n_own : SL_CUT_WAIT_NAMES;
+    for (uint32_t i = 0; i < named; i++) {
+        sl_buf_printf(text, "%s%s/%s", i == 0 ? "" : ", ", wait->own[i]->namespace,
+                      wait->own[i]->name);
+    }
+    if (wait->n_own > named) {
+        sl_buf_printf(text, " and %u more of its namespace", wait->n_own - named);
+    }
+    if (wait->n_others > 0) {
+        sl_buf_printf(text, "%s%u pod%s of others", named > 0 ? " and " : "", wait->n_others,
+                      wait->n_others == 1 ? "" : "s");
+    }
+}
+
+/* Tells the pod for which a node drains what must end, and by when: "node-7 drains for it: GPU 2 is
+ * to be cut by 2026-11-26T14:30:00Z, after default/a and 2 pods of others". */
+static void say_drain(const struct sl_partitioner *partitioner, const struct sl_view *view,
+                      const struct sl_pod *pod, int64_t until_us, int64_t now_us)
+{
+    struct sl_cut_wait wait = {.until_us = until_us,
+                               .now_us = now_us,
+                               .mig_mode = partitioner->config.partitioning.mig_mode};
+    struct sl_buf text;
+    char until[32];
+    sl_cut_wait_find(view, pod, &wait);
+    sl_time_format((until_us + SL_SECOND_US - 1) / SL_SECOND_US * SL_SECOND_US, until);
+    sl_buf_init(&text, 8 * (size_t)SL_PARTITION_WORDS_MAX);
+    sl_buf_printf(&text, "%s drains for it: ", view->node->name);
+    if (wait.n_devices == 1 && wait.device >= 0) {
+        sl_buf_printf(&text, "GPU %d is to be cut by %s", wait.device, until);
+    } else {
+        sl_buf_printf(&text, "GPUs are to be cut by %s", until);
+    }
+    sl_buf_puts(&text, wait.n_own + wait.n_others > 0 ? ", after " : "");
+    say_pods(&text, &wait);
+    sl_buf_putc(&text, '\0');
+    if (text.failed == SL_BUF_OK) {
+        sl_planner_set_drain_text(partitioner->planner, view->node->name, text.data);
+    }
+    sl_buf_free(&text);
+}
+
 /* Begins the drains of the plan, and ends those that it does not want any more. */
 static void set_drains(struct sl_partitioner *partitioner, const struct sl_snapshot *snapshot,
                        const struct wish *wish, const struct sl_cut_output *output)
@@ -220,6 +294,8 @@ static void set_drains(struct sl_partitioner *partitioner, const struct sl_snaps
             place->drained_for = hash_pod(pod);
             sl_planner_drain(partitioner->planner, sl_str_of(node), sl_str_of(pod->uid),
                              output->drain[i].until_us + SL_CUT_DRAIN_GRACE_US);
+            say_drain(partitioner, snapshot->view[output->drain[i].view], pod,
+                      output->drain[i].until_us, wish->now_us);
         }
     }
     for (struct sl_cut_place *place = sl_map_next(&partitioner->places, &at); place != NULL;
@@ -236,14 +312,10 @@ static void set_drains(struct sl_partitioner *partitioner, const struct sl_snaps
 
 /* True when it is time to begin; else *wake_us says when. More pods may come that the same cut
  * could serve. */
-static bool is_time(struct sl_partitioner *partitioner, const struct sl_cut_output *output,
-                    int64_t now_us, int64_t *wake_us)
+static bool is_time(struct sl_partitioner *partitioner, size_t wanted, int64_t now_us,
+                    int64_t *wake_us)
 {
     int64_t window_us = partitioner->config.partitioning.batch_us;
-    size_t wanted = 0;
-    for (size_t i = 0; i < output->n_plans; i++) {
-        wanted += output->plan[i].n_pods;
-    }
     if (partitioner->wanted_us == 0) {
         partitioner->wanted_us = now_us;
         partitioner->wanted = 0;
@@ -258,20 +330,52 @@ static bool is_time(struct sl_partitioner *partitioner, const struct sl_cut_outp
     return now_us >= *wake_us;
 }
 
+/* Tells pods that came later, or found no place in the plan, of the cut which makes room for them.
+ */
+static void join_plan(struct sl_partitioner *partitioner, const struct sl_snapshot *snapshot,
+                      const struct sl_cut_pod *pod, const struct sl_cut_plan *plan)
+{
+    const char *node = snapshot->view[plan->view]->node->name;
+    struct sl_cut_place *place = sl_cut_place_find(partitioner, node);
+    if (place != NULL && place->run != NULL) {
+        add_pods(place, pod, plan);
+        tell_pods(partitioner, place);
+    }
+}
+
+/* Returns how many pods the cuts serve that are yet to begin. */
+static size_t count_wanted(const struct sl_cut_output *output)
+{
+    size_t wanted = 0;
+    for (size_t i = 0; i < output->n_plans; i++) {
+        wanted += output->plan[i].n_cuts > 0 ? output->plan[i].n_pods : 0;
+    }
+    return wanted;
+}
+
 static int64_t begin_plans(struct sl_partitioner *partitioner, const struct sl_snapshot *snapshot,
                            const struct wish *wish, const struct sl_cut_output *output,
                            int64_t now_us)
 {
     int64_t wake_us = INT64_MAX;
-    if (output->n_plans == 0) {
+    size_t wanted = count_wanted(output);
+    for (size_t i = 0; i < output->n_plans; i++) {
+        if (output->plan[i].n_cuts == 0) {
+            join_plan(partitioner, snapshot, wish->pod, &output->plan[i]);
+        }
+    }
+    if (wanted == 0) {
         partitioner->wanted_us = 0;
         return INT64_MAX;
     }
-    if (!is_time(partitioner, output, now_us, &wake_us)) {
+    if (!is_time(partitioner, wanted, now_us, &wake_us)) {
         return wake_us;
     }
     partitioner->wanted_us = 0;
     for (size_t i = 0; i < output->n_plans; i++) {
+        if (output->plan[i].n_cuts == 0) {
+            continue;
+        }
         (void)begin_plan(partitioner, snapshot, wish->pod, &output->plan[i], now_us);
     }
     return now_us + rest_min_us; /* the first steps of the runs */
@@ -319,7 +423,7 @@ static bool may_cut(const struct sl_snapshot *snapshot)
 int64_t sl_cut_want(struct sl_partitioner *partitioner, const struct sl_snapshot *snapshot,
                     int64_t now_us)
 {
-    struct wish wish = {.now_us = now_us};
+    struct wish wish = {.snapshot = snapshot, .now_us = now_us};
     if (now_us < partitioner->next_ask_us) {
         return partitioner->next_ask_us;
     }

@@ -20,6 +20,7 @@ struct told {
     int64_t seen_us;  /* last; 0: a free place */
     int64_t since_us; /* of the spell that the owner was told of; 0: of none */
     int64_t end_us;   /* when the pod is ended, if it goes on; 0: it is not */
+    int64_t idle_us;  /* how long it must have been seen to idle by then */
     bool over;
 };
 
@@ -106,8 +107,9 @@ static bool tell_over(const struct sl_idlers *idlers, const struct sl_pod *pod,
     return owner_tell(idlers, pod, true, true, "GPUMemoryExceeded", text);
 }
 
-/* Warns of the spell, and ends the pod when that long has passed in the same spell. Only a pod that
- * says how long it runs is ended: nothing is known of what others wait for. */
+/* Warns of the spell, and ends the pod when it was seen to idle for that long more: samples may be
+ * late, and what they do not show yet is not known. Only a pod that says how long it runs is ended:
+ * nothing is known of what others wait for. */
 static void see_idle(const struct sl_idlers *idlers, const struct sl_view *view,
                      const struct sl_pod *pod, const struct sl_pod_use *use, struct told *told,
                      int64_t now_us)
@@ -118,8 +120,10 @@ static void see_idle(const struct sl_idlers *idlers, const struct sl_view *view,
         if (tell_idle(idlers, view, pod, use, end_us)) {
             told->since_us = use->since_us;
             told->end_us = end_us;
+            told->idle_us = use->idle_us + idlers->options.deadline_us;
         }
-    } else if (may_end && told->end_us > 0 && now_us >= told->end_us) {
+    } else if (may_end && told->end_us > 0 && now_us >= told->end_us &&
+               use->idle_us >= told->idle_us) {
         idlers->options.end(idlers->options.context, pod, now_us);
         told->end_us = now_us + again_us;
     }

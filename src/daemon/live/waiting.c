@@ -95,7 +95,8 @@ static enum said words_of(const struct sl_explain *explain)
         return SAID_NEVER;
     }
     for (unsigned r = 0; r < SL_REASON_COUNT; r++) {
-        if (explain->count[r] > 0 && !sl_reason_is_never((enum sl_reason)r)) {
+        bool passes = r == SL_REASON_EXCLUDED || !sl_reason_is_never((enum sl_reason)r);
+        if (explain->count[r] > 0 && passes) {
             return SAID_WAITING;
         }
     }

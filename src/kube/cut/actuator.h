@@ -11,6 +11,7 @@
 #define SL_CUT_DEVICES_PLANNED "sliced.dev/cut-devices"
 #define SL_CUT_BEFORE          "sliced.dev/cut-before"
 #define SL_CUT_UNSURE          "sliced.dev/cut-unsure"
+#define SL_CUT_TEXT            "sliced.dev/cut-text"
 #define SL_DEVICES_ANNOTATION  "sliced.dev/devices"
 
 /* An order to cut the GPUs of a node. */

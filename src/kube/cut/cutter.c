@@ -38,6 +38,7 @@ struct op {
     struct sl_cut_run run;
     struct sl_cut_order order;
     uint64_t leadership;
+    enum sl_cut_write_end refusal; /* what it means that the edit under way is refused */
     sl_cut_done done;
     void *call;
 };
@@ -51,7 +52,7 @@ static void op_end(struct op *op, enum sl_cut_write_end end, const struct sl_err
 
 /* A node that is gone or was made anew takes no order, however often it is sent. */
 static const enum sl_cut_write_end write_ends[SL_CHANGE_ENDS] = {
-    [SL_CHANGE_DONE] = SL_CUT_WRITTEN,          [SL_CHANGE_GONE] = SL_CUT_WRITE_REFUSED,
+    [SL_CHANGE_DONE] = SL_CUT_WRITTEN,          [SL_CHANGE_GONE] = SL_CUT_WRITE_MOOT,
     [SL_CHANGE_REFUSED] = SL_CUT_WRITE_REFUSED, [SL_CHANGE_FAILED] = SL_CUT_WRITE_FAILED,
     [SL_CHANGE_UNKNOWN] = SL_CUT_WRITE_UNKNOWN,
 };
@@ -83,6 +84,20 @@ static int order_refuse(const struct op *op, const struct sl_node_facts *now, st
     return op->actuator->look == NULL ? 0 : op->actuator->look(&op->order, now, err);
 }
 
+/* Has a pod come to the node's GPUs since the cut was decided? Steps before this write take time,
+ * in which more is told. */
+static bool is_taken(struct op *op)
+{
+    struct sl_store *store = op->cutter->kept.store;
+    const struct sl_snapshot *snapshot = sl_store_acquire(store);
+    size_t at = sl_snapshot_find(snapshot, sl_str_of(op->node->name), 0);
+    if (at != SL_NODE_NONE) {
+        sl_cut_run_look_at_pods(&op->run, snapshot->view[at]);
+    }
+    sl_store_release(store, snapshot);
+    return op->run.taken;
+}
+
 /* Writes the GPUs' future contents on the node, for the leader that ends the cut. */
 static void write_planned(const struct op *op, const char *key, bool unsure, struct sl_writer *w)
 {
@@ -96,17 +111,31 @@ static void write_planned(const struct op *op, const char *key, bool unsure, str
     sl_buf_free(&text);
 }
 
+/* Says on the node what is ordered, for the people whom a later leader tells. */
+static void write_text(const struct op *op, struct sl_writer *w)
+{
+    char text[SL_PARTITION_TEXT_MAX + 1];
+    (void)sl_cut_text(op->node, op->run.cut, op->run.n_cuts, text, sizeof(text));
+    sl_write_member_text(w, SL_CUT_TEXT, text);
+}
+
 static int order_edit(void *context, const struct sl_edit_now *now, struct sl_writer *w,
                       struct sl_error *err)
 {
-    const struct op *op = context;
+    struct op *op = context;
     const struct sl_cut_actuator *actuator = op->actuator;
     const struct sl_pair *mark = mark_of(now->node);
     if (mark != NULL && sl_str_eq(mark->value, sl_str_of(op->run.name))) {
         return 0; /* one patch wrote it all */
     }
-    if (order_refuse(op, now->node, err) < 0) {
+    bool moot = order_refuse(op, now->node, err) < 0;
+    op->refusal = moot ? SL_CUT_WRITE_MOOT : SL_CUT_WRITE_REFUSED;
+    if (moot) {
         return -1;
+    }
+    if (is_taken(op)) { /* the run's next step says so */
+        op->refusal = SL_CUT_WRITE_FAILED;
+        return sl_error_set(err, SL_ERR_CONFLICT, "a pod has come to its GPUs");
     }
     if (actuator->labels != NULL && !op->run.announces) {
         sl_write_member_object(w, "labels");
@@ -123,6 +152,9 @@ static int order_edit(void *context, const struct sl_edit_now *now, struct sl_wr
     if (actuator->tells_nothing && mark == NULL) {
         write_planned(op, SL_CUT_UNSURE, true, w);
     }
+    if (mark == NULL) {
+        write_text(op, w);
+    }
     sl_write_member_text(w, SL_CUT_ANNOTATION, op->run.name);
     sl_write_object_end(w);
     return 1;
@@ -134,6 +166,7 @@ static bool is_unsure(const struct sl_cut_run *run)
 {
     return run->outcome == SL_CUT_DONE || run->outcome == SL_CUT_WEDGED ||
            run->outcome == SL_CUT_NOT_FOLLOWED || run->outcome == SL_CUT_HALF_APPLIED ||
+           (run->outcome == SL_CUT_TAKEN && run->told) ||
            (run->outcome == SL_CUT_FAILED && run->resumed);
 }
 
@@ -176,6 +209,7 @@ static int finish_edit(void *context, const struct sl_edit_now *now, struct sl_w
             sl_write_member_text(w, SL_CUT_BEFORE, NULL);
         }
     }
+    sl_write_member_text(w, SL_CUT_TEXT, NULL);
     sl_write_member_text(w, SL_CUT_ANNOTATION, NULL);
     sl_write_object_end(w);
     return 1;
@@ -184,8 +218,9 @@ static int finish_edit(void *context, const struct sl_edit_now *now, struct sl_w
 static void node_ended(void *context, enum sl_change_turn end, bool wrote,
                        const struct sl_error *err)
 {
+    struct op *op = context;
     (void)wrote;
-    op_end(context, write_ends[end], err);
+    op_end(op, end == SL_CHANGE_REFUSED ? op->refusal : write_ends[end], err);
 }
 
 static void node_begin(struct op *op)
@@ -207,10 +242,11 @@ static void node_begin(struct op *op)
 static int config_edit(void *context, const struct sl_edit_now *now, struct sl_writer *w,
                        struct sl_error *err)
 {
-    const struct op *op = context;
+    struct op *op = context;
     sl_cut_kept_read(&op->cutter->kept);
     int result = op->actuator->edit(&op->order, now->data, w, err);
     sl_cut_kept_forget(&op->cutter->kept);
+    op->refusal = result < 0 ? SL_CUT_WRITE_BAD_FILE : SL_CUT_WRITE_REFUSED;
     return result;
 }
 
@@ -227,7 +263,7 @@ static void config_ended(void *context, enum sl_change_turn end, bool wrote,
     struct op *op = context;
     const struct sl_change_options *options = &op->cutter->changes.options;
     if (end != SL_CHANGE_DONE) {
-        op_end(op, end == SL_CHANGE_REFUSED ? SL_CUT_WRITE_REFUSED : SL_CUT_WRITE_FAILED, err);
+        op_end(op, end == SL_CHANGE_REFUSED ? op->refusal : SL_CUT_WRITE_FAILED, err);
         return;
     }
     if (wrote && op->actuator->nudges) {
@@ -272,11 +308,11 @@ static void order_begin(struct op *op)
     struct sl_error err;
     if (op->actuator == NULL) {
         (void)sl_error_set(&err, SL_ERR_FIELD, "nothing cuts the node's GPUs");
-        op_end(op, SL_CUT_WRITE_REFUSED, &err);
+        op_end(op, SL_CUT_WRITE_MOOT, &err);
     } else if (!op->actuator->orders) {
         op_end(op, SL_CUT_WRITTEN, NULL);
     } else if (order_make(op, &err) < 0) {
-        op_end(op, SL_CUT_WRITE_REFUSED, &err);
+        op_end(op, SL_CUT_WRITE_MOOT, &err);
     } else if (op->actuator->edit != NULL) {
         sl_cut_kept_note(&op->cutter->kept, op->order.stem);
         config_begin(op);
@@ -312,6 +348,7 @@ void sl_kube_cut(void *context, const struct sl_cut_write *write, sl_cut_done do
     op->order.done = op->run.outcome == SL_CUT_DONE;
     op->order.taken = op->run.taken && op->run.moved;
     op->leadership = write->leadership;
+    op->refusal = SL_CUT_WRITE_REFUSED;
     op->done = done;
     op->call = call;
     if (op->step == SL_CUT_ORDER) {

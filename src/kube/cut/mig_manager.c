@@ -4,9 +4,9 @@
  * It acts on a change of the label's value alone, and never again on a name that failed: each
  * attempt has a name of its own. The file is a ConfigMap in a volume, which the kubelet brings up
  * to date up to a minute or so later; a label whose entry the file does not have yet fails at once.
- * So the entries of all attempts are written before the first label. It walks only the GPUs that
- * the entry names, and destroys all instances of each whose instances are not the wanted ones: only
- * GPUs that change are named. */
+ * So the entries of all attempts are written some time before the first label. It walks only the
+ * GPUs that the entry names, and destroys all instances of each whose instances are not the wanted
+ * ones: only GPUs that change are named. */
 #include "kube/cut/actuator.h"
 #include "kube/cut/edit.h"
 #include "kube/cut/mig_file.h"
@@ -54,29 +54,16 @@ static int mig_check(const struct sl_cut_order *order, struct sl_error *err)
 /* ---- the file ---- */
 
 struct names {
-    char text[SL_CUT_ATTEMPTS + 1][SL_CUT_NAME_MAX + ATTEMPT_DIGITS];
-    struct sl_mig_entry entry[SL_CUT_ATTEMPTS + 1];
-    size_t n;
+    char text[SL_CUT_ATTEMPTS][SL_CUT_NAME_MAX + ATTEMPT_DIGITS];
+    struct sl_mig_entry entry[SL_CUT_ATTEMPTS];
 };
 
-static void add_name(struct names *names, const char *name, struct sl_str text)
-{
-    (void)snprintf(names->text[names->n], sizeof(names->text[0]), "%s", name);
-    names->entry[names->n] = (struct sl_mig_entry){names->text[names->n], text};
-    names->n++;
-}
-
-/* The order's own name, and those of the other attempts. */
 static void name_attempts(struct names *names, const struct sl_cut_order *order, struct sl_str text)
 {
-    names->n = 0;
-    add_name(names, order->name, text);
-    for (unsigned i = 1; i <= SL_CUT_ATTEMPTS; i++) {
-        char name[SL_CUT_NAME_MAX + ATTEMPT_DIGITS];
-        (void)snprintf(name, sizeof(name), "%.*s-%u", (int)order->stem.len, order->stem.s, i);
-        if (strcmp(name, order->name) != 0) {
-            add_name(names, name, text);
-        }
+    for (unsigned i = 0; i < SL_CUT_ATTEMPTS; i++) {
+        (void)snprintf(names->text[i], sizeof(names->text[i]), "%.*s-%u", (int)order->stem.len,
+                       order->stem.s, i + 1);
+        names->entry[i] = (struct sl_mig_entry){names->text[i], text};
     }
 }
 
@@ -95,7 +82,7 @@ static int mig_edit(const struct sl_cut_order *order, const struct sl_pair *data
         text.failed != SL_BUF_OK
             ? sl_error_nomem(err)
             : sl_mig_file_edit(old == NULL ? (struct sl_str){NULL, 0} : old->value, names.entry,
-                               names.n, order->keeps, order->context, &file, err);
+                               SL_CUT_ATTEMPTS, order->keeps, order->context, &file, err);
     if (result < 0) {
         (void)sl_error_wrap(err, "the mig-manager's ConfigMap, " SL_MIG_FILE_KEY);
     } else if (result > 0) {

@@ -110,7 +110,7 @@ static void keys_remove(const struct sl_cut_order *order, const struct sl_pair *
     }
 }
 
-/* All attempts have the same configuration; the first only announces it. */
+/* All attempts have the same configuration. */
 static int mps_edit(const struct sl_cut_order *order, const struct sl_pair *data,
                     struct sl_writer *w, struct sl_error *err)
 {
@@ -118,7 +118,7 @@ static int mps_edit(const struct sl_cut_order *order, const struct sl_pair *data
     int result = 0;
     sl_buf_init(&text, TEXT_MAX);
     put_config(&text, order);
-    for (unsigned i = 2; i <= SL_CUT_ATTEMPTS && text.failed == SL_BUF_OK; i++) {
+    for (unsigned i = 1; i <= SL_CUT_ATTEMPTS && text.failed == SL_BUF_OK; i++) {
         char name[SL_CUT_NAME_MAX + 4];
         char key[KEY_BYTES];
         (void)snprintf(name, sizeof(name), "%.*s-%u", (int)order->stem.len, order->stem.s, i);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "sliced/admit.h"
 #include "util/buf.h"
 
 static int by_use(const void *left, const void *right)
@@ -77,15 +78,31 @@ const struct sl_resident *sl_explain_nomination(const struct sl_explain *explain
     return NULL;
 }
 
+/* Also by what kube-scheduler looks at: a node that the pod excludes is of no use to it, whatever
+ * is free there. */
+static bool judge(const struct sl_pod *pod, const struct sl_view *view, const struct sl_ask *ask,
+                  struct sl_verdict *out)
+{
+    enum sl_constraint constraint = sl_constraints_admit_now(pod->constraints, view);
+    bool excluded = constraint != SL_CONSTRAINT_NONE && constraint < SL_CONSTRAINT_CPU;
+    bool fits = sl_fit(view, ask, out);
+    if (excluded && !ask->malformed) {
+        *out = (struct sl_verdict){.reason = SL_REASON_EXCLUDED};
+    } else if (fits) {
+        bool full = constraint != SL_CONSTRAINT_NONE;
+        out->reason = full ? SL_REASON_HOST_FULL : SL_REASON_FITS;
+    }
+    return fits && constraint == SL_CONSTRAINT_NONE;
+}
+
 static void judge_nodes(struct sl_explain *explain, const struct sl_score_config *config)
 {
     for (size_t i = 0; i < explain->n; i++) {
         struct sl_explain_row *row = &explain->row[i];
         row->place = (uint32_t)i;
         const struct sl_view *view = sl_explain_view(explain, row);
-        row->fits = sl_fit(view, &explain->ask, &row->verdict);
+        row->fits = judge(explain->pod, view, &explain->ask, &row->verdict);
         if (row->fits) {
-            row->verdict.reason = SL_REASON_FITS;
             explain->n_fit++;
             sl_score(view, &explain->ask, &explain->snapshot->demand, config, &row->score);
         }
@@ -245,6 +262,31 @@ static void say_insufficient(const struct gist *g, char *out, size_t size)
     }
 }
 
+/* The node that comes nearest among those with that reason. */
+static const struct sl_explain_row *nearest_of(const struct sl_explain *explain,
+                                               enum sl_reason reason)
+{
+    const struct sl_explain_row *nearest = NULL;
+    for (size_t i = 0; i < explain->n; i++) {
+        const struct sl_explain_row *row = &explain->row[i];
+        if (row->verdict.reason == reason &&
+            (nearest == NULL || row->verdict.free > nearest->verdict.free)) {
+            nearest = row;
+        }
+    }
+    return nearest;
+}
+
+/* GPUs differ in what is used of them: one speaks for itself. */
+static void say_in_use(const struct sl_explain *explain, char *out, size_t size)
+{
+    const struct sl_explain_row *row = nearest_of(explain, SL_REASON_MEMORY_IN_USE);
+    char text[SL_EXPLAIN_TEXT_MAX / 2];
+    (void)sl_verdict_text(&row->verdict, &explain->ask, NULL, text, sizeof(text));
+    (void)snprintf(out, size, "%s (node %s); waits for pods there to end", text,
+                   sl_explain_view(explain, row)->node->name);
+}
+
 /* Says why no node fits, by the sums over those that speak for all. */
 static void say_refused(const struct sl_explain *explain, const struct gist *g, char *out,
                         size_t size)
@@ -290,6 +332,15 @@ static void say_refused(const struct sl_explain *explain, const struct gist *g, 
                        "for pods there to end",
                        asked, g->resource, (long long)g->memory_mib);
         return;
+    case SL_REASON_HOST_FULL:
+        (void)snprintf(out, size,
+                       "%zu node%s the GPUs, but too little CPU, memory or places for pods; waits "
+                       "for pods there to end",
+                       g->nodes, g->nodes == 1 ? " has" : "s have");
+        return;
+    case SL_REASON_MEMORY_IN_USE:
+        say_in_use(explain, out, size);
+        return;
     case SL_REASON_LITTLE_MEMORY:
         (void)snprintf(out, size,
                        "no node has %lld %s with %lld MiB of GPU memory each, the largest has %lld "
@@ -323,6 +374,7 @@ static void say_refused(const struct sl_explain *explain, const struct gist *g, 
                        explain->pod->malformed == NULL ? "malformed" : explain->pod->malformed);
         return;
     case SL_REASON_EXCEEDS_TOGETHER: /* only for several items: say_never() */
+    case SL_REASON_EXCLUDED:         /* say_excluded() */
     case SL_REASON_FITS:
     case SL_REASON_NO_ASK:
     case SL_REASON_UNKNOWN_NODE:
@@ -400,9 +452,27 @@ static void say_not_now(const struct sl_explain *explain, char *out, size_t size
     }
 }
 
+/* The other nodes are what the sentence is about. */
+static void say_excluded(const struct sl_explain *explain, char *out, size_t size)
+{
+    size_t n = explain->count[SL_REASON_EXCLUDED];
+    const char *plural = n == 1 ? "" : "s";
+    size_t len = strlen(out);
+    if (n > 0 && n == explain->n) {
+        (void)snprintf(out, size,
+                       "its node selector, affinity or tolerations exclude all %zu node%s", n,
+                       plural);
+    } else if (n > 0 && len < size) {
+        (void)snprintf(out + len, size - len,
+                       "; its node selector, affinity or tolerations exclude %zu more node%s", n,
+                       plural);
+    }
+}
+
 void sl_explain_why(const struct sl_explain *explain, char *out, size_t size)
 {
     const struct sl_pod *pod = explain->pod;
+    size_t admitted = explain->n - explain->count[SL_REASON_EXCLUDED];
     if (pod->phase == SL_POD_SUCCEEDED || pod->phase == SL_POD_FAILED) {
         (void)snprintf(out, size, "it has ended (%s)", sl_pod_phase_name(pod->phase));
     } else if (pod->node != NULL) {
@@ -416,31 +486,19 @@ void sl_explain_why(const struct sl_explain *explain, char *out, size_t size)
     } else if (explain->n_fit > 0) {
         (void)snprintf(out, size,
                        "fits on %zu of %zu node%s, best on %s; waits for the scheduler to bind it",
-                       explain->n_fit, explain->n, explain->n == 1 ? "" : "s",
+                       explain->n_fit, admitted, admitted == 1 ? "" : "s",
                        sl_explain_view(explain, &explain->row[0])->node->name);
+        say_excluded(explain, out, size);
     } else if (most_frequent_not_now(explain) == SL_REASON_FITS) {
         say_never(explain, out, size);
+        say_excluded(explain, out, size);
     } else {
         say_not_now(explain, out, size);
+        say_excluded(explain, out, size);
     }
 }
 
 /* ---- all nodes by their reason ---- */
-
-/* The node that comes nearest among those with that reason. */
-static const struct sl_explain_row *nearest_of(const struct sl_explain *explain,
-                                               enum sl_reason reason)
-{
-    const struct sl_explain_row *nearest = NULL;
-    for (size_t i = 0; i < explain->n; i++) {
-        const struct sl_explain_row *row = &explain->row[i];
-        if (row->verdict.reason == reason &&
-            (nearest == NULL || row->verdict.free > nearest->verdict.free)) {
-            nearest = row;
-        }
-    }
-    return nearest;
-}
 
 /* Nothing helps where the pod fits; what ends by itself is better than what never will; else the
  * reason counts that comes nearest. */
@@ -473,10 +531,72 @@ static void write_reason(struct sl_writer *w, const struct sl_explain *explain,
     sl_write_object_end(w);
 }
 
+/* ---- why nodes are not cut ---- */
+
+/* False: nothing bars it, or a cut is not what the pod lacks there. */
+static bool is_barred(const struct sl_explain *explain, const struct sl_explain_row *row,
+                      struct sl_partition_status *out)
+{
+    const struct sl_partition_reader *cuts = explain->cuts;
+    if (row->verdict.reason != SL_REASON_NOT_PARTITIONED || cuts == NULL || cuts->status == NULL) {
+        return false;
+    }
+    cuts->status(cuts->context, sl_explain_view(explain, row), explain->now_us, out);
+    return out->bar != SL_CUT_BAR_NONE;
+}
+
+void sl_explain_bar(const struct sl_explain *explain, const struct sl_explain_row *row, char *out,
+                    size_t size)
+{
+    struct sl_partition_status status;
+    bool barred = is_barred(explain, row, &status);
+    (void)snprintf(out, size, "%s%s%s", barred ? sl_explain_view(explain, row)->node->name : "",
+                   barred ? " cannot be cut: " : "", barred ? status.text : "");
+}
+
+static void write_bar(struct sl_writer *w, const struct sl_explain *explain, enum sl_cut_bar bar,
+                      const struct sl_explain_row *first, size_t n)
+{
+    char text[SL_EXPLAIN_TEXT_MAX];
+    char more[48] = "";
+    if (n > 1) {
+        (void)snprintf(more, sizeof(more), " and %zu more node%s", n - 1, n == 2 ? "" : "s");
+    }
+    (void)snprintf(text, sizeof(text), "%s%s cannot be cut: %s",
+                   sl_explain_view(explain, first)->node->name, more, sl_cut_bar_text(bar));
+    sl_write_object(w);
+    sl_write_member_text(w, "why", sl_cut_bar_name(bar));
+    sl_write_member_i64(w, "nodes", (int64_t)n);
+    sl_write_member_text(w, "text", text);
+    sl_write_object_end(w);
+}
+
+/* Each thing that bars cuts once. */
+static void write_bars(struct sl_writer *w, const struct sl_explain *explain)
+{
+    const struct sl_explain_row *first[SL_CUT_BARS] = {NULL};
+    size_t n[SL_CUT_BARS] = {0};
+    for (size_t i = 0; i < explain->n; i++) {
+        struct sl_partition_status status;
+        if (is_barred(explain, &explain->row[i], &status)) {
+            first[status.bar] = n[status.bar] == 0 ? &explain->row[i] : first[status.bar];
+            n[status.bar]++;
+        }
+    }
+    sl_write_member_array(w, "uncut");
+    for (unsigned i = 0; i < SL_CUT_BARS; i++) {
+        if (n[i] > 0) {
+            write_bar(w, explain, (enum sl_cut_bar)i, first[i], n[i]);
+        }
+    }
+    sl_write_array_end(w);
+}
+
 void sl_explain_summary(struct sl_writer *w, const struct sl_explain *explain)
 {
     sl_write_object(w);
     sl_write_member_i64(w, "nodes", (int64_t)explain->n);
+    sl_write_member_i64(w, "excluded", (int64_t)explain->count[SL_REASON_EXCLUDED]);
     sl_write_member_i64(w, "fit", (int64_t)explain->n_fit);
     sl_write_member_array(w, "reasons");
     for (unsigned i = 0; i < SL_REASON_COUNT; i++) {
@@ -485,5 +605,6 @@ void sl_explain_summary(struct sl_writer *w, const struct sl_explain *explain)
         }
     }
     sl_write_array_end(w);
+    write_bars(w, explain);
     sl_write_object_end(w);
 }

@@ -1,10 +1,11 @@
 /* A waiting pod against every node, by the functions of filter and prioritize; keeps all that they
- * say. */
+ * say. Nodes that the pod's constraints exclude do not count. */
 #ifndef SLICED_SERVER_EXPLAIN_H
 #define SLICED_SERVER_EXPLAIN_H
 
 #include "cluster/store.h"
 #include "codec/write.h"
+#include "server/app/partition_reader.h"
 #include "sliced/reason.h"
 
 struct sl_explain_row {
@@ -22,7 +23,9 @@ struct sl_explain {
     struct sl_ask ask;
     size_t n; /* = nodes of the snapshot */
     size_t n_fit;
-    size_t count[SL_REASON_COUNT]; /* nodes by reason */
+    const struct sl_partition_reader *cuts; /* set by those who know of cuts; NULL: none is told */
+    int64_t now_us;                         /* with cuts */
+    size_t count[SL_REASON_COUNT];          /* nodes by reason */
     struct sl_view *without;    /* the node of the pod's nomination, as if that were not there: it
                                    says nothing against the pod itself. NULL: it has none */
     struct sl_explain_row *row; /* that of its nomination, the best, then nodes that may fit later,
@@ -48,8 +51,14 @@ const struct sl_resident *sl_explain_nomination(const struct sl_explain *explain
 /* Writes one sentence for the pod's owner: why the pod waits, or where it is. */
 void sl_explain_why(const struct sl_explain *explain, char *out, size_t size);
 
-/* Writes how many nodes there are, how many the pod fits on, and of each reason how many have it
- * and what the one that comes nearest says. Names no node and no other pod. */
+/* Writes into out[0..size) why the row's node, which only a cut could make fit, cannot be cut now:
+ * "node-7 cannot be cut: ..."; empty: nothing is known to bar it. */
+void sl_explain_bar(const struct sl_explain *explain, const struct sl_explain_row *row, char *out,
+                    size_t size);
+
+/* Writes how many nodes there are, how many of them the pod excludes, how many it fits on, and of
+ * each reason how many have it and what the one that comes nearest says; and why nodes which only a
+ * cut could make fit are not cut. Names no other pod. */
 void sl_explain_summary(struct sl_writer *w, const struct sl_explain *explain);
 
 #endif

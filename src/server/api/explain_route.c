@@ -3,6 +3,7 @@
 #include "server/api/explain.h"
 #include "server/api/handlers.h"
 #include "sliced/usage.h"
+#include "util/clock.h"
 #include "util/show.h"
 #include "util/term/grid.h"
 
@@ -142,6 +143,8 @@ static void row_text(const struct sl_explain *explain, const struct sl_explain_r
     text_join(out, size, use);
     sl_contention_text(view, &explain->ask, use, sizeof(use));
     text_join(out, size, row->fits ? use : "");
+    sl_explain_bar(explain, row, use, sizeof(use));
+    text_join(out, size, use);
 }
 
 static void write_row(struct sl_writer *w, const struct sl_explain *explain,
@@ -418,6 +421,8 @@ void sl_api_explain(struct sl_request *request)
         (void)sl_request_fail_err(request);
     } else {
         size_t shown = rows_shown(&explain, limit);
+        explain.cuts = &request->app->partitions;
+        explain.now_us = sl_clock_real_us();
         if (ask_queue(request, pod, &queue) < 0) {
             sl_api_queue_failed(request);
         } else if (as_table) {

@@ -69,6 +69,11 @@ static void cell_or_none(struct sl_grid *table, int64_t value)
     }
 }
 
+static void cell_kj(struct sl_grid *table, int64_t joules)
+{
+    cell_or_none(table, joules < 0 ? -1 : joules / 1000);
+}
+
 static void cell_percent(struct sl_grid *table, int64_t permille)
 {
     char text[SL_API_PERCENT_MAX];
@@ -161,7 +166,7 @@ static void write_device(struct writing *out, const struct sl_view *view,
         cell_percent(out->table, m->busy);
         cell_percent(out->table, m->bandwidth);
         cell_or_none(out->table, row->watts);
-        cell_or_none(out->table, row->joules < 0 ? -1 : row->joules / 1000);
+        cell_kj(out->table, row->joules);
         cell_duration(out->table, row->idle_us);
         sl_grid_text(out->table, sl_series_state_name(m->state));
         cell_or_none(out->table, m->room_mib);
@@ -192,6 +197,12 @@ static void write_device(struct writing *out, const struct sl_view *view,
 
 /* ---- by pod ---- */
 
+static int64_t joules_of(const struct writing *out, const char *uid, const char *namespace)
+{
+    const struct sl_usage_reader *reader = &out->request->app->usage;
+    return reader->joules(reader->context, uid, namespace);
+}
+
 static void write_pod(struct writing *out, const struct sl_view *view,
                       const struct sl_resident *resident, const struct sl_pod_use *use)
 {
@@ -200,6 +211,7 @@ static void write_pod(struct writing *out, const struct sl_view *view,
     if (!may_show(out)) {
         return;
     }
+    int64_t joules = joules_of(out, pod->uid, NULL);
     if (out->table != NULL) {
         sl_grid_text(out->table, pod->namespace);
         sl_grid_text(out->table, pod->name);
@@ -208,6 +220,7 @@ static void write_pod(struct writing *out, const struct sl_view *view,
         sl_grid_text(out->table, text);
         cell_or_none(out->table, use->declared_mib);
         cell_or_none(out->table, use->used_mib);
+        cell_kj(out->table, joules);
         cell_duration(out->table, use->idle_us);
         return;
     }
@@ -219,6 +232,7 @@ static void write_pod(struct writing *out, const struct sl_view *view,
     sl_write_member_known(out->w, "declaredMiB", use->declared_mib);
     sl_write_member_known(out->w, "usedMiB", use->used_mib);
     sl_write_member_i64(out->w, "overMiB", use->over_mib);
+    sl_write_member_known(out->w, "energyJoules", joules);
     member_idle(out->w, use->idle_us, use->since_us);
     sl_write_member_bool(out->w, "idle", use->idle_us >= out->idle_us);
     sl_write_object_end(out->w);
@@ -278,6 +292,7 @@ static void write_space(struct writing *out, const struct space *space)
     if (!may_show(out)) {
         return;
     }
+    int64_t joules = joules_of(out, NULL, space->name);
     if (out->table != NULL) {
         sl_grid_text(out->table, space->name);
         sl_grid_i64(out->table, space->pods);
@@ -288,6 +303,7 @@ static void write_space(struct writing *out, const struct space *space)
         cell_duration(out->table, space->idle_us);
         sl_grid_i64(out->table, space->declared_mib);
         cell_or_none(out->table, space->used_mib);
+        cell_kj(out->table, joules);
         return;
     }
     sl_write_object(out->w);
@@ -300,6 +316,7 @@ static void write_space(struct writing *out, const struct space *space)
     sl_write_member_i64(out->w, "idleGpuSeconds", space->idle_us / SL_SECOND_US);
     sl_write_member_i64(out->w, "declaredMiB", space->declared_mib);
     sl_write_member_known(out->w, "usedMiB", space->used_mib);
+    sl_write_member_known(out->w, "energyJoules", joules);
     sl_write_object_end(out->w);
 }
 
@@ -410,10 +427,12 @@ static void write_table(struct writing *out)
         [BY_DEVICE] = {14,
                        {"NODE", "GPU", "INSTANCE", "PODS", "USED MiB", "OF", "BUSY", "BANDWIDTH",
                         "POWER W", "ENERGY kJ", "IDLE", "STATE", "ROOM MiB", "BY"}},
-        [BY_POD] = {7, {"NAMESPACE", "POD", "NODE", "DEVICES", "DECLARED MiB", "USED MiB", "IDLE"}},
-        [BY_NAMESPACE] = {9,
+        [BY_POD] = {8,
+                    {"NAMESPACE", "POD", "NODE", "DEVICES", "DECLARED MiB", "USED MiB", "ENERGY kJ",
+                     "IDLE"}},
+        [BY_NAMESPACE] = {10,
                           {"NAMESPACE", "PODS", "DEVICES", "GPUS", "IDLE PODS", "IDLE GPUS",
-                           "IDLE GPU TIME", "DECLARED MiB", "USED MiB"}},
+                           "IDLE GPU TIME", "DECLARED MiB", "USED MiB", "ENERGY kJ"}},
     };
     const struct sl_usage_reader *reader = &out->request->app->usage;
     struct sl_buf *reply = &out->request->reply;

@@ -19,6 +19,9 @@ struct sl_usage_reader {
     void (*status)(void *context, struct sl_usage_status *out);
     /* Writes the rows of the node, by GPU and instance; returns how many, at most max. */
     size_t (*node)(void *context, struct sl_str node, struct sl_usage_row *out, size_t max);
+    /* Joules that the pod of that UID, where it is not NULL, or the pods of the namespace were
+     * charged with; -1: nobody knows. */
+    int64_t (*joules)(void *context, const char *uid, const char *namespace);
     void (*metrics)(void *context, struct sl_buf *out); /* writes further metrics */
 };
 

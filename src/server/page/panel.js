@@ -121,8 +121,12 @@ function waitingParts(told) {
     if (told.queue) {
         parts.push(element("h3", "What was tried"), ...triedParts(told.queue));
     }
-    if (told.summary) {
-        parts.push(element("h3", "On the nodes"), element("p", "It fits on " + told.summary.fit + " of " + told.summary.nodes + "."),
+    const { summary } = told;
+    if (summary) {
+        const excluded = summary.excluded > 0 ? "; it excludes " + summary.excluded + " more itself." : ".";
+        parts.push(element("h3", "On the nodes"),
+            element("p", "It fits on " + summary.fit + " of " + (summary.nodes - summary.excluded) + excluded),
+            ...summary.uncut.map((each) => element("p", each.text + ".")),
             table(["Nodes", "Reason", "The nearest says", "Such as"], reasonRows(told)));
     }
     return parts;

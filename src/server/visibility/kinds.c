@@ -110,6 +110,8 @@ static const struct sl_vis_member queued_members[] = {
     {1, "remedy", SL_VIS_TEXT, "What would help; null: only time, or nothing is against it."},
     {1, "nodes", SL_VIS_OF_MEMBERS, "What nodes have against it; only where one pod is read."},
     {2, "nodes", SL_VIS_NUMBER, "How many nodes there are."},
+    {2, "excluded", SL_VIS_NUMBER,
+     "How many of them its node selector, affinity or tolerations exclude."},
     {2, "fit", SL_VIS_NUMBER, "How many of them could take it now."},
     {2, "reasons", SL_VIS_LIST, "What the others have against it, each reason once."},
     {3, "reason", SL_VIS_TEXT, "The reason in one word."},
@@ -118,6 +120,11 @@ static const struct sl_vis_member queued_members[] = {
     {3, "nearest", SL_VIS_TEXT, "What the node that lacks least says."},
     {3, "help", SL_VIS_TEXT, "What the reason means."},
     {3, "remedy", SL_VIS_TEXT, "What would help; null: nothing is known."},
+    {2, "uncut", SL_VIS_LIST,
+     "What keeps GPUs from being cut on nodes that it would fit on then, each thing once."},
+    {3, "why", SL_VIS_TEXT, "The thing in one word."},
+    {3, "nodes", SL_VIS_NUMBER, "How many nodes it is true of."},
+    {3, "text", SL_VIS_TEXT, "The same in a sentence, which names one of them."},
 };
 
 static const struct sl_vis_member running_members[] = {

@@ -107,6 +107,8 @@ static void write_nodes(struct sl_writer *w, const struct sl_vis_look *look,
         w->buf->failed = SL_BUF_NOMEM;
         return;
     }
+    explain.cuts = &look->app->partitions;
+    explain.now_us = look->now_us;
     sl_write_key(w, "nodes");
     sl_explain_summary(w, &explain);
     sl_explain_free(&explain);

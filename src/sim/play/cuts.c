@@ -139,11 +139,26 @@ int sl_sim_cuts_end(struct sl_sim_cuts *cuts, struct sl_planner *planner, int64_
 
 /* ---- planning ---- */
 
+/* Returns the node whose cut under way is for the pod, its index + 1; 0: none. */
+static size_t cut_for(const struct sl_sim_cuts *cuts, const struct sl_queue_row *row)
+{
+    bool cut = row->reason == SL_HOLD_CUT && cuts->how->rule == NULL;
+    for (size_t i = 0; cut && i < cuts->fleet->n; i++) {
+        if (cuts->under_way[i].n > 0 && strcmp(cuts->node[i]->name, row->node) == 0) {
+            return i + 1;
+        }
+    }
+    return 0;
+}
+
 static void pod_collect(void *context, const struct sl_queue_row *row)
 {
     struct sl_sim_cuts *cuts = context;
     struct sl_cut_pod pod;
-    if (cuts->short_of_memory || !sl_queue_wants_cut(row, cuts->now_us, &pod)) {
+    bool wants = sl_queue_wants_cut(row, cuts->now_us, &pod);
+    pod.made = cut_for(cuts, row);
+    pod.has_room = pod.has_room || pod.made > 0;
+    if (cuts->short_of_memory || (!wants && pod.made == 0)) {
         return;
     }
     if (sl_vec_reserve(&cuts->pod, &cuts->cap_pods, cuts->n_pods + 1, sizeof(*cuts->pod)) < 0) {
@@ -172,7 +187,8 @@ static int pods_note(struct sl_sim_cuts *cuts, struct sl_planner *planner,
 {
     struct sl_sim_cut *cut = &cuts->under_way[plan->view];
     const char *node = cuts->node[plan->view]->name;
-    if (sl_vec_reserve(&cut->pod, &cut->cap_pods, plan->n_pods, sizeof(struct sl_pod *)) < 0) {
+    if (sl_vec_reserve(&cut->pod, &cut->cap_pods, cut->n_pods + plan->n_pods,
+                       sizeof(struct sl_pod *)) < 0) {
         return sl_error_nomem(err);
     }
     for (size_t i = 0; i < plan->n_pods; i++) {
@@ -190,6 +206,9 @@ static int cut_begin(struct sl_sim_cuts *cuts, struct sl_planner *planner,
 {
     struct sl_sim_cut *cut = &cuts->under_way[plan->view];
     char why[256];
+    if (plan->n_cuts == 0) { /* the one under way serves them, too */
+        return pods_note(cuts, planner, plan, err);
+    }
     if (!sl_cut_allowed(view, plan->cut, plan->n_cuts, (struct sl_cut_limits){0}, why,
                         sizeof(why))) {
         return sl_error_set(err, SL_ERR_INTERNAL, "node %s may not be cut so: %s", view->node->name,
@@ -212,6 +231,9 @@ static void site_read(struct sl_sim_cuts *cuts, size_t i)
     struct sl_cut_site *site = &cuts->site[i];
     const struct sl_sim_drain *drain = &cuts->drain[i];
     *site = (struct sl_cut_site){
+        .making = cuts->under_way[i].cut,
+        .n_making = cuts->how->rule == NULL ? cuts->under_way[i].n : 0,
+        .made_us = SL_SIM_EPOCH_US + cuts->under_way[i].end_us,
         .out = cuts->under_way[i].n > 0 || !sl_node_can_recut(cuts->node[i]),
         .seconds_us = cuts->how->seconds_us,
         .drains_until_us = drain->until_us,

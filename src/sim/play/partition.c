@@ -84,7 +84,7 @@ int sl_partitioning_parse(const char *text, struct sl_partitioning *out, struct 
         }
     }
     if (out->cutting.seconds_us < 0) { /* as the daemon takes them for before it has learned them */
-        out->cutting.seconds_us = sl_cut_seconds_us(NULL, out->cutting.actuator);
+        out->cutting.seconds_us = sl_cut_seconds_us(NULL, 0, out->cutting.actuator);
     }
     return 0;
 }

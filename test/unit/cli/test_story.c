@@ -58,6 +58,19 @@ static void nodes_are_told_by_reason_those_of_most_first(void **state)
         "  - wait\n");
 }
 
+static void nodes_that_the_pod_excludes_are_not_counted(void **state)
+{
+    (void)state;
+    assert_string_equal(story("{\"nodes\":{\"nodes\":5,\"excluded\":4,\"fit\":0,\"reasons\":[],"
+                              "\"uncut\":[{\"text\":\"node-7 cannot be cut: \\u001b\"}]}}"),
+                        "Namespace:  ours\n"
+                        "Name:       train\n"
+                        "Message:    held: \\u001b[1m\n"
+                        "\n"
+                        "It fits on 0 of 1 nodes now; it excludes 4 more itself.\n"
+                        "node-7 cannot be cut: \\u001b.\n");
+}
+
 static void odd_stories_are_told_as_far_as_they_go(void **state)
 {
     (void)state;
@@ -66,6 +79,8 @@ static void odd_stories_are_told_as_far_as_they_go(void **state)
               "\"x\"},{\"nodes\":9223372036854775807},{\"nodes\":-1}]}}"));
     rig_assert_tame(story("[1]"));
     rig_assert_tame(story("{\"nodes\":[]}"));
+    rig_assert_tame(story("{\"nodes\":{\"excluded\":9e99,\"uncut\":[{},7,{\"text\":1}]}}"));
+    rig_assert_tame(story("{\"nodes\":{\"excluded\":-9223372036854775807,\"uncut\":7}}"));
 }
 
 static void no_story_without_a_row(void **state)
@@ -132,6 +147,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cells_stand_below_each_other_and_empty_ones_nowhere),
         cmocka_unit_test(nodes_are_told_by_reason_those_of_most_first),
+        cmocka_unit_test(nodes_that_the_pod_excludes_are_not_counted),
         cmocka_unit_test(odd_stories_are_told_as_far_as_they_go),
         cmocka_unit_test(no_story_without_a_row),
         cmocka_unit_test(a_start_is_told_with_its_price),

@@ -15,14 +15,12 @@ int64_t sl_cut_memory_of(const struct sl_node *node, const struct sl_mig_profile
             return node->pool[i].memory_mib;
         }
     }
-    return sl_profile_mib(profile);
+    return sl_mig_profile_mib(profile);
 }
 
 /* ---- use ---- */
 
-/* Does a pod hold units of a resource that the node does not have now, as while its device plugin
- * is away? Then nobody can tell what is in use. */
-static bool use_is_hidden(const struct sl_view *view)
+bool sl_cut_use_is_hidden(const struct sl_view *view)
 {
     for (uint32_t r = 0; r < view->n_residents; r++) {
         const struct sl_pod *pod = view->resident[r].pod;
@@ -296,8 +294,7 @@ static enum sl_cut_bar read_for_nos(struct sl_cut_node *node, struct sl_cut_tabl
 
 /* ---- sums ---- */
 
-/* Returns the device's unit that the pool's are, -1: none. */
-static int unit_of_pool(const struct sl_cut_device *device, const struct sl_pool *pool)
+int sl_cut_unit_of_pool(const struct sl_cut_device *device, const struct sl_pool *pool)
 {
     if (device->sizes != NULL) {
         int unit = (int)device->sizes->n_own - 1;
@@ -319,7 +316,7 @@ static void count_spare(struct sl_cut_node *node)
         int64_t free = node->all || node->single ? 0 : view->room[p].free;
         for (unsigned d = 0; free > 0 && d < node->n; d++) {
             const struct sl_cut_device *device = &node->device[d];
-            int unit = unit_of_pool(device, pool);
+            int unit = sl_cut_unit_of_pool(device, pool);
             if (device->may_change && unit >= 0) {
                 free -= device->free[unit];
             }
@@ -411,7 +408,7 @@ enum sl_cut_bar sl_cut_node_read(struct sl_cut_node *node, struct sl_cut_device 
     if (sl_cut_agent_is_busy(&view->node->partition)) {
         return SL_CUT_BAR_AT_WORK;
     }
-    if (use_is_hidden(view)) {
+    if (sl_cut_use_is_hidden(view)) {
         return SL_CUT_BAR_HIDDEN_USE;
     }
     enum sl_cut_bar bar = actuator == SL_ACTUATOR_NOS_MPS   ? sl_cut_slices_read(node, NULL)

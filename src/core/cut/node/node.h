@@ -44,6 +44,7 @@ struct sl_cut_device {
     const struct sl_mig_model *model;
     int64_t *packed;                  /* of the table */
     const int64_t *weight;            /* demand for each profile; NULL: none */
+    const int64_t *supply;            /* free instances of each, on all nodes; NULL: none */
     const struct sl_cut_spots *spots; /* NULL: the instances that stay are where layout says */
     struct sl_mig_layout layout;      /* of the instances that stay */
     struct sl_mig_placement stay[SL_MIG_INSTANCES_MAX];
@@ -58,6 +59,7 @@ struct sl_cut_device {
     bool is_whole;     /* MIG mode is off now */
     bool may_be_whole; /* it is, or MIG mode may be switched off */
     bool need_whole;   /* a pod of the plan needs it whole */
+    bool made;         /* its cut is under way: it gives what is free, and nothing else */
 };
 
 struct sl_cut_node {
@@ -97,6 +99,11 @@ bool sl_cut_node_read_later(struct sl_cut_node *node, struct sl_cut_device *devi
                             struct sl_cut_table *table, const struct sl_view *view, bool mig_mode,
                             int64_t until_us, int64_t now_us);
 
+/* Reads a node whose cut is under way, which n > 0 cuts[] say: what it makes that no pod has.
+ * device has room for n. False: the node is not for that (strategy single). */
+bool sl_cut_node_read_made(struct sl_cut_node *node, struct sl_cut_device *device,
+                           const struct sl_view *view, const struct sl_cut *cut, size_t n);
+
 /* Returns when the resident has ended, by an enforced timeout; INT64_MAX: nobody knows. */
 int64_t sl_cut_end_of(const struct sl_pod *pod, int64_t now_us);
 
@@ -122,6 +129,13 @@ bool sl_cut_devices_are_known(const struct sl_node *node);
  * one pod ends and another starts, the sum agrees with an old report that calls the wrong one free.
  */
 bool sl_cut_report_lags(const struct sl_cut_node *node, unsigned pool);
+
+/* Does a pod hold units of a resource that the node does not have now, as while its device plugin
+ * is away? Then nobody can tell what is in use. */
+bool sl_cut_use_is_hidden(const struct sl_view *view);
+
+/* Returns the device's unit that the pool's are, -1: none. */
+int sl_cut_unit_of_pool(const struct sl_cut_device *device, const struct sl_pool *pool);
 
 /* Sets node->room, has_room and slices by the devices. */
 void sl_cut_node_sum(struct sl_cut_node *node);

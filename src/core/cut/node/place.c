@@ -135,11 +135,11 @@ static bool single_suffices(const struct sl_cut_node *node, unsigned unit)
     if (whole != device->is_whole && !node->mig_mode) {
         return false;
     }
-    const struct sl_mig_profile *profile = whole ? NULL : &model->profiles[unit];
-    bool board = whole || profile->compute == model->compute_slices;
-    int64_t mib =
-        board ? (int64_t)model->memory_gib * 1024 : sl_cut_memory_of(node->view->node, profile);
-    return (whole || profile->attributes == 0) && (board || !node->board) && mib >= node->mib &&
+    /* a whole GPU has no less than the largest instance */
+    const struct sl_mig_profile *profile = &model->profiles[whole ? model->n_profiles - 1U : unit];
+    bool board = profile->compute == model->compute_slices;
+    return (whole || profile->attributes == 0) && (board || !node->board) &&
+           sl_cut_memory_of(node->view->node, profile) >= node->mib &&
            single_count(model, unit) * node->n >= node->units;
 }
 

@@ -16,7 +16,7 @@ static int size_find(const struct sl_cut_sizes *sizes, int32_t gb)
     return -1;
 }
 
-static int size_add(struct sl_cut_sizes *sizes, int32_t gb)
+int sl_cut_size_add(struct sl_cut_sizes *sizes, int32_t gb)
 {
     int at = size_find(sizes, gb);
     if (at < 0 && gb > 0 && sizes->n < SL_MIG_PROFILES_MAX) {
@@ -35,7 +35,7 @@ int32_t sl_cut_slice_of(const struct sl_ask_item *item)
 
 int sl_cut_slice_unit(struct sl_cut_node *node, const struct sl_ask_item *item)
 {
-    return size_add(&node->sizes, sl_cut_slice_of(item));
+    return sl_cut_size_add(&node->sizes, sl_cut_slice_of(item));
 }
 
 /* ---- a node ---- */
@@ -56,7 +56,7 @@ static unsigned slices_kept(const struct sl_cut_node *node, const struct sl_inst
 static bool slices_read(struct sl_cut_node *node, struct sl_cut_device *device,
                         const struct sl_instance *instance, unsigned kept)
 {
-    int unit = size_add(&node->sizes, gb_of_pool(node->view->node, instance->pool));
+    int unit = sl_cut_size_add(&node->sizes, gb_of_pool(node->view->node, instance->pool));
     if (unit < 0 || instance->slices > SL_CUT_SLICES_MAX) {
         return false;
     }

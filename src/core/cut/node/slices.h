@@ -20,6 +20,9 @@ bool sl_cut_slices_fit(const struct sl_cut_device *device,
  * gives. */
 int32_t sl_cut_slice_of(const struct sl_ask_item *item);
 
+/* Finds the unit of that size, or adds it; -1: none. */
+int sl_cut_size_add(struct sl_cut_sizes *sizes, int32_t gb);
+
 /* Finds the unit for the item, or adds it to the node's sizes; -1: none. */
 int sl_cut_slice_unit(struct sl_cut_node *node, const struct sl_ask_item *item);
 

@@ -3,15 +3,16 @@
  * - The mig-manager writes the label nvidia.com/mig.config.state: pending, rebooting, success or
  * failed. The order itself sets pending, so that success and failed are news. An entry that its
  * file does not show yet fails at once, for good under that name, and nothing has changed then: the
- * next attempt follows after a pause.
+ * next attempt follows after a pause. So the file is written first, and the label set when it
+ * should have arrived.
  * - It takes the device plugin away for its run, so that allocatable drops and comes back, after
  * the state says success.
  * - A failed run may have destroyed free instances.
  * - nos' agent repeats the plan's name when it has read it, and at the end, whatever came of it.
  * - nos' device plugin (MPS mode) says nothing: what is allocatable and what the agent reports tell
  * that it has ended. It takes up the file that the node's label names when the label changes; where
- * it lacks that file nothing happens, and the next attempt follows. So the first attempt only
- * writes the ConfigMap, and the label is set when the file should have arrived. */
+ * it lacks that file nothing happens, and the next attempt follows. Here, too, the file is first.
+ */
 #include "sliced/cut_run.h"
 
 #include <inttypes.h>
@@ -40,6 +41,7 @@ const char *sl_cut_outcome_name(enum sl_cut_outcome outcome)
         [SL_CUT_NOT_FOLLOWED] = "NotFollowed",
         [SL_CUT_HALF_APPLIED] = "HalfApplied",
         [SL_CUT_REFUSED] = "Refused",
+        [SL_CUT_BAD_FILE] = "BadFile",
         [SL_CUT_TAKEN] = "Taken",
         [SL_CUT_GONE] = "Gone",
         [SL_CUT_LEFT] = "Left",
@@ -86,12 +88,19 @@ static void run_try_again(struct sl_cut_run *run)
     (void)snprintf(number, sizeof(run->name) - (size_t)(number - run->name), "%u", run->attempt);
 }
 
+/* Does the agent read its orders in a file? */
+static bool has_file(enum sl_actuator actuator)
+{
+    return actuator == SL_ACTUATOR_MIG_MANAGER || actuator == SL_ACTUATOR_NOS_MPS;
+}
+
 void sl_cut_run_begin(struct sl_cut_run *run, const struct sl_node *node, const struct sl_cut *cut,
                       size_t n, int64_t now_us)
 {
     *run = (struct sl_cut_run){
         .actuator = node->partition.actuator,
         .attempt = 1,
+        .announces = has_file(node->partition.actuator),
         .digest = sl_cut_digest(node, cut, n),
         .n_cuts = (uint16_t)n,
         .begun_us = now_us,
@@ -99,7 +108,7 @@ void sl_cut_run_begin(struct sl_cut_run *run, const struct sl_node *node, const 
         .before = digest_allocatable(node),
         .wanted = digest_wanted(node),
     };
-    run->announces = run->actuator == SL_ACTUATOR_NOS_MPS;
+    run->attempt -= run->announces;
     memcpy(run->cut, cut, n * sizeof(cut[0]));
     run_name(run);
 }
@@ -133,8 +142,8 @@ bool sl_cut_run_resume(struct sl_cut_run *run, const struct sl_node *node, int64
         return true;
     }
     (void)snprintf(run->name, sizeof(run->name), "%s", cut);
-    if (run->actuator == SL_ACTUATOR_NOS_MPS && !ends_with(node->partition.wanted, run)) {
-        run->outcome = SL_CUT_LEFT; /* it was announced, and the plugin has not heard of it */
+    if (has_file(run->actuator) && !ends_with(node->partition.wanted, run)) {
+        run->outcome = SL_CUT_LEFT; /* it was announced, and the agent has not heard of it */
         run->at = SL_CUT_AT_FINISH;
     }
     return true;
@@ -250,6 +259,7 @@ static void judge_failure(struct sl_cut_run *run, const struct sl_node *node,
     bool same = run->before != 0 && digest_allocatable(node) == run->before;
     if (same && !run->moved && run->attempt < SL_CUT_ATTEMPTS) {
         run->at = SL_CUT_AT_PAUSE;
+        run->told = false;
         run->pause_us = now_us + pauses_us[run->attempt - 1];
         run_try_again(run);
     } else if (same || run->before == 0) {
@@ -281,6 +291,8 @@ static void watch_mig_manager(struct sl_cut_run *run, const struct sl_node *node
         judge_end(run, node, rules, SL_CUT_NOT_FOLLOWED, now_us);
     } else if (partition->state == SL_PARTITION_FAILED) {
         judge_failure(run, node, rules, now_us);
+    } else if (run->taken && !run->moved) { /* it has not begun: it shall not */
+        run_finish(run, SL_CUT_TAKEN);
     } else if (now_us - run->begun_us >= rules->timeout_us) {
         run_finish(run, SL_CUT_WEDGED);
     } else {
@@ -360,6 +372,21 @@ static void watch_node(struct sl_cut_run *run, const struct sl_node *node,
 
 /* ---- steps ---- */
 
+/* Is nothing left to wait for once the mark is off? The watch may be late; and an agent may have
+ * begun in the moment in which its order was taken back. */
+static bool is_clear(struct sl_cut_run *run, const struct sl_node *node,
+                     const struct sl_cut_rules *rules, int64_t now_us)
+{
+    bool told = run->outcome == SL_CUT_TAKEN && run->told;
+    run->moved = run->moved || (told && digest_allocatable(node) != run->before);
+    if (told && run->moved && node->partition.at_work) {
+        wait_until(run, run->begun_us + rules->timeout_us);
+        return now_us - run->begun_us >= rules->timeout_us;
+    }
+    wait_until(run, run->ordered_us + lag_us);
+    return (node->partition.cut == NULL && !told) || now_us - run->ordered_us >= lag_us;
+}
+
 static enum sl_cut_step begin_write(struct sl_cut_run *run, enum sl_cut_step step)
 {
     run->writing = true;
@@ -402,13 +429,13 @@ enum sl_cut_step sl_cut_run_step(struct sl_cut_run *run, const struct sl_node *n
     run->file_us = rules->file_us;
     if (run->at == SL_CUT_AT_WORK) {
         watch_node(run, node, rules, now_us);
-    } else if (run->at < SL_CUT_AT_FINISH &&
-               (is_deselected(run, node) || is_overruled(run, node))) {
-        run_finish(run, SL_CUT_LEFT); /* before it is ordered, or ordered again */
-    } else if (run->at < SL_CUT_AT_FINISH && run->taken) {
+    }
+    bool to_order = run->at == SL_CUT_AT_ORDER || run->at == SL_CUT_AT_PAUSE;
+    if (to_order && (is_deselected(run, node) || is_overruled(run, node))) {
+        run_finish(run, SL_CUT_LEFT);
+    } else if (to_order && run->taken) {
         run_finish(run, SL_CUT_TAKEN);
-    } else if (!run->written && run->at < SL_CUT_AT_FINISH &&
-               now_us - run->begun_us >= rules->timeout_us) {
+    } else if (to_order && run->unwritten && now_us - run->begun_us >= rules->timeout_us) {
         run_finish(run, SL_CUT_REFUSED);
     }
     switch (run->at) {
@@ -430,20 +457,21 @@ enum sl_cut_step sl_cut_run_step(struct sl_cut_run *run, const struct sl_node *n
     case SL_CUT_AT_CLEAR:
         break;
     }
-    if (node->partition.cut == NULL || now_us - run->ordered_us >= lag_us) {
-        return SL_CUT_END;
-    }
-    wait_until(run, run->ordered_us + lag_us);
-    return SL_CUT_WAIT;
+    return is_clear(run, node, rules, now_us) ? SL_CUT_END : SL_CUT_WAIT;
 }
 
 static void order_wrote(struct sl_cut_run *run, enum sl_cut_write_end end, int64_t now_us)
 {
     run->written = run->written || end == SL_CUT_WRITTEN || end == SL_CUT_WRITE_UNKNOWN;
+    run->unwritten = end == SL_CUT_WRITE_FAILED;
     run->ordered_us = now_us;
     run->news_us = 0;
     if (end == SL_CUT_WRITE_REFUSED) {
         run_finish(run, SL_CUT_REFUSED);
+    } else if (end == SL_CUT_WRITE_BAD_FILE) {
+        run_finish(run, SL_CUT_BAD_FILE);
+    } else if (end == SL_CUT_WRITE_MOOT) {
+        run_finish(run, SL_CUT_LEFT);
     } else if (end == SL_CUT_WRITE_FAILED) { /* the same again: surely nobody has seen it */
         run->at = SL_CUT_AT_PAUSE;
         run->pause_us = now_us + again_us;
@@ -454,6 +482,7 @@ static void order_wrote(struct sl_cut_run *run, enum sl_cut_write_end end, int64
         run_try_again(run);
     } else {
         run->at = SL_CUT_AT_WORK;
+        run->told = true;
     }
 }
 
@@ -502,6 +531,14 @@ const char *sl_cut_run_phase(const struct sl_cut_run *run, const struct sl_node 
 
 /* ---- the record of a node ---- */
 
+/* Did it fail while it was applied? A file that was behind, clients that did not go, or a write
+ * that was not taken say nothing against the cut. */
+static bool was_applied(const struct sl_cut_run *run)
+{
+    return run->outcome == SL_CUT_HALF_APPLIED || run->outcome == SL_CUT_NOT_FOLLOWED ||
+           (run->outcome == SL_CUT_FAILED && run->moved);
+}
+
 void sl_cut_record_note(struct sl_cut_record *record, const struct sl_cut_run *run,
                         const struct sl_cut_rules *rules, int64_t now_us)
 {
@@ -509,9 +546,9 @@ void sl_cut_record_note(struct sl_cut_record *record, const struct sl_cut_run *r
     if (run->outcome == SL_CUT_DONE) {
         record->failures = 0;
         record->out_until_us = 0;
+        record->suspect = 0;
         if (!run->resumed) {
-            record->seconds_us =
-                record->seconds_us == 0 ? took_us : (3 * record->seconds_us + took_us) / 4;
+            record->seconds_us = sl_cut_mean_us(record->seconds_us, took_us);
         }
         return;
     }
@@ -529,18 +566,28 @@ void sl_cut_record_note(struct sl_cut_record *record, const struct sl_cut_run *r
     out_us = out_us < rules->max_backoff_us ? out_us : rules->max_backoff_us;
     record->failures += record->failures < UINT32_MAX ? 1 : 0;
     record->out_until_us = sl_sat_add(now_us, out_us);
-    bool tried = run->outcome != SL_CUT_LEFT && run->outcome != SL_CUT_REFUSED;
-    if (run->digest != 0 && tried) {
+    bool again = run->digest != 0 && record->suspect == run->digest;
+    if (was_applied(run)) {
+        record->suspect = run->digest;
+    }
+    if (was_applied(run) && again) {
         memmove(&record->failed[1], &record->failed[0],
                 sizeof(record->failed) - sizeof(record->failed[0]));
         record->failed[0] = run->digest;
     }
 }
 
-int64_t sl_cut_seconds_us(const struct sl_cut_record *record, enum sl_actuator actuator)
+int64_t sl_cut_mean_us(int64_t mean_us, int64_t took_us)
+{
+    return mean_us == 0 ? took_us : (3 * mean_us + took_us) / 4;
+}
+
+int64_t sl_cut_seconds_us(const struct sl_cut_record *record, int64_t others_us,
+                          enum sl_actuator actuator)
 {
     if (record != NULL && record->seconds_us > 0) {
         return record->seconds_us;
     }
-    return (actuator == SL_ACTUATOR_MIG_MANAGER ? 60 : 10) * SL_SECOND_US;
+    int64_t usual_us = (actuator == SL_ACTUATOR_MIG_MANAGER ? 60 : 10) * SL_SECOND_US;
+    return others_us > 0 ? others_us : usual_us;
 }

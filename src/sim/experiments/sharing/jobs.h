@@ -37,6 +37,8 @@ struct sl_sharing_load {
     int32_t gpu_mib;
     /* how busy a GPU is with so many jobs; all 0: as busy as the sum of them */
     double busy_with[SL_SHARING_TOGETHER];
+    /* watts that a GPU draws with so many; all 0: as an H100 does, see stage.c */
+    double watts_with[SL_SHARING_TOGETHER];
 };
 
 void sl_sharing_load_free(struct sl_sharing_load *load);
@@ -62,6 +64,7 @@ struct sl_sharing_run {
     double makespan_s; /* as long as something was measured */
     double memory;     /* mean, of the GPU's */
     double busy;
+    double energy_kj;
 };
 struct sl_sharing_published {
     struct sl_sharing_load alone[SL_SHARING_PUBLISHED]; /* the jobs, by ask, each run alone */

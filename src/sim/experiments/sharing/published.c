@@ -33,7 +33,8 @@ struct reading {
     struct sl_sharing_published *out;
     const char *folder;
     double busy_sum[SL_SHARING_TOGETHER]; /* by jobs together */
-    double busy_n[SL_SHARING_TOGETHER];
+    double watts_sum[SL_SHARING_TOGETHER];
+    double n[SL_SHARING_TOGETHER];
 };
 
 static int path_of(const struct reading *reading, const char *name, char path[PATH_TEXT],
@@ -215,41 +216,51 @@ static int run_read(struct reading *reading, unsigned ask, const char *scheduler
     struct sl_buf text;
     struct track mib = {NULL, 0};
     struct track busy = {NULL, 0};
+    struct track watts = {NULL, 0};
     unsigned n = 0;
     (void)snprintf(name, sizeof(name), "OVERPROV_%d_WORKLOAD_%s.txt", percent[ask], scheduler);
     int rc = file_read(reading, name, &text, err);
     rc = rc < 0 ? rc : track_of(reading, ask, "fb_used", scheduler, &mib, err);
     rc = rc < 0 ? rc : track_of(reading, ask, "gpu_utilization", scheduler, &busy, err);
+    rc = rc < 0 ? rc : track_of(reading, ask, "power_usage", scheduler, &watts, err);
     if (rc == 0) {
         out->restarts = (unsigned)report_sum(text.data, "Container Restart Count", &n);
         out->pending_s = report_sum(text.data, "Pod_Start_Time - Pod_Creation_Timestamp", &n);
         out->pending_s /= n > 0 ? n : 1;
         out->makespan_s = (double)mib.n;
     }
-    for (size_t i = 0; rc == 0 && i < mib.n && i < busy.n; i++) {
+    for (size_t i = 0; rc == 0 && i < mib.n && i < busy.n && i < watts.n; i++) {
         double together = floor(mib.value[i] / PEAK_MIB + 0.5);
         size_t at = together < SL_SHARING_TOGETHER ? (size_t)together : SL_SHARING_TOGETHER - 1;
         out->memory += mib.value[i] / GPU_MIB / (double)mib.n;
         out->busy += busy.value[i] / 100 / (double)mib.n;
         reading->busy_sum[at] += busy.value[i] / 100;
-        reading->busy_n[at]++;
+        out->energy_kj += watts.value[i] / 1000;
+        reading->watts_sum[at] += watts.value[i];
+        reading->n[at]++;
     }
     sl_buf_free(&text);
     free(mib.value);
     free(busy.value);
+    free(watts.value);
     return rc;
 }
 
-/* A GPU is as busy with n jobs as theirs was; with more than they ever ran, as with the most. */
+/* A GPU is as busy with n jobs, and draws as much, as theirs was; with more than they ever ran, as
+ * with the most. */
 static void busy_settle(struct reading *reading)
 {
     double busy[SL_SHARING_TOGETHER] = {0};
-    for (size_t i = 1; i < SL_SHARING_TOGETHER; i++) {
-        busy[i] = reading->busy_n[i] > 0 ? reading->busy_sum[i] / reading->busy_n[i] : busy[i - 1];
+    double watts[SL_SHARING_TOGETHER] = {0};
+    for (size_t i = 0; i < SL_SHARING_TOGETHER; i++) {
+        double n = reading->n[i];
+        busy[i] = i == 0 ? 0 : n > 0 ? reading->busy_sum[i] / n : busy[i - 1];
+        watts[i] = n > 0 ? reading->watts_sum[i] / n : i == 0 ? 0 : watts[i - 1];
     }
     for (unsigned ask = 0; ask < SL_SHARING_PUBLISHED; ask++) {
         struct sl_sharing_load *load = &reading->out->alone[ask];
         memcpy(load->busy_with, busy, sizeof(busy));
+        memcpy(load->watts_with, watts, sizeof(watts));
         for (uint32_t i = 0; i < load->n; i++) {
             load->job[i].busy = busy[1];
         }

@@ -95,6 +95,7 @@ static const struct figure {
     {"GPU busy", "busy", "busy", AT(busy), 2, true},
     {"p99 slowdown", "slowdown_p99", "slowdownP99", AT(slowdown_p99), 2, false},
     {"makespan, s", "makespan_s", "makespan", AT(makespan_s), 0, false},
+    {"energy, kJ", "energy_kj", "energy", AT(energy_kj), 0, true},
     {"pushed out", "pushed", "pushed", AT(pushed), 0, false},
     {"beyond asks", "beyond", "beyond", AT(beyond), 0, false},
 #undef AT
@@ -166,7 +167,9 @@ static void put_run(struct sl_columns *columns, const char *name, const struct s
     sl_columns_put(columns, 6, "%.2f", run->busy);
     sl_columns_put(columns, 7, "%.2f", run->busy / asks->busy);
     sl_columns_put(columns, 9, "%.0f", run->makespan_s);
-    sl_columns_put(columns, 10, "%u", run->restarts);
+    sl_columns_put(columns, 10, "%.0f", run->energy_kj);
+    sl_columns_put(columns, 11, "%.2f", run->energy_kj / asks->energy_kj);
+    sl_columns_put(columns, 12, "%u", run->restarts);
 }
 
 static void write_load(const struct study *study, size_t load, double *values, struct sl_buf *out)

@@ -27,6 +27,10 @@ enum {
 
 static const int64_t second_us = 1000000;
 static const int64_t epoch_s = 1600000000;
+/* Of an H100: without a context, with one, and more with each part of the time that it is busy. */
+static const double watts_empty = 73;
+static const double watts_context = 123;
+static const double watts_busy = 16;
 static const double neighbour_costs = 0.05; /* of its speed, each that runs beside a job */
 
 /* A job on its way. */
@@ -48,6 +52,7 @@ struct gpu {
     struct sl_usage_unit usage;
     int64_t used_mib;
     double busy;
+    double watts;
     double speed;
 };
 
@@ -69,8 +74,8 @@ struct stage {
     int held_gpu;
     int32_t refused_mib; /* the least for which the view has no room, as tried so far */
     int64_t now_s;
-    int64_t pass_s;      /* when the pass began */
-    double memory, busy; /* summed over the seconds */
+    int64_t pass_s;              /* when the pass began */
+    double memory, busy, joules; /* summed over the seconds */
     unsigned pushed, beyond;
 };
 
@@ -170,6 +175,14 @@ static bool is_running(const struct stage *stage, const struct run *run)
     return run->gpu >= 0 && run->end_s < 0 && run->asleep_s <= stage->now_s;
 }
 
+static double watts_of(const struct sl_sharing_load *load, unsigned n, double busy)
+{
+    if (load->watts_with[0] > 0) {
+        return load->watts_with[n < SL_SHARING_TOGETHER ? n : SL_SHARING_TOGETHER - 1];
+    }
+    return n == 0 ? watts_empty : watts_context + watts_busy * busy;
+}
+
 /* Time-slicing: GPUs serve what keeps them busy in turns, and each neighbour costs a little more.
  */
 static void speeds_settle(struct stage *stage)
@@ -191,6 +204,7 @@ static void speeds_settle(struct stage *stage)
             busy[g] = measured[n[g] < SL_SHARING_TOGETHER ? n[g] : SL_SHARING_TOGETHER - 1];
         }
         stage->gpu[g].busy = busy[g] < 1 ? busy[g] : 1;
+        stage->gpu[g].watts = watts_of(stage->load, n[g], stage->gpu[g].busy);
     }
 }
 
@@ -289,6 +303,7 @@ static void second_measure(struct stage *stage)
         (void)sl_series_put(&gpu->series, at_us, SL_FIGURE_BUSY, (int64_t)(gpu->busy * 1000));
         stage->memory += (double)gpu->used_mib / stage->load->gpu_mib / stage->load->gpus;
         stage->busy += gpu->busy / stage->load->gpus;
+        stage->joules += gpu->watts;
     }
 }
 
@@ -397,6 +412,7 @@ static int second_submit(struct stage *stage, struct sl_error *err)
         stage->pass_s = stage->now_s;
         stage->memory = 0;
         stage->busy = 0;
+        stage->joules = 0;
     }
     uint32_t come = stage->pass_s == 0 && load->again > 0 ? load->again : load->n;
     for (; stage->come < come && load->job[stage->come].submit_s + stage->pass_s <= stage->now_s;
@@ -487,6 +503,7 @@ static int stage_figures(const struct stage *stage, struct sl_sharing_outcome *o
                                        .busy = stage->busy / span_s,
                                        .slowdown_p99 = slowdown.p99,
                                        .makespan_s = span_s,
+                                       .energy_kj = stage->joules / 1000,
                                        .pushed = stage->pushed,
                                        .beyond = stage->beyond};
     return 0;

@@ -20,8 +20,9 @@ struct sl_sharing_outcome {
     double busy;
     double slowdown_p99; /* from a GPU given to the end, restarts included, over the time alone */
     double makespan_s;
-    double pushed; /* containers out of memory though all that are there keep to their asks */
-    double beyond; /* because some use more than they asked for */
+    double energy_kj; /* of all GPUs, until the last job has ended */
+    double pushed;    /* containers out of memory though all that are there keep to their asks */
+    double beyond;    /* because some use more than they asked for */
 };
 
 /* Plays all jobs to their end. */

@@ -251,10 +251,14 @@ static inline struct sl_cut_pod *rig_wait(struct cut_rig *rig, const char *asks,
 static inline void rig_check(const struct cut_rig *rig)
 {
     const struct sl_cut_output *out = &rig->output;
-    assert_true(out->n_plans <= rig->input.max_plans);
+    assert_true(out->n_plans <= rig->input.max_plans + rig->n_nodes);
     for (size_t i = 0; i < out->n_plans; i++) {
         const struct sl_cut_plan *plan = &out->plan[i];
         char reason[256];
+        if (plan->n_cuts == 0) {
+            assert_true(rig->site[plan->view].n_making > 0 && plan->n_pods > 0);
+            continue;
+        }
         if (!sl_cut_allowed(rig->view[plan->view], plan->cut, plan->n_cuts, rig->input.limits,
                             reason, sizeof(reason))) {
             fail_msg("%s: %s", rig->node[plan->view].node->name, reason);

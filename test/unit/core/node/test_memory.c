@@ -23,13 +23,13 @@ static void a_whole_gpu_has_the_memory_of_the_label(void **state)
     assert_int_equal(sl_node_unit_mib(rig->made, 0, 1, -1), 15360);
 }
 
-static void an_instance_has_the_memory_of_its_label_else_of_its_name(void **state)
+static void an_instance_has_the_memory_of_its_label_else_what_its_driver_leaves(void **state)
 {
     struct node_rig *rig = *state;
     given(rig, A100 "nvidia.com/gpu.count=1 nvidia.com/mig-1g.5gb.memory=4864",
           "nvidia.com/mig-1g.5gb=3 nvidia.com/mig-2g.10gb=1");
     pool_is(rig, "nvidia.com/mig-1g.5gb", 4864, false, false);
-    pool_is(rig, "nvidia.com/mig-2g.10gb", 10240, false, false);
+    pool_is(rig, "nvidia.com/mig-2g.10gb", 9856, false, false);
 }
 
 static void under_strategy_single_the_label_is_of_an_instance(void **state)
@@ -210,7 +210,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_whole_gpu_has_the_memory_of_the_label),
-        TEST(an_instance_has_the_memory_of_its_label_else_of_its_name),
+        TEST(an_instance_has_the_memory_of_its_label_else_what_its_driver_leaves),
         TEST(under_strategy_single_the_label_is_of_an_instance),
         TEST(under_mps_each_replica_has_its_part_and_a_request_is_for_one),
         TEST(time_slicing_shows_every_replica_all_memory),

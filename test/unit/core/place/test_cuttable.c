@@ -87,10 +87,10 @@ static void gpus_that_are_cut_alike_could_be_as_many_as_the_smallest_that_suffic
         {3, 0, "ExceedsNode", 2}, /* who states no memory wants a board */
         {8, 5000, "NotPartitioned", 2},
         {9, 5000, "ExceedsNode", 8},
-        {4, 5761, "NotPartitioned", 2}, /* 960 MiB for each GB in the profile's name */
-        {5, 5761, "ExceedsNode", 4},
-        {2, 24576, "Fits", 0},
-        {3, 24576, "ExceedsNode", 2},
+        {4, 5953, "NotPartitioned", 2}, /* a 1g.6gb has 5952 MiB */
+        {5, 5953, "ExceedsNode", 4},
+        {2, 24064, "Fits", 0},
+        {3, 24064, "ExceedsNode", 2},
     };
     (void)state;
     struct rig *rig = two_boards();

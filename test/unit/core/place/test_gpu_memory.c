@@ -105,13 +105,13 @@ static void the_smallest_instance_that_suffices_is_chosen(void **state)
     rig_instance(rig, 1, 0, pool);
     rig_instance(rig, 1, 1, pool);
     rig->instance[2].profile = rig->instance[3].profile = rig_profile(a30, "1g.6gb");
-    struct sl_ask ask = ask_of(GPU, 1, 0, 6000);
+    struct sl_ask ask = ask_of(GPU, 1, 0, 5900);
     assert_string_equal(rig_choose(rig, &ask), "nvidia.com/gpu=1/0");
     ask.item[0].least_mib = 7000;
     assert_string_equal(rig_choose(rig, &ask), "nvidia.com/gpu=0/0");
     ask.item[0].least_mib = 12000; /* the label says 11968, not 12 GiB */
     assert_int_equal(rig_verdict(rig, &ask).reason, SL_REASON_LITTLE_MEMORY);
-    ask.item[0].least_mib = 6000;
+    ask.item[0].least_mib = 5900;
     ask.item[0].count = 3;
     assert_string_equal(rig_choose(rig, &ask), "nvidia.com/gpu=1/0,1/1,0/0");
     rig_free(rig);
@@ -185,6 +185,63 @@ static void replicas_of_instances_share_the_instance(void **state)
     assert_string_equal(rig_choose(rig, &ask), "nvidia.com/mig-1g.6gb.shared=0/1");
     rig_run(rig, &ask, "nvidia.com/mig-1g.6gb.shared=0/1");
     assert_int_equal(rig_verdict(rig, &ask).reason, SL_REASON_MEMORY_TAKEN);
+    rig_free(rig);
+}
+
+static void use_beyond_asks(struct rig *rig, unsigned device, int32_t over_mib)
+{
+    for (; rig->n_measured <= device; rig->n_measured++) {
+        rig->measured[rig->n_measured] = sl_measured_none;
+    }
+    rig->measured[device].over_mib = over_mib;
+}
+
+static void use_beyond_the_asks_is_told_where_it_is_why_nothing_fits(void **state)
+{
+    static const int64_t mib[] = {16384, 16384, 16384};
+    struct rig *rig = gpus(mib, 3, 4);
+    (void)state;
+    struct sl_ask ask = ask_of(SHARED, 1, 1100, 0);
+    struct sl_ask full = ask_of(SHARED, 1, 16000, 0);
+    rig_run(rig, &ask, SHARED "=0");
+    rig_run(rig, &ask, SHARED "=1");
+    rig_run(rig, &full, SHARED "=2");
+    use_beyond_asks(rig, 0, 16000); /* nothing is left of it */
+    use_beyond_asks(rig, 1, 13900);
+    struct sl_ask more = ask_of(SHARED, 1, 8000, 0);
+    assert_int_equal(rig_verdict(rig, &more).reason, SL_REASON_MEMORY_IN_USE);
+    text_is(rig, &more,
+            SHARED ": 1 asked, but pods use more GPU memory than they ask for: 15000 of 16384 MiB "
+                   "in use on the GPU with most left, 1100 asked there, 1384 left");
+    more.item[0].memory_mib = 16000; /* more than the asks leave: use is not why */
+    assert_int_equal(rig_verdict(rig, &more).reason, SL_REASON_MEMORY_TAKEN);
+    more.item[0].memory_mib = 1384;
+    assert_int_equal(rig_verdict(rig, &more).reason, SL_REASON_FITS);
+    use_beyond_asks(rig, 1, 0); /* it has room for one now */
+    more.item[0] = ask_of(SHARED, 2, 8000, 0).item[0];
+    assert_int_equal(rig_verdict(rig, &more).reason, SL_REASON_MEMORY_IN_USE);
+    text_is(rig, &more,
+            SHARED ": 2 asked, but pods use more GPU memory than they ask for: 16384 of 16384 MiB "
+                   "in use on the GPU with most left, 1100 asked there, 0 left");
+    rig_free(rig);
+}
+
+static void use_beyond_the_shares_of_gpushare_is_told_too(void **state)
+{
+    struct rig *rig = rig_new();
+    (void)state;
+    rig_pool(rig, "aliyun.com/gpu-mem", SL_KIND_MEMORY, 32);
+    rig->device[rig_device(rig, 16)].memory_mib = 16000;
+    rig->device[rig_device(rig, 16)].memory_mib = 16000;
+    struct sl_ask four = rig_ask("aliyun.com/gpu-mem", 4);
+    struct sl_ask ten = rig_ask("aliyun.com/gpu-mem", 10);
+    rig_run(rig, &four, "aliyun.com/gpu-mem=0*4");
+    rig_run(rig, &ten, "aliyun.com/gpu-mem=1*10");
+    assert_int_equal(rig_verdict(rig, &ten).reason, SL_REASON_FITS);
+    use_beyond_asks(rig, 0, 4500);
+    text_is(rig, &ten,
+            "aliyun.com/gpu-mem: 10 asked, but pods use more GPU memory than they ask for: 9000 of "
+            "16000 MiB in use on the GPU with most left, 4000 asked there, 7000 left");
     rig_free(rig);
 }
 
@@ -458,7 +515,7 @@ static void the_largest_instance_is_told_wherever_it_stands(void **state)
             rig_instance(rig, d, 0, d < 3 ? pool : other);
         }
         rig->instance[largest].profile = rig_profile(a30, "2g.12gb");
-        assert_int_equal(rig_verdict(rig, &ask).largest, 12288);
+        assert_int_equal(rig_verdict(rig, &ask).largest, 11968);
         rig_free(rig);
     }
 }
@@ -474,6 +531,8 @@ int main(void)
         cmocka_unit_test(what_others_declared_is_not_there_any_more),
         cmocka_unit_test(residents_that_declare_nothing_take_replicas_only),
         cmocka_unit_test(replicas_of_instances_share_the_instance),
+        cmocka_unit_test(use_beyond_the_asks_is_told_where_it_is_why_nothing_fits),
+        cmocka_unit_test(use_beyond_the_shares_of_gpushare_is_told_too),
         cmocka_unit_test(where_only_counts_are_known_the_node_has_one_sum),
         cmocka_unit_test(an_mps_replica_has_its_equal_part_and_no_more),
         cmocka_unit_test(where_a_request_may_be_for_one_replica_more_is_never),

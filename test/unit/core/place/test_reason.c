@@ -132,7 +132,7 @@ static void never_is_what_no_end_of_a_pod_would_help(void **state)
         bool never = r == SL_REASON_NOT_OFFERED || r == SL_REASON_EXCEEDS_NODE ||
                      r == SL_REASON_EXCEEDS_DEVICE || r == SL_REASON_EXCEEDS_TOGETHER ||
                      r == SL_REASON_LITTLE_MEMORY || r == SL_REASON_ONE_EACH ||
-                     r == SL_REASON_MALFORMED_ASK;
+                     r == SL_REASON_MALFORMED_ASK || r == SL_REASON_EXCLUDED;
         assert_int_equal(sl_reason_is_never(r), never);
     }
 }

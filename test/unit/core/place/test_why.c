@@ -187,7 +187,7 @@ static int64_t of_device(const struct world *world, unsigned pool, unsigned d,
     for (unsigned i = 0; i < node->n_instances; i++) {
         const struct sl_instance *instance = &node->instance[i];
         if (instance->device == d && instance->pool == pool && !use->whole) {
-            int64_t mib = p->slices ? p->memory_mib : (int64_t)p->profile->memory_gb * 1024;
+            int64_t mib = p->slices ? p->memory_mib : sl_mig_profile_mib(p->profile);
             int64_t units = p->slices ? instance->slices : 1;
             units -= world->empty ? 0 : world->view->instance_used[i];
             n += has_memory(item, mib) ? units : 0;
@@ -291,19 +291,19 @@ static int64_t instances_made(const struct world *world, const struct sl_ask_ite
 }
 
 /* Strategy single: all GPUs at once, so none in use. A profile that is no whole board counts with
- * 960 MiB a GB, and only for a pod that says how much it needs. */
+ * what an A30's driver leaves it, and only for a pod that says how much it needs. */
 static int64_t all_alike(const struct world *world, const struct sl_ask_item *item)
 {
     const struct sl_node *node = world->view->node;
-    int64_t most = 24576 >= item->least_mib ? 1 : 0;
+    int64_t most = 24064 >= item->least_mib ? 1 : 0;
     for (unsigned p = 0; p < node->n_pools; p++) {
         if (in_use(world, p) > 0) {
             return most > 0 ? 0 : -1;
         }
     }
     if (item->least_mib > 0) {
-        most = item->least_mib <= 12 * 960 ? 2 : most;
-        most = item->least_mib <= 6 * 960 ? 4 : most;
+        most = item->least_mib <= 11968 ? 2 : most;
+        most = item->least_mib <= 5952 ? 4 : most;
     }
     return most > 0 ? most * node->n_devices : -1;
 }
@@ -372,7 +372,7 @@ static int64_t largest_unit(const struct sl_node *node, unsigned pool)
     const struct sl_pool *p = &node->pool[pool];
     int64_t most = 0;
     if (p->slices || p->profile != NULL) {
-        return p->slices ? p->memory_mib : (int64_t)p->profile->memory_gb * 1024;
+        return p->slices ? p->memory_mib : sl_mig_profile_mib(p->profile);
     }
     for (unsigned d = 0; d < node->n_devices; d++) {
         int64_t mib = node->device[d].mig ? 0 : node->device[d].memory_mib;
@@ -511,7 +511,8 @@ static void what_does_not_fit_is_told_why(void **state)
     for (int i = 0; i < SL_REASON_COUNT; i++) {
         bool other = i == SL_REASON_NO_ASK || i == SL_REASON_CUTTING ||
                      i == SL_REASON_UNKNOWN_NODE || i == SL_REASON_EXCEEDS_TOGETHER ||
-                     i == SL_REASON_MALFORMED_ASK;
+                     i == SL_REASON_MALFORMED_ASK || i == SL_REASON_MEMORY_IN_USE ||
+                     i == SL_REASON_HOST_FULL || i == SL_REASON_EXCLUDED;
         if (!other && seen[i] < 10) { /* each has its share */
             fail_msg("%s: %u times", sl_reason_name((enum sl_reason)i), seen[i]);
         }

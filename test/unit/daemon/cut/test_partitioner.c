@@ -22,14 +22,21 @@ struct rig {
     struct sl_partition_reader reader;
     struct written written[WRITES_MAX];
     unsigned n_written;
+    unsigned n_announced;
     unsigned n_wakes;
     const char *uid; /* of the node; NULL: none */
 };
 
+/* Orders that the agent hears of; of the file's alone nothing is noted. */
 static void note_write(void *context, const struct sl_cut_write *write, sl_cut_done done,
                        void *call)
 {
     struct rig *rig = context;
+    if (write->step == SL_CUT_ORDER && write->run->announces) {
+        rig->n_announced++;
+        done(call, SL_CUT_WRITTEN, NULL);
+        return;
+    }
     assert_true(rig->n_written < WRITES_MAX);
     rig->written[rig->n_written++] =
         (struct written){.step = write->step, .run = *write->run, .call = call, .done = done};
@@ -94,7 +101,8 @@ static void put_node(struct rig *rig, const char *resource, const char *units, c
         {SL_STR("nvidia.com/mig.config"), sl_str_of(config), &label[3]},
         {SL_STR("nvidia.com/mig.config.state"), sl_str_of(state), &label[4]},
     };
-    struct sl_pair annotation = {SL_STR("sliced.dev/cut"), sl_str_of(cut), NULL};
+    struct sl_pair text = {SL_STR("sliced.dev/cut-text"), SL_STR("GPU 0 into 7x 1g.10gb"), NULL};
+    struct sl_pair annotation = {SL_STR("sliced.dev/cut"), sl_str_of(cut), &text};
     struct sl_pair allocatable = {sl_str_of(resource), sl_str_of(units), NULL};
     const struct sl_node_facts facts = {.name = SL_STR("n"),
                                         .uid = sl_str_of(rig->uid),
@@ -122,7 +130,7 @@ static struct sl_partition_status status_of(struct rig *rig)
 /* Rounds until the i-th write, or so many seconds have passed. */
 static void await_write(struct rig *rig, unsigned i)
 {
-    for (unsigned s = 0; s < 300 && rig->n_written <= i; s++) {
+    for (unsigned s = 0; s < 1300 && rig->n_written <= i; s++) {
         (void)rig_later(&rig->queue, SECOND / 10);
     }
     assert_int_equal(rig->n_written, i + 1);
@@ -154,8 +162,12 @@ static void the_waiting_pods_get_the_instances_that_are_cut_for_them(void **stat
     assert_int_equal(status_of(rig).phase, SL_PHASE_CUTTING);
     assert_int_equal(rig->queue.n_released, 0);
     /* who reads the Events of nodes may not read the names of pods */
-    assert_non_null(strstr(rig->queue.all_told, ", for 5 pods that wait\n"));
-    assert_null(strstr(rig->queue.all_told, "default/p0"));
+    const char *cutting = strstr(rig->queue.all_told, "Cutting: ");
+    assert_non_null(cutting);
+    const char *line_end = strchr(cutting, '\n');
+    assert_ptr_equal(strstr(cutting, ", for 5 pods that wait\n"),
+                     line_end - strlen(", for 5 pods that wait"));
+    assert_true(strstr(cutting, "default/p0") == NULL || strstr(cutting, "default/p0") > line_end);
     answer(rig, SL_CUT_WRITTEN);
     put_node(rig, SMALL, "0", name_of(rig), "pending", name_of(rig));
     (void)rig_later(&rig->queue, SECOND);
@@ -183,6 +195,88 @@ static void a_pod_is_told_that_a_gpu_is_being_cut_for_it(void **state)
     assert_int_equal(list.row[0].reason, SL_HOLD_CUT);
     assert_non_null(strstr(list.row[0].why, "GPU 0 of n is being cut into "));
     assert_true(list.row[0].start_us > rig->queue.now_us);
+    sl_queue_list_free(&list);
+}
+
+static enum sl_hold_reason row_of(struct rig *rig, const char *uid, int64_t *in_us)
+{
+    struct sl_queue_list list;
+    assert_int_equal(rig->queue.queue.row(rig->queue.worker, sl_str_of(uid), &list, NULL), 0);
+    enum sl_hold_reason reason = list.row[0].reason;
+    *in_us = list.row[0].start_us - rig->queue.now_us;
+    sl_queue_list_free(&list);
+    return reason;
+}
+
+/* The GPU has room for seven: whoever comes while it is cut is told so, as far as that goes. */
+static void pods_that_come_during_a_cut_are_told_of_it(void **state)
+{
+    struct rig *rig = *state;
+    int64_t in_us = 0;
+    order_small(rig, 1);
+    assert_int_equal(rig->written[0].run.cut[0].n, 7);
+    for (unsigned i = 1; i < 9; i++) {
+        char name[16];
+        (void)snprintf(name, sizeof(name), "p%u", i);
+        rig_put(&rig->queue, (struct rig_pod){.name = name, .gated = true, .resource = SMALL});
+    }
+    for (unsigned i = 0; i < 20; i++) {
+        (void)rig_later(&rig->queue, SECOND / 10);
+    }
+    assert_int_equal(row_of(rig, "u-p0", &in_us), SL_HOLD_CUT);
+    assert_int_equal(row_of(rig, "u-p6", &in_us), SL_HOLD_CUT);
+    assert_true(in_us > 50 * SECOND && in_us <= 60 * SECOND);
+    assert_int_equal(row_of(rig, "u-p7", &in_us), SL_HOLD_NO_ROOM);
+    answer(rig, SL_CUT_WRITTEN);
+    put_node(rig, LARGE, "0", name_of(rig), "pending", name_of(rig));
+    (void)rig_later(&rig->queue, 10 * SECOND);
+    put_node(rig, LARGE, "1", name_of(rig), "failed", name_of(rig));
+    await_write(rig, 1);
+    answer(rig, SL_CUT_WRITTEN);
+    put_node(rig, LARGE, "1", name_of(rig), "failed", "");
+    (void)rig_later(&rig->queue, SECOND);
+    (void)rig_later(&rig->queue, SECOND);
+    assert_int_equal(row_of(rig, "u-p6", &in_us), SL_HOLD_NO_ROOM); /* it has ended otherwise */
+}
+
+/* Whoever waits may read the names of pods of the own namespace alone. */
+static void a_pod_whose_node_drains_is_told_what_must_end(void **state)
+{
+    struct rig *rig = *state;
+    struct sl_queue_list list;
+    char text[SL_PLAN_TEXT_MAX];
+    rig->queue.config.partitioning.drain = true;
+    sl_partitioner_configure(rig->partitioner, &rig->queue.config);
+    put_node(rig, SMALL, "7", "all-1g.10gb", "success", "");
+    rig_put(&rig->queue, (struct rig_pod){.name = "ours",
+                                          .node = "n",
+                                          .resource = SMALL,
+                                          .deadline_s = 600,
+                                          .started_us = rig->queue.now_us});
+    rig_put(&rig->queue, (struct rig_pod){.name = "secret",
+                                          .namespace = "theirs",
+                                          .node = "n",
+                                          .resource = SMALL,
+                                          .deadline_s = 300,
+                                          .started_us = rig->queue.now_us});
+    rig_put(&rig->queue, (struct rig_pod){.name = "large", .gated = true, .resource = LARGE});
+    (void)rig_later(&rig->queue, SECOND);
+    (void)rig_later(&rig->queue, SECOND);
+    assert_int_equal(status_of(rig).phase, SL_PHASE_DRAINING);
+    assert_int_equal(rig->queue.queue.row(rig->queue.worker, SL_STR("u-large"), &list, NULL), 0);
+    (void)sl_queue_text(&list.row[0], rig->queue.now_us, text, sizeof(text));
+    sl_queue_list_free(&list);
+    assert_non_null(strstr(text, "; n drains for it: GPU 0 is to be cut by "));
+    assert_non_null(strstr(text, ", after default/ours and 1 pod of others"));
+    assert_null(strstr(text, "secret"));
+    assert_null(strstr(text, "theirs"));
+    rig_delete(&rig->queue, "ours");
+    assert_int_equal(
+        sl_store_delete_pod(rig->queue.store, SL_STR("theirs"), SL_STR("secret"), SL_STR(""), NULL),
+        0);
+    await_write(rig, 0);
+    assert_int_equal(rig->queue.queue.row(rig->queue.worker, SL_STR("u-large"), &list, NULL), 0);
+    assert_int_equal(list.row[0].reason, SL_HOLD_CUT);
     sl_queue_list_free(&list);
 }
 
@@ -227,6 +321,40 @@ static void a_cut_under_way_is_taken_over(void **state)
     (void)rig_later(&rig->queue, SECOND);
     (void)rig_later(&rig->queue, SECOND);
     assert_int_equal(rig->queue.n_released, 1);
+}
+
+static void a_cut_that_was_taken_over_is_told_with_its_gpus(void **state)
+{
+    struct rig *rig = *state;
+    put_node(rig, SMALL, "0", "sliced-1234-1", "pending", "sliced-1234-1");
+    (void)rig_later(&rig->queue, SECOND);
+    (void)rig_later(&rig->queue, SECOND);
+    assert_string_equal(status_of(rig).cut, "GPU 0 into 7x 1g.10gb");
+    put_node(rig, SMALL, "0", "sliced-1234-1", "failed", "sliced-1234-1");
+    await_write(rig, 0);
+    answer(rig, SL_CUT_WRITTEN);
+    put_node(rig, SMALL, "0", "sliced-1234-1", "failed", "");
+    (void)rig_later(&rig->queue, SECOND);
+    assert_non_null(strstr(rig->queue.all_told, "CutFailed: Failed: GPU 0 into 7x 1g.10gb\n"));
+}
+
+static void an_order_that_was_not_taken_is_told_with_what_was_said_of_it(void **state)
+{
+    struct rig *rig = *state;
+    struct sl_error err;
+    order_small(rig, 1);
+    struct written *last = &rig->written[0];
+    (void)sl_error_set(&err, SL_ERR_FIELD, "config.yaml: line 3");
+    last->done(last->call, SL_CUT_WRITE_BAD_FILE, &err);
+    last->call = NULL;
+    await_write(rig, 1); /* the file was announced */
+    answer(rig, SL_CUT_WRITTEN);
+    for (unsigned i = 0; i < 12; i++) {
+        (void)rig_later(&rig->queue, SECOND);
+    }
+    assert_string_equal(status_of(rig).why, "BadFile");
+    assert_non_null(strstr(rig->queue.all_told, "CutFailed: BadFile: GPU 0 into 7x 1g.10gb: "
+                                                "config.yaml: line 3\n"));
 }
 
 static void a_new_leadership_writes_nothing_of_the_old_one(void **state)
@@ -306,27 +434,57 @@ static void a_cut_is_not_ordered_again_over_a_pod_whose_kubelet_is_ahead(void **
     assert_not_again_over(*state, 3600 * SECOND);
 }
 
-/* Whoever mends the node need not restart the daemon. */
-static void a_cut_that_failed_long_ago_is_ordered_again(void **state)
+static void end_failed(struct rig *rig)
+{
+    assert_int_equal(rig->written[rig->n_written - 1].step, SL_CUT_FINISH);
+    assert_int_equal(rig->written[rig->n_written - 1].run.outcome, SL_CUT_FAILED);
+    answer(rig, SL_CUT_WRITTEN);
+    put_node(rig, LARGE, "1", name_of(rig), "failed", "");
+}
+
+/* The file was behind for as long as three attempts take: nothing is wrong with the cut. */
+static void the_only_cut_that_can_be_made_is_ordered_again_after_the_backoff(void **state)
 {
     struct rig *rig = *state;
-    order_small(rig, 7); /* leave one way to cut it */
+    order_small(rig, 7);
     for (unsigned i = 1; i <= SL_CUT_ATTEMPTS; i++) {
         fail_at_once(rig);
         (void)rig_later(&rig->queue, SECOND);
         (void)rig_later(&rig->queue, 45 * SECOND);
         await_write(rig, i);
     }
-    assert_int_equal(rig->written[SL_CUT_ATTEMPTS].step, SL_CUT_FINISH);
-    answer(rig, SL_CUT_WRITTEN);
-    put_node(rig, LARGE, "1", name_of(rig), "failed", "");
+    end_failed(rig);
+    for (unsigned s = 0; s < 55; s++) {
+        (void)rig_later(&rig->queue, SECOND);
+    }
+    assert_int_equal(rig->n_written, SL_CUT_ATTEMPTS + 1);
+    await_write(rig, SL_CUT_ATTEMPTS + 1);
+    assert_int_equal(rig->written[SL_CUT_ATTEMPTS + 1].step, SL_CUT_ORDER);
+    assert_int_equal(rig->written[SL_CUT_ATTEMPTS + 1].run.cut[0].n, 7);
+}
+
+/* Whoever mends the node need not restart the daemon. */
+static void a_cut_that_failed_twice_long_ago_is_ordered_again(void **state)
+{
+    struct rig *rig = *state;
+    order_small(rig, 1);
+    for (unsigned i = 0; i < 2; i++) {
+        await_write(rig, 2 * i);
+        assert_int_equal(rig->written[2 * i].run.cut[0].n, 7); /* none that makes less */
+        answer(rig, SL_CUT_WRITTEN);
+        put_node(rig, LARGE, "0", name_of(rig), "pending", name_of(rig));
+        (void)rig_later(&rig->queue, SECOND);
+        put_node(rig, LARGE, "1", name_of(rig), "failed", name_of(rig));
+        await_write(rig, 2 * i + 1);
+        end_failed(rig);
+    }
     for (int64_t s = 0; s < 300; s += 10) {
         (void)rig_later(&rig->queue, 10 * SECOND);
     }
-    assert_int_equal(rig->n_written, SL_CUT_ATTEMPTS + 1);
+    assert_int_equal(rig->n_written, 4);
     (void)rig_later(&rig->queue, rig->queue.config.partitioning.max_backoff_us);
-    await_write(rig, SL_CUT_ATTEMPTS + 1);
-    assert_int_equal(rig->written[SL_CUT_ATTEMPTS + 1].step, SL_CUT_ORDER);
+    await_write(rig, 4);
+    assert_int_equal(rig->written[4].step, SL_CUT_ORDER);
 }
 
 static void set_clock(struct rig *rig, int64_t by_us)
@@ -558,21 +716,25 @@ a_new_pod_is_reported_an_interval_after_it_was_seen_whatever_its_kubelets_clock(
     assert_int_equal(rig->written[0].step, SL_CUT_ORDER);
 }
 
-/* The snapshot of the decision does not show it yet. */
+/* As while the file is on its way. */
 static void a_pod_that_comes_between_decision_and_order_ends_the_cut(void **state)
 {
     struct rig *rig = *state;
     put_node(rig, LARGE, "1", "all-7g.80gb", "success", "");
     rig_put(&rig->queue, (struct rig_pod){.name = "p", .gated = true, .resource = SMALL});
-    while (status_of(rig).phase != SL_PHASE_CUTTING) {
+    while (rig->n_announced == 0) {
         (void)rig_later(&rig->queue, SECOND / 10);
     }
-    assert_int_equal(rig->n_written, 0);
+    assert_int_equal(status_of(rig).phase, SL_PHASE_CUTTING);
     rig_put(&rig->queue, (struct rig_pod){.name = "x", .node = "n", .resource = LARGE});
+    await_write(rig, 0);
+    assert_int_equal(rig->written[0].step, SL_CUT_FINISH);
+    assert_int_equal(rig->written[0].run.outcome, SL_CUT_TAKEN);
+    answer(rig, SL_CUT_WRITTEN);
     for (unsigned s = 0; s < 30; s++) {
         (void)rig_later(&rig->queue, SECOND);
     }
-    assert_int_equal(rig->n_written, 0);
+    assert_int_equal(rig->n_written, 1);
     assert_string_equal(status_of(rig).why, "InUse");
     assert_int_equal(status_of(rig).failures, 0);
 }
@@ -598,8 +760,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(the_waiting_pods_get_the_instances_that_are_cut_for_them),
         TEST(a_pod_is_told_that_a_gpu_is_being_cut_for_it),
+        TEST(pods_that_come_during_a_cut_are_told_of_it),
+        TEST(a_pod_whose_node_drains_is_told_what_must_end),
         TEST(a_node_whose_cut_failed_is_left_out),
         TEST(a_cut_under_way_is_taken_over),
+        TEST(a_cut_that_was_taken_over_is_told_with_its_gpus),
+        TEST(an_order_that_was_not_taken_is_told_with_what_was_said_of_it),
         TEST(a_new_leadership_writes_nothing_of_the_old_one),
         TEST(a_cut_is_not_ordered_again_over_a_pod_that_came_since),
         TEST(a_cut_is_not_ordered_again_over_a_pod_whose_kubelet_is_behind),
@@ -607,7 +773,8 @@ int main(void)
         TEST(a_cut_lasts_as_long_when_the_clock_is_set),
         TEST(a_node_that_was_made_anew_is_not_ordered_what_the_old_one_was),
         TEST(nothing_is_cut_again_for_a_pod_that_did_not_take_its_nomination),
-        TEST(a_cut_that_failed_long_ago_is_ordered_again),
+        TEST(the_only_cut_that_can_be_made_is_ordered_again_after_the_backoff),
+        TEST(a_cut_that_failed_twice_long_ago_is_ordered_again),
         TEST(pods_that_come_within_the_window_share_a_cut),
         TEST(a_node_that_cannot_be_cut_says_why),
         TEST(a_node_that_may_be_cut_has_nothing_against_it),

@@ -187,23 +187,30 @@ static void use_beyond_what_is_declared_is_warned_of_once(void **state)
 
 /* ---- with telemetry.idleDeadline ---- */
 
+/* It has idled, by samples up to now. */
+static void idle(struct scene *scene, int64_t now_us)
+{
+    scene->use.idle_us = now_us - scene->use.since_us;
+    see(scene, now_us);
+}
+
 static void a_pod_with_a_timeout_is_warned_and_then_ended(void **state)
 {
     struct scene *scene = *state;
     scene->pod->timeout_s = 7200;
-    see(scene, NOW);
+    idle(scene, NOW);
     assert_int_equal(g.n, 1);
     assert_string_equal(g.text[0],
                         "Warning default/u0 u0 GPUIdle: nothing has run for 30m on what it holds "
                         "of node node-1, GPU 0, since 2023-11-14T21:43:20Z; if nothing runs "
                         "there, the pod is ended at 2023-11-14T22:23:20Z");
-    see(scene, NOW + 600 * SECOND - 1);
+    idle(scene, NOW + 600 * SECOND - 1);
     assert_int_equal(g.ended, 0);
-    see(scene, NOW + 600 * SECOND);
+    idle(scene, NOW + 600 * SECOND);
     assert_int_equal(g.ended, 1);
-    see(scene, NOW + 610 * SECOND); /* the deadline is on its way */
+    idle(scene, NOW + 610 * SECOND); /* the deadline is on its way */
     assert_int_equal(g.ended, 1);
-    see(scene, NOW + 660 * SECOND);
+    idle(scene, NOW + 660 * SECOND);
     assert_int_equal(g.ended, 2);
     assert_int_equal(g.n, 1);
 }
@@ -211,12 +218,12 @@ static void a_pod_with_a_timeout_is_warned_and_then_ended(void **state)
 static void a_pod_without_a_timeout_is_never_ended(void **state)
 {
     struct scene *scene = *state;
-    see(scene, NOW);
-    see(scene, NOW + 100000 * SECOND);
+    idle(scene, NOW);
+    idle(scene, NOW + 100000 * SECOND);
     assert_int_equal(g.ended, 0);
     assert_non_null(strstr(g.text[0], "Normal"));
     scene->pod->timeout_s = 7200; /* by its owner, or by sliced: after no warning */
-    see(scene, NOW + 200000 * SECOND);
+    idle(scene, NOW + 200000 * SECOND);
     assert_int_equal(g.ended, 0);
 }
 
@@ -224,12 +231,12 @@ static void what_works_in_between_is_warned_anew(void **state)
 {
     struct scene *scene = *state;
     scene->pod->timeout_s = 7200;
-    see(scene, NOW);
+    idle(scene, NOW);
     scene->use.since_us = NOW + 500 * SECOND;
-    see(scene, NOW + 2300 * SECOND);
+    idle(scene, NOW + 2300 * SECOND);
     assert_int_equal(g.n, 2);
     assert_int_equal(g.ended, 0);
-    see(scene, NOW + 2900 * SECOND);
+    idle(scene, NOW + 2900 * SECOND);
     assert_int_equal(g.ended, 1);
 }
 
@@ -251,6 +258,20 @@ static void nobody_is_ended_without_a_warning_or_on_samples_that_say_nothing(voi
     assert_int_equal(g.ended, 1);
 }
 
+static void a_pod_is_not_ended_for_idleness_that_samples_do_not_show_yet(void **state)
+{
+    struct scene *scene = *state;
+    scene->pod->timeout_s = 7200;
+    idle(scene, NOW);
+    see(scene, NOW + 600 * SECOND); /* no sample has come since, and the last is not stale yet */
+    assert_int_equal(g.ended, 0);
+    scene->use.idle_us += 599 * SECOND;
+    see(scene, NOW + 620 * SECOND);
+    assert_int_equal(g.ended, 0);
+    idle(scene, NOW + 630 * SECOND);
+    assert_int_equal(g.ended, 1);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -265,6 +286,7 @@ int main(void)
         ENDS(a_pod_with_a_timeout_is_warned_and_then_ended),
         ENDS(a_pod_without_a_timeout_is_never_ended),
         ENDS(what_works_in_between_is_warned_anew),
+        ENDS(a_pod_is_not_ended_for_idleness_that_samples_do_not_show_yet),
         ENDS(nobody_is_ended_without_a_warning_or_on_samples_that_say_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

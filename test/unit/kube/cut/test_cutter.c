@@ -1,9 +1,11 @@
 /* What the steps of a cut write, by actuator. */
 #include "cutter_rig.h"
 
-#define META    "{\"metadata\":{\"uid\":\"u1\",\"resourceVersion\":\"7\","
-#define MAPMETA "{\"metadata\":{\"uid\":\"u2\",\"resourceVersion\":\"40\"},"
-#define PENDING "\"nvidia.com/mig.config.state\":\"pending\""
+#define META     "{\"metadata\":{\"uid\":\"u1\",\"resourceVersion\":\"7\","
+#define MAPMETA  "{\"metadata\":{\"uid\":\"u2\",\"resourceVersion\":\"40\"},"
+#define TOLD     "\"sliced.dev/cut-text\":\"GPU 1 into 2x 3g.40gb\","
+#define TOLD_OFF "\"sliced.dev/cut-text\":null,"
+#define PENDING  "\"nvidia.com/mig.config.state\":\"pending\""
 #define BEGUN(name)                                                                                \
     NODE(GPUS,                                                                                     \
          DEVICES ",\"sliced.dev/cut\":\"" name "\",\"sliced.dev/cut-devices\":\"" PLANNED          \
@@ -28,8 +30,8 @@ static void an_order_is_an_entry_of_the_file_and_then_a_label(void **state)
     assert_string_equal(sent(&scene, "PATCH", NODE_PATH),
                         META "\"labels\":{\"nvidia.com/mig.config\":\"sliced-5c3d-1\"," PENDING "},"
                              "\"annotations\":{\"sliced.dev/cut-devices\":\"" PLANNED
-                             "\",\"sliced.dev/cut-unsure\":\"" UNSURE
-                             "\",\"sliced.dev/cut\":\"sliced-5c3d-1\"}}}");
+                             "\",\"sliced.dev/cut-unsure\":\"" UNSURE "\"," TOLD
+                             "\"sliced.dev/cut\":\"sliced-5c3d-1\"}}}");
     end(&scene);
 }
 
@@ -112,8 +114,8 @@ static void entries_of_the_last_orders_stay(void **state)
     assert_int_equal(whole(&scene), SL_CUT_WRITTEN);
     assert_string_equal(sent(&scene, "PATCH", MAP_PATH),
                         MAPMETA "\"data\":{\"config.yaml\":\"version: v1\\nmig-configs:\\n"
-                                "  sliced-ee-3" ENTRY "  sliced-ee-1" ENTRY
-                                "  sliced-ee-2" ENTRY ENTRIES "\"}}");
+                                "  sliced-ee-1" ENTRY "  sliced-ee-2" ENTRY
+                                "  sliced-ee-3" ENTRY ENTRIES "\"}}");
     end(&scene);
 }
 
@@ -204,8 +206,8 @@ static void an_order_to_nos_names_what_every_gpu_shall_have(void **state)
                              "\"nos.nebuly.com/spec-gpu-0-1g.10gb\":\"2\","
                              "\"nos.nebuly.com/spec-gpu-1-3g.40gb\":\"2\","
                              "\"nos.nebuly.com/spec-partitioning-plan\":\"sliced-5c3d-1\","
-                             "\"sliced.dev/cut-devices\":\"" NOS_PLANNED
-                             "\",\"sliced.dev/cut\":\"sliced-5c3d-1\"}}}");
+                             "\"sliced.dev/cut-devices\":\"" NOS_PLANNED "\"," TOLD
+                             "\"sliced.dev/cut\":\"sliced-5c3d-1\"}}}");
     assert_int_equal(fake_api_requests(scene.rig.api), 2);
     end(&scene);
 }
@@ -269,7 +271,7 @@ static void nos_gets_no_order_that_it_cannot_read(void **state)
         struct scene scene;
         begin(&scene, SL_ACTUATOR_NOS_MIG, NOS(NOS_STATUS));
         scene.run.cut[0] = cut_of(scene.node, 1, cases[i].cut);
-        assert_int_equal(whole(&scene), SL_CUT_WRITE_REFUSED);
+        assert_int_equal(whole(&scene), SL_CUT_WRITE_MOOT);
         assert_string_equal(scene.outcome.text, cases[i].text);
         assert_int_equal(fake_api_requests(scene.rig.api), 0);
         end(&scene);
@@ -284,10 +286,48 @@ static void nos_gets_no_order_that_takes_away_what_is_in_use_by_now(void **state
     add(&scene.rig, "GET", NODE_PATH, 200,
         NOS("\"nos.nebuly.com/status-gpu-0-2g.20gb-used\":\"1\","
             "\"nos.nebuly.com/status-gpu-1-7g.80gb-used\":\"1\""));
-    assert_int_equal(whole(&scene), SL_CUT_WRITE_REFUSED);
+    assert_int_equal(whole(&scene), SL_CUT_WRITE_MOOT);
     assert_string_equal(scene.outcome.text, "it would take away instances in use: "
                                             "nos.nebuly.com/status-gpu-1-7g.80gb-used is 1");
     end(&scene);
+}
+
+/* ---- pods ---- */
+
+static int take_pod(void *context, const struct sl_object *object, struct sl_error *err)
+{
+    return sl_store_put_pod(context, sl_pod_new(object->pod, err), err);
+}
+
+/* Another scheduler's: the daemon may be told of it while the order's file is being written. */
+static void nothing_is_ordered_of_a_node_to_which_a_pod_has_come(void **state)
+{
+    static const char pod[] =
+        "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"p\",\"namespace\":"
+        "\"a\",\"uid\":\"u3\"},\"spec\":{\"nodeName\":\"n1\",\"containers\":[{\"name\":\"c\","
+        "\"resources\":{\"limits\":{\"nvidia.com/mig-7g.80gb\":\"1\"}}}]}}";
+    const struct sl_text_limits limits = {
+        .max_bytes = SIZE_MAX, .max_string = 1 << 20, .max_depth = 64};
+    (void)state;
+    for (int stood = 0; stood < 2; stood++) {
+        struct scene scene;
+        begin(&scene, SL_ACTUATOR_MIG_MANAGER, PLAIN);
+        add(&scene.rig, "GET", MAP_PATH, 200, FILE_OF(ENTRIES));
+        add(&scene.rig, "GET", NODE_PATH, 200, PLAIN);
+        add(&scene.rig, "PATCH", NODE_PATH, 200, "{}");
+        assert_int_equal(
+            sl_store_put_node(scene.store, node_of(PLAIN, SL_ACTUATOR_MIG_MANAGER), NULL), 0);
+        assert_int_equal(sl_manifest_decode(pod, strlen(pod), &limits, take_pod, scene.store, NULL),
+                         0);
+        const struct sl_snapshot *snapshot = sl_store_acquire(scene.store);
+        if (stood == 1) {
+            sl_cut_run_note_pods(&scene.run, snapshot->view[0]);
+        }
+        sl_store_release(scene.store, snapshot);
+        assert_int_equal(whole(&scene), stood == 1 ? SL_CUT_WRITTEN : SL_CUT_WRITE_FAILED);
+        assert_int_equal(count(&scene, "PATCH", NODE_PATH), stood);
+        end(&scene);
+    }
 }
 
 /* ---- the end ---- */
@@ -324,7 +364,8 @@ struct finish_case {
     const char *annotations; /* of the patch */
 };
 
-#define NOTES_OFF "\"sliced.dev/cut-devices\":null,\"sliced.dev/cut-unsure\":null,"
+#define NOTES_OFF                                                                                  \
+    "\"sliced.dev/cut-devices\":null,\"sliced.dev/cut-unsure\":null,\"sliced.dev/cut-text\":null,"
 
 static void the_end_of_a_cut_says_what_the_gpus_hold(void **state)
 {
@@ -332,6 +373,7 @@ static void the_end_of_a_cut_says_what_the_gpus_hold(void **state)
         {SL_CUT_DONE, "\"sliced.dev/devices\":\"" PLANNED "\"," NOTES_OFF},
         {SL_CUT_FAILED, NOTES_OFF},
         {SL_CUT_WEDGED, "\"sliced.dev/devices\":\"" UNSURE "\"," NOTES_OFF},
+        {SL_CUT_TAKEN, "\"sliced.dev/devices\":\"" UNSURE "\"," NOTES_OFF},
         {SL_CUT_HALF_APPLIED, "\"sliced.dev/devices\":\"" UNSURE "\"," NOTES_OFF},
         {SL_CUT_SILENT, NOTES_OFF},
         {SL_CUT_LEFT, NOTES_OFF},
@@ -343,6 +385,7 @@ static void the_end_of_a_cut_says_what_the_gpus_hold(void **state)
         begin(&scene, SL_ACTUATOR_MIG_MANAGER, BEGUN("sliced-5c3d-1"));
         scene.write.step = SL_CUT_FINISH;
         scene.run.outcome = cases[i].outcome;
+        scene.run.told = true;
         scene.run.n_cuts = 0; /* as after a restart */
         add(&scene.rig, "GET", NODE_PATH, 200, BEGUN("sliced-5c3d-1"));
         add(&scene.rig, "PATCH", NODE_PATH, 200, "{}");
@@ -364,9 +407,9 @@ static void an_agent_that_reports_its_gpus_needs_no_words_of_ours(void **state)
     add(&scene.rig, "GET", NODE_PATH, 200, NOS(NOS_STATUS ",\"sliced.dev/cut\":\"sliced-5c3d-1\""));
     add(&scene.rig, "PATCH", NODE_PATH, 200, "{}");
     assert_int_equal(whole(&scene), SL_CUT_WRITTEN);
-    assert_string_equal(
-        sent(&scene, "PATCH", NODE_PATH),
-        META "\"annotations\":{\"sliced.dev/cut-devices\":null,\"sliced.dev/cut\":null}}}");
+    assert_string_equal(sent(&scene, "PATCH", NODE_PATH),
+                        META "\"annotations\":{\"sliced.dev/cut-devices\":null," TOLD_OFF
+                             "\"sliced.dev/cut\":null}}}");
     end(&scene);
 }
 
@@ -401,7 +444,7 @@ static void a_mark_that_somebody_made_up_is_taken_off(void **state)
     add(&scene.rig, "PATCH", NODE_PATH, 200, "{}");
     assert_int_equal(whole(&scene), SL_CUT_WRITTEN);
     assert_string_equal(sent(&scene, "PATCH", NODE_PATH),
-                        META "\"annotations\":{\"sliced.dev/cut\":null}}}");
+                        META "\"annotations\":{" TOLD_OFF "\"sliced.dev/cut\":null}}}");
     end(&scene);
 }
 
@@ -419,6 +462,7 @@ int main(void)
         cmocka_unit_test(an_order_to_nos_that_is_given_up_is_taken_back),
         cmocka_unit_test(nos_gets_no_order_that_it_cannot_read),
         cmocka_unit_test(nos_gets_no_order_that_takes_away_what_is_in_use_by_now),
+        cmocka_unit_test(nothing_is_ordered_of_a_node_to_which_a_pod_has_come),
         cmocka_unit_test(a_mig_manager_that_was_away_does_not_carry_out_what_was_given_up),
         cmocka_unit_test(the_end_of_a_cut_says_what_the_gpus_hold),
         cmocka_unit_test(an_agent_that_reports_its_gpus_needs_no_words_of_ours),

@@ -100,7 +100,7 @@ static void an_order_does_not_overtake_what_somebody_did_meanwhile(void **state)
         struct scene scene;
         begin_order(&scene);
         add(&scene.rig, "GET", NODE_PATH, 200, cases[i].node);
-        assert_end(&scene, SL_CUT_WRITE_REFUSED, cases[i].text);
+        assert_end(&scene, SL_CUT_WRITE_MOOT, cases[i].text);
         assert_int_equal(count(&scene, "PATCH", NODE_PATH), 0);
         end(&scene);
     }
@@ -112,7 +112,7 @@ static void a_node_that_is_gone_takes_no_order(void **state)
     (void)state;
     begin_order(&scene);
     add(&scene.rig, "GET", NODE_PATH, 404, GONE);
-    assert_end(&scene, SL_CUT_WRITE_REFUSED, "the node is gone");
+    assert_end(&scene, SL_CUT_WRITE_MOOT, "the node is gone");
     end(&scene);
 }
 
@@ -133,7 +133,7 @@ static void without_its_entry_nothing_is_ordered(void **state)
         struct scene scene;
         begin(&scene, SL_ACTUATOR_MIG_MANAGER, PLAIN);
         add(&scene.rig, "GET", MAP_PATH, 200, cases[i].map);
-        assert_end(&scene, SL_CUT_WRITE_REFUSED, cases[i].text);
+        assert_end(&scene, SL_CUT_WRITE_BAD_FILE, cases[i].text);
         assert_int_equal(fake_api_requests(scene.rig.api), 1);
         end(&scene);
     }
@@ -145,12 +145,12 @@ static void what_cannot_be_ordered_is_refused_at_once(void **state)
     (void)state;
     begin(&scene, SL_ACTUATOR_MIG_MANAGER, PLAIN);
     scene.run.n_cuts = 0;
-    assert_end(&scene, SL_CUT_WRITE_REFUSED, "the cut names no GPU");
+    assert_end(&scene, SL_CUT_WRITE_MOOT, "the cut names no GPU");
     scene.run.n_cuts = 1;
     scene.run.cut[0].instance[0].profile = 99;
-    assert_end(&scene, SL_CUT_WRITE_REFUSED, "GPU 1 cannot be cut as planned");
+    assert_end(&scene, SL_CUT_WRITE_MOOT, "GPU 1 cannot be cut as planned");
     scene.run.actuator = SL_ACTUATOR_NONE;
-    assert_end(&scene, SL_CUT_WRITE_REFUSED, "nothing cuts the node's GPUs");
+    assert_end(&scene, SL_CUT_WRITE_MOOT, "nothing cuts the node's GPUs");
     assert_int_equal(fake_api_requests(scene.rig.api), 0);
     end(&scene);
 }

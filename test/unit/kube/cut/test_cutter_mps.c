@@ -56,7 +56,8 @@ static void it_is_announced_in_the_config_map_with_all_that_stays(void **state)
     assert_int_equal(whole(&scene), SL_CUT_WRITTEN);
     assert_non_null(
         strstr(sent(&scene, "PATCH", NOS_MAP_PATH),
-               "\"data\":{\"n1-sliced-5c3d-2\":" TEXT ",\"n1-sliced-5c3d-3\":" TEXT
+               "\"data\":{\"n1-sliced-5c3d-1\":" TEXT ",\"n1-sliced-5c3d-2\":" TEXT
+               ",\"n1-sliced-5c3d-3\":" TEXT
                ",\"n1-sliced-77-2\":null,\"sliced-78-2\":null,\"gone-sliced-79-2\":null}"));
     const char *node = sent(&scene, "PATCH", NODE_PATH);
     assert_null(strstr(node, "\"labels\""));
@@ -76,7 +77,8 @@ static void the_label_follows_with_the_next_attempt(void **state)
     scene.run.announces = false;
     (void)snprintf(scene.run.name, sizeof(scene.run.name), "sliced-5c3d-2");
     add(&scene.rig, "GET", NOS_MAP_PATH, 200,
-        MAP(",\"data\":{\"n1-sliced-5c3d-2\":" TEXT ",\"n1-sliced-5c3d-3\":" TEXT "}"));
+        MAP(",\"data\":{\"n1-sliced-5c3d-1\":" TEXT ",\"n1-sliced-5c3d-2\":" TEXT
+            ",\"n1-sliced-5c3d-3\":" TEXT "}"));
     add(&scene.rig, "GET", NODE_PATH, 200, BEGUN);
     add(&scene.rig, "PATCH", NODE_PATH, 200, "{}");
     assert_int_equal(whole(&scene), SL_CUT_WRITTEN);
@@ -98,7 +100,7 @@ static void what_is_in_use_by_now_is_not_taken_away(void **state)
     add(&scene.rig, "POST", "/api/v1/namespaces/nebuly-nvidia/configmaps", 201, "{}");
     add(&scene.rig, "GET", NODE_PATH, 200,
         NODE(SHARED LABEL("n1-17"), "\"nos.nebuly.com/status-gpu-1-80gb-used\":\"1\"", OFFERS));
-    assert_int_equal(whole(&scene), SL_CUT_WRITE_REFUSED);
+    assert_int_equal(whole(&scene), SL_CUT_WRITE_MOOT);
     assert_string_equal(scene.outcome.text, "it would take away instances in use: "
                                             "nos.nebuly.com/status-gpu-1-80gb-used is 1");
     end(&scene);
@@ -112,7 +114,7 @@ static void a_label_that_somebody_has_set_stays(void **state)
     add(&scene.rig, "GET", NOS_MAP_PATH, 200, MAP(""));
     add(&scene.rig, "PATCH", NOS_MAP_PATH, 200, "{}");
     add(&scene.rig, "GET", NODE_PATH, 200, NODE(SHARED LABEL("n1-18"), STATUS, OFFERS));
-    assert_int_equal(whole(&scene), SL_CUT_WRITE_REFUSED);
+    assert_int_equal(whole(&scene), SL_CUT_WRITE_MOOT);
     assert_string_equal(scene.outcome.text,
                         "somebody has set nvidia.com/device-plugin.config to \"n1-18\"");
     end(&scene);
@@ -124,7 +126,7 @@ static void what_the_plugin_could_not_read_is_not_written(void **state)
     (void)state;
     begin_mps(&scene, NODE(SHARED, STATUS, OFFERS));
     scene.run.cut[0].n_sizes = 0;
-    assert_int_equal(whole(&scene), SL_CUT_WRITE_REFUSED);
+    assert_int_equal(whole(&scene), SL_CUT_WRITE_MOOT);
     assert_int_equal(fake_api_requests(scene.rig.api), 0);
     end(&scene);
 }

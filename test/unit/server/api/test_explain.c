@@ -116,6 +116,33 @@ static void the_largest_gpu_of_all_nodes_is_named_when_none_is_large_enough(void
     "spec: {nodeName: " node ", containers: [{name: c, resources: {limits: {" MEM ": \"" units     \
     "\"}}}]}\nstatus: {phase: Running}\n"
 
+static void use_beyond_the_asks_is_told_of_the_gpu_with_most_left(void **state)
+{
+    struct explained e;
+    struct sl_error err = {.code = SL_ERR_NONE};
+    struct sl_measured measured = sl_measured_none;
+    const struct sl_node_measured given = {SL_STR("a"), &measured, 1};
+    (void)state;
+    measured.over_mib = 12000;
+    e.store = rig_store(
+        "---\napiVersion: v1\nkind: Node\nmetadata: {name: a, labels: {nvidia.com/gpu.product: "
+        "Tesla-T4, nvidia.com/gpu.count: \"1\", nvidia.com/gpu.memory: \"16384\", "
+        "nvidia.com/gpu.replicas: \"4\"}}\nstatus: {allocatable: {nvidia.com/gpu.shared: \"4\"}}\n"
+        "---\napiVersion: v1\nkind: Pod\nmetadata: {name: p, uid: u, annotations: "
+        "{sliced.dev/gpu-memory: 8000Mi}}\n"
+        "spec: {containers: [{name: c, resources: {limits: {nvidia.com/gpu.shared: \"1\"}}}]}\n");
+    assert_int_equal(sl_store_put_measured(e.store, &given, 1, &err), 0);
+    e.snapshot = sl_store_acquire(e.store);
+    e.pod = sl_store_pod(e.store, SL_STR("default"), SL_STR("p"));
+    assert_int_equal(sl_explain_init(&e.explain, e.snapshot, e.pod, &weights, &err), 0);
+    sl_explain_why(&e.explain, e.why, sizeof(e.why));
+    assert_string_equal(e.why,
+                        "nvidia.com/gpu.shared: 1 asked, but pods use more GPU memory than they "
+                        "ask for: 12000 of 16384 MiB in use on the GPU with most left, 0 asked "
+                        "there, 4384 left (node a); waits for pods there to end");
+    end(&e);
+}
+
 static void nodes_that_are_full_in_different_ways_are_not_summed_up(void **state)
 {
     (void)state;
@@ -225,6 +252,91 @@ static void what_is_set_aside_for_the_pod_is_its_own(void **state)
     end(&e);
 }
 
+/* ---- the pod's constraints ---- */
+
+#define LABELLED(name, label, cpu, units)                                                          \
+    "---\napiVersion: v1\nkind: Node\nmetadata: {name: " name ", labels: {pool: " label            \
+    "}}\nstatus: {allocatable: {cpu: \"" cpu "\", " MIG ": \"" units "\"}}\n"
+#define PICKY(units)                                                                               \
+    "---\napiVersion: v1\nkind: Pod\nmetadata: {name: p, uid: u}\nspec: {nodeSelector: {pool: "    \
+    "x}, "                                                                                         \
+    "containers: [{name: c, resources: {requests: {cpu: \"4\"}, limits: {" MIG ": \"" units        \
+    "\"}}}]}\n"
+
+static void nodes_that_the_pod_excludes_are_not_counted(void **state)
+{
+    struct explained e;
+    (void)state;
+    explain(&e, LABELLED("a", "x", "8", "8") LABELLED("b", "y", "8", "8")
+                    LABELLED("c", "y", "8", "1") PICKY("2"));
+    assert_string_equal(e.why,
+                        "fits on 1 of 1 node, best on a; waits for the scheduler to bind it; "
+                        "its node selector, affinity or tolerations exclude 2 more nodes");
+    assert_int_equal(e.explain.n_fit, 1);
+    assert_int_equal(e.explain.count[SL_REASON_EXCLUDED], 2);
+    assert_false(e.explain.row[1].fits);
+    end(&e);
+    assert_why(LABELLED("a", "x", "8", "8") LABELLED("b", "y", "8", "8") HOLDER("h", "a", "8")
+                   PICKY("1"),
+               "8 of 8 " MIG " are in use; waits for one to end; its node selector, affinity or "
+               "tolerations exclude 1 more node");
+    assert_why(LABELLED("b", "y", "8", "8") LABELLED("c", "y", "8", "8") PICKY("1"),
+               "its node selector, affinity or tolerations exclude all 2 nodes");
+}
+
+static void a_node_without_cpu_does_not_fit(void **state)
+{
+    (void)state;
+    assert_why(LABELLED("a", "x", "2", "8") LABELLED("b", "x", "2", "1") PICKY("2"),
+               "1 node has the GPUs, but too little CPU, memory or places for pods; waits for pods "
+               "there to end");
+}
+
+/* ---- cuts ---- */
+
+static void bar_most(void *context, const struct sl_view *view, int64_t now_us,
+                     struct sl_partition_status *out)
+{
+    (void)context;
+    (void)now_us;
+    *out = (struct sl_partition_status){.bar = view->node->name[0] == 'b' ? SL_CUT_BAR_NONE
+                                                                          : SL_CUT_BAR_AT_WORK};
+    (void)snprintf(out->text, sizeof(out->text), "%s", sl_cut_bar_text(out->bar));
+}
+
+#define DYNAMIC(name)                                                                              \
+    "---\napiVersion: v1\nkind: Node\nmetadata: {name: " name                                      \
+    ", labels: {nvidia.com/gpu.product: NVIDIA-A30, nvidia.com/gpu.count: \"1\", "                 \
+    "sliced.dev/partitioning: dynamic}}\nstatus: {allocatable: {" MIG ": \"4\"}}\n"
+
+static void a_pod_that_only_a_cut_could_serve_is_told_what_bars_it(void **state)
+{
+    const struct sl_partition_reader reader = {.status = bar_most};
+    char text[SL_EXPLAIN_TEXT_MAX];
+    struct explained e;
+    struct sl_buf json;
+    struct sl_writer w = {.buf = &json};
+    (void)state;
+    explain(&e, DYNAMIC("a") DYNAMIC("b") DYNAMIC("c") RIG_NODE("d", MIG, "1")
+                    RIG_POD("p", "u", "nvidia.com/mig-4g.24gb", "1"));
+    sl_explain_bar(&e.explain, &e.explain.row[0], text, sizeof(text));
+    assert_string_equal(text, ""); /* nobody knows of cuts */
+    e.explain.cuts = &reader;
+    sl_explain_bar(&e.explain, &e.explain.row[0], text, sizeof(text));
+    assert_non_null(strstr(text, "a cannot be cut: its mig-manager is at work for somebody else"));
+    sl_explain_bar(&e.explain, &e.explain.row[1], text, sizeof(text));
+    assert_string_equal(text, "");
+    sl_explain_bar(&e.explain, &e.explain.row[3], text, sizeof(text));
+    assert_string_equal(text, ""); /* it is not a cut that it lacks there */
+    sl_buf_init(&json, 1 << 16);
+    sl_explain_summary(&w, &e.explain);
+    assert_non_null(strstr(
+        rig_text(&json), "\"uncut\":[{\"why\":\"AtWork\",\"nodes\":2,\"text\":\"a and 1 more node "
+                         "cannot be cut: its mig-manager"));
+    sl_buf_free(&json);
+    end(&e);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -233,11 +345,15 @@ int main(void)
         cmocka_unit_test(the_sentence_fits_the_cause),
         cmocka_unit_test(many_nodes_without_the_resource_do_not_hide_the_one_that_is_full),
         cmocka_unit_test(the_largest_gpu_of_all_nodes_is_named_when_none_is_large_enough),
+        cmocka_unit_test(use_beyond_the_asks_is_told_of_the_gpu_with_most_left),
         cmocka_unit_test(nodes_that_are_full_in_different_ways_are_not_summed_up),
         cmocka_unit_test(resources_that_no_node_has_together_are_told_by_the_nearest_node),
         cmocka_unit_test(a_malformed_ask_says_what_is_wrong_with_it),
         cmocka_unit_test(a_bound_pod_names_its_node),
         cmocka_unit_test(what_is_set_aside_for_the_pod_is_its_own),
+        cmocka_unit_test(nodes_that_the_pod_excludes_are_not_counted),
+        cmocka_unit_test(a_node_without_cpu_does_not_fit),
+        cmocka_unit_test(a_pod_that_only_a_cut_could_serve_is_told_what_bars_it),
         cmocka_unit_test(
             best_nodes_come_first_then_not_now_then_never_then_those_without_the_resource),
     };

@@ -1,15 +1,19 @@
 /* Which GPUs of a node are cut, into what, and where on a GPU the instances go. */
+#include "core/cut/node/finish.h"
+#include "core/cut/planner.h"
 #include "unit/core/cut/cut_rig.h"
 
 #define CUT_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
-/* The first cut of the first plan with its starts: "3g.20gb@4 2g.10gb@2". */
+/* The first cut of the first plan with its starts: "3g.20gb@4 2g.10gb@2", with nothing more than
+ * what pods need or is there. */
 static const char *starts(struct cut_rig *rig)
 {
     static char text[256];
+    static struct sl_cut cut[SL_NODE_DEVICES_MAX];
     rig_plan(rig);
     assert_true(rig->output.n_plans > 0);
-    const struct sl_cut *cut = &rig->output.plan[0].cut[0];
+    (void)sl_cut_node_finish(&rig->cutter->candidate[rig->cutter->opened[0]].node, 1, cut);
     const struct sl_mig_model *model = rig->node[0].node->model;
     size_t len = 0;
     for (unsigned i = 0; i < cut->n; i++) {
@@ -157,26 +161,24 @@ static void free_instances_stay_as_far_as_they_fit(void **state)
     assert_string_equal(rig_told(rig), "node-0: GPU 0 into 1x 3g.20gb + 1x 4g.20gb: 0\n");
 }
 
-/* Ways to cut, one after the other failed: with what is free and more of what waits; without more;
- * only what pods need, and more of that; only what pods need. */
+/* Ways to cut, one after the other failed: with what is free and more of what waits; without what
+ * is free. A way that makes less is none. */
 static void a_plan_that_failed_is_varied_by_the_next(void **state)
 {
-    static const char *const ways[] = {
-        "node-0: GPU 0 into 1x 1g.5gb + 3x 2g.10gb: 0\n",
-        "node-0: GPU 0 into 1x 1g.5gb + 1x 2g.10gb: 0\n",
-        "node-0: GPU 0 into 3x 2g.10gb: 0\n",
-        "node-0: GPU 0 into 1x 2g.10gb: 0\n",
-        "",
-    };
     struct cut_rig *rig = *state;
-    size_t node = MANAGED(rig, A100, "1g.5gb");
+    size_t node = MANAGED(rig, A100, "1g.5gb 1g.5gb");
+    (void)rig_wait(rig, "mig-3g.20gb=1", NULL);
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 2x 1g.5gb + 1x 3g.20gb: 0\n");
+    rig->site[node].failed[0] = rig->output.plan[0].digest;
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 2x 3g.20gb: 0\n");
+    rig->site[node].failed[1] = rig->output.plan[0].digest;
+    assert_string_equal(rig_told(rig), "");
+    rig_clear(rig);
+    node = MANAGED(rig, A100, "1g.5gb");
     (void)rig_wait(rig, "mig-2g.10gb=1", NULL);
-    for (unsigned i = 0; i < 5; i++) {
-        assert_string_equal(rig_told(rig), ways[i]);
-        if (i < 4) {
-            rig->site[node].failed[i] = rig->output.plan[0].digest;
-        }
-    }
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 1x 1g.5gb + 3x 2g.10gb: 0\n");
+    rig->site[node].failed[0] = rig->output.plan[0].digest;
+    assert_string_equal(rig_told(rig), "");
     (void)MANAGED(rig, A30, "4g.24gb");
     (void)MANAGED(rig, A100, "7g.40gb"); /* what failed on one node may be right on another */
     assert_string_equal(rig_told(rig), "node-2: GPU 0 into 3x 2g.10gb: 0\n");
@@ -187,24 +189,19 @@ static void instances_go_where_larger_ones_keep_room(void **state)
     static const struct {
         const char *asks;
         const char *starts;
-        bool filled; /* with more of what is asked, unless that failed */
     } rows[] = {
-        {"mig-1g.5gb=1", "1g.5gb@6", true},
-        {"mig-2g.10gb=1", "2g.10gb@4", true},
-        {"mig-3g.20gb=1", "3g.20gb@4", true},
-        {"mig-4g.20gb=1", "4g.20gb@0", false},
-        {"mig-2g.10gb=1 mig-1g.5gb=2", "1g.5gb@3 2g.10gb@4 1g.5gb@6", true},
-        {"mig-3g.20gb=1 mig-1g.5gb=1", "1g.5gb@3 3g.20gb@4", true},
-        {"mig-4g.20gb=1 mig-1g.5gb=1", "4g.20gb@0 1g.5gb@6", true},
+        {"mig-1g.5gb=1", "1g.5gb@6"},
+        {"mig-2g.10gb=1", "2g.10gb@4"},
+        {"mig-3g.20gb=1", "3g.20gb@4"},
+        {"mig-4g.20gb=1", "4g.20gb@0"},
+        {"mig-2g.10gb=1 mig-1g.5gb=2", "1g.5gb@3 2g.10gb@4 1g.5gb@6"},
+        {"mig-3g.20gb=1 mig-1g.5gb=1", "1g.5gb@3 3g.20gb@4"},
+        {"mig-4g.20gb=1 mig-1g.5gb=1", "4g.20gb@0 1g.5gb@6"},
     };
     struct cut_rig *rig = *state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        size_t node = MANAGED(rig, A100, "");
+        (void)MANAGED(rig, A100, "");
         (void)rig_wait(rig, rows[i].asks, NULL);
-        if (rows[i].filled) {
-            rig_plan(rig);
-            rig->site[node].failed[0] = rig->output.plan[0].digest; /* next: only what is asked */
-        }
         assert_string_equal(starts(rig), rows[i].starts);
         rig_clear(rig);
     }
@@ -218,10 +215,8 @@ static void instances_go_where_least_is_lost_of_what_is_in_demand(void **state)
     demand = (struct sl_demand){.n = 1, .row = {{.kind = SL_KIND_MIG, .weight = 5}}};
     assert_true(sl_mig_shape_parse(SL_STR("4g.20gb"), &demand.row[0].shape));
     rig->input.demand = &demand;
-    size_t node = MANAGED(rig, A100, "");
+    (void)MANAGED(rig, A100, "");
     (void)rig_wait(rig, "mig-1g.5gb=3", NULL);
-    rig_plan(rig);
-    rig->site[node].failed[0] = rig->output.plan[0].digest;
     assert_string_equal(starts(rig), "1g.5gb@4 1g.5gb@5 1g.5gb@6");
 }
 
@@ -235,8 +230,8 @@ static void gpus_of_two_models_are_filled_each_by_its_demand(void **state)
     assert_true(sl_mig_shape_parse(SL_STR("2g.10gb"), &demand.row[0].shape));
     assert_true(sl_mig_shape_parse(SL_STR("1g.6gb"), &demand.row[1].shape));
     rig->input.demand = &demand;
-    (void)MANAGED(rig, A30, "");
-    (void)MANAGED(rig, A100, "");
+    (void)NOS(rig, A30, "");
+    (void)NOS(rig, A100, "");
     (void)rig_wait(rig, "mig-2g.12gb=1", NULL);
     (void)rig_wait(rig, "mig-1g.5gb=1", NULL);
     assert_string_equal(rig_told(rig), "node-0: GPU 0 into 2x 1g.6gb + 1x 2g.12gb: 0\n"
@@ -253,12 +248,50 @@ static void what_no_pod_needs_is_filled_by_demand(void **state)
     assert_true(sl_mig_shape_parse(SL_STR("1g.5gb"), &demand.row[0].shape));
     assert_true(sl_mig_shape_parse(SL_STR("2g.10gb"), &demand.row[1].shape));
     rig->input.demand = &demand;
-    (void)MANAGED(rig, A100, "");
+    (void)NOS(rig, A100, "");
     (void)rig_wait(rig, "mig-4g.20gb=1 mig-1g.5gb=1", NULL);
     assert_string_equal(rig_told(rig),
                         "node-0: GPU 0 into 1x 1g.5gb + 1x 2g.10gb + 1x 4g.20gb: 0\n");
     demand.row[0].weight = 5;
     assert_string_equal(rig_told(rig), "node-0: GPU 0 into 3x 1g.5gb + 1x 4g.20gb: 0\n");
+}
+
+static void want(struct cut_rig *rig, const char *first, int first_weight, const char *second)
+{
+    static struct sl_demand demand;
+    demand = (struct sl_demand){
+        .n = 2,
+        .row = {{.kind = SL_KIND_MIG, .weight = first_weight}, {.kind = SL_KIND_MIG, .weight = 1}}};
+    assert_true(sl_mig_shape_parse(sl_str_of(first), &demand.row[0].shape));
+    assert_true(sl_mig_shape_parse(sl_str_of(second), &demand.row[1].shape));
+    rig->input.demand = &demand;
+}
+
+/* Seven free ones on another GPU serve those who ask for them. */
+static void what_is_free_elsewhere_is_not_made_again(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)NOS(rig, A100, "1g.5gb 1g.5gb 1g.5gb 1g.5gb 1g.5gb 1g.5gb 1g.5gb");
+    (void)NOS(rig, A100, "");
+    want(rig, "1g.5gb", 3, "2g.10gb");
+    (void)rig_wait(rig, "mig-3g.20gb=1", NULL);
+    assert_string_equal(rig_told(rig), "node-1: GPU 0 into 2x 2g.10gb + 1x 3g.20gb: 0\n");
+}
+
+/* A pod holds every GPU of the node with its profile: more profiles would tie more GPUs together.
+ */
+static void a_gpu_of_the_mig_manager_gets_one_profile_unless_much_is_left(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)MANAGED(rig, A100, "");
+    want(rig, "1g.5gb", 5, "3g.20gb");
+    (void)rig_wait(rig, "mig-2g.10gb=1", NULL);
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 3x 2g.10gb: 0\n");
+    rig_clear(rig);
+    (void)MANAGED(rig, A100, "");
+    want(rig, "3g.20gb", 5, "2g.10gb");
+    (void)rig_wait(rig, "mig-4g.20gb=1", NULL);
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 1x 3g.20gb + 1x 4g.20gb: 0\n");
 }
 
 int main(void)
@@ -279,6 +312,8 @@ int main(void)
         CUT_TEST(a_plan_that_failed_is_varied_by_the_next),
         CUT_TEST(instances_go_where_larger_ones_keep_room),
         CUT_TEST(what_no_pod_needs_is_filled_by_demand),
+        CUT_TEST(what_is_free_elsewhere_is_not_made_again),
+        CUT_TEST(a_gpu_of_the_mig_manager_gets_one_profile_unless_much_is_left),
         CUT_TEST(instances_go_where_least_is_lost_of_what_is_in_demand),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

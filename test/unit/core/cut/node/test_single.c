@@ -33,9 +33,9 @@ static void the_smallest_instances_that_suffice_are_made(void **state)
         {9, 9, ""},
         {4, 11, "node-0: GPU 0 into 2x 3g.20gb; GPU 1 into 2x 3g.20gb: 0\n"},
         {5, 18, ""},
-        {2, 19, "node-0: GPU 0 into 1x 7g.40gb; GPU 1 into 1x 7g.40gb: 0\n"},
-        {2, 40, "node-0: GPU 0 into 1x 7g.40gb; GPU 1 into 1x 7g.40gb: 0\n"},
-        {1, 41, ""},
+        {2, 20, "node-0: GPU 0 into 1x 7g.40gb; GPU 1 into 1x 7g.40gb: 0\n"},
+        {2, 39, "node-0: GPU 0 into 1x 7g.40gb; GPU 1 into 1x 7g.40gb: 0\n"},
+        {1, 40, ""},
         {3, 0, ""},
         {2, 0, "node-0: GPU 0 into 1x 7g.40gb; GPU 1 into 1x 7g.40gb: 0\n"},
     };

@@ -36,7 +36,7 @@ static unsigned profile_for(const struct single_node *node, const struct wish *w
     for (bool good = false; !good && p < node->model->n_profiles; p += !good) {
         const struct sl_mig_profile *profile = &node->model->profiles[p];
         bool board = profile->compute == node->model->compute_slices;
-        int64_t mib = board ? (int64_t)node->model->memory_gib * 1024 : sl_profile_mib(profile);
+        int64_t mib = sl_mig_profile_mib(profile);
         unsigned gpus = 0;
         good = profile->attributes == 0;
         for (unsigned k = 0; k < n; k++) {

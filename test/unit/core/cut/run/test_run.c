@@ -16,8 +16,10 @@
 #define SMALL  "nvidia.com/mig-1g.10gb"
 #define LARGE  "nvidia.com/mig-7g.80gb"
 
-static const struct sl_cut_rules rules = {
-    .timeout_us = 15 * MINUTE, .backoff_us = MINUTE, .max_backoff_us = 8 * MINUTE};
+static const struct sl_cut_rules rules = {.timeout_us = 15 * MINUTE,
+                                          .backoff_us = MINUTE,
+                                          .max_backoff_us = 8 * MINUTE,
+                                          .file_us = 2 * SECOND};
 
 struct scene {
     struct sl_cut_run run;
@@ -121,6 +123,12 @@ static void begin_as(struct scene *scene, enum sl_actuator actuator)
     sl_cut_run_begin(&scene->run, scene->node, &cut, 1, scene->now_us);
     assert_int_equal(step(scene), SL_CUT_ORDER);
     assert_int_equal(step(scene), SL_CUT_WAIT); /* the write is under way */
+    if (scene->run.announces) {
+        sl_cut_run_wrote(&scene->run, SL_CUT_WRITTEN, scene->now_us);
+        assert_int_equal(later(scene, rules.file_us - 1), SL_CUT_WAIT);
+        assert_int_equal(later(scene, 1), SL_CUT_ORDER);
+        assert_false(scene->run.announces);
+    }
 }
 
 static void begin(struct scene *scene)
@@ -163,7 +171,7 @@ static void what_somebody_else_told_the_agent_meanwhile_stands(void **state)
     begin_as(&scene, SL_ACTUATOR_MIG_MANAGER);
     sl_cut_run_wrote(&scene.run, SL_CUT_WRITE_FAILED, scene.now_us);
     show(&scene, MIG(LARGE, "1", "by-hand", "success", NULL));
-    assert_int_equal(later(&scene, MINUTE), SL_CUT_END);
+    assert_int_equal(later(&scene, MINUTE), SL_CUT_FINISH);
     assert_int_equal(scene.run.outcome, SL_CUT_LEFT);
     sl_node_unref(scene.node);
     begin(&scene); /* what an earlier attempt told it is ours */
@@ -382,18 +390,26 @@ static void an_order_that_is_refused_leaves_nothing_behind(void **state)
 {
     struct scene scene;
     (void)state;
-    begin_as(&scene, SL_ACTUATOR_MIG_MANAGER);
-    sl_cut_run_wrote(&scene.run, SL_CUT_WRITE_REFUSED, scene.now_us);
-    assert_int_equal(step(&scene), SL_CUT_END);
-    assert_int_equal(scene.run.outcome, SL_CUT_REFUSED);
-    sl_node_unref(scene.node);
+    static const struct {
+        enum sl_cut_write_end end;
+        enum sl_cut_outcome outcome;
+    } rows[] = {{SL_CUT_WRITE_REFUSED, SL_CUT_REFUSED},
+                {SL_CUT_WRITE_BAD_FILE, SL_CUT_BAD_FILE},
+                {SL_CUT_WRITE_MOOT, SL_CUT_LEFT}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        begin_as(&scene, SL_ACTUATOR_NOS_MIG);
+        sl_cut_run_wrote(&scene.run, rows[i].end, scene.now_us);
+        assert_int_equal(step(&scene), SL_CUT_END);
+        assert_int_equal(scene.run.outcome, rows[i].outcome);
+        sl_node_unref(scene.node);
+    }
 }
 
 static void an_order_that_failed_is_written_again(void **state)
 {
     struct scene scene;
     (void)state;
-    begin_as(&scene, SL_ACTUATOR_MIG_MANAGER);
+    begin_as(&scene, SL_ACTUATOR_NOS_MIG);
     const unsigned attempt = scene.run.attempt;
     for (unsigned i = 0; i < 10; i++) {
         sl_cut_run_wrote(&scene.run, SL_CUT_WRITE_FAILED, scene.now_us);
@@ -406,6 +422,73 @@ static void an_order_that_failed_is_written_again(void **state)
     assert_int_equal(later(&scene, rules.timeout_us), SL_CUT_END); /* the node was never told */
     assert_int_equal(scene.run.outcome, SL_CUT_REFUSED);
     sl_node_unref(scene.node);
+}
+
+/* However long ago another write of it was: the API server may be away for ever. */
+static void an_order_that_was_announced_is_given_up_in_time(void **state)
+{
+    struct scene scene;
+    (void)state;
+    begin_as(&scene, SL_ACTUATOR_MIG_MANAGER);
+    sl_cut_run_wrote(&scene.run, SL_CUT_WRITE_FAILED, scene.now_us);
+    assert_int_equal(later(&scene, rules.timeout_us), SL_CUT_FINISH);
+    assert_ends(&scene, SL_CUT_REFUSED);
+}
+
+/* The label is not set before the file is there: the first one finds its entry. */
+static void the_file_has_its_time_before_the_mig_manager_is_told(void **state)
+{
+    struct scene scene;
+    (void)state;
+    begin(&scene);
+    assert_int_equal(scene.run.attempt, 1);
+    assert_int_equal(scene.now_us, scene.run.begun_us + rules.file_us);
+    show(&scene, MIG(LARGE, "1", "all-7g.80gb", "success", "sliced-5c3d-0"));
+    assert_true(sl_cut_run_resume(&scene.run, scene.node, scene.now_us)); /* a restart before it */
+    assert_int_equal(step(&scene), SL_CUT_FINISH);
+    assert_ends(&scene, SL_CUT_LEFT);
+}
+
+/* Another scheduler's pod came while the mig-manager was away. */
+static void an_order_that_was_not_begun_is_taken_back_from_a_newcomer(void **state)
+{
+    struct scene scene;
+    (void)state;
+    begin(&scene);
+    char name[SL_CUT_NAME_MAX];
+    (void)snprintf(name, sizeof(name), "%s", scene.run.name);
+    show(&scene, MIG(LARGE, "1", name, "pending", name));
+    assert_int_equal(later(&scene, SECOND), SL_CUT_WAIT);
+    scene.run.taken = true;
+    assert_int_equal(later(&scene, SECOND), SL_CUT_FINISH);
+    assert_int_equal(scene.run.outcome, SL_CUT_TAKEN);
+    sl_cut_run_wrote(&scene.run, SL_CUT_WRITTEN, scene.now_us);
+    show(&scene, MIG(LARGE, "1", "sliced-5c3d-0", "pending", NULL));
+    assert_int_equal(later(&scene, 9 * SECOND), SL_CUT_WAIT);
+    struct scene begun = scene; /* it had begun in that moment */
+    begun.node = NULL;
+    show(&begun, MIG(LARGE, "0", "sliced-5c3d-0", "pending", NULL));
+    assert_int_equal(step(&begun), SL_CUT_WAIT);
+    assert_int_equal(later(&begun, MINUTE), SL_CUT_WAIT);
+    show(&begun, MIG(SMALL, "0", "sliced-5c3d-0", "failed", NULL));
+    assert_int_equal(step(&begun), SL_CUT_END);
+    sl_node_unref(begun.node);
+    assert_int_equal(later(&scene, SECOND), SL_CUT_END);
+    sl_node_unref(scene.node);
+}
+
+static void an_order_that_was_begun_is_followed_though_a_pod_came(void **state)
+{
+    struct scene scene;
+    (void)state;
+    begin(&scene);
+    const char *name = scene.run.name;
+    show(&scene, MIG(LARGE, "0", name, "pending", name));
+    scene.run.taken = true;
+    assert_int_equal(later(&scene, SECOND), SL_CUT_WAIT);
+    show(&scene, MIG(SMALL, "7", name, "success", name));
+    assert_int_equal(later(&scene, SECOND), SL_CUT_FINISH);
+    assert_ends(&scene, SL_CUT_DONE);
 }
 
 static void the_mark_is_taken_off_however_often_that_fails(void **state)
@@ -592,13 +675,59 @@ static void failures_leave_a_node_out_for_twice_as_long_each_time(void **state)
         sl_cut_record_note(&record, &run, &rules, 0);
         assert_int_equal(record.out_until_us, minutes[i] * MINUTE);
         assert_int_equal(record.failures, i + 1);
-        assert_int_equal(record.failed[0], run.digest);
     }
-    assert_int_equal(record.failed[SL_CUT_FAILED_KEPT - 1], run.digest - SL_CUT_FAILED_KEPT + 1);
     run.outcome = SL_CUT_DONE;
     sl_cut_record_note(&record, &run, &rules, 30 * SECOND);
     assert_int_equal(record.failures, 0);
     assert_int_equal(record.out_until_us, 0);
+}
+
+static void note(struct sl_cut_record *record, enum sl_cut_outcome outcome, bool moved,
+                 uint64_t digest)
+{
+    const struct sl_cut_run run = {.outcome = outcome, .digest = digest, .moved = moved};
+    sl_cut_record_note(record, &run, &rules, 0);
+}
+
+static void a_cut_is_given_up_when_it_failed_twice_running_as_it_was_applied(void **state)
+{
+    static const struct {
+        enum sl_cut_outcome outcome;
+        bool moved;
+        bool given_up;
+    } rows[] = {
+        {SL_CUT_FAILED, true, true},       {SL_CUT_HALF_APPLIED, true, true},
+        {SL_CUT_NOT_FOLLOWED, true, true}, {SL_CUT_FAILED, false, false}, /* the file was behind */
+        {SL_CUT_WEDGED, true, false},                                     /* clients did not go */
+        {SL_CUT_SILENT, false, false},     {SL_CUT_REFUSED, false, false},
+        {SL_CUT_LEFT, false, false},       {SL_CUT_TAKEN, false, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct sl_cut_record record = {0};
+        note(&record, rows[i].outcome, rows[i].moved, 7);
+        assert_int_equal(record.failed[0], 0);
+        note(&record, rows[i].outcome, rows[i].moved, 7);
+        assert_int_equal(record.failed[0], rows[i].given_up ? 7 : 0);
+    }
+}
+
+static void a_failure_is_forgotten_when_another_cut_is_done_or_fails(void **state)
+{
+    struct sl_cut_record record = {0};
+    (void)state;
+    note(&record, SL_CUT_HALF_APPLIED, true, 7);
+    note(&record, SL_CUT_DONE, true, 8);
+    note(&record, SL_CUT_HALF_APPLIED, true, 7);
+    note(&record, SL_CUT_HALF_APPLIED, true, 8);
+    note(&record, SL_CUT_HALF_APPLIED, true, 7);
+    assert_int_equal(record.failed[0], 0);
+    for (uint64_t digest = 1; digest <= SL_CUT_FAILED_KEPT + 1; digest++) {
+        note(&record, SL_CUT_HALF_APPLIED, true, digest);
+        note(&record, SL_CUT_HALF_APPLIED, true, digest);
+        assert_int_equal(record.failed[0], digest);
+    }
+    assert_int_equal(record.failed[SL_CUT_FAILED_KEPT - 1], 2);
 }
 
 static void no_node_is_left_out_for_longer_than_the_rules_say(void **state)
@@ -620,15 +749,16 @@ static void what_a_cut_takes_is_learned(void **state)
     struct sl_cut_record record = {0};
     struct sl_cut_run run = {.outcome = SL_CUT_DONE, .begun_us = 1000 * MINUTE};
     (void)state;
-    assert_int_equal(sl_cut_seconds_us(NULL, SL_ACTUATOR_MIG_MANAGER), 60 * SECOND);
-    assert_int_equal(sl_cut_seconds_us(&record, SL_ACTUATOR_NOS_MIG), 10 * SECOND);
+    assert_int_equal(sl_cut_seconds_us(NULL, 0, SL_ACTUATOR_MIG_MANAGER), 60 * SECOND);
+    assert_int_equal(sl_cut_seconds_us(&record, 7 * SECOND, SL_ACTUATOR_MIG_MANAGER), 7 * SECOND);
+    assert_int_equal(sl_cut_seconds_us(&record, 0, SL_ACTUATOR_NOS_MIG), 10 * SECOND);
     sl_cut_record_note(&record, &run, &rules, run.begun_us + 20 * SECOND);
-    assert_int_equal(sl_cut_seconds_us(&record, SL_ACTUATOR_MIG_MANAGER), 20 * SECOND);
+    assert_int_equal(sl_cut_seconds_us(&record, 7 * SECOND, SL_ACTUATOR_MIG_MANAGER), 20 * SECOND);
     sl_cut_record_note(&record, &run, &rules, run.begun_us + 40 * SECOND);
-    assert_int_equal(sl_cut_seconds_us(&record, SL_ACTUATOR_MIG_MANAGER), 25 * SECOND);
+    assert_int_equal(sl_cut_seconds_us(&record, 0, SL_ACTUATOR_MIG_MANAGER), 25 * SECOND);
     run.resumed = true;
     sl_cut_record_note(&record, &run, &rules, run.begun_us + 400 * SECOND);
-    assert_int_equal(sl_cut_seconds_us(&record, SL_ACTUATOR_MIG_MANAGER), 25 * SECOND);
+    assert_int_equal(sl_cut_seconds_us(&record, 0, SL_ACTUATOR_MIG_MANAGER), 25 * SECOND);
 }
 
 int main(void)
@@ -650,6 +780,10 @@ int main(void)
         cmocka_unit_test(a_label_of_somebody_else_ends_the_run),
         cmocka_unit_test(an_order_that_is_refused_leaves_nothing_behind),
         cmocka_unit_test(an_order_that_failed_is_written_again),
+        cmocka_unit_test(an_order_that_was_announced_is_given_up_in_time),
+        cmocka_unit_test(the_file_has_its_time_before_the_mig_manager_is_told),
+        cmocka_unit_test(an_order_that_was_not_begun_is_taken_back_from_a_newcomer),
+        cmocka_unit_test(an_order_that_was_begun_is_followed_though_a_pod_came),
         cmocka_unit_test(the_mark_is_taken_off_however_often_that_fails),
         cmocka_unit_test(after_a_restart_the_node_says_what_is_under_way),
         cmocka_unit_test(after_a_restart_nos_agent_has_ended_when_it_reports_what_was_planned),
@@ -661,6 +795,8 @@ int main(void)
         cmocka_unit_test(a_node_that_is_not_selected_any_more_is_ordered_nothing),
         cmocka_unit_test(an_order_that_was_not_written_may_be_made_again),
         cmocka_unit_test(failures_leave_a_node_out_for_twice_as_long_each_time),
+        cmocka_unit_test(a_cut_is_given_up_when_it_failed_twice_running_as_it_was_applied),
+        cmocka_unit_test(a_failure_is_forgotten_when_another_cut_is_done_or_fails),
         cmocka_unit_test(no_node_is_left_out_for_longer_than_the_rules_say),
         cmocka_unit_test(what_a_cut_takes_is_learned),
     };

@@ -169,7 +169,10 @@ static void check_outcome(const struct world *world, const struct sl_cut_run *ru
         assert_true(timed_out && !managed);
         break;
     case SL_CUT_REFUSED:
-        assert_true(world->refused || (timed_out && !run->written));
+        assert_true(world->refused || (timed_out && run->unwritten));
+        break;
+    case SL_CUT_TAKEN:
+        assert_true(run->taken);
         break;
     case SL_CUT_LEFT:
         assert_true(world->deselected || !is_told(world, run));
@@ -239,6 +242,8 @@ static void play(uint64_t seed, bool lazy)
         world.now_us += second;
         if (news) {
             happen(&world);
+            run.taken = draw(&world, 10) == 0;
+            other.taken = run.taken;
         }
         if (writes != SL_CUT_WAIT && world.now_us >= write_us) {
             enum sl_cut_write_end end = ends[draw(&world, sizeof(ends) / sizeof(ends[0]))];
@@ -299,7 +304,7 @@ static void a_clock_that_is_put_changes_nothing(void **state)
     }
 }
 
-/* The last four plans that failed, and no other's memory. */
+/* The last four plans that failed twice, and no other's memory. */
 static void failed_plans_are_remembered_the_last_first(void **state)
 {
     struct {
@@ -308,7 +313,8 @@ static void failed_plans_are_remembered_the_last_first(void **state)
     } kept = {.behind = 99};
     (void)state;
     for (uint64_t digest = 1; digest <= 6; digest++) {
-        struct sl_cut_run run = {.outcome = SL_CUT_FAILED, .digest = digest};
+        struct sl_cut_run run = {.outcome = SL_CUT_FAILED, .digest = digest, .moved = true};
+        sl_cut_record_note(&kept.record, &run, &rules, begin_us);
         sl_cut_record_note(&kept.record, &run, &rules, begin_us);
         for (uint64_t k = 0; k < SL_CUT_FAILED_KEPT; k++) {
             assert_int_equal(kept.record.failed[k], digest > k ? digest - k : 0);

@@ -1,0 +1,92 @@
+/* Accounts in a map. */
+#include "telemetry/accounts.h"
+
+#include <stdlib.h>
+
+#include "util/sat.h"
+
+static void account_close(struct sl_accounts *accounts, struct sl_account *account)
+{
+    (void)sl_map_remove(&accounts->map, account->name, account->len);
+    free(account);
+}
+
+/* Closes those last charged before that round. */
+static void close_before(struct sl_accounts *accounts, uint64_t round)
+{
+    size_t at = 0;
+    for (struct sl_account *account = sl_map_next(&accounts->map, &at); account != NULL;
+         account = sl_map_next(&accounts->map, &at)) {
+        if (account->round < round) {
+            account_close(accounts, account);
+        }
+    }
+}
+
+void sl_accounts_free(struct sl_accounts *accounts)
+{
+    close_before(accounts, UINT64_MAX);
+    sl_map_free(&accounts->map);
+}
+
+void sl_accounts_close(struct sl_accounts *accounts)
+{
+    close_before(accounts, accounts->round);
+}
+
+/* Makes room for one more by the account that was longest not charged. */
+static bool make_room(struct sl_accounts *accounts)
+{
+    struct sl_account *oldest = NULL;
+    size_t at = 0;
+    if (accounts->map.len < accounts->max) {
+        return true;
+    }
+    for (struct sl_account *account = sl_map_next(&accounts->map, &at); account != NULL;
+         account = sl_map_next(&accounts->map, &at)) {
+        oldest = oldest == NULL || account->round < oldest->round ? account : oldest;
+    }
+    if (oldest == NULL || oldest->round + 1 >= accounts->round) {
+        accounts->over++;
+        return false;
+    }
+    account_close(accounts, oldest);
+    return true;
+}
+
+/* NULL: no room, or out of memory. */
+static struct sl_account *account_open(struct sl_accounts *accounts, struct sl_str name)
+{
+    struct sl_account *account =
+        make_room(accounts) ? calloc(1, sizeof(*account) + name.len + 1) : NULL;
+    if (account == NULL) {
+        return NULL;
+    }
+    account->len = name.len;
+    memcpy(account->name, name.s, name.len);
+    if (sl_map_put(&accounts->map, account->name, name.len, account, NULL) < 0) {
+        free(account);
+        return NULL;
+    }
+    return account;
+}
+
+bool sl_accounts_charge(struct sl_accounts *accounts, struct sl_str name, int64_t mj)
+{
+    struct sl_account *account = sl_map_get(&accounts->map, name.s, name.len);
+    if (account == NULL && mj > 0) {
+        account = account_open(accounts, name);
+    }
+    if (account == NULL) {
+        return mj == 0;
+    }
+    account->mj = sl_sat_add(account->mj, mj);
+    account->round = accounts->round;
+    return true;
+}
+
+int64_t sl_accounts_read(const struct sl_accounts *accounts, struct sl_str name)
+{
+    const struct sl_account *account = sl_map_get(&accounts->map, name.s, name.len);
+    return account == NULL ? -1 : account->mj;
+}

@@ -1,0 +1,228 @@
+/* Whom a GPU's energy is charged to: those who hold it, alike, whatever they write. */
+#include "unit/core/rig.h"
+
+#include "sliced/usage.h"
+
+#define WHOLE  "nvidia.com/gpu"
+#define SHARED "nvidia.com/gpu.shared"
+#define MEMORY "aliyun.com/gpu-mem"
+#define MIG    "nvidia.com/mig-3g.20gb"
+
+enum { ROWS = 8, PODS = 8, DRAWN = 14000 };
+
+struct scene {
+    struct rig *rig;
+    struct sl_usage_row row[ROWS];
+    size_t n;
+    struct sl_usage_charge charge[PODS];
+    int64_t rest; /* of DRAWN */
+};
+
+static int set_up(void **state)
+{
+    struct scene *scene = calloc(1, sizeof(*scene));
+    assert_non_null(scene);
+    scene->rig = rig_new();
+    *state = scene;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct scene *scene = *state;
+    rig_free(scene->rig);
+    free(scene);
+    return 0;
+}
+
+/* The row of a GPU, or of an instance of it. */
+static struct sl_usage_row *row(struct scene *scene, int gpu, int instance)
+{
+    struct sl_usage_row *row = &scene->row[scene->n++];
+    *row = (struct sl_usage_row){.gpu = gpu, .instance = instance, .measured = sl_measured_none};
+    return row;
+}
+
+static void with_gpus(struct scene *scene, const char *resource, enum sl_kind kind, unsigned n,
+                      int32_t units)
+{
+    unsigned pool = rig_pool(scene->rig, resource, kind, (int64_t)n * units);
+    scene->rig->pool[pool].replicas = kind == SL_KIND_REPLICA ? units : 1;
+    for (unsigned i = 0; i < n; i++) {
+        unsigned device = rig_device(scene->rig, kind == SL_KIND_MEMORY ? units : 0);
+        scene->rig->device[device].memory_mib = 16000;
+        row(scene, (int)i, -1);
+    }
+}
+
+static struct sl_pod *runs(struct scene *scene, const char *resource, int64_t count,
+                           const char *assignment)
+{
+    struct sl_ask ask = rig_ask(resource, count);
+    return rig_run(scene->rig, &ask, assignment);
+}
+
+static void name(struct sl_usage_row *row, const struct sl_pod *pod)
+{
+    row->names.pod[row->names.n++] =
+        sl_usage_pod_key(sl_str_of(pod->namespace), sl_str_of(pod->name));
+}
+
+/* The GPU of that row drew DRAWN. */
+static void draws(struct scene *scene, size_t gpu)
+{
+    memset(scene->charge, 0, sizeof(scene->charge));
+    scene->rest =
+        sl_usage_charge(rig_view(scene->rig), scene->row, scene->n, gpu, DRAWN, scene->charge);
+}
+
+static int64_t charged(struct scene *scene, const struct sl_pod *pod)
+{
+    const struct sl_view *view = rig_view(scene->rig);
+    for (unsigned i = 0; i < view->n_residents; i++) {
+        if (strcmp(view->resident[i].pod->uid, pod->uid) == 0) {
+            return scene->charge[i].mj;
+        }
+    }
+    fail_msg("%s is not there", pod->uid);
+    return -1;
+}
+
+static void a_pod_alone_is_charged_with_all_also_while_it_idles(void **state)
+{
+    struct scene *scene = *state;
+    with_gpus(scene, WHOLE, SL_KIND_WHOLE, 2, 1);
+    struct sl_pod *pod = runs(scene, WHOLE, 1, WHOLE "=1");
+    scene->row[1].measured.busy = 0;
+    draws(scene, 1);
+    assert_int_equal(charged(scene, pod), DRAWN);
+    assert_int_equal(scene->rest, 0);
+    draws(scene, 0); /* nobody has it */
+    assert_int_equal(charged(scene, pod), 0);
+    assert_int_equal(scene->rest, DRAWN);
+}
+
+/* Whoever creates a pod writes what it asks for. */
+static void pods_that_share_a_gpu_are_charged_alike_whatever_they_ask_for(void **state)
+{
+    struct scene *scene = *state;
+    with_gpus(scene, SHARED, SL_KIND_REPLICA, 1, 10);
+    struct sl_pod *many = runs(scene, SHARED, 4, SHARED "=0*4");
+    struct sl_pod *one = runs(scene, SHARED, 1, SHARED "=0");
+    many->items[0].memory_mib = 1;
+    one->items[0].memory_mib = 16000;
+    draws(scene, 0);
+    assert_int_equal(charged(scene, many), DRAWN / 2);
+    assert_int_equal(charged(scene, one), DRAWN / 2);
+}
+
+static void shares_of_memory_are_charged_alike(void **state)
+{
+    struct scene *scene = *state;
+    with_gpus(scene, MEMORY, SL_KIND_MEMORY, 2, 16);
+    struct sl_pod *large = runs(scene, MEMORY, 14, MEMORY "=1*14");
+    struct sl_pod *small = runs(scene, MEMORY, 1, MEMORY "=1*1");
+    draws(scene, 1);
+    assert_int_equal(charged(scene, large), DRAWN / 2);
+    assert_int_equal(charged(scene, small), DRAWN / 2);
+}
+
+static void pods_are_charged_where_the_exporter_names_them(void **state)
+{
+    struct scene *scene = *state;
+    with_gpus(scene, WHOLE, SL_KIND_WHOLE, 2, 1);
+    struct sl_pod *first = runs(scene, WHOLE, 1, WHOLE "=0");
+    struct sl_pod *second = runs(scene, WHOLE, 1, WHOLE "=1");
+    name(&scene->row[0], second); /* not as they were assigned */
+    name(&scene->row[1], first);
+    draws(scene, 0);
+    assert_int_equal(charged(scene, first), 0);
+    assert_int_equal(charged(scene, second), DRAWN);
+}
+
+static void who_only_waits_for_units_is_not_charged(void **state)
+{
+    struct scene *scene = *state;
+    with_gpus(scene, SHARED, SL_KIND_REPLICA, 1, 10);
+    struct sl_pod *runner = runs(scene, SHARED, 1, SHARED "=0");
+    struct sl_pod *waiter = runs(scene, SHARED, 1, SHARED "=0");
+    waiter->set_aside = true;
+    draws(scene, 0);
+    assert_int_equal(charged(scene, runner), DRAWN);
+    assert_int_equal(charged(scene, waiter), 0);
+}
+
+static void nobody_is_charged_when_nobody_knows_on_which_gpu_it_is(void **state)
+{
+    struct scene *scene = *state;
+    rig_pool(scene->rig, WHOLE, SL_KIND_WHOLE, 2);
+    scene->rig->pool[0].on_devices = false;
+    struct sl_pod *pod = runs(scene, WHOLE, 1, NULL);
+    row(scene, 0, -1);
+    draws(scene, 0);
+    assert_int_equal(charged(scene, pod), 0);
+    assert_int_equal(scene->rest, DRAWN);
+}
+
+/* Two instances of half a GPU. */
+static void instances_are_charged_by_how_busy_they_are(void **state)
+{
+    struct scene *scene = *state;
+    const struct sl_mig_model *model = rig_model("A100-40GB / A800-40GB");
+    unsigned pool = rig_pool(scene->rig, MIG, SL_KIND_MIG, 2);
+    scene->rig->pool[pool].profile = rig_profile(model, "3g.20gb");
+    unsigned device = rig_device(scene->rig, 0);
+    scene->rig->device[device].model = model;
+    rig_instance(scene->rig, device, 0, pool);
+    rig_instance(scene->rig, device, 4, pool);
+    struct sl_pod *busy = runs(scene, MIG, 1, MIG "=0/0");
+    struct sl_pod *idle = runs(scene, MIG, 1, MIG "=0/4");
+    row(scene, 0, -1);
+    struct sl_usage_row *first = row(scene, 0, 1);
+    struct sl_usage_row *second = row(scene, 0, 2);
+    first->measured.busy = 1000;
+    second->measured.busy = 0;
+    draws(scene, 0); /* nobody says which is whose */
+    assert_int_equal(charged(scene, busy), DRAWN / 2);
+    assert_int_equal(charged(scene, idle), DRAWN / 2);
+    name(first, busy);
+    name(second, idle);
+    draws(scene, 0); /* it holds its half all the same: 1200 to 200 */
+    assert_int_equal(charged(scene, busy), DRAWN / 7 * 6);
+    assert_int_equal(charged(scene, idle), DRAWN / 7);
+    second->measured.busy = -1; /* not told: as if half busy */
+    draws(scene, 0);
+    assert_int_equal(charged(scene, busy), DRAWN * 12 / 19);
+    assert_in_range(scene->rest, 0, 1);
+}
+
+static void the_largest_energy_is_divided_without_overflow(void **state)
+{
+    struct scene *scene = *state;
+    struct sl_usage_charge charge[PODS] = {{0}};
+    with_gpus(scene, SHARED, SL_KIND_REPLICA, 1, 10);
+    runs(scene, SHARED, 1, SHARED "=0");
+    runs(scene, SHARED, 1, SHARED "=0");
+    runs(scene, SHARED, 1, SHARED "=0");
+    int64_t rest =
+        sl_usage_charge(rig_view(scene->rig), scene->row, scene->n, 0, INT64_MAX, charge);
+    assert_int_equal(charge[0].mj, INT64_MAX / 3);
+    assert_int_equal(rest + charge[0].mj + charge[1].mj + charge[2].mj, INT64_MAX);
+}
+
+#define CHARGE_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CHARGE_TEST(a_pod_alone_is_charged_with_all_also_while_it_idles),
+        CHARGE_TEST(pods_that_share_a_gpu_are_charged_alike_whatever_they_ask_for),
+        CHARGE_TEST(shares_of_memory_are_charged_alike),
+        CHARGE_TEST(pods_are_charged_where_the_exporter_names_them),
+        CHARGE_TEST(who_only_waits_for_units_is_not_charged),
+        CHARGE_TEST(nobody_is_charged_when_nobody_knows_on_which_gpu_it_is),
+        CHARGE_TEST(instances_are_charged_by_how_busy_they_are),
+        CHARGE_TEST(the_largest_energy_is_divided_without_overflow),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,113 @@
+/* What pods and namespaces drew: kept by name, and bounded. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "telemetry/accounts.h"
+#include "unit/lack.h"
+
+static bool charge(struct sl_accounts *accounts, const char *name, int64_t mj)
+{
+    return sl_accounts_charge(accounts, sl_str_of(name), mj);
+}
+
+static int64_t of(const struct sl_accounts *accounts, const char *name)
+{
+    return sl_accounts_read(accounts, sl_str_of(name));
+}
+
+static void charges_add_up(void **state)
+{
+    struct sl_accounts accounts = {.max = 10, .round = 1};
+    (void)state;
+    assert_int_equal(of(&accounts, "a"), -1);
+    assert_true(charge(&accounts, "a", 5));
+    assert_true(charge(&accounts, "ab", 7));
+    assert_true(charge(&accounts, "a", 6));
+    assert_int_equal(of(&accounts, "a"), 11);
+    assert_int_equal(of(&accounts, "ab"), 7);
+    assert_true(charge(&accounts, "a", INT64_MAX));
+    assert_int_equal(of(&accounts, "a"), INT64_MAX);
+    sl_accounts_free(&accounts);
+}
+
+static void a_charge_of_nothing_opens_no_account_but_keeps_one(void **state)
+{
+    struct sl_accounts accounts = {.max = 10, .round = 1};
+    (void)state;
+    assert_true(charge(&accounts, "idle", 0));
+    assert_int_equal(of(&accounts, "idle"), -1);
+    assert_true(charge(&accounts, "a", 5));
+    assert_true(charge(&accounts, "b", 5));
+    accounts.round++;
+    assert_true(charge(&accounts, "a", 0));
+    sl_accounts_close(&accounts);
+    assert_int_equal(of(&accounts, "a"), 5);
+    assert_int_equal(of(&accounts, "b"), -1);
+    assert_int_equal(accounts.map.len, 1);
+    sl_accounts_free(&accounts);
+}
+
+static void who_is_gone_longest_makes_room(void **state)
+{
+    struct sl_accounts accounts = {.max = 3, .round = 1};
+    (void)state;
+    assert_true(charge(&accounts, "old", 1));
+    accounts.round++;
+    assert_true(charge(&accounts, "older-than-new", 1));
+    accounts.round = 10;
+    assert_true(charge(&accounts, "here", 1));
+    assert_true(charge(&accounts, "new", 1));
+    assert_int_equal(of(&accounts, "old"), -1);
+    assert_true(charge(&accounts, "newer", 1));
+    assert_int_equal(of(&accounts, "older-than-new"), -1);
+    assert_int_equal(accounts.over, 0);
+    sl_accounts_free(&accounts);
+}
+
+/* Whoever may create namespaces cannot push out those who have pods. */
+static void nobody_who_is_there_makes_room(void **state)
+{
+    struct sl_accounts accounts = {.max = 2, .round = 1};
+    (void)state;
+    assert_true(charge(&accounts, "a", 1));
+    assert_true(charge(&accounts, "b", 1));
+    assert_false(charge(&accounts, "c", 1));
+    accounts.round++; /* a and b may still come in this round */
+    assert_false(charge(&accounts, "c", 1));
+    assert_int_equal(accounts.over, 2);
+    assert_int_equal(of(&accounts, "a"), 1);
+    accounts.round++;
+    assert_true(charge(&accounts, "c", 1));
+    assert_int_equal(accounts.map.len, 2);
+    sl_accounts_free(&accounts);
+}
+
+static void without_memory_nothing_is_charged(void **state)
+{
+    struct sl_accounts accounts = {.max = 10, .round = 1};
+    (void)state;
+    for (size_t i = 1; i <= 2; i++) {
+        lack_arm(i, false);
+        assert_false(charge(&accounts, "a", 1));
+        assert_true(lack_disarm());
+    }
+    assert_int_equal(of(&accounts, "a"), -1);
+    assert_true(charge(&accounts, "a", 1));
+    sl_accounts_free(&accounts);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(charges_add_up),
+        cmocka_unit_test(a_charge_of_nothing_opens_no_account_but_keeps_one),
+        cmocka_unit_test(who_is_gone_longest_makes_room),
+        cmocka_unit_test(nobody_who_is_there_makes_room),
+        cmocka_unit_test(without_memory_nothing_is_charged),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
