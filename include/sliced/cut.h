@@ -171,6 +171,23 @@ const char *sl_cut_bar_remedy(enum sl_cut_bar bar);
 /* Returns what keeps all GPUs of the node as they are, as far as the view tells. */
 enum sl_cut_bar sl_cut_bar_of(const struct sl_view *view, struct sl_cut_limits limits);
 
+enum { SL_CUT_WAIT_NAMES = 3 };
+
+/* What a pod waits for whose node drains. It tells of pods of other namespaces how many they are,
+ * and nothing else. */
+struct sl_cut_wait {
+    int64_t until_us; /* of the drain; to be set, as the two below */
+    int64_t now_us;
+    bool mig_mode;      /* as in struct sl_cut_limits */
+    int device;         /* index of the first GPU that is to be cut; -1: not known */
+    uint32_t n_devices; /* how many are */
+    uint32_t n_own;     /* pods of its own namespace that must end first, */
+    uint32_t n_others;  /* and of others */
+    const struct sl_pod *own[SL_CUT_WAIT_NAMES]; /* the first of its own; of the view */
+};
+void sl_cut_wait_find(const struct sl_view *view, const struct sl_pod *pod,
+                      struct sl_cut_wait *wait);
+
 /* Does the node show these cuts (devices and allocatable agree with them)? */
 bool sl_cut_shown(const struct sl_node *node, const struct sl_cut *cut, size_t n);
 

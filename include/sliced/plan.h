@@ -165,7 +165,8 @@ struct sl_queue_row {
                                cut; else NULL */
     const char *assignment; /* NOMINATED */
     const char *why; /* STAGE, STAGE_FAILED, STAGE_CYCLE: text of sl_planner_set_stage; CUT: of
-                        sl_planner_set_cut; EXPIRED: set after a denial; else NULL */
+                        sl_planner_set_cut; NO_ROOM, CONSTRAINT: of sl_planner_set_drain_text;
+                        EXPIRED: set after a denial; else NULL */
     struct sl_plan_limit limit; /* LIMIT: the strictest limit exceeded; else max_timeout_us is 0 */
     int64_t since_us;           /* in this state */
     int64_t ready_us;           /* since when neither others' gates nor a stage keep it waiting */
@@ -242,6 +243,10 @@ void sl_planner_set_cut(struct sl_planner *planner, struct sl_str uid, const cha
  * the pod's wait. Ignores unknown nodes and pods. */
 void sl_planner_drain(struct sl_planner *planner, struct sl_str node, struct sl_str uid,
                       int64_t until_us);
+
+/* Says to the owner of the pod for which the node drains what has to end first, until the drain
+ * ends. text is copied. Ignores nodes that do not drain. */
+void sl_planner_set_drain_text(struct sl_planner *planner, const char *node, const char *text);
 
 /* Sets the cluster: views in order of node name, borrowed until the next call has returned or the
  * planner is freed. An unchanged pointer costs one comparison. A nominated pod may already be a

@@ -22,6 +22,7 @@ enum sl_figure_of {
     SL_FIGURE_USED,      /* MiB */
     SL_FIGURE_BUSY,      /* permille */
     SL_FIGURE_BANDWIDTH, /* permille */
+    SL_FIGURE_POD_USED,  /* MiB of one pod; no sample keeps it */
     SL_FIGURE_POWER,     /* milliwatts; no sample keeps it: see sliced/energy.h */
 };
 

@@ -7,6 +7,9 @@
 #include "sliced/view.h"
 
 enum {
+    /* Contexts of CUDA that a pod's process has beside what it allocates: 630 to 694 MiB on an H100
+     * (driver 580.159). A pod whose use exceeds its ask by no more is not told. */
+    SL_USAGE_CONTEXT_MIB = 704,
     SL_USAGE_OVER_SAMPLES = 3, /* the last samples, which must all show that use has changed */
     SL_USAGE_LIFE_WINDOWS = 3, /* a pod judged less often teaches nothing when it ends */
 };
@@ -80,7 +83,8 @@ enum { SL_USAGE_NAMES_MAX = 32 }; /* of pods on one GPU or MIG instance */
 
 /* The pods that an exporter names on a unit: one of those that share it, or each. */
 struct sl_usage_names {
-    uint64_t pod[SL_USAGE_NAMES_MAX]; /* sl_usage_pod_key() */
+    uint64_t pod[SL_USAGE_NAMES_MAX];     /* sl_usage_pod_key() */
+    int32_t used_mib[SL_USAGE_NAMES_MAX]; /* by that pod alone; -1: nobody tells */
     uint8_t n;
     bool crowded; /* it names more: then nobody knows who is missing */
 };
@@ -112,8 +116,9 @@ const struct sl_usage_row *sl_usage_row_of(const struct sl_usage_row *row, size_
 /* How a pod uses the devices that it holds. Figures that are not known are -1. */
 struct sl_pod_use {
     int64_t declared_mib; /* on all its GPUs */
-    int64_t used_mib;     /* of its GPUs' memory, where it is alone on them */
-    int64_t over_mib;     /* used beyond what it declared; 0 also where that is not known */
+    int64_t used_mib;     /* of its GPUs' memory, where it is alone on them or somebody tells it */
+    int64_t over_mib;     /* used beyond what it declared, if that is more than a context of CUDA; 0
+                             also where that is not known */
     int64_t idle_us;      /* for how long the pod has run and nothing on any of its GPUs */
     int64_t since_us;     /* Unix: since when */
     int64_t share;        /* of GPUs that it holds, in thousandths of one */

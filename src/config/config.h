@@ -181,6 +181,7 @@ struct sl_config {
         char selector[SL_CONFIG_TEXT_MAX];    /* "label=value,..." */
         char node_labels[SL_CONFIG_TEXT_MAX]; /* "label,..." */
         char memory_used[SL_CONFIG_TEXT_MAX]; /* telemetry.metrics */
+        char pod_memory_used[SL_CONFIG_TEXT_MAX];
         char busy_percent[SL_CONFIG_TEXT_MAX];
         char busy_ratio[SL_CONFIG_TEXT_MAX];
         char bandwidth_ratio[SL_CONFIG_TEXT_MAX];

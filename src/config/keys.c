@@ -476,6 +476,10 @@ const struct sl_key sl_keys[SL_KEYS] = {
              "ended: its deadline is shortened; 0s: none is."},
     {"telemetry.metrics.memoryUsed", SL_KEY_WORD, .restart = true, .text = true,
      AT(telemetry.memory_used), .string = "DCGM_FI_DEV_FB_USED", .help = "Used memory, in MiB."},
+    {"telemetry.metrics.podMemoryUsed", SL_KEY_WORD, .restart = true, .text = true,
+     AT(telemetry.pod_memory_used), .string = "",
+     .help = "Memory that each pod uses of a GPU, by labels namespace and pod, in MiB (in bytes if "
+             "the name ends in _bytes): one series for each pod and GPU."},
     {"telemetry.metrics.busyPercent", SL_KEY_WORD, .restart = true, .text = true,
      AT(telemetry.busy_percent), .string = "DCGM_FI_DEV_GPU_UTIL",
      .help = "Time in which something ran, 0 to 100; MIG instances have none."},

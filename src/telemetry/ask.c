@@ -52,10 +52,12 @@ static struct sl_unit *unit_of(struct sl_telemetry *telemetry,
     struct sl_unit *unit =
         sl_units_get(&telemetry->units, sl_str_of(node), number_of(metric->gpu, -2),
                      of_gpu ? -1 : number_of(metric->instance, -1));
-    if (unit != NULL) {
+    if (unit != NULL && metric->uuid[0] != '\0') { /* who tells of pods may leave it out */
         (void)snprintf(unit->uuid, sizeof(unit->uuid), "%.*s", SL_UNIT_UUID_MAX - 1, metric->uuid);
+    }
+    if (unit != NULL && !of_gpu && metric->profile[0] != '\0') {
         (void)snprintf(unit->profile, sizeof(unit->profile), "%.*s", SL_UNIT_PROFILE_MAX - 1,
-                       of_gpu ? "" : metric->profile);
+                       metric->profile);
     }
     return unit;
 }
@@ -73,6 +75,21 @@ bool sl_telemetry_series(void *context, const struct sl_answer_series *metric)
     return telemetry->unit != NULL;
 }
 
+/* False: it is known, too old or out of range. */
+static bool sample_take(const struct sl_telemetry *telemetry, int64_t at_us, int64_t figure)
+{
+    struct sl_unit *unit = telemetry->unit;
+    int64_t gap_us = telemetry->config->telemetry.gap_us;
+    switch (telemetry->kind.figure) {
+    case SL_FIGURE_POWER:
+        return at_us >= telemetry->begun_us && sl_energy_take(&unit->energy, at_us, figure, gap_us);
+    case SL_FIGURE_POD_USED:
+        return sl_unit_own(unit, telemetry->pod, at_us, figure, gap_us);
+    default:
+        return sl_series_put(&unit->series, at_us, telemetry->kind.figure, figure);
+    }
+}
+
 void sl_telemetry_sample(void *context, int64_t at_us, double value)
 {
     struct sl_telemetry *telemetry = context;
@@ -83,20 +100,17 @@ void sl_telemetry_sample(void *context, int64_t at_us, double value)
         return;
     }
     int64_t gap_us = telemetry->config->telemetry.gap_us;
-    bool power = telemetry->kind.figure == SL_FIGURE_POWER;
-    bool taken =
-        power ? at_us >= telemetry->begun_us && sl_energy_take(&unit->energy, at_us, figure, gap_us)
-              : sl_series_put(&unit->series, at_us, telemetry->kind.figure, figure);
+    bool taken = sample_take(telemetry, at_us, figure);
     telemetry->stats.samples += taken;
     telemetry->stats.refused += !taken;
-    if (power) {
+    if (telemetry->kind.figure == SL_FIGURE_POWER) {
         return; /* told for an instance, it names that instance's pod */
     }
     if (telemetry->kind.figure == SL_FIGURE_BUSY && figure >= 0) {
         sl_spell_take(&unit->spell, at_us, figure * 1000 >= telemetry->config->telemetry.idle_below,
                       gap_us);
     }
-    sl_unit_name(unit, telemetry->pod, at_us, telemetry->config->telemetry.gap_us);
+    (void)sl_unit_name(unit, telemetry->pod, at_us, gap_us);
 }
 
 static int on_data(void *context, const char *data, size_t len, struct sl_error *err)

@@ -21,9 +21,10 @@ static void put_name(struct sl_buf *out, const char *name)
 
 void sl_question_put(struct sl_buf *out, const struct sl_config *config, int64_t range_s)
 {
-    const char *const names[] = {config->telemetry.memory_used, config->telemetry.busy_percent,
-                                 config->telemetry.busy_ratio, config->telemetry.bandwidth_ratio,
-                                 config->telemetry.power_watts};
+    const char *const names[] = {
+        config->telemetry.memory_used,     config->telemetry.busy_percent,
+        config->telemetry.busy_ratio,      config->telemetry.bandwidth_ratio,
+        config->telemetry.pod_memory_used, config->telemetry.power_watts};
     struct sl_config_selector selector;
     struct sl_buf query;
     bool first = true;
@@ -51,13 +52,20 @@ void sl_question_put(struct sl_buf *out, const struct sl_config *config, int64_t
     sl_buf_free(&query);
 }
 
+/* By Prometheus' convention for names. */
+static enum sl_figure_scale memory_scale(const char *name)
+{
+    return sl_str_ends(sl_str_of(name), SL_STR("_bytes")) ? SL_SCALE_BYTES : SL_SCALE_MIB;
+}
+
 bool sl_question_kind(const struct sl_config *config, const char *name, struct sl_figure_kind *out)
 {
     const struct {
         const char *name;
         struct sl_figure_kind kind;
     } rows[] = {
-        {config->telemetry.memory_used, {SL_FIGURE_USED, SL_SCALE_MIB}},
+        {config->telemetry.memory_used, {SL_FIGURE_USED, memory_scale(name)}},
+        {config->telemetry.pod_memory_used, {SL_FIGURE_POD_USED, memory_scale(name)}},
         {config->telemetry.busy_ratio, {SL_FIGURE_BUSY, SL_SCALE_RATIO}},
         {config->telemetry.busy_percent, {SL_FIGURE_BUSY, SL_SCALE_PERCENT}},
         {config->telemetry.bandwidth_ratio, {SL_FIGURE_BANDWIDTH, SL_SCALE_RATIO}},
@@ -78,6 +86,7 @@ int64_t sl_question_value(struct sl_figure_kind kind, double value)
         double most, unit;
         double slack; /* a ratio of two counters may end a hair above 1 */
     } scales[] = {[SL_SCALE_MIB] = {INT32_MAX, 1, 0},
+                  [SL_SCALE_BYTES] = {INT32_MAX * 1048576.0, 1 / 1048576.0, 0},
                   [SL_SCALE_PERCENT] = {100, 10, 0},
                   [SL_SCALE_RATIO] = {1, 1000, 0.01},
                   [SL_SCALE_WATTS] = {SL_ENERGY_MW_MAX / 1000, 1000, 0}};

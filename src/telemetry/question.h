@@ -10,7 +10,13 @@
 void sl_question_put(struct sl_buf *out, const struct sl_config *config, int64_t range_s);
 
 /* Tells by its name what a metric measures. False: nobody asked for that metric. */
-enum sl_figure_scale { SL_SCALE_MIB, SL_SCALE_PERCENT, SL_SCALE_RATIO, SL_SCALE_WATTS };
+enum sl_figure_scale {
+    SL_SCALE_MIB,
+    SL_SCALE_BYTES,
+    SL_SCALE_PERCENT,
+    SL_SCALE_RATIO,
+    SL_SCALE_WATTS
+};
 struct sl_figure_kind {
     enum sl_figure_of figure;
     enum sl_figure_scale scale;

@@ -102,34 +102,50 @@ struct sl_unit *sl_units_of_gpu(const struct sl_unit_node *node, int64_t gpu, co
     return by_index;
 }
 
-void sl_unit_name(struct sl_unit *unit, uint64_t pod, int64_t at_us, int64_t keep_us)
+struct sl_unit_name *sl_unit_name(struct sl_unit *unit, uint64_t pod, int64_t at_us,
+                                  int64_t keep_us)
 {
     struct sl_unit_name *place = NULL;
     for (unsigned i = 0; i < unit->n_names; i++) {
         struct sl_unit_name *name = &unit->name[i];
         if (name->pod == pod) {
             name->at_us = at_us > name->at_us ? at_us : name->at_us;
-            return;
+            return name;
         }
         place = name->at_us < at_us - keep_us ? name : place;
     }
     if (pod == 0) {
-        return;
+        return NULL;
     }
     if (place == NULL && unit->n_names < SL_USAGE_NAMES_MAX) {
         place = &unit->name[unit->n_names++];
     }
     if (place != NULL) {
-        *place = (struct sl_unit_name){pod, at_us};
+        *place = (struct sl_unit_name){.pod = pod, .at_us = at_us};
     } else {
         unit->crowded_us = at_us > unit->crowded_us ? at_us : unit->crowded_us;
     }
+    return place;
+}
+
+bool sl_unit_own(struct sl_unit *unit, uint64_t pod, int64_t at_us, int64_t mib, int64_t keep_us)
+{
+    struct sl_unit_name *name = mib < 0 ? NULL : sl_unit_name(unit, pod, at_us, keep_us);
+    if (name != NULL &&
+        (at_us > name->used_us || (at_us == name->used_us && mib > name->used_mib))) {
+        name->used_mib = (int32_t)mib;
+        name->used_us = at_us;
+    }
+    return name != NULL;
 }
 
 static void names_write(const struct sl_unit *unit, int64_t since_us, struct sl_usage_names *out)
 {
     for (unsigned i = 0; i < unit->n_names; i++) {
         if (unit->name[i].at_us >= since_us) {
+            out->used_mib[out->n] = unit->name[i].used_us > 0 && unit->name[i].used_us >= since_us
+                                        ? unit->name[i].used_mib
+                                        : -1;
             out->pod[out->n++] = unit->name[i].pod;
         }
     }

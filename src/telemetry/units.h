@@ -16,8 +16,10 @@ enum {
 };
 
 struct sl_unit_name {
-    uint64_t pod;  /* sl_usage_pod_key() */
-    int64_t at_us; /* of the youngest sample that named it */
+    uint64_t pod;     /* sl_usage_pod_key() */
+    int64_t at_us;    /* of the youngest sample that named it */
+    int32_t used_mib; /* by it alone ... */
+    int64_t used_us;  /* ... at that time; 0: nobody tells */
 };
 
 struct sl_unit {
@@ -66,9 +68,14 @@ struct sl_unit *sl_units_get(struct sl_units *units, struct sl_str node, int64_t
 /* The unit of a node's GPU: by UUID where both say one, else by index. NULL is allowed for node. */
 struct sl_unit *sl_units_of_gpu(const struct sl_unit_node *node, int64_t gpu, const char *uuid);
 
-/* A sample names the pod, 0: nobody. A name holds until samples of the unit are younger by more
- * than keep_us: an exporter that names one of several pods names now this one, now that one. */
-void sl_unit_name(struct sl_unit *unit, uint64_t pod, int64_t at_us, int64_t keep_us);
+/* A sample names the pod, 0: nobody. Returns its place; NULL: it has none. A name holds until
+ * samples of the unit are younger by more than keep_us: an exporter that names one of several pods
+ * names now this one, now that one. */
+struct sl_unit_name *sl_unit_name(struct sl_unit *unit, uint64_t pod, int64_t at_us,
+                                  int64_t keep_us);
+/* A sample tells what the pod alone uses; of several at one time the highest counts. False: it is
+ * told of nobody, or out of range. */
+bool sl_unit_own(struct sl_unit *unit, uint64_t pod, int64_t at_us, int64_t mib, int64_t keep_us);
 
 /* Writes the rows of the node's units, at most max, in no certain order; returns how many. */
 size_t sl_units_rows(const struct sl_unit_node *node, const struct sl_usage_rule *rule,

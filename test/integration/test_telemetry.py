@@ -289,6 +289,26 @@ def test_each_pod_that_the_exporter_names_on_a_gpu_is_known():
         fake.stop()
 
 
+def test_what_each_sharer_uses_is_known_where_a_series_tells_it():
+    fake = Fake()
+
+    def own(name, mib, **labels):
+        return {"metric": {"__name__": "pod_gpu_memory_bytes", "node": NODE, "gpu": "0", "exported_namespace": "default",
+                           "exported_pod": name, "pod": "agent", "namespace": "gpus", **labels},
+                "values": samples(mib << 20)}
+    fake.answer = lambda: matrix(series(samples(7500)), own("a", 1500), own("b", 6000), own("nobody", 20000))
+    daemon = Daemon("-", stdin=cluster_of(CLUSTER, running("a"), running("b")),
+                    config=CONFIG % (fake.url, "metrics: {podMemoryUsed: pod_gpu_memory_bytes}"))
+    try:
+        eventually(lambda: [by_pod(daemon)[name]["usedMiB"] for name in "ab"] == [1500, 6000])
+        assert [by_pod(daemon)[name]["overMiB"] for name in "ab"] == [0, 4000]
+        eventually(lambda: daemon.metric("sliced_telemetry_over_pods") == 1)
+        assert "pod_gpu_memory_bytes" in fake.paths[-1]
+    finally:
+        daemon.stop()
+        fake.stop()
+
+
 @pytest.mark.parametrize("named", [{}, {"pod": "first", "namespace": "default"}])
 def test_a_pod_alone_on_a_replica_is_told_what_it_uses_named_or_not(named):
     fake = Fake()  # what is used beyond the asks is told in steps of 32 MiB

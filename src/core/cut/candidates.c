@@ -1,16 +1,33 @@
 /* The nodes that may be cut: reads them, and takes what pods of the plan need there. */
 #include "core/cut/node/place.h"
 #include "core/cut/planner.h"
+#include "core/place/choose.h"
 #include "sliced/admit.h"
 #include "util/data/vec.h"
 
 enum { ADMIT_WORK = 10, TAKE_WORK = 60, PACK_WORK = 12 };
 
-static const int64_t *weights_of(struct sl_cutter *cutter, const struct sl_mig_model *model)
+static void count_supply(const struct sl_cut_input *input, const struct sl_mig_model *model,
+                         int64_t supply[SL_MIG_PROFILES_MAX])
+{
+    memset(supply, 0, SL_MIG_PROFILES_MAX * sizeof(supply[0]));
+    for (size_t i = 0; i < input->n_views; i++) {
+        const struct sl_view *view = input->view[i];
+        for (unsigned p = 0; p < view->n_pools; p++) {
+            int index = sl_model_index(model, view->node->pool[p].profile);
+            if (index >= 0) {
+                supply[index] += view->room[p].free;
+            }
+        }
+    }
+}
+
+static const struct sl_cut_weights *weights_of(struct sl_cutter *cutter,
+                                               const struct sl_mig_model *model)
 {
     for (unsigned i = 0; i < cutter->n_weights; i++) {
         if (cutter->weights[i].model == model) {
-            return cutter->weights[i].weight;
+            return &cutter->weights[i];
         }
     }
     if (model == NULL || cutter->n_weights == SL_CUT_MODELS_MAX) {
@@ -22,7 +39,8 @@ static const int64_t *weights_of(struct sl_cutter *cutter, const struct sl_mig_m
     for (unsigned p = 0; p < model->n_profiles; p++) {
         fresh->weight[p] = sl_demand_weight(cutter->input->demand, &model->profiles[p]);
     }
-    return fresh->weight;
+    count_supply(cutter->input, model, fresh->supply);
+    return fresh;
 }
 
 static size_t devices_of(const struct sl_cut_input *input, size_t i)
@@ -66,7 +84,9 @@ static void candidate_add(struct sl_cutter *cutter, size_t i, struct sl_cut_devi
     candidate->out = false;
     for (unsigned d = 0; d < candidate->node.n; d++) {
         device[d].packed = &cutter->table.packed;
-        device[d].weight = weights_of(cutter, device[d].model);
+        const struct sl_cut_weights *weights = weights_of(cutter, device[d].model);
+        device[d].weight = weights == NULL ? NULL : weights->weight;
+        device[d].supply = weights == NULL ? NULL : weights->supply;
     }
     cutter->n_candidates++;
 }

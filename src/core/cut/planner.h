@@ -27,6 +27,7 @@ struct sl_cut_candidate {
 struct sl_cut_weights {
     const struct sl_mig_model *model;
     int64_t weight[SL_MIG_PROFILES_MAX];
+    int64_t supply[SL_MIG_PROFILES_MAX]; /* free instances of each profile, on all nodes */
 };
 
 struct sl_cutter {

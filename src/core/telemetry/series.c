@@ -41,6 +41,7 @@ static void set_figure(struct sl_sample *sample, enum sl_figure_of figure, int64
     case SL_FIGURE_BANDWIDTH:
         sample->bandwidth = (int16_t)value;
         break;
+    case SL_FIGURE_POD_USED:
     case SL_FIGURE_POWER:
         break;
     }
@@ -83,7 +84,7 @@ static struct sl_sample *sample_for(struct sl_series *series, int64_t at_us)
 bool sl_series_put(struct sl_series *series, int64_t at_us, enum sl_figure_of figure, int64_t value)
 {
     int64_t most = figure == SL_FIGURE_USED ? INT32_MAX : 1000;
-    if (series->cap == 0 || figure == SL_FIGURE_POWER || value < 0 || value > most) {
+    if (series->cap == 0 || figure >= SL_FIGURE_POD_USED || value < 0 || value > most) {
         return false;
     }
     struct sl_sample *sample = sample_for(series, at_us);

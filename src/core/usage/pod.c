@@ -129,6 +129,26 @@ static int64_t named_beyond(const struct look *look, const struct sl_resident *r
     return told ? named - held : -1;
 }
 
+/* MiB that the pod uses, where somebody tells it of each pod; else -1. No pod uses more than all
+ * do.
+ */
+static int64_t own_mib(const struct look *look)
+{
+    uint64_t key = key_of(look->resident->pod);
+    int64_t sum = -1;
+    for (size_t i = 0; i < look->n; i++) {
+        const struct sl_usage_names *names = &look->row[i].names;
+        for (unsigned k = 0; k < names->n; k++) {
+            int64_t all = look->row[i].measured.used_mib;
+            int64_t own = names->used_mib[k];
+            if (names->pod[k] == key && own >= 0) {
+                sum = higher(sum, 0) + (all >= 0 && all < own ? all : own);
+            }
+        }
+    }
+    return sum;
+}
+
 static bool look_by_name(struct look *look)
 {
     uint64_t key = key_of(look->resident->pod);
@@ -303,13 +323,12 @@ void sl_usage_pod(const struct sl_view *view, const struct sl_resident *resident
     bool known = look.units > 0 && out->idle_us >= 0 && !mixed && runs_us >= 0;
     out->idle_us = !known ? -1 : out->idle_us < runs_us ? out->idle_us : runs_us;
     out->since_us = known ? out->since_us : 0;
-    if (named ? is_alone_by_name(&look) : is_alone(&look)) {
-        out->used_mib = look.used_mib;
-        out->over_mib = look.units == 1 ? look.over_mib : 0;
-        /* the excess is over the asks of those who were assumed there */
-        bool less = out->declared_mib >= 0 && out->used_mib - out->declared_mib < out->over_mib;
-        out->over_mib = less ? higher(out->used_mib - out->declared_mib, 0) : out->over_mib;
-    }
+    int64_t own = own_mib(&look);
+    bool alone = named ? is_alone_by_name(&look) : is_alone(&look);
+    bool shown = own >= 0 || (alone && look.units == 1 && look.over_mib > 0);
+    out->used_mib = own >= 0 ? own : alone ? look.used_mib : -1;
+    int64_t beyond = out->used_mib - out->declared_mib;
+    out->over_mib = shown && out->declared_mib >= 0 && beyond > SL_USAGE_CONTEXT_MIB ? beyond : 0;
 }
 
 /* ---- what it draws ---- */

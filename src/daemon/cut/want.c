@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "codec/object/time.h"
 #include "daemon/cut/internal.h"
 #include "util/clock.h"
 #include "util/data/hash.h"
@@ -232,6 +233,51 @@ static void set_drained(struct sl_partitioner *partitioner, struct sl_cut_place 
     (void)pthread_mutex_unlock(&partitioner->status);
 }
 
+/* "default/a, default/b and 2 pods of others": those of other namespaces are not named. */
+static void say_pods(struct sl_buf *text, const struct sl_cut_wait *wait)
+{
+    uint32_t named = wait->n_own < SL_CUT_WAIT_NAMES ? wait->n_own : SL_CUT_WAIT_NAMES;
+    for (uint32_t i = 0; i < named; i++) {
+        sl_buf_printf(text, "%s%s/%s", i == 0 ? "" : ", ", wait->own[i]->namespace,
+                      wait->own[i]->name);
+    }
+    if (wait->n_own > named) {
+        sl_buf_printf(text, " and %u more of its namespace", wait->n_own - named);
+    }
+    if (wait->n_others > 0) {
+        sl_buf_printf(text, "%s%u pod%s of others", named > 0 ? " and " : "", wait->n_others,
+                      wait->n_others == 1 ? "" : "s");
+    }
+}
+
+/* Tells the pod for which a node drains what must end, and by when: "node-7 drains for it: GPU 2 is
+ * to be cut by 2026-11-26T14:30:00Z, after default/a and 2 pods of others". */
+static void say_drain(const struct sl_partitioner *partitioner, const struct sl_view *view,
+                      const struct sl_pod *pod, int64_t until_us, int64_t now_us)
+{
+    struct sl_cut_wait wait = {.until_us = until_us,
+                               .now_us = now_us,
+                               .mig_mode = partitioner->config.partitioning.mig_mode};
+    struct sl_buf text;
+    char until[32];
+    sl_cut_wait_find(view, pod, &wait);
+    sl_time_format((until_us + SL_SECOND_US - 1) / SL_SECOND_US * SL_SECOND_US, until);
+    sl_buf_init(&text, 8 * (size_t)SL_PARTITION_WORDS_MAX);
+    sl_buf_printf(&text, "%s drains for it: ", view->node->name);
+    if (wait.n_devices == 1 && wait.device >= 0) {
+        sl_buf_printf(&text, "GPU %d is to be cut by %s", wait.device, until);
+    } else {
+        sl_buf_printf(&text, "GPUs are to be cut by %s", until);
+    }
+    sl_buf_puts(&text, wait.n_own + wait.n_others > 0 ? ", after " : "");
+    say_pods(&text, &wait);
+    sl_buf_putc(&text, '\0');
+    if (text.failed == SL_BUF_OK) {
+        sl_planner_set_drain_text(partitioner->planner, view->node->name, text.data);
+    }
+    sl_buf_free(&text);
+}
+
 /* Begins the drains of the plan, and ends those that it does not want any more. */
 static void set_drains(struct sl_partitioner *partitioner, const struct sl_snapshot *snapshot,
                        const struct wish *wish, const struct sl_cut_output *output)
@@ -248,6 +294,8 @@ static void set_drains(struct sl_partitioner *partitioner, const struct sl_snaps
             place->drained_for = hash_pod(pod);
             sl_planner_drain(partitioner->planner, sl_str_of(node), sl_str_of(pod->uid),
                              output->drain[i].until_us + SL_CUT_DRAIN_GRACE_US);
+            say_drain(partitioner, snapshot->view[output->drain[i].view], pod,
+                      output->drain[i].until_us, wish->now_us);
         }
     }
     for (struct sl_cut_place *place = sl_map_next(&partitioner->places, &at); place != NULL;

@@ -103,6 +103,21 @@ static void figures_have_the_units_of_a_series(void **state)
     assert_true(reads(&config, "DCGM_FI_DEV_POWER_USAGE", SL_FIGURE_POWER, 73.4126, 73413));
 }
 
+static void memory_of_each_pod_is_asked_where_it_has_a_name(void **state)
+{
+    struct sl_config config = plain();
+    (void)state;
+    SET(config.telemetry.pod_memory_used, "pod_mib");
+    asks(&config, 1, "/api/v1/query?query=%7B__name__%3D~%22used%7Cpod_mib%22%7D%5B1s%5D");
+    assert_true(reads(&config, "pod_mib", SL_FIGURE_POD_USED, 1500, 1500));
+    SET(config.telemetry.pod_memory_used, "pod_memory_bytes");
+    assert_true(reads(&config, "pod_memory_bytes", SL_FIGURE_POD_USED, 1572864000, 1500));
+    assert_true(reads(&config, "pod_memory_bytes", SL_FIGURE_POD_USED, -1, -1));
+    assert_true(reads(&config, "pod_memory_bytes", SL_FIGURE_POD_USED, 1e300, -1));
+    SET(config.telemetry.memory_used, "used_bytes");
+    assert_true(reads(&config, "used_bytes", SL_FIGURE_USED, 1048576, 1));
+}
+
 static void figures_out_of_range_are_none(void **state)
 {
     static const double wrong[] = {-1, -0.001, 1e300, 2147483648.0};
@@ -156,6 +171,7 @@ int main(void)
         cmocka_unit_test(a_selector_narrows_it),
         cmocka_unit_test(a_name_cannot_leave_its_place),
         cmocka_unit_test(figures_have_the_units_of_a_series),
+        cmocka_unit_test(memory_of_each_pod_is_asked_where_it_has_a_name),
         cmocka_unit_test(figures_out_of_range_are_none),
         cmocka_unit_test(other_metrics_are_none_of_ours),
         cmocka_unit_test(labels_of_nodes_are_read_in_their_order),

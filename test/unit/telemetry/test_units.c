@@ -125,11 +125,11 @@ static void every_pod_that_a_unit_names_is_kept_until_it_is_long_unnamed(void **
     (void)state;
     struct sl_unit *unit = unit_of(&units, "n1", 0, -1);
     put_sample(unit, 1000);
-    sl_unit_name(unit, 7, 900, 100); /* series come one after the other */
-    sl_unit_name(unit, 7, 1000, 100);
-    sl_unit_name(unit, 8, 900, 100);
-    sl_unit_name(unit, 9, 899, 100);
-    sl_unit_name(unit, 0, 1000, 100); /* nobody */
+    (void)sl_unit_name(unit, 7, 900, 100); /* series come one after the other */
+    (void)sl_unit_name(unit, 7, 1000, 100);
+    (void)sl_unit_name(unit, 8, 900, 100);
+    (void)sl_unit_name(unit, 9, 899, 100);
+    (void)sl_unit_name(unit, 0, 1000, 100); /* nobody */
     struct sl_usage_names names = names_of(unit);
     assert_int_equal(names.n, 2);
     assert_int_equal(names.pod[0], 7);
@@ -147,19 +147,40 @@ static void names_take_no_more_than_their_places(void **state)
     struct sl_unit *unit = unit_of(&units, "n1", 0, -1);
     put_sample(unit, 1000);
     for (uint64_t pod = 1; pod <= SL_USAGE_NAMES_MAX; pod++) {
-        sl_unit_name(unit, pod, 1000, 100);
+        (void)sl_unit_name(unit, pod, 1000, 100);
         assert_false(names_of(unit).crowded);
     }
-    sl_unit_name(unit, 500, 800, 100); /* long ago */
+    (void)sl_unit_name(unit, 500, 800, 100); /* long ago */
     assert_false(names_of(unit).crowded);
-    sl_unit_name(unit, 501, 1000, 100);
+    (void)sl_unit_name(unit, 501, 1000, 100);
     assert_int_equal(names_of(unit).n, SL_USAGE_NAMES_MAX);
     assert_true(names_of(unit).crowded);
     put_sample(unit, 1101);
-    sl_unit_name(unit, 502, 1101, 100); /* takes an old one's place */
+    (void)sl_unit_name(unit, 502, 1101, 100); /* takes an old one's place */
     assert_int_equal(names_of(unit).n, 1);
     assert_int_equal(names_of(unit).pod[0], 502);
     assert_false(names_of(unit).crowded);
+    sl_units_free(&units);
+}
+
+static void what_a_pod_uses_is_kept_as_long_as_its_name(void **state)
+{
+    struct sl_units units = units_of(10);
+    (void)state;
+    struct sl_unit *unit = unit_of(&units, "n1", 0, -1);
+    put_sample(unit, 1000);
+    assert_non_null(sl_unit_name(unit, 7, 1000, 100));
+    assert_int_equal(names_of(unit).used_mib[0], -1);
+    assert_true(sl_unit_own(unit, 7, 950, 3000, 100));
+    assert_true(sl_unit_own(unit, 7, 950, 2000, 100)); /* told twice: the most */
+    assert_true(sl_unit_own(unit, 7, 940, 9000, 100)); /* older */
+    assert_int_equal(names_of(unit).used_mib[0], 3000);
+    assert_false(sl_unit_own(unit, 0, 960, 100, 100)); /* nobody's */
+    assert_false(sl_unit_own(unit, 7, 960, -1, 100));  /* out of range */
+    assert_int_equal(names_of(unit).used_mib[0], 3000);
+    put_sample(unit, 1051);
+    assert_int_equal(names_of(unit).n, 1);
+    assert_int_equal(names_of(unit).used_mib[0], -1);
     sl_units_free(&units);
 }
 
@@ -195,6 +216,7 @@ int main(void)
         cmocka_unit_test(a_gpu_is_found_by_uuid_where_both_say_one_else_by_index),
         cmocka_unit_test(every_pod_that_a_unit_names_is_kept_until_it_is_long_unnamed),
         cmocka_unit_test(names_take_no_more_than_their_places),
+        cmocka_unit_test(what_a_pod_uses_is_kept_as_long_as_its_name),
         cmocka_unit_test(units_without_young_samples_are_forgotten),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

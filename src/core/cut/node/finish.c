@@ -8,6 +8,9 @@
 static void device_counts(const struct sl_cut_node *node, const struct sl_cut_device *device,
                           unsigned variant, uint8_t counts[SL_MIG_PROFILES_MAX])
 {
+    /* Where nobody tells which GPU a pod is on, one pod holds all GPUs with its profile: these are
+     * kept apart, so that they fall empty one kind at a time. */
+    bool apart = !node->plain && !node->shares;
     bool keep = variant < 2;
     bool fill = variant % 2 == 0;
     (void)sl_cut_device_keep(device, counts);
@@ -15,7 +18,7 @@ static void device_counts(const struct sl_cut_node *node, const struct sl_cut_de
         memcpy(counts, device->need, sizeof(device->need));
     }
     if (fill && !device->need_whole) {
-        sl_cut_device_fill(device, node->plain, counts);
+        sl_cut_device_fill(device, node->plain, apart, counts);
     }
 }
 

@@ -44,6 +44,7 @@ struct sl_cut_device {
     const struct sl_mig_model *model;
     int64_t *packed;                  /* of the table */
     const int64_t *weight;            /* demand for each profile; NULL: none */
+    const int64_t *supply;            /* free instances of each, on all nodes; NULL: none */
     const struct sl_cut_spots *spots; /* NULL: the instances that stay are where layout says */
     struct sl_mig_layout layout;      /* of the instances that stay */
     struct sl_mig_placement stay[SL_MIG_INSTANCES_MAX];

@@ -1,7 +1,10 @@
 /* Counts on one device; starts are found last, by sl_mig_pack. */
 #include "core/cut/node/shape.h"
 
-enum { WANTED_WORTH = 4 }; /* of an instance in demand, over one that nobody wants */
+enum {
+    WANTED_WORTH = 4, /* of an instance in demand, over one that nobody wants */
+    LITTLE = 4,       /* such a part of a GPU at most */
+};
 
 static bool needs_some(const struct sl_cut_device *device)
 {
@@ -91,6 +94,15 @@ int64_t sl_cut_device_keep(const struct sl_cut_device *device, uint8_t counts[SL
     return lost + (device->is_whole ? all : 0);
 }
 
+/* Returns how many pods of the profile one more instance, counts and what is free elsewhere serve.
+ */
+static int64_t served(const struct sl_cut_device *device, unsigned p,
+                      const uint8_t counts[SL_MIG_PROFILES_MAX])
+{
+    int64_t elsewhere = device->supply == NULL ? 0 : device->supply[p] - device->free[p];
+    return counts[p] + 1 + (elsewhere > 0 ? elsewhere : 0);
+}
+
 /* Returns the profile in demand that has least of its share yet, -1: none fits. */
 static int next_to_fill(const struct sl_cut_device *device, bool plain, const int64_t *weight,
                         uint8_t counts[SL_MIG_PROFILES_MAX])
@@ -101,8 +113,9 @@ static int next_to_fill(const struct sl_cut_device *device, bool plain, const in
             (plain && device->sizes == NULL && device->model->profiles[p].attributes != 0)) {
             continue;
         }
-        /* weight / (count + 1), compared crosswise; among equals the larger profile */
-        if (best >= 0 && weight[p] * (counts[best] + 1) < weight[best] * (counts[p] + 1)) {
+        /* weight / served, compared crosswise; among equals the larger profile */
+        if (best >= 0 && weight[p] * served(device, (unsigned)best, counts) <
+                             weight[best] * served(device, p, counts)) {
             continue;
         }
         counts[p]++;
@@ -112,17 +125,41 @@ static int next_to_fill(const struct sl_cut_device *device, bool plain, const in
     return best;
 }
 
-void sl_cut_device_fill(const struct sl_cut_device *device, bool plain,
-                        uint8_t counts[SL_MIG_PROFILES_MAX])
+/* Fills with the profiles in demand; with own only those that pods need of the device. */
+static void fill(const struct sl_cut_device *device, bool plain, bool own,
+                 uint8_t counts[SL_MIG_PROFILES_MAX])
 {
     int64_t weight[SL_MIG_PROFILES_MAX] = {0};
     for (unsigned p = 0; p < sl_cut_units(device); p++) {
         /* Pods that wait are demand, too, whether it was counted or not. */
         int64_t wanted = device->weight != NULL ? device->weight[p] : 0;
-        weight[p] = wanted > device->need[p] ? wanted : device->need[p];
+        wanted = wanted > device->need[p] ? wanted : device->need[p];
+        weight[p] = own && device->need[p] == 0 ? 0 : wanted;
     }
     for (int p = next_to_fill(device, plain, weight, counts); p >= 0;
          p = next_to_fill(device, plain, weight, counts)) {
         counts[p]++;
+    }
+}
+
+/* Is so much left that another profile is worth what it ties together? */
+static bool much_is_left(const struct sl_cut_device *device,
+                         const uint8_t counts[SL_MIG_PROFILES_MAX])
+{
+    int left = device->model->memory_slices;
+    for (unsigned p = 0; p < device->model->n_profiles; p++) {
+        left -= counts[p] * device->model->profiles[p].memory;
+    }
+    return left * LITTLE > device->model->memory_slices;
+}
+
+void sl_cut_device_fill(const struct sl_cut_device *device, bool plain, bool apart,
+                        uint8_t counts[SL_MIG_PROFILES_MAX])
+{
+    if (apart) {
+        fill(device, plain, true, counts);
+    }
+    if (!apart || much_is_left(device, counts)) {
+        fill(device, plain, false, counts);
     }
 }

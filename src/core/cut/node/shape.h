@@ -19,9 +19,10 @@ void sl_cut_device_need(struct sl_cut_device *device, unsigned unit, int by);
  * their memory slices; those in demand are worth more. */
 int64_t sl_cut_device_keep(const struct sl_cut_device *device, uint8_t counts[SL_MIG_PROFILES_MAX]);
 
-/* Fills what counts leave with the profiles in demand, each in proportion. plain: only profiles
- * without attributes. */
-void sl_cut_device_fill(const struct sl_cut_device *device, bool plain,
+/* Fills what counts leave with the profiles in demand, each in proportion, what is free elsewhere
+ * counted. plain: only profiles without attributes. apart: with those that pods need of the device
+ * first, and with others only where much is left. */
+void sl_cut_device_fill(const struct sl_cut_device *device, bool plain, bool apart,
                         uint8_t counts[SL_MIG_PROFILES_MAX]);
 
 #endif

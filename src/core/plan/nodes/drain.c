@@ -1,11 +1,15 @@
 /* Drains: keeps a node's free units from pods that would run past a certain time. */
 #include "core/plan/nodes/nodes.h"
 
+#include <stdlib.h>
+
 void sl_plan_drain_end(struct sl_planner *planner, struct sl_plan_node *node)
 {
     if (node->drain_us == 0) {
         return;
     }
+    free(node->drain_for->drain_text);
+    node->drain_for->drain_text = NULL;
     node->drain_us = 0;
     node->drain_for = NULL;
     planner->n_drains--;
@@ -35,6 +39,21 @@ void sl_planner_drain(struct sl_planner *planner, struct sl_str node, struct sl_
         planner->n_drains++;
         planner->touch++;
         planner->dirty = true;
+    }
+}
+
+void sl_planner_set_drain_text(struct sl_planner *planner, const char *node, const char *text)
+{
+    const struct sl_plan_node *known = sl_plan_node_find(planner, node);
+    size_t size = strlen(text) + 1;
+    if (known == NULL || known->drain_us == 0) {
+        return;
+    }
+    struct sl_plan_pod *pod = known->drain_for;
+    free(pod->drain_text);
+    pod->drain_text = malloc(size);
+    if (pod->drain_text != NULL) { /* without memory nothing is said */
+        memcpy(pod->drain_text, text, size);
     }
 }
 

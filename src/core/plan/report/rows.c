@@ -45,6 +45,12 @@ static const char denied_text[] =
 static const char refused_text[] =
     "the API server lets no pod of its namespace go, so these are tried one at a time";
 
+/* A cut is of interest to a pod that waits for room, on any node or on those that it may have. */
+static bool lacks_room(enum sl_hold_reason reason)
+{
+    return reason == SL_HOLD_NO_ROOM || reason == SL_HOLD_CONSTRAINT;
+}
+
 /* The words about the pod beyond its reason; NULL: none. */
 static const char *why_of(const struct sl_plan_pod *pod, enum sl_hold_reason reason)
 {
@@ -56,17 +62,11 @@ static const char *why_of(const struct sl_plan_pod *pod, enum sl_hold_reason rea
         return pod->cut->text;
     }
     if (reason != SL_HOLD_EXPIRED) {
-        return NULL;
+        return lacks_room(reason) ? pod->drain_text : NULL;
     }
     return pod->denied                                      ? denied_text
            : pod->strikes == 0 && sl_plan_may_not_come(pod) ? refused_text
                                                             : NULL;
-}
-
-/* A cut is of interest to a pod that waits for room, on any node or on those that it may have. */
-static bool lacks_room(enum sl_hold_reason reason)
-{
-    return reason == SL_HOLD_NO_ROOM || reason == SL_HOLD_CONSTRAINT;
 }
 
 static enum sl_hold_reason reason_of(const struct sl_planner *planner,

@@ -53,5 +53,6 @@ void sl_plan_pod_free(struct sl_planner *planner, struct sl_plan_pod *pod)
     sl_plan_space_unref(planner, pod->space);
     free(pod->why);
     free(pod->cut);
+    free(pod->drain_text);
     free(pod);
 }

@@ -82,6 +82,7 @@ struct sl_plan_pod {
     struct sl_plan_class *class; /* NULL: malformed */
     char *why;                   /* text of the stage's reason; NULL: none */
     struct sl_plan_cut *cut;     /* NULL: none */
+    char *drain_text;            /* while a node drains for it; NULL: nothing is said */
     struct sl_order_item item;
     uint64_t promise_id;
     enum sl_queue_state state;

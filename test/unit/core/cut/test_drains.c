@@ -39,6 +39,56 @@ static void a_node_drains_until_as_much_has_ended_as_is_needed(void **state)
 }
 
 /* Slices have no place: their sum counts. */
+static struct sl_cut_wait wait_of(struct cut_rig *rig, const struct sl_pod *pod)
+{
+    struct sl_cut_wait wait = {.until_us = rig->output.drain[0].until_us, .now_us = rig_now};
+    sl_cut_wait_find(rig->view[rig->output.drain[0].view], pod, &wait);
+    return wait;
+}
+
+static void set_namespace(struct cut_rig *rig, size_t node, size_t pod, const char *namespace)
+{
+    rig->node[node].running[pod]->namespace = namespace;
+    rig_view(rig, node);
+}
+
+static void what_a_drain_waits_for_is_told_without_the_names_of_others(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)MANAGED(rig, A100, "3g.20gb 3g.20gb", "2g.10gb 2g.10gb 2g.10gb", "1g.5gb");
+    rig_run(rig, 0, "mig-3g.20gb=1", 600);
+    rig_run(rig, 0, "mig-3g.20gb=1", 300);
+    rig_run(rig, 0, "mig-2g.10gb=1", 900);
+    rig_run(rig, 0, "mig-1g.5gb=1", 0); /* nobody knows when it ends */
+    const struct sl_cut_pod *pod = rig_wait(rig, "mig-7g.40gb=1", NULL);
+    set_namespace(rig, 0, 1, "theirs");
+    assert_string_equal(rig_told(rig), "drain node-0 for 0 until 600 s\n");
+    struct sl_cut_wait wait = wait_of(rig, pod->pod);
+    assert_int_equal(wait.n_devices, 1);
+    assert_int_equal(wait.device, 0);
+    assert_int_equal(wait.n_own, 1);
+    assert_ptr_equal(wait.own[0], rig->node[0].running[0]);
+    assert_int_equal(wait.n_others, 1);
+    set_namespace(rig, 0, 0, "theirs");
+    wait = wait_of(rig, pod->pod);
+    assert_int_equal(wait.n_own, 0);
+    assert_int_equal(wait.n_others, 2);
+}
+
+static void more_pods_than_are_named_are_counted(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)NOS(rig, A100, "1g.5gb* 1g.5gb* 1g.5gb* 1g.5gb* 1g.5gb* 1g.5gb* 1g.5gb*");
+    for (unsigned i = 0; i < 7; i++) {
+        rig_run(rig, 0, "mig-1g.5gb=1", 600);
+    }
+    const struct sl_cut_pod *pod = rig_wait(rig, "mig-7g.40gb=1", NULL);
+    assert_string_equal(rig_told(rig), "drain node-0 for 0 until 600 s\n");
+    struct sl_cut_wait wait = wait_of(rig, pod->pod);
+    assert_int_equal(wait.n_own, 7);
+    assert_int_equal(wait.n_others, 0);
+}
+
 static void a_node_drains_for_a_slice_of_memory(void **state)
 {
     static const struct {
@@ -475,6 +525,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         DRAIN_TEST(a_node_drains_until_as_much_has_ended_as_is_needed),
         DRAIN_TEST(a_node_drains_for_a_slice_of_memory),
+        DRAIN_TEST(what_a_drain_waits_for_is_told_without_the_names_of_others),
+        DRAIN_TEST(more_pods_than_are_named_are_counted),
         DRAIN_TEST(a_drain_saves_more_waiting_than_the_cut_takes),
         DRAIN_TEST(a_pod_past_its_deadline_ends_now),
         DRAIN_TEST(what_nos_reports_in_use_stays_unless_its_pod_ends),

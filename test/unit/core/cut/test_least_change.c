@@ -1,7 +1,8 @@
 /* One pod for one unit that nothing free gives: which GPU is cut for it and into what, against a
  * brute force over all GPUs. Of those that can have the unit it is the GPU where least goes that is
  * free; then the one with the fewest memory slices left; then the first; of nodes so too. What is
- * free there stays as far as it fits, the largest first; demand fills the rest. */
+ * free there stays as far as it fits, the largest first; demand fills the rest, with the pod's own
+ * profile first where the mig-manager cuts. */
 #include "unit/core/cut/cut_brute.h"
 
 enum { CASES = 1500, NODES_MAX = 4, WANTED = 4 /* what is in demand weighs more */ };
@@ -71,10 +72,23 @@ static int next_kept(struct stays *stays, const uint8_t *counts)
     return best;
 }
 
-/* Returns the profile with the most demand for each that the GPU would have, the larger of two with
- * as much; -1: none has room. */
-static int next_filled(struct stays *stays, const struct asked *asked, bool plain,
-                       const uint8_t *counts)
+/* Free instances of the model's profile on all nodes. */
+static int64_t free_of(const struct cut_rig *rig, const struct sl_mig_profile *profile)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < rig->n_nodes; i++) {
+        for (unsigned p = 0; p < rig->view[i]->n_pools; p++) {
+            bool same = rig->view[i]->node->pool[p].profile == profile;
+            sum += same ? rig->view[i]->room[p].free : 0;
+        }
+    }
+    return sum;
+}
+
+/* Returns the profile with the most demand for each that the GPU would have or that is free
+ * elsewhere, the larger of two with as much; -1: none has room. own: only the pod's. */
+static int next_filled(const struct cut_rig *rig, struct stays *stays, const struct asked *asked,
+                       bool plain, bool own, const uint8_t *counts)
 {
     int best = -1;
     double most = 0;
@@ -82,7 +96,10 @@ static int next_filled(struct stays *stays, const struct asked *asked, bool plai
         uint8_t more[UNITS];
         int weight = weight_of(asked, &stays->model->profiles[p]);
         weight = weight == 0 && p == unit_on(asked, stays->model) ? 1 : weight;
-        double each = (double)weight / (counts[p] + 1);
+        weight = own && p != unit_on(asked, stays->model) ? 0 : weight;
+        int64_t elsewhere = free_of(rig, &stays->model->profiles[p]) - stays->free[p];
+        elsewhere = elsewhere > 0 ? elsewhere : 0;
+        double each = (double)weight / (double)(counts[p] + 1 + elsewhere);
         memcpy(more, counts, UNITS);
         more[p]++;
         if (weight > 0 && each >= most && !(plain && stays->model->profiles[p].attributes != 0) &&
@@ -126,8 +143,8 @@ static bool can_have(const struct cut_rig *rig, const struct drawn_node *node, u
 }
 
 /* Cuts the GPU for the unit: sets what it holds then, and what is lost. */
-static void cut_gpu(const struct drawn_node *node, unsigned d, const struct asked *asked,
-                    struct best *out)
+static void cut_gpu(const struct cut_rig *rig, const struct drawn_node *node, unsigned d,
+                    const struct asked *asked, struct best *out)
 {
     struct stays stays = stays_of(node, d);
     uint8_t counts[UNITS] = {0};
@@ -142,9 +159,15 @@ static void cut_gpu(const struct drawn_node *node, unsigned d, const struct aske
         const struct sl_mig_profile *profile = &node->model->profiles[p];
         out->lost += gone * profile->memory * (weight_of(asked, profile) > 0 ? WANTED : 1);
     }
-    for (int p = whole ? -1 : next_filled(&stays, asked, node->nos, counts); p >= 0;
-         p = next_filled(&stays, asked, node->nos, counts)) {
-        counts[p]++;
+    for (int own = node->nos ? 0 : 1; own >= 0 && !whole; own--) {
+        bool little = (node->model->memory_slices - size_of(node->model, counts)) * 4 <=
+                      node->model->memory_slices;
+        for (int p = !node->nos && own == 0 && little
+                         ? -1
+                         : next_filled(rig, &stays, asked, node->nos, own == 1, counts);
+             p >= 0; p = next_filled(rig, &stays, asked, node->nos, own == 1, counts)) {
+            counts[p]++;
+        }
     }
     for (unsigned p = 0; p < SL_MIG_PROFILES_MAX; p++) {
         out->counts[p] = (uint8_t)(counts[p] + stays.stay[p]);
@@ -182,7 +205,7 @@ static bool find_best(const struct cut_rig *rig, const struct drawn_node *node,
             struct best one = {.node = i, .device = d, .node_left = left};
             one.device_left =
                 node[i].model->memory_slices - size_of(node[i].model, node[i].gpu[d].used);
-            cut_gpu(&node[i], d, asked, &one);
+            cut_gpu(rig, &node[i], d, asked, &one);
             if (!found || goes_before(&one, out)) {
                 *out = one;
                 found = true;

@@ -269,7 +269,7 @@ static void demand_fills_what_no_pod_needs(void **state)
     assert_true(sl_mig_shape_parse(SL_STR("1g.5gb"), &demand.row[0].shape));
     assert_true(sl_mig_shape_parse(SL_STR("2g.10gb"), &demand.row[1].shape));
     rig->input.demand = &demand;
-    (void)MANAGED(rig, A100, "7g.40gb");
+    (void)NOS(rig, A100, "7g.40gb");
     (void)rig_wait(rig, "mig-3g.20gb=1", NULL);
     assert_string_equal(rig_told(rig),
                         "node-0: GPU 0 into 2x 1g.5gb + 1x 2g.10gb + 1x 3g.20gb: 0\n");

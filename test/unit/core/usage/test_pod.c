@@ -92,11 +92,12 @@ static uint64_t key_of(const struct sl_pod *pod)
 
 static struct sl_usage_names named(const struct sl_pod *pod)
 {
-    return (struct sl_usage_names){.pod = {key_of(pod)}, .n = 1};
+    return (struct sl_usage_names){.pod = {key_of(pod)}, .used_mib = {-1}, .n = 1};
 }
 
 static void also_named(struct sl_usage_row *row, const struct sl_pod *pod)
 {
+    row->names.used_mib[row->names.n] = -1;
     row->names.pod[row->names.n++] = key_of(pod);
 }
 
@@ -258,11 +259,37 @@ static void each_of_those_who_share_a_gpu_is_known_by_name(void **state)
     assert_int_equal(idle_of(scene, busy), 0);
     assert_int_equal(use_of(scene, first).used_mib, -1);
     assert_int_equal(use_of(scene, busy).used_mib, 9000); /* the others are elsewhere */
-    assert_int_equal(use_of(scene, busy).over_mib, 7000);
-    row->measured.used_mib = 1400; /* less over its own ask than over those of the assumed */
-    assert_int_equal(use_of(scene, busy).over_mib, 400);
-    row->measured.used_mib = 900;
+    assert_int_equal(use_of(scene, busy).over_mib, 8000); /* over its own ask */
+    row->measured.used_mib = 1000 + SL_USAGE_CONTEXT_MIB; /* that of CUDA is in no ask */
     assert_int_equal(use_of(scene, busy).over_mib, 0);
+    row->measured.used_mib++;
+    assert_int_equal(use_of(scene, busy).over_mib, SL_USAGE_CONTEXT_MIB + 1);
+    row->measured.over_mib = 0; /* not by several samples, or all together use no more */
+    assert_int_equal(use_of(scene, busy).over_mib, 0);
+}
+
+static void what_a_sharer_uses_is_known_where_somebody_tells_it(void **state)
+{
+    struct scene *scene = *state;
+    struct sl_ask ask = rig_ask(SHARED, 1);
+    ask.item[0].memory_mib = 2000;
+    with_gpus(scene, SHARED, SL_KIND_REPLICA, 1, 4);
+    struct sl_pod *modest = runs(scene, &ask, SHARED "=0");
+    struct sl_pod *greedy = runs(scene, &ask, SHARED "=0");
+    struct sl_usage_row *row = measured(scene, 0, 0, 9000);
+    row->measured.over_mib = 5000;
+    row->names = named(modest);
+    also_named(row, greedy);
+    row->names.used_mib[0] = 1500;
+    row->names.used_mib[1] = 7500;
+    assert_int_equal(use_of(scene, modest).used_mib, 1500);
+    assert_int_equal(use_of(scene, modest).over_mib, 0);
+    assert_int_equal(use_of(scene, greedy).used_mib, 7500);
+    assert_int_equal(use_of(scene, greedy).over_mib, 5500);
+    row->names.used_mib[0] = 20000; /* no pod uses more than all do */
+    assert_int_equal(use_of(scene, modest).used_mib, 9000);
+    row->names.used_mib[0] = -1;
+    assert_int_equal(use_of(scene, modest).used_mib, -1);
 }
 
 /* Whoever can write series can add names, not take any away. */
@@ -418,6 +445,7 @@ int main(void)
         TEST(fewer_gpus_that_name_a_pod_than_it_holds_say_nothing),
         TEST(a_pod_alone_on_a_replica_is_known_named_or_not),
         TEST(each_of_those_who_share_a_gpu_is_known_by_name),
+        TEST(what_a_sharer_uses_is_known_where_somebody_tells_it),
         TEST(a_foreign_name_makes_no_busy_pod_idle),
         cmocka_unit_test(a_name_is_the_namespace_and_the_name),
         TEST(pods_that_share_a_gpu_idle_together),

@@ -117,6 +117,7 @@ static void put_row(struct world *world, unsigned i, bool by_uuid)
     }
     if (unit->named) {
         const struct sl_pod *pod = &world->rig->pods[unit->pod].pod;
+        row->names.used_mib[row->names.n] = -1;
         row->names.pod[row->names.n++] =
             sl_usage_pod_key(sl_str_of(pod->namespace), sl_str_of(pod->name));
     }

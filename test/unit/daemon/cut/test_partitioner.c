@@ -239,6 +239,47 @@ static void pods_that_come_during_a_cut_are_told_of_it(void **state)
     assert_int_equal(row_of(rig, "u-p6", &in_us), SL_HOLD_NO_ROOM); /* it has ended otherwise */
 }
 
+/* Whoever waits may read the names of pods of the own namespace alone. */
+static void a_pod_whose_node_drains_is_told_what_must_end(void **state)
+{
+    struct rig *rig = *state;
+    struct sl_queue_list list;
+    char text[SL_PLAN_TEXT_MAX];
+    rig->queue.config.partitioning.drain = true;
+    sl_partitioner_configure(rig->partitioner, &rig->queue.config);
+    put_node(rig, SMALL, "7", "all-1g.10gb", "success", "");
+    rig_put(&rig->queue, (struct rig_pod){.name = "ours",
+                                          .node = "n",
+                                          .resource = SMALL,
+                                          .deadline_s = 600,
+                                          .started_us = rig->queue.now_us});
+    rig_put(&rig->queue, (struct rig_pod){.name = "secret",
+                                          .namespace = "theirs",
+                                          .node = "n",
+                                          .resource = SMALL,
+                                          .deadline_s = 300,
+                                          .started_us = rig->queue.now_us});
+    rig_put(&rig->queue, (struct rig_pod){.name = "large", .gated = true, .resource = LARGE});
+    (void)rig_later(&rig->queue, SECOND);
+    (void)rig_later(&rig->queue, SECOND);
+    assert_int_equal(status_of(rig).phase, SL_PHASE_DRAINING);
+    assert_int_equal(rig->queue.queue.row(rig->queue.worker, SL_STR("u-large"), &list, NULL), 0);
+    (void)sl_queue_text(&list.row[0], rig->queue.now_us, text, sizeof(text));
+    sl_queue_list_free(&list);
+    assert_non_null(strstr(text, "; n drains for it: GPU 0 is to be cut by "));
+    assert_non_null(strstr(text, ", after default/ours and 1 pod of others"));
+    assert_null(strstr(text, "secret"));
+    assert_null(strstr(text, "theirs"));
+    rig_delete(&rig->queue, "ours");
+    assert_int_equal(
+        sl_store_delete_pod(rig->queue.store, SL_STR("theirs"), SL_STR("secret"), SL_STR(""), NULL),
+        0);
+    await_write(rig, 0);
+    assert_int_equal(rig->queue.queue.row(rig->queue.worker, SL_STR("u-large"), &list, NULL), 0);
+    assert_int_equal(list.row[0].reason, SL_HOLD_CUT);
+    sl_queue_list_free(&list);
+}
+
 static void a_node_whose_cut_failed_is_left_out(void **state)
 {
     struct rig *rig = *state;
@@ -720,6 +761,7 @@ int main(void)
         TEST(the_waiting_pods_get_the_instances_that_are_cut_for_them),
         TEST(a_pod_is_told_that_a_gpu_is_being_cut_for_it),
         TEST(pods_that_come_during_a_cut_are_told_of_it),
+        TEST(a_pod_whose_node_drains_is_told_what_must_end),
         TEST(a_node_whose_cut_failed_is_left_out),
         TEST(a_cut_under_way_is_taken_over),
         TEST(a_cut_that_was_taken_over_is_told_with_its_gpus),

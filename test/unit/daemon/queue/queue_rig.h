@@ -241,6 +241,7 @@ struct rig_pod {
     const char *namespace; /* NULL: default */
     const char *resource;  /* NULL: GPU */
     int64_t started_us;    /* as its kubelet tells; 0: not started */
+    int64_t deadline_s;    /* activeDeadlineSeconds; 0: none */
 };
 
 static inline struct sl_pod *rig_pod_new(const struct queue_rig *rig, const struct rig_pod *spec)
@@ -266,6 +267,7 @@ static inline struct sl_pod *rig_pod_new(const struct queue_rig *rig, const stru
         .phase = spec->ended ? SL_STR("Succeeded") : SL_STR("Pending"),
         .created_us = rig->now_us,
         .started_us = spec->started_us,
+        .deadline_s = spec->deadline_s,
         .annotations = spec->after != NULL ? &after : after.next,
         .containers = &container,
         .gates = spec->gated ? &gate : NULL,

@@ -230,8 +230,8 @@ static void gpus_of_two_models_are_filled_each_by_its_demand(void **state)
     assert_true(sl_mig_shape_parse(SL_STR("2g.10gb"), &demand.row[0].shape));
     assert_true(sl_mig_shape_parse(SL_STR("1g.6gb"), &demand.row[1].shape));
     rig->input.demand = &demand;
-    (void)MANAGED(rig, A30, "");
-    (void)MANAGED(rig, A100, "");
+    (void)NOS(rig, A30, "");
+    (void)NOS(rig, A100, "");
     (void)rig_wait(rig, "mig-2g.12gb=1", NULL);
     (void)rig_wait(rig, "mig-1g.5gb=1", NULL);
     assert_string_equal(rig_told(rig), "node-0: GPU 0 into 2x 1g.6gb + 1x 2g.12gb: 0\n"
@@ -248,12 +248,50 @@ static void what_no_pod_needs_is_filled_by_demand(void **state)
     assert_true(sl_mig_shape_parse(SL_STR("1g.5gb"), &demand.row[0].shape));
     assert_true(sl_mig_shape_parse(SL_STR("2g.10gb"), &demand.row[1].shape));
     rig->input.demand = &demand;
-    (void)MANAGED(rig, A100, "");
+    (void)NOS(rig, A100, "");
     (void)rig_wait(rig, "mig-4g.20gb=1 mig-1g.5gb=1", NULL);
     assert_string_equal(rig_told(rig),
                         "node-0: GPU 0 into 1x 1g.5gb + 1x 2g.10gb + 1x 4g.20gb: 0\n");
     demand.row[0].weight = 5;
     assert_string_equal(rig_told(rig), "node-0: GPU 0 into 3x 1g.5gb + 1x 4g.20gb: 0\n");
+}
+
+static void want(struct cut_rig *rig, const char *first, int first_weight, const char *second)
+{
+    static struct sl_demand demand;
+    demand = (struct sl_demand){
+        .n = 2,
+        .row = {{.kind = SL_KIND_MIG, .weight = first_weight}, {.kind = SL_KIND_MIG, .weight = 1}}};
+    assert_true(sl_mig_shape_parse(sl_str_of(first), &demand.row[0].shape));
+    assert_true(sl_mig_shape_parse(sl_str_of(second), &demand.row[1].shape));
+    rig->input.demand = &demand;
+}
+
+/* Seven free ones on another GPU serve those who ask for them. */
+static void what_is_free_elsewhere_is_not_made_again(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)NOS(rig, A100, "1g.5gb 1g.5gb 1g.5gb 1g.5gb 1g.5gb 1g.5gb 1g.5gb");
+    (void)NOS(rig, A100, "");
+    want(rig, "1g.5gb", 3, "2g.10gb");
+    (void)rig_wait(rig, "mig-3g.20gb=1", NULL);
+    assert_string_equal(rig_told(rig), "node-1: GPU 0 into 2x 2g.10gb + 1x 3g.20gb: 0\n");
+}
+
+/* A pod holds every GPU of the node with its profile: more profiles would tie more GPUs together.
+ */
+static void a_gpu_of_the_mig_manager_gets_one_profile_unless_much_is_left(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)MANAGED(rig, A100, "");
+    want(rig, "1g.5gb", 5, "3g.20gb");
+    (void)rig_wait(rig, "mig-2g.10gb=1", NULL);
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 3x 2g.10gb: 0\n");
+    rig_clear(rig);
+    (void)MANAGED(rig, A100, "");
+    want(rig, "3g.20gb", 5, "2g.10gb");
+    (void)rig_wait(rig, "mig-4g.20gb=1", NULL);
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 1x 3g.20gb + 1x 4g.20gb: 0\n");
 }
 
 int main(void)
@@ -274,6 +312,8 @@ int main(void)
         CUT_TEST(a_plan_that_failed_is_varied_by_the_next),
         CUT_TEST(instances_go_where_larger_ones_keep_room),
         CUT_TEST(what_no_pod_needs_is_filled_by_demand),
+        CUT_TEST(what_is_free_elsewhere_is_not_made_again),
+        CUT_TEST(a_gpu_of_the_mig_manager_gets_one_profile_unless_much_is_left),
         CUT_TEST(instances_go_where_least_is_lost_of_what_is_in_demand),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
