@@ -154,9 +154,10 @@ void sl_usage_idle_text(const struct sl_view *view, const struct sl_pod_use *use
 
 /* ---- the ask ---- */
 
-/* Tells the pod's owner what was measured of the GPUs that the view shares by use: "GPU 0: 4000 of
- * 15360 MiB used, room for 11360 by cbp; GPU 1: Short". Empty when the ask declares no memory of
- * replicas, or the node shares no GPU by use. Cut to size bytes, with the NUL. */
+/* Tells the pod's owner what was measured of the GPUs that the view shares by use, or of which more
+ * is used than asked: "GPU 0: 4000 of 15360 MiB used, room for 11360 by cbp; GPU 1: 300 of 15360
+ * MiB used, Short: 7 of 20 samples for cbp". Empty when the ask declares no memory of replicas, or
+ * the node has no such GPU. Cut to size bytes, with the NUL. */
 void sl_usage_text(const struct sl_view *view, const struct sl_ask *ask, char *out, size_t size);
 
 #endif

@@ -225,7 +225,9 @@ static void give_room(const struct sl_view *view, unsigned device, const struct 
                                     .future_us = rule->future_us};
     size_t n = 0;
     out->state = sl_series_window(series, &window, used, &n);
+    out->by = rule->sharing;
     if (n == 0) {
+        out->samples = (uint16_t)sl_series_extent(series, 0, rule->least).n;
         return;
     }
     if (published) {
