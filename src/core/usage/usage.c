@@ -376,3 +376,17 @@ void sl_usage_judge(const struct sl_view *view, unsigned device, const struct sl
         give_room(view, device, series, rule, unit, &crowd, used, out);
     }
 }
+
+void sl_usage_tell(const struct sl_view *view, const struct sl_usage_names *names,
+                   struct sl_usage_unit *unit)
+{
+    for (unsigned i = 0; names->n > 0 && i < view->n_residents; i++) {
+        const struct sl_pod *pod = view->resident[i].pod;
+        int32_t mib =
+            sl_usage_told(names, sl_usage_pod_key(sl_str_of(pod->namespace), sl_str_of(pod->name)));
+        struct sl_usage_life *life = mib > 0 ? life_of(unit, pod) : NULL;
+        if (life != NULL && mib > life->told_mib) {
+            life->told_mib = mib;
+        }
+    }
+}
