@@ -20,6 +20,7 @@ const char *sl_sharing_name(enum sl_sharing sharing);
 enum {
     SL_MEASURED_KNOWN = 4,
     SL_MEASURED_SEEN = 16,
+    SL_MEASURED_SUFFER = 8,
     /* A GPU's use counts as beyond its pods' asks only when it exceeds them by more than this: no
      * ask includes the contexts of CUDA and of the driver. */
     SL_USAGE_OVER_MIN_MIB = 512,
@@ -30,6 +31,14 @@ struct sl_measured_peak {
     uint32_t workload; /* 0: none */
     uint16_t permille;
     uint16_t lives; /* that show it */
+};
+
+/* A workload that suffers from neighbours where GPUs are shared by time: see sliced/suffer.h. */
+struct sl_measured_suffer {
+    uint32_t workload; /* 0: none */
+    int16_t alone;     /* permille of the time in which a pod of it keeps a GPU busy alone */
+    int16_t cost;      /* permille of its time that a neighbour adds to it: at 1000 two pods run at
+                          half their speed */
 };
 
 /* Figures that are not known are -1. */
@@ -51,8 +60,9 @@ struct sl_measured {
     int16_t bandwidth;               /* of its memory, likewise */
     int16_t load; /* permille of the time in which its pods keep it, or its memory, busy: measured
                      since the last of them came or went; 1000 before that is known */
-    uint16_t n_pods;    /* on it; in a view only */
-    bool settled;       /* load was measured */
+    struct sl_measured_suffer suffer[SL_MEASURED_SUFFER]; /* of the cluster */
+    uint16_t n_pods;                                      /* on it; in a view only */
+    bool settled;                                         /* load was measured */
     bool apart;         /* shares of memory keep off it while its load is above SL_LOAD_HIGH */
     bool by_use;        /* pods may declare more than the device has */
     uint16_t samples;   /* SHORT: so many of SL_HARVEST_SAMPLES_MIN */
@@ -69,6 +79,13 @@ enum { SL_LOAD_HIGH = 500 };
  * -1 when the load is not known. Pods take turns on a GPU, so the pod gets what the others leave,
  * and at least an equal part. */
 int32_t sl_measured_left(const struct sl_measured *measured);
+/* The entry of the workload, NULL: it is not known to suffer. */
+const struct sl_measured_suffer *sl_measured_suffers(const struct sl_measured *measured,
+                                                     uint32_t workload);
+/* Returns the permille of its own speed, alone on the GPU, at which a pod more of such a workload
+ * would run; -1 when the load is not known. takes_turns: the GPU is shared by time. */
+int32_t sl_measured_speed(const struct sl_measured *measured,
+                          const struct sl_measured_suffer *suffer, bool takes_turns);
 /* Returns the largest ask, in MiB, for which the room could do, whatever its workload; -1: none. */
 int32_t sl_measured_most(const struct sl_measured *measured);
 /* Tells a pod's UID apart from others on the GPU: never 0. */

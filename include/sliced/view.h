@@ -129,6 +129,9 @@ static inline int sl_view_pool(const struct sl_view *view, uint64_t key)
     return -1;
 }
 
+/* Do pods that share a GPU of the node take turns? Under MPS they run side by side. */
+bool sl_view_takes_turns(const struct sl_view *view);
+
 /* Digests which pods have units of the device, in any order: never 0. */
 uint64_t sl_view_pods_of(const struct sl_view *view, unsigned device);
 

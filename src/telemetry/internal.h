@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "kube/client/client.h"
+#include "sliced/suffer.h"
 #include "telemetry/accounts.h"
 #include "telemetry/question.h"
 #include "telemetry/telemetry.h"
@@ -23,7 +24,8 @@ struct sl_telemetry {
     struct sl_kube_access access;
     struct sl_client *client;
     struct sl_answer *answer;
-    struct sl_past *peaks;                      /* lives by workload */
+    struct sl_past *peaks; /* lives by workload */
+    struct sl_suffer suffer;
     struct sl_pod_watch watch;                  /* all NULL: nobody wants to know */
     int32_t *used;                              /* telemetry.window figures, for a judgement */
     struct sl_usage_row row[SL_USAGE_ROWS_MAX]; /* of one node, likewise */

@@ -120,6 +120,16 @@ static size_t judge_pods(struct sl_telemetry *telemetry, const struct sl_view *v
     return n;
 }
 
+/* Each set of pods teaches once, when it is first known how busy they are. */
+static void teach(struct sl_telemetry *telemetry, const struct sl_view *view, unsigned device,
+                  struct sl_unit *unit)
+{
+    if (unit->measured.settled && unit->taught != unit->measured.pods) {
+        unit->taught = unit->measured.pods;
+        sl_suffer_learn(&telemetry->suffer, view, device, unit->measured.load);
+    }
+}
+
 static void judge_node(struct sl_telemetry *telemetry, const struct sl_view *view,
                        const struct sl_usage_rule *rule)
 {
@@ -142,8 +152,10 @@ static void judge_node(struct sl_telemetry *telemetry, const struct sl_view *vie
             sl_usage_judge(view, i, &unit->series, rule, &unit->usage, telemetry->peaks,
                            telemetry->used, &unit->measured);
             telemetry->stats.by_state[unit->measured.state] += unit->series.n > 0;
+            teach(telemetry, view, i, unit);
             measured = unit->measured;
             coarsen(&measured);
+            memcpy(measured.suffer, telemetry->suffer.list, sizeof(measured.suffer));
         }
         if (shared) {
             out[i] = measured;

@@ -82,8 +82,10 @@ struct sl_telemetry *sl_telemetry_new(const struct sl_config *config, struct sl_
     sl_question_node_labels(config, answer.node_label);
     telemetry->answer = sl_answer_new(&answer);
     telemetry->peaks = sl_past_new(WORKLOADS);
+    telemetry->suffer.past = sl_past_new((size_t)2 * WORKLOADS);
     telemetry->used = calloc((size_t)config->telemetry.window, sizeof(*telemetry->used));
-    if (telemetry->answer == NULL || telemetry->peaks == NULL || telemetry->used == NULL) {
+    if (telemetry->answer == NULL || telemetry->peaks == NULL || telemetry->suffer.past == NULL ||
+        telemetry->used == NULL) {
         (void)sl_error_nomem(err);
         sl_telemetry_free(telemetry);
         return NULL;
@@ -135,6 +137,7 @@ void sl_telemetry_free(struct sl_telemetry *telemetry)
     sl_answer_free(telemetry->answer);
     sl_telemetry_free_exporters(telemetry);
     sl_past_free(telemetry->peaks);
+    sl_past_free(telemetry->suffer.past);
     sl_units_free(&telemetry->units);
     sl_accounts_free(&telemetry->pods);
     sl_accounts_free(&telemetry->spaces);

@@ -31,6 +31,7 @@ struct sl_unit {
     struct sl_series series;
     struct sl_usage_unit usage;
     struct sl_measured measured; /* as last judged */
+    uint64_t taught;             /* the measured.pods that have taught whether they suffer */
     struct sl_spell spell;       /* in which nothing runs */
     struct sl_energy energy;     /* of a GPU */
     int64_t charged_mj;          /* of energy.mj, to those who held it */

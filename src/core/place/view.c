@@ -24,6 +24,16 @@ int64_t sl_view_set_aside_units(const struct sl_view *view, unsigned pool)
     return units;
 }
 
+bool sl_view_takes_turns(const struct sl_view *view)
+{
+    for (unsigned i = 0; i < view->n_pools; i++) {
+        if (view->node->pool[i].equal_memory) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* ---- placing the residents ---- */
 
 /* Places a pod by its assignment; false when a part's place is gone. The whole text is then

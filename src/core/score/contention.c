@@ -2,6 +2,7 @@
 #include "core/score/contention.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "core/node/pool.h"
 #include "core/place/choose.h"
@@ -47,12 +48,32 @@ static uint64_t devices_shared(const struct sl_view *view, const struct sl_ask *
     return bits;
 }
 
+/* The workload that the ask is known to be of; 0: none. */
+static uint32_t workload_of(const struct sl_ask *ask)
+{
+    uint32_t workload = 0;
+    for (unsigned i = 0; i < ask->n; i++) {
+        workload = ask->item[i].workload != 0 ? ask->item[i].workload : workload;
+    }
+    return workload;
+}
+
+/* Permille of the GPU's time that the ask gets or, where its workload is known to suffer, of its
+ * speed alone. */
+static int32_t left_for(const struct sl_view *view, const struct sl_ask *ask, unsigned device)
+{
+    const struct sl_measured *m = &view->measured[device];
+    const struct sl_measured_suffer *suffer = sl_measured_suffers(m, workload_of(ask));
+    return suffer == NULL ? sl_measured_left(m)
+                          : sl_measured_speed(m, suffer, sl_view_takes_turns(view));
+}
+
 int32_t sl_contention_of(const struct sl_view *view, const struct sl_ask *ask)
 {
     uint64_t bits = devices_shared(view, ask);
     int32_t least = 1000;
     for (unsigned i = 0; bits != 0 && i < view->node->n_devices; i++) {
-        int32_t left = (bits >> i & 1) != 0 ? sl_measured_left(&view->measured[i]) : 1000;
+        int32_t left = (bits >> i & 1) != 0 ? left_for(view, ask, i) : 1000;
         least = left < least ? left : least;
     }
     return bits == 0 || least < 0 ? SL_SCORE_UNKNOWN : least / 10;
@@ -79,6 +100,22 @@ static void say_device(const struct sl_device *device, const struct sl_measured 
     }
 }
 
+/* "; its workload, busy 10 % alone, runs at 50 % beside them" */
+static void say_suffering(const struct sl_view *view, const struct sl_ask *ask, unsigned device,
+                          char *out, size_t size)
+{
+    const struct sl_measured *m = &view->measured[device];
+    const struct sl_measured_suffer *suffer = sl_measured_suffers(m, workload_of(ask));
+    size_t len = strlen(out);
+    if (suffer != NULL && m->load >= 0 && m->n_pods > 0) {
+        bool turns = sl_view_takes_turns(view);
+        (void)snprintf(out + len, size - len,
+                       ", but its workload, busy %d %% alone, runs at %d %% beside them%s",
+                       suffer->alone / 10, (int)sl_measured_speed(m, suffer, turns) / 10,
+                       turns ? "" : " (MPS)");
+    }
+}
+
 void sl_contention_text(const struct sl_view *view, const struct sl_ask *ask, char *out,
                         size_t size)
 {
@@ -90,8 +127,9 @@ void sl_contention_text(const struct sl_view *view, const struct sl_ask *ask, ch
         if ((bits >> i & 1) == 0) {
             continue;
         }
-        char one[96];
+        char one[192];
         say_device(&view->node->device[i], &view->measured[i], one, sizeof(one));
+        say_suffering(view, ask, i, one, sizeof(one));
         int wrote = snprintf(out + len, size - len, "%s%s", said > 0 ? "; " : "", one);
         len = wrote >= 0 && len + (size_t)wrote < size ? len + (size_t)wrote : size - 1;
         said++;

@@ -23,6 +23,26 @@ int32_t sl_measured_left(const struct sl_measured *measured)
     return measured->n_pods == 0 ? 1000 : rest > equal ? rest : equal;
 }
 
+const struct sl_measured_suffer *sl_measured_suffers(const struct sl_measured *measured,
+                                                     uint32_t workload)
+{
+    for (unsigned i = 0; workload != 0 && i < SL_MEASURED_SUFFER; i++) {
+        if (measured->suffer[i].workload == workload) {
+            return &measured->suffer[i];
+        }
+    }
+    return NULL;
+}
+
+int32_t sl_measured_speed(const struct sl_measured *measured,
+                          const struct sl_measured_suffer *suffer, bool takes_turns)
+{
+    int32_t left = sl_measured_left(measured);
+    int32_t speed = left >= suffer->alone ? 1000 : left * 1000 / suffer->alone;
+    bool waits = takes_turns && measured->load > 0; /* neighbours that do nothing cost nothing */
+    return left < 0 ? -1 : waits ? speed * 1000 / (1000 + suffer->cost * measured->n_pods) : speed;
+}
+
 int32_t sl_measured_most(const struct sl_measured *measured)
 {
     int64_t least = 1000;

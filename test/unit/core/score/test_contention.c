@@ -219,6 +219,66 @@ static void neighbours_are_told_in_words(void **state)
     rig_free(rig);
 }
 
+/* An SSD engine, as measured on an H100: busy for 11 % alone, halved by a second one. */
+static struct sl_ask ssd_ask(struct rig *rig)
+{
+    struct sl_ask ask = rig_ask(SHARED, 1);
+    ask.item[0].memory_mib = 1000;
+    ask.item[0].workload = 7;
+    rig->measured[0].suffer[0] = (struct sl_measured_suffer){7, 110, 1000};
+    return ask;
+}
+
+static void who_suffers_gets_an_emptier_gpu_or_one_under_mps(void **state)
+{
+    (void)state;
+    struct rig *rig = shared_gpus(1);
+    struct sl_ask other = rig_ask(SHARED, 1);
+    put_load(rig, 0, 0);
+    struct sl_ask ssd = ssd_ask(rig);
+    assert_int_equal(contention(rig, &ssd), 100); /* nobody is there */
+    put_pod(rig, 0);
+    put_load(rig, 0, 120);
+    ssd = ssd_ask(rig);
+    assert_int_equal(contention(rig, &ssd), 50);
+    assert_int_equal(contention(rig, &other), 88); /* who is not known to suffer */
+    rig->measured[0].load = 0;                     /* who does nothing costs nothing */
+    assert_int_equal(contention(rig, &ssd), 100);
+    put_pod(rig, 0);
+    put_load(rig, 0, 120);
+    ssd = ssd_ask(rig);
+    assert_int_equal(contention(rig, &ssd), 33);
+    rig->pool[0].equal_memory = true;
+    assert_int_equal(contention(rig, &ssd), 100);
+    rig->measured[0].suffer[0].alone = 1000; /* with little left it is slower there, too */
+    rig->measured[0].load = 900;
+    assert_int_equal(contention(rig, &ssd), 33);
+    rig->measured[0].load = -1;
+    assert_int_equal(contention(rig, &ssd), SL_SCORE_UNKNOWN);
+    rig_free(rig);
+}
+
+static void what_suffers_is_told_in_words(void **state)
+{
+    (void)state;
+    char text[192];
+    struct rig *rig = shared_gpus(1);
+    struct sl_ask other = rig_ask(SHARED, 1);
+    put_pod(rig, 0);
+    put_load(rig, 0, 120);
+    struct sl_ask ssd = ssd_ask(rig);
+    sl_contention_text(rig_view(rig), &ssd, text, sizeof text);
+    assert_string_equal(text, "neighbours on GPU 0: 1, busy 12 %, leave 88 %, but its workload, "
+                              "busy 11 % alone, runs at 50 % beside them");
+    rig->pool[0].equal_memory = true;
+    sl_contention_text(rig_view(rig), &ssd, text, sizeof text);
+    assert_string_equal(text, "neighbours on GPU 0: 1, busy 12 %, leave 88 %, but its workload, "
+                              "busy 11 % alone, runs at 100 % beside them (MPS)");
+    sl_contention_text(rig_view(rig), &other, text, sizeof text);
+    assert_string_equal(text, "neighbours on GPU 0: 1, busy 12 %, leave 88 %");
+    rig_free(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -230,6 +290,8 @@ int main(void)
         cmocka_unit_test(one_scorer_tells_nodes_of_different_load_apart),
         cmocka_unit_test(usual_weights_put_idle_neighbours_first),
         cmocka_unit_test(neighbours_are_told_in_words),
+        cmocka_unit_test(who_suffers_gets_an_emptier_gpu_or_one_under_mps),
+        cmocka_unit_test(what_suffers_is_told_in_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
