@@ -75,6 +75,7 @@ struct sl_cut_run {
     bool writing;
     bool written;    /* the node may have the mark */
     bool unwritten;  /* the last write failed */
+    bool told;       /* the agent may be at work on this attempt */
     bool moved;      /* allocatable has changed since the first order */
     uint64_t before; /* allocatable as it was then; 0: unknown */
     uint64_t wanted; /* node->partition.wanted as the cut was decided */

@@ -159,7 +159,7 @@ def wait_state(cluster, machine, state, runs):
 
 
 def managed(rack, cuts, model=A100_80, **more):
-    return rack.add(Machine("gpu-1", model, cuts, MigManager(seconds=SHORT, **more)))
+    return rack.add(Machine("gpu-1", model, cuts, MigManager(seconds=SHORT, **{"lag": 0, **more})))
 
 
 SEVENTH, HALF, WHOLE = "1g.10gb", "3g.40gb", "7g.80gb"
@@ -215,7 +215,7 @@ def test_mig_manager_skips_a_gpu_that_is_as_wanted_and_fails_at_one_in_use(clust
 
 
 @pytest.mark.parametrize("mishap, state, cut", [
-    ("wedged", "pending", [WHOLE]), ("failed", "failed", [WHOLE]), ("half", "failed", []),
+    ("wedged", "pending", [WHOLE]), ("failed", "failed", [WHOLE]), ("half", "failed", []), ("busy", "failed", [WHOLE]),
     ("lying", "success", [WHOLE]), ("late", "success", [HALF, HALF]), ("silent", None, [WHOLE])])
 def test_mig_manager_goes_wrong_on_demand(cluster, rack, mishap, state, cut):
     machine = managed(rack, [[WHOLE]])
@@ -240,7 +240,7 @@ def test_a_node_may_go_while_mig_manager_cuts_it(cluster, rack):
 
 def test_under_strategy_single_an_instance_is_a_gpu(cluster, rack):
     machine = rack.add(Machine("gpu-1", A100_80, [[HALF] * 2, [HALF] * 2], single=True,
-                               agent=MigManager(seconds=SHORT)))
+                               agent=MigManager(seconds=SHORT, lag=0)))
     assert allocatable(cluster, "gpu-1") == {"nvidia.com/gpu": 4}
     write_file(cluster, machine, cut=entry("all", **{SEVENTH: 7}))
     wait_for("its file", machine.agent.entries)

@@ -13,7 +13,7 @@ from harness.checker import DYNAMIC
 from harness.cluster import ensure_namespace
 from harness.history import CUT, History
 from harness.machines.hardware import A100, A100_80
-from harness.machines.machine import Machine
+from harness.machines.machine import STRANGER, Machine
 from harness.machines import mps_plugin
 from harness.machines.mig_manager import CONFIG, NAMESPACE, STATE, MigManager
 from harness.machines.mps_plugin import MpsPlugin
@@ -26,7 +26,7 @@ SEVENTH, QUARTER, HALF, WHOLE = "1g.10gb", "2g.20gb", "3g.40gb", "7g.80gb"
 SHORT = 0.2  # seconds for which a stand-in cuts, where how long it takes does not matter
 AGENTS = {"mig-manager": MigManager, "nos": NosAgent, "nos-mps": MpsPlugin}
 # the stand-in's file has what was written as soon as its watch tells it
-ENABLED = {"partitioning": {"enabled": True, "nosReportInterval": "1s", "nosMps": {"namespace": mps_plugin.NAMESPACE,
+ENABLED = {"partitioning": {"enabled": True, "nosReportInterval": "1s", "migManager": {"delay": "500ms"}, "nosMps": {"namespace": mps_plugin.NAMESPACE,
                                                         "delay": "500ms"}}}
 # pods come one by one here: nobody else is to be waited for
 AT_ONCE = merge(ENABLED, {"partitioning": {"batchWindow": "200ms"}})
@@ -299,9 +299,9 @@ def ordered(found):
 
 
 def is_ordered(agent, node):
-    """Has the agent been told? nos' device plugin hears of it by the label."""
-    return ordered(node) and (agent != "nos-mps" or parts(node)[0].get(
-        mps_plugin.CONFIG, "").endswith(parts(node)[1][CUT]))
+    """Has the agent been told? All but nos' MIG agent hear of it by the label."""
+    label = mps_plugin.CONFIG if agent == "nos-mps" else CONFIG
+    return ordered(node) and (agent == "nos" or parts(node)[0].get(label, "").endswith(parts(node)[1][CUT]))
 
 
 def steps(agent, profile, before):
@@ -461,12 +461,68 @@ def test_a_cut_whose_pods_are_gone_is_not_begun(cluster, rack, cutting):
     assert not first.agent.runs
 
 
-def test_a_file_that_stays_behind_costs_an_attempt_and_no_cut(cluster, rack, cutting):
-    """An hour, but that the kubelet is told of a change of the mig-manager's pod."""
+def test_the_first_label_finds_its_entry(cluster, rack, cutting):
+    """The file would be an hour behind, but that the kubelet is told of a change of the mig-manager's pod."""
     machine = rack.add(Machine("gpu-1", A100_80, [[WHOLE]], MigManager(seconds=SHORT, lag=3600)))
-    daemon = cutting()
+    daemon = cutting(merge(AT_ONCE, {"partitioning": {"migManager": {"delay": "5s"}}}))
     cluster.add(pod("first", HALF))
     cluster.wait_bound("first")
-    names = [name for name, _ in machine.agent.runs]
-    assert successes(machine) == 1 and len(set(names)) == len(names) <= 2
+    assert [outcome for _, outcome in machine.agent.runs] == ["success"]
     assert daemon.metric("sliced_partition_cuts_total", outcome="Done") == 1
+
+
+def test_a_file_that_stays_behind_costs_an_attempt_and_no_cut(cluster, rack, cutting):
+    machine = rack.add(Machine("gpu-1", A100_80, [[WHOLE]], MigManager(seconds=SHORT, nudged=3)))
+    daemon = cutting(merge(AT_ONCE, {"partitioning": {"migManager": {"delay": "0s"}}}))
+    cluster.add(pod("first", HALF))
+    cluster.wait_bound("first")
+    names, outcomes = zip(*machine.agent.runs)
+    assert outcomes[0] == "failed" and successes(machine) == 1 and len(set(names)) == len(names)
+    assert daemon.metric("sliced_partition_cuts_total", outcome="Done") == 1
+
+
+def test_a_pod_of_another_scheduler_that_comes_during_a_cut_keeps_its_instance(cluster, rack, cutting):
+    """It comes when the first label has failed, and its kubelet says that it started before: the second
+    label would destroy all that it uses."""
+    machine = Machine("gpu-1", A100_80, [[SEVENTH] * 7], MigManager(seconds=SHORT, nudged=3600))
+    machine.clock = -2
+    rack.add(machine)
+    daemon = cutting()
+    cluster.add(pod("large", WHOLE))
+    wait_for("the first label fails", lambda: machine.agent.runs and machine.agent.runs[0][1] == "failed")
+    stranger = pod("stranger", SEVENTH)
+    stranger["spec"].update(nodeName=machine.name, schedulerName=STRANGER)
+    cluster.add(stranger)
+    wait_for("it is given up", lambda: daemon.metric("sliced_partition_cuts_total", outcome="Taken"))
+    cluster.wait_event(machine.name, "Taken", source="sliced")
+    assert machine.cut() == [[SEVENTH] * 7]
+    machine.agent.nudged = 0
+    cluster.delete_pod("stranger")
+    cluster.wait_bound("large")
+    assert machine.cut() == [[WHOLE]]
+
+
+def test_an_order_is_taken_back_from_a_mig_manager_that_was_away_when_a_pod_came(cluster, rack, cutting):
+    machine = rack.add(Machine("gpu-1", A100_80, [[SEVENTH] * 7], MigManager(seconds=SHORT)))
+    machine.agent.mishaps.append("away")
+    daemon = cutting()
+    cluster.add(pod("large", WHOLE))
+    wait_for("the label", lambda: is_ordered("mig-manager", cluster.plane.get(machine.path)))
+    stranger = pod("stranger", SEVENTH)
+    stranger["spec"].update(nodeName=machine.name, schedulerName=STRANGER)
+    cluster.add(stranger)
+    wait_for("it is given up", lambda: daemon.metric("sliced_partition_cuts_total", outcome="Taken"))
+    wait_for("the mig-manager is back", lambda: [each[1] for each in machine.agent.runs] == ["failed"])
+    assert machine.cut() == [[SEVENTH] * 7]
+    cluster.delete_pod("stranger")
+    cluster.wait_bound("large")
+
+
+def test_after_a_walk_that_failed_half_way_the_other_gpus_keep_what_they_have(cluster, rack, cutting):
+    machine = rack.add(Machine("gpu-1", A100_80, [[HALF, HALF] for _ in range(4)], MigManager(seconds=SHORT)))
+    machine.agent.mishaps.append("busy")
+    daemon = cutting(merge(AT_ONCE, {"partitioning": {"backoff": "1s"}}))
+    cluster.add(pod("large", WHOLE))
+    cluster.wait_bound("large")
+    assert daemon.metric("sliced_partition_cuts_total", outcome="HalfApplied") == 1
+    assert sorted(machine.cut()) == [[HALF, HALF]] * 3 + [[WHOLE]]

@@ -166,6 +166,7 @@ static bool is_unsure(const struct sl_cut_run *run)
 {
     return run->outcome == SL_CUT_DONE || run->outcome == SL_CUT_WEDGED ||
            run->outcome == SL_CUT_NOT_FOLLOWED || run->outcome == SL_CUT_HALF_APPLIED ||
+           (run->outcome == SL_CUT_TAKEN && run->told) ||
            (run->outcome == SL_CUT_FAILED && run->resumed);
 }
 

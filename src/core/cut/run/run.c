@@ -259,6 +259,7 @@ static void judge_failure(struct sl_cut_run *run, const struct sl_node *node,
     bool same = run->before != 0 && digest_allocatable(node) == run->before;
     if (same && !run->moved && run->attempt < SL_CUT_ATTEMPTS) {
         run->at = SL_CUT_AT_PAUSE;
+        run->told = false;
         run->pause_us = now_us + pauses_us[run->attempt - 1];
         run_try_again(run);
     } else if (same || run->before == 0) {
@@ -290,6 +291,8 @@ static void watch_mig_manager(struct sl_cut_run *run, const struct sl_node *node
         judge_end(run, node, rules, SL_CUT_NOT_FOLLOWED, now_us);
     } else if (partition->state == SL_PARTITION_FAILED) {
         judge_failure(run, node, rules, now_us);
+    } else if (run->taken && !run->moved) { /* it has not begun: it shall not */
+        run_finish(run, SL_CUT_TAKEN);
     } else if (now_us - run->begun_us >= rules->timeout_us) {
         run_finish(run, SL_CUT_WEDGED);
     } else {
@@ -369,6 +372,21 @@ static void watch_node(struct sl_cut_run *run, const struct sl_node *node,
 
 /* ---- steps ---- */
 
+/* Is nothing left to wait for once the mark is off? The watch may be late; and an agent may have
+ * begun in the moment in which its order was taken back. */
+static bool is_clear(struct sl_cut_run *run, const struct sl_node *node,
+                     const struct sl_cut_rules *rules, int64_t now_us)
+{
+    bool told = run->outcome == SL_CUT_TAKEN && run->told;
+    run->moved = run->moved || (told && digest_allocatable(node) != run->before);
+    if (told && run->moved && node->partition.at_work) {
+        wait_until(run, run->begun_us + rules->timeout_us);
+        return now_us - run->begun_us >= rules->timeout_us;
+    }
+    wait_until(run, run->ordered_us + lag_us);
+    return (node->partition.cut == NULL && !told) || now_us - run->ordered_us >= lag_us;
+}
+
 static enum sl_cut_step begin_write(struct sl_cut_run *run, enum sl_cut_step step)
 {
     run->writing = true;
@@ -439,11 +457,7 @@ enum sl_cut_step sl_cut_run_step(struct sl_cut_run *run, const struct sl_node *n
     case SL_CUT_AT_CLEAR:
         break;
     }
-    if (node->partition.cut == NULL || now_us - run->ordered_us >= lag_us) {
-        return SL_CUT_END;
-    }
-    wait_until(run, run->ordered_us + lag_us);
-    return SL_CUT_WAIT;
+    return is_clear(run, node, rules, now_us) ? SL_CUT_END : SL_CUT_WAIT;
 }
 
 static void order_wrote(struct sl_cut_run *run, enum sl_cut_write_end end, int64_t now_us)
@@ -468,6 +482,7 @@ static void order_wrote(struct sl_cut_run *run, enum sl_cut_write_end end, int64
         run_try_again(run);
     } else {
         run->at = SL_CUT_AT_WORK;
+        run->told = true;
     }
 }
 

@@ -3,6 +3,7 @@ kubelet gives a pod which is bound an instance that is free: by preference not t
 annotation tells, as the real one knows nothing of that. KWOK lets the pods run."""
 
 import collections
+import datetime
 import json
 import random
 import threading
@@ -10,12 +11,15 @@ import time
 import traceback
 
 from .. import gpus
-from ..api import ApiError, collection_path
+from ..api import ApiError, collection_path, object_path
 from ..checker import ASSIGNMENT, DYNAMIC, Untouched, ask_of, holds, parse
 from ..history import Cuts
 from ..process import wait_for
 from ..watch import Watch
 from .hardware import Gpu, Instance
+
+
+STRANGER = "stranger"  # a scheduler that nobody tells of cuts
 
 
 class Rack:
@@ -101,8 +105,11 @@ class Rack:
         if kind == "DELETED" or not holds(pod):
             machine.release(uid)
         elif uid not in machine.admitted and ask_of(pod):
-            self.cuts.bound(pod)
+            if pod["spec"]["schedulerName"] != STRANGER:
+                self.cuts.bound(pod)
             machine.admit(pod)
+        if kind != "DELETED" and ask_of(pod):
+            machine.start(pod)
         self.observe()
 
     def _config(self, kind, found):
@@ -184,10 +191,10 @@ class Mounted:
             data = found.get("data", {}) if kind != "DELETED" else {}
             self.versions.append((time.monotonic() + self.lag, data))
 
-    def sync(self, plane):
-        """The kubelet brings it up to date now."""
+    def sync(self, plane, after=0.0):
+        """The kubelet brings it up to date now, which takes it so many seconds."""
         try:
-            self.versions.append((0, plane.get(self.path).get("data", {})))
+            self.versions.append((time.monotonic() + after, plane.get(self.path).get("data", {})))
         except ApiError as error:
             assert error.code == 404, error
 
@@ -204,6 +211,8 @@ class Mounted:
 class Machine:
     """A node. cuts: the profiles of each GPU, or the sizes of the slices of its memory; None: MIG mode is
     off. single: the strategy; else mixed. told: it is known which GPU has what, by sliced.dev/devices."""
+
+    clock = None  # seconds by which its kubelet's is ahead; None: some, within two
 
     def __init__(self, name, model, cuts, agent=None, single=False, told=False, labels=None):
         self.name = name
@@ -224,6 +233,7 @@ class Machine:
             for gpu in self.gpus])} if told else {}
         self.rack = None
         self.admitted = {}     # uid -> the instances and GPUs that the pod has
+        self.started = set()   # uids of pods that the kubelet has told to have started, by its clock
         self.offered = set()   # resources that were ever offered: they stay, with 0
         self.plugin = True     # does the device plugin run?
 
@@ -329,6 +339,21 @@ class Machine:
             for each in free[:count]:
                 each.pod = uid
                 self.admitted[uid].append(each)
+
+    def start(self, pod):
+        """The kubelet tells when the pod has started: in whole seconds, of a clock of its own."""
+        uid, started = pod["metadata"]["uid"], pod["status"].get("startTime")
+        if started is None or uid in self.started:
+            return
+        self.started.add(uid)
+        if self.clock is None:
+            self.clock = self.rack.random.choice((-2, -1, 1, 2))
+        moved = datetime.datetime.fromisoformat(started.rstrip("Z")) + datetime.timedelta(seconds=self.clock)
+        path = object_path({"kind": "Pod", "metadata": pod["metadata"]})
+        try:
+            self.rack.plane.patch(f"{path}/status", {"status": {"startTime": f"{moved.isoformat()}Z"}})
+        except ApiError as error:
+            assert error.code == 404, error
 
     def release(self, uid):
         for each in self.admitted.pop(uid, ()):

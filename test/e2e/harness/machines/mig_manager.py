@@ -13,24 +13,28 @@ CONFIG = "nvidia.com/mig.config"
 STATE = "nvidia.com/mig.config.state"
 NAMESPACE = "gpu-operator"
 LABELS = {"app": "nvidia-mig-manager"}
+AWAY = 8  # seconds
 
 
 class MigManager(Agent):
     """It runs what the label names when the label's value changes.
 
-    lag: seconds until its file shows what was written to the ConfigMap; at once when its pod was
-    changed. seconds: how long a run keeps the device plugin away. back: seconds from the end of a run
+    lag: seconds until its file shows what was written to the ConfigMap; nudged: the same after its pod
+    was changed. seconds: how long a run keeps the device plugin away. back: seconds from the end of a run
     until the device plugin is back. mishaps:
       silent    it does nothing
       wedged    the state stays pending for ever, and the device plugin away
       failed    it fails before it has touched a GPU
       half      it fails with the instances destroyed and none made
+      busy      somebody who is no pod has an instance: the walk fails with the free ones gone
       lying     it tells success and has done nothing
       late      the device plugin does not come back after success
-      gone      the node goes while it cuts"""
+      gone      the node goes while it cuts
+      away      it comes back after some seconds, and does what the label names then"""
 
-    def __init__(self, lag=0.0, seconds=1.0, back=0.2, config_map="sliced-mig-config"):
+    def __init__(self, lag=60.0, nudged=0.2, seconds=1.0, back=0.2, config_map="sliced-mig-config"):
         super().__init__()
+        self.nudged = nudged
         self.seconds = seconds
         self.back = back
         self.file = Mounted(NAMESPACE, config_map, lag)
@@ -66,7 +70,7 @@ class MigManager(Agent):
             annotations = pod["metadata"].get("annotations")
             if annotations != self.annotations:
                 self.annotations = annotations
-                self.file.sync(self.rack.plane)
+                self.file.sync(self.rack.plane, self.nudged)
 
     def entries(self):
         """The entries that its file has now."""
@@ -76,6 +80,8 @@ class MigManager(Agent):
     # ---- what it does ----
 
     def act(self, wanted, mishap):
+        if mishap == "away" and (not self.pause(AWAY) or self.wanted != wanted):
+            return
         if wanted is not None:
             self.runs.append((wanted, None))
             self.runs[-1] = (wanted, self._run(wanted, mishap))
@@ -132,6 +138,8 @@ class MigManager(Agent):
 
     def _cut(self, spec, gpu, mishap):
         for each in sorted(gpu.instances, key=lambda each: each.pod is not None):
+            if mishap == "busy" and len(gpu.instances) == 1:
+                raise InUse(f"{each} has a process")
             gpu.destroy(each)
         if gpu.pod is not None:
             raise InUse(f"GPU {gpu.index} is {gpu.pod}'s")

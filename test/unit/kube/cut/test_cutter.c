@@ -373,6 +373,7 @@ static void the_end_of_a_cut_says_what_the_gpus_hold(void **state)
         {SL_CUT_DONE, "\"sliced.dev/devices\":\"" PLANNED "\"," NOTES_OFF},
         {SL_CUT_FAILED, NOTES_OFF},
         {SL_CUT_WEDGED, "\"sliced.dev/devices\":\"" UNSURE "\"," NOTES_OFF},
+        {SL_CUT_TAKEN, "\"sliced.dev/devices\":\"" UNSURE "\"," NOTES_OFF},
         {SL_CUT_HALF_APPLIED, "\"sliced.dev/devices\":\"" UNSURE "\"," NOTES_OFF},
         {SL_CUT_SILENT, NOTES_OFF},
         {SL_CUT_LEFT, NOTES_OFF},
@@ -384,6 +385,7 @@ static void the_end_of_a_cut_says_what_the_gpus_hold(void **state)
         begin(&scene, SL_ACTUATOR_MIG_MANAGER, BEGUN("sliced-5c3d-1"));
         scene.write.step = SL_CUT_FINISH;
         scene.run.outcome = cases[i].outcome;
+        scene.run.told = true;
         scene.run.n_cuts = 0; /* as after a restart */
         add(&scene.rig, "GET", NODE_PATH, 200, BEGUN("sliced-5c3d-1"));
         add(&scene.rig, "PATCH", NODE_PATH, 200, "{}");

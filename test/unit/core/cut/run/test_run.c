@@ -449,6 +449,48 @@ static void the_file_has_its_time_before_the_mig_manager_is_told(void **state)
     assert_ends(&scene, SL_CUT_LEFT);
 }
 
+/* Another scheduler's pod came while the mig-manager was away. */
+static void an_order_that_was_not_begun_is_taken_back_from_a_newcomer(void **state)
+{
+    struct scene scene;
+    (void)state;
+    begin(&scene);
+    char name[SL_CUT_NAME_MAX];
+    (void)snprintf(name, sizeof(name), "%s", scene.run.name);
+    show(&scene, MIG(LARGE, "1", name, "pending", name));
+    assert_int_equal(later(&scene, SECOND), SL_CUT_WAIT);
+    scene.run.taken = true;
+    assert_int_equal(later(&scene, SECOND), SL_CUT_FINISH);
+    assert_int_equal(scene.run.outcome, SL_CUT_TAKEN);
+    sl_cut_run_wrote(&scene.run, SL_CUT_WRITTEN, scene.now_us);
+    show(&scene, MIG(LARGE, "1", "sliced-5c3d-0", "pending", NULL));
+    assert_int_equal(later(&scene, 9 * SECOND), SL_CUT_WAIT);
+    struct scene begun = scene; /* it had begun in that moment */
+    begun.node = NULL;
+    show(&begun, MIG(LARGE, "0", "sliced-5c3d-0", "pending", NULL));
+    assert_int_equal(step(&begun), SL_CUT_WAIT);
+    assert_int_equal(later(&begun, MINUTE), SL_CUT_WAIT);
+    show(&begun, MIG(SMALL, "0", "sliced-5c3d-0", "failed", NULL));
+    assert_int_equal(step(&begun), SL_CUT_END);
+    sl_node_unref(begun.node);
+    assert_int_equal(later(&scene, SECOND), SL_CUT_END);
+    sl_node_unref(scene.node);
+}
+
+static void an_order_that_was_begun_is_followed_though_a_pod_came(void **state)
+{
+    struct scene scene;
+    (void)state;
+    begin(&scene);
+    const char *name = scene.run.name;
+    show(&scene, MIG(LARGE, "0", name, "pending", name));
+    scene.run.taken = true;
+    assert_int_equal(later(&scene, SECOND), SL_CUT_WAIT);
+    show(&scene, MIG(SMALL, "7", name, "success", name));
+    assert_int_equal(later(&scene, SECOND), SL_CUT_FINISH);
+    assert_ends(&scene, SL_CUT_DONE);
+}
+
 static void the_mark_is_taken_off_however_often_that_fails(void **state)
 {
     struct scene scene;
@@ -740,6 +782,8 @@ int main(void)
         cmocka_unit_test(an_order_that_failed_is_written_again),
         cmocka_unit_test(an_order_that_was_announced_is_given_up_in_time),
         cmocka_unit_test(the_file_has_its_time_before_the_mig_manager_is_told),
+        cmocka_unit_test(an_order_that_was_not_begun_is_taken_back_from_a_newcomer),
+        cmocka_unit_test(an_order_that_was_begun_is_followed_though_a_pod_came),
         cmocka_unit_test(the_mark_is_taken_off_however_often_that_fails),
         cmocka_unit_test(after_a_restart_the_node_says_what_is_under_way),
         cmocka_unit_test(after_a_restart_nos_agent_has_ended_when_it_reports_what_was_planned),
