@@ -177,17 +177,28 @@ static void say_layout(const struct layout *layout, char *out, size_t size)
     }
 }
 
-/* What an order makes must be possible, and something. */
-static void judge_layout(const struct machine *machine, const struct order *order, char *verdict)
+static bool is_empty(const struct layout *layout)
 {
     static const struct layout nothing;
-    char after[200];
+    return layout_same(layout, &nothing);
+}
+
+/* What an order makes must be possible, and leave no more GPUs without instances than there were.
+ */
+static void judge_layout(const struct machine *machine, const struct order *order, char *verdict)
+{
     char before[200];
+    char after[200];
+    int emptied = 0;
+    for (unsigned g = 0; g < machine->n_gpus; g++) {
+        const struct layout is = gpu_layout(&machine->gpu[g]);
+        emptied += order->named[g] ? is_empty(&order->layout[g]) - is_empty(&is) : 0;
+    }
     for (unsigned g = 0; g < machine->n_gpus; g++) {
         const struct layout is = gpu_layout(&machine->gpu[g]);
         say_layout(&is, before, sizeof(before));
         say_layout(&order->layout[g], after, sizeof(after));
-        bool lost = is_changed(machine, order, g) && layout_same(&order->layout[g], &nothing);
+        bool lost = emptied > 0 && is_changed(machine, order, g) && is_empty(&order->layout[g]);
         if (lost || !layout_fits(&order->layout[g])) {
             (void)snprintf(verdict, VERDICT, "GPU %u, %s, %s%s", g, before,
                            lost ? "is ordered cut into nothing" : "cannot have ", after);

@@ -3,6 +3,7 @@
  * free instances only. slices.c has nos in MPS mode. */
 #include "core/cut/node/node.h"
 
+#include "core/cut/node/shape.h"
 #include "core/cut/node/slices.h"
 
 #include "core/place/choose.h"
@@ -130,6 +131,31 @@ static bool has_model(const struct sl_node *node)
         has = has || node->device[d].model != NULL;
     }
     return has;
+}
+
+/* Deals the node's instances out to its devices, as they fit: all are named, so that it does not
+ * matter which device has them, as long as none is lost that no pod needs. */
+static void deal_out(struct sl_cut_node *node)
+{
+    const struct sl_node *from = node->view->node;
+    uint8_t left[SL_MIG_PROFILES_MAX] = {0};
+    for (unsigned p = 0; p < from->n_pools; p++) {
+        const struct sl_pool *pool = &from->pool[p];
+        int index = pool->kind == SL_KIND_MIG ? sl_model_index(from->model, pool->profile) : -1;
+        if (index >= 0) {
+            left[index] = (uint8_t)sl_least(pool->capacity, UINT8_MAX);
+        }
+    }
+    for (unsigned d = 0; d < node->n; d++) {
+        struct sl_cut_device *device = &node->device[d];
+        uint8_t counts[SL_MIG_PROFILES_MAX] = {0};
+        memcpy(device->free, left, sizeof(left));
+        (void)sl_cut_device_keep(device, counts);
+        memcpy(device->free, counts, sizeof(counts));
+        for (unsigned p = 0; p < SL_MIG_PROFILES_MAX; p++) {
+            left[p] = (uint8_t)(left[p] - counts[p]);
+        }
+    }
 }
 
 /* Nobody tells what the devices hold. */
@@ -422,6 +448,9 @@ enum sl_cut_bar sl_cut_node_read(struct sl_cut_node *node, struct sl_cut_device 
     }
     if (bar == SL_CUT_BAR_NONE && !some) {
         return bar_of_devices(node);
+    }
+    if (bar == SL_CUT_BAR_NONE && node->all && !sl_cut_devices_are_known(view->node)) {
+        deal_out(node);
     }
     count_spare(node);
     sl_cut_node_sum(node);

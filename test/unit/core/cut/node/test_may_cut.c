@@ -305,6 +305,17 @@ static void a_gpu_that_is_only_guessed_to_be_empty_is_not_cut_beside_one_in_use(
 
 #define UNCLEAR "nvidia.com/mig-3g.20gb=1 nvidia.com/mig-2g.10gb=2"
 
+/* Which GPU has them nobody says; all are named, and what no pod needs is made again. */
+static void instances_of_gpus_that_nobody_describes_stay_where_no_pod_needs_their_room(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)node_by_labels(rig, SL_ACTUATOR_MIG_MANAGER,
+                         "nvidia.com/gpu.product=" A100 " nvidia.com/gpu.count=3", UNCLEAR);
+    (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 2x 2g.10gb + 1x 3g.20gb; GPU 1 into 1x "
+                                       "7g.40gb; GPU 2 into nothing: 0\n");
+}
+
 static void gpus_that_nobody_describes_are_cut_where_model_and_count_are_known(void **state)
 {
     static const struct {
@@ -568,6 +579,7 @@ int main(void)
         CUT_TEST(one_gpu_of_three_that_differs_is_enough_for_that),
         CUT_TEST(gpus_that_labels_say_are_alike_are_cut_one_by_one),
         CUT_TEST(a_gpu_that_is_only_guessed_to_be_empty_is_not_cut_beside_one_in_use),
+        CUT_TEST(instances_of_gpus_that_nobody_describes_stay_where_no_pod_needs_their_room),
         CUT_TEST(gpus_that_nobody_describes_are_cut_where_model_and_count_are_known),
         CUT_TEST(gpus_that_are_cut_together_must_all_be_free),
         CUT_TEST(replicas_beside_keep_gpus_from_being_cut_together),
