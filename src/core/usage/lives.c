@@ -101,7 +101,8 @@ void sl_lives_meet(struct sl_usage_unit *unit, const struct sl_lives_pod *pods, 
 
 static int32_t own_of(const struct sl_usage_life *life)
 {
-    return life->ups_mib < life->most_mib ? life->ups_mib : life->most_mib;
+    int32_t own = life->told_mib > 0 ? life->told_mib : life->ups_mib;
+    return own < life->most_mib ? own : life->most_mib;
 }
 
 void sl_lives_look(struct sl_usage_unit *unit, const struct sl_series *series, size_t least)
