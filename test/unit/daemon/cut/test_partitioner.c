@@ -299,7 +299,7 @@ static void a_node_whose_cut_failed_is_left_out(void **state)
     assert_int_equal(status.failures, 1);
     assert_string_equal(status.why, "Failed");
     assert_int_equal(status.bar, SL_CUT_BAR_LEFT_OUT);
-    assert_non_null(strstr(status.text, "its last cut failed (Failed), and it is left out until "));
+    assert_non_null(strstr(status.text, "its last cut ended (Failed), and it is left out until "));
     assert_int_equal(rig->n_written, 2);
     assert_non_null(strstr(rig->queue.all_told, "CutFailed: "));
 }
