@@ -116,6 +116,10 @@ static void pods_that_came_later_give_way_to_one_that_was_patient(void **state)
     rig->now_us += SECONDS(8);
     wait_for(rig, "late", SLICE, 400);
     assert_string_equal(plan_rig_plan(rig), "");
+    struct plan_rig_pod *urgent = plan_rig_pod(rig, "urgent", SLICE, 1, 400);
+    urgent->pod.priority = 1;
+    plan_rig_put(rig, urgent);
+    assert_string_equal(plan_rig_plan(rig), "nomination urgent on n1: " SLICE "=0/1\n");
     plan_rig_free(rig);
 }
 
