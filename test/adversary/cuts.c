@@ -465,6 +465,18 @@ void cuts_go_on(struct rig *rig)
 
 /* ---- checks ---- */
 
+/* A cut that was begun is ended or given up. */
+static void check_ended(void)
+{
+    for (unsigned i = 0; i < MACHINES; i++) {
+        const struct thing *node = world_find(WORLD_NODES, "", machines[i].name);
+        const char *mark = node == NULL ? "" : note_of(node->now, "annotations", MARK);
+        if (mark[0] != '\0') {
+            check_failed("%s is still being cut by %s", node->key, mark);
+        }
+    }
+}
+
 void cuts_come_to_rest(struct rig *rig)
 {
     enum { STEPS = 80 }; /* longer than partitioning.timeout, and the waits after it */
@@ -480,10 +492,21 @@ void cuts_come_to_rest(struct rig *rig)
         (void)rig_settle(rig);
         verbs_schedule(rig);
     }
-    for (unsigned i = 0; i < 4 * MACHINES; i++) { /* a cut that is the last */
+    world_lock();
+    for (size_t i = 0; i < world.n[WORLD_PODS]; i++) { /* nobody needs a cut any more */
+        if (world.thing[WORLD_PODS][i].now != NULL) {
+            world_delete(WORLD_PODS, &world.thing[WORLD_PODS][i]);
+        }
+    }
+    world_unlock();
+    for (unsigned i = 0; i < STEPS; i++) {
+        cuts_heal(rig);
         cuts_go_on(rig);
+        fake_time_pass(step_us);
+        rig_tick(rig);
         (void)rig_settle(rig);
     }
+    check_ended();
 }
 
 void cuts_check(struct rig *rig)
