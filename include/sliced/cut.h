@@ -200,4 +200,9 @@ uint64_t sl_cut_digest(const struct sl_node *node, const struct sl_cut *cut, siz
 size_t sl_cut_text(const struct sl_node *node, const struct sl_cut *cut, size_t n, char *out,
                    size_t size);
 
+/* Reads such a text again: counts alone, all instances begin at 0. Returns how many cuts there are;
+ * 0: more than max, or it is no such text. */
+size_t sl_cut_text_read(const struct sl_node *node, const char *text, struct sl_cut *cut,
+                        size_t max);
+
 #endif

@@ -65,7 +65,8 @@ struct sl_measured {
     bool settled;                                         /* load was measured */
     bool apart;         /* shares of memory keep off it while its load is above SL_LOAD_HIGH */
     bool by_use;        /* pods may declare more than the device has */
-    enum sl_sharing by; /* the rule that gave the room; ASKS: none did */
+    uint16_t samples;   /* SHORT: so many of SL_HARVEST_SAMPLES_MIN */
+    enum sl_sharing by; /* the rule that gave the room, or none; ASKS: it is not asked */
     enum sl_series_state state; /* anything but GOOD: no room */
 };
 

@@ -41,6 +41,7 @@ struct sl_usage_life {
     int64_t started_us; /* 0: not started */
     int32_t back_mib;   /* given back since the most was used, by any pod */
     int32_t surely_mib; /* used while it was alone, at most */
+    int32_t told_mib;   /* used by it alone, at most, as a series told; 0: none did */
     int32_t most_mib;   /* used by all, at most */
     int32_t before_mib; /* held when it came, by those that were there */
     int32_t count_mib;  /* PEAKS: what is expected of it */
@@ -106,6 +107,14 @@ struct sl_usage_row {
 
 enum { SL_USAGE_ROWS_MAX = 128 }; /* of one node */
 
+/* MiB that the pod of that key uses, where somebody tells it; else -1. */
+int32_t sl_usage_told(const struct sl_usage_names *names, uint64_t key);
+
+/* Before sl_usage_judge(): tells what the GPU's pods use, each alone, to those that it remembers.
+ */
+void sl_usage_tell(const struct sl_view *view, const struct sl_usage_names *names,
+                   struct sl_usage_unit *unit);
+
 /* Tells pods apart within this process. 0 when one of both is empty. */
 uint64_t sl_usage_pod_key(struct sl_str namespace, struct sl_str name);
 
@@ -154,9 +163,10 @@ void sl_usage_idle_text(const struct sl_view *view, const struct sl_pod_use *use
 
 /* ---- the ask ---- */
 
-/* Tells the pod's owner what was measured of the GPUs that the view shares by use: "GPU 0: 4000 of
- * 15360 MiB used, room for 11360 by cbp; GPU 1: Short". Empty when the ask declares no memory of
- * replicas, or the node shares no GPU by use. Cut to size bytes, with the NUL. */
+/* Tells the pod's owner what was measured of the GPUs that the view shares by use, or of which more
+ * is used than asked: "GPU 0: 4000 of 15360 MiB used, room for 11360 by cbp; GPU 1: 300 of 15360
+ * MiB used, Short: 7 of 20 samples for cbp". Empty when the ask declares no memory of replicas, or
+ * the node has no such GPU. Cut to size bytes, with the NUL. */
 void sl_usage_text(const struct sl_view *view, const struct sl_ask *ask, char *out, size_t size);
 
 #endif

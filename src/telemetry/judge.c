@@ -146,6 +146,9 @@ static void judge_node(struct sl_telemetry *telemetry, const struct sl_view *vie
         struct sl_unit *unit = sl_units_of_gpu(home, device->index, device->uuid);
         struct sl_measured measured = sl_measured_none;
         if (unit != NULL) {
+            struct sl_usage_names names;
+            sl_unit_names(unit, rule->gap_us, &names);
+            sl_usage_tell(view, &names, &unit->usage);
             sl_usage_judge(view, i, &unit->series, rule, &unit->usage, telemetry->peaks,
                            telemetry->used, &unit->measured);
             telemetry->stats.by_state[unit->measured.state] += unit->series.n > 0;

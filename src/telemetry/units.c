@@ -139,14 +139,22 @@ bool sl_unit_own(struct sl_unit *unit, uint64_t pod, int64_t at_us, int64_t mib,
     return name != NULL;
 }
 
-static void names_write(const struct sl_unit *unit, int64_t since_us, struct sl_usage_names *out)
+static int64_t sampled_us(const struct sl_unit *unit)
 {
+    const struct sl_series *series = &unit->series;
+    return series->n == 0 ? 0 : sl_series_at(series, series->n - 1U)->at_us;
+}
+
+void sl_unit_names(const struct sl_unit *unit, int64_t keep_us, struct sl_usage_names *out)
+{
+    int64_t since_us = sampled_us(unit) - keep_us;
+    out->n = 0;
     for (unsigned i = 0; i < unit->n_names; i++) {
-        if (unit->name[i].at_us >= since_us) {
-            out->used_mib[out->n] = unit->name[i].used_us > 0 && unit->name[i].used_us >= since_us
-                                        ? unit->name[i].used_mib
-                                        : -1;
-            out->pod[out->n++] = unit->name[i].pod;
+        const struct sl_unit_name *name = &unit->name[i];
+        if (name->at_us >= since_us) {
+            bool told = name->used_us > 0 && name->used_us >= since_us;
+            out->used_mib[out->n] = told ? name->used_mib : -1;
+            out->pod[out->n++] = name->pod;
         }
     }
     out->crowded = unit->crowded_us > 0 && unit->crowded_us >= since_us;
@@ -158,12 +166,11 @@ size_t sl_units_rows(const struct sl_unit_node *node, const struct sl_usage_rule
     size_t n = 0;
     for (const struct sl_unit *unit = node == NULL ? NULL : node->first; unit != NULL && n < max;
          unit = unit->next) {
-        const struct sl_series *series = &unit->series;
         out[n] = (struct sl_usage_row){
             .gpu = unit->gpu,
             .instance = unit->instance,
             .measured = unit->measured,
-            .sampled_us = series->n == 0 ? 0 : sl_series_at(series, series->n - 1U)->at_us,
+            .sampled_us = sampled_us(unit),
             .idle_us = sl_spell_length(&unit->spell, rule->now_us, rule->stale_us, rule->future_us),
             .since_us = unit->spell.since_us,
             .watts = sl_energy_watts(&unit->energy, rule->now_us, rule->stale_us, rule->future_us),
@@ -171,7 +178,7 @@ size_t sl_units_rows(const struct sl_unit_node *node, const struct sl_usage_rule
         };
         memcpy(out[n].uuid, unit->uuid, sizeof(out[n].uuid));
         memcpy(out[n].profile, unit->profile, sizeof(out[n].profile));
-        names_write(unit, out[n].sampled_us - rule->gap_us, &out[n].names);
+        sl_unit_names(unit, rule->gap_us, &out[n].names);
         n++;
     }
     return n;
@@ -179,9 +186,7 @@ size_t sl_units_rows(const struct sl_unit_node *node, const struct sl_usage_rule
 
 static bool is_older(const struct sl_unit *unit, int64_t before_us)
 {
-    return unit->energy.last_us < before_us &&
-           (unit->series.n == 0 ||
-            sl_series_at(&unit->series, unit->series.n - 1U)->at_us < before_us);
+    return unit->energy.last_us < before_us && sampled_us(unit) < before_us;
 }
 
 void sl_units_forget(struct sl_units *units, int64_t before_us)

@@ -78,6 +78,9 @@ struct sl_unit_name *sl_unit_name(struct sl_unit *unit, uint64_t pod, int64_t at
  * told of nobody, or out of range. */
 bool sl_unit_own(struct sl_unit *unit, uint64_t pod, int64_t at_us, int64_t mib, int64_t keep_us);
 
+/* Writes the names that hold. */
+void sl_unit_names(const struct sl_unit *unit, int64_t keep_us, struct sl_usage_names *out);
+
 /* Writes the rows of the node's units, at most max, in no certain order; returns how many. */
 size_t sl_units_rows(const struct sl_unit_node *node, const struct sl_usage_rule *rule,
                      struct sl_usage_row *out, size_t max);

@@ -443,6 +443,35 @@ def test_namespaces_beyond_the_ceiling_are_charged_as_nobodys():
         fake.stop()
 
 
+def test_a_workload_that_suffers_from_neighbours_is_learned_and_told():
+    """Ten samples a second. Alone or not, its pods keep the GPU busy for 11 %."""
+    fake = Fake()
+
+    def quick(value, n=60):
+        now = time.time()
+        return [[now - (n - 1 - i) / 10, str(value)] for i in range(n)]
+    fake.answer = lambda: matrix(series(quick(4000)), series(quick(11), "DCGM_FI_DEV_GPU_UTIL"))
+    daemon = Daemon("-", stdin=json.dumps(CLUSTER), config=CONFIG % (fake.url, ""))
+
+    def explained():
+        return daemon.get("/api/v1/pods/default/probe/explain?output=table").text
+    daemon.add(pod("probe", "100Mi"))
+    try:
+        pods = {}
+        for come, go, n in (("a", None, 1), ("b", "a", 1), ("c", None, 2), ("d", "b", 2)):
+            pods[come] = pod(come, "100Mi")
+            daemon.add(pods[come])
+            if go:
+                daemon.end(pods[go])
+            assert daemon.bind(pods[come], NODE) == ""
+            eventually(lambda n=n: f"neighbours on GPU 0: {n}, busy 12 %" in explained(), 60)
+        eventually(lambda: "but its workload, busy 11 % alone, runs at 33 % beside them" in explained())
+        assert "contention 33" in explained()
+    finally:
+        daemon.stop()
+        fake.stop()
+
+
 def test_without_telemetry_usage_says_that_nothing_is_measured(shared):
     for query in ("", "?by=pod", "?by=device&namespace=x&limit=1"):
         assert shared.get(f"/api/v1/usage{query}").json == {"enabled": False, "items": [], "total": 0, "omitted": 0}

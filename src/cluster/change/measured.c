@@ -14,7 +14,7 @@ static bool same(const struct sl_measured *a, const struct sl_measured *b)
            memcmp(a->seen, b->seen, sizeof(a->seen)) == 0 && a->used_mib == b->used_mib &&
            a->busy == b->busy && a->bandwidth == b->bandwidth && a->load == b->load &&
            a->settled == b->settled && a->apart == b->apart && a->by == b->by &&
-           a->state == b->state;
+           a->samples == b->samples && a->state == b->state;
 }
 
 static bool shows(const struct sl_host_entry *host, const struct sl_node_measured *node)

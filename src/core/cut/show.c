@@ -69,6 +69,70 @@ size_t sl_cut_text(const struct sl_node *node, const struct sl_cut *cut, size_t 
     return text.len;
 }
 
+/* ---- and back ---- */
+
+/* "2x" and "3g.20gb", or "10gb" */
+static bool read_units(const struct sl_mig_model *model, struct sl_str count, struct sl_str name,
+                       struct sl_cut *out)
+{
+    const struct sl_mig_profile *profile = model == NULL ? NULL : sl_mig_profile_find(model, name);
+    int64_t n = 0;
+    if (!sl_str_ends(count, SL_STR("x")) ||
+        !sl_str_to_i64((struct sl_str){count.s, count.len - 1}, &n) || n <= 0) {
+        return false;
+    }
+    if (profile == NULL) {
+        int32_t gb = sl_slice_parse(name);
+        if (gb <= 0 || gb > UINT16_MAX || n > UINT16_MAX || out->n_sizes == SL_MIG_INSTANCES_MAX) {
+            return false;
+        }
+        out->slices[out->n_sizes++] = (struct sl_cut_slices){(uint16_t)gb, (uint16_t)n};
+        return true;
+    }
+    for (; n > 0 && out->n < SL_MIG_INSTANCES_MAX; n--) {
+        out->instance[out->n++].profile = (uint8_t)(profile - model->profiles);
+    }
+    return n == 0;
+}
+
+static bool read_cut(const struct sl_node *node, struct sl_str text, struct sl_cut *out)
+{
+    struct sl_str gpu = sl_str_cut(&text, ' ');
+    struct sl_str index = sl_str_cut(&text, ' ');
+    struct sl_str into = sl_str_cut(&text, ' ');
+    int64_t device = 0;
+    if (!sl_str_eq(gpu, SL_STR("GPU")) || !sl_str_eq(into, SL_STR("into")) ||
+        !sl_str_to_i64(index, &device) || device < 0 || device > UINT16_MAX) {
+        return false;
+    }
+    *out = (struct sl_cut){.device = (uint16_t)device,
+                           .whole = sl_str_eq(text, SL_STR("a whole GPU"))};
+    bool good = text.len > 0;
+    while (good && text.len > 0 && !out->whole && !sl_str_eq(text, SL_STR("nothing"))) {
+        struct sl_str count = sl_str_cut(&text, ' ');
+        struct sl_str name = sl_str_cut(&text, ' ');
+        good = read_units(model_of(node, out->device), count, name, out) &&
+               (text.len == 0 || sl_str_eq(sl_str_cut(&text, ' '), SL_STR("+")));
+    }
+    return good;
+}
+
+size_t sl_cut_text_read(const struct sl_node *node, const char *text, struct sl_cut *cut,
+                        size_t max)
+{
+    struct sl_str rest = sl_str_of(text);
+    size_t n = 0;
+    while (rest.len > 0) {
+        struct sl_str one = sl_str_cut(&rest, ';');
+        if (n == max || !read_cut(node, one, &cut[n])) {
+            return 0;
+        }
+        n++;
+        (void)sl_str_cut(&rest, ' ');
+    }
+    return n;
+}
+
 /* ---- digest ---- */
 
 uint64_t sl_cut_digest(const struct sl_node *node, const struct sl_cut *cut, size_t n)

@@ -161,6 +161,10 @@ static void life_teach(const struct sl_usage_life *life, const struct fall *fall
     int64_t low = higher(life->surely_mib, fall->alone ? fall->least_mib : 0);
     int64_t high = fall->most_mib + life->back_mib;
     high = high < life->most_mib ? high : life->most_mib;
+    if (life->told_mib > 0) {
+        low = life->told_mib < life->most_mib ? life->told_mib : life->most_mib;
+        high = low;
+    }
     if (life->windows >= SL_USAGE_LIFE_WINDOWS && life->workload != 0 && life->ask_mib > 0) {
         sl_peaks_learn(peaks, life->workload, permille_of(low, life->ask_mib),
                        permille_of(higher(low, high), life->ask_mib));

@@ -129,6 +129,15 @@ static int64_t named_beyond(const struct look *look, const struct sl_resident *r
     return told ? named - held : -1;
 }
 
+int32_t sl_usage_told(const struct sl_usage_names *names, uint64_t key)
+{
+    int32_t mib = -1;
+    for (unsigned i = 0; i < names->n; i++) {
+        mib = names->pod[i] == key ? names->used_mib[i] : mib;
+    }
+    return mib;
+}
+
 /* MiB that the pod uses, where somebody tells it of each pod; else -1. No pod uses more than all
  * do.
  */
@@ -137,14 +146,9 @@ static int64_t own_mib(const struct look *look)
     uint64_t key = key_of(look->resident->pod);
     int64_t sum = -1;
     for (size_t i = 0; i < look->n; i++) {
-        const struct sl_usage_names *names = &look->row[i].names;
-        for (unsigned k = 0; k < names->n; k++) {
-            int64_t all = look->row[i].measured.used_mib;
-            int64_t own = names->used_mib[k];
-            if (names->pod[k] == key && own >= 0) {
-                sum = higher(sum, 0) + (all >= 0 && all < own ? all : own);
-            }
-        }
+        int32_t all = look->row[i].measured.used_mib;
+        int32_t own = sl_usage_told(&look->row[i].names, key);
+        sum = own < 0 ? sum : higher(sum, 0) + (all >= 0 && all < own ? all : own);
     }
     return sum;
 }

@@ -1,7 +1,6 @@
 /* Measurements in words. */
-#include <stdio.h>
-
 #include "core/request/text.h"
+#include "sliced/harvest.h"
 #include "sliced/usage.h"
 
 enum { SAID_MAX = 3 };
@@ -16,47 +15,71 @@ static bool declares(const struct sl_ask *ask)
     return false;
 }
 
-static int say_device(const struct sl_device *device, const struct sl_measured *m, char *out,
-                      size_t size)
+/* Says what comes of it by the rule, and why nothing does. */
+static void say_room(const struct sl_measured *m, struct sl_text *text)
 {
+    if (m->room_mib >= 0) {
+        sl_text_puts(text, ", room for ");
+        sl_text_i64(text, m->room_mib);
+        sl_text_puts(text, " by ");
+        sl_text_puts(text, sl_sharing_name(m->by));
+    } else if (m->state != SL_SERIES_GOOD) {
+        sl_text_puts(text, ", ");
+        sl_text_puts(text, sl_series_state_name(m->state));
+    } else if (m->by == SL_SHARING_ASKS) {
+        sl_text_puts(text, ", not measured since pods came or went");
+    } else {
+        sl_text_puts(text, ", no room by ");
+        sl_text_puts(text, sl_sharing_name(m->by));
+    }
+    if (m->state == SL_SERIES_SHORT) {
+        sl_text_puts(text, ": ");
+        sl_text_i64(text, m->samples);
+        sl_text_puts(text, " of ");
+        sl_text_i64(text, SL_HARVEST_SAMPLES_MIN);
+        sl_text_puts(text, m->by == SL_SHARING_ASKS ? " samples" : " samples for ");
+        sl_text_puts(text, m->by == SL_SHARING_ASKS ? "" : sl_sharing_name(m->by));
+    }
+}
+
+static void say_device(const struct sl_device *device, const struct sl_measured *m,
+                       struct sl_text *text)
+{
+    sl_text_puts(text, "GPU ");
+    sl_text_i64(text, device->index);
+    sl_text_puts(text, ": ");
     if (m->used_mib < 0) {
-        return snprintf(out, size, "GPU %d: %s", device->index, sl_series_state_name(m->state));
+        sl_text_puts(text, sl_series_state_name(m->state));
+        return;
     }
-    if (m->room_mib < 0) {
-        return snprintf(out, size, "GPU %d: %d of %lld MiB used, %s", device->index, m->used_mib,
-                        (long long)device->memory_mib,
-                        m->state == SL_SERIES_GOOD ? "no room by that"
-                                                   : sl_series_state_name(m->state));
+    sl_text_i64(text, m->used_mib);
+    sl_text_puts(text, " of ");
+    sl_text_i64(text, device->memory_mib);
+    sl_text_puts(text, " MiB used");
+    if (m->by_use) {
+        say_room(m, text);
     }
-    return snprintf(out, size, "GPU %d: %d of %lld MiB used, room for %d by %s", device->index,
-                    m->used_mib, (long long)device->memory_mib, m->room_mib,
-                    sl_sharing_name(m->by));
 }
 
 void sl_usage_text(const struct sl_view *view, const struct sl_ask *ask, char *out, size_t size)
 {
-    size_t len = 0;
+    struct sl_text text;
     unsigned said = 0;
-    unsigned more = 0;
-    out[0] = '\0';
+    sl_text_init(&text, out, size);
     for (unsigned i = 0; view->measured != NULL && declares(ask) && i < view->node->n_devices;
          i++) {
-        if (!view->measured[i].by_use) {
-            continue;
+        const struct sl_measured *m = &view->measured[i];
+        bool counts = m->by_use || m->over_mib > 0;
+        if (counts && said < SAID_MAX) {
+            sl_text_puts(&text, said == 0 ? "" : "; ");
+            say_device(&view->node->device[i], m, &text);
         }
-        if (said == SAID_MAX || len + 1 >= size) {
-            more++;
-            continue;
-        }
-        len += said == 0 ? 0 : (size_t)snprintf(out + len, size - len, "; ");
-        len = len < size ? len : size - 1;
-        int wrote = say_device(&view->node->device[i], &view->measured[i], out + len, size - len);
-        len += wrote > 0 ? (size_t)wrote : 0;
-        len = len < size ? len : size - 1;
-        said++;
+        said += counts;
     }
-    if (more > 0) {
-        (void)snprintf(out + len, size - len, "; %u more", more);
+    if (said > SAID_MAX) {
+        sl_text_puts(&text, "; ");
+        sl_text_i64(&text, said - SAID_MAX);
+        sl_text_puts(&text, " more");
     }
 }
 

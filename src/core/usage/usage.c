@@ -225,7 +225,9 @@ static void give_room(const struct sl_view *view, unsigned device, const struct 
                                     .future_us = rule->future_us};
     size_t n = 0;
     out->state = sl_series_window(series, &window, used, &n);
+    out->by = rule->sharing;
     if (n == 0) {
+        out->samples = (uint16_t)sl_series_extent(series, 0, rule->least).n;
         return;
     }
     if (published) {
@@ -372,5 +374,19 @@ void sl_usage_judge(const struct sl_view *view, unsigned device, const struct sl
     }
     if (out->by_use) {
         give_room(view, device, series, rule, unit, &crowd, used, out);
+    }
+}
+
+void sl_usage_tell(const struct sl_view *view, const struct sl_usage_names *names,
+                   struct sl_usage_unit *unit)
+{
+    for (unsigned i = 0; names->n > 0 && i < view->n_residents; i++) {
+        const struct sl_pod *pod = view->resident[i].pod;
+        int32_t mib =
+            sl_usage_told(names, sl_usage_pod_key(sl_str_of(pod->namespace), sl_str_of(pod->name)));
+        struct sl_usage_life *life = mib > 0 ? life_of(unit, pod) : NULL;
+        if (life != NULL && mib > life->told_mib) {
+            life->told_mib = mib;
+        }
     }
 }

@@ -138,6 +138,7 @@ void sl_cut_begin(struct sl_partitioner *partitioner, struct sl_cut_place *place
     sl_cut_run_note_pods(run, view);
     (void)sl_cut_text(view->node, plan->cut, plan->n_cuts, place->cut, sizeof(place->cut));
     place->expected_us = plan->start_us;
+    place->n_made = plan->n_cuts;
     place->why[0] = '\0';
     partitioner->under_way++;
     partitioner->counts.begun++;
@@ -166,7 +167,11 @@ static void resume(struct sl_partitioner *partitioner, struct sl_cut_place *plac
     (void)snprintf(place->cut, sizeof(place->cut), "%s",
                    node->partition.cut_text == NULL ? run->name : node->partition.cut_text);
     place->pods[0] = '\0';
-    place->expected_us = 0;
+    /* for pods that wait for it, and for nothing else: the run itself does not know its cuts */
+    place->n_made = sl_cut_text_read(node, place->cut, run->cut, SL_NODE_DEVICES_MAX);
+    place->expected_us =
+        now_us +
+        sl_cut_seconds_us(&place->record, partitioner->seconds_us[run->actuator], run->actuator);
     partitioner->counts.resumed++;
     (void)pthread_mutex_unlock(&partitioner->status);
     sl_log(SL_LOG_INFO, "a cut is under way that was begun before", "node", place->name, "name",

@@ -105,7 +105,7 @@ static struct sl_cut_site *make_sites(const struct sl_partitioner *partitioner,
                       (place != NULL && (place->run != NULL || now_us < place->refused_us));
         if (place != NULL && place->run != NULL && place->run->outcome <= SL_CUT_DONE) {
             site[i].making = place->run->cut;
-            site[i].n_making = place->run->n_cuts;
+            site[i].n_making = place->n_made;
             site[i].made_us = place->expected_us;
         }
         site[i].drains_for = place == NULL ? 0 : drains_for(place, wish);
@@ -158,7 +158,7 @@ static void note_pods(struct sl_cut_place *place, const struct sl_cut_pod *pod,
 static void say_cut(const struct sl_cut_place *place, char *out, size_t size)
 {
     const char *into = strstr(place->cut, " into ");
-    if (place->run->n_cuts == 1 && into != NULL) {
+    if (place->n_made == 1 && into != NULL) {
         (void)snprintf(out, size, "%.*s of %s is being cut%s for it", (int)(into - place->cut),
                        place->cut, place->name, into);
     } else {

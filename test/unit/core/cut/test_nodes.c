@@ -251,6 +251,45 @@ static void a_cut_is_told_by_gpu_and_profile(void **state)
     assert_true(strlen(text) < 12);
 }
 
+static void cuts_are_read_from_their_text(void **state)
+{
+    static const char *const texts[] = {
+        "GPU 0 into 2x 1g.5gb + 1x 1g.5gb+me + 1x 2g.10gb; GPU 3 into 7x 1g.5gb",
+        "GPU 1 into a whole GPU; GPU 2 into nothing",
+        "GPU 0 into 4x 5gb + 2x 10gb",
+    };
+    static const char *const odd[] = {
+        "",
+        "sliced-1234-1",
+        "GPU",
+        "GPU x into 1x 1g.5gb",
+        "GPU 0 into",
+        "GPU -1 into 1x 1g.5gb",
+        "GPU 0 into 1x",
+        "GPU 0 into 8x 9g.90gb",
+        "GPU 0 into 9x 1g.5gb",
+        "GPU 0 into 99999999999999999999x 5gb",
+        "GPU 0 into 1x 1g.5gb - 1x 1g.5gb",
+        "GPU 0 into 0x 5gb",
+        "GPU 70000 into nothing",
+        "GPU 0 into 1x 5gb; GPU 1 into 1x 5gb; GPU 2 into 1x 5gb",
+    };
+    struct cut_rig *rig = *state;
+    struct sl_cut cut[2];
+    char text[256];
+    const struct sl_node *node = rig->node[MANAGED(rig, A100, "7g.40gb")].node;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        size_t n = sl_cut_text_read(node, texts[i], cut, 2);
+        (void)sl_cut_text(node, cut, n, text, sizeof(text));
+        assert_string_equal(text, texts[i]);
+    }
+    for (size_t i = 1; i < sizeof(odd) / sizeof(odd[0]); i++) {
+        if (sl_cut_text_read(node, odd[i], cut, 2) != 0) {
+            fail_msg("%s", odd[i]);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -270,6 +309,7 @@ int main(void)
         CUT_TEST(pods_of_one_ask_and_other_constraints_are_tried_each),
         CUT_TEST(asks_for_more_memory_are_other_asks),
         CUT_TEST(a_cut_is_told_by_gpu_and_profile),
+        CUT_TEST(cuts_are_read_from_their_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

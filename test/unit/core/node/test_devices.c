@@ -73,6 +73,19 @@ static void an_unsure_gpu_has_what_is_allocatable_beside_the_others(void **state
                "1 mig 3g.20gb@0 3g.20gb@4\n2 mig 1g.5gb@0 3g.20gb@4\n");
 }
 
+/* Whoever writes it: what is annotated beside must be allocatable, and no model has such counts. */
+static void an_unsure_gpu_takes_nothing_from_others_and_nothing_that_cannot_be(void **state)
+{
+    struct node_rig *rig = *state;
+    given(rig, A100, "nvidia.com/mig-3g.20gb=1 nvidia.com/mig-9g.90gb=2");
+    device(rig, 0, "")->unsure = true;
+    device(rig, 1, "3g.20gb 3g.20gb");
+    check(rig, "annotated\nnvidia.com/mig-3g.20gb mig 3g.20gb 1 off\n"
+               "nvidia.com/mig-9g.90gb mig 2 off\n0 mig\n1 mig\n"
+               "! nvidia.com/mig-3g.20gb: 1 allocatable, instances known for it: 2; "
+               "nvidia.com/mig-9g.90gb: 2 allocatable, instances known for it: 0\n");
+}
+
 /* Three on two GPUs may be two and one, or one and two: which is guessed. Nine fit on none. */
 static void unsure_gpus_have_nothing_where_that_can_be_several_things(void **state)
 {
@@ -658,6 +671,7 @@ int main(void)
         TEST(an_annotation_that_allocatable_denies_makes_that_pool_counts),
         TEST(annotated_instances_that_are_not_allocatable_are_left_out),
         TEST(an_unsure_gpu_has_what_is_allocatable_beside_the_others),
+        TEST(an_unsure_gpu_takes_nothing_from_others_and_nothing_that_cannot_be),
         TEST(unsure_gpus_have_nothing_where_that_can_be_several_things),
         TEST(unhealthy_devices_may_be_missing_from_allocatable_or_not),
         TEST(one_node_may_have_several_models),

@@ -234,6 +234,12 @@ static void texts_that_are_too_long_count_as_absent(void **state)
     assert_null(make(rig)->partition.cut);
     assert_string_equal(rig->made->partition.wanted, "1");
     assert_string_equal(rig->made->problem, "sliced.dev/cut: 254 bytes long, ignored");
+    char told[512] = "sliced.dev/cut-text=";
+    annotations(rig, "sliced.dev/cut-text=GPU-1");
+    assert_string_equal(make(rig)->partition.cut_text, "GPU-1");
+    memset(told + strlen(told), 'x', SL_PARTITION_TEXT_MAX + 1);
+    annotations(rig, told);
+    assert_null(make(rig)->partition.cut_text);
 }
 
 static void an_empty_text_counts_as_absent(void **state)

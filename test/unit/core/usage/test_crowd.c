@@ -236,6 +236,32 @@ static void the_largest_of_what_pods_could_use_beyond_is_kept_back(void **state)
     assert_int_equal(judged(scene).reserve_mib, (4000 - 4000 * 101 / 1000) / 4);
 }
 
+/* Only the sum is measured otherwise, and memory that is given back makes its bounds wide. */
+static void what_a_series_tells_of_a_pod_is_learned_as_it_is(void **state)
+{
+    struct scene *scene = *state;
+    scene->rule.horizon_us = 0;
+    runs(scene, 8000, OTHER);
+    for (int life = 0; life < 2; life++) {
+        struct sl_pod *pod = runs(scene, 8000, SAME);
+        const struct sl_usage_names names = {
+            .pod = {sl_usage_pod_key(sl_str_of(pod->namespace), sl_str_of(pod->name))},
+            .used_mib = {1000},
+            .n = 1};
+        for (int i = 0; i < 30; i++) {
+            uses(scene, 1, i < 25 ? 6000 : 3000);
+            sl_usage_tell(rig_view(scene->rig), &names, &scene->unit);
+            (void)judged(scene);
+        }
+        pod->phase = SL_POD_SUCCEEDED;
+        (void)judged(scene);
+        uses(scene, 3, 2900);
+        (void)judged(scene);
+    }
+    assert_in_range(sl_peaks_expected(scene->peaks, SAME, 0).permille, 125, 126);
+    assert_int_equal(sl_peaks_expected(scene->peaks, OTHER, 0).permille, 1000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -253,6 +279,7 @@ int main(void)
         USAGE_TEST(mean_load_is_told_with_the_last_memory),
         USAGE_TEST(room_is_never_below_nothing),
         USAGE_TEST(the_largest_of_what_pods_could_use_beyond_is_kept_back),
+        USAGE_TEST(what_a_series_tells_of_a_pod_is_learned_as_it_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

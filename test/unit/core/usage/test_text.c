@@ -36,6 +36,7 @@ static void each_gpu_is_told_by_what_is_known_of_it(void **state)
     struct rig *rig = rig_of_shared(3);
     rig->measured[1].state = SL_SERIES_GOOD;
     rig->measured[1].used_mib = 0;
+    rig->measured[1].by = SL_SHARING_PEAKS;
     rig->measured[2] = rig->measured[1];
     rig->measured[2].used_mib = 300;
     rig->measured[2].by = SL_SHARING_CBP;
@@ -43,13 +44,40 @@ static void each_gpu_is_told_by_what_is_known_of_it(void **state)
     rig->measured[2].pods = sl_view_pods_of(rig->view, 2);
     rig->measured[2].room_mib = 0;
     assert_string_equal(said(rig, 200),
-                        "GPU 0: Absent; GPU 1: 0 of 16000 MiB used, no room by that; "
+                        "GPU 0: Absent; GPU 1: 0 of 16000 MiB used, no room by peaks; "
                         "GPU 2: 300 of 16000 MiB used, room for 0 by cbp");
     rig->measured[1].by_use = false; /* others' GPUs are not told */
     assert_string_equal(said(rig, 200),
                         "GPU 0: Absent; GPU 2: 300 of 16000 MiB used, room for 0 by cbp");
     rig->n_measured = 0;
     assert_string_equal(said(rig, 200), "");
+    rig_free(rig);
+}
+
+static void the_state_that_gives_no_room_is_told_with_the_rule(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_of_shared(1);
+    struct sl_measured *m = &rig->measured[0];
+    *m = (struct sl_measured){.by_use = true,
+                              .used_mib = 4000,
+                              .room_mib = -1,
+                              .load = -1,
+                              .samples = 7,
+                              .by = SL_SHARING_CBP,
+                              .state = SL_SERIES_SHORT};
+    assert_string_equal(said(rig, 200),
+                        "GPU 0: 4000 of 16000 MiB used, Short: 7 of 20 samples for cbp");
+    m->state = SL_SERIES_GAPPY;
+    assert_string_equal(said(rig, 200), "GPU 0: 4000 of 16000 MiB used, Gappy");
+    m->state = SL_SERIES_GOOD;
+    m->by = SL_SHARING_ASKS; /* as the view has it after a pod has come */
+    assert_string_equal(said(rig, 200),
+                        "GPU 0: 4000 of 16000 MiB used, not measured since pods came or went");
+    m->by_use = false; /* by asks alone, which are less than is used */
+    assert_string_equal(said(rig, 200), "");
+    m->over_mib = 3000;
+    assert_string_equal(said(rig, 200), "GPU 0: 4000 of 16000 MiB used");
     rig_free(rig);
 }
 
@@ -92,6 +120,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_gpu_is_told_by_what_is_known_of_it),
+        cmocka_unit_test(the_state_that_gives_no_room_is_told_with_the_rule),
         cmocka_unit_test(three_gpus_are_told_and_the_rest_counted),
         cmocka_unit_test(the_words_are_cut_to_their_room),
         cmocka_unit_test(an_ask_without_a_workload_is_told_nothing),

@@ -159,7 +159,11 @@ static void what_was_measured_is_said_in_words(void **state)
     char text[200];
     scene->rule.sharing = SL_SHARING_CBP;
     runs(scene, 10000, SAME);
-    uses(scene, 20, 4000);
+    uses(scene, 19, 4000);
+    (void)judged(scene);
+    sl_usage_text(rig_view(scene->rig), &ask, text, sizeof(text));
+    assert_string_equal(text, "GPU 0: 4000 of 16000 MiB used, Short: 19 of 20 samples for cbp");
+    uses(scene, 1, 4000);
     (void)judged(scene);
     sl_usage_text(rig_view(scene->rig), &ask, text, sizeof(text));
     assert_string_equal(text, "GPU 0: 4000 of 16000 MiB used, room for 12000 by cbp");

@@ -330,6 +330,12 @@ static void a_cut_that_was_taken_over_is_told_with_its_gpus(void **state)
     (void)rig_later(&rig->queue, SECOND);
     (void)rig_later(&rig->queue, SECOND);
     assert_string_equal(status_of(rig).cut, "GPU 0 into 7x 1g.10gb");
+    rig_put(&rig->queue, (struct rig_pod){.name = "p", .gated = true, .resource = SMALL});
+    int64_t in_us = 0;
+    (void)rig_later(&rig->queue, SECOND);
+    (void)rig_later(&rig->queue, SECOND);
+    assert_int_equal(row_of(rig, "u-p", &in_us), SL_HOLD_CUT); /* whoever it was begun for */
+    assert_true(in_us > 0 && in_us <= 60 * SECOND);
     put_node(rig, SMALL, "0", "sliced-1234-1", "failed", "sliced-1234-1");
     await_write(rig, 0);
     answer(rig, SL_CUT_WRITTEN);
