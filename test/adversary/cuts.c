@@ -479,8 +479,9 @@ static void check_ended(void)
 
 void cuts_come_to_rest(struct rig *rig)
 {
-    enum { STEPS = 80 }; /* longer than partitioning.timeout, and the waits after it */
-    static const int64_t step_us = 20000000;
+    /* the last is longer than partitioning.timeout, and the waits after it */
+    enum { STEPS = 40, LAST_STEPS = 220 };
+    static const int64_t step_us = 5000000; /* in which no lease is lost */
     const struct client_faults none = {0};
     rig->faults = none;
     client_set_faults(client_latest(), &none);
@@ -499,7 +500,7 @@ void cuts_come_to_rest(struct rig *rig)
         }
     }
     world_unlock();
-    for (unsigned i = 0; i < STEPS; i++) {
+    for (unsigned i = 0; i < LAST_STEPS; i++) {
         cuts_heal(rig);
         cuts_go_on(rig);
         fake_time_pass(step_us);
