@@ -1,39 +1,12 @@
 /* Whom a GPU's energy is charged to: those who hold it, alike, whatever they write. */
-#include "unit/core/rig.h"
-
-#include "sliced/usage.h"
+#include "rows_rig.h"
 
 #define WHOLE  "nvidia.com/gpu"
 #define SHARED "nvidia.com/gpu.shared"
 #define MEMORY "aliyun.com/gpu-mem"
 #define MIG    "nvidia.com/mig-3g.20gb"
 
-enum { ROWS = 8, PODS = 8, DRAWN = 14000 };
-
-struct scene {
-    struct rig *rig;
-    struct sl_usage_row row[ROWS];
-    size_t n;
-    struct sl_usage_charge charge[PODS];
-    int64_t rest; /* of DRAWN */
-};
-
-static int set_up(void **state)
-{
-    struct scene *scene = calloc(1, sizeof(*scene));
-    assert_non_null(scene);
-    scene->rig = rig_new();
-    *state = scene;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct scene *scene = *state;
-    rig_free(scene->rig);
-    free(scene);
-    return 0;
-}
+enum { DRAWN = 14000 };
 
 /* The row of a GPU, or of an instance of it. */
 static struct sl_usage_row *row(struct scene *scene, int gpu, int instance)

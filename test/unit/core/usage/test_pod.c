@@ -1,37 +1,12 @@
 /* What a pod does with what it holds. The kubelet chooses its GPUs: nobody is taken for another. */
-#include "unit/core/rig.h"
-
-#include "sliced/usage.h"
+#include "rows_rig.h"
 
 #define WHOLE  "nvidia.com/gpu"
 #define SHARED "nvidia.com/gpu.shared"
 #define MEMORY "aliyun.com/gpu-mem"
 #define MIG    "nvidia.com/mig-3g.20gb"
 
-enum { SECOND = 1000000, NOW = 10000, ROWS = 8 };
-
-struct scene {
-    struct rig *rig;
-    struct sl_usage_row row[ROWS];
-    size_t n;
-};
-
-static int set_up(void **state)
-{
-    struct scene *scene = calloc(1, sizeof(*scene));
-    assert_non_null(scene);
-    scene->rig = rig_new();
-    *state = scene;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct scene *scene = *state;
-    rig_free(scene->rig);
-    free(scene);
-    return 0;
-}
+enum { SECOND = 1000000, NOW = 10000 };
 
 static void with_gpus(struct scene *scene, const char *resource, enum sl_kind kind, unsigned n,
                       int32_t replicas)
