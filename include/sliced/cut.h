@@ -106,6 +106,15 @@ struct sl_cut_plan {
     int64_t start_us; /* when they can: now + site's seconds */
 };
 
+/* Has a pod that waits since ready_us been patient for long enough, if a drain for it lasts until
+ * then? Long enough is an eighth of its timeout, and of all that it waits for the drain. */
+static inline bool sl_cut_is_patient(int64_t ready_us, int64_t timeout_us, int64_t until_us,
+                                     int64_t now_us)
+{
+    int64_t waited_us = now_us - ready_us;
+    return waited_us > timeout_us / 8 && waited_us > (until_us - ready_us) / 8;
+}
+
 /* A drain lasts for so much longer, as the kubelet gives pods time to end. */
 #define SL_CUT_DRAIN_GRACE_US (30 * INT64_C(1000000))
 
@@ -113,6 +122,10 @@ struct sl_cut_drain {
     size_t view;
     size_t pod;       /* the pod for which the node drains */
     int64_t until_us; /* when all that must go has ended, by enforced timeouts */
+    /* the resources of which units come free for it, as struct sl_ask_item.key; none: those of the
+     * node's earlier drain */
+    uint64_t key[SL_NODE_POOLS_MAX];
+    size_t n_keys;
 };
 
 /* Valid until the next call or until the cutter is freed. */

@@ -238,11 +238,13 @@ void sl_planner_set_stage(struct sl_planner *planner, struct sl_str uid, enum sl
 void sl_planner_set_cut(struct sl_planner *planner, struct sl_str uid, const char *node,
                         const char *text, int64_t start_us);
 
-/* Drains a node for the pod: until until_us (0: no longer) its units are kept from pods behind that
- * pod which would end later than that. Replaces the node's earlier drain. The drain also ends with
- * the pod's wait. Ignores unknown nodes and pods. */
+/* Drains a node for the pod: until until_us (0: no longer) its units of the resources key[0..n) are
+ * kept from pods behind that pod which would end later than that; n 0: of those of the node's
+ * earlier drain, which this one replaces. Once the pod has been patient (sl_cut_is_patient), also
+ * from pods that came after it and are ahead or due, but of no higher priority. The drain also ends
+ * with the pod's wait. Ignores unknown nodes and pods, and keys beyond SL_NODE_POOLS_MAX. */
 void sl_planner_drain(struct sl_planner *planner, struct sl_str node, struct sl_str uid,
-                      int64_t until_us);
+                      int64_t until_us, const uint64_t *key, size_t n);
 
 /* Says to the owner of the pod for which the node drains what has to end first, until the drain
  * ends. text is copied. Ignores nodes that do not drain. */

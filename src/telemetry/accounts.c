@@ -34,31 +34,21 @@ void sl_accounts_close(struct sl_accounts *accounts)
     close_before(accounts, accounts->round);
 }
 
-/* Makes room for one more by the account that was longest not charged. */
-static bool make_room(struct sl_accounts *accounts)
+/* Where all accounts are in use, those go whose names are there no longer. */
+static bool has_room(struct sl_accounts *accounts)
 {
-    struct sl_account *oldest = NULL;
-    size_t at = 0;
-    if (accounts->map.len < accounts->max) {
-        return true;
+    if (accounts->map.len >= accounts->max) {
+        close_before(accounts, accounts->round - 1);
     }
-    for (struct sl_account *account = sl_map_next(&accounts->map, &at); account != NULL;
-         account = sl_map_next(&accounts->map, &at)) {
-        oldest = oldest == NULL || account->round < oldest->round ? account : oldest;
-    }
-    if (oldest == NULL || oldest->round + 1 >= accounts->round) {
-        accounts->over++;
-        return false;
-    }
-    account_close(accounts, oldest);
-    return true;
+    accounts->over += accounts->map.len >= accounts->max;
+    return accounts->map.len < accounts->max;
 }
 
 /* NULL: no room, or out of memory. */
 static struct sl_account *account_open(struct sl_accounts *accounts, struct sl_str name)
 {
     struct sl_account *account =
-        make_room(accounts) ? calloc(1, sizeof(*account) + name.len + 1) : NULL;
+        has_room(accounts) ? calloc(1, sizeof(*account) + name.len + 1) : NULL;
     if (account == NULL) {
         return NULL;
     }

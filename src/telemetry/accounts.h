@@ -22,8 +22,8 @@ struct sl_accounts {
 void sl_accounts_free(struct sl_accounts *accounts); /* the accounts, not the struct */
 
 /* Charges the name. A charge of 0 opens no account, and says that the name is still there. When
- * there are max accounts, a new one takes the place of one that was not charged in this round or
- * the one before. False: there is none such, or out of memory. */
+ * there are max accounts, those are closed that were not charged in this round or the one before.
+ * False: there is none such, or out of memory. */
 bool sl_accounts_charge(struct sl_accounts *accounts, struct sl_str name, int64_t mj);
 
 /* Millijoules; -1: there is no account. */

@@ -10,6 +10,7 @@
 #include "adversary/machines.h"
 #include "adversary/verbs.h"
 #include "adversary/world.h"
+#include "util/clock.h"
 
 #define CONFIG "nvidia.com/mig.config"
 #define MARK   "sliced.dev/cut"
@@ -465,13 +466,27 @@ void cuts_go_on(struct rig *rig)
 
 /* ---- checks ---- */
 
+/* A cut that was begun is ended or given up. */
+static void check_ended(void)
+{
+    for (unsigned i = 0; i < MACHINES; i++) {
+        const struct thing *node = world_find(WORLD_NODES, "", machines[i].name);
+        const char *mark = node == NULL ? "" : note_of(node->now, "annotations", MARK);
+        if (mark[0] != '\0') {
+            check_failed("%s is still being cut by %s", node->key, mark);
+        }
+    }
+}
+
 void cuts_come_to_rest(struct rig *rig)
 {
-    enum { STEPS = 80 }; /* longer than partitioning.timeout, and the waits after it */
-    static const int64_t step_us = 20000000;
+    /* the last is longer than partitioning.timeout, and the waits after it */
+    enum { STEPS = 40, LAST_STEPS = 220 };
+    static const int64_t step_us = 5000000; /* in which no lease is lost */
     const struct client_faults none = {0};
     rig->faults = none;
     client_set_faults(client_latest(), &none);
+    fake_time_step(fake_time_world_us() - sl_clock_real_us()); /* the clock is put right */
     for (unsigned i = 0; i < STEPS; i++) {
         cuts_heal(rig);
         cuts_go_on(rig);
@@ -480,10 +495,21 @@ void cuts_come_to_rest(struct rig *rig)
         (void)rig_settle(rig);
         verbs_schedule(rig);
     }
-    for (unsigned i = 0; i < 4 * MACHINES; i++) { /* a cut that is the last */
+    world_lock();
+    for (size_t i = 0; i < world.n[WORLD_PODS]; i++) { /* nobody needs a cut any more */
+        if (world.thing[WORLD_PODS][i].now != NULL) {
+            world_delete(WORLD_PODS, &world.thing[WORLD_PODS][i]);
+        }
+    }
+    world_unlock();
+    for (unsigned i = 0; i < LAST_STEPS; i++) {
+        cuts_heal(rig);
         cuts_go_on(rig);
+        fake_time_pass(step_us);
+        rig_tick(rig);
         (void)rig_settle(rig);
     }
+    check_ended();
 }
 
 void cuts_check(struct rig *rig)

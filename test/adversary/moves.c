@@ -216,6 +216,9 @@ static void change_faults(struct rig *rig)
                                                   {.lost = 60},
                                                   {.garbled = 10}};
     rig->faults = rng_pick(&rig->rng, faults);
+    if (rig_plays() != PLAY_ALL) { /* what is made up would only take what was told apart */
+        rig->faults.garbled = 0;
+    }
     client_set_faults(client_latest(), &rig->faults);
 }
 
@@ -471,7 +474,7 @@ const struct move moves[] = {
     {"restart", MOVE_ALONE, 2, restart, EVERYWHERE},
     {"reload", MOVE_OPERATOR, 4, reload, EVERYWHERE},
     {"time", MOVE_OPERATOR, 20, pass_time, IN_ALL},
-    {"clock", MOVE_OPERATOR, 2, step_clock, IN_ALL | IN_CUTS},
+    {"clock", MOVE_OPERATOR, 2, step_clock, EVERYWHERE},
     {"settle", MOVE_ALONE, 20, moves_settle, EVERYWHERE},
     {"relist", MOVE_ALONE, 1, relist, IN_ALL},
     {"schedule", MOVE_SCHEDULER, 60, verbs_schedule, EVERYWHERE},

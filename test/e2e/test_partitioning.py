@@ -214,7 +214,7 @@ def test_slices_of_memory_mix_on_one_gpu_and_those_in_use_stay(cluster, rack, cu
     assert {name: machine.where(pods[name]) for name in places} == places
     assert successes(machine) == daemon.metric("sliced_partition_cuts_total", outcome="Done") == 3
     # of earlier orders only what the label named when this one was written
-    assert len(cluster.plane.get(machine.agent.file.path)["data"]) <= 3
+    assert len(cluster.plane.get(machine.agent.file.path)["data"]) <= 3 + 1  # the attempts of the last order
 
 
 def test_under_strategy_single_all_gpus_of_a_node_are_cut_alike(cluster, rack, cutting):
@@ -423,7 +423,7 @@ def test_a_node_whose_cut_fails_is_left_out_and_its_pod_goes_elsewhere(cluster, 
     assert len(rows) == 1 + len(wrong)
     for name, (_, _, outcome) in wrong.items():
         row, = (each for each in rows if each.startswith(f"bad-{name} "))
-        assert f" its last cut failed ({outcome}), and it is left out until " in row, row
+        assert f" its last cut ended ({outcome}), and it is left out until " in row, row
 
     def in_health():
         out = {each["node"]: each["why"] for each in daemon.json("/api/v1/partitions")["items"] if each["state"] == "LeftOut"}

@@ -11,7 +11,8 @@ static const struct {
         {"NotSelected", "nothing cuts its GPUs: partitioning.nodeSelector does not select it",
          "label the node as partitioning.nodeSelector says"},
     [SL_CUT_BAR_CUTTING] = {"Cutting", "its GPUs are being cut", NULL},
-    [SL_CUT_BAR_LEFT_OUT] = {"LeftOut", "its last cut failed, and it is left out for a while",
+    [SL_CUT_BAR_LEFT_OUT] = {"LeftOut",
+                             "its last cut did not come to its end, and it is left out for a while",
                              "look up the failure in docs/partitioning.md"},
     [SL_CUT_BAR_FAILED_BEFORE] =
         {"FailedBefore", "a cut of it failed there, and the same one is not tried again yet",

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "core/cut/node/place.h"
+#include "core/cut/node/shape.h"
 #include "core/cut/planner.h"
 #include "sliced/admit.h"
 #include "util/sat.h"
@@ -11,7 +12,6 @@
 #include "util/time.h"
 
 enum {
-    PATIENCE_S = 600,
     PODS = 10, /* that are looked at, of different asks; at most 8 of one namespace */
     ENDS_MAX = 64,
     DRAINS = sizeof(((struct sl_cutter *)NULL)->drain) / sizeof(struct sl_cut_drain),
@@ -24,11 +24,62 @@ struct search {
     const struct sl_cut_pod *pod;
     struct sl_ask ask;
     struct sl_cut_device device[SL_NODE_DEVICES_MAX];
-    int64_t until_us; /* of the best node so far */
-    size_t view;
+    size_t first;      /* of the pods with the same wants: the one that has waited the longest, */
+    int64_t latest_us; /* and when the last of them starts without a cut */
+    struct sl_cut_drain best; /* so far */
 };
 
-static bool serves_later(struct search *search, size_t i, int64_t until_us)
+static bool wants_the_same(const struct sl_pod *a, const struct sl_pod *b)
+{
+    bool same =
+        a->constraints == b->constraints || (a->constraints != NULL && b->constraints != NULL &&
+                                             a->constraints->digest == b->constraints->digest);
+    return same && sl_pod_same_ask(a, b);
+}
+
+/* Finds out about the pods that want the same as the pod and that no cut serves now. */
+static void look_at_alike(struct search *search, size_t pod)
+{
+    const struct sl_cut_input *input = search->cutter->input;
+    search->pod = &input->pod[pod];
+    search->first = pod;
+    search->latest_us = sl_cut_latest(search->pod);
+    for (size_t i = pod + 1; i < input->n_pods && search->cutter->work > 0; i++) {
+        const struct sl_cut_pod *other = &input->pod[i];
+        search->cutter->work--;
+        if (other->has_room || search->cutter->place[i] >= 0 ||
+            !wants_the_same(other->pod, search->pod->pod)) {
+            continue;
+        }
+        search->first = other->ready_us < input->pod[search->first].ready_us ? i : search->first;
+        int64_t latest = sl_cut_latest(other);
+        search->latest_us = latest > search->latest_us ? latest : search->latest_us;
+    }
+}
+
+/* Notes the resources of the GPUs of which the pod needs something. */
+static void note_keys(const struct sl_cut_node *node, struct sl_cut_drain *drain)
+{
+    const struct sl_node *from = node->view->node;
+    uint64_t pools = 0;
+    for (unsigned i = 0; i < from->n_instances; i++) {
+        const struct sl_instance *instance = &from->instance[i];
+        if (sl_cut_device_changes(&node->device[instance->device])) {
+            pools |= UINT64_C(1) << instance->pool;
+        }
+    }
+    drain->n_keys = 0;
+    for (unsigned p = 0; p < from->n_pools; p++) {
+        bool all = node->single || node->shares || from->pool[p].kind != SL_KIND_MIG;
+        if (all || (pools >> p & 1) != 0) {
+            drain->key[drain->n_keys] = from->pool[p].key;
+            drain->n_keys++;
+        }
+    }
+}
+
+static bool serves_later(struct search *search, size_t i, int64_t until_us,
+                         struct sl_cut_drain *drain)
 {
     struct sl_cutter *cutter = search->cutter;
     const struct sl_cut_input *input = cutter->input;
@@ -39,6 +90,10 @@ static bool serves_later(struct search *search, size_t i, int64_t until_us)
                   sl_cut_node_could(&node, &search->ask) &&
                   sl_cut_node_take(&node, &search->ask, true);
     cutter->work -= READ_WORK + (cutter->table.packed - before) * 12;
+    if (serves) {
+        note_keys(&node, drain);
+        drain->until_us = until_us;
+    }
     return serves;
 }
 
@@ -65,24 +120,18 @@ static unsigned ends_of(const struct sl_view *view, int64_t now_us, int64_t limi
     return n;
 }
 
-/* Under a stream of small pods some promise is always due soon, and a large pod has none, as no
- * node offers what it asks for. It would starve: once it has waited for as long as it may run, it
- * does not wait for the promises of pods that came after it. */
-static bool has_waited_enough(const struct search *search)
-{
-    int64_t waited_us = search->cutter->input->now_us - search->pod->ready_us;
-    return waited_us > PATIENCE_S * SL_SECOND_US && waited_us > search->pod->timeout_us;
-}
-
-/* Would a drain until then break what another pod was promised? */
+/* Would a drain until then break what another pod was promised? Under a stream of small pods some
+ * promise is always due soon, and a large pod has none, as no node offers what it asks for: once it
+ * has been patient, it does not wait for the promises of pods that came after it. */
 static bool breaks_promise(const struct search *search, size_t i, int64_t until_us)
 {
     const struct sl_cut_input *input = search->cutter->input;
-    bool waited = has_waited_enough(search);
+    const struct sl_cut_pod *first = &input->pod[search->first];
+    bool waited = sl_cut_is_patient(first->ready_us, first->timeout_us, until_us, input->now_us);
     for (size_t k = 0; k < input->n_pods; k++) {
         const struct sl_cut_pod *other = &input->pod[k];
         if (other == search->pod || other->latest_us == 0 || other->latest_us >= until_us ||
-            (waited && other->ready_us > search->pod->ready_us)) {
+            (waited && other->ready_us > first->ready_us)) {
             continue;
         }
         for (uint32_t item = 0; item < other->pod->n_items; item++) {
@@ -128,42 +177,42 @@ static void try_node(struct search *search, size_t i)
 {
     const struct sl_cut_input *input = search->cutter->input;
     int64_t seconds = input->site[i].seconds_us;
-    int64_t start = sl_cut_latest(search->pod);
+    int64_t start = search->latest_us;
     /* The drain must save more waiting than the cut takes. */
     int64_t limit = start == INT64_MAX ? INT64_MAX : start - 2 * seconds;
-    limit = search->until_us < limit ? search->until_us : limit;
+    limit = search->best.until_us < limit ? search->best.until_us : limit;
     int64_t ends[ENDS_MAX];
     unsigned n = ends_of(input->view[i], input->now_us, limit, ends);
-    if (n == 0 || !serves_later(search, i, ends[n - 1])) {
+    struct sl_cut_drain drain = {.view = i};
+    if (n == 0 || !serves_later(search, i, ends[n - 1], &drain)) {
         return;
     }
     unsigned low = 0; /* it serves at ends[high] */
     unsigned high = n - 1;
     while (low < high) {
         unsigned middle = low + (high - low) / 2;
-        if (serves_later(search, i, ends[middle])) {
+        if (serves_later(search, i, ends[middle], &drain)) {
             high = middle;
         } else {
             low = middle + 1;
         }
     }
-    if (!breaks_promise(search, i, sl_sat_add(ends[high], seconds))) {
-        search->until_us = ends[high];
-        search->view = i;
+    if (!breaks_promise(search, i, sl_sat_add(drain.until_us, seconds))) {
+        search->best = drain;
     }
 }
 
 static bool find_drain(struct search *search, size_t pod, size_t n_drains)
 {
     struct sl_cutter *cutter = search->cutter;
-    search->pod = &cutter->input->pod[pod];
-    search->until_us = INT64_MAX;
+    look_at_alike(search, pod);
+    search->best.until_us = INT64_MAX;
     for (size_t i = 0; i < cutter->input->n_views && cutter->work > 0; i++) {
         if (may_drain(search, i) && !is_taken(cutter, i, n_drains)) {
             try_node(search, i);
         }
     }
-    return search->until_us != INT64_MAX;
+    return search->best.until_us != INT64_MAX;
 }
 
 /* Goes on with the drain of a node, for a pod with that ask; false: it has ended. When a pod has
@@ -178,20 +227,19 @@ static bool drain_goes_on(struct search *search, size_t i, size_t pod)
         sl_sat_add(site->drains_until_us, SL_CUT_DRAIN_GRACE_US) <= input->now_us) {
         return false;
     }
-    search->pod = &input->pod[pod];
-    search->view = i;
-    search->until_us = site->drains_until_us;
+    look_at_alike(search, pod);
+    search->best = (struct sl_cut_drain){.view = i, .until_us = site->drains_until_us};
     int32_t place = cutter->place[pod];
     bool elsewhere = place >= 0 && cutter->candidate[place].view != i;
     if (elsewhere || search->pod->has_room || !sl_cut_ask(search->pod->pod, &search->ask) ||
-        breaks_promise(search, i, sl_sat_add(search->until_us, site->seconds_us))) {
+        breaks_promise(search, i, sl_sat_add(search->best.until_us, site->seconds_us))) {
         return false;
     }
     if (place < 0 && may_drain(search, i)) {
         try_node(search, i); /* those that must go may have ended early */
     }
-    if (search->until_us <= input->now_us) {
-        search->until_us = site->drains_until_us;
+    if (search->best.until_us <= input->now_us) {
+        search->best.until_us = site->drains_until_us;
     }
     return true;
 }
@@ -269,7 +317,8 @@ size_t sl_cut_find_drains(struct sl_cutter *cutter)
             *spent += work - cutter->work;
         }
         if (found) {
-            cutter->drain[n] = (struct sl_cut_drain){search.view, i, search.until_us};
+            cutter->drain[n] = search.best;
+            cutter->drain[n].pod = search.first;
             n++;
         }
     }

@@ -43,7 +43,7 @@ static void say_bar(struct sl_partition_status *out)
     if (out->phase == SL_PHASE_OUT) {
         sl_time_format(out->until_us / SL_SECOND_US * SL_SECOND_US, until);
         (void)snprintf(out->text, sizeof(out->text),
-                       "its last cut failed (%.64s), and it is left out until %s", out->why, until);
+                       "its last cut ended (%.64s), and it is left out until %s", out->why, until);
     } else if (out->why[0] == '\0') {
         copy_text(out->why, sl_cut_bar_name(out->bar));
     }

@@ -293,7 +293,8 @@ static void set_drains(struct sl_partitioner *partitioner, const struct sl_snaps
             set_drained(partitioner, place, output->drain[i].until_us);
             place->drained_for = hash_pod(pod);
             sl_planner_drain(partitioner->planner, sl_str_of(node), sl_str_of(pod->uid),
-                             output->drain[i].until_us + SL_CUT_DRAIN_GRACE_US);
+                             output->drain[i].until_us + SL_CUT_DRAIN_GRACE_US,
+                             output->drain[i].key, output->drain[i].n_keys);
             say_drain(partitioner, snapshot->view[output->drain[i].view], pod,
                       output->drain[i].until_us, wish->now_us);
         }
@@ -302,7 +303,7 @@ static void set_drains(struct sl_partitioner *partitioner, const struct sl_snaps
          place = sl_map_next(&partitioner->places, &at)) {
         if (!place->draining && place->drained_us != 0) {
             set_drained(partitioner, place, 0);
-            sl_planner_drain(partitioner->planner, sl_str_of(place->name), SL_STR(""), 0);
+            sl_planner_drain(partitioner->planner, sl_str_of(place->name), SL_STR(""), 0, NULL, 0);
         }
         place->draining = false;
     }

@@ -158,7 +158,8 @@ async function itemsOf(path) {
 
 function cutFacts(cut) {
     return facts([
-        ["State", cut.state], ["Since", when(cut.since)], ["Cut", cut.cut], ["For", cut.pods], ["Why", cut.why],
+        ["State", cut.state], ["Since", when(cut.since)], ["Cut", cut.cut], ["For", cut.pods],
+        ["Why", cut.text === null ? cut.why : cut.why + ": " + cut.text],
         ["Expected until", when(cut.until)], ["A cut takes", cut.cutSeconds > 0 ? span(cut.cutSeconds) : null],
         ["Failed in a row", cut.failures || null],
     ]);

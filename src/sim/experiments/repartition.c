@@ -264,7 +264,11 @@ static void write_rows(const struct days *days, size_t which, bool json, struct 
             if (json) {
                 sl_buf_printf(out, "\"%s\": ", figures[f].name);
             }
-            sl_buf_printf(out, known ? "%.6f" : json ? "null" : "", median);
+            if (known) {
+                sl_buf_printf(out, "%.6f", median);
+            } else {
+                sl_buf_puts(out, json ? "null" : "");
+            }
         }
         sl_buf_puts(out, !json ? "\n" : way + 1 < WAYS || which + 1 < days->n ? "},\n" : "}\n");
     }

@@ -278,7 +278,8 @@ static void drains_set(struct sl_sim_cuts *cuts, struct sl_planner *planner,
         if (drain != NULL || cuts->drain[i].until_us > 0) {
             sl_planner_drain(planner, sl_str_of(view[i]->node->name),
                              drain == NULL ? SL_STR("") : sl_str_of(cuts->pod[drain->pod].pod->uid),
-                             drain == NULL ? 0 : drain->until_us);
+                             drain == NULL ? 0 : drain->until_us, drain == NULL ? NULL : drain->key,
+                             drain == NULL ? 0 : drain->n_keys);
         }
         cuts->drain[i] = (struct sl_sim_drain){0};
         if (drain != NULL) {

@@ -355,7 +355,8 @@ static bool bounded_spares(struct sl_planner *planner, const struct sl_plan_lane
     }
     for (size_t i = 0; i < planner->n_nodes; i++) {
         const struct sl_plan_node *node = planner->node[i];
-        if (node->drain_us > planner->now_us && lane->node_free[i] > 0) {
+        if (node->drain_us > planner->now_us && lane->node_free[i] > 0 &&
+            sl_plan_drains(node, lane->key)) {
             idle[n++] = (struct sl_promise_idle){key_of(node->node->name), lane->node_free[i],
                                                  node->drain_us};
         }

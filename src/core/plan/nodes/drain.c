@@ -1,5 +1,6 @@
 /* Drains: keeps a node's free units from pods that would run past a certain time. */
 #include "core/plan/nodes/nodes.h"
+#include "sliced/cut.h"
 
 #include <stdlib.h>
 
@@ -18,8 +19,23 @@ void sl_plan_drain_end(struct sl_planner *planner, struct sl_plan_node *node)
     sl_plan_node_grown(planner, node);
 }
 
+bool sl_plan_drains(const struct sl_plan_node *node, uint64_t key)
+{
+    bool found = false;
+    for (size_t i = 0; i < node->n_drain_keys; i++) {
+        found = found || node->drain_key[i] == key;
+    }
+    return found;
+}
+
+static bool same_keys(const struct sl_plan_node *node, const uint64_t *key, size_t n)
+{
+    return n == 0 ||
+           (n == node->n_drain_keys && memcmp(key, node->drain_key, n * sizeof(*key)) == 0);
+}
+
 void sl_planner_drain(struct sl_planner *planner, struct sl_str node, struct sl_str uid,
-                      int64_t until_us)
+                      int64_t until_us, const uint64_t *key, size_t n)
 {
     char name[SL_PLAN_NODE_NAME_MAX];
     if (node.len >= sizeof(name)) {
@@ -29,13 +45,19 @@ void sl_planner_drain(struct sl_planner *planner, struct sl_str node, struct sl_
     name[node.len] = '\0';
     struct sl_plan_node *known = sl_plan_node_find(planner, name);
     struct sl_plan_pod *pod = sl_plan_find(planner, uid);
-    if (known == NULL || (known->drain_us == until_us && known->drain_for == pod)) {
+    n = n < SL_NODE_POOLS_MAX ? n : SL_NODE_POOLS_MAX;
+    if (known == NULL ||
+        (known->drain_us == until_us && known->drain_for == pod && same_keys(known, key, n))) {
         return;
     }
     sl_plan_drain_end(planner, known);
     if (pod != NULL && until_us > planner->now_us) {
         known->drain_us = until_us;
         known->drain_for = pod;
+        if (n > 0) {
+            memcpy(known->drain_key, key, n * sizeof(*key));
+            known->n_drain_keys = n;
+        }
         planner->n_drains++;
         planner->touch++;
         planner->dirty = true;
@@ -95,13 +117,35 @@ static bool is_spared(struct sl_planner *planner, struct sl_plan_lane *lane)
     return run->spared;
 }
 
+/* Has the drain's pod come first, and been patient for long enough? Else pods that are ahead, or
+ * due, as some always are under a stream of them, would take what comes free for ever. */
+static bool gives_way(const struct sl_planner *planner, const struct sl_plan_node *node,
+                      const struct sl_plan_pod *pod)
+{
+    const struct sl_plan_pod *first = node->drain_for;
+    return pod->item.priority <= first->item.priority &&
+           pod->item.submit_us > first->item.submit_us &&
+           sl_cut_is_patient(first->ready_us, first->item.timeout_us, node->drain_us,
+                             planner->now_us);
+}
+
+static bool asks_for_drained(const struct sl_plan_node *node, const struct sl_plan_pod *pod)
+{
+    bool found = false;
+    for (uint32_t i = 0; i < pod->pod->n_items; i++) {
+        found = found || sl_plan_drains(node, pod->pod->items[i].key);
+    }
+    return found;
+}
+
 int64_t sl_plan_drained(struct sl_planner *planner, const struct sl_plan_node *node,
                         const struct sl_plan_pod *pod, int64_t at_us)
 {
-    bool held = node->drain_us > at_us && sl_sat_add(at_us, pod->item.timeout_us) > node->drain_us;
-    if (!held || sl_plan_compare(planner, pod, node->drain_for) <= 0 ||
-        !is_spared(planner, sl_plan_lane_of(pod))) {
-        return at_us;
-    }
-    return node->drain_us;
+    bool held = node->drain_us > at_us &&
+                sl_sat_add(at_us, pod->item.timeout_us) > node->drain_us &&
+                asks_for_drained(node, pod);
+    bool goes = held && !gives_way(planner, node, pod) &&
+                (sl_plan_compare(planner, pod, node->drain_for) <= 0 ||
+                 !is_spared(planner, sl_plan_lane_of(pod)));
+    return held && !goes ? node->drain_us : at_us;
 }

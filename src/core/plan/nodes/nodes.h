@@ -20,8 +20,10 @@ struct sl_plan_node {
     struct sl_plan_pod *nominations;
     int64_t drain_us;              /* pods that would end later get nothing before; 0: no drain */
     struct sl_plan_pod *drain_for; /* the pod for which it is drained; it waits */
-    struct sl_plan_end *end;       /* residents by end; NULL: to be made */
-    int64_t ends_us;               /* until when end is valid */
+    uint64_t drain_key[SL_NODE_POOLS_MAX]; /* the resources that are drained */
+    size_t n_drain_keys;
+    struct sl_plan_end *end; /* residents by end; NULL: to be made */
+    int64_t ends_us;         /* until when end is valid */
     uint32_t n_ends;
     size_t end_cap;
 };
@@ -102,6 +104,8 @@ bool sl_plan_supply(struct sl_planner *planner, const struct sl_plan_lane *lane,
 
 /* ---- drain.c ---- */
 
+/* Is the resource drained there? */
+bool sl_plan_drains(const struct sl_plan_node *node, uint64_t key);
 /* When the pod may start on the node at the earliest, from at_us on, in spite of a drain. */
 int64_t sl_plan_drained(struct sl_planner *planner, const struct sl_plan_node *node,
                         const struct sl_plan_pod *pod, int64_t at_us);

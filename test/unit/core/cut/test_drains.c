@@ -366,6 +366,34 @@ static void pods_of_one_ask_get_one_drain(void **state)
     assert_string_equal(rig_told(rig), "drain node-0 for 0 until 600 s\n");
 }
 
+/* Pods of other profiles go on to start there. */
+static void only_what_the_drained_gpu_has_is_drained(void **state)
+{
+    struct cut_rig *rig = *state;
+    size_t node = MANAGED(rig, A100, "3g.20gb 3g.20gb", "2g.10gb 2g.10gb 2g.10gb");
+    rig_run(rig, node, "mig-3g.20gb=1", 600);
+    rig_run(rig, node, "mig-2g.10gb=1", 900);
+    (void)rig_wait(rig, "mig-7g.40gb=1", NULL);
+    assert_string_equal(rig_told(rig), "drain node-0 for 0 until 600 s\n");
+    assert_int_equal(rig->output.drain[0].n_keys, 1);
+    static const char name[] = "nvidia.com/mig-3g.20gb";
+    assert_int_equal(rig->output.drain[0].key[0], sl_hash(name, strlen(name)));
+}
+
+/* The first of them starts soon without a cut, the last would wait for an hour. */
+static void a_node_drains_for_the_one_of_an_ask_that_has_waited_the_longest(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)busy(rig, 600);
+    rig_wait(rig, "mig-7g.40gb=1", NULL)->start_us = rig_now + 60 * rig_second;
+    struct sl_cut_pod *last = rig_wait(rig, "mig-7g.40gb=1", NULL);
+    last->start_us = rig_now + 60 * rig_second;
+    assert_string_equal(rig_told(rig), "");
+    last->start_us = rig_now + 3600 * rig_second;
+    last->ready_us = rig_now - rig_second;
+    assert_string_equal(rig_told(rig), "drain node-0 for 1 until 600 s\n");
+}
+
 /* ---- whom it would hold up ---- */
 
 static void a_promise_for_what_the_node_does_not_have_bears_a_drain(void **state)
@@ -403,17 +431,17 @@ static void a_pod_that_waited_long_does_not_wait_for_promises_to_those_behind(vo
     struct sl_cut_pod *promised = rig_wait(rig, "mig-3g.20gb=1", NULL);
     promised->start_us = rig_now + 30 * rig_second;
     promised->latest_us = rig_now + 60 * rig_second;
-    large->ready_us = rig_now - 3600 * rig_second; /* it may run for an hour */
+    large->ready_us = rig_now - 450 * rig_second; /* it may run for an hour */
     assert_string_equal(rig_told(rig), "");
     large->ready_us--;
     assert_string_equal(rig_told(rig), "drain node-0 for 0 until 600 s\n");
     promised->ready_us = large->ready_us; /* it came no later */
     assert_string_equal(rig_told(rig), "");
     promised->ready_us = rig_now;
-    large->timeout_us = rig_second; /* ten minutes at least */
-    large->ready_us = rig_now - 600 * rig_second;
+    large->timeout_us = rig_second; /* with the drain and the cut it waits for 754 s */
+    large->ready_us = rig_now - 94 * rig_second;
     assert_string_equal(rig_told(rig), "");
-    large->ready_us--;
+    large->ready_us -= rig_second;
     assert_string_equal(rig_told(rig), "drain node-0 for 0 until 600 s\n");
 }
 
@@ -544,6 +572,8 @@ int main(void)
         DRAIN_TEST(a_node_that_may_not_be_cut_is_not_drained),
         DRAIN_TEST(a_node_that_is_cut_now_or_drains_already_is_not_drained_again),
         DRAIN_TEST(pods_of_one_ask_get_one_drain),
+        DRAIN_TEST(only_what_the_drained_gpu_has_is_drained),
+        DRAIN_TEST(a_node_drains_for_the_one_of_an_ask_that_has_waited_the_longest),
         DRAIN_TEST(a_promise_to_a_pod_ahead_holds_too),
         DRAIN_TEST(a_promise_for_what_the_node_does_not_have_bears_a_drain),
         DRAIN_TEST(a_pod_that_waited_long_does_not_wait_for_promises_to_those_behind),

@@ -244,7 +244,8 @@ static bool breaks_promise(const struct cut_rig *rig, size_t pod, size_t i, int6
 {
     const struct sl_cut_pod *drains = &rig->pod[pod];
     int64_t waited_us = rig_now - drains->ready_us;
-    bool patient = waited_us <= 600 * rig_second || waited_us <= drains->timeout_us;
+    bool patient =
+        waited_us > drains->timeout_us / 8 && waited_us > (until_us - drains->ready_us) / 8;
     for (size_t k = 0; k < rig->n_pods; k++) {
         const struct sl_cut_pod *other = &rig->pod[k];
         bool here = false;
@@ -252,7 +253,7 @@ static bool breaks_promise(const struct cut_rig *rig, size_t pod, size_t i, int6
             here = here || sl_view_pool(rig->view[i], other->pod->items[item].key) >= 0;
         }
         if (k != pod && here && other->latest_us > 0 && other->latest_us < until_us &&
-            (patient || other->ready_us <= drains->ready_us)) {
+            (!patient || other->ready_us <= drains->ready_us)) {
             return true;
         }
     }

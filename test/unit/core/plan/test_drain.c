@@ -40,9 +40,15 @@ static struct plan_rig_pod *wait_for(struct plan_rig *rig, const char *name, con
     return p;
 }
 
+static void drain_for(struct plan_rig *rig, const char *node, const char *pod, int64_t until_us)
+{
+    const uint64_t slice = sl_hash(SLICE, strlen(SLICE));
+    sl_planner_drain(rig->planner, sl_str_of(node), sl_str_of(pod), until_us, &slice, 1);
+}
+
 static void drain(struct plan_rig *rig, const char *node, int64_t seconds)
 {
-    sl_planner_drain(rig->planner, sl_str_of(node), SL_STR("big"), rig->now_us + SECONDS(seconds));
+    drain_for(rig, node, "big", rig->now_us + SECONDS(seconds));
 }
 
 static int drained(void **state)
@@ -72,6 +78,49 @@ static void a_drained_node_goes_to_pods_that_end_in_time(void **state)
     assert_string_equal(plan_rig_plan(rig), short_goes);
     assert_string_equal(plan_rig_state(rig, "big"), "Held NoRoom");
     assert_string_equal(plan_rig_state(rig, "long"), "Held Behind");
+}
+
+/* Of a drain for others resources nothing is kept from them. */
+static void a_drain_keeps_only_the_units_of_its_resources(void **state)
+{
+    struct plan_rig *rig = *state;
+    const uint64_t other = sl_hash(WHOLE, strlen(WHOLE));
+    sl_planner_drain(rig->planner, SL_STR("n1"), SL_STR("big"), rig->now_us + SECONDS(100), &other,
+                     1);
+    assert_string_equal(plan_rig_plan(rig), "nomination long on n1: " SLICE "=0/0\n"
+                                            "nomination short on n1: " SLICE "=0/1\n");
+}
+
+/* No keys: those of the earlier drain. */
+static void a_drain_goes_on_with_the_resources_that_it_had(void **state)
+{
+    struct plan_rig *rig = *state;
+    sl_planner_drain(rig->planner, SL_STR("n1"), SL_STR("big"), rig->now_us + SECONDS(99), NULL, 0);
+    assert_string_equal(plan_rig_plan(rig), "");
+}
+
+/* "big" may run for 500 s: after 62 s pods that came later do not go ahead of it any more. */
+static void pods_that_came_later_give_way_to_one_that_was_patient(void **state)
+{
+    struct plan_rig *rig = plan_rig_new();
+    (void)state;
+    rig->config.order.kind = SL_ORDER_SJF;
+    plan_rig_configure(rig);
+    sliced_node(rig, "n1");
+    wait_for(rig, "big", WHOLE, 500);
+    assert_string_equal(plan_rig_plan(rig), "");
+    drain(rig, "n1", 300);
+    rig->now_us += SECONDS(55);
+    wait_for(rig, "early", SLICE, 400);
+    assert_string_equal(plan_rig_plan(rig), "nomination early on n1: " SLICE "=0/0\n");
+    rig->now_us += SECONDS(8);
+    wait_for(rig, "late", SLICE, 400);
+    assert_string_equal(plan_rig_plan(rig), "");
+    struct plan_rig_pod *urgent = plan_rig_pod(rig, "urgent", SLICE, 1, 400);
+    urgent->pod.priority = 1;
+    plan_rig_put(rig, urgent);
+    assert_string_equal(plan_rig_plan(rig), "nomination urgent on n1: " SLICE "=0/1\n");
+    plan_rig_free(rig);
 }
 
 static void a_drain_ends_at_its_time(void **state)
@@ -109,9 +158,9 @@ static void a_drain_ends_when_it_is_told_to(void **state)
 {
     struct plan_rig *rig = *state;
     assert_string_equal(plan_rig_plan(rig), short_goes);
-    sl_planner_drain(rig->planner, SL_STR("n1"), SL_STR(""), 0);
+    drain_for(rig, "n1", "", 0);
     assert_string_equal(plan_rig_run(rig, 9), long_follows);
-    sl_planner_drain(rig->planner, SL_STR("n1"), SL_STR(""), 0);
+    drain_for(rig, "n1", "", 0);
     assert_string_equal(plan_rig_run(rig, 9), "");
 }
 
@@ -174,7 +223,7 @@ static void a_drain_of_what_is_not_known_or_is_over_holds_nobody(void **state)
     drain(rig, "n1", -1);
     assert_string_equal(plan_rig_plan(rig), "nomination long on n1: " SLICE "=0/0\n"
                                             "nomination short on n1: " SLICE "=0/1\n");
-    sl_planner_drain(rig->planner, SL_STR("n1"), SL_STR("nobody"), INT64_MAX);
+    drain_for(rig, "n1", "nobody", INT64_MAX);
     wait_for(rig, "third", SLICE, 99999);
     assert_string_equal(plan_rig_run(rig, 9), "nomination third on n1: " SLICE "=0/2\n");
 }
@@ -202,7 +251,7 @@ static void a_pod_that_would_be_late_goes_in_spite_of_a_drain(void **state)
     rig->config.order.kind = SL_ORDER_BOUNDED;
     plan_rig_configure(rig);
     wait_for(rig, "first", WHOLE, 1); /* the shortest: all others are behind it */
-    sl_planner_drain(rig->planner, SL_STR("n1"), SL_STR("first"), rig->now_us + SECONDS(100));
+    drain_for(rig, "n1", "first", rig->now_us + SECONDS(100));
     assert_string_equal(plan_rig_plan(rig), "nomination short on n1: " SLICE "=0/0\n"
                                             "nomination long on n1: " SLICE "=0/1\n");
     assert_true(plan_rig_row(rig, "first", &row));
@@ -283,8 +332,7 @@ static void drain_some(struct play *play)
         char name[] = {'n', (char)('1' + i), '\0'};
         if (draw(play, 4) == 0) {
             play->drained_us[i] = play->rig->now_us + SECONDS(draw(play, 200));
-            sl_planner_drain(play->rig->planner, sl_str_of(name), SL_STR("big"),
-                             play->drained_us[i]);
+            drain_for(play->rig, name, "big", play->drained_us[i]);
         }
     }
 }
@@ -348,7 +396,8 @@ static void play_set_up(struct play *play, uint32_t seed, enum sl_order_kind ord
     sliced_node(play->rig, "n2");
     sliced_node(play->rig, "n3");
     struct plan_rig_pod *big = plan_rig_pod(play->rig, "big", WHOLE, 1, 1);
-    big->pod.created_us -= SECONDS(1);
+    /* The shortest; of bounded also the last, so that no pod gives way to it when it is due. */
+    big->pod.created_us += order == SL_ORDER_BOUNDED ? SECONDS(100000) : SECONDS(-1);
     plan_rig_put(play->rig, big);
     int64_t at_us = play->rig->now_us;
     for (unsigned i = 0; i < play->n; i++) {
@@ -465,6 +514,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         DRAIN_TEST(a_drained_node_goes_to_pods_that_end_in_time),
+        DRAIN_TEST(a_drain_keeps_only_the_units_of_its_resources),
+        DRAIN_TEST(a_drain_goes_on_with_the_resources_that_it_had),
+        cmocka_unit_test(pods_that_came_later_give_way_to_one_that_was_patient),
         DRAIN_TEST(a_drain_ends_at_its_time),
         DRAIN_TEST(each_of_two_drains_ends_at_its_time),
         DRAIN_TEST(a_drain_ends_when_it_is_told_to),

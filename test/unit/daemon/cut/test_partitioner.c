@@ -90,8 +90,8 @@ static void end(struct rig *rig)
 }
 
 /* Puts the node n with one A100: units of a profile; config is the label nvidia.com/mig.config. */
-static void put_node(struct rig *rig, const char *resource, const char *units, const char *config,
-                     const char *state, const char *cut)
+static void put_named(struct rig *rig, const char *name, const char *resource, const char *units,
+                      const char *config, const char *state, const char *cut)
 {
     struct sl_pair label[6] = {
         {SL_STR("nvidia.com/gpu.product"), SL_STR(PRODUCT), NULL},
@@ -104,7 +104,7 @@ static void put_node(struct rig *rig, const char *resource, const char *units, c
     struct sl_pair text = {SL_STR("sliced.dev/cut-text"), SL_STR("GPU 0 into 7x 1g.10gb"), NULL};
     struct sl_pair annotation = {SL_STR("sliced.dev/cut"), sl_str_of(cut), &text};
     struct sl_pair allocatable = {sl_str_of(resource), sl_str_of(units), NULL};
-    const struct sl_node_facts facts = {.name = SL_STR("n"),
+    const struct sl_node_facts facts = {.name = sl_str_of(name),
                                         .uid = sl_str_of(rig->uid),
                                         .labels = &label[5],
                                         .annotations = cut[0] == '\0' ? NULL : &annotation,
@@ -114,6 +114,12 @@ static void put_node(struct rig *rig, const char *resource, const char *units, c
     struct sl_node *node = sl_node_new(&facts, NULL);
     assert_non_null(node);
     assert_int_equal(sl_store_put_node(rig->queue.store, node, NULL), 0);
+}
+
+static void put_node(struct rig *rig, const char *resource, const char *units, const char *config,
+                     const char *state, const char *cut)
+{
+    put_named(rig, "n", resource, units, config, state, cut);
 }
 
 static struct sl_partition_status status_of(struct rig *rig)
@@ -239,6 +245,27 @@ static void pods_that_come_during_a_cut_are_told_of_it(void **state)
     assert_int_equal(row_of(rig, "u-p6", &in_us), SL_HOLD_NO_ROOM); /* it has ended otherwise */
 }
 
+static void a_node_that_was_never_cut_is_expected_to_take_as_long_as_others(void **state)
+{
+    struct rig *rig = *state;
+    int64_t in_us = 0;
+    order_small(rig, 1);
+    answer(rig, SL_CUT_WRITTEN);
+    put_node(rig, SMALL, "0", name_of(rig), "pending", name_of(rig));
+    (void)rig_later(&rig->queue, 5 * SECOND);
+    put_node(rig, SMALL, "7", name_of(rig), "success", name_of(rig));
+    await_write(rig, 1);
+    answer(rig, SL_CUT_WRITTEN);
+    put_node(rig, SMALL, "7", name_of(rig), "success", "");
+    rig_put(&rig->queue, (struct rig_pod){.name = "x", .node = "n", .resource = SMALL});
+    put_named(rig, "o", LARGE, "1", "all-7g.80gb", "success", "");
+    rig_put(&rig->queue,
+            (struct rig_pod){.name = "q", .gated = true, .resource = "nvidia.com/mig-3g.40gb"});
+    await_write(rig, 2);
+    assert_int_equal(row_of(rig, "u-q", &in_us), SL_HOLD_CUT);
+    assert_true(in_us > 0 && in_us <= 20 * SECOND); /* 60 s where none was cut */
+}
+
 /* Whoever waits may read the names of pods of the own namespace alone. */
 static void a_pod_whose_node_drains_is_told_what_must_end(void **state)
 {
@@ -299,7 +326,7 @@ static void a_node_whose_cut_failed_is_left_out(void **state)
     assert_int_equal(status.failures, 1);
     assert_string_equal(status.why, "Failed");
     assert_int_equal(status.bar, SL_CUT_BAR_LEFT_OUT);
-    assert_non_null(strstr(status.text, "its last cut failed (Failed), and it is left out until "));
+    assert_non_null(strstr(status.text, "its last cut ended (Failed), and it is left out until "));
     assert_int_equal(rig->n_written, 2);
     assert_non_null(strstr(rig->queue.all_told, "CutFailed: "));
 }
@@ -768,6 +795,7 @@ int main(void)
         TEST(a_pod_is_told_that_a_gpu_is_being_cut_for_it),
         TEST(pods_that_come_during_a_cut_are_told_of_it),
         TEST(a_pod_whose_node_drains_is_told_what_must_end),
+        TEST(a_node_that_was_never_cut_is_expected_to_take_as_long_as_others),
         TEST(a_node_whose_cut_failed_is_left_out),
         TEST(a_cut_under_way_is_taken_over),
         TEST(a_cut_that_was_taken_over_is_told_with_its_gpus),
