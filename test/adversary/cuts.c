@@ -10,7 +10,6 @@
 #include "adversary/machines.h"
 #include "adversary/verbs.h"
 #include "adversary/world.h"
-#include "util/clock.h"
 
 #define CONFIG "nvidia.com/mig.config"
 #define MARK   "sliced.dev/cut"
@@ -486,7 +485,6 @@ void cuts_come_to_rest(struct rig *rig)
     const struct client_faults none = {0};
     rig->faults = none;
     client_set_faults(client_latest(), &none);
-    fake_time_step(fake_time_world_us() - sl_clock_real_us()); /* the clock is put right */
     for (unsigned i = 0; i < STEPS; i++) {
         cuts_heal(rig);
         cuts_go_on(rig);

@@ -12,6 +12,7 @@
 #include "adversary/hooks.h"
 #include "adversary/usage.h"
 #include "adversary/world.h"
+#include "daemon/queue/clock.h"
 #include "daemon/queue/entry.h"
 #include "daemon/queue/plan.h"
 #include "daemon/queue/worker.h"
@@ -276,7 +277,8 @@ const char *rig_nominated(void *context, const char *uid)
 void rig_round(struct rig *rig)
 {
     if (rig->worker != NULL && !rig->threads) {
-        (void)sl_queue_round(rig->worker, sl_clock_real_us());
+        (void)sl_queue_round(rig->worker, sl_queue_follow_clock(rig->worker, sl_clock_real_us(),
+                                                                sl_clock_monotonic_ns()));
         world_lock();
         account_nominations(rig_nominated, rig);
         world_unlock();

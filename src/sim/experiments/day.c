@@ -153,8 +153,9 @@ static int short_make(struct maker *maker)
         for (; drawn >= of_100[p]; p++) {
             drawn -= of_100[p];
         }
-        double at_s = i * SL_DAY_SHORT_S / SL_DAY_SHORT_JOBS; /* whole seconds */
-        if (job_add(maker, &sl_day_kinds[p], at_s, run_s, (double)(run_s * 13 + 9) / 10) < 0) {
+        int at_s = i * SL_DAY_SHORT_S / SL_DAY_SHORT_JOBS;
+        if (job_add(maker, &sl_day_kinds[p], (double)at_s, run_s, (double)(run_s * 13 + 9) / 10) <
+            0) {
             return -1;
         }
     }
