@@ -18,7 +18,7 @@ enum sl_sharing {
 const char *sl_sharing_name(enum sl_sharing sharing);
 
 enum {
-    SL_MEASURED_KNOWN = 4,
+    SL_MEASURED_KNOWN = 8,
     SL_MEASURED_SEEN = 16,
     SL_MEASURED_SUFFER = 8,
     /* A GPU's use counts as beyond its pods' asks only when it exceeds them by more than this: no
@@ -48,8 +48,8 @@ struct sl_measured {
                             beyond what the asks leave */
     int32_t reserve_mib; /* PEAKS: part of the room that must stay free beside what the new pod is
                             expected to use */
-    struct sl_measured_peak known[SL_MEASURED_KNOWN]; /* PEAKS: of workloads with pods there; others
-                                                         may use all of their asks */
+    struct sl_measured_peak known[SL_MEASURED_KNOWN]; /* PEAKS: of workloads that had pods there of
+                                                         late; others may use all of their asks */
     int32_t over_mib; /* taken beyond the sum of all asks, under any rule */
     int32_t held_mib; /* taken at least by the pods that were measured, whatever they ask for: what
                          they have used, and the asks of those among them that came last */

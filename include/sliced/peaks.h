@@ -6,16 +6,20 @@
 
 #include "util/data/past.h"
 
-enum { SL_PEAKS_LEAST = 2 /* lives before anything is expected of a workload */ };
-
 /* Notes that a pod of the workload has ended. Its highest use lay between low and high, in permille
  * of its declared memory (0 to 1000; more counts as 1000); both are the same when it is known. */
 void sl_peaks_learn(struct sl_past *peaks, uint32_t workload, int32_t low_permille,
                     int32_t high_permille);
 
+/* Notes, likewise, what a pod that lives on has come to use since it started. */
+void sl_peaks_glimpse(struct sl_past *peaks, uint32_t workload, int32_t low_permille,
+                      int32_t high_permille);
+
+void sl_peaks_forget(struct sl_past *peaks, uint32_t workload);
+
 struct sl_peak_expected {
     int32_t permille; /* of the ask, the most that a pod uses; 1000: all of it, or not known */
-    unsigned lives;   /* that show it, up to SL_PAST_VALUES */
+    unsigned lives;   /* that ended and show it, up to SL_PAST_VALUES */
 };
 
 /* Returns the least peak that explains all of the last lives: none surely used more, and at least

@@ -119,7 +119,8 @@ void sl_scorer_init(struct sl_scorer *scorer, const struct sl_ask *ask,
  * asks of several at once; each such ask counts by its share of the GPUs asked for.
  *
  * contention = 100 * sl_measured_left() of the shared GPU that the ask would get a part of, or
- * sl_measured_speed() for a workload that is known to suffer there; of several the least; unknown without such a GPU, and where nothing recent was measured of one.
+ * sl_measured_speed() for a workload that is known to suffer there; of several the least; unknown
+ * without such a GPU, and where nothing recent was measured of one.
  *
  * An ask without GPUs that requests CPU has fragmentation and whole only; its other terms are 0.
  * Terms without weight may be left 0; sl_score() fills all of them.

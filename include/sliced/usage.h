@@ -45,9 +45,14 @@ struct sl_usage_life {
     int32_t most_mib;   /* used by all, at most */
     int32_t before_mib; /* held when it came, by those that were there */
     int32_t count_mib;  /* PEAKS: what is expected of it */
-    int64_t since_us;   /* samples from then on show it; INT64_MAX: it does not run yet */
-    bool seen;          /* there were as many samples as decide */
-    uint8_t windows;    /* judgements in which that was measured, SL_USAGE_LIFE_WINDOWS at most */
+    int32_t ups_mib;  /* by which the sum grew when that may have been this pod: it uses no more */
+    bool glimpsed;    /* that was told while it lived */
+    int64_t grew_us;  /* when ups_mib did */
+    int64_t since_us; /* samples from then on show it; INT64_MAX: it does not run yet */
+    bool shown;       /* there was a sample */
+    bool seen;        /* there were as many samples as decide */
+    bool settled;     /* and in half as many it has not grown any more */
+    uint8_t windows;  /* judgements in which that was measured, SL_USAGE_LIFE_WINDOWS at most */
     bool gone;
 };
 
@@ -61,6 +66,7 @@ struct sl_usage_unit {
     int32_t held_mib;    /* in use: goes up and down only when several samples show it */
     int32_t gone_mib;    /* of it, those that went of late may have used that they asked for */
     struct sl_usage_life life[SL_USAGE_LIVES_MAX]; /* in the order in which they came */
+    uint32_t workload[SL_MEASURED_KNOWN]; /* of pods that came, the last first; 0: no more */
     uint8_t n;
     bool crowded; /* more pods are there than lives are kept */
 };

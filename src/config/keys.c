@@ -452,9 +452,11 @@ const struct sl_key sl_keys[SL_KEYS] = {
      .help = "Namespaces whose energy is kept; one that has no pods left makes room for another."},
     {"telemetry.sharing", SL_KEY_ENUM, .restart = true, AT(telemetry.sharing), .words = SHARING,
      .number = SL_SHARING_ASKS,
-     .help = "Which pods that declare sliced.dev/gpu-memory may share a GPU by replicas: those "
-             "whose asks fit together (asks); or also by what is used, by the published rules "
-             "(cbp, cbp-pp), or by what former pods of each workload came to use (peaks)."},
+     .help =
+         "Which pods that declare sliced.dev/gpu-memory may share a GPU by replicas: those "
+         "whose asks fit together (asks); or also by what is used: by what pods of each workload "
+         "came to use (peaks, advised), or by the published rules (cbp, cbp-pp: for comparison, "
+         "pods run out of memory)."},
     {"telemetry.margin", SL_KEY_DECIMAL, .restart = true, AT(telemetry.margin), .min = 0,
      .max = 10 * ONE, .number = ONE * 15 / 100,
      .help = "With peaks: part of a workload's highest use that is added to it at most."},

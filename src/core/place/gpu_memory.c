@@ -48,7 +48,8 @@ static struct sl_measured_peak measured_peak(const struct sl_measured *measured,
 
 /* Has the device room for one share by what its pods use, whatever they asked for? One, since the
  * next is measured first. The next life is higher than all n before it with a chance of 1 in n + 1:
- * for one pod, on the device or this one, that part of what it could use beyond stays free. */
+ * for one pod, on the device or this one, that part of what it could use beyond stays free. One of
+ * which nothing is known counts with its ask, and brings with it what it will not use of that. */
 static bool measured_room(const struct sl_view *view, unsigned device,
                           const struct sl_ask_item *item)
 {
@@ -60,6 +61,7 @@ static bool measured_room(const struct sl_view *view, unsigned device,
     int64_t expected_mib = (int64_t)item->memory_mib * peak.permille / 1000;
     int64_t outlier_mib = (item->memory_mib - expected_mib) / (peak.lives + 1);
     int64_t kept_mib = outlier_mib > measured->reserve_mib ? outlier_mib : measured->reserve_mib;
+    kept_mib = peak.permille < 1000 ? kept_mib : 0;
     return item->memory_mib > 0 && expected_mib <= measured->room_mib - kept_mib;
 }
 

@@ -22,18 +22,41 @@ static int32_t clamp_permille(int32_t permille)
     return permille < 0 ? 0 : permille > 1000 ? 1000 : permille;
 }
 
+/* The key of pods that live on. */
+static uint64_t living(uint32_t workload)
+{
+    return UINT64_C(1) << 32 | workload;
+}
+
+static int32_t life_of(int32_t low_permille, int32_t high_permille)
+{
+    return clamp_permille(low_permille) + HIGH * clamp_permille(high_permille);
+}
+
 void sl_peaks_learn(struct sl_past *peaks, uint32_t workload, int32_t low_permille,
                     int32_t high_permille)
 {
-    sl_past_add(peaks, workload,
-                clamp_permille(low_permille) + HIGH * clamp_permille(high_permille));
+    sl_past_add(peaks, workload, life_of(low_permille, high_permille));
 }
 
-struct sl_peak_expected sl_peaks_expected(const struct sl_past *peaks, uint32_t workload,
-                                          int32_t margin_permille)
+void sl_peaks_glimpse(struct sl_past *peaks, uint32_t workload, int32_t low_permille,
+                      int32_t high_permille)
+{
+    sl_past_add(peaks, living(workload), life_of(low_permille, high_permille));
+}
+
+void sl_peaks_forget(struct sl_past *peaks, uint32_t workload)
+{
+    sl_past_forget(peaks, workload);
+    sl_past_forget(peaks, living(workload));
+}
+
+/* Lives from which a peak is told; few show less of how they differ. */
+static struct sl_peak_expected expected_of(const struct sl_past *peaks, uint64_t key,
+                                           int32_t margin_permille)
 {
     unsigned n = 0;
-    const int32_t *life = sl_past_values(peaks, workload, &n);
+    const int32_t *life = sl_past_values(peaks, key, &n);
     struct sl_peak_expected out = {.permille = 1000};
     int32_t surely = 0;
     int32_t least = 1000;
@@ -45,12 +68,24 @@ struct sl_peak_expected sl_peaks_expected(const struct sl_past *peaks, uint32_t 
     for (unsigned i = 0; i < n; i++) {
         out.lives += high_of(life[i]) * 1000 <= highest * NEARLY;
     }
-    if (out.lives < SL_PEAKS_LEAST) {
+    if (out.lives == 0) {
         return out;
     }
     int32_t spread = MARGIN_LEAST + (highest > 0 ? (highest - least) * 1000 / highest : 0);
-    int32_t margin = spread < margin_permille ? spread : margin_permille;
+    int32_t margin = spread < margin_permille && out.lives > 1 ? spread : margin_permille;
     int64_t expected = (int64_t)highest * (1000 + margin) / 1000 + 1;
     out.permille = expected > 1000 ? 1000 : (int32_t)expected;
     return out;
+}
+
+struct sl_peak_expected sl_peaks_expected(const struct sl_past *peaks, uint32_t workload,
+                                          int32_t margin_permille)
+{
+    struct sl_peak_expected ended = expected_of(peaks, workload, margin_permille);
+    if (ended.lives > 0) {
+        return ended;
+    }
+    struct sl_peak_expected seen = expected_of(peaks, living(workload), margin_permille);
+    seen.lives = 0;
+    return seen;
 }

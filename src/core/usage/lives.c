@@ -37,7 +37,21 @@ struct sl_usage_life *sl_lives_of(struct sl_usage_unit *unit, uint64_t pod)
     return NULL;
 }
 
-static struct sl_usage_life *life_of(struct sl_usage_unit *unit, const struct sl_lives_pod *pod)
+/* Puts it before the others. */
+static void workload_note(struct sl_usage_unit *unit, uint32_t workload)
+{
+    unsigned i = 0;
+    while (i < SL_MEASURED_KNOWN - 1 && unit->workload[i] != workload && unit->workload[i] != 0) {
+        i++;
+    }
+    for (; workload != 0 && i > 0; i--) {
+        unit->workload[i] = unit->workload[i - 1];
+    }
+    unit->workload[0] = workload != 0 ? workload : unit->workload[0];
+}
+
+static struct sl_usage_life *life_of(struct sl_usage_unit *unit, const struct sl_lives_pod *pod,
+                                     bool unsure)
 {
     struct sl_usage_life *known = sl_lives_of(unit, pod->pod);
     if (known != NULL) {
@@ -47,10 +61,12 @@ static struct sl_usage_life *life_of(struct sl_usage_unit *unit, const struct sl
         unit->crowded = true;
         return NULL;
     }
+    workload_note(unit, pod->workload);
     unit->life[unit->n] = (struct sl_usage_life){.pod = pod->pod,
                                                  .workload = pod->workload,
                                                  .ask_mib = clamp_mib(pod->ask_mib),
                                                  .before_mib = unit->held_mib,
+                                                 .ups_mib = unsure ? INT32_MAX : 0,
                                                  .since_us = INT64_MAX};
     return &unit->life[unit->n++];
 }
@@ -70,15 +86,35 @@ void sl_lives_meet(struct sl_usage_unit *unit, const struct sl_lives_pod *pods, 
             life_end(unit, &unit->life[i]);
         }
     }
+    bool unsure = first || unit->crowded; /* it may have been there for long */
     unit->crowded = false;
     for (unsigned i = 0; i < n; i++) {
-        struct sl_usage_life *life = life_of(unit, &pods[i]);
+        struct sl_usage_life *life = life_of(unit, &pods[i], unsure);
         if (life != NULL && life->started_us == 0 && pods[i].started_us > 0) {
             life->since_us = first ? pods[i].started_us : since_us;
         }
         if (life != NULL) {
             life->started_us = pods[i].started_us;
         }
+    }
+}
+
+static int32_t own_of(const struct sl_usage_life *life)
+{
+    int32_t own = life->told_mib > 0 ? life->told_mib : life->ups_mib;
+    return own < life->most_mib ? own : life->most_mib;
+}
+
+void sl_lives_look(struct sl_usage_unit *unit, const struct sl_series *series, size_t least)
+{
+    for (unsigned i = 0; i < unit->n; i++) {
+        struct sl_usage_life *life = &unit->life[i];
+        size_t shown = sl_series_extent(series, life->since_us, least).n;
+        size_t flat = sl_series_extent(series, life->grew_us + 1, least / 2).n;
+        bool still = flat == least / 2 && own_of(life) >= SL_USAGE_STEP_MIB;
+        life->shown = life->shown || shown > 0;
+        life->seen = life->seen || shown == least;
+        life->settled = life->settled || (life->seen && still);
     }
 }
 
@@ -104,7 +140,8 @@ void sl_lives_hold(struct sl_usage_unit *unit, const struct sl_series *series, s
         clamp_mib(many.n == least && many.highest_mib < held ? many.highest_mib : held);
     for (unsigned i = 0; i < unit->n; i++) {
         struct sl_usage_life *life = &unit->life[i];
-        life->before_mib = clamp_mib(life->before_mib - explained);
+        int32_t before = clamp_mib(life->before_mib - explained);
+        life->before_mib = before < unit->held_mib ? before : unit->held_mib;
     }
 }
 
@@ -112,14 +149,16 @@ int64_t sl_lives_taken(const struct sl_usage_unit *unit, int64_t used_mib, bool 
 {
     int64_t taken = used_mib;
     int64_t come = 0;
+    int64_t unshown = 0;
     for (unsigned i = unit->n; i-- > 0;) {
         const struct sl_usage_life *life = &unit->life[i];
-        if (!life->gone && !life->seen) {
+        if (!life->gone && !(expected ? life->settled : life->seen)) {
             come += expected ? life->count_mib : life->ask_mib;
+            unshown += expected && !life->shown ? life->count_mib : 0;
             taken = higher(taken, life->before_mib + come);
         }
     }
-    return taken;
+    return higher(taken, used_mib + unshown);
 }
 
 static bool lives_any_young(const struct sl_usage_unit *unit, int64_t now_us)
@@ -152,7 +191,8 @@ static int32_t permille_of(int64_t mib, int64_t ask_mib)
 struct fall {
     int64_t least_mib;
     int64_t most_mib;
-    bool alone; /* no other went with it */
+    bool alone;     /* no other went with it */
+    bool newcomers; /* some may have grown meanwhile */
 };
 
 static void life_teach(const struct sl_usage_life *life, const struct fall *fall,
@@ -160,6 +200,7 @@ static void life_teach(const struct sl_usage_life *life, const struct fall *fall
 {
     int64_t low = higher(life->surely_mib, fall->alone ? fall->least_mib : 0);
     int64_t high = fall->most_mib + life->back_mib;
+    high = fall->newcomers ? higher(high, life->ups_mib) : high;
     high = high < life->most_mib ? high : life->most_mib;
     if (life->told_mib > 0) {
         low = life->told_mib < life->most_mib ? life->told_mib : life->most_mib;
@@ -168,6 +209,30 @@ static void life_teach(const struct sl_usage_life *life, const struct fall *fall
     if (life->windows >= SL_USAGE_LIFE_WINDOWS && life->workload != 0 && life->ask_mib > 0) {
         sl_peaks_learn(peaks, life->workload, permille_of(low, life->ask_mib),
                        permille_of(higher(low, high), life->ask_mib));
+    }
+}
+
+int32_t sl_lives_own(const struct sl_usage_life *life)
+{
+    return life->settled ? own_of(life) : -1;
+}
+
+void sl_lives_unsettle(struct sl_usage_unit *unit, int64_t now_us)
+{
+    for (unsigned i = 0; i < unit->n; i++) {
+        unit->life[i].settled = false;
+        unit->life[i].glimpsed = false;
+        unit->life[i].grew_us = now_us;
+    }
+}
+
+static void life_glimpse(struct sl_usage_life *life, struct sl_past *peaks)
+{
+    int32_t own = sl_lives_own(life);
+    if (!life->glimpsed && own >= 0 && life->workload != 0 && life->ask_mib > 0) {
+        life->glimpsed = true;
+        sl_peaks_glimpse(peaks, life->workload, permille_of(life->surely_mib, life->ask_mib),
+                         permille_of(own, life->ask_mib));
     }
 }
 
@@ -184,6 +249,30 @@ static void lives_bury(struct sl_usage_unit *unit, const struct fall *fall, stru
     }
 }
 
+static bool lives_any_newcomers(const struct sl_usage_unit *unit)
+{
+    bool any = false;
+    for (unsigned i = 0; i < unit->n; i++) {
+        const struct sl_usage_life *life = &unit->life[i];
+        bool waits = life->seen && own_of(life) < SL_USAGE_STEP_MIB; /* who knows how long */
+        any = any || (!life->gone && !life->settled && !waits);
+    }
+    return any;
+}
+
+/* Newcomers grow; without any it may be anybody. */
+static void lives_grow(struct sl_usage_unit *unit, int64_t now_us, int64_t grown_mib)
+{
+    bool newcomers = lives_any_newcomers(unit);
+    for (unsigned i = 0; i < unit->n && grown_mib > 0; i++) {
+        struct sl_usage_life *life = &unit->life[i];
+        if (!life->settled || !newcomers) {
+            life->ups_mib = clamp_mib(life->ups_mib + grown_mib);
+            life->grew_us = now_us;
+        }
+    }
+}
+
 /* The sum changes while no pod goes. Growth while some pod is young is new memory; otherwise it may
  * be memory that was given back before. */
 static void sum_move(struct sl_usage_unit *unit, int64_t now_us, int32_t used_mib)
@@ -193,6 +282,7 @@ static void sum_move(struct sl_usage_unit *unit, int64_t now_us, int32_t used_mi
         return;
     }
     bool again = grown < 0 || !lives_any_young(unit, now_us);
+    lives_grow(unit, now_us, grown);
     for (unsigned i = 0; i < unit->n && again; i++) {
         unit->life[i].back_mib = clamp_mib(unit->life[i].back_mib - grown);
     }
@@ -216,7 +306,13 @@ void sl_lives_measure(struct sl_usage_unit *unit, int64_t now_us, const struct s
     if (gone > 0) {
         const struct fall fall = {higher((int64_t)unit->used_mib - since->highest_mib, 0),
                                   higher((int64_t)unit->used_mib - since->lowest_mib, 0),
-                                  gone == 1 && !unit->crowded};
+                                  gone == 1 && !unit->crowded, lives_any_newcomers(unit)};
+        /* what those that are left have grown by meanwhile is hidden in the fall */
+        int64_t gone_mib = 0;
+        for (unsigned i = 0; i < unit->n; i++) {
+            gone_mib += unit->life[i].gone ? unit->life[i].ups_mib : 0;
+        }
+        lives_grow(unit, now_us, since->highest_mib - (unit->used_mib - gone_mib));
         lives_bury(unit, &fall, peaks);
     }
     if (gone > 0 || unit->measured_us == 0) {
@@ -227,6 +323,9 @@ void sl_lives_measure(struct sl_usage_unit *unit, int64_t now_us, const struct s
     sum_move(unit, now_us, last_mib);
     lives_note(unit, last_mib);
     unit->measured_us = now_us;
+    for (unsigned i = 0; i < unit->n; i++) {
+        life_glimpse(&unit->life[i], peaks);
+    }
     for (unsigned i = 0; i < unit->n; i++) {
         uint8_t *windows = &unit->life[i].windows;
         *windows = (uint8_t)(*windows < SL_USAGE_LIFE_WINDOWS ? *windows + 1 : *windows);

@@ -17,8 +17,17 @@ struct sl_lives_pod {
 void sl_lives_meet(struct sl_usage_unit *unit, const struct sl_lives_pod *pods, unsigned n,
                    int64_t since_us, bool first);
 
+/* What the pod uses at most by what was seen of it; -1: it was not seen for long enough. */
+int32_t sl_lives_own(const struct sl_usage_life *life);
+
+/* All count with their asks until they are seen not to grow. */
+void sl_lives_unsettle(struct sl_usage_unit *unit, int64_t now_us);
+
 /* The pod's; NULL: it has none, as one of too many. */
 struct sl_usage_life *sl_lives_of(struct sl_usage_unit *unit, uint64_t pod);
+
+/* Notes which pods the samples show, and for long enough. */
+void sl_lives_look(struct sl_usage_unit *unit, const struct sl_series *series, size_t least);
 
 /* Brings what the GPU's pods hold, by its samples: up when a few agree, down by what pods that have
  * gone had asked for when a few show it, and in all else when as many show it as decide. */

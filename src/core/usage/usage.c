@@ -50,16 +50,16 @@ static int32_t clamp_mib(int64_t mib)
     return mib < 0 ? 0 : mib > INT32_MAX ? INT32_MAX : (int32_t)mib;
 }
 
-static void note_peak(struct crowd *crowd, uint32_t workload, struct sl_peak_expected peak)
+static void note_peaks(const struct sl_usage_unit *unit, const struct sl_past *peaks,
+                       int32_t margin_permille, struct crowd *crowd)
 {
-    unsigned i = 0;
-    while (i < SL_MEASURED_KNOWN && crowd->known[i].workload != 0 &&
-           crowd->known[i].workload != workload) {
-        i++;
-    }
-    if (i < SL_MEASURED_KNOWN && peak.permille < 1000) {
-        crowd->known[i] =
-            (struct sl_measured_peak){workload, (uint16_t)peak.permille, (uint16_t)peak.lives};
+    unsigned n = 0;
+    for (unsigned i = 0; i < SL_MEASURED_KNOWN && unit->workload[i] != 0; i++) {
+        struct sl_peak_expected peak = sl_peaks_expected(peaks, unit->workload[i], margin_permille);
+        if (peak.permille < 1000) {
+            crowd->known[n++] = (struct sl_measured_peak){
+                unit->workload[i], (uint16_t)peak.permille, (uint16_t)peak.lives};
+        }
     }
 }
 
@@ -91,6 +91,11 @@ static struct crowd crowd_of(const struct sl_view *view, unsigned device,
         }
         struct sl_peak_expected peak = sl_peaks_expected(peaks, workload_of(pod), margin_permille);
         int64_t expected = ask * peak.permille / 1000;
+        int64_t own = life == NULL ? -1 : sl_lives_own(life);
+        if (peak.lives == 0 && own >= 0) {
+            own = own * (1000 + margin_permille) / 1000;
+            expected = own < ask ? own : ask;
+        }
         crowd.asks_mib += ask;
         crowd.expected_mib += expected;
         if (life != NULL) {
@@ -98,8 +103,8 @@ static struct crowd crowd_of(const struct sl_view *view, unsigned device,
         }
         int64_t outlier = (ask - expected) / (peak.lives + 1);
         crowd.outlier_mib = outlier > crowd.outlier_mib ? outlier : crowd.outlier_mib;
-        note_peak(&crowd, workload_of(pod), peak);
     }
+    note_peaks(unit, peaks, margin_permille, &crowd);
     return crowd;
 }
 
@@ -130,12 +135,6 @@ static void meet(const struct sl_view *view, unsigned device, const struct sl_se
     int64_t last_us = series->n == 0 ? 0 : sl_series_at(series, series->n - 1U)->at_us;
     int64_t since_us = (last_us > rule->now_us ? last_us : rule->now_us) + 1;
     sl_lives_meet(unit, pods, n, since_us, unit->pods == 0);
-    for (unsigned i = 0; i < unit->n; i++) {
-        struct sl_usage_life *life = &unit->life[i];
-        size_t shown = sl_series_extent(series, life->since_us, rule->least).n;
-        life->seen = life->seen || shown == rule->least;
-        life->before_mib = unit->pods == 0 && shown > 0 ? 0 : life->before_mib;
-    }
 }
 
 /* Only samples from after the last change of pods: what has ended may still be in others. */
@@ -306,9 +305,10 @@ static void judge_load(const struct sl_series *series, const struct sl_usage_rul
 /* Pods that use more than is expected of all of them show that what was learned holds no longer, of
  * one of them or of more: another GPU is not to find that out anew. */
 static bool doubt(const struct sl_view *view, unsigned device, const struct sl_series *series,
-                  const struct crowd *crowd, int64_t since_us, struct sl_past *peaks)
+                  const struct crowd *crowd, int64_t now_us, struct sl_usage_unit *unit,
+                  struct sl_past *peaks)
 {
-    struct sl_extent last = sl_series_extent(series, since_us, SL_USAGE_OVER_SAMPLES);
+    struct sl_extent last = sl_series_extent(series, unit->since_us, SL_USAGE_OVER_SAMPLES);
     if (crowd->undeclared || last.n < SL_USAGE_OVER_SAMPLES ||
         last.lowest_mib <= crowd->expected_mib + SL_USAGE_STEP_MIB) {
         return false;
@@ -317,9 +317,10 @@ static bool doubt(const struct sl_view *view, unsigned device, const struct sl_s
         bool there = false;
         (void)sl_view_ask_mib(view, &view->resident[i], device, &there);
         if (there) {
-            sl_past_forget(peaks, workload_of(view->resident[i].pod));
+            sl_peaks_forget(peaks, workload_of(view->resident[i].pod));
         }
     }
+    sl_lives_unsettle(unit, now_us);
     return true;
 }
 
@@ -349,11 +350,7 @@ void sl_usage_judge(const struct sl_view *view, unsigned device, const struct sl
                     struct sl_past *peaks, int32_t *used, struct sl_measured *out)
 {
     bool any = sl_usage_last(series, rule, used, out);
-    if (any) {
-        sl_lives_hold(unit, series, rule->least);
-    }
     meet(view, device, series, rule, unit);
-    struct crowd crowd = crowd_of(view, device, unit, peaks, rule->margin_permille);
     out->pods = sl_view_pods_of(view, device);
     out->by_use = rule->sharing != SL_SHARING_ASKS && is_shared(view, device);
     if (unit->pods != out->pods) {
@@ -361,6 +358,12 @@ void sl_usage_judge(const struct sl_view *view, unsigned device, const struct sl
         unit->pods = out->pods;
         unit->since_us = rule->now_us;
     }
+    if (any) {
+        sl_lives_hold(unit, series, rule->least);
+        sl_lives_look(unit, series, rule->least);
+        watch(series, unit, rule->now_us, out->used_mib, peaks);
+    }
+    struct crowd crowd = crowd_of(view, device, unit, peaks, rule->margin_permille);
     note_seen(view, device, out);
     give_held(unit, &crowd, any, out);
     if (!any) {
@@ -368,8 +371,7 @@ void sl_usage_judge(const struct sl_view *view, unsigned device, const struct sl
     }
     out->apart = rule->apart;
     judge_load(series, rule, &crowd, unit->changed_us, used, out);
-    watch(series, unit, rule->now_us, out->used_mib, peaks);
-    if (doubt(view, device, series, &crowd, unit->since_us, peaks)) {
+    if (doubt(view, device, series, &crowd, rule->now_us, unit, peaks)) {
         crowd = crowd_of(view, device, unit, peaks, rule->margin_permille);
     }
     if (out->by_use) {

@@ -28,7 +28,9 @@ struct sl_sharing_job {
 struct sl_sharing_load {
     struct sl_sharing_job *job; /* by submission */
     uint32_t n;
-    int32_t *mib; /* the memory of all use and ahead */
+    uint32_t again; /* the first job of a second pass, which begins once all before have ended and
+                       alone counts; 0: there is one pass */
+    int32_t *mib;   /* the memory of all use and ahead */
     size_t n_mib, cap_mib;
     const char *product;
     unsigned gpus;
@@ -43,12 +45,17 @@ void sl_sharing_load_free(struct sl_sharing_load *load);
 
 /* The make-up of generated jobs, in parts of 1. */
 struct sl_sharing_mix {
-    double repeated; /* of the jobs: of workloads that come again; each other is one of its own */
-    double at_first; /* of what it would use: what a job of the first half does */
+    double repeated;  /* of the jobs: of workloads that come again; each other is one of its own */
+    double at_first;  /* of what it would use: what a job of the first half does */
+    int over_percent; /* of the engines: how much more they ask for than they use */
 };
 /* The generator of docs/simulator.md. */
 int sl_sharing_generate(uint64_t seed, struct sl_sharing_mix mix, struct sl_sharing_load *out,
                         struct sl_error *err);
+
+/* The engines of docs/simulator.md; twice, if mix.repeated is not 0. */
+int sl_sharing_rig(uint64_t seed, struct sl_sharing_mix mix, struct sl_sharing_load *out,
+                   struct sl_error *err);
 
 /* The outcome of a published run of all jobs under one scheduler. */
 struct sl_sharing_run {

@@ -7,21 +7,39 @@
 #include "sim/output/report.h"
 #include "sim/play/crew.h"
 
-enum { GENERATED = SL_SHARING_PUBLISHED, LOADS = GENERATED + 3 };
+enum { GENERATED = SL_SHARING_PUBLISHED, RIG = GENERATED + 3, LOADS = RIG + 8 };
 
 static const struct {
     const char *name;          /* in rows */
     const char *title;         /* of the table */
-    struct sl_sharing_mix mix; /* of a generated load */
+    struct sl_sharing_mix mix; /* of a load that is not published */
 } loads[LOADS] = {
     {"published-1x",
      "Ferikoglou et al.: 30 jobs on a V100, which use 6994 MiB each and ask for as much",
-     {0, 1}},
-    {"published-2x", "The same, asks of twice that", {0, 1}},
-    {"published-3x", "The same, asks of three times that", {0, 1}},
-    {"generated", "Generated: 500 jobs on eight T4, 70 % of them of ten workloads", {0.7, 1}},
-    {"repeated", "Generated: 500 jobs on eight T4, all of them of ten workloads", {1, 1}},
-    {"changing", "The same, but the first half of the jobs uses three tenths of that", {1, 0.3}},
+     {.at_first = 1}},
+    {"published-2x", "The same, asks of twice that", {.at_first = 1}},
+    {"published-3x", "The same, asks of three times that", {.at_first = 1}},
+    {"generated",
+     "Generated: 500 jobs on eight T4, 70 % of them of ten workloads",
+     {.repeated = 0.7, .at_first = 1}},
+    {"repeated",
+     "Generated: 500 jobs on eight T4, all of them of ten workloads",
+     {.repeated = 1, .at_first = 1}},
+    {"changing",
+     "The same, but the first half of the jobs uses three tenths of that",
+     {.repeated = 1, .at_first = 0.3}},
+    {"engines-50",
+     "25 inference engines on a GPU of 16 GiB, which ask for 50 % more than they use",
+     {.over_percent = 50}},
+    {"engines-100", "The same, 100 % more", {.over_percent = 100}},
+    {"engines-150", "The same, 150 % more", {.over_percent = 150}},
+    {"engines-250", "The same, 250 % more", {.over_percent = 250}},
+    {"again-50",
+     "The same engines once more after that, 50 % more",
+     {.over_percent = 50, .repeated = 1}},
+    {"again-100", "The same, 100 % more", {.over_percent = 100, .repeated = 1}},
+    {"again-150", "The same, 150 % more", {.over_percent = 150, .repeated = 1}},
+    {"again-250", "The same, 250 % more", {.over_percent = 250, .repeated = 1}},
 };
 
 static const char *const schemes[SL_SCHEMES] = {"asks", "cbp", "cbp-pp", "peaks", "oracle"};
@@ -48,7 +66,8 @@ static int study_play(void *context, size_t index, struct sl_error *err)
     if (study->published == NULL && which < GENERATED) {
         return 0;
     }
-    int rc = which >= GENERATED
+    int rc = which >= RIG ? sl_sharing_rig(seed, loads[which].mix, &load, err)
+             : which >= GENERATED
                  ? sl_sharing_generate(seed, loads[which].mix, &load, err)
                  : sl_sharing_published_load(study->published, (unsigned)which, seed, &load, err);
     if (rc == 0) {

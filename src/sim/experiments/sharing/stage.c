@@ -74,6 +74,7 @@ struct stage {
     int held_gpu;
     int32_t refused_mib; /* the least for which the view has no room, as tried so far */
     int64_t now_s;
+    int64_t pass_s;              /* when the pass began */
     double memory, busy, joules; /* summed over the seconds */
     unsigned pushed, beyond;
 };
@@ -407,7 +408,14 @@ static int gpu_to_hold(const struct stage *stage)
 static int second_submit(struct stage *stage, struct sl_error *err)
 {
     const struct sl_sharing_load *load = stage->load;
-    for (; stage->come < load->n && load->job[stage->come].submit_s <= stage->now_s;
+    if (load->again > 0 && stage->pass_s == 0 && stage->first == load->again) {
+        stage->pass_s = stage->now_s;
+        stage->memory = 0;
+        stage->busy = 0;
+        stage->joules = 0;
+    }
+    uint32_t come = stage->pass_s == 0 && load->again > 0 ? load->again : load->n;
+    for (; stage->come < come && load->job[stage->come].submit_s + stage->pass_s <= stage->now_s;
          stage->come++) {
         struct run *run = &stage->run[stage->come];
         *run = (struct run){.job = &load->job[stage->come], .gpu = -1, .end_s = -1};
@@ -474,14 +482,16 @@ static int stage_figures(const struct stage *stage, struct sl_sharing_outcome *o
 {
     struct sl_summary pending;
     struct sl_summary slowdown;
-    uint32_t n = stage->load->n;
+    uint32_t from = stage->load->again;
+    uint32_t n = stage->load->n - from;
+    double span_s = (double)(stage->now_s - stage->pass_s);
     double *values = malloc(2 * (size_t)n * sizeof(*values));
     if (values == NULL) {
         return sl_error_nomem(err);
     }
     for (uint32_t i = 0; i < n; i++) {
-        const struct run *run = &stage->run[i];
-        values[i] = (double)(run->given_s - run->job->submit_s);
+        const struct run *run = &stage->run[from + i];
+        values[i] = (double)(run->given_s - stage->pass_s - run->job->submit_s);
         values[n + i] = (double)(run->end_s - run->given_s) / (run->job->length + STARTING_S);
     }
     sl_summary_of(values, n, &pending);
@@ -489,10 +499,10 @@ static int stage_figures(const struct stage *stage, struct sl_sharing_outcome *o
     free(values);
     *out = (struct sl_sharing_outcome){.pending_mean_s = pending.mean,
                                        .pending_p99_s = pending.p99,
-                                       .memory = stage->memory / (double)stage->now_s,
-                                       .busy = stage->busy / (double)stage->now_s,
+                                       .memory = stage->memory / span_s,
+                                       .busy = stage->busy / span_s,
                                        .slowdown_p99 = slowdown.p99,
-                                       .makespan_s = (double)stage->now_s,
+                                       .makespan_s = span_s,
                                        .energy_kj = stage->joules / 1000,
                                        .pushed = stage->pushed,
                                        .beyond = stage->beyond};

@@ -40,13 +40,13 @@ static bool has_room(const struct rig *rig, const struct sl_ask_item *item)
 {
     const struct sl_measured *measured = &rig->measured[0];
     int64_t uses = item->memory_mib;
-    int64_t kept = measured->reserve_mib;
+    int64_t kept = 0; /* its ask is more than it will use */
     for (unsigned i = 0; i < WORKLOADS; i++) {
         const struct sl_measured_peak *known = &measured->known[i];
         if (item->workload != 0 && known->workload == item->workload) {
             uses = (int64_t)item->memory_mib * known->permille / 1000;
             int64_t beyond = (item->memory_mib - uses) / (known->lives + 1);
-            kept = beyond > kept ? beyond : kept;
+            kept = beyond > measured->reserve_mib ? beyond : measured->reserve_mib;
         }
     }
     return uses + kept <= measured->room_mib &&

@@ -113,6 +113,10 @@ static void measure(struct story *story, int64_t spike, struct sl_past *peaks)
         }
     }
     sl_lives_meet(&story->unit, pods, n, story->now_us, false);
+    for (unsigned i = 0; i < story->unit.n; i++) { /* no newcomer grows while another goes */
+        story->unit.life[i].settled = true;
+        story->unit.life[i].glimpsed = true;
+    }
     sl_lives_measure(&story->unit, story->now_us, &since, (int32_t)sum, peaks);
 }
 

@@ -76,19 +76,19 @@ static void peaks_count_what_workloads_came_to_use_in_former_lives(void **state)
     assert_false(fits(scene, 1000, OTHER));
     learn(scene, SAME, 200); /* and a fiftieth, rounded up: 205 of 1000 */
     struct sl_measured measured = judged(scene);
-    int32_t reserve = (8000 - 1640) / (SL_PEAKS_LEAST + 1);
+    int32_t reserve = (8000 - 1640) / (TAUGHT + 1);
     assert_int_equal(measured.known[0].workload, SAME);
     assert_int_equal(measured.known[0].permille, 205);
-    assert_int_equal(measured.known[0].lives, SL_PEAKS_LEAST);
+    assert_int_equal(measured.known[0].lives, TAUGHT);
     assert_int_equal(measured.room_mib, TOTAL - 2 * 1640);
     assert_int_equal(measured.reserve_mib, reserve);
     assert_int_equal(measured.by, SL_SHARING_PEAKS);
     /* of the same workload: what is expected of it, beside what it or another could use beyond */
     assert_true(fits(scene, 16000, SAME)); /* 3280 and 4240 */
     assert_false(fits(scene, 32000, SAME));
-    /* unknown: all of its ask beside the reserve */
-    assert_true(fits(scene, TOTAL - 2 * 1640 - reserve, OTHER));
-    assert_false(fits(scene, TOTAL - 2 * 1640 - reserve + 1, OTHER));
+    /* unknown: all of its ask, of which it will not use a part */
+    assert_true(fits(scene, TOTAL - 2 * 1640, OTHER));
+    assert_false(fits(scene, TOTAL - 2 * 1640 + 1, OTHER));
 }
 
 static void each_workload_on_the_gpu_is_known_by_its_own_past(void **state)
@@ -102,8 +102,8 @@ static void each_workload_on_the_gpu_is_known_by_its_own_past(void **state)
     uses(scene, 30, 1000);
     struct sl_measured measured = judged(scene);
     assert_int_equal(measured.room_mib, TOTAL - 824 - 4088 - 1000);
-    assert_int_equal(measured.known[0].permille, 103);
-    assert_int_equal(measured.known[1].permille, 511);
+    assert_int_equal(measured.known[0].permille, 511);
+    assert_int_equal(measured.known[1].permille, 103);
     assert_int_equal(measured.known[2].workload, 0);
     assert_true(fits(scene, 12000, OTHER)); /* 6132 and 1956, where 10088 are left */
     assert_false(fits(scene, 12000, OTHER + 1));
@@ -344,8 +344,8 @@ static void use_beyond_what_is_expected_is_unlearned(void **state)
 static void lives_that_ended_teach_their_peak(void **state)
 {
     struct scene *scene = *state;
-    for (int life = 0; life < SL_PEAKS_LEAST; life++) {
-        assert_int_equal(expected(scene, SAME), 1000);
+    for (int life = 0; life < TAUGHT; life++) {
+        assert_int_equal(expected(scene, SAME), life == 0 ? 1000 : 501);
         runs(scene, 8000, SAME);
         lives(scene, 2, 1000);
         lives(scene, 2, 4000);
@@ -358,7 +358,7 @@ static void lives_that_ended_teach_their_peak(void **state)
 static void a_peak_between_two_judgements_is_learned(void **state)
 {
     struct scene *scene = *state;
-    for (int life = 0; life < SL_PEAKS_LEAST; life++) {
+    for (int life = 0; life < TAUGHT; life++) {
         runs(scene, 8000, SAME);
         lives(scene, SL_USAGE_LIFE_WINDOWS, 1000);
         uses(scene, 3, 6000);
@@ -372,7 +372,7 @@ static void a_peak_between_two_judgements_is_learned(void **state)
 static void short_lives_teach_nothing(void **state)
 {
     struct scene *scene = *state;
-    for (int life = 0; life < 2 * SL_PEAKS_LEAST; life++) {
+    for (int life = 0; life < 2 * TAUGHT; life++) {
         runs(scene, 8000, SAME);
         (void)judged(scene);
         uses(scene, 5, 1000);
@@ -390,7 +390,7 @@ static void a_pod_beside_others_teaches_what_goes_with_it(void **state)
     struct scene *scene = *state;
     runs(scene, 4000, OTHER);
     lives(scene, 5, 3000);
-    for (unsigned life = 0; life < SL_PEAKS_LEAST; life++) {
+    for (unsigned life = 0; life < TAUGHT; life++) {
         runs(scene, 8000, SAME);
         lives(scene, 5, 5000);
         scene->rig->pods[scene->rig->n_pods - 1].pod.phase = SL_POD_SUCCEEDED;
@@ -405,11 +405,11 @@ static void a_pod_beside_others_teaches_what_goes_with_it(void **state)
 static void what_was_given_back_may_have_been_anybodys(void **state)
 {
     struct scene *scene = *state;
-    for (unsigned life = 0; life < SL_PEAKS_LEAST; life++) {
+    for (unsigned life = 0; life < TAUGHT; life++) {
         runs(scene, 8000, SAME);
         runs(scene, 8000, OTHER);
-        lives(scene, 3, 6000);
-        lives(scene, 3, 3000);
+        lives(scene, 30, 6000);
+        lives(scene, 30, 3000);
         go(scene, 2 * life + 1, 2000); /* 1000 were its own, 3000 may have been */
         go(scene, 2 * life + 2, 0);
     }
@@ -420,7 +420,7 @@ static void what_was_given_back_may_have_been_anybodys(void **state)
 static void pods_that_go_together_teach_what_both_used(void **state)
 {
     struct scene *scene = *state;
-    for (unsigned life = 0; life < SL_PEAKS_LEAST; life++) {
+    for (unsigned life = 0; life < TAUGHT; life++) {
         runs(scene, 8000, SAME);
         runs(scene, 8000, OTHER);
         lives(scene, 5, 2000);
@@ -434,12 +434,15 @@ static void pods_that_go_together_teach_what_both_used(void **state)
 static void a_crowded_gpu_teaches_what_is_sure(void **state)
 {
     struct scene *scene = *state;
+    scene->rig->pool[0].capacity = SL_USAGE_LIVES_MAX + 2;
+    scene->rig->pool[0].replicas = SL_USAGE_LIVES_MAX + 2;
     for (int i = 0; i < SL_USAGE_LIVES_MAX + 2; i++) {
-        runs(scene, 800, i < SL_PEAKS_LEAST ? SAME : OTHER);
+        runs(scene, 800, i < TAUGHT ? SAME : OTHER);
     }
-    lives(scene, 5, 8000);
-    for (unsigned i = 0; i < SL_PEAKS_LEAST; i++) {
+    lives(scene, 35, 8000);
+    for (unsigned i = 0; i < TAUGHT; i++) {
         go(scene, i + 1, 8000 - 400 * (i + 1));
+        lives(scene, 35, 8000 - 400 * (i + 1));
     }
     assert_int_equal(expected(scene, SAME), 501);
     go(scene, SL_USAGE_LIVES_MAX + 2, 0);

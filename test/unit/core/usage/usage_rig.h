@@ -9,6 +9,7 @@
 
 #define SHARED "nvidia.com/gpu.shared"
 
+enum { TAUGHT = 2 }; /* lives by learn() */
 enum { CAP = 60, SECOND = 1000000, START = 1000, TOTAL = 16000, SAME = 7, OTHER = 8 };
 
 struct scene {
@@ -98,7 +99,7 @@ static inline bool fits(struct scene *scene, int32_t mib, uint32_t workload)
 
 static inline void learn(struct scene *scene, uint32_t workload, int32_t permille)
 {
-    for (int i = 0; i < SL_PEAKS_LEAST; i++) {
+    for (int i = 0; i < TAUGHT; i++) {
         sl_peaks_learn(scene->peaks, workload, permille, permille);
     }
 }

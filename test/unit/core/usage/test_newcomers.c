@@ -1,0 +1,230 @@
+/* What newcomers on a shared GPU count with, until they were seen for long enough and after that.
+ */
+#include "unit/core/usage/usage_rig.h"
+
+/* Seconds pass in each of which the GPU is judged. */
+static struct sl_measured lives(struct scene *scene, int seconds, int64_t mib)
+{
+    struct sl_measured measured = sl_measured_none;
+    for (int i = 0; i < seconds; i++) {
+        uses(scene, 1, mib);
+        measured = judged(scene);
+    }
+    return measured;
+}
+
+/* A pod comes, and is met before it uses anything. */
+static struct sl_pod *comes(struct scene *scene, int32_t mib, uint32_t workload)
+{
+    struct sl_pod *pod = runs(scene, mib, workload);
+    (void)judged(scene);
+    return pod;
+}
+
+static int32_t with_margin(int32_t mib)
+{
+    return mib * 1100 / 1000;
+}
+
+static void a_pod_counts_with_what_it_uses_once_it_was_seen(void **state)
+{
+    struct scene *scene = *state;
+    lives(scene, 25, 0);
+    comes(scene, 8000, SAME);
+    assert_int_equal(lives(scene, 5, 300).room_mib, TOTAL - 8000);
+    assert_int_equal(lives(scene, 14, 2000).room_mib, TOTAL - 8000);
+    struct sl_measured measured = lives(scene, 2, 2000);
+    assert_int_equal(measured.room_mib, TOTAL - with_margin(2000));
+    assert_int_equal(measured.reserve_mib, 8000 - with_margin(2000)); /* it may still grow */
+    assert_int_equal(measured.known[0].workload, SAME);
+    assert_int_equal(measured.known[0].lives, 0);
+}
+
+static void a_pod_that_grows_was_not_seen_for_long_enough(void **state)
+{
+    struct scene *scene = *state;
+    lives(scene, 25, 0);
+    comes(scene, 8000, SAME);
+    for (int i = 0; i < 40; i++) {
+        assert_int_equal(lives(scene, 1, 100 * i).room_mib, TOTAL - 8000);
+    }
+    assert_int_equal(lives(scene, 9, 3900).room_mib, TOTAL - 8000);
+    assert_int_equal(lives(scene, 2, 3900).room_mib, TOTAL - with_margin(3900));
+}
+
+static void a_pod_that_has_used_nothing_yet_was_not_seen(void **state)
+{
+    struct scene *scene = *state;
+    lives(scene, 25, 500);
+    comes(scene, 8000, SAME);
+    assert_int_equal(lives(scene, 50, 500 + SL_USAGE_STEP_MIB - 1).room_mib, TOTAL - 8500);
+}
+
+static void a_sibling_counts_with_what_a_pod_that_lives_on_was_seen_to_use(void **state)
+{
+    struct scene *scene = *state;
+    lives(scene, 25, 0);
+    comes(scene, 8000, SAME);
+    lives(scene, 25, 2000);
+    assert_true(fits(scene, 4000, SAME)); /* 1104, and as much as it asks for beyond that */
+    comes(scene, 8000, SAME);
+    int32_t sibling = 8000 * 276 / 1000; /* a fourth and a tenth of that, rounded up */
+    assert_int_equal(lives(scene, 1, 2000).room_mib, TOTAL - with_margin(2000) - sibling);
+    comes(scene, 3000, OTHER);
+    assert_int_equal(lives(scene, 1, 2000).room_mib, TOTAL - with_margin(2000) - sibling - 3000);
+}
+
+/* Whose growth it was nobody knows: each counts with all of it. */
+static void pods_that_come_together_count_with_what_both_use(void **state)
+{
+    struct scene *scene = *state;
+    lives(scene, 25, 0);
+    comes(scene, 7000, SAME);
+    comes(scene, 7000, OTHER);
+    lives(scene, 10, 3000);
+    assert_int_equal(lives(scene, 20, 3000).room_mib, TOTAL - 2 * with_margin(3000));
+}
+
+static void short_pods_that_come_and_go_make_nothing_forgotten_of_the_others(void **state)
+{
+    struct scene *scene = *state;
+    lives(scene, 25, 0);
+    comes(scene, 9000, SAME);
+    lives(scene, 30, 2000);
+    for (int i = 0; i < 8; i++) {
+        struct sl_pod *brief = comes(scene, 1000, (uint32_t)(100 + i));
+        struct sl_measured measured = lives(scene, 7, 2500);
+        assert_int_equal(measured.state, SL_SERIES_GOOD);
+        assert_int_equal(measured.room_mib, TOTAL - with_margin(2000) - 1000);
+        brief->phase = SL_POD_SUCCEEDED;
+        measured = lives(scene, 4, 2000);
+        assert_int_equal(measured.room_mib, TOTAL - with_margin(2000));
+    }
+}
+
+static void late_growth_may_have_been_anybodys(void **state)
+{
+    struct scene *scene = *state;
+    lives(scene, 25, 0);
+    comes(scene, 6000, SAME);
+    lives(scene, 40, 1000);
+    comes(scene, 6000, OTHER);
+    assert_int_equal(lives(scene, 40, 2000).room_mib, TOTAL - 2 * with_margin(1000));
+    assert_int_equal(lives(scene, 1, 4000).room_mib, TOTAL - 2 * with_margin(3000));
+}
+
+/* ---- whatever happens ---- */
+
+enum { STORIES = 60, STEPS = 150, LATE = 8 /* seconds after which a pod grows no more */ };
+
+struct truth {
+    struct sl_pod *pod;
+    int32_t ask;
+    int32_t uses; /* in the end */
+    int came;
+};
+
+static int32_t use_of(const struct scene *scene, const struct truth *truth)
+{
+    int age = scene->now - truth->came;
+    bool gone = truth->pod->phase == SL_POD_SUCCEEDED;
+    return gone ? 0 : age >= LATE ? truth->uses : truth->uses * age / LATE;
+}
+
+struct story {
+    struct truth pod[RIG_PODS];
+    unsigned n;
+    uint64_t seed;
+    int64_t last; /* used, by the last sample */
+    int64_t come; /* asks of those that came since */
+};
+
+static void come(struct scene *scene, struct story *story, unsigned over)
+{
+    int32_t ask = 200 + (int32_t)rig_random(&story->seed, 9000);
+    if (story->n == RIG_PODS || !fits(scene, ask, story->n + 1)) {
+        return;
+    }
+    assert_true(story->last + story->come + ask <= TOTAL);
+    story->come += ask;
+    story->pod[story->n] = (struct truth){.pod = runs(scene, ask, story->n + 1),
+                                          .ask = ask,
+                                          .uses = ask * 100 / (int32_t)(100 + over),
+                                          .came = scene->now};
+    story->n++;
+}
+
+static void step(struct scene *scene, struct story *story, unsigned over)
+{
+    int64_t sum = 0;
+    for (unsigned tries = rig_random(&story->seed, 4); tries > 0; tries--) {
+        come(scene, story, over);
+    }
+    for (unsigned i = 0; i < story->n; i++) {
+        bool ends = rig_random(&story->seed, 40) == 0 && scene->now > story->pod[i].came + 3;
+        story->pod[i].pod->phase = ends ? SL_POD_SUCCEEDED : story->pod[i].pod->phase;
+    }
+    if (rig_random(&story->seed, 3) == 0) {
+        come(scene, story, over);
+    }
+    scene->now++;
+    for (unsigned i = 0; i < story->n; i++) {
+        sum += use_of(scene, &story->pod[i]);
+    }
+    assert_true(sum <= TOTAL); /* nobody runs out of memory */
+    assert_true(sl_series_put(&scene->series, (int64_t)scene->now * SECOND, SL_FIGURE_USED, sum));
+    story->last = sum;
+    story->come = 0;
+    (void)judged(scene);
+}
+
+/* Pods come whenever they fit, also many between two samples, and go whenever they like. */
+static void play(struct scene *scene, enum sl_sharing sharing)
+{
+    unsigned shared = 0;
+    for (unsigned i = 0; i < STORIES; i++) {
+        struct story story = {.seed = i};
+        scene->rule.sharing = sharing;
+        for (unsigned k = 0; k < STEPS; k++) {
+            step(scene, &story, i % 4 * 70);
+            shared += rig_view(scene->rig)->device[0].declared_mib > TOTAL + SL_USAGE_OVER_MIN_MIB;
+        }
+        scene->rig->n_pods = 0;
+        scene->rig->n_measured = 0;
+        scene->unit = (struct sl_usage_unit){0};
+        scene->series.n = 0;
+    }
+    assert_true(sharing == SL_SHARING_ASKS ? shared == 0 : shared > 100);
+}
+
+static void by_asks_use_and_the_asks_of_the_unseen_always_fit(void **state)
+{
+    play(*state, SL_SHARING_ASKS);
+}
+
+static void by_cbp_use_and_the_asks_of_the_unseen_always_fit(void **state)
+{
+    play(*state, SL_SHARING_CBP);
+}
+
+static void by_peaks_use_and_the_asks_of_the_unseen_always_fit(void **state)
+{
+    play(*state, SL_SHARING_PEAKS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        USAGE_TEST(a_pod_counts_with_what_it_uses_once_it_was_seen),
+        USAGE_TEST(a_pod_that_grows_was_not_seen_for_long_enough),
+        USAGE_TEST(a_pod_that_has_used_nothing_yet_was_not_seen),
+        USAGE_TEST(a_sibling_counts_with_what_a_pod_that_lives_on_was_seen_to_use),
+        USAGE_TEST(pods_that_come_together_count_with_what_both_use),
+        USAGE_TEST(short_pods_that_come_and_go_make_nothing_forgotten_of_the_others),
+        USAGE_TEST(late_growth_may_have_been_anybodys),
+        USAGE_TEST(by_asks_use_and_the_asks_of_the_unseen_always_fit),
+        USAGE_TEST(by_cbp_use_and_the_asks_of_the_unseen_always_fit),
+        USAGE_TEST(by_peaks_use_and_the_asks_of_the_unseen_always_fit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
