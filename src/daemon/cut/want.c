@@ -117,10 +117,12 @@ static void add_pods(struct sl_cut_place *place, const struct sl_cut_pod *pod,
 {
     for (size_t i = 0; i < plan->n_pods && place->uids.len < PODS_MAX; i++) {
         char *uid = strdup(pod[plan->pod[i]].pod->uid);
+        void *old = NULL;
         if (uid != NULL &&
-            (uid[0] == '\0' || sl_map_put(&place->uids, uid, strlen(uid), uid, NULL) < 0)) {
-            free(uid);
+            (uid[0] == '\0' || sl_map_put(&place->uids, uid, strlen(uid), uid, &old) < 0)) {
+            old = uid;
         }
+        free(old);
     }
 }
 
