@@ -42,8 +42,8 @@ struct sl_cut_pod {
     const struct sl_pod *pod;
     bool has_room; /* it could start as things are, when kube-scheduler takes more pods: no cut is
                       for it, and what it needs is not cut for pods behind it */
-    size_t made;   /* with has_room: the node whose cut under way is for it, its index + 1; 0: none
-                    */
+    size_t made;   /* index + 1 of the node whose cut under way is for it, with has_room set; 0:
+                      none */
     int64_t timeout_us; /* as the queue uses it */
     int64_t ready_us;   /* since when nothing of its own keeps it from starting */
     int64_t start_us;   /* estimated start without a cut; 0: unknown, or never */
@@ -158,11 +158,12 @@ enum sl_cut_bar {
     SL_CUT_BAR_NONE,          /* some may be */
     SL_CUT_BAR_NOT_SELECTED,  /* nothing cuts them */
     SL_CUT_BAR_CUTTING,       /* they are being cut */
-    SL_CUT_BAR_LEFT_OUT,      /* of the daemon: after failures, for a while */
-    SL_CUT_BAR_FAILED_BEFORE, /* of the daemon: some cuts of it failed, and are not tried now */
-    SL_CUT_BAR_MAX_NODES,     /* of the daemon: as many nodes are being cut as may be at once */
+    SL_CUT_BAR_LEFT_OUT,      /* set by the daemon: after failures, for a while */
+    SL_CUT_BAR_FAILED_BEFORE, /* set by the daemon: some cuts of it failed, and are not tried now */
+    SL_CUT_BAR_MAX_NODES,     /* set by the daemon: as many nodes are being cut as may be at once */
     SL_CUT_BAR_AT_WORK,       /* the agent is, for somebody else */
     SL_CUT_BAR_HIDDEN_USE,    /* pods hold resources that the node does not show now */
+    SL_CUT_BAR_STARTING,      /* pods have yet to get their units from the kubelet */
     SL_CUT_BAR_UNKNOWN,       /* nobody tells what they hold; also: out of memory */
     SL_CUT_BAR_NO_MODEL,      /* of which instances are known */
     SL_CUT_BAR_MIG_OFF,       /* and may not be switched */

@@ -131,10 +131,14 @@ struct sl_cut_record {
     int64_t seconds_us; /* mean of the last ones that were done; 0: none was */
     uint64_t suspect;   /* digest of the last that failed while it was applied; 0: none */
     uint64_t failed[SL_CUT_FAILED_KEPT]; /* of those that did so twice running */
+    int64_t failed_until_us;             /* until then these are not tried again */
 };
 /* Notes how a run of that node ended. */
 void sl_cut_record_note(struct sl_cut_record *record, const struct sl_cut_run *run,
                         const struct sl_cut_rules *rules, int64_t now_us);
+/* Returns the digests of the plans that are not tried again now, SL_CUT_FAILED_KEPT of them; 0:
+ * none. */
+const uint64_t *sl_cut_record_failed(const struct sl_cut_record *record, int64_t now_us);
 /* Returns the mean of the last cuts that were done, with one more that took so long. mean_us 0:
  * there was none before. */
 int64_t sl_cut_mean_us(int64_t mean_us, int64_t took_us);

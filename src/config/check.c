@@ -290,6 +290,23 @@ static int check_backoff(const struct sl_config *config, struct sl_key_clash *cl
                         seconds_of(config->partitioning.backoff_us));
 }
 
+/* Else each cut would be given up before its agent is told. */
+static int check_delay(const struct sl_config *config, struct sl_key_clash *clash,
+                       struct sl_error *err)
+{
+    bool mig = config->partitioning.config_delay_us >= config->partitioning.mps_delay_us;
+    int64_t delay_us =
+        mig ? config->partitioning.config_delay_us : config->partitioning.mps_delay_us;
+    *clash = (struct sl_key_clash){"partitioning.timeout", mig ? "partitioning.migManager.delay"
+                                                               : "partitioning.nosMps.delay"};
+    if (config->partitioning.timeout_us > delay_us) {
+        return 0;
+    }
+    return sl_error_set(err, SL_ERR_FIELD, "found %gs, expected more than %s, %gs",
+                        seconds_of(config->partitioning.timeout_us), clash->other,
+                        seconds_of(delay_us));
+}
+
 static int check_telemetry(const struct sl_config *config, struct sl_key_clash *clash,
                            struct sl_error *err)
 {
@@ -349,10 +366,10 @@ static int check_log(const struct sl_config *config, struct sl_key_clash *clash,
 int sl_keys_check(const struct sl_config *config, struct sl_key_clash *clash, struct sl_error *err)
 {
     static const rule rules[] = {
-        check_threads,  check_pair,      check_client_ca, check_clients,      check_open,
-        check_api,      check_webhook,   check_metrics,   check_visibility,   check_whole,
-        check_deadline, check_retry,     check_bind,      check_partitioning, check_backoff,
-        check_classes,  check_telemetry, check_log};
+        check_threads,  check_pair,    check_client_ca, check_clients,      check_open,
+        check_api,      check_webhook, check_metrics,   check_visibility,   check_whole,
+        check_deadline, check_retry,   check_bind,      check_partitioning, check_backoff,
+        check_delay,    check_classes, check_telemetry, check_log};
     for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
         if (rules[i](config, clash, err) < 0) {
             return -1;

@@ -193,6 +193,16 @@ def test_mig_manager_fails_at_an_entry_that_its_file_does_not_have_yet(cluster, 
     assert machine.cut() == [[HALF] * 2]
 
 
+def test_mig_manager_applies_when_it_starts_what_its_label_names(cluster, rack):
+    machine = managed(rack, [[WHOLE]], lag=3600)
+    write_file(cluster, machine, late=entry([0], **{HALF: 2}))
+    label(machine, "late")
+    wait_state(cluster, machine, "failed", 1)
+    machine.agent.restart()
+    wait_state(cluster, machine, "success", 2)
+    assert machine.cut() == [[HALF] * 2]
+
+
 def test_mig_manager_skips_a_gpu_that_is_as_wanted_and_fails_at_one_in_use(cluster, rack):
     machine = managed(rack, [[HALF, SEVENTH], [HALF, SEVENTH], [WHOLE]])
     first = run(cluster, machine, "first", f"nvidia.com/mig-{HALF}")

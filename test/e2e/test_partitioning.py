@@ -496,6 +496,14 @@ def test_a_pod_of_another_scheduler_that_comes_during_a_cut_keeps_its_instance(c
     wait_for("it is given up", lambda: daemon.metric("sliced_partition_cuts_total", outcome="Taken"))
     cluster.wait_event(machine.name, "Taken", source="sliced")
     assert machine.cut() == [[SEVENTH] * 7]
+
+    def failed(times):
+        """What the label names now is in no file."""
+        return [outcome for value, outcome in machine.agent.runs if value.endswith("-0")] == ["failed"] * times
+    wait_for("the order is taken back", lambda: failed(1))
+    machine.agent.restart()
+    wait_for("a mig-manager that starts anew does nothing", lambda: failed(2))
+    assert machine.cut() == [[SEVENTH] * 7]
     machine.agent.nudged = 0
     cluster.delete_pod("stranger")
     cluster.wait_bound("large")

@@ -5,32 +5,15 @@
 #include "cluster/publish/snapshot.h"
 #include "cluster/state/state.h"
 
-static bool cut_refuse(const struct sl_pod *pod, const char *why, char *reason, size_t size)
+/* False with a reason while a pod is about to start on the node. */
+static bool nobody_comes(const struct sl_host_entry *host, char *reason, size_t size)
 {
-    (void)snprintf(reason, size, "pod %s/%s %s", pod->namespace, pod->name, why);
-    return false;
-}
-
-/* False with a reason while a pod on the node may still be about to get its units from the kubelet,
- * or holds units of which the node shows nothing. */
-static bool residents_stand(const struct sl_host_entry *host, char *reason, size_t size)
-{
-    const struct sl_view *view = host->shown->view;
     for (struct sl_link *at = host->pods.first; at != NULL; at = at->next) {
         const struct sl_state *state = &SL_CONTAINER(at, struct sl_entry, on_host)->state;
         if (state->reservation != NULL) {
-            return cut_refuse(state->pod, "is about to start there", reason, size);
-        }
-    }
-    for (uint32_t i = 0; i < view->n_residents; i++) {
-        const struct sl_pod *pod = view->resident[i].pod;
-        if (pod->phase == SL_POD_PENDING && pod->started_us == 0) {
-            return cut_refuse(pod, "has not started there yet", reason, size);
-        }
-        for (unsigned k = 0; k < pod->n_items; k++) {
-            if (sl_view_pool(view, pod->items[k].key) < 0) {
-                return cut_refuse(pod, "holds units that the node does not show", reason, size);
-            }
+            (void)snprintf(reason, size, "pod %s/%s is about to start there", state->pod->namespace,
+                           state->pod->name);
+            return false;
         }
     }
     return true;
@@ -60,7 +43,7 @@ static bool cut_begin(struct sl_store *store, struct sl_str node, const struct s
         (void)snprintf(reason, size, "the node is being cut");
         return false;
     }
-    if (!residents_stand(host, reason, size) ||
+    if (!nobody_comes(host, reason, size) ||
         !sl_cut_allowed(host->shown->view, cut, n, limits, reason, size)) {
         return false;
     }

@@ -27,6 +27,8 @@ static const struct {
     [SL_CUT_BAR_HIDDEN_USE] = {"HiddenUse",
                                "pods on it hold GPU resources that it does not show now",
                                "look whether its device plugin runs"},
+    [SL_CUT_BAR_STARTING] = {"Starting", "pods on it have not started yet",
+                             "look at pods there that stay Pending, if that lasts"},
     [SL_CUT_BAR_UNKNOWN] =
         {"Unknown", "nobody tells what its GPUs hold",
          "look whether GPU feature discovery runs there, and labels GPUs that can be cut"},

@@ -18,7 +18,7 @@ struct sl_cut_place {
     uint64_t node;          /* hash of the UID of the run's node: another is made anew */
     uint64_t write;         /* number of the write under way; 0: none */
     int64_t begun_us;       /* of the run */
-    size_t n_made;          /* of run->cut, that say what it makes; 0: not known */
+    size_t n_made;          /* how many of run->cut are valid; 0: not known */
     int64_t expected_us;    /* its end */
     int64_t drained_us;     /* until then the node drains; 0: it does not */
     uint64_t drained_for;   /* hash of the UID of the pod for which it drains */
@@ -121,9 +121,6 @@ int64_t sl_cut_want(struct sl_partitioner *partitioner, const struct sl_snapshot
                     int64_t now_us);
 
 struct sl_cut_limits sl_cut_limits_now(const struct sl_partitioner *partitioner, int64_t now_us);
-/* Returns the digests of the plans that are not tried again on the node now. */
-const uint64_t *sl_cut_failed(const struct sl_partitioner *partitioner,
-                              const struct sl_cut_record *record, int64_t now_us);
 
 /* ---- report.c ---- */
 

@@ -103,6 +103,7 @@ void sl_partitioner_rebase(struct sl_partitioner *partitioner, int64_t by_us)
         time_move(&place->drained_us, by_us);
         time_move(&place->refused_us, by_us);
         time_move(&place->record.out_until_us, by_us);
+        time_move(&place->record.failed_until_us, by_us);
         if (place->run != NULL) {
             sl_cut_run_rebase(place->run, by_us);
         }

@@ -28,7 +28,7 @@ static enum sl_cut_bar own_bar(const struct sl_partitioner *partitioner,
 {
     enum sl_partition_phase phase = place == NULL ? SL_PHASE_IDLE : phase_of(place, now_us);
     bool full = partitioner->under_way >= (size_t)partitioner->config.partitioning.max_nodes;
-    bool failed = place != NULL && sl_cut_failed(partitioner, &place->record, now_us)[0] != 0;
+    bool failed = place != NULL && sl_cut_record_failed(&place->record, now_us)[0] != 0;
     return phase == SL_PHASE_CUTTING ? SL_CUT_BAR_CUTTING
            : phase == SL_PHASE_OUT   ? SL_CUT_BAR_LEFT_OUT
            : full                    ? SL_CUT_BAR_MAX_NODES

@@ -78,14 +78,6 @@ static size_t drains_for(const struct sl_cut_place *place, const struct wish *wi
     return 0;
 }
 
-const uint64_t *sl_cut_failed(const struct sl_partitioner *partitioner,
-                              const struct sl_cut_record *record, int64_t now_us)
-{
-    static const uint64_t none[SL_CUT_FAILED_KEPT] = {0};
-    int64_t long_us = partitioner->config.partitioning.max_backoff_us;
-    return now_us - record->out_until_us < long_us ? record->failed : none;
-}
-
 static struct sl_cut_site *make_sites(const struct sl_partitioner *partitioner,
                                       const struct sl_snapshot *snapshot, const struct wish *wish,
                                       int64_t now_us)
@@ -112,7 +104,7 @@ static struct sl_cut_site *make_sites(const struct sl_partitioner *partitioner,
         site[i].drains_until_us = place == NULL ? 0 : place->drained_us;
         site[i].seconds_us = sl_cut_seconds_us(
             record, partitioner->seconds_us[node->partition.actuator], node->partition.actuator);
-        memcpy(site[i].failed, sl_cut_failed(partitioner, record, now_us), sizeof(site[i].failed));
+        memcpy(site[i].failed, sl_cut_record_failed(record, now_us), sizeof(site[i].failed));
     }
     return site;
 }
@@ -125,10 +117,12 @@ static void add_pods(struct sl_cut_place *place, const struct sl_cut_pod *pod,
 {
     for (size_t i = 0; i < plan->n_pods && place->uids.len < PODS_MAX; i++) {
         char *uid = strdup(pod[plan->pod[i]].pod->uid);
+        void *old = NULL;
         if (uid != NULL &&
-            (uid[0] == '\0' || sl_map_put(&place->uids, uid, strlen(uid), uid, NULL) < 0)) {
-            free(uid);
+            (uid[0] == '\0' || sl_map_put(&place->uids, uid, strlen(uid), uid, &old) < 0)) {
+            old = uid;
         }
+        free(old);
     }
 }
 

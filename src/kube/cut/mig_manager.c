@@ -1,12 +1,13 @@
 /* NVIDIA's mig-manager (GPU operator). An order is an entry of its file and then the node's label
  * nvidia.com/mig.config, which names the entry.
  *
- * It acts on a change of the label's value alone, and never again on a name that failed: each
- * attempt has a name of its own. The file is a ConfigMap in a volume, which the kubelet brings up
- * to date up to a minute or so later; a label whose entry the file does not have yet fails at once.
- * So the entries of all attempts are written some time before the first label. It walks only the
- * GPUs that the entry names, and destroys all instances of each whose instances are not the wanted
- * ones: only GPUs that change are named. */
+ * While it runs it acts on a change of the label's value alone: each attempt has a name of its own.
+ * When it starts it applies the label that it finds, whatever came of that before: the label of an
+ * order that is given up names no entry. The file is a ConfigMap in a volume, which the kubelet
+ * brings up to date up to a minute or so later; a label whose entry the file does not have yet
+ * fails at once. So the entries of all attempts are written some time before the first label. It
+ * walks only the GPUs that the entry names, and destroys all instances of each whose instances are
+ * not the wanted ones: only GPUs that change are named. */
 #include "kube/cut/actuator.h"
 #include "kube/cut/edit.h"
 #include "kube/cut/mig_file.h"
@@ -121,17 +122,16 @@ static void mig_labels(const struct sl_cut_order *order, struct sl_writer *w)
     sl_write_member_text(w, STATE, "pending");
 }
 
-/* A mig-manager that was away would carry out the order when it comes back, maybe hours later, on
+/* A mig-manager that was away, or starts anew, would carry out the order, maybe hours later, on
  * GPUs that pods use by then. A name that the file never has fails, and touches nothing. */
 static void mig_cancel(const struct sl_cut_order *order, const struct sl_node_facts *now,
                        struct sl_writer *w)
 {
     const struct sl_pair *label = sl_pair_find(now->labels, SL_STR(LABEL));
-    const struct sl_pair *state = sl_pair_find(now->labels, SL_STR(STATE));
     struct sl_str stem;
     char name[SL_CUT_NAME_MAX + ATTEMPT_DIGITS];
-    if (label != NULL && state != NULL && sl_mig_entry_name(label->value, &stem) &&
-        sl_str_eq(stem, order->stem) && sl_str_eq(state->value, SL_STR("pending"))) {
+    if (!order->done && label != NULL && sl_mig_entry_name(label->value, &stem) &&
+        sl_str_eq(stem, order->stem)) {
         (void)snprintf(name, sizeof(name), "%.*s-0", (int)stem.len, stem.s);
         sl_write_member_object(w, "labels");
         sl_write_member_text(w, LABEL, name);

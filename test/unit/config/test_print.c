@@ -195,6 +195,10 @@ static void random_config(struct sl_config *config)
     if (config->partitioning.max_backoff_us < config->partitioning.backoff_us) {
         config->partitioning.max_backoff_us = config->partitioning.backoff_us;
     }
+    config->partitioning.timeout_us += 600 * INT64_C(1000000); /* no delay is longer */
+    if (config->partitioning.timeout_us > 86400 * INT64_C(1000000)) {
+        config->partitioning.timeout_us = 86400 * INT64_C(1000000);
+    }
     struct sl_error err = {.code = SL_ERR_NONE};
     if (sl_config_check(config, &err) < 0) {
         fail_msg("%s: %s", err.field, err.message);

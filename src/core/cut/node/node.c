@@ -34,6 +34,17 @@ bool sl_cut_use_is_hidden(const struct sl_view *view)
     return false;
 }
 
+/* Which units the kubelet will give them nobody knows. */
+static bool pods_are_starting(const struct sl_view *view)
+{
+    bool found = false;
+    for (uint32_t r = 0; r < view->n_residents && !found; r++) {
+        const struct sl_pod *pod = view->resident[r].pod;
+        found = pod->phase == SL_POD_PENDING && pod->started_us == 0;
+    }
+    return found;
+}
+
 /* Is the instance on the device, as far as anybody knows? */
 static bool is_on(const struct sl_node *node, const struct sl_instance *instance, unsigned device)
 {
@@ -436,6 +447,9 @@ enum sl_cut_bar sl_cut_node_read(struct sl_cut_node *node, struct sl_cut_device 
     }
     if (sl_cut_use_is_hidden(view)) {
         return SL_CUT_BAR_HIDDEN_USE;
+    }
+    if (pods_are_starting(view)) {
+        return SL_CUT_BAR_STARTING;
     }
     enum sl_cut_bar bar = actuator == SL_ACTUATOR_NOS_MPS   ? sl_cut_slices_read(node, NULL)
                           : actuator == SL_ACTUATOR_NOS_MIG ? read_for_nos(node, table)

@@ -571,10 +571,17 @@ void sl_cut_record_note(struct sl_cut_record *record, const struct sl_cut_run *r
         record->suspect = run->digest;
     }
     if (was_applied(run) && again) {
-        memmove(&record->failed[1], &record->failed[0],
-                sizeof(record->failed) - sizeof(record->failed[0]));
+        const uint64_t *failed = sl_cut_record_failed(record, now_us);
+        memmove(&record->failed[1], failed, sizeof(record->failed) - sizeof(record->failed[0]));
         record->failed[0] = run->digest;
+        record->failed_until_us = sl_sat_add(record->out_until_us, rules->max_backoff_us);
     }
+}
+
+const uint64_t *sl_cut_record_failed(const struct sl_cut_record *record, int64_t now_us)
+{
+    static const uint64_t none[SL_CUT_FAILED_KEPT] = {0};
+    return now_us < record->failed_until_us ? record->failed : none;
 }
 
 int64_t sl_cut_mean_us(int64_t mean_us, int64_t took_us)

@@ -156,6 +156,12 @@ class Agent:
     def act(self, wanted, mishap):
         """Without the lock, on a thread of its own."""
 
+    def restart(self):
+        """It starts anew, and does what is wanted of it then, whatever came of that before."""
+        with self.changed:
+            self.done = object()
+            self.changed.notify()
+
     def want(self, wanted):
         with self.changed:
             if wanted != self.wanted:
@@ -163,15 +169,15 @@ class Agent:
                 self.changed.notify()
 
     def _work(self):
-        done = self.wanted
+        self.done = self.wanted
         while True:
             with self.changed:
-                while self.wanted == done:
+                while self.wanted == self.done:
                     if self.rack.ending.is_set():
                         return
                     self.changed.wait(0.2)
-                done = self.wanted
-            self.act(done, self.mishaps.popleft() if self.mishaps else None)
+                self.done = wanted = self.wanted
+            self.act(wanted, self.mishaps.popleft() if self.mishaps else None)
 
     def pause(self, seconds):
         """False when the story ended meanwhile."""

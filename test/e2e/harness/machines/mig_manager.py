@@ -17,7 +17,7 @@ AWAY = 8  # seconds
 
 
 class MigManager(Agent):
-    """It runs what the label names when the label's value changes.
+    """It runs what the label names when the label's value changes, and when it starts anew.
 
     lag: seconds until its file shows what was written to the ConfigMap; nudged: the same after its pod
     was changed. seconds: how long a run keeps the device plugin away. back: seconds from the end of a run
@@ -76,6 +76,11 @@ class MigManager(Agent):
         """The entries that its file has now."""
         text = self.file.data().get("config.yaml")
         return (yaml.safe_load(text) or {}).get("mig-configs", {}) if text else {}
+
+    def restart(self):
+        """A new pod's volume has the file as it is."""
+        self.file.sync(self.rack.plane)
+        super().restart()
 
     # ---- what it does ----
 

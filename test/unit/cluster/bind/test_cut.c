@@ -226,7 +226,7 @@ static void a_pod_that_the_kubelet_has_not_taken_yet_comes_before_a_cut(void **s
     struct sl_store *store = *state;
     struct pod_spec spec = {.name = "r", .uid = "u-r", .node = "gpu-1", .resource = SLICE};
     put_pod(store, spec);
-    check_refused(store, "pod default/r has not started there yet");
+    check_refused(store, "pods on it have not started yet");
     spec.started_us = 5;
     put_pod(store, spec);
     begin_now(store);
@@ -237,7 +237,7 @@ static void pods_whose_units_the_node_does_not_show_keep_a_cut_from_beginning(vo
     struct sl_store *store = *state;
     put_running(store);
     put_node(store, annotated_node("0", NULL, NULL));
-    check_refused(store, "pod default/r holds units that the node does not show");
+    check_refused(store, "pods on it hold GPU resources that it does not show now");
     put_node(store, annotated_node(NULL, NULL, NULL));
     begin_now(store);
 }

@@ -333,28 +333,35 @@ static void nothing_is_ordered_of_a_node_to_which_a_pod_has_come(void **state)
 /* ---- the end ---- */
 
 /* It would destroy instances that pods have been given since. */
-static void a_mig_manager_that_was_away_does_not_carry_out_what_was_given_up(void **state)
+static void a_mig_manager_that_starts_anew_does_not_carry_out_what_was_given_up(void **state)
 {
-    static const char *const states[] = {"pending", "success"};
+    static const struct {
+        enum sl_cut_outcome outcome;
+        const char *state;
+    } cases[] = {
+        {SL_CUT_WEDGED, "pending"},       {SL_CUT_TAKEN, "pending"},       {SL_CUT_TAKEN, "failed"},
+        {SL_CUT_FAILED, "failed"},        {SL_CUT_HALF_APPLIED, "failed"}, {SL_CUT_LEFT, "failed"},
+        {SL_CUT_NOT_FOLLOWED, "success"}, {SL_CUT_WEDGED, "rebooting"},    {SL_CUT_DONE, "success"},
+    };
     (void)state;
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct scene scene;
         char node[4096];
         (void)snprintf(node, sizeof(node),
                        NODE("\"nvidia.com/mig.config\":\"sliced-5c3d-2\","
                             "\"nvidia.com/mig.config.state\":\"%s\"",
                             "\"sliced.dev/cut\":\"sliced-5c3d-2\"", ALLOCATABLE),
-                       states[i]);
+                       cases[i].state);
         begin(&scene, SL_ACTUATOR_MIG_MANAGER, PLAIN);
         scene.write.step = SL_CUT_FINISH;
-        scene.run.outcome = SL_CUT_WEDGED;
+        scene.run.outcome = cases[i].outcome;
         add(&scene.rig, "GET", NODE_PATH, 200, node);
         add(&scene.rig, "PATCH", NODE_PATH, 200, "{}");
         assert_int_equal(whole(&scene), SL_CUT_WRITTEN);
         bool cancelled =
             strstr(sent(&scene, "PATCH", NODE_PATH),
                    "\"labels\":{\"nvidia.com/mig.config\":\"sliced-5c3d-0\"},") != NULL;
-        assert_int_equal(cancelled, i == 0);
+        assert_int_equal(cancelled, cases[i].outcome != SL_CUT_DONE);
         end(&scene);
     }
 }
@@ -463,7 +470,7 @@ int main(void)
         cmocka_unit_test(nos_gets_no_order_that_it_cannot_read),
         cmocka_unit_test(nos_gets_no_order_that_takes_away_what_is_in_use_by_now),
         cmocka_unit_test(nothing_is_ordered_of_a_node_to_which_a_pod_has_come),
-        cmocka_unit_test(a_mig_manager_that_was_away_does_not_carry_out_what_was_given_up),
+        cmocka_unit_test(a_mig_manager_that_starts_anew_does_not_carry_out_what_was_given_up),
         cmocka_unit_test(the_end_of_a_cut_says_what_the_gpus_hold),
         cmocka_unit_test(an_agent_that_reports_its_gpus_needs_no_words_of_ours),
         cmocka_unit_test(the_mark_of_another_cut_is_left_alone),

@@ -382,6 +382,24 @@ static void replicas_beside_keep_gpus_from_being_cut_together(void **state)
                         "its GPUs can only be cut together, and not all of them are free");
 }
 
+/* The store would refuse it: another node may do. */
+static void a_node_whose_pods_have_yet_to_start_is_not_chosen(void **state)
+{
+    struct cut_rig *rig = *state;
+    for (int i = 0; i < 2; i++) {
+        size_t near = MANAGED(rig, A100, "7g.40gb", "3g.20gb");
+        size_t other = MANAGED(rig, A100, "7g.40gb", "7g.40gb");
+        rig_run(rig, near, "mig-7g.40gb=1", 0);
+        rig->node[near].running[0]->phase = SL_POD_PENDING;
+        rig->node[near].running[0]->started_us = i == 0 ? rig_now : 0;
+        (void)rig_wait(rig, "mig-2g.10gb=1", NULL);
+        rig_plan(rig);
+        assert_int_equal(rig->output.n_plans, 1);
+        assert_int_equal(rig->output.plan[0].view, i == 0 ? near : other);
+        rig_clear(rig);
+    }
+}
+
 static const char *bar(struct cut_rig *rig, size_t node)
 {
     return sl_cut_bar_name(sl_cut_bar_of(rig->view[node], rig->input.limits));
@@ -405,6 +423,14 @@ static void each_thing_that_bars_a_cut_has_its_name(void **state)
     node = MANAGED(rig, A100, "7g.40gb");
     rig_run(rig, node, "mig-7g.40gb=1", 0);
     assert_string_equal(bar(rig, node), "InUse");
+    rig_clear(rig);
+    node = MANAGED(rig, A100, "7g.40gb", "3g.20gb");
+    rig_run(rig, node, "mig-3g.20gb=1", 0);
+    assert_string_equal(bar(rig, node), "None");
+    rig->node[node].running[0]->phase = SL_POD_PENDING;
+    assert_string_equal(bar(rig, node), "None");
+    rig->node[node].running[0]->started_us = 0;
+    assert_string_equal(bar(rig, node), "Starting");
     rig_clear(rig);
     node = node_by_labels(rig, SL_ACTUATOR_MIG_MANAGER, "nvidia.com/gpu.count=2", UNCLEAR);
     assert_string_equal(bar(rig, node), "NoModel");
@@ -583,6 +609,7 @@ int main(void)
         CUT_TEST(gpus_that_nobody_describes_are_cut_where_model_and_count_are_known),
         CUT_TEST(gpus_that_are_cut_together_must_all_be_free),
         CUT_TEST(replicas_beside_keep_gpus_from_being_cut_together),
+        CUT_TEST(a_node_whose_pods_have_yet_to_start_is_not_chosen),
         CUT_TEST(each_thing_that_bars_a_cut_has_its_name),
         cmocka_unit_test(all_bars_are_told_apart_and_in_words),
         CUT_TEST(a_node_of_nos_without_any_resource_has_empty_gpus),

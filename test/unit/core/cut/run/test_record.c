@@ -90,6 +90,34 @@ static void a_failure_is_forgotten_when_another_cut_is_done_or_fails(void **stat
     assert_int_equal(record.failed[SL_CUT_FAILED_KEPT - 1], 2);
 }
 
+static void note_at(struct sl_cut_record *record, enum sl_cut_outcome outcome, uint64_t digest,
+                    int64_t now_us)
+{
+    const struct sl_cut_run run = {.outcome = outcome, .digest = digest, .begun_us = now_us};
+    sl_cut_record_note(record, &run, &rules, now_us);
+}
+
+/* The first failure leaves the node out for a minute, the second for two, at most for eight. */
+static void no_end_of_another_cut_changes_for_how_long_one_is_given_up(void **state)
+{
+    static const enum sl_cut_outcome ends[] = {SL_CUT_DONE, SL_CUT_TAKEN, SL_CUT_FAILED};
+    static const int64_t until_us = (1 + 2 + 8) * MINUTE;
+    (void)state;
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        struct sl_cut_record record = {0};
+        note_at(&record, SL_CUT_HALF_APPLIED, 7, 0);
+        note_at(&record, SL_CUT_HALF_APPLIED, 7, MINUTE);
+        note_at(&record, ends[i], 8, 4 * MINUTE);
+        assert_int_equal(sl_cut_record_failed(&record, until_us - 1)[0], 7);
+        note_at(&record, ends[i], 9, until_us - SECOND);
+        assert_int_equal(sl_cut_record_failed(&record, until_us)[0], 0);
+        note_at(&record, SL_CUT_NOT_FOLLOWED, 10, until_us);
+        note_at(&record, SL_CUT_NOT_FOLLOWED, 10, until_us);
+        assert_int_equal(sl_cut_record_failed(&record, until_us)[0], 10);
+        assert_int_equal(sl_cut_record_failed(&record, until_us)[1], 0);
+    }
+}
+
 static void no_node_is_left_out_for_longer_than_the_rules_say(void **state)
 {
     static const struct sl_cut_rules most = {
@@ -128,6 +156,7 @@ int main(void)
         cmocka_unit_test(failures_leave_a_node_out_for_twice_as_long_each_time),
         cmocka_unit_test(a_cut_is_given_up_when_it_failed_twice_running_as_it_was_applied),
         cmocka_unit_test(a_failure_is_forgotten_when_another_cut_is_done_or_fails),
+        cmocka_unit_test(no_end_of_another_cut_changes_for_how_long_one_is_given_up),
         cmocka_unit_test(no_node_is_left_out_for_longer_than_the_rules_say),
         cmocka_unit_test(what_a_cut_takes_is_learned),
     };
