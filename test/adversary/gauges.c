@@ -291,7 +291,7 @@ static void put_value(const struct sample *sample, bool busy, char out[40])
 static json_t *make_labels(const struct gauge *gauge, const char *metric, const char *pod)
 {
     char uuid[32];
-    (void)snprintf(uuid, sizeof(uuid), "GPU-%s", gauge->name);
+    (void)snprintf(uuid, sizeof(uuid), "GPU-%.15s", gauge->name);
     return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "__name__", metric, "Hostname", gauge->name,
                      "gpu", "0", "UUID", uuid, "namespace", pod[0] == '\0' ? "" : "team-a", "pod",
                      pod);
