@@ -36,8 +36,9 @@ struct wish {
 /* A pod for which a cut is under way has what that makes, before those behind it. */
 static bool has_cut(const struct wish *wish, const struct sl_queue_row *row, struct sl_cut_pod *pod)
 {
-    bool cut = row->reason == SL_HOLD_CUT && row->node != NULL;
-    uint32_t at = cut ? sl_snapshot_find(wish->snapshot, sl_str_of(row->node), 0) : SL_NODE_NONE;
+    uint32_t at = row->cut_node == NULL
+                      ? SL_NODE_NONE
+                      : sl_snapshot_find(wish->snapshot, sl_str_of(row->cut_node), 0);
     pod->has_room = pod->has_room || at != SL_NODE_NONE;
     pod->made = at == SL_NODE_NONE ? 0 : (size_t)at + 1;
     return at != SL_NODE_NONE;
