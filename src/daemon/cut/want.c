@@ -246,7 +246,7 @@ static void say_pods(struct sl_buf *text, const struct sl_cut_wait *wait)
 }
 
 /* Tells the pod for which a node drains what must end, and by when: "node-7 drains for it: GPU 2 is
- * to be cut by 2026-11-26T14:30:00Z, after default/a and 2 pods of others". */
+ * to be cut by 2026-11-26T14:30:00Z, after at most default/a and 2 pods of others". */
 static void say_drain(const struct sl_partitioner *partitioner, const struct sl_view *view,
                       const struct sl_pod *pod, int64_t until_us, int64_t now_us)
 {
@@ -264,7 +264,7 @@ static void say_drain(const struct sl_partitioner *partitioner, const struct sl_
     } else {
         sl_buf_printf(&text, "GPUs are to be cut by %s", until);
     }
-    sl_buf_puts(&text, wait.n_own + wait.n_others > 0 ? ", after " : "");
+    sl_buf_puts(&text, wait.n_own + wait.n_others > 0 ? ", after at most " : "");
     say_pods(&text, &wait);
     sl_buf_putc(&text, '\0');
     if (text.failed == SL_BUF_OK) {
