@@ -195,7 +195,7 @@ struct sl_cut_wait {
     bool mig_mode;      /* as in struct sl_cut_limits */
     int device;         /* index of the first GPU that is to be cut; -1: not known */
     uint32_t n_devices; /* how many are */
-    uint32_t n_own;     /* pods of its own namespace that must end first, */
+    uint32_t n_own;     /* pods of its own namespace that must end first, at most, */
     uint32_t n_others;  /* and of others */
     const struct sl_pod *own[SL_CUT_WAIT_NAMES]; /* the first of its own; of the view */
 };

@@ -161,8 +161,9 @@ struct sl_queue_row {
      * ran as long as is usual; 0: not known, or not before start_us. Nothing is decided by them. */
     int64_t usual_us;
     int64_t usual_start_us;
-    const char *node;       /* NOMINATED: where; NO_ROOM with a reservation: where; CUT: which is
-                               cut; else NULL */
+    const char *node;       /* NOMINATED: where; NO_ROOM and CUT: where its estimated start is; else
+                               NULL */
+    const char *cut_node;   /* CUT: which is cut; else NULL */
     const char *assignment; /* NOMINATED */
     const char *why; /* STAGE, STAGE_FAILED, STAGE_CYCLE: text of sl_planner_set_stage; CUT: of
                         sl_planner_set_cut; NO_ROOM, CONSTRAINT: of sl_planner_set_drain_text;

@@ -1,5 +1,5 @@
-/* What a pod waits for whose node drains: which GPUs are to be cut, and whose pods must end first.
- */
+/* Tells for what a pod waits whose node drains: which GPUs are to be cut, and which pods at most
+ * must end first. */
 #include <stdlib.h>
 
 #include "core/cut/node/place.h"

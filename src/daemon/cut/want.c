@@ -36,8 +36,9 @@ struct wish {
 /* A pod for which a cut is under way has what that makes, before those behind it. */
 static bool has_cut(const struct wish *wish, const struct sl_queue_row *row, struct sl_cut_pod *pod)
 {
-    bool cut = row->reason == SL_HOLD_CUT && row->node != NULL;
-    uint32_t at = cut ? sl_snapshot_find(wish->snapshot, sl_str_of(row->node), 0) : SL_NODE_NONE;
+    uint32_t at = row->cut_node == NULL
+                      ? SL_NODE_NONE
+                      : sl_snapshot_find(wish->snapshot, sl_str_of(row->cut_node), 0);
     pod->has_room = pod->has_room || at != SL_NODE_NONE;
     pod->made = at == SL_NODE_NONE ? 0 : (size_t)at + 1;
     return at != SL_NODE_NONE;
@@ -245,7 +246,7 @@ static void say_pods(struct sl_buf *text, const struct sl_cut_wait *wait)
 }
 
 /* Tells the pod for which a node drains what must end, and by when: "node-7 drains for it: GPU 2 is
- * to be cut by 2026-11-26T14:30:00Z, after default/a and 2 pods of others". */
+ * to be cut by 2026-11-26T14:30:00Z, after at most default/a and 2 pods of others". */
 static void say_drain(const struct sl_partitioner *partitioner, const struct sl_view *view,
                       const struct sl_pod *pod, int64_t until_us, int64_t now_us)
 {
@@ -263,7 +264,7 @@ static void say_drain(const struct sl_partitioner *partitioner, const struct sl_
     } else {
         sl_buf_printf(&text, "GPUs are to be cut by %s", until);
     }
-    sl_buf_puts(&text, wait.n_own + wait.n_others > 0 ? ", after " : "");
+    sl_buf_puts(&text, wait.n_own + wait.n_others > 0 ? ", after at most " : "");
     say_pods(&text, &wait);
     sl_buf_putc(&text, '\0');
     if (text.failed == SL_BUF_OK) {

@@ -197,7 +197,8 @@ static void answer_work(void *context, void *out)
     text_copy(answer->node, sizeof(answer->node), what_if->row.node);
     text_copy(answer->assignment, sizeof(answer->assignment), what_if->row.assignment);
     text_copy(answer->why, sizeof(answer->why), what_if->row.why);
-    what_if->row.first = NULL; /* may be gone by now */
+    what_if->row.first = NULL; /* may be gone by now, as this may: */
+    what_if->row.cut_node = NULL;
 }
 
 static const char *text_or_null(const char *text)

@@ -551,7 +551,7 @@ void sl_explain_bar(const struct sl_explain *explain, const struct sl_explain_ro
     struct sl_partition_status status;
     bool barred = is_barred(explain, row, &status);
     (void)snprintf(out, size, "%s%s%s", barred ? sl_explain_view(explain, row)->node->name : "",
-                   barred ? " cannot be cut: " : "", barred ? status.text : "");
+                   barred ? " is not cut now: " : "", barred ? status.text : "");
 }
 
 static void write_bar(struct sl_writer *w, const struct sl_explain *explain, enum sl_cut_bar bar,
@@ -562,8 +562,9 @@ static void write_bar(struct sl_writer *w, const struct sl_explain *explain, enu
     if (n > 1) {
         (void)snprintf(more, sizeof(more), " and %zu more node%s", n - 1, n == 2 ? "" : "s");
     }
-    (void)snprintf(text, sizeof(text), "%s%s cannot be cut: %s",
-                   sl_explain_view(explain, first)->node->name, more, sl_cut_bar_text(bar));
+    (void)snprintf(text, sizeof(text), "%s%s %s not cut now: %s",
+                   sl_explain_view(explain, first)->node->name, more, n > 1 ? "are" : "is",
+                   sl_cut_bar_text(bar));
     sl_write_object(w);
     sl_write_member_text(w, "why", sl_cut_bar_name(bar));
     sl_write_member_i64(w, "nodes", (int64_t)n);

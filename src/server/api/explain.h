@@ -51,8 +51,8 @@ const struct sl_resident *sl_explain_nomination(const struct sl_explain *explain
 /* Writes one sentence for the pod's owner: why the pod waits, or where it is. */
 void sl_explain_why(const struct sl_explain *explain, char *out, size_t size);
 
-/* Writes into out[0..size) why the row's node, which only a cut could make fit, cannot be cut now:
- * "node-7 cannot be cut: ..."; empty: nothing is known to bar it. */
+/* Writes into out[0..size) why the row's node, which only a cut could make fit, is not cut now:
+ * "node-7 is not cut now: ..."; empty: nothing is known to bar it. */
 void sl_explain_bar(const struct sl_explain *explain, const struct sl_explain_row *row, char *out,
                     size_t size);
 

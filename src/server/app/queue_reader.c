@@ -47,6 +47,7 @@ int sl_queue_list_add(struct sl_queue_list *list, const struct sl_queue_row *row
         copy_text(list, &own.why, err) < 0) {
         return -1;
     }
+    own.cut_node = NULL; /* of interest to who cuts alone */
     /* the count is not const */
     own.pod = sl_pod_ref((struct sl_pod *)row->pod);
     if (row->first != NULL) {

@@ -142,9 +142,9 @@ int sl_sim_cuts_end(struct sl_sim_cuts *cuts, struct sl_planner *planner, int64_
 /* Returns the node whose cut under way is for the pod, its index + 1; 0: none. */
 static size_t cut_for(const struct sl_sim_cuts *cuts, const struct sl_queue_row *row)
 {
-    bool cut = row->reason == SL_HOLD_CUT && cuts->how->rule == NULL;
+    bool cut = row->cut_node != NULL && cuts->how->rule == NULL;
     for (size_t i = 0; cut && i < cuts->fleet->n; i++) {
-        if (cuts->under_way[i].n > 0 && strcmp(cuts->node[i]->name, row->node) == 0) {
+        if (cuts->under_way[i].n > 0 && strcmp(cuts->node[i]->name, row->cut_node) == 0) {
             return i + 1;
         }
     }

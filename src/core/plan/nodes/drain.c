@@ -117,14 +117,13 @@ static bool is_spared(struct sl_planner *planner, struct sl_plan_lane *lane)
     return run->spared;
 }
 
-/* Has the drain's pod come first, and been patient for long enough? Else pods that are ahead, or
+/* Has the drain's pod been ready first, and patient for long enough? Else pods that are ahead, or
  * due, as some always are under a stream of them, would take what comes free for ever. */
 static bool gives_way(const struct sl_planner *planner, const struct sl_plan_node *node,
                       const struct sl_plan_pod *pod)
 {
     const struct sl_plan_pod *first = node->drain_for;
-    return pod->item.priority <= first->item.priority &&
-           pod->item.submit_us > first->item.submit_us &&
+    return pod->item.priority <= first->item.priority && pod->ready_us > first->ready_us &&
            sl_cut_is_patient(first->ready_us, first->item.timeout_us, node->drain_us,
                              planner->now_us);
 }

@@ -6,14 +6,19 @@ static void set_estimate(const struct sl_planner *planner, const struct sl_plan_
 {
     const struct sl_plan_lane *lane = sl_plan_lane_of(pod);
     int64_t now_us = planner->now_us;
+    bool reserved = pod->queued && lane->reserve.pod == pod && lane->reserve.node != NULL;
+    bool cut = row->reason == SL_HOLD_CUT;
+    if (cut) {
+        row->cut_node = pod->cut->node;
+    }
     if (pod->nomination != NULL) {
         row->estimate = SL_ESTIMATE_NOW;
         row->start_us = now_us;
-    } else if (pod->queued && lane->reserve.pod == pod && lane->reserve.node != NULL) {
+    } else if (reserved && (!cut || lane->reserve.at_us <= pod->cut->start_us)) {
         row->estimate = SL_ESTIMATE_RESERVED;
         row->start_us = lane->reserve.at_us > now_us ? lane->reserve.at_us : now_us;
         row->node = lane->reserve.node->node->name;
-    } else if (row->reason == SL_HOLD_CUT) {
+    } else if (cut) {
         row->estimate = SL_ESTIMATE_LAID_OUT;
         row->start_us = sl_plan_later(pod->cut->start_us, now_us);
         row->node = pod->cut->node;

@@ -123,6 +123,29 @@ static void pods_that_came_later_give_way_to_one_that_was_patient(void **state)
     plan_rig_free(rig);
 }
 
+/* The cutter counts so, too: what came first but was kept by a gate of others was not waiting. */
+static void a_pod_that_was_gated_by_others_gives_way_though_it_came_first(void **state)
+{
+    struct plan_rig *rig = plan_rig_new();
+    (void)state;
+    rig->config.order.kind = SL_ORDER_SJF;
+    plan_rig_configure(rig);
+    sliced_node(rig, "n1");
+    struct plan_rig_pod *late = plan_rig_pod(rig, "late", SLICE, 1, 400);
+    late->pod.gate = SL_GATE_OTHERS;
+    plan_rig_put(rig, late);
+    rig->now_us += SECONDS(1);
+    wait_for(rig, "big", WHOLE, 500);
+    assert_string_equal(plan_rig_plan(rig), "");
+    drain(rig, "n1", 300);
+    rig->now_us += SECONDS(63);
+    struct plan_rig_pod *open = plan_rig_pod(rig, "late", SLICE, 1, 400);
+    open->pod.created_us = late->pod.created_us;
+    plan_rig_put(rig, open);
+    assert_string_equal(plan_rig_plan(rig), "");
+    plan_rig_free(rig);
+}
+
 static void a_drain_ends_at_its_time(void **state)
 {
     struct plan_rig *rig = *state;
@@ -517,6 +540,7 @@ int main(void)
         DRAIN_TEST(a_drain_keeps_only_the_units_of_its_resources),
         DRAIN_TEST(a_drain_goes_on_with_the_resources_that_it_had),
         cmocka_unit_test(pods_that_came_later_give_way_to_one_that_was_patient),
+        cmocka_unit_test(a_pod_that_was_gated_by_others_gives_way_though_it_came_first),
         DRAIN_TEST(a_drain_ends_at_its_time),
         DRAIN_TEST(each_of_two_drains_ends_at_its_time),
         DRAIN_TEST(a_drain_ends_when_it_is_told_to),

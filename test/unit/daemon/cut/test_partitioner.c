@@ -294,7 +294,7 @@ static void a_pod_whose_node_drains_is_told_what_must_end(void **state)
     (void)sl_queue_text(&list.row[0], rig->queue.now_us, text, sizeof(text));
     sl_queue_list_free(&list);
     assert_non_null(strstr(text, "; n drains for it: GPU 0 is to be cut by "));
-    assert_non_null(strstr(text, ", after default/ours and 1 pod of others"));
+    assert_non_null(strstr(text, ", after at most default/ours and 1 pod of others"));
     assert_null(strstr(text, "secret"));
     assert_null(strstr(text, "theirs"));
     rig_delete(&rig->queue, "ours");

@@ -123,12 +123,32 @@ static void the_last_word_on_a_cut_counts(void **state)
     memset(node, 'x', 2); /* the caller's texts are copied */
     memset(text, 'x', 9);
     struct sl_queue_row row = row_of(rig, "first");
-    assert_int_equal(row.estimate, SL_ESTIMATE_RESERVED); /* surer than a cut */
     assert_int_equal(row.reason, SL_HOLD_CUT);
+    assert_string_equal(row.cut_node, "n1");
+    assert_int_equal(row.estimate, SL_ESTIMATE_LAID_OUT); /* earlier than what is reserved */
+    assert_int_equal(row.start_us, rig->now_us + SECONDS(9));
     assert_string_equal(row.why, "GPU 0 of n1 is being cut");
     sl_planner_set_cut(rig->planner, SL_STR("first"), "n2", NULL, 0);
     assert_int_equal(row_of(rig, "first").reason, SL_HOLD_NO_ROOM);
     assert_null(row_of(rig, "first").why);
+    assert_null(row_of(rig, "first").cut_node);
+}
+
+static void the_earlier_of_a_reservation_and_a_cut_is_estimated(void **state)
+{
+    struct plan_rig *rig = *state;
+    given_two_that_wait(rig);
+    struct sl_queue_row reserved = row_of(rig, "first");
+    assert_int_equal(reserved.estimate, SL_ESTIMATE_RESERVED);
+    assert_null(reserved.cut_node);
+    for (int later = 0; later < 2; later++) {
+        sl_planner_set_cut(rig->planner, SL_STR("first"), "n2", "a cut",
+                           reserved.start_us + (later == 1 ? 1 : -1));
+        struct sl_queue_row row = row_of(rig, "first");
+        assert_string_equal(row.cut_node, "n2");
+        assert_string_equal(row.node, later == 1 ? "n1" : "n2");
+        assert_int_equal(row.start_us, reserved.start_us - (later == 1 ? 0 : 1));
+    }
 }
 
 static void a_cut_moves_with_the_clock(void **state)
@@ -186,6 +206,7 @@ int main(void)
         PLAN_TEST(an_estimate_is_forgotten_when_the_clock_is_put),
         PLAN_TEST(only_a_pod_that_waits_in_line_has_others_ahead),
         PLAN_TEST(the_last_word_on_a_cut_counts),
+        PLAN_TEST(the_earlier_of_a_reservation_and_a_cut_is_estimated),
         PLAN_TEST(a_cut_moves_with_the_clock),
         PLAN_TEST(no_more_rows_are_told_than_asked_for_and_all_are_counted),
         PLAN_TEST(the_oldest_of_those_that_are_not_refused_is_told),
