@@ -92,6 +92,7 @@ enum { SL_USAGE_NAMES_MAX = 32 }; /* of pods on one GPU or MIG instance */
 struct sl_usage_names {
     uint64_t pod[SL_USAGE_NAMES_MAX];     /* sl_usage_pod_key() */
     int32_t used_mib[SL_USAGE_NAMES_MAX]; /* by that pod alone; -1: nobody tells */
+    bool unnamed[SL_USAGE_NAMES_MAX];     /* only that is told of it: it need not be there */
     uint8_t n;
     bool crowded; /* it names more: then nobody knows who is missing */
 };

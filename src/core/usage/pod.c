@@ -99,7 +99,7 @@ static bool is_named(const struct sl_usage_row *row, uint64_t key)
 {
     bool found = false;
     for (unsigned i = 0; i < row->names.n; i++) {
-        found = found || row->names.pod[i] == key;
+        found = found || (row->names.pod[i] == key && !row->names.unnamed[i]);
     }
     return found;
 }
