@@ -184,9 +184,11 @@ size_t sl_units_rows(const struct sl_unit_node *node, const struct sl_usage_rule
     return n;
 }
 
-static bool is_older(const struct sl_unit *unit, int64_t before_us)
+/* More use than was asked for is not forgotten while the node is there. */
+static bool is_older(const struct sl_unit *unit, int64_t before_us, bool gone)
 {
-    return unit->energy.last_us < before_us && sampled_us(unit) < before_us;
+    return unit->energy.last_us < before_us && sampled_us(unit) < before_us &&
+           (gone || unit->measured.over_mib == 0);
 }
 
 void sl_units_forget(struct sl_units *units, int64_t before_us)
@@ -194,10 +196,11 @@ void sl_units_forget(struct sl_units *units, int64_t before_us)
     size_t at = 0;
     for (struct sl_unit_node *node = sl_map_next(&units->nodes, &at); node != NULL;
          node = sl_map_next(&units->nodes, &at)) {
+        bool gone = node->round != units->round;
         struct sl_unit **link = &node->first;
         while (*link != NULL) {
             struct sl_unit *unit = *link;
-            if (is_older(unit, before_us)) {
+            if (is_older(unit, before_us, gone)) {
                 *link = unit->next;
                 free(unit);
                 units->n--;
@@ -205,7 +208,6 @@ void sl_units_forget(struct sl_units *units, int64_t before_us)
                 link = &unit->next;
             }
         }
-        bool gone = node->round != units->round;
         if (node->first == NULL && (gone || !node->given)) {
             (void)sl_map_remove(&units->nodes, node->name, strlen(node->name));
             free(node);

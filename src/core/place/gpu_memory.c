@@ -61,7 +61,7 @@ static bool measured_room(const struct sl_view *view, unsigned device,
     int64_t expected_mib = (int64_t)item->memory_mib * peak.permille / 1000;
     int64_t outlier_mib = (item->memory_mib - expected_mib) / (peak.lives + 1);
     int64_t kept_mib = outlier_mib > measured->reserve_mib ? outlier_mib : measured->reserve_mib;
-    kept_mib = peak.permille < 1000 ? kept_mib : 0;
+    kept_mib = peak.permille < 1000 || peak.lives > 0 ? kept_mib : 0;
     return item->memory_mib > 0 && expected_mib <= measured->room_mib - kept_mib;
 }
 

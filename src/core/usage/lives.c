@@ -50,6 +50,21 @@ static void workload_note(struct sl_usage_unit *unit, uint32_t workload)
     unit->workload[0] = workload != 0 ? workload : unit->workload[0];
 }
 
+/* Gives back the place of one that had gone before, of which no sample has told. */
+static bool lives_drop_gone(struct sl_usage_unit *unit)
+{
+    unsigned i = 0;
+    while (i < unit->n && !unit->life[i].gone) {
+        i++;
+    }
+    if (i == unit->n) {
+        return false;
+    }
+    unit->n--;
+    memmove(&unit->life[i], &unit->life[i + 1], (unit->n - i) * sizeof(unit->life[0]));
+    return true;
+}
+
 static struct sl_usage_life *life_of(struct sl_usage_unit *unit, const struct sl_lives_pod *pod,
                                      bool unsure)
 {
@@ -59,7 +74,9 @@ static struct sl_usage_life *life_of(struct sl_usage_unit *unit, const struct sl
     }
     if (unit->n == SL_USAGE_LIVES_MAX) {
         unit->crowded = true;
-        return NULL;
+        if (!lives_drop_gone(unit)) {
+            return NULL;
+        }
     }
     workload_note(unit, pod->workload);
     unit->life[unit->n] = (struct sl_usage_life){.pod = pod->pod,
@@ -71,9 +88,16 @@ static struct sl_usage_life *life_of(struct sl_usage_unit *unit, const struct sl
     return &unit->life[unit->n++];
 }
 
+static int32_t own_of(const struct sl_usage_life *life)
+{
+    int32_t own = life->told_mib > 0 ? life->told_mib : life->ups_mib;
+    return own < life->most_mib ? own : life->most_mib;
+}
+
 static void life_end(struct sl_usage_unit *unit, struct sl_usage_life *life)
 {
-    int64_t may_mib = life->ask_mib > 0 ? life->ask_mib + SL_USAGE_OVER_MIN_MIB : unit->held_mib;
+    int64_t may_mib = life->ask_mib > 0 ? life->ask_mib + SL_USAGE_CONTEXT_MIB : unit->held_mib;
+    may_mib = !life->shown ? 0 : may_mib < own_of(life) ? may_mib : own_of(life);
     life->gone = true;
     unit->gone_mib = clamp_mib(unit->gone_mib + may_mib);
 }
@@ -81,11 +105,6 @@ static void life_end(struct sl_usage_unit *unit, struct sl_usage_life *life)
 void sl_lives_meet(struct sl_usage_unit *unit, const struct sl_lives_pod *pods, unsigned n,
                    int64_t since_us, bool first)
 {
-    for (unsigned i = 0; i < unit->n; i++) {
-        if (!unit->life[i].gone && !is_among(pods, n, unit->life[i].pod)) {
-            life_end(unit, &unit->life[i]);
-        }
-    }
     bool unsure = first || unit->crowded; /* it may have been there for long */
     unit->crowded = false;
     for (unsigned i = 0; i < n; i++) {
@@ -97,12 +116,11 @@ void sl_lives_meet(struct sl_usage_unit *unit, const struct sl_lives_pod *pods, 
             life->started_us = pods[i].started_us;
         }
     }
-}
-
-static int32_t own_of(const struct sl_usage_life *life)
-{
-    int32_t own = life->told_mib > 0 ? life->told_mib : life->ups_mib;
-    return own < life->most_mib ? own : life->most_mib;
+    for (unsigned i = 0; i < unit->n; i++) { /* the next sample tells of these: they stay for now */
+        if (!unit->life[i].gone && !is_among(pods, n, unit->life[i].pod)) {
+            life_end(unit, &unit->life[i]);
+        }
+    }
 }
 
 void sl_lives_look(struct sl_usage_unit *unit, const struct sl_series *series, size_t least)
@@ -125,11 +143,12 @@ void sl_lives_hold(struct sl_usage_unit *unit, const struct sl_series *series, s
     struct sl_extent few = sl_series_extent(series, 0, SL_USAGE_OVER_SAMPLES);
     struct sl_extent many = sl_series_extent(series, 0, least);
     bool first = unit->measured_us == 0;
-    if (few.n < SL_USAGE_OVER_SAMPLES) {
+    if (few.n < SL_USAGE_OVER_SAMPLES && !first) {
         return;
     }
     int64_t held = first ? many.highest_mib : higher(unit->held_mib, few.lowest_mib);
-    int64_t fell = higher(held - few.highest_mib, 0);
+    struct sl_extent now = sl_series_extent(series, unit->since_us, SL_USAGE_OVER_SAMPLES);
+    int64_t fell = now.n < SL_USAGE_OVER_SAMPLES ? 0 : higher(held - few.highest_mib, 0);
     int32_t explained = clamp_mib(fell < unit->gone_mib ? fell : unit->gone_mib);
     held -= explained;
     unit->gone_mib -= explained;
@@ -141,7 +160,8 @@ void sl_lives_hold(struct sl_usage_unit *unit, const struct sl_series *series, s
     for (unsigned i = 0; i < unit->n; i++) {
         struct sl_usage_life *life = &unit->life[i];
         int32_t before = clamp_mib(life->before_mib - explained);
-        life->before_mib = before < unit->held_mib ? before : unit->held_mib;
+        bool there = life->shown || (life->ups_mib == INT32_MAX && life->started_us > 0);
+        life->before_mib = there && before < unit->held_mib ? before : unit->held_mib;
     }
 }
 
@@ -203,7 +223,7 @@ static void life_teach(const struct sl_usage_life *life, const struct fall *fall
     high = fall->newcomers ? higher(high, life->ups_mib) : high;
     high = high < life->most_mib ? high : life->most_mib;
     if (life->told_mib > 0) {
-        low = life->told_mib < life->most_mib ? life->told_mib : life->most_mib;
+        low = higher(low, own_of(life)); /* nobody's word counts for more than what is sure */
         high = low;
     }
     if (life->windows >= SL_USAGE_LIFE_WINDOWS && life->workload != 0 && life->ask_mib > 0) {
@@ -255,7 +275,7 @@ static bool lives_any_newcomers(const struct sl_usage_unit *unit)
     for (unsigned i = 0; i < unit->n; i++) {
         const struct sl_usage_life *life = &unit->life[i];
         bool waits = life->seen && own_of(life) < SL_USAGE_STEP_MIB; /* who knows how long */
-        any = any || (!life->gone && !life->settled && !waits);
+        any = any || (!life->gone && life->shown && !life->settled && !waits);
     }
     return any;
 }

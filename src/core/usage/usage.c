@@ -15,6 +15,7 @@ struct crowd {
     int64_t expected_mib; /* of it, by what their workloads have come to use */
     int64_t outlier_mib;  /* kept for one of them that uses more than is expected of it */
     int64_t young_mib;    /* asks of those that were not seen for long enough */
+    int64_t unmet_mib;    /* of them, those of which no life is kept */
     int64_t started_us;   /* when the last one started; 0: none is there */
     struct sl_measured_peak known[SL_MEASURED_KNOWN];
     bool undeclared; /* some pod says nothing of its memory */
@@ -56,7 +57,7 @@ static void note_peaks(const struct sl_usage_unit *unit, const struct sl_past *p
     unsigned n = 0;
     for (unsigned i = 0; i < SL_MEASURED_KNOWN && unit->workload[i] != 0; i++) {
         struct sl_peak_expected peak = sl_peaks_expected(peaks, unit->workload[i], margin_permille);
-        if (peak.permille < 1000) {
+        if (peak.permille < 1000 || peak.lives > 0) {
             crowd->known[n++] = (struct sl_measured_peak){
                 unit->workload[i], (uint16_t)peak.permille, (uint16_t)peak.lives};
         }
@@ -68,11 +69,19 @@ static struct sl_usage_life *life_of(struct sl_usage_unit *unit, const struct sl
     return sl_lives_of(unit, sl_hash(pod->uid, strlen(pod->uid)));
 }
 
-static struct crowd crowd_of(const struct sl_view *view, unsigned device,
-                             struct sl_usage_unit *unit, const struct sl_past *peaks,
-                             int32_t margin_permille)
+/* A pod that pends does not run yet, though it may have a start. */
+static int64_t start_of(const struct sl_pod *pod)
 {
+    return pod->phase == SL_POD_PENDING ? 0 : pod->started_us > 0 ? pod->started_us : 1;
+}
+
+static struct crowd crowd_of(const struct sl_view *view, unsigned device,
+                             const struct sl_series *series, const struct sl_usage_rule *rule,
+                             struct sl_usage_unit *unit, const struct sl_past *peaks)
+{
+    const int32_t margin_permille = rule->margin_permille;
     struct crowd crowd = {0};
+    bool all_seen = sl_series_extent(series, unit->since_us, rule->least).n == rule->least;
     for (unsigned i = 0; i < view->n_residents; i++) {
         const struct sl_pod *pod = view->resident[i].pod;
         bool there = false;
@@ -80,10 +89,10 @@ static struct crowd crowd_of(const struct sl_view *view, unsigned device,
         if (!there) {
             continue;
         }
-        crowd.starting = crowd.starting || pod->started_us == 0;
+        crowd.starting = crowd.starting || start_of(pod) == 0;
         crowd.started_us = pod->started_us > crowd.started_us ? pod->started_us : crowd.started_us;
         struct sl_usage_life *life = life_of(unit, pod);
-        bool young = life == NULL || !life->seen;
+        bool young = life == NULL ? !all_seen : !life->seen;
         crowd.young_mib += !young ? 0 : ask < 0 ? view->node->device[device].memory_mib : ask;
         if (ask < 0) {
             crowd.undeclared = true;
@@ -97,6 +106,7 @@ static struct crowd crowd_of(const struct sl_view *view, unsigned device,
             expected = own < ask ? own : ask;
         }
         crowd.asks_mib += ask;
+        crowd.unmet_mib += life == NULL && !all_seen ? ask : 0;
         crowd.expected_mib += expected;
         if (life != NULL) {
             life->count_mib = clamp_mib(expected);
@@ -109,12 +119,6 @@ static struct crowd crowd_of(const struct sl_view *view, unsigned device,
 }
 
 /* ---- lives ---- */
-
-/* A pod that pends does not run yet, though it may have a start. */
-static int64_t start_of(const struct sl_pod *pod)
-{
-    return pod->phase == SL_POD_PENDING ? 0 : pod->started_us > 0 ? pod->started_us : 1;
-}
 
 static void meet(const struct sl_view *view, unsigned device, const struct sl_series *series,
                  const struct sl_usage_rule *rule, struct sl_usage_unit *unit)
@@ -159,9 +163,9 @@ static int64_t peak_of(const int32_t *used, size_t n)
     return peak;
 }
 
-/* CBP, and PP where that gives more; never what was used of late, nor what newcomers may use. */
+/* CBP, and PP where that gives more; never what is held, nor what newcomers may use. */
 static void published_room(const int32_t *used, size_t n, int64_t total_mib, bool pp,
-                           int64_t young_mib, struct sl_measured *out)
+                           int64_t held_mib, int64_t young_mib, struct sl_measured *out)
 {
     struct sl_cbp cbp = {.room_mib = -1};
     struct sl_pp ahead = {.room_mib = -1};
@@ -170,7 +174,8 @@ static void published_room(const int32_t *used, size_t n, int64_t total_mib, boo
         (void)sl_pp_of(used, n, total_mib, &ahead);
     }
     int64_t room = cbp.room_mib >= ahead.room_mib ? cbp.room_mib : ahead.room_mib;
-    int64_t left = total_mib - peak_of(used + n - SL_USAGE_OVER_SAMPLES, SL_USAGE_OVER_SAMPLES);
+    int64_t peak = peak_of(used + n - SL_USAGE_OVER_SAMPLES, SL_USAGE_OVER_SAMPLES);
+    int64_t left = total_mib - (peak > held_mib ? peak : held_mib);
     if (room >= 0) {
         out->room_mib = clamp_mib((room < left ? room : left) - young_mib);
         out->by = cbp.room_mib >= ahead.room_mib ? SL_SHARING_CBP : SL_SHARING_CBP_PP;
@@ -185,7 +190,8 @@ static void peaks_room(const struct crowd *crowd, const struct sl_usage_unit *un
                        struct sl_measured *out)
 {
     bool as_expected = peak_mib <= crowd->expected_mib;
-    int64_t taken = sl_lives_taken(unit, as_expected ? peak_mib : peak_mib + growth_mib, true);
+    int64_t taken = sl_lives_taken(unit, as_expected ? peak_mib : peak_mib + growth_mib, true) +
+                    crowd->unmet_mib;
     taken = taken > crowd->expected_mib ? taken : crowd->expected_mib;
     if (crowd->undeclared) {
         return;
@@ -230,8 +236,8 @@ static void give_room(const struct sl_view *view, unsigned device, const struct 
         return;
     }
     if (published) {
-        published_room(used, n, total_mib, rule->sharing == SL_SHARING_CBP_PP, crowd->young_mib,
-                       out);
+        published_room(used, n, total_mib, rule->sharing == SL_SHARING_CBP_PP, unit->held_mib,
+                       crowd->young_mib, out);
         return;
     }
     size_t together = sl_series_extent(series, unit->since_us, n).n;
@@ -245,11 +251,8 @@ static void give_room(const struct sl_view *view, unsigned device, const struct 
 static void give_held(const struct sl_usage_unit *unit, const struct crowd *crowd, bool fresh,
                       struct sl_measured *out)
 {
-    if (crowd->undeclared) {
-        return;
-    }
     int64_t used_mib = fresh ? unit->held_mib : unit->held_mib - (int64_t)unit->gone_mib;
-    out->held_mib = clamp_mib(sl_lives_taken(unit, used_mib, false));
+    out->held_mib = clamp_mib(sl_lives_taken(unit, used_mib, false) + crowd->unmet_mib);
     out->asks_mib = clamp_mib(crowd->asks_mib);
     out->over_mib = sl_measured_over(out->held_mib, crowd->asks_mib);
 }
@@ -359,11 +362,11 @@ void sl_usage_judge(const struct sl_view *view, unsigned device, const struct sl
         unit->since_us = rule->now_us;
     }
     if (any) {
-        sl_lives_hold(unit, series, rule->least);
         sl_lives_look(unit, series, rule->least);
+        sl_lives_hold(unit, series, rule->least);
         watch(series, unit, rule->now_us, out->used_mib, peaks);
     }
-    struct crowd crowd = crowd_of(view, device, unit, peaks, rule->margin_permille);
+    struct crowd crowd = crowd_of(view, device, series, rule, unit, peaks);
     note_seen(view, device, out);
     give_held(unit, &crowd, any, out);
     if (!any) {
@@ -372,7 +375,7 @@ void sl_usage_judge(const struct sl_view *view, unsigned device, const struct sl
     out->apart = rule->apart;
     judge_load(series, rule, &crowd, unit->changed_us, used, out);
     if (doubt(view, device, series, &crowd, rule->now_us, unit, peaks)) {
-        crowd = crowd_of(view, device, unit, peaks, rule->margin_permille);
+        crowd = crowd_of(view, device, series, rule, unit, peaks);
     }
     if (out->by_use) {
         give_room(view, device, series, rule, unit, &crowd, used, out);

@@ -255,7 +255,7 @@ static void write_device(const struct sl_node *node, const struct sl_cut_device 
         sl_write_member_bool(w, "healthy", false);
     }
     sl_write_member_bool(w, "mig", device->mig);
-    if (device->cut != NULL ? unsure : known->unsure) {
+    if (device->cut != NULL ? unsure : known != NULL && known->unsure) {
         sl_write_member_bool(w, "unsure", true);
     } else if (device->mig) {
         write_instances(node, device, w);

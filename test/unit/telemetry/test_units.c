@@ -206,6 +206,24 @@ static void units_without_young_samples_are_forgotten(void **state)
     sl_units_free(&units);
 }
 
+/* More use than was asked for stays known for as long as the node is there. */
+static void a_unit_of_which_more_is_used_than_asked_is_kept(void **state)
+{
+    struct sl_units units = units_of(10);
+    (void)state;
+    struct sl_unit *unit = unit_of(&units, "n1", 0, -1);
+    put_sample(unit, 100);
+    unit->measured.over_mib = 8000;
+    units.round = 1;
+    sl_units_node(&units, SL_STR("n1"))->round = 1;
+    sl_units_forget(&units, 200);
+    assert_int_equal(units.n, 1);
+    units.round = 2;
+    sl_units_forget(&units, 200);
+    assert_int_equal(units.n, 0);
+    sl_units_free(&units);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -218,6 +236,7 @@ int main(void)
         cmocka_unit_test(names_take_no_more_than_their_places),
         cmocka_unit_test(what_a_pod_uses_is_kept_as_long_as_its_name),
         cmocka_unit_test(units_without_young_samples_are_forgotten),
+        cmocka_unit_test(a_unit_of_which_more_is_used_than_asked_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -90,15 +90,22 @@ static void a_whole_gpu_may_be_used_whole(void **state)
     assert_int_equal(judged(scene).over_mib, 0);
 }
 
-static void who_states_no_memory_is_held_to_none(void **state)
+/* Nor does it hide what is in use. */
+static void who_states_no_memory_declares_none_of_what_is_used(void **state)
 {
     struct scene *scene = *state;
     scene->rule.sharing = SL_SHARING_ASKS;
     runs(scene, 1000, SAME);
-    runs(scene, 0, 0);
     (void)judged(scene);
     uses(scene, 9, 9000);
-    assert_int_equal(judged(scene).over_mib, 0);
+    assert_int_equal(judged(scene).over_mib, 8000);
+    struct sl_pod *silent = runs(scene, 0, 0);
+    silent->phase = SL_POD_PENDING;
+    assert_int_equal(judged(scene).over_mib, 8000);
+    silent->phase = SL_POD_FAILED;
+    scene->now += 100; /* no samples any more */
+    assert_int_equal(judged(scene).over_mib, 8000);
+    assert_false(fits(scene, TOTAL - 9000 + 1, OTHER));
 }
 
 static void nobody_on_a_gpu_leaves_what_is_used_to_be_told(void **state)
@@ -108,6 +115,110 @@ static void nobody_on_a_gpu_leaves_what_is_used_to_be_told(void **state)
     (void)judged(scene);
     uses(scene, 3, 9000); /* a process outside Kubernetes */
     assert_int_equal(judged(scene).over_mib, 9000);
+}
+
+/* Lives are kept of some pods only: the others are not free. */
+static void more_pods_than_lives_are_kept_of_count_too(void **state)
+{
+    struct scene *scene = *state;
+    scene->rule.sharing = SL_SHARING_ASKS;
+    scene->rig->pool[0].capacity = 2 * SL_USAGE_LIVES_MAX;
+    scene->rig->pool[0].replicas = 2 * SL_USAGE_LIVES_MAX;
+    for (int i = 0; i < SL_USAGE_LIVES_MAX; i++) {
+        runs(scene, 50, SAME);
+    }
+    (void)judged(scene);
+    uses(scene, 25, 12000);
+    (void)judged(scene);
+    runs(scene, 3000, OTHER);
+    (void)judged(scene);
+    uses(scene, 3, 12000);
+    (void)judged(scene);
+    assert_true(fits(scene, 1000, OTHER));
+    assert_false(fits(scene, 1001, OTHER));
+    uses(scene, 20, 12000); /* seen long enough */
+    (void)judged(scene);
+    assert_true(fits(scene, 4000, OTHER));
+    assert_false(fits(scene, 4001, OTHER));
+}
+
+/* A pod is met after a sample showed what others have come to use. */
+static void a_pod_that_comes_counts_on_top_of_what_others_use_by_then(void **state)
+{
+    struct scene *scene = *state;
+    scene->rule.sharing = SL_SHARING_ASKS;
+    runs(scene, 4000, SAME);
+    (void)judged(scene);
+    uses(scene, 30, 3000);
+    (void)judged(scene);
+    uses(scene, 3, 12000);
+    struct sl_pod *pod = runs(scene, 2000, OTHER);
+    pod->phase = SL_POD_PENDING; /* for long */
+    assert_int_equal(judged(scene).held_mib, 14000);
+    uses(scene, 3, 13000);
+    assert_int_equal(judged(scene).held_mib, 15000);
+    pod->phase = SL_POD_RUNNING;
+    (void)judged(scene);
+    uses(scene, 3, 15000);
+    assert_int_equal(judged(scene).held_mib, 15000);
+}
+
+/* Whoever makes pods that never run could make others' use forgotten. */
+static void pods_that_never_used_anything_leave_nothing(void **state)
+{
+    struct scene *scene = *state;
+    scene->rule.sharing = SL_SHARING_ASKS;
+    runs(scene, 4000, SAME);
+    (void)judged(scene);
+    uses(scene, 25, 15000);
+    (void)judged(scene);
+    for (int i = 0; i < 4; i++) {
+        struct sl_pod *pod = runs(scene, 3000, OTHER);
+        pod->phase = SL_POD_PENDING;
+        (void)judged(scene);
+        uses(scene, 1, 4000);
+        (void)judged(scene);
+        pod->phase = SL_POD_FAILED;
+        (void)judged(scene);
+        uses(scene, 1, 4000);
+        (void)judged(scene);
+    }
+    uses(scene, 3, 4000);
+    assert_int_equal(judged(scene).over_mib, 11000);
+}
+
+/* Nor does one of a few MiB that names a large ask. */
+static void a_pod_that_used_little_leaves_no_more_than_that(void **state)
+{
+    struct scene *scene = *state;
+    scene->rule.sharing = SL_SHARING_ASKS;
+    runs(scene, 4000, SAME);
+    (void)judged(scene);
+    uses(scene, 25, 14000);
+    (void)judged(scene);
+    struct sl_pod *pod = runs(scene, 12000, OTHER);
+    (void)judged(scene);
+    for (int i = 0; i < 5; i++) {
+        uses(scene, 1, 14500);
+        (void)judged(scene);
+    }
+    pod->phase = SL_POD_SUCCEEDED;
+    (void)judged(scene);
+    uses(scene, 3, 4000);
+    assert_int_equal(judged(scene).over_mib, 10000);
+}
+
+static void after_a_restart_the_first_sample_counts(void **state)
+{
+    struct scene *scene = *state;
+    scene->rule.sharing = SL_SHARING_ASKS;
+    runs(scene, 4000, SAME);
+    (void)judged(scene);
+    uses(scene, 1, 12000);
+    assert_int_equal(judged(scene).over_mib, 8000);
+    assert_int_equal(judged(scene).held_mib, 12000); /* its ask is part of that */
+    runs(scene, 2000, OTHER);
+    assert_int_equal(judged(scene).held_mib, 14000);
 }
 
 /* ---- the window ---- */
@@ -262,6 +373,45 @@ static void what_a_series_tells_of_a_pod_is_learned_as_it_is(void **state)
     assert_int_equal(sl_peaks_expected(scene->peaks, OTHER, 0).lives, 0); /* it lives on */
 }
 
+/* Whoever serves the series might lie. */
+static void no_series_tells_a_pod_below_what_it_surely_used(void **state)
+{
+    struct scene *scene = *state;
+    for (int life = 0; life < 2; life++) {
+        struct sl_pod *pod = runs(scene, 8000, SAME);
+        const struct sl_usage_names names = {
+            .pod = {sl_usage_pod_key(sl_str_of(pod->namespace), sl_str_of(pod->name))},
+            .used_mib = {1},
+            .n = 1};
+        (void)judged(scene);
+        for (int i = 0; i < 5; i++) {
+            sl_usage_tell(rig_view(scene->rig), &names, &scene->unit);
+            uses(scene, 1, 7000);
+            (void)judged(scene);
+        }
+        pod->phase = SL_POD_SUCCEEDED;
+        (void)judged(scene);
+        uses(scene, 3, 0);
+        (void)judged(scene);
+    }
+    assert_in_range(sl_peaks_expected(scene->peaks, SAME, 0).permille, 875, 876);
+}
+
+/* By a published rule, a dip of a few samples makes nothing free. */
+static void by_published_rules_what_is_held_stays_taken(void **state)
+{
+    struct scene *scene = *state;
+    scene->rule.sharing = SL_SHARING_CBP;
+    runs(scene, 8000, SAME);
+    (void)judged(scene);
+    uses(scene, 4, 14000);
+    (void)judged(scene);
+    uses(scene, 18, 9000);
+    assert_int_equal(judged(scene).room_mib, TOTAL - 14000);
+    uses(scene, 2, 9000);
+    assert_int_equal(judged(scene).room_mib, TOTAL - 9000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -269,7 +419,12 @@ int main(void)
         USAGE_TEST(what_a_pod_asks_for_on_a_gpu_is_taken_in_mib),
         USAGE_TEST(a_pod_is_known_by_the_item_that_declares_memory),
         USAGE_TEST(a_whole_gpu_may_be_used_whole),
-        USAGE_TEST(who_states_no_memory_is_held_to_none),
+        USAGE_TEST(who_states_no_memory_declares_none_of_what_is_used),
+        USAGE_TEST(more_pods_than_lives_are_kept_of_count_too),
+        USAGE_TEST(a_pod_that_comes_counts_on_top_of_what_others_use_by_then),
+        USAGE_TEST(pods_that_never_used_anything_leave_nothing),
+        USAGE_TEST(a_pod_that_used_little_leaves_no_more_than_that),
+        USAGE_TEST(after_a_restart_the_first_sample_counts),
         USAGE_TEST(nobody_on_a_gpu_leaves_what_is_used_to_be_told),
         USAGE_TEST(a_pod_that_comes_counts_beside_what_is_known_of_the_others),
         USAGE_TEST(a_pod_that_comes_counts_beside_what_is_used),
@@ -279,6 +434,8 @@ int main(void)
         USAGE_TEST(mean_load_is_told_with_the_last_memory),
         USAGE_TEST(room_is_never_below_nothing),
         USAGE_TEST(the_largest_of_what_pods_could_use_beyond_is_kept_back),
+        USAGE_TEST(no_series_tells_a_pod_below_what_it_surely_used),
+        USAGE_TEST(by_published_rules_what_is_held_stays_taken),
         USAGE_TEST(what_a_series_tells_of_a_pod_is_learned_as_it_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
