@@ -110,11 +110,12 @@ enum sl_cut_step sl_cut_run_step(struct sl_cut_run *run, const struct sl_node *n
 
 enum sl_cut_write_end {
     SL_CUT_WRITTEN,
-    SL_CUT_WRITE_REFUSED,  /* surely not written, and it would be refused again, */
-    SL_CUT_WRITE_BAD_FILE, /* as the agent's file stands, */
-    SL_CUT_WRITE_MOOT,     /* or as the node does by now */
-    SL_CUT_WRITE_FAILED,   /* surely not written */
-    SL_CUT_WRITE_UNKNOWN,  /* the node will tell */
+    SL_CUT_WRITE_REFUSED,  /* surely not written; the API server would refuse it again */
+    SL_CUT_WRITE_BAD_FILE, /* surely not written; the agent's file as it stands has no place for it
+                            */
+    SL_CUT_WRITE_MOOT,     /* surely not written; the node as it is by now takes no such order */
+    SL_CUT_WRITE_FAILED,   /* surely not written; it may be tried again */
+    SL_CUT_WRITE_UNKNOWN,  /* maybe written; the node will tell */
 };
 void sl_cut_run_wrote(struct sl_cut_run *run, enum sl_cut_write_end end, int64_t now_us);
 

@@ -491,7 +491,7 @@ static void act(struct rng *rng, struct machine *machine)
         machine->at = AGENT_RESTS;
         tell(machine, NULL);
     } else if ((machine->at == AGENT_RESTS || machine->at == AGENT_HANGS) &&
-               strcmp(label, machine->label) != 0) {
+               (strcmp(label, machine->label) != 0 || rng_chance(rng, 1))) { /* or it starts anew */
         machine->at = AGENT_RESTS;
         begin_cut(machine, label);
     }

@@ -129,12 +129,6 @@ static bool judge_cuts(struct judge *judge, const struct sl_cut *cut, size_t n)
     return true;
 }
 
-static enum sl_cut_bar judge_node(struct judge *judge, const struct sl_view *view,
-                                  struct sl_cut_limits limits)
-{
-    return sl_cut_node_read(&judge->node, judge->device, &judge->table, view, limits);
-}
-
 bool sl_cut_allowed(const struct sl_view *view, const struct sl_cut *cut, size_t n,
                     struct sl_cut_limits limits, char *reason, size_t size)
 {
@@ -146,7 +140,8 @@ bool sl_cut_allowed(const struct sl_view *view, const struct sl_cut *cut, size_t
         return false;
     }
     judge->text = none;
-    enum sl_cut_bar bar = judge_node(judge, view, limits);
+    enum sl_cut_bar bar =
+        sl_cut_node_read(&judge->node, judge->device, &judge->table, view, limits);
     if (bar != SL_CUT_BAR_NONE) {
         sl_text_puts(&judge->text, sl_cut_bar_text(bar));
     }
@@ -158,7 +153,9 @@ bool sl_cut_allowed(const struct sl_view *view, const struct sl_cut *cut, size_t
 enum sl_cut_bar sl_cut_bar_of(const struct sl_view *view, struct sl_cut_limits limits)
 {
     struct judge *judge = calloc(1, sizeof(*judge));
-    enum sl_cut_bar bar = judge == NULL ? SL_CUT_BAR_UNKNOWN : judge_node(judge, view, limits);
+    enum sl_cut_bar bar =
+        judge == NULL ? SL_CUT_BAR_UNKNOWN
+                      : sl_cut_node_read(&judge->node, judge->device, &judge->table, view, limits);
     free(judge);
     return bar;
 }

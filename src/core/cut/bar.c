@@ -58,15 +58,15 @@ static const struct {
 
 const char *sl_cut_bar_name(enum sl_cut_bar bar)
 {
-    return bar < SL_CUT_BARS ? rows[bar].name : "Unknown";
+    return rows[bar].name;
 }
 
 const char *sl_cut_bar_text(enum sl_cut_bar bar)
 {
-    return bar < SL_CUT_BARS ? rows[bar].text : "";
+    return rows[bar].text;
 }
 
 const char *sl_cut_bar_remedy(enum sl_cut_bar bar)
 {
-    return bar < SL_CUT_BARS ? rows[bar].remedy : NULL;
+    return rows[bar].remedy;
 }
