@@ -24,8 +24,9 @@ struct sl_peak_expected {
 
 /* Returns the least peak that explains all of the last lives: none surely used more, and at least
  * one is known to have used no more. A margin comes on top: the difference between these lives and
- * a fiftieth, at most margin_permille of the peak. Lives that may have used more show nothing; when
- * fewer than SL_PEAKS_LEAST others are left, all of the ask is expected. */
+ * a fiftieth, at most margin_permille of the peak, and all of that after one life. Lives that may
+ * have used more show nothing; when no other is left, pods that live on tell, and count as no life;
+ * without any, all of the ask is expected. */
 struct sl_peak_expected sl_peaks_expected(const struct sl_past *peaks, uint32_t workload,
                                           int32_t margin_permille);
 

@@ -59,12 +59,14 @@ struct sl_usage_life {
 /* Remembers a GPU from one judgement to the next. Zeroed: nothing is remembered. */
 struct sl_usage_unit {
     uint64_t pods;       /* sl_view_pods_of() last time */
+    uint64_t doubted;    /* pods of which what was learned was forgotten last: once is enough */
     int64_t since_us;    /* when these pods were first seen together */
     int64_t changed_us;  /* just after that; 0 when nobody has seen others there before */
     int64_t measured_us; /* when lives were last measured; 0: never */
     int32_t used_mib;    /* last time */
     int32_t held_mib;    /* in use: goes up and down only when several samples show it */
-    int32_t gone_mib;    /* of it, those that went of late may have used that they asked for */
+    int32_t gone_mib;    /* of it, those that went of late may have used, by their asks and by what
+                            was seen of them */
     struct sl_usage_life life[SL_USAGE_LIVES_MAX]; /* in the order in which they came */
     uint32_t workload[SL_MEASURED_KNOWN]; /* of pods that came, the last first; 0: no more */
     uint8_t n;
@@ -92,6 +94,7 @@ enum { SL_USAGE_NAMES_MAX = 32 }; /* of pods on one GPU or MIG instance */
 struct sl_usage_names {
     uint64_t pod[SL_USAGE_NAMES_MAX];     /* sl_usage_pod_key() */
     int32_t used_mib[SL_USAGE_NAMES_MAX]; /* by that pod alone; -1: nobody tells */
+    bool unnamed[SL_USAGE_NAMES_MAX];     /* only that is told of it: it need not be there */
     uint8_t n;
     bool crowded; /* it names more: then nobody knows who is missing */
 };

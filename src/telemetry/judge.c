@@ -75,8 +75,9 @@ static void charge_pods(struct sl_telemetry *telemetry, const struct sl_view *vi
                         struct sl_unit_node *home, size_t n)
 {
     struct sl_unit *unit = home->first;
-    if (sl_vec_reserve(&telemetry->charge, &telemetry->cap_charge, view->n_residents,
-                       sizeof(*telemetry->charge)) < 0) {
+    if (sl_vec_reserve(&telemetry->charge, &telemetry->cap_charge, view->n_residents + 1U,
+                       sizeof(*telemetry->charge)) < 0 ||
+        telemetry->charge == NULL) {
         return; /* the next time */
     }
     for (unsigned i = 0; i < view->n_residents; i++) {

@@ -89,7 +89,7 @@ int64_t sl_question_value(struct sl_figure_kind kind, double value)
                   [SL_SCALE_BYTES] = {INT32_MAX * 1048576.0, 1 / 1048576.0, 0},
                   [SL_SCALE_PERCENT] = {100, 10, 0},
                   [SL_SCALE_RATIO] = {1, 1000, 0.01},
-                  [SL_SCALE_WATTS] = {SL_ENERGY_MW_MAX / 1000, 1000, 0}};
+                  [SL_SCALE_WATTS] = {SL_ENERGY_MW_MAX / 1000.0, 1000, 0}};
     double most = scales[kind.scale].most;
     if (!(value >= 0) || value > most + scales[kind.scale].slack) {
         return -1;

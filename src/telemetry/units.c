@@ -102,17 +102,18 @@ struct sl_unit *sl_units_of_gpu(const struct sl_unit_node *node, int64_t gpu, co
     return by_index;
 }
 
-struct sl_unit_name *sl_unit_name(struct sl_unit *unit, uint64_t pod, int64_t at_us,
-                                  int64_t keep_us)
+/* The pod's place, found or made: who is named takes it also from one of whom only use is told. */
+static struct sl_unit_name *place_of(struct sl_unit *unit, uint64_t pod, int64_t since_us,
+                                     bool named)
 {
     struct sl_unit_name *place = NULL;
     for (unsigned i = 0; i < unit->n_names; i++) {
         struct sl_unit_name *name = &unit->name[i];
         if (name->pod == pod) {
-            name->at_us = at_us > name->at_us ? at_us : name->at_us;
             return name;
         }
-        place = name->at_us < at_us - keep_us ? name : place;
+        bool told = !named && name->used_us >= since_us;
+        place = name->at_us < since_us && !told ? name : place;
     }
     if (pod == 0) {
         return NULL;
@@ -121,16 +122,26 @@ struct sl_unit_name *sl_unit_name(struct sl_unit *unit, uint64_t pod, int64_t at
         place = &unit->name[unit->n_names++];
     }
     if (place != NULL) {
-        *place = (struct sl_unit_name){.pod = pod, .at_us = at_us};
-    } else {
-        unit->crowded_us = at_us > unit->crowded_us ? at_us : unit->crowded_us;
+        *place = (struct sl_unit_name){.pod = pod};
     }
     return place;
 }
 
+struct sl_unit_name *sl_unit_name(struct sl_unit *unit, uint64_t pod, int64_t at_us,
+                                  int64_t keep_us)
+{
+    struct sl_unit_name *name = place_of(unit, pod, at_us - keep_us, true);
+    if (name != NULL) {
+        name->at_us = at_us > name->at_us ? at_us : name->at_us;
+    } else if (pod != 0) {
+        unit->crowded_us = at_us > unit->crowded_us ? at_us : unit->crowded_us;
+    }
+    return name;
+}
+
 bool sl_unit_own(struct sl_unit *unit, uint64_t pod, int64_t at_us, int64_t mib, int64_t keep_us)
 {
-    struct sl_unit_name *name = mib < 0 ? NULL : sl_unit_name(unit, pod, at_us, keep_us);
+    struct sl_unit_name *name = mib < 0 ? NULL : place_of(unit, pod, at_us - keep_us, false);
     if (name != NULL &&
         (at_us > name->used_us || (at_us == name->used_us && mib > name->used_mib))) {
         name->used_mib = (int32_t)mib;
@@ -151,8 +162,10 @@ void sl_unit_names(const struct sl_unit *unit, int64_t keep_us, struct sl_usage_
     out->n = 0;
     for (unsigned i = 0; i < unit->n_names; i++) {
         const struct sl_unit_name *name = &unit->name[i];
-        if (name->at_us >= since_us) {
-            bool told = name->used_us > 0 && name->used_us >= since_us;
+        bool told = name->used_us > 0 && name->used_us >= since_us;
+        bool named = name->at_us > 0 && name->at_us >= since_us;
+        if (told || named) {
+            out->unnamed[out->n] = !named;
             out->used_mib[out->n] = told ? name->used_mib : -1;
             out->pod[out->n++] = name->pod;
         }

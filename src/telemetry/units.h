@@ -74,8 +74,9 @@ struct sl_unit *sl_units_of_gpu(const struct sl_unit_node *node, int64_t gpu, co
  * names now this one, now that one. */
 struct sl_unit_name *sl_unit_name(struct sl_unit *unit, uint64_t pod, int64_t at_us,
                                   int64_t keep_us);
-/* A sample tells what the pod alone uses; of several at one time the highest counts. False: it is
- * told of nobody, or out of range. */
+/* A sample tells what the pod alone uses, and does not name it: anybody's process may serve such a
+ * series. Of several at one time the highest counts. False: it is told of nobody, out of range, or
+ * has no place. */
 bool sl_unit_own(struct sl_unit *unit, uint64_t pod, int64_t at_us, int64_t mib, int64_t keep_us);
 
 /* Writes the names that hold. */

@@ -4,7 +4,8 @@
 
 #include "adversary/world.h"
 
-/* With the world's lock. phase: "Running", or how it ended. ahead_us: of its clock. */
-void kubelet_tell(const struct thing *pod, const char *phase, int64_t ahead_us);
+/* With the world's lock. thing: a pod; phase: "Running", or how it ended. ahead_us: of its clock.
+ */
+void kubelet_tell(const struct thing *thing, const char *phase, int64_t ahead_us);
 
 #endif

@@ -26,7 +26,7 @@ void usage_check(struct rig *rig);
 /* It nominates the pod there, or binds the one at that place of the world: what it was nominated to
  * is its own. */
 void usage_nominates(const json_t *pod, const char *node);
-void usage_binds(size_t pod, const char *node);
+void usage_binds(size_t which, const char *node);
 /* Its patch of the pod is carried out. */
 void usage_patched(const json_t *pod, const json_t *patch);
 

@@ -99,7 +99,7 @@ static bool is_named(const struct sl_usage_row *row, uint64_t key)
 {
     bool found = false;
     for (unsigned i = 0; i < row->names.n; i++) {
-        found = found || row->names.pod[i] == key;
+        found = found || (row->names.pod[i] == key && !row->names.unnamed[i]);
     }
     return found;
 }
@@ -138,19 +138,20 @@ int32_t sl_usage_told(const struct sl_usage_names *names, uint64_t key)
     return mib;
 }
 
-/* MiB that the pod uses, where somebody tells it of each pod; else -1. No pod uses more than all
- * do.
- */
+/* MiB that the pod uses, where somebody tells it of each pod and each GPU that it holds; else -1.
+ * No pod uses more than all do. */
 static int64_t own_mib(const struct look *look)
 {
     uint64_t key = key_of(look->resident->pod);
     int64_t sum = -1;
+    int told = 0;
     for (size_t i = 0; i < look->n; i++) {
         int32_t all = look->row[i].measured.used_mib;
         int32_t own = sl_usage_told(&look->row[i].names, key);
         sum = own < 0 ? sum : higher(sum, 0) + (all >= 0 && all < own ? all : own);
+        told += own >= 0;
     }
-    return sum;
+    return told < __builtin_popcountll(look->use->held) ? -1 : sum;
 }
 
 static bool look_by_name(struct look *look)

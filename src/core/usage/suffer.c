@@ -58,13 +58,16 @@ static void list_put(struct sl_suffer *suffer, uint64_t namespace, struct sl_mea
         at++;
     }
     bool found = suffer->namespace[at] == namespace;
-    if (suffers) {
+    struct sl_measured_suffer *old = &suffer->list[at];
+    if (found && suffers && old->workload == entry.workload) {
+        *old = entry; /* in its place: another order would change what all nodes show */
+    } else if (suffers) {
         memmove(&suffer->list[1], &suffer->list[0], at * sizeof(suffer->list[0]));
         memmove(&suffer->namespace[1], &suffer -> namespace[0], at * sizeof(namespace));
         suffer->list[0] = entry;
         suffer->namespace[0] = namespace;
-    } else if (found && suffer->list[at].workload == entry.workload) {
-        suffer->list[at] = (struct sl_measured_suffer){.workload = 0};
+    } else if (found && old->workload == entry.workload) {
+        *old = (struct sl_measured_suffer){.workload = 0};
         suffer->namespace[at] = 0;
     }
 }

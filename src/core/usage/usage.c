@@ -18,6 +18,7 @@ struct crowd {
     int64_t unmet_mib;    /* of them, those of which no life is kept */
     int64_t started_us;   /* when the last one started; 0: none is there */
     struct sl_measured_peak known[SL_MEASURED_KNOWN];
+    unsigned n;
     bool undeclared; /* some pod says nothing of its memory */
     bool starting;   /* some pod has not started */
 };
@@ -89,6 +90,7 @@ static struct crowd crowd_of(const struct sl_view *view, unsigned device,
         if (!there) {
             continue;
         }
+        crowd.n++;
         crowd.starting = crowd.starting || start_of(pod) == 0;
         crowd.started_us = pod->started_us > crowd.started_us ? pod->started_us : crowd.started_us;
         struct sl_usage_life *life = life_of(unit, pod);
@@ -312,10 +314,12 @@ static bool doubt(const struct sl_view *view, unsigned device, const struct sl_s
                   struct sl_past *peaks)
 {
     struct sl_extent last = sl_series_extent(series, unit->since_us, SL_USAGE_OVER_SAMPLES);
-    if (crowd->undeclared || last.n < SL_USAGE_OVER_SAMPLES ||
-        last.lowest_mib <= crowd->expected_mib + SL_USAGE_STEP_MIB) {
+    int64_t contexts_mib = (int64_t)crowd->n * SL_USAGE_CONTEXT_MIB; /* few asks count them */
+    if (crowd->undeclared || last.n < SL_USAGE_OVER_SAMPLES || unit->doubted == unit->pods ||
+        last.lowest_mib <= crowd->expected_mib + contexts_mib) {
         return false;
     }
+    unit->doubted = unit->pods;
     for (unsigned i = 0; i < view->n_residents; i++) {
         bool there = false;
         (void)sl_view_ask_mib(view, &view->resident[i], device, &there);

@@ -184,6 +184,31 @@ static void what_a_pod_uses_is_kept_as_long_as_its_name(void **state)
     sl_units_free(&units);
 }
 
+/* Pods may tell what they like of others: that puts nobody on the GPU, and nobody off it. */
+static void what_is_told_of_pods_names_nobody(void **state)
+{
+    struct sl_units units = units_of(10);
+    (void)state;
+    struct sl_unit *unit = unit_of(&units, "n1", 0, -1);
+    put_sample(unit, 1000);
+    for (uint64_t pod = 1; pod <= SL_USAGE_NAMES_MAX + 1; pod++) {
+        assert_int_equal(sl_unit_own(unit, pod, 1000, 5, 100), pod <= SL_USAGE_NAMES_MAX);
+    }
+    struct sl_usage_names names = names_of(unit);
+    assert_int_equal(names.n, SL_USAGE_NAMES_MAX);
+    assert_false(names.crowded);
+    for (unsigned i = 0; i < names.n; i++) {
+        assert_true(names.unnamed[i]);
+    }
+    for (uint64_t pod = 101; pod <= 100 + SL_USAGE_NAMES_MAX; pod++) {
+        assert_non_null(sl_unit_name(unit, pod, 1000, 100));
+    }
+    names = names_of(unit);
+    assert_false(names.crowded);
+    assert_false(names.unnamed[0]);
+    sl_units_free(&units);
+}
+
 static void units_without_young_samples_are_forgotten(void **state)
 {
     struct sl_units units = units_of(10);
@@ -235,6 +260,7 @@ int main(void)
         cmocka_unit_test(every_pod_that_a_unit_names_is_kept_until_it_is_long_unnamed),
         cmocka_unit_test(names_take_no_more_than_their_places),
         cmocka_unit_test(what_a_pod_uses_is_kept_as_long_as_its_name),
+        cmocka_unit_test(what_is_told_of_pods_names_nobody),
         cmocka_unit_test(units_without_young_samples_are_forgotten),
         cmocka_unit_test(a_unit_of_which_more_is_used_than_asked_is_kept),
     };

@@ -3,48 +3,48 @@
 
 #include "sliced/energy.h"
 
-enum { SECOND = 1000000, GAP = 10 * SECOND, WATT = 1000, KJ = 1000000 };
+static const int64_t second_us = 1000000, gap_us = 10000000, watt_mw = 1000, kj_mj = 1000000;
 
-static const int64_t start_us = INT64_C(1700000000) * SECOND;
+static const int64_t start_us = 1700000000000000;
 
 static bool take(struct sl_energy *energy, int64_t second, int64_t mw)
 {
-    return sl_energy_take(energy, start_us + second * SECOND, mw, GAP);
+    return sl_energy_take(energy, start_us + second * second_us, mw, gap_us);
 }
 
 static void energy_is_power_by_the_time_between_samples(void **state)
 {
     struct sl_energy energy = {0};
     (void)state;
-    assert_true(take(&energy, 0, 100 * WATT));
+    assert_true(take(&energy, 0, 100 * watt_mw));
     assert_int_equal(energy.mj, 0);
-    assert_true(take(&energy, 10, 100 * WATT));
-    assert_int_equal(energy.mj, 1 * KJ);
-    assert_true(take(&energy, 20, 300 * WATT));
-    assert_int_equal(energy.mj, 3 * KJ);
+    assert_true(take(&energy, 10, 100 * watt_mw));
+    assert_int_equal(energy.mj, 1 * kj_mj);
+    assert_true(take(&energy, 20, 300 * watt_mw));
+    assert_int_equal(energy.mj, 3 * kj_mj);
 }
 
 static void a_gap_adds_nothing(void **state)
 {
     struct sl_energy energy = {0};
     (void)state;
-    assert_true(take(&energy, 0, 100 * WATT));
-    assert_true(take(&energy, 11, 100 * WATT));
+    assert_true(take(&energy, 0, 100 * watt_mw));
+    assert_true(take(&energy, 11, 100 * watt_mw));
     assert_int_equal(energy.mj, 0);
-    assert_true(take(&energy, 12, 100 * WATT));
-    assert_int_equal(energy.mj, 100 * WATT);
+    assert_true(take(&energy, 12, 100 * watt_mw));
+    assert_int_equal(energy.mj, 100 * watt_mw);
 }
 
 static void what_is_told_twice_or_late_counts_once(void **state)
 {
     struct sl_energy energy = {0};
     (void)state;
-    assert_true(take(&energy, 0, 100 * WATT));
-    assert_true(take(&energy, 4, 100 * WATT));
-    assert_false(take(&energy, 4, 500 * WATT));
-    assert_false(take(&energy, 2, 500 * WATT));
-    assert_true(take(&energy, 6, 100 * WATT));
-    assert_int_equal(energy.mj, 600 * WATT);
+    assert_true(take(&energy, 0, 100 * watt_mw));
+    assert_true(take(&energy, 4, 100 * watt_mw));
+    assert_false(take(&energy, 4, 500 * watt_mw));
+    assert_false(take(&energy, 2, 500 * watt_mw));
+    assert_true(take(&energy, 6, 100 * watt_mw));
+    assert_int_equal(energy.mj, 600 * watt_mw);
 }
 
 static void power_out_of_range_is_none(void **state)
@@ -63,7 +63,7 @@ static void power_out_of_range_is_none(void **state)
 
 static void a_day_of_the_most_power_is_no_overflow(void **state)
 {
-    static const int64_t day_us = INT64_C(86400) * SECOND;
+    static const int64_t day_us = INT64_C(86400) * second_us;
     struct sl_energy energy = {0};
     (void)state;
     assert_true(sl_energy_take(&energy, start_us, SL_ENERGY_MW_MAX, day_us));
@@ -73,7 +73,7 @@ static void a_day_of_the_most_power_is_no_overflow(void **state)
 
 static int watts(const struct sl_energy *energy, int64_t second)
 {
-    return sl_energy_watts(energy, start_us + second * SECOND, 30 * SECOND, 5 * SECOND);
+    return sl_energy_watts(energy, start_us + second * second_us, 30 * second_us, 5 * second_us);
 }
 
 static void power_is_told_while_it_is_fresh(void **state)

@@ -412,6 +412,29 @@ static void by_published_rules_what_is_held_stays_taken(void **state)
     assert_int_equal(judged(scene).room_mib, TOTAL - 9000);
 }
 
+/* One pod above its ask is nothing of its neighbours', and a context of CUDA is in no ask. */
+static void contexts_of_cuda_void_nothing_that_was_learned(void **state)
+{
+    struct scene *scene = *state;
+    unsigned n = 0;
+    learn(scene, SAME, 250);
+    runs(scene, 8000, SAME);
+    runs(scene, 1000, OTHER);
+    (void)judged(scene);
+    uses(scene, 25, 2000 + 1000 + SL_USAGE_CONTEXT_MIB);
+    (void)judged(scene);
+    (void)sl_past_values(scene->peaks, SAME, &n);
+    assert_int_equal(n, TAUGHT);
+    uses(scene, 3, 6000);
+    (void)judged(scene);
+    (void)sl_past_values(scene->peaks, SAME, &n);
+    assert_int_equal(n, 0);
+    learn(scene, SAME, 250);
+    (void)judged(scene); /* they are as they were: not again */
+    (void)sl_past_values(scene->peaks, SAME, &n);
+    assert_int_equal(n, TAUGHT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -436,6 +459,7 @@ int main(void)
         USAGE_TEST(the_largest_of_what_pods_could_use_beyond_is_kept_back),
         USAGE_TEST(no_series_tells_a_pod_below_what_it_surely_used),
         USAGE_TEST(by_published_rules_what_is_held_stays_taken),
+        USAGE_TEST(contexts_of_cuda_void_nothing_that_was_learned),
         USAGE_TEST(what_a_series_tells_of_a_pod_is_learned_as_it_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

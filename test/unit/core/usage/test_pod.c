@@ -407,10 +407,30 @@ static void the_sentence_names_the_gpus(void **state)
     assert_string_equal(text, "nothing has run for 35m on what it holds of node node-1, GPU 1");
 }
 
+/* Part of the sum would seem to be all of it. */
+static void use_that_is_told_of_one_gpu_of_two_is_not_known(void **state)
+{
+    struct scene *scene = *state;
+    struct sl_ask two = rig_ask(WHOLE, 2);
+    with_gpus(scene, WHOLE, SL_KIND_WHOLE, 2, 2);
+    struct sl_pod *pod = runs(scene, &two, WHOLE "=0,1");
+    for (int i = 0; i < 2; i++) {
+        measured(scene, i, 100, 700);
+        scene->row[i].names = named(pod);
+    }
+    scene->row[0].names.used_mib[0] = 300;
+    scene->row[1].measured.used_mib = -1;
+    assert_int_equal(use_of(scene, pod).used_mib, -1);
+    scene->row[1].measured.used_mib = 700;
+    scene->row[1].names.used_mib[0] = 200;
+    assert_int_equal(use_of(scene, pod).used_mib, 500);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
+        TEST(use_that_is_told_of_one_gpu_of_two_is_not_known),
         TEST(a_pod_of_the_only_gpu_idles_as_long_as_that),
         TEST(a_pod_holds_all_its_gpus),
         TEST(a_slice_of_a_gpu_of_unknown_memory_is_no_known_share),

@@ -5,7 +5,7 @@
 
 #include "sliced/suffer.h"
 
-enum { SSD = 7, RESNET = 8 };
+enum { SSD = 7, RESNET = 8, OTHER_SSD = 9 };
 
 static struct sl_suffer suffer_of(struct scene *scene)
 {
@@ -165,9 +165,25 @@ static void the_namespace_that_taught_last_takes_the_place_of_the_first(void **s
     assert_int_equal(cost_of(&suffer, 108), 1000);
 }
 
+/* Another order would change what all nodes show. */
+static void what_is_learned_again_stays_in_its_place(void **state)
+{
+    struct scene *scene = *state;
+    struct sl_suffer suffer = suffer_of(scene);
+    lives(scene, &suffer, 1, SSD, "a", 110);
+    lives(scene, &suffer, 2, SSD, "a", 110);
+    lives(scene, &suffer, 1, OTHER_SSD, "b", 110);
+    lives(scene, &suffer, 2, OTHER_SSD, "b", 110);
+    assert_int_equal(suffer.list[0].workload, OTHER_SSD);
+    const struct sl_suffer before = suffer;
+    lives(scene, &suffer, 2, SSD, "a", 110);
+    assert_memory_equal(suffer.list, before.list, sizeof(before.list));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        USAGE_TEST(what_is_learned_again_stays_in_its_place),
         USAGE_TEST(engines_that_halve_each_other_suffer),
         USAGE_TEST(engines_that_run_beside_each_other_do_not),
         USAGE_TEST(who_had_less_to_do_says_nothing),
