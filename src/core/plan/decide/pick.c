@@ -85,6 +85,7 @@ static void consider_node(struct search *search, struct sl_plan_node *node)
     if (sl_plan_drained(run->planner, node, search->pod, now_us) > now_us) {
         search->blocked = true;
         search->window_us = sl_plan_later(search->window_us, node->drain_us);
+        search->held_off = true; /* pods of its class need not give way to the drain's pod */
         return;
     }
     if (sl_plan_preempt_holds_node(run, node, search->pod) && !leaves_room(search, node)) {

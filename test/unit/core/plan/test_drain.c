@@ -123,6 +123,27 @@ static void pods_that_came_later_give_way_to_one_that_was_patient(void **state)
     plan_rig_free(rig);
 }
 
+/* Pods of one ask are not alike here: some came before the drain's pod. */
+static void a_pod_that_gives_way_holds_none_that_does_not(void **state)
+{
+    struct plan_rig *rig = plan_rig_new();
+    (void)state;
+    rig->config.order.kind = SL_ORDER_SJF;
+    plan_rig_configure(rig);
+    sliced_node(rig, "n1");
+    assert_string_equal(plan_rig_plan(rig), "");
+    wait_for(rig, "early", SLICE, 450);
+    rig->now_us += SECONDS(1);
+    wait_for(rig, "big", WHOLE, 500);
+    drain(rig, "n1", 300);
+    rig->now_us += SECONDS(63);
+    wait_for(rig, "late", SLICE, 400); /* has the reservation */
+    wait_for(rig, "later", SLICE, 401);
+    assert_string_equal(plan_rig_plan(rig), "backfill early on n1: " SLICE "=0/0\n");
+    assert_string_equal(plan_rig_state(rig, "late"), "Held Behind");
+    plan_rig_free(rig);
+}
+
 /* The cutter counts so, too: what came first but was kept by a gate of others was not waiting. */
 static void a_pod_that_was_gated_by_others_gives_way_though_it_came_first(void **state)
 {
@@ -540,6 +561,7 @@ int main(void)
         DRAIN_TEST(a_drain_keeps_only_the_units_of_its_resources),
         DRAIN_TEST(a_drain_goes_on_with_the_resources_that_it_had),
         cmocka_unit_test(pods_that_came_later_give_way_to_one_that_was_patient),
+        cmocka_unit_test(a_pod_that_gives_way_holds_none_that_does_not),
         cmocka_unit_test(a_pod_that_was_gated_by_others_gives_way_though_it_came_first),
         DRAIN_TEST(a_drain_ends_at_its_time),
         DRAIN_TEST(each_of_two_drains_ends_at_its_time),
