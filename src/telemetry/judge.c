@@ -75,15 +75,14 @@ static void charge_pods(struct sl_telemetry *telemetry, const struct sl_view *vi
                         struct sl_unit_node *home, size_t n)
 {
     struct sl_unit *unit = home->first;
-    if (sl_vec_reserve(&telemetry->charge, &telemetry->cap_charge, view->n_residents + 1U,
-                       sizeof(*telemetry->charge)) < 0 ||
-        telemetry->charge == NULL) {
+    if (sl_vec_reserve(&telemetry->charge, &telemetry->cap_charge, view->n_residents,
+                       sizeof(*telemetry->charge)) < 0) {
         return; /* the next time */
     }
     for (unsigned i = 0; i < view->n_residents; i++) {
         telemetry->charge[i].mj = 0;
     }
-    for (size_t i = 0; i < n; i++, unit = unit->next) {
+    for (size_t i = 0; i < n && unit != NULL; i++, unit = unit->next) {
         int64_t mj = unit->energy.mj - unit->charged_mj;
         unit->charged_mj = unit->energy.mj;
         telemetry->nobodys_mj = sl_sat_add(

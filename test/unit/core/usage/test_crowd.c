@@ -122,7 +122,7 @@ static void more_pods_than_lives_are_kept_of_count_too(void **state)
 {
     struct scene *scene = *state;
     scene->rule.sharing = SL_SHARING_ASKS;
-    scene->rig->pool[0].capacity = 2 * SL_USAGE_LIVES_MAX;
+    scene->rig->pool[0].capacity = INT64_C(2) * SL_USAGE_LIVES_MAX;
     scene->rig->pool[0].replicas = 2 * SL_USAGE_LIVES_MAX;
     for (int i = 0; i < SL_USAGE_LIVES_MAX; i++) {
         runs(scene, 50, SAME);

@@ -46,7 +46,7 @@ static void a_pod_that_grows_was_not_seen_for_long_enough(void **state)
     lives(scene, 25, 0);
     comes(scene, 8000, SAME);
     for (int i = 0; i < 40; i++) {
-        assert_int_equal(lives(scene, 1, 100 * i).room_mib, TOTAL - 8000);
+        assert_int_equal(lives(scene, 1, INT64_C(100) * i).room_mib, TOTAL - 8000);
     }
     assert_int_equal(lives(scene, 9, 3900).room_mib, TOTAL - 8000);
     assert_int_equal(lives(scene, 2, 3900).room_mib, TOTAL - with_margin(3900));
