@@ -26,9 +26,11 @@ char *garble_escape(struct rng *rng, char *text, size_t *len)
     size_t n = 0;
     bool inside = false;
     for (size_t i = 0; i < *len; i++) {
-        if (inside && text[i] == '\\') {
-            out[n++] = text[i++];
-            out[n++] = text[i];
+        if (inside && text[i] == '\\') { /* an escape stays whole, with the digits of \u001B */
+            size_t escape = text[i + 1] == 'u' ? ESCAPE : 2;
+            memcpy(out + n, text + i, escape);
+            n += escape;
+            i += escape - 1;
         } else if (inside && is_letter(text[i]) && rng_chance(rng, 3)) {
             n += (size_t)snprintf(out + n, ESCAPE + 1, rng_chance(rng, 50) ? "\\u%04x" : "\\u%04X",
                                   (unsigned)text[i]);
