@@ -28,8 +28,9 @@ class Ended(Exception):
 
 
 def wait_for(what, condition, timeout=60.0, interval=0.05):
-    """Calls condition() until it returns something true, and returns that. It is asked more rarely the
-    longer it takes, as questions cost what is waited for its processor."""
+    """Calls condition() until it returns something true, and returns that. A condition may raise what says
+    that something is not there yet: a connection refused, an assertion, a key or an element that is missing.
+    It is asked more rarely the longer it takes, as questions cost what is waited for its processor."""
     deadline = time.monotonic() + timeout
     last = None
     while True:
@@ -38,7 +39,7 @@ def wait_for(what, condition, timeout=60.0, interval=0.05):
             if value:
                 return value
             last = value
-        except (OSError, AssertionError) as error:
+        except (OSError, AssertionError, LookupError, StopIteration) as error:
             last = error
         if time.monotonic() > deadline:
             raise Timeout(f"{what}: not within {timeout:g} s (last: {last!r})")
