@@ -194,7 +194,8 @@ static void end_run(struct sl_partitioner *partitioner, struct sl_cut_place *pla
     const char *outcome = sl_cut_outcome_name(run->outcome);
     (void)pthread_mutex_lock(&partitioner->status);
     sl_cut_record_note(&place->record, run, &rules, now_us);
-    (void)snprintf(place->ended, sizeof(place->ended), "%s", run->name);
+    (void)snprintf(place->ended, sizeof(place->ended), "%s",
+                   run->outcome == SL_CUT_GONE ? "" : run->name);
     (void)snprintf(place->why, sizeof(place->why), "%s", done ? "" : outcome);
     if (done) {
         place->cut[0] = '\0';
@@ -273,6 +274,9 @@ static int64_t follow_node(struct sl_partitioner *partitioner, const struct sl_v
         return INT64_MAX;
     }
     place->round = partitioner->round;
+    if (node->partition.cut == NULL) {
+        place->ended[0] = '\0'; /* a write that lands late would else withhold the node for ever */
+    }
     if (place->run == NULL && foreign) {
         resume(partitioner, place, node, now_us);
     }

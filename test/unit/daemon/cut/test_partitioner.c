@@ -469,6 +469,27 @@ static void a_cut_that_is_overdue_has_no_estimate(void **state)
                         "its GPUs are being cut, which takes longer than expected");
 }
 
+/* A write of it that the API server had not answered landed after all. */
+static void a_mark_that_comes_back_after_the_end_is_taken_off(void **state)
+{
+    struct rig *rig = *state;
+    char name[SL_CUT_NAME_MAX];
+    order_small(rig, 1);
+    (void)snprintf(name, sizeof(name), "%s", name_of(rig));
+    answer(rig, SL_CUT_WRITTEN);
+    put_node(rig, SMALL, "7", name, "success", name);
+    await_write(rig, 1);
+    answer(rig, SL_CUT_WRITTEN);
+    (void)rig_later(&rig->queue, SECOND); /* the watch still shows it */
+    put_node(rig, SMALL, "7", name, "success", "");
+    (void)rig_later(&rig->queue, SECOND);
+    (void)rig_later(&rig->queue, SECOND);
+    assert_int_equal(status_of(rig).phase, SL_PHASE_IDLE);
+    put_node(rig, SMALL, "7", name, "success", name);
+    await_write(rig, 2);
+    assert_int_equal(rig->written[2].step, SL_CUT_FINISH);
+}
+
 static void fail_at_once(struct rig *rig)
 {
     answer(rig, SL_CUT_WRITTEN);
@@ -856,6 +877,7 @@ int main(void)
         TEST(pods_that_come_within_the_window_share_a_cut),
         TEST(a_plan_whose_pods_are_gone_is_not_told_any_more),
         TEST(a_cut_that_is_overdue_has_no_estimate),
+        TEST(a_mark_that_comes_back_after_the_end_is_taken_off),
         TEST(a_node_that_cannot_be_cut_says_why),
         TEST(a_node_that_may_be_cut_has_nothing_against_it),
         TEST(a_node_on_which_a_pod_has_yet_to_start_is_not_cut_and_says_so),
