@@ -22,10 +22,12 @@ struct sl_cut_place {
     int64_t expected_us;    /* its end */
     int64_t drained_us;     /* until then the node drains; 0: it does not */
     uint64_t drained_for;   /* hash of the UID of the pod for which it drains */
-    int64_t refused_us;     /* until then it is left out: the store refused a cut of it */
-    uint64_t round;         /* in which it was seen last */
-    bool draining;          /* the plan of this round wants it */
-    bool planned;           /* its cut is planned, and waits for more pods */
+    /* with the keys and GPUs that the plan told last */
+    struct sl_cut_drain drain;
+    int64_t refused_us; /* until then it is left out: the store refused a cut of it */
+    uint64_t round;     /* in which it was seen last */
+    bool draining;      /* the plan of this round wants it */
+    bool planned;       /* its cut is planned, and waits for more pods */
     char trouble[sizeof(((struct sl_error *)NULL)->message)]; /* of its last write; empty: none */
     char ended[SL_CUT_NAME_MAX]; /* name of the last run: the watch may show it for a while */
     char cut[SL_PARTITION_WORDS_MAX];

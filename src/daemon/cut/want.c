@@ -262,19 +262,17 @@ static void say_pods(struct sl_buf *text, const struct sl_cut_wait *wait)
 /* Tells the pod for which a node drains what must end, and by when: "node-7 drains for it: GPU 2 is
  * to be cut by 2026-11-26T14:30:00Z, after at most default/a and 2 pods of others". */
 static void say_drain(const struct sl_partitioner *partitioner, const struct sl_view *view,
-                      const struct sl_pod *pod, int64_t until_us, int64_t now_us)
+                      const struct sl_pod *pod, const struct sl_cut_drain *drain, int64_t now_us)
 {
-    struct sl_cut_wait wait = {.until_us = until_us,
-                               .now_us = now_us,
-                               .mig_mode = partitioner->config.partitioning.mig_mode};
+    struct sl_cut_wait wait;
     struct sl_buf text;
     char until[32];
-    sl_cut_wait_find(view, pod, &wait);
-    sl_time_format((until_us + SL_SECOND_US - 1) / SL_SECOND_US * SL_SECOND_US, until);
+    sl_cut_wait_find(view, pod, drain, now_us, &wait);
+    sl_time_format((drain->until_us + SL_SECOND_US - 1) / SL_SECOND_US * SL_SECOND_US, until);
     sl_buf_init(&text, 8 * (size_t)SL_PARTITION_WORDS_MAX);
     sl_buf_printf(&text, "%s drains for it: ", view->node->name);
-    if (wait.n_devices == 1 && wait.device >= 0) {
-        sl_buf_printf(&text, "GPU %d is to be cut by %s", wait.device, until);
+    if (drain->n_devices == 1) {
+        sl_buf_printf(&text, "GPU %d is to be cut by %s", drain->device, until);
     } else {
         sl_buf_printf(&text, "GPUs are to be cut by %s", until);
     }
@@ -293,19 +291,20 @@ static void set_drains(struct sl_partitioner *partitioner, const struct sl_snaps
 {
     size_t at = 0;
     for (size_t i = 0; i < output->n_drains; i++) {
-        const char *node = snapshot->view[output->drain[i].view]->node->name;
-        struct sl_cut_place *place = sl_cut_place_of(partitioner, node);
+        const struct sl_cut_drain *drain = &output->drain[i];
+        const struct sl_view *view = snapshot->view[drain->view];
+        const struct sl_pod *pod = wish->pod[drain->pod].pod;
+        struct sl_cut_place *place = sl_cut_place_of(partitioner, view->node->name);
         if (place != NULL) {
             place->draining = true;
             place->round = partitioner->round;
-            const struct sl_pod *pod = wish->pod[output->drain[i].pod].pod;
-            set_drained(partitioner, place, output->drain[i].until_us);
+            set_drained(partitioner, place, drain->until_us);
             place->drained_for = hash_pod(pod);
-            sl_planner_drain(partitioner->planner, sl_str_of(node), sl_str_of(pod->uid),
-                             output->drain[i].until_us + SL_CUT_DRAIN_GRACE_US,
-                             output->drain[i].key, output->drain[i].n_keys);
-            say_drain(partitioner, snapshot->view[output->drain[i].view], pod,
-                      output->drain[i].until_us, wish->now_us);
+            place->drain = drain->n_keys > 0 ? *drain : place->drain;
+            place->drain.until_us = drain->until_us;
+            sl_planner_drain(partitioner->planner, sl_str_of(place->name), sl_str_of(pod->uid),
+                             drain->until_us + SL_CUT_DRAIN_GRACE_US, drain->key, drain->n_keys);
+            say_drain(partitioner, view, pod, &place->drain, wish->now_us);
         }
     }
     for (struct sl_cut_place *place = sl_map_next(&partitioner->places, &at); place != NULL;
