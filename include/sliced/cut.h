@@ -126,6 +126,9 @@ struct sl_cut_drain {
      * node's earlier drain */
     uint64_t key[SL_NODE_POOLS_MAX];
     size_t n_keys;
+    /* with keys: the first GPU that is to be cut, as nvidia-smi counts, and how many are */
+    int device;
+    uint16_t n_devices;
 };
 
 /* Valid until the next call or until the cutter is freed. */
@@ -153,7 +156,7 @@ bool sl_cut_allowed(const struct sl_view *view, const struct sl_cut *cut, size_t
                     struct sl_cut_limits limits, char *reason, size_t size);
 
 /* Why no GPU of a node may be cut now, whoever waits. The table in src/core/cut/bar.c holds names
- * and texts, and makes docs/reasons.md. */
+ * and texts; docs/reasons.md is made from it. */
 enum sl_cut_bar {
     SL_CUT_BAR_NONE,          /* some may be */
     SL_CUT_BAR_NOT_SELECTED,  /* nothing cuts them */
@@ -179,28 +182,22 @@ enum sl_cut_bar {
 const char *sl_cut_bar_name(enum sl_cut_bar bar); /* "None", "NotSelected", ... */
 /* Returns a sentence without its subject, the node. */
 const char *sl_cut_bar_text(enum sl_cut_bar bar);
-/* Returns what the operators of the cluster can do, as half a sentence; NULL: nothing is needed. */
-const char *sl_cut_bar_remedy(enum sl_cut_bar bar);
 
 /* Returns what keeps all GPUs of the node as they are, as far as the view tells. */
 enum sl_cut_bar sl_cut_bar_of(const struct sl_view *view, struct sl_cut_limits limits);
 
 enum { SL_CUT_WAIT_NAMES = 3 };
 
-/* What a pod waits for whose node drains. It tells of pods of other namespaces how many they are,
- * and nothing else. */
+/* Tells how many pods must end first for a pod whose node drains, at most. Of other namespaces it
+ * says that alone. */
 struct sl_cut_wait {
-    int64_t until_us; /* of the drain; to be set, as the two below */
-    int64_t now_us;
-    bool mig_mode;      /* as in struct sl_cut_limits */
-    int device;         /* index of the first GPU that is to be cut; -1: not known */
-    uint32_t n_devices; /* how many are */
-    uint32_t n_own;     /* pods of its own namespace that must end first, at most, */
-    uint32_t n_others;  /* and of others */
+    uint32_t n_own;                              /* of its own namespace, */
+    uint32_t n_others;                           /* and of others */
     const struct sl_pod *own[SL_CUT_WAIT_NAMES]; /* the first of its own; of the view */
 };
+/* The drain has its keys. */
 void sl_cut_wait_find(const struct sl_view *view, const struct sl_pod *pod,
-                      struct sl_cut_wait *wait);
+                      const struct sl_cut_drain *drain, int64_t now_us, struct sl_cut_wait *out);
 
 /* Does the node show these cuts (devices and allocatable agree with them)? */
 bool sl_cut_shown(const struct sl_node *node, const struct sl_cut *cut, size_t n);

@@ -73,13 +73,17 @@ struct sl_cut_run {
         SL_CUT_AT_CLEAR,
     } at;
     bool writing;
-    bool written;    /* the node may have the mark */
-    bool unwritten;  /* the last write failed */
-    bool told;       /* the agent may be at work on this attempt */
-    bool moved;      /* allocatable has changed since the first order */
-    uint64_t before; /* allocatable as it was then; 0: unknown */
-    uint64_t wanted; /* node->partition.wanted as the cut was decided */
-    int64_t file_us; /* of the rules */
+    bool written;   /* the node may have the mark */
+    bool unwritten; /* the last write failed */
+    bool told;      /* the agent may be at work on this attempt */
+    bool moved;     /* the agent has changed what is allocatable since the first order */
+    uint16_t n_had; /* resources; 0 of a run that was resumed: not known */
+    struct {
+        uint64_t key; /* as struct sl_pool.key */
+        int64_t units;
+    } had[SL_NODE_POOLS_MAX]; /* allocatable as the cut was decided */
+    uint64_t wanted;          /* node->partition.wanted as the cut was decided */
+    int64_t file_us;          /* of the rules */
     int64_t ordered_us;
     int64_t pause_us; /* until when */
     int64_t news_us;  /* when the actuator said that it had ended; 0: it has not */

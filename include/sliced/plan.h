@@ -164,6 +164,7 @@ struct sl_queue_row {
     const char *node;       /* NOMINATED: where; NO_ROOM and CUT: where its estimated start is; else
                                NULL */
     const char *cut_node;   /* CUT: which is cut; else NULL */
+    bool overdue;           /* CUT: that takes longer than expected, so that nobody knows its end */
     const char *assignment; /* NOMINATED */
     const char *why; /* STAGE, STAGE_FAILED, STAGE_CYCLE: text of sl_planner_set_stage; CUT: of
                         sl_planner_set_cut; NO_ROOM, CONSTRAINT: of sl_planner_set_drain_text;

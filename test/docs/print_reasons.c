@@ -14,6 +14,30 @@ static const struct sl_verdict example[SL_REASON_COUNT] = {
     [SL_REASON_EXCEEDS_DEVICE] = {.asked = 5, .capacity = 8, .largest = 4},
 };
 
+/* Advice to the cluster's operators; NULL: none is needed. */
+static const char *const remedy_of_cut[SL_CUT_BARS] = {
+    [SL_CUT_BAR_NOT_SELECTED] = "label the node as partitioning.nodeSelector says",
+    [SL_CUT_BAR_LEFT_OUT] = "look up the failure in docs/partitioning.md",
+    [SL_CUT_BAR_FAILED_BEFORE] = "look up the failure in docs/partitioning.md",
+    [SL_CUT_BAR_AT_WORK] = "look whether the mig-manager runs there: a state that it left behind "
+                           "stays until it ends a run",
+    [SL_CUT_BAR_HIDDEN_USE] = "look whether its device plugin runs",
+    [SL_CUT_BAR_STARTING] = "look at pods there that stay Pending, if that lasts",
+    [SL_CUT_BAR_UNKNOWN] =
+        "look whether GPU feature discovery runs there, and labels GPUs that can be cut",
+    [SL_CUT_BAR_NO_MODEL] =
+        "take the node out of partitioning.nodeSelector, or see docs/devices.md for the models",
+    [SL_CUT_BAR_MIG_OFF] = "switch MIG mode on, by nvidia.com/mig.config=all-balanced for one",
+    [SL_CUT_BAR_MIXED] = "have each GPU told by an annotation: then they are cut one by one",
+    [SL_CUT_BAR_TOGETHER] = "wait for pods there to end, or have each GPU told by an annotation",
+    [SL_CUT_BAR_NOT_REPORTED] =
+        "look whether nos' agent runs there, and whether the strategy is mixed",
+    [SL_CUT_BAR_DIFFERS] = "look at nos' agent and at the device plugin, if that lasts",
+    [SL_CUT_BAR_SHARED] = "take the other way of sharing out of the device plugin's configuration",
+    [SL_CUT_BAR_UNHEALTHY] = "mend these GPUs",
+    [SL_CUT_BAR_IN_USE] = "wait for pods there to end",
+};
+
 static const char *or_blank(const char *text)
 {
     return text == NULL ? "" : text;
@@ -73,7 +97,7 @@ static void print_of_cuts(void)
     for (int i = 0; i < SL_CUT_BARS; i++) {
         enum sl_cut_bar bar = (enum sl_cut_bar)i;
         printf("| `%s` | %s | %s |\n", sl_cut_bar_name(bar), sl_cut_bar_text(bar),
-               or_blank(sl_cut_bar_remedy(bar)));
+               or_blank(remedy_of_cut[bar]));
     }
 }
 

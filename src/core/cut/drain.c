@@ -57,11 +57,17 @@ static void look_at_alike(struct search *search, size_t pod)
     }
 }
 
-/* Notes the resources of the GPUs of which the pod needs something. */
+/* Notes the GPUs of which the pod needs something, and their resources. */
 static void note_keys(const struct sl_cut_node *node, struct sl_cut_drain *drain)
 {
     const struct sl_node *from = node->view->node;
     uint64_t pools = 0;
+    drain->n_devices = 0;
+    for (unsigned d = node->n; d-- > 0;) {
+        bool changes = node->single || sl_cut_device_changes(&node->device[d]);
+        drain->device = changes ? node->device[d].index : drain->device;
+        drain->n_devices = (uint16_t)(drain->n_devices + changes);
+    }
     for (unsigned i = 0; i < from->n_instances; i++) {
         const struct sl_instance *instance = &from->instance[i];
         if (sl_cut_device_changes(&node->device[instance->device])) {

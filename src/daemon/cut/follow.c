@@ -136,9 +136,6 @@ void sl_cut_begin(struct sl_partitioner *partitioner, struct sl_cut_place *place
     (void)pthread_mutex_lock(&partitioner->status);
     sl_cut_run_begin(run, view->node, plan->cut, plan->n_cuts, now_us);
     sl_cut_run_note_pods(run, view);
-    (void)sl_cut_text(view->node, plan->cut, plan->n_cuts, place->cut, sizeof(place->cut));
-    place->expected_us = plan->start_us;
-    place->n_made = plan->n_cuts;
     place->why[0] = '\0';
     partitioner->under_way++;
     partitioner->counts.begun++;
@@ -178,14 +175,14 @@ static void resume(struct sl_partitioner *partitioner, struct sl_cut_place *plac
            run->name, (char *)NULL);
 }
 
-/* The pods wait for what comes of the next plan, as all others. */
-static void untell_pods(const struct sl_partitioner *partitioner, const struct sl_cut_place *place)
+void sl_cut_untell_pods(const struct sl_partitioner *partitioner, struct sl_cut_place *place)
 {
     size_t at = 0;
     for (const char *uid = sl_map_next(&place->uids, &at); uid != NULL;
          uid = sl_map_next(&place->uids, &at)) {
         sl_planner_set_cut(partitioner->planner, sl_str_of(uid), NULL, NULL, 0);
     }
+    sl_cut_place_forget_pods(place);
 }
 
 static void end_run(struct sl_partitioner *partitioner, struct sl_cut_place *place, int64_t now_us)
@@ -197,7 +194,8 @@ static void end_run(struct sl_partitioner *partitioner, struct sl_cut_place *pla
     const char *outcome = sl_cut_outcome_name(run->outcome);
     (void)pthread_mutex_lock(&partitioner->status);
     sl_cut_record_note(&place->record, run, &rules, now_us);
-    (void)snprintf(place->ended, sizeof(place->ended), "%s", run->name);
+    (void)snprintf(place->ended, sizeof(place->ended), "%s",
+                   run->outcome == SL_CUT_GONE ? "" : run->name);
     (void)snprintf(place->why, sizeof(place->why), "%s", done ? "" : outcome);
     if (done) {
         place->cut[0] = '\0';
@@ -219,9 +217,8 @@ static void end_run(struct sl_partitioner *partitioner, struct sl_cut_place *pla
     sl_log(done ? SL_LOG_INFO : SL_LOG_WARN, "a node's cut has ended", "node", place->name, "name",
            run->name, "outcome", outcome, "#seconds",
            SL_LOG_NUMBER((now_us - place->begun_us) / SL_SECOND_US), (char *)NULL);
-    untell_pods(partitioner, place);
+    sl_cut_untell_pods(partitioner, place);
     sl_cut_drop(partitioner, place);
-    sl_cut_place_forget_pods(place);
     (void)sl_store_cut_end(partitioner->options.store, sl_str_of(place->name));
 }
 
@@ -277,6 +274,9 @@ static int64_t follow_node(struct sl_partitioner *partitioner, const struct sl_v
         return INT64_MAX;
     }
     place->round = partitioner->round;
+    if (node->partition.cut == NULL) {
+        place->ended[0] = '\0'; /* a write that lands late would else withhold the node for ever */
+    }
     if (place->run == NULL && foreign) {
         resume(partitioner, place, node, now_us);
     }

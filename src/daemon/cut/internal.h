@@ -22,9 +22,12 @@ struct sl_cut_place {
     int64_t expected_us;    /* its end */
     int64_t drained_us;     /* until then the node drains; 0: it does not */
     uint64_t drained_for;   /* hash of the UID of the pod for which it drains */
-    int64_t refused_us;     /* until then it is left out: the store refused a cut of it */
-    uint64_t round;         /* in which it was seen last */
-    bool draining;          /* the plan of this round wants it */
+    /* with the keys and GPUs that the plan told last */
+    struct sl_cut_drain drain;
+    int64_t refused_us; /* until then it is left out: the store refused a cut of it */
+    uint64_t round;     /* in which it was seen last */
+    bool draining;      /* the plan of this round wants it */
+    bool planned;       /* its cut is planned, and waits for more pods */
     char trouble[sizeof(((struct sl_error *)NULL)->message)]; /* of its last write; empty: none */
     char ended[SL_CUT_NAME_MAX]; /* name of the last run: the watch may show it for a while */
     char cut[SL_PARTITION_WORDS_MAX];
@@ -105,6 +108,9 @@ int64_t sl_cut_follow(struct sl_partitioner *partitioner, const struct sl_snapsh
 /* Begins a run of these cuts; the store withholds the node already. */
 void sl_cut_begin(struct sl_partitioner *partitioner, struct sl_cut_place *place,
                   const struct sl_view *view, const struct sl_cut_plan *plan, int64_t now_us);
+
+/* Lets the pods for which the node is cut, or was to be, wait as all others. */
+void sl_cut_untell_pods(const struct sl_partitioner *partitioner, struct sl_cut_place *place);
 
 /* ---- seen.c ---- */
 

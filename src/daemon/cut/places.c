@@ -72,7 +72,8 @@ static bool is_worth_keeping(const struct sl_partitioner *partitioner,
                              const struct sl_cut_place *place, int64_t now_us)
 {
     bool there = place->round == partitioner->round;
-    return place->run != NULL || there || now_us - place->record.out_until_us < forget_us;
+    return place->run != NULL || place->planned || there ||
+           now_us - place->record.out_until_us < forget_us;
 }
 
 void sl_cut_places_sweep(struct sl_partitioner *partitioner, int64_t now_us)

@@ -39,7 +39,9 @@ static enum sl_cut_bar own_bar(const struct sl_partitioner *partitioner,
 static void say_bar(struct sl_partition_status *out)
 {
     char until[32];
-    copy_text(out->text, sl_cut_bar_text(out->bar));
+    bool overdue = out->phase == SL_PHASE_CUTTING && out->until_us == 0;
+    (void)snprintf(out->text, sizeof(out->text), "%s%s", sl_cut_bar_text(out->bar),
+                   overdue ? ", which takes longer than expected" : "");
     if (out->phase == SL_PHASE_OUT) {
         sl_time_format(out->until_us / SL_SECOND_US * SL_SECOND_US, until);
         (void)snprintf(out->text, sizeof(out->text),
@@ -64,16 +66,18 @@ static void read_status(void *context, const struct sl_view *view, int64_t now_u
         out->seconds_us = place->record.seconds_us;
         if (out->phase == SL_PHASE_CUTTING) {
             out->since_us = place->begun_us;
-            out->until_us = place->expected_us;
+            out->until_us = place->expected_us > now_us ? place->expected_us : 0;
         } else if (out->phase == SL_PHASE_OUT) {
             out->until_us = place->record.out_until_us;
         } else if (out->phase == SL_PHASE_DRAINING) {
             out->until_us = place->drained_us;
         }
-        if (out->phase == SL_PHASE_CUTTING || out->phase == SL_PHASE_OUT) {
+        if (out->phase == SL_PHASE_CUTTING || out->phase == SL_PHASE_OUT || place->planned) {
             copy_text(out->cut, place->cut);
             copy_text(out->pods, place->pods);
-            copy_text(out->why, place->why);
+            copy_text(out->why, place->planned ? "Planned" : place->why);
+            copy_text(out->text,
+                      place->planned ? "a cut of it is planned, and waits for more pods" : "");
         }
     }
     bool acts = own == SL_CUT_BAR_CUTTING || own == SL_CUT_BAR_LEFT_OUT;

@@ -149,15 +149,17 @@ static void note_pods(struct sl_cut_place *place, const struct sl_cut_pod *pod,
     }
 }
 
-/* "GPU 2 of node-7 is being cut into 2x 3g.20gb for it" */
+/* "GPU 2 of node-7 is being cut into 2x 3g.20gb for it", or "is to be cut" */
 static void say_cut(const struct sl_cut_place *place, char *out, size_t size)
 {
     const char *into = strstr(place->cut, " into ");
+    const char *being = place->planned ? "to be" : "being";
     if (place->n_made == 1 && into != NULL) {
-        (void)snprintf(out, size, "%.*s of %s is being cut%s for it", (int)(into - place->cut),
-                       place->cut, place->name, into);
+        (void)snprintf(out, size, "%.*s of %s is %s cut%s for it", (int)(into - place->cut),
+                       place->cut, place->name, being, into);
     } else {
-        (void)snprintf(out, size, "GPUs of %s are being cut for it: %s", place->name, place->cut);
+        (void)snprintf(out, size, "GPUs of %s are %s cut for it: %s", place->name, being,
+                       place->cut);
     }
 }
 
@@ -185,6 +187,21 @@ struct sl_cut_limits sl_cut_limits_now(const struct sl_partitioner *partitioner,
     };
 }
 
+/* Notes what the plan makes of the node, for whom, and when that is expected to be done. */
+static void note_plan(struct sl_partitioner *partitioner, struct sl_cut_place *place,
+                      const struct sl_view *view, const struct sl_cut_pod *pod,
+                      const struct sl_cut_plan *plan, int64_t begin_us, int64_t now_us)
+{
+    (void)pthread_mutex_lock(&partitioner->status);
+    note_pods(place, pod, plan);
+    (void)sl_cut_text(view->node, plan->cut, plan->n_cuts, place->cut, sizeof(place->cut));
+    place->n_made = plan->n_cuts;
+    place->expected_us = plan->start_us + begin_us - now_us;
+    place->planned = begin_us > now_us;
+    place->round = partitioner->round;
+    (void)pthread_mutex_unlock(&partitioner->status);
+}
+
 static bool begin_plan(struct sl_partitioner *partitioner, const struct sl_snapshot *snapshot,
                        const struct sl_cut_pod *pod, const struct sl_cut_plan *plan, int64_t now_us)
 {
@@ -206,10 +223,7 @@ static bool begin_plan(struct sl_partitioner *partitioner, const struct sl_snaps
         place->round = partitioner->round;
         return false;
     }
-    (void)pthread_mutex_lock(&partitioner->status);
-    note_pods(place, pod, plan);
-    (void)pthread_mutex_unlock(&partitioner->status);
-    place->round = partitioner->round;
+    note_plan(partitioner, place, view, pod, plan, now_us, now_us);
     sl_cut_begin(partitioner, place, view, plan, now_us);
     if (place->run != NULL) {
         tell_pods(partitioner, place);
@@ -248,19 +262,17 @@ static void say_pods(struct sl_buf *text, const struct sl_cut_wait *wait)
 /* Tells the pod for which a node drains what must end, and by when: "node-7 drains for it: GPU 2 is
  * to be cut by 2026-11-26T14:30:00Z, after at most default/a and 2 pods of others". */
 static void say_drain(const struct sl_partitioner *partitioner, const struct sl_view *view,
-                      const struct sl_pod *pod, int64_t until_us, int64_t now_us)
+                      const struct sl_pod *pod, const struct sl_cut_drain *drain, int64_t now_us)
 {
-    struct sl_cut_wait wait = {.until_us = until_us,
-                               .now_us = now_us,
-                               .mig_mode = partitioner->config.partitioning.mig_mode};
+    struct sl_cut_wait wait;
     struct sl_buf text;
     char until[32];
-    sl_cut_wait_find(view, pod, &wait);
-    sl_time_format((until_us + SL_SECOND_US - 1) / SL_SECOND_US * SL_SECOND_US, until);
+    sl_cut_wait_find(view, pod, drain, now_us, &wait);
+    sl_time_format((drain->until_us + SL_SECOND_US - 1) / SL_SECOND_US * SL_SECOND_US, until);
     sl_buf_init(&text, 8 * (size_t)SL_PARTITION_WORDS_MAX);
     sl_buf_printf(&text, "%s drains for it: ", view->node->name);
-    if (wait.n_devices == 1 && wait.device >= 0) {
-        sl_buf_printf(&text, "GPU %d is to be cut by %s", wait.device, until);
+    if (drain->n_devices == 1) {
+        sl_buf_printf(&text, "GPU %d is to be cut by %s", drain->device, until);
     } else {
         sl_buf_printf(&text, "GPUs are to be cut by %s", until);
     }
@@ -279,19 +291,20 @@ static void set_drains(struct sl_partitioner *partitioner, const struct sl_snaps
 {
     size_t at = 0;
     for (size_t i = 0; i < output->n_drains; i++) {
-        const char *node = snapshot->view[output->drain[i].view]->node->name;
-        struct sl_cut_place *place = sl_cut_place_of(partitioner, node);
+        const struct sl_cut_drain *drain = &output->drain[i];
+        const struct sl_view *view = snapshot->view[drain->view];
+        const struct sl_pod *pod = wish->pod[drain->pod].pod;
+        struct sl_cut_place *place = sl_cut_place_of(partitioner, view->node->name);
         if (place != NULL) {
             place->draining = true;
             place->round = partitioner->round;
-            const struct sl_pod *pod = wish->pod[output->drain[i].pod].pod;
-            set_drained(partitioner, place, output->drain[i].until_us);
+            set_drained(partitioner, place, drain->until_us);
             place->drained_for = hash_pod(pod);
-            sl_planner_drain(partitioner->planner, sl_str_of(node), sl_str_of(pod->uid),
-                             output->drain[i].until_us + SL_CUT_DRAIN_GRACE_US,
-                             output->drain[i].key, output->drain[i].n_keys);
-            say_drain(partitioner, snapshot->view[output->drain[i].view], pod,
-                      output->drain[i].until_us, wish->now_us);
+            place->drain = drain->n_keys > 0 ? *drain : place->drain;
+            place->drain.until_us = drain->until_us;
+            sl_planner_drain(partitioner->planner, sl_str_of(place->name), sl_str_of(pod->uid),
+                             drain->until_us + SL_CUT_DRAIN_GRACE_US, drain->key, drain->n_keys);
+            say_drain(partitioner, view, pod, &place->drain, wish->now_us);
         }
     }
     for (struct sl_cut_place *place = sl_map_next(&partitioner->places, &at); place != NULL;
@@ -339,6 +352,38 @@ static void join_plan(struct sl_partitioner *partitioner, const struct sl_snapsh
     }
 }
 
+/* Tells the pods of the cuts that begin at begin_us. */
+static void announce_plans(struct sl_partitioner *partitioner, const struct sl_snapshot *snapshot,
+                           const struct wish *wish, const struct sl_cut_output *output,
+                           int64_t begin_us)
+{
+    for (size_t i = 0; i < output->n_plans; i++) {
+        const struct sl_cut_plan *plan = &output->plan[i];
+        const struct sl_view *view = snapshot->view[plan->view];
+        struct sl_cut_place *place =
+            plan->n_cuts == 0 ? NULL : sl_cut_place_of(partitioner, view->node->name);
+        if (place != NULL) {
+            note_plan(partitioner, place, view, wish->pod, plan, begin_us, wish->now_us);
+            tell_pods(partitioner, place);
+        }
+    }
+}
+
+/* The next plan is made as if nothing had been said of this one. */
+static void withdraw_plans(struct sl_partitioner *partitioner)
+{
+    size_t at = 0;
+    for (struct sl_cut_place *place = sl_map_next(&partitioner->places, &at); place != NULL;
+         place = sl_map_next(&partitioner->places, &at)) {
+        if (place->planned) {
+            sl_cut_untell_pods(partitioner, place);
+            (void)pthread_mutex_lock(&partitioner->status);
+            place->planned = false;
+            (void)pthread_mutex_unlock(&partitioner->status);
+        }
+    }
+}
+
 /* Returns how many pods the cuts serve that are yet to begin. */
 static size_t count_wanted(const struct sl_cut_output *output)
 {
@@ -365,6 +410,7 @@ static int64_t begin_plans(struct sl_partitioner *partitioner, const struct sl_s
         return INT64_MAX;
     }
     if (!is_time(partitioner, wanted, now_us, &wake_us)) {
+        announce_plans(partitioner, snapshot, wish, output, wake_us);
         return wake_us;
     }
     partitioner->wanted_us = 0;
@@ -424,6 +470,7 @@ int64_t sl_cut_want(struct sl_partitioner *partitioner, const struct sl_snapshot
         return partitioner->next_ask_us;
     }
     int64_t begin_us = sl_clock_monotonic_us();
+    withdraw_plans(partitioner);
     sl_cut_see(partitioner, snapshot, now_us);
     if (may_cut(snapshot) && sl_planner_estimate(partitioner->planner, now_us, NULL) == 0) {
         (void)sl_planner_visit(partitioner->planner, now_us, SIZE_MAX, add_row, &wish);

@@ -38,7 +38,8 @@ struct op {
     struct sl_cut_run run;
     struct sl_cut_order order;
     uint64_t leadership;
-    enum sl_cut_write_end refusal; /* what it means that the edit under way is refused */
+    enum sl_cut_write_end refusal; /* the end that a refusal means: by the edit, else by the API
+                                      server */
     sl_cut_done done;
     void *call;
 };
@@ -128,9 +129,8 @@ static int order_edit(void *context, const struct sl_edit_now *now, struct sl_wr
     if (mark != NULL && sl_str_eq(mark->value, sl_str_of(op->run.name))) {
         return 0; /* one patch wrote it all */
     }
-    bool moot = order_refuse(op, now->node, err) < 0;
-    op->refusal = moot ? SL_CUT_WRITE_MOOT : SL_CUT_WRITE_REFUSED;
-    if (moot) {
+    if (order_refuse(op, now->node, err) < 0) {
+        op->refusal = SL_CUT_WRITE_MOOT;
         return -1;
     }
     if (is_taken(op)) { /* the run's next step says so */
@@ -246,7 +246,7 @@ static int config_edit(void *context, const struct sl_edit_now *now, struct sl_w
     sl_cut_kept_read(&op->cutter->kept);
     int result = op->actuator->edit(&op->order, now->data, w, err);
     sl_cut_kept_forget(&op->cutter->kept);
-    op->refusal = result < 0 ? SL_CUT_WRITE_BAD_FILE : SL_CUT_WRITE_REFUSED;
+    op->refusal = result < 0 ? SL_CUT_WRITE_BAD_FILE : op->refusal;
     return result;
 }
 

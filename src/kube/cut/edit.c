@@ -40,8 +40,10 @@ static enum sl_change_turn patch_end(struct op *op, struct sl_writer *w,
     int result = op->edit.edit(op->edit.context, now, w, &op->change.err);
     sl_write_object_end(w);
     sl_write_object_end(w);
-    if (result <= 0) {
-        return result == 0 ? SL_CHANGE_DONE : SL_CHANGE_REFUSED;
+    if (result <= 0) { /* an earlier write may land yet, unless it is seen to be there */
+        return result == 0        ? SL_CHANGE_DONE
+               : op->change.maybe ? SL_CHANGE_UNKNOWN
+                                  : SL_CHANGE_REFUSED;
     }
     if (op->patch.failed != SL_BUF_OK) {
         (void)sl_error_nomem(&op->change.err);

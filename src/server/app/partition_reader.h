@@ -24,11 +24,13 @@ struct sl_partition_status {
     int64_t seconds_us;                /* what a cut of this node takes, as learned */
     uint32_t failures;                 /* in a row */
     enum sl_cut_bar bar;               /* what keeps its GPUs from being cut now */
-    char cut[SL_PARTITION_WORDS_MAX];  /* CUTTING: "GPU 2 into 2x 3g.20gb"; OUT: what failed */
+    char cut[SL_PARTITION_WORDS_MAX];  /* "GPU 2 into 2x 3g.20gb": CUTTING, or planned; OUT: what
+                                          failed */
     char pods[SL_PARTITION_WORDS_MAX]; /* for whom: "ns/a, ns/b, 3 more" */
     char why[SL_PARTITION_WORDS_MAX];  /* CUTTING: the step that it has reached; OUT: what failed;
-                                          else the name of the bar; empty: there is none */
-    char text[SL_PARTITION_WORDS_MAX]; /* the bar in a sentence without its subject, the node */
+                                          "Planned": pods are waited for; else the name of the bar;
+                                          empty: there is none */
+    char text[SL_PARTITION_WORDS_MAX]; /* the same in a sentence without its subject, the node */
 };
 
 /* Any thread may call; no function waits for a plan or for I/O. A struct of NULLs stands for a

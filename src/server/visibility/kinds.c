@@ -180,9 +180,11 @@ static const struct sl_vis_member partition_members[] = {
     {1, "state", SL_VIS_TEXT, "Idle, Draining, Cutting or LeftOut."},
     {1, "instances", SL_VIS_TEXT, "MIG instances by profile, over all its GPUs."},
     {1, "since", SL_VIS_TIME, "Since when it has been in that state."},
-    {1, "until", SL_VIS_TIME, "When the cut is given up, or the node may be cut again."},
+    {1, "until", SL_VIS_TIME,
+     "When the cut or the drain is expected to end, or the node may be cut again; null: not "
+     "known, as of a cut that takes longer than expected."},
     {1, "failures", SL_VIS_NUMBER, "Cuts of it that failed in a row."},
-    {1, "cut", SL_VIS_TEXT, "What is being cut, or what failed."},
+    {1, "cut", SL_VIS_TEXT, "What is being cut, or is planned, or what failed."},
     {1, "why", SL_VIS_TEXT,
      "The step that it has reached, what failed, or what keeps its GPUs from being cut now, in one "
      "word."},

@@ -7,7 +7,7 @@ import os
 import shutil
 import urllib.parse
 
-from . import chart, pki
+from . import chart, gpus, pki
 from . import sliced as daemons
 from .api import ApiError, collection_path, object_path
 from .checker import check
@@ -170,7 +170,10 @@ class Cluster:
 
     def put_up_gate(self, values=None):
         """What the chart has for this version to put the gate on pods; until it does. A webhook is
-        called at the Service's forwarder, as nothing here resolves the Service's name."""
+        called at the Service's forwarder, as nothing here resolves the Service's name. An earlier story's is
+        waited for to be gone: else it would be seen in the place of this one, which pods that come next lack."""
+        probe = gpus.pod("probe", {"nvidia.com/gpu": 1})
+        wait_for("no gate is put on pods", lambda: not gates_of(self.plane.create(probe, dry_run=True)))
         made = [each for each in self.helm.objects(values or {}, self.plane.minor)
                 if each["kind"] in GATES]
         for each in made:

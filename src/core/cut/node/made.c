@@ -67,5 +67,6 @@ bool sl_cut_node_read_made(struct sl_cut_node *node, struct sl_cut_device *devic
         take_off_used(node);
         return !sl_cut_use_is_hidden(view);
     }
-    return !view->node->partition.single;
+    node->single = view->node->partition.single;
+    return !node->single || device[0].model != NULL;
 }

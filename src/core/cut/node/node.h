@@ -100,7 +100,7 @@ bool sl_cut_node_read_later(struct sl_cut_node *node, struct sl_cut_device *devi
                             int64_t until_us, int64_t now_us);
 
 /* Reads a node whose cut is under way, which n > 0 cuts[] say: what it makes that no pod has.
- * device has room for n. False: the node is not for that (strategy single). */
+ * device has room for n. False: the node is not for that. */
 bool sl_cut_node_read_made(struct sl_cut_node *node, struct sl_cut_device *device,
                            const struct sl_view *view, const struct sl_cut *cut, size_t n);
 

@@ -132,7 +132,8 @@ static bool single_suffices(const struct sl_cut_node *node, unsigned unit)
     const struct sl_cut_device *device = &node->device[0];
     const struct sl_mig_model *model = device->model;
     bool whole = unit == SL_CUT_WHOLE;
-    if (whole != device->is_whole && !node->mig_mode) {
+    bool made = whole || device->free[unit] > 0;
+    if ((whole != device->is_whole && !node->mig_mode) || (device->made && !made)) {
         return false;
     }
     /* a whole GPU has no less than the largest instance */

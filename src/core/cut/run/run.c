@@ -51,18 +51,44 @@ const char *sl_cut_outcome_name(enum sl_cut_outcome outcome)
 
 /* ---- begin ---- */
 
-static uint64_t digest_allocatable(const struct sl_node *node)
+static void note_units(struct sl_cut_run *run, const struct sl_node *node)
 {
-    uint64_t digest = 1;
+    run->n_had = node->n_pools;
     for (unsigned i = 0; i < node->n_pools; i++) {
-        const struct sl_pool *pool = &node->pool[i];
-        const uint64_t words[3] = {digest, sl_rank_hash(pool->resource, strlen(pool->resource)),
-                                   (uint64_t)pool->capacity};
-        char bytes[sizeof(words)];
-        memcpy(bytes, words, sizeof(words));
-        digest = sl_rank_hash(bytes, sizeof(bytes)) | 1;
+        run->had[i].key = node->pool[i].key;
+        run->had[i].units = node->pool[i].capacity;
     }
-    return digest;
+}
+
+/* Is as much allocatable as before? Of a run that was resumed nobody knows what was. */
+static bool has_same_units(const struct sl_cut_run *run, const struct sl_node *node)
+{
+    bool same = !run->resumed && node->n_pools == run->n_had;
+    for (unsigned i = 0; i < node->n_pools && same; i++) {
+        same = node->pool[i].key == run->had[i].key && node->pool[i].capacity == run->had[i].units;
+    }
+    return same;
+}
+
+/* Has the agent changed anything? It takes the device plugin away, with all units, and makes more
+ * of some resource; a GPU that turns unhealthy only takes some units away. */
+static bool has_begun(const struct sl_cut_run *run, const struct sl_node *node)
+{
+    bool had = false;
+    bool left = false;
+    bool more = false;
+    for (unsigned k = 0; k < run->n_had; k++) {
+        had = had || run->had[k].units > 0;
+    }
+    for (unsigned i = 0; i < node->n_pools; i++) {
+        int64_t before = 0;
+        for (unsigned k = 0; k < run->n_had; k++) {
+            before = run->had[k].key == node->pool[i].key ? run->had[k].units : before;
+        }
+        left = left || node->pool[i].capacity > 0;
+        more = more || node->pool[i].capacity > before;
+    }
+    return more || (had && !left);
 }
 
 static uint64_t digest_wanted(const struct sl_node *node)
@@ -105,11 +131,11 @@ void sl_cut_run_begin(struct sl_cut_run *run, const struct sl_node *node, const 
         .n_cuts = (uint16_t)n,
         .begun_us = now_us,
         .wake_us = now_us,
-        .before = digest_allocatable(node),
         .wanted = digest_wanted(node),
     };
     run->attempt -= run->announces;
     memcpy(run->cut, cut, n * sizeof(cut[0]));
+    note_units(run, node);
     run_name(run);
 }
 
@@ -256,13 +282,13 @@ static void judge_failure(struct sl_cut_run *run, const struct sl_node *node,
                           const struct sl_cut_rules *rules, int64_t now_us)
 {
     int64_t patience_us = at_most(rules, settle_us);
-    bool same = run->before != 0 && digest_allocatable(node) == run->before;
+    bool same = has_same_units(run, node);
     if (same && !run->moved && run->attempt < SL_CUT_ATTEMPTS) {
         run->at = SL_CUT_AT_PAUSE;
         run->told = false;
         run->pause_us = now_us + pauses_us[run->attempt - 1];
         run_try_again(run);
-    } else if (same || run->before == 0) {
+    } else if (same || run->resumed) {
         run_finish(run, SL_CUT_FAILED);
     } else if (now_us - run->news_us >= patience_us) {
         run_finish(run, SL_CUT_HALF_APPLIED);
@@ -356,7 +382,7 @@ static bool is_at_work(const struct sl_cut_run *run, const struct sl_node *node,
 static void watch_node(struct sl_cut_run *run, const struct sl_node *node,
                        const struct sl_cut_rules *rules, int64_t now_us)
 {
-    run->moved = run->moved || digest_allocatable(node) != run->before;
+    run->moved = run->moved || has_begun(run, node);
     if (is_deselected(run, node) && is_at_work(run, node, rules, now_us)) {
         wait_until(run, run->begun_us + rules->timeout_us);
     } else if (is_deselected(run, node)) {
@@ -378,7 +404,7 @@ static bool is_clear(struct sl_cut_run *run, const struct sl_node *node,
                      const struct sl_cut_rules *rules, int64_t now_us)
 {
     bool told = run->outcome == SL_CUT_TAKEN && run->told;
-    run->moved = run->moved || (told && digest_allocatable(node) != run->before);
+    run->moved = run->moved || (told && has_begun(run, node));
     if (told && run->moved && node->partition.at_work) {
         wait_until(run, run->begun_us + rules->timeout_us);
         return now_us - run->begun_us >= rules->timeout_us;

@@ -10,17 +10,18 @@ static void set_estimate(const struct sl_planner *planner, const struct sl_plan_
     bool cut = row->reason == SL_HOLD_CUT;
     if (cut) {
         row->cut_node = pod->cut->node;
+        row->overdue = pod->cut->start_us <= now_us;
     }
     if (pod->nomination != NULL) {
         row->estimate = SL_ESTIMATE_NOW;
         row->start_us = now_us;
-    } else if (reserved && (!cut || lane->reserve.at_us <= pod->cut->start_us)) {
+    } else if (reserved && (!cut || row->overdue || lane->reserve.at_us <= pod->cut->start_us)) {
         row->estimate = SL_ESTIMATE_RESERVED;
         row->start_us = lane->reserve.at_us > now_us ? lane->reserve.at_us : now_us;
         row->node = lane->reserve.node->node->name;
     } else if (cut) {
-        row->estimate = SL_ESTIMATE_LAID_OUT;
-        row->start_us = sl_plan_later(pod->cut->start_us, now_us);
+        row->estimate = row->overdue ? SL_ESTIMATE_NONE : SL_ESTIMATE_LAID_OUT;
+        row->start_us = row->overdue ? 0 : pod->cut->start_us;
         row->node = pod->cut->node;
     } else if (pod->queued && pod->start_us > 0 && sl_plan_is_foreseen(planner, pod)) {
         row->estimate = SL_ESTIMATE_LAID_OUT;

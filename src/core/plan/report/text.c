@@ -67,7 +67,7 @@ static const struct {
                             "taints of nodes with room"},
     [SL_HOLD_CUT] = {"Cut",
                      "No node has room for it now, and a node's GPUs are being cut for it "
-                     "(repartitioned).",
+                     "(repartitioned), or are about to be.",
                      NULL, "wait until the cut is over"},
     [SL_HOLD_NEVER] = {"Never",
                        "No node of the cluster could ever take it, not even an empty "
@@ -236,6 +236,7 @@ static void put_reason(struct sl_text *text, const struct sl_queue_row *row, con
     if (row->why != NULL) {
         sl_text_puts(text, before);
         sl_text_puts(text, row->why);
+        sl_text_puts(text, row->overdue ? "; that takes longer than expected" : "");
         return;
     }
     if (row->limit.max_timeout_us > 0) {

@@ -41,8 +41,9 @@ static void a_node_drains_until_as_much_has_ended_as_is_needed(void **state)
 /* Slices have no place: their sum counts. */
 static struct sl_cut_wait wait_of(struct cut_rig *rig, const struct sl_pod *pod)
 {
-    struct sl_cut_wait wait = {.until_us = rig->output.drain[0].until_us, .now_us = rig_now};
-    sl_cut_wait_find(rig->view[rig->output.drain[0].view], pod, &wait);
+    struct sl_cut_wait wait;
+    const struct sl_cut_drain *drain = &rig->output.drain[0];
+    sl_cut_wait_find(rig->view[drain->view], pod, drain, rig_now, &wait);
     return wait;
 }
 
@@ -64,8 +65,8 @@ static void what_a_drain_waits_for_is_told_without_the_names_of_others(void **st
     set_namespace(rig, 0, 1, "theirs");
     assert_string_equal(rig_told(rig), "drain node-0 for 0 until 600 s\n");
     struct sl_cut_wait wait = wait_of(rig, pod->pod);
-    assert_int_equal(wait.n_devices, 1);
-    assert_int_equal(wait.device, 0);
+    assert_int_equal(rig->output.drain[0].n_devices, 1);
+    assert_int_equal(rig->output.drain[0].device, 0);
     assert_int_equal(wait.n_own, 1);
     assert_ptr_equal(wait.own[0], rig->node[0].running[0]);
     assert_int_equal(wait.n_others, 1);

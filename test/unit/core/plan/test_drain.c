@@ -513,7 +513,10 @@ static void the_row_of_a_pod_without_room_tells_of_its_cut(void **state)
     sl_planner_set_cut(rig->planner, SL_STR("big"), "n2", "GPU 1", 5);
     assert_true(plan_rig_row(rig, "big", &row));
     assert_string_equal(row.node, "n2");
-    assert_int_equal(row.start_us, rig->now_us); /* never in the past */
+    assert_int_equal(row.estimate, SL_ESTIMATE_NONE); /* it is overdue */
+    assert_int_equal(row.start_us, 0);
+    (void)sl_queue_text(&row, rig->now_us, text, sizeof(text));
+    assert_string_equal(text, "held: first for " WHOLE "; GPU 1; that takes longer than expected");
     sl_planner_set_cut(rig->planner, SL_STR("big"), NULL, NULL, 0);
     assert_string_equal(plan_rig_state(rig, "big"), "Held NoRoom");
     sl_planner_set_cut(rig->planner, SL_STR("nobody"), "n1", said, 5);

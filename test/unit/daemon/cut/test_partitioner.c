@@ -204,6 +204,15 @@ static void a_pod_is_told_that_a_gpu_is_being_cut_for_it(void **state)
     sl_queue_list_free(&list);
 }
 
+static void assert_why(struct rig *rig, const char *uid, const char *why)
+{
+    struct sl_queue_list list;
+    assert_int_equal(rig->queue.queue.row(rig->queue.worker, sl_str_of(uid), &list, NULL), 0);
+    assert_int_equal(list.row[0].reason, SL_HOLD_CUT);
+    assert_string_equal(list.row[0].why, why);
+    sl_queue_list_free(&list);
+}
+
 static enum sl_hold_reason row_of(struct rig *rig, const char *uid, int64_t *in_us)
 {
     struct sl_queue_list list;
@@ -416,9 +425,69 @@ static void pods_that_come_within_the_window_share_a_cut(void **state)
     rig_put(&rig->queue, (struct rig_pod){.name = "b", .gated = true, .resource = SMALL});
     (void)rig_later(&rig->queue, SECOND);
     assert_int_equal(rig->n_written, 0);
+    assert_why(rig, "u-b", "GPU 0 of n is to be cut into 7x 1g.10gb for it");
+    assert_string_equal(status_of(rig).why, "Planned");
+    assert_string_equal(status_of(rig).cut, "GPU 0 into 7x 1g.10gb");
     await_write(rig, 0);
+    assert_why(rig, "u-b", "GPU 0 of n is being cut into 7x 1g.10gb for it");
     assert_non_null(strstr(status_of(rig).pods, "/a"));
     assert_non_null(strstr(status_of(rig).pods, "/b"));
+}
+
+static void a_plan_whose_pods_are_gone_is_not_told_any_more(void **state)
+{
+    struct rig *rig = *state;
+    struct sl_config config = rig->queue.config;
+    config.partitioning.batch_us = 10 * SECOND;
+    sl_queue_worker_configure(rig->queue.worker, &config);
+    put_node(rig, LARGE, "1", "all-7g.80gb", "success", "");
+    rig_put(&rig->queue, (struct rig_pod){.name = "a", .gated = true, .resource = SMALL});
+    (void)rig_later(&rig->queue, SECOND);
+    assert_string_equal(status_of(rig).pods, "default/a");
+    rig_delete(&rig->queue, "a");
+    (void)rig_later(&rig->queue, SECOND);
+    assert_string_equal(status_of(rig).pods, "");
+    assert_string_equal(status_of(rig).why, "");
+}
+
+static void a_cut_that_is_overdue_has_no_estimate(void **state)
+{
+    struct rig *rig = *state;
+    int64_t in_us = 0;
+    order_small(rig, 1);
+    answer(rig, SL_CUT_WRITTEN);
+    put_node(rig, LARGE, "0", name_of(rig), "pending", name_of(rig));
+    (void)rig_later(&rig->queue, SECOND);
+    assert_int_equal(row_of(rig, "u-p0", &in_us), SL_HOLD_CUT);
+    assert_true(in_us > 0);
+    assert_true(status_of(rig).until_us > rig->queue.now_us);
+    (void)rig_later(&rig->queue, 60 * SECOND);
+    assert_int_equal(row_of(rig, "u-p0", &in_us), SL_HOLD_CUT);
+    assert_int_equal(in_us, -rig->queue.now_us);
+    assert_int_equal(status_of(rig).until_us, 0);
+    assert_string_equal(status_of(rig).text,
+                        "its GPUs are being cut, which takes longer than expected");
+}
+
+/* A write of it that the API server had not answered landed after all. */
+static void a_mark_that_comes_back_after_the_end_is_taken_off(void **state)
+{
+    struct rig *rig = *state;
+    char name[SL_CUT_NAME_MAX];
+    order_small(rig, 1);
+    (void)snprintf(name, sizeof(name), "%s", name_of(rig));
+    answer(rig, SL_CUT_WRITTEN);
+    put_node(rig, SMALL, "7", name, "success", name);
+    await_write(rig, 1);
+    answer(rig, SL_CUT_WRITTEN);
+    (void)rig_later(&rig->queue, SECOND); /* the watch still shows it */
+    put_node(rig, SMALL, "7", name, "success", "");
+    (void)rig_later(&rig->queue, SECOND);
+    (void)rig_later(&rig->queue, SECOND);
+    assert_int_equal(status_of(rig).phase, SL_PHASE_IDLE);
+    put_node(rig, SMALL, "7", name, "success", name);
+    await_write(rig, 2);
+    assert_int_equal(rig->written[2].step, SL_CUT_FINISH);
 }
 
 static void fail_at_once(struct rig *rig)
@@ -806,6 +875,9 @@ int main(void)
         TEST(the_only_cut_that_can_be_made_is_ordered_again_after_the_backoff),
         TEST(a_cut_that_failed_twice_long_ago_is_ordered_again),
         TEST(pods_that_come_within_the_window_share_a_cut),
+        TEST(a_plan_whose_pods_are_gone_is_not_told_any_more),
+        TEST(a_cut_that_is_overdue_has_no_estimate),
+        TEST(a_mark_that_comes_back_after_the_end_is_taken_off),
         TEST(a_node_that_cannot_be_cut_says_why),
         TEST(a_node_that_may_be_cut_has_nothing_against_it),
         TEST(a_node_on_which_a_pod_has_yet_to_start_is_not_cut_and_says_so),

@@ -220,6 +220,19 @@ static void an_order_without_an_answer_ends_as_unknown(void **state)
     end(&scene);
 }
 
+static void an_order_that_is_refused_after_one_without_an_answer_ends_as_unknown(void **state)
+{
+    struct scene scene;
+    (void)state;
+    begin_order(&scene);
+    add(&scene.rig, "GET", NODE_PATH, 200, PLAIN);
+    add(&scene.rig, "PATCH", NODE_PATH, 504, SAYS("Timeout", "504"));
+    add(&scene.rig, "GET", NODE_PATH, 200,
+        NODE(A100(",\"nvidia.com/mig.config\":\"by-hand\""), "", ""));
+    assert_end(&scene, SL_CUT_WRITE_UNKNOWN, "somebody has set nvidia.com/mig.config");
+    end(&scene);
+}
+
 static void a_replica_that_does_not_lead_writes_nothing(void **state)
 {
     struct scene scene;
@@ -261,6 +274,7 @@ int main(void)
         cmocka_unit_test(a_missing_namespace_is_not_waited_for),
         cmocka_unit_test(answers_that_are_no_such_object_are_asked_for_again),
         cmocka_unit_test(an_order_without_an_answer_ends_as_unknown),
+        cmocka_unit_test(an_order_that_is_refused_after_one_without_an_answer_ends_as_unknown),
         cmocka_unit_test(a_replica_that_does_not_lead_writes_nothing),
         cmocka_unit_test(a_nudge_that_fails_keeps_nobody_waiting),
     };

@@ -128,6 +128,27 @@ static void only_asks_for_nvidia_com_gpu_alone_count(void **state)
     assert_string_equal(rig_told(rig), "node-1: GPU 0 into 2x 3g.20gb: 0\n");
 }
 
+/* The cut under way makes instances of one profile: none else is waited for. */
+static void pods_that_come_later_wait_for_what_a_cut_under_way_makes(void **state)
+{
+    struct cut_rig *rig = *state;
+    struct sl_cut cut[2];
+    (void)single(rig, GPUS("7g.40gb", "7g.40gb"));
+    wait_for(rig, 1, 18);
+    rig_plan(rig);
+    assert_int_equal(rig->output.plan[0].n_cuts, 2); /* four of 3g.20gb */
+    memcpy(cut, rig->output.plan[0].cut, sizeof(cut));
+    rig->site[0] = (struct sl_cut_site){
+        .out = true, .making = cut, .n_making = 2, .made_us = rig_now + 20 * rig_second};
+    rig->pod[0].has_room = true;
+    rig->pod[0].made = 1;
+    wait_for(rig, 1, 0);  /* a whole board */
+    wait_for(rig, 1, 20); /* more memory than they have */
+    wait_for(rig, 3, 4);
+    wait_for(rig, 1, 4); /* nothing is left for it */
+    assert_string_equal(rig_told(rig), "node-0: : 3\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -136,6 +157,7 @@ int main(void)
         CUT_TEST(a_node_that_was_only_looked_at_is_as_before),
         CUT_TEST(mig_mode_is_switched_for_all_or_none),
         CUT_TEST(a_node_that_is_cut_as_needed_is_left_as_it_is),
+        CUT_TEST(pods_that_come_later_wait_for_what_a_cut_under_way_makes),
         CUT_TEST(only_asks_for_nvidia_com_gpu_alone_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

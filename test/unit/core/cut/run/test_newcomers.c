@@ -92,6 +92,41 @@ static void pods_beyond_those_that_can_be_noted_are_newcomers(void **state)
     assert_true(run.taken);
 }
 
+/* Steps a run whose order is written, as long as so many units of each resource are allocatable. */
+static enum sl_cut_step look_at_units(struct cut_rig *rig, struct sl_cut_run *run, int64_t units)
+{
+    struct sl_node shown = *rig->node[0].node;
+    struct sl_pool pool[SL_NODE_POOLS_MAX];
+    shown.partition.wanted = run->name;
+    shown.partition.state = SL_PARTITION_PENDING;
+    for (unsigned i = 0; i < shown.n_pools; i++) {
+        pool[i] = shown.pool[i];
+        pool[i].capacity = units < pool[i].capacity ? units : pool[i].capacity;
+    }
+    shown.pool = pool;
+    sl_cut_run_look_at_pods(run, rig->view[0]);
+    return sl_cut_run_step(run, &shown, &rules, rig_now);
+}
+
+static void an_order_is_taken_back_though_a_gpu_has_turned_unhealthy(void **state)
+{
+    struct cut_rig *rig = *state;
+    for (int64_t left = 0; left < 2; left++) {
+        struct sl_cut_run run;
+        begin(rig, &run);
+        run.announces = false;
+        assert_int_equal(look(rig, &run), SL_CUT_ORDER);
+        sl_cut_run_wrote(&run, SL_CUT_WRITTEN, rig_now);
+        assert_int_equal(look_at_units(rig, &run, left), SL_CUT_WAIT); /* 0: it has begun */
+        rig_run(rig, 0, "mig-3g.20gb=1", 0);
+        assert_int_equal(look_at_units(rig, &run, left), left > 0 ? SL_CUT_FINISH : SL_CUT_WAIT);
+        assert_int_equal(run.outcome, left > 0 ? SL_CUT_TAKEN : SL_CUT_RUNNING);
+        tear_down(state);
+        set_up(state);
+        rig = *state;
+    }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -101,6 +136,7 @@ int main(void)
         TEST(a_pod_that_came_since_ends_it_though_it_started_before_by_its_clock),
         TEST(pods_without_units_are_no_newcomers),
         TEST(all_pods_are_newcomers_of_a_run_that_was_resumed),
+        TEST(an_order_is_taken_back_though_a_gpu_has_turned_unhealthy),
         TEST(pods_beyond_those_that_can_be_noted_are_newcomers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

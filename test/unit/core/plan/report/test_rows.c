@@ -149,6 +149,8 @@ static void the_earlier_of_a_reservation_and_a_cut_is_estimated(void **state)
         assert_string_equal(row.node, later == 1 ? "n1" : "n2");
         assert_int_equal(row.start_us, reserved.start_us - (later == 1 ? 0 : 1));
     }
+    sl_planner_set_cut(rig->planner, SL_STR("first"), "n2", "a cut", rig->now_us); /* overdue */
+    assert_int_equal(row_of(rig, "first").estimate, SL_ESTIMATE_RESERVED);
 }
 
 static void a_cut_moves_with_the_clock(void **state)
