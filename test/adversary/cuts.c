@@ -126,7 +126,7 @@ static int64_t units_of(const struct thing *thing, unsigned profile)
     return account_ask(thing->seen != NULL ? thing->seen : thing->now, resource);
 }
 
-/* Of those that the daemon knows to be on their way there. */
+/* Counts those that the daemon knows to be on their way there. */
 static int64_t units_coming(const struct machine *machine, unsigned profile)
 {
     int64_t units = 0;
@@ -183,7 +183,7 @@ static bool is_empty(const struct layout *layout)
     return layout_same(layout, &nothing);
 }
 
-/* What an order makes must be possible, and leave no more GPUs without instances than there were.
+/* An order must make what is possible, and leave no more GPUs without instances than there were.
  */
 static void judge_layout(const struct machine *machine, const struct order *order, char *verdict)
 {

@@ -25,7 +25,7 @@
 static const int64_t lag_us = 10 * SL_SECOND_US;    /* the watch shows an order by then */
 static const int64_t follow_us = SL_MINUTE_US;      /* allocatable follows by then */
 static const int64_t settle_us = 20 * SL_SECOND_US; /* and after a failure */
-/* Of a cut whose instances are not known: by then the kubelet has reported what the node has. */
+/* By then the kubelet has reported what the node has, after a cut whose instances are not known. */
 static const int64_t calm_us = 10 * SL_SECOND_US;
 static const int64_t again_us = 5 * SL_SECOND_US; /* until a failed write is tried again */
 static const int64_t pauses_us[SL_CUT_ATTEMPTS] = {5 * SL_SECOND_US, SL_MINUTE_US, 0};
@@ -297,6 +297,16 @@ static void judge_failure(struct sl_cut_run *run, const struct sl_node *node,
     }
 }
 
+/* The node's label names something else: the watch is behind, or somebody has set it. */
+static void await_label(struct sl_cut_run *run, int64_t now_us)
+{
+    if (now_us - run->ordered_us >= lag_us) {
+        run_finish(run, SL_CUT_LEFT);
+    } else {
+        wait_until(run, run->ordered_us + lag_us);
+    }
+}
+
 static void watch_mig_manager(struct sl_cut_run *run, const struct sl_node *node,
                               const struct sl_cut_rules *rules, int64_t now_us)
 {
@@ -305,11 +315,7 @@ static void watch_mig_manager(struct sl_cut_run *run, const struct sl_node *node
         partition->state == SL_PARTITION_SUCCESS || partition->state == SL_PARTITION_FAILED;
     if (!says(partition->wanted, run)) {
         run->news_us = 0;
-        if (now_us - run->ordered_us >= lag_us) {
-            run_finish(run, SL_CUT_LEFT);
-        } else {
-            wait_until(run, run->ordered_us + lag_us);
-        }
+        await_label(run, now_us);
         return;
     }
     run->news_us = !ended ? 0 : run->news_us == 0 ? now_us : run->news_us;
@@ -351,11 +357,7 @@ static void watch_mps(struct sl_cut_run *run, const struct sl_node *node,
 {
     int64_t again_at_us = sl_sat_add(run->ordered_us, SL_MINUTE_US);
     if (!ends_with(node->partition.wanted, run)) {
-        if (now_us - run->ordered_us >= lag_us) {
-            run_finish(run, SL_CUT_LEFT);
-        } else {
-            wait_until(run, run->ordered_us + lag_us);
-        }
+        await_label(run, now_us);
     } else if (is_shown(run, node)) {
         run_finish(run, SL_CUT_DONE);
     } else if (now_us - run->begun_us >= rules->timeout_us) {
