@@ -1,5 +1,6 @@
 """GPUs are shared by what they really do: a real Prometheus, which scrapes a stand-in of dcgm-exporter five
-times a second. A T4 has 15360 MiB; what pods use is what the story says."""
+times a second. A T4 has 15360 MiB; what pods use is what the story says. It says so when they run: what is in
+use before a pod is there is somebody else's, and the pod comes on top."""
 
 import time
 
@@ -160,7 +161,7 @@ def test_pp_gives_what_it_foresees_where_cbp_gives_nothing(cluster, exporter, me
     begin = None
 
     def falls():
-        return 15000 if begin is None else max(15000 - 840 * (time.time() - begin), 1200)
+        return 0 if begin is None else max(15000 - 840 * (time.time() - begin), 1200)
     exporter.use("t4-1", used=falls)
     daemon = measuring("cbp-pp", {"telemetry": {"window": 60}})
     cluster.add(pod("first", "15000Mi"))
@@ -194,11 +195,12 @@ def test_a_leak_stops_further_sharing(cluster, exporter, measuring):
 def test_without_prometheus_pods_share_by_asks(cluster, exporter, prometheus, measuring):
     """Down, stopped in the middle of an answer, and back: nothing is guessed meanwhile."""
     cluster.add(t4("t4-1"))
-    exporter.use("t4-1", used=1000)
+    exporter.use("t4-1", used=0)
     daemon = measuring("cbp")
     cluster.add(pod("first", "12000Mi"))
     cluster.wait_bound("first")
-    wait_usage(daemon, "t4-1", state="Good")
+    exporter.use("t4-1", used=1000)
+    wait_usage(daemon, "t4-1", state="Good", usedMiB=1000)
     prometheus.process.signal(19)  # SIGSTOP: it takes connections and never answers
     wait_usage(daemon, "t4-1", state="Stale")
     state = daemon.json("/api/v1/usage")
@@ -220,13 +222,15 @@ def test_an_exporter_that_is_gone_or_lies_costs_its_node_alone(cluster, exporter
     names = ["t4-gone", "t4-skew", "t4-nan", "t4-well"]
     cluster.add(*(t4(name) for name in names))
     for name in names:
-        exporter.use(name, used=1000)
+        exporter.use(name, used=0)
     daemon = measuring("cbp")
     for name in names:
         cluster.add(pod(f"first-{name}", "12000Mi", node=name))
     cluster.wait_bound(*(f"first-{name}" for name in names))
     for name in names:
-        wait_usage(daemon, name, state="Good")
+        exporter.use(name, used=1000)
+    for name in names:
+        wait_usage(daemon, name, state="Good", usedMiB=1000)
     del exporter.nodes["t4-gone"]
     exporter.skew["t4-skew"] = -120
     exporter.use("t4-nan", used=1000, raw="NaN")
@@ -243,13 +247,15 @@ def test_an_exporter_that_is_gone_or_lies_costs_its_node_alone(cluster, exporter
 def test_without_a_prometheus_exporters_are_asked(cluster, exporter, asking):
     """Two exporters, one of which calls itself by the other's name; then one is gone, and comes back."""
     cluster.add(t4("t4-full"), t4("t4-free"))
-    exporter.use("t4-full", used=13000, util=90)
-    exporter.use("t4-free", used=1000, util=20)
+    for name in ("t4-full", "t4-free"):
+        exporter.use(name, used=0)
     exporter.label_of = {"t4-free": "t4-full"}
     daemon = asking()
     for name in ("t4-full", "t4-free"):
         cluster.add(pod(f"first-{name}", "12000Mi", node=name))
     cluster.wait_bound("first-t4-full", "first-t4-free")
+    exporter.use("t4-full", used=13000, util=90)
+    exporter.use("t4-free", used=1000, util=20)
     wait_usage(daemon, "t4-full", state="Good", usedMiB=13000)
     wait_usage(daemon, "t4-free", state="Good", usedMiB=1000)
     cluster.add(pod("second", "8000Mi"))
@@ -511,9 +517,11 @@ def test_shares_of_memory_keep_off_a_busy_gpu(cluster, exporter, measuring):
         assert str(plugin.given[name]) == cluster.pod(name)["metadata"]["annotations"][MARK + "IDX"]
         return plugin.given[name]
 
-    does(0, 0)
+    for gpu in (0, 1):
+        exporter.use("v100", gpu, used=0, util=0)
     with GpusharePlugin(cluster.plane) as plugin:
         assert [place(plugin, "small", 8), place(plugin, "large", 28)] == [0, 1]
+        does(0, 0)
         looks = gpus.pod("looks", {GPU_MEM: 2})
         cluster.add(for_ever(looks))
         settled(1, 0)
