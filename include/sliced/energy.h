@@ -1,4 +1,4 @@
-/* What a GPU draws, by samples of its power. Only time between two samples counts: nothing is added
+/* Sums up what a GPU draws, by samples of its power. Only time between two samples counts: nothing is added
  * for a gap. */
 #ifndef SLICED_ENERGY_H
 #define SLICED_ENERGY_H

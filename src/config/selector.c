@@ -1,4 +1,4 @@
-/* Which nodes sliced may have cut: partitioning.nodeSelector. */
+/* Tells which nodes sliced may have cut: partitioning.nodeSelector. */
 #include <stdio.h>
 #include <string.h>
 

@@ -126,7 +126,7 @@ static int64_t units_of(const struct thing *thing, unsigned profile)
     return account_ask(thing->seen != NULL ? thing->seen : thing->now, resource);
 }
 
-/* Of those that the daemon knows to be on their way there. */
+/* Counts those that the daemon knows to be on their way there. */
 static int64_t units_coming(const struct machine *machine, unsigned profile)
 {
     int64_t units = 0;
@@ -183,7 +183,7 @@ static bool is_empty(const struct layout *layout)
     return layout_same(layout, &nothing);
 }
 
-/* What an order makes must be possible, and leave no more GPUs without instances than there were.
+/* An order must make what is possible, and leave no more GPUs without instances than there were.
  */
 static void judge_layout(const struct machine *machine, const struct order *order, char *verdict)
 {
@@ -355,36 +355,13 @@ static json_t *make_pod(struct rng *rng, unsigned profile)
         (int)rng_below(rng, 3) * 100, "status", "phase", "Pending");
 }
 
-static size_t count_pods(void)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < world.n[WORLD_PODS]; i++) {
-        n += world.thing[WORLD_PODS][i].now != NULL ? 1 : 0;
-    }
-    return n;
-}
-
-static void put_pod(json_t *pod)
-{
-    enum { PODS_MAX = 40 };
-    if (count_pods() < PODS_MAX &&
-        world_find(WORLD_PODS, "team-a", text_of(pod, "metadata", "name")) == NULL) {
-        world_put(WORLD_PODS, pod);
-    } else {
-        json_decref(pod);
-    }
-}
-
 void cuts_add_pod(struct rig *rig)
 {
     static const unsigned asks[] = {0, 0, 0, 1, 1, 2, 2, 3, 4};
     json_t *pod = make_pod(&rig->rng, rng_pick(&rig->rng, asks));
-    if (rng_chance(&rig->rng, 90)) {
-        (void)json_object_set_new(json_object_get(pod, "spec"), "schedulingGates",
-                                  json_pack("[{s:s}]", "name", "sliced.dev/queue"));
-    }
+    bool gated = rng_chance(&rig->rng, 90);
     world_lock();
-    put_pod(pod);
+    moves_put_few(pod, gated, NULL);
     world_unlock();
 }
 
@@ -419,24 +396,7 @@ void cuts_add_foreign(struct rig *rig)
     const struct machine *machine = pick_machine(&rig->rng);
     if (machine != NULL) {
         json_t *pod = make_pod(&rig->rng, pick_profile(&rig->rng, machine));
-        (void)json_object_set_new(json_object_get(pod, "spec"), "nodeName",
-                                  json_string(machine->name));
-        put_pod(pod);
-    }
-    world_unlock();
-}
-
-void cuts_end_pod(struct rig *rig)
-{
-    world_lock();
-    struct thing *thing = moves_pick(rig, WORLD_PODS);
-    if (thing != NULL && (rng_chance(&rig->rng, 50) || !account_stands(thing->now, NULL))) {
-        world_delete(WORLD_PODS, thing);
-    } else if (thing != NULL) {
-        json_t *pod = world_edit(thing);
-        (void)json_object_set_new(json_object_get(pod, "status"), "phase",
-                                  json_string("Succeeded"));
-        world_put(WORLD_PODS, pod);
+        moves_put_few(pod, false, machine->name);
     }
     world_unlock();
 }
@@ -477,20 +437,25 @@ static void check_ended(void)
     }
 }
 
+static void go_on_without_mishaps(struct rig *rig)
+{
+    static const int64_t step_us = 5000000; /* in which no lease is lost */
+    cuts_heal(rig);
+    cuts_go_on(rig);
+    fake_time_pass(step_us);
+    rig_tick(rig);
+    (void)rig_settle(rig);
+}
+
 void cuts_come_to_rest(struct rig *rig)
 {
     /* the last is longer than partitioning.timeout, and the waits after it */
     enum { STEPS = 40, LAST_STEPS = 220 };
-    static const int64_t step_us = 5000000; /* in which no lease is lost */
     const struct client_faults none = {0};
     rig->faults = none;
     client_set_faults(client_latest(), &none);
     for (unsigned i = 0; i < STEPS; i++) {
-        cuts_heal(rig);
-        cuts_go_on(rig);
-        fake_time_pass(step_us);
-        rig_tick(rig);
-        (void)rig_settle(rig);
+        go_on_without_mishaps(rig);
         verbs_schedule(rig);
     }
     world_lock();
@@ -501,11 +466,7 @@ void cuts_come_to_rest(struct rig *rig)
     }
     world_unlock();
     for (unsigned i = 0; i < LAST_STEPS; i++) {
-        cuts_heal(rig);
-        cuts_go_on(rig);
-        fake_time_pass(step_us);
-        rig_tick(rig);
-        (void)rig_settle(rig);
+        go_on_without_mishaps(rig);
     }
     check_ended();
 }

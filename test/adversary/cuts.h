@@ -16,7 +16,6 @@ void cuts_add_machine(struct rig *rig);
 void cuts_lose_machine(struct rig *rig);
 void cuts_add_pod(struct rig *rig);
 void cuts_add_foreign(struct rig *rig); /* one that another scheduler places */
-void cuts_end_pod(struct rig *rig);
 void cuts_mishap(struct rig *rig);
 void cuts_heal(struct rig *rig);
 /* What kubelets and agents do by now. */

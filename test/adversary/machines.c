@@ -135,7 +135,7 @@ static void resource_of(unsigned profile, char out[RESOURCE])
     (void)snprintf(out, RESOURCE, "nvidia.com/mig-%s", profile_names[profile]);
 }
 
-/* What the device plugin tells the kubelet: nothing is left of a resource when it is away. */
+/* The kubelet tells what the device plugin does: nothing is left of a resource when it is away. */
 static void set_allocatable(const struct machine *machine, json_t *node)
 {
     json_t *status = json_object_get(node, "status");

@@ -43,6 +43,42 @@ struct thing *moves_pick(struct rig *rig, enum world_kind kind)
 
 /* ---- pods ---- */
 
+void moves_put_few(json_t *pod, bool gated, const char *node)
+{
+    enum { FEW = 40 };
+    json_t *spec = json_object_get(pod, "spec");
+    const json_t *name = json_object_get(json_object_get(pod, "metadata"), "name");
+    if (gated) {
+        (void)json_object_set_new(spec, "schedulingGates",
+                                  json_pack("[{s:s}]", "name", "sliced.dev/queue"));
+    }
+    if (node != NULL) {
+        (void)json_object_set_new(spec, "nodeName", json_string(node));
+    }
+    if (count_now(WORLD_PODS) < FEW &&
+        world_find(WORLD_PODS, "team-a", json_string_value(name)) == NULL) {
+        world_put(WORLD_PODS, pod);
+    } else {
+        json_decref(pod);
+    }
+}
+
+/* It is deleted, or has succeeded. */
+static void end_pod(struct rig *rig)
+{
+    world_lock();
+    struct thing *thing = moves_pick(rig, WORLD_PODS);
+    if (thing != NULL && (rng_chance(&rig->rng, 50) || !account_stands(thing->now, NULL))) {
+        world_delete(WORLD_PODS, thing);
+    } else if (thing != NULL) {
+        json_t *pod = world_edit(thing);
+        (void)json_object_set_new(json_object_get(pod, "status"), "phase",
+                                  json_string("Succeeded"));
+        world_put(WORLD_PODS, pod);
+    }
+    world_unlock();
+}
+
 static void add_one(struct rig *rig)
 {
     struct rng *rng = &rig->rng;
@@ -490,14 +526,14 @@ const struct move moves[] = {
     {"lose-machine", MOVE_ALONE, 1, cuts_lose_machine, IN_CUTS},
     {"add-slice", MOVE_ALONE, 40, cuts_add_pod, IN_CUTS},
     {"foreign", MOVE_ALONE, 30, cuts_add_foreign, IN_CUTS},
-    {"end-slice", MOVE_ALONE, 50, cuts_end_pod, IN_CUTS},
+    {"end-slice", MOVE_ALONE, 50, end_pod, IN_CUTS},
     {"mishap", MOVE_ALONE, 4, cuts_mishap, IN_CUTS},
     {"heal", MOVE_ALONE, 4, cuts_heal, IN_CUTS},
     {"add-gauge", MOVE_ALONE, 6, usage_add_gauge, IN_USAGE},
     {"lose-gauge", MOVE_ALONE, 1, usage_lose_gauge, IN_USAGE},
     {"add-share", MOVE_ALONE, 40, usage_add_pod, IN_USAGE},
     {"foreign-share", MOVE_ALONE, 5, usage_add_foreign, IN_USAGE},
-    {"end-share", MOVE_ALONE, 30, usage_end_pod, IN_USAGE},
+    {"end-share", MOVE_ALONE, 30, end_pod, IN_USAGE},
     {"quiet", MOVE_ALONE, 4, usage_quiet, IN_USAGE},
 };
 

@@ -274,30 +274,12 @@ static json_t *make_pod(struct rng *rng, bool units)
     return pod;
 }
 
-static void put_pod(json_t *pod)
-{
-    enum { PODS_MAX = 40 };
-    size_t n = 0;
-    for (size_t i = 0; i < world.n[WORLD_PODS]; i++) {
-        n += world.thing[WORLD_PODS][i].now != NULL ? 1 : 0;
-    }
-    if (n < PODS_MAX &&
-        world_find(WORLD_PODS, "team-a", text_of(pod, "metadata", "name")) == NULL) {
-        world_put(WORLD_PODS, pod);
-    } else {
-        json_decref(pod);
-    }
-}
-
 void usage_add_pod(struct rig *rig)
 {
     json_t *pod = make_pod(&rig->rng, rng_chance(&rig->rng, 20));
-    if (rng_chance(&rig->rng, 50)) {
-        (void)json_object_set_new(json_object_get(pod, "spec"), "schedulingGates",
-                                  json_pack("[{s:s}]", "name", "sliced.dev/queue"));
-    }
+    bool gated = rng_chance(&rig->rng, 50);
     world_lock();
-    put_pod(pod);
+    moves_put_few(pod, gated, NULL);
     world_unlock();
 }
 
@@ -307,24 +289,7 @@ void usage_add_foreign(struct rig *rig)
     struct gauge *gauge = &gauges[rng_below(&rig->rng, GAUGES)];
     if (gauge->name[0] != '\0') {
         json_t *pod = make_pod(&rig->rng, gauge->units);
-        (void)json_object_set_new(json_object_get(pod, "spec"), "nodeName",
-                                  json_string(gauge->name));
-        put_pod(pod);
-    }
-    world_unlock();
-}
-
-void usage_end_pod(struct rig *rig)
-{
-    world_lock();
-    struct thing *thing = moves_pick(rig, WORLD_PODS);
-    if (thing != NULL && (rng_chance(&rig->rng, 50) || !account_stands(thing->now, NULL))) {
-        world_delete(WORLD_PODS, thing);
-    } else if (thing != NULL) {
-        json_t *pod = world_edit(thing);
-        (void)json_object_set_new(json_object_get(pod, "status"), "phase",
-                                  json_string("Succeeded"));
-        world_put(WORLD_PODS, pod);
+        moves_put_few(pod, false, gauge->name);
     }
     world_unlock();
 }

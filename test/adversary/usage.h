@@ -16,7 +16,6 @@ void usage_add_gauge(struct rig *rig);
 void usage_lose_gauge(struct rig *rig);
 void usage_add_pod(struct rig *rig);
 void usage_add_foreign(struct rig *rig);
-void usage_end_pod(struct rig *rig);
 void usage_quiet(struct rig *rig); /* an exporter tells nothing for a while, or names others */
 void usage_go_on(struct rig *rig);
 void usage_check(struct rig *rig);

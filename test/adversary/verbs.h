@@ -8,6 +8,10 @@
 /* An object that is there, or NULL. With the world's lock. */
 struct thing *moves_pick(struct rig *rig, enum world_kind kind);
 
+/* Puts a well-formed pod of team-a, gated or bound to a node (NULL: to none), unless there are
+ * many, or one of its name. Steals it. With the lock. */
+void moves_put_few(json_t *pod, bool gated, const char *node);
+
 void verbs_schedule(struct rig *rig); /* filter, prioritize, bind to one that passed */
 void verbs_filter(struct rig *rig);   /* of any pod */
 void verbs_attack(struct rig *rig);   /* a bind of any pod to any node */

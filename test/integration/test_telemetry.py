@@ -393,6 +393,14 @@ def energy_of(daemon, namespace):
     return daemon.metric(f'sliced_telemetry_energy_joules_total{{pod_namespace="{namespace}"}}')
 
 
+def add_second(daemon):
+    """A pod of another namespace that shares the GPU."""
+    second = pod_of("second", {GPU: 1}, uid="second", namespace="other", annotations={"sliced.dev/gpu-memory": "100Mi"})
+    daemon.add(second)
+    assert daemon.bind(second, NODE) == ""
+    return second
+
+
 def test_energy_is_charged_to_pods_and_namespaces_that_hold_the_gpu():
     """Two pods of two namespaces share a GPU. Then one ends, and all is the other's."""
     fake = Fake()
@@ -400,10 +408,7 @@ def test_energy_is_charged_to_pods_and_namespaces_that_hold_the_gpu():
     daemon = measuring(fake)
     try:
         eventually(lambda: (energy(daemon, "pod", "first") or 0) > 0)
-        second = pod_of("second", {GPU: 1}, uid="second", namespace="other",
-                        annotations={"sliced.dev/gpu-memory": "100Mi"})
-        daemon.add(second)
-        assert daemon.bind(second, NODE) == ""
+        second = add_second(daemon)
         eventually(lambda: (energy(daemon, "pod", "second") or 0) > 500)
         assert energy(daemon, "namespace", "other") >= 500 and energy_of(daemon, "other") >= 500
         assert energy(daemon, "pod", "first") >= 500 and energy_of(daemon, "default") >= 500
@@ -430,10 +435,7 @@ def test_namespaces_beyond_the_ceiling_are_charged_as_nobodys():
     daemon = measuring(fake, "maxNamespaces: 1")
     try:
         eventually(lambda: (energy(daemon, "namespace", "default") or 0) > 0)
-        second = pod_of("second", {GPU: 1}, uid="second", namespace="other",
-                        annotations={"sliced.dev/gpu-memory": "100Mi"})
-        daemon.add(second)
-        assert daemon.bind(second, NODE) == ""
+        add_second(daemon)
         eventually(lambda: daemon.metric("sliced_telemetry_namespaces_over_total") > 0)
         assert energy(daemon, "namespace", "other") is None
         eventually(lambda: energy_of(daemon, "") > 100)

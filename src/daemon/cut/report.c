@@ -22,7 +22,7 @@ static void copy_text(char out[SL_PARTITION_WORDS_MAX], const char *text)
     (void)snprintf(out, SL_PARTITION_WORDS_MAX, "%s", text);
 }
 
-/* What the partitioner itself has against a cut of the node. */
+/* The partitioner itself may have something against a cut of the node. */
 static enum sl_cut_bar own_bar(const struct sl_partitioner *partitioner,
                                const struct sl_cut_place *place, int64_t now_us)
 {

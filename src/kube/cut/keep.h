@@ -1,6 +1,6 @@
-/* Which entries of a file that all nodes share are kept when it is written: those that a node's
- * label names, since an agent reads its entry again when it restarts; those of cuts under way; and
- * those of the last orders, which the watch may not show yet. Private to this room. */
+/* Tells which entries of a file that all nodes share are kept when it is written: those that a
+ * node's label names, since an agent reads its entry again when it restarts; those of cuts under
+ * way; and those of the last orders, which the watch may not show yet. Private to this room. */
 #ifndef SLICED_KUBE_CUT_KEEP_H
 #define SLICED_KUBE_CUT_KEEP_H
 

@@ -202,7 +202,7 @@ static struct sl_band band_of(const struct days *days, size_t which, const struc
     return sl_band_of(days->values, days->seeds);
 }
 
-/* Of the bound only the wait is known, and that of short days. */
+/* The bound tells nothing but the wait, and only that of short days. */
 static bool is_known(const struct sl_day *day, const struct figure *figure, enum way way)
 {
     return way != BOUND || (sl_day_is_short(day) && figure->of == wait_of);

@@ -25,7 +25,7 @@
 static const int64_t lag_us = 10 * SL_SECOND_US;    /* the watch shows an order by then */
 static const int64_t follow_us = SL_MINUTE_US;      /* allocatable follows by then */
 static const int64_t settle_us = 20 * SL_SECOND_US; /* and after a failure */
-/* Of a cut whose instances are not known: by then the kubelet has reported what the node has. */
+/* By then the kubelet has reported what the node has, after a cut whose instances are not known. */
 static const int64_t calm_us = 10 * SL_SECOND_US;
 static const int64_t again_us = 5 * SL_SECOND_US; /* until a failed write is tried again */
 static const int64_t pauses_us[SL_CUT_ATTEMPTS] = {5 * SL_SECOND_US, SL_MINUTE_US, 0};
@@ -297,6 +297,16 @@ static void judge_failure(struct sl_cut_run *run, const struct sl_node *node,
     }
 }
 
+/* The node's label names something else: the watch is behind, or somebody has set it. */
+static void await_label(struct sl_cut_run *run, int64_t now_us)
+{
+    if (now_us - run->ordered_us >= lag_us) {
+        run_finish(run, SL_CUT_LEFT);
+    } else {
+        wait_until(run, run->ordered_us + lag_us);
+    }
+}
+
 static void watch_mig_manager(struct sl_cut_run *run, const struct sl_node *node,
                               const struct sl_cut_rules *rules, int64_t now_us)
 {
@@ -305,11 +315,7 @@ static void watch_mig_manager(struct sl_cut_run *run, const struct sl_node *node
         partition->state == SL_PARTITION_SUCCESS || partition->state == SL_PARTITION_FAILED;
     if (!says(partition->wanted, run)) {
         run->news_us = 0;
-        if (now_us - run->ordered_us >= lag_us) {
-            run_finish(run, SL_CUT_LEFT);
-        } else {
-            wait_until(run, run->ordered_us + lag_us);
-        }
+        await_label(run, now_us);
         return;
     }
     run->news_us = !ended ? 0 : run->news_us == 0 ? now_us : run->news_us;
@@ -351,11 +357,7 @@ static void watch_mps(struct sl_cut_run *run, const struct sl_node *node,
 {
     int64_t again_at_us = sl_sat_add(run->ordered_us, SL_MINUTE_US);
     if (!ends_with(node->partition.wanted, run)) {
-        if (now_us - run->ordered_us >= lag_us) {
-            run_finish(run, SL_CUT_LEFT);
-        } else {
-            wait_until(run, run->ordered_us + lag_us);
-        }
+        await_label(run, now_us);
     } else if (is_shown(run, node)) {
         run_finish(run, SL_CUT_DONE);
     } else if (now_us - run->begun_us >= rules->timeout_us) {
@@ -553,74 +555,4 @@ const char *sl_cut_run_phase(const struct sl_cut_run *run, const struct sl_node 
     return node->partition.state == SL_PARTITION_PENDING     ? "pending"
            : node->partition.state == SL_PARTITION_REBOOTING ? "rebooting"
                                                              : phases[run->at];
-}
-
-/* ---- the record of a node ---- */
-
-/* Did it fail while it was applied? A file that was behind, clients that did not go, or a write
- * that was not taken say nothing against the cut. */
-static bool was_applied(const struct sl_cut_run *run)
-{
-    return run->outcome == SL_CUT_HALF_APPLIED || run->outcome == SL_CUT_NOT_FOLLOWED ||
-           (run->outcome == SL_CUT_FAILED && run->moved);
-}
-
-void sl_cut_record_note(struct sl_cut_record *record, const struct sl_cut_run *run,
-                        const struct sl_cut_rules *rules, int64_t now_us)
-{
-    int64_t took_us = now_us - run->begun_us;
-    if (run->outcome == SL_CUT_DONE) {
-        record->failures = 0;
-        record->out_until_us = 0;
-        record->suspect = 0;
-        if (!run->resumed) {
-            record->seconds_us = sl_cut_mean_us(record->seconds_us, took_us);
-        }
-        return;
-    }
-    if (run->resumed && run->outcome == SL_CUT_LEFT) {
-        return; /* nothing was tried */
-    }
-    if (run->outcome == SL_CUT_TAKEN) { /* the next plan knows the pod */
-        record->out_until_us = sl_sat_add(now_us, lag_us);
-        return;
-    }
-    int64_t out_us = rules->backoff_us;
-    for (uint32_t i = 0; i < record->failures && out_us < rules->max_backoff_us; i++) {
-        out_us = sl_sat_add(out_us, out_us);
-    }
-    out_us = out_us < rules->max_backoff_us ? out_us : rules->max_backoff_us;
-    record->failures += record->failures < UINT32_MAX ? 1 : 0;
-    record->out_until_us = sl_sat_add(now_us, out_us);
-    bool again = run->digest != 0 && record->suspect == run->digest;
-    if (was_applied(run)) {
-        record->suspect = run->digest;
-    }
-    if (was_applied(run) && again) {
-        const uint64_t *failed = sl_cut_record_failed(record, now_us);
-        memmove(&record->failed[1], failed, sizeof(record->failed) - sizeof(record->failed[0]));
-        record->failed[0] = run->digest;
-        record->failed_until_us = sl_sat_add(record->out_until_us, rules->max_backoff_us);
-    }
-}
-
-const uint64_t *sl_cut_record_failed(const struct sl_cut_record *record, int64_t now_us)
-{
-    static const uint64_t none[SL_CUT_FAILED_KEPT] = {0};
-    return now_us < record->failed_until_us ? record->failed : none;
-}
-
-int64_t sl_cut_mean_us(int64_t mean_us, int64_t took_us)
-{
-    return mean_us == 0 ? took_us : (3 * mean_us + took_us) / 4;
-}
-
-int64_t sl_cut_seconds_us(const struct sl_cut_record *record, int64_t others_us,
-                          enum sl_actuator actuator)
-{
-    if (record != NULL && record->seconds_us > 0) {
-        return record->seconds_us;
-    }
-    int64_t usual_us = (actuator == SL_ACTUATOR_MIG_MANAGER ? 60 : 10) * SL_SECOND_US;
-    return others_us > 0 ? others_us : usual_us;
 }

@@ -33,4 +33,16 @@ static int tear_down(void **state)
     return 0;
 }
 
+/* Two instances of half a GPU. */
+static inline void with_halves(struct scene *scene, const char *resource)
+{
+    const struct sl_mig_model *model = rig_model("A100-40GB / A800-40GB");
+    unsigned pool = rig_pool(scene->rig, resource, SL_KIND_MIG, 2);
+    scene->rig->pool[pool].profile = rig_profile(model, "3g.20gb");
+    unsigned device = rig_device(scene->rig, 0);
+    scene->rig->device[device].model = model;
+    rig_instance(scene->rig, device, 0, pool);
+    rig_instance(scene->rig, device, 4, pool);
+}
+
 #endif

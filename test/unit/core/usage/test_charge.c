@@ -75,6 +75,14 @@ static void a_pod_alone_is_charged_with_all_also_while_it_idles(void **state)
     assert_int_equal(scene->rest, DRAWN);
 }
 
+static void assert_alike(struct scene *scene, size_t gpu, const struct sl_pod *a,
+                         const struct sl_pod *b)
+{
+    draws(scene, gpu);
+    assert_int_equal(charged(scene, a), DRAWN / 2);
+    assert_int_equal(charged(scene, b), DRAWN / 2);
+}
+
 /* Whoever creates a pod writes what it asks for. */
 static void pods_that_share_a_gpu_are_charged_alike_whatever_they_ask_for(void **state)
 {
@@ -84,9 +92,7 @@ static void pods_that_share_a_gpu_are_charged_alike_whatever_they_ask_for(void *
     struct sl_pod *one = runs(scene, SHARED, 1, SHARED "=0");
     many->items[0].memory_mib = 1;
     one->items[0].memory_mib = 16000;
-    draws(scene, 0);
-    assert_int_equal(charged(scene, many), DRAWN / 2);
-    assert_int_equal(charged(scene, one), DRAWN / 2);
+    assert_alike(scene, 0, many, one);
 }
 
 static void shares_of_memory_are_charged_alike(void **state)
@@ -95,9 +101,7 @@ static void shares_of_memory_are_charged_alike(void **state)
     with_gpus(scene, MEMORY, SL_KIND_MEMORY, 2, 16);
     struct sl_pod *large = runs(scene, MEMORY, 14, MEMORY "=1*14");
     struct sl_pod *small = runs(scene, MEMORY, 1, MEMORY "=1*1");
-    draws(scene, 1);
-    assert_int_equal(charged(scene, large), DRAWN / 2);
-    assert_int_equal(charged(scene, small), DRAWN / 2);
+    assert_alike(scene, 1, large, small);
 }
 
 static void pods_are_charged_where_the_exporter_names_them(void **state)
@@ -137,17 +141,10 @@ static void nobody_is_charged_when_nobody_knows_on_which_gpu_it_is(void **state)
     assert_int_equal(scene->rest, DRAWN);
 }
 
-/* Two instances of half a GPU. */
 static void instances_are_charged_by_how_busy_they_are(void **state)
 {
     struct scene *scene = *state;
-    const struct sl_mig_model *model = rig_model("A100-40GB / A800-40GB");
-    unsigned pool = rig_pool(scene->rig, MIG, SL_KIND_MIG, 2);
-    scene->rig->pool[pool].profile = rig_profile(model, "3g.20gb");
-    unsigned device = rig_device(scene->rig, 0);
-    scene->rig->device[device].model = model;
-    rig_instance(scene->rig, device, 0, pool);
-    rig_instance(scene->rig, device, 4, pool);
+    with_halves(scene, MIG);
     struct sl_pod *busy = runs(scene, MIG, 1, MIG "=0/0");
     struct sl_pod *idle = runs(scene, MIG, 1, MIG "=0/4");
     row(scene, 0, -1);
@@ -155,9 +152,7 @@ static void instances_are_charged_by_how_busy_they_are(void **state)
     struct sl_usage_row *second = row(scene, 0, 2);
     first->measured.busy = 1000;
     second->measured.busy = 0;
-    draws(scene, 0); /* nobody says which is whose */
-    assert_int_equal(charged(scene, busy), DRAWN / 2);
-    assert_int_equal(charged(scene, idle), DRAWN / 2);
+    assert_alike(scene, 0, busy, idle); /* nobody says which is whose */
     name(first, busy);
     name(second, idle);
     draws(scene, 0); /* it holds its half all the same: 1200 to 200 */

@@ -341,13 +341,7 @@ static void instances_count_by_their_profile(void **state)
 {
     struct scene *scene = *state;
     struct sl_ask ask = rig_ask(MIG, 1);
-    const struct sl_mig_model *model = rig_model("A100-40GB / A800-40GB");
-    unsigned pool = rig_pool(scene->rig, MIG, SL_KIND_MIG, 2);
-    scene->rig->pool[pool].profile = rig_profile(model, "3g.20gb");
-    unsigned device = rig_device(scene->rig, 0);
-    scene->rig->device[device].model = model;
-    rig_instance(scene->rig, device, 0, pool);
-    rig_instance(scene->rig, device, 4, pool);
+    with_halves(scene, MIG);
     struct sl_pod *pod = runs(scene, &ask, MIG "=0/0");
     struct sl_usage_row *first = measured(scene, 0, 90, 100);
     first->instance = 1;

@@ -1,0 +1,272 @@
+/* A cut under way that a new leader takes over, a newcomer stops, or somebody else overrules. */
+#include "run_rig.h"
+
+/* The watch shows it before the order is written, or written again. */
+static void what_somebody_else_told_the_agent_meanwhile_stands(void **state)
+{
+    struct scene scene;
+    (void)state;
+    begin_as(&scene, SL_ACTUATOR_MIG_MANAGER);
+    sl_cut_run_wrote(&scene.run, SL_CUT_WRITE_FAILED, scene.now_us);
+    show(&scene, MIG(LARGE, "1", "by-hand", "success", NULL));
+    assert_int_equal(later(&scene, MINUTE), SL_CUT_FINISH);
+    assert_int_equal(scene.run.outcome, SL_CUT_LEFT);
+    sl_node_unref(scene.node);
+    begin(&scene); /* what an earlier attempt told it is ours */
+    char first[SL_CUT_NAME_MAX];
+    (void)snprintf(first, sizeof(first), "%s", scene.run.name);
+    show(&scene, MIG(LARGE, "1", first, "failed", first));
+    assert_int_equal(step(&scene), SL_CUT_WAIT);
+    assert_int_equal(later(&scene, MINUTE), SL_CUT_ORDER);
+    assert_string_not_equal(scene.run.name, first);
+    sl_node_unref(scene.node);
+}
+
+static void a_plan_of_somebody_else_ends_the_run_at_nos_too(void **state)
+{
+    struct scene scene;
+    (void)state;
+    begin_as(&scene, SL_ACTUATOR_NOS_MIG);
+    sl_cut_run_wrote(&scene.run, SL_CUT_WRITTEN, scene.now_us);
+    show(&scene, (struct shown){.resource = LARGE,
+                                .units = "1",
+                                .cut = scene.run.name,
+                                .spec = "by-hand",
+                                .actuator = SL_ACTUATOR_NOS_MIG});
+    assert_int_equal(later(&scene, 9 * SECOND), SL_CUT_WAIT); /* the watch may be late */
+    assert_int_equal(scene.run.wake_us, scene.now_us + SECOND);
+    assert_int_equal(later(&scene, SECOND), SL_CUT_FINISH);
+    assert_ends(&scene, SL_CUT_LEFT);
+}
+
+static void a_label_of_somebody_else_ends_the_run(void **state)
+{
+    struct scene scene;
+    (void)state;
+    begin(&scene);
+    show(&scene, MIG(LARGE, "1", "all-balanced", "pending", scene.run.name));
+    assert_int_equal(later(&scene, 9 * SECOND), SL_CUT_WAIT); /* the watch may be late */
+    assert_int_equal(later(&scene, SECOND), SL_CUT_FINISH);
+    assert_ends(&scene, SL_CUT_LEFT);
+}
+
+/* The label is not set before the file is there: the first one finds its entry. */
+static void the_file_has_its_time_before_the_mig_manager_is_told(void **state)
+{
+    struct scene scene;
+    (void)state;
+    begin(&scene);
+    assert_int_equal(scene.run.attempt, 1);
+    assert_int_equal(scene.now_us, scene.run.begun_us + rules.file_us);
+    show(&scene, MIG(LARGE, "1", "all-7g.80gb", "success", "sliced-5c3d-0"));
+    assert_true(sl_cut_run_resume(&scene.run, scene.node, scene.now_us)); /* a restart before it */
+    assert_int_equal(step(&scene), SL_CUT_FINISH);
+    assert_ends(&scene, SL_CUT_LEFT);
+}
+
+/* Another scheduler's pod came while the mig-manager was away. */
+static void an_order_that_was_not_begun_is_taken_back_from_a_newcomer(void **state)
+{
+    struct scene scene;
+    (void)state;
+    begin(&scene);
+    char name[SL_CUT_NAME_MAX];
+    (void)snprintf(name, sizeof(name), "%s", scene.run.name);
+    show(&scene, MIG(LARGE, "1", name, "pending", name));
+    assert_int_equal(later(&scene, SECOND), SL_CUT_WAIT);
+    scene.run.taken = true;
+    assert_int_equal(later(&scene, SECOND), SL_CUT_FINISH);
+    assert_int_equal(scene.run.outcome, SL_CUT_TAKEN);
+    sl_cut_run_wrote(&scene.run, SL_CUT_WRITTEN, scene.now_us);
+    show(&scene, MIG(LARGE, "1", "sliced-5c3d-0", "pending", NULL));
+    assert_int_equal(later(&scene, 9 * SECOND), SL_CUT_WAIT);
+    struct scene begun = scene; /* it had begun in that moment */
+    begun.node = NULL;
+    show(&begun, MIG(LARGE, "0", "sliced-5c3d-0", "pending", NULL));
+    assert_int_equal(step(&begun), SL_CUT_WAIT);
+    assert_int_equal(later(&begun, MINUTE), SL_CUT_WAIT);
+    show(&begun, MIG(SMALL, "0", "sliced-5c3d-0", "failed", NULL));
+    assert_int_equal(step(&begun), SL_CUT_END);
+    sl_node_unref(begun.node);
+    assert_int_equal(later(&scene, SECOND), SL_CUT_END);
+    sl_node_unref(scene.node);
+}
+
+static void an_order_that_was_begun_is_followed_though_a_pod_came(void **state)
+{
+    struct scene scene;
+    (void)state;
+    begin(&scene);
+    const char *name = scene.run.name;
+    show(&scene, MIG(LARGE, "0", name, "pending", name));
+    scene.run.taken = true;
+    assert_int_equal(later(&scene, SECOND), SL_CUT_WAIT);
+    show(&scene, MIG(SMALL, "7", name, "success", name));
+    assert_int_equal(later(&scene, SECOND), SL_CUT_FINISH);
+    assert_ends(&scene, SL_CUT_DONE);
+}
+
+static void after_a_restart_the_node_says_what_is_under_way(void **state)
+{
+    struct scene scene = {.now_us = MINUTE};
+    (void)state;
+    show(&scene, MIG(LARGE, "1", "a", "success", NULL));
+    assert_false(sl_cut_run_resume(&scene.run, scene.node, scene.now_us));
+    show(&scene, MIG(SMALL, "0", "sliced-1-1", "pending", "sliced-1-1"));
+    assert_true(sl_cut_run_resume(&scene.run, scene.node, scene.now_us));
+    assert_int_equal(step(&scene), SL_CUT_WAIT); /* and orders nothing */
+    show(&scene, MIG(SMALL, "7", "sliced-1-1", "success", "sliced-1-1"));
+    assert_int_equal(later(&scene, SECOND), SL_CUT_WAIT);
+    scene.now_us = scene.run.wake_us;
+    assert_int_equal(step(&scene), SL_CUT_FINISH);
+    assert_ends(&scene, SL_CUT_DONE);
+}
+
+/* The agent repeats a plan's name when it has read it: what it makes of it is what counts. */
+static void after_a_restart_nos_agent_has_ended_when_it_reports_what_was_planned(void **state)
+{
+    static const struct shown rows[] = {
+        {.resource = SMALL, .units = "6", .reports = "6", .planned = 7}, /* as before */
+        {.resource = SMALL, .units = "7", .reports = "6", .planned = 7}, /* the report is behind */
+        {.resource = SMALL, .units = "6", .reports = "7", .planned = 7}, /* allocatable is */
+        {.resource = SMALL, .units = "7", .reports = "7", .planned = 7},
+    };
+    (void)state;
+    for (unsigned i = 0; i < 4; i++) {
+        struct scene scene = {.now_us = MINUTE};
+        struct shown shown = rows[i];
+        shown.cut = "sliced-1-1";
+        shown.spec = "sliced-1-1";
+        shown.status = "sliced-1-1";
+        shown.actuator = SL_ACTUATOR_NOS_MIG;
+        show(&scene, shown);
+        assert_int_equal(scene.node->partition.at_work, i < 3);
+        assert_true(sl_cut_run_resume(&scene.run, scene.node, scene.now_us));
+        assert_int_equal(step(&scene), i < 3 ? SL_CUT_WAIT : SL_CUT_FINISH);
+        sl_node_unref(scene.node);
+    }
+}
+
+static void after_a_restart_the_plan_that_the_node_keeps_ends_a_cut_at_once(void **state)
+{
+    struct scene scene = {.now_us = MINUTE};
+    (void)state;
+    show(&scene, (struct shown){.resource = SMALL,
+                                .units = "7",
+                                .config = "sliced-1-1",
+                                .state = "success",
+                                .cut = "sliced-1-1",
+                                .planned = 7});
+    assert_true(sl_cut_run_resume(&scene.run, scene.node, scene.now_us));
+    assert_int_equal(step(&scene), SL_CUT_FINISH);
+    assert_ends(&scene, SL_CUT_DONE);
+}
+
+/* nos' agent may still delete what a pod would be given. */
+static void a_node_is_left_when_nos_agent_has_answered(void **state)
+{
+    struct scene scene;
+    struct shown shown = {.resource = LARGE, .units = "1", .status = "8"};
+    (void)state;
+    begin_as(&scene, SL_ACTUATOR_NOS_MIG);
+    sl_cut_run_wrote(&scene.run, SL_CUT_WRITTEN, scene.now_us);
+    shown.cut = scene.run.name;
+    shown.spec = scene.run.name;
+    shown.actuator = SL_ACTUATOR_MIG_MANAGER; /* it is another's now */
+    show(&scene, shown);
+    assert_int_equal(later(&scene, MINUTE), SL_CUT_WAIT);
+    assert_true(sl_node_is_cut(scene.node));
+    shown.status = scene.run.name;
+    show(&scene, shown);
+    assert_int_equal(later(&scene, SECOND), SL_CUT_FINISH);
+    assert_ends(&scene, SL_CUT_LEFT);
+}
+
+/* The watch has never shown the mark, which is there all the same. */
+static void a_mark_that_was_written_is_taken_off_though_nobody_saw_it(void **state)
+{
+    static const enum sl_cut_write_end ends[] = {SL_CUT_WRITTEN, SL_CUT_WRITE_UNKNOWN};
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        struct scene scene;
+        begin_as(&scene, SL_ACTUATOR_MIG_MANAGER);
+        sl_cut_run_wrote(&scene.run, ends[i], scene.now_us);
+        show(&scene, MIG(LARGE, "1", "all-balanced", "pending", NULL));
+        assert_int_equal(step(&scene), SL_CUT_WAIT);
+        assert_int_equal(scene.run.wake_us, scene.now_us + 10 * SECOND);
+        assert_int_equal(later(&scene, 10 * SECOND), SL_CUT_FINISH);
+        assert_ends(&scene, SL_CUT_LEFT);
+    }
+}
+
+static void a_node_that_is_not_selected_any_more_is_left(void **state)
+{
+    struct scene scene;
+    (void)state;
+    begin(&scene);
+    show(&scene, (struct shown){.resource = LARGE,
+                                .units = "1",
+                                .cut = scene.run.name,
+                                .actuator = SL_ACTUATOR_NOS_MIG});
+    assert_int_equal(step(&scene), SL_CUT_FINISH);
+    assert_ends(&scene, SL_CUT_LEFT);
+}
+
+/* The mig-manager may still destroy what a pod would be given. */
+static void a_node_at_work_is_left_when_its_agent_has_ended(void **state)
+{
+    struct scene scene;
+    (void)state;
+    begin(&scene);
+    const char *name = scene.run.name;
+    struct shown shown = {.resource = LARGE,
+                          .units = "1",
+                          .config = name,
+                          .state = "pending",
+                          .cut = name,
+                          .actuator = SL_ACTUATOR_NOS_MIG};
+    show(&scene, shown);
+    assert_int_equal(later(&scene, MINUTE), SL_CUT_WAIT);
+    assert_int_equal(scene.run.wake_us, scene.run.begun_us + rules.timeout_us);
+    shown.state = "success";
+    show(&scene, shown);
+    assert_int_equal(step(&scene), SL_CUT_FINISH);
+    assert_ends(&scene, SL_CUT_LEFT);
+}
+
+static void a_node_that_is_not_selected_any_more_is_ordered_nothing(void **state)
+{
+    struct scene scene;
+    (void)state;
+    begin(&scene);
+    const char *name = scene.run.name;
+    show(&scene, MIG(LARGE, "1", name, "failed", name));
+    assert_int_equal(step(&scene), SL_CUT_WAIT);
+    show(&scene,
+         (struct shown){
+             .resource = LARGE, .units = "1", .cut = name, .actuator = SL_ACTUATOR_NOS_MIG});
+    scene.now_us = scene.run.wake_us;
+    assert_int_equal(step(&scene), SL_CUT_FINISH);
+    assert_ends(&scene, SL_CUT_LEFT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_somebody_else_told_the_agent_meanwhile_stands),
+        cmocka_unit_test(a_plan_of_somebody_else_ends_the_run_at_nos_too),
+        cmocka_unit_test(a_label_of_somebody_else_ends_the_run),
+        cmocka_unit_test(the_file_has_its_time_before_the_mig_manager_is_told),
+        cmocka_unit_test(an_order_that_was_not_begun_is_taken_back_from_a_newcomer),
+        cmocka_unit_test(an_order_that_was_begun_is_followed_though_a_pod_came),
+        cmocka_unit_test(after_a_restart_the_node_says_what_is_under_way),
+        cmocka_unit_test(after_a_restart_nos_agent_has_ended_when_it_reports_what_was_planned),
+        cmocka_unit_test(after_a_restart_the_plan_that_the_node_keeps_ends_a_cut_at_once),
+        cmocka_unit_test(a_node_is_left_when_nos_agent_has_answered),
+        cmocka_unit_test(a_mark_that_was_written_is_taken_off_though_nobody_saw_it),
+        cmocka_unit_test(a_node_that_is_not_selected_any_more_is_left),
+        cmocka_unit_test(a_node_at_work_is_left_when_its_agent_has_ended),
+        cmocka_unit_test(a_node_that_is_not_selected_any_more_is_ordered_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
