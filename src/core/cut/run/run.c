@@ -274,7 +274,8 @@ static void judge_end(struct sl_cut_run *run, const struct sl_node *node,
 {
     int64_t patience_us = at_most(rules, follow_us);
     bool shown = is_shown(run, node);
-    bool unknown = run->n_cuts == 0 && node->n_pools > 0 && !node->partition.at_work;
+    bool unknown = run->n_cuts == 0 && node->n_pools > 0 && !node->partition.at_work &&
+                   !node->partition.planned;
     int64_t calm_for_us = at_most(rules, calm_us);
     bool calm = unknown && now_us - run->news_us >= calm_for_us;
     if (shown || calm) {
