@@ -11,9 +11,9 @@
 void sl_peaks_learn(struct sl_past *peaks, uint32_t workload, int32_t low_permille,
                     int32_t high_permille);
 
-/* Notes, likewise, what a pod that lives on has come to use since it started. */
-void sl_peaks_glimpse(struct sl_past *peaks, uint32_t workload, int32_t low_permille,
-                      int32_t high_permille);
+/* Notes what a pod that lives on has come to use, at most, since it started. Of all such pods the
+ * highest counts. */
+void sl_peaks_glimpse(struct sl_past *peaks, uint32_t workload, int32_t permille);
 
 void sl_peaks_forget(struct sl_past *peaks, uint32_t workload);
 

@@ -77,6 +77,7 @@ struct sl_extent {
     int32_t lowest_mib;
     int32_t highest_mib;
     size_t n;
+    int64_t last_us; /* of the youngest of them; 0: none */
 };
 struct sl_extent sl_series_extent(const struct sl_series *series, int64_t since_us, size_t most);
 /* Returns the last known value; SL_SERIES_UNKNOWN when there is none. */

@@ -37,22 +37,24 @@ enum {
 struct sl_usage_life {
     uint64_t pod; /* sl_hash of its UID */
     uint32_t workload;
-    int32_t ask_mib;    /* of the pod on the GPU; 0: it does not say */
-    int64_t started_us; /* 0: not started */
-    int32_t back_mib;   /* given back since the most was used, by any pod */
-    int32_t surely_mib; /* used while it was alone, at most */
-    int32_t told_mib;   /* used by it alone, at most, as a series told; 0: none did */
-    int32_t most_mib;   /* used by all, at most */
-    int32_t before_mib; /* held when it came, by those that were there */
-    int32_t count_mib;  /* PEAKS: what is expected of it */
-    int32_t ups_mib;  /* by which the sum grew when that may have been this pod: it uses no more */
-    bool glimpsed;    /* that was told while it lived */
-    int64_t grew_us;  /* when ups_mib did */
-    int64_t since_us; /* samples from then on show it; INT64_MAX: it does not run yet */
-    bool shown;       /* there was a sample */
-    bool seen;        /* there were as many samples as decide */
-    bool settled;     /* and in half as many it has not grown any more */
-    uint8_t windows;  /* judgements in which that was measured, SL_USAGE_LIFE_WINDOWS at most */
+    int32_t ask_mib;     /* of the pod on the GPU; 0: it does not say */
+    int32_t back_mib;    /* given back since the most was used, by any pod */
+    int32_t surely_mib;  /* used while it was alone, at most */
+    int32_t told_mib;    /* used by it alone, at most, as a series told; 0: none did */
+    int32_t most_mib;    /* used by all, at most */
+    int32_t before_mib;  /* held when it came, by those that were there */
+    int32_t count_mib;   /* PEAKS: what is expected of it */
+    int32_t ups_mib;     /* by which the sum grew when that may have been this pod: it uses no more;
+                            INT32_MAX: it may have been there before it was met */
+    int32_t glimpse_mib; /* of it was told while it lived */
+    int64_t grew_us;     /* of the sample that showed ups_mib to grow */
+    int64_t since_us;    /* samples from then on show it; INT64_MAX: it does not run yet */
+    bool shown;          /* there was a sample */
+    bool seen;           /* there were as many samples as decide */
+    bool settled;        /* and it uses more than a context of CUDA, and in half as many has not
+                            grown */
+    bool waits;          /* likewise, but it uses no more than that */
+    uint8_t windows;     /* judgements in which that was measured, SL_USAGE_LIFE_WINDOWS at most */
     bool gone;
 };
 
@@ -60,9 +62,9 @@ struct sl_usage_life {
 struct sl_usage_unit {
     uint64_t pods;       /* sl_view_pods_of() last time */
     uint64_t doubted;    /* pods of which what was learned was forgotten last: once is enough */
-    int64_t since_us;    /* when these pods were first seen together */
-    int64_t changed_us;  /* just after that; 0 when nobody has seen others there before */
-    int64_t measured_us; /* when lives were last measured; 0: never */
+    int64_t since_us;    /* samples from then on show these pods together */
+    int64_t changed_us;  /* likewise; 0 when nobody has seen others there before */
+    int64_t measured_us; /* of the last sample by which lives were measured; 0: none was */
     int32_t used_mib;    /* last time */
     int32_t held_mib;    /* in use: goes up and down only when several samples show it */
     int32_t gone_mib;    /* of it, those that went of late may have used, by their asks and by what

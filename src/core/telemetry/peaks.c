@@ -39,10 +39,14 @@ void sl_peaks_learn(struct sl_past *peaks, uint32_t workload, int32_t low_permil
     sl_past_add(peaks, workload, life_of(low_permille, high_permille));
 }
 
-void sl_peaks_glimpse(struct sl_past *peaks, uint32_t workload, int32_t low_permille,
-                      int32_t high_permille)
+void sl_peaks_glimpse(struct sl_past *peaks, uint32_t workload, int32_t permille)
 {
-    sl_past_add(peaks, living(workload), life_of(low_permille, high_permille));
+    unsigned n = 0;
+    const int32_t *most = sl_past_values(peaks, living(workload), &n);
+    if (n == 0 || permille > low_of(*most)) {
+        sl_past_forget(peaks, living(workload));
+        sl_past_add(peaks, living(workload), life_of(permille, permille));
+    }
 }
 
 void sl_peaks_forget(struct sl_past *peaks, uint32_t workload)

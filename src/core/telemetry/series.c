@@ -179,6 +179,7 @@ struct sl_extent sl_series_extent(const struct sl_series *series, int64_t since_
                 sample->used_mib < extent.lowest_mib ? sample->used_mib : extent.lowest_mib;
             extent.highest_mib =
                 sample->used_mib > extent.highest_mib ? sample->used_mib : extent.highest_mib;
+            extent.last_us = extent.n == 0 ? sample->at_us : extent.last_us;
             extent.n++;
         }
     }

@@ -109,11 +109,8 @@ void sl_lives_meet(struct sl_usage_unit *unit, const struct sl_lives_pod *pods, 
     unit->crowded = false;
     for (unsigned i = 0; i < n; i++) {
         struct sl_usage_life *life = life_of(unit, &pods[i], unsure);
-        if (life != NULL && life->started_us == 0 && pods[i].started_us > 0) {
-            life->since_us = first ? pods[i].started_us : since_us;
-        }
-        if (life != NULL) {
-            life->started_us = pods[i].started_us;
+        if (life != NULL && life->since_us == INT64_MAX && pods[i].runs) {
+            life->since_us = since_us;
         }
     }
     for (unsigned i = 0; i < unit->n; i++) { /* the next sample tells of these: they stay for now */
@@ -129,10 +126,12 @@ void sl_lives_look(struct sl_usage_unit *unit, const struct sl_series *series, s
         struct sl_usage_life *life = &unit->life[i];
         size_t shown = sl_series_extent(series, life->since_us, least).n;
         size_t flat = sl_series_extent(series, life->grew_us + 1, least / 2).n;
-        bool still = flat == least / 2 && own_of(life) >= SL_USAGE_STEP_MIB;
         life->shown = life->shown || shown > 0;
         life->seen = life->seen || shown == least;
-        life->settled = life->settled || (life->seen && still);
+        bool still = life->seen && flat == least / 2;
+        bool idles = own_of(life) <= SL_USAGE_CONTEXT_MIB; /* it may load more: who knows when? */
+        life->settled = life->settled || (still && !idles);
+        life->waits = still && idles;
     }
 }
 
@@ -160,7 +159,7 @@ void sl_lives_hold(struct sl_usage_unit *unit, const struct sl_series *series, s
     for (unsigned i = 0; i < unit->n; i++) {
         struct sl_usage_life *life = &unit->life[i];
         int32_t before = clamp_mib(life->before_mib - explained);
-        bool there = life->shown || (life->ups_mib == INT32_MAX && life->started_us > 0);
+        bool there = life->shown || (life->ups_mib == INT32_MAX && life->since_us < INT64_MAX);
         life->before_mib = there && before < unit->held_mib ? before : unit->held_mib;
     }
 }
@@ -181,11 +180,10 @@ int64_t sl_lives_taken(const struct sl_usage_unit *unit, int64_t used_mib, bool 
     return higher(taken, used_mib + unshown);
 }
 
-static bool lives_any_young(const struct sl_usage_unit *unit, int64_t now_us)
+static bool lives_any_young(const struct sl_usage_unit *unit, int64_t at_us)
 {
     for (unsigned i = 0; i < unit->n; i++) {
-        const struct sl_usage_life *life = &unit->life[i];
-        if (life->started_us == 0 || life->started_us > now_us - young_us) {
+        if (unit->life[i].since_us > at_us - young_us) {
             return true;
         }
     }
@@ -237,22 +235,22 @@ int32_t sl_lives_own(const struct sl_usage_life *life)
     return life->settled ? own_of(life) : -1;
 }
 
-void sl_lives_unsettle(struct sl_usage_unit *unit, int64_t now_us)
+void sl_lives_unsettle(struct sl_usage_unit *unit, int64_t last_us)
 {
     for (unsigned i = 0; i < unit->n; i++) {
         unit->life[i].settled = false;
-        unit->life[i].glimpsed = false;
-        unit->life[i].grew_us = now_us;
+        unit->life[i].glimpse_mib = 0;
+        unit->life[i].grew_us = last_us;
     }
 }
 
 static void life_glimpse(struct sl_usage_life *life, struct sl_past *peaks)
 {
     int32_t own = sl_lives_own(life);
-    if (!life->glimpsed && own >= 0 && life->workload != 0 && life->ask_mib > 0) {
-        life->glimpsed = true;
-        sl_peaks_glimpse(peaks, life->workload, permille_of(life->surely_mib, life->ask_mib),
-                         permille_of(own, life->ask_mib));
+    bool known = life->ups_mib < INT32_MAX || life->told_mib > 0 || life->surely_mib == own;
+    if (known && own > life->glimpse_mib && life->workload != 0 && life->ask_mib > 0) {
+        life->glimpse_mib = own;
+        sl_peaks_glimpse(peaks, life->workload, permille_of(own, life->ask_mib));
     }
 }
 
@@ -274,35 +272,34 @@ static bool lives_any_newcomers(const struct sl_usage_unit *unit)
     bool any = false;
     for (unsigned i = 0; i < unit->n; i++) {
         const struct sl_usage_life *life = &unit->life[i];
-        bool waits = life->seen && own_of(life) < SL_USAGE_STEP_MIB; /* who knows how long */
-        any = any || (!life->gone && life->shown && !life->settled && !waits);
+        any = any || (!life->gone && life->shown && !life->settled && !life->waits);
     }
     return any;
 }
 
 /* Newcomers grow; without any it may be anybody. */
-static void lives_grow(struct sl_usage_unit *unit, int64_t now_us, int64_t grown_mib)
+static void lives_grow(struct sl_usage_unit *unit, int64_t at_us, int64_t grown_mib)
 {
     bool newcomers = lives_any_newcomers(unit);
     for (unsigned i = 0; i < unit->n && grown_mib > 0; i++) {
         struct sl_usage_life *life = &unit->life[i];
         if (!life->settled || !newcomers) {
             life->ups_mib = clamp_mib(life->ups_mib + grown_mib);
-            life->grew_us = now_us;
+            life->grew_us = at_us;
         }
     }
 }
 
 /* The sum changes while no pod goes. Growth while some pod is young is new memory; otherwise it may
  * be memory that was given back before. */
-static void sum_move(struct sl_usage_unit *unit, int64_t now_us, int32_t used_mib)
+static void sum_move(struct sl_usage_unit *unit, int64_t at_us, int32_t used_mib)
 {
     int64_t grown = (int64_t)used_mib - unit->used_mib;
     if (grown > -SL_USAGE_STEP_MIB && grown < SL_USAGE_STEP_MIB) {
         return;
     }
-    bool again = grown < 0 || !lives_any_young(unit, now_us);
-    lives_grow(unit, now_us, grown);
+    bool again = grown < 0 || !lives_any_young(unit, at_us);
+    lives_grow(unit, at_us, grown);
     for (unsigned i = 0; i < unit->n && again; i++) {
         unit->life[i].back_mib = clamp_mib(unit->life[i].back_mib - grown);
     }
@@ -319,9 +316,10 @@ static void lives_note(struct sl_usage_unit *unit, int32_t used_mib)
     }
 }
 
-void sl_lives_measure(struct sl_usage_unit *unit, int64_t now_us, const struct sl_extent *since,
-                      int32_t last_mib, struct sl_past *peaks)
+void sl_lives_measure(struct sl_usage_unit *unit, const struct sl_extent *since, int32_t last_mib,
+                      struct sl_past *peaks)
 {
+    const int64_t at_us = since->last_us;
     unsigned gone = lives_gone(unit);
     if (gone > 0) {
         const struct fall fall = {higher((int64_t)unit->used_mib - since->highest_mib, 0),
@@ -332,17 +330,17 @@ void sl_lives_measure(struct sl_usage_unit *unit, int64_t now_us, const struct s
         for (unsigned i = 0; i < unit->n; i++) {
             gone_mib += unit->life[i].gone ? unit->life[i].ups_mib : 0;
         }
-        lives_grow(unit, now_us, since->highest_mib - (unit->used_mib - gone_mib));
+        lives_grow(unit, at_us, since->highest_mib - (unit->used_mib - gone_mib));
         lives_bury(unit, &fall, peaks);
     }
     if (gone > 0 || unit->measured_us == 0) {
         unit->used_mib = last_mib;
     }
-    sum_move(unit, now_us, since->highest_mib);
+    sum_move(unit, at_us, since->highest_mib);
     lives_note(unit, since->highest_mib);
-    sum_move(unit, now_us, last_mib);
+    sum_move(unit, at_us, last_mib);
     lives_note(unit, last_mib);
-    unit->measured_us = now_us;
+    unit->measured_us = at_us;
     for (unsigned i = 0; i < unit->n; i++) {
         life_glimpse(&unit->life[i], peaks);
     }

@@ -8,20 +8,21 @@
 struct sl_lives_pod {
     uint64_t pod;
     uint32_t workload;
-    int64_t ask_mib;    /* -1: it does not say */
-    int64_t started_us; /* 0: not started */
+    int64_t ask_mib; /* -1: it does not say */
+    bool runs;
 };
 
 /* Brings the unit's lives to these pods, in any order. Samples from since_us on show those that
- * start now; at first, when the unit has met nobody before, a pod's start tells. */
+ * run by now and did not before. At first, when the unit has met nobody before, they may have run
+ * for long: nobody knows how much of what is used is whose. */
 void sl_lives_meet(struct sl_usage_unit *unit, const struct sl_lives_pod *pods, unsigned n,
                    int64_t since_us, bool first);
 
 /* What the pod uses at most by what was seen of it; -1: it was not seen for long enough. */
 int32_t sl_lives_own(const struct sl_usage_life *life);
 
-/* All count with their asks until they are seen not to grow. */
-void sl_lives_unsettle(struct sl_usage_unit *unit, int64_t now_us);
+/* All count with their asks until samples after last_us show that they do not grow. */
+void sl_lives_unsettle(struct sl_usage_unit *unit, int64_t last_us);
 
 /* The pod's; NULL: it has none, as one of too many. */
 struct sl_usage_life *sl_lives_of(struct sl_usage_unit *unit, uint64_t pod);
@@ -38,9 +39,9 @@ void sl_lives_hold(struct sl_usage_unit *unit, const struct sl_series *series, s
  * what was in use when it came. */
 int64_t sl_lives_taken(const struct sl_usage_unit *unit, int64_t used_mib, bool expected);
 
-/* The GPU uses last_mib now, and between `since` (of one sample and more) from the last change of
- * pods, or the last measurement, on. Pods that have gone teach what they used. */
-void sl_lives_measure(struct sl_usage_unit *unit, int64_t now_us, const struct sl_extent *since,
-                      int32_t last_mib, struct sl_past *peaks);
+/* The GPU uses last_mib now, and between `since` (of one sample and more) after the last change of
+ * pods and the last measurement. Pods that have gone teach what they used. */
+void sl_lives_measure(struct sl_usage_unit *unit, const struct sl_extent *since, int32_t last_mib,
+                      struct sl_past *peaks);
 
 #endif

@@ -16,11 +16,10 @@ struct crowd {
     int64_t outlier_mib;  /* kept for one of them that uses more than is expected of it */
     int64_t young_mib;    /* asks of those that were not seen for long enough */
     int64_t unmet_mib;    /* of them, those of which no life is kept */
-    int64_t started_us;   /* when the last one started; 0: none is there */
     struct sl_measured_peak known[SL_MEASURED_KNOWN];
     unsigned n;
     bool undeclared; /* some pod says nothing of its memory */
-    bool starting;   /* some pod has not started */
+    bool starting;   /* some pod does not run yet */
 };
 
 static bool is_shared(const struct sl_view *view, unsigned device)
@@ -70,10 +69,10 @@ static struct sl_usage_life *life_of(struct sl_usage_unit *unit, const struct sl
     return sl_lives_of(unit, sl_hash(pod->uid, strlen(pod->uid)));
 }
 
-/* A pod that pends does not run yet, though it may have a start. */
-static int64_t start_of(const struct sl_pod *pod)
+/* The kubelet's word on when a pod has started is of another clock than the samples. */
+static bool runs(const struct sl_pod *pod)
 {
-    return pod->phase == SL_POD_PENDING ? 0 : pod->started_us > 0 ? pod->started_us : 1;
+    return pod->phase != SL_POD_PENDING;
 }
 
 static struct crowd crowd_of(const struct sl_view *view, unsigned device,
@@ -91,8 +90,7 @@ static struct crowd crowd_of(const struct sl_view *view, unsigned device,
             continue;
         }
         crowd.n++;
-        crowd.starting = crowd.starting || start_of(pod) == 0;
-        crowd.started_us = pod->started_us > crowd.started_us ? pod->started_us : crowd.started_us;
+        crowd.starting = crowd.starting || !runs(pod);
         struct sl_usage_life *life = life_of(unit, pod);
         bool young = life == NULL ? !all_seen : !life->seen;
         crowd.young_mib += !young ? 0 : ask < 0 ? view->node->device[device].memory_mib : ask;
@@ -122,8 +120,16 @@ static struct crowd crowd_of(const struct sl_view *view, unsigned device,
 
 /* ---- lives ---- */
 
-static void meet(const struct sl_view *view, unsigned device, const struct sl_series *series,
-                 const struct sl_usage_rule *rule, struct sl_usage_unit *unit)
+/* From when on samples show the pods as they are: later than all that came before, also where their
+ * clock is ahead. */
+static int64_t from_now(const struct sl_series *series, int64_t now_us)
+{
+    int64_t last_us = series->n == 0 ? 0 : sl_series_at(series, series->n - 1U)->at_us;
+    return last_us > now_us ? last_us + 1 : now_us;
+}
+
+static void meet(const struct sl_view *view, unsigned device, int64_t since_us,
+                 struct sl_usage_unit *unit)
 {
     struct sl_lives_pod pods[PODS_MAX];
     unsigned n = 0;
@@ -135,22 +141,20 @@ static void meet(const struct sl_view *view, unsigned device, const struct sl_se
             pods[n++] = (struct sl_lives_pod){.pod = sl_hash(pod->uid, strlen(pod->uid)),
                                               .workload = workload_of(pod),
                                               .ask_mib = ask,
-                                              .started_us = start_of(pod)};
+                                              .runs = runs(pod)};
         }
     }
-    int64_t last_us = series->n == 0 ? 0 : sl_series_at(series, series->n - 1U)->at_us;
-    int64_t since_us = (last_us > rule->now_us ? last_us : rule->now_us) + 1;
     sl_lives_meet(unit, pods, n, since_us, unit->pods == 0);
 }
 
 /* Only samples from after the last change of pods: what has ended may still be in others. */
-static void watch(const struct sl_series *series, struct sl_usage_unit *unit, int64_t now_us,
-                  int32_t last_mib, struct sl_past *peaks)
+static void watch(const struct sl_series *series, struct sl_usage_unit *unit, int32_t last_mib,
+                  struct sl_past *peaks)
 {
-    int64_t since_us = unit->since_us > unit->measured_us ? unit->since_us : unit->measured_us;
+    int64_t since_us = unit->since_us > unit->measured_us ? unit->since_us : unit->measured_us + 1;
     struct sl_extent since = sl_series_extent(series, since_us, SIZE_MAX);
     if (since.n > 0) {
-        sl_lives_measure(unit, now_us, &since, last_mib, peaks);
+        sl_lives_measure(unit, &since, last_mib, peaks);
     }
 }
 
@@ -285,9 +289,7 @@ static void judge_load(const struct sl_series *series, const struct sl_usage_rul
                        const struct crowd *crowd, int64_t changed_us, int32_t *used,
                        struct sl_measured *out)
 {
-    int64_t since_us = crowd->starting                  ? rule->now_us
-                       : crowd->started_us > changed_us ? crowd->started_us
-                                                        : changed_us;
+    int64_t since_us = crowd->starting ? INT64_MAX : changed_us;
     struct sl_window_rule window = {.now_us = rule->now_us,
                                     .since_us = since_us,
                                     .least = rule->least,
@@ -310,8 +312,7 @@ static void judge_load(const struct sl_series *series, const struct sl_usage_rul
 /* Pods that use more than is expected of all of them show that what was learned holds no longer, of
  * one of them or of more: another GPU is not to find that out anew. */
 static bool doubt(const struct sl_view *view, unsigned device, const struct sl_series *series,
-                  const struct crowd *crowd, int64_t now_us, struct sl_usage_unit *unit,
-                  struct sl_past *peaks)
+                  const struct crowd *crowd, struct sl_usage_unit *unit, struct sl_past *peaks)
 {
     struct sl_extent last = sl_series_extent(series, unit->since_us, SL_USAGE_OVER_SAMPLES);
     int64_t contexts_mib = (int64_t)crowd->n * SL_USAGE_CONTEXT_MIB; /* few asks count them */
@@ -327,7 +328,7 @@ static bool doubt(const struct sl_view *view, unsigned device, const struct sl_s
             sl_peaks_forget(peaks, workload_of(view->resident[i].pod));
         }
     }
-    sl_lives_unsettle(unit, now_us);
+    sl_lives_unsettle(unit, last.last_us);
     return true;
 }
 
@@ -357,18 +358,19 @@ void sl_usage_judge(const struct sl_view *view, unsigned device, const struct sl
                     struct sl_past *peaks, int32_t *used, struct sl_measured *out)
 {
     bool any = sl_usage_last(series, rule, used, out);
-    meet(view, device, series, rule, unit);
+    int64_t from_us = from_now(series, rule->now_us);
+    meet(view, device, from_us + 1, unit); /* a sample of this moment is of who has gone */
     out->pods = sl_view_pods_of(view, device);
     out->by_use = rule->sharing != SL_SHARING_ASKS && is_shared(view, device);
     if (unit->pods != out->pods) {
-        unit->changed_us = unit->pods == 0 ? 0 : rule->now_us + 1;
+        unit->changed_us = unit->pods == 0 ? 0 : from_us + 1;
         unit->pods = out->pods;
-        unit->since_us = rule->now_us;
+        unit->since_us = from_us;
     }
     if (any) {
         sl_lives_look(unit, series, rule->least);
         sl_lives_hold(unit, series, rule->least);
-        watch(series, unit, rule->now_us, out->used_mib, peaks);
+        watch(series, unit, out->used_mib, peaks);
     }
     struct crowd crowd = crowd_of(view, device, series, rule, unit, peaks);
     note_seen(view, device, out);
@@ -378,7 +380,7 @@ void sl_usage_judge(const struct sl_view *view, unsigned device, const struct sl
     }
     out->apart = rule->apart;
     judge_load(series, rule, &crowd, unit->changed_us, used, out);
-    if (doubt(view, device, series, &crowd, rule->now_us, unit, peaks)) {
+    if (doubt(view, device, series, &crowd, unit, peaks)) {
         crowd = crowd_of(view, device, series, rule, unit, peaks);
     }
     if (out->by_use) {

@@ -74,12 +74,14 @@ static void pods_that_live_on_show_a_peak_until_one_has_ended(void **state)
 {
     struct sl_past *peaks = sl_past_new(64);
     (void)state;
-    sl_peaks_glimpse(peaks, W, 200, 200);
+    sl_peaks_glimpse(peaks, W, 200);
     assert_int_equal(permille(peaks, 150), 231);
     assert_int_equal(sl_peaks_expected(peaks, W, 150).lives, 0);
-    sl_peaks_glimpse(peaks, W, 0, 600); /* it may have used more: that shows nothing */
-    assert_int_equal(permille(peaks, 0), 201);
-    learn(peaks, 1, 0, 900); /* so does this */
+    sl_peaks_glimpse(peaks, W, 600);
+    sl_peaks_glimpse(peaks, W, 100); /* another pod that only waits shows nothing */
+    assert_int_equal(permille(peaks, 0), 601);
+    assert_int_equal(permille(peaks, 150), 691);
+    learn(peaks, 1, 0, 900); /* it may have used more */
     assert_int_equal(permille(peaks, 0), 901);
     learn(peaks, 1, 500, 500);
     assert_int_equal(permille(peaks, 0), 501);

@@ -73,6 +73,7 @@ static void a_pod_is_known_by_the_item_that_declares_memory(void **state)
     ask.item[1] = replica.item[0];
     learn(scene, SAME, 100);
     runs_ask(scene, &ask, "aliyun.com/gpu-mem=0;" SHARED "=0");
+    (void)judged(scene);
     uses(scene, 20, 100);
     assert_int_equal(judged(scene).known[0].workload, SAME);
     assert_int_equal(judged(scene).room_mib, TOTAL - 5000 * 103 / 1000);
@@ -221,6 +222,20 @@ static void after_a_restart_the_first_sample_counts(void **state)
     assert_int_equal(judged(scene).held_mib, 14000);
 }
 
+/* When a pod has started is the kubelet's word, by a clock that may be behind ours. */
+static void after_a_restart_pods_count_with_their_asks_until_they_are_seen(void **state)
+{
+    struct scene *scene = *state;
+    scene->rule.sharing = SL_SHARING_CBP;
+    runs(scene, 8000, OTHER)->started_us = 1;
+    uses(scene, 40, 1000);
+    assert_int_equal(judged(scene).room_mib, TOTAL - 1000 - 8000);
+    uses(scene, 19, 1000);
+    assert_int_equal(judged(scene).room_mib, TOTAL - 1000 - 8000);
+    uses(scene, 1, 1000);
+    assert_int_equal(judged(scene).room_mib, TOTAL - 1000);
+}
+
 /* ---- the window ---- */
 
 /* Nothing is forgotten of those that were there: only what a newcomer may use is not known yet. */
@@ -229,6 +244,7 @@ static void a_pod_that_comes_counts_beside_what_is_known_of_the_others(void **st
     struct scene *scene = *state;
     learn(scene, SAME, 100);
     runs(scene, 8000, SAME);
+    (void)judged(scene);
     uses(scene, 30, 800);
     (void)judged(scene);
     runs(scene, 3000, OTHER);
@@ -337,6 +353,7 @@ static void the_largest_of_what_pods_could_use_beyond_is_kept_back(void **state)
     learn(scene, OTHER, 499); /* 509 */
     runs(scene, 4000, SAME);
     runs(scene, 4000, OTHER);
+    (void)judged(scene);
     uses(scene, 20, 1000);
     struct sl_measured measured = judged(scene);
     assert_int_equal(measured.known[0].permille, 509);
@@ -448,6 +465,7 @@ int main(void)
         USAGE_TEST(pods_that_never_used_anything_leave_nothing),
         USAGE_TEST(a_pod_that_used_little_leaves_no_more_than_that),
         USAGE_TEST(after_a_restart_the_first_sample_counts),
+        USAGE_TEST(after_a_restart_pods_count_with_their_asks_until_they_are_seen),
         USAGE_TEST(nobody_on_a_gpu_leaves_what_is_used_to_be_told),
         USAGE_TEST(a_pod_that_comes_counts_beside_what_is_known_of_the_others),
         USAGE_TEST(a_pod_that_comes_counts_beside_what_is_used),

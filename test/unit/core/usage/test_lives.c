@@ -14,10 +14,11 @@ enum { PODS = 6, STEPS = 60, STORIES = 400, STEP_S = 20, BLOCK = SL_USAGE_STEP_M
 struct truth {
     bool there;
     struct sl_lives_pod pod;
-    int64_t uses;     /* MiB */
-    int64_t given;    /* by all since it came, and not taken again */
-    int64_t alone;    /* the most that was used while it was alone */
-    int64_t together; /* the most that all used while it was there */
+    int64_t started_us; /* 0: it does not run yet */
+    int64_t uses;       /* MiB */
+    int64_t given;      /* by all since it came, and not taken again */
+    int64_t alone;      /* the most that was used while it was alone */
+    int64_t together;   /* the most that all used while it was there */
     unsigned windows;
 };
 
@@ -61,9 +62,9 @@ static bool any_is_young(const struct story *story)
 {
     bool young = false;
     for (unsigned i = 0; i < PODS; i++) {
-        const struct sl_lives_pod *pod = &story->pod[i].pod;
+        const struct truth *pod = &story->pod[i];
         int64_t age_us = story->now_us - pod->started_us;
-        young = young || (story->pod[i].there &&
+        young = young || (pod->there &&
                           (pod->started_us == 0 || age_us < SL_USAGE_YOUNG_S * INT64_C(1000000)));
     }
     return young;
@@ -77,8 +78,8 @@ static void come(struct story *story, struct truth *who)
     who->pod = (struct sl_lives_pod){
         .pod = ++story->pods,
         .workload = draw(story, 8) == 0 ? 0 : (uint32_t)story->pods,
-        .ask_mib = draw(story, 8) == 0 ? -1 : 500 + (int64_t)draw(story, 5000),
-        .started_us = draw(story, 5) == 0 ? 0 : story->now_us};
+        .ask_mib = draw(story, 8) == 0 ? -1 : 500 + (int64_t)draw(story, 5000)};
+    who->started_us = draw(story, 5) == 0 ? 0 : story->now_us;
 }
 
 /* Uses so much more, or less. What no young pod can have brought was given back before. */
@@ -100,12 +101,13 @@ static void measure(struct story *story, int64_t spike, struct sl_past *peaks)
     unsigned n = 0;
     const int64_t sum = sum_of(story, &n);
     const int64_t highest = sum + spike;
-    const struct sl_extent since = {(int32_t)sum, (int32_t)highest, 2};
+    const struct sl_extent since = {(int32_t)sum, (int32_t)highest, 2, story->now_us};
     const bool alone = n == 1;
     n = 0;
     for (unsigned i = 0; i < PODS; i++) {
         struct truth *pod = &story->pod[PODS - 1 - i]; /* any order will do */
         if (pod->there) {
+            pod->pod.runs = pod->started_us > 0;
             pods[n++] = pod->pod;
             pod->windows++;
             pod->alone = most(pod->alone, alone ? highest : 0);
@@ -115,9 +117,9 @@ static void measure(struct story *story, int64_t spike, struct sl_past *peaks)
     sl_lives_meet(&story->unit, pods, n, story->now_us, false);
     for (unsigned i = 0; i < story->unit.n; i++) { /* no newcomer grows while another goes */
         story->unit.life[i].settled = true;
-        story->unit.life[i].glimpsed = true;
+        story->unit.life[i].glimpse_mib = INT32_MAX;
     }
-    sl_lives_measure(&story->unit, story->now_us, &since, (int32_t)sum, peaks);
+    sl_lives_measure(&story->unit, &since, (int32_t)sum, peaks);
 }
 
 static int64_t permille(int64_t mib, int64_t ask_mib)
@@ -177,7 +179,7 @@ static void step(struct story *story)
         go(story, (struct truth *[]){who, other}, other->there && other != who ? 2 : 1);
         return;
     case 2:
-        who->pod.started_us = who->pod.started_us == 0 ? story->now_us : who->pod.started_us;
+        who->started_us = who->started_us == 0 ? story->now_us : who->started_us;
         break;
     case 3:
     case 4:

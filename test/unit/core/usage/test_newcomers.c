@@ -60,6 +60,35 @@ static void a_pod_that_has_used_nothing_yet_was_not_seen(void **state)
     assert_int_equal(lives(scene, 50, 500 + SL_USAGE_STEP_MIB - 1).room_mib, TOTAL - 8500);
 }
 
+/* It may load for long before it takes what it needs. */
+static void a_pod_that_has_shown_only_a_context_of_cuda_teaches_nothing(void **state)
+{
+    struct scene *scene = *state;
+    lives(scene, 25, 0);
+    comes(scene, 8000, SAME);
+    assert_int_equal(lives(scene, 50, SL_USAGE_CONTEXT_MIB).room_mib, TOTAL - 8000);
+    assert_int_equal(sl_peaks_expected(scene->peaks, SAME, 0).permille, 1000);
+    comes(scene, 4000, OTHER); /* that the other one grows again is not taken for its growth */
+    lives(scene, 30, SL_USAGE_CONTEXT_MIB + 2000);
+    struct sl_measured measured = lives(scene, 10, SL_USAGE_CONTEXT_MIB + 2000);
+    assert_int_equal(measured.room_mib,
+                     TOTAL - with_margin(2000) - with_margin(SL_USAGE_CONTEXT_MIB + 2000));
+}
+
+static void the_most_of_what_two_pods_were_seen_to_use_counts(void **state)
+{
+    struct scene *scene = *state;
+    lives(scene, 25, 0);
+    comes(scene, 8000, SAME);
+    lives(scene, 25, 4000);
+    comes(scene, 8000, SAME);
+    lives(scene, 25, 5000);
+    assert_int_equal(sl_peaks_expected(scene->peaks, SAME, 0).permille, 501);
+    lives(scene, 3, 7000); /* one of them grows on: both may have */
+    lives(scene, 12, 7000);
+    assert_int_equal(sl_peaks_expected(scene->peaks, SAME, 0).permille, 751);
+}
+
 static void a_sibling_counts_with_what_a_pod_that_lives_on_was_seen_to_use(void **state)
 {
     struct scene *scene = *state;
@@ -218,6 +247,8 @@ int main(void)
         USAGE_TEST(a_pod_counts_with_what_it_uses_once_it_was_seen),
         USAGE_TEST(a_pod_that_grows_was_not_seen_for_long_enough),
         USAGE_TEST(a_pod_that_has_used_nothing_yet_was_not_seen),
+        USAGE_TEST(a_pod_that_has_shown_only_a_context_of_cuda_teaches_nothing),
+        USAGE_TEST(the_most_of_what_two_pods_were_seen_to_use_counts),
         USAGE_TEST(a_sibling_counts_with_what_a_pod_that_lives_on_was_seen_to_use),
         USAGE_TEST(pods_that_come_together_count_with_what_both_use),
         USAGE_TEST(short_pods_that_come_and_go_make_nothing_forgotten_of_the_others),
