@@ -77,11 +77,11 @@ struct sl_cut_run {
     bool unwritten; /* the last write failed */
     bool told;      /* the agent may be at work on this attempt */
     bool moved;     /* the agent has changed what is allocatable since the first order */
-    uint16_t n_had; /* resources; 0 of a run that was resumed: not known */
+    uint16_t n_had; /* resources */
     struct {
         uint64_t key; /* as struct sl_pool.key */
         int64_t units;
-    } had[SL_NODE_POOLS_MAX]; /* allocatable as the cut was decided */
+    } had[SL_NODE_POOLS_MAX]; /* allocatable as the cut was decided, or resumed */
     uint64_t wanted;          /* node->partition.wanted as the cut was decided */
     int64_t file_us;          /* of the rules */
     int64_t ordered_us;
@@ -96,7 +96,8 @@ void sl_cut_run_begin(struct sl_cut_run *run, const struct sl_node *node, const 
                       size_t n, int64_t now_us);
 
 /* Goes on with the run that the node says is under way (node->partition.cut), as after a restart:
- * it is finished or given up, but not ordered a second time. False: the node names no run. */
+ * it is finished or given up, but not ordered a second time. The mig-manager has begun when the
+ * node shows no units. False: the node names no run. */
 bool sl_cut_run_resume(struct sl_cut_run *run, const struct sl_node *node, int64_t now_us);
 
 /* Notes the pods on the node's GPUs as the cut is decided. */

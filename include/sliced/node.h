@@ -105,7 +105,8 @@ struct sl_partition {
     const char *cut_text; /* annotation sliced.dev/cut-text: the same for people */
     bool at_work;    /* its agent has yet to carry out what it was told, whoever selects the node:
                         for nos an order of ours */
-    bool follows;    /* with cut: devices and allocatable are as sliced.dev/cut-devices says */
+    bool planned;    /* sliced.dev/cut-devices says what the cut makes */
+    bool follows;    /* with cut: devices and allocatable are as that says */
     bool single;     /* label nvidia.com/mig.strategy=single */
     bool mig_mode;   /* the actuator may also make GPUs whole */
     uint16_t n_gpus; /* label nvidia.com/gpu.count where it counts GPUs; 0: unknown */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "adversary/account.h"
+#include "adversary/checks.h"
 #include "adversary/kubelet.h"
 #include "adversary/world.h"
 #include "util/clock.h"
@@ -442,10 +443,23 @@ static bool apply(struct rng *rng, struct machine *machine)
     return true;
 }
 
+/* An order that has ended is carried out no more, whenever the mig-manager starts. One of which it
+ * lied may seem done. */
+static void check_under_way(const struct machine *machine, const char *label)
+{
+    const struct thing *thing = world_find(WORLD_NODES, "", machine->name);
+    const json_t *meta = json_object_get(thing->now, "metadata");
+    if (!machine->lied && strncmp(label, "sliced-", strlen("sliced-")) == 0 &&
+        text_of(meta, "annotations", "sliced.dev/cut")[0] == '\0') {
+        check_failed("%s carries out %s, which is not under way", machine->name, label);
+    }
+}
+
 static void begin_cut(struct machine *machine, const char *label)
 {
     struct order *order = &machine->order;
     enum mishap mishap = machine->mishap;
+    machine->lied = mishap == MISHAP_LIES || (machine->lied && strcmp(machine->label, label) == 0);
     (void)snprintf(machine->label, sizeof(machine->label), "%s", label);
     if (mishap == MISHAP_SILENT) {
         machine->mishap = MISHAP_NONE;
@@ -458,6 +472,7 @@ static void begin_cut(struct machine *machine, const char *label)
         machine->mishap = MISHAP_NONE;
         tell(machine, "success");
     } else {
+        check_under_way(machine, label);
         machine->plugin = false;
         machine->at = mishap == MISHAP_WEDGED ? AGENT_HANGS : AGENT_CUTS;
         machine->due_us = sl_clock_monotonic_us() + machine->cut_us;

@@ -53,6 +53,7 @@ struct machine {
     int64_t lag_us;   /* until its file shows what was written to the ConfigMap */
     int64_t cut_us, back_us;
     char label[128]; /* that the mig-manager has looked at */
+    bool lied;       /* of that it has told success, and has done nothing */
     enum { AGENT_RESTS, AGENT_CUTS, AGENT_ENDS, AGENT_HANGS } at;
     int64_t due_us; /* monotonic */
     enum mishap mishap;

@@ -48,6 +48,7 @@ void sl_draft_follows(struct sl_draft *draft, bool follows)
     struct sl_str cut = draft->partition.cut;
     bool told =
         draft->facts->planned != NULL && sl_str_eq(value_of(draft->facts->annotations, spec), cut);
+    draft->partition.known.planned = draft->facts->planned != NULL;
     draft->partition.known.follows = follows;
     if (cut.len > 0 && !follows && (told || sl_str_ends(config, cut))) {
         draft->partition.known.at_work = true;

@@ -252,6 +252,25 @@ static int64_t drive(struct sl_partitioner *partitioner, struct sl_cut_place *pl
     return INT64_MAX;
 }
 
+/* A cut that takes twice as long as expected, and at least a minute more, may be stuck: its pods
+ * wait no longer for it, so that another can serve them. Returns when that is; INT64_MAX: nobody
+ * waits for it. */
+static int64_t wait_for_stuck(const struct sl_partitioner *partitioner, struct sl_cut_place *place,
+                              int64_t now_us)
+{
+    int64_t usual_us = place->expected_us - place->begun_us;
+    int64_t stuck_us = place->expected_us + (usual_us > SL_MINUTE_US ? usual_us : SL_MINUTE_US);
+    if (place->run == NULL || place->n_made == 0) {
+        return INT64_MAX;
+    }
+    if (now_us >= stuck_us) {
+        sl_cut_untell_pods(partitioner, place);
+        place->n_made = 0;
+        return INT64_MAX;
+    }
+    return stuck_us;
+}
+
 static bool has_foreign_cut(const struct sl_cut_place *place, const struct sl_node *node)
 {
     const char *cut = node->partition.cut;
@@ -284,7 +303,9 @@ static int64_t follow_node(struct sl_partitioner *partitioner, const struct sl_v
         return INT64_MAX;
     }
     bool same = place->node == hash_node(node);
-    return drive(partitioner, place, same ? view : NULL, now_us);
+    int64_t wake_us = drive(partitioner, place, same ? view : NULL, now_us);
+    int64_t stuck_us = wait_for_stuck(partitioner, place, now_us);
+    return wake_us < stuck_us ? wake_us : stuck_us;
 }
 
 int64_t sl_cut_follow(struct sl_partitioner *partitioner, const struct sl_snapshot *snapshot,

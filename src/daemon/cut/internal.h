@@ -18,7 +18,7 @@ struct sl_cut_place {
     uint64_t node;          /* hash of the UID of the run's node: another is made anew */
     uint64_t write;         /* number of the write under way; 0: none */
     int64_t begun_us;       /* of the run */
-    size_t n_made;          /* how many of run->cut are valid; 0: not known */
+    size_t n_made;          /* how many of run->cut pods may wait for; 0: none does */
     int64_t expected_us;    /* its end */
     int64_t drained_us;     /* until then the node drains; 0: it does not */
     uint64_t drained_for;   /* hash of the UID of the pod for which it drains */

@@ -1,4 +1,5 @@
-/* Finds out which cuts are wanted: the pods that wait for them, the plan, and when it is time to begin. */
+/* Finds out which cuts are wanted: the pods that wait for them, the plan, and when it is time to
+ * begin. */
 #include <stdio.h>
 #include <stdlib.h>
 

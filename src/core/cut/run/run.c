@@ -70,12 +70,20 @@ static bool has_same_units(const struct sl_cut_run *run, const struct sl_node *n
     return same;
 }
 
+static bool has_units(const struct sl_node *node)
+{
+    bool found = false;
+    for (unsigned i = 0; i < node->n_pools; i++) {
+        found = found || node->pool[i].capacity > 0;
+    }
+    return found;
+}
+
 /* Has the agent changed anything? It takes the device plugin away, with all units, and makes more
  * of some resource; a GPU that turns unhealthy only takes some units away. */
 static bool has_begun(const struct sl_cut_run *run, const struct sl_node *node)
 {
     bool had = false;
-    bool left = false;
     bool more = false;
     for (unsigned k = 0; k < run->n_had; k++) {
         had = had || run->had[k].units > 0;
@@ -85,10 +93,9 @@ static bool has_begun(const struct sl_cut_run *run, const struct sl_node *node)
         for (unsigned k = 0; k < run->n_had; k++) {
             before = run->had[k].key == node->pool[i].key ? run->had[k].units : before;
         }
-        left = left || node->pool[i].capacity > 0;
         more = more || node->pool[i].capacity > before;
     }
-    return more || (had && !left);
+    return more || (had && !has_units(node));
 }
 
 static uint64_t digest_wanted(const struct sl_node *node)
@@ -160,8 +167,10 @@ bool sl_cut_run_resume(struct sl_cut_run *run, const struct sl_node *node, int64
         .wake_us = now_us,
         .at = SL_CUT_AT_WORK,
         .written = true,
-        .moved = true,
+        .told = true,
+        .moved = node->partition.actuator != SL_ACTUATOR_MIG_MANAGER || !has_units(node),
     };
+    note_units(run, node);
     if (strlen(cut) >= sizeof(run->name)) { /* not a name of ours: nothing can come of it */
         run->outcome = SL_CUT_LEFT;
         run->at = SL_CUT_AT_FINISH;
@@ -265,7 +274,8 @@ static void judge_end(struct sl_cut_run *run, const struct sl_node *node,
 {
     int64_t patience_us = at_most(rules, follow_us);
     bool shown = is_shown(run, node);
-    bool unknown = run->n_cuts == 0 && node->n_pools > 0 && !node->partition.at_work;
+    bool unknown = run->n_cuts == 0 && node->n_pools > 0 && !node->partition.at_work &&
+                   !node->partition.planned;
     int64_t calm_for_us = at_most(rules, calm_us);
     bool calm = unknown && now_us - run->news_us >= calm_for_us;
     if (shown || calm) {

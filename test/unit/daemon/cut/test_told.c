@@ -214,6 +214,26 @@ static void a_cut_that_is_overdue_has_no_estimate(void **state)
                         "its GPUs are being cut, which takes longer than expected");
 }
 
+/* A node's owner writes what it is said to be cut into, and whether that goes on. */
+static void pods_do_not_wait_for_ever_for_a_cut_that_is_stuck(void **state)
+{
+    struct rig *rig = *state;
+    int64_t in_us = 0;
+    put_node(rig, SMALL, "0", "sliced-1234-1", "pending", "sliced-1234-1");
+    (void)rig_later(&rig->queue, SECOND);
+    rig_put(&rig->queue, (struct rig_pod){.name = "p", .gated = true, .resource = SMALL});
+    (void)rig_later(&rig->queue, SECOND);
+    (void)rig_later(&rig->queue, SECOND);
+    assert_int_equal(row_of(rig, "u-p", &in_us), SL_HOLD_CUT);
+    put_named(rig, "o", LARGE, "1", "all-7g.80gb", "success", "");
+    (void)rig_later(&rig->queue, 100 * SECOND); /* 60 s are expected */
+    assert_int_equal(row_of(rig, "u-p", &in_us), SL_HOLD_CUT);
+    assert_int_equal(rig->n_announced, 0);
+    await_write(rig, 0);
+    assert_int_equal(rig->written[0].step, SL_CUT_ORDER);
+    assert_int_equal(status_of(rig).phase, SL_PHASE_CUTTING);
+}
+
 /* An admin's order that the mig-manager does not end keeps the node as it is, for as long as it
  * lasts. */
 static void a_node_that_cannot_be_cut_says_why(void **state)
@@ -258,6 +278,7 @@ int main(void)
         TEST(pods_that_come_within_the_window_share_a_cut),
         TEST(a_plan_whose_pods_are_gone_is_not_told_any_more),
         TEST(a_cut_that_is_overdue_has_no_estimate),
+        TEST(pods_do_not_wait_for_ever_for_a_cut_that_is_stuck),
         TEST(a_node_that_cannot_be_cut_says_why),
         TEST(a_node_that_may_be_cut_has_nothing_against_it),
     };

@@ -122,6 +122,21 @@ static void after_a_restart_the_node_says_what_is_under_way(void **state)
     assert_ends(&scene, SL_CUT_DONE);
 }
 
+/* Nobody knows which pods came since: all may have. */
+static void after_a_restart_an_order_that_was_not_begun_is_taken_back_from_all_pods(void **state)
+{
+    (void)state;
+    for (int begun = 0; begun < 2; begun++) {
+        struct scene scene = {.now_us = MINUTE};
+        show(&scene, MIG(LARGE, begun ? "0" : "1", "sliced-1-1", "pending", "sliced-1-1"));
+        assert_true(sl_cut_run_resume(&scene.run, scene.node, scene.now_us));
+        scene.run.taken = true;
+        assert_int_equal(step(&scene), begun ? SL_CUT_WAIT : SL_CUT_FINISH);
+        assert_int_equal(scene.run.outcome, begun ? SL_CUT_RUNNING : SL_CUT_TAKEN);
+        sl_node_unref(scene.node);
+    }
+}
+
 /* The agent repeats a plan's name when it has read it: what it makes of it is what counts. */
 static void after_a_restart_nos_agent_has_ended_when_it_reports_what_was_planned(void **state)
 {
@@ -160,6 +175,21 @@ static void after_a_restart_the_plan_that_the_node_keeps_ends_a_cut_at_once(void
     assert_true(sl_cut_run_resume(&scene.run, scene.node, scene.now_us));
     assert_int_equal(step(&scene), SL_CUT_FINISH);
     assert_ends(&scene, SL_CUT_DONE);
+}
+
+/* The label would name a good order, which a mig-manager that starts anew carries out. */
+static void after_a_restart_success_without_what_was_planned_is_not_the_end(void **state)
+{
+    struct scene scene = {.now_us = MINUTE};
+    struct shown shown = MIG(SMALL, "5", "sliced-1-1", "success", "sliced-1-1");
+    (void)state;
+    shown.planned = 7;
+    show(&scene, shown);
+    assert_true(sl_cut_run_resume(&scene.run, scene.node, scene.now_us));
+    assert_int_equal(step(&scene), SL_CUT_WAIT);
+    assert_int_equal(later(&scene, 59 * SECOND), SL_CUT_WAIT);
+    assert_int_equal(later(&scene, SECOND), SL_CUT_FINISH);
+    assert_ends(&scene, SL_CUT_NOT_FOLLOWED);
 }
 
 /* nos' agent may still delete what a pod would be given. */
@@ -260,8 +290,10 @@ int main(void)
         cmocka_unit_test(an_order_that_was_not_begun_is_taken_back_from_a_newcomer),
         cmocka_unit_test(an_order_that_was_begun_is_followed_though_a_pod_came),
         cmocka_unit_test(after_a_restart_the_node_says_what_is_under_way),
+        cmocka_unit_test(after_a_restart_an_order_that_was_not_begun_is_taken_back_from_all_pods),
         cmocka_unit_test(after_a_restart_nos_agent_has_ended_when_it_reports_what_was_planned),
         cmocka_unit_test(after_a_restart_the_plan_that_the_node_keeps_ends_a_cut_at_once),
+        cmocka_unit_test(after_a_restart_success_without_what_was_planned_is_not_the_end),
         cmocka_unit_test(a_node_is_left_when_nos_agent_has_answered),
         cmocka_unit_test(a_mark_that_was_written_is_taken_off_though_nobody_saw_it),
         cmocka_unit_test(a_node_that_is_not_selected_any_more_is_left),
