@@ -195,7 +195,6 @@ struct sl_config {
         int64_t idle_deadline_us;
         int64_t window; /* samples */
         int64_t max_units;
-        int64_t max_namespaces;
         int64_t margin;     /* millionths */
         int64_t idle_below; /* millionths */
         enum sl_sharing sharing;

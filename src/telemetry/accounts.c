@@ -5,50 +5,30 @@
 
 #include "util/sat.h"
 
-static void account_close(struct sl_accounts *accounts, struct sl_account *account)
-{
-    (void)sl_map_remove(&accounts->map, account->name, account->len);
-    free(account);
-}
-
-/* Closes those last charged before that round. */
-static void close_before(struct sl_accounts *accounts, uint64_t round)
+void sl_accounts_close(struct sl_accounts *accounts, size_t max)
 {
     size_t at = 0;
-    for (struct sl_account *account = sl_map_next(&accounts->map, &at); account != NULL;
-         account = sl_map_next(&accounts->map, &at)) {
-        if (account->round < round) {
-            account_close(accounts, account);
+    for (struct sl_account *account = sl_map_next(&accounts->map, &at);
+         account != NULL && accounts->map.len > max; account = sl_map_next(&accounts->map, &at)) {
+        if (account->round < accounts->round) {
+            (void)sl_map_remove(&accounts->map, account->name, account->len);
+            free(account);
         }
     }
+    accounts->round++;
 }
 
 void sl_accounts_free(struct sl_accounts *accounts)
 {
-    close_before(accounts, UINT64_MAX);
+    accounts->round = UINT64_MAX;
+    sl_accounts_close(accounts, 0);
     sl_map_free(&accounts->map);
 }
 
-void sl_accounts_close(struct sl_accounts *accounts)
-{
-    close_before(accounts, accounts->round);
-}
-
-/* Where all accounts are in use, those go whose names are there no longer. */
-static bool has_room(struct sl_accounts *accounts)
-{
-    if (accounts->map.len >= accounts->max) {
-        close_before(accounts, accounts->round - 1);
-    }
-    accounts->over += accounts->map.len >= accounts->max;
-    return accounts->map.len < accounts->max;
-}
-
-/* NULL: no room, or out of memory. */
+/* NULL: out of memory. */
 static struct sl_account *account_open(struct sl_accounts *accounts, struct sl_str name)
 {
-    struct sl_account *account =
-        has_room(accounts) ? calloc(1, sizeof(*account) + name.len + 1) : NULL;
+    struct sl_account *account = calloc(1, sizeof(*account) + name.len + 1);
     if (account == NULL) {
         return NULL;
     }

@@ -11,25 +11,23 @@ struct sl_account {
     char name[];
 };
 
-/* Zeroed but for max: nothing was charged. */
+/* Zeroed: nothing was charged. */
 struct sl_accounts {
     struct sl_map map; /* struct sl_account */
-    size_t max;
     uint64_t round;
-    uint64_t over; /* charges that were refused because all accounts are in use */
 };
 
 void sl_accounts_free(struct sl_accounts *accounts); /* the accounts, not the struct */
 
-/* Charges the name. A charge of 0 opens no account, and says that the name is still there. When
- * there are max accounts, those are closed that were not charged in this round or the one before.
- * False: there is none such, or out of memory. */
+/* Charges the name. A charge of 0 opens no account, and says that the name is still there. False:
+ * out of memory. */
 bool sl_accounts_charge(struct sl_accounts *accounts, struct sl_str name, int64_t mj);
 
 /* Millijoules; -1: there is no account. */
 int64_t sl_accounts_read(const struct sl_accounts *accounts, struct sl_str name);
 
-/* Closes accounts that were not charged in this round. */
-void sl_accounts_close(struct sl_accounts *accounts);
+/* Ends the round: while there are more than max accounts, those that were not charged in it are
+ * closed. */
+void sl_accounts_close(struct sl_accounts *accounts, size_t max);
 
 #endif

@@ -199,13 +199,12 @@ void sl_telemetry_judge(struct sl_telemetry *telemetry)
     telemetry->stats.idle_gpus = 0;
     telemetry->stats.over_pods = 0;
     telemetry->units.round++;
-    telemetry->pods.round++;
-    telemetry->spaces.round++;
     for (size_t i = 0; i < snapshot->n_nodes; i++) {
         judge_node(telemetry, snapshot->view[i], &rule);
     }
     sl_units_forget(&telemetry->units, now_us - forget_us);
-    sl_accounts_close(&telemetry->pods);
+    sl_accounts_close(&telemetry->pods, 0);
+    sl_accounts_close(&telemetry->spaces, telemetry->units.max);
     (void)pthread_mutex_unlock(&telemetry->lock);
     if (sl_store_put_measured(telemetry->store, telemetry->given, telemetry->n_given, &err) < 0) {
         sl_log(SL_LOG_WARN, "cannot keep what was measured", "error", err.message, (char *)NULL);

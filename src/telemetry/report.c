@@ -95,9 +95,6 @@ static const struct sl_metric locked_rows[] = {
      "What GPUs drew, by the namespace of the pods that held them; empty: nobody did, or nobody "
      "knows who.",
      "pod_namespace", .write = write_energy},
-    {"sliced_telemetry_namespaces_over_total", SL_METRIC_COUNTER,
-     "Charges to namespaces beyond telemetry.maxNamespaces, which count as nobody's.", NULL,
-     SL_METRIC_AT(SL_METRIC_U64, struct sl_telemetry, spaces.over)},
 };
 
 const struct sl_metric_table sl_telemetry_metrics[] = {

@@ -75,8 +75,6 @@ struct sl_telemetry *sl_telemetry_new(const struct sl_config *config, struct sl_
     sl_telemetry_configure(telemetry, config);
     telemetry->begun_us = sl_clock_real_us();
     telemetry->units.max = (size_t)config->telemetry.max_units;
-    telemetry->pods.max = SIZE_MAX; /* those of the snapshot */
-    telemetry->spaces.max = (size_t)config->telemetry.max_namespaces;
     telemetry->units.window = (uint16_t)config->telemetry.window;
     sl_question_node_labels(config, answer.node_label);
     telemetry->answer = sl_answer_new(&answer);

@@ -429,22 +429,6 @@ def test_energy_is_charged_to_pods_and_namespaces_that_hold_the_gpu():
         fake.stop()
 
 
-def test_namespaces_beyond_the_ceiling_are_charged_as_nobodys():
-    fake = Fake()
-    fake.answer = lambda: matrix(series(samples(1000), POWER), series(samples()))
-    daemon = measuring(fake, "maxNamespaces: 1")
-    try:
-        eventually(lambda: (energy(daemon, "namespace", "default") or 0) > 0)
-        add_second(daemon)
-        eventually(lambda: daemon.metric("sliced_telemetry_namespaces_over_total") > 0)
-        assert energy(daemon, "namespace", "other") is None
-        eventually(lambda: energy_of(daemon, "") > 100)
-        assert 'pod_namespace="other"' not in daemon.get("/metrics").text
-    finally:
-        daemon.stop()
-        fake.stop()
-
-
 def test_a_workload_that_suffers_from_neighbours_is_learned_and_told():
     """Ten samples a second. Alone or not, its pods keep the GPU busy for 11 %."""
     fake = Fake()

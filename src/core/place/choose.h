@@ -66,6 +66,16 @@ static inline bool sl_item_has_memory(const struct sl_ask_item *item)
     return item->memory_mib > 0 || item->least_mib > 0;
 }
 
+/* The workload of the first item that declares the memory of replicas; 0: none does. */
+static inline uint32_t sl_items_workload(const struct sl_ask_item *item, uint32_t n)
+{
+    uint32_t i = 0;
+    while (i < n && item[i].workload == 0) {
+        i++;
+    }
+    return i < n ? item[i].workload : 0;
+}
+
 /* Returns the GPU memory, in MiB, that a unit for the item has at least; 0: any. */
 static inline int64_t sl_item_mib(const struct sl_ask_item *item)
 {

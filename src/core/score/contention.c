@@ -48,22 +48,13 @@ static uint64_t devices_shared(const struct sl_view *view, const struct sl_ask *
     return bits;
 }
 
-/* The workload that the ask is known to be of; 0: none. */
-static uint32_t workload_of(const struct sl_ask *ask)
-{
-    uint32_t workload = 0;
-    for (unsigned i = 0; i < ask->n; i++) {
-        workload = ask->item[i].workload != 0 ? ask->item[i].workload : workload;
-    }
-    return workload;
-}
-
 /* Permille of the GPU's time that the ask gets or, where its workload is known to suffer, of its
  * speed alone. */
 static int32_t left_for(const struct sl_view *view, const struct sl_ask *ask, unsigned device)
 {
     const struct sl_measured *m = &view->measured[device];
-    const struct sl_measured_suffer *suffer = sl_measured_suffers(m, workload_of(ask));
+    const struct sl_measured_suffer *suffer =
+        sl_measured_suffers(m, sl_items_workload(ask->item, ask->n));
     return suffer == NULL ? sl_measured_left(m)
                           : sl_measured_speed(m, suffer, sl_view_takes_turns(view));
 }
@@ -105,7 +96,8 @@ static void say_suffering(const struct sl_view *view, const struct sl_ask *ask, 
                           char *out, size_t size)
 {
     const struct sl_measured *m = &view->measured[device];
-    const struct sl_measured_suffer *suffer = sl_measured_suffers(m, workload_of(ask));
+    const struct sl_measured_suffer *suffer =
+        sl_measured_suffers(m, sl_items_workload(ask->item, ask->n));
     size_t len = strlen(out);
     if (suffer != NULL && m->load >= 0 && m->n_pods > 0) {
         bool turns = sl_view_takes_turns(view);

@@ -5,17 +5,9 @@
 
 #include <string.h>
 
+#include "core/place/choose.h"
+
 static const int64_t young_us = SL_USAGE_YOUNG_S * INT64_C(1000000);
-
-static int64_t higher(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
-static int32_t clamp_mib(int64_t mib)
-{
-    return mib < 0 ? 0 : mib < INT32_MAX ? (int32_t)mib : INT32_MAX;
-}
 
 static bool is_among(const struct sl_lives_pod *pods, unsigned n, uint64_t pod)
 {
@@ -81,7 +73,7 @@ static struct sl_usage_life *life_of(struct sl_usage_unit *unit, const struct sl
     workload_note(unit, pod->workload);
     unit->life[unit->n] = (struct sl_usage_life){.pod = pod->pod,
                                                  .workload = pod->workload,
-                                                 .ask_mib = clamp_mib(pod->ask_mib),
+                                                 .ask_mib = sl_lives_mib(pod->ask_mib),
                                                  .before_mib = unit->held_mib,
                                                  .ups_mib = unsure ? INT32_MAX : 0,
                                                  .since_us = INT64_MAX};
@@ -99,7 +91,7 @@ static void life_end(struct sl_usage_unit *unit, struct sl_usage_life *life)
     int64_t may_mib = life->ask_mib > 0 ? life->ask_mib + SL_USAGE_CONTEXT_MIB : unit->held_mib;
     may_mib = !life->shown ? 0 : may_mib < own_of(life) ? may_mib : own_of(life);
     life->gone = true;
-    unit->gone_mib = clamp_mib(unit->gone_mib + may_mib);
+    unit->gone_mib = sl_lives_mib(unit->gone_mib + may_mib);
 }
 
 void sl_lives_meet(struct sl_usage_unit *unit, const struct sl_lives_pod *pods, unsigned n,
@@ -145,20 +137,20 @@ void sl_lives_hold(struct sl_usage_unit *unit, const struct sl_series *series, s
     if (few.n < SL_USAGE_OVER_SAMPLES && !first) {
         return;
     }
-    int64_t held = first ? many.highest_mib : higher(unit->held_mib, few.lowest_mib);
+    int64_t held = first ? many.highest_mib : sl_most(unit->held_mib, few.lowest_mib);
     struct sl_extent now = sl_series_extent(series, unit->since_us, SL_USAGE_OVER_SAMPLES);
-    int64_t fell = now.n < SL_USAGE_OVER_SAMPLES ? 0 : higher(held - few.highest_mib, 0);
-    int32_t explained = clamp_mib(fell < unit->gone_mib ? fell : unit->gone_mib);
+    int64_t fell = now.n < SL_USAGE_OVER_SAMPLES ? 0 : sl_most(held - few.highest_mib, 0);
+    int32_t explained = sl_lives_mib(fell < unit->gone_mib ? fell : unit->gone_mib);
     held -= explained;
     unit->gone_mib -= explained;
     if (sl_series_extent(series, unit->since_us, least).n == least) {
         unit->gone_mib = 0; /* they have left nothing more */
     }
     unit->held_mib =
-        clamp_mib(many.n == least && many.highest_mib < held ? many.highest_mib : held);
+        sl_lives_mib(many.n == least && many.highest_mib < held ? many.highest_mib : held);
     for (unsigned i = 0; i < unit->n; i++) {
         struct sl_usage_life *life = &unit->life[i];
-        int32_t before = clamp_mib(life->before_mib - explained);
+        int32_t before = sl_lives_mib(life->before_mib - explained);
         bool there = life->shown || (life->ups_mib == INT32_MAX && life->since_us < INT64_MAX);
         life->before_mib = there && before < unit->held_mib ? before : unit->held_mib;
     }
@@ -174,10 +166,10 @@ int64_t sl_lives_taken(const struct sl_usage_unit *unit, int64_t used_mib, bool 
         if (!life->gone && !(expected ? life->settled : life->seen)) {
             come += expected ? life->count_mib : life->ask_mib;
             unshown += expected && !life->shown ? life->count_mib : 0;
-            taken = higher(taken, life->before_mib + come);
+            taken = sl_most(taken, life->before_mib + come);
         }
     }
-    return higher(taken, used_mib + unshown);
+    return sl_most(taken, used_mib + unshown);
 }
 
 static bool lives_any_young(const struct sl_usage_unit *unit, int64_t at_us)
@@ -216,17 +208,17 @@ struct fall {
 static void life_teach(const struct sl_usage_life *life, const struct fall *fall,
                        struct sl_past *peaks)
 {
-    int64_t low = higher(life->surely_mib, fall->alone ? fall->least_mib : 0);
+    int64_t low = sl_most(life->surely_mib, fall->alone ? fall->least_mib : 0);
     int64_t high = fall->most_mib + life->back_mib;
-    high = fall->newcomers ? higher(high, life->ups_mib) : high;
+    high = fall->newcomers ? sl_most(high, life->ups_mib) : high;
     high = high < life->most_mib ? high : life->most_mib;
     if (life->told_mib > 0) {
-        low = higher(low, own_of(life)); /* nobody's word counts for more than what is sure */
+        low = sl_most(low, own_of(life)); /* nobody's word counts for more than what is sure */
         high = low;
     }
     if (life->windows >= SL_USAGE_LIFE_WINDOWS && life->workload != 0 && life->ask_mib > 0) {
         sl_peaks_learn(peaks, life->workload, permille_of(low, life->ask_mib),
-                       permille_of(higher(low, high), life->ask_mib));
+                       permille_of(sl_most(low, high), life->ask_mib));
     }
 }
 
@@ -284,7 +276,7 @@ static void lives_grow(struct sl_usage_unit *unit, int64_t at_us, int64_t grown_
     for (unsigned i = 0; i < unit->n && grown_mib > 0; i++) {
         struct sl_usage_life *life = &unit->life[i];
         if (!life->settled || !newcomers) {
-            life->ups_mib = clamp_mib(life->ups_mib + grown_mib);
+            life->ups_mib = sl_lives_mib(life->ups_mib + grown_mib);
             life->grew_us = at_us;
         }
     }
@@ -301,7 +293,7 @@ static void sum_move(struct sl_usage_unit *unit, int64_t at_us, int32_t used_mib
     bool again = grown < 0 || !lives_any_young(unit, at_us);
     lives_grow(unit, at_us, grown);
     for (unsigned i = 0; i < unit->n && again; i++) {
-        unit->life[i].back_mib = clamp_mib(unit->life[i].back_mib - grown);
+        unit->life[i].back_mib = sl_lives_mib(unit->life[i].back_mib - grown);
     }
     unit->used_mib = used_mib;
 }
@@ -311,8 +303,8 @@ static void lives_note(struct sl_usage_unit *unit, int32_t used_mib)
     bool alone = unit->n == 1 && !unit->crowded;
     for (unsigned i = 0; i < unit->n; i++) {
         struct sl_usage_life *life = &unit->life[i];
-        life->most_mib = (int32_t)higher(life->most_mib, used_mib);
-        life->surely_mib = (int32_t)higher(life->surely_mib, alone ? used_mib : 0);
+        life->most_mib = (int32_t)sl_most(life->most_mib, used_mib);
+        life->surely_mib = (int32_t)sl_most(life->surely_mib, alone ? used_mib : 0);
     }
 }
 
@@ -322,8 +314,8 @@ void sl_lives_measure(struct sl_usage_unit *unit, const struct sl_extent *since,
     const int64_t at_us = since->last_us;
     unsigned gone = lives_gone(unit);
     if (gone > 0) {
-        const struct fall fall = {higher((int64_t)unit->used_mib - since->highest_mib, 0),
-                                  higher((int64_t)unit->used_mib - since->lowest_mib, 0),
+        const struct fall fall = {sl_most((int64_t)unit->used_mib - since->highest_mib, 0),
+                                  sl_most((int64_t)unit->used_mib - since->lowest_mib, 0),
                                   gone == 1 && !unit->crowded, lives_any_newcomers(unit)};
         /* what those that are left have grown by meanwhile is hidden in the fall */
         int64_t gone_mib = 0;

@@ -12,6 +12,12 @@ struct sl_lives_pod {
     bool runs;
 };
 
+/* MiB as lives keep them: 0 to INT32_MAX. */
+static inline int32_t sl_lives_mib(int64_t mib)
+{
+    return mib < 0 ? 0 : mib < INT32_MAX ? (int32_t)mib : INT32_MAX;
+}
+
 /* Brings the unit's lives to these pods, in any order. Samples from since_us on show those that
  * run by now and did not before. At first, when the unit has met nobody before, they may have run
  * for long: nobody knows how much of what is used is whose. */

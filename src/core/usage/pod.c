@@ -1,4 +1,5 @@
 /* How a pod uses the GPUs that it holds. */
+#include "core/place/choose.h"
 #include "sliced/usage.h"
 #include "util/data/hash.h"
 #include "util/sat.h"
@@ -9,11 +10,6 @@ enum {
                       an H100 with a context draws 123 W, and 700 W at most */
     HALF_BUSY = 500,
 };
-
-static int64_t higher(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
 
 uint64_t sl_usage_pod_key(struct sl_str namespace, struct sl_str name)
 {
@@ -148,7 +144,7 @@ static int64_t own_mib(const struct look *look)
     for (size_t i = 0; i < look->n; i++) {
         int32_t all = look->row[i].measured.used_mib;
         int32_t own = sl_usage_told(&look->row[i].names, key);
-        sum = own < 0 ? sum : higher(sum, 0) + (all >= 0 && all < own ? all : own);
+        sum = own < 0 ? sum : sl_most(sum, 0) + (all >= 0 && all < own ? all : own);
         told += own >= 0;
     }
     return told < __builtin_popcountll(look->use->held) ? -1 : sum;

@@ -1,19 +1,10 @@
 /* Measurements in words. */
 #include "core/request/text.h"
+#include "core/place/choose.h"
 #include "sliced/harvest.h"
 #include "sliced/usage.h"
 
 enum { SAID_MAX = 3 };
-
-static bool declares(const struct sl_ask *ask)
-{
-    for (unsigned i = 0; i < ask->n; i++) {
-        if (ask->item[i].workload != 0) {
-            return true;
-        }
-    }
-    return false;
-}
 
 /* Says what comes of it by the rule, and why nothing does. */
 static void say_room(const struct sl_measured *m, struct sl_text *text)
@@ -63,11 +54,11 @@ static void say_device(const struct sl_device *device, const struct sl_measured 
 
 void sl_usage_text(const struct sl_view *view, const struct sl_ask *ask, char *out, size_t size)
 {
+    bool declares = sl_items_workload(ask->item, ask->n) != 0;
     struct sl_text text;
     unsigned said = 0;
     sl_text_init(&text, out, size);
-    for (unsigned i = 0; view->measured != NULL && declares(ask) && i < view->node->n_devices;
-         i++) {
+    for (unsigned i = 0; view->measured != NULL && declares && i < view->node->n_devices; i++) {
         const struct sl_measured *m = &view->measured[i];
         bool counts = m->by_use || m->over_mib > 0;
         if (counts && said < SAID_MAX) {

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/place/choose.h"
 #include "core/usage/lives.h"
 #include "sliced/harvest.h"
 #include "util/data/hash.h"
@@ -35,20 +36,9 @@ static bool is_shared(const struct sl_view *view, unsigned device)
     return replicas && !d->mig && d->memory_mib > 0;
 }
 
-/* The pod's, where it declares the memory of replicas; else 0. */
 static uint32_t workload_of(const struct sl_pod *pod)
 {
-    for (uint32_t i = 0; i < pod->n_items; i++) {
-        if (pod->items[i].workload != 0) {
-            return pod->items[i].workload;
-        }
-    }
-    return 0;
-}
-
-static int32_t clamp_mib(int64_t mib)
-{
-    return mib < 0 ? 0 : mib > INT32_MAX ? INT32_MAX : (int32_t)mib;
+    return sl_items_workload(pod->items, pod->n_items);
 }
 
 static void note_peaks(const struct sl_usage_unit *unit, const struct sl_past *peaks,
@@ -109,7 +99,7 @@ static struct crowd crowd_of(const struct sl_view *view, unsigned device,
         crowd.unmet_mib += life == NULL && !all_seen ? ask : 0;
         crowd.expected_mib += expected;
         if (life != NULL) {
-            life->count_mib = clamp_mib(expected);
+            life->count_mib = sl_lives_mib(expected);
         }
         int64_t outlier = (ask - expected) / (peak.lives + 1);
         crowd.outlier_mib = outlier > crowd.outlier_mib ? outlier : crowd.outlier_mib;
@@ -160,6 +150,18 @@ static void watch(const struct sl_series *series, struct sl_usage_unit *unit, in
 
 /* ---- room ---- */
 
+static struct sl_window_rule window_of(const struct sl_usage_rule *rule, int64_t since_us,
+                                       bool back)
+{
+    return (struct sl_window_rule){.now_us = rule->now_us,
+                                   .since_us = since_us,
+                                   .back = back,
+                                   .least = rule->least,
+                                   .stale_us = rule->stale_us,
+                                   .gap_us = rule->gap_us,
+                                   .future_us = rule->future_us};
+}
+
 static int64_t peak_of(const int32_t *used, size_t n)
 {
     int64_t peak = 0;
@@ -183,7 +185,7 @@ static void published_room(const int32_t *used, size_t n, int64_t total_mib, boo
     int64_t peak = peak_of(used + n - SL_USAGE_OVER_SAMPLES, SL_USAGE_OVER_SAMPLES);
     int64_t left = total_mib - (peak > held_mib ? peak : held_mib);
     if (room >= 0) {
-        out->room_mib = clamp_mib((room < left ? room : left) - young_mib);
+        out->room_mib = sl_lives_mib((room < left ? room : left) - young_mib);
         out->by = cbp.room_mib >= ahead.room_mib ? SL_SHARING_CBP : SL_SHARING_CBP_PP;
     }
 }
@@ -202,9 +204,9 @@ static void peaks_room(const struct crowd *crowd, const struct sl_usage_unit *un
     if (crowd->undeclared) {
         return;
     }
-    out->room_mib = clamp_mib(total_mib - taken);
+    out->room_mib = sl_lives_mib(total_mib - taken);
     out->short_mib = sl_measured_over(taken, total_mib);
-    out->reserve_mib = clamp_mib(crowd->outlier_mib);
+    out->reserve_mib = sl_lives_mib(crowd->outlier_mib);
     memcpy(out->known, crowd->known, sizeof(out->known));
     out->by = SL_SHARING_PEAKS;
 }
@@ -228,13 +230,7 @@ static void give_room(const struct sl_view *view, unsigned device, const struct 
 {
     int64_t total_mib = view->node->device[device].memory_mib;
     bool published = rule->sharing != SL_SHARING_PEAKS;
-    struct sl_window_rule window = {.now_us = rule->now_us,
-                                    .since_us = unit->changed_us,
-                                    .back = true,
-                                    .least = rule->least,
-                                    .stale_us = rule->stale_us,
-                                    .gap_us = rule->gap_us,
-                                    .future_us = rule->future_us};
+    const struct sl_window_rule window = window_of(rule, unit->changed_us, true);
     size_t n = 0;
     out->state = sl_series_window(series, &window, used, &n);
     out->by = rule->sharing;
@@ -259,7 +255,7 @@ static void give_held(const struct sl_usage_unit *unit, const struct crowd *crow
                       int64_t total_mib, struct sl_measured *out)
 {
     int64_t used_mib = fresh ? unit->held_mib : unit->held_mib - (int64_t)unit->gone_mib;
-    out->held_mib = clamp_mib(sl_lives_taken(unit, used_mib, false) + crowd->unmet_mib);
+    out->held_mib = sl_lives_mib(sl_lives_taken(unit, used_mib, false) + crowd->unmet_mib);
     out->over_mib = sl_measured_over(out->held_mib, crowd->asks_mib);
     out->short_mib = total_mib > 0 ? sl_measured_over(out->held_mib, total_mib) : 0;
 }
@@ -280,23 +276,13 @@ static void note_seen(const struct sl_view *view, unsigned device, struct sl_mea
 
 /* ---- load ---- */
 
-static int16_t higher(int64_t a, int64_t b)
-{
-    return (int16_t)(a > b ? a : b);
-}
-
 /* Samples from before the last pod came, or went, are of other pods. */
 static void judge_load(const struct sl_series *series, const struct sl_usage_rule *rule,
                        const struct crowd *crowd, int64_t changed_us, int32_t *used,
                        struct sl_measured *out)
 {
     int64_t since_us = crowd->starting ? INT64_MAX : changed_us;
-    struct sl_window_rule window = {.now_us = rule->now_us,
-                                    .since_us = since_us,
-                                    .least = rule->least,
-                                    .stale_us = rule->stale_us,
-                                    .gap_us = rule->gap_us,
-                                    .future_us = rule->future_us};
+    const struct sl_window_rule window = window_of(rule, since_us, false);
     size_t n = 0;
     enum sl_series_state state = sl_series_window(series, &window, used, &n);
     if (sl_series_last(series, SL_FIGURE_BUSY) < 0 || state == SL_SERIES_GAPPY) {
@@ -306,7 +292,7 @@ static void judge_load(const struct sl_series *series, const struct sl_usage_rul
     out->settled = state == SL_SERIES_GOOD && busy >= 0;
     out->load = 1000;
     if (out->settled) {
-        out->load = higher(busy, sl_series_mean(series, SL_FIGURE_BANDWIDTH, since_us));
+        out->load = (int16_t)sl_most(busy, sl_series_mean(series, SL_FIGURE_BANDWIDTH, since_us));
     }
 }
 
@@ -336,14 +322,9 @@ static bool doubt(const struct sl_view *view, unsigned device, const struct sl_s
 bool sl_usage_last(const struct sl_series *series, const struct sl_usage_rule *rule, int32_t *used,
                    struct sl_measured *out)
 {
-    const struct sl_window_rule last = {.now_us = rule->now_us,
-                                        .since_us = INT64_MAX,
-                                        .back = true,
-                                        .least = 1,
-                                        .stale_us = rule->stale_us,
-                                        .gap_us = INT64_MAX,
-                                        .future_us = rule->future_us};
+    struct sl_window_rule last = window_of(rule, INT64_MAX, true);
     size_t n = 0;
+    last.least = 1;
     *out = sl_measured_none;
     out->state = sl_series_window(series, &last, used, &n);
     if (n > 0) {
