@@ -50,10 +50,11 @@ struct sl_measured {
                             expected to use */
     struct sl_measured_peak known[SL_MEASURED_KNOWN]; /* PEAKS: of workloads that had pods there of
                                                          late; others may use all of their asks */
-    int32_t over_mib; /* taken beyond the sum of all asks, under any rule */
-    int32_t held_mib; /* taken at least by the pods that were measured, whatever they ask for: what
-                         they have used, and the asks of those among them that came last */
-    int32_t asks_mib; /* the sum of theirs */
+    int32_t over_mib;  /* taken beyond the sum of all asks, under any rule */
+    int32_t held_mib;  /* taken at least by the pods that were measured, whatever they ask for: what
+                          they have used, and the asks of those among them that came last */
+    int32_t short_mib; /* by which that, or what the rule expects, is more than the device has; 0
+                          while contexts of CUDA could be all of it */
     uint32_t seen[SL_MEASURED_SEEN]; /* the first of them, by sl_measured_pod(); 0: no more */
     int32_t used_mib;                /* in the last sample */
     int16_t busy;                    /* permille, mean over the window */
@@ -90,7 +91,7 @@ int32_t sl_measured_speed(const struct sl_measured *measured,
 int32_t sl_measured_most(const struct sl_measured *measured);
 /* Tells a pod's UID apart from others on the GPU: never 0. */
 uint32_t sl_measured_pod(const char *uid);
-/* Was the pod among those that were measured? Of more than SL_MEASURED_SEEN that is not known. */
+/* Was the pod among the first SL_MEASURED_SEEN of those that were measured? */
 bool sl_measured_saw(const struct sl_measured *measured, const char *uid);
 /* How much more is taken than these asks: 0 while the contexts of CUDA could be all of it. */
 int32_t sl_measured_over(int64_t taken_mib, int64_t asks_mib);

@@ -182,12 +182,20 @@ static void say_outcome(struct sl_telemetry *telemetry)
     }
 }
 
-void sl_telemetry_begin(struct sl_telemetry *telemetry)
+/* Later questions go back less far than the first: that must not be wasted. */
+bool sl_telemetry_begin(struct sl_telemetry *telemetry, void (*again)(void *context))
 {
+    const struct sl_snapshot *snapshot = sl_store_acquire(telemetry->store);
+    if (snapshot->n_nodes == 0) {
+        sl_store_release(telemetry->store, snapshot);
+        (void)sl_client_after(telemetry->client, SL_ASK_SOON_US, again, telemetry);
+        return false;
+    }
     telemetry->work_ns = 0;
     telemetry->answers = 0;
     telemetry->failures = 0;
-    telemetry->snapshot = sl_store_acquire(telemetry->store);
+    telemetry->snapshot = snapshot;
+    return true;
 }
 
 void sl_telemetry_end(struct sl_telemetry *telemetry, void (*again)(void *context))
@@ -238,6 +246,9 @@ void sl_telemetry_ask(void *context)
     struct sl_telemetry *telemetry = context;
     struct sl_error err = {0};
     struct sl_buf path;
+    if (!sl_telemetry_begin(telemetry, sl_telemetry_ask)) {
+        return;
+    }
     sl_buf_init(&path, PATH_MAX_BYTES);
     sl_question_put(&path, telemetry->config, sl_telemetry_range_s(telemetry, sl_clock_real_us()));
     sl_buf_putc(&path, '\0');
@@ -250,7 +261,6 @@ void sl_telemetry_ask(void *context)
         .done = on_done,
         .context = telemetry,
     };
-    sl_telemetry_begin(telemetry);
     sl_answer_reset(telemetry->answer);
     if (path.failed != SL_BUF_OK) {
         (void)sl_error_nomem(&err);

@@ -180,7 +180,8 @@ static void exporters_go_on(struct sl_telemetry *telemetry)
 void sl_telemetry_ask_exporters(void *context)
 {
     struct sl_telemetry *telemetry = context;
-    sl_telemetry_begin(telemetry);
-    telemetry->next_node = 0;
-    exporters_go_on(telemetry);
+    if (sl_telemetry_begin(telemetry, sl_telemetry_ask_exporters)) {
+        telemetry->next_node = 0;
+        exporters_go_on(telemetry);
+    }
 }

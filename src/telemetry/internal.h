@@ -14,6 +14,7 @@
 
 enum {
     SL_FUTURE_US = 5 * 1000000, /* by which clocks may differ */
+    SL_ASK_SOON_US = 1000000,   /* until the first question, while no nodes are known too */
     SL_EXPORTERS_AT_ONCE = 64,
 };
 
@@ -79,10 +80,11 @@ void sl_telemetry_ask_exporters(void *context);
 int sl_telemetry_make_exporters(struct sl_telemetry *telemetry, struct sl_error *err);
 void sl_telemetry_free_exporters(struct sl_telemetry *telemetry);
 
-/* The steps that both ways of asking share: begin with a snapshot; count each answer (err NULL) or
+/* The steps that both ways of asking share: begin with a snapshot, or (false) soon again, while it
+ * has no nodes to which answers could belong; count each answer (err NULL) or
  * failure with its HTTP status, 0: none; at the end log how it went, judge, and set the clock for
  * the next time. */
-void sl_telemetry_begin(struct sl_telemetry *telemetry);
+bool sl_telemetry_begin(struct sl_telemetry *telemetry, void (*again)(void *context));
 void sl_telemetry_count(struct sl_telemetry *telemetry, const char *node, int status,
                         const struct sl_error *err);
 void sl_telemetry_end(struct sl_telemetry *telemetry, void (*again)(void *context));

@@ -10,7 +10,6 @@
 enum { REPLY_MAX = 64 << 10, SECRET_MAX = 64 << 10, WORKLOADS = 4096 };
 
 static const int64_t connect_timeout_us = 5 * SL_SECOND_US;
-static const int64_t first_delay_us = SL_SECOND_US;
 
 static const char *text_or_null(const char *text)
 {
@@ -117,7 +116,7 @@ void sl_telemetry_watch_pods(struct sl_telemetry *telemetry, const struct sl_pod
 
 int sl_telemetry_start(struct sl_telemetry *telemetry, struct sl_error *err)
 {
-    return sl_client_after(telemetry->client, first_delay_us,
+    return sl_client_after(telemetry->client, SL_ASK_SOON_US,
                            telemetry->exporter == NULL ? sl_telemetry_ask
                                                        : sl_telemetry_ask_exporters,
                            telemetry) < 0

@@ -277,7 +277,9 @@ static void take(struct house *house, const struct sl_buf *text, unsigned round)
     struct sl_error err = {.code = SL_ERR_NONE};
     struct sl_telemetry *telemetry = house->telemetry;
     double begin = cpu_ms();
-    sl_telemetry_begin(telemetry);
+    if (!sl_telemetry_begin(telemetry, sl_telemetry_ask)) {
+        bench_die("no nodes");
+    }
     telemetry->latest_us = sl_clock_real_us();
     sl_answer_reset(telemetry->answer);
     for (size_t at = 0; at < text->len; at += PIECE) {

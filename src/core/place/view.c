@@ -363,21 +363,17 @@ int64_t sl_view_ask_mib(const struct sl_view *view, const struct sl_resident *re
 }
 
 /* The part that is taken beyond the asks of the pods that are there now: those that have come since
- * come on top, and what those that have gone used is taken until it is measured again. */
+ * come on top, and what those that have gone used is taken until it is measured again. More pods
+ * than are told apart count as if they had come since. */
 static int32_t over_now(const struct sl_view *view, unsigned device,
                         const struct sl_measured *measured)
 {
-    int64_t all = 0;
     int64_t kept = 0;
     for (unsigned i = 0; i < view->n_residents; i++) {
         const struct sl_resident *resident = &view->resident[i];
         bool there = false;
         int64_t ask = sl_view_ask_mib(view, resident, device, &there);
-        all += there && ask > 0 ? ask : 0;
         kept += there && ask > 0 && sl_measured_saw(measured, resident->pod->uid) ? ask : 0;
-    }
-    if (measured->seen[SL_MEASURED_SEEN - 1] != 0) { /* more than are told apart */
-        kept = all < measured->asks_mib ? all : measured->asks_mib;
     }
     return sl_measured_over(measured->held_mib, kept);
 }
@@ -395,6 +391,7 @@ static void take_measured(struct sl_view *view, struct sl_scratch *scratch,
         if (known && measured->pods != sl_view_pods_of(view, i)) {
             measured->over_mib = over_now(view, i, measured);
             measured->room_mib = -1;
+            measured->short_mib = 0;
             measured->by = SL_SHARING_ASKS;
             measured->load = measured->load < 0 ? -1 : 1000;
             measured->settled = false;

@@ -203,6 +203,7 @@ static void peaks_room(const struct crowd *crowd, const struct sl_usage_unit *un
         return;
     }
     out->room_mib = clamp_mib(total_mib - taken);
+    out->short_mib = sl_measured_over(taken, total_mib);
     out->reserve_mib = clamp_mib(crowd->outlier_mib);
     memcpy(out->known, crowd->known, sizeof(out->known));
     out->by = SL_SHARING_PEAKS;
@@ -255,12 +256,12 @@ static void give_room(const struct sl_view *view, unsigned device, const struct 
 /* Without fresh samples those that have gone are trusted to have used no more than they asked for.
  */
 static void give_held(const struct sl_usage_unit *unit, const struct crowd *crowd, bool fresh,
-                      struct sl_measured *out)
+                      int64_t total_mib, struct sl_measured *out)
 {
     int64_t used_mib = fresh ? unit->held_mib : unit->held_mib - (int64_t)unit->gone_mib;
     out->held_mib = clamp_mib(sl_lives_taken(unit, used_mib, false) + crowd->unmet_mib);
-    out->asks_mib = clamp_mib(crowd->asks_mib);
     out->over_mib = sl_measured_over(out->held_mib, crowd->asks_mib);
+    out->short_mib = total_mib > 0 ? sl_measured_over(out->held_mib, total_mib) : 0;
 }
 
 static void note_seen(const struct sl_view *view, unsigned device, struct sl_measured *out)
@@ -374,7 +375,7 @@ void sl_usage_judge(const struct sl_view *view, unsigned device, const struct sl
     }
     struct crowd crowd = crowd_of(view, device, series, rule, unit, peaks);
     note_seen(view, device, out);
-    give_held(unit, &crowd, any, out);
+    give_held(unit, &crowd, any, view->node->device[device].memory_mib, out);
     if (!any) {
         return;
     }

@@ -143,6 +143,27 @@ static void more_pods_than_lives_are_kept_of_count_too(void **state)
     assert_false(fits(scene, 4001, OTHER));
 }
 
+/* Before it is measured again, what one that went has used is not free for one that comes. */
+static void more_pods_than_are_told_apart_count_as_if_they_had_come_since(void **state)
+{
+    struct scene *scene = *state;
+    scene->rule.sharing = SL_SHARING_ASKS;
+    scene->rig->pool[0].capacity = INT64_C(2) * SL_MEASURED_SEEN;
+    scene->rig->pool[0].replicas = 2 * SL_MEASURED_SEEN;
+    for (int i = 0; i < SL_MEASURED_SEEN; i++) {
+        runs(scene, 500, SAME);
+    }
+    struct sl_pod *large = runs(scene, 6000, OTHER);
+    (void)judged(scene);
+    uses(scene, 25, 14000);
+    assert_int_equal(judged(scene).over_mib, 0);
+    assert_true(fits(scene, 2000, OTHER));
+    large->phase = SL_POD_SUCCEEDED;
+    runs(scene, 6000, OTHER);
+    assert_int_equal(rig_view(scene->rig)->measured[0].over_mib, 6000);
+    assert_false(fits(scene, 1, OTHER));
+}
+
 /* A pod is met after a sample showed what others have come to use. */
 static void a_pod_that_comes_counts_on_top_of_what_others_use_by_then(void **state)
 {
@@ -234,6 +255,44 @@ static void after_a_restart_pods_count_with_their_asks_until_they_are_seen(void 
     assert_int_equal(judged(scene).room_mib, TOTAL - 1000 - 8000);
     uses(scene, 1, 1000);
     assert_int_equal(judged(scene).room_mib, TOTAL - 1000);
+}
+
+/* Seconds pass in each of which the GPU is judged. */
+static int32_t lacks_after(struct scene *scene, int seconds, int64_t mib)
+{
+    for (int i = 0; i < seconds; i++) {
+        uses(scene, 1, mib);
+        (void)judged(scene);
+    }
+    return scene->rig->measured[0].short_mib;
+}
+
+/* Room was given to the last of them, and then another grows. */
+static void pods_that_may_come_to_use_more_than_there_is_lack_it(void **state)
+{
+    static const struct {
+        enum sl_sharing sharing;
+        int32_t lacks;
+    } rules[] = {{SL_SHARING_ASKS, 1000},
+                 {SL_SHARING_CBP, 1000},
+                 {SL_SHARING_PEAKS, 1800 /* and a margin */}};
+    for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
+        struct scene *scene = *state;
+        scene->rule.sharing = rules[i].sharing;
+        scene->unit = (struct sl_usage_unit){0};
+        scene->rig->n_pods = 0;
+        scene->series.n = 0;
+        assert_int_equal(lacks_after(scene, 25, 0), 0);
+        runs(scene, 9000, SAME);
+        (void)judged(scene);
+        assert_int_equal(lacks_after(scene, 25, 6000), 0);
+        runs(scene, 9000, OTHER)->phase = SL_POD_PENDING;
+        assert_int_equal(lacks_after(scene, 3, 6000), 0);
+        assert_int_equal(lacks_after(scene, 3, 6800), 0); /* contexts of CUDA may be all of that */
+        assert_int_equal(lacks_after(scene, 3, 8000), rules[i].lacks);
+        runs(scene, 0, 0); /* before it is measured, one that comes takes nothing from others */
+        assert_int_equal(rig_view(scene->rig)->measured[0].short_mib, 0);
+    }
 }
 
 /* ---- the window ---- */
@@ -461,11 +520,13 @@ int main(void)
         USAGE_TEST(a_whole_gpu_may_be_used_whole),
         USAGE_TEST(who_states_no_memory_declares_none_of_what_is_used),
         USAGE_TEST(more_pods_than_lives_are_kept_of_count_too),
+        USAGE_TEST(more_pods_than_are_told_apart_count_as_if_they_had_come_since),
         USAGE_TEST(a_pod_that_comes_counts_on_top_of_what_others_use_by_then),
         USAGE_TEST(pods_that_never_used_anything_leave_nothing),
         USAGE_TEST(a_pod_that_used_little_leaves_no_more_than_that),
         USAGE_TEST(after_a_restart_the_first_sample_counts),
         USAGE_TEST(after_a_restart_pods_count_with_their_asks_until_they_are_seen),
+        USAGE_TEST(pods_that_may_come_to_use_more_than_there_is_lack_it),
         USAGE_TEST(nobody_on_a_gpu_leaves_what_is_used_to_be_told),
         USAGE_TEST(a_pod_that_comes_counts_beside_what_is_known_of_the_others),
         USAGE_TEST(a_pod_that_comes_counts_beside_what_is_used),
