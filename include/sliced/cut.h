@@ -149,6 +149,18 @@ void sl_cutter_free(struct sl_cutter *cutter);         /* NULL is allowed */
 int sl_cutter_plan(struct sl_cutter *cutter, const struct sl_cut_input *input,
                    struct sl_cut_output *output, struct sl_error *err);
 
+/* Cuts that are planned and not begun yet; zeroed: none. */
+struct sl_cut_batch {
+    int64_t since_us; /* 0: none */
+    int64_t grown_us; /* when they served more pods for the first time */
+    size_t n_pods;    /* that they serve, at most so far */
+};
+
+/* Is it time to begin the cuts of the plan? They wait for a window, or a fifth of it when they come
+ * to serve no more pods. Else *due_us says when it will be; INT64_MAX: there are none. */
+bool sl_cut_batch_is_due(struct sl_cut_batch *batch, const struct sl_cut_output *output,
+                         int64_t window_us, int64_t now_us, int64_t *due_us);
+
 /* May these cuts be made on the node as it is: known devices and profiles, legal placements, one
  * cut for all devices under strategy single, every instance in use kept where it is? The store asks
  * in the critical section in which it withholds the node. reason (may be NULL): a sentence. */

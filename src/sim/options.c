@@ -252,7 +252,7 @@ static const char run_help[] =
     "    seconds=N     for which a cut takes them (mig-manager 60, nos 10)\n"
     "    actuator=A    mig-manager (only GPUs with nothing running) or nos (free instances)\n"
     "    nodes=N       cut at once (2)\n"
-    "    window=N      seconds from a change until cuts are planned (5)\n"
+    "    window=N      seconds for which cuts wait for more pods at most (5)\n"
     "    drain=BOOL    keep GPUs free until a larger instance has room (true)\n"
     "\nExamples:\n"
     "  slicesim run --generate tasks=20 --gpus 2 --policy fifo,sjf,p --seeds 100\n"

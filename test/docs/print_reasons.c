@@ -19,8 +19,8 @@ static const char *const remedy_of_cut[SL_CUT_BARS] = {
     [SL_CUT_BAR_NOT_SELECTED] = "label the node as partitioning.nodeSelector says",
     [SL_CUT_BAR_LEFT_OUT] = "look up the failure in docs/partitioning.md",
     [SL_CUT_BAR_FAILED_BEFORE] = "look up the failure in docs/partitioning.md",
-    [SL_CUT_BAR_AT_WORK] = "look whether the mig-manager runs there: a state that it left behind "
-                           "stays until it ends a run",
+    [SL_CUT_BAR_AT_WORK] =
+        "look whether the mig-manager runs there: the state that it left stays until its next run",
     [SL_CUT_BAR_HIDDEN_USE] = "look whether its device plugin runs",
     [SL_CUT_BAR_STARTING] = "look at pods there that stay Pending, if that lasts",
     [SL_CUT_BAR_UNKNOWN] =

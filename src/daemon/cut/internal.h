@@ -69,10 +69,8 @@ struct sl_partitioner {
     uint64_t leadership;        /* 0: does not lead */
     uint64_t last_write;
     uint64_t round;
-    size_t under_way;         /* runs begun here: nodes cannot make up others */
-    int64_t wanted_us;        /* since when cuts are wanted that were not begun; 0: none are */
-    int64_t grown_us;         /* when more of them were wanted last */
-    size_t wanted;            /* pods that these cuts would let start */
+    size_t under_way; /* runs begun here: nodes cannot make up others */
+    struct sl_cut_batch batch;
     int64_t next_ask_us;      /* the next plan of cuts, earliest */
     struct sl_cut_seen *seen; /* pods that have started on nodes of nos' agents, by pod */
     size_t n_seen;

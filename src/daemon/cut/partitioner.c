@@ -77,7 +77,7 @@ void sl_partitioner_end(struct sl_partitioner *partitioner)
     (void)pthread_mutex_lock(&partitioner->status);
     partitioner->leadership = 0;
     (void)pthread_mutex_unlock(&partitioner->status);
-    partitioner->wanted_us = 0;
+    partitioner->batch = (struct sl_cut_batch){0};
     partitioner->next_ask_us = 0;
 }
 
@@ -89,8 +89,8 @@ static void time_move(int64_t *at_us, int64_t by_us)
 void sl_partitioner_rebase(struct sl_partitioner *partitioner, int64_t by_us)
 {
     size_t at = 0;
-    time_move(&partitioner->wanted_us, by_us);
-    time_move(&partitioner->grown_us, by_us);
+    time_move(&partitioner->batch.since_us, by_us);
+    time_move(&partitioner->batch.grown_us, by_us);
     time_move(&partitioner->next_ask_us, by_us);
     (void)pthread_mutex_lock(&partitioner->status);
     for (size_t i = 0; i < partitioner->n_seen; i++) {

@@ -13,7 +13,6 @@
 
 enum {
     REST = 20,       /* times as long as a plan of cuts took */
-    QUIET = 5,       /* part of the window after which no more pods are waited for */
     NAMES_MAX = 3,   /* pods named one by one */
     PODS_MAX = 4096, /* that are told of one cut */
 };
@@ -320,26 +319,6 @@ static void set_drains(struct sl_partitioner *partitioner, const struct sl_snaps
 
 /* ---- when ---- */
 
-/* True when it is time to begin; else *wake_us says when. More pods may come that the same cut
- * could serve. */
-static bool is_time(struct sl_partitioner *partitioner, size_t wanted, int64_t now_us,
-                    int64_t *wake_us)
-{
-    int64_t window_us = partitioner->config.partitioning.batch_us;
-    if (partitioner->wanted_us == 0) {
-        partitioner->wanted_us = now_us;
-        partitioner->wanted = 0;
-    }
-    if (wanted > partitioner->wanted) {
-        partitioner->grown_us = now_us;
-        partitioner->wanted = wanted;
-    }
-    int64_t end_us = partitioner->wanted_us + window_us;
-    int64_t quiet_us = partitioner->grown_us + window_us / QUIET;
-    *wake_us = end_us < quiet_us ? end_us : quiet_us;
-    return now_us >= *wake_us;
-}
-
 /* Tells pods that came later, or found no place in the plan, of the cut which makes room for them.
  */
 static void join_plan(struct sl_partitioner *partitioner, const struct sl_snapshot *snapshot,
@@ -385,36 +364,21 @@ static void withdraw_plans(struct sl_partitioner *partitioner)
     }
 }
 
-/* Returns how many pods the cuts serve that are yet to begin. */
-static size_t count_wanted(const struct sl_cut_output *output)
-{
-    size_t wanted = 0;
-    for (size_t i = 0; i < output->n_plans; i++) {
-        wanted += output->plan[i].n_cuts > 0 ? output->plan[i].n_pods : 0;
-    }
-    return wanted;
-}
-
 static int64_t begin_plans(struct sl_partitioner *partitioner, const struct sl_snapshot *snapshot,
                            const struct wish *wish, const struct sl_cut_output *output,
                            int64_t now_us)
 {
     int64_t wake_us = INT64_MAX;
-    size_t wanted = count_wanted(output);
     for (size_t i = 0; i < output->n_plans; i++) {
         if (output->plan[i].n_cuts == 0) {
             join_plan(partitioner, snapshot, wish->pod, &output->plan[i]);
         }
     }
-    if (wanted == 0) {
-        partitioner->wanted_us = 0;
-        return INT64_MAX;
-    }
-    if (!is_time(partitioner, wanted, now_us, &wake_us)) {
+    if (!sl_cut_batch_is_due(&partitioner->batch, output, partitioner->config.partitioning.batch_us,
+                             now_us, &wake_us)) {
         announce_plans(partitioner, snapshot, wish, output, wake_us);
         return wake_us;
     }
-    partitioner->wanted_us = 0;
     for (size_t i = 0; i < output->n_plans; i++) {
         if (output->plan[i].n_cuts == 0) {
             continue;
@@ -482,7 +446,7 @@ int64_t sl_cut_want(struct sl_partitioner *partitioner, const struct sl_snapshot
     } else {
         const struct sl_cut_output nothing = {.n_plans = 0};
         set_drains(partitioner, snapshot, &wish, &nothing);
-        partitioner->wanted_us = 0;
+        partitioner->batch = (struct sl_cut_batch){0};
     }
     free(wish.pod);
     int64_t took_us = sl_clock_monotonic_us() - begin_us;

@@ -72,7 +72,8 @@ int64_t sl_sim_cuts_next(const struct sl_sim_cuts *cuts)
 void sl_sim_cuts_changed(struct sl_sim_cuts *cuts, int64_t now_us)
 {
     if (cuts->how != NULL && cuts->due_us == INT64_MAX) {
-        cuts->due_us = now_us + cuts->how->window_us;
+        /* the rule given for comparison knows no batches */
+        cuts->due_us = now_us + (cuts->how->rule != NULL ? cuts->how->window_us : 0);
     }
 }
 
@@ -288,6 +289,16 @@ static void drains_set(struct sl_sim_cuts *cuts, struct sl_planner *planner,
     }
 }
 
+static bool is_due(struct sl_sim_cuts *cuts, const struct sl_cut_output *output, int64_t now_us)
+{
+    int64_t due_us = INT64_MAX;
+    bool due =
+        cuts->how->rule != NULL || sl_cut_batch_is_due(&cuts->batch, output, cuts->how->window_us,
+                                                       SL_SIM_EPOCH_US + now_us, &due_us);
+    cuts->due_us = due || due_us == INT64_MAX ? INT64_MAX : due_us - SL_SIM_EPOCH_US;
+    return due;
+}
+
 int sl_sim_cuts_plan(struct sl_sim_cuts *cuts, struct sl_planner *planner,
                      const struct sl_view *const *view, const struct sl_demand *demand,
                      int64_t now_us, const struct sl_sim_ear *ear, struct sl_error *err)
@@ -301,8 +312,12 @@ int sl_sim_cuts_plan(struct sl_sim_cuts *cuts, struct sl_planner *planner,
         cuts_decide(cuts, view, demand, now_us, &output, err) < 0) {
         return -1;
     }
+    bool due = is_due(cuts, &output, now_us);
     for (size_t i = 0; i < output.n_plans; i++) {
         const struct sl_cut_plan *plan = &output.plan[i];
+        if (plan->n_cuts > 0 && !due) {
+            continue;
+        }
         if (cut_begin(cuts, planner, view[plan->view], plan, now_us, err) < 0) {
             return -1;
         }

@@ -13,7 +13,7 @@
 struct sl_sim_cutting {
     enum sl_actuator actuator; /* of all nodes that can be cut: nos' agents report what is in use */
     int64_t seconds_us;        /* for which a cut takes the node's GPUs away */
-    int64_t window_us;         /* from a change until cuts are planned */
+    int64_t window_us;         /* planned cuts wait so long at most: see sl_cut_batch_is_due() */
     size_t max_nodes;          /* that are cut at once */
     bool drain;
     /* Plans cuts instead of sl_cutter_plan, for comparisons; or NULL. */
@@ -36,6 +36,7 @@ struct sl_sim_cuts {
     int64_t now_us; /* while pods are collected, as the planner counts */
     bool short_of_memory;
     size_t n_under_way;
+    struct sl_cut_batch batch;
     int64_t due_us; /* when cuts are planned; INT64_MAX: when something has changed */
     uint64_t begun; /* cut plans */
 };

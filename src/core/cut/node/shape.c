@@ -1,10 +1,7 @@
 /* Counts on one device; starts are found last, by sl_mig_pack. */
 #include "core/cut/node/shape.h"
 
-enum {
-    WANTED_WORTH = 4, /* of an instance in demand, over one that nobody wants */
-    LITTLE = 4,       /* such a part of a GPU at most */
-};
+enum { WANTED_WORTH = 4 }; /* of an instance in demand, over one that nobody wants */
 
 static bool needs_some(const struct sl_cut_device *device)
 {
@@ -142,24 +139,11 @@ static void fill(const struct sl_cut_device *device, bool plain, bool own,
     }
 }
 
-/* Is so much left that another profile is worth what it ties together? */
-static bool much_is_left(const struct sl_cut_device *device,
-                         const uint8_t counts[SL_MIG_PROFILES_MAX])
-{
-    int left = device->model->memory_slices;
-    for (unsigned p = 0; p < device->model->n_profiles; p++) {
-        left -= counts[p] * device->model->profiles[p].memory;
-    }
-    return left * LITTLE > device->model->memory_slices;
-}
-
 void sl_cut_device_fill(const struct sl_cut_device *device, bool plain, bool apart,
                         uint8_t counts[SL_MIG_PROFILES_MAX])
 {
     if (apart) {
         fill(device, plain, true, counts);
     }
-    if (!apart || much_is_left(device, counts)) {
-        fill(device, plain, false, counts);
-    }
+    fill(device, plain, false, counts);
 }

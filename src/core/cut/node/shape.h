@@ -21,7 +21,7 @@ int64_t sl_cut_device_keep(const struct sl_cut_device *device, uint8_t counts[SL
 
 /* Fills what counts leave with the profiles in demand, each in proportion, what is free elsewhere
  * counted. plain: only profiles without attributes. apart: with those that pods need of the device
- * first, and with others only where much is left. */
+ * first. */
 void sl_cut_device_fill(const struct sl_cut_device *device, bool plain, bool apart,
                         uint8_t counts[SL_MIG_PROFILES_MAX]);
 

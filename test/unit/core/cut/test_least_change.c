@@ -160,12 +160,8 @@ static void cut_gpu(const struct cut_rig *rig, const struct drawn_node *node, un
         out->lost += gone * profile->memory * (weight_of(asked, profile) > 0 ? WANTED : 1);
     }
     for (int own = node->nos ? 0 : 1; own >= 0 && !whole; own--) {
-        bool little = (node->model->memory_slices - size_of(node->model, counts)) * 4 <=
-                      node->model->memory_slices;
-        for (int p = !node->nos && own == 0 && little
-                         ? -1
-                         : next_filled(rig, &stays, asked, node->nos, own == 1, counts);
-             p >= 0; p = next_filled(rig, &stays, asked, node->nos, own == 1, counts)) {
+        for (int p = next_filled(rig, &stays, asked, node->nos, own == 1, counts); p >= 0;
+             p = next_filled(rig, &stays, asked, node->nos, own == 1, counts)) {
             counts[p]++;
         }
     }

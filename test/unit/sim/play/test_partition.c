@@ -102,7 +102,7 @@ static void a_gpu_is_cut_for_the_pods_that_wait(void **state)
     }
     play(scene, "1x1:A100-SXM4-40GB:7g.40gb", "dynamic,seconds=30,window=5");
     for (size_t i = 0; i < 5; i++) {
-        assert_start(scene, i, 35); /* the window, then the cut */
+        assert_start(scene, i, 31); /* a fifth of the window, as no more come; then the cut */
     }
     assert_int_equal(scene->run.cuts, 1);
 }
@@ -114,7 +114,7 @@ static void small_instances_come_together_again(void **state)
     job(scene, ALL, 50, 100);
     play(scene, "1x1:A100-SXM4-40GB:1g.5gb*7", "dynamic,seconds=30,window=5");
     assert_start(scene, 0, 0);
-    assert_start(scene, 1, 135); /* not before the running one has ended */
+    assert_start(scene, 1, 131); /* not before the running one has ended */
 }
 
 static void nos_agent_keeps_what_is_in_use(void **state)
@@ -123,7 +123,7 @@ static void nos_agent_keeps_what_is_in_use(void **state)
     job(scene, ONE, 0, 1000);
     job(scene, "nvidia.com/mig-3g.20gb", 50, 100);
     play(scene, "1x1:A100-SXM4-40GB:1g.5gb*7", "dynamic,actuator=nos,seconds=10,window=5");
-    assert_start(scene, 1, 65);
+    assert_start(scene, 1, 61);
     assert_int_equal(scene->run.job[0].end_us, 1000 * S);
 }
 
@@ -133,7 +133,7 @@ static void the_mig_manager_waits_for_the_pods_of_a_gpu(void **state)
     job(scene, ONE, 0, 1000);
     job(scene, "nvidia.com/mig-3g.20gb", 50, 100);
     play(scene, "1x1:A100-SXM4-40GB:1g.5gb*7", "dynamic,seconds=10,window=5");
-    assert_start(scene, 1, 1015);
+    assert_start(scene, 1, 1011);
 }
 
 static void gpus_of_a_node_that_is_cut_give_nothing(void **state)
@@ -142,8 +142,8 @@ static void gpus_of_a_node_that_is_cut_give_nothing(void **state)
     job(scene, ONE, 0, 100);
     job(scene, ALL, 10, 100);
     play(scene, "1x2:A100-SXM4-40GB:7g.40gb", "dynamic,seconds=30,window=5");
-    assert_start(scene, 0, 35);
-    assert_start(scene, 1, 35); /* the other GPU was free, but its node was being cut */
+    assert_start(scene, 0, 31);
+    assert_start(scene, 1, 31); /* the other GPU was free, but its node was being cut */
 }
 
 static void no_more_nodes_are_cut_at_once_than_may_be(void **state)
@@ -156,8 +156,8 @@ static void no_more_nodes_are_cut_at_once_than_may_be(void **state)
     assert_int_equal(scene->run.cuts, 2);
     size_t first = 0;
     for (size_t i = 0; i < 14; i++) {
-        first += scene->run.job[i].start_us == 35 * S ? 1 : 0;
-        assert_true(scene->run.job[i].start_us == 35 * S || scene->run.job[i].start_us >= 70 * S);
+        first += scene->run.job[i].start_us == 31 * S ? 1 : 0;
+        assert_true(scene->run.job[i].start_us == 31 * S || scene->run.job[i].start_us >= 62 * S);
     }
     assert_int_equal(first, 7);
 }

@@ -278,15 +278,14 @@ static void what_is_free_elsewhere_is_not_made_again(void **state)
     assert_string_equal(rig_told(rig), "node-1: GPU 0 into 2x 2g.10gb + 1x 3g.20gb: 0\n");
 }
 
-/* A pod holds every GPU of the node with its profile: more profiles would tie more GPUs together.
- */
-static void a_gpu_of_the_mig_manager_gets_one_profile_unless_much_is_left(void **state)
+/* A pod holds every GPU of the node with its profile: more profiles tie more GPUs together. */
+static void a_gpu_of_the_mig_manager_is_filled_with_its_pods_profiles_first(void **state)
 {
     struct cut_rig *rig = *state;
     (void)MANAGED(rig, A100, "");
     want(rig, "1g.5gb", 5, "3g.20gb");
     (void)rig_wait(rig, "mig-2g.10gb=1", NULL);
-    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 3x 2g.10gb: 0\n");
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 1x 1g.5gb + 3x 2g.10gb: 0\n");
     rig_clear(rig);
     (void)MANAGED(rig, A100, "");
     want(rig, "3g.20gb", 5, "2g.10gb");
@@ -313,7 +312,7 @@ int main(void)
         CUT_TEST(instances_go_where_larger_ones_keep_room),
         CUT_TEST(what_no_pod_needs_is_filled_by_demand),
         CUT_TEST(what_is_free_elsewhere_is_not_made_again),
-        CUT_TEST(a_gpu_of_the_mig_manager_gets_one_profile_unless_much_is_left),
+        CUT_TEST(a_gpu_of_the_mig_manager_is_filled_with_its_pods_profiles_first),
         CUT_TEST(instances_go_where_least_is_lost_of_what_is_in_demand),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
