@@ -202,14 +202,14 @@ static void note_plan(struct sl_partitioner *partitioner, struct sl_cut_place *p
     (void)pthread_mutex_unlock(&partitioner->status);
 }
 
-static bool begin_plan(struct sl_partitioner *partitioner, const struct sl_snapshot *snapshot,
+static void begin_plan(struct sl_partitioner *partitioner, const struct sl_snapshot *snapshot,
                        const struct sl_cut_pod *pod, const struct sl_cut_plan *plan, int64_t now_us)
 {
     const struct sl_view *view = snapshot->view[plan->view];
     struct sl_cut_place *place = sl_cut_place_of(partitioner, view->node->name);
     char reason[SL_PLAN_TEXT_MAX] = "";
     if (place == NULL) {
-        return false;
+        return;
     }
     if (!sl_store_cut_begin(partitioner->options.store, sl_str_of(view->node->name), plan->cut,
                             plan->n_cuts, sl_cut_limits_now(partitioner, now_us), reason,
@@ -221,14 +221,13 @@ static bool begin_plan(struct sl_partitioner *partitioner, const struct sl_snaps
         (void)pthread_mutex_unlock(&partitioner->status);
         place->refused_us = now_us + refused_us; /* another node may do */
         place->round = partitioner->round;
-        return false;
+        return;
     }
     note_plan(partitioner, place, view, pod, plan, now_us, now_us);
     sl_cut_begin(partitioner, place, view, plan, now_us);
     if (place->run != NULL) {
         tell_pods(partitioner, place);
     }
-    return true;
 }
 
 /* ---- drains ---- */
@@ -332,20 +331,15 @@ static void join_plan(struct sl_partitioner *partitioner, const struct sl_snapsh
     }
 }
 
-/* Tells the pods of the cuts that begin at begin_us. */
-static void announce_plans(struct sl_partitioner *partitioner, const struct sl_snapshot *snapshot,
-                           const struct wish *wish, const struct sl_cut_output *output,
-                           int64_t begin_us)
+/* Tells the pods of a cut that begins at begin_us. */
+static void announce_plan(struct sl_partitioner *partitioner, const struct sl_snapshot *snapshot,
+                          const struct wish *wish, const struct sl_cut_plan *plan, int64_t begin_us)
 {
-    for (size_t i = 0; i < output->n_plans; i++) {
-        const struct sl_cut_plan *plan = &output->plan[i];
-        const struct sl_view *view = snapshot->view[plan->view];
-        struct sl_cut_place *place =
-            plan->n_cuts == 0 ? NULL : sl_cut_place_of(partitioner, view->node->name);
-        if (place != NULL) {
-            note_plan(partitioner, place, view, wish->pod, plan, begin_us, wish->now_us);
-            tell_pods(partitioner, place);
-        }
+    const struct sl_view *view = snapshot->view[plan->view];
+    struct sl_cut_place *place = sl_cut_place_of(partitioner, view->node->name);
+    if (place != NULL) {
+        note_plan(partitioner, place, view, wish->pod, plan, begin_us, wish->now_us);
+        tell_pods(partitioner, place);
     }
 }
 
@@ -369,23 +363,19 @@ static int64_t begin_plans(struct sl_partitioner *partitioner, const struct sl_s
                            int64_t now_us)
 {
     int64_t wake_us = INT64_MAX;
+    bool due = sl_cut_batch_is_due(&partitioner->batch, output,
+                                   partitioner->config.partitioning.batch_us, now_us, &wake_us);
     for (size_t i = 0; i < output->n_plans; i++) {
-        if (output->plan[i].n_cuts == 0) {
-            join_plan(partitioner, snapshot, wish->pod, &output->plan[i]);
+        const struct sl_cut_plan *plan = &output->plan[i];
+        if (plan->n_cuts == 0) {
+            join_plan(partitioner, snapshot, wish->pod, plan);
+        } else if (due) {
+            begin_plan(partitioner, snapshot, wish->pod, plan, now_us);
+        } else if (plan->n_pods > 0) {
+            announce_plan(partitioner, snapshot, wish, plan, wake_us);
         }
     }
-    if (!sl_cut_batch_is_due(&partitioner->batch, output, partitioner->config.partitioning.batch_us,
-                             now_us, &wake_us)) {
-        announce_plans(partitioner, snapshot, wish, output, wake_us);
-        return wake_us;
-    }
-    for (size_t i = 0; i < output->n_plans; i++) {
-        if (output->plan[i].n_cuts == 0) {
-            continue;
-        }
-        (void)begin_plan(partitioner, snapshot, wish->pod, &output->plan[i], now_us);
-    }
-    return now_us + rest_min_us; /* the first steps of the runs */
+    return due ? now_us + rest_min_us : wake_us; /* the first steps of the runs */
 }
 
 static int64_t plan_cuts(struct sl_partitioner *partitioner, const struct sl_snapshot *snapshot,
