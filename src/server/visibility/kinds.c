@@ -186,9 +186,9 @@ static const struct sl_vis_member partition_members[] = {
     {1, "failures", SL_VIS_NUMBER, "Cuts of it that failed in a row."},
     {1, "cut", SL_VIS_TEXT, "What is being cut, or is planned, or what failed."},
     {1, "why", SL_VIS_TEXT,
-     "The step that it has reached, what failed, or what keeps its GPUs from being cut now, in one "
-     "word."},
-    {1, "text", SL_VIS_TEXT, "What keeps its GPUs from being cut, in a sentence."},
+     "The step that it has reached, Planned, what failed, or what keeps its GPUs from being cut "
+     "now, in one word."},
+    {1, "text", SL_VIS_TEXT, "The same in a sentence."},
 };
 
 static const struct sl_vis_member usage_members[] = {
