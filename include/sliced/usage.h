@@ -55,7 +55,8 @@ struct sl_usage_life {
                             grown */
     bool waits;          /* likewise, but it uses no more than that */
     uint8_t windows;     /* judgements in which that was measured, SL_USAGE_LIFE_WINDOWS at most */
-    bool gone;
+    bool gone;           /* the next sample tells what it used: until then it stays */
+    bool met;            /* by this judgement */
 };
 
 /* Remembers a GPU from one judgement to the next. Zeroed: nothing is remembered. */
@@ -154,7 +155,7 @@ struct sl_pod_use {
 void sl_usage_pod(const struct sl_view *view, const struct sl_resident *resident,
                   const struct sl_usage_row *row, size_t n, int64_t now_us, struct sl_pod_use *out);
 
-/* What a resident is charged. */
+/* The energy that a resident is charged with. */
 struct sl_usage_charge {
     int64_t mj;     /* millijoules */
     int64_t weight; /* scratch */

@@ -1,4 +1,4 @@
-/* What pods, or namespaces, have drawn, by name. Not thread safe. */
+/* Keeps the energy that pods, or namespaces, have drawn, by name. Not thread safe. */
 #ifndef SLICED_TELEMETRY_ACCOUNTS_H
 #define SLICED_TELEMETRY_ACCOUNTS_H
 

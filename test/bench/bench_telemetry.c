@@ -271,6 +271,21 @@ static void put_answer(struct sl_buf *out, int64_t now_us, int64_t range_s)
 
 /* ---- measuring ---- */
 
+/* Answers come one right after the other: as if the pods had been seen for as long as they tell. */
+static void age_pods(struct sl_telemetry *telemetry)
+{
+    size_t at = 0;
+    for (struct sl_unit_node *node = sl_map_next(&telemetry->units.nodes, &at); node != NULL;
+         node = sl_map_next(&telemetry->units.nodes, &at)) {
+        for (struct sl_unit *unit = node->first; unit != NULL; unit = unit->next) {
+            unit->usage.since_us = 0;
+            for (unsigned i = 0; i < unit->usage.n; i++) {
+                unit->usage.life[i].since_us = 0;
+            }
+        }
+    }
+}
+
 /* Takes the answer as the client's thread does. */
 static void take(struct house *house, const struct sl_buf *text, unsigned round)
 {
@@ -293,6 +308,7 @@ static void take(struct house *house, const struct sl_buf *text, unsigned round)
     telemetry->snapshot = NULL;
     house->judge_ms[round] = cpu_ms() - decoded;
     house->decode_ms[round] = decoded - begin;
+    age_pods(telemetry);
 }
 
 /* Takes the answers, one every ten seconds, in all houses in turn; the first one fills their rings,

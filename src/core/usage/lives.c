@@ -9,16 +9,6 @@
 
 static const int64_t young_us = SL_USAGE_YOUNG_S * INT64_C(1000000);
 
-static bool is_among(const struct sl_lives_pod *pods, unsigned n, uint64_t pod)
-{
-    for (unsigned i = 0; i < n; i++) {
-        if (pods[i].pod == pod) {
-            return true;
-        }
-    }
-    return false;
-}
-
 struct sl_usage_life *sl_lives_of(struct sl_usage_unit *unit, uint64_t pod)
 {
     for (unsigned i = 0; i < unit->n; i++) {
@@ -42,6 +32,12 @@ static void workload_note(struct sl_usage_unit *unit, uint32_t workload)
     unit->workload[0] = workload != 0 ? workload : unit->workload[0];
 }
 
+static void life_drop(struct sl_usage_unit *unit, unsigned i)
+{
+    unit->n--;
+    memmove(&unit->life[i], &unit->life[i + 1], (unit->n - i) * sizeof(unit->life[0]));
+}
+
 /* Gives back the place of one that had gone before, of which no sample has told. */
 static bool lives_drop_gone(struct sl_usage_unit *unit)
 {
@@ -52,8 +48,7 @@ static bool lives_drop_gone(struct sl_usage_unit *unit)
     if (i == unit->n) {
         return false;
     }
-    unit->n--;
-    memmove(&unit->life[i], &unit->life[i + 1], (unit->n - i) * sizeof(unit->life[0]));
+    life_drop(unit, i);
     return true;
 }
 
@@ -94,21 +89,23 @@ static void life_end(struct sl_usage_unit *unit, struct sl_usage_life *life)
     unit->gone_mib = sl_lives_mib(unit->gone_mib + may_mib);
 }
 
-void sl_lives_meet(struct sl_usage_unit *unit, const struct sl_lives_pod *pods, unsigned n,
-                   int64_t since_us, bool first)
+void sl_lives_meet(struct sl_usage_unit *unit, const struct sl_lives_pod *pod, int64_t since_us,
+                   bool unsure)
 {
-    bool unsure = first || unit->crowded; /* it may have been there for long */
-    unit->crowded = false;
-    for (unsigned i = 0; i < n; i++) {
-        struct sl_usage_life *life = life_of(unit, &pods[i], unsure);
-        if (life != NULL && life->since_us == INT64_MAX && pods[i].runs) {
-            life->since_us = since_us;
-        }
+    struct sl_usage_life *life = life_of(unit, pod, unsure);
+    if (life != NULL) {
+        life->met = true;
+        life->since_us = life->since_us == INT64_MAX && pod->runs ? since_us : life->since_us;
     }
-    for (unsigned i = 0; i < unit->n; i++) { /* the next sample tells of these: they stay for now */
-        if (!unit->life[i].gone && !is_among(pods, n, unit->life[i].pod)) {
+}
+
+void sl_lives_part(struct sl_usage_unit *unit)
+{
+    for (unsigned i = 0; i < unit->n; i++) {
+        if (!unit->life[i].gone && !unit->life[i].met) {
             life_end(unit, &unit->life[i]);
         }
+        unit->life[i].met = false;
     }
 }
 
@@ -182,15 +179,6 @@ static bool lives_any_young(const struct sl_usage_unit *unit, int64_t at_us)
     return false;
 }
 
-static unsigned lives_gone(const struct sl_usage_unit *unit)
-{
-    unsigned n = 0;
-    for (unsigned i = 0; i < unit->n; i++) {
-        n += unit->life[i].gone;
-    }
-    return n;
-}
-
 static int32_t permille_of(int64_t mib, int64_t ask_mib)
 {
     int64_t permille = (mib * 1000 + ask_mib - 1) / ask_mib;
@@ -254,8 +242,7 @@ static void lives_bury(struct sl_usage_unit *unit, const struct fall *fall, stru
             continue;
         }
         life_teach(&unit->life[i], fall, peaks);
-        unit->n--;
-        memmove(&unit->life[i], &unit->life[i + 1], (unit->n - i) * sizeof(unit->life[0]));
+        life_drop(unit, i);
     }
 }
 
@@ -312,16 +299,17 @@ void sl_lives_measure(struct sl_usage_unit *unit, const struct sl_extent *since,
                       struct sl_past *peaks)
 {
     const int64_t at_us = since->last_us;
-    unsigned gone = lives_gone(unit);
+    int64_t gone_mib = 0;
+    unsigned gone = 0;
+    for (unsigned i = 0; i < unit->n; i++) {
+        gone += unit->life[i].gone;
+        gone_mib += unit->life[i].gone ? unit->life[i].ups_mib : 0;
+    }
     if (gone > 0) {
         const struct fall fall = {sl_most((int64_t)unit->used_mib - since->highest_mib, 0),
                                   sl_most((int64_t)unit->used_mib - since->lowest_mib, 0),
                                   gone == 1 && !unit->crowded, lives_any_newcomers(unit)};
-        /* what those that are left have grown by meanwhile is hidden in the fall */
-        int64_t gone_mib = 0;
-        for (unsigned i = 0; i < unit->n; i++) {
-            gone_mib += unit->life[i].gone ? unit->life[i].ups_mib : 0;
-        }
+        /* the fall hides by how much those that are left have grown meanwhile */
         lives_grow(unit, at_us, since->highest_mib - (unit->used_mib - gone_mib));
         lives_bury(unit, &fall, peaks);
     }
@@ -335,9 +323,8 @@ void sl_lives_measure(struct sl_usage_unit *unit, const struct sl_extent *since,
     unit->measured_us = at_us;
     for (unsigned i = 0; i < unit->n; i++) {
         life_glimpse(&unit->life[i], peaks);
-    }
-    for (unsigned i = 0; i < unit->n; i++) {
-        uint8_t *windows = &unit->life[i].windows;
-        *windows = (uint8_t)(*windows < SL_USAGE_LIFE_WINDOWS ? *windows + 1 : *windows);
+        if (unit->life[i].windows < SL_USAGE_LIFE_WINDOWS) {
+            unit->life[i].windows++;
+        }
     }
 }

@@ -18,13 +18,14 @@ static inline int32_t sl_lives_mib(int64_t mib)
     return mib < 0 ? 0 : mib < INT32_MAX ? (int32_t)mib : INT32_MAX;
 }
 
-/* Brings the unit's lives to these pods, in any order. Samples from since_us on show those that
- * run by now and did not before. At first, when the unit has met nobody before, they may have run
- * for long: nobody knows how much of what is used is whose. */
-void sl_lives_meet(struct sl_usage_unit *unit, const struct sl_lives_pod *pods, unsigned n,
-                   int64_t since_us, bool first);
+/* The pod is on the GPU; samples from since_us on show it if it runs by now and did not before.
+ * unsure: if the unit has not met it before, it may have been there for long, and nobody knows how
+ * much of the use is its own. After all have been met, sl_lives_part() ends those who were not. */
+void sl_lives_meet(struct sl_usage_unit *unit, const struct sl_lives_pod *pod, int64_t since_us,
+                   bool unsure);
+void sl_lives_part(struct sl_usage_unit *unit);
 
-/* What the pod uses at most by what was seen of it; -1: it was not seen for long enough. */
+/* Returns the most that the pod was seen to use, in MiB; -1: it was not seen for long enough. */
 int32_t sl_lives_own(const struct sl_usage_life *life);
 
 /* All count with their asks until samples after last_us show that they do not grow. */

@@ -351,7 +351,7 @@ static int64_t busy_by_name(const struct look *look, const struct sl_usage_row *
     return n > 0 ? sum / n : -1;
 }
 
-/* What the pod weighs among those who hold the GPU; 0: it does not, as far as is known. */
+/* The pod's weight among those who hold the GPU; 0: it does not, as far as is known. */
 static int64_t weight_on(const struct look *look, const struct sl_usage_row *gpu)
 {
     const struct sl_node *node = look->view->node;

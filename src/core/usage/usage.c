@@ -8,8 +8,6 @@
 #include "sliced/harvest.h"
 #include "util/data/hash.h"
 
-enum { PODS_MAX = 128 }; /* of a device that are looked at */
-
 /* The pods on the device, summed up. */
 struct crowd {
     int64_t asks_mib;     /* declared memory, or shares of memory in MiB */
@@ -121,20 +119,21 @@ static int64_t from_now(const struct sl_series *series, int64_t now_us)
 static void meet(const struct sl_view *view, unsigned device, int64_t since_us,
                  struct sl_usage_unit *unit)
 {
-    struct sl_lives_pod pods[PODS_MAX];
-    unsigned n = 0;
-    for (unsigned i = 0; i < view->n_residents && n < PODS_MAX; i++) {
+    bool unsure = unit->pods == 0 || unit->crowded;
+    unit->crowded = false;
+    for (unsigned i = 0; i < view->n_residents; i++) {
         const struct sl_pod *pod = view->resident[i].pod;
         bool there = false;
         int64_t ask = sl_view_ask_mib(view, &view->resident[i], device, &there);
         if (there) {
-            pods[n++] = (struct sl_lives_pod){.pod = sl_hash(pod->uid, strlen(pod->uid)),
-                                              .workload = workload_of(pod),
-                                              .ask_mib = ask,
-                                              .runs = runs(pod)};
+            const struct sl_lives_pod known = {.pod = sl_hash(pod->uid, strlen(pod->uid)),
+                                               .workload = workload_of(pod),
+                                               .ask_mib = ask,
+                                               .runs = runs(pod)};
+            sl_lives_meet(unit, &known, since_us, unsure);
         }
     }
-    sl_lives_meet(unit, pods, n, since_us, unit->pods == 0);
+    sl_lives_part(unit);
 }
 
 /* Only samples from after the last change of pods: what has ended may still be in others. */

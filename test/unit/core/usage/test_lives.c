@@ -97,24 +97,22 @@ static void change(struct story *story, struct truth *who, int64_t by)
 /* spike: so much more was used in between, and given back. */
 static void measure(struct story *story, int64_t spike, struct sl_past *peaks)
 {
-    struct sl_lives_pod pods[PODS];
     unsigned n = 0;
     const int64_t sum = sum_of(story, &n);
     const int64_t highest = sum + spike;
     const struct sl_extent since = {(int32_t)sum, (int32_t)highest, 2, story->now_us};
     const bool alone = n == 1;
-    n = 0;
     for (unsigned i = 0; i < PODS; i++) {
         struct truth *pod = &story->pod[PODS - 1 - i]; /* any order will do */
         if (pod->there) {
             pod->pod.runs = pod->started_us > 0;
-            pods[n++] = pod->pod;
+            sl_lives_meet(&story->unit, &pod->pod, story->now_us, false);
             pod->windows++;
             pod->alone = most(pod->alone, alone ? highest : 0);
             pod->together = most(pod->together, highest);
         }
     }
-    sl_lives_meet(&story->unit, pods, n, story->now_us, false);
+    sl_lives_part(&story->unit);
     for (unsigned i = 0; i < story->unit.n; i++) { /* no newcomer grows while another goes */
         story->unit.life[i].settled = true;
         story->unit.life[i].glimpse_mib = INT32_MAX;
