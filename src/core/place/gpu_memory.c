@@ -53,7 +53,7 @@ static struct sl_measured_peak measured_peak(const struct sl_measured *measured,
 static bool measured_room(const struct sl_view *view, unsigned device,
                           const struct sl_ask_item *item)
 {
-    if (item->memory_mib > view->most_mib) {
+    if (view->measured == NULL || item->memory_mib > view->most_mib) {
         return false;
     }
     const struct sl_measured *measured = &view->measured[device];
