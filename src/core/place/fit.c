@@ -308,12 +308,14 @@ static bool fits_by_asks(const struct sl_view *view, const struct sl_ask_item *i
 {
     struct sl_scratch asked;
     bool any = false;
-    sl_scratch_init(&asked, view);
     for (unsigned i = 0; view->measured != NULL && i < view->node->n_devices; i++) {
         const struct sl_device *d = &view->node->device[i];
         int64_t left_mib = sl_at_least_zero(d->memory_mib - taken_mib(d, &view->device[i]));
         if (view->measured[i].over_mib == 0) {
             continue;
+        }
+        if (!any) {
+            sl_scratch_init(&asked, view);
         }
         sl_scratch_count_over(&asked, i, view->measured[i].over_mib, -1);
         if (!any || left_mib > v->free) {
