@@ -36,7 +36,7 @@ enum sl_cut_outcome {
     SL_CUT_HALF_APPLIED, /* the node shows other instances than before and than ordered */
     SL_CUT_REFUSED,      /* the API server did not take the order */
     SL_CUT_BAD_FILE,     /* the agent's file as it stands has no place for the order */
-    SL_CUT_TAKEN,        /* a pod came to the node's GPUs before it was ordered */
+    SL_CUT_TAKEN,        /* a pod came to the node's GPUs before the agent had begun */
     SL_CUT_GONE,         /* the node is gone */
     SL_CUT_LEFT,         /* given up for reasons outside: switched off, taken over by somebody */
     SL_CUT_OUTCOMES,
@@ -76,7 +76,7 @@ struct sl_cut_run {
     bool written;   /* the node may have the mark */
     bool unwritten; /* the last write failed */
     bool told;      /* the agent may be at work on this attempt */
-    bool moved;     /* the agent has changed what is allocatable since the first order */
+    bool moved;     /* the agent may have begun since the first order, by what the node has shown */
     uint16_t n_had; /* resources */
     struct {
         uint64_t key; /* as struct sl_pool.key */
@@ -97,7 +97,7 @@ void sl_cut_run_begin(struct sl_cut_run *run, const struct sl_node *node, const 
 
 /* Goes on with the run that the node says is under way (node->partition.cut), as after a restart:
  * it is finished or given up, but not ordered a second time. The mig-manager has begun when the
- * node shows no units. False: the node names no run. */
+ * node shows no units or what was planned, or reboots. False: the node names no run. */
 bool sl_cut_run_resume(struct sl_cut_run *run, const struct sl_node *node, int64_t now_us);
 
 /* Notes the pods on the node's GPUs as the cut is decided. */

@@ -79,8 +79,8 @@ static bool has_units(const struct sl_node *node)
     return found;
 }
 
-/* Has the agent changed anything? It takes the device plugin away, with all units, and makes more
- * of some resource; a GPU that turns unhealthy only takes some units away. */
+/* May the agent have changed anything? It takes the device plugin away, with all units, and makes
+ * more of some resource. So do a plugin that starts anew, and the health of a node's only GPU. */
 static bool has_begun(const struct sl_cut_run *run, const struct sl_node *node)
 {
     bool had = false;
@@ -317,6 +317,14 @@ static void await_label(struct sl_cut_run *run, int64_t now_us)
     }
 }
 
+/* Has the mig-manager begun, which has not ended? Then it brings units back only as it says how it
+ * has ended: while it is pending, units that come back were away for another reason. */
+static bool is_begun(const struct sl_cut_run *run, const struct sl_node *node)
+{
+    bool idle = node->partition.state == SL_PARTITION_PENDING && has_units(node);
+    return is_shown(run, node) || (run->moved && !idle);
+}
+
 static void watch_mig_manager(struct sl_cut_run *run, const struct sl_node *node,
                               const struct sl_cut_rules *rules, int64_t now_us)
 {
@@ -328,12 +336,13 @@ static void watch_mig_manager(struct sl_cut_run *run, const struct sl_node *node
         await_label(run, now_us);
         return;
     }
+    run->moved = run->moved || partition->state == SL_PARTITION_REBOOTING;
     run->news_us = !ended ? 0 : run->news_us == 0 ? now_us : run->news_us;
     if (partition->state == SL_PARTITION_SUCCESS) {
         judge_end(run, node, rules, SL_CUT_NOT_FOLLOWED, now_us);
     } else if (partition->state == SL_PARTITION_FAILED) {
         judge_failure(run, node, rules, now_us);
-    } else if (run->taken && !run->moved) { /* it has not begun: it shall not */
+    } else if (run->taken && !is_begun(run, node)) { /* it shall not begin */
         run_finish(run, SL_CUT_TAKEN);
     } else if (now_us - run->begun_us >= rules->timeout_us) {
         run_finish(run, SL_CUT_WEDGED);

@@ -148,6 +148,63 @@ static void after_a_restart_an_order_that_was_not_begun_is_taken_back_from_all_p
     }
 }
 
+/* A newcomer does not make a cut fail that is about to be done. */
+static void after_a_restart_an_order_that_the_node_shows_is_followed_though_a_pod_came(void **state)
+{
+    struct shown shows[] = {MIG(LARGE, "1", "sliced-1-1", "rebooting", "sliced-1-1"),
+                            MIG(SMALL, "7", "sliced-1-1", "pending", "sliced-1-1")};
+    shows[1].planned = 7;
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        struct scene scene = {.now_us = MINUTE};
+        show(&scene, shows[i]);
+        assert_true(sl_cut_run_resume(&scene.run, scene.node, scene.now_us));
+        scene.run.taken = true;
+        assert_int_equal(step(&scene), SL_CUT_WAIT);
+        shows[1].state = "success";
+        show(&scene, shows[1]);
+        shows[1].state = "pending";
+        assert_int_equal(later(&scene, SECOND), SL_CUT_FINISH);
+        assert_ends(&scene, SL_CUT_DONE);
+    }
+}
+
+static void an_order_is_followed_though_a_pod_came_when_the_node_reboots_for_it(void **state)
+{
+    struct scene scene;
+    (void)state;
+    begin(&scene);
+    const char *name = scene.run.name;
+    show(&scene, MIG(LARGE, "1", name, "rebooting", name));
+    scene.run.taken = true;
+    assert_int_equal(later(&scene, SECOND), SL_CUT_WAIT);
+    assert_int_equal(scene.run.outcome, SL_CUT_RUNNING);
+    sl_node_unref(scene.node);
+}
+
+/* Its GPU was unhealthy for a while, or its device plugin or kubelet has started anew. */
+static void an_order_is_taken_back_when_units_come_back_before_the_agent_has_ended(void **state)
+{
+    (void)state;
+    for (int resumed = 0; resumed < 2; resumed++) {
+        struct scene scene;
+        begin(&scene);
+        char name[SL_CUT_NAME_MAX];
+        (void)snprintf(name, sizeof(name), "%s", scene.run.name);
+        show(&scene, MIG(LARGE, "0", name, "pending", name));
+        if (resumed) {
+            assert_true(sl_cut_run_resume(&scene.run, scene.node, scene.now_us));
+        }
+        assert_int_equal(later(&scene, SECOND), SL_CUT_WAIT);
+        scene.run.taken = true;
+        assert_int_equal(later(&scene, SECOND), SL_CUT_WAIT);
+        show(&scene, MIG(LARGE, "1", name, "pending", name));
+        assert_int_equal(later(&scene, SECOND), SL_CUT_FINISH);
+        assert_int_equal(scene.run.outcome, SL_CUT_TAKEN);
+        sl_node_unref(scene.node);
+    }
+}
+
 /* The agent repeats a plan's name when it has read it: what it makes of it is what counts. */
 static void after_a_restart_nos_agent_has_ended_when_it_reports_what_was_planned(void **state)
 {
@@ -298,6 +355,10 @@ int main(void)
         cmocka_unit_test(a_plan_of_somebody_else_ends_the_run_at_nos_too),
         cmocka_unit_test(a_label_of_somebody_else_ends_the_run),
         cmocka_unit_test(the_file_has_its_time_before_the_mig_manager_is_told),
+        cmocka_unit_test(
+            after_a_restart_an_order_that_the_node_shows_is_followed_though_a_pod_came),
+        cmocka_unit_test(an_order_is_followed_though_a_pod_came_when_the_node_reboots_for_it),
+        cmocka_unit_test(an_order_is_taken_back_when_units_come_back_before_the_agent_has_ended),
         cmocka_unit_test(an_order_that_was_not_begun_is_taken_back_from_a_newcomer),
         cmocka_unit_test(an_order_that_was_begun_is_followed_though_a_pod_came),
         cmocka_unit_test(after_a_restart_the_node_says_what_is_under_way),
