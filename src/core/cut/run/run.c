@@ -325,19 +325,24 @@ static bool is_begun(const struct sl_cut_run *run, const struct sl_node *node)
     return is_shown(run, node) || (run->moved && !idle);
 }
 
+/* The order sets another state, and so does a mig-manager that begins. */
+static bool has_ended(const struct sl_node *node)
+{
+    return node->partition.state == SL_PARTITION_SUCCESS ||
+           node->partition.state == SL_PARTITION_FAILED;
+}
+
 static void watch_mig_manager(struct sl_cut_run *run, const struct sl_node *node,
                               const struct sl_cut_rules *rules, int64_t now_us)
 {
     const struct sl_partition *partition = &node->partition;
-    bool ended =
-        partition->state == SL_PARTITION_SUCCESS || partition->state == SL_PARTITION_FAILED;
     if (!says(partition->wanted, run)) {
         run->news_us = 0;
         await_label(run, now_us);
         return;
     }
     run->moved = run->moved || partition->state == SL_PARTITION_REBOOTING;
-    run->news_us = !ended ? 0 : run->news_us == 0 ? now_us : run->news_us;
+    run->news_us = !has_ended(node) ? 0 : run->news_us == 0 ? now_us : run->news_us;
     if (partition->state == SL_PARTITION_SUCCESS) {
         judge_end(run, node, rules, SL_CUT_NOT_FOLLOWED, now_us);
     } else if (partition->state == SL_PARTITION_FAILED) {
@@ -420,17 +425,18 @@ static void watch_node(struct sl_cut_run *run, const struct sl_node *node,
 /* ---- steps ---- */
 
 /* Is nothing left to wait for once the mark is off? The watch may be late; and an agent may have
- * begun in the moment in which its order was taken back. Its clients' pods end within 30 s and the
- * kubelet reports within 10 s more: only then does the node show it. A mig-manager that is there
- * and has not begun, or has ended, fails at the label that takes the order back; then the kubelet's
- * next report tells what is there. */
+ * begun in the moment in which its order was taken back or given up. Its clients' pods end within
+ * 30 s and the kubelet reports within 10 s more: only then does the node show it. A mig-manager
+ * that is there and has not begun, or has ended, fails at the label that takes the order back; then
+ * the kubelet's next report tells what is there. */
 static bool is_clear(struct sl_cut_run *run, const struct sl_node *node,
                      const struct sl_cut_rules *rules, int64_t now_us)
 {
-    bool told = run->outcome == SL_CUT_TAKEN && run->told;
-    bool answered = node->partition.state == SL_PARTITION_FAILED;
+    bool taken = run->outcome == SL_CUT_TAKEN;
+    bool told = run->told && (taken || (run->outcome == SL_CUT_WEDGED && has_units(node)));
+    bool answered = has_ended(node);
     run->moved = run->moved || (told && has_begun(run, node));
-    bool works = told && run->moved && node->partition.at_work;
+    bool works = told && taken && run->moved && node->partition.at_work;
     run->news_us = !told || !answered ? 0 : run->news_us == 0 ? now_us : run->news_us;
     int64_t patience_us = works ? rules->timeout_us : told && !answered ? follow_us : lag_us;
     int64_t since_us = run->news_us == 0 ? run->ordered_us : run->news_us;

@@ -114,7 +114,32 @@ static void pending_for_ever_is_wedged(void **state)
     assert_string_equal(sl_cut_run_phase(&scene.run, scene.node), "rebooting");
     scene.now_us = scene.run.begun_us + rules.timeout_us;
     assert_int_equal(step(&scene), SL_CUT_FINISH);
-    assert_ends(&scene, SL_CUT_WEDGED);
+    assert_int_equal(scene.run.outcome, SL_CUT_WEDGED);
+    sl_cut_run_wrote(&scene.run, SL_CUT_WRITTEN, scene.now_us);
+    show(&scene, MIG(LARGE, "0", "x", "pending", NULL));
+    assert_int_equal(step(&scene), SL_CUT_END);
+    sl_node_unref(scene.node);
+}
+
+/* It was away, and has begun in the moment in which the order was given up. */
+static void after_a_silent_mig_manager_units_are_withheld_until_it_has_answered(void **state)
+{
+    (void)state;
+    for (int answers = 0; answers < 2; answers++) {
+        struct scene scene;
+        begin(&scene);
+        const char *name = scene.run.name;
+        show(&scene, MIG(LARGE, "1", name, "pending", name));
+        scene.now_us = scene.run.begun_us + rules.timeout_us;
+        assert_int_equal(step(&scene), SL_CUT_FINISH);
+        assert_int_equal(scene.run.outcome, SL_CUT_WEDGED);
+        sl_cut_run_wrote(&scene.run, SL_CUT_WRITTEN, scene.now_us);
+        show(&scene, MIG(LARGE, "1", "x", answers ? "failed" : "pending", NULL));
+        assert_int_equal(step(&scene), SL_CUT_WAIT);
+        assert_int_equal(later(&scene, (answers ? 10 : 60) * SECOND - 1), SL_CUT_WAIT);
+        assert_int_equal(later(&scene, 1), SL_CUT_END);
+        sl_node_unref(scene.node);
+    }
 }
 
 static void nos_agent_ends_by_repeating_the_plans_name(void **state)
@@ -266,6 +291,7 @@ int main(void)
         cmocka_unit_test(a_failure_of_a_run_that_took_place_is_the_end),
         cmocka_unit_test(a_gpu_left_without_instances_is_told_apart),
         cmocka_unit_test(pending_for_ever_is_wedged),
+        cmocka_unit_test(after_a_silent_mig_manager_units_are_withheld_until_it_has_answered),
         cmocka_unit_test(nos_agent_ends_by_repeating_the_plans_name),
         cmocka_unit_test(a_silent_agent_is_not_waited_for_for_ever),
         cmocka_unit_test(an_agent_that_lies_is_found_out_by_what_is_allocatable),
