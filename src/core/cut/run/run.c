@@ -433,7 +433,8 @@ static bool is_clear(struct sl_cut_run *run, const struct sl_node *node,
                      const struct sl_cut_rules *rules, int64_t now_us)
 {
     bool taken = run->outcome == SL_CUT_TAKEN;
-    bool told = run->told && (taken || (run->outcome == SL_CUT_WEDGED && has_units(node)));
+    bool may_work = run->outcome != SL_CUT_DONE && node->partition.at_work && has_units(node);
+    bool told = run->told && (taken || may_work);
     bool answered = has_ended(node);
     run->moved = run->moved || (told && has_begun(run, node));
     bool works = told && taken && run->moved && node->partition.at_work;
