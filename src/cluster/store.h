@@ -203,6 +203,9 @@ bool sl_store_nominated_node(struct sl_store *store, struct sl_str uid, char *ou
  */
 bool sl_store_cut_begin(struct sl_store *store, struct sl_str node, const struct sl_cut *cut,
                         size_t n, struct sl_cut_limits limits, char *reason, size_t size);
+/* Withholds the node without a look at it: a cut is under way there that another process began. The
+ * annotation withholds it no longer than it stands there. Cannot fail for lack of memory. */
+void sl_store_cut_hold(struct sl_store *store, struct sl_str node);
 /* False: no such cut has begun, or it has ended. Cannot fail for lack of memory. */
 bool sl_store_cut_end(struct sl_store *store, struct sl_str node);
 /* Ends all cuts; returns how many. */

@@ -67,6 +67,17 @@ bool sl_store_cut_begin(struct sl_store *store, struct sl_str node, const struct
     return begun;
 }
 
+void sl_store_cut_hold(struct sl_store *store, struct sl_str node)
+{
+    (void)pthread_mutex_lock(&store->lock);
+    struct sl_host_entry *host = sl_host_find(store, node);
+    if (host != NULL) {
+        host_withhold(store, host, true);
+    }
+    (void)sl_store_settle(store); /* without memory a later call publishes it */
+    (void)pthread_mutex_unlock(&store->lock);
+}
+
 /* ---- the end ---- */
 
 static bool cut_end(struct sl_store *store, struct sl_host_entry *host)

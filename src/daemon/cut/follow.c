@@ -160,6 +160,7 @@ static void resume(struct sl_partitioner *partitioner, struct sl_cut_place *plac
         sl_cut_drop(partitioner, place);
         return;
     }
+    sl_store_cut_hold(partitioner->options.store, sl_str_of(place->name));
     (void)pthread_mutex_lock(&partitioner->status);
     (void)snprintf(place->cut, sizeof(place->cut), "%s",
                    node->partition.cut_text == NULL ? run->name : node->partition.cut_text);

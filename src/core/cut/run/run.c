@@ -411,18 +411,22 @@ static void watch_node(struct sl_cut_run *run, const struct sl_node *node,
 /* ---- steps ---- */
 
 /* Is nothing left to wait for once the mark is off? The watch may be late; and an agent may have
- * begun in the moment in which its order was taken back. */
+ * begun in the moment in which its order was taken back. Its clients' pods end within 30 s and the
+ * kubelet reports within 10 s more: only then does the node show it. A mig-manager that is there
+ * and has not begun, or has ended, fails at the label that takes the order back; then the kubelet's
+ * next report tells what is there. */
 static bool is_clear(struct sl_cut_run *run, const struct sl_node *node,
                      const struct sl_cut_rules *rules, int64_t now_us)
 {
     bool told = run->outcome == SL_CUT_TAKEN && run->told;
+    bool answered = node->partition.state == SL_PARTITION_FAILED;
     run->moved = run->moved || (told && has_begun(run, node));
-    if (told && run->moved && node->partition.at_work) {
-        wait_until(run, run->begun_us + rules->timeout_us);
-        return now_us - run->begun_us >= rules->timeout_us;
-    }
-    wait_until(run, run->ordered_us + lag_us);
-    return (node->partition.cut == NULL && !told) || now_us - run->ordered_us >= lag_us;
+    bool works = told && run->moved && node->partition.at_work;
+    run->news_us = !told || !answered ? 0 : run->news_us == 0 ? now_us : run->news_us;
+    int64_t patience_us = works ? rules->timeout_us : told && !answered ? follow_us : lag_us;
+    int64_t since_us = run->news_us == 0 ? run->ordered_us : run->news_us;
+    wait_until(run, since_us + patience_us);
+    return (node->partition.cut == NULL && !told) || now_us - since_us >= patience_us;
 }
 
 static enum sl_cut_step begin_write(struct sl_cut_run *run, enum sl_cut_step step)

@@ -20,6 +20,37 @@ static void a_cut_under_way_is_taken_over(void **state)
     assert_int_equal(rig->queue.n_released, 1);
 }
 
+static bool is_withheld(struct rig *rig)
+{
+    const struct sl_snapshot *snapshot = sl_store_acquire(rig->queue.store);
+    uint32_t place = sl_snapshot_find(snapshot, SL_STR("n"), 0);
+    assert_int_not_equal(place, SL_NODE_NONE);
+    bool withheld = snapshot->view[place]->withheld;
+    sl_store_release(rig->queue.store, snapshot);
+    return withheld;
+}
+
+/* The agent may have begun in the moment in which the order was taken back. */
+static void a_cut_that_was_taken_over_and_back_withholds_the_node_to_its_end(void **state)
+{
+    struct rig *rig = *state;
+    put_node(rig, LARGE, "1", "sliced-1234-1", "pending", "sliced-1234-1");
+    rig_put(&rig->queue, (struct rig_pod){.name = "x", .node = "n", .resource = LARGE});
+    await_write(rig, 0);
+    assert_int_equal(rig->written[0].step, SL_CUT_FINISH);
+    assert_int_equal(rig->written[0].run.outcome, SL_CUT_TAKEN);
+    answer(rig, SL_CUT_WRITTEN);
+    put_node(rig, LARGE, "1", "sliced-1234-0", "pending", "");
+    (void)rig_later(&rig->queue, SECOND);
+    assert_true(is_withheld(rig));
+    put_node(rig, LARGE, "1", "sliced-1234-0", "failed", "");
+    for (unsigned s = 0; s < 20; s++) {
+        (void)rig_later(&rig->queue, SECOND);
+    }
+    assert_false(is_withheld(rig));
+    assert_int_equal(rig->n_written, 1);
+}
+
 static void a_new_leadership_writes_nothing_of_the_old_one(void **state)
 {
     struct rig *rig = *state;
@@ -222,6 +253,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_cut_under_way_is_taken_over),
+        TEST(a_cut_that_was_taken_over_and_back_withholds_the_node_to_its_end),
         TEST(a_new_leadership_writes_nothing_of_the_old_one),
         TEST(a_mark_that_comes_back_after_the_end_is_taken_off),
         TEST(a_cut_is_not_ordered_again_over_a_pod_that_came_since),

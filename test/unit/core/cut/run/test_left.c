@@ -80,14 +80,25 @@ static void an_order_that_was_not_begun_is_taken_back_from_a_newcomer(void **sta
     sl_cut_run_wrote(&scene.run, SL_CUT_WRITTEN, scene.now_us);
     show(&scene, MIG(LARGE, "1", "sliced-5c3d-0", "pending", NULL));
     assert_int_equal(later(&scene, 9 * SECOND), SL_CUT_WAIT);
-    struct scene begun = scene; /* it had begun in that moment */
+    struct scene idle = scene; /* the mig-manager is there */
+    idle.node = NULL;
+    show(&idle, MIG(LARGE, "1", "sliced-5c3d-0", "failed", NULL));
+    assert_int_equal(step(&idle), SL_CUT_WAIT);
+    assert_int_equal(later(&idle, 9 * SECOND), SL_CUT_WAIT);
+    assert_int_equal(later(&idle, SECOND), SL_CUT_END);
+    sl_node_unref(idle.node);
+    struct scene begun = scene; /* it had begun in that moment, and its clients end */
     begun.node = NULL;
+    show(&begun, MIG(LARGE, "1", "sliced-5c3d-0", "pending", NULL));
+    assert_int_equal(later(&begun, 40 * SECOND), SL_CUT_WAIT);
     show(&begun, MIG(LARGE, "0", "sliced-5c3d-0", "pending", NULL));
     assert_int_equal(step(&begun), SL_CUT_WAIT);
-    assert_int_equal(later(&begun, MINUTE), SL_CUT_WAIT);
+    assert_int_equal(later(&begun, 5 * MINUTE), SL_CUT_WAIT);
     show(&begun, MIG(SMALL, "0", "sliced-5c3d-0", "failed", NULL));
-    assert_int_equal(step(&begun), SL_CUT_END);
+    assert_int_equal(step(&begun), SL_CUT_WAIT);
+    assert_int_equal(later(&begun, 10 * SECOND), SL_CUT_END); /* and what it made is shown */
     sl_node_unref(begun.node);
+    assert_int_equal(later(&scene, 50 * SECOND), SL_CUT_WAIT); /* nobody is heard of */
     assert_int_equal(later(&scene, SECOND), SL_CUT_END);
     sl_node_unref(scene.node);
 }
