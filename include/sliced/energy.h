@@ -1,5 +1,5 @@
-/* Sums up what a GPU draws, by samples of its power. Only time between two samples counts: nothing is added
- * for a gap. */
+/* Sums up what a GPU draws, by samples of its power. Only time between two samples counts: nothing
+ * is added for a gap. */
 #ifndef SLICED_ENERGY_H
 #define SLICED_ENERGY_H
 

@@ -50,11 +50,9 @@ struct sl_measured {
                             expected to use */
     struct sl_measured_peak known[SL_MEASURED_KNOWN]; /* PEAKS: of workloads that had pods there of
                                                          late; others may use all of their asks */
-    int32_t over_mib;  /* taken beyond the sum of all asks, under any rule */
-    int32_t held_mib;  /* taken at least by the pods that were measured, whatever they ask for: what
-                          they have used, and the asks of those among them that came last */
-    int32_t short_mib; /* by which that, or what the rule expects, is more than the device has; 0
-                          while contexts of CUDA could be all of it */
+    int32_t over_mib; /* taken beyond the sum of all asks, under any rule */
+    int32_t held_mib; /* taken at least by the pods that were measured, whatever they ask for: what
+                         they have used, and the asks of those among them that came last */
     uint32_t seen[SL_MEASURED_SEEN]; /* the first of them, by sl_measured_pod(); 0: no more */
     int32_t used_mib;                /* in the last sample */
     int16_t busy;                    /* permille, mean over the window */

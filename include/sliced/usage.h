@@ -46,7 +46,7 @@ struct sl_usage_life {
     int32_t count_mib;   /* PEAKS: what is expected of it */
     int32_t ups_mib;     /* by which the sum grew when that may have been this pod: it uses no more;
                             INT32_MAX: it may have been there before it was met */
-    int32_t glimpse_mib; /* of it was told while it lived */
+    int32_t glimpse_mib; /* that was told to be its own while it lived, at most */
     int64_t grew_us;     /* of the sample that showed ups_mib to grow */
     int64_t since_us;    /* samples from then on show it; INT64_MAX: it does not run yet */
     bool shown;          /* there was a sample */
@@ -65,6 +65,7 @@ struct sl_usage_unit {
     uint64_t doubted;    /* pods of which what was learned was forgotten last: once is enough */
     int64_t since_us;    /* samples from then on show these pods together */
     int64_t changed_us;  /* likewise; 0 when nobody has seen others there before */
+    int64_t running_us;  /* likewise, and all of them run */
     int64_t measured_us; /* of the last sample by which lives were measured; 0: none was */
     int32_t used_mib;    /* last time */
     int32_t held_mib;    /* in use: goes up and down only when several samples show it */

@@ -446,8 +446,8 @@ const struct sl_key sl_keys[SL_KEYS] = {
      .max = SL_SERIES_CAP_MAX, .number = 60, .help = "Samples that are kept of each GPU."},
     {"telemetry.maxUnits", SL_KEY_INTEGER, .restart = true, AT(telemetry.max_units), .min = 1,
      .max = 1000000, .number = 16384,
-     .help = "GPUs and MIG instances that are kept; further ones count as not measured. Beyond as "
-             "many namespaces, the energy of those without pods is forgotten."},
+     .help = "GPUs and MIG instances that are kept; further ones count as not measured. When "
+             "energy is kept of more namespaces than that, those without pods are forgotten."},
     {"telemetry.sharing", SL_KEY_ENUM, .restart = true, AT(telemetry.sharing), .words = SHARING,
      .number = SL_SHARING_ASKS,
      .help =

@@ -182,11 +182,21 @@ static void say_outcome(struct sl_telemetry *telemetry)
     }
 }
 
-/* Later questions go back less far than the first: that must not be wasted. */
+/* Later questions go back less far than the first: that must not be wasted. And pods that have run
+ * for long must not pass for newcomers. */
+static bool knows_all(struct sl_telemetry *telemetry, const struct sl_snapshot *snapshot)
+{
+    const struct sl_pod_watch *watch = &telemetry->watch;
+    telemetry->known =
+        telemetry->known ||
+        (snapshot->n_nodes > 0 && (watch->knows_all == NULL || watch->knows_all(watch->context)));
+    return telemetry->known;
+}
+
 bool sl_telemetry_begin(struct sl_telemetry *telemetry, void (*again)(void *context))
 {
     const struct sl_snapshot *snapshot = sl_store_acquire(telemetry->store);
-    if (snapshot->n_nodes == 0) {
+    if (!knows_all(telemetry, snapshot)) {
         sl_store_release(telemetry->store, snapshot);
         (void)sl_client_after(telemetry->client, SL_ASK_SOON_US, again, telemetry);
         return false;

@@ -14,7 +14,7 @@
 
 enum {
     SL_FUTURE_US = 5 * 1000000, /* by which clocks may differ */
-    SL_ASK_SOON_US = 1000000,   /* until the first question, while no nodes are known too */
+    SL_ASK_SOON_US = 1000000,   /* before the first question, and again until pods are known */
     SL_EXPORTERS_AT_ONCE = 64,
 };
 
@@ -35,6 +35,7 @@ struct sl_telemetry {
 
     /* of the question that is under way, or of all exporters that are asked */
     const struct sl_snapshot *snapshot;
+    bool known;       /* nodes and pods are */
     size_t next_node; /* of the snapshot: its exporter is asked next */
     size_t asking;    /* calls in flight */
     size_t answers, failures;
@@ -80,8 +81,8 @@ void sl_telemetry_ask_exporters(void *context);
 int sl_telemetry_make_exporters(struct sl_telemetry *telemetry, struct sl_error *err);
 void sl_telemetry_free_exporters(struct sl_telemetry *telemetry);
 
-/* The steps that both ways of asking share: begin with a snapshot, or (false) soon again, while it
- * has no nodes to which answers could belong; count each answer (err NULL) or
+/* The steps that both ways of asking share: begin with a snapshot, or (false) soon again, until
+ * nodes and pods are known, to which answers could belong; count each answer (err NULL) or
  * failure with its HTTP status, 0: none; at the end log how it went, judge, and set the clock for
  * the next time. */
 bool sl_telemetry_begin(struct sl_telemetry *telemetry, void (*again)(void *context));

@@ -15,7 +15,7 @@ static void coarsen(struct sl_measured *measured)
 {
     int32_t *const down[] = {&measured->room_mib};
     int32_t *const near[] = {&measured->used_mib, &measured->over_mib, &measured->reserve_mib,
-                             &measured->held_mib, &measured->short_mib};
+                             &measured->held_mib};
     int16_t *const share[] = {&measured->busy, &measured->bandwidth, &measured->load};
     for (size_t i = 0; i < sizeof(down) / sizeof(down[0]); i++) {
         *down[i] = *down[i] < 0 ? *down[i] : *down[i] / MIB_STEP * MIB_STEP;

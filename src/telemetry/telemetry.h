@@ -27,6 +27,8 @@ struct sl_pod_watch {
     void *context; /* outlives telemetry */
     void (*seen)(void *context, const struct sl_view *view, const struct sl_resident *resident,
                  const struct sl_pod_use *use, int64_t now_us);
+    /* Does the store hold all pods by now? Asked until it does, without the lock. */
+    bool (*knows_all)(void *context);
 };
 /* Before the start. */
 void sl_telemetry_watch_pods(struct sl_telemetry *telemetry, const struct sl_pod_watch *watch);

@@ -79,9 +79,7 @@ int64_t sl_memory_on_device(const struct sl_scratch *scratch, unsigned pool,
     int64_t all_mib = node->device[i].memory_mib;
     int64_t before_mib = scratch->view->device[i].declared_mib;
     if (scratch->returning && all_mib > 0 && before_mib > all_mib) {
-        const struct sl_measured *measured = scratch->view->measured;
-        bool lacks = measured != NULL && measured[i].short_mib > 0; /* more is used by now */
-        all_mib = lacks ? all_mib : before_mib;
+        all_mib = before_mib;
     }
     int64_t shares = shares_left(item, all_mib, declared_mib);
     bool more = shares == 0 && declared_mib == before_mib && measured_room(scratch->view, i, item);

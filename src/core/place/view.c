@@ -391,7 +391,6 @@ static void take_measured(struct sl_view *view, struct sl_scratch *scratch,
         if (known && measured->pods != sl_view_pods_of(view, i)) {
             measured->over_mib = over_now(view, i, measured);
             measured->room_mib = -1;
-            measured->short_mib = 0;
             measured->by = SL_SHARING_ASKS;
             measured->load = measured->load < 0 ? -1 : 1000;
             measured->settled = false;

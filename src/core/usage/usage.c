@@ -204,7 +204,6 @@ static void peaks_room(const struct crowd *crowd, const struct sl_usage_unit *un
         return;
     }
     out->room_mib = sl_lives_mib(total_mib - taken);
-    out->short_mib = sl_measured_over(taken, total_mib);
     out->reserve_mib = sl_lives_mib(crowd->outlier_mib);
     memcpy(out->known, crowd->known, sizeof(out->known));
     out->by = SL_SHARING_PEAKS;
@@ -251,12 +250,11 @@ static void give_room(const struct sl_view *view, unsigned device, const struct 
 /* Without fresh samples those that have gone are trusted to have used no more than they asked for.
  */
 static void give_held(const struct sl_usage_unit *unit, const struct crowd *crowd, bool fresh,
-                      int64_t total_mib, struct sl_measured *out)
+                      struct sl_measured *out)
 {
     int64_t used_mib = fresh ? unit->held_mib : unit->held_mib - (int64_t)unit->gone_mib;
     out->held_mib = sl_lives_mib(sl_lives_taken(unit, used_mib, false) + crowd->unmet_mib);
     out->over_mib = sl_measured_over(out->held_mib, crowd->asks_mib);
-    out->short_mib = total_mib > 0 ? sl_measured_over(out->held_mib, total_mib) : 0;
 }
 
 static void note_seen(const struct sl_view *view, unsigned device, struct sl_measured *out)
@@ -275,12 +273,12 @@ static void note_seen(const struct sl_view *view, unsigned device, struct sl_mea
 
 /* ---- load ---- */
 
-/* Samples from before the last pod came, or went, are of other pods. */
+/* Samples from before the last pod began to run, or one went, are of other pods. */
 static void judge_load(const struct sl_series *series, const struct sl_usage_rule *rule,
-                       const struct crowd *crowd, int64_t changed_us, int32_t *used,
+                       const struct crowd *crowd, int64_t running_us, int32_t *used,
                        struct sl_measured *out)
 {
-    int64_t since_us = crowd->starting ? INT64_MAX : changed_us;
+    int64_t since_us = crowd->starting ? INT64_MAX : running_us;
     const struct sl_window_rule window = window_of(rule, since_us, false);
     size_t n = 0;
     enum sl_series_state state = sl_series_window(series, &window, used, &n);
@@ -345,6 +343,7 @@ void sl_usage_judge(const struct sl_view *view, unsigned device, const struct sl
     out->by_use = rule->sharing != SL_SHARING_ASKS && is_shared(view, device);
     if (unit->pods != out->pods) {
         unit->changed_us = unit->pods == 0 ? 0 : from_us + 1;
+        unit->running_us = unit->changed_us;
         unit->pods = out->pods;
         unit->since_us = from_us;
     }
@@ -354,13 +353,14 @@ void sl_usage_judge(const struct sl_view *view, unsigned device, const struct sl
         watch(series, unit, out->used_mib, peaks);
     }
     struct crowd crowd = crowd_of(view, device, series, rule, unit, peaks);
+    unit->running_us = crowd.starting ? from_us + 1 : unit->running_us;
     note_seen(view, device, out);
-    give_held(unit, &crowd, any, view->node->device[device].memory_mib, out);
+    give_held(unit, &crowd, any, out);
     if (!any) {
         return;
     }
     out->apart = rule->apart;
-    judge_load(series, rule, &crowd, unit->changed_us, used, out);
+    judge_load(series, rule, &crowd, unit->running_us, used, out);
     if (doubt(view, device, series, &crowd, unit, peaks)) {
         crowd = crowd_of(view, device, series, rule, unit, peaks);
     }

@@ -60,8 +60,10 @@ static void read_status(void *context, const struct sl_view *view, int64_t now_u
     (void)pthread_mutex_lock(&partitioner->status);
     const struct sl_cut_place *place = sl_map_get(&partitioner->places, node, strlen(node));
     enum sl_cut_bar own = own_bar(partitioner, place, now_us);
+    bool planned = false;
     if (place != NULL) {
         out->phase = phase_of(place, now_us);
+        planned = place->planned && out->phase != SL_PHASE_CUTTING;
         out->failures = place->record.failures;
         out->seconds_us = place->record.seconds_us;
         if (out->phase == SL_PHASE_CUTTING) {
@@ -72,19 +74,18 @@ static void read_status(void *context, const struct sl_view *view, int64_t now_u
         } else if (out->phase == SL_PHASE_DRAINING) {
             out->until_us = place->drained_us;
         }
-        if (out->phase == SL_PHASE_CUTTING || out->phase == SL_PHASE_OUT || place->planned) {
+        if (out->phase == SL_PHASE_CUTTING || out->phase == SL_PHASE_OUT || planned) {
             copy_text(out->cut, place->cut);
             copy_text(out->pods, place->pods);
-            copy_text(out->why, place->planned ? "Planned" : place->why);
-            copy_text(out->text,
-                      place->planned ? "a cut of it is planned, and waits for more pods" : "");
+            copy_text(out->why, planned ? "Planned" : place->why);
+            copy_text(out->text, planned ? "a cut of it is planned, and waits for more pods" : "");
         }
     }
     bool acts = own == SL_CUT_BAR_CUTTING || own == SL_CUT_BAR_LEFT_OUT;
     out->bar = acts ? own : sl_cut_bar_of(view, sl_cut_limits_now(partitioner, now_us));
     out->bar = out->bar == SL_CUT_BAR_NONE ? own : out->bar;
     (void)pthread_mutex_unlock(&partitioner->status);
-    if (out->bar != SL_CUT_BAR_NONE) {
+    if (out->bar != SL_CUT_BAR_NONE && !planned) {
         say_bar(out);
     }
 }

@@ -75,9 +75,14 @@ static void see_pod(void *context, const struct sl_view *view, const struct sl_r
     }
 }
 
+static bool knows_all(void *context)
+{
+    return sl_cluster_unsynced(context) == NULL;
+}
+
 struct sl_pod_watch sl_cluster_pod_watch(struct sl_cluster *cluster)
 {
-    return (struct sl_pod_watch){cluster, see_pod};
+    return (struct sl_pod_watch){cluster, see_pod, knows_all};
 }
 
 int sl_cluster_make_events(struct sl_cluster *cluster, struct sl_error *err)

@@ -71,9 +71,13 @@ int64_t sl_sim_cuts_next(const struct sl_sim_cuts *cuts)
 
 void sl_sim_cuts_changed(struct sl_sim_cuts *cuts, int64_t now_us)
 {
-    if (cuts->how != NULL && cuts->due_us == INT64_MAX) {
-        /* the rule given for comparison knows no batches */
-        cuts->due_us = now_us + (cuts->how->rule != NULL ? cuts->how->window_us : 0);
+    if (cuts->how == NULL) {
+        return;
+    }
+    if (cuts->how->rule == NULL) {
+        cuts->due_us = now_us; /* though a batch waits: it may grow */
+    } else if (cuts->due_us == INT64_MAX) {
+        cuts->due_us = now_us + cuts->how->window_us;
     }
 }
 

@@ -71,7 +71,8 @@ void sl_sim_cuts_free(struct sl_sim_cuts *cuts);
 /* When something is to be done though nothing else happens; INT64_MAX: never. */
 int64_t sl_sim_cuts_next(const struct sl_sim_cuts *cuts);
 
-/* Tells that a pod came or ended: cuts are planned a window later. */
+/* Tells that a pod came or ended, or a cut: cuts are planned anew at now_us, as the daemon does,
+ * though a batch waits; by `rule` a window after the first change. */
 void sl_sim_cuts_changed(struct sl_sim_cuts *cuts, int64_t now_us);
 
 /* Gives back the nodes whose cuts have ended. */

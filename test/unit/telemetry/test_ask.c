@@ -47,7 +47,23 @@ int sl_client_call(struct sl_client *client, const struct sl_call_options *optio
     return 0;
 }
 
-/* Asks until nodes are there, for which it looks each second, and writes the first question. */
+static bool pods_are_known;
+
+static bool knows_all(void *context)
+{
+    (void)context;
+    return pods_are_known;
+}
+
+static void wait_once(void)
+{
+    assert_int_equal(fake.delay_us, SL_ASK_SOON_US);
+    fake.fn(fake.context);
+    assert_int_equal(fake.calls, 0);
+}
+
+/* Asks until nodes and pods are there, for which it looks each second, and writes the first
+ * question. */
 static void ask_first(struct sl_config *config)
 {
     struct sl_store *store = store_of(&roomy);
@@ -55,13 +71,16 @@ static void ask_first(struct sl_config *config)
     memset(&fake, 0, sizeof(fake));
     struct sl_telemetry *telemetry = sl_telemetry_new(config, store, &err);
     assert_non_null(telemetry);
+    const struct sl_pod_watch watch = {.knows_all = knows_all};
+    sl_telemetry_watch_pods(telemetry, &watch);
     assert_int_equal(sl_telemetry_start(telemetry, &err), 0);
-    for (int i = 0; i < 3; i++) {
-        assert_int_equal(fake.delay_us, SL_ASK_SOON_US);
-        fake.fn(fake.context);
-        assert_int_equal(fake.calls, 0);
-    }
+    pods_are_known = true;
+    wait_once();
     put_node(store, whole_node("n1", 1));
+    pods_are_known = false;
+    wait_once();
+    wait_once();
+    pods_are_known = true;
     fake.fn(fake.context);
     assert_int_equal(fake.calls, 1);
     sl_telemetry_free(telemetry);
@@ -78,7 +97,7 @@ static struct sl_config config_of(const char *url, const char *exporters)
     return config;
 }
 
-static void prometheus_is_asked_for_the_past_once_nodes_are_there(void **state)
+static void prometheus_is_asked_for_the_past_once_nodes_and_pods_are_there(void **state)
 {
     struct sl_config config = config_of("http://prometheus", "");
     (void)state;
@@ -87,7 +106,7 @@ static void prometheus_is_asked_for_the_past_once_nodes_are_there(void **state)
     assert_non_null(strstr(fake.path, "5B300s%5D"));
 }
 
-static void exporters_are_asked_once_nodes_are_there(void **state)
+static void exporters_are_asked_once_nodes_and_pods_are_there(void **state)
 {
     struct sl_config config = config_of("", "http://{node}:9400/metrics");
     (void)state;
@@ -98,8 +117,8 @@ static void exporters_are_asked_once_nodes_are_there(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(prometheus_is_asked_for_the_past_once_nodes_are_there),
-        cmocka_unit_test(exporters_are_asked_once_nodes_are_there),
+        cmocka_unit_test(prometheus_is_asked_for_the_past_once_nodes_and_pods_are_there),
+        cmocka_unit_test(exporters_are_asked_once_nodes_and_pods_are_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,22 +33,6 @@ static bool nomination_holds(struct sl_scratch *scratch, const struct sl_pod *no
     return true;
 }
 
-/* Have others come to use so much since that the pod would not fit beside them? */
-static bool nomination_lacks(const struct sl_view *view, const struct sl_pod *nomination)
-{
-    struct sl_assignment assignment = {.n = 0};
-    bool lacks = false;
-    if (view->measured != NULL) {
-        (void)sl_assignment_read(view->node, nomination->items, nomination->n_items,
-                                 sl_str_of(nomination->assignment), &assignment);
-    }
-    for (unsigned i = 0; i < assignment.n; i++) {
-        int16_t device = assignment.part[i].device;
-        lacks = lacks || (device >= 0 && view->measured[device].short_mib > 0);
-    }
-    return lacks;
-}
-
 /* The node may have been cordoned, tainted or labelled since, so that kube-scheduler would refuse
  * it. */
 static bool is_admitted(struct sl_plan_run *run, const struct sl_plan_pod *pod,
@@ -57,7 +41,7 @@ static bool is_admitted(struct sl_plan_run *run, const struct sl_plan_pod *pod,
     return pod->class != NULL && sl_plan_admits(run, pod->class, node->node);
 }
 
-/* Drops nominations whose devices or memory were taken or whose node no longer admits the pod. */
+/* Drops nominations whose devices were taken or whose node no longer admits the pod. */
 static void check_nominations(struct sl_plan_run *run, struct sl_plan_node *node)
 {
     struct sl_scratch scratch;
@@ -67,8 +51,7 @@ static void check_nominations(struct sl_plan_run *run, struct sl_plan_node *node
         next = pod->node_next;
         pod->shown = sl_plan_shows(node->base, pod->nomination);
         if (pod->broken || !is_admitted(run, pod, node) ||
-            (pod->shown ? nomination_lacks(node->base, pod->nomination)
-                        : !nomination_holds(&scratch, pod->nomination))) {
+            (!pod->shown && !nomination_holds(&scratch, pod->nomination))) {
             sl_plan_expire(run, pod, SL_HOLD_NO_ROOM);
         }
     }

@@ -520,32 +520,6 @@ static void the_largest_instance_is_told_wherever_it_stands(void **state)
     }
 }
 
-/* A pod with a nomination left the copy and comes back to it. */
-static void where_more_is_used_by_now_nobody_returns_beyond_what_the_gpu_has(void **state)
-{
-    struct rig *rig = rig_new();
-    struct sl_ask ask = ask_of("nvidia.com/gpu.shared", 1, 3000, 0);
-    struct sl_assignment own = {.n = 0};
-    struct sl_scratch scratch;
-    (void)state;
-    rig->pool[rig_pool(rig, "nvidia.com/gpu.shared", SL_KIND_REPLICA, 4)].replicas = 4;
-    rig->device[rig_device(rig, 0)].memory_mib = 4000;
-    rig->measured[0] = sl_measured_none;
-    rig->n_measured = 1;
-    rig_run(rig, &ask, "nvidia.com/gpu.shared=0");
-    rig_run(rig, &ask, "nvidia.com/gpu.shared=0");
-    for (int32_t lacks = 0; lacks < 2; lacks++) {
-        rig->measured[0].short_mib = lacks;
-        const struct sl_view *view = rig_view(rig);
-        sl_scratch_init(&scratch, view);
-        sl_scratch_remove(&scratch, 1);
-        scratch.returning = true;
-        assert_true(sl_assignment_parse(view->node, &ask, SL_STR("nvidia.com/gpu.shared=0"), &own));
-        assert_int_equal(sl_scratch_take_exactly(&scratch, &ask, &own), lacks == 0);
-    }
-    rig_free(rig);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -567,7 +541,6 @@ int main(void)
         cmocka_unit_test(taking_a_resident_out_gives_its_declared_share_back),
         cmocka_unit_test(exact_places_are_taken_only_while_they_have_the_memory),
         cmocka_unit_test(exact_instances_are_taken_only_while_they_have_the_memory),
-        cmocka_unit_test(where_more_is_used_by_now_nobody_returns_beyond_what_the_gpu_has),
         cmocka_unit_test(the_largest_gpu_is_told_wherever_it_stands),
         cmocka_unit_test(the_largest_instance_is_told_wherever_it_stands),
     };

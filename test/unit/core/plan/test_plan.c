@@ -624,36 +624,9 @@ static void a_nominated_pod_is_estimated_to_start_now(void **state)
     assert_int_equal(row.start_us, rig->now_us);
 }
 
-/* What its pods use grows between the nomination and the binding. */
-static void a_nomination_ends_when_its_gpu_has_too_little_left(void **state)
-{
-    struct plan_rig *rig = *state;
-    struct sl_measured measured = sl_measured_none;
-    struct sl_host_use beside = {.measured = &measured, .n_measured = 1};
-    struct sl_error err = {0};
-    struct sl_queue_row row;
-    plan_rig_node(rig, "n1", 1);
-    struct plan_rig_pod *p = plan_rig_wait(rig, "a", 1, 100);
-    assert_string_equal(plan_rig_plan(rig), "nomination a on n1: nvidia.com/gpu=0\n");
-    assert_true(plan_rig_row(rig, "a", &row));
-    struct sl_pod *nomination = sl_pod_bound_to(&p->pod, "n1", row.assignment, SL_POD_PENDING);
-    for (int32_t lacks = 0; lacks < 2; lacks++) {
-        measured.short_mib = lacks;
-        struct sl_view *view = sl_view_new_beside(&rig->node[0].node, &nomination, 1, &beside);
-        assert_non_null(view);
-        const struct sl_view *views[] = {view};
-        assert_int_equal(sl_planner_cluster(rig->planner, views, 1, rig->now_us, &err), 0);
-        assert_string_equal(plan_rig_run(rig, 1000), lacks ? "expire a on n1: NoRoom\n" : "");
-        sl_view_free(rig->view[0]);
-        rig->view[0] = view;
-    }
-    sl_pod_unref(nomination);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        PLAN_TEST(a_nomination_ends_when_its_gpu_has_too_little_left),
         PLAN_TEST(a_pod_that_fits_gets_a_nomination_with_its_devices),
         PLAN_TEST(nominations_stand_over_runs_and_are_not_given_twice),
         PLAN_TEST(a_bound_nomination_is_counted_once_while_the_cluster_shows_it),

@@ -257,44 +257,6 @@ static void after_a_restart_pods_count_with_their_asks_until_they_are_seen(void 
     assert_int_equal(judged(scene).room_mib, TOTAL - 1000);
 }
 
-/* Seconds pass in each of which the GPU is judged. */
-static int32_t lacks_after(struct scene *scene, int seconds, int64_t mib)
-{
-    for (int i = 0; i < seconds; i++) {
-        uses(scene, 1, mib);
-        (void)judged(scene);
-    }
-    return scene->rig->measured[0].short_mib;
-}
-
-/* Room was given to the last of them, and then another grows. */
-static void pods_that_may_come_to_use_more_than_there_is_lack_it(void **state)
-{
-    static const struct {
-        enum sl_sharing sharing;
-        int32_t lacks;
-    } rules[] = {{SL_SHARING_ASKS, 1000},
-                 {SL_SHARING_CBP, 1000},
-                 {SL_SHARING_PEAKS, 1800 /* and a margin */}};
-    for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
-        struct scene *scene = *state;
-        scene->rule.sharing = rules[i].sharing;
-        scene->unit = (struct sl_usage_unit){0};
-        scene->rig->n_pods = 0;
-        scene->series.n = 0;
-        assert_int_equal(lacks_after(scene, 25, 0), 0);
-        runs(scene, 9000, SAME);
-        (void)judged(scene);
-        assert_int_equal(lacks_after(scene, 25, 6000), 0);
-        runs(scene, 9000, OTHER)->phase = SL_POD_PENDING;
-        assert_int_equal(lacks_after(scene, 3, 6000), 0);
-        assert_int_equal(lacks_after(scene, 3, 6800), 0); /* contexts of CUDA may be all of that */
-        assert_int_equal(lacks_after(scene, 3, 8000), rules[i].lacks);
-        runs(scene, 0, 0); /* before it is measured, one that comes takes nothing from others */
-        assert_int_equal(rig_view(scene->rig)->measured[0].short_mib, 0);
-    }
-}
-
 /* ---- the window ---- */
 
 /* Nothing is forgotten of those that were there: only what a newcomer may use is not known yet. */
@@ -391,6 +353,31 @@ static void mean_load_is_told_with_the_last_memory(void **state)
     assert_int_equal(measured.used_mib, 1234);
     assert_int_equal(measured.busy, 150);
     assert_int_equal(measured.bandwidth, 15);
+}
+
+/* Seconds pass in each of which the GPU is judged, that busy. */
+static struct sl_measured is_busy(struct scene *scene, int seconds, int64_t permille)
+{
+    for (int i = 0; i < seconds; i++) {
+        uses(scene, 1, 1000);
+        assert_true(
+            sl_series_put(&scene->series, (int64_t)scene->now * SECOND, SL_FIGURE_BUSY, permille));
+        (void)judged(scene);
+    }
+    return scene->rig->measured[0];
+}
+
+static void load_is_measured_from_when_all_pods_run(void **state)
+{
+    struct scene *scene = *state;
+    (void)is_busy(scene, 3, 0);
+    struct sl_pod *pod = runs(scene, 8000, SAME);
+    pod->phase = SL_POD_PENDING; /* its image is pulled */
+    assert_false(is_busy(scene, 25, 0).settled);
+    pod->phase = SL_POD_RUNNING;
+    assert_false(is_busy(scene, 19, 900).settled);
+    assert_true(is_busy(scene, 2, 900).settled);
+    assert_int_equal(scene->rig->measured[0].load, 900);
 }
 
 /* ---- what is expected ---- */
@@ -526,7 +513,6 @@ int main(void)
         USAGE_TEST(a_pod_that_used_little_leaves_no_more_than_that),
         USAGE_TEST(after_a_restart_the_first_sample_counts),
         USAGE_TEST(after_a_restart_pods_count_with_their_asks_until_they_are_seen),
-        USAGE_TEST(pods_that_may_come_to_use_more_than_there_is_lack_it),
         USAGE_TEST(nobody_on_a_gpu_leaves_what_is_used_to_be_told),
         USAGE_TEST(a_pod_that_comes_counts_beside_what_is_known_of_the_others),
         USAGE_TEST(a_pod_that_comes_counts_beside_what_is_used),
@@ -534,6 +520,7 @@ int main(void)
         USAGE_TEST(by_published_rules_a_silent_newcomer_leaves_nothing),
         USAGE_TEST(by_published_rules_freed_memory_is_noticed_by_samples_from_after_it),
         USAGE_TEST(mean_load_is_told_with_the_last_memory),
+        USAGE_TEST(load_is_measured_from_when_all_pods_run),
         USAGE_TEST(room_is_never_below_nothing),
         USAGE_TEST(the_largest_of_what_pods_could_use_beyond_is_kept_back),
         USAGE_TEST(no_series_tells_a_pod_below_what_it_surely_used),

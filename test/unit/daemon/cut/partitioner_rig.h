@@ -172,6 +172,18 @@ static inline enum sl_hold_reason row_of(struct rig *rig, const char *uid, int64
     return reason;
 }
 
+/* Rounds until the pod is held for that reason: after a plan that took long on the clock of the
+ * machine the partitioner rests for longer. */
+static inline void await_reason(struct rig *rig, const char *uid, enum sl_hold_reason reason)
+{
+    int64_t in_us = 0;
+    (void)rig_later(&rig->queue, SECOND / 10); /* by then the queue has the pod */
+    for (unsigned i = 0; i < 300 && row_of(rig, uid, &in_us) != reason; i++) {
+        (void)rig_later(&rig->queue, SECOND / 10);
+    }
+    assert_int_equal(row_of(rig, uid, &in_us), reason);
+}
+
 static inline void fail_at_once(struct rig *rig)
 {
     answer(rig, SL_CUT_WRITTEN);

@@ -25,6 +25,10 @@ struct scene {
     struct sl_partitioning how;
     struct sl_sim_run run;
     char cut[SL_FIXED_TEXT_MAX];
+    int (*rule)(void *state, const struct sl_cut_input *input, struct sl_cut_output *output,
+                struct sl_error *err); /* in place of sliced's, or NULL */
+    int64_t asked_us;
+    size_t n_asked;
 };
 
 static int scene_setup(void **state)
@@ -60,6 +64,8 @@ static void play(struct scene *scene, const char *gpus, const char *how)
 {
     assert_int_equal(sl_workload_finish(&scene->jobs, &error), 0);
     assert_int_equal(sl_partitioning_parse(how, &scene->how, &error), 0);
+    scene->how.cutting.rule = scene->rule;
+    scene->how.cutting.state = scene;
     scene->fleet.actuator = sl_partitioning_rule(&scene->how);
     assert_int_equal(sl_fleet_gpus(&scene->fleet, gpus, &error), 0);
     assert_int_equal(sl_partitioning_apply(&scene->how, &scene->fleet, &error), 0);
@@ -105,6 +111,39 @@ static void a_gpu_is_cut_for_the_pods_that_wait(void **state)
         assert_start(scene, i, 31); /* a fifth of the window, as no more come; then the cut */
     }
     assert_int_equal(scene->run.cuts, 1);
+}
+
+static void a_batch_waits_from_when_the_last_pod_came(void **state)
+{
+    struct scene *scene = *state;
+    job(scene, ONE, 0, 100);
+    job(scene, ONE, 2, 100);
+    play(scene, "1x1:A100-SXM4-40GB:7g.40gb", "dynamic,seconds=30,window=25");
+    assert_start(scene, 0, 37); /* a fifth of the window after the second pod; then the cut */
+    assert_start(scene, 1, 37);
+    assert_int_equal(scene->run.cuts, 1);
+}
+
+static int rule_note(void *state, const struct sl_cut_input *input, struct sl_cut_output *output,
+                     struct sl_error *err)
+{
+    struct scene *scene = state;
+    (void)output;
+    (void)err;
+    scene->asked_us = input->now_us - SL_SIM_EPOCH_US;
+    scene->n_asked++;
+    return 0;
+}
+
+static void a_rule_for_comparison_is_asked_a_window_after_the_first_change(void **state)
+{
+    struct scene *scene = *state;
+    job(scene, ONE, 0, 100);
+    job(scene, ONE, 2, 100);
+    scene->rule = rule_note;
+    play(scene, "1x1:A100-SXM4-40GB:7g.40gb", "dynamic,window=25");
+    assert_int_equal(scene->n_asked, 1);
+    assert_int_equal(scene->asked_us, 25 * S);
 }
 
 static void small_instances_come_together_again(void **state)
@@ -246,6 +285,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SCENE_TEST(a_static_cut_is_on_every_gpu),
         SCENE_TEST(a_gpu_is_cut_for_the_pods_that_wait),
+        SCENE_TEST(a_batch_waits_from_when_the_last_pod_came),
+        SCENE_TEST(a_rule_for_comparison_is_asked_a_window_after_the_first_change),
         SCENE_TEST(small_instances_come_together_again),
         SCENE_TEST(nos_agent_keeps_what_is_in_use),
         SCENE_TEST(the_mig_manager_waits_for_the_pods_of_a_gpu),
