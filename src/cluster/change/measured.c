@@ -9,8 +9,7 @@ static bool same(const struct sl_measured *a, const struct sl_measured *b)
 {
     return a->pods == b->pods && a->room_mib == b->room_mib && a->reserve_mib == b->reserve_mib &&
            memcmp(a->known, b->known, sizeof(a->known)) == 0 && a->over_mib == b->over_mib &&
-           a->held_mib == b->held_mib &&
-           memcmp(a->suffer, b->suffer, sizeof(a->suffer)) == 0 &&
+           a->held_mib == b->held_mib && memcmp(a->suffer, b->suffer, sizeof(a->suffer)) == 0 &&
            memcmp(a->seen, b->seen, sizeof(a->seen)) == 0 && a->used_mib == b->used_mib &&
            a->busy == b->busy && a->bandwidth == b->bandwidth && a->load == b->load &&
            a->settled == b->settled && a->apart == b->apart && a->by == b->by &&
