@@ -118,9 +118,35 @@ static void victims_are_waited_for_until_the_last_grace_is_over(void **state)
                      rig->now_us + SECONDS(201) + rig->config.hold_us);
 }
 
+/* One node goes as another comes. */
+static void a_pod_keeps_its_queue_when_of_two_resources_one_goes_as_the_other_comes(void **state)
+{
+    struct plan_rig *rig = *state;
+    struct plan_rig_node *shared = plan_rig_node(rig, "n1", 1);
+    struct plan_rig_node *whole = plan_rig_node(rig, "n2", 1);
+    rig->config.autoscaler_pods = 10; /* pods that fit nowhere wait for nodes */
+    plan_rig_configure(rig);
+    plan_rig_share(shared, 10);
+    shared->node.n_pools = 1; /* memory */
+    whole->away = true;
+    plan_rig_cluster(rig);
+    struct plan_rig_pod *p = plan_rig_pod(rig, "a", MEM, 1, 60);
+    p->item[1] = plan_rig_pod(rig, "other", GPU, 1, 60)->item[0];
+    p->pod.n_items = 2;
+    plan_rig_put(rig, p);
+    shared->away = true;
+    whole->away = false;
+    plan_rig_cluster(rig);
+    (void)plan_rig_plan(rig);
+    sl_planner_remove(rig->planner, SL_STR("a"), rig->now_us);
+    (void)plan_rig_wait(rig, "b", 1, 60);
+    assert_string_equal(plan_rig_plan(rig), "nomination b on n2: nvidia.com/gpu=0\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        PLAN_TEST(a_pod_keeps_its_queue_when_of_two_resources_one_goes_as_the_other_comes),
         PLAN_TEST(what_a_pod_was_may_be_forgotten_once_it_has_changed),
         PLAN_TEST(a_pod_that_asks_for_nothing_is_none_of_the_planners),
         PLAN_TEST(another_default_timeout_counts_for_pods_that_wait),
