@@ -95,6 +95,7 @@ void sl_lives_meet(struct sl_usage_unit *unit, const struct sl_lives_pod *pod, i
     struct sl_usage_life *life = life_of(unit, pod, unsure);
     if (life != NULL) {
         life->met = true;
+        life->gone = false; /* it is back: a nomination may end and be made anew */
         life->since_us = life->since_us == INT64_MAX && pod->runs ? since_us : life->since_us;
     }
 }

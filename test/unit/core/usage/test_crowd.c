@@ -355,6 +355,20 @@ static void mean_load_is_told_with_the_last_memory(void **state)
     assert_int_equal(measured.bandwidth, 15);
 }
 
+/* As a nomination does that a new leader makes anew. */
+static void a_pod_that_goes_and_comes_back_counts_on(void **state)
+{
+    struct scene *scene = *state;
+    scene->rule.sharing = SL_SHARING_CBP;
+    runs(scene, 12000, SAME)->phase = SL_POD_PENDING;
+    for (unsigned there = 3; there-- > 0;) {
+        scene->rig->n_pods = there % 2 == 0 ? 1 : 0;
+        (void)judged(scene);
+    }
+    uses(scene, 25, 0);
+    assert_int_equal(judged(scene).room_mib, TOTAL - 12000);
+}
+
 /* Seconds pass in each of which the GPU is judged, that busy. */
 static struct sl_measured is_busy(struct scene *scene, int seconds, int64_t permille)
 {
@@ -521,6 +535,7 @@ int main(void)
         USAGE_TEST(by_published_rules_freed_memory_is_noticed_by_samples_from_after_it),
         USAGE_TEST(mean_load_is_told_with_the_last_memory),
         USAGE_TEST(load_is_measured_from_when_all_pods_run),
+        USAGE_TEST(a_pod_that_goes_and_comes_back_counts_on),
         USAGE_TEST(room_is_never_below_nothing),
         USAGE_TEST(the_largest_of_what_pods_could_use_beyond_is_kept_back),
         USAGE_TEST(no_series_tells_a_pod_below_what_it_surely_used),
