@@ -29,7 +29,8 @@ class Ended(Exception):
 
 def wait_for(what, condition, timeout=60.0, interval=0.05):
     """Calls condition() until it returns something true, and returns that. A condition may raise what says
-    that something is not there yet: a connection refused, an assertion, a key or an element that is missing.
+    that something is not there yet: a connection refused, an assertion, a key or an element that is missing,
+    a null where an object will be.
     It is asked more rarely the longer it takes, as questions cost what is waited for its processor."""
     deadline = time.monotonic() + timeout
     last = None
@@ -39,7 +40,7 @@ def wait_for(what, condition, timeout=60.0, interval=0.05):
             if value:
                 return value
             last = value
-        except (OSError, AssertionError, LookupError, StopIteration) as error:
+        except (OSError, AssertionError, LookupError, StopIteration, TypeError) as error:
             last = error
         if time.monotonic() > deadline:
             raise Timeout(f"{what}: not within {timeout:g} s (last: {last!r})")
