@@ -88,10 +88,13 @@ bool sl_plan_ask_move(struct sl_planner *planner, struct sl_plan_ask *ask)
     struct sl_plan_lane *to[SL_ASK_ITEMS_MAX] = {NULL};
     bool whole = true;
     for (unsigned i = 0; i < ask->ask.n && whole; i++) {
-        bool stays = ask->lane[i] != planner->nowhere; /* also when no node offers it any more */
-        to[i] = stays ? ask->lane[i] : sl_plan_lane_get(planner, &ask->ask.item[i]);
+        to[i] = ask->lane[i];
+        if (to[i] == planner->nowhere) {
+            to[i] = sl_plan_lane_get(planner, &ask->ask.item[i]);
+        } else if (to[i] != NULL) { /* it stays, also when no node offers it any more */
+            to[i]->refs++;
+        }
         whole = to[i] != NULL;
-        ask->lane[i]->refs += stays;
     }
     whole = whole && to[0] != NULL &&
             sl_vec_reserve(&to[0]->queue, &to[0]->queue_cap, (size_t)to[0]->members + ask->members,
