@@ -151,6 +151,16 @@ static inline const char *name_of(const struct rig *rig)
     return rig->written[rig->n_written - 1].run.name;
 }
 
+/* The agent says how the first cut ended, with the units that the node has then; the mark goes. */
+static inline void end_first(struct rig *rig, const char *resource, const char *units,
+                             const char *state)
+{
+    put_node(rig, resource, units, name_of(rig), state, name_of(rig));
+    await_write(rig, 1);
+    answer(rig, SL_CUT_WRITTEN);
+    put_node(rig, resource, units, name_of(rig), state, "");
+}
+
 static inline void order_small(struct rig *rig, unsigned pods)
 {
     put_node(rig, LARGE, "1", "all-7g.80gb", "success", "");

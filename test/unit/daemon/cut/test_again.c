@@ -231,10 +231,7 @@ static void nothing_is_cut_again_for_a_pod_that_did_not_take_its_nomination(void
     struct rig *rig = *state;
     order_small(rig, 1);
     answer(rig, SL_CUT_WRITTEN);
-    put_node(rig, SMALL, "7", name_of(rig), "success", name_of(rig));
-    await_write(rig, 1);
-    answer(rig, SL_CUT_WRITTEN);
-    put_node(rig, SMALL, "7", name_of(rig), "success", "");
+    end_first(rig, SMALL, "7", "success");
     (void)rig_later(&rig->queue, SECOND);
     (void)rig_later(&rig->queue, SECOND);
     assert_int_equal(rig->queue.n_released, 1);

@@ -36,7 +36,7 @@ struct scene {
         .resource = (a), .units = (b), .config = (c), .state = (d), .cut = (e)                     \
     }
 
-/* What the node shows; NULL stands for absent. */
+/* Makes the node show these; NULL: absent. */
 struct shown {
     const char *resource;
     const char *units;
