@@ -250,8 +250,7 @@ static int start_queue(struct daemon *daemon, struct sl_app_options *options, st
 static int start_embedded(struct daemon *daemon, struct sl_app_options *options,
                           struct sl_error *err)
 {
-    options->binder =
-        (struct sl_binder){.context = daemon->store, .immediate = true, .bind = sl_binder_embedded};
+    options->binder = (struct sl_binder){.context = daemon->store, .bind = sl_binder_embedded};
     options->embedded = true;
     if (sl_load_cluster(daemon->store, &daemon->config, daemon->options.cluster,
                         daemon->options.n_cluster, &daemon->counts, err) < 0) {

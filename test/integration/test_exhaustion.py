@@ -155,12 +155,13 @@ def test_half_bodies_hold_a_bounded_part_of_the_memory(start, half):
     with Crowd() as crowd:
         crowd.come(daemon.port, 200, half)
         eventually(lambda: hits(daemon, "buffered_bytes") + hits(daemon, "decode") > 0)
-        assert daemon.metric("sliced_http_buffered_bytes") <= 33 * MIB
+        # a request that takes too much is seen first, then shed
+        eventually(lambda: daemon.metric("sliced_http_buffered_bytes") <= 33 * MIB)
         # what connections may hold beside it: 200 of 64 KiB, and what malloc keeps; a sanitizer keeps more
         assert os.environ.get("SLICED_SANITIZE") or resident(daemon) - before < 110 * MIB
         assert status_at(daemon.port) == 200
     eventually(lambda: daemon.metric("sliced_http_connections") == 1)
-    assert daemon.metric("sliced_http_buffered_bytes") < 2 * MIB
+    eventually(lambda: daemon.metric("sliced_http_buffered_bytes") < 2 * MIB)
     assert daemon.filter(POD, [NODE])["NodeNames"] == [NODE]
 
 
@@ -193,7 +194,7 @@ def test_replies_that_nobody_reads_count_too(start):
         for _ in range(20):
             crowd.come(daemon.port, 1, head_of("/scheduler/filter", len(body)) + body)
         eventually(lambda: hits(daemon, "buffered_bytes") > 0)
-        assert daemon.metric("sliced_http_buffered_bytes") <= 9 * MIB
+        eventually(lambda: daemon.metric("sliced_http_buffered_bytes") <= 9 * MIB)
         assert status_at(daemon.port) == 200
 
 

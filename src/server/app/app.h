@@ -118,7 +118,7 @@ void sl_app_refresh_tls(struct sl_app *app, bool loud);
 void sl_app_note_reload(struct sl_app *app, bool ok, const char *text);
 void sl_app_last_reload(struct sl_app *app, struct sl_reload_note *out);
 
-/* The binder of an embedded cluster, immediate; context is the struct sl_store. */
+/* The binder of an embedded cluster; context is the struct sl_store. */
 void sl_binder_embedded(void *context, const struct sl_binding *binding, sl_bind_done done,
                         void *call);
 

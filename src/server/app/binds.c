@@ -185,17 +185,14 @@ static void end_call(void *context, enum sl_bind_end end, const struct sl_error 
 static void wait_for(struct sl_bind_request *bind, struct sl_bind_call *call,
                      void (*wake)(struct sl_request *request))
 {
-    const struct sl_binds *binds = call->binds;
-    if (binds->closed) {
+    if (call->binds->closed) {
         answer_bind(bind, SL_BIND_END_UNKNOWN, closing_text);
         return;
     }
     bind->next = call->waiting;
     call->waiting = bind;
-    if (!binds->options.binder.immediate) {
-        bind->request->wake = wake;
-        MHD_suspend_connection(bind->request->connection);
-    }
+    bind->request->wake = wake;
+    MHD_suspend_connection(bind->request->connection);
 }
 
 /* The call of a new reservation; NULL when there can be none: the reservation is given back. known:

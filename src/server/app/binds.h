@@ -15,7 +15,6 @@
  * perhaps before bind returns; the binding's text is valid until then. */
 struct sl_binder {
     void *context;
-    bool immediate; /* done is always called before bind returns */
     void (*bind)(void *context, const struct sl_binding *binding, sl_bind_done done, void *call);
     /* Has the store know the pod (namespace, name and UID), if it is there: the watch may not have
      * told of it yet. done as in bind. NULL: the store knows all pods. */

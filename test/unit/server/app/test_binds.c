@@ -41,7 +41,8 @@ static struct {
     const char *missing;
     const char *unsynced;
     _Atomic uint64_t leadership;
-    bool keep; /* connections are asked to stay */
+    bool keep;              /* connections are asked to stay */
+    struct sl_app *at_once; /* the binder ends its first call itself, once another request waits */
     char bound[64];
 } g = {.lock = PTHREAD_MUTEX_INITIALIZER, .more = PTHREAD_COND_INITIALIZER};
 
@@ -58,6 +59,12 @@ static void take_binding(void *context, const struct sl_binding *binding, sl_bin
     (void)snprintf(given->assignment, sizeof(given->assignment), "%s", binding->assignment);
     (void)pthread_cond_broadcast(&g.more);
     (void)pthread_mutex_unlock(&g.lock);
+    if (g.at_once != NULL) {
+        while (atomic_load(&g.at_once->metrics.binds[SL_BIND_IN_PROGRESS]) == 0) {
+            (void)sched_yield();
+        }
+        done(call, SL_BIND_END_BOUND, NULL);
+    }
 }
 
 static void take_lost(void *context, const struct sl_binding *binding, sl_bind_done done,
@@ -176,6 +183,7 @@ static int set_up(void **state)
     g.n_fetches = 0;
     g.missing = NULL;
     g.keep = false;
+    g.at_once = NULL;
     g.bound[0] = '\0';
     rig.app = sl_app_new(&options, &err);
     assert_non_null(rig.app);
@@ -374,6 +382,19 @@ static void a_second_bind_waits_for_the_first_and_gets_its_outcome(void **state)
     }
     assert_int_equal(count_given(), 3);
     assert_int_equal(stats(rig).binds, 1);
+}
+
+/* As on an embedded cluster. */
+static void who_waits_is_answered_by_a_binding_that_ends_at_once(void **state)
+{
+    const struct rig *rig = *state;
+    g.at_once = rig->app;
+    int first = ask_bind(rig, "p", "n1");
+    (void)wait_given(0);
+    int second = ask_bind(rig, "p", "n1");
+    assert_reply(second, "{\"Error\":\"\"}");
+    assert_reply(first, "{\"Error\":\"\"}");
+    assert_int_equal(count_given(), 1);
 }
 
 static void a_client_that_went_away_changes_nothing_of_the_outcome(void **state)
@@ -595,6 +616,7 @@ int main(void)
         TEST(an_unknown_outcome_keeps_the_reservation_and_the_next_bind_finds_out),
         TEST(an_unknown_outcome_of_an_earlier_term_is_looked_up_and_not_sent_again),
         TEST(a_second_bind_waits_for_the_first_and_gets_its_outcome),
+        TEST(who_waits_is_answered_by_a_binding_that_ends_at_once),
         TEST(a_client_that_went_away_changes_nothing_of_the_outcome),
         TEST(while_it_is_bound_filter_offers_its_node_alone),
         TEST(draining_waits_for_bindings),
