@@ -198,7 +198,7 @@ def test_the_daemon_shows_every_metric_of_the_page_and_no_other_and_to_prometheu
         assert set(failed) == {"none", "other", "scheduler"}, failed
         return all("403 Forbidden" in why for why in failed.values())
     wait_for("the others are refused", refused)
-    assert prometheus.ask(f'up{{job="{NAMESPACE}/sliced"}} == 1')
+    wait_for("its own is served", lambda: prometheus.ask(f'up{{job="{NAMESPACE}/sliced"}} == 1'))
     measured.verb("filter", {})  # from then on it knows when the scheduler's certificate ends
     text = measured.get("/metrics")[1]
     with open(os.path.join(ROOT, "docs/metrics.md"), encoding="utf-8") as file:
@@ -244,7 +244,8 @@ def test_alerts_fire_when_things_go_wrong_and_end_with_it(cluster, rack, exporte
     standby = cluster.new_daemon(config=merge(merge(cluster.gate, all_on), SHORT_LEASE)).launch().wait_up()
     prometheus.watch(standby, NAMESPACE)
     wait_for("both are scraped", lambda: len(prometheus.ask("sliced_leader")) == 2)
-    assert not firing(prometheus) & {"SlicedNoLeader", "SlicedManyLeaders", "SlicedAbsent"}
+    wait_for("all is well with the lead", lambda: not firing(prometheus) & {
+        "SlicedNoLeader", "SlicedManyLeaders", "SlicedAbsent"})
     measured.kill()
     wait_for("nobody leads", lambda: "SlicedNoLeader" in firing(prometheus))
     standby.wait_ready()

@@ -23,7 +23,7 @@ PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
 DEPLOYMENT = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/sliced"
 # A lease that soon runs out, for stories in which it does.
 BASE = {"nodeSelector": {"kubernetes.io/hostname": NODE}, "queue": {"gate": "none"},
-        "config": {"leaderElection": {"leaseDuration": "6s", "renewDeadline": "4s", "retryPeriod": "500ms"}}}
+        "config": {"leaderElection": {"leaseDuration": "12s", "renewDeadline": "9s", "retryPeriod": "500ms"}}}
 
 
 class Evening:

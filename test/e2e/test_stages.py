@@ -9,6 +9,7 @@ from harness.process import wait_for
 from test_queue import FIFO, GPU, row, rows, wait_state
 
 AFTER = "sliced.dev/after"
+OVER = {"sliced.dev/e2e-runs": "0s"}  # a pod that is told so has run for long enough
 
 
 def unix(text):
@@ -31,10 +32,10 @@ def wait_text(daemon, name, text, timeout=60):
 def test_a_pipeline_of_three_stages_runs_in_order(cluster, gated):
     cluster.add(gpus.whole("gpu-1", gpus=4))
     daemon = gated(FIFO)
-    prepare = gpus.job("prepare", {}, runs="8s")
+    prepare = gpus.job("prepare", {})
     # gone as soon as it is complete: that it was is remembered
     prepare["spec"]["ttlSecondsAfterFinished"] = 0
-    train = gpus.job("train", {GPU: 1}, runs="3s", annotations={AFTER: "job/prepare"})
+    train = gpus.job("train", {GPU: 1}, annotations={AFTER: "job/prepare"})
     evaluate = gpus.pod("evaluate", {GPU: 1}, runs="1s", annotations={AFTER: "job/train"})
 
     # the last first: what it waits for may come later
@@ -52,8 +53,10 @@ def test_a_pipeline_of_three_stages_runs_in_order(cluster, gated):
     assert all(row(daemon, name)["state"] == "Staged" for name in (trains, "evaluate"))
     assert daemon.metric("sliced_stages_items") == 2
 
+    cluster.annotate(next(name for name in cluster.pods() if name.startswith("prepare-")), **OVER)
     cluster.wait_bound(trains)
     assert row(daemon, "evaluate")["state"] == "Staged"
+    cluster.annotate(trains, **OVER)
     cluster.wait_bound("evaluate")
     job = cluster.plane.get(f"{collection_path('Job')}/train")
     assert unix(job["status"]["completionTime"]) <= unix(cluster.pod("evaluate")["status"].get(

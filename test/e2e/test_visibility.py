@@ -426,7 +426,9 @@ def test_operators_see_cuts_and_what_gpus_do(cluster, users, rack, prometheus):
             return rows[0]
         return wait_for(kind, there)
     try:
-        assert "partitions" in kubectl("api-resources", "--api-group=visibility.sliced.dev")
+        # the aggregator asks for the kinds a moment after it calls the group available
+        wait_for("the kinds", lambda: "partitions" in kubectl(
+            "api-resources", "--api-group=visibility.sliced.dev"))
         row = first("partitions")
         assert (row["NAME"], row["STATE"], row["INSTANCES"]) == ("a100-1", "Idle", "1x 7g.40gb")
         row = first("usages")

@@ -178,6 +178,7 @@ class Cluster:
                 if each["kind"] in GATES]
         for each in made:
             for webhook in each.get("webhooks", []):
+                webhook["timeoutSeconds"] = 10  # a stall of the machine is to let no pod through
                 path = webhook["clientConfig"]["service"]["path"]
                 with open(self.authority.crt, "rb") as file:
                     webhook["clientConfig"] = {

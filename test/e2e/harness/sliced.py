@@ -20,7 +20,7 @@ BIN = os.environ.get("SLICED_BIN", os.path.join(chart.ROOT, "build/dev/src/daemo
 # As shipped but for the retries: a machine under load, or an API server that starts anew, must not cost
 # the lead. Stories in which a lease runs out take the shorter one.
 LEASE = {"leaseDuration": "15s", "renewDeadline": "10s", "retryPeriod": "500ms"}
-SHORT_LEASE = {"leaderElection": {"leaseDuration": "6s", "renewDeadline": "4s"}}
+SHORT_LEASE = {"leaderElection": {"leaseDuration": "12s", "renewDeadline": "9s"}}
 
 
 def merge(base, over):
