@@ -2,6 +2,7 @@
 #include "adversary/fake_client.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +50,8 @@ struct sl_client {
     struct client_faults faults;
     struct rng rng;
     bool threaded, working;
+    bool worked;    /* the last step did something */
+    unsigned steps; /* that have ended */
 };
 
 static struct sl_client *latest, *measuring;
@@ -566,6 +569,8 @@ static void *run(void *context)
         bool done = client_step(client, &client->rng, &faults);
         (void)pthread_mutex_lock(&client->lock);
         client->working = false;
+        client->worked = done;
+        client->steps++;
         if (!done && !client->stop) {
             (void)pthread_cond_timedwait(&client->woken, &client->lock, &soon);
         }
@@ -578,7 +583,13 @@ bool client_is_idle(struct sl_client *client)
 {
     uint64_t next = 0;
     (void)pthread_mutex_lock(&client->lock);
-    bool idle = !client->working;
+    /* only its end tells whether a step does anything */
+    for (unsigned step = client->steps; client->working && client->steps == step;) {
+        (void)pthread_mutex_unlock(&client->lock);
+        (void)sched_yield();
+        (void)pthread_mutex_lock(&client->lock);
+    }
+    bool idle = !client->worked;
     bool watched[WORLD_KINDS] = {false};
     for (const struct call *call = client->calls; call != NULL && idle; call = call->next) {
         idle = call->open && !call->ended && !call->cancelled;

@@ -32,7 +32,7 @@ def run(*args, stdin=None, env=None):
     return done.returncode, done.stdout, done.stderr
 
 
-def eventually(check, deadline_s=20):
+def eventually(check, deadline_s=120):
     """Waits until check() returns something true, and returns it."""
     end = time.monotonic() + deadline_s
     while True:
@@ -91,10 +91,10 @@ class Daemon:
     def log(self):
         return self.log_path.read_text(encoding="utf-8")
 
-    def connect(self, timeout=30):
+    def connect(self, timeout=120):
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
 
-    def socket(self, timeout=30):
+    def socket(self, timeout=120):
         return socket.create_connection(("127.0.0.1", self.port), timeout=timeout)
 
     def request(self, method, path, body=None, headers=None, connection=None, **more):

@@ -65,11 +65,13 @@ def test_the_queue_and_the_nodes_are_tables(daemon):
 
 def test_json_and_yaml_say_what_the_daemon_says(daemon):
     path = "/apis/visibility.sliced.dev/v1alpha1/namespaces/ours/queuedpods"
-    told = daemon.get(path).json
-    assert json.loads(call(daemon, "queue", "-n", "ours", "-o", "json")) == told
-    assert yaml.safe_load(call(daemon, "queue", "-n", "ours", "-o", "yaml")) == told
-    told = daemon.get(path + "/mine").json
-    assert yaml.safe_load(call(daemon, "why", "mine", "-n", "ours", "-o", "yaml")) == told
+
+    def same(path, read, *args):
+        """A look that is older than some seconds is made anew, with another resourceVersion."""
+        eventually(lambda: daemon.get(path).json == read(call(daemon, *args, "-n", "ours")))
+    same(path, json.loads, "queue", "-o", "json")
+    same(path, yaml.safe_load, "queue", "-o", "yaml")
+    same(path + "/mine", yaml.safe_load, "why", "mine", "-o", "yaml")
 
 
 def test_why_tells_the_story_of_who_waits_and_who_runs(daemon):

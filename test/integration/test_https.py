@@ -69,7 +69,7 @@ class Tls:
         return context
 
     def connect(self, **more):
-        connection = http.client.HTTPSConnection("127.0.0.1", self.daemon.port, timeout=30,
+        connection = http.client.HTTPSConnection("127.0.0.1", self.daemon.port, timeout=120,
                                                  context=self.context(**more))
         connection.connect()
         return connection
@@ -138,9 +138,9 @@ def test_a_rotated_certificate_is_shown_and_open_connections_go_on(tls):
     tls.put(tls.ca.pair("second", days=60))
     eventually(lambda: tls.subject() == "second")  # without being told
     assert tls.get("/healthz", connection=old).status == 200
-    assert tls.metric("sliced_tls_certificate_not_after_timestamp_seconds") > end
-    assert tls.metric('sliced_tls_reloads_total{outcome="ok"}') == 1
-    assert "certificate replaced" in tls.daemon.log
+    eventually(lambda: tls.metric("sliced_tls_certificate_not_after_timestamp_seconds") > end)
+    eventually(lambda: tls.metric('sliced_tls_reloads_total{outcome="ok"}') == 1)
+    eventually(lambda: "certificate replaced" in tls.daemon.log)
 
 
 def test_hup_looks_at_the_files_at_once_and_says_so(tls):
@@ -342,9 +342,9 @@ class Hard(Tls):
 
     def open(self, where, client=None, host="127.0.0.1"):
         if where in ("verbs", "webhook"):
-            return http.client.HTTPSConnection(host, self.ports[where], timeout=30,
+            return http.client.HTTPSConnection(host, self.ports[where], timeout=120,
                                                context=self.context(client=client))
-        return http.client.HTTPConnection(host, self.ports[where], timeout=30)
+        return http.client.HTTPConnection(host, self.ports[where], timeout=120)
 
     def ask(self, where, method, path, client=None, body=None, headers=None):
         return self.daemon.request(method, path, body=body, headers=headers,
@@ -389,7 +389,7 @@ def test_the_metrics_by_https_to_who_has_the_token(tmp_path):
     made = Hard(tmp_path, f"  metricsTls: true\n  metricsTokenFile: {token}\n")
 
     def scrape(**headers):
-        connection = http.client.HTTPSConnection("127.0.0.1", made.ports["metrics"], timeout=30,
+        connection = http.client.HTTPSConnection("127.0.0.1", made.ports["metrics"], timeout=120,
                                                  context=made.context())
         return made.daemon.request("GET", "/metrics", headers=headers, connection=connection)
     try:
@@ -427,7 +427,7 @@ def test_the_metrics_by_https_to_who_has_a_certificate_of_their_authority(tmp_pa
                 + (f"  metricsTokenFile: {tmp_path / 'token'}\n" if token else ""))
 
     def scrape(client=None, **headers):
-        connection = http.client.HTTPSConnection("127.0.0.1", made.ports["metrics"], timeout=30,
+        connection = http.client.HTTPSConnection("127.0.0.1", made.ports["metrics"], timeout=120,
                                                  context=made.context(client=client))
         return made.daemon.request("GET", "/metrics", headers=headers, connection=connection)
     try:
@@ -459,8 +459,8 @@ def test_the_api_is_on_the_pods_own_loopback_only(hard):
     port = int(hard.ports["api"])
     assert hard.ask("api", "GET", "/api/v1/state").status == 200
     with pytest.raises(ConnectionRefusedError):  # the others are on all addresses, this one is not
-        socket.create_connection(("127.0.0.2", port), timeout=30)
-    with socket.create_connection(("127.0.0.2", int(hard.ports["probes"])), timeout=30):
+        socket.create_connection(("127.0.0.2", port), timeout=120)
+    with socket.create_connection(("127.0.0.2", int(hard.ports["probes"])), timeout=120):
         pass
 
 

@@ -8,6 +8,7 @@ import pytest
 from sliced_daemon import EXAMPLES, ROOT, eventually, pod_of, run
 
 A30 = EXAMPLES / "a30-mixed.yaml"
+PATIENT = "server: {shutdownTimeout: 5m}\n"
 MIG = "nvidia.com/mig-1g.6gb"
 NODE = "gpu-a30-1"
 
@@ -318,7 +319,7 @@ def refused(port):
 
 
 def test_term_answers_what_is_in_flight(start):
-    daemon = start(A30)
+    daemon = start(A30, config=PATIENT)
     s, rest = half_sent(daemon)
     others = [daemon.connect() for _ in range(3)]
     for other in others:
@@ -356,7 +357,7 @@ def test_term_does_not_wait_for_ever(start):
 
 
 def test_no_new_connection_is_served_after_the_end_has_begun(start):
-    daemon = start(A30)
+    daemon = start(A30, config=PATIENT)
     s, rest = half_sent(daemon)
     daemon.signal(signal.SIGTERM)
     eventually(lambda: "shutting down" in daemon.log)

@@ -67,6 +67,7 @@ def total(daemon, name):
 def queued(start):
     return start(CLUSTER, config="""queue:
   enabled: true
+  holdSeconds: 3600
   namespaceClasses:
   - {namespace: "team-*", class: teams}
   - {namespace: prod, class: prod}

@@ -40,7 +40,7 @@ def test_the_cluster_is_drawn_as_the_api_says(start, browser):
     gpus = sum(len(node["devices"]) for node in nodes.values())
     told = browser.text("#told")
     assert told.startswith(f"{len(nodes)} nodes, {gpus} GPUs, ")
-    assert browser.text("#health").split("\n")[0] == "ready"
+    browser.until("return document.querySelector('#health').innerText.split('\\n')[0] == 'ready'")
     assert "team-0" in browser.text("#legend")
     browser.click_at("#picture", 20, 30)  # the first GPU of the first node
     browser.until("return document.querySelector('#detail').innerText.includes('Resources')")

@@ -16,7 +16,7 @@ NODE = "gpu-a30-1"
 
 @pytest.fixture
 def daemon(start):
-    return start(EXAMPLES / "a30-mixed.yaml", config="queue: {enabled: true}\n")
+    return start(EXAMPLES / "a30-mixed.yaml", config="queue: {enabled: true, holdSeconds: 3600}\n")
 
 
 def add(daemon, name, namespace="default", count=8, labels=None, timeout="8h"):
@@ -188,11 +188,11 @@ def test_a_nominated_pod_names_its_node_and_devices_and_then_runs(daemon):
     assert daemon.post("/scheduler/bind", {"PodName": "train", "PodNamespace": "default",
                                            "PodUID": pod["uid"], "Node": NODE}).json["Error"] == ""
     eventually(lambda: names(daemon, "/runningpods") == ["train"])
-    assert names(daemon, "/namespaces/default/queuedpods") == []
+    eventually(lambda: names(daemon, "/namespaces/default/queuedpods") == [])
     row, = table(daemon, "/namespaces/default/runningpods")
     assert (row["Node"], row["Picked-By"], row["Timeout"]) == (NODE, "devicePlugin", "8h")
-    node, = table(daemon, "/slicenodes")
-    assert (node["Used"], node["Set-Aside"]) == ("mig-1g.6gb=8", "0")
+    eventually(lambda: [(node["Used"], node["Set-Aside"]) for node in table(daemon, "/slicenodes")] == [
+        ("mig-1g.6gb=8", "0")])
 
 
 def test_one_pod_is_told_with_what_the_nodes_have_against_it(daemon):

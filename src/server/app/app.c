@@ -16,15 +16,16 @@ enum { DRAIN_POLL_NS = 2 * SL_MS_NS };
 
 void sl_app_note_reload(struct sl_app *app, bool ok, const char *text)
 {
+    (void)atomic_fetch_add(ok ? &app->metrics.reloads_ok : &app->metrics.reloads_failed, 1);
+    sl_log(ok ? SL_LOG_INFO : SL_LOG_ERROR,
+           ok ? "configuration reloaded" : "configuration kept: the new one is wrong", "result",
+           text, (char *)NULL);
+    /* last: who is told of it finds it counted and in the log */
     (void)pthread_mutex_lock(&app->lock);
     app->note.at_us = sl_clock_real_us();
     app->note.ok = ok;
     (void)snprintf(app->note.text, sizeof(app->note.text), "%s", text);
     (void)pthread_mutex_unlock(&app->lock);
-    (void)atomic_fetch_add(ok ? &app->metrics.reloads_ok : &app->metrics.reloads_failed, 1);
-    sl_log(ok ? SL_LOG_INFO : SL_LOG_ERROR,
-           ok ? "configuration reloaded" : "configuration kept: the new one is wrong", "result",
-           text, (char *)NULL);
 }
 
 void sl_app_last_reload(struct sl_app *app, struct sl_reload_note *out)

@@ -140,7 +140,7 @@ static inline struct sl_partition_status status_of(struct rig *rig)
 /* Rounds until the i-th write, or so many seconds have passed. */
 static inline void await_write(struct rig *rig, unsigned i)
 {
-    for (unsigned s = 0; s < 1300 && rig->n_written <= i; s++) {
+    for (unsigned s = 0; s < 6000 && rig->n_written <= i; s++) {
         (void)rig_later(&rig->queue, SECOND / 10);
     }
     assert_int_equal(rig->n_written, i + 1);
@@ -188,7 +188,7 @@ static inline void await_reason(struct rig *rig, const char *uid, enum sl_hold_r
 {
     int64_t in_us = 0;
     (void)rig_later(&rig->queue, SECOND / 10); /* by then the queue has the pod */
-    for (unsigned i = 0; i < 300 && row_of(rig, uid, &in_us) != reason; i++) {
+    for (unsigned i = 0; i < 6000 && row_of(rig, uid, &in_us) != reason; i++) {
         (void)rig_later(&rig->queue, SECOND / 10);
     }
     assert_int_equal(row_of(rig, uid, &in_us), reason);

@@ -13,10 +13,11 @@
 #include "server/app/app.h"
 #include "server/routes.h"
 #include "util/clock.h"
+#include "util/time.h"
 
 #define MIG "nvidia.com/gpu"
 
-enum { CALLS_MAX = 16, WAIT_S = 20, REPLY_MAX = 1 << 14 };
+enum { CALLS_MAX = 16, WAIT_S = 120, REPLY_MAX = 1 << 14 };
 
 /* What the binder was given and has not told the end of. */
 struct given {
@@ -165,6 +166,7 @@ static int set_up(void **state)
     struct sl_error err = {.code = SL_ERR_NONE};
     sl_config_defaults(&config);
     config.server.threads = 2;
+    config.server.shutdown_timeout_us = 300 * SL_SECOND_US;
     (void)snprintf(config.server.listen, sizeof(config.server.listen), "127.0.0.1:0");
     rig.store = rig_store(RIG_NODE("n1", MIG, "2") RIG_NODE("n2", MIG, "2")
                               RIG_POD("p", "u-p", MIG, "1") RIG_POD("q", "u-q", MIG, "2"));
