@@ -583,8 +583,9 @@ bool client_is_idle(struct sl_client *client)
 {
     uint64_t next = 0;
     (void)pthread_mutex_lock(&client->lock);
-    /* only its end tells whether a step does anything */
-    for (unsigned step = client->steps; client->working && client->steps == step;) {
+    const unsigned step = client->steps;
+    while (client->working &&
+           client->steps == step) { /* only its end tells whether it does anything */
         (void)pthread_mutex_unlock(&client->lock);
         (void)sched_yield();
         (void)pthread_mutex_lock(&client->lock);

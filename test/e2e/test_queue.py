@@ -340,16 +340,20 @@ def test_a_long_pod_in_a_stream_of_short_ones_starts_by_its_bound(cluster, gated
     def short(number):
         return gpus.pod(f"short-{number:02}", {GPU: 1}, runs="700ms",
                         annotations={"sliced.dev/timeout": "2s"})
-    bound = 0
+    bound = stalled = 0
 
     def look(number):
-        """Keeps the stream going until the long pod starts; notes what it was promised."""
-        nonlocal bound
+        """Keeps the stream going until the long pod starts; notes what it was promised, and for how long the
+        machine stood still."""
+        nonlocal bound, stalled
+        last = time.monotonic()
         while "long" not in history.bound and len(history.ended) < number - 4:
             found = rows(daemon).get("long")
             if found and found["latestStart"]:
                 bound = epoch(found["latestStart"])
             time.sleep(0.05)
+            stalled += max(0, time.monotonic() - last - 0.5)
+            last = time.monotonic()
         return "long" not in history.bound
     with History(cluster.plane) as history:
         cluster.add(*(short(number) for number in range(5)),
@@ -362,8 +366,8 @@ def test_a_long_pod_in_a_stream_of_short_ones_starts_by_its_bound(cluster, gated
         started = history.bound["long"]
         ahead = [name for name in rows(daemon) if name.startswith("short-")]
     assert bound > 0, "no bound was ever told"
-    # an end is known a moment after it is, and a pod takes a moment to be bound; the machine may be slow
-    assert started <= bound + 20, f"{started - bound:.1f} s after its bound"
+    # an end is known a moment after it is, and a pod takes a moment to be bound
+    assert started <= bound + 3 + stalled, f"{started - bound:.1f} s after its bound"
     assert ahead, "there was no stream left to starve in"
     print(f"after {number} short pods, {bound - started:.1f} s before the latest start it was promised, "
           f"ahead of {len(ahead)} short ones")
@@ -392,7 +396,7 @@ def test_a_pod_that_never_comes_for_its_gpu_blocks_nobody_for_long(cluster, gate
         cluster.add(gpus.pod("next", {GPU: 1}))
         cluster.wait_bound("next")
         bound = wait_for("it is seen", lambda: history.bound.get("next"))
-        assert bound - begin < hold + 40
+        assert bound - begin < hold + 20, "a hold of 30 s, the default, would do as well"
     cluster.wait_event("lonely", "kube-scheduler did not place it there", "sliced")
     assert row(daemon, "lonely")["expiries"] >= 1
     assert row(daemon, "huge")["expiries"] == 0, "no node has the CPU, which the plan knows"

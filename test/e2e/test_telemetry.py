@@ -135,12 +135,19 @@ def still_waits(cluster, name, seconds=3):
 def test_pods_share_a_gpu_as_far_as_they_really_use_it(cluster, exporter, measuring):
     """CBP: what is asked for does not fit together, what is used does."""
     cluster.add(t4("t4-1"))
+    begin = time.monotonic()
     exporter.use("t4-1", used=0)
     daemon = measuring("cbp")
     cluster.add(pod("first", "12000Mi"))
     cluster.wait_bound("first")
     exporter.use("t4-1", used=4000, util=60)
     cluster.add(pod("second", "8000Mi"))
+
+    def seen():
+        return ("short" if "Short" in explained(daemon, "second", "t4-1") else
+                "bound" if cluster.pod("second")["spec"].get("nodeName") else None)
+    # not before there are 20 samples, five a second: a slow story may find it bound
+    assert wait_for("it waits for samples", seen) == "short" or time.monotonic() - begin >= 4
     cluster.wait_bound("second")
     cluster.add(pod("large", "12000Mi"))  # of two that come in one second chance would say which is first
     row = wait_usage(daemon, "t4-1", pods=2)
