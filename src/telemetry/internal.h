@@ -90,9 +90,8 @@ void sl_telemetry_count(struct sl_telemetry *telemetry, const char *node, int st
                         const struct sl_error *err);
 void sl_telemetry_end(struct sl_telemetry *telemetry, void (*again)(void *context));
 
-/* The receivers of an answer. */
-bool sl_telemetry_series(void *context, const struct sl_answer_series *metric);
-void sl_telemetry_sample(void *context, int64_t at_us, double value);
+/* How answers are read, and into what. */
+struct sl_answer_options sl_telemetry_options(struct sl_telemetry *telemetry);
 
 struct sl_usage_rule sl_telemetry_rule(const struct sl_config *config, int64_t now_us);
 
