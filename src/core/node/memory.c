@@ -1,7 +1,10 @@
 /* Reads the labels that tell GPU memory, and finds that of a pool's unit, from labels or its
  * profile's name, and how replicas share it. NVIDIA's plugin, and nos' for slices, gives each MPS
- * client its part of the memory, and refuses requests for several whatever its configuration; under
- * time-slicing all replicas see all memory. */
+ * client its part of the memory; under time-slicing all replicas see all memory.
+ *
+ * failRequestsGreaterThanOne of NVIDIA's plugin has three states: not said, it counts as true for
+ * MPS and as false for time-slicing (NVIDIA/k8s-device-plugin, pull request 1762; before that MPS
+ * refused several whatever was said). nos' plugin always refuses several slices. */
 #include "core/node/draft.h"
 
 #include "sliced/quantity.h"
@@ -101,8 +104,9 @@ void sl_draft_memory(struct sl_draft *draft)
         }
         p->memory_mib = thing_mib(draft, pool);
         p->equal_memory = replica && (draft->labels.mps || p->slices);
-        p->one_each = replica && (p->equal_memory || draft->labels.one_each);
-        if (!replica || p->on_devices) {
+        p->one_each = replica && (p->slices || draft->labels.one_each > 0 ||
+                                  (p->equal_memory && draft->labels.one_each == 0));
+        if (!replica || p->on_devices || p->slices) {
             continue;
         }
         /* Of an unknown number there is one at least. */
@@ -110,7 +114,7 @@ void sl_draft_memory(struct sl_draft *draft)
         if (__builtin_mul_overflow(p->memory_mib, things, &p->total_mib)) {
             p->total_mib = 0;
         }
-        if (p->equal_memory && !p->slices) { /* without the number of parts a part is unknown */
+        if (p->equal_memory) { /* without the number of parts a part is unknown */
             p->memory_mib = pool->label_replicas > 0 ? p->memory_mib / pool->label_replicas : 0;
         }
     }

@@ -97,9 +97,9 @@ static const struct row {
          TEXT("$r: $a asked with $n MiB of GPU memory each, $f of this node's have that, $s")},
     [SL_REASON_ONE_EACH] =
         {"OneReplicaEach", true,
-         "The node's device plugin refuses requests for more than one replica "
-         "(failRequestsGreaterThanOne; always under MPS).",
-         "ask for one replica",
+         "The node's device plugin refuses a container more than one replica "
+         "(failRequestsGreaterThanOne; under MPS unless it is set to false).",
+         "ask for one replica in each container",
          TEXT("$r: $a asked, this node's device plugin gives a container one replica at most")},
     [SL_REASON_EXCEEDS_TOGETHER] =
         {"ExceedsTogether", true,

@@ -51,11 +51,13 @@ static void memory_that_nobody_tells_is_called_unknown(void **state)
 {
     (void)state;
     check_text(
-        (struct sl_verdict){.reason = SL_REASON_LITTLE_MEMORY, .asked = 1, .largest = 5952}, NULL,
+        (struct sl_verdict){
+            .reason = SL_REASON_LITTLE_MEMORY, .item = 1, .asked = 1, .largest = 5952},
+        NULL,
         "nvidia.com/mig-1g.6gb: 1 asked with 0 MiB of GPU memory each, 0 of this node's have "
         "that, the largest has 5952 MiB");
     check_text(
-        (struct sl_verdict){.reason = SL_REASON_LITTLE_MEMORY, .asked = 1}, NULL,
+        (struct sl_verdict){.reason = SL_REASON_LITTLE_MEMORY, .item = 1, .asked = 1}, NULL,
         "nvidia.com/mig-1g.6gb: 1 asked with 0 MiB of GPU memory each, 0 of this node's have "
         "that, how much they have is unknown");
 }
