@@ -24,7 +24,8 @@ struct sl_draft_labels {
     bool sharing;              /* a sharing strategy is set, or replicas exceed 1 */
     bool mps;                  /* the sharing strategy is mps */
     bool spans;                /* gpushare's plugin can give a pod parts of several GPUs */
-    bool one_each;             /* the plugin refuses requests for more than one replica */
+    int one_each;              /* the plugin refuses a container more than one replica: 1 it is said
+                                  so, -1 it is said that it gives them, 0 nothing is said */
     bool slices;               /* nos shares this node's GPUs by slices of memory */
     bool single;               /* nvidia.com/mig.strategy=single */
 };

@@ -1,7 +1,10 @@
 /* Finds the GPU memory of a pool's unit, from labels or its profile's name, and how replicas share
- * it. NVIDIA's plugin, and nos' for slices, gives each MPS client its part of the memory, and
- * refuses requests for several whatever its configuration; under time-slicing all replicas see all
- * memory. */
+ * it. NVIDIA's plugin, and nos' for slices, gives each MPS client its part of the memory; under
+ * time-slicing all replicas see all memory.
+ *
+ * failRequestsGreaterThanOne of NVIDIA's plugin has three states: not said, it counts as true for
+ * MPS and as false for time-slicing (NVIDIA/k8s-device-plugin, pull request 1762; before that MPS
+ * refused several whatever was said). nos' plugin always refuses several slices. */
 #include "core/node/draft.h"
 
 static int64_t gpu_mib(const struct sl_draft *draft)
@@ -35,7 +38,8 @@ void sl_draft_memory(struct sl_draft *draft)
         }
         p->memory_mib = thing_mib(draft, pool);
         p->equal_memory = replica && (draft->labels.mps || p->slices);
-        p->one_each = replica && (p->equal_memory || draft->labels.one_each);
+        p->one_each = replica && (p->slices || draft->labels.one_each > 0 ||
+                                  (p->equal_memory && draft->labels.one_each == 0));
         if (!replica || p->on_devices) {
             continue;
         }

@@ -18,11 +18,10 @@ static bool is(const struct sl_pair *list, struct sl_str key, struct sl_str valu
     return pair != NULL && sl_str_eq(pair->value, value);
 }
 
-/* True when the key's label or annotation is "true". */
-static bool says(const struct sl_draft *draft, struct sl_str key)
+/* True when the key's label or annotation is that text. */
+static bool says(const struct sl_draft *draft, struct sl_str key, struct sl_str text)
 {
-    const struct sl_str yes = SL_STR("true");
-    return is(draft->facts->labels, key, yes) || is(draft->facts->annotations, key, yes);
+    return is(draft->facts->labels, key, text) || is(draft->facts->annotations, key, text);
 }
 
 /* Cuts product at the last mark and returns the text behind that, empty when there is no mark. */
@@ -73,8 +72,11 @@ static void read_labels(struct sl_draft *draft)
         labels->sharing = true;
     }
     labels->mps = sharing != NULL && sl_str_eq(sharing->value, SL_STR("mps"));
-    labels->spans = says(draft, SL_STR("sliced.dev/gpushare-several-gpus"));
-    labels->one_each = says(draft, SL_STR("sliced.dev/fail-requests-greater-than-one"));
+    labels->spans = says(draft, SL_STR("sliced.dev/gpushare-several-gpus"), SL_STR("true"));
+    const struct sl_str fail = SL_STR("sliced.dev/fail-requests-greater-than-one");
+    labels->one_each = says(draft, fail, SL_STR("true"))    ? 1
+                       : says(draft, fail, SL_STR("false")) ? -1
+                                                            : 0;
     int64_t memory_mib = number_of(list, SL_STR("nvidia.com/gpu.memory"));
     if (labels->mig_profile.len == 0) {
         labels->memory_mib = memory_mib;

@@ -98,9 +98,9 @@ static const struct row {
               "largest has $l MiB")},
     [SL_REASON_ONE_EACH] =
         {"OneReplicaEach", true,
-         "The node's device plugin refuses requests for more than one replica "
-         "(failRequestsGreaterThanOne; always under MPS).",
-         "ask for one replica",
+         "The node's device plugin refuses a container more than one replica "
+         "(failRequestsGreaterThanOne; under MPS unless it is set to false).",
+         "ask for one replica in each container",
          TEXT("$r: $a asked, this node's device plugin gives a container one replica at most")},
     [SL_REASON_EXCEEDS_TOGETHER] =
         {"ExceedsTogether", true,

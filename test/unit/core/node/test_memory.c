@@ -77,6 +77,14 @@ static void the_plugins_setting_is_told_by_a_label_or_an_annotation(void **state
     rig->node.annotations =
         facts_pairs(&rig->facts, "sliced.dev/fail-requests-greater-than-one=false");
     pool_is(rig, "nvidia.com/gpu", 15360, false, false);
+    given(rig,
+          T4 "nvidia.com/gpu.count=1 nvidia.com/gpu.replicas=4 "
+             "nvidia.com/gpu.sharing-strategy=mps",
+          "nvidia.com/gpu=4");
+    pool_is(rig, "nvidia.com/gpu", 15360, true, false); /* MPS whose setting is false */
+    rig->node.annotations =
+        facts_pairs(&rig->facts, "sliced.dev/fail-requests-greater-than-one=no");
+    pool_is(rig, "nvidia.com/gpu", 15360, true, true); /* nothing is said */
     rig->node.annotations = NULL;
     given(rig, "sliced.dev/fail-requests-greater-than-one=true", "nvidia.com/gpu=4");
     pool_is(rig, "nvidia.com/gpu", 0, false, false); /* nothing is shared there */
