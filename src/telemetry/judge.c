@@ -186,13 +186,13 @@ struct sl_usage_rule sl_telemetry_rule(const struct sl_config *config, int64_t n
 void sl_telemetry_judge(struct sl_telemetry *telemetry)
 {
     struct sl_error err = {0};
-    int64_t now_us = sl_clock_real_us();
-    struct sl_usage_rule rule = sl_telemetry_rule(telemetry->config, now_us);
     const struct sl_snapshot *snapshot = telemetry->snapshot;
     if (!make_room(telemetry)) {
         return;
     }
     (void)pthread_mutex_lock(&telemetry->lock);
+    int64_t now_us = sl_telemetry_now(telemetry);
+    struct sl_usage_rule rule = sl_telemetry_rule(telemetry->config, now_us);
     rule.apart = telemetry->apart;
     memset(telemetry->stats.by_state, 0, sizeof(telemetry->stats.by_state));
     telemetry->stats.idle_pods = 0;
