@@ -67,6 +67,11 @@ class Browser:
             assert time.monotonic() < end, f"never true: {script}; {self.complaints()}"
             time.sleep(0.02)
 
+    def resize(self, width, height):
+        """The page's own size: a window cannot be as narrow as a telephone."""
+        self.call("POST", "/goog/cdp/execute", {"cmd": "Emulation.setDeviceMetricsOverride", "params": {
+            "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 700}})
+
     def text(self, selector):
         return self.run("return document.querySelector(arguments[0])?.innerText ?? null", selector)
 

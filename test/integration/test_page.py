@@ -250,12 +250,80 @@ def test_a_long_queue_is_fetched_by_what_is_in_sight(start, browser):
     opened(browser, daemon, "queue")
     browser.until("return document.querySelectorAll('#rows tr[data-pod]').length > 0")
     assert browser.run("return document.querySelectorAll('#rows tr[data-pod]').length") < 100
-    browser.run("document.querySelector('#rows').scrollTop = 27 * 600")
-    last = browser.until("return [...document.querySelectorAll('#rows tr[data-position]')]"
-                         ".find(r => r.dataset.position === '610')?.dataset.pod")
+    last = browser.until("""const at = document.querySelector('#rows');
+        at.scrollTop = at.scrollHeight * 610 / 700;
+        return [...at.querySelectorAll('tr[data-position]')].find(r => r.dataset.position === '610')?.dataset.pod""")
     row = daemon.get("/api/v1/queue?skip=609&limit=1").json
     assert last == f"{row['items'][0]['namespace']}/{row['items'][0]['name']}"
     assert (row["skipped"], row["items"][0]["position"]) == (609, 610)
+
+
+# Elements of which a part lies beside the window, or whose text is cut off at their side.
+BESIDE = """return [...document.querySelectorAll('body *')].filter(e => {
+    const box = e.getBoundingClientRect(), style = getComputedStyle(e);
+    return box.width > 1 && (box.right > innerWidth + 0.5 || box.left < -0.5 ||
+        (e.scrollWidth > e.clientWidth + 1 && style.display !== 'inline' && style.overflowX !== 'visible' && e.tagName !== 'INPUT'));
+}).map(e => e.tagName + '#' + e.id + '.' + e.className + ' ' + e.textContent.slice(0, 40))"""
+
+
+@pytest.fixture(name="narrow")
+def resized(browser):
+    yield browser
+    browser.resize(1280, 800)
+
+
+@pytest.mark.parametrize("width", [360, 390, 768, 1280])
+def test_nothing_is_cut_off_or_beside_the_window(start, narrow, width):
+    daemon = start(CLUSTER, config=QUEUE)
+    trains(daemon, 12)
+    long = pod_of("long-" + 240 * "n", {"nvidia.com/gpu": 8}, namespace="space-" + 57 * "s")
+    daemon.add(long)
+    narrow.resize(width, 740)
+    opened(narrow, daemon)
+    for view in ("cluster", "queue", "times", "ask", "state"):
+        narrow.click(f"#tab-{view}")
+        narrow.until("return !document.getElementById(arguments[0]).hidden", view)
+        if view == "queue":
+            narrow.until("return document.querySelector('#rows tr[data-pod^=\"space-\"]')")
+        assert narrow.run("return document.documentElement.scrollWidth") <= width, view
+        assert narrow.run(BESIDE) == [], view
+    narrow.click("#tab-queue")
+    for row in daemon.get("/api/v1/queue").json["items"]:
+        key = f"{row['namespace']}/{row['name']}"
+        cells = narrow.until("""const row = document.querySelector(`#rows tr[data-pod="${arguments[0]}"]`);
+            return row && [...row.cells].map(c => [c.innerText.trim(), c.scrollWidth <= c.clientWidth + 1, c.clientHeight > 0])""", key)
+        assert all(whole and seen for _, whole, seen in cells), cells
+        told = [text for text, _, _ in cells]
+        assert (told[0], told[1], told[5]) == (str(row["position"]), key, row["state"])
+        # numbers change between two answers
+        assert told[6] and told[7].split(":")[0] == row["text"].split(":")[0]
+    narrow.click("#rows tr[data-pod^='space-']")
+    narrow.until("return document.querySelector('#detail').innerText.includes('On the nodes')")
+    assert narrow.run(BESIDE) == []
+    narrow.press("Escape")
+
+
+def test_rows_stay_where_they_are_when_those_above_change(start, narrow):
+    daemon = start(CLUSTER, config=QUEUE)
+    for i in range(300):
+        daemon.add(pod_of(f"w-{i:03}", {"nvidia.com/gpu": 8}))
+    narrow.resize(360, 740)
+    opened(narrow, daemon, "queue")
+    narrow.until("return document.querySelectorAll('#rows tr[data-pod]').length > 0")
+    first = """const edge = document.querySelector('#rows').getBoundingClientRect();
+        const rows = [...document.querySelectorAll('#rows tr[data-pod]')].map(r => [Number(r.dataset.position), r.getBoundingClientRect()]);
+        const row = rows.find(([, box]) => box.bottom > edge.top);
+        return row && rows[rows.length - 1][1].bottom >= edge.bottom && row[1].top <= edge.top + 60 ? row[0] : null"""
+    at = narrow.until(first)
+    for _ in range(40):   # as a finger does, through rows that are fetched on the way
+        before = at
+        narrow.run("document.querySelector('#rows').scrollBy(0, 400)")
+        at = narrow.until(first)
+        assert before < at <= before + 9
+    looked = "const at = document.querySelector('#rows'); const ms = at.dataset.lookMs; delete at.dataset.lookMs; return ms"
+    for _ in range(3):
+        narrow.until(looked)
+    assert abs(narrow.until(first) - at) <= 1
 
 
 def test_what_users_write_is_shown_as_text(start, browser):
