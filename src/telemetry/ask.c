@@ -113,19 +113,6 @@ void sl_telemetry_sample(void *context, int64_t at_us, double value)
     (void)sl_unit_name(unit, telemetry->pod, at_us, gap_us);
 }
 
-int64_t sl_telemetry_now(struct sl_telemetry *telemetry)
-{
-    int64_t now_us = sl_clock_real_us();
-    int64_t ahead_us = now_us - sl_clock_monotonic_us();
-    int64_t step_us = ahead_us - telemetry->ahead_us;
-    if (step_us > SL_FUTURE_US || step_us < -SL_FUTURE_US) {
-        telemetry->ahead_us = ahead_us;
-        telemetry->begun_us = telemetry->begun_us > now_us ? now_us : telemetry->begun_us;
-        sl_units_restart(&telemetry->units, now_us, SL_FUTURE_US);
-    }
-    return now_us;
-}
-
 static int on_data(void *context, const char *data, size_t len, struct sl_error *err)
 {
     struct sl_telemetry *telemetry = context;

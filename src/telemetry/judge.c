@@ -183,6 +183,19 @@ struct sl_usage_rule sl_telemetry_rule(const struct sl_config *config, int64_t n
                                   .least = 20};
 }
 
+int64_t sl_telemetry_now(struct sl_telemetry *telemetry)
+{
+    int64_t now_us = sl_clock_real_us();
+    int64_t ahead_us = now_us - sl_clock_monotonic_us();
+    int64_t step_us = ahead_us - telemetry->ahead_us;
+    if (step_us > SL_FUTURE_US || step_us < -SL_FUTURE_US) {
+        telemetry->ahead_us = ahead_us;
+        telemetry->begun_us = telemetry->begun_us > now_us ? now_us : telemetry->begun_us;
+        sl_units_restart(&telemetry->units, now_us, SL_FUTURE_US);
+    }
+    return now_us;
+}
+
 void sl_telemetry_judge(struct sl_telemetry *telemetry)
 {
     struct sl_error err = {0};
