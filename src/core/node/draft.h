@@ -12,6 +12,7 @@ enum {
     SL_DRAFT_SLICES_MAX = 256, /* of one size on one device; MPS serves 48 clients */
     SL_DRAFT_INSTANCES_MAX = SL_NODE_DEVICES_MAX * SL_MIG_INSTANCES_MAX,
     SL_DRAFT_NO_POOL = UINT8_MAX,
+    SL_DRAFT_MEMORY_MIB_MAX = 1 << 20, /* 1 TiB: more than any GPU has */
 };
 
 struct sl_draft_labels {
@@ -24,7 +25,8 @@ struct sl_draft_labels {
     bool sharing;              /* a sharing strategy is set, or replicas exceed 1 */
     bool mps;                  /* the sharing strategy is mps */
     bool spans;                /* gpushare's plugin can give a pod parts of several GPUs */
-    bool one_each;             /* the plugin refuses requests for more than one replica */
+    int one_each;              /* the plugin refuses a container more than one replica: 1 it is said
+                                  so, -1 it is said that it gives them, 0 nothing is said */
     bool slices;               /* nos shares this node's GPUs by slices of memory */
     bool single;               /* nvidia.com/mig.strategy=single */
 };
@@ -50,7 +52,8 @@ struct sl_draft_pool {
 struct sl_draft_device {
     struct sl_device device; /* uuid and product not set */
     struct sl_str uuid;
-    struct sl_str product; /* empty: the node's */
+    struct sl_str product; /* empty: the node's, unless unnamed */
+    bool unnamed;          /* the node's labels tell nothing of it */
 };
 
 struct sl_draft_instance {
@@ -134,6 +137,13 @@ void sl_draft_place(struct sl_draft *draft);
 /* Sets pool.on_devices, pool.replicas, instance.pool and memory_units; drops the instances of pools
  * which do not agree with the devices. */
 void sl_draft_tie(struct sl_draft *draft);
+
+/* Returns the memory in MiB that the label tells; 0: it is absent, or, with a problem added, it
+ * tells what no GPU has. */
+int64_t sl_draft_memory_label(struct sl_draft *draft, struct sl_str key);
+
+/* Forgets the memory by the label, with a problem added, when it is more than the model has. */
+void sl_draft_memory_check(struct sl_draft *draft);
 
 /* Sets the GPU memory of a unit of each pool, and how replicas share it (memory.c). */
 void sl_draft_memory(struct sl_draft *draft);

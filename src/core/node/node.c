@@ -226,8 +226,8 @@ static void copy_devices(struct sl_node *node, const struct sl_draft *draft, cha
         const struct sl_draft_device *from = &draft->device[i];
         node->device[i] = from->device;
         node->device[i].uuid = put_text(at, from->uuid);
-        node->device[i].product =
-            from->product.len > 0 ? put_text(at, from->product) : node->product;
+        const char *product = from->unnamed ? NULL : node->product;
+        node->device[i].product = from->product.len > 0 ? put_text(at, from->product) : product;
         if (from->device.model != node->model) {
             node->model = NULL;
         }

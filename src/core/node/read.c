@@ -18,11 +18,10 @@ static bool is(const struct sl_pair *list, struct sl_str key, struct sl_str valu
     return pair != NULL && sl_str_eq(pair->value, value);
 }
 
-/* True when the key's label or annotation is "true". */
-static bool says(const struct sl_draft *draft, struct sl_str key)
+/* True when the key's label or annotation is that text. */
+static bool says(const struct sl_draft *draft, struct sl_str key, struct sl_str text)
 {
-    const struct sl_str yes = SL_STR("true");
-    return is(draft->facts->labels, key, yes) || is(draft->facts->annotations, key, yes);
+    return is(draft->facts->labels, key, text) || is(draft->facts->annotations, key, text);
 }
 
 /* Cuts product at the last mark and returns the text behind that, empty when there is no mark. */
@@ -73,9 +72,12 @@ static void read_labels(struct sl_draft *draft)
         labels->sharing = true;
     }
     labels->mps = sharing != NULL && sl_str_eq(sharing->value, SL_STR("mps"));
-    labels->spans = says(draft, SL_STR("sliced.dev/gpushare-several-gpus"));
-    labels->one_each = says(draft, SL_STR("sliced.dev/fail-requests-greater-than-one"));
-    int64_t memory_mib = number_of(list, SL_STR("nvidia.com/gpu.memory"));
+    labels->spans = says(draft, SL_STR("sliced.dev/gpushare-several-gpus"), SL_STR("true"));
+    const struct sl_str fail = SL_STR("sliced.dev/fail-requests-greater-than-one");
+    labels->one_each = says(draft, fail, SL_STR("true"))    ? 1
+                       : says(draft, fail, SL_STR("false")) ? -1
+                                                            : 0;
+    int64_t memory_mib = sl_draft_memory_label(draft, SL_STR("nvidia.com/gpu.memory"));
     if (labels->mig_profile.len == 0) {
         labels->memory_mib = memory_mib;
     } else {
@@ -83,6 +85,7 @@ static void read_labels(struct sl_draft *draft)
     }
     if (labels->product.len > 0) {
         draft->model = sl_mig_model_find(labels->product, labels->memory_mib);
+        sl_draft_memory_check(draft);
     }
     const struct sl_str nos = SL_STR("nos.nebuly.com/gpu-partitioning");
     const struct sl_str partitioning = SL_STR("sliced.dev/partitioning");
@@ -118,17 +121,24 @@ static int64_t units_of(struct sl_draft *draft, const struct sl_pair *pair)
     return 0;
 }
 
-/* Returns nvidia.com/mig-<profile>.count or .replicas; GFD's labels have no ".shared". */
-static int64_t profile_label(const struct sl_draft *draft, struct sl_str profile,
-                             struct sl_str ending)
+enum { PROFILE_KEY_MAX = 128 };
+
+/* Returns nvidia.com/mig-<profile>.count or the like; GFD's labels have no ".shared". */
+static struct sl_str profile_key(char out[PROFILE_KEY_MAX], struct sl_str profile, const char *end)
 {
-    char name[128];
     struct sl_text text;
-    sl_text_init(&text, name, sizeof(name));
+    sl_text_init(&text, out, PROFILE_KEY_MAX);
     sl_text_puts(&text, "nvidia.com/mig-");
     sl_text_add(&text, profile);
-    sl_text_add(&text, ending);
-    return number_of(draft->facts->labels, (struct sl_str){name, text.len});
+    sl_text_puts(&text, end);
+    return (struct sl_str){out, text.len};
+}
+
+/* Returns the replicas by a label, 0 when it tells none: the plugin refuses to make one replica,
+ * and feature discovery says 1 until it has read that the plugin shares. */
+static int64_t replicas_told(int64_t label)
+{
+    return label > 1 ? label : 0;
 }
 
 /* Judges nvidia.com/gpu and nvidia.com/gpu.shared, whose meaning depends on the strategy. */
@@ -136,7 +146,7 @@ static void judge_gpu(const struct sl_draft *draft, struct sl_draft_pool *pool, 
 {
     const struct sl_draft_labels *labels = &draft->labels;
     pool->label_count = labels->count;
-    pool->label_replicas = labels->replicas;
+    pool->label_replicas = replicas_told(labels->replicas);
     if (labels->mig_profile.len > 0) {
         pool->on_instances = true;
         pool->profile = labels->mig_profile;
@@ -148,13 +158,16 @@ static void judge_gpu(const struct sl_draft *draft, struct sl_draft_pool *pool, 
     }
 }
 
-static void judge_profile(const struct sl_draft *draft, struct sl_draft_pool *pool)
+static void judge_profile(struct sl_draft *draft, struct sl_draft_pool *pool)
 {
+    char key[PROFILE_KEY_MAX];
+    const struct sl_pair *labels = draft->facts->labels;
     pool->on_instances = true;
-    pool->label_count = profile_label(draft, pool->profile, SL_STR(".count"));
-    pool->label_replicas = profile_label(draft, pool->profile, SL_STR(".replicas"));
-    pool->label_mib = profile_label(draft, pool->profile, SL_STR(".memory"));
-    if (pool->label_replicas > 1) {
+    pool->label_count = number_of(labels, profile_key(key, pool->profile, ".count"));
+    pool->label_replicas =
+        replicas_told(number_of(labels, profile_key(key, pool->profile, ".replicas")));
+    pool->label_mib = sl_draft_memory_label(draft, profile_key(key, pool->profile, ".memory"));
+    if (pool->label_replicas > 0) {
         pool->pool.kind = SL_KIND_REPLICA;
     }
 }

@@ -61,6 +61,7 @@ struct tally {
     struct sl_str request; /* as the container spells it; s is NULL: absent */
     struct sl_str limit;
     int64_t units; /* the larger of the two */
+    int64_t each;  /* the largest units of one container: what a device plugin is asked at once */
     struct peak peak;
 };
 
@@ -286,6 +287,7 @@ static void settle(struct counting *counting, struct place *place,
             compare_lists(counting, place, tally, container);
         }
         peak_add(&tally->peak, place->role, tally->units);
+        tally->each = container != NULL && tally->units > tally->each ? tally->units : tally->each;
         if (tally->units > 0 && without_overhead(&tally->peak) > SL_UNITS_MAX) {
             bool requested = tally->request.s != NULL;
             place->list = requested ? "requests" : "limits";
@@ -369,6 +371,7 @@ static unsigned finish(struct counting *counting, struct sl_ask_item *out)
                         .resource = tally->name.s,
                         .key = tally->resource.key,
                         .count = count,
+                        .each = (uint8_t)(tally->each < UINT8_MAX ? tally->each : UINT8_MAX),
                         .kind = tally->resource.kind,
                         .shape = tally->resource.shape,
                     });

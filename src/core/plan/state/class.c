@@ -17,7 +17,7 @@ static size_t ask_key(const struct sl_pod *pod, uint64_t *out)
     for (size_t i = 0; i < n; i++) {
         out[1] = pod->items[i].workload != 0 ? pod->items[i].workload : out[1];
         out[OWN + 3 * i] = pod->items[i].key;
-        out[OWN + 3 * i + 1] = (uint64_t)pod->items[i].count;
+        out[OWN + 3 * i + 1] = (uint64_t)pod->items[i].each << 32 | (uint64_t)pod->items[i].count;
         out[OWN + 3 * i + 2] = pod->items[i].gpus;
     }
     return OWN + 3 * n;

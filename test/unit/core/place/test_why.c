@@ -142,6 +142,7 @@ static struct sl_ask random_ask(const struct rig *rig, uint64_t *seed)
     struct sl_ask ask = rig_ask(resource, 1 + rig_random(seed, 5));
     bool states = ask.item[0].kind != SL_KIND_MEMORY && rig_random(seed, 2) == 0;
     ask.item[0].count += ask.item[0].kind == SL_KIND_MEMORY ? rig_random(seed, 5) : 0;
+    ask.item[0].each = (uint8_t)(1 + rig_random(seed, (uint32_t)ask.item[0].count));
     ask.item[0].least_mib = states ? 1024 * (int32_t)(1 + rig_random(seed, 30)) : 0;
     return ask;
 }
@@ -225,7 +226,7 @@ static struct room room_in(const struct world *world, unsigned pool, const struc
     }
     room.sum = room.sum < left ? room.sum : left;
     room.largest = p->kind == SL_KIND_MEMORY && room.device < room.sum ? room.device : room.sum;
-    room.largest = p->one_each && room.largest > 1 ? 1 : room.largest;
+    room.largest = p->one_each && item != NULL && item->each > 1 ? 0 : room.largest;
     return room;
 }
 
@@ -320,12 +321,12 @@ static int64_t wholes_made(const struct world *world, const struct sl_ask_item *
     return sum == 0 && world->empty ? -1 : sum;
 }
 
-/* One slice: on a GPU whose memory has room for it beside the slices in use. */
+/* Slices: on GPUs whose memory has room for them beside the slices in use; one to a container. */
 static int64_t slice_made(const struct world *world, const struct sl_ask_item *item)
 {
     const struct sl_node *node = world->view->node;
     bool ever = false;
-    bool now = false;
+    int64_t now = 0;
     for (unsigned d = 0; d < node->n_devices && item->least_mib <= SLICE_MIB; d++) {
         int64_t left = node->device[d].memory_mib;
         bool given = !world->empty && world->view->device[d].whole;
@@ -334,9 +335,11 @@ static int64_t slice_made(const struct world *world, const struct sl_ask_item *i
             bool here = node->instance[i].device == d;
             left -= here ? (int64_t)world->view->instance_used[i] * SLICE_MIB : 0;
         }
-        now = now || (!given && left >= SLICE_MIB && (world->empty || node->device[d].healthy));
+        bool may = !given && left > 0 && (world->empty || node->device[d].healthy);
+        now += may ? left / SLICE_MIB : 0;
     }
-    return now ? 1 : ever ? 0 : -1;
+    int64_t most = item->each > 1 ? 1 : item->count;
+    return !ever ? -1 : now < most ? now : most;
 }
 
 static int64_t could_be_made(const struct world *world, enum cutter cutter,
@@ -451,7 +454,7 @@ static struct sl_verdict expected(const struct sl_view *view, enum cutter cutter
     if (item->count <= fit.largest) {
         return verdict(SL_REASON_FITS, free.sum, p->capacity, 0);
     }
-    if (p->one_each && item->count > 1) {
+    if (p->one_each && item->each > 1) {
         return verdict(SL_REASON_ONE_EACH, 0, p->capacity, 0);
     }
     if (item->count > room_in(&empty, (unsigned)pool, NULL).largest) {

@@ -232,6 +232,22 @@ static void inventory_is_never_asked_for(void **state)
     check_ask(rig, "aliyun.com/gpu-mem=4");
 }
 
+/* What a device plugin is asked for at once. */
+static void the_largest_request_of_one_container_is_kept_beside_the_sum(void **state)
+{
+    struct ask_rig *rig = *state;
+    container(rig, "a", NULL, "nvidia.com/gpu=1");
+    container(rig, "b", "nvidia.com/gpu=1", "nvidia.com/gpu=1");
+    sidecar(rig, "side", "nvidia.com/gpu=1");
+    init(rig, "fetch", "nvidia.com/gpu=1");
+    rig->pod.overhead = facts_pairs(&rig->facts, "nvidia.com/gpu=4");
+    check_ask(rig, "nvidia.com/gpu=7");
+    assert_int_equal(rig->ask.item[0].each, 1);
+    init(rig, "warm", "nvidia.com/gpu=2"); /* beside the sidecar it is no more than they are */
+    check_ask(rig, "nvidia.com/gpu=7");
+    assert_int_equal(rig->ask.item[0].each, 2);
+}
+
 static void the_largest_init_step_counts_when_it_exceeds_the_containers(void **state)
 {
     struct ask_rig *rig = *state;
@@ -489,6 +505,7 @@ int main(void)
         TEST(quantities_are_compared_by_value),
         TEST(zero_counts_drop_out),
         TEST(inventory_is_never_asked_for),
+        TEST(the_largest_request_of_one_container_is_kept_beside_the_sum),
         TEST(the_largest_init_step_counts_when_it_exceeds_the_containers),
         TEST(an_init_step_counts_with_the_sidecars_started_before_it_only),
         TEST(sidecars_run_beside_the_containers),

@@ -28,6 +28,11 @@ static void asks_for_more_of_the_second(struct plan_rig_pod *p)
     p->item[1].count++;
 }
 
+static void asks_for_more_in_one_container(struct plan_rig_pod *p)
+{
+    p->item[1].each++; /* which a device plugin may refuse */
+}
+
 static void asks_for_another_resource(struct plan_rig_pod *p)
 {
     p->item[0].key++;
@@ -83,6 +88,7 @@ static void pods_that_differ_in_what_decides_share_no_class(void **state)
     static void (*const changes[])(struct plan_rig_pod * p) = {
         asks_for_more,
         asks_for_more_of_the_second,
+        asks_for_more_in_one_container,
         asks_for_another_resource,
         asks_for_another_second_resource,
         is_split_otherwise,
