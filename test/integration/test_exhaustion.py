@@ -211,6 +211,28 @@ def test_replies_that_nobody_reads_count_too(start):
         assert status_at(daemon.port) == 200
 
 
+# ---- files ----
+
+
+def test_the_limit_of_open_files_is_raised_as_far_as_it_may_be(start):
+    daemon = start(A30, files=(64, 4096))
+    assert daemon.metric("process_max_fds") == 4096
+    assert "open files" not in daemon.log
+
+
+def test_clients_leave_files_for_the_daemons_own_work(start):
+    """Without them it could not read its configuration, nor call the API server."""
+    daemon = start(A30, config="server: {maxConnections: 1000, threads: 2, requestTimeout: 10m}\n", files=(64, 256))
+    assert re.search(r"limit of open files .* limit=256 needed=1276 connections=128\b", daemon.log), daemon.log
+    with Crowd().come(daemon.port, 400, HALF):
+        eventually(lambda: daemon.metric("sliced_http_connections") > 100)
+        assert daemon.metric("process_open_fds") < 200
+        assert status_at(daemon.port) == 200
+        daemon.write_config("server: {maxConnections: 1000, threads: 2, requestTimeout: 10m}\nlog: {level: debug}\n")
+        daemon.process.send_signal(signal.SIGHUP)
+        eventually(lambda: "reloaded" in daemon.log)
+
+
 # ---- pages ----
 
 
