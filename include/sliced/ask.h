@@ -60,6 +60,9 @@ struct sl_ask_item {
     /* MEMORY: split the share equally over this many GPUs, where the node's plugin can; 0 and 1:
      * one GPU. Divides count. */
     uint8_t gpus;
+    /* The most units that one container asks for, cut to 255: a device plugin is asked for each
+     * container. 0: as 1. */
+    uint8_t each;
     /* MiB of GPU memory; 0: the pod states none, or its units are memory (aliyun.com/gpu-mem). */
     int32_t memory_mib; /* the pod uses of each unit; for a replica its declared share */
     int32_t least_mib;  /* each GPU, instance or replica must have at least */

@@ -79,6 +79,11 @@ def test_every_pod_may_run_under_the_strictest_standard(helm, values):
     ({"queue": {"daemonSetNamespaces": ["it's"]}}, "daemonSetNamespaces"),
     ({"queue": {"daemonSetUser": "me' || 'x' == 'x"}}, "daemonSetUser"),
     ({"guard": {"devicePlugins": ["a'"]}}, "devicePlugins"),
+    ({"guard": {"devices": False}}, "devices"),
+    ({"guard": {"devices": {"enable": False}}}, "enable"),
+    ({"guard": {"devices": {"exemptNamespaces": ["it's"]}}}, "exemptNamespaces"),
+    ({"guard": {"devices": {"runtimeClasses": ["a b"]}}}, "runtimeClasses"),
+    ({"guard": {"devices": {"namespaceSelector": {"gpus": "all"}}}}, "namespaceSelector"),
     ({"queue": {"caBundle": "-----BEGIN CERTIFICATE-----"}}, "caBundle"),
     ({"queue": {"assignScheduler": "yes"}}, "assignScheduler"),
     # the daemon's configuration, by the schema that the daemon prints
@@ -664,11 +669,30 @@ def test_the_guard_is_there_where_kubernetes_has_what_it_needs(helm):
     assert not has([each for each in yaml.safe_load_all(old) if each])
     for each in helm.objects():
         if each["kind"] == "ValidatingAdmissionPolicy":
-            # it is no way to stop the cluster's own pods, or ours
+            # it is no way to stop the cluster's own pods, or ours, or those that bring the GPUs
+            more = ["gpu-operator"] if each["metadata"]["name"] == "sliced-guard-devices" else []
             assert each["spec"]["matchConstraints"]["namespaceSelector"]["matchExpressions"] == [
                 {"key": "kubernetes.io/metadata.name", "operator": "NotIn",
-                 "values": ["kube-system", NAMESPACE]}]
+                 "values": ["kube-system", NAMESPACE, *more]}]
             assert each["spec"]["matchConditions"][0]["name"] == "not-by-sliced-or-a-node"
+
+
+def test_the_guard_of_devices_is_turned_off_and_narrowed_by_values(helm):
+    def made(values):
+        return {each["kind"]: each["spec"] for each in helm.objects(values)
+                if each["metadata"]["name"] == "sliced-guard-devices"}
+    kinds = {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
+    for values in ({}, VALUES["no queue"], VALUES["devices always"]):
+        assert set(made(values)) == kinds
+    for values in (VALUES["no guard"], VALUES["no guard of devices"]):
+        assert not made(values)
+    assert "cdi" not in str(helm.objects(VALUES["no guard of devices"]))
+    narrowed = made(VALUES["devices always"])["ValidatingAdmissionPolicy"]
+    assert narrowed["matchConstraints"]["namespaceSelector"] == {"matchExpressions": [
+        {"key": "kubernetes.io/metadata.name", "operator": "NotIn",
+         "values": ["kube-system", NAMESPACE, "gpu-operator", "monitoring"]},
+        {"key": "gpus", "operator": "NotIn", "values": ["all"]}]}
+    assert "runtimeClassName" not in str(narrowed)
 
 
 def test_pods_of_no_scheduler_are_given_ours_where_that_is_set(helm):

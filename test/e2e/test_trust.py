@@ -7,9 +7,10 @@ import pytest
 
 from harness import chart, gpus
 from harness.api import ApiError, collection_path, object_path
-from harness.cluster import GATE, gates_of
+from harness.cluster import GATE, ensure_namespace, gates_of
 from harness.process import wait_for
 from harness.sliced import merge
+from harness.values import VALUES
 
 GPU = "nvidia.com/gpu"
 MEM = "aliyun.com/gpu-mem"
@@ -19,7 +20,7 @@ CONTROLLER = "system:serviceaccount:kube-system:daemon-set-controller"
 PLUGIN = "system:serviceaccount:kube-system:gpushare-device-plugin"
 TENANT = "tenant"
 RIGHTS = [("pods", ["get", "list", "create", "patch", "update", "delete"]),
-          ("pods/status", ["patch"]), ("pods/binding", ["create"])]
+          ("pods/status", ["patch"]), ("pods/ephemeralcontainers", ["patch"]), ("pods/binding", ["create"])]
 
 
 @pytest.fixture
@@ -220,6 +221,150 @@ def test_what_decides_is_written_by_nobody_else(cluster, gated, tenant):
         tenant.patch(at("waits"), {"spec": {"schedulingGates": None}})
     finally:
         cluster.plane.delete(object_path(manager))
+
+
+# ---- devices without a request ----
+
+VISIBLE = "NVIDIA_VISIBLE_DEVICES"
+UNASKED = "did not ask for"
+DEVICES_POLICY = "sliced-guard-devices"
+
+
+def given(resources=None, env=(), annotations=None, **spec):
+    """A pod whose container has those variables: name=value, or name alone for one of a ConfigMap."""
+    pod = gpus.pod("sly", resources or {"memory": "1Mi"}, annotations=annotations)
+    pod["spec"]["containers"][0]["env"] = [
+        {"name": name, "value": value} if equals else
+        {"name": name, "valueFrom": {"configMapKeyRef": {"name": "x", "key": "y"}}}
+        for name, equals, value in (each.partition("=") for each in env)]
+    pod["spec"].update(spec)
+    return pod
+
+
+def beside(pod, other, kind):
+    """Both containers in one pod."""
+    container = {**other["spec"]["containers"][0], "name": "other"}
+    pod["spec"].setdefault(kind, []).append(container)
+    return pod
+
+
+def mounted(path, resources=None):
+    pod = given(resources, volumes=[{"name": "null", "hostPath": {"path": "/dev/null"}}])
+    pod["spec"]["containers"][0]["volumeMounts"] = [{"name": "null", "mountPath": path}]
+    return pod
+
+
+def wait_refused(tenant, pod, refused):
+    def in_force():
+        try:
+            tenant.create(pod, dry_run=True)
+            return not refused
+        except ApiError as error:
+            assert error.code == 403, error
+            return refused
+    wait_for("the guard of devices", in_force)
+
+
+@pytest.fixture
+def nvidia_class(cluster, tenant):
+    """Kubernetes refuses pods of a class that there is not."""
+    made = {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "nvidia"},
+            "handler": "nvidia"}
+    cluster.add(made)
+    wait_refused(tenant, given({GPU: 1}, runtimeClassName="nvidia"), False)
+    yield
+    cluster.plane.delete(object_path(made))
+
+
+@pytest.mark.both
+def test_devices_come_only_with_a_request(tenant, nvidia_class):
+    """NVIDIA's runtime gives what variables, mounts and annotations name, and asks nobody."""
+    del nvidia_class
+    wait_refused(tenant, given(env=[f"{VISIBLE}=all"]), True)
+
+    def refused(why, pod):
+        denied(why, tenant.create, pod, dry_run=True)
+    asks = {GPU: 1}
+    for value in ("=all", "=0", "=GPU-1f", "=void,all", "=none,0", "=$(X)", ""):
+        refused(UNASKED, given(env=[VISIBLE + value]))
+    refused(UNASKED, given({GPU: 0}, env=[f"{VISIBLE}=all"]))
+    refused(UNASKED, given(env=[f"{VISIBLE}=void", f"{VISIBLE}=all"]))  # the last one counts
+    refused(UNASKED, given(env=["NVIDIA_IMEX_CHANNELS=0"]))
+    for kind in ("containers", "initContainers"):  # the plugin gives each container its own
+        refused(UNASKED, beside(given(asks), given(env=[f"{VISIBLE}=all"]), kind))
+    for resources in (None, asks):
+        refused("cut or watch", given(resources, env=["NVIDIA_MIG_CONFIG_DEVICES=all"]))
+        refused("cut or watch", given(resources, env=["NVIDIA_MIG_MONITOR_DEVICES"]))
+    refused(f"without {VISIBLE}", given(env=["CUDA_VERSION=10.0"]))
+    for path in ("/var/run/nvidia-container-devices/all",
+                 "/var/run//x/../nvidia-container-devices/cdi/nvidia.com/gpu/0"):
+        refused("a mount at", mounted(path))
+    for key in ("nvidia.cdi.k8s.io/container.main", "cdi.k8s.io/x", "devices.nri.io/pod",
+                "devices.noderesource.dev", "cdi-devices.noderesource.dev/container.main"):
+        refused("annotations of", given(annotations={key: "management.nvidia.com/gpu=all"}))
+    refused("under this runtimeClassName", given(runtimeClassName="nvidia"))
+
+    none = [f"{VISIBLE}=void"]
+    for pod in (given(), given(env=["NVIDIA_DRIVER_CAPABILITIES=all", f"MY_{VISIBLE}=all"]),
+                *(given(env=[f"{VISIBLE}={value}", "NVIDIA_MIG_CONFIG_DEVICES=", "CUDA_VERSION=10.0"])
+                  for value in ("", "void", "none")),
+                *(given({resource: 1}, env=[f"{VISIBLE}=all"]) for resource in (
+                    GPU, "nvidia.com/gpu.shared", "nvidia.com/mig-1g.6gb", "nvidia.com/gpu-10gb", MEM)),
+                given(asks, env=["CUDA_VERSION=10.0"]), mounted("/var/run/other"),
+                mounted("/var/run/nvidia-container-devices/all", asks),
+                given(annotations={"example.com/cdi.k8s.io": "x"}),
+                given(asks, runtimeClassName="nvidia"), given(env=none, runtimeClassName="nvidia"),
+                beside(given(asks, runtimeClassName="nvidia"), given(), "containers")):
+        tenant.create(pod, dry_run=True)
+
+
+@pytest.mark.both
+def test_devices_are_not_added_later(cluster, tenant):
+    cluster.add(gpus.whole("gpu-1", gpus=1))
+    # of a time before the guard: such pods can still be edited, and end
+    with unguarded(cluster, tenant):
+        wait_refused(tenant, given(env=[f"{VISIBLE}=all"]), False)
+        tenant.create(given(env=[f"{VISIBLE}=all"], annotations={"cdi.k8s.io/old": "nvidia.com/gpu=0"}))
+    wait_refused(tenant, given(env=[f"{VISIBLE}=all"]), True)
+    tenant.patch(at("sly"), annotated(**{"example.com/note": "1"}))
+    for end in ("", "/status"):
+        denied("annotations of", tenant.patch, at("sly", end), annotated(**{"cdi.k8s.io/old": "nvidia.com/gpu=all"}))
+        denied("annotations of", tenant.patch, at("sly", end), annotated(**{"nvidia.cdi.k8s.io/container.main": "x"}))
+        tenant.patch(at("sly", end), annotated(**{"cdi.k8s.io/old": None}))
+    denied("put on bindings", tenant.post, at("sly", "/binding"), {
+        "apiVersion": "v1", "kind": "Binding", "target": {"kind": "Node", "name": "gpu-1"},
+        "metadata": {"name": "sly", "annotations": {"cdi.k8s.io/x": "nvidia.com/gpu=all"}}})
+
+    def debug(*env):
+        return {"spec": {"ephemeralContainers": [
+            {"name": "debug", "image": "train", "env": given(env=env)["spec"]["containers"][0]["env"]}]}}
+    strategic = "application/strategic-merge-patch+json"
+    denied(UNASKED, tenant.patch, at("sly", "/ephemeralcontainers"), debug(f"{VISIBLE}=all"), strategic)
+    tenant.patch(at("sly", "/ephemeralcontainers"), debug(f"{VISIBLE}=void"), strategic)
+
+
+@pytest.mark.both
+def test_the_guard_of_devices_is_for_the_namespaces_that_values_say(cluster, tenant):
+    pod = given(env=[f"{VISIBLE}=all"])
+    asking = given({GPU: 1}, env=[f"{VISIBLE}=all"])
+    wait_refused(tenant, pod, True)
+    ensure_namespace(cluster.plane, "gpu-operator")
+    pod["metadata"]["namespace"] = "gpu-operator"
+    tenant.create(pod, dry_run=True)
+    del pod["metadata"]["namespace"]
+
+    # and other values take effect as helm writes them
+    def put(values):
+        objects = cluster.helm.objects(values, cluster.plane.minor)
+        policy = chart.one(objects, "ValidatingAdmissionPolicy", DEVICES_POLICY)
+        cluster.plane.patch(object_path(policy), {"spec": policy["spec"]})
+    put(VALUES["devices always"])
+    try:
+        wait_refused(tenant, asking, True)
+        wait_refused(tenant, pod, True)
+    finally:
+        put({})
+    wait_refused(tenant, asking, False)
 
 
 # ---- without them ----

@@ -13,7 +13,7 @@ import time
 DEADLINE_S = 60
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"  # the protocol's own name for one
 KEYS = {"Escape": "\ue00c", "Enter": "\ue007", "Tab": "\ue004", "ArrowDown": "\ue015", "ArrowRight": "\ue014",
-        "ArrowLeft": "\ue012", "Shift": "\ue008"}
+        "ArrowLeft": "\ue012", "End": "\ue010", "Shift": "\ue008"}
 
 
 class Browser:
@@ -66,6 +66,11 @@ class Browser:
                 return value
             assert time.monotonic() < end, f"never true: {script}; {self.complaints()}"
             time.sleep(0.02)
+
+    def resize(self, width, height):
+        """The page's own size: a window cannot be as narrow as a telephone."""
+        self.call("POST", "/goog/cdp/execute", {"cmd": "Emulation.setDeviceMetricsOverride", "params": {
+            "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 700}})
 
     def text(self, selector):
         return self.run("return document.querySelector(arguments[0])?.innerText ?? null", selector)

@@ -147,6 +147,15 @@ def test_more_than_one_replica_is_never_where_the_plugin_refuses_it(daemon, node
     assert daemon.bind(one, node) == ""
 
 
+def test_containers_get_one_replica_each_where_the_plugin_refuses_one_more(daemon):
+    pod = pod_of("p", {SHARED: 1}, "u")
+    pod["spec"]["containers"].append({**pod["spec"]["containers"][0], "name": "side"})
+    pod["spec"]["initContainers"] = [{**pod["spec"]["containers"][0], "name": "first"}]
+    pod["metadata"]["uid"] = daemon.add(pod)["uid"]
+    assert daemon.filter(pod, ["mps-1"])["NodeNames"] == ["mps-1"]
+    assert daemon.bind(pod, "mps-1") == ""
+
+
 def test_why_says_that_no_node_has_the_memory(daemon):
     pod = asking(daemon, "p", {SHARED: 1}, gpu_memory="16Gi")
     assert daemon.explain(pod)["why"] == (

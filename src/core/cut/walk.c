@@ -18,7 +18,7 @@ static uint64_t ask_key(const struct sl_cut_pod *wanting, const struct sl_ask *a
     for (unsigned i = 0; i < ask->n; i++) {
         const struct sl_ask_item *item = &ask->item[i];
         text.item[i][0] = item->key;
-        text.item[i][1] = (uint64_t)item->count;
+        text.item[i][1] = (uint64_t)item->each << 32 | (uint64_t)item->count;
         text.item[i][2] = (uint64_t)(uint32_t)item->least_mib << 32 | (uint32_t)item->memory_mib;
     }
     return sl_hash((const char *)&text, sizeof(text.has_room) + sizeof(text.constraints) +

@@ -292,7 +292,7 @@ static bool place_item(struct sl_scratch *scratch, unsigned pool, const struct s
     int64_t used = scratch->pool_used[pool];
     int64_t capacity = scratch->view->node->pool[pool].capacity;
     if (used >= capacity || count > capacity - used ||
-        (count > 1 && scratch->view->node->pool[pool].one_each)) {
+        sl_pool_refuses(&scratch->view->node->pool[pool], &items[i])) {
         return false;
     }
     unsigned first = assignment->n;

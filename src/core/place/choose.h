@@ -35,6 +35,12 @@ static inline bool sl_device_untouched(const struct sl_device_use *use)
     return !use->whole && use->replicas == 0 && use->memory_units == 0 && use->instances == 0;
 }
 
+/* True when the pool's device plugin refuses what one container of the pod asks for. */
+static inline bool sl_pool_refuses(const struct sl_pool *pool, const struct sl_ask_item *item)
+{
+    return pool->one_each && item->each > 1;
+}
+
 struct sl_room {
     int64_t free;    /* sum over all devices */
     int64_t largest; /* the most that one item can get */

@@ -71,12 +71,15 @@ static int64_t whole_partitionable(const struct sl_scratch *scratch, const struc
     return sum > 0 || !empty ? sum : -1;
 }
 
-/* As partitionable(), of a node whose GPUs nos shares: its plugin gives a pod one slice at most. */
+/* As partitionable(), of a node whose GPUs nos shares: its plugin gives a container one slice at
+ * most. */
 static int64_t sliceable(const struct sl_scratch *scratch, const struct sl_ask_item *item,
                          bool empty)
 {
     const struct sl_node *node = scratch->view->node;
     int64_t mib = (int64_t)sl_item_slice_gb(item) * 1024;
+    int64_t most = item->each > 1 ? 1 : item->count;
+    int64_t sum = 0;
     bool ever = false;
     for (unsigned d = 0; mib > 0 && sl_item_mib(item) <= mib && d < node->n_devices; d++) {
         const struct sl_device *device = &node->device[d];
@@ -87,11 +90,9 @@ static int64_t sliceable(const struct sl_scratch *scratch, const struct sl_ask_i
                 left -= scratch->instance_used[i] * node->pool[node->instance[i].pool].memory_mib;
             }
         }
-        if (left >= mib && (empty || device->healthy)) {
-            return 1;
-        }
+        sum += left >= mib && (empty || device->healthy) ? left / mib : 0;
     }
-    return ever ? 0 : -1;
+    return ever ? sl_least(sum, most) : -1;
 }
 
 /* Counts the units of the asked profile that repartitioning could make, on the empty node or beside
@@ -206,6 +207,23 @@ static bool exceeds_devices(const struct sl_scratch *scratch, const struct sl_as
     return true;
 }
 
+/* Judges an item of which the node offers too few units by those that it has beside. */
+static struct sl_verdict out_of_service(const struct sl_node *node, const struct sl_ask_item *item,
+                                        struct sl_verdict v)
+{
+    int64_t units = sl_node_absent(node, item->key);
+    if (units >= item->count) {
+        int pool = sl_node_pool(node, item->key);
+        v.reason = SL_REASON_OUT_OF_SERVICE;
+        v.free = pool < 0 ? 0 : node->pool[pool].capacity;
+        v.capacity = units;
+    } else if (units > v.capacity) {
+        v.reason = SL_REASON_EXCEEDS_NODE;
+        v.capacity = units;
+    }
+    return v;
+}
+
 static struct sl_verdict never(const struct sl_scratch *scratch, const struct sl_ask_item *item,
                                int pool)
 {
@@ -221,12 +239,12 @@ static struct sl_verdict never(const struct sl_scratch *scratch, const struct sl
             v.reason = SL_REASON_EXCEEDS_NODE;
             v.capacity = possible;
         }
-        return v;
+        return possible >= item->count ? v : out_of_service(scratch->view->node, item, v);
     }
     const struct sl_pool_room *room = &scratch->view->room[pool];
     const struct sl_node *node = scratch->view->node;
     v.capacity = room->capacity;
-    if (node->pool[pool].one_each && item->count > 1) {
+    if (sl_pool_refuses(&node->pool[pool], item)) {
         v.reason = SL_REASON_ONE_EACH;
         return v;
     }
@@ -253,7 +271,7 @@ static struct sl_verdict never(const struct sl_scratch *scratch, const struct sl
     v.reason = SL_REASON_EXCEEDS_NODE;
     v.capacity = item->count > room->capacity ? room->capacity : room->most;
     v.capacity = possible > v.capacity ? possible : v.capacity;
-    return v;
+    return out_of_service(node, item, v);
 }
 
 /* Counts the devices which are not free as whole GPUs only because pieces of them are in use. */
@@ -459,8 +477,9 @@ static bool fit_one(const struct sl_view *view, const struct sl_ask *ask,
     if (view->withheld) {
         return verdict != NULL && decide(verdict, cutting(ask));
     }
-    if (pool >= 0 && (sl_item_has_memory(&ask->item[0]) || view->room[pool].spans)) {
-        return asked <= view->room[pool].largest || verdict != NULL
+    bool refuses = pool >= 0 && sl_pool_refuses(&view->node->pool[pool], &ask->item[0]);
+    if (pool >= 0 && (refuses || sl_item_has_memory(&ask->item[0]) || view->room[pool].spans)) {
+        return (asked <= view->room[pool].largest && !refuses) || verdict != NULL
                    ? sl_choose(view, ask, NULL, verdict)
                    : false;
     }
@@ -481,7 +500,7 @@ static bool fit_one(const struct sl_view *view, const struct sl_ask *ask,
         }
     } else if (verdict == NULL) {
         return false;
-    } else if (!is_remade(view->node)) {
+    } else if (!is_remade(view->node) && view->node->n_absent == 0) {
         *verdict = (struct sl_verdict){.reason = SL_REASON_NOT_OFFERED, .asked = asked};
         return false;
     }

@@ -167,7 +167,7 @@ struct sl_room sl_scratch_room(const struct sl_scratch *scratch, unsigned pool,
     }
     room.free = sl_least(room.free, left);
     room.largest = sl_least(room.largest, left);
-    room.largest = p->one_each ? sl_least(room.largest, 1) : room.largest;
+    room.largest = item != NULL && sl_pool_refuses(p, item) ? 0 : room.largest;
     return room;
 }
 

@@ -360,8 +360,8 @@ bool sl_pod_same_ask(const struct sl_pod *a, const struct sl_pod *b)
     for (uint32_t i = 0; same && i < a->n_items; i++) {
         const struct sl_ask_item *x = &a->items[i];
         const struct sl_ask_item *y = &b->items[i];
-        same = x->key == y->key && x->count == y->count && x->memory_mib == y->memory_mib &&
-               x->least_mib == y->least_mib && x->gpus == y->gpus;
+        same = x->key == y->key && x->count == y->count && x->each == y->each &&
+               x->memory_mib == y->memory_mib && x->least_mib == y->least_mib && x->gpus == y->gpus;
     }
     return same;
 }

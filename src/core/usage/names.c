@@ -1,5 +1,6 @@
 /* Whom an exporter's labels name, and where that counts. */
 #include "core/usage/names.h"
+#include "util/data/hash.h"
 #include "util/sat.h"
 
 static bool is_said(const struct sl_str text[SL_USAGE_SAID_MAX], const char *own)
@@ -23,6 +24,12 @@ static unsigned others_of(const struct sl_usage_said *said, const char *name)
         n += !known;
     }
     return n;
+}
+
+uint64_t sl_usage_pod_key(struct sl_str namespace, struct sl_str name)
+{
+    uint64_t word[2] = {sl_hash(namespace.s, namespace.len), sl_hash(name.s, name.len)};
+    return namespace.len == 0 || name.len == 0 ? 0 : sl_hash((const char *)word, sizeof(word)) | 1;
 }
 
 uint64_t sl_names_key(const struct sl_pod *pod)

@@ -1,7 +1,6 @@
 /* How a pod uses the GPUs that it holds. */
 #include "core/place/choose.h"
 #include "core/usage/names.h"
-#include "util/data/hash.h"
 #include "util/sat.h"
 
 enum {
@@ -10,12 +9,6 @@ enum {
                       an H100 with a context draws 123 W, and 700 W at most */
     HALF_BUSY = 500,
 };
-
-uint64_t sl_usage_pod_key(struct sl_str namespace, struct sl_str name)
-{
-    uint64_t word[2] = {sl_hash(namespace.s, namespace.len), sl_hash(name.s, name.len)};
-    return namespace.len == 0 || name.len == 0 ? 0 : sl_hash((const char *)word, sizeof(word)) | 1;
-}
 
 const struct sl_usage_row *sl_usage_row_of(const struct sl_usage_row *row, size_t n,
                                            const struct sl_device *device)

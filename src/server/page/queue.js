@@ -1,8 +1,9 @@
-// The pods that wait. Only the rows in sight are asked for and made, however many there are.
+// The pods that wait. Only the rows in sight are asked for and made, however many there are. A row is as high as
+// its sentence needs: where none are drawn, each counts as what those that are drawn take in the mean.
 import { element, renewAll, span, until } from "./draw.js";
 import { get } from "./get.js";
 
-const ROW = 27, MARGIN = 20;
+const ROW = 27, MARGIN = 20;   // the height until rows are drawn
 
 const keyOf = (row) => row.namespace + "/" + row.name;
 
@@ -18,16 +19,30 @@ function cellsOf(row) {
 
 export class Queue {
     constructor(region, counted, onOpen, onChoose) {
-        Object.assign(this, { region, counted, onOpen, onChoose, rows: [], first: 0, total: 0, found: "", chosen: "", body: region.querySelector("tbody") });
+        Object.assign(this, { region, counted, onOpen, onChoose, rows: [], first: 0, total: 0, high: ROW, found: "", chosen: "", body: region.querySelector("tbody") });
         region.addEventListener("scroll", () => this.scrolled());
         region.addEventListener("keydown", (event) => this.key(event));
         this.body.addEventListener("click", (event) => this.open(event.target.closest("tr[data-pod]")));
     }
 
+    drawn() {
+        return [...this.body.querySelectorAll("tr[data-pod]")];
+    }
+
+    // The first row in sight, and where it begins; {at: null} when it is not drawn.
+    edge() {
+        const edge = this.region.getBoundingClientRect().top;
+        const rows = this.drawn();
+        const seen = rows.findIndex((tr) => tr.getBoundingClientRect().bottom > edge);
+        const known = seen > 0 || (seen === 0 && (this.first === 0 || rows[0].getBoundingClientRect().top <= edge));
+        return known ? { row: this.first + seen, key: rows[seen].dataset.pod, at: rows[seen].getBoundingClientRect().top }
+            : { row: Math.floor(this.region.scrollTop / this.high), at: null };
+    }
+
     // A pod's name is looked for among all that wait, a namespace as well.
     path() {
-        const high = Math.ceil(this.region.clientHeight / ROW) + 2 * MARGIN;
-        const top = Math.max(0, Math.floor(this.region.scrollTop / ROW) - MARGIN);
+        const high = Math.ceil(this.region.clientHeight / this.high) + 2 * MARGIN;
+        const top = Math.max(0, this.edge().row - MARGIN);
         const find = this.found === "" ? "" : "&find=" + encodeURIComponent(this.found);
         return "api/v1/queue?limit=" + Math.max(high, 2 * MARGIN) + (top > 0 ? "&skip=" + top : "") + find;
     }
@@ -48,8 +63,8 @@ export class Queue {
     }
 
     scrolled() {
-        const top = Math.floor(this.region.scrollTop / ROW);
-        const end = top + Math.ceil(this.region.clientHeight / ROW);
+        const top = this.edge().row;
+        const end = top + Math.ceil(this.region.clientHeight / this.high);
         const missing = top < this.first || (end > this.first + this.rows.length && end <= this.total);
         if (missing && !this.asked) {
             this.asked = true;
@@ -60,12 +75,29 @@ export class Queue {
     gap(rows) {
         const tr = element("tr", "", { class: "gap" });
         const td = element("td", "", { colspan: "8" });
-        td.style.height = rows * ROW + "px";
+        td.style.height = rows * this.high + "px";
         tr.append(td);
         return tr;
     }
 
+    // What is in sight stays where it is, whatever becomes of the rows above it.
     draw() {
+        const { key, at } = this.edge();
+        this.makeRows();
+        const rows = this.drawn();
+        const high = rows.length === 0 ? this.high
+            : (rows[rows.length - 1].getBoundingClientRect().bottom - rows[0].getBoundingClientRect().top) / rows.length;
+        if (Math.abs(high - this.high) > 1) {
+            this.high = high;
+            this.makeRows();
+        }
+        const stays = this.region.scrollTop > 0 && at !== null ? this.drawn().find((tr) => tr.dataset.pod === key) : undefined;
+        if (stays) {
+            this.region.scrollTop += stays.getBoundingClientRect().top - at;
+        }
+    }
+
+    makeRows() {
         const made = this.rows.map((row) => {
             const tr = element("tr", "", { "data-pod": keyOf(row), "data-position": row.position });
             if (keyOf(row) === this.chosen) {

@@ -56,6 +56,7 @@ void sl_share_asks_of(const struct sl_workload *workload, struct sl_share_asks *
             .resource = ask->resource,
             .key = resource.key,
             .count = ask->count,
+            .each = ask->count < UINT8_MAX ? (uint8_t)ask->count : UINT8_MAX,
             .kind = resource.kind,
             .shape = resource.shape,
         };

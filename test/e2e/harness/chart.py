@@ -70,7 +70,7 @@ def config_of(objects, name):
 def gate_manifests(minor):
     """The objects of deploy/manifests/gate that such a cluster takes, by the name of their file."""
     found = {}
-    for name in ["guard", "webhook", *(["policy"] if APIS[minor] else [])]:
+    for name in ["guard", "guard-devices", "webhook", *(["policy"] if APIS[minor] else [])]:
         with open(os.path.join(MANIFESTS, "gate", f"{name}.yaml"), encoding="utf-8") as file:
             found[name] = [each for each in yaml.safe_load_all(file) if each]
     return found

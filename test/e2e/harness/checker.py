@@ -103,8 +103,8 @@ class NodeFacts:
         self.slices = 4 if "A30" in product else 8
         self.replicas = int(labels.get("nvidia.com/gpu.replicas", "1") or 1)
         self.mps = labels.get("nvidia.com/gpu.sharing-strategy") == "mps"
-        self.one_each = self.mps or "true" in (
-            each.get("sliced.dev/fail-requests-greater-than-one") for each in (labels, annotations))
+        said = [each.get("sliced.dev/fail-requests-greater-than-one") for each in (labels, annotations)]
+        self.one_each = "true" in said or (self.mps and "false" not in said)
         # cut anew while pods run: what they have there, harness/machines knows
         self.cuts = labels.get(DYNAMIC) == "dynamic"
         self.by_use = BY_USE in annotations

@@ -26,6 +26,10 @@ VALUES = {
                          "daemonSetUser": "system:kube-controller-manager"},
                "guard": {"otherSchedulers": False, "devicePlugins": []}},
     "no guard": {"guard": {"enabled": False}},
+    "no guard of devices": {"guard": {"devices": {"enabled": False}}},
+    "devices always": {"guard": {"devices": {
+        "always": True, "runtimeClasses": [], "exemptNamespaces": ["gpu-operator", "monitoring"],
+        "namespaceSelector": {"matchExpressions": [{"key": "gpus", "operator": "NotIn", "values": ["all"]}]}}}},
     "some namespaces": {"queue": {"namespaceSelector": {
         "matchLabels": {"gpus": "queued"},
         "matchExpressions": [{"key": "team", "operator": "Exists"}]}}},

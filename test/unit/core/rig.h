@@ -126,8 +126,10 @@ static inline const struct sl_mig_profile *rig_profile(const struct sl_mig_model
 static inline struct sl_ask_item rig_item(const char *resource, int64_t count)
 {
     struct sl_resource parsed;
-    struct sl_ask_item item = {
-        .resource = resource, .key = sl_hash(resource, strlen(resource)), .count = count};
+    struct sl_ask_item item = {.resource = resource,
+                               .key = sl_hash(resource, strlen(resource)),
+                               .count = count,
+                               .each = count < UINT8_MAX ? (uint8_t)count : UINT8_MAX};
     if (sl_resource_parse(sl_str_of(resource), &parsed)) {
         item.kind = parsed.kind;
         item.shape = parsed.shape;

@@ -394,6 +394,29 @@ gpushare.namespace: set gpushare.namespace, which gives the rights too
     !(has(request.userInfo.groups) && 'system:nodes' in request.userInfo.groups)
 {{- end }}
 
+{{- /* Is name, in CEL, that of a GPU's resource? */}}
+{{- define "sliced.guard.gpuName" -}}
+name in ['nvidia.com/gpu', 'nvidia.com/gpu.shared', 'aliyun.com/gpu-mem'] || name.startsWith('nvidia.com/mig-') || name.matches('^nvidia[.]com/gpu-[1-9][0-9]{0,3}gb$')
+{{- end }}
+
+{{- /* Does the annotation k, in CEL, name devices to a container runtime, or to a plugin of its NRI? */}}
+{{- define "sliced.devices.annotation" -}}
+k.matches('^(([^/]*[.])?cdi[.]k8s[.]io/|(cdi-)?devices[.](nri[.]io|noderesource[.]dev)(/|$))')
+{{- end }}
+
+{{- /* Where devices have to be asked for: not where the operator's own pods are. */}}
+{{- define "sliced.devices.namespaces" -}}
+{{- $in := concat (list "kube-system" .Release.Namespace) .Values.guard.devices.exemptNamespaces | uniq -}}
+matchExpressions:
+- {key: kubernetes.io/metadata.name, operator: NotIn, values: {{ toJson $in }}}
+{{- with .Values.guard.devices.namespaceSelector.matchExpressions }}
+{{ toYaml . }}
+{{- end }}
+{{- with .Values.guard.devices.namespaceSelector.matchLabels }}
+matchLabels: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
 {{- define "sliced.gate.rules" -}}
 - apiGroups: [""]
   apiVersions: [v1]

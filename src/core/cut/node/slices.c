@@ -30,7 +30,7 @@ int sl_cut_size_add(struct sl_cut_sizes *sizes, int32_t gb)
 int32_t sl_cut_slice_of(const struct sl_ask_item *item)
 {
     int32_t gb = item->kind == SL_KIND_REPLICA ? sl_item_slice_gb(item) : 0;
-    return item->count == 1 && sl_item_mib(item) <= (int64_t)gb * 1024 ? gb : 0;
+    return item->each <= 1 && sl_item_mib(item) <= (int64_t)gb * 1024 ? gb : 0;
 }
 
 int sl_cut_slice_unit(struct sl_cut_node *node, const struct sl_ask_item *item)
@@ -161,7 +161,7 @@ bool sl_cut_slices_could(const struct sl_cut_node *node, const struct sl_ask *as
         if (!could) {
             return false;
         }
-        sum += has ? 0 : gb;
+        sum += has ? 0 : gb * (ask->item[i].count - (pool < 0 ? 0 : node->spare[pool]));
     }
     return ask->n > 0 && sum <= node->slices;
 }

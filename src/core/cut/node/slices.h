@@ -16,8 +16,8 @@ int32_t sl_cut_slices_left(const struct sl_cut_device *device);
 bool sl_cut_slices_fit(const struct sl_cut_device *device,
                        const uint8_t counts[SL_MIG_PROFILES_MAX]);
 
-/* Returns the GB of the slice that the item asks for; 0: none, or not one that the node's plugin
- * gives. */
+/* Returns the GB of the slices that the item asks for; 0: none, or more for one container than the
+ * node's plugin gives. */
 int32_t sl_cut_slice_of(const struct sl_ask_item *item);
 
 /* Finds the unit of that size, or adds it; -1: none. */

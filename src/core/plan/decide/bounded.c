@@ -98,7 +98,8 @@ static void bounded_adopt(struct sl_planner *planner, const struct sl_pod *pod)
     }
 }
 
-/* Splits the node's units into parts that one pod can have together: all of them, or a device's.
+/* Splits the node's units into parts that one pod can have together: all of them, a device's, or
+ * one where a container gets one.
  * Appends the parts to the n in out (may be NULL, to count); returns how many there are then. */
 static size_t split_node(const struct sl_plan_lane *lane, const struct sl_plan_node *node,
                          struct sl_promise_node *out, size_t n)
@@ -106,6 +107,7 @@ static size_t split_node(const struct sl_plan_lane *lane, const struct sl_plan_n
     int pool = sl_view_pool(node->view, lane->key);
     int64_t left = lane->node_capacity[node->index];
     int64_t most = pool < 0 ? 0 : node->view->room[pool].most;
+    most = most > 0 && node->node->pool[pool].one_each ? 1 : most;
     int64_t part = most > 0 && left / most <= NODE_PARTS_MAX ? most : left;
     for (; left > 0; left -= part, n++) {
         if (out != NULL) {

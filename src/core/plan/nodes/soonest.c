@@ -49,7 +49,8 @@ bool sl_plan_is_enough(const struct sl_view *view, const struct sl_ask *ask)
 {
     for (unsigned i = 0; i < ask->n; i++) {
         int pool = sl_view_pool(view, ask->item[i].key);
-        if (pool < 0 || ask->item[i].count > view->room[pool].most) {
+        if (pool < 0 || ask->item[i].count > view->room[pool].most ||
+            sl_pool_refuses(&view->node->pool[pool], &ask->item[i])) {
             return false;
         }
     }

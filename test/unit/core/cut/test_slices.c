@@ -30,6 +30,18 @@ static void sizes_mix_on_one_gpu(void **state)
     assert_string_equal(rig_told(rig), "node-0: GPU 0 into 2x 7gb + 2x 10gb + 1x 40gb: 0 1 2\n");
 }
 
+/* The plugin gives a container one slice, and each container of a pod one. */
+static void a_pod_gets_a_slice_for_each_of_its_containers(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)SHARED(rig, 82, NULL);
+    (void)rig_wait(rig, "gpu-30gb=2", NULL);
+    assert_string_equal(rig_told(rig), "");
+    (void)rig_wait(rig, "gpu-30gb=2", NULL);
+    rig->waiting[1]->items[0].each = 1;
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 2x 30gb: 1\n");
+}
+
 static void their_sum_is_at_most_the_memory(void **state)
 {
     struct cut_rig *rig = *state;
@@ -369,6 +381,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_whole_gpu_is_cut_into_slices_that_pods_wait_for),
         TEST(sizes_mix_on_one_gpu),
+        TEST(a_pod_gets_a_slice_for_each_of_its_containers),
         TEST(their_sum_is_at_most_the_memory),
         TEST(slices_in_use_stay),
         TEST(free_slices_that_fit_are_kept),

@@ -295,8 +295,24 @@ static void where_a_request_may_be_for_one_replica_more_is_never(void **state)
             "nvidia.com/gpu.shared: 2 asked, this node's device plugin gives a container one "
             "replica at most");
     assert_true(sl_reason_is_never(rig_verdict(rig, &ask).reason));
-    ask.item[0].count = 1;
-    assert_int_equal(rig_verdict(rig, &ask).reason, SL_REASON_FITS);
+    ask.item[0].least_mib = 16000; /* which takes the longer way */
+    assert_int_equal(rig_verdict(rig, &ask).reason, SL_REASON_ONE_EACH);
+    assert_false(sl_fit(rig_view(rig), &ask, NULL));
+    rig_free(rig);
+}
+
+static void containers_get_one_replica_each(void **state)
+{
+    static const int64_t mib[] = {16000, 16000};
+    struct rig *rig = gpus(mib, 2, 4);
+    struct sl_ask ask = ask_of(SHARED, 3, 0, 0);
+    (void)state;
+    rig->pool[0].one_each = true;
+    ask.item[0].each = 1;
+    assert_string_equal(rig_choose(rig, &ask), "nvidia.com/gpu.shared=0*2,1");
+    assert_true(sl_fit(rig_view(rig), &ask, NULL));
+    ask.item[0].count = 9;
+    assert_int_equal(rig_verdict(rig, &ask).reason, SL_REASON_EXCEEDS_NODE);
     rig_free(rig);
 }
 
@@ -536,6 +552,7 @@ int main(void)
         cmocka_unit_test(where_only_counts_are_known_the_node_has_one_sum),
         cmocka_unit_test(an_mps_replica_has_its_equal_part_and_no_more),
         cmocka_unit_test(where_a_request_may_be_for_one_replica_more_is_never),
+        cmocka_unit_test(containers_get_one_replica_each),
         cmocka_unit_test(a_gpu_of_which_more_is_declared_than_it_has_is_told_of),
         cmocka_unit_test(a_choice_is_found_whenever_there_is_one_and_takes_no_more_than_there_is),
         cmocka_unit_test(taking_a_resident_out_gives_its_declared_share_back),

@@ -238,7 +238,7 @@ static void several_of_what_is_given_one_by_one_are_not_chosen(void **state)
     rig->pool[pool].one_each = true;
     assert_false(sl_scratch_choose(&scratch, ask.item, 1, false, &assignment, &failed));
     assert_int_equal(failed, 0);
-    ask.item[0].count = 1;
+    ask.item[0].each = 1; /* two containers */
     assert_true(sl_scratch_choose(&scratch, ask.item, 1, false, &assignment, &failed));
     rig_free(rig);
 }

@@ -76,6 +76,11 @@ static void slices_that_sliced_may_have_cut_are_not_out_of_the_question(void **s
     assert_string_equal(reason(rig, "nvidia.com/gpu-30gb", 1, 40960), "NotOffered");
     assert_string_equal(reason(rig, "nvidia.com/gpu-41gb", 1, 0), "NotOffered");
     assert_string_equal(reason(rig, "nvidia.com/gpu-30gb", 2, 0), "ExceedsNode");
+    struct sl_ask each = rig_ask("nvidia.com/gpu-30gb", 2); /* of two containers */
+    each.item[0].each = 1;
+    assert_int_equal(rig_verdict(rig, &each).reason, SL_REASON_NOT_PARTITIONED);
+    each.item[0].count = 3;
+    assert_int_equal(rig_verdict(rig, &each).reason, SL_REASON_EXCEEDS_NODE);
     assert_string_equal(reason(rig, LARGE, 2, 0), "OneReplicaEach");
     assert_string_equal(reason(rig, "nvidia.com/mig-1g.5gb", 1, 0), "NotOffered");
     (void)rig_run(rig, &large, LARGE "=0");
@@ -89,12 +94,14 @@ static void slices_that_sliced_may_have_cut_are_not_out_of_the_question(void **s
     rig_free(rig);
 }
 
-static void slices_go_one_to_a_request(void **state)
+static void slices_go_one_to_a_container(void **state)
 {
     struct rig *rig = mixed();
     struct sl_ask ask = rig_ask(SMALL, 2);
     (void)state;
     assert_int_equal(rig_verdict(rig, &ask).reason, SL_REASON_ONE_EACH);
+    ask.item[0].each = 1;
+    assert_string_equal(rig_choose(rig, &ask), SMALL "=0,1");
     ask = rig_ask2(SMALL, 1, LARGE, 1);
     assert_int_equal(rig_verdict(rig, &ask).reason, SL_REASON_FITS);
     rig_free(rig);
@@ -145,7 +152,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gpu_gives_as_many_slices_of_a_size_as_it_has),
-        cmocka_unit_test(slices_go_one_to_a_request),
+        cmocka_unit_test(slices_go_one_to_a_container),
         cmocka_unit_test(slices_that_sliced_may_have_cut_are_not_out_of_the_question),
         cmocka_unit_test(declared_memory_is_limited_by_the_slice_and_by_no_other),
         cmocka_unit_test(assignment_that_its_gpu_has_no_slice_for_is_assumed_elsewhere),

@@ -94,6 +94,18 @@ static void settle_cutter(struct rig *rig, enum cutter cutter)
                                              : SL_ACTUATOR_MIG_MANAGER;
 }
 
+/* Units that the node has and does not offer. */
+static void take_out(struct rig *rig, uint64_t *seed)
+{
+    static struct sl_absent absent;
+    const char *resource = asked[rig_random(seed, sizeof(asked) / sizeof(asked[0]))];
+    int pool = pool_of(rig, resource);
+    absent.key = sl_hash(resource, strlen(resource));
+    absent.units = (pool < 0 ? 0 : rig->pool[pool].capacity) + 1 + rig_random(seed, 4);
+    rig->node.absent = &absent;
+    rig->node.n_absent = 1;
+}
+
 static struct rig *random_node(enum cutter cutter, uint64_t *seed)
 {
     struct rig *rig = rig_new();
@@ -131,6 +143,9 @@ static struct rig *random_node(enum cutter cutter, uint64_t *seed)
     if (units > 0) {
         rig_pool(rig, MEM, SL_KIND_MEMORY, units);
     }
+    if (rig_random(seed, 3) == 0) {
+        take_out(rig, seed);
+    }
     return rig;
 }
 
@@ -142,6 +157,7 @@ static struct sl_ask random_ask(const struct rig *rig, uint64_t *seed)
     struct sl_ask ask = rig_ask(resource, 1 + rig_random(seed, 5));
     bool states = ask.item[0].kind != SL_KIND_MEMORY && rig_random(seed, 2) == 0;
     ask.item[0].count += ask.item[0].kind == SL_KIND_MEMORY ? rig_random(seed, 5) : 0;
+    ask.item[0].each = (uint8_t)(1 + rig_random(seed, (uint32_t)ask.item[0].count));
     ask.item[0].least_mib = states ? 1024 * (int32_t)(1 + rig_random(seed, 30)) : 0;
     return ask;
 }
@@ -225,7 +241,7 @@ static struct room room_in(const struct world *world, unsigned pool, const struc
     }
     room.sum = room.sum < left ? room.sum : left;
     room.largest = p->kind == SL_KIND_MEMORY && room.device < room.sum ? room.device : room.sum;
-    room.largest = p->one_each && room.largest > 1 ? 1 : room.largest;
+    room.largest = p->one_each && item != NULL && item->each > 1 ? 0 : room.largest;
     return room;
 }
 
@@ -320,12 +336,12 @@ static int64_t wholes_made(const struct world *world, const struct sl_ask_item *
     return sum == 0 && world->empty ? -1 : sum;
 }
 
-/* One slice: on a GPU whose memory has room for it beside the slices in use. */
+/* Slices: on GPUs whose memory has room for them beside the slices in use; one to a container. */
 static int64_t slice_made(const struct world *world, const struct sl_ask_item *item)
 {
     const struct sl_node *node = world->view->node;
     bool ever = false;
-    bool now = false;
+    int64_t now = 0;
     for (unsigned d = 0; d < node->n_devices && item->least_mib <= SLICE_MIB; d++) {
         int64_t left = node->device[d].memory_mib;
         bool given = !world->empty && world->view->device[d].whole;
@@ -334,9 +350,11 @@ static int64_t slice_made(const struct world *world, const struct sl_ask_item *i
             bool here = node->instance[i].device == d;
             left -= here ? (int64_t)world->view->instance_used[i] * SLICE_MIB : 0;
         }
-        now = now || (!given && left >= SLICE_MIB && (world->empty || node->device[d].healthy));
+        bool may = !given && left > 0 && (world->empty || node->device[d].healthy);
+        now += may ? left / SLICE_MIB : 0;
     }
-    return now ? 1 : ever ? 0 : -1;
+    int64_t most = item->each > 1 ? 1 : item->count;
+    return !ever ? -1 : now < most ? now : most;
 }
 
 static int64_t could_be_made(const struct world *world, enum cutter cutter,
@@ -432,6 +450,20 @@ static enum sl_reason not_now(const struct sl_view *view, unsigned pool,
     return pieces > 0 ? SL_REASON_DEVICES_SHARED : SL_REASON_INSUFFICIENT;
 }
 
+/* What is said where the node offers too few units, even empty. */
+static struct sl_verdict with_absent(const struct sl_node *node, const struct sl_ask_item *item,
+                                     struct sl_verdict too_few)
+{
+    bool told = node->n_absent > 0 && node->absent[0].key == item->key;
+    int64_t units = told ? node->absent[0].units : 0;
+    int pool = sl_node_pool(node, item->key);
+    if (units >= item->count) {
+        return verdict(SL_REASON_OUT_OF_SERVICE, pool < 0 ? 0 : node->pool[pool].capacity, units,
+                       0);
+    }
+    return units > too_few.capacity ? verdict(SL_REASON_EXCEEDS_NODE, 0, units, 0) : too_few;
+}
+
 static struct sl_verdict expected(const struct sl_view *view, enum cutter cutter,
                                   const struct sl_ask_item *item)
 {
@@ -440,9 +472,11 @@ static struct sl_verdict expected(const struct sl_view *view, enum cutter cutter
     int pool = sl_view_pool(view, item->key);
     int64_t made = could_be_made(&empty, cutter, item);
     if (pool < 0) {
-        return made >= item->count ? verdict(SL_REASON_NOT_PARTITIONED, 0, 0, 0)
-               : made >= 0         ? verdict(SL_REASON_EXCEEDS_NODE, 0, made, 0)
-                                   : verdict(SL_REASON_NOT_OFFERED, 0, 0, 0);
+        return made >= item->count
+                   ? verdict(SL_REASON_NOT_PARTITIONED, 0, 0, 0)
+                   : with_absent(view->node, item,
+                                 made >= 0 ? verdict(SL_REASON_EXCEEDS_NODE, 0, made, 0)
+                                           : verdict(SL_REASON_NOT_OFFERED, 0, 0, 0));
     }
     const struct sl_pool *p = &view->node->pool[pool];
     const struct room free = room_in(&now, (unsigned)pool, NULL);
@@ -451,13 +485,13 @@ static struct sl_verdict expected(const struct sl_view *view, enum cutter cutter
     if (item->count <= fit.largest) {
         return verdict(SL_REASON_FITS, free.sum, p->capacity, 0);
     }
-    if (p->one_each && item->count > 1) {
+    if (p->one_each && item->each > 1) {
         return verdict(SL_REASON_ONE_EACH, 0, p->capacity, 0);
     }
     if (item->count > room_in(&empty, (unsigned)pool, NULL).largest) {
         struct sl_verdict v = never_enough(view, cutter, (unsigned)pool, item);
         if (v.reason != SL_REASON_FITS) {
-            return v;
+            return v.reason == SL_REASON_EXCEEDS_NODE ? with_absent(view->node, item, v) : v;
         }
     } else if (item->count > ever.largest) {
         return verdict(made >= item->count ? SL_REASON_NOT_PARTITIONED : SL_REASON_LITTLE_MEMORY,
