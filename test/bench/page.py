@@ -3,7 +3,7 @@
 It prints medians and the worst of its runs. "first picture" counts from the begin of the navigation
 to the first picture of the cluster; "update" from the page's question for news to the picture that
 shows them, after one pod came or ended; "busy" is the part of it in which the page's own thread could
-not have answered a key. Then how long a scrolled picture and scrolled rows take to be drawn.
+not have answered a key. Then how long a scrolled picture, scrolled rows and a scrolled time line take to be drawn.
 """
 import json
 import os
@@ -133,6 +133,14 @@ def main(quick):
             looks.append(float(browser.until("const at = document.querySelector('#rows'); const ms = at.dataset.lookMs;"
                                              "delete at.dataset.lookMs; return ms;")))
         table.row("scroll the queue, until rows stand", looks, "100")
+        browser.open("about:blank")
+        browser.open(url + "#times")
+        browser.until("return document.querySelectorAll('#lines [data-row]').length > 5")
+        scroll = "document.querySelector('#lines').scrollTop = (i + 1) * 2000;"
+        table.row("scroll the time line, a frame", frames(browser, scroll, runs), "100")
+        browser.run("const find = document.querySelector('#find'); find.value = 'gpu-'; find.dispatchEvent(new Event('input'))")
+        browser.until("return document.querySelector('#lines [aria-level=\"3\"]')")
+        table.row("the same with all nodes unfolded", frames(browser, scroll, runs), "100")
     finally:
         browser.close()
         daemon.stop()

@@ -1,4 +1,6 @@
 """The page in a real browser: what it shows is what the API says; whoever names pods writes no markup."""
+import json
+
 import pytest
 
 from browser import Browser
@@ -203,13 +205,18 @@ def test_everything_is_reached_by_the_keyboard(start, browser):
     browser.press("Escape")
     assert browser.run("return document.activeElement.id") == "picture"
     browser.press("3")
-    browser.until("return document.querySelector('#lines').clientHeight > 200")
+    browser.until("return document.querySelectorAll('#lines [role=treeitem]').length > 5")
     browser.run("document.querySelector('#lines').focus()")
     browser.press("ArrowDown")
-    assert browser.text("#said").startswith("team-0/train-0 ")
-    browser.press("Enter")
+    assert browser.text("#said").startswith(f"{daemon.get('/api/v1/queue').json['total']} wait: ")
+    browser.press("ArrowRight", "ArrowDown")
+    first = browser.run("return document.querySelector('#lines [aria-selected=true]').dataset.id.split('/').slice(1).join('/')")
+    assert browser.text("#said").startswith(f"{first} should start ")
+    browser.press("ArrowLeft", "ArrowLeft")   # to what it is part of, which is folded
+    assert browser.run("return document.querySelector('#lines [aria-selected=true]').ariaExpanded") == "false"
+    browser.press("ArrowRight", "ArrowDown", "Enter")
     browser.until("return document.querySelector('#detail').innerText.includes('Timeout')")
-    assert browser.text("#detail h2") == "team-0/train-0"
+    assert browser.text("#detail h2") == first
     browser.press("Escape", "2")
     browser.run("document.querySelector('#rows').focus()")
     browser.until("return document.querySelectorAll('#rows tr[data-pod]').length")
@@ -258,11 +265,12 @@ def test_a_long_queue_is_fetched_by_what_is_in_sight(start, browser):
     assert (row["skipped"], row["items"][0]["position"]) == (609, 610)
 
 
-# Elements of which a part lies beside the window, or whose text is cut off at their side.
+# Elements of which a part lies beside the window, or whose text is cut off at their side; in the time line names may be.
 BESIDE = """return [...document.querySelectorAll('body *')].filter(e => {
     const box = e.getBoundingClientRect(), style = getComputedStyle(e);
     return box.width > 1 && (box.right > innerWidth + 0.5 || box.left < -0.5 ||
-        (e.scrollWidth > e.clientWidth + 1 && style.display !== 'inline' && style.overflowX !== 'visible' && e.tagName !== 'INPUT'));
+        (e.scrollWidth > e.clientWidth + 1 && style.display !== 'inline' && style.overflowX !== 'visible' && e.tagName !== 'INPUT' &&
+            e.className !== 'name'));
 }).map(e => e.tagName + '#' + e.id + '.' + e.className + ' ' + e.textContent.slice(0, 40))"""
 
 
@@ -341,15 +349,56 @@ def test_what_users_write_is_shown_as_text(start, browser):
     assert browser.run("return document.querySelectorAll('#rows img, #detail img, #rows script').length") == 0
 
 
-def test_the_time_line_shows_who_runs_and_who_is_to_start(start, browser):
-    daemon = start(CLUSTER, config=QUEUE)
-    trains(daemon, 8)
+LINES = "[...document.querySelectorAll('#lines [role=treeitem]')]"
+
+
+def lines(browser):
+    return browser.run(f"return {LINES}.map(r => r.dataset.id)")
+
+
+def test_the_time_line_is_folded_by_node_and_gpu(start, browser):
+    nodes = [{"apiVersion": "v1", "kind": "Node", "metadata": {"name": f"n-{i:02}", "labels": {
+        "nvidia.com/gpu.count": "8", "nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3", "nvidia.com/gpu.memory": "81559",
+        "nvidia.com/gpu.replicas": "1"}}, "status": {"allocatable": {"nvidia.com/gpu": "8", "cpu": "96", "memory": "1Ti", "pods": "110"}}}
+        for i in range(32)]
+    daemon = start("-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": nodes}),
+                   config=QUEUE)
+    for i in range(257):
+        pod = pod_of(f"p-{i:03}", {"nvidia.com/gpu": 1}, namespace=f"team-{i % 3}", annotations={
+            "sliced.dev/timeout": "2h", "sliced.dev/assignment": f"nvidia.com/gpu={i % 8}"})
+        if i < 256:
+            pod["spec"]["nodeName"] = f"n-{i // 8:02}"
+        daemon.add(pod)
     opened(browser, daemon, "times")
-    browser.until("return document.querySelector('#lines').clientHeight > 200")
-    browser.click_at("#lines", 300, 22 + 9)  # the bar that ends first
+    browser.complaints()  # of the daemon before
+    names = ["1 wait"] + [f"n-{i:02}" for i in range(32)]
+    browser.until(f"return {LINES}.length >= 20 && {LINES}[1].ariaLabel.includes('8 run')")
+    shown = lines(browser)
+    assert shown == names[:len(shown)], "one row a node, not one a pod"
+    browser.click("#lines [data-id=n-00]")
+    gpus = [f"n-00/GPU {i}" for i in range(8)]
+    browser.until(f"return {LINES}.some(r => r.ariaLevel === '2')")
+    assert lines(browser)[1:10] == ["n-00", *gpus]
+    browser.click("#lines [data-id='n-00/GPU 3']")
+    browser.until(f"return {LINES}.some(r => r.ariaLevel === '3')")
+    held = [pod for pod in daemon.nodes()["n-00"]["pods"] if [part["device"] for part in pod["devices"]] == [3]]
+    key = f"{held[0]['namespace']}/{held[0]['name']}"
+    assert lines(browser)[5:7] == ["n-00/GPU 3", f"n-00/GPU 3/{key}"]
+    browser.click(f"#lines [data-id='n-00/GPU 3/{key}']")
     browser.until("return !document.querySelector('#panel').hidden")
-    assert browser.text("#detail h2") == "team-0/train-0"
+    assert browser.text("#detail h2") == key
     browser.press("Escape")
+    # the last row is reached, and only the rows in sight are made
+    browser.run("document.querySelector('#lines').focus()")
+    browser.press("End")
+    browser.until(f"return {LINES}.some(r => r.dataset.id === 'n-31' && r.ariaSelected === 'true')")
+    assert browser.run("return document.getElementById(document.querySelector('#lines').getAttribute('aria-activedescendant')).dataset.id") == "n-31"
+    assert browser.text("#said").startswith("n-31: 8 run, next end in 1h")
+    # what is looked for is unfolded
+    browser.press("/", *key)
+    browser.until(f"return {LINES}.length === 3")
+    assert lines(browser) == ["n-00", "n-00/GPU 3", f"n-00/GPU 3/{key}"]
+    assert browser.complaints() == []
 
 
 def test_what_if_tells_what_the_api_tells_and_changes_nothing(start, browser):

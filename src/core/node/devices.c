@@ -4,8 +4,13 @@
 
 struct sl_draft_device *sl_draft_add_device(struct sl_draft *draft, bool mig)
 {
-    const struct sl_mig_model *model = draft->model;
-    int64_t memory_mib = draft->labels.memory_mib;
+    /* Feature discovery counts the GPUs of the product that it names: of the others, and of those
+     * that came since, nothing is known. */
+    const struct sl_draft_labels *labels = &draft->labels;
+    bool named = labels->mig_profile.len > 0 || labels->count == 0 ||
+                 (int64_t)draft->n_devices < labels->count;
+    const struct sl_mig_model *model = named ? draft->model : NULL;
+    int64_t memory_mib = named ? labels->memory_mib : 0;
     if (memory_mib == 0 && model != NULL) {
         memory_mib = (int64_t)model->memory_gib * 1024;
     }
@@ -16,6 +21,7 @@ struct sl_draft_device *sl_draft_add_device(struct sl_draft *draft, bool mig)
                    .mig = mig,
                    .model = model,
                    .memory_mib = memory_mib},
+        .unnamed = !named,
     };
     draft->n_devices++;
     return added;
@@ -196,7 +202,10 @@ static bool add_annotated(struct sl_draft *draft, const struct sl_device_facts *
             device->device.model = draft->model;
         }
     }
-    if (facts->memory_mib > 0 && facts->memory_mib <= SL_UNITS_MAX) {
+    if (facts->memory_mib > SL_DRAFT_MEMORY_MIB_MAX) {
+        sl_draft_problem_count(draft, SL_STR("annotation sliced.dev/devices: memory"),
+                               facts->memory_mib, " MiB are more than any GPU has, ignored");
+    } else if (facts->memory_mib > 0) {
         device->device.memory_mib = facts->memory_mib;
     }
     const struct sl_instance_facts *instance = facts->instances;

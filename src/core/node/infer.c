@@ -10,15 +10,16 @@ static int64_t replicated_things(struct sl_draft *draft, struct sl_draft_pool *p
     int64_t units = pool->pool.capacity;
     int64_t count = pool->label_count;
     int64_t replicas = pool->label_replicas;
-    if (replicas > 0 && units % replicas == 0) {
+    int64_t things = replicas > 0 && units % replicas == 0 ? units / replicas : 0;
+    if (things > 0 && (count == 0 || things <= count)) {
         /* The plugin's own number is surer: the count may include a GPU that failed since. */
-        return units / replicas;
+        return things;
     }
+    pool->label_replicas = 0; /* contradicted by allocatable */
     if (count > 0 && units % count == 0) {
         if (replicas > 0) {
             sl_draft_problem_count(draft, pool->resource, units,
-                                   " allocatable, no multiple of the replicas in the labels");
-            pool->label_replicas = 0; /* contradicted by allocatable */
+                                   " allocatable, not what the replicas in the labels make");
         }
         return count;
     }

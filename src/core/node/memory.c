@@ -1,11 +1,70 @@
-/* Finds the GPU memory of a pool's unit, from labels or its profile's name, and how replicas share
- * it. NVIDIA's plugin, and nos' for slices, gives each MPS client its part of the memory; under
- * time-slicing all replicas see all memory.
+/* Reads the labels that tell GPU memory, and finds that of a pool's unit, from labels or its
+ * profile's name, and how replicas share it. NVIDIA's plugin, and nos' for slices, gives each MPS
+ * client its part of the memory; under time-slicing all replicas see all memory.
  *
  * failRequestsGreaterThanOne of NVIDIA's plugin has three states: not said, it counts as true for
  * MPS and as false for time-slicing (NVIDIA/k8s-device-plugin, pull request 1762; before that MPS
  * refused several whatever was said). nos' plugin always refuses several slices. */
 #include "core/node/draft.h"
+
+#include "sliced/quantity.h"
+
+/* ---- labels ---- */
+
+enum { MEMORY_MIB_MIN = 512 }; /* less than any GPU or instance has */
+
+static const int64_t MIB = 1024 * 1024;
+
+static bool is_plausible(int64_t mib)
+{
+    return mib >= MEMORY_MIB_MIN && mib <= SL_DRAFT_MEMORY_MIB_MAX;
+}
+
+/* Reads MiB, as feature discovery writes them, else bytes or a quantity with a unit ("80Gi",
+ * "80GB"), as people and other tools do. Returns MiB rounded down; 0: no GPU has that. */
+static int64_t memory_parse(struct sl_str text)
+{
+    struct sl_quantity bytes = {0};
+    int64_t mib = 0;
+    if (sl_str_to_i64(text, &mib)) {
+        return is_plausible(mib) ? mib : is_plausible(mib / MIB) ? mib / MIB : 0;
+    }
+    size_t len = sl_str_ends(text, SL_STR("B")) ? text.len - 1 : text.len;
+    bool good = sl_quantity_parse(text.s, len, &bytes) == SL_QUANTITY_OK;
+    return good && is_plausible(bytes.whole / MIB) ? bytes.whole / MIB : 0;
+}
+
+int64_t sl_draft_memory_label(struct sl_draft *draft, struct sl_str key)
+{
+    const struct sl_pair *pair = sl_pair_find(draft->facts->labels, key);
+    int64_t mib = pair == NULL ? 0 : memory_parse(pair->value);
+    if (pair != NULL && mib == 0) {
+        sl_draft_problem(draft, "");
+        sl_text_shown(&draft->problem, key);
+        sl_text_puts(&draft->problem, ": ");
+        sl_text_quoted(&draft->problem, pair->value);
+        sl_text_puts(&draft->problem, " is no GPU's memory in MiB, ignored");
+    }
+    return mib;
+}
+
+/* True when nothing that is sold with so many GB has that memory: drivers round names by 5 %. */
+static bool exceeds(int64_t mib, int64_t gb)
+{
+    return mib > gb * 1024 * 21 / 20;
+}
+
+void sl_draft_memory_check(struct sl_draft *draft)
+{
+    int64_t mib = draft->labels.memory_mib;
+    if (draft->model != NULL && exceeds(mib, draft->model->memory_gib)) {
+        sl_draft_problem_count(draft, SL_STR("nvidia.com/gpu.memory"), mib,
+                               " MiB are more than its product has, ignored");
+        draft->labels.memory_mib = 0;
+    }
+}
+
+/* ---- pools ---- */
 
 static int64_t gpu_mib(const struct sl_draft *draft)
 {
@@ -15,15 +74,22 @@ static int64_t gpu_mib(const struct sl_draft *draft)
     return (int64_t)draft->model->memory_gib * 1024;
 }
 
-static int64_t thing_mib(const struct sl_draft *draft, const struct sl_draft_pool *pool)
+static int64_t thing_mib(struct sl_draft *draft, const struct sl_draft_pool *pool)
 {
     if (!pool->on_instances) {
-        return gpu_mib(draft);
+        /* Of some of several GPUs nothing is known, and nothing tells which. */
+        bool some = pool->pool.kind == SL_KIND_WHOLE && pool->label_count > 0 &&
+                    pool->label_count < pool->pool.capacity;
+        return some ? 0 : gpu_mib(draft);
     }
-    if (pool->label_mib > 0 || pool->pool.profile == NULL) {
+    const struct sl_mig_profile *profile = pool->pool.profile;
+    if (profile != NULL && exceeds(pool->label_mib, profile->memory_gb)) {
+        sl_draft_problem_count(draft, pool->resource, pool->label_mib,
+                               " MiB by its label are more than such an instance has, ignored");
+    } else if (pool->label_mib > 0 || profile == NULL) {
         return pool->label_mib;
     }
-    return sl_mig_profile_mib(pool->pool.profile);
+    return sl_mig_profile_mib(profile);
 }
 
 void sl_draft_memory(struct sl_draft *draft)
@@ -40,14 +106,16 @@ void sl_draft_memory(struct sl_draft *draft)
         p->equal_memory = replica && (draft->labels.mps || p->slices);
         p->one_each = replica && (p->slices || draft->labels.one_each > 0 ||
                                   (p->equal_memory && draft->labels.one_each == 0));
-        if (!replica || p->on_devices) {
+        if (!replica || p->on_devices || p->slices) {
             continue;
         }
-        if (__builtin_mul_overflow(p->memory_mib, pool->label_count, &p->total_mib)) {
+        /* Of an unknown number there is one at least. */
+        int64_t things = pool->label_count > 0 ? pool->label_count : 1;
+        if (__builtin_mul_overflow(p->memory_mib, things, &p->total_mib)) {
             p->total_mib = 0;
         }
-        if (p->equal_memory && pool->label_replicas > 1) {
-            p->memory_mib /= pool->label_replicas;
+        if (p->equal_memory) { /* without the number of parts a part is unknown */
+            p->memory_mib = pool->label_replicas > 0 ? p->memory_mib / pool->label_replicas : 0;
         }
     }
 }

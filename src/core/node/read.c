@@ -3,8 +3,7 @@
 #include "core/node/draft.h"
 #include "sliced/quantity.h"
 
-/* Returns the number, 0 when it is absent, malformed or out of range. */
-static int64_t number_of(const struct sl_pair *list, struct sl_str key)
+int64_t sl_draft_number(const struct sl_pair *list, struct sl_str key)
 {
     const struct sl_pair *pair = sl_pair_find(list, key);
     int64_t value = 0;
@@ -64,8 +63,9 @@ static void read_labels(struct sl_draft *draft)
     const struct sl_pair *list = draft->facts->labels;
     struct sl_draft_labels *labels = &draft->labels;
     read_product(draft);
-    labels->count = number_of(list, SL_STR("nvidia.com/gpu.count"));
-    labels->replicas = number_of(list, SL_STR("nvidia.com/gpu.replicas"));
+    labels->count = sl_draft_number(list, SL_STR("nvidia.com/gpu.count"));
+    labels->replicas = sl_draft_number(list, SL_STR("nvidia.com/gpu.replicas"));
+    labels->present = is(list, SL_STR("nvidia.com/gpu.present"), SL_STR("true"));
     labels->single = is(list, SL_STR("nvidia.com/mig.strategy"), SL_STR("single"));
     const struct sl_pair *sharing = sl_pair_find(list, SL_STR("nvidia.com/gpu.sharing-strategy"));
     if (labels->replicas > 1 || (sharing != NULL && !sl_str_eq(sharing->value, SL_STR("none")))) {
@@ -77,7 +77,7 @@ static void read_labels(struct sl_draft *draft)
     labels->one_each = says(draft, fail, SL_STR("true"))    ? 1
                        : says(draft, fail, SL_STR("false")) ? -1
                                                             : 0;
-    int64_t memory_mib = number_of(list, SL_STR("nvidia.com/gpu.memory"));
+    int64_t memory_mib = sl_draft_memory_label(draft, SL_STR("nvidia.com/gpu.memory"));
     if (labels->mig_profile.len == 0) {
         labels->memory_mib = memory_mib;
     } else {
@@ -85,6 +85,7 @@ static void read_labels(struct sl_draft *draft)
     }
     if (labels->product.len > 0) {
         draft->model = sl_mig_model_find(labels->product, labels->memory_mib);
+        sl_draft_memory_check(draft);
     }
     const struct sl_str nos = SL_STR("nos.nebuly.com/gpu-partitioning");
     const struct sl_str partitioning = SL_STR("sliced.dev/partitioning");
@@ -96,9 +97,7 @@ static void read_labels(struct sl_draft *draft)
                          is(draft->facts->annotations, partitioning, SL_STR("dynamic"));
 }
 
-/* Returns the units of an extended resource; 0, with a problem added, when the text is no whole
- * number. */
-static int64_t units_of(struct sl_draft *draft, const struct sl_pair *pair)
+int64_t sl_draft_units(struct sl_draft *draft, const char *list, const struct sl_pair *pair)
 {
     struct sl_quantity q = {0};
     enum sl_quantity_result result = sl_quantity_parse(pair->value.s, pair->value.len, &q);
@@ -107,7 +106,8 @@ static int64_t units_of(struct sl_draft *draft, const struct sl_pair *pair)
     if (whole && !large) {
         return q.whole;
     }
-    sl_draft_problem(draft, "allocatable[");
+    sl_draft_problem(draft, list);
+    sl_text_puts(&draft->problem, "[");
     sl_text_shown(&draft->problem, pair->key);
     sl_text_puts(&draft->problem, "]: ");
     sl_text_quoted(&draft->problem, pair->value);
@@ -120,17 +120,21 @@ static int64_t units_of(struct sl_draft *draft, const struct sl_pair *pair)
     return 0;
 }
 
-/* Returns nvidia.com/mig-<profile>.count or .replicas; GFD's labels have no ".shared". */
-static int64_t profile_label(const struct sl_draft *draft, struct sl_str profile,
-                             struct sl_str ending)
+struct sl_str sl_draft_key(char out[SL_DRAFT_KEY_MAX], struct sl_str profile, const char *end)
 {
-    char name[128];
     struct sl_text text;
-    sl_text_init(&text, name, sizeof(name));
+    sl_text_init(&text, out, SL_DRAFT_KEY_MAX);
     sl_text_puts(&text, "nvidia.com/mig-");
     sl_text_add(&text, profile);
-    sl_text_add(&text, ending);
-    return number_of(draft->facts->labels, (struct sl_str){name, text.len});
+    sl_text_puts(&text, end);
+    return (struct sl_str){out, text.len};
+}
+
+/* Returns the replicas by a label, 0 when it tells none: the plugin refuses to make one replica,
+ * and feature discovery says 1 until it has read that the plugin shares. */
+static int64_t replicas_told(int64_t label)
+{
+    return label > 1 ? label : 0;
 }
 
 /* Judges nvidia.com/gpu and nvidia.com/gpu.shared, whose meaning depends on the strategy. */
@@ -138,7 +142,7 @@ static void judge_gpu(const struct sl_draft *draft, struct sl_draft_pool *pool, 
 {
     const struct sl_draft_labels *labels = &draft->labels;
     pool->label_count = labels->count;
-    pool->label_replicas = labels->replicas;
+    pool->label_replicas = replicas_told(labels->replicas);
     if (labels->mig_profile.len > 0) {
         pool->on_instances = true;
         pool->profile = labels->mig_profile;
@@ -150,13 +154,16 @@ static void judge_gpu(const struct sl_draft *draft, struct sl_draft_pool *pool, 
     }
 }
 
-static void judge_profile(const struct sl_draft *draft, struct sl_draft_pool *pool)
+static void judge_profile(struct sl_draft *draft, struct sl_draft_pool *pool)
 {
+    char key[SL_DRAFT_KEY_MAX];
+    const struct sl_pair *labels = draft->facts->labels;
     pool->on_instances = true;
-    pool->label_count = profile_label(draft, pool->profile, SL_STR(".count"));
-    pool->label_replicas = profile_label(draft, pool->profile, SL_STR(".replicas"));
-    pool->label_mib = profile_label(draft, pool->profile, SL_STR(".memory"));
-    if (pool->label_replicas > 1) {
+    pool->label_count = sl_draft_number(labels, sl_draft_key(key, pool->profile, ".count"));
+    pool->label_replicas =
+        replicas_told(sl_draft_number(labels, sl_draft_key(key, pool->profile, ".replicas")));
+    pool->label_mib = sl_draft_memory_label(draft, sl_draft_key(key, pool->profile, ".memory"));
+    if (pool->label_replicas > 0) {
         pool->pool.kind = SL_KIND_REPLICA;
     }
 }
@@ -218,7 +225,7 @@ static int read_allocatable(struct sl_draft *draft, struct sl_error *err)
         if (!sl_resource_parse(pair->key, &resource)) {
             continue;
         }
-        int64_t units = units_of(draft, pair);
+        int64_t units = sl_draft_units(draft, "allocatable", pair);
         if (resource.inventory) {
             draft->gpu_count = units;
         } else if (units > 0 && !has_pool(draft, resource.key)) {
@@ -232,7 +239,7 @@ static int read_allocatable(struct sl_draft *draft, struct sl_error *err)
     }
     if (draft->gpu_count == 0) {
         /* gpushare's own extender reads capacity. */
-        draft->gpu_count = number_of(draft->facts->capacity, SL_STR("aliyun.com/gpu-count"));
+        draft->gpu_count = sl_draft_number(draft->facts->capacity, SL_STR("aliyun.com/gpu-count"));
     }
     return 0;
 }

@@ -7,7 +7,7 @@
 
 /* In a text: $r resource, $a asked, $f free, $c capacity, $l largest, $m the pod's own text, $o the
  * name under which the node would offer it, $n MiB of GPU memory that each unit needs, $u what is
- * not free of the capacity. */
+ * not free of the capacity, $s how much memory the largest unit has. */
 static const struct row {
     const char *name;
     bool never;
@@ -66,6 +66,13 @@ static const struct row {
                            "until that is over.",
                            "wait until the cut is over",
                            TEXT("$r: $a asked, this node's GPUs are being cut")},
+    [SL_REASON_OUT_OF_SERVICE] =
+        {"OutOfService", false,
+         "The node has the units, but does not offer them now: its device plugin restarts or has "
+         "yet to start, or GPUs are unhealthy (status.capacity above allocatable, or GPU labels "
+         "without units).",
+         "wait until they are back; if that lasts, tell the operators of the cluster",
+         TEXT("$r: $a asked, this node offers $f now of the $c that it has")},
     [SL_REASON_HOST_FULL] =
         {"HostFull", false,
          "The GPUs that are asked for are free, but too little CPU or memory is, or as many pods "
@@ -94,8 +101,7 @@ static const struct row {
          "Too few of the node's units have the GPU memory that the pod needs of each (annotations "
          "sliced.dev/gpu-memory, sliced.dev/min-gpu-memory), even when it is empty.",
          "state less GPU memory, or ask for larger units",
-         TEXT("$r: $a asked with $n MiB of GPU memory each, $f of this node's have that, the "
-              "largest has $l MiB")},
+         TEXT("$r: $a asked with $n MiB of GPU memory each, $f of this node's have that, $s")},
     [SL_REASON_ONE_EACH] =
         {"OneReplicaEach", true,
          "The node's device plugin refuses a container more than one replica "
@@ -172,6 +178,15 @@ static void add_value(struct sl_text *text, char which, const struct sl_verdict 
         break;
     case 'l':
         sl_text_i64(text, verdict->largest);
+        break;
+    case 's':
+        if (verdict->largest > 0) {
+            sl_text_puts(text, "the largest has ");
+            sl_text_i64(text, verdict->largest);
+            sl_text_puts(text, " MiB");
+        } else {
+            sl_text_puts(text, "how much they have is unknown");
+        }
         break;
     case 'n':
         sl_text_i64(text, memory_needed(ask, verdict));

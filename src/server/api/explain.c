@@ -287,6 +287,18 @@ static void say_in_use(const struct sl_explain *explain, char *out, size_t size)
                    sl_explain_view(explain, row)->node->name);
 }
 
+static void say_little_memory(const struct gist *g, char *out, size_t size)
+{
+    char largest[64] = "how much there is is unknown";
+    if (g->largest > 0) {
+        (void)snprintf(largest, sizeof(largest), "the largest has %lld MiB", (long long)g->largest);
+    }
+    (void)snprintf(out, size,
+                   "no node has %lld %s with %lld MiB of GPU memory each, %s: it cannot start in "
+                   "this cluster as it is",
+                   (long long)g->asked, g->resource, (long long)g->memory_mib, largest);
+}
+
 /* Says why no node fits, by the sums over those that speak for all. */
 static void say_refused(const struct sl_explain *explain, const struct gist *g, char *out,
                         size_t size)
@@ -326,6 +338,13 @@ static void say_refused(const struct sl_explain *explain, const struct gist *g, 
         (void)snprintf(out, size, "the GPUs of %zu node%s are being cut; waits for that to end",
                        g->nodes, g->nodes == 1 ? "" : "s");
         return;
+    case SL_REASON_OUT_OF_SERVICE:
+        (void)snprintf(out, size,
+                       "%zu node%s %s, but %s not offer enough now: the device plugin restarts or "
+                       "has yet to start, or GPUs are unhealthy; waits for that to end",
+                       g->nodes, g->nodes == 1 ? " has" : "s have", g->resource,
+                       g->nodes == 1 ? "does" : "do");
+        return;
     case SL_REASON_MEMORY_TAKEN:
         (void)snprintf(out, size,
                        "no node has %lld %s with %lld MiB of GPU memory each to give now; waits "
@@ -342,10 +361,7 @@ static void say_refused(const struct sl_explain *explain, const struct gist *g, 
         say_in_use(explain, out, size);
         return;
     case SL_REASON_LITTLE_MEMORY:
-        (void)snprintf(out, size,
-                       "no node has %lld %s with %lld MiB of GPU memory each, the largest has %lld "
-                       "MiB: it cannot start in this cluster as it is",
-                       asked, g->resource, (long long)g->memory_mib, (long long)g->largest);
+        say_little_memory(g, out, size);
         return;
     case SL_REASON_ONE_EACH:
         (void)snprintf(out, size,

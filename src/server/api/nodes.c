@@ -10,6 +10,12 @@ enum { LIMIT_DEFAULT = 500, LIMIT_MAX = 5000, USERS_TEXT = 320, VERSION_MAX = 48
 
 /* ---- JSON ---- */
 
+/* 0: not known. */
+static void write_positive(struct sl_writer *w, const char *key, int64_t value)
+{
+    sl_write_member_known(w, key, value > 0 ? value : -1);
+}
+
 static void write_pools(struct sl_writer *w, const struct sl_view *view)
 {
     sl_write_array(w);
@@ -25,7 +31,7 @@ static void write_pools(struct sl_writer *w, const struct sl_view *view)
         sl_write_member_i64(w, "setAside", set_aside);
         sl_write_member_i64(w, "free", sl_view_free_units(view, i));
         sl_write_member_i64(w, "replicas", pool->replicas);
-        sl_write_member_i64(w, "memoryMiB", pool->memory_mib);
+        write_positive(w, "memoryMiB", pool->memory_mib);
         sl_write_member_bool(w, "equalMemory", pool->equal_memory);
         sl_write_member_bool(w, "oneEach", pool->one_each);
         sl_write_member_i64(w, "declaredMiB", view->pool_mib[i]);
@@ -65,16 +71,6 @@ static void write_users(struct sl_writer *w, const struct sl_view *view, int dev
     sl_write_array_end(w);
 }
 
-static void write_positive(struct sl_writer *w, const char *key, int64_t value)
-{
-    sl_write_key(w, key);
-    if (value > 0) {
-        sl_write_i64(w, value);
-    } else {
-        sl_write_null(w);
-    }
-}
-
 static void write_instances(struct sl_writer *w, const struct sl_view *view, unsigned device)
 {
     const struct sl_node *node = view->node;
@@ -100,16 +96,6 @@ static void write_instances(struct sl_writer *w, const struct sl_view *view, uns
     sl_write_array_end(w);
 }
 
-static void write_known(struct sl_writer *w, const char *key, int64_t value)
-{
-    sl_write_key(w, key);
-    if (value >= 0) {
-        sl_write_i64(w, value);
-    } else {
-        sl_write_null(w);
-    }
-}
-
 /* measured: NULL, or of no sample: null. */
 static void write_measured(struct sl_writer *w, const struct sl_measured *measured)
 {
@@ -120,8 +106,8 @@ static void write_measured(struct sl_writer *w, const struct sl_measured *measur
     }
     sl_write_object(w);
     sl_write_member_text(w, "state", sl_series_state_name(measured->state));
-    write_known(w, "usedMiB", measured->used_mib);
-    write_known(w, "busyPermille", measured->busy);
+    sl_write_member_known(w, "usedMiB", measured->used_mib);
+    sl_write_member_known(w, "busyPermille", measured->busy);
     sl_write_object_end(w);
 }
 
@@ -134,7 +120,7 @@ static void write_device(struct sl_writer *w, const struct sl_view *view, unsign
     sl_write_member_text(w, "uuid", device->uuid);
     sl_write_member_text(w, "product", device->product);
     sl_write_member_text(w, "model", device->model == NULL ? NULL : device->model->name);
-    sl_write_member_i64(w, "memoryMiB", device->memory_mib);
+    write_positive(w, "memoryMiB", device->memory_mib);
     write_positive(w, "memorySlices", device->model == NULL ? 0 : device->model->memory_slices);
     sl_write_member_bool(w, "healthy", device->healthy);
     sl_write_member_bool(w, "mig", device->mig);

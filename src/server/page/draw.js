@@ -1,4 +1,4 @@
-// What both pictures draw with.
+// What pictures, lines and tables are made with.
 
 // Colours that stay apart for most eyes, on light ground and dark (Okabe and Ito, without black).
 const HUES = ["#e69f00", "#56b4e9", "#009e73", "#d9c400", "#0072b2", "#d55e00", "#cc79a7"];
@@ -142,6 +142,15 @@ export function renewAll(parent, fresh) {
 export function element(tag, text, attributes = {}) {
     const made = document.createElement(tag);
     made.textContent = text ?? "";
+    for (const [name, value] of Object.entries(attributes)) {
+        made.setAttribute(name, value);
+    }
+    return made;
+}
+
+// A part of a drawing. Its colours are attributes: the page's policy allows no style in markup.
+export function shape(tag, attributes) {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
     for (const [name, value] of Object.entries(attributes)) {
         made.setAttribute(name, value);
     }

@@ -18,12 +18,12 @@ const openPod = (key) => panel.open("pod", key);
 const say = (text) => { byId("said").textContent = text; };
 const queue = new Queue(byId("rows"), byId("counted"), openPod, (row) =>
     say(row.namespace + "/" + row.name + ", " + row.position + " of the queue, " + row.state + ": " + row.text));
-const times = new Times(byId("lines"), (event, bar) => tip(event, bar === null ? null : barText(bar)), openPod, (bar) => say(barText(bar)));
+const times = new Times(byId("lines"), byId("ticks"), barText, (kind, key) => panel.open(kind, key), say);
 const picture = new Picture(byId("picture"), (event, hit) => tip(event, hit === null ? null : hitText(hit)), (hit) =>
     hit.slice !== null && hit.slice.users.length === 1 ? openPod(hit.slice.users[0]) : panel.open("node", hit.place.node.name),
 (node) => say(nodeText(node)));
 const ask = new Ask(byId("ask").querySelector("form"), byId("answer"), byId("resources"));
-let view = "cluster", runs = [], waits = [], askedMs = 0, pictures = 0;
+let view = "cluster", waits = { items: [], total: 0 }, askedMs = 0, pictures = 0;
 
 // ---- what is under the pointer ----
 
@@ -152,12 +152,11 @@ function takeNodes({ complete, nodes }) {
 
 function showNodes(total) {
     const nodes = [...known.values()];
-    runs = nodes.flatMap((node) => node.runs);
     ask.offer([...new Set(nodes.flatMap((node) => node.resources))].sort());
     picture.show(nodes);
     byId("told").textContent = countText(nodes) + (total > nodes.length ? " (of " + total + " nodes)" : "");
     drawLegend();
-    times.show(runs, waits);
+    times.show(nodes, waits);
     document.body.dataset.nodes = String(nodes.length);
 }
 
@@ -219,8 +218,8 @@ async function lookAtQueue() {
     if (view === "queue") {
         await queue.look();
     } else if (view === "times") {
-        waits = (await get("api/v1/queue?limit=" + WAITS)).items;
-        times.show(runs, waits);
+        waits = await get("api/v1/queue?limit=" + WAITS);
+        times.show([...known.values()], waits);
     }
 }
 

@@ -50,8 +50,12 @@ function nodeOf(node) {
     const holders = new Map(node.pods.map((pod) => [podKey(pod), { aside: pod.setAside, parts: pod.devices }]));
     return {
         resources: node.pools.map((pool) => pool.resource),
-        runs: node.pods.map((pod) => ({ pod: podKey(pod), namespace: pod.namespace, node: node.name, aside: pod.setAside,
-            start: Date.parse(pod.startedAt ?? pod.createdAt), timeout: pod.timeoutSeconds })),
+        runs: node.pods.map((pod) => {
+            const from = Date.parse(pod.startedAt ?? pod.createdAt);
+            return { pod: podKey(pod), namespace: pod.namespace, node: node.name, aside: pod.setAside,
+                gpus: [...new Set(pod.devices.map((part) => part.device).filter((device) => device !== null && device >= 0))],
+                from, to: pod.timeoutSeconds === null ? null : from + pod.timeoutSeconds * 1000 };
+        }),
         name: node.name, product: node.product ?? "", problem: node.problem, cutting: node.cutting,
         devices: node.devices.map((device) => ({
             index: device.index, healthy: device.healthy, over: device.used.overMiB,

@@ -165,7 +165,7 @@ static const struct sl_vis_member node_members[] = {
     {1, "devices", SL_VIS_LIST, "GPUs that are known one by one."},
     {2, "index", SL_VIS_NUMBER, "Number of the GPU on its node."},
     {2, "uuid", SL_VIS_TEXT, "UUID of the GPU."},
-    {2, "memoryMiB", SL_VIS_NUMBER, "Its memory."},
+    {2, "memoryMiB", SL_VIS_NUMBER, "Its memory; absent where it is unknown."},
     {2, "healthy", SL_VIS_FLAG, "Nothing says that it is broken."},
     {2, "mig", SL_VIS_FLAG, "Its MIG mode is on."},
     {2, "instances", SL_VIS_LIST, "Its MIG instances."},

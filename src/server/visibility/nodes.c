@@ -89,7 +89,9 @@ static void write_devices(struct sl_writer *w, const struct sl_view *view)
         sl_write_object(w);
         sl_write_member_i64(w, "index", device->index);
         sl_write_member_text(w, "uuid", device->uuid);
-        sl_write_member_i64(w, "memoryMiB", device->memory_mib);
+        if (device->memory_mib > 0) {
+            sl_write_member_i64(w, "memoryMiB", device->memory_mib);
+        }
         sl_write_member_bool(w, "healthy", device->healthy);
         sl_write_member_bool(w, "mig", device->mig);
         write_instances(w, view, d);

@@ -347,6 +347,7 @@ static void slices_are_counted_where_nobody_says_which_gpu_has_them(void **state
     struct node_rig *rig = *state;
     given(rig, A100 "nvidia.com/gpu.count=1", "nvidia.com/gpu-10gb=4 nvidia.com/gpu=1");
     check(rig, "unknown\nnvidia.com/gpu whole 1 off\nnvidia.com/gpu-10gb replica 4 off\n");
+    assert_int_equal(rig->made->pool[1].total_mib, 0); /* each has its own, so no sum binds them */
 }
 
 static void slices_that_allocatable_denies_are_counts(void **state)

@@ -23,6 +23,87 @@ static void a_whole_gpu_has_the_memory_of_the_label(void **state)
     assert_int_equal(sl_node_unit_mib(rig->made, 0, 1, -1), 15360);
 }
 
+static void memory_is_read_in_mib_in_bytes_or_with_a_unit(void **state)
+{
+    struct node_rig *rig = *state;
+    static const struct {
+        const char *label;
+        int64_t mib;
+    } rows[] = {
+        {"23028", 23028},
+        {"512", 512},
+        {"1048576", 1048576},
+        {"24146608128", 23028}, /* bytes */
+        {"1099511627776", 1048576},
+        {"24Gi", 24576},
+        {"24GiB", 24576},
+        {"24GB", 22888},
+        {"23028Mi", 23028},
+        {"23028MiB", 23028},
+        {"22.5Gi", 23040},
+        {"24146608128k", 0}, /* beyond all GPUs */
+        {"24", 0},
+        {"511", 0}, /* of what? */
+        {"0", 0},
+        {"-23028", 0},
+        {"1048577", 0},
+        {"16777216", 0}, /* neither MiB nor bytes */
+        {"1099512676352", 0},
+        {"9223372036854775807", 0},
+        {"99999999999999999999", 0},
+        {"2Ti", 0},
+        {"-24Gi", 0},
+        {"B", 0},
+        {"24gb", 0},
+        {"unknown", 0},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char labels[128];
+        (void)snprintf(labels, sizeof(labels),
+                       "nvidia.com/gpu.product=Quadro-X nvidia.com/gpu.memory=%s", rows[i].label);
+        given(rig, labels, "nvidia.com/gpu=1");
+        const struct sl_node *node = make(rig);
+        assert_int_equal(node->device[0].memory_mib, rows[i].mib);
+        assert_int_equal(node->pool[0].memory_mib, rows[i].mib);
+        assert_int_equal(node->problem == NULL, rows[i].mib > 0);
+        assert_true(node->problem == NULL || strstr(node->problem, rows[i].label) != NULL);
+    }
+}
+
+static void memory_that_the_product_cannot_have_is_not_believed(void **state)
+{
+    struct node_rig *rig = *state;
+    given(rig, "nvidia.com/gpu.product=NVIDIA-A100-SXM4-80GB nvidia.com/gpu.memory=640GB",
+          "nvidia.com/gpu=8"); /* of all eight */
+    assert_int_equal(make(rig)->device[0].memory_mib, 81920);
+    assert_string_equal(rig->made->problem, "nvidia.com/gpu.memory: 610351 MiB are more than its "
+                                            "product has, ignored");
+    given(rig, A30 "nvidia.com/mig-1g.6gb.memory=24576", "nvidia.com/mig-1g.6gb=4");
+    pool_is(rig, "nvidia.com/mig-1g.6gb", 5952, false, false);
+    assert_non_null(strstr(rig->made->problem, "more than such an instance has"));
+    given(rig, A30 "nvidia.com/mig-1g.6gb.memory=6241124352", "nvidia.com/mig-1g.6gb=4");
+    pool_is(rig, "nvidia.com/mig-1g.6gb", 5952, false, false);
+    assert_null(rig->made->problem);
+}
+
+static void annotated_memory_beyond_all_gpus_is_a_problem(void **state)
+{
+    struct node_rig *rig = *state;
+    given(rig, T4, "nvidia.com/gpu=1");
+    device(rig, 0, NULL)->memory_mib = INT64_C(16106127360);
+    assert_int_equal(make(rig)->device[0].memory_mib, 15360);
+    assert_non_null(strstr(rig->made->problem, "more than any GPU has"));
+}
+
+static void a_part_of_an_unknown_number_of_parts_is_unknown(void **state)
+{
+    struct node_rig *rig = *state;
+    const char *labels = T4 "nvidia.com/gpu.count=3 nvidia.com/gpu.sharing-strategy=mps ";
+    given(rig, labels, "nvidia.com/gpu=8");
+    pool_is(rig, "nvidia.com/gpu", 0, true, true);
+    assert_int_equal(rig->made->pool[0].total_mib, 3 * 15360);
+}
+
 static void an_instance_has_the_memory_of_its_label_else_what_its_driver_leaves(void **state)
 {
     struct node_rig *rig = *state;
@@ -218,6 +299,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_whole_gpu_has_the_memory_of_the_label),
+        TEST(memory_is_read_in_mib_in_bytes_or_with_a_unit),
+        TEST(memory_that_the_product_cannot_have_is_not_believed),
+        TEST(annotated_memory_beyond_all_gpus_is_a_problem),
+        TEST(a_part_of_an_unknown_number_of_parts_is_unknown),
         TEST(an_instance_has_the_memory_of_its_label_else_what_its_driver_leaves),
         TEST(under_strategy_single_the_label_is_of_an_instance),
         TEST(under_mps_each_replica_has_its_part_and_a_request_is_for_one),

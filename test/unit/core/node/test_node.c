@@ -151,7 +151,93 @@ static void a_replicas_label_that_allocatable_denies_is_not_believed(void **stat
     struct node_rig *rig = *state;
     given(rig, "nvidia.com/gpu.count=3 nvidia.com/gpu.replicas=4", "nvidia.com/gpu=6");
     check(rig, "inferred\nnvidia.com/gpu replica 6x2 on\n0 whole\n1 whole\n2 whole\n"
-               "! nvidia.com/gpu: 6 allocatable, no multiple of the replicas in the labels\n");
+               "! nvidia.com/gpu: 6 allocatable, not what the replicas in the labels make\n");
+}
+
+/* Feature discovery says replicas=1 until it has read that the plugin shares. */
+static void a_replicas_label_that_lags_makes_no_more_gpus_than_the_count(void **state)
+{
+    struct node_rig *rig = *state;
+    given(rig, T4 "nvidia.com/gpu.count=1 nvidia.com/gpu.replicas=1", "nvidia.com/gpu.shared=50");
+    check(rig, "inferred\nnvidia.com/gpu.shared replica 50x50 on\n0 whole\n");
+    given(rig,
+          "nvidia.com/gpu.product=Tesla-T4-SHARED nvidia.com/gpu.count=2 nvidia.com/gpu.replicas=4",
+          "nvidia.com/gpu=20");
+    check(rig, "inferred\nnvidia.com/gpu replica 20x10 on\n0 whole\n1 whole\n"
+               "! nvidia.com/gpu: 20 allocatable, not what the replicas in the labels make\n");
+    given(rig,
+          A30 "nvidia.com/gpu.count=1 nvidia.com/mig-2g.12gb.count=2 "
+              "nvidia.com/mig-2g.12gb.replicas=1",
+          "nvidia.com/mig-2g.12gb.shared=10");
+    check(rig, "inferred\nnvidia.com/mig-2g.12gb.shared replica 2g.12gb 10x5 on\n"
+               "0 mig 2g.12gb@0 2g.12gb@2\n");
+}
+
+static void replicas_that_no_number_of_gpus_explains_name_none(void **state)
+{
+    struct node_rig *rig = *state;
+    const char *labels[] = {
+        T4 "nvidia.com/gpu.replicas=1", /* how many GPUs is not said */
+        T4 "nvidia.com/gpu.replicas=0",
+        T4 "nvidia.com/gpu.count=-1 nvidia.com/gpu.replicas=many",
+        T4 "nvidia.com/gpu.count=4 nvidia.com/gpu.replicas=10", /* five GPUs, or four */
+        T4 "nvidia.com/gpu.count=3 nvidia.com/gpu.replicas=100",
+        T4 "nvidia.com/gpu.count=2147483647 nvidia.com/gpu.replicas=1",
+    };
+    for (size_t i = 0; i < sizeof(labels) / sizeof(labels[0]); i++) {
+        given(rig, labels[i], "nvidia.com/gpu.shared=50");
+        const struct sl_node *node = make(rig);
+        assert_int_equal(node->n_devices, 0);
+        assert_int_equal(node->pool[0].kind, SL_KIND_REPLICA);
+        assert_int_equal(node->pool[0].capacity, 50);
+        assert_false(node->pool[0].on_devices);
+        assert_true(node->pool[0].total_mib >=
+                    15360); /* declared shares have a bound all the same */
+    }
+}
+
+static void an_annotation_beats_a_replicas_label_that_lags(void **state)
+{
+    struct node_rig *rig = *state;
+    given(rig, T4 "nvidia.com/gpu.count=2 nvidia.com/gpu.replicas=1", "nvidia.com/gpu.shared=20");
+    device(rig, 0, NULL);
+    device(rig, 1, NULL);
+    check(rig, "annotated\nnvidia.com/gpu.shared replica 20x10 on\n0 whole\n1 whole\n");
+}
+
+static void of_more_gpus_than_the_label_counts_the_rest_is_unknown(void **state)
+{
+    struct node_rig *rig = *state;
+    given(rig, A30 "nvidia.com/gpu.count=1", "nvidia.com/gpu=3");
+    const struct sl_node *node = make(rig);
+    assert_int_equal(node->n_devices, 3);
+    assert_int_equal(node->device[0].memory_mib, 24576);
+    assert_string_equal(node->device[0].product, "NVIDIA-A30");
+    for (unsigned d = 1; d < 3; d++) {
+        assert_int_equal(node->device[d].memory_mib, 0);
+        assert_null(node->device[d].product);
+        assert_null(node->device[d].model);
+    }
+    assert_null(node->model); /* they need not be of one */
+    assert_int_equal(node->pool[0].memory_mib, 0);
+    given(rig, A30 "nvidia.com/gpu.count=3", "nvidia.com/gpu=3");
+    node = make(rig);
+    assert_int_equal(node->device[2].memory_mib, 24576);
+    assert_int_equal(node->pool[0].memory_mib, 24576);
+}
+
+static void annotated_gpus_beyond_the_count_have_what_is_said_of_them(void **state)
+{
+    struct node_rig *rig = *state;
+    given(rig, A30 "nvidia.com/gpu.count=1", "nvidia.com/gpu=3");
+    device(rig, 0, NULL);
+    device(rig, 1, NULL)->memory_mib = 15360;
+    device(rig, 2, NULL)->product = SL_STR("NVIDIA-A30");
+    const struct sl_node *node = make(rig);
+    assert_int_equal(node->device[0].memory_mib, 24576);
+    assert_int_equal(node->device[1].memory_mib, 15360);
+    assert_int_equal(node->device[2].memory_mib, 24576);
+    assert_string_equal(node->device[2].product, "NVIDIA-A30");
 }
 
 static void whole_gpus_beside_shared_ones_are_counts(void **state)
@@ -570,6 +656,11 @@ int main(void)
         TEST(a_failed_gpu_takes_its_replicas_along),
         TEST(replicas_of_nobody_knows_what_are_counts),
         TEST(a_replicas_label_that_allocatable_denies_is_not_believed),
+        TEST(a_replicas_label_that_lags_makes_no_more_gpus_than_the_count),
+        TEST(replicas_that_no_number_of_gpus_explains_name_none),
+        TEST(an_annotation_beats_a_replicas_label_that_lags),
+        TEST(of_more_gpus_than_the_label_counts_the_rest_is_unknown),
+        TEST(annotated_gpus_beyond_the_count_have_what_is_said_of_them),
         TEST(whole_gpus_beside_shared_ones_are_counts),
         TEST(single_with_full_gpus_has_one_layout),
         TEST(single_that_is_not_full_is_counts),

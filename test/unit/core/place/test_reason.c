@@ -47,6 +47,21 @@ static void sentences_carry_the_resource_and_the_numbers(void **state)
                "GPU requests");
 }
 
+static void memory_that_nobody_tells_is_called_unknown(void **state)
+{
+    (void)state;
+    check_text(
+        (struct sl_verdict){
+            .reason = SL_REASON_LITTLE_MEMORY, .item = 1, .asked = 1, .largest = 5952},
+        NULL,
+        "nvidia.com/mig-1g.6gb: 1 asked with 0 MiB of GPU memory each, 0 of this node's have "
+        "that, the largest has 5952 MiB");
+    check_text(
+        (struct sl_verdict){.reason = SL_REASON_LITTLE_MEMORY, .item = 1, .asked = 1}, NULL,
+        "nvidia.com/mig-1g.6gb: 1 asked with 0 MiB of GPU memory each, 0 of this node's have "
+        "that, how much they have is unknown");
+}
+
 static void sentences_without_numbers(void **state)
 {
     (void)state;
@@ -155,6 +170,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sentences_carry_the_resource_and_the_numbers),
+        cmocka_unit_test(memory_that_nobody_tells_is_called_unknown),
         cmocka_unit_test(sentences_without_numbers),
         cmocka_unit_test(extreme_numbers_are_written_in_full),
         cmocka_unit_test(an_item_outside_the_ask_is_named_gpu),
