@@ -20,6 +20,7 @@ enum sl_match_op {
     SL_MATCH_DOES_NOT_EXIST,
     SL_MATCH_GT,
     SL_MATCH_LT,
+    SL_MATCH_UNKNOWN, /* a later Kubernetes' operator: holds, so that kube-scheduler decides */
 };
 
 /* One expression of a node selector term. */
@@ -39,9 +40,10 @@ struct sl_match_term {
 };
 
 struct sl_toleration {
-    const char *key;   /* NULL: every key (operator Exists) */
-    const char *value; /* NULL: every value (operator Exists) */
+    const char *key;   /* NULL: every key */
+    const char *value; /* NULL: every value (operator Exists, or one that sliced does not know) */
     uint8_t effect;    /* enum sl_taint_effect; SL_TAINT_ANY: all */
+    uint8_t op;        /* SL_MATCH_IN: equal; SL_MATCH_GT, SL_MATCH_LT: the taint's is more, less */
 };
 
 /* How much is kept of one pod; a constraint beyond that is left out, and pod->problem says so.
@@ -60,8 +62,9 @@ struct sl_constraints {
     const struct sl_match_term *term; /* required node affinity */
     const struct sl_toleration *toleration;
     uint16_t n_selector;
-    uint16_t n_terms;
-    uint16_t n_tolerations;
+    uint8_t n_terms;
+    uint8_t n_tolerations;
+    uint16_t weight;   /* expressions, values and tolerations: how much a check may compare */
     bool affinity;     /* required node affinity is there: without a term it admits no node */
     bool by_name;      /* reads what site_digest leaves out, such as the node's name, so that nodes
                           of equal digest may answer differently */

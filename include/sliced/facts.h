@@ -44,7 +44,7 @@ struct sl_term_facts {
 
 struct sl_toleration_facts {
     struct sl_str key;
-    struct sl_str op; /* "Exists", "Equal" or empty */
+    struct sl_str op; /* "Exists", "Equal", "Gt", "Lt"; empty: Equal */
     struct sl_str value;
     struct sl_str effect;
     struct sl_toleration_facts *next;
@@ -81,6 +81,7 @@ struct sl_pod_facts {
     struct sl_pair *labels;
     struct sl_pair *annotations;
     struct sl_pair *overhead;
+    struct sl_container_facts whole;            /* spec.resources (KEP-2837); no name, no image */
     struct sl_container_facts *containers;      /* in their order */
     struct sl_container_facts *init_containers; /* in order, which decides what runs together */
     struct sl_pair *gates;                      /* key = name of a scheduling gate */

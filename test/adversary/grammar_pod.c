@@ -216,6 +216,14 @@ static void spoil_overhead(struct rng *rng, json_t *pod)
                               grammar_quantity(rng));
 }
 
+static void spoil_whole(struct rng *rng, json_t *pod)
+{
+    static const char *const names[] = {"cpu", "memory", "hugepages-2Mi", "nvidia.com/gpu"};
+    json_t *whole = member(spec_of(pod), "resources", false);
+    json_t *list = member(whole, rng_chance(rng, 70) ? "requests" : "limits", false);
+    (void)json_object_set_new(list, rng_pick(rng, names), grammar_quantity(rng));
+}
+
 static void place(struct rng *rng, json_t *pod)
 {
     char name[32];
@@ -303,13 +311,15 @@ static void spoil_selector(struct rng *rng, json_t *pod)
 static void spoil_tolerations(struct rng *rng, json_t *pod)
 {
     static const char *const effects[] = {"NoSchedule", "NoExecute", "PreferNoSchedule", "", "x"};
+    static const char *const operators[] = {"Exists", "Exists", "Equal", "Gt", "Lt", "?"};
     json_t *tolerations = member(spec_of(pod), "tolerations", true);
     unsigned n = rng_chance(rng, 10) ? 1 + rng_below(rng, 400) : 1;
     for (unsigned i = 0; i < n; i++) {
-        (void)json_array_append_new(tolerations,
-                                    json_pack("{s:s, s:s, s:s}", "key", i % 2 == 0 ? "gpu" : "",
-                                              "operator", rng_chance(rng, 50) ? "Exists" : "Equal",
-                                              "effect", rng_pick(rng, effects)));
+        (void)json_array_append_new(
+            tolerations, json_pack("{s:s, s:s, s:o, s:s}", "key", i % 2 == 0 ? "gpu" : "",
+                                   "operator", rng_pick(rng, operators), "value",
+                                   rng_chance(rng, 50) ? json_string("-7") : grammar_text(rng),
+                                   "effect", rng_pick(rng, effects)));
     }
 }
 
@@ -379,7 +389,7 @@ static const spoil_fn at_birth[] = {
     spoil_ask,      spoil_real_ask, spoil_real_ask, many_asks,        many_containers,
     spoil_overhead, place,          place,          spoil_scheduler,  spoil_numbers,
     spoil_affinity, spoil_selector, spoil_time,     spoil_preemption, spoil_status,
-    spoil_ask,      grow_name,      spoil_type};
+    spoil_ask,      grow_name,      spoil_type,     spoil_whole};
 
 void grammar_spoil_pod(struct rng *rng, json_t *pod, bool born)
 {

@@ -74,6 +74,8 @@ static const struct sl_field spec_fields[] = {
      .offset = offsetof(struct sl_build, pod.deadline_s)},
     {SL_FIELD_NAME("overhead"), RESOURCES, .vital = SL_VITAL_DEEP,
      .offset = offsetof(struct sl_build, pod.overhead)},
+    {SL_FIELD_NAME("resources"), .kind = SL_FIELD_OBJECT, .table = &resource_table,
+     .offset = offsetof(struct sl_build, pod.whole)},
     {SL_FIELD_NAME("containers"), .kind = SL_FIELD_OBJECTS, .vital = SL_VITAL_DEEP,
      .table = &container_table, .offset = offsetof(struct sl_build, pod.containers),
      .size = sizeof(struct sl_container_facts), .next = offsetof(struct sl_container_facts, next)},

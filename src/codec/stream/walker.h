@@ -67,7 +67,7 @@ struct sl_field {
     enum sl_walk_keep (*keep)(struct sl_str key); /* maps of strings: which entries; NULL:
                                                    * SL_WALK_KEEP for all */
     enum sl_walk_vital vital;
-    bool drop_zero;    /* QUANTITIES: an entry of "0" is as none */
+    bool drop_zero;    /* QUANTITIES: an entry of "0" whose key has a '/' is as none */
     sl_walk_hook open; /* containers: before it is opened, with the outer target */
     sl_walk_hook value;
     sl_walk_run run; /* TEXTS: may be NULL */

@@ -251,7 +251,8 @@ static int take_pair(struct sl_walker *walker, struct sl_walk_frame *frame,
                      const struct sl_event *event, struct sl_error *err)
 {
     struct sl_pair *pair = frame->pair;
-    if (frame->field->drop_zero && sl_str_eq(event->text, SL_STR("0"))) {
+    bool extended = memchr(pair->key.s, '/', pair->key.len) != NULL;
+    if (frame->field->drop_zero && extended && sl_str_eq(event->text, SL_STR("0"))) {
         return SL_EVENT_GO;
     }
     /* a user's annotation may hold a NUL: whoever reads the annotation judges it */

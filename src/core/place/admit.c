@@ -16,17 +16,15 @@ static bool is_one_of(const struct sl_match *match, const char *text)
     return false;
 }
 
-/* Gt and Lt: true when both values are whole numbers and the node's compares as the expression
- * asks. */
-static bool compares(const struct sl_match *match, const char *text)
+/* Gt and Lt: true when both values are whole numbers and the node's compares as the pod asks. */
+static bool compares(uint8_t op, const char *bound_text, const char *text)
 {
     int64_t theirs = 0;
     int64_t bound = 0;
-    if (match->n_values != 1 || !sl_str_to_i64(sl_str_of(text), &theirs) ||
-        !sl_str_to_i64(sl_str_of(match->value[0]), &bound)) {
+    if (!sl_str_to_i64(sl_str_of(text), &theirs) || !sl_str_to_i64(sl_str_of(bound_text), &bound)) {
         return false;
     }
-    return match->op == SL_MATCH_GT ? theirs > bound : theirs < bound;
+    return op == SL_MATCH_GT ? theirs > bound : theirs < bound;
 }
 
 /* text: the value of the label or field, NULL when the node has none. */
@@ -43,7 +41,9 @@ static bool holds(const struct sl_match *match, const char *text)
         return text == NULL;
     case SL_MATCH_GT:
     case SL_MATCH_LT:
-        return text != NULL && compares(match, text);
+        return text != NULL && match->n_values == 1 && compares(match->op, match->value[0], text);
+    case SL_MATCH_UNKNOWN:
+        return true;
     }
     return false;
 }
@@ -71,11 +71,30 @@ static bool affinity_admits(const struct sl_constraints *c, const struct sl_node
 
 /* ---- taints ---- */
 
+/* Unlike node affinity, KEP-5471 takes no number with leading zeros, nor "-0". */
+static bool is_plain(const char *number)
+{
+    const char *digits = number + (number[0] == '-');
+    return digits[0] != '0' || (digits == number && digits[1] == '\0');
+}
+
+static bool value_covers(const struct sl_toleration *toleration, const char *value)
+{
+    if (toleration->value == NULL) {
+        return true;
+    }
+    if (toleration->op != SL_MATCH_GT && toleration->op != SL_MATCH_LT) {
+        return strcmp(toleration->value, value) == 0;
+    }
+    return is_plain(toleration->value) && is_plain(value) &&
+           compares(toleration->op, toleration->value, value);
+}
+
 static bool toleration_covers(const struct sl_toleration *toleration, const struct sl_taint *taint)
 {
     return (toleration->effect == SL_TAINT_ANY || toleration->effect == taint->effect) &&
            (toleration->key == NULL || strcmp(toleration->key, taint->key) == 0) &&
-           (toleration->value == NULL || strcmp(toleration->value, taint->value) == 0);
+           value_covers(toleration, taint->value);
 }
 
 static bool tolerates(const struct sl_constraints *c, const struct sl_taint *taint)

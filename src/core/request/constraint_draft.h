@@ -9,7 +9,9 @@ struct sl_constraint_draft {
     struct sl_constraints constraints; /* points into the arrays below and to text of the facts */
     unsigned n_matches;
     unsigned n_values;
-    size_t text; /* bytes of all keys and values */
+    size_t text;        /* bytes of all keys and values */
+    bool said_affinity; /* that an operator of it is not known */
+    bool said_tolerations;
     struct sl_match match[SL_CONSTRAINT_MATCHES_MAX];
     struct sl_match_term term[SL_CONSTRAINT_TERMS_MAX];
     struct sl_toleration toleration[SL_CONSTRAINT_TOLERATIONS_MAX];

@@ -4,8 +4,8 @@
 
 /* Tolerations that the API server adds to each pod (DefaultTolerationSeconds), kept once. */
 static const struct sl_toleration usual_tolerations[] = {
-    {"node.kubernetes.io/not-ready", NULL, SL_TAINT_NO_EXECUTE},
-    {"node.kubernetes.io/unreachable", NULL, SL_TAINT_NO_EXECUTE},
+    {"node.kubernetes.io/not-ready", NULL, SL_TAINT_NO_EXECUTE, SL_MATCH_EXISTS},
+    {"node.kubernetes.io/unreachable", NULL, SL_TAINT_NO_EXECUTE, SL_MATCH_EXISTS},
 };
 enum { USUAL = sizeof(usual_tolerations) / sizeof(usual_tolerations[0]) };
 

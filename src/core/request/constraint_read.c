@@ -1,11 +1,23 @@
 /* Reads a pod's constraints from its spec, within bounds; input that Kubernetes would refuse has no
- * effect. */
+ * effect. Operators that are not known here may be a later Kubernetes': they keep no node away. */
 #include "core/request/constraint_draft.h"
 
 static void complain(struct sl_text *problem, const char *field)
 {
     sl_text_next(problem, field);
     sl_text_puts(problem, ": larger than what is kept of it: ignored");
+}
+
+/* Says so of the first such operator of a field. */
+static void say_unknown(struct sl_text *problem, const char *field, struct sl_str op, bool *said)
+{
+    if (!*said) {
+        sl_text_next(problem, field);
+        sl_text_puts(problem, ": operator ");
+        sl_text_quoted(problem, op);
+        sl_text_puts(problem, " is not known: kube-scheduler decides");
+    }
+    *said = true;
 }
 
 bool sl_label_is_own(const char *key)
@@ -65,7 +77,7 @@ static bool read_selector(struct sl_constraint_draft *draft, const struct sl_pai
     return true;
 }
 
-static bool read_op(struct sl_str text, uint8_t *out)
+static uint8_t op_of(struct sl_str text)
 {
     static const char *const names[] = {
         [SL_MATCH_IN] = "In",         [SL_MATCH_NOT_IN] = "NotIn",
@@ -74,11 +86,10 @@ static bool read_op(struct sl_str text, uint8_t *out)
     };
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (sl_str_eq(text, sl_str_of(names[i]))) {
-            *out = (uint8_t)i;
-            return true;
+            return (uint8_t)i;
         }
     }
-    return false;
+    return SL_MATCH_UNKNOWN;
 }
 
 /* False for an expression that Kubernetes' labels.NewRequirement() or
@@ -86,7 +97,7 @@ static bool read_op(struct sl_str text, uint8_t *out)
 static bool is_sound(const struct sl_match *match)
 {
     int64_t number = 0;
-    if (match->field) {
+    if (match->field && match->op != SL_MATCH_UNKNOWN) {
         return match->n_values == 1 && match->op <= SL_MATCH_NOT_IN &&
                strcmp(match->key, "metadata.name") == 0;
     }
@@ -100,12 +111,15 @@ static bool is_sound(const struct sl_match *match)
     case SL_MATCH_GT:
     case SL_MATCH_LT:
         return match->n_values == 1 && sl_str_to_i64(sl_str_of(match->value[0]), &number);
+    case SL_MATCH_UNKNOWN:
+        return true;
     }
     return false;
 }
 
 static bool read_expressions(struct sl_constraint_draft *draft, struct sl_match_term *term,
-                             const struct sl_expression_facts *list, bool field)
+                             const struct sl_expression_facts *list, bool field,
+                             struct sl_text *problem)
 {
     for (; list != NULL; list = list->next) {
         struct sl_match *match = add_match(draft, list->key);
@@ -120,7 +134,11 @@ static bool read_expressions(struct sl_constraint_draft *draft, struct sl_match_
             }
             match->n_values++;
         }
-        if (!read_op(list->op, &match->op) || !is_sound(match)) {
+        match->op = op_of(list->op);
+        if (match->op == SL_MATCH_UNKNOWN) {
+            say_unknown(problem, "spec.affinity.nodeAffinity", list->op, &draft->said_affinity);
+        }
+        if (!is_sound(match)) {
             match->op = SL_MATCH_IN;
             match->n_values = 0;
         }
@@ -128,7 +146,8 @@ static bool read_expressions(struct sl_constraint_draft *draft, struct sl_match_
     return true;
 }
 
-static bool read_terms(struct sl_constraint_draft *draft, const struct sl_term_facts *list)
+static bool read_terms(struct sl_constraint_draft *draft, const struct sl_term_facts *list,
+                       struct sl_text *problem)
 {
     struct sl_constraints *c = &draft->constraints;
     c->affinity = true;
@@ -140,8 +159,8 @@ static bool read_terms(struct sl_constraint_draft *draft, const struct sl_term_f
         struct sl_match_term *term = &draft->term[c->n_terms];
         c->n_terms++;
         *term = (struct sl_match_term){.match = &draft->match[draft->n_matches]};
-        if (!read_expressions(draft, term, list->expressions, false) ||
-            !read_expressions(draft, term, list->fields, true)) {
+        if (!read_expressions(draft, term, list->expressions, false, problem) ||
+            !read_expressions(draft, term, list->fields, true, problem)) {
             return false;
         }
     }
@@ -170,25 +189,36 @@ static bool read_effect(struct sl_str text, uint8_t *out)
     return false;
 }
 
-/* Leaves out tolerations of unknown operators or effects, which tolerate no taint that we know. */
+/* Reads key, operator and value; false: beyond the pod's text. */
+static bool read_toleration(struct sl_constraint_draft *draft,
+                            const struct sl_toleration_facts *facts, struct sl_toleration *t,
+                            struct sl_text *problem)
+{
+    uint8_t op = facts->op.len == 0 || sl_str_eq(facts->op, SL_STR("Equal")) ? (uint8_t)SL_MATCH_IN
+                                                                             : op_of(facts->op);
+    bool valued = op == SL_MATCH_IN || op == SL_MATCH_GT || op == SL_MATCH_LT;
+    if (!valued && op != SL_MATCH_EXISTS) {
+        say_unknown(problem, "spec.tolerations", facts->op, &draft->said_tolerations);
+    }
+    t->op = valued ? op : (uint8_t)SL_MATCH_EXISTS;
+    t->key = facts->key.len == 0 ? NULL : keep(draft, facts->key);
+    t->value = valued ? keep(draft, facts->value) : NULL;
+    return (t->key != NULL || facts->key.len == 0) && (t->value != NULL || !valued);
+}
+
+/* Leaves out tolerations of unknown effects, which tolerate no taint that we know. */
 static bool read_tolerations(struct sl_constraint_draft *draft,
-                             const struct sl_toleration_facts *list)
+                             const struct sl_toleration_facts *list, struct sl_text *problem)
 {
     struct sl_constraints *c = &draft->constraints;
     c->toleration = draft->toleration;
     for (; list != NULL; list = list->next) {
         struct sl_toleration t = {0};
-        bool exists = sl_str_eq(list->op, SL_STR("Exists"));
-        bool equal = list->op.len == 0 || sl_str_eq(list->op, SL_STR("Equal"));
-        if ((!exists && !equal) || !read_effect(list->effect, &t.effect)) {
+        if (!read_effect(list->effect, &t.effect)) {
             continue;
         }
-        if (c->n_tolerations == SL_CONSTRAINT_TOLERATIONS_MAX) {
-            return false;
-        }
-        t.key = list->key.len == 0 ? NULL : keep(draft, list->key);
-        t.value = exists ? NULL : keep(draft, list->value);
-        if ((t.key == NULL && list->key.len > 0) || (t.value == NULL && !exists)) {
+        if (c->n_tolerations == SL_CONSTRAINT_TOLERATIONS_MAX ||
+            !read_toleration(draft, list, &t, problem)) {
             return false;
         }
         draft->toleration[c->n_tolerations] = t;
@@ -224,7 +254,7 @@ static uint64_t digest(const struct sl_constraints *c)
     for (unsigned i = 0; i < c->n_tolerations; i++) {
         h = sl_mix_text(h, c->toleration[i].key);
         h = sl_mix_text(h, c->toleration[i].value);
-        h = sl_mix(h, c->toleration[i].effect);
+        h = sl_mix(h, (uint64_t)c->toleration[i].op << 8 | c->toleration[i].effect);
     }
     h = sl_mix(h, (uint64_t)c->cpu_milli);
     h = sl_mix(h, (uint64_t)c->memory_bytes);
@@ -249,6 +279,8 @@ const struct sl_constraints *sl_constraint_read(struct sl_constraint_draft *draf
     draft->n_matches = 0;
     draft->n_values = 0;
     draft->text = 0;
+    draft->said_affinity = false;
+    draft->said_tolerations = false;
     if (!read_selector(draft, facts->node_selector)) {
         complain(problem, "spec.nodeSelector");
         c->n_selector = 0;
@@ -257,16 +289,16 @@ const struct sl_constraints *sl_constraint_read(struct sl_constraint_draft *draf
         draft->text = 0;
     }
     size_t text = draft->text;
-    if (facts->affinity && !read_terms(draft, facts->terms)) {
+    if (facts->affinity && !read_terms(draft, facts->terms, problem)) {
         complain(problem, "spec.affinity.nodeAffinity");
         c->n_terms = 0;
         c->affinity = false;
         draft->n_matches = c->n_selector;
         draft->text = text;
     }
-    if (!read_tolerations(draft, facts->tolerations)) {
+    if (!read_tolerations(draft, facts->tolerations, problem)) {
         complain(problem, "spec.tolerations");
-        draft->toleration[0] = (struct sl_toleration){NULL, NULL, SL_TAINT_ANY};
+        draft->toleration[0] = (struct sl_toleration){.effect = SL_TAINT_ANY};
         c->n_tolerations = 1;
     }
     if (c->n_selector == 0 && !c->affinity && c->n_tolerations == 0 && c->cpu_milli == 0 &&
@@ -274,6 +306,7 @@ const struct sl_constraints *sl_constraint_read(struct sl_constraint_draft *draf
         return NULL;
     }
     c->by_name = asks_by_name(draft);
+    c->weight = (uint16_t)(draft->n_matches + draft->n_values + c->n_tolerations);
     c->digest = digest(c);
     return c;
 }

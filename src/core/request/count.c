@@ -435,6 +435,23 @@ static int64_t host_of(const struct sl_pair *first, const struct sl_pair *second
     return value > 0 ? value : 0;
 }
 
+/* A request of the pod takes the place of the containers' sum. Its limit stands for one that is
+ * absent where no container asks either, as the API server sets it. Kubernetes counts CPU, memory
+ * and huge pages so, never extended resources (IsSupportedPodLevelResource() in
+ * k8s.io/component-helpers). */
+static void replace_sum(struct peak *peak, const struct sl_container_facts *whole,
+                        struct sl_str name, measure_fn measure)
+{
+    int64_t value = read_host(sl_pair_find(whole->requests, name), measure);
+    if (value < 0 && without_overhead(peak) == 0) {
+        value = read_host(sl_pair_find(whole->limits, name), measure);
+    }
+    if (value >= 0) {
+        peak->together = value;
+        peak->step = 0;
+    }
+}
+
 static int64_t count_host(const struct sl_pod_facts *facts, struct sl_str name, measure_fn measure)
 {
     struct peak peak = {.overhead = host_of(facts->overhead, NULL, name, measure)};
@@ -446,6 +463,7 @@ static int64_t count_host(const struct sl_pod_facts *facts, struct sl_str name, 
     for (c = facts->containers; c != NULL; c = c->next) {
         peak_add(&peak, ROLE_CONTAINER, host_of(c->requests, c->limits, name, measure));
     }
+    replace_sum(&peak, &facts->whole, name, measure);
     return peak_of(&peak, SL_HOST_MAX);
 }
 

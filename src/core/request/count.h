@@ -28,9 +28,9 @@ struct sl_host_ask {
     int64_t memory_bytes;
 };
 
-/* Counts CPU and memory that the pod requests, in the same way. A limit replaces a request which is
- * absent, as in the API server, or cannot be read. A value that cannot be read either way counts as
- * 0. */
+/* Counts CPU and memory that the pod requests, in the same way, or as its spec.resources say. A
+ * limit replaces a request which is absent, as in the API server, or cannot be read. A value that
+ * cannot be read either way counts as 0. */
 struct sl_host_ask sl_host_count(const struct sl_pod_facts *facts);
 
 #endif

@@ -113,6 +113,8 @@ static inline void describe_pod(struct sl_buf *out, const struct sl_pod_facts *p
     describe_pairs(out, "label", pod->labels);
     describe_pairs(out, "annotation", pod->annotations);
     describe_pairs(out, "overhead", pod->overhead);
+    describe_pairs(out, "whole request", pod->whole.requests);
+    describe_pairs(out, "whole limit", pod->whole.limits);
     describe_containers(out, "init", pod->init_containers);
     describe_containers(out, "container", pod->containers);
     describe_pairs(out, "gate", pod->gates);

@@ -66,6 +66,21 @@ static void what_matters_of_a_pod_is_kept(void **state)
         "  gate other\n");
 }
 
+/* A request of 0 stands beside a limit; of a GPU it asks for nothing. */
+static void resources_of_the_pod_and_requests_of_none_are_kept(void **state)
+{
+    (void)state;
+    assert_decodes(POD_SPEC "\"resources\":{\"requests\":{\"cpu\":\"0\",\"ephemeral-storage\":1},"
+                            "\"limits\":{\"memory\":\"1Gi\",\"x\":{}}},"
+                            "\"containers\":[{\"name\":\"a\",\"resources\":{\"requests\":"
+                            "{\"cpu\":\"0\",\"nvidia.com/gpu\":\"0\"}}}]}}",
+                   "Pod name=p\n"
+                   "  whole request cpu =0\n"
+                   "  whole limit memory =1Gi\n"
+                   "  container name=a\n"
+                   "    request cpu =0\n");
+}
+
 static void where_a_pod_may_go_is_kept(void **state)
 {
     (void)state;
@@ -294,6 +309,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_matters_of_a_pod_is_kept),
+        cmocka_unit_test(resources_of_the_pod_and_requests_of_none_are_kept),
         cmocka_unit_test(where_a_pod_may_go_is_kept),
         cmocka_unit_test(affinity_that_is_only_preferred_is_none),
         cmocka_unit_test(who_kube_scheduler_could_not_place_is_known),

@@ -92,9 +92,11 @@ static void affinity_follows_the_documented_rules(void **state)
         {"gpus Gt 1,2", false},
         {"gpus Gt", false},
         {"gpus Gt many", false},
-        {"zone in a", false},
-        {"zone Near a", false},
-        {"zone Near a|disk Exists", true},
+        /* an operator that is not known is left to kube-scheduler */
+        {"zone in a", true},
+        {"zone Near a", true},
+        {"zone Near a;disk In hdd", false},
+        {"@metadata.name Near n2", true},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         require(rig, cases[i].terms);
@@ -138,7 +140,29 @@ static void taints_follow_the_documented_rules(void **state)
         {"gpu:NoSchedule", "gpu Equal - NoSchedule", true},
         {"gpu:NoSchedule", "gpu Equal x NoSchedule", false},
         {"gpu=a30:NoSchedule", "gpu Equal - NoSchedule", false},
-        {"gpu=a30:NoSchedule", "gpu Near a30 NoSchedule", false},
+        /* numbers (KEP-5471): the taint's is more, or less */
+        {"sla=950:NoSchedule", "sla Gt 900 NoSchedule", true},
+        {"sla=950:NoSchedule", "sla Gt 950 NoSchedule", false},
+        {"sla=950:NoExecute", "sla Gt 990 -", false},
+        {"sla=950:NoSchedule", "sla Lt 990 NoSchedule", true},
+        {"sla=950:NoSchedule", "sla Lt 950 NoSchedule", false},
+        {"sla=-5:NoSchedule", "sla Lt 0 NoSchedule", true},
+        {"sla=0:NoSchedule", "sla Gt -1 -", true},
+        {"sla=950:NoSchedule", "sla Gt 0900 -", false},
+        {"sla=0950:NoSchedule", "sla Gt 900 -", false},
+        {"sla=-0:NoSchedule", "sla Gt -1 -", false},
+        {"sla=high:NoSchedule", "sla Gt 900 -", false},
+        {"sla=950:NoSchedule", "sla Lt high -", false},
+        {"sla:NoSchedule", "sla Gt - -", false},
+        {"sla=99999999999999999999:NoSchedule", "sla Gt 1 -", false},
+        {"sla=950:NoSchedule", "tier Gt 900 -", false},
+        {"sla=950:NoExecute", "sla Gt 900 NoSchedule", false},
+        {"sla=950:NoSchedule", "- Gt 900 -", true}, /* every key, as with the others */
+        /* an operator that is not known is left to kube-scheduler */
+        {"gpu=a30:NoSchedule", "gpu Near a30 NoSchedule", true},
+        {"gpu=a30:NoSchedule", "gpu In a30 NoSchedule", true},
+        {"gpu=a30:NoSchedule", "cpu Near a30 NoSchedule", false},
+        {"gpu=a30:NoExecute", "gpu Near a30 NoSchedule", false},
         {"gpu=a30:NoSchedule", "gpu Exists - Sometimes", false},
     };
     (void)state;

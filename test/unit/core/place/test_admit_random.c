@@ -11,7 +11,7 @@ static const char *const keys[] = {"a", "b", "c", "kubernetes.io/hostname", "met
 static const char *const values[] = {"", "1", "2", "10", "-5", "x", "n1"};
 static const char *const ops[] = {"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Near"};
 static const char *const effects[] = {"", "NoSchedule", "NoExecute", "PreferNoSchedule"};
-static const char *const toleration_ops[] = {"", "Equal", "Exists", "Gt"};
+static const char *const toleration_ops[] = {"", "Equal", "Exists", "Gt", "Lt", "Near"};
 
 #define PICK(seed, list) sl_str_of((list)[below(seed, sizeof(list) / sizeof((list)[0]))])
 
@@ -151,6 +151,9 @@ static bool expression_holds(const struct sl_expression_facts *e, const struct s
     if (is(e->op, "DoesNotExist")) {
         return none && label == NULL;
     }
+    if (is(e->op, "Near")) {
+        return true; /* kube-scheduler decides */
+    }
     if (!one || label == NULL || !whole(label->value, &theirs) || !whole(e->values->text, &bound)) {
         return false;
     }
@@ -188,8 +191,13 @@ static bool term_holds(const struct sl_term_facts *term, const struct sl_node_fa
 static bool tolerated(const struct sl_pod_facts *pod, const struct sl_taint_facts *taint)
 {
     for (const struct sl_toleration_facts *t = pod->tolerations; t != NULL; t = t->next) {
-        bool value = is(t->op, "Exists") ||
-                     ((is(t->op, "") || is(t->op, "Equal")) && sl_str_eq(t->value, taint->value));
+        long theirs = 0;
+        long bound = 0;
+        bool numbers = whole(taint->value, &theirs) && whole(t->value, &bound);
+        bool value = is(t->op, "Gt")   ? numbers && theirs > bound
+                     : is(t->op, "Lt") ? numbers && theirs < bound
+                                       : is(t->op, "Exists") || is(t->op, "Near") ||
+                                             sl_str_eq(t->value, taint->value);
         if ((t->effect.len == 0 || sl_str_eq(t->effect, taint->effect)) &&
             (t->key.len == 0 || sl_str_eq(t->key, taint->key)) && value) {
             return true;

@@ -232,6 +232,44 @@ static void inventory_is_never_asked_for(void **state)
     check_ask(rig, "aliyun.com/gpu-mem=4");
 }
 
+static void host_is(struct ask_rig *rig, const char *requests, const char *limits, int64_t cpu,
+                    int64_t memory)
+{
+    rig->pod.whole.requests = requests == NULL ? NULL : facts_pairs(&rig->facts, requests);
+    rig->pod.whole.limits = limits == NULL ? NULL : facts_pairs(&rig->facts, limits);
+    struct sl_host_ask host = sl_host_count(&rig->pod);
+    assert_int_equal(host.cpu_milli, cpu);
+    assert_int_equal(host.memory_bytes, memory);
+}
+
+static void resources_of_the_pod_take_the_place_of_its_containers_sum(void **state)
+{
+    struct ask_rig *rig = *state;
+    container(rig, "a", "cpu=2 memory=100", "nvidia.com/gpu=1");
+    sidecar(rig, "side", "cpu=1");
+    init(rig, "big", "cpu=4 memory=300");
+    rig->pod.overhead = facts_pairs(&rig->facts, "cpu=500m memory=7");
+    host_is(rig, NULL, NULL, 5500, 307);
+    host_is(rig, "cpu=64", NULL, 64500, 307); /* what it does not name is the containers' */
+    host_is(rig, "cpu=64 memory=1Ki", NULL, 64500, 1031);
+    host_is(rig, "cpu=1", "cpu=9 memory=1Ki", 1500, 307);
+    host_is(rig, "cpu=0", "cpu=9", 500, 307);
+    host_is(rig, "cpu=x", "cpu=9", 5500, 307); /* unreadable is as absent */
+    host_is(rig, "cpu=-4 memory=99999999999999999999", NULL, 500, SL_HOST_MAX);
+    rig->pod.containers = NULL;
+    rig->pod.init_containers = NULL;
+    host_is(rig, NULL, "cpu=9 memory=1Ki", 9500, 1031); /* as the API server fills it in */
+}
+
+/* The API server refuses it; kube-scheduler would not count it. */
+static void gpus_of_the_pods_own_resources_are_asked_for_by_nobody(void **state)
+{
+    struct ask_rig *rig = *state;
+    container(rig, "a", NULL, "nvidia.com/gpu=1");
+    host_is(rig, "nvidia.com/gpu=8", "nvidia.com/gpu=8", 0, 0);
+    check_ask(rig, "nvidia.com/gpu=1");
+}
+
 /* What a device plugin is asked for at once. */
 static void the_largest_request_of_one_container_is_kept_beside_the_sum(void **state)
 {
@@ -505,6 +543,8 @@ int main(void)
         TEST(quantities_are_compared_by_value),
         TEST(zero_counts_drop_out),
         TEST(inventory_is_never_asked_for),
+        TEST(resources_of_the_pod_take_the_place_of_its_containers_sum),
+        TEST(gpus_of_the_pods_own_resources_are_asked_for_by_nobody),
         TEST(the_largest_request_of_one_container_is_kept_beside_the_sum),
         TEST(the_largest_init_step_counts_when_it_exceeds_the_containers),
         TEST(an_init_step_counts_with_the_sidecars_started_before_it_only),

@@ -150,6 +150,35 @@ static void too_much_of_a_constraint_is_left_out_and_said(void **state)
                                             "ignored");
 }
 
+static void operators_that_are_not_known_are_said_once_a_field(void **state)
+{
+    struct rig *rig = *state;
+    tolerate(rig, "a Near 1 -");
+    tolerate(rig, "b Far 1 -");
+    tolerate(rig, "c Gt 1 -");
+    require(rig, "zone Beside a;disk Beside b");
+    expect(rig, SL_CONSTRAINT_NONE);
+    assert_string_equal(rig->made->problem,
+                        "spec.affinity.nodeAffinity: operator \"Beside\" is not known: "
+                        "kube-scheduler decides; spec.tolerations: operator \"Far\" is not known: "
+                        "kube-scheduler decides");
+}
+
+static void tolerations_that_differ_in_the_operator_alone_differ(void **state)
+{
+    static const char *const ops[] = {"n Equal 1 -", "n Gt 1 -", "n Lt 1 -", "n Exists 1 -"};
+    struct rig *rig = *state;
+    uint64_t digest[4];
+    for (size_t i = 0; i < 4; i++) {
+        rig->pod.tolerations = NULL;
+        tolerate(rig, ops[i]);
+        digest[i] = constraints_of(rig)->digest;
+        for (size_t k = 0; k < i; k++) {
+            assert_true(digest[k] != digest[i]);
+        }
+    }
+}
+
 /* "v0,v1,...": n values. */
 static const char *values(struct rig *rig, const char *before, int n)
 {
@@ -309,6 +338,8 @@ int main(void)
         TEST(digests_tell_constraints_and_sites_apart),
         TEST(who_asks_for_a_nodes_own_labels_asks_by_name),
         TEST(too_much_of_a_constraint_is_left_out_and_said),
+        TEST(operators_that_are_not_known_are_said_once_a_field),
+        TEST(tolerations_that_differ_in_the_operator_alone_differ),
         TEST(number_of_values_and_expressions_is_bounded),
         TEST(selector_that_is_left_out_takes_no_room),
         TEST(usual_tolerations_are_kept_once_and_others_as_they_are),
