@@ -125,7 +125,7 @@ int sl_telemetry_start(struct sl_telemetry *telemetry, struct sl_error *err)
 {
     bool good = telemetry->hour == NULL || sl_hour_start(telemetry->hour) == 0;
     return !good || sl_client_after(telemetry->client, SL_ASK_SOON_US,
-                                    telemetry->exporter == NULL ? sl_telemetry_ask
+                                    telemetry->exporters == NULL ? sl_telemetry_ask
                                                                 : sl_telemetry_ask_exporters,
                                     telemetry) < 0
                ? sl_error_nomem(err)
