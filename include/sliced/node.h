@@ -136,7 +136,8 @@ struct sl_node {
     bool unschedulable; /* cordoned */
     struct sl_host host;
     uint64_t site_digest;   /* sl_constraints_admit answers alike for equal digests, unless
-                               sl_constraints.by_name is set */
+                               sl_constraints.by_name is set: then */
+    uint64_t own_digest;    /* and the name count too */
     struct sl_node *judged; /* set by sl_node_marked: a reference to the node as judged, which owns
                                all but the devices; else NULL */
     _Atomic uint32_t refs;  /* use sl_node_ref and sl_node_unref; the last member */
