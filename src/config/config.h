@@ -179,6 +179,7 @@ struct sl_config {
         char username[SL_CONFIG_TEXT_MAX];
         char password_file[SL_CONFIG_TEXT_MAX];
         char selector[SL_CONFIG_TEXT_MAX];    /* "label=value,..." */
+        char own[SL_CONFIG_TEXT_MAX];         /* likewise, of the daemon's own series */
         char node_labels[SL_CONFIG_TEXT_MAX]; /* "label,...", as the next two */
         char pod_labels[SL_CONFIG_TEXT_MAX];
         char namespace_labels[SL_CONFIG_TEXT_MAX];
