@@ -11,10 +11,12 @@ enum { PATH_MAX_BYTES = 64 << 10 };
 static const int64_t first_range_us = 5 * SL_MINUTE_US;
 static const int64_t range_slack_us = 5 * SL_SECOND_US;
 
-static bool is_known(const struct sl_telemetry *telemetry, const char *name)
+/* NULL: the cluster has no such node. */
+static const struct sl_node *node_find(const struct sl_telemetry *telemetry, const char *name)
 {
-    return name[0] != '\0' &&
-           sl_snapshot_find(telemetry->snapshot, sl_str_of(name), 0) != SL_NODE_NONE;
+    uint32_t at =
+        name[0] == '\0' ? SL_NODE_NONE : sl_snapshot_find(telemetry->snapshot, sl_str_of(name), 0);
+    return at == SL_NODE_NONE ? NULL : telemetry->snapshot->view[at]->node;
 }
 
 static int64_t number_of(const char *text, int64_t absent)
@@ -28,12 +30,13 @@ static int64_t number_of(const char *text, int64_t absent)
 
 /* The node of a series: whose exporter was asked, whatever labels say, else the one that they name.
  */
-static const char *node_of(const struct sl_telemetry *telemetry,
-                           const struct sl_answer_series *metric)
+static const struct sl_node *node_of(const struct sl_telemetry *telemetry,
+                                     const struct sl_answer_series *metric)
 {
-    const char *node = telemetry->node;
-    for (size_t i = 0; i < SL_ANSWER_NODE_LABELS && node == NULL; i++) {
-        node = is_known(telemetry, metric->node[i]) ? metric->node[i] : NULL;
+    const struct sl_node *node =
+        telemetry->node == NULL ? NULL : node_find(telemetry, telemetry->node);
+    for (size_t i = 0; i < SL_ANSWER_NODE_LABELS && telemetry->node == NULL && node == NULL; i++) {
+        node = node_find(telemetry, metric->node[i]);
     }
     return node;
 }
@@ -43,15 +46,21 @@ static const char *node_of(const struct sl_telemetry *telemetry,
 static struct sl_unit *unit_of(struct sl_telemetry *telemetry,
                                const struct sl_answer_series *metric)
 {
-    const char *node = node_of(telemetry, metric);
-    if (node == NULL) {
+    bool of_gpu = telemetry->kind.figure == SL_FIGURE_POWER;
+    const struct sl_unit_claim claim = {.node = node_of(telemetry, metric),
+                                        .gpu = number_of(metric->gpu, -2),
+                                        .instance = of_gpu ? -1 : number_of(metric->instance, -1),
+                                        .uuid = metric->uuid,
+                                        .profile = metric->profile,
+                                        .silent_us = telemetry->latest_us - SL_FUTURE_US -
+                                                     telemetry->config->telemetry.stale_us};
+    if (claim.node == NULL) {
         telemetry->stats.strangers++;
         return NULL;
     }
-    bool of_gpu = telemetry->kind.figure == SL_FIGURE_POWER;
-    struct sl_unit *unit =
-        sl_units_get(&telemetry->units, sl_str_of(node), number_of(metric->gpu, -2),
-                     of_gpu ? -1 : number_of(metric->instance, -1));
+    struct sl_unit *unit = sl_units_find(
+        sl_units_node(&telemetry->units, sl_str_of(claim.node->name)), claim.gpu, claim.instance);
+    unit = unit == NULL ? sl_units_add(&telemetry->units, &claim) : unit;
     if (unit != NULL && metric->uuid[0] != '\0') { /* who tells of pods may leave it out */
         (void)snprintf(unit->uuid, sizeof(unit->uuid), "%.*s", SL_UNIT_UUID_MAX - 1, metric->uuid);
     }
