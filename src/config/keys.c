@@ -336,7 +336,9 @@ const struct sl_key sl_keys[SL_KEYS] = {
      .help = "Most conditions written a second, and under way at a time, over all pods."},
     {"queue.condition.maxPods", SL_KEY_INTEGER, AT(queue.condition.max_pods), .min = 1,
      .max = 1000000, .number = 10000,
-     .help = "Only so many pods, from the front of the queue, get a condition."},
+     .help =
+         "Most pods that get a condition, those at the front of the queue first. A namespace may "
+         "have three times as many as it leaves for the others."},
 
     {"partitioning.enabled", SL_KEY_BOOLEAN, .restart = true, AT(partitioning.enabled), .max = 1,
      .number = 0,
@@ -425,6 +427,11 @@ const struct sl_key sl_keys[SL_KEYS] = {
      .string = "",
      .help = "Labels that series must have, as job=dcgm-exporter; needed where one Prometheus "
              "scrapes several clusters."},
+    {"telemetry.ownSelector", SL_KEY_SELECTOR, .restart = true, .text = true, AT(telemetry.own),
+     .string = "",
+     .help =
+         "Labels that sliced's own series must have for the page's lines, as job=sliced; needed "
+         "where Prometheus scrapes several clusters or users' pods."},
     {"telemetry.nodeLabels", SL_KEY_WORD, .restart = true, .text = true, AT(telemetry.node_labels),
      .string = "Hostname,hostname,node,kubernetes_node",
      .help = "Labels that may name the node, at most four, joined by commas; the first one that "
