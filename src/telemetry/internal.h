@@ -8,6 +8,7 @@
 #include "kube/client/client.h"
 #include "sliced/suffer.h"
 #include "telemetry/accounts.h"
+#include "telemetry/hour.h"
 #include "telemetry/question.h"
 #include "telemetry/telemetry.h"
 #include "telemetry/units.h"
@@ -16,6 +17,7 @@ enum {
     SL_FUTURE_US = 5 * 1000000, /* by which clocks may differ */
     SL_ASK_SOON_US = 1000000,   /* before the first question, and again until pods are known */
     SL_EXPORTERS_AT_ONCE = 64,
+    SL_TROUBLE_MAX = 256, /* of a text that says what failed, with its NUL */
 };
 
 struct sl_telemetry {
@@ -25,23 +27,21 @@ struct sl_telemetry {
     struct sl_kube_access access;
     struct sl_client *client;
     struct sl_answer *answer;
+    struct sl_hour *hour; /* NULL: exporters are asked */
     struct sl_past *peaks; /* lives by workload */
     struct sl_suffer suffer;
     struct sl_pod_watch watch;                  /* all NULL: nobody wants to know */
     int32_t *used;                              /* telemetry.window figures, for a judgement */
     struct sl_usage_row row[SL_USAGE_ROWS_MAX]; /* of one node, likewise */
 
-    struct sl_exporter *exporter; /* SL_EXPORTERS_AT_ONCE; NULL: Prometheus is asked */
+    struct sl_exporters *exporters; /* NULL: Prometheus is asked */
 
-    /* of the question that is under way, or of all exporters that are asked */
-    const struct sl_snapshot *snapshot;
-    bool known;       /* nodes and pods are */
-    size_t next_node; /* of the snapshot: its exporter is asked next */
-    size_t asking;    /* calls in flight */
-    size_t answers, failures;
-    char trouble[256];    /* the first failure */
-    const char *node;     /* whose exporter tells now; NULL: labels say it */
-    struct sl_unit *unit; /* of the series that is read */
+    const struct sl_snapshot *snapshot; /* as of the last judgement; NULL before the first */
+    bool known;                         /* nodes and pods are */
+    size_t answers, failures;           /* who answered his last question, and who did not */
+    char trouble[SL_TROUBLE_MAX];       /* one of these failures */
+    const char *node;                   /* whose exporter tells now; NULL: labels say it */
+    struct sl_unit *unit;               /* of the series that is read */
     struct sl_figure_kind kind;
     uint64_t pod;      /* that it names, sl_usage_pod_key(); 0: none */
     int64_t latest_us; /* Unix: later samples are from the future */
@@ -76,7 +76,8 @@ void sl_telemetry_ask(void *context);
  * scrape came late. */
 int64_t sl_telemetry_range_s(const struct sl_telemetry *telemetry, int64_t now_us);
 
-/* Asks the exporters of all nodes that have GPUs, likewise. */
+/* Has the exporters of all nodes that have GPUs asked, judges what they told until now, and comes
+ * again after telemetry.interval. */
 void sl_telemetry_ask_exporters(void *context);
 /* -1 with *err: out of memory. */
 int sl_telemetry_make_exporters(struct sl_telemetry *telemetry, struct sl_error *err);
@@ -84,21 +85,20 @@ void sl_telemetry_free_exporters(struct sl_telemetry *telemetry);
 
 /* The steps that both ways of asking share: begin with a snapshot, or (false) soon again, until
  * nodes and pods are known, to which answers could belong; count each answer (err NULL) or
- * failure with its HTTP status, 0: none; at the end log how it went, judge, and set the clock for
- * the next time. */
+ * failure with its HTTP status, 0: none, and write what failed to trouble, empty where nothing did;
+ * at the end log how it went, judge, and set the clock for the next time. */
 bool sl_telemetry_begin(struct sl_telemetry *telemetry, void (*again)(void *context));
 void sl_telemetry_count(struct sl_telemetry *telemetry, const char *node, int status,
-                        const struct sl_error *err);
+                        const struct sl_error *err, char trouble[SL_TROUBLE_MAX]);
 void sl_telemetry_end(struct sl_telemetry *telemetry, void (*again)(void *context));
+
+/* How answers are read, and into what. */
+struct sl_answer_options sl_telemetry_options(struct sl_telemetry *telemetry);
 
 /* Unix microseconds. Where the clock was set since the last call, samples and what was remembered
  * begin anew: nothing that came while it was ahead may keep out what comes now, and what came late
  * because it was behind may not pass for new. The lock is held. */
 int64_t sl_telemetry_now(struct sl_telemetry *telemetry);
-
-/* The receivers of an answer. */
-bool sl_telemetry_series(void *context, const struct sl_answer_series *metric);
-void sl_telemetry_sample(void *context, int64_t at_us, double value);
 
 struct sl_usage_rule sl_telemetry_rule(const struct sl_config *config, int64_t now_us);
 
