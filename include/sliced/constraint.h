@@ -62,8 +62,9 @@ struct sl_constraints {
     const struct sl_match_term *term; /* required node affinity */
     const struct sl_toleration *toleration;
     uint16_t n_selector;
-    uint16_t n_terms;
-    uint16_t n_tolerations;
+    uint8_t n_terms;
+    uint8_t n_tolerations;
+    uint16_t weight;   /* expressions, values and tolerations: how much a check may compare */
     bool affinity;     /* required node affinity is there: without a term it admits no node */
     bool by_name;      /* reads what site_digest leaves out, such as the node's name, so that nodes
                           of equal digest may answer differently */

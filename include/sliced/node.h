@@ -67,6 +67,13 @@ struct sl_pool {
     int64_t total_mib;  /* REPLICA without on_devices: memory of all together; 0: unknown */
 };
 
+/* A resource of which the node has more units than it offers now: its device plugin restarts or has
+ * yet to start, or GPUs are unhealthy. */
+struct sl_absent {
+    uint64_t key;
+    int64_t units; /* with those that it offers; > 0 */
+};
+
 struct sl_taint {
     const char *key;
     const char *value; /* "" when it has none */
@@ -126,9 +133,11 @@ struct sl_node {
     uint16_t n_devices;
     uint16_t n_instances;
     uint16_t n_pools;
+    uint16_t n_absent;            /* at most SL_NODE_POOLS_MAX */
     struct sl_device *device;     /* ordered by index */
     struct sl_instance *instance; /* ordered by device, then start */
     struct sl_pool *pool;         /* ordered by resource name */
+    struct sl_absent *absent;     /* in any order */
     const struct sl_label *label; /* all of them, ordered by key */
     const struct sl_taint *taint;
     uint16_t n_labels;
@@ -136,7 +145,8 @@ struct sl_node {
     bool unschedulable; /* cordoned */
     struct sl_host host;
     uint64_t site_digest;   /* sl_constraints_admit answers alike for equal digests, unless
-                               sl_constraints.by_name is set */
+                               sl_constraints.by_name is set: then */
+    uint64_t own_digest;    /* and the name count too */
     struct sl_node *judged; /* set by sl_node_marked: a reference to the node as judged, which owns
                                all but the devices; else NULL */
     _Atomic uint32_t refs;  /* use sl_node_ref and sl_node_unref; the last member */
@@ -147,10 +157,11 @@ struct sl_node {
  * SL_NODE_DEVICES_MAX annotated devices, or when out of memory. node->problem tells anything else
  * that is odd.
  *
- * A resource with nothing allocatable makes no pool. Devices come from facts->devices, else from
- * nos' annotations, else they are inferred. A pool whose allocatable disagrees with the devices is
- * only counted (on_devices false): its instances are not listed, and node->problem says so.
- * Allocatable may or may not count a device marked unhealthy. Inference leaves out partitioned
+ * A resource with nothing allocatable makes no pool; status.capacity, or labels on a node that
+ * offers nothing, may tell that it has some (sl_node_absent). Devices come from facts->devices,
+ * else from nos' annotations, else they are inferred. A pool whose allocatable disagrees with the
+ * devices is only counted (on_devices false): its instances are not listed, and node->problem says
+ * so. Allocatable may or may not count a device marked unhealthy. Inference leaves out partitioned
  * devices whose instances could be arranged in several ways. */
 struct sl_node *sl_node_new(const struct sl_node_facts *facts, struct sl_error *err);
 struct sl_node *sl_node_ref(struct sl_node *node);
@@ -173,6 +184,10 @@ const char *sl_node_label(const struct sl_node *node, const char *key);
 
 /* Returns the index in node->pool of the resource with that key, -1 when the node has none. */
 int sl_node_pool(const struct sl_node *node, uint64_t key);
+
+/* Returns how many units of the resource the node has with those that it does not offer now; 0 when
+ * nothing tells of more than it offers. */
+int64_t sl_node_absent(const struct sl_node *node, uint64_t key);
 
 /* Returns how many units the instance at that index has: its slices, its replicas, or 1. */
 int32_t sl_node_instance_units(const struct sl_node *node, unsigned instance);

@@ -16,6 +16,7 @@ enum sl_reason {
     SL_REASON_MEMORY_TAKEN,    /* not now: too few free units have the GPU memory needed */
     SL_REASON_MEMORY_IN_USE,   /* not now: its pods use the GPU memory needed, beyond their asks */
     SL_REASON_CUTTING,         /* not now: the node's GPUs are being cut, sl_view.withheld */
+    SL_REASON_OUT_OF_SERVICE,  /* not now: the node has the units, but does not offer them */
     SL_REASON_HOST_FULL,   /* not now: the GPUs are free; CPU, memory or places for pods are not. In
                               explain alone: kube-scheduler judges it itself */
     SL_REASON_EXCLUDED,    /* never: the pod's constraints exclude the node. In explain alone */

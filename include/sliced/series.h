@@ -40,6 +40,9 @@ struct sl_series {
 bool sl_series_put(struct sl_series *series, int64_t at_us, enum sl_figure_of figure,
                    int64_t value);
 
+/* Forgets the samples that are younger than that. */
+void sl_series_cut(struct sl_series *series, int64_t until_us);
+
 /* Returns the i-th sample, the oldest first; i below n. */
 const struct sl_sample *sl_series_at(const struct sl_series *series, size_t i);
 

@@ -90,6 +90,10 @@ void sl_usage_judge(const struct sl_view *view, unsigned device, const struct sl
                     const struct sl_usage_rule *rule, struct sl_usage_unit *unit,
                     struct sl_past *peaks, int32_t *used, struct sl_measured *out);
 
+/* The clock of from_us was set: what was remembered by it says nothing of samples to come. Those
+ * from from_us on show the pods that are there; what these use, and hold, stays known. */
+void sl_usage_restart(struct sl_usage_unit *unit, int64_t from_us);
+
 /* ---- pods ---- */
 
 enum { SL_USAGE_NAMES_MAX = 32 }; /* of pods on one GPU or MIG instance */

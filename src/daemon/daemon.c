@@ -24,6 +24,7 @@
 #include "telemetry/telemetry.h"
 #include "util/clock.h"
 #include "util/data/hash.h"
+#include "util/process/files.h"
 #include "util/time.h"
 
 enum {
@@ -497,6 +498,7 @@ static int daemon_serve(struct daemon *daemon)
     struct sl_error err = {.code = SL_ERR_NONE};
     daemon->main = pthread_self();
     set_up_signals(daemon);
+    sl_files_raise();
     sl_front_proxy_init(&daemon->proxy);
     sl_log_configure(daemon->config.log.level, daemon->config.log.json);
     sl_log_trace(daemon->config.log.pod);

@@ -117,8 +117,8 @@ static int on_data(void *context, const char *data, size_t len, struct sl_error 
 {
     struct sl_telemetry *telemetry = context;
     int64_t begun_ns = sl_clock_monotonic_ns();
-    telemetry->latest_us = sl_clock_real_us() + SL_FUTURE_US;
     (void)pthread_mutex_lock(&telemetry->lock);
+    telemetry->latest_us = sl_telemetry_now(telemetry) + SL_FUTURE_US;
     int rc = sl_answer_feed(telemetry->answer, data, len, err);
     (void)pthread_mutex_unlock(&telemetry->lock);
     telemetry->work_ns += sl_clock_monotonic_ns() - begun_ns;

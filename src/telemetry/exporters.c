@@ -86,9 +86,9 @@ static int on_page(void *context, const char *data, size_t len, struct sl_error 
     struct sl_exporter *exporter = context;
     struct sl_telemetry *telemetry = exporter->telemetry;
     int64_t begun_ns = sl_clock_monotonic_ns();
-    telemetry->latest_us = sl_clock_real_us() + SL_FUTURE_US;
-    telemetry->node = exporter->node;
     (void)pthread_mutex_lock(&telemetry->lock);
+    telemetry->latest_us = sl_telemetry_now(telemetry) + SL_FUTURE_US;
+    telemetry->node = exporter->node;
     int rc = sl_scrape_feed(exporter->scrape, data, len, err);
     (void)pthread_mutex_unlock(&telemetry->lock);
     telemetry->work_ns += sl_clock_monotonic_ns() - begun_ns;

@@ -54,6 +54,7 @@ struct sl_telemetry {
     struct sl_usage_charge *charge; /* of one node's pods */
     size_t cap_charge;
     int64_t begun_us; /* Unix: energy counts from then on */
+    int64_t ahead_us; /* by which the clock was ahead of the monotonic one when last looked at */
 
     pthread_mutex_t lock; /* guards what follows */
     bool apart;           /* of struct sl_usage_rule */
@@ -89,6 +90,11 @@ bool sl_telemetry_begin(struct sl_telemetry *telemetry, void (*again)(void *cont
 void sl_telemetry_count(struct sl_telemetry *telemetry, const char *node, int status,
                         const struct sl_error *err);
 void sl_telemetry_end(struct sl_telemetry *telemetry, void (*again)(void *context));
+
+/* Unix microseconds. Where the clock was set since the last call, samples and what was remembered
+ * begin anew: nothing that came while it was ahead may keep out what comes now, and what came late
+ * because it was behind may not pass for new. The lock is held. */
+int64_t sl_telemetry_now(struct sl_telemetry *telemetry);
 
 /* The receivers of an answer. */
 bool sl_telemetry_series(void *context, const struct sl_answer_series *metric);

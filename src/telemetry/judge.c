@@ -183,16 +183,29 @@ struct sl_usage_rule sl_telemetry_rule(const struct sl_config *config, int64_t n
                                   .least = 20};
 }
 
+int64_t sl_telemetry_now(struct sl_telemetry *telemetry)
+{
+    int64_t now_us = sl_clock_real_us();
+    int64_t ahead_us = now_us - sl_clock_monotonic_us();
+    int64_t step_us = ahead_us - telemetry->ahead_us;
+    if (step_us > SL_FUTURE_US || step_us < -SL_FUTURE_US) {
+        telemetry->ahead_us = ahead_us;
+        telemetry->begun_us = telemetry->begun_us > now_us ? now_us : telemetry->begun_us;
+        sl_units_restart(&telemetry->units, now_us, SL_FUTURE_US);
+    }
+    return now_us;
+}
+
 void sl_telemetry_judge(struct sl_telemetry *telemetry)
 {
     struct sl_error err = {0};
-    int64_t now_us = sl_clock_real_us();
-    struct sl_usage_rule rule = sl_telemetry_rule(telemetry->config, now_us);
     const struct sl_snapshot *snapshot = telemetry->snapshot;
     if (!make_room(telemetry)) {
         return;
     }
     (void)pthread_mutex_lock(&telemetry->lock);
+    int64_t now_us = sl_telemetry_now(telemetry);
+    struct sl_usage_rule rule = sl_telemetry_rule(telemetry->config, now_us);
     rule.apart = telemetry->apart;
     memset(telemetry->stats.by_state, 0, sizeof(telemetry->stats.by_state));
     telemetry->stats.idle_pods = 0;

@@ -74,6 +74,7 @@ struct sl_telemetry *sl_telemetry_new(const struct sl_config *config, struct sl_
     sl_arena_init(&telemetry->arena, (size_t)4 * SECRET_MAX);
     sl_telemetry_configure(telemetry, config);
     telemetry->begun_us = sl_clock_real_us();
+    telemetry->ahead_us = telemetry->begun_us - sl_clock_monotonic_us();
     telemetry->units.max = (size_t)config->telemetry.max_units;
     telemetry->units.window = (uint16_t)config->telemetry.window;
     sl_question_node_labels(config, answer.node_label);

@@ -197,6 +197,36 @@ size_t sl_units_rows(const struct sl_unit_node *node, const struct sl_usage_rule
     return n;
 }
 
+static void unit_restart(struct sl_unit *unit, int64_t now_us, int64_t future_us)
+{
+    int64_t until_us = now_us + future_us;
+    sl_series_cut(&unit->series, until_us);
+    sl_usage_restart(&unit->usage, until_us + 1);
+    if (unit->spell.last_us > until_us) {
+        unit->spell = (struct sl_spell){.last_us = 0};
+    }
+    if (unit->energy.last_us > until_us) {
+        unit->energy.last_us = 0; /* what was drawn stays */
+    }
+    for (unsigned i = 0; i < unit->n_names; i++) {
+        struct sl_unit_name *name = &unit->name[i];
+        name->at_us = name->at_us > now_us ? now_us : name->at_us;
+        name->used_us = name->used_us > now_us ? now_us : name->used_us;
+    }
+    unit->crowded_us = unit->crowded_us > now_us ? now_us : unit->crowded_us;
+}
+
+void sl_units_restart(struct sl_units *units, int64_t now_us, int64_t future_us)
+{
+    size_t at = 0;
+    for (struct sl_unit_node *node = sl_map_next(&units->nodes, &at); node != NULL;
+         node = sl_map_next(&units->nodes, &at)) {
+        for (struct sl_unit *unit = node->first; unit != NULL; unit = unit->next) {
+            unit_restart(unit, now_us, future_us);
+        }
+    }
+}
+
 /* More use than was asked for is not forgotten while the node is there. */
 static bool is_older(const struct sl_unit *unit, int64_t before_us, bool gone)
 {

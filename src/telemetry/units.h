@@ -86,6 +86,10 @@ void sl_unit_names(const struct sl_unit *unit, int64_t keep_us, struct sl_usage_
 size_t sl_units_rows(const struct sl_unit_node *node, const struct sl_usage_rule *rule,
                      struct sl_usage_row *out, size_t max);
 
+/* The clock was set to now_us: forgets samples that are later than future_us from now, so that they
+ * keep no younger ones out, and lets samples show pods, spells and energy anew. */
+void sl_units_restart(struct sl_units *units, int64_t now_us, int64_t future_us);
+
 /* Frees units whose last sample is older than that, and nodes that have none then. */
 void sl_units_forget(struct sl_units *units, int64_t before_us);
 

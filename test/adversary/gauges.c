@@ -16,6 +16,7 @@ static const int64_t future_us = 5000000; /* by which a sample may be ahead of t
 
 struct gauge gauges[GAUGES];
 unsigned gauges_ended[GAUGE_WORKLOADS];
+int64_t gauges_clock_set_us;
 
 /* What the last answer has of each gauge. */
 static struct {
@@ -28,6 +29,7 @@ void gauges_begin(void)
     memset(gauges, 0, sizeof(gauges));
     memset(gauges_ended, 0, sizeof(gauges_ended));
     memset(told, 0, sizeof(told));
+    gauges_clock_set_us = 0;
 }
 
 static const char *text_of(const json_t *object, const char *part, const char *key)
@@ -445,6 +447,18 @@ const struct sample *gauge_read(const struct gauge *gauge, size_t i)
     return i < gauge->n_read && i < GAUGE_SAMPLES
                ? &gauge->read[(gauge->n_read - 1 - i) % GAUGE_SAMPLES]
                : NULL;
+}
+
+void gauges_clock_set(void)
+{
+    gauges_clock_set_us = fake_time_world_us();
+    for (unsigned i = 0; i < GAUGES; i++) {
+        for (const struct sample *last = gauge_read(&gauges[i], 0);
+             last != NULL && last->stamp_us > sl_clock_real_us() + future_us;
+             last = gauge_read(&gauges[i], 0)) {
+            gauges[i].n_read--;
+        }
+    }
 }
 
 void gauges_forget(void)

@@ -83,6 +83,10 @@ const struct sample *gauge_read(const struct gauge *gauge, size_t i);
 char *gauges_answer(struct rng *rng, const char *path);
 /* The answer that was made last has been told, to its end or not. */
 void gauges_told(bool whole);
+/* The daemon's clock was set: it keeps no sample that is of a time to come. */
+void gauges_clock_set(void);
+/* By the world's clock: when that was done last; 0: never. */
+extern int64_t gauges_clock_set_us;
 /* A daemon that has read nothing. */
 void gauges_forget(void);
 

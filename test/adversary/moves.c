@@ -9,6 +9,7 @@
 #include "adversary/checks.h"
 #include "adversary/cuts.h"
 #include "adversary/fake_time.h"
+#include "adversary/gauges.h"
 #include "adversary/grammar.h"
 #include "adversary/hooks.h"
 #include "adversary/usage.h"
@@ -331,7 +332,10 @@ static void step_clock(struct rig *rig)
 {
     static const int64_t steps[] = {-1000,     -1000000,           1000000,
                                     -60000000, INT64_C(600000000), INT64_C(-7200000000)};
+    world_lock();
     fake_time_step(rng_pick(&rig->rng, steps));
+    gauges_clock_set();
+    world_unlock();
 }
 
 static void restart(struct rig *rig)

@@ -10,6 +10,7 @@
 static const struct sl_verdict usual = {.asked = 3, .free = 2, .capacity = 8};
 static const struct sl_verdict example[SL_REASON_COUNT] = {
     [SL_REASON_FRAGMENTED] = {.asked = 2, .free = 3, .capacity = 8, .largest = 1},
+    [SL_REASON_OUT_OF_SERVICE] = {.asked = 3, .free = 0, .capacity = 8},
     [SL_REASON_EXCEEDS_NODE] = {.asked = 9, .capacity = 8},
     [SL_REASON_LITTLE_MEMORY] = {.asked = 3, .free = 2, .capacity = 8, .largest = 5952},
     [SL_REASON_EXCEEDS_DEVICE] = {.asked = 5, .capacity = 8, .largest = 4},

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import select
 import signal
 import socket
@@ -59,7 +60,8 @@ class Reply:
 
 
 class Daemon:
-    def __init__(self, *cluster, config=None, stdin=None, args=(), listen="127.0.0.1:0"):
+    def __init__(self, *cluster, config=None, stdin=None, args=(), listen="127.0.0.1:0", files=None):
+        """files: (soft, hard) limit of open files."""
         self.folder = tempfile.TemporaryDirectory()
         self.config_path = None
         command = [BIN, "--cluster", *map(str, cluster), "--listen", listen, *args]
@@ -71,7 +73,8 @@ class Daemon:
         with open(self.log_path, "w", encoding="utf-8") as log:
             self.process = subprocess.Popen(
                 command, stdin=subprocess.PIPE if stdin is not None else subprocess.DEVNULL,
-                stdout=subprocess.PIPE, stderr=log, text=True)
+                stdout=subprocess.PIPE, stderr=log, text=True,
+                preexec_fn=files and (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, files)))
         if stdin is not None:
             self.process.stdin.write(stdin)
             self.process.stdin.close()

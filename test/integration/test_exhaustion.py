@@ -211,6 +211,28 @@ def test_replies_that_nobody_reads_count_too(start):
         assert status_at(daemon.port) == 200
 
 
+# ---- files ----
+
+
+def test_the_limit_of_open_files_is_raised_as_far_as_it_may_be(start):
+    daemon = start(A30, files=(64, 4096))
+    assert daemon.metric("process_max_fds") == 4096
+    assert "open files" not in daemon.log
+
+
+def test_clients_leave_files_for_the_daemons_own_work(start):
+    """Without them it could not read its configuration, nor call the API server."""
+    daemon = start(A30, config="server: {maxConnections: 1000, threads: 2, requestTimeout: 10m}\n", files=(64, 256))
+    assert re.search(r"limit of open files .* limit=256 needed=1276 connections=128\b", daemon.log), daemon.log
+    with Crowd().come(daemon.port, 400, HALF):
+        eventually(lambda: daemon.metric("sliced_http_connections") > 100)
+        assert daemon.metric("process_open_fds") < 200
+        assert status_at(daemon.port) == 200
+        daemon.write_config("server: {maxConnections: 1000, threads: 2, requestTimeout: 10m}\nlog: {level: debug}\n")
+        daemon.process.send_signal(signal.SIGHUP)
+        eventually(lambda: "reloaded" in daemon.log)
+
+
 # ---- pages ----
 
 
@@ -245,3 +267,57 @@ def test_a_length_that_is_given_twice_is_refused(shared, lines):
         assert said == b"" or b" 400 " in said.split(b"\r\n")[0]
         while said:
             said = s.recv(65536)  # and the connection ends: nothing behind it is taken for a request
+
+
+SMUGGLED = b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n"
+LEN = len(SMUGGLED)
+
+
+def all_said(sock):
+    """What the daemon says until it ends the connection."""
+    said = b""
+    try:
+        while piece := sock.recv(65536):
+            said += piece
+    except ConnectionResetError:
+        pass  # it had not read all that was sent
+    return said
+
+
+@pytest.mark.parametrize("lines", [
+    "Transfer-Encoding : chunked", "Transfer-Encoding\t: chunked", "Transfer-Encoding\v: chunked",
+    "Transfer-Encoding\xa0: chunked", "Transfer-Encoding\0: chunked", "(X): y", f"Content-Length : {LEN}",
+    " Transfer-Encoding: chunked", "X: y\r\n Transfer-Encoding: chunked", "X: y\r\n\tContent-Length: 5",
+    "Transfer-Encoding:\r\n chunked", "Content-Length: 1\r\n 0", "Content-Len: 0\r\n gth", "Conten: 5\r\n t-Length",
+    "X: y\rTransfer-Encoding: chunked", "X: y\nTransfer-Encoding: chunked", "X: \x01", "X: \x7f",
+    "Transfer-Encoding: xchunked", "Transfer-Encoding: \x0bchunked", "Transfer-Encoding: gzip, chunked",
+    "Transfer-Encoding: identity", 'Transfer-Encoding: "chunked"', "Transfer-Encoding:", "Transfer-Encoding: chunked;a",
+    "Content-Length: +0", "Content-Length: -0", f"Content-Length: 0, {LEN}", "Content-Length: 0x0", "Content-Length:",
+    "Content-Length: 0 0", "Content-Length: 18446744073709551615", "Content-Length: 0\r\ncontent-length: 0",
+    "Host: y", "Authorization: a\r\nAuthorization: b",
+])
+@pytest.mark.parametrize("path", ["/livez", "/scheduler/filter", "/nothing"])
+def test_nothing_behind_a_request_whose_end_is_in_doubt_is_answered(shared, path, lines):
+    with shared.socket() as s:
+        s.sendall(f"POST {path} HTTP/1.1\r\nHost: x\r\n{lines}\r\n\r\n".encode("latin-1") + SMUGGLED)
+        said = all_said(s)
+        assert said == b"" or re.match(rb"HTTP/1.1 (400|413) ", said), said
+        assert b"HTTP/1.1 200 " not in said, said
+
+
+def test_a_chunked_body_is_not_taken_with_http_1_0(shared):
+    with shared.socket() as s:
+        s.sendall(b"POST /scheduler/filter HTTP/1.0\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n"
+                  b"0\r\n\r\n" + SMUGGLED)
+        said = all_said(s)
+        assert re.match(rb"HTTP/1.. 400 ", said) and b"200 OK" not in said, said
+
+
+@pytest.mark.parametrize("lines", ["Content-Length: 000", "TRANSFER-ENCODING: Chunked", "X-A:\r\nX-B: a\tb", "!#$%&'*+-.^_`|~9z: \xe4"])
+def test_headers_that_leave_no_doubt_are_taken(shared, lines):
+    body = "0\r\n\r\n" if "CODING" in lines else ""
+    with shared.socket() as s:
+        s.sendall(f"GET /livez HTTP/1.1\r\nHost: x\r\n{lines}\r\n\r\n{body}".encode("latin-1"))
+        assert s.recv(65536).startswith(b"HTTP/1.1 200 ")
+        s.sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        assert s.recv(65536).startswith(b"HTTP/1.1 200 ")

@@ -65,7 +65,8 @@ static void other_drop(struct sl_store *store, struct sl_other *other)
 static bool has_no_gpus(const struct sl_host_entry *host)
 {
     const struct sl_node *node = host == NULL ? NULL : host->node;
-    return node != NULL && !sl_node_has_gpus(node) && node->n_devices == 0 && node->product == NULL;
+    return node != NULL && !sl_node_has_gpus(node) && node->n_devices == 0 && node->n_absent == 0 &&
+           node->product == NULL;
 }
 
 static bool is_known(const struct sl_host_entry *host)

@@ -5,7 +5,12 @@
 #include "sliced/admit.h"
 #include "util/data/vec.h"
 
-enum { ADMIT_WORK = 10, TAKE_WORK = 60, PACK_WORK = 12 };
+enum {
+    ADMIT_WORK = 10,
+    MATCH_WORK = 3, /* of an expression or a value of the pod's constraints */
+    TAKE_WORK = 60,
+    PACK_WORK = 12,
+};
 
 static void count_supply(const struct sl_cut_input *input, const struct sl_mig_model *model,
                          int64_t supply[SL_MIG_PROFILES_MAX])
@@ -163,6 +168,11 @@ int64_t *sl_cut_spent(struct sl_cutter *cutter, const struct sl_pod *pod)
     return *spent > cutter->work ? NULL : spent;
 }
 
+int64_t sl_cut_match_work(const struct sl_pod *pod)
+{
+    return pod->constraints == NULL ? 0 : (int64_t)pod->constraints->weight * MATCH_WORK;
+}
+
 int64_t sl_cut_latest(const struct sl_cut_pod *pod)
 {
     return pod->start_us > 0 ? pod->start_us : INT64_MAX;
@@ -177,9 +187,12 @@ bool sl_cut_take(struct sl_cutter *cutter, struct sl_cut_candidate *candidate,
                  const struct sl_pod *pod, const struct sl_ask *ask, bool thorough)
 {
     cutter->work -= ADMIT_WORK;
-    if (!sl_cut_node_could(&candidate->node, ask) ||
-        sl_constraints_admit_beside(pod->constraints, candidate->node.view, &candidate->started) !=
-            SL_CONSTRAINT_NONE) {
+    if (!sl_cut_node_could(&candidate->node, ask)) {
+        return false;
+    }
+    cutter->work -= sl_cut_match_work(pod);
+    if (sl_constraints_admit_beside(pod->constraints, candidate->node.view, &candidate->started) !=
+        SL_CONSTRAINT_NONE) {
         return false;
     }
     int64_t before = cutter->table.packed;

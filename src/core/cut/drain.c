@@ -153,10 +153,14 @@ static bool may_drain(const struct search *search, size_t i)
 {
     const struct sl_cut_input *input = search->cutter->input;
     const struct sl_view *view = input->view[i];
-    return !input->site[i].out && !view->withheld && view->n_residents > 0 &&
-           !sl_cut_agent_is_busy(&view->node->partition) &&
-           view->node->partition.actuator != SL_ACTUATOR_NONE &&
-           sl_constraints_admit(search->pod->pod->constraints, view->node) == SL_CONSTRAINT_NONE;
+    const struct sl_pod *pod = search->pod->pod;
+    if (input->site[i].out || view->withheld || view->n_residents == 0 ||
+        sl_cut_agent_is_busy(&view->node->partition) ||
+        view->node->partition.actuator == SL_ACTUATOR_NONE) {
+        return false;
+    }
+    search->cutter->work -= sl_cut_match_work(pod);
+    return sl_constraints_admit(pod->constraints, view->node) == SL_CONSTRAINT_NONE;
 }
 
 static bool is_drained(const struct sl_cutter *cutter, size_t view, size_t n_drains)

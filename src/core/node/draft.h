@@ -12,6 +12,7 @@ enum {
     SL_DRAFT_SLICES_MAX = 256, /* of one size on one device; MPS serves 48 clients */
     SL_DRAFT_INSTANCES_MAX = SL_NODE_DEVICES_MAX * SL_MIG_INSTANCES_MAX,
     SL_DRAFT_NO_POOL = UINT8_MAX,
+    SL_DRAFT_KEY_MAX = 128,
     SL_DRAFT_MEMORY_MIB_MAX = 1 << 20, /* 1 TiB: more than any GPU has */
 };
 
@@ -29,6 +30,7 @@ struct sl_draft_labels {
                                   so, -1 it is said that it gives them, 0 nothing is said */
     bool slices;               /* nos shares this node's GPUs by slices of memory */
     bool single;               /* nvidia.com/mig.strategy=single */
+    bool present;              /* nvidia.com/gpu.present=true, of node feature discovery */
 };
 
 struct sl_draft_partition {
@@ -72,6 +74,8 @@ struct sl_draft {
     unsigned n_pools;
     unsigned n_devices;
     unsigned n_instances;
+    unsigned n_absent;
+    struct sl_absent absent[SL_NODE_POOLS_MAX];
     struct sl_draft_pool pool[SL_NODE_POOLS_MAX];
     struct sl_draft_device device[SL_NODE_DEVICES_MAX];
     struct sl_draft_instance instance[SL_DRAFT_INSTANCES_MAX];
@@ -89,8 +93,22 @@ void sl_draft_problem(struct sl_draft *draft, const char *start);
 void sl_draft_problem_count(struct sl_draft *draft, struct sl_str what, int64_t have,
                             const char *text);
 
+/* Returns the label's number, 0 when it is absent, malformed, below 1 or beyond SL_UNITS_MAX. */
+int64_t sl_draft_number(const struct sl_pair *list, struct sl_str key);
+
+/* Returns the units of an extended resource, at most SL_UNITS_MAX; 0, with a problem added, when
+ * the text is no whole number. list: "allocatable" or "capacity". */
+int64_t sl_draft_units(struct sl_draft *draft, const char *list, const struct sl_pair *pair);
+
+/* Writes "nvidia.com/mig-<profile><end>", cut when longer. Feature discovery's labels have no
+ * ".shared" before their end. */
+struct sl_str sl_draft_key(char out[SL_DRAFT_KEY_MAX], struct sl_str profile, const char *end);
+
 /* Reads labels and pools. -1 with *err set beyond SL_NODE_POOLS_MAX. */
 int sl_draft_read(struct sl_draft *draft, struct sl_error *err);
+
+/* Finds what the node has and does not offer now (absent.c); pools are read. */
+void sl_draft_absent(struct sl_draft *draft);
 
 /* Reads who cuts the GPUs, and how far the agent is. */
 void sl_draft_partition(struct sl_draft *draft);

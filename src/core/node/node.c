@@ -53,6 +53,7 @@ static int judge(struct sl_draft *draft, struct sl_error *err)
     if (sl_draft_read(draft, err) != 0) {
         return -1;
     }
+    sl_draft_absent(draft);
     sl_draft_partition(draft);
     find_profiles(draft);
     bool found = sl_draft_split_rest(draft, rest);
@@ -82,6 +83,7 @@ static void draft_init(struct sl_draft *draft, const struct sl_node_facts *facts
     draft->n_pools = 0;
     draft->n_devices = 0;
     draft->n_instances = 0;
+    draft->n_absent = 0;
     sl_text_init(&draft->problem, draft->problem_text, sizeof(draft->problem_text));
 }
 
@@ -187,7 +189,8 @@ static size_t words_of(const struct sl_draft *draft)
 {
     return sizeof(struct sl_node) + draft->n_devices * sizeof(struct sl_device) +
            draft->n_instances * sizeof(struct sl_instance) +
-           draft->n_pools * sizeof(struct sl_pool) + sl_draft_site_words(draft);
+           draft->n_pools * sizeof(struct sl_pool) + draft->n_absent * sizeof(struct sl_absent) +
+           sl_draft_site_words(draft);
 }
 
 static size_t size_of(const struct sl_draft *draft)
@@ -262,12 +265,16 @@ static struct sl_node *build(const struct sl_draft *draft)
         .n_devices = (uint16_t)draft->n_devices,
         .n_instances = (uint16_t)draft->n_instances,
         .n_pools = (uint16_t)draft->n_pools,
+        .n_absent = (uint16_t)draft->n_absent,
     };
     atomic_init(&node->refs, 1);
     node->device = (struct sl_device *)(node + 1);
     node->instance = (struct sl_instance *)(node->device + draft->n_devices);
     node->pool = (struct sl_pool *)(node->instance + draft->n_instances);
-    struct sl_pack site = {(char *)(node->pool + draft->n_pools), (char *)node + words_of(draft)};
+    node->absent = (struct sl_absent *)(node->pool + draft->n_pools);
+    memcpy(node->absent, draft->absent, draft->n_absent * sizeof(draft->absent[0]));
+    struct sl_pack site = {(char *)(node->absent + draft->n_absent),
+                           (char *)node + words_of(draft)};
     sl_draft_site_pack(draft, node, &site);
     char *at = site.text;
     node->name = put_text(&at, draft->facts->name);

@@ -3,8 +3,7 @@
 #include "core/node/draft.h"
 #include "sliced/quantity.h"
 
-/* Returns the number, 0 when it is absent, malformed or out of range. */
-static int64_t number_of(const struct sl_pair *list, struct sl_str key)
+int64_t sl_draft_number(const struct sl_pair *list, struct sl_str key)
 {
     const struct sl_pair *pair = sl_pair_find(list, key);
     int64_t value = 0;
@@ -64,8 +63,9 @@ static void read_labels(struct sl_draft *draft)
     const struct sl_pair *list = draft->facts->labels;
     struct sl_draft_labels *labels = &draft->labels;
     read_product(draft);
-    labels->count = number_of(list, SL_STR("nvidia.com/gpu.count"));
-    labels->replicas = number_of(list, SL_STR("nvidia.com/gpu.replicas"));
+    labels->count = sl_draft_number(list, SL_STR("nvidia.com/gpu.count"));
+    labels->replicas = sl_draft_number(list, SL_STR("nvidia.com/gpu.replicas"));
+    labels->present = is(list, SL_STR("nvidia.com/gpu.present"), SL_STR("true"));
     labels->single = is(list, SL_STR("nvidia.com/mig.strategy"), SL_STR("single"));
     const struct sl_pair *sharing = sl_pair_find(list, SL_STR("nvidia.com/gpu.sharing-strategy"));
     if (labels->replicas > 1 || (sharing != NULL && !sl_str_eq(sharing->value, SL_STR("none")))) {
@@ -97,9 +97,7 @@ static void read_labels(struct sl_draft *draft)
                          is(draft->facts->annotations, partitioning, SL_STR("dynamic"));
 }
 
-/* Returns the units of an extended resource; 0, with a problem added, when the text is no whole
- * number. */
-static int64_t units_of(struct sl_draft *draft, const struct sl_pair *pair)
+int64_t sl_draft_units(struct sl_draft *draft, const char *list, const struct sl_pair *pair)
 {
     struct sl_quantity q = {0};
     enum sl_quantity_result result = sl_quantity_parse(pair->value.s, pair->value.len, &q);
@@ -108,7 +106,8 @@ static int64_t units_of(struct sl_draft *draft, const struct sl_pair *pair)
     if (whole && !large) {
         return q.whole;
     }
-    sl_draft_problem(draft, "allocatable[");
+    sl_draft_problem(draft, list);
+    sl_text_puts(&draft->problem, "[");
     sl_text_shown(&draft->problem, pair->key);
     sl_text_puts(&draft->problem, "]: ");
     sl_text_quoted(&draft->problem, pair->value);
@@ -121,13 +120,10 @@ static int64_t units_of(struct sl_draft *draft, const struct sl_pair *pair)
     return 0;
 }
 
-enum { PROFILE_KEY_MAX = 128 };
-
-/* Returns nvidia.com/mig-<profile>.count or the like; GFD's labels have no ".shared". */
-static struct sl_str profile_key(char out[PROFILE_KEY_MAX], struct sl_str profile, const char *end)
+struct sl_str sl_draft_key(char out[SL_DRAFT_KEY_MAX], struct sl_str profile, const char *end)
 {
     struct sl_text text;
-    sl_text_init(&text, out, PROFILE_KEY_MAX);
+    sl_text_init(&text, out, SL_DRAFT_KEY_MAX);
     sl_text_puts(&text, "nvidia.com/mig-");
     sl_text_add(&text, profile);
     sl_text_puts(&text, end);
@@ -160,13 +156,13 @@ static void judge_gpu(const struct sl_draft *draft, struct sl_draft_pool *pool, 
 
 static void judge_profile(struct sl_draft *draft, struct sl_draft_pool *pool)
 {
-    char key[PROFILE_KEY_MAX];
+    char key[SL_DRAFT_KEY_MAX];
     const struct sl_pair *labels = draft->facts->labels;
     pool->on_instances = true;
-    pool->label_count = number_of(labels, profile_key(key, pool->profile, ".count"));
+    pool->label_count = sl_draft_number(labels, sl_draft_key(key, pool->profile, ".count"));
     pool->label_replicas =
-        replicas_told(number_of(labels, profile_key(key, pool->profile, ".replicas")));
-    pool->label_mib = sl_draft_memory_label(draft, profile_key(key, pool->profile, ".memory"));
+        replicas_told(sl_draft_number(labels, sl_draft_key(key, pool->profile, ".replicas")));
+    pool->label_mib = sl_draft_memory_label(draft, sl_draft_key(key, pool->profile, ".memory"));
     if (pool->label_replicas > 0) {
         pool->pool.kind = SL_KIND_REPLICA;
     }
@@ -229,7 +225,7 @@ static int read_allocatable(struct sl_draft *draft, struct sl_error *err)
         if (!sl_resource_parse(pair->key, &resource)) {
             continue;
         }
-        int64_t units = units_of(draft, pair);
+        int64_t units = sl_draft_units(draft, "allocatable", pair);
         if (resource.inventory) {
             draft->gpu_count = units;
         } else if (units > 0 && !has_pool(draft, resource.key)) {
@@ -243,7 +239,7 @@ static int read_allocatable(struct sl_draft *draft, struct sl_error *err)
     }
     if (draft->gpu_count == 0) {
         /* gpushare's own extender reads capacity. */
-        draft->gpu_count = number_of(draft->facts->capacity, SL_STR("aliyun.com/gpu-count"));
+        draft->gpu_count = sl_draft_number(draft->facts->capacity, SL_STR("aliyun.com/gpu-count"));
     }
     return 0;
 }

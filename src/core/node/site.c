@@ -114,15 +114,21 @@ static void pack_taints(const struct sl_draft *draft, struct sl_node *node, stru
     node->n_taints = (uint16_t)draft->n_taints;
 }
 
-/* Leaves out taints that keep no pod away, and labels whose values are unique to a node. */
-static uint64_t digest(const struct sl_node *node)
+/* Of the labels whose values are unique to a node, or of all others. */
+static uint64_t digest_labels(const struct sl_node *node, bool own, uint64_t h)
 {
-    uint64_t h = sl_mix(1, node->unschedulable);
     for (unsigned i = 0; i < node->n_labels; i++) {
-        if (!sl_label_is_own(node->label[i].key)) {
+        if (sl_label_is_own(node->label[i].key) == own) {
             h = sl_mix_text(sl_mix_text(h, node->label[i].key), node->label[i].value);
         }
     }
+    return h;
+}
+
+/* Leaves out taints that keep no pod away, and labels whose values are unique to a node. */
+static uint64_t digest(const struct sl_node *node)
+{
+    uint64_t h = digest_labels(node, false, sl_mix(1, node->unschedulable));
     for (unsigned i = 0; i < node->n_taints; i++) {
         if (node->taint[i].effect != SL_TAINT_PREFER_NO_SCHEDULE) {
             h = sl_mix_text(sl_mix_text(h, node->taint[i].key), node->taint[i].value);
@@ -139,4 +145,5 @@ void sl_draft_site_pack(const struct sl_draft *draft, struct sl_node *node, stru
     node->host = draft->host;
     node->unschedulable = draft->facts->unschedulable;
     node->site_digest = digest(node);
+    node->own_digest = digest_labels(node, true, node->site_digest);
 }

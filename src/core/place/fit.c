@@ -207,6 +207,23 @@ static bool exceeds_devices(const struct sl_scratch *scratch, const struct sl_as
     return true;
 }
 
+/* Judges an item of which the node offers too few units by those that it has beside. */
+static struct sl_verdict out_of_service(const struct sl_node *node, const struct sl_ask_item *item,
+                                        struct sl_verdict v)
+{
+    int64_t units = sl_node_absent(node, item->key);
+    if (units >= item->count) {
+        int pool = sl_node_pool(node, item->key);
+        v.reason = SL_REASON_OUT_OF_SERVICE;
+        v.free = pool < 0 ? 0 : node->pool[pool].capacity;
+        v.capacity = units;
+    } else if (units > v.capacity) {
+        v.reason = SL_REASON_EXCEEDS_NODE;
+        v.capacity = units;
+    }
+    return v;
+}
+
 static struct sl_verdict never(const struct sl_scratch *scratch, const struct sl_ask_item *item,
                                int pool)
 {
@@ -222,7 +239,7 @@ static struct sl_verdict never(const struct sl_scratch *scratch, const struct sl
             v.reason = SL_REASON_EXCEEDS_NODE;
             v.capacity = possible;
         }
-        return v;
+        return possible >= item->count ? v : out_of_service(scratch->view->node, item, v);
     }
     const struct sl_pool_room *room = &scratch->view->room[pool];
     const struct sl_node *node = scratch->view->node;
@@ -254,7 +271,7 @@ static struct sl_verdict never(const struct sl_scratch *scratch, const struct sl
     v.reason = SL_REASON_EXCEEDS_NODE;
     v.capacity = item->count > room->capacity ? room->capacity : room->most;
     v.capacity = possible > v.capacity ? possible : v.capacity;
-    return v;
+    return out_of_service(node, item, v);
 }
 
 /* Counts the devices which are not free as whole GPUs only because pieces of them are in use. */
@@ -483,7 +500,7 @@ static bool fit_one(const struct sl_view *view, const struct sl_ask *ask,
         }
     } else if (verdict == NULL) {
         return false;
-    } else if (!is_remade(view->node)) {
+    } else if (!is_remade(view->node) && view->node->n_absent == 0) {
         *verdict = (struct sl_verdict){.reason = SL_REASON_NOT_OFFERED, .asked = asked};
         return false;
     }

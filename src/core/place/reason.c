@@ -66,6 +66,13 @@ static const struct row {
                            "until that is over.",
                            "wait until the cut is over",
                            TEXT("$r: $a asked, this node's GPUs are being cut")},
+    [SL_REASON_OUT_OF_SERVICE] =
+        {"OutOfService", false,
+         "The node has the units, but does not offer them now: its device plugin restarts or has "
+         "yet to start, or GPUs are unhealthy (status.capacity above allocatable, or GPU labels "
+         "without units).",
+         "wait until they are back; if that lasts, tell the operators of the cluster",
+         TEXT("$r: $a asked, this node offers $f now of the $c that it has")},
     [SL_REASON_HOST_FULL] =
         {"HostFull", false,
          "The GPUs that are asked for are free, but too little CPU or memory is, or as many pods "

@@ -306,6 +306,7 @@ const struct sl_constraints *sl_constraint_read(struct sl_constraint_draft *draf
         return NULL;
     }
     c->by_name = asks_by_name(draft);
+    c->weight = (uint16_t)(draft->n_matches + draft->n_values + c->n_tolerations);
     c->digest = digest(c);
     return c;
 }

@@ -95,6 +95,13 @@ bool sl_series_put(struct sl_series *series, int64_t at_us, enum sl_figure_of fi
     return true;
 }
 
+void sl_series_cut(struct sl_series *series, int64_t until_us)
+{
+    while (series->n > 0 && sample_at(series, series->n - 1U)->at_us > until_us) {
+        series->n--;
+    }
+}
+
 /* Index of the first sample that counts. */
 static size_t window_start(const struct sl_series *series, const struct sl_window_rule *rule)
 {

@@ -369,6 +369,20 @@ void sl_usage_judge(const struct sl_view *view, unsigned device, const struct sl
     }
 }
 
+void sl_usage_restart(struct sl_usage_unit *unit, int64_t from_us)
+{
+    int64_t *const since[] = {&unit->since_us, &unit->changed_us, &unit->running_us,
+                              &unit->measured_us};
+    for (size_t i = 0; i < sizeof(since) / sizeof(since[0]); i++) {
+        *since[i] = *since[i] == 0 ? 0 : from_us;
+    }
+    for (unsigned i = 0; i < unit->n; i++) {
+        struct sl_usage_life *life = &unit->life[i];
+        life->since_us = life->since_us == INT64_MAX ? INT64_MAX : from_us;
+        life->grew_us = life->grew_us == 0 ? 0 : from_us;
+    }
+}
+
 void sl_usage_tell(const struct sl_view *view, const struct sl_usage_names *names,
                    struct sl_usage_unit *unit)
 {

@@ -233,8 +233,12 @@ static int suppose_pod(struct sl_queue_worker *worker, struct sl_pod *pod,
     struct answer answer = {.result = -1};
     struct sl_copy copy;
     struct sl_queue_row *row = &answer.what_if.row;
-    if (copy_begin(&question, &copy, &answer, err) < 0 ||
-        sl_copy_end(&copy, &answer, sizeof(answer), suppose_limit_us, err) < 0) {
+    if (copy_begin(&question, &copy, &answer, err) < 0) {
+        return -1;
+    }
+    int result = sl_copy_end(&copy, &answer, sizeof(answer), suppose_limit_us, err);
+    out->spent_us = copy.spent_us;
+    if (result < 0) {
         return -1;
     }
     if (answer.result < 0) {

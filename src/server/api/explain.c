@@ -338,6 +338,13 @@ static void say_refused(const struct sl_explain *explain, const struct gist *g, 
         (void)snprintf(out, size, "the GPUs of %zu node%s are being cut; waits for that to end",
                        g->nodes, g->nodes == 1 ? "" : "s");
         return;
+    case SL_REASON_OUT_OF_SERVICE:
+        (void)snprintf(out, size,
+                       "%zu node%s %s, but %s not offer enough now: the device plugin restarts or "
+                       "has yet to start, or GPUs are unhealthy; waits for that to end",
+                       g->nodes, g->nodes == 1 ? " has" : "s have", g->resource,
+                       g->nodes == 1 ? "does" : "do");
+        return;
     case SL_REASON_MEMORY_TAKEN:
         (void)snprintf(out, size,
                        "no node has %lld %s with %lld MiB of GPU memory each to give now; waits "

@@ -5,11 +5,13 @@
 
 #include "util/clock.h"
 #include "util/data/hash.h"
+#include "util/sat.h"
 #include "util/time.h"
 
-enum { REST = 10 /* estimates have a tenth of the time, */ };
+enum { REST = 10 /* estimates have a tenth of a processor, */ };
 
-static const int64_t rest_least_ns = 50 * SL_MS_NS; /* and are no more than twenty a second */
+static const int64_t rest_least_ns = 50 * SL_MS_NS;   /* and are no more than twenty a second */
+static const int64_t rest_most_ns = 2 * SL_SECOND_NS; /* whatever others' queues make one cost */
 static const int64_t wait_most_ns = 30 * SL_SECOND_NS;
 
 /* ---- who asks ---- */
@@ -85,7 +87,8 @@ static int64_t turn_take(struct sl_estimates *estimates)
     line_leave(estimates, first);
     (void)pthread_mutex_unlock(&estimates->lock);
     first->result = queue->what_if(queue->context, first->pod, &first->what_if, &first->err);
-    int64_t rest_ns = REST * (sl_clock_monotonic_ns() - begin_ns);
+    int64_t rest_ns = sl_sat_mul(first->what_if.spent_us, REST * SL_US_NS);
+    rest_ns = rest_ns < estimates->rest_most_ns ? rest_ns : estimates->rest_most_ns;
     (void)pthread_mutex_lock(&estimates->lock);
     MHD_resume_connection(first->request->connection);
     return begin_ns + (rest_ns > estimates->rest_ns ? rest_ns : estimates->rest_ns);
@@ -170,8 +173,10 @@ int sl_estimates_ask(struct sl_estimates *estimates, struct sl_estimate_request 
 void sl_estimates_init(struct sl_estimates *estimates, const struct sl_queue_reader *queue)
 {
     pthread_condattr_t attributes;
-    *estimates =
-        (struct sl_estimates){.queue = queue, .wait_ns = wait_most_ns, .rest_ns = rest_least_ns};
+    *estimates = (struct sl_estimates){.queue = queue,
+                                       .wait_ns = wait_most_ns,
+                                       .rest_ns = rest_least_ns,
+                                       .rest_most_ns = rest_most_ns};
     (void)pthread_mutex_init(&estimates->lock, NULL);
     (void)pthread_condattr_init(&attributes);
     (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);

@@ -78,6 +78,7 @@ struct sl_queue_what_if {
     struct sl_queue_list list; /* its row alone; names no other pod */
     size_t position;           /* in the queue, from 1 */
     size_t delayed;            /* waiting pods whose estimated start becomes later, or unknown */
+    int64_t spent_us;          /* of processor time, also where there is no answer */
 };
 
 /* Any thread may call; no function waits for a plan or for I/O, except as said. A struct of NULLs

@@ -275,39 +275,11 @@ static int check_page(struct sl_request *request)
     return forbid_request(request);
 }
 
-static enum MHD_Result count_lengths(void *context, enum MHD_ValueKind kind, const char *name,
-                                     const char *value)
-{
-    unsigned *n = context;
-    (void)kind;
-    (void)value;
-    *n += strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0 ||
-                  strcasecmp(name, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0
-              ? 1
-              : 0;
-    return MHD_YES;
-}
-
-/* Refuses a body whose length is given twice: a proxy may have taken the other one. */
-static int check_framing(struct sl_request *request)
-{
-    unsigned n = 0;
-    (void)MHD_get_connection_values(request->connection, MHD_HEADER_KIND, count_lengths, &n);
-    if (n <= 1) {
-        return 0;
-    }
-    (void)sl_error_set(&request->err, SL_ERR_FIELD,
-                       "the length of the body is given %u times, expected once", n);
-    request->failed = false;
-    request->close = true;
-    return sl_request_fail(request, 400);
-}
-
-int sl_request_check(struct sl_connection *connection, bool matched)
+int sl_request_check(struct sl_connection *connection, const char *version, bool matched)
 {
     struct sl_request *request = &connection->request;
-    if (check_peer(connection) < 0 || check_monitor(connection) < 0 ||
-        check_proxy(connection) < 0 || check_page(request) < 0 || check_framing(request) < 0 ||
+    if (sl_request_check_framing(request, version) < 0 || check_peer(connection) < 0 ||
+        check_monitor(connection) < 0 || check_proxy(connection) < 0 || check_page(request) < 0 ||
         !matched || check_length(request) < 0) {
         return -1;
     }

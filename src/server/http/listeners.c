@@ -8,11 +8,19 @@
 #include "server/http/connection.h"
 #include "server/http/serve.h"
 #include "util/log.h"
+#include "util/process/files.h"
 #include "util/time.h"
 
 /* A listener takes a few connections beyond its maximum, so that the next one is heard while
  * another ends; when all are being answered, the rest wait in the kernel. */
 enum { SLACK_PER_THREAD = 8 };
+
+enum {
+    /* files that no client's connection may take, beside those of calls to the API server: the log,
+     * threads' wake-ups, exporters (80), watches, copies of the process */
+    OWN_FILES = 160,
+    LEAST_CONNECTIONS = 4,
+};
 
 #define ADDRESS(field) offsetof(struct sl_config, server.field)
 
@@ -95,7 +103,55 @@ static bool row_has_tls(const struct row *row, const struct sl_config *config)
     return row->tls || (row == &rows[SL_LISTENER_METRICS] && config->server.metrics_tls);
 }
 
-static int start_listener(struct sl_http *http, const struct row *row,
+static unsigned row_threads(const struct row *row, const struct sl_config *config)
+{
+    return row->threads > 0 ? row->threads : (unsigned)config->server.threads;
+}
+
+static unsigned row_connections(const struct row *row, const struct sl_config *config)
+{
+    return row->max_connections > 0 ? row->max_connections
+                                    : (unsigned)config->server.max_connections;
+}
+
+/* A part of the connections that are configured. */
+struct part {
+    int64_t of;
+    int64_t all;
+};
+
+/* Which part the listeners take, so that calls to the API server always find a file: however many
+ * clients come, pods are bound. */
+static struct part connections_part(const struct sl_config *config)
+{
+    int64_t max = sl_files_max();
+    int64_t own = OWN_FILES + config->kubernetes.max_in_flight;
+    int64_t left = max - own > max / 2 ? max - own : max / 2; /* where there is little, half */
+    int64_t all = 0;
+    for (unsigned i = 0; i < SL_LISTENERS; i++) {
+        if (row_address(&rows[i], config)[0] != '\0') {
+            unsigned threads = sl_server_threads(row_threads(&rows[i], config));
+            all += row_connections(&rows[i], config) + (int64_t)threads * SLACK_PER_THREAD;
+        }
+    }
+    if (left >= all) {
+        return (struct part){all, all};
+    }
+    sl_log(SL_LOG_WARN,
+           "the limit of open files is too low for the connections configured: fewer are taken",
+           "#limit", SL_LOG_NUMBER(max), "#needed", SL_LOG_NUMBER(all + own), "#connections",
+           SL_LOG_NUMBER(left), (char *)NULL);
+    return (struct part){left, all};
+}
+
+/* At least a few. */
+static unsigned part_of(unsigned n, struct part part)
+{
+    int64_t some = n * part.of / part.all;
+    return some >= LEAST_CONNECTIONS || some >= n ? (unsigned)some : LEAST_CONNECTIONS;
+}
+
+static int start_listener(struct sl_http *http, const struct row *row, struct part part,
                           const struct sl_config *config, struct sl_error *err)
 {
     struct sl_listener *listener = &http->listener[row - rows];
@@ -107,7 +163,7 @@ static int start_listener(struct sl_http *http, const struct row *row,
                                           .context = listener};
     struct sl_server_options options = {
         .listen = listen,
-        .threads = row->threads > 0 ? row->threads : (unsigned)config->server.threads,
+        .threads = row_threads(row, config),
         .connection_memory =
             row->memory > 0 ? row->memory : (size_t)config->server.connection_memory,
         .idle_timeout_s =
@@ -117,11 +173,10 @@ static int start_listener(struct sl_http *http, const struct row *row,
     listener->name = row->name;
     listener->audiences = all ? SL_FOR_ALL : row->audiences;
     listener->tls = options.tls;
-    listener->max_connections =
-        row->max_connections > 0 ? row->max_connections : (size_t)config->server.max_connections;
+    listener->max_connections = part_of(row_connections(row, config), part);
     listener->patience_ns = options.idle_timeout_s * SL_SECOND_NS;
     options.max_connections = (unsigned)listener->max_connections;
-    options.slack = SLACK_PER_THREAD;
+    options.slack = (unsigned)((SLACK_PER_THREAD * part.of + part.all - 1) / part.all);
     listener->server = sl_server_start(&options, &calls, err);
     if (listener->server == NULL) {
         return row == &rows[SL_LISTENER_MAIN] ? -1 : sl_error_wrap(err, "%s", row->key);
@@ -133,9 +188,10 @@ static int start_listener(struct sl_http *http, const struct row *row,
 
 int sl_listeners_start(struct sl_http *http, const struct sl_config *config, struct sl_error *err)
 {
+    struct part part = connections_part(config);
     for (unsigned i = 0; i < SL_LISTENERS; i++) {
         if (row_address(&rows[i], config)[0] != '\0' &&
-            start_listener(http, &rows[i], config, err) < 0) {
+            start_listener(http, &rows[i], part, config, err) < 0) {
             return -1;
         }
     }

@@ -226,7 +226,7 @@ static int find_route(struct sl_request *request, const char *method)
 
 static struct sl_request *begin_request(const struct sl_listener *listener,
                                         struct MHD_Connection *connection, const char *url,
-                                        const char *method)
+                                        const char *method, const char *version)
 {
     struct sl_connection *own = sl_connection_of(connection);
     struct sl_http *http = listener->http;
@@ -253,7 +253,7 @@ static struct sl_request *begin_request(const struct sl_listener *listener,
     (void)atomic_fetch_add(&http->metrics->in_flight, 1);
     sl_buf_init(&request->reply, (size_t)request->live->config.server.max_reply_bytes);
     bool matched = find_route(request, method) == 0;
-    if (sl_request_check(own, matched) == 0 && request->route->begin != NULL &&
+    if (sl_request_check(own, version, matched) == 0 && request->route->begin != NULL &&
         request->route->begin(request) < 0) {
         (void)sl_request_fail_err(request);
     }
@@ -305,10 +305,9 @@ enum MHD_Result sl_serve_request(void *context, struct MHD_Connection *connectio
                                  const char *method, const char *version, const char *upload_data,
                                  size_t *upload_data_size, void **request_context)
 {
-    (void)version;
     struct sl_request *request = *request_context;
     if (request == NULL) {
-        request = begin_request(context, connection, url, method);
+        request = begin_request(context, connection, url, method, version);
         *request_context = request;
         if (request == NULL) {
             return MHD_NO;

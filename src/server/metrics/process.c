@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "util/log.h"
+#include "util/process/files.h"
 #include "util/process/memory.h"
 #include "util/time.h"
 
@@ -19,6 +20,7 @@ static void read_memory(struct sl_process *out)
 
 static void read_files(struct sl_process *out)
 {
+    out->max_files = (uint64_t)sl_files_max();
     DIR *dir = opendir("/proc/self/fd");
     if (dir == NULL) {
         return;

@@ -314,6 +314,8 @@ static const struct sl_metric process_rows[] = {
      PROCESS(SL_METRIC_U64, virtual_bytes)},
     {"process_open_fds", SL_METRIC_GAUGE, "Number of open file descriptors.", NULL,
      PROCESS(SL_METRIC_U64, open_files)},
+    {"process_max_fds", SL_METRIC_GAUGE, "Maximum number of open file descriptors.", NULL,
+     PROCESS(SL_METRIC_U64, max_files)},
     {"process_cpu_seconds_total", SL_METRIC_COUNTER,
      "Total user and system CPU time spent in seconds.", NULL, PROCESS(SL_METRIC_US, cpu_us)},
 };

@@ -141,7 +141,7 @@ static void read_address(struct sl_server *server, int fd)
                    strchr(host, ':') != NULL ? "[%s]:%s" : "%s:%s", host, port);
 }
 
-static unsigned thread_count(unsigned asked)
+unsigned sl_server_threads(unsigned asked)
 {
     long n = asked != 0 ? (long)asked : sysconf(_SC_NPROCESSORS_ONLN);
     if (n < 1) {
@@ -174,7 +174,7 @@ static size_t unescape_path(void *context, struct MHD_Connection *connection, ch
 static struct MHD_Daemon *start_daemon(const struct sl_server_options *options,
                                        const struct sl_server_calls *calls, int fd)
 {
-    unsigned threads = thread_count(options->threads);
+    unsigned threads = sl_server_threads(options->threads);
     unsigned connections = options->max_connections;
     if (connections < threads) {
         threads = connections > 0 ? connections : 1;

@@ -30,6 +30,9 @@ struct sl_server_calls {
     void *context;
 };
 
+/* How many threads that many asked for are; 0: one per processor. */
+unsigned sl_server_threads(unsigned asked);
+
 /* Checks an address without listening, as far as that can be. -1 with *err set. */
 int sl_server_check_listen(const char *listen, struct sl_error *err);
 

@@ -132,11 +132,14 @@ int sl_copy_end(struct sl_copy *copy, void *out, size_t size, int64_t limit_us,
                 struct sl_error *err)
 {
     int status = 0;
+    struct rusage usage = {0};
     bool whole = read_result(copy->fd, out, size, sl_clock_monotonic_us() + limit_us);
     (void)close(copy->fd);
     (void)kill(copy->pid, SIGKILL); /* it has nothing more to do */
-    while (waitpid(copy->pid, &status, 0) < 0 && errno == EINTR) {
+    while (wait4(copy->pid, &status, 0, &usage) < 0 && errno == EINTR) {
     }
+    copy->spent_us = (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * SL_SECOND_US +
+                     usage.ru_utime.tv_usec + usage.ru_stime.tv_usec;
     if (!whole && WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL) {
         return sl_error_set(err, SL_ERR_INTERNAL, "the copy died of signal %d", WTERMSIG(status));
     }

@@ -20,6 +20,7 @@ enum {
 struct sl_copy {
     pid_t pid;
     int fd;
+    int64_t spent_us; /* of processor time, once it has ended */
 };
 
 /* Copies the process; the copy calls work, sends size bytes of out and ends. To be called while the

@@ -249,6 +249,42 @@ static void a_unit_of_which_more_is_used_than_asked_is_kept(void **state)
     sl_units_free(&units);
 }
 
+/* The clock was ten minutes ahead, and is set right: nothing may be blind until it is as late. */
+static void after_a_clock_that_was_ahead_all_begins_anew(void **state)
+{
+    enum { NOW = 1000, FUTURE = 5, AHEAD = 600 };
+    struct sl_units units = units_of(10);
+    (void)state;
+    struct sl_unit *unit = unit_of(&units, "n1", 0, -1);
+    put_sample(unit, NOW - 1);
+    for (int at = NOW; at < NOW + WINDOW - 1; at++) {
+        put_sample(unit, at + AHEAD);
+    }
+    sl_spell_take(&unit->spell, NOW + AHEAD, false, 100);
+    assert_true(sl_energy_take(&unit->energy, NOW + AHEAD, 1000, 100));
+    unit->energy.mj = 7;
+    (void)sl_unit_name(unit, 7, NOW + AHEAD, 100);
+    assert_true(sl_unit_own(unit, 7, NOW + AHEAD, 50, 100));
+    unit->crowded_us = NOW + AHEAD;
+
+    sl_units_restart(&units, NOW, FUTURE);
+    assert_int_equal(unit->series.n, 1);
+    put_sample(unit, NOW + 1);
+    assert_int_equal(sl_series_at(&unit->series, 1)->at_us, NOW + 1);
+    sl_spell_take(&unit->spell, NOW + 1, false, 100);
+    assert_int_equal(unit->spell.last_us, NOW + 1);
+    assert_true(sl_energy_take(&unit->energy, NOW + 1, 1000, 100));
+    assert_int_equal(unit->energy.mj, 7); /* what was drawn stays, and no power fills the step */
+    struct sl_usage_names names = names_of(unit);
+    assert_int_equal(names.pod[0], 7);
+    assert_true(sl_unit_own(unit, 7, NOW + 1, 60, 100));
+    assert_int_equal(names_of(unit).used_mib[0], 60);
+    put_sample(unit, NOW + 200);
+    assert_int_equal(names_of(unit).n, 0);
+    assert_false(names_of(unit).crowded);
+    sl_units_free(&units);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -263,6 +299,7 @@ int main(void)
         cmocka_unit_test(what_is_told_of_pods_names_nobody),
         cmocka_unit_test(units_without_young_samples_are_forgotten),
         cmocka_unit_test(a_unit_of_which_more_is_used_than_asked_is_kept),
+        cmocka_unit_test(after_a_clock_that_was_ahead_all_begins_anew),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,20 +4,6 @@
 
 #include "sliced/admit.h"
 
-bool sl_plan_is_spent(const struct sl_plan_run *run, const struct sl_plan_pod *pod)
-{
-    return pod->space->run == run->planner->runs && pod->space->spent > run->checks;
-}
-
-static void begin_search(struct sl_plan_run *run, const struct sl_plan_pod *pod)
-{
-    struct sl_plan_space *space = pod->space;
-    space->spent = space->run == run->planner->runs ? space->spent : 0;
-    space->run = run->planner->runs;
-    run->spender = space;
-    sl_plan_spend(run, SL_PLAN_SEARCH);
-}
-
 /* ---- the search ---- */
 
 struct search {
@@ -49,6 +35,13 @@ static bool leaves_room(const struct search *search, struct sl_plan_node *node)
            sl_plan_preempt_allows(search->run->planner, node, search->pod, &assignment);
 }
 
+/* CPU, memory and a place; the other constraints are met. */
+static bool has_host_room(const struct sl_plan_class *class, const struct sl_plan_node *node)
+{
+    const struct sl_host_use use = sl_host_use_of(node->view);
+    return sl_host_admits(&node->node->host, &use, class->constraints) == SL_CONSTRAINT_NONE;
+}
+
 static void consider_node(struct search *search, struct sl_plan_node *node)
 {
     struct sl_plan_run *run = search->run;
@@ -63,8 +56,7 @@ static void consider_node(struct search *search, struct sl_plan_node *node)
         return;
     }
     search->roomy = true;
-    if (!sl_plan_admits(run, class, node->node) ||
-        sl_constraints_admit_now(class->constraints, node->view) != SL_CONSTRAINT_NONE ||
+    if (!sl_plan_admits(run, class, node->node) || !has_host_room(class, node) ||
         !sl_scorer_score(run->scorer, node->view, &score)) {
         return;
     }
@@ -191,7 +183,8 @@ void sl_plan_pick(struct sl_plan_run *run, struct sl_plan_pod *pod, struct sl_pl
         return;
     }
     prepare_scorer(run, pod->class->ask);
-    begin_search(run, pod);
+    sl_plan_charge(run, pod->space);
+    sl_plan_spend(run, SL_PLAN_SEARCH);
     bool again = true;
     while (again) {
         struct search search = {.run = run, .pod = pod, .out = out, .window_us = INT64_MIN};
@@ -208,5 +201,5 @@ void sl_plan_pick(struct sl_plan_run *run, struct sl_plan_pod *pod, struct sl_pl
         int64_t at_us = 0;
         (void)sl_plan_reserve_allows(run, pod, out->node, &out->assignment, &at_us);
     }
-    run->spender = NULL;
+    sl_plan_charge(run, NULL);
 }

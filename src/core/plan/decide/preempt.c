@@ -18,6 +18,7 @@ static bool fits_without_lower(struct sl_plan_run *run, const struct sl_plan_nod
     const struct sl_view *view = node->view;
     const struct sl_ask *ask = &pod->class->ask->ask;
     struct sl_scratch scratch;
+    sl_plan_spend(run, 1);
     if (!sl_plan_is_enough(view, ask) || !sl_plan_admits(run, pod->class, node->node)) {
         return false;
     }

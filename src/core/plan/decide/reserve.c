@@ -7,6 +7,7 @@ static int64_t bid_of(struct sl_plan_run *run, struct sl_plan_node *node,
                       const struct sl_plan_pod *pod)
 {
     const struct sl_ask *ask = &pod->class->ask->ask;
+    sl_plan_spend(run, 1);
     if (!sl_plan_is_enough(node->view, ask) || !sl_plan_admits(run, pod->class, node->node) ||
         sl_plan_preempt_holds_node(run, node, pod)) {
         return INT64_MAX;
@@ -107,7 +108,10 @@ bool sl_plan_reserve(struct sl_plan_run *run, struct sl_plan_lane *lane, struct 
     sl_plan_reserve_end(planner, lane);
     const struct sl_plan_node *barred =
         sl_plan_is_barred(planner, pod) ? sl_plan_node_find(planner, pod->bad_node->name) : NULL;
-    if (!find_earliest(run, pod, barred, INT64_MAX, reserve)) {
+    sl_plan_charge(run, pod->space);
+    bool found = find_earliest(run, pod, barred, INT64_MAX, reserve);
+    sl_plan_charge(run, NULL);
+    if (!found) {
         pod->class->timeless_seq = planner->touch + 1;
         return false;
     }

@@ -99,7 +99,7 @@ static enum sl_plan_step try_pod(struct sl_plan_run *run, struct sl_plan_lane *l
     if (delays_headroom(planner, lane, pod)) {
         return hold_pod(run, lane, pod, SL_HOLD_HEADROOM);
     }
-    if (sl_plan_is_spent(run, pod) && sl_plan_must_search(planner, pod)) {
+    if (sl_plan_is_spent(run, pod->space) && sl_plan_must_search(planner, pod)) {
         planner->paused = true; /* the next run goes on with it */
         planner->hurry = true;
         sl_plan_set_reason(planner, pod, SL_HOLD_PACE);

@@ -1,6 +1,7 @@
 /* Which nodes the constraints of a class admit; caches answers by kind of node. */
 #include "core/plan/nodes/nodes.h"
 
+#include "core/request/constraint_draft.h"
 #include "sliced/admit.h"
 
 void sl_plan_spend(struct sl_plan_run *run, size_t n)
@@ -12,31 +13,39 @@ void sl_plan_spend(struct sl_plan_run *run, size_t n)
     }
 }
 
-/* May answers be cached by kind of node? */
-static bool is_general(const struct sl_constraints *constraints)
+void sl_plan_charge(struct sl_plan_run *run, struct sl_plan_space *space)
 {
-    return constraints == NULL || !constraints->by_name;
+    if (space != NULL && space->search != run->search) {
+        space->search = run->search;
+        space->spent = 0;
+    }
+    run->spender = space;
+}
+
+bool sl_plan_is_spent(const struct sl_plan_run *run, const struct sl_plan_space *space)
+{
+    return space->search == run->search && space->spent > run->checks;
+}
+
+/* Nodes of which the constraints see the same. */
+static uint64_t site_of(const struct sl_constraints *constraints, const struct sl_node *node)
+{
+    bool by_name = constraints != NULL && constraints->by_name;
+    return by_name ? sl_mix_text(node->own_digest, node->name) : node->site_digest;
 }
 
 bool sl_plan_admits(struct sl_plan_run *run, const struct sl_plan_class *class,
                     const struct sl_node *node)
 {
     const struct sl_constraints *constraints = class->constraints;
-    if (!is_general(constraints)) {
-        sl_plan_spend(run, class->weight);
-        return sl_constraints_admit(constraints, node) == SL_CONSTRAINT_NONE;
-    }
-    uint64_t pod = constraints == NULL ? 0 : constraints->digest;
-    uint64_t slot = (pod ^ (node->site_digest * UINT64_C(0x9e3779b97f4a7c15))) >> 20;
+    uint64_t pod = constraints == NULL ? 1 : constraints->digest;
+    uint64_t site = site_of(constraints, node) << 1;
+    uint64_t slot = (pod ^ (site * UINT64_C(0x9e3779b97f4a7c15))) >> 20;
     struct sl_plan_memo *memo = &run->planner->memo[slot % SL_PLAN_MEMO];
-    if (!memo->known || memo->pod != pod || memo->site != node->site_digest) {
+    if (memo->pod != pod || (memo->site & ~UINT64_C(1)) != site) {
         sl_plan_spend(run, class->weight);
-        *memo = (struct sl_plan_memo){
-            .pod = pod,
-            .site = node->site_digest,
-            .answer = sl_constraints_admit(constraints, node) == SL_CONSTRAINT_NONE,
-            .known = true,
-        };
+        bool admits = sl_constraints_admit(constraints, node) == SL_CONSTRAINT_NONE;
+        *memo = (struct sl_plan_memo){.pod = pod, .site = site | admits};
     }
-    return memo->answer != 0;
+    return (memo->site & 1) != 0;
 }

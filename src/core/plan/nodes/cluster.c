@@ -21,6 +21,10 @@ static bool same_kind(const struct sl_node *a, const struct sl_node *b)
     for (unsigned i = 0; same && i < a->n_pools; i++) {
         same = a->pool[i].key == b->pool[i].key && a->pool[i].capacity == b->pool[i].capacity;
     }
+    same = same && a->n_absent == b->n_absent;
+    for (unsigned i = 0; same && i < a->n_absent; i++) {
+        same = a->absent[i].key == b->absent[i].key && a->absent[i].units == b->absent[i].units;
+    }
     for (unsigned i = 0; same && i < a->n_devices; i++) {
         same = a->device[i].healthy == b->device[i].healthy;
     }

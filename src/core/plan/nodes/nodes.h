@@ -125,8 +125,12 @@ int64_t sl_plan_not_before(struct sl_plan_run *run, struct sl_plan_node *node,
 
 /* ---- admit.c ---- */
 
-/* Counts n nodes looked at. */
+/* Counts n looks at a node, or what costs as much, against the run's budget and whom it charges. */
 void sl_plan_spend(struct sl_plan_run *run, size_t n);
+/* Charges what follows to the namespace; NULL: to none. */
+void sl_plan_charge(struct sl_plan_run *run, struct sl_plan_space *space);
+/* Has the namespace had more of the budget than is left for all? */
+bool sl_plan_is_spent(const struct sl_plan_run *run, const struct sl_plan_space *space);
 /* Do the constraints of the class ever admit the node? */
 bool sl_plan_admits(struct sl_plan_run *run, const struct sl_plan_class *class,
                     const struct sl_node *node);

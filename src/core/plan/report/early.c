@@ -4,8 +4,6 @@
 
 #include <stdlib.h>
 
-enum { SL_PLAN_EARLY_CHECKS = 1 << 18 }; /* nodes looked at for estimated starts */
-
 static int earlier_bid(const void *a, const void *b)
 {
     const struct sl_plan_bid *x = a;
@@ -18,6 +16,8 @@ static int64_t time_on(struct sl_plan_run *run, struct sl_plan_node *node, const
 {
     bool known = !node->stale && node->view != NULL;
     const struct sl_view *view = known ? node->view : node->base;
+    sl_plan_spend(run,
+                  1 + (run->usual && view != NULL ? view->n_residents : 0)); /* it sorts them */
     if (view == NULL || !sl_plan_is_enough(view, ask)) {
         return INT64_MAX;
     }
@@ -42,15 +42,14 @@ static size_t list_times(struct sl_plan_run *run, const struct sl_ask *ask)
     return n;
 }
 
-static int64_t earliest(struct sl_plan_run *run, const struct sl_plan_class *class, size_t n,
-                        size_t *checks)
+static int64_t earliest(struct sl_plan_run *run, const struct sl_plan_class *class, size_t n)
 {
     struct sl_planner *planner = run->planner;
     for (size_t i = 0; i < n; i++) {
-        if (*checks == 0) {
+        if (sl_plan_is_spent(run, class->early_of)) {
             return planner->scratch.bid[i].at_us;
         }
-        (*checks)--;
+        sl_plan_spend(run, 1);
         if (sl_plan_admits(run, class, planner->node[planner->scratch.bid[i].node]->node)) {
             return planner->scratch.bid[i].at_us;
         }
@@ -67,6 +66,7 @@ static void gather(struct sl_planner *planner)
             struct sl_plan_class *class = lane->queue[i]->class;
             if (class->early != planner->early) {
                 class->early = planner->early;
+                class->early_of = lane->queue[i]->space;
                 class->early_next = class->ask->early;
                 class->ask->early = class;
             }
@@ -74,10 +74,30 @@ static void gather(struct sl_planner *planner)
     }
 }
 
+/* For one ask, whose first class pays for the look at all nodes. */
+static void time_classes(struct sl_plan_run *run, struct sl_plan_ask *ask)
+{
+    const int64_t now_us = run->planner->now_us;
+    size_t n = 0;
+    bool listed = false;
+    for (struct sl_plan_class *class = ask->early; class != NULL; class = class->early_next) {
+        sl_plan_charge(run, class->early_of);
+        bool told = run->checks > run->planner->n_nodes && !sl_plan_is_spent(run, class->early_of);
+        if (told && !listed) {
+            n = list_times(run, &ask->ask);
+            listed = true;
+        }
+        class->early_us = told ? earliest(run, class, n) : now_us;
+    }
+    ask->early = NULL;
+}
+
 bool sl_plan_early(struct sl_planner *planner, bool usual)
 {
-    struct sl_plan_run run = {.planner = planner, .usual = usual}; /* it plans nothing */
-    size_t checks = SL_PLAN_EARLY_CHECKS;
+    struct sl_plan_run run = {.planner = planner, /* it plans nothing */
+                              .usual = usual,
+                              .search = ++planner->searches,
+                              .checks = SL_PLAN_EARLY_CHECKS};
     if (sl_vec_reserve(&planner->scratch.bid, &planner->scratch.bid_cap, planner->n_nodes,
                        sizeof(*planner->scratch.bid)) < 0) {
         return false;
@@ -85,14 +105,7 @@ bool sl_plan_early(struct sl_planner *planner, bool usual)
     gather(planner);
     for (struct sl_plan_ask *ask = sl_plan_ask_at(planner->all_asks.first); ask != NULL;
          ask = sl_plan_ask_at(ask->all.next)) {
-        struct sl_plan_class *class = ask->early;
-        bool told = class != NULL && checks > planner->n_nodes;
-        size_t n = told ? list_times(&run, &ask->ask) : 0;
-        checks -= told ? planner->n_nodes : 0;
-        for (; class != NULL; class = class->early_next) {
-            class->early_us = told ? earliest(&run, class, n, &checks) : planner->now_us;
-        }
-        ask->early = NULL;
+        time_classes(&run, ask);
     }
     return !run.lacking;
 }

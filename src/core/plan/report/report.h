@@ -4,6 +4,11 @@
 
 #include "core/plan/nodes/nodes.h"
 
+enum {
+    SL_PLAN_EARLY_CHECKS = 1 << 18
+}; /* looks for estimated starts; beyond it none are earlier
+      than units of the lane come free, wherever */
+
 /* Can the pod's start be estimated? Only its lack of units has a known end. */
 bool sl_plan_is_foreseen(const struct sl_planner *planner, const struct sl_plan_pod *pod);
 /* Sets early_us of all classes that wait, by timeouts or as is usual. False: out of memory. */

@@ -116,18 +116,6 @@ bool sl_plan_ask_move(struct sl_planner *planner, struct sl_plan_ask *ask)
 
 /* ---- classes ---- */
 
-static uint32_t weight_of(const struct sl_constraints *c)
-{
-    uint32_t n = c == NULL ? 0 : (uint32_t)c->n_selector + c->n_tolerations;
-    for (unsigned i = 0; c != NULL && i < c->n_terms; i++) {
-        n += c->term[i].n;
-        for (unsigned m = 0; m < c->term[i].n; m++) {
-            n += c->term[i].match[m].n_values;
-        }
-    }
-    return n / SL_PLAN_MATCHES;
-}
-
 bool sl_plan_class_is_of(const struct sl_plan_class *class, const struct sl_pod *pod)
 {
     uint64_t key[HEAD + OWN + 3 * SL_ASK_ITEMS_MAX];
@@ -168,7 +156,7 @@ struct sl_plan_class *sl_plan_class_get(struct sl_planner *planner, struct sl_po
     class->key_words = (uint32_t)words;
     class->pod = sl_pod_ref(pod);
     class->constraints = pod->constraints;
-    class->weight = weight_of(pod->constraints);
+    class->weight = pod->constraints == NULL ? 0 : pod->constraints->weight / SL_PLAN_MATCHES;
     memcpy(class->key, key, len);
     class->ask = ask_get(planner, pod);
     if (class->ask == NULL ||

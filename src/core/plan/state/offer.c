@@ -85,6 +85,9 @@ void sl_plan_offer_add(struct sl_planner *planner, const struct sl_node *node)
     for (unsigned i = 0; i < node->n_pools; i++) {
         offer_put(planner, node->pool[i].key, node->pool[i].capacity);
     }
+    for (unsigned i = 0; i < node->n_absent; i++) {
+        offer_put(planner, node->absent[i].key, node->absent[i].units);
+    }
     if (actuator == SL_ACTUATOR_MIG_MANAGER || actuator == SL_ACTUATOR_NOS_MIG) {
         offer_cuts(planner, node);
     } else if (actuator == SL_ACTUATOR_NOS_MPS) {

@@ -12,15 +12,13 @@
 enum { SL_PLAN_OWNERS = 4096 /* whose pods' run times are remembered */ };
 enum { SL_PLAN_RUNS_LEAST = 3 /* of an owner, before anything counts as usual */ };
 enum {
-    SL_PLAN_MEMO = 4096,     /* cached answers: does a kind of node admit a pod? */
+    SL_PLAN_MEMO = 1 << 18,  /* cached answers: does a kind of node admit a pod? */
     SL_PLAN_SLICE_MAX = 512, /* GB of the largest slice of memory; no GPU has more */
 };
 
 struct sl_plan_memo {
-    uint64_t pod;  /* digest of constraints */
-    uint64_t site; /* digest of the node */
-    uint32_t answer;
-    bool known;
+    uint64_t pod;  /* digest of constraints; 0: nothing is known */
+    uint64_t site; /* digest of the node without its highest bit, then the answer */
 };
 
 /* A resource that nodes offer, and the most that one of them has. */
@@ -119,6 +117,7 @@ struct sl_planner {
     uint64_t epoch;       /* with each run and each reservation that moves */
     uint64_t runs;        /* with each run: the last one's number */
     uint64_t early;       /* with each time that estimated starts are worked out */
+    uint64_t searches;    /* with each budget for looks: the last one's number */
     uint64_t judged;      /* with each look at an ask and a node together */
     uint64_t looked;      /* with each look at a node, or a point of a tree, for a pod */
 

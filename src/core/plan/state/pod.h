@@ -7,7 +7,7 @@
 #include "util/data/list.h"
 
 enum {
-    SL_PLAN_MATCHES = 16,     /* expressions and values that cost as much as a look at a node */
+    SL_PLAN_MATCHES = 4,      /* expressions and values that cost as much as a look at a node */
     SL_PLAN_REFUSALS_MAX = 8, /* in a row: after that, a namespace's pods try one at a time */
 };
 
@@ -54,6 +54,7 @@ struct sl_plan_class {
     int32_t window_priority;          /* or pods of a priority above this */
     uint64_t timeless_seq;            /* touch + 1 when no reservation could be found */
     struct sl_plan_class *early_next; /* of the ask's list */
+    struct sl_plan_space *early_of;   /* pays for it: the namespace of the first pod in its lane */
     uint64_t early;                   /* planner->early when the time was worked out */
     int64_t early_us; /* no admitted node has the units before; 0: not known; INT64_MAX: none ever
                          has by ends */
@@ -63,7 +64,7 @@ struct sl_plan_class {
 /* A namespace with waiting pods. */
 struct sl_plan_space {
     size_t refs;
-    uint64_t run;      /* number of the run that spent counts for */
+    uint64_t search;   /* number of the budget that spent counts for */
     size_t spent;      /* checks */
     uint32_t refusals; /* refused releases in a row, at most SL_PLAN_REFUSALS_MAX */
     char name[];

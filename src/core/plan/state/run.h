@@ -10,7 +10,8 @@ struct sl_plan_run {
     const struct sl_demand *demand; /* may be NULL */
     void (*act)(void *context, const struct sl_plan_action *action);
     void *context;
-    size_t checks;                 /* nodes that may still be looked at */
+    uint64_t search;               /* number of its budget, */
+    size_t checks;                 /* of which so much is left: looks at nodes */
     struct sl_plan_space *spender; /* namespace that pays for the search; NULL: none */
     size_t room;                   /* nominations that may still be made */
     size_t n_open;                 /* lanes in which pods wait */

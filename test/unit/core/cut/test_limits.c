@@ -1,6 +1,8 @@
 /* Asks that lie, and many of them. */
 #include "unit/core/cut/cut_rig.h"
 
+#include "core/cut/planner.h"
+#include "sliced/constraint.h"
 #include "util/data/hash.h"
 
 enum { MANY = 400 };
@@ -126,6 +128,27 @@ static void a_namespace_of_liars_leaves_work_for_others(void **state)
     assert_true(served);
 }
 
+/* What a pod's constraints compare is work, too. */
+static void constraints_are_paid_for_by_what_they_compare(void **state)
+{
+    enum { PODS = 10, WEIGHT = 10000 };
+    struct cut_rig *rig = *state;
+    static struct sl_constraints dear[PODS];
+    (void)MANAGED(rig, A100, "7g.40gb");
+    for (unsigned i = 0; i < PODS; i++) {
+        dear[i] = (struct sl_constraints){.affinity = true, .weight = WEIGHT, .digest = 100 + i};
+        (void)rig_wait(rig, "mig-1g.5gb=1", NULL);
+        rig->waiting[rig->n_pods - 1]->constraints = &dear[i];
+    }
+    rig_plan(rig);
+    assert_int_equal(rig->output.n_plans, 0);
+    assert_true(SL_CUT_WORK - rig->cutter->work >= PODS * WEIGHT);
+    rig_run(rig, 0, "mig-7g.40gb=1", 600);
+    rig->input.drain = true;
+    rig_plan(rig);
+    assert_true(rig->cutter->work <= SL_CUT_WORK - WEIGHT); /* of the looks for drains */
+}
+
 /* Pods ahead that no drain would help leave looks at drains to the pod of another namespace. */
 static void a_namespace_of_hopeless_pods_leaves_drains_to_others(void **state)
 {
@@ -145,6 +168,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(odd_asks_get_nothing_and_harm_nobody, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(constraints_are_paid_for_by_what_they_compare, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(equal_input_gives_equal_output, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_process_key_decides_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_namespace_of_hopeless_pods_leaves_drains_to_others,

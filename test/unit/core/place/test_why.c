@@ -94,6 +94,18 @@ static void settle_cutter(struct rig *rig, enum cutter cutter)
                                              : SL_ACTUATOR_MIG_MANAGER;
 }
 
+/* Units that the node has and does not offer. */
+static void take_out(struct rig *rig, uint64_t *seed)
+{
+    static struct sl_absent absent;
+    const char *resource = asked[rig_random(seed, sizeof(asked) / sizeof(asked[0]))];
+    int pool = pool_of(rig, resource);
+    absent.key = sl_hash(resource, strlen(resource));
+    absent.units = (pool < 0 ? 0 : rig->pool[pool].capacity) + 1 + rig_random(seed, 4);
+    rig->node.absent = &absent;
+    rig->node.n_absent = 1;
+}
+
 static struct rig *random_node(enum cutter cutter, uint64_t *seed)
 {
     struct rig *rig = rig_new();
@@ -130,6 +142,9 @@ static struct rig *random_node(enum cutter cutter, uint64_t *seed)
     }
     if (units > 0) {
         rig_pool(rig, MEM, SL_KIND_MEMORY, units);
+    }
+    if (rig_random(seed, 3) == 0) {
+        take_out(rig, seed);
     }
     return rig;
 }
@@ -435,6 +450,20 @@ static enum sl_reason not_now(const struct sl_view *view, unsigned pool,
     return pieces > 0 ? SL_REASON_DEVICES_SHARED : SL_REASON_INSUFFICIENT;
 }
 
+/* What is said where the node offers too few units, even empty. */
+static struct sl_verdict with_absent(const struct sl_node *node, const struct sl_ask_item *item,
+                                     struct sl_verdict too_few)
+{
+    bool told = node->n_absent > 0 && node->absent[0].key == item->key;
+    int64_t units = told ? node->absent[0].units : 0;
+    int pool = sl_node_pool(node, item->key);
+    if (units >= item->count) {
+        return verdict(SL_REASON_OUT_OF_SERVICE, pool < 0 ? 0 : node->pool[pool].capacity, units,
+                       0);
+    }
+    return units > too_few.capacity ? verdict(SL_REASON_EXCEEDS_NODE, 0, units, 0) : too_few;
+}
+
 static struct sl_verdict expected(const struct sl_view *view, enum cutter cutter,
                                   const struct sl_ask_item *item)
 {
@@ -443,9 +472,11 @@ static struct sl_verdict expected(const struct sl_view *view, enum cutter cutter
     int pool = sl_view_pool(view, item->key);
     int64_t made = could_be_made(&empty, cutter, item);
     if (pool < 0) {
-        return made >= item->count ? verdict(SL_REASON_NOT_PARTITIONED, 0, 0, 0)
-               : made >= 0         ? verdict(SL_REASON_EXCEEDS_NODE, 0, made, 0)
-                                   : verdict(SL_REASON_NOT_OFFERED, 0, 0, 0);
+        return made >= item->count
+                   ? verdict(SL_REASON_NOT_PARTITIONED, 0, 0, 0)
+                   : with_absent(view->node, item,
+                                 made >= 0 ? verdict(SL_REASON_EXCEEDS_NODE, 0, made, 0)
+                                           : verdict(SL_REASON_NOT_OFFERED, 0, 0, 0));
     }
     const struct sl_pool *p = &view->node->pool[pool];
     const struct room free = room_in(&now, (unsigned)pool, NULL);
@@ -460,7 +491,7 @@ static struct sl_verdict expected(const struct sl_view *view, enum cutter cutter
     if (item->count > room_in(&empty, (unsigned)pool, NULL).largest) {
         struct sl_verdict v = never_enough(view, cutter, (unsigned)pool, item);
         if (v.reason != SL_REASON_FITS) {
-            return v;
+            return v.reason == SL_REASON_EXCEEDS_NODE ? with_absent(view->node, item, v) : v;
         }
     } else if (item->count > ever.largest) {
         return verdict(made >= item->count ? SL_REASON_NOT_PARTITIONED : SL_REASON_LITTLE_MEMORY,

@@ -245,7 +245,7 @@ enum { DEAR = 20 };
 /* Pods which no node admits, and to find that out costs some twentieth of a run each. */
 static void put_dear_pods(struct plan_rig *rig, const char *const *namespaces)
 {
-    static const struct sl_toleration tolerations[UINT16_MAX];
+    enum { WEIGHT = SL_PLAN_CHECKS / DEAR / PLAN_NODES * SL_PLAN_MATCHES };
     for (unsigned i = 0; i < PLAN_NODES; i++) {
         char name[PLAN_NAME];
         (void)snprintf(name, sizeof(name), "n%02u", i);
@@ -255,11 +255,8 @@ static void put_dear_pods(struct plan_rig *rig, const char *const *namespaces)
         char name[PLAN_NAME];
         (void)snprintf(name, sizeof(name), "dear%02u", i);
         struct plan_rig_pod *p = plan_rig_pod(rig, name, GPU, 1, 100);
-        p->constraints = (struct sl_constraints){.affinity = true,
-                                                 .by_name = true,
-                                                 .toleration = tolerations,
-                                                 .n_tolerations = UINT16_MAX,
-                                                 .digest = 1 + i};
+        p->constraints = (struct sl_constraints){
+            .affinity = true, .by_name = true, .weight = WEIGHT, .digest = 1 + i};
         p->pod.constraints = &p->constraints;
         p->pod.namespace = namespaces[i];
         plan_rig_put(rig, p);

@@ -1,6 +1,7 @@
 /* Estimated starts: none where nothing is known, and none before one node can have the units. */
 #include "plan_rig.h"
 
+#include "core/plan/report/report.h"
 #include "sliced/constraint.h"
 
 static const char *const second[] = {"n2"};
@@ -241,6 +242,71 @@ static void a_node_that_has_just_come_has_room_now(void **state)
     assert_int_equal(estimate_of(rig, "wide"), -1); /* it has one GPU, too */
 }
 
+/* ---- what estimates look at ---- */
+
+enum { DEAR = 200, WEIGHT = UINT16_MAX };
+
+/* Pods of a namespace, of which each looks at all nodes at great cost, and none admits it. */
+static void wait_dearly(struct plan_rig *rig)
+{
+    for (unsigned i = 0; i < DEAR; i++) {
+        char name[PLAN_NAME];
+        (void)snprintf(name, sizeof(name), "dear%u", i);
+        struct plan_rig_pod *p = plan_rig_pod(rig, name, GPU, 1, 60);
+        p->constraints =
+            (struct sl_constraints){.affinity = true, .weight = WEIGHT, .digest = 100 + i};
+        p->pod.constraints = &p->constraints;
+        p->pod.namespace = "greedy";
+        plan_rig_put(rig, p);
+    }
+}
+
+/* Nodes that constraints tell apart, as most do. */
+static void nodes_of_their_own(struct plan_rig *rig)
+{
+    for (unsigned i = 0; i < PLAN_NODES; i++) {
+        char name[PLAN_NAME];
+        (void)snprintf(name, sizeof(name), "n%u", i < 9 ? i + 1 : i + 81);
+        plan_rig_node(rig, name, 1)->node.site_digest = 2 * (i + 1);
+    }
+}
+
+static void estimates_count_what_constraints_compare(void **state)
+{
+    struct plan_rig *rig = *state;
+    struct sl_error err = {0};
+    nodes_of_their_own(rig);
+    plan_rig_cluster(rig);
+    wait_dearly(rig);
+    uint64_t looked = rig->planner->looked;
+    assert_int_equal(sl_planner_estimate(rig->planner, rig->now_us, &err), 0);
+    assert_in_range(rig->planner->looked - looked, 1,
+                    SL_PLAN_EARLY_CHECKS + WEIGHT / SL_PLAN_MATCHES);
+}
+
+static void a_namespace_leaves_some_of_what_estimates_look_at_to_others(void **state)
+{
+    struct plan_rig *rig = *state;
+    nodes_of_their_own(rig);
+    plan_rig_run_on(rig, "y", "n2", 1, 3600);
+    rig->now_us += SECONDS(1);
+    struct plan_rig_pod *other = plan_rig_pod(rig, "there", GPU, 1, 60);
+    other->constraints = (struct sl_constraints){
+        .selector = &on_second, .n_selector = 1, .by_name = true, .digest = 1};
+    other->pod.constraints = &other->constraints;
+    plan_rig_put(rig, other); /* first, and so the last of its ask to be worked out */
+    rig->now_us += SECONDS(1);
+    wait_dearly(rig);
+    plan_and_estimate(rig);
+    while (sl_planner_wake(rig->planner) <= rig->now_us) { /* why it waits is found out */
+        (void)plan_rig_run(rig, 10);
+    }
+    struct sl_error err = {0};
+    assert_int_equal(sl_planner_estimate(rig->planner, rig->now_us, &err), 0);
+    assert_int_equal(sl_plan_find(rig->planner, SL_STR("there"))->class->early_us - rig->now_us,
+                     SECONDS(3598));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -254,6 +320,8 @@ int main(void)
         PLAN_TEST(nothing_is_said_of_a_pod_that_headroom_is_kept_from),
         PLAN_TEST(free_units_with_too_little_memory_are_no_start),
         PLAN_TEST(a_node_that_has_just_come_has_room_now),
+        PLAN_TEST(estimates_count_what_constraints_compare),
+        PLAN_TEST(a_namespace_leaves_some_of_what_estimates_look_at_to_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

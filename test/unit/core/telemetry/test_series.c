@@ -85,6 +85,21 @@ static void what_is_told_twice_or_out_of_range_is_refused(void **state)
     assert_int_equal(sl_series_last(&ring->series, SL_FIGURE_USED), 12);
 }
 
+static void what_is_younger_than_a_time_can_be_forgotten(void **state)
+{
+    struct ring *ring = *state;
+    for (int second = 1; second <= CAP + 3; second++) {
+        assert_true(put(ring, second, second));
+    }
+    sl_series_cut(&ring->series, 6 * SL_SECOND_US);
+    assert_int_equal(sl_series_last(&ring->series, SL_FIGURE_USED), 6);
+    assert_true(put(ring, 7, 70));
+    assert_int_equal(sl_series_last(&ring->series, SL_FIGURE_USED), 70);
+    sl_series_cut(&ring->series, 0);
+    assert_int_equal(ring->series.n, 0);
+    assert_true(put(ring, 1, 1));
+}
+
 static void samples_may_come_in_any_order(void **state)
 {
     struct ring *ring = *state;
@@ -177,6 +192,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_told_twice_or_out_of_range_is_refused, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(samples_may_come_in_any_order, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_younger_than_a_time_can_be_forgotten, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(a_full_ring_forgets_its_oldest, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_window_is_good_when_long_fresh_and_without_gaps, set_up,
                                         tear_down),

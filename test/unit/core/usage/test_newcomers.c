@@ -160,6 +160,42 @@ static int32_t use_of(const struct scene *scene, const struct truth *truth)
     return gone ? 0 : age >= LATE ? truth->uses : truth->uses * age / LATE;
 }
 
+/* The clock is set to that second, as the owner of series and unit says it. */
+static void clock_set(struct scene *scene, int second)
+{
+    scene->now = second;
+    sl_series_cut(&scene->series, (int64_t)second * SECOND);
+    sl_usage_restart(&scene->unit, (int64_t)second * SECOND + 1);
+}
+
+static void after_a_clock_that_was_ahead_a_pod_is_seen_at_once(void **state)
+{
+    enum { AHEAD = 600 };
+    struct scene *scene = *state;
+    lives(scene, 25, 0);
+    scene->now += AHEAD;
+    comes(scene, 8000, SAME);
+    lives(scene, 5, 2000);
+    clock_set(scene, scene->now - AHEAD);
+    assert_int_equal(lives(scene, 22, 2000).room_mib, TOTAL - with_margin(2000));
+}
+
+/* What Prometheus tells late, of a time before the pod came, does not show the pod. */
+static void after_a_clock_that_was_behind_a_pod_is_not_seen_before_it_came(void **state)
+{
+    enum { BEHIND = 600 };
+    struct scene *scene = *state;
+    lives(scene, 25, 0);
+    comes(scene, 8000, SAME);
+    clock_set(scene, scene->now + BEHIND);
+    scene->now -= 30;
+    uses(scene, 30, 0);
+    assert_int_equal(judged(scene).room_mib, TOTAL - 8000);
+    assert_false(scene->unit.life[0].shown);
+    lives(scene, 21, 2000);
+    assert_true(scene->unit.life[0].seen);
+}
+
 struct story {
     struct truth pod[RIG_PODS];
     unsigned n;
@@ -253,6 +289,8 @@ int main(void)
         USAGE_TEST(pods_that_come_together_count_with_what_both_use),
         USAGE_TEST(short_pods_that_come_and_go_make_nothing_forgotten_of_the_others),
         USAGE_TEST(late_growth_may_have_been_anybodys),
+        USAGE_TEST(after_a_clock_that_was_ahead_a_pod_is_seen_at_once),
+        USAGE_TEST(after_a_clock_that_was_behind_a_pod_is_not_seen_before_it_came),
         USAGE_TEST(by_asks_use_and_the_asks_of_the_unseen_always_fit),
         USAGE_TEST(by_cbp_use_and_the_asks_of_the_unseen_always_fit),
         USAGE_TEST(by_peaks_use_and_the_asks_of_the_unseen_always_fit),

@@ -14,6 +14,7 @@ static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     bool open;
+    int64_t spent_us;
     unsigned n_asked;
     const struct sl_pod *asked[REQUESTS];
     unsigned resumed;
@@ -54,6 +55,7 @@ static int answer_when_open(void *context, struct sl_pod *pod, struct sl_queue_w
         (void)pthread_cond_wait(&g.changed, &g.lock);
     }
     out->position = g.n_asked;
+    out->spent_us = g.spent_us;
     (void)pthread_mutex_unlock(&g.lock);
     return 0;
 }
@@ -81,11 +83,13 @@ static void gate_open(void)
 static void begin(struct scene *scene)
 {
     g.open = false;
+    g.spent_us = 0;
     g.n_asked = 0;
     g.resumed = 0;
     *scene = (struct scene){.queue = {.what_if = answer_when_open}};
     sl_estimates_init(&scene->estimates, &scene->queue);
     scene->estimates.rest_ns = 0;
+    scene->estimates.rest_most_ns = 0;
     scene->estimates.wait_ns = SL_MINUTE_NS * 60;
 }
 
@@ -142,6 +146,22 @@ static void who_asks_on_and_on_waits_behind_the_others(void **state)
     wait_until(&g.resumed, 5);
     assert_int_equal(scene.asks[5].result, 0);
     assert_int_equal(scene.asks[5].what_if.position, 3);
+    end(&scene);
+}
+
+/* It would be an hour's wait, for what another asked or others have in the queue. */
+static void a_dear_estimate_takes_no_turn_from_others(void **state)
+{
+    static struct scene scene;
+    (void)state;
+    begin(&scene);
+    g.spent_us = SL_HOUR_US;
+    gate_open();
+    assert_int_equal(ask(&scene, 1), SL_ERR_NONE);
+    wait_until(&g.resumed, 1);
+    assert_int_equal(ask(&scene, 2), SL_ERR_NONE);
+    wait_until(&g.resumed, 2);
+    assert_int_equal(scene.asks[1].result, 0);
     end(&scene);
 }
 
@@ -219,6 +239,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_asks_on_and_on_waits_behind_the_others),
+        cmocka_unit_test(a_dear_estimate_takes_no_turn_from_others),
         cmocka_unit_test(the_line_is_bounded),
         cmocka_unit_test(nobody_waits_for_ever),
         cmocka_unit_test(the_end_answers_all_that_wait),

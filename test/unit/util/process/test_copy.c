@@ -17,6 +17,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "util/process/copy.h"
@@ -54,6 +55,25 @@ static void what_a_copy_changes_stays_as_it_was(void **state)
     assert_int_equal(result.number, 42);
     assert_string_equal(result.text, "seen");
     assert_int_equal(number, 1);
+}
+
+static void work_for_long(void *context, void *out)
+{
+    (void)context;
+    (void)out;
+    while (clock() < CLOCKS_PER_SEC / 20) {
+    }
+}
+
+static void a_copy_is_told_to_have_spent_what_it_worked(void **state)
+{
+    struct result result = {0};
+    struct sl_copy copy;
+    struct sl_error err = {0};
+    (void)state;
+    assert_int_equal(sl_copy_begin(&copy, work_for_long, NULL, &result, sizeof(result), &err), 0);
+    assert_int_equal(sl_copy_end(&copy, &result, sizeof(result), SL_MINUTE_US, &err), 0);
+    assert_true(copy.spent_us >= 30 * SL_MS_US); /* by ticks, at the worst */
 }
 
 static void wait_for_ever(void *context, void *out)
@@ -196,6 +216,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_a_copy_changes_stays_as_it_was),
+        cmocka_unit_test(a_copy_is_told_to_have_spent_what_it_worked),
         cmocka_unit_test(a_copy_that_takes_too_long_or_dies_gives_no_answer),
         cmocka_unit_test(a_copy_keeps_nothing_open),
         cmocka_unit_test(a_copy_gets_no_more_memory_than_it_may),

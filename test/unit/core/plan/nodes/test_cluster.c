@@ -100,6 +100,14 @@ static void offers_less_last(struct state_of_node *s)
     s->is.pool[1].capacity--;
 }
 
+static void has_more_than_it_offers(struct state_of_node *s)
+{
+    static struct sl_absent absent = {.units = 8};
+    absent.key = s->is.pool[0].key;
+    s->is.node.absent = &absent;
+    s->is.node.n_absent = 1;
+}
+
 static void loses_its_first_device(struct state_of_node *s)
 {
     s->is.device[0].healthy = false;
@@ -168,6 +176,7 @@ static void a_node_that_becomes_another_ends_time_outs(void **state)
         offers_something_else_last,
         offers_less_first,
         offers_less_last,
+        has_more_than_it_offers,
         loses_its_first_device,
         loses_its_last_device,
     };

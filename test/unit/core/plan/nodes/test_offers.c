@@ -63,6 +63,23 @@ static void every_model_of_a_node_that_may_be_cut_is_offered(void **state)
     assert_string_equal(plan_rig_state(rig, "a100"), "Held NoRoom");
 }
 
+/* Its plugin restarts, or GPUs are ill: the pod need not be changed. */
+static void a_pod_waits_for_units_that_are_out_of_service(void **state)
+{
+    struct plan_rig *rig = *state;
+    static struct sl_absent absent = {.units = 8};
+    struct plan_rig_node *n = plan_rig_node(rig, "n1", 2);
+    absent.key = sl_hash(GPU, strlen(GPU));
+    n->node.absent = &absent;
+    n->node.n_absent = 1;
+    plan_rig_put(rig, plan_rig_pod(rig, "all", GPU, 8, 50));
+    plan_rig_put(rig, plan_rig_pod(rig, "more", GPU, 9, 50));
+    plan_rig_put(rig, plan_rig_pod(rig, "some", GPU, 2, 50)); /* nothing is kept for those before */
+    assert_string_equal(plan_rig_plan(rig),
+                        "refuse more: Never\nnomination some on n1: " GPU "=0,1\n");
+    assert_string_equal(plan_rig_state(rig, "all"), "Held NoRoom");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -70,6 +87,7 @@ int main(void)
         PLAN_TEST(a_share_on_a_device_that_shrank_is_given_back),
         cmocka_unit_test(a_nomination_of_which_one_device_falls_ill_is_given_back),
         PLAN_TEST(every_model_of_a_node_that_may_be_cut_is_offered),
+        PLAN_TEST(a_pod_waits_for_units_that_are_out_of_service),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,128 @@
+/* What a node has and does not offer now: by its capacity, and by labels where it offers nothing.
+ */
+#include "node_rig.h"
+
+static void capacity_is(struct node_rig *rig, const char *capacity)
+{
+    rig->node.capacity = facts_pairs(&rig->facts, capacity);
+}
+
+static int64_t absent(struct node_rig *rig, const char *resource)
+{
+    return sl_node_absent(make(rig), sl_hash(resource, strlen(resource)));
+}
+
+static void units_that_the_plugin_took_back_stay_in_capacity(void **state)
+{
+    struct node_rig *rig = *state;
+    given(rig, T4 "nvidia.com/gpu.count=8", "nvidia.com/gpu=0 nvidia.com/mig-1g.5gb=2 cpu=8");
+    capacity_is(rig, "nvidia.com/gpu=8 nvidia.com/mig-1g.5gb=2 aliyun.com/gpu-mem=1k cpu=16 "
+                     "aliyun.com/gpu-count=4");
+    assert_int_equal(absent(rig, "nvidia.com/gpu"), 8);
+    assert_int_equal(absent(rig, "aliyun.com/gpu-mem"), 1000);
+    assert_int_equal(absent(rig, "nvidia.com/mig-1g.5gb"), 0); /* all offered */
+    assert_int_equal(rig->made->n_absent, 2);
+    assert_non_null(strstr(rig->made->problem, "nvidia.com/gpu: 8 in capacity, allocatable now 0"));
+}
+
+static void some_of_the_units_may_be_offered(void **state)
+{
+    struct node_rig *rig = *state;
+    given(rig, T4 "nvidia.com/gpu.count=8", "nvidia.com/gpu=2");
+    capacity_is(rig, "nvidia.com/gpu=8");
+    assert_int_equal(absent(rig, "nvidia.com/gpu"), 8);
+    capacity_is(rig, "nvidia.com/gpu=2");
+    assert_int_equal(absent(rig, "nvidia.com/gpu"), 0);
+    capacity_is(rig, "nvidia.com/gpu=1"); /* makes no sense: allocatable is believed */
+    assert_int_equal(absent(rig, "nvidia.com/gpu"), 0);
+}
+
+static void gpu_labels_without_units_tell_what_will_come(void **state)
+{
+    struct node_rig *rig = *state;
+    given(rig, T4 "nvidia.com/gpu.count=8", "cpu=8");
+    assert_int_equal(absent(rig, "nvidia.com/gpu"), 8);
+    assert_int_equal(absent(rig, "nvidia.com/gpu.shared"), 0);
+    given(rig, "nvidia.com/gpu.present=true", "cpu=8"); /* as many as any node has */
+    assert_int_equal(absent(rig, "nvidia.com/gpu"), SL_NODE_DEVICES_MAX);
+    given(rig, T4 "nvidia.com/gpu.count=2 nvidia.com/gpu.replicas=4", "cpu=8");
+    assert_int_equal(absent(rig, "nvidia.com/gpu.shared"), 8);
+    given(rig, "nvidia.com/gpu.present=false disk=ssd", "cpu=8");
+    assert_int_equal(make(rig)->n_absent, 0);
+    assert_int_equal(absent(rig, "nvidia.com/gpu"), 0);
+}
+
+static void mig_labels_without_units_tell_the_instances(void **state)
+{
+    struct node_rig *rig = *state;
+    given(rig,
+          A30 "nvidia.com/gpu.count=2 nvidia.com/mig-1g.6gb.count=8 "
+              "nvidia.com/mig-2g.12gb.count=3 nvidia.com/mig-2g.12gb.replicas=2 "
+              "nvidia.com/mig-x.count=-1 nvidia.com/mig-.count=1 nvidia.com/mig-count=1",
+          "");
+    assert_int_equal(absent(rig, "nvidia.com/mig-1g.6gb"), 8);
+    assert_int_equal(absent(rig, "nvidia.com/mig-2g.12gb.shared"), 6);
+    assert_int_equal(absent(rig, "nvidia.com/mig-4g.24gb"), 0);
+    /* what mig-manager was told to make may be any profile: nobody knows its configurations */
+    given(rig, A30 "nvidia.com/gpu.count=2 nvidia.com/mig.config=ours", "");
+    assert_int_equal(absent(rig, "nvidia.com/mig-4g.24gb"), 2);
+    assert_int_equal(absent(rig, "nvidia.com/mig-1g.5gb"), 0);
+    given(rig, A30 "nvidia.com/gpu.count=2 nvidia.com/mig.config=all-disabled", "");
+    assert_int_equal(absent(rig, "nvidia.com/mig-4g.24gb"), 0);
+}
+
+static void labels_say_nothing_beside_units(void **state)
+{
+    struct node_rig *rig = *state;
+    given(rig, A30 "nvidia.com/gpu.count=2 nvidia.com/mig-1g.6gb.count=8",
+          "nvidia.com/mig-2g.12gb=4");
+    assert_int_equal(make(rig)->n_absent, 0); /* they lag behind a cut */
+    given(rig, A30 "nvidia.com/gpu.count=2", "aliyun.com/gpu-mem=48");
+    assert_int_equal(make(rig)->n_absent, 0);
+}
+
+static void absurd_numbers_are_bounded(void **state)
+{
+    struct node_rig *rig = *state;
+    struct sl_pair *many = NULL;
+    given(rig, "nvidia.com/gpu.count=2147483647 nvidia.com/gpu.replicas=2147483647", "");
+    assert_int_equal(absent(rig, "nvidia.com/gpu"), SL_UNITS_MAX);
+    given(rig,
+          "nvidia.com/gpu.present=true nvidia.com/mig-1g.6gb.count=9223372036854775807 "
+          "nvidia.com/mig-1g.6gb.replicas=3",
+          "");
+    assert_int_equal(absent(rig, "nvidia.com/mig-1g.6gb"), SL_UNITS_MAX);
+    given(rig, "", "");
+    capacity_is(rig, "nvidia.com/gpu=99999999999999999999 nvidia.com/gpu.shared=-1 "
+                     "nvidia.com/mig-1g.6gb=x");
+    assert_int_equal(absent(rig, "nvidia.com/gpu"), SL_UNITS_MAX);
+    assert_int_equal(rig->made->n_absent, 1);
+    for (unsigned i = 0; i < 2 * SL_NODE_POOLS_MAX; i++) {
+        char name[64];
+        (void)snprintf(name, sizeof(name), "nvidia.com/mig-%ug.6gb", i + 1);
+        facts_pair(&rig->facts, &many, name, "1");
+    }
+    rig->node.capacity = many;
+    assert_int_equal(make(rig)->n_absent, SL_NODE_POOLS_MAX);
+    for (struct sl_pair *pair = many; pair != NULL; pair = pair->next) {
+        char label[64];
+        (void)snprintf(label, sizeof(label), "%s.count", pair->key.s);
+        facts_pair(&rig->facts, &rig->node.labels, label, "1");
+    }
+    facts_pair(&rig->facts, &rig->node.labels, "nvidia.com/gpu.present", "true");
+    rig->node.capacity = NULL;
+    assert_int_equal(make(rig)->n_absent, SL_NODE_POOLS_MAX);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(units_that_the_plugin_took_back_stay_in_capacity),
+        TEST(some_of_the_units_may_be_offered),
+        TEST(gpu_labels_without_units_tell_what_will_come),
+        TEST(mig_labels_without_units_tell_the_instances),
+        TEST(labels_say_nothing_beside_units),
+        TEST(absurd_numbers_are_bounded),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
