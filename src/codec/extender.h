@@ -43,6 +43,10 @@ struct sl_body_sink {
     /* Each candidate node in order, from NodeNames or from Nodes.items[].metadata.name; name is
      * valid during the call. */
     int (*node)(void *context, struct sl_str name, struct sl_error *err);
+    /* Beside node, for Nodes: each is appended to whole as it stands in the body, with a comma
+     * behind, before the call of node_end. NULL: none is kept. */
+    struct sl_buf *whole;
+    int (*node_end)(void *context, struct sl_error *err);
     /* The short way for NodeNames, beside node. Takes as many of the first of these names as it
      * can without a complaint, none that is empty, and returns how many; the decoder calls node
      * for the next one. In the body the names stand one behind the other: quoted, without

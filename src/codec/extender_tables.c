@@ -112,11 +112,29 @@ static int begin_named(struct sl_walker *walker, void *target, const struct sl_e
     return SL_EVENT_GO;
 }
 
+static int begin_node(struct sl_walker *walker, void *target, const struct sl_event *event,
+                      struct sl_error *err)
+{
+    struct sl_body *body = target;
+    if (body->sink.whole != NULL) {
+        sl_json_keep(body->json, body->sink.whole);
+    }
+    return begin_named(walker, target, event, err);
+}
+
 static int end_node(struct sl_walker *walker, void *target, const struct sl_event *event,
                     struct sl_error *err)
 {
     const struct sl_body *body = target;
-    return body->named ? SL_EVENT_GO : sl_walk_missing(walker, event, err, "metadata.name");
+    if (!body->named) {
+        return sl_walk_missing(walker, event, err, "metadata.name");
+    }
+    if (body->sink.whole == NULL) {
+        return SL_EVENT_GO;
+    }
+    sl_json_keep_end(body->json);
+    sl_buf_putc(body->sink.whole, ',');
+    return take_answer(walker, event, body->sink.node_end(body->sink.context, err), err);
 }
 
 /* Go writes "items": null for an empty list; a list without the key is an error. */
@@ -138,7 +156,7 @@ static const struct sl_field node_fields[] = {
     {SL_FIELD_NAME("metadata"), .kind = SL_FIELD_OBJECT, .table = &node_meta_table},
 };
 static const struct sl_table node_table = {SL_TABLE_FIELDS(node_fields), .any_case = true,
-                                           .begin = begin_named, .end = end_node};
+                                           .begin = begin_node, .end = end_node};
 
 static const struct sl_field node_list_fields[] = {
     {SL_FIELD_NAME("items"), .kind = SL_FIELD_OBJECTS, .table = &node_table},

@@ -336,7 +336,9 @@ const struct sl_key sl_keys[SL_KEYS] = {
      .help = "Most conditions written a second, and under way at a time, over all pods."},
     {"queue.condition.maxPods", SL_KEY_INTEGER, AT(queue.condition.max_pods), .min = 1,
      .max = 1000000, .number = 10000,
-     .help = "Only so many pods, from the front of the queue, get a condition."},
+     .help =
+         "Most pods that get a condition, those at the front of the queue first. A namespace may "
+         "have three times as many as it leaves for the others."},
 
     {"partitioning.enabled", SL_KEY_BOOLEAN, .restart = true, AT(partitioning.enabled), .max = 1,
      .number = 0,

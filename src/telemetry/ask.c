@@ -125,31 +125,24 @@ static int on_data(void *context, const char *data, size_t len, struct sl_error 
     return rc;
 }
 
-/* Why there was no answer; node: of whose exporter, NULL: Prometheus'. */
-static void error_take(struct sl_telemetry *telemetry, const char *node, int status,
-                       const struct sl_error *err)
+void sl_telemetry_count(struct sl_telemetry *telemetry, const char *node, int status,
+                        const struct sl_error *err, char trouble[SL_TROUBLE_MAX])
 {
     char code[24] = "";
     if (status > 0 && status != 200) {
         (void)snprintf(code, sizeof(code), "HTTP %d: ", status);
     }
-    (void)snprintf(telemetry->trouble, sizeof(telemetry->trouble), "%.80s%s%s%.140s",
-                   node == NULL ? "" : node, node == NULL ? "" : ": ", code, err->message);
-}
-
-void sl_telemetry_count(struct sl_telemetry *telemetry, const char *node, int status,
-                        const struct sl_error *err)
-{
+    trouble[0] = '\0';
+    if (err != NULL) {
+        (void)snprintf(trouble, SL_TROUBLE_MAX, "%.80s%s%s%.140s", node == NULL ? "" : node,
+                       node == NULL ? "" : ": ", code, err->message);
+    }
     (void)pthread_mutex_lock(&telemetry->lock);
     if (err == NULL) {
         telemetry->stats.answers++;
         telemetry->stats.answered_us = sl_clock_real_us();
-        telemetry->answers++;
     } else {
         telemetry->stats.failures++;
-        if (telemetry->failures++ == 0) {
-            error_take(telemetry, node, status, err);
-        }
     }
     (void)pthread_mutex_unlock(&telemetry->lock);
 }
@@ -201,9 +194,9 @@ bool sl_telemetry_begin(struct sl_telemetry *telemetry, void (*again)(void *cont
         (void)sl_client_after(telemetry->client, SL_ASK_SOON_US, again, telemetry);
         return false;
     }
-    telemetry->work_ns = 0;
-    telemetry->answers = 0;
-    telemetry->failures = 0;
+    if (telemetry->snapshot != NULL) {
+        sl_store_release(telemetry->store, telemetry->snapshot);
+    }
     telemetry->snapshot = snapshot;
     return true;
 }
@@ -211,16 +204,26 @@ bool sl_telemetry_begin(struct sl_telemetry *telemetry, void (*again)(void *cont
 void sl_telemetry_end(struct sl_telemetry *telemetry, void (*again)(void *context))
 {
     int64_t begun_ns = sl_clock_monotonic_ns();
-    say_outcome(telemetry);
+    if (telemetry->answers + telemetry->failures > 0) {
+        say_outcome(telemetry);
+    }
     sl_telemetry_judge(telemetry);
-    sl_store_release(telemetry->store, telemetry->snapshot);
-    telemetry->snapshot = NULL;
     telemetry->work_ns += sl_clock_monotonic_ns() - begun_ns;
     (void)pthread_mutex_lock(&telemetry->lock);
     telemetry->stats.work_us += telemetry->work_ns / 1000;
+    telemetry->work_ns = 0;
     (void)pthread_mutex_unlock(&telemetry->lock);
     (void)sl_client_after(telemetry->client, telemetry->config->telemetry.interval_us, again,
                           telemetry);
+}
+
+/* Prometheus has answered, or (err) has not. */
+static void question_end(struct sl_telemetry *telemetry, int status, const struct sl_error *err)
+{
+    sl_telemetry_count(telemetry, NULL, status, err, telemetry->trouble);
+    telemetry->answers = err == NULL;
+    telemetry->failures = err != NULL;
+    sl_telemetry_end(telemetry, sl_telemetry_ask);
 }
 
 static void on_done(void *context, const struct sl_reply *reply)
@@ -233,8 +236,7 @@ static void on_done(void *context, const struct sl_reply *reply)
         rc = sl_answer_finish(telemetry->answer, &err);
         (void)pthread_mutex_unlock(&telemetry->lock);
     }
-    sl_telemetry_count(telemetry, NULL, reply->status, rc < 0 ? &err : NULL);
-    sl_telemetry_end(telemetry, sl_telemetry_ask);
+    question_end(telemetry, reply->status, rc < 0 ? &err : NULL);
 }
 
 int64_t sl_telemetry_range_s(const struct sl_telemetry *telemetry, int64_t now_us)
@@ -277,8 +279,7 @@ void sl_telemetry_ask(void *context)
     }
     if (path.failed != SL_BUF_OK || sl_client_call(telemetry->client, &call, NULL, &err) < 0) {
         /* stopping, or out of memory: asked again, unless stopping refuses that too */
-        sl_telemetry_count(telemetry, NULL, 0, &err);
-        sl_telemetry_end(telemetry, sl_telemetry_ask);
+        question_end(telemetry, 0, &err);
     }
     sl_buf_free(&path);
 }

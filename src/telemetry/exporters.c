@@ -1,5 +1,8 @@
-/* Asks dcgm-exporter on each node, where there is no Prometheus: some nodes at a time, until all
- * have been asked. */
+/* Asks dcgm-exporter on each node, where there is no Prometheus. Each has a clock of its own: it is
+ * asked again an interval after its last answer, whatever others do. They take turns at
+ * SL_EXPORTERS_AT_ONCE places, of which a quarter is for those that have proved quick: any number
+ * of slow ones leaves these their turns. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "kube/client/url.h"
@@ -7,12 +10,36 @@
 #include "telemetry/scrape.h"
 #include "util/clock.h"
 
-enum { URL_MAX_BYTES = 4096 };
+enum { URL_MAX_BYTES = 4096, SLOW_AT_ONCE = SL_EXPORTERS_AT_ONCE * 3 / 4 };
 
+/* Of one node; in a line, or at a place. Times are of the monotonic clock. */
 struct sl_exporter {
+    struct sl_exporter *next; /* in its line */
+    int64_t due_us;           /* it is not asked before */
+    int64_t asked_us;
+    bool ended; /* it was asked, and has answered or failed */
+    bool quick; /* the last time it answered within half an interval */
+    char trouble[SL_TROUBLE_MAX];
+    char name[];
+};
+
+/* Ordered by due_us: whoever leaves a place goes to the end. */
+struct line {
+    struct sl_exporter *first, *last;
+    size_t asking; /* at places */
+};
+
+struct place {
     struct sl_telemetry *telemetry;
     struct sl_scrape *scrape;
-    const char *node; /* of the snapshot; NULL: no call is under way */
+    struct sl_exporter *exporter; /* NULL: the place is free */
+};
+
+struct sl_exporters {
+    struct sl_map map;   /* struct sl_exporter by the node's name */
+    struct line line[2]; /* of slow ones and new ones, and of quick ones */
+    bool waking;         /* a timer runs */
+    struct place place[SL_EXPORTERS_AT_ONCE];
 };
 
 static bool is_wanted(void *context, const char *name)
@@ -26,24 +53,96 @@ int sl_telemetry_make_exporters(struct sl_telemetry *telemetry, struct sl_error 
 {
     const struct sl_answer_options options = {
         .series = sl_telemetry_series, .sample = sl_telemetry_sample, .context = telemetry};
-    telemetry->exporter = calloc(SL_EXPORTERS_AT_ONCE, sizeof(*telemetry->exporter));
-    for (size_t i = 0; telemetry->exporter != NULL && i < SL_EXPORTERS_AT_ONCE; i++) {
-        struct sl_exporter *exporter = &telemetry->exporter[i];
-        exporter->telemetry = telemetry;
-        exporter->scrape = sl_scrape_new(&options, is_wanted);
-        if (exporter->scrape == NULL) {
+    telemetry->exporters = calloc(1, sizeof(*telemetry->exporters));
+    for (size_t i = 0; telemetry->exporters != NULL && i < SL_EXPORTERS_AT_ONCE; i++) {
+        struct place *place = &telemetry->exporters->place[i];
+        place->telemetry = telemetry;
+        place->scrape = sl_scrape_new(&options, is_wanted);
+        if (place->scrape == NULL) {
             return sl_error_nomem(err);
         }
     }
-    return telemetry->exporter == NULL ? sl_error_nomem(err) : 0;
+    return telemetry->exporters == NULL ? sl_error_nomem(err) : 0;
 }
 
 void sl_telemetry_free_exporters(struct sl_telemetry *telemetry)
 {
-    for (size_t i = 0; telemetry->exporter != NULL && i < SL_EXPORTERS_AT_ONCE; i++) {
-        sl_scrape_free(telemetry->exporter[i].scrape);
+    struct sl_exporters *all = telemetry->exporters;
+    size_t at = 0;
+    if (all == NULL) {
+        return;
     }
-    free(telemetry->exporter);
+    for (struct sl_exporter *exporter = sl_map_next(&all->map, &at); exporter != NULL;
+         exporter = sl_map_next(&all->map, &at)) {
+        free(exporter);
+    }
+    for (size_t i = 0; i < SL_EXPORTERS_AT_ONCE; i++) {
+        sl_scrape_free(all->place[i].scrape);
+    }
+    sl_map_free(&all->map);
+    free(all);
+}
+
+/* ---- lines ---- */
+
+static void line_join(struct sl_exporters *all, struct sl_exporter *exporter, int64_t due_us)
+{
+    struct line *line = &all->line[exporter->quick];
+    exporter->due_us = due_us;
+    exporter->next = NULL;
+    if (line->first == NULL) {
+        line->first = exporter;
+    } else {
+        line->last->next = exporter;
+    }
+    line->last = exporter;
+}
+
+static struct sl_exporter *line_leave(struct line *line)
+{
+    struct sl_exporter *exporter = line->first;
+    line->first = exporter->next;
+    return exporter;
+}
+
+/* Takes the next one that is due out of its line; NULL: nobody is, or may be asked now. */
+static struct sl_exporter *next_due(struct sl_exporters *all, int64_t now_us)
+{
+    struct line *quick = &all->line[true];
+    struct line *slow = &all->line[false];
+    bool room = quick->asking + slow->asking < SL_EXPORTERS_AT_ONCE;
+    bool quick_due = room && quick->first != NULL && quick->first->due_us <= now_us;
+    bool slow_due =
+        room && slow->first != NULL && slow->first->due_us <= now_us && slow->asking < SLOW_AT_ONCE;
+    if (slow_due && (!quick_due || slow->first->due_us < quick->first->due_us)) {
+        return line_leave(slow);
+    }
+    return quick_due ? line_leave(quick) : NULL;
+}
+
+/* New nodes are asked at once. */
+static void enlist(struct sl_telemetry *telemetry)
+{
+    struct sl_exporters *all = telemetry->exporters;
+    const struct sl_snapshot *snapshot = telemetry->snapshot;
+    int64_t now_us = sl_clock_monotonic_us();
+    for (size_t i = 0; i < snapshot->n_nodes; i++) {
+        const struct sl_node *node = snapshot->view[i]->node;
+        size_t len = strlen(node->name);
+        if (!sl_node_has_gpus(node) || sl_map_get(&all->map, node->name, len) != NULL) {
+            continue;
+        }
+        struct sl_exporter *exporter = calloc(1, sizeof(*exporter) + len + 1);
+        if (exporter == NULL) {
+            return; /* the next time */
+        }
+        memcpy(exporter->name, node->name, len);
+        if (sl_map_put(&all->map, exporter->name, len, exporter, NULL) < 0) {
+            free(exporter);
+            return;
+        }
+        line_join(all, exporter, now_us);
+    }
 }
 
 /* ---- one call ---- */
@@ -83,39 +182,51 @@ static bool put_url(struct sl_buf *out, const char *pattern, const struct sl_nod
 
 static int on_page(void *context, const char *data, size_t len, struct sl_error *err)
 {
-    struct sl_exporter *exporter = context;
-    struct sl_telemetry *telemetry = exporter->telemetry;
+    struct place *place = context;
+    struct sl_telemetry *telemetry = place->telemetry;
     int64_t begun_ns = sl_clock_monotonic_ns();
     (void)pthread_mutex_lock(&telemetry->lock);
     telemetry->latest_us = sl_telemetry_now(telemetry) + SL_FUTURE_US;
-    telemetry->node = exporter->node;
-    int rc = sl_scrape_feed(exporter->scrape, data, len, err);
+    telemetry->node = place->exporter->name;
+    int rc = sl_scrape_feed(place->scrape, data, len, err);
     (void)pthread_mutex_unlock(&telemetry->lock);
     telemetry->work_ns += sl_clock_monotonic_ns() - begun_ns;
     return rc;
+}
+
+/* It has answered, or (err) has not: it leaves its place, if it has one, and its turn comes again
+ * after the others'. */
+static void exporter_end(struct sl_telemetry *telemetry, struct sl_exporter *exporter, int status,
+                         const struct sl_error *err)
+{
+    int64_t now_us = sl_clock_monotonic_us();
+    int64_t interval_us = telemetry->config->telemetry.interval_us;
+    sl_telemetry_count(telemetry, exporter->name, status, err, exporter->trouble);
+    exporter->ended = true;
+    exporter->quick = err == NULL && now_us - exporter->asked_us < interval_us / 2;
+    line_join(telemetry->exporters, exporter, now_us + interval_us);
 }
 
 static void exporters_go_on(struct sl_telemetry *telemetry);
 
 static void on_end(void *context, const struct sl_reply *reply)
 {
-    struct sl_exporter *exporter = context;
-    struct sl_telemetry *telemetry = exporter->telemetry;
+    struct place *place = context;
+    struct sl_telemetry *telemetry = place->telemetry;
     struct sl_error err = reply->err;
     int rc = reply->status == 200 && reply->err.code == SL_ERR_NONE ? 0 : -1;
     if (rc == 0) {
-        rc = sl_scrape_finish(exporter->scrape, &err);
+        rc = sl_scrape_finish(place->scrape, &err);
     }
-    sl_telemetry_count(telemetry, exporter->node, reply->status, rc < 0 ? &err : NULL);
-    exporter->node = NULL;
-    telemetry->asking--;
+    telemetry->exporters->line[place->exporter->quick].asking--;
+    exporter_end(telemetry, place->exporter, reply->status, rc < 0 ? &err : NULL);
+    place->exporter = NULL;
     exporters_go_on(telemetry);
 }
 
-static int exporter_ask(struct sl_exporter *exporter, const struct sl_node *node,
-                        struct sl_error *err)
+static int exporter_ask(struct place *place, const struct sl_node *node, struct sl_error *err)
 {
-    struct sl_telemetry *telemetry = exporter->telemetry;
+    struct sl_telemetry *telemetry = place->telemetry;
     struct sl_buf url;
     int rc = -1;
     sl_buf_init(&url, URL_MAX_BYTES);
@@ -131,10 +242,9 @@ static int exporter_ask(struct sl_exporter *exporter, const struct sl_node *node
             .timeout_us = telemetry->config->telemetry.timeout_us,
             .data = on_page,
             .done = on_end,
-            .context = exporter,
+            .context = place,
         };
-        exporter->node = node->name;
-        sl_scrape_reset(exporter->scrape, sl_clock_real_us());
+        sl_scrape_reset(place->scrape, sl_clock_real_us());
         rc = sl_client_call(telemetry->client, &call, NULL, err);
     }
     sl_buf_free(&url);
@@ -143,37 +253,82 @@ static int exporter_ask(struct sl_exporter *exporter, const struct sl_node *node
 
 /* ---- all of them ---- */
 
-static struct sl_exporter *exporter_idle(const struct sl_telemetry *telemetry)
+static struct place *place_find(struct sl_exporters *all)
 {
-    for (size_t i = 0; i < SL_EXPORTERS_AT_ONCE; i++) {
-        if (telemetry->exporter[i].node == NULL) {
-            return &telemetry->exporter[i];
-        }
+    size_t i = 0;
+    while (all->place[i].exporter != NULL) {
+        i++;
     }
-    return NULL;
+    return &all->place[i];
 }
 
-/* Asks as many as may be asked at once; ends when the last one has answered. */
+/* Asks it, at a place that is free, or forgets it, for its node is gone. */
+static void exporter_turn(struct sl_telemetry *telemetry, struct sl_exporter *exporter)
+{
+    struct sl_exporters *all = telemetry->exporters;
+    const struct sl_snapshot *snapshot = telemetry->snapshot;
+    struct place *place = place_find(all);
+    struct sl_error err = {0};
+    uint32_t at = sl_snapshot_find(snapshot, sl_str_of(exporter->name), 0);
+    if (at == SL_NODE_NONE || !sl_node_has_gpus(snapshot->view[at]->node)) {
+        (void)sl_map_remove(&all->map, exporter->name, strlen(exporter->name));
+        free(exporter);
+        return;
+    }
+    exporter->asked_us = sl_clock_monotonic_us();
+    place->exporter = exporter;
+    all->line[exporter->quick].asking++;
+    if (exporter_ask(place, snapshot->view[at]->node, &err) < 0) {
+        place->exporter = NULL;
+        all->line[exporter->quick].asking--;
+        exporter_end(telemetry, exporter, 0, &err);
+    }
+}
+
+static void on_timer(void *context)
+{
+    struct sl_telemetry *telemetry = context;
+    telemetry->exporters->waking = false;
+    exporters_go_on(telemetry);
+}
+
+/* Asks those that are due, as many as may be asked at once, and comes again when the next one is:
+ * who is due by now waits for a place, and so for an answer. */
 static void exporters_go_on(struct sl_telemetry *telemetry)
 {
-    const struct sl_snapshot *snapshot = telemetry->snapshot;
-    for (; telemetry->asking < SL_EXPORTERS_AT_ONCE && telemetry->next_node < snapshot->n_nodes;
-         telemetry->next_node++) {
-        const struct sl_node *node = snapshot->view[telemetry->next_node]->node;
-        struct sl_exporter *exporter = exporter_idle(telemetry);
-        struct sl_error err = {0};
-        if (!sl_node_has_gpus(node) || exporter == NULL) {
-            continue;
-        }
-        if (exporter_ask(exporter, node, &err) < 0) {
-            sl_telemetry_count(telemetry, node->name, 0, &err);
-            exporter->node = NULL;
-        } else {
-            telemetry->asking++;
-        }
+    struct sl_exporters *all = telemetry->exporters;
+    int64_t now_us = sl_clock_monotonic_us();
+    int64_t wake_us = INT64_MAX;
+    for (struct sl_exporter *exporter = next_due(all, now_us); exporter != NULL;
+         exporter = next_due(all, now_us)) {
+        exporter_turn(telemetry, exporter);
     }
-    if (telemetry->asking == 0) {
-        sl_telemetry_end(telemetry, sl_telemetry_ask_exporters);
+    for (size_t i = 0; i < 2; i++) {
+        const struct sl_exporter *first = all->line[i].first;
+        bool later = first != NULL && first->due_us > now_us && first->due_us < wake_us;
+        wake_us = later ? first->due_us : wake_us;
+    }
+    if (!all->waking && wake_us < INT64_MAX) {
+        all->waking =
+            sl_client_after(telemetry->client, wake_us - now_us, on_timer, telemetry) == 0;
+    }
+}
+
+/* Of each exporter that was asked, its last answer counts. */
+static void count_outcomes(struct sl_telemetry *telemetry)
+{
+    const struct sl_exporters *all = telemetry->exporters;
+    size_t at = 0;
+    telemetry->answers = 0;
+    telemetry->failures = 0;
+    for (const struct sl_exporter *exporter = sl_map_next(&all->map, &at); exporter != NULL;
+         exporter = sl_map_next(&all->map, &at)) {
+        bool failed = exporter->trouble[0] != '\0';
+        if (failed && telemetry->failures == 0) {
+            (void)snprintf(telemetry->trouble, SL_TROUBLE_MAX, "%s", exporter->trouble);
+        }
+        telemetry->failures += failed;
+        telemetry->answers += exporter->ended && !failed;
     }
 }
 
@@ -181,7 +336,9 @@ void sl_telemetry_ask_exporters(void *context)
 {
     struct sl_telemetry *telemetry = context;
     if (sl_telemetry_begin(telemetry, sl_telemetry_ask_exporters)) {
-        telemetry->next_node = 0;
+        enlist(telemetry);
         exporters_go_on(telemetry);
+        count_outcomes(telemetry);
+        sl_telemetry_end(telemetry, sl_telemetry_ask_exporters);
     }
 }

@@ -16,6 +16,7 @@ enum {
     SL_FUTURE_US = 5 * 1000000, /* by which clocks may differ */
     SL_ASK_SOON_US = 1000000,   /* before the first question, and again until pods are known */
     SL_EXPORTERS_AT_ONCE = 64,
+    SL_TROUBLE_MAX = 256, /* of a text that says what failed, with its NUL */
 };
 
 struct sl_telemetry {
@@ -31,17 +32,14 @@ struct sl_telemetry {
     int32_t *used;                              /* telemetry.window figures, for a judgement */
     struct sl_usage_row row[SL_USAGE_ROWS_MAX]; /* of one node, likewise */
 
-    struct sl_exporter *exporter; /* SL_EXPORTERS_AT_ONCE; NULL: Prometheus is asked */
+    struct sl_exporters *exporters; /* NULL: Prometheus is asked */
 
-    /* of the question that is under way, or of all exporters that are asked */
-    const struct sl_snapshot *snapshot;
-    bool known;       /* nodes and pods are */
-    size_t next_node; /* of the snapshot: its exporter is asked next */
-    size_t asking;    /* calls in flight */
-    size_t answers, failures;
-    char trouble[256];    /* the first failure */
-    const char *node;     /* whose exporter tells now; NULL: labels say it */
-    struct sl_unit *unit; /* of the series that is read */
+    const struct sl_snapshot *snapshot; /* as of the last judgement; NULL before the first */
+    bool known;                         /* nodes and pods are */
+    size_t answers, failures;           /* who answered his last question, and who did not */
+    char trouble[SL_TROUBLE_MAX];       /* one of these failures */
+    const char *node;                   /* whose exporter tells now; NULL: labels say it */
+    struct sl_unit *unit;               /* of the series that is read */
     struct sl_figure_kind kind;
     uint64_t pod;      /* that it names, sl_usage_pod_key(); 0: none */
     int64_t latest_us; /* Unix: later samples are from the future */
@@ -76,7 +74,8 @@ void sl_telemetry_ask(void *context);
  * scrape came late. */
 int64_t sl_telemetry_range_s(const struct sl_telemetry *telemetry, int64_t now_us);
 
-/* Asks the exporters of all nodes that have GPUs, likewise. */
+/* Has the exporters of all nodes that have GPUs asked, judges what they told until now, and comes
+ * again after telemetry.interval. */
 void sl_telemetry_ask_exporters(void *context);
 /* -1 with *err: out of memory. */
 int sl_telemetry_make_exporters(struct sl_telemetry *telemetry, struct sl_error *err);
@@ -84,11 +83,11 @@ void sl_telemetry_free_exporters(struct sl_telemetry *telemetry);
 
 /* The steps that both ways of asking share: begin with a snapshot, or (false) soon again, until
  * nodes and pods are known, to which answers could belong; count each answer (err NULL) or
- * failure with its HTTP status, 0: none; at the end log how it went, judge, and set the clock for
- * the next time. */
+ * failure with its HTTP status, 0: none, and write what failed to trouble, empty where nothing did;
+ * at the end log how it went, judge, and set the clock for the next time. */
 bool sl_telemetry_begin(struct sl_telemetry *telemetry, void (*again)(void *context));
 void sl_telemetry_count(struct sl_telemetry *telemetry, const char *node, int status,
-                        const struct sl_error *err);
+                        const struct sl_error *err, char trouble[SL_TROUBLE_MAX]);
 void sl_telemetry_end(struct sl_telemetry *telemetry, void (*again)(void *context));
 
 /* Unix microseconds. Where the clock was set since the last call, samples and what was remembered

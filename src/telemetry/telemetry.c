@@ -116,8 +116,8 @@ void sl_telemetry_watch_pods(struct sl_telemetry *telemetry, const struct sl_pod
 int sl_telemetry_start(struct sl_telemetry *telemetry, struct sl_error *err)
 {
     return sl_client_after(telemetry->client, SL_ASK_SOON_US,
-                           telemetry->exporter == NULL ? sl_telemetry_ask
-                                                       : sl_telemetry_ask_exporters,
+                           telemetry->exporters == NULL ? sl_telemetry_ask
+                                                        : sl_telemetry_ask_exporters,
                            telemetry) < 0
                ? sl_error_nomem(err)
                : 0;

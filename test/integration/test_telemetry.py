@@ -635,6 +635,31 @@ def test_a_hundred_exporters_are_asked_some_at_a_time():
         fake.stop()
 
 
+@pytest.mark.parametrize("hanging", [1, 64, 100])
+def test_exporters_that_hang_keep_no_other_waiting(hanging):
+    """Each is asked an interval after its own answer; those that hang are asked again after their deadline."""
+    fake = Fake()
+    over = threading.Event()
+
+    def hang():
+        over.wait(60)
+        return page()
+    names = [f"bad-{i}" for i in range(hanging)]
+    fake.by_path = {f"/{name}": hang for name in names}
+    fake.answer = page
+    daemon = exporting(fake.url + "/{node}", *(node_of(name) for name in [*names, "good"]), timeout="3s")
+    try:
+        eventually(lambda: states(daemon).get("good") == "Good")
+        eventually(lambda: fake.paths.count("/good") > 4 * max(fake.paths.count(f"/{name}") for name in names))
+        eventually(lambda: f"within 3000 ms{f' (and {hanging - 1} more)' if hanging > 1 else ''}"
+                   in (daemon.get("/api/v1/usage").json["error"] or ""))
+        assert daemon.get("/api/v1/usage").json["answered"]
+    finally:
+        over.set()
+        daemon.stop()
+        fake.stop()
+
+
 @pytest.mark.parametrize("config, said", [
     ("exporters: http://exporter:9400/metrics", "{address} or {node}"),
     ("exporters: '{address}:9400'", "http://"),

@@ -37,6 +37,39 @@ def test_filter_by_nodes_answers_with_nodes(shared):
     assert reply["NodeNames"] is None
 
 
+def whole(name, **more):
+    return {"metadata": {"name": name, "labels": {"zone": "w\u00e4st", "}": "{[\\\""}}, "spec": {"taints": [{"key": name}]},
+            "status": {"images": [{"names": [f"reg/{name}:1"], "sizeBytes": 9000000000}], **more}}
+
+
+@pytest.mark.parametrize("path", ["/scheduler/filter", "/gpushare-scheduler/filter"])
+def test_whole_nodes_come_back_as_they_came(daemon, path):
+    """kube-scheduler scores, and hands to the next extender, the nodes that it is given back."""
+    connection = daemon.connect()
+    for ask, names, passing in (
+            (MIG, ["cpu-1", NODE, "nowhere"], [NODE]), (MIG, [NODE, "cpu-1"], [NODE]), (MIG, ["cpu-1", "x"], []),
+            (MIG, [], []), ("cpu", ["x", NODE, "cpu-1", "y"], ["x", NODE, "cpu-1", "y"])):
+        nodes = [whole(name, pad="y" * 3000) for name in names]
+        body = {"Pod": pod_of("p", {ask: 1}, some_uid()), "Nodes": {"metadata": {}, "items": nodes}, "NodeNames": None}
+        reply = daemon.post(path, body, connection=connection).json
+        assert reply["Error"] == "" and reply["NodeNames"] is None
+        assert reply["Nodes"]["items"] == [node for node in nodes if node["metadata"]["name"] in passing]
+        assert {*reply["FailedNodes"], *reply["FailedAndUnresolvableNodes"]} == {*names} - {*passing}
+    daemon.bind(daemon.add_pod("a", {MIG: 8}), NODE)  # a full node and names alone, on the same connection
+    assert daemon.filter(pod_of("p", {"cpu": 1}, some_uid()), [NODE])["NodeNames"] == [NODE]
+
+
+def test_more_whole_nodes_than_there_is_room_for_are_refused_by_name(start):
+    daemon = start(EXAMPLES / "a30-mixed.yaml", config="server: {maxReplyBytes: 64Ki}\n")
+    body = {"Pod": pod_of("p", {"cpu": 1}, some_uid()),
+            "Nodes": {"items": [whole(f"node-{i}", pad="y" * 1000) for i in range(100)]}, "NodeNames": None}
+    reply = daemon.post("/scheduler/filter", body)
+    assert reply.status == 200 and reply.json["Nodes"] is None
+    assert "nodeCacheCapable: true" in reply.json["Error"] and "server.maxReplyBytes" in reply.json["Error"]
+    assert daemon.metric('sliced_limit_hits_total{limit="reply_bytes"}') == 1
+    assert daemon.filter(pod_of("p", {"cpu": 1}, some_uid()), ["node-1"])["NodeNames"] == ["node-1"]
+
+
 def test_filter_keeps_the_order_asked(shared):
     pod = pod_of("p", {"cpu": 1}, some_uid())
     assert shared.filter(pod, [NODE, "zz", "cpu-1", "aa"])["NodeNames"] == [NODE, "zz", "cpu-1",

@@ -63,6 +63,18 @@ bool sl_json_between(const struct sl_json *json)
     return json->token == SL_JSON_TOKEN_NONE && (before || json->place == SL_JSON_DONE);
 }
 
+void sl_json_keep(struct sl_json *json, struct sl_buf *out)
+{
+    json->kept = out;
+    json->kept_to = json->event;
+}
+
+void sl_json_keep_end(struct sl_json *json)
+{
+    sl_json_keep_to(json, json->event + 1);
+    json->kept = NULL;
+}
+
 static int give_failure(const struct sl_json *json, struct sl_error *err)
 {
     if (err != NULL) {

@@ -6,6 +6,7 @@
 #define SLICED_CODEC_JSON_H
 
 #include "codec/stream/event.h"
+#include "util/buf.h"
 
 struct sl_json;
 
@@ -26,6 +27,12 @@ void sl_json_reset_stream(struct sl_json *json, sl_event_fn receive, void *conte
 
 /* Is the reader between two texts of a stream: before the first, or behind a whole one? */
 bool sl_json_between(const struct sl_json *json);
+
+/* Called by the receiver of an OBJECT, and of its OBJECT_END: what stands between, with both
+ * braces, is appended to out as it is read. One at a time; out is borrowed until the end, or a
+ * reset. */
+void sl_json_keep(struct sl_json *json, struct sl_buf *out);
+void sl_json_keep_end(struct sl_json *json);
 
 /* Feeds a piece of any size. 0, or -1 with *err (place and reason) set; after that every further
  * call fails the same way. */

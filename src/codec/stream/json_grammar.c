@@ -33,6 +33,7 @@ static int report_event(struct sl_json *json, struct sl_event *event, size_t off
 {
     event->line = json->line;
     event->column = (unsigned)(offset - json->line_start + 1);
+    json->event = offset;
     int answer = json->receive(json->context, event, &json->error);
     if (answer < 0) {
         json->failed = true;
@@ -377,6 +378,12 @@ static const char *skip_nested(struct sl_json *json, const char *p)
 
 /* ---- the whole ---- */
 
+void sl_json_keep_to(struct sl_json *json, size_t offset)
+{
+    sl_buf_append(json->kept, json->chunk + (json->kept_to - json->offset), offset - json->kept_to);
+    json->kept_to = offset;
+}
+
 bool sl_json_read(struct sl_json *json, const char *data, size_t len)
 {
     const char *p = data;
@@ -396,6 +403,9 @@ bool sl_json_read(struct sl_json *json, const char *data, size_t len)
         }
         p = skip_white(json, p);
         p = p < json->end ? take_next(json, p) : p;
+    }
+    if (json->kept != NULL && p != NULL) {
+        sl_json_keep_to(json, json->offset + len);
     }
     json->chunk = NULL;
     json->end = NULL;

@@ -56,6 +56,10 @@ struct sl_json {
     unsigned line;
     size_t line_start; /* offset of the line's first byte */
 
+    size_t event;        /* offset of the one that is reported, of its first byte */
+    struct sl_buf *kept; /* takes the text as it stands; NULL: none does */
+    size_t kept_to;      /* offset up to which it has */
+
     size_t token_start; /* offset of the cut token */
     struct sl_str text; /* of the token just read */
     const char *fault;  /* forgiving: why there is none of the token that is read */
@@ -78,6 +82,8 @@ struct sl_json {
 
 /* ---- json_grammar.c ---- */
 
+/* Gives json->kept the text up to that offset, which is in the chunk or at its end. */
+void sl_json_keep_to(struct sl_json *json, size_t offset);
 /* Reads a chunk. False after a failure. */
 bool sl_json_read(struct sl_json *json, const char *data, size_t len);
 /* The text has ended. False after a failure, as when it is not complete. */

@@ -38,6 +38,7 @@ static void clear_workspace(struct sl_workspace *workspace)
     forget_unknown(c);
     free(c->place);
     free(c->end);
+    free(c->whole_end);
     free(c->seen);
     sl_buf_free(&c->text);
     sl_body_free(workspace->body);
@@ -69,8 +70,9 @@ size_t sl_workspace_bytes(const struct sl_workspace *workspace)
     size_t unknown = c->unknown_seen == NULL ? 0 : sl_map_bytes(c->unknown_seen);
     size_t body = workspace->body == NULL ? 0 : sl_body_bytes(workspace->body);
     return sl_arena_bytes(&workspace->arena) + body + unknown +
-           c->cap * (sizeof(*c->place) + sizeof(*c->end)) + c->text.cap + c->seen_cap +
-           workspace->refused.cap + workspace->never.cap + workspace->held.cap;
+           c->cap * (sizeof(*c->place) + sizeof(*c->end)) + c->whole_cap * sizeof(*c->whole_end) +
+           c->text.cap + c->seen_cap + workspace->refused.cap + workspace->never.cap +
+           workspace->held.cap;
 }
 
 static void trim_buf(struct sl_buf *buf)
@@ -94,8 +96,11 @@ void sl_workspace_reset(struct sl_workspace *workspace, bool all)
         free(c->place);
         free(c->end);
         c->place = NULL;
+        free(c->whole_end);
         c->end = NULL;
+        c->whole_end = NULL;
         c->cap = 0;
+        c->whole_cap = 0;
     }
     trim_buf(&c->text);
     trim_buf(&workspace->refused);

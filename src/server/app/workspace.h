@@ -13,10 +13,12 @@ enum { SL_HELD_MAX = 3 << 19 };
  * The names are kept as the reply will have them: quoted, each with a comma behind it, one after
  * the other, so that a run of nodes that pass is one copy. */
 struct sl_candidates {
-    uint32_t *place; /* in the snapshot, or SL_NODE_NONE: unknown */
-    uint32_t *end;   /* in text, behind the comma */
+    uint32_t *place;   /* in the snapshot, or SL_NODE_NONE: unknown */
+    uint32_t *end;     /* in text, behind the comma */
+    size_t *whole_end; /* in the reply, behind the comma; only where whole nodes are given back */
     size_t n;
     size_t cap;
+    size_t whole_cap;
     size_t max;
     struct sl_buf text;
     bool *seen; /* by place: finds duplicates */

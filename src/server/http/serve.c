@@ -289,12 +289,12 @@ static bool take_piece(struct sl_request *request, const char *data, size_t len)
     return true;
 }
 
-/* The whole body is here. The reply may have what is left of the memory. */
+/* The whole body is here. The reply may have what is left of the memory, beside what it has. */
 static void finish_request(struct sl_request *request)
 {
     void (*next)(struct sl_request * request) =
         request->wake != NULL ? request->wake : request->route->finish;
-    size_t room = sl_connection_room(request);
+    size_t room = sl_connection_room(request) + request->reply.cap;
     sl_deadline_clear(&sl_connection_of(request->connection)->deadline);
     request->reply.max = room < request->reply.max ? room : request->reply.max;
     request->wake = NULL;

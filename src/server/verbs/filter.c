@@ -1,5 +1,6 @@
 /* The verb filter: which nodes may take the pod now, and why not the others. One pass over the
  * candidates writes the reply and allocates nothing for a node. */
+#include "server/http/connection.h"
 #include "server/verbs/handlers.h"
 #include "server/verbs/verbs.h"
 #include "util/clock.h"
@@ -8,8 +9,9 @@
 enum {
     SEEN_SLOTS = 64, /* a power of two */
     REASON_MAX = 512,
-    BYTES_PER_NODE = 26, /* of {"metadata":{"name":...}} beside the name */
 };
+
+static const char whole_nodes[] = "{\"Nodes\":{\"items\":[";
 
 /* Nodes are refused for few different reasons: a text that was written before is copied from where
  * it stands (13 to 25 % of the CPU time of a filter that refuses). */
@@ -29,12 +31,18 @@ struct filter {
     struct seen seen[SEEN_SLOTS];
     size_t n_passed;
     size_t run; /* the first of those that passed last and are not written yet */
+    size_t len; /* by_nodes: of the reply up to the last node that passed; others follow there */
     bool by_nodes;
 };
 
+/* kube-scheduler goes on with the nodes that it is given back (labels, taints, images, all): where
+ * it sends whole ones (nodeCacheCapable: false), the reply begins as a copy of them. */
 int sl_filter_begin(struct sl_request *request)
 {
-    return sl_verb_begin_args(request);
+    size_t room = sl_connection_room(request) / 4 * 3; /* so that it is told of a lack of it */
+    request->reply.max = room < request->reply.max ? room : request->reply.max;
+    sl_buf_puts(&request->reply, whole_nodes);
+    return sl_verb_begin_args(request, true);
 }
 
 static bool same_verdict(const struct sl_verdict *a, const struct sl_verdict *b)
@@ -92,11 +100,14 @@ static void refuse_node(struct filter *f, size_t i, const struct sl_verdict *ver
     put_reason(f, out, verdict);
 }
 
-static void put_node(struct sl_buf *out, struct sl_str name)
+/* Moves a run of whole nodes to those that passed before it. */
+static void keep_nodes(struct filter *f, size_t begin, size_t end)
 {
-    sl_buf_puts(out, "{\"metadata\":{\"name\":");
-    sl_buf_append(out, name.s, name.len);
-    sl_buf_puts(out, "}}");
+    char *text = f->request->reply.data;
+    const size_t *node_end = f->request->workspace->candidates.whole_end;
+    size_t from = begin == 0 ? sizeof(whole_nodes) - 1 : node_end[begin - 1];
+    memmove(text + f->len, text + from, node_end[end - 1] - from);
+    f->len += node_end[end - 1] - from;
 }
 
 /* Writes the run of candidates up to end, all of which pass. */
@@ -109,16 +120,13 @@ static void write_run(struct filter *f, size_t end)
     if (begin >= end) {
         return;
     }
-    if (f->n_passed > 0) {
-        sl_buf_putc(out, ',');
-    }
     f->n_passed += end - begin;
     if (f->by_nodes) {
-        for (size_t i = begin; i < end; i++) {
-            sl_buf_puts(out, i > begin ? "," : "");
-            put_node(out, sl_candidates_quoted(c, i));
-        }
+        keep_nodes(f, begin, end);
         return;
+    }
+    if (f->n_passed > end - begin) {
+        sl_buf_putc(out, ',');
     }
     const char *from = sl_candidates_quoted(c, begin).s;
     sl_buf_append(out, from, (size_t)(c->text.data + c->end[end - 1] - 1 - from));
@@ -226,6 +234,8 @@ static void put_map(struct sl_buf *out, const char *key, const struct sl_buf *me
 static void write_error(struct sl_request *request, const char *text)
 {
     struct sl_writer w = {.buf = &request->reply};
+    request->reply.len = 0;
+    request->reply.failed = SL_BUF_OK;
     sl_buf_puts(&request->reply, "{\"Nodes\":null,\"NodeNames\":null,\"FailedNodes\":{},"
                                  "\"FailedAndUnresolvableNodes\":{},\"Error\":");
     sl_write_text(&w, text);
@@ -239,9 +249,11 @@ static void write_result(struct filter *f, const char *held)
     struct sl_request *request = f->request;
     struct sl_buf *out = &request->reply;
     size_t n = request->workspace->candidates.n;
-    (void)sl_buf_reserve(out, 256 + request->workspace->candidates.text.len +
-                                  (f->by_nodes ? n * BYTES_PER_NODE : 0));
-    sl_buf_puts(out, f->by_nodes ? "{\"Nodes\":{\"items\":[" : "{\"Nodes\":null,\"NodeNames\":[");
+    if (!f->by_nodes) {
+        out->len = 0;
+        (void)sl_buf_reserve(out, 256 + request->workspace->candidates.text.len);
+        sl_buf_puts(out, "{\"Nodes\":null,\"NodeNames\":[");
+    }
     if (held != NULL) {
         refuse_held(f, held);
     } else if (!pass_nominated(f)) {
@@ -249,6 +261,9 @@ static void write_result(struct filter *f, const char *held)
             judge_node(f, i);
         }
         write_run(f, n);
+    }
+    if (f->by_nodes) {
+        out->len = f->len - (f->n_passed > 0 ? 1 : 0); /* without the last comma */
     }
     sl_buf_puts(out, f->by_nodes ? "]},\"NodeNames\":null" : "]");
     put_map(out, ",\"FailedNodes\":{", &request->workspace->refused);
@@ -314,10 +329,16 @@ void sl_filter_finish(struct sl_request *request)
     }
     if (sl_verb_ready(request) < 0) {
         write_error(request, request->err.message);
+    } else if (request->reply.failed == SL_BUF_FULL) {
+        sl_metrics_limit(request->metrics, SL_LIMIT_REPLY);
+        write_error(request, "sliced has no room for so many whole nodes (server.maxReplyBytes, "
+                             "server.maxBufferedBytes): nodeCacheCapable: true at kube-scheduler's "
+                             "extender has it send names");
     } else {
         struct filter filter = {.request = request,
                                 .asked = &asked,
                                 .now_ns = sl_clock_monotonic_ns(),
+                                .len = sizeof(whole_nodes) - 1,
                                 .by_nodes = sl_body_by_nodes(request->workspace->body)};
         filter.grant =
             sl_grants_get(&request->app->grants, sl_str_of(asked.pod->uid), filter.now_ns);

@@ -22,7 +22,7 @@ struct scores {
 
 int sl_prioritize_begin(struct sl_request *request)
 {
-    return sl_verb_begin_args(request);
+    return sl_verb_begin_args(request, false);
 }
 
 static int scores_init(struct scores *s, struct sl_arena *arena, size_t n)

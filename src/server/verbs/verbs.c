@@ -1,6 +1,8 @@
 /* Steps that several verbs have in common. */
 #include "server/verbs/verbs.h"
 
+#include "util/data/vec.h"
+
 int sl_asked_take(struct sl_request *request, struct sl_asked *out)
 {
     struct sl_body *body = request->workspace->body;
@@ -40,9 +42,24 @@ static size_t take_nodes(void *context, const struct sl_str *name, size_t n)
     return sl_candidates_add_run(context, name, n);
 }
 
-int sl_verb_begin_args(struct sl_request *request)
+static int take_whole(void *context, struct sl_error *err)
 {
-    const struct sl_body_sink sink = {.context = request, .node = take_node, .nodes = take_nodes};
+    struct sl_request *request = context;
+    struct sl_candidates *c = &request->workspace->candidates;
+    if (sl_vec_reserve(&c->whole_end, &c->whole_cap, c->n, sizeof(*c->whole_end)) < 0) {
+        return sl_error_nomem(err);
+    }
+    c->whole_end[c->n - 1] = request->reply.len;
+    return 0;
+}
+
+int sl_verb_begin_args(struct sl_request *request, bool whole)
+{
+    const struct sl_body_sink sink = {.context = request,
+                                      .node = take_node,
+                                      .nodes = take_nodes,
+                                      .whole = whole ? &request->reply : NULL,
+                                      .node_end = take_whole};
     return sl_workspace_begin(request, SL_BODY_ARGS, &sink);
 }
 

@@ -18,8 +18,9 @@ void sl_asked_free(struct sl_asked *asked);
 /* Tells the queue that kube-scheduler has asked about the pod. */
 void sl_verb_heard(const struct sl_request *request, struct sl_str uid);
 
-/* Begins a body of ExtenderArgs whose candidates are collected. */
-int sl_verb_begin_args(struct sl_request *request);
+/* Begins a body of ExtenderArgs whose candidates are collected. whole: their nodes, where the body
+ * has them, are appended to request->reply as they came, each with a comma behind. */
+int sl_verb_begin_args(struct sl_request *request, bool whole);
 
 /* The queue's sentence against the pod now, in *status; NULL: there is none, or the pod is not the
  * queue's. Filter and bind both ask here, so that bind lets no pod through which filter holds. */

@@ -432,6 +432,54 @@ static void a_pod_may_hold_what_it_likes(void **state)
     sl_buf_free(&text);
 }
 
+struct whole {
+    struct sl_buf text;
+    size_t end[3];
+    size_t n;
+};
+
+static int end_whole(void *context, struct sl_error *err)
+{
+    struct whole *whole = context;
+    (void)err;
+    assert_true(whole->n < 3);
+    whole->end[whole->n++] = whole->text.len;
+    return 0;
+}
+
+static void whole_nodes_are_kept_as_they_stand_however_they_are_cut(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const node[] = {
+        "{\"metadata\":{\"name\":\"a\",\"labels\":{\"}\":\"\\\"{\"}},\"spec\":[{}, [1e5]]}",
+        "{\"x\":null , \"METADATA\" : {\"name\":\"b\"}\n}",
+        "{\"metadata\":{\"name\":\"\\u0063\"}}"};
+    char text[512];
+    int len = snprintf(text, sizeof(text), "{\"Nodes\":{\"items\":[%s ,\t%s,%s]}," POD "}", node[0],
+                       node[1], node[2]);
+    for (size_t chunk = 1; chunk <= (size_t)len; chunk++) {
+        struct whole whole = {.n = 0};
+        struct sl_body_sink sink = {.context = &whole, .whole = &whole.text, .node_end = end_whole};
+        size_t from = 0;
+        sl_buf_init(&whole.text, sizeof(text));
+        sl_arena_reset(&f->arena);
+        sl_body_begin(f->body, SL_BODY_ARGS, &sink);
+        for (size_t at = 0; at < (size_t)len; at += chunk) {
+            size_t n = (size_t)len - at < chunk ? (size_t)len - at : chunk;
+            assert_int_equal(sl_body_feed(f->body, text + at, n, NULL), 0);
+        }
+        assert_int_equal(sl_body_finish(f->body, NULL), 0);
+        assert_int_equal(whole.n, 3);
+        for (size_t i = 0; i < 3; i++) {
+            assert_int_equal(whole.end[i] - from, strlen(node[i]) + 1);
+            assert_memory_equal(whole.text.data + from, node[i], strlen(node[i]));
+            assert_int_equal(whole.text.data[whole.end[i] - 1], ',');
+            from = whole.end[i];
+        }
+        sl_buf_free(&whole.text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -458,6 +506,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_sink_may_want_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(a_decoder_starts_over_after_anything, setup, teardown),
         cmocka_unit_test_setup_teardown(a_pod_may_hold_what_it_likes, setup, teardown),
+        cmocka_unit_test_setup_teardown(whole_nodes_are_kept_as_they_stand_however_they_are_cut,
+                                        setup, teardown),
         cmocka_unit_test_setup_teardown(
             what_of_a_pod_does_not_fit_the_arena_is_passed_over_or_refused, setup, teardown),
     };
