@@ -427,6 +427,11 @@ const struct sl_key sl_keys[SL_KEYS] = {
      .string = "",
      .help = "Labels that series must have, as job=dcgm-exporter; needed where one Prometheus "
              "scrapes several clusters."},
+    {"telemetry.ownSelector", SL_KEY_SELECTOR, .restart = true, .text = true, AT(telemetry.own),
+     .string = "",
+     .help =
+         "Labels that sliced's own series must have for the page's lines, as job=sliced; needed "
+         "where Prometheus scrapes several clusters or users' pods."},
     {"telemetry.nodeLabels", SL_KEY_WORD, .restart = true, .text = true, AT(telemetry.node_labels),
      .string = "Hostname,hostname,node,kubernetes_node",
      .help = "Labels that may name the node, at most four, joined by commas; the first one that "

@@ -28,6 +28,7 @@ class Fake:
     def __init__(self, address=("127.0.0.1", 0)):
         self.answer = None
         self.by_path = {}
+        self.range = None  # answers questions about a range of time
         self.paths = []
         self.now = self.most = 0  # questions at the same time
         self.lock = threading.Lock()
@@ -46,7 +47,8 @@ class Fake:
                     fake.paths.append(self.path)
                     fake.now += 1
                     fake.most = max(fake.most, fake.now)
-                status, kind, body = (fake.by_path.get(self.path) or fake.answer or well)()
+                status, kind, body = (fake.by_path.get(self.path) or (self.path.startswith("/api/v1/query_range?") and fake.range)
+                                      or fake.answer or well)()
                 with fake.lock:
                     fake.now -= 1
                 cut = isinstance(body, Cut)
