@@ -85,6 +85,7 @@ struct sl_pod {
     bool daemon_set : 1;     /* its controller reference names a DaemonSet of apps */
     bool gate_seen : 1;      /* it has, or had when first seen, the gate sliced.dev/queue */
     bool released : 1;       /* annotation sliced.dev/released: the queue released it */
+    bool poses : 1;          /* a label of it, copied to a series, may pass for a pod's name */
     bool set_aside : 1; /* a nominated pod's stand-in on its node: it waits, and holds there what
                            is set aside for it */
 };

@@ -279,6 +279,7 @@ struct sl_pod *sl_pod_new(const struct sl_pod_facts *facts, struct sl_error *err
     pod->timeout_s = timeout_s;
     pod->gpu_memory_mib = (int32_t)memory; /* as it was read */
     pod->min_gpu_memory_mib = (int32_t)least;
+    pod->poses = sl_pod_read_poses(facts);
     return pod;
 }
 
@@ -319,6 +320,7 @@ static struct sl_pod *copy(const struct parts *parts, const struct sl_pod *pod,
     made->daemon_set = pod->daemon_set;
     made->gate_seen = pod->gate_seen;
     made->released = pod->released;
+    made->poses = pod->poses;
     made->gone_s = pod->gone_s;
     made->priority = pod->priority;
     made->created_us = pod->created_us;
@@ -415,7 +417,7 @@ static bool same_flags(const struct sl_pod *a, const struct sl_pod *b)
     return a->deleting == b->deleting && a->has_deadline == b->has_deadline &&
            a->never_preempts == b->never_preempts && a->plugin_took == b->plugin_took &&
            a->tried == b->tried && a->daemon_set == b->daemon_set && a->gate_seen == b->gate_seen &&
-           a->released == b->released && a->set_aside == b->set_aside;
+           a->released == b->released && a->set_aside == b->set_aside && a->poses == b->poses;
 }
 
 static bool same_numbers(const struct sl_pod *a, const struct sl_pod *b)
