@@ -62,7 +62,8 @@ static const struct sl_metric rows[] = {
      "Pods that use more GPU memory than they declare, as far as it is known.", NULL,
      AT(SL_METRIC_U64, over_pods)},
     {"sliced_telemetry_units_over_total", SL_METRIC_COUNTER,
-     "Series passed over because telemetry.maxUnits are kept already.", NULL,
+     "Series passed over because telemetry.maxUnits are kept already, or all that their node can "
+     "have.", NULL,
      AT(SL_METRIC_U64, over)},
     {"sliced_telemetry_bytes", SL_METRIC_GAUGE, "Memory in which samples are kept.", NULL,
      AT(SL_METRIC_U64, bytes)},
@@ -141,6 +142,14 @@ static int64_t read_joules(void *context, const char *uid, const char *namespace
     return mj < 0 ? -1 : mj / 1000;
 }
 
+static void read_history(void *context, struct sl_history *out)
+{
+    struct sl_telemetry *telemetry = context;
+    if (telemetry->hour != NULL) {
+        sl_hour_read(telemetry->hour, out);
+    }
+}
+
 struct sl_usage_reader sl_telemetry_reader(struct sl_telemetry *telemetry)
 {
     return telemetry == NULL ? (struct sl_usage_reader){.context = NULL}
@@ -148,5 +157,6 @@ struct sl_usage_reader sl_telemetry_reader(struct sl_telemetry *telemetry)
                                                         .status = read_status,
                                                         .node = read_node,
                                                         .joules = read_joules,
-                                                        .metrics = write_metrics};
+                                                        .metrics = write_metrics,
+                                                        .history = read_history};
 }
