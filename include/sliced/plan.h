@@ -329,6 +329,7 @@ int sl_planner_what_if(struct sl_planner *planner, struct sl_pod *pod,
 
 struct sl_plan_stats {
     uint64_t nominations, expiries, failed, backfills, releases, refusals;
+    uint64_t timeouts, ended; /* runs that took their whole timeout; all that have ended */
     size_t waiting[SL_QUEUE_STATES];
     int64_t oldest_us; /* submission of the oldest pod that is not refused; 0: none */
 };

@@ -336,7 +336,9 @@ const struct sl_key sl_keys[SL_KEYS] = {
      .help = "Most conditions written a second, and under way at a time, over all pods."},
     {"queue.condition.maxPods", SL_KEY_INTEGER, AT(queue.condition.max_pods), .min = 1,
      .max = 1000000, .number = 10000,
-     .help = "Only so many pods, from the front of the queue, get a condition."},
+     .help =
+         "Most pods that get a condition, those at the front of the queue first. A namespace may "
+         "have three times as many as it leaves for the others."},
 
     {"partitioning.enabled", SL_KEY_BOOLEAN, .restart = true, AT(partitioning.enabled), .max = 1,
      .number = 0,
@@ -425,10 +427,22 @@ const struct sl_key sl_keys[SL_KEYS] = {
      .string = "",
      .help = "Labels that series must have, as job=dcgm-exporter; needed where one Prometheus "
              "scrapes several clusters."},
+    {"telemetry.ownSelector", SL_KEY_SELECTOR, .restart = true, .text = true, AT(telemetry.own),
+     .string = "",
+     .help =
+         "Labels that sliced's own series must have for the page's lines, as job=sliced; needed "
+         "where Prometheus scrapes several clusters or users' pods."},
     {"telemetry.nodeLabels", SL_KEY_WORD, .restart = true, .text = true, AT(telemetry.node_labels),
      .string = "Hostname,hostname,node,kubernetes_node",
      .help = "Labels that may name the node, at most four, joined by commas; the first one that "
              "names a known node counts."},
+    {"telemetry.podLabels", SL_KEY_WORD, .restart = true, .text = true, AT(telemetry.pod_labels),
+     .string = "pod,pod_name",
+     .help = "Labels that may name the pod which has the GPU, at most four, joined by commas; each "
+             "also counts with exported_ before it, as Prometheus writes it."},
+    {"telemetry.namespaceLabels", SL_KEY_WORD, .restart = true, .text = true,
+     AT(telemetry.namespace_labels), .string = "namespace,pod_namespace",
+     .help = "Labels that may name that pod's namespace, likewise."},
     {"telemetry.interval", SL_KEY_DURATION, .restart = true, AT(telemetry.interval_us),
      .min = SL_SECOND_US / 10, .max = SL_HOUR_US, .number = 10 * SL_SECOND_US,
      .help = "How often it is asked for the samples that have come."},

@@ -73,6 +73,8 @@ static const struct sl_route routes[] = {
      "nodes whose GPUs may be cut: how they are, what is under way (?output=table, ?limit=, ?node=)"},
     {"GET", "/api/v1/usage", FOR_OPERATOR, NULL, NULL, sl_api_usage,
      "what GPUs were measured to do (?by=device|pod, ?output=table, ?limit=, ?namespace=, ?node=)"},
+    {"GET", "/api/v1/history", FOR_OPERATOR, NULL, NULL, sl_api_history,
+     "how many pods waited and ran, and what was free, over the last hour (telemetry.url)"},
     {"GET", "/api/v1/state", FOR_OPERATOR, NULL, NULL, sl_api_state,
      "the daemon's own state"},
     {"GET", "/apis", FORWARDED, NULL, NULL, sl_vis_groups, "discovery: the API group"},

@@ -141,6 +141,14 @@ static int64_t read_joules(void *context, const char *uid, const char *namespace
     return mj < 0 ? -1 : mj / 1000;
 }
 
+static void read_history(void *context, struct sl_history *out)
+{
+    struct sl_telemetry *telemetry = context;
+    if (telemetry->hour != NULL) {
+        sl_hour_read(telemetry->hour, out);
+    }
+}
+
 struct sl_usage_reader sl_telemetry_reader(struct sl_telemetry *telemetry)
 {
     return telemetry == NULL ? (struct sl_usage_reader){.context = NULL}
@@ -148,5 +156,6 @@ struct sl_usage_reader sl_telemetry_reader(struct sl_telemetry *telemetry)
                                                         .status = read_status,
                                                         .node = read_node,
                                                         .joules = read_joules,
-                                                        .metrics = write_metrics};
+                                                        .metrics = write_metrics,
+                                                        .history = read_history};
 }

@@ -62,8 +62,6 @@ struct sl_telemetry *sl_telemetry_new(const struct sl_config *config, struct sl_
                                       struct sl_error *err)
 {
     struct sl_telemetry *telemetry = calloc(1, sizeof(*telemetry));
-    struct sl_answer_options answer = {
-        .series = sl_telemetry_series, .sample = sl_telemetry_sample, .context = telemetry};
     if (telemetry == NULL) {
         (void)sl_error_nomem(err);
         return NULL;
@@ -77,7 +75,7 @@ struct sl_telemetry *sl_telemetry_new(const struct sl_config *config, struct sl_
     telemetry->ahead_us = telemetry->begun_us - sl_clock_monotonic_us();
     telemetry->units.max = (size_t)config->telemetry.max_units;
     telemetry->units.window = (uint16_t)config->telemetry.window;
-    sl_question_node_labels(config, answer.node_label);
+    struct sl_answer_options answer = sl_telemetry_options(telemetry);
     telemetry->answer = sl_answer_new(&answer);
     telemetry->peaks = sl_past_new(WORKLOADS);
     telemetry->suffer.past = sl_past_new((size_t)2 * WORKLOADS);
@@ -105,6 +103,14 @@ struct sl_telemetry *sl_telemetry_new(const struct sl_config *config, struct sl_
         sl_telemetry_free(telemetry);
         return NULL;
     }
+    if (config->telemetry.url[0] != '\0') {
+        telemetry->hour = sl_hour_new(telemetry->client, config);
+        if (telemetry->hour == NULL) {
+            (void)sl_error_nomem(err);
+            sl_telemetry_free(telemetry);
+            return NULL;
+        }
+    }
     return telemetry;
 }
 
@@ -115,10 +121,11 @@ void sl_telemetry_watch_pods(struct sl_telemetry *telemetry, const struct sl_pod
 
 int sl_telemetry_start(struct sl_telemetry *telemetry, struct sl_error *err)
 {
-    return sl_client_after(telemetry->client, SL_ASK_SOON_US,
-                           telemetry->exporters == NULL ? sl_telemetry_ask
-                                                        : sl_telemetry_ask_exporters,
-                           telemetry) < 0
+    bool good = telemetry->hour == NULL || sl_hour_start(telemetry->hour) == 0;
+    return !good || sl_client_after(telemetry->client, SL_ASK_SOON_US,
+                                    telemetry->exporters == NULL ? sl_telemetry_ask
+                                                                : sl_telemetry_ask_exporters,
+                                    telemetry) < 0
                ? sl_error_nomem(err)
                : 0;
 }
@@ -129,6 +136,7 @@ void sl_telemetry_free(struct sl_telemetry *telemetry)
         return;
     }
     sl_client_free(telemetry->client);
+    sl_hour_free(telemetry->hour);
     if (telemetry->snapshot != NULL) {
         sl_store_release(telemetry->store, telemetry->snapshot);
     }

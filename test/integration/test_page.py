@@ -1,5 +1,6 @@
 """The page in a real browser: what it shows is what the API says; whoever names pods writes no markup."""
 import json
+import urllib.parse
 
 import pytest
 
@@ -471,6 +472,84 @@ def test_what_gpus_were_measured_to_do_is_shown(browser):
         fake.stop()
 
 
+def tiles(browser):
+    """The cluster in numbers: {what: [number, how it went]}."""
+    told = browser.run("""return [...document.querySelectorAll('#summary li')].map(li => [li.childNodes[1].textContent.trim(),
+        li.querySelector('strong').textContent, li.querySelector('svg')?.getAttribute('aria-label') ?? null])""")
+    return {what: [number, went] for what, number, went in told}
+
+
+def test_the_cluster_is_summed_up_without_prometheus(start, browser):
+    daemon = start(CLUSTER, config=QUEUE)
+    trains(daemon, 6)
+    opened(browser, daemon)
+    browser.complaints()  # of the daemon before
+    browser.until("return document.querySelectorAll('#summary li').length === 6")
+
+    def is_same():
+        cluster, shown = daemon.state["cluster"], tiles(browser)
+        return shown["pods wait"] == [str(cluster["waiting"]), None] and shown["pods run"] == [str(cluster["bound"]), None]
+    eventually(is_same)
+    assert tiles(browser)["ended by timeout"] == ["0", None]
+    browser.until("return document.querySelector('#source').innerText.includes('names no Prometheus')")
+    assert daemon.get("/api/v1/history").json == {
+        "kept": False, "endsAt": None, "stepSeconds": 60, "error": None, "lines": {}}
+    assert "team-" not in browser.text("#summary")
+    assert browser.complaints() == []
+
+
+def an_hour(query):
+    """As Prometheus answers it: two lines that we know and one that we do not."""
+    end = int(query["end"][0])
+    line = [[end - 60 * (60 - i), str(40 - i % 30) if i > 20 else "NaN"] for i in range(61)]
+    return [{"metric": {"of": "waiting"}, "values": line}, {"metric": {"of": "<img src=x>", "namespace": "secret"}, "values": line},
+            {"metric": {"of": "meanWaitSeconds"}, "values": [[end, "90.5"], [end + 60, "1"], [end - 36000, "1"]]}]
+
+
+def test_how_the_last_hour_went_is_prometheus_answer_to_one_question(browser):
+    fake = Fake()
+    asked = lambda: [urllib.parse.parse_qs(urllib.parse.urlsplit(path).query) for path in fake.paths if "query_range" in path]  # noqa: E731
+    fake.range = lambda: matrix(*an_hour(asked()[-1]))
+    daemon = measuring(fake, "ownSelector: job=ns/sliced,cluster=a")
+    try:
+        # nobody looks, so nothing is asked; nor may anybody else say what is asked
+        for query in ("query=up", "query_range=up", "start=0"):
+            assert daemon.get(f"/api/v1/history?{query}").status == 400
+        daemon.get("/api/v1/usage")
+        assert asked() == []
+        opened(browser, daemon)
+        browser.complaints()  # of the daemon before
+        browser.until("return document.querySelector('#summary svg')")
+        assert tiles(browser)["pods wait"][1] == "pods wait over the last hour: least 11, most 40, at last 40"
+        assert daemon.get("/api/v1/history").json["lines"]["meanWaitSeconds"] == 60 * [None] + [90.5]
+        assert sorted(daemon.get("/api/v1/history").json["lines"]) == [
+            "freeUnits", "meanWaitSeconds", "running", "timeouts", "usedUnits", "waiting"]
+        for _ in range(50):
+            daemon.get("/api/v1/history")
+        assert len(asked()) == 1, "once a minute"
+        assert asked()[0]["query"][0].count('{job="ns/sliced",cluster="a",') == 7, "whoever else serves the same metrics is not asked"
+        assert int(asked()[0]["end"][0]) - int(asked()[0]["start"][0]) == 3600
+        assert browser.complaints() == []
+    finally:
+        daemon.stop()
+        fake.stop()
+
+
+def test_a_prometheus_that_does_not_tell_the_hour_is_named(browser):
+    fake = Fake()
+    fake.range = lambda: (503, "text/html", "<html>gateway</html>")
+    daemon = measuring(fake)
+    try:
+        opened(browser, daemon)
+        browser.until("return document.querySelector('#source').innerText.startsWith('Prometheus does not tell')")
+        told = daemon.get("/api/v1/history").json
+        assert told["error"] in browser.text("#source") and told["lines"] == {}
+        assert len(tiles(browser)) > 3, "the numbers are there"
+    finally:
+        daemon.stop()
+        fake.stop()
+
+
 def test_the_page_says_when_the_daemon_is_gone(start, browser):
     daemon = start(CLUSTER)
     opened(browser, daemon, "queue")
@@ -514,7 +593,7 @@ def test_only_nodes_that_have_changed_are_read_again(start):
 
 def test_the_page_may_load_nothing_from_elsewhere(start):
     daemon = start(CLUSTER)
-    for name in ("", "index.html", "main.js", "worker.js", "health.js", "style.css"):
+    for name in ("", "index.html", "main.js", "worker.js", "health.js", "summary.js", "style.css"):
         reply = daemon.get("/ui/" + name)
         assert reply.status == 200
         assert reply.headers["content-security-policy"].startswith("default-src 'none'; script-src 'self'")

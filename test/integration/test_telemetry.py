@@ -28,6 +28,7 @@ class Fake:
     def __init__(self, address=("127.0.0.1", 0)):
         self.answer = None
         self.by_path = {}
+        self.range = None  # answers questions about a range of time
         self.paths = []
         self.now = self.most = 0  # questions at the same time
         self.lock = threading.Lock()
@@ -46,7 +47,8 @@ class Fake:
                     fake.paths.append(self.path)
                     fake.now += 1
                     fake.most = max(fake.most, fake.now)
-                status, kind, body = (fake.by_path.get(self.path) or fake.answer or well)()
+                status, kind, body = (fake.by_path.get(self.path) or (self.path.startswith("/api/v1/query_range?") and fake.range)
+                                      or fake.answer or well)()
                 with fake.lock:
                     fake.now -= 1
                 cut = isinstance(body, Cut)
@@ -284,6 +286,51 @@ def test_each_pod_that_the_exporter_names_on_a_gpu_is_known():
             return [(pods[name]["idleSeconds"] or 0) > 0 for name in "abc"]
         eventually(lambda: seen() == [True, True, False])
         assert [by_pod(daemon)[name]["usedMiB"] for name in "abc"] == [None, None, 5000]
+    finally:
+        daemon.stop()
+        fake.stop()
+
+
+SCRAPED = {"pod": "dcgm-exporter-x", "namespace": "gpus", "exported_namespace": "default"}  # by Prometheus
+
+
+@pytest.mark.parametrize("also_named, idles", [
+    (["victim", "other"], {"victim": False, "other": False, "liar": True}),  # the exporter names each
+    (["other"], {"victim": False, "other": False, "liar": False}),           # one of those who share a GPU
+])
+def test_a_label_of_a_pod_makes_no_other_pod_idle_nor_hides_its_own_idleness(also_named, idles):
+    """dcgm-exporter copies labels of pods. Prometheus then calls the exporter's own label exported_exported_pod."""
+    fake = Fake()
+    fake.answer = lambda: matrix(
+        *(each for name in also_named for each in both(0, 5000, 97, exported_pod=name, **SCRAPED)),
+        *both(1, 900, 0, exported_pod="victim", exported_exported_pod="liar", **SCRAPED))
+    node = node_of(NODE)
+    node["metadata"]["labels"].update({"nvidia.com/gpu.count": "2", "nvidia.com/gpu.replicas": "4"})
+    liar = running("liar")
+    liar["metadata"]["labels"] = {"exported_pod": "victim"}
+    daemon = Daemon("-", stdin=cluster_of(node, running("victim"), running("other"), liar), config=CONFIG % (fake.url, ""))
+    try:
+        eventually(lambda: len(daemon.get("/api/v1/usage").json["items"]) == 2 and row(daemon)["state"] == "Good")
+        eventually(lambda: {name: (each["idleSeconds"] or 0) > 0 for name, each in by_pod(daemon).items()} == idles)
+    finally:
+        daemon.stop()
+        fake.stop()
+
+
+@pytest.mark.parametrize("labels", [
+    {"pod_name": "a", "pod_namespace": "default"},  # an exporter with its older names
+    {"exported_pod_name": "a", "exported_pod_namespace": "default", "pod_name": "dcgm-exporter-x"},
+    {"k8s_pod": "a", "ns": "default"},
+])
+def test_the_labels_that_name_pods_are_configured(labels):
+    fake = Fake()
+    fake.answer = lambda: matrix(*both(0, 900, 0, **labels), *both(1, 5000, 97))
+    node = node_of(NODE)
+    node["metadata"]["labels"].update({"nvidia.com/gpu.count": "2", "nvidia.com/gpu.replicas": "4"})
+    more = "podLabels: k8s_pod\n  namespaceLabels: ns" if "ns" in labels else ""
+    daemon = Daemon("-", stdin=cluster_of(node, running("a")), config=CONFIG % (fake.url, more))
+    try:
+        eventually(lambda: (by_pod(daemon)["a"]["idleSeconds"] or 0) > 0)
     finally:
         daemon.stop()
         fake.stop()
@@ -552,6 +599,29 @@ def test_each_exporter_tells_of_its_own_node_whatever_its_labels_say():
         fake.by_path["/t4-2/metrics"] = lambda: page(1000)
         eventually(lambda: states(daemon) == {"t4-1": "Good", "t4-2": "Good"}, 60)
         assert daemon.get("/api/v1/usage").json["error"] is None
+    finally:
+        daemon.stop()
+        fake.stop()
+
+
+def test_a_label_that_an_exporter_copies_to_its_page_names_nobody():
+    """On the page it stands before the exporter's own of that name."""
+    def lines(gpu, busy, names):
+        labels = f'gpu="{gpu}",UUID="GPU-{gpu}",Hostname="x"' + "".join(f',pod="{name}"' for name in names)
+        return "".join(f'{metric}{{{labels},namespace="default"}} {value}\n'
+                       for metric, value in (("DCGM_FI_DEV_FB_USED", 900), ("DCGM_FI_DEV_GPU_UTIL", busy)))
+    fake = Fake()
+    fake.answer = lambda: (200, "text/plain", lines(0, 97, []) + lines(1, 0, ["victim", "liar"]))
+    node = node_of(NODE)
+    node["metadata"]["labels"].update({"nvidia.com/gpu.count": "2", "nvidia.com/gpu.replicas": "1",
+                                       "nvidia.com/gpu.product": "Tesla-T4", "nvidia.com/gpu.sharing-strategy": "none"})
+    node["status"]["allocatable"][GPU] = node["status"]["capacity"][GPU] = "2"
+    liar = running("liar")
+    liar["metadata"]["labels"] = {"pod": "victim"}
+    daemon = exporting(fake.url + "/{node}/metrics", node, running("victim"), liar)
+    try:
+        eventually(lambda: (by_pod(daemon)["liar"]["idleSeconds"] or 0) > 0)
+        assert by_pod(daemon)["victim"]["idleSeconds"] is None
     finally:
         daemon.stop()
         fake.stop()

@@ -1,6 +1,7 @@
 /* Metrics of the queue, and how it stands. */
 #include "daemon/queue/report.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -150,6 +151,7 @@ static void count_rows(struct tally *tally, const struct sl_queue_list *list, bo
 struct moment {
     struct sl_queue_stats stats;
     uint64_t in_turn;  /* nominations that were no backfills */
+    uint64_t before;   /* runs that ended before their timeout */
     int64_t oldest_us; /* age of the oldest waiting pod */
     struct tally tally;
 };
@@ -201,6 +203,10 @@ static const struct sl_metric rows[] = {
     {.labels = "outcome=\"refused\"", COUNT(counts.ends[SL_RELEASE_REFUSED])},
     {.labels = "outcome=\"failed\"", COUNT(counts.ends[SL_RELEASE_FAILED])},
     {.labels = "outcome=\"unknown\"", COUNT(counts.ends[SL_RELEASE_UNKNOWN])},
+    {"sliced_queue_runs_ended_total", SL_METRIC_COUNTER,
+     "Runs that have ended: at their timeout, or before it.", "how=\"timeout\"",
+     COUNT(plan.timeouts)},
+    {.labels = "how=\"before\"", SL_METRIC_AT(SL_METRIC_U64, struct moment, before)},
     {"sliced_queue_refusals_total", SL_METRIC_COUNTER, "Pods refused.", NULL, COUNT(plan.refusals)},
     {"sliced_queue_rereads_total", SL_METRIC_COUNTER,
      "Times that all pods were read anew: once a leadership, or when memory was short.", NULL,
@@ -265,6 +271,7 @@ void sl_queue_write_metrics(void *context, struct sl_buf *out)
     struct sl_queue_list list;
     sl_queue_stats(worker, &moment.stats);
     moment.in_turn = moment.stats.plan.nominations - moment.stats.plan.backfills;
+    moment.before = moment.stats.plan.ended - moment.stats.plan.timeouts;
     moment.oldest_us = oldest_age(&moment.stats.plan);
     if (sl_queue_rows_now(worker, SIZE_MAX, &list, NULL) == 0) {
         count_rows(&moment.tally, &list, false);
@@ -342,8 +349,24 @@ static void write_releases(struct sl_writer *w, const struct sl_queue_stats *sta
     sl_write_object_end(w);
 }
 
+/* Of the pods that were bound. */
+static void write_mean_wait(struct sl_writer *w, const struct sl_queue_times *times)
+{
+    uint64_t pods = 0;
+    uint64_t sum_us = 0;
+    for (unsigned i = 0; i < atomic_load(&times->n_classes); i++) {
+        sum_us += atomic_load(&times->class[i].wait.sum);
+        for (unsigned k = 0; k <= wait_scale.n; k++) {
+            pods += atomic_load(&times->class[i].wait.bucket[k]);
+        }
+    }
+    sl_write_key(w, "meanWaitSeconds");
+    sl_write_double(w, pods == 0 ? NAN : (double)sum_us / (double)pods / SL_SECOND_US);
+}
+
 void sl_queue_write_state(void *context, struct sl_writer *w)
 {
+    const struct sl_queue_worker *worker = context;
     struct sl_queue_stats stats;
     sl_queue_stats(context, &stats);
     sl_write_member_object(w, "queue");
@@ -354,6 +377,11 @@ void sl_queue_write_state(void *context, struct sl_writer *w)
     sl_write_member_i64(w, "outstanding", stats.outstanding);
     sl_write_member_i64(w, "window", stats.window);
     write_seconds(w, "oldestWaitSeconds", oldest_age(&stats.plan));
+    write_mean_wait(w, &worker->times);
+    sl_write_member_object(w, "runsEnded");
+    sl_write_member_i64(w, "timeout", (int64_t)stats.plan.timeouts);
+    sl_write_member_i64(w, "before", (int64_t)(stats.plan.ended - stats.plan.timeouts));
+    sl_write_object_end(w);
     write_nominations(w, &stats);
     write_releases(w, &stats);
     sl_write_object_end(w);

@@ -11,6 +11,7 @@
 #include "daemon/queue/worker.h"
 #include "server/api/explain.h"
 #include "util/log.h"
+#include "util/share.h"
 #include "util/time.h"
 
 enum {
@@ -165,16 +166,30 @@ struct round {
     bool rest;       /* of those put off */
     struct words events;
     struct words conditions;
+    struct sl_queue_shares stood; /* conditions that this look found, or began */
+    struct sl_queue_shares
+        taken; /* of the bound on them: those of the last look, and begun since */
 };
 
+/* Tells namespaces apart by a hash, which may collide. */
+static size_t space_of(const struct sl_pod *pod)
+{
+    uint64_t hash = sl_hash(pod->namespace, strlen(pod->namespace));
+    return (hash * UINT64_C(0x9e3779b97f4a7c15) >> 32) % SL_QUEUE_TURNS;
+}
+
+static void count_share(struct sl_queue_shares *shares, const struct sl_pod *pod)
+{
+    shares->all++;
+    shares->of[space_of(pod)]++;
+}
+
 /* Prefers pods of namespaces without a recent turn, so that ten thousand pods of one namespace do
- * not delay other owners. Tells namespaces apart by a hash, which may collide. */
+ * not delay other owners. */
 static bool has_turn(struct round *round, struct words *words, struct sl_queue_entry *entry)
 {
     const struct sl_queue_worker *worker = round->worker;
-    const char *space = entry->pod->namespace;
-    uint64_t hash = sl_hash(space, strlen(space)) * UINT64_C(0x9e3779b97f4a7c15);
-    uint64_t *turn = &words->turn[(hash >> 32) % SL_QUEUE_TURNS];
+    uint64_t *turn = &words->turn[space_of(entry->pod)];
     if (round->rest || *turn == 0 || worker->told_rounds - *turn >= TURN) {
         *turn = worker->told_rounds;
         return true;
@@ -386,6 +401,10 @@ static bool condition_show(struct round *round, struct sl_queue_entry *entry,
     bool turns = queued.status != SL_QUEUED_TRUE || !sl_queue_stands(entry);
     bool first = entry->shown == SL_QUEUE_SHOWN_BEFORE && waits;
     queued.turned_us = !turns ? 0 : first ? pod->created_us : round->now_us;
+    if (queued.status == SL_QUEUED_TRUE && turns) {
+        count_share(&round->stood, pod);
+        count_share(&round->taken, pod);
+    }
     entry->shown = queued.status == SL_QUEUED_TRUE ? SL_QUEUE_SHOWN_TRUE : SL_QUEUE_SHOWN_OVER;
     entry->notice = *now;
     (void)atomic_fetch_add(&worker->showing, 1);
@@ -405,7 +424,8 @@ static enum sl_notice_due condition_due(const struct round *round,
         return good ? sl_notice_due(&entry->notice, now) : SL_NOTICE_CHANGED;
     }
     bool wanted = waits && config->queue.condition.enabled &&
-                  entry->position <= (size_t)config->queue.condition.max_pods;
+                  sl_share_allows(round->taken.of[space_of(entry->pod)], round->taken.all,
+                                  (size_t)config->queue.condition.max_pods);
     return wanted ? SL_NOTICE_CHANGED : SL_NOTICE_GOOD;
 }
 
@@ -444,6 +464,9 @@ static void look_at_row(void *context, const struct sl_queue_row *row)
         look_at(round, entry, row);
     }
     if (round->worker->options.show != NULL) {
+        if (sl_queue_stands(entry)) {
+            count_share(&round->stood, entry->pod);
+        }
         look_at_condition(round, entry, row);
     }
 }
@@ -515,6 +538,7 @@ void sl_queue_tell_all(struct sl_queue_worker *worker, int64_t now_us)
         .now_us = now_us,
         .events = words_new(words_quota(worker, now_us), worker->untold, worker->told_turn),
         .conditions = words_new(conditions_quota(worker), worker->unshown, worker->shown_turn),
+        .taken = worker->stood,
     };
     int64_t begin_us = sl_queue_cpu_us();
     worker->told_round_us = now_us;
@@ -528,6 +552,7 @@ void sl_queue_tell_all(struct sl_queue_worker *worker, int64_t now_us)
     look_at_rest(&round, &round.conditions, look_at_condition);
     worker->untold = round.events.untold;
     worker->unshown = round.conditions.untold;
+    worker->stood = round.stood;
     worker->tell_rest_us = (sl_queue_cpu_us() - begin_us) * REST;
 }
 

@@ -5,6 +5,12 @@
 #include "daemon/queue/entry.h"
 
 enum { SL_QUEUE_TURNS = 1024 /* namespaces told apart */ };
+
+/* How many namespaces have of something. */
+struct sl_queue_shares {
+    size_t all;
+    uint32_t of[SL_QUEUE_TURNS];
+};
 enum { SL_QUEUE_TOLD = 20 /* owners told in a second, or of a round's refusals */ };
 
 /* Tells that the pod is refused, if it still is. */

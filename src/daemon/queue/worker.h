@@ -73,6 +73,7 @@ struct sl_queue_worker {
     uint64_t told_rounds;    /* looks */
     uint64_t told_turn[SL_QUEUE_TURNS];  /* the look in which one of the namespace was told last */
     uint64_t shown_turn[SL_QUEUE_TURNS]; /* likewise: in which a condition was written */
+    struct sl_queue_shares stood;        /* conditions, as the last look at all found them */
     int64_t tell_rest_us;                /* until the next one at least, for what it took */
     size_t untold;             /* entries without a first word at that look, and newer ones */
     size_t unshown;            /* entries that had no turn to have their condition written */

@@ -22,6 +22,7 @@ void sl_api_explain(struct sl_request *request);
 void sl_api_queue(struct sl_request *request);
 void sl_api_partitions(struct sl_request *request);
 void sl_api_usage(struct sl_request *request);
+void sl_api_history(struct sl_request *request);
 void sl_api_state(struct sl_request *request);
 void sl_api_estimate(struct sl_request *request);
 

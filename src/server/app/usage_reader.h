@@ -12,6 +12,19 @@ struct sl_usage_status {
     char error[256]; /* of the last question; empty: none */
 };
 
+enum { SL_HISTORY_LINES = 6, SL_HISTORY_POINTS = 61, SL_HISTORY_STEP_S = 60 };
+
+/* An hour of numbers about the cluster, as Prometheus has them. */
+struct sl_history {
+    bool kept;       /* there is a Prometheus to ask */
+    int64_t end_us;  /* Unix, of the last points; 0: no answer yet */
+    char error[200]; /* why the last question was not answered; "": it was, or none was asked */
+    struct {
+        const char *name;                /* a constant */
+        double value[SL_HISTORY_POINTS]; /* NaN: not known */
+    } line[SL_HISTORY_LINES];
+};
+
 /* Any thread may call; no function waits for I/O. A struct of NULLs stands for a daemon that
  * measures nothing. */
 struct sl_usage_reader {
@@ -23,6 +36,8 @@ struct sl_usage_reader {
      * charged with; -1: nobody knows. */
     int64_t (*joules)(void *context, const char *uid, const char *namespace);
     void (*metrics)(void *context, struct sl_buf *out); /* writes further metrics */
+    void (*history)(void *context,
+                    struct sl_history *out); /* what is known, while it is asked for */
 };
 
 #endif

@@ -6,6 +6,7 @@ import { showHealth, standsBy } from "./health.js";
 import { Panel } from "./panel.js";
 import { Picture } from "./picture.js";
 import { Queue } from "./queue.js";
+import { Summary } from "./summary.js";
 import { Times } from "./times.js";
 
 const EVERY_MS = 2000, WAITS = 200;
@@ -22,6 +23,7 @@ const times = new Times(byId("lines"), byId("ticks"), barText, (kind, key) => pa
 const picture = new Picture(byId("picture"), (event, hit) => tip(event, hit === null ? null : hitText(hit)), (hit) =>
     hit.slice !== null && hit.slice.users.length === 1 ? openPod(hit.slice.users[0]) : panel.open("node", hit.place.node.name),
 (node) => say(nodeText(node)));
+const summary = new Summary(byId("summary"), byId("source"));
 const ask = new Ask(byId("ask").querySelector("form"), byId("answer"), byId("resources"));
 let view = "cluster", waits = { items: [], total: 0 }, askedMs = 0, pictures = 0;
 
@@ -123,12 +125,19 @@ function drawLegend() {
     }
 }
 
-function countText(nodes) {
-    let slices = 0, used = 0, aside = 0, broken = 0, gpus = 0;
+function countOf(nodes) {
+    let slices = 0, used = 0, aside = 0, broken = 0, gpus = 0, usedGpus = 0, freeGpus = 0, asideGpus = 0;
     for (const node of nodes) {
         for (const device of node.devices) {
             gpus++;
             broken += device.healthy ? 0 : 1;
+            if (device.slices.some((slice) => slice.users.length > 0 && !slice.aside)) {
+                usedGpus++;
+            } else if (device.slices.some((slice) => slice.aside)) {
+                asideGpus++;
+            } else if (device.healthy) {
+                freeGpus++;
+            }
             for (const slice of device.slices) {
                 slices++;
                 used += slice.users.length > 0 && !slice.aside ? 1 : 0;
@@ -136,8 +145,9 @@ function countText(nodes) {
             }
         }
     }
-    return nodes.length + " nodes, " + gpus + " GPUs, " + slices + " slices: " + used + " used, " + aside + " set aside, " +
+    const text = nodes.length + " nodes, " + gpus + " GPUs, " + slices + " slices: " + used + " used, " + aside + " set aside, " +
         (slices - used - aside) + " idle" + (broken > 0 ? "; " + broken + " GPUs broken" : "");
+    return { text, gpus, broken, used: usedGpus, aside: asideGpus, free: freeGpus };
 }
 
 // ---- news ----
@@ -154,7 +164,9 @@ function showNodes(total) {
     const nodes = [...known.values()];
     ask.offer([...new Set(nodes.flatMap((node) => node.resources))].sort());
     picture.show(nodes);
-    byId("told").textContent = countText(nodes) + (total > nodes.length ? " (of " + total + " nodes)" : "");
+    const counts = countOf(nodes);
+    summary.show({ counts });
+    byId("told").textContent = counts.text + (total > nodes.length ? " (of " + total + " nodes)" : "");
     drawLegend();
     times.show(nodes, waits);
     document.body.dataset.nodes = String(nodes.length);
@@ -211,6 +223,7 @@ function stateEntries(state, bad) {
 async function lookAtState() {
     const state = await get("api/v1/state");
     followClock(Date.parse(state.startedAt) + state.uptimeSeconds * 1000);
+    summary.show({ state });
     renewAll(byId("health"), stateEntries(state, showHealth(byId("how"), state)));
 }
 
@@ -220,6 +233,8 @@ async function lookAtQueue() {
     } else if (view === "times") {
         waits = await get("api/v1/queue?limit=" + WAITS);
         times.show([...known.values()], waits);
+    } else if (view === "cluster") {
+        await summary.look();
     }
 }
 

@@ -35,8 +35,9 @@ static void cache_forget(struct sl_vis_cache *cache)
     sl_map_free(&cache->objects);
     cache->objects = (struct sl_map){.len = 0};
     cache->n_gone = 0;
-    cache->next_gone = 0;
-    cache->floor = cache->revision;
+    memset(cache->space, 0, sizeof(cache->space));
+    cache->begun = cache->revision;
+    cache->floor = cache->begun;
     cache->looked_ns = 0;
     cache->lost = cache->slots;
     sl_vis_look_free(&cache->look);
@@ -117,19 +118,47 @@ static int compare_rows(struct sl_vis_cache *cache, struct sl_vis_look *look, in
     return 0;
 }
 
-/* Remembers that the object went; the one that went first makes room. */
+/* ---- what went ---- */
+
+static size_t space_of(struct sl_str namespace)
+{
+    return namespace.len == 0 ? 0 : sl_hash(namespace.s, namespace.len) % SL_VIS_SPACES;
+}
+
+int64_t sl_vis_cache_floor(const struct sl_vis_cache *cache, struct sl_str namespace)
+{
+    int64_t own = cache->space[space_of(namespace)].floor;
+    return namespace.len == 0 ? cache->floor : own > cache->begun ? own : cache->begun;
+}
+
+/* Forgets what went first of the namespace that has most of it, and returns its place: however much
+ * goes in one, watches of the others miss nothing. */
+static size_t forget_gone(struct sl_vis_cache *cache)
+{
+    struct sl_vis_space *most = &cache->space[0];
+    for (size_t i = 1; i < SL_VIS_SPACES; i++) {
+        most = cache->space[i].n > most->n ? &cache->space[i] : most;
+    }
+    struct sl_vis_object *object = SL_CONTAINER(most->gone.first, struct sl_vis_object, gone);
+    size_t place = object->place;
+    sl_list_remove(&most->gone, &object->gone);
+    most->n--;
+    most->floor = object->revision;
+    cache->floor = object->revision > cache->floor ? object->revision : cache->floor;
+    cache->lost |= object->due & object->told;
+    free(object);
+    return place;
+}
+
+/* Remembers that the object went. */
 static void put_gone(struct sl_vis_cache *cache, struct sl_vis_object *object)
 {
-    struct sl_vis_object **place = &cache->gone[cache->next_gone];
-    if (cache->n_gone == SL_VIS_GONE_MAX) {
-        cache->floor = (*place)->revision;
-        cache->lost |= (*place)->due & (*place)->told;
-        free(*place);
-    } else {
-        cache->n_gone++;
-    }
-    *place = object;
-    cache->next_gone = (cache->next_gone + 1) % SL_VIS_GONE_MAX;
+    struct sl_vis_space *space =
+        &cache->space[space_of((struct sl_str){object->key, object->namespace_len})];
+    object->place = cache->n_gone == SL_VIS_GONE_MAX ? forget_gone(cache) : cache->n_gone++;
+    cache->gone[object->place] = object;
+    sl_list_add_last(&space->gone, &object->gone);
+    space->n++;
 }
 
 static void drop_unseen(struct sl_vis_cache *cache, int64_t revision, bool *changed)
@@ -157,7 +186,8 @@ static int look_anew(struct sl_vis_cache *cache, struct sl_error *err)
     fresh.now_us = now_us;
     fresh.snapshot = sl_store_acquire(cache->app->store);
     cache->looks++;
-    if (cache->kind->collect(&fresh, err) < 0) {
+    if (cache->kind->collect(&fresh, err) < 0 ||
+        sl_vis_look_trim(&fresh, SL_VIS_ROWS_MAX, err) < 0) {
         sl_vis_look_free(&fresh);
         return -1;
     }
@@ -167,7 +197,8 @@ static int look_anew(struct sl_vis_cache *cache, struct sl_error *err)
     }
     drop_unseen(cache, revision, &changed);
     if (cache->looked_ns == 0) {
-        cache->floor = revision - 1;
+        cache->begun = revision - 1;
+        cache->floor = cache->begun;
     }
     /* what is complete up to here is one more than what has just changed: a watch that ended in the
      * middle of telling it, and goes on from there, is told the rest */

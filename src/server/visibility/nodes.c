@@ -20,7 +20,7 @@ static int add_node(struct sl_vis_look *look, const struct sl_view *view, struct
 {
     struct sl_vis_row *row = sl_vis_look_add(look, err);
     if (row == NULL) {
-        return look->n == SL_VIS_ROWS_MAX ? 0 : -1;
+        return -1;
     }
     row->name = sl_str_of(view->node->name);
     row->view = view;
@@ -266,7 +266,7 @@ static int add_usage(struct sl_vis_look *look, const struct sl_view *view,
                            (int)usage->instance);
     struct sl_vis_row *row = sl_vis_look_add(look, err);
     if (row == NULL) {
-        return look->n == SL_VIS_ROWS_MAX ? 0 : -1;
+        return -1;
     }
     const char *copy = sl_arena_strdup(&look->arena, name, n < 0 ? 0 : (size_t)n);
     struct sl_usage_row *own = sl_arena_alloc(&look->arena, sizeof(*own));

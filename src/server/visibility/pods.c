@@ -56,14 +56,14 @@ bool sl_vis_queued_there(const struct sl_app *app, const struct sl_config *confi
 int sl_vis_queued_collect(struct sl_vis_look *look, struct sl_error *err)
 {
     const struct sl_queue_reader *queue = &look->app->queue;
-    if (queue->list(queue->context, SL_VIS_ROWS_MAX, &look->queue, err) < 0) {
+    if (queue->list(queue->context, SIZE_MAX, &look->queue, err) < 0) {
         return -1;
     }
     look->now_us = look->queue.now_us;
     for (size_t i = 0; i < look->queue.n; i++) {
         struct sl_vis_row *row = sl_vis_look_add(look, err);
         if (row == NULL) {
-            return look->n == SL_VIS_ROWS_MAX ? 0 : -1;
+            return -1;
         }
         set_pod(row, look->queue.row[i].pod);
         row->queued = &look->queue.row[i];
@@ -195,7 +195,7 @@ static int collect_residents(struct sl_vis_look *look, const struct sl_view *vie
         }
         struct sl_vis_row *row = sl_vis_look_add(look, err);
         if (row == NULL) {
-            return look->n == SL_VIS_ROWS_MAX ? 0 : -1;
+            return -1;
         }
         set_pod(row, resident->pod);
         row->view = view;

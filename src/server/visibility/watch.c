@@ -5,7 +5,9 @@
 #include <stdlib.h>
 
 #include "codec/status.h"
+#include "server/app/estimates.h"
 #include "util/clock.h"
+#include "util/share.h"
 #include "util/time.h"
 
 enum {
@@ -21,6 +23,7 @@ struct sl_vis_watch {
     struct sl_request *request;
     struct sl_vis_cache *cache;
     struct sl_vis_query query;
+    uint64_t who; /* of sl_estimate_who */
     unsigned slot;
     int64_t ends_ns;
     int64_t spoke_ns;
@@ -234,22 +237,28 @@ static void set_due(struct sl_vis_watch *watch)
     }
 }
 
-enum { WATCHES_OF_ONE = 8, WATCHES_OF_ALL = 16 };
+enum { WATCHES_OF_ONE = 8, WATCHES_OF_ALL = 16, WATCHES_OF_USER = 16 };
 
-/* Has the namespace its part of the watches? Its users may ask for any number, but not shut others
- * out; some stay for watches of all namespaces. */
-static bool is_crowded(const struct sl_vis_cache *cache, struct sl_str namespace)
+/* Has the namespace its part of the watches, or the user (0: nobody says which)? They may ask for
+ * any number, but not shut others out; some stay for watches of all namespaces. */
+static bool is_crowded(const struct sl_vis_cache *cache, struct sl_str namespace, uint64_t who)
 {
     unsigned same = 0;
     unsigned bound = 0;
+    unsigned own = 0;
+    unsigned all = 0;
     for (unsigned i = 0; i < SL_VIS_WATCHES_MAX; i++) {
         const struct sl_vis_watch *watch = cache->watch[i];
         bool one = watch != NULL && watch->query.namespace.len > 0;
+        all += watch != NULL;
+        own += watch != NULL && watch->who == who;
         bound += one;
         same += one && sl_str_eq(watch->query.namespace, namespace);
     }
-    return namespace.len > 0 &&
-           (same >= WATCHES_OF_ONE || bound >= SL_VIS_WATCHES_MAX - WATCHES_OF_ALL);
+    bool greedy =
+        who != 0 && (own >= WATCHES_OF_USER || !sl_share_allows(own, all, SL_VIS_WATCHES_MAX));
+    return greedy || (namespace.len > 0 &&
+                      (same >= WATCHES_OF_ONE || bound >= SL_VIS_WATCHES_MAX - WATCHES_OF_ALL));
 }
 
 static unsigned free_slot(const struct sl_vis_cache *cache)
@@ -284,14 +293,16 @@ static bool is_too_old(const struct sl_vis_cache *cache, const struct sl_vis_que
 {
     bool goes_on = query->since > 0 && !query->initial; /* else it is told all that is there */
     return query->since > cache->revision ||
-           (goes_on && (query->since < cache->floor || may_have_left(cache, query)));
+           (goes_on && (query->since < sl_vis_cache_floor(cache, query->namespace) ||
+                        may_have_left(cache, query)));
 }
 
 int sl_vis_watch_begin(struct sl_request *request, struct sl_vis_cache *cache,
                        const struct sl_vis_query *query)
 {
     unsigned slot = free_slot(cache);
-    if (slot == SL_VIS_WATCHES_MAX || cache->closed || is_crowded(cache, query->namespace)) {
+    uint64_t who = sl_estimate_who(sl_request_user(request));
+    if (slot == SL_VIS_WATCHES_MAX || cache->closed || is_crowded(cache, query->namespace, who)) {
         sl_metrics_limit(request->metrics, SL_LIMIT_CONNECTIONS);
         (void)sl_error_set(&request->err, SL_ERR_LIMIT, "as many as may watch %s already",
                            cache->kind->plural);
@@ -311,6 +322,7 @@ int sl_vis_watch_begin(struct sl_request *request, struct sl_vis_cache *cache,
     *watch = (struct sl_vis_watch){.request = request,
                                    .cache = cache,
                                    .query = *query,
+                                   .who = who,
                                    .slot = slot,
                                    .budget = SECOND_BYTES,
                                    .initial = query->initial};

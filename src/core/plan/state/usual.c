@@ -8,7 +8,10 @@
 void sl_plan_note_run(struct sl_planner *planner, const struct sl_pod *pod)
 {
     int64_t ran_s = (planner->now_us - pod->started_us) / SL_SECOND_US;
-    if (!planner->config.learn_runtime || pod->owner == 0 || pod->started_us <= 0 || ran_s < 0) {
+    bool ran = pod->started_us > 0 && ran_s >= 0;
+    planner->stats.ended += ran;
+    planner->stats.timeouts += ran && pod->timeout_s > 0 && ran_s >= pod->timeout_s;
+    if (!planner->config.learn_runtime || pod->owner == 0 || !ran) {
         return;
     }
     if (planner->past == NULL) {

@@ -107,6 +107,27 @@ static void three_pods_must_have_ended_that_have_started(void **state)
     assert_int_equal(row_of(rig, "next").usual_us, SECONDS(100));
 }
 
+static void runs_that_took_their_whole_timeout_are_counted(void **state)
+{
+    struct plan_rig *rig = learning(state);
+    struct sl_plan_stats stats;
+    ran(rig, OURS, 7199);
+    ran(rig, 0, 7200);
+    ran(rig, THEIRS, 7230); /* the kubelet took a while */
+    (void)starts(rig, "endless", OURS, 0);
+    plan_rig_cluster(rig);
+    rig->now_us += SECONDS(90000);
+    plan_rig_end(rig, "endless");
+    struct plan_rig_pod *p = starts(rig, "stuck", OURS, 10);
+    p->bound->started_us = 0; /* it never ran */
+    plan_rig_cluster(rig);
+    plan_rig_end(rig, "stuck");
+    plan_rig_cluster(rig);
+    sl_planner_stats(rig->planner, &stats);
+    assert_int_equal(stats.ended, 4);
+    assert_int_equal(stats.timeouts, 2);
+}
+
 static void pods_of_a_node_that_goes_teach_nothing(void **state)
 {
     struct plan_rig *rig = learning(state);
@@ -217,6 +238,7 @@ int main(void)
         PLAN_TEST(a_start_is_told_by_timeouts_and_as_is_usual),
         PLAN_TEST(a_pod_that_runs_longer_than_is_usual_runs_on_for_as_long_as_it_is_late),
         PLAN_TEST(three_pods_must_have_ended_that_have_started),
+        PLAN_TEST(runs_that_took_their_whole_timeout_are_counted),
         PLAN_TEST(pods_of_a_node_that_goes_teach_nothing),
         PLAN_TEST(nothing_is_learned_unless_asked_for),
         PLAN_TEST(who_lies_about_its_owner_spoils_its_own_estimates_alone),

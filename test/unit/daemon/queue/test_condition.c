@@ -133,6 +133,27 @@ static void far_behind_no_pod_gets_one(void **state)
     rig_end(&rig);
 }
 
+/* Twenty pods of one namespace, all ahead, and one of another. */
+static void pods_of_one_namespace_leave_conditions_to_others(void **state)
+{
+    static struct queue_rig rig;
+    (void)state;
+    begin_waiting(&rig, (struct rig_pod){.name = "a0", .gated = true});
+    rig.worker->config.queue.condition.max_pods = 8;
+    for (unsigned i = 1; i < 20; i++) {
+        char name[8];
+        (void)snprintf(name, sizeof(name), "a%u", i);
+        rig_gated(&rig, name);
+    }
+    rig_put(&rig, (struct rig_pod){.name = "z", .namespace = "others", .gated = true});
+    for (unsigned i = 0; i < 10; i++) {
+        (void)rig_later(&rig, 20 * SECOND);
+    }
+    assert_int_equal(sl_queue_find(rig.worker, SL_STR("u-z"))->shown, SL_QUEUE_SHOWN_TRUE);
+    assert_int_equal(rig.worker->stood.all, 7);
+    rig_end(&rig);
+}
+
 static void switched_off_it_is_marked_once(void **state)
 {
     static struct queue_rig rig;
@@ -222,6 +243,7 @@ int main(void)
         cmocka_unit_test(what_an_earlier_leader_wrote_is_ended_and_written_anew),
         cmocka_unit_test(one_leader_after_another_lets_none_stand),
         cmocka_unit_test(far_behind_no_pod_gets_one),
+        cmocka_unit_test(pods_of_one_namespace_leave_conditions_to_others),
         cmocka_unit_test(switched_off_it_is_marked_once),
         cmocka_unit_test(what_could_not_be_written_is_written_later),
         cmocka_unit_test(only_so_many_are_written_a_second_and_each_namespace_has_its_turn),
