@@ -83,6 +83,7 @@ static void read_labels(struct sl_draft *draft)
     } else {
         labels->instance_mib = memory_mib;
     }
+    sl_draft_cloud(draft);
     if (labels->product.len > 0) {
         draft->model = sl_mig_model_find(labels->product, labels->memory_mib);
         sl_draft_memory_check(draft);
@@ -151,6 +152,9 @@ static void judge_gpu(const struct sl_draft *draft, struct sl_draft_pool *pool, 
     }
     if (shared || labels->sharing) {
         pool->pool.kind = SL_KIND_REPLICA;
+    } else if (labels->exact && !pool->on_instances && pool->pool.capacity > labels->count) {
+        pool->pool.kind = SL_KIND_REPLICA;
+        pool->vague = true;
     }
 }
 
