@@ -3,14 +3,6 @@
 #include "core/node/draft.h"
 #include "sliced/quantity.h"
 
-int64_t sl_draft_number(const struct sl_pair *list, struct sl_str key)
-{
-    const struct sl_pair *pair = sl_pair_find(list, key);
-    int64_t value = 0;
-    bool good = pair != NULL && sl_str_to_i64(pair->value, &value) && value <= SL_UNITS_MAX;
-    return good && value > 0 ? value : 0;
-}
-
 static bool is(const struct sl_pair *list, struct sl_str key, struct sl_str value)
 {
     const struct sl_pair *pair = sl_pair_find(list, key);
@@ -119,16 +111,6 @@ int64_t sl_draft_units(struct sl_draft *draft, const char *list, const struct sl
     }
     sl_text_puts(&draft->problem, " is not a whole number");
     return 0;
-}
-
-struct sl_str sl_draft_key(char out[SL_DRAFT_KEY_MAX], struct sl_str profile, const char *end)
-{
-    struct sl_text text;
-    sl_text_init(&text, out, SL_DRAFT_KEY_MAX);
-    sl_text_puts(&text, "nvidia.com/mig-");
-    sl_text_add(&text, profile);
-    sl_text_puts(&text, end);
-    return (struct sl_str){out, text.len};
 }
 
 /* Returns the replicas by a label, 0 when it tells none: the plugin refuses to make one replica,
