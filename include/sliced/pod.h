@@ -103,6 +103,10 @@ struct sl_pod *sl_pod_new(const struct sl_pod_facts *facts, struct sl_error *err
 struct sl_pod *sl_pod_bound_to(const struct sl_pod *pod, const char *node, const char *assignment,
                                enum sl_pod_phase phase);
 
+/* Returns a copy of a pod whose UID another pod has too: without the UID, and its problem says why.
+ * NULL when out of memory. */
+struct sl_pod *sl_pod_without_uid(const struct sl_pod *pod);
+
 /* Returns a copy of pod in that phase which keeps what the pod was given once, whatever its labels
  * and annotations say by now: given's node, ask, assignment and plugin_took, and given's timeout
  * unless a deadline is enforced. NULL when out of memory. sl_pod_has_given is true when the copy

@@ -60,9 +60,16 @@ static struct sl_unit *unit_of(struct sl_telemetry *telemetry, const struct sl_v
                                const struct sl_answer_series *metric)
 {
     bool of_gpu = telemetry->kind.figure == SL_FIGURE_POWER;
-    struct sl_unit *unit =
-        sl_units_get(&telemetry->units, sl_str_of(view->node->name), number_of(metric->gpu, -2),
-                     of_gpu ? -1 : number_of(metric->instance, -1));
+    const struct sl_unit_claim claim = {.node = view->node,
+                                        .gpu = number_of(metric->gpu, -2),
+                                        .instance = of_gpu ? -1 : number_of(metric->instance, -1),
+                                        .uuid = metric->uuid,
+                                        .profile = metric->profile,
+                                        .silent_us = telemetry->latest_us - SL_FUTURE_US -
+                                                     telemetry->config->telemetry.stale_us};
+    struct sl_unit *unit = sl_units_find(
+        sl_units_node(&telemetry->units, sl_str_of(view->node->name)), claim.gpu, claim.instance);
+    unit = unit == NULL ? sl_units_add(&telemetry->units, &claim) : unit;
     if (unit != NULL && metric->uuid[0] != '\0') { /* who tells of pods may leave it out */
         (void)snprintf(unit->uuid, sizeof(unit->uuid), "%.*s", SL_UNIT_UUID_MAX - 1, metric->uuid);
     }

@@ -380,7 +380,7 @@ def test_a_pod_alone_on_a_replica_is_told_what_it_uses_named_or_not(named):
 
 def test_series_beyond_the_ceiling_are_passed_over_and_counted():
     fake = Fake()
-    fake.answer = lambda: matrix(series(samples()), *(series(samples(), gpu=str(gpu)) for gpu in range(1, 40)))
+    fake.answer = lambda: matrix(series(samples()), *(series(samples(), GPU_I_ID=str(i)) for i in range(1, 40)))
     daemon = measuring(fake, "maxUnits: 3")
     try:
         eventually(lambda: daemon.metric("sliced_telemetry_units_over_total") >= 37)
@@ -674,16 +674,19 @@ def test_what_is_no_page_of_an_exporter_is_said():
         fake.stop()
 
 
-def test_an_exporter_takes_no_more_than_its_places():
-    """One that invents instances leaves the other nodes theirs."""
+def test_an_exporter_takes_no_more_places_than_its_node_has_gpus():
+    """One that invents instances and GPUs leaves the other nodes their places, and its own real GPUs."""
     fake = Fake()
     fake.by_path = {"/t4-1": lambda: (200, "text/plain", "".join(
-        f'DCGM_FI_DEV_FB_USED{{gpu="0",GPU_I_ID="{i}"}} 1\n' for i in range(5000))), "/t4-2": page}
+        f'DCGM_FI_DEV_FB_USED{{gpu="{i % 64}",GPU_I_ID="{i}"}} 1\n' for i in range(1, 5000))), "/t4-2": page}
     daemon = exporting(fake.url + "/{node}", node_of("t4-1"), node_of("t4-2"), more="maxUnits: 200")
     try:
         eventually(lambda: "t4-2" in states(daemon))
         eventually(lambda: daemon.metric("sliced_telemetry_units_over_total") >= 5000 - 128)
-        assert len(daemon.get("/api/v1/usage?limit=5000").json["items"]) == 129
+        assert len(daemon.get("/api/v1/usage?limit=5000").json["items"]) <= 1 + 8
+        fake.by_path["/t4-1"] = page
+        eventually(lambda: ("t4-1", 0, 4000) in [(each["node"], each["gpu"], each.get("usedMiB"))
+                                                 for each in daemon.get("/api/v1/usage").json["items"]])
     finally:
         daemon.stop()
         fake.stop()
