@@ -45,6 +45,10 @@ struct sl_resource {
 enum { SL_SLICE_DIGITS_MAX = 4 };
 int32_t sl_slice_parse(struct sl_str text);
 
+/* Returns the GB of slices into which nos cuts a GPU of that memory: thousands of MiB, rounded up
+ * (GetMemoryGB in nos' pkg/gpu/util.go). */
+int64_t sl_slice_room_gb(int64_t memory_mib);
+
 /* False when sliced does not schedule the resource (cpu, memory, other vendors), or when Kubernetes
  * would not accept the name: more than 63 characters behind the '/', or characters other than
  * [-._0-9A-Za-z]. sliced schedules every nvidia.com/mig-<something>; it only counts instances of a

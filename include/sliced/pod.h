@@ -85,6 +85,7 @@ struct sl_pod {
     bool daemon_set : 1;     /* its controller reference names a DaemonSet of apps */
     bool gate_seen : 1;      /* it has, or had when first seen, the gate sliced.dev/queue */
     bool released : 1;       /* annotation sliced.dev/released: the queue released it */
+    bool poses : 1;          /* a label of it, copied to a series, may pass for a pod's name */
     bool set_aside : 1; /* a nominated pod's stand-in on its node: it waits, and holds there what
                            is set aside for it */
 };
@@ -101,6 +102,10 @@ struct sl_pod *sl_pod_new(const struct sl_pod_facts *facts, struct sl_error *err
  * reference, NULL when out of memory. */
 struct sl_pod *sl_pod_bound_to(const struct sl_pod *pod, const char *node, const char *assignment,
                                enum sl_pod_phase phase);
+
+/* Returns a copy of a pod whose UID another pod has too: without the UID, and its problem says why.
+ * NULL when out of memory. */
+struct sl_pod *sl_pod_without_uid(const struct sl_pod *pod);
 
 /* Returns a copy of pod in that phase which keeps what the pod was given once, whatever its labels
  * and annotations say by now: given's node, ask, assignment and plugin_took, and given's timeout

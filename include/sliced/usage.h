@@ -124,6 +124,26 @@ struct sl_usage_row {
 
 enum { SL_USAGE_ROWS_MAX = 128 }; /* of one node */
 
+enum { SL_USAGE_SAID_MAX = 6 };
+
+/* All that the labels of a series say which may name a pod; empty ones say nothing. */
+struct sl_usage_said {
+    struct sl_str pod[SL_USAGE_SAID_MAX];
+    struct sl_str namespace[SL_USAGE_SAID_MAX];
+    unsigned others; /* so many names may be of something that is no pod on a GPU */
+};
+
+/* Returns the sl_usage_pod_key() of the pod that a series of the view's node names; 0: nobody for
+ * sure. The exporter has written the name of the pod that has the GPU, and may have copied that
+ * pod's own labels: any pod of the node may be said, but whoever has such labels is the one that
+ * has the GPU. */
+uint64_t sl_usage_named(const struct sl_view *view, const struct sl_usage_said *said);
+
+/* Takes from n rows of the view's node the names that do not count: of pods that cannot have that
+ * GPU or instance, and, where pods share GPUs, all of them until each of the pods is named on as
+ * many as it holds. Before sl_usage_pod() and sl_usage_charge(). */
+void sl_usage_agree(const struct sl_view *view, struct sl_usage_row *row, size_t n);
+
 /* MiB that the pod of that key uses, where somebody tells it; else -1. */
 int32_t sl_usage_told(const struct sl_usage_names *names, uint64_t key);
 
@@ -147,6 +167,7 @@ struct sl_pod_use {
                              also where that is not known */
     int64_t idle_us;      /* for how long the pod has run and nothing on any of its GPUs */
     int64_t since_us;     /* Unix: since when */
+    int64_t sure_us;      /* as idle_us; of a pod that shares GPUs whatever their names say */
     int64_t share;        /* of GPUs that it holds, in thousandths of one */
     uint64_t held;        /* bit i: it holds units of node->device[i], as far as is known */
     uint64_t gpus;        /* bit i: idle_us is about the GPU of index i */

@@ -180,7 +180,9 @@ struct sl_config {
         char password_file[SL_CONFIG_TEXT_MAX];
         char selector[SL_CONFIG_TEXT_MAX];    /* "label=value,..." */
         char own[SL_CONFIG_TEXT_MAX];         /* likewise, of the daemon's own series */
-        char node_labels[SL_CONFIG_TEXT_MAX]; /* "label,..." */
+        char node_labels[SL_CONFIG_TEXT_MAX]; /* "label,...", as the next two */
+        char pod_labels[SL_CONFIG_TEXT_MAX];
+        char namespace_labels[SL_CONFIG_TEXT_MAX];
         char memory_used[SL_CONFIG_TEXT_MAX]; /* telemetry.metrics */
         char pod_memory_used[SL_CONFIG_TEXT_MAX];
         char busy_percent[SL_CONFIG_TEXT_MAX];

@@ -436,6 +436,13 @@ const struct sl_key sl_keys[SL_KEYS] = {
      .string = "Hostname,hostname,node,kubernetes_node",
      .help = "Labels that may name the node, at most four, joined by commas; the first one that "
              "names a known node counts."},
+    {"telemetry.podLabels", SL_KEY_WORD, .restart = true, .text = true, AT(telemetry.pod_labels),
+     .string = "pod,pod_name",
+     .help = "Labels that may name the pod which has the GPU, at most four, joined by commas; each "
+             "also counts with exported_ before it, as Prometheus writes it."},
+    {"telemetry.namespaceLabels", SL_KEY_WORD, .restart = true, .text = true,
+     AT(telemetry.namespace_labels), .string = "namespace,pod_namespace",
+     .help = "Labels that may name that pod's namespace, likewise."},
     {"telemetry.interval", SL_KEY_DURATION, .restart = true, AT(telemetry.interval_us),
      .min = SL_SECOND_US / 10, .max = SL_HOUR_US, .number = 10 * SL_SECOND_US,
      .help = "How often it is asked for the samples that have come."},

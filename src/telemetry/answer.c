@@ -31,6 +31,39 @@ static int wrong(struct sl_error *err, const char *expected)
     return sl_error_set(err, SL_ERR_TYPE, "expected %s", expected);
 }
 
+static bool is_one_of(struct sl_str key, const struct sl_str label[SL_ANSWER_LABELS])
+{
+    bool found = false;
+    for (size_t i = 0; i < SL_ANSWER_LABELS; i++) {
+        found = found || (key.len > 0 && sl_str_eq(key, label[i]));
+    }
+    return found;
+}
+
+/* Is it one of the labels, with or without what Prometheus puts before those of an exporter? */
+static bool is_exported(struct sl_str key, const struct sl_str label[SL_ANSWER_LABELS])
+{
+    static const struct sl_str prefix = {"exported_", 9};
+    bool found = is_one_of(key, label);
+    while (!found && sl_str_starts(key, prefix)) {
+        key = (struct sl_str){key.s + prefix.len, key.len - prefix.len};
+        found = is_one_of(key, label);
+    }
+    return found;
+}
+
+/* A place for one name more. */
+static char *names_next(struct sl_answer_names *names)
+{
+    for (size_t i = 0; i < SL_ANSWER_NAMES; i++) {
+        if (names->text[i][0] == '\0') {
+            return names->text[i];
+        }
+    }
+    names->more = true;
+    return NULL;
+}
+
 char *sl_answer_label(const struct sl_answer_options *options, struct sl_answer_series *metric,
                       struct sl_str key)
 {
@@ -41,12 +74,8 @@ char *sl_answer_label(const struct sl_answer_options *options, struct sl_answer_
                 {SL_STR("gpu"), metric->gpu},
                 {SL_STR("UUID"), metric->uuid},
                 {SL_STR("GPU_I_ID"), metric->instance},
-                {SL_STR("GPU_I_PROFILE"), metric->profile},
-                {SL_STR("exported_pod"), metric->exported_pod},
-                {SL_STR("exported_namespace"), metric->exported_namespace},
-                {SL_STR("pod"), metric->pod},
-                {SL_STR("namespace"), metric->namespace}};
-    for (size_t i = 0; i < SL_ANSWER_NODE_LABELS; i++) {
+                {SL_STR("GPU_I_PROFILE"), metric->profile}};
+    for (size_t i = 0; i < SL_ANSWER_LABELS; i++) {
         if (key.len > 0 && sl_str_eq(key, options->node_label[i])) {
             return metric->node[i];
         }
@@ -56,7 +85,9 @@ char *sl_answer_label(const struct sl_answer_options *options, struct sl_answer_
             return rows[i].out;
         }
     }
-    return NULL;
+    return is_exported(key, options->pod_label)         ? names_next(&metric->pod)
+           : is_exported(key, options->namespace_label) ? names_next(&metric->namespace)
+                                                        : NULL;
 }
 
 static int take_key(struct sl_answer *answer, struct sl_str key)

@@ -4,32 +4,42 @@
 #define SLICED_TELEMETRY_ANSWER_H
 
 #include "codec/stream/json.h"
+#include "sliced/usage.h"
 
 enum {
     SL_LABEL_TEXT_MAX = 256, /* of a label that matters, with its NUL; a longer one is as none */
-    SL_ANSWER_NODE_LABELS = 4,
+    SL_ANSWER_LABELS = 4,    /* that may tell one thing */
+    SL_ANSWER_NAMES = SL_USAGE_SAID_MAX,
     SL_ANSWER_BYTES_MAX = 256 << 20,
 };
 #define SL_ANSWER_TIME_MAX_S 4e9 /* later samples are as none */
 
+/* What all labels say that may name a pod, or its namespace. Prometheus keeps its own label "pod"
+ * and calls the exporter's "exported_pod", or "exported_exported_pod" where that is there too; and
+ * dcgm-exporter may copy a pod's labels. So no label is surely the exporter's own. */
+struct sl_answer_names {
+    char text[SL_ANSWER_NAMES][SL_LABEL_TEXT_MAX];
+    bool more; /* there are more than that */
+};
+
 /* The labels of one series that matter; empty where there are none. */
 struct sl_answer_series {
     char name[SL_LABEL_TEXT_MAX];
-    char node[SL_ANSWER_NODE_LABELS][SL_LABEL_TEXT_MAX]; /* by sl_answer_options.node_label */
-    char gpu[SL_LABEL_TEXT_MAX];                         /* index on the node */
-    char uuid[SL_LABEL_TEXT_MAX];                        /* of the GPU, the parent of an instance */
-    char instance[SL_LABEL_TEXT_MAX];                    /* GPU_I_ID */
-    char profile[SL_LABEL_TEXT_MAX];                     /* GPU_I_PROFILE */
-    /* The pod that has it, as dcgm-exporter says: exported_pod and exported_namespace where
-     * Prometheus gave the exporter's own pod the plain names, else pod and namespace. */
-    char exported_pod[SL_LABEL_TEXT_MAX];
-    char exported_namespace[SL_LABEL_TEXT_MAX];
-    char pod[SL_LABEL_TEXT_MAX];
-    char namespace[SL_LABEL_TEXT_MAX];
+    char node[SL_ANSWER_LABELS][SL_LABEL_TEXT_MAX]; /* by sl_answer_options.node_label */
+    char gpu[SL_LABEL_TEXT_MAX];                    /* index on the node */
+    char uuid[SL_LABEL_TEXT_MAX];                   /* of the GPU, the parent of an instance */
+    char instance[SL_LABEL_TEXT_MAX];               /* GPU_I_ID */
+    char profile[SL_LABEL_TEXT_MAX];                /* GPU_I_PROFILE */
+    struct sl_answer_names pod;
+    struct sl_answer_names namespace;
 };
 
 struct sl_answer_options {
-    struct sl_str node_label[SL_ANSWER_NODE_LABELS]; /* names; empty ones are left out */
+    /* Names of labels; empty ones are left out. Those of pods also count with "exported_" before
+     * them, however often. */
+    struct sl_str node_label[SL_ANSWER_LABELS];
+    struct sl_str pod_label[SL_ANSWER_LABELS];
+    struct sl_str namespace_label[SL_ANSWER_LABELS];
     /* A series begins, with all of its labels. False: its samples are passed over. */
     bool (*series)(void *context, const struct sl_answer_series *metric);
     /* A sample of it: Unix microseconds, and a number that is neither NaN nor infinite. */

@@ -11,12 +11,6 @@ enum { PATH_MAX_BYTES = 64 << 10 };
 static const int64_t first_range_us = 5 * SL_MINUTE_US;
 static const int64_t range_slack_us = 5 * SL_SECOND_US;
 
-static bool is_known(const struct sl_telemetry *telemetry, const char *name)
-{
-    return name[0] != '\0' &&
-           sl_snapshot_find(telemetry->snapshot, sl_str_of(name), 0) != SL_NODE_NONE;
-}
-
 static int64_t number_of(const char *text, int64_t absent)
 {
     int64_t number = 0;
@@ -26,32 +20,56 @@ static int64_t number_of(const char *text, int64_t absent)
     return sl_str_to_i64(sl_str_of(text), &number) && number >= 0 ? number : -2;
 }
 
+static const struct sl_view *view_of(const struct sl_telemetry *telemetry, const char *name)
+{
+    const struct sl_snapshot *snapshot = telemetry->snapshot;
+    uint32_t at = name[0] == '\0' ? SL_NODE_NONE : sl_snapshot_find(snapshot, sl_str_of(name), 0);
+    return at == SL_NODE_NONE ? NULL : snapshot->view[at];
+}
+
 /* The node of a series: whose exporter was asked, whatever labels say, else the one that they name.
  */
-static const char *node_of(const struct sl_telemetry *telemetry,
-                           const struct sl_answer_series *metric)
+static const struct sl_view *node_of(const struct sl_telemetry *telemetry,
+                                     const struct sl_answer_series *metric)
 {
-    const char *node = telemetry->node;
-    for (size_t i = 0; i < SL_ANSWER_NODE_LABELS && node == NULL; i++) {
-        node = is_known(telemetry, metric->node[i]) ? metric->node[i] : NULL;
+    const struct sl_view *view =
+        telemetry->node == NULL ? NULL : view_of(telemetry, telemetry->node);
+    for (size_t i = 0; i < SL_ANSWER_LABELS && telemetry->node == NULL && view == NULL; i++) {
+        view = view_of(telemetry, metric->node[i]);
     }
-    return node;
+    return view;
+}
+
+/* Whom a series of the node names, sl_usage_pod_key(); 0: nobody for sure. */
+static uint64_t pod_of(const struct sl_telemetry *telemetry, const struct sl_view *view,
+                       const struct sl_answer_series *metric)
+{
+    /* Prometheus adds the name of the exporter's own pod; on an exporter's page there is none. */
+    struct sl_usage_said said = {.others = telemetry->node == NULL};
+    for (size_t i = 0; i < SL_ANSWER_NAMES; i++) {
+        said.pod[i] = sl_str_of(metric->pod.text[i]);
+        said.namespace[i] = sl_str_of(metric->namespace.text[i]);
+    }
+    bool all = !metric->pod.more && !metric->namespace.more;
+    return all ? sl_usage_named(view, &said) : 0;
 }
 
 /* The unit of a series; NULL when the series is of no use. Power is the GPU's, also where it is
  * told for each instance. */
-static struct sl_unit *unit_of(struct sl_telemetry *telemetry,
+static struct sl_unit *unit_of(struct sl_telemetry *telemetry, const struct sl_view *view,
                                const struct sl_answer_series *metric)
 {
-    const char *node = node_of(telemetry, metric);
-    if (node == NULL) {
-        telemetry->stats.strangers++;
-        return NULL;
-    }
     bool of_gpu = telemetry->kind.figure == SL_FIGURE_POWER;
-    struct sl_unit *unit =
-        sl_units_get(&telemetry->units, sl_str_of(node), number_of(metric->gpu, -2),
-                     of_gpu ? -1 : number_of(metric->instance, -1));
+    const struct sl_unit_claim claim = {.node = view->node,
+                                        .gpu = number_of(metric->gpu, -2),
+                                        .instance = of_gpu ? -1 : number_of(metric->instance, -1),
+                                        .uuid = metric->uuid,
+                                        .profile = metric->profile,
+                                        .silent_us = telemetry->latest_us - SL_FUTURE_US -
+                                                     telemetry->config->telemetry.stale_us};
+    struct sl_unit *unit = sl_units_find(
+        sl_units_node(&telemetry->units, sl_str_of(view->node->name)), claim.gpu, claim.instance);
+    unit = unit == NULL ? sl_units_add(&telemetry->units, &claim) : unit;
     if (unit != NULL && metric->uuid[0] != '\0') { /* who tells of pods may leave it out */
         (void)snprintf(unit->uuid, sizeof(unit->uuid), "%.*s", SL_UNIT_UUID_MAX - 1, metric->uuid);
     }
@@ -62,21 +80,25 @@ static struct sl_unit *unit_of(struct sl_telemetry *telemetry,
     return unit;
 }
 
-bool sl_telemetry_series(void *context, const struct sl_answer_series *metric)
+static bool series_take(void *context, const struct sl_answer_series *metric)
 {
     struct sl_telemetry *telemetry = context;
-    bool exported = metric->exported_pod[0] != '\0';
-    telemetry->pod =
-        sl_usage_pod_key(sl_str_of(exported ? metric->exported_namespace : metric->namespace),
-                         sl_str_of(exported ? metric->exported_pod : metric->pod));
-    telemetry->unit = sl_question_kind(telemetry->config, metric->name, &telemetry->kind)
-                          ? unit_of(telemetry, metric)
-                          : NULL;
+    telemetry->unit = NULL;
+    if (!sl_question_kind(telemetry->config, metric->name, &telemetry->kind)) {
+        return false;
+    }
+    const struct sl_view *view = node_of(telemetry, metric);
+    if (view == NULL) {
+        telemetry->stats.strangers++;
+        return false;
+    }
+    telemetry->pod = pod_of(telemetry, view, metric);
+    telemetry->unit = unit_of(telemetry, view, metric);
     return telemetry->unit != NULL;
 }
 
 /* False: it is known, too old or out of range. */
-static bool sample_take(const struct sl_telemetry *telemetry, int64_t at_us, int64_t figure)
+static bool figure_take(const struct sl_telemetry *telemetry, int64_t at_us, int64_t figure)
 {
     struct sl_unit *unit = telemetry->unit;
     int64_t gap_us = telemetry->config->telemetry.gap_us;
@@ -90,7 +112,7 @@ static bool sample_take(const struct sl_telemetry *telemetry, int64_t at_us, int
     }
 }
 
-void sl_telemetry_sample(void *context, int64_t at_us, double value)
+static void sample_take(void *context, int64_t at_us, double value)
 {
     struct sl_telemetry *telemetry = context;
     struct sl_unit *unit = telemetry->unit;
@@ -100,7 +122,7 @@ void sl_telemetry_sample(void *context, int64_t at_us, double value)
         return;
     }
     int64_t gap_us = telemetry->config->telemetry.gap_us;
-    bool taken = sample_take(telemetry, at_us, figure);
+    bool taken = figure_take(telemetry, at_us, figure);
     telemetry->stats.samples += taken;
     telemetry->stats.refused += !taken;
     if (telemetry->kind.figure == SL_FIGURE_POWER) {
@@ -111,6 +133,16 @@ void sl_telemetry_sample(void *context, int64_t at_us, double value)
                       gap_us);
     }
     (void)sl_unit_name(unit, telemetry->pod, at_us, gap_us);
+}
+
+struct sl_answer_options sl_telemetry_options(struct sl_telemetry *telemetry)
+{
+    struct sl_answer_options options = {
+        .series = series_take, .sample = sample_take, .context = telemetry};
+    sl_question_labels(telemetry->config->telemetry.node_labels, options.node_label);
+    sl_question_labels(telemetry->config->telemetry.pod_labels, options.pod_label);
+    sl_question_labels(telemetry->config->telemetry.namespace_labels, options.namespace_label);
+    return options;
 }
 
 static int on_data(void *context, const char *data, size_t len, struct sl_error *err)

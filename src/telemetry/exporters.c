@@ -51,8 +51,7 @@ static bool is_wanted(void *context, const char *name)
 
 int sl_telemetry_make_exporters(struct sl_telemetry *telemetry, struct sl_error *err)
 {
-    const struct sl_answer_options options = {
-        .series = sl_telemetry_series, .sample = sl_telemetry_sample, .context = telemetry};
+    const struct sl_answer_options options = sl_telemetry_options(telemetry);
     telemetry->exporters = calloc(1, sizeof(*telemetry->exporters));
     for (size_t i = 0; telemetry->exporters != NULL && i < SL_EXPORTERS_AT_ONCE; i++) {
         struct place *place = &telemetry->exporters->place[i];

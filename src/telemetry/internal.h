@@ -92,14 +92,13 @@ void sl_telemetry_count(struct sl_telemetry *telemetry, const char *node, int st
                         const struct sl_error *err, char trouble[SL_TROUBLE_MAX]);
 void sl_telemetry_end(struct sl_telemetry *telemetry, void (*again)(void *context));
 
+/* How answers are read, and into what. */
+struct sl_answer_options sl_telemetry_options(struct sl_telemetry *telemetry);
+
 /* Unix microseconds. Where the clock was set since the last call, samples and what was remembered
  * begin anew: nothing that came while it was ahead may keep out what comes now, and what came late
  * because it was behind may not pass for new. The lock is held. */
 int64_t sl_telemetry_now(struct sl_telemetry *telemetry);
-
-/* The receivers of an answer. */
-bool sl_telemetry_series(void *context, const struct sl_answer_series *metric);
-void sl_telemetry_sample(void *context, int64_t at_us, double value);
 
 struct sl_usage_rule sl_telemetry_rule(const struct sl_config *config, int64_t now_us);
 

@@ -103,6 +103,7 @@ static size_t judge_pods(struct sl_telemetry *telemetry, const struct sl_view *v
                          const struct sl_unit_node *home, const struct sl_usage_rule *rule)
 {
     size_t n = sl_units_rows(home, rule, telemetry->row, SL_USAGE_ROWS_MAX);
+    sl_usage_agree(view, telemetry->row, n);
     uint64_t gpus = 0;
     for (unsigned i = 0; n > 0 && i < view->n_residents; i++) {
         struct sl_pod_use use;

@@ -97,11 +97,10 @@ int64_t sl_question_value(struct sl_figure_kind kind, double value)
     return (int64_t)((value > most ? most : value) * scales[kind.scale].unit + 0.5);
 }
 
-void sl_question_node_labels(const struct sl_config *config,
-                             struct sl_str out[SL_ANSWER_NODE_LABELS])
+void sl_question_labels(const char *list, struct sl_str out[SL_ANSWER_LABELS])
 {
-    struct sl_str rest = sl_str_of(config->telemetry.node_labels);
-    for (size_t i = 0; i < SL_ANSWER_NODE_LABELS; i++) {
+    struct sl_str rest = sl_str_of(list);
+    for (size_t i = 0; i < SL_ANSWER_LABELS; i++) {
         out[i] = rest.len == 0 ? (struct sl_str){0} : sl_str_cut(&rest, ',');
     }
 }

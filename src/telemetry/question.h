@@ -26,8 +26,7 @@ bool sl_question_kind(const struct sl_config *config, const char *name, struct s
 /* The value in the units of a series; -1: out of range. */
 int64_t sl_question_value(struct sl_figure_kind kind, double value);
 
-/* telemetry.nodeLabels, read; they point into config. */
-void sl_question_node_labels(const struct sl_config *config,
-                             struct sl_str out[SL_ANSWER_NODE_LABELS]);
+/* The names of labels that a key of the configuration lists; they point into it. */
+void sl_question_labels(const char *list, struct sl_str out[SL_ANSWER_LABELS]);
 
 #endif

@@ -62,8 +62,6 @@ struct sl_telemetry *sl_telemetry_new(const struct sl_config *config, struct sl_
                                       struct sl_error *err)
 {
     struct sl_telemetry *telemetry = calloc(1, sizeof(*telemetry));
-    struct sl_answer_options answer = {
-        .series = sl_telemetry_series, .sample = sl_telemetry_sample, .context = telemetry};
     if (telemetry == NULL) {
         (void)sl_error_nomem(err);
         return NULL;
@@ -77,7 +75,7 @@ struct sl_telemetry *sl_telemetry_new(const struct sl_config *config, struct sl_
     telemetry->ahead_us = telemetry->begun_us - sl_clock_monotonic_us();
     telemetry->units.max = (size_t)config->telemetry.max_units;
     telemetry->units.window = (uint16_t)config->telemetry.window;
-    sl_question_node_labels(config, answer.node_label);
+    struct sl_answer_options answer = sl_telemetry_options(telemetry);
     telemetry->answer = sl_answer_new(&answer);
     telemetry->peaks = sl_past_new(WORKLOADS);
     telemetry->suffer.past = sl_past_new((size_t)2 * WORKLOADS);

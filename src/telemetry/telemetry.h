@@ -40,7 +40,7 @@ struct sl_telemetry_stats {
     uint64_t samples, refused;  /* taken; told twice, too old or no number in range */
     uint64_t future;            /* refused: later than now */
     uint64_t strangers;         /* series of no node that is known */
-    uint64_t over;              /* units refused: telemetry.maxUnits */
+    uint64_t over;              /* units refused: no place */
     size_t units, bytes;
     int64_t answered_us;         /* Unix, of the last answer; 0: none yet */
     int64_t work_us;             /* spent on answers and judgements */

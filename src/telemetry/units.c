@@ -48,33 +48,167 @@ static struct sl_unit_node *node_get(struct sl_units *units, struct sl_str name)
     return node;
 }
 
-struct sl_unit *sl_units_get(struct sl_units *units, struct sl_str node, int64_t gpu,
-                             int64_t instance)
+struct sl_unit *sl_units_find(const struct sl_unit_node *node, int64_t gpu, int64_t instance)
 {
-    if (gpu < 0 || gpu >= SL_UNIT_GPU_MAX || instance < -1 || instance > INT16_MAX) {
-        return NULL;
+    struct sl_unit *unit = node == NULL ? NULL : node->first;
+    while (unit != NULL && (unit->gpu != gpu || unit->instance != instance)) {
+        unit = unit->next;
     }
-    struct sl_unit_node *home = sl_units_node(units, node);
-    size_t n = 0;
-    for (struct sl_unit *unit = home == NULL ? NULL : home->first; unit != NULL;
-         unit = unit->next) {
-        if (unit->gpu == gpu && unit->instance == instance) {
-            return unit;
-        }
+    return unit;
+}
+
+static int64_t sampled_us(const struct sl_unit *unit)
+{
+    const struct sl_series *series = &unit->series;
+    return series->n == 0 ? 0 : sl_series_at(series, series->n - 1U)->at_us;
+}
+
+static bool is_older(const struct sl_unit *unit, int64_t before_us)
+{
+    return unit->energy.last_us < before_us && sampled_us(unit) < before_us;
+}
+
+/* ---- what a node can have ---- */
+
+/* The label's GPUs, those that are listed, or those that are allocatable: labels may lag. */
+static unsigned gpus_of(const struct sl_node *node)
+{
+    int64_t n = node->partition.n_gpus;
+    n = node->n_devices > n ? node->n_devices : n;
+    for (unsigned i = 0; i < node->n_pools; i++) {
+        const struct sl_pool *pool = &node->pool[i];
+        n = pool->kind == SL_KIND_WHOLE && pool->capacity > n ? pool->capacity : n;
+    }
+    return n > 0 && n < SL_UNIT_GPU_MAX ? (unsigned)n : SL_UNIT_GPU_MAX;
+}
+
+/* NULL: no such GPU is listed. */
+static const struct sl_device *device_of(const struct sl_node *node, int64_t gpu, const char *uuid)
+{
+    const struct sl_device *found = NULL;
+    for (unsigned i = 0; i < node->n_devices; i++) {
+        const struct sl_device *device = &node->device[i];
+        bool both = device->uuid != NULL && uuid[0] != '\0';
+        bool same = both ? strcmp(device->uuid, uuid) == 0 : device->index == gpu;
+        found = same ? device : found;
+    }
+    return found;
+}
+
+static const struct sl_mig_model *model_of(const struct sl_node *node, int64_t gpu,
+                                           const char *uuid)
+{
+    const struct sl_device *device = device_of(node, gpu, uuid);
+    return device == NULL ? node->model : device->model;
+}
+
+/* Does the cluster know of the GPU, and offers the node instances of that profile? */
+static bool is_expected(const struct sl_node *node, int64_t gpu, const char *uuid, int64_t instance,
+                        const char *profile)
+{
+    const struct sl_mig_model *model = model_of(node, gpu, uuid);
+    bool known = node->n_devices == 0 ? gpu < gpus_of(node) : device_of(node, gpu, uuid) != NULL;
+    bool offered = instance < 0;
+    for (unsigned i = 0; i < node->n_pools && model != NULL && !offered; i++) {
+        const struct sl_mig_profile *pool = node->pool[i].profile;
+        offered = pool != NULL && pool == sl_mig_profile_find(model, sl_str_of(profile));
+    }
+    return known && offered;
+}
+
+static unsigned instances_of(const struct sl_mig_model *model)
+{
+    unsigned most = model == NULL ? SL_MIG_INSTANCES_MAX - 1 : 1;
+    for (unsigned i = 0; model != NULL && i < model->n_profiles; i++) {
+        most = model->profiles[i].max_count > most ? model->profiles[i].max_count : most;
+    }
+    return most;
+}
+
+/* ---- places ---- */
+
+enum lack { NOTHING, OF_INSTANCES, OF_GPUS, OF_UNITS };
+
+static enum lack lack_of(const struct sl_unit_node *home, const struct sl_unit_claim *claim)
+{
+    uint64_t gpus = UINT64_C(1) << claim->gpu;
+    unsigned instances = 0;
+    unsigned n = 0;
+    for (const struct sl_unit *unit = home->first; unit != NULL; unit = unit->next) {
+        gpus |= UINT64_C(1) << unit->gpu;
+        instances += unit->gpu == claim->gpu && unit->instance >= 0;
         n++;
     }
-    if (units->n >= units->max || n >= SL_UNITS_OF_NODE_MAX) {
+    if (claim->instance >= 0 &&
+        instances >= instances_of(model_of(claim->node, claim->gpu, claim->uuid))) {
+        return OF_INSTANCES;
+    }
+    return (unsigned)__builtin_popcountll(gpus) > gpus_of(claim->node) ? OF_GPUS
+           : n >= SL_UNITS_OF_NODE_MAX                                 ? OF_UNITS
+                                                                       : NOTHING;
+}
+
+/* May the newcomer have the unit's place? */
+static bool gives_way(const struct sl_unit *unit, const struct sl_unit_claim *claim, enum lack lack,
+                      bool expected)
+{
+    bool here = unit->gpu == claim->gpu;
+    bool in_the_way =
+        lack == OF_INSTANCES ? here && unit->instance >= 0 : lack == OF_UNITS || !here;
+    bool invented =
+        expected && !is_expected(claim->node, unit->gpu, unit->uuid, unit->instance, unit->profile);
+    return in_the_way && (invented || is_older(unit, claim->silent_us));
+}
+
+static void unit_drop(struct sl_units *units, struct sl_unit **link)
+{
+    struct sl_unit *unit = *link;
+    *link = unit->next;
+    free(unit);
+    units->n--;
+}
+
+/* Takes places from others until there is one. False: there is none. */
+static bool make_place(struct sl_units *units, struct sl_unit_node *home,
+                       const struct sl_unit_claim *claim)
+{
+    bool expected =
+        is_expected(claim->node, claim->gpu, claim->uuid, claim->instance, claim->profile);
+    enum lack lack = lack_of(home, claim);
+    while (lack != NOTHING) {
+        struct sl_unit **link = &home->first;
+        while (*link != NULL && !gives_way(*link, claim, lack, expected)) {
+            link = &(*link)->next;
+        }
+        if (*link == NULL) {
+            return false;
+        }
+        unit_drop(units, link);
+        lack = lack_of(home, claim);
+    }
+    return true;
+}
+
+struct sl_unit *sl_units_add(struct sl_units *units, const struct sl_unit_claim *claim)
+{
+    struct sl_str name = sl_str_of(claim->node->name);
+    if (claim->gpu < 0 || claim->gpu >= SL_UNIT_GPU_MAX || claim->instance < -1 ||
+        claim->instance > INT16_MAX) {
+        return NULL;
+    }
+    struct sl_unit_node *home = sl_units_node(units, name);
+    if ((home != NULL && !make_place(units, home, claim)) || units->n >= units->max) {
         units->over++;
         return NULL;
     }
-    home = node_get(units, node);
+    home = node_get(units, name);
     struct sl_unit *unit =
         home == NULL ? NULL : calloc(1, sizeof(*unit) + units->window * sizeof(unit->sample[0]));
     if (unit == NULL) {
         return NULL;
     }
-    unit->gpu = (int16_t)gpu;
-    unit->instance = (int16_t)instance;
+    unit->gpu = (int16_t)claim->gpu;
+    unit->instance = (int16_t)claim->instance;
     unit->series = (struct sl_series){.sample = unit->sample, .cap = units->window};
     unit->measured = sl_measured_none;
     unit->next = home->first;
@@ -150,12 +284,6 @@ bool sl_unit_own(struct sl_unit *unit, uint64_t pod, int64_t at_us, int64_t mib,
     return name != NULL;
 }
 
-static int64_t sampled_us(const struct sl_unit *unit)
-{
-    const struct sl_series *series = &unit->series;
-    return series->n == 0 ? 0 : sl_series_at(series, series->n - 1U)->at_us;
-}
-
 void sl_unit_names(const struct sl_unit *unit, int64_t keep_us, struct sl_usage_names *out)
 {
     int64_t since_us = sampled_us(unit) - keep_us;
@@ -228,10 +356,9 @@ void sl_units_restart(struct sl_units *units, int64_t now_us, int64_t future_us)
 }
 
 /* More use than was asked for is not forgotten while the node is there. */
-static bool is_older(const struct sl_unit *unit, int64_t before_us, bool gone)
+static bool is_forgotten(const struct sl_unit *unit, int64_t before_us, bool gone)
 {
-    return unit->energy.last_us < before_us && sampled_us(unit) < before_us &&
-           (gone || unit->measured.over_mib == 0);
+    return is_older(unit, before_us) && (gone || unit->measured.over_mib == 0);
 }
 
 void sl_units_forget(struct sl_units *units, int64_t before_us)
@@ -242,13 +369,10 @@ void sl_units_forget(struct sl_units *units, int64_t before_us)
         bool gone = node->round != units->round;
         struct sl_unit **link = &node->first;
         while (*link != NULL) {
-            struct sl_unit *unit = *link;
-            if (is_older(unit, before_us, gone)) {
-                *link = unit->next;
-                free(unit);
-                units->n--;
+            if (is_forgotten(*link, before_us, gone)) {
+                unit_drop(units, link);
             } else {
-                link = &unit->next;
+                link = &(*link)->next;
             }
         }
         if (node->first == NULL && (gone || !node->given)) {

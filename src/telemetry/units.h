@@ -11,8 +11,8 @@ enum {
     SL_UNIT_UUID_MAX = 64,
     SL_UNIT_PROFILE_MAX = 24,
     SL_UNIT_GPU_MAX = 64,
-    SL_UNITS_OF_NODE_MAX = 128, /* 16 GPUs in seven instances each: an exporter that tells of more
-                                   takes none of the other nodes' places */
+    SL_UNITS_OF_NODE_MAX = 128, /* 16 GPUs in seven instances each, whatever the node is said to
+                                   have: who tells of more takes none of the other nodes' places */
 };
 
 struct sl_unit_name {
@@ -62,10 +62,27 @@ void sl_units_free(struct sl_units *units); /* the units, not the struct */
 /* Finds the node, or NULL. */
 struct sl_unit_node *sl_units_node(const struct sl_units *units, struct sl_str name);
 
-/* Finds or adds a unit. NULL: there are units->max already, or SL_UNITS_OF_NODE_MAX of the node,
- * the numbers are out of range, or out of memory. */
-struct sl_unit *sl_units_get(struct sl_units *units, struct sl_str node, int64_t gpu,
-                             int64_t instance);
+/* Finds a unit of the node by the GPU's index and the driver's number of the instance, -1: the GPU
+ * itself. NULL is allowed for node. */
+struct sl_unit *sl_units_find(const struct sl_unit_node *node, int64_t gpu, int64_t instance);
+
+/* A unit of which somebody tells for the first time. */
+struct sl_unit_claim {
+    const struct sl_node *node;
+    int64_t gpu;         /* as in sl_units_find() */
+    int64_t instance;    /* likewise */
+    const char *uuid;    /* of the GPU; may be empty */
+    const char *profile; /* of the instance; may be empty */
+    int64_t silent_us;   /* units whose samples are all older may lose their places */
+};
+
+/* Adds it: to a node's units no more than the node can have, by what labels and devices say of its
+ * GPUs and by their models. A GPU that the node is known to have, or an instance of a profile that
+ * it offers, takes the place of one of which that is not so; any takes that of a silent one. NULL:
+ * it has no place there, or there are units->max already, the numbers are out of range, or out of
+ * memory. */
+struct sl_unit *sl_units_add(struct sl_units *units, const struct sl_unit_claim *claim);
+
 /* The unit of a node's GPU: by UUID where both say one, else by index. NULL is allowed for node. */
 struct sl_unit *sl_units_of_gpu(const struct sl_unit_node *node, int64_t gpu, const char *uuid);
 

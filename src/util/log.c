@@ -25,6 +25,18 @@ static pthread_mutex_t traced_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic bool traces;
 static char traced[SL_LOG_POD_BYTES];
 
+/* A namespace's part of the lines that its users can bring about. */
+struct share {
+    uint64_t namespace; /* sl_hash */
+    int64_t from_us;    /* monotonic: when its minute began; 0: never */
+    unsigned written;
+    uint64_t left_out; /* since its last line */
+};
+enum { SHARES = 64 };
+static pthread_mutex_t sharing = PTHREAD_MUTEX_INITIALIZER;
+static struct share shares[SHARES + 1]; /* the last is for all that find no other */
+static _Atomic uint64_t left_out;
+
 enum { LINE_MAX_BYTES = 8192, VALUE_MAX_BYTES = 1024, PATIENCE_MS = 1000 };
 
 /* Standard error may be a pipe whose reader has stopped, or is slow. */
@@ -153,8 +165,55 @@ uint64_t sl_log_lost(void)
     return atomic_load(&lost);
 }
 
-/* pod: NULL where the line is about none. */
-static void line_write(enum sl_log_level level, const char *pod, const char *message, va_list args)
+uint64_t sl_log_left_out(void)
+{
+    return atomic_load(&left_out);
+}
+
+static bool is_over(const struct share *share, int64_t now_us)
+{
+    return share->from_us == 0 || now_us - share->from_us >= SL_MINUTE_US;
+}
+
+static struct share *share_of(uint64_t namespace, int64_t now_us)
+{
+    struct share *free = &shares[SHARES];
+    for (size_t i = 0; i < SHARES; i++) {
+        if (shares[i].from_us != 0 && shares[i].namespace == namespace) {
+            return &shares[i];
+        }
+        free = free == &shares[SHARES] && is_over(&shares[i], now_us) ? &shares[i] : free;
+    }
+    if (free != &shares[SHARES]) {
+        *free = (struct share){.namespace = namespace};
+    }
+    return free;
+}
+
+/* False: the line is left out. Sets *before to the number of those left out before it. */
+static bool share_take(struct sl_str namespace, uint64_t *before)
+{
+    int64_t now_us = sl_clock_monotonic_us();
+    (void)pthread_mutex_lock(&sharing);
+    struct share *share = share_of(sl_hash(namespace.s, namespace.len), now_us);
+    if (is_over(share, now_us)) {
+        share->from_us = now_us > 0 ? now_us : 1;
+        share->written = 0;
+    }
+    bool may = share->written < SL_LOG_SHARE;
+    *before = share->left_out;
+    share->left_out = may ? 0 : share->left_out + 1;
+    share->written += may ? 1 : 0;
+    (void)pthread_mutex_unlock(&sharing);
+    if (!may) {
+        (void)atomic_fetch_add(&left_out, 1);
+    }
+    return may;
+}
+
+/* pod: NULL where the line is about none. before: lines left out before it. */
+static void line_write(enum sl_log_level level, const char *pod, uint64_t before,
+                       const char *message, va_list args)
 {
     static const char *const names[] = {"error", "warn", "info", "debug"};
     struct line line = {.text = "\n", .len = 1};
@@ -178,6 +237,10 @@ static void line_write(enum sl_log_level level, const char *pod, const char *mes
         } else {
             put_text(&line, va_arg(args, const char *));
         }
+    }
+    if (before > 0) {
+        put_key(&line, json, "leftOut");
+        put_number(&line, (int64_t)before);
     }
     if (json) {
         line.text[line.len++] = '}';
@@ -221,7 +284,7 @@ void sl_log(enum sl_log_level level, const char *message, ...)
     }
     va_list args;
     va_start(args, message);
-    line_write(level, NULL, message, args);
+    line_write(level, NULL, 0, message, args);
     va_end(args);
 }
 
@@ -230,17 +293,37 @@ bool sl_log_pod_on(enum sl_log_level level, struct sl_str namespace, struct sl_s
     return (int)level <= atomic_load(&threshold) || is_traced(namespace, name);
 }
 
+static void pod_line(enum sl_log_level level, struct sl_str namespace, struct sl_str name,
+                     uint64_t before, const char *message, va_list args)
+{
+    char pod[SL_LOG_POD_BYTES];
+    (void)snprintf(pod, sizeof(pod), "%.*s/%.*s", (int)namespace.len, namespace.s, (int)name.len,
+                   name.s);
+    line_write(level, pod, before, message, args);
+}
+
 void sl_log_pod(enum sl_log_level level, struct sl_str namespace, struct sl_str name,
                 const char *message, ...)
 {
     if (!sl_log_pod_on(level, namespace, name)) {
         return;
     }
-    char pod[SL_LOG_POD_BYTES];
-    (void)snprintf(pod, sizeof(pod), "%.*s/%.*s", (int)namespace.len, namespace.s, (int)name.len,
-                   name.s);
     va_list args;
     va_start(args, message);
-    line_write(level, pod, message, args);
+    pod_line(level, namespace, name, 0, message, args);
+    va_end(args);
+}
+
+void sl_log_pod_share(enum sl_log_level level, struct sl_str namespace, struct sl_str name,
+                      const char *message, ...)
+{
+    uint64_t before = 0;
+    if (!is_traced(namespace, name) &&
+        ((int)level > atomic_load(&threshold) || !share_take(namespace, &before))) {
+        return;
+    }
+    va_list args;
+    va_start(args, message);
+    pod_line(level, namespace, name, before, message, args);
     va_end(args);
 }

@@ -30,6 +30,17 @@ void sl_log(enum sl_log_level level, const char *message, ...) __attribute__((se
 void sl_log_pod(enum sl_log_level level, struct sl_str namespace, struct sl_str name,
                 const char *message, ...) __attribute__((sentinel));
 
+/* The same of what a pod's owner can bring about as often as he likes. In a minute a namespace has
+ * SL_LOG_SHARE such lines, and those that come when 64 others have lines have as many together. The
+ * next line of the namespace has the number of those left out before it (leftOut). The pod whose
+ * lines are all written has no share. */
+enum { SL_LOG_SHARE = 20 };
+void sl_log_pod_share(enum sl_log_level level, struct sl_str namespace, struct sl_str name,
+                      const char *message, ...) __attribute__((sentinel));
+
+/* Lines left out so far because a namespace had its share. */
+uint64_t sl_log_left_out(void);
+
 /* Lines that could not be written so far, wholly or in part: nobody read standard error, or the
  * write failed. */
 uint64_t sl_log_lost(void);

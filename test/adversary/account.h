@@ -27,7 +27,7 @@ int64_t account_allocatable(const json_t *node, const char *resource); /* -1: no
 int64_t account_in_use(const char *node, const char *resource);
 /* All that it asks for is in whole numbers that nobody reads in two ways. */
 bool account_is_plain(const json_t *pod);
-/* It has a UID: without one nothing is planned for it, nor bound. */
+/* It has a UID of its own: without one nothing is planned for it, nor bound. */
 bool account_is_known_by_uid(const json_t *pod);
 
 /* judge: whether bindings are; with threads the daemon may know more than it is known to know. */

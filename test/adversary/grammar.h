@@ -25,6 +25,9 @@ json_t *grammar_annotation_value(struct rng *rng, const char *key);
 
 /* A whole pod that nobody could complain about: number makes its name. */
 json_t *grammar_pod(struct rng *rng, unsigned number);
+/* The UID of several pods, as no API server gives it. */
+#define GRAMMAR_TWIN "twin"
+
 /* One thing of it goes wrong. born: it is being created, so that its spec may be anything. */
 void grammar_spoil_pod(struct rng *rng, json_t *pod, bool born);
 /* What a controller, a kubelet or a user does to a pod that lives. */

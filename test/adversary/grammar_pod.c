@@ -161,10 +161,14 @@ static void spoil_time(struct rng *rng, json_t *pod)
 }
 
 /* The API server gives each its own. */
-static void drop_uid(struct rng *rng, json_t *pod)
+/* No API server tells either: a pod without a UID, and pods of one UID. */
+static void spoil_uid(struct rng *rng, json_t *pod)
 {
-    (void)rng;
-    (void)json_object_del(meta_of(pod), "uid");
+    if (rng_chance(rng, 50)) {
+        (void)json_object_del(meta_of(pod), "uid");
+    } else {
+        (void)json_object_set_new(meta_of(pod), "uid", json_string(GRAMMAR_TWIN));
+    }
 }
 
 static void grow_name(struct rng *rng, json_t *pod)
@@ -393,8 +397,8 @@ static const spoil_fn at_birth[] = {
 
 void grammar_spoil_pod(struct rng *rng, json_t *pod, bool born)
 {
-    if (born && rng_chance(rng, 2)) {
-        drop_uid(rng, pod);
+    if (born && rng_chance(rng, 4)) {
+        spoil_uid(rng, pod);
     } else if (born && rng_chance(rng, 65)) {
         rng_pick(rng, at_birth)(rng, pod);
     } else {

@@ -156,6 +156,7 @@ def test_every_pod_may_run_under_the_strictest_standard(helm, values):
     ({"config": {"server": {"shutdownTimeout": "1h"}}}, "the 40 s that a pod has to end"),
     ({"config": {"server": {"visibilityListen": "0.0.0.0:8445"}}, "visibility": {"enabled": False}},
      "set visibility.enabled"),
+    ({"guard": {"devices": {"void": True, "enabled": False}}}, "set guard.enabled and guard.devices.enabled"),
     ({"guard": {"enabled": False, "otherSchedulers": False}}, "guard.otherSchedulers false: nobody would refuse"),
     ({"scheduler": {"name": "sliced"}}, "would both lead by the lease sliced"),
     ({"nameOverride": "sliced-scheduler"}, "would both lead by the lease sliced-scheduler"),
@@ -687,6 +688,11 @@ def test_the_guard_of_devices_is_turned_off_and_narrowed_by_values(helm):
     for values in (VALUES["no guard"], VALUES["no guard of devices"]):
         assert not made(values)
     assert "cdi" not in str(helm.objects(VALUES["no guard of devices"]))
+    mutating = {"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"}
+    assert set(made({"guard": {"devices": {"void": True}}})) == kinds | mutating
+    code, said = helm.run("template", "sliced", CHART, "--kube-version", "1.35.0",
+                          "--set", "guard.devices.void=true", check=False)
+    assert code != 0 and "needs MutatingAdmissionPolicy" in said
     narrowed = made(VALUES["devices always"])["ValidatingAdmissionPolicy"]
     assert narrowed["matchConstraints"]["namespaceSelector"] == {"matchExpressions": [
         {"key": "kubernetes.io/metadata.name", "operator": "NotIn",

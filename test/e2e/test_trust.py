@@ -316,6 +316,14 @@ def test_devices_come_only_with_a_request(tenant, nvidia_class):
                 given(asks, runtimeClassName="nvidia"), given(env=none, runtimeClassName="nvidia"),
                 beside(given(asks, runtimeClassName="nvidia"), given(), "containers")):
         tenant.create(pod, dry_run=True)
+    # a large pod is judged like others
+    large = given()
+    for i in range(100):
+        beside(large, given(env=[f"V{j}=1" for j in range(200)]), "containers")
+        large["spec"]["containers"][-1]["name"] = f"c{i}"
+    tenant.create(large, dry_run=True)
+    large["spec"]["containers"][-1]["env"].append({"name": VISIBLE, "value": "all"})
+    refused(UNASKED, large)
 
 
 @pytest.mark.both
@@ -365,6 +373,33 @@ def test_the_guard_of_devices_is_for_the_namespaces_that_values_say(cluster, ten
     finally:
         put({})
     wait_refused(tenant, asking, False)
+
+
+def test_what_an_image_says_is_overridden_where_that_is_set(cluster, tenant):
+    """An image's own variable is not seen by admission, but the container's counts before it."""
+    if not chart.APIS[cluster.plane.minor]:
+        pytest.skip("Kubernetes has what sets it since 1.36")
+    objects = cluster.helm.objects({"guard": {"devices": {"void": True}}}, cluster.plane.minor)
+    made = [each for each in objects if each["kind"].startswith("Mutating") and
+            each["metadata"]["name"] == DEVICES_POLICY]
+
+    def variables(pod, kind="containers"):
+        found = tenant.create(pod, dry_run=True)["spec"][kind]
+        return [[(env["name"], env.get("value", "")) for env in each.get("env", [])] for each in found]
+    void = (VISIBLE, "void")
+    cluster.add(*made)
+    try:
+        wait_for("the variable is set", lambda: variables(given()) == [[void]])
+        others = ["A=1", "B", "A=2"]  # one name may be there twice
+        assert [set(each) for each in variables(given(env=others))] == [{("A", "1"), ("B", ""), ("A", "2"), void}]
+        assert variables(beside(given({GPU: 1}), given(), "containers")) == [[], [void]]
+        assert variables(beside(given({GPU: 1}), given(), "initContainers"), "initContainers") == [[void]]
+        assert variables(given(env=[f"{VISIBLE}="])) == [[(VISIBLE, "")]]
+        assert variables(given({"nvidia.com/mig-1g.6gb": 1}, env=others[:1])) == [[("A", "1")]]
+    finally:
+        for each in made:
+            cluster.plane.delete(object_path(each))
+    wait_for("no variable is set", lambda: variables(given()) == [[]])
 
 
 # ---- without them ----

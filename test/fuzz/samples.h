@@ -33,13 +33,18 @@ static inline bool samples_series(void *context, const struct sl_answer_series *
     struct sl_buf *out = context;
     sl_buf_putc(out, '\n');
     samples_label(out, metric->name);
-    for (size_t i = 0; i < SL_ANSWER_NODE_LABELS; i++) {
+    for (size_t i = 0; i < SL_ANSWER_LABELS; i++) {
         samples_label(out, metric->node[i]);
     }
     samples_label(out, metric->gpu);
     samples_label(out, metric->uuid);
     samples_label(out, metric->instance);
     samples_label(out, metric->profile);
+    for (size_t i = 0; i < SL_ANSWER_NAMES; i++) {
+        samples_label(out, metric->pod.text[i]);
+        samples_label(out, metric->namespace.text[i]);
+    }
+    sl_buf_putc(out, metric->pod.more || metric->namespace.more ? '+' : '.');
     return metric->name[0] % 4 != 1;
 }
 
@@ -82,6 +87,8 @@ static inline void *samples_make(const struct samples_decoder *how, struct sl_bu
 {
     const struct sl_answer_options options = {
         .node_label = {SL_STR("Hostname"), SL_STR("hostname"), SL_STR("node"), SL_STR("")},
+        .pod_label = {SL_STR("pod"), SL_STR("pod_name")},
+        .namespace_label = {SL_STR("namespace")},
         .series = samples_series,
         .sample = samples_sample,
         .context = out};

@@ -204,3 +204,15 @@ def test_the_log_tells_the_story_of_one_pod(start):
     assert (judged["nodes"], judged["passed"], judged["nominated"]) == (2, 1, "gpu-a30-1")
     assert {row["message"] for row in rows if row.get("pod") == "default/other"} == {
         "pod added", "pod nominated", "pod bound"}
+
+
+def test_many_malformed_pods_of_a_namespace_write_its_share_of_lines(start):
+    daemon = start(CLUSTER, config="queue: {enabled: true}\n")
+    pods = [daemon.add_pod(f"bad-{i}", {MIG: "1500m"}, namespace="team-a") for i in range(100)]
+
+    def told():
+        left_out = daemon.metric("sliced_log_lines_left_out_total")
+        lines = daemon.log.count('"pod refused" pod="team-a/')
+        assert lines + left_out <= len(pods)
+        return lines + left_out == len(pods) and lines
+    assert eventually(told) < len(pods)

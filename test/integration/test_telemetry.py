@@ -291,6 +291,51 @@ def test_each_pod_that_the_exporter_names_on_a_gpu_is_known():
         fake.stop()
 
 
+SCRAPED = {"pod": "dcgm-exporter-x", "namespace": "gpus", "exported_namespace": "default"}  # by Prometheus
+
+
+@pytest.mark.parametrize("also_named, idles", [
+    (["victim", "other"], {"victim": False, "other": False, "liar": True}),  # the exporter names each
+    (["other"], {"victim": False, "other": False, "liar": False}),           # one of those who share a GPU
+])
+def test_a_label_of_a_pod_makes_no_other_pod_idle_nor_hides_its_own_idleness(also_named, idles):
+    """dcgm-exporter copies labels of pods. Prometheus then calls the exporter's own label exported_exported_pod."""
+    fake = Fake()
+    fake.answer = lambda: matrix(
+        *(each for name in also_named for each in both(0, 5000, 97, exported_pod=name, **SCRAPED)),
+        *both(1, 900, 0, exported_pod="victim", exported_exported_pod="liar", **SCRAPED))
+    node = node_of(NODE)
+    node["metadata"]["labels"].update({"nvidia.com/gpu.count": "2", "nvidia.com/gpu.replicas": "4"})
+    liar = running("liar")
+    liar["metadata"]["labels"] = {"exported_pod": "victim"}
+    daemon = Daemon("-", stdin=cluster_of(node, running("victim"), running("other"), liar), config=CONFIG % (fake.url, ""))
+    try:
+        eventually(lambda: len(daemon.get("/api/v1/usage").json["items"]) == 2 and row(daemon)["state"] == "Good")
+        eventually(lambda: {name: (each["idleSeconds"] or 0) > 0 for name, each in by_pod(daemon).items()} == idles)
+    finally:
+        daemon.stop()
+        fake.stop()
+
+
+@pytest.mark.parametrize("labels", [
+    {"pod_name": "a", "pod_namespace": "default"},  # an exporter with its older names
+    {"exported_pod_name": "a", "exported_pod_namespace": "default", "pod_name": "dcgm-exporter-x"},
+    {"k8s_pod": "a", "ns": "default"},
+])
+def test_the_labels_that_name_pods_are_configured(labels):
+    fake = Fake()
+    fake.answer = lambda: matrix(*both(0, 900, 0, **labels), *both(1, 5000, 97))
+    node = node_of(NODE)
+    node["metadata"]["labels"].update({"nvidia.com/gpu.count": "2", "nvidia.com/gpu.replicas": "4"})
+    more = "podLabels: k8s_pod\n  namespaceLabels: ns" if "ns" in labels else ""
+    daemon = Daemon("-", stdin=cluster_of(node, running("a")), config=CONFIG % (fake.url, more))
+    try:
+        eventually(lambda: (by_pod(daemon)["a"]["idleSeconds"] or 0) > 0)
+    finally:
+        daemon.stop()
+        fake.stop()
+
+
 def test_what_each_sharer_uses_is_known_where_a_series_tells_it():
     fake = Fake()
 
@@ -335,7 +380,7 @@ def test_a_pod_alone_on_a_replica_is_told_what_it_uses_named_or_not(named):
 
 def test_series_beyond_the_ceiling_are_passed_over_and_counted():
     fake = Fake()
-    fake.answer = lambda: matrix(series(samples()), *(series(samples(), gpu=str(gpu)) for gpu in range(1, 40)))
+    fake.answer = lambda: matrix(series(samples()), *(series(samples(), GPU_I_ID=str(i)) for i in range(1, 40)))
     daemon = measuring(fake, "maxUnits: 3")
     try:
         eventually(lambda: daemon.metric("sliced_telemetry_units_over_total") >= 37)
@@ -559,6 +604,29 @@ def test_each_exporter_tells_of_its_own_node_whatever_its_labels_say():
         fake.stop()
 
 
+def test_a_label_that_an_exporter_copies_to_its_page_names_nobody():
+    """On the page it stands before the exporter's own of that name."""
+    def lines(gpu, busy, names):
+        labels = f'gpu="{gpu}",UUID="GPU-{gpu}",Hostname="x"' + "".join(f',pod="{name}"' for name in names)
+        return "".join(f'{metric}{{{labels},namespace="default"}} {value}\n'
+                       for metric, value in (("DCGM_FI_DEV_FB_USED", 900), ("DCGM_FI_DEV_GPU_UTIL", busy)))
+    fake = Fake()
+    fake.answer = lambda: (200, "text/plain", lines(0, 97, []) + lines(1, 0, ["victim", "liar"]))
+    node = node_of(NODE)
+    node["metadata"]["labels"].update({"nvidia.com/gpu.count": "2", "nvidia.com/gpu.replicas": "1",
+                                       "nvidia.com/gpu.product": "Tesla-T4", "nvidia.com/gpu.sharing-strategy": "none"})
+    node["status"]["allocatable"][GPU] = node["status"]["capacity"][GPU] = "2"
+    liar = running("liar")
+    liar["metadata"]["labels"] = {"pod": "victim"}
+    daemon = exporting(fake.url + "/{node}/metrics", node, running("victim"), liar)
+    try:
+        eventually(lambda: (by_pod(daemon)["liar"]["idleSeconds"] or 0) > 0)
+        assert by_pod(daemon)["victim"]["idleSeconds"] is None
+    finally:
+        daemon.stop()
+        fake.stop()
+
+
 def test_exporters_are_found_by_the_addresses_of_nodes():
     """The same port at two addresses of this machine; a third node states none."""
     first = Fake()
@@ -606,16 +674,19 @@ def test_what_is_no_page_of_an_exporter_is_said():
         fake.stop()
 
 
-def test_an_exporter_takes_no_more_than_its_places():
-    """One that invents instances leaves the other nodes theirs."""
+def test_an_exporter_takes_no_more_places_than_its_node_has_gpus():
+    """One that invents instances and GPUs leaves the other nodes their places, and its own real GPUs."""
     fake = Fake()
     fake.by_path = {"/t4-1": lambda: (200, "text/plain", "".join(
-        f'DCGM_FI_DEV_FB_USED{{gpu="0",GPU_I_ID="{i}"}} 1\n' for i in range(5000))), "/t4-2": page}
+        f'DCGM_FI_DEV_FB_USED{{gpu="{i % 64}",GPU_I_ID="{i}"}} 1\n' for i in range(1, 5000))), "/t4-2": page}
     daemon = exporting(fake.url + "/{node}", node_of("t4-1"), node_of("t4-2"), more="maxUnits: 200")
     try:
         eventually(lambda: "t4-2" in states(daemon))
         eventually(lambda: daemon.metric("sliced_telemetry_units_over_total") >= 5000 - 128)
-        assert len(daemon.get("/api/v1/usage?limit=5000").json["items"]) == 129
+        assert len(daemon.get("/api/v1/usage?limit=5000").json["items"]) <= 1 + 8
+        fake.by_path["/t4-1"] = page
+        eventually(lambda: ("t4-1", 0, 4000) in [(each["node"], each["gpu"], each.get("usedMiB"))
+                                                 for each in daemon.get("/api/v1/usage").json["items"]])
     finally:
         daemon.stop()
         fake.stop()

@@ -22,6 +22,16 @@ static bool same_uid(const struct sl_pod *a, const struct sl_pod *b)
     return sl_str_eq(sl_str_of(a->uid), sl_str_of(b->uid));
 }
 
+/* No API server gives two pods one UID, but the store must not let a pod that holds devices go
+ * uncounted for it: such a pod counts without its UID, by its name. One that waits is refused, as
+ * it would be bound by its UID. */
+static bool has_anothers_uid(const struct sl_store *store, const struct sl_entry *entry,
+                             const struct sl_pod *pod)
+{
+    const struct sl_entry *same = sl_entry_find_uid(store, sl_str_of(pod->uid));
+    return same != NULL && same != entry && (entry != NULL || sl_pod_holds(pod));
+}
+
 /* Is the news older than the entry? spec.nodeName is set once in a pod's life: news without it was
  * sent before the binding we know, and would free devices in use. Only a list begun after we knew
  * of the binding proves otherwise: the API server's store was set back. After a read ahead of the
@@ -276,6 +286,14 @@ static bool pod_keep(struct sl_store *store, struct sl_entry *entry, struct sl_p
 static int pod_put(struct sl_store *store, struct sl_pod *pod, bool ahead, struct sl_error *err)
 {
     struct sl_entry *entry = sl_entry_find(store, sl_str_of(pod->namespace), sl_str_of(pod->name));
+    if (has_anothers_uid(store, entry, pod)) {
+        struct sl_pod *with = pod;
+        pod = sl_pod_without_uid(with);
+        sl_pod_unref(with);
+    }
+    if (pod == NULL) {
+        return sl_error_nomem(err);
+    }
     bool outdated = entry != NULL && is_outdated(store, entry, pod);
     if (entry != NULL) {
         entry->seen = store->sweep;
@@ -326,7 +344,8 @@ int sl_store_delete_pod(struct sl_store *store, struct sl_str ns, struct sl_str 
     int rc = 0;
     (void)pthread_mutex_lock(&store->lock);
     struct sl_entry *entry = sl_entry_find(store, ns, name);
-    if (entry != NULL && uid.len > 0 && !sl_str_eq(sl_str_of(entry->state.pod->uid), uid)) {
+    struct sl_str own = entry == NULL ? uid : sl_str_of(entry->state.pod->uid);
+    if (entry != NULL && uid.len > 0 && own.len > 0 && !sl_str_eq(own, uid)) {
         rc = sl_error_set(err, SL_ERR_NOTFOUND, "pod %.*s/%.*s has another UID", (int)ns.len, ns.s,
                           (int)name.len, name.s);
     } else if (entry != NULL) {

@@ -77,20 +77,22 @@ static int64_t sliceable(const struct sl_scratch *scratch, const struct sl_ask_i
                          bool empty)
 {
     const struct sl_node *node = scratch->view->node;
-    int64_t mib = (int64_t)sl_item_slice_gb(item) * 1024;
+    int64_t gb = sl_item_slice_gb(item);
     int64_t most = item->each > 1 ? 1 : item->count;
     int64_t sum = 0;
     bool ever = false;
-    for (unsigned d = 0; mib > 0 && sl_item_mib(item) <= mib && d < node->n_devices; d++) {
+    for (unsigned d = 0; gb > 0 && sl_item_mib(item) <= gb * 1024 && d < node->n_devices; d++) {
         const struct sl_device *device = &node->device[d];
-        int64_t left = scratch->device[d].whole && !empty ? 0 : device->memory_mib;
-        ever = ever || left >= mib;
+        bool taken = scratch->device[d].whole && !empty;
+        int64_t left = taken ? 0 : sl_slice_room_gb(device->memory_mib);
+        ever = ever || left >= gb;
         for (unsigned i = 0; !empty && i < node->n_instances; i++) {
             if (node->instance[i].device == d) {
-                left -= scratch->instance_used[i] * node->pool[node->instance[i].pool].memory_mib;
+                left -= scratch->instance_used[i] *
+                        (node->pool[node->instance[i].pool].memory_mib / 1024);
             }
         }
-        sum += left >= mib && (empty || device->healthy) ? left / mib : 0;
+        sum += left >= gb && (empty || device->healthy) ? left / gb : 0;
     }
     return ever ? sl_least(sum, most) : -1;
 }

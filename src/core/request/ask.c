@@ -85,6 +85,11 @@ int32_t sl_slice_parse(struct sl_str text)
     return good ? (int32_t)gb : 0;
 }
 
+int64_t sl_slice_room_gb(int64_t memory_mib)
+{
+    return memory_mib > 0 ? (memory_mib - 1) / 1000 + 1 : 0;
+}
+
 int32_t sl_item_slice_gb(const struct sl_ask_item *item)
 {
     const struct sl_str prefix = SL_STR("nvidia.com/gpu-");

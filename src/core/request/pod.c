@@ -279,20 +279,20 @@ struct sl_pod *sl_pod_new(const struct sl_pod_facts *facts, struct sl_error *err
     pod->timeout_s = timeout_s;
     pod->gpu_memory_mib = (int32_t)memory; /* as it was read */
     pod->min_gpu_memory_mib = (int32_t)least;
+    pod->poses = sl_pod_read_poses(facts);
     return pod;
 }
 
-/* Copies pod with the ask of share, bound to node with that assignment. */
-static struct sl_pod *copy(const struct sl_pod *pod, const struct sl_pod *share, const char *node,
-                           const char *assignment, enum sl_pod_phase phase)
+/* The parts of pod with the ask of share. */
+static struct parts parts_of(const struct sl_pod *pod, const struct sl_pod *share)
 {
-    const struct parts parts = {
+    return (struct parts){
         .namespace = sl_str_of(pod->namespace),
         .name = sl_str_of(pod->name),
         .uid = sl_str_of(pod->uid),
-        .node = sl_str_of(node),
+        .node = sl_str_of(pod->node),
         .malformed = sl_str_of(share->malformed),
-        .assignment = sl_str_of(assignment),
+        .assignment = sl_str_of(pod->assignment),
         .problem = sl_str_of(pod->problem),
         .nominated = sl_str_of(pod->nominated),
         .after = sl_str_of(pod->after),
@@ -302,7 +302,13 @@ static struct sl_pod *copy(const struct sl_pod *pod, const struct sl_pod *share,
         .n_items = share->n_items,
         .n_labels = pod->n_labels,
     };
-    struct sl_pod *made = pod_alloc(&parts);
+}
+
+/* Makes a pod of the parts with all else of pod, and what belongs to the ask of share. */
+static struct sl_pod *copy(const struct parts *parts, const struct sl_pod *pod,
+                           const struct sl_pod *share, enum sl_pod_phase phase)
+{
+    struct sl_pod *made = pod_alloc(parts);
     if (made == NULL) {
         return NULL;
     }
@@ -314,6 +320,7 @@ static struct sl_pod *copy(const struct sl_pod *pod, const struct sl_pod *share,
     made->daemon_set = pod->daemon_set;
     made->gate_seen = pod->gate_seen;
     made->released = pod->released;
+    made->poses = pod->poses;
     made->gone_s = pod->gone_s;
     made->priority = pod->priority;
     made->created_us = pod->created_us;
@@ -332,13 +339,34 @@ static struct sl_pod *copy(const struct sl_pod *pod, const struct sl_pod *share,
 struct sl_pod *sl_pod_bound_to(const struct sl_pod *pod, const char *node, const char *assignment,
                                enum sl_pod_phase phase)
 {
-    return copy(pod, pod, node, assignment, phase);
+    struct parts parts = parts_of(pod, pod);
+    parts.node = sl_str_of(node);
+    parts.assignment = sl_str_of(assignment);
+    return copy(&parts, pod, pod, phase);
+}
+
+struct sl_pod *sl_pod_without_uid(const struct sl_pod *pod)
+{
+    char text[PROBLEM_MAX];
+    struct sl_text problem;
+    struct parts parts = parts_of(pod, pod);
+    sl_text_init(&problem, text, sizeof(text));
+    sl_text_puts(&problem, "metadata.uid: another pod has it too, so it is not used");
+    if (pod->problem != NULL) {
+        sl_text_next(&problem, pod->problem);
+    }
+    parts.uid = (struct sl_str){0};
+    parts.problem = (struct sl_str){problem.out, problem.len};
+    return copy(&parts, pod, pod, pod->phase);
 }
 
 struct sl_pod *sl_pod_given(const struct sl_pod *pod, const struct sl_pod *given,
                             enum sl_pod_phase phase)
 {
-    struct sl_pod *made = copy(pod, given, given->node, given->assignment, phase);
+    struct parts parts = parts_of(pod, given);
+    parts.node = sl_str_of(given->node);
+    parts.assignment = sl_str_of(given->assignment);
+    struct sl_pod *made = copy(&parts, pod, given, phase);
     if (made != NULL) {
         made->timeout_s = pod->has_deadline ? pod->timeout_s : given->timeout_s;
         made->gate_seen = pod->gate_seen || given->gate_seen;
@@ -389,7 +417,7 @@ static bool same_flags(const struct sl_pod *a, const struct sl_pod *b)
     return a->deleting == b->deleting && a->has_deadline == b->has_deadline &&
            a->never_preempts == b->never_preempts && a->plugin_took == b->plugin_took &&
            a->tried == b->tried && a->daemon_set == b->daemon_set && a->gate_seen == b->gate_seen &&
-           a->released == b->released && a->set_aside == b->set_aside;
+           a->released == b->released && a->set_aside == b->set_aside && a->poses == b->poses;
 }
 
 static bool same_numbers(const struct sl_pod *a, const struct sl_pod *b)

@@ -204,6 +204,35 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Does the key begin so, as an exporter writes it? */
+static bool begins_as(struct sl_str key, struct sl_str word)
+{
+    bool same = key.len >= word.len;
+    for (size_t i = 0; same && i < word.len; i++) {
+        bool other = key.s[i] == '-' || key.s[i] == '.' || key.s[i] == '/';
+        same = word.s[i] == (other ? '_' : key.s[i]);
+    }
+    return same;
+}
+
+bool sl_pod_read_poses(const struct sl_pod_facts *facts)
+{
+    static const struct sl_str prefix = {"exported_", 9};
+    static const struct sl_str words[] = {
+        {"pod", 3}, {"pod_name", 8}, {"namespace", 9}, {"pod_namespace", 13}};
+    bool poses = false;
+    for (const struct sl_pair *pair = facts->labels; pair != NULL && !poses; pair = pair->next) {
+        struct sl_str key = pair->key;
+        while (begins_as(key, prefix)) {
+            key = (struct sl_str){key.s + prefix.len, key.len - prefix.len};
+        }
+        for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+            poses = poses || (key.len == words[i].len && begins_as(key, words[i]));
+        }
+    }
+    return poses;
+}
+
 uint32_t sl_pod_read_labels(const struct sl_pod_facts *facts, uint64_t out[2 * SL_POD_LABELS_MAX],
                             struct sl_text *problem)
 {

@@ -31,4 +31,9 @@ int64_t sl_pod_read_gpu_memory(const struct sl_pod_facts *facts, struct sl_str a
 uint32_t sl_pod_read_labels(const struct sl_pod_facts *facts, uint64_t out[2 * SL_POD_LABELS_MAX],
                             struct sl_text *problem);
 
+/* May a label of the pod pass for an exporter's name of a pod, once the exporter has copied it?
+ * dcgm-exporter writes '_' for what a label's name may not have (SanitizeLabelName() of its
+ * internal/pkg/utils), and Prometheus puts "exported_" before it. */
+bool sl_pod_read_poses(const struct sl_pod_facts *facts);
+
 #endif

@@ -1,7 +1,6 @@
 /* How a pod uses the GPUs that it holds. */
 #include "core/place/choose.h"
-#include "sliced/usage.h"
-#include "util/data/hash.h"
+#include "core/usage/names.h"
 #include "util/sat.h"
 
 enum {
@@ -10,12 +9,6 @@ enum {
                       an H100 with a context draws 123 W, and 700 W at most */
     HALF_BUSY = 500,
 };
-
-uint64_t sl_usage_pod_key(struct sl_str namespace, struct sl_str name)
-{
-    uint64_t word[2] = {sl_hash(namespace.s, namespace.len), sl_hash(name.s, name.len)};
-    return namespace.len == 0 || name.len == 0 ? 0 : sl_hash((const char *)word, sizeof(word)) | 1;
-}
 
 const struct sl_usage_row *sl_usage_row_of(const struct sl_usage_row *row, size_t n,
                                            const struct sl_device *device)
@@ -54,23 +47,6 @@ static const struct sl_assignment_part *part_of(const struct look *look,
     return &look->view->part[resident->first_part + i];
 }
 
-/* A part is of a pool of the node: the view makes no others. */
-static const struct sl_pool *pool_of(const struct look *look, const struct sl_resident *resident,
-                                     unsigned i)
-{
-    const struct sl_ask_item *item = &resident->pod->items[part_of(look, resident, i)->item];
-    return &look->view->node->pool[sl_view_pool(look->view, item->key)];
-}
-
-static bool has_kind(const struct look *look, const struct sl_resident *resident, enum sl_kind kind)
-{
-    bool has = false;
-    for (unsigned i = 0; i < resident->n_parts; i++) {
-        has = has || pool_of(look, resident, i)->kind == kind;
-    }
-    return has;
-}
-
 /* Takes one unit in that the pod has, or may have; NULL: nothing was measured of it. */
 static void look_at(struct look *look, const struct sl_usage_row *row)
 {
@@ -91,38 +67,20 @@ static void look_at(struct look *look, const struct sl_usage_row *row)
 
 /* ---- by the exporter's word ---- */
 
-static bool is_named(const struct sl_usage_row *row, uint64_t key)
-{
-    bool found = false;
-    for (unsigned i = 0; i < row->names.n; i++) {
-        found = found || (row->names.pod[i] == key && !row->names.unnamed[i]);
-    }
-    return found;
-}
-
-static uint64_t key_of(const struct sl_pod *pod)
-{
-    return sl_usage_pod_key(sl_str_of(pod->namespace), sl_str_of(pod->name));
-}
-
 /* How many units more name the pod than it holds; below 0 where they show some of its units only,
  * or none: an exporter may name one pod of those that share a GPU. */
 static int64_t named_beyond(const struct look *look, const struct sl_resident *resident)
 {
-    uint64_t key = key_of(resident->pod);
-    int64_t held = 0;
+    uint64_t key = sl_names_key(resident->pod);
     int64_t named = 0;
-    for (unsigned i = 0; i < resident->n_parts; i++) {
-        held = sl_sat_add(held, part_of(look, resident, i)->amount);
-    }
     for (size_t i = 0; i < look->n; i++) {
-        named += is_named(&look->row[i], key);
+        named += sl_names_is_on(&look->row[i], key);
         if (look->row[i].names.crowded) {
             return -1;
         }
     }
-    bool told = named > 0 && !has_kind(look, resident, SL_KIND_MEMORY);
-    return told ? named - held : -1;
+    bool told = named > 0 && !sl_names_has_kind(look->view, resident, SL_KIND_MEMORY);
+    return told ? named - sl_names_held(look->view, resident) : -1;
 }
 
 int32_t sl_usage_told(const struct sl_usage_names *names, uint64_t key)
@@ -138,7 +96,7 @@ int32_t sl_usage_told(const struct sl_usage_names *names, uint64_t key)
  * No pod uses more than all do. */
 static int64_t own_mib(const struct look *look)
 {
-    uint64_t key = key_of(look->resident->pod);
+    uint64_t key = sl_names_key(look->resident->pod);
     int64_t sum = -1;
     int told = 0;
     for (size_t i = 0; i < look->n; i++) {
@@ -152,12 +110,12 @@ static int64_t own_mib(const struct look *look)
 
 static bool look_by_name(struct look *look)
 {
-    uint64_t key = key_of(look->resident->pod);
+    uint64_t key = sl_names_key(look->resident->pod);
     if (named_beyond(look, look->resident) < 0) {
         return false;
     }
     for (size_t i = 0; i < look->n; i++) {
-        if (is_named(&look->row[i], key)) {
+        if (sl_names_is_on(&look->row[i], key)) {
             look_at(look, &look->row[i]);
         }
     }
@@ -167,11 +125,11 @@ static bool look_by_name(struct look *look)
 /* Is the other pod on units which do not name this one, by the exporter's word? */
 static bool is_elsewhere(const struct look *look, const struct sl_resident *other)
 {
-    uint64_t own = key_of(look->resident->pod);
-    uint64_t key = key_of(other->pod);
+    uint64_t own = sl_names_key(look->resident->pod);
+    uint64_t key = sl_names_key(other->pod);
     bool elsewhere = named_beyond(look, other) >= 0;
     for (size_t i = 0; elsewhere && i < look->n; i++) {
-        elsewhere = !is_named(&look->row[i], own) || !is_named(&look->row[i], key);
+        elsewhere = !sl_names_is_on(&look->row[i], own) || !sl_names_is_on(&look->row[i], key);
     }
     return elsewhere;
 }
@@ -182,11 +140,11 @@ static bool is_alone_by_name(const struct look *look)
 {
     const struct sl_view *view = look->view;
     bool alone = named_beyond(look, look->resident) == 0;
-    bool replicas = has_kind(look, look->resident, SL_KIND_REPLICA);
+    bool replicas = sl_names_has_kind(look->view, look->resident, SL_KIND_REPLICA);
     for (unsigned r = 0; alone && replicas && r < view->n_residents; r++) {
         const struct sl_resident *other = &view->resident[r];
-        bool shares =
-            has_kind(look, other, SL_KIND_REPLICA) || has_kind(look, other, SL_KIND_MEMORY);
+        bool shares = sl_names_has_kind(look->view, other, SL_KIND_REPLICA) ||
+                      sl_names_has_kind(look->view, other, SL_KIND_MEMORY);
         alone = other == look->resident || !shares || is_elsewhere(look, other);
     }
     return alone;
@@ -211,7 +169,7 @@ static void look_at_instances(struct look *look, const struct sl_pool *pool)
         missing += &node->pool[node->instance[i].pool] == pool;
     }
     for (size_t i = 0; i < look->n; i++) {
-        if (look->row[i].instance >= 0 && strcmp(look->row[i].profile, pool->profile->name) == 0) {
+        if (sl_names_is_of(node, &look->row[i], pool->profile)) {
             look_at(look, &look->row[i]);
             missing -= missing > 0;
         }
@@ -225,7 +183,7 @@ static void look_by_pool(struct look *look, unsigned i_part)
 {
     const struct sl_node *node = look->view->node;
     const struct sl_assignment_part *part = part_of(look, look->resident, i_part);
-    const struct sl_pool *pool = pool_of(look, look->resident, i_part);
+    const struct sl_pool *pool = sl_names_pool(look->view, look->resident, i_part);
     if (pool->kind == SL_KIND_MIG && pool->profile == NULL) {
         look_at(look, NULL);
     } else if (pool->kind == SL_KIND_MEMORY && part->device >= 0 && !look->resident->assumed) {
@@ -302,28 +260,59 @@ static void count_held(const struct look *look)
         const struct sl_assignment_part *part = part_of(look, look->resident, i);
         const struct sl_device *device = part->device < 0 ? NULL : &node->device[part->device];
         look->use->held |= device == NULL ? 0 : UINT64_C(1) << part->device;
-        look->use->share += share_of(node, pool_of(look, look->resident, i), device, part->amount);
+        look->use->share +=
+            share_of(node, sl_names_pool(look->view, look->resident, i), device, part->amount);
     }
+}
+
+/* For how long the pod has idled by the units that were looked at; -1: nobody knows. */
+static int64_t idle_of(const struct look *look, bool named, int64_t now_us)
+{
+    const struct sl_pod_use *use = look->use;
+    int64_t started_us = look->resident->pod->started_us;
+    int64_t runs_us = started_us > 0 ? now_us - started_us : -1;
+    /* some are busy and some are not: nobody knows which are the pod's */
+    bool mixed = !named && use->idle_us == 0 && look->longest_us > 0;
+    bool known = look->units > 0 && use->idle_us >= 0 && !mixed && runs_us >= 0;
+    return !known ? -1 : use->idle_us < runs_us ? use->idle_us : runs_us;
+}
+
+static void look_by_pools(struct look *look)
+{
+    for (unsigned i = 0; i < look->resident->n_parts; i++) {
+        look_by_pool(look, i);
+    }
+}
+
+/* The same without the exporter's word. */
+static int64_t idle_without_names(const struct look *look, int64_t now_us)
+{
+    struct sl_pod_use use = {.idle_us = INT64_MAX};
+    struct look all = {.view = look->view,
+                       .resident = look->resident,
+                       .row = look->row,
+                       .n = look->n,
+                       .use = &use};
+    look_by_pools(&all);
+    return idle_of(&all, false, now_us);
 }
 
 void sl_usage_pod(const struct sl_view *view, const struct sl_resident *resident,
                   const struct sl_usage_row *row, size_t n, int64_t now_us, struct sl_pod_use *out)
 {
-    const struct sl_pod *pod = resident->pod;
     struct look look = {.view = view, .resident = resident, .row = row, .n = n, .use = out};
-    *out = (struct sl_pod_use){.used_mib = -1, .since_us = pod->started_us, .idle_us = INT64_MAX};
+    *out = (struct sl_pod_use){
+        .used_mib = -1, .since_us = resident->pod->started_us, .idle_us = INT64_MAX};
     out->declared_mib = declared_of(&look);
     count_held(&look);
     bool named = look_by_name(&look);
-    for (unsigned i = 0; !named && i < resident->n_parts; i++) {
-        look_by_pool(&look, i);
+    if (!named) {
+        look_by_pools(&look);
     }
-    /* some are busy and some are not: nobody knows which are the pod's */
-    bool mixed = !named && out->idle_us == 0 && look.longest_us > 0;
-    int64_t runs_us = pod->started_us > 0 ? now_us - pod->started_us : -1;
-    bool known = look.units > 0 && out->idle_us >= 0 && !mixed && runs_us >= 0;
-    out->idle_us = !known ? -1 : out->idle_us < runs_us ? out->idle_us : runs_us;
-    out->since_us = known ? out->since_us : 0;
+    out->idle_us = idle_of(&look, named, now_us);
+    out->since_us = out->idle_us >= 0 ? out->since_us : 0;
+    bool shares = sl_names_has_kind(view, resident, SL_KIND_REPLICA);
+    out->sure_us = named && shares ? idle_without_names(&look, now_us) : out->idle_us;
     int64_t own = own_mib(&look);
     bool alone = named ? is_alone_by_name(&look) : is_alone(&look);
     bool shown = own >= 0 || (alone && look.units == 1 && look.over_mib > 0);
@@ -338,12 +327,12 @@ void sl_usage_pod(const struct sl_view *view, const struct sl_resident *resident
  * no unit of that GPU names the pod. */
 static int64_t busy_by_name(const struct look *look, const struct sl_usage_row *gpu)
 {
-    uint64_t key = key_of(look->resident->pod);
+    uint64_t key = sl_names_key(look->resident->pod);
     int64_t sum = 0;
     int64_t n = 0;
     for (size_t i = 0; i < look->n; i++) {
         const struct sl_usage_row *row = &look->row[i];
-        if (row->gpu == gpu->gpu && is_named(row, key)) {
+        if (row->gpu == gpu->gpu && sl_names_is_on(row, key)) {
             sum += row->measured.busy < 0 ? HALF_BUSY : row->measured.busy;
             n++;
         }
@@ -361,7 +350,7 @@ static int64_t weight_on(const struct look *look, const struct sl_usage_row *gpu
     int64_t size = 0; /* of its instances */
     for (unsigned i = 0; i < look->resident->n_parts; i++) {
         const struct sl_assignment_part *part = part_of(look, look->resident, i);
-        const struct sl_pool *pool = pool_of(look, look->resident, i);
+        const struct sl_pool *pool = sl_names_pool(look->view, look->resident, i);
         const struct sl_device *device = part->device < 0 ? NULL : &node->device[part->device];
         bool told = !named && device != NULL;
         there = there || (told && sl_usage_row_of(look->row, look->n, device) == gpu);

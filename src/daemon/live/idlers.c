@@ -21,6 +21,7 @@ struct told {
     int64_t since_us; /* of the spell that the owner was told of; 0: of none */
     int64_t end_us;   /* when the pod is ended, if it goes on; 0: it is not */
     int64_t idle_us;  /* how long it must have been seen to idle by then */
+    bool sure;        /* it was, when the owner was told */
     bool over;
 };
 
@@ -109,21 +110,24 @@ static bool tell_over(const struct sl_idlers *idlers, const struct sl_pod *pod,
 
 /* Warns of the spell, and ends the pod when it was seen to idle for that long more: samples may be
  * late, and what they do not show yet is not known. Only a pod that says how long it runs is ended:
- * nothing is known of what others wait for. */
+ * nothing is known of what others wait for. And none is for what a name alone says of shared GPUs.
+ */
 static void see_idle(const struct sl_idlers *idlers, const struct sl_view *view,
                      const struct sl_pod *pod, const struct sl_pod_use *use, struct told *told,
                      int64_t now_us)
 {
-    bool may_end = idlers->options.deadline_us > 0 && pod->timeout_s > 0;
+    bool sure = use->sure_us >= idlers->options.idle_us;
+    bool may_end = sure && idlers->options.deadline_us > 0 && pod->timeout_s > 0;
     int64_t end_us = may_end ? now_us + idlers->options.deadline_us : 0;
-    if (told->since_us != use->since_us) {
+    if (told->since_us != use->since_us || (may_end && !told->sure)) {
         if (tell_idle(idlers, view, pod, use, end_us)) {
             told->since_us = use->since_us;
             told->end_us = end_us;
-            told->idle_us = use->idle_us + idlers->options.deadline_us;
+            told->sure = sure;
+            told->idle_us = use->sure_us + idlers->options.deadline_us;
         }
     } else if (may_end && told->end_us > 0 && now_us >= told->end_us &&
-               use->idle_us >= told->idle_us) {
+               use->sure_us >= told->idle_us) {
         idlers->options.end(idlers->options.context, pod, now_us);
         told->end_us = now_us + again_us;
     }

@@ -66,9 +66,9 @@ static void act_expire(struct sl_queue_worker *worker, struct sl_queue_entry *en
     entry->node = NULL;
     entry->again = false;
     entry->reason = action->reason;
-    sl_log_pod(SL_LOG_INFO, sl_str_of(entry->pod->namespace), sl_str_of(entry->pod->name),
-               "nomination expired", "node", entry->left, "reason",
-               sl_hold_reason_name(action->reason), (char *)NULL);
+    sl_log_pod_share(SL_LOG_INFO, sl_str_of(entry->pod->namespace), sl_str_of(entry->pod->name),
+                     "nomination expired", "node", entry->left, "reason",
+                     sl_hold_reason_name(action->reason), (char *)NULL);
     entry->expired = given_back || in_time;
     (void)pthread_mutex_lock(&worker->status);
     if (action->reason == SL_HOLD_EXPIRED) {
@@ -103,8 +103,9 @@ void sl_queue_act(void *context, const struct sl_plan_action *action)
     case SL_PLAN_REFUSE:
         entry->refused = true;
         sl_queue_set_state(worker, entry, SL_QUEUE_REFUSED);
-        sl_log_pod(SL_LOG_INFO, sl_str_of(entry->pod->namespace), sl_str_of(entry->pod->name),
-                   "pod refused", "reason", sl_hold_reason_name(action->reason), (char *)NULL);
+        sl_log_pod_share(SL_LOG_INFO, sl_str_of(entry->pod->namespace), sl_str_of(entry->pod->name),
+                         "pod refused", "reason", sl_hold_reason_name(action->reason),
+                         (char *)NULL);
         break;
     }
     if (!entry->listed) {

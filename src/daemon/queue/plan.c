@@ -86,8 +86,8 @@ static bool pod_put(struct sl_queue_worker *worker, struct sl_pod *pod, int64_t 
         return true;
     }
     if (err.code != SL_ERR_NOMEM) {
-        sl_log_pod(SL_LOG_ERROR, sl_str_of(pod->namespace), sl_str_of(pod->name),
-                   "a pod has no place in the queue", "reason", err.message, (char *)NULL);
+        sl_log_pod_share(SL_LOG_ERROR, sl_str_of(pod->namespace), sl_str_of(pod->name),
+                         "a pod has no place in the queue", "reason", err.message, (char *)NULL);
         return true;
     }
     return false;
@@ -109,8 +109,10 @@ static void release_log(const struct sl_queue_entry *entry, enum sl_log_level le
     if (entry == NULL) {
         sl_log(level, message, "uid", call->uid, "reason", call->text, (char *)NULL);
     } else {
-        sl_log_pod(level, sl_str_of(entry->pod->namespace), sl_str_of(entry->pod->name), message,
-                   "node", entry->node, "reason", call->text, (char *)NULL);
+        bool went_well = level == SL_LOG_INFO;
+        (went_well ? sl_log_pod : sl_log_pod_share)(
+            level, sl_str_of(entry->pod->namespace), sl_str_of(entry->pod->name), message, "node",
+            entry->node, "reason", call->text, (char *)NULL);
     }
 }
 

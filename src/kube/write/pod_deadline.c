@@ -72,8 +72,9 @@ static void on_patched(void *context, const struct sl_reply *reply)
             patch->shorten ? &patch->deadlines->shortened : &patch->deadlines->set, 1);
     } else if (!gone) {
         note_missed(patch->deadlines, pod);
-        sl_log_pod(SL_LOG_WARN, sl_str_of(pod->namespace), sl_str_of(pod->name),
-                   "activeDeadlineSeconds not set", "problem", reply->err.message, (char *)NULL);
+        sl_log_pod_share(SL_LOG_WARN, sl_str_of(pod->namespace), sl_str_of(pod->name),
+                         "activeDeadlineSeconds not set", "problem", reply->err.message,
+                         (char *)NULL);
     }
     sl_pod_unref(patch->pod);
     free(patch);

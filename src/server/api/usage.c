@@ -363,6 +363,7 @@ static void write_node(struct writing *out, const struct sl_view *view)
     const struct sl_usage_reader *reader = &out->request->app->usage;
     out->n_rows =
         reader->node(reader->context, sl_str_of(view->node->name), out->row, SL_USAGE_ROWS_MAX);
+    sl_usage_agree(view, out->row, out->n_rows);
     for (size_t i = 0; out->by == BY_DEVICE && i < out->n_rows; i++) {
         write_device(out, view, &out->row[i]);
     }

@@ -139,8 +139,8 @@ static void log_end(const struct sl_bind_call *call, enum sl_bind_end end, const
         sl_log_pod(SL_LOG_INFO, b->namespace, b->name, message[end], "node", node, "assignment",
                    b->assignment, (char *)NULL);
     } else {
-        sl_log_pod(SL_LOG_WARN, b->namespace, b->name, message[end], "node", node, "reason", why,
-                   (char *)NULL);
+        sl_log_pod_share(SL_LOG_WARN, b->namespace, b->name, message[end], "node", node, "reason",
+                         why, (char *)NULL);
     }
 }
 

@@ -39,6 +39,7 @@ void sl_process_read(struct sl_process *out)
     read_memory(out);
     read_files(out);
     out->lost_lines = sl_log_lost();
+    out->lines_left_out = sl_log_left_out();
     struct timespec cpu;
     if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu) == 0) {
         out->cpu_us = cpu.tv_sec * SL_SECOND_US + cpu.tv_nsec / SL_US_NS;

@@ -11,6 +11,7 @@ struct sl_process {
     uint64_t max_files;
     int64_t cpu_us;
     uint64_t lost_lines; /* of the log */
+    uint64_t lines_left_out;
 };
 
 /* Leaves 0 in what cannot be read. */

@@ -305,6 +305,9 @@ static const struct sl_metric cluster_rows[] = {
 static const struct sl_metric process_rows[] = {
     {"sliced_log_lines_lost_total", SL_METRIC_COUNTER,
      "Lines of the log that could not be written.", NULL, PROCESS(SL_METRIC_U64, lost_lines)},
+    {"sliced_log_lines_left_out_total", SL_METRIC_COUNTER,
+     "Lines of the log about pods of a namespace beyond its share of a minute.", NULL,
+     PROCESS(SL_METRIC_U64, lines_left_out)},
     {"process_resident_memory_bytes", SL_METRIC_GAUGE, "Resident memory size in bytes.", NULL,
      PROCESS(SL_METRIC_U64, resident_bytes)},
     {"process_virtual_memory_bytes", SL_METRIC_GAUGE, "Virtual memory size in bytes.", NULL,

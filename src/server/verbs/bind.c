@@ -34,9 +34,9 @@ static void log_refusal(const struct sl_bind_request *bind)
     const struct sl_binding_args *args = bind->args;
     char node[256];
     (void)snprintf(node, sizeof(node), "%.*s", (int)args->node.len, args->node.s);
-    sl_log_pod(SL_LOG_WARN, args->pod_namespace, args->pod_name, "bind refused", "node", node,
-               "ledger", sl_bind_code_name(bind->result.code), "reason", bind->result.text,
-               (char *)NULL);
+    sl_log_pod_share(SL_LOG_WARN, args->pod_namespace, args->pod_name, "bind refused", "node", node,
+                     "ledger", sl_bind_code_name(bind->result.code), "reason", bind->result.text,
+                     (char *)NULL);
 }
 
 static void note_refusal(struct sl_bind_request *bind)

@@ -155,6 +155,42 @@ static void a_uid_belongs_to_one_pod(void **state)
     expect_counts(store, 1, 1, 0);
 }
 
+/* No API server tells so, but a device that is not counted would be given twice. */
+static void a_pod_told_with_anothers_uid_holds_what_it_has(void **state)
+{
+    struct sl_store *store = *state;
+    struct pod_spec first = {.name = "a", .uid = "u-1", .resource = SLICE};
+    struct pod_spec twin = {.name = "b", .uid = "u-1", .node = "gpu-1", .resource = SLICE};
+    put_node(store, sliced_node("gpu-1", 8));
+    put_pod(store, first);
+    put_pod(store, twin);
+    assert_int_equal(free_now(store, "gpu-1", SLICE), 7);
+    struct sl_pod *pod = sl_store_pod(store, SL_STR("default"), SL_STR("b"));
+    assert_string_equal(pod->problem, "metadata.uid: another pod has it too, so it is not used");
+    sl_pod_unref(pod);
+    first.node = "gpu-1";
+    put_pod(store, first); /* the UID is still its own */
+    put_pod(store, twin);
+    assert_int_equal(free_now(store, "gpu-1", SLICE), 6);
+    struct pod_spec stale = twin;
+    stale.node = NULL;
+    put_pod(store, stale);
+    assert_int_equal(free_now(store, "gpu-1", SLICE), 6);
+    assert_int_equal(delete_pod(store, "a"), 0);
+    put_pod(store, twin); /* which is now the only one with it */
+    assert_int_equal(free_now(store, "gpu-1", SLICE), 7);
+    put_pod(store, first);
+    assert_int_equal(free_now(store, "gpu-1", SLICE), 6);
+    twin.phase = "Succeeded";
+    put_pod(store, twin);
+    assert_int_equal(free_now(store, "gpu-1", SLICE), 7);
+    assert_int_equal(
+        sl_store_delete_pod(store, SL_STR("default"), SL_STR("a"), SL_STR("u-1"), NULL), 0);
+    assert_int_equal(
+        sl_store_delete_pod(store, SL_STR("default"), SL_STR("b"), SL_STR("u-1"), NULL), 0);
+    expect_counts(store, 0, 0, 0);
+}
+
 static void pods_without_a_uid_are_kept_apart_by_name(void **state)
 {
     struct sl_store *store = *state;
@@ -479,6 +515,7 @@ int main(void)
         T(a_pod_made_anew_under_its_name_frees_what_the_old_one_had),
         T(old_news_of_a_bound_pod_does_not_unbind_it),
         T(a_uid_belongs_to_one_pod),
+        T(a_pod_told_with_anothers_uid_holds_what_it_has),
         T(pods_without_a_uid_are_kept_apart_by_name),
         T(pods_that_ask_for_nothing_of_ours_are_passed_over),
         T(a_malformed_ask_is_kept_for_its_explanation),

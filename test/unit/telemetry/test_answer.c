@@ -17,6 +17,8 @@
 static const char *read_in(struct told *told, const char *text, size_t piece)
 {
     struct sl_answer_options options = {.node_label = {SL_STR("Hostname"), SL_STR("hostname")},
+                                        .pod_label = {SL_STR("pod"), SL_STR("pod_name")},
+                                        .namespace_label = {SL_STR("namespace")},
                                         .series = told_series,
                                         .sample = told_sample,
                                         .context = told};
@@ -60,14 +62,35 @@ static void samples_of_a_matrix_come_with_their_labels(void **state)
          "[  gpu   i3 1g.5gb]2:n2");
 }
 
-static void the_pod_that_has_the_gpu_comes_under_either_name(void **state)
+static void whatever_may_name_a_pod_comes(void **state)
 {
     (void)state;
     says(SERIES("\"exported_pod\":\"train\",\"exported_namespace\":\"team\",\"pod\":\"exporter-x\","
                 "\"namespace\":\"gpu-operator\"",
                 ""),
-         "[  gpu   i  of team/train pod gpu-operator/exporter-x]");
-    says(SERIES("\"pod\":\"train\",\"namespace\":\"team\"", ""), "[  gpu   i  pod team/train]");
+         "[  gpu   i  pod train of team pod exporter-x of gpu-operator]");
+    says(SERIES("\"pod\":\"train\",\"namespace\":\"team\",\"container\":\"c\"", ""),
+         "[  gpu   i  pod train of team]");
+    says(SERIES("\"pod_name\":\"train\",\"exported_pod_name\":\"victim\",\"exported_pod\":\"\","
+                "\"exported_exported_exported_namespace\":\"team\",\"exported_\":\"x\","
+                "\"exported_node\":\"x\",\"unexported_pod\":\"x\"",
+                ""),
+         "[  gpu   i  pod train of team pod victim]");
+}
+
+/* Labels of a pod must not crowd out the exporter's own unnoticed. */
+static void more_names_than_are_kept_are_said(void **state)
+{
+    (void)state;
+    says(SERIES(
+             "\"pod\":\"a\",\"pod\":\"b\",\"pod\":\"c\",\"pod\":\"d\",\"pod\":\"e\",\"pod\":\"f\"",
+             ""),
+         "[  gpu   i  pod a pod b pod c pod d pod e pod f]");
+    says(SERIES(
+             "\"pod\":\"a\",\"pod\":\"b\",\"pod\":\"c\",\"pod\":\"d\",\"pod\":\"e\",\"pod\":\"f\","
+             "\"exported_pod\":\"g\"",
+             ""),
+         "[  gpu   i  pod a pod b pod c pod d pod e pod f and more]");
 }
 
 static void samples_of_a_vector_too(void **state)
@@ -182,7 +205,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(samples_of_a_matrix_come_with_their_labels),
-        cmocka_unit_test(the_pod_that_has_the_gpu_comes_under_either_name),
+        cmocka_unit_test(whatever_may_name_a_pod_comes),
+        cmocka_unit_test(more_names_than_are_kept_are_said),
         cmocka_unit_test(samples_of_a_vector_too),
         cmocka_unit_test(numbers_that_are_none_are_passed_over),
         cmocka_unit_test(numbers_are_read_as_the_c_library_reads_them),

@@ -148,17 +148,17 @@ static void other_metrics_are_none_of_ours(void **state)
 static void labels_of_nodes_are_read_in_their_order(void **state)
 {
     struct sl_config config;
-    struct sl_str label[SL_ANSWER_NODE_LABELS];
+    struct sl_str label[SL_ANSWER_LABELS];
     (void)state;
     sl_config_defaults(&config);
-    sl_question_node_labels(&config, label);
+    sl_question_labels(config.telemetry.node_labels, label);
     assert_true(sl_str_eq(label[0], SL_STR("Hostname")));
     assert_true(sl_str_eq(label[3], SL_STR("kubernetes_node")));
     SET(config.telemetry.node_labels, "a,b,c,d,e");
-    sl_question_node_labels(&config, label);
+    sl_question_labels(config.telemetry.node_labels, label);
     assert_true(sl_str_eq(label[3], SL_STR("d")));
     SET(config.telemetry.node_labels, "node");
-    sl_question_node_labels(&config, label);
+    sl_question_labels(config.telemetry.node_labels, label);
     assert_true(sl_str_eq(label[0], SL_STR("node")));
     assert_int_equal(label[1].len, 0);
 }

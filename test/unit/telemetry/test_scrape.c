@@ -20,8 +20,10 @@ static bool is_wanted(void *context, const char *name)
 
 static const char *read_in(struct told *told, const char *text, size_t piece)
 {
-    const struct sl_answer_options options = {
-        .series = told_series, .sample = told_sample, .context = told};
+    const struct sl_answer_options options = {.pod_label = {SL_STR("pod")},
+                                              .series = told_series,
+                                              .sample = told_sample,
+                                              .context = told};
     struct sl_scrape *scrape = sl_scrape_new(&options, is_wanted);
     struct sl_error err = {0};
     size_t all = strlen(text);
@@ -123,6 +125,14 @@ static void of_labels_of_one_name_the_first_counts(void **state)
          "[used  gpu 0 x i ] 0=1");
 }
 
+/* A pod's label "pod" stands before the exporter's own. */
+static void all_names_of_a_pod_come(void **state)
+{
+    (void)state;
+    says("used{gpu=\"0\",pod=\"victim\",container=\"c\",pod=\"own\"} 1\n",
+         "[used  gpu 0  i  pod victim pod own] 0=1");
+}
+
 static void what_is_no_page_is_an_error(void **state)
 {
     static const char *const texts[] = {
@@ -197,6 +207,7 @@ int main(void)
         cmocka_unit_test(a_label_that_is_too_long_is_as_none),
         cmocka_unit_test(comments_and_samples_of_any_length_are_passed_over),
         cmocka_unit_test(of_labels_of_one_name_the_first_counts),
+        cmocka_unit_test(all_names_of_a_pod_come),
         cmocka_unit_test(what_is_no_page_is_an_error),
         cmocka_unit_test(a_line_that_is_cut_does_not_count),
         cmocka_unit_test(a_page_of_something_else_is_said),

@@ -9,7 +9,7 @@
 
 #include "telemetry/units.h"
 
-enum { WINDOW = 4 };
+enum { WINDOW = 4, SILENT = 90 };
 
 static struct sl_units units_of(size_t max)
 {
@@ -19,7 +19,32 @@ static struct sl_units units_of(size_t max)
 static struct sl_unit *unit_of(struct sl_units *units, const char *node, int64_t gpu,
                                int64_t instance)
 {
-    return sl_units_get(units, sl_str_of(node), gpu, instance);
+    static struct sl_pool pools[2];
+    const struct sl_node known = {.name = node, .n_pools = 0, .pool = pools};
+    const struct sl_unit_claim claim = {
+        .node = &known, .gpu = gpu, .instance = instance, .uuid = "", .profile = ""};
+    struct sl_unit *unit = sl_units_find(sl_units_node(units, sl_str_of(node)), gpu, instance);
+    return unit == NULL ? sl_units_add(units, &claim) : unit;
+}
+
+/* A sample of a unit of that node, told at that time; false: it has no place. */
+static bool tell(struct sl_units *units, const struct sl_node *node, int64_t at_us, int64_t gpu,
+                 int64_t instance, const char *profile)
+{
+    const struct sl_unit_claim claim = {.node = node,
+                                        .gpu = gpu,
+                                        .instance = instance,
+                                        .uuid = "",
+                                        .profile = profile,
+                                        .silent_us = at_us - SILENT};
+    const struct sl_unit_node *home = sl_units_node(units, sl_str_of(node->name));
+    struct sl_unit *unit = sl_units_find(home, gpu, instance);
+    unit = unit == NULL ? sl_units_add(units, &claim) : unit;
+    if (unit != NULL) {
+        (void)snprintf(unit->profile, sizeof(unit->profile), "%s", profile);
+        (void)sl_series_put(&unit->series, at_us, SL_FIGURE_USED, 1);
+    }
+    return unit != NULL;
 }
 
 static void put_sample(struct sl_unit *unit, int64_t at_us)
@@ -75,6 +100,97 @@ static void no_more_than_the_ceiling_are_kept(void **state)
     assert_int_equal(units.over, 2);
     assert_int_equal(sl_units_bytes(&units), bytes);
     assert_null(sl_units_node(&units, SL_STR("n3")));
+    sl_units_free(&units);
+}
+
+/* Two A30, cut into 1g.6gb. */
+static struct sl_node *cut_node(void)
+{
+    static struct sl_device device[2];
+    static struct sl_pool pool[1];
+    static struct sl_node node;
+    const struct sl_mig_model *model = sl_mig_model_find(SL_STR("NVIDIA-A30"), 0);
+    node = (struct sl_node){
+        .name = "n1", .n_devices = 2, .device = device, .n_pools = 1, .pool = pool};
+    node.model = model;
+    for (int16_t i = 0; i < 2; i++) {
+        device[i] = (struct sl_device){.index = i, .mig = true, .model = model};
+    }
+    pool[0] = (struct sl_pool){.kind = SL_KIND_MIG,
+                               .profile = sl_mig_profile_find(model, SL_STR("1g.6gb")),
+                               .capacity = 8};
+    return &node;
+}
+
+static void a_node_has_no_more_gpus_and_instances_than_it_can_have(void **state)
+{
+    struct sl_units units = units_of(1000);
+    const struct sl_node *node = cut_node();
+    (void)state;
+    for (int i = 0; i < 20; i++) {
+        assert_int_equal(tell(&units, node, 1000, 0, i, "1g.6gb"), i < 4); /* of an A30 */
+        assert_int_equal(tell(&units, node, 1000, i, -1, ""), i < 2);
+    }
+    assert_int_equal(units.n, 6);
+    assert_int_equal(units.over, 34);
+    sl_units_free(&units);
+}
+
+static void what_the_node_is_known_to_have_takes_the_place_of_what_was_invented(void **state)
+{
+    struct sl_units units = units_of(1000);
+    const struct sl_node *node = cut_node();
+    (void)state;
+    assert_true(tell(&units, node, 1000, 40, -1, ""));
+    assert_true(tell(&units, node, 1000, 41, 3, "1g.6gb"));
+    for (int i = 0; i < 4; i++) {
+        assert_true(tell(&units, node, 1000, 41, 20 + i, "1g.6gb") == (i < 3));
+    }
+    for (int i = 0; i < 2; i++) {
+        assert_true(tell(&units, node, 1001, i, -1, ""));
+    }
+    assert_int_equal(units.n, 2);
+    for (int i = 0; i < 4; i++) {
+        assert_true(tell(&units, node, 1002, 1, 20 + i, "7g.80gb"));
+    }
+    assert_false(tell(&units, node, 1002, 1, 30, "7g.80gb"));
+    for (int i = 0; i < 4; i++) {
+        assert_true(tell(&units, node, 1003, 1, 3 + i, "1g.6gb"));
+    }
+    assert_false(tell(&units, node, 1003, 1, 9, "1g.6gb"));
+    assert_non_null(sl_units_find(sl_units_node(&units, SL_STR("n1")), 1, -1));
+    sl_units_free(&units);
+}
+
+static void a_silent_unit_loses_its_place_to_one_that_is_told_of(void **state)
+{
+    struct sl_units units = units_of(1000);
+    const struct sl_node *node = cut_node();
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        assert_true(tell(&units, node, 1000 + i, 0, i, "1g.6gb"));
+    }
+    assert_false(tell(&units, node, 1000 + SILENT, 0, 7, "1g.6gb"));
+    assert_true(tell(&units, node, 1000 + SILENT + 1, 0, 7, "1g.6gb"));
+    assert_null(sl_units_find(sl_units_node(&units, SL_STR("n1")), 0, 0));
+    assert_non_null(sl_units_find(sl_units_node(&units, SL_STR("n1")), 0, 1));
+    sl_units_free(&units);
+}
+
+/* Of a node whose labels say nothing. */
+static void gpus_of_an_unknown_node_are_found_beside_invented_instances(void **state)
+{
+    struct sl_units units = units_of(1000);
+    const struct sl_node node = {.name = "n1"};
+    (void)state;
+    for (int i = 0; i < 1000; i++) {
+        (void)tell(&units, &node, 1000, i % SL_UNIT_GPU_MAX, i, "1g.5gb");
+    }
+    assert_int_equal(units.n, SL_UNITS_OF_NODE_MAX);
+    for (int i = 0; i < 8; i++) {
+        assert_true(tell(&units, &node, 1001, i, -1, ""));
+    }
+    assert_int_equal(units.n, SL_UNITS_OF_NODE_MAX);
     sl_units_free(&units);
 }
 
@@ -292,6 +408,10 @@ int main(void)
         cmocka_unit_test(numbers_out_of_range_make_no_unit),
         cmocka_unit_test(no_more_than_the_ceiling_are_kept),
         cmocka_unit_test(one_node_takes_not_all_places),
+        cmocka_unit_test(a_node_has_no_more_gpus_and_instances_than_it_can_have),
+        cmocka_unit_test(what_the_node_is_known_to_have_takes_the_place_of_what_was_invented),
+        cmocka_unit_test(a_silent_unit_loses_its_place_to_one_that_is_told_of),
+        cmocka_unit_test(gpus_of_an_unknown_node_are_found_beside_invented_instances),
         cmocka_unit_test(a_gpu_is_found_by_uuid_where_both_say_one_else_by_index),
         cmocka_unit_test(every_pod_that_a_unit_names_is_kept_until_it_is_long_unnamed),
         cmocka_unit_test(names_take_no_more_than_their_places),

@@ -35,14 +35,12 @@ static inline bool told_series(void *context, const struct sl_answer_series *met
     told_say(told, " ", metric->uuid);
     told_say(told, " i", metric->instance);
     told_say(told, " ", metric->profile);
-    if (metric->exported_pod[0] != '\0') {
-        told_say(told, " of ", metric->exported_namespace);
-        told_say(told, "/", metric->exported_pod);
+    for (size_t i = 0; i < SL_ANSWER_NAMES; i++) {
+        told_say(told, metric->pod.text[i][0] == '\0' ? "" : " pod ", metric->pod.text[i]);
+        told_say(told, metric->namespace.text[i][0] == '\0' ? "" : " of ",
+                 metric->namespace.text[i]);
     }
-    if (metric->pod[0] != '\0') {
-        told_say(told, " pod ", metric->namespace);
-        told_say(told, "/", metric->pod);
-    }
+    told_say(told, metric->pod.more ? " and more" : "", metric->namespace.more ? " of more" : "");
     told_say(told, metric->node[1][0] == '\0' ? "]" : "]2:", metric->node[1]);
     return !told->refuse;
 }

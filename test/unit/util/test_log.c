@@ -229,6 +229,67 @@ static const char *drained(const struct standard_error *e)
     return captured;
 }
 
+static void say_of(const char *namespace, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        sl_log_pod_share(SL_LOG_INFO, sl_str_of(namespace), SL_STR("p"), "pod refused", "#i",
+                         SL_LOG_NUMBER(i), (char *)NULL);
+    }
+}
+
+static unsigned lines_in(const char *text)
+{
+    unsigned n = 0;
+    for (; *text != '\0'; text++) {
+        n += *text == '\n';
+    }
+    return n;
+}
+
+static void a_namespace_has_its_share_of_lines_and_no_more(void **state)
+{
+    struct standard_error e;
+    (void)state;
+    pipe_begin(&e);
+    uint64_t before = sl_log_left_out();
+    say_of("a", 500);
+    say_of("b", 1);
+    sl_log_trace("a/p");
+    say_of("a", 1);
+    sl_log_trace("");
+    ssize_t got = read(e.end[0], captured, sizeof(captured) - 1);
+    captured[got > 0 ? got : 0] = '\0';
+    unsigned lines = lines_in(captured);
+    bool other = strstr(captured, "pod=\"b/p\" i=0\n") != NULL;
+    uint64_t then = sl_log_left_out() - before;
+    clock_us += INT64_C(60000000);
+    say_of("a", 2);
+    got = read(e.end[0], captured, sizeof(captured) - 1);
+    captured[got > 0 ? got : 0] = '\0';
+    pipe_end(&e);
+    assert_int_equal(lines, SL_LOG_SHARE + 2);
+    assert_true(other);
+    assert_int_equal(then, 500 - SL_LOG_SHARE);
+    assert_non_null(strstr(captured, "pod=\"a/p\" i=0 leftOut=480\n"));
+    assert_non_null(strstr(captured, "pod=\"a/p\" i=1\n"));
+}
+
+static void many_namespaces_have_no_more_lines_than_the_log_has_shares(void **state)
+{
+    struct standard_error e;
+    uint64_t before = sl_log_left_out();
+    (void)state;
+    pipe_begin(&e);
+    for (unsigned i = 0; i < 1000; i++) {
+        char name[16];
+        (void)snprintf(name, sizeof(name), "n%u", i);
+        say_of(name, 2);
+        (void)drained(&e);
+    }
+    pipe_end(&e);
+    assert_int_equal(sl_log_left_out() - before, 2000 - 64 * 2 - SL_LOG_SHARE);
+}
+
 static void say(const char *message)
 {
     sl_log(SL_LOG_WARN, message, (char *)NULL);
@@ -335,6 +396,8 @@ int main(void)
         cmocka_unit_test(a_traced_pod_is_written_whatever_the_level),
         cmocka_unit_test(numbers_are_numbers_in_json),
         cmocka_unit_test(a_huge_value_is_cut_but_the_line_stays_whole),
+        cmocka_unit_test(a_namespace_has_its_share_of_lines_and_no_more),
+        cmocka_unit_test(many_namespaces_have_no_more_lines_than_the_log_has_shares),
         cmocka_unit_test(a_reader_that_has_stopped_stops_nobody),
         cmocka_unit_test(a_reader_that_is_slow_is_waited_for_once_a_minute_at_most),
         cmocka_unit_test(a_torn_line_ends_where_the_next_begins),

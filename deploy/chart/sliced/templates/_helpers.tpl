@@ -272,6 +272,14 @@ gpushare.namespace: set gpushare.namespace, which gives the rights too
 {{- if not (or .Values.guard.otherSchedulers (include "sliced.guard" .)) }}
 {{- fail (printf "guard.otherSchedulers false: nobody would refuse such pods, %s" (ternary "guard.enabled needs Kubernetes 1.30" "set guard.enabled" .Values.guard.enabled)) }}
 {{- end }}
+{{- if .Values.guard.devices.void }}
+{{- if not (and (include "sliced.guard" .) .Values.guard.devices.enabled) }}
+{{- fail "guard.devices.void: set guard.enabled and guard.devices.enabled, else pods would take the variable off again" }}
+{{- end }}
+{{- if not (.Capabilities.APIVersions.Has "admissionregistration.k8s.io/v1/MutatingAdmissionPolicy") }}
+{{- fail "guard.devices.void: needs MutatingAdmissionPolicy, which Kubernetes has since 1.36" }}
+{{- end }}
+{{- end }}
 {{- $seen := dict }}
 {{- range $port, $key := include "sliced.listens" . | fromYaml }}
 {{- $address := index $config.server $key }}
@@ -397,6 +405,11 @@ gpushare.namespace: set gpushare.namespace, which gives the rights too
 {{- /* Is name, in CEL, that of a GPU's resource? */}}
 {{- define "sliced.guard.gpuName" -}}
 name in ['nvidia.com/gpu', 'nvidia.com/gpu.shared', 'aliyun.com/gpu-mem'] || name.startsWith('nvidia.com/mig-') || name.matches('^nvidia[.]com/gpu-[1-9][0-9]{0,3}gb$')
+{{- end }}
+
+{{- /* Does the container c, in CEL, ask for no GPU? */}}
+{{- define "sliced.devices.unasked" -}}
+!has(c.resources) || !((has(c.resources.limits) ? [c.resources.limits] : []) + (has(c.resources.requests) ? [c.resources.requests] : [])).exists(m, m.exists(name, m[name] != '0' && ({{ include "sliced.guard.gpuName" . }})))
 {{- end }}
 
 {{- /* Does the annotation k, in CEL, name devices to a container runtime, or to a plugin of its NRI? */}}

@@ -80,7 +80,7 @@ static void device_read(struct sl_cut_node *node, unsigned d, bool whole_used, c
 {
     const struct sl_node *from = node->view->node;
     struct sl_cut_device *device = &node->device[d];
-    int64_t gb = from->device[d].memory_mib / 1024;
+    int64_t gb = sl_slice_room_gb(from->device[d].memory_mib);
     *device = (struct sl_cut_device){.index = (uint16_t)from->device[d].index,
                                      .is_whole = !from->device[d].mig,
                                      .sizes = &node->sizes,

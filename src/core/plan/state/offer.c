@@ -64,7 +64,7 @@ static void offer_slices(struct sl_planner *planner, const struct sl_node *node)
 {
     int64_t most = 0;
     for (unsigned d = 0; d < node->n_devices; d++) {
-        int64_t gb = node->device[d].memory_mib / 1024;
+        int64_t gb = sl_slice_room_gb(node->device[d].memory_mib);
         most = gb > most ? gb : most;
     }
     most = most < SL_PLAN_SLICE_MAX ? most : SL_PLAN_SLICE_MAX;

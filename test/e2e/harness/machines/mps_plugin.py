@@ -62,7 +62,7 @@ class MpsPlugin(Reporter):
     def _cut(self, gpu, wanted):
         used = collections.Counter(each.profile for each in gpu.instances if each.pod)
         sizes = [int(size.removesuffix("gb")) for size in wanted.elements()]
-        if sum(sizes) > gpu.model.mib // 1024 or not all(sizes) or used - wanted:
+        if sum(sizes) > -(-gpu.model.mib // 1000) or not all(sizes) or used - wanted:
             self.rack.faults.append(f"{self.machine.name}: GPU {gpu.index} with {dict(used)} in use was to "
                                     f"be shared as {dict(wanted)}")
         gpu.instances = [each for each in gpu.instances if each.pod] + [

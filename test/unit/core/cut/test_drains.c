@@ -103,7 +103,7 @@ static void a_node_drains_for_a_slice_of_memory(void **state)
     };
     struct cut_rig *rig = *state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        size_t node = SHARED(rig, 82, "10gb* 10gb* 20gb* 20gb* 20gb*");
+        size_t node = SHARED(rig, 80, "10gb* 10gb* 20gb* 20gb* 20gb*");
         rig_run(rig, node, "gpu-20gb=1", 600);
         rig_run(rig, node, "gpu-20gb=1", 300);
         rig_run(rig, node, "gpu-20gb=1", 900);

@@ -84,7 +84,7 @@ static void add_shared_node(struct cut_rig *rig, struct drain_node *node)
         text[d] = boards[drawn[d]];
     }
     size_t i = rig_node(rig, SL_ACTUATOR_NOS_MPS, "Tesla-X",
-                        "nos.nebuly.com/gpu-partitioning=mps nvidia.com/gpu.memory=40960", n, text);
+                        "nos.nebuly.com/gpu-partitioning=mps nvidia.com/gpu.memory=40000", n, text);
     for (unsigned size = 0; size < 4; size++) {
         for (unsigned k = 0; k < n_held[drawn[0]][size] + (n > 1 ? n_held[drawn[1]][size] : 0);
              k++) {

@@ -14,7 +14,7 @@ static void wait_for(struct cut_rig *rig, unsigned gb)
 static void a_whole_gpu_is_cut_into_slices_that_pods_wait_for(void **state)
 {
     struct cut_rig *rig = *state;
-    (void)SHARED(rig, 82, NULL);
+    (void)SHARED(rig, 80, NULL);
     wait_for(rig, 10);
     wait_for(rig, 10);
     assert_string_equal(rig_told(rig), "node-0: GPU 0 into 8x 10gb: 0 1\n");
@@ -23,7 +23,7 @@ static void a_whole_gpu_is_cut_into_slices_that_pods_wait_for(void **state)
 static void sizes_mix_on_one_gpu(void **state)
 {
     struct cut_rig *rig = *state;
-    (void)SHARED(rig, 82, "80gb");
+    (void)SHARED(rig, 80, "80gb");
     wait_for(rig, 10);
     wait_for(rig, 40);
     wait_for(rig, 7);
@@ -34,7 +34,7 @@ static void sizes_mix_on_one_gpu(void **state)
 static void a_pod_gets_a_slice_for_each_of_its_containers(void **state)
 {
     struct cut_rig *rig = *state;
-    (void)SHARED(rig, 82, NULL);
+    (void)SHARED(rig, 80, NULL);
     (void)rig_wait(rig, "gpu-30gb=2", NULL);
     assert_string_equal(rig_told(rig), "");
     (void)rig_wait(rig, "gpu-30gb=2", NULL);
@@ -45,7 +45,7 @@ static void a_pod_gets_a_slice_for_each_of_its_containers(void **state)
 static void their_sum_is_at_most_the_memory(void **state)
 {
     struct cut_rig *rig = *state;
-    (void)SHARED(rig, 81, NULL); /* 79 GiB */
+    (void)SHARED(rig, 79, NULL);
     wait_for(rig, 40);
     wait_for(rig, 40);
     wait_for(rig, 80);
@@ -53,10 +53,22 @@ static void their_sum_is_at_most_the_memory(void **state)
     assert_string_equal(rig_told(rig), "node-0: GPU 0 into 1x 39gb + 1x 40gb: 0 3\n");
 }
 
+/* An H100 has 82 GB by nos' count. */
+static void an_h100_is_cut_into_two_slices_of_40_gb(void **state)
+{
+    struct cut_rig *rig = *state;
+    (void)rig_node(rig, SL_ACTUATOR_NOS_MPS, "NVIDIA-H100-80GB-HBM3",
+                   "nos.nebuly.com/gpu-partitioning=mps nvidia.com/gpu.memory=81559",
+                   GPUS("40gb*"));
+    rig_run(rig, 0, "gpu-40gb=1", 0);
+    wait_for(rig, 40);
+    assert_string_equal(rig_told(rig), "node-0: GPU 0 into 2x 40gb: 0\n");
+}
+
 static void slices_in_use_stay(void **state)
 {
     struct cut_rig *rig = *state;
-    size_t node = SHARED(rig, 82, "20gb* 20gb 20gb 20gb", "10gb* 10gb* 60gb*");
+    size_t node = SHARED(rig, 80, "20gb* 20gb 20gb 20gb", "10gb* 10gb* 60gb*");
     rig_run(rig, node, "gpu-20gb=1", 0);
     rig_run(rig, node, "gpu-10gb=1", 0);
     rig_run(rig, node, "gpu-10gb=1", 0);
@@ -69,7 +81,7 @@ static void slices_in_use_stay(void **state)
 static void free_slices_that_fit_are_kept(void **state)
 {
     struct cut_rig *rig = *state;
-    (void)SHARED(rig, 82, "40gb 20gb 10gb 5gb 5gb");
+    (void)SHARED(rig, 80, "40gb 20gb 10gb 5gb 5gb");
     wait_for(rig, 15);
     assert_string_equal(rig_told(rig),
                         "node-0: GPU 0 into 1x 5gb + 1x 15gb + 1x 20gb + 1x 40gb: 0\n");
@@ -79,7 +91,7 @@ static void free_slices_that_fit_are_kept(void **state)
 static void a_report_that_lags_keeps_all_slices_of_the_size(void **state)
 {
     struct cut_rig *rig = *state;
-    size_t node = SHARED(rig, 82, "20gb 20gb 20gb 10gb");
+    size_t node = SHARED(rig, 80, "20gb 20gb 20gb 10gb");
     rig_run(rig, node, "gpu-20gb=1", 0);
     wait_for(rig, 30);
     wait_for(rig, 20);
@@ -95,7 +107,7 @@ static void a_report_that_lags_keeps_all_slices_of_the_size(void **state)
 static void a_whole_gpu_stays_while_a_pod_has_one_of_them(void **state)
 {
     struct cut_rig *rig = *state;
-    size_t node = SHARED(rig, 82, NULL, NULL, "80gb");
+    size_t node = SHARED(rig, 80, NULL, NULL, "80gb");
     rig_run(rig, node, "gpu=1", 0);
     wait_for(rig, 10);
     assert_string_equal(rig_told(rig), "node-0: GPU 2 into 8x 10gb: 0\n");
@@ -104,7 +116,7 @@ static void a_whole_gpu_stays_while_a_pod_has_one_of_them(void **state)
 static void no_more_slices_than_mps_has_clients(void **state)
 {
     struct cut_rig *rig = *state;
-    (void)SHARED(rig, 82, NULL);
+    (void)SHARED(rig, 80, NULL);
     for (unsigned i = 0; i < 60; i++) {
         wait_for(rig, 1);
     }
@@ -132,7 +144,7 @@ static void many_slices_of_a_plan_are_all_kept(void **state)
 {
     enum { SMALL = 300 };
     struct cut_rig *rig = *state;
-    (void)SHARED(rig, 82, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+    (void)SHARED(rig, 80, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
     for (unsigned i = 0; i < SMALL; i++) {
         wait_for(rig, 1);
     }
@@ -148,7 +160,7 @@ static void many_slices_of_a_plan_are_all_kept(void **state)
 static void gpus_that_are_shared_in_another_way_are_left_alone(void **state)
 {
     struct cut_rig *rig = *state;
-    size_t node = SHARED(rig, 82, "80gb", NULL);
+    size_t node = SHARED(rig, 80, "80gb", NULL);
     wait_for(rig, 10);
     assert_string_equal(rig_told(rig), "node-0: GPU 0 into 8x 10gb: 0\n");
     assert_string_equal(rig->node[node].node->pool[0].resource, "nvidia.com/gpu");
@@ -164,12 +176,12 @@ static void a_gpu_with_more_slices_than_can_be_counted_is_left_alone(void **stat
     for (unsigned i = 0; i < SL_CUT_SLICES_MAX; i++) {
         memcpy(gpu + strlen(gpu), "1gb ", 5);
     }
-    (void)SHARED(rig, 82, gpu);
+    (void)SHARED(rig, 80, gpu);
     wait_for(rig, 40);
     assert_string_equal(rig_told(rig), "node-0: GPU 0 into 40x 1gb + 1x 40gb: 0\n");
     memcpy(gpu + strlen(gpu), "1gb ", 5);
     rig_clear(rig);
-    (void)SHARED(rig, 82, gpu);
+    (void)SHARED(rig, 80, gpu);
     wait_for(rig, 40);
     assert_string_equal(rig_told(rig), "");
 }
@@ -178,7 +190,7 @@ static void a_gpu_with_more_slices_than_can_be_counted_is_left_alone(void **stat
 static void a_slice_in_use_serves_nobody_else(void **state)
 {
     struct cut_rig *rig = *state;
-    size_t node = SHARED(rig, 82, "20gb* 20gb");
+    size_t node = SHARED(rig, 80, "20gb* 20gb");
     rig_run(rig, node, "gpu-20gb=1", 0);
     wait_for(rig, 20);
     wait_for(rig, 20);
@@ -189,7 +201,7 @@ static void a_slice_in_use_serves_nobody_else(void **state)
 static void sizes_that_fit_nowhere_keep_out_no_other(void **state)
 {
     struct cut_rig *rig = *state;
-    (void)SHARED(rig, 82, NULL);
+    (void)SHARED(rig, 80, NULL);
     wait_for(rig, 70);
     for (unsigned gb = 20; gb < 20 + 2 * SL_MIG_PROFILES_MAX; gb++) {
         wait_for(rig, gb);
@@ -202,7 +214,7 @@ static void sizes_that_fit_nowhere_keep_out_no_other(void **state)
 static void a_node_gives_as_many_sizes_as_it_can_list(void **state)
 {
     struct cut_rig *rig = *state;
-    (void)SHARED(rig, 82, NULL, NULL);
+    (void)SHARED(rig, 80, NULL, NULL);
     for (unsigned gb = 1; gb <= 14; gb++) {
         wait_for(rig, gb);
     }
@@ -219,8 +231,8 @@ static void a_node_gives_as_many_sizes_as_it_can_list(void **state)
 static void pods_that_ask_for_odd_sizes_block_nobody(void **state)
 {
     struct cut_rig *rig = *state;
-    (void)SHARED(rig, 82, NULL);
-    (void)SHARED(rig, 82, NULL);
+    (void)SHARED(rig, 80, NULL);
+    (void)SHARED(rig, 80, NULL);
     for (unsigned gb = 1; gb <= 30; gb++) {
         wait_for(rig, gb);
     }
@@ -236,7 +248,7 @@ static void pods_that_ask_for_odd_sizes_block_nobody(void **state)
 static void what_the_plugin_would_refuse_is_not_cut(void **state)
 {
     struct cut_rig *rig = *state;
-    (void)SHARED(rig, 82, NULL);
+    (void)SHARED(rig, 80, NULL);
     (void)rig_wait(rig, "gpu-10gb=2", NULL);
     (void)rig_wait(rig, "gpu-10gb=1", "sliced.dev/gpu-memory=20Gi");
     (void)rig_wait(rig, "gpu-0gb=1", NULL);
@@ -249,7 +261,7 @@ static void what_the_plugin_would_refuse_is_not_cut(void **state)
 static void a_pod_may_want_two_sizes(void **state)
 {
     struct cut_rig *rig = *state;
-    (void)SHARED(rig, 42, "40gb", "40gb");
+    (void)SHARED(rig, 41, "40gb", "40gb");
     (void)rig_wait(rig, "gpu-30gb=1 gpu-20gb=1", NULL);
     assert_string_equal(rig_told(rig), "node-0: GPU 0 into 2x 20gb; GPU 1 into 1x 30gb: 0\n");
 }
@@ -259,7 +271,7 @@ static void the_strategy_of_mig_is_nothing_to_slices(void **state)
 {
     struct cut_rig *rig = *state;
     (void)rig_node(rig, SL_ACTUATOR_NOS_MPS, "Tesla-X",
-                   "nos.nebuly.com/gpu-partitioning=mps nvidia.com/gpu.memory=42000 "
+                   "nos.nebuly.com/gpu-partitioning=mps nvidia.com/gpu.memory=41000 "
                    "nvidia.com/mig.strategy=single",
                    GPUS("40gb", "40gb"));
     wait_for(rig, 10);
@@ -269,7 +281,7 @@ static void the_strategy_of_mig_is_nothing_to_slices(void **state)
 static void a_slice_has_the_memory_of_its_name(void **state)
 {
     struct cut_rig *rig = *state;
-    (void)SHARED(rig, 42, NULL);
+    (void)SHARED(rig, 41, NULL);
     (void)rig_wait(rig, "gpu-10gb=1", "sliced.dev/min-gpu-memory=10241Mi");
     assert_string_equal(rig_told(rig), "");
     (void)rig_wait(rig, "gpu-10gb=1", "sliced.dev/min-gpu-memory=10240Mi");
@@ -280,7 +292,7 @@ static void a_slice_has_the_memory_of_its_name(void **state)
 static void slices_of_a_plan_make_room_for_one_another(void **state)
 {
     struct cut_rig *rig = *state;
-    size_t node = SHARED(rig, 42, "20gb* 20gb", "20gb");
+    size_t node = SHARED(rig, 41, "20gb* 20gb", "20gb");
     rig_run(rig, node, "gpu-20gb=1", 0);
     wait_for(rig, 15);
     assert_string_equal(rig_told(rig), "node-0: GPU 1 into 1x 15gb + 1x 20gb: 0\n");
@@ -288,7 +300,7 @@ static void slices_of_a_plan_make_room_for_one_another(void **state)
     assert_string_equal(rig_told(rig),
                         "node-0: GPU 0 into 1x 15gb + 1x 20gb; GPU 1 into 1x 40gb: 0 1\n");
     rig_clear(rig);
-    node = SHARED(rig, 42, "20gb* 20gb", "20gb");
+    node = SHARED(rig, 41, "20gb* 20gb", "20gb");
     rig_run(rig, node, "gpu-20gb=1", 0);
     (void)rig_wait(rig, "gpu-15gb=1 gpu-40gb=1", NULL);
     assert_string_equal(rig_told(rig),
@@ -298,7 +310,7 @@ static void slices_of_a_plan_make_room_for_one_another(void **state)
 static void pods_for_slices_and_for_instances_go_to_nodes_of_their_kind(void **state)
 {
     struct cut_rig *rig = *state;
-    (void)SHARED(rig, 42, "40gb");
+    (void)SHARED(rig, 41, "40gb");
     (void)NOS(rig, A100, "7g.40gb");
     (void)rig_wait(rig, "mig-3g.20gb=1", NULL);
     wait_for(rig, 20);
@@ -318,7 +330,7 @@ static bool is_allowed(struct cut_rig *rig, size_t node, struct sl_cut cut)
 static void cuts_against_the_rules_are_refused(void **state)
 {
     struct cut_rig *rig = *state;
-    size_t node = SHARED(rig, 82, "20gb* 20gb 40gb");
+    size_t node = SHARED(rig, 80, "20gb* 20gb 40gb");
     size_t other = NOS(rig, A100, "7g.40gb");
     rig_run(rig, node, "gpu-20gb=1", 0);
     assert_true(is_allowed(rig, node, (struct sl_cut){.n_sizes = 1, .slices = {{20, 4}}}));
@@ -348,7 +360,7 @@ static void cuts_against_the_rules_are_refused(void **state)
 static void a_node_shows_a_cut_when_agent_and_plugin_say_so(void **state)
 {
     struct cut_rig *rig = *state;
-    size_t node = SHARED(rig, 82, "20gb* 20gb 40gb", "80gb");
+    size_t node = SHARED(rig, 80, "20gb* 20gb 40gb", "80gb");
     const struct sl_cut cut[] = {{.n_sizes = 2, .slices = {{20, 2}, {40, 1}}},
                                  {.device = 1, .n_sizes = 1, .slices = {{80, 1}}}};
     struct sl_cut other = cut[0];
@@ -366,7 +378,7 @@ static void a_node_shows_a_cut_when_agent_and_plugin_say_so(void **state)
 static void digests_tell_slices_apart(void **state)
 {
     struct cut_rig *rig = *state;
-    const struct sl_node *node = rig->node[SHARED(rig, 82, "80gb")].node;
+    const struct sl_node *node = rig->node[SHARED(rig, 80, "80gb")].node;
     const struct sl_cut a = {.n_sizes = 1, .slices = {{20, 2}}};
     const struct sl_cut b = {.n_sizes = 1, .slices = {{20, 1}}};
     const struct sl_cut c = {.n_sizes = 1, .slices = {{10, 2}}};
@@ -383,6 +395,7 @@ int main(void)
         TEST(sizes_mix_on_one_gpu),
         TEST(a_pod_gets_a_slice_for_each_of_its_containers),
         TEST(their_sum_is_at_most_the_memory),
+        TEST(an_h100_is_cut_into_two_slices_of_40_gb),
         TEST(slices_in_use_stay),
         TEST(free_slices_that_fit_are_kept),
         TEST(a_report_that_lags_keeps_all_slices_of_the_size),

@@ -102,7 +102,7 @@ static void draw_node(struct cut_rig *rig, struct shared_node *node)
     }
     node->index =
         rig_node(rig, SL_ACTUATOR_NOS_MPS, "Tesla-X",
-                 "nos.nebuly.com/gpu-partitioning=mps nvidia.com/gpu.memory=8192", node->n, gpu);
+                 "nos.nebuly.com/gpu-partitioning=mps nvidia.com/gpu.memory=8000", node->n, gpu);
     run_holders(rig, node);
     describe(node);
 }

@@ -74,7 +74,8 @@ static void slices_that_sliced_may_have_cut_are_not_out_of_the_question(void **s
     assert_string_equal(reason(rig, "nvidia.com/gpu-40gb", 1, 0), "NotPartitioned");
     assert_string_equal(reason(rig, "nvidia.com/gpu-40gb", 1, 40960), "NotPartitioned");
     assert_string_equal(reason(rig, "nvidia.com/gpu-30gb", 1, 40960), "NotOffered");
-    assert_string_equal(reason(rig, "nvidia.com/gpu-41gb", 1, 0), "NotOffered");
+    assert_string_equal(reason(rig, "nvidia.com/gpu-41gb", 1, 0), "NotPartitioned"); /* 40960 MiB */
+    assert_string_equal(reason(rig, "nvidia.com/gpu-42gb", 1, 0), "NotOffered");
     assert_string_equal(reason(rig, "nvidia.com/gpu-30gb", 2, 0), "ExceedsNode");
     struct sl_ask each = rig_ask("nvidia.com/gpu-30gb", 2); /* of two containers */
     each.item[0].each = 1;
@@ -148,11 +149,43 @@ static void slices_of_a_failed_gpu_are_not_given(void **state)
     rig_free(rig);
 }
 
+/* GPUs as drivers tell them, and the GB that nos' planner makes of them. */
+static void nos_counts_thousands_of_mib_and_rounds_up(void **state)
+{
+    static const struct {
+        int64_t mib;
+        int64_t gb;
+    } rows[] = {{81559, 82}, {40000, 40}, {40001, 41}, {40536, 41}, {15360, 16},
+                {2000, 2},   {1, 1},      {0, 0},      {-1, 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        assert_int_equal(sl_slice_room_gb(rows[i].mib), rows[i].gb);
+    }
+}
+
+static void an_h100_has_room_for_two_slices_of_40_gb(void **state)
+{
+    struct rig *rig = rig_new();
+    unsigned pool = slices_pool(rig, "nvidia.com/gpu-40gb", 40960, 1);
+    struct sl_ask ask = rig_ask("nvidia.com/gpu-40gb", 1);
+    (void)state;
+    rig->node.partition.actuator = SL_ACTUATOR_NOS_MPS;
+    rig->device[rig_device(rig, 0)].memory_mib = 81559;
+    slices(rig, 0, pool, 1);
+    (void)rig_run(rig, &ask, rig_choose(rig, &ask));
+    assert_string_equal(reason(rig, "nvidia.com/gpu-40gb", 1, 0), "NotPartitioned");
+    assert_string_equal(reason(rig, "nvidia.com/gpu-42gb", 1, 0), "NotPartitioned");
+    assert_string_equal(reason(rig, "nvidia.com/gpu-83gb", 1, 0), "NotOffered");
+    rig_free(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gpu_gives_as_many_slices_of_a_size_as_it_has),
         cmocka_unit_test(slices_go_one_to_a_container),
+        cmocka_unit_test(nos_counts_thousands_of_mib_and_rounds_up),
+        cmocka_unit_test(an_h100_has_room_for_two_slices_of_40_gb),
         cmocka_unit_test(slices_that_sliced_may_have_cut_are_not_out_of_the_question),
         cmocka_unit_test(declared_memory_is_limited_by_the_slice_and_by_no_other),
         cmocka_unit_test(assignment_that_its_gpu_has_no_slice_for_is_assumed_elsewhere),

@@ -150,7 +150,7 @@ static void a_slice_of_memory_that_sliced_may_have_cut_is_waited_for(void **stat
     struct plan_rig *rig = *state;
     struct plan_rig_node *n = plan_rig_node(rig, "n1", 1);
     n->node.partition.actuator = SL_ACTUATOR_NOS_MPS;
-    n->device[0].memory_mib = 40960;
+    n->device[0].memory_mib = 40000;
     plan_rig_put(rig, plan_rig_pod(rig, "small", "nvidia.com/gpu-7gb", 1, 100));
     plan_rig_put(rig, plan_rig_pod(rig, "all", "nvidia.com/gpu-40gb", 1, 100));
     plan_rig_put(rig, plan_rig_pod(rig, "more", "nvidia.com/gpu-41gb", 1, 100));

@@ -44,6 +44,38 @@ static void what_could_not_be_read_is_said_and_escaped(void **state)
                                      "sliced.dev/timeout: \"\\u001b[2J\\u202e\" cannot be read")));
 }
 
+/* Where an exporter copies labels of pods to its series. */
+static void a_label_that_may_pass_for_an_exporters_name_is_noted(void **state)
+{
+    static const struct {
+        const char *key;
+        bool poses;
+    } cases[] = {
+        {"pod", true},
+        {"namespace", true},
+        {"pod-name", true},
+        {"pod/namespace", true},
+        {"exported_pod", true},
+        {"exported.exported/exported-pod_namespace", true},
+        {"pod-template-hash", false},
+        {"statefulset.kubernetes.io/pod-name", false},
+        {"exported_", false},
+        {"", false},
+        {"app", false},
+    };
+    struct pod_rig *rig = *state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        rig->pod.labels = NULL;
+        facts_pair(&rig->facts, &rig->pod.labels, "app", "x");
+        facts_pair(&rig->facts, &rig->pod.labels, cases[i].key, "victim");
+        const struct sl_pod *pod = make(rig);
+        assert_int_equal(pod->poses, cases[i].poses);
+        struct sl_pod *bound = sl_pod_bound_to(pod, "n", NULL, SL_POD_RUNNING);
+        assert_int_equal(bound->poses, cases[i].poses);
+        sl_pod_unref(bound);
+    }
+}
+
 static void gpu_memory_is_a_quantity_or_a_number_of_mebibytes(void **state)
 {
     static const struct {
@@ -195,6 +227,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(each_annotation_that_is_passed_over_is_named),
         TEST(what_could_not_be_read_is_said_and_escaped),
+        TEST(a_label_that_may_pass_for_an_exporters_name_is_noted),
         TEST(gpu_memory_is_a_quantity_or_a_number_of_mebibytes),
         TEST(gpu_memory_is_of_all_items_but_shares_of_memory),
         TEST(a_share_of_memory_may_be_parted_over_gpus),

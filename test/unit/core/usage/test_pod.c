@@ -43,10 +43,12 @@ static struct sl_pod_use use_of(struct scene *scene, const struct sl_pod *pod)
 {
     const struct sl_view *view = rig_view(scene->rig);
     struct sl_pod_use use = {0};
+    struct sl_usage_row row[ROWS];
+    memcpy(row, scene->row, sizeof(row));
+    sl_usage_agree(view, row, scene->n);
     for (unsigned i = 0; i < view->n_residents; i++) {
         if (strcmp(view->resident[i].pod->uid, pod->uid) == 0) {
-            sl_usage_pod(view, &view->resident[i], scene->row, scene->n, (int64_t)NOW * SECOND,
-                         &use);
+            sl_usage_pod(view, &view->resident[i], row, scene->n, (int64_t)NOW * SECOND, &use);
             return use;
         }
     }

@@ -48,6 +48,7 @@ struct scene {
     struct sl_idlers *idlers;
     struct sl_pod *pod;
     struct sl_pod_use use;
+    bool by_name; /* on GPUs that it shares: nothing is sure */
 };
 
 static int set_up_with(void **state, int64_t deadline_us)
@@ -98,6 +99,7 @@ static int tear_down(void **state)
 static void see(struct scene *scene, int64_t now_us)
 {
     const struct sl_view *view = rig_view(scene->rig);
+    scene->use.sure_us = scene->by_name ? -1 : scene->use.idle_us;
     sl_idlers_see(scene->idlers, view, &view->resident[0], &scene->use, now_us);
 }
 
@@ -272,6 +274,27 @@ static void a_pod_is_not_ended_for_idleness_that_samples_do_not_show_yet(void **
     assert_int_equal(g.ended, 1);
 }
 
+/* A name may be wrong, and a busy pod would be ended. */
+static void nobody_is_ended_by_a_name_on_gpus_that_are_shared(void **state)
+{
+    struct scene *scene = *state;
+    scene->pod->timeout_s = 7200;
+    scene->by_name = true;
+    idle(scene, NOW);
+    assert_non_null(strstr(g.text[0], "Normal"));
+    idle(scene, NOW + 700 * SECOND);
+    assert_int_equal(g.n, 1);
+    scene->by_name = false; /* all of the node's GPUs idle by now */
+    idle(scene, NOW + 800 * SECOND);
+    assert_non_null(strstr(g.text[1], "Warning"));
+    scene->by_name = true; /* and one works again */
+    idle(scene, NOW + 1400 * SECOND);
+    assert_int_equal(g.ended, 0);
+    scene->by_name = false;
+    idle(scene, NOW + 1500 * SECOND);
+    assert_int_equal(g.ended, 1);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -287,6 +310,7 @@ int main(void)
         ENDS(a_pod_without_a_timeout_is_never_ended),
         ENDS(what_works_in_between_is_warned_anew),
         ENDS(a_pod_is_not_ended_for_idleness_that_samples_do_not_show_yet),
+        ENDS(nobody_is_ended_by_a_name_on_gpus_that_are_shared),
         ENDS(nobody_is_ended_without_a_warning_or_on_samples_that_say_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

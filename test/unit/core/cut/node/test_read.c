@@ -80,7 +80,7 @@ static void what_stays_is_not_given(void **state)
 static void a_node_that_shares_could_give_the_memory_that_it_has_left(void **state)
 {
     struct cut_rig *rig = *state;
-    size_t node = SHARED(rig, 42, "20gb* 20gb", "40gb");
+    size_t node = SHARED(rig, 41, "20gb* 20gb", "40gb");
     rig_run(rig, node, "gpu-20gb=1", 0);
     /* 21 GB beside what is in use, and 41 */
     CHECK_HOPES(rig, node, {"gpu-20gb=1", true}, {"gpu-41gb=1", true}, {"gpu-42gb=1", false},
@@ -114,8 +114,8 @@ static void nodes_are_alike_whose_gpus_are_in_any_order(void **state)
     check_alike(rig, first, MANAGED(rig, A100, NULL, "1g.5gb", "7g.40gb"), true);
     first = NOS(rig, A100, "1g.5gb", "7g.40gb");
     check_alike(rig, first, NOS(rig, A100, "7g.40gb", "1g.5gb"), true);
-    first = SHARED(rig, 42, "20gb 10gb", "20gb 10gb");
-    check_alike(rig, first, SHARED(rig, 42, "20gb 10gb", "20gb 10gb"), true);
+    first = SHARED(rig, 41, "20gb 10gb", "20gb 10gb");
+    check_alike(rig, first, SHARED(rig, 41, "20gb 10gb", "20gb 10gb"), true);
 }
 
 static void nodes_are_not_alike_whose_gpus_differ(void **state)
@@ -133,12 +133,12 @@ static void nodes_are_not_alike_whose_gpus_differ(void **state)
     check_alike(rig, first, MANAGED(rig, A30, ""), false);
     first = MANAGED(rig, A100, "");
     check_alike(rig, first, MANAGED(rig, A100, "", ""), false);
-    first = SHARED(rig, 42, "20gb");
-    check_alike(rig, first, SHARED(rig, 42, "20gb 20gb"), false);
-    first = SHARED(rig, 42, "20gb");
-    check_alike(rig, first, SHARED(rig, 42, "10gb"), false);
-    first = SHARED(rig, 42, "20gb");
-    check_alike(rig, first, SHARED(rig, 82, "20gb"), false);
+    first = SHARED(rig, 41, "20gb");
+    check_alike(rig, first, SHARED(rig, 41, "20gb 20gb"), false);
+    first = SHARED(rig, 41, "20gb");
+    check_alike(rig, first, SHARED(rig, 41, "10gb"), false);
+    first = SHARED(rig, 41, "20gb");
+    check_alike(rig, first, SHARED(rig, 80, "20gb"), false);
     first = MANAGED(rig, A100, "7g.40gb");
     check_alike(rig, first, rig_node(rig, SL_ACTUATOR_MIG_MANAGER, A100, SINGLE, GPUS("7g.40gb")),
                 false);
@@ -157,8 +157,8 @@ static void nodes_are_not_alike_where_other_units_are_in_use(void **state)
     rig_run(rig, first, "mig-2g.10gb=1", 0);
     rig_run(rig, second, "mig-1g.5gb=1", 0);
     check_alike(rig, first, second, false);
-    first = SHARED(rig, 42, "20gb* 10gb");
-    second = SHARED(rig, 42, "20gb 10gb");
+    first = SHARED(rig, 41, "20gb* 10gb");
+    second = SHARED(rig, 41, "20gb 10gb");
     rig_run(rig, first, "gpu-20gb=1", 0);
     check_alike(rig, first, second, false);
     first = MANAGED(rig, A100, "", "");

@@ -1,0 +1,238 @@
+/* Whom an exporter names: a pod's labels, which it may have copied, say what their author likes. */
+#include "rows_rig.h"
+
+#define WHOLE  "nvidia.com/gpu"
+#define SHARED "nvidia.com/gpu.shared"
+
+enum { SECOND = 1000000, NOW = 10000, BY_PROMETHEUS = 1 };
+
+static void with_gpus(struct scene *scene, const char *resource, enum sl_kind kind, unsigned n)
+{
+    const int32_t replicas = kind == SL_KIND_REPLICA ? 4 : 1;
+    scene->rig->pool[rig_pool(scene->rig, resource, kind, (int64_t)n * replicas)].replicas =
+        replicas;
+    for (unsigned i = 0; i < n; i++) {
+        scene->rig->device[rig_device(scene->rig, 0)].memory_mib = 16000;
+    }
+}
+
+static struct sl_pod *runs(struct scene *scene, const char *resource, const char *name)
+{
+    struct sl_ask ask = rig_ask(resource, 1);
+    struct sl_pod *pod = rig_run(scene->rig, &ask, NULL);
+    pod->started_us = ((int64_t)NOW - 5000) * SECOND;
+    pod->name = name;
+    return pod;
+}
+
+/* The pod that a series names, "": none. The last text is NULL; those of namespaces begin with '@'.
+ */
+static const char *named_by(struct scene *scene, unsigned others, const char *const *text)
+{
+    struct sl_usage_said said = {.others = others};
+    const struct sl_view *view = rig_view(scene->rig);
+    for (unsigned pods = 0, spaces = 0; *text != NULL; text++) {
+        if ((*text)[0] == '@') {
+            said.namespace[spaces++] = sl_str_of(*text + 1);
+        } else {
+            said.pod[pods++] = sl_str_of(*text);
+        }
+    }
+    uint64_t key = sl_usage_named(view, &said);
+    for (unsigned i = 0; i < view->n_residents; i++) {
+        const struct sl_pod *pod = view->resident[i].pod;
+        if (key != 0 && key == sl_usage_pod_key(sl_str_of(pod->namespace), sl_str_of(pod->name))) {
+            return pod->name;
+        }
+    }
+    assert_int_equal(key, 0);
+    return "";
+}
+
+#define NAMED(others, ...) named_by(scene, others, (const char *const[]){__VA_ARGS__, NULL})
+
+static void the_pod_that_stands_beside_the_exporters_own_is_named(void **state)
+{
+    struct scene *scene = *state;
+    with_gpus(scene, WHOLE, SL_KIND_WHOLE, 2);
+    (void)runs(scene, WHOLE, "train");
+    assert_string_equal(NAMED(BY_PROMETHEUS, "exporter-x", "train", "@gpus", "@default"), "train");
+    assert_string_equal(NAMED(BY_PROMETHEUS, "train", "@default"), "train");
+    assert_string_equal(NAMED(0, "train", "@default"), "train");
+    assert_string_equal(NAMED(0, "train", "train", "@default", "@default"), "train");
+    assert_string_equal(NAMED(0, "train", "@gpus"), "");
+    assert_string_equal(NAMED(0, "train"), "");
+    assert_string_equal(NAMED(0, "other", "@default"), ""); /* it is not there */
+}
+
+static void a_label_that_says_another_pod_names_the_one_that_has_it(void **state)
+{
+    struct scene *scene = *state;
+    with_gpus(scene, WHOLE, SL_KIND_WHOLE, 2);
+    struct sl_pod *victim = runs(scene, WHOLE, "victim");
+    struct sl_pod *liar = runs(scene, WHOLE, "liar");
+    liar->poses = true;
+    assert_string_equal(NAMED(BY_PROMETHEUS, "exporter-x", "victim", "liar", "@gpus", "@default"),
+                        "liar");
+    assert_string_equal(NAMED(0, "victim", "liar", "@default"), "liar");
+    assert_string_equal(NAMED(BY_PROMETHEUS, "exporter-x", "nobody", "liar", "@gpus", "@default"),
+                        "liar");
+    liar->poses = false; /* it has taken the label away: the series does not say whose it is */
+    assert_string_equal(NAMED(0, "victim", "liar", "@default"), "");
+    liar->poses = true;
+    victim->poses = true;
+    assert_string_equal(NAMED(0, "victim", "liar", "@default"), "");
+    assert_string_equal(NAMED(0, "victim", "@default"), "victim");
+}
+
+/* As of a pod whose resource is none of the node's, or that a nomination holds a place for. */
+static void a_name_beside_that_of_a_stranger_names_nobody(void **state)
+{
+    struct scene *scene = *state;
+    with_gpus(scene, WHOLE, SL_KIND_WHOLE, 2);
+    struct sl_pod *victim = runs(scene, WHOLE, "victim");
+    assert_string_equal(NAMED(0, "victim", "stranger", "@default"), "");
+    assert_string_equal(NAMED(BY_PROMETHEUS, "exporter-x", "victim", "stranger", "@default"), "");
+    victim->set_aside = true;
+    assert_string_equal(NAMED(0, "victim", "@default"), "");
+}
+
+/* ---- agreement ---- */
+
+static struct sl_usage_row *measured(struct scene *scene, int gpu, int64_t idle_s)
+{
+    struct sl_usage_row *row = &scene->row[scene->n++];
+    *row = (struct sl_usage_row){.gpu = gpu,
+                                 .instance = -1,
+                                 .measured = sl_measured_none,
+                                 .idle_us = idle_s * SECOND,
+                                 .since_us = ((int64_t)NOW - idle_s) * SECOND};
+    return row;
+}
+
+static void name(struct sl_usage_row *row, const struct sl_pod *pod)
+{
+    row->names.used_mib[row->names.n] = -1;
+    row->names.pod[row->names.n++] =
+        sl_usage_pod_key(sl_str_of(pod->namespace), sl_str_of(pod->name));
+}
+
+static struct sl_pod_use use_of(struct scene *scene, const struct sl_pod *pod)
+{
+    const struct sl_view *view = rig_view(scene->rig);
+    struct sl_usage_row row[ROWS];
+    struct sl_pod_use use = {0};
+    memcpy(row, scene->row, sizeof(row));
+    sl_usage_agree(view, row, scene->n);
+    for (unsigned i = 0; i < view->n_residents; i++) {
+        if (view->resident[i].pod == pod) {
+            sl_usage_pod(view, &view->resident[i], row, scene->n, (int64_t)NOW * SECOND, &use);
+        }
+    }
+    return use;
+}
+
+static void of_those_who_share_all_are_named_or_none_is(void **state)
+{
+    struct scene *scene = *state;
+    with_gpus(scene, SHARED, SL_KIND_REPLICA, 2);
+    struct sl_pod *victim = runs(scene, SHARED, "victim");
+    struct sl_pod *other = runs(scene, SHARED, "other");
+    struct sl_usage_row *busy = measured(scene, 0, 0);
+    name(measured(scene, 1, 300), victim); /* it is on the other: only that is said */
+    assert_int_equal(use_of(scene, victim).idle_us, -1);
+    name(busy, other);
+    assert_int_equal(use_of(scene, victim).idle_us, 300 * (int64_t)SECOND);
+    runs(scene, SHARED, "promised")->set_aside = true; /* who waits is on none */
+    assert_int_equal(use_of(scene, victim).idle_us, 300 * (int64_t)SECOND);
+}
+
+static void who_shares_idles_for_sure_only_where_all_gpus_do(void **state)
+{
+    struct scene *scene = *state;
+    with_gpus(scene, SHARED, SL_KIND_REPLICA, 2);
+    struct sl_pod *idle = runs(scene, SHARED, "idle");
+    name(measured(scene, 1, 300), idle);
+    struct sl_usage_row *other = measured(scene, 0, 0);
+    assert_int_equal(use_of(scene, idle).idle_us, 300 * (int64_t)SECOND);
+    assert_int_equal(use_of(scene, idle).sure_us, -1);
+    other->idle_us = 200 * (int64_t)SECOND;
+    assert_int_equal(use_of(scene, idle).idle_us, 300 * (int64_t)SECOND);
+    assert_int_equal(use_of(scene, idle).sure_us, 200 * (int64_t)SECOND);
+}
+
+static void who_has_a_gpu_alone_idles_for_sure_by_its_name(void **state)
+{
+    struct scene *scene = *state;
+    with_gpus(scene, WHOLE, SL_KIND_WHOLE, 2);
+    struct sl_pod *idle = runs(scene, WHOLE, "idle");
+    (void)measured(scene, 0, 0);
+    name(measured(scene, 1, 300), idle);
+    assert_int_equal(use_of(scene, idle).sure_us, 300 * (int64_t)SECOND);
+}
+
+static void a_name_on_what_the_pod_cannot_have_does_not_count(void **state)
+{
+    struct scene *scene = *state;
+    with_halves(scene, "nvidia.com/mig-3g.20gb");
+    with_gpus(scene, WHOLE, SL_KIND_WHOLE, 2);
+    struct sl_pod *victim = runs(scene, WHOLE, "victim");
+    struct sl_usage_row *instance = measured(scene, 0, 300);
+    instance->instance = 1;
+    (void)snprintf(instance->profile, sizeof(instance->profile), "3g.20gb");
+    name(instance, victim);
+    (void)measured(scene, 1, 0);
+    (void)measured(scene, 2, 0);
+    assert_int_equal(use_of(scene, victim).idle_us, 0);
+    struct sl_pod *half = runs(scene, "nvidia.com/mig-3g.20gb", "half");
+    name(instance, half);
+    assert_int_equal(use_of(scene, half).idle_us, 300 * (int64_t)SECOND);
+    (void)snprintf(instance->profile, sizeof(instance->profile), "1g.5gb");
+    assert_int_equal(use_of(scene, half).idle_us, -1);
+}
+
+/* A driver that rounds otherwise, as of GB200, whose 1g is 23.8 GB. */
+static void an_instance_counts_as_the_driver_writes_its_profile(void **state)
+{
+    static const struct {
+        const char *model, *profile, *told;
+    } rows[] = {{"A100-80GB / A800-80GB", "3g.40gb", "3g.39gb"},
+                {"A100-80GB / A800-80GB", "7g.80gb", "7g.79gb"},
+                {"GB200-186GB", "1g.23gb", "1g.24gb"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        void *own = NULL;
+        (void)set_up(&own);
+        struct scene *scene = own;
+        const struct sl_mig_model *model = rig_model(rows[i].model);
+        unsigned pool = rig_pool(scene->rig, "nvidia.com/mig", SL_KIND_MIG, 1);
+        scene->rig->pool[pool].profile = rig_profile(model, rows[i].profile);
+        unsigned device = rig_device(scene->rig, 0);
+        scene->rig->device[device].model = model;
+        (void)rig_instance(scene->rig, device, 0, pool);
+        struct sl_pod *pod = runs(scene, "nvidia.com/mig", "pod");
+        struct sl_usage_row *row = measured(scene, 0, 300);
+        row->instance = 1;
+        (void)snprintf(row->profile, sizeof(row->profile), "%s", rows[i].told);
+        assert_int_equal(use_of(scene, pod).idle_us, 300 * (int64_t)SECOND);
+        name(row, pod);
+        assert_int_equal(use_of(scene, pod).idle_us, 300 * (int64_t)SECOND);
+        (void)tear_down(&own);
+    }
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(the_pod_that_stands_beside_the_exporters_own_is_named),
+        TEST(a_label_that_says_another_pod_names_the_one_that_has_it),
+        TEST(a_name_beside_that_of_a_stranger_names_nobody),
+        TEST(of_those_who_share_all_are_named_or_none_is),
+        TEST(who_shares_idles_for_sure_only_where_all_gpus_do),
+        TEST(who_has_a_gpu_alone_idles_for_sure_by_its_name),
+        TEST(a_name_on_what_the_pod_cannot_have_does_not_count),
+        cmocka_unit_test(an_instance_counts_as_the_driver_writes_its_profile),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
