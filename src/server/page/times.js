@@ -71,7 +71,7 @@ export class Times {
 
     // A part and, where it is unfolded, its parts, which are made no sooner than that.
     add(row, parent, place, size) {
-        row.id = (parent ? parent.id + "/" : "") + row.name;
+        row.id = (parent ? parent.id + "/" : "") + (row.key ?? row.name);
         Object.assign(row, { parent: parent?.id, level: parent ? parent.level + 1 : 1, place, size });
         this.rows.push(row);
         if (row.parts && (this.found !== "" || this.open.has(row.id))) {
@@ -111,7 +111,7 @@ export class Times {
         const nodes = this.nodes.map((node) => [node, node.runs.filter(matches)])
             .filter(([node, runs]) => runs.length > 0 || (node.devices.length > 0 && node.name.includes(this.found)));
         this.bars = waiting.concat(nodes.flatMap(([, runs]) => runs));
-        return [...waiting.length === 0 ? [] : [this.group(this.waits.total + " wait", waiting, [waiting.slice(0, 20)], () => this.podRows(waiting))],
+        return [...waiting.length === 0 ? [] : [this.group(this.waits.total + " wait", waiting, [waiting.slice(0, 20)], () => this.podRows(waiting), { key: "waiting pods" })],
             ...nodes.map(([node, runs]) => this.nodeRow(node, runs))];
     }
 
