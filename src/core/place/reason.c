@@ -80,6 +80,13 @@ static const struct row {
          "leave the pod to a kube-scheduler that does not ask sliced, or ask for a resource that a "
          "device plugin offers",
          TEXT("$r: a DeviceClass offers it (DRA), whose devices sliced does not schedule")},
+    [SL_REASON_NOMINATED] =
+        {"Nominated", false,
+         "The room that is free is kept for pods of no lower priority that kube-scheduler has "
+         "nominated to the node (status.nominatedNodeName), as after a preemption. filter and bind "
+         "alone say so, while the queue is off.",
+         "wait for these pods to start",
+         TEXT("$r: $a asked, the room is kept for pods that are nominated to this node")},
     [SL_REASON_HOST_FULL] =
         {"HostFull", false,
          "The GPUs that are asked for are free, but too little CPU or memory is, or as many pods "
