@@ -273,7 +273,7 @@ BESIDE = """return [...document.querySelectorAll('body *')].filter(e => {
     const box = e.getBoundingClientRect(), style = getComputedStyle(e);
     return box.width > 1 && (box.right > innerWidth + 0.5 || box.left < -0.5 ||
         (e.scrollWidth > e.clientWidth + 1 && style.display !== 'inline' && style.overflowX !== 'visible' && e.tagName !== 'INPUT' &&
-            e.className !== 'name'));
+            e.parentElement.className !== 'name'));
 }).map(e => e.tagName + '#' + e.id + '.' + e.className + ' ' + e.textContent.slice(0, 40))"""
 
 

@@ -153,8 +153,8 @@ export class Times {
         const open = row.parts ? { "aria-expanded": String(this.found !== "" || this.open.has(row.id)) } : {};
         const made = element("div", "", { role: "treeitem", id: "line-" + at, "data-row": at, "data-id": row.id, title: row.text, "aria-label": row.text,
             "aria-level": row.level, "aria-posinset": row.place, "aria-setsize": row.size, "aria-selected": String(row.id === this.chosen), ...open });
-        const name = element("span", row.name, { class: "name" });
-        name.append(element("span", row.told ?? "", { class: "small" }));
+        const name = element("span", "", { class: "name" });
+        name.append(element("span", row.name), element("span", row.told ?? "", { class: "small" }));
         made.append(name, this.barsOf(row));
         return made;
     }
