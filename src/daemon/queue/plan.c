@@ -447,6 +447,7 @@ static void round_work(struct sl_queue_worker *worker, struct sl_queue_mail *mai
 {
     int64_t begin_ns = sl_clock_monotonic_ns();
     worker->ignored_left = SL_QUEUE_TOLD;
+    worker->explains_left = SL_QUEUE_EXPLAINS;
     if (!read_mail(worker, mail, now_us) || worker->unread) {
         worker->unread = !read_all(worker, now_us);
     }
