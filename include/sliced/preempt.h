@@ -16,4 +16,12 @@
 int sl_preempt(const struct sl_view *view, const struct sl_ask *ask, const struct sl_str *victims,
                size_t n, bool *keep, struct sl_verdict *verdict);
 
+/* As sl_choose(), and leaves room for the n pods that kube-scheduler has nominated to the node
+ * (status.nominatedNodeName): they are placed first, in their order, as if their victims were gone.
+ * kube-scheduler does so for what it counts itself (RunFilterPluginsWithNominatedPods), but knows
+ * no devices. */
+bool sl_choose_beside(const struct sl_view *view, struct sl_pod *const *nominated, size_t n,
+                      const struct sl_ask *ask, struct sl_assignment *assignment,
+                      struct sl_verdict *verdict);
+
 #endif

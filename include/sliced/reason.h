@@ -17,10 +17,11 @@ enum sl_reason {
     SL_REASON_MEMORY_IN_USE,   /* not now: its pods use the GPU memory needed, beyond their asks */
     SL_REASON_CUTTING,         /* not now: the node's GPUs are being cut, sl_view.withheld */
     SL_REASON_OUT_OF_SERVICE,  /* not now: the node has the units, but does not offer them */
-    SL_REASON_HOST_FULL,   /* not now: the GPUs are free; CPU, memory or places for pods are not. In
-                              explain alone: kube-scheduler judges it itself */
-    SL_REASON_EXCLUDED,    /* never: the pod's constraints exclude the node. In explain alone */
-    SL_REASON_NOT_OFFERED, /* never: the node has no such resource */
+    SL_REASON_NOMINATED, /* not now: the room is kept for pods that kube-scheduler has nominated */
+    SL_REASON_HOST_FULL, /* not now: the GPUs are free; CPU, memory or places for pods are not. In
+                            explain alone: kube-scheduler judges it itself */
+    SL_REASON_EXCLUDED,  /* never: the pod's constraints exclude the node. In explain alone */
+    SL_REASON_NOT_OFFERED,    /* never: the node has no such resource */
     SL_REASON_EXCEEDS_NODE,   /* never: asks for more than the whole node has */
     SL_REASON_EXCEEDS_DEVICE, /* never: asks for more than any one device has */
     SL_REASON_LITTLE_MEMORY,  /* never: too few units of the node have the GPU memory needed */

@@ -83,8 +83,9 @@ void sl_stages_read_end(struct sl_stages *stages, uint64_t id, bool ok, int64_t 
 /* ---- who may go ---- */
 
 /* Visits each waiting pod whose stage may have changed since the last call: SL_HOLD_NONE, STAGE,
- * STAGE_FAILED or STAGE_CYCLE, and why, for people (NULL with NONE). True: the search for cycles is
- * not complete, and the caller should call again soon. */
+ * STAGE_FAILED or STAGE_CYCLE, and why, for people (NULL with NONE). True: some of what was
+ * reported, or the search for cycles, waits for its namespace's turn, and the caller should call
+ * again soon. */
 bool sl_stages_collect(struct sl_stages *stages,
                        void (*visit)(void *context, struct sl_str uid, enum sl_hold_reason stage,
                                      const char *why),

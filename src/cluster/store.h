@@ -25,6 +25,19 @@ void sl_store_free(struct sl_store *store); /* no snapshot may be out */
  * first. */
 void sl_store_set_one_equal_share(struct sl_store *store, bool on);
 
+enum { SL_NOMINEES_MAX = 64 };
+
+/* While on, sl_store_reserve leaves room for nominees. Off at first; with a queue the planner keeps
+ * it. */
+void sl_store_heed_nominees(struct sl_store *store, bool on);
+
+/* The pods that wait without a gate, that kube-scheduler has nominated to a node
+ * (status.nominatedNodeName, which none but it and administrators write), and that are of no lower
+ * priority than pod, itself left out: new references, the highest priority first; at most
+ * SL_NOMINEES_MAX of these. Returns how many; none while they are not heeded. */
+size_t sl_store_nominees(struct sl_store *store, const struct sl_pod *pod,
+                         struct sl_pod *out[SL_NOMINEES_MAX]);
+
 /* ---- changes ----
  *
  * Each steals its argument, also on failure; a put that fails changes nothing. Each change

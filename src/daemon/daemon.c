@@ -337,6 +337,7 @@ static int daemon_start(struct daemon *daemon, struct sl_error *err)
         return EXIT_REFUSED;
     }
     sl_store_set_one_equal_share(daemon->store, daemon->config.gpushare.one_equal_share);
+    sl_store_heed_nominees(daemon->store, !daemon->config.queue.enabled);
     options.store = daemon->store;
     options.tls = daemon->tls;
     options.proxy = daemon->config.server.visibility_listen[0] == '\0' ? NULL : &daemon->proxy;

@@ -37,6 +37,84 @@ def test_filter_by_nodes_answers_with_nodes(shared):
     assert reply["NodeNames"] is None
 
 
+MEM = "aliyun.com/gpu-mem"
+T4X2 = """apiVersion: v1
+kind: Node
+metadata:
+  name: t4x2
+  labels: {nvidia.com/gpu.count: '2', nvidia.com/gpu.memory: '15360', nvidia.com/gpu.product: Tesla-T4}
+status:
+  allocatable: {cpu: '32', memory: 64Gi, pods: '110', aliyun.com/gpu-mem: '30', aliyun.com/gpu-count: '2'}
+"""
+
+
+def preempted(start, tmp_path, **pods):
+    """A daemon of which kube-scheduler thinks so: name=(units, priority, device or None: nominated, more fields)."""
+    text = T4X2
+    for name, (units, priority, device, more) in pods.items():
+        pod = pod_of(name, {MEM: units}, f"uid-{name}")
+        pod["spec"]["priority"] = priority
+        pod["status"] = {"phase": "Running"} if device is not None else {"phase": "Pending", "nominatedNodeName": "t4x2"}
+        if device is not None:
+            pod["spec"]["nodeName"] = "t4x2"
+            pod["metadata"]["annotations"] = {"sliced.dev/assignment": f"{MEM}={device}*{units}"}
+        for field, value in more.items():
+            pod[field] = {**pod.get(field, {}), **value}
+        text += "---\n" + json.dumps({"apiVersion": "v1", "kind": "Pod", **pod}) + "\n"
+    path = tmp_path / "cluster.yaml"
+    path.write_text(text)
+    return start(path)
+
+
+def passes(daemon, units, priority=0, uid=None):
+    pod = pod_of("p", {MEM: units}, uid or some_uid())
+    pod["spec"]["priority"] = priority
+    reply = daemon.filter(pod, ["t4x2"])
+    if not reply["NodeNames"] and "kept" not in reply["FailedNodes"]["t4x2"]:
+        raise AssertionError(reply)
+    return reply["NodeNames"] == ["t4x2"]
+
+
+def test_the_room_of_a_nominated_pod_is_kept_from_those_of_no_higher_priority(start, tmp_path):
+    daemon = preempted(start, tmp_path, urgent=(12, 1000, None, {}), other=(10, 0, 1, {}))
+    assert passes(daemon, 5) and not passes(daemon, 6)
+    assert not passes(daemon, 6, priority=1000) and passes(daemon, 6, priority=1001)
+    assert passes(daemon, 12, priority=1000, uid="uid-urgent")
+
+
+def test_its_room_is_kept_while_its_victims_go(start, tmp_path):
+    going = {"metadata": {"name": "victim", "namespace": "default", "uid": "uid-victim", "deletionTimestamp": "2026-11-20T08:00:00Z",
+                          "annotations": {"sliced.dev/assignment": f"{MEM}=0*9"}}}
+    daemon = preempted(start, tmp_path, urgent=(12, 1000, None, {}), victim=(9, 0, 0, going), other=(10, 2000, 1, {}))
+    assert passes(daemon, 5) and not passes(daemon, 6)
+
+
+def test_it_is_kept_before_its_victims_are_seen_going(start, tmp_path):
+    daemon = preempted(start, tmp_path, urgent=(12, 1000, None, {}), victim=(9, 0, 0, {}), other=(10, 2000, 1, {}))
+    assert passes(daemon, 5) and not passes(daemon, 6)
+
+
+def test_pods_that_will_not_come_keep_nothing(start, tmp_path):
+    daemon = preempted(
+        start, tmp_path, large=(16, 1000, None, {}), gated=(12, 1000, None, {"spec": {"schedulingGates": [{"name": "x"}]}}),
+        elsewhere=(12, 1000, None, {"status": {"phase": "Pending", "nominatedNodeName": "other"}}), done=(12, 1000, None, {
+            "status": {"phase": "Failed", "nominatedNodeName": "t4x2"}}), wrong=("1.5", 1000, None, {}), other=(10, 0, 1, {}))
+    assert passes(daemon, 15)
+
+
+def test_a_crowd_of_nominated_pods_is_bounded_and_the_highest_count(start, tmp_path):
+    crowd = {f"n{i}": (1, 10 + i % 3, None, {}) for i in range(200)}
+    daemon = preempted(start, tmp_path, **crowd, urgent=(12, 1000, None, {}))
+    assert not passes(daemon, 6) and passes(daemon, 30 // 2, priority=2000)
+
+
+def test_bind_leaves_the_room_as_well(start, tmp_path):
+    daemon = preempted(start, tmp_path, urgent=(12, 1000, None, {}), other=(10, 0, 1, {}))
+    assert "kept" in daemon.bind(daemon.add_pod("low", {MEM: 6}), "t4x2")
+    assert daemon.bind(daemon.add_pod("tiny", {MEM: 3}), "t4x2") == ""
+    assert passes(daemon, 12, priority=1000, uid="uid-urgent"), "tiny got a share of the GPU that the room is not on"
+
+
 def whole(name, **more):
     return {"metadata": {"name": name, "labels": {"zone": "w\u00e4st", "}": "{[\\\""}}, "spec": {"taints": [{"key": name}]},
             "status": {"images": [{"names": [f"reg/{name}:1"], "sizeBytes": 9000000000}], **more}}

@@ -4,10 +4,12 @@
 #include <stdlib.h>
 
 #include "cluster/bind/equal_share.h"
+#include "cluster/bind/nominees.h"
 #include "cluster/bind/outcome.h"
 #include "cluster/bind/take.h"
 #include "cluster/publish/snapshot.h"
 #include "cluster/state/state.h"
+#include "sliced/preempt.h"
 
 static const char *const code_names[] = {
     [SL_BIND_RESERVED] = "Reserved",
@@ -93,8 +95,19 @@ static const char *own_nomination(const struct sl_entry *entry, struct sl_scratc
     return NULL;
 }
 
+/* Chooses devices beside the room of nominees. */
+static bool choose_beside(struct sl_store *store, struct sl_scratch *scratch,
+                          const struct sl_pod *pod, const struct sl_ask *ask,
+                          struct sl_assignment *assignment, struct sl_verdict *verdict)
+{
+    struct sl_pod *nominee[SL_NOMINEES_MAX];
+    size_t n = sl_nominees_list(store, pod, scratch->view->node->name, nominee);
+    return n > 0 ? sl_choose_beside(scratch->view, nominee, n, ask, assignment, verdict)
+                 : sl_choose_on(scratch, ask, assignment, verdict);
+}
+
 /* Chooses devices; result->assignment gets them as text. False: the result says why not. */
-static bool devices_choose(const struct sl_store *store, const struct sl_view *view,
+static bool devices_choose(struct sl_store *store, const struct sl_view *view,
                            const struct sl_entry *entry, const struct sl_bind *bind,
                            struct sl_bind_result *result)
 {
@@ -107,7 +120,7 @@ static bool devices_choose(const struct sl_store *store, const struct sl_view *v
     const char *nominated = own_nomination(entry, &scratch);
     bool own = nominated_devices_take(&scratch, &ask, nominated, &assignment);
     scratch.returning = false;
-    if (!own && !sl_choose_on(&scratch, &ask, &assignment, &result->verdict)) {
+    if (!own && !choose_beside(store, &scratch, pod, &ask, &assignment, &result->verdict)) {
         char why[256] = ": ";
         sl_verdict_text(&result->verdict, &ask, pod->malformed, why + 2, sizeof(why) - 2);
         sl_refuse_node(result, SL_BIND_NO_ROOM, bind, why);

@@ -51,6 +51,12 @@ static bool state_waits(const struct sl_state *state)
     return !sl_state_reserved(state) && sl_pod_waits(state->pod);
 }
 
+static bool state_is_nominee(const struct sl_state *state)
+{
+    const struct sl_pod *pod = state->pod;
+    return state_waits(state) && pod->nominated != NULL && pod->gate == SL_GATE_NONE;
+}
+
 /* The list and the count that the reservation or nomination is in. */
 static struct sl_list *list_of(struct sl_store *store, const struct sl_reservation *reservation,
                                size_t **n)
@@ -80,6 +86,9 @@ static void entry_join(struct sl_store *store, struct sl_entry *entry)
         sl_waiting_add(store, entry);
         sl_wants_waiting(&store->wants, state->pod, 1);
     }
+    if (state_is_nominee(state)) {
+        sl_list_add_last(&store->nominees, &entry->in_nominees);
+    }
     if (state->reservation != NULL) {
         size_t *n = NULL;
         sl_reservation_add(list_of(store, state->reservation, &n), state->reservation);
@@ -105,6 +114,9 @@ static void entry_leave(struct sl_store *store, struct sl_entry *entry)
     if (state_waits(state)) {
         sl_waiting_remove(store, entry);
         sl_wants_waiting(&store->wants, state->pod, -1);
+    }
+    if (state_is_nominee(state)) {
+        sl_list_remove(&store->nominees, &entry->in_nominees);
     }
     if (state->reservation != NULL) {
         size_t *n = NULL;

@@ -30,6 +30,7 @@ struct sl_entry {
     struct sl_chain by_uid;
     struct sl_link on_host;         /* in host->pods */
     struct sl_link in_waiting;      /* in store->waiting; a pod with a nomination is in both */
+    struct sl_link in_nominees;     /* in store->nominees, if it is one */
     uint64_t seen;                  /* store->sweep when the pod was last put */
     uint64_t bound;                 /* store->sweep when it was last known to have a node */
     struct sl_namespace *namespace; /* counts it */

@@ -35,8 +35,10 @@ struct sl_store {
     bool dirty; /* something differs from the current snapshot */
     bool expiry_held;
     bool one_equal_share;
+    bool heeds_nominees;
     bool waiting_sorted;
     struct sl_list waiting;
+    struct sl_list nominees;     /* that wait, and that kube-scheduler has nominated to a node */
     struct sl_list reservations; /* the first to expire first */
     struct sl_list nominations;
     struct sl_list touched;      /* hosts that have changed since the last publish */

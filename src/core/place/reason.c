@@ -73,6 +73,13 @@ static const struct row {
          "without units).",
          "wait until they are back; if that lasts, tell the operators of the cluster",
          TEXT("$r: $a asked, this node offers $f now of the $c that it has")},
+    [SL_REASON_NOMINATED] =
+        {"Nominated", false,
+         "The room that is free is kept for pods of no lower priority that kube-scheduler has "
+         "nominated to the node (status.nominatedNodeName), as after a preemption. filter and bind "
+         "alone say so, while the queue is off.",
+         "wait for these pods to start",
+         TEXT("$r: $a asked, the room is kept for pods that are nominated to this node")},
     [SL_REASON_HOST_FULL] =
         {"HostFull", false,
          "The GPUs that are asked for are free, but too little CPU or memory is, or as many pods "

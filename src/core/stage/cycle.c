@@ -13,6 +13,7 @@ struct search {
     struct sl_stage_waiter *start;
     struct sl_stage_waiter *last; /* of the queue of waiters to visit, which the start leads */
     struct sl_stage_waiter *end;  /* waits for the start; NULL: none found yet */
+    uint64_t looks_end; /* it is given up then: a cycle that is not found is not told of */
 };
 
 static void reach(struct search *search, struct sl_stage_waiter *from, struct sl_stage_waiter *to)
@@ -49,7 +50,8 @@ static void look_at(struct search *search, struct sl_stage_waiter *from,
     }
     struct sl_stage_named named;
     sl_stage_named_begin(&named, search->stages, target);
-    for (struct sl_stage_waiter *to = sl_stage_named_next(&named); to != NULL;
+    for (struct sl_stage_waiter *to = sl_stage_named_next(&named);
+         to != NULL && search->stages->looks < search->looks_end;
          to = sl_stage_named_next(&named)) {
         reach(search, from, to);
     }
@@ -64,7 +66,9 @@ static bool find(struct search *search)
     start->from = NULL;
     search->last = start;
     for (struct sl_stage_waiter *at = start; at != NULL && search->end == NULL; at = at->visit) {
-        for (uint32_t i = 0; i < at->n_links && search->end == NULL; i++) {
+        for (uint32_t i = 0;
+             i < at->n_links && search->end == NULL && search->stages->looks < search->looks_end;
+             i++) {
             look_at(search, at, at->link[i].target);
         }
     }
@@ -121,9 +125,9 @@ static bool is_named(struct sl_stages *stages, const struct sl_stage_waiter *wai
 }
 
 /* True when the waiter is in a cycle; marks all waiters of that cycle. */
-static bool mark_cycle(struct sl_stages *stages, struct sl_stage_waiter *waiter)
+static bool mark_cycle(struct sl_stages *stages, struct sl_stage_waiter *waiter, uint64_t end)
 {
-    struct search search = {.stages = stages, .start = waiter};
+    struct search search = {.stages = stages, .start = waiter, .looks_end = end};
     char why[SL_STAGE_TEXT_MAX];
     bool told = waiter->cyclic;
     if (waiter->n_links == 0 || !is_named(stages, waiter) || !find(&search)) {
@@ -167,7 +171,7 @@ static bool mark_all(struct sl_stages *stages, struct sl_stage_space *space, boo
             return false;
         }
         if (!at->cyclic && (!changed || sl_list_has(&stages->changed, &at->changed))) {
-            *found = mark_cycle(stages, at) || *found;
+            *found = mark_cycle(stages, at, end) || *found;
         }
     }
     return true;

@@ -1,7 +1,7 @@
 /* Structures and functions that the files of this room share. stage.c: waiting pods; target.c: the
  * items that they wait for; index.c: look-up by labels; record.c: states of pods and Jobs; turn.c:
- * turns of reading; cycle.c: cycles; text.c: texts for people; read.c: parses the annotation;
- * find.c: look-up by names; touch.c: waiters to tell. */
+ * turns of reading; news.c: turns of pods' news; cycle.c: cycles; text.c: texts for people; read.c:
+ * parses the annotation; find.c: look-up by names; touch.c: waiters to tell. */
 #ifndef SLICED_CORE_STAGE_INTERNAL_H
 #define SLICED_CORE_STAGE_INTERNAL_H
 
@@ -27,11 +27,13 @@ struct sl_stage_space {
     struct sl_map buckets;     /* by hash of a label */
     struct sl_map records;     /* of selectors: a pod's first record, by the pod's name */
     struct sl_turn_space turn; /* targets that are to be read */
-    uint32_t n_reading;        /* targets */
-    bool doubted;              /* new cycles may exist */
-    bool broken;               /* known cycles may be gone */
-    size_t refs;               /* held by waiters and targets */
-    size_t used;               /* targets and records, which count against stages->max */
+    struct sl_map news;        /* of pods, by name, that wait for a turn */
+    struct sl_turn_space news_turn;
+    uint32_t n_reading; /* targets */
+    bool doubted;       /* new cycles may exist */
+    bool broken;        /* known cycles may be gone */
+    size_t refs;        /* held by waiters and targets */
+    size_t used;        /* targets and records, which count against stages->max */
     char name[];
 };
 
@@ -133,7 +135,9 @@ struct sl_stages {
     struct sl_map spaces;
     struct sl_map targets;
     struct sl_list changed;
-    struct sl_turns turns;               /* of namespaces with items to read */
+    struct sl_turns turns; /* of namespaces with items to read */
+    struct sl_turns news;  /* of namespaces with news */
+    size_t n_news;
     struct sl_list rest[SL_STAGE_RESTS]; /* targets; the first one's rest ends first */
     int64_t rest_us;                     /* no reading begins before this */
     uint32_t failures;                   /* of readings, in a row */
@@ -242,7 +246,22 @@ void sl_stage_turn_end(struct sl_stage_target *target);
 /* Ends a failed reading: the target is read again after a rest, which is longer each time. */
 void sl_stage_turn_failed(struct sl_stages *stages, struct sl_stage_target *target, int64_t now_us);
 
+/* ---- news.c ---- */
+
+/* Forgets all news of the namespace. */
+void sl_stage_news_clear(struct sl_stages *stages, struct sl_stage_space *space);
+/* Takes in news, in turns, as many as may be at a time. */
+void sl_stage_news_take(struct sl_stages *stages);
+
 /* ---- record.c ---- */
+
+/* Take in that the pod is as told, or is gone. */
+void sl_stage_pod_set(struct sl_stages *stages, struct sl_stage_space *space,
+                      const struct sl_pod *pod);
+void sl_stage_pod_drop(struct sl_stages *stages, struct sl_stage_space *space, struct sl_str name);
+/* Notes it for the readings under way, which may still tell of the pod. */
+void sl_stage_note_gone(struct sl_stages *stages, const struct sl_stage_space *space,
+                        struct sl_str name);
 
 /* Drops all records of a target, before it is freed. */
 void sl_stage_forget(struct sl_stages *stages, struct sl_stage_target *target);

@@ -157,21 +157,18 @@ static void drop_unmatched(struct sl_stages *stages, const struct sl_stage_space
     }
 }
 
-void sl_stages_pod(struct sl_stages *stages, const struct sl_pod *pod)
+void sl_stage_pod_set(struct sl_stages *stages, struct sl_stage_space *space,
+                      const struct sl_pod *pod)
 {
-    struct sl_str space = sl_str_of(pod->namespace);
     struct sl_str name = sl_str_of(pod->name);
-    struct sl_stage_space *known = sl_stage_space_find(stages, space);
     struct sl_stage_naming naming;
-    if (known == NULL || name.len == 0) {
-        return;
-    }
-    struct sl_stage_target *target = sl_stage_target_find(stages, space, SL_STAGE_POD, name);
+    struct sl_stage_target *target =
+        sl_stage_target_find(stages, sl_str_of(space->name), SL_STAGE_POD, name);
     if (target != NULL) {
         set(stages, target, name, sl_str_of(pod->uid), pod->phase);
     }
-    drop_unmatched(stages, known, pod);
-    sl_stage_naming_begin(&naming, stages, known, pod);
+    drop_unmatched(stages, space, pod);
+    sl_stage_naming_begin(&naming, stages, space, pod);
     for (target = sl_stage_naming_next(&naming); target != NULL;
          target = sl_stage_naming_next(&naming)) {
         if (target->kind == SL_STAGE_SELECTOR) {
@@ -193,33 +190,29 @@ static void note_gone(struct sl_stage_target *target, struct sl_str name)
     target->gone->hash[target->gone->n++] = sl_hash(name.s, name.len);
 }
 
-static void gone(struct sl_stages *stages, struct sl_stage_target *target, struct sl_str name)
+void sl_stage_pod_drop(struct sl_stages *stages, struct sl_stage_space *space, struct sl_str name)
 {
-    if (target->only != NULL) {
+    struct sl_stage_target *target =
+        sl_stage_target_find(stages, sl_str_of(space->name), SL_STAGE_POD, name);
+    if (target != NULL && target->only != NULL) {
         take_gone(stages, target, target->only);
     }
-    note_gone(target, name);
-}
-
-void sl_stages_pod_gone(struct sl_stages *stages, struct sl_str namespace, struct sl_str name)
-{
-    struct sl_stage_space *known = sl_stage_space_find(stages, namespace);
-    if (known == NULL || name.len == 0) {
-        return;
-    }
-    struct sl_stage_target *target = sl_stage_target_find(stages, namespace, SL_STAGE_POD, name);
-    if (target != NULL) {
-        gone(stages, target, name);
-    }
-    struct sl_stage_record *record = sl_map_get(&known->records, name.s, name.len);
+    struct sl_stage_record *record = sl_map_get(&space->records, name.s, name.len);
     while (record != NULL) {
         struct sl_stage_record *next = record->next;
         take_gone(stages, record->target, record);
         record = next;
     }
+}
+
+void sl_stage_note_gone(struct sl_stages *stages, const struct sl_stage_space *space,
+                        struct sl_str name)
+{
     for (int i = 0; i < SL_STAGE_READS_MAX; i++) {
-        target = stages->reads[i];
-        if (target != NULL && target->space == known && target->kind == SL_STAGE_SELECTOR) {
+        struct sl_stage_target *target = stages->reads[i];
+        if (target != NULL && target->space == space &&
+            (target->kind == SL_STAGE_SELECTOR ||
+             (target->kind == SL_STAGE_POD && sl_str_eq(target->text, name)))) {
             note_gone(target, name);
         }
     }
@@ -238,7 +231,10 @@ void sl_stages_job_gone(struct sl_stages *stages, struct sl_str namespace, struc
 {
     struct sl_stage_target *target = sl_stage_target_find(stages, namespace, SL_STAGE_JOB, name);
     if (target != NULL) {
-        gone(stages, target, name);
+        if (target->only != NULL) {
+            take_gone(stages, target, target->only);
+        }
+        note_gone(target, name);
     }
 }
 

@@ -304,7 +304,7 @@ static void feed_starved(struct sl_stages *stages)
 
 bool sl_stages_changed(const struct sl_stages *stages)
 {
-    return stages->changed.first != NULL || stages->n_doubted > 0 ||
+    return stages->changed.first != NULL || stages->n_doubted > 0 || stages->n_news > 0 ||
            (stages->n_starved > 0 && stages->feeds);
 }
 
@@ -315,6 +315,7 @@ bool sl_stages_collect(struct sl_stages *stages,
 {
     char why[SL_STAGE_TEXT_MAX];
     feed_starved(stages);
+    sl_stage_news_take(stages);
     sl_stage_cycle_review(stages);
     while (stages->changed.first != NULL) {
         struct sl_stage_waiter *waiter =
@@ -323,7 +324,7 @@ bool sl_stages_collect(struct sl_stages *stages,
         enum sl_hold_reason stage = sl_stage_verdict(waiter, why, sizeof(why));
         visit(context, sl_str_of(uid_of(waiter)), stage, stage == SL_HOLD_NONE ? NULL : why);
     }
-    return stages->n_doubted > 0;
+    return stages->n_doubted > 0 || stages->n_news > 0;
 }
 
 void sl_stages_stats(const struct sl_stages *stages, struct sl_stages_stats *out)

@@ -28,9 +28,11 @@ void sl_stage_space_unref(struct sl_stages *stages, struct sl_stage_space *space
     space->refs--;
     if (space->refs == 0) {
         stages->n_doubted -= space->doubted;
+        sl_stage_news_clear(stages, space);
         (void)sl_map_remove(&stages->spaces, space->name, strlen(space->name));
         sl_map_free(&space->buckets);
         sl_map_free(&space->records);
+        sl_map_free(&space->news);
         free(space);
     }
 }

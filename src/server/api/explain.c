@@ -391,6 +391,7 @@ static void say_refused(const struct sl_explain *explain, const struct gist *g, 
         return;
     case SL_REASON_EXCEEDS_TOGETHER: /* only for several items: say_never() */
     case SL_REASON_EXCLUDED:         /* say_excluded() */
+    case SL_REASON_NOMINATED:        /* filter and bind alone say so */
     case SL_REASON_FITS:
     case SL_REASON_NO_ASK:
     case SL_REASON_UNKNOWN_NODE:

@@ -29,6 +29,8 @@ struct filter {
     char nominated[SL_NODE_NAME_BYTES]; /* node on which the plan has set devices aside, or empty */
     char standing[SL_NODE_NAME_BYTES];  /* node on which the pod's devices are reserved, or empty */
     struct seen seen[SEEN_SLOTS];
+    struct sl_pod *nominee[SL_NOMINEES_MAX]; /* that others make room for, on any node */
+    size_t n_nominees;
     size_t n_passed;
     size_t run; /* the first of those that passed last and are not written yet */
     size_t len; /* by_nodes: of the reply up to the last node that passed; others follow there */
@@ -175,10 +177,25 @@ static void judge_standing(struct filter *f, size_t i)
     sl_buf_puts(&w->refused, ":\"its devices are reserved on another node\"");
 }
 
+/* Does it fit beside the room of those that are nominated to the node? */
+static bool fits_beside(const struct filter *f, const struct sl_view *view,
+                        struct sl_verdict *verdict)
+{
+    struct sl_pod *here[SL_NOMINEES_MAX];
+    size_t n = 0;
+    for (size_t i = 0; i < f->n_nominees; i++) {
+        if (strcmp(f->nominee[i]->nominated, view->node->name) == 0) {
+            here[n++] = f->nominee[i];
+        }
+    }
+    return n == 0 ? sl_fit(view, &f->asked->ask, verdict)
+                  : sl_choose_beside(view, here, n, &f->asked->ask, NULL, verdict);
+}
+
 static bool fits_node(const struct filter *f, const struct sl_view *view,
                       struct sl_verdict *verdict)
 {
-    return sl_fit(view, &f->asked->ask, verdict) ||
+    return fits_beside(f, view, verdict) ||
            (f->grant != NULL && sl_grant_fits(f->grant, view, &f->asked->ask, f->now_ns));
 }
 
@@ -344,11 +361,15 @@ void sl_filter_finish(struct sl_request *request)
             sl_grants_get(&request->app->grants, sl_str_of(asked.pod->uid), filter.now_ns);
         (void)sl_binds_node(&request->app->binds, sl_str_of(asked.pod->uid), filter.standing,
                             sizeof(filter.standing));
+        filter.n_nominees = sl_store_nominees(request->app->store, asked.pod, filter.nominee);
         struct sl_queue_status status;
         const char *held = held_by_queue(&filter, &status);
         write_result(&filter, held);
         log_result(&filter, held);
         sl_grant_unref(filter.grant);
+        while (filter.n_nominees > 0) {
+            sl_pod_unref(filter.nominee[--filter.n_nominees]);
+        }
         request->outcome = filter.n_passed > 0 ? SL_OUTCOME_OK : SL_OUTCOME_REFUSED;
         sl_metrics_nodes(request->metrics, SL_CLASS_FILTER, request->workspace->candidates.n);
     }

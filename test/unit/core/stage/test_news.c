@@ -1,0 +1,183 @@
+/* News of pods where many items are waited for: they wait for their namespace's turn, nothing of
+ * them is lost, and other namespaces' are taken meanwhile. */
+#include "stage_rig.h"
+
+#include "core/stage/internal.h"
+
+enum { WAITERS = 40, ITEMS = 10, PODS = 2000, LOOKS_MAX = 1 << 18 };
+
+static uint64_t looks_of(const struct stage_rig *rig)
+{
+    struct sl_stages_stats stats;
+    sl_stages_stats(rig->stages, &stats);
+    return stats.looks;
+}
+
+/* Pods of the namespace wait for 400 items, with which each pod that has a=1 is compared. */
+static void wait_for_much(struct stage_rig *rig, const char *space)
+{
+    rig->space = space;
+    for (int i = 0; i < WAITERS; i++) {
+        char after[512] = "";
+        char name[32];
+        size_t len = 0;
+        for (int k = 0; k < ITEMS; k++) {
+            len += (size_t)snprintf(after + len, sizeof(after) - len, "%s(a in (1,x%d-%d),b!=1)",
+                                    k == 0 ? "" : ",", i, k);
+        }
+        (void)snprintf(name, sizeof(name), "%s-w%d", space, i);
+        stage_rig_wait(rig, name, "", after);
+    }
+    stage_rig_read_nothing(rig);
+}
+
+static void tell_of_many(struct stage_rig *rig, const char *space)
+{
+    rig->space = space;
+    for (int i = 0; i < PODS; i++) {
+        char name[32];
+        (void)snprintf(name, sizeof(name), "p%d", i);
+        stage_rig_pod(rig, name, name, "a=1 b=1", "Running");
+    }
+}
+
+/* Returns whether there is more. */
+static bool collect_once(struct stage_rig *rig)
+{
+    rig->len = 0;
+    rig->log[0] = '\0';
+    return sl_stages_collect(rig->stages, stage_rig_visit, rig);
+}
+
+static void collect_all(struct stage_rig *rig)
+{
+    for (unsigned rounds = 0; collect_once(rig); rounds++) {
+        assert_true(rounds < PODS);
+    }
+}
+
+static void news_of_a_crowded_namespace_leave_turns_to_others(void **state)
+{
+    struct stage_rig *rig = *state;
+    wait_for_much(rig, "greedy");
+    wait_for_much(rig, "calm");
+    stage_rig_wait(rig, "last", "", "(c=1)");
+    stage_rig_read_nothing(rig);
+    collect_all(rig);
+    uint64_t looks = looks_of(rig);
+    tell_of_many(rig, "greedy");
+    rig->space = "calm";
+    stage_rig_pod(rig, "done", "done", "c=1", "Succeeded");
+    assert_int_equal(looks_of(rig), looks); /* whoever tells is not kept waiting */
+    assert_true(collect_once(rig));
+    assert_in_range(looks_of(rig) - looks, 1, LOOKS_MAX);
+    assert_non_null(strstr(rig->log, "last None\n"));
+    collect_all(rig);
+    assert_true(looks_of(rig) - looks >= (uint64_t)PODS * WAITERS * ITEMS);
+}
+
+static void the_latest_news_of_a_pod_alone_count(void **state)
+{
+    struct stage_rig *rig = *state;
+    wait_for_much(rig, "ns");
+    collect_all(rig);
+    uint64_t looks = looks_of(rig);
+    for (int i = 0; i < PODS; i++) {
+        stage_rig_pod(rig, "p", "p", i % 2 == 0 ? "a=1" : "a=1 b=1",
+                      i == PODS - 1 ? "Succeeded" : "Running");
+    }
+    assert_false(collect_once(rig));
+    assert_in_range(looks_of(rig) - looks, 1, 2 * WAITERS * ITEMS);
+    assert_string_equal(rig->log, ""); /* b=1: none names it */
+}
+
+static void who_succeeded_and_is_gone_before_its_turn_counts(void **state)
+{
+    struct stage_rig *rig = *state;
+    wait_for_much(rig, "ns");
+    stage_rig_wait(rig, "one", "", "pod/first");
+    stage_rig_wait(rig, "two", "", "(c=1)");
+    stage_rig_read_nothing(rig);
+    collect_all(rig);
+    stage_rig_pod(rig, "first", "first", "c=1", "Succeeded");
+    stage_rig_gone(rig, "first");
+    collect_all(rig);
+    assert_non_null(strstr(rig->log, "one None\n"));
+    stage_rig_pod(rig, "second", "second", "c=1", "Running"); /* and who came anew, by that */
+    stage_rig_gone(rig, "second");
+    stage_rig_pod(rig, "second", "third", "c=1", "Failed");
+    collect_all(rig);
+    assert_non_null(strstr(rig->log, "two StageFailed"));
+}
+
+/* A namespace may have news of three times as many pods as it leaves for others: of more, what they
+ * may concern is read. */
+static void news_without_room_are_read_instead(void **state)
+{
+    struct stage_rig *rig = *state;
+    struct sl_stage_read read;
+    wait_for_much(rig, "ns");
+    collect_all(rig);
+    sl_stages_set_max(rig->stages, 2 * WAITERS * ITEMS);
+    tell_of_many(rig, "ns");
+    assert_in_range(rig->stages->n_news, 0, 2 * WAITERS * ITEMS);
+    assert_true(sl_stages_next_read(rig->stages, rig->now_us, &read));
+    assert_true(sl_str_eq(read.namespace, SL_STR("ns")));
+    sl_stages_clear(rig->stages); /* news that wait go with their namespace */
+    assert_int_equal(rig->stages->n_news, 0);
+    assert_null(rig->stages->news.ring.first);
+}
+
+/* Each of the pods behind waits for items that name all of the others and none: a search from one
+ * that is named would take millions of looks. */
+static void a_search_for_cycles_is_given_up_in_time(void **state)
+{
+    struct stage_rig *rig = *state;
+    for (int i = 0; i < 200; i++) {
+        char after[512] = "";
+        char name[32];
+        size_t len = 0;
+        for (int k = 0; k < ITEMS; k++) {
+            len += (size_t)snprintf(after + len, sizeof(after) - len, "%s(a in (1,x%d-%d),b!=1)",
+                                    k == 0 ? "" : ",", i, k);
+        }
+        (void)snprintf(name, sizeof(name), "w%d", i);
+        stage_rig_wait(rig, name, "a=1 b=1 group=behind", after);
+    }
+    stage_rig_read_nothing(rig);
+    collect_all(rig);
+    stage_rig_wait(rig, "first", "", "middle");
+    stage_rig_wait(rig, "middle", "", "(group=behind)");
+    uint64_t looks = looks_of(rig);
+    (void)collect_once(rig);
+    assert_in_range(looks_of(rig) - looks, 1, LOOKS_MAX);
+    stage_rig_wait(rig, "other", "", "other"); /* others' are found in the next round */
+    (void)collect_once(rig);
+    assert_non_null(strstr(rig->log, "other StageCycle"));
+}
+
+static int set_up(void **state)
+{
+    *state = stage_rig_new(20000);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    stage_rig_free(*state);
+    return 0;
+}
+
+#define NEWS_TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        NEWS_TEST(news_of_a_crowded_namespace_leave_turns_to_others),
+        NEWS_TEST(the_latest_news_of_a_pod_alone_count),
+        NEWS_TEST(who_succeeded_and_is_gone_before_its_turn_counts),
+        NEWS_TEST(news_without_room_are_read_instead),
+        NEWS_TEST(a_search_for_cycles_is_given_up_in_time),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
