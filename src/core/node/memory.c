@@ -59,7 +59,7 @@ void sl_draft_memory_check(struct sl_draft *draft)
 {
     int64_t mib = draft->labels.memory_mib;
     if (draft->model != NULL && exceeds(mib, draft->model->memory_gib)) {
-        sl_draft_problem_count(draft, SL_STR("nvidia.com/gpu.memory"), mib,
+        sl_draft_problem_count(draft, SL_STR("GPU memory by the labels"), mib,
                                " MiB are more than its product has, ignored");
         draft->labels.memory_mib = 0;
     }
@@ -115,7 +115,7 @@ void sl_draft_memory(struct sl_draft *draft)
         if (__builtin_mul_overflow(p->memory_mib, things, &p->total_mib)) {
             p->total_mib = 0;
         }
-        if (p->equal_memory) { /* without the number of parts a part is unknown */
+        if (p->equal_memory || pool->vague) { /* without the number of parts a part is unknown */
             p->memory_mib = pool->label_replicas > 0 ? p->memory_mib / pool->label_replicas : 0;
         }
     }

@@ -93,6 +93,8 @@ struct sl_plan_pod {
     uint64_t run;             /* number of the run that reason is of */
     int64_t since_us;
     int64_t ready_us;       /* since when neither others' gates nor a stage keep it from starting */
+    int64_t opened_us;      /* when what its owner held it back by went: others' gates, or a wrong
+                               request; 0: nothing did. Its wait begins then, in every order */
     int64_t retry_us;       /* no nomination before; set by an expiry; 0: no pause */
     int64_t pardoned_us;    /* when a change of the pod last ended such a pause; 0: never */
     int64_t start_us;       /* estimated start; 0: there is no estimate */
