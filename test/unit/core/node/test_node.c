@@ -226,6 +226,21 @@ static void of_more_gpus_than_the_label_counts_the_rest_is_unknown(void **state)
     assert_int_equal(node->pool[0].memory_mib, 24576);
 }
 
+/* An A30 that is cut beside a board of which the labels say nothing. */
+static void whole_gpus_beside_those_that_the_labels_name_are_unknown(void **state)
+{
+    struct node_rig *rig = *state;
+    given(rig, A30 "nvidia.com/gpu.count=1", "nvidia.com/gpu=1 nvidia.com/mig-1g.6gb=4");
+    const struct sl_node *node = make(rig);
+    assert_int_equal(node->n_devices, 1);
+    assert_int_equal(node->device[0].memory_mib, 0);
+    assert_null(node->device[0].product);
+    assert_null(node->device[0].model);
+    assert_int_equal(node->pool[0].memory_mib, 0);
+    const int mig = sl_node_pool(node, sl_hash("nvidia.com/mig-1g.6gb", 21));
+    assert_int_equal(node->pool[mig].memory_mib, 5952);
+}
+
 static void annotated_gpus_beyond_the_count_have_what_is_said_of_them(void **state)
 {
     struct node_rig *rig = *state;
@@ -327,7 +342,9 @@ static void single_with_replicas_shares_instances(void **state)
 static void single_unevenly_partitioned_is_a_problem(void **state)
 {
     struct node_rig *rig = *state;
-    given(rig, "nvidia.com/gpu.product=NVIDIA-A100-SXM4-40GB-MIG-INVALID nvidia.com/gpu.count=0",
+    given(rig,
+          "nvidia.com/gpu.product=NVIDIA-A100-SXM4-40GB-MIG-INVALID nvidia.com/gpu.count=0 "
+          "nvidia.com/gpu.memory=0",
           "nvidia.com/gpu=0");
     check(rig, "unknown\n! nvidia.com/gpu.product says MIG-INVALID: strategy single needs all GPUs "
                "partitioned alike\n");
@@ -697,6 +714,7 @@ int main(void)
         TEST(replicas_that_no_number_of_gpus_explains_name_none),
         TEST(an_annotation_beats_a_replicas_label_that_lags),
         TEST(of_more_gpus_than_the_label_counts_the_rest_is_unknown),
+        TEST(whole_gpus_beside_those_that_the_labels_name_are_unknown),
         TEST(annotated_gpus_beyond_the_count_have_what_is_said_of_them),
         TEST(whole_gpus_beside_shared_ones_are_counts),
         TEST(single_with_full_gpus_has_one_layout),
