@@ -386,6 +386,7 @@ static bool snapshot_take(struct sl_queue_worker *worker, int64_t now_us)
 {
     const struct sl_snapshot *old = worker->snapshot;
     worker->snapshot = sl_store_acquire(worker->options.store);
+    sl_planner_set_dra(worker->planner, &worker->snapshot->dra);
     int result = sl_planner_cluster(worker->planner, worker->snapshot->view,
                                     worker->snapshot->n_nodes, now_us, NULL);
     if (old != NULL) {

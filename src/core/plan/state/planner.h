@@ -112,6 +112,7 @@ struct sl_planner {
     uint64_t seq;         /* with each node that has more room */
     uint64_t touch;       /* with each change of a node */
     uint64_t nodes_seq;   /* with each change of what nodes are */
+    struct sl_dra dra;    /* what DeviceClasses offer */
     uint64_t set_seq;     /* nodes_seq when nodes last came or went */
     uint64_t settled_seq; /* nodes_seq by which all pods were judged */
     uint64_t epoch;       /* with each run and each reservation that moves */

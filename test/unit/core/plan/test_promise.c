@@ -176,7 +176,7 @@ static void many_pods_that_nobody_can_host_are_waited_for_by_nobody(void **state
     assert_int_equal(row.state, SL_QUEUE_NOMINATED);
 }
 
-/* By units alone the narrow pods could go to n1, so that they need not yield. */
+/* By units alone the narrow pod could go to n1, so that it need not yield. */
 static void a_pod_that_nobody_can_host_keeps_no_other_from_a_node(void **state)
 {
     struct plan_rig *rig = *state;
