@@ -53,10 +53,11 @@ int64_t sl_draft_memory_label(struct sl_draft *draft, struct sl_str key)
     return mib;
 }
 
-/* True when nothing that is sold with so many GB has that memory: drivers round names by 5 %. */
+/* True when nothing that is sold with so many GB has that memory: drivers round names by 5 %. Of 0
+ * GB nothing is known: the GPU uses the machine's. */
 static bool exceeds(int64_t mib, int64_t gb)
 {
-    return mib > gb * 1024 * 21 / 20;
+    return gb > 0 && mib > gb * 1024 * 21 / 20;
 }
 
 void sl_draft_memory_check(struct sl_draft *draft)
